@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+# The front door. CMake does the work; each command here is one line of it.
+PREFIX ?= /usr/local
+DIR ?= tests/golden
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+BUILD = MAKEFLAGS=--no-print-directory cmake --build build --parallel $(JOBS)
+
+all: configure              # library and tool, in build/
+	@$(BUILD)
+
+run: setup-run all          # everything it needs, then a first look
+	@build/posenc list
+	@build/posenc dogs
+
+test:                       # everything it needs, then every test
+	@scripts/test.sh
+
+conformance: configure      # golden vectors: make conformance DIR=folder
+	@$(BUILD) --target posenc-conformance
+	@build/posenc-conformance $(DIR)
+
+install: all                # make install PREFIX=folder
+	@cmake --install build --prefix $(PREFIX)
+
+docs: all                   # the table of encodings in README.md, from the registry
+	@POSENC=build/posenc scripts/readme-table.sh
+
+clean:
+	@rm -rf build build-test build-asan
+
+setup-run:
+	@scripts/setup.sh run
+
+configure:
+	@scripts/setup.sh --check run
+	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
+
+.PHONY: all run test conformance install docs clean setup-run configure
+.NOTPARALLEL:

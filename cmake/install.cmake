@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+# Library, header, pkg-config file, CMake package, tool. Everything may be moved: no path is absolute.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/posenc)
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(TARGETS posenc posenc_static EXPORT posencTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES include/posenc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET posenc_tool)
+  install(TARGETS posenc_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+install(EXPORT posencTargets NAMESPACE posenc:: DESTINATION ${package_dir})
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(compatible SameMinorVersion)
+else()
+  set(compatible SameMajorVersion)
+endif()
+configure_package_config_file(cmake/posencConfig.cmake.in posencConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(posencConfigVersion.cmake COMPATIBILITY ${compatible})
+install(FILES ${PROJECT_BINARY_DIR}/posencConfig.cmake ${PROJECT_BINARY_DIR}/posencConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_PREFIX}/${pkgconfig_dir} ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+configure_file(posenc.pc.in posenc.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/posenc.pc DESTINATION ${pkgconfig_dir})

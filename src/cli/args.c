@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * --name value, --name=value, -n value, -nvalue, by a verb's table of options. */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct cursor {
+    char **argv;
+    int argc, at;
+} cursor;
+
+static int find_name(const cli_verb *v, const char *name, size_t length)
+{
+    for (int i = 0; i < v->option_count; i++)
+        if (strlen(v->options[i].name) == length && !memcmp(v->options[i].name, name, length))
+            return i;
+    return -1;
+}
+
+static int find_letter(const cli_verb *v, char letter)
+{
+    for (int i = 0; letter && i < v->option_count; i++)
+        if (v->options[i].letter == letter)
+            return i;
+    return -1;
+}
+
+static cli_exit unknown_option(const cli_args *a, const char *word)
+{
+    const char *names[CLI_OPTIONS_MAX + 1] = { "help" };
+    char bare[40], hint[80];
+    for (int i = 0; i < a->verb->option_count; i++)
+        names[i + 1] = a->verb->options[i].name;
+    snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word + strspn(word, "-"), "="), word + strspn(word, "-"));
+    cli_did_you_mean(hint, "--", bare, names, a->verb->option_count + 1);
+    return cli_fail(a, CLI_USAGE, "unknown option %s%s (see posenc %s --help)", word, hint, a->verb->name);
+}
+
+static cli_exit check_choice(const cli_args *a, const cli_option *o, const char *text, int64_t *index)
+{
+    char item[16][32], hint[80];
+    const char *names[16];
+    int count = 0;
+    for (; count < 16 && cli_item(o->value, count, item[count], sizeof item[count]); count++) {
+        names[count] = item[count];
+        if (strcmp(item[count], text))
+            continue;
+        *index = count;
+        return CLI_OK;
+    }
+    return cli_fail(a, CLI_USAGE, "--%s is %s; needs one of %s%s", o->name, text, o->value,
+                    cli_did_you_mean(hint, "", text, names, count));
+}
+
+static cli_exit check_int(const cli_args *a, const cli_option *o, const char *text, int64_t *out)
+{
+    const char letter[2] = { o->letter, 0 }, *dash = o->letter ? "-" : "--", *name = o->letter ? letter : o->name;
+    if (!cli_read_int(text, out))
+        return cli_fail(a, CLI_USAGE, "%s%s is %s; needs a whole number, such as 512 or 32k", dash, name, text);
+    if (*out < o->min || *out > o->max)
+        return cli_fail(a, CLI_USAGE, "%s%s is %s; needs %" PRId64 " to %" PRId64, dash, name, text, o->min, o->max);
+    return CLI_OK;
+}
+
+static cli_exit set(cli_args *a, int index, const char *text)
+{
+    const cli_option *o = &a->verb->options[index];
+    a->text[index] = text;
+    if (o->kind == CLI_INT)
+        return check_int(a, o, text, &a->number[index]);
+    if (o->kind == CLI_CHOICE)
+        return check_choice(a, o, text, &a->number[index]);
+    if (o->kind != CLI_FLAG && !*text)
+        return cli_fail(a, CLI_USAGE, "--%s is empty; needs %s", o->name, o->value);
+    return CLI_OK;
+}
+
+static cli_exit read_option(cli_args *a, cursor *c)
+{
+    const char *word = c->argv[c->at++], *value = NULL;
+    bool is_long = word[1] == '-';
+    size_t length = strcspn(word, "=");
+    if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+        a->help = true;
+        return CLI_OK;
+    }
+    int index = is_long ? find_name(a->verb, word + 2, length - 2) : find_letter(a->verb, word[1]);
+    if (index < 0)
+        return unknown_option(a, word);
+    const cli_option *o = &a->verb->options[index];
+    if (is_long && word[length])
+        value = word + length + 1;
+    else if (!is_long && word[2])
+        value = word + 2;
+    a->given[index] = true;
+    if (o->kind == CLI_FLAG)
+        return value ? cli_fail(a, CLI_USAGE, "--%s takes no value", o->name) : set(a, index, "");
+    if (!value && c->at == c->argc)
+        return cli_fail(a, CLI_USAGE, "%s needs a value: %s %s", word, word, o->value);
+    return set(a, index, value ? value : c->argv[c->at++]);
+}
+
+static cli_exit read_operand(cli_args *a, const char *word)
+{
+    if (a->operands == a->verb->operands_max)
+        return cli_fail(a, CLI_USAGE, "%s is one word too many (see posenc %s --help)", word, a->verb->name);
+    a->operand[a->operands++] = word;
+    return CLI_OK;
+}
+
+cli_exit cli_parse(cli_args *out, const cli_verb *verb, int argc, char **argv)
+{
+    cursor c = { argv, argc, 0 };
+    bool options = true;
+    cli_exit code = CLI_OK;
+    *out = (cli_args){ .verb = verb };
+    for (int i = 0; i < verb->option_count; i++)
+        if (verb->options[i].fallback)
+            set(out, i, verb->options[i].fallback);
+    while (c.at < c.argc && !code && !out->help) {
+        const char *word = c.argv[c.at];
+        if (options && !strcmp(word, "--")) {
+            options = false;
+            c.at++;
+        } else if (options && word[0] == '-' && word[1])
+            code = read_option(out, &c);
+        else
+            code = read_operand(out, c.argv[c.at++]);
+    }
+    if (!code && !out->help && out->operands < verb->operands_min)
+        code = cli_fail(out, CLI_USAGE, "needs %s (see posenc %s --help)", verb->operands, verb->name);
+    return code;
+}
+
+static int find(const cli_args *a, const char *name)
+{
+    return find_name(a->verb, name, strlen(name));
+}
+
+bool cli_given(const cli_args *a, const char *name)
+{
+    int i = find(a, name);
+    return i >= 0 && a->given[i];
+}
+
+const char *cli_text(const cli_args *a, const char *name)
+{
+    int i = find(a, name);
+    return i >= 0 ? a->text[i] : NULL;
+}
+
+int64_t cli_int(const cli_args *a, const char *name)
+{
+    int i = find(a, name);
+    return i >= 0 ? a->number[i] : 0;
+}
+
+int cli_choice(const cli_args *a, const char *name)
+{
+    int i = find(a, name);
+    return i >= 0 && a->text[i] ? (int)a->number[i] : -1;
+}

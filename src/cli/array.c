@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/array.h"
+
+#include "io/checked.h"
+#include "kernels/exact.h"
+#include "kernels/num.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PREVIEW_ROWS 8
+#define PREVIEW_COLUMNS 6
+
+/* Bytes that one block may take: what a file of ours may hold, or all the memory there is. */
+static double memory_limit(void)
+{
+    double limit = (double)IO_CAP_DATA;
+#if defined _SC_PHYS_PAGES && defined _SC_PAGESIZE
+    double physical = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (physical > 0 && physical < limit)
+        limit = physical;
+#endif
+    return limit;
+}
+
+cli_exit array_memory(const cli_args *a, void **out, const char *what, int64_t count, size_t size)
+{
+    size_t bytes;
+    double wanted = (double)count * (double)size, limit = memory_limit(), gib = 0x1p-30;
+    *out = NULL;
+    if (!io_byte_count(&bytes, count, size) || wanted > limit)
+        return cli_fail(a, CLI_SYSTEM, "%s would take %.4g GiB; %.4g GiB is the most that fits here", what,
+                        wanted * gib, limit * gib);
+    *out = malloc(bytes ? bytes : 1);
+    return *out ? CLI_OK : cli_fail(a, CLI_SYSTEM, "%s: no memory for %zu bytes", what, bytes);
+}
+
+cli_exit array_new(const cli_args *a, io_array *out, pe_dtype type, int rank, const int64_t *shape)
+{
+    *out = (io_array){ .type = io_type_of(type), .rank = rank };
+    for (int i = 0; i < rank; i++)
+        out->shape[i] = shape[i];
+    if (!io_shape_count(&out->count, shape, rank))
+        return cli_fail(a, CLI_SYSTEM, "the result has more elements than 64 bits can count; give a smaller -n");
+    return array_memory(a, &out->data, "the result", out->count, pe_dtype_size(type));
+}
+
+bool array_type(const io_array *a, pe_dtype *out)
+{
+    for (int t = 0; t < PE_DTYPE_COUNT; t++)
+        if (io_type_of((pe_dtype)t) == a->type) {
+            *out = (pe_dtype)t;
+            return true;
+        }
+    return false;
+}
+
+const char *array_type_name(pe_dtype type)
+{
+    static const char *const name[PE_DTYPE_COUNT] = {
+        [PE_F32] = "float32", [PE_F16] = "float16", [PE_BF16] = "bfloat16", [PE_F64] = "float64"
+    };
+    return name[type];
+}
+
+void array_shape(char out[160], const io_array *a)
+{
+    int n = snprintf(out, 160, "(");
+    for (int i = 0; i < a->rank && n < 130; i++)
+        n += snprintf(out + n, 160 - (size_t)n, "%s%" PRId64, i ? ", " : "", a->shape[i]);
+    snprintf(out + n, 160 - (size_t)n, a->rank == 1 ? ",)" : ")");
+}
+
+/* "7", or "0,7" with several axes. */
+static void print_position(const pe_positions *p, int64_t token, int width)
+{
+    char text[200] = "";
+    size_t n = 0;
+    for (int64_t x = 0; x < p->axes && n < 160; x++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRId64, x ? "," : "", p->at[token * p->axes + x]);
+    printf("%*s", width, text);
+}
+
+void array_preview(const io_array *a, pe_dtype type, array_block b)
+{
+    int64_t rows = b.rows < PREVIEW_ROWS ? b.rows : PREVIEW_ROWS;
+    int64_t columns = b.columns < PREVIEW_COLUMNS ? b.columns : PREVIEW_COLUMNS;
+    const char *more = columns < b.columns ? "  ..." : "";
+    printf("%10s", "position");
+    for (int64_t c = 0; c < columns; c++)
+        if (b.column_at)
+            print_position(b.column_at, c, 11);
+        else
+            printf("%11" PRId64, c);
+    printf("%s\n", more);
+    for (int64_t r = 0; r < rows; r++) {
+        print_position(b.row_at, r, 10);
+        for (int64_t c = 0; c < columns; c++)
+            printf("%11.4g", num_load(a->data, type, b.first + r * b.columns + c));
+        printf("%s\n", more);
+    }
+    if (rows < b.rows)
+        printf("%10s\n", "...");
+    if (rows < b.rows || columns < b.columns)
+        printf("(%" PRId64 " of %" PRId64 " rows, %" PRId64 " of %" PRId64 " columns; all: -o FILE, or --json)\n",
+               rows, b.rows, columns, b.columns);
+}
+
+static void json_level(json_out *j, const char *key, const io_array *a, pe_dtype type, int axis, int64_t *at)
+{
+    bool last = axis == a->rank - 1;
+    out_open(j, key, last ? '-' : '[');
+    for (int64_t i = 0; i < a->shape[axis]; i++)
+        if (!last)
+            json_level(j, NULL, a, type, axis + 1, at);
+        else if (type == PE_F64)
+            out_real(j, NULL, num_load(a->data, type, (*at)++));
+        else
+            out_float(j, NULL, num_load(a->data, type, (*at)++));
+    out_close(j, last ? '-' : ']');
+}
+
+void array_json(json_out *j, const char *key, const io_array *a, pe_dtype type)
+{
+    int64_t at = 0;
+    if (a->rank)
+        json_level(j, key, a, type, 0, &at);
+}

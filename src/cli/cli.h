@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tool: one file per verb, one table of verbs (verbs.c). Help is printed from that table and nothing else.
+ *
+ * Results go to stdout, messages to stderr. There is no colour, so NO_COLOR has nothing to switch off.
+ */
+#ifndef POSENC_CLI_H
+#define POSENC_CLI_H
+
+#include "posenc.h"
+
+#include <stdio.h>
+
+#if defined __GNUC__
+#define CLI_PRINTF(text, args) __attribute__((format(printf, text, args)))
+#else
+#define CLI_PRINTF(text, args)
+#endif
+
+#define CLI_COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
+#define CLI_OPTIONS_MAX 24
+#define CLI_OPERANDS_MAX 2
+
+typedef enum cli_exit {
+    CLI_OK = 0,
+    CLI_NO,     /* the answer is no */
+    CLI_USAGE,  /* the command line, a spec */
+    CLI_INPUT,  /* what a file holds */
+    CLI_SYSTEM, /* the system refused; out of memory */
+    CLI_EXIT_COUNT
+} cli_exit;
+
+/* ---------------------------------------------------------------- the table */
+
+typedef enum cli_kind { CLI_FLAG, CLI_INT, CLI_CHOICE, CLI_TEXT, CLI_FILE_IN, CLI_FILE_OUT } cli_kind;
+
+typedef struct cli_option {
+    const char *name;     /* without its dashes */
+    char letter;          /* 'n' for -n; 0: none */
+    cli_kind kind;
+    const char *value;    /* "N", "FILE"; a choice's "f32|f16"; NULL: a flag */
+    const char *fallback; /* as text; NULL: none */
+    int64_t min, max;     /* of a CLI_INT */
+    const char *help;
+} cli_option;
+
+typedef struct cli_example {
+    const char *command, *what; /* every command is run by tests/test_cli.sh */
+} cli_example;
+
+typedef struct cli_args cli_args;
+
+typedef struct cli_verb {
+    const char *name;
+    const char *summary;  /* one line */
+    const char *operands; /* "SPEC", "[NAME]", "" */
+    int operands_min, operands_max;
+    const char *notes;    /* lines after the options; NULL: none */
+    const cli_option *options;
+    int option_count;
+    const cli_example *examples;
+    int example_count;
+    cli_exit (*run)(const cli_args *a);
+} cli_verb;
+
+extern const cli_verb *const cli_verbs[];
+extern const int cli_verb_count;
+
+#define CLI_OPTION_JSON { "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the result as JSON" }
+#define CLI_OPTION_OUT                                                                                                 \
+    { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the array to this .npy; without it: print" }
+#define CLI_OPTION_N { "count", 'n', CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "how many positions" }
+#define CLI_OPTION_POS                                                                                                 \
+    { "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "positions from this .npy: int64 (n,) or (n, axes)" }
+#define CLI_OPTION_START                                                                                               \
+    { "start", 0, CLI_INT, "N", "0", -PE_POSITION_MAX, PE_POSITION_MAX, "first position, without --pos" }
+#define CLI_OPTION_DTYPE                                                                                               \
+    { "dtype", 0, CLI_CHOICE, "f32|f16|bf16|f64", "f32", 0, 0, "element type; bf16 is written as uint16" }
+#define CLI_OPTIONS_SHAPE                                                                                              \
+    { "heads", 0, CLI_INT, "N", "8", 1, 65536, "query heads" },                                                        \
+    { "kv-heads", 0, CLI_INT, "N", NULL, 1, 65536, "key and value heads; default: as many as heads" },                 \
+    { "head-dim", 0, CLI_INT, "N", "64", 1, PE_HEAD_DIM_MAX, "width of a head" },                                      \
+    { "model-dim", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 30, "width of the embedding; default: heads * head-dim" }
+#define CLI_OPTIONS_PARAMS                                                                                             \
+    { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "of the first values of learned parameters" },                       \
+    { "params", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "learned parameters from this .npy: the whole block, in order" }
+
+/* ---------------------------------------------------------------- arguments (args.c) */
+
+struct cli_args {
+    const cli_verb *verb;
+    bool help;
+    const char *operand[CLI_OPERANDS_MAX];
+    int operands;
+    const char *text[CLI_OPTIONS_MAX]; /* the fallback where not given; NULL: none */
+    int64_t number[CLI_OPTIONS_MAX];
+    bool given[CLI_OPTIONS_MAX];
+};
+
+/* argv holds what comes after the verb. */
+cli_exit cli_parse(cli_args *out, const cli_verb *verb, int argc, char **argv);
+/* By the option's name; an option this verb does not have counts as not given. */
+bool cli_given(const cli_args *a, const char *name);
+const char *cli_text(const cli_args *a, const char *name); /* NULL: no value */
+int64_t cli_int(const cli_args *a, const char *name);      /* 0: no value */
+int cli_choice(const cli_args *a, const char *name);       /* index; -1: no value */
+
+/* ---------------------------------------------------------------- messages (message.c) */
+
+void cli_note(const cli_args *a, const char *format, ...) CLI_PRINTF(2, 3);
+/* Prints and returns code. */
+cli_exit cli_fail(const cli_args *a, cli_exit code, const char *format, ...) CLI_PRINTF(3, 4);
+/* Prints err's sentence, after "file: " unless file is NULL. Returns code, or CLI_SYSTEM where the status says so. */
+cli_exit cli_fail_from(const cli_args *a, cli_exit code, const char *file, const pe_error *err);
+/* The spec has none of the hooks this verb serves: says which verb fits. */
+cli_exit cli_fail_unsuited(const cli_args *a, const pe_encoding *e, const char *wanted);
+
+/* ---------------------------------------------------------------- words (words.c) */
+
+const char *cli_nearest(const char *word, const char *const *list, int count); /* NULL: nothing close */
+/* " did you mean X?" for a message; "" where nothing is close. */
+const char *cli_did_you_mean(char out[80], const char *dashes, const char *word, const char *const *list, int count);
+/* Item index of "a|b|c": false past the end. */
+bool cli_item(const char *list, int index, char *out, size_t cap);
+/* Whole numbers with units: 32k is 32768, 1M is 1048576. */
+bool cli_read_int(const char *text, int64_t *out);
+/* The shortest text that reads back as x (or as the float x is), with a point whatever the locale. */
+void cli_print_real(char *out, size_t cap, double x);
+void cli_print_float(char *out, size_t cap, double x);
+
+/* ---------------------------------------------------------------- help (help.c) */
+
+void cli_help(FILE *to);
+void cli_help_verb(FILE *to, const cli_verb *v);
+const cli_verb *cli_find_verb(const char *name);   /* NULL: none */
+cli_exit cli_unknown_verb(const char *name);       /* says so, and what may be meant */
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Help, from the table of verbs: examples first, then options, then exit codes. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static const char *const exit_text[CLI_EXIT_COUNT] = {
+    [CLI_OK] = "done",
+    [CLI_NO] = "done, and the answer is no",
+    [CLI_USAGE] = "the command line or the spec is wrong",
+    [CLI_INPUT] = "an input file is wrong: its format, shape or values",
+    [CLI_SYSTEM] = "a file cannot be read or written, or memory is short",
+};
+
+static void print_exit_codes(FILE *to)
+{
+    fputs("\nExit codes\n", to);
+    for (int i = 0; i < CLI_EXIT_COUNT; i++)
+        fprintf(to, "  %d  %s\n", i, exit_text[i]);
+}
+
+static void print_example(FILE *to, const cli_example *e)
+{
+    fprintf(to, "  %s\n      %s\n", e->command, e->what);
+}
+
+static void print_option(FILE *to, const cli_option *o)
+{
+    char dash[] = "-?, ", left[64];
+    dash[1] = o->letter;
+    snprintf(left, sizeof left, "%s--%s%s%s", o->letter ? dash : "    ", o->name, o->value ? " " : "",
+             o->value ? o->value : "");
+    fprintf(to, "  %-24s%s%s", left, strlen(left) > 23 ? "\n                          " : "", o->help);
+    if (o->fallback)
+        fprintf(to, " (%s)", o->fallback);
+    putc('\n', to);
+}
+
+static bool takes_numbers(const cli_verb *v)
+{
+    for (int i = 0; i < v->option_count; i++)
+        if (v->options[i].kind == CLI_INT)
+            return true;
+    return false;
+}
+
+void cli_help_verb(FILE *to, const cli_verb *v)
+{
+    static const cli_option help = { "help", 'h', CLI_FLAG, NULL, NULL, 0, 0, "this text" };
+    fputs("Examples\n", to);
+    for (int i = 0; i < v->example_count; i++)
+        print_example(to, &v->examples[i]);
+    fprintf(to, "\nposenc %s%s%s [options]\n  %s\n\nOptions\n", v->name, *v->operands ? " " : "", v->operands,
+            v->summary);
+    for (int i = 0; i < v->option_count; i++)
+        print_option(to, &v->options[i]);
+    print_option(to, &help);
+    if (takes_numbers(v))
+        fputs("  N may have a unit: 32k is 32768, 1M is 1048576\n", to);
+    if (v->notes)
+        fprintf(to, "\n%s", v->notes);
+    print_exit_codes(to);
+}
+
+void cli_help(FILE *to)
+{
+    fputs("Examples\n", to);
+    for (int i = 0; i < cli_verb_count; i++)
+        print_example(to, &cli_verbs[i]->examples[0]);
+    fputs("\nposenc VERB [options]\n  Every position encoding for Transformers.\n\nVerbs\n", to);
+    for (int i = 0; i < cli_verb_count; i++)
+        fprintf(to, "  %-10s%s\n", cli_verbs[i]->name, cli_verbs[i]->summary);
+    fputs("\nOptions\n  VERB --help  examples and options of a verb\n  --version    the version\n", to);
+    print_exit_codes(to);
+}
+
+const cli_verb *cli_find_verb(const char *name)
+{
+    for (int i = 0; i < cli_verb_count; i++)
+        if (!strcmp(cli_verbs[i]->name, name))
+            return cli_verbs[i];
+    return NULL;
+}
+
+cli_exit cli_unknown_verb(const char *name)
+{
+    const char *names[32];
+    char hint[80];
+    int count = cli_verb_count < 32 ? cli_verb_count : 32;
+    for (int i = 0; i < count; i++)
+        names[i] = cli_verbs[i]->name;
+    cli_did_you_mean(hint, "", name, names, count);
+    fprintf(stderr, "posenc: unknown verb %s%s (see posenc --help)\n", name, hint);
+    return CLI_USAGE;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/job.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static void job_free(cli_job *j)
+{
+    pe_encoding_free(j->e);
+    free(j->params.data);
+    free((void *)j->at.at);
+    if (j->k_at.at != j->at.at)
+        free((void *)j->k_at.at);
+    io_array_free(&j->in);
+    io_array_free(&j->out);
+}
+
+cli_exit job_run(const cli_args *a, cli_exit (*work)(cli_job *j))
+{
+    cli_job j = { .args = a };
+    cli_exit code = work(&j);
+    job_free(&j);
+    return code;
+}
+
+pe_shape job_shape(const cli_args *a)
+{
+    return (pe_shape){ cli_int(a, "heads"), cli_int(a, "kv-heads"), cli_int(a, "head-dim"), cli_int(a, "model-dim") };
+}
+
+cli_exit job_encoding(cli_job *j, pe_shape shape)
+{
+    pe_error err;
+    if (pe_encoding_new(&j->e, j->args->operand[0], shape, &err))
+        return cli_fail_from(j->args, CLI_USAGE, NULL, &err);
+    return CLI_OK;
+}
+
+cli_exit job_fail(const cli_job *j, const pe_error *err)
+{
+    const cli_args *a = j->args;
+    bool files = cli_given(a, "in") || cli_given(a, "pos") || cli_given(a, "kpos") || cli_given(a, "params");
+    return cli_fail_from(a, files ? CLI_INPUT : CLI_USAGE, NULL, err);
+}
+
+static cli_exit params_from_file(cli_job *j, const char *file)
+{
+    pe_error err;
+    io_array block;
+    if (io_npy_load(&block, file, 0, &err))
+        return cli_fail_from(j->args, CLI_INPUT, NULL, &err);
+    j->params = (pe_params){ .data = block.data, .count = block.count };
+    if (!array_type(&block, &j->params.dtype))
+        return cli_fail(j->args, CLI_INPUT, "%s: holds %s; needs float32, float16 or float64", file,
+                        io_type_name(block.type));
+    if (block.count != pe_encoding_param_count(j->e))
+        return cli_fail(j->args, CLI_INPUT, "%s: holds %" PRId64 " numbers; %s has %" PRId64 " parameters", file,
+                        block.count, pe_encoding_spec(j->e), pe_encoding_param_count(j->e));
+    return CLI_OK;
+}
+
+cli_exit job_params(cli_job *j)
+{
+    pe_error err;
+    const char *file = cli_text(j->args, "params");
+    int64_t count = pe_encoding_param_count(j->e);
+    if (file)
+        return params_from_file(j, file);
+    if (!count)
+        return CLI_OK;
+    j->params = (pe_params){ .dtype = PE_F32, .count = count };
+    CLI_TRY(array_memory(j->args, &j->params.data, "the learned parameters", count, sizeof(float)));
+    if (pe_encoding_init(j->e, j->params, (uint64_t)cli_int(j->args, "seed"), &err))
+        return cli_fail_from(j->args, CLI_USAGE, NULL, &err);
+    return CLI_OK;
+}
+
+cli_exit job_hook(cli_job *j)
+{
+    static const unsigned wanted[] = { PE_HOOK_EMBED, PE_HOOK_ROTATE };
+    unsigned both = PE_HOOK_EMBED | PE_HOOK_ROTATE, has = pe_encoding_hooks(j->e) & both;
+    int choice = cli_choice(j->args, "hook");
+    if (has == both && choice < 0)
+        return cli_fail(j->args, CLI_USAGE, "%s adds a code and rotates; say which: --hook embed or --hook rotate",
+                        pe_encoding_spec(j->e));
+    j->hook = choice < 0 ? has : has & wanted[choice];
+    if (!j->hook)
+        return cli_fail_unsuited(j->args, j->e, choice < 0 ? "code and no rotation" : choice ? "rotation" : "code");
+    return CLI_OK;
+}
+
+static cli_exit positions_from_file(cli_job *j, pe_positions *out, const char *file, int64_t tokens)
+{
+    pe_error err;
+    io_array a;
+    int64_t axes = pe_encoding_axes(j->e), *at;
+    char shape[160];
+    if (io_npy_load(&a, file, 0, &err))
+        return cli_fail_from(j->args, CLI_INPUT, NULL, &err);
+    bool fits = (a.rank == 1 && axes == 1) || (a.rank == 2 && a.shape[1] == axes);
+    int64_t found = a.rank ? a.shape[0] : 0;
+    array_shape(shape, &a);
+    pe_status s = fits ? io_array_to_i64(&at, &a, &err) : PE_OK;
+    io_array_free(&a);
+    if (!fits)
+        return cli_fail(j->args, CLI_INPUT, "%s: shape is %s; %s needs int64 (n, %" PRId64 ")%s", file, shape,
+                        pe_encoding_spec(j->e), axes, axes == 1 ? " or (n,)" : "");
+    if (s)
+        return cli_fail_from(j->args, CLI_INPUT, file, &err);
+    *out = (pe_positions){ .at = at, .tokens = found, .axes = axes };
+    if (tokens >= 0 && found != tokens)
+        return cli_fail(j->args, CLI_INPUT, "%s: holds %" PRId64 " positions; there are %" PRId64 " tokens", file,
+                        found, tokens);
+    return CLI_OK;
+}
+
+static cli_exit positions_in_order(cli_job *j, pe_positions *out, int64_t tokens)
+{
+    pe_error err;
+    void *at;
+    int64_t axes = pe_encoding_axes(j->e);
+    if (axes > 1)
+        return cli_fail(j->args, CLI_USAGE,
+                        "%s wants %" PRId64 " coordinates per token; give --pos FILE: .npy, int64, shape (n, %" PRId64
+                        "), a row of coordinates for each token",
+                        pe_encoding_spec(j->e), axes, axes);
+    CLI_TRY(array_memory(j->args, &at, "the positions", tokens, sizeof(int64_t)));
+    *out = (pe_positions){ .at = at, .tokens = tokens, .axes = 1 };
+    if (pe_positions_offset(at, tokens, cli_int(j->args, "start"), &err))
+        return cli_fail_from(j->args, CLI_USAGE, NULL, &err);
+    return CLI_OK;
+}
+
+cli_exit job_positions(cli_job *j, pe_positions *out, const char *option, int64_t tokens)
+{
+    const cli_args *a = j->args;
+    const char *file = cli_text(a, option);
+    if (cli_given(a, "pos") && (cli_given(a, "count") || cli_given(a, "start")))
+        return cli_fail(a, CLI_USAGE, "--pos and %s do not go together; the file holds every position",
+                        cli_given(a, "count") ? "-n" : "--start");
+    if (file)
+        return positions_from_file(j, out, file, tokens);
+    if (tokens < 0 && !cli_given(a, "count") && pe_encoding_axes(j->e) == 1)
+        return cli_fail(a, CLI_USAGE, "needs positions: -n N, or --%s FILE", option);
+    return positions_in_order(j, out, tokens < 0 ? cli_int(a, "count") : tokens);
+}

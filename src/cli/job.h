@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What table, apply and bias share: an encoding, its parameters, positions, an array in, an array out. */
+#ifndef POSENC_CLI_JOB_H
+#define POSENC_CLI_JOB_H
+
+#include "cli/array.h"
+
+#define CLI_TRY(call)                                                                                                  \
+    do {                                                                                                               \
+        cli_exit try_code = (call);                                                                                    \
+        if (try_code)                                                                                                  \
+            return try_code;                                                                                           \
+    } while (0)
+
+typedef struct cli_job {
+    const cli_args *args;
+    pe_encoding *e;
+    pe_params params;
+    pe_positions at, k_at; /* packed; k_at empty: not used */
+    io_array in, out;
+    pe_dtype dtype;        /* of in and out */
+    unsigned hook;         /* the one at work */
+} cli_job;
+
+cli_exit job_run(const cli_args *a, cli_exit (*work)(cli_job *j)); /* work on a new job, then free it */
+
+pe_shape job_shape(const cli_args *a);                /* from --heads and its neighbours */
+cli_exit job_encoding(cli_job *j, pe_shape shape);    /* from the first operand */
+cli_exit job_params(cli_job *j);                      /* from --params or --seed */
+cli_exit job_hook(cli_job *j);                        /* embed or rotate, from the spec and --hook */
+/* From the file of an option ("pos"), or start, start + 1, ... tokens -1: as many as -n or the file says. */
+cli_exit job_positions(cli_job *j, pe_positions *out, const char *option, int64_t tokens);
+/* A call of the library failed on this job's data: whose fault, and the sentence. */
+cli_exit job_fail(const cli_job *j, const pe_error *err);
+
+/* Writes the file, or prints: JSON (fields adds the verb's own) or what preview prints. */
+cli_exit job_finish(cli_job *j, void (*fields)(json_out *, const cli_job *), void (*preview)(const cli_job *));
+
+#endif

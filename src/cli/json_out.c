@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/json_out.h"
+
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+json_out out_start(FILE *to)
+{
+    return (json_out){ .to = to, .first = true };
+}
+
+/* Bytes of the UTF-8 character at s: 0 where there is none. */
+static int utf8_length(const unsigned char *s)
+{
+    static const struct {
+        unsigned char first, last, low, high; /* range of the first byte, and of the second */
+        int bytes;
+    } row[] = { /* RFC 3629: shortest form, no surrogates, up to U+10FFFF */
+        { 0x01, 0x7F, 0x00, 0xFF, 1 }, { 0xC2, 0xDF, 0x80, 0xBF, 2 }, { 0xE0, 0xE0, 0xA0, 0xBF, 3 },
+        { 0xE1, 0xEC, 0x80, 0xBF, 3 }, { 0xED, 0xED, 0x80, 0x9F, 3 }, { 0xEE, 0xEF, 0x80, 0xBF, 3 },
+        { 0xF0, 0xF0, 0x90, 0xBF, 4 }, { 0xF1, 0xF3, 0x80, 0xBF, 4 }, { 0xF4, 0xF4, 0x80, 0x8F, 4 },
+    };
+    for (int i = 0; i < CLI_COUNT(row); i++) {
+        if (s[0] < row[i].first || s[0] > row[i].last || s[1] < row[i].low || s[1] > row[i].high)
+            continue;
+        int n = row[i].bytes < 3 ? row[i].bytes : 2;
+        while (n < row[i].bytes && (s[n] & 0xC0) == 0x80)
+            n++;
+        return n == row[i].bytes ? n : 0;
+    }
+    return 0;
+}
+
+static void write_string(FILE *to, const char *text)
+{
+    putc('"', to);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int n = utf8_length(s);
+        if (n == 0)
+            fputs("\\ufffd", to);
+        else if (*s == '"' || *s == '\\')
+            fprintf(to, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7F)
+            fprintf(to, "\\u%04x", *s);
+        else
+            fwrite(s, 1, (size_t)n, to);
+        s += n ? n : 1;
+    }
+    putc('"', to);
+}
+
+static void new_line(json_out *j)
+{
+    fprintf(j->to, "\n%*s", 2 * j->depth, "");
+}
+
+static void start_value(json_out *j, const char *key)
+{
+    if (!j->first)
+        fputs(j->flat ? ", " : ",", j->to);
+    if (j->depth && !j->flat)
+        new_line(j);
+    if (key) {
+        write_string(j->to, key);
+        fputs(": ", j->to);
+    }
+    j->first = false;
+}
+
+void out_open(json_out *j, const char *key, char bracket)
+{
+    start_value(j, key);
+    j->flat += bracket == '-' || j->flat;
+    putc(bracket == '{' ? '{' : '[', j->to);
+    j->depth++;
+    j->first = true;
+}
+
+void out_close(json_out *j, char bracket)
+{
+    j->depth--;
+    if (!j->first && !j->flat)
+        new_line(j);
+    putc(bracket == '}' ? '}' : ']', j->to);
+    j->flat -= j->flat > 0;
+    j->first = false;
+    if (!j->depth)
+        putc('\n', j->to);
+}
+
+void out_text(json_out *j, const char *key, const char *value)
+{
+    start_value(j, key);
+    if (value)
+        write_string(j->to, value);
+    else
+        fputs("null", j->to);
+}
+
+void out_int(json_out *j, const char *key, int64_t value)
+{
+    start_value(j, key);
+    fprintf(j->to, "%" PRId64, value);
+}
+
+static void number(json_out *j, const char *key, double value, void (*print)(char *, size_t, double))
+{
+    char text[40] = "null";
+    if (isfinite(value))
+        print(text, sizeof text, value);
+    start_value(j, key);
+    fputs(text, j->to);
+}
+
+void out_real(json_out *j, const char *key, double value)
+{
+    number(j, key, value, cli_print_real);
+}
+
+void out_float(json_out *j, const char *key, double value)
+{
+    number(j, key, value, cli_print_float);
+}
+
+void out_bool(json_out *j, const char *key, bool value)
+{
+    start_value(j, key);
+    fputs(value ? "true" : "false", j->to);
+}
+
+void out_ints(json_out *j, const char *key, const int64_t *value, int count)
+{
+    out_open(j, key, '-');
+    for (int i = 0; i < count; i++)
+        out_int(j, NULL, value[i]);
+    out_close(j, '-');
+}

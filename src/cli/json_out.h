@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Writes JSON as it goes: no tree, no allocation. key is NULL inside an array.
+ *
+ *     json_out j = out_start(stdout);
+ *     out_open(&j, NULL, '{');
+ *     out_text(&j, "spec", "rope");
+ *     out_close(&j, '}');           // after the outermost one: a new line
+ */
+#ifndef POSENC_JSON_OUT_H
+#define POSENC_JSON_OUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct json_out {
+    FILE *to;
+    int depth;
+    int flat;   /* above 0: inside an array that stays on one line */
+    bool first; /* nothing written in the innermost object or array yet */
+} json_out;
+
+json_out out_start(FILE *to);
+void out_open(json_out *j, const char *key, char bracket); /* '{', '[', or '-': an array on one line */
+void out_close(json_out *j, char bracket);                 /* '}', ']', or '-' */
+void out_text(json_out *j, const char *key, const char *value); /* NULL becomes null; broken UTF-8 becomes U+FFFD */
+void out_int(json_out *j, const char *key, int64_t value);
+void out_real(json_out *j, const char *key, double value);  /* infinite or NaN becomes null: JSON has no such number */
+void out_float(json_out *j, const char *key, double value); /* as out_real, digits enough for a float */
+void out_bool(json_out *j, const char *key, bool value);
+void out_ints(json_out *j, const char *key, const int64_t *value, int count);
+
+#endif

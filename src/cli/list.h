@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc list: four ways to print the registry; each loops over pe_info_at. */
+#ifndef POSENC_CLI_LIST_H
+#define POSENC_CLI_LIST_H
+
+#include "cli/cli.h"
+
+void list_rows(void);                   /* two lines per row */
+void list_row(const pe_info *row);      /* one row in full */
+void list_json(const pe_info *only);    /* NULL: all */
+void list_markdown(const pe_info *only);
+
+/* "embed, bias"; separator between the names, "-" for none. */
+void list_bits(char *out, size_t cap, unsigned bits, const char *(*name)(unsigned), const char *separator);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The registry for people, within 100 columns. */
+#include "cli/list.h"
+
+#include <math.h>
+#include <string.h>
+
+void list_bits(char *out, size_t cap, unsigned bits, const char *(*name)(unsigned), const char *separator)
+{
+    size_t used = 0;
+    snprintf(out, cap, "-");
+    for (int i = 0; i < 32; i++) {
+        const char *word = bits & 1u << i ? name(1u << i) : NULL;
+        if (word && used < cap)
+            used += (size_t)snprintf(out + used, cap - used, "%s%s", used ? separator : "", word);
+    }
+}
+
+/* A letter per claim, the first of its name that no claim before it has: like the modes of ls -l. */
+static void claim_letters(char out[PE_CLAIM_COUNT + 1])
+{
+    memset(out, 0, PE_CLAIM_COUNT + 1);
+    for (int i = 0; i < PE_CLAIM_COUNT; i++) {
+        const char *c = pe_claim_name(1u << i);
+        while (c[1] && memchr(out, *c, (size_t)i))
+            c++;
+        out[i] = *c;
+    }
+}
+
+static const char *arxiv_prefix(const pe_info *r)
+{
+    return *r->arxiv ? ", arXiv:" : "";
+}
+
+/* A remark behind the authors is left out where the line would be too long. */
+static void print_source(const pe_info *r, size_t width)
+{
+    size_t n = strlen(r->paper);
+    if (n + strlen(arxiv_prefix(r)) + strlen(r->arxiv) > width)
+        n = strcspn(r->paper, "(;");
+    while (n && r->paper[n - 1] == ' ')
+        n--;
+    printf("%.*s%s%s\n", (int)n, r->paper, arxiv_prefix(r), r->arxiv);
+}
+
+static void print_legend(const char *letters)
+{
+    fputs("\nclaims:", stdout);
+    for (int i = 0; i < PE_CLAIM_COUNT; i++)
+        printf("%s %c %s", i == 6 ? "\n       " : i ? " " : "", letters[i], pe_claim_name(1u << i));
+    puts("\nposenc list NAME shows one in full: its keys, ranges, defaults, formula.");
+}
+
+void list_rows(void)
+{
+    char letters[PE_CLAIM_COUNT + 1], flags[PE_CLAIM_COUNT + 1], hooks[64];
+    claim_letters(letters);
+    printf("%-16s%-16s%-14s%s\n", "NAME", "HOOKS", "CLAIMS", "PAPER");
+    for (int i = 0; i < pe_info_count(); i++) {
+        const pe_info *r = pe_info_at(i);
+        list_bits(hooks, sizeof hooks, r->hooks, pe_hook_name, " ");
+        for (int c = 0; c < PE_CLAIM_COUNT; c++)
+            flags[c] = r->claims & 1u << c ? letters[c] : '-';
+        flags[PE_CLAIM_COUNT] = 0;
+        printf("%-16s%-16s%-14s", r->name, hooks, flags);
+        print_source(r, 54);
+        printf("  %s\n", r->summary);
+    }
+    print_legend(letters);
+}
+
+/* Words, broken at the right margin; every line starts at column indent. */
+static void print_wrapped(const char *text, int indent)
+{
+    int column = indent;
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + n > 98) {
+            printf("\n%*s", indent, "");
+            column = indent;
+        }
+        column += printf("%s%.*s", column > indent ? " " : "", n, text);
+        text += n;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+/* Whole numbers in full, others to three digits: bounds are to be read here, not to be copied. */
+static void print_bound(char out[40], double x)
+{
+    if (fabs(x) < 1e12 && x == floor(x))
+        cli_print_real(out, 40, x);
+    else
+        snprintf(out, 40, "%.3g", x);
+}
+
+static void print_range(const pe_key *k, int indent)
+{
+    static const char *const kind[] = { "a whole number,", "a number,", "", "a list a/b/c, each" };
+    char low[40], high[40], text[600];
+    print_bound(low, k->min);
+    print_bound(high, k->max);
+    if (k->kind == PE_KEY_CHOICE)
+        snprintf(text, sizeof text, "%s", k->choices);
+    else
+        snprintf(text, sizeof text, "%s %s to %s", kind[k->kind], low, high);
+    size_t n = strlen(text);
+    snprintf(text + n, sizeof text - n, "%s%s%s%s", *k->fallback ? "; default " : "", k->fallback,
+             k->when ? "; with " : "", k->when ? k->when : "");
+    print_wrapped(text, indent);
+}
+
+static void print_keys(const pe_info *r)
+{
+    if (r->key_count)
+        puts("\nKeys");
+    for (int i = 0; i < r->key_count; i++) {
+        printf("  %-16s  ", r->keys[i].name);
+        print_range(&r->keys[i], 20);
+        printf("%*s", 20, "");
+        print_wrapped(r->keys[i].help, 20);
+    }
+}
+
+static void print_field(const char *label, const char *text)
+{
+    printf("  %-10s", label);
+    print_wrapped(*text ? text : "-", 12);
+}
+
+/* The softmax scale, and on which side of it the row with its defaults adds to the score. */
+static void print_score(const pe_info *r)
+{
+    pe_encoding *e;
+    char scale[40], text[160];
+    if (pe_encoding_new(&e, r->name, (pe_shape){ .heads = 8, .head_dim = 64 }, NULL))
+        return;
+    cli_print_real(scale, sizeof scale, pe_encoding_scale(e));
+    snprintf(text, sizeof text, "%s at head_dim 64%s", scale,
+             pe_encoding_hooks_at(e, PE_BEFORE_SCALE) ? "; its term is added before the scale"
+             : pe_encoding_hooks_at(e, PE_AFTER_SCALE) ? "; its term is added after the scale" : "");
+    print_field("scale", text);
+    pe_encoding_free(e);
+}
+
+void list_row(const pe_info *r)
+{
+    char bits[256];
+    printf("%s: ", r->name);
+    print_wrapped(r->summary, (int)strlen(r->name) + 2);
+    print_field("formula", r->formula);
+    list_bits(bits, sizeof bits, r->hooks, pe_hook_name, ", ");
+    print_field("hooks", bits);
+    print_score(r);
+    list_bits(bits, sizeof bits, r->claims, pe_claim_name, ", ");
+    print_field("claims", bits);
+    printf("  %-10s", "paper");
+    print_source(r, 200);
+    print_field("models", r->models);
+    print_keys(r);
+    puts("\nExamples");
+    for (int i = 0; i < r->example_count; i++)
+        printf("  %s\n", r->examples[i]);
+}

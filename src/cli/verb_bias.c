@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc bias: what is added to every score, as an array (H, queries, keys). */
+#include "cli/job.h"
+
+#include "kernels/exact.h"
+#include "kernels/num.h"
+
+#include <stdlib.h>
+
+static const cli_option options[] = {
+    CLI_OPTION_N,
+    CLI_OPTION_OUT,
+    CLI_OPTION_POS,
+    { "kpos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "the keys' positions; default: those of the queries" },
+    CLI_OPTION_START,
+    CLI_OPTIONS_SHAPE,
+    CLI_OPTION_DTYPE,
+    CLI_OPTIONS_PARAMS,
+    CLI_OPTION_JSON,
+};
+static const cli_example examples[] = {
+    { "posenc bias alibi -n 64 -o b.npy", "the bias of 8 heads, 64 queries and 64 keys: (8, 64, 64)" },
+    { "posenc bias t5 -n 12 --seed 1", "head 0, printed" },
+    { "posenc bias alibi:form=symmetric -n 3 --heads 2 --json", "the numbers as JSON" },
+    { "posenc bias window --pos grid.npy -o b.npy",
+      "a window in two dimensions: coordinates from a file, (n, 2) int64" },
+};
+
+static const char notes[] =
+    "  score = (q.k + terms before the scale) * scale + terms after it. The array is the sum of both\n"
+    "  kinds of terms; --json says which of them there are, and the scale.\n";
+
+/* One query's terms, all heads, as doubles: (H, keys) before the scale, then the same after it. */
+typedef struct terms {
+    double *stage[2];
+    int64_t heads, keys;
+} terms;
+
+static cli_exit add_query(cli_job *j, const terms *t, int64_t query)
+{
+    pe_error err;
+    pe_positions at = { j->at.at + query * j->at.axes, 1, j->at.axes, 0, 0 };
+    int64_t count = t->heads * t->keys, queries = j->at.tokens;
+    for (int s = 0; s < 2; s++) {
+        for (int64_t i = 0; i < count; i++)
+            t->stage[s][i] = 0;
+        pe_view score = pe_view_packed(t->stage[s], PE_F64, 1, t->heads, t->keys);
+        pe_tile tile = { .score = score, .q_at = at, .k_at = j->k_at };
+        if (pe_encoding_bias(j->e, (pe_stage)s, j->params, &tile, &err))
+            return job_fail(j, &err);
+    }
+    for (int64_t h = 0; h < t->heads; h++)
+        for (int64_t k = 0; k < t->keys; k++)
+            num_store(j->out.data, j->dtype, (h * queries + query) * t->keys + k,
+                      t->stage[PE_BEFORE_SCALE][h * t->keys + k] + t->stage[PE_AFTER_SCALE][h * t->keys + k]);
+    return CLI_OK;
+}
+
+static cli_exit add_up(cli_job *j)
+{
+    terms t = { .heads = pe_encoding_shape(j->e).heads, .keys = j->k_at.tokens };
+    void *memory;
+    cli_exit code = CLI_OK;
+    CLI_TRY(array_new(j->args, &j->out, j->dtype, 3, (int64_t[]){ t.heads, j->at.tokens, t.keys }));
+    CLI_TRY(array_memory(j->args, &memory, "one query's terms", t.heads * t.keys, 2 * sizeof(double)));
+    t.stage[0] = memory;
+    t.stage[1] = t.stage[0] + t.heads * t.keys;
+    for (int64_t q = 0; q < j->at.tokens && !code; q++)
+        code = add_query(j, &t, q);
+    free(memory);
+    return code;
+}
+
+static void fields(json_out *out, const cli_job *j)
+{
+    out_text(out, "formula", "score = (q.k + before) * scale + after");
+    out_open(out, "stages", '{');
+    out_bool(out, "before", pe_encoding_hooks_at(j->e, PE_BEFORE_SCALE) & PE_HOOK_BIAS);
+    out_bool(out, "after", pe_encoding_hooks_at(j->e, PE_AFTER_SCALE) & PE_HOOK_BIAS);
+    out_close(out, '}');
+    out_text(out, "pos", cli_text(j->args, "pos"));
+    out_text(out, "kpos", cli_text(j->args, "kpos"));
+}
+
+static void preview(const cli_job *j)
+{
+    if (j->out.shape[0] > 1)
+        printf("head 0 of %lld (queries down, keys across)\n", (long long)j->out.shape[0]);
+    array_preview(&j->out, j->dtype, (array_block){ 0, j->out.shape[1], j->out.shape[2], &j->at, &j->k_at });
+}
+
+static cli_exit work(cli_job *j)
+{
+    j->dtype = (pe_dtype)cli_choice(j->args, "dtype");
+    CLI_TRY(job_encoding(j, job_shape(j->args)));
+    j->hook = PE_HOOK_BIAS;
+    if (!(pe_encoding_hooks(j->e) & PE_HOOK_BIAS))
+        return cli_fail_unsuited(j->args, j->e, "bias");
+    CLI_TRY(job_positions(j, &j->at, "pos", -1));
+    j->k_at = j->at;
+    if (cli_given(j->args, "kpos")) {
+        j->k_at = (pe_positions){ 0 };
+        CLI_TRY(job_positions(j, &j->k_at, "kpos", -1));
+    }
+    CLI_TRY(job_params(j));
+    CLI_TRY(add_up(j));
+    return job_finish(j, fields, preview);
+}
+
+static cli_exit run(const cli_args *a)
+{
+    return job_run(a, work);
+}
+
+const cli_verb cli_verb_bias = {
+    .name = "bias",
+    .summary = "what is added to every score: (heads, queries, keys)",
+    .operands = "SPEC",
+    .operands_min = 1,
+    .operands_max = 1,
+    .notes = notes,
+    .options = options,
+    .option_count = CLI_COUNT(options),
+    .examples = examples,
+    .example_count = CLI_COUNT(examples),
+    .run = run,
+};

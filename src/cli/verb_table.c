@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc table: what every position gets, as an array. */
+#include "cli/job.h"
+
+static const cli_option options[] = {
+    CLI_OPTION_N,
+    CLI_OPTION_OUT,
+    CLI_OPTION_POS,
+    CLI_OPTION_START,
+    CLI_OPTIONS_SHAPE,
+    CLI_OPTION_DTYPE,
+    { "hook", 0, CLI_CHOICE, "embed|rotate", NULL, 0, 0, "which, where a spec has both" },
+    { "side", 0, CLI_CHOICE, "query|key", "query", 0, 0, "whose cos and sin, where they differ" },
+    CLI_OPTIONS_PARAMS,
+    CLI_OPTION_JSON,
+};
+static const cli_example examples[] = {
+    { "posenc table sinusoidal -n 512 -o t.npy", "codes of 512 positions, (512, 512) float32" },
+    { "posenc table rope:theta=500000 -n 8k --head-dim 128 -o t.npy",
+      "cos, then sin, of 8192 positions: (2, 8192, 64)" },
+    { "posenc table rope -n 4 --start 1000000 --json", "the numbers themselves, far out" },
+    { "posenc table learned:rows=64 -n 64 --seed 7 --model-dim 16", "a learned table as it starts; printed in short" },
+    { "posenc table rope:axes=2,split=axial --pos grid.npy -o t.npy", "coordinates from a file, (n, 2) int64" },
+};
+
+static cli_exit embed_table(cli_job *j)
+{
+    pe_error err;
+    int64_t n = j->at.tokens, joined = pe_encoding_embed_width(j->e, 0), model = pe_encoding_shape(j->e).model_dim;
+    /* Codes that are joined stand alone; codes that are added span model_dim. */
+    for (int64_t x = joined ? 0 : model;; x = model) {
+        io_array_free(&j->out);
+        CLI_TRY(array_new(j->args, &j->out, j->dtype, 2, (int64_t[]){ n, pe_encoding_embed_width(j->e, x) }));
+        pe_view y = pe_view_packed(j->out.data, j->dtype, n, 1, j->out.shape[1]);
+        pe_status s = pe_encoding_embed(j->e, j->params, y, pe_view_packed(NULL, j->dtype, n, 1, x), j->at, &err);
+        if (!s)
+            return CLI_OK;
+        if (s != PE_ERR_SHAPE || x)
+            return job_fail(j, &err);
+    }
+}
+
+static cli_exit rotate_table(cli_job *j)
+{
+    pe_error err;
+    int64_t n = j->at.tokens, pairs = pe_encoding_pair_count(j->e);
+    CLI_TRY(array_new(j->args, &j->out, j->dtype, 3, (int64_t[]){ 2, n, pairs }));
+    char *sine = (char *)j->out.data + (size_t)(n * pairs) * pe_dtype_size(j->dtype);
+    pe_side side = (pe_side)cli_choice(j->args, "side");
+    if (pe_encoding_table(j->e, side, pe_view_packed(j->out.data, j->dtype, n, 1, pairs),
+                          pe_view_packed(sine, j->dtype, n, 1, pairs), j->at, &err))
+        return job_fail(j, &err);
+    return CLI_OK;
+}
+
+static void fields(json_out *out, const cli_job *j)
+{
+    if (j->hook != PE_HOOK_ROTATE)
+        return;
+    out_open(out, "layout", '-');
+    out_text(out, NULL, "cos");
+    out_text(out, NULL, "sin");
+    out_close(out, '-');
+    out_text(out, "side", cli_text(j->args, "side"));
+    out_real(out, "magnitude", pe_encoding_magnitude(j->e));
+}
+
+static void preview(const cli_job *j)
+{
+    const int64_t *shape = j->out.shape + j->out.rank - 2;
+    array_block b = { 0, shape[0], shape[1], &j->at, NULL };
+    if (j->hook == PE_HOOK_ROTATE)
+        puts("cos");
+    array_preview(&j->out, j->dtype, b);
+    if (j->hook != PE_HOOK_ROTATE)
+        return;
+    puts("sin");
+    b.first = shape[0] * shape[1];
+    array_preview(&j->out, j->dtype, b);
+}
+
+static cli_exit work(cli_job *j)
+{
+    j->dtype = (pe_dtype)cli_choice(j->args, "dtype");
+    CLI_TRY(job_encoding(j, job_shape(j->args)));
+    CLI_TRY(job_hook(j));
+    CLI_TRY(job_positions(j, &j->at, "pos", -1));
+    CLI_TRY(job_params(j));
+    CLI_TRY(j->hook == PE_HOOK_EMBED ? embed_table(j) : rotate_table(j));
+    return job_finish(j, fields, preview);
+}
+
+static cli_exit run(const cli_args *a)
+{
+    return job_run(a, work);
+}
+
+const cli_verb cli_verb_table = {
+    .name = "table",
+    .summary = "what every position gets: codes (n, width), or cos and sin (2, n, pairs)",
+    .operands = "SPEC",
+    .operands_min = 1,
+    .operands_max = 1,
+    .options = options,
+    .option_count = CLI_COUNT(options),
+    .examples = examples,
+    .example_count = CLI_COUNT(examples),
+    .run = run,
+};

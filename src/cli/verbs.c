@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of verbs: a verb is one file and one row. */
+#include "cli/cli.h"
+
+#define VERBS(X) X(list) X(table) X(apply) X(bias) X(dogs) X(help)
+
+#define DECLARE(name) extern const cli_verb cli_verb_##name;
+#define POINT(name) &cli_verb_##name,
+
+VERBS(DECLARE)
+const cli_verb *const cli_verbs[] = { VERBS(POINT) };
+const int cli_verb_count = CLI_COUNT(cli_verbs);

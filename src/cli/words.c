@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Words and numbers, by the rules that specs follow (core/text.c): the only file of the tool that looks into core. */
+#include "cli/cli.h"
+
+#include "core/core.h"
+
+#include <string.h>
+
+const char *cli_nearest(const char *word, const char *const *list, int count)
+{
+    return text_nearest(word, strlen(word), list, count);
+}
+
+const char *cli_did_you_mean(char out[80], const char *dashes, const char *word, const char *const *list, int count)
+{
+    const char *best = cli_nearest(word, list, count);
+    out[0] = 0;
+    if (best)
+        snprintf(out, 80, "; did you mean %s%.40s?", dashes, best);
+    return out;
+}
+
+bool cli_item(const char *list, int index, char *out, size_t cap)
+{
+    for (; index > 0; index--) {
+        list = strchr(list, '|');
+        if (!list++)
+            return false;
+    }
+    size_t n = strcspn(list, "|");
+    snprintf(out, cap, "%.*s", (int)n, list);
+    return true;
+}
+
+bool cli_read_int(const char *text, int64_t *out)
+{
+    bool negative = *text == '-';
+    int64_t n = 0;
+    text += *text == '-' || *text == '+';
+    if (*text < '0' || *text > '9')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (n > (INT64_MAX - 9) / 10)
+            return false;
+        n = n * 10 + (*text - '0');
+    }
+    int shift = *text == 'k' || *text == 'K' ? 10 : *text == 'M' ? 20 : 0;
+    if (text[shift > 0] || n > INT64_MAX >> shift)
+        return false;
+    *out = (negative ? -1 : 1) * (n * ((int64_t)1 << shift));
+    return true;
+}
+
+void cli_print_real(char *out, size_t cap, double x)
+{
+    text_print(out, cap, x);
+}
+
+void cli_print_float(char *out, size_t cap, double x)
+{
+    double back;
+    for (int precision = 6; precision <= 9; precision++) {
+        snprintf(out, cap, "%.*g", precision, x);
+        for (char *c = out; *c; c++)
+            if (!strchr("0123456789+-einfa", *c))
+                *c = '.';
+        if (!isfinite(x) || (text_number(out, strlen(out), &back) && (float)back == (float)x))
+            return;
+    }
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of libposenc share. An encoding is a list of parts; a part is a registry row with the values of its
+ * keys. A row fills the hooks it has; the framework (core/) loops, checks and differentiates for all of them.
+ */
+#ifndef PE_CORE_H
+#define PE_CORE_H
+
+#include "kernels/exact.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "kernels/num.h"
+#include "kernels/rotate.h"
+#include "kernels/wide.h"
+#include "posenc.h"
+
+#define PARTS_MAX 4
+#define TENSORS_MAX 8
+#define TERMS_MAX 4
+#define COUNT_OF(a) ((int)(sizeof(a) / sizeof *(a)))
+
+typedef struct pe_part part;
+
+/* ------------------------------------------------ a key's value */
+
+typedef struct value {
+    double num;         /* a number, or the index of a choice */
+    const double *list; /* PE_KEY_LIST; owned by the part     */
+    int64_t count;
+    bool given;
+} value;
+
+/* ------------------------------------------------ learned parameters */
+
+typedef enum fill { FILL_NORMAL, FILL_UNIFORM, FILL_CONSTANT, FILL_ROW } fill;
+
+typedef struct tensor {
+    const char *name;
+    int rank;
+    int64_t shape[3];
+    int64_t offset, count;
+    fill fill;
+    double a, b; /* normal: deviation; uniform: from, to; constant: value */
+} tensor;
+
+/* ------------------------------------------------ hooks */
+
+/* A vector of any type: element d at data[at + d]. */
+typedef struct vec {
+    void *data;
+    pe_dtype type;
+    int64_t at;
+} vec;
+
+static inline double vec_get(vec v, int64_t d)
+{
+    return num_load(v.data, v.type, v.at + d);
+}
+
+static inline void vec_add(vec v, int64_t d, double x)
+{
+    if (v.data)
+        num_add(v.data, v.type, v.at + d, x);
+}
+
+/* A score or value term by table: score(i, j) += (x + extra[h]) . table[index(i - j)][h], x being q_i or k_j; for
+ * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. */
+typedef struct term {
+    pe_side side;
+    int table;                                                 /* tensor (R, H or 1, D), or -1: entry computes it */
+    double (*entry)(const part *p, int64_t row, int64_t d);
+    int extra;                                                 /* tensor (1, H, D), or -1 */
+    int64_t (*index)(const part *p, const int64_t *q, const int64_t *k);
+} term;
+
+/* One pair's turn at one position: multiply by magnitude, turn by the angle. */
+typedef struct turn {
+    double cosine, sine, magnitude;
+} turn;
+
+/* A term that counts keys as it goes from right to left: what one key of one query and head sees. */
+typedef struct step {
+    const part *p;
+    pe_params w, dw;
+    int64_t head;
+    vec q, dq;
+    double dot;  /* q.k                             */
+    double sum;  /* the carry, this key included    */
+    double dsum; /* gradient of the carry, so far   */
+} step;
+
+typedef struct row {
+    pe_info info;
+    pe_status (*init)(part *p, pe_error *err);
+    double (*fill)(const part *p, int tensor, int64_t i); /* for FILL_ROW tensors */
+
+    /* embed: element c of the code, and where its gradient goes */
+    double (*embed)(const part *p, pe_params w, const int64_t *at, int64_t c);
+    void (*embed_back)(const part *p, pe_params dw, const int64_t *at, int64_t c, double dy);
+    /* rotate: pair n's turn; gain: a factor on the whole vector (NULL: 1) */
+    turn (*turn)(const part *p, pe_side side, const int64_t *at, int64_t n);
+    double (*gain)(const part *p, pe_side side, const int64_t *at);
+    /* whether a position can be served at all (NULL: always) */
+    pe_status (*check)(const part *p, pe_side side, const int64_t *at, pe_error *err);
+    pe_status (*check_params)(const part *p, pe_params w, pe_error *err);
+    /* whether its tables cover this pair (NULL: always); index and bias are asked only then */
+    bool (*reaches)(const part *p, const int64_t *q, const int64_t *k);
+
+    /* bias */
+    double (*bias)(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k);
+    void (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k,
+                      double db);
+    /* content by table is declared as terms by init; content that counts keys: */
+    double (*gate)(const part *p, double dot);         /* what a key adds to the carry, and its slope */
+    double (*gate_slope)(const part *p, double dot);
+    double (*step)(const step *s);                     /* the score term at s->sum */
+    double (*step_back)(const step *s, double dscore); /* gradient to s->sum; dq, dw are added to */
+} row;
+
+struct pe_part {
+    const row *row;
+    value *value; /* one per key of the row; init may settle what follows from the shape */
+    pe_shape shape;
+    void *state;        /* the row's own; one block, freed with the part */
+
+    tensor tensor[TENSORS_MAX];
+    int tensors;
+    term term[TERMS_MAX];
+    int terms;
+    pe_stage stage;     /* of content and bias */
+    double scale;       /* softmax scale; 0: 1/sqrt(head_dim) */
+    double scale_factor;
+    unsigned hooks;     /* init may take away what the spec leaves out */
+    unsigned claims;
+    int64_t axes;
+
+    /* rotate */
+    const lane *from, *to;   /* (pairs) elements read and written */
+    const pair *pair;        /* (pairs) */
+    int64_t pairs;
+    const int64_t *rest;     /* (rests) elements that do not turn */
+    int64_t rests;
+    bool turns_value, turns_output;
+    bool recentres;          /* attention shifts positions so that the query stands at centre */
+    int64_t centre;
+
+    /* embed */
+    int64_t width;
+    bool concat;
+};
+
+struct pe_encoding {
+    pe_shape shape;
+    part part[PARTS_MAX];
+    int parts;
+    char *text;
+    uint64_t fingerprint;
+    double scale;
+    int64_t axes, param_count;
+    unsigned hooks, claims;
+};
+
+/* ------------------------------------------------ registry */
+
+extern const row *const pe_rows[];
+extern const int pe_row_count;
+
+/* ------------------------------------------------ errors */
+
+#if defined __GNUC__
+__attribute__((format(printf, 3, 4)))
+#endif
+pe_status pe_fail(pe_error *err, pe_status s, const char *format, ...);
+pe_status pe_pass(pe_error *err); /* PE_OK, and err says so */
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        pe_status try_status = (call);                                                                                 \
+        if (try_status)                                                                                                \
+            return try_status;                                                                                         \
+    } while (0)
+
+/* ------------------------------------------------ for init functions */
+
+static inline double num(const part *p, int key)
+{
+    return p->value[key].num;
+}
+
+static inline int64_t whole(const part *p, int key)
+{
+    return (int64_t)p->value[key].num;
+}
+
+void *part_alloc(part *p, int64_t count, size_t size, pe_error *err); /* zeroed; becomes p->state */
+pe_status part_tensor(part *p, tensor t, pe_error *err);              /* offset and count are filled in */
+pe_status part_fail(const part *p, pe_error *err, const char *key, const char *why);
+
+/* ------------------------------------------------ for hooks */
+
+static inline double param(const part *p, pe_params w, int t, int64_t i)
+{
+    return num_load(w.data, w.dtype, p->tensor[t].offset + i);
+}
+
+static inline void grad(const part *p, pe_params dw, int t, int64_t i, double x)
+{
+    if (dw.data)
+        num_add(dw.data, dw.dtype, p->tensor[t].offset + i, x);
+}
+
+static inline vec row_vec(pe_view v, int64_t token, int64_t head)
+{
+    return (vec){ v.data, v.dtype, token * v.token_stride + head * v.head_stride };
+}
+
+/* The coordinates of one token, packed. */
+static inline const int64_t *position(pe_positions p, int64_t token, int64_t at[PE_AXES_MAX])
+{
+    for (int64_t a = 0; a < p.axes; a++)
+        at[a] = p.at[token * p.token_stride + a * p.axis_stride];
+    return at;
+}
+
+double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d);
+
+/* ------------------------------------------------ checks at the door */
+
+typedef enum access { READS, WRITES } access;
+
+/* Fills in packed strides; -1 accepts any size. */
+pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads, int64_t dim, access how,
+                     pe_error *err);
+pe_status check_positions(pe_positions *p, const char *name, int64_t tokens, int64_t axes, pe_error *err);
+pe_status check_params(const pe_encoding *e, pe_params w, pe_error *err);
+pe_status check_grads(const pe_encoding *e, pe_params dw, pe_error *err);
+pe_status check_block(pe_params w, const char *name, int64_t count, bool written, pe_error *err);
+pe_status check_pointer(const void *p, size_t align, const char *name, pe_error *err); /* not NULL, and aligned */
+#define CHECK_POINTER(type, p, name) TRY(check_pointer(p, _Alignof(type), name, err))
+bool checked_mul(int64_t *out, int64_t a, int64_t b); /* false: a negative factor or a product past int64 */
+bool checked_add(int64_t *out, int64_t a, int64_t b);
+
+/* Memory of one argument, in bytes: far_count x near_count pieces of this width (core/memory.c). */
+typedef struct region {
+    const char *name;
+    uint64_t at;
+    int type; /* of a view's elements; -1: no view */
+    int64_t width, near, near_count, far, far_count;
+    access how;
+} region;
+
+region view_region(const char *name, pe_view v, access how);
+region positions_region(const char *name, pe_positions p);
+region params_region(const char *name, pe_params w, access how);
+region array_region(const char *name, const void *data, int64_t count, size_t size, access how);
+/* Nothing that is written overlaps anything else; in_place: two views may be the same. */
+pe_status check_memory(const region *s, int count, bool in_place, pe_error *err);
+#define CHECK_MEMORY(in_place, ...)                                                                                    \
+    TRY(check_memory((region[]){ __VA_ARGS__ }, COUNT_OF(((region[]){ __VA_ARGS__ })), in_place, err))
+
+/* ------------------------------------------------ inside calls, arguments already checked */
+
+typedef struct turn_mode {
+    bool negate, reciprocal;
+} turn_mode;
+
+void rotate_view(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions at, int64_t shift);
+/* seen_stride: from one head's part of seen to the next; 0: one for all heads. */
+void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride);
+void score_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride);
+void score_content_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
+                        const pe_tile_grad *g);
+void score_bias_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
+                     const pe_tile_grad *g);
+void value_add(const pe_encoding *e, pe_params w, pe_view out, pe_view prob, pe_positions q_at, pe_positions k_at,
+               const uint8_t *seen, int64_t seen_stride);
+void value_back(const pe_encoding *e, pe_params w, pe_params dw, pe_view dprob, pe_view prob, pe_view dout,
+                pe_positions q_at, pe_positions k_at, const uint8_t *seen, int64_t seen_stride);
+/* Every pair of the tile that is seen (NULL: all) is within reach of every table that these hooks look into. */
+pe_status check_reach(const pe_encoding *e, unsigned hooks, pe_positions q_at, pe_positions k_at, const uint8_t *seen,
+                      pe_error *err);
+
+/* ------------------------------------------------ numbers and words in specs (core/text.c) */
+
+bool text_number(const char *s, size_t n, double *out); /* correctly rounded, whatever the locale */
+int text_print(char *out, size_t cap, double x);        /* the shortest text that reads back as x */
+typedef struct number_text {
+    char text[40];
+} number_text;
+number_text text_show(double x); /* for sentences: %s with text_show(x).text, as %g would follow the locale */
+const char *text_nearest(const char *word, size_t n, const char *const *list, int count); /* NULL: nothing close */
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The embed hook: y = x + code, or [x, code]. */
+#include "core/core.h"
+
+#include <inttypes.h>
+
+int64_t pe_encoding_embed_width(const pe_encoding *e, int64_t x_width)
+{
+    for (int i = 0; e && i < e->parts; i++)
+        if (e->part[i].row->embed && e->part[i].concat && !checked_add(&x_width, x_width, e->part[i].width))
+            return -1;
+    return x_width < 0 ? -1 : x_width;
+}
+
+/* Added codes region the width of x; a part that joins starts where the part before ended. */
+static pe_status check_widths(const pe_encoding *e, int64_t x_width, pe_error *err)
+{
+    if (x_width < 0)
+        return pe_fail(err, PE_ERR_SHAPE, "x is %" PRId64 " wide; needs 0 or more, without the codes that join it", x_width);
+    for (int i = 0; i < e->parts; i++) {
+        const part *p = &e->part[i];
+        if (p->row->embed && !p->concat && p->width != x_width)
+            return pe_fail(err, PE_ERR_SHAPE, "x is %" PRId64 " wide; %s adds a code of %" PRId64 " (model_dim)", x_width,
+                           p->row->info.name, p->width);
+    }
+    return PE_OK;
+}
+
+static pe_status check_served(const pe_encoding *e, pe_positions where, pe_error *err)
+{
+    for (int i = 0; i < e->parts; i++)
+        for (int64_t t = 0; e->part[i].row->embed && e->part[i].row->check && t < where.tokens; t++) {
+            int64_t at[PE_AXES_MAX];
+            TRY(e->part[i].row->check(&e->part[i], PE_QUERY, position(where, t, at), err));
+        }
+    return PE_OK;
+}
+
+pe_status pe_encoding_embed(const pe_encoding *e, pe_params w, pe_view y, pe_view x, pe_positions where, pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    bool bare = !x.data;
+    if (bare && !x.tokens && !x.dim)
+        x = (pe_view){ NULL, y.dtype, y.tokens, 1, e->shape.model_dim, 0, 0 };
+    if (!bare)
+        TRY(check_view(&x, "x", -1, 1, -1, READS, err));
+    TRY(check_widths(e, x.dim, err));
+    int64_t width = pe_encoding_embed_width(e, x.dim);
+    if (width < 0)
+        return pe_fail(err, PE_ERR_OVERFLOW, "x: dim is %" PRId64 "; with the codes that join it does not fit 64 bits", x.dim);
+    TRY(check_view(&y, "y", x.tokens, 1, width, WRITES, err));
+    TRY(check_positions(&where, "positions", y.tokens, e->axes, err));
+    TRY(check_params(e, w, err));
+    CHECK_MEMORY(true, view_region("y", y, WRITES), view_region("x", x, READS), positions_region("positions", where),
+                 params_region("params", w, READS));
+    TRY(check_served(e, where, err));
+    for (int64_t t = 0; t < y.tokens; t++) {
+        int64_t at[PE_AXES_MAX], joined = x.dim;
+        position(where, t, at);
+        vec from = row_vec(x, t, 0), to = row_vec(y, t, 0);
+        for (int64_t c = 0; c < x.dim; c++) {
+            double sum = bare ? 0 : vec_get(from, c);
+            for (int i = 0; i < e->parts; i++)
+                if (e->part[i].row->embed && !e->part[i].concat)
+                    sum += e->part[i].row->embed(&e->part[i], w, at, c);
+            num_store(to.data, to.type, to.at + c, sum);
+        }
+        for (int i = 0; i < e->parts; i++) {
+            const part *p = &e->part[i];
+            for (int64_t c = 0; p->row->embed && p->concat && c < p->width; c++)
+                num_store(to.data, to.type, to.at + joined++, p->row->embed(p, w, at, c));
+        }
+    }
+    return pe_pass(err);
+}
+
+pe_status pe_encoding_embed_back(const pe_encoding *e, pe_params w, pe_params dw, pe_view dx, pe_view dy,
+                                 pe_positions where, pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    TRY(check_view(&dy, "dy", -1, 1, -1, READS, err));
+    int64_t x_dim = dy.dim - pe_encoding_embed_width(e, 0);
+    TRY(check_widths(e, x_dim, err));
+    if (dx.data)
+        TRY(check_view(&dx, "dx", dy.tokens, 1, x_dim, WRITES, err));
+    TRY(check_positions(&where, "positions", dy.tokens, e->axes, err));
+    TRY(check_params(e, w, err));
+    TRY(check_grads(e, dw, err));
+    CHECK_MEMORY(true, view_region("dx", dx, WRITES), view_region("dy", dy, READS), positions_region("positions", where),
+                 params_region("params", w, READS), params_region("dparams", dw, WRITES));
+    TRY(check_served(e, where, err));
+    for (int64_t t = 0; t < dy.tokens; t++) {
+        int64_t at[PE_AXES_MAX], joined = x_dim;
+        position(where, t, at);
+        vec from = row_vec(dy, t, 0);
+        for (int i = 0; i < e->parts; i++) {
+            const part *p = &e->part[i];
+            int64_t first = p->concat ? joined : 0;
+            for (int64_t c = 0; p->row->embed && p->row->embed_back && c < p->width; c++)
+                p->row->embed_back(p, dw, at, c, vec_get(from, first + c));
+            joined += p->row->embed && p->concat ? p->width : 0;
+        }
+        for (int64_t c = 0; dx.data && c < x_dim; c++)
+            num_store(dx.data, dx.dtype, t * dx.token_stride + c, vec_get(from, c));
+    }
+    return pe_pass(err);
+}

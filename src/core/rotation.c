@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rotate hook: one loop for every rotation, its transpose and its inverse. */
+#include "core/core.h"
+
+#include <inttypes.h>
+
+/* The factors of one pair at one position: what multiplies, and the signed sine. */
+static void factors(const part *p, pe_side side, turn_mode mode, const int64_t *at, int64_t n, double gain, double *c,
+                    double *s)
+{
+    turn t = p->row->turn(p, side, at, n);
+    double m = t.magnitude * gain;
+    if (mode.reciprocal) {
+        *c = t.cosine / m;
+        *s = t.sine / m;
+    } else {
+        *c = t.cosine * m;
+        *s = t.sine * m;
+    }
+    if (mode.negate)
+        *s = -*s;
+}
+
+static double gain_at(const part *p, pe_side side, const int64_t *at)
+{
+    return p->row->gain ? p->row->gain(p, side, at) : 1;
+}
+
+/* One token, float64 arithmetic. */
+static void token_f64(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, int64_t t, const int64_t *at)
+{
+    double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2], in[PE_HEAD_DIM_MAX], out[PE_HEAD_DIM_MAX];
+    const lane *to = mode.negate ? p->from : p->to, *from = mode.negate ? p->to : p->from;
+    double gain = gain_at(p, side, at);
+    for (int64_t n = 0; n < p->pairs; n++)
+        factors(p, side, mode, at, n, gain, &c[n], &s[n]);
+    for (int64_t h = 0; h < x.heads; h++) {
+        vec vx = row_vec(x, t, h), vy = row_vec(y, t, h);
+        for (int64_t d = 0; d < x.dim; d++)
+            in[d] = vec_get(vx, d);
+        rotate_f64_c(out, in, to, from, c, s, p->pairs, p->rest, p->rests, mode.reciprocal ? 1 / gain : gain);
+        for (int64_t d = 0; d < x.dim; d++)
+            num_store(vy.data, vy.type, vy.at + d, out[d]);
+    }
+}
+
+/* One token, float32 arithmetic: cos and sin are rounded once, products are rounded, the store rounds once. */
+static void token_f32(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, int64_t t, const int64_t *at)
+{
+    float c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2], in[PE_HEAD_DIM_MAX], out[PE_HEAD_DIM_MAX];
+    const lane *to = mode.negate ? p->from : p->to, *from = mode.negate ? p->to : p->from;
+    double gain = gain_at(p, side, at);
+    for (int64_t n = 0; n < p->pairs; n++) {
+        double cosine, sine;
+        factors(p, side, mode, at, n, gain, &cosine, &sine);
+        c[n] = (float)cosine;
+        s[n] = (float)sine;
+    }
+    for (int64_t h = 0; h < x.heads; h++) {
+        vec vx = row_vec(x, t, h), vy = row_vec(y, t, h);
+        for (int64_t d = 0; d < x.dim; d++)
+            in[d] = (float)vec_get(vx, d);
+        rotate_f32_c(out, in, to, from, c, s, p->pairs, p->rest, p->rests, (float)(mode.reciprocal ? 1 / gain : gain));
+        for (int64_t d = 0; d < x.dim; d++)
+            num_store(vy.data, vy.type, vy.at + d, out[d]);
+    }
+}
+
+void rotate_view(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions where, int64_t shift)
+{
+    for (int64_t t = 0; t < x.tokens; t++) {
+        int64_t at[PE_AXES_MAX];
+        position(where, t, at);
+        at[0] -= shift;
+        if (x.dtype == PE_F64)
+            token_f64(p, side, mode, y, x, t, at);
+        else
+            token_f32(p, side, mode, y, x, t, at);
+    }
+}
+
+static void copy_view(pe_view y, pe_view x)
+{
+    for (int64_t t = 0; t < x.tokens; t++)
+        for (int64_t h = 0; h < x.heads; h++) {
+            vec vx = row_vec(x, t, h), vy = row_vec(y, t, h);
+            for (int64_t d = 0; d < x.dim; d++)
+                num_store(vy.data, vy.type, vy.at + d, vec_get(vx, d));
+        }
+}
+
+/* The part that rotates this side, or NULL: the identity. */
+static const part *turning(const pe_encoding *e, pe_side side)
+{
+    for (int i = 0; i < e->parts; i++) {
+        const part *p = &e->part[i];
+        if (p->row->turn && (side == PE_VALUE ? p->turns_value : side == PE_OUTPUT ? p->turns_output : true))
+            return p;
+    }
+    return NULL;
+}
+
+static pe_status check_served(const part *p, pe_side side, pe_positions where, pe_error *err)
+{
+    for (int64_t t = 0; p && p->row->check && t < where.tokens; t++) {
+        int64_t at[PE_AXES_MAX];
+        TRY(p->row->check(p, side, position(where, t, at), err));
+    }
+    return PE_OK;
+}
+
+static pe_status turn_all(const pe_encoding *e, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions where,
+                          pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    if ((int)side < PE_QUERY || side > PE_OUTPUT)
+        return pe_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY, PE_KEY, PE_VALUE or PE_OUTPUT", (int)side);
+    const part *p = turning(e, side);
+    TRY(check_view(&x, "the input", -1, -1, p ? e->shape.head_dim : -1, READS, err));
+    TRY(check_view(&y, "the output", x.tokens, x.heads, x.dim, WRITES, err));
+    TRY(check_positions(&where, "positions", x.tokens, e->axes, err));
+    CHECK_MEMORY(true, view_region("the output", y, WRITES), view_region("the input", x, READS),
+                 positions_region("positions", where));
+    if ((x.dtype == PE_F64) != (y.dtype == PE_F64))
+        return pe_fail(err, PE_ERR_DTYPE, "the input and the output must both be PE_F64, or neither");
+    if (!x.heads || !x.dim)
+        return pe_pass(err);
+    TRY(check_served(p, side, where, err));
+    if (!p)
+        copy_view(y, x);
+    else {
+        if (side == PE_OUTPUT) /* the output is turned back */
+            mode = (turn_mode){ !mode.negate, !mode.reciprocal };
+        rotate_view(p, side, mode, y, x, where, 0);
+    }
+    return pe_pass(err);
+}
+
+pe_status pe_encoding_rotate(const pe_encoding *e, pe_side side, pe_view y, pe_view x, pe_positions at, pe_error *err)
+{
+    return turn_all(e, side, (turn_mode){ false, false }, y, x, at, err);
+}
+
+pe_status pe_encoding_unrotate(const pe_encoding *e, pe_side side, pe_view x, pe_view y, pe_positions at, pe_error *err)
+{
+    return turn_all(e, side, (turn_mode){ true, true }, x, y, at, err);
+}
+
+pe_status pe_encoding_rotate_back(const pe_encoding *e, pe_side side, pe_view dx, pe_view dy, pe_positions at,
+                                  pe_error *err)
+{
+    return turn_all(e, side, (turn_mode){ true, false }, dx, dy, at, err);
+}
+
+static const part *rotation(const pe_encoding *e)
+{
+    return e ? turning(e, PE_QUERY) : NULL;
+}
+
+int64_t pe_encoding_pair_count(const pe_encoding *e)
+{
+    const part *p = rotation(e);
+    return p ? p->pairs : 0;
+}
+
+pe_status pe_encoding_pairs(const pe_encoding *e, pe_pair *pairs, int64_t count, pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    const part *p = rotation(e);
+    if (!p)
+        return pe_fail(err, PE_ERR_UNSUITED, "%s does not rotate; it has no pairs", e->text);
+    if (count != p->pairs)
+        return pe_fail(err, PE_ERR_SHAPE, "count is %" PRId64 "; this encoding has %" PRId64 " pairs", count, p->pairs);
+    if (count)
+        CHECK_POINTER(pe_pair, pairs, "pairs");
+    for (int64_t n = 0; n < count; n++) {
+        const pair *q = &p->pair[n];
+        double radians = (double)q->multiplier * q->frequency.part[0] * 0x1.921fb54442d18p+2;
+        pairs[n] = (pe_pair){ p->from[n].x, p->from[n].y, p->to[n].x, p->to[n].y, q->axis, radians };
+    }
+    return pe_pass(err);
+}
+
+double pe_encoding_magnitude(const pe_encoding *e)
+{
+    const part *p = rotation(e);
+    static const int64_t origin[PE_AXES_MAX];
+    return p && p->pairs ? p->row->turn(p, PE_KEY, origin, 0).magnitude : 1;
+}
+
+pe_status pe_encoding_table(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions where,
+                            pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    if ((int)side < PE_QUERY || side > PE_KEY)
+        return pe_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY or PE_KEY", (int)side);
+    const part *p = rotation(e);
+    if (!p)
+        return pe_fail(err, PE_ERR_UNSUITED, "%s does not rotate; it has no table of cos and sin", e->text);
+    TRY(check_view(&cosine, "cosine", -1, 1, p->pairs, WRITES, err));
+    TRY(check_view(&sine, "sine", cosine.tokens, 1, p->pairs, WRITES, err));
+    TRY(check_positions(&where, "positions", cosine.tokens, e->axes, err));
+    CHECK_MEMORY(false, view_region("cosine", cosine, WRITES), view_region("sine", sine, WRITES),
+                 positions_region("positions", where));
+    TRY(check_served(p, side, where, err));
+    for (int64_t t = 0; t < cosine.tokens; t++) {
+        int64_t at[PE_AXES_MAX];
+        position(where, t, at);
+        double gain = gain_at(p, side, at);
+        for (int64_t n = 0; n < p->pairs; n++) {
+            double c, s;
+            factors(p, side, (turn_mode){ false, false }, at, n, gain, &c, &s);
+            num_store(cosine.data, cosine.dtype, t * cosine.token_stride + n, c);
+            num_store(sine.data, sine.dtype, t * sine.token_stride + n, s);
+        }
+    }
+    return pe_pass(err);
+}

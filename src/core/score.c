@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The score hooks: content and bias, forward and backward, on a tile of all heads. Rows state what a term is (a table
+ * and an index, a function of two positions, a count of keys); the loops are here, once. */
+#include "core/core.h"
+
+double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d)
+{
+    if (t->table < 0)
+        return t->entry(p, r, d);
+    const tensor *x = &p->tensor[t->table];
+    int64_t h = x->shape[1] == 1 ? 0 : head;
+    return param(p, w, t->table, (r * x->shape[1] + h) * x->shape[2] + d);
+}
+
+static void entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int64_t head, int64_t d, double x)
+{
+    if (t->table < 0)
+        return;
+    const tensor *s = &p->tensor[t->table];
+    int64_t h = s->shape[1] == 1 ? 0 : head;
+    grad(p, dw, t->table, (r * s->shape[1] + h) * s->shape[2] + d, x);
+}
+
+static double extra_of(const part *p, pe_params w, const term *t, int64_t head, int64_t d)
+{
+    return t->extra < 0 ? 0 : param(p, w, t->extra, head * p->shape.head_dim + d);
+}
+
+/* The pair (i, j) of a tile, one head. */
+typedef struct cell {
+    const pe_encoding *e;
+    pe_params w, dw;
+    int64_t head;
+    const uint8_t *seen; /* (Tk) of this query and head, or NULL */
+    int64_t q_at[PE_AXES_MAX], k_at[PE_AXES_MAX];
+    vec q, k, dq, dk;
+} cell;
+
+static double term_value(const part *p, const term *t, const cell *c)
+{
+    int64_t r = t->index(p, c->q_at, c->k_at);
+    vec x = t->side == PE_QUERY ? c->q : c->k;
+    double sum = 0;
+    for (int64_t d = 0; d < p->shape.head_dim; d++)
+        sum += (vec_get(x, d) + extra_of(p, c->w, t, c->head, d)) * part_entry(p, c->w, t, r, c->head, d);
+    return sum;
+}
+
+static void term_back(const part *p, const term *t, const cell *c, double ds)
+{
+    int64_t r = t->index(p, c->q_at, c->k_at);
+    vec x = t->side == PE_QUERY ? c->q : c->k, dx = t->side == PE_QUERY ? c->dq : c->dk;
+    for (int64_t d = 0; d < p->shape.head_dim; d++) {
+        double x_grad = ds * part_entry(p, c->w, t, r, c->head, d);
+        vec_add(dx, d, x_grad);
+        if (t->extra >= 0)
+            grad(p, c->dw, t->extra, c->head * p->shape.head_dim + d, x_grad);
+        entry_grad(p, c->dw, t, r, c->head, d, ds * (vec_get(x, d) + extra_of(p, c->w, t, c->head, d)));
+    }
+}
+
+static double dot(vec a, vec b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t d = 0; d < n; d++)
+        sum += vec_get(a, d) * vec_get(b, d);
+    return sum;
+}
+
+/* Which keys count: those the caller marks, or those at or before the query. */
+static bool counts(const cell *c, int64_t j)
+{
+    return c->seen ? c->seen[j] : c->k_at[0] <= c->q_at[0];
+}
+
+static cell cell_of(const pe_encoding *e, pe_params w, const pe_tile *t, int64_t seen_stride, const pe_tile_grad *g,
+                    int64_t h, int64_t i)
+{
+    cell c = { .e = e, .w = w, .head = h };
+    if (t->seen)
+        c.seen = t->seen + h * seen_stride + i * t->k_at.tokens;
+    c.q = row_vec(t->q, i, h);
+    if (g) {
+        c.dw = g->dparams;
+        c.dq = row_vec(g->dq, i, h);
+    }
+    position(t->q_at, i, c.q_at);
+    return c;
+}
+
+static void cell_key(cell *c, const pe_tile *t, const pe_tile_grad *g, int64_t j)
+{
+    int64_t h = c->head / (c->e->shape.heads / c->e->shape.kv_heads);
+    c->k = row_vec(t->k, j, h);
+    if (g)
+        c->dk = row_vec(g->dk, j, h);
+    position(t->k_at, j, c->k_at);
+}
+
+static step step_of(const part *p, const cell *c, double sum)
+{
+    return (step){ p, c->w, c->dw, c->head, c->q, c->dq, 0, sum, 0 };
+}
+
+/* One query and head of a term that counts keys, from right to left. */
+static void count_keys(const part *p, const pe_tile *t, cell *c, int64_t i)
+{
+    double *carry = t->carry ? &t->carry[c->head * t->q_at.tokens + i] : NULL;
+    step s = step_of(p, c, carry ? *carry : 0);
+    vec out = row_vec(t->score, i, c->head);
+    for (int64_t j = t->k_at.tokens - 1; j >= 0; j--) {
+        cell_key(c, t, NULL, j);
+        if (!counts(c, j))
+            continue;
+        s.dot = dot(c->q, c->k, p->shape.head_dim);
+        s.sum += p->row->gate(p, s.dot);
+        vec_add(out, j, p->row->step(&s));
+    }
+    if (carry)
+        *carry = s.sum;
+}
+
+/* Its gradient: the sum is taken apart again from left to right, while what later keys owe to it adds up. */
+static void count_keys_back(const part *p, const pe_tile *t, const pe_tile_grad *g, cell *c, int64_t i)
+{
+    int64_t D = p->shape.head_dim;
+    step s = step_of(p, c, 0);
+    vec ds = row_vec(g->dscore, i, c->head);
+    for (int64_t j = t->k_at.tokens - 1; j >= 0; j--) {
+        cell_key(c, t, g, j);
+        if (counts(c, j))
+            s.sum += p->row->gate(p, dot(c->q, c->k, D));
+    }
+    for (int64_t j = 0; j < t->k_at.tokens; j++) {
+        cell_key(c, t, g, j);
+        if (!counts(c, j))
+            continue;
+        s.dot = dot(c->q, c->k, D);
+        s.dsum += p->row->step_back(&s, vec_get(ds, j));
+        double ddot = s.dsum * p->row->gate_slope(p, s.dot);
+        for (int64_t d = 0; d < D; d++) {
+            vec_add(c->dq, d, ddot * vec_get(c->k, d));
+            vec_add(c->dk, d, ddot * vec_get(c->q, d));
+        }
+        s.sum -= p->row->gate(p, s.dot);
+    }
+}
+
+typedef enum { CONTENT, BIAS } kind;
+
+static bool takes_part(const part *p, kind k, pe_stage stage)
+{
+    return p->hooks & (k == BIAS ? PE_HOOK_BIAS : PE_HOOK_CONTENT) && p->stage == stage;
+}
+
+static void add_cell(const part *p, kind k, const cell *c, vec score, int64_t j)
+{
+    double sum = 0;
+    if (k == BIAS)
+        sum = p->row->bias(p, c->w, c->head, c->q_at, c->k_at);
+    for (int n = 0; k == CONTENT && n < p->terms; n++)
+        if (p->term[n].side != PE_VALUE)
+            sum += term_value(p, &p->term[n], c);
+    vec_add(score, j, sum);
+}
+
+static void back_cell(const part *p, kind k, const cell *c, double ds)
+{
+    if (k == BIAS && p->row->bias_back)
+        p->row->bias_back(p, c->w, c->dw, c->head, c->q_at, c->k_at, ds);
+    for (int n = 0; k == CONTENT && n < p->terms; n++)
+        if (p->term[n].side != PE_VALUE)
+            term_back(p, &p->term[n], c, ds);
+}
+
+static void walk_tile(const pe_encoding *e, const part *p, kind k, pe_params w, const pe_tile *t, int64_t seen_stride,
+                      const pe_tile_grad *g)
+{
+    for (int64_t h = 0; h < e->shape.heads; h++)
+        for (int64_t i = 0; i < t->q_at.tokens; i++) {
+            cell c = cell_of(e, w, t, seen_stride, g, h, i);
+            if (k == CONTENT && p->row->step) {
+                if (g)
+                    count_keys_back(p, t, g, &c, i);
+                else
+                    count_keys(p, t, &c, i);
+                continue;
+            }
+            for (int64_t j = 0; j < t->k_at.tokens; j++) {
+                if (c.seen && !c.seen[j])
+                    continue;
+                cell_key(&c, t, g, j);
+                if (g)
+                    back_cell(p, k, &c, vec_get(row_vec(g->dscore, i, h), j));
+                else
+                    add_cell(p, k, &c, row_vec(t->score, i, h), j);
+            }
+        }
+}
+
+static void walk(const pe_encoding *e, kind k, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
+                 const pe_tile_grad *g)
+{
+    for (int n = 0; n < e->parts; n++)
+        if (takes_part(&e->part[n], k, stage))
+            walk_tile(e, &e->part[n], k, w, t, seen_stride, g);
+}
+
+void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride)
+{
+    walk(e, CONTENT, stage, w, t, seen_stride, NULL);
+}
+
+void score_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride)
+{
+    walk(e, BIAS, stage, w, t, seen_stride, NULL);
+}
+
+void score_content_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
+                        const pe_tile_grad *g)
+{
+    walk(e, CONTENT, stage, w, t, seen_stride, g);
+}
+
+void score_bias_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
+                     const pe_tile_grad *g)
+{
+    walk(e, BIAS, stage, w, t, seen_stride, g);
+}
+
+void value_add(const pe_encoding *e, pe_params w, pe_view out, pe_view prob, pe_positions q_at, pe_positions k_at,
+               const uint8_t *shown, int64_t shown_stride)
+{
+    for (int n = 0; n < e->parts; n++)
+        for (int m = 0; m < e->part[n].terms; m++) {
+            const part *p = &e->part[n];
+            const term *t = &p->term[m];
+            for (int64_t h = 0; t->side == PE_VALUE && h < out.heads; h++)
+                for (int64_t i = 0; i < q_at.tokens; i++)
+                    for (int64_t j = 0; j < k_at.tokens; j++) {
+                        int64_t a[PE_AXES_MAX], b[PE_AXES_MAX];
+                        if (shown && !shown[h * shown_stride + i * k_at.tokens + j])
+                            continue;
+                        int64_t r = t->index(p, position(q_at, i, a), position(k_at, j, b));
+                        double weight = vec_get(row_vec(prob, i, h), j);
+                        for (int64_t d = 0; d < out.dim; d++)
+                            vec_add(row_vec(out, i, h), d, weight * part_entry(p, w, t, r, h, d));
+                    }
+        }
+}
+
+void value_back(const pe_encoding *e, pe_params w, pe_params dw, pe_view dprob, pe_view prob, pe_view dout,
+                pe_positions q_at, pe_positions k_at, const uint8_t *shown, int64_t shown_stride)
+{
+    for (int n = 0; n < e->parts; n++)
+        for (int m = 0; m < e->part[n].terms; m++) {
+            const part *p = &e->part[n];
+            const term *t = &p->term[m];
+            for (int64_t h = 0; t->side == PE_VALUE && h < dout.heads; h++)
+                for (int64_t i = 0; i < q_at.tokens; i++)
+                    for (int64_t j = 0; j < k_at.tokens; j++) {
+                        int64_t a[PE_AXES_MAX], b[PE_AXES_MAX];
+                        if (shown && !shown[h * shown_stride + i * k_at.tokens + j])
+                            continue;
+                        int64_t r = t->index(p, position(q_at, i, a), position(k_at, j, b));
+                        double weight = vec_get(row_vec(prob, i, h), j), sum = 0;
+                        for (int64_t d = 0; d < dout.dim; d++) {
+                            double g = vec_get(row_vec(dout, i, h), d);
+                            sum += g * part_entry(p, w, t, r, h, d);
+                            entry_grad(p, dw, t, r, h, d, weight * g);
+                        }
+                        vec_add(row_vec(dprob, i, h), j, sum);
+                    }
+        }
+}

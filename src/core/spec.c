@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The spec: name[:key=value[,key=value...]][+name...]. Values are numbers, words, or lists joined by '/'. */
+#include "core/spec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ROWS_MAX 64
+#define KEYS_MAX 40
+#define LIST_MAX 4096
+
+typedef struct slice {
+    const char *s;
+    size_t n;
+} slice;
+#define SHOW(x) ((x).n > 60 ? 60 : (int)(x).n), (x).s
+
+static bool is(slice x, const char *word)
+{
+    return strlen(word) == x.n && !memcmp(word, x.s, x.n);
+}
+
+/* Cuts the text up to the first of the stop letters. */
+static slice cut(const char **cursor, const char *stops)
+{
+    slice x = { *cursor, strcspn(*cursor, stops) };
+    *cursor += x.n;
+    return x;
+}
+
+static pe_status unknown(pe_error *err, const char *where, const char *what, slice word, const char *const *list, int count)
+{
+    const char *near = text_nearest(word.s, word.n, list, count);
+    char all[200] = "";
+    size_t used = 0;
+    for (int i = 0; i < count && used < sizeof all; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", list[i]);
+    if (near)
+        return pe_fail(err, PE_ERR_SPEC, "%sunknown %s '%.*s'; did you mean '%s'?", where, what, SHOW(word), near);
+    if (!count)
+        return pe_fail(err, PE_ERR_SPEC, "%sunknown %s '%.*s'; there is none", where, what, SHOW(word));
+    return pe_fail(err, PE_ERR_SPEC, "%sunknown %s '%.*s'; use one of %s", where, what, SHOW(word), all);
+}
+
+static pe_status find_row(slice name, const row **out, pe_error *err)
+{
+    const char *list[ROWS_MAX];
+    for (int i = 0; i < pe_row_count; i++) {
+        list[i] = pe_rows[i]->info.name;
+        if (is(name, list[i])) {
+            *out = pe_rows[i];
+            return PE_OK;
+        }
+    }
+    return unknown(err, "", "encoding", name, list, pe_row_count);
+}
+
+static pe_status find_key(const row *r, slice name, int *out, pe_error *err)
+{
+    const char *list[KEYS_MAX];
+    char where[48];
+    for (int i = 0; i < r->info.key_count; i++) {
+        list[i] = r->info.keys[i].name;
+        if (is(name, list[i])) {
+            *out = i;
+            return PE_OK;
+        }
+    }
+    snprintf(where, sizeof where, "%s: ", r->info.name);
+    return unknown(err, where, "key", name, list, r->info.key_count);
+}
+
+static pe_status read_choice(const row *r, const pe_key *k, slice text, double *out, pe_error *err)
+{
+    char words[300], where[96];
+    const char *list[24];
+    int count = 0;
+    snprintf(words, sizeof words, "%s", k->choices);
+    for (char *w = words; w; count++) {
+        list[count] = w;
+        w = strchr(w, '|');
+        if (w)
+            *w++ = 0;
+        if (is(text, list[count])) {
+            *out = count;
+            return PE_OK;
+        }
+    }
+    snprintf(where, sizeof where, "%s: ", r->info.name);
+    char what[48];
+    snprintf(what, sizeof what, "%s", k->name);
+    return unknown(err, where, what, text, list, count);
+}
+
+static pe_status read_number(const row *r, const pe_key *k, slice text, double *out, pe_error *err)
+{
+    char least[32], most[32];
+    if (!text_number(text.s, text.n, out))
+        return pe_fail(err, PE_ERR_SPEC, "%s: %s is '%.*s'; needs a number of at most 19 digits", r->info.name, k->name, SHOW(text));
+    text_print(least, sizeof least, k->min);
+    text_print(most, sizeof most, k->max);
+    if (k->kind == PE_KEY_INT && *out != floor(*out))
+        return pe_fail(err, PE_ERR_RANGE, "%s: %s is %.*s; needs a whole number", r->info.name, k->name, SHOW(text));
+    if (!(*out >= k->min && *out <= k->max))
+        return pe_fail(err, PE_ERR_RANGE, "%s: %s is %.*s; needs %s to %s", r->info.name, k->name, SHOW(text), least, most);
+    return PE_OK;
+}
+
+static pe_status read_list(const row *r, const pe_key *k, slice text, value *v, pe_error *err)
+{
+    int64_t count = 1;
+    for (size_t i = 0; i < text.n; i++)
+        count += text.s[i] == '/';
+    if (count > LIST_MAX)
+        return pe_fail(err, PE_ERR_RANGE, "%s: %s has more than %d elements", r->info.name, k->name, LIST_MAX);
+    double *list = malloc((size_t)count * sizeof *list);
+    if (!list)
+        return pe_fail(err, PE_ERR_NOMEM, "%s: no memory for %s", r->info.name, k->name);
+    v->list = list;
+    v->count = count;
+    for (int64_t i = 0; i < count; i++) {
+        const char *slash = memchr(text.s, '/', text.n);
+        slice one = { text.s, slash ? (size_t)(slash - text.s) : text.n };
+        TRY(read_number(r, k, one, &list[i], err));
+        text.s += one.n + 1;
+        text.n -= one.n + (slash ? 1 : 0);
+    }
+    return PE_OK;
+}
+
+static pe_status read_value(const row *r, const pe_key *k, slice text, value *v, pe_error *err)
+{
+    switch (k->kind) {
+    case PE_KEY_CHOICE: return read_choice(r, k, text, &v->num, err);
+    case PE_KEY_LIST: return read_list(r, k, text, v, err);
+    default: return read_number(r, k, text, &v->num, err);
+    }
+}
+
+static slice choice_word(const pe_key *k, int index)
+{
+    const char *w = k->choices;
+    for (; index > 0; index--)
+        w = strchr(w, '|') + 1;
+    return (slice){ w, strcspn(w, "|") };
+}
+
+/* The longest choice that s begins with; 0: none. A choice may hold a '+' itself: "c2p+p2c". */
+static size_t choice_length(const pe_key *k, const char *s)
+{
+    size_t longest = 0;
+    for (const char *w = k->kind == PE_KEY_CHOICE ? k->choices : ""; *w;) {
+        size_t n = strcspn(w, "|");
+        if (n > longest && !strncmp(s, w, n) && (!s[n] || s[n] == ',' || s[n] == '+'))
+            longest = n;
+        w += n + (w[n] == '|');
+    }
+    return longest;
+}
+
+/* Whether "key=a|b" holds for these values. */
+static bool holds(const row *r, const value *v, const char *when)
+{
+    if (!when)
+        return true;
+    size_t n = strcspn(when, "=");
+    int key = 0;
+    while (strlen(r->info.keys[key].name) != n || memcmp(r->info.keys[key].name, when, n))
+        key++;
+    slice word = choice_word(&r->info.keys[key], (int)v[key].num);
+    for (const char *w = when + n; *w;) {
+        w++;
+        size_t len = strcspn(w, "|");
+        if (len == word.n && !memcmp(w, word.s, len))
+            return holds(r, v, r->info.keys[key].when);
+        w += len;
+    }
+    return false;
+}
+
+static pe_status read_keys(const char **cursor, const row *r, value *v, pe_error *err)
+{
+    for (char lead = ':'; **cursor == lead; lead = ',') {
+        int key;
+        ++*cursor;
+        slice name = cut(cursor, "=,+");
+        if (**cursor != '=')
+            return pe_fail(err, PE_ERR_SPEC, "%s: '%.*s' has no value; write key=value", r->info.name, SHOW(name));
+        TRY(find_key(r, name, &key, err));
+        ++*cursor;
+        slice text = { *cursor, 0 };
+        *cursor += choice_length(&r->info.keys[key], *cursor);
+        for (; **cursor && **cursor != ','; ++*cursor) { /* a '+' before a letter starts the next part */
+            char next = (*cursor)[1];
+            if (**cursor == '+' && ((next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z')))
+                break;
+        }
+        text.n = (size_t)(*cursor - text.s);
+        if (v[key].given)
+            return pe_fail(err, PE_ERR_SPEC, "%s: %s is given twice", r->info.name, r->info.keys[key].name);
+        free((void *)v[key].list);
+        v[key] = (value){ .given = true };
+        TRY(read_value(r, &r->info.keys[key], text, &v[key], err));
+    }
+    for (int i = 0; i < r->info.key_count; i++)
+        if (v[i].given && !holds(r, v, r->info.keys[i].when))
+            return pe_fail(err, PE_ERR_SPEC, "%s: %s has a meaning only with %s; leave it out or set that", r->info.name,
+                           r->info.keys[i].name, r->info.keys[i].when);
+    return PE_OK;
+}
+
+pe_status spec_read(const char **cursor, const row **out, value **values, pe_error *err)
+{
+    slice name = cut(cursor, ":+,=");
+    TRY(find_row(name, out, err));
+    const row *r = *out;
+    value *v = calloc((size_t)r->info.key_count + 1, sizeof *v);
+    *values = v;
+    if (!v)
+        return pe_fail(err, PE_ERR_NOMEM, "%s: no memory for its keys", r->info.name);
+    for (int i = 0; i < r->info.key_count; i++) {
+        const pe_key *k = &r->info.keys[i];
+        if (*k->fallback)
+            TRY(read_value(r, k, (slice){ k->fallback, strlen(k->fallback) }, &v[i], err));
+    }
+    TRY(read_keys(cursor, r, v, err));
+    if (**cursor && **cursor != '+')
+        return pe_fail(err, PE_ERR_SPEC, "%s: '%.40s' after the name; write name:key=value,key=value", r->info.name, *cursor);
+    return PE_OK;
+}
+
+void spec_free(const row *r, const value *v)
+{
+    for (int i = 0; v && i < r->info.key_count; i++)
+        free((void *)v[i].list);
+    free((void *)v);
+}
+
+/* snprintf at the end of what is there; counts what does not fit too. */
+static void append(char *out, size_t cap, size_t *used, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++, ++*used)
+        if (*used + 1 < cap)
+            out[*used] = s[i];
+    if (cap)
+        out[*used < cap ? *used : cap - 1] = 0;
+}
+
+static void append_value(char *out, size_t cap, size_t *used, const pe_key *k, const value *v)
+{
+    char text[40];
+    if (k->kind == PE_KEY_CHOICE) {
+        slice w = choice_word(k, (int)v->num);
+        append(out, cap, used, w.s, w.n);
+        return;
+    }
+    int64_t count = k->kind == PE_KEY_LIST ? v->count : 1;
+    for (int64_t i = 0; i < count; i++) {
+        if (i)
+            append(out, cap, used, "/", 1);
+        text_print(text, sizeof text, k->kind == PE_KEY_LIST ? v->list[i] : v->num);
+        append(out, cap, used, text, strlen(text));
+    }
+}
+
+static bool is_default(const pe_key *k, const value *v)
+{
+    char text[64];
+    size_t used = 0;
+    append_value(text, sizeof text, &used, k, v);
+    return *k->fallback ? used < sizeof text && !strcmp(text, k->fallback) : !v->given;
+}
+
+size_t spec_print(char *out, size_t cap, const part *p)
+{
+    const row *r = p->row;
+    size_t used = 0;
+    char sep = ':';
+    append(out, cap, &used, r->info.name, strlen(r->info.name));
+    for (int i = 0; i < r->info.key_count; i++) {
+        const pe_key *k = &r->info.keys[i];
+        if (is_default(k, &p->value[i]) || !holds(r, p->value, k->when))
+            continue;
+        append(out, cap, &used, &sep, 1);
+        append(out, cap, &used, k->name, strlen(k->name));
+        append(out, cap, &used, "=", 1);
+        append_value(out, cap, &used, k, &p->value[i]);
+        sep = ',';
+    }
+    return used;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PE_SPEC_H
+#define PE_SPEC_H
+
+#include "core/core.h"
+
+/* Reads one part's values from the text at *cursor and moves it behind the part; *row and *values are set. The values
+ * (and their lists) are the caller's, freed with spec_free. */
+pe_status spec_read(const char **cursor, const row **row, value **values, pe_error *err);
+void spec_free(const row *row, const value *values);
+
+/* The canonical text of a part: only keys that differ from their default. Returns the length it needs, as snprintf. */
+size_t spec_print(char *out, size_t cap, const part *p);
+
+#endif

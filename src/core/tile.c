@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The score and value hooks' public face: checks, then the loops of score.c. */
+#include "core/core.h"
+
+#include <inttypes.h>
+
+pe_status check_reach(const pe_encoding *e, unsigned hooks, pe_positions q_at, pe_positions k_at, const uint8_t *seen,
+                      pe_error *err)
+{
+    for (int n = 0; n < e->parts; n++) {
+        const part *p = &e->part[n];
+        bool limited = p->row->reaches && p->row->info.hooks & hooks;
+        for (int64_t i = 0; limited && i < q_at.tokens; i++)
+            for (int64_t j = 0; j < k_at.tokens; j++) {
+                int64_t q[PE_AXES_MAX], k[PE_AXES_MAX];
+                if ((seen && !seen[i * k_at.tokens + j]) ||
+                    p->row->reaches(p, position(q_at, i, q), position(k_at, j, k)))
+                    continue;
+                return pe_fail(err, PE_ERR_POSITION,
+                               "%s: query at %" PRId64 " and key at %" PRId64 " are further apart than its table reaches; "
+                               "make the table larger or hide the pair",
+                               p->row->info.name, q[0], k[0]);
+            }
+    }
+    return PE_OK;
+}
+
+unsigned pe_encoding_hooks_at(const pe_encoding *e, pe_stage stage)
+{
+    unsigned hooks = 0;
+    for (int n = 0; e && n < e->parts; n++)
+        if (e->part[n].stage == stage)
+            hooks |= e->part[n].hooks & (PE_HOOK_CONTENT | PE_HOOK_BIAS);
+    return hooks;
+}
+
+bool pe_encoding_carries(const pe_encoding *e)
+{
+    for (int n = 0; e && n < e->parts; n++)
+        if (e->part[n].row->step)
+            return true;
+    return false;
+}
+
+/* Checks a tile; which fields matter depends on the hook. score is named by its use: "score" or "dscore". */
+static pe_status check_tile(const pe_encoding *e, pe_stage stage, pe_params w, pe_tile *t, pe_view *score,
+                            const char *name, access how, bool content, pe_error *err)
+{
+    const pe_shape *s = &e->shape;
+    if (stage != PE_BEFORE_SCALE && stage != PE_AFTER_SCALE)
+        return pe_fail(err, PE_ERR_RANGE, "stage is %d; needs PE_BEFORE_SCALE or PE_AFTER_SCALE", (int)stage);
+    TRY(check_params(e, w, err));
+    TRY(check_positions(&t->q_at, "q_at", t->q_at.tokens, e->axes, err));
+    TRY(check_positions(&t->k_at, "k_at", t->k_at.tokens, e->axes, err));
+    TRY(check_view(score, name, t->q_at.tokens, s->heads, t->k_at.tokens, how, err));
+    if (content && pe_encoding_hooks_at(e, stage) & PE_HOOK_CONTENT) {
+        TRY(check_view(&t->q, "q", t->q_at.tokens, s->heads, s->head_dim, READS, err));
+        TRY(check_view(&t->k, "k", t->k_at.tokens, s->kv_heads, s->head_dim, READS, err));
+    } else
+        t->q = t->k = (pe_view){ 0 };
+    if ((uintptr_t)t->carry % sizeof(double))
+        return pe_fail(err, PE_ERR_ALIGN, "carry is not aligned to its 8-byte elements");
+    return check_reach(e, content ? PE_HOOK_CONTENT : PE_HOOK_BIAS, t->q_at, t->k_at, t->seen, err);
+}
+
+static pe_status forward(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile, bool content,
+                         pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    CHECK_POINTER(pe_tile, tile, "the tile");
+    pe_tile t = *tile;
+    TRY(check_tile(e, stage, w, &t, &t.score, "score", WRITES, content, err));
+    CHECK_MEMORY(false, view_region("score", t.score, WRITES), view_region("q", t.q, READS), view_region("k", t.k, READS),
+                 positions_region("q_at", t.q_at), positions_region("k_at", t.k_at), params_region("params", w, READS),
+                 array_region("seen", t.seen, t.score.tokens, (size_t)t.score.dim, READS),
+                 array_region("carry", t.carry, t.score.tokens, (size_t)e->shape.heads * sizeof(double), WRITES));
+    (content ? score_content : score_bias)(e, stage, w, &t, 0);
+    return pe_pass(err);
+}
+
+pe_status pe_encoding_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile, pe_error *err)
+{
+    return forward(e, stage, w, tile, true, err);
+}
+
+pe_status pe_encoding_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile, pe_error *err)
+{
+    return forward(e, stage, w, tile, false, err);
+}
+
+static pe_status backward(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile,
+                          const pe_tile_grad *grads, bool content, pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    CHECK_POINTER(pe_tile, tile, "the tile");
+    CHECK_POINTER(pe_tile_grad, grads, "the gradient");
+    pe_tile t = *tile;
+    pe_tile_grad g = *grads;
+    TRY(check_tile(e, stage, w, &t, &g.dscore, "dscore", READS, content, err));
+    TRY(check_grads(e, g.dparams, err));
+    if (t.carry && pe_encoding_carries(e))
+        return pe_fail(err, PE_ERR_UNSUITED, "carry is given; the gradient wants all keys in one tile and carry NULL");
+    if (!content)
+        g.dq = g.dk = (pe_view){ 0 };
+    if (g.dq.data)
+        TRY(check_view(&g.dq, "dq", t.q_at.tokens, e->shape.heads, e->shape.head_dim, WRITES, err));
+    if (g.dk.data)
+        TRY(check_view(&g.dk, "dk", t.k_at.tokens, e->shape.kv_heads, e->shape.head_dim, WRITES, err));
+    CHECK_MEMORY(false, view_region("dq", g.dq, WRITES), view_region("dk", g.dk, WRITES),
+                 params_region("dparams", g.dparams, WRITES), view_region("dscore", g.dscore, READS),
+                 view_region("q", t.q, READS), view_region("k", t.k, READS), positions_region("q_at", t.q_at),
+                 positions_region("k_at", t.k_at), params_region("params", w, READS),
+                 array_region("seen", t.seen, g.dscore.tokens, (size_t)g.dscore.dim, READS));
+    (content ? score_content_back : score_bias_back)(e, stage, w, &t, 0, &g);
+    return pe_pass(err);
+}
+
+pe_status pe_encoding_content_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile,
+                                   const pe_tile_grad *g, pe_error *err)
+{
+    return backward(e, stage, w, tile, g, true, err);
+}
+
+pe_status pe_encoding_bias_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile,
+                                const pe_tile_grad *g, pe_error *err)
+{
+    return backward(e, stage, w, tile, g, false, err);
+}
+
+static pe_status check_value(const pe_encoding *e, pe_params w, pe_view *out, access how, pe_view *prob,
+                             pe_positions *q_at, pe_positions *k_at, pe_error *err)
+{
+    bool has = e->hooks & PE_HOOK_VALUE;
+    TRY(check_params(e, w, err));
+    TRY(check_positions(q_at, "q_at", q_at->tokens, e->axes, err));
+    TRY(check_positions(k_at, "k_at", k_at->tokens, e->axes, err));
+    TRY(check_view(out, how == WRITES ? "out" : "dout", q_at->tokens, e->shape.heads, has ? e->shape.head_dim : -1, how,
+                   err));
+    TRY(check_view(prob, "prob", q_at->tokens, e->shape.heads, k_at->tokens, READS, err));
+    return check_reach(e, PE_HOOK_VALUE, *q_at, *k_at, NULL, err);
+}
+
+pe_status pe_encoding_value(const pe_encoding *e, pe_params w, pe_view out, pe_view prob, pe_positions q_at,
+                            pe_positions k_at, pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    TRY(check_value(e, w, &out, WRITES, &prob, &q_at, &k_at, err));
+    CHECK_MEMORY(false, view_region("out", out, WRITES), view_region("prob", prob, READS), positions_region("q_at", q_at),
+                 positions_region("k_at", k_at), params_region("params", w, READS));
+    value_add(e, w, out, prob, q_at, k_at, NULL, 0);
+    return pe_pass(err);
+}
+
+pe_status pe_encoding_value_back(const pe_encoding *e, pe_params w, pe_params dw, pe_view dprob, pe_view prob,
+                                 pe_view dout, pe_positions q_at, pe_positions k_at, pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    TRY(check_value(e, w, &dout, READS, &prob, &q_at, &k_at, err));
+    TRY(check_grads(e, dw, err));
+    if (dprob.data)
+        TRY(check_view(&dprob, "dprob", q_at.tokens, e->shape.heads, k_at.tokens, WRITES, err));
+    CHECK_MEMORY(false, view_region("dprob", dprob, WRITES), params_region("dparams", dw, WRITES),
+                 view_region("prob", prob, READS), view_region("dout", dout, READS), positions_region("q_at", q_at),
+                 positions_region("k_at", k_at), params_region("params", w, READS));
+    value_back(e, w, dw, dprob, prob, dout, q_at, k_at, NULL, 0);
+    return pe_pass(err);
+}

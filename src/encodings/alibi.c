@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * alibi: a penalty that grows with the distance, with a slope per head.
+ *   score += -m_h (i - j), or -m_h |i - j| when symmetric                                     (Press et al. 2021)
+ * Slopes are 2^(-8h/n); for n that is no power of two the conventions differ. Falcon's slopes are bfloat16 and enter
+ * before the scale. Where its mask is whole numbers, as in its own model, the products are bfloat16 too: f(j) - f(i)
+ * with f(t) = bf16(bf16(m) bf16(t)), equal to its f(j) after the softmax. */
+#include "encodings/shared.h"
+
+enum { CONVENTION, FORM, MAX, OFFSET, TOTAL, SLOPES, PRODUCTS };
+enum { PRESS, MPT, FALCON };
+static const pe_key keys[] = {
+    { "convention", PE_KEY_CHOICE, "press", 0, 0, "press|mpt|falcon", NULL, "whose slopes (press: Press, BLOOM)" },
+    { "form", PE_KEY_CHOICE, "one-sided", 0, 0, "one-sided|symmetric", NULL, "i-j, or its absolute value" },
+    { "max", PE_KEY_REAL, "8", 0x1p-10, 1000, NULL, NULL, "the last slope is 2^-max (MPT: alibi_bias_max)" },
+    { "offset", PE_KEY_INT, "0", 0, 65535, NULL, NULL, "first head held here, when heads are sharded" },
+    { "total", PE_KEY_INT, "", 1, 65536, NULL, NULL, "heads in all shards; default: offset + heads" },
+    { "slopes", PE_KEY_CHOICE, "fixed", 0, 0, "fixed|learned", NULL, "constants, or parameters that start there" },
+    { "products", PE_KEY_CHOICE, "exact", 0, 0, "exact|bf16", "convention=falcon", "slope times position, or its bfloat16" },
+};
+static const char *const examples[] = { "alibi",
+                                        "alibi:form=symmetric",
+                                        "alibi:convention=mpt,total=12,offset=4",
+                                        "alibi:convention=falcon",
+                                        "alibi:convention=falcon,products=bf16",
+                                        "alibi:slopes=learned" };
+
+static int64_t power_of_two_below(int64_t n)
+{
+    int64_t p = 1;
+    while (p * 2 <= n)
+        p *= 2;
+    return p;
+}
+
+/* Press: n's power of two below first, then every other slope of the next power. MPT: every other slope of the power of
+ * two above first, then the ones between. */
+static double slope(const part *p, int64_t head, int64_t n)
+{
+    int64_t below = power_of_two_below(n), above = below == n ? n : 2 * below;
+    double max = num(p, MAX), at, of;
+    if (whole(p, CONVENTION) == MPT) {
+        of = (double)above;
+        at = (double)(above == n ? head + 1 : head < above / 2 ? 2 * head + 2 : 2 * (head - above / 2) + 1);
+    } else {
+        of = (double)(head < below ? below : above);
+        at = (double)(head < below ? head + 1 : 2 * (head - below) + 1);
+    }
+    double m = exp2(-max * at / of);
+    return whole(p, CONVENTION) == FALCON ? num_from_bf16(num_to_bf16(m)) : m;
+}
+
+static pe_status init(part *p, pe_error *err)
+{
+    int64_t H = p->shape.heads, offset = whole(p, OFFSET), total = p->value[TOTAL].given ? whole(p, TOTAL) : offset + H;
+    if (total < offset + H)
+        return part_fail(p, err, "total", "needs at least offset + heads");
+    if (total == offset + H)
+        p->value[TOTAL].given = false;
+    double *m = part_alloc(p, H, sizeof *m, err);
+    if (!m)
+        return PE_ERR_NOMEM;
+    for (int64_t h = 0; h < H; h++)
+        m[h] = slope(p, offset + h, total);
+    if (num(p, SLOPES) != 0) {
+        if (whole(p, CONVENTION) == FALCON)
+            return part_fail(p, err, "slopes", "learned has no meaning with bfloat16 slopes; use convention=press");
+        TRY(part_tensor(p, (tensor){ .name = "slopes", .rank = 1, .shape = { H }, .fill = FILL_ROW }, err));
+    }
+    if (whole(p, CONVENTION) == FALCON) {
+        if (num(p, FORM) != 0)
+            return part_fail(p, err, "form", "symmetric does not exist in Falcon; use convention=press");
+        p->stage = PE_BEFORE_SCALE;
+    }
+    if (num(p, PRODUCTS) != 0)
+        p->claims &= ~(PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE);
+    if (num(p, FORM) != 0)
+        p->claims |= PE_CLAIM_SYMMETRIC;
+    return PE_OK;
+}
+
+static double fill_slope(const part *p, int t, int64_t i)
+{
+    (void)t;
+    return ((const double *)p->state)[i];
+}
+
+static double bf16(double x)
+{
+    return num_from_bf16(num_to_bf16(x));
+}
+
+static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
+{
+    double m = p->tensors ? param(p, w, 0, h) : ((const double *)p->state)[h];
+    if (num(p, PRODUCTS) != 0)
+        return bf16(m * bf16((double)k[0])) - bf16(m * bf16((double)q[0]));
+    double distance = (double)(q[0] - k[0]);
+    return -m * (num(p, FORM) != 0 ? fabs(distance) : distance);
+}
+
+static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k, double db)
+{
+    (void)w;
+    double distance = (double)(q[0] - k[0]);
+    if (p->tensors)
+        grad(p, dw, 0, h, -db * (num(p, FORM) != 0 ? fabs(distance) : distance));
+}
+
+const row pe_row_alibi = {
+    .info = { .name = "alibi",
+              .summary = "A penalty linear in the distance, with a slope per head.",
+              .formula = "score += -m_h (i - j), m_h = 2^(-8h/n)",
+              .paper = "Press et al. 2021",
+              .arxiv = "2108.12409",
+              .models = "BLOOM, MPT, Falcon-RW, Baichuan-13B, Jina embeddings (symmetric)",
+              .hooks = PE_HOOK_BIAS,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .fill = fill_slope,
+    .bias = bias,
+    .bias_back = bias_back,
+};

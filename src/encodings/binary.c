@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * binary: element c is bit c of the position, least significant first; negative positions in two's complement. Bounded
+ * and unique, but neighbours may differ in every bit (255 and 256). */
+#include "encodings/shared.h"
+
+enum { JOIN, WIDTH };
+static const pe_key keys[] = { EMBED_KEYS };
+static const char *const examples[] = { "binary", "binary:join=concat,width=40" };
+
+static pe_status init(part *p, pe_error *err)
+{
+    (void)err;
+    embed_init(p, JOIN);
+    if (p->width < 38) /* 37 bits and the sign tell all positions apart */
+        p->claims &= ~PE_CLAIM_UNIQUE;
+    return PE_OK;
+}
+
+static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
+{
+    (void)p, (void)w;
+    return (double)((uint64_t)at[0] >> (c < 63 ? c : 63) & 1);
+}
+
+const row pe_row_binary = {
+    .info = { .name = "binary",
+              .summary = "The bits of the position.",
+              .formula = "p_t[c] = floor(t / 2^c) mod 2",
+              .paper = "folklore; the step between integers and sinusoids",
+              .arxiv = "",
+              .models = "none in use",
+              .hooks = PE_HOOK_EMBED,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_ENDLESS,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .embed = embed,
+};

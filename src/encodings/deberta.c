@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * deberta: content looks at position and position at content, over logarithmic buckets of the distance.
+ *   score = q_i . k_j + q_i . Kr[b(i-j)] + k_j . Qr[b(i-j)],  scale 1/sqrt(d (1 + c2p + p2c))      (He et al. 2020)
+ * Kr and Qr are projected tables; shared or own projections are the caller's (pe_project). */
+#include "encodings/shared.h"
+
+enum { BUCKETS, MAX, TERMS };
+static const pe_key keys[] = {
+    { "buckets", PE_KEY_INT, "256", 0, 0x1p24, NULL, NULL, "buckets on each side; 0: none, distances are clipped at max" },
+    { "max", PE_KEY_INT, "512", 2, 0x1p31, NULL, NULL, "distance at which the last bucket begins" },
+    { "terms", PE_KEY_CHOICE, "c2p+p2c", 0, 0, "c2p|p2c|c2p+p2c", NULL, "content to position, position to content" },
+};
+static const char *const examples[] = { "deberta", "deberta:buckets=8,max=32", "deberta:buckets=8,max=32,terms=c2p",
+                                        "deberta:buckets=0,max=16,terms=p2c" };
+
+/* Exact up to half the buckets, logarithmic from there to max, rounded up. */
+static int64_t bucket(int64_t buckets, int64_t max, int64_t distance)
+{
+    int64_t mid = buckets / 2, size = distance < 0 ? -distance : distance;
+    if (!buckets || size <= mid)
+        return distance;
+    double steps = log((double)size / (double)mid) / log((double)(max - 1) / (double)mid) * (double)(mid - 1);
+    int64_t b = (int64_t)ceil(steps - 1e-12) + mid; /* a distance that is exactly a step stays on it */
+    return distance < 0 ? -b : b;
+}
+
+static int64_t row_of(const part *p, const int64_t *q, const int64_t *k)
+{
+    int64_t buckets = whole(p, BUCKETS), span = buckets ? buckets : whole(p, MAX);
+    int64_t b = bucket(buckets, whole(p, MAX), q[0] - k[0]) + span;
+    return b < 0 ? 0 : b > 2 * span - 1 ? 2 * span - 1 : b;
+}
+
+static pe_status init(part *p, pe_error *err)
+{
+    static const char *const names[] = { "key_table", "query_table" };
+    int64_t buckets = whole(p, BUCKETS), span = buckets ? buckets : whole(p, MAX), on = whole(p, TERMS) + 1;
+    if (buckets == 1 || (buckets && whole(p, MAX) - 1 <= buckets / 2))
+        return part_fail(p, err, "buckets", "needs 0, or 2 or more with max - 1 above half of them");
+    p->stage = PE_BEFORE_SCALE;
+    for (int side = 0; side < 2; side++) {
+        if (!(on & 1 << side))
+            continue;
+        p->term[p->terms++] = (term){ side ? PE_KEY : PE_QUERY, p->tensors, NULL, -1, row_of };
+        TRY(part_tensor(p, (tensor){ .name = names[side], .rank = 3, .shape = { 2 * span, p->shape.heads, p->shape.head_dim },
+                                     .fill = FILL_NORMAL, .a = 0.02 }, err));
+    }
+    p->scale = 1 / sqrt((double)p->shape.head_dim * (1 + p->terms));
+    return PE_OK;
+}
+
+const row pe_row_deberta = {
+    .info = { .name = "deberta",
+              .summary = "Content-to-position and position-to-content scores over logarithmic buckets of the distance.",
+              .formula = "score = q_i.k_j + q_i.Kr[b(i-j)] + k_j.Qr[b(i-j)], scale 1/sqrt(d(1 + c2p + p2c))",
+              .paper = "He et al. 2020",
+              .arxiv = "2006.03654",
+              .models = "DeBERTa, DeBERTa-v2, DeBERTa-v3",
+              .hooks = PE_HOOK_CONTENT,
+              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fire: a small trained network of the distance over the query's position, both on a logarithmic scale.
+ *   score += MLP(psi(|i-j|) / psi(max(L, i))),  psi(x) = log(c x + 1)                              (Li et al. 2023)
+ * Not shift-invariant: the further the query, the finer the far distances. Keys ahead use |i-j|, as published code does. */
+#include "encodings/shared.h"
+
+enum { HIDDEN, LENGTH };
+enum { C, L, W1, B1, W2, B2 };
+static const pe_key keys[] = {
+    { "hidden", PE_KEY_INT, "32", 1, 65536, NULL, NULL, "width of the network's one hidden layer (ReLU)" },
+    { "length", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "where L starts" },
+};
+static const char *const examples[] = { "fire", "fire:hidden=8,length=16" };
+
+static pe_status init(part *p, pe_error *err)
+{
+    int64_t n = whole(p, HIDDEN), H = p->shape.heads;
+    double spread = 1 / sqrt((double)n);
+    TRY(part_tensor(p, (tensor){ .name = "c", .rank = 1, .shape = { 1 }, .fill = FILL_CONSTANT, .a = 0.1 }, err));
+    TRY(part_tensor(p, (tensor){ .name = "L", .rank = 1, .shape = { 1 }, .fill = FILL_CONSTANT, .a = num(p, LENGTH) }, err));
+    TRY(part_tensor(p, (tensor){ .name = "w1", .rank = 1, .shape = { n }, .fill = FILL_UNIFORM, .a = -1, .b = 1 }, err));
+    TRY(part_tensor(p, (tensor){ .name = "b1", .rank = 1, .shape = { n }, .fill = FILL_UNIFORM, .a = -1, .b = 1 }, err));
+    TRY(part_tensor(p, (tensor){ .name = "w2", .rank = 2, .shape = { H, n }, .fill = FILL_UNIFORM, .a = -spread, .b = spread }, err));
+    return part_tensor(p, (tensor){ .name = "b2", .rank = 1, .shape = { H }, .fill = FILL_UNIFORM, .a = -spread, .b = spread }, err);
+}
+
+static pe_status check_scales(const part *p, pe_params w, pe_error *err)
+{
+    double c = param(p, w, C, 0), limit = param(p, w, L, 0);
+    if (!(c > 0) || !(limit > 0))
+        return pe_fail(err, PE_ERR_RANGE, "fire: c and L are %s and %s; need more than 0", text_show(c).text,
+                       text_show(limit).text);
+    return PE_OK;
+}
+
+static double ratio(double c, double limit, const int64_t *q, const int64_t *k)
+{
+    double reach = (double)q[0] > limit ? (double)q[0] : limit;
+    return log1p(c * fabs((double)(q[0] - k[0]))) / log1p(c * reach);
+}
+
+static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
+{
+    int64_t n = whole(p, HIDDEN);
+    double x = ratio(param(p, w, C, 0), param(p, w, L, 0), q, k), sum = param(p, w, B2, h);
+    for (int64_t i = 0; i < n; i++) {
+        double a = param(p, w, W1, i) * x + param(p, w, B1, i);
+        if (a > 0)
+            sum += param(p, w, W2, h * n + i) * a;
+    }
+    return sum;
+}
+
+static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k, double db)
+{
+    int64_t n = whole(p, HIDDEN);
+    double c = param(p, w, C, 0), limit = param(p, w, L, 0), x = ratio(c, limit, q, k), dx = 0;
+    grad(p, dw, B2, h, db);
+    for (int64_t i = 0; i < n; i++) {
+        double w1 = param(p, w, W1, i), w2 = param(p, w, W2, h * n + i), a = w1 * x + param(p, w, B1, i);
+        if (!(a > 0))
+            continue;
+        grad(p, dw, W2, h * n + i, db * a);
+        grad(p, dw, W1, i, db * w2 * x);
+        grad(p, dw, B1, i, db * w2);
+        dx += db * w2 * w1;
+    }
+    double distance = fabs((double)(q[0] - k[0])), reach = (double)q[0] > limit ? (double)q[0] : limit;
+    double below = log1p(c * reach);
+    grad(p, dw, C, 0, dx * (distance / (c * distance + 1) - x * reach / (c * reach + 1)) / below);
+    if (!((double)q[0] > limit))
+        grad(p, dw, L, 0, -dx * x * c / (c * reach + 1) / below);
+}
+
+const row pe_row_fire = {
+    .info = { .name = "fire",
+              .summary = "A small trained network of the distance relative to the query's position, on a logarithmic scale.",
+              .formula = "score += MLP(psi(i-j)/psi(max(L, i))), psi(x) = log(c x + 1)",
+              .paper = "Li et al. 2023",
+              .arxiv = "2310.04418",
+              .models = "research models",
+              .hooks = PE_HOOK_BIAS,
+              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .check_params = check_scales,
+    .bias = bias,
+    .bias_back = bias_back,
+};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hierarchical: a learned table of n rows serves n^2 positions. With i, j from 1 and u_i = (p_i - a p_1) / (1 - a),
+ * position (i-1) n + j gets a u_i + (1-a) u_j; on the first n positions that is the table itself.
+ * Su 2020 (kexue.fm/archives/7947). */
+#include "encodings/shared.h"
+
+#include <inttypes.h>
+
+enum { TABLE_ROWS, ALPHA, JOIN, WIDTH };
+static const pe_key keys[] = {
+    { "rows", PE_KEY_INT, "512", 2, 262144, NULL, NULL, "n: rows of the table; serves n^2 positions" },
+    { "alpha", PE_KEY_REAL, "0.4", -100, 100, NULL, NULL, "a: weight of the coarse position; not 0, 0.5 or 1" },
+    EMBED_KEYS,
+};
+static const char *const examples[] = { "hierarchical", "hierarchical:rows=64,alpha=0.3" };
+
+static pe_status init(part *p, pe_error *err)
+{
+    double a = num(p, ALPHA);
+    embed_init(p, JOIN);
+    p->value[ALPHA].given = true; /* so that the message below shows it */
+    if (a == 0 || a == 0.5 || a == 1)
+        return part_fail(p, err, "alpha", "0 and 1 lose half the position, 0.5 confuses (i,j) with (j,i); use 0.4");
+    return part_tensor(p, (tensor){ .name = "table", .rank = 2, .shape = { whole(p, TABLE_ROWS), p->width },
+                                    .fill = FILL_NORMAL, .a = 0.02 }, err);
+}
+
+static pe_status check(const part *p, pe_side side, const int64_t *at, pe_error *err)
+{
+    (void)side;
+    int64_t n = whole(p, TABLE_ROWS);
+    if (at[0] < 0 || at[0] >= n * n)
+        return pe_fail(err, PE_ERR_POSITION, "hierarchical: position is %" PRId64 "; rows=%" PRId64 " serves 0 to %" PRId64, at[0],
+                       n, n * n - 1);
+    return PE_OK;
+}
+
+/* a u_i + (1-a) u_j = a/(1-a) p_i + p_j - (a/(1-a)) p_1: the weights of the three rows that make a code. */
+static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
+{
+    int64_t n = whole(p, TABLE_ROWS), i = at[0] / n, j = at[0] % n;
+    double ratio = num(p, ALPHA) / (1 - num(p, ALPHA)), fine = param(p, w, 0, j * p->width + c);
+    if (i == 0)
+        return fine;
+    return ratio * (param(p, w, 0, i * p->width + c) - param(p, w, 0, c)) + fine;
+}
+
+static void embed_back(const part *p, pe_params dw, const int64_t *at, int64_t c, double dy)
+{
+    int64_t n = whole(p, TABLE_ROWS), i = at[0] / n, j = at[0] % n;
+    double ratio = num(p, ALPHA) / (1 - num(p, ALPHA));
+    grad(p, dw, 0, j * p->width + c, dy);
+    grad(p, dw, 0, i * p->width + c, ratio * dy);
+    grad(p, dw, 0, c, -ratio * dy);
+}
+
+const row pe_row_hierarchical = {
+    .info = { .name = "hierarchical",
+              .summary = "A learned table of n rows, extended to n^2 positions by combining a coarse and a fine row.",
+              .formula = "p_((i-1)n+j) = a u_i + (1-a) u_j, u_i = (p_i - a p_1)/(1-a), i, j = 1..n",
+              .paper = "Su 2020 (kexue.fm/archives/7947)",
+              .arxiv = "",
+              .models = "BERT stretched from 512 to 262144 positions",
+              .hooks = PE_HOOK_EMBED,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LEARNED,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .check = check,
+    .embed = embed,
+    .embed_back = embed_back,
+};

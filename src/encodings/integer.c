@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * integer: the position itself, added to every element. Unique, but it grows without bound and drowns the signal. */
+#include "encodings/shared.h"
+
+enum { JOIN, WIDTH };
+static const pe_key keys[] = { EMBED_KEYS };
+static const char *const examples[] = { "integer", "integer:join=concat,width=1" };
+
+static pe_status init(part *p, pe_error *err)
+{
+    (void)err;
+    embed_init(p, JOIN);
+    return PE_OK;
+}
+
+static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
+{
+    (void)p, (void)w, (void)c;
+    return (double)at[0];
+}
+
+const row pe_row_integer = {
+    .info = { .name = "integer",
+              .summary = "The position as a number, added to (or put behind) the embedding.",
+              .formula = "p_t = t",
+              .paper = "folklore",
+              .arxiv = "",
+              .models = "none in use; the first idea everybody has",
+              .hooks = PE_HOOK_EMBED,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_ENDLESS,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .embed = embed,
+};

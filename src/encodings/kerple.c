@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * kerple: a trained kernel of the distance, per head.
+ *   log: -r1 log(1 + r2 |i-j|),  power: -r1 |i-j|^r2;  r1, r2 > 0, r2 <= 2 in the power form       (Chi et al. 2022) */
+#include "encodings/shared.h"
+
+#include <inttypes.h>
+
+enum { FORM };
+enum { R1, R2 };
+static const pe_key keys[] = {
+    { "form", PE_KEY_CHOICE, "log", 0, 0, "log|power", NULL, "-r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2" },
+};
+static const char *const examples[] = { "kerple", "kerple:form=power" };
+
+/* Both start away from 0, where the kernel would be flat. */
+static pe_status init(part *p, pe_error *err)
+{
+    bool power = num(p, FORM) != 0;
+    double most1 = power ? 1 : 2, most2 = power ? 2 : 1;
+    TRY(part_tensor(p, (tensor){ .name = "r1", .rank = 1, .shape = { p->shape.heads }, .fill = FILL_UNIFORM, .a = 0.01, .b = most1 }, err));
+    return part_tensor(p, (tensor){ .name = "r2", .rank = 1, .shape = { p->shape.heads }, .fill = FILL_UNIFORM, .a = 0.01, .b = most2 }, err);
+}
+
+static pe_status check_kernel(const part *p, pe_params w, pe_error *err)
+{
+    double most = num(p, FORM) != 0 ? 2 : INFINITY;
+    for (int64_t h = 0; h < p->shape.heads; h++) {
+        double r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
+        if (!(r1 > 0) || !(r2 > 0) || !(r2 <= most))
+            return pe_fail(err, PE_ERR_RANGE, "kerple: r1, r2 of head %" PRId64 " are %s, %s; need more than 0%s", h,
+                           text_show(r1).text, text_show(r2).text,
+                           num(p, FORM) != 0 ? ", and r2 at most 2" : "");
+    }
+    return PE_OK;
+}
+
+static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
+{
+    double d = fabs((double)(q[0] - k[0])), r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
+    return num(p, FORM) != 0 ? -r1 * pow(d, r2) : -r1 * log1p(r2 * d);
+}
+
+static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k, double db)
+{
+    double d = fabs((double)(q[0] - k[0])), r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
+    if (num(p, FORM) != 0) {
+        grad(p, dw, R1, h, -db * pow(d, r2));
+        grad(p, dw, R2, h, d > 0 ? -db * r1 * pow(d, r2) * log(d) : 0);
+    } else {
+        grad(p, dw, R1, h, -db * log1p(r2 * d));
+        grad(p, dw, R2, h, -db * r1 * d / (1 + r2 * d));
+    }
+}
+
+const row pe_row_kerple = {
+    .info = { .name = "kerple",
+              .summary = "A trained logarithmic or power kernel of the distance, per head.",
+              .formula = "score += -r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2",
+              .paper = "Chi et al. 2022",
+              .arxiv = "2205.09921",
+              .models = "research models",
+              .hooks = PE_HOOK_BIAS,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS |
+                        PE_CLAIM_LEARNED,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .check_params = check_kernel,
+    .bias = bias,
+    .bias_back = bias_back,
+};

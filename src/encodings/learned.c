@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * learned: a trained vector per position; on several axes one table per axis, summed or each on its share of the width.
+ * Past its end there is no code. */
+#include "encodings/shared.h"
+
+#include <inttypes.h>
+
+enum { TABLE_ROWS, OFFSET, MERGE, JOIN, WIDTH };
+static const pe_key keys[] = {
+    { "rows", PE_KEY_LIST, "512", 1, 0x1p31, NULL, NULL, "positions the table holds; one number per axis: rows=14/14" },
+    { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (OPT, BART: 2)" },
+    { "merge", PE_KEY_CHOICE, "sum", 0, 0, "sum|split", NULL, "how axes meet: added, or side by side" },
+    EMBED_KEYS,
+};
+static const char *const examples[] = { "learned", "learned:rows=1026,offset=2", "learned:rows=14/14",
+                                        "learned:rows=16/32,merge=split" };
+static const char *const names[PE_AXES_MAX] = { "table",   "table_1", "table_2", "table_3",
+                                                "table_4", "table_5", "table_6", "table_7" };
+
+static pe_status init(part *p, pe_error *err)
+{
+    embed_init(p, JOIN);
+    p->axes = p->value[TABLE_ROWS].count;
+    bool split = num(p, MERGE) != 0;
+    if (p->axes > PE_AXES_MAX)
+        return part_fail(p, err, "rows", "has too many axes; needs 8 at most");
+    if (split && p->width % p->axes)
+        return part_fail(p, err, "merge", "split needs a width that the number of axes divides");
+    for (int64_t a = 0; a < p->axes; a++) {
+        double rows = p->value[TABLE_ROWS].list[a];
+        if (rows != floor(rows))
+            return part_fail(p, err, "rows", "needs whole numbers");
+        TRY(part_tensor(p, (tensor){ .name = names[a], .rank = 2, .shape = { (int64_t)rows, split ? p->width / p->axes : p->width },
+                                     .fill = FILL_NORMAL, .a = 0.02 }, err));
+    }
+    if (p->axes > 1)
+        p->claims |= PE_CLAIM_AXES;
+    return PE_OK;
+}
+
+static pe_status check(const part *p, pe_side side, const int64_t *at, pe_error *err)
+{
+    (void)side;
+    for (int64_t a = 0; a < p->axes; a++) {
+        int64_t row_at = at[a] + whole(p, OFFSET), rows = p->tensor[a].shape[0];
+        if (row_at < 0 || row_at >= rows)
+            return pe_fail(err, PE_ERR_POSITION,
+                           "learned: position %" PRId64 " is row %" PRId64 " of a table of %" PRId64 "; make rows larger, or use "
+                           "hierarchical, which reaches rows^2",
+                           at[a], row_at, rows);
+    }
+    return PE_OK;
+}
+
+/* Element c comes from one table when axes split the width, from all of them when they sum. */
+static int64_t index_of(const part *p, const int64_t *at, int64_t axis, int64_t c)
+{
+    int64_t width = p->tensor[axis].shape[1];
+    return (at[axis] + whole(p, OFFSET)) * width + c % width;
+}
+
+static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
+{
+    if (num(p, MERGE) != 0) {
+        int64_t axis = c / (p->width / p->axes);
+        return param(p, w, (int)axis, index_of(p, at, axis, c));
+    }
+    double sum = 0;
+    for (int64_t a = 0; a < p->axes; a++)
+        sum += param(p, w, (int)a, index_of(p, at, a, c));
+    return sum;
+}
+
+static void embed_back(const part *p, pe_params dw, const int64_t *at, int64_t c, double dy)
+{
+    bool split = num(p, MERGE) != 0;
+    for (int64_t a = 0; a < p->axes; a++)
+        if (!split || a == c / (p->width / p->axes))
+            grad(p, dw, (int)a, index_of(p, at, a, c), dy);
+}
+
+const row pe_row_learned = {
+    .info = { .name = "learned",
+              .summary = "A trained vector per position; past the table's end there is none.",
+              .formula = "p_t = T[t + offset]",
+              .paper = "Gehring et al. 2017",
+              .arxiv = "1705.03122",
+              .models = "BERT, GPT-2, OPT, BART, RoBERTa, ViT, DETR (2-D)",
+              .hooks = PE_HOOK_EMBED,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LEARNED,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .check = check,
+    .embed = embed,
+    .embed_back = embed_back,
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * normalised: the position over the length. Bounded, but the same place has another code in another sequence. */
+#include "encodings/shared.h"
+
+enum { LENGTH, JOIN, WIDTH };
+static const pe_key keys[] = {
+    { "length", PE_KEY_INT, "512", 1, 0x1p36, NULL, NULL, "N: the length of the sequence" },
+    EMBED_KEYS,
+};
+static const char *const examples[] = { "normalised", "normalised:length=100,join=concat,width=1" };
+
+static pe_status init(part *p, pe_error *err)
+{
+    (void)err;
+    embed_init(p, JOIN);
+    return PE_OK;
+}
+
+static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
+{
+    (void)w, (void)c;
+    return (double)at[0] / num(p, LENGTH);
+}
+
+const row pe_row_normalised = {
+    .info = { .name = "normalised",
+              .summary = "The position divided by the length of the sequence.",
+              .formula = "p_t = t / N",
+              .paper = "folklore",
+              .arxiv = "",
+              .models = "none in use; what one tries after integer",
+              .hooks = PE_HOOK_EMBED,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ENDLESS,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .embed = embed,
+};

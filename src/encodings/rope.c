@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rope: pairs of elements of q and k turned by an angle proportional to the position, so that q.k depends on the
+ * difference of positions only.
+ *   (x, y) -> m (x cos a - y sin a, x sin a + y cos a),  a = t f_i,  f_i = theta^(-2i/d)      (Su et al. 2021)
+ * Variants are points on axes (keys), not classes: how pairs lie, which elements turn, how frequencies are scaled
+ * (rope_scaling.c), which coordinate drives a pair, what multiplies, how the angle is formed. */
+#include "encodings/rope.h"
+
+#include <inttypes.h>
+
+static const pe_key keys[ROPE_KEYS] = {
+    [THETA] = { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths" },
+    [PAIRS] = { "pairs", PE_KEY_CHOICE, "half", 0, 0, "half|adjacent|adjacent-half", NULL,
+                "which elements turn together: i and i+d/2 [ccss], 2i and 2i+1 [cscs], read cscs and write ccss" },
+    [DIMS] = { "dims", PE_KEY_INT, "", 0, PE_HEAD_DIM_MAX, NULL, NULL, "elements of a head that turn; default: all" },
+    [FRACTION] = { "fraction", PE_KEY_REAL, "", 0, 1, NULL, NULL, "the same as a share of the head, rounded down" },
+    [RANGE] = { "range", PE_KEY_CHOICE, "leading", 0, 0, "leading|trailing", NULL, "which end of the head turns" },
+    [SIGN] = { "sign", PE_KEY_CHOICE, "positive", 0, 0, "positive|negative", NULL, "direction of the turn (nanochat: negative)" },
+    [DENOMINATOR] = { "denominator", PE_KEY_CHOICE, "d", 0, 0, "d|d-2", NULL, "exponent 2i/d, or 2i/(d-2)" },
+    [SCALING] = { "scaling", PE_KEY_CHOICE, "none", 0, 0, "none|linear|dynamic|ntk|yarn|longrope|llama3|proportional", NULL,
+                  "how frequencies are changed for longer contexts" },
+    [FACTOR] = { "factor", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, "scaling=linear|dynamic|yarn|longrope|llama3|proportional",
+                 "how much longer than trained" },
+    [ALPHA] = { "alpha", PE_KEY_REAL, "", 0x1p-20, 1e12, NULL, "scaling=ntk", "theta is multiplied by alpha^(d/(d-2))" },
+    [TRAINED] = { "trained", PE_KEY_INT, "", 1, 0x1p36, NULL, "scaling=dynamic|yarn|longrope|llama3", "length the model was trained at" },
+    [LENGTH] = { "length", PE_KEY_INT, "", 1, 0x1p36, NULL, "scaling=dynamic|longrope",
+                 "length of the sequence at hand; default: trained" },
+    [BETA_FAST] = { "beta_fast", PE_KEY_REAL, "32", 0x1p-20, 0x1p36, NULL, "scaling=yarn", "turns in training above which a pair is kept" },
+    [BETA_SLOW] = { "beta_slow", PE_KEY_REAL, "1", 0x1p-20, 0x1p36, NULL, "scaling=yarn", "turns below which a pair is interpolated" },
+    [TRUNCATE] = { "truncate", PE_KEY_CHOICE, "yes", 0, 0, "no|yes", "scaling=yarn", "round the ramp's ends outwards to whole pairs" },
+    [MSCALE] = { "mscale", PE_KEY_REAL, "", 0, 1000, NULL, "scaling=yarn", "magnitude g(factor, mscale) / g(factor, mscale_all_dim)" },
+    [MSCALE_ALL_DIM] = { "mscale_all_dim", PE_KEY_REAL, "", 0, 1000, NULL, "scaling=yarn", "see mscale; g(s, m) = 0.1 m ln s + 1" },
+    [LOW] = { "low", PE_KEY_REAL, "1", 0x1p-20, 0x1p36, NULL, "scaling=llama3", "turns in training below which a pair is interpolated" },
+    [HIGH] = { "high", PE_KEY_REAL, "4", 0x1p-20, 0x1p36, NULL, "scaling=llama3", "turns above which a pair is kept" },
+    [TURNING] = { "turning", PE_KEY_REAL, "", 0, 1, NULL, "scaling=proportional", "share of the pairs that turn at all (p-RoPE)" },
+    [SHORT] = { "short", PE_KEY_LIST, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope", "a divisor per pair, up to the trained length" },
+    [LONG] = { "long", PE_KEY_LIST, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope", "a divisor per pair, past the trained length" },
+    [SHORT_MAGNITUDE] = { "short_magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope", "magnitude with short (Phi-MoE)" },
+    [LONG_MAGNITUDE] = { "long_magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope", "magnitude with long (Phi-MoE)" },
+    [AXES] = { "axes", PE_KEY_INT, "1", 1, PE_AXES_MAX, NULL, NULL, "coordinates per token" },
+    [SPLIT] = { "split", PE_KEY_CHOICE, "chunked", 0, 0, "chunked|interleaved|axial|blocks|oddeven|alternate", NULL,
+                "how axes share the pairs. One spectrum: chunked (Qwen2-VL), interleaved (Qwen3-VL), oddeven (Pixtral). One per axis: "
+                "axial (ViT), blocks with pairs inside each axis' block (Gemma 4), alternate" },
+    [SECTIONS] = { "sections", PE_KEY_LIST, "", 0, PE_HEAD_DIM_MAX, NULL, NULL, "pairs of each axis: 16/24/24; default: equal" },
+    [COORDS] = { "coords", PE_KEY_CHOICE, "index", 0, 0, "index|normalised", NULL,
+                 "normalised: angle 2 pi c f, c the cell's centre scaled to -1..1 (DINOv3)" },
+    [EXTENT] = { "extent", PE_KEY_LIST, "", 1, 0x1p31, NULL, "coords=normalised", "cells along each axis: 14/14" },
+    [MAGNITUDE] = { "magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, NULL, "factor on cos and sin; default: what the scaling says" },
+    [SOFTMAX] = { "softmax", PE_KEY_REAL, "1", 0x1p-20, 0x1p20, NULL, NULL, "factor on the softmax scale (DeepSeek: g(s, m)^2)" },
+    [TEMPERATURE] = { "temperature", PE_KEY_REAL, "0", 0, 1000, NULL, NULL,
+                      "b: queries are multiplied by 1 + b ln(1 + floor((t + shift)/floor)) (Llama 4: 0.1)" },
+    [FLOOR] = { "floor", PE_KEY_INT, "8192", 1, 0x1p36, NULL, NULL, "see temperature" },
+    [SHIFT] = { "shift", PE_KEY_INT, "0", 0, 1, NULL, NULL, "see temperature (Llama 4: 1, Ministral 3: 0)" },
+    [TURN] = { "turn", PE_KEY_CHOICE, "qk", 0, 0, "qk|qkv|qko|qkvo", NULL, "what turns; o: the output is turned back (DeepSeek-V4)" },
+    [PRECISION] = { "precision", PE_KEY_CHOICE, "exact", 0, 0, "exact|hf|ggml", NULL,
+                    "how angles are formed: exactly, or as those float32 pipelines do" },
+};
+
+static const char *const examples[] = {
+    "rope",
+    "rope:theta=500000,pairs=adjacent",
+    "rope:pairs=adjacent-half",
+    "rope:dims=32,range=trailing,sign=negative",
+    "rope:scaling=linear,factor=4",
+    "rope:scaling=dynamic,factor=2,trained=2048,length=6000",
+    "rope:scaling=ntk,alpha=8",
+    "rope:scaling=yarn,factor=4,trained=2048",
+    "rope:scaling=longrope,factor=8,trained=1024,length=5000,magnitude=1.1,"
+    "short=1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1,"
+    "long=1/1/1/1/1/1/1/1/2/2/2/2/2/2/2/2/4/4/4/4/4/4/4/4/8/8/8/8/8/8/8/8",
+    "rope:theta=500000,scaling=llama3,factor=8,trained=8192",
+    "rope:scaling=proportional,turning=0.25",
+    "rope:sections=8/12/12",
+    "rope:sections=12/10/10,split=interleaved",
+    "rope:axes=2,split=axial",
+    "rope:theta=100,axes=2,split=blocks",
+    "rope:axes=2,split=oddeven",
+    "rope:axes=4,split=alternate,pairs=adjacent",
+    "rope:theta=100,axes=2,split=axial,coords=normalised,extent=14/14",
+    "rope:magnitude=1.25,temperature=0.1,floor=64,shift=1",
+    "rope:turn=qkvo,magnitude=0.8",
+    "rope:precision=hf",
+    "rope:precision=ggml",
+};
+
+/* ------------------------------------------------ which coordinate drives which pair */
+
+static int64_t section(const part *p, int64_t axis)
+{
+    const value *v = &p->value[SECTIONS];
+    return v->given ? (int64_t)v->list[axis] : p->pairs / p->axes;
+}
+
+static slot slot_of(const part *p, int64_t n)
+{
+    int64_t axis = 0, start = 0, W = 2 * p->pairs;
+    split how = p->axes == 1 ? CHUNKED : (split)whole(p, SPLIT);
+    if (how == INTERLEAVED) { /* axes take turns while they last; the first takes what is left */
+        axis = n % p->axes;
+        return (slot){ n < p->axes * section(p, axis) ? axis : 0, n, W, n };
+    }
+    if (how == ALTERNATE)
+        return (slot){ n % p->axes, n / p->axes, W / p->axes, n };
+    if (p->axes > 1)
+        for (; axis < p->axes - 1 && n >= start + section(p, axis); axis++)
+            start += section(p, axis);
+    switch (how) {
+    case CHUNKED: return (slot){ axis, n, W, start };
+    case ODDEVEN: return (slot){ axis, p->axes * (n - start) + axis, W, start };
+    default: return (slot){ axis, n - start, 2 * section(p, axis), start };
+    }
+}
+
+static pe_status check_axes(part *p, pe_error *err)
+{
+    value *v = &p->value[SECTIONS];
+    split how = (split)whole(p, SPLIT);
+    if (v->given && v->count > PE_AXES_MAX)
+        return part_fail(p, err, "sections", "has too many axes; needs 8 at most");
+    if (v->given && !p->value[AXES].given)
+        p->value[AXES] = (value){ .num = (double)v->count, .given = true };
+    p->axes = whole(p, AXES);
+    if (v->given) {
+        double sum = 0;
+        for (int64_t a = 0; a < v->count; a++) {
+            sum += v->list[a];
+            if (v->list[a] != floor(v->list[a]))
+                return part_fail(p, err, "sections", "needs whole numbers of pairs");
+        }
+        if (v->count != p->axes || sum != (double)p->pairs)
+            return pe_fail(err, PE_ERR_SPEC, "rope: sections holds %" PRId64 " numbers that add up to %s; needs %" PRId64
+                           " (axes) that add up to %" PRId64 " pairs", v->count, text_show(sum).text, p->axes, p->pairs);
+    }
+    if (p->axes == 1 && p->value[SPLIT].given)
+        return part_fail(p, err, "split", "has a meaning only with axes of 2 or more");
+    if (p->axes > 1 && !v->given && p->pairs % p->axes)
+        return pe_fail(err, PE_ERR_SHAPE, "rope: %" PRId64 " pairs do not split into %" PRId64 " axes; give sections or other dims",
+                       p->pairs, p->axes);
+    if (p->axes > 1 && v->given && (how == ODDEVEN || how == ALTERNATE))
+        return part_fail(p, err, "sections", "has no meaning with split=oddeven or alternate, which share equally");
+    bool equal = v->given;
+    for (int64_t a = 0; equal && a < v->count; a++)
+        equal = v->list[a] == v->list[0];
+    v->given = v->given && !equal; /* one canonical form */
+    return PE_OK;
+}
+
+/* ------------------------------------------------ which elements turn together */
+
+static void lay_pairs(const part *p, rope *r, int64_t first)
+{
+    bool blocks = p->axes > 1 && whole(p, SPLIT) == BLOCKS;
+    for (int64_t n = 0; n < p->pairs; n++) {
+        slot s = slot_of(p, n);
+        int64_t base = first, m = n, half = p->pairs;
+        if (blocks) {
+            base = first + 2 * s.start;
+            m = n - s.start;
+            half = section(p, s.axis);
+        }
+        lane split_lane = { base + m, base + m + half }, adjacent = { base + 2 * m, base + 2 * m + 1 };
+        r->from[n] = whole(p, PAIRS) == 0 ? split_lane : adjacent;
+        r->to[n] = whole(p, PAIRS) == 1 ? adjacent : split_lane;
+    }
+}
+
+static pe_status settle_dims(part *p, int64_t *first, pe_error *err)
+{
+    int64_t D = p->shape.head_dim, dims = D;
+    if (p->value[DIMS].given && p->value[FRACTION].given)
+        return part_fail(p, err, "fraction", "give dims or fraction, not both");
+    if (p->value[DIMS].given)
+        dims = whole(p, DIMS);
+    if (p->value[FRACTION].given)
+        dims = (int64_t)((double)D * num(p, FRACTION));
+    if (dims > D || dims % 2)
+        return pe_fail(err, PE_ERR_SHAPE, "rope: %" PRId64 " elements would turn; needs an even number up to head_dim, %" PRId64, dims, D);
+    if (dims != D && whole(p, SCALING) == PROPORTIONAL)
+        return part_fail(p, err, "dims", "scaling=proportional spans the whole head; give turning instead");
+    p->value[FRACTION] = (value){ 0 };
+    p->value[DIMS] = (value){ .num = (double)dims, .given = dims != D }; /* one canonical form */
+    *first = num(p, RANGE) != 0 ? D - dims : 0;
+    p->pairs = dims / 2;
+    return PE_OK;
+}
+
+/* ------------------------------------------------ angles */
+
+static void angle_exact(const rope *r, const pair *f, int64_t n, int64_t steps, double *c, double *s)
+{
+    (void)r, (void)n;
+    turn_cos_sin((double)steps, f->frequency, c, s);
+}
+
+/* transformers: float32 position times float32 frequency. */
+static void angle_hf(const rope *r, const pair *f, int64_t n, int64_t steps, double *c, double *s)
+{
+    (void)f;
+    float angle = (float)steps * r->inverse[n];
+    turn_cos_sin(angle, turn_per_radian, c, s);
+}
+
+/* ggml: the float32 position times a float32 step, as often as the pair's index says, then the scaling's ratio. */
+static void angle_ggml(const rope *r, const pair *f, int64_t n, int64_t steps, double *c, double *s)
+{
+    (void)f;
+    float angle = (float)steps;
+    for (int64_t i = 0; i < r->index[n]; i++)
+        angle *= r->step[n];
+    turn_cos_sin(angle * r->ratio[n], turn_per_radian, c, s);
+}
+
+static turn rope_turn(const part *p, pe_side side, const int64_t *at, int64_t n)
+{
+    static void (*const form[])(const rope *, const pair *, int64_t, int64_t, double *, double *) = { angle_exact, angle_hf,
+                                                                                                      angle_ggml };
+    (void)side;
+    const rope *r = p->state;
+    const pair *f = &p->pair[n];
+    turn t = { .magnitude = r->magnitude };
+    form[r->precision](r, f, n, at[f->axis] * f->multiplier + f->shift, &t.cosine, &t.sine);
+    if (r->negative)
+        t.sine = -t.sine;
+    return t;
+}
+
+static double rope_gain(const part *p, pe_side side, const int64_t *at)
+{
+    double b = num(p, TEMPERATURE);
+    if (side != PE_QUERY || b == 0)
+        return 1;
+    double blocks = floor(((double)at[0] + num(p, SHIFT)) / num(p, FLOOR));
+    return 1 + b * log1p(blocks > 0 ? blocks : 0);
+}
+
+/* ------------------------------------------------ making it */
+
+/* One block: the struct, then its arrays. */
+static rope *allocate(part *p, pe_error *err)
+{
+    int64_t P = p->pairs, D = p->shape.head_dim;
+    size_t each = 2 * sizeof(lane) + sizeof(pair) + sizeof(int64_t) + 3 * sizeof(float);
+    rope *r = part_alloc(p, (int64_t)(sizeof *r + (size_t)P * each + (size_t)D * sizeof(int64_t)), 1, err);
+    if (!r)
+        return NULL;
+    r->from = (lane *)(r + 1);
+    r->to = r->from + P;
+    r->pair = (pair *)(r->to + P);
+    r->index = (int64_t *)(r->pair + P);
+    r->rest = r->index + P;
+    r->inverse = (float *)(r->rest + D);
+    r->ratio = r->inverse + P;
+    r->step = r->ratio + P;
+    p->from = r->from;
+    p->to = r->to;
+    p->pair = r->pair;
+    p->rest = r->rest;
+    return r;
+}
+
+static pe_status normalise(const part *p, pair *f, pe_error *err)
+{
+    const value *v = &p->value[EXTENT];
+    if (!v->given || v->count != p->axes)
+        return part_fail(p, err, "extent", "needs a number of cells per axis with coords=normalised: extent=14/14");
+    double cells = v->list[f->axis];
+    if (cells != floor(cells))
+        return part_fail(p, err, "extent", "needs whole numbers");
+    f->multiplier = 2; /* c = 2 (t + 1/2)/N - 1 = (2t + 1 - N)/N; the frequency carries the 1/N */
+    f->shift = 1 - (int64_t)cells;
+    return PE_OK;
+}
+
+/* Whether every coordinate turns some pair: one that turns none leaves no trace. */
+static bool every_axis_turns(const part *p)
+{
+    for (int64_t a = 0; a < p->axes; a++) {
+        bool turns = false;
+        for (int64_t n = 0; n < p->pairs; n++)
+            turns = turns || (p->pair[n].axis == a && p->pair[n].frequency.part[0] != 0);
+        if (!turns)
+            return false;
+    }
+    return true;
+}
+
+static void settle_claims(part *p, const rope *r)
+{
+    scaling how = (scaling)whole(p, SCALING);
+    unsigned lost = 0;
+    if (how == DYNAMIC || how == LONGROPE || num(p, COORDS) != 0)
+        lost |= PE_CLAIM_ANY_LENGTH;
+    if (num(p, TEMPERATURE) != 0)
+        lost |= PE_CLAIM_RELATIVE | PE_CLAIM_NORM | PE_CLAIM_LINEAR | PE_CLAIM_SYMMETRIC | PE_CLAIM_BOUNDED;
+    if (r->magnitude != 1)
+        lost |= PE_CLAIM_NORM;
+    if (r->precision)
+        lost |= PE_CLAIM_RELATIVE | PE_CLAIM_LINEAR | PE_CLAIM_SYMMETRIC | PE_CLAIM_UNIQUE;
+    if (!every_axis_turns(p))
+        lost |= PE_CLAIM_UNIQUE;
+    if (p->axes > 1 && num(p, TEMPERATURE) == 0) /* the temperature multiplies all pairs by the first coordinate */
+        p->claims |= PE_CLAIM_AXES;
+    p->claims &= ~lost;
+}
+
+static pe_status init(part *p, pe_error *err)
+{
+    int64_t first = 0, D = p->shape.head_dim;
+    TRY(settle_dims(p, &first, err));
+    TRY(check_axes(p, err));
+    TRY(rope_check_scaling(p, err));
+    if (num(p, TEMPERATURE) == 0 && (p->value[FLOOR].given || p->value[SHIFT].given))
+        return part_fail(p, err, p->value[FLOOR].given ? "floor" : "shift", "has a meaning only with temperature above 0");
+    rope *r = allocate(p, err);
+    if (!r)
+        return PE_ERR_NOMEM;
+    r->precision = (int)whole(p, PRECISION);
+    r->negative = num(p, SIGN) != 0;
+    r->magnitude = rope_magnitude(p);
+    lay_pairs(p, r, first);
+    for (int64_t d = 0; d < D; d++)
+        if (d < first || d >= first + 2 * p->pairs)
+            r->rest[p->rests++] = d;
+    for (int64_t n = 0; n < p->pairs; n++) {
+        slot s = slot_of(p, n);
+        r->pair[n] = (pair){ .axis = s.axis, .multiplier = 1 };
+        if (num(p, COORDS) != 0)
+            TRY(normalise(p, &r->pair[n], err));
+        rope_frequency(p, r, n, s);
+    }
+    p->scale_factor = num(p, SOFTMAX);
+    p->turns_value = whole(p, TURN) & 1;
+    p->turns_output = whole(p, TURN) & 2;
+    settle_claims(p, r);
+    return PE_OK;
+}
+
+const row pe_row_rope = {
+    .info = { .name = "rope",
+              .summary = "Queries and keys turned by their positions, pair by pair, so that scores see only distances.",
+              .formula = "(x, y) -> m (x cos a - y sin a, x sin a + y cos a), a = t theta^(-2i/d)",
+              .paper = "Su et al. 2021",
+              .arxiv = "2104.09864",
+              .models = "Llama, Mistral, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Falcon, GLM, Qwen-VL, DINOv3",
+              .hooks = PE_HOOK_ROTATE,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE |
+                        PE_CLAIM_NORM | PE_CLAIM_SYMMETRIC | PE_CLAIM_INVERTIBLE | PE_CLAIM_ENDLESS,
+              .keys = keys,
+              .key_count = ROPE_KEYS,
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .turn = rope_turn,
+    .gain = rope_gain,
+};

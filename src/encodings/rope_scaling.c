@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * RoPE's frequencies and the ways to change them for longer contexts. f = theta^(-2i/d) as turns per position, in wide
+ * arithmetic throughout: truth is the formula on the spec's numbers.
+ *   linear        f / s                                              Chen et al. 2023, 2306.15595
+ *   dynamic       theta (s n/L - (s - 1))^(d/(d-2)), n = max(length, L)        transformers, "dynamic NTK"
+ *   ntk           theta alpha^(d/(d-2))                                        "NTK-aware"
+ *   yarn          f (1 - ramp) + f/s ramp                            Peng et al. 2023, 2309.00071
+ *   longrope      f / short_i or f / long_i                          Ding et al. 2024, 2402.13753
+ *   llama3        kept, divided by s, or mixed by its turns in L     Llama 3.1
+ *   proportional  the first share of the pairs over the whole head's spectrum, the rest at 0; / s
+ *                                                                    Barbero et al. 2024, 2410.06205 */
+#include "encodings/rope.h"
+
+#include <inttypes.h>
+
+static pe_status need(const part *p, int key, pe_error *err)
+{
+    const pe_info *i = &p->row->info;
+    if (p->value[key].given)
+        return PE_OK;
+    return pe_fail(err, PE_ERR_SPEC, "rope: %s is missing; %s needs it (%s)", i->keys[key].name, i->keys[key].when, i->keys[key].help);
+}
+
+pe_status rope_check_scaling(part *p, pe_error *err)
+{
+    scaling how = (scaling)whole(p, SCALING);
+    if (how == LINEAR || how == DYNAMIC || how == YARN || how == LLAMA3)
+        TRY(need(p, FACTOR, err));
+    if (how == NTK)
+        TRY(need(p, ALPHA, err));
+    if (how == DYNAMIC || how == YARN || how == LONGROPE || how == LLAMA3)
+        TRY(need(p, TRAINED, err));
+    if (how == PROPORTIONAL)
+        TRY(need(p, TURNING, err));
+    if (how == LONGROPE)
+        for (int key = SHORT; key <= LONG; key++) {
+            TRY(need(p, key, err));
+            if (p->value[key].count != p->pairs)
+                return pe_fail(err, PE_ERR_SPEC, "rope: %s holds %" PRId64 " numbers; needs %" PRId64 ", one per pair",
+                               p->row->info.keys[key].name, p->value[key].count, p->pairs);
+        }
+    if (how == LLAMA3 && num(p, HIGH) <= num(p, LOW))
+        return part_fail(p, err, "high", "needs more than low");
+    if (how == DYNAMIC && num(p, FACTOR) < 1)
+        return part_fail(p, err, "factor", "needs 1 or more with scaling=dynamic");
+    if (how == YARN && num(p, THETA) <= 1)
+        return part_fail(p, err, "theta", "needs more than 1 with scaling=yarn");
+    if (p->value[LENGTH].given && num(p, LENGTH) <= num(p, TRAINED))
+        p->value[LENGTH].given = false; /* one canonical form: up to the trained length nothing changes */
+    return PE_OK;
+}
+
+/* g(s, m) = 0.1 m ln s + 1, YaRN's temperature as a factor. */
+static double yarn_gain(double s, double m)
+{
+    return s <= 1 ? 1 : 0.1 * m * log(s) + 1;
+}
+
+static bool is_long(const part *p)
+{
+    return p->value[LENGTH].given && num(p, LENGTH) > num(p, TRAINED);
+}
+
+double rope_magnitude(const part *p)
+{
+    scaling how = (scaling)whole(p, SCALING);
+    double s = num(p, FACTOR);
+    if (p->value[MAGNITUDE].given)
+        return num(p, MAGNITUDE);
+    if (how == YARN && num(p, MSCALE) != 0 && num(p, MSCALE_ALL_DIM) != 0)
+        return yarn_gain(s, num(p, MSCALE)) / yarn_gain(s, num(p, MSCALE_ALL_DIM));
+    if (how == YARN)
+        return yarn_gain(s, 1);
+    if (how == LONGROPE) {
+        int key = is_long(p) ? LONG_MAGNITUDE : SHORT_MAGNITUDE;
+        if (p->value[key].given)
+            return num(p, key);
+        return s <= 1 || num(p, TRAINED) <= 1 ? 1 : sqrt(1 + log(s) / log(num(p, TRAINED)));
+    }
+    return 1;
+}
+
+/* theta times what the NTK forms multiply it by; d/(d-2) has no meaning for one pair, whose frequency is 1 anyway. */
+static wide base(const part *p, int64_t d)
+{
+    wide theta = wide_from(num(p, THETA)), by = wide_from(1);
+    scaling how = (scaling)whole(p, SCALING);
+    if (d <= 2 || (how != DYNAMIC && how != NTK))
+        return theta;
+    if (how == NTK)
+        by = wide_from(num(p, ALPHA));
+    else if (is_long(p)) {
+        wide s = wide_from(num(p, FACTOR));
+        by = wide_div(wide_mul(s, wide_from(num(p, LENGTH))), wide_from(num(p, TRAINED)));
+        by = wide_sub(by, wide_sub(s, wide_from(1)));
+    }
+    return wide_mul(theta, wide_pow(by, wide_div(wide_from((double)d), wide_from((double)(d - 2)))));
+}
+
+static wide power(const part *p, wide theta, slot s)
+{
+    int64_t d = s.width;
+    if (num(p, DENOMINATOR) != 0 && d > 2)
+        d -= 2;
+    wide exponent = wide_div(wide_from((double)(-2 * s.index)), wide_from((double)d));
+    return wide_pow(theta, s.index ? exponent : wide_from(0));
+}
+
+/* The pair that makes beta turns over the trained length: d ln(L / (2 pi beta)) / (2 ln theta). */
+static wide yarn_edge(const part *p, double beta, int64_t d)
+{
+    wide turns = wide_div(wide_from(num(p, TRAINED)), wide_mul(wide_from(beta), wide_two_pi()));
+    wide theta = wide_log(wide_from(num(p, THETA)));
+    return wide_div(wide_mul(wide_from((double)d), wide_log(turns)), wide_scale(theta, 2));
+}
+
+static wide yarn(const part *p, wide f, slot s)
+{
+    wide low = yarn_edge(p, num(p, BETA_FAST), s.width), high = yarn_edge(p, num(p, BETA_SLOW), s.width);
+    if (num(p, TRUNCATE) != 0) {
+        low = wide_floor(low);
+        high = wide_scale(wide_floor(wide_scale(high, -1)), -1);
+    }
+    low = wide_clamp(low, 0, INFINITY);
+    high = wide_clamp(high, -INFINITY, (double)(s.width - 1));
+    wide span = wide_sub(high, low);
+    if (span.part[0] == 0)
+        span = wide_from(0.001);
+    wide ramp = wide_clamp(wide_div(wide_sub(wide_from((double)s.index), low), span), 0, 1);
+    wide slow = wide_div(f, wide_from(num(p, FACTOR)));
+    return wide_add(wide_mul(slow, ramp), wide_mul(f, wide_sub(wide_from(1), ramp)));
+}
+
+/* turns: what the pair does over the trained length, L f / (2 pi). */
+static wide llama3(const part *p, wide f)
+{
+    wide turns = wide_div(wide_mul(wide_from(num(p, TRAINED)), f), wide_two_pi());
+    wide slow = wide_div(f, wide_from(num(p, FACTOR)));
+    double low = num(p, LOW), high = num(p, HIGH);
+    if (turns.part[0] < low)
+        return slow;
+    if (turns.part[0] > high)
+        return f;
+    wide mix = wide_div(wide_sub(turns, wide_from(low)), wide_sub(wide_from(high), wide_from(low)));
+    return wide_add(wide_mul(wide_sub(wide_from(1), mix), slow), wide_mul(mix, f));
+}
+
+static wide scaled(const part *p, wide f, int64_t n, slot s)
+{
+    switch ((scaling)whole(p, SCALING)) {
+    case LINEAR: return wide_div(f, wide_from(num(p, FACTOR)));
+    case YARN: return yarn(p, f, s);
+    case LONGROPE: return wide_div(f, wide_from(p->value[is_long(p) ? LONG : SHORT].list[n]));
+    case LLAMA3: return llama3(p, f);
+    case PROPORTIONAL:
+        if (s.index >= (int64_t)(num(p, TURNING) * (double)p->shape.head_dim / 2))
+            return wide_from(0);
+        return p->value[FACTOR].given ? wide_div(f, wide_from(num(p, FACTOR))) : f;
+    default: return f;
+    }
+}
+
+void rope_frequency(const part *p, rope *r, int64_t n, slot s)
+{
+    wide theta = base(p, s.width), plain = power(p, theta, s), f = scaled(p, plain, n, s);
+    float inverse = 1.0f / powf((float)theta.part[0], (float)(2 * s.index) / (float)s.width);
+    r->ratio[n] = (float)(f.part[0] / plain.part[0]);
+    r->inverse[n] = (float)(inverse * (f.part[0] / plain.part[0]));
+    r->step[n] = powf((float)theta.part[0], -2.0f / (float)s.width);
+    r->index[n] = s.index;
+    if (num(p, COORDS) != 0) /* whole turns: the 2 pi of the angle is already one */
+        f = wide_div(f, wide_from(p->value[EXTENT].list[s.axis]));
+    else
+        f = wide_div(f, wide_two_pi());
+    r->pair[n].frequency = f;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sandwich: the product of two sinusoidal codes as a bias, compressed per head.
+ *   score += (sum_i cos((i-j) theta^(-2i/d))) / (8h/H),  h = 1..H                                  (Chi et al. 2022)
+ * The paper's listing sums from i = 0, its equation from i = 1: the key `first` says which. */
+#include "encodings/shared.h"
+
+enum { WIDTH, THETA, FIRST };
+static const pe_key keys[] = {
+    { "width", PE_KEY_INT, "128", 2, 65536, NULL, NULL, "d: width of the sinusoids; even" },
+    { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths" },
+    { "first", PE_KEY_INT, "0", 0, 1, NULL, NULL, "index of the first frequency" },
+};
+static const char *const examples[] = { "sandwich", "sandwich:width=64,first=1" };
+
+static pe_status init(part *p, pe_error *err)
+{
+    int64_t d = whole(p, WIDTH);
+    if (d % 2)
+        return part_fail(p, err, "width", "needs an even number");
+    wide *f = part_alloc(p, d / 2, sizeof *f, err);
+    if (!f)
+        return PE_ERR_NOMEM;
+    for (int64_t i = 0; i < d / 2; i++) {
+        double n = (double)(2 * (i + whole(p, FIRST)));
+        f[i] = theta_power(num(p, THETA), n > 0 ? wide_div(wide_from(n), wide_from((double)d)) : wide_from(0));
+    }
+    return PE_OK;
+}
+
+static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
+{
+    (void)w;
+    double sum = 0, c, s;
+    for (int64_t i = 0; i < whole(p, WIDTH) / 2; i++) {
+        turn_cos_sin((double)(q[0] - k[0]), ((const wide *)p->state)[i], &c, &s);
+        sum += c;
+    }
+    return sum / (8 * (double)(h + 1) / (double)p->shape.heads);
+}
+
+const row pe_row_sandwich = {
+    .info = { .name = "sandwich",
+              .summary = "The inner product of sinusoidal codes as a bias, compressed differently per head.",
+              .formula = "score += sum_i cos((i-j) theta^(-2i/d)) / (8h/H)",
+              .paper = "Chi et al. 2022",
+              .arxiv = "2212.10356",
+              .models = "research models",
+              .hooks = PE_HOOK_BIAS,
+              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .bias = bias,
+};

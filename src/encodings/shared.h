@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What several rows share. */
+#ifndef PE_SHARED_H
+#define PE_SHARED_H
+
+#include "core/core.h"
+#include "kernels/turn.h"
+
+#define YES_NO "no|yes"
+
+/* Every embed row ends its keys with these two, in this order. */
+#define EMBED_KEYS                                                                                                     \
+    { "join", PE_KEY_CHOICE, "add", 0, 0, "add|concat", NULL, "add the code to x, or put it behind x" },               \
+    { "width", PE_KEY_INT, "", 1, 1 << 24, NULL, "join=concat", "width of the code; default: model_dim" }
+
+/* Reads join and width, whose keys are `first` and `first + 1`. */
+static inline void embed_init(part *p, int first)
+{
+    p->concat = num(p, first) != 0;
+    if (p->value[first + 1].given) {
+        p->value[first + 1].given = whole(p, first + 1) != p->width; /* one canonical form */
+        p->width = whole(p, first + 1);
+    }
+}
+
+/* theta^(-exponent) turns per position, divided by 2 pi. */
+wide theta_power(double theta, wide exponent);
+
+/* One spectrum: frequency[i] of theta^(-2i/denominator) for i = 0 .. count-1. */
+void spectrum(wide *out, int64_t count, double theta, int64_t denominator);
+
+/* Transformer-XL's two terms over distances -ahead .. back. */
+pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err);
+double xl_fill(const part *p, int t, int64_t i);
+bool xl_reaches(const part *p, const int64_t *q, const int64_t *k);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shaw: a vector per clipped distance, added to keys and to values.
+ *   score += q_i . K[clip(j-i, -left, right)],  out += p_ij V[clip(j-i, -left, right)]         (Shaw et al. 2018) */
+#include "encodings/shared.h"
+
+enum { LEFT, RIGHT, ON, TABLE, HEADS };
+static const pe_key keys[] = {
+    { "left", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances back that have their own vector" },
+    { "right", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances ahead that have their own vector" },
+    { "on", PE_KEY_CHOICE, "keys+values", 0, 0, "keys|values|keys+values", NULL, "where the vectors enter" },
+    { "table", PE_KEY_CHOICE, "learned", 0, 0, "learned|sinusoidal", NULL, "trained, or sinusoids of the distance" },
+    { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", "table=learned", "one table for all heads, or one each" },
+};
+static const char *const examples[] = { "shaw", "shaw:left=6,right=3,on=keys", "shaw:heads=own,left=8,right=0",
+                                        "shaw:table=sinusoidal,left=100,right=100" };
+
+/* Row of the table: leftmost key first. */
+static int64_t clip(const part *p, const int64_t *q, const int64_t *k)
+{
+    int64_t ahead = k[0] - q[0], left = whole(p, LEFT), right = whole(p, RIGHT);
+    return (ahead < -left ? -left : ahead > right ? right : ahead) + left;
+}
+
+static double sinusoid(const part *p, int64_t at_row, int64_t d)
+{
+    double c, s;
+    turn_cos_sin((double)(at_row - whole(p, LEFT)), ((const wide *)p->state)[d / 2], &c, &s);
+    return d % 2 ? c : s;
+}
+
+static pe_status init(part *p, pe_error *err)
+{
+    static const char *const names[] = { "key_table", "value_table" };
+    int64_t D = p->shape.head_dim, rows = whole(p, LEFT) + whole(p, RIGHT) + 1, on = whole(p, ON) + 1;
+    bool learned = num(p, TABLE) == 0;
+    p->stage = PE_BEFORE_SCALE;
+    p->hooks = (on & 1 ? PE_HOOK_CONTENT : 0) | (on & 2 ? PE_HOOK_VALUE : 0);
+    for (int side = 0; side < 2; side++) {
+        if (!(on & 1 << side))
+            continue;
+        p->term[p->terms++] = (term){ side ? PE_VALUE : PE_QUERY, learned ? p->tensors : -1, sinusoid, -1, clip };
+        if (learned)
+            TRY(part_tensor(p, (tensor){ .name = names[side], .rank = 3,
+                                         .shape = { rows, num(p, HEADS) != 0 ? p->shape.heads : 1, D },
+                                         .fill = FILL_NORMAL, .a = 0.02 }, err));
+    }
+    if (learned)
+        return PE_OK;
+    p->claims &= ~PE_CLAIM_LEARNED;
+    wide *f = part_alloc(p, (D + 1) / 2, sizeof *f, err);
+    if (!f)
+        return PE_ERR_NOMEM;
+    spectrum(f, (D + 1) / 2, 10000, D);
+    return PE_OK;
+}
+
+const row pe_row_shaw = {
+    .info = { .name = "shaw",
+              .summary = "A trained vector per clipped distance, added to keys and values.",
+              .formula = "score += q_i . K[clip(j-i)], out_i += p_ij V[clip(j-i)]",
+              .paper = "Shaw et al. 2018",
+              .arxiv = "1803.02155",
+              .models = "Music Transformer, BERT relative_key, SeamlessM4T, Wav2Vec2-BERT",
+              .hooks = PE_HOOK_CONTENT | PE_HOOK_VALUE,
+              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+};

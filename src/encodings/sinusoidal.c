@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sinusoidal: sines and cosines of the position at geometrically falling frequencies; several axes share the width
+ * equally, one block after the other.
+ *   p_t[2i] = sin(t theta^(-2i/d)), p_t[2i+1] = cos(t theta^(-2i/d))                        (Vaswani et al. 2017) */
+#include "encodings/shared.h"
+
+enum { THETA, LAYOUT, ORDER, DENOMINATOR, OFFSET, AXES, JOIN, WIDTH };
+static const pe_key keys[] = {
+    { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths" },
+    { "layout", PE_KEY_CHOICE, "interleaved", 0, 0, "interleaved|halves", NULL, "sin cos sin cos, or all sin then all cos" },
+    { "order", PE_KEY_CHOICE, "sin-cos", 0, 0, "sin-cos|cos-sin", NULL, "which comes first" },
+    { "denominator", PE_KEY_CHOICE, "d", 0, 0, "d|d-2", NULL, "exponent 2i/d, or 2i/(d-2) = i/(d/2-1)" },
+    { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (fairseq: 2)" },
+    { "axes", PE_KEY_INT, "1", 1, PE_AXES_MAX, NULL, NULL, "coordinates per token" },
+    EMBED_KEYS,
+};
+static const char *const examples[] = {
+    "sinusoidal",
+    "sinusoidal:layout=halves",
+    "sinusoidal:layout=halves,denominator=d-2,offset=2",
+    "sinusoidal:axes=2",
+    "sinusoidal:order=cos-sin,axes=4,theta=100",
+    "sinusoidal:join=concat,width=64",
+};
+
+static pe_status init(part *p, pe_error *err)
+{
+    embed_init(p, JOIN);
+    p->axes = whole(p, AXES);
+    if (p->width % (2 * p->axes))
+        return pe_fail(err, PE_ERR_SHAPE, "sinusoidal: the width is %lld; needs a multiple of 2 * axes = %lld",
+                       (long long)p->width, (long long)(2 * p->axes));
+    int64_t d = p->width / p->axes;
+    wide *f = part_alloc(p, d / 2, sizeof *f, err);
+    if (!f)
+        return PE_ERR_NOMEM;
+    spectrum(f, d / 2, num(p, THETA), num(p, DENOMINATOR) != 0 && d > 2 ? d - 2 : d);
+    if (p->axes > 1)
+        p->claims |= PE_CLAIM_AXES;
+    return PE_OK;
+}
+
+static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
+{
+    (void)w;
+    int64_t d = p->width / p->axes, r = c % d;
+    bool halves = num(p, LAYOUT) != 0;
+    bool second = halves ? r >= d / 2 : r % 2;
+    double cosine, sine;
+    turn_cos_sin((double)at[c / d] + num(p, OFFSET), ((const wide *)p->state)[halves ? r % (d / 2) : r / 2], &cosine, &sine);
+    return second == (num(p, ORDER) != 0) ? sine : cosine;
+}
+
+const row pe_row_sinusoidal = {
+    .info = { .name = "sinusoidal",
+              .summary = "Sines and cosines of the position at falling frequencies, added to (or put behind) the embedding.",
+              .formula = "p_t[2i] = sin(t theta^(-2i/d)), p_t[2i+1] = cos(t theta^(-2i/d))",
+              .paper = "Vaswani et al. 2017",
+              .arxiv = "1706.03762",
+              .models = "Transformer, Marian, XLM, Whisper encoder, M2M-100, MAE (2-D)",
+              .hooks = PE_HOOK_EMBED,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR | PE_CLAIM_SYMMETRIC |
+                        PE_CLAIM_ENDLESS,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .embed = embed,
+};

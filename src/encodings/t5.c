@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * t5: a trained bias per head and bucket of the distance: exact near, logarithmic far, one for all beyond max. No
+ * 1/sqrt(d): T5 folds it into its weights (Raffel et al. 2019). */
+#include "encodings/shared.h"
+
+enum { BUCKETS, MAX, DIRECTION, SCALE };
+static const pe_key keys[] = {
+    { "buckets", PE_KEY_INT, "32", 4, 0x1p24, NULL, NULL, "buckets in all" },
+    { "max", PE_KEY_INT, "128", 2, 0x1p36, NULL, NULL, "distance from which all share the last bucket" },
+    { "direction", PE_KEY_CHOICE, "both", 0, 0, "both|causal", NULL, "both: half of the buckets for keys ahead; causal: keys ahead share bucket 0" },
+    { "scale", PE_KEY_CHOICE, "one", 0, 0, "one|sqrt", NULL, "softmax scale 1 as in T5, or 1/sqrt(d)" },
+};
+static const char *const examples[] = { "t5", "t5:direction=causal", "t5:buckets=64,max=256,scale=sqrt" };
+
+static int64_t bucket(const part *p, const int64_t *q, const int64_t *k)
+{
+    int64_t n = whole(p, BUCKETS), distance = q[0] - k[0], first = 0;
+    if (num(p, DIRECTION) == 0) {
+        n /= 2;
+        if (distance < 0) {
+            first = n;
+            distance = -distance;
+        }
+    } else if (distance < 0)
+        distance = 0;
+    int64_t exact = n / 2;
+    if (distance < exact)
+        return first + distance;
+    double steps = log((double)distance / (double)exact) / log(num(p, MAX) / (double)exact) * (double)(n - exact);
+    int64_t far = exact + (int64_t)floor(steps + 1e-12); /* a distance that is exactly a step reaches it */
+    return first + (far < n - 1 ? far : n - 1);
+}
+
+static pe_status init(part *p, pe_error *err)
+{
+    int64_t buckets = whole(p, BUCKETS), side = num(p, DIRECTION) == 0 ? buckets / 2 : buckets;
+    if (buckets % 2 || whole(p, MAX) <= side / 2)
+        return part_fail(p, err, "buckets", "needs an even number, and max above a quarter of them (half when causal)");
+    if (num(p, SCALE) == 0)
+        p->scale = 1;
+    return part_tensor(p, (tensor){ .name = "table", .rank = 2, .shape = { buckets, p->shape.heads },
+                                    .fill = FILL_NORMAL, .a = 0.1 }, err);
+}
+
+static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
+{
+    return param(p, w, 0, bucket(p, q, k) * p->shape.heads + h);
+}
+
+static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k, double db)
+{
+    (void)w;
+    grad(p, dw, 0, bucket(p, q, k) * p->shape.heads + h, db);
+}
+
+const row pe_row_t5 = {
+    .info = { .name = "t5",
+              .summary = "A trained bias per head and bucket of the distance, logarithmic far away.",
+              .formula = "score += T[bucket(i-j)][h], scale 1",
+              .paper = "Raffel et al. 2019",
+              .arxiv = "1910.10683",
+              .models = "T5, mT5, UMT5, LongT5, UDOP, Pix2Struct, MPNet",
+              .hooks = PE_HOOK_BIAS,
+              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .bias = bias,
+    .bias_back = bias_back,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * transformer-xl: content and position in four terms, positions as projected sinusoids of the distance.
+ *   score = (q_i + u) . k_j + (q_i + v) . r_(i-j)                                                (Dai et al. 2019)
+ * q_i.k_j is attention's own; this row adds u.k_j and (q_i + v).r. The table r holds projected rows for distances
+ * -ahead .. back, nearest future first; before training it holds bare sinusoids. */
+#include "encodings/shared.h"
+
+enum { BACK, AHEAD };
+static const pe_key keys[] = {
+    { "back", PE_KEY_INT, "512", 0, 0x1p24, NULL, NULL, "largest distance back that the table holds" },
+    { "ahead", PE_KEY_INT, "0", 0, 0x1p24, NULL, NULL, "largest distance ahead that the table holds" },
+};
+static const char *const examples[] = { "transformer-xl", "transformer-xl:back=40,ahead=40" };
+
+enum { R, U, V };
+
+typedef struct xl {
+    int64_t back, ahead;
+    wide frequency[]; /* (heads * head_dim / 2) */
+} xl;
+
+static int64_t row_of(const part *p, const int64_t *q, const int64_t *k)
+{
+    return q[0] - k[0] + ((const xl *)p->state)->ahead;
+}
+
+bool xl_reaches(const part *p, const int64_t *q, const int64_t *k)
+{
+    const xl *x = p->state;
+    int64_t distance = q[0] - k[0];
+    return distance >= -x->ahead && distance <= x->back;
+}
+
+static int64_t first_row(const part *p, const int64_t *q, const int64_t *k)
+{
+    (void)p, (void)q, (void)k;
+    return 0;
+}
+
+/* Sinusoids over heads * head_dim elements, all sines and then all cosines, as the original projects them. */
+double xl_fill(const part *p, int t, int64_t i)
+{
+    (void)t;
+    const xl *x = p->state;
+    int64_t width = p->shape.heads * p->shape.head_dim, column = i % width, half = (width + 1) / 2;
+    double c, s;
+    turn_cos_sin((double)(i / width - x->ahead), x->frequency[column % half], &c, &s);
+    return column < half ? s : c;
+}
+
+pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
+{
+    int64_t H = p->shape.heads, D = p->shape.head_dim, half = (H * D + 1) / 2;
+    xl *x = part_alloc(p, (int64_t)(sizeof *x + (size_t)half * sizeof(wide)), 1, err);
+    if (!x)
+        return PE_ERR_NOMEM;
+    x->back = back;
+    x->ahead = ahead;
+    spectrum(x->frequency, half, 10000, H * D);
+    p->stage = PE_BEFORE_SCALE;
+    TRY(part_tensor(p, (tensor){ .name = "r", .rank = 3, .shape = { back + ahead + 1, H, D }, .fill = FILL_ROW }, err));
+    TRY(part_tensor(p, (tensor){ .name = "u", .rank = 3, .shape = { 1, H, D }, .fill = FILL_NORMAL, .a = 0.02 }, err));
+    TRY(part_tensor(p, (tensor){ .name = "v", .rank = 3, .shape = { 1, H, D }, .fill = FILL_NORMAL, .a = 0.02 }, err));
+    p->term[p->terms++] = (term){ PE_QUERY, R, NULL, V, row_of };
+    p->term[p->terms++] = (term){ PE_KEY, U, NULL, -1, first_row };
+    return PE_OK;
+}
+
+static pe_status init(part *p, pe_error *err)
+{
+    return xl_init(p, whole(p, BACK), whole(p, AHEAD), err);
+}
+
+const row pe_row_transformer_xl = {
+    .info = { .name = "transformer-xl",
+              .summary = "Scores from content and from projected sinusoids of the distance, with two trained biases.",
+              .formula = "score = (q_i + u) . k_j + (q_i + v) . r_(i-j)",
+              .paper = "Dai et al. 2019",
+              .arxiv = "1901.02860",
+              .models = "Transformer-XL, Conformer encoders",
+              .hooks = PE_HOOK_CONTENT,
+              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE | PE_CLAIM_LEARNED,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .fill = xl_fill,
+    .reaches = xl_reaches,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * window: a trained bias per head and offset inside a window of two (or more) dimensions.
+ *   score += T[(dy + h-1)(2w-1) + dx + w-1][head],  (dy, dx) = query minus key                     (Liu et al. 2021) */
+#include "encodings/shared.h"
+
+enum { WINDOW };
+static const pe_key keys[] = {
+    { "window", PE_KEY_LIST, "7/7", 1, 0x1p20, NULL, NULL, "cells along each axis" },
+};
+static const char *const examples[] = { "window", "window:window=4/6", "window:window=2/7/7" };
+
+static pe_status init(part *p, pe_error *err)
+{
+    const value *v = &p->value[WINDOW];
+    int64_t rows = 1;
+    p->axes = v->count;
+    if (p->axes > PE_AXES_MAX)
+        return part_fail(p, err, "window", "has too many axes; needs 8 at most");
+    for (int64_t a = 0; a < p->axes; a++)
+        if (v->list[a] != floor(v->list[a]) || !checked_mul(&rows, rows, 2 * (int64_t)v->list[a] - 1))
+            return part_fail(p, err, "window", "needs whole numbers whose offsets can be counted in 64 bits");
+    return part_tensor(p, (tensor){ .name = "table", .rank = 2, .shape = { rows, p->shape.heads },
+                                    .fill = FILL_NORMAL, .a = 0.02 }, err);
+}
+
+static bool reaches(const part *p, const int64_t *q, const int64_t *k)
+{
+    for (int64_t a = 0; a < p->axes; a++)
+        if (fabs((double)(q[a] - k[a])) >= p->value[WINDOW].list[a])
+            return false;
+    return true;
+}
+
+static int64_t row_of(const part *p, const int64_t *q, const int64_t *k)
+{
+    int64_t at = 0;
+    for (int64_t a = 0; a < p->axes; a++) {
+        int64_t w = (int64_t)p->value[WINDOW].list[a];
+        at = at * (2 * w - 1) + q[a] - k[a] + w - 1;
+    }
+    return at;
+}
+
+static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
+{
+    return param(p, w, 0, row_of(p, q, k) * p->shape.heads + h);
+}
+
+static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k, double db)
+{
+    (void)w;
+    grad(p, dw, 0, row_of(p, q, k) * p->shape.heads + h, db);
+}
+
+const row pe_row_window = {
+    .info = { .name = "window",
+              .summary = "A trained bias per head and offset inside a two-dimensional window.",
+              .formula = "score += T[(dy + h-1)(2w-1) + dx + w-1][head]",
+              .paper = "Liu et al. 2021",
+              .arxiv = "2103.14030",
+              .models = "Swin, BEiT, LayoutLM (2-D)",
+              .hooks = PE_HOOK_BIAS,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_LEARNED,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .reaches = reaches,
+    .bias = bias,
+    .bias_back = bias_back,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * xlnet: Transformer-XL's terms in both directions over a segment and the memory before it.
+ *   score = (q_i + u) . k_j + (q_i + v) . r_(i-j),  -length < i-j < length + memory             (Yang et al. 2019) */
+#include "encodings/shared.h"
+
+enum { LENGTH, MEMORY };
+static const pe_key keys[] = {
+    { "length", PE_KEY_INT, "512", 1, 0x1p24, NULL, NULL, "tokens of a segment" },
+    { "memory", PE_KEY_INT, "0", 0, 0x1p24, NULL, NULL, "tokens remembered before it, as keys with smaller positions" },
+};
+static const char *const examples[] = { "xlnet", "xlnet:length=40,memory=20" };
+
+static pe_status init(part *p, pe_error *err)
+{
+    return xl_init(p, whole(p, LENGTH) - 1 + whole(p, MEMORY), whole(p, LENGTH) - 1, err);
+}
+
+const row pe_row_xlnet = {
+    .info = { .name = "xlnet",
+              .summary = "Transformer-XL's scores in both directions, with memory.",
+              .formula = "score = (q_i + u) . k_j + (q_i + v) . r_(i-j)",
+              .paper = "Yang et al. 2019",
+              .arxiv = "1906.08237",
+              .models = "XLNet",
+              .hooks = PE_HOOK_CONTENT,
+              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE | PE_CLAIM_LEARNED,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .fill = xl_fill,
+    .reaches = xl_reaches,
+};

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * xpos: RoPE whose pairs also shrink with distance. With zeta_i = (2i/d + g)/(1 + g), a query at n is multiplied by
+ * zeta^((n-c)/B) and a key by zeta^-((n-c)/B), so that their product decays as zeta^((n-m)/B) (Sun et al. 2022). Far
+ * from the centre c one side overflows: an error here; attention moves the centre to the query. */
+#include "encodings/shared.h"
+
+#include <inttypes.h>
+
+enum { THETA, PAIRS, GAMMA, BASE, CENTRE };
+static const pe_key keys[] = {
+    { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths" },
+    { "pairs", PE_KEY_CHOICE, "adjacent", 0, 0, "half|adjacent", NULL, "which elements turn together" },
+    { "gamma", PE_KEY_REAL, "0.4", 0x1p-20, 0x1p20, NULL, NULL, "g: how slowly the slowest pair decays" },
+    { "base", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "B: positions per power of zeta" },
+    { "centre", PE_KEY_INT, "0", -0x1p36, 0x1p36, NULL, NULL, "c: where the magnitude is 1" },
+};
+static const char *const examples[] = { "xpos", "xpos:pairs=half,base=128,centre=100" };
+
+typedef struct xpos {
+    pair *pair;
+    lane *lane;
+    double *log_zeta;
+} xpos;
+
+static pe_status init(part *p, pe_error *err)
+{
+    int64_t D = p->shape.head_dim, P = D / 2;
+    if (D % 2)
+        return pe_fail(err, PE_ERR_SHAPE, "xpos: head_dim is %" PRId64 "; needs an even number", D);
+    xpos *x = part_alloc(p, (int64_t)(sizeof *x + (size_t)P * (sizeof(pair) + sizeof(lane) + sizeof(double))), 1, err);
+    if (!x)
+        return PE_ERR_NOMEM;
+    x->pair = (pair *)(x + 1);
+    x->lane = (lane *)(x->pair + P);
+    x->log_zeta = (double *)(x->lane + P);
+    for (int64_t i = 0; i < P; i++) {
+        wide exponent = wide_div(wide_from((double)(2 * i)), wide_from((double)D));
+        x->pair[i] = (pair){ .frequency = theta_power(num(p, THETA), exponent), .multiplier = 1 };
+        x->lane[i] = num(p, PAIRS) != 0 ? (lane){ 2 * i, 2 * i + 1 } : (lane){ i, i + P };
+        x->log_zeta[i] = log((2 * (double)i / (double)D + num(p, GAMMA)) / (1 + num(p, GAMMA)));
+    }
+    p->pair = x->pair;
+    p->from = p->to = x->lane;
+    p->pairs = P;
+    p->recentres = true;
+    p->centre = whole(p, CENTRE);
+    return PE_OK;
+}
+
+/* ln of the magnitude: queries shrink where keys grow. */
+static double exponent_of(const part *p, pe_side side, int64_t at, int64_t n)
+{
+    double e = ((double)at - num(p, CENTRE)) / num(p, BASE) * ((const xpos *)p->state)->log_zeta[n];
+    return side == PE_KEY ? -e : e;
+}
+
+static turn xpos_turn(const part *p, pe_side side, const int64_t *at, int64_t n)
+{
+    turn t = { .magnitude = exp(exponent_of(p, side, at[0], n)) };
+    turn_cos_sin((double)at[0], p->pair[n].frequency, &t.cosine, &t.sine);
+    return t;
+}
+
+/* float32 holds e^-87 to e^88; the first pair moves fastest. */
+static pe_status check(const part *p, pe_side side, const int64_t *at, pe_error *err)
+{
+    if (fabs(exponent_of(p, side, at[0], 0)) > 87)
+        return pe_fail(err, PE_ERR_POSITION,
+                       "xpos: position %" PRId64 " is too far from centre %" PRId64 " for float32; move centre near it, or let "
+                       "attention do so",
+                       at[0], p->centre);
+    return PE_OK;
+}
+
+const row pe_row_xpos = {
+    .info = { .name = "xpos",
+              .summary = "RoPE with a decay: queries and keys are also scaled inversely, so that far scores fade.",
+              .formula = "q zeta^((n-c)/B), k zeta^-((n-c)/B), zeta_i = (2i/d + g)/(1 + g), both turned as in RoPE",
+              .paper = "Sun et al. 2022",
+              .arxiv = "2212.10554",
+              .models = "LeX Transformer, RetNet (its rotation)",
+              .hooks = PE_HOOK_ROTATE,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE | PE_CLAIM_INVERTIBLE,
+              .keys = keys,
+              .key_count = COUNT_OF(keys),
+              .examples = examples,
+              .example_count = COUNT_OF(examples) },
+    .init = init,
+    .turn = xpos_turn,
+    .check = check,
+};

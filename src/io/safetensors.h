@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef POSENC_IO_SAFETENSORS_H
+#define POSENC_IO_SAFETENSORS_H
+
+#include "io.h"
+
+typedef struct io_pair {
+    const char *key, *value;
+} io_pair;
+
+struct io_safetensors {
+    io_bytes file;
+    const uint8_t *data; /* what the offsets count from */
+    size_t data_size;
+    io_tensor *tensors;  /* sorted by name once open */
+    size_t count, room;
+    io_pair *meta;
+    size_t meta_count, meta_room;
+};
+
+/* Fills tensors and meta, in the header's order, from size bytes of JSON that begin with {. Each tensor lies inside
+ * data and its size agrees with its shape; how they lie to one another is not looked at. */
+pe_status io_safetensors_header(io_safetensors *st, uint8_t *json, size_t size, pe_error *err);
+
+#endif

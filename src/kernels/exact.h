@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * Included first by every library source: arithmetic means what it says, whatever the caller's compiler flags. */
+#ifndef PE_EXACT_H
+#define PE_EXACT_H
+
+#include "kernels/names.h"
+
+#if defined __FAST_MATH__
+#error "posenc needs IEEE arithmetic: compile without -ffast-math"
+#endif
+#if defined __FLT_EVAL_METHOD__ && __FLT_EVAL_METHOD__ == 2
+#error "posenc needs float arithmetic in float: compile with -msse2 -mfpmath=sse"
+#endif
+
+/* A product and a sum stay two roundings: no contraction into one. */
+#if defined __clang__
+#pragma STDC FP_CONTRACT OFF
+#elif defined __GNUC__ && !defined __STRICT_ANSI__
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/exact.h"
+
+#include "kernels/turn.h"
+
+const wide turn_per_radian = { { 0x1.45f306dc9c883p-3, -0x1.6b01ec5417056p-57, -0x1.6447e493ad4cep-111 } };
+
+/* sin(y)/y - 1 and (cos(y) - 1) by their series: below 2^-54 of the result for |y| <= pi/4. */
+static double sine_series(double z) /* z = y*y */
+{
+    static const double term[] = { -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800.0,
+                                   -1.0 / 1307674368000.0, 1.0 / 355687428096000.0 };
+    double sum = 0;
+    for (int i = 7; i >= 0; i--)
+        sum = z * (term[i] + sum);
+    return sum;
+}
+
+static double cosine_series(double z)
+{
+    static const double term[] = { -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600.0,
+                                   -1.0 / 87178291200.0, 1.0 / 20922789888000.0, -1.0 / 6402373705728000.0 };
+    double sum = 0;
+    for (int i = 8; i >= 0; i--)
+        sum = z * (term[i] + sum);
+    return sum;
+}
+
+/* The fraction of a turn of n f, in -1/8 .. 1/8, and the quarter turns taken off. The product is exact in hi + lo,
+ * whole turns leave without rounding, and what f's second double adds is below 2^-17 turns: nothing is lost. The third
+ * counts where n f ends next to a quarter turn: some do within 2^-62 turns, where two doubles are off by 2^-74. */
+static dd turn_fraction(double n, wide f, int *quarter)
+{
+    dd p = dd_product(n, f.part[0]), tail = dd_product(n, f.part[1]);
+    dd r = dd_sum(p.hi - rint(p.hi), p.lo);
+    dd low = dd_sum(r.lo, tail.hi);
+    low.lo += tail.lo + n * f.part[2];
+    r = dd_sum(r.hi, low.hi);
+    r.lo += low.lo;
+    double q = rint(4 * r.hi);
+    r = dd_sum(r.hi - q / 4, r.lo);
+    *quarter = (int)q & 3;
+    return r;
+}
+
+void turn_cos_sin(double n, wide f, double *c, double *s)
+{
+    int quarter;
+    dd r = turn_fraction(n, f, &quarter);
+    const double two_pi = 0x1.921fb54442d18p+2, two_pi_low = 0x1.1a62633145c07p-52;
+    dd y = dd_product(r.hi, two_pi);
+    y.lo += fma(r.lo, two_pi, r.hi * two_pi_low);
+    double z = y.hi * y.hi;
+    double sine = y.hi + (y.hi * sine_series(z) + y.lo * (1 - z / 2));
+    double cosine = 1 + (cosine_series(z) - y.lo * y.hi);
+    switch (quarter) {
+    case 0: *c = cosine, *s = sine; break;
+    case 1: *c = -sine, *s = cosine; break;
+    case 2: *c = -cosine, *s = -sine; break;
+    default: *c = sine, *s = -cosine; break;
+    }
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An attention problem of a few tokens for any spec, with any of the features that a mask and a softmax may have; all
+ * in float64, every number one that float32 holds. */
+#ifndef TESTS_ATTENTION_CASE_H
+#define TESTS_ATTENTION_CASE_H
+
+#include "common.h"
+
+enum {
+    CAUSAL = 1,
+    WINDOW = 2,
+    PADDING = 4,
+    SEGMENTS = 8,
+    ADDITIVE_HEADS = 16, /* a mask per head, some of it -inf */
+    ADDITIVE_ONE = 32,   /* one for all heads                */
+    SOFT_CAP = 64,
+    SINKS = 128,
+    SCALE = 256,
+    FEWER_QUERIES = 512,
+    MORE_QUERIES = 1024,
+    OTHER_VALUES = 2048, /* v wider than q, where the encoding lets it be */
+    ALL_AT_ONCE = CAUSAL | WINDOW | PADDING | SEGMENTS | ADDITIVE_HEADS | SOFT_CAP | SINKS | SCALE | FEWER_QUERIES | OTHER_VALUES
+};
+
+typedef struct attention_case {
+    const char *spec;
+    pe_encoding *e;
+    pe_shape shape;
+    int64_t axes, Tq, Tk, Dv;
+    double *q, *k, *v, *out, *lse, *dout, *additive, *sinks, *w;
+    int64_t *q_at, *k_at, *q_segment, *k_segment;
+    uint8_t *key_used;
+    pe_params params;
+    pe_attention a;
+    void *work;
+    size_t bytes;
+} attention_case;
+
+static inline void *case_memory(int64_t count, size_t size)
+{
+    void *p = calloc(count > 0 ? (size_t)count : 1, size);
+    if (!p)
+        fail_msg("no memory");
+    return p;
+}
+
+static inline double *case_doubles(int64_t n)
+{
+    return case_memory(n, sizeof(double));
+}
+
+static inline double *case_random(int64_t n, double size, uint64_t *r)
+{
+    double *x = case_doubles(n);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)(size * test_uniform(r));
+    return x;
+}
+
+/* The narrowest heads that the spec accepts. */
+static inline pe_encoding *case_encoding(const char *spec)
+{
+    for (int64_t D = 8; D < 64; D *= 2) {
+        pe_encoding *e;
+        if (!pe_encoding_new(&e, spec, (pe_shape){ 4, 2, D, 16 }, NULL))
+            return e;
+    }
+    return test_encoding(spec, (pe_shape){ 8, 4, 64, 16 });
+}
+
+/* Initial values, tables made large enough to matter and moved off the whole numbers where kinks lie, but never up:
+ * kerple's r2 has a limit. */
+static inline double *case_params(const pe_encoding *e, uint64_t *r)
+{
+    pe_error err = { 0 };
+    int64_t n = pe_encoding_param_count(e);
+    double *w = case_doubles(n);
+    assert_ok(pe_encoding_init(e, (pe_params){ w, PE_F64, n }, test_random(r), &err));
+    for (int t = 0; t < pe_encoding_tensor_count(e); t++) {
+        pe_tensor x;
+        double most = 0;
+        assert_ok(pe_encoding_tensor(e, t, &x, &err));
+        for (int64_t i = x.offset; i < x.offset + x.count; i++)
+            most = fmax(most, fabs(w[i]));
+        for (int64_t i = x.offset; i < x.offset + x.count; i++)
+            w[i] = (float)(w[i] * (1 - 0.03 * fabs(test_uniform(r))) * (x.rank > 1 && most < 0.2 ? 8 : 1));
+    }
+    return w;
+}
+
+/* Whether a score from position q to position k on one axis exists. */
+static inline bool case_reaches(const pe_encoding *e, pe_params w, int64_t axis, int64_t q, int64_t k)
+{
+    pe_shape s = pe_encoding_shape(e);
+    int64_t i[PE_AXES_MAX] = { 0 }, j[PE_AXES_MAX] = { 0 }, axes = pe_encoding_axes(e);
+    double *score = case_doubles(s.heads), *x = case_doubles(s.heads * s.head_dim);
+    i[axis] = q;
+    j[axis] = k;
+    pe_tile t = { .score = pe_view_packed(score, PE_F64, 1, s.heads, 1), .q = pe_view_packed(x, PE_F64, 1, s.heads, s.head_dim),
+                  .k = pe_view_packed(x, PE_F64, 1, s.kv_heads, s.head_dim), .q_at = { i, 1, axes, 0, 0 }, .k_at = { j, 1, axes, 0, 0 } };
+    bool reaches = !pe_encoding_bias(e, PE_AFTER_SCALE, w, &t, NULL) && !pe_encoding_content(e, PE_BEFORE_SCALE, w, &t, NULL);
+    free(score), free(x);
+    return reaches;
+}
+
+/* Keys at growing places, queries at those of their keys; further axes anywhere within reach. */
+static inline void case_positions(attention_case *c, uint64_t *r)
+{
+    c->q_at = case_memory(c->Tq * c->axes, sizeof(int64_t));
+    c->k_at = case_memory(c->Tk * c->axes, sizeof(int64_t));
+    for (int64_t a = 0; a < c->axes; a++) {
+        int64_t step = 5, most = 5, at = 3;
+        while (step > 1 && !case_reaches(c->e, c->params, a, step * c->Tk, 0))
+            step--;
+        while (most > 0 && !case_reaches(c->e, c->params, a, most, 0))
+            most--;
+        for (int64_t j = 0; j < c->Tk; j++) {
+            at += test_range(r, 1, step);
+            c->k_at[j * c->axes + a] = c->axes > 1 ? test_range(r, 0, most) : at;
+        }
+        for (int64_t i = 0; i < c->Tq; i++) {
+            int64_t j = i + c->Tk - c->Tq;
+            c->q_at[i * c->axes + a] = j < 0 ? 0 : c->k_at[j * c->axes + a];
+        }
+    }
+}
+
+static inline void case_mask(attention_case *c, unsigned features, uint64_t *r)
+{
+    int64_t H = c->shape.heads, heads = features & ADDITIVE_ONE ? 1 : H;
+    pe_mask *m = &c->a.mask;
+    bool one_way = !case_reaches(c->e, c->params, 0, 0, 1); /* keys ahead have no score at all */
+    m->causal = features & CAUSAL || one_way;
+    m->window = features & WINDOW ? 4 : 0;
+    c->key_used = case_memory(c->Tk, 1);
+    for (int64_t j = 0; j < c->Tk; j++)
+        c->key_used[j] = j != c->Tk / 2;
+    if (features & PADDING)
+        m->key_used = c->key_used;
+    c->q_segment = case_memory(c->Tq, sizeof(int64_t));
+    c->k_segment = case_memory(c->Tk, sizeof(int64_t));
+    for (int64_t i = 0; i < c->Tq; i++)
+        c->q_segment[i] = i + c->Tk - c->Tq < 2 ? 0 : 1;
+    for (int64_t j = 0; j < c->Tk; j++)
+        c->k_segment[j] = j < 2 ? 0 : 1;
+    if (features & SEGMENTS) {
+        m->q_segment = c->q_segment;
+        m->k_segment = c->k_segment;
+    }
+    if (!(features & (ADDITIVE_HEADS | ADDITIVE_ONE)))
+        return;
+    c->additive = case_random(c->Tq * heads * c->Tk, 1, r);
+    for (int64_t n = 0; n < c->Tq * heads * c->Tk; n++)
+        if (test_range(r, 0, 4) == 0)
+            c->additive[n] = -INFINITY;
+    m->additive = pe_view_packed(c->additive, PE_F64, c->Tq, heads, c->Tk);
+}
+
+static inline void case_sizes(attention_case *c, unsigned features)
+{
+    pe_shape s = c->shape;
+    c->Tk = 6;
+    c->Tq = features & FEWER_QUERIES ? 4 : features & MORE_QUERIES ? 8 : 6;
+    c->Dv = s.head_dim;
+    if (features & OTHER_VALUES) {
+        double *v = case_doubles(s.heads * (s.head_dim + 3));
+        pe_view q = pe_view_packed(v, PE_F64, 0, s.heads, s.head_dim), k = q, wide = q;
+        k.heads = wide.heads = s.kv_heads;
+        wide.dim += 3;
+        size_t bytes;
+        pe_attention a = { .q = q, .k = k, .v = wide, .q_at = { NULL, 0, c->axes, 0, 0 }, .k_at = { NULL, 0, c->axes, 0, 0 } };
+        if (!pe_attention_work(c->e, &a, &bytes, NULL))
+            c->Dv += 3;
+        free(v);
+    }
+}
+
+static inline attention_case case_new(const char *spec, unsigned features, uint64_t seed)
+{
+    attention_case c = { .spec = spec, .e = case_encoding(spec) };
+    pe_error err = { 0 };
+    uint64_t r = seed;
+    c.shape = pe_encoding_shape(c.e);
+    c.axes = pe_encoding_axes(c.e);
+    case_sizes(&c, features);
+    int64_t H = c.shape.heads, G = c.shape.kv_heads, D = c.shape.head_dim;
+    c.w = case_params(c.e, &r);
+    c.params = (pe_params){ c.w, PE_F64, pe_encoding_param_count(c.e) };
+    case_positions(&c, &r);
+    case_mask(&c, features, &r);
+    c.q = case_random(c.Tq * H * D, 1, &r);
+    c.k = case_random(c.Tk * G * D, 1, &r);
+    c.v = case_random(c.Tk * G * c.Dv, 1, &r);
+    c.dout = case_random(c.Tq * H * c.Dv, 1, &r);
+    c.out = case_doubles(c.Tq * H * c.Dv);
+    c.lse = case_doubles(c.Tq * H);
+    c.sinks = case_random(H, 1, &r);
+    c.a.q = pe_view_packed(c.q, PE_F64, c.Tq, H, D);
+    c.a.k = pe_view_packed(c.k, PE_F64, c.Tk, G, D);
+    c.a.v = pe_view_packed(c.v, PE_F64, c.Tk, G, c.Dv);
+    c.a.out = pe_view_packed(c.out, PE_F64, c.Tq, H, c.Dv);
+    c.a.lse = pe_view_packed(c.lse, PE_F64, c.Tq, H, 1);
+    c.a.q_at = (pe_positions){ c.q_at, c.Tq, c.axes, 0, 0 };
+    c.a.k_at = (pe_positions){ c.k_at, c.Tk, c.axes, 0, 0 };
+    if (features & SINKS)
+        c.a.sinks = (pe_params){ c.sinks, PE_F64, H };
+    c.a.soft_cap = features & SOFT_CAP ? 0.75 : 0;
+    c.a.scale = features & SCALE ? 0.6 : 0;
+    assert_ok(pe_attention_work(c.e, &c.a, &c.bytes, &err));
+    c.work = case_memory((int64_t)c.bytes, 1);
+    return c;
+}
+
+static inline void case_free(attention_case *c)
+{
+    pe_encoding_free(c->e);
+    free(c->q), free(c->k), free(c->v), free(c->out), free(c->lse), free(c->dout), free(c->additive), free(c->sinks);
+    free(c->w), free(c->q_at), free(c->k_at), free(c->q_segment), free(c->k_segment), free(c->key_used), free(c->work);
+}
+
+static inline void case_forward(attention_case *c)
+{
+    pe_error err = { 0 };
+    if (pe_attention_forward(c->e, c->params, &c->a, c->work, c->bytes, &err))
+        fail_msg("%s: %s", c->spec, err.text);
+}
+
+static inline double case_dot(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static inline double case_largest(const double *x, int64_t n)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, fabs(x[i]));
+    return most;
+}
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * relative_attention: which row a module stands for, and how its tables become the row's parameters. What a module is
+ * follows from the tensors it has. */
+#include "conformance.h"
+
+#include <stdio.h>
+
+static pe_status start(golden *c, const module *m, const char *spec, const pe_encoding **e, pe_params *w)
+{
+    *e = module_encoding(c, m, spec);
+    return *e ? params_new(c, *e, w) : c->err.status;
+}
+
+/* out (rows, heads, head_dim) = table times NAME_weight transposed plus NAME_bias. */
+static pe_status project(golden *c, const module *m, const char *name, const golden_tensor *table, float **out)
+{
+    char field[2][80];
+    golden_tensor weight, bias = { 0 };
+    snprintf(field[0], sizeof field[0], "%s_weight", name);
+    snprintf(field[1], sizeof field[1], "%s_bias", name);
+    TRY(golden_real(c, field[0], &weight));
+    TRY(golden_fits(c, field[0], &weight, 2, m->heads * m->head_dim, table->shape[1], 0));
+    if (golden_has(c, field[1])) {
+        TRY(golden_real(c, field[1], &bias));
+        TRY(golden_fits(c, field[1], &bias, 1, weight.shape[0], 0, 0));
+    }
+    *out = golden_alloc(c, table->shape[0] * weight.shape[0], sizeof **out);
+    if (!*out)
+        return PE_ERR_NOMEM;
+    return pe_project(*out, table->real, weight.real, bias.real, table->shape[0], m->heads, m->head_dim,
+                      table->shape[1], &c->err);
+}
+
+/* ---------------------------------------------------------------- DeBERTa */
+
+static pe_status run_deberta(golden *c)
+{
+    module m = { 0 };
+    golden_tensor table;
+    io_node types;
+    bool shared = false, on[2] = { false, false };
+    int64_t buckets = 0, max = 0;
+    static const char *const terms[] = { NULL, "c2p", "p2c", "c2p+p2c" };
+    static const char *const tensors[] = { "key_table", "query_table" };
+    static const char *const projections[2][2] = { { "pos_key_proj", "pos_query_proj" }, { "key_proj", "query_proj" } };
+    char spec[160];
+    TRY(module_read(c, &m, "query_proj", "key_proj", "value_proj"));
+    TRY(io_json_bool(&shared, &c->meta, "share_att_key", IO_OPTIONAL, &c->err));
+    TRY(io_json_int(&buckets, &c->meta, "position_buckets", IO_OPTIONAL, (io_int_range){ -1, 1 << 24 }, &c->err));
+    TRY(golden_size(c, "max_relative_positions", IO_REQUIRED, &max));
+    TRY(io_json_array(&types, &c->meta, "pos_att_type", IO_REQUIRED, &c->err));
+    for (size_t n = 0; n < io_json_size(&types); n++)
+        for (int k = 0; k < 2; k++) {
+            const char *type = json_string_value(json_array_get(types.json, n));
+            on[k] |= type && !strcmp(type, terms[k + 1]);
+        }
+    if (!on[0] && !on[1])
+        return golden_skip(c, "its pos_att_type has neither c2p nor p2c");
+    snprintf(spec, sizeof spec, "deberta:buckets=%" PRId64 ",max=%" PRId64 ",terms=%s", buckets > 0 ? buckets : 0, max,
+             terms[on[0] + 2 * on[1]]);
+    const pe_encoding *e;
+    pe_params w;
+    TRY(start(c, &m, spec, &e, &w));
+    TRY(golden_real(c, "rel_embeddings", &table));
+    TRY(golden_fits(c, "rel_embeddings", &table, 2, -1, -1, 0));
+    for (int k = 0; k < 2; k++) {
+        float *projected;
+        if (!on[k])
+            continue;
+        TRY(project(c, &m, projections[shared][k], &table, &projected));
+        TRY(params_set(c, e, w, tensors[k], projected, table.shape[0] * m.heads * m.head_dim));
+    }
+    return module_compare(c, &m, e, w);
+}
+
+/* ---------------------------------------------------------------- Shaw */
+
+static pe_status run_shaw(golden *c)
+{
+    module m = { .output = "linear_out" };
+    golden_tensor table;
+    int64_t left = 0, right = 0;
+    io_int_range range = { 0, 1 << 24 };
+    char spec[120];
+    TRY(module_read(c, &m, "linear_q", "linear_k", "linear_v"));
+    TRY(io_json_int(&left, &c->meta, "left_max", IO_REQUIRED, range, &c->err));
+    TRY(io_json_int(&right, &c->meta, "right_max", IO_REQUIRED, range, &c->err));
+    TRY(golden_real(c, "distance_embedding_weight", &table));
+    TRY(golden_fits(c, "distance_embedding_weight", &table, 2, left + right + 1, -1, 0));
+    snprintf(spec, sizeof spec, "shaw:left=%" PRId64 ",right=%" PRId64 ",on=keys,heads=%s", left, right,
+             table.shape[1] == m.head_dim ? "shared" : "own");
+    const pe_encoding *e;
+    pe_params w;
+    TRY(start(c, &m, spec, &e, &w));
+    TRY(params_set(c, e, w, "key_table", table.real, table.count));
+    return module_compare(c, &m, e, w);
+}
+
+/* ---------------------------------------------------------------- Transformer-XL and XLNet */
+
+/* Their tables run from the farthest distance back to the farthest ahead; r holds row = distance + ahead. */
+static pe_status set_distances(golden *c, const pe_encoding *e, pe_params w, const float *table, int64_t rows,
+                               int64_t farthest, int64_t ahead)
+{
+    int64_t count, width = pe_encoding_shape(e).heads * pe_encoding_shape(e).head_dim;
+    double *r = params_tensor(c, e, w, "r", &count);
+    if (!r)
+        return c->err.status;
+    for (int64_t n = 0; n < count; n++) {
+        int64_t from = farthest - (n - ahead);
+        if (from < 0 || from >= rows)
+            return golden_fail(c, "the table has no row for distance %" PRId64, n - ahead);
+        for (int64_t d = 0; d < width; d++)
+            r[n * width + d] = (double)table[from * width + d];
+    }
+    return PE_OK;
+}
+
+static pe_status set_uv(golden *c, const module *m, const pe_encoding *e, pe_params w, const char *u, const char *v)
+{
+    const char *const fields[] = { u, v }, *const tensors[] = { "u", "v" };
+    for (int n = 0; n < 2; n++) {
+        golden_tensor t;
+        TRY(golden_real(c, fields[n], &t));
+        TRY(golden_fits(c, fields[n], &t, 2, m->heads, m->head_dim, 0));
+        TRY(params_set(c, e, w, tensors[n], t.real, t.count));
+    }
+    return PE_OK;
+}
+
+static pe_status run_transformer_xl(golden *c)
+{
+    module m = { .output = "linear_out" };
+    golden_tensor table;
+    float *projected;
+    char spec[80];
+    const pe_encoding *e;
+    pe_params w;
+    TRY(module_read(c, &m, "linear_q", "linear_k", "linear_v"));
+    int64_t last = m.keys - 1;
+    TRY(golden_real(c, "pos_table", &table));
+    TRY(golden_fits(c, "pos_table", &table, 2, 2 * m.keys - 1, -1, 0));
+    const char *sinusoids = golden_note_says(c, "half") ? "sinusoidal:layout=halves" : "sinusoidal";
+    TRY(sinusoid_compare(c, "pos_table", sinusoids, last, -1));
+    TRY(project(c, &m, "linear_pos", &table, &projected));
+    snprintf(spec, sizeof spec, "transformer-xl:back=%" PRId64 ",ahead=%" PRId64, last, last);
+    TRY(start(c, &m, spec, &e, &w));
+    TRY(set_distances(c, e, w, projected, table.shape[0], last, last));
+    TRY(set_uv(c, &m, e, w, "pos_bias_u", "pos_bias_v"));
+    return module_compare(c, &m, e, w);
+}
+
+/* q, k, v as (tokens, heads, head_dim). */
+static pe_status read_heads(golden *c, const char *field, const module *m, int64_t tokens, double **out)
+{
+    golden_tensor t;
+    TRY(golden_real(c, field, &t));
+    TRY(golden_fits(c, field, &t, 3, tokens, m->heads, m->head_dim));
+    *out = golden_alloc(c, t.count, sizeof **out);
+    for (int64_t n = 0; *out && n < t.count; n++)
+        (*out)[n] = (double)t.real[n];
+    return *out ? PE_OK : PE_ERR_NOMEM;
+}
+
+static pe_status run_xlnet(golden *c)
+{
+    module m = { 0 };
+    golden_tensor q, k, table;
+    char spec[80];
+    const pe_encoding *e;
+    pe_params w;
+    TRY(golden_size(c, "heads", IO_REQUIRED, &m.heads));
+    TRY(golden_size(c, "head_dim", IO_REQUIRED, &m.head_dim));
+    m.kv_heads = m.heads;
+    TRY(golden_real(c, "q", &q));
+    TRY(golden_fits(c, "q", &q, 3, -1, m.heads, m.head_dim));
+    TRY(golden_real(c, "k", &k));
+    TRY(golden_fits(c, "k", &k, 3, -1, m.heads, m.head_dim));
+    m.queries = q.shape[0];
+    m.keys = k.shape[0];
+    int64_t memory = m.keys - m.queries;
+    TRY(io_json_int(&memory, &c->meta, "mem", IO_OPTIONAL, (io_int_range){ 0, 1 << 24 }, &c->err));
+    if (memory != m.keys - m.queries)
+        return golden_fail(c, "mem is %" PRId64 "; %" PRId64 " keys and %" PRId64 " queries say otherwise", memory,
+                           m.keys, m.queries);
+    TRY(read_heads(c, "q", &m, m.queries, &m.q));
+    TRY(read_heads(c, "k", &m, m.keys, &m.k));
+    TRY(read_heads(c, "v", &m, m.keys, &m.v));
+    TRY(golden_real(c, "k_rel", &table));
+    TRY(golden_fits(c, "k_rel", &table, 3, m.keys + m.queries, m.heads, m.head_dim));
+    if (golden_has(c, "r"))
+        TRY(sinusoid_compare(c, "r", "sinusoidal:layout=halves", m.keys, -1));
+    snprintf(spec, sizeof spec, "xlnet:length=%" PRId64 ",memory=%" PRId64, m.queries, memory);
+    TRY(start(c, &m, spec, &e, &w));
+    TRY(set_distances(c, e, w, table.real, table.shape[0], m.keys, m.queries - 1));
+    TRY(set_uv(c, &m, e, w, "u", "vbias"));
+    return module_compare(c, &m, e, w);
+}
+
+/* ---------------------------------------------------------------- T5 */
+
+/* meta may say; the name says in these files; else a decoder's keys ahead all have the bias of the key at hand. */
+static bool is_decoder(golden *c, const golden_tensor *bias)
+{
+    const json_t *decoder = json_object_get(c->meta.json, "is_decoder");
+    const json_t *both = json_object_get(c->meta.json, "bidirectional");
+    if (decoder || both)
+        return json_is_true(decoder) || json_is_false(both);
+    if (golden_name_says(c, "decoder") || golden_name_says(c, "encoder"))
+        return golden_name_says(c, "decoder");
+    for (int64_t j = 1; j < bias->shape[2]; j++)
+        if (bias->real[j] != bias->real[0])
+            return false;
+    return true;
+}
+
+static pe_status run_t5(golden *c)
+{
+    module m = { .output = "o" };
+    golden_tensor table, bias;
+    int64_t max = 128;
+    double scale = 1, *own;
+    char spec[120];
+    const pe_encoding *e;
+    pe_params w;
+    pe_positions q_at, k_at;
+    TRY(module_read(c, &m, "q", "k", "v"));
+    TRY(golden_size(c, "max_distance", IO_OPTIONAL, &max));
+    TRY(io_json_real(&scale, &c->meta, "scale", IO_OPTIONAL, &c->err));
+    TRY(golden_real(c, "position_bias", &bias));
+    TRY(golden_fits(c, "position_bias", &bias, 3, m.heads, m.queries, m.keys));
+    TRY(golden_real(c, "relative_attention_bias_weight", &table));
+    TRY(golden_fits(c, "relative_attention_bias_weight", &table, 2, -1, m.heads, 0));
+    m.causal = is_decoder(c, &bias);
+    snprintf(spec, sizeof spec, "t5:buckets=%" PRId64 ",max=%" PRId64 ",direction=%s", table.shape[0], max,
+             m.causal ? "causal" : "both");
+    TRY(start(c, &m, spec, &e, &w));
+    TRY(params_set(c, e, w, "table", table.real, table.count));
+    golden_compare(c, pe_encoding_scale(e), scale, TOL_SCALING * fabs(scale), "scale");
+    TRY(module_positions(c, &m, &q_at, &k_at));
+    TRY(bias_tile(c, e, PE_AFTER_SCALE, w, q_at, k_at, &own));
+    double tolerance = TOL_BIAS * golden_largest(&bias);
+    for (int64_t n = 0; n < bias.count; n++) {
+        int64_t j = n % m.keys, h = n / m.keys % m.heads, i = n / m.keys / m.heads;
+        golden_compare(c, own[n], (double)bias.real[(h * m.queries + i) * m.keys + j], tolerance,
+                       "position_bias of head %" PRId64 ", query %" PRId64 ", key %" PRId64, h, i, j);
+    }
+    return module_compare(c, &m, e, w);
+}
+
+pe_status run_relative_attention(golden *c)
+{
+    static const struct {
+        const char *field;
+        golden_run *run;
+    } kinds[] = { { "rel_embeddings", run_deberta },
+                  { "distance_embedding_weight", run_shaw },
+                  { "pos_bias_u", run_transformer_xl },
+                  { "k_rel", run_xlnet },
+                  { "relative_attention_bias_weight", run_t5 } };
+    if (golden_has(c, "logits"))
+        return golden_skip(c, "a whole language model; belongs to a later issue");
+    for (int n = 0; n < COUNT(kinds); n++)
+        if (golden_has(c, kinds[n].field))
+            return kinds[n].run(c);
+    return golden_skip(c, "its tensors are not those of a module that this program knows");
+}

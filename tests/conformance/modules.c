@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * relative_attention: q, k, v from x, attention with an encoding, output. Plain loops over doubles. */
+#include "conformance.h"
+
+#include <stdio.h>
+
+pe_status module_linear(golden *c, const char *name, const double *x, int64_t tokens, int64_t width, double **out,
+                        int64_t *rows)
+{
+    char field[2][80];
+    golden_tensor weight, bias = { 0 };
+    snprintf(field[0], sizeof field[0], "%s_weight", name);
+    snprintf(field[1], sizeof field[1], "%s_bias", name);
+    TRY(golden_real(c, field[0], &weight));
+    TRY(golden_fits(c, field[0], &weight, 2, -1, width, 0));
+    *rows = weight.shape[0];
+    if (golden_has(c, field[1])) {
+        TRY(golden_real(c, field[1], &bias));
+        TRY(golden_fits(c, field[1], &bias, 1, *rows, 0, 0));
+    }
+    *out = golden_alloc(c, tokens * *rows, sizeof **out);
+    if (!*out)
+        return PE_ERR_NOMEM;
+    for (int64_t n = 0; n < tokens * *rows; n++) {
+        int64_t t = n / *rows, r = n % *rows;
+        double sum = bias.real ? (double)bias.real[r] : 0;
+        for (int64_t d = 0; d < width; d++)
+            sum += x[t * width + d] * (double)weight.real[r * width + d];
+        (*out)[n] = sum;
+    }
+    return PE_OK;
+}
+
+pe_status module_read(golden *c, module *m, const char *q, const char *k, const char *v)
+{
+    golden_tensor t;
+    int64_t rows[3];
+    TRY(golden_size(c, "heads", IO_REQUIRED, &m->heads));
+    TRY(golden_size(c, "head_dim", IO_REQUIRED, &m->head_dim));
+    TRY(golden_real(c, "x", &t));
+    TRY(golden_fits(c, "x", &t, 2, -1, -1, 0));
+    m->queries = m->keys = t.shape[0];
+    double *x = golden_alloc(c, t.count, sizeof *x);
+    if (!x)
+        return PE_ERR_NOMEM;
+    for (int64_t n = 0; n < t.count; n++)
+        x[n] = (double)t.real[n];
+    TRY(module_linear(c, q, x, m->queries, t.shape[1], &m->q, &rows[0]));
+    TRY(module_linear(c, k, x, m->keys, t.shape[1], &m->k, &rows[1]));
+    TRY(module_linear(c, v, x, m->keys, t.shape[1], &m->v, &rows[2]));
+    m->kv_heads = rows[1] / m->head_dim;
+    if (rows[0] != m->heads * m->head_dim || rows[1] != m->kv_heads * m->head_dim || rows[1] != rows[2])
+        return golden_fail(c, "the projections have %" PRId64 ", %" PRId64 ", %" PRId64 " rows; need %" PRId64
+                           " heads of %" PRId64, rows[0], rows[1], rows[2], m->heads, m->head_dim);
+    return PE_OK;
+}
+
+pe_encoding *module_encoding(golden *c, const module *m, const char *spec)
+{
+    return golden_encoding(c, spec, (pe_shape){ .heads = m->heads, .kv_heads = m->kv_heads, .head_dim = m->head_dim });
+}
+
+/* Keys count from 0; the last query stands at the last key. */
+pe_status module_positions(golden *c, const module *m, pe_positions *q_at, pe_positions *k_at)
+{
+    int64_t *at = golden_alloc(c, m->queries + m->keys, sizeof *at);
+    if (!at)
+        return PE_ERR_NOMEM;
+    TRY(pe_positions_offset(at, m->queries, m->keys - m->queries, &c->err));
+    TRY(pe_positions_offset(at + m->queries, m->keys, 0, &c->err));
+    *q_at = (pe_positions){ at, m->queries, 1, 1, 1 };
+    *k_at = (pe_positions){ at + m->queries, m->keys, 1, 1, 1 };
+    return PE_OK;
+}
+
+/* out (queries, heads, head_dim) for any v (keys, kv_heads, head_dim). */
+static pe_status attend(golden *c, const module *m, const pe_encoding *e, pe_params w, double *v, double *out)
+{
+    size_t bytes = 0;
+    pe_positions q_at, k_at;
+    TRY(module_positions(c, m, &q_at, &k_at));
+    pe_attention a = { .out = pe_view_packed(out, PE_F64, m->queries, m->heads, m->head_dim),
+                       .q = pe_view_packed(m->q, PE_F64, m->queries, m->heads, m->head_dim),
+                       .k = pe_view_packed(m->k, PE_F64, m->keys, m->kv_heads, m->head_dim),
+                       .v = pe_view_packed(v, PE_F64, m->keys, m->kv_heads, m->head_dim),
+                       .q_at = q_at, .k_at = k_at, .mask = { .causal = m->causal } };
+    TRY(pe_attention_work(e, &a, &bytes, &c->err));
+    void *work = golden_alloc(c, (int64_t)bytes, 1);
+    return work ? pe_attention_forward(e, w, &a, work, bytes, &c->err) : PE_ERR_NOMEM;
+}
+
+/* Probabilities are what attention makes of unit vectors: out_i = sum_j p_ij e_j, head_dim keys at a time. */
+static pe_status probabilities(golden *c, const module *m, const pe_encoding *e, pe_params w, double *prob)
+{
+    int64_t D = m->head_dim, row = m->kv_heads * D;
+    double *v = golden_alloc(c, m->keys * row, sizeof *v);
+    double *out = golden_alloc(c, m->queries * m->heads * D, sizeof *out);
+    if (!v || !out)
+        return PE_ERR_NOMEM;
+    for (int64_t first = 0; first < m->keys; first += D) {
+        for (int64_t n = 0; n < m->keys * row; n++)
+            v[n] = n / row == first + n % D;
+        TRY(attend(c, m, e, w, v, out));
+        for (int64_t n = 0; n < m->queries * m->heads * D; n++)
+            if (first + n % D < m->keys)
+                prob[n / D * m->keys + first + n % D] = out[n];
+    }
+    return PE_OK;
+}
+
+/* probs is (heads, queries, keys), or (queries, keys, heads) as XLNet has it. */
+static pe_status compare_probabilities(golden *c, const module *m, const pe_encoding *e, pe_params w)
+{
+    golden_tensor t;
+    int64_t H = m->heads, Tq = m->queries, Tk = m->keys;
+    if (!golden_has(c, "probs"))
+        return PE_OK;
+    TRY(golden_real(c, "probs", &t));
+    bool heads_last = golden_has(c, "k_rel") && t.rank >= 3 && t.shape[t.rank - 1] == H && t.shape[t.rank - 2] == Tk;
+    TRY(golden_fits(c, "probs", &t, 3, heads_last ? Tq : H, heads_last ? Tk : Tq, heads_last ? H : Tk));
+    double *own = golden_alloc(c, Tq * H * Tk, sizeof *own);
+    if (!own)
+        return PE_ERR_NOMEM;
+    TRY(probabilities(c, m, e, w, own));
+    for (int64_t n = 0; n < Tq * H * Tk; n++) {
+        int64_t j = n % Tk, h = n / Tk % H, i = n / Tk / H;
+        double want = (double)t.real[heads_last ? (i * Tk + j) * H + h : (h * Tq + i) * Tk + j];
+        golden_compare(c, own[n], want, TOL_PROBABILITY, "probs of head %" PRId64 ", query %" PRId64 ", key %" PRId64,
+                       h, i, j);
+    }
+    return PE_OK;
+}
+
+pe_status module_compare(golden *c, const module *m, const pe_encoding *e, pe_params w)
+{
+    golden_tensor t;
+    int64_t width = m->heads * m->head_dim;
+    double *own = golden_alloc(c, m->queries * width, sizeof *own);
+    if (!own)
+        return PE_ERR_NOMEM;
+    TRY(compare_probabilities(c, m, e, w));
+    TRY(attend(c, m, e, w, m->v, own));
+    if (m->output)
+        TRY(module_linear(c, m->output, own, m->queries, width, &own, &width));
+    TRY(golden_real(c, "out", &t));
+    if (t.count != m->queries * width)
+        return golden_fail(c, "out has %" PRId64 " elements; needs %" PRId64, t.count, m->queries * width);
+    double tolerance = TOL_OUTPUT * golden_largest(&t);
+    for (int64_t n = 0; n < t.count; n++)
+        golden_compare(c, own[n], (double)t.real[n], tolerance, "out[token %" PRId64 "][%" PRId64 "]", n / width,
+                       n % width);
+    return PE_OK;
+}

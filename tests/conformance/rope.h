@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A case of rope_types or rope_layouts, read and ready to be compared. */
+#ifndef CONFORMANCE_ROPE_H
+#define CONFORMANCE_ROPE_H
+
+#include "conformance.h"
+
+/* What turns: q, k or v. */
+typedef struct turned {
+    const char *field, *out_field;
+    pe_side side;
+    bool turns;          /* false: this side is left alone */
+    pe_view x, y, own;   /* the file's before and after, ours after; all of one shape */
+} turned;
+
+typedef struct rope_case {
+    const pe_encoding *e;
+    pe_pair *pair;           /* (pairs) */
+    int64_t pairs, head_dim;
+    pe_positions at;
+    double origin[PE_AXES_MAX]; /* what is taken off a position before it is multiplied; the middle of a grid */
+    double scaling;          /* the file's factor on cos and sin; 1 where it has none */
+    golden_tensor inv_freq, cosine, sine; /* real NULL: not in the file */
+} rope_case;
+
+/* Steps 1 to 4 of tests/golden/README.md. head_dim, at and origin are set; the rest is filled in. */
+pe_status rope_compare(golden *c, rope_case *r, const char *spec, turned *s, int count);
+
+#endif

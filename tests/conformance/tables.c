@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sinusoidal: published table conventions. */
+#include "conformance.h"
+
+/* The angle of a column, for the tolerance: its frequency is read off the spec's own row at position 1. */
+static double *frequencies(golden *c, const pe_encoding *e, int64_t width, bool halves)
+{
+    int64_t one = 1;
+    double *row = golden_alloc(c, 2 * width, sizeof *row), *f = row ? row + width : NULL;
+    pe_positions at = { &one, 1, 1, 1, 1 };
+    pe_view y = pe_view_packed(row, PE_F64, 1, 1, width);
+    if (!row || pe_encoding_embed(e, (pe_params){ 0 }, y, (pe_view){ 0 }, at, &c->err))
+        return NULL;
+    for (int64_t d = 0; d < width; d++) {
+        int64_t pair = halves ? d % (width / 2) : d / 2, x = halves ? pair : 2 * pair;
+        f[d] = fabs(atan2(row[x], row[halves ? pair + width / 2 : x + 1]));
+    }
+    return f;
+}
+
+/* fairseq zeroes the row of its padding token; no sinusoid has sine and cosine 0. */
+static bool is_padding(const golden_tensor *t, int64_t row)
+{
+    for (int64_t d = 0; d < t->shape[1]; d++)
+        if (t->real[row * t->shape[1] + d] != 0)
+            return false;
+    return true;
+}
+
+pe_status sinusoid_compare(golden *c, const char *field, const char *spec, int64_t first, int64_t step)
+{
+    golden_tensor t;
+    TRY(golden_real(c, field, &t));
+    TRY(golden_fits(c, field, &t, 2, -1, -1, 0));
+    int64_t rows = t.shape[0], width = t.shape[1];
+    pe_encoding *e = golden_encoding(c, spec, (pe_shape){ .heads = 1, .head_dim = 2, .model_dim = width });
+    double *own = e ? golden_alloc(c, rows * width, sizeof *own) : NULL;
+    double *frequency = own ? frequencies(c, e, width, strstr(spec, "halves")) : NULL;
+    int64_t *at = frequency ? golden_alloc(c, rows, sizeof *at) : NULL;
+    if (!at)
+        return c->err.status;
+    for (int64_t r = 0; r < rows; r++)
+        at[r] = first + r * step;
+    TRY(pe_encoding_embed(e, (pe_params){ 0 }, pe_view_packed(own, PE_F64, rows, 1, width), (pe_view){ 0 },
+                          (pe_positions){ at, rows, 1, 1, 1 }, &c->err));
+    for (int64_t n = 0; n < rows * width; n++) {
+        int64_t r = n / width, d = n % width, offset = step > 0 ? -first : 0;
+        if (r < offset && is_padding(&t, r))
+            continue;
+        double angle = frequency[d] * (double)(at[r] + offset);
+        golden_compare(c, own[n], (double)t.real[n], TOL_ANGLE * (1 + fabs(angle)), "%s[%" PRId64 "][%" PRId64 "]",
+                       field, r, d);
+    }
+    return PE_OK;
+}
+
+/* Rows before position 0 are the offset: n positions of a table with n + offset rows. */
+static pe_status offset_of(golden *c, int64_t *out)
+{
+    golden_tensor t;
+    int64_t n = 0;
+    TRY(golden_real(c, "table", &t));
+    TRY(golden_fits(c, "table", &t, 2, -1, -1, 0));
+    TRY(golden_size(c, "n", IO_REQUIRED, &n));
+    *out = t.shape[0] - n;
+    return *out < 0 ? golden_fail(c, "table has %" PRId64 " rows; n is %" PRId64, t.shape[0], n) : PE_OK;
+}
+
+pe_status run_sinusoidal(golden *c)
+{
+    const char *layout = NULL;
+    double theta = NAN;
+    int64_t first = 0, step = 1, past = 0, offset = 0;
+    spec_text *spec = golden_alloc(c, 1, sizeof *spec);
+    if (!spec)
+        return PE_ERR_NOMEM;
+    TRY(io_json_string(&layout, &c->meta, "layout", IO_OPTIONAL, &c->err));
+    TRY(io_json_real(&theta, &c->meta, "theta", IO_OPTIONAL, &c->err));
+    bool halves = layout && strstr(layout, "half then"), interleaved = layout && strstr(layout, "interleaved");
+    if (halves == interleaved || !golden_has(c, "table"))
+        return golden_skip(c, "it has no table, or a layout that this program does not know");
+    spec_start(spec, "sinusoidal");
+    spec_number(spec, "theta", theta);
+    spec_word(spec, "layout", halves ? "halves" : "interleaved");
+    spec_word(spec, "order", !strncmp(layout, "cos", 3) ? "cos-sin" : "sin-cos");
+    if (golden_note_says(c, "i/(d/2-1)"))
+        spec_word(spec, "denominator", "d-2");
+    if (json_object_get(c->meta.json, "klen")) { /* klen, klen - 1, ... 1 - qlen */
+        TRY(golden_size(c, "klen", IO_REQUIRED, &first));
+        TRY(golden_size(c, "qlen", IO_REQUIRED, &past));
+        step = -1;
+        golden_tensor t;
+        TRY(golden_real(c, "table", &t));
+        TRY(golden_fits(c, "table", &t, 2, first + past, -1, 0));
+    } else {
+        TRY(offset_of(c, &offset));
+        first = -offset;
+        spec_number(spec, "offset", (double)offset);
+    }
+    return sinusoid_compare(c, "table", spec->text, first, step);
+}

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs the build in POSENC_BUILD into a temporary prefix and uses it as a stranger would: pkg-config, find_package,
+# FetchContent and "add these files", static and shared, C11 and C++17, every program printing the same text.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=${POSENC_BUILD:?the build folder to install}
+cc=${CC:-cc} cxx=${CXX:-g++}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+unset MAKEFLAGS MFLAGS DESTDIR
+passed=0 failed=0
+example=$root/examples/kv_cache.c
+strict="-Wall -Wextra -Wpedantic -Werror"
+
+step() { # step NAME COMMAND...: the command's output is shown only when it fails
+  local name=$1 code=0
+  shift
+  set +e # and not `if (...)`, inside which bash ignores set -e
+  (set -ex; "$@") >log 2>&1
+  code=$?
+  set -e
+  if [ $code = 0 ]; then passed=$((passed + 1)); echo "ok      $name"
+  else failed=$((failed + 1)); echo "FAILED  $name"; sed 's/^/        /' log; fi
+}
+prints_the_same() { "$@" >out && diff expected out; }
+
+install_it() { cmake --install "$build" --prefix "$work/prefix"; }
+step "cmake --install" install_it
+lib=$(dirname "$(find prefix -name libposenc.a | head -n 1)")
+so=$lib/libposenc.so
+export PKG_CONFIG_PATH=$work/$lib/pkgconfig CMAKE_PREFIX_PATH=$work/prefix
+export LD_LIBRARY_PATH=$work/$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+cp "$example" example.c
+cp "$example" example.cpp
+
+# ---- what was installed
+
+version=$(sed -n 's/^#define PE_VERSION_[A-Z]* //p' "$root/include/posenc.h" | paste -sd.)
+soversion=${version%.*}
+[ "${version%%.*}" = 0 ] || soversion=${version%%.*}
+the_soname() { readelf -d "$so" | grep -F "Library soname: [libposenc.so.$soversion]"; }
+exports_pe_only() {
+  nm -D --defined-only "$so" | awk '{ n++ } $3 !~ /^pe_[a-z0-9_]+$/ { print; bad = 1 } END { exit bad || !n }'
+}
+needs_libc_and_libm_only() {
+  readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >needed
+  ! grep -vE '^(lib[cm]\.|ld-)' needed
+}
+static_names_are_ours() {
+  nm -g --defined-only "$lib/libposenc.a" | awk 'NF == 3 { n++ } NF == 3 && $3 !~ /^pei?_/ { print; bad = 1 } END { exit bad || !n }'
+}
+declared_is_exported() {
+  sed -n 's/^PE_API [^(]*[ *]\(pe_[a-z0-9_]*\)(.*/\1/p' "$root/include/posenc.h" | sort >declared
+  nm -D --defined-only "$so" | awk '{ print $3 }' | sort >exported
+  diff declared exported
+}
+tool_is_hardened() {
+  readelf -hW prefix/bin/posenc | grep -E 'Type: +DYN'
+  readelf -lW prefix/bin/posenc | grep GNU_RELRO
+  readelf -dW prefix/bin/posenc | grep -E 'BIND_NOW|Flags:.*NOW'
+  readelf -sW prefix/bin/posenc | grep __stack_chk_fail
+}
+pkg_config_version() { [ "$(pkg-config --modversion posenc)" = "$version" ]; }
+step "SONAME is libposenc.so.$soversion" the_soname
+step "exports pe_ symbols only" exports_pe_only
+step "the static library's names start with pe_ or pei_" static_names_are_ours
+step "exports what the header declares" declared_is_exported
+step "needs libc and libm only" needs_libc_and_libm_only
+step "posenc.pc says $version" pkg_config_version
+step "the tool is hardened" tool_is_hardened
+
+# ---- pkg-config
+
+shared_c() { $cc -std=c11 $strict example.c $(pkg-config --cflags --libs posenc) -o shared_c && ./shared_c >expected; }
+shared_cpp() { $cxx -std=c++17 $strict example.cpp $(pkg-config --cflags --libs posenc) -o shared_cpp && prints_the_same ./shared_cpp; }
+static_c() { $cc -std=c11 -static $strict example.c $(pkg-config --static --cflags --libs posenc) -o static_c && prints_the_same ./static_c; }
+static_cpp() { $cxx -std=c++17 -static $strict example.cpp $(pkg-config --static --cflags --libs posenc) -o static_cpp && prints_the_same ./static_cpp; }
+says_something() { [ -s expected ]; }
+step "pkg-config, shared, C11" shared_c
+step "the example prints something" says_something
+step "pkg-config, shared, C++17" shared_cpp
+step "pkg-config, static, C11" static_c
+step "pkg-config, static, C++17" static_cpp
+
+# ---- CMake: find_package, then FetchContent with no pkg-config to be had
+
+consumer() { # consumer FOLDER CMAKE_ARGS
+  local folder=$1
+  shift
+  cmake -S "$root/tests/packaging" -B "$folder" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
+    -DEXAMPLE="$example" "$@"
+  cmake --build "$folder" --parallel 2
+  for program in posenc_c posenc_cpp posenc_static_c posenc_static_cpp; do
+    prints_the_same env -u LD_LIBRARY_PATH "$folder/$program"
+  done
+}
+fetch_content() { PKG_CONFIG=false consumer fetch -DPOSENC_TREE="$root"; }
+step "find_package, shared and static, C11 and C++17" consumer find -DWANTED="$soversion"
+step "FetchContent, shared and static, C11 and C++17" fetch_content
+
+# ---- "add these files", with the flags of an engine that wants speed
+
+added="-I$root/include -I$root/src $root/src/core/*.c $root/src/encodings/*.c $root/src/kernels/*.c $root/src/attention/*.c -lm"
+add_plain() { $cc -std=c11 -O2 example.c $added -o add_plain && prints_the_same ./add_plain; }
+same_bits() {
+  local bits=$root/tests/packaging/bits.c
+  $cc -std=c11 -O2 "$bits" $(pkg-config --static --cflags --libs posenc) -o bits && ./bits >bits.normal
+  $cc -O3 -march=native "$bits" $added -o bits_native && ./bits_native >bits.native
+  [ -s bits.normal ] && diff bits.normal bits.native
+}
+add_native() { $cc -O3 -march=native example.c $added -o add_native && prints_the_same ./add_native; }
+step "add these files" add_plain
+step "add these files, -O3 -march=native" add_native
+step "every row's bits, -O3 -march=native" same_bits
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

@@ -1,0 +1,248 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# labels: core
+# The tool as people use it: every verb, every example of every help, every exit code.
+set -uo pipefail
+POSENC=$(realpath "${POSENC:-build/posenc}")
+dir=$(mktemp -d)
+trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
+mkdir "$dir/bin" && ln -s "$POSENC" "$dir/bin/posenc"
+PATH=$dir/bin:$PATH
+cd "$dir" || exit 1
+passed=0 failed=0
+
+ok() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
+check() { local what=$1; shift; if "$@"; then ok; else bad "$what"; fi; }
+
+# expect CODE WORDS COMMAND...: the exit code, and WORDS in what it prints; an error prints nothing on stdout.
+expect() {
+  local code=$1 words=$2 got; shift 2
+  "$@" >stdout 2>stderr; got=$?
+  if [ $got != "$code" ]; then bad "$* : exit code $got, not $code: $(head -c 300 stderr)"; return; fi
+  if [ "$code" -gt 1 ] && [ -s stdout ]; then bad "$* : an error, and something on stdout"; return; fi
+  if ! cat stdout stderr | grep -qF -- "$words"; then bad "$* : '$words' is not in: $(cat stdout stderr | head -c 300)"; return; fi
+  ok
+}
+
+le() { local n=$1 k; for ((k = 0; k < $2; k++)); do printf "\\x$(printf %02x $((n & 255)))"; n=$((n >> 8)); done; }
+# npy FILE DESCR SHAPE BYTES NUMBERS...: whole numbers of BYTES bytes each.
+npy() {
+  local file=$1 head="{'descr': '$2', 'fortran_order': False, 'shape': $3, }" size=$4; shift 4
+  { printf '\x93NUMPY\x01\x00'; le 118 2; printf '%-117s\n' "$head"; for n; do le "$n" "$size"; done; } >"$file"
+}
+header() { head -c 200 "$1" | tr -d '\0' | grep -aom1 '{.*}'; }
+numbers() { # FILE [TYPE]: the elements, one per line
+  local skip=$((10 + $(od -An -tu2 -j8 -N2 "$1")))
+  od -An -v -w8 -t "${2:-f4}" -j "$skip" "$1" | tr -s ' ' '\n' | grep .
+}
+# near A B LIMIT: two columns of numbers, no difference above LIMIT.
+near() {
+  paste <(printf '%s\n' "$1") <(printf '%s\n' "$2") |
+    awk -v limit="$3" 'NF != 2 { bad = 1 } { d = $1 - $2; if (d < 0) d = -d; if (!(d <= limit)) bad = 1 } END { exit bad || !NR }'
+}
+differ() { ! near "$1" "$2" 1e-3; }
+
+# ---- help
+expect 0 "posenc " posenc --version
+expect 0 "posenc VERB" posenc --help
+expect 0 "unit: 32k is 32768" posenc help table
+expect 0 '"verbs"' posenc help --json
+posenc >stdout 2>stderr; check "posenc alone: exit code 2, help on stderr" test $? = 2 -a -s stderr -a ! -s stdout
+verbs=$(posenc --help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p')
+for verb in "" $verbs; do
+  order=$(posenc $verb --help | grep -E '^(Examples|Options|Exit codes)' | paste -sd' ')
+  check "help $verb: examples, options, exit codes" test "$order" = "Examples Options Exit codes"
+  check "help $verb: starts with examples" test "$(posenc $verb --help | head -1)" = Examples
+  check "help $verb: within 100 columns" test -z "$(posenc $verb --help | awk 'length > 100')"
+done
+for verb in $verbs; do
+  shown=$(posenc "$verb" --help | sed -n '/^Examples/,/^$/s/^  posenc/posenc/p')
+  check "help $verb: help --examples lists what is shown" test "$shown" = "$(posenc help "$verb" --examples)"
+  check "help $verb: has --json" grep -q -- --json <(posenc "$verb" --help)
+done
+
+# ---- every example of every help is run, in order, where its input files are
+posenc table learned -n 16 -o x.npy 2>/dev/null
+posenc table learned -n 16 --model-dim 64 -o q.npy 2>/dev/null
+npy p.npy '<i8' '(16,)' 8 0 1 2 3 100 101 102 103 68719476736 -68719476736 7 7 7 -1 -2 -3
+npy grid.npy '<i8' '(6, 2)' 8 0 0 0 1 0 2 1 0 1 1 1 2
+examples=0
+while IFS= read -r command; do
+  examples=$((examples + 1))
+  if bash -c "$command" >stdout 2>stderr </dev/null; then ok; else bad "example: $command: $(head -c 300 stderr)"; fi
+  file=$(sed -n 's/.* \(-o\|--out\) \([^ ]*\).*/\2/p' <<<"$command")
+  [ -z "$file" ] || check "example writes $file: $command" test -s "$file"
+done < <(posenc help --examples)
+check "there are examples" test $examples -ge 15
+
+# ---- what is wrong is said, with the right exit code
+expect 2 "did you mean table?" posenc tabel
+expect 2 "did you mean --heads?" posenc table rope --head 3
+expect 2 "unknown option -x" posenc table rope -x
+expect 2 "did you mean 'rope'?" posenc table rop -n 4
+expect 2 "did you mean 'theta'?" posenc table rope:thet=3 -n 4
+expect 2 "did you mean rope?" posenc list rop
+expect 2 "did you mean f32?" posenc table rope -n 4 --dtype f23
+expect 2 "needs SPEC" posenc table
+expect 2 "one word too many" posenc table rope alibi
+expect 2 "-n needs a value" posenc table rope -n
+expect 2 "whole number" posenc table rope -n 4x
+expect 2 "needs 1 to 68719476736" posenc table rope -n 0
+expect 2 "whole number" posenc table rope -n 99999999999999999999
+expect 2 "takes no value" posenc table rope -n 4 --json=yes
+expect 2 "needs positions: -n N, or --pos FILE" posenc table rope
+expect 2 "--pos and -n" posenc table rope --pos p.npy -n 4
+expect 2 "kv_heads is 3" posenc table rope -n 4 --kv-heads 3
+expect 2 "posenc bias alibi" posenc table alibi -n 4
+expect 2 "posenc table rope" posenc bias rope -n 4
+expect 2 "pe_attention_forward" posenc bias shaw -n 4
+expect 2 "does nothing" posenc apply none --in q.npy
+expect 2 "int64, shape (n, 2)" posenc table rope:axes=2,split=axial -n 4
+expect 2 "--hook embed or --hook rotate" posenc table sinusoidal+rope -n 4
+expect 2 "for rotations" posenc apply sinusoidal --in x.npy --inverse
+expect 2 "needs --in" posenc apply rope
+expect 2 "position 512" posenc table learned -n 513
+expect 2 "need to stay" posenc table rope -n 2 --start 68719476736
+expect 0 "alibi" posenc table sinusoidal+alibi -n 4 --hook embed
+
+# ---- bad files
+echo "not an array" >text.npy
+head -c 200 q.npy >cut.npy
+npy whole.npy '<i4' '(2, 64)' 4 $(seq 128)
+npy far.npy '<i8' '(16,)' 8 $(seq 15) 68719476737
+npy pairs.npy '<i8' '(8, 2)' 8 $(seq 16)
+npy flat.npy '<f4' '(4,)' 4 0 0 0 0
+npy halves.npy '<f4' '(1,)' 4 $((0x3f000000))
+npy short.npy '<i8' '(3,)' 8 1 2 3
+expect 3 "text.npy: is not a .npy file" posenc apply rope --in text.npy
+expect 3 "cut.npy: shape and dtype ask for" posenc apply rope --in cut.npy
+expect 3 "whole.npy: holds I32" posenc apply rope --in whole.npy
+expect 3 "flat.npy: shape is (4,); needs (T, D) or (T, H, D)" posenc apply rope --in flat.npy
+expect 3 "2^36" posenc apply rope --in q.npy --pos far.npy
+expect 3 "shape is (8, 2); rope needs int64 (n, 1) or (n,)" posenc table rope --pos pairs.npy
+expect 3 "holds 3 positions; there are 16 tokens" posenc apply rope --in q.npy --pos short.npy
+expect 3 "halves.npy: element 0 of F32 cannot become I64" posenc table rope --pos halves.npy
+expect 3 "parameters" posenc table learned -n 4 --params q.npy
+expect 4 "missing.npy" posenc apply rope --in missing.npy
+expect 4 "folder" posenc apply rope --in bin
+
+# ---- outputs: all or nothing
+mkdir out full && echo keep >out/old.npy
+expect 4 "missing" posenc table rope -n 4 -o missing/t.npy
+expect 4 "folder" posenc table rope -n 4 -o out
+expect 3 "text.npy" posenc apply rope --in text.npy --out out/old.npy
+expect 2 "learned" posenc table learned -n 513 -o out/new.npy
+check "a failed run leaves nothing behind" test "$(ls -A out)" = old.npy -a "$(cat out/old.npy)" = keep
+if [ "$(id -u)" != 0 ]; then
+  chmod a-w full && expect 4 "cannot be written" posenc table rope -n 4 -o full/t.npy
+  check "an unwritable folder stays empty" test -z "$(ls -A full)"
+fi
+if [ -w /dev/full ]; then
+  posenc list >/dev/full 2>stderr; check "a full stdout is exit code 4" test $? = 4
+fi
+( ulimit -f 1; trap '' XFSZ; posenc table rope -n 4k -o full/big.npy >/dev/null 2>&1 ); check "a file too large is exit code 4" test $? = 4
+check "and leaves nothing behind" test -z "$(ls -A full)"
+
+# ---- sizes that no machine has
+expect 4 "would take" posenc table rope -n 68719476736
+expect 4 "would take" posenc table rope -n 34359738368 -o huge.npy
+expect 4 "would take" posenc bias alibi -n 1M
+expect 4 "would take" posenc bias alibi -n 60000M --heads 65536
+expect 4 "would take" posenc table learned:rows=2147483648 -n 4
+check "no huge file" test ! -e huge.npy
+if { (ulimit -v 100000; posenc --version); } >/dev/null 2>&1; then # not with sanitizers, which need terabytes of addresses
+  expect 4 "no memory" bash -c 'ulimit -v 100000; posenc table rope -n 1M'
+fi
+
+# ---- list
+posenc list --json >list.json
+names=$(sed -n 's/^      "name": "\(.*\)",$/\1/p' list.json)
+check "list has rows" test "$(wc -w <<<"$names")" -ge 20
+posenc list >list.txt
+check "list: within 100 columns" test -z "$(awk 'length > 100' list.txt)"
+check "list: no escape codes" test -z "$(grep -l $'\033' list.txt)"
+for name in $names; do
+  check "list shows $name" grep -q "^$name " list.txt
+  expect 0 "$name: " posenc list "$name"
+done
+check "list --markdown: a line per row" test "$(posenc list --markdown | grep -c '^| `')" = "$(wc -w <<<"$names")"
+check "list --markdown: five cells" test -z "$(posenc list --markdown | awk -F' [|] ' 'NR > 2 && NF != 5')"
+check "list --markdown: arXiv links" grep -qF "](https://arxiv.org/abs/2104.09864)" <(posenc list --markdown)
+if command -v jq >/dev/null; then
+  for command in "list --json" "help --json" "dogs --json" "table rope -n 4 --json" "bias alibi -n 4 --json" "apply rope --in q.npy --json"; do
+    check "jq reads posenc $command" jq -e . >/dev/null < <(posenc $command)
+  done
+fi
+
+# ---- table
+posenc table rope -n 4 -o a.npy 2>/dev/null
+posenc table rope --count=4 --out=b.npy 2>/dev/null
+posenc table -n4 -ob.npy2 -- rope 2>/dev/null
+check "--count=4 is -n 4" cmp -s a.npy b.npy
+check "-n4 is -n 4" cmp -s a.npy b.npy2
+check "shape of a rotation's table" grep -qF "'<f4', 'fortran_order': False, 'shape': (2, 4, 32)" <(header a.npy)
+check "cos 1" near "$(numbers a.npy | sed -n 33p)" 0.54030231 1e-7
+check "sin 3" near "$(numbers a.npy | sed -n 225p)" 0.14112001 1e-7
+for type in f32:'<f4' f16:'<f2' bf16:'<u2' f64:'<f8'; do
+  posenc table sinusoidal -n 3 --model-dim 8 --dtype "${type%%:*}" -o d.npy 2>/dev/null
+  check "dtype ${type%%:*}" grep -qF "'${type#*:}', 'fortran_order': False, 'shape': (3, 8)" <(header d.npy)
+done
+npy five.npy '<i8' '(4,)' 8 5 6 7 8
+npy five2.npy '<i8' '(4, 1)' 8 5 6 7 8
+posenc table rope --pos five.npy -o a.npy 2>/dev/null
+posenc table rope --pos five2.npy -o c.npy 2>/dev/null
+posenc table rope -n 4 --start 5 -o b.npy 2>/dev/null
+check "--pos (n,) is -n with --start" cmp -s a.npy b.npy
+check "--pos (n, 1) too" cmp -s a.npy c.npy
+posenc table learned:rows=4 -n 4 --model-dim 8 --seed 3 -o w.npy 2>/dev/null
+posenc table learned:rows=4 -n 4 --model-dim 8 --params w.npy -o a.npy 2>/dev/null
+posenc table learned:rows=4 -n 4 --model-dim 8 --seed 4 -o b.npy 2>/dev/null
+check "--params are the parameters" cmp -s w.npy a.npy
+check "another seed, another table" test "$(cmp -s w.npy b.npy; echo $?)" = 1
+expect 0 "(8 of 20 rows, 6 of 512 columns" posenc table sinusoidal -n 20
+
+# ---- apply
+posenc apply rope --in q.npy --pos p.npy --out y.npy 2>/dev/null
+posenc apply rope --in y.npy --pos p.npy --inverse --out z.npy 2>/dev/null
+check "apply turns" differ "$(numbers q.npy)" "$(numbers y.npy)"
+check "--inverse undoes it" near "$(numbers q.npy)" "$(numbers z.npy)" 1e-6
+check "shape and type are kept" test "$(header q.npy)" = "$(header z.npy)"
+posenc apply rope:magnitude=2 --in q.npy --pos p.npy --out y.npy 2>/dev/null
+posenc apply rope:magnitude=2 --in y.npy --pos p.npy --inverse --out z.npy 2>/dev/null
+posenc apply rope:magnitude=2 --in y.npy --pos p.npy --back --out y.npy 2>/dev/null
+check "--inverse undoes a magnitude" near "$(numbers q.npy)" "$(numbers z.npy)" 1e-6
+check "--back has it again, in place" near "$(numbers q.npy | awk '{ print 4 * $1 }')" "$(numbers y.npy)" 1e-6
+posenc apply xpos --in q.npy --side key --out y.npy 2>/dev/null
+posenc apply xpos --in y.npy --side key --inverse --out z.npy 2>/dev/null
+check "xpos: keys too" near "$(numbers q.npy)" "$(numbers z.npy)" 1e-6
+posenc bias alibi -n 16 --heads 4 --dtype f16 -o q3.npy 2>/dev/null
+expect 0 '"in_shape": [4, 16, 16]' posenc apply rope --in q3.npy --out y.npy --json
+check "float16 stays float16" test "$(header q3.npy)" = "$(header y.npy)"
+posenc bias alibi -n 16 --heads 4 --dtype bf16 -o q3.npy 2>/dev/null
+expect 3 "with --bf16" posenc apply rope --in q3.npy
+expect 0 '"dtype": "bfloat16"' posenc apply rope --in q3.npy --bf16 --json
+posenc apply sinusoidal --in x.npy --start 3 --out y.npy 2>/dev/null
+posenc table sinusoidal -n 16 --start 3 -o t.npy 2>/dev/null
+check "embed rows: x plus its code" near "$(numbers y.npy)" "$(paste <(numbers x.npy) <(numbers t.npy) | awk '{ print $1 + $2 }')" 1e-5
+expect 0 '"direction": "inverse"' posenc apply rope --in q.npy --inverse --json --out y.npy
+
+# ---- bias
+posenc bias alibi -n 64 -o b.npy 2>/dev/null
+check "shape of a bias" grep -qF "(8, 64, 64)" <(header b.npy)
+check "slope of head 0" near "$(numbers b.npy | sed -n 65p)" -0.5 0
+expect 0 '"after": true' posenc bias alibi -n 4 --json
+expect 0 '"before": true' posenc bias alibi:convention=falcon -n 4 --json
+posenc bias alibi --pos five.npy --kpos short.npy -o b.npy 2>/dev/null
+check "--kpos: other keys" grep -qF "(8, 4, 3)" <(header b.npy)
+check "5 back to 1, slope 0.5" near "$(numbers b.npy | head -1)" -2 0
+expect 2 "further apart" posenc bias window:window=2 -n 4
+expect 0 "head 0 of 8" posenc bias t5 -n 4
+
+# ---- dogs
+expect 0 "blind to order" posenc dogs
+check "dogs: a line per row" test "$(posenc dogs | grep -cE 'blind$|apart$|\(\*\)$')" = "$(wc -w <<<"$names")"
+check "dogs: one is blind" test "$(posenc dogs | grep -c 'blind$')" = 1
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

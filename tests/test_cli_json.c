@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core; needs: jansson
+ *
+ * What posenc prints with --json is valid JSON, and says what the library says. */
+#define _POSIX_C_SOURCE 200809L /* popen, mkdtemp */
+#include "common.h"
+
+#include <jansson.h>
+#include <unistd.h>
+
+/* The JSON that $POSENC ARGS prints; it must exit with 0. */
+static json_t *run(const char *args)
+{
+    char command[2000];
+    json_error_t at;
+    const char *tool = getenv("POSENC");
+    assert_true(tool && strlen(tool) + strlen(args) + 8 < sizeof command);
+    snprintf(command, sizeof command, "'%s' %s", tool, args);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    json_t *j = json_loadf(pipe, JSON_REJECT_DUPLICATES, &at);
+    int status = pclose(pipe);
+    if (!j)
+        fail_msg("%s: line %d: %s", args, at.line, at.text);
+    if (status)
+        fail_msg("%s: ended with status %d", args, status);
+    return j;
+}
+
+static const char *text_of(json_t *j, const char *key)
+{
+    json_t *value = json_object_get(j, key);
+    if (!json_is_string(value))
+        fail_msg("%s is not a string", key);
+    return json_string_value(value);
+}
+
+static double number_at(json_t *j, const char *key)
+{
+    json_t *value = json_object_get(j, key);
+    if (!json_is_number(value))
+        fail_msg("%s is not a number", key);
+    return json_number_value(value);
+}
+
+static void same_or_null(json_t *j, const char *key, const char *text)
+{
+    if (text && *text)
+        assert_string_equal(text_of(j, key), text);
+    else
+        assert_true(json_is_null(json_object_get(j, key)));
+}
+
+static void check_bits(json_t *list, unsigned bits, const char *(*name)(unsigned))
+{
+    size_t at = 0;
+    for (int i = 0; i < 32; i++)
+        if (bits & 1u << i)
+            assert_string_equal(json_string_value(json_array_get(list, at++)), name(1u << i));
+    assert_int_equal(json_array_size(list), at);
+}
+
+static void check_choices(json_t *list, const char *choices)
+{
+    char joined[500] = "";
+    size_t i, used = 0;
+    json_t *item;
+    json_array_foreach(list, i, item)
+        used += (size_t)snprintf(joined + used, sizeof joined - used, "%s%s", i ? "|" : "", json_string_value(item));
+    assert_string_equal(joined, choices ? choices : "");
+}
+
+static void check_key(json_t *j, const pe_key *k)
+{
+    static const char *const kind[] = { "int", "real", "choice", "list" };
+    assert_string_equal(text_of(j, "name"), k->name);
+    assert_string_equal(text_of(j, "kind"), kind[k->kind]);
+    assert_string_equal(text_of(j, "help"), k->help);
+    same_or_null(j, "default", k->fallback);
+    same_or_null(j, "when", k->when);
+    check_choices(json_object_get(j, "choices"), k->choices);
+    if (k->kind == PE_KEY_CHOICE)
+        return;
+    assert_true(number_at(j, "min") == k->min); /* to the last bit */
+    assert_true(number_at(j, "max") == k->max);
+}
+
+static void list_holds_the_whole_registry(void **state)
+{
+    (void)state;
+    json_t *root = run("list --json"), *rows = json_object_get(root, "encodings");
+    assert_string_equal(text_of(root, "version"), pe_version());
+    assert_int_equal(json_array_size(rows), pe_info_count());
+    for (int i = 0; i < pe_info_count(); i++) {
+        const pe_info *r = pe_info_at(i);
+        json_t *j = json_array_get(rows, (size_t)i), *keys = json_object_get(j, "keys");
+        assert_string_equal(text_of(j, "name"), r->name);
+        assert_string_equal(text_of(j, "summary"), r->summary);
+        assert_string_equal(text_of(j, "formula"), r->formula);
+        assert_string_equal(text_of(j, "paper"), r->paper);
+        assert_string_equal(text_of(j, "models"), r->models);
+        same_or_null(j, "arxiv", r->arxiv);
+        check_bits(json_object_get(j, "hooks"), r->hooks, pe_hook_name);
+        check_bits(json_object_get(j, "claims"), r->claims, pe_claim_name);
+        assert_int_equal(json_array_size(keys), r->key_count);
+        for (int k = 0; k < r->key_count; k++)
+            check_key(json_array_get(keys, (size_t)k), &r->keys[k]);
+        json_t *examples = json_object_get(j, "examples");
+        assert_int_equal(json_array_size(examples), r->example_count);
+        for (int k = 0; k < r->example_count; k++)
+            assert_string_equal(json_string_value(json_array_get(examples, (size_t)k)), r->examples[k]);
+    }
+    json_decref(root);
+}
+
+static void check_encoding(json_t *root, const char *verb, const pe_encoding *e)
+{
+    char hex[24];
+    snprintf(hex, sizeof hex, "%016" PRIx64, pe_encoding_fingerprint(e));
+    assert_string_equal(text_of(root, "verb"), verb);
+    assert_string_equal(text_of(root, "canonical"), pe_encoding_spec(e));
+    assert_string_equal(text_of(root, "fingerprint"), hex);
+    assert_true(number_at(json_object_get(root, "encoding"), "scale") == pe_encoding_scale(e));
+}
+
+static float float_at(json_t *data, size_t a, size_t b, size_t c)
+{
+    json_t *x = json_array_get(json_array_get(json_array_get(data, a), b), c);
+    assert_true(json_is_number(x));
+    return (float)json_number_value(x);
+}
+
+static void table_prints_every_bit(void **state)
+{
+    (void)state;
+    enum { N = 5, PAIRS = 32 };
+    float cosine[N * PAIRS], sine[N * PAIRS];
+    int64_t at[N];
+    pe_error err;
+    const char *spec = "rope:scaling=yarn,trained=2048,factor=4";
+    pe_encoding *e = test_encoding(spec, (pe_shape){ .heads = 8, .head_dim = 64 });
+    assert_ok(pe_positions_offset(at, N, 123456, &err));
+    assert_ok(pe_encoding_table(e, PE_QUERY, pe_view_packed(cosine, PE_F32, N, 1, PAIRS),
+                                pe_view_packed(sine, PE_F32, N, 1, PAIRS), (pe_positions){ at, N, 1, 0, 0 }, &err));
+    json_t *root = run("table rope:scaling=yarn,trained=2048,factor=4 -n 5 --start 123456 --json");
+    json_t *data = json_object_get(root, "data");
+    check_encoding(root, "table", e);
+    assert_true(number_at(root, "magnitude") == pe_encoding_magnitude(e));
+    for (size_t t = 0; t < N; t++)
+        for (size_t p = 0; p < PAIRS; p++) {
+            assert_true(float_at(data, 0, t, p) == cosine[t * PAIRS + p]);
+            assert_true(float_at(data, 1, t, p) == sine[t * PAIRS + p]);
+        }
+    json_decref(root);
+    pe_encoding_free(e);
+}
+
+static void bias_says_when_it_acts(void **state)
+{
+    (void)state;
+    pe_encoding *e = test_encoding("alibi:convention=falcon", (pe_shape){ .heads = 2, .head_dim = 64 });
+    json_t *root = run("bias alibi:convention=falcon -n 3 --heads 2 --json"), *stages = json_object_get(root, "stages");
+    check_encoding(root, "bias", e);
+    assert_true(json_is_true(json_object_get(stages, "before")));
+    assert_true(json_is_false(json_object_get(stages, "after")));
+    assert_int_equal(json_array_size(json_object_get(root, "data")), 2);
+    assert_true(float_at(json_object_get(root, "data"), 0, 2, 0) == -0.125f); /* slope 2^-4, two places back */
+    json_decref(root);
+    pe_encoding_free(e);
+}
+
+static void names_that_break_json_are_escaped(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/posenc-json-XXXXXX", args[500], file[100];
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/q\"\\\n\t\x01\xc3\xa9\xff.npy", folder);
+    snprintf(args, sizeof args, "table rope -n 2 --json -o '%s'", file);
+    json_t *root = run(args);
+    const char *name = strrchr(text_of(root, "out"), '/');
+    assert_string_equal(name, "/q\"\\\n\t\x01\xc3\xa9\xef\xbf\xbd.npy");
+    assert_null(json_object_get(root, "data"));
+    json_decref(root);
+
+    snprintf(args, sizeof args, "apply rope --in '%s' --json", file);
+    root = run(args); /* (2, 2, 32): two tokens, two heads */
+    assert_string_equal(text_of(root, "direction"), "forward");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(root, "encoding"), "heads")), 2);
+    assert_int_equal(json_array_size(json_object_get(root, "data")), 2);
+    json_decref(root);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void dogs_and_help_are_data_too(void **state)
+{
+    (void)state;
+    json_t *root = run("dogs --json");
+    assert_true(json_is_true(json_object_get(root, "as_expected")));
+    assert_int_equal(json_array_size(json_object_get(root, "encodings")), pe_info_count());
+    json_decref(root);
+    root = run("help --json");
+    assert_true(json_array_size(json_object_get(root, "verbs")) >= 6);
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(list_holds_the_whole_registry),     cmocka_unit_test(table_prints_every_bit),
+        cmocka_unit_test(bias_says_when_it_acts),            cmocka_unit_test(names_that_break_json_are_escaped),
+        cmocka_unit_test(dogs_and_help_are_data_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

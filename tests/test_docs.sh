@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# labels: core; timeout: 600; sanitize: no
+# The docs are run: commands of the README, its C example, and the page that adds an encoding, to the letter.
+set -euo pipefail
+root=$PWD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+check() { # check NAME COMMAND...
+  if "${@:2}" >"$work/log" 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $1"; tail -n 20 "$work/log"; fi
+}
+# block FILE FENCE: the text between ```FENCE and ```
+block() { awk -v fence="\`\`\`$2" '$0 == fence { on = 1; next } /^```/ { on = 0 } on' "$1"; }
+
+# The C example of the README is the middle of examples/kv_cache.c, less its indentation.
+example_is_the_file() {
+  block README.md c >"$work/readme.c"
+  sed -n '/pe_encoding \*rope;/,/pe_encoding_free/p' examples/kv_cache.c | sed 's/^    //' >"$work/file.c"
+  [ -s "$work/readme.c" ] && diff "$work/readme.c" "$work/file.c"
+}
+check "README's C example is examples/kv_cache.c" example_is_the_file
+
+# Every command line of the docs: posenc ones run, make ones must be targets; packaging/run.sh runs the install and cc ones.
+mkdir "$work/bin" "$work/run"
+ln -s "$(cd "$(dirname "$POSENC")" && pwd)/$(basename "$POSENC")" "$work/bin/posenc"
+cd "$work/run"
+while IFS= read -r line; do
+  command=${line%%#*}
+  case $command in
+    posenc*) check "$line" env PATH="$work/bin:$PATH" bash -c "$command" ;;
+    "make "*) check "$line" make -C "$root" -n $(set -- $command; echo "$2") ;;
+    "cc app.c"*) ;;
+    *[![:space:]]*) failed=$((failed + 1)); echo "FAILED: nothing runs this line of the docs: $line" ;;
+  esac
+done < <(for f in "$root"/README.md "$root"/docs/*.md; do block "$f" sh; done)
+cd "$root"
+
+# Every spec in the README's table makes an encoding.
+header="{'descr': '<i8', 'fortran_order': False, 'shape': (2, 3), }"
+{ printf '\223NUMPY\001\000\166\000%-117s\n' "$header"; head -c 48 /dev/zero; } >"$work/grid.npy" # two tokens at (0, 0, 0)
+for spec in $(sed -n '/^| spec/,/^$/p' README.md | sed 's/|[^|]*|$//' | grep -o '`[^`]*`' | tr -d '`'); do
+  check "spec $spec" bash -c '"$1" table "$2" --head-dim 128 -n 2 || "$1" bias "$2" -n 2 || "$1" table "$2" --head-dim 128 --pos "$3"' \
+    spec "$POSENC" "$spec" "$work/grid.npy"
+done
+
+# docs/add-an-encoding.md: its file, its row, and the tests that hold every row.
+added=$work/added
+mkdir -p "$added"
+cp -r include src tests "$added/"
+block docs/add-an-encoding.md "c file=src/encodings/gaussian.c" >"$added/src/encodings/gaussian.c"
+sed -i 's/X(window)/X(window) X(gaussian)/' "$added/src/encodings/registry.c"
+cd "$added"
+build() {
+  mkdir -p o && cd o && ${CC:-cc} -std=c11 -O2 -ffp-contract=off -Wall -Wextra -Werror -I../include -I../src -c \
+    ../src/core/*.c ../src/encodings/*.c ../src/kernels/*.c ../src/attention/*.c && cd ..
+}
+check "the library builds with gaussian" build
+for t in test_claims test_gradients; do
+  check "$t builds with gaussian" ${CC:-cc} -std=c11 -O2 -Iinclude -Isrc -Itests tests/$t.c o/*.o -lcmocka -lm -o $t
+  check "$t holds gaussian to its row" ./$t
+done
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

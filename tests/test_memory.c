@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core; needs: wrap
+ *
+ * Memory: pe_encoding_new is the only function that allocates. Each of its allocations fails once; no other call makes
+ * one. */
+#include "common.h"
+
+/* ------------------------------------------------ malloc and friends, counted */
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void __real_free(void *p);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+void __wrap_free(void *p);
+
+static long made, live, fail_at; /* allocations asked for, not yet freed; the one that fails, 0: none */
+
+static bool refuses(void)
+{
+    return ++made == fail_at;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    void *p = refuses() ? NULL : __real_malloc(n);
+    live += p != NULL;
+    return p;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    void *p = refuses() ? NULL : __real_calloc(n, size);
+    live += p != NULL;
+    return p;
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    void *q = refuses() ? NULL : __real_realloc(p, n);
+    live += q && !p;
+    return q;
+}
+
+void __wrap_free(void *p)
+{
+    live -= p != NULL;
+    __real_free(p);
+}
+
+/* ------------------------------------------------ each allocation fails once */
+
+static long failures;
+
+/* The status that the spec gives when memory suffices, in which the n-th failure must end for some n. */
+static void fail_each(const char *spec, pe_shape shape)
+{
+    pe_error err = { 0 };
+    pe_encoding *e = NULL;
+    fail_at = 0;
+    pe_status wanted = pe_encoding_new(&e, spec, shape, &err);
+    pe_encoding_free(e);
+    for (long n = 1;; n++) {
+        long before = live;
+        made = 0;
+        fail_at = n;
+        e = (pe_encoding *)(void *)&err;
+        err = (pe_error){ 0 };
+        pe_status s = pe_encoding_new(&e, spec, shape, n % 2 ? &err : NULL);
+        bool reached = made >= n;
+        fail_at = 0;
+        if (s && e)
+            fail_msg("%s: failed, but out is not NULL", spec);
+        if (reached && s != PE_ERR_NOMEM)
+            fail_msg("%s: allocation %ld failed, but the status is %s", spec, n, pe_status_name(s));
+        if (reached && n % 2 && (err.status != PE_ERR_NOMEM || !strstr(err.text, "no memory")))
+            fail_msg("%s: allocation %ld failed, but the sentence is '%s'", spec, n, err.text);
+        if (!reached && s != wanted)
+            fail_msg("%s: %s with memory, %s later", spec, pe_status_name(wanted), pe_status_name(s));
+        if (!s)
+            pe_encoding_free(e);
+        if (live != before)
+            fail_msg("%s: %ld blocks leak when allocation %ld fails", spec, live - before, n);
+        if (!reached)
+            break;
+        failures++;
+    }
+}
+
+static const char *const combinations[] = {
+    "sinusoidal+alibi", "rope+t5:scale=sqrt", "learned:rows=14/14+window:window=14/14", "sinusoidal+rope+alibi+shaw",
+    "rope:sections=8/12/12+learned:rows=2/3/4+t5:scale=sqrt+cope",
+};
+
+/* Wrong in every place where something has been allocated already. */
+static const char *const wrong[] = {
+    "", "rpe", "rope:", "rope:theta", "rope:theta=x", "rope:theta=-1", "rope:sections=1/2/x", "rope:sections=1/2/3",
+    "rope:sections=16/16,sections=16/16", "rope:extent=1/2", "rope:dims=7", "rope:scaling=yarn",
+    "rope:scaling=longrope,short=1/2,long=1/2,trained=4", "rope+rope", "t5+deberta", "t5:buckets=5", "t5:max=2", "window:window=1/2/x",
+    "window:window=1.5", "learned:rows=1/2/3/4/5/6/7/8/9", "learned:rows=0", "hierarchical:alpha=0.5", "alibi:total=2",
+    "alibi:convention=falcon,slopes=learned", "sinusoidal:axes=7", "sandwich:width=3", "wavelet:scales=7",
+    "shaw:table=sinusoidal,heads=own",
+    "rope+t5:scale=sqrt+nonsense", "none+none+none+none+none", "rope:theta=1,", "rope,theta=1", "rope:axes=2,coords=normalised",
+    "rope:axes=2,coords=normalised,extent=1.5/2",
+};
+
+static void try_example(const pe_info *row, const char *spec)
+{
+    (void)row;
+    fail_each(spec, test_shape);
+}
+
+static void every_allocation_that_fails_is_reported_and_leaks_nothing(void **state)
+{
+    (void)state;
+    test_each_example(try_example);
+    for (int i = 0; i < COUNT(combinations); i++)
+        fail_each(combinations[i], test_shape);
+    for (int i = 0; i < COUNT(wrong); i++) {
+        pe_encoding *e;
+        if (!pe_encoding_new(&e, wrong[i], test_shape, NULL))
+            fail_msg("%s was accepted", wrong[i]);
+        fail_each(wrong[i], test_shape);
+    }
+    fail_each("rope", (pe_shape){ 0 });
+    printf("%ld allocations failed\n", failures);
+}
+
+/* Only allocations through the wrapped names count: that there are some proves that the wrapping works. */
+static void making_an_encoding_allocates(void **state)
+{
+    (void)state;
+    made = 0;
+    pe_encoding_free(test_encoding("rope", test_shape));
+    assert_true(made >= 3);
+}
+
+/* ------------------------------------------------ nothing else allocates */
+
+enum { H = 8, G = 4, D = 64, C = 512, TQ = 2, TK = 3, PARAMS = 1 << 20 };
+
+static float q[TQ * H * D], k[TK * G * D], v[TK * G * D], y[TQ * C * 2], y2[TK * C], x[TQ * C * 2], score[TQ * H * TK], prob[TQ * H * TK];
+static float lse[TQ * H], sinks[H], w[PARAMS], dw[PARAMS], dq[TQ * H * D], dk[TK * G * D], dv[TK * G * D], dadditive[TQ * H * TK];
+static double work[40000];
+static pe_pair pairs[D];
+static int64_t zeros[TK * PE_AXES_MAX];
+
+static const pe_params none = { NULL, PE_F32, 0 };
+
+static void use_rotation(const pe_encoding *e, pe_positions at)
+{
+    pe_error err = { 0 };
+    int64_t n = pe_encoding_pair_count(e);
+    pe_view in = pe_view_packed(q, PE_F32, TQ, H, D), out = pe_view_packed(dq, PE_F32, TQ, H, D);
+    for (pe_side side = PE_QUERY; side <= PE_OUTPUT; side++) {
+        assert_ok(pe_encoding_rotate(e, side, out, in, at, &err));
+        assert_ok(pe_encoding_unrotate(e, side, out, in, at, &err));
+        assert_ok(pe_encoding_rotate_back(e, side, out, in, at, &err));
+    }
+    pe_status wanted = pe_encoding_hooks(e) & PE_HOOK_ROTATE ? PE_OK : PE_ERR_UNSUITED;
+    assert_int_equal(pe_encoding_pairs(e, pairs, n, &err), wanted);
+    assert_int_equal(pe_encoding_table(e, PE_KEY, pe_view_packed(y, PE_F32, TQ, 1, n), pe_view_packed(y2, PE_F32, TQ, 1, n), at, &err),
+                     wanted);
+}
+
+static void use_embedding(const pe_encoding *e, pe_params p, pe_params dp, pe_positions at)
+{
+    pe_error err = { 0 };
+    int64_t width = pe_encoding_embed_width(e, C);
+    pe_view wide_y = pe_view_packed(y, PE_F32, TQ, 1, width), wide_x = pe_view_packed(x, PE_F32, TQ, 1, width);
+    assert_ok(pe_encoding_embed(e, p, wide_y, pe_view_packed(x, PE_F32, TQ, 1, C), at, &err));
+    assert_ok(pe_encoding_embed_back(e, p, dp, pe_view_packed(y, PE_F32, TQ, 1, C), wide_x, at, &err));
+}
+
+static void use_tiles(const pe_encoding *e, pe_params p, pe_params dp, pe_positions q_at, pe_positions k_at)
+{
+    pe_error err = { 0 };
+    pe_tile t = { .score = pe_view_packed(score, PE_F32, TQ, H, TK), .q = pe_view_packed(q, PE_F32, TQ, H, D),
+                  .k = pe_view_packed(k, PE_F32, TK, G, D), .q_at = q_at, .k_at = k_at };
+    pe_tile_grad g = { pe_view_packed(prob, PE_F32, TQ, H, TK), pe_view_packed(dq, PE_F32, TQ, H, D),
+                       pe_view_packed(dk, PE_F32, TK, G, D), dp };
+    pe_view out = pe_view_packed(dq, PE_F32, TQ, H, D), in = pe_view_packed(prob, PE_F32, TQ, H, TK);
+    for (pe_stage stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
+        assert_ok(pe_encoding_content(e, stage, p, &t, &err));
+        assert_ok(pe_encoding_bias(e, stage, p, &t, &err));
+        assert_ok(pe_encoding_content_back(e, stage, p, &t, &g, &err));
+        assert_ok(pe_encoding_bias_back(e, stage, p, &t, &g, &err));
+    }
+    assert_ok(pe_encoding_value(e, p, out, in, q_at, k_at, &err));
+    assert_ok(pe_encoding_value_back(e, p, dp, pe_view_packed(score, PE_F32, TQ, H, TK), in, out, q_at, k_at, &err));
+}
+
+static void use_attention(const pe_encoding *e, pe_params p, pe_params dp, pe_positions q_at, pe_positions k_at)
+{
+    pe_error err = { 0 };
+    size_t bytes;
+    pe_attention a = { .out = pe_view_packed(y, PE_F32, TQ, H, D), .lse = pe_view_packed(lse, PE_F32, TQ, H, 1),
+                       .q = pe_view_packed(q, PE_F32, TQ, H, D), .k = pe_view_packed(k, PE_F32, TK, G, D),
+                       .v = pe_view_packed(v, PE_F32, TK, G, D), .q_at = q_at, .k_at = k_at,
+                       .mask = { .causal = true, .additive = pe_view_packed(score, PE_F32, TQ, H, TK) },
+                       .sinks = { sinks, PE_F32, H }, .soft_cap = 30 };
+    pe_attention_grad g = { .dout = pe_view_packed(x, PE_F32, TQ, H, D), .dq = pe_view_packed(dq, PE_F32, TQ, H, D),
+                            .dk = pe_view_packed(dk, PE_F32, TK, G, D), .dv = pe_view_packed(dv, PE_F32, TK, G, D),
+                            .dadditive = pe_view_packed(dadditive, PE_F32, TQ, H, TK), .dparams = dp };
+    assert_ok(pe_attention_work(e, &a, &bytes, &err));
+    assert_true(bytes <= sizeof work);
+    assert_ok(pe_attention_forward(e, p, &a, work, sizeof work, &err));
+    assert_ok(pe_attention_backward(e, p, &a, &g, work, sizeof work, &err));
+}
+
+static void use_getters(const pe_encoding *e)
+{
+    pe_error err = { 0 };
+    pe_tensor t;
+    for (int i = 0; i < pe_encoding_tensor_count(e); i++)
+        assert_ok(pe_encoding_tensor(e, i, &t, &err));
+    assert_true(pe_encoding_tensor(e, -1, &t, &err) != PE_OK);
+    assert_true(*pe_encoding_spec(e) && pe_encoding_fingerprint(e) && pe_encoding_shape(e).heads == H && pe_encoding_scale(e) > 0);
+    assert_true(pe_encoding_magnitude(e) > 0 && pe_encoding_claims(e) < 1u << PE_CLAIM_COUNT && pe_encoding_axes(e) >= 1);
+    assert_true(pe_encoding_rotate(NULL, PE_QUERY, (pe_view){ 0 }, (pe_view){ 0 }, (pe_positions){ 0 }, &err) != PE_OK);
+    (void)pe_encoding_carries(e);
+    (void)pe_encoding_hooks_at(e, PE_AFTER_SCALE);
+}
+
+static void use_everything(const char *spec)
+{
+    pe_error err = { 0 };
+    pe_encoding *e = test_encoding(spec, test_shape);
+    int64_t n = pe_encoding_param_count(e), axes = pe_encoding_axes(e);
+    long before = made, blocks = live;
+    pe_params p = n ? (pe_params){ w, PE_F32, n } : none, dp = n ? (pe_params){ dw, PE_F32, n } : none;
+    pe_positions q_at = { zeros, TQ, axes, 0, 0 }, k_at = { zeros, TK, axes, 0, 0 };
+    assert_true(n <= PARAMS);
+    assert_ok(pe_encoding_init(e, p, 1, &err));
+    use_rotation(e, q_at);
+    use_embedding(e, p, dp, q_at);
+    use_tiles(e, p, dp, q_at, k_at);
+    use_attention(e, p, dp, q_at, k_at);
+    use_getters(e);
+    if (made != before || live != blocks)
+        fail_msg("%s: a call other than pe_encoding_new made %ld allocations", spec, made - before);
+    pe_encoding_free(e);
+}
+
+static void use_example(const pe_info *row, const char *spec)
+{
+    (void)row;
+    use_everything(spec);
+}
+
+static void no_call_but_new_allocates(void **state)
+{
+    (void)state;
+    test_each_example(use_example);
+    for (int i = 0; i < COUNT(combinations); i++)
+        use_everything(combinations[i]);
+}
+
+static void helpers_allocate_nothing(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    int64_t at[24], segment[4], lengths[2] = { 1, 3 };
+    uint8_t used[4] = { 0, 1, 1, 1 };
+    long before = made;
+    assert_ok(pe_positions_offset(at, 4, 7, &err));
+    assert_ok(pe_positions_masked(at, used, 4, 0, &err));
+    assert_ok(pe_positions_packed(at, segment, 4, lengths, 2, &err));
+    assert_ok(pe_positions_grid(at, 2, 2, 2, 0, &err));
+    assert_ok(pe_project(y, x, w, NULL, 2, 2, 4, 8, &err));
+    assert_ok(pe_project_back(y, y2, NULL, dq, x, w, 2, 2, 4, 8, &err));
+    for (int i = 0; i < pe_info_count(); i++)
+        assert_non_null(pe_info_at(i)->name);
+    assert_true(pe_dtype_size(PE_F16) == 2 && *pe_version() && *pe_status_name(PE_OK) && pe_claim_name(1) && pe_hook_name(1));
+    assert_int_equal(made, before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(making_an_encoding_allocates),
+        cmocka_unit_test(every_allocation_that_fails_is_reported_and_leaks_nothing),
+        cmocka_unit_test(no_call_but_new_allocates),
+        cmocka_unit_test(helpers_allocate_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

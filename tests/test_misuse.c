@@ -1,0 +1,1219 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core
+ *
+ * Every parameter of every public function gets NULL, zero, negative, huge, misaligned, overlapping: a status and a
+ * sentence, never a crash, and after an error no buffer has changed. One table: a row is a function with a valid call
+ * and its parameters; structs are walked field by field; each field is made wrong in every way its kind knows. What is
+ * accepted nevertheless is listed in `legal`, with the reason. */
+#include <fnmatch.h>
+
+#include "common.h"
+
+/* ------------------------------------------------ memory: one slot per buffer, inputs apart from outputs */
+
+enum { Y, Y2, Y3, Y4, DW, DSINKS, CARRY, WORK, OUTPUTS, X = OUTPUTS, K, V, DOUT, AT, K_AT, W, SEEN, ADD, SINKS, USED, SEG_Q, SEG_K,
+       LENGTHS, SLOTS };
+#define SLOT 4096
+
+static unsigned char *slot[SLOTS], *pristine[SLOTS], *before[SLOTS];
+
+enum { TQ = 3, TK = 5, H = 2, D = 8, C = 16 };
+static const pe_shape shape = { H, 1, D, C };
+
+static int setup(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SLOTS; i++) {
+        slot[i] = malloc(SLOT);
+        pristine[i] = malloc(SLOT);
+        before[i] = malloc(SLOT);
+        if (!slot[i] || !pristine[i] || !before[i])
+            return -1;
+        for (int n = 0; n < SLOT / 4; n++) {
+            float x = 0.25f + (float)((n * 7 + i) % 11) / 8;
+            memcpy(pristine[i] + 4 * n, &x, 4);
+        }
+    }
+    for (int i = 0; i < OUTPUTS; i++)
+        memset(pristine[i], 0, SLOT);
+    for (int n = 0; n < SLOT / 8; n++) {
+        int64_t p = n % 4, one = n % 2;
+        memcpy(pristine[AT] + 8 * n, &p, 8);
+        memcpy(pristine[K_AT] + 8 * n, &p, 8);
+        memcpy(pristine[SEG_Q] + 8 * n, &one, 8);
+        memcpy(pristine[SEG_K] + 8 * n, &one, 8);
+    }
+    memset(pristine[SEEN], 1, SLOT);
+    memset(pristine[USED], 1, SLOT);
+    memset(pristine[LENGTHS], 0, SLOT);
+    memcpy(pristine[LENGTHS], (int64_t[]){ 2, 3 }, 16);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SLOTS; i++) {
+        free(slot[i]);
+        free(pristine[i]);
+        free(before[i]);
+    }
+    return 0;
+}
+
+static void copy_slots(unsigned char **to, unsigned char **from)
+{
+    for (int i = 0; i < SLOTS; i++)
+        memcpy(to[i], from[i], SLOT);
+}
+
+/* ------------------------------------------------ the arguments of all calls */
+
+typedef struct args {
+    const pe_encoding *e;
+    pe_error *err;
+    pe_encoding **out;
+    const char *spec;
+    pe_shape shape;
+    pe_side side;
+    pe_stage stage;
+    pe_view y, y2, x, x2; /* outputs y, y2; inputs x, x2 */
+    pe_positions at, k_at;
+    pe_params w, dw;
+    pe_tile tile_value;
+    pe_tile_grad grad_value;
+    pe_attention attention_value;
+    pe_attention_grad attention_grad_value;
+    const pe_tile *tile;
+    const pe_tile_grad *grad;
+    const pe_attention *attention;
+    const pe_attention_grad *attention_grad;
+    void *work;
+    size_t bytes, *bytes_out;
+    pe_pair *pairs;
+    int64_t count;
+    int index;
+    pe_tensor *tensor;
+    float *f_out, *f_out2, *f_out3;
+    const float *f_in, *f_in2, *f_in3;
+    int64_t rows, heads, head_dim, model_dim;
+    int64_t *i_out, *i_out2;
+    const int64_t *lengths;
+    const uint8_t *used;
+    int64_t tokens, start, sequences, t, h, w_cells;
+} args;
+
+static pe_view view(int s, int64_t tokens, int64_t heads, int64_t dim)
+{
+    return (pe_view){ slot[s], PE_F32, tokens, heads, dim, heads * dim, dim };
+}
+
+static pe_positions positions(const pe_encoding *e, int s, int64_t tokens)
+{
+    int64_t axes = pe_encoding_axes(e);
+    return (pe_positions){ (int64_t *)(void *)slot[s], tokens, axes, axes, 1 };
+}
+
+static pe_params params(const pe_encoding *e, int s)
+{
+    int64_t n = pe_encoding_param_count(e);
+    return n ? (pe_params){ slot[s], PE_F32, n } : (pe_params){ 0 };
+}
+
+/* ------------------------------------------------ fields */
+
+typedef enum kind {
+    STRUCT,         /* walked */
+    HANDLE,         /* const pe_encoding *, const struct *: NULL, misaligned */
+    ERROR,          /* pe_error *: NULL and misaligned change nothing */
+    BUFFER,         /* NULL, misaligned, on top of every other buffer */
+    BYTE_BUFFER,    /* the same, but bytes cannot be misaligned */
+    POSITION_BUFFER,/* and wrong positions inside */
+    CARRY_BUFFER,   /* and wrong numbers inside */
+    LENGTH_BUFFER,
+    SIZE, STRIDE, START, DTYPE, ENUM, REAL, BYTES, INT, TEXT
+} kind;
+
+typedef struct field {
+    const char *name;
+    kind kind;
+    size_t offset;
+    const struct field *sub;
+    int sub_count;
+} field;
+
+#define OF(type, member, how) { #member, how, offsetof(type, member), NULL, 0 }
+#define IN(type, member, table) { #member, STRUCT, offsetof(type, member), table, COUNT(table) }
+
+static const field view_fields[] = {
+    OF(pe_view, data, BUFFER), OF(pe_view, dtype, DTYPE), OF(pe_view, tokens, SIZE), OF(pe_view, heads, SIZE), OF(pe_view, dim, SIZE),
+    OF(pe_view, token_stride, STRIDE), OF(pe_view, head_stride, STRIDE),
+};
+static const field positions_fields[] = {
+    OF(pe_positions, at, POSITION_BUFFER), OF(pe_positions, tokens, SIZE), OF(pe_positions, axes, SIZE),
+    OF(pe_positions, token_stride, STRIDE), OF(pe_positions, axis_stride, STRIDE),
+};
+static const field params_fields[] = {
+    OF(pe_params, data, BUFFER), OF(pe_params, dtype, DTYPE), OF(pe_params, count, SIZE),
+};
+static const field shape_fields[] = {
+    OF(pe_shape, heads, SIZE), OF(pe_shape, kv_heads, SIZE), OF(pe_shape, head_dim, SIZE), OF(pe_shape, model_dim, SIZE),
+};
+static const field tile_fields[] = {
+    IN(pe_tile, score, view_fields), IN(pe_tile, q, view_fields), IN(pe_tile, k, view_fields),
+    IN(pe_tile, q_at, positions_fields), IN(pe_tile, k_at, positions_fields), OF(pe_tile, seen, BYTE_BUFFER),
+    OF(pe_tile, carry, CARRY_BUFFER),
+};
+static const field tile_grad_fields[] = {
+    IN(pe_tile_grad, dscore, view_fields), IN(pe_tile_grad, dq, view_fields), IN(pe_tile_grad, dk, view_fields),
+    IN(pe_tile_grad, dparams, params_fields),
+};
+static const field mask_fields[] = {
+    OF(pe_mask, window, SIZE), OF(pe_mask, key_used, BYTE_BUFFER), OF(pe_mask, q_segment, BUFFER),
+    OF(pe_mask, k_segment, BUFFER), IN(pe_mask, additive, view_fields),
+};
+static const field attention_fields[] = {
+    IN(pe_attention, out, view_fields), IN(pe_attention, lse, view_fields), IN(pe_attention, q, view_fields),
+    IN(pe_attention, k, view_fields), IN(pe_attention, v, view_fields), IN(pe_attention, q_at, positions_fields),
+    IN(pe_attention, k_at, positions_fields), IN(pe_attention, mask, mask_fields), IN(pe_attention, sinks, params_fields),
+    OF(pe_attention, soft_cap, REAL), OF(pe_attention, scale, REAL),
+};
+static const field attention_grad_fields[] = {
+    IN(pe_attention_grad, dout, view_fields), IN(pe_attention_grad, dq, view_fields),
+    IN(pe_attention_grad, dk, view_fields), IN(pe_attention_grad, dv, view_fields),
+    IN(pe_attention_grad, dadditive, view_fields), IN(pe_attention_grad, dparams, params_fields),
+    IN(pe_attention_grad, dsinks, params_fields),
+};
+
+/* ------------------------------------------------ the calls, each with what makes it valid */
+
+static void build_new(args *a)
+{
+    a->out = (pe_encoding **)(void *)slot[Y];
+    a->spec = "rope";
+    a->shape = shape;
+}
+static pe_status call_new(args *a)
+{
+    pe_status s = pe_encoding_new(a->out, a->spec, a->shape, a->err);
+    if (!s) {
+        pe_encoding_free(*a->out);
+        *a->out = NULL;
+    }
+    return s;
+}
+static const field fields_new[] = { OF(args, out, BUFFER), OF(args, spec, TEXT), IN(args, shape, shape_fields), OF(args, err, ERROR) };
+
+static void build_rotate(args *a)
+{
+    a->side = PE_QUERY;
+    a->y = view(Y, TQ, H, D);
+    a->x = view(X, TQ, H, D);
+    a->at = positions(a->e, AT, TQ);
+}
+static pe_status call_rotate(args *a)
+{
+    return pe_encoding_rotate(a->e, a->side, a->y, a->x, a->at, a->err);
+}
+static pe_status call_unrotate(args *a)
+{
+    return pe_encoding_unrotate(a->e, a->side, a->y, a->x, a->at, a->err);
+}
+static pe_status call_rotate_back(args *a)
+{
+    return pe_encoding_rotate_back(a->e, a->side, a->y, a->x, a->at, a->err);
+}
+static const field fields_rotate[] = { OF(args, e, HANDLE), OF(args, side, ENUM), IN(args, y, view_fields), IN(args, x, view_fields),
+                                       IN(args, at, positions_fields), OF(args, err, ERROR) };
+
+static void build_pairs(args *a)
+{
+    a->pairs = (pe_pair *)(void *)slot[Y];
+    a->count = pe_encoding_pair_count(a->e);
+}
+static pe_status call_pairs(args *a)
+{
+    return pe_encoding_pairs(a->e, a->pairs, a->count, a->err);
+}
+static const field fields_pairs[] = { OF(args, e, HANDLE), OF(args, pairs, BUFFER), OF(args, count, SIZE), OF(args, err, ERROR) };
+
+static void build_table(args *a)
+{
+    a->side = PE_KEY;
+    a->y = view(Y, TQ, 1, pe_encoding_pair_count(a->e));
+    a->y2 = view(Y2, TQ, 1, pe_encoding_pair_count(a->e));
+    a->at = positions(a->e, AT, TQ);
+}
+static pe_status call_table(args *a)
+{
+    return pe_encoding_table(a->e, a->side, a->y, a->y2, a->at, a->err);
+}
+static const field fields_table[] = { OF(args, e, HANDLE), OF(args, side, ENUM), IN(args, y, view_fields), IN(args, y2, view_fields),
+                                      IN(args, at, positions_fields), OF(args, err, ERROR) };
+
+static void build_embed(args *a)
+{
+    a->w = params(a->e, W);
+    a->dw = params(a->e, DW);
+    a->x = view(X, TQ, 1, C);
+    a->y = view(Y, TQ, 1, pe_encoding_embed_width(a->e, C));
+    a->at = positions(a->e, AT, TQ);
+}
+static pe_status call_embed(args *a)
+{
+    return pe_encoding_embed(a->e, a->w, a->y, a->x, a->at, a->err);
+}
+static const field fields_embed[] = { OF(args, e, HANDLE), IN(args, w, params_fields), IN(args, y, view_fields), IN(args, x, view_fields),
+                                      IN(args, at, positions_fields), OF(args, err, ERROR) };
+
+static void build_embed_back(args *a)
+{
+    build_embed(a);
+    a->x = view(X, TQ, 1, pe_encoding_embed_width(a->e, C));
+    a->y = view(Y, TQ, 1, C);
+}
+static pe_status call_embed_back(args *a)
+{
+    return pe_encoding_embed_back(a->e, a->w, a->dw, a->y, a->x, a->at, a->err);
+}
+static const field fields_embed_back[] = { OF(args, e, HANDLE), IN(args, w, params_fields), IN(args, dw, params_fields),
+                                           IN(args, y, view_fields), IN(args, x, view_fields), IN(args, at, positions_fields),
+                                           OF(args, err, ERROR) };
+
+static void build_tile(args *a)
+{
+    a->w = params(a->e, W);
+    a->tile_value = (pe_tile){ .score = view(Y, TQ, H, TK), .q = view(X, TQ, H, D), .k = view(K, TK, 1, D),
+                               .q_at = positions(a->e, AT, TQ), .k_at = positions(a->e, K_AT, TK), .seen = slot[SEEN],
+                               .carry = (double *)(void *)slot[CARRY] };
+    a->tile = &a->tile_value;
+}
+static void build_content(args *a)
+{
+    build_tile(a);
+    a->stage = pe_encoding_carries(a->e) ? PE_AFTER_SCALE : PE_BEFORE_SCALE;
+}
+static void build_bias(args *a)
+{
+    build_tile(a);
+    a->stage = PE_AFTER_SCALE;
+}
+static pe_status call_content(args *a)
+{
+    return pe_encoding_content(a->e, a->stage, a->w, a->tile, a->err);
+}
+static pe_status call_bias(args *a)
+{
+    return pe_encoding_bias(a->e, a->stage, a->w, a->tile, a->err);
+}
+static const field fields_tile[] = { OF(args, e, HANDLE), OF(args, stage, ENUM), IN(args, w, params_fields), OF(args, tile, HANDLE),
+                                     IN(args, tile_value, tile_fields), OF(args, err, ERROR) };
+
+static void build_tile_grad(args *a)
+{
+    a->tile_value.score = (pe_view){ 0 };
+    a->tile_value.carry = NULL;
+    a->grad_value = (pe_tile_grad){ .dscore = view(DOUT, TQ, H, TK), .dq = view(Y, TQ, H, D), .dk = view(Y2, TK, 1, D),
+                                    .dparams = params(a->e, DW) };
+    a->grad = &a->grad_value;
+}
+static void build_content_back(args *a)
+{
+    build_content(a);
+    build_tile_grad(a);
+}
+static void build_bias_back(args *a)
+{
+    build_bias(a);
+    build_tile_grad(a);
+}
+static pe_status call_content_back(args *a)
+{
+    return pe_encoding_content_back(a->e, a->stage, a->w, a->tile, a->grad, a->err);
+}
+static pe_status call_bias_back(args *a)
+{
+    return pe_encoding_bias_back(a->e, a->stage, a->w, a->tile, a->grad, a->err);
+}
+static const field fields_tile_back[] = { OF(args, e, HANDLE), OF(args, stage, ENUM), IN(args, w, params_fields), OF(args, tile, HANDLE),
+                                          IN(args, tile_value, tile_fields), OF(args, grad, HANDLE),
+                                          IN(args, grad_value, tile_grad_fields), OF(args, err, ERROR) };
+
+static void build_value(args *a)
+{
+    a->w = params(a->e, W);
+    a->dw = params(a->e, DW);
+    a->y = view(Y, TQ, H, D);
+    a->x = view(X, TQ, H, TK);
+    a->at = positions(a->e, AT, TQ);
+    a->k_at = positions(a->e, K_AT, TK);
+}
+static pe_status call_value(args *a)
+{
+    return pe_encoding_value(a->e, a->w, a->y, a->x, a->at, a->k_at, a->err);
+}
+static const field fields_value[] = { OF(args, e, HANDLE), IN(args, w, params_fields), IN(args, y, view_fields), IN(args, x, view_fields),
+                                      IN(args, at, positions_fields), IN(args, k_at, positions_fields), OF(args, err, ERROR) };
+
+static void build_value_back(args *a)
+{
+    build_value(a);
+    a->y = view(Y, TQ, H, TK);
+    a->x2 = view(DOUT, TQ, H, D);
+}
+static pe_status call_value_back(args *a)
+{
+    return pe_encoding_value_back(a->e, a->w, a->dw, a->y, a->x, a->x2, a->at, a->k_at, a->err);
+}
+static const field fields_value_back[] = { OF(args, e, HANDLE), IN(args, w, params_fields), IN(args, dw, params_fields),
+                                           IN(args, y, view_fields), IN(args, x, view_fields), IN(args, x2, view_fields),
+                                           IN(args, at, positions_fields), IN(args, k_at, positions_fields), OF(args, err, ERROR) };
+
+static void build_attention(args *a)
+{
+    a->w = params(a->e, W);
+    a->attention_value = (pe_attention){
+        .out = view(Y, TQ, H, D),
+        .lse = view(Y2, TQ, H, 1),
+        .q = view(X, TQ, H, D),
+        .k = view(K, TK, 1, D),
+        .v = view(V, TK, 1, D),
+        .q_at = positions(a->e, AT, TQ),
+        .k_at = positions(a->e, K_AT, TK),
+        .mask = { .causal = true, .window = 4, .key_used = slot[USED], .q_segment = (int64_t *)(void *)slot[SEG_Q],
+                  .k_segment = (int64_t *)(void *)slot[SEG_K], .additive = view(ADD, TQ, H, TK) },
+        .sinks = { slot[SINKS], PE_F32, H },
+        .soft_cap = 20,
+        .scale = 0.5,
+    };
+    a->attention = &a->attention_value;
+    a->work = slot[WORK];
+    a->bytes_out = (size_t *)(void *)slot[Y];
+    if (pe_attention_work(a->e, a->attention, &a->bytes, NULL) || a->bytes > SLOT)
+        fail_msg("%s: work memory: %zu bytes", pe_encoding_spec(a->e), a->bytes);
+}
+static pe_status call_work(args *a)
+{
+    return pe_attention_work(a->e, a->attention, a->bytes_out, a->err);
+}
+static const field fields_work[] = { OF(args, e, HANDLE), OF(args, attention, HANDLE), IN(args, attention_value, attention_fields),
+                                     OF(args, bytes_out, BUFFER), OF(args, err, ERROR) };
+static pe_status call_forward(args *a)
+{
+    return pe_attention_forward(a->e, a->w, a->attention, a->work, a->bytes, a->err);
+}
+static const field fields_forward[] = { OF(args, e, HANDLE), IN(args, w, params_fields), OF(args, attention, HANDLE),
+                                        IN(args, attention_value, attention_fields), OF(args, work, BUFFER),
+                                        OF(args, bytes, BYTES), OF(args, err, ERROR) };
+
+static void build_backward(args *a)
+{
+    build_attention(a);
+    a->attention_value.out = a->attention_value.lse = (pe_view){ 0 };
+    a->attention_grad_value = (pe_attention_grad){
+        .dout = view(DOUT, TQ, H, D),
+        .dq = view(Y, TQ, H, D),
+        .dk = view(Y2, TK, 1, D),
+        .dv = view(Y3, TK, 1, D),
+        .dadditive = view(Y4, TQ, H, TK),
+        .dparams = params(a->e, DW),
+        .dsinks = { slot[DSINKS], PE_F32, H },
+    };
+    a->attention_grad = &a->attention_grad_value;
+}
+static pe_status call_backward(args *a)
+{
+    return pe_attention_backward(a->e, a->w, a->attention, a->attention_grad, a->work, a->bytes, a->err);
+}
+static const field fields_backward[] = { OF(args, e, HANDLE), IN(args, w, params_fields), OF(args, attention, HANDLE),
+                                         IN(args, attention_value, attention_fields), OF(args, attention_grad, HANDLE),
+                                         IN(args, attention_grad_value, attention_grad_fields), OF(args, work, BUFFER),
+                                         OF(args, bytes, BYTES), OF(args, err, ERROR) };
+
+static void build_tensor(args *a)
+{
+    a->tensor = (pe_tensor *)(void *)slot[Y];
+}
+static pe_status call_tensor(args *a)
+{
+    return pe_encoding_tensor(a->e, a->index, a->tensor, a->err);
+}
+static const field fields_tensor[] = { OF(args, e, HANDLE), OF(args, index, INT), OF(args, tensor, BUFFER), OF(args, err, ERROR) };
+
+static void build_init(args *a)
+{
+    a->w = params(a->e, Y);
+}
+static pe_status call_init(args *a)
+{
+    return pe_encoding_init(a->e, a->w, 1, a->err);
+}
+static const field fields_init[] = { OF(args, e, HANDLE), IN(args, w, params_fields), OF(args, err, ERROR) };
+
+static void build_project(args *a)
+{
+    a->rows = 3, a->heads = H, a->head_dim = D, a->model_dim = C;
+    a->f_out = (float *)(void *)slot[Y];
+    a->f_out2 = (float *)(void *)slot[Y2];
+    a->f_out3 = (float *)(void *)slot[Y3];
+    a->f_in = (float *)(void *)slot[X];
+    a->f_in2 = (float *)(void *)slot[K];
+    a->f_in3 = (float *)(void *)slot[V];
+}
+static pe_status call_project(args *a)
+{
+    return pe_project(a->f_out, a->f_in, a->f_in2, a->f_in3, a->rows, a->heads, a->head_dim, a->model_dim, a->err);
+}
+static pe_status call_project_back(args *a)
+{
+    return pe_project_back(a->f_out, a->f_out2, a->f_out3, a->f_in, a->f_in2, a->f_in3, a->rows, a->heads, a->head_dim, a->model_dim,
+                           a->err);
+}
+#define PROJECT_SIZES OF(args, rows, SIZE), OF(args, heads, SIZE), OF(args, head_dim, SIZE), OF(args, model_dim, SIZE)
+static const field fields_project[] = { OF(args, f_out, BUFFER), OF(args, f_in, BUFFER), OF(args, f_in2, BUFFER), OF(args, f_in3, BUFFER),
+                                        PROJECT_SIZES, OF(args, err, ERROR) };
+static const field fields_project_back[] = { OF(args, f_out, BUFFER), OF(args, f_out2, BUFFER), OF(args, f_out3, BUFFER),
+                                             OF(args, f_in, BUFFER), OF(args, f_in2, BUFFER), OF(args, f_in3, BUFFER), PROJECT_SIZES,
+                                             OF(args, err, ERROR) };
+
+static void build_builders(args *a)
+{
+    a->i_out = (int64_t *)(void *)slot[Y];
+    a->i_out2 = (int64_t *)(void *)slot[Y2];
+    a->lengths = (int64_t *)(void *)slot[LENGTHS];
+    a->used = slot[USED];
+    a->tokens = TK, a->start = 7, a->sequences = 2;
+    a->t = 2, a->h = 3, a->w_cells = 4;
+}
+static pe_status call_offset(args *a)
+{
+    return pe_positions_offset(a->i_out, a->tokens, a->start, a->err);
+}
+static pe_status call_masked(args *a)
+{
+    return pe_positions_masked(a->i_out, a->used, a->tokens, a->start, a->err);
+}
+static pe_status call_packed(args *a)
+{
+    return pe_positions_packed(a->i_out, a->i_out2, a->tokens, a->lengths, a->sequences, a->err);
+}
+static pe_status call_grid(args *a)
+{
+    return pe_positions_grid(a->i_out, a->t, a->h, a->w_cells, a->start, a->err);
+}
+static const field fields_offset[] = { OF(args, i_out, BUFFER), OF(args, tokens, SIZE), OF(args, start, START), OF(args, err, ERROR) };
+static const field fields_masked[] = { OF(args, i_out, BUFFER), OF(args, used, BYTE_BUFFER), OF(args, tokens, SIZE),
+                                       OF(args, start, START), OF(args, err, ERROR) };
+static const field fields_packed[] = { OF(args, i_out, BUFFER), OF(args, i_out2, BUFFER), OF(args, tokens, SIZE),
+                                       OF(args, lengths, LENGTH_BUFFER), OF(args, sequences, SIZE), OF(args, err, ERROR) };
+static const field fields_grid[] = { OF(args, i_out, BUFFER), OF(args, t, SIZE), OF(args, h, SIZE), OF(args, w_cells, SIZE),
+                                     OF(args, start, START), OF(args, err, ERROR) };
+
+/* Functions that cannot fail: whatever they get, they return. */
+static pe_encoding *some; /* a valid encoding */
+
+static void try_getters(void)
+{
+    pe_shape none = pe_encoding_shape(NULL);
+    pe_encoding_free(NULL);
+    assert_string_equal(pe_encoding_spec(NULL), "");
+    assert_int_equal(pe_encoding_fingerprint(NULL), 0);
+    assert_true(none.heads == 0 && none.kv_heads == 0 && none.head_dim == 0 && none.model_dim == 0);
+    assert_int_equal(pe_encoding_axes(NULL), 0);
+    assert_true(pe_encoding_scale(NULL) == 0 && pe_encoding_magnitude(NULL) == 1);
+    assert_int_equal(pe_encoding_pair_count(NULL), 0);
+    assert_int_equal(pe_encoding_param_count(NULL), 0);
+    assert_int_equal(pe_encoding_tensor_count(NULL), 0);
+    assert_int_equal(pe_encoding_hooks(NULL), 0);
+    assert_int_equal(pe_encoding_claims(NULL), 0);
+    assert_false(pe_encoding_carries(NULL));
+    assert_int_equal(pe_encoding_hooks_at(NULL, PE_BEFORE_SCALE), 0);
+    assert_int_equal(pe_encoding_hooks_at(some, (pe_stage)99), 0);
+}
+
+static void try_embed_width(void)
+{
+    assert_int_equal(pe_encoding_embed_width(NULL, 5), 5);
+    assert_int_equal(pe_encoding_embed_width(some, -1), -1);
+    assert_int_equal(pe_encoding_embed_width(some, INT64_MIN), -1);
+    assert_int_equal(pe_encoding_embed_width(some, INT64_MAX), -1);
+    assert_int_equal(pe_encoding_embed_width(some, INT64_MAX - 8), INT64_MAX);
+    assert_int_equal(pe_encoding_embed_width(some, 0), 8);
+}
+
+static void try_names(void)
+{
+    for (int i = -1; i < 100; i++)
+        assert_true((pe_dtype_size((pe_dtype)i) != 0) == (i >= 0 && i < PE_DTYPE_COUNT));
+    for (int i = -2; i < 1000; i++)
+        assert_true(pe_status_name((pe_status)i) && *pe_status_name((pe_status)i));
+    for (unsigned i = 0; i < 5000; i++) {
+        bool one = i && !(i & (i - 1));
+        assert_true((pe_claim_name(i) != NULL) == (one && i < 1u << PE_CLAIM_COUNT));
+        assert_true((pe_hook_name(i) != NULL) == (one && i <= PE_HOOK_VALUE));
+    }
+    assert_null(pe_claim_name(~0u));
+    assert_null(pe_hook_name(~0u));
+    assert_true(*pe_version());
+}
+
+static void try_info(void)
+{
+    static const int wrong[] = { -1, INT32_MIN, INT32_MAX };
+    for (int i = 0; i < 3; i++)
+        assert_null(pe_info_at(wrong[i]));
+    assert_null(pe_info_at(pe_info_count()));
+    assert_non_null(pe_info_at(pe_info_count() - 1));
+}
+
+static void try_view_packed(void)
+{
+    pe_view v = pe_view_packed(NULL, (pe_dtype)99, INT64_MIN, -1, INT64_MAX);
+    assert_true(!v.data && (int)v.dtype == 99 && v.tokens == INT64_MIN && v.heads == -1 && v.dim == INT64_MAX);
+}
+
+/* ------------------------------------------------ the table */
+
+typedef struct row {
+    const char *names; /* the functions this row is about */
+    void (*build)(args *a);
+    pe_status (*call)(args *a);
+    const field *fields;
+    int count;
+    bool outputs_undefined; /* after an error (the two attention calls) */
+    void (*alone)(void);    /* functions that cannot fail */
+} row;
+
+#define CALL(name, build, call, fields) { name, build, call, fields, COUNT(fields), false, NULL }
+#define LONG(name, build, call, fields) { name, build, call, fields, COUNT(fields), true, NULL }
+#define ALONE(names, f) { names, NULL, NULL, NULL, 0, false, f }
+
+static const row table[] = {
+    CALL("pe_encoding_new", build_new, call_new, fields_new),
+    CALL("pe_encoding_rotate", build_rotate, call_rotate, fields_rotate),
+    CALL("pe_encoding_unrotate", build_rotate, call_unrotate, fields_rotate),
+    CALL("pe_encoding_rotate_back", build_rotate, call_rotate_back, fields_rotate),
+    CALL("pe_encoding_pairs", build_pairs, call_pairs, fields_pairs),
+    CALL("pe_encoding_table", build_table, call_table, fields_table),
+    CALL("pe_encoding_embed", build_embed, call_embed, fields_embed),
+    CALL("pe_encoding_embed_back", build_embed_back, call_embed_back, fields_embed_back),
+    CALL("pe_encoding_content", build_content, call_content, fields_tile),
+    CALL("pe_encoding_bias", build_bias, call_bias, fields_tile),
+    CALL("pe_encoding_content_back", build_content_back, call_content_back, fields_tile_back),
+    CALL("pe_encoding_bias_back", build_bias_back, call_bias_back, fields_tile_back),
+    CALL("pe_encoding_value", build_value, call_value, fields_value),
+    CALL("pe_encoding_value_back", build_value_back, call_value_back, fields_value_back),
+    CALL("pe_attention_work", build_attention, call_work, fields_work),
+    LONG("pe_attention_forward", build_attention, call_forward, fields_forward),
+    LONG("pe_attention_backward", build_backward, call_backward, fields_backward),
+    CALL("pe_encoding_tensor", build_tensor, call_tensor, fields_tensor),
+    CALL("pe_encoding_init", build_init, call_init, fields_init),
+    CALL("pe_project", build_project, call_project, fields_project),
+    CALL("pe_project_back", build_project, call_project_back, fields_project_back),
+    CALL("pe_positions_offset", build_builders, call_offset, fields_offset),
+    CALL("pe_positions_masked", build_builders, call_masked, fields_masked),
+    CALL("pe_positions_packed", build_builders, call_packed, fields_packed),
+    CALL("pe_positions_grid", build_builders, call_grid, fields_grid),
+    ALONE("pe_encoding_free pe_encoding_spec pe_encoding_fingerprint pe_encoding_shape pe_encoding_axes pe_encoding_scale "
+          "pe_encoding_magnitude pe_encoding_pair_count pe_encoding_param_count pe_encoding_tensor_count pe_encoding_hooks "
+          "pe_encoding_claims pe_encoding_carries pe_encoding_hooks_at", try_getters),
+    ALONE("pe_encoding_embed_width", try_embed_width),
+    ALONE("pe_claim_name pe_hook_name pe_status_name pe_dtype_size pe_version", try_names),
+    ALONE("pe_info_count pe_info_at", try_info),
+    ALONE("pe_view_packed", try_view_packed),
+};
+
+/* What is accepted although it was changed: patterns for function, field and change. `unless`: only for encodings
+ * without these hooks. An entry that nothing needs is an error. */
+static struct {
+    const char *function, *field, *change;
+    unsigned unless;
+    long used;
+} legal[] = {
+    /* another view, as good as the first: strides, a broadcast, an element type */
+    { "*", "*_stride", "*", 0, 0 },
+    { "*", "*dtype", "*F*", 0, 0 },
+    { "pe_encoding_*rotate*", "side", "[0-3]", 0, 0 },
+    { "pe_encoding_table", "side", "[01]", 0, 0 },
+    { "*", "stage", "[01]", 0, 0 },
+    { "*", "err", "*", 0, 0 },
+    /* inputs may share memory; a rotation and an embedding work in place */
+    { "*", "*", "on input *", 0, 0 },
+    { "pe_encoding_*rotate*", "[xy].data", "on [xy].data", 0, 0 },
+    { "pe_encoding_embed*", "[xy].data", "on [xy].data", 0, 0 },
+    /* NULL: not wanted, or not there */
+    { "pe_encoding_embed", "x.data", "NULL", 0, 0 },
+    { "pe_encoding_embed_back", "y.data", "NULL", 0, 0 },
+    { "pe_encoding_value_back", "y.data", "NULL", 0, 0 },
+    { "*_back", "dw.data", "NULL", 0, 0 },
+    { "*_back", "grad_value.d[qkp]*.data", "NULL", 0, 0 },
+    { "pe_attention_backward", "attention_grad_value.d[qkvaps]*.data", "NULL", 0, 0 },
+    { "pe_attention_forward", "attention_value.lse.data", "NULL", 0, 0 },
+    { "pe_attention_*", "attention_value.sinks.data", "NULL", 0, 0 },
+    { "pe_attention_*", "attention_value.mask.additive.data", "NULL", 0, 0 },
+    { "pe_attention_*", "attention_value.mask.key_used", "NULL", 0, 0 },
+    { "*", "tile_value.seen", "NULL", 0, 0 },
+    { "*", "tile_value.carry", "NULL", 0, 0 },
+    { "pe_positions_packed", "i_out2", "NULL", 0, 0 },
+    { "pe_project", "f_in3", "NULL", 0, 0 },
+    { "pe_project_back", "f_out*", "NULL", 0, 0 },
+    /* not looked at by this call, or by this encoding */
+    { "pe_attention_work", "attention_value.out.*", "*", 0, 0 },
+    { "pe_attention_work", "attention_value.lse.*", "*", 0, 0 },
+    { "pe_attention_work", "*", "on *", 0, 0 },
+    { "pe_attention_backward", "attention_value.out.*", "*", 0, 0 },
+    { "pe_attention_backward", "attention_value.lse.*", "*", 0, 0 },
+    { "*_back", "tile_value.score.*", "*", 0, 0 },
+    { "pe_encoding_bias*", "tile_value.[qk].*", "*", 0, 0 },
+    { "pe_encoding_bias*", "*", "on tile_value.[qk].*", 0, 0 },
+    { "pe_encoding_content*", "tile_value.[qk].*", "*", PE_HOOK_CONTENT, 0 },
+    { "pe_encoding_content*", "*", "on tile_value.[qk].*", PE_HOOK_CONTENT, 0 },
+    { "pe_encoding_bias_back", "grad_value.d[qk].*", "*", 0, 0 },
+    { "pe_encoding_bias_back", "*", "on grad_value.d[qk].*", 0, 0 },
+    { "pe_encoding_value", "y.dim", "*", PE_HOOK_VALUE, 0 },
+    { "pe_encoding_value_back", "x2.dim", "*", PE_HOOK_VALUE, 0 },
+    /* numbers as good as the first */
+    { "*", "tile_value.carry", "content *", 0, 0 },
+    { "pe_encoding_new", "shape.heads", "one *", 0, 0 },
+    { "pe_encoding_new", "shape.kv_heads", "[0o]*", 0, 0 },
+    { "pe_encoding_new", "shape.model_dim", "[0o]*", 0, 0 },
+    { "pe_attention_*", "attention_value.mask.window", "[0-9oI]*[!N]", 0, 0 },
+    { "pe_attention_*", "attention_value.mask.window", "0", 0, 0 },
+    { "pe_attention_*", "attention_value.mask.additive.heads", "one less", 0, 0 },
+    { "pe_attention_*", "attention_value.soft_cap", "[01]*", 0, 0 },
+    { "pe_attention_*", "attention_value.scale", "[-01]*[!f]", 0, 0 },
+    { "pe_attention_*", "attention_value.scale", "0", 0, 0 },
+    { "pe_attention_work", "attention_value.v.dim", "[0o]*", PE_HOOK_VALUE, 0 },
+    { "pe_attention_*ward", "bytes", "[oS]*[!s]", 0, 0 },
+    { "pe_project*", "rows", "[0o]*", 0, 0 },
+    { "pe_project*", "*h*d*", "one *", 0, 0 },
+    { "pe_project*", "model_dim", "one *", 0, 0 },
+    { "pe_positions_[om]*", "tokens", "[0o]*", 0, 0 },
+    { "pe_positions_*", "start", "[-0o]*[!1]", 0, 0 },
+    { "pe_positions_*", "start", "-1", 0, 0 },
+    { "pe_positions_*", "start", "0", 0, 0 },
+    { "pe_positions_packed", "sequences", "one more", 0, 0 },
+    { "pe_positions_grid", "[thw]*", "[0o]*", 0, 0 },
+};
+
+/* ------------------------------------------------ wrong values */
+
+typedef struct leaf {
+    char path[64];
+    kind kind;
+    void *where;
+} leaf;
+
+static int collect(const field *f, int n, void *base, const char *prefix, leaf *out, int count)
+{
+    for (int i = 0; i < n; i++) {
+        void *where = (char *)base + f[i].offset;
+        leaf *l = &out[count];
+        snprintf(l->path, sizeof l->path, "%s%s%s", prefix, *prefix ? "." : "", f[i].name);
+        if (f[i].kind == STRUCT) {
+            char path[64];
+            memcpy(path, l->path, sizeof path);
+            count = collect(f[i].sub, f[i].sub_count, where, path, out, count);
+            continue;
+        }
+        l->kind = f[i].kind;
+        l->where = where;
+        count++;
+    }
+    return count;
+}
+
+static bool is_buffer(kind k)
+{
+    return k == BUFFER || k == BYTE_BUFFER || k == POSITION_BUFFER || k == CARRY_BUFFER || k == LENGTH_BUFFER;
+}
+
+static void *pointer_at(const leaf *l)
+{
+    void *p;
+    memcpy(&p, l->where, sizeof p);
+    return p;
+}
+
+static void set_pointer(const leaf *l, void *p)
+{
+    memcpy(l->where, &p, sizeof p);
+}
+
+static bool set_size(const leaf *l, int m, char *name)
+{
+    static const struct {
+        const char *name;
+        int64_t value;
+        int64_t step;
+    } wrong[] = { { "0", 0, 0 },
+                  { "-1", -1, 0 },
+                  { "INT64_MIN", INT64_MIN, 0 },
+                  { "INT64_MAX", INT64_MAX, 0 },
+                  { "2^62", INT64_C(1) << 62, 0 },
+                  { "one more", 0, 1 },
+                  { "one less", 0, -1 },
+                  { "2^36+1", PE_POSITION_MAX + 1, 0 },
+                  { "-2^36-1", -PE_POSITION_MAX - 1, 0 } };
+    int64_t x;
+    if (m >= COUNT(wrong) || (l->kind != START && m >= COUNT(wrong) - 2))
+        return false;
+    memcpy(&x, l->where, sizeof x);
+    x = wrong[m].step ? x + wrong[m].step : wrong[m].value;
+    memcpy(l->where, &x, sizeof x);
+    strcpy(name, wrong[m].name);
+    return true;
+}
+
+static bool set_int(const leaf *l, int m, char *name)
+{
+    static const struct {
+        const char *name;
+        int value;
+    } dtypes[] = { { "-1", -1 }, { "99", 99 }, { "INT_MAX", INT32_MAX }, { "F32", PE_F32 },
+                   { "F16", PE_F16 }, { "BF16", PE_BF16 }, { "F64", PE_F64 } },
+      enums[] = { { "-1", -1 }, { "99", 99 }, { "INT_MIN", INT32_MIN }, { "1", 1 }, { "0", 0 }, { "2", 2 }, { "3", 3 } },
+      ints[] = { { "-1", -1 }, { "INT_MIN", INT32_MIN }, { "INT_MAX", INT32_MAX }, { "99", 99 } };
+    if (m >= (l->kind == INT ? COUNT(ints) : COUNT(enums)))
+        return false;
+    const char *text = l->kind == DTYPE ? dtypes[m].name : l->kind == ENUM ? enums[m].name : ints[m].name;
+    int x = l->kind == DTYPE ? dtypes[m].value : l->kind == ENUM ? enums[m].value : ints[m].value;
+    memcpy(l->where, &x, sizeof x);
+    strcpy(name, text);
+    return true;
+}
+
+static bool set_real(const leaf *l, int m, char *name)
+{
+    static const double wrong[] = { NAN, INFINITY, -INFINITY, -1, 1e308, 0 };
+    if (m >= COUNT(wrong))
+        return false;
+    memcpy(l->where, &wrong[m], sizeof wrong[m]);
+    snprintf(name, 64, "%g", wrong[m]);
+    return true;
+}
+
+static bool set_bytes(const leaf *l, int m, char *name)
+{
+    size_t n;
+    memcpy(&n, l->where, sizeof n);
+    const size_t wrong[] = { 0, n - 1, n / 2, n + 1, SIZE_MAX };
+    static const char *const text[] = { "0", "one less", "half", "one more", "SIZE_MAX" };
+    if (m >= COUNT(wrong))
+        return false;
+    memcpy(l->where, &wrong[m], sizeof n);
+    strcpy(name, text[m]);
+    return true;
+}
+
+static bool set_text(const leaf *l, int m, char *name)
+{
+    static const char *const wrong[] = { NULL, "", "+", "\xff\xfe", "%n%s" };
+    if (m >= COUNT(wrong))
+        return false;
+    memcpy(l->where, &wrong[m], sizeof wrong[m]);
+    snprintf(name, 64, "text %d", m);
+    return true;
+}
+
+/* What stands in the buffer is wrong: the third element of positions, lengths or the carry. */
+static bool set_content(const leaf *l, int m, char *name)
+{
+    static const int64_t far[] = { PE_POSITION_MAX + 1, -PE_POSITION_MAX - 1, INT64_MIN, INT64_MAX };
+    static const int64_t length[] = { -1, INT64_MIN, INT64_MAX, 6 };
+    static const double sum[] = { NAN, -INFINITY, -1e300, -1e-300, 1e300, INFINITY };
+    int n = l->kind == POSITION_BUFFER || l->kind == LENGTH_BUFFER ? 4 : l->kind == CARRY_BUFFER ? 6 : 0;
+    if (m >= n || !pointer_at(l))
+        return false;
+    char *at = pointer_at(l);
+    if (l->kind == POSITION_BUFFER)
+        memcpy(at + 16, &far[m], 8);
+    else if (l->kind == LENGTH_BUFFER)
+        memcpy(at + 8, &length[m], 8);
+    else
+        memcpy(at + 16, &sum[m], 8);
+    snprintf(name, 64, "content %d", m);
+    return true;
+}
+
+static bool is_input(const char *p)
+{
+    for (int i = 0; i < OUTPUTS; i++)
+        if ((const char *)slot[i] == p)
+            return false;
+    return p != NULL;
+}
+
+static bool set_buffer(const leaf *all, int count, const leaf *l, int m, char *name)
+{
+    char *old = pointer_at(l);
+    if (m == 0) {
+        strcpy(name, "NULL");
+        set_pointer(l, NULL);
+        return true;
+    }
+    if (m == 1) {
+        strcpy(name, "misaligned");
+        set_pointer(l, old && l->kind != BYTE_BUFFER ? old + 1 : old);
+        return true;
+    }
+    m -= 2;
+    if (!old)
+        return false;
+    if (m >= 2 * count)
+        return set_content(l, m - 2 * count, name);
+    const leaf *other = &all[m / 2];
+    char *p = is_buffer(other->kind) && other != l ? pointer_at(other) : NULL;
+    if (!p || p == old)
+        return true;
+    snprintf(name, 96, "on %s%s%s", is_input(old) && is_input(p) ? "input " : "", other->path, m % 2 ? "+4" : "");
+    set_pointer(l, p + m % 2 * 4);
+    return true;
+}
+
+/* Makes leaf l wrong in its m-th way; false: there is no m-th way. */
+static bool make_wrong(const leaf *all, int count, const leaf *l, int m, char *name)
+{
+    switch (l->kind) {
+    case HANDLE:
+    case ERROR:
+        if (m > 1)
+            return false;
+        strcpy(name, m ? "misaligned" : "NULL");
+        set_pointer(l, m ? (char *)pointer_at(l) + 1 : NULL);
+        return true;
+    case SIZE:
+    case STRIDE:
+    case START: return set_size(l, m, name);
+    case DTYPE:
+    case ENUM:
+    case INT: return set_int(l, m, name);
+    case REAL: return set_real(l, m, name);
+    case BYTES: return set_bytes(l, m, name);
+    case TEXT: return set_text(l, m, name);
+    default: return set_buffer(all, count, l, m, name);
+    }
+}
+
+/* ------------------------------------------------ judging */
+
+static long calls, refused;
+
+static bool matches(const char *pattern, const char *text)
+{
+    return fnmatch(pattern, text, 0) == 0;
+}
+
+static bool is_legal(const char *function, const char *path, const char *change)
+{
+    bool found = false;
+    for (int i = 0; i < COUNT(legal); i++)
+        if (matches(legal[i].function, function) && matches(legal[i].field, path) && matches(legal[i].change, change) &&
+            !(legal[i].unless & pe_encoding_hooks(some))) {
+            legal[i].used++;
+            found = true;
+        }
+    return found;
+}
+
+static void judge(const row *r, args *a, const char *path, const char *change)
+{
+    pe_error err = { 0 };
+    const char *spec = pe_encoding_spec(some);
+    bool own = a->err == NULL || (uintptr_t)a->err % 4; /* err itself is under test */
+    bool moved = !strncmp(change, "on ", 3);
+    if (!own)
+        a->err = &err;
+    copy_slots(before, slot);
+    pe_status s = r->call(a);
+    calls++;
+    refused += s != PE_OK;
+    if (s && !own && (s >= PE_STATUS_COUNT || err.status != s || strlen(err.text) < 10))
+        fail_msg("%s(%s: %s) of %s: status %d with '%s'", r->names, path, change, spec, s, err.text);
+    if (!s && *path && !is_legal(r->names, path, change))
+        fail_msg("%s(%s: %s) of %s was accepted", r->names, path, change, spec);
+    for (int i = s && !r->outputs_undefined ? 0 : OUTPUTS; i < SLOTS && (s || !moved); i++)
+        if (memcmp(before[i], slot[i], SLOT))
+            fail_msg("%s(%s: %s) of %s: %s, but memory %d has changed", r->names, path, change, spec, pe_status_name(s), i);
+    copy_slots(slot, before);
+    a->err = NULL;
+    if (r->call(a) != s)
+        fail_msg("%s(%s: %s) of %s: another status without err", r->names, path, change, spec);
+}
+
+static void build(const row *r, args *a, pe_error *err)
+{
+    copy_slots(slot, pristine);
+    memset(a, 0, sizeof *a);
+    a->e = some;
+    a->err = err;
+    r->build(a);
+}
+
+/* Gradients of parameters that do not exist are not looked at. */
+static bool absent(const leaf *l)
+{
+    return !pe_encoding_param_count(some) && (matches("dw.*", l->path) || matches("*dparams.*", l->path));
+}
+
+static void try_row(const row *r)
+{
+    static leaf all[200];
+    static args a, valid;
+    pe_error err;
+    build(r, &a, &err);
+    judge(r, &a, "", "valid");
+    int count = collect(r->fields, r->count, &a, "", all, 0);
+    for (int i = 0; i < count; i++)
+        for (int m = 0; !absent(&all[i]); m++) {
+            char change[96] = "";
+            build(r, &a, &err);
+            valid = a;
+            if (!make_wrong(all, count, &all[i], m, change))
+                break;
+            if (memcmp(&valid, &a, sizeof a) || !strncmp(change, "content", 7))
+                judge(r, &a, all[i].path, change);
+        }
+}
+
+static const char *const specs[] = {
+    "none",
+    "rope",
+    "rope:turn=qkvo,pairs=adjacent-half,magnitude=0.5",
+    "rope:sections=1/1/2",
+    "xpos",
+    "learned:rows=16",
+    "learned:rows=8/8,merge=split",
+    "sinusoidal:join=concat,width=8",
+    "shaw:left=2,right=2",
+    "transformer-xl:back=4,ahead=4",
+    "deberta:buckets=4,max=8",
+    "cope:positions=4",
+    "t5:buckets=8,max=16",
+    "alibi",
+    "alibi:convention=falcon",
+    "fire:hidden=4",
+    "kerple",
+    "window:window=4/4",
+    "sinusoidal+rope+t5:scale=sqrt",
+};
+
+static void every_wrong_argument_gets_a_status(void **state)
+{
+    (void)state;
+    for (int n = 0; n < COUNT(specs); n++) {
+        some = test_encoding(specs[n], shape);
+        for (int i = 0; i < COUNT(table); i++)
+            if (table[i].call)
+                try_row(&table[i]);
+        pe_encoding_free(some);
+    }
+    for (int i = 0; i < COUNT(legal); i++)
+        if (!legal[i].used)
+            fail_msg("legal[%d] is of no use: %s(%s: %s)", i, legal[i].function, legal[i].field, legal[i].change);
+    printf("%ld calls, %ld of them refused\n", calls, refused);
+}
+
+static void functions_that_cannot_fail_take_anything(void **state)
+{
+    (void)state;
+    some = test_encoding("sinusoidal:join=concat,width=8", shape);
+    for (int i = 0; i < COUNT(table); i++)
+        if (table[i].alone)
+            table[i].alone();
+    pe_encoding_free(some);
+}
+
+/* ------------------------------------------------ traps that need two changes at once */
+
+static void a_bare_table_of_negative_width_is_refused(void **state)
+{
+    (void)state;
+    float y[TQ * 8] = { 0 };
+    int64_t at[TQ] = { 0, 1, 2 };
+    pe_positions where = { at, TQ, 1, 0, 0 };
+    pe_error err;
+    pe_encoding *e = test_encoding("sinusoidal:join=concat,width=8", shape);
+    for (int64_t width = -8; width < 0; width++) {
+        pe_view out = pe_view_packed(y, PE_F32, TQ, 1, 8 + width), nothing = pe_view_packed(NULL, PE_F32, TQ, 1, width);
+        assert_int_equal(pe_encoding_embed(e, (pe_params){ 0 }, out, nothing, where, &err), PE_ERR_SHAPE);
+        assert_int_equal(pe_encoding_embed_back(e, (pe_params){ 0 }, (pe_params){ 0 }, nothing, out, where, &err), PE_ERR_SHAPE);
+    }
+    pe_view far = pe_view_packed(NULL, PE_F32, TQ, 1, INT64_MAX);
+    assert_int_equal(pe_encoding_embed(e, (pe_params){ 0 }, pe_view_packed(y, PE_F32, TQ, 1, 8), far, where, &err), PE_ERR_OVERFLOW);
+    pe_encoding_free(e);
+}
+
+/* An additive mask without data has no gradient, whatever sizes it states. */
+static void a_gradient_of_no_mask_is_refused(void **state)
+{
+    (void)state;
+    static args a;
+    some = test_encoding("none", shape);
+    copy_slots(slot, pristine);
+    a = (args){ .e = some };
+    build_backward(&a);
+    a.attention_value.mask.additive = pe_view_packed(NULL, PE_F32, 1, 1, 1);
+    a.attention_grad_value.dadditive = pe_view_packed(slot[Y4], PE_F32, 1, 1, 1);
+    assert_int_equal(call_backward(&a), PE_ERR_NULL);
+    pe_encoding_free(some);
+}
+
+/* One row of positions may serve any number of tokens; the check must not walk them all. */
+static void a_broadcast_of_positions_is_checked_once(void **state)
+{
+    (void)state;
+    int64_t at = 3;
+    float q[H * D] = { 0 }, k[D] = { 0 };
+    size_t bytes;
+    pe_error err;
+    pe_encoding *e = test_encoding("rope", shape);
+    pe_attention a = { .q = pe_view_packed(q, PE_F32, 1, H, D), .q_at = { &at, 1, 1, 0, 0 } };
+    for (int shift = 40; shift < 63; shift++) {
+        a.k = a.v = (pe_view){ k, PE_F32, INT64_C(1) << shift, 1, D, 0, D };
+        a.k_at = (pe_positions){ &at, INT64_C(1) << shift, 1, 0, 1 };
+        assert_int_equal(pe_attention_work(e, &a, &bytes, &err), PE_ERR_OVERFLOW);
+    }
+    pe_encoding_free(e);
+}
+
+/* The gradient takes cope's sum of gates apart again; rounding may leave less than nothing. */
+static void cope_sums_below_zero_stay_inside_the_table(void **state)
+{
+    (void)state;
+    enum { N = 12, P = 4, WIDTH = 8 };
+    uint64_t seed = 1;
+    pe_error err;
+    pe_encoding *e = test_encoding("cope:positions=4", (pe_shape){ 1, 1, WIDTH, WIDTH });
+    double *w = calloc(P * WIDTH, sizeof *w), *dw = calloc(P * WIDTH, sizeof *dw); /* exact, so that ASan sees a step outside */
+    for (int round = 0; round < 2000; round++) {
+        double q[WIDTH] = { 1 }, k[N * WIDTH] = { 0 }, ds[N], dq[WIDTH] = { 0 }, dk[N * WIDTH] = { 0 };
+        int64_t q_at[1] = { N - 1 }, k_at[N];
+        for (int j = 0; j < N; j++) {
+            k_at[j] = j;
+            ds[j] = 1;
+            k[j * WIDTH] = j < N - 1 ? 4 * test_uniform(&seed) : -1000;
+        }
+        pe_tile t = { .q = pe_view_packed(q, PE_F64, 1, 1, WIDTH), .k = pe_view_packed(k, PE_F64, N, 1, WIDTH),
+                      .q_at = { q_at, 1, 1, 0, 0 }, .k_at = { k_at, N, 1, 0, 0 } };
+        pe_tile_grad g = { pe_view_packed(ds, PE_F64, 1, 1, N), pe_view_packed(dq, PE_F64, 1, 1, WIDTH),
+                           pe_view_packed(dk, PE_F64, N, 1, WIDTH), { dw, PE_F64, P * WIDTH } };
+        assert_ok(pe_encoding_content_back(e, PE_AFTER_SCALE, (pe_params){ w, PE_F64, P * WIDTH }, &t, &g, &err));
+    }
+    free(w);
+    free(dw);
+    pe_encoding_free(e);
+}
+
+/* Keys far ahead are hidden, but turned all the same: zero times infinity must not reach the gradient. */
+static void a_hidden_key_whose_turn_overflows_has_no_part(void **state)
+{
+    (void)state;
+    enum { N = 3, WIDTH = 4 };
+    float x[N * WIDTH], out[3][N * WIDTH];
+    double work[500];
+    int64_t at[N] = { 0, 1, 1000000 };
+    pe_error err;
+    pe_encoding *e = test_encoding("xpos", (pe_shape){ 1, 1, WIDTH, WIDTH });
+    for (int i = 0; i < N * WIDTH; i++)
+        x[i] = (float)i / 7;
+    pe_view v = pe_view_packed(x, PE_F32, N, 1, WIDTH);
+    pe_attention a = { .out = pe_view_packed(out[0], PE_F32, N, 1, WIDTH), .q = v, .k = v, .v = v, .q_at = { at, N, 1, 0, 0 },
+                       .k_at = { at, N, 1, 0, 0 }, .mask = { .causal = true } };
+    pe_attention_grad g = { .dout = v, .dq = pe_view_packed(out[0], PE_F32, N, 1, WIDTH),
+                            .dk = pe_view_packed(out[1], PE_F32, N, 1, WIDTH), .dv = pe_view_packed(out[2], PE_F32, N, 1, WIDTH) };
+    assert_ok(pe_attention_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err));
+    for (int i = 0; i < N * WIDTH; i++)
+        assert_true(isfinite(out[0][i]));
+    assert_ok(pe_attention_backward(e, (pe_params){ 0 }, &a, &g, work, sizeof work, &err));
+    for (int i = 0; i < 3 * N * WIDTH; i++)
+        assert_true(isfinite(out[i / (N * WIDTH)][i % (N * WIDTH)]));
+    a.mask.causal = false; /* now that key would be read */
+    assert_int_equal(pe_attention_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err), PE_ERR_POSITION);
+    pe_encoding_free(e);
+}
+
+/* Gradients of q, k and v in one block, as fused projections want them: (T, 3, H, D) and (T, H, 3, D). */
+static void views_that_interleave_do_not_overlap(void **state)
+{
+    (void)state;
+    enum { N = 4, ALL = N * H * D };
+    static float in[3 * ALL], dout[ALL], whole[2][3 * ALL], apart[3][ALL];
+    static double work[4096];
+    int64_t at[N] = { 0, 1, 2, 3 };
+    uint64_t seed = 2;
+    pe_error err;
+    pe_encoding *e = test_encoding("rope", (pe_shape){ H, H, D, C });
+    for (int i = 0; i < 3 * ALL; i++)
+        in[i] = (float)test_uniform(&seed);
+    for (int i = 0; i < ALL; i++)
+        dout[i] = (float)test_uniform(&seed);
+    pe_attention a = { .q = pe_view_packed(in, PE_F32, N, H, D), .k = pe_view_packed(in + ALL, PE_F32, N, H, D),
+                       .v = pe_view_packed(in + 2 * ALL, PE_F32, N, H, D), .q_at = { at, N, 1, 0, 0 }, .k_at = { at, N, 1, 0, 0 } };
+    for (int layout = 0; layout < 3; layout++) {
+        pe_attention_grad g = { .dout = pe_view_packed(dout, PE_F32, N, H, D) };
+        pe_view *d[3] = { &g.dq, &g.dk, &g.dv };
+        for (int i = 0; i < 3; i++)
+            *d[i] = layout == 0   ? (pe_view){ whole[0] + i * H * D, PE_F32, N, H, D, 3 * H * D, D }
+                    : layout == 1 ? (pe_view){ whole[1] + i * D, PE_F32, N, H, D, 3 * H * D, 3 * D }
+                                  : (pe_view){ apart[i], PE_F32, N, H, D, H * D, D };
+        assert_ok(pe_attention_backward(e, (pe_params){ 0 }, &a, &g, work, sizeof work, &err));
+        for (int i = 0; i < 2 && layout < 2; i++) { /* one element too far: into the next */
+            pe_view kept = *d[i];
+            d[i]->data = (float *)d[i]->data + 1;
+            assert_int_equal(pe_attention_backward(e, (pe_params){ 0 }, &a, &g, work, sizeof work, &err), PE_ERR_ALIAS);
+            *d[i] = kept;
+        }
+    }
+    for (int t = 0; t < N; t++)
+        for (int h = 0; h < H; h++)
+            for (int i = 0; i < 3; i++) {
+                assert_memory_equal(&apart[i][(t * H + h) * D], &whole[0][((t * 3 + i) * H + h) * D], D * sizeof(float));
+                assert_memory_equal(&apart[i][(t * H + h) * D], &whole[1][((t * H + h) * 3 + i) * D], D * sizeof(float));
+            }
+    pe_encoding_free(e);
+}
+
+/* Reads the header, so that a new function cannot be forgotten here. */
+static void every_function_of_the_header_is_in_the_table(void **state)
+{
+    (void)state;
+    static char text[100000];
+    int found = 0;
+    FILE *f = fopen("include/posenc.h", "rb");
+    if (!f)
+        fail_msg("include/posenc.h cannot be opened; run the tests in the project's root");
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    for (char *p = text; (p = strstr(p, "\nPE_API ")); p++) {
+        char name[64], *end = strchr(p, '('), *start = end;
+        assert_non_null(end);
+        while (start[-1] == '_' || (start[-1] >= 'a' && start[-1] <= 'z') || (start[-1] >= '0' && start[-1] <= '9'))
+            start--;
+        snprintf(name, sizeof name, "%.*s", (int)(end - start), start);
+        bool known = false;
+        for (int i = 0; i < COUNT(table); i++)
+            for (const char *w = table[i].names; *w && !known; w += strcspn(w, " "), w += *w == ' ')
+                known = strcspn(w, " ") == strlen(name) && !strncmp(w, name, strlen(name));
+        if (!known)
+            fail_msg("%s is in the header, but not in this test's table", name);
+        found++;
+    }
+    assert_true(found > 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_function_of_the_header_is_in_the_table),
+        cmocka_unit_test(functions_that_cannot_fail_take_anything),
+        cmocka_unit_test_setup_teardown(every_wrong_argument_gets_a_status, setup, teardown),
+        cmocka_unit_test(a_bare_table_of_negative_width_is_refused),
+        cmocka_unit_test_setup_teardown(a_gradient_of_no_mask_is_refused, setup, teardown),
+        cmocka_unit_test(a_broadcast_of_positions_is_checked_once),
+        cmocka_unit_test(cope_sums_below_zero_stay_inside_the_table),
+        cmocka_unit_test(a_hidden_key_whose_turn_overflows_has_no_part),
+        cmocka_unit_test(views_that_interleave_do_not_overlap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

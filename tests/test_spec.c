@@ -1,0 +1,811 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core
+ *
+ * The spec: one text per encoding, whatever the order of its keys, the spelling of its numbers or the locale; wrong
+ * texts get an answer that names the key, the value and the fix; and no text at all can do harm. */
+#define _POSIX_C_SOURCE 200809L /* mkdtemp, setenv */
+#include <locale.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common.h"
+
+#define TEXT_MAX 70000
+
+static pe_status try_new(const char *spec, pe_encoding **e, pe_error *err)
+{
+    *e = NULL;
+    *err = (pe_error){ 0 };
+    pe_status s = pe_encoding_new(e, spec, test_shape, err);
+    if ((s != PE_OK) != (*e == NULL) || (s != PE_OK) != (*err->text != 0) || err->status != s || !memchr(err->text, 0, sizeof err->text))
+        fail_msg("'%.100s': status %d, encoding %p, text '%s'", spec, s, (void *)*e, err->text);
+    return s;
+}
+
+/* The canonical text, or "" and the reason in err. */
+static void canonical(const char *spec, char *out, size_t cap, pe_error *err)
+{
+    pe_encoding *e;
+    *out = 0;
+    if (!try_new(spec, &e, err)) {
+        if (strlen(pe_encoding_spec(e)) >= cap)
+            fail_msg("'%.100s': the canonical text is too long for the test", spec);
+        strcpy(out, pe_encoding_spec(e));
+    }
+    pe_encoding_free(e);
+}
+
+static void assert_canonical(const char *spec, const char *wanted)
+{
+    static char text[TEXT_MAX];
+    pe_error err;
+    canonical(spec, text, sizeof text, &err);
+    if (strcmp(text, wanted))
+        fail_msg("'%s' prints as '%s', not as '%s' %s", spec, text, wanted, err.text);
+}
+
+static const char *const combinations[] = {
+    "sinusoidal+alibi", "rope+t5:scale=sqrt", "learned:rows=14/14+window:window=14/14", "sinusoidal+rope+alibi+shaw",
+    "deberta:terms=c2p+alibi", "rope:theta=1e+15+alibi", "none+none",
+};
+
+/* ------------------------------------------------ the canonical text */
+
+static void check_fixed_point(const pe_info *row, const char *spec)
+{
+    (void)row;
+    pe_encoding *again, *e = test_encoding(spec, test_shape);
+    pe_error err;
+    assert_ok(try_new(pe_encoding_spec(e), &again, &err));
+    assert_string_equal(pe_encoding_spec(again), pe_encoding_spec(e));
+    assert_true(pe_encoding_fingerprint(again) == pe_encoding_fingerprint(e));
+    pe_encoding_free(again);
+    pe_encoding_free(e);
+}
+
+static void canonical_text_is_a_fixed_point(void **state)
+{
+    (void)state;
+    test_each_example(check_fixed_point);
+    for (int i = 0; i < COUNT(combinations); i++)
+        check_fixed_point(NULL, combinations[i]);
+}
+
+static void equal_specs_print_alike(void **state)
+{
+    (void)state;
+    static const char *const equal[][2] = {
+        { "rope:theta=1e6", "rope:theta=1000000" },
+        { "rope:theta=1E+6", "rope:theta=1000000" },
+        { "rope:theta=1000000.000", "rope:theta=1000000" },
+        { "rope:theta=0001000000", "rope:theta=1000000" },
+        { "rope:theta=+10e5", "rope:theta=1000000" },
+        { "rope:theta=1e4", "rope" },
+        { "rope:fraction=0.5", "rope:dims=32" },
+        { "rope:fraction=.5", "rope:dims=32" },
+        { "rope:fraction=5e-1", "rope:dims=32" },
+        { "rope:fraction=1", "rope" },
+        { "rope:dims=64", "rope" },
+        { "rope:sections=8/12/12", "rope:axes=3,sections=8/12/12" },
+        { "rope:sections=8.0/1.2e1/12", "rope:axes=3,sections=8/12/12" },
+        { "rope:factor=4,scaling=linear", "rope:scaling=linear,factor=4" },
+        { "rope:trained=2048,beta_slow=1,beta_fast=32.0,factor=4,scaling=yarn", "rope:scaling=yarn,factor=4,trained=2048" },
+        { "alibi:total=8", "alibi" },
+        { "alibi:total=12,offset=4", "alibi:offset=4" },
+        { "learned:rows=512", "learned" },
+        { "window:window=7/7.0", "window" },
+        { "xpos:centre=-0", "xpos" },
+        { "t5:scale=sqrt,max=256,buckets=64", "t5:buckets=64,max=256,scale=sqrt" },
+        { "sinusoidal:theta=10000.0+alibi:max=8e0", "sinusoidal+alibi" },
+        { "rope:magnitude=0.1", "rope:magnitude=0.1" },
+        { "rope:magnitude=0.10000000000000001", "rope:magnitude=0.1" },
+        { "rope:magnitude=0.3333333333333333", "rope:magnitude=0.3333333333333333" },
+        { "rope:theta=1e15", "rope:theta=1e+15" },
+    };
+    for (int i = 0; i < COUNT(equal); i++) {
+        assert_canonical(equal[i][0], equal[i][1]);
+        assert_canonical(equal[i][1], equal[i][1]);
+    }
+}
+
+/* name:a,b,c becomes name:c,b,a. */
+static void check_key_order(const pe_info *row, const char *spec)
+{
+    char reversed[2000], text[2000];
+    const char *keys = strchr(spec, ':');
+    pe_error err;
+    if (!keys)
+        return;
+    int used = snprintf(reversed, sizeof reversed, "%s", row->name);
+    for (const char *end = spec + strlen(spec); end > keys;) {
+        const char *start = end;
+        while (start[-1] != ',' && start[-1] != ':')
+            start--;
+        used += snprintf(reversed + used, sizeof reversed - (size_t)used, "%c%.*s", used == (int)strlen(row->name) ? ':' : ',',
+                         (int)(end - start), start);
+        end = start - 1;
+    }
+    canonical(spec, text, sizeof text, &err);
+    assert_canonical(reversed, text);
+}
+
+static void the_order_of_keys_does_not_matter(void **state)
+{
+    (void)state;
+    test_each_example(check_key_order);
+}
+
+/* Fingerprints of everything there is, and its text and shape. */
+static struct {
+    uint64_t print;
+    char text[500];
+    int shape;
+} seen[2000];
+static int seen_count;
+
+static void check_fingerprint(const pe_info *row, const char *spec)
+{
+    (void)row;
+    static const pe_shape shapes[] = { { 8, 4, 64, 512 }, { 8, 8, 64, 512 }, { 8, 0, 64, 512 }, { 4, 4, 64, 512 }, { 8, 4, 128, 512 },
+                                       { 8, 4, 64, 1024 } };
+    static const int same[] = { 0, 1, 1, 3, 4, 5 }; /* kv_heads 0 means heads */
+    for (int i = 0; i < COUNT(shapes); i++) {
+        pe_encoding *e;
+        if (pe_encoding_new(&e, spec, shapes[i], NULL))
+            continue; /* sections that add up for one width only */
+        assert_true(seen_count < COUNT(seen));
+        seen[seen_count].print = pe_encoding_fingerprint(e);
+        seen[seen_count].shape = same[i];
+        snprintf(seen[seen_count].text, sizeof seen[0].text, "%s", pe_encoding_spec(e));
+        seen_count++;
+        pe_encoding_free(e);
+    }
+}
+
+static void fingerprints_tell_specs_and_shapes_apart(void **state)
+{
+    (void)state;
+    test_each_example(check_fingerprint);
+    for (int i = 0; i < COUNT(combinations); i++)
+        check_fingerprint(NULL, combinations[i]);
+    for (int i = 0; i < seen_count; i++)
+        for (int j = 0; j < i; j++) {
+            bool equal = seen[i].shape == seen[j].shape && !strcmp(seen[i].text, seen[j].text);
+            if (equal != (seen[i].print == seen[j].print))
+                fail_msg("%s (shape %d) and %s (shape %d): fingerprints %" PRIx64 " and %" PRIx64, seen[i].text, seen[i].shape,
+                         seen[j].text, seen[j].shape, seen[i].print, seen[j].print);
+        }
+    printf("%d fingerprints compared\n", seen_count);
+}
+
+/* ------------------------------------------------ keys: defaults, ranges, choices */
+
+/* spec without this key. */
+static void without(const char *spec, const char *key, char *out, size_t cap)
+{
+    char word[60];
+    snprintf(out, cap, "%s", spec);
+    snprintf(word, sizeof word, "%s=", key);
+    for (char *p = out; (p = strstr(p, word)); p++)
+        if (p > out && (p[-1] == ':' || p[-1] == ',')) {
+            size_t n = strcspn(p, ",");
+            char *from = p[n] ? p : p - 1; /* with the comma behind it, or what leads it */
+            memmove(from, p + n + (p[n] == ','), strlen(p + n + (p[n] == ',')) + 1);
+            return;
+        }
+}
+
+/* Puts key=value behind an example of the row that takes it (instead of what it says of the key); false: none does. */
+static bool accepted_somewhere(const pe_info *row, const char *key, const char *value, char *base, char *text, size_t cap)
+{
+    pe_error err;
+    for (int i = 0; i < row->example_count; i++) {
+        char spec[4000], example[2000];
+        without(row->examples[i], key, example, sizeof example);
+        snprintf(spec, sizeof spec, "%s%c%s=%s", example, strchr(example, ':') ? ',' : ':', key, value);
+        canonical(spec, text, cap, &err);
+        if (*text) {
+            canonical(example, base, cap, &err);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void a_default_written_out_changes_nothing(void **state)
+{
+    (void)state;
+    char base[2000], text[2000];
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int k = 0; k < pe_info_at(i)->key_count; k++) {
+            const pe_info *row = pe_info_at(i);
+            const pe_key *key = &row->keys[k];
+            if (!*key->fallback)
+                continue;
+            if (!accepted_somewhere(row, key->name, key->fallback, base, text, sizeof text))
+                fail_msg("%s: no example takes %s=%s", row->name, key->name, key->fallback);
+            if (strcmp(base, text))
+                fail_msg("%s: with the default %s=%s the text becomes %s", base, key->name, key->fallback, text);
+        }
+}
+
+static void assert_refused(const char *spec, pe_status wanted, const char *const *words)
+{
+    pe_encoding *e;
+    pe_error err;
+    pe_status s = try_new(spec, &e, &err);
+    pe_encoding_free(e);
+    if (s != wanted)
+        fail_msg("'%s': %s ('%s'), not %s", spec, pe_status_name(s), err.text, pe_status_name(wanted));
+    for (; *words; words++)
+        if (!strstr(err.text, *words))
+            fail_msg("'%s': the sentence '%s' does not say '%s'", spec, err.text, *words);
+}
+
+static void a_number_out_of_range_is_answered_by_key_value_and_fix(void **state)
+{
+    (void)state;
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int k = 0; k < pe_info_at(i)->key_count; k++) {
+            const pe_info *row = pe_info_at(i);
+            const pe_key *key = &row->keys[k];
+            char spec[200], value[40];
+            if (key->kind == PE_KEY_CHOICE)
+                continue;
+            const double wrong[] = { key->min - 1 - fabs(key->min), key->max * 2 + 1, -1e100, 1e100 };
+            for (int n = 0; n < COUNT(wrong); n++) {
+                snprintf(value, sizeof value, "%.15g", wrong[n]);
+                snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, value);
+                assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, value, "needs", NULL });
+                if (key->kind == PE_KEY_LIST) {
+                    snprintf(spec, sizeof spec, "%s:%s=%.15g/%s", row->name, key->name, key->min, value);
+                    assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, value, "needs", NULL });
+                }
+            }
+            static const char *const words[] = { "abc", "", "1e", "0x10", "nan", "inf", "1..2", "--1", "1e999999999", "1 ", " 1", "1/2x" };
+            for (int n = 0; n < COUNT(words); n++) {
+                snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, words[n]);
+                assert_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
+            }
+            if (key->kind == PE_KEY_INT && key->min <= 1 && key->max > 1) {
+                snprintf(spec, sizeof spec, "%s:%s=1.5", row->name, key->name);
+                if (key->min <= 1.5 && key->max >= 1.5)
+                    assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "1.5", "whole", NULL });
+            }
+        }
+}
+
+/* The ends of a range may be too much for the shape, but then the sentence says which key. */
+static void the_ends_of_a_range_are_taken_or_explained(void **state)
+{
+    (void)state;
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int k = 0; k < pe_info_at(i)->key_count; k++) {
+            const pe_info *row = pe_info_at(i);
+            const pe_key *key = &row->keys[k];
+            for (int n = 0; n < 2 && key->kind != PE_KEY_CHOICE; n++)
+                for (int j = 0; j < row->example_count; j++) {
+                    pe_encoding *e;
+                    pe_error err;
+                    char spec[2000];
+                    snprintf(spec, sizeof spec, "%s%c%s=%.15g", row->examples[j], strchr(row->examples[j], ':') ? ',' : ':', key->name,
+                             n ? key->max : key->min);
+                    if (try_new(spec, &e, &err) && !strstr(err.text, row->name))
+                        fail_msg("'%s': '%s' does not name the row", spec, err.text);
+                    pe_encoding_free(e);
+                }
+        }
+}
+
+static const char *next_choice(const char *choices, char *word) /* NULL: that was the last */
+{
+    size_t n = strcspn(choices, "|");
+    memcpy(word, choices, n);
+    word[n] = 0;
+    return choices[n] ? choices + n + 1 : NULL;
+}
+
+static void every_choice_is_taken_or_explained(void **state)
+{
+    (void)state;
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int k = 0; k < pe_info_at(i)->key_count; k++) {
+            const pe_info *row = pe_info_at(i);
+            const pe_key *key = &row->keys[k];
+            for (const char *c = key->kind == PE_KEY_CHOICE ? key->choices : NULL; c;) {
+                pe_encoding *e;
+                pe_error err;
+                char word[60], spec[200];
+                c = next_choice(c, word);
+                snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, word);
+                if (try_new(spec, &e, &err) && (!strstr(err.text, key->name) || !strstr(err.text, row->name)))
+                    fail_msg("'%s': '%s' does not name the key", spec, err.text);
+                pe_encoding_free(e);
+            }
+        }
+}
+
+/* ------------------------------------------------ typing errors */
+
+static bool in_list(const char *word, const char *const *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(list[i], word))
+            return true;
+    return false;
+}
+
+/* Whether a and b differ by one letter changed, missing or added, or a is the beginning of b. */
+static bool close_by(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b), head = 0, tail = 0, least = n < m ? n : m;
+    while (head < least && a[head] == b[head])
+        head++;
+    while (tail < least - head && a[n - 1 - tail] == b[m - 1 - tail])
+        tail++;
+    return (n > m ? n : m) - head - tail <= 1 || head == n;
+}
+
+static long typos;
+
+/* Every word of the list, with one letter wrong, is answered by a word close by. */
+static void try_typos(const char *before, const char *const *list, int count, const char *after)
+{
+    for (int i = 0; i < count; i++)
+        for (size_t at = 0; at <= strlen(list[i]); at++)
+            for (int kind = 0; kind < 4; kind++) { /* z for a letter, a letter twice, a letter missing, z added */
+                char typo[64], spec[200], said[64] = "";
+                const char *w = list[i];
+                size_t n = strlen(w);
+                if (at == n && kind != 3)
+                    continue;
+                const char twice[3] = { w[at], w[at], 0 }, *instead[] = { "z", twice, "", "z" };
+                snprintf(typo, sizeof typo, "%.*s%s%s", (int)at, w, instead[kind], w + at + (kind != 3));
+                if (strlen(typo) < 2 || strpbrk(typo, "+=,:") || in_list(typo, list, count))
+                    continue;
+                snprintf(spec, sizeof spec, "%s%s%s", before, typo, after);
+                pe_encoding *e;
+                pe_error err;
+                pe_status s = try_new(spec, &e, &err);
+                pe_encoding_free(e);
+                const char *mean = strstr(err.text, "did you mean '");
+                if (mean)
+                    snprintf(said, sizeof said, "%.*s", (int)strcspn(mean + 14, "'"), mean + 14);
+                if (s != PE_ERR_SPEC || !strstr(err.text, typo) || !in_list(said, list, count) || !close_by(typo, said))
+                    fail_msg("'%s' for %s: '%s'", spec, w, err.text);
+                typos++;
+            }
+}
+
+static void a_typing_error_is_answered_by_the_nearest_word(void **state)
+{
+    (void)state;
+    const char *names[64];
+    for (int i = 0; i < pe_info_count(); i++)
+        names[i] = pe_info_at(i)->name;
+    try_typos("", names, pe_info_count(), "");
+    try_typos("sinusoidal+", names, pe_info_count(), ":theta=5");
+    for (int i = 0; i < pe_info_count(); i++) {
+        const pe_info *row = pe_info_at(i);
+        const char *keys[64];
+        char before[100];
+        for (int k = 0; k < row->key_count; k++)
+            keys[k] = row->keys[k].name;
+        snprintf(before, sizeof before, "%s:", row->name);
+        try_typos(before, keys, row->key_count, "=1");
+        for (int k = 0; k < row->key_count; k++) {
+            char words[20][60];
+            const char *list[20];
+            int count = 0;
+            for (const char *c = row->keys[k].kind == PE_KEY_CHOICE ? row->keys[k].choices : NULL; c; count++) {
+                c = next_choice(c, words[count]);
+                list[count] = words[count];
+            }
+            snprintf(before, sizeof before, "%s:%s=", row->name, keys[k]);
+            try_typos(before, list, count, "");
+        }
+    }
+    printf("%ld typing errors answered\n", typos);
+}
+
+static void what_is_no_typing_error_is_answered_by_the_list(void **state)
+{
+    (void)state;
+    assert_refused("qwertyuiopasdf", PE_ERR_SPEC, (const char *[]){ "qwertyuiopasdf", "none, integer", NULL });
+    assert_refused("rope:qwertyuiopasdf=1", PE_ERR_SPEC, (const char *[]){ "rope", "qwertyuiopasdf", "theta, pairs", NULL });
+    assert_refused("rope:pairs=qwertyuiopasdf", PE_ERR_SPEC, (const char *[]){ "rope", "pairs", "half, adjacent", NULL });
+    assert_refused("none:theta=1", PE_ERR_SPEC, (const char *[]){ "none", "theta", "there is none", NULL });
+    assert_refused("rope:factor=2", PE_ERR_SPEC, (const char *[]){ "factor", "only with scaling=linear", NULL });
+    assert_refused("rope:scaling=linear", PE_ERR_SPEC, (const char *[]){ "factor is missing", "scaling=linear", NULL });
+    assert_refused("rope:theta=1,theta=2", PE_ERR_SPEC, (const char *[]){ "rope: theta is given twice", NULL });
+    assert_refused("rope+xpos", PE_ERR_SPEC, (const char *[]){ "rope and xpos both rotate", NULL });
+    assert_refused("rope+rope:dims=0", PE_ERR_SPEC, (const char *[]){ "both rotate", NULL });
+    assert_refused("t5+deberta", PE_ERR_SPEC, (const char *[]){ "t5 and deberta want different softmax scales", NULL });
+    assert_refused("none+none+none+none+none", PE_ERR_SPEC, (const char *[]){ "at most 4 parts", NULL });
+    assert_refused("rope:sections=4/4/4/4/4/4/4/2/2", PE_ERR_RANGE, (const char *[]){ "sections", "8 at most", NULL });
+}
+
+/* ------------------------------------------------ texts that mean harm */
+
+static void a_hostile_text_is_refused(void **state)
+{
+    (void)state;
+    static const char *const hostile[] = {
+        "", " ", "+", "++", ":", ",", "=", "/", "rope+", "+rope", "rope++t5", "rope:", "rope:,", "rope:=", "rope:=1",
+        "rope:theta", "rope:theta=", "rope:theta==1", "rope::theta=1", "rope:theta=1,", "rope:theta=1,,pairs=half",
+        "rope,theta=1", "rope=1", "rope theta=1", " rope", "rope ", "rope\t", "rope\n", "rope: theta=1",
+        "rope:theta =1", "rope:theta= 1", "rope:theta=1 ", "rope:theta=1 ,pairs=half", "Rope", "ROPE", "rope:Theta=1",
+        "rope:pairs=Half", "rope:theta=1e", "rope:theta=1e+", "rope:theta=e5", "rope:theta=.", "rope:theta=+",
+        "rope:theta=-", "rope:theta=1.2.3", "rope:theta=0x10", "rope:theta=1_000", "rope:theta=1,000",
+        "rope:theta=nan", "rope:theta=inf", "rope:theta=-inf", "rope:theta=1e400",
+        "rope:theta=1e99999999999999999999", "rope:theta=(1)", "rope:theta=rope:theta=1", "rope:sections=",
+        "rope:sections=/", "rope:sections=16/", "rope:sections=/16", "rope:sections=16//16", "rope:sections=[16,16]",
+        "rope:sections=16/16/nan", "{\"rope\":{}}", "rope(theta=1)", "rope;theta=1", "%n%s%n%s%x", "rope:%n=%s",
+        "rope:pairs=%s%s%s%n", "\x01\x02\x03", "\xff\xfe\xfd", "rope:\x80=\x81", "rope:theta=\xef\xbc\x91",
+        "r\xc3\xb6pe", "../../etc/passwd", "rope\\theta=1",
+    };
+    for (int i = 0; i < COUNT(hostile); i++) {
+        pe_encoding *e;
+        pe_error err;
+        if (!try_new(hostile[i], &e, &err))
+            fail_msg("'%s' was accepted", hostile[i]);
+    }
+}
+
+/* head, then body as often as fits into n letters, then tail. */
+static char *repeated(const char *head, const char *body, size_t n, const char *tail)
+{
+    static char text[200000];
+    size_t used = strlen(head), step = strlen(body);
+    strcpy(text, head);
+    for (; used + step + strlen(tail) <= n; used += step)
+        memcpy(text + used, body, step);
+    strcpy(text + used, tail);
+    return text;
+}
+
+static void a_huge_text_is_refused_at_once(void **state)
+{
+    (void)state;
+    static const char *const huge[][3] = {
+        { "", "a", "" },
+        { "", "+", "" },
+        { "none", "+none", "" },
+        { "rope", ":", "" },
+        { "rope:", ",", "" },
+        { "rope:", "theta=1,", "theta=1" },
+        { "rope:", "a", "=1" },
+        { "rope:pairs=", "a", "" },
+        { "rope:theta=", "9", "" },
+        { "rope:theta=1", "0", "1" },
+        { "rope:theta=.", "0", "1" },
+        { "rope:theta=1e", "9", "" },
+        { "rope:theta=1e", "0", "400" },
+        { "rope:theta=", "-", "" },
+        { "rope:sections=1", "/1", "" },
+        { "rope:sections=", "/", "" },
+        { "rope:scaling=longrope,trained=1,long=1,short=1", "/1", "" },
+        { "learned:rows=1", "/1", "" },
+        { "window:window=1", "/1", "" },
+        { "", "\xff", "" },
+        { "", "%n", "" },
+        { "rope:theta=", "(", "" },
+    };
+    static const size_t sizes[] = { 100, 1000, 8000, 16000, 65000, 65534, 65535, 65536, 65537, 150000 };
+    clock_t start = clock();
+    for (int i = 0; i < COUNT(huge); i++)
+        for (int n = 0; n < COUNT(sizes); n++) {
+            pe_encoding *e;
+            pe_error err;
+            if (!try_new(repeated(huge[i][0], huge[i][1], sizes[n], huge[i][2]), &e, &err))
+                fail_msg("%s%s... (%zu letters) was accepted", huge[i][0], huge[i][1], sizes[n]);
+        }
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 10);
+}
+
+/* As long as it is right, a long text is fine: leading zeros are no digits. */
+static void a_long_number_of_zeros_is_read(void **state)
+{
+    (void)state;
+    assert_canonical(repeated("rope:theta=", "0", 60000, "500000"), "rope:theta=500000");
+    assert_canonical(repeated("rope:theta=5e", "0", 60000, "5"), "rope:theta=500000");
+}
+
+static void no_byte_does_harm_anywhere(void **state)
+{
+    (void)state;
+    static const char spec[] = "rope:theta=500,sections=8/12/12+alibi:max=4";
+    for (size_t at = 0; at < sizeof spec - 1; at++)
+        for (int byte = 1; byte < 256; byte++) {
+            char text[sizeof spec];
+            pe_encoding *e;
+            pe_error err;
+            memcpy(text, spec, sizeof spec);
+            text[at] = (char)byte;
+            try_new(text, &e, &err);
+            pe_encoding_free(e);
+        }
+}
+
+/* Examples with letters changed, removed, repeated and swapped for pieces of others; the seed is printed. */
+static void mutate(char *text, size_t cap, uint64_t *seed)
+{
+    static const char letters[] = ":,=+/.-e0123456789abcdefghijklmnopqrstuvwxyz_%\xff";
+    for (int64_t n = test_range(seed, 1, 4); n > 0; n--) {
+        size_t len = strlen(text), at = len ? (size_t)test_range(seed, 0, (int64_t)len - 1) : 0;
+        int row = (int)test_range(seed, 0, pe_info_count() - 1);
+        const pe_info *info = pe_info_at(row);
+        const char *piece = info->examples[test_range(seed, 0, info->example_count - 1)];
+        const pe_key *key = info->key_count ? &info->keys[test_range(seed, 0, info->key_count - 1)] : NULL;
+        int64_t other = test_range(seed, 0, (int64_t)sizeof letters - 2);
+        char joined[4000] = "";
+        switch (test_range(seed, 0, 6)) {
+        case 0: text[at] = letters[other]; break;
+        case 1: memmove(text + at, text + at + 1, len - at + (len == 0)); break;
+        case 2: text[at] = 0; break;
+        case 3: snprintf(joined, sizeof joined, "%.*s%c%s", (int)at, text, letters[other], text + at); break;
+        case 4: snprintf(joined, sizeof joined, "%s+%s", text, piece); break;
+        case 5: snprintf(joined, sizeof joined, "%.*s%s", (int)at, text, piece + other % (int64_t)strlen(piece)); break;
+        default:
+            if (key)
+                snprintf(joined, sizeof joined, "%s%c%s=%s", text, strchr(text, ':') ? ',' : ':', key->name,
+                         *key->fallback ? key->fallback : "2");
+        }
+        if (*joined)
+            strcpy(text, joined);
+        text[cap / 2] = 0;
+    }
+}
+
+static void random_texts_do_no_harm(void **state)
+{
+    (void)state;
+    uint64_t seed = 20261115;
+    long accepted = 0;
+    printf("seed %" PRIu64 "\n", seed);
+    for (int i = 0; i < 200000; i++) {
+        static char text[4000], printed[4000];
+        pe_encoding *e;
+        pe_error err;
+        const pe_info *info = pe_info_at((int)test_range(&seed, 0, pe_info_count() - 1));
+        strcpy(text, info->examples[test_range(&seed, 0, info->example_count - 1)]);
+        mutate(text, sizeof text, &seed);
+        if (!try_new(text, &e, &err)) {
+            accepted++;
+            assert_true(strlen(pe_encoding_spec(e)) < sizeof printed);
+            strcpy(printed, pe_encoding_spec(e));
+            if (accepted % 16 == 0)
+                assert_canonical(printed, printed);
+        }
+        pe_encoding_free(e);
+    }
+    printf("%ld of 200000 accepted\n", accepted);
+    assert_true(accepted > 1000);
+}
+
+/* ------------------------------------------------ locales */
+
+/* Sets a locale whose decimal point is no '.': one that localedef makes in this folder, or else the machine's own. */
+static bool set_locale(const char *name, const char *folder)
+{
+    char make[400], half[16], full[40];
+    snprintf(full, sizeof full, "%s.UTF-8", name);
+    snprintf(make, sizeof make, "localedef -i %s -f UTF-8 %s/%s >/dev/null 2>&1", name, folder, full);
+    int made = system(make);
+    if (made == 0)
+        setenv("LOCPATH", folder, 1);
+    bool is_set = setlocale(LC_ALL, full) != NULL;
+    unsetenv("LOCPATH");
+    snprintf(half, sizeof half, "%.1f", 0.5);
+    return is_set && strcmp(half, "0.5") != 0;
+}
+
+static char plain[3][400], with_comma[3][400];
+
+/* Texts that hold numbers: a spec, and sentences about numbers. */
+static void print_numbers(char out[3][400])
+{
+    float w[16] = { 0 }, score[1] = { 0 };
+    int64_t at[1] = { 0 };
+    pe_error err;
+    pe_encoding *e = test_encoding("rope:theta=1234.5,magnitude=0.25,sections=8/12/12", test_shape);
+    pe_encoding *kerple = test_encoding("kerple", (pe_shape){ 1, 1, 1, 1 });
+    pe_tile tile = { .score = pe_view_packed(score, PE_F32, 1, 1, 1), .q_at = { at, 1, 1, 0, 0 }, .k_at = { at, 1, 1, 0, 0 } };
+    strcpy(out[0], pe_encoding_spec(e));
+    pe_encoding_free(e);
+    w[0] = -0.5f;
+    assert_int_equal(pe_encoding_bias(kerple, PE_AFTER_SCALE, (pe_params){ w, PE_F32, 2 }, &tile, &err), PE_ERR_RANGE);
+    strcpy(out[1], err.text);
+    pe_encoding_free(kerple);
+    assert_int_equal(pe_encoding_new(&e, "rope:theta=0.5", test_shape, &err), PE_ERR_RANGE);
+    strcpy(out[2], err.text);
+}
+
+static void the_locale_changes_nothing(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "de_DE", "ps_AF" }; /* comma; a point of two bytes */
+    char folder[] = "/tmp/posenc-locale-XXXXXX", command[100];
+    assert_non_null(mkdtemp(folder));
+    print_numbers(plain);
+    assert_string_equal(plain[0], "rope:theta=1234.5,axes=3,sections=8/12/12,magnitude=0.25");
+    for (int i = 0; i < COUNT(names); i++) {
+        if (!set_locale(names[i], folder)) {
+            printf("note: no locale %s on this machine, and localedef cannot make one: not tested with it\n", names[i]);
+            continue;
+        }
+        printf("with locale %s: %.1f\n", names[i], 0.5);
+        print_numbers(with_comma);
+        test_each_example(check_fixed_point);
+        setlocale(LC_ALL, "C");
+        for (int n = 0; n < 3; n++)
+            assert_string_equal(with_comma[n], plain[n]);
+    }
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* ------------------------------------------------ the rows themselves */
+
+static bool has_choice(const pe_key *k, const char *word, size_t n)
+{
+    for (const char *c = k->choices; c;) {
+        char one[60];
+        c = next_choice(c, one);
+        if (strlen(one) == n && !memcmp(one, word, n))
+            return true;
+    }
+    return false;
+}
+
+static void check_when(const pe_info *row, const pe_key *key)
+{
+    const char *equals = key->when ? strchr(key->when, '=') : NULL;
+    if (!key->when)
+        return;
+    assert_non_null(equals);
+    for (int i = 0; i < row->key_count; i++) {
+        const pe_key *on = &row->keys[i];
+        if (strlen(on->name) != (size_t)(equals - key->when) || strncmp(on->name, key->when, strlen(on->name)))
+            continue;
+        assert_true(on->kind == PE_KEY_CHOICE && on != key);
+        for (const char *w = equals; *w; w += 1 + strcspn(w + 1, "|"))
+            if (!has_choice(on, w + 1, strcspn(w + 1, "|")))
+                fail_msg("%s: %s depends on %s, which has no such choice", row->name, key->name, key->when);
+        return;
+    }
+    fail_msg("%s: %s depends on %s, and there is no such key", row->name, key->name, key->when);
+}
+
+static void check_key(const pe_info *row, const pe_key *key)
+{
+    assert_true(*key->name && *key->help && key->fallback);
+    assert_true(strlen(key->name) <= 30 && strspn(key->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(key->name));
+    for (const pe_key *other = row->keys; other < key; other++)
+        assert_string_not_equal(other->name, key->name);
+    if (key->kind == PE_KEY_CHOICE) {
+        assert_true(key->choices && *key->fallback && has_choice(key, key->fallback, strlen(key->fallback)));
+        for (const char *c = key->choices, *next; c; c = next) {
+            char word[60];
+            next = next_choice(c, word);
+            assert_true(*word && !(next && has_choice(&(pe_key){ .choices = next }, word, strlen(word))));
+        }
+    } else
+        assert_true(!key->choices && key->min < key->max);
+    check_when(row, key);
+}
+
+static void every_row_is_well_formed(void **state)
+{
+    (void)state;
+    assert_true(pe_info_count() >= 21);
+    for (int i = 0; i < pe_info_count(); i++) {
+        const pe_info *row = pe_info_at(i);
+        assert_true(*row->name && *row->summary && *row->formula && *row->paper && *row->models && row->arxiv);
+        assert_true(strlen(row->name) <= 30 && strspn(row->name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(row->name));
+        assert_true(row->summary[strlen(row->summary) - 1] == '.');
+        assert_true(!*row->arxiv || (strlen(row->arxiv) == 10 && row->arxiv[4] == '.'));
+        assert_true(row->hooks < 32 && row->claims < 1u << PE_CLAIM_COUNT);
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(row->name, pe_info_at(j)->name);
+        for (int k = 0; k < row->key_count; k++)
+            check_key(row, &row->keys[k]);
+        assert_true(row->example_count >= 1);
+        assert_string_equal(row->examples[0], row->name); /* defaults alone are an encoding */
+        for (int k = 0; k < row->example_count; k++) {
+            pe_encoding *e = test_encoding(row->examples[k], (pe_shape){ .heads = 8, .head_dim = 64 });
+            assert_true(!strncmp(row->examples[k], row->name, strlen(row->name)));
+            if (k == 0)
+                assert_int_equal(pe_encoding_claims(e), row->claims);
+            assert_true(!(pe_encoding_claims(e) & PE_CLAIM_LEARNED) == (pe_encoding_param_count(e) == 0));
+            pe_encoding_free(e);
+        }
+    }
+}
+
+/* ------------------------------------------------ hooks */
+
+enum { H = 2, D = 64, C = 128, N = 3, PARAMS = 1 << 18 };
+static double w[PARAMS], q[N * H * D], k[N * H * D], y[2 * N * C], score[N * H * N];
+
+/* Which hooks do something for this encoding. */
+static unsigned hooks_at_work(const pe_encoding *e)
+{
+    int64_t q_at[N * PE_AXES_MAX], k_at[N * PE_AXES_MAX], axes = pe_encoding_axes(e), n = pe_encoding_param_count(e);
+    unsigned found = 0;
+    pe_error err = { 0 };
+    for (int i = 0; i < N * PE_AXES_MAX; i++)
+        q_at[i] = 1, k_at[i] = i / axes % 2;
+    pe_params p = { n ? w : NULL, PE_F64, n };
+    pe_positions qp = { q_at, N, axes, 0, 0 }, kp = { k_at, N, axes, 0, 0 };
+    pe_view vq = pe_view_packed(q, PE_F64, N, H, D), vk = pe_view_packed(k, PE_F64, N, H, D), out = pe_view_packed(y, PE_F64, N, H, D);
+    pe_tile t = { .score = pe_view_packed(score, PE_F64, N, H, N), .q = vq, .k = vk, .q_at = qp, .k_at = kp };
+    assert_true(n <= PARAMS);
+    assert_ok(pe_encoding_init(e, p, 1, &err));
+    int64_t width = pe_encoding_embed_width(e, C);
+    assert_ok(pe_encoding_embed(e, p, pe_view_packed(y, PE_F64, N, 1, width), (pe_view){ 0 }, qp, &err));
+    for (int64_t i = 0; i < N * width; i++)
+        found |= y[i] != 0 ? PE_HOOK_EMBED : 0;
+    assert_ok(pe_encoding_rotate(e, PE_QUERY, out, vq, qp, &err));
+    found |= memcmp(y, q, sizeof q) ? PE_HOOK_ROTATE : 0;
+    for (unsigned hook = PE_HOOK_CONTENT; hook <= PE_HOOK_BIAS; hook *= 2)
+        for (pe_stage stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
+            memset(score, 0, sizeof score);
+            if (hook == PE_HOOK_CONTENT)
+                assert_ok(pe_encoding_content(e, stage, p, &t, &err));
+            else
+                assert_ok(pe_encoding_bias(e, stage, p, &t, &err));
+            for (int i = 0; i < COUNT(score); i++)
+                found |= score[i] != 0 ? hook : 0;
+        }
+    memset(y, 0, sizeof y);
+    assert_ok(pe_encoding_value(e, p, out, pe_view_packed(q, PE_F64, N, H, N), qp, kp, &err));
+    for (int i = 0; i < N * H * D; i++)
+        found |= y[i] != 0 ? PE_HOOK_VALUE : 0;
+    return found;
+}
+
+static void hooks_are_what_the_row_says(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    for (int i = 0; i < N * H * D; i++)
+        q[i] = test_uniform(&seed), k[i] = test_uniform(&seed);
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int n = 0; n < pe_info_at(i)->example_count; n++) {
+            const pe_info *row = pe_info_at(i);
+            pe_encoding *e;
+            pe_error err;
+            if (pe_encoding_new(&e, row->examples[n], (pe_shape){ H, 0, D, C }, &err)) /* alibi:total=12,offset=4 is for 8 heads */
+                fail_msg("%s: %s", row->examples[n], err.text);
+            unsigned found = hooks_at_work(e);
+            if (found & ~pe_encoding_hooks(e) || (n == 0 && found != row->hooks))
+                fail_msg("%s: hooks %x are at work, the row says %x", row->examples[n], found, row->hooks);
+            pe_encoding_free(e);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(canonical_text_is_a_fixed_point),
+        cmocka_unit_test(equal_specs_print_alike),
+        cmocka_unit_test(the_order_of_keys_does_not_matter),
+        cmocka_unit_test(fingerprints_tell_specs_and_shapes_apart),
+        cmocka_unit_test(a_default_written_out_changes_nothing),
+        cmocka_unit_test(a_number_out_of_range_is_answered_by_key_value_and_fix),
+        cmocka_unit_test(the_ends_of_a_range_are_taken_or_explained),
+        cmocka_unit_test(every_choice_is_taken_or_explained),
+        cmocka_unit_test(a_typing_error_is_answered_by_the_nearest_word),
+        cmocka_unit_test(what_is_no_typing_error_is_answered_by_the_list),
+        cmocka_unit_test(a_hostile_text_is_refused),
+        cmocka_unit_test(a_huge_text_is_refused_at_once),
+        cmocka_unit_test(a_long_number_of_zeros_is_read),
+        cmocka_unit_test(no_byte_does_harm_anywhere),
+        cmocka_unit_test(random_texts_do_no_harm),
+        cmocka_unit_test(the_locale_changes_nothing),
+        cmocka_unit_test(every_row_is_well_formed),
+        cmocka_unit_test(hooks_are_what_the_row_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
