@@ -22,8 +22,7 @@ static void mix_values(problem *p, int64_t i)
             for (int64_t d = 0; prob[j] != 0 && d < Dv; d++)
                 out[d] += prob[j] * cell_of(p->m.v, j, kv_head(p, h))[d];
     }
-    value_add(p->e, p->w, p->m.out, p->m.prob, query_at(p, i), p->a.k_at, p->m.seen,
-              p->a.k.tokens);
+    value_add(p->e, p->w, p->m.out, p->m.prob, query_at(p, i), p->a.k_at, p->m.seen, p->a.k.tokens);
     if (p->turns && p->turns->turns_output)
         rotate_view(p->turns, PE_OUTPUT, (turn_mode){ true, true }, p->m.out, p->m.out, query_at(p, i), 0);
 }

@@ -87,9 +87,7 @@ typedef struct step {
     pe_params w, dw;
     int64_t head;
     vec q, dq;
-    double dot;  /* q.k                             */
-    double sum;  /* the carry, this key included    */
-    double dsum; /* gradient of the carry, so far   */
+    double sum; /* the carry, this key included */
 } step;
 
 typedef struct row {
@@ -225,6 +223,7 @@ static inline const int64_t *position(pe_positions p, int64_t token, int64_t at[
 }
 
 double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d);
+void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int64_t head, int64_t d, double x);
 
 /* ------------------------------------------------ checks at the door */
 

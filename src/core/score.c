@@ -13,7 +13,7 @@ double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t 
     return param(p, w, t->table, (r * x->shape[1] + h) * x->shape[2] + d);
 }
 
-static void entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int64_t head, int64_t d, double x)
+void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int64_t head, int64_t d, double x)
 {
     if (t->table < 0)
         return;
@@ -56,7 +56,7 @@ static void term_back(const part *p, const term *t, const cell *c, double ds)
         vec_add(dx, d, x_grad);
         if (t->extra >= 0)
             grad(p, c->dw, t->extra, c->head * p->shape.head_dim + d, x_grad);
-        entry_grad(p, c->dw, t, r, c->head, d, ds * (vec_get(x, d) + extra_of(p, c->w, t, c->head, d)));
+        part_entry_grad(p, c->dw, t, r, c->head, d, ds * (vec_get(x, d) + extra_of(p, c->w, t, c->head, d)));
     }
 }
 
@@ -100,7 +100,7 @@ static void cell_key(cell *c, const pe_tile *t, const pe_tile_grad *g, int64_t j
 
 static step step_of(const part *p, const cell *c, double sum)
 {
-    return (step){ p, c->w, c->dw, c->head, c->q, c->dq, 0, sum, 0 };
+    return (step){ p, c->w, c->dw, c->head, c->q, c->dq, sum };
 }
 
 /* One query and head of a term that counts keys, from right to left. */
@@ -113,8 +113,7 @@ static void count_keys(const part *p, const pe_tile *t, cell *c, int64_t i)
         cell_key(c, t, NULL, j);
         if (!counts(c, j))
             continue;
-        s.dot = dot(c->q, c->k, p->shape.head_dim);
-        s.sum += p->row->gate(p, s.dot);
+        s.sum += p->row->gate(p, dot(c->q, c->k, p->shape.head_dim));
         vec_add(out, j, p->row->step(&s));
     }
     if (carry)
@@ -125,6 +124,7 @@ static void count_keys(const part *p, const pe_tile *t, cell *c, int64_t i)
 static void count_keys_back(const part *p, const pe_tile *t, const pe_tile_grad *g, cell *c, int64_t i)
 {
     int64_t D = p->shape.head_dim;
+    double dsum = 0;
     step s = step_of(p, c, 0);
     vec ds = row_vec(g->dscore, i, c->head);
     for (int64_t j = t->k_at.tokens - 1; j >= 0; j--) {
@@ -136,14 +136,14 @@ static void count_keys_back(const part *p, const pe_tile *t, const pe_tile_grad 
         cell_key(c, t, g, j);
         if (!counts(c, j))
             continue;
-        s.dot = dot(c->q, c->k, D);
-        s.dsum += p->row->step_back(&s, vec_get(ds, j));
-        double ddot = s.dsum * p->row->gate_slope(p, s.dot);
+        double qk = dot(c->q, c->k, D);
+        dsum += p->row->step_back(&s, vec_get(ds, j));
+        double ddot = dsum * p->row->gate_slope(p, qk);
         for (int64_t d = 0; d < D; d++) {
             vec_add(c->dq, d, ddot * vec_get(c->k, d));
             vec_add(c->dk, d, ddot * vec_get(c->q, d));
         }
-        s.sum -= p->row->gate(p, s.dot);
+        s.sum -= p->row->gate(p, qk);
     }
 }
 
@@ -227,50 +227,4 @@ void score_bias_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe
                      const pe_tile_grad *g)
 {
     walk(e, BIAS, stage, w, t, seen_stride, g);
-}
-
-void value_add(const pe_encoding *e, pe_params w, pe_view out, pe_view prob, pe_positions q_at, pe_positions k_at,
-               const uint8_t *shown, int64_t shown_stride)
-{
-    for (int n = 0; n < e->parts; n++)
-        for (int m = 0; m < e->part[n].terms; m++) {
-            const part *p = &e->part[n];
-            const term *t = &p->term[m];
-            for (int64_t h = 0; t->side == PE_VALUE && h < out.heads; h++)
-                for (int64_t i = 0; i < q_at.tokens; i++)
-                    for (int64_t j = 0; j < k_at.tokens; j++) {
-                        int64_t a[PE_AXES_MAX], b[PE_AXES_MAX];
-                        if (shown && !shown[h * shown_stride + i * k_at.tokens + j])
-                            continue;
-                        int64_t r = t->index(p, position(q_at, i, a), position(k_at, j, b));
-                        double weight = vec_get(row_vec(prob, i, h), j);
-                        for (int64_t d = 0; d < out.dim; d++)
-                            vec_add(row_vec(out, i, h), d, weight * part_entry(p, w, t, r, h, d));
-                    }
-        }
-}
-
-void value_back(const pe_encoding *e, pe_params w, pe_params dw, pe_view dprob, pe_view prob, pe_view dout,
-                pe_positions q_at, pe_positions k_at, const uint8_t *shown, int64_t shown_stride)
-{
-    for (int n = 0; n < e->parts; n++)
-        for (int m = 0; m < e->part[n].terms; m++) {
-            const part *p = &e->part[n];
-            const term *t = &p->term[m];
-            for (int64_t h = 0; t->side == PE_VALUE && h < dout.heads; h++)
-                for (int64_t i = 0; i < q_at.tokens; i++)
-                    for (int64_t j = 0; j < k_at.tokens; j++) {
-                        int64_t a[PE_AXES_MAX], b[PE_AXES_MAX];
-                        if (shown && !shown[h * shown_stride + i * k_at.tokens + j])
-                            continue;
-                        int64_t r = t->index(p, position(q_at, i, a), position(k_at, j, b));
-                        double weight = vec_get(row_vec(prob, i, h), j), sum = 0;
-                        for (int64_t d = 0; d < dout.dim; d++) {
-                            double g = vec_get(row_vec(dout, i, h), d);
-                            sum += g * part_entry(p, w, t, r, h, d);
-                            entry_grad(p, dw, t, r, h, d, weight * g);
-                        }
-                        vec_add(row_vec(dprob, i, h), j, sum);
-                    }
-        }
 }

@@ -22,6 +22,7 @@
 #define params_region pei_params_region
 #define part_alloc pei_part_alloc
 #define part_entry pei_part_entry
+#define part_entry_grad pei_part_entry_grad
 #define part_fail pei_part_fail
 #define part_tensor pei_part_tensor
 #define positions_region pei_positions_region
