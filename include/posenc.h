@@ -214,7 +214,8 @@ typedef struct pe_attention {
 
 /* Bytes of work memory that the two calls below need for this problem.                                                */
 PE_API pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
-/* A query that sees no key gets exactly 0, log-sum-exp -inf and no gradient. What is hidden is never read.            */
+/* A query that sees no key gets exactly 0, log-sum-exp -inf (its sink's logit, where there are sinks) and no gradient.
+ * What is hidden is never read.                                                                                       */
 PE_API pe_status pe_attention_forward(const pe_encoding *e, pe_params params, const pe_attention *a, void *work,
                                       size_t bytes, pe_error *err);
 
