@@ -692,41 +692,153 @@ static void temperature_multiplies_queries_only(void **state)
     pe_encoding_free(plain);
 }
 
-/* The float pipelines, written out. transformers: 1.0 / theta^(2i/d) and pos * inv_freq in float32. ggml: theta = pos,
- * then theta *= theta_scale per pair, in float32. cos and sin of that float are taken in double and rounded once. */
-static void check_pipeline(const char *spec, bool ggml, double magnitude)
+/* The float pipelines, written out for theta 10000 and d 64; volatile keeps each rounding. transformers: 1.0 / theta^(2i/d)
+ * and its scaling in float32, then pos * inv_freq. ggml: theta = pos, theta *= theta_scale per pair, then the frequency
+ * factor or freq_scale and the ramp. cos and sin of that float are taken in double and rounded once. */
+static float hf_power(int i)
+{
+    return powf(10000, (float)(2 * i) / 64.0f);
+}
+
+static float hf_plain(int i, int64_t at)
+{
+    volatile float inverse = 1.0f / hf_power(i);
+    return (float)at * inverse;
+}
+
+static float hf_linear(int i, int64_t at)
+{
+    volatile float inverse = 1.0f / hf_power(i), slow = inverse / 3.0f;
+    return (float)at * slow;
+}
+
+static float hf_longrope(int i, int64_t at)
+{
+    volatile float stretched = 1.7f * hf_power(i), inverse = 1.0f / stretched;
+    return (float)at * inverse;
+}
+
+/* factor 4, trained 2048: 64 ln(2048/(64 pi))/(2 ln 10000) = 8.06, 64 ln(2048/(2 pi))/(2 ln 10000) = 20.1: pairs 8 to 21. */
+static float ramp_of(int i)
+{
+    volatile float ramp = ((float)i - 8.0f) / 13.0f;
+    return ramp < 0 ? 0 : ramp > 1 ? 1 : ramp;
+}
+
+static float hf_yarn(int i, int64_t at)
+{
+    volatile float power = hf_power(i), fast = 1.0f / power, stretched = 4.0f * power, slow = 1.0f / stretched;
+    volatile float keep = 1.0f - ramp_of(i), a = slow * (1.0f - keep), b = fast * keep, inverse = a + b;
+    return (float)at * inverse;
+}
+
+/* factor 8, trained 8192, low 1, high 4. */
+static float hf_llama3(int i, int64_t at)
+{
+    volatile float inverse = 1.0f / hf_power(i), length = 6.2831855f / inverse;
+    if (length > 8192.0f)
+        inverse = inverse / 8.0f;
+    else if (!(length < 2048.0f)) {
+        volatile float turns = 8192.0f / length, smooth = (turns - 1.0f) / 3.0f, rest = 1.0f - smooth;
+        volatile float part = rest * inverse, a = part / 8.0f, b = smooth * inverse;
+        inverse = a + b;
+    }
+    return (float)at * inverse;
+}
+
+static float ggml_plain(int i, int64_t at)
+{
+    volatile float angle = (float)at, step = powf(10000, -2.0f / 64);
+    for (int n = 0; n < i; n++)
+        angle = angle * step;
+    return angle;
+}
+
+static float ggml_linear(int i, int64_t at)
+{
+    volatile float scale = 1.0f / 3.0f;
+    return scale * ggml_plain(i, at);
+}
+
+static float ggml_factors(int i, int64_t at)
+{
+    volatile float ratio = (float)(1 / (1 / 1.7));
+    return ggml_plain(i, at) / ratio;
+}
+
+static float ggml_yarn(int i, int64_t at)
+{
+    volatile float fast = ggml_plain(i, at), slow = 0.25f * fast, mix = 1.0f - ramp_of(i);
+    volatile float a = slow * (1.0f - mix), b = fast * mix;
+    return mix != 0 ? a + b : slow;
+}
+
+static void check_pipeline(const char *spec, float (*angle_of)(int, int64_t), double magnitude)
 {
     uint64_t seed = 16;
     pe_error err = { 0 };
     pe_encoding *e = test_encoding(spec, test_shape);
-    float scale = powf(10000, -2.0f / 64);
     for (int round = 0; round < 40; round++) {
         int64_t at = round < 2 ? round : test_range(&seed, -2000000, 2000000);
-        float c[32], s[32], running = (float)at;
+        float c[32], s[32];
         assert_ok(pe_encoding_table(e, PE_KEY, pe_view_packed(c, PE_F32, 1, 1, 32), pe_view_packed(s, PE_F32, 1, 1, 32),
                                     (pe_positions){ &at, 1, 1, 0, 0 }, &err));
-        for (int i = 0; i < 32; i++, running *= scale) {
-            volatile float inverse = 1.0f / powf(10000, (float)(2 * i) / 64.0f), product = (float)at * inverse;
-            double angle = ggml ? running : product;
+        for (int i = 0; i < 32; i++) {
+            double angle = angle_of(i, at);
             if (c[i] != (float)(cos(angle) * magnitude) || s[i] != (float)(sin(angle) * magnitude))
                 fail_msg("%s: pair %d at %" PRId64 " is (%.9g, %.9g); the pipeline gives (%.9g, %.9g)", spec, i, at,
-                         (double)c[i], (double)s[i],
-                         cos(angle) * magnitude, sin(angle) * magnitude);
+                         (double)c[i], (double)s[i], cos(angle) * magnitude, sin(angle) * magnitude);
         }
     }
     pe_encoding_free(e);
 }
 
+#define EVENLY(x) x "/" x "/" x "/" x "/" x "/" x "/" x "/" x
+#define ON_EVERY_PAIR(x) EVENLY(x) "/" EVENLY(x) "/" EVENLY(x) "/" EVENLY(x)
+#define LONGROPE "scaling=longrope,magnitude=1,trained=64,short=" ON_EVERY_PAIR("1.7") ",long=" ON_EVERY_PAIR("1.7")
+
 static void precision_reproduces_the_float_pipelines(void **state)
 {
     (void)state;
-    check_pipeline("rope:precision=hf", false, 1);
-    check_pipeline("rope:precision=ggml", true, 1);
-    check_pipeline("rope:precision=hf,magnitude=1.25", false, 1.25);
-    check_pipeline("rope:precision=ggml,magnitude=0.75,pairs=adjacent", true, 0.75);
+    check_pipeline("rope:precision=hf", hf_plain, 1);
+    check_pipeline("rope:precision=hf,magnitude=1.25", hf_plain, 1.25);
+    check_pipeline("rope:precision=hf,scaling=linear,factor=3", hf_linear, 1);
+    check_pipeline("rope:precision=hf,scaling=yarn,factor=4,trained=2048,magnitude=1", hf_yarn, 1);
+    check_pipeline("rope:precision=hf,scaling=llama3,factor=8,trained=8192", hf_llama3, 1);
+    check_pipeline("rope:precision=hf," LONGROPE, hf_longrope, 1);
+    check_pipeline("rope:precision=ggml", ggml_plain, 1);
+    check_pipeline("rope:precision=ggml,magnitude=0.75,pairs=adjacent", ggml_plain, 0.75);
+    check_pipeline("rope:precision=ggml,scaling=linear,factor=3", ggml_linear, 1);
+    check_pipeline("rope:precision=ggml,scaling=yarn,factor=4,trained=2048,magnitude=1", ggml_yarn, 1);
+    check_pipeline("rope:precision=ggml," LONGROPE, ggml_factors, 1);
 }
 
-/* Which elements turn together, which do not turn, how large the turn is and the sign stay what they are. */
+/* Where those code bases have no such pipeline, their precision still means the same angle, in float32. */
+static void precision_keeps_every_other_key(void **state)
+{
+    (void)state;
+    static const char *const rest[] = { "denominator=d-2", "theta=100,axes=2,split=axial,coords=normalised,extent=14/16",
+                                        "scaling=proportional,turning=0.25", "dims=32", "axes=2,split=blocks" };
+    pe_error err = { 0 };
+    for (int i = 0; i < COUNT(rest); i++) {
+        char text[160];
+        snprintf(text, sizeof text, "rope:%s,precision=hf", rest[i]);
+        pe_encoding *hf = test_encoding(text, test_shape);
+        snprintf(text, sizeof text, "rope:%s", rest[i]);
+        pe_encoding *exact = test_encoding(text, test_shape);
+        int64_t at[] = { 3, 11 }, axes = pe_encoding_axes(hf), n = pe_encoding_pair_count(hf);
+        double c[2][32], s[2][32];
+        for (int k = 0; k < 2; k++)
+            assert_ok(pe_encoding_table(k ? exact : hf, PE_KEY, pe_view_packed(c[k], PE_F64, 1, 1, n),
+                                        pe_view_packed(s[k], PE_F64, 1, 1, n), (pe_positions){ at, 1, axes, 0, 0 }, &err));
+        for (int64_t p = 0; p < n; p++) /* angles below 24 rounded in float32 a few times */
+            if (fabs(c[0][p] - c[1][p]) > 1e-5 || fabs(s[0][p] - s[1][p]) > 1e-5)
+                fail_msg("%s: pair %" PRId64 " turns otherwise with precision=hf", text, p);
+        pe_encoding_free(hf);
+        pe_encoding_free(exact);
+    }
+}
+
 static void precision_changes_only_angles(void **state)
 {
     (void)state;
@@ -826,6 +938,7 @@ int main(void)
         cmocka_unit_test(equal_coordinates_on_all_axes_are_one_axis),
         cmocka_unit_test(temperature_multiplies_queries_only),
         cmocka_unit_test(precision_reproduces_the_float_pipelines),
+        cmocka_unit_test(precision_keeps_every_other_key),
         cmocka_unit_test(precision_changes_only_angles),
         cmocka_unit_test(a_canonical_spec_makes_the_same_encoding),
     };

@@ -11,7 +11,7 @@ enum { CONVENTION, FORM, MAX, OFFSET, TOTAL, SLOPES, PRODUCTS };
 enum { PRESS, MPT, FALCON };
 static const pe_key keys[] = {
     { "convention", PE_KEY_CHOICE, "press", 0, 0, "press|mpt|falcon", NULL, "whose slopes (press: Press, BLOOM)" },
-    { "form", PE_KEY_CHOICE, "one-sided", 0, 0, "one-sided|symmetric", NULL, "i-j, or its absolute value" },
+    { "form", PE_KEY_CHOICE, "one-sided", 0, 0, "one-sided|symmetric", NULL, "i-j for causal models, |i-j| for encoders" },
     { "max", PE_KEY_REAL, "8", 0x1p-10, 1000, NULL, NULL, "the last slope is 2^-max (MPT: alibi_bias_max)" },
     { "offset", PE_KEY_INT, "0", 0, 65535, NULL, NULL, "first head held here, when heads are sharded" },
     { "total", PE_KEY_INT, "", 1, 65536, NULL, NULL, "heads in all shards; default: offset + heads" },

@@ -69,8 +69,8 @@ static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, const
     double distance = fabs((double)(q[0] - k[0])), reach = (double)q[0] > limit ? (double)q[0] : limit;
     double below = log1p(c * reach);
     grad(p, dw, C, 0, dx * (distance / (c * distance + 1) - x * reach / (c * reach + 1)) / below);
-    if (!((double)q[0] > limit))
-        grad(p, dw, L, 0, -dx * x * c / (c * reach + 1) / below);
+    double share = (double)q[0] < limit ? 1 : (double)q[0] > limit ? 0 : 0.5; /* max splits a tie */
+    grad(p, dw, L, 0, -share * dx * x * c / (c * reach + 1) / below);
 }
 
 const row pe_row_fire = {

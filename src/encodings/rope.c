@@ -40,7 +40,8 @@ static const pe_key keys[ROPE_KEYS] = {
     [LONG_MAGNITUDE] = { "long_magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope", "magnitude with long (Phi-MoE)" },
     [AXES] = { "axes", PE_KEY_INT, "1", 1, PE_AXES_MAX, NULL, NULL, "coordinates per token" },
     [SPLIT] = { "split", PE_KEY_CHOICE, "chunked", 0, 0, "chunked|interleaved|axial|blocks|oddeven|alternate", NULL,
-                "how axes share the pairs. One spectrum: chunked (Qwen2-VL), interleaved (Qwen3-VL), oddeven (Pixtral). One per axis: "
+                "how axes share the pairs. One spectrum: chunked (Qwen2-VL), interleaved (Qwen3-VL; axes take turns while their section "
+                "lasts, the first takes what is left), oddeven (Pixtral). One per axis: "
                 "axial (ViT), blocks with pairs inside each axis' block (Gemma 4), alternate" },
     [SECTIONS] = { "sections", PE_KEY_LIST, "", 0, PE_HEAD_DIM_MAX, NULL, NULL, "pairs of each axis: 16/24/24; default: equal" },
     [COORDS] = { "coords", PE_KEY_CHOICE, "index", 0, 0, "index|normalised", NULL,
@@ -49,10 +50,11 @@ static const pe_key keys[ROPE_KEYS] = {
     [MAGNITUDE] = { "magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, NULL, "factor on cos and sin; default: what the scaling says" },
     [SOFTMAX] = { "softmax", PE_KEY_REAL, "1", 0x1p-20, 0x1p20, NULL, NULL, "factor on the softmax scale (DeepSeek: g(s, m)^2)" },
     [TEMPERATURE] = { "temperature", PE_KEY_REAL, "0", 0, 1000, NULL, NULL,
-                      "b: queries are multiplied by 1 + b ln(1 + floor((t + shift)/floor)) (Llama 4: 0.1)" },
+                      "b: queries are multiplied by 1 + b ln(1 + floor((t + shift)/floor)) (Llama 4: 0.1 with dims=0, its layers "
+                      "without rotation)" },
     [FLOOR] = { "floor", PE_KEY_INT, "8192", 1, 0x1p36, NULL, NULL, "see temperature" },
     [SHIFT] = { "shift", PE_KEY_INT, "0", 0, 1, NULL, NULL, "see temperature (Llama 4: 1, Ministral 3: 0)" },
-    [TURN] = { "turn", PE_KEY_CHOICE, "qk", 0, 0, "qk|qkv|qko|qkvo", NULL, "what turns; o: the output is turned back (DeepSeek-V4)" },
+    [TURN] = { "turn", PE_KEY_CHOICE, "qk", 0, 0, "qk|qkv|qko|qkvo", NULL, "what turns; o: the output is turned back, its magnitude undone (DeepSeek-V4, with magnitude=1)" },
     [PRECISION] = { "precision", PE_KEY_CHOICE, "exact", 0, 0, "exact|hf|ggml", NULL,
                     "how angles are formed: exactly, or as those float32 pipelines do" },
 };
@@ -82,6 +84,8 @@ static const char *const examples[] = {
     "rope:turn=qkvo,magnitude=0.8",
     "rope:precision=hf",
     "rope:precision=ggml",
+    "rope:scaling=yarn,factor=4,trained=2048,precision=hf",
+    "rope:scaling=yarn,factor=4,trained=2048,precision=ggml",
 };
 
 /* ------------------------------------------------ which coordinate drives which pair */
@@ -187,39 +191,18 @@ static pe_status settle_dims(part *p, int64_t *first, pe_error *err)
 
 /* ------------------------------------------------ angles */
 
-static void angle_exact(const rope *r, const pair *f, int64_t n, int64_t steps, double *c, double *s)
-{
-    (void)r, (void)n;
-    turn_cos_sin((double)steps, f->frequency, c, s);
-}
-
-/* transformers: float32 position times float32 frequency. */
-static void angle_hf(const rope *r, const pair *f, int64_t n, int64_t steps, double *c, double *s)
-{
-    (void)f;
-    float angle = (float)steps * r->inverse[n];
-    turn_cos_sin(angle, turn_per_radian, c, s);
-}
-
-/* ggml: the float32 position times a float32 step, as often as the pair's index says, then the scaling's ratio. */
-static void angle_ggml(const rope *r, const pair *f, int64_t n, int64_t steps, double *c, double *s)
-{
-    (void)f;
-    float angle = (float)steps;
-    for (int64_t i = 0; i < r->index[n]; i++)
-        angle *= r->step[n];
-    turn_cos_sin(angle * r->ratio[n], turn_per_radian, c, s);
-}
-
 static turn rope_turn(const part *p, pe_side side, const int64_t *at, int64_t n)
 {
-    static void (*const form[])(const rope *, const pair *, int64_t, int64_t, double *, double *) = { angle_exact, angle_hf,
-                                                                                                      angle_ggml };
+    static float (*const in_float[])(const float_pair *, int64_t) = { NULL, rope_angle_hf, rope_angle_ggml };
     (void)side;
     const rope *r = p->state;
     const pair *f = &p->pair[n];
+    int64_t steps = at[f->axis] * f->multiplier + f->shift;
     turn t = { .magnitude = r->magnitude };
-    form[r->precision](r, f, n, at[f->axis] * f->multiplier + f->shift, &t.cosine, &t.sine);
+    if (r->precision)
+        turn_cos_sin(in_float[r->precision](&r->as_float[n], steps), turn_per_radian, &t.cosine, &t.sine);
+    else
+        turn_cos_sin((double)steps, f->frequency, &t.cosine, &t.sine);
     if (r->negative)
         t.sine = -t.sine;
     return t;
@@ -240,18 +223,15 @@ static double rope_gain(const part *p, pe_side side, const int64_t *at)
 static rope *allocate(part *p, pe_error *err)
 {
     int64_t P = p->pairs, D = p->shape.head_dim;
-    size_t each = 2 * sizeof(lane) + sizeof(pair) + sizeof(int64_t) + 3 * sizeof(float);
+    size_t each = 2 * sizeof(lane) + sizeof(pair) + sizeof(float_pair);
     rope *r = part_alloc(p, (int64_t)(sizeof *r + (size_t)P * each + (size_t)D * sizeof(int64_t)), 1, err);
     if (!r)
         return NULL;
     r->from = (lane *)(r + 1);
     r->to = r->from + P;
     r->pair = (pair *)(r->to + P);
-    r->index = (int64_t *)(r->pair + P);
-    r->rest = r->index + P;
-    r->inverse = (float *)(r->rest + D);
-    r->ratio = r->inverse + P;
-    r->step = r->ratio + P;
+    r->as_float = (float_pair *)(r->pair + P);
+    r->rest = (int64_t *)(r->as_float + P);
     p->from = r->from;
     p->to = r->to;
     p->pair = r->pair;
@@ -312,6 +292,8 @@ static pe_status init(part *p, pe_error *err)
     TRY(rope_check_scaling(p, err));
     if (num(p, TEMPERATURE) == 0 && (p->value[FLOOR].given || p->value[SHIFT].given))
         return part_fail(p, err, p->value[FLOOR].given ? "floor" : "shift", "has a meaning only with temperature above 0");
+    if (num(p, COORDS) != 0 && whole(p, PRECISION) == 2)
+        return part_fail(p, err, "precision", "ggml has no normalised coordinates; use exact or hf");
     rope *r = allocate(p, err);
     if (!r)
         return PE_ERR_NOMEM;

@@ -19,20 +19,34 @@ typedef struct slot {
     int64_t axis, index, width, start;
 } slot;
 
+/* What precision=hf and precision=ggml keep of a pair (rope_float.c). */
+typedef struct float_pair {
+    float inverse;                   /* hf: its frequency                                                            */
+    int64_t index;                   /* ggml: multiplications by step, then its frequency factor, freq_scale and ramp */
+    float step, divisor, scale, mix;
+} float_pair;
+
 typedef struct rope {
     double magnitude;
     int precision;
     bool negative;
     lane *from, *to;       /* (pairs) */
     pair *pair;            /* (pairs) */
-    int64_t *index;        /* (pairs) place in the spectrum; precision=ggml */
+    float_pair *as_float;  /* (pairs) */
     int64_t *rest;         /* (head_dim) */
-    float *inverse;        /* (pairs) float32 frequency as transformers forms it */
-    float *ratio, *step;   /* (pairs) scaled over unscaled frequency; theta^(-2/d) as ggml forms it */
 } rope;
 
 pe_status rope_check_scaling(part *p, pe_error *err);
 double rope_magnitude(const part *p);
+bool rope_is_long(const part *p);                      /* the sequence exceeds the trained length */
+bool rope_turns(const part *p, slot s);                /* proportional: this pair turns at all */
+int64_t rope_denominator(const part *p, slot s);
 void rope_frequency(const part *p, rope *r, int64_t n, slot s); /* fills pair n's frequency */
+
+/* theta with what NTK multiplies it by; ratio: scaled over plain frequency. */
+void rope_prepare_hf(const part *p, float_pair *f, double theta, double ratio, int64_t n, slot s);
+void rope_prepare_ggml(const part *p, float_pair *f, double theta, double ratio, int64_t n, slot s);
+float rope_angle_hf(const float_pair *f, int64_t steps);
+float rope_angle_ggml(const float_pair *f, int64_t steps);
 
 #endif

@@ -33,6 +33,9 @@ pe_status rope_check_scaling(part *p, pe_error *err)
         TRY(need(p, TRAINED, err));
     if (how == PROPORTIONAL)
         TRY(need(p, TURNING, err));
+    if (how == LONGROPE && !p->value[MAGNITUDE].given &&
+        !(p->value[SHORT_MAGNITUDE].given && p->value[LONG_MAGNITUDE].given))
+        TRY(need(p, FACTOR, err)); /* the magnitude follows from it */
     if (how == LONGROPE)
         for (int key = SHORT; key <= LONG; key++) {
             TRY(need(p, key, err));
@@ -57,7 +60,7 @@ static double yarn_gain(double s, double m)
     return s <= 1 ? 1 : 0.1 * m * log(s) + 1;
 }
 
-static bool is_long(const part *p)
+bool rope_is_long(const part *p)
 {
     return p->value[LENGTH].given && num(p, LENGTH) > num(p, TRAINED);
 }
@@ -73,7 +76,7 @@ double rope_magnitude(const part *p)
     if (how == YARN)
         return yarn_gain(s, 1);
     if (how == LONGROPE) {
-        int key = is_long(p) ? LONG_MAGNITUDE : SHORT_MAGNITUDE;
+        int key = rope_is_long(p) ? LONG_MAGNITUDE : SHORT_MAGNITUDE;
         if (p->value[key].given)
             return num(p, key);
         return s <= 1 || num(p, TRAINED) <= 1 ? 1 : sqrt(1 + log(s) / log(num(p, TRAINED)));
@@ -90,7 +93,7 @@ static wide base(const part *p, int64_t d)
         return theta;
     if (how == NTK)
         by = wide_from(num(p, ALPHA));
-    else if (is_long(p)) {
+    else if (rope_is_long(p)) {
         wide s = wide_from(num(p, FACTOR));
         by = wide_div(wide_mul(s, wide_from(num(p, LENGTH))), wide_from(num(p, TRAINED)));
         by = wide_sub(by, wide_sub(s, wide_from(1)));
@@ -98,12 +101,14 @@ static wide base(const part *p, int64_t d)
     return wide_mul(theta, wide_pow(by, wide_div(wide_from((double)d), wide_from((double)(d - 2)))));
 }
 
+int64_t rope_denominator(const part *p, slot s)
+{
+    return num(p, DENOMINATOR) != 0 && s.width > 2 ? s.width - 2 : s.width;
+}
+
 static wide power(const part *p, wide theta, slot s)
 {
-    int64_t d = s.width;
-    if (num(p, DENOMINATOR) != 0 && d > 2)
-        d -= 2;
-    wide exponent = wide_div(wide_from((double)(-2 * s.index)), wide_from((double)d));
+    wide exponent = wide_div(wide_from((double)(-2 * s.index)), wide_from((double)rope_denominator(p, s)));
     return wide_pow(theta, s.index ? exponent : wide_from(0));
 }
 
@@ -146,15 +151,20 @@ static wide llama3(const part *p, wide f)
     return wide_add(wide_mul(wide_sub(wide_from(1), mix), slow), wide_mul(mix, f));
 }
 
+bool rope_turns(const part *p, slot s)
+{
+    return s.index < (int64_t)(num(p, TURNING) * (double)p->shape.head_dim / 2);
+}
+
 static wide scaled(const part *p, wide f, int64_t n, slot s)
 {
     switch ((scaling)whole(p, SCALING)) {
     case LINEAR: return wide_div(f, wide_from(num(p, FACTOR)));
     case YARN: return yarn(p, f, s);
-    case LONGROPE: return wide_div(f, wide_from(p->value[is_long(p) ? LONG : SHORT].list[n]));
+    case LONGROPE: return wide_div(f, wide_from(p->value[rope_is_long(p) ? LONG : SHORT].list[n]));
     case LLAMA3: return llama3(p, f);
     case PROPORTIONAL:
-        if (s.index >= (int64_t)(num(p, TURNING) * (double)p->shape.head_dim / 2))
+        if (!rope_turns(p, s))
             return wide_from(0);
         return p->value[FACTOR].given ? wide_div(f, wide_from(num(p, FACTOR))) : f;
     default: return f;
@@ -164,11 +174,9 @@ static wide scaled(const part *p, wide f, int64_t n, slot s)
 void rope_frequency(const part *p, rope *r, int64_t n, slot s)
 {
     wide theta = base(p, s.width), plain = power(p, theta, s), f = scaled(p, plain, n, s);
-    float inverse = 1.0f / powf((float)theta.part[0], (float)(2 * s.index) / (float)s.width);
-    r->ratio[n] = (float)(f.part[0] / plain.part[0]);
-    r->inverse[n] = (float)(inverse * (f.part[0] / plain.part[0]));
-    r->step[n] = powf((float)theta.part[0], -2.0f / (float)s.width);
-    r->index[n] = s.index;
+    if (r->precision)
+        (r->precision == 1 ? rope_prepare_hf : rope_prepare_ggml)(p, &r->as_float[n], theta.part[0],
+                                                                  f.part[0] / plain.part[0], n, s);
     if (num(p, COORDS) != 0) /* whole turns: the 2 pi of the angle is already one */
         f = wide_div(f, wide_from(p->value[EXTENT].list[s.axis]));
     else

@@ -40,6 +40,13 @@
 #define rope_check_scaling pei_rope_check_scaling
 #define rope_frequency pei_rope_frequency
 #define rope_magnitude pei_rope_magnitude
+#define rope_angle_ggml pei_rope_angle_ggml
+#define rope_angle_hf pei_rope_angle_hf
+#define rope_prepare_ggml pei_rope_prepare_ggml
+#define rope_prepare_hf pei_rope_prepare_hf
+#define rope_denominator pei_rope_denominator
+#define rope_turns pei_rope_turns
+#define rope_is_long pei_rope_is_long
 #define rotate_f32_c pei_rotate_f32_c
 #define rotate_f64_c pei_rotate_f64_c
 #define rotate_view pei_rotate_view
