@@ -141,8 +141,11 @@ typedef struct pe_pair {
 } pe_pair;
 PE_API int64_t pe_encoding_pair_count(const pe_encoding *e); /* 0: does not rotate */
 PE_API pe_status pe_encoding_pairs(const pe_encoding *e, pe_pair *pairs, int64_t count, pe_error *err);
-/* The factor on cos and sin (YaRN's attention factor and the like), for encodings where it is one number.             */
+/* The factor on cos and sin (YaRN's attention factor and the like), where it is one number; xpos: that at its centre.  */
 PE_API double pe_encoding_magnitude(const pe_encoding *e);
+/* The factor on a whole vector at this first coordinate (a query's temperature; else 1). The tables hold it already;
+ * elements that do not turn are multiplied by it too.                                                                 */
+PE_API double pe_encoding_gain(const pe_encoding *e, pe_side side, int64_t position);
 /* Tables (tokens, 1, pairs), magnitude included, each value rounded once to the view's type.                          */
 PE_API pe_status pe_encoding_table(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions at,
                                    pe_error *err);
@@ -261,6 +264,7 @@ typedef struct pe_tensor {
     int rank;
     int64_t offset;     /* in the block, in elements                                                         */
     int64_t count;
+    const char *about;  /* what its rows are, in the order of the memory                                     */
 } pe_tensor;
 PE_API int64_t pe_encoding_param_count(const pe_encoding *e); /* elements of the block */
 PE_API int pe_encoding_tensor_count(const pe_encoding *e);

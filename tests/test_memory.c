@@ -222,6 +222,7 @@ static void use_getters(const pe_encoding *e)
     assert_true(pe_encoding_rotate(NULL, PE_QUERY, (pe_view){ 0 }, (pe_view){ 0 }, (pe_positions){ 0 }, &err) != PE_OK);
     (void)pe_encoding_carries(e);
     (void)pe_encoding_hooks_at(e, PE_AFTER_SCALE);
+    (void)pe_encoding_gain(e, PE_QUERY, 100);
 }
 
 static void use_everything(const char *spec)

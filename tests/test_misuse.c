@@ -528,6 +528,9 @@ static void try_getters(void)
     assert_int_equal(pe_encoding_claims(NULL), 0);
     assert_false(pe_encoding_carries(NULL));
     assert_int_equal(pe_encoding_hooks_at(NULL, PE_BEFORE_SCALE), 0);
+    assert_true(pe_encoding_gain(NULL, PE_QUERY, 0) == 1);
+    for (int64_t at = INT64_MIN, n = 0; n < 3; n++, at = n == 1 ? INT64_MAX : 0)
+        assert_true(isfinite(pe_encoding_gain(some, (pe_side)99, at)));
     assert_int_equal(pe_encoding_hooks_at(some, (pe_stage)99), 0);
 }
 
@@ -616,7 +619,7 @@ static const row table[] = {
     CALL("pe_positions_grid", build_builders, call_grid, fields_grid),
     ALONE("pe_encoding_free pe_encoding_spec pe_encoding_fingerprint pe_encoding_shape pe_encoding_axes pe_encoding_scale "
           "pe_encoding_magnitude pe_encoding_pair_count pe_encoding_param_count pe_encoding_tensor_count pe_encoding_hooks "
-          "pe_encoding_claims pe_encoding_carries pe_encoding_hooks_at", try_getters),
+          "pe_encoding_claims pe_encoding_carries pe_encoding_hooks_at pe_encoding_gain", try_getters),
     ALONE("pe_encoding_embed_width", try_embed_width),
     ALONE("pe_claim_name pe_hook_name pe_status_name pe_dtype_size pe_version", try_names),
     ALONE("pe_info_count pe_info_at", try_info),

@@ -38,7 +38,7 @@ typedef struct value {
 typedef enum fill { FILL_NORMAL, FILL_UNIFORM, FILL_CONSTANT, FILL_ROW } fill;
 
 typedef struct tensor {
-    const char *name;
+    const char *name, *about; /* about: what its rows are */
     int rank;
     int64_t shape[3];
     int64_t offset, count;

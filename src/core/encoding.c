@@ -82,7 +82,7 @@ static pe_status add_part(pe_encoding *e, const char **cursor, pe_error *err)
 static pe_status join_parts(pe_encoding *e, pe_error *err)
 {
     double scale = 0, factor = 1;
-    const part *turns = NULL, *scaled = NULL;
+    const part *turns = NULL, *scaled = NULL, *carries = NULL;
     int added = 0;
     e->claims = ~0u;
     for (int i = 0; i < e->parts; i++) {
@@ -93,6 +93,11 @@ static pe_status join_parts(pe_encoding *e, pe_error *err)
         if (p->row->turn && turns)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s both rotate; one rotation per encoding", turns->row->info.name,
                            p->row->info.name);
+        if (p->row->step && carries)
+            return pe_fail(err, PE_ERR_SPEC, "%s and %s both count keys; one such term per encoding", carries->row->info.name,
+                           p->row->info.name);
+        if (p->row->step)
+            carries = p;
         if (p->scale != 0)
             scale = p->scale, scaled = p;
         if (p->row->turn)
@@ -110,6 +115,9 @@ static pe_status join_parts(pe_encoding *e, pe_error *err)
     }
     if (e->param_count)
         e->claims |= PE_CLAIM_LEARNED;
+    if (turns && turns->recentres && e->hooks & PE_HOOK_CONTENT)
+        return pe_fail(err, PE_ERR_SPEC, "%s scales queries and keys by positions that attention may shift; a term that looks "
+                       "at them would change with it: combine it with a bias", turns->row->info.name);
     if (turns && turns->pairs && e->hooks & PE_HOOK_CONTENT) /* a turned vector meets a table that was not turned */
         e->claims &= ~PE_CLAIM_RELATIVE;
     if (added > 1) /* codes added to each other cannot be told apart again */

@@ -31,7 +31,7 @@ pe_status pe_encoding_tensor(const pe_encoding *e, int index, pe_tensor *out, pe
             continue;
         }
         const tensor *t = &p->tensor[left];
-        *out = (pe_tensor){ .rank = t->rank, .offset = t->offset, .count = t->count };
+        *out = (pe_tensor){ .rank = t->rank, .offset = t->offset, .count = t->count, .about = t->about };
         for (int d = 0; d < t->rank; d++)
             out->shape[d] = t->shape[d];
         int before = 0; /* parts of the same row: the second's tensors are t5-2.table */

@@ -185,8 +185,13 @@ pe_status pe_encoding_pairs(const pe_encoding *e, pe_pair *pairs, int64_t count,
 double pe_encoding_magnitude(const pe_encoding *e)
 {
     const part *p = rotation(e);
-    static const int64_t origin[PE_AXES_MAX];
-    return p && p->pairs ? p->row->turn(p, PE_KEY, origin, 0).magnitude : 1;
+    return p && p->pairs ? p->row->turn(p, PE_KEY, (int64_t[PE_AXES_MAX]){ p->centre }, 0).magnitude : 1;
+}
+
+double pe_encoding_gain(const pe_encoding *e, pe_side side, int64_t at)
+{
+    const part *p = rotation(e);
+    return p ? gain_at(p, side, (int64_t[PE_AXES_MAX]){ at }) : 1;
 }
 
 pe_status pe_encoding_table(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions where,

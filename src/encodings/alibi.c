@@ -65,7 +65,7 @@ static pe_status init(part *p, pe_error *err)
     if (num(p, SLOPES) != 0) {
         if (whole(p, CONVENTION) == FALCON)
             return part_fail(p, err, "slopes", "learned has no meaning with bfloat16 slopes; use convention=press");
-        TRY(part_tensor(p, (tensor){ .name = "slopes", .rank = 1, .shape = { H }, .fill = FILL_ROW }, err));
+        TRY(part_tensor(p, (tensor){ .name = "slopes", .about = "a slope per head", .rank = 1, .shape = { H }, .fill = FILL_ROW }, err));
     }
     if (whole(p, CONVENTION) == FALCON) {
         if (num(p, FORM) != 0)

@@ -14,7 +14,7 @@ static const char *const examples[] = { "cope", "cope:positions=16,heads=own" };
 
 static pe_status init(part *p, pe_error *err)
 {
-    return part_tensor(p, (tensor){ .name = "table", .rank = 3,
+    return part_tensor(p, (tensor){ .name = "table", .about = "row p: the vector of count p", .rank = 3,
                                     .shape = { whole(p, POSITIONS), num(p, HEADS) != 0 ? p->shape.heads : 1, p->shape.head_dim },
                                     .fill = FILL_NORMAL, .a = 0.02 }, err);
 }

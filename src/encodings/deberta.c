@@ -43,7 +43,7 @@ static pe_status init(part *p, pe_error *err)
         if (!(on & 1 << side))
             continue;
         p->term[p->terms++] = (term){ side ? PE_KEY : PE_QUERY, p->tensors, NULL, -1, row_of };
-        TRY(part_tensor(p, (tensor){ .name = names[side], .rank = 3, .shape = { 2 * span, p->shape.heads, p->shape.head_dim },
+        TRY(part_tensor(p, (tensor){ .name = names[side], .about = "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected (pe_project)", .rank = 3, .shape = { 2 * span, p->shape.heads, p->shape.head_dim },
                                      .fill = FILL_NORMAL, .a = 0.02 }, err));
     }
     p->scale = 1 / sqrt((double)p->shape.head_dim * (1 + p->terms));

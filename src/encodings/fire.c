@@ -17,12 +17,12 @@ static pe_status init(part *p, pe_error *err)
 {
     int64_t n = whole(p, HIDDEN), H = p->shape.heads;
     double spread = 1 / sqrt((double)n);
-    TRY(part_tensor(p, (tensor){ .name = "c", .rank = 1, .shape = { 1 }, .fill = FILL_CONSTANT, .a = 0.1 }, err));
-    TRY(part_tensor(p, (tensor){ .name = "L", .rank = 1, .shape = { 1 }, .fill = FILL_CONSTANT, .a = num(p, LENGTH) }, err));
-    TRY(part_tensor(p, (tensor){ .name = "w1", .rank = 1, .shape = { n }, .fill = FILL_UNIFORM, .a = -1, .b = 1 }, err));
-    TRY(part_tensor(p, (tensor){ .name = "b1", .rank = 1, .shape = { n }, .fill = FILL_UNIFORM, .a = -1, .b = 1 }, err));
-    TRY(part_tensor(p, (tensor){ .name = "w2", .rank = 2, .shape = { H, n }, .fill = FILL_UNIFORM, .a = -spread, .b = spread }, err));
-    return part_tensor(p, (tensor){ .name = "b2", .rank = 1, .shape = { H }, .fill = FILL_UNIFORM, .a = -spread, .b = spread }, err);
+    TRY(part_tensor(p, (tensor){ .name = "c", .about = "scale of the logarithm; above 0", .rank = 1, .shape = { 1 }, .fill = FILL_CONSTANT, .a = 0.1 }, err));
+    TRY(part_tensor(p, (tensor){ .name = "L", .about = "position up to which queries share one normaliser; above 0", .rank = 1, .shape = { 1 }, .fill = FILL_CONSTANT, .a = num(p, LENGTH) }, err));
+    TRY(part_tensor(p, (tensor){ .name = "w1", .about = "first layer", .rank = 1, .shape = { n }, .fill = FILL_UNIFORM, .a = -1, .b = 1 }, err));
+    TRY(part_tensor(p, (tensor){ .name = "b1", .about = "first layer", .rank = 1, .shape = { n }, .fill = FILL_UNIFORM, .a = -1, .b = 1 }, err));
+    TRY(part_tensor(p, (tensor){ .name = "w2", .about = "second layer, a row per head", .rank = 2, .shape = { H, n }, .fill = FILL_UNIFORM, .a = -spread, .b = spread }, err));
+    return part_tensor(p, (tensor){ .name = "b2", .about = "second layer", .rank = 1, .shape = { H }, .fill = FILL_UNIFORM, .a = -spread, .b = spread }, err);
 }
 
 static pe_status check_scales(const part *p, pe_params w, pe_error *err)

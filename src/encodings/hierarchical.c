@@ -22,7 +22,7 @@ static pe_status init(part *p, pe_error *err)
     p->value[ALPHA].given = true; /* so that the message below shows it */
     if (a == 0 || a == 0.5 || a == 1)
         return part_fail(p, err, "alpha", "0 and 1 lose half the position, 0.5 confuses (i,j) with (j,i); use 0.4");
-    return part_tensor(p, (tensor){ .name = "table", .rank = 2, .shape = { whole(p, TABLE_ROWS), p->width },
+    return part_tensor(p, (tensor){ .name = "table", .about = "row t: the code of position t, the first rows^2 positions follow from it", .rank = 2, .shape = { whole(p, TABLE_ROWS), p->width },
                                     .fill = FILL_NORMAL, .a = 0.02 }, err);
 }
 

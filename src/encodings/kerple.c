@@ -18,8 +18,8 @@ static pe_status init(part *p, pe_error *err)
 {
     bool power = num(p, FORM) != 0;
     double most1 = power ? 1 : 2, most2 = power ? 2 : 1;
-    TRY(part_tensor(p, (tensor){ .name = "r1", .rank = 1, .shape = { p->shape.heads }, .fill = FILL_UNIFORM, .a = 0.01, .b = most1 }, err));
-    return part_tensor(p, (tensor){ .name = "r2", .rank = 1, .shape = { p->shape.heads }, .fill = FILL_UNIFORM, .a = 0.01, .b = most2 }, err);
+    TRY(part_tensor(p, (tensor){ .name = "r1", .about = "strength per head; above 0", .rank = 1, .shape = { p->shape.heads }, .fill = FILL_UNIFORM, .a = 0.01, .b = most1 }, err));
+    return part_tensor(p, (tensor){ .name = "r2", .about = "reach (log) or exponent (power, at most 2) per head; above 0", .rank = 1, .shape = { p->shape.heads }, .fill = FILL_UNIFORM, .a = 0.01, .b = most2 }, err);
 }
 
 static pe_status check_kernel(const part *p, pe_params w, pe_error *err)

@@ -31,7 +31,7 @@ static pe_status init(part *p, pe_error *err)
         double rows = p->value[TABLE_ROWS].list[a];
         if (rows != floor(rows))
             return part_fail(p, err, "rows", "needs whole numbers");
-        TRY(part_tensor(p, (tensor){ .name = names[a], .rank = 2, .shape = { (int64_t)rows, split ? p->width / p->axes : p->width },
+        TRY(part_tensor(p, (tensor){ .name = names[a], .about = "row t + offset: the code of coordinate t", .rank = 2, .shape = { (int64_t)rows, split ? p->width / p->axes : p->width },
                                      .fill = FILL_NORMAL, .a = 0.02 }, err));
     }
     if (p->axes > 1)

@@ -41,7 +41,7 @@ static pe_status init(part *p, pe_error *err)
             continue;
         p->term[p->terms++] = (term){ side ? PE_VALUE : PE_QUERY, learned ? p->tensors : -1, sinusoid, -1, clip };
         if (learned)
-            TRY(part_tensor(p, (tensor){ .name = names[side], .rank = 3,
+            TRY(part_tensor(p, (tensor){ .name = names[side], .about = "row clip(j-i) + left: keys far back first", .rank = 3,
                                          .shape = { rows, num(p, HEADS) != 0 ? p->shape.heads : 1, D },
                                          .fill = FILL_NORMAL, .a = 0.02 }, err));
     }

@@ -39,7 +39,7 @@ static pe_status init(part *p, pe_error *err)
         return part_fail(p, err, "buckets", "needs an even number, and max above a quarter of them (half when causal)");
     if (num(p, SCALE) == 0)
         p->scale = 1;
-    return part_tensor(p, (tensor){ .name = "table", .rank = 2, .shape = { buckets, p->shape.heads },
+    return part_tensor(p, (tensor){ .name = "table", .about = "row: bucket of the distance, keys at and before the query first", .rank = 2, .shape = { buckets, p->shape.heads },
                                     .fill = FILL_NORMAL, .a = 0.1 }, err);
 }
 

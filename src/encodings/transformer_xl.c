@@ -2,8 +2,8 @@
  *
  * transformer-xl: content and position in four terms, positions as projected sinusoids of the distance.
  *   score = (q_i + u) . k_j + (q_i + v) . r_(i-j)                                                (Dai et al. 2019)
- * q_i.k_j is attention's own; this row adds u.k_j and (q_i + v).r. The table r holds projected rows for distances
- * -ahead .. back, nearest future first; before training it holds bare sinusoids. */
+ * q_i.k_j is attention's own; this row adds u.k_j and (q_i + v).r. The table r holds a projected row per distance, from
+ * -ahead (a key that far ahead) up to back; before training it holds bare sinusoids. */
 #include "encodings/shared.h"
 
 enum { BACK, AHEAD };
@@ -59,9 +59,9 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
     x->ahead = ahead;
     spectrum(x->frequency, half, 10000, H * D);
     p->stage = PE_BEFORE_SCALE;
-    TRY(part_tensor(p, (tensor){ .name = "r", .rank = 3, .shape = { back + ahead + 1, H, D }, .fill = FILL_ROW }, err));
-    TRY(part_tensor(p, (tensor){ .name = "u", .rank = 3, .shape = { 1, H, D }, .fill = FILL_NORMAL, .a = 0.02 }, err));
-    TRY(part_tensor(p, (tensor){ .name = "v", .rank = 3, .shape = { 1, H, D }, .fill = FILL_NORMAL, .a = 0.02 }, err));
+    TRY(part_tensor(p, (tensor){ .name = "r", .about = "row (i-j) + ahead: distances -ahead .. back in rising order; sinusoids, projected (pe_project)", .rank = 3, .shape = { back + ahead + 1, H, D }, .fill = FILL_ROW }, err));
+    TRY(part_tensor(p, (tensor){ .name = "u", .about = "added to the query where it meets the key", .rank = 3, .shape = { 1, H, D }, .fill = FILL_NORMAL, .a = 0.02 }, err));
+    TRY(part_tensor(p, (tensor){ .name = "v", .about = "added to the query where it meets r", .rank = 3, .shape = { 1, H, D }, .fill = FILL_NORMAL, .a = 0.02 }, err));
     p->term[p->terms++] = (term){ PE_QUERY, R, NULL, V, row_of };
     p->term[p->terms++] = (term){ PE_KEY, U, NULL, -1, first_row };
     return PE_OK;
