@@ -26,7 +26,7 @@
  *  - Sizes and strides are int64 and counted in elements, products are checked.
  *  - ABI: while the version is 0.x, the SONAME carries the minor version and any minor release may change structs. From
  *    1.0 on a struct or an enum value never changes within a SONAME; what is new gets a new function. Zero-initialise
- *    structs: zero always means the default.
+ *    structs: zero is the default of every field that has one.
  */
 #ifndef POSENC_H
 #define POSENC_H
@@ -73,7 +73,7 @@ typedef enum pe_status {
     PE_STATUS_COUNT
 } pe_status;
 
-typedef struct pe_error {
+typedef struct pe_error { /* written by every call that takes one: PE_OK and "" after a success */
     pe_status status;
     char text[300];
 } pe_error;
@@ -108,7 +108,8 @@ typedef struct pe_positions {
 typedef enum pe_side { PE_QUERY = 0, PE_KEY, PE_VALUE, PE_OUTPUT } pe_side;
 
 /* Makes an encoding from its spec, for example "rope:theta=500000,scaling=llama3,factor=8,trained=8192", "alibi",
- * "sinusoidal+alibi". *out is NULL on failure.                                                                        */
+ * "sinusoidal+alibi" (up to four parts; where one wants its own softmax scale, as t5 does, the whole has it). *out is
+ * NULL on failure.                                                                                                    */
 PE_API pe_status pe_encoding_new(pe_encoding **out, const char *spec, pe_shape shape, pe_error *err);
 PE_API void pe_encoding_free(pe_encoding *e); /* NULL is fine */
 
@@ -215,7 +216,7 @@ typedef struct pe_attention {
     double scale;            /* 0: the encoding's own                                                        */
 } pe_attention;
 
-/* Bytes of work memory that the two calls below need for this problem.                                                */
+/* Bytes of work memory, aligned to 8, that the two calls need for this problem.                                       */
 PE_API pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
 /* A query that sees no key gets exactly 0, log-sum-exp -inf (its sink's logit, where there are sinks) and no gradient.
  * What is hidden is never read.                                                                                       */
@@ -325,6 +326,7 @@ typedef struct pe_key {
     const char *choices;  /* "half|adjacent|adjacent-half"                                                   */
     const char *when;     /* "scaling=yarn|longrope": the key has a meaning only then; NULL: always          */
     const char *help;
+    const char *also;     /* "rope_theta|freq_base": what others call it, for suggestions; NULL: nothing     */
 } pe_key;
 
 typedef struct pe_info {
@@ -340,12 +342,13 @@ typedef struct pe_info {
     int key_count;
     const char *const *examples; /* specs, each valid for 8 heads of 64                                      */
     int example_count;
+    const char *also;            /* "rotary|yarn": other names, for suggestions; NULL: none                  */
 } pe_info;
 
 PE_API int pe_info_count(void);
 PE_API const pe_info *pe_info_at(int index); /* NULL past the end */
 PE_API unsigned pe_encoding_hooks(const pe_encoding *e);
-PE_API unsigned pe_encoding_claims(const pe_encoding *e); /* of a combination: those that all parts make */
+PE_API unsigned pe_encoding_claims(const pe_encoding *e); /* of a combination: those all parts make and none spoils */
 PE_API const char *pe_claim_name(unsigned claim);  /* "unique"; NULL if not one claim bit */
 PE_API const char *pe_hook_name(unsigned hook);    /* "embed"; NULL if not one hook bit   */
 PE_API const char *pe_status_name(pe_status s);    /* "PE_ERR_SHAPE" */

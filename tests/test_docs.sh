@@ -36,6 +36,13 @@ while IFS= read -r line; do
 done < <(for f in "$root"/README.md "$root"/docs/*.md; do block "$f" sh; done)
 cd "$root"
 
+# Whole programs of the docs (```c run) compile and end well.
+run_program() {
+  block "$1" "c run" >"$work/program.c" && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude "$work/program.c" \
+    "$POSENC_BUILD/libposenc.a" -lm -o "$work/program" && "$work/program"
+}
+for f in $(grep -l '^```c run' README.md docs/*.md); do check "program of $f" run_program "$f"; done
+
 # Every spec in the README's table makes an encoding.
 header="{'descr': '<i8', 'fortran_order': False, 'shape': (2, 3), }"
 { printf '\223NUMPY\001\000\166\000%-117s\n' "$header"; head -c 48 /dev/zero; } >"$work/grid.npy" # two tokens at (0, 0, 0)

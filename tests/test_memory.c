@@ -98,7 +98,7 @@ static const char *const combinations[] = {
 static const char *const wrong[] = {
     "", "rpe", "rope:", "rope:theta", "rope:theta=x", "rope:theta=-1", "rope:sections=1/2/x", "rope:sections=1/2/3",
     "rope:sections=16/16,sections=16/16", "rope:extent=1/2", "rope:dims=7", "rope:scaling=yarn",
-    "rope:scaling=longrope,short=1/2,long=1/2,trained=4", "rope+rope", "t5+deberta", "t5:buckets=5", "t5:max=2", "window:window=1/2/x",
+    "rope:scaling=longrope,short=1/2,long=1/2,trained=4", "rope+rope", "t5+deberta", "t5:max=4", "t5:max=2", "window:window=1/2/x",
     "window:window=1.5", "learned:rows=1/2/3/4/5/6/7/8/9", "learned:rows=0", "hierarchical:alpha=0.5", "alibi:total=2",
     "alibi:convention=falcon,slopes=learned", "sinusoidal:axes=7", "sandwich:width=3", "wavelet:scales=7",
     "shaw:table=sinusoidal,heads=own",

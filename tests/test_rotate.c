@@ -687,6 +687,8 @@ static void temperature_multiplies_queries_only(void **state)
         }
         if (t < 63)
             assert_same(q, want, "before the first floor nothing happens");
+        assert_true(fabs(pe_encoding_gain(e, PE_QUERY, t) - gain) <= 2 * EPS * gain);
+        assert_true(pe_encoding_gain(e, PE_KEY, t) == 1 && pe_encoding_gain(plain, PE_QUERY, t) == 1);
     }
     pe_encoding_free(e);
     pe_encoding_free(plain);

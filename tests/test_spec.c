@@ -377,6 +377,35 @@ static void try_typos(const char *before, const char *const *list, int count, co
             }
 }
 
+/* Each of "a|b|c", as a name or key of this row, is answered by `ours`. */
+static void check_foreign(const char *before, const char *also, const char *after, const char *ours)
+{
+    while (also && *also) {
+        char spec[200], mean[80];
+        pe_encoding *e;
+        pe_error err;
+        int n = (int)strcspn(also, "|");
+        snprintf(spec, sizeof spec, "%s%.*s%s", before, n, also, after);
+        snprintf(mean, sizeof mean, "did you mean '%s'?", ours);
+        if (try_new(spec, &e, &err) != PE_ERR_SPEC || !strstr(err.text, mean))
+            fail_msg("'%s': '%s' does not say %s", spec, err.text, mean);
+        also += n + (also[n] == '|');
+    }
+}
+
+static void other_peoples_names_are_answered_by_ours(void **state)
+{
+    (void)state;
+    for (int i = 0; i < pe_info_count(); i++) {
+        const pe_info *r = pe_info_at(i);
+        char before[64];
+        snprintf(before, sizeof before, "%s:", r->name);
+        check_foreign("", r->also, "", r->name);
+        for (int k = 0; k < r->key_count; k++)
+            check_foreign(before, r->keys[k].also, "=1", r->keys[k].name);
+    }
+}
+
 static void a_typing_error_is_answered_by_the_nearest_word(void **state)
 {
     (void)state;
@@ -420,6 +449,10 @@ static void what_is_no_typing_error_is_answered_by_the_list(void **state)
     assert_refused("rope:theta=1,theta=2", PE_ERR_SPEC, (const char *[]){ "rope: theta is given twice", NULL });
     assert_refused("rope+xpos", PE_ERR_SPEC, (const char *[]){ "rope and xpos both rotate", NULL });
     assert_refused("rope+rope:dims=0", PE_ERR_SPEC, (const char *[]){ "both rotate", NULL });
+    assert_refused("cope+cope:positions=8", PE_ERR_SPEC, (const char *[]){ "both count keys", NULL });
+    assert_refused("xpos+shaw", PE_ERR_SPEC, (const char *[]){ "xpos", "combine it with a bias", NULL });
+    assert_refused("cope+xpos", PE_ERR_SPEC, (const char *[]){ "xpos", NULL });
+    assert_refused("rope+", PE_ERR_SPEC, (const char *[]){ "has no name", NULL });
     assert_refused("t5+deberta", PE_ERR_SPEC, (const char *[]){ "t5 and deberta want different softmax scales", NULL });
     assert_refused("none+none+none+none+none", PE_ERR_SPEC, (const char *[]){ "at most 4 parts", NULL });
     assert_refused("rope:sections=4/4/4/4/4/4/4/2/2", PE_ERR_RANGE, (const char *[]){ "sections", "8 at most", NULL });
@@ -796,6 +829,7 @@ int main(void)
         cmocka_unit_test(a_number_out_of_range_is_answered_by_key_value_and_fix),
         cmocka_unit_test(the_ends_of_a_range_are_taken_or_explained),
         cmocka_unit_test(every_choice_is_taken_or_explained),
+        cmocka_unit_test(other_peoples_names_are_answered_by_ours),
         cmocka_unit_test(a_typing_error_is_answered_by_the_nearest_word),
         cmocka_unit_test(what_is_no_typing_error_is_answered_by_the_list),
         cmocka_unit_test(a_hostile_text_is_refused),

@@ -76,6 +76,12 @@ typedef struct term {
     int64_t (*index)(const part *p, const int64_t *q, const int64_t *k);
 } term;
 
+/* What lies between a query and a key. */
+typedef struct gap {
+    const int64_t *q, *k; /* their positions     */
+    double measure;       /* what the row measured */
+} gap;
+
 /* One pair's turn at one position: multiply by magnitude, turn by the angle. */
 typedef struct turn {
     double cosine, sine, magnitude;
@@ -107,10 +113,10 @@ typedef struct row {
     /* whether its tables cover this pair (NULL: always); index and bias are asked only then */
     bool (*reaches)(const part *p, const int64_t *q, const int64_t *k);
 
-    /* bias */
-    double (*bias)(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k);
-    void (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k,
-                      double db);
+    /* bias: measure is what all heads share of a gap (a distance, a bucket; NULL: 0), bias what a head makes of it */
+    double (*measure)(const part *p, pe_params w, const int64_t *q, const int64_t *k);
+    double (*bias)(const part *p, pe_params w, int64_t h, gap g);
+    void (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db);
     /* content by table is declared as terms by init; content that counts keys: */
     double (*gate)(const part *p, double dot);         /* what a key adds to the carry, and its slope */
     double (*gate_slope)(const part *p, double dot);

@@ -179,6 +179,9 @@ pe_status pe_encoding_new(pe_encoding **out, const char *spec, pe_shape shape, p
     if (memchr(spec, 0, SPEC_MAX) == NULL)
         return pe_fail(err, PE_ERR_SPEC, "spec is longer than %d letters", SPEC_MAX);
     TRY(check_shape(&shape, err));
+    if (!exact_arithmetic())
+        return pe_fail(err, PE_ERR_UNSUITED, "this build of posenc does not compute as written; compile its files with "
+                       "-ffp-contract=off -fno-fast-math");
     pe_encoding *e = calloc(1, sizeof *e);
     if (!e)
         return pe_fail(err, PE_ERR_NOMEM, "no memory for an encoding");

@@ -56,8 +56,8 @@ static bool take_turns(const region *a, const region *b, int64_t a_step, int64_t
     uint64_t period = (uint64_t)(a_step > b_step ? a_step : b_step), wa = (uint64_t)a_width, wb = (uint64_t)b_width;
     if (!period || (a_step && b_step && a_step != b_step) || wa > period || wb > period)
         return false;
-    uint64_t gap = b->at >= a->at ? (b->at - a->at) % period : (period - (a->at - b->at) % period) % period;
-    return gap >= wa && gap + wb <= period;
+    uint64_t offset = b->at >= a->at ? (b->at - a->at) % period : (period - (a->at - b->at) % period) % period;
+    return offset >= wa && offset + wb <= period;
 }
 
 static bool overlap(const region *a, const region *b)

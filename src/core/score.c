@@ -147,84 +147,93 @@ static void count_keys_back(const part *p, const pe_tile *t, const pe_tile_grad 
     }
 }
 
-typedef enum { CONTENT, BIAS } kind;
-
-static bool takes_part(const part *p, kind k, pe_stage stage)
-{
-    return p->hooks & (k == BIAS ? PE_HOOK_BIAS : PE_HOOK_CONTENT) && p->stage == stage;
-}
-
-static void add_cell(const part *p, kind k, const cell *c, vec score, int64_t j)
+static void content_cell(const part *p, const pe_tile *t, const pe_tile_grad *g, const cell *c, int64_t i, int64_t j)
 {
     double sum = 0;
-    if (k == BIAS)
-        sum = p->row->bias(p, c->w, c->head, c->q_at, c->k_at);
-    for (int n = 0; k == CONTENT && n < p->terms; n++)
-        if (p->term[n].side != PE_VALUE)
+    for (int n = 0; n < p->terms; n++)
+        if (p->term[n].side == PE_VALUE)
+            continue;
+        else if (g)
+            term_back(p, &p->term[n], c, vec_get(row_vec(g->dscore, i, c->head), j));
+        else
             sum += term_value(p, &p->term[n], c);
-    vec_add(score, j, sum);
+    if (!g)
+        vec_add(row_vec(t->score, i, c->head), j, sum);
 }
 
-static void back_cell(const part *p, kind k, const cell *c, double ds)
-{
-    if (k == BIAS && p->row->bias_back)
-        p->row->bias_back(p, c->w, c->dw, c->head, c->q_at, c->k_at, ds);
-    for (int n = 0; k == CONTENT && n < p->terms; n++)
-        if (p->term[n].side != PE_VALUE)
-            term_back(p, &p->term[n], c, ds);
-}
-
-static void walk_tile(const pe_encoding *e, const part *p, kind k, pe_params w, const pe_tile *t, int64_t seen_stride,
-                      const pe_tile_grad *g)
+static void content_of(const pe_encoding *e, const part *p, pe_params w, const pe_tile *t, int64_t seen_stride,
+                       const pe_tile_grad *g)
 {
     for (int64_t h = 0; h < e->shape.heads; h++)
         for (int64_t i = 0; i < t->q_at.tokens; i++) {
             cell c = cell_of(e, w, t, seen_stride, g, h, i);
-            if (k == CONTENT && p->row->step) {
-                if (g)
-                    count_keys_back(p, t, g, &c, i);
-                else
-                    count_keys(p, t, &c, i);
-                continue;
-            }
-            for (int64_t j = 0; j < t->k_at.tokens; j++) {
-                if (c.seen && !c.seen[j])
-                    continue;
-                cell_key(&c, t, g, j);
-                if (g)
-                    back_cell(p, k, &c, vec_get(row_vec(g->dscore, i, h), j));
-                else
-                    add_cell(p, k, &c, row_vec(t->score, i, h), j);
-            }
+            if (p->row->step && g)
+                count_keys_back(p, t, g, &c, i);
+            else if (p->row->step)
+                count_keys(p, t, &c, i);
+            for (int64_t j = 0; !p->row->step && j < t->k_at.tokens; j++)
+                if (!c.seen || c.seen[j]) {
+                    cell_key(&c, t, g, j);
+                    content_cell(p, t, g, &c, i, j);
+                }
         }
 }
 
-static void walk(const pe_encoding *e, kind k, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
+static bool seen_at(const pe_tile *t, int64_t seen_stride, int64_t h, int64_t i, int64_t j)
+{
+    return !t->seen || t->seen[h * seen_stride + i * t->k_at.tokens + j];
+}
+
+/* A gap is measured once, for the first head that sees it. */
+static void bias_of(const pe_encoding *e, const part *p, pe_params w, const pe_tile *t, int64_t seen_stride,
+                    const pe_tile_grad *g)
+{
+    const row *r = p->row;
+    for (int64_t i = 0; i < t->q_at.tokens; i++)
+        for (int64_t j = 0; j < t->k_at.tokens; j++) {
+            int64_t q[PE_AXES_MAX], k[PE_AXES_MAX], h = 0, H = e->shape.heads;
+            while (h < H && !seen_at(t, seen_stride, h, i, j))
+                h++;
+            if (h == H)
+                continue;
+            gap between = { position(t->q_at, i, q), position(t->k_at, j, k), 0 };
+            between.measure = r->measure ? r->measure(p, w, q, k) : 0;
+            for (; h < H; h++)
+                if (!seen_at(t, seen_stride, h, i, j))
+                    continue;
+                else if (!g)
+                    vec_add(row_vec(t->score, i, h), j, r->bias(p, w, h, between));
+                else if (r->bias_back)
+                    r->bias_back(p, w, g->dparams, h, between, vec_get(row_vec(g->dscore, i, h), j));
+        }
+}
+
+static void walk(const pe_encoding *e, unsigned hook, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
                  const pe_tile_grad *g)
 {
     for (int n = 0; n < e->parts; n++)
-        if (takes_part(&e->part[n], k, stage))
-            walk_tile(e, &e->part[n], k, w, t, seen_stride, g);
+        if (e->part[n].hooks & hook && e->part[n].stage == stage)
+            (hook == PE_HOOK_BIAS ? bias_of : content_of)(e, &e->part[n], w, t, seen_stride, g);
 }
 
 void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride)
 {
-    walk(e, CONTENT, stage, w, t, seen_stride, NULL);
+    walk(e, PE_HOOK_CONTENT, stage, w, t, seen_stride, NULL);
 }
 
 void score_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride)
 {
-    walk(e, BIAS, stage, w, t, seen_stride, NULL);
+    walk(e, PE_HOOK_BIAS, stage, w, t, seen_stride, NULL);
 }
 
 void score_content_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
                         const pe_tile_grad *g)
 {
-    walk(e, CONTENT, stage, w, t, seen_stride, g);
+    walk(e, PE_HOOK_CONTENT, stage, w, t, seen_stride, g);
 }
 
 void score_bias_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
                      const pe_tile_grad *g)
 {
-    walk(e, BIAS, stage, w, t, seen_stride, g);
+    walk(e, PE_HOOK_BIAS, stage, w, t, seen_stride, g);
 }

@@ -29,46 +29,80 @@ static slice cut(const char **cursor, const char *stops)
     return x;
 }
 
-static pe_status unknown(pe_error *err, const char *where, const char *what, slice word, const char *const *list, int count)
+/* Whether "a|b|c" holds the word. */
+static bool among(slice word, const char *words)
 {
-    const char *near = text_nearest(word.s, word.n, list, count);
-    char all[200] = "";
+    for (const char *w = words; w && *w; w += *w == '|') {
+        size_t n = strcspn(w, "|");
+        if (n == word.n && !memcmp(w, word.s, n))
+            return true;
+        w += n;
+    }
+    return false;
+}
+
+/* The names there are, as many as a sentence holds. */
+static void enumerate(char *out, size_t cap, const char *const *list, int count)
+{
     size_t used = 0;
-    for (int i = 0; i < count && used < sizeof all; i++)
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", list[i]);
+    out[0] = 0;
+    for (int i = 0; i < count; i++) {
+        if (used + strlen(list[i]) + 6 > cap) {
+            snprintf(out + used, cap - used, ", ...");
+            return;
+        }
+        used += (size_t)snprintf(out + used, cap - used, "%s%s", i ? ", " : "", list[i]);
+    }
+}
+
+/* also[i] (or also NULL): names that others use for list[i]. */
+static pe_status unknown(pe_error *err, const char *where, const char *what, slice word, const char *const *list,
+                         const char *const *also, int count)
+{
+    const char *near = NULL;
+    char all[190];
+    for (int i = 0; also && i < count && !near; i++)
+        near = among(word, also[i]) ? list[i] : NULL;
+    if (!near)
+        near = text_nearest(word.s, word.n, list, count);
+    enumerate(all, sizeof all, list, count);
     if (near)
         return pe_fail(err, PE_ERR_SPEC, "%sunknown %s '%.*s'; did you mean '%s'?", where, what, SHOW(word), near);
     if (!count)
         return pe_fail(err, PE_ERR_SPEC, "%sunknown %s '%.*s'; there is none", where, what, SHOW(word));
+    if (!word.n)
+        return pe_fail(err, PE_ERR_SPEC, "%sthe %s has no name; use one of %s", where, what, all);
     return pe_fail(err, PE_ERR_SPEC, "%sunknown %s '%.*s'; use one of %s", where, what, SHOW(word), all);
 }
 
 static pe_status find_row(slice name, const row **out, pe_error *err)
 {
-    const char *list[ROWS_MAX];
+    const char *list[ROWS_MAX], *also[ROWS_MAX];
     for (int i = 0; i < pe_row_count; i++) {
         list[i] = pe_rows[i]->info.name;
+        also[i] = pe_rows[i]->info.also;
         if (is(name, list[i])) {
             *out = pe_rows[i];
             return PE_OK;
         }
     }
-    return unknown(err, "", "encoding", name, list, pe_row_count);
+    return unknown(err, "", "encoding", name, list, also, pe_row_count);
 }
 
 static pe_status find_key(const row *r, slice name, int *out, pe_error *err)
 {
-    const char *list[KEYS_MAX];
+    const char *list[KEYS_MAX], *also[KEYS_MAX];
     char where[48];
     for (int i = 0; i < r->info.key_count; i++) {
         list[i] = r->info.keys[i].name;
+        also[i] = r->info.keys[i].also;
         if (is(name, list[i])) {
             *out = i;
             return PE_OK;
         }
     }
     snprintf(where, sizeof where, "%s: ", r->info.name);
-    return unknown(err, where, "key", name, list, r->info.key_count);
+    return unknown(err, where, "key", name, list, also, r->info.key_count);
 }
 
 static pe_status read_choice(const row *r, const pe_key *k, slice text, double *out, pe_error *err)
@@ -90,7 +124,7 @@ static pe_status read_choice(const row *r, const pe_key *k, slice text, double *
     snprintf(where, sizeof where, "%s: ", r->info.name);
     char what[48];
     snprintf(what, sizeof what, "%s", k->name);
-    return unknown(err, where, what, text, list, count);
+    return unknown(err, where, what, text, list, NULL, count);
 }
 
 static pe_status read_number(const row *r, const pe_key *k, slice text, double *out, pe_error *err)

@@ -93,40 +93,38 @@ number_text text_show(double x)
     return s;
 }
 
-/* Edit distance, for words up to 31 letters. */
+/* Letters to change, add, drop or swap with their neighbour, for words up to 31 letters. */
 static int distance(const char *a, size_t n, const char *b)
 {
-    int line[33];
+    int line[33][33];
     size_t m = strlen(b);
     if (n > 31 || m > 31)
         return 99;
-    for (size_t j = 0; j <= m; j++)
-        line[j] = (int)j;
-    for (size_t i = 1; i <= n; i++) {
-        int corner = line[0];
-        line[0] = (int)i;
-        for (size_t j = 1; j <= m; j++) {
-            int best = corner + (a[i - 1] != b[j - 1]);
-            corner = line[j];
-            if (line[j] + 1 < best)
-                best = line[j] + 1;
-            if (line[j - 1] + 1 < best)
-                best = line[j - 1] + 1;
-            line[j] = best;
+    for (size_t i = 0; i <= n; i++)
+        for (size_t j = 0; j <= m; j++) {
+            int best = (int)(i + j);
+            if (i && j) {
+                best = line[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+                best = line[i - 1][j] + 1 < best ? line[i - 1][j] + 1 : best;
+                best = line[i][j - 1] + 1 < best ? line[i][j - 1] + 1 : best;
+            }
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && line[i - 2][j - 2] + 1 < best)
+                best = line[i - 2][j - 2] + 1;
+            line[i][j] = best;
         }
-    }
-    return line[m];
+    return line[n][m];
 }
 
+/* One letter in three may be wrong; a word may also be the beginning of a longer one. */
 const char *text_nearest(const char *word, size_t n, const char *const *list, int count)
 {
     const char *best = NULL;
-    int least = 4; /* further is no typing error */
-    for (int i = 0; i < count; i++) {
+    int least = n < 6 ? 2 : (int)(n / 3) + 1;
+    for (int i = 0; n > 1 && i < count; i++) {
         int d = distance(word, n, list[i]);
         if (n >= 3 && strlen(list[i]) > n && !strncmp(word, list[i], n))
-            d = 1; /* the beginning of a longer word */
-        if (d < least && (size_t)d < n) {
+            d = 1;
+        if (d < least) {
             least = d;
             best = list[i];
         }

@@ -10,13 +10,13 @@
 enum { CONVENTION, FORM, MAX, OFFSET, TOTAL, SLOPES, PRODUCTS };
 enum { PRESS, MPT, FALCON };
 static const pe_key keys[] = {
-    { "convention", PE_KEY_CHOICE, "press", 0, 0, "press|mpt|falcon", NULL, "whose slopes (press: Press, BLOOM)" },
-    { "form", PE_KEY_CHOICE, "one-sided", 0, 0, "one-sided|symmetric", NULL, "i-j for causal models, |i-j| for encoders" },
-    { "max", PE_KEY_REAL, "8", 0x1p-10, 1000, NULL, NULL, "the last slope is 2^-max (MPT: alibi_bias_max)" },
-    { "offset", PE_KEY_INT, "0", 0, 65535, NULL, NULL, "first head held here, when heads are sharded" },
-    { "total", PE_KEY_INT, "", 1, 65536, NULL, NULL, "heads in all shards; default: offset + heads" },
-    { "slopes", PE_KEY_CHOICE, "fixed", 0, 0, "fixed|learned", NULL, "constants, or parameters that start there" },
-    { "products", PE_KEY_CHOICE, "exact", 0, 0, "exact|bf16", "convention=falcon", "slope times position, or its bfloat16" },
+    { "convention", PE_KEY_CHOICE, "press", 0, 0, "press|mpt|falcon", NULL, "whose slopes (press: Press, BLOOM)", NULL },
+    { "form", PE_KEY_CHOICE, "one-sided", 0, 0, "one-sided|symmetric", NULL, "i-j for causal models, |i-j| for encoders", NULL },
+    { "max", PE_KEY_REAL, "8", 0x1p-10, 1000, NULL, NULL, "the last slope is 2^-max (MPT: alibi_bias_max)", "alibi_bias_max" },
+    { "offset", PE_KEY_INT, "0", 0, 65535, NULL, NULL, "first head held here, when heads are sharded", NULL },
+    { "total", PE_KEY_INT, "", 1, 65536, NULL, NULL, "heads in all shards; default: offset + heads", NULL },
+    { "slopes", PE_KEY_CHOICE, "fixed", 0, 0, "fixed|learned", NULL, "constants, or parameters that start there", NULL },
+    { "products", PE_KEY_CHOICE, "exact", 0, 0, "exact|bf16", "convention=falcon", "slope times position, or its bfloat16", NULL },
 };
 static const char *const examples[] = { "alibi",
                                         "alibi:form=symmetric",
@@ -90,21 +90,26 @@ static double bf16(double x)
     return num_from_bf16(num_to_bf16(x));
 }
 
-static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
+static double distance(const part *p, pe_params w, const int64_t *q, const int64_t *k)
+{
+    (void)w;
+    double d = (double)(q[0] - k[0]);
+    return num(p, FORM) != 0 ? fabs(d) : d;
+}
+
+static double bias(const part *p, pe_params w, int64_t h, gap g)
 {
     double m = p->tensors ? param(p, w, 0, h) : ((const double *)p->state)[h];
     if (num(p, PRODUCTS) != 0)
-        return bf16(m * bf16((double)k[0])) - bf16(m * bf16((double)q[0]));
-    double distance = (double)(q[0] - k[0]);
-    return -m * (num(p, FORM) != 0 ? fabs(distance) : distance);
+        return bf16(m * bf16((double)g.k[0])) - bf16(m * bf16((double)g.q[0]));
+    return -m * g.measure;
 }
 
-static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k, double db)
+static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db)
 {
     (void)w;
-    double distance = (double)(q[0] - k[0]);
     if (p->tensors)
-        grad(p, dw, 0, h, -db * (num(p, FORM) != 0 ? fabs(distance) : distance));
+        grad(p, dw, 0, h, -db * g.measure);
 }
 
 const row pe_row_alibi = {
@@ -122,6 +127,7 @@ const row pe_row_alibi = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .fill = fill_slope,
+    .measure = distance,
     .bias = bias,
     .bias_back = bias_back,
 };

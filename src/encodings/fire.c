@@ -8,8 +8,8 @@
 enum { HIDDEN, LENGTH };
 enum { C, L, W1, B1, W2, B2 };
 static const pe_key keys[] = {
-    { "hidden", PE_KEY_INT, "32", 1, 65536, NULL, NULL, "width of the network's one hidden layer (ReLU)" },
-    { "length", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "where L starts" },
+    { "hidden", PE_KEY_INT, "32", 1, 65536, NULL, NULL, "width of the network's one hidden layer (ReLU)", NULL },
+    { "length", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "where L starts", NULL },
 };
 static const char *const examples[] = { "fire", "fire:hidden=8,length=16" };
 
@@ -34,49 +34,55 @@ static pe_status check_scales(const part *p, pe_params w, pe_error *err)
     return PE_OK;
 }
 
-static double ratio(double c, double limit, const int64_t *q, const int64_t *k)
+static double ratio(const part *p, pe_params w, const int64_t *q, const int64_t *k)
 {
-    double reach = (double)q[0] > limit ? (double)q[0] : limit;
+    double c = param(p, w, C, 0), limit = param(p, w, L, 0), reach = (double)q[0] > limit ? (double)q[0] : limit;
     return log1p(c * fabs((double)(q[0] - k[0]))) / log1p(c * reach);
 }
 
-static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
+static double bias(const part *p, pe_params w, int64_t h, gap g)
 {
     int64_t n = whole(p, HIDDEN);
-    double x = ratio(param(p, w, C, 0), param(p, w, L, 0), q, k), sum = param(p, w, B2, h);
+    double sum = param(p, w, B2, h);
     for (int64_t i = 0; i < n; i++) {
-        double a = param(p, w, W1, i) * x + param(p, w, B1, i);
+        double a = param(p, w, W1, i) * g.measure + param(p, w, B1, i);
         if (a > 0)
             sum += param(p, w, W2, h * n + i) * a;
     }
     return sum;
 }
 
-static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k, double db)
+/* From the ratio to c and L. */
+static void ratio_back(const part *p, pe_params w, pe_params dw, gap g, double dx)
+{
+    double c = param(p, w, C, 0), limit = param(p, w, L, 0), at = (double)g.q[0];
+    double distance = fabs((double)(g.q[0] - g.k[0])), reach = at > limit ? at : limit, below = log1p(c * reach);
+    grad(p, dw, C, 0, dx * (distance / (c * distance + 1) - g.measure * reach / (c * reach + 1)) / below);
+    double share = at < limit ? 1 : at > limit ? 0 : 0.5; /* max splits a tie */
+    grad(p, dw, L, 0, -share * dx * g.measure * c / (c * reach + 1) / below);
+}
+
+static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db)
 {
     int64_t n = whole(p, HIDDEN);
-    double c = param(p, w, C, 0), limit = param(p, w, L, 0), x = ratio(c, limit, q, k), dx = 0;
+    double dx = 0;
     grad(p, dw, B2, h, db);
     for (int64_t i = 0; i < n; i++) {
-        double w1 = param(p, w, W1, i), w2 = param(p, w, W2, h * n + i), a = w1 * x + param(p, w, B1, i);
+        double w1 = param(p, w, W1, i), w2 = param(p, w, W2, h * n + i), a = w1 * g.measure + param(p, w, B1, i);
         if (!(a > 0))
             continue;
         grad(p, dw, W2, h * n + i, db * a);
-        grad(p, dw, W1, i, db * w2 * x);
+        grad(p, dw, W1, i, db * w2 * g.measure);
         grad(p, dw, B1, i, db * w2);
         dx += db * w2 * w1;
     }
-    double distance = fabs((double)(q[0] - k[0])), reach = (double)q[0] > limit ? (double)q[0] : limit;
-    double below = log1p(c * reach);
-    grad(p, dw, C, 0, dx * (distance / (c * distance + 1) - x * reach / (c * reach + 1)) / below);
-    double share = (double)q[0] < limit ? 1 : (double)q[0] > limit ? 0 : 0.5; /* max splits a tie */
-    grad(p, dw, L, 0, -share * dx * x * c / (c * reach + 1) / below);
+    ratio_back(p, w, dw, g, dx);
 }
 
 const row pe_row_fire = {
     .info = { .name = "fire",
               .summary = "A small trained network of the distance relative to the query's position, on a logarithmic scale.",
-              .formula = "score += MLP(psi(i-j)/psi(max(L, i))), psi(x) = log(c x + 1)",
+              .formula = "score += MLP(psi(|i-j|)/psi(max(L, i))), psi(x) = log(c x + 1)",
               .paper = "Li et al. 2023",
               .arxiv = "2310.04418",
               .models = "research models",
@@ -88,6 +94,7 @@ const row pe_row_fire = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .check_params = check_scales,
+    .measure = ratio,
     .bias = bias,
     .bias_back = bias_back,
 };

@@ -9,7 +9,7 @@
 enum { FORM };
 enum { R1, R2 };
 static const pe_key keys[] = {
-    { "form", PE_KEY_CHOICE, "log", 0, 0, "log|power", NULL, "-r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2" },
+    { "form", PE_KEY_CHOICE, "log", 0, 0, "log|power", NULL, "-r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2", NULL },
 };
 static const char *const examples[] = { "kerple", "kerple:form=power" };
 
@@ -35,15 +35,21 @@ static pe_status check_kernel(const part *p, pe_params w, pe_error *err)
     return PE_OK;
 }
 
-static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
+static double distance(const part *p, pe_params w, const int64_t *q, const int64_t *k)
 {
-    double d = fabs((double)(q[0] - k[0])), r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
+    (void)p, (void)w;
+    return fabs((double)(q[0] - k[0]));
+}
+
+static double bias(const part *p, pe_params w, int64_t h, gap g)
+{
+    double d = g.measure, r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
     return num(p, FORM) != 0 ? -r1 * pow(d, r2) : -r1 * log1p(r2 * d);
 }
 
-static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k, double db)
+static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db)
 {
-    double d = fabs((double)(q[0] - k[0])), r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
+    double d = g.measure, r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
     if (num(p, FORM) != 0) {
         grad(p, dw, R1, h, -db * pow(d, r2));
         grad(p, dw, R2, h, d > 0 ? -db * r1 * pow(d, r2) * log(d) : 0);
@@ -69,6 +75,7 @@ const row pe_row_kerple = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .check_params = check_kernel,
+    .measure = distance,
     .bias = bias,
     .bias_back = bias_back,
 };

@@ -8,9 +8,9 @@
 
 enum { TABLE_ROWS, OFFSET, MERGE, JOIN, WIDTH };
 static const pe_key keys[] = {
-    { "rows", PE_KEY_LIST, "512", 1, 0x1p31, NULL, NULL, "positions the table holds; one number per axis: rows=14/14" },
-    { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (OPT, BART: 2)" },
-    { "merge", PE_KEY_CHOICE, "sum", 0, 0, "sum|split", NULL, "how axes meet: added, or side by side" },
+    { "rows", PE_KEY_LIST, "512", 1, 0x1p31, NULL, NULL, "positions the table holds; one number per axis: rows=14/14", "max_position_embeddings|length|n" },
+    { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (OPT, BART: 2)", NULL },
+    { "merge", PE_KEY_CHOICE, "sum", 0, 0, "sum|split", NULL, "how axes meet: added, or side by side", NULL },
     EMBED_KEYS,
 };
 static const char *const examples[] = { "learned", "learned:rows=1026,offset=2", "learned:rows=14/14",
@@ -44,7 +44,10 @@ static pe_status check(const part *p, pe_side side, const int64_t *at, pe_error 
     (void)side;
     for (int64_t a = 0; a < p->axes; a++) {
         int64_t row_at = at[a] + whole(p, OFFSET), rows = p->tensor[a].shape[0];
-        if (row_at < 0 || row_at >= rows)
+        if (row_at < 0)
+            return pe_fail(err, PE_ERR_POSITION, "learned: position %" PRId64 " is row %" PRId64 "; rows start at 0: make offset larger",
+                           at[a], row_at);
+        if (row_at >= rows)
             return pe_fail(err, PE_ERR_POSITION,
                            "learned: position %" PRId64 " is row %" PRId64 " of a table of %" PRId64 "; make rows larger, or use "
                            "hierarchical, which reaches rows^2",
@@ -92,7 +95,8 @@ const row pe_row_learned = {
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
-              .example_count = COUNT_OF(examples) },
+              .example_count = COUNT_OF(examples),
+              .also = "embedding|table|trainable" },
     .init = init,
     .check = check,
     .embed = embed,

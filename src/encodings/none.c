@@ -15,5 +15,6 @@ const row pe_row_none = {
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE | PE_CLAIM_NORM |
                         PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS,
               .examples = examples,
-              .example_count = COUNT_OF(examples) },
+              .example_count = COUNT_OF(examples),
+              .also = "nope|no" },
 };

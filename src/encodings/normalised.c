@@ -5,7 +5,7 @@
 
 enum { LENGTH, JOIN, WIDTH };
 static const pe_key keys[] = {
-    { "length", PE_KEY_INT, "512", 1, 0x1p36, NULL, NULL, "N: the length of the sequence" },
+    { "length", PE_KEY_INT, "512", 1, 0x1p36, NULL, NULL, "N: the length of the sequence", NULL },
     EMBED_KEYS,
 };
 static const char *const examples[] = { "normalised", "normalised:length=100,join=concat,width=1" };
@@ -35,7 +35,8 @@ const row pe_row_normalised = {
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
-              .example_count = COUNT_OF(examples) },
+              .example_count = COUNT_OF(examples),
+              .also = "normalized|fraction" },
     .init = init,
     .embed = embed,
 };

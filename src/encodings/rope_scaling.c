@@ -44,7 +44,8 @@ pe_status rope_check_scaling(part *p, pe_error *err)
                                p->row->info.keys[key].name, p->value[key].count, p->pairs);
         }
     if (how == LLAMA3 && num(p, HIGH) <= num(p, LOW))
-        return part_fail(p, err, "high", "needs more than low");
+        return pe_fail(err, PE_ERR_RANGE, "rope: high is %s; needs more than low, %s", text_show(num(p, HIGH)).text,
+                       text_show(num(p, LOW)).text);
     if (how == DYNAMIC && num(p, FACTOR) < 1)
         return part_fail(p, err, "factor", "needs 1 or more with scaling=dynamic");
     if (how == YARN && num(p, THETA) <= 1)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * sandwich: the product of two sinusoidal codes as a bias, compressed per head.
- *   score += (sum_i cos((i-j) theta^(-2i/d))) / (8h/H),  h = 1..H                                  (Chi et al. 2022)
- * The paper's listing sums from i = 0, its equation from i = 1: the key `first` says which. */
+ *   score += (sum_n cos((i-j) theta^(-2n/d))) / (8h/H),  h = 1..H                                  (Chi et al. 2022)
+ * The paper's listing sums from n = 0, its equation from n = 1: the key `first` says which. */
 #include "encodings/shared.h"
 
 enum { WIDTH, THETA, FIRST };
 static const pe_key keys[] = {
-    { "width", PE_KEY_INT, "128", 2, 65536, NULL, NULL, "d: width of the sinusoids; even" },
-    { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths" },
-    { "first", PE_KEY_INT, "0", 0, 1, NULL, NULL, "index of the first frequency" },
+    { "width", PE_KEY_INT, "128", 2, 65536, NULL, NULL, "d: width of the sinusoids; even", NULL },
+    { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", NULL },
+    { "first", PE_KEY_INT, "0", 0, 1, NULL, NULL, "index of the first frequency", NULL },
 };
 static const char *const examples[] = { "sandwich", "sandwich:width=64,first=1" };
 
@@ -28,7 +28,7 @@ static pe_status init(part *p, pe_error *err)
     return PE_OK;
 }
 
-static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
+static double product(const part *p, pe_params w, const int64_t *q, const int64_t *k)
 {
     (void)w;
     double sum = 0, c, s;
@@ -36,13 +36,19 @@ static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, cons
         turn_cos_sin((double)(q[0] - k[0]), ((const wide *)p->state)[i], &c, &s);
         sum += c;
     }
-    return sum / (8 * (double)(h + 1) / (double)p->shape.heads);
+    return sum;
+}
+
+static double bias(const part *p, pe_params w, int64_t h, gap g)
+{
+    (void)w;
+    return g.measure / (8 * (double)(h + 1) / (double)p->shape.heads);
 }
 
 const row pe_row_sandwich = {
     .info = { .name = "sandwich",
               .summary = "The inner product of sinusoidal codes as a bias, compressed differently per head.",
-              .formula = "score += sum_i cos((i-j) theta^(-2i/d)) / (8h/H)",
+              .formula = "score += sum_n cos((i-j) theta^(-2n/d)) / (8h/H)",
               .paper = "Chi et al. 2022",
               .arxiv = "2212.10356",
               .models = "research models",
@@ -53,5 +59,6 @@ const row pe_row_sandwich = {
               .examples = examples,
               .example_count = COUNT_OF(examples) },
     .init = init,
+    .measure = product,
     .bias = bias,
 };

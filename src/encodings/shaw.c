@@ -6,11 +6,11 @@
 
 enum { LEFT, RIGHT, ON, TABLE, HEADS };
 static const pe_key keys[] = {
-    { "left", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances back that have their own vector" },
-    { "right", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances ahead that have their own vector" },
-    { "on", PE_KEY_CHOICE, "keys+values", 0, 0, "keys|values|keys+values", NULL, "where the vectors enter" },
-    { "table", PE_KEY_CHOICE, "learned", 0, 0, "learned|sinusoidal", NULL, "trained, or sinusoids of the distance" },
-    { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", "table=learned", "one table for all heads, or one each" },
+    { "left", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances back that have their own vector", NULL },
+    { "right", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances ahead that have their own vector", NULL },
+    { "on", PE_KEY_CHOICE, "keys+values", 0, 0, "keys|values|keys+values", NULL, "where the vectors enter", NULL },
+    { "table", PE_KEY_CHOICE, "learned", 0, 0, "learned|sinusoidal", NULL, "trained, or sinusoids of the distance", NULL },
+    { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", "table=learned", "one table for all heads, or one each", NULL },
 };
 static const char *const examples[] = { "shaw", "shaw:left=6,right=3,on=keys", "shaw:heads=own,left=8,right=0",
                                         "shaw:table=sinusoidal,left=100,right=100" };
@@ -67,6 +67,7 @@ const row pe_row_shaw = {
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
-              .example_count = COUNT_OF(examples) },
+              .example_count = COUNT_OF(examples),
+              .also = "relative|relative_key" },
     .init = init,
 };

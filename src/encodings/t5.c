@@ -6,15 +6,16 @@
 
 enum { BUCKETS, MAX, DIRECTION, SCALE };
 static const pe_key keys[] = {
-    { "buckets", PE_KEY_INT, "32", 4, 0x1p24, NULL, NULL, "buckets in all" },
-    { "max", PE_KEY_INT, "128", 2, 0x1p36, NULL, NULL, "distance from which all share the last bucket" },
-    { "direction", PE_KEY_CHOICE, "both", 0, 0, "both|causal", NULL, "both: half of the buckets for keys ahead; causal: keys ahead share bucket 0" },
-    { "scale", PE_KEY_CHOICE, "one", 0, 0, "one|sqrt", NULL, "softmax scale 1 as in T5, or 1/sqrt(d)" },
+    { "buckets", PE_KEY_INT, "32", 4, 0x1p24, NULL, NULL, "buckets in all", "num_buckets|relative_attention_num_buckets" },
+    { "max", PE_KEY_INT, "128", 2, 0x1p36, NULL, NULL, "distance from which all share the last bucket", "max_distance|relative_attention_max_distance" },
+    { "direction", PE_KEY_CHOICE, "both", 0, 0, "both|causal", NULL, "both: half of the buckets for keys ahead; causal: keys ahead share bucket 0", NULL },
+    { "scale", PE_KEY_CHOICE, "one", 0, 0, "one|sqrt", NULL, "softmax scale 1 as in T5, or 1/sqrt(d)", NULL },
 };
 static const char *const examples[] = { "t5", "t5:direction=causal", "t5:buckets=64,max=256,scale=sqrt" };
 
-static int64_t bucket(const part *p, const int64_t *q, const int64_t *k)
+static double bucket(const part *p, pe_params w, const int64_t *q, const int64_t *k)
 {
+    (void)w;
     int64_t n = whole(p, BUCKETS), distance = q[0] - k[0], first = 0;
     if (num(p, DIRECTION) == 0) {
         n /= 2;
@@ -26,32 +27,33 @@ static int64_t bucket(const part *p, const int64_t *q, const int64_t *k)
         distance = 0;
     int64_t exact = n / 2;
     if (distance < exact)
-        return first + distance;
+        return (double)(first + distance);
     double steps = log((double)distance / (double)exact) / log(num(p, MAX) / (double)exact) * (double)(n - exact);
     int64_t far = exact + (int64_t)floor(steps + 1e-12); /* a distance that is exactly a step reaches it */
-    return first + (far < n - 1 ? far : n - 1);
+    return (double)(first + (far < n - 1 ? far : n - 1));
 }
 
 static pe_status init(part *p, pe_error *err)
 {
     int64_t buckets = whole(p, BUCKETS), side = num(p, DIRECTION) == 0 ? buckets / 2 : buckets;
-    if (buckets % 2 || whole(p, MAX) <= side / 2)
-        return part_fail(p, err, "buckets", "needs an even number, and max above a quarter of them (half when causal)");
+    if (whole(p, MAX) <= side / 2)
+        return pe_fail(err, PE_ERR_RANGE, "t5: max is %lld; needs more than the %lld distances that have a bucket of their own",
+                       (long long)whole(p, MAX), (long long)(side / 2));
     if (num(p, SCALE) == 0)
         p->scale = 1;
     return part_tensor(p, (tensor){ .name = "table", .about = "row: bucket of the distance, keys at and before the query first", .rank = 2, .shape = { buckets, p->shape.heads },
                                     .fill = FILL_NORMAL, .a = 0.1 }, err);
 }
 
-static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
+static double bias(const part *p, pe_params w, int64_t h, gap g)
 {
-    return param(p, w, 0, bucket(p, q, k) * p->shape.heads + h);
+    return param(p, w, 0, (int64_t)g.measure * p->shape.heads + h);
 }
 
-static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k, double db)
+static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db)
 {
     (void)w;
-    grad(p, dw, 0, bucket(p, q, k) * p->shape.heads + h, db);
+    grad(p, dw, 0, (int64_t)g.measure * p->shape.heads + h, db);
 }
 
 const row pe_row_t5 = {
@@ -68,6 +70,7 @@ const row pe_row_t5 = {
               .examples = examples,
               .example_count = COUNT_OF(examples) },
     .init = init,
+    .measure = bucket,
     .bias = bias,
     .bias_back = bias_back,
 };

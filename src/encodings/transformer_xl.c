@@ -8,8 +8,8 @@
 
 enum { BACK, AHEAD };
 static const pe_key keys[] = {
-    { "back", PE_KEY_INT, "512", 0, 0x1p24, NULL, NULL, "largest distance back that the table holds" },
-    { "ahead", PE_KEY_INT, "0", 0, 0x1p24, NULL, NULL, "largest distance ahead that the table holds" },
+    { "back", PE_KEY_INT, "512", 0, 0x1p24, NULL, NULL, "largest distance back that the table holds", NULL },
+    { "ahead", PE_KEY_INT, "0", 0, 0x1p24, NULL, NULL, "largest distance ahead that the table holds", NULL },
 };
 static const char *const examples[] = { "transformer-xl", "transformer-xl:back=40,ahead=40" };
 
@@ -84,7 +84,8 @@ const row pe_row_transformer_xl = {
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
-              .example_count = COUNT_OF(examples) },
+              .example_count = COUNT_OF(examples),
+              .also = "txl|transformerxl|transformer_xl|xl|conformer" },
     .init = init,
     .fill = xl_fill,
     .reaches = xl_reaches,

@@ -6,7 +6,7 @@
 
 enum { WINDOW };
 static const pe_key keys[] = {
-    { "window", PE_KEY_LIST, "7/7", 1, 0x1p20, NULL, NULL, "cells along each axis" },
+    { "window", PE_KEY_LIST, "7/7", 1, 0x1p20, NULL, NULL, "cells along each axis", "window_size" },
 };
 static const char *const examples[] = { "window", "window:window=4/6", "window:window=2/7/7" };
 
@@ -32,25 +32,26 @@ static bool reaches(const part *p, const int64_t *q, const int64_t *k)
     return true;
 }
 
-static int64_t row_of(const part *p, const int64_t *q, const int64_t *k)
-{
-    int64_t at = 0;
-    for (int64_t a = 0; a < p->axes; a++) {
-        int64_t w = (int64_t)p->value[WINDOW].list[a];
-        at = at * (2 * w - 1) + q[a] - k[a] + w - 1;
-    }
-    return at;
-}
-
-static double bias(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k)
-{
-    return param(p, w, 0, row_of(p, q, k) * p->shape.heads + h);
-}
-
-static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, const int64_t *q, const int64_t *k, double db)
+static double row_of(const part *p, pe_params w, const int64_t *q, const int64_t *k)
 {
     (void)w;
-    grad(p, dw, 0, row_of(p, q, k) * p->shape.heads + h, db);
+    int64_t at = 0;
+    for (int64_t a = 0; a < p->axes; a++) {
+        int64_t cells = (int64_t)p->value[WINDOW].list[a];
+        at = at * (2 * cells - 1) + q[a] - k[a] + cells - 1;
+    }
+    return (double)at;
+}
+
+static double bias(const part *p, pe_params w, int64_t h, gap g)
+{
+    return param(p, w, 0, (int64_t)g.measure * p->shape.heads + h);
+}
+
+static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db)
+{
+    (void)w;
+    grad(p, dw, 0, (int64_t)g.measure * p->shape.heads + h, db);
 }
 
 const row pe_row_window = {
@@ -65,9 +66,11 @@ const row pe_row_window = {
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
-              .example_count = COUNT_OF(examples) },
+              .example_count = COUNT_OF(examples),
+              .also = "swin|relative_position_bias_table" },
     .init = init,
     .reaches = reaches,
+    .measure = row_of,
     .bias = bias,
     .bias_back = bias_back,
 };

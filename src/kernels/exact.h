@@ -12,11 +12,16 @@
 #error "posenc needs float arithmetic in float: compile with -msse2 -mfpmath=sse"
 #endif
 
-/* A product and a sum stay two roundings: no contraction into one. */
+/* A product and a sum stay two roundings: no contraction into one, no reordering. What these cannot undo (clang with
+ * -ffp-contract=fast) exact_arithmetic finds out, and pe_encoding_new refuses. */
 #if defined __clang__
 #pragma STDC FP_CONTRACT OFF
-#elif defined __GNUC__ && !defined __STRICT_ANSI__
-#pragma GCC optimize("fp-contract=off")
+#elif defined __GNUC__
+#pragma GCC optimize("fp-contract=off", "no-unsafe-math-optimizations")
 #endif
+
+#include <stdbool.h>
+
+bool exact_arithmetic(void);
 
 #endif

@@ -17,6 +17,7 @@
 #define checked_add pei_checked_add
 #define checked_mul pei_checked_mul
 #define theta_power pei_theta_power
+#define exact_arithmetic pei_exact_arithmetic
 #define num_from_f16 pei_num_from_f16
 #define num_to_16 pei_num_to_16
 #define params_region pei_params_region

@@ -111,9 +111,18 @@ same_bits() {
   [ -s bits.normal ] && diff bits.normal bits.native
 }
 add_native() { $cc -O3 -march=native example.c $added -o add_native && prints_the_same ./add_native; }
+# Flags that would change bits: the same bits all the same, or a refusal.
+hostile_flags() {
+  for flags in "-std=c11 -O3 -march=native -ffp-contract=fast" "-O3 -march=native -funsafe-math-optimizations"; do
+    $cc $flags "$root/tests/packaging/bits.c" $added -o bits_hostile
+    ./bits_hostile >bits.hostile || true
+    diff -q bits.normal bits.hostile || grep "does not compute as written" bits.hostile
+  done
+}
 step "add these files" add_plain
 step "add these files, -O3 -march=native" add_native
 step "every row's bits, -O3 -march=native" same_bits
+step "every row's bits, or a refusal, with flags that contract and reorder" hostile_flags
 
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]
