@@ -17,10 +17,10 @@ test:                       # everything it needs, then every test
 
 conformance: configure      # golden vectors: make conformance DIR=folder
 	@$(BUILD) --target posenc-conformance
-	@build/posenc-conformance $(DIR)
+	@build/posenc-conformance "$(DIR)"
 
 install: all                # make install PREFIX=folder
-	@cmake --install build --prefix $(PREFIX)
+	@cmake --install build --prefix "$(PREFIX)"
 
 docs: all                   # the table of encodings in README.md, from the registry
 	@POSENC=build/posenc scripts/readme-table.sh

@@ -52,7 +52,7 @@ else system=debian line="install these packages, by their Debian names:"; fi
 
 missing $system
 [ -n "$names" ] || exit 0
-echo "make $what needs:$names" >&2
+echo "missing:$names" >&2
 
 may=no sudo=''
 if [ "$(id -u)" = 0 ]; then may=yes

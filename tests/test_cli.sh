@@ -4,6 +4,7 @@
 # The tool as people use it: every verb, every example of every help, every exit code.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
+root=$PWD
 dir=$(mktemp -d)
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 mkdir "$dir/bin" && ln -s "$POSENC" "$dir/bin/posenc"
@@ -82,7 +83,7 @@ expect 2 "did you mean --heads?" posenc table rope --head 3
 expect 2 "unknown option -x" posenc table rope -x
 expect 2 "did you mean 'rope'?" posenc table rop -n 4
 expect 2 "did you mean 'theta'?" posenc table rope:thet=3 -n 4
-expect 2 "did you mean rope?" posenc list rop
+expect 2 "did you mean 'rope'?" posenc list rop
 expect 2 "did you mean f32?" posenc table rope -n 4 --dtype f23
 expect 2 "needs SPEC" posenc table
 expect 2 "one word too many" posenc table rope alibi
@@ -104,6 +105,7 @@ expect 2 "for rotations" posenc apply sinusoidal --in x.npy --inverse
 expect 2 "needs --in" posenc apply rope
 expect 2 "position 512" posenc table learned -n 513
 expect 2 "need to stay" posenc table rope -n 2 --start 68719476736
+expect 2 "need to stay" posenc table rope -n 20 --start 68719476720
 expect 0 "alibi" posenc table sinusoidal+alibi -n 4 --hook embed
 
 # ---- bad files
@@ -120,7 +122,7 @@ expect 3 "cut.npy: shape and dtype ask for" posenc apply rope --in cut.npy
 expect 3 "whole.npy: holds I32" posenc apply rope --in whole.npy
 expect 3 "flat.npy: shape is (4,); needs (T, D) or (T, H, D)" posenc apply rope --in flat.npy
 expect 3 "2^36" posenc apply rope --in q.npy --pos far.npy
-expect 3 "shape is (8, 2); rope needs int64 (n, 1) or (n,)" posenc table rope --pos pairs.npy
+expect 3 "shape is (8, 2); rope needs (n, 1) or (n,)" posenc table rope --pos pairs.npy
 expect 3 "holds 3 positions; there are 16 tokens" posenc apply rope --in q.npy --pos short.npy
 expect 3 "halves.npy: element 0 of F32 cannot become I64" posenc table rope --pos halves.npy
 expect 3 "parameters" posenc table learned -n 4 --params q.npy
@@ -145,14 +147,14 @@ fi
 check "and leaves nothing behind" test -z "$(ls -A full)"
 
 # ---- sizes that no machine has
-expect 4 "would take" posenc table rope -n 68719476736
+expect 4 "would take" posenc table rope -n 68719476736 --json
 expect 4 "would take" posenc table rope -n 34359738368 -o huge.npy
 expect 4 "would take" posenc bias alibi -n 1M
 expect 4 "would take" posenc bias alibi -n 60000M --heads 65536
 expect 4 "would take" posenc table learned:rows=2147483648 -n 4
 check "no huge file" test ! -e huge.npy
 if { (ulimit -v 100000; posenc --version); } >/dev/null 2>&1; then # not with sanitizers, which need terabytes of addresses
-  expect 4 "no memory" bash -c 'ulimit -v 100000; posenc table rope -n 1M'
+  expect 4 "no memory" bash -c 'ulimit -v 100000; posenc table rope -n 1M -o huge.npy'
 fi
 
 # ---- list
@@ -169,6 +171,18 @@ done
 check "list --markdown: a line per row" test "$(posenc list --markdown | grep -c '^| `')" = "$(wc -w <<<"$names")"
 check "list --markdown: five cells" test -z "$(posenc list --markdown | awk -F' [|] ' 'NR > 2 && NF != 5')"
 check "list --markdown: arXiv links" grep -qF "](https://arxiv.org/abs/2104.09864)" <(posenc list --markdown)
+expect 2 "no encoding is called falcon; models of that name use: rope, alibi" posenc list falcon
+expect 2 "models of that name use: rope" posenc list qwen
+expect 2 "models of that name use: shaw" posenc list "music transformer"
+expect 2 "unknown encoding 'lcon'; use one of" posenc list lcon # a name's piece
+expect 2 "unknown encoding 'use'; use one of" posenc list use   # a word between names
+expect 0 "tensors   learned; with 8 heads of 64" posenc list t5
+expect 0 "table (32, 8): row: bucket of the distance" posenc list t5
+expect 0 "value_table (33, 1, 64): row clip(j-i)" posenc list shaw
+check "list: no tensors where nothing is learned" test -z "$(posenc list rope | grep tensors)"
+for name in $names; do
+  check "list $name: within 100 columns" test -z "$(posenc list "$name" | sed "/^Examples/,\$d" | awk 'length > 100')"
+done
 if command -v jq >/dev/null; then
   for command in "list --json" "help --json" "dogs --json" "table rope -n 4 --json" "bias alibi -n 4 --json" "apply rope --in q.npy --json"; do
     check "jq reads posenc $command" jq -e . >/dev/null < <(posenc $command)
@@ -193,6 +207,7 @@ npy five2.npy '<i8' '(4, 1)' 8 5 6 7 8
 posenc table rope --pos five.npy -o a.npy 2>/dev/null
 posenc table rope --pos five2.npy -o c.npy 2>/dev/null
 posenc table rope -n 4 --start 5 -o b.npy 2>/dev/null
+cp b.npy b32.npy
 check "--pos (n,) is -n with --start" cmp -s a.npy b.npy
 check "--pos (n, 1) too" cmp -s a.npy c.npy
 posenc table learned:rows=4 -n 4 --model-dim 8 --seed 3 -o w.npy 2>/dev/null
@@ -201,6 +216,24 @@ posenc table learned:rows=4 -n 4 --model-dim 8 --seed 4 -o b.npy 2>/dev/null
 check "--params are the parameters" cmp -s w.npy a.npy
 check "another seed, another table" test "$(cmp -s w.npy b.npy; echo $?)" = 1
 expect 0 "(8 of 20 rows, 6 of 512 columns" posenc table sinusoidal -n 20
+expect 0 "sinusoidal: (20, 512) float32" posenc table sinusoidal -n 20
+npy six32.npy '<i4' '(4,)' 4 5 6 7 8
+npy sixf.npy '<f4' '(4,)' 4 $((0x40a00000)) $((0x40c00000)) $((0x40e00000)) $((0x41000000)) # 5, 6, 7, 8
+for file in six32 sixf; do
+  posenc table rope --pos $file.npy -o c.npy 2>/dev/null
+  check "--pos of another type: $file" cmp -s b32.npy c.npy
+done
+check "help tells the types of positions" grep -q "int64, int32, whole floats" <(posenc table --help)
+
+# ---- what is not printed is not computed
+expect 0 "rope: (2, 68719476736, 32) float32" posenc table rope -n 68719476736
+expect 0 "(8 of 68719476736 rows" posenc table sinusoidal -n 68719476736
+npy twenty.npy '<i8' '(20,)' 8 $(seq 7 26)
+for spec in rope sinusoidal learned hierarchical; do
+  posenc table $spec -n 20 --start 7 --seed 3 >brief.txt
+  posenc table $spec --pos twenty.npy --seed 3 >whole.txt
+  check "table $spec: the same rows, whether all are computed or not" cmp -s brief.txt whole.txt
+done
 
 # ---- apply
 posenc apply rope --in q.npy --pos p.npy --out y.npy 2>/dev/null
@@ -222,6 +255,18 @@ check "float16 stays float16" test "$(header q3.npy)" = "$(header y.npy)"
 posenc bias alibi -n 16 --heads 4 --dtype bf16 -o q3.npy 2>/dev/null
 expect 3 "with --bf16" posenc apply rope --in q3.npy
 expect 0 '"dtype": "bfloat16"' posenc apply rope --in q3.npy --bf16 --json
+expect 3 "q.npy: holds F32; --bf16" posenc apply rope --in q.npy --bf16
+expect 3 "whole.npy: holds I32; --bf16" posenc apply rope --in whole.npy --bf16
+expect 0 "rope does not turn this side (value)" posenc apply rope --in q.npy --side value -o y.npy
+check "and the vectors are as they were" cmp -s q.npy y.npy
+expect 0 "xpos does not turn this side (output)" posenc apply xpos --in q.npy --side output -o y.npy
+expect 0 "--side is for rotations" posenc apply sinusoidal --in x.npy --side key -o y.npy
+for side in query key; do
+  expect 0 "wrote y.npy" posenc apply rope --in q.npy --side $side -o y.npy
+  check "no note: rope turns a $side" test "$(wc -l <stderr)" = 1
+done
+expect 0 "wrote y.npy" posenc apply rope:turn=qkvo --in q.npy --side value -o y.npy
+check "no note: this rope turns values" test "$(wc -l <stderr)" = 1
 posenc apply sinusoidal --in x.npy --start 3 --out y.npy 2>/dev/null
 posenc table sinusoidal -n 16 --start 3 -o t.npy 2>/dev/null
 check "embed rows: x plus its code" near "$(numbers y.npy)" "$(paste <(numbers x.npy) <(numbers t.npy) | awk '{ print $1 + $2 }')" 1e-5
@@ -238,6 +283,70 @@ check "--kpos: other keys" grep -qF "(8, 4, 3)" <(header b.npy)
 check "5 back to 1, slope 0.5" near "$(numbers b.npy | head -1)" -2 0
 expect 2 "further apart" posenc bias window:window=2 -n 4
 expect 0 "head 0 of 8" posenc bias t5 -n 4
+
+both=alibi:convention=falcon+t5:scale=sqrt
+expect 2 "say which: --stage before or --stage after" posenc bias $both -n 4
+expect 0 '"stage": "after"' posenc bias $both -n 4 --stage after --json
+posenc bias $both -n 4 --stage before -o a.npy 2>/dev/null
+posenc bias alibi:convention=falcon -n 4 -o b.npy 2>/dev/null
+check "--stage before: those terms" cmp -s a.npy b.npy
+posenc bias $both -n 4 --stage after --seed 5 -o a.npy 2>/dev/null
+posenc bias t5:scale=sqrt -n 4 --seed 5 -o b.npy 2>/dev/null
+check "--stage after: those terms" cmp -s a.npy b.npy
+posenc bias alibi -n 4 -o a.npy 2>/dev/null
+posenc bias alibi -n 4 --stage after -o b.npy 2>/dev/null
+check "--stage may be given where there is one" cmp -s a.npy b.npy
+expect 0 "alibi adds nothing before the scale" posenc bias alibi -n 4 --stage before -o b.npy
+check "zeros, then" test "$(numbers b.npy | sort -u)" = 0
+
+# ---- stdin and stdout
+for command in "table rope -n 40" "bias t5 -n 20 --dtype f16" "apply rope --in q.npy --pos p.npy" "table rope -n 2 --dtype bf16"; do
+  posenc $command -o a.npy 2>/dev/null
+  for out in "-o -" "--out -" "--out=-" "-o-"; do
+    posenc $command $out >b.npy 2>stderr
+    check "$command $out: the file, on stdout" cmp -s a.npy b.npy
+  done
+  check "$command -o -: the summary is on stderr" grep -q "wrote stdout: (" stderr
+  expect 2 "choose" posenc $command -o - --json
+done
+check "no file is called -" test ! -e ./-
+posenc apply rope --in q.npy --pos p.npy -o a.npy 2>/dev/null
+cat q.npy | posenc apply rope --in - --pos p.npy -o b.npy 2>/dev/null
+check "--in -: from a pipe" cmp -s a.npy b.npy
+posenc apply rope --in q.npy --pos - -o b.npy 2>/dev/null <p.npy
+check "--pos -: from a file" cmp -s a.npy b.npy
+posenc table sinusoidal -n 1k -o big.npy 2>/dev/null # past the first read
+posenc apply sinusoidal --in big.npy -o a.npy 2>/dev/null
+cat big.npy | posenc apply sinusoidal --in - -o - 2>/dev/null | cmp -s - a.npy; check "through and through" test $? = 0
+posenc table learned:rows=4 -n 4 --model-dim 8 --params - -o b.npy 2>/dev/null <w.npy
+check "--params -" cmp -s w.npy b.npy
+expect 2 "--in and --pos cannot both be stdin" posenc apply rope --in - --pos -
+expect 3 "stdin: is not a .npy file" posenc apply rope --in - </dev/null
+expect 3 "stdin: shape and dtype ask for" posenc apply rope --in - <cut.npy
+expect 3 "stdin: holds 3 positions" posenc apply rope --in q.npy --pos - <short.npy
+if [ -w /dev/full ]; then
+  posenc table rope -n 4k -o - >/dev/full 2>stderr; check "a full stdout is exit code 4, said once" test "$?$(wc -l <stderr)" = 41
+fi
+if script -qec true /dev/null >/dev/null 2>&1; then # a terminal
+  script -qec "posenc table rope -n 4 -o -" /dev/null >stdout 2>&1; code=$?
+  check "no array on a terminal" test $code = 2 -a "$(grep -c 'stdout is a terminal' stdout)" = 1 -a "$(wc -l <stdout)" = 1
+fi
+
+# ---- make, set-up, conformance
+mkdir few
+for tool in bash cat id; do ln -s "$(command -v $tool)" few/; done
+expect 1 "missing: cc make cmake" env PATH="$dir/few" CC=cc bash "$root/scripts/setup.sh" --check run
+check "which make command it is for is not guessed" test -z "$(grep 'make run' stderr)"
+check "make conformance: a folder with spaces" grep -qF 'posenc-conformance "a b"' <(make -C "$root" -n conformance DIR="a b")
+check "make install: a folder with spaces" grep -qF -- '--prefix "a b"' <(make -C "$root" -n install PREFIX="a b")
+conformance=$(dirname "$POSENC")/posenc-conformance
+if [ -x "$conformance" ]; then
+  mkdir strange && echo '{}' >strange/vectors.json
+  known="rope_types, rope_layouts, sinusoidal, biases, relative_attention, rope_census"
+  expect 2 "$known" "$conformance" strange
+  echo '{}' >strange/rope_census.json
+  expect 0 "SKIP: vectors (this program knows $known)" "$conformance" strange
+fi
 
 # ---- dogs
 expect 0 "blind to order" posenc dogs

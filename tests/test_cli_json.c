@@ -85,6 +85,25 @@ static void check_key(json_t *j, const pe_key *k)
     assert_true(number_at(j, "max") == k->max);
 }
 
+static void check_tensors(json_t *list, const char *spec)
+{
+    pe_encoding *e = test_encoding(spec, (pe_shape){ .heads = 8, .head_dim = 64 });
+    pe_tensor t;
+    pe_error err;
+    assert_true(json_is_array(list));
+    assert_int_equal(json_array_size(list), pe_encoding_tensor_count(e));
+    for (int i = 0; i < pe_encoding_tensor_count(e); i++) {
+        json_t *j = json_array_get(list, (size_t)i), *shape = json_object_get(j, "shape");
+        assert_ok(pe_encoding_tensor(e, i, &t, &err));
+        assert_string_equal(text_of(j, "name"), t.name);
+        assert_string_equal(text_of(j, "about"), t.about);
+        assert_int_equal(json_array_size(shape), t.rank);
+        for (int a = 0; a < t.rank; a++)
+            assert_int_equal(json_integer_value(json_array_get(shape, (size_t)a)), t.shape[a]);
+    }
+    pe_encoding_free(e);
+}
+
 static void list_holds_the_whole_registry(void **state)
 {
     (void)state;
@@ -102,6 +121,7 @@ static void list_holds_the_whole_registry(void **state)
         same_or_null(j, "arxiv", r->arxiv);
         check_bits(json_object_get(j, "hooks"), r->hooks, pe_hook_name);
         check_bits(json_object_get(j, "claims"), r->claims, pe_claim_name);
+        check_tensors(json_object_get(j, "tensors"), r->name);
         assert_int_equal(json_array_size(keys), r->key_count);
         for (int k = 0; k < r->key_count; k++)
             check_key(json_array_get(keys, (size_t)k), &r->keys[k]);
@@ -163,6 +183,7 @@ static void bias_says_when_it_acts(void **state)
     check_encoding(root, "bias", e);
     assert_true(json_is_true(json_object_get(stages, "before")));
     assert_true(json_is_false(json_object_get(stages, "after")));
+    assert_string_equal(text_of(root, "stage"), "before");
     assert_int_equal(json_array_size(json_object_get(root, "data")), 2);
     assert_true(float_at(json_object_get(root, "data"), 0, 2, 0) == -0.125f); /* slope 2^-4, two places back */
     json_decref(root);

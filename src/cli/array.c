@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PREVIEW_ROWS 8
 #define PREVIEW_COLUMNS 6
 
 /* Bytes that one block may take: what a file of ours may hold, or all the memory there is. */
@@ -84,7 +83,7 @@ static void print_position(const pe_positions *p, int64_t token, int width)
 
 void array_preview(const io_array *a, pe_dtype type, array_block b)
 {
-    int64_t rows = b.rows < PREVIEW_ROWS ? b.rows : PREVIEW_ROWS;
+    int64_t rows = b.rows < ARRAY_PREVIEW_ROWS ? b.rows : ARRAY_PREVIEW_ROWS;
     int64_t columns = b.columns < PREVIEW_COLUMNS ? b.columns : PREVIEW_COLUMNS;
     const char *more = columns < b.columns ? "  ..." : "";
     printf("%10s", "position");

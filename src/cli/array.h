@@ -16,7 +16,9 @@ bool array_type(const io_array *a, pe_dtype *out); /* false: not a float */
 const char *array_type_name(pe_dtype type);        /* "float32" */
 void array_shape(char out[160], const io_array *a);    /* "(2, 512, 32)" */
 
-/* The first rows and columns of a (rows, columns) block that begins at element first. */
+#define ARRAY_PREVIEW_ROWS 8
+
+/* The first rows and columns of a (rows, columns) block that begins at element first; later rows are not read. */
 typedef struct array_block {
     int64_t first, rows, columns;
     const pe_positions *row_at, *column_at; /* column_at NULL: columns count from 0 */

@@ -71,7 +71,8 @@ extern const int cli_verb_count;
     { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the array to this .npy; without it: print" }
 #define CLI_OPTION_N { "count", 'n', CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "how many positions" }
 #define CLI_OPTION_POS                                                                                                 \
-    { "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "positions from this .npy: int64 (n,) or (n, axes)" }
+    { "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0,                                                                       \
+      "positions from this .npy, (n,) or (n, axes): int64, int32, whole floats" }
 #define CLI_OPTION_START                                                                                               \
     { "start", 0, CLI_INT, "N", "0", -PE_POSITION_MAX, PE_POSITION_MAX, "first position, without --pos" }
 #define CLI_OPTION_DTYPE                                                                                               \

@@ -37,10 +37,10 @@ static void print_option(FILE *to, const cli_option *o)
     putc('\n', to);
 }
 
-static bool takes_numbers(const cli_verb *v)
+static bool takes(const cli_verb *v, cli_kind kind)
 {
     for (int i = 0; i < v->option_count; i++)
-        if (v->options[i].kind == CLI_INT)
+        if (v->options[i].kind == kind)
             return true;
     return false;
 }
@@ -56,8 +56,10 @@ void cli_help_verb(FILE *to, const cli_verb *v)
     for (int i = 0; i < v->option_count; i++)
         print_option(to, &v->options[i]);
     print_option(to, &help);
-    if (takes_numbers(v))
+    if (takes(v, CLI_INT))
         fputs("  N may have a unit: 32k is 32768, 1M is 1048576\n", to);
+    if (takes(v, CLI_FILE_IN) || takes(v, CLI_FILE_OUT))
+        fputs("  FILE may be -: stdin (for one option), or stdout\n", to);
     if (v->notes)
         fprintf(to, "\n%s", v->notes);
     print_exit_codes(to);

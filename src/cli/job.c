@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static void job_free(cli_job *j)
 {
@@ -15,10 +17,40 @@ static void job_free(cli_job *j)
     io_array_free(&j->out);
 }
 
+static bool is_stream(const char *file)
+{
+    return file && !strcmp(file, "-");
+}
+
+/* stdin serves one option; stdout takes an array or JSON; neither array is for a terminal. */
+static cli_exit check_streams(const cli_args *a)
+{
+    const char *from = NULL;
+    for (int i = 0; i < a->verb->option_count; i++) {
+        const cli_option *o = &a->verb->options[i];
+        if (o->kind != CLI_FILE_IN || !is_stream(a->text[i]))
+            continue;
+        if (from)
+            return cli_fail(a, CLI_USAGE, "--%s and --%s cannot both be stdin; give one of them a file", from, o->name);
+        from = o->name;
+    }
+    if (from && isatty(STDIN_FILENO))
+        return cli_fail(a, CLI_USAGE, "--%s is -, and stdin is a terminal; give it a .npy: --%s - <FILE", from, from);
+    if (!is_stream(cli_text(a, "out")))
+        return CLI_OK;
+    if (cli_given(a, "json"))
+        return cli_fail(a, CLI_USAGE, "--json and -o - both want stdout; choose one, or give -o a file");
+    if (isatty(STDOUT_FILENO))
+        return cli_fail(a, CLI_USAGE, "-o - writes binary, and stdout is a terminal; send it on: -o - >FILE");
+    return CLI_OK;
+}
+
 cli_exit job_run(const cli_args *a, cli_exit (*work)(cli_job *j))
 {
     cli_job j = { .args = a };
-    cli_exit code = work(&j);
+    cli_exit code = check_streams(a);
+    if (!code)
+        code = work(&j);
     job_free(&j);
     return code;
 }
@@ -43,12 +75,36 @@ cli_exit job_fail(const cli_job *j, const pe_error *err)
     return cli_fail_from(a, files ? CLI_INPUT : CLI_USAGE, NULL, err);
 }
 
-static cli_exit params_from_file(cli_job *j, const char *file)
+const char *job_file(const cli_args *a, const char *option)
+{
+    const char *file = cli_text(a, option);
+    return is_stream(file) ? "stdin" : file;
+}
+
+static pe_status load_stdin(io_array *out, unsigned flags, pe_error *err)
+{
+    io_bytes bytes;
+    pe_status s = io_read_stream(&bytes, STDIN_FILENO, "stdin", IO_CAP_DATA, err);
+    if (!s)
+        s = io_npy_parse(out, &bytes, flags, err);
+    io_bytes_free(&bytes);
+    return s;
+}
+
+cli_exit job_load(const cli_job *j, io_array *out, const char *option, unsigned flags)
 {
     pe_error err;
-    io_array block;
-    if (io_npy_load(&block, file, 0, &err))
+    const char *file = cli_text(j->args, option);
+    *out = (io_array){ 0 };
+    if (is_stream(file) ? load_stdin(out, flags, &err) : io_npy_load(out, file, flags, &err))
         return cli_fail_from(j->args, CLI_INPUT, NULL, &err);
+    return CLI_OK;
+}
+
+static cli_exit params_from_file(cli_job *j, const char *file)
+{
+    io_array block;
+    CLI_TRY(job_load(j, &block, "params", 0));
     j->params = (pe_params){ .data = block.data, .count = block.count };
     if (!array_type(&block, &j->params.dtype))
         return cli_fail(j->args, CLI_INPUT, "%s: holds %s; needs float32, float16 or float64", file,
@@ -62,7 +118,7 @@ static cli_exit params_from_file(cli_job *j, const char *file)
 cli_exit job_params(cli_job *j)
 {
     pe_error err;
-    const char *file = cli_text(j->args, "params");
+    const char *file = job_file(j->args, "params");
     int64_t count = pe_encoding_param_count(j->e);
     if (file)
         return params_from_file(j, file);
@@ -86,24 +142,26 @@ cli_exit job_hook(cli_job *j)
     j->hook = choice < 0 ? has : has & wanted[choice];
     if (!j->hook)
         return cli_fail_unsuited(j->args, j->e, choice < 0 ? "code and no rotation" : choice ? "rotation" : "code");
+    if (j->hook == PE_HOOK_EMBED && cli_given(j->args, "side"))
+        cli_note(j->args, "--side is for rotations; the code that %s adds is the same for all", pe_encoding_spec(j->e));
     return CLI_OK;
 }
 
-static cli_exit positions_from_file(cli_job *j, pe_positions *out, const char *file, int64_t tokens)
+static cli_exit positions_from_file(cli_job *j, pe_positions *out, const char *option, int64_t tokens)
 {
     pe_error err;
+    const char *file = job_file(j->args, option);
     io_array a;
     int64_t axes = pe_encoding_axes(j->e), *at;
     char shape[160];
-    if (io_npy_load(&a, file, 0, &err))
-        return cli_fail_from(j->args, CLI_INPUT, NULL, &err);
+    CLI_TRY(job_load(j, &a, option, 0));
     bool fits = (a.rank == 1 && axes == 1) || (a.rank == 2 && a.shape[1] == axes);
     int64_t found = a.rank ? a.shape[0] : 0;
     array_shape(shape, &a);
     pe_status s = fits ? io_array_to_i64(&at, &a, &err) : PE_OK;
     io_array_free(&a);
     if (!fits)
-        return cli_fail(j->args, CLI_INPUT, "%s: shape is %s; %s needs int64 (n, %" PRId64 ")%s", file, shape,
+        return cli_fail(j->args, CLI_INPUT, "%s: shape is %s; %s needs (n, %" PRId64 ")%s", file, shape,
                         pe_encoding_spec(j->e), axes, axes == 1 ? " or (n,)" : "");
     if (s)
         return cli_fail_from(j->args, CLI_INPUT, file, &err);
@@ -134,12 +192,11 @@ static cli_exit positions_in_order(cli_job *j, pe_positions *out, int64_t tokens
 cli_exit job_positions(cli_job *j, pe_positions *out, const char *option, int64_t tokens)
 {
     const cli_args *a = j->args;
-    const char *file = cli_text(a, option);
     if (cli_given(a, "pos") && (cli_given(a, "count") || cli_given(a, "start")))
         return cli_fail(a, CLI_USAGE, "--pos and %s do not go together; the file holds every position",
                         cli_given(a, "count") ? "-n" : "--start");
-    if (file)
-        return positions_from_file(j, out, file, tokens);
+    if (cli_given(a, option))
+        return positions_from_file(j, out, option, tokens);
     if (tokens < 0 && !cli_given(a, "count") && pe_encoding_axes(j->e) == 1)
         return cli_fail(a, CLI_USAGE, "needs positions: -n N, or --%s FILE", option);
     return positions_in_order(j, out, tokens < 0 ? cli_int(a, "count") : tokens);

@@ -19,6 +19,7 @@ typedef struct cli_job {
     pe_params params;
     pe_positions at, k_at; /* packed; k_at empty: not used */
     io_array in, out;
+    int64_t rest;          /* rows after those of out, which are counted and no more: only the first are printed */
     pe_dtype dtype;        /* of in and out */
     unsigned hook;         /* the one at work */
 } cli_job;
@@ -29,6 +30,9 @@ pe_shape job_shape(const cli_args *a);                /* from --heads and its ne
 cli_exit job_encoding(cli_job *j, pe_shape shape);    /* from the first operand */
 cli_exit job_params(cli_job *j);                      /* from --params or --seed */
 cli_exit job_hook(cli_job *j);                        /* embed or rotate, from the spec and --hook */
+/* The file of an option ("pos"), as messages name it; NULL: not given. - is stdin. */
+const char *job_file(const cli_args *a, const char *option);
+cli_exit job_load(const cli_job *j, io_array *out, const char *option, unsigned flags);
 /* From the file of an option ("pos"), or start, start + 1, ... tokens -1: as many as -n or the file says. */
 cli_exit job_positions(cli_job *j, pe_positions *out, const char *option, int64_t tokens);
 /* A call of the library failed on this job's data: whose fault, and the sentence. */

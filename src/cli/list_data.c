@@ -39,18 +39,41 @@ static void json_key(json_out *j, const pe_key *k)
     json_choices(j, k->choices);
     out_text(j, "when", k->when);
     out_text(j, "help", k->help);
+    out_text(j, "also", k->also);
     out_close(j, '}');
 }
 
-/* Where the row with its defaults enters the score: made, not told, so that it cannot differ from what is computed. */
-static void json_score(json_out *j, const pe_info *r)
+static void json_tensors(json_out *j, const pe_encoding *e)
 {
-    pe_encoding *e;
-    if (pe_encoding_new(&e, r->name, (pe_shape){ .heads = 8, .head_dim = 64 }, NULL))
+    pe_tensor t;
+    out_open(j, "tensors", '[');
+    for (int i = 0; i < pe_encoding_tensor_count(e) && !pe_encoding_tensor(e, i, &t, NULL); i++) {
+        out_open(j, NULL, '{');
+        out_text(j, "name", t.name);
+        out_ints(j, "shape", t.shape, t.rank);
+        out_text(j, "about", t.about);
+        out_close(j, '}');
+    }
+    out_close(j, ']');
+}
+
+pe_encoding *list_example(const pe_info *row)
+{
+    pe_encoding *e = NULL;
+    pe_encoding_new(&e, row->name, (pe_shape){ .heads = 8, .head_dim = 64 }, NULL);
+    return e;
+}
+
+/* Where it enters the score, and what it learns. */
+static void json_example(json_out *j, const pe_info *r)
+{
+    pe_encoding *e = list_example(r);
+    if (!e)
         return;
     out_real(j, "scale_at_head_dim_64", pe_encoding_scale(e));
     json_bits(j, "before_scale", pe_encoding_hooks_at(e, PE_BEFORE_SCALE), pe_hook_name);
     json_bits(j, "after_scale", pe_encoding_hooks_at(e, PE_AFTER_SCALE), pe_hook_name);
+    json_tensors(j, e);
     pe_encoding_free(e);
 }
 
@@ -63,9 +86,10 @@ static void json_row(json_out *j, const pe_info *r)
     out_text(j, "paper", r->paper);
     out_text(j, "arxiv", *r->arxiv ? r->arxiv : NULL);
     out_text(j, "models", r->models);
+    out_text(j, "also", r->also);
     json_bits(j, "hooks", r->hooks, pe_hook_name);
     json_bits(j, "claims", r->claims, pe_claim_name);
-    json_score(j, r);
+    json_example(j, r);
     out_open(j, "keys", '[');
     for (int i = 0; i < r->key_count; i++)
         json_key(j, &r->keys[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The registry for people, within 100 columns. */
+#include "cli/array.h"
 #include "cli/list.h"
 
 #include <math.h>
@@ -131,18 +132,44 @@ static void print_field(const char *label, const char *text)
     print_wrapped(*text ? text : "-", 12);
 }
 
-/* The softmax scale, and on which side of it the row with its defaults adds to the score. */
-static void print_score(const pe_info *r)
+/* The softmax scale, and on which side of it the row adds to the score. */
+static void print_score(const pe_encoding *e)
 {
-    pe_encoding *e;
     char scale[40], text[160];
-    if (pe_encoding_new(&e, r->name, (pe_shape){ .heads = 8, .head_dim = 64 }, NULL))
-        return;
     cli_print_real(scale, sizeof scale, pe_encoding_scale(e));
     snprintf(text, sizeof text, "%s at head_dim 64%s", scale,
              pe_encoding_hooks_at(e, PE_BEFORE_SCALE) ? "; its term is added before the scale"
              : pe_encoding_hooks_at(e, PE_AFTER_SCALE) ? "; its term is added after the scale" : "");
     print_field("scale", text);
+}
+
+static void print_tensor(const pe_tensor *t)
+{
+    char shape[160], text[400];
+    io_array a = { .rank = t->rank };
+    for (int i = 0; i < t->rank; i++)
+        a.shape[i] = t->shape[i];
+    array_shape(shape, &a);
+    snprintf(text, sizeof text, "%s %s%s%s", t->name, shape, t->about ? ": " : "", t->about ? t->about : "");
+    print_field("", text);
+}
+
+static void print_tensors(const pe_encoding *e)
+{
+    pe_tensor t;
+    if (pe_encoding_tensor_count(e))
+        print_field("tensors", "learned; with 8 heads of 64, in the order of the block:");
+    for (int i = 0; i < pe_encoding_tensor_count(e) && !pe_encoding_tensor(e, i, &t, NULL); i++)
+        print_tensor(&t);
+}
+
+static void print_example(const pe_info *r)
+{
+    pe_encoding *e = list_example(r);
+    if (!e)
+        return;
+    print_score(e);
+    print_tensors(e);
     pe_encoding_free(e);
 }
 
@@ -154,7 +181,7 @@ void list_row(const pe_info *r)
     print_field("formula", r->formula);
     list_bits(bits, sizeof bits, r->hooks, pe_hook_name, ", ");
     print_field("hooks", bits);
-    print_score(r);
+    print_example(r);
     list_bits(bits, sizeof bits, r->claims, pe_claim_name, ", ");
     print_field("claims", bits);
     printf("  %-10s", "paper");

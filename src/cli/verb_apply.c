@@ -3,6 +3,8 @@
  * posenc apply: vectors in, vectors with their positions out. */
 #include "cli/job.h"
 
+#include <string.h>
+
 static const cli_option options[] = {
     { "in", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "vectors from this .npy: q or k (T, H, D) or (T, D); x (T, C)" },
     CLI_OPTION_OUT,
@@ -22,6 +24,8 @@ static const cli_example examples[] = {
     { "posenc apply rope --in q.npy --start 4096 --json --out y.npy",
       "4096 tokens are in the cache; says what was done" },
     { "posenc apply sinusoidal --in x.npy --out y.npy", "embeddings (T, C) plus their codes" },
+    { "posenc table learned -n 8 --model-dim 64 -o - | posenc apply rope --in - -o y.npy",
+      "through a pipe" },
 };
 
 static const char notes[] =
@@ -30,14 +34,16 @@ static const char notes[] =
 
 static cli_exit load(cli_job *j)
 {
-    pe_error err;
-    const char *file = cli_text(j->args, "in");
+    const char *file = job_file(j->args, "in");
+    bool bf16 = cli_given(j->args, "bf16");
     if (!file)
         return cli_fail(j->args, CLI_USAGE, "needs --in FILE: the vectors, as .npy");
     if (cli_given(j->args, "inverse") && cli_given(j->args, "back"))
         return cli_fail(j->args, CLI_USAGE, "--inverse and --back do not go together; say which");
-    if (io_npy_load(&j->in, file, cli_given(j->args, "bf16") ? IO_NPY_BF16 : 0, &err))
-        return cli_fail_from(j->args, CLI_INPUT, NULL, &err);
+    CLI_TRY(job_load(j, &j->in, "in", bf16 ? IO_NPY_BF16 : 0));
+    if (bf16 && j->in.type != IO_BF16)
+        return cli_fail(j->args, CLI_INPUT, "%s: holds %s; --bf16 says that its uint16 are bfloat16; leave it out",
+                        file, io_type_name(j->in.type));
     if (!array_type(&j->in, &j->dtype))
         return cli_fail(j->args, CLI_INPUT, "%s: holds %s; needs float32, float16 or float64%s", file,
                         io_type_name(j->in.type), j->in.type == IO_U16 ? " (or bfloat16, with --bf16)" : "");
@@ -58,9 +64,23 @@ static cli_exit make(cli_job *j)
     CLI_TRY(job_encoding(j, shape));
     CLI_TRY(job_hook(j));
     if (wide && j->hook == PE_HOOK_ROTATE)
-        return cli_fail(j->args, CLI_INPUT, "%s: heads are %lld wide; needs %d at most", cli_text(j->args, "in"),
+        return cli_fail(j->args, CLI_INPUT, "%s: heads are %lld wide; needs %d at most", job_file(j->args, "in"),
                         (long long)width, PE_HEAD_DIM_MAX);
     return CLI_OK;
+}
+
+/* Tried on a head of ones at position 1: what is turned there and comes back the same is turned nowhere. */
+static bool is_identity(const pe_encoding *e, pe_side side)
+{
+    double x[PE_HEAD_DIM_MAX], y[PE_HEAD_DIM_MAX];
+    int64_t at[PE_AXES_MAX], width = pe_encoding_shape(e).head_dim;
+    for (int64_t d = 0; d < width; d++)
+        x[d] = 1;
+    for (int a = 0; a < PE_AXES_MAX; a++)
+        at[a] = 1;
+    return !pe_encoding_rotate(e, side, pe_view_packed(y, PE_F64, 1, 1, width), pe_view_packed(x, PE_F64, 1, 1, width),
+                               (pe_positions){ .at = at, .tokens = 1, .axes = pe_encoding_axes(e) }, NULL) &&
+           !memcmp(x, y, (size_t)width * sizeof *x);
 }
 
 static cli_exit rotate(cli_job *j)
@@ -70,12 +90,16 @@ static cli_exit rotate(cli_job *j)
     };
     pe_error err;
     pe_shape s = pe_encoding_shape(j->e);
+    pe_side side = (pe_side)cli_choice(j->args, "side");
     CLI_TRY(array_new(j->args, &j->out, j->dtype, j->in.rank, j->in.shape));
     pe_view x = pe_view_packed(j->in.data, j->dtype, j->in.shape[0], s.heads, s.head_dim), y = x;
     y.data = j->out.data;
     int way = cli_given(j->args, "inverse") ? 1 : cli_given(j->args, "back") ? 2 : 0;
-    if (turn[way](j->e, (pe_side)cli_choice(j->args, "side"), y, x, j->at, &err))
+    if (turn[way](j->e, side, y, x, j->at, &err))
         return job_fail(j, &err);
+    if (is_identity(j->e, side) && !memcmp(j->in.data, j->out.data, (size_t)j->out.count * pe_dtype_size(j->dtype)))
+        cli_note(j->args, "%s does not turn this side (%s): the vectors are as they were", pe_encoding_spec(j->e),
+                 cli_text(j->args, "side"));
     return CLI_OK;
 }
 
@@ -89,7 +113,7 @@ static cli_exit embed(cli_job *j)
                         pe_encoding_spec(j->e));
     if (in->rank != 2)
         return cli_fail(j->args, CLI_INPUT, "%s: has %d dimensions; %s takes embeddings (T, C)",
-                        cli_text(j->args, "in"), in->rank, pe_encoding_spec(j->e));
+                        job_file(j->args, "in"), in->rank, pe_encoding_spec(j->e));
     int64_t width = pe_encoding_embed_width(j->e, in->shape[1]);
     CLI_TRY(array_new(j->args, &j->out, j->dtype, 2, (int64_t[]){ in->shape[0], width }));
     if (pe_encoding_embed(j->e, j->params, pe_view_packed(j->out.data, j->dtype, in->shape[0], 1, width),

@@ -16,6 +16,7 @@ static const cli_option options[] = {
     CLI_OPTION_START,
     CLI_OPTIONS_SHAPE,
     CLI_OPTION_DTYPE,
+    { "stage", 0, CLI_CHOICE, "before|after", NULL, 0, 0, "terms on which side of the scale, where a spec has both" },
     CLI_OPTIONS_PARAMS,
     CLI_OPTION_JSON,
 };
@@ -23,52 +24,69 @@ static const cli_example examples[] = {
     { "posenc bias alibi -n 64 -o b.npy", "the bias of 8 heads, 64 queries and 64 keys: (8, 64, 64)" },
     { "posenc bias t5 -n 12 --seed 1", "head 0, printed" },
     { "posenc bias alibi:form=symmetric -n 3 --heads 2 --json", "the numbers as JSON" },
+    { "posenc bias alibi:convention=falcon+t5:scale=sqrt -n 12 --stage before -o b.npy",
+      "of a spec with terms on both sides of the scale: those before it" },
     { "posenc bias window --pos grid.npy -o b.npy",
       "a window in two dimensions: coordinates from a file, (n, 2) int64" },
 };
 
 static const char notes[] =
-    "  score = (q.k + terms before the scale) * scale + terms after it. The array is the sum of both\n"
-    "  kinds of terms; --json says which of them there are, and the scale.\n";
+    "  score = (q.k + terms before the scale) * scale + terms after it. The array is the sum of\n"
+    "  the terms on one side: that where the spec has any, or that of --stage. --json says which, and\n"
+    "  the scale.\n";
 
-/* One query's terms, all heads, as doubles: (H, keys) before the scale, then the same after it. */
-typedef struct terms {
-    double *stage[2];
-    int64_t heads, keys;
-} terms;
+static bool has_terms(const cli_job *j, pe_stage stage)
+{
+    return pe_encoding_hooks_at(j->e, stage) & PE_HOOK_BIAS;
+}
 
-static cli_exit add_query(cli_job *j, const terms *t, int64_t query)
+/* --stage, or the only one there is. */
+static pe_stage stage_of(const cli_job *j)
+{
+    int choice = cli_choice(j->args, "stage");
+    return choice >= 0 ? (pe_stage)choice : has_terms(j, PE_BEFORE_SCALE) ? PE_BEFORE_SCALE : PE_AFTER_SCALE;
+}
+
+static cli_exit check_stage(const cli_job *j)
+{
+    if (!cli_given(j->args, "stage") && has_terms(j, PE_BEFORE_SCALE) && has_terms(j, PE_AFTER_SCALE))
+        return cli_fail(j->args, CLI_USAGE,
+                        "%s adds terms before the scale and after it; no score takes their sum; say which: --stage "
+                        "before or --stage after",
+                        pe_encoding_spec(j->e));
+    if (!has_terms(j, stage_of(j)))
+        cli_note(j->args, "%s adds nothing %s the scale: all zeros", pe_encoding_spec(j->e),
+                 cli_text(j->args, "stage"));
+    return CLI_OK;
+}
+
+/* One query, all heads, as doubles (H, keys). */
+static cli_exit add_query(cli_job *j, double *term, int64_t query)
 {
     pe_error err;
     pe_positions at = { j->at.at + query * j->at.axes, 1, j->at.axes, 0, 0 };
-    int64_t count = t->heads * t->keys, queries = j->at.tokens;
-    for (int s = 0; s < 2; s++) {
-        for (int64_t i = 0; i < count; i++)
-            t->stage[s][i] = 0;
-        pe_view score = pe_view_packed(t->stage[s], PE_F64, 1, t->heads, t->keys);
-        pe_tile tile = { .score = score, .q_at = at, .k_at = j->k_at };
-        if (pe_encoding_bias(j->e, (pe_stage)s, j->params, &tile, &err))
-            return job_fail(j, &err);
-    }
-    for (int64_t h = 0; h < t->heads; h++)
-        for (int64_t k = 0; k < t->keys; k++)
-            num_store(j->out.data, j->dtype, (h * queries + query) * t->keys + k,
-                      t->stage[PE_BEFORE_SCALE][h * t->keys + k] + t->stage[PE_AFTER_SCALE][h * t->keys + k]);
+    int64_t heads = pe_encoding_shape(j->e).heads, keys = j->k_at.tokens;
+    for (int64_t i = 0; i < heads * keys; i++)
+        term[i] = 0;
+    pe_tile tile = { .score = pe_view_packed(term, PE_F64, 1, heads, keys), .q_at = at, .k_at = j->k_at };
+    if (pe_encoding_bias(j->e, stage_of(j), j->params, &tile, &err))
+        return job_fail(j, &err);
+    for (int64_t h = 0; h < heads; h++)
+        for (int64_t k = 0; k < keys; k++)
+            num_store(j->out.data, j->dtype, (h * j->at.tokens + query) * keys + k, term[h * keys + k]);
     return CLI_OK;
 }
 
 static cli_exit add_up(cli_job *j)
 {
-    terms t = { .heads = pe_encoding_shape(j->e).heads, .keys = j->k_at.tokens };
-    void *memory;
+    int64_t heads = pe_encoding_shape(j->e).heads, keys = j->k_at.tokens;
+    void *term;
     cli_exit code = CLI_OK;
-    CLI_TRY(array_new(j->args, &j->out, j->dtype, 3, (int64_t[]){ t.heads, j->at.tokens, t.keys }));
-    CLI_TRY(array_memory(j->args, &memory, "one query's terms", t.heads * t.keys, 2 * sizeof(double)));
-    t.stage[0] = memory;
-    t.stage[1] = t.stage[0] + t.heads * t.keys;
+    CLI_TRY(array_new(j->args, &j->out, j->dtype, 3, (int64_t[]){ heads, j->at.tokens, keys }));
+    CLI_TRY(array_memory(j->args, &term, "one query's terms", heads * keys, sizeof(double)));
     for (int64_t q = 0; q < j->at.tokens && !code; q++)
-        code = add_query(j, &t, q);
-    free(memory);
+        code = add_query(j, term, q);
+    free(term);
     return code;
 }
 
@@ -76,9 +94,10 @@ static void fields(json_out *out, const cli_job *j)
 {
     out_text(out, "formula", "score = (q.k + before) * scale + after");
     out_open(out, "stages", '{');
-    out_bool(out, "before", pe_encoding_hooks_at(j->e, PE_BEFORE_SCALE) & PE_HOOK_BIAS);
-    out_bool(out, "after", pe_encoding_hooks_at(j->e, PE_AFTER_SCALE) & PE_HOOK_BIAS);
+    out_bool(out, "before", has_terms(j, PE_BEFORE_SCALE));
+    out_bool(out, "after", has_terms(j, PE_AFTER_SCALE));
     out_close(out, '}');
+    out_text(out, "stage", stage_of(j) == PE_BEFORE_SCALE ? "before" : "after");
     out_text(out, "pos", cli_text(j->args, "pos"));
     out_text(out, "kpos", cli_text(j->args, "kpos"));
 }
@@ -97,6 +116,7 @@ static cli_exit work(cli_job *j)
     j->hook = PE_HOOK_BIAS;
     if (!(pe_encoding_hooks(j->e) & PE_HOOK_BIAS))
         return cli_fail_unsuited(j->args, j->e, "bias");
+    CLI_TRY(check_stage(j));
     CLI_TRY(job_positions(j, &j->at, "pos", -1));
     j->k_at = j->at;
     if (cli_given(j->args, "kpos")) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/list.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 static const cli_option options[] = {
     { "markdown", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the Markdown table of README.md" },
@@ -22,15 +24,43 @@ static const pe_info *find(const char *name)
     return NULL;
 }
 
+/* Is name one of the names in a row's models? Names have a capital; the words between them do not. */
+static bool is_model(const char *models, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = models; n && *at; at++) {
+        bool whole = (at == models || !isalnum((unsigned char)at[-1])) && !strncasecmp(at, name, n) &&
+                     !isalnum((unsigned char)at[n]);
+        for (size_t i = 0; whole && i < n; i++)
+            if (isupper((unsigned char)at[i]))
+                return true;
+    }
+    return false;
+}
+
+/* "alibi, rope": the rows that models of this name use; "" for none. */
+static void rows_of_model(char *out, size_t cap, const char *name)
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (int i = 0; i < pe_info_count(); i++)
+        if (is_model(pe_info_at(i)->models, name) && used < cap)
+            used += (size_t)snprintf(out + used, cap - used, "%s%s", used ? ", " : "", pe_info_at(i)->name);
+}
+
+/* The library knows what a wrong name may have meant. */
 static cli_exit unknown(const cli_args *a, const char *name)
 {
-    const char *names[256];
-    char hint[80];
-    int count = pe_info_count() < 256 ? pe_info_count() : 256;
-    for (int i = 0; i < count; i++)
-        names[i] = pe_info_at(i)->name;
-    return cli_fail(a, CLI_USAGE, "no encoding is called %s%s (see posenc list)", name,
-                    cli_did_you_mean(hint, "", name, names, count));
+    char rows[400];
+    pe_encoding *e;
+    pe_error err;
+    rows_of_model(rows, sizeof rows, name);
+    if (*rows)
+        return cli_fail(a, CLI_USAGE, "no encoding is called %s; models of that name use: %s", name, rows);
+    if (pe_encoding_new(&e, name, (pe_shape){ .heads = 8, .head_dim = 64 }, &err))
+        return cli_fail(a, CLI_USAGE, "%s", err.text);
+    pe_encoding_free(e);
+    return cli_fail(a, CLI_USAGE, "%s is a spec; give the name of one encoding", name);
 }
 
 static cli_exit run(const cli_args *a)

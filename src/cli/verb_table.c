@@ -3,6 +3,8 @@
  * posenc table: what every position gets, as an array. */
 #include "cli/job.h"
 
+#include <inttypes.h>
+
 static const cli_option options[] = {
     CLI_OPTION_N,
     CLI_OPTION_OUT,
@@ -54,6 +56,33 @@ static cli_exit rotate_table(cli_job *j)
     return CLI_OK;
 }
 
+static cli_exit compute(cli_job *j)
+{
+    io_array_free(&j->out);
+    return j->hook == PE_HOOK_EMBED ? embed_table(j) : rotate_table(j);
+}
+
+/* Only the first rows of -n N are printed. */
+static bool is_brief(const cli_args *a)
+{
+    return !cli_given(a, "out") && !cli_given(a, "json") && cli_int(a, "count") > ARRAY_PREVIEW_ROWS;
+}
+
+/* Those rows, after a try whether the last position can be served. */
+static cli_exit compute_brief(cli_job *j)
+{
+    pe_positions first = j->at;
+    int64_t last = cli_int(j->args, "start") + cli_int(j->args, "count") - 1;
+    if (last > PE_POSITION_MAX)
+        return cli_fail(j->args, CLI_USAGE,
+                        "the last position is %" PRId64 "; positions need to stay within -2^36 to 2^36", last);
+    j->at = (pe_positions){ .at = &last, .tokens = 1, .axes = 1 };
+    cli_exit code = compute(j);
+    j->at = first;
+    j->rest = cli_int(j->args, "count") - first.tokens;
+    return code ? code : compute(j);
+}
+
 static void fields(json_out *out, const cli_job *j)
 {
     if (j->hook != PE_HOOK_ROTATE)
@@ -69,7 +98,7 @@ static void fields(json_out *out, const cli_job *j)
 static void preview(const cli_job *j)
 {
     const int64_t *shape = j->out.shape + j->out.rank - 2;
-    array_block b = { 0, shape[0], shape[1], &j->at, NULL };
+    array_block b = { 0, shape[0] + j->rest, shape[1], &j->at, NULL };
     if (j->hook == PE_HOOK_ROTATE)
         puts("cos");
     array_preview(&j->out, j->dtype, b);
@@ -85,9 +114,9 @@ static cli_exit work(cli_job *j)
     j->dtype = (pe_dtype)cli_choice(j->args, "dtype");
     CLI_TRY(job_encoding(j, job_shape(j->args)));
     CLI_TRY(job_hook(j));
-    CLI_TRY(job_positions(j, &j->at, "pos", -1));
+    CLI_TRY(job_positions(j, &j->at, "pos", is_brief(j->args) ? ARRAY_PREVIEW_ROWS : -1));
     CLI_TRY(job_params(j));
-    CLI_TRY(j->hook == PE_HOOK_EMBED ? embed_table(j) : rotate_table(j));
+    CLI_TRY(is_brief(j->args) ? compute_brief(j) : compute(j));
     return job_finish(j, fields, preview);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a whole file. read() into memory rather than a mapping: see HAZARDS R12.
+ * Reading a whole file or stream. read() into memory rather than a mapping: see HAZARDS R12.
  */
 #include "checked.h"
 #include "io.h"
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define STEP ((size_t)1 << 30) /* Linux moves at most 2 GiB - 4 KiB a call, others refuse more than INT_MAX */
+#define STREAM_START ((size_t)1 << 16)
 
 /* *got falls short of size at the end of the file only. */
 static pe_status read_up_to(uint8_t *data, size_t size, size_t *got, int fd, const char *path, pe_error *err)
@@ -76,6 +77,36 @@ pe_status io_read_file(io_bytes *out, const char *path, size_t cap, pe_error *er
         return io_fail(err, PE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     pe_status s = read_open(out, fd, path, cap, err);
     close(fd);
+    if (s != PE_OK)
+        io_bytes_free(out);
+    return s;
+}
+
+/* Fills out up to room bytes; fewer: that was the end. */
+static pe_status read_more(io_bytes *out, size_t room, int fd, pe_error *err)
+{
+    size_t got;
+    uint8_t *data = realloc(out->data, room + 1);
+    if (!data)
+        return io_fail(err, PE_ERR_NOMEM, "%s: no memory for %zu bytes", out->name, room);
+    out->data = data;
+    pe_status s = read_up_to(data + out->size, room - out->size, &got, fd, out->name, err);
+    out->size += got;
+    data[out->size] = 0;
+    return s;
+}
+
+pe_status io_read_stream(io_bytes *out, int fd, const char *name, size_t cap, pe_error *err)
+{
+    *out = (io_bytes){ .name = name };
+    size_t room = cap < STREAM_START ? cap : STREAM_START;
+    pe_status s = read_more(out, room, fd, err);
+    while (s == PE_OK && out->size == room && room <= cap) {
+        room = room > cap / 2 ? cap + 1 : 2 * room; /* the byte past the cap tells a stream that goes on */
+        s = read_more(out, room, fd, err);
+    }
+    if (s == PE_OK && out->size > cap)
+        s = io_fail(err, PE_ERR_RANGE, "%s: goes on after %zu bytes, the most that is read", name, cap);
     if (s != PE_OK)
         io_bytes_free(out);
     return s;

@@ -53,6 +53,8 @@ typedef struct io_span {
 
 /* Regular files of at most cap bytes; folders, pipes and devices are refused. */
 pe_status io_read_file(io_bytes *out, const char *path, size_t cap, pe_error *err);
+/* An open pipe, device or file to its end, at most cap bytes. name stands for the path. */
+pe_status io_read_stream(io_bytes *out, int fd, const char *name, size_t cap, pe_error *err);
 void io_bytes_free(io_bytes *b);
 /* Puts the parts, one after the other, at path: all or nothing. A file already there is replaced in one step and keeps
  * its mode, or is left untouched. Links, folders and devices are refused, for the step would replace the link. */

@@ -180,9 +180,20 @@ static bool run_file(report *r, const char *folder, const char *file, golden_run
     return true;
 }
 
+/* "rope_types, rope_layouts, ..." */
+static void list_files(char *out, size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; i < COUNT(files) && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", files[i].name);
+}
+
 /* A file of the folder that this program would pass over in silence is named. */
 static void name_strangers(report *r, DIR *folder)
 {
+    char names[200], why[300];
+    list_files(names, sizeof names);
+    snprintf(why, sizeof why, "this program knows %s", names);
     for (struct dirent *d; (d = readdir(folder));) {
         size_t n = strlen(d->d_name);
         bool known = n < 6 || strcmp(d->d_name + n - 5, ".json") != 0;
@@ -191,7 +202,7 @@ static void name_strangers(report *r, DIR *folder)
         for (int i = 0; i < COUNT(files); i++)
             known |= !strcmp(d->d_name, files[i].name);
         if (!known)
-            add_case(r, SKIPPED, 1, d->d_name, NULL, NULL, "not a file that this program knows");
+            add_case(r, SKIPPED, 1, d->d_name, NULL, NULL, why);
     }
 }
 
@@ -217,8 +228,9 @@ int main(int argc, char **argv)
         name_strangers(&r, folder);
     closedir(folder);
     if (!found) {
-        fprintf(stderr, "%s: none of rope_types.json, rope_layouts.json, sinusoidal.json, biases.json, "
-                        "relative_attention.json is in this folder\n", path);
+        char names[200];
+        list_files(names, sizeof names);
+        fprintf(stderr, "%s: no file NAME.json here has a name that this program knows: %s\n", path, names);
         json_decref(r.cases);
         return 2;
     }
