@@ -129,8 +129,8 @@ static pe_status check_gradients(problem *p, pe_attention_grad *g, pe_error *err
     return check_memory(s, COUNT_OF(s), false, err);
 }
 
-pe_status pe_attention_backward(const pe_encoding *e, pe_params w, const pe_attention *a, const pe_attention_grad *grads,
-                                void *memory, size_t bytes, pe_error *err)
+pe_status pe_attention_backward(const pe_encoding *e, pe_params w, const pe_attention *a,
+                                const pe_attention_grad *grads, void *memory, size_t bytes, pe_error *err)
 {
     problem p;
     CHECK_POINTER(pe_attention_grad, grads, "the gradient");

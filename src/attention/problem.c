@@ -17,7 +17,8 @@ static pe_status check_mask(pe_mask *m, const pe_attention *a, int64_t heads, pe
         return PE_OK;
     TRY(check_view(&m->additive, "mask.additive", a->q.tokens, -1, a->k.tokens, READS, err));
     if (m->additive.heads != 1 && m->additive.heads != heads)
-        return pe_fail(err, PE_ERR_SHAPE, "mask.additive: heads is %" PRId64 "; needs 1 or %" PRId64, m->additive.heads, heads);
+        return pe_fail(err, PE_ERR_SHAPE, "mask.additive: heads is %" PRId64 "; needs 1 or %" PRId64, m->additive.heads,
+                       heads);
     return PE_OK;
 }
 
@@ -125,7 +126,8 @@ static pe_status open_sizes(problem *p, const pe_encoding *e, const pe_attention
     *p = (problem){ .e = e, .a = *a, .turns = turning_part(e), .scale = a->scale != 0 ? a->scale : e->scale };
     TRY(check_problem(p, err));
     if (!cut(p, NULL))
-        return pe_fail(err, PE_ERR_OVERFLOW, "the work memory for %" PRId64 " keys does not fit 64-bit sizes", a->k.tokens);
+        return pe_fail(err, PE_ERR_OVERFLOW, "the work memory for %" PRId64 " keys does not fit 64-bit sizes",
+                       a->k.tokens);
     return PE_OK;
 }
 

@@ -47,7 +47,9 @@ void query_seen(problem *p, int64_t i)
 
 void query_tile(const problem *p, int64_t i, pe_tile *t)
 {
-    *t = (pe_tile){ .score = p->m.score, .q = p->m.q, .k = p->m.k, .q_at = query_at(p, i), .k_at = p->a.k_at, .seen = p->m.seen };
+    *t = (pe_tile){
+        .score = p->m.score, .q = p->m.q, .k = p->m.k, .q_at = query_at(p, i), .k_at = p->a.k_at, .seen = p->m.seen
+    };
 }
 
 /* score = cap((q.k + before) * scale) + after + mask, -inf where hidden. */

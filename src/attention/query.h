@@ -8,22 +8,22 @@
 
 /* Work memory, cut from the caller's block. Views are float64 and packed. */
 typedef struct work {
-    pe_view q;                    /* (1, H, D)     the query, turned                     */
-    pe_view k, v;                 /* (Tk, Hkv, .)  keys and values, turned               */
-    pe_view score, prob, capped;  /* (1, H, Tk)                                          */
-    pe_view out;                  /* (1, H, Dv)                                          */
-    pe_view dq, dk, dv;           /* gradients of q, k, v                                */
-    pe_view dk_sum;               /* (Tk, Hkv, D)  of keys that are turned per query     */
+    pe_view q;                   /* (1, H, D)     the query, turned                     */
+    pe_view k, v;                /* (Tk, Hkv, .)  keys and values, turned               */
+    pe_view score, prob, capped; /* (1, H, Tk)                                          */
+    pe_view out;                 /* (1, H, Dv)                                          */
+    pe_view dq, dk, dv;          /* gradients of q, k, v                                */
+    pe_view dk_sum;              /* (Tk, Hkv, D)  of keys that are turned per query     */
     pe_view dscore, dprob, dout;
-    double *lse, *sink;           /* (H)           log-sum-exp; the sink's probability   */
-    uint8_t *seen, *any;          /* (H, Tk), (Tk) seen by this head, by some head       */
+    double *lse, *sink;  /* (H)           log-sum-exp; the sink's probability   */
+    uint8_t *seen, *any; /* (H, Tk), (Tk) seen by this head, by some head       */
     size_t bytes;
 } work;
 
 typedef struct problem {
     const pe_encoding *e;
     pe_params w;
-    pe_attention a; /* strides filled in */
+    pe_attention a;    /* strides filled in */
     const part *turns; /* the part that rotates, or NULL */
     double scale;
     work m;

@@ -102,8 +102,8 @@ void array_preview(const io_array *a, pe_dtype type, array_block b)
     if (rows < b.rows)
         printf("%10s\n", "...");
     if (rows < b.rows || columns < b.columns)
-        printf("(%" PRId64 " of %" PRId64 " rows, %" PRId64 " of %" PRId64 " columns; all: -o FILE, or --json)\n",
-               rows, b.rows, columns, b.columns);
+        printf("(%" PRId64 " of %" PRId64 " rows, %" PRId64 " of %" PRId64 " columns; all: -o FILE, or --json)\n", rows,
+               b.rows, columns, b.columns);
 }
 
 static void json_level(json_out *j, const char *key, const io_array *a, pe_dtype type, int axis, int64_t *at)

@@ -12,9 +12,9 @@
  * asked for, since a system that overcommits would say yes and then end the process. */
 cli_exit array_memory(const cli_args *a, void **out, const char *what, int64_t count, size_t size);
 cli_exit array_new(const cli_args *a, io_array *out, pe_dtype type, int rank, const int64_t *shape);
-bool array_type(const io_array *a, pe_dtype *out); /* false: not a float */
-const char *array_type_name(pe_dtype type);        /* "float32" */
-void array_shape(char out[160], const io_array *a);    /* "(2, 512, 32)" */
+bool array_type(const io_array *a, pe_dtype *out);  /* false: not a float */
+const char *array_type_name(pe_dtype type);         /* "float32" */
+void array_shape(char out[160], const io_array *a); /* "(2, 512, 32)" */
 
 #define ARRAY_PREVIEW_ROWS 8
 

@@ -35,8 +35,8 @@ typedef enum cli_exit {
 typedef enum cli_kind { CLI_FLAG, CLI_INT, CLI_CHOICE, CLI_TEXT, CLI_FILE_IN, CLI_FILE_OUT } cli_kind;
 
 typedef struct cli_option {
-    const char *name;     /* without its dashes */
-    char letter;          /* 'n' for -n; 0: none */
+    const char *name; /* without its dashes */
+    char letter;      /* 'n' for -n; 0: none */
     cli_kind kind;
     const char *value;    /* "N", "FILE"; a choice's "f32|f16"; NULL: a flag */
     const char *fallback; /* as text; NULL: none */
@@ -55,7 +55,7 @@ typedef struct cli_verb {
     const char *summary;  /* one line */
     const char *operands; /* "SPEC", "[NAME]", "" */
     int operands_min, operands_max;
-    const char *notes;    /* lines after the options; NULL: none */
+    const char *notes; /* lines after the options; NULL: none */
     const cli_option *options;
     int option_count;
     const cli_example *examples;
@@ -66,25 +66,43 @@ typedef struct cli_verb {
 extern const cli_verb *const cli_verbs[];
 extern const int cli_verb_count;
 
-#define CLI_OPTION_JSON { "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the result as JSON" }
+#define CLI_OPTION_JSON                                                                                                \
+    {                                                                                                                  \
+        "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the result as JSON"                                              \
+    }
 #define CLI_OPTION_OUT                                                                                                 \
-    { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the array to this .npy; without it: print" }
-#define CLI_OPTION_N { "count", 'n', CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "how many positions" }
+    {                                                                                                                  \
+        "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the array to this .npy; without it: print"                \
+    }
+#define CLI_OPTION_N                                                                                                   \
+    {                                                                                                                  \
+        "count", 'n', CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "how many positions"                                     \
+    }
 #define CLI_OPTION_POS                                                                                                 \
-    { "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0,                                                                       \
-      "positions from this .npy, (n,) or (n, axes): int64, int32, whole floats" }
+    {                                                                                                                  \
+        "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0,                                                                     \
+            "positions from this .npy, (n,) or (n, axes): int64, int32, whole floats"                                  \
+    }
 #define CLI_OPTION_START                                                                                               \
-    { "start", 0, CLI_INT, "N", "0", -PE_POSITION_MAX, PE_POSITION_MAX, "first position, without --pos" }
+    {                                                                                                                  \
+        "start", 0, CLI_INT, "N", "0", -PE_POSITION_MAX, PE_POSITION_MAX, "first position, without --pos"              \
+    }
 #define CLI_OPTION_DTYPE                                                                                               \
-    { "dtype", 0, CLI_CHOICE, "f32|f16|bf16|f64", "f32", 0, 0, "element type; bf16 is written as uint16" }
+    {                                                                                                                  \
+        "dtype", 0, CLI_CHOICE, "f32|f16|bf16|f64", "f32", 0, 0, "element type; bf16 is written as uint16"             \
+    }
 #define CLI_OPTIONS_SHAPE                                                                                              \
     { "heads", 0, CLI_INT, "N", "8", 1, 65536, "query heads" },                                                        \
-    { "kv-heads", 0, CLI_INT, "N", NULL, 1, 65536, "key and value heads; default: as many as heads" },                 \
-    { "head-dim", 0, CLI_INT, "N", "64", 1, PE_HEAD_DIM_MAX, "width of a head" },                                      \
-    { "model-dim", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 30, "width of the embedding; default: heads * head-dim" }
+        { "kv-heads", 0, CLI_INT, "N", NULL, 1, 65536, "key and value heads; default: as many as heads" },             \
+        { "head-dim", 0, CLI_INT, "N", "64", 1, PE_HEAD_DIM_MAX, "width of a head" },                                  \
+    {                                                                                                                  \
+        "model-dim", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 30, "width of the embedding; default: heads * head-dim"   \
+    }
 #define CLI_OPTIONS_PARAMS                                                                                             \
     { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "of the first values of learned parameters" },                       \
-    { "params", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "learned parameters from this .npy: the whole block, in order" }
+    {                                                                                                                  \
+        "params", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "learned parameters from this .npy: the whole block, in order"   \
+    }
 
 /* ---------------------------------------------------------------- arguments (args.c) */
 
@@ -133,7 +151,7 @@ void cli_print_float(char *out, size_t cap, double x);
 
 void cli_help(FILE *to);
 void cli_help_verb(FILE *to, const cli_verb *v);
-const cli_verb *cli_find_verb(const char *name);   /* NULL: none */
-cli_exit cli_unknown_verb(const char *name);       /* says so, and what may be meant */
+const cli_verb *cli_find_verb(const char *name); /* NULL: none */
+cli_exit cli_unknown_verb(const char *name);     /* says so, and what may be meant */
 
 #endif

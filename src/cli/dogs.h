@@ -15,8 +15,8 @@ typedef struct scene {
     double x[TOKENS * WIDTH];         /* (T, C): same word, same vector */
     double qkv[3][TOKENS * WIDTH];    /* (T, H, D) */
     double out[TOKENS * WIDTH];
-    bool out_of_reach;                /* the encoding does not serve keys ahead of their query */
-    double *embedded;                 /* (T, width); freed when played */
+    bool out_of_reach; /* the encoding does not serve keys ahead of their query */
+    double *embedded;  /* (T, width); freed when played */
     void *work;
 } scene;
 

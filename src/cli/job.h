@@ -19,17 +19,17 @@ typedef struct cli_job {
     pe_params params;
     pe_positions at, k_at; /* packed; k_at empty: not used */
     io_array in, out;
-    int64_t rest;          /* rows after those of out, which are counted and no more: only the first are printed */
-    pe_dtype dtype;        /* of in and out */
-    unsigned hook;         /* the one at work */
+    int64_t rest;   /* rows after those of out, which are counted and no more: only the first are printed */
+    pe_dtype dtype; /* of in and out */
+    unsigned hook;  /* the one at work */
 } cli_job;
 
 cli_exit job_run(const cli_args *a, cli_exit (*work)(cli_job *j)); /* work on a new job, then free it */
 
-pe_shape job_shape(const cli_args *a);                /* from --heads and its neighbours */
-cli_exit job_encoding(cli_job *j, pe_shape shape);    /* from the first operand */
-cli_exit job_params(cli_job *j);                      /* from --params or --seed */
-cli_exit job_hook(cli_job *j);                        /* embed or rotate, from the spec and --hook */
+pe_shape job_shape(const cli_args *a);             /* from --heads and its neighbours */
+cli_exit job_encoding(cli_job *j, pe_shape shape); /* from the first operand */
+cli_exit job_params(cli_job *j);                   /* from --params or --seed */
+cli_exit job_hook(cli_job *j);                     /* embed or rotate, from the spec and --hook */
 /* The file of an option ("pos"), as messages name it; NULL: not given. - is stdin. */
 const char *job_file(const cli_args *a, const char *option);
 cli_exit job_load(const cli_job *j, io_array *out, const char *option, unsigned flags);

@@ -22,8 +22,8 @@ typedef struct json_out {
 } json_out;
 
 json_out out_start(FILE *to);
-void out_open(json_out *j, const char *key, char bracket); /* '{', '[', or '-': an array on one line */
-void out_close(json_out *j, char bracket);                 /* '}', ']', or '-' */
+void out_open(json_out *j, const char *key, char bracket);      /* '{', '[', or '-': an array on one line */
+void out_close(json_out *j, char bracket);                      /* '}', ']', or '-' */
 void out_text(json_out *j, const char *key, const char *value); /* NULL becomes null; broken UTF-8 becomes U+FFFD */
 void out_int(json_out *j, const char *key, int64_t value);
 void out_real(json_out *j, const char *key, double value);  /* infinite or NaN becomes null: JSON has no such number */

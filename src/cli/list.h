@@ -6,9 +6,9 @@
 
 #include "cli/cli.h"
 
-void list_rows(void);                   /* two lines per row */
-void list_row(const pe_info *row);      /* one row in full */
-void list_json(const pe_info *only);    /* NULL: all */
+void list_rows(void);                /* two lines per row */
+void list_row(const pe_info *row);   /* one row in full */
+void list_json(const pe_info *only); /* NULL: all */
 void list_markdown(const pe_info *only);
 
 /* The row with its defaults, 8 heads of 64: made, not told, so that what is printed of it cannot differ from what is

@@ -138,8 +138,9 @@ static void print_score(const pe_encoding *e)
     char scale[40], text[160];
     cli_print_real(scale, sizeof scale, pe_encoding_scale(e));
     snprintf(text, sizeof text, "%s at head_dim 64%s", scale,
-             pe_encoding_hooks_at(e, PE_BEFORE_SCALE) ? "; its term is added before the scale"
-             : pe_encoding_hooks_at(e, PE_AFTER_SCALE) ? "; its term is added after the scale" : "");
+             pe_encoding_hooks_at(e, PE_BEFORE_SCALE)  ? "; its term is added before the scale"
+             : pe_encoding_hooks_at(e, PE_AFTER_SCALE) ? "; its term is added after the scale"
+                                                       : "");
     print_field("scale", text);
 }
 

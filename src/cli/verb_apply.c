@@ -24,8 +24,7 @@ static const cli_example examples[] = {
     { "posenc apply rope --in q.npy --start 4096 --json --out y.npy",
       "4096 tokens are in the cache; says what was done" },
     { "posenc apply sinusoidal --in x.npy --out y.npy", "embeddings (T, C) plus their codes" },
-    { "posenc table learned -n 8 --model-dim 64 -o - | posenc apply rope --in - -o y.npy",
-      "through a pipe" },
+    { "posenc table learned -n 8 --model-dim 64 -o - | posenc apply rope --in - -o y.npy", "through a pipe" },
 };
 
 static const char notes[] =
@@ -85,9 +84,9 @@ static bool is_identity(const pe_encoding *e, pe_side side)
 
 static cli_exit rotate(cli_job *j)
 {
-    static pe_status (*const turn[])(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, pe_error *) = {
-        pe_encoding_rotate, pe_encoding_unrotate, pe_encoding_rotate_back
-    };
+    static pe_status (*const turn[])(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions,
+                                     pe_error *) = { pe_encoding_rotate, pe_encoding_unrotate,
+                                                     pe_encoding_rotate_back };
     pe_error err;
     pe_shape s = pe_encoding_shape(j->e);
     pe_side side = (pe_side)cli_choice(j->args, "side");

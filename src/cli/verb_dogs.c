@@ -61,7 +61,9 @@ static void print_verdict(const verdict *v)
 {
     double dogs = v->dogs >= BLIND ? v->dogs : 0, order = v->order >= BLIND ? v->order : 0; /* without the rounding */
     printf("  %-34s%12.4g%12.4g   %s\n", v->spec, dogs, order,
-           v->blind ? "blind" : v->dogs >= BLIND ? "tells them apart" : "sees the order (*)");
+           v->blind           ? "blind"
+           : v->dogs >= BLIND ? "tells them apart"
+                              : "sees the order (*)");
 }
 
 static void verdict_json(json_out *j, const verdict *v)

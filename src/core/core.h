@@ -70,9 +70,9 @@ static inline void vec_add(vec v, int64_t d, double x)
  * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. */
 typedef struct term {
     pe_side side;
-    int table;                                                 /* tensor (R, H or 1, D), or -1: entry computes it */
+    int table; /* tensor (R, H or 1, D), or -1: entry computes it */
     double (*entry)(const part *p, int64_t row, int64_t d);
-    int extra;                                                 /* tensor (1, H, D), or -1 */
+    int extra; /* tensor (1, H, D), or -1 */
     int64_t (*index)(const part *p, const int64_t *q, const int64_t *k);
 } term;
 
@@ -118,7 +118,7 @@ typedef struct row {
     double (*bias)(const part *p, pe_params w, int64_t h, gap g);
     void (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db);
     /* content by table is declared as terms by init; content that counts keys: */
-    double (*gate)(const part *p, double dot);         /* what a key adds to the carry, and its slope */
+    double (*gate)(const part *p, double dot); /* what a key adds to the carry, and its slope */
     double (*gate_slope)(const part *p, double dot);
     double (*step)(const step *s);                     /* the score term at s->sum */
     double (*step_back)(const step *s, double dscore); /* gradient to s->sum; dq, dw are added to */
@@ -128,27 +128,27 @@ struct pe_part {
     const row *row;
     value *value; /* one per key of the row; init may settle what follows from the shape */
     pe_shape shape;
-    void *state;        /* the row's own; one block, freed with the part */
+    void *state; /* the row's own; one block, freed with the part */
 
     tensor tensor[TENSORS_MAX];
     int tensors;
     term term[TERMS_MAX];
     int terms;
-    pe_stage stage;     /* of content and bias */
-    double scale;       /* softmax scale; 0: 1/sqrt(head_dim) */
+    pe_stage stage; /* of content and bias */
+    double scale;   /* softmax scale; 0: 1/sqrt(head_dim) */
     double scale_factor;
-    unsigned hooks;     /* init may take away what the spec leaves out */
+    unsigned hooks; /* init may take away what the spec leaves out */
     unsigned claims;
     int64_t axes;
 
     /* rotate */
-    const lane *from, *to;   /* (pairs) elements read and written */
-    const pair *pair;        /* (pairs) */
+    const lane *from, *to; /* (pairs) elements read and written */
+    const pair *pair;      /* (pairs) */
     int64_t pairs;
-    const int64_t *rest;     /* (rests) elements that do not turn */
+    const int64_t *rest; /* (rests) elements that do not turn */
     int64_t rests;
     bool turns_value, turns_output;
-    bool recentres;          /* attention shifts positions so that the query stands at centre */
+    bool recentres; /* attention shifts positions so that the query stands at centre */
     int64_t centre;
 
     /* embed */
@@ -175,9 +175,11 @@ extern const int pe_row_count;
 /* ------------------------------------------------ errors */
 
 #if defined __GNUC__
-__attribute__((format(printf, 3, 4)))
+#define PRINTF(at, first) __attribute__((format(printf, at, first)))
+#else
+#define PRINTF(at, first)
 #endif
-pe_status pe_fail(pe_error *err, pe_status s, const char *format, ...);
+PRINTF(3, 4) pe_status pe_fail(pe_error *err, pe_status s, const char *format, ...);
 pe_status pe_pass(pe_error *err); /* PE_OK, and err says so */
 #define TRY(call)                                                                                                      \
     do {                                                                                                               \

@@ -62,7 +62,8 @@ pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads
     int64_t elements;
     size_t size = pe_dtype_size(v->dtype);
     if (!size)
-        return pe_fail(err, PE_ERR_DTYPE, "%s: dtype is %d; needs PE_F32, PE_F16, PE_BF16 or PE_F64", name, (int)v->dtype);
+        return pe_fail(err, PE_ERR_DTYPE, "%s: dtype is %d; needs PE_F32, PE_F16, PE_BF16 or PE_F64", name,
+                       (int)v->dtype);
     TRY(check_size(name, "tokens", v->tokens, tokens, err));
     TRY(check_size(name, "heads", v->heads, heads, err));
     TRY(check_size(name, "dim", v->dim, dim, err));
@@ -122,8 +123,8 @@ pe_status check_positions(pe_positions *p, const char *name, int64_t tokens, int
         for (int64_t x = 0; x < axes; x++) {
             int64_t at = p->at[t * p->token_stride + x * p->axis_stride];
             if (at > PE_POSITION_MAX || at < -PE_POSITION_MAX)
-                return pe_fail(err, PE_ERR_POSITION, "%s: position of token %" PRId64 " is %" PRId64 "; needs -2^36 to 2^36",
-                               name, t, at);
+                return pe_fail(err, PE_ERR_POSITION,
+                               "%s: position of token %" PRId64 " is %" PRId64 "; needs -2^36 to 2^36", name, t, at);
         }
     return PE_OK;
 }

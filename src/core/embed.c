@@ -17,12 +17,13 @@ int64_t pe_encoding_embed_width(const pe_encoding *e, int64_t x_width)
 static pe_status check_widths(const pe_encoding *e, int64_t x_width, pe_error *err)
 {
     if (x_width < 0)
-        return pe_fail(err, PE_ERR_SHAPE, "x is %" PRId64 " wide; needs 0 or more, without the codes that join it", x_width);
+        return pe_fail(err, PE_ERR_SHAPE, "x is %" PRId64 " wide; needs 0 or more, without the codes that join it",
+                       x_width);
     for (int i = 0; i < e->parts; i++) {
         const part *p = &e->part[i];
         if (p->row->embed && !p->concat && p->width != x_width)
-            return pe_fail(err, PE_ERR_SHAPE, "x is %" PRId64 " wide; %s adds a code of %" PRId64 " (model_dim)", x_width,
-                           p->row->info.name, p->width);
+            return pe_fail(err, PE_ERR_SHAPE, "x is %" PRId64 " wide; %s adds a code of %" PRId64 " (model_dim)",
+                           x_width, p->row->info.name, p->width);
     }
     return PE_OK;
 }
@@ -48,7 +49,8 @@ pe_status pe_encoding_embed(const pe_encoding *e, pe_params w, pe_view y, pe_vie
     TRY(check_widths(e, x.dim, err));
     int64_t width = pe_encoding_embed_width(e, x.dim);
     if (width < 0)
-        return pe_fail(err, PE_ERR_OVERFLOW, "x: dim is %" PRId64 "; with the codes that join it does not fit 64 bits", x.dim);
+        return pe_fail(err, PE_ERR_OVERFLOW, "x: dim is %" PRId64 "; with the codes that join it does not fit 64 bits",
+                       x.dim);
     TRY(check_view(&y, "y", x.tokens, 1, width, WRITES, err));
     TRY(check_positions(&where, "positions", y.tokens, e->axes, err));
     TRY(check_params(e, w, err));
@@ -87,8 +89,9 @@ pe_status pe_encoding_embed_back(const pe_encoding *e, pe_params w, pe_params dw
     TRY(check_positions(&where, "positions", dy.tokens, e->axes, err));
     TRY(check_params(e, w, err));
     TRY(check_grads(e, dw, err));
-    CHECK_MEMORY(true, view_region("dx", dx, WRITES), view_region("dy", dy, READS), positions_region("positions", where),
-                 params_region("params", w, READS), params_region("dparams", dw, WRITES));
+    CHECK_MEMORY(true, view_region("dx", dx, WRITES), view_region("dy", dy, READS),
+                 positions_region("positions", where), params_region("params", w, READS),
+                 params_region("dparams", dw, WRITES));
     TRY(check_served(e, where, err));
     for (int64_t t = 0; t < dy.tokens; t++) {
         int64_t at[PE_AXES_MAX], joined = x_dim;

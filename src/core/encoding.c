@@ -16,7 +16,8 @@ static pe_status check_shape(pe_shape *s, pe_error *err)
     if (!s->kv_heads)
         s->kv_heads = s->heads;
     if (s->kv_heads < 1 || s->kv_heads > s->heads || s->heads % s->kv_heads)
-        return pe_fail(err, PE_ERR_SHAPE, "kv_heads is %" PRId64 "; needs a divisor of heads, %" PRId64, s->kv_heads, s->heads);
+        return pe_fail(err, PE_ERR_SHAPE, "kv_heads is %" PRId64 "; needs a divisor of heads, %" PRId64, s->kv_heads,
+                       s->heads);
     if (s->head_dim < 1 || s->head_dim > PE_HEAD_DIM_MAX)
         return pe_fail(err, PE_ERR_SHAPE, "head_dim is %" PRId64 "; needs 1 to %d", s->head_dim, PE_HEAD_DIM_MAX);
     if (!s->model_dim)
@@ -78,52 +79,74 @@ static pe_status add_part(pe_encoding *e, const char **cursor, pe_error *err)
     return p->row->init ? p->row->init(p, err) : PE_OK;
 }
 
-/* Parts in a row must agree: one softmax scale, one rotation. */
-static pe_status join_parts(pe_encoding *e, pe_error *err)
+/* Parts must agree: one softmax scale, one rotation, one count of keys; and no content term beside a turn that
+ * attention may shift. */
+static pe_status check_parts(const pe_encoding *e, pe_error *err)
 {
-    double scale = 0, factor = 1;
-    const part *turns = NULL, *scaled = NULL, *carries = NULL;
-    int added = 0;
-    e->claims = ~0u;
+    const part *turns = NULL, *scales = NULL, *carries = NULL;
     for (int i = 0; i < e->parts; i++) {
-        part *p = &e->part[i];
-        if (p->scale != 0 && scale != 0 && p->scale != scale)
-            return pe_fail(err, PE_ERR_SPEC, "%s and %s want different softmax scales; combine one of them with another",
-                           scaled->row->info.name, p->row->info.name);
+        const part *p = &e->part[i];
+        const char *name = p->row->info.name;
+        if (p->scale != 0 && scales && p->scale != scales->scale)
+            return pe_fail(err, PE_ERR_SPEC,
+                           "%s and %s want different softmax scales; combine one of them with another",
+                           scales->row->info.name, name);
         if (p->row->turn && turns)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s both rotate; one rotation per encoding", turns->row->info.name,
-                           p->row->info.name);
+                           name);
         if (p->row->step && carries)
-            return pe_fail(err, PE_ERR_SPEC, "%s and %s both count keys; one such term per encoding", carries->row->info.name,
-                           p->row->info.name);
-        if (p->row->step)
-            carries = p;
+            return pe_fail(err, PE_ERR_SPEC, "%s and %s both count keys; one such term per encoding",
+                           carries->row->info.name, name);
+        turns = p->row->turn ? p : turns;
+        scales = p->scale != 0 ? p : scales;
+        carries = p->row->step ? p : carries;
+    }
+    if (turns && turns->recentres && e->hooks & PE_HOOK_CONTENT)
+        return pe_fail(err, PE_ERR_SPEC,
+                       "%s scales queries and keys by positions that attention may shift; a term that looks "
+                       "at them would change with it: combine it with a bias",
+                       turns->row->info.name);
+    return PE_OK;
+}
+
+/* What all parts claim, less what their meeting spoils. */
+static void join_claims(pe_encoding *e)
+{
+    int added = 0;
+    bool turns = false;
+    e->claims = ~0u;
+    for (int i = 0; i < e->parts; i++) {
+        e->claims &= e->part[i].claims;
+        added += e->part[i].row->embed && !e->part[i].concat;
+        turns = turns || e->part[i].pairs;
+    }
+    if (e->param_count)
+        e->claims |= PE_CLAIM_LEARNED;
+    if (turns && e->hooks & PE_HOOK_CONTENT) /* a turned vector meets a table that was not turned */
+        e->claims &= ~PE_CLAIM_RELATIVE;
+    if (added > 1) /* codes added to each other cannot be told apart again */
+        e->claims &= ~(PE_CLAIM_LINEAR | PE_CLAIM_SYMMETRIC);
+}
+
+static pe_status join_parts(pe_encoding *e, pe_error *err)
+{
+    e->scale = 1 / sqrt((double)e->shape.head_dim);
+    for (int i = 0; i < e->parts; i++) {
+        part *p = &e->part[i];
         if (p->scale != 0)
-            scale = p->scale, scaled = p;
-        if (p->row->turn)
-            turns = p;
-        added += p->row->embed && !p->concat;
-        factor *= p->scale_factor;
+            e->scale = p->scale;
         e->axes = p->axes > e->axes ? p->axes : e->axes;
         e->hooks |= p->hooks;
-        e->claims &= p->claims;
         for (int t = 0; t < p->tensors; t++) {
             p->tensor[t].offset = e->param_count;
             if (!checked_add(&e->param_count, e->param_count, p->tensor[t].count))
                 return pe_fail(err, PE_ERR_OVERFLOW, "the parameters do not fit 64-bit sizes");
         }
     }
-    if (e->param_count)
-        e->claims |= PE_CLAIM_LEARNED;
-    if (turns && turns->recentres && e->hooks & PE_HOOK_CONTENT)
-        return pe_fail(err, PE_ERR_SPEC, "%s scales queries and keys by positions that attention may shift; a term that looks "
-                       "at them would change with it: combine it with a bias", turns->row->info.name);
-    if (turns && turns->pairs && e->hooks & PE_HOOK_CONTENT) /* a turned vector meets a table that was not turned */
-        e->claims &= ~PE_CLAIM_RELATIVE;
-    if (added > 1) /* codes added to each other cannot be told apart again */
-        e->claims &= ~(PE_CLAIM_LINEAR | PE_CLAIM_SYMMETRIC);
-    e->scale = (scale != 0 ? scale : 1 / sqrt((double)e->shape.head_dim)) * factor;
-    return PE_OK;
+    for (int i = 0; i < e->parts; i++)
+        e->scale *= e->part[i].scale_factor;
+    join_claims(e);
+    return check_parts(e, err);
 }
 
 static size_t print_all(const pe_encoding *e, char *out, size_t cap)
@@ -180,7 +203,8 @@ pe_status pe_encoding_new(pe_encoding **out, const char *spec, pe_shape shape, p
         return pe_fail(err, PE_ERR_SPEC, "spec is longer than %d letters", SPEC_MAX);
     TRY(check_shape(&shape, err));
     if (!exact_arithmetic())
-        return pe_fail(err, PE_ERR_UNSUITED, "this build of posenc does not compute as written; compile its files with "
+        return pe_fail(err, PE_ERR_UNSUITED,
+                       "this build of posenc does not compute as written; compile its files with "
                        "-ffp-contract=off -fno-fast-math");
     pe_encoding *e = calloc(1, sizeof *e);
     if (!e)

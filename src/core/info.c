@@ -21,8 +21,9 @@ static const char *bit_name(unsigned bit, const char *const *name, int count)
 
 const char *pe_claim_name(unsigned claim)
 {
-    static const char *const name[PE_CLAIM_COUNT] = { "unique", "any-length", "bounded",    "linear",  "relative", "norm",
-                                                      "axes",   "symmetric",  "invertible", "endless", "learned" };
+    static const char *const name[PE_CLAIM_COUNT] = { "unique",     "any-length", "bounded", "linear",
+                                                      "relative",   "norm",       "axes",    "symmetric",
+                                                      "invertible", "endless",    "learned" };
     return bit_name(claim, name, COUNT_OF(name));
 }
 

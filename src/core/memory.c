@@ -32,7 +32,8 @@ region positions_region(const char *name, pe_positions p)
 {
     if (!p.tokens)
         return nothing;
-    return lattice(name, p.at, -1, 8, 8, (int64_t[]){ p.tokens, p.axes }, (int64_t[]){ p.token_stride, p.axis_stride }, READS);
+    return lattice(name, p.at, -1, 8, 8, (int64_t[]){ p.tokens, p.axes }, (int64_t[]){ p.token_stride, p.axis_stride },
+                   READS);
 }
 
 region params_region(const char *name, pe_params w, access how)
@@ -51,7 +52,8 @@ region array_region(const char *name, const void *data, int64_t count, size_t si
 }
 
 /* Both repeat with this period, and what each covers of it leaves room for the other: q, k and v of a fused block. */
-static bool take_turns(const region *a, const region *b, int64_t a_step, int64_t b_step, int64_t a_width, int64_t b_width)
+static bool take_turns(const region *a, const region *b, int64_t a_step, int64_t b_step, int64_t a_width,
+                       int64_t b_width)
 {
     uint64_t period = (uint64_t)(a_step > b_step ? a_step : b_step), wa = (uint64_t)a_width, wb = (uint64_t)b_width;
     if (!period || (a_step && b_step && a_step != b_step) || wa > period || wb > period)
@@ -70,7 +72,8 @@ static bool overlap(const region *a, const region *b)
         return false;
     if (take_turns(a, b, a->far, b->far, a_line, b_line))
         return false;
-    return !(pitch && a->far % pitch == 0 && b->far % pitch == 0 && take_turns(a, b, a->near, b->near, a->width, b->width));
+    return !(pitch && a->far % pitch == 0 && b->far % pitch == 0 &&
+             take_turns(a, b, a->near, b->near, a->width, b->width));
 }
 
 static bool same(const region *a, const region *b)
@@ -82,7 +85,8 @@ pe_status check_memory(const region *s, int count, bool in_place, pe_error *err)
 {
     for (int i = 0; i < count; i++)
         for (int j = i + 1; j < count; j++)
-            if ((s[i].how == WRITES || s[j].how == WRITES) && overlap(&s[i], &s[j]) && !(in_place && same(&s[i], &s[j])))
+            if ((s[i].how == WRITES || s[j].how == WRITES) && overlap(&s[i], &s[j]) &&
+                !(in_place && same(&s[i], &s[j])))
                 return pe_fail(err, PE_ERR_ALIAS, "%s and %s overlap; give %s", s[i].name, s[j].name,
                                in_place ? "the same view (in place) or memory apart" : "memory apart");
     return PE_OK;

@@ -95,7 +95,8 @@ static pe_status check_project(int64_t rows, int64_t heads, int64_t head_dim, in
     int64_t size;
     if (rows < 0 || heads < 1 || head_dim < 1 || model_dim < 1)
         return pe_fail(err, PE_ERR_SHAPE,
-                       "rows %" PRId64 ", heads %" PRId64 ", head_dim %" PRId64 ", model_dim %" PRId64 "; need 0, 1, 1 and 1 or more",
+                       "rows %" PRId64 ", heads %" PRId64 ", head_dim %" PRId64 ", model_dim %" PRId64
+                       "; need 0, 1, 1 and 1 or more",
                        rows, heads, head_dim, model_dim);
     if (!checked_mul(&size, heads, head_dim) || !checked_mul(&size, size, model_dim > rows ? model_dim : rows) ||
         size > PTRDIFF_MAX / 4 || !checked_mul(&size, rows, model_dim) || size > PTRDIFF_MAX / 4)

@@ -8,7 +8,8 @@
 static pe_status check_array(const int64_t *at, int64_t tokens, pe_error *err)
 {
     if (tokens < 0 || tokens > PTRDIFF_MAX / 8)
-        return pe_fail(err, tokens < 0 ? PE_ERR_SHAPE : PE_ERR_OVERFLOW, "tokens is %" PRId64 "; needs 0 to 2^60", tokens);
+        return pe_fail(err, tokens < 0 ? PE_ERR_SHAPE : PE_ERR_OVERFLOW, "tokens is %" PRId64 "; needs 0 to 2^60",
+                       tokens);
     if (tokens && !at)
         return pe_fail(err, PE_ERR_NULL, "at is NULL; needs %" PRId64 " int64", tokens);
     if ((uintptr_t)at % sizeof(int64_t))
@@ -19,7 +20,8 @@ static pe_status check_array(const int64_t *at, int64_t tokens, pe_error *err)
 static pe_status check_start(int64_t start, int64_t last, pe_error *err)
 {
     if (start < -PE_POSITION_MAX || start > PE_POSITION_MAX || last > PE_POSITION_MAX - start)
-        return pe_fail(err, PE_ERR_POSITION, "start is %" PRId64 "; positions need to stay within -2^36 to 2^36", start);
+        return pe_fail(err, PE_ERR_POSITION, "start is %" PRId64 "; positions need to stay within -2^36 to 2^36",
+                       start);
     return PE_OK;
 }
 
@@ -38,7 +40,8 @@ pe_status pe_positions_masked(int64_t *at, const uint8_t *used, int64_t tokens, 
     TRY(check_start(start, tokens ? tokens - 1 : 0, err));
     if (tokens && !used)
         return pe_fail(err, PE_ERR_NULL, "used is NULL; needs %" PRId64 " bytes, 1 for a real token", tokens);
-    CHECK_MEMORY(false, array_region("at", at, tokens, sizeof *at, WRITES), array_region("used", used, tokens, 1, READS));
+    CHECK_MEMORY(false, array_region("at", at, tokens, sizeof *at, WRITES),
+                 array_region("used", used, tokens, 1, READS));
     int64_t next = start;
     for (int64_t t = 0; t < tokens; t++)
         at[t] = used[t] ? next++ : start;
@@ -62,7 +65,8 @@ pe_status pe_positions_packed(int64_t *at, int64_t *segment, int64_t tokens, con
                  array_region("lengths", lengths, sequences, sizeof *lengths, READS));
     for (int64_t s = 0; s < sequences; s++)
         if (lengths[s] < 0 || !checked_add(&sum, sum, lengths[s]) || sum > tokens)
-            return pe_fail(err, PE_ERR_SHAPE, "length %" PRId64 " is %" PRId64 "; the lengths must add up to tokens, %" PRId64, s,
+            return pe_fail(err, PE_ERR_SHAPE,
+                           "length %" PRId64 " is %" PRId64 "; the lengths must add up to tokens, %" PRId64, s,
                            lengths[s], tokens);
     if (sum != tokens)
         return pe_fail(err, PE_ERR_SHAPE, "the lengths add up to %" PRId64 "; tokens is %" PRId64, sum, tokens);
@@ -79,7 +83,8 @@ pe_status pe_positions_grid(int64_t *at, int64_t t, int64_t h, int64_t w, int64_
 {
     int64_t count;
     if (!checked_mul(&count, t, h) || !checked_mul(&count, count, w) || !checked_mul(&count, count, 3))
-        return pe_fail(err, PE_ERR_SHAPE, "t, h, w are %" PRId64 ", %" PRId64 ", %" PRId64 "; need 0 or more, their product within 2^60",
+        return pe_fail(err, PE_ERR_SHAPE,
+                       "t, h, w are %" PRId64 ", %" PRId64 ", %" PRId64 "; need 0 or more, their product within 2^60",
                        t, h, w);
     TRY(check_array(at, count, err));
     int64_t longest = t > h ? t : h;

@@ -208,8 +208,8 @@ static void bias_of(const pe_encoding *e, const part *p, pe_params w, const pe_t
         }
 }
 
-static void walk(const pe_encoding *e, unsigned hook, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
-                 const pe_tile_grad *g)
+static void walk(const pe_encoding *e, unsigned hook, pe_stage stage, pe_params w, const pe_tile *t,
+                 int64_t seen_stride, const pe_tile_grad *g)
 {
     for (int n = 0; n < e->parts; n++)
         if (e->part[n].hooks & hook && e->part[n].stage == stage)

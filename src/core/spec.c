@@ -131,13 +131,15 @@ static pe_status read_number(const row *r, const pe_key *k, slice text, double *
 {
     char least[32], most[32];
     if (!text_number(text.s, text.n, out))
-        return pe_fail(err, PE_ERR_SPEC, "%s: %s is '%.*s'; needs a number of at most 19 digits", r->info.name, k->name, SHOW(text));
+        return pe_fail(err, PE_ERR_SPEC, "%s: %s is '%.*s'; needs a number of at most 19 digits", r->info.name, k->name,
+                       SHOW(text));
     text_print(least, sizeof least, k->min);
     text_print(most, sizeof most, k->max);
     if (k->kind == PE_KEY_INT && *out != floor(*out))
         return pe_fail(err, PE_ERR_RANGE, "%s: %s is %.*s; needs a whole number", r->info.name, k->name, SHOW(text));
     if (!(*out >= k->min && *out <= k->max))
-        return pe_fail(err, PE_ERR_RANGE, "%s: %s is %.*s; needs %s to %s", r->info.name, k->name, SHOW(text), least, most);
+        return pe_fail(err, PE_ERR_RANGE, "%s: %s is %.*s; needs %s to %s", r->info.name, k->name, SHOW(text), least,
+                       most);
     return PE_OK;
 }
 
@@ -239,8 +241,8 @@ static pe_status read_keys(const char **cursor, const row *r, value *v, pe_error
     }
     for (int i = 0; i < r->info.key_count; i++)
         if (v[i].given && !holds(r, v, r->info.keys[i].when))
-            return pe_fail(err, PE_ERR_SPEC, "%s: %s has a meaning only with %s; leave it out or set that", r->info.name,
-                           r->info.keys[i].name, r->info.keys[i].when);
+            return pe_fail(err, PE_ERR_SPEC, "%s: %s has a meaning only with %s; leave it out or set that",
+                           r->info.name, r->info.keys[i].name, r->info.keys[i].when);
     return PE_OK;
 }
 
@@ -260,7 +262,8 @@ pe_status spec_read(const char **cursor, const row **out, value **values, pe_err
     }
     TRY(read_keys(cursor, r, v, err));
     if (**cursor && **cursor != '+')
-        return pe_fail(err, PE_ERR_SPEC, "%s: '%.40s' after the name; write name:key=value,key=value", r->info.name, *cursor);
+        return pe_fail(err, PE_ERR_SPEC, "%s: '%.40s' after the name; write name:key=value,key=value", r->info.name,
+                       *cursor);
     return PE_OK;
 }
 

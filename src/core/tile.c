@@ -18,7 +18,8 @@ pe_status check_reach(const pe_encoding *e, unsigned hooks, pe_positions q_at, p
                     p->row->reaches(p, position(q_at, i, q), position(k_at, j, k)))
                     continue;
                 return pe_fail(err, PE_ERR_POSITION,
-                               "%s: query at %" PRId64 " and key at %" PRId64 " are further apart than its table reaches; "
+                               "%s: query at %" PRId64 " and key at %" PRId64
+                               " are further apart than its table reaches; "
                                "make the table larger or hide the pair",
                                p->row->info.name, q[0], k[0]);
             }
@@ -71,8 +72,9 @@ static pe_status forward(const pe_encoding *e, pe_stage stage, pe_params w, cons
     CHECK_POINTER(pe_tile, tile, "the tile");
     pe_tile t = *tile;
     TRY(check_tile(e, stage, w, &t, &t.score, "score", WRITES, content, err));
-    CHECK_MEMORY(false, view_region("score", t.score, WRITES), view_region("q", t.q, READS), view_region("k", t.k, READS),
-                 positions_region("q_at", t.q_at), positions_region("k_at", t.k_at), params_region("params", w, READS),
+    CHECK_MEMORY(false, view_region("score", t.score, WRITES), view_region("q", t.q, READS),
+                 view_region("k", t.k, READS), positions_region("q_at", t.q_at), positions_region("k_at", t.k_at),
+                 params_region("params", w, READS),
                  array_region("seen", t.seen, t.score.tokens, (size_t)t.score.dim, READS),
                  array_region("carry", t.carry, t.score.tokens, (size_t)e->shape.heads * sizeof(double), WRITES));
     (content ? score_content : score_bias)(e, stage, w, &t, 0);
@@ -146,8 +148,8 @@ pe_status pe_encoding_value(const pe_encoding *e, pe_params w, pe_view out, pe_v
 {
     CHECK_POINTER(pe_encoding, e, "the encoding");
     TRY(check_value(e, w, &out, WRITES, &prob, &q_at, &k_at, err));
-    CHECK_MEMORY(false, view_region("out", out, WRITES), view_region("prob", prob, READS), positions_region("q_at", q_at),
-                 positions_region("k_at", k_at), params_region("params", w, READS));
+    CHECK_MEMORY(false, view_region("out", out, WRITES), view_region("prob", prob, READS),
+                 positions_region("q_at", q_at), positions_region("k_at", k_at), params_region("params", w, READS));
     value_add(e, w, out, prob, q_at, k_at, NULL, 0);
     return pe_pass(err);
 }

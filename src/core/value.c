@@ -54,7 +54,8 @@ static void back(const part *p, const term *t, const mix *m, int64_t h, int64_t 
     }
 }
 
-static void walk(const pe_encoding *e, const mix *m, void (*visit)(const part *, const term *, const mix *, int64_t, int64_t))
+static void walk(const pe_encoding *e, const mix *m,
+                 void (*visit)(const part *, const term *, const mix *, int64_t, int64_t))
 {
     for (int n = 0; n < e->parts; n++)
         for (int k = 0; k < e->part[n].terms; k++)

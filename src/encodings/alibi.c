@@ -10,13 +10,18 @@
 enum { CONVENTION, FORM, MAX, OFFSET, TOTAL, SLOPES, PRODUCTS };
 enum { PRESS, MPT, FALCON };
 static const pe_key keys[] = {
-    { "convention", PE_KEY_CHOICE, "press", 0, 0, "press|mpt|falcon", NULL, "whose slopes (press: Press, BLOOM)", NULL },
-    { "form", PE_KEY_CHOICE, "one-sided", 0, 0, "one-sided|symmetric", NULL, "i-j for causal models, |i-j| for encoders", NULL },
-    { "max", PE_KEY_REAL, "8", 0x1p-10, 1000, NULL, NULL, "the last slope is 2^-max (MPT: alibi_bias_max)", "alibi_bias_max" },
+    { "convention", PE_KEY_CHOICE, "press", 0, 0, "press|mpt|falcon", NULL, "whose slopes (press: Press, BLOOM)",
+      NULL },
+    { "form", PE_KEY_CHOICE, "one-sided", 0, 0, "one-sided|symmetric", NULL,
+      "i-j for causal models, |i-j| for encoders", NULL },
+    { "max", PE_KEY_REAL, "8", 0x1p-10, 1000, NULL, NULL, "the last slope is 2^-max (MPT: alibi_bias_max)",
+      "alibi_bias_max" },
     { "offset", PE_KEY_INT, "0", 0, 65535, NULL, NULL, "first head held here, when heads are sharded", NULL },
     { "total", PE_KEY_INT, "", 1, 65536, NULL, NULL, "heads in all shards; default: offset + heads", NULL },
-    { "slopes", PE_KEY_CHOICE, "fixed", 0, 0, "fixed|learned", NULL, "constants, or parameters that start there", NULL },
-    { "products", PE_KEY_CHOICE, "exact", 0, 0, "exact|bf16", "convention=falcon", "slope times position, or its bfloat16", NULL },
+    { "slopes", PE_KEY_CHOICE, "fixed", 0, 0, "fixed|learned", NULL, "constants, or parameters that start there",
+      NULL },
+    { "products", PE_KEY_CHOICE, "exact", 0, 0, "exact|bf16", "convention=falcon",
+      "slope times position, or its bfloat16", NULL },
 };
 static const char *const examples[] = { "alibi",
                                         "alibi:form=symmetric",
@@ -65,7 +70,9 @@ static pe_status init(part *p, pe_error *err)
     if (num(p, SLOPES) != 0) {
         if (whole(p, CONVENTION) == FALCON)
             return part_fail(p, err, "slopes", "learned has no meaning with bfloat16 slopes; use convention=press");
-        TRY(part_tensor(p, (tensor){ .name = "slopes", .about = "a slope per head", .rank = 1, .shape = { H }, .fill = FILL_ROW }, err));
+        TRY(part_tensor(
+            p, (tensor){ .name = "slopes", .about = "a slope per head", .rank = 1, .shape = { H }, .fill = FILL_ROW },
+            err));
     }
     if (whole(p, CONVENTION) == FALCON) {
         if (num(p, FORM) != 0)

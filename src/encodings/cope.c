@@ -7,16 +7,23 @@
 
 enum { POSITIONS, HEADS };
 static const pe_key keys[] = {
-    { "positions", PE_KEY_INT, "64", 2, 0x1p24, NULL, NULL, "P: rows of the table; counts are capped at P-1", "npos_max" },
+    { "positions", PE_KEY_INT, "64", 2, 0x1p24, NULL, NULL, "P: rows of the table; counts are capped at P-1",
+      "npos_max" },
     { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", NULL, "one table for all heads, or one each", NULL },
 };
 static const char *const examples[] = { "cope", "cope:positions=16,heads=own" };
 
 static pe_status init(part *p, pe_error *err)
 {
-    return part_tensor(p, (tensor){ .name = "table", .about = "row p: the vector of count p", .rank = 3,
-                                    .shape = { whole(p, POSITIONS), num(p, HEADS) != 0 ? p->shape.heads : 1, p->shape.head_dim },
-                                    .fill = FILL_NORMAL, .a = 0.02 }, err);
+    return part_tensor(
+        p,
+        (tensor){ .name = "table",
+                  .about = "row p: the vector of count p",
+                  .rank = 3,
+                  .shape = { whole(p, POSITIONS), num(p, HEADS) != 0 ? p->shape.heads : 1, p->shape.head_dim },
+                  .fill = FILL_NORMAL,
+                  .a = 0.02 },
+        err);
 }
 
 static double gate(const part *p, double dot)
@@ -54,7 +61,8 @@ static double step_value(const step *s)
     double t, sum = 0;
     int64_t at = lower(s, &t);
     for (int64_t d = 0; d < s->p->shape.head_dim; d++)
-        sum += vec_get(s->q, d) * ((1 - t) * param(s->p, s->w, 0, element(s, at, d)) + t * param(s->p, s->w, 0, element(s, at + 1, d)));
+        sum += vec_get(s->q, d) *
+               ((1 - t) * param(s->p, s->w, 0, element(s, at, d)) + t * param(s->p, s->w, 0, element(s, at + 1, d)));
     return sum;
 }
 
@@ -81,7 +89,8 @@ const row pe_row_cope = {
               .arxiv = "2405.18719",
               .models = "research models",
               .hooks = PE_HOOK_CONTENT,
-              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
+              .claims =
+                  PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,

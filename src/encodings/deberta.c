@@ -7,9 +7,12 @@
 
 enum { BUCKETS, MAX, TERMS };
 static const pe_key keys[] = {
-    { "buckets", PE_KEY_INT, "256", 0, 0x1p24, NULL, NULL, "buckets on each side; 0: none, distances are clipped at max", "position_buckets" },
-    { "max", PE_KEY_INT, "512", 2, 0x1p31, NULL, NULL, "distance at which the last bucket begins", "max_relative_positions|max_position" },
-    { "terms", PE_KEY_CHOICE, "c2p+p2c", 0, 0, "c2p|p2c|c2p+p2c", NULL, "content to position, position to content", "pos_att_type" },
+    { "buckets", PE_KEY_INT, "256", 0, 0x1p24, NULL, NULL,
+      "buckets on each side; 0: none, distances are clipped at max", "position_buckets" },
+    { "max", PE_KEY_INT, "512", 2, 0x1p31, NULL, NULL, "distance at which the last bucket begins",
+      "max_relative_positions|max_position" },
+    { "terms", PE_KEY_CHOICE, "c2p+p2c", 0, 0, "c2p|p2c|c2p+p2c", NULL, "content to position, position to content",
+      "pos_att_type" },
 };
 static const char *const examples[] = { "deberta", "deberta:buckets=8,max=32", "deberta:buckets=8,max=32,terms=c2p",
                                         "deberta:buckets=0,max=16,terms=p2c" };
@@ -43,8 +46,16 @@ static pe_status init(part *p, pe_error *err)
         if (!(on & 1 << side))
             continue;
         p->term[p->terms++] = (term){ side ? PE_KEY : PE_QUERY, p->tensors, NULL, -1, row_of };
-        TRY(part_tensor(p, (tensor){ .name = names[side], .about = "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected (pe_project)", .rank = 3, .shape = { 2 * span, p->shape.heads, p->shape.head_dim },
-                                     .fill = FILL_NORMAL, .a = 0.02 }, err));
+        TRY(part_tensor(
+            p,
+            (tensor){ .name = names[side],
+                      .about =
+                          "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected (pe_project)",
+                      .rank = 3,
+                      .shape = { 2 * span, p->shape.heads, p->shape.head_dim },
+                      .fill = FILL_NORMAL,
+                      .a = 0.02 },
+            err));
     }
     p->scale = 1 / sqrt((double)p->shape.head_dim * (1 + p->terms));
     return PE_OK;
@@ -58,7 +69,8 @@ const row pe_row_deberta = {
               .arxiv = "2006.03654",
               .models = "DeBERTa, DeBERTa-v2, DeBERTa-v3",
               .hooks = PE_HOOK_CONTENT,
-              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
+              .claims =
+                  PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,

@@ -2,7 +2,8 @@
  *
  * fire: a small trained network of the distance over the query's position, both on a logarithmic scale.
  *   score += MLP(psi(|i-j|) / psi(max(L, i))),  psi(x) = log(c x + 1)                              (Li et al. 2023)
- * Not shift-invariant: the further the query, the finer the far distances. Keys ahead use |i-j|, as published code does. */
+ * Not shift-invariant: the further the query, the finer the far distances. Keys ahead use |i-j|, as published code
+ * does. */
 #include "encodings/shared.h"
 
 enum { HIDDEN, LENGTH };
@@ -16,13 +17,21 @@ static const char *const examples[] = { "fire", "fire:hidden=8,length=16" };
 static pe_status init(part *p, pe_error *err)
 {
     int64_t n = whole(p, HIDDEN), H = p->shape.heads;
-    double spread = 1 / sqrt((double)n);
-    TRY(part_tensor(p, (tensor){ .name = "c", .about = "scale of the logarithm; above 0", .rank = 1, .shape = { 1 }, .fill = FILL_CONSTANT, .a = 0.1 }, err));
-    TRY(part_tensor(p, (tensor){ .name = "L", .about = "position up to which queries share one normaliser; above 0", .rank = 1, .shape = { 1 }, .fill = FILL_CONSTANT, .a = num(p, LENGTH) }, err));
-    TRY(part_tensor(p, (tensor){ .name = "w1", .about = "first layer", .rank = 1, .shape = { n }, .fill = FILL_UNIFORM, .a = -1, .b = 1 }, err));
-    TRY(part_tensor(p, (tensor){ .name = "b1", .about = "first layer", .rank = 1, .shape = { n }, .fill = FILL_UNIFORM, .a = -1, .b = 1 }, err));
-    TRY(part_tensor(p, (tensor){ .name = "w2", .about = "second layer, a row per head", .rank = 2, .shape = { H, n }, .fill = FILL_UNIFORM, .a = -spread, .b = spread }, err));
-    return part_tensor(p, (tensor){ .name = "b2", .about = "second layer", .rank = 1, .shape = { H }, .fill = FILL_UNIFORM, .a = -spread, .b = spread }, err);
+    double spread = 1 / sqrt((double)n), start = num(p, LENGTH);
+    const tensor all[] = {
+        [C] = { .name = "c", .about = "scale of the logarithm; above 0", .rank = 1, .shape = { 1 }, .a = 0.1 },
+        [L] = { .name = "L", .about = "up to here queries share a normaliser", .rank = 1, .shape = { 1 }, .a = start },
+        [W1] = { .name = "w1", .about = "first layer", .rank = 1, .shape = { n }, .a = -1, .b = 1 },
+        [B1] = { .name = "b1", .about = "first layer", .rank = 1, .shape = { n }, .a = -1, .b = 1 },
+        [W2] = { .name = "w2", .about = "second layer", .rank = 2, .shape = { H, n }, .a = -spread, .b = spread },
+        [B2] = { .name = "b2", .about = "second layer", .rank = 1, .shape = { H }, .a = -spread, .b = spread },
+    };
+    for (int t = C; t <= B2; t++) {
+        tensor x = all[t];
+        x.fill = t <= L ? FILL_CONSTANT : FILL_UNIFORM;
+        TRY(part_tensor(p, x, err));
+    }
+    return PE_OK;
 }
 
 static pe_status check_scales(const part *p, pe_params w, pe_error *err)
@@ -81,7 +90,8 @@ static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, gap g
 
 const row pe_row_fire = {
     .info = { .name = "fire",
-              .summary = "A small trained network of the distance relative to the query's position, on a logarithmic scale.",
+              .summary =
+                  "A small trained network of the distance relative to the query's position, on a logarithmic scale.",
               .formula = "score += MLP(psi(|i-j|)/psi(max(L, i))), psi(x) = log(c x + 1)",
               .paper = "Li et al. 2023",
               .arxiv = "2310.04418",

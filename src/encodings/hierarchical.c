@@ -22,8 +22,14 @@ static pe_status init(part *p, pe_error *err)
     p->value[ALPHA].given = true; /* so that the message below shows it */
     if (a == 0 || a == 0.5 || a == 1)
         return part_fail(p, err, "alpha", "0 and 1 lose half the position, 0.5 confuses (i,j) with (j,i); use 0.4");
-    return part_tensor(p, (tensor){ .name = "table", .about = "row t: the code of position t, the first rows^2 positions follow from it", .rank = 2, .shape = { whole(p, TABLE_ROWS), p->width },
-                                    .fill = FILL_NORMAL, .a = 0.02 }, err);
+    return part_tensor(p,
+                       (tensor){ .name = "table",
+                                 .about = "row t: the code of position t, the first rows^2 positions follow from it",
+                                 .rank = 2,
+                                 .shape = { whole(p, TABLE_ROWS), p->width },
+                                 .fill = FILL_NORMAL,
+                                 .a = 0.02 },
+                       err);
 }
 
 static pe_status check(const part *p, pe_side side, const int64_t *at, pe_error *err)
@@ -31,8 +37,9 @@ static pe_status check(const part *p, pe_side side, const int64_t *at, pe_error 
     (void)side;
     int64_t n = whole(p, TABLE_ROWS);
     if (at[0] < 0 || at[0] >= n * n)
-        return pe_fail(err, PE_ERR_POSITION, "hierarchical: position is %" PRId64 "; rows=%" PRId64 " serves 0 to %" PRId64, at[0],
-                       n, n * n - 1);
+        return pe_fail(err, PE_ERR_POSITION,
+                       "hierarchical: position is %" PRId64 "; rows=%" PRId64 " serves 0 to %" PRId64, at[0], n,
+                       n * n - 1);
     return PE_OK;
 }
 

@@ -18,8 +18,24 @@ static pe_status init(part *p, pe_error *err)
 {
     bool power = num(p, FORM) != 0;
     double most1 = power ? 1 : 2, most2 = power ? 2 : 1;
-    TRY(part_tensor(p, (tensor){ .name = "r1", .about = "strength per head; above 0", .rank = 1, .shape = { p->shape.heads }, .fill = FILL_UNIFORM, .a = 0.01, .b = most1 }, err));
-    return part_tensor(p, (tensor){ .name = "r2", .about = "reach (log) or exponent (power, at most 2) per head; above 0", .rank = 1, .shape = { p->shape.heads }, .fill = FILL_UNIFORM, .a = 0.01, .b = most2 }, err);
+    TRY(part_tensor(p,
+                    (tensor){ .name = "r1",
+                              .about = "strength per head; above 0",
+                              .rank = 1,
+                              .shape = { p->shape.heads },
+                              .fill = FILL_UNIFORM,
+                              .a = 0.01,
+                              .b = most1 },
+                    err));
+    return part_tensor(p,
+                       (tensor){ .name = "r2",
+                                 .about = "reach (log) or exponent (power, at most 2) per head; above 0",
+                                 .rank = 1,
+                                 .shape = { p->shape.heads },
+                                 .fill = FILL_UNIFORM,
+                                 .a = 0.01,
+                                 .b = most2 },
+                       err);
 }
 
 static pe_status check_kernel(const part *p, pe_params w, pe_error *err)
@@ -29,8 +45,7 @@ static pe_status check_kernel(const part *p, pe_params w, pe_error *err)
         double r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
         if (!(r1 > 0) || !(r2 > 0) || !(r2 <= most))
             return pe_fail(err, PE_ERR_RANGE, "kerple: r1, r2 of head %" PRId64 " are %s, %s; need more than 0%s", h,
-                           text_show(r1).text, text_show(r2).text,
-                           num(p, FORM) != 0 ? ", and r2 at most 2" : "");
+                           text_show(r1).text, text_show(r2).text, num(p, FORM) != 0 ? ", and r2 at most 2" : "");
     }
     return PE_OK;
 }
@@ -67,8 +82,8 @@ const row pe_row_kerple = {
               .arxiv = "2205.09921",
               .models = "research models",
               .hooks = PE_HOOK_BIAS,
-              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS |
-                        PE_CLAIM_LEARNED,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC |
+                        PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,

@@ -8,7 +8,8 @@
 
 enum { TABLE_ROWS, OFFSET, MERGE, JOIN, WIDTH };
 static const pe_key keys[] = {
-    { "rows", PE_KEY_LIST, "512", 1, 0x1p31, NULL, NULL, "positions the table holds; one number per axis: rows=14/14", "max_position_embeddings|length|n" },
+    { "rows", PE_KEY_LIST, "512", 1, 0x1p31, NULL, NULL, "positions the table holds; one number per axis: rows=14/14",
+      "max_position_embeddings|length|n" },
     { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (OPT, BART: 2)", NULL },
     { "merge", PE_KEY_CHOICE, "sum", 0, 0, "sum|split", NULL, "how axes meet: added, or side by side", NULL },
     EMBED_KEYS,
@@ -31,8 +32,14 @@ static pe_status init(part *p, pe_error *err)
         double rows = p->value[TABLE_ROWS].list[a];
         if (rows != floor(rows))
             return part_fail(p, err, "rows", "needs whole numbers");
-        TRY(part_tensor(p, (tensor){ .name = names[a], .about = "row t + offset: the code of coordinate t", .rank = 2, .shape = { (int64_t)rows, split ? p->width / p->axes : p->width },
-                                     .fill = FILL_NORMAL, .a = 0.02 }, err));
+        TRY(part_tensor(p,
+                        (tensor){ .name = names[a],
+                                  .about = "row t + offset: the code of coordinate t",
+                                  .rank = 2,
+                                  .shape = { (int64_t)rows, split ? p->width / p->axes : p->width },
+                                  .fill = FILL_NORMAL,
+                                  .a = 0.02 },
+                        err));
     }
     if (p->axes > 1)
         p->claims |= PE_CLAIM_AXES;
@@ -45,11 +52,13 @@ static pe_status check(const part *p, pe_side side, const int64_t *at, pe_error 
     for (int64_t a = 0; a < p->axes; a++) {
         int64_t row_at = at[a] + whole(p, OFFSET), rows = p->tensor[a].shape[0];
         if (row_at < 0)
-            return pe_fail(err, PE_ERR_POSITION, "learned: position %" PRId64 " is row %" PRId64 "; rows start at 0: make offset larger",
+            return pe_fail(err, PE_ERR_POSITION,
+                           "learned: position %" PRId64 " is row %" PRId64 "; rows start at 0: make offset larger",
                            at[a], row_at);
         if (row_at >= rows)
             return pe_fail(err, PE_ERR_POSITION,
-                           "learned: position %" PRId64 " is row %" PRId64 " of a table of %" PRId64 "; make rows larger, or use "
+                           "learned: position %" PRId64 " is row %" PRId64 " of a table of %" PRId64
+                           "; make rows larger, or use "
                            "hierarchical, which reaches rows^2",
                            at[a], row_at, rows);
     }

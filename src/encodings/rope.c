@@ -10,51 +10,83 @@
 #include <inttypes.h>
 
 static const pe_key keys[ROPE_KEYS] = {
-    [THETA] = { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", "rope_theta|base|rope_base|freq_base|rotary_emb_base" },
+    [THETA] = { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths",
+                "rope_theta|base|rope_base|freq_base|rotary_emb_base" },
     [PAIRS] = { "pairs", PE_KEY_CHOICE, "half", 0, 0, "half|adjacent|adjacent-half", NULL,
-                "which elements turn together: i and i+d/2 [ccss], 2i and 2i+1 [cscs], read cscs and write ccss", "style|layout|mode|is_neox|interleaved|rope_interleave" },
-    [DIMS] = { "dims", PE_KEY_INT, "", 0, PE_HEAD_DIM_MAX, NULL, NULL, "elements of a head that turn; default: all", "rotary_dim|rope_dim|n_rot|n_dims|width" },
-    [FRACTION] = { "fraction", PE_KEY_REAL, "", 0, 1, NULL, NULL, "the same as a share of the head, rounded down", "partial_rotary_factor|rotary_pct|rope_pct|rope_percent|partial" },
-    [RANGE] = { "range", PE_KEY_CHOICE, "leading", 0, 0, "leading|trailing", NULL, "which end of the head turns", NULL },
-    [SIGN] = { "sign", PE_KEY_CHOICE, "positive", 0, 0, "positive|negative", NULL, "direction of the turn (nanochat: negative)", NULL },
+                "which elements turn together: i and i+d/2 [ccss], 2i and 2i+1 [cscs], read cscs and write ccss",
+                "style|layout|mode|is_neox|interleaved|rope_interleave" },
+    [DIMS] = { "dims", PE_KEY_INT, "", 0, PE_HEAD_DIM_MAX, NULL, NULL, "elements of a head that turn; default: all",
+               "rotary_dim|rope_dim|n_rot|n_dims|width" },
+    [FRACTION] = { "fraction", PE_KEY_REAL, "", 0, 1, NULL, NULL, "the same as a share of the head, rounded down",
+                   "partial_rotary_factor|rotary_pct|rope_pct|rope_percent|partial" },
+    [RANGE] = { "range", PE_KEY_CHOICE, "leading", 0, 0, "leading|trailing", NULL, "which end of the head turns",
+                NULL },
+    [SIGN] = { "sign", PE_KEY_CHOICE, "positive", 0, 0, "positive|negative", NULL,
+               "direction of the turn (nanochat: negative)", NULL },
     [DENOMINATOR] = { "denominator", PE_KEY_CHOICE, "d", 0, 0, "d|d-2", NULL, "exponent 2i/d, or 2i/(d-2)", NULL },
-    [SCALING] = { "scaling", PE_KEY_CHOICE, "none", 0, 0, "none|linear|dynamic|ntk|yarn|longrope|llama3|proportional", NULL,
-                  "how frequencies are changed for longer contexts", "rope_type|type|rope_scaling|scaling_type" },
-    [FACTOR] = { "factor", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, "scaling=linear|dynamic|yarn|longrope|llama3|proportional",
-                 "how much longer than trained", "scaling_factor|freq_scale" },
-    [ALPHA] = { "alpha", PE_KEY_REAL, "", 0x1p-20, 1e12, NULL, "scaling=ntk", "theta is multiplied by alpha^(d/(d-2))", NULL },
-    [TRAINED] = { "trained", PE_KEY_INT, "", 1, 0x1p36, NULL, "scaling=dynamic|yarn|longrope|llama3", "length the model was trained at", "original_max_position_embeddings|original_context_length|n_ctx_orig|max_position_embeddings" },
+    [SCALING] = { "scaling", PE_KEY_CHOICE, "none", 0, 0, "none|linear|dynamic|ntk|yarn|longrope|llama3|proportional",
+                  NULL, "how frequencies are changed for longer contexts", "rope_type|type|rope_scaling|scaling_type" },
+    [FACTOR] = { "factor", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL,
+                 "scaling=linear|dynamic|yarn|longrope|llama3|proportional", "how much longer than trained",
+                 "scaling_factor|freq_scale" },
+    [ALPHA] = { "alpha", PE_KEY_REAL, "", 0x1p-20, 1e12, NULL, "scaling=ntk", "theta is multiplied by alpha^(d/(d-2))",
+                NULL },
+    [TRAINED] = { "trained", PE_KEY_INT, "", 1, 0x1p36, NULL, "scaling=dynamic|yarn|longrope|llama3",
+                  "length the model was trained at",
+                  "original_max_position_embeddings|original_context_length|n_ctx_orig|max_position_embeddings" },
     [LENGTH] = { "length", PE_KEY_INT, "", 1, 0x1p36, NULL, "scaling=dynamic|longrope",
                  "length of the sequence at hand; default: trained", "seq_len|n|n_ctx" },
-    [BETA_FAST] = { "beta_fast", PE_KEY_REAL, "32", 0x1p-20, 0x1p36, NULL, "scaling=yarn", "turns in training above which a pair is kept", NULL },
-    [BETA_SLOW] = { "beta_slow", PE_KEY_REAL, "1", 0x1p-20, 0x1p36, NULL, "scaling=yarn", "turns below which a pair is interpolated", NULL },
-    [TRUNCATE] = { "truncate", PE_KEY_CHOICE, "yes", 0, 0, "no|yes", "scaling=yarn", "round the ramp's ends outwards to whole pairs", NULL },
-    [MSCALE] = { "mscale", PE_KEY_REAL, "", 0, 1000, NULL, "scaling=yarn", "magnitude g(factor, mscale) / g(factor, mscale_all_dim)", NULL },
-    [MSCALE_ALL_DIM] = { "mscale_all_dim", PE_KEY_REAL, "", 0, 1000, NULL, "scaling=yarn", "see mscale; g(s, m) = 0.1 m ln s + 1", NULL },
-    [LOW] = { "low", PE_KEY_REAL, "1", 0x1p-20, 0x1p36, NULL, "scaling=llama3", "turns in training below which a pair is interpolated", "low_freq_factor" },
-    [HIGH] = { "high", PE_KEY_REAL, "4", 0x1p-20, 0x1p36, NULL, "scaling=llama3", "turns above which a pair is kept", "high_freq_factor" },
-    [TURNING] = { "turning", PE_KEY_REAL, "", 0, 1, NULL, "scaling=proportional", "share of the pairs that turn at all (p-RoPE)", NULL },
-    [SHORT] = { "short", PE_KEY_LIST, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope", "a divisor per pair, up to the trained length", "short_factor" },
-    [LONG] = { "long", PE_KEY_LIST, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope", "a divisor per pair, past the trained length", "long_factor" },
-    [SHORT_MAGNITUDE] = { "short_magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope", "magnitude with short (Phi-MoE)", "short_mscale" },
-    [LONG_MAGNITUDE] = { "long_magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope", "magnitude with long (Phi-MoE)", "long_mscale" },
+    [BETA_FAST] = { "beta_fast", PE_KEY_REAL, "32", 0x1p-20, 0x1p36, NULL, "scaling=yarn",
+                    "turns in training above which a pair is kept", NULL },
+    [BETA_SLOW] = { "beta_slow", PE_KEY_REAL, "1", 0x1p-20, 0x1p36, NULL, "scaling=yarn",
+                    "turns below which a pair is interpolated", NULL },
+    [TRUNCATE] = { "truncate", PE_KEY_CHOICE, "yes", 0, 0, "no|yes", "scaling=yarn",
+                   "round the ramp's ends outwards to whole pairs", NULL },
+    [MSCALE] = { "mscale", PE_KEY_REAL, "", 0, 1000, NULL, "scaling=yarn",
+                 "magnitude g(factor, mscale) / g(factor, mscale_all_dim)", NULL },
+    [MSCALE_ALL_DIM] = { "mscale_all_dim", PE_KEY_REAL, "", 0, 1000, NULL, "scaling=yarn",
+                         "see mscale; g(s, m) = 0.1 m ln s + 1", NULL },
+    [LOW] = { "low", PE_KEY_REAL, "1", 0x1p-20, 0x1p36, NULL, "scaling=llama3",
+              "turns in training below which a pair is interpolated", "low_freq_factor" },
+    [HIGH] = { "high", PE_KEY_REAL, "4", 0x1p-20, 0x1p36, NULL, "scaling=llama3", "turns above which a pair is kept",
+               "high_freq_factor" },
+    [TURNING] = { "turning", PE_KEY_REAL, "", 0, 1, NULL, "scaling=proportional",
+                  "share of the pairs that turn at all (p-RoPE)", NULL },
+    [SHORT] = { "short", PE_KEY_LIST, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope",
+                "a divisor per pair, up to the trained length", "short_factor" },
+    [LONG] = { "long", PE_KEY_LIST, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope",
+               "a divisor per pair, past the trained length", "long_factor" },
+    [SHORT_MAGNITUDE] = { "short_magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope",
+                          "magnitude with short (Phi-MoE)", "short_mscale" },
+    [LONG_MAGNITUDE] = { "long_magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope",
+                         "magnitude with long (Phi-MoE)", "long_mscale" },
     [AXES] = { "axes", PE_KEY_INT, "1", 1, PE_AXES_MAX, NULL, NULL, "coordinates per token", NULL },
     [SPLIT] = { "split", PE_KEY_CHOICE, "chunked", 0, 0, "chunked|interleaved|axial|blocks|oddeven|alternate", NULL,
-                "how axes share the pairs. One spectrum: chunked (Qwen2-VL), interleaved (Qwen3-VL; axes take turns while their section "
+                "how axes share the pairs. One spectrum: chunked (Qwen2-VL), interleaved (Qwen3-VL; axes take turns "
+                "while their section "
                 "lasts, the first takes what is left), oddeven (Pixtral). One per axis: "
-                "axial (ViT), blocks with pairs inside each axis' block (Gemma 4), alternate", NULL },
-    [SECTIONS] = { "sections", PE_KEY_LIST, "", 0, PE_HEAD_DIM_MAX, NULL, NULL, "pairs of each axis: 16/24/24; default: equal", "mrope_section|rope_sections|xdrope_section" },
+                "axial (ViT), blocks with pairs inside each axis' block (Gemma 4), alternate",
+                NULL },
+    [SECTIONS] = { "sections", PE_KEY_LIST, "", 0, PE_HEAD_DIM_MAX, NULL, NULL,
+                   "pairs of each axis: 16/24/24; default: equal", "mrope_section|rope_sections|xdrope_section" },
     [COORDS] = { "coords", PE_KEY_CHOICE, "index", 0, 0, "index|normalised", NULL,
                  "normalised: angle 2 pi c f, c the cell's centre scaled to -1..1 (DINOv3)", NULL },
-    [EXTENT] = { "extent", PE_KEY_LIST, "", 1, 0x1p31, NULL, "coords=normalised", "cells along each axis: 14/14", NULL },
-    [MAGNITUDE] = { "magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, NULL, "factor on cos and sin; default: what the scaling says", "attention_factor|attn_factor|attention_scaling" },
-    [SOFTMAX] = { "softmax", PE_KEY_REAL, "1", 0x1p-20, 0x1p20, NULL, NULL, "factor on the softmax scale (DeepSeek: g(s, m)^2)", NULL },
+    [EXTENT] = { "extent", PE_KEY_LIST, "", 1, 0x1p31, NULL, "coords=normalised", "cells along each axis: 14/14",
+                 NULL },
+    [MAGNITUDE] = { "magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, NULL,
+                    "factor on cos and sin; default: what the scaling says",
+                    "attention_factor|attn_factor|attention_scaling" },
+    [SOFTMAX] = { "softmax", PE_KEY_REAL, "1", 0x1p-20, 0x1p20, NULL, NULL,
+                  "factor on the softmax scale (DeepSeek: g(s, m)^2)", NULL },
     [TEMPERATURE] = { "temperature", PE_KEY_REAL, "0", 0, 1000, NULL, NULL,
-                      "b: queries are multiplied by 1 + b ln(1 + floor((t + shift)/floor)) (Llama 4: 0.1 with dims=0, its layers "
-                      "without rotation)", "attn_scale|attn_temperature|llama_4_scaling_beta" },
+                      "b: queries are multiplied by 1 + b ln(1 + floor((t + shift)/floor)) (Llama 4: 0.1 with dims=0, "
+                      "its layers "
+                      "without rotation)",
+                      "attn_scale|attn_temperature|llama_4_scaling_beta" },
     [FLOOR] = { "floor", PE_KEY_INT, "8192", 1, 0x1p36, NULL, NULL, "see temperature", "floor_scale" },
     [SHIFT] = { "shift", PE_KEY_INT, "0", 0, 1, NULL, NULL, "see temperature (Llama 4: 1, Ministral 3: 0)", NULL },
-    [TURN] = { "turn", PE_KEY_CHOICE, "qk", 0, 0, "qk|qkv|qko|qkvo", NULL, "what turns; o: the output is turned back, its magnitude undone (DeepSeek-V4, with magnitude=1)", NULL },
+    [TURN] = { "turn", PE_KEY_CHOICE, "qk", 0, 0, "qk|qkv|qko|qkvo", NULL,
+               "what turns; o: the output is turned back, its magnitude undone (DeepSeek-V4, with magnitude=1)", NULL },
     [PRECISION] = { "precision", PE_KEY_CHOICE, "exact", 0, 0, "exact|hf|ggml", NULL,
                     "how angles are formed: exactly, or as those float32 pipelines do", NULL },
 };
@@ -133,13 +165,16 @@ static pe_status check_axes(part *p, pe_error *err)
                 return part_fail(p, err, "sections", "needs whole numbers of pairs");
         }
         if (v->count != p->axes || sum != (double)p->pairs)
-            return pe_fail(err, PE_ERR_SPEC, "rope: sections holds %" PRId64 " numbers that add up to %s; needs %" PRId64
-                           " (axes) that add up to %" PRId64 " pairs", v->count, text_show(sum).text, p->axes, p->pairs);
+            return pe_fail(err, PE_ERR_SPEC,
+                           "rope: sections holds %" PRId64 " numbers that add up to %s; needs %" PRId64
+                           " (axes) that add up to %" PRId64 " pairs",
+                           v->count, text_show(sum).text, p->axes, p->pairs);
     }
     if (p->axes == 1 && p->value[SPLIT].given)
         return part_fail(p, err, "split", "has a meaning only with axes of 2 or more");
     if (p->axes > 1 && !v->given && p->pairs % p->axes)
-        return pe_fail(err, PE_ERR_SHAPE, "rope: %" PRId64 " pairs do not split into %" PRId64 " axes; give sections or other dims",
+        return pe_fail(err, PE_ERR_SHAPE,
+                       "rope: %" PRId64 " pairs do not split into %" PRId64 " axes; give sections or other dims",
                        p->pairs, p->axes);
     if (p->axes > 1 && v->given && (how == ODDEVEN || how == ALTERNATE))
         return part_fail(p, err, "sections", "has no meaning with split=oddeven or alternate, which share equally");
@@ -179,7 +214,8 @@ static pe_status settle_dims(part *p, int64_t *first, pe_error *err)
     if (p->value[FRACTION].given)
         dims = (int64_t)((double)D * num(p, FRACTION));
     if (dims > D || dims % 2)
-        return pe_fail(err, PE_ERR_SHAPE, "rope: %" PRId64 " elements would turn; needs an even number up to head_dim, %" PRId64, dims, D);
+        return pe_fail(err, PE_ERR_SHAPE,
+                       "rope: %" PRId64 " elements would turn; needs an even number up to head_dim, %" PRId64, dims, D);
     if (dims != D && whole(p, SCALING) == PROPORTIONAL)
         return part_fail(p, err, "dims", "scaling=proportional spans the whole head; give turning instead");
     p->value[FRACTION] = (value){ 0 };
@@ -291,7 +327,8 @@ static pe_status init(part *p, pe_error *err)
     TRY(check_axes(p, err));
     TRY(rope_check_scaling(p, err));
     if (num(p, TEMPERATURE) == 0 && (p->value[FLOOR].given || p->value[SHIFT].given))
-        return part_fail(p, err, p->value[FLOOR].given ? "floor" : "shift", "has a meaning only with temperature above 0");
+        return part_fail(p, err, p->value[FLOOR].given ? "floor" : "shift",
+                         "has a meaning only with temperature above 0");
     if (num(p, COORDS) != 0 && whole(p, PRECISION) == 2)
         return part_fail(p, err, "precision", "ggml has no normalised coordinates; use exact or hf");
     rope *r = allocate(p, err);

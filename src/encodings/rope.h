@@ -5,9 +5,43 @@
 #include "encodings/shared.h"
 
 enum {
-    THETA, PAIRS, DIMS, FRACTION, RANGE, SIGN, DENOMINATOR, SCALING, FACTOR, ALPHA, TRAINED, LENGTH, BETA_FAST, BETA_SLOW,
-    TRUNCATE, MSCALE, MSCALE_ALL_DIM, LOW, HIGH, TURNING, SHORT, LONG, SHORT_MAGNITUDE, LONG_MAGNITUDE, AXES, SPLIT, SECTIONS,
-    COORDS, EXTENT, MAGNITUDE, SOFTMAX, TEMPERATURE, FLOOR, SHIFT, TURN, PRECISION, ROPE_KEYS
+    THETA,
+    PAIRS,
+    DIMS,
+    FRACTION,
+    RANGE,
+    SIGN,
+    DENOMINATOR,
+    SCALING,
+    FACTOR,
+    ALPHA,
+    TRAINED,
+    LENGTH,
+    BETA_FAST,
+    BETA_SLOW,
+    TRUNCATE,
+    MSCALE,
+    MSCALE_ALL_DIM,
+    LOW,
+    HIGH,
+    TURNING,
+    SHORT,
+    LONG,
+    SHORT_MAGNITUDE,
+    LONG_MAGNITUDE,
+    AXES,
+    SPLIT,
+    SECTIONS,
+    COORDS,
+    EXTENT,
+    MAGNITUDE,
+    SOFTMAX,
+    TEMPERATURE,
+    FLOOR,
+    SHIFT,
+    TURN,
+    PRECISION,
+    ROPE_KEYS
 };
 
 /* In the order of the keys' choices. */
@@ -21,8 +55,8 @@ typedef struct slot {
 
 /* What precision=hf and precision=ggml keep of a pair (rope_float.c). */
 typedef struct float_pair {
-    float inverse;                   /* hf: its frequency                                                            */
-    int64_t index;                   /* ggml: multiplications by step, then its frequency factor, freq_scale and ramp */
+    float inverse; /* hf: its frequency                                                            */
+    int64_t index; /* ggml: multiplications by step, then its frequency factor, freq_scale and ramp */
     float step, divisor, scale, mix;
 } float_pair;
 
@@ -30,16 +64,16 @@ typedef struct rope {
     double magnitude;
     int precision;
     bool negative;
-    lane *from, *to;       /* (pairs) */
-    pair *pair;            /* (pairs) */
-    float_pair *as_float;  /* (pairs) */
-    int64_t *rest;         /* (head_dim) */
+    lane *from, *to;      /* (pairs) */
+    pair *pair;           /* (pairs) */
+    float_pair *as_float; /* (pairs) */
+    int64_t *rest;        /* (head_dim) */
 } rope;
 
 pe_status rope_check_scaling(part *p, pe_error *err);
 double rope_magnitude(const part *p);
-bool rope_is_long(const part *p);                      /* the sequence exceeds the trained length */
-bool rope_turns(const part *p, slot s);                /* proportional: this pair turns at all */
+bool rope_is_long(const part *p);       /* the sequence exceeds the trained length */
+bool rope_turns(const part *p, slot s); /* proportional: this pair turns at all */
 int64_t rope_denominator(const part *p, slot s);
 void rope_frequency(const part *p, rope *r, int64_t n, slot s); /* fills pair n's frequency */
 

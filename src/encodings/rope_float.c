@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * precision=hf and precision=ggml: RoPE's angles as transformers (modeling_rope_utils.py) and ggml (ggml_rope_yarn) form
- * them in float32, one function each to prepare a pair and one each for its angle. What they round is rounded here, in
- * their order; their powf is the libm's. */
+ * precision=hf and precision=ggml: RoPE's angles as transformers (modeling_rope_utils.py) and ggml (ggml_rope_yarn)
+ * form them in float32, one function each to prepare a pair and one each for its angle. What they round is rounded
+ * here, in their order; their powf is the libm's. */
 #include "encodings/rope.h"
 
 static float clamp01(float x)
@@ -15,7 +15,8 @@ static float hf_ramp(const part *p, slot s)
 {
     double end[2], d = (double)s.width;
     for (int i = 0; i < 2; i++)
-        end[i] = d * log(num(p, TRAINED) / (num(p, i ? BETA_SLOW : BETA_FAST) * 0x1.921fb54442d18p+2)) / (2 * log(num(p, THETA)));
+        end[i] = d * log(num(p, TRAINED) / (num(p, i ? BETA_SLOW : BETA_FAST) * 0x1.921fb54442d18p+2)) /
+                 (2 * log(num(p, THETA)));
     if (num(p, TRUNCATE) != 0) {
         end[0] = floor(end[0]);
         end[1] = ceil(end[1]);
@@ -74,7 +75,8 @@ static float ggml_ramp(const part *p, slot s)
 {
     float d = (float)s.width, theta = (float)num(p, THETA), trained = (float)num(p, TRAINED), end[2];
     for (int i = 0; i < 2; i++)
-        end[i] = d * logf(trained / ((float)num(p, i ? BETA_SLOW : BETA_FAST) * 2 * 0x1.921fb6p+1f)) / (2 * logf(theta));
+        end[i] =
+            d * logf(trained / ((float)num(p, i ? BETA_SLOW : BETA_FAST) * 2 * 0x1.921fb6p+1f)) / (2 * logf(theta));
     float low = fmaxf(0, floorf(end[0])), high = fminf(d - 1, ceilf(end[1]));
     return clamp01(((float)s.index - low) / fmaxf(0.001f, high - low));
 }

@@ -19,7 +19,8 @@ static pe_status need(const part *p, int key, pe_error *err)
     const pe_info *i = &p->row->info;
     if (p->value[key].given)
         return PE_OK;
-    return pe_fail(err, PE_ERR_SPEC, "rope: %s is missing; %s needs it (%s)", i->keys[key].name, i->keys[key].when, i->keys[key].help);
+    return pe_fail(err, PE_ERR_SPEC, "rope: %s is missing; %s needs it (%s)", i->keys[key].name, i->keys[key].when,
+                   i->keys[key].help);
 }
 
 pe_status rope_check_scaling(part *p, pe_error *err)

@@ -53,7 +53,8 @@ const row pe_row_sandwich = {
               .arxiv = "2212.10356",
               .models = "research models",
               .hooks = PE_HOOK_BIAS,
-              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS,
+              .claims =
+                  PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS,
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,

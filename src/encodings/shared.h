@@ -9,8 +9,10 @@
 
 /* Every embed row ends its keys with these two, in this order. */
 #define EMBED_KEYS                                                                                                     \
-    { "join", PE_KEY_CHOICE, "add", 0, 0, "add|concat", NULL, "add the code to x, or put it behind x", NULL },               \
-    { "width", PE_KEY_INT, "", 1, 1 << 24, NULL, "join=concat", "width of the code; default: model_dim", NULL }
+    { "join", PE_KEY_CHOICE, "add", 0, 0, "add|concat", NULL, "add the code to x, or put it behind x", NULL },         \
+    {                                                                                                                  \
+        "width", PE_KEY_INT, "", 1, 1 << 24, NULL, "join=concat", "width of the code; default: model_dim", NULL        \
+    }
 
 /* Reads join and width, whose keys are `first` and `first + 1`. */
 static inline void embed_init(part *p, int first)

@@ -9,8 +9,10 @@ static const pe_key keys[] = {
     { "left", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances back that have their own vector", NULL },
     { "right", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances ahead that have their own vector", NULL },
     { "on", PE_KEY_CHOICE, "keys+values", 0, 0, "keys|values|keys+values", NULL, "where the vectors enter", NULL },
-    { "table", PE_KEY_CHOICE, "learned", 0, 0, "learned|sinusoidal", NULL, "trained, or sinusoids of the distance", NULL },
-    { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", "table=learned", "one table for all heads, or one each", NULL },
+    { "table", PE_KEY_CHOICE, "learned", 0, 0, "learned|sinusoidal", NULL, "trained, or sinusoids of the distance",
+      NULL },
+    { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", "table=learned", "one table for all heads, or one each",
+      NULL },
 };
 static const char *const examples[] = { "shaw", "shaw:left=6,right=3,on=keys", "shaw:heads=own,left=8,right=0",
                                         "shaw:table=sinusoidal,left=100,right=100" };
@@ -41,9 +43,14 @@ static pe_status init(part *p, pe_error *err)
             continue;
         p->term[p->terms++] = (term){ side ? PE_VALUE : PE_QUERY, learned ? p->tensors : -1, sinusoid, -1, clip };
         if (learned)
-            TRY(part_tensor(p, (tensor){ .name = names[side], .about = "row clip(j-i) + left: keys far back first", .rank = 3,
-                                         .shape = { rows, num(p, HEADS) != 0 ? p->shape.heads : 1, D },
-                                         .fill = FILL_NORMAL, .a = 0.02 }, err));
+            TRY(part_tensor(p,
+                            (tensor){ .name = names[side],
+                                      .about = "row clip(j-i) + left: keys far back first",
+                                      .rank = 3,
+                                      .shape = { rows, num(p, HEADS) != 0 ? p->shape.heads : 1, D },
+                                      .fill = FILL_NORMAL,
+                                      .a = 0.02 },
+                            err));
     }
     if (learned)
         return PE_OK;
@@ -63,7 +70,8 @@ const row pe_row_shaw = {
               .arxiv = "1803.02155",
               .models = "Music Transformer, SeamlessM4T, Wav2Vec2-BERT, BERT relative_key (its rows in reverse)",
               .hooks = PE_HOOK_CONTENT | PE_HOOK_VALUE,
-              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
+              .claims =
+                  PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,

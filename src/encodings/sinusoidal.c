@@ -8,7 +8,8 @@
 enum { THETA, LAYOUT, ORDER, DENOMINATOR, OFFSET, AXES, JOIN, WIDTH };
 static const pe_key keys[] = {
     { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", NULL },
-    { "layout", PE_KEY_CHOICE, "interleaved", 0, 0, "interleaved|halves", NULL, "sin cos sin cos, or all sin then all cos", NULL },
+    { "layout", PE_KEY_CHOICE, "interleaved", 0, 0, "interleaved|halves", NULL,
+      "sin cos sin cos, or all sin then all cos", NULL },
     { "order", PE_KEY_CHOICE, "sin-cos", 0, 0, "sin-cos|cos-sin", NULL, "which comes first", NULL },
     { "denominator", PE_KEY_CHOICE, "d", 0, 0, "d|d-2", NULL, "exponent 2i/d, or 2i/(d-2) = i/(d/2-1)", NULL },
     { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (fairseq: 2)", NULL },
@@ -48,20 +49,22 @@ static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
     bool halves = num(p, LAYOUT) != 0;
     bool second = halves ? r >= d / 2 : r % 2;
     double cosine, sine;
-    turn_cos_sin((double)at[c / d] + num(p, OFFSET), ((const wide *)p->state)[halves ? r % (d / 2) : r / 2], &cosine, &sine);
+    turn_cos_sin((double)at[c / d] + num(p, OFFSET), ((const wide *)p->state)[halves ? r % (d / 2) : r / 2], &cosine,
+                 &sine);
     return second == (num(p, ORDER) != 0) ? sine : cosine;
 }
 
 const row pe_row_sinusoidal = {
     .info = { .name = "sinusoidal",
-              .summary = "Sines and cosines of the position at falling frequencies, added to (or put behind) the embedding.",
+              .summary =
+                  "Sines and cosines of the position at falling frequencies, added to (or put behind) the embedding.",
               .formula = "p_t[2i] = sin(t theta^(-2i/d)), p_t[2i+1] = cos(t theta^(-2i/d))",
               .paper = "Vaswani et al. 2017",
               .arxiv = "1706.03762",
               .models = "Transformer, Marian, XLM, Whisper encoder, M2M-100, MAE (axes=2, layout=halves, (x, y))",
               .hooks = PE_HOOK_EMBED,
-              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR | PE_CLAIM_SYMMETRIC |
-                        PE_CLAIM_ENDLESS,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR |
+                        PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS,
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,

@@ -6,9 +6,12 @@
 
 enum { BUCKETS, MAX, DIRECTION, SCALE };
 static const pe_key keys[] = {
-    { "buckets", PE_KEY_INT, "32", 4, 0x1p24, NULL, NULL, "buckets in all", "num_buckets|relative_attention_num_buckets" },
-    { "max", PE_KEY_INT, "128", 2, 0x1p36, NULL, NULL, "distance from which all share the last bucket", "max_distance|relative_attention_max_distance" },
-    { "direction", PE_KEY_CHOICE, "both", 0, 0, "both|causal", NULL, "both: half of the buckets for keys ahead; causal: keys ahead share bucket 0", NULL },
+    { "buckets", PE_KEY_INT, "32", 4, 0x1p24, NULL, NULL, "buckets in all",
+      "num_buckets|relative_attention_num_buckets" },
+    { "max", PE_KEY_INT, "128", 2, 0x1p36, NULL, NULL, "distance from which all share the last bucket",
+      "max_distance|relative_attention_max_distance" },
+    { "direction", PE_KEY_CHOICE, "both", 0, 0, "both|causal", NULL,
+      "both: half of the buckets for keys ahead; causal: keys ahead share bucket 0", NULL },
     { "scale", PE_KEY_CHOICE, "one", 0, 0, "one|sqrt", NULL, "softmax scale 1 as in T5, or 1/sqrt(d)", NULL },
 };
 static const char *const examples[] = { "t5", "t5:direction=causal", "t5:buckets=64,max=256,scale=sqrt" };
@@ -37,12 +40,19 @@ static pe_status init(part *p, pe_error *err)
 {
     int64_t buckets = whole(p, BUCKETS), side = num(p, DIRECTION) == 0 ? buckets / 2 : buckets;
     if (whole(p, MAX) <= side / 2)
-        return pe_fail(err, PE_ERR_RANGE, "t5: max is %lld; needs more than the %lld distances that have a bucket of their own",
+        return pe_fail(err, PE_ERR_RANGE,
+                       "t5: max is %lld; needs more than the %lld distances that have a bucket of their own",
                        (long long)whole(p, MAX), (long long)(side / 2));
     if (num(p, SCALE) == 0)
         p->scale = 1;
-    return part_tensor(p, (tensor){ .name = "table", .about = "row: bucket of the distance, keys at and before the query first", .rank = 2, .shape = { buckets, p->shape.heads },
-                                    .fill = FILL_NORMAL, .a = 0.1 }, err);
+    return part_tensor(p,
+                       (tensor){ .name = "table",
+                                 .about = "row: bucket of the distance, keys at and before the query first",
+                                 .rank = 2,
+                                 .shape = { buckets, p->shape.heads },
+                                 .fill = FILL_NORMAL,
+                                 .a = 0.1 },
+                       err);
 }
 
 static double bias(const part *p, pe_params w, int64_t h, gap g)
@@ -64,7 +74,8 @@ const row pe_row_t5 = {
               .arxiv = "1910.10683",
               .models = "T5, mT5, UMT5, LongT5, UDOP, Pix2Struct, MPNet (scale=sqrt)",
               .hooks = PE_HOOK_BIAS,
-              .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
+              .claims =
+                  PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,

@@ -59,9 +59,31 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
     x->ahead = ahead;
     spectrum(x->frequency, half, 10000, H * D);
     p->stage = PE_BEFORE_SCALE;
-    TRY(part_tensor(p, (tensor){ .name = "r", .about = "row (i-j) + ahead: distances -ahead .. back in rising order; sinusoids, projected (pe_project)", .rank = 3, .shape = { back + ahead + 1, H, D }, .fill = FILL_ROW }, err));
-    TRY(part_tensor(p, (tensor){ .name = "u", .about = "added to the query where it meets the key", .rank = 3, .shape = { 1, H, D }, .fill = FILL_NORMAL, .a = 0.02 }, err));
-    TRY(part_tensor(p, (tensor){ .name = "v", .about = "added to the query where it meets r", .rank = 3, .shape = { 1, H, D }, .fill = FILL_NORMAL, .a = 0.02 }, err));
+    TRY(part_tensor(
+        p,
+        (tensor){ .name = "r",
+                  .about =
+                      "row (i-j) + ahead: distances -ahead .. back in rising order; sinusoids, projected (pe_project)",
+                  .rank = 3,
+                  .shape = { back + ahead + 1, H, D },
+                  .fill = FILL_ROW },
+        err));
+    TRY(part_tensor(p,
+                    (tensor){ .name = "u",
+                              .about = "added to the query where it meets the key",
+                              .rank = 3,
+                              .shape = { 1, H, D },
+                              .fill = FILL_NORMAL,
+                              .a = 0.02 },
+                    err));
+    TRY(part_tensor(p,
+                    (tensor){ .name = "v",
+                              .about = "added to the query where it meets r",
+                              .rank = 3,
+                              .shape = { 1, H, D },
+                              .fill = FILL_NORMAL,
+                              .a = 0.02 },
+                    err));
     p->term[p->terms++] = (term){ PE_QUERY, R, NULL, V, row_of };
     p->term[p->terms++] = (term){ PE_KEY, U, NULL, -1, first_row };
     return PE_OK;

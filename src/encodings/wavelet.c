@@ -30,8 +30,8 @@ static double ricker(const part *p, int64_t t, int64_t d)
 static pe_status init(part *p, pe_error *err)
 {
     if (p->shape.head_dim % whole(p, SCALES))
-        return pe_fail(err, PE_ERR_SHAPE, "wavelet: scales is %" PRId64 "; needs a divisor of head_dim, %" PRId64, whole(p, SCALES),
-                       p->shape.head_dim);
+        return pe_fail(err, PE_ERR_SHAPE, "wavelet: scales is %" PRId64 "; needs a divisor of head_dim, %" PRId64,
+                       whole(p, SCALES), p->shape.head_dim);
     if (whole(p, SCALES) + whole(p, FIRST) > 1000)
         return part_fail(p, err, "scales", "needs the largest scale to stay below 2^1000");
     if (p->shape.head_dim == whole(p, SCALES)) /* no shifts: psi is even */
@@ -43,7 +43,8 @@ static pe_status init(part *p, pe_error *err)
 
 const row pe_row_wavelet = {
     .info = { .name = "wavelet",
-              .summary = "Ricker wavelets of the distance at many scales and shifts, in place of Shaw's trained vectors.",
+              .summary =
+                  "Ricker wavelets of the distance at many scales and shifts, in place of Shaw's trained vectors.",
               .formula = "score += q_i . psi((i-j-b)/a), psi(x) = (1 - x^2) exp(-x^2/2), a in 2^s, b in 0..d/S-1",
               .paper = "Oka et al. 2025",
               .arxiv = "2502.02004",

@@ -20,8 +20,14 @@ static pe_status init(part *p, pe_error *err)
     for (int64_t a = 0; a < p->axes; a++)
         if (v->list[a] != floor(v->list[a]) || !checked_mul(&rows, rows, 2 * (int64_t)v->list[a] - 1))
             return part_fail(p, err, "window", "needs whole numbers whose offsets can be counted in 64 bits");
-    return part_tensor(p, (tensor){ .name = "table", .about = "row (dy + h-1)(2w-1) + dx + w-1, query minus key", .rank = 2, .shape = { rows, p->shape.heads },
-                                    .fill = FILL_NORMAL, .a = 0.02 }, err);
+    return part_tensor(p,
+                       (tensor){ .name = "table",
+                                 .about = "row (dy + h-1)(2w-1) + dx + w-1, query minus key",
+                                 .rank = 2,
+                                 .shape = { rows, p->shape.heads },
+                                 .fill = FILL_NORMAL,
+                                 .a = 0.02 },
+                       err);
 }
 
 static bool reaches(const part *p, const int64_t *q, const int64_t *k)

@@ -67,7 +67,8 @@ static pe_status check(const part *p, pe_side side, const int64_t *at, pe_error 
 {
     if (fabs(exponent_of(p, side, at[0], 0)) > 87)
         return pe_fail(err, PE_ERR_POSITION,
-                       "xpos: position %" PRId64 " is too far from centre %" PRId64 " for float32; move centre near it, or let "
+                       "xpos: position %" PRId64 " is too far from centre %" PRId64
+                       " for float32; move centre near it, or let "
                        "attention do so",
                        at[0], p->centre);
     return PE_OK;
@@ -81,7 +82,8 @@ const row pe_row_xpos = {
               .arxiv = "2212.10554",
               .models = "LeX Transformer, RetNet (its rotation)",
               .hooks = PE_HOOK_ROTATE,
-              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE | PE_CLAIM_INVERTIBLE,
+              .claims =
+                  PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE | PE_CLAIM_INVERTIBLE,
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,

@@ -80,8 +80,8 @@ static pe_status convert(void **out, source src, io_type to, put_one *put, pe_er
         if (!put(p, row, from)) {
             size_t at = (size_t)(p - copy) / step;
             free(copy);
-            return io_fail(err, PE_ERR_RANGE, "element %zu of %s cannot become %s: %s", at, row->name,
-                           io_type_name(to), to == IO_I64 ? "needs a whole number within int64" : "it is too large");
+            return io_fail(err, PE_ERR_RANGE, "element %zu of %s cannot become %s: %s", at, row->name, io_type_name(to),
+                           to == IO_I64 ? "needs a whole number within int64" : "it is too large");
         }
     *out = copy;
     return PE_OK;

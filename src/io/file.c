@@ -42,8 +42,7 @@ static pe_status file_size(size_t *size, int fd, const char *path, size_t cap, p
     if (!S_ISREG(st.st_mode))
         return io_fail(err, PE_ERR_IO, "%s: is a pipe or a device; needs a regular file", path);
     if (!io_to_size(size, st.st_size) || *size > cap)
-        return io_fail(err, PE_ERR_RANGE, "%s: has %lld bytes; at most %zu are read", path, (long long)st.st_size,
-                       cap);
+        return io_fail(err, PE_ERR_RANGE, "%s: has %lld bytes; at most %zu are read", path, (long long)st.st_size, cap);
     return PE_OK;
 }
 

@@ -37,11 +37,11 @@ pe_status io_fail(pe_error *err, pe_status s, const char *fmt, ...) IO_PRINTF(3,
 
 /* ---------------------------------------------------------------- whole files */
 
-#define IO_CAP_TEXT ((size_t)64 << 20)                           /* JSON */
+#define IO_CAP_TEXT ((size_t)64 << 20)                            /* JSON */
 #define IO_CAP_DATA ((size_t)1 << (sizeof(size_t) > 4 ? 34 : 30)) /* arrays and tensors: 16 GiB; 1 GiB on 32 bit */
 
 typedef struct io_bytes {
-    uint8_t *data;    /* malloc'ed; data[size] is 0 after io_read_file */
+    uint8_t *data; /* malloc'ed; data[size] is 0 after io_read_file */
     size_t size;
     const char *name; /* the caller's, for messages */
 } io_bytes;
@@ -63,10 +63,23 @@ pe_status io_write_file(const char *path, const io_span *parts, int count, pe_er
 /* ---------------------------------------------------------------- element types */
 
 typedef enum io_type {
-    IO_F32 = 0, IO_F64, IO_F16, IO_BF16,
-    IO_I64, IO_I32, IO_I16, IO_I8,
-    IO_U64, IO_U32, IO_U16, IO_U8, IO_BOOL,
-    IO_F8_E4M3, IO_F8_E5M2, IO_F8_E8M0, IO_C64, /* safetensors has them; no converter takes them */
+    IO_F32 = 0,
+    IO_F64,
+    IO_F16,
+    IO_BF16,
+    IO_I64,
+    IO_I32,
+    IO_I16,
+    IO_I8,
+    IO_U64,
+    IO_U32,
+    IO_U16,
+    IO_U8,
+    IO_BOOL,
+    IO_F8_E4M3,
+    IO_F8_E5M2,
+    IO_F8_E8M0,
+    IO_C64, /* safetensors has them; no converter takes them */
     IO_TYPE_COUNT
 } io_type;
 
@@ -129,7 +142,7 @@ pe_status io_safetensors_parse(io_safetensors **out, io_bytes *file, pe_error *e
 void io_safetensors_free(io_safetensors *st); /* NULL is fine */
 
 size_t io_safetensors_count(const io_safetensors *st);
-const io_tensor *io_safetensors_at(const io_safetensors *st, size_t index); /* by name; NULL past the end */
+const io_tensor *io_safetensors_at(const io_safetensors *st, size_t index);       /* by name; NULL past the end */
 const io_tensor *io_safetensors_find(const io_safetensors *st, const char *name); /* NULL if absent */
 pe_status io_safetensors_get(const io_tensor **out, const io_safetensors *st, const char *name, pe_error *err);
 const char *io_safetensors_meta(const io_safetensors *st, const char *key); /* of __metadata__; NULL if absent */
@@ -143,10 +156,10 @@ pe_status io_tensor_to_i64(int64_t **out, const io_tensor *t, pe_error *err);
 /* A place in a document. Messages name it by walking up, so a parent has to outlive its children:
  *     config.json: rope_scaling.factor is a string; needs a number */
 typedef struct io_node {
-    json_t *json;               /* borrowed; NULL: an optional value that is not there */
-    const struct io_node *up;   /* NULL: the root */
-    const char *key;            /* in the object up; NULL: an array element; the root's: the file's name */
-    size_t index;               /* in the array up */
+    json_t *json;             /* borrowed; NULL: an optional value that is not there */
+    const struct io_node *up; /* NULL: the root */
+    const char *key;          /* in the object up; NULL: an array element; the root's: the file's name */
+    size_t index;             /* in the array up */
 } io_node;
 
 typedef enum io_need { IO_REQUIRED = 0, IO_OPTIONAL } io_need; /* null counts as absent */

@@ -65,10 +65,10 @@ static pe_status refuse(pe_error *err, pe_status s, const io_node *at, const cha
 
 static const char *kind_name(const json_t *j)
 {
-    static const char *const names[] = { [JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array",
-                                         [JSON_STRING] = "a string",  [JSON_INTEGER] = "a whole number",
+    static const char *const names[] = { [JSON_OBJECT] = "an object",   [JSON_ARRAY] = "an array",
+                                         [JSON_STRING] = "a string",    [JSON_INTEGER] = "a whole number",
                                          [JSON_REAL] = "a real number", [JSON_TRUE] = "true",
-                                         [JSON_FALSE] = "false",      [JSON_NULL] = "null" };
+                                         [JSON_FALSE] = "false",        [JSON_NULL] = "null" };
     return names[json_typeof(j)];
 }
 
@@ -92,8 +92,7 @@ static pe_status find(io_node *out, const io_node *at, const char *key, io_need 
     return out->json || need == IO_OPTIONAL ? PE_OK : refuse(err, PE_ERR_FORMAT, out, "is missing");
 }
 
-pe_status io_json_int(int64_t *out, const io_node *at, const char *key, io_need need, io_int_range range,
-                      pe_error *err)
+pe_status io_json_int(int64_t *out, const io_node *at, const char *key, io_need need, io_int_range range, pe_error *err)
 {
     io_node n;
     pe_status s = find(&n, at, key, need, err);

@@ -44,8 +44,8 @@ static pe_status refuse_descr(const reader *r, const char *descr, int length)
         fix = "it is big-endian; save a.astype(a.dtype.newbyteorder('<'))";
     else if (length == 3 && memcmp(descr + 1, "V2", 2) == 0)
         fix = "if it is bfloat16, say so";
-    return io_fail(r->scan.err, PE_ERR_DTYPE, "%s: descr is '%.*s'; %s", r->scan.name, length < 40 ? length : 40,
-                   descr, fix);
+    return io_fail(r->scan.err, PE_ERR_DTYPE, "%s: descr is '%.*s'; %s", r->scan.name, length < 40 ? length : 40, descr,
+                   fix);
 }
 
 static pe_status read_descr(reader *r)

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PREFIX 10  /* magic, version, length */
-#define ALIGN 64   /* elements start at a multiple of this */
-#define GROWTH 21  /* NumPy leaves room for the first size to grow to 2^64 in place */
+#define PREFIX 10 /* magic, version, length */
+#define ALIGN 64  /* elements start at a multiple of this */
+#define GROWTH 21 /* NumPy leaves room for the first size to grow to 2^64 in place */
 
 static int append(char *text, int at, const char *fmt, ...) IO_PRINTF(3, 4);
 static int append(char *text, int at, const char *fmt, ...)

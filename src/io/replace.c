@@ -41,7 +41,9 @@ static pe_status check_target(const replacement *r, mode_t *mode, bool *exists)
     if (S_ISREG(st.st_mode))
         return PE_OK;
     return io_fail(r->err, PE_ERR_IO, "%s: is a %s; needs the path of a regular file", r->path,
-                   S_ISDIR(st.st_mode) ? "folder" : S_ISLNK(st.st_mode) ? "link" : "pipe or a device");
+                   S_ISDIR(st.st_mode)   ? "folder"
+                   : S_ISLNK(st.st_mode) ? "link"
+                                         : "pipe or a device");
 }
 
 /* Not mkstemp: its files are 0600 whatever the umask says. */

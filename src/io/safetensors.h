@@ -12,7 +12,7 @@ struct io_safetensors {
     io_bytes file;
     const uint8_t *data; /* what the offsets count from */
     size_t data_size;
-    io_tensor *tensors;  /* sorted by name once open */
+    io_tensor *tensors; /* sorted by name once open */
     size_t count, room;
     io_pair *meta;
     size_t meta_count, meta_room;

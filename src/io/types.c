@@ -82,22 +82,14 @@ static bool int_bool(int64_t *out, const uint8_t *at)
 }
 
 static const io_type_row rows[IO_TYPE_COUNT] = {
-    [IO_F32] = { "F32", "<f4", 4, real_f32, NULL },
-    [IO_F64] = { "F64", "<f8", 8, real_f64, NULL },
-    [IO_F16] = { "F16", "<f2", 2, real_f16, NULL },
-    [IO_BF16] = { "BF16", "", 2, real_bf16, NULL },
-    [IO_I64] = { "I64", "<i8", 8, NULL, int_i64 },
-    [IO_I32] = { "I32", "<i4", 4, NULL, int_i32 },
-    [IO_I16] = { "I16", "<i2", 2, NULL, int_i16 },
-    [IO_I8] = { "I8", "|i1", 1, NULL, int_i8 },
-    [IO_U64] = { "U64", "<u8", 8, NULL, int_u64 },
-    [IO_U32] = { "U32", "<u4", 4, NULL, int_u32 },
-    [IO_U16] = { "U16", "<u2", 2, NULL, int_u16 },
-    [IO_U8] = { "U8", "|u1", 1, NULL, int_u8 },
-    [IO_BOOL] = { "BOOL", "|b1", 1, NULL, int_bool },
-    [IO_F8_E4M3] = { "F8_E4M3", "", 1, NULL, NULL },
-    [IO_F8_E5M2] = { "F8_E5M2", "", 1, NULL, NULL },
-    [IO_F8_E8M0] = { "F8_E8M0", "", 1, NULL, NULL },
+    [IO_F32] = { "F32", "<f4", 4, real_f32, NULL },   [IO_F64] = { "F64", "<f8", 8, real_f64, NULL },
+    [IO_F16] = { "F16", "<f2", 2, real_f16, NULL },   [IO_BF16] = { "BF16", "", 2, real_bf16, NULL },
+    [IO_I64] = { "I64", "<i8", 8, NULL, int_i64 },    [IO_I32] = { "I32", "<i4", 4, NULL, int_i32 },
+    [IO_I16] = { "I16", "<i2", 2, NULL, int_i16 },    [IO_I8] = { "I8", "|i1", 1, NULL, int_i8 },
+    [IO_U64] = { "U64", "<u8", 8, NULL, int_u64 },    [IO_U32] = { "U32", "<u4", 4, NULL, int_u32 },
+    [IO_U16] = { "U16", "<u2", 2, NULL, int_u16 },    [IO_U8] = { "U8", "|u1", 1, NULL, int_u8 },
+    [IO_BOOL] = { "BOOL", "|b1", 1, NULL, int_bool }, [IO_F8_E4M3] = { "F8_E4M3", "", 1, NULL, NULL },
+    [IO_F8_E5M2] = { "F8_E5M2", "", 1, NULL, NULL },  [IO_F8_E8M0] = { "F8_E8M0", "", 1, NULL, NULL },
     [IO_C64] = { "C64", "<c8", 8, NULL, NULL },
 };
 

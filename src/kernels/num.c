@@ -21,14 +21,14 @@ uint16_t num_to_16(double x, int fraction, int least, int most)
     if (exponent < least)
         exponent = least; /* subnormal: the unit stays that of the least normal */
     uint64_t n = (uint64_t)rint(ldexp(fabs(x), fraction - exponent)); /* ties to even; a carry is fine */
-    uint64_t code = ((uint64_t)(exponent - least) << fraction) + n; /* n's leading bit counts one into the exponent */
+    uint64_t code = ((uint64_t)(exponent - least) << fraction) + n;   /* n's leading bit counts one into the exponent */
     return (uint16_t)(sign | (code > infinity ? infinity : code));
 }
 
 double num_from_f16(uint16_t h)
 {
     int exponent = h >> 10 & 31, fraction = h & 1023;
-    double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+    double size = exponent == 31  ? (fraction ? NAN : INFINITY)
                   : exponent == 0 ? ldexp(fraction, -24)
                                   : ldexp(1024 + fraction, exponent - 25);
     return h & 0x8000 ? -size : size;

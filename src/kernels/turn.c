@@ -8,8 +8,14 @@ const wide turn_per_radian = { { 0x1.45f306dc9c883p-3, -0x1.6b01ec5417056p-57, -
 /* sin(y)/y - 1 and (cos(y) - 1) by their series: below 2^-54 of the result for |y| <= pi/4. */
 static double sine_series(double z) /* z = y*y */
 {
-    static const double term[] = { -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800.0,
-                                   -1.0 / 1307674368000.0, 1.0 / 355687428096000.0 };
+    static const double term[] = { -1.0 / 6,
+                                   1.0 / 120,
+                                   -1.0 / 5040,
+                                   1.0 / 362880,
+                                   -1.0 / 39916800,
+                                   1.0 / 6227020800.0,
+                                   -1.0 / 1307674368000.0,
+                                   1.0 / 355687428096000.0 };
     double sum = 0;
     for (int i = 7; i >= 0; i--)
         sum = z * (term[i] + sum);
@@ -18,8 +24,15 @@ static double sine_series(double z) /* z = y*y */
 
 static double cosine_series(double z)
 {
-    static const double term[] = { -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600.0,
-                                   -1.0 / 87178291200.0, 1.0 / 20922789888000.0, -1.0 / 6402373705728000.0 };
+    static const double term[] = { -1.0 / 2,
+                                   1.0 / 24,
+                                   -1.0 / 720,
+                                   1.0 / 40320,
+                                   -1.0 / 3628800,
+                                   1.0 / 479001600.0,
+                                   -1.0 / 87178291200.0,
+                                   1.0 / 20922789888000.0,
+                                   -1.0 / 6402373705728000.0 };
     double sum = 0;
     for (int i = 8; i >= 0; i--)
         sum = z * (term[i] + sum);

@@ -41,7 +41,14 @@ wide wide_mul(wide a, wide b)
 {
     dd p00 = dd_product(a.part[0], b.part[0]);
     dd p01 = dd_product(a.part[0], b.part[1]), p10 = dd_product(a.part[1], b.part[0]);
-    double term[9] = { p00.hi, p00.lo, p01.hi, p10.hi, p01.lo, p10.lo, a.part[1] * b.part[1], a.part[0] * b.part[2],
+    double term[9] = { p00.hi,
+                       p00.lo,
+                       p01.hi,
+                       p10.hi,
+                       p01.lo,
+                       p10.lo,
+                       a.part[1] * b.part[1],
+                       a.part[0] * b.part[2],
                        a.part[2] * b.part[0] };
     return distil(term, 9);
 }
