@@ -13,8 +13,9 @@
  *    nothing is left to free. Messages begin with the file's name; control characters in them are replaced.
  *  - PE_ERR_IO: the system refused. PE_ERR_FORMAT: the file is not what it should be. PE_ERR_OVERFLOW: sizes whose
  *    product does not fit. PE_ERR_DTYPE: a type this call does not take. PE_ERR_RANGE: a value the target cannot hold.
- *  - Loading a file of n bytes takes at most 4n + 1 MiB of heap; a size in a file is compared with the bytes there are
- *    before anything is allocated for it. Only the io_*_to_* copies, made on request, may go past that (1 byte to 8).
+ *  - Loading a file of n bytes takes at most 4n + 1 MiB of heap (JSON: 4n + 16 MiB, jansson's tree being larger than
+ * the text); a size in a file is compared with the bytes there are before anything is allocated for it. Only the
+ * io_*_to_* copies, made on request, may go past that (1 byte to 8).
  *  - Files are read, never mapped: a file that shrinks meanwhile is an error, not a SIGBUS.
  */
 #ifndef POSENC_IO_H

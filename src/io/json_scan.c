@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define SLACK ((size_t)1 << 20)
+#define SLACK ((size_t)16 << 20) /* room for real files of some MB, whose tree is five times their text */
 
 /* Bytes that jansson 2.14 asks for on 64 bit, growth of its tables included. */
 enum {
