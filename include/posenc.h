@@ -138,7 +138,9 @@ PE_API pe_status pe_encoding_unrotate(const pe_encoding *e, pe_side side, pe_vie
 typedef struct pe_pair {
     int64_t x, y, x_out, y_out;
     int64_t axis;
-    double frequency; /* radians per position                                                                */
+    double frequency; /* radians per position; negative where the spec turns the other way                   */
+    double phase;     /* radians at position 0; 0 but for normalised coordinates                             */
+    double turns[3];  /* the frequency in turns per position, exact as the sum of three                      */
 } pe_pair;
 PE_API int64_t pe_encoding_pair_count(const pe_encoding *e); /* 0: does not rotate */
 PE_API pe_status pe_encoding_pairs(const pe_encoding *e, pe_pair *pairs, int64_t count, pe_error *err);
@@ -163,7 +165,7 @@ typedef struct pe_params {
  * x.data NULL stands for x = 0: the bare table.                                                                       */
 PE_API pe_status pe_encoding_embed(const pe_encoding *e, pe_params params, pe_view y, pe_view x, pe_positions at,
                                    pe_error *err);
-PE_API int64_t pe_encoding_embed_width(const pe_encoding *e, int64_t x_width); /* width of y for this x; -1: none    */
+PE_API int64_t pe_encoding_embed_width(const pe_encoding *e, int64_t x_width); /* width of y for this x; -1: too wide */
 
 /* ---------------------------------------------------------------- score hooks, on tiles */
 
@@ -219,7 +221,8 @@ typedef struct pe_attention {
 /* Bytes of work memory, aligned to 8, that the two calls need for this problem.                                       */
 PE_API pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
 /* A query that sees no key gets exactly 0, log-sum-exp -inf (its sink's logit, where there are sinks) and no gradient.
- * What is hidden is never read.                                                                                       */
+ * What is hidden enters no sum, so that a NaN there does not leak; a NaN or +inf score that is seen makes its query's
+ * output NaN.                                                                                                         */
 PE_API pe_status pe_attention_forward(const pe_encoding *e, pe_params params, const pe_attention *a, void *work,
                                       size_t bytes, pe_error *err);
 

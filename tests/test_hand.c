@@ -365,7 +365,7 @@ static void mix(double *out, const double *score, const double *v, int64_t H, in
 static void xpos_far_from_its_centre_is_an_error_that_names_it(void **state)
 {
     (void)state;
-    static const int64_t far[] = { 1000000, -1000000, 40000 }; /* ln(7/2)/512 * 40000 = 97.9 > 87 */
+    static const int64_t far[] = { 1000000, -1000000, 250000 }; /* ln(7/2)/512 * 250000 = 612 > 600 */
     double x[4] = { 1, 2, 3, 4 }, y[4] = { 7, 7, 7, 7 };
     pe_encoding *e = test_encoding("xpos", (pe_shape){ 1, 1, 4, 0 });
     for (int n = 0; n < COUNT(far); n++) {

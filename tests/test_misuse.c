@@ -1205,9 +1205,47 @@ static void every_function_of_the_header_is_in_the_table(void **state)
     assert_true(found > 40);
 }
 
+/* A view that is empty or not wanted may hold any strides: they are never multiplied (UBSan watches). */
+static void strides_of_nothing_are_not_used(void **state)
+{
+    (void)state;
+    pe_error err;
+    int64_t at[] = { 0, 1, 2 };
+    double numbers[3 * 64] = { 0 }, more[3 * 64] = { 0 };
+    const int64_t far = INT64_MAX;
+    pe_positions where = { at, 3, 1, 0, 0 };
+    pe_encoding *e = NULL;
+    assert_int_equal(pe_encoding_new(&e, "sinusoidal", (pe_shape){ 1, 1, 8, 8 }, &err), PE_OK);
+    pe_view y = pe_view_packed(numbers, PE_F64, 3, 1, 8), bare = { NULL, PE_F64, 3, 1, 8, far, far };
+    assert_int_equal(pe_encoding_embed(e, (pe_params){ 0 }, y, bare, where, &err), PE_OK);
+    pe_encoding_free(e);
+    assert_int_equal(pe_encoding_new(&e, "cope:positions=2", (pe_shape){ 1, 1, 8, 8 }, &err), PE_OK);
+    double rows[16] = { 0 };
+    pe_params w = { rows, PE_F64, 16 };
+    pe_tile t = { .q = pe_view_packed(numbers, PE_F64, 3, 1, 8), .k = pe_view_packed(more, PE_F64, 3, 1, 8), .q_at = where, .k_at = where };
+    pe_tile_grad g = { .dscore = pe_view_packed(numbers, PE_F64, 3, 1, 3), .dq = { NULL, PE_F64, 3, 1, 8, far, far }, .dk = { NULL, PE_F64, 3, 1, 8, far, far } };
+    assert_int_equal(pe_encoding_content_back(e, PE_AFTER_SCALE, w, &t, &g, &err), PE_OK);
+    t.k_at.tokens = 0;
+    t.k.tokens = 0;
+    t.score = (pe_view){ numbers, PE_F64, 3, 1, 0, far, far };
+    assert_int_equal(pe_encoding_content(e, PE_AFTER_SCALE, w, &t, &err), PE_OK);
+    double work[4096];
+    pe_attention a = { .q = t.q, .k = pe_view_packed(more, PE_F64, 3, 1, 8), .v = { more, PE_F64, 3, 1, 0, far, far },
+                       .out = { rows, PE_F64, 3, 1, 0, far, far }, .q_at = where, .k_at = where };
+    assert_int_equal(pe_attention_forward(e, w, &a, work, sizeof work, &err), PE_OK);
+    pe_encoding_free(e);
+    assert_int_equal(pe_encoding_new(&e, "shaw:left=1,right=1", (pe_shape){ 1, 1, 8, 8 }, &err), PE_OK);
+    double tables[48] = { 0 };
+    assert_int_equal(pe_encoding_value_back(e, (pe_params){ tables, PE_F64, 48 }, (pe_params){ 0 },
+                                            (pe_view){ NULL, PE_F64, 3, 1, 3, far, far }, pe_view_packed(more, PE_F64, 3, 1, 3),
+                                            pe_view_packed(numbers, PE_F64, 3, 1, 8), where, where, &err), PE_OK);
+    pe_encoding_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strides_of_nothing_are_not_used),
         cmocka_unit_test(every_function_of_the_header_is_in_the_table),
         cmocka_unit_test(functions_that_cannot_fail_take_anything),
         cmocka_unit_test_setup_teardown(every_wrong_argument_gets_a_status, setup, teardown),

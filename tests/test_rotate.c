@@ -36,7 +36,7 @@ static pe_positions positions(const pe_encoding *e, int64_t *at, uint64_t *seed)
 {
     int64_t axes = pe_encoding_axes(e);
     for (int64_t n = 0; n < T * axes; n++)
-        at[n] = test_range(seed, -900, 3000);
+        at[n] = test_range(seed, -600, 900);
     return (pe_positions){ at, T, axes, 0, 0 };
 }
 
@@ -815,6 +815,61 @@ static void precision_reproduces_the_float_pipelines(void **state)
     check_pipeline("rope:precision=ggml," LONGROPE, ggml_factors, 1);
 }
 
+/* A caller's own kernel needs no more than the pairs: sign, phase and axis included. */
+static void pairs_say_what_the_table_holds(const pe_info *row, const char *spec)
+{
+    (void)row;
+    pe_error err = { 0 };
+    pe_encoding *e = test_encoding(spec, test_shape);
+    int64_t n = pe_encoding_pair_count(e), at[PE_AXES_MAX] = { 0, 5, 3, 4, 2, 1, 7, 6 };
+    pe_pair pair[32];
+    double c[32], s[32], magnitude = pe_encoding_magnitude(e);
+    for (at[0] = 0; n && !strstr(spec, "precision") && at[0] < 20; at[0] += 4) {
+        double gain = pe_encoding_gain(e, PE_QUERY, at[0]);
+        assert_ok(pe_encoding_pairs(e, pair, n, &err));
+        assert_ok(pe_encoding_table(e, PE_QUERY, pe_view_packed(c, PE_F64, 1, 1, n), pe_view_packed(s, PE_F64, 1, 1, n),
+                                    (pe_positions){ at, 1, pe_encoding_axes(e), 0, 0 }, &err));
+        for (int64_t p = 0; p < n && (magnitude == 1 || !strstr(spec, "xpos")); p++) {
+            double angle = (double)at[pair[p].axis] * pair[p].frequency + pair[p].phase, m = magnitude * gain;
+            if (strstr(spec, "xpos")) /* its magnitude moves with the position */
+                m = hypot(c[p], s[p]);
+            if (fabs(c[p] - m * cos(angle)) > 1e-13 || fabs(s[p] - m * sin(angle)) > 1e-13)
+                fail_msg("%s: pair %" PRId64 " at %" PRId64 " turns by another angle than it says", spec, p, at[0]);
+            assert_true(fabs((pair[p].turns[0] + pair[p].turns[1]) * 6.283185307179586 - pair[p].frequency) <= 1e-15);
+        }
+    }
+    pe_encoding_free(e);
+}
+
+static void every_pair_says_how_it_turns(void **state)
+{
+    (void)state;
+    test_each_example(pairs_say_what_the_table_holds);
+    pairs_say_what_the_table_holds(NULL, "rope:sign=negative");
+    pairs_say_what_the_table_holds(NULL, "rope:sign=negative,axes=2,split=axial,coords=normalised,extent=9/7");
+}
+
+/* A magnitude that its type cannot hold is an error, not an infinity. */
+static void xpos_stays_within_its_type(void **state)
+{
+    (void)state;
+    static const struct {
+        pe_dtype type;
+        int64_t fits, fails;
+    } tries[] = { { PE_F16, 3000, 20000 }, { PE_BF16, 30000, 36000 }, { PE_F32, 30000, 36000 }, { PE_F64, 200000, 300000 } };
+    pe_error err = { 0 };
+    pe_encoding *e = test_encoding("xpos", test_shape);
+    for (int i = 0; i < COUNT(tries); i++) {
+        double numbers[64] = { 0 };
+        pe_view k = pe_view_packed(numbers, tries[i].type, 1, 1, 64);
+        pe_positions at = { &tries[i].fits, 1, 1, 0, 0 };
+        assert_ok(pe_encoding_rotate(e, PE_KEY, k, k, at, &err));
+        at.at = &tries[i].fails;
+        assert_int_equal(pe_encoding_rotate(e, PE_KEY, k, k, at, &err), PE_ERR_POSITION);
+    }
+    pe_encoding_free(e);
+}
+
 /* Where those code bases have no such pipeline, their precision still means the same angle, in float32. */
 static void precision_keeps_every_other_key(void **state)
 {
@@ -940,6 +995,8 @@ int main(void)
         cmocka_unit_test(equal_coordinates_on_all_axes_are_one_axis),
         cmocka_unit_test(temperature_multiplies_queries_only),
         cmocka_unit_test(precision_reproduces_the_float_pipelines),
+        cmocka_unit_test(every_pair_says_how_it_turns),
+        cmocka_unit_test(xpos_stays_within_its_type),
         cmocka_unit_test(precision_keeps_every_other_key),
         cmocka_unit_test(precision_changes_only_angles),
         cmocka_unit_test(a_canonical_spec_makes_the_same_encoding),

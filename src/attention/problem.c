@@ -171,12 +171,12 @@ pe_status problem_reach(problem *p, pe_error *err)
         limited = limited || p->e->part[n].row->reaches;
     for (int64_t i = 0; limited && i < p->a.q.tokens; i++) {
         query_seen(p, i);
-        TRY(check_reach(p->e, ~0u, query_at(p, i), p->a.k_at, p->m.any, err));
+        TRY(check_reach(p->e, ~0u, -1, query_at(p, i), p->a.k_at, p->m.any, err));
         for (int64_t j = 0; again && j < p->a.k.tokens; j++) {
             int64_t at[PE_AXES_MAX];
             position(p->a.k_at, j, at);
             at[0] -= query_shift(p, i);
-            if (p->m.any[j] && !isfinite(p->turns->row->turn(p->turns, PE_KEY, at, 0).magnitude))
+            if (p->m.any[j] && !(p->turns->row->turn(p->turns, PE_KEY, at, 0).magnitude < 1e260))
                 return pe_fail(err, PE_ERR_POSITION, "%s: a key %" PRId64 " ahead of its query overflows; hide it",
                                p->turns->row->info.name, at[0] - p->turns->centre);
         }

@@ -18,6 +18,8 @@
 #include "posenc.h"
 
 #define PARTS_MAX 4
+#define ROWS_MAX 64
+#define KEYS_MAX 40
 #define TENSORS_MAX 8
 #define TERMS_MAX 4
 #define COUNT_OF(a) ((int)(sizeof(a) / sizeof *(a)))
@@ -107,8 +109,8 @@ typedef struct row {
     /* rotate: pair n's turn; gain: a factor on the whole vector (NULL: 1) */
     turn (*turn)(const part *p, pe_side side, const int64_t *at, int64_t n);
     double (*gain)(const part *p, pe_side side, const int64_t *at);
-    /* whether a position can be served at all (NULL: always) */
-    pe_status (*check)(const part *p, pe_side side, const int64_t *at, pe_error *err);
+    /* whether a position can be served at all, in numbers of this type (NULL: always) */
+    pe_status (*check)(const part *p, pe_side side, pe_dtype type, const int64_t *at, pe_error *err);
     pe_status (*check_params)(const part *p, pe_params w, pe_error *err);
     /* whether its tables cover this pair (NULL: always); index and bias are asked only then */
     bool (*reaches)(const part *p, const int64_t *q, const int64_t *k);
@@ -201,8 +203,8 @@ static inline int64_t whole(const part *p, int key)
 }
 
 void *part_alloc(part *p, int64_t count, size_t size, pe_error *err); /* zeroed; becomes p->state */
-pe_status part_tensor(part *p, tensor t, pe_error *err);              /* offset and count are filled in */
-pe_status part_fail(const part *p, pe_error *err, const char *key, const char *why);
+pe_status part_tensor(part *p, tensor t, pe_error *err);              /* count is filled in */
+pe_status part_fail(const part *p, pe_error *err, int key, const char *why);
 
 /* ------------------------------------------------ for hooks */
 
@@ -285,9 +287,10 @@ void value_add(const pe_encoding *e, pe_params w, pe_view out, pe_view prob, pe_
                const uint8_t *seen, int64_t seen_stride);
 void value_back(const pe_encoding *e, pe_params w, pe_params dw, pe_view dprob, pe_view prob, pe_view dout,
                 pe_positions q_at, pe_positions k_at, const uint8_t *seen, int64_t seen_stride);
-/* Every pair of the tile that is seen (NULL: all) is within reach of every table that these hooks look into. */
-pe_status check_reach(const pe_encoding *e, unsigned hooks, pe_positions q_at, pe_positions k_at, const uint8_t *seen,
-                      pe_error *err);
+/* Every pair of the tile that is seen (NULL: all) is within reach of every table that these hooks look into at this
+ * pe_stage (-1: any). */
+pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, pe_positions q_at, pe_positions k_at,
+                      const uint8_t *seen, pe_error *err);
 
 /* ------------------------------------------------ numbers and words in specs (core/text.c) */
 

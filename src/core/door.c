@@ -75,6 +75,8 @@ pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads
         if (!checked_mul(&v->token_stride, v->heads, v->dim))
             return pe_fail(err, PE_ERR_OVERFLOW, "%s: heads * dim does not fit 64 bits", name);
     }
+    if (!v->tokens || !v->heads || !v->dim) /* nothing there: strides that nobody checked must not be multiplied */
+        v->token_stride = v->head_stride = 0;
     if (!extent(v, &elements))
         return pe_fail(err, PE_ERR_OVERFLOW, "%s: tokens, heads, dim and strides span more than memory can hold", name);
     if (elements && !v->data)

@@ -13,7 +13,7 @@ int64_t pe_encoding_embed_width(const pe_encoding *e, int64_t x_width)
     return x_width < 0 ? -1 : x_width;
 }
 
-/* Added codes region the width of x; a part that joins starts where the part before ended. */
+/* Added codes span the width of x; a part that joins starts where the part before ended. */
 static pe_status check_widths(const pe_encoding *e, int64_t x_width, pe_error *err)
 {
     if (x_width < 0)
@@ -33,7 +33,7 @@ static pe_status check_served(const pe_encoding *e, pe_positions where, pe_error
     for (int i = 0; i < e->parts; i++)
         for (int64_t t = 0; e->part[i].row->embed && e->part[i].row->check && t < where.tokens; t++) {
             int64_t at[PE_AXES_MAX];
-            TRY(e->part[i].row->check(&e->part[i], PE_QUERY, position(where, t, at), err));
+            TRY(e->part[i].row->check(&e->part[i], PE_QUERY, PE_F64, position(where, t, at), err));
         }
     return PE_OK;
 }
@@ -43,7 +43,9 @@ pe_status pe_encoding_embed(const pe_encoding *e, pe_params w, pe_view y, pe_vie
     CHECK_POINTER(pe_encoding, e, "the encoding");
     bool bare = !x.data;
     if (bare && !x.tokens && !x.dim)
-        x = (pe_view){ NULL, y.dtype, y.tokens, 1, e->shape.model_dim, 0, 0 };
+        x.tokens = y.tokens, x.dim = e->shape.model_dim;
+    if (bare)
+        x = (pe_view){ NULL, y.dtype, x.tokens, 1, x.dim, 0, 0 };
     if (!bare)
         TRY(check_view(&x, "x", -1, 1, -1, READS, err));
     TRY(check_widths(e, x.dim, err));

@@ -41,21 +41,19 @@ pe_status part_tensor(part *p, tensor t, pe_error *err)
     for (int i = 0; i < t.rank; i++)
         if (!checked_mul(&t.count, t.count, t.shape[i]) || t.count > INT64_C(1) << 56)
             return pe_fail(err, PE_ERR_OVERFLOW, "%s: %s is too large for 64-bit sizes", p->row->info.name, t.name);
-    if (p->tensors)
-        t.offset = p->tensor[p->tensors - 1].offset + p->tensor[p->tensors - 1].count;
+    if (p->tensors == TENSORS_MAX)
+        return pe_fail(err, PE_ERR_OVERFLOW, "%s: more than %d tensors", p->row->info.name, TENSORS_MAX);
     p->tensor[p->tensors++] = t;
     return PE_OK;
 }
 
-pe_status part_fail(const part *p, pe_error *err, const char *key, const char *why)
+pe_status part_fail(const part *p, pe_error *err, int key, const char *why)
 {
-    for (int i = 0; i < p->row->info.key_count; i++)
-        if (!strcmp(p->row->info.keys[i].name, key) && p->row->info.keys[i].kind <= PE_KEY_REAL && p->value[i].given) {
-            char text[40];
-            text_print(text, sizeof text, p->value[i].num);
-            return pe_fail(err, PE_ERR_RANGE, "%s: %s is %s; %s", p->row->info.name, key, text, why);
-        }
-    return pe_fail(err, PE_ERR_RANGE, "%s: %s %s", p->row->info.name, key, why);
+    const pe_key *k = &p->row->info.keys[key];
+    if (k->kind == PE_KEY_INT || k->kind == PE_KEY_REAL)
+        return pe_fail(err, PE_ERR_RANGE, "%s: %s is %s; %s", p->row->info.name, k->name,
+                       text_show(p->value[key].num).text, why);
+    return pe_fail(err, PE_ERR_RANGE, "%s: %s %s", p->row->info.name, k->name, why);
 }
 
 static pe_status add_part(pe_encoding *e, const char **cursor, pe_error *err)

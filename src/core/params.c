@@ -100,7 +100,7 @@ static pe_status check_project(int64_t rows, int64_t heads, int64_t head_dim, in
                        rows, heads, head_dim, model_dim);
     if (!checked_mul(&size, heads, head_dim) || !checked_mul(&size, size, model_dim > rows ? model_dim : rows) ||
         size > PTRDIFF_MAX / 4 || !checked_mul(&size, rows, model_dim) || size > PTRDIFF_MAX / 4)
-        return pe_fail(err, PE_ERR_OVERFLOW, "rows, heads, head_dim and model_dim region more than memory can hold");
+        return pe_fail(err, PE_ERR_OVERFLOW, "rows, heads, head_dim and model_dim span more than memory can hold");
     return PE_OK;
 }
 

@@ -5,15 +5,15 @@
 
 #include <inttypes.h>
 
-static pe_status check_array(const int64_t *at, int64_t tokens, pe_error *err)
+static pe_status check_array(const int64_t *at, const char *name, int64_t tokens, pe_error *err)
 {
     if (tokens < 0 || tokens > PTRDIFF_MAX / 8)
         return pe_fail(err, tokens < 0 ? PE_ERR_SHAPE : PE_ERR_OVERFLOW, "tokens is %" PRId64 "; needs 0 to 2^60",
                        tokens);
     if (tokens && !at)
-        return pe_fail(err, PE_ERR_NULL, "at is NULL; needs %" PRId64 " int64", tokens);
+        return pe_fail(err, PE_ERR_NULL, "%s is NULL; needs %" PRId64 " int64", name, tokens);
     if ((uintptr_t)at % sizeof(int64_t))
-        return pe_fail(err, PE_ERR_ALIGN, "at is not aligned to its 8-byte elements");
+        return pe_fail(err, PE_ERR_ALIGN, "%s is not aligned to its 8-byte elements", name);
     return PE_OK;
 }
 
@@ -27,7 +27,7 @@ static pe_status check_start(int64_t start, int64_t last, pe_error *err)
 
 pe_status pe_positions_offset(int64_t *at, int64_t tokens, int64_t start, pe_error *err)
 {
-    TRY(check_array(at, tokens, err));
+    TRY(check_array(at, "at", tokens, err));
     TRY(check_start(start, tokens ? tokens - 1 : 0, err));
     for (int64_t t = 0; t < tokens; t++)
         at[t] = start + t;
@@ -36,7 +36,7 @@ pe_status pe_positions_offset(int64_t *at, int64_t tokens, int64_t start, pe_err
 
 pe_status pe_positions_masked(int64_t *at, const uint8_t *used, int64_t tokens, int64_t start, pe_error *err)
 {
-    TRY(check_array(at, tokens, err));
+    TRY(check_array(at, "at", tokens, err));
     TRY(check_start(start, tokens ? tokens - 1 : 0, err));
     if (tokens && !used)
         return pe_fail(err, PE_ERR_NULL, "used is NULL; needs %" PRId64 " bytes, 1 for a real token", tokens);
@@ -52,8 +52,8 @@ pe_status pe_positions_packed(int64_t *at, int64_t *segment, int64_t tokens, con
                               pe_error *err)
 {
     int64_t sum = 0;
-    TRY(check_array(at, tokens, err));
-    TRY(check_array(segment, 0, err));
+    TRY(check_array(at, "at", tokens, err));
+    TRY(check_array(segment, "segment", 0, err));
     if (sequences < 0 || sequences > PTRDIFF_MAX / 8)
         return pe_fail(err, PE_ERR_SHAPE, "sequences is %" PRId64 "; needs 0 to 2^60", sequences);
     if (sequences && !lengths)
@@ -86,7 +86,7 @@ pe_status pe_positions_grid(int64_t *at, int64_t t, int64_t h, int64_t w, int64_
         return pe_fail(err, PE_ERR_SHAPE,
                        "t, h, w are %" PRId64 ", %" PRId64 ", %" PRId64 "; need 0 or more, their product within 2^60",
                        t, h, w);
-    TRY(check_array(at, count, err));
+    TRY(check_array(at, "at", count, err));
     int64_t longest = t > h ? t : h;
     longest = longest > w ? longest : w;
     TRY(check_start(start, count ? longest - 1 : 0, err));

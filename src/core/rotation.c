@@ -101,11 +101,11 @@ static const part *turning(const pe_encoding *e, pe_side side)
     return NULL;
 }
 
-static pe_status check_served(const part *p, pe_side side, pe_positions where, pe_error *err)
+static pe_status check_served(const part *p, pe_side side, pe_dtype type, pe_positions where, pe_error *err)
 {
     for (int64_t t = 0; p && p->row->check && t < where.tokens; t++) {
         int64_t at[PE_AXES_MAX];
-        TRY(p->row->check(p, side, position(where, t, at), err));
+        TRY(p->row->check(p, side, type, position(where, t, at), err));
     }
     return PE_OK;
 }
@@ -126,7 +126,7 @@ static pe_status turn_all(const pe_encoding *e, pe_side side, turn_mode mode, pe
         return pe_fail(err, PE_ERR_DTYPE, "the input and the output must both be PE_F64, or neither");
     if (!x.heads || !x.dim)
         return pe_pass(err);
-    TRY(check_served(p, side, where, err));
+    TRY(check_served(p, side, y.dtype == PE_F16 ? PE_F16 : x.dtype, where, err));
     if (!p)
         copy_view(y, x);
     else {
@@ -176,8 +176,16 @@ pe_status pe_encoding_pairs(const pe_encoding *e, pe_pair *pairs, int64_t count,
         CHECK_POINTER(pe_pair, pairs, "pairs");
     for (int64_t n = 0; n < count; n++) {
         const pair *q = &p->pair[n];
-        double radians = (double)q->multiplier * q->frequency.part[0] * 0x1.921fb54442d18p+2;
-        pairs[n] = (pe_pair){ p->from[n].x, p->from[n].y, p->to[n].x, p->to[n].y, q->axis, radians };
+        const double two_pi = 0x1.921fb54442d18p+2;
+        wide f = wide_scale(q->frequency, (double)q->multiplier);
+        pairs[n] = (pe_pair){ p->from[n].x,
+                              p->from[n].y,
+                              p->to[n].x,
+                              p->to[n].y,
+                              q->axis,
+                              f.part[0] * two_pi,
+                              (double)q->shift * q->frequency.part[0] * two_pi,
+                              { f.part[0], f.part[1], f.part[2] } };
     }
     return pe_pass(err);
 }
@@ -208,7 +216,7 @@ pe_status pe_encoding_table(const pe_encoding *e, pe_side side, pe_view cosine, 
     TRY(check_positions(&where, "positions", cosine.tokens, e->axes, err));
     CHECK_MEMORY(false, view_region("cosine", cosine, WRITES), view_region("sine", sine, WRITES),
                  positions_region("positions", where));
-    TRY(check_served(p, side, where, err));
+    TRY(check_served(p, side, cosine.dtype == PE_F16 ? PE_F16 : sine.dtype, where, err));
     for (int64_t t = 0; t < cosine.tokens; t++) {
         int64_t at[PE_AXES_MAX];
         position(where, t, at);

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROWS_MAX 64
-#define KEYS_MAX 40
 #define LIST_MAX 4096
 
 typedef struct slice {

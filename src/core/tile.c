@@ -5,12 +5,12 @@
 
 #include <inttypes.h>
 
-pe_status check_reach(const pe_encoding *e, unsigned hooks, pe_positions q_at, pe_positions k_at, const uint8_t *seen,
-                      pe_error *err)
+pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, pe_positions q_at, pe_positions k_at,
+                      const uint8_t *seen, pe_error *err)
 {
     for (int n = 0; n < e->parts; n++) {
         const part *p = &e->part[n];
-        bool limited = p->row->reaches && p->row->info.hooks & hooks;
+        bool limited = p->row->reaches && p->hooks & hooks && (stage < 0 || stage == (int)p->stage);
         for (int64_t i = 0; limited && i < q_at.tokens; i++)
             for (int64_t j = 0; j < k_at.tokens; j++) {
                 int64_t q[PE_AXES_MAX], k[PE_AXES_MAX];
@@ -62,7 +62,7 @@ static pe_status check_tile(const pe_encoding *e, pe_stage stage, pe_params w, p
         t->q = t->k = (pe_view){ 0 };
     if ((uintptr_t)t->carry % sizeof(double))
         return pe_fail(err, PE_ERR_ALIGN, "carry is not aligned to its 8-byte elements");
-    return check_reach(e, content ? PE_HOOK_CONTENT : PE_HOOK_BIAS, t->q_at, t->k_at, t->seen, err);
+    return check_reach(e, content ? PE_HOOK_CONTENT : PE_HOOK_BIAS, (int)stage, t->q_at, t->k_at, t->seen, err);
 }
 
 static pe_status forward(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile, bool content,
@@ -103,8 +103,10 @@ static pe_status backward(const pe_encoding *e, pe_stage stage, pe_params w, con
     TRY(check_grads(e, g.dparams, err));
     if (t.carry && pe_encoding_carries(e))
         return pe_fail(err, PE_ERR_UNSUITED, "carry is given; the gradient wants all keys in one tile and carry NULL");
-    if (!content)
-        g.dq = g.dk = (pe_view){ 0 };
+    if (!content || !g.dq.data)
+        g.dq = (pe_view){ 0 };
+    if (!content || !g.dk.data)
+        g.dk = (pe_view){ 0 };
     if (g.dq.data)
         TRY(check_view(&g.dq, "dq", t.q_at.tokens, e->shape.heads, e->shape.head_dim, WRITES, err));
     if (g.dk.data)
@@ -140,7 +142,7 @@ static pe_status check_value(const pe_encoding *e, pe_params w, pe_view *out, ac
     TRY(check_view(out, how == WRITES ? "out" : "dout", q_at->tokens, e->shape.heads, has ? e->shape.head_dim : -1, how,
                    err));
     TRY(check_view(prob, "prob", q_at->tokens, e->shape.heads, k_at->tokens, READS, err));
-    return check_reach(e, PE_HOOK_VALUE, *q_at, *k_at, NULL, err);
+    return check_reach(e, PE_HOOK_VALUE, -1, *q_at, *k_at, NULL, err);
 }
 
 pe_status pe_encoding_value(const pe_encoding *e, pe_params w, pe_view out, pe_view prob, pe_positions q_at,
@@ -160,7 +162,9 @@ pe_status pe_encoding_value_back(const pe_encoding *e, pe_params w, pe_params dw
     CHECK_POINTER(pe_encoding, e, "the encoding");
     TRY(check_value(e, w, &dout, READS, &prob, &q_at, &k_at, err));
     TRY(check_grads(e, dw, err));
-    if (dprob.data)
+    if (!dprob.data)
+        dprob = (pe_view){ 0 };
+    else
         TRY(check_view(&dprob, "dprob", q_at.tokens, e->shape.heads, k_at.tokens, WRITES, err));
     CHECK_MEMORY(false, view_region("dprob", dprob, WRITES), params_region("dparams", dw, WRITES),
                  view_region("prob", prob, READS), view_region("dout", dout, READS), positions_region("q_at", q_at),

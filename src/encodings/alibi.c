@@ -59,7 +59,7 @@ static pe_status init(part *p, pe_error *err)
 {
     int64_t H = p->shape.heads, offset = whole(p, OFFSET), total = p->value[TOTAL].given ? whole(p, TOTAL) : offset + H;
     if (total < offset + H)
-        return part_fail(p, err, "total", "needs at least offset + heads");
+        return part_fail(p, err, TOTAL, "needs at least offset + heads");
     if (total == offset + H)
         p->value[TOTAL].given = false;
     double *m = part_alloc(p, H, sizeof *m, err);
@@ -69,14 +69,14 @@ static pe_status init(part *p, pe_error *err)
         m[h] = slope(p, offset + h, total);
     if (num(p, SLOPES) != 0) {
         if (whole(p, CONVENTION) == FALCON)
-            return part_fail(p, err, "slopes", "learned has no meaning with bfloat16 slopes; use convention=press");
+            return part_fail(p, err, SLOPES, "learned has no meaning with bfloat16 slopes; use convention=press");
         TRY(part_tensor(
             p, (tensor){ .name = "slopes", .about = "a slope per head", .rank = 1, .shape = { H }, .fill = FILL_ROW },
             err));
     }
     if (whole(p, CONVENTION) == FALCON) {
         if (num(p, FORM) != 0)
-            return part_fail(p, err, "form", "symmetric does not exist in Falcon; use convention=press");
+            return part_fail(p, err, FORM, "symmetric does not exist in Falcon; use convention=press");
         p->stage = PE_BEFORE_SCALE;
     }
     if (num(p, PRODUCTS) != 0)

@@ -40,7 +40,7 @@ static pe_status init(part *p, pe_error *err)
     static const char *const names[] = { "key_table", "query_table" };
     int64_t buckets = whole(p, BUCKETS), span = buckets ? buckets : whole(p, MAX), on = whole(p, TERMS) + 1;
     if (buckets == 1 || (buckets && whole(p, MAX) - 1 <= buckets / 2))
-        return part_fail(p, err, "buckets", "needs 0, or 2 or more with max - 1 above half of them");
+        return part_fail(p, err, BUCKETS, "needs 0, or 2 or more with max - 1 above half of them");
     p->stage = PE_BEFORE_SCALE;
     for (int side = 0; side < 2; side++) {
         if (!(on & 1 << side))

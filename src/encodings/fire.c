@@ -37,7 +37,7 @@ static pe_status init(part *p, pe_error *err)
 static pe_status check_scales(const part *p, pe_params w, pe_error *err)
 {
     double c = param(p, w, C, 0), limit = param(p, w, L, 0);
-    if (!(c > 0) || !(limit > 0))
+    if (!(c > 0) || !(limit > 0) || isinf(c) || isinf(limit))
         return pe_fail(err, PE_ERR_RANGE, "fire: c and L are %s and %s; need more than 0", text_show(c).text,
                        text_show(limit).text);
     return PE_OK;

@@ -19,9 +19,8 @@ static pe_status init(part *p, pe_error *err)
 {
     double a = num(p, ALPHA);
     embed_init(p, JOIN);
-    p->value[ALPHA].given = true; /* so that the message below shows it */
     if (a == 0 || a == 0.5 || a == 1)
-        return part_fail(p, err, "alpha", "0 and 1 lose half the position, 0.5 confuses (i,j) with (j,i); use 0.4");
+        return part_fail(p, err, ALPHA, "0 and 1 lose half the position, 0.5 confuses (i,j) with (j,i); use 0.4");
     return part_tensor(p,
                        (tensor){ .name = "table",
                                  .about = "row t: the code of position t, the first rows^2 positions follow from it",
@@ -32,9 +31,9 @@ static pe_status init(part *p, pe_error *err)
                        err);
 }
 
-static pe_status check(const part *p, pe_side side, const int64_t *at, pe_error *err)
+static pe_status check(const part *p, pe_side side, pe_dtype type, const int64_t *at, pe_error *err)
 {
-    (void)side;
+    (void)side, (void)type;
     int64_t n = whole(p, TABLE_ROWS);
     if (at[0] < 0 || at[0] >= n * n)
         return pe_fail(err, PE_ERR_POSITION,

@@ -43,7 +43,7 @@ static pe_status check_kernel(const part *p, pe_params w, pe_error *err)
     double most = num(p, FORM) != 0 ? 2 : INFINITY;
     for (int64_t h = 0; h < p->shape.heads; h++) {
         double r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
-        if (!(r1 > 0) || !(r2 > 0) || !(r2 <= most))
+        if (!(r1 > 0) || !(r2 > 0) || !(r2 <= most) || isinf(r1) || isinf(r2))
             return pe_fail(err, PE_ERR_RANGE, "kerple: r1, r2 of head %" PRId64 " are %s, %s; need more than 0%s", h,
                            text_show(r1).text, text_show(r2).text, num(p, FORM) != 0 ? ", and r2 at most 2" : "");
     }

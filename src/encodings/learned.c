@@ -25,13 +25,13 @@ static pe_status init(part *p, pe_error *err)
     p->axes = p->value[TABLE_ROWS].count;
     bool split = num(p, MERGE) != 0;
     if (p->axes > PE_AXES_MAX)
-        return part_fail(p, err, "rows", "has too many axes; needs 8 at most");
+        return part_fail(p, err, TABLE_ROWS, "has too many axes; needs 8 at most");
     if (split && p->width % p->axes)
-        return part_fail(p, err, "merge", "split needs a width that the number of axes divides");
+        return part_fail(p, err, MERGE, "split needs a width that the number of axes divides");
     for (int64_t a = 0; a < p->axes; a++) {
         double rows = p->value[TABLE_ROWS].list[a];
         if (rows != floor(rows))
-            return part_fail(p, err, "rows", "needs whole numbers");
+            return part_fail(p, err, TABLE_ROWS, "needs whole numbers");
         TRY(part_tensor(p,
                         (tensor){ .name = names[a],
                                   .about = "row t + offset: the code of coordinate t",
@@ -46,9 +46,9 @@ static pe_status init(part *p, pe_error *err)
     return PE_OK;
 }
 
-static pe_status check(const part *p, pe_side side, const int64_t *at, pe_error *err)
+static pe_status check(const part *p, pe_side side, pe_dtype type, const int64_t *at, pe_error *err)
 {
-    (void)side;
+    (void)side, (void)type;
     for (int64_t a = 0; a < p->axes; a++) {
         int64_t row_at = at[a] + whole(p, OFFSET), rows = p->tensor[a].shape[0];
         if (row_at < 0)

@@ -153,7 +153,7 @@ static pe_status check_axes(part *p, pe_error *err)
     value *v = &p->value[SECTIONS];
     split how = (split)whole(p, SPLIT);
     if (v->given && v->count > PE_AXES_MAX)
-        return part_fail(p, err, "sections", "has too many axes; needs 8 at most");
+        return part_fail(p, err, SECTIONS, "has too many axes; needs 8 at most");
     if (v->given && !p->value[AXES].given)
         p->value[AXES] = (value){ .num = (double)v->count, .given = true };
     p->axes = whole(p, AXES);
@@ -162,7 +162,7 @@ static pe_status check_axes(part *p, pe_error *err)
         for (int64_t a = 0; a < v->count; a++) {
             sum += v->list[a];
             if (v->list[a] != floor(v->list[a]))
-                return part_fail(p, err, "sections", "needs whole numbers of pairs");
+                return part_fail(p, err, SECTIONS, "needs whole numbers of pairs");
         }
         if (v->count != p->axes || sum != (double)p->pairs)
             return pe_fail(err, PE_ERR_SPEC,
@@ -171,13 +171,13 @@ static pe_status check_axes(part *p, pe_error *err)
                            v->count, text_show(sum).text, p->axes, p->pairs);
     }
     if (p->axes == 1 && p->value[SPLIT].given)
-        return part_fail(p, err, "split", "has a meaning only with axes of 2 or more");
+        return part_fail(p, err, SPLIT, "has a meaning only with axes of 2 or more");
     if (p->axes > 1 && !v->given && p->pairs % p->axes)
         return pe_fail(err, PE_ERR_SHAPE,
                        "rope: %" PRId64 " pairs do not split into %" PRId64 " axes; give sections or other dims",
                        p->pairs, p->axes);
     if (p->axes > 1 && v->given && (how == ODDEVEN || how == ALTERNATE))
-        return part_fail(p, err, "sections", "has no meaning with split=oddeven or alternate, which share equally");
+        return part_fail(p, err, SECTIONS, "has no meaning with split=oddeven or alternate, which share equally");
     bool equal = v->given;
     for (int64_t a = 0; equal && a < v->count; a++)
         equal = v->list[a] == v->list[0];
@@ -208,7 +208,7 @@ static pe_status settle_dims(part *p, int64_t *first, pe_error *err)
 {
     int64_t D = p->shape.head_dim, dims = D;
     if (p->value[DIMS].given && p->value[FRACTION].given)
-        return part_fail(p, err, "fraction", "give dims or fraction, not both");
+        return part_fail(p, err, FRACTION, "give dims or fraction, not both");
     if (p->value[DIMS].given)
         dims = whole(p, DIMS);
     if (p->value[FRACTION].given)
@@ -217,9 +217,11 @@ static pe_status settle_dims(part *p, int64_t *first, pe_error *err)
         return pe_fail(err, PE_ERR_SHAPE,
                        "rope: %" PRId64 " elements would turn; needs an even number up to head_dim, %" PRId64, dims, D);
     if (dims != D && whole(p, SCALING) == PROPORTIONAL)
-        return part_fail(p, err, "dims", "scaling=proportional spans the whole head; give turning instead");
+        return part_fail(p, err, DIMS, "scaling=proportional spans the whole head; give turning instead");
     p->value[FRACTION] = (value){ 0 };
     p->value[DIMS] = (value){ .num = (double)dims, .given = dims != D }; /* one canonical form */
+    if (dims == D)
+        p->value[RANGE].num = 0; /* both ends are the whole head */
     *first = num(p, RANGE) != 0 ? D - dims : 0;
     p->pairs = dims / 2;
     return PE_OK;
@@ -239,8 +241,6 @@ static turn rope_turn(const part *p, pe_side side, const int64_t *at, int64_t n)
         turn_cos_sin(in_float[r->precision](&r->as_float[n], steps), turn_per_radian, &t.cosine, &t.sine);
     else
         turn_cos_sin((double)steps, f->frequency, &t.cosine, &t.sine);
-    if (r->negative)
-        t.sine = -t.sine;
     return t;
 }
 
@@ -279,10 +279,10 @@ static pe_status normalise(const part *p, pair *f, pe_error *err)
 {
     const value *v = &p->value[EXTENT];
     if (!v->given || v->count != p->axes)
-        return part_fail(p, err, "extent", "needs a number of cells per axis with coords=normalised: extent=14/14");
+        return part_fail(p, err, EXTENT, "needs a number of cells per axis with coords=normalised: extent=14/14");
     double cells = v->list[f->axis];
     if (cells != floor(cells))
-        return part_fail(p, err, "extent", "needs whole numbers");
+        return part_fail(p, err, EXTENT, "needs whole numbers");
     f->multiplier = 2; /* c = 2 (t + 1/2)/N - 1 = (2t + 1 - N)/N; the frequency carries the 1/N */
     f->shift = 1 - (int64_t)cells;
     return PE_OK;
@@ -327,15 +327,13 @@ static pe_status init(part *p, pe_error *err)
     TRY(check_axes(p, err));
     TRY(rope_check_scaling(p, err));
     if (num(p, TEMPERATURE) == 0 && (p->value[FLOOR].given || p->value[SHIFT].given))
-        return part_fail(p, err, p->value[FLOOR].given ? "floor" : "shift",
-                         "has a meaning only with temperature above 0");
+        return part_fail(p, err, p->value[FLOOR].given ? FLOOR : SHIFT, "has a meaning only with temperature above 0");
     if (num(p, COORDS) != 0 && whole(p, PRECISION) == 2)
-        return part_fail(p, err, "precision", "ggml has no normalised coordinates; use exact or hf");
+        return part_fail(p, err, PRECISION, "ggml has no normalised coordinates; use exact or hf");
     rope *r = allocate(p, err);
     if (!r)
         return PE_ERR_NOMEM;
     r->precision = (int)whole(p, PRECISION);
-    r->negative = num(p, SIGN) != 0;
     r->magnitude = rope_magnitude(p);
     lay_pairs(p, r, first);
     for (int64_t d = 0; d < D; d++)

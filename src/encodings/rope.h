@@ -44,6 +44,8 @@ enum {
     ROPE_KEYS
 };
 
+_Static_assert(ROPE_KEYS <= KEYS_MAX, "raise KEYS_MAX in core/core.h");
+
 /* In the order of the keys' choices. */
 typedef enum scaling { UNSCALED, LINEAR, DYNAMIC, NTK, YARN, LONGROPE, LLAMA3, PROPORTIONAL } scaling;
 typedef enum split { CHUNKED, INTERLEAVED, AXIAL, BLOCKS, ODDEVEN, ALTERNATE } split;
@@ -58,12 +60,12 @@ typedef struct float_pair {
     float inverse; /* hf: its frequency                                                            */
     int64_t index; /* ggml: multiplications by step, then its frequency factor, freq_scale and ramp */
     float step, divisor, scale, mix;
+    float sign; /* of the angle, for both */
 } float_pair;
 
 typedef struct rope {
     double magnitude;
     int precision;
-    bool negative;
     lane *from, *to;      /* (pairs) */
     pair *pair;           /* (pairs) */
     float_pair *as_float; /* (pairs) */

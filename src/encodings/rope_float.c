@@ -67,7 +67,7 @@ void rope_prepare_hf(const part *p, float_pair *f, double theta, double ratio, i
 
 float rope_angle_hf(const float_pair *f, int64_t steps)
 {
-    return (float)steps * f->inverse;
+    return (float)steps * f->inverse * f->sign;
 }
 
 /* ggml always rounds the ramp's ends outwards. */
@@ -101,5 +101,5 @@ float rope_angle_ggml(const float_pair *f, int64_t steps)
         angle *= f->step;
     angle /= f->divisor;
     float slow = f->scale * angle;
-    return f->mix != 0 ? slow * (1 - f->mix) + angle * f->mix : slow;
+    return f->sign * (f->mix != 0 ? slow * (1 - f->mix) + angle * f->mix : slow);
 }

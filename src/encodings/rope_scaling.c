@@ -48,9 +48,16 @@ pe_status rope_check_scaling(part *p, pe_error *err)
         return pe_fail(err, PE_ERR_RANGE, "rope: high is %s; needs more than low, %s", text_show(num(p, HIGH)).text,
                        text_show(num(p, LOW)).text);
     if (how == DYNAMIC && num(p, FACTOR) < 1)
-        return part_fail(p, err, "factor", "needs 1 or more with scaling=dynamic");
+        return part_fail(p, err, FACTOR, "needs 1 or more with scaling=dynamic");
     if (how == YARN && num(p, THETA) <= 1)
-        return part_fail(p, err, "theta", "needs more than 1 with scaling=yarn");
+        return part_fail(p, err, THETA, "needs more than 1 with scaling=yarn");
+    if (num(p, MSCALE) == 0 || num(p, MSCALE_ALL_DIM) == 0) /* one canonical form: only both together count */
+        p->value[MSCALE] = p->value[MSCALE_ALL_DIM] = (value){ 0 };
+    if (p->value[MAGNITUDE].given) {
+        double given = num(p, MAGNITUDE);
+        p->value[MAGNITUDE].given = false;
+        p->value[MAGNITUDE].given = given != rope_magnitude(p);
+    }
     if (p->value[LENGTH].given && num(p, LENGTH) <= num(p, TRAINED))
         p->value[LENGTH].given = false; /* one canonical form: up to the trained length nothing changes */
     return PE_OK;
@@ -176,6 +183,8 @@ static wide scaled(const part *p, wide f, int64_t n, slot s)
 void rope_frequency(const part *p, rope *r, int64_t n, slot s)
 {
     wide theta = base(p, s.width), plain = power(p, theta, s), f = scaled(p, plain, n, s);
+    double sign = num(p, SIGN) != 0 ? -1 : 1;
+    r->as_float[n].sign = (float)sign;
     if (r->precision)
         (r->precision == 1 ? rope_prepare_hf : rope_prepare_ggml)(p, &r->as_float[n], theta.part[0],
                                                                   f.part[0] / plain.part[0], n, s);
@@ -183,5 +192,5 @@ void rope_frequency(const part *p, rope *r, int64_t n, slot s)
         f = wide_div(f, wide_from(p->value[EXTENT].list[s.axis]));
     else
         f = wide_div(f, wide_two_pi());
-    r->pair[n].frequency = f;
+    r->pair[n].frequency = wide_scale(f, sign);
 }

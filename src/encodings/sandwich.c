@@ -17,7 +17,7 @@ static pe_status init(part *p, pe_error *err)
 {
     int64_t d = whole(p, WIDTH);
     if (d % 2)
-        return part_fail(p, err, "width", "needs an even number");
+        return part_fail(p, err, WIDTH, "needs an even number");
     wide *f = part_alloc(p, d / 2, sizeof *f, err);
     if (!f)
         return PE_ERR_NOMEM;

@@ -33,7 +33,7 @@ static pe_status init(part *p, pe_error *err)
         return pe_fail(err, PE_ERR_SHAPE, "wavelet: scales is %" PRId64 "; needs a divisor of head_dim, %" PRId64,
                        whole(p, SCALES), p->shape.head_dim);
     if (whole(p, SCALES) + whole(p, FIRST) > 1000)
-        return part_fail(p, err, "scales", "needs the largest scale to stay below 2^1000");
+        return part_fail(p, err, SCALES, "needs the largest scale to stay below 2^1000");
     if (p->shape.head_dim == whole(p, SCALES)) /* no shifts: psi is even */
         p->claims |= PE_CLAIM_SYMMETRIC;
     p->stage = PE_BEFORE_SCALE;

@@ -16,10 +16,10 @@ static pe_status init(part *p, pe_error *err)
     int64_t rows = 1;
     p->axes = v->count;
     if (p->axes > PE_AXES_MAX)
-        return part_fail(p, err, "window", "has too many axes; needs 8 at most");
+        return part_fail(p, err, WINDOW, "has too many axes; needs 8 at most");
     for (int64_t a = 0; a < p->axes; a++)
         if (v->list[a] != floor(v->list[a]) || !checked_mul(&rows, rows, 2 * (int64_t)v->list[a] - 1))
-            return part_fail(p, err, "window", "needs whole numbers whose offsets can be counted in 64 bits");
+            return part_fail(p, err, WINDOW, "needs whole numbers whose offsets can be counted in 64 bits");
     return part_tensor(p,
                        (tensor){ .name = "table",
                                  .about = "row (dy + h-1)(2w-1) + dx + w-1, query minus key",

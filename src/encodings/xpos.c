@@ -62,14 +62,15 @@ static turn xpos_turn(const part *p, pe_side side, const int64_t *at, int64_t n)
     return t;
 }
 
-/* float32 holds e^-87 to e^88; the first pair moves fastest. */
-static pe_status check(const part *p, pe_side side, const int64_t *at, pe_error *err)
+/* How far the logarithm of a magnitude may go, with room for the vector it multiplies; the first pair moves fastest. */
+static pe_status check(const part *p, pe_side side, pe_dtype type, const int64_t *at, pe_error *err)
 {
-    if (fabs(exponent_of(p, side, at[0], 0)) > 87)
+    static const double most[PE_DTYPE_COUNT] = { [PE_F32] = 80, [PE_F16] = 8, [PE_BF16] = 80, [PE_F64] = 600 };
+    if (fabs(exponent_of(p, side, at[0], 0)) > most[type])
         return pe_fail(err, PE_ERR_POSITION,
                        "xpos: position %" PRId64 " is too far from centre %" PRId64
-                       " for float32; move centre near it, or let "
-                       "attention do so",
+                       " for this type; move centre near it, "
+                       "or let attention do so",
                        at[0], p->centre);
     return PE_OK;
 }

@@ -83,6 +83,8 @@ static pe_status refuse_kind(pe_error *err, const io_node *at, const char *wante
 static pe_status find(io_node *out, const io_node *at, const char *key, io_need need, pe_error *err)
 {
     *out = key ? (io_node){ NULL, at, key, 0 } : *at;
+    if (key && !at->json && need == IO_OPTIONAL)
+        return PE_OK; /* nothing below what is not there */
     if (key && !json_is_object(at->json))
         return at->json ? refuse_kind(err, at, "an object") : refuse(err, PE_ERR_FORMAT, at, "is missing");
     if (key)

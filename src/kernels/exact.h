@@ -8,6 +8,9 @@
 #if defined __FAST_MATH__
 #error "posenc needs IEEE arithmetic: compile without -ffast-math"
 #endif
+#if defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__
+#error "posenc needs infinities and NaN: compile without -ffinite-math-only"
+#endif
 #if defined __FLT_EVAL_METHOD__ && __FLT_EVAL_METHOD__ == 2
 #error "posenc needs float arithmetic in float: compile with -msse2 -mfpmath=sse"
 #endif

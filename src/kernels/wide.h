@@ -43,9 +43,5 @@ wide wide_pow(wide x, wide y); /* x > 0 */
 wide wide_floor(wide x);
 wide wide_clamp(wide x, double low, double high);
 wide wide_two_pi(void);
-static inline double wide_to_double(wide x)
-{
-    return x.part[0];
-}
 
 #endif
