@@ -324,12 +324,13 @@ typedef enum pe_key_kind { PE_KEY_INT = 0, PE_KEY_REAL, PE_KEY_CHOICE, PE_KEY_LI
 typedef struct pe_key {
     const char *name;
     pe_key_kind kind;
-    const char *fallback; /* the default as text; "" where it follows from the shape or from other keys      */
+    const char *fallback; /* the default as text; "" where it follows from the shape or other keys, or none   */
     double min, max;      /* of a number or of each list element                                             */
     const char *choices;  /* "half|adjacent|adjacent-half"                                                   */
     const char *when;     /* "scaling=yarn|longrope": the key has a meaning only then; NULL: always          */
     const char *help;
     const char *also;     /* "rope_theta|freq_base": what others call it, for suggestions; NULL: nothing     */
+    bool required;        /* no default: must be given wherever it has a meaning                             */
 } pe_key;
 
 typedef struct pe_info {

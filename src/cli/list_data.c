@@ -25,7 +25,8 @@ static void json_choices(json_out *j, const char *choices)
     out_close(j, '-');
 }
 
-/* A default that follows from the shape or from other keys is null; so are the bounds of a choice. */
+/* A default that follows from the shape or from other keys, or that does not exist, is null; so are the bounds of a
+ * choice. */
 static void json_key(json_out *j, const pe_key *k)
 {
     static const char *const kind[] = { "int", "real", "choice", "list" };
@@ -40,6 +41,7 @@ static void json_key(json_out *j, const pe_key *k)
     out_text(j, "when", k->when);
     out_text(j, "help", k->help);
     out_text(j, "also", k->also);
+    out_bool(j, "required", k->required);
     out_close(j, '}');
 }
 

@@ -109,8 +109,11 @@ static void print_range(const pe_key *k, int indent)
     else
         snprintf(text, sizeof text, "%s %s to %s", kind[k->kind], low, high);
     size_t n = strlen(text);
-    snprintf(text + n, sizeof text - n, "%s%s%s%s", *k->fallback ? "; default " : "", k->fallback,
-             k->when ? "; with " : "", k->when ? k->when : "");
+    snprintf(text + n, sizeof text - n, "%s%s%s%s",
+             k->required    ? "; required"
+             : *k->fallback ? "; default "
+                            : "",
+             k->fallback, k->when ? "; with " : "", k->when ? k->when : "");
     print_wrapped(text, indent);
 }
 

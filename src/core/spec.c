@@ -213,6 +213,22 @@ static bool holds(const row *r, const value *v, const char *when)
     return false;
 }
 
+/* Every key given has a meaning, and every key that must be given is. */
+static pe_status check_keys(const row *r, const value *v, pe_error *err)
+{
+    for (int i = 0; i < r->info.key_count; i++) {
+        const pe_key *k = &r->info.keys[i];
+        bool meant = holds(r, v, k->when);
+        if (v[i].given && !meant)
+            return pe_fail(err, PE_ERR_SPEC, "%s: %s has a meaning only with %s; leave it out or set that",
+                           r->info.name, k->name, k->when);
+        if (k->required && meant && !v[i].given)
+            return pe_fail(err, PE_ERR_SPEC, "%s: %s is missing; %s needs it (%s)", r->info.name, k->name,
+                           k->when ? k->when : r->info.name, k->help);
+    }
+    return PE_OK;
+}
+
 static pe_status read_keys(const char **cursor, const row *r, value *v, pe_error *err)
 {
     for (char lead = ':'; **cursor == lead; lead = ',') {
@@ -237,10 +253,6 @@ static pe_status read_keys(const char **cursor, const row *r, value *v, pe_error
         v[key] = (value){ .given = true };
         TRY(read_value(r, &r->info.keys[key], text, &v[key], err));
     }
-    for (int i = 0; i < r->info.key_count; i++)
-        if (v[i].given && !holds(r, v, r->info.keys[i].when))
-            return pe_fail(err, PE_ERR_SPEC, "%s: %s has a meaning only with %s; leave it out or set that",
-                           r->info.name, r->info.keys[i].name, r->info.keys[i].when);
     return PE_OK;
 }
 
@@ -259,6 +271,7 @@ pe_status spec_read(const char **cursor, const row **out, value **values, pe_err
             TRY(read_value(r, k, (slice){ k->fallback, strlen(k->fallback) }, &v[i], err));
     }
     TRY(read_keys(cursor, r, v, err));
+    TRY(check_keys(r, v, err));
     if (**cursor && **cursor != '+')
         return pe_fail(err, PE_ERR_SPEC, "%s: '%.40s' after the name; write name:key=value,key=value", r->info.name,
                        *cursor);

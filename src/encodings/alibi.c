@@ -10,18 +10,18 @@
 enum { CONVENTION, FORM, MAX, OFFSET, TOTAL, SLOPES, PRODUCTS };
 enum { PRESS, MPT, FALCON };
 static const pe_key keys[] = {
-    { "convention", PE_KEY_CHOICE, "press", 0, 0, "press|mpt|falcon", NULL, "whose slopes (press: Press, BLOOM)",
-      NULL },
+    { "convention", PE_KEY_CHOICE, "press", 0, 0, "press|mpt|falcon", NULL, "whose slopes (press: Press, BLOOM)", NULL,
+      false },
     { "form", PE_KEY_CHOICE, "one-sided", 0, 0, "one-sided|symmetric", NULL,
-      "i-j for causal models, |i-j| for encoders", NULL },
+      "i-j for causal models, |i-j| for encoders", NULL, false },
     { "max", PE_KEY_REAL, "8", 0x1p-10, 1000, NULL, NULL, "the last slope is 2^-max (MPT: alibi_bias_max)",
-      "alibi_bias_max" },
-    { "offset", PE_KEY_INT, "0", 0, 65535, NULL, NULL, "first head held here, when heads are sharded", NULL },
-    { "total", PE_KEY_INT, "", 1, 65536, NULL, NULL, "heads in all shards; default: offset + heads", NULL },
-    { "slopes", PE_KEY_CHOICE, "fixed", 0, 0, "fixed|learned", NULL, "constants, or parameters that start there",
-      NULL },
+      "alibi_bias_max", false },
+    { "offset", PE_KEY_INT, "0", 0, 65535, NULL, NULL, "first head held here, when heads are sharded", NULL, false },
+    { "total", PE_KEY_INT, "", 1, 65536, NULL, NULL, "heads in all shards; default: offset + heads", NULL, false },
+    { "slopes", PE_KEY_CHOICE, "fixed", 0, 0, "fixed|learned", NULL, "constants, or parameters that start there", NULL,
+      false },
     { "products", PE_KEY_CHOICE, "exact", 0, 0, "exact|bf16", "convention=falcon",
-      "slope times position, or its bfloat16", NULL },
+      "slope times position, or its bfloat16", NULL, false },
 };
 static const char *const examples[] = { "alibi",
                                         "alibi:form=symmetric",

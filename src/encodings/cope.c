@@ -8,8 +8,8 @@
 enum { POSITIONS, HEADS };
 static const pe_key keys[] = {
     { "positions", PE_KEY_INT, "64", 2, 0x1p24, NULL, NULL, "P: rows of the table; counts are capped at P-1",
-      "npos_max" },
-    { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", NULL, "one table for all heads, or one each", NULL },
+      "npos_max", false },
+    { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", NULL, "one table for all heads, or one each", NULL, false },
 };
 static const char *const examples[] = { "cope", "cope:positions=16,heads=own" };
 

@@ -8,11 +8,11 @@
 enum { BUCKETS, MAX, TERMS };
 static const pe_key keys[] = {
     { "buckets", PE_KEY_INT, "256", 0, 0x1p24, NULL, NULL,
-      "buckets on each side; 0: none, distances are clipped at max", "position_buckets" },
+      "buckets on each side; 0: none, distances are clipped at max", "position_buckets", false },
     { "max", PE_KEY_INT, "512", 2, 0x1p31, NULL, NULL, "distance at which the last bucket begins",
-      "max_relative_positions|max_position" },
+      "max_relative_positions|max_position", false },
     { "terms", PE_KEY_CHOICE, "c2p+p2c", 0, 0, "c2p|p2c|c2p+p2c", NULL, "content to position, position to content",
-      "pos_att_type" },
+      "pos_att_type", false },
 };
 static const char *const examples[] = { "deberta", "deberta:buckets=8,max=32", "deberta:buckets=8,max=32,terms=c2p",
                                         "deberta:buckets=0,max=16,terms=p2c" };

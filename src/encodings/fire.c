@@ -9,8 +9,8 @@
 enum { HIDDEN, LENGTH };
 enum { C, L, W1, B1, W2, B2 };
 static const pe_key keys[] = {
-    { "hidden", PE_KEY_INT, "32", 1, 65536, NULL, NULL, "width of the network's one hidden layer (ReLU)", NULL },
-    { "length", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "where L starts", NULL },
+    { "hidden", PE_KEY_INT, "32", 1, 65536, NULL, NULL, "width of the network's one hidden layer (ReLU)", NULL, false },
+    { "length", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "where L starts", NULL, false },
 };
 static const char *const examples[] = { "fire", "fire:hidden=8,length=16" };
 

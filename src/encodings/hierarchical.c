@@ -9,8 +9,9 @@
 
 enum { TABLE_ROWS, ALPHA, JOIN, WIDTH };
 static const pe_key keys[] = {
-    { "rows", PE_KEY_INT, "512", 2, 262144, NULL, NULL, "n: rows of the table; serves n^2 positions", NULL },
-    { "alpha", PE_KEY_REAL, "0.4", -100, 100, NULL, NULL, "a: weight of the coarse position; not 0, 0.5 or 1", NULL },
+    { "rows", PE_KEY_INT, "512", 2, 262144, NULL, NULL, "n: rows of the table; serves n^2 positions", NULL, false },
+    { "alpha", PE_KEY_REAL, "0.4", -100, 100, NULL, NULL, "a: weight of the coarse position; not 0, 0.5 or 1", NULL,
+      false },
     EMBED_KEYS,
 };
 static const char *const examples[] = { "hierarchical", "hierarchical:rows=64,alpha=0.3" };

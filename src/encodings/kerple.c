@@ -9,7 +9,7 @@
 enum { FORM };
 enum { R1, R2 };
 static const pe_key keys[] = {
-    { "form", PE_KEY_CHOICE, "log", 0, 0, "log|power", NULL, "-r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2", NULL },
+    { "form", PE_KEY_CHOICE, "log", 0, 0, "log|power", NULL, "-r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2", NULL, false },
 };
 static const char *const examples[] = { "kerple", "kerple:form=power" };
 

@@ -9,9 +9,9 @@
 enum { TABLE_ROWS, OFFSET, MERGE, JOIN, WIDTH };
 static const pe_key keys[] = {
     { "rows", PE_KEY_LIST, "512", 1, 0x1p31, NULL, NULL, "positions the table holds; one number per axis: rows=14/14",
-      "max_position_embeddings|length|n" },
-    { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (OPT, BART: 2)", NULL },
-    { "merge", PE_KEY_CHOICE, "sum", 0, 0, "sum|split", NULL, "how axes meet: added, or side by side", NULL },
+      "max_position_embeddings|length|n", false },
+    { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (OPT, BART: 2)", NULL, false },
+    { "merge", PE_KEY_CHOICE, "sum", 0, 0, "sum|split", NULL, "how axes meet: added, or side by side", NULL, false },
     EMBED_KEYS,
 };
 static const char *const examples[] = { "learned", "learned:rows=1026,offset=2", "learned:rows=14/14",

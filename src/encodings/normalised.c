@@ -5,7 +5,7 @@
 
 enum { LENGTH, JOIN, WIDTH };
 static const pe_key keys[] = {
-    { "length", PE_KEY_INT, "512", 1, 0x1p36, NULL, NULL, "N: the length of the sequence", NULL },
+    { "length", PE_KEY_INT, "512", 1, 0x1p36, NULL, NULL, "N: the length of the sequence", NULL, false },
     EMBED_KEYS,
 };
 static const char *const examples[] = { "normalised", "normalised:length=100,join=concat,width=1" };

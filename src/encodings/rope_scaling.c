@@ -14,32 +14,29 @@
 
 #include <inttypes.h>
 
-static pe_status need(const part *p, int key, pe_error *err)
+/* factor has no default, but where a scaling can do without. */
+static bool needs_factor(const part *p)
 {
-    const pe_info *i = &p->row->info;
-    if (p->value[key].given)
-        return PE_OK;
-    return pe_fail(err, PE_ERR_SPEC, "rope: %s is missing; %s needs it (%s)", i->keys[key].name, i->keys[key].when,
-                   i->keys[key].help);
+    const value *v = p->value;
+    bool magnitudes = v[MAGNITUDE].given || (v[SHORT_MAGNITUDE].given && v[LONG_MAGNITUDE].given);
+    switch ((scaling)whole(p, SCALING)) {
+    case LINEAR:
+    case DYNAMIC:
+    case YARN:
+    case LLAMA3: return true;
+    case LONGROPE: return !magnitudes; /* they follow from it */
+    default: return false;
+    }
 }
 
 pe_status rope_check_scaling(part *p, pe_error *err)
 {
     scaling how = (scaling)whole(p, SCALING);
-    if (how == LINEAR || how == DYNAMIC || how == YARN || how == LLAMA3)
-        TRY(need(p, FACTOR, err));
-    if (how == NTK)
-        TRY(need(p, ALPHA, err));
-    if (how == DYNAMIC || how == YARN || how == LONGROPE || how == LLAMA3)
-        TRY(need(p, TRAINED, err));
-    if (how == PROPORTIONAL)
-        TRY(need(p, TURNING, err));
-    if (how == LONGROPE && !p->value[MAGNITUDE].given &&
-        !(p->value[SHORT_MAGNITUDE].given && p->value[LONG_MAGNITUDE].given))
-        TRY(need(p, FACTOR, err)); /* the magnitude follows from it */
+    if (needs_factor(p) && !p->value[FACTOR].given)
+        return pe_fail(err, PE_ERR_SPEC, "rope: factor is missing; %s needs it (%s)", p->row->info.keys[FACTOR].when,
+                       p->row->info.keys[FACTOR].help);
     if (how == LONGROPE)
         for (int key = SHORT; key <= LONG; key++) {
-            TRY(need(p, key, err));
             if (p->value[key].count != p->pairs)
                 return pe_fail(err, PE_ERR_SPEC, "rope: %s holds %" PRId64 " numbers; needs %" PRId64 ", one per pair",
                                p->row->info.keys[key].name, p->value[key].count, p->pairs);

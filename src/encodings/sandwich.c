@@ -7,9 +7,9 @@
 
 enum { WIDTH, THETA, FIRST };
 static const pe_key keys[] = {
-    { "width", PE_KEY_INT, "128", 2, 65536, NULL, NULL, "d: width of the sinusoids; even", NULL },
-    { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", NULL },
-    { "first", PE_KEY_INT, "0", 0, 1, NULL, NULL, "index of the first frequency", NULL },
+    { "width", PE_KEY_INT, "128", 2, 65536, NULL, NULL, "d: width of the sinusoids; even", NULL, false },
+    { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", NULL, false },
+    { "first", PE_KEY_INT, "0", 0, 1, NULL, NULL, "index of the first frequency", NULL, false },
 };
 static const char *const examples[] = { "sandwich", "sandwich:width=64,first=1" };
 

@@ -9,9 +9,9 @@
 
 /* Every embed row ends its keys with these two, in this order. */
 #define EMBED_KEYS                                                                                                     \
-    { "join", PE_KEY_CHOICE, "add", 0, 0, "add|concat", NULL, "add the code to x, or put it behind x", NULL },         \
+    { "join", PE_KEY_CHOICE, "add", 0, 0, "add|concat", NULL, "add the code to x, or put it behind x", NULL, false },  \
     {                                                                                                                  \
-        "width", PE_KEY_INT, "", 1, 1 << 24, NULL, "join=concat", "width of the code; default: model_dim", NULL        \
+        "width", PE_KEY_INT, "", 1, 1 << 24, NULL, "join=concat", "width of the code; default: model_dim", NULL, false \
     }
 
 /* Reads join and width, whose keys are `first` and `first + 1`. */

@@ -6,13 +6,14 @@
 
 enum { LEFT, RIGHT, ON, TABLE, HEADS };
 static const pe_key keys[] = {
-    { "left", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances back that have their own vector", NULL },
-    { "right", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances ahead that have their own vector", NULL },
-    { "on", PE_KEY_CHOICE, "keys+values", 0, 0, "keys|values|keys+values", NULL, "where the vectors enter", NULL },
+    { "left", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances back that have their own vector", NULL, false },
+    { "right", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances ahead that have their own vector", NULL, false },
+    { "on", PE_KEY_CHOICE, "keys+values", 0, 0, "keys|values|keys+values", NULL, "where the vectors enter", NULL,
+      false },
     { "table", PE_KEY_CHOICE, "learned", 0, 0, "learned|sinusoidal", NULL, "trained, or sinusoids of the distance",
-      NULL },
+      NULL, false },
     { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", "table=learned", "one table for all heads, or one each",
-      NULL },
+      NULL, false },
 };
 static const char *const examples[] = { "shaw", "shaw:left=6,right=3,on=keys", "shaw:heads=own,left=8,right=0",
                                         "shaw:table=sinusoidal,left=100,right=100" };

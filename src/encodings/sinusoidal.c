@@ -7,13 +7,13 @@
 
 enum { THETA, LAYOUT, ORDER, DENOMINATOR, OFFSET, AXES, JOIN, WIDTH };
 static const pe_key keys[] = {
-    { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", NULL },
+    { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", NULL, false },
     { "layout", PE_KEY_CHOICE, "interleaved", 0, 0, "interleaved|halves", NULL,
-      "sin cos sin cos, or all sin then all cos", NULL },
-    { "order", PE_KEY_CHOICE, "sin-cos", 0, 0, "sin-cos|cos-sin", NULL, "which comes first", NULL },
-    { "denominator", PE_KEY_CHOICE, "d", 0, 0, "d|d-2", NULL, "exponent 2i/d, or 2i/(d-2) = i/(d/2-1)", NULL },
-    { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (fairseq: 2)", NULL },
-    { "axes", PE_KEY_INT, "1", 1, PE_AXES_MAX, NULL, NULL, "coordinates per token", NULL },
+      "sin cos sin cos, or all sin then all cos", NULL, false },
+    { "order", PE_KEY_CHOICE, "sin-cos", 0, 0, "sin-cos|cos-sin", NULL, "which comes first", NULL, false },
+    { "denominator", PE_KEY_CHOICE, "d", 0, 0, "d|d-2", NULL, "exponent 2i/d, or 2i/(d-2) = i/(d/2-1)", NULL, false },
+    { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (fairseq: 2)", NULL, false },
+    { "axes", PE_KEY_INT, "1", 1, PE_AXES_MAX, NULL, NULL, "coordinates per token", NULL, false },
     EMBED_KEYS,
 };
 static const char *const examples[] = {

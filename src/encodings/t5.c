@@ -7,12 +7,12 @@
 enum { BUCKETS, MAX, DIRECTION, SCALE };
 static const pe_key keys[] = {
     { "buckets", PE_KEY_INT, "32", 4, 0x1p24, NULL, NULL, "buckets in all",
-      "num_buckets|relative_attention_num_buckets" },
+      "num_buckets|relative_attention_num_buckets", false },
     { "max", PE_KEY_INT, "128", 2, 0x1p36, NULL, NULL, "distance from which all share the last bucket",
-      "max_distance|relative_attention_max_distance" },
+      "max_distance|relative_attention_max_distance", false },
     { "direction", PE_KEY_CHOICE, "both", 0, 0, "both|causal", NULL,
-      "both: half of the buckets for keys ahead; causal: keys ahead share bucket 0", NULL },
-    { "scale", PE_KEY_CHOICE, "one", 0, 0, "one|sqrt", NULL, "softmax scale 1 as in T5, or 1/sqrt(d)", NULL },
+      "both: half of the buckets for keys ahead; causal: keys ahead share bucket 0", NULL, false },
+    { "scale", PE_KEY_CHOICE, "one", 0, 0, "one|sqrt", NULL, "softmax scale 1 as in T5, or 1/sqrt(d)", NULL, false },
 };
 static const char *const examples[] = { "t5", "t5:direction=causal", "t5:buckets=64,max=256,scale=sqrt" };
 

@@ -8,8 +8,8 @@
 
 enum { BACK, AHEAD };
 static const pe_key keys[] = {
-    { "back", PE_KEY_INT, "512", 0, 0x1p24, NULL, NULL, "largest distance back that the table holds", NULL },
-    { "ahead", PE_KEY_INT, "0", 0, 0x1p24, NULL, NULL, "largest distance ahead that the table holds", NULL },
+    { "back", PE_KEY_INT, "512", 0, 0x1p24, NULL, NULL, "largest distance back that the table holds", NULL, false },
+    { "ahead", PE_KEY_INT, "0", 0, 0x1p24, NULL, NULL, "largest distance ahead that the table holds", NULL, false },
 };
 static const char *const examples[] = { "transformer-xl", "transformer-xl:back=40,ahead=40" };
 

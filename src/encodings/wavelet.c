@@ -9,8 +9,8 @@
 
 enum { SCALES, FIRST };
 static const pe_key keys[] = {
-    { "scales", PE_KEY_INT, "8", 1, PE_HEAD_DIM_MAX, NULL, NULL, "number of scales; divides head_dim", NULL },
-    { "first", PE_KEY_INT, "0", 0, 30, NULL, NULL, "the smallest scale is 2^first", NULL },
+    { "scales", PE_KEY_INT, "8", 1, PE_HEAD_DIM_MAX, NULL, NULL, "number of scales; divides head_dim", NULL, false },
+    { "first", PE_KEY_INT, "0", 0, 30, NULL, NULL, "the smallest scale is 2^first", NULL, false },
 };
 static const char *const examples[] = { "wavelet", "wavelet:scales=16,first=2" };
 

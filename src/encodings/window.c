@@ -6,7 +6,7 @@
 
 enum { WINDOW };
 static const pe_key keys[] = {
-    { "window", PE_KEY_LIST, "7/7", 1, 0x1p20, NULL, NULL, "cells along each axis", "window_size" },
+    { "window", PE_KEY_LIST, "7/7", 1, 0x1p20, NULL, NULL, "cells along each axis", "window_size", false },
 };
 static const char *const examples[] = { "window", "window:window=4/6", "window:window=2/7/7" };
 

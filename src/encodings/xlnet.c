@@ -6,9 +6,9 @@
 
 enum { LENGTH, MEMORY };
 static const pe_key keys[] = {
-    { "length", PE_KEY_INT, "512", 1, 0x1p24, NULL, NULL, "tokens of a segment", NULL },
+    { "length", PE_KEY_INT, "512", 1, 0x1p24, NULL, NULL, "tokens of a segment", NULL, false },
     { "memory", PE_KEY_INT, "0", 0, 0x1p24, NULL, NULL, "tokens remembered before it, as keys with smaller positions",
-      NULL },
+      NULL, false },
 };
 static const char *const examples[] = { "xlnet", "xlnet:length=40,memory=20" };
 

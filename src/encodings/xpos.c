@@ -9,11 +9,11 @@
 
 enum { THETA, PAIRS, GAMMA, BASE, CENTRE };
 static const pe_key keys[] = {
-    { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", NULL },
-    { "pairs", PE_KEY_CHOICE, "adjacent", 0, 0, "half|adjacent", NULL, "which elements turn together", NULL },
-    { "gamma", PE_KEY_REAL, "0.4", 0x1p-20, 0x1p20, NULL, NULL, "g: how slowly the slowest pair decays", NULL },
-    { "base", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "B: positions per power of zeta", "scale_base" },
-    { "centre", PE_KEY_INT, "0", -0x1p36, 0x1p36, NULL, NULL, "c: where the magnitude is 1", NULL },
+    { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", NULL, false },
+    { "pairs", PE_KEY_CHOICE, "adjacent", 0, 0, "half|adjacent", NULL, "which elements turn together", NULL, false },
+    { "gamma", PE_KEY_REAL, "0.4", 0x1p-20, 0x1p20, NULL, NULL, "g: how slowly the slowest pair decays", NULL, false },
+    { "base", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "B: positions per power of zeta", "scale_base", false },
+    { "centre", PE_KEY_INT, "0", -0x1p36, 0x1p36, NULL, NULL, "c: where the magnitude is 1", NULL, false },
 };
 static const char *const examples[] = { "xpos", "xpos:pairs=half,base=128,centre=100" };
 
