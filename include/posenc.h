@@ -179,6 +179,7 @@ typedef struct pe_tile {
     const uint8_t *seen;     /* (Tq, Tk) packed, 0: this query does not see this key, its score is left alone.
                                 NULL: all are seen, and terms that count keys count those whose first
                                 coordinate is at most the query's                                            */
+    int64_t seen_head_stride; /* from one head's seen to the next; 0: one for all heads                      */
     double *carry;           /* (H, Tq) packed. Terms that count keys (pe_encoding_carries) take key tiles
                                 from right to left and keep their sums here; zero before the first, NULL
                                 where one tile holds all keys                                                */

@@ -627,9 +627,46 @@ static void a_row_states_its_softmax_scale(void **state)
     each_spec(scale_of);
 }
 
+/* What one head does not see is left alone for that head only, and needs no row in a table. */
+static void a_tile_may_hide_pairs_per_head(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "alibi", "cope:positions=4", "shaw:left=2,right=2,on=keys", "transformer-xl:back=0,ahead=0" };
+    for (int i = 0; i < COUNT(specs); i++) {
+        pe_error err = { 0 };
+        pe_encoding *e = test_encoding(specs[i], (pe_shape){ 2, 2, 4, 8 });
+        int64_t at[] = { 0, 1 }, n = pe_encoding_param_count(e);
+        double score[8] = { 0 }, q[16], k[16], w[512];
+        uint64_t seed = 5;
+        for (int d = 0; d < 16; d++)
+            q[d] = test_uniform(&seed), k[d] = test_uniform(&seed);
+        pe_params params = { n ? w : NULL, PE_F64, n };
+        assert_true(n <= COUNT(w));
+        assert_ok(pe_encoding_init(e, params, 1, &err));
+        /* (H, Tq, Tk) with a gap between heads: head 0 sees only itself, head 1 nothing */
+        const uint8_t seen[9] = { 1, 0, 0, 1, 1, 0, 0, 0, 0 };
+        pe_tile t = { .score = pe_view_packed(score, PE_F64, 2, 2, 2), .q = pe_view_packed(q, PE_F64, 2, 2, 4),
+                      .k = pe_view_packed(k, PE_F64, 2, 2, 4), .q_at = { at, 2, 1, 0, 0 }, .k_at = { at, 2, 1, 0, 0 },
+                      .seen = seen, .seen_head_stride = 5 };
+        for (int stage = 0; stage < 2; stage++) {
+            assert_ok(pe_encoding_content(e, (pe_stage)stage, params, &t, &err));
+            assert_ok(pe_encoding_bias(e, (pe_stage)stage, params, &t, &err));
+        }
+        for (int64_t c = 0; c < 8; c++) { /* (Tq, H, Tk) */
+            bool shown = (c / 2) % 2 == 0 && c / 4 == c % 2, zero = score[c] == 0;
+            if (strcmp(specs[i], "alibi") ? zero == shown : !zero) /* alibi is 0 at distance 0 */
+                fail_msg("%s: score %" PRId64 " is %g", specs[i], c, score[c]);
+        }
+        t.seen_head_stride = 3;
+        assert_int_equal(pe_encoding_bias(e, PE_AFTER_SCALE, params, &t, &err), PE_ERR_RANGE);
+        pe_encoding_free(e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tile_may_hide_pairs_per_head),
         cmocka_unit_test(forward_is_softmax_over_the_hooks),
         cmocka_unit_test(a_query_that_sees_no_key_gets_zero_and_gives_none),
         cmocka_unit_test(a_sink_alone_takes_everything),

@@ -1177,6 +1177,20 @@ static void count_jansson(bool on)
         json_set_alloc_funcs(malloc, free);
 }
 
+static void below_an_absent_node_everything_optional_is_absent(void **state)
+{
+    (void)state;
+    pe_error err;
+    io_node root, scaling;
+    double factor = 7;
+    assert_int_equal(io_json_parse(&root, "c.json", "{}", 2, &err), PE_OK);
+    assert_int_equal(io_json_object(&scaling, &root, "rope_scaling", IO_OPTIONAL, &err), PE_OK);
+    assert_int_equal(io_json_real(&factor, &scaling, "factor", IO_OPTIONAL, &err), PE_OK);
+    assert_true(factor == 7);
+    assert_int_equal(io_json_real(&factor, &scaling, "factor", IO_REQUIRED, &err), PE_ERR_FORMAT);
+    io_json_free(&root);
+}
+
 static void json_memory_is_bounded_by_the_text(void **state)
 {
     (void)state;
@@ -1395,6 +1409,7 @@ int main(void)
         CLAIM(json_paths_of_any_length_are_cut),
         CLAIM(json_refuses_hostile_texts),
         CLAIM(json_numbers_have_at_most_64_characters),
+        CLAIM(below_an_absent_node_everything_optional_is_absent),
         CLAIM(json_memory_is_bounded_by_the_text),
         CLAIM(any_failed_allocation_is_reported_and_leaks_nothing),
         CLAIM(golden_files_open_and_hold_what_their_index_says),

@@ -162,6 +162,7 @@ static const field shape_fields[] = {
 static const field tile_fields[] = {
     IN(pe_tile, score, view_fields), IN(pe_tile, q, view_fields), IN(pe_tile, k, view_fields),
     IN(pe_tile, q_at, positions_fields), IN(pe_tile, k_at, positions_fields), OF(pe_tile, seen, BYTE_BUFFER),
+    OF(pe_tile, seen_head_stride, STRIDE),
     OF(pe_tile, carry, CARRY_BUFFER),
 };
 static const field tile_grad_fields[] = {

@@ -57,15 +57,15 @@ static void terms_back(problem *p, pe_params dw, int64_t i)
     pe_tile t;
     pe_tile_grad tg = { p->m.dscore, p->m.dq, p->m.dk, dw };
     query_tile(p, i, &t);
-    score_bias_back(p->e, PE_AFTER_SCALE, p->w, &t, Tk, &tg);
-    score_content_back(p->e, PE_AFTER_SCALE, p->w, &t, Tk, &tg);
+    score_bias_back(p->e, PE_AFTER_SCALE, p->w, &t, &tg);
+    score_content_back(p->e, PE_AFTER_SCALE, p->w, &t, &tg);
     for (int64_t n = 0; n < H * Tk; n++) {
         double cap = p->a.soft_cap, x = cap > 0 ? ((double *)p->m.capped.data)[n] / cap : 0;
         double *ds = (double *)p->m.dscore.data + n;
         *ds = *ds != 0 ? *ds * (1 - x * x) * p->scale : 0;
     }
-    score_bias_back(p->e, PE_BEFORE_SCALE, p->w, &t, Tk, &tg);
-    score_content_back(p->e, PE_BEFORE_SCALE, p->w, &t, Tk, &tg);
+    score_bias_back(p->e, PE_BEFORE_SCALE, p->w, &t, &tg);
+    score_content_back(p->e, PE_BEFORE_SCALE, p->w, &t, &tg);
     for (int64_t h = 0; h < H; h++)
         for (int64_t j = 0; j < Tk; j++) {
             double ds = cell_of(p->m.dscore, 0, h)[j];

@@ -171,7 +171,8 @@ pe_status problem_reach(problem *p, pe_error *err)
         limited = limited || p->e->part[n].row->reaches;
     for (int64_t i = 0; limited && i < p->a.q.tokens; i++) {
         query_seen(p, i);
-        TRY(check_reach(p->e, ~0u, -1, query_at(p, i), p->a.k_at, p->m.any, err));
+        pe_tile t = { .q_at = query_at(p, i), .k_at = p->a.k_at, .seen = p->m.any };
+        TRY(check_reach(p->e, ~0u, -1, &t, err));
         for (int64_t j = 0; again && j < p->a.k.tokens; j++) {
             int64_t at[PE_AXES_MAX];
             position(p->a.k_at, j, at);

@@ -47,9 +47,13 @@ void query_seen(problem *p, int64_t i)
 
 void query_tile(const problem *p, int64_t i, pe_tile *t)
 {
-    *t = (pe_tile){
-        .score = p->m.score, .q = p->m.q, .k = p->m.k, .q_at = query_at(p, i), .k_at = p->a.k_at, .seen = p->m.seen
-    };
+    *t = (pe_tile){ .score = p->m.score,
+                    .q = p->m.q,
+                    .k = p->m.k,
+                    .q_at = query_at(p, i),
+                    .k_at = p->a.k_at,
+                    .seen = p->m.seen,
+                    .seen_head_stride = p->a.k.tokens };
 }
 
 /* score = cap((q.k + before) * scale) + after + mask, -inf where hidden. */
@@ -66,8 +70,8 @@ static void scores(problem *p, int64_t i)
                 sum += q[d] * k[d];
             cell_of(p->m.score, 0, h)[j] = sum;
         }
-    score_content(p->e, PE_BEFORE_SCALE, p->w, &t, Tk);
-    score_bias(p->e, PE_BEFORE_SCALE, p->w, &t, Tk);
+    score_content(p->e, PE_BEFORE_SCALE, p->w, &t);
+    score_bias(p->e, PE_BEFORE_SCALE, p->w, &t);
     for (int64_t n = 0; n < H * Tk; n++) {
         double *s = (double *)p->m.score.data + n, cap = p->a.soft_cap;
         *s *= p->scale;
@@ -75,8 +79,8 @@ static void scores(problem *p, int64_t i)
             *s = cap * tanh(*s / cap);
         ((double *)p->m.capped.data)[n] = *s;
     }
-    score_content(p->e, PE_AFTER_SCALE, p->w, &t, Tk);
-    score_bias(p->e, PE_AFTER_SCALE, p->w, &t, Tk);
+    score_content(p->e, PE_AFTER_SCALE, p->w, &t);
+    score_bias(p->e, PE_AFTER_SCALE, p->w, &t);
     for (int64_t h = 0; h < H; h++)
         for (int64_t j = 0; j < Tk; j++) {
             double *s = &cell_of(p->m.score, 0, h)[j];

@@ -276,21 +276,18 @@ typedef struct turn_mode {
 } turn_mode;
 
 void rotate_view(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions at, int64_t shift);
+void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t);
+void score_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t);
+void score_content_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, const pe_tile_grad *g);
+void score_bias_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, const pe_tile_grad *g);
 /* seen_stride: from one head's part of seen to the next; 0: one for all heads. */
-void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride);
-void score_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride);
-void score_content_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
-                        const pe_tile_grad *g);
-void score_bias_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
-                     const pe_tile_grad *g);
 void value_add(const pe_encoding *e, pe_params w, pe_view out, pe_view prob, pe_positions q_at, pe_positions k_at,
                const uint8_t *seen, int64_t seen_stride);
 void value_back(const pe_encoding *e, pe_params w, pe_params dw, pe_view dprob, pe_view prob, pe_view dout,
                 pe_positions q_at, pe_positions k_at, const uint8_t *seen, int64_t seen_stride);
-/* Every pair of the tile that is seen (NULL: all) is within reach of every table that these hooks look into at this
- * pe_stage (-1: any). */
-pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, pe_positions q_at, pe_positions k_at,
-                      const uint8_t *seen, pe_error *err);
+/* Every pair of the tile that a head sees (seen NULL: all) is within reach of every table that these hooks look into at
+ * this pe_stage (-1: any). */
+pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, const pe_tile *t, pe_error *err);
 
 /* ------------------------------------------------ numbers and words in specs (core/text.c) */
 

@@ -74,12 +74,11 @@ static bool counts(const cell *c, int64_t j)
     return c->seen ? c->seen[j] : c->k_at[0] <= c->q_at[0];
 }
 
-static cell cell_of(const pe_encoding *e, pe_params w, const pe_tile *t, int64_t seen_stride, const pe_tile_grad *g,
-                    int64_t h, int64_t i)
+static cell cell_of(const pe_encoding *e, pe_params w, const pe_tile *t, const pe_tile_grad *g, int64_t h, int64_t i)
 {
     cell c = { .e = e, .w = w, .head = h };
     if (t->seen)
-        c.seen = t->seen + h * seen_stride + i * t->k_at.tokens;
+        c.seen = t->seen + h * t->seen_head_stride + i * t->k_at.tokens;
     c.q = row_vec(t->q, i, h);
     if (g) {
         c.dw = g->dparams;
@@ -161,12 +160,11 @@ static void content_cell(const part *p, const pe_tile *t, const pe_tile_grad *g,
         vec_add(row_vec(t->score, i, c->head), j, sum);
 }
 
-static void content_of(const pe_encoding *e, const part *p, pe_params w, const pe_tile *t, int64_t seen_stride,
-                       const pe_tile_grad *g)
+static void content_of(const pe_encoding *e, const part *p, pe_params w, const pe_tile *t, const pe_tile_grad *g)
 {
     for (int64_t h = 0; h < e->shape.heads; h++)
         for (int64_t i = 0; i < t->q_at.tokens; i++) {
-            cell c = cell_of(e, w, t, seen_stride, g, h, i);
+            cell c = cell_of(e, w, t, g, h, i);
             if (p->row->step && g)
                 count_keys_back(p, t, g, &c, i);
             else if (p->row->step)
@@ -179,27 +177,26 @@ static void content_of(const pe_encoding *e, const part *p, pe_params w, const p
         }
 }
 
-static bool seen_at(const pe_tile *t, int64_t seen_stride, int64_t h, int64_t i, int64_t j)
+static bool seen_at(const pe_tile *t, int64_t h, int64_t i, int64_t j)
 {
-    return !t->seen || t->seen[h * seen_stride + i * t->k_at.tokens + j];
+    return !t->seen || t->seen[h * t->seen_head_stride + i * t->k_at.tokens + j];
 }
 
 /* A gap is measured once, for the first head that sees it. */
-static void bias_of(const pe_encoding *e, const part *p, pe_params w, const pe_tile *t, int64_t seen_stride,
-                    const pe_tile_grad *g)
+static void bias_of(const pe_encoding *e, const part *p, pe_params w, const pe_tile *t, const pe_tile_grad *g)
 {
     const row *r = p->row;
     for (int64_t i = 0; i < t->q_at.tokens; i++)
         for (int64_t j = 0; j < t->k_at.tokens; j++) {
             int64_t q[PE_AXES_MAX], k[PE_AXES_MAX], h = 0, H = e->shape.heads;
-            while (h < H && !seen_at(t, seen_stride, h, i, j))
+            while (h < H && !seen_at(t, h, i, j))
                 h++;
             if (h == H)
                 continue;
             gap between = { position(t->q_at, i, q), position(t->k_at, j, k), 0 };
             between.measure = r->measure ? r->measure(p, w, q, k) : 0;
             for (; h < H; h++)
-                if (!seen_at(t, seen_stride, h, i, j))
+                if (!seen_at(t, h, i, j))
                     continue;
                 else if (!g)
                     vec_add(row_vec(t->score, i, h), j, r->bias(p, w, h, between));
@@ -209,31 +206,29 @@ static void bias_of(const pe_encoding *e, const part *p, pe_params w, const pe_t
 }
 
 static void walk(const pe_encoding *e, unsigned hook, pe_stage stage, pe_params w, const pe_tile *t,
-                 int64_t seen_stride, const pe_tile_grad *g)
+                 const pe_tile_grad *g)
 {
     for (int n = 0; n < e->parts; n++)
         if (e->part[n].hooks & hook && e->part[n].stage == stage)
-            (hook == PE_HOOK_BIAS ? bias_of : content_of)(e, &e->part[n], w, t, seen_stride, g);
+            (hook == PE_HOOK_BIAS ? bias_of : content_of)(e, &e->part[n], w, t, g);
 }
 
-void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride)
+void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t)
 {
-    walk(e, PE_HOOK_CONTENT, stage, w, t, seen_stride, NULL);
+    walk(e, PE_HOOK_CONTENT, stage, w, t, NULL);
 }
 
-void score_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride)
+void score_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t)
 {
-    walk(e, PE_HOOK_BIAS, stage, w, t, seen_stride, NULL);
+    walk(e, PE_HOOK_BIAS, stage, w, t, NULL);
 }
 
-void score_content_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
-                        const pe_tile_grad *g)
+void score_content_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, const pe_tile_grad *g)
 {
-    walk(e, PE_HOOK_CONTENT, stage, w, t, seen_stride, g);
+    walk(e, PE_HOOK_CONTENT, stage, w, t, g);
 }
 
-void score_bias_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, int64_t seen_stride,
-                     const pe_tile_grad *g)
+void score_bias_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, const pe_tile_grad *g)
 {
-    walk(e, PE_HOOK_BIAS, stage, w, t, seen_stride, g);
+    walk(e, PE_HOOK_BIAS, stage, w, t, g);
 }

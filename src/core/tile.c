@@ -5,25 +5,52 @@
 
 #include <inttypes.h>
 
-pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, pe_positions q_at, pe_positions k_at,
-                      const uint8_t *seen, pe_error *err)
+static bool seen_by_any(const pe_encoding *e, const pe_tile *t, int64_t i, int64_t j)
+{
+    for (int64_t h = 0; t->seen && h < (t->seen_head_stride ? e->shape.heads : 1); h++)
+        if (t->seen[h * t->seen_head_stride + i * t->k_at.tokens + j])
+            return true;
+    return !t->seen;
+}
+
+pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, const pe_tile *t, pe_error *err)
 {
     for (int n = 0; n < e->parts; n++) {
         const part *p = &e->part[n];
         bool limited = p->row->reaches && p->hooks & hooks && (stage < 0 || stage == (int)p->stage);
-        for (int64_t i = 0; limited && i < q_at.tokens; i++)
-            for (int64_t j = 0; j < k_at.tokens; j++) {
+        for (int64_t i = 0; limited && i < t->q_at.tokens; i++)
+            for (int64_t j = 0; j < t->k_at.tokens; j++) {
                 int64_t q[PE_AXES_MAX], k[PE_AXES_MAX];
-                if ((seen && !seen[i * k_at.tokens + j]) ||
-                    p->row->reaches(p, position(q_at, i, q), position(k_at, j, k)))
+                if (!seen_by_any(e, t, i, j) || p->row->reaches(p, position(t->q_at, i, q), position(t->k_at, j, k)))
                     continue;
                 return pe_fail(err, PE_ERR_POSITION,
                                "%s: query at %" PRId64 " and key at %" PRId64
-                               " are further apart than its table reaches; "
-                               "make the table larger or hide the pair",
+                               " are further apart than its table reaches; make the table larger or hide the pair",
                                p->row->info.name, q[0], k[0]);
             }
     }
+    return PE_OK;
+}
+
+/* Bytes of seen: one packed (Tq, Tk), or one per head; what the door let through fits. */
+static int64_t seen_bytes(const pe_encoding *e, const pe_tile *t)
+{
+    return t->seen_head_stride * (e->shape.heads - 1) + t->q_at.tokens * t->k_at.tokens;
+}
+
+static pe_status check_seen(const pe_encoding *e, pe_tile *t, pe_error *err)
+{
+    int64_t one, far;
+    if (!t->seen)
+        t->seen_head_stride = 0;
+    if (t->seen && !checked_mul(&one, t->q_at.tokens, t->k_at.tokens))
+        return pe_fail(err, PE_ERR_OVERFLOW, "seen: queries and keys span more than memory can hold");
+    if (t->seen_head_stride && (t->seen_head_stride < one || t->seen_head_stride < 0))
+        return pe_fail(err, PE_ERR_RANGE,
+                       "seen_head_stride is %" PRId64 "; needs 0 (one for all heads) or %" PRId64 " and more",
+                       t->seen_head_stride, one);
+    if (t->seen_head_stride && (!checked_mul(&far, t->seen_head_stride, e->shape.heads) || far > PTRDIFF_MAX / 8))
+        return pe_fail(err, PE_ERR_OVERFLOW, "seen_head_stride times heads spans more than memory can hold");
     return PE_OK;
 }
 
@@ -62,7 +89,8 @@ static pe_status check_tile(const pe_encoding *e, pe_stage stage, pe_params w, p
         t->q = t->k = (pe_view){ 0 };
     if ((uintptr_t)t->carry % sizeof(double))
         return pe_fail(err, PE_ERR_ALIGN, "carry is not aligned to its 8-byte elements");
-    return check_reach(e, content ? PE_HOOK_CONTENT : PE_HOOK_BIAS, (int)stage, t->q_at, t->k_at, t->seen, err);
+    TRY(check_seen(e, t, err));
+    return check_reach(e, content ? PE_HOOK_CONTENT : PE_HOOK_BIAS, (int)stage, t, err);
 }
 
 static pe_status forward(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile, bool content,
@@ -74,10 +102,9 @@ static pe_status forward(const pe_encoding *e, pe_stage stage, pe_params w, cons
     TRY(check_tile(e, stage, w, &t, &t.score, "score", WRITES, content, err));
     CHECK_MEMORY(false, view_region("score", t.score, WRITES), view_region("q", t.q, READS),
                  view_region("k", t.k, READS), positions_region("q_at", t.q_at), positions_region("k_at", t.k_at),
-                 params_region("params", w, READS),
-                 array_region("seen", t.seen, t.score.tokens, (size_t)t.score.dim, READS),
+                 params_region("params", w, READS), array_region("seen", t.seen, seen_bytes(e, &t), 1, READS),
                  array_region("carry", t.carry, t.score.tokens, (size_t)e->shape.heads * sizeof(double), WRITES));
-    (content ? score_content : score_bias)(e, stage, w, &t, 0);
+    (content ? score_content : score_bias)(e, stage, w, &t);
     return pe_pass(err);
 }
 
@@ -115,8 +142,8 @@ static pe_status backward(const pe_encoding *e, pe_stage stage, pe_params w, con
                  params_region("dparams", g.dparams, WRITES), view_region("dscore", g.dscore, READS),
                  view_region("q", t.q, READS), view_region("k", t.k, READS), positions_region("q_at", t.q_at),
                  positions_region("k_at", t.k_at), params_region("params", w, READS),
-                 array_region("seen", t.seen, g.dscore.tokens, (size_t)g.dscore.dim, READS));
-    (content ? score_content_back : score_bias_back)(e, stage, w, &t, 0, &g);
+                 array_region("seen", t.seen, seen_bytes(e, &t), 1, READS));
+    (content ? score_content_back : score_bias_back)(e, stage, w, &t, &g);
     return pe_pass(err);
 }
 
@@ -142,7 +169,7 @@ static pe_status check_value(const pe_encoding *e, pe_params w, pe_view *out, ac
     TRY(check_view(out, how == WRITES ? "out" : "dout", q_at->tokens, e->shape.heads, has ? e->shape.head_dim : -1, how,
                    err));
     TRY(check_view(prob, "prob", q_at->tokens, e->shape.heads, k_at->tokens, READS, err));
-    return check_reach(e, PE_HOOK_VALUE, -1, *q_at, *k_at, NULL, err);
+    return check_reach(e, PE_HOOK_VALUE, -1, &(pe_tile){ .q_at = *q_at, .k_at = *k_at }, err);
 }
 
 pe_status pe_encoding_value(const pe_encoding *e, pe_params w, pe_view out, pe_view prob, pe_positions q_at,

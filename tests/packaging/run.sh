@@ -119,10 +119,12 @@ hostile_flags() {
     diff -q bits.normal bits.hostile || grep "does not compute as written" bits.hostile
   done
 }
+finite_math_is_refused() { ! $cc -O2 -ffinite-math-only "$root/tests/packaging/bits.c" $added -o bits_finite; }
 step "add these files" add_plain
 step "add these files, -O3 -march=native" add_native
 step "every row's bits, -O3 -march=native" same_bits
 step "every row's bits, or a refusal, with flags that contract and reorder" hostile_flags
+step "-ffinite-math-only is refused" finite_math_is_refused
 
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]
