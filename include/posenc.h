@@ -340,7 +340,7 @@ typedef struct pe_info {
     const char *formula;
     const char *paper;   /* authors, year                                                                    */
     const char *arxiv;   /* "" where there is none                                                           */
-    const char *models;  /* that use it                                                                      */
+    const char *models;  /* that use it, "Llama|Qwen (note)"; "": none known                                 */
     unsigned hooks;
     unsigned claims;     /* of the row with its defaults; pe_encoding_claims tells those of a spec           */
     const pe_key *keys;

@@ -79,6 +79,8 @@ static void check_key(json_t *j, const pe_key *k)
     same_or_null(j, "default", k->fallback);
     same_or_null(j, "when", k->when);
     check_choices(json_object_get(j, "choices"), k->choices);
+    check_choices(json_object_get(j, "also"), k->also);
+    assert_int_equal(json_is_true(json_object_get(j, "required")), k->required);
     if (k->kind == PE_KEY_CHOICE)
         return;
     assert_true(number_at(j, "min") == k->min); /* to the last bit */
@@ -117,7 +119,8 @@ static void list_holds_the_whole_registry(void **state)
         assert_string_equal(text_of(j, "summary"), r->summary);
         assert_string_equal(text_of(j, "formula"), r->formula);
         assert_string_equal(text_of(j, "paper"), r->paper);
-        assert_string_equal(text_of(j, "models"), r->models);
+        check_choices(json_object_get(j, "models"), *r->models ? r->models : NULL);
+        check_choices(json_object_get(j, "also"), r->also);
         same_or_null(j, "arxiv", r->arxiv);
         check_bits(json_object_get(j, "hooks"), r->hooks, pe_hook_name);
         check_bits(json_object_get(j, "claims"), r->claims, pe_claim_name);

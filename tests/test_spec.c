@@ -734,7 +734,7 @@ static void every_row_is_well_formed(void **state)
     assert_true(pe_info_count() >= 21);
     for (int i = 0; i < pe_info_count(); i++) {
         const pe_info *row = pe_info_at(i);
-        assert_true(*row->name && *row->summary && *row->formula && *row->paper && *row->models && row->arxiv);
+        assert_true(*row->name && *row->summary && *row->formula && *row->paper && row->models && row->arxiv);
         assert_true(strlen(row->name) <= 30 && strspn(row->name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(row->name));
         assert_true(row->summary[strlen(row->summary) - 1] == '.');
         assert_true(!*row->arxiv || (strlen(row->arxiv) == 10 && row->arxiv[4] == '.'));

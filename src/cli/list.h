@@ -17,4 +17,7 @@ pe_encoding *list_example(const pe_info *row);
 /* "embed, bias"; separator between the names, "-" for none. */
 void list_bits(char *out, size_t cap, unsigned bits, const char *(*name)(unsigned), const char *separator);
 
+/* "a, b" of "a|b", "-" of "". */
+void list_words(char *out, size_t cap, const char *words);
+
 #endif

@@ -16,11 +16,12 @@ static void json_bits(json_out *j, const char *key, unsigned bits, const char *(
     out_close(j, '-');
 }
 
-static void json_choices(json_out *j, const char *choices)
+/* "a|b" as an array. */
+static void json_words(json_out *j, const char *key, const char *words)
 {
-    char item[64];
-    out_open(j, "choices", '-');
-    for (int i = 0; choices && cli_item(choices, i, item, sizeof item); i++)
+    char item[128];
+    out_open(j, key, '-');
+    for (int i = 0; words && *words && cli_item(words, i, item, sizeof item); i++)
         out_text(j, NULL, item);
     out_close(j, '-');
 }
@@ -37,10 +38,10 @@ static void json_key(json_out *j, const pe_key *k)
     out_text(j, "default", *k->fallback ? k->fallback : NULL);
     out_real(j, "min", number ? k->min : (double)NAN);
     out_real(j, "max", number ? k->max : (double)NAN);
-    json_choices(j, k->choices);
+    json_words(j, "choices", k->choices);
     out_text(j, "when", k->when);
     out_text(j, "help", k->help);
-    out_text(j, "also", k->also);
+    json_words(j, "also", k->also);
     out_bool(j, "required", k->required);
     out_close(j, '}');
 }
@@ -87,8 +88,8 @@ static void json_row(json_out *j, const pe_info *r)
     out_text(j, "formula", r->formula);
     out_text(j, "paper", r->paper);
     out_text(j, "arxiv", *r->arxiv ? r->arxiv : NULL);
-    out_text(j, "models", r->models);
-    out_text(j, "also", r->also);
+    json_words(j, "models", r->models);
+    json_words(j, "also", r->also);
     json_bits(j, "hooks", r->hooks, pe_hook_name);
     json_bits(j, "claims", r->claims, pe_claim_name);
     json_example(j, r);
@@ -141,7 +142,9 @@ static void markdown_row(const pe_info *r)
         printf(" [%s](https://arxiv.org/abs/%s) |", r->paper, r->arxiv);
     else
         markdown_cell(r->paper);
-    markdown_cell(r->models);
+    char models[400];
+    list_words(models, sizeof models, r->models);
+    markdown_cell(models);
     putchar('\n');
 }
 

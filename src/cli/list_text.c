@@ -54,6 +54,15 @@ static void print_legend(const char *letters)
     puts("\nposenc list NAME shows one in full: its keys, ranges, defaults, formula.");
 }
 
+void list_words(char *out, size_t cap, const char *words)
+{
+    char item[128];
+    size_t used = 0;
+    snprintf(out, cap, "-");
+    for (int i = 0; *words && used < cap && cli_item(words, i, item, sizeof item); i++)
+        used += (size_t)snprintf(out + used, cap - used, "%s%s", i ? ", " : "", item);
+}
+
 void list_rows(void)
 {
     char letters[PE_CLAIM_COUNT + 1], flags[PE_CLAIM_COUNT + 1], hooks[64];
@@ -190,7 +199,9 @@ void list_row(const pe_info *r)
     print_field("claims", bits);
     printf("  %-10s", "paper");
     print_source(r, 200);
-    print_field("models", r->models);
+    char models[400];
+    list_words(models, sizeof models, r->models);
+    print_field("models", models);
     print_keys(r);
     puts("\nExamples");
     for (int i = 0; i < r->example_count; i++)

@@ -125,7 +125,7 @@ const row pe_row_alibi = {
               .formula = "score += -m_h (i - j), m_h = 2^(-8h/n)",
               .paper = "Press et al. 2021",
               .arxiv = "2108.12409",
-              .models = "BLOOM, MPT, Falcon-RW, Baichuan-13B, Jina embeddings (symmetric)",
+              .models = "BLOOM|MPT|Falcon-RW|Baichuan-13B|Jina embeddings (symmetric)",
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS,
               .keys = keys,

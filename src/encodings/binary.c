@@ -29,7 +29,7 @@ const row pe_row_binary = {
               .formula = "p_t[c] = floor(t / 2^c) mod 2",
               .paper = "folklore; the step between integers and sinusoids",
               .arxiv = "",
-              .models = "none in use",
+              .models = "",
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_ENDLESS,
               .keys = keys,

@@ -87,7 +87,7 @@ const row pe_row_cope = {
               .formula = "p_ij = min(sum_(t=j..i) sigmoid(q_i.k_t/sqrt(d)), P-1), score += q_i . e[p_ij]",
               .paper = "Golovneva et al. 2024",
               .arxiv = "2405.18719",
-              .models = "research models",
+              .models = "",
               .hooks = PE_HOOK_CONTENT,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,

@@ -67,7 +67,7 @@ const row pe_row_deberta = {
               .formula = "score = q_i.k_j + q_i.Kr[b(i-j)] + k_j.Qr[b(i-j)], scale 1/sqrt(d(1 + c2p + p2c))",
               .paper = "He et al. 2020",
               .arxiv = "2006.03654",
-              .models = "DeBERTa, DeBERTa-v2, DeBERTa-v3",
+              .models = "DeBERTa|DeBERTa-v2|DeBERTa-v3",
               .hooks = PE_HOOK_CONTENT,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,

@@ -95,7 +95,7 @@ const row pe_row_fire = {
               .formula = "score += MLP(psi(|i-j|)/psi(max(L, i))), psi(x) = log(c x + 1)",
               .paper = "Li et al. 2023",
               .arxiv = "2310.04418",
-              .models = "research models",
+              .models = "",
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
               .keys = keys,

@@ -68,7 +68,7 @@ const row pe_row_hierarchical = {
               .formula = "p_((i-1)n+j) = a u_i + (1-a) u_j, u_i = (p_i - a p_1)/(1-a), i, j = 1..n",
               .paper = "Su 2020 (kexue.fm/archives/7947)",
               .arxiv = "",
-              .models = "BERT stretched from 512 to 262144 positions",
+              .models = "BERT (stretched from 512 to 262144 positions)",
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LEARNED,
               .keys = keys,

@@ -26,7 +26,7 @@ const row pe_row_integer = {
               .formula = "p_t = t",
               .paper = "folklore",
               .arxiv = "",
-              .models = "none in use; the first idea everybody has",
+              .models = "",
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_ENDLESS,
               .keys = keys,

@@ -80,7 +80,7 @@ const row pe_row_kerple = {
               .formula = "score += -r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2",
               .paper = "Chi et al. 2022",
               .arxiv = "2205.09921",
-              .models = "research models",
+              .models = "",
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC |
                         PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,

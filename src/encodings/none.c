@@ -11,7 +11,7 @@ const row pe_row_none = {
               .formula = "q.k",
               .paper = "Haviv et al. 2022 (causal models without an encoding)",
               .arxiv = "2203.16634",
-              .models = "NoPE layers of Llama 4, SmolLM3, Command R7B",
+              .models = "Llama 4 (some layers)|SmolLM3 (some layers)|Command R7B (some layers)",
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE | PE_CLAIM_NORM |
                         PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS,
               .examples = examples,

@@ -29,7 +29,7 @@ const row pe_row_normalised = {
               .formula = "p_t = t / N",
               .paper = "folklore",
               .arxiv = "",
-              .models = "none in use; what one tries after integer",
+              .models = "",
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ENDLESS,
               .keys = keys,

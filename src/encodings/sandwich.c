@@ -51,7 +51,7 @@ const row pe_row_sandwich = {
               .formula = "score += sum_n cos((i-j) theta^(-2n/d)) / (8h/H)",
               .paper = "Chi et al. 2022",
               .arxiv = "2212.10356",
-              .models = "research models",
+              .models = "",
               .hooks = PE_HOOK_BIAS,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS,

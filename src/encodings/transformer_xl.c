@@ -100,7 +100,7 @@ const row pe_row_transformer_xl = {
               .formula = "score = (q_i + u) . k_j + (q_i + v) . r_(i-j)",
               .paper = "Dai et al. 2019",
               .arxiv = "1901.02860",
-              .models = "Transformer-XL, Conformer encoders",
+              .models = "Transformer-XL|Conformer encoders",
               .hooks = PE_HOOK_CONTENT,
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE | PE_CLAIM_LEARNED,
               .keys = keys,

@@ -48,7 +48,7 @@ const row pe_row_wavelet = {
               .formula = "score += q_i . psi((i-j-b)/a), psi(x) = (1 - x^2) exp(-x^2/2), a in 2^s, b in 0..d/S-1",
               .paper = "Oka et al. 2025",
               .arxiv = "2502.02004",
-              .models = "research models",
+              .models = "",
               .hooks = PE_HOOK_CONTENT,
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS,
               .keys = keys,

@@ -66,7 +66,7 @@ const row pe_row_window = {
               .formula = "score += T[(dy + h-1)(2w-1) + dx + w-1][head]",
               .paper = "Liu et al. 2021",
               .arxiv = "2103.14030",
-              .models = "Swin, BEiT (between patches)",
+              .models = "Swin|BEiT (between patches)",
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_LEARNED,
               .keys = keys,

@@ -81,7 +81,7 @@ const row pe_row_xpos = {
               .formula = "q zeta^((n-c)/B), k zeta^-((n-c)/B), zeta_i = (2i/d + g)/(1 + g), both turned as in RoPE",
               .paper = "Sun et al. 2022",
               .arxiv = "2212.10554",
-              .models = "LeX Transformer, RetNet (its rotation)",
+              .models = "LeX Transformer|RetNet (its rotation)",
               .hooks = PE_HOOK_ROTATE,
               .claims =
                   PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE | PE_CLAIM_INVERTIBLE,
