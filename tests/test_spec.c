@@ -393,6 +393,57 @@ static void check_foreign(const char *before, const char *also, const char *afte
     }
 }
 
+static int required_dropped;
+
+/* The example without each of its required keys. */
+static void drop_required(const pe_info *r, const char *spec)
+{
+    for (int k = 0; k < r->key_count; k++) {
+        char mark[40], text[1000], missing[60];
+        snprintf(mark, sizeof mark, ",%s=", r->keys[k].name);
+        const char *at = strstr(spec, mark);
+        if (!r->keys[k].required || !at)
+            continue;
+        snprintf(text, sizeof text, "%.*s%s", (int)(at - spec), spec, at + 1 + strcspn(at + 1, ","));
+        snprintf(missing, sizeof missing, "%s is missing", r->keys[k].name);
+        assert_refused(text, PE_ERR_SPEC, (const char *[]){ missing, NULL });
+        required_dropped++;
+    }
+}
+
+static void a_required_key_is_asked_for_by_name(void **state)
+{
+    (void)state;
+    test_each_example(drop_required);
+    assert_true(required_dropped >= 6);
+}
+
+/* What a spec says twice over is left out of its canonical text, and never so much that it cannot be read back. */
+static void what_changes_nothing_is_not_canonical(void **state)
+{
+    (void)state;
+#define EIGHT(x) x "/" x "/" x "/" x "/" x "/" x "/" x "/" x
+    static const char *const pairs[][2] = {
+        { "rope:range=trailing", "rope" },
+        { "rope:magnitude=1", "rope" },
+        { "rope:scaling=yarn,factor=4,trained=64,mscale=1", "rope:scaling=yarn,factor=4,trained=64" },
+        { "rope:scaling=dynamic,factor=2,trained=64,length=64", "rope:scaling=dynamic,factor=2,trained=64" },
+        { "rope:axes=2,split=axial,sections=4/4", "rope:axes=2,split=axial" },
+        { "rope:scaling=longrope,magnitude=1,trained=64,short=" EIGHT("1") ",long=" EIGHT("2"),
+          "rope:scaling=longrope,trained=64,short=" EIGHT("1") ",long=" EIGHT("2") ",magnitude=1" },
+        { "sinusoidal:join=concat,width=128", "sinusoidal:join=concat" },
+    };
+    for (int i = 0; i < COUNT(pairs); i++) {
+        pe_shape shape = { 8, 4, 16, 128 };
+        pe_encoding *e = test_encoding(pairs[i][0], shape);
+        assert_string_equal(pe_encoding_spec(e), pairs[i][1]);
+        pe_encoding *again = test_encoding(pe_encoding_spec(e), shape);
+        assert_true(pe_encoding_fingerprint(e) == pe_encoding_fingerprint(again));
+        pe_encoding_free(e);
+        pe_encoding_free(again);
+    }
+}
+
 static void other_peoples_names_are_answered_by_ours(void **state)
 {
     (void)state;
@@ -829,6 +880,8 @@ int main(void)
         cmocka_unit_test(a_number_out_of_range_is_answered_by_key_value_and_fix),
         cmocka_unit_test(the_ends_of_a_range_are_taken_or_explained),
         cmocka_unit_test(every_choice_is_taken_or_explained),
+        cmocka_unit_test(a_required_key_is_asked_for_by_name),
+        cmocka_unit_test(what_changes_nothing_is_not_canonical),
         cmocka_unit_test(other_peoples_names_are_answered_by_ours),
         cmocka_unit_test(a_typing_error_is_answered_by_the_nearest_word),
         cmocka_unit_test(what_is_no_typing_error_is_answered_by_the_list),

@@ -126,7 +126,7 @@ static pe_status turn_all(const pe_encoding *e, pe_side side, turn_mode mode, pe
         return pe_fail(err, PE_ERR_DTYPE, "the input and the output must both be PE_F64, or neither");
     if (!x.heads || !x.dim)
         return pe_pass(err);
-    TRY(check_served(p, side, y.dtype == PE_F16 ? PE_F16 : x.dtype, where, err));
+    TRY(check_served(p, side, y.dtype, where, err));
     if (!p)
         copy_view(y, x);
     else {
@@ -176,7 +176,7 @@ pe_status pe_encoding_pairs(const pe_encoding *e, pe_pair *pairs, int64_t count,
         CHECK_POINTER(pe_pair, pairs, "pairs");
     for (int64_t n = 0; n < count; n++) {
         const pair *q = &p->pair[n];
-        const double two_pi = 0x1.921fb54442d18p+2;
+        const double two_pi = wide_two_pi().part[0];
         wide f = wide_scale(q->frequency, (double)q->multiplier);
         pairs[n] = (pe_pair){ p->from[n].x,
                               p->from[n].y,

@@ -45,7 +45,7 @@ static pe_status check_seen(const pe_encoding *e, pe_tile *t, pe_error *err)
         t->seen_head_stride = 0;
     if (t->seen && !checked_mul(&one, t->q_at.tokens, t->k_at.tokens))
         return pe_fail(err, PE_ERR_OVERFLOW, "seen: queries and keys span more than memory can hold");
-    if (t->seen_head_stride && (t->seen_head_stride < one || t->seen_head_stride < 0))
+    if (t->seen_head_stride && t->seen_head_stride < one)
         return pe_fail(err, PE_ERR_RANGE,
                        "seen_head_stride is %" PRId64 "; needs 0 (one for all heads) or %" PRId64 " and more",
                        t->seen_head_stride, one);

@@ -236,13 +236,13 @@ static pe_status settle_dims(part *p, int64_t *first, pe_error *err)
 
 static turn rope_turn(const part *p, pe_side side, const int64_t *at, int64_t n)
 {
-    static float (*const in_float[])(const float_pair *, int64_t) = { NULL, rope_angle_hf, rope_angle_ggml };
+    static float (*const in_float[])(const float_pair *, int64_t) = { [HF] = rope_angle_hf, [GGML] = rope_angle_ggml };
     (void)side;
     const rope *r = p->state;
     const pair *f = &p->pair[n];
     int64_t steps = at[f->axis] * f->multiplier + f->shift;
     turn t = { .magnitude = r->magnitude };
-    if (r->precision)
+    if (r->precision != EXACT)
         turn_cos_sin(in_float[r->precision](&r->as_float[n], steps), turn_per_radian, &t.cosine, &t.sine);
     else
         turn_cos_sin((double)steps, f->frequency, &t.cosine, &t.sine);
@@ -316,7 +316,7 @@ static void settle_claims(part *p, const rope *r)
         lost |= PE_CLAIM_RELATIVE | PE_CLAIM_NORM | PE_CLAIM_LINEAR | PE_CLAIM_SYMMETRIC | PE_CLAIM_BOUNDED;
     if (r->magnitude != 1)
         lost |= PE_CLAIM_NORM;
-    if (r->precision)
+    if (r->precision != EXACT)
         lost |= PE_CLAIM_RELATIVE | PE_CLAIM_LINEAR | PE_CLAIM_SYMMETRIC | PE_CLAIM_UNIQUE;
     if (!every_axis_turns(p))
         lost |= PE_CLAIM_UNIQUE;
@@ -333,7 +333,7 @@ static pe_status init(part *p, pe_error *err)
     TRY(rope_check_scaling(p, err));
     if (num(p, TEMPERATURE) == 0 && (p->value[FLOOR].given || p->value[SHIFT].given))
         return part_fail(p, err, p->value[FLOOR].given ? FLOOR : SHIFT, "has a meaning only with temperature above 0");
-    if (num(p, COORDS) != 0 && whole(p, PRECISION) == 2)
+    if (num(p, COORDS) != 0 && whole(p, PRECISION) == GGML)
         return part_fail(p, err, PRECISION, "ggml has no normalised coordinates; use exact or hf");
     rope *r = allocate(p, err);
     if (!r)

@@ -15,7 +15,7 @@ static float hf_ramp(const part *p, slot s)
 {
     double end[2], d = (double)s.width;
     for (int i = 0; i < 2; i++)
-        end[i] = d * log(num(p, TRAINED) / (num(p, i ? BETA_SLOW : BETA_FAST) * 0x1.921fb54442d18p+2)) /
+        end[i] = d * log(num(p, TRAINED) / (num(p, i ? BETA_SLOW : BETA_FAST) * wide_two_pi().part[0])) /
                  (2 * log(num(p, THETA)));
     if (num(p, TRUNCATE) != 0) {
         end[0] = floor(end[0]);
@@ -62,7 +62,7 @@ void rope_prepare_hf(const part *p, float_pair *f, double theta, double ratio, i
     (void)ratio;
     f->inverse = hf_inverse(p, theta, n, s);
     if (num(p, COORDS) != 0)
-        f->inverse *= (float)(0x1.921fb54442d18p+2 / p->value[EXTENT].list[s.axis]);
+        f->inverse *= (float)(wide_two_pi().part[0] / p->value[EXTENT].list[s.axis]);
 }
 
 float rope_angle_hf(const float_pair *f, int64_t steps)

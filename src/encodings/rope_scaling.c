@@ -51,9 +51,9 @@ pe_status rope_check_scaling(part *p, pe_error *err)
     if (num(p, MSCALE) == 0 || num(p, MSCALE_ALL_DIM) == 0) /* one canonical form: only both together count */
         p->value[MSCALE] = p->value[MSCALE_ALL_DIM] = (value){ 0 };
     if (p->value[MAGNITUDE].given) {
-        double given = num(p, MAGNITUDE);
         p->value[MAGNITUDE].given = false;
-        p->value[MAGNITUDE].given = given != rope_magnitude(p);
+        bool follows = !(needs_factor(p) && !p->value[FACTOR].given) && num(p, MAGNITUDE) == rope_magnitude(p);
+        p->value[MAGNITUDE].given = !follows; /* one canonical form: what the scaling says anyway is left out */
     }
     if (p->value[LENGTH].given && num(p, LENGTH) <= num(p, TRAINED))
         p->value[LENGTH].given = false; /* one canonical form: up to the trained length nothing changes */
@@ -182,9 +182,9 @@ void rope_frequency(const part *p, rope *r, int64_t n, slot s)
     wide theta = base(p, s.width), plain = power(p, theta, s), f = scaled(p, plain, n, s);
     double sign = num(p, SIGN) != 0 ? -1 : 1;
     r->as_float[n].sign = (float)sign;
-    if (r->precision)
-        (r->precision == 1 ? rope_prepare_hf : rope_prepare_ggml)(p, &r->as_float[n], theta.part[0],
-                                                                  f.part[0] / plain.part[0], n, s);
+    if (r->precision != EXACT)
+        (r->precision == HF ? rope_prepare_hf : rope_prepare_ggml)(p, &r->as_float[n], theta.part[0],
+                                                                   f.part[0] / plain.part[0], n, s);
     if (num(p, COORDS) != 0) /* whole turns: the 2 pi of the angle is already one */
         f = wide_div(f, wide_from(p->value[EXTENT].list[s.axis]));
     else
