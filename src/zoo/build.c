@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "zoo/build.h"
+
+#include "io/checked.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct zoo_block {
+    zoo_block *next;
+    max_align_t data[];
+};
+
+/* ---------------------------------------------------------------- memory */
+
+void *zoo_alloc(zoo_builder *b, size_t count, size_t size)
+{
+    size_t bytes;
+    zoo_block *block = NULL;
+    if (io_mul(&bytes, count, size) && io_add(&bytes, bytes, sizeof *block))
+        block = calloc(1, bytes);
+    if (!block) {
+        io_fail(b->err, PE_ERR_NOMEM, "%s: no memory", b->model.path);
+        return NULL;
+    }
+    block->next = b->blocks;
+    b->blocks = block;
+    return block->data;
+}
+
+static const char *vtext(zoo_builder *b, const char *format, va_list list)
+{
+    va_list again;
+    va_copy(again, list);
+    int n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *text = zoo_alloc(b, (size_t)(n < 0 ? 0 : n) + 1, 1);
+    if (text)
+        vsnprintf(text, (size_t)(n < 0 ? 0 : n) + 1, format, list);
+    return text;
+}
+
+const char *zoo_text(zoo_builder *b, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    const char *text = vtext(b, format, list);
+    va_end(list);
+    return text;
+}
+
+static void free_blocks(zoo_block *block)
+{
+    while (block) {
+        zoo_block *next = block->next;
+        free(block);
+        block = next;
+    }
+}
+
+void zoo_free(zoo_model *m)
+{
+    zoo_builder *b = (zoo_builder *)m;
+    if (b)
+        free_blocks(b->blocks);
+    free(b);
+}
+
+/* ---------------------------------------------------------------- the model */
+
+zoo_builder *zoo_begin(const char *path, const char *format, const zoo_options *options, pe_error *err)
+{
+    static const zoo_options none = { 0 };
+    zoo_builder *b = calloc(1, sizeof *b);
+    if (!b) {
+        io_fail(err, PE_ERR_NOMEM, "%s: no memory", path);
+        return NULL;
+    }
+    *b = (zoo_builder){ .model.path = path, .options = options ? options : &none, .err = err };
+    b->model.path = zoo_text(b, "%s", path);
+    b->model.format = format;
+    b->model.part = zoo_alloc(b, ZOO_PARTS_MAX, sizeof *b->model.part);
+    b->model.note = zoo_alloc(b, ZOO_NOTES_MAX, sizeof *b->model.note);
+    if (b->model.path && b->model.part && b->model.note)
+        return b;
+    zoo_free(&b->model);
+    return NULL;
+}
+
+pe_status zoo_finish(zoo_model **out, zoo_builder *b, pe_status s)
+{
+    *out = NULL;
+    if (s == PE_OK && b->model.parts == 0)
+        s = io_fail(b->err, PE_ERR_FORMAT, "%s: says nothing about positions", b->model.path);
+    for (int p = 0; s == PE_OK && p < b->model.parts; p++)
+        for (int64_t n = 0; s == PE_OK && n < b->model.part[p].layers; n++)
+            if (b->model.part[p].layer[n].group < 0)
+                s = io_fail(b->err, PE_ERR_FORMAT, "%s: nothing says what layer %lld does", b->model.path,
+                            (long long)n);
+    if (s != PE_OK) {
+        zoo_free(&b->model);
+        return s;
+    }
+    b->options = NULL; /* the caller's */
+    b->err = NULL;
+    *out = &b->model;
+    return PE_OK;
+}
+
+pe_status zoo_add_part(zoo_builder *b, zoo_part **out, const char *name, const char *type, int64_t layers)
+{
+    const char *path = b->model.path;
+    if (layers < 1 || layers > ZOO_LAYERS_MAX)
+        return io_fail(b->err, PE_ERR_RANGE, "%s: has %lld layers; needs 1 to %d", path, (long long)layers,
+                       ZOO_LAYERS_MAX);
+    if (b->model.parts == ZOO_PARTS_MAX)
+        return io_fail(b->err, PE_ERR_FORMAT, "%s: has more than %d parts", path, ZOO_PARTS_MAX);
+    zoo_part *p = &b->model.part[b->model.parts];
+    *p = (zoo_part){ .name = zoo_text(b, "%s", name), .type = zoo_text(b, "%s", type), .layers = layers };
+    p->layer = zoo_alloc(b, (size_t)layers, sizeof *p->layer);
+    p->group = zoo_alloc(b, ZOO_GROUPS_MAX, sizeof *p->group);
+    if (!p->name || !p->type || !p->layer || !p->group)
+        return PE_ERR_NOMEM;
+    for (int64_t n = 0; n < layers; n++)
+        p->layer[n] = (zoo_layer){ .group = -1, .kind = "" };
+    b->model.parts++;
+    *out = p;
+    return PE_OK;
+}
+
+static bool same_shape(pe_shape a, pe_shape b)
+{
+    return a.heads == b.heads && a.kv_heads == b.kv_heads && a.head_dim == b.head_dim && a.model_dim == b.model_dim;
+}
+
+static int find_group(const zoo_part *p, const char *spec, pe_shape shape)
+{
+    for (int g = 0; g < p->groups; g++)
+        if (same_shape(p->group[g].shape, shape) && !strcmp(p->group[g].spec, spec))
+            return g;
+    return -1;
+}
+
+/* The group of this spec, made if it is new. */
+static pe_status settle_group(zoo_builder *b, zoo_part *p, const char *spec, pe_shape shape, int *group)
+{
+    pe_encoding *e;
+    pe_error why;
+    pe_status s = pe_encoding_new(&e, spec, shape, &why);
+    if (s != PE_OK)
+        return io_fail(b->err, s == PE_ERR_NOMEM ? s : PE_ERR_FORMAT, "%s: %s", b->model.path, why.text);
+    shape = pe_encoding_shape(e);
+    *group = find_group(p, pe_encoding_spec(e), shape);
+    if (*group < 0 && p->groups == ZOO_GROUPS_MAX)
+        s = io_fail(b->err, PE_ERR_FORMAT, "%s: has more than %d different layers", b->model.path, ZOO_GROUPS_MAX);
+    else if (*group < 0) {
+        const char *text = zoo_text(b, "%s", pe_encoding_spec(e));
+        s = text ? PE_OK : PE_ERR_NOMEM;
+        if (text)
+            p->group[ *group = p->groups++] = (zoo_group){ .spec = text, .shape = shape };
+    }
+    pe_encoding_free(e);
+    return s;
+}
+
+/* What the layer before was given is remembered as it was: making an encoding costs, and most layers are alike. */
+pe_status zoo_set_layer(zoo_builder *b, zoo_part *p, int64_t layer, const char *spec, pe_shape shape, const char *kind,
+                        int64_t window)
+{
+    int group = -1;
+    for (int g = 0; g < p->groups && group < 0; g++)
+        if (p->group[g].asked && !strcmp(p->group[g].asked, spec) && same_shape(p->group[g].asked_shape, shape))
+            group = g;
+    if (group < 0) {
+        ZOO_TRY(settle_group(b, p, spec, shape, &group));
+        p->group[group].asked = zoo_text(b, "%s", spec);
+        p->group[group].asked_shape = shape;
+        if (!p->group[group].asked)
+            return PE_ERR_NOMEM;
+    }
+    const char *copy = kind && *kind ? zoo_text(b, "%s", kind) : "";
+    if (!copy)
+        return PE_ERR_NOMEM;
+    p->layer[layer] = (zoo_layer){ .group = group, .kind = copy, .window = window };
+    p->group[group].layers++;
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- notes */
+
+static pe_status vnote(zoo_builder *b, zoo_level level, const char *key, const char *ref, const char *format,
+                       va_list list)
+{
+    zoo_model *m = &b->model;
+    const char *text = vtext(b, format, list);
+    zoo_note n = { level, zoo_text(b, "%s", key ? key : ""), text, zoo_text(b, "%s", ref ? ref : "") };
+    if (!n.key || !n.text || !n.ref)
+        return PE_ERR_NOMEM;
+    for (int i = 0; i < m->notes; i++)
+        if (!strcmp(m->note[i].text, text))
+            return PE_OK;
+    if (m->notes < ZOO_NOTES_MAX)
+        m->note[m->notes++] = n;
+    return PE_OK;
+}
+
+pe_status zoo_note_add(zoo_builder *b, zoo_level level, const char *key, const char *ref, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    pe_status s = vnote(b, level, key, ref, format, list);
+    va_end(list);
+    return s;
+}
+
+pe_status zoo_unknown(zoo_builder *b, const char *key, const char *option, const char *guess, const char *format, ...)
+{
+    char what[200];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    if (b->options->lenient)
+        return zoo_note_add(b, ZOO_GUESS, key, "", "%s; taken: %s", what, guess);
+    return io_fail(b->err, PE_ERR_FORMAT, "%s: %s; pass %s, or --lenient to take %s", b->model.path, what, option,
+                   guess);
+}
