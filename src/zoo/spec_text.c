@@ -27,32 +27,32 @@ static void put_key(zoo_spec *s, const char *key)
     put(s, "%c%s=", strchr(s->text, ':') ? ',' : ':', key);
 }
 
-void zoo_spec_start(zoo_spec *s, const char *row)
+void zoo_spec_start(zoo_spec *s, const char *name)
 {
     s->used = 0;
     s->full = false;
-    put(s, "%s", row);
+    put(s, "%s", name);
 }
 
-void zoo_spec_word(zoo_spec *s, const char *key, const char *value)
+void zoo_spec_word(zoo_spec *s, const char *key, const char *x)
 {
     put_key(s, key);
-    put(s, "%s", value);
+    put(s, "%s", x);
 }
 
-void zoo_spec_real(zoo_spec *s, const char *key, double value)
+void zoo_spec_real(zoo_spec *s, const char *key, double x)
 {
     char text[40];
-    if (isnan(value))
+    if (isnan(x))
         return;
-    text_print(text, sizeof text, value);
+    text_print(text, sizeof text, x);
     zoo_spec_word(s, key, text);
 }
 
-void zoo_spec_int(zoo_spec *s, const char *key, int64_t value)
+void zoo_spec_int(zoo_spec *s, const char *key, int64_t x)
 {
     put_key(s, key);
-    put(s, "%" PRId64, value);
+    put(s, "%" PRId64, x);
 }
 
 void zoo_spec_raw(zoo_spec *s, const char *keys)
@@ -61,12 +61,12 @@ void zoo_spec_raw(zoo_spec *s, const char *keys)
         put(s, "%c%s", strchr(s->text, ':') ? ',' : ':', keys);
 }
 
-void zoo_spec_list(zoo_spec *s, const char *key, const double *value, size_t count)
+void zoo_spec_list(zoo_spec *s, const char *key, const double *x, size_t count)
 {
     char text[40];
     put_key(s, key);
     for (size_t i = 0; i < count; i++) {
-        text_print(text, sizeof text, value[i]);
+        text_print(text, sizeof text, x[i]);
         put(s, "%s%s", i ? "/" : "", text);
     }
 }
