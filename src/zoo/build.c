@@ -188,6 +188,15 @@ pe_status zoo_set_layer(zoo_builder *b, zoo_part *p, int64_t layer, const char *
     return PE_OK;
 }
 
+pe_status zoo_same_layer(zoo_builder *b, zoo_part *p, int64_t layer, int64_t from, int64_t window)
+{
+    (void)b;
+    p->layer[layer] = p->layer[from];
+    p->layer[layer].window = window;
+    p->group[p->layer[from].group].layers++;
+    return PE_OK;
+}
+
 /* ---------------------------------------------------------------- notes */
 
 static pe_status vnote(zoo_builder *b, zoo_level level, const char *key, const char *ref, const char *format,

@@ -19,7 +19,11 @@ typedef struct zoo_builder {
     const zoo_options *options;
     pe_error *err;
     zoo_block *blocks;
+    int depth; /* of configs in configs */
 } zoo_builder;
+
+/* A config, or a part of one, of this model_type. name is the part's. */
+pe_status zoo_hf_read(zoo_builder *b, const io_node *config, const char *name, const char *type);
 
 /* NULL, with *err filled, where there is no memory. */
 zoo_builder *zoo_begin(const char *path, const char *format, const zoo_options *options, pe_error *err);
@@ -36,6 +40,8 @@ pe_status zoo_add_part(zoo_builder *b, zoo_part **out, const char *name, const c
  * PE_ERR_FORMAT, its sentence after the file's name. kind NULL: "". */
 pe_status zoo_set_layer(zoo_builder *b, zoo_part *p, int64_t layer, const char *spec, pe_shape shape, const char *kind,
                         int64_t window);
+/* What layer `from` was given, but for the window. */
+pe_status zoo_same_layer(zoo_builder *b, zoo_part *p, int64_t layer, int64_t from, int64_t window);
 /* Notes past ZOO_NOTES_MAX and repeated ones are dropped. */
 pe_status zoo_note_add(zoo_builder *b, zoo_level level, const char *key, const char *ref, const char *format, ...)
     IO_PRINTF(5, 6);

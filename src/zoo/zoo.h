@@ -77,6 +77,8 @@ typedef struct zoo_options {
     double theta;      /* 0: as the file says                                                              */
     int64_t head_dim;  /* 0: as the file says                                                              */
     int64_t trained;   /* 0: as the file says                                                              */
+    const char *rotary; /* asks for the rotary class alone, of layers of this kind ("": any): one layer, and rules by which
+                           some layers do not turn are left aside; NULL: the model as it is */
     int64_t length;    /* sequence at hand, for dynamic and longrope; 0: up to the trained length            */
 } zoo_options;
 
@@ -85,6 +87,8 @@ pe_status zoo_open(zoo_model **out, const char *path, const zoo_options *options
 /* From text in memory: tests, fuzzers. name stands for the path. */
 pe_status zoo_read_config(zoo_model **out, const char *name, const char *json, size_t size, const zoo_options *options,
                           pe_error *err);
+pe_status zoo_read_node(zoo_model **out, const char *name, const io_node *config, const zoo_options *options,
+                        pe_error *err);
 void zoo_free(zoo_model *m); /* NULL is fine */
 
 #endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hugging Face config.json, of every era. hf.c finds the parts and their facts; a family (hf_rope.c, hf_other.c) turns
+ * one part into specs, layer by layer. */
+#ifndef POSENC_ZOO_HF_H
+#define POSENC_ZOO_HF_H
+
+#include "zoo/build.h"
+#include "zoo/facts.h"
+
+typedef struct hf_part {
+    zoo_builder *b;
+    const io_node *config; /* of this part */
+    const zoo_fact *fact;
+    const char *name; /* "text", ... */
+    char source[120];
+    zoo_part *part; /* NULL until its layers are counted */
+    pe_shape shape;
+    int64_t layers;
+    int64_t length; /* what max_position_embeddings and its like say; 0: nothing */
+    bool guessed;   /* the type is unknown, and options let us guess */
+} hf_part;
+
+typedef pe_status hf_family(hf_part *h);
+hf_family hf_rope, hf_alibi, hf_t5, hf_deberta, hf_xlnet, hf_transfo_xl, hf_learned, hf_sinusoidal, hf_none, hf_chatglm,
+    hf_baichuan, hf_falcon, hf_mpt, hf_bert, hf_roformer;
+
+/* ---------------------------------------------------------------- keys */
+
+/* The first of keys, "a|b|c", that is there and not null. Keys that say different things get a note. Where none is
+ * there: fallback, with a note that says whose default it is; fallback 0: *out is left as it was. */
+pe_status hf_int(hf_part *h, int64_t *out, const char *keys, int64_t fallback);
+pe_status hf_real(hf_part *h, double *out, const char *keys, double fallback);
+pe_status hf_flag(hf_part *h, bool *out, const char *key, bool fallback); /* no note */
+pe_status hf_word(hf_part *h, const char **out, const char *keys);        /* no note; *out as it was where absent */
+bool hf_has(const hf_part *h, const char *key);                           /* there and not null */
+
+#define HF_HIDDEN "hidden_size|n_embd|d_model|embed_dim|dim|hidden_dim"
+#define HF_HEADS "num_attention_heads|n_head|n_heads|num_heads|encoder_attention_heads|decoder_attention_heads|n_layer_heads"
+#define HF_KV_HEADS "num_key_value_heads|num_kv_heads|n_head_kv|n_kv_heads|multi_query_group_num|num_attention_groups"
+#define HF_HEAD_DIM "head_dim|kv_channels|attention_head_dim|d_kv|d_head|v_channels"
+#define HF_LAYERS "num_hidden_layers|n_layer|n_layers|num_layers|depth|encoder_layers"
+#define HF_LENGTH "max_position_embeddings|n_positions|max_seq_len|seq_length|max_sequence_length|n_ctx|max_seq_length"
+
+/* heads, head_dim, layers and length into h, and the part they make. */
+pe_status hf_measure(hf_part *h);
+/* The same spec for every layer. */
+pe_status hf_all_layers(hf_part *h, const char *spec);
+
+/* ---------------------------------------------------------------- layers (hf_layers.c) */
+
+typedef struct hf_layer {
+    int64_t index;
+    const char *kind; /* "" where the model has one kind */
+    int64_t window;
+    double theta;     /* of this layer alone; 0: that of its kind */
+    bool turns;       /* its code rotates */
+    bool attends;     /* it has attention at all */
+} hf_layer;
+
+typedef struct hf_layers {
+    io_node types, no_rope, thetas, windows; /* arrays of the config; json NULL: none */
+    io_node type, rope, theta;               /* the elements at hand */
+    const char *kinds;                       /* the row's pattern */
+    int64_t period, interval, window, first_windowed;
+    bool any_window;
+    int64_t next;
+} hf_layers;
+
+pe_status hf_layers_start(hf_layers *l, hf_part *h);
+pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out);
+
+/* ---------------------------------------------------------------- unknown keys (hf_keys.c) */
+
+/* A key that looks like one about positions and that no code we know reads. */
+pe_status hf_check_keys(hf_part *h);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which layer is of which kind, which has a window, and which does not turn. A config lists kinds (layer_types), or gives
+ * a period, or says nothing and the model's code has a pattern (facts). */
+#include "zoo/hf.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const struct {
+    char letter;
+    const char *kind;
+} letters[] = {
+    { 's', "sliding_attention" }, { 'f', "full_attention" }, { 'l', "linear_attention" }, { 'c', "chunked_attention" },
+    { 'm', "mamba" },             { 'r', "recurrent" },      { 'v', "conv" },
+};
+
+/* Layers of these kinds have no attention, so nothing that looks at positions. */
+static const char *const no_attention[] = { "linear_attention", "linear", "mamba", "mamba2", "recurrent", "conv",
+                                            "short_conv",       "moe",    "mlp",   "gated_delta_net" };
+
+static bool attends(const char *kind)
+{
+    for (size_t n = 0; n < sizeof no_attention / sizeof *no_attention; n++)
+        if (!strcmp(kind, no_attention[n]))
+            return false;
+    return true;
+}
+
+/* What other names mean, by the names above. */
+static const char *plain_kind(const char *kind)
+{
+    static const char *const same[][2] = { { "attention", "full_attention" },
+                                           { "global", "full_attention" },
+                                           { "local", "sliding_attention" },
+                                           { "hybrid", "hybrid" } };
+    for (size_t n = 0; n < sizeof same / sizeof *same; n++)
+        if (!strcmp(kind, same[n][0]))
+            return same[n][1];
+    return kind;
+}
+
+/* Layer n by the pattern. A period p in the config stretches it: all but one of p layers are of the pattern's common kind,
+ * and the odd one keeps its end. */
+static const char *pattern_kind(const hf_layers *l, int64_t n)
+{
+    size_t length = strlen(l->kinds);
+    char letter = l->kinds[(size_t)n % length];
+    if (l->period > 0) {
+        bool odd_first = l->kinds[0] == 'f' && length > 1;
+        int64_t place = n % l->period;
+        letter = place == (odd_first ? 0 : l->period - 1) ? 'f' : l->kinds[odd_first ? 1 : 0];
+    }
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (letters[i].letter == letter)
+            return letters[i].kind;
+    return "";
+}
+
+/* Which layers a window is for: the sliding ones, where there are kinds; else all from max_window_layers on, if
+ * use_sliding_window does not say no. */
+static pe_status start_windows(hf_layers *l, hf_part *h)
+{
+    io_node node;
+    bool use = true;
+    bool said = io_json_get(&node, h->config, "sliding_window");
+    bool null = said && io_json_kind_of(&node) == IO_JSON_NULL;
+    ZOO_TRY(hf_flag(h, &use, "use_sliding_window", !hf_has(h, "max_window_layers")));
+    if (!null && use && io_json_kind_of(&node) != IO_JSON_ARRAY)
+        ZOO_TRY(hf_int(h, &l->window, "sliding_window|sliding_window_size|attention_window_size|attention_chunk_size|local_attention",
+                       l->kinds ? h->fact->window : 0));
+    if (hf_has(h, "max_window_layers"))
+        ZOO_TRY(hf_int(h, &l->first_windowed, "max_window_layers", 0));
+    l->any_window = l->window > 0;
+    return PE_OK;
+}
+
+pe_status hf_layers_start(hf_layers *l, hf_part *h)
+{
+    pe_error *err = h->b->err;
+    io_node node;
+    *l = (hf_layers){ .kinds = h->fact->kinds, .interval = h->fact->interval };
+    ZOO_TRY(io_json_array(&l->types, h->config, "layer_types", IO_OPTIONAL, err));
+    if (!l->types.json)
+        ZOO_TRY(io_json_array(&l->types, h->config, "layers_block_type", IO_OPTIONAL, err));
+    ZOO_TRY(io_json_array(&l->no_rope, h->config, "no_rope_layers", IO_OPTIONAL, err));
+    ZOO_TRY(io_json_array(&l->thetas, h->config, "layer_rope_theta", IO_OPTIONAL, err));
+    if (l->no_rope.json && io_json_size(&l->no_rope) == 0)
+        l->no_rope.json = NULL; /* [] stands for the interval */
+    if (hf_has(h, "no_rope_layer_interval"))
+        ZOO_TRY(hf_int(h, &l->interval, "no_rope_layer_interval", 0));
+    static const char period[] = "sliding_window_pattern|global_attn_every_n_layers|full_attention_interval";
+    if (io_json_get(&node, h->config, "sliding_window_pattern") && io_json_kind_of(&node) == IO_JSON_STRING)
+        ZOO_TRY(io_json_string(&l->kinds, &node, NULL, IO_REQUIRED, err)); /* EXAONE 4's "LLLG" */
+    else if (l->kinds)
+        ZOO_TRY(hf_int(h, &l->period, period, 0));
+    if (l->kinds && !*l->kinds)
+        l->kinds = NULL;
+    return start_windows(l, h);
+}
+
+static pe_status kind_of(hf_layers *l, hf_part *h, hf_layer *out)
+{
+    out->kind = "";
+    if (l->types.json) {
+        if (!io_json_next(&l->type, &l->types))
+            return io_fail(h->b->err, PE_ERR_FORMAT, "%s: layer_types ends at layer %" PRId64 "; the model has %" PRId64,
+                           h->b->model.path, out->index, h->layers);
+        ZOO_TRY(io_json_string(&out->kind, &l->type, NULL, IO_REQUIRED, h->b->err));
+        out->kind = plain_kind(out->kind);
+    } else if (l->kinds && strchr("LG", l->kinds[0]))
+        out->kind = l->kinds[(size_t)out->index % strlen(l->kinds)] == 'G' ? "full_attention" : "sliding_attention";
+    else if (l->kinds)
+        out->kind = pattern_kind(l, out->index);
+    return PE_OK;
+}
+
+/* no_rope_layers: 1 has rope, 0 has none. */
+static pe_status turns_by_list(hf_layers *l, hf_part *h, hf_layer *out)
+{
+    int64_t on = 1;
+    if (!io_json_next(&l->rope, &l->no_rope))
+        return io_fail(h->b->err, PE_ERR_FORMAT, "%s: no_rope_layers ends at layer %" PRId64 "; the model has %" PRId64,
+                       h->b->model.path, out->index, h->layers);
+    ZOO_TRY(io_json_int(&on, &l->rope, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
+    out->turns = on != 0;
+    return PE_OK;
+}
+
+static pe_status turns_of(hf_layers *l, hf_part *h, hf_layer *out)
+{
+    const zoo_fact *f = h->fact;
+    out->turns = true;
+    if (f->interval && l->no_rope.json)
+        return turns_by_list(l, h, out);
+    if (f->interval && l->interval)
+        out->turns = (out->index + 1) % l->interval != 0;
+    if (f->still && !strcmp(f->still, out->kind) && (!f->windowed || l->any_window))
+        out->turns = false;
+    if (l->thetas.json && io_json_next(&l->theta, &l->thetas)) {
+        ZOO_TRY(io_json_real(&out->theta, &l->theta, NULL, IO_REQUIRED, h->b->err));
+        out->turns = out->theta != 0;
+    }
+    return PE_OK;
+}
+
+pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out)
+{
+    *out = (hf_layer){ .index = l->next++ };
+    ZOO_TRY(kind_of(l, h, out));
+    if (h->b->options->rotary) {
+        out->kind = *h->b->options->rotary ? h->b->options->rotary : out->kind;
+        out->attends = out->turns = true;
+        return PE_OK;
+    }
+    out->attends = attends(out->kind);
+    ZOO_TRY(turns_of(l, h, out));
+    bool sliding = !*out->kind || strstr(out->kind, "sliding") || strstr(out->kind, "chunked");
+    out->window = sliding && out->attends && out->index >= l->first_windowed ? l->window : 0;
+    return PE_OK;
+}
