@@ -55,7 +55,7 @@ bool text_number(const char *s, size_t n, double *out)
     bool negative = n && *s == '-';
     s = take_digits(s + (n && (*s == '-' || *s == '+')), end, &number);
     s = s ? take_exponent(s, end, &number) : NULL;
-    double x = s == end ? decimal_value(number.digits, number.count, number.exponent) : INFINITY;
+    double x = s && s == end ? decimal_value(number.digits, number.count, number.exponent) : INFINITY;
     if (!isfinite(x))
         return false;
     *out = negative && x != 0 ? -x : x; /* there is one zero */
