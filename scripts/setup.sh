@@ -13,8 +13,8 @@ needs() {
 cc          run   gcc             gcc             gcc         gcc           gcc
 make        run   make            make            make        make          make
 cmake       run   cmake           cmake           cmake       cmake         cmake
-pkg-config  run   pkg-config      pkgconf         pkgconf     pkgconf       pkgconf
-jansson.h   run   libjansson-dev  jansson-devel   jansson     jansson-dev   jansson
+pkg-config  test  pkg-config      pkgconf         pkgconf     pkgconf       pkgconf
+jansson.h   test  libjansson-dev  jansson-devel   jansson     jansson-dev   jansson
 cmocka.h    test  libcmocka-dev   libcmocka-devel cmocka      cmocka-dev    cmocka
 mpfr.h      test  libmpfr-dev     mpfr-devel      mpfr        mpfr-dev      mpfr
 g++         test  g++             gcc-c++         gcc         g++           gcc

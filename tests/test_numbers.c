@@ -337,10 +337,10 @@ static void check_reading(const char *text)
         fail_msg("'%s' reads as %a; needs %a", text, got, want);
 }
 
-/* 1 to 17 digits with a point anywhere and an exponent. */
-static void random_text(uint64_t *seed, char *out, int exponent)
+/* 1 to so many digits with a point anywhere and an exponent. */
+static void random_text(uint64_t *seed, char *out, int most, int exponent)
 {
-    int digits = (int)test_range(seed, 1, 17), point = (int)test_range(seed, 0, digits);
+    int digits = (int)test_range(seed, 1, most), point = (int)test_range(seed, 0, digits);
     if (test_range(seed, 0, 3) == 0)
         *out++ = "-+"[test_range(seed, 0, 1)];
     for (int d = 0; d < digits; d++) {
@@ -353,13 +353,64 @@ static void random_text(uint64_t *seed, char *out, int exponent)
     *out = 0;
 }
 
+/* Near the middle of two doubles of any size, as far as 57 digits tell: what cheap conversions get wrong. */
+static void middle_text(uint64_t *seed, char *out)
+{
+    uint64_t bits = (uint64_t)test_range(seed, 0, 0x7feffffffffffffe);
+    double low, high;
+    mpfr_t middle, other;
+    mpfr_inits2(1200, middle, other, (mpfr_ptr)0);
+    memcpy(&low, &bits, sizeof low);
+    high = nextafter(low, INFINITY);
+    mpfr_set_d(middle, low, MPFR_RNDN);
+    mpfr_set_d(other, high, MPFR_RNDN);
+    mpfr_add(middle, middle, other, MPFR_RNDN);
+    mpfr_div_ui(middle, middle, 2, MPFR_RNDN);
+    mpfr_snprintf(out, 66, "%.*R*e", (int)test_range(seed, 14, 56), test_range(seed, 0, 1) ? MPFR_RNDD : MPFR_RNDU,
+                  middle);
+    mpfr_clears(middle, other, (mpfr_ptr)0);
+}
+
+/* Numerals of up to 64 characters, over all doubles. */
+static void numerals_of_any_size_are_read_correctly_rounded(void **state)
+{
+    (void)state;
+    uint64_t seed = 6;
+    char text[100];
+    double x;
+    for (int n = 0; n < 1000000; n++) {
+        random_text(&seed, text, n % 2 ? 20 : 56, n % 4 < 2 ? 345 : 40);
+        if (isfinite(strtod(text, NULL)))
+            check_reading(text);
+        else if (reads(text, &x))
+            fail_msg("'%s' is read as %g; it is past the largest double", text, x);
+    }
+    for (int n = 0; n < 200000; n++) {
+        middle_text(&seed, text);
+        check_reading(text);
+    }
+    for (int n = 0; n < 200000; n++) { /* all doubles, small ones too, by 17 digits */
+        uint64_t bits = (uint64_t)test_range(&seed, 0, n % 2 ? 0x7fefffffffffffff : 0x001fffffffffffff);
+        memcpy(&x, &bits, sizeof x);
+        snprintf(text, sizeof text, "%.17g", x);
+        check_reading(text);
+    }
+    static const char *const hard[] = { "1.7976931348623157e308", "1.7976931348623158e308", "179769313486231580e291",
+                                        "4.9406564584124654e-324", "2.4703282292062328e-324", "2.4703282292062327e-324",
+                                        "2.2250738585072011e-308", "2.2250738585072014e-308", "1e-400", "0e999999999999",
+                                        "0.000000000000000000000000000000000000000000000000001e+99999", "1e-99999999" };
+    for (int n = 0; n < COUNT(hard); n++)
+        if (isfinite(strtod(hard[n], NULL)))
+            check_reading(hard[n]);
+}
+
 static void numbers_in_specs_are_read_correctly_rounded(void **state)
 {
     (void)state;
     uint64_t seed = 4;
     char text[64];
     for (int n = 0; n < 60000; n++) {
-        random_text(&seed, text, n % 3 == 0 ? 0 : n % 3 == 1 ? 22 : 250);
+        random_text(&seed, text, 17, n % 3 == 0 ? 0 : n % 3 == 1 ? 22 : 250);
         check_reading(text);
     }
     for (int n = 0; n < 20000; n++) { /* ties: 2^53 + odd, and halves above 2^52 */
@@ -382,7 +433,8 @@ static void what_is_no_number_is_not_read(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "+", "-", ".", "e5", "1e", "1e+", "1,5", "1.5.5", " 1", "1 ", "0x10", "nan",
-                                       "inf", "1_0", "1e281", "1e999999999999", "12345678901234567890", "--1", "1e5x" };
+                                       "inf", "1_0", "1e309", "1e999999999999", "1.7976931348623159e308", "--1", "1e5x",
+                                       "10000000000000000000000000000000000000000000000000000000000000000" };
     double x;
     for (int n = 0; n < COUNT(bad); n++)
         if (reads(bad[n], &x))
@@ -499,6 +551,7 @@ int main(void)
         cmocka_unit_test(doubles_round_once_to_16_bits),
         cmocka_unit_test(a_double_that_a_float_would_spoil_is_not_rounded_twice),
         cmocka_unit_test(numbers_in_specs_are_read_correctly_rounded),
+        cmocka_unit_test(numerals_of_any_size_are_read_correctly_rounded),
         cmocka_unit_test(what_is_no_number_is_not_read),
         cmocka_unit_test(numbers_print_as_text_that_reads_back),
         cmocka_unit_test(specs_do_not_follow_the_locale),

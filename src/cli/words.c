@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Words and numbers, by the rules that specs follow (core/text.c): the only file of the tool that looks into core. */
+ * Words and numbers, by the rules that specs follow (core/text.c): the only file of src/cli that looks into core. */
 #include "cli/cli.h"
 
 #include "core/core.h"

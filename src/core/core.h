@@ -291,7 +291,12 @@ pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, const pe_
 
 /* ------------------------------------------------ numbers and words in specs (core/text.c) */
 
-bool text_number(const char *s, size_t n, double *out); /* correctly rounded, whatever the locale */
+#define TEXT_DIGITS_MAX 64 /* of a number, zeros in front not counted */
+/* [sign] digits [. digits] [e [sign] digits], correctly rounded, whatever the locale. False: no numeral, too many
+ * digits, or past the largest double. */
+bool text_number(const char *s, size_t n, double *out);
+/* digits[0] to digits[count - 1], the first of them not 0, times 10^exponent: the nearest double (core/decimal.c). */
+double decimal_value(const char *digits, int count, int64_t exponent);
 int text_print(char *out, size_t cap, double x);        /* the shortest text that reads back as x */
 typedef struct number_text {
     char text[40];

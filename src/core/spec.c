@@ -129,8 +129,8 @@ static pe_status read_number(const row *r, const pe_key *k, slice text, double *
 {
     char least[32], most[32];
     if (!text_number(text.s, text.n, out))
-        return pe_fail(err, PE_ERR_SPEC, "%s: %s is '%.*s'; needs a number of at most 19 digits", r->info.name, k->name,
-                       SHOW(text));
+        return pe_fail(err, PE_ERR_SPEC, "%s: %s is '%.*s'; needs a number that fits a double, of at most %d digits",
+                       r->info.name, k->name, SHOW(text), TEXT_DIGITS_MAX);
     text_print(least, sizeof least, k->min);
     text_print(most, sizeof most, k->max);
     if (k->kind == PE_KEY_INT && *out != floor(*out))

@@ -6,55 +6,59 @@
 #include <stdio.h>
 #include <string.h>
 
-static wide power_of_ten(int n)
-{
-    wide p = wide_from(1), ten = wide_from(10);
-    for (; n > 0; n--)
-        p = wide_mul(p, ten);
-    return p;
-}
+/* The significant digits of a numeral, and the power of ten of the last one. */
+typedef struct numeral {
+    char digits[TEXT_DIGITS_MAX];
+    int count;
+    int64_t exponent;
+} numeral;
 
-/* digits [. digits] [e [sign] digits], at most 19 significant digits: they fit a uint64 exactly, and 150 bits of
- * scaling leave the one rounding at the end. */
-bool text_number(const char *s, size_t n, double *out)
+/* digits [. digits]; NULL where there is no digit, or too many. */
+static const char *take_digits(const char *s, const char *end, numeral *out)
 {
-    const char *end = s + n;
-    bool negative = false, point = false;
-    uint64_t digits = 0;
-    int count = 0, seen = 0, exponent = 0;
-    if (s < end && (*s == '-' || *s == '+'))
-        negative = *s++ == '-';
+    bool point = false, seen = false;
     for (; s < end && ((*s >= '0' && *s <= '9') || (*s == '.' && !point)); s++) {
         if (*s == '.') {
             point = true;
             continue;
         }
-        seen++;
-        exponent -= point;
-        if (digits || *s != '0')
-            count++;
-        if (count > 19)
-            return false;
-        digits = digits * 10 + (uint64_t)(*s - '0');
+        seen = true;
+        out->exponent -= point;
+        if (!out->count && *s == '0')
+            continue;
+        if (out->count == TEXT_DIGITS_MAX)
+            return NULL;
+        out->digits[out->count++] = *s;
     }
-    if (!seen)
+    return seen ? s : NULL;
+}
+
+/* e [sign] digits, if there; NULL where the digits are missing. */
+static const char *take_exponent(const char *s, const char *end, numeral *out)
+{
+    if (s == end || (*s != 'e' && *s != 'E'))
+        return s;
+    int64_t e = 0;
+    bool down = ++s < end && *s == '-';
+    s += s < end && (*s == '-' || *s == '+');
+    const char *first = s;
+    for (; s < end && *s >= '0' && *s <= '9'; s++)
+        e = e < 100000 ? e * 10 + (*s - '0') : e; /* beyond any double already */
+    out->exponent += down ? -e : e;
+    return s > first ? s : NULL;
+}
+
+bool text_number(const char *s, size_t n, double *out)
+{
+    numeral number = { .count = 0 };
+    const char *end = s + n;
+    bool negative = n && *s == '-';
+    s = take_digits(s + (n && (*s == '-' || *s == '+')), end, &number);
+    s = s ? take_exponent(s, end, &number) : NULL;
+    double x = s && s == end ? decimal_value(number.digits, number.count, number.exponent) : INFINITY;
+    if (!isfinite(x))
         return false;
-    if (s < end && (*s == 'e' || *s == 'E')) {
-        bool down = false;
-        int e = 0, e_digits = 0;
-        if (++s < end && (*s == '-' || *s == '+'))
-            down = *s++ == '-';
-        for (; s < end && *s >= '0' && *s <= '9' && e < 1000; s++, e_digits++)
-            e = e * 10 + (*s - '0');
-        if (!e_digits)
-            return false;
-        exponent += down ? -e : e;
-    }
-    if (s != end || exponent > 280 || exponent < -280)
-        return false;
-    wide w = wide_add(wide_from((double)(digits >> 32) * 0x1p32), wide_from((double)(digits & 0xffffffffu)));
-    w = exponent < 0 ? wide_div(w, power_of_ten(-exponent)) : wide_mul(w, power_of_ten(exponent));
-    *out = negative && digits ? -w.part[0] : w.part[0]; /* there is one zero */
+    *out = negative && x != 0 ? -x : x; /* there is one zero */
     return true;
 }
 

@@ -13,17 +13,14 @@
  *    nothing is left to free. Messages begin with the file's name; control characters in them are replaced.
  *  - PE_ERR_IO: the system refused. PE_ERR_FORMAT: the file is not what it should be. PE_ERR_OVERFLOW: sizes whose
  *    product does not fit. PE_ERR_DTYPE: a type this call does not take. PE_ERR_RANGE: a value the target cannot hold.
- *  - Loading a file of n bytes takes at most 4n + 1 MiB of heap (JSON: 4n + 16 MiB, jansson's tree being larger than
- * the text); a size in a file is compared with the bytes there are before anything is allocated for it. Only the
- * io_*_to_* copies, made on request, may go past that (1 byte to 8).
+ *  - Loading a file of n bytes takes at most 4n + 1 MiB of heap; a size in a file is compared with the bytes there are
+ *    before anything is allocated for it. Only the io_*_to_* copies, made on request, may go past that (1 byte to 8).
  *  - Files are read, never mapped: a file that shrinks meanwhile is an error, not a SIGBUS.
  */
 #ifndef POSENC_IO_H
 #define POSENC_IO_H
 
 #include "posenc.h"
-
-#include <jansson.h>
 
 #if defined __GNUC__
 #define IO_PRINTF(text, args) __attribute__((format(printf, text, args)))
@@ -154,13 +151,25 @@ pe_status io_tensor_to_i64(int64_t **out, const io_tensor *t, pe_error *err);
 
 /* ---------------------------------------------------------------- JSON */
 
-/* A place in a document. Messages name it by walking up, so a parent has to outlive its children:
+typedef enum io_json_kind {
+    IO_JSON_ABSENT = 0,
+    IO_JSON_NULL,
+    IO_JSON_FALSE,
+    IO_JSON_TRUE,
+    IO_JSON_INT, /* written without point or exponent */
+    IO_JSON_REAL,
+    IO_JSON_STRING,
+    IO_JSON_ARRAY,
+    IO_JSON_OBJECT
+} io_json_kind;
+
+/* A place in a document. Messages name it by walking up, so a parent has to outlive its children, and stay put:
  *     config.json: rope_scaling.factor is a string; needs a number */
 typedef struct io_node {
-    json_t *json;             /* borrowed; NULL: an optional value that is not there */
+    const char *json;         /* in the root's text (io/json_text.h); NULL: a value that is not there */
     const struct io_node *up; /* NULL: the root */
     const char *key;          /* in the object up; NULL: an array element; the root's: the file's name */
-    size_t index;             /* in the array up */
+    size_t index;             /* in the array or object up */
 } io_node;
 
 typedef enum io_need { IO_REQUIRED = 0, IO_OPTIONAL } io_need; /* null counts as absent */
@@ -171,12 +180,25 @@ typedef struct io_int_range {
 #define IO_ANY_INT ((io_int_range){ INT64_MIN, INT64_MAX })
 
 #define IO_JSON_NUMBER_MAX 64 /* characters of a number */
+#define IO_JSON_KEY_MAX 65536 /* bytes of a key */
+#define IO_JSON_DEPTH_MAX 512 /* objects and arrays in each other */
+#define IO_JSON_PLACE_MAX 200
 
-/* root->json is owned: io_json_free. Duplicate keys, numbers longer than IO_JSON_NUMBER_MAX, nesting past jansson's
- * 2048, and documents whose tree would take more than 3n + 1 MiB are refused. */
+/* RFC 8259, an object or an array; U+0000 and duplicate keys are refused, whole numbers past int64, reals past the
+ * largest double, and what passes the limits above. root->json is owned: io_json_free. The nodes below it need no
+ * freeing: they point into the one text. */
 pe_status io_json_load(io_node *root, const char *path, pe_error *err);
-pe_status io_json_parse(io_node *root, const char *name, const char *text, size_t size, pe_error *err);
+pe_status io_json_parse(io_node *root, const char *name, const char *text, size_t size, pe_error *err); /* a copy */
 void io_json_free(io_node *root);
+
+/* Finding a value passes over the text in front of it: take what you need of a large array or object in one loop,
+ *     for (io_node child = { 0 }; io_json_next(&child, &list);)
+ * over its members (child.key) or elements (child.index) in their order. At the end child is zeroed again. */
+io_json_kind io_json_kind_of(const io_node *at);
+bool io_json_next(io_node *child, const io_node *container);
+bool io_json_get(io_node *out, const io_node *object, const char *key); /* null is there; false: out->json is NULL */
+/* "config.json: rope_scaling.factor"; of the root "config.json:". For a message that goes on: " is ..." */
+const char *io_json_place(char out[IO_JSON_PLACE_MAX], const io_node *at);
 
 /* at->key, or at itself where key is NULL. Optional and absent: *out is left as it was (a node: json is NULL).
  * A real takes any number; an int takes numbers written without point or exponent. */
@@ -187,7 +209,7 @@ pe_status io_json_bool(bool *out, const io_node *at, const char *key, io_need ne
 pe_status io_json_string(const char **out, const io_node *at, const char *key, io_need need, pe_error *err);
 pe_status io_json_array(io_node *out, const io_node *at, const char *key, io_need need, pe_error *err);
 pe_status io_json_object(io_node *out, const io_node *at, const char *key, io_need need, pe_error *err);
-/* Elements of an array: read with key NULL. An object's keys: json_object_foreach(at.json, key, value). */
+/* Elements of an array: read with key NULL. Both walk the array. */
 size_t io_json_size(const io_node *array); /* 0 if it is none */
 pe_status io_json_item(io_node *out, const io_node *array, size_t index, pe_error *err);
 

@@ -1,28 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * JSON by jansson, with limits, and getters that name the place of what is wrong.
- *
- * jansson 2.14 does not report every failed allocation: a string may come back as "invalid token", and a token of 16
- * characters or more may lose one. Its allocator is one per process, so a library cannot watch it from here.
+ * Documents, and getters that name the place of what is wrong.
  */
-#include "json_scan.h"
+#include "json_text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Takes text, malloc'ed with a byte to spare, over. */
+static pe_status take(io_node *root, const char *name, char *text, size_t size, pe_error *err)
+{
+    size_t first;
+    pe_status s = io_json_check(text, size, &first, name, err);
+    if (s != PE_OK) {
+        free(text);
+        return s;
+    }
+    memmove(text, text + first, size - first); /* so that the root is what is freed */
+    root->json = text;
+    return PE_OK;
+}
 
 pe_status io_json_parse(io_node *root, const char *name, const char *text, size_t size, pe_error *err)
 {
     *root = (io_node){ .key = name };
-    pe_status s = io_json_scan(name, text, size, err);
-    if (s != PE_OK)
-        return s;
-    json_error_t why = { 0 };
-    root->json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
-    if (root->json)
-        return PE_OK;
-    if (why.text[0] == '\0' || json_error_code(&why) == json_error_out_of_memory) /* mostly it fails without a word */
-        return io_fail(err, PE_ERR_NOMEM, "%s: no memory", name);
-    return io_fail(err, PE_ERR_FORMAT, "%s: line %d column %d: %s", name, why.line, why.column, why.text);
+    if (size > IO_CAP_TEXT)
+        return io_fail(err, PE_ERR_RANGE, "%s: has %zu bytes; at most %zu are read", name, size, IO_CAP_TEXT);
+    char *copy = malloc(size + 1);
+    if (!copy)
+        return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its %zu bytes", name, size);
+    if (size)
+        memcpy(copy, text, size);
+    copy[size] = '\0';
+    return take(root, name, copy, size, err);
 }
 
 pe_status io_json_load(io_node *root, const char *path, pe_error *err)
@@ -30,15 +41,12 @@ pe_status io_json_load(io_node *root, const char *path, pe_error *err)
     *root = (io_node){ .key = path };
     io_bytes file;
     pe_status s = io_read_file(&file, path, IO_CAP_TEXT, err);
-    if (s == PE_OK)
-        s = io_json_parse(root, path, (const char *)file.data, file.size, err);
-    io_bytes_free(&file);
-    return s;
+    return s == PE_OK ? take(root, path, (char *)file.data, file.size, err) : s;
 }
 
 void io_json_free(io_node *root)
 {
-    json_decref(root->json);
+    free((char *)root->json);
     *root = (io_node){ 0 };
 }
 
@@ -56,53 +64,58 @@ static size_t put_path(char *text, size_t room, const io_node *at)
     return used + (size_t)n;
 }
 
-static pe_status refuse(pe_error *err, pe_status s, const io_node *at, const char *what)
+const char *io_json_place(char out[IO_JSON_PLACE_MAX], const io_node *at)
 {
-    char path[200];
-    put_path(path, sizeof path, at);
-    return io_fail(err, s, "%s %s", path, what);
+    put_path(out, IO_JSON_PLACE_MAX, at);
+    return out;
 }
 
-static const char *kind_name(const json_t *j)
+static pe_status refuse(pe_error *err, pe_status s, const io_node *at, const char *what)
 {
-    static const char *const names[] = { [JSON_OBJECT] = "an object",   [JSON_ARRAY] = "an array",
-                                         [JSON_STRING] = "a string",    [JSON_INTEGER] = "a whole number",
-                                         [JSON_REAL] = "a real number", [JSON_TRUE] = "true",
-                                         [JSON_FALSE] = "false",        [JSON_NULL] = "null" };
-    return names[json_typeof(j)];
+    char place[IO_JSON_PLACE_MAX];
+    return io_fail(err, s, "%s %s", io_json_place(place, at), what);
 }
 
 static pe_status refuse_kind(pe_error *err, const io_node *at, const char *wanted)
 {
+    static const char *const names[] = { "missing",       "null",     "false",    "true",     "a whole number",
+                                         "a real number", "a string", "an array", "an object" };
     char what[80];
-    snprintf(what, sizeof what, "is %s; needs %s", kind_name(at->json), wanted);
+    snprintf(what, sizeof what, "is %s; needs %s", names[io_json_kind_of(at)], wanted);
     return refuse(err, PE_ERR_FORMAT, at, what);
 }
 
-/* The place key below at. out->json is NULL only where need allows it. */
-static pe_status find(io_node *out, const io_node *at, const char *key, io_need need, pe_error *err)
+/* The place key below at, or at itself. *kind is IO_JSON_ABSENT only where need allows it. */
+static pe_status find(io_node *out, io_json_kind *kind, const io_node *at, const char *key, io_need need, pe_error *err)
 {
-    *out = key ? (io_node){ NULL, at, key, 0 } : *at;
-    if (key && !at->json && need == IO_OPTIONAL)
-        return PE_OK; /* nothing below what is not there */
-    if (key && !json_is_object(at->json))
-        return at->json ? refuse_kind(err, at, "an object") : refuse(err, PE_ERR_FORMAT, at, "is missing");
-    if (key)
-        out->json = json_object_get(at->json, key);
-    if (need == IO_OPTIONAL && json_is_null(out->json))
+    *kind = io_json_kind_of(at);
+    *out = key ? (io_node){ .up = at, .key = key } : *at;
+    if (key && *kind == IO_JSON_ABSENT && need == IO_REQUIRED)
+        return refuse(err, PE_ERR_FORMAT, at, "is missing");
+    if (key && *kind != IO_JSON_ABSENT && *kind != IO_JSON_OBJECT)
+        return refuse_kind(err, at, "an object");
+    if (key) {
+        io_json_get(out, at, key);
+        *kind = io_json_kind_of(out);
+    }
+    if (need == IO_OPTIONAL && *kind == IO_JSON_NULL) {
+        *kind = IO_JSON_ABSENT;
         out->json = NULL;
-    return out->json || need == IO_OPTIONAL ? PE_OK : refuse(err, PE_ERR_FORMAT, out, "is missing");
+    }
+    return *kind || need == IO_OPTIONAL ? PE_OK : refuse(err, PE_ERR_FORMAT, out, "is missing");
 }
 
 pe_status io_json_int(int64_t *out, const io_node *at, const char *key, io_need need, io_int_range range, pe_error *err)
 {
     io_node n;
-    pe_status s = find(&n, at, key, need, err);
-    if (s != PE_OK || !n.json)
+    io_json_kind kind;
+    pe_status s = find(&n, &kind, at, key, need, err);
+    if (s != PE_OK || !kind)
         return s;
-    if (!json_is_integer(n.json))
+    if (kind != IO_JSON_INT)
         return refuse_kind(err, &n, "a whole number");
-    int64_t v = json_integer_value(n.json);
+    int64_t v;
+    io_json_whole(&v, n.json, strspn(n.json, "-0123456789"));
     if (v < range.min || v > range.max) {
         char what[100];
         snprintf(what, sizeof what, "is %lld; needs %lld to %lld", (long long)v, (long long)range.min,
@@ -116,70 +129,73 @@ pe_status io_json_int(int64_t *out, const io_node *at, const char *key, io_need 
 pe_status io_json_real(double *out, const io_node *at, const char *key, io_need need, pe_error *err)
 {
     io_node n;
-    pe_status s = find(&n, at, key, need, err);
-    if (s != PE_OK || !n.json)
+    io_json_kind kind;
+    pe_status s = find(&n, &kind, at, key, need, err);
+    if (s != PE_OK || !kind)
         return s;
-    if (!json_is_number(n.json))
+    if (kind != IO_JSON_INT && kind != IO_JSON_REAL)
         return refuse_kind(err, &n, "a number");
-    *out = json_number_value(n.json);
+    io_json_double(out, n.json, strspn(n.json, "+-.0123456789Ee"));
     return PE_OK;
 }
 
 pe_status io_json_bool(bool *out, const io_node *at, const char *key, io_need need, pe_error *err)
 {
     io_node n;
-    pe_status s = find(&n, at, key, need, err);
-    if (s != PE_OK || !n.json)
+    io_json_kind kind;
+    pe_status s = find(&n, &kind, at, key, need, err);
+    if (s != PE_OK || !kind)
         return s;
-    if (!json_is_boolean(n.json))
+    if (kind != IO_JSON_TRUE && kind != IO_JSON_FALSE)
         return refuse_kind(err, &n, "true or false");
-    *out = json_is_true(n.json);
+    *out = kind == IO_JSON_TRUE;
     return PE_OK;
 }
 
 pe_status io_json_string(const char **out, const io_node *at, const char *key, io_need need, pe_error *err)
 {
     io_node n;
-    pe_status s = find(&n, at, key, need, err);
-    if (s != PE_OK || !n.json)
+    io_json_kind kind;
+    pe_status s = find(&n, &kind, at, key, need, err);
+    if (s != PE_OK || !kind)
         return s;
-    if (!json_is_string(n.json))
+    if (kind != IO_JSON_STRING)
         return refuse_kind(err, &n, "a string");
-    *out = json_string_value(n.json);
+    *out = n.json + 1;
     return PE_OK;
 }
 
-static pe_status get_container(io_node *out, const io_node *at, const char *key, io_need need, json_type kind,
+static pe_status get_container(io_node *out, const io_node *at, const char *key, io_need need, io_json_kind wanted,
                                pe_error *err)
 {
     io_node n;
-    pe_status s = find(&n, at, key, need, err);
+    io_json_kind kind;
+    pe_status s = find(&n, &kind, at, key, need, err);
     *out = (io_node){ .up = n.up, .key = n.key, .index = n.index };
-    if (s != PE_OK || !n.json)
+    if (s != PE_OK || !kind)
         return s;
-    if (json_typeof(n.json) != kind)
-        return refuse_kind(err, &n, kind == JSON_ARRAY ? "an array" : "an object");
+    if (kind != wanted)
+        return refuse_kind(err, &n, wanted == IO_JSON_ARRAY ? "an array" : "an object");
     *out = n;
     return PE_OK;
 }
 
 pe_status io_json_array(io_node *out, const io_node *at, const char *key, io_need need, pe_error *err)
 {
-    return get_container(out, at, key, need, JSON_ARRAY, err);
+    return get_container(out, at, key, need, IO_JSON_ARRAY, err);
 }
 
 pe_status io_json_object(io_node *out, const io_node *at, const char *key, io_need need, pe_error *err)
 {
-    return get_container(out, at, key, need, JSON_OBJECT, err);
-}
-
-size_t io_json_size(const io_node *array)
-{
-    return json_array_size(array->json); /* 0 for NULL and for what is no array */
+    return get_container(out, at, key, need, IO_JSON_OBJECT, err);
 }
 
 pe_status io_json_item(io_node *out, const io_node *array, size_t index, pe_error *err)
 {
-    *out = (io_node){ json_array_get(array->json, index), array, NULL, index };
-    return out->json ? PE_OK : refuse(err, PE_ERR_RANGE, out, "is past the end of the array");
+    *out = (io_node){ 0 };
+    while (io_json_kind_of(array) == IO_JSON_ARRAY && io_json_next(out, array))
+        if (out->index == index)
+            return PE_OK;
+    *out = (io_node){ .up = array, .index = index };
+    return refuse(err, PE_ERR_RANGE, out, "is past the end of the array");
 }

@@ -7,13 +7,16 @@
 io_scan io_scan_of(uint8_t *text, size_t size, const char *name, pe_error *err)
 {
     char *begin = (char *)text;
-    return (io_scan){ .at = begin, .end = begin + size, .begin = begin, .name = name, .err = err };
+    return (io_scan){ begin, begin + size, begin, 1, begin, name, err };
 }
 
 static void skip_space(io_scan *s)
 {
-    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'))
-        s->at++;
+    for (; s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'); s->at++)
+        if (*s->at == '\n') {
+            s->line++;
+            s->line_start = s->at + 1;
+        }
 }
 
 bool io_scan_end(io_scan *s)

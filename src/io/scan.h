@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A cursor over the text of a header, for the two small grammars (npy, safetensors) that are read without a general
- * parser. Each taker skips white space, then takes what it is named after or leaves the cursor there.
+ * A cursor over a text: JSON, and the two small grammars (npy, safetensors) of headers. Each taker skips white space,
+ * then takes what it is named after or leaves the cursor there.
  */
 #ifndef POSENC_IO_SCAN_H
 #define POSENC_IO_SCAN_H
@@ -11,6 +11,8 @@
 typedef struct io_scan {
     char *at, *end;
     const char *begin;
+    size_t line; /* from 1 */
+    const char *line_start;
     const char *name; /* of the file */
     pe_error *err;
 } io_scan;
@@ -21,7 +23,7 @@ bool io_scan_char(io_scan *s, char c);
 bool io_scan_word(io_scan *s, const char *word);
 /* Digits only: 0 to INT64_MAX, no leading zero. */
 bool io_scan_count(io_scan *s, int64_t *out);
-/* A JSON string, decoded where it stands and ended by 0 in place of its closing quote (or earlier). False: no string
+/* A JSON string, decoded where it stands; zeros follow up to and in place of its closing quote. False: no string
  * here, a bad escape, a control character, U+0000, half a surrogate pair, or not UTF-8. */
 bool io_scan_string(io_scan *s, char **out);
 /* "FILE: header byte N: needs WHAT" */

@@ -106,6 +106,6 @@ bool io_scan_string(io_scan *s, char **out)
     if (s->at == s->end)
         return false;
     s->at++;
-    *to = '\0';
+    memset(to, 0, (size_t)(s->at - to));
     return true;
 }

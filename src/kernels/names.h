@@ -16,6 +16,7 @@
 #define check_view pei_check_view
 #define checked_add pei_checked_add
 #define checked_mul pei_checked_mul
+#define decimal_value pei_decimal_value
 #define theta_power pei_theta_power
 #define exact_arithmetic pei_exact_arithmetic
 #define num_from_f16 pei_num_from_f16

@@ -174,7 +174,7 @@ static pe_status window_of(golden *c, int64_t size[2])
 {
     io_node list;
     io_int_range range = { 1, 1 << 10 };
-    if (!json_is_array(json_object_get(c->meta.json, "window"))) {
+    if (golden_kind(&c->meta, "window") != IO_JSON_ARRAY) {
         TRY(io_json_int(&size[0], &c->meta, "window", IO_REQUIRED, range, &c->err));
         size[1] = size[0];
         return PE_OK;
@@ -250,7 +250,7 @@ pe_status run_biases(golden *c)
                   { "window", "index", run_window },
                   { "n", "bias", run_alibi } };
     for (int n = 0; n < COUNT(kinds); n++)
-        if (json_object_get(c->meta.json, kinds[n].key) && golden_has(c, kinds[n].field))
+        if (golden_kind(&c->meta, kinds[n].key) && golden_has(c, kinds[n].field))
             return kinds[n].run(c);
     return golden_skip(c, "its parameters are not those of a bias that this program knows");
 }

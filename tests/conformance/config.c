@@ -6,7 +6,8 @@
 static double real_of(golden *c, const io_node *at, const char *key)
 {
     double x = NAN;
-    if (json_is_number(json_object_get(at->json, key)))
+    io_json_kind kind = golden_kind(at, key);
+    if (kind == IO_JSON_INT || kind == IO_JSON_REAL)
         io_json_real(&x, at, key, IO_OPTIONAL, &c->err);
     return x;
 }
@@ -24,8 +25,11 @@ static pe_status parameters(golden *c, const io_node *config, io_node *out)
     if (!out->json)
         TRY(io_json_object(out, config, "rope_scaling", IO_OPTIONAL, &c->err));
     TRY(io_json_string(&layer, &c->meta, "layer_type", IO_OPTIONAL, &c->err));
-    if (layer && json_is_object(json_object_get(out->json, layer)))
-        out->json = json_object_get(out->json, layer);
+    if (layer && golden_kind(out, layer) == IO_JSON_OBJECT) {
+        io_node all = *out;
+        io_json_get(out, &all, layer);
+        out->up = config;
+    }
     return PE_OK;
 }
 
@@ -36,9 +40,9 @@ static const char *scaling_of(const io_node *p)
         { "dynamic", "dynamic" }, { "yarn", "yarn" },   { "longrope", "longrope" },
         { "su", "longrope" },     { "llama3", "llama3" }, { "proportional", "proportional" },
     };
-    const char *type = json_string_value(json_object_get(p->json, "rope_type"));
+    const char *type = golden_word(p, "rope_type");
     if (!type)
-        type = json_string_value(json_object_get(p->json, "type"));
+        type = golden_word(p, "type");
     for (int n = 0; type && n < COUNT(names); n++)
         if (!strcmp(type, names[n][0]))
             return names[n][1];
@@ -80,7 +84,7 @@ static pe_status scale_keys(golden *c, const io_node *config, const io_node *p, 
         spec_number(out, "length", (double)length);
     if (yarn || lists)
         spec_number(out, "factor", either(real_of(c, p, "factor"), most / trained));
-    if (yarn && json_is_false(json_object_get(p->json, "truncate")))
+    if (yarn && golden_kind(p, "truncate") == IO_JSON_FALSE)
         spec_word(out, "truncate", "no");
     for (int n = 0; lists && n < 2; n++) {
         io_node list;

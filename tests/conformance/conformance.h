@@ -85,6 +85,8 @@ pe_status golden_whole(golden *c, const char *field, golden_tensor *out);
 pe_status golden_fits(golden *c, const char *field, golden_tensor *t, int rank, int64_t a, int64_t b, int64_t d);
 double golden_largest(const golden_tensor *t); /* |element| */
 
+io_json_kind golden_kind(const io_node *at, const char *key);    /* of at.key */
+const char *golden_word(const io_node *at, const char *key);      /* NULL: no string */
 /* meta.key; absent: *out as it was. Sizes are 1 to 2^24. */
 pe_status golden_size(golden *c, const char *key, io_need need, int64_t *out);
 /* Whether meta.note, or the case's own name, has the word, in any case. For what meta has no key for. */

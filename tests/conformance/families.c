@@ -50,10 +50,11 @@ static pe_status run_deberta(golden *c)
     TRY(io_json_int(&buckets, &c->meta, "position_buckets", IO_OPTIONAL, (io_int_range){ -1, 1 << 24 }, &c->err));
     TRY(golden_size(c, "max_relative_positions", IO_REQUIRED, &max));
     TRY(io_json_array(&types, &c->meta, "pos_att_type", IO_REQUIRED, &c->err));
-    for (size_t n = 0; n < io_json_size(&types); n++)
+    for (io_node type = { 0 }; io_json_next(&type, &types);)
         for (int k = 0; k < 2; k++) {
-            const char *type = json_string_value(json_array_get(types.json, n));
-            on[k] |= type && !strcmp(type, terms[k + 1]);
+            const char *word = NULL;
+            TRY(io_json_string(&word, &type, NULL, IO_REQUIRED, &c->err));
+            on[k] |= !strcmp(word, terms[k + 1]);
         }
     if (!on[0] && !on[1])
         return golden_skip(c, "its pos_att_type has neither c2p nor p2c");
@@ -203,10 +204,9 @@ static pe_status run_xlnet(golden *c)
 /* meta may say; the name says in these files; else a decoder's keys ahead all have the bias of the key at hand. */
 static bool is_decoder(golden *c, const golden_tensor *bias)
 {
-    const json_t *decoder = json_object_get(c->meta.json, "is_decoder");
-    const json_t *both = json_object_get(c->meta.json, "bidirectional");
+    io_json_kind decoder = golden_kind(&c->meta, "is_decoder"), both = golden_kind(&c->meta, "bidirectional");
     if (decoder || both)
-        return json_is_true(decoder) || json_is_false(both);
+        return decoder == IO_JSON_TRUE || both == IO_JSON_FALSE;
     if (golden_name_says(c, "decoder") || golden_name_says(c, "encoder"))
         return golden_name_says(c, "decoder");
     for (int64_t j = 1; j < bias->shape[2]; j++)

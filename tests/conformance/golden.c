@@ -78,7 +78,7 @@ pe_encoding *golden_encoding(golden *c, const char *spec, pe_shape shape)
 
 bool golden_has(const golden *c, const char *field)
 {
-    return json_object_get(c->tensors.json, field) != NULL;
+    return golden_kind(&c->tensors, field) != IO_JSON_ABSENT;
 }
 
 static pe_status find(golden *c, const char *field, golden_tensor *out, const io_tensor **t)
@@ -136,6 +136,21 @@ double golden_largest(const golden_tensor *t)
 
 /* ---------------------------------------------------------------- parameters */
 
+io_json_kind golden_kind(const io_node *at, const char *key)
+{
+    io_node value;
+    io_json_get(&value, at, key);
+    return io_json_kind_of(&value);
+}
+
+const char *golden_word(const io_node *at, const char *key)
+{
+    const char *word = NULL;
+    if (golden_kind(at, key) == IO_JSON_STRING)
+        io_json_string(&word, at, key, IO_REQUIRED, NULL);
+    return word;
+}
+
 pe_status golden_size(golden *c, const char *key, io_need need, int64_t *out)
 {
     return io_json_int(out, &c->meta, key, need, (io_int_range){ 1, 1 << 24 }, &c->err);
@@ -155,7 +170,7 @@ static bool says(const char *text, const char *word)
 
 bool golden_note_says(golden *c, const char *word)
 {
-    const char *note = json_string_value(json_object_get(c->meta.json, "note"));
+    const char *note = golden_word(&c->meta, "note");
     return note && says(note, word);
 }
 

@@ -4,6 +4,7 @@
 #if !defined _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L /* dirent */
 #endif
+#include "cli/json_out.h"
 #include "conformance.h"
 
 #include <dirent.h>
@@ -34,33 +35,50 @@ static const char *const result_names[] = { "passed", "failed", "skipped" };
 
 typedef struct report {
     int64_t count[RESULTS];
-    json_t *cases; /* NULL: lines instead */
+    bool json;    /* one object instead of lines */
+    json_out out; /* begun with the first case */
 } report;
 
 /* ---------------------------------------------------------------- reporting */
+
+static json_out *begun(report *r)
+{
+    if (!r->out.to) {
+        r->out = out_start(stdout);
+        out_open(&r->out, NULL, '{');
+        out_open(&r->out, "cases", '[');
+    }
+    return &r->out;
+}
+
+static void write_case(json_out *j, result what, int64_t cases, const char *file, const char *name, const golden *c,
+                       const char *why)
+{
+    out_open(j, NULL, '{');
+    out_text(j, "file", file);
+    if (name)
+        out_text(j, "case", name);
+    out_int(j, "cases", cases);
+    out_text(j, "result", result_names[what]);
+    if (*why)
+        out_text(j, "why", why);
+    if (c && c->compared) {
+        out_int(j, "compared", c->compared);
+        out_text(j, "worst_at", c->worst.where);
+        out_real(j, "got", c->worst.got);
+        out_real(j, "want", c->worst.want);
+        out_real(j, "tolerance", c->worst.tolerance);
+    }
+    out_close(j, '}');
+}
 
 static void add_case(report *r, result what, int64_t cases, const char *file, const char *name, const golden *c,
                      const char *why)
 {
     r->count[what] += cases;
-    if (r->cases) {
-        json_t *o = json_object();
-        json_object_set_new(o, "file", json_string(file));
-        if (name)
-            json_object_set_new(o, "case", json_string(name));
-        json_object_set_new(o, "cases", json_integer(cases));
-        json_object_set_new(o, "result", json_string(result_names[what]));
-        if (*why)
-            json_object_set_new(o, "why", json_string(why));
-        if (c && c->compared) {
-            json_object_set_new(o, "compared", json_integer(c->compared));
-            json_object_set_new(o, "worst_at", json_string(c->worst.where));
-            json_object_set_new(o, "got", json_real(c->worst.got)); /* not a number: left out */
-            json_object_set_new(o, "want", json_real(c->worst.want));
-            json_object_set_new(o, "tolerance", json_real(c->worst.tolerance));
-        }
-        json_array_append_new(r->cases, o);
-    } else if (what == FAILED)
+    if (r->json)
+        write_case(begun(r), what, cases, file, name, c, why);
+    else if (what == FAILED)
         printf("FAIL: %s%s%s: %s\n", file, name ? "/" : "", name ? name : "", why);
     else if (what == SKIPPED)
         printf("SKIP: %s%s%s (%s)\n", file, name ? "/" : "", name ? name : "", why);
@@ -88,16 +106,14 @@ static void judge(report *r, const golden *c, pe_status s)
     add_case(r, what, 1, c->file, c->name, c, why);
 }
 
-static int finish(const report *r, bool json)
+static int finish(report *r)
 {
-    if (json) {
-        json_t *o = json_object();
+    if (r->json) {
+        json_out *j = begun(r);
+        out_close(j, ']');
         for (int n = 0; n < RESULTS; n++)
-            json_object_set_new(o, result_names[n], json_integer(r->count[n]));
-        json_object_set_new(o, "cases", r->cases);
-        json_dumpf(o, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
-        putchar('\n');
-        json_decref(o);
+            out_int(j, result_names[n], r->count[n]);
+        out_close(j, '}');
     } else
         printf("%" PRId64 " passed, %" PRId64 " failed, %" PRId64 " skipped\n", r->count[PASSED], r->count[FAILED],
                r->count[SKIPPED]);
@@ -106,16 +122,12 @@ static int finish(const report *r, bool json)
 
 /* ---------------------------------------------------------------- a file */
 
-static void run_case(report *r, const char *file, golden_run *run, const io_safetensors *data, const io_node *cases,
-                     const char *name)
+static void run_case(report *r, const char *file, golden_run *run, const io_safetensors *data, const io_node *one)
 {
-    golden c = { .file = file, .name = name, .data = data };
-    io_node node;
-    pe_status s = io_json_object(&node, cases, name, IO_REQUIRED, &c.err);
+    golden c = { .file = file, .name = one->key, .data = data };
+    pe_status s = io_json_object(&c.meta, one, "meta", IO_REQUIRED, &c.err);
     if (!s)
-        s = io_json_object(&c.meta, &node, "meta", IO_REQUIRED, &c.err);
-    if (!s)
-        s = io_json_object(&c.tensors, &node, "tensors", IO_REQUIRED, &c.err);
+        s = io_json_object(&c.tensors, one, "tensors", IO_REQUIRED, &c.err);
     if (!s)
         s = run(&c);
     judge(r, &c, s);
@@ -127,12 +139,10 @@ static pe_status run_cases(report *r, const char *file, golden_run *run, const c
 {
     io_node cases;
     io_safetensors *data = NULL;
-    const char *name;
-    json_t *value;
     TRY(io_json_object(&cases, root, "cases", IO_REQUIRED, err));
     TRY(io_safetensors_load(&data, path, err));
-    json_object_foreach(cases.json, name, value)
-        run_case(r, file, run, data, &cases, name);
+    for (io_node one = { 0 }; io_json_next(&one, &cases);)
+        run_case(r, file, run, data, &one);
     io_safetensors_free(data);
     return PE_OK;
 }
@@ -146,14 +156,16 @@ static bool join(char *out, size_t size, const char *folder, const char *name, c
 /* A file of a later issue: only its cases are counted, if it can be read at all. */
 static void skip_file(report *r, const char *file, const char *index)
 {
-    io_node root = { 0 };
+    io_node root, all;
     char why[80];
-    bool readable = !io_json_load(&root, index, NULL);
-    size_t cases = json_object_size(json_object_get(root.json, "cases"));
+    size_t cases = 0;
+    io_json_load(&root, index, NULL);
+    io_json_get(&all, &root, "cases");
+    for (io_node one = { 0 }; io_json_next(&one, &all);)
+        cases++;
     snprintf(why, sizeof why, "%zu cases; belongs to a later issue", cases);
     add_case(r, SKIPPED, cases ? (int64_t)cases : 1, file, NULL, NULL, why);
-    if (readable)
-        io_json_free(&root);
+    io_json_free(&root);
 }
 
 /* Whether the file is there. */
@@ -221,7 +233,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", path, strerror(errno));
         return 2;
     }
-    report r = { .cases = json ? json_array() : NULL };
+    report r = { .json = json };
     for (int n = 0; n < COUNT(files); n++)
         found |= run_file(&r, path, files[n].name, files[n].run);
     if (found)
@@ -231,8 +243,7 @@ int main(int argc, char **argv)
         char names[200];
         list_files(names, sizeof names);
         fprintf(stderr, "%s: no file NAME.json here has a name that this program knows: %s\n", path, names);
-        json_decref(r.cases);
         return 2;
     }
-    return finish(&r, json);
+    return finish(&r);
 }

@@ -46,12 +46,10 @@ void spec_number(spec_text *s, const char *key, double value)
 pe_status spec_list(spec_text *s, const char *key, golden *c, const io_node *array)
 {
     spec_key(s, key);
-    for (size_t n = 0; n < io_json_size(array); n++) {
-        io_node item;
+    for (io_node item = { 0 }; io_json_next(&item, array);) {
         double value = 0;
-        TRY(io_json_item(&item, array, n, &c->err));
         TRY(io_json_real(&value, &item, NULL, IO_REQUIRED, &c->err));
-        spec_add(s, n ? "/%.17g" : "%.17g", value);
+        spec_add(s, item.index ? "/%.17g" : "%.17g", value);
     }
     return PE_OK;
 }

@@ -55,7 +55,7 @@ static pe_status read_positions(golden *c, int64_t axes, pe_positions *out)
     if (t.rank == 1 ? axes != 1 : !last && !first)
         return golden_fail(c, "positions has no axis of %" PRId64 " coordinates", axes);
     if (last && first)
-        last = !json_object_get(c->meta.json, "mrope_section");
+        last = !golden_kind(&c->meta, "mrope_section");
     int64_t n = t.count / axes;
     *out = last ? (pe_positions){ t.whole, n, axes, axes, 1 } : (pe_positions){ t.whole, n, axes, 1, n };
     return PE_OK;
@@ -89,7 +89,7 @@ static pe_status read_grid(golden *c, const io_node *patches, rope_case *r)
 /* meta.layout in our words; NULL: unknown. */
 static const char *pairs_of(golden *c)
 {
-    const char *layout = json_string_value(json_object_get(c->meta.json, "layout"));
+    const char *layout = golden_word(&c->meta, "layout");
     if (!layout || !strncmp(layout, "half", 4))
         return "half";
     return !strcmp(layout, "interleaved") || !strcmp(layout, "adjacent") ? "adjacent" : NULL;
@@ -124,7 +124,7 @@ pe_status run_rope_types(golden *c)
 static pe_status split_of(golden *c, int64_t axes, const io_node *sections, const io_node *patches, spec_text *out)
 {
     bool interleaved = false;
-    const char *layout = json_string_value(json_object_get(c->meta.json, "layout"));
+    const char *layout = golden_word(&c->meta, "layout");
     TRY(io_json_bool(&interleaved, &c->meta, "interleaved_sections", IO_OPTIONAL, &c->err));
     if (axes > 1)
         spec_number(out, "axes", (double)axes);

@@ -86,7 +86,7 @@ pe_status run_sinusoidal(golden *c)
     spec_word(spec, "order", !strncmp(layout, "cos", 3) ? "cos-sin" : "sin-cos");
     if (golden_note_says(c, "i/(d/2-1)"))
         spec_word(spec, "denominator", "d-2");
-    if (json_object_get(c->meta.json, "klen")) { /* klen, klen - 1, ... 1 - qlen */
+    if (golden_kind(&c->meta, "klen")) { /* klen, klen - 1, ... 1 - qlen */
         TRY(golden_size(c, "klen", IO_REQUIRED, &first));
         TRY(golden_size(c, "qlen", IO_REQUIRED, &past));
         step = -1;
