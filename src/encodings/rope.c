@@ -23,7 +23,8 @@ static const pe_key keys[ROPE_KEYS] = {
                 false },
     [SIGN] = { "sign", PE_KEY_CHOICE, "positive", 0, 0, "positive|negative", NULL,
                "direction of the turn (nanochat: negative)", NULL, false },
-    [DENOMINATOR] = { "denominator", PE_KEY_CHOICE, "d", 0, 0, "d|d-2", NULL, "exponent 2i/d, or 2i/(d-2)", NULL,
+    [DENOMINATOR] = { "denominator", PE_KEY_CHOICE, "d", 0, 0, "d|d-2|d-1", NULL,
+                      "exponent 2i/d, 2i/(d-2), or 2i/(d-1) (transformers where an odd number would turn)", NULL,
                       false },
     [SCALING] = { "scaling", PE_KEY_CHOICE, "none", 0, 0, "none|linear|dynamic|ntk|yarn|longrope|llama3|proportional",
                   NULL, "how frequencies are changed for longer contexts", "rope_type|type|rope_scaling|scaling_type",
@@ -63,10 +64,13 @@ static const pe_key keys[ROPE_KEYS] = {
     [LONG_MAGNITUDE] = { "long_magnitude", PE_KEY_REAL, "", 0x1p-20, 0x1p20, NULL, "scaling=longrope",
                          "magnitude with long (Phi-MoE)", "long_mscale", false },
     [AXES] = { "axes", PE_KEY_INT, "1", 1, PE_AXES_MAX, NULL, NULL, "coordinates per token", NULL, false },
-    [SPLIT] = { "split", PE_KEY_CHOICE, "chunked", 0, 0, "chunked|interleaved|axial|blocks|oddeven|alternate", NULL,
+    [SPLIT] = { "split", PE_KEY_CHOICE, "chunked", 0, 0, "chunked|interleaved|axial|blocks|oddeven|alternate|tail",
+                NULL,
                 "how axes share the pairs. One spectrum: chunked (Qwen2-VL), interleaved (Qwen3-VL; axes take turns "
                 "while their section "
-                "lasts, the first takes what is left), oddeven (Pixtral). One per axis: "
+                "lasts, the first takes what is left), tail (ERNIE 4.5 VL; the others take turns, the first has the "
+                "last "
+                "pairs), oddeven (Pixtral). One per axis: "
                 "axial (ViT), blocks with pairs inside each axis' block (Gemma 4), alternate",
                 NULL, false },
     [SECTIONS] = { "sections", PE_KEY_LIST, "", 0, PE_HEAD_DIM_MAX, NULL, NULL,
@@ -112,6 +116,7 @@ static const char *const examples[] = {
     "rope:scaling=proportional,turning=0.25",
     "rope:sections=8/12/12",
     "rope:sections=12/10/10,split=interleaved",
+    "rope:sections=8/12/12,split=tail",
     "rope:axes=2,split=axial",
     "rope:theta=100,axes=2,split=blocks",
     "rope:axes=2,split=oddeven",
@@ -141,6 +146,8 @@ static slot slot_of(const part *p, int64_t n)
         axis = n % p->axes;
         return (slot){ n < p->axes * section(p, axis) ? axis : 0, n, W, n };
     }
+    if (how == TAIL) /* the other axes take turns; the first has the last pairs */
+        return (slot){ n < p->pairs - section(p, 0) ? 1 + n % (p->axes - 1) : 0, n, W, n };
     if (how == ALTERNATE)
         return (slot){ n % p->axes, n / p->axes, W / p->axes, n };
     if (p->axes > 1)
@@ -183,6 +190,9 @@ static pe_status check_axes(part *p, pe_error *err)
                        p->pairs, p->axes);
     if (p->axes > 1 && v->given && (how == ODDEVEN || how == ALTERNATE))
         return part_fail(p, err, SECTIONS, "has no meaning with split=oddeven or alternate, which share equally");
+    for (int64_t a = 2; how == TAIL && v->given && a < v->count; a++)
+        if (v->list[a] != v->list[1])
+            return part_fail(p, err, SECTIONS, "needs equal numbers for all axes but the first with split=tail");
     bool equal = v->given;
     for (int64_t a = 0; equal && a < v->count; a++)
         equal = v->list[a] == v->list[0];

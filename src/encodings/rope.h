@@ -49,7 +49,7 @@ _Static_assert(ROPE_KEYS <= KEYS_MAX, "raise KEYS_MAX in core/core.h");
 /* In the order of the keys' choices. */
 typedef enum scaling { UNSCALED, LINEAR, DYNAMIC, NTK, YARN, LONGROPE, LLAMA3, PROPORTIONAL } scaling;
 enum { EXACT, HF, GGML };
-typedef enum split { CHUNKED, INTERLEAVED, AXIAL, BLOCKS, ODDEVEN, ALTERNATE } split;
+typedef enum split { CHUNKED, INTERLEAVED, AXIAL, BLOCKS, ODDEVEN, ALTERNATE, TAIL } split;
 
 /* Where a pair stands: its axis, its place in a spectrum of `width` elements, the first pair of its axis. */
 typedef struct slot {

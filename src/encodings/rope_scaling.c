@@ -109,7 +109,8 @@ static wide base(const part *p, int64_t d)
 
 int64_t rope_denominator(const part *p, slot s)
 {
-    return num(p, DENOMINATOR) != 0 && s.width > 2 ? s.width - 2 : s.width;
+    static const int less[] = { 0, 2, 1 }; /* d, d-2, d-1 */
+    return s.width > 2 ? s.width - less[whole(p, DENOMINATOR)] : s.width;
 }
 
 static wide power(const part *p, wide theta, slot s)

@@ -7,21 +7,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Numbers are the defaults of the model's config class, for configs that leave them out; 0: none, the config must say. */
+/* Numbers are the defaults of the model's config class, for configs that leave them out; 0: none, the config must say.
+ */
 typedef struct zoo_fact {
-    const char *type;   /* model_type */
-    const char *at;     /* folder of the source, where it is not the type's own name */
-    const char *family; /* what reads the config (hf.c); NULL: "rope" */
-    const char *pairs;  /* NULL: half */
-    const char *keys;   /* spec keys that its code adds, whatever the config says */
-    const char *dict;   /* rope_parameters of a config that has none, as JSON; NULL: {} */
+    const char *type;             /* model_type */
+    const char *at;               /* folder of the source, where it is not the type's own name */
+    const char *family;           /* what reads the config (hf.c); NULL: "rope" */
+    const char *pairs;            /* NULL: half */
+    const char *keys;             /* spec keys that its code adds, whatever the config says */
+    const char *dict;             /* rope_parameters of a config that has none, as JSON; NULL: {} */
     const char *sections, *split; /* M-RoPE, where the config does not say */
-    const char *kinds;            /* layer by layer, over and over: s sliding, f full, l linear, c chunked, m mamba ... */
-    const char *still;            /* kinds that do not turn: "full_attention" */
-    const char *labels;           /* "main|compress": names in rope_parameters of sliding and of other layers */
-    const char *theta_key, *local_key;
-    const char *only_if; /* it turns only where the config says so: "use_mem_rope" is true, "position_embedding_type=rope" */
-    const char *parts; /* a model of models: "text_config=llama|vision_config=clip_vision_model" */
+    const char *kinds;  /* layer by layer, over and over: s sliding, f full, l linear, c chunked, m mamba ... */
+    const char *still;  /* kinds that do not turn: "full_attention" */
+    const char *labels; /* "main|compress": names in rope_parameters of sliding and of other layers */
+    const char *theta_key, *local_key, *width_key; /* which key gives the base, that of sliding layers, how many turn */
+    const char
+        *only_if; /* it turns only where the config says so: "use_mem_rope" is true, "position_embedding_type=rope" */
+    const char *parts;   /* a model of models: "text_config=llama|vision_config=clip_vision_model" */
     double theta, local; /* base; base of sliding layers (-1: the same base, but never scaled) */
     double fraction, local_fraction;
     int hidden, heads, kv_heads, head_dim, full_head_dim, rope_dim, nope_dim, layers, length, window;

@@ -74,8 +74,9 @@ pe_status hf_real(hf_part *h, double *out, const char *keys, double fallback)
         *out = p.value;
     else if (fallback != 0) {
         *out = fallback;
-        return zoo_note_add(h->b, ZOO_FACT, first_key(keys, key), h->source, "%s is not in the config; %s's default is %g",
-                            first_key(keys, key), h->fact->type, fallback);
+        return zoo_note_add(h->b, ZOO_FACT, first_key(keys, key), h->source,
+                            "%s is not in the config; %s's default is %g", first_key(keys, key), h->fact->type,
+                            fallback);
     }
     return PE_OK;
 }
@@ -136,7 +137,8 @@ static pe_status measure_head(hf_part *h)
         head = h->shape.model_dim / h->shape.heads;
         if (h->shape.model_dim % h->shape.heads)
             ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "hidden_size", "",
-                                 "hidden_size %" PRId64 " is no multiple of %" PRId64 " heads; heads are %" PRId64 " wide",
+                                 "hidden_size %" PRId64 " is no multiple of %" PRId64 " heads; heads are %" PRId64
+                                 " wide",
                                  h->shape.model_dim, h->shape.heads, head));
     }
     if (h->b->options->head_dim)
@@ -158,9 +160,11 @@ static pe_status measure_heads(hf_part *h)
     ZOO_TRY(hf_int(h, &heads, HF_HEADS, f->heads));
     if (!heads)
         return missing(h, HF_HEADS, NULL);
-    ZOO_TRY(hf_int(h, &kv, HF_KV_HEADS, f->kv_heads && f->kv_heads <= heads && heads % f->kv_heads == 0 ? f->kv_heads : 0));
+    ZOO_TRY(
+        hf_int(h, &kv, HF_KV_HEADS, f->kv_heads && f->kv_heads <= heads && heads % f->kv_heads == 0 ? f->kv_heads : 0));
     if (heads > 65536 || kv > heads || (kv && heads % kv))
-        return io_fail(h->b->err, PE_ERR_SHAPE, "%s: has %" PRId64 " heads and %" PRId64
+        return io_fail(h->b->err, PE_ERR_SHAPE,
+                       "%s: has %" PRId64 " heads and %" PRId64
                        " key heads; needs at most 65536, and key heads that divide the heads",
                        h->b->model.path, heads, kv);
     h->shape.heads = heads;
@@ -177,7 +181,8 @@ pe_status hf_measure(hf_part *h)
                        h->shape.model_dim);
     ZOO_TRY(measure_heads(h));
     ZOO_TRY(measure_head(h));
-    ZOO_TRY(hf_int(h, &h->layers, HF_LAYERS, f->layers));
+    h->layers = h->b->options->rotary ? 1 : 0;
+    ZOO_TRY(hf_int(h, &h->layers, HF_LAYERS, h->layers ? 0 : f->layers));
     if (!h->layers)
         return missing(h, HF_LAYERS, NULL);
     ZOO_TRY(hf_int(h, &h->length, HF_LENGTH, f->length));
@@ -202,20 +207,6 @@ static const struct {
     hf_family *read;
 } families[] = {
     { "rope", hf_rope },
-    { "alibi", hf_alibi },
-    { "t5", hf_t5 },
-    { "deberta", hf_deberta },
-    { "xlnet", hf_xlnet },
-    { "transfo_xl", hf_transfo_xl },
-    { "learned", hf_learned },
-    { "sinusoidal", hf_sinusoidal },
-    { "none", hf_none },
-    { "chatglm", hf_chatglm },
-    { "baichuan", hf_baichuan },
-    { "falcon", hf_falcon },
-    { "mpt", hf_mpt },
-    { "bert", hf_bert },
-    { "roformer", hf_roformer },
 };
 
 static pe_status read_family(hf_part *h)

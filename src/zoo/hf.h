@@ -36,7 +36,8 @@ pe_status hf_word(hf_part *h, const char **out, const char *keys);        /* no 
 bool hf_has(const hf_part *h, const char *key);                           /* there and not null */
 
 #define HF_HIDDEN "hidden_size|n_embd|d_model|embed_dim|dim|hidden_dim"
-#define HF_HEADS "num_attention_heads|n_head|n_heads|num_heads|encoder_attention_heads|decoder_attention_heads|n_layer_heads"
+#define HF_HEADS                                                                                                       \
+    "num_attention_heads|n_head|n_heads|num_heads|encoder_attention_heads|decoder_attention_heads|n_layer_heads"
 #define HF_KV_HEADS "num_key_value_heads|num_kv_heads|n_head_kv|n_kv_heads|multi_query_group_num|num_attention_groups"
 #define HF_HEAD_DIM "head_dim|kv_channels|attention_head_dim|d_kv|d_head|v_channels"
 #define HF_LAYERS "num_hidden_layers|n_layer|n_layers|num_layers|depth|encoder_layers"
@@ -53,9 +54,9 @@ typedef struct hf_layer {
     int64_t index;
     const char *kind; /* "" where the model has one kind */
     int64_t window;
-    double theta;     /* of this layer alone; 0: that of its kind */
-    bool turns;       /* its code rotates */
-    bool attends;     /* it has attention at all */
+    double theta; /* of this layer alone; 0: that of its kind */
+    bool turns;   /* its code rotates */
+    bool attends; /* it has attention at all */
 } hf_layer;
 
 typedef struct hf_layers {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which layer is of which kind, which has a window, and which does not turn. A config lists kinds (layer_types), or gives
- * a period, or says nothing and the model's code has a pattern (facts). */
+ * Which layer is of which kind, which has a window, and which does not turn. A config lists kinds (layer_types), or
+ * gives a period, or says nothing and the model's code has a pattern (facts). */
 #include "zoo/hf.h"
 
 #include <inttypes.h>
@@ -11,13 +11,19 @@ static const struct {
     char letter;
     const char *kind;
 } letters[] = {
-    { 's', "sliding_attention" }, { 'f', "full_attention" }, { 'l', "linear_attention" }, { 'c', "chunked_attention" },
-    { 'm', "mamba" },             { 'r', "recurrent" },      { 'v', "conv" },
+    { 's', "sliding_attention" },
+    { 'f', "full_attention" },
+    { 'l', "linear_attention" },
+    { 'c', "chunked_attention" },
+    { 'm', "mamba" },
+    { 'r', "recurrent" },
+    { 'v', "conv" },
 };
 
 /* Layers of these kinds have no attention, so nothing that looks at positions. */
-static const char *const no_attention[] = { "linear_attention", "linear", "mamba", "mamba2", "recurrent", "conv",
-                                            "short_conv",       "moe",    "mlp",   "gated_delta_net" };
+static const char *const no_attention[] = {
+    "linear_attention", "linear", "mamba", "mamba2", "recurrent", "conv", "short_conv", "moe", "mlp", "gated_delta_net"
+};
 
 static bool attends(const char *kind)
 {
@@ -40,8 +46,8 @@ static const char *plain_kind(const char *kind)
     return kind;
 }
 
-/* Layer n by the pattern. A period p in the config stretches it: all but one of p layers are of the pattern's common kind,
- * and the odd one keeps its end. */
+/* Layer n by the pattern. A period p in the config stretches it: all but one of p layers are of the pattern's common
+ * kind, and the odd one keeps its end. */
 static const char *pattern_kind(const hf_layers *l, int64_t n)
 {
     size_t length = strlen(l->kinds);
@@ -67,7 +73,8 @@ static pe_status start_windows(hf_layers *l, hf_part *h)
     bool null = said && io_json_kind_of(&node) == IO_JSON_NULL;
     ZOO_TRY(hf_flag(h, &use, "use_sliding_window", !hf_has(h, "max_window_layers")));
     if (!null && use && io_json_kind_of(&node) != IO_JSON_ARRAY)
-        ZOO_TRY(hf_int(h, &l->window, "sliding_window|sliding_window_size|attention_window_size|attention_chunk_size|local_attention",
+        ZOO_TRY(hf_int(h, &l->window,
+                       "sliding_window|sliding_window_size|attention_window_size|attention_chunk_size|local_attention",
                        l->kinds ? h->fact->window : 0));
     if (hf_has(h, "max_window_layers"))
         ZOO_TRY(hf_int(h, &l->first_windowed, "max_window_layers", 0));
@@ -104,8 +111,9 @@ static pe_status kind_of(hf_layers *l, hf_part *h, hf_layer *out)
     out->kind = "";
     if (l->types.json) {
         if (!io_json_next(&l->type, &l->types))
-            return io_fail(h->b->err, PE_ERR_FORMAT, "%s: layer_types ends at layer %" PRId64 "; the model has %" PRId64,
-                           h->b->model.path, out->index, h->layers);
+            return io_fail(h->b->err, PE_ERR_FORMAT,
+                           "%s: layer_types ends at layer %" PRId64 "; the model has %" PRId64, h->b->model.path,
+                           out->index, h->layers);
         ZOO_TRY(io_json_string(&out->kind, &l->type, NULL, IO_REQUIRED, h->b->err));
         out->kind = plain_kind(out->kind);
     } else if (l->kinds && strchr("LG", l->kinds[0]))

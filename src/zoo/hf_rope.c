@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rotary part of a config: rope_parameters, or rope_scaling as it was called before, or keys beside them, as one spec
- * for each layer. The meaning of each key is that of transformers' modeling_rope_utils.py. */
+ * The rotary part of a config: rope_parameters, or rope_scaling as it was called before, or keys beside them, as one
+ * spec for each layer. The meaning of each key is that of transformers' modeling_rope_utils.py. */
 #include "zoo/hf.h"
 
 #include <inttypes.h>
@@ -10,19 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THETA "rope_theta|rotary_emb_base|global_rope_theta|rope_global_theta|rope_theta_global|rotary_base|rope_base|rotary_embedding_base"
+#define THETA                                                                                                          \
+    "rope_theta|rotary_emb_base|global_rope_theta|rope_global_theta|rope_theta_global|rotary_base|rope_base|rotary_"   \
+    "embedding_base"
 #define LOCAL "rope_local_base_freq|local_rope_theta|swa_rope_theta|rope_theta_local|rope_swa_theta"
 #define SHARE "partial_rotary_factor|rotary_pct|rope_pct|rope_percent|rotary_percent|rotary_emb_fraction"
 #define WIDTH "rotary_dim|rotary_ndims|rope_dim"
 
 /* What turns one kind of layer. */
 typedef struct turning {
-    io_node dict;      /* its own parameters; json NULL: there are none */
-    char label[64];    /* of the dict among others; "" */
-    const char *how;   /* scaling, in our words */
-    bool local;        /* a sliding layer of a model with two bases */
-    bool off;          /* null in the config: does not turn */
-    int64_t dims;      /* elements that turn */
+    io_node dict;    /* its own parameters; json NULL: there are none */
+    char label[64];  /* of the dict among others; "" */
+    const char *how; /* scaling, in our words */
+    bool local;      /* a sliding layer of a model with two bases */
+    bool off;        /* null in the config: does not turn */
+    int64_t dims;    /* elements that turn */
 } turning;
 
 /* ---------------------------------------------------------------- which parameters */
@@ -88,10 +90,20 @@ static pe_status choose(hf_part *h, const io_node *all, const char *kind, turnin
 static const struct {
     const char *theirs, *ours;
 } scalings[] = {
-    { "default", "none" },       { "mrope", "none" },   { "axial", "none" },          { "none", "none" },
-    { "linear", "linear" },      { "dynamic", "dynamic" }, { "ntk", "ntk" },          { "yarn", "yarn" },
-    { "deepseek_yarn", "yarn" }, { "longrope", "longrope" }, { "su", "longrope" },    { "llama3", "llama3" },
-    { "proportional", "proportional" }, { "xdrope", "ntk" },
+    { "default", "none" },
+    { "mrope", "none" },
+    { "axial", "none" },
+    { "none", "none" },
+    { "linear", "linear" },
+    { "dynamic", "dynamic" },
+    { "ntk", "ntk" },
+    { "yarn", "yarn" },
+    { "deepseek_yarn", "yarn" },
+    { "longrope", "longrope" },
+    { "su", "longrope" },
+    { "llama3", "llama3" },
+    { "proportional", "proportional" },
+    { "xdrope", "ntk" },
 };
 
 static pe_status find_scaling(hf_part *h, turning *t)
@@ -254,11 +266,15 @@ static pe_status find_width(hf_part *h, turning *t, zoo_spec *spec)
     ZOO_TRY(io_json_real(&share, &t->dict, "partial_rotary_factor", IO_OPTIONAL, h->b->err));
     if (isnan(share))
         ZOO_TRY(hf_real(h, &share, SHARE, fallback != 1 ? fallback : 0));
-    ZOO_TRY(hf_int(h, &count, WIDTH, 0));
+    if (f->width_key || h->guessed)
+        ZOO_TRY(hf_int(h, &count, f->width_key ? f->width_key : WIDTH, 0));
+    else if (hf_has(h, "rotary_dim"))
+        ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "rotary_dim", h->source,
+                             "rotary_dim is there, but %s's code in transformers does not read it", f->type));
     if (f->rope_dim)
         ZOO_TRY(hf_int(h, &count, "qk_rope_head_dim", f->rope_dim));
     bool reads = f->partial || f->fraction != 0;
-    if (count && (reads || f->rope_dim))
+    if (count)
         dims = count < head ? count : head;
     else if (!isnan(share) && reads && strcmp(t->how, "proportional"))
         dims = (int64_t)((double)head * share);
@@ -450,10 +466,11 @@ static pe_status settle_lengths(hf_part *h, const turning *t)
     if (h->b->options->trained)
         p->trained = h->b->options->trained;
     if ((linear || ntk) && !p->trained)
-        return zoo_note_add(h->b, ZOO_FACT, "max_position_embeddings", "",
-                            "no key gives the trained length: with scaling %s max_position_embeddings may be the length "
-                            "before or after it; --trained N says it",
-                            t->how);
+        return zoo_note_add(
+            h->b, ZOO_FACT, "max_position_embeddings", "",
+            "no key gives the trained length: with scaling %s max_position_embeddings may be the length "
+            "before or after it; --trained N says it",
+            t->how);
     if (!strcmp(t->how, "yarn") && factor > 1 && p->trained && p->trained == p->served)
         return zoo_note_add(h->b, ZOO_WARNING, "max_position_embeddings", "transformers modeling_rope_utils.py",
                             "yarn by %g of %" PRId64 " reaches %.0f, but max_position_embeddings says %" PRId64, factor,
@@ -490,8 +507,8 @@ static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zo
         ZOO_TRY(settle_lengths(h, &t));
     }
     if (spec->full)
-        return io_fail(h->b->err, PE_ERR_FORMAT, "%s: the parameters of layer %" PRId64 " are too long", h->b->model.path,
-                       l->index);
+        return io_fail(h->b->err, PE_ERR_FORMAT, "%s: the parameters of layer %" PRId64 " are too long",
+                       h->b->model.path, l->index);
     return zoo_set_layer(h->b, h->part, l->index, spec->text, shape_of(h, l), l->kind, l->window);
 }
 

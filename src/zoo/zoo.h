@@ -71,15 +71,15 @@ typedef struct zoo_model {
 /* ---------------------------------------------------------------- what may be said beside the file */
 
 typedef struct zoo_options {
-    bool lenient;      /* guess, and say so                                                                */
-    const char *pairs; /* "half", "adjacent", "adjacent-half": overrides facts.c; NULL: as there              */
-    const char *type;  /* takes the file for this model_type; NULL: what the file says                       */
-    double theta;      /* 0: as the file says                                                              */
-    int64_t head_dim;  /* 0: as the file says                                                              */
-    int64_t trained;   /* 0: as the file says                                                              */
-    const char *rotary; /* asks for the rotary class alone, of layers of this kind ("": any): one layer, and rules by which
-                           some layers do not turn are left aside; NULL: the model as it is */
-    int64_t length;    /* sequence at hand, for dynamic and longrope; 0: up to the trained length            */
+    bool lenient;       /* guess, and say so                                                                */
+    const char *pairs;  /* "half", "adjacent", "adjacent-half": overrides facts.c; NULL: as there              */
+    const char *type;   /* takes the file for this model_type; NULL: what the file says                       */
+    double theta;       /* 0: as the file says                                                              */
+    int64_t head_dim;   /* 0: as the file says                                                              */
+    int64_t trained;    /* 0: as the file says                                                              */
+    const char *rotary; /* asks for the rotary class alone, of layers of this kind ("": any): one layer, and rules by
+                           which some layers do not turn are left aside; NULL: the model as it is */
+    int64_t length;     /* sequence at hand, for dynamic and longrope; 0: up to the trained length            */
 } zoo_options;
 
 /* A file, or a folder that holds config.json or one .gguf. */

@@ -123,9 +123,8 @@ pe_status bias_tile(golden *c, const pe_encoding *e, pe_stage stage, pe_params w
 /* ---------------------------------------------------------------- the files */
 
 typedef pe_status golden_run(golden *c);
-golden_run run_rope_types, run_rope_layouts, run_sinusoidal, run_biases, run_relative_attention;
+golden_run run_rope_types, run_rope_layouts, run_rope_census, run_sinusoidal, run_biases, run_relative_attention;
 
-pe_status rope_config_spec(golden *c, const io_node *config, int64_t length, spec_text *out, int64_t *head_dim);
 /* The tensor (rows, width) against a sinusoidal spec at positions first, first + step, ... */
 pe_status sinusoid_compare(golden *c, const char *field, const char *spec, int64_t first, int64_t step);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rope_types and rope_layouts: from a case's parameters to a spec, positions and views. */
+ * What a case of rope_types, rope_layouts or rope_census holds; and rope_layouts, from its parameters to a spec. */
 #include "rope.h"
 
 /* ---------------------------------------------------------------- reading a case */
@@ -23,7 +23,7 @@ static pe_status view_of(golden *c, const char *field, pe_view *out)
 }
 
 /* q, k and v as far as they are there, before and after. */
-static pe_status read_turned(golden *c, bool turns_value, turned s[3], int *count)
+pe_status rope_turned(golden *c, bool turns_value, turned s[3], int *count)
 {
     static const turned all[] = { { .field = "q", .out_field = "q_out", .side = PE_QUERY },
                                   { .field = "k", .out_field = "k_out", .side = PE_KEY },
@@ -45,7 +45,7 @@ static pe_status read_turned(golden *c, bool turns_value, turned s[3], int *coun
 }
 
 /* (n), (n, axes) or (axes, n). Where both fit, sections mean (axes, n). */
-static pe_status read_positions(golden *c, int64_t axes, pe_positions *out)
+pe_status rope_positions(golden *c, int64_t axes, pe_positions *out)
 {
     golden_tensor t;
     TRY(golden_whole(c, "positions", &t));
@@ -87,37 +87,12 @@ static pe_status read_grid(golden *c, const io_node *patches, rope_case *r)
 /* ---------------------------------------------------------------- the two files */
 
 /* meta.layout in our words; NULL: unknown. */
-static const char *pairs_of(golden *c)
+const char *rope_pairs(golden *c)
 {
     const char *layout = golden_word(&c->meta, "layout");
     if (!layout || !strncmp(layout, "half", 4))
         return "half";
     return !strcmp(layout, "interleaved") || !strcmp(layout, "adjacent") ? "adjacent" : NULL;
-}
-
-pe_status run_rope_types(golden *c)
-{
-    rope_case r = { 0 };
-    spec_text *spec = golden_alloc(c, 1, sizeof *spec);
-    turned s[3];
-    int count;
-    int64_t length = 0;
-    io_node config;
-    if (!spec)
-        return PE_ERR_NOMEM;
-    if (!pairs_of(c))
-        return golden_skip(c, "its layout is not one that this program knows");
-    TRY(io_json_int(&length, &c->meta, "seq_len", IO_OPTIONAL, (io_int_range){ 1, PE_POSITION_MAX }, &c->err));
-    TRY(io_json_object(&config, &c->meta, "config", IO_OPTIONAL, &c->err));
-    if (!config.json)
-        return golden_skip(c, "it has no config");
-    TRY(rope_config_spec(c, &config, length, spec, &r.head_dim));
-    if (*c->skip)
-        return PE_OK;
-    spec_word(spec, "pairs", pairs_of(c));
-    TRY(read_turned(c, false, s, &count));
-    TRY(read_positions(c, 1, &r.at));
-    return rope_compare(c, &r, spec->text, s, count);
 }
 
 /* How several axes share the pairs. */
@@ -163,7 +138,7 @@ static pe_status layout_spec(golden *c, const rope_case *r, int64_t axes, bool t
     TRY(golden_size(c, "rotary_dim", IO_OPTIONAL, &dims));
     spec_start(out, "rope");
     spec_number(out, "theta", theta);
-    spec_word(out, "pairs", pairs_of(c));
+    spec_word(out, "pairs", rope_pairs(c));
     spec_number(out, "dims", (double)dims);
     if (turns_value)
         spec_word(out, "turn", "qkv");
@@ -181,7 +156,7 @@ pe_status run_rope_layouts(golden *c)
     io_node sections, patches;
     if (!spec)
         return PE_ERR_NOMEM;
-    if (!pairs_of(c))
+    if (!rope_pairs(c))
         return golden_skip(c, "its layout is not one that this program knows");
     TRY(io_json_array(&sections, &c->meta, "mrope_section", IO_OPTIONAL, &c->err));
     TRY(io_json_array(&patches, &c->meta, "patches", IO_OPTIONAL, &c->err));
@@ -192,13 +167,13 @@ pe_status run_rope_layouts(golden *c)
     if (sections.json)
         axes = (int64_t)io_json_size(&sections);
     bool turns_value = rotates && strchr(rotates, 'v');
-    TRY(read_turned(c, turns_value, s, &count));
+    TRY(rope_turned(c, turns_value, s, &count));
     TRY(head_dim_of(c, s, count, &r.head_dim));
     if (patches.json) {
         axes = 2;
         TRY(read_grid(c, &patches, &r));
     } else
-        TRY(read_positions(c, axes, &r.at));
+        TRY(rope_positions(c, axes, &r.at));
     TRY(layout_spec(c, &r, axes, turns_value, &sections, &patches, spec));
     return rope_compare(c, &r, spec->text, s, count);
 }

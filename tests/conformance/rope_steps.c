@@ -48,12 +48,24 @@ static pe_status compare_frequencies(golden *c, const rope_case *r)
 
 /* ---------------------------------------------------------------- step 2: tables */
 
-/* Where pair p's cos and sin stand in a row of the file's tables: at both of its elements, or once. */
+/* A table as wide as two elements per pair whose halves are the same: cos and sin of all pairs, twice. */
+static bool has_equal_halves(const rope_case *r, const golden_tensor *table)
+{
+    int64_t P = r->pairs, width = table->shape[1];
+    bool equal = width == 2 * P;
+    for (int64_t n = 0; equal && n < table->shape[0] * P; n++)
+        equal = table->real[n / P * width + n % P] == table->real[n / P * width + n % P + P];
+    return equal;
+}
+
+/* Where pair p's cos and sin stand in a row of the file's tables: at both of its elements, in both halves, or once. */
 static int64_t column(const rope_case *r, int64_t p, bool second)
 {
     int64_t width = r->cosine.shape[1], first = width == r->head_dim ? 0 : r->pair[0].x_out;
     if (width == r->pairs)
         return p;
+    if (r->halves)
+        return second ? p + r->pairs : p;
     return (second ? r->pair[p].y_out : r->pair[p].x_out) - first;
 }
 
@@ -71,6 +83,7 @@ static pe_status compare_tables(golden *c, rope_case *r)
         return golden_fail(c, "cos is %" PRId64 " wide; needs %" PRId64 " or %" PRId64, width, P, 2 * P);
     TRY(golden_fits(c, "cos", &r->cosine, 2, n, width, 0));
     TRY(golden_fits(c, "sin", &r->sine, 2, n, width, 0));
+    r->halves = has_equal_halves(r, &r->cosine) && has_equal_halves(r, &r->sine);
     double *own = golden_alloc(c, 2 * n * P, sizeof *own);
     if (!own)
         return PE_ERR_NOMEM;
@@ -143,10 +156,11 @@ static pe_status compare_rest(golden *c, const rope_case *r, const turned *s)
 static pe_status compare_turned(golden *c, const rope_case *r, turned *s)
 {
     int64_t T = s->x.tokens, H = s->x.heads;
-    s->own = s->x;
-    s->own.data = golden_alloc(c, T * H * r->head_dim, sizeof(float));
+    s->own = pe_view_packed(golden_alloc(c, T * H * r->head_dim, sizeof(float)), PE_F32, T, H, r->head_dim);
     if (!s->own.data)
         return PE_ERR_NOMEM;
+    s->own.token_stride = H * r->head_dim;
+    s->own.head_stride = r->head_dim;
     TRY(pe_encoding_rotate(r->e, s->side, s->own, s->x, r->at, &c->err));
     for (int64_t n = 0; n < T * H * r->pairs; n++) {
         int64_t p = n % r->pairs, h = n / r->pairs % H, t = n / r->pairs / H;
@@ -182,6 +196,22 @@ static pe_status read_tables(golden *c, rope_case *r)
     return io_json_real(&r->scaling, &c->meta, "attention_scaling", IO_OPTIONAL, &c->err);
 }
 
+static int falling(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x < y) - (x > y);
+}
+
+/* ERNIE 4.5 VL lists the frequencies of its axes one after the other; its pairs, like ours, fall from fast to slow. */
+static void sort_frequencies(rope_case *r)
+{
+    bool ours_fall = r->inv_freq.real && r->inv_freq.count == r->pairs;
+    for (int64_t p = 1; ours_fall && p < r->pairs; p++)
+        ours_fall = own_frequency(r, p) <= own_frequency(r, p - 1);
+    if (ours_fall)
+        qsort(r->inv_freq.real, (size_t)r->pairs, sizeof *r->inv_freq.real, falling);
+}
+
 pe_status rope_compare(golden *c, rope_case *r, const char *spec, turned *s, int count)
 {
     r->e = golden_encoding(c, spec, shape_of(s, count, r->head_dim));
@@ -193,6 +223,7 @@ pe_status rope_compare(golden *c, rope_case *r, const char *spec, turned *s, int
         return PE_ERR_NOMEM;
     TRY(pe_encoding_pairs(r->e, r->pair, r->pairs, &c->err));
     TRY(read_tables(c, r));
+    sort_frequencies(r);
     TRY(compare_frequencies(c, r));
     TRY(compare_tables(c, r));
     for (int n = 0; n < count; n++)
