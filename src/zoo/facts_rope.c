@@ -158,6 +158,7 @@ const zoo_fact zoo_facts_rope[] = {
     { "phimoe", .theta = 1000000, .partial = true, .hidden = 4096, .heads = 32, .kv_heads = 8, .layers = 32, .length = 131072 },
     { "pixtral", .keys = "axes=2,split=oddeven", .theta = 10000, .hidden = 1024, .heads = 16, .layers = 24 },
     { "qwen2", .theta = 10000, .hidden = 4096, .heads = 32, .kv_heads = 32, .layers = 32, .length = 32768 },
+    { "qwen2_5_omni_dit", .at = "qwen2_5_omni", .theta = 10000, .hidden = 1024, .heads = 16, .head_dim = 64, .layers = 22, .length = 32768 },
     { "qwen2_5_omni_talker", .at = "qwen2_5_omni", .sections = "16/24/24", .theta = 1000000, .hidden = 3584, .heads = 28, .kv_heads = 4, .layers = 28, .length = 32768 },
     { "qwen2_5_omni_text", .at = "qwen2_5_omni", .sections = "16/24/24", .theta = 1000000, .hidden = 3584, .heads = 28, .kv_heads = 4, .layers = 28, .length = 32768 },
     { "qwen2_5_omni_vision_encoder", .at = "qwen2_5_omni", .keys = "axes=2,split=axial", .theta = 10000, .hidden = 3584, .heads = 16, .layers = 32 },

@@ -352,11 +352,15 @@ static pe_status find_axes(hf_part *h, const turning *t, zoo_spec *spec)
                                     "mrope_section is there, but %s's code does not read it", h->fact->type)
                      : PE_OK;
     ZOO_TRY(io_json_bool(&interleaved, &t->dict, "mrope_interleaved", IO_OPTIONAL, h->b->err));
-    for (size_t n = 1; n < count; n++)
+    int64_t pairs = t->dims / 2, axes = (int64_t)count;
+    for (int64_t n = 1; interleaved && n < axes; n++) {
+        double most = (double)((pairs - n + axes - 1) / axes); /* places n, n + axes, ... below pairs */
+        x[n] = x[n] < most ? x[n] : most;
         rest += x[n];
-    if (interleaved && rest <= (double)t->dims / 2)
-        x[0] = (double)t->dims / 2 - rest;
-    zoo_spec_word(spec, "split", interleaved ? "interleaved" : "chunked");
+    }
+    if (interleaved)
+        x[0] = (double)pairs - rest;
+    zoo_spec_word(spec, "split", interleaved ? "interleaved" : h->fact->split ? h->fact->split : "chunked");
     zoo_spec_int(spec, "axes", (int64_t)count);
     zoo_spec_list(spec, "sections", x, count);
     return PE_OK;

@@ -72,6 +72,17 @@ static pe_status narrow(golden *c, rope_case *r, turned *s, int count)
     return PE_OK;
 }
 
+/* The sequence that dynamic and longrope see: up to the last position. */
+static pe_status length_of(golden *c, int64_t *out)
+{
+    golden_tensor t;
+    TRY(golden_whole(c, "positions", &t));
+    for (int64_t n = 0; n < t.count; n++)
+        if (t.whole[n] >= *out && t.whole[n] < PE_POSITION_MAX)
+            *out = t.whole[n] + 1;
+    return PE_OK;
+}
+
 pe_status run_rope_census(golden *c)
 {
     rope_case r = { 0 };
@@ -83,6 +94,7 @@ pe_status run_rope_census(golden *c)
     TRY(io_json_object(&config, &c->meta, "config", IO_REQUIRED, &c->err));
     TRY(io_json_string(&o.rotary, &c->meta, "layer_type", IO_OPTIONAL, &c->err));
     TRY(golden_size(c, "head_dim", IO_REQUIRED, &o.head_dim));
+    TRY(length_of(c, &o.length));
     const char *spec = spec_of(c, &config, &o, &shape);
     if (!spec)
         return c->err.status;

@@ -9,9 +9,15 @@ static double coordinate(const rope_case *r, int64_t t, int64_t p)
     return (double)at->at[t * at->token_stride + r->pair[p].axis * at->axis_stride] - r->origin[r->pair[p].axis];
 }
 
+/* Files hold frequencies and tables of the plain turn, whichever way the model's code turns (nanochat: the other). */
 static double own_frequency(const rope_case *r, int64_t p)
 {
-    return r->pair[p].frequency;
+    return fabs(r->pair[p].frequency);
+}
+
+static double direction(const rope_case *r, int64_t p)
+{
+    return r->pair[p].frequency < 0 ? -1 : 1;
 }
 
 /* The file's; ours where it has none. A spectrum per axis is stored once. */
@@ -98,7 +104,7 @@ static pe_status compare_tables(golden *c, rope_case *r)
         const char *what = sines ? "sin" : "cos";
         golden_compare(c, (sines ? sin(angle) : cos(angle)) * r->scaling, want, r->inv_freq.real ? tight : loose,
                        "%s of token %" PRId64 ", pair %" PRId64 ", from the file's inv_freq", what, t, p);
-        golden_compare(c, own[(sines ? n * P : 0) + t * P + p], want, loose, "%s of token %" PRId64 ", pair %" PRId64,
+        golden_compare(c, own[(sines ? n * P : 0) + t * P + p] * (sines ? direction(r, p) : 1), want, loose, "%s of token %" PRId64 ", pair %" PRId64,
                        what, t, p);
     }
     return PE_OK;
@@ -116,8 +122,9 @@ static void compare_layout(golden *c, const rope_case *r, const turned *s, int64
 {
     const pe_pair *f = &r->pair[p];
     double x = cell(s->x, t, h, f->x), y = cell(s->x, t, h, f->y), tolerance = TOL_ROTATED * (fabs(x) + fabs(y));
-    double first = x * entry(r, &r->cosine, t, p, false) - y * entry(r, &r->sine, t, p, false);
-    double second = y * entry(r, &r->cosine, t, p, true) + x * entry(r, &r->sine, t, p, true);
+    double way = direction(r, p);
+    double first = x * entry(r, &r->cosine, t, p, false) - way * y * entry(r, &r->sine, t, p, false);
+    double second = y * entry(r, &r->cosine, t, p, true) + way * x * entry(r, &r->sine, t, p, true);
     static const char where[] = "%s[token %" PRId64 "][head %" PRId64 "][%" PRId64 "] from the file's cos and sin";
     golden_compare(c, first, cell(s->y, t, h, f->x_out), tolerance, where, s->out_field, t, h, f->x_out);
     golden_compare(c, second, cell(s->y, t, h, f->y_out), tolerance, where, s->out_field, t, h, f->y_out);
