@@ -108,6 +108,14 @@ static void json_paths_of_any_length_are_cut(void **state)
     bool t;
     expect("long", io_json_bool(&t, &nodes[5], "b", IO_REQUIRED, &err), PE_ERR_FORMAT, &err);
     assert_non_null(strstr(err.text, "is missing"));
+    for (int shift = 0; shift < 2; shift++) {
+        char accents[400] = "x", place[IO_JSON_PLACE_MAX];
+        for (size_t i = 0; i < 150; i++)
+            memcpy(accents + shift + 2 * i, "\xC3\xA9", 3);
+        nodes[1].key = accents;
+        size_t n = strlen(io_json_place(place, &nodes[1]));
+        assert_string_equal(place + n - 5, "\xC3\xA9...");
+    }
 }
 
 static void json_refuses_hostile_texts(void **state)

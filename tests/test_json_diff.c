@@ -233,7 +233,8 @@ static bool same_scalar(const json_t *theirs, const io_node *ours)
     double x = 0, y = json_real_value(theirs);
     const char *s = "";
     if (json_is_integer(theirs))
-        return !io_json_int(&n, ours, NULL, IO_REQUIRED, IO_ANY_INT, NULL) && n == json_integer_value(theirs);
+        return !io_json_int(&n, ours, NULL, IO_REQUIRED, IO_ANY_INT, NULL) && n == json_integer_value(theirs) &&
+               !io_json_real(&x, ours, NULL, IO_REQUIRED, NULL) && x == json_number_value(theirs) && !signbit(x) == (n >= 0);
     if (json_is_real(theirs))
         return !io_json_real(&x, ours, NULL, IO_REQUIRED, NULL) && !memcmp(&x, &y, sizeof x);
     return !json_is_string(theirs) ||
