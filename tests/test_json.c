@@ -108,15 +108,42 @@ static void json_paths_of_any_length_are_cut(void **state)
     bool t;
     expect("long", io_json_bool(&t, &nodes[5], "b", IO_REQUIRED, &err), PE_ERR_FORMAT, &err);
     assert_non_null(strstr(err.text, "is missing"));
+    for (int shift = 0; shift < 2; shift++) {
+        char accents[400] = "x", place[IO_JSON_PLACE_MAX];
+        for (size_t i = 0; i < 150; i++)
+            memcpy(accents + shift + 2 * i, "\xC3\xA9", 3);
+        nodes[1].key = accents;
+        size_t n = strlen(io_json_place(place, &nodes[1]));
+        assert_string_equal(place + n - 5, "\xC3\xA9...");
+    }
 }
 
 static void json_refuses_hostile_texts(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "", "{", "[1,]", "{\"a\":1,\"a\":2}", "{\"a\":{\"b\":1,\"b\":1}}", "[1] x", "[NaN]", "[Infinity]", "[1e999]",
-        "[99999999999999999999]", "[01]", "[0x10]", "[\"\\u0000\"]", "{\"\\u0000\":1}", "[\"\xC0\x80\"]",
-        "[\"\\ud800\"]", "[\"", "[\"\\", "7", "\"x\"", "null", "// c\n[]",
+        "",
+        "{",
+        "[1,]",
+        "{\"a\":1,\"a\":2}",
+        "{\"a\":{\"b\":1,\"b\":1}}",
+        "[1] x",
+        "[NaN]",
+        "[Infinity]",
+        "[1e999]",
+        "[99999999999999999999]",
+        "[01]",
+        "[0x10]",
+        "[\"\\u0000\"]",
+        "{\"\\u0000\":1}",
+        "[\"\xC0\x80\"]",
+        "[\"\\ud800\"]",
+        "[\"",
+        "[\"\\",
+        "7",
+        "\"x\"",
+        "null",
+        "// c\n[]",
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         io_node root;
@@ -181,8 +208,9 @@ static void json_refuses_with_line_column_and_reason(void **state)
         { "[True]", "c.json: line 1 column 2: needs a value: an object, array, string, number, true, false or null" },
         { "[nul", "c.json: line 1 column 2: needs a value: an object, array, string, number, true, false or null" },
         { "[01]", "c.json: line 1 column 3: needs a comma or ]" },
-        { "[-]", "c.json: line 1 column 2: a number lacks digits; needs them on both sides of a point, after a minus and "
-                 "in an exponent" },
+        { "[-]",
+          "c.json: line 1 column 2: a number lacks digits; needs them on both sides of a point, after a minus and "
+          "in an exponent" },
         { "[1.]", "c.json: line 1 column 2: a number lacks digits; needs them on both sides of a point, after a minus "
                   "and in an exponent" },
         { "[1e+]", "c.json: line 1 column 2: a number lacks digits; needs them on both sides of a point, after a minus "
@@ -192,8 +220,9 @@ static void json_refuses_with_line_column_and_reason(void **state)
         { "[1E400]", "c.json: line 1 column 2: a number past the largest double, 1.8e308: 1E400" },
         { "[\"abc]", "c.json: line 1 column 7: a string has no closing quote" },
         { "[\"a\tc\"]", "c.json: line 1 column 4: a string has a control character, U+0000, an unknown escape, half a "
-                          "surrogate pair, or is not UTF-8" },
-        { "{\"a\":1,\"b\":2,\n\"\\u0061\":3}", "c.json: line 2 column 12: the object that ends here has a key twice: a" },
+                        "surrogate pair, or is not UTF-8" },
+        { "{\"a\":1,\"b\":2,\n\"\\u0061\":3}",
+          "c.json: line 2 column 12: the object that ends here has a key twice: a" },
         { "[1]\n]", "c.json: line 2 column 1: needs nothing after the last bracket" },
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -243,8 +272,9 @@ static void json_keys_have_at_most_64_kib(void **state)
 static void json_walks_in_order_over_any_layout(void **state)
 {
     (void)state;
-    const char *text = " \r\n{ \"a\\u0062\" :\t[ 1 ,-0,-0.0 , \"\\n\\u00e9\" , [ ] , { } ,null ] , \"\" : \"\" ,\"[\":\"}\\\"]\"\n, "
-                       "\"z\":{\"k\":[[\"]\"],{\"q\":false}]},\"last\":true }\n ";
+    const char *text =
+        " \r\n{ \"a\\u0062\" :\t[ 1 ,-0,-0.0 , \"\\n\\u00e9\" , [ ] , { } ,null ] , \"\" : \"\" ,\"[\":\"}\\\"]\"\n, "
+        "\"z\":{\"k\":[[\"]\"],{\"q\":false}]},\"last\":true }\n ";
     static const io_json_kind kinds[] = { IO_JSON_INT,   IO_JSON_INT,    IO_JSON_REAL, IO_JSON_STRING,
                                           IO_JSON_ARRAY, IO_JSON_OBJECT, IO_JSON_NULL };
     static const char *const keys[] = { "ab", "", "[", "z", "last" };
@@ -329,12 +359,26 @@ static double cpu_seconds(void)
 static const struct shape {
     const char *open, *item, *close; /* %x in an item: its number */
 } shapes[] = {
-    { "", "[", "" },          { "", "{\"a\":", "" },      { "", "[{\"a\":", "" },  { "[", "0,", "0]" },
-    { "[", "{},", "0]" },     { "[", "[],", "0]" },       { "[", "\"\",", "0]" }, { "{", "\"%x\":0,", "\"\":0}" },
-    { "{", "\"\":0,", "\"\":0}" }, { "{", "\"%016x\":0,", "\"\":0}" }, { "[", "{\"\":0},", "0]" },
-    { "[", "1.5,", "0]" },    { "[", "4e-324,", "0]" },   { "[", "1.7976931348623157e308,", "0]" },
-    { "{\"", "k", "\":0}" },  { "[\"", "xy", "\"]" },     { "[\"", "\\u00e9", "\"]" }, { "[\"", "::::", "\"]" },
-    { "[", " ", "]" },        { "{\"a\":1,\"a\":[", "0,", "0]}" },
+    { "", "[", "" },
+    { "", "{\"a\":", "" },
+    { "", "[{\"a\":", "" },
+    { "[", "0,", "0]" },
+    { "[", "{},", "0]" },
+    { "[", "[],", "0]" },
+    { "[", "\"\",", "0]" },
+    { "{", "\"%x\":0,", "\"\":0}" },
+    { "{", "\"\":0,", "\"\":0}" },
+    { "{", "\"%016x\":0,", "\"\":0}" },
+    { "[", "{\"\":0},", "0]" },
+    { "[", "1.5,", "0]" },
+    { "[", "4e-324,", "0]" },
+    { "[", "1.7976931348623157e308,", "0]" },
+    { "{\"", "k", "\":0}" },
+    { "[\"", "xy", "\"]" },
+    { "[\"", "\\u00e9", "\"]" },
+    { "[\"", "::::", "\"]" },
+    { "[", " ", "]" },
+    { "{\"a\":1,\"a\":[", "0,", "0]}" },
     { "[", "{\"a\":{\"b\":{\"c\":{\"d\":[[[[[0]]]]]}}}},", "0]" },
     { "[", "-0.000000000000000000000000000000000000000000000000000000e-99,", "0]" },
 };

@@ -16,8 +16,7 @@ static void blank_controls(char *text)
     }
 }
 
-/* Marks a text that was cut, at a place that does not split a UTF-8 character. */
-static void end_with_dots(char *text, size_t room)
+void io_end_with_dots(char *text, size_t room)
 {
     size_t at = room - sizeof "...";
     while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80)
@@ -37,7 +36,7 @@ pe_status io_fail(pe_error *err, pe_status s, const char *fmt, ...)
     if (length < 0)
         err->text[0] = '\0';
     else if ((size_t)length >= sizeof err->text)
-        end_with_dots(err->text, sizeof err->text);
+        io_end_with_dots(err->text, sizeof err->text);
     blank_controls(err->text);
     return s;
 }

@@ -32,6 +32,8 @@
 
 /* Fills *err and returns s, so that a check reads: if (bad) return io_fail(err, PE_ERR_FORMAT, "..."); */
 pe_status io_fail(pe_error *err, pe_status s, const char *fmt, ...) IO_PRINTF(3, 4);
+/* Marks a text that was cut to its room, at a place that does not split a UTF-8 character. */
+void io_end_with_dots(char *text, size_t room);
 
 /* ---------------------------------------------------------------- whole files */
 

@@ -66,7 +66,8 @@ static size_t put_path(char *text, size_t room, const io_node *at)
 
 const char *io_json_place(char out[IO_JSON_PLACE_MAX], const io_node *at)
 {
-    put_path(out, IO_JSON_PLACE_MAX, at);
+    if (put_path(out, IO_JSON_PLACE_MAX, at) >= IO_JSON_PLACE_MAX)
+        io_end_with_dots(out, IO_JSON_PLACE_MAX);
     return out;
 }
 
@@ -135,7 +136,11 @@ pe_status io_json_real(double *out, const io_node *at, const char *key, io_need 
         return s;
     if (kind != IO_JSON_INT && kind != IO_JSON_REAL)
         return refuse_kind(err, &n, "a number");
-    io_json_double(out, n.json, strspn(n.json, "+-.0123456789Ee"));
+    int64_t whole;
+    if (kind == IO_JSON_REAL)
+        io_json_double(out, n.json, strspn(n.json, "+-.0123456789Ee"));
+    else if (io_json_whole(&whole, n.json, strspn(n.json, "-0123456789")))
+        *out = (double)whole;
     return PE_OK;
 }
 
