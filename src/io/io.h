@@ -277,4 +277,20 @@ bool io_gguf_tensor_find(io_gguf_tensor *out, const io_gguf *g, const char *name
 /* A malloc'ed copy of the t->count elements of an F32, F16, BF16 or F64 tensor of at most IO_GGUF_READ_MAX bytes. */
 pe_status io_gguf_tensor_read_f32(float **out, const io_gguf *g, const io_gguf_tensor *t, pe_error *err);
 
+/* ---------------------------------------------------------------- llama2.c: the header of a .bin model */
+
+typedef struct io_llama2c {
+    int version; /* 0: the legacy header of seven numbers; 1: float32; 2: int8 in groups */
+    int64_t dim, hidden_dim, layers, heads, kv_heads, vocab_size, seq_len;
+    int64_t head_size; /* dim / heads */
+    bool shared_classifier;
+    int64_t group_size; /* version 2; else 0 */
+} io_llama2c;
+
+/* The size of the file has to be exactly what the header implies. */
+pe_status io_llama2c_open(io_llama2c *out, const char *path, pe_error *err);
+/* bytes are the first size of file_size bytes: all, or 256 at least. */
+pe_status io_llama2c_parse(io_llama2c *out, const uint8_t *bytes, size_t size, uint64_t file_size, const char *name,
+                           pe_error *err);
+
 #endif
