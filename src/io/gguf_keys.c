@@ -43,7 +43,7 @@ static pe_status take_strings(io_gguf_cursor *c, const char *key, uint64_t count
     pe_status s = PE_OK;
     const char *text;
     for (uint64_t i = 0; s == PE_OK && i < count; i++)
-        s = io_gguf_take_string(&text, c, IO_CAP_GGUF, key);
+        s = io_gguf_take_string(&text, c, UINT64_MAX, key);
     return s;
 }
 

@@ -45,8 +45,8 @@ bool io_gguf_tensor_find(io_gguf_tensor *out, const io_gguf *g, const char *name
 static pe_status fetch(const uint8_t **bytes, uint8_t **owned, const io_gguf *g, const io_gguf_tensor *t, pe_error *err)
 {
     int fd;
-    int64_t size;
-    if (t->offset + t->bytes <= (int64_t)g->file.size) { /* both inside the file, so the sum is */
+    int64_t size, have = (int64_t)g->file.size;
+    if (t->offset <= have && t->bytes <= have - t->offset) {
         *bytes = g->file.data + t->offset;
         return PE_OK;
     }
