@@ -18,7 +18,7 @@ static const cli_option options[] = {
     { "dims", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "how much of a head is rotated; default: all" },
     { "range", 0, CLI_CHOICE, "leading|trailing", "leading", 0, 0, "which end of the head that is" },
     { "fused", 0, CLI_CHOICE, "qkv|per-head|grouped", NULL, 0, 0,
-      "how q, k, v share a tensor: [q|k|v], [q k v] per head, [q.. k v] per key head" },
+      "q, k, v in one tensor: [q|k|v], [q k v] per head, [q.. k v] per key head" },
     { "tensors", 0, CLI_TEXT, "PATTERN", NULL, 0, 0, "only those whose name matches, * and ? as in a shell" },
     { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write this file, whole or not at all; may be the input" },
     { "dry-run", 0, CLI_FLAG, NULL, NULL, 0, 0, "show what would be permuted; write nothing" },
@@ -27,24 +27,22 @@ static const cli_option options[] = {
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {
-    { "posenc convert model.safetensors --from adjacent --to half --heads 32 --kv-heads 8 --dry-run",
+    { "posenc convert m.safetensors --from adjacent --to half --heads 32 --kv-heads 8 --dry-run",
       "which tensors, which rows" },
-    { "posenc convert model.safetensors --from adjacent --to half --heads 32 --kv-heads 8 -o half.safetensors",
-      "rows of q and k" },
+    { "posenc convert m.safetensors --from adjacent --to half --heads 32 --kv-heads 8 -o o.safetensors",
+      "rows of q and k, and their norms and biases" },
     { "posenc convert k.npy --from half --to adjacent -o k2.npy", "a K cache (T, H, D), or any (..., D)" },
-    { "posenc convert mla.safetensors --from adjacent --to half --heads 16 --dims 64 --range trailing -o "
-      "mla2.safetensors",
-      "DeepSeek: --dims is qk_rope_head_dim" },
 };
 
 static const char notes[] =
     "  A permutation: every number keeps its bits, and every score its value.\n"
     "    half [ccss]      pair i is elements i and i + n/2   (transformers: rotate_half)\n"
     "    adjacent [cscs]  pair i is elements 2i and 2i + 1   (Meta's Llama, GPT-J)\n"
-    "    adjacent-half    reads adjacent pairs and writes half (DeepSeek-V3 in transformers): its weights are\n"
-    "                     adjacent, its K cache, being rotated, is half\n"
-    "  Weights: rows of q and k and their biases, of fused q k v, of MLA, of LoRA's B; and the norms of q and k.\n"
-    "  Quantised weights are refused. A file says in its metadata (posenc.pairs) what it was converted to.\n"
+    "    adjacent-half    reads adjacent pairs, writes half (DeepSeek-V3 in transformers): its weights\n"
+    "                     are adjacent; its K cache, being rotated, is half\n"
+    "  Weights: rows of q and k, alone or fused with v, their biases and norms, LoRA's B.\n"
+    "  MLA (DeepSeek): --range trailing --dims N, N being the model's qk_rope_head_dim.\n"
+    "  Quantised weights are refused. What a file was converted to is in its metadata: posenc.pairs.\n"
     "  A model in several files: convert each; one without q and k is copied.\n";
 
 enum { HALF, ADJACENT, ADJACENT_HALF };
