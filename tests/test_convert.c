@@ -305,6 +305,35 @@ static void same_bytes(const char *a, const char *b, bool header_too)
     io_bytes_free(&y);
 }
 
+static bool is_value(const form *c, int64_t row)
+{
+    for (int key = 0; key < 2; key++)
+        for (int64_t h = 0; h < (key ? c->kv_heads : c->heads); h++)
+            if (row >= row_of(c, key, h, 0) && row < row_of(c, key, h, 0) + c->head_dim)
+                return false;
+    return true;
+}
+
+static void values_stay(const form *c, const char *a, const char *b)
+{
+    io_safetensors *x, *y;
+    pe_error err;
+    const char *name = tensor_name(c, false, "_proj.weight");
+    size_t row = C * io_type_size(c->type);
+    assert_ok(io_safetensors_load(&x, a, &err));
+    assert_ok(io_safetensors_load(&y, b, &err));
+    const io_tensor *t = io_safetensors_find(x, name), *u = io_safetensors_find(y, name);
+    int64_t found = 0;
+    for (int64_t r = 0; r < t->shape[0]; r++)
+        if (is_value(c, r)) {
+            assert_memory_equal(t->bytes + (size_t)r * row, u->bytes + (size_t)r * row, row);
+            found++;
+        }
+    assert_int_equal(found, c->kv_heads * c->head_dim);
+    io_safetensors_free(x);
+    io_safetensors_free(y);
+}
+
 static void check_form(const form *c, uint64_t seed)
 {
     tensor t[12];
@@ -323,6 +352,8 @@ static void check_form(const form *c, uint64_t seed)
         const char *a = make_file("a", t, list_tensors(t, c), seed), *b = in_folder("b"), *d = in_folder("c");
         assert_ok(convert(a, b, &f, &err));
         check_scores(c, a, b, f.from, f.to);
+        if (c->fused)
+            values_stay(c, a, b);
         assert_ok(convert(b, d, &back, &err));
         same_bytes(a, d, false);
         assert_ok(convert(d, a, &f, &err));
