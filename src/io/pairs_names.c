@@ -120,3 +120,31 @@ bool io_pairs_in_tower(const char *name)
     }
     return false;
 }
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+/* rest: after the stem. huggingface/peft: lora_A.NAME.weight maps in, lora_B.NAME.weight maps to the rows of q;
+ * lora_magnitude_vector (DoRA) has one number per row. */
+io_part io_pairs_part(io_role role, const char *rest)
+{
+    static const struct {
+        const char *start;
+        io_part part;
+    } known[] = { { "base_layer.", IO_PART_TURN },
+                  { "lora_A.", IO_PART_LEAVE },
+                  { "lora_B.", IO_PART_TURN },
+                  { "lora_magnitude_vector", IO_PART_TURN },
+                  { "norms.", IO_PART_TURN } };
+    if (!strcmp(rest, "weight") || !strcmp(rest, "bias"))
+        return IO_PART_TURN;
+    bool norm = role == IO_ROLE_Q_NORM || role == IO_ROLE_K_NORM;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (!strncmp(rest, known[i].start, strlen(known[i].start)) && norm == !strcmp(known[i].start, "norms."))
+            return ends_in(rest, "weight") || ends_in(rest, "bias") || ends_in(rest, "vector") ? known[i].part
+                                                                                               : IO_PART_REFUSE;
+    return IO_PART_REFUSE;
+}
