@@ -532,6 +532,7 @@ static void names_tell_roles(void **state)
     }
     assert_true(io_pairs_in_tower("vision_tower.encoder.layers.0.self_attn.q_proj.weight"));
     assert_true(io_pairs_in_tower("model.layers.0.self_attn.indexer.k_norm.weight"));
+    assert_true(io_pairs_in_tower("v.blk.0.attn_q.weight"));
     assert_false(io_pairs_in_tower("model.layers.0.self_attn.visuals.weight"));
 }
 

@@ -204,7 +204,7 @@ static size_t make_st(const char *json, size_t payload)
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" #begin "," #end "]}"
 #define QK                                                                                                             \
     "{\"__metadata__\":{\"format\":\"pt\"}," ONE("e", "U8", "3", 0, 3) "," ONE(                                        \
-        "a.q_proj.weight", "BF16", "8,2", 3, 35) "," ONE("a.k_proj.weight", "BF16", "8,2", 35, 67) "}"
+        "x.q_proj.weight", "BF16", "8,2", 3, 35) "," ONE("x.k_proj.weight", "BF16", "8,2", 35, 67) "}"
 
 /* ---------------------------------------------------------------- open */
 
@@ -260,7 +260,7 @@ static void a_tensor_is_read_in_pieces(void **state)
     assert_ok(io_safetensors_open(&st[0], in_path, &err));
     assert_ok(io_safetensors_load(&st[1], in_path, &err));
     for (int i = 0; i < 2; i++) {
-        const io_tensor *t = io_safetensors_find(st[i], "a.q_proj.weight");
+        const io_tensor *t = io_safetensors_find(st[i], "x.q_proj.weight");
         uint8_t got[64];
         float *v;
         assert_int_equal(t->bytes == NULL, i == 0);
@@ -289,7 +289,7 @@ static void a_file_that_shrinks_is_an_error(void **state)
     put_file(in_path, scratch, make_st(QK, 67));
     assert_ok(io_safetensors_open(&st, in_path, &err));
     assert_int_equal(truncate(in_path, 8 + (off_t)strlen(QK) + 10), 0);
-    assert_int_equal(io_tensor_read(got, st, io_safetensors_find(st, "a.q_proj.weight"), 0, 32, &err), PE_ERR_IO);
+    assert_int_equal(io_tensor_read(got, st, io_safetensors_find(st, "x.q_proj.weight"), 0, 32, &err), PE_ERR_IO);
     assert_non_null(strstr(err.text, "changed while it was read"));
     assert_non_null(strstr(err.text, in_path));
     io_safetensors_free(st);
@@ -548,7 +548,7 @@ static void check_pieces(int columns)
     char json[200];
     pe_error err;
     int count = ROWS * columns;
-    snprintf(json, sizeof json, "{\"a.q_proj.weight\":{\"dtype\":\"F32\",\"shape\":[%d,%d],\"data_offsets\":[0,%d]}}",
+    snprintf(json, sizeof json, "{\"x.q_proj.weight\":{\"dtype\":\"F32\",\"shape\":[%d,%d],\"data_offsets\":[0,%d]}}",
              ROWS, columns, count * 4);
     float *x = malloc((size_t)count * 4);
     for (int i = 0; i < count; i++)

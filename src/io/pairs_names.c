@@ -73,11 +73,11 @@ static const io_pairs_stem names[] = {
 #define NAMES (sizeof names / sizeof names[0])
 
 /* Parts of a name that say: another attention, which has positions of its own or none. HF llava, qwen2_vl, mllama,
- * qwen2_audio, gemma3; deepseek_v32's indexer, whose pairs are laid out apart from MLA's. */
-static const char *const towers[] = { "vision_tower",  "vision_model",  "vision_encoder", "visual",
-                                      "vit",           "image_encoder", "audio_tower",    "audio_model",
-                                      "audio_encoder", "cross_attn",    "encoder_attn",   "crossattention",
-                                      "indexer" };
+ * qwen2_audio, gemma3; deepseek_v32's indexer, whose pairs are laid out apart from MLA's; GGUF: v.blk, a.blk. */
+static const char *const towers[] = {
+    "vision_tower",  "vision_model", "vision_encoder", "visual", "vit", "image_encoder",  "audio_tower", "audio_model",
+    "audio_encoder", "cross_attn",   "encoder_attn",   "v",      "a",   "crossattention", "indexer"
+};
 
 const char *io_role_name(io_role r)
 {
