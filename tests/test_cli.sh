@@ -68,6 +68,12 @@ posenc table learned -n 16 -o x.npy 2>/dev/null
 posenc table learned -n 16 --model-dim 64 -o q.npy 2>/dev/null
 npy p.npy '<i8' '(16,)' 8 0 1 2 3 100 101 102 103 68719476736 -68719476736 7 7 7 -1 -2 -3
 npy grid.npy '<i8' '(6, 2)' 8 0 0 0 1 0 2 1 0 1 1 1 2
+cp q.npy k.npy
+# weights FILE ELEMENTS JSON: float16 zeros under this header
+weights() { { le ${#3} 8; printf %s "$3"; head -c $((2 * $2)) /dev/zero; } >"$1"; }
+l=model.layers.0.self_attn
+weights m.safetensors 5120 '{"'$l'.q_proj.weight":{"dtype":"F16","shape":[512,8],"data_offsets":[0,8192]},'\
+'"'$l'.k_proj.weight":{"dtype":"F16","shape":[128,8],"data_offsets":[8192,10240]}}'
 examples=0
 while IFS= read -r command; do
   examples=$((examples + 1))
@@ -344,7 +350,7 @@ if [ -x "$conformance" ]; then
   mkdir strange && echo '{}' >strange/vectors.json
   known="rope_types, rope_layouts, sinusoidal, biases, relative_attention, rope_census"
   expect 2 "$known" "$conformance" strange
-  echo '{}' >strange/rope_census.json
+  cp "$root"/tests/golden/sinusoidal.* strange/
   expect 0 "SKIP: vectors (this program knows $known)" "$conformance" strange
 fi
 

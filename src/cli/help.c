@@ -58,7 +58,7 @@ void cli_help_verb(FILE *to, const cli_verb *v)
     print_option(to, &help);
     if (takes(v, CLI_INT))
         fputs("  N may have a unit: 32k is 32768, 1M is 1048576\n", to);
-    if (takes(v, CLI_FILE_IN) || takes(v, CLI_FILE_OUT))
+    if (takes(v, CLI_FILE_IN))
         fputs("  FILE may be -: stdin (for one option), or stdout\n", to);
     if (v->notes)
         fprintf(to, "\n%s", v->notes);

@@ -67,6 +67,8 @@ static pe_status convert(void **out, source src, io_type to, put_one *put, pe_er
     size_t step = io_type_size(to), bytes;
     if (!row || (!row->real && !row->integer))
         return io_fail(err, PE_ERR_DTYPE, "elements are %s; needs a float, an integer or BOOL", io_type_name(src.type));
+    if (src.count && !src.at)
+        return io_fail(err, PE_ERR_NULL, "elements are not loaded; io_tensor_read reads those of an open file");
     if (!io_byte_count(&bytes, src.count, step))
         return io_fail(err, PE_ERR_OVERFLOW, "%lld elements of %zu bytes do not fit", (long long)src.count, step);
     uint8_t *copy = malloc(bytes ? bytes : 1);

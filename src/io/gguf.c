@@ -3,12 +3,10 @@
  * Opens a GGUF file: reads as much of its beginning as the metadata takes, and checks all of it. See gguf.h.
  */
 #include "checked.h"
-#include "file.h"
 #include "gguf.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FIRST_PIECE                                                                                                    \
     ((size_t)1 << 20) /* the metadata of most models without a tokenizer; else twice as much, and so on */
@@ -95,15 +93,17 @@ pe_status io_gguf_parse(io_gguf **out, io_bytes *file, uint64_t file_size, pe_er
 
 /* Ends, for each round reads at least twice as much as the one before. Nothing is kept between them: parsing has moved
  * the strings, and two pieces at a time would be more memory. */
-static pe_status open_pieces(io_gguf **out, int fd, int64_t file_size, const char *path, pe_error *err)
+static pe_status open_pieces(io_gguf **out, const io_file *f, pe_error *err)
 {
+    const char *path = f->name;
+    int64_t file_size = (int64_t)f->size;
     size_t piece = FIRST_PIECE, more;
     pe_status s;
     do {
         io_bytes file = { .name = path };
         file.size = (int64_t)piece < file_size ? piece : (size_t)file_size;
         file.data = malloc(file.size ? file.size : 1);
-        s = file.data ? io_read_at(file.data, file.size, 0, fd, path, err)
+        s = file.data ? io_file_read(file.data, f, 0, file.size, err)
                       : io_fail(err, PE_ERR_NOMEM, "%s: no memory for %zu bytes", path, file.size);
         if (s != PE_OK) {
             io_bytes_free(&file);
@@ -117,14 +117,13 @@ static pe_status open_pieces(io_gguf **out, int fd, int64_t file_size, const cha
 
 pe_status io_gguf_open(io_gguf **out, const char *path, pe_error *err)
 {
-    int fd;
-    int64_t size;
+    io_file f;
     *out = NULL;
-    pe_status s = io_open_file(&fd, &size, path, err);
+    pe_status s = io_file_open(&f, path, err);
     if (s != PE_OK)
         return s;
-    s = open_pieces(out, fd, size, path, err);
-    close(fd);
+    s = open_pieces(out, &f, err);
+    io_file_close(&f);
     return s;
 }
 

@@ -3,11 +3,9 @@
  * The tensors of an open GGUF file: what and where they are, and the values of small ones.
  */
 #include "checked.h"
-#include "file.h"
 #include "gguf.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 size_t io_gguf_tensor_count(const io_gguf *g)
 {
@@ -44,24 +42,24 @@ bool io_gguf_tensor_find(io_gguf_tensor *out, const io_gguf *g, const char *name
 /* From the file again, unless the piece that was read for the metadata holds it. */
 static pe_status fetch(const uint8_t **bytes, uint8_t **owned, const io_gguf *g, const io_gguf_tensor *t, pe_error *err)
 {
-    int fd;
-    int64_t size, have = (int64_t)g->file.size;
+    io_file f;
+    int64_t have = (int64_t)g->file.size;
     if (t->offset <= have && t->bytes <= have - t->offset) {
         *bytes = g->file.data + t->offset;
         return PE_OK;
     }
-    pe_status s = io_open_file(&fd, &size, g->name, err);
+    pe_status s = io_file_open(&f, g->name, err);
     if (s != PE_OK)
         return s;
     *bytes = *owned = malloc(t->bytes ? (size_t)t->bytes : 1);
-    if (size != g->file_size)
-        s = io_fail(err, PE_ERR_IO, "%s: has %lld bytes now; it had %lld when it was opened", g->name, (long long)size,
+    if (f.size != (uint64_t)g->file_size)
+        s = io_fail(err, PE_ERR_IO, "%s: has %lld bytes now; it had %lld when it was opened", g->name, (long long)f.size,
                     (long long)g->file_size);
     else if (!*owned)
         s = io_fail(err, PE_ERR_NOMEM, "%s: no memory for %lld bytes", g->name, (long long)t->bytes);
     else
-        s = io_read_at(*owned, (size_t)t->bytes, t->offset, fd, g->name, err);
-    close(fd);
+        s = io_file_read(*owned, &f, (uint64_t)t->offset, (size_t)t->bytes, err);
+    io_file_close(&f);
     return s;
 }
 

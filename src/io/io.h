@@ -128,8 +128,9 @@ typedef struct io_safetensors io_safetensors;
 
 typedef struct io_tensor {
     const char *name;     /* this and bytes live as long as the io_safetensors */
-    const uint8_t *bytes; /* little-endian, aligned to nothing */
+    const uint8_t *bytes; /* little-endian, aligned to nothing; NULL where the file is only open */
     size_t size;
+    uint64_t offset; /* of the first byte, in the file */
     io_type type;
     int rank;
     int64_t shape[IO_RANK_MAX];
@@ -137,6 +138,8 @@ typedef struct io_tensor {
 } io_tensor;
 
 pe_status io_safetensors_load(io_safetensors **out, const char *path, pe_error *err);
+/* The header alone, for files larger than memory: as strict as load, and no tensor is read before io_tensor_read. */
+pe_status io_safetensors_open(io_safetensors **out, const char *path, pe_error *err);
 /* Takes file->data over, whatever comes of it: *file is empty afterwards. The header is decoded in place. */
 pe_status io_safetensors_parse(io_safetensors **out, io_bytes *file, pe_error *err);
 void io_safetensors_free(io_safetensors *st); /* NULL is fine */
@@ -146,10 +149,43 @@ const io_tensor *io_safetensors_at(const io_safetensors *st, size_t index);     
 const io_tensor *io_safetensors_find(const io_safetensors *st, const char *name); /* NULL if absent */
 pe_status io_safetensors_get(const io_tensor **out, const io_safetensors *st, const char *name, pe_error *err);
 const char *io_safetensors_meta(const io_safetensors *st, const char *key); /* of __metadata__; NULL if absent */
+/* A malloc'ed list of all tensors as their bytes follow one another in the file. */
+pe_status io_safetensors_order(const io_tensor ***out, const io_safetensors *st, pe_error *err);
+/* All that comes before the data in a file with the same tensors, in that order, and the same metadata, in which key is
+ * set to value. The data starts at a multiple of 8. */
+pe_status io_safetensors_head(io_bytes *out, const io_safetensors *st, const char *key, const char *value,
+                              pe_error *err);
+
+/* size bytes of a tensor of st from its byte from on; open or loaded. A file that shrank meanwhile is an error. */
+pe_status io_tensor_read(void *out, const io_safetensors *st, const io_tensor *t, size_t from, size_t size,
+                         pe_error *err);
 
 pe_status io_tensor_to_f32(float **out, const io_tensor *t, pe_error *err); /* as io_array_to_f32 */
 pe_status io_tensor_to_f64(double **out, const io_tensor *t, pe_error *err);
 pe_status io_tensor_to_i64(int64_t **out, const io_tensor *t, pe_error *err);
+
+/* ---------------------------------------------------------------- files in pieces */
+
+typedef struct io_file {
+    int fd; /* of a regular file */
+    uint64_t size;
+    const char *name; /* the caller's path, for messages */
+} io_file;
+
+pe_status io_file_open(io_file *out, const char *path, pe_error *err);
+/* Exactly size bytes that start at byte at: a file that ends before is an error. */
+pe_status io_file_read(void *out, const io_file *f, uint64_t at, size_t size, pe_error *err);
+void io_file_close(io_file *f); /* twice: fine */
+
+/* The header of an .npy: *out without data, and the byte at which its elements begin. */
+pe_status io_npy_open(io_array *out, uint64_t *begin, const io_file *f, unsigned flags, pe_error *err);
+
+/* io_write_file bit by bit: nothing is to be seen at path before the commit, and all of it after. */
+typedef struct io_writer io_writer;
+pe_status io_writer_open(io_writer **out, const char *path, pe_error *err);
+pe_status io_writer_put(io_writer *w, io_span part, pe_error *err);
+pe_status io_writer_commit(io_writer *w, pe_error *err); /* w is gone afterwards, whatever comes of it */
+void io_writer_abort(io_writer *w);                      /* so it is here; NULL is fine */
 
 /* ---------------------------------------------------------------- JSON */
 

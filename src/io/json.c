@@ -2,6 +2,7 @@
  *
  * Documents, and getters that name the place of what is wrong.
  */
+#include "checked.h"
 #include "json_text.h"
 
 #include <stdio.h>
@@ -27,7 +28,8 @@ pe_status io_json_parse(io_node *root, const char *name, const char *text, size_
     *root = (io_node){ .key = name };
     if (size > IO_CAP_TEXT)
         return io_fail(err, PE_ERR_RANGE, "%s: has %zu bytes; at most %zu are read", name, size, IO_CAP_TEXT);
-    char *copy = malloc(size + 1);
+    size_t room;
+    char *copy = io_add(&room, size, 1) ? malloc(room) : NULL;
     if (!copy)
         return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its %zu bytes", name, size);
     if (size)

@@ -7,9 +7,8 @@
  * A legacy file has no magic, so its size is what tells it from anything else; the others are held to theirs as well.
  */
 #include "checked.h"
-#include "file.h"
+#include "io.h"
 
-#include <unistd.h>
 
 #define MAGIC 0x616b3432u /* "ak42" */
 #define LEGACY_SIZE 28
@@ -164,14 +163,13 @@ pe_status io_llama2c_parse(io_llama2c *out, const uint8_t *bytes, size_t size, u
 pe_status io_llama2c_open(io_llama2c *out, const char *path, pe_error *err)
 {
     uint8_t bytes[HEADER_SIZE];
-    int fd;
-    int64_t file_size;
+    io_file f;
     *out = (io_llama2c){ 0 };
-    pe_status s = io_open_file(&fd, &file_size, path, err);
+    pe_status s = io_file_open(&f, path, err);
     if (s != PE_OK)
         return s;
-    size_t size = file_size < HEADER_SIZE ? (size_t)file_size : HEADER_SIZE;
-    s = io_read_at(bytes, size, 0, fd, path, err);
-    close(fd);
-    return s == PE_OK ? io_llama2c_parse(out, bytes, size, (uint64_t)file_size, path, err) : s;
+    size_t size = f.size < HEADER_SIZE ? (size_t)f.size : HEADER_SIZE;
+    s = io_file_read(bytes, &f, 0, size, err);
+    io_file_close(&f);
+    return s == PE_OK ? io_llama2c_parse(out, bytes, size, f.size, path, err) : s;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MAGIC "\x93NUMPY"
+#define PREFIX_MAX 12    /* magic, version, length */
 #define HEADER_CAP 10000 /* NumPy's own limit; eight dimensions need 250 */
 
 typedef struct reader {
@@ -159,14 +160,34 @@ static pe_status find_header(size_t *begin, size_t *end, const io_bytes *file, p
     return PE_OK;
 }
 
+/* left: what the file holds after its header. */
+static pe_status check_size(io_array *a, size_t *bytes, uint64_t left, const char *name, pe_error *err)
+{
+    if (!io_shape_count(&a->count, a->shape, a->rank) || !io_byte_count(bytes, a->count, io_type_size(a->type)))
+        return io_fail(err, PE_ERR_OVERFLOW, "%s: the product of its shape does not fit 64 bits", name);
+    if (*bytes != left)
+        return io_fail(err, PE_ERR_FORMAT, "%s: shape and dtype ask for %zu bytes, the file holds %llu", name, *bytes,
+                       (unsigned long long)left);
+    return PE_OK;
+}
+
+/* head: the file, or its beginning as far as a header may reach. */
+static pe_status read_header(io_array *out, size_t *end, const io_bytes *head, unsigned flags, pe_error *err)
+{
+    size_t begin = 0;
+    pe_status s = find_header(&begin, end, head, err);
+    if (s != PE_OK)
+        return s;
+    reader r = { .scan = io_scan_of(head->data + begin, *end - begin, head->name, err), .out = out, .flags = flags };
+    return read_dict(&r);
+}
+
 static pe_status copy_elements(io_array *a, const io_bytes *file, size_t begin, pe_error *err)
 {
-    size_t bytes, left = file->size - begin;
-    if (!io_shape_count(&a->count, a->shape, a->rank) || !io_byte_count(&bytes, a->count, io_type_size(a->type)))
-        return io_fail(err, PE_ERR_OVERFLOW, "%s: the product of its shape does not fit 64 bits", file->name);
-    if (bytes != left)
-        return io_fail(err, PE_ERR_FORMAT, "%s: shape and dtype ask for %zu bytes, the file holds %zu", file->name,
-                       bytes, left);
+    size_t bytes;
+    pe_status s = check_size(a, &bytes, file->size - begin, file->name, err);
+    if (s != PE_OK)
+        return s;
     a->data = malloc(bytes ? bytes : 1);
     if (!a->data)
         return io_fail(err, PE_ERR_NOMEM, "%s: no memory for %zu bytes", file->name, bytes);
@@ -177,16 +198,31 @@ static pe_status copy_elements(io_array *a, const io_bytes *file, size_t begin, 
 pe_status io_npy_parse(io_array *out, const io_bytes *file, unsigned flags, pe_error *err)
 {
     *out = (io_array){ 0 };
-    size_t begin = 0, end = 0;
-    pe_status s = find_header(&begin, &end, file, err);
-    if (s != PE_OK)
-        return s;
-    reader r = { .scan = io_scan_of(file->data + begin, end - begin, file->name, err), .out = out, .flags = flags };
-    s = read_dict(&r);
+    size_t end = 0;
+    pe_status s = read_header(out, &end, file, flags, err);
     if (s == PE_OK)
         s = copy_elements(out, file, end, err);
     if (s != PE_OK)
         io_array_free(out);
+    return s;
+}
+
+pe_status io_npy_open(io_array *out, uint64_t *begin, const io_file *f, unsigned flags, pe_error *err)
+{
+    uint8_t start[PREFIX_MAX + HEADER_CAP];
+    io_bytes head = { start, f->size < sizeof start ? (size_t)f->size : sizeof start, f->name };
+    size_t end = 0, bytes;
+    *out = (io_array){ 0 };
+    *begin = 0;
+    pe_status s = io_file_read(start, f, 0, head.size, err);
+    if (s == PE_OK)
+        s = read_header(out, &end, &head, flags, err);
+    if (s == PE_OK)
+        s = check_size(out, &bytes, f->size - end, f->name, err);
+    if (s == PE_OK)
+        *begin = end;
+    else
+        *out = (io_array){ 0 };
     return s;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing a whole file, all or nothing: a temporary file beside it, fsync, rename. Whoever reads the path at any moment
+ * Writing a file, all or nothing: a temporary file beside it, fsync, rename. Whoever reads the path at any moment
  * sees the old file or the new one, whole. (The folder is not synced: after a power cut it may still be the old one.)
  */
 #include "checked.h"
@@ -17,62 +17,94 @@
 #define STEP ((size_t)1 << 30)
 #define TRIES 100
 
-typedef struct replacement {
-    const char *path;
-    char *temp;
+struct io_writer {
     int fd;
     bool made; /* temp exists and is ours to remove */
-    pe_error *err;
-} replacement;
+    size_t room;
+    char *path, *temp; /* both in text */
+    char text[];
+};
 
-static pe_status refuse(const replacement *r)
+static pe_status refuse(const char *path, pe_error *err)
 {
-    return io_fail(r->err, PE_ERR_IO, "%s: cannot be written: %s", r->path, strerror(errno));
+    return io_fail(err, PE_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
 }
 
 /* rename() would put a plain file where /dev/null or a link was: only a plain file, or nothing, may be there. */
-static pe_status check_target(const replacement *r, mode_t *mode, bool *exists)
+static pe_status check_target(const char *path, mode_t *mode, bool *exists, pe_error *err)
 {
     struct stat st;
-    *exists = lstat(r->path, &st) == 0;
+    *exists = lstat(path, &st) == 0;
     if (!*exists)
-        return errno == ENOENT ? PE_OK : refuse(r);
+        return errno == ENOENT ? PE_OK : refuse(path, err);
     *mode = st.st_mode & 0777;
     if (S_ISREG(st.st_mode))
         return PE_OK;
-    return io_fail(r->err, PE_ERR_IO, "%s: is a %s; needs the path of a regular file", r->path,
+    return io_fail(err, PE_ERR_IO, "%s: is a %s; needs the path of a regular file", path,
                    S_ISDIR(st.st_mode)   ? "folder"
                    : S_ISLNK(st.st_mode) ? "link"
                                          : "pipe or a device");
 }
 
-/* Not mkstemp: its files are 0600 whatever the umask says. */
-static pe_status open_temp(replacement *r)
+static io_writer *new_writer(const char *path)
 {
-    size_t room;
-    if (!io_add(&room, strlen(r->path), 64) || !(r->temp = malloc(room)))
-        return io_fail(r->err, PE_ERR_NOMEM, "%s: no memory for its temporary name", r->path);
-    for (int i = 0; i < TRIES && r->fd < 0; i++) {
-        snprintf(r->temp, room, "%s.%ld-%d.tmp", r->path, (long)getpid(), i);
-        r->fd = open(r->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (r->fd < 0 && errno != EEXIST && errno != EINTR)
-            break;
-    }
-    r->made = r->fd >= 0;
-    return r->made ? PE_OK : refuse(r);
+    size_t length = strlen(path), own, room, bytes;
+    if (!io_add(&own, length, 1) || !io_add(&room, length, 64) || !io_add(&bytes, room, own) ||
+        !io_add(&bytes, bytes, sizeof(io_writer)))
+        return NULL;
+    io_writer *w = malloc(bytes);
+    if (!w)
+        return NULL;
+    *w = (io_writer){ .fd = -1, .room = room, .path = w->text, .temp = w->text + own };
+    memcpy(w->path, path, own);
+    return w;
 }
 
-static pe_status write_part(const replacement *r, io_span part)
+/* Not mkstemp: its files are 0600 whatever the umask says. */
+static pe_status open_temp(io_writer *w, pe_error *err)
+{
+    for (int i = 0; i < TRIES && w->fd < 0; i++) {
+        snprintf(w->temp, w->room, "%s.%ld-%d.tmp", w->path, (long)getpid(), i);
+        w->fd = open(w->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (w->fd < 0 && errno != EEXIST && errno != EINTR)
+            break;
+    }
+    w->made = w->fd >= 0;
+    return w->made ? PE_OK : refuse(w->path, err);
+}
+
+pe_status io_writer_open(io_writer **out, const char *path, pe_error *err)
+{
+    mode_t mode = 0;
+    bool exists = false;
+    *out = NULL;
+    pe_status s = check_target(path, &mode, &exists, err);
+    if (s != PE_OK)
+        return s;
+    io_writer *w = new_writer(path);
+    if (!w)
+        return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its temporary name", path);
+    s = open_temp(w, err);
+    if (s == PE_OK && exists && fchmod(w->fd, mode) != 0)
+        s = refuse(path, err);
+    if (s == PE_OK)
+        *out = w;
+    else
+        io_writer_abort(w);
+    return s;
+}
+
+pe_status io_writer_put(io_writer *w, io_span part, pe_error *err)
 {
     const char *at = part.data;
     for (size_t left = part.size; left > 0;) {
-        ssize_t n = write(r->fd, at, left < STEP ? left : STEP);
+        ssize_t n = write(w->fd, at, left < STEP ? left : STEP);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
             if (n == 0)
                 errno = EIO;
-            return refuse(r);
+            return refuse(w->path, err);
         }
         at += n;
         left -= (size_t)n;
@@ -80,47 +112,47 @@ static pe_status write_part(const replacement *r, io_span part)
     return PE_OK;
 }
 
-static pe_status fill_temp(replacement *r, const io_span *parts, int count)
+/* In one step from the temporary file to the path. */
+static pe_status finish(io_writer *w, pe_error *err)
 {
-    for (int i = 0; i < count; i++) {
-        pe_status s = write_part(r, parts[i]);
-        if (s != PE_OK)
-            return s;
-    }
-    if (fsync(r->fd) != 0)
-        return refuse(r);
-    int fd = r->fd;
-    r->fd = -1;
-    return close(fd) == 0 ? PE_OK : refuse(r); /* some file systems tell of a full disk only here */
+    if (fsync(w->fd) != 0)
+        return refuse(w->path, err);
+    int fd = w->fd;
+    w->fd = -1;
+    if (close(fd) != 0) /* some file systems tell of a full disk only here */
+        return refuse(w->path, err);
+    if (rename(w->temp, w->path) != 0)
+        return refuse(w->path, err);
+    w->made = false;
+    return PE_OK;
 }
 
-static void clean_up(replacement *r)
+pe_status io_writer_commit(io_writer *w, pe_error *err)
 {
-    if (r->fd >= 0)
-        close(r->fd);
-    if (r->made)
-        unlink(r->temp);
-    free(r->temp);
+    pe_status s = finish(w, err);
+    io_writer_abort(w);
+    return s;
+}
+
+void io_writer_abort(io_writer *w)
+{
+    if (!w)
+        return;
+    if (w->fd >= 0)
+        close(w->fd);
+    if (w->made)
+        unlink(w->temp);
+    free(w);
 }
 
 pe_status io_write_file(const char *path, const io_span *parts, int count, pe_error *err)
 {
-    replacement r = { .path = path, .fd = -1, .err = err };
-    mode_t mode = 0;
-    bool exists = false;
-    pe_status s = check_target(&r, &mode, &exists);
+    io_writer *w;
+    pe_status s = io_writer_open(&w, path, err);
+    for (int i = 0; s == PE_OK && i < count; i++)
+        s = io_writer_put(w, parts[i], err);
     if (s == PE_OK)
-        s = open_temp(&r);
-    if (s == PE_OK && exists && fchmod(r.fd, mode) != 0)
-        s = refuse(&r);
-    if (s == PE_OK)
-        s = fill_temp(&r, parts, count);
-    if (s == PE_OK) {
-        if (rename(r.temp, path) == 0)
-            r.made = false;
-        else
-            s = refuse(&r);
-    }
-    clean_up(&r);
+        return io_writer_commit(w, err);
+    io_writer_abort(w);
     return s;
 }

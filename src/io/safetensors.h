@@ -4,14 +4,18 @@
 
 #include "io.h"
 
+#define IO_SAFETENSORS_HEADER_CAP 100000000u /* MAX_HEADER_SIZE of the reference */
+
 typedef struct io_pair {
     const char *key, *value;
 } io_pair;
 
 struct io_safetensors {
-    io_bytes file;
-    const uint8_t *data; /* what the offsets count from */
-    size_t data_size;
+    io_bytes file;       /* all of it; of one that is only open, what comes before the data */
+    io_file source;      /* fd -1: all of it is loaded */
+    char *path;          /* source's name; NULL: none */
+    const uint8_t *data; /* what the offsets count from; NULL: only open */
+    uint64_t data_at, data_size;
     io_tensor *tensors; /* sorted by name once open */
     size_t count, room;
     io_pair *meta;

@@ -125,17 +125,19 @@ static pe_status read_field(io_scan *s, entry *e, unsigned *seen)
 static pe_status place(entry *e, const io_safetensors *st, io_scan *s)
 {
     io_tensor *t = &e->t;
-    size_t begin, end, bytes;
-    if (!io_to_size(&begin, e->begin) || !io_to_size(&end, e->end) || begin > end || end > st->data_size)
-        return io_fail(s->err, PE_ERR_FORMAT, "%s: %s lies at [%lld, %lld) of %zu bytes", s->name, t->name,
-                       (long long)e->begin, (long long)e->end, st->data_size);
+    uint64_t begin = (uint64_t)e->begin, end = (uint64_t)e->end; /* neither is negative: io_scan_count */
+    size_t bytes;
+    if (begin > end || end > st->data_size)
+        return io_fail(s->err, PE_ERR_FORMAT, "%s: %s lies at [%lld, %lld) of %llu bytes", s->name, t->name,
+                       (long long)e->begin, (long long)e->end, (unsigned long long)st->data_size);
     if (!io_shape_count(&t->count, t->shape, t->rank) || !io_byte_count(&bytes, t->count, io_type_size(t->type)))
         return io_fail(s->err, PE_ERR_OVERFLOW, "%s: the shape of %s does not fit 64 bits", s->name, t->name);
     if (bytes != end - begin)
-        return io_fail(s->err, PE_ERR_FORMAT, "%s: %s needs %zu bytes, its offsets give %zu", s->name, t->name, bytes,
-                       end - begin);
-    t->bytes = st->data + begin;
+        return io_fail(s->err, PE_ERR_FORMAT, "%s: %s needs %zu bytes, its offsets give %llu", s->name, t->name, bytes,
+                       (unsigned long long)(end - begin));
+    t->bytes = st->data ? st->data + begin : NULL;
     t->size = bytes;
+    t->offset = st->data_at + begin;
     return PE_OK;
 }
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef POSENC_CLI_CONVERT_H
+#define POSENC_CLI_CONVERT_H
+
+#include "cli/job.h"
+#include "io/pairs.h"
+
+/* A conversion that is planned: weights, or one array. */
+typedef struct convert_job {
+    const cli_args *args;
+    const char *in, *out; /* out NULL: --dry-run */
+    io_pairs_facts facts;
+    io_file file;
+    io_safetensors *st; /* NULL: an array */
+    io_pairs_plan plan;
+    io_array array; /* without data */
+    uint64_t begin; /* of its elements */
+    io_pairs_map map;
+} convert_job;
+
+/* What was done, or would be: for people, or as JSON (convert_report.c). */
+void convert_report(const convert_job *j);
+/* Tensors whose names look as if they belonged to attention: "a, b, c". */
+void convert_similar(char *out, size_t cap, const io_safetensors *st);
+
+#endif

@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * labels: core; needs: io
+ * A conversion moves numbers and changes none: q, k and their scores have the same bits before and after. */
+#include "common.h"
+
+#include "io/pairs.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/posenc-convert-XXXXXX";
+static char text[4][128];
+
+static const char *in_folder(const char *name)
+{
+    static int turn;
+    char *t = text[turn++ % 4];
+    snprintf(t, sizeof text[0], "%s/%s", folder, name);
+    return t;
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "a", "b", "c", "d" };
+    for (int i = 0; i < COUNT(names); i++)
+        unlink(in_folder(names[i]));
+    return rmdir(folder); /* fails where a temporary file stayed behind */
+}
+
+/* ---------------------------------------------------------------- files */
+
+typedef struct tensor {
+    const char *name;
+    io_type type;
+    int rank;
+    int64_t shape[3];
+} tensor;
+
+static uint16_t random_half(uint64_t *seed, io_type type) /* finite, of either sign, around 1 */
+{
+    uint64_t r = test_random(seed);
+    return type == IO_F16 ? (uint16_t)((r & 0x83FF) | (10 + (r >> 20) % 8) << 10)
+                          : (uint16_t)((r & 0x807F) | (120 + (r >> 20) % 12) << 7);
+}
+
+static void fill(uint8_t *to, const tensor *t, int64_t count, uint64_t *seed)
+{
+    for (int64_t i = 0; i < count; i++) {
+        float f = (float)test_uniform(seed);
+        uint16_t h = random_half(seed, t->type);
+        uint8_t b = (uint8_t)test_random(seed);
+        switch (io_type_size(t->type)) {
+        case 4: memcpy(to + 4 * i, &f, 4); break;
+        case 2: memcpy(to + 2 * i, &h, 2); break;
+        default: to[i] = b;
+        }
+    }
+}
+
+static int64_t count_of(const tensor *t)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t->rank; i++)
+        n *= t->shape[i];
+    return n;
+}
+
+/* A file of random tensors. Returns its path. */
+static const char *make_file(const char *name, const tensor *t, int count, uint64_t seed)
+{
+    char json[4000] = "{\"__metadata__\":{\"format\":\"pt\"}";
+    size_t used = strlen(json), at = 0, room = 0;
+    for (int i = 0; i < count; i++)
+        room += (size_t)count_of(&t[i]) * io_type_size(t[i].type);
+    uint8_t *data = malloc(room + 1);
+    for (int i = 0; i < count; i++) {
+        size_t size = (size_t)count_of(&t[i]) * io_type_size(t[i].type);
+        used += (size_t)snprintf(json + used, sizeof json - used, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[", t[i].name,
+                                 io_type_name(t[i].type));
+        for (int r = 0; r < t[i].rank; r++)
+            used += (size_t)snprintf(json + used, sizeof json - used, "%s%" PRId64, r ? "," : "", t[i].shape[r]);
+        used += (size_t)snprintf(json + used, sizeof json - used, "],\"data_offsets\":[%zu,%zu]}", at, at + size);
+        fill(data + at, &t[i], count_of(&t[i]), &seed);
+        at += size;
+    }
+    used += (size_t)snprintf(json + used, sizeof json - used, "}");
+    uint8_t length[8] = { (uint8_t)used, (uint8_t)(used >> 8) };
+    io_span parts[] = { { length, 8 }, { json, used }, { data, at } };
+    pe_error err;
+    const char *path = in_folder(name);
+    assert_ok(io_write_file(path, parts, 3, &err));
+    free(data);
+    return path;
+}
+
+static pe_status convert(const char *from, const char *to, const io_pairs_facts *f, pe_error *err)
+{
+    io_safetensors *st;
+    io_pairs_plan plan = { 0 };
+    pe_status s = io_safetensors_open(&st, from, err);
+    if (!s)
+        s = io_pairs_plan_new(&plan, st, f, err);
+    if (!s)
+        s = io_pairs_convert(to, st, &plan, NULL, err);
+    io_pairs_plan_free(&plan);
+    io_safetensors_free(st);
+    return s;
+}
+
+/* ---------------------------------------------------------------- scores */
+
+enum { T = 5, C = 24 };
+
+typedef struct form {
+    io_fused fused; /* UNSAID: q and k apart */
+    io_type type;
+    int64_t heads, kv_heads, head_dim, dims;
+    bool trailing, bias, norm, wide_norm;
+} form;
+
+/* Where element e of head h of q or k lies in the tensor that holds it. */
+static int64_t row_of(const form *c, bool key, int64_t h, int64_t e)
+{
+    int64_t group = c->heads / c->kv_heads, block = (group + 2) * c->head_dim;
+    switch (c->fused) {
+    case IO_FUSED_QKV: return (h + (key ? c->heads : 0)) * c->head_dim + e;
+    case IO_FUSED_PER_HEAD: return (3 * h + key) * c->head_dim + e;
+    case IO_FUSED_GROUPED:
+        return key ? h * block + group * c->head_dim + e : h / group * block + h % group * c->head_dim + e;
+    default: return h * c->head_dim + e;
+    }
+}
+
+/* The place of element l of a head, counted in pairs (c0 s0 c1 s1 ..) where it is rotated. */
+static int64_t place(const form *c, io_pairs layout, int64_t l)
+{
+    int64_t first = c->trailing ? c->head_dim - c->dims : 0, i = l - first;
+    if (layout == IO_PAIRS_ADJACENT || i < 0 || i >= c->dims)
+        return l;
+    return first + i / 2 + i % 2 * c->dims / 2;
+}
+
+static float *numbers(const io_safetensors *st, const char *name)
+{
+    pe_error err;
+    float *out;
+    const io_tensor *t;
+    assert_ok(io_safetensors_get(&t, st, name, &err));
+    assert_ok(io_tensor_to_f32(&out, t, &err));
+    return out;
+}
+
+static const char *tensor_name(const form *c, bool key, const char *what)
+{
+    static char out[80];
+    snprintf(out, sizeof out, "model.layers.0.self_attn.%s%s",
+             c->fused && !strstr(what, "norm") ? "qkv_proj"
+             : key                             ? "k"
+                                               : "q",
+             what + (c->fused && !strstr(what, "norm") ? 5 : 0));
+    return out;
+}
+
+/* q or k as a model makes them, (T, heads, head_dim), rotated. Sums go in the order of pairs, whatever the layout. */
+static void make_side(float *out, const form *c, const io_safetensors *st, io_pairs layout, bool key, const float *x)
+{
+    int64_t heads = key ? c->kv_heads : c->heads, D = c->head_dim;
+    float *w = numbers(st, tensor_name(c, key, "_proj.weight"));
+    float *b = c->bias ? numbers(st, tensor_name(c, key, "_proj.bias")) : NULL;
+    float *norm = c->norm ? numbers(st, tensor_name(c, key, "_norm.weight")) : NULL;
+    for (int64_t t = 0; t < T; t++)
+        for (int64_t h = 0; h < heads; h++) {
+            float *y = out + (t * heads + h) * D, squares = 1;
+            for (int64_t l = 0; l < D; l++) {
+                int64_t e = place(c, layout, l), row = row_of(c, key, h, e);
+                float sum = 0;
+                for (int64_t i = 0; i < C; i++)
+                    sum += w[row * C + i] * x[t * C + i];
+                y[e] = sum + (b ? b[row] : 0);
+                squares += y[e] * y[e];
+            }
+            for (int64_t e = 0; norm && e < D; e++)
+                y[e] = y[e] / sqrtf(squares) * norm[c->wide_norm ? h * D + e : e];
+        }
+    free(w);
+    free(b);
+    free(norm);
+    char spec[120];
+    pe_error err;
+    int64_t at[T] = { 0, 1, 7, 4096, 131071 };
+    snprintf(spec, sizeof spec, "rope:pairs=%s,dims=%" PRId64 ",range=%s", io_pairs_name(layout), c->dims,
+             c->trailing ? "trailing" : "leading");
+    pe_encoding *e = test_encoding(spec, (pe_shape){ .heads = heads, .head_dim = D });
+    pe_view view = pe_view_packed(out, PE_F32, T, heads, D);
+    assert_ok(pe_encoding_rotate(e, key ? PE_KEY : PE_QUERY, view, view,
+                                 (pe_positions){ .at = at, .tokens = T, .axes = 1 }, &err));
+    pe_encoding_free(e);
+}
+
+static float score(const form *c, io_pairs layout, const float *q, const float *k)
+{
+    float sum = 0;
+    for (int64_t l = 0; l < c->head_dim; l++)
+        sum += q[place(c, layout, l)] * k[place(c, layout, l)];
+    return sum;
+}
+
+typedef struct sides {
+    float *q, *k;
+} sides;
+
+static sides make_sides(const form *c, const char *path, io_pairs layout, const float *x)
+{
+    io_safetensors *st;
+    pe_error err;
+    sides s = { calloc((size_t)(T * c->heads * c->head_dim), 4), calloc((size_t)(T * c->kv_heads * c->head_dim), 4) };
+    assert_ok(io_safetensors_load(&st, path, &err)); /* our strict reader */
+    make_side(s.q, c, st, layout, false, x);
+    make_side(s.k, c, st, layout, true, x);
+    io_safetensors_free(st);
+    return s;
+}
+
+static void must_match(const form *c, const float *a, io_pairs la, const float *b, io_pairs lb, int64_t vectors)
+{
+    for (int64_t v = 0; v < vectors; v++)
+        for (int64_t l = 0; l < c->head_dim; l++)
+            assert_memory_equal(a + v * c->head_dim + place(c, la, l), b + v * c->head_dim + place(c, lb, l), 4);
+}
+
+/* Original weights with pairs=from, converted ones with pairs=to: the same bits, element by element and score by score.
+ */
+static void check_scores(const form *c, const char *a, const char *b, io_pairs from, io_pairs to)
+{
+    uint64_t seed = 77;
+    float x[T * C];
+    for (int i = 0; i < T * C; i++)
+        x[i] = (float)test_uniform(&seed);
+    sides p = make_sides(c, a, from, x), q = make_sides(c, b, to, x);
+    must_match(c, p.q, from, q.q, to, T * c->heads);
+    must_match(c, p.k, from, q.k, to, T * c->kv_heads);
+    for (int64_t i = 0; i < T; i++)
+        for (int64_t j = 0; j < T; j++)
+            for (int64_t h = 0; h < c->heads; h++) {
+                int64_t at = (i * c->heads + h) * c->head_dim;
+                int64_t kat = (j * c->kv_heads + h * c->kv_heads / c->heads) * c->head_dim;
+                float s1 = score(c, from, p.q + at, p.k + kat), s2 = score(c, to, q.q + at, q.k + kat);
+                assert_memory_equal(&s1, &s2, 4);
+                assert_true(s1 != 0);
+            }
+    free(p.q);
+    free(p.k);
+    free(q.q);
+    free(q.k);
+}
+
+static int list_tensors(tensor out[12], const form *c)
+{
+    static char names[12][80];
+    int n = 0;
+    int64_t rows[2] = { c->heads * c->head_dim, c->kv_heads * c->head_dim };
+    out[n++] = (tensor){ "model.embed_tokens.weight", c->type, 2, { 7, 3 } };
+    for (int key = 0; key < 2; key++) {
+        if (!c->fused || !key) {
+            int64_t r = c->fused ? rows[0] + 2 * rows[1] : rows[key];
+            strcpy(names[n], tensor_name(c, key, "_proj.weight"));
+            out[n] = (tensor){ names[n], c->type, 2, { r, C } };
+            n++;
+            strcpy(names[n], tensor_name(c, key, "_proj.bias"));
+            out[n] = (tensor){ names[n], IO_F32, 1, { r } };
+            n += c->bias;
+        }
+        strcpy(names[n], tensor_name(c, key, "_norm.weight"));
+        out[n] = (tensor){ names[n], c->type, 1, { c->wide_norm ? rows[key] : c->head_dim } };
+        n += c->norm;
+    }
+    out[n++] = (tensor){ "model.layers.0.self_attn.v_proj.weight", c->type, 2, { rows[1], C } };
+    return n;
+}
+
+static void same_bytes(const char *a, const char *b, bool header_too)
+{
+    io_bytes x, y;
+    pe_error err;
+    assert_ok(io_read_file(&x, a, IO_CAP_TEXT, &err));
+    assert_ok(io_read_file(&y, b, IO_CAP_TEXT, &err));
+    uint64_t skip[2] = { 0, 0 };
+    if (!header_too) {
+        memcpy(&skip[0], x.data, 8);
+        memcpy(&skip[1], y.data, 8);
+        skip[0] += 8;
+        skip[1] += 8;
+    }
+    assert_int_equal(x.size - skip[0], y.size - skip[1]);
+    assert_memory_equal(x.data + skip[0], y.data + skip[1], x.size - skip[0]);
+    io_bytes_free(&x);
+    io_bytes_free(&y);
+}
+
+static bool is_value(const form *c, int64_t row)
+{
+    for (int key = 0; key < 2; key++)
+        for (int64_t h = 0; h < (key ? c->kv_heads : c->heads); h++)
+            if (row >= row_of(c, key, h, 0) && row < row_of(c, key, h, 0) + c->head_dim)
+                return false;
+    return true;
+}
+
+static void values_stay(const form *c, const char *a, const char *b)
+{
+    io_safetensors *x, *y;
+    pe_error err;
+    const char *name = tensor_name(c, false, "_proj.weight");
+    size_t row = C * io_type_size(c->type);
+    assert_ok(io_safetensors_load(&x, a, &err));
+    assert_ok(io_safetensors_load(&y, b, &err));
+    const io_tensor *t = io_safetensors_find(x, name), *u = io_safetensors_find(y, name);
+    int64_t found = 0;
+    for (int64_t r = 0; r < t->shape[0]; r++)
+        if (is_value(c, r)) {
+            assert_memory_equal(t->bytes + (size_t)r * row, u->bytes + (size_t)r * row, row);
+            found++;
+        }
+    assert_int_equal(found, c->kv_heads * c->head_dim);
+    io_safetensors_free(x);
+    io_safetensors_free(y);
+}
+
+static void check_form(const form *c, uint64_t seed)
+{
+    tensor t[12];
+    pe_error err = { 0 };
+    for (int way = 0; way < 2; way++) {
+        io_pairs_facts f = { .from = (io_pairs)way,
+                             .to = (io_pairs)!way,
+                             .heads = c->heads,
+                             .kv_heads = c->kv_heads,
+                             .dims = c->dims,
+                             .trailing = c->trailing,
+                             .fused = c->fused };
+        io_pairs_facts back = f;
+        back.from = f.to;
+        back.to = f.from;
+        const char *a = make_file("a", t, list_tensors(t, c), seed), *b = in_folder("b"), *d = in_folder("c");
+        assert_ok(convert(a, b, &f, &err));
+        check_scores(c, a, b, f.from, f.to);
+        if (c->fused)
+            values_stay(c, a, b);
+        assert_ok(convert(b, d, &back, &err));
+        same_bytes(a, d, false);
+        assert_ok(convert(d, a, &f, &err));
+        same_bytes(a, b, true);
+        assert_ok(convert(b, b, &back, &err)); /* onto itself */
+        same_bytes(b, d, true);
+    }
+}
+
+static void scores_keep_every_bit(void **state)
+{
+    (void)state;
+    static const form forms[] = {
+        { 0, IO_F32, 4, 4, 16, 16, false, false, false, false },
+        { 0, IO_BF16, 8, 2, 16, 16, false, true, false, false }, /* GQA, biases: Qwen2 */
+        { 0, IO_F16, 4, 1, 12, 8, false, false, true, false },   /* multi-query, partial, norms of one head */
+        { 0, IO_BF16, 4, 2, 10, 4, true, true, true, true },     /* trailing, norms of all heads: OLMo2 */
+        { 0, IO_F32, 2, 2, 2, 2, false, true, true, false },
+        { IO_FUSED_QKV, IO_BF16, 8, 2, 8, 8, false, true, true, false },
+        { IO_FUSED_QKV, IO_F32, 4, 4, 12, 6, true, false, false, false },
+        { IO_FUSED_PER_HEAD, IO_F16, 4, 4, 16, 4, false, true, false, false }, /* NeoX */
+        { IO_FUSED_GROUPED, IO_BF16, 8, 2, 8, 8, false, true, false, false },  /* InternLM2 */
+        { IO_FUSED_GROUPED, IO_F32, 6, 3, 10, 6, true, false, true, true },
+    };
+    for (int i = 0; i < COUNT(forms); i++)
+        check_form(&forms[i], 1000u + (uint64_t)i);
+}
+
+/* DeepSeek: q_b_proj is [nope | rope] per head, kv_a_proj_with_mqa [latent | rope]. */
+static void mla_keeps_every_bit(void **state)
+{
+    (void)state;
+    enum { H = 3, NOPE = 4, ROPE = 8, LATENT = 5 };
+    static const tensor t[] = {
+        { "model.layers.0.self_attn.q_a_proj.weight", IO_F32, 2, { 6, C } },
+        { "model.layers.0.self_attn.q_b_proj.weight", IO_BF16, 2, { H * (NOPE + ROPE), C } },
+        { "model.layers.0.self_attn.kv_a_proj_with_mqa.weight", IO_BF16, 2, { LATENT + ROPE, C } },
+        { "model.layers.0.self_attn.kv_b_proj.weight", IO_F32, 2, { 30, LATENT } }
+    };
+    pe_error err;
+    io_pairs_facts f = { .from = IO_PAIRS_ADJACENT, .to = IO_PAIRS_HALF, .heads = H, .dims = ROPE, .trailing = true };
+    const char *a = make_file("a", t, COUNT(t), 5), *b = in_folder("b");
+    assert_ok(convert(a, b, &f, &err));
+    io_safetensors *x, *y;
+    assert_ok(io_safetensors_load(&x, a, &err));
+    assert_ok(io_safetensors_load(&y, b, &err));
+    form q = { .heads = H, .head_dim = NOPE + ROPE, .dims = ROPE, .trailing = true };
+    form k = { .heads = 1, .head_dim = LATENT + ROPE, .dims = ROPE, .trailing = true };
+    for (int i = 0; i < 2; i++) {
+        const form *c = i ? &k : &q;
+        const uint8_t *from = io_safetensors_find(x, t[1 + i].name)->bytes,
+                      *to = io_safetensors_find(y, t[1 + i].name)->bytes;
+        for (int64_t h = 0; h < c->heads; h++)
+            for (int64_t l = 0; l < c->head_dim; l++)
+                assert_memory_equal(from + (h * c->head_dim + l) * C * 2,
+                                    to + (h * c->head_dim + place(c, IO_PAIRS_HALF, l)) * C * 2, C * 2);
+    }
+    assert_memory_equal(io_safetensors_find(x, t[0].name)->bytes, io_safetensors_find(y, t[0].name)->bytes, 6 * C * 4);
+    assert_memory_equal(io_safetensors_find(x, t[3].name)->bytes, io_safetensors_find(y, t[3].name)->bytes,
+                        30 * LATENT * 4);
+    io_safetensors_free(x);
+    io_safetensors_free(y);
+}
+
+static void a_lora_turns_on_its_way_out_only(void **state)
+{
+    (void)state;
+    static const tensor t[] = {
+        { "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight", IO_F32, 2, { 8, 16 } },
+        { "base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight", IO_F32, 2, { 16, 8 } },
+        { "base_model.model.model.layers.0.self_attn.k_proj.lora_B.default.weight", IO_F32, 2, { 8, 8 } },
+        { "base_model.model.model.layers.0.self_attn.q_proj.lora_magnitude_vector", IO_F32, 1, { 16 } },
+        { "base_model.model.model.layers.0.self_attn.v_proj.lora_B.weight", IO_F32, 2, { 8, 8 } }
+    };
+    static const bool turned[] = { false, true, true, true, false };
+    pe_error err;
+    io_safetensors *st;
+    io_pairs_plan plan;
+    io_pairs_facts f = { .from = IO_PAIRS_HALF, .to = IO_PAIRS_ADJACENT, .heads = 2, .kv_heads = 1 };
+    assert_ok(io_safetensors_open(&st, make_file("a", t, COUNT(t), 3), &err));
+    assert_ok(io_pairs_plan_new(&plan, st, &f, &err));
+    for (int i = 0; i < COUNT(t); i++) {
+        assert_string_equal(plan.item[i].tensor->name, t[i].name); /* the order of the file */
+        assert_int_equal(plan.item[i].map.rows != 0, turned[i]);
+    }
+    io_pairs_plan_free(&plan);
+    io_safetensors_free(st);
+}
+
+/* ---------------------------------------------------------------- K caches */
+
+static void cache_keeps_every_bit(void **state)
+{
+    (void)state;
+    enum { H = 3, D = 12, N = T * H * D };
+    static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16, PE_F64 };
+    int64_t at[T] = { 0, 3, 4, 1000, 65535 };
+    form c = { .head_dim = D, .dims = 8, .trailing = true };
+    pe_error err;
+    for (int i = 0; i < COUNT(types); i++) {
+        size_t size = pe_dtype_size(types[i]);
+        uint64_t seed = 9;
+        uint8_t x[2][N * 8] = { { 0 } };
+        for (int n = 0; n < N; n++) { /* the same vectors in both layouts */
+            double d = test_uniform(&seed);
+            float v = (float)d;
+            uint16_t h = random_half(&seed, types[i] == PE_F16 ? IO_F16 : IO_BF16);
+            const void *bits = size == 8 ? (void *)&d : size == 4 ? (void *)&v : (void *)&h;
+            for (int layout = 0; layout < 2; layout++)
+                memcpy(x[layout] + (size_t)(n / D * D + place(&c, (io_pairs)layout, n % D)) * size, bits, size);
+        }
+        for (int layout = 0; layout < 2; layout++) {
+            char spec[80];
+            snprintf(spec, sizeof spec, "rope:pairs=%s,dims=8,range=trailing", io_pairs_name((io_pairs)layout));
+            pe_encoding *e = test_encoding(spec, (pe_shape){ .heads = H, .head_dim = D });
+            pe_view v = pe_view_packed(x[layout], types[i], T, H, D);
+            assert_ok(pe_encoding_rotate(e, PE_KEY, v, v, (pe_positions){ .at = at, .tokens = T, .axes = 1 }, &err));
+            pe_encoding_free(e);
+        }
+        for (int way = 0; way < 2; way++) {
+            io_array a = { x[way], io_type_of(types[i]), 3, { T, H, D }, N }, b;
+            io_file in;
+            io_pairs_map map;
+            uint64_t begin;
+            io_pairs_facts f = { .from = (io_pairs)way, .to = (io_pairs)!way, .dims = 8, .trailing = true };
+            unsigned flags = types[i] == PE_BF16 ? IO_NPY_BF16 : 0;
+            assert_ok(io_npy_save(in_folder("a"), &a, &err));
+            assert_ok(io_file_open(&in, in_folder("a"), &err));
+            assert_ok(io_npy_open(&a, &begin, &in, flags, &err));
+            assert_ok(io_pairs_map_array(&map, &a, &f, &err));
+            assert_ok(io_pairs_convert_array(in_folder("b"), &in, &a, begin, &map, NULL, &err));
+            io_file_close(&in);
+            assert_ok(io_npy_load(&b, in_folder("b"), flags, &err));
+            assert_int_equal(b.count, N);
+            assert_memory_equal(b.data, x[!way], N * size);
+            io_array_free(&b);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- names and refusals */
+
+static void names_tell_roles(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int role; /* -1: none */
+        io_fused fused;
+    } rows[] = {
+        { "model.layers.31.self_attn.q_proj.weight", IO_ROLE_Q, 0 },
+        { "layers.0.attention.wk.weight", IO_ROLE_K, 0 },
+        { "transformer.h.3.attn.q_proj.weight", IO_ROLE_Q, 0 },
+        { "blk.3.attn_k.bias", IO_ROLE_K, 0 },
+        { "blk.3.attn_k_norm.weight", IO_ROLE_K_NORM, 0 },
+        { "model.layers.0.self_attn.q_layernorm.norms.3.weight", IO_ROLE_Q_NORM, 0 },
+        { "gpt_neox.layers.0.attention.query_key_value.weight", IO_ROLE_FUSED, IO_FUSED_PER_HEAD },
+        { "transformer.h.0.self_attention.query_key_value.weight", IO_ROLE_FUSED, IO_FUSED_UNSAID },
+        { "model.layers.0.attention.wqkv.weight", IO_ROLE_FUSED, IO_FUSED_GROUPED },
+        { "transformer.h.0.attn.c_attn.weight", IO_ROLE_FUSED, IO_FUSED_QKV },
+        { "transformer.h.0.attn.qkv_proj.weight", IO_ROLE_FUSED, IO_FUSED_STRANGE },
+        { "transformer.layers.0.attn.qkv_proj.weight", IO_ROLE_FUSED, IO_FUSED_QKV },
+        { "model.layers.0.self_attn.kv_a_proj_with_mqa.weight", IO_ROLE_MLA_K, 0 },
+        { "model.layers.0.self_attn.v_proj.weight", -1, 0 },
+        { "model.layers.0.self_attn.q_a_proj.weight", -1, 0 },
+        { "model.layers.0.self_attn.kv_b_proj.weight", -1, 0 },
+        { "model.layers.0.self_attn.xq_proj.weight", -1, 0 },
+        { "q_proj", -1, 0 },
+        { "model.layers.0.mamba.in_proj.weight", -1, 0 },
+    };
+    for (int i = 0; i < COUNT(rows); i++) {
+        const char *rest;
+        const io_pairs_stem *s = io_pairs_find(rows[i].name, &rest);
+        if ((s ? (int)s->role : -1) != rows[i].role || (s && s->fused != rows[i].fused))
+            fail_msg("%s: role %d", rows[i].name, s ? (int)s->role : -1);
+    }
+    assert_true(io_pairs_in_tower("vision_tower.encoder.layers.0.self_attn.q_proj.weight"));
+    assert_true(io_pairs_in_tower("model.layers.0.self_attn.indexer.k_norm.weight"));
+    assert_true(io_pairs_in_tower("v.blk.0.attn_q.weight"));
+    assert_false(io_pairs_in_tower("model.layers.0.self_attn.visuals.weight"));
+}
+
+#define Q "model.layers.0.self_attn.q_proj."
+#define K "model.layers.0.self_attn.k_proj."
+#define N "model.layers.0.self_attn."
+#define HA IO_PAIRS_HALF
+#define AD IO_PAIRS_ADJACENT
+
+static void what_cannot_be_known_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        tensor t[3];
+        io_pairs_facts f;
+        pe_status status;
+        const char *words;
+    } cases[] = {
+        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { .from = AD, .to = HA }, PE_ERR_SPEC, "--heads" },
+        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, AD, .heads = 4 }, PE_ERR_SPEC, "nothing to do" },
+        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, HA, .heads = 5 }, PE_ERR_SHAPE, "not 5 equal heads" },
+        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, HA, .heads = 64 }, PE_ERR_SHAPE, "not 64 equal heads" },
+        { { { Q "weight", IO_F32, 2, { 32, 4 } } },
+          { AD, HA, .heads = 4, .head_dim = 4 },
+          PE_ERR_SHAPE,
+          "has 32 rows" },
+        { { { Q "weight", IO_F32, 2, { 36, 4 } } },
+          { AD, HA, .head_dim = 8 },
+          PE_ERR_SHAPE,
+          "a multiple of --head-dim 8" },
+        { { { Q "weight", IO_F32, 2, { 36, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_SHAPE, "even number" }, /* of 9 */
+        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, HA, .heads = 4, .dims = 5 }, PE_ERR_SPEC, "even number" },
+        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, HA, .heads = 4, .dims = 10 }, PE_ERR_SPEC, "even number" },
+        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, HA, .heads = -4 }, PE_ERR_SPEC, "is -4" },
+        { { { Q "weight", IO_F32, 2, { 0, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_SHAPE, "has 0 rows" },
+        { { { Q "weight", IO_F32, 0, { 0 } } }, { AD, HA, .heads = 4, .head_dim = 2 }, PE_ERR_SHAPE, "has 0 rows" },
+        { { { Q "weight", IO_F32, 2, { 32, 4 } }, { K "weight", IO_F32, 2, { 16, 4 } } },
+          { AD, HA, .heads = 4 },
+          PE_ERR_SHAPE,
+          "--kv-heads missing" },
+        { { { K "weight", IO_F32, 2, { 16, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_SPEC, "give --head-dim" },
+        { { { Q "qweight", IO_I32, 2, { 32, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_FORMAT, "quantised" },
+        { { { Q "weight", IO_U8, 2, { 32, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_FORMAT, "quantised" },
+        { { { Q "weight", IO_F8_E4M3, 2, { 32, 4 } }, { Q "weight_scale_inv", IO_F32, 2, { 1, 1 } } },
+          { AD, HA, .heads = 4 },
+          PE_ERR_FORMAT,
+          "weight_scale_inv" },
+        { { { Q "weight", IO_F32, 2, { 32, 4 } }, { K "g_idx", IO_I32, 1, { 4 } } },
+          { AD, HA, .heads = 4 },
+          PE_ERR_FORMAT,
+          "g_idx" },
+        { { { Q "weight.absmax", IO_F32, 1, { 32 } } }, { AD, HA, .heads = 4 }, PE_ERR_FORMAT, "absmax" },
+        { { { Q "weight", IO_F32, 2, { 32, 4 } }, { N "q_norm.weight", IO_F32, 1, { 16 } } },
+          { AD, HA, .heads = 4 },
+          PE_ERR_SHAPE,
+          "q_norm.weight has 16 rows" },
+        { { { "x.query_key_value.weight", IO_F32, 2, { 96, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_SPEC, "--fused" },
+        { { { "x.query_key_value.weight", IO_F32, 2, { 96, 4 } } },
+          { AD, HA, .head_dim = 8, .fused = IO_FUSED_QKV },
+          PE_ERR_SPEC,
+          "give --heads" },
+        { { { "x.query_key_value.weight", IO_F32, 2, { 96, 4 } } },
+          { AD, HA, .heads = 4, .kv_heads = 2, .fused = IO_FUSED_PER_HEAD },
+          PE_ERR_SPEC,
+          "as many key heads" },
+        { { { "x.query_key_value.weight", IO_F32, 2, { 96, 4 } } },
+          { AD, HA, .heads = 5, .kv_heads = 2, .fused = IO_FUSED_GROUPED },
+          PE_ERR_SPEC,
+          "equal groups" },
+        { { { "transformer.h.0.attn.qkv_proj.weight", IO_F32, 2, { 96, 4 } } },
+          { AD, HA, .heads = 4, .fused = IO_FUSED_QKV },
+          PE_ERR_FORMAT,
+          "CodeGen" },
+        { { { N "q_b_proj.weight", IO_F32, 2, { 96, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_SPEC, "qk_rope_head_dim" },
+        { { { N "kv_a_proj_with_mqa.weight", IO_F32, 2, { 9, 4 } } }, { AD, HA, .dims = 4 }, PE_ERR_SPEC, "trailing" },
+        { { { N "kv_a_proj_with_mqa.weight", IO_F32, 2, { 9, 4 } } },
+          { AD, HA, .dims = 10, .trailing = true },
+          PE_ERR_SPEC,
+          "even number" },
+        { { { Q "weight", IO_F32, 2, { 70000, 1 } } }, { AD, HA, .heads = 1 }, PE_ERR_SHAPE, "1 to 65536" },
+        { { { "my.own.weight", IO_F32, 2, { 24, 1 } } },
+          { AD, HA, .heads = 4, .kv_heads = 2, .head_dim = 8, .tensors = "my.*" },
+          PE_ERR_SHAPE,
+          "has 24 rows" },
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        int count = 0;
+        pe_error err = { 0 };
+        while (count < 3 && cases[i].t[count].name)
+            count++;
+        pe_status s = convert(make_file("a", cases[i].t, count, 1), in_folder("d"), &cases[i].f, &err);
+        if (s != cases[i].status || !strstr(err.text, cases[i].words))
+            fail_msg("case %d: %s: %s", i, pe_status_name(s), err.text);
+        assert_int_not_equal(access(in_folder("d"), F_OK), 0);
+    }
+}
+
+static void a_pattern_chooses_tensors(void **state)
+{
+    (void)state;
+    static const tensor t[] = { { Q "weight", IO_F32, 2, { 8, 4 } },
+                                { "vision_tower.q_proj.weight", IO_F32, 2, { 8, 4 } },
+                                { "my.own.weight", IO_F32, 2, { 8, 4 } } };
+    static const char *const patterns[] = { NULL, "vision_tower.*", "my.*", "*", "absent" };
+    static const unsigned wanted[] = { 1, 2, 4, 7, 0 };
+    pe_error err;
+    io_safetensors *st;
+    assert_ok(io_safetensors_open(&st, make_file("a", t, COUNT(t), 3), &err));
+    for (int i = 0; i < COUNT(patterns); i++) {
+        io_pairs_plan plan;
+        io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .head_dim = 4, .tensors = patterns[i] };
+        unsigned got = 0;
+        assert_ok(io_pairs_plan_new(&plan, st, &f, &err));
+        for (int k = 0; k < COUNT(t); k++)
+            got |= (unsigned)(plan.item[k].map.rows != 0) << k;
+        assert_int_equal(got, wanted[i]);
+        assert_int_equal(plan.passed_over != NULL, i == 0);
+        io_pairs_plan_free(&plan);
+    }
+    io_safetensors_free(st);
+}
+
+static void a_conversion_is_recorded_and_not_done_twice(void **state)
+{
+    (void)state;
+    static const tensor t[] = { { Q "weight", IO_F32, 2, { 8, 4 } } };
+    pe_error err;
+    io_safetensors *st;
+    io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .head_dim = 4 };
+    assert_ok(convert(make_file("a", t, 1, 3), in_folder("b"), &f, &err));
+    assert_ok(io_safetensors_load(&st, in_folder("b"), &err));
+    assert_string_equal(io_safetensors_meta(st, IO_PAIRS_KEY), "adjacent");
+    assert_string_equal(io_safetensors_meta(st, "format"), "pt");
+    io_safetensors_free(st);
+    assert_int_equal(convert(in_folder("b"), in_folder("c"), &f, &err), PE_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "converted before"));
+    f.again = true;
+    assert_ok(convert(in_folder("b"), in_folder("c"), &f, &err));
+}
+
+static void a_file_cut_anywhere_is_refused(void **state)
+{
+    (void)state;
+    static const tensor t[] = { { Q "weight", IO_F32, 2, { 8, 1 } }, { K "weight", IO_F32, 2, { 8, 1 } } };
+    io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .head_dim = 4 };
+    pe_error err;
+    io_bytes whole;
+    assert_ok(io_read_file(&whole, make_file("a", t, 2, 3), IO_CAP_TEXT, &err));
+    for (size_t size = 0; size < whole.size; size++) {
+        io_span part = { whole.data, size };
+        assert_ok(io_write_file(in_folder("b"), &part, 1, &err));
+        assert_int_equal(convert(in_folder("b"), in_folder("d"), &f, &err), PE_ERR_FORMAT);
+        assert_int_not_equal(access(in_folder("d"), F_OK), 0);
+    }
+    io_bytes_free(&whole);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scores_keep_every_bit),
+        cmocka_unit_test(mla_keeps_every_bit),
+        cmocka_unit_test(a_lora_turns_on_its_way_out_only),
+        cmocka_unit_test(cache_keeps_every_bit),
+        cmocka_unit_test(names_tell_roles),
+        cmocka_unit_test(what_cannot_be_known_is_refused),
+        cmocka_unit_test(a_pattern_chooses_tensors),
+        cmocka_unit_test(a_conversion_is_recorded_and_not_done_twice),
+        cmocka_unit_test(a_file_cut_anywhere_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# labels: core
+# posenc convert as people use it: files large and small, full disks, and a kill in the middle.
+set -uo pipefail
+POSENC=$(realpath "${POSENC:-build/posenc}")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/bin" "$dir/work" && ln -s "$POSENC" "$dir/bin/posenc"
+PATH=$dir/bin:$PATH
+cd "$dir/work" || exit 1
+passed=0 failed=0
+
+ok() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
+check() { local what=$1; shift; if "$@"; then ok; else bad "$what"; fi; }
+# expect CODE WORDS COMMAND...: the exit code, and WORDS in what it prints; an error prints nothing on stdout.
+expect() {
+  local code=$1 words=$2 got; shift 2
+  "$@" >"$dir/stdout" 2>"$dir/stderr"; got=$?
+  if [ $got != "$code" ]; then bad "$* : exit code $got, not $code: $(head -c 300 "$dir/stderr")"; return; fi
+  if [ "$code" -gt 1 ] && [ -s "$dir/stdout" ]; then bad "$* : an error, and something on stdout"; return; fi
+  if ! cat "$dir/stdout" "$dir/stderr" | grep -qF -- "$words"; then bad "$* : '$words' is not in: $(head -c 300 "$dir/stderr")"; return; fi
+  ok
+}
+le() { local n=$1 k; for ((k = 0; k < $2; k++)); do printf "\\x$(printf %02x $((n & 255)))"; n=$((n >> 8)); done; }
+weights() { { le ${#2} 8; printf %s "$2"; [ -z "${3:-}" ] || printf %s "$3"; } >"$1"; }
+to_half() { posenc convert "$1" --from adjacent --to half "${@:2}"; }
+to_adjacent() { posenc convert "$1" --from half --to adjacent "${@:2}"; }
+
+# ---- one head of four elements: abcd is c0 s0 c1 s1, half is c0 c1 s0 s1
+q='{"x.q_proj.weight":{"dtype":"F16","shape":[4,1],"data_offsets":[0,8]}}'
+weights q.safetensors "$q" aabbccdd
+expect 0 "1 of 1 tensors, adjacent to half" to_half q.safetensors --heads 1 -o half.safetensors
+check "adjacent to half" test "$(tail -c 8 half.safetensors)" = aaccbbdd
+expect 0 "" to_adjacent q.safetensors --heads 1 -o adjacent.safetensors
+check "half to adjacent" test "$(tail -c 8 adjacent.safetensors)" = aaccbbdd
+expect 0 "replaced half.safetensors" to_adjacent half.safetensors --heads 1 -o half.safetensors
+check "and back" test "$(tail -c 8 half.safetensors)" = aabbccdd
+expect 3 "was converted before; --force" to_adjacent half.safetensors --heads 1 -o again.safetensors
+expect 0 "wrote again" to_adjacent half.safetensors --heads 1 --force -o again.safetensors
+expect 0 '"permuted": 1' to_half q.safetensors --heads 1 --dry-run --json
+expect 0 "rows 2 to 3 of each 4" to_half q.safetensors --heads 1 --dims 2 --range trailing --dry-run -o never.safetensors
+expect 0 "1 of 1" posenc convert q.safetensors --from adjacent-half --to half --heads 1 -o h2.safetensors
+check "a dry run writes nothing" test ! -e never.safetensors
+
+# ---- what is wrong is said
+expect 2 "needs --from and --to" posenc convert q.safetensors --from half -o y
+expect 2 "needs -o FILE, or --dry-run" to_half q.safetensors --heads 1
+expect 2 "needs a file" to_half q.safetensors --heads 1 -o -
+expect 2 "nothing to do" posenc convert q.safetensors --from half --to half --heads 1 -o y
+expect 2 "same layout for weights" posenc convert q.safetensors --from adjacent --to adjacent-half --heads 1 -o y
+expect 2 "give --heads" to_half q.safetensors -o y
+expect 2 "give --dims" to_half q.safetensors --heads 1 --range trailing -o y
+expect 2 "--bf16 is for .npy" to_half q.safetensors --heads 1 --bf16 -o y
+expect 2 "even number" to_half q.safetensors --heads 1 --dims 3 -o y
+expect 3 "not 3 equal heads" to_half q.safetensors --heads 3 -o y
+expect 4 "missing" to_half missing.safetensors --heads 1 -o y
+expect 4 "device" to_half q.safetensors --heads 1 -o /dev/full
+expect 4 "folder" to_half q.safetensors --heads 1 -o "$dir"
+weights none.safetensors '{"x.attn.other":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}' abcd
+expect 3 "x.attn.other" to_half none.safetensors --heads 1 -o y
+expect 3 "matches --tensors" to_half q.safetensors --heads 1 --tensors 'y.*' -o y
+cp none.safetensors model-00002-of-00003.safetensors
+expect 0 "holds no q and no k" to_half model-00002-of-00003.safetensors --heads 1 -o copy.safetensors
+check "a shard without q and k is copied" cmp -s none.safetensors copy.safetensors
+echo '{"weight_map": {}}' >model.safetensors.index.json
+expect 3 "convert each of the .safetensors files" to_half model.safetensors.index.json --heads 1 -o y
+printf 'GGUF\3\0\0\0aaaaaaaa' >m.gguf
+expect 3 "is GGUF" to_half m.gguf --heads 1 -o y
+printf 'PK\3\4\0\0\10\10aaaaaaa' >m.bin
+expect 3 "PyTorch" to_half m.bin --heads 1 -o y
+head -c 60 q.safetensors >cut.safetensors
+expect 3 "cut.safetensors" to_half cut.safetensors --heads 1 -o y
+# a header whose length begins with the letters PK is weights all the same
+pad=$(printf '%*s' $((0x4B50 - ${#q})) '')
+weights pk.safetensors "$q$pad" aabbccdd
+expect 0 "1 of 1" to_half pk.safetensors --heads 1 -o pk2.safetensors
+check "nothing else was written" test ! -e y
+
+# ---- K caches
+npy() { { printf '\x93NUMPY\x01\x00'; le 118 2; printf '%-117s\n' "{'descr': '$2', 'fortran_order': False, 'shape': $3, }"; printf %s "$4"; } >"$1"; }
+npy k.npy '<f2' '(2, 1, 4)' aabbccddeeffgghh
+expect 0 "wrote k2.npy: adjacent to half" to_half k.npy -o k2.npy
+check "a cache is permuted along its last axis" test "$(tail -c 16 k2.npy)" = aaccbbddeeggffhh
+expect 0 "" to_adjacent k2.npy -o k2.npy
+check "and back" cmp -s k.npy k2.npy
+npy b.npy '<u2' '(8,)' aabbccddeeffgghh
+expect 3 "with --bf16" to_half b.npy -o y
+expect 0 "" to_half b.npy --bf16 --head-dim 4 -o b2.npy
+check "bfloat16, heads side by side" test "$(tail -c 16 b2.npy)" = aaccbbddeeggffhh
+npy v.npy '<V2' '(8,)' aabbccddeeffgghh
+expect 0 "" to_half v.npy --bf16 --head-dim 4 -o v2.npy
+check "the header is kept" cmp -s -n 128 v.npy v2.npy
+npy none.npy '<f4' '(0, 3, 4)' ''
+expect 0 "" to_half none.npy -o none2.npy
+check "an empty cache" cmp -s none.npy none2.npy
+npy i.npy '<i8' '(1,)' aaaaaaaa
+expect 3 "holds I64" to_half i.npy -o y
+npy odd.npy '<f2' '(1, 3)' aabbcc
+expect 3 "even number" to_half odd.npy -o y
+expect 3 "needs heads of 3" to_half k.npy --head-dim 3 -o y
+expect 2 "--heads is for weights" to_half k.npy --heads 1 -o y
+expect 2 "same layout for a K cache" posenc convert k.npy --from half --to adjacent-half -o y
+npy lie.npy '<f2' '(9, 1, 4)' aabbccddeeffgghh
+expect 3 "ask for 72 bytes" to_half lie.npy -o y
+
+# ---- a full disk, a kill: the old file stands
+size=$((4 << 30))
+weights big.safetensors '{"x.q_proj.weight":{"dtype":"F16","shape":[2147483648,1],"data_offsets":[0,'$size']}}'
+start=$(stat -c %s big.safetensors)
+mkdir out && echo old >out/o.safetensors
+if truncate -s $((start + size)) big.safetensors 2>/dev/null; then
+  full() { (trap '' XFSZ; ulimit -f 9000; to_half big.safetensors --head-dim 64 -o out/o.safetensors); }
+  expect 4 "cannot be written" full
+  check "a full disk leaves the old file and no other" test "$(ls -A out)" = o.safetensors -a "$(cat out/o.safetensors)" = old
+  for signal in TERM INT KILL; do
+    # bash starts background jobs with SIGINT ignored, and an ignored signal stays so: env gives it back
+    env --default-signal=INT posenc convert big.safetensors --from adjacent --to half --head-dim 64 -o out/o.safetensors 2>"$dir/stderr" &
+    job=$!
+    for ((i = 0; i < 200; i++)); do [ -n "$(find out -name '*.tmp' -size +1M)" ] && break; sleep 0.02; done
+    kill -$signal $job; wait $job 2>/dev/null; code=$?
+    check "$signal leaves the old file" test "$(cat out/o.safetensors)" = old
+    if [ $signal = KILL ]; then rm -f out/*.tmp; continue; fi
+    check "$signal: exit code 4, not $code" test $code = 4
+    check "$signal leaves no other" test "$(ls -A out)" = o.safetensors
+  done
+else
+  echo "SKIP: no sparse files of 4 GiB here"
+fi
+
+echo "$passed passed, $failed failed"
+test "$failed" = 0

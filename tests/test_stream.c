@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * labels: core; needs: io wrap wrapio wrappread
+ * Files in pieces: an open header is as strict as a loaded file, a written one appears whole or not at all, and a call
+ * that fails at any moment of a conversion leaves the old file and nothing else. */
+#include "common.h"
+
+#include "io/pairs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <malloc.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- faults */
+
+typedef enum call { CALL_READ, CALL_PREAD, CALL_WRITE, CALL_FSYNC, CALL_CLOSE, CALL_RENAME, CALL_COUNT } call;
+
+static struct {
+    long fail_alloc, fail_call[CALL_COUNT]; /* > 0: this many from now, one fails */
+    size_t live, peak;
+    bool slow; /* reads and writes of a few bytes, every other one interrupted */
+    unsigned tick;
+} play;
+
+void *__real_malloc(size_t);
+void *__real_calloc(size_t, size_t);
+void *__real_realloc(void *, size_t);
+void __real_free(void *);
+ssize_t __real_read(int, void *, size_t);
+ssize_t __real_pread(int, void *, size_t, off_t);
+ssize_t __real_write(int, const void *, size_t);
+int __real_fsync(int);
+int __real_close(int);
+int __real_rename(const char *, const char *);
+void *__wrap_malloc(size_t);
+void *__wrap_calloc(size_t, size_t);
+void *__wrap_realloc(void *, size_t);
+void __wrap_free(void *);
+ssize_t __wrap_read(int, void *, size_t);
+ssize_t __wrap___read_chk(int, void *, size_t, size_t);
+ssize_t __wrap_pread(int, void *, size_t, off_t);
+ssize_t __wrap___pread_chk(int, void *, size_t, off_t, size_t);
+ssize_t __wrap_write(int, const void *, size_t);
+int __wrap_fsync(int);
+int __wrap_close(int);
+int __wrap_rename(const char *, const char *);
+
+static bool alloc_fails(void)
+{
+    return play.fail_alloc > 0 && --play.fail_alloc == 0;
+}
+
+static void *counted(void *p)
+{
+    play.live += malloc_usable_size(p);
+    play.peak = play.live > play.peak ? play.live : play.peak;
+    return p;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return alloc_fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return alloc_fails() ? NULL : counted(__real_calloc(n, size));
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+    size_t before = malloc_usable_size(p);
+    void *q = alloc_fails() ? NULL : __real_realloc(p, size);
+    if (q)
+        play.live -= before;
+    return q ? counted(q) : NULL;
+}
+
+void __wrap_free(void *p)
+{
+    play.live -= malloc_usable_size(p);
+    __real_free(p);
+}
+
+static bool call_fails(call c)
+{
+    if (play.fail_call[c] == 0 || --play.fail_call[c] > 0)
+        return false;
+    errno = ENOSPC;
+    return true;
+}
+
+static bool interrupted(size_t *size)
+{
+    if (!play.slow)
+        return false;
+    *size = *size > 7 ? 7 : *size;
+    errno = EINTR;
+    return play.tick++ % 2 == 0;
+}
+
+ssize_t __wrap_read(int fd, void *to, size_t size)
+{
+    return call_fails(CALL_READ) || interrupted(&size) ? -1 : __real_read(fd, to, size);
+}
+
+ssize_t __wrap___read_chk(int fd, void *to, size_t size, size_t room)
+{
+    assert_true(size <= room);
+    return __wrap_read(fd, to, size);
+}
+
+ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at)
+{
+    return call_fails(CALL_PREAD) || interrupted(&size) ? -1 : __real_pread(fd, to, size, at);
+}
+
+ssize_t __wrap___pread_chk(int fd, void *to, size_t size, off_t at, size_t room)
+{
+    assert_true(size <= room);
+    return __wrap_pread(fd, to, size, at);
+}
+
+ssize_t __wrap_write(int fd, const void *from, size_t size)
+{
+    return call_fails(CALL_WRITE) || interrupted(&size) ? -1 : __real_write(fd, from, size);
+}
+
+int __wrap_fsync(int fd)
+{
+    return call_fails(CALL_FSYNC) ? -1 : __real_fsync(fd);
+}
+
+int __wrap_close(int fd)
+{
+    int rc = __real_close(fd); /* the descriptor goes even where close reports an error */
+    return call_fails(CALL_CLOSE) ? -1 : rc;
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+    return call_fails(CALL_RENAME) ? -1 : __real_rename(from, to);
+}
+
+/* ---------------------------------------------------------------- helpers */
+
+static char folder[64], in_path[96], out_path[96];
+
+static int each_test(void **state)
+{
+    (void)state;
+    memset(&play, 0, sizeof play);
+    strcpy(folder, "/tmp/posenc-stream-XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(in_path, sizeof in_path, "%s/in", folder);
+    snprintf(out_path, sizeof out_path, "%s/out", folder);
+    return 0;
+}
+
+static int after_test(void **state)
+{
+    (void)state;
+    unlink(in_path);
+    unlink(out_path);
+    return rmdir(folder); /* fails where a temporary file stayed behind */
+}
+
+static int entries(void)
+{
+    int count = 0;
+    DIR *d = opendir(folder);
+    while (readdir(d))
+        count++;
+    closedir(d);
+    return count - 2;
+}
+
+static void put_file(const char *path, const void *data, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, size, f), size);
+    fclose(f);
+}
+
+static uint8_t scratch[1 << 16];
+
+/* Length, JSON, and payload bytes 0, 1, 2, ... */
+static size_t make_st(const char *json, size_t payload)
+{
+    size_t n = strlen(json);
+    for (int i = 0; i < 8; i++)
+        scratch[i] = (uint8_t)((uint64_t)n >> 8 * i);
+    memcpy(scratch + 8, json, n);
+    for (size_t i = 0; i < payload; i++)
+        scratch[8 + n + i] = (uint8_t)i;
+    return 8 + n + payload;
+}
+
+#define ONE(name, dtype, shape, begin, end)                                                                            \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" #begin "," #end "]}"
+#define QK                                                                                                             \
+    "{\"__metadata__\":{\"format\":\"pt\"}," ONE("e", "U8", "3", 0, 3) "," ONE(                                        \
+        "x.q_proj.weight", "BF16", "8,2", 3, 35) "," ONE("x.k_proj.weight", "BF16", "8,2", 35, 67) "}"
+
+/* ---------------------------------------------------------------- open */
+
+static void opening_is_as_strict_as_loading(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        size_t payload;
+    } cases[] = {
+        { QK, 67 },
+        { QK, 66 },
+        { QK, 68 },
+        { "{}", 0 },
+        { "{}", 1 },
+        { "[]", 0 },
+        { "{" ONE("a", "F32", "2", 0, 8) "}", 8 },
+        { "{" ONE("a", "F32", "2", 0, 8) "," ONE("b", "F32", "2", 4, 12) "}", 12 },
+        { "{" ONE("a", "F32", "2", 0, 8) "," ONE("b", "F32", "1", 9, 13) "}", 13 },
+        { "{" ONE("a", "F32", "2", 0, 8) "," ONE("a", "F32", "1", 8, 12) "}", 12 },
+        { "{" ONE("a", "F32", "4611686018427387905", 0, 4) "}", 4 },
+        { "{" ONE("a", "U8", "9223372036854775807", 0, 9223372036854775807) "}", 4 },
+        { "{" ONE("a", "F32", "2", 8, 0) "}", 8 },
+        { "{" ONE("a", "F33", "2", 0, 8) "}", 8 },
+        { "{\"__metadata__\":{\"a\":\"b\",\"a\":\"c\"}}", 0 },
+        { "{" ONE("a\\u0000", "U8", "1", 0, 1) "}", 1 },
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        io_safetensors *a, *b;
+        pe_error x = { 0 }, y = { 0 };
+        put_file(in_path, scratch, make_st(cases[i].json, cases[i].payload));
+        pe_status s = io_safetensors_load(&a, in_path, &x), t = io_safetensors_open(&b, in_path, &y);
+        if (s != t || strcmp(x.text, y.text))
+            fail_msg("case %d: '%s' when loaded, '%s' when opened", i, x.text, y.text);
+        assert_int_equal(a == NULL, b == NULL);
+        assert_int_equal(s == PE_OK, i == 0 || i == 3 || i == 6);
+        io_safetensors_free(a);
+        io_safetensors_free(b);
+    }
+    io_safetensors *st;
+    assert_int_equal(io_safetensors_open(&st, folder, NULL), PE_ERR_IO);
+    assert_int_equal(io_safetensors_open(&st, "/dev/zero", NULL), PE_ERR_IO);
+    assert_int_equal(io_safetensors_open(&st, out_path, NULL), PE_ERR_IO);
+}
+
+static void a_tensor_is_read_in_pieces(void **state)
+{
+    (void)state;
+    pe_error err;
+    io_safetensors *st[2];
+    put_file(in_path, scratch, make_st(QK, 67));
+    play.slow = true;
+    assert_ok(io_safetensors_open(&st[0], in_path, &err));
+    assert_ok(io_safetensors_load(&st[1], in_path, &err));
+    for (int i = 0; i < 2; i++) {
+        const io_tensor *t = io_safetensors_find(st[i], "x.q_proj.weight");
+        uint8_t got[64];
+        float *v;
+        assert_int_equal(t->bytes == NULL, i == 0);
+        assert_int_equal(t->offset, 8 + strlen(QK) + 3);
+        assert_ok(io_tensor_read(got, st[i], t, 0, 32, &err));
+        for (int k = 0; k < 32; k++)
+            assert_int_equal(got[k], 3 + k);
+        assert_ok(io_tensor_read(got, st[i], t, 30, 2, &err));
+        assert_int_equal(got[0], 33);
+        assert_ok(io_tensor_read(got, st[i], t, 32, 0, &err));
+        assert_int_equal(io_tensor_read(got, st[i], t, 31, 2, &err), PE_ERR_RANGE);
+        assert_int_equal(io_tensor_read(got, st[i], t, 33, 0, &err), PE_ERR_RANGE);
+        assert_int_equal(io_tensor_read(got, st[i], t, SIZE_MAX, 2, &err), PE_ERR_RANGE);
+        assert_int_equal(io_tensor_to_f32(&v, t, &err), i ? PE_OK : PE_ERR_NULL);
+        free(v);
+        io_safetensors_free(st[i]);
+    }
+}
+
+static void a_file_that_shrinks_is_an_error(void **state)
+{
+    (void)state;
+    pe_error err;
+    io_safetensors *st;
+    uint8_t got[64];
+    put_file(in_path, scratch, make_st(QK, 67));
+    assert_ok(io_safetensors_open(&st, in_path, &err));
+    assert_int_equal(truncate(in_path, 8 + (off_t)strlen(QK) + 10), 0);
+    assert_int_equal(io_tensor_read(got, st, io_safetensors_find(st, "x.q_proj.weight"), 0, 32, &err), PE_ERR_IO);
+    assert_non_null(strstr(err.text, "changed while it was read"));
+    assert_non_null(strstr(err.text, in_path));
+    io_safetensors_free(st);
+}
+
+static void a_file_larger_than_memory_opens(void **state)
+{
+    (void)state;
+    pe_error err;
+    io_safetensors *st;
+    uint8_t got[4] = { 1, 1, 1, 1 };
+    const char *json = "{" ONE("big", "U8", "1099511627776", 0, 1099511627776) "}";
+    put_file(in_path, scratch, make_st(json, 0));
+    if (truncate(in_path, (off_t)(8 + strlen(json)) + (off_t)1099511627776) != 0)
+        test_skip("no sparse files of 1 TiB here");
+    play.peak = play.live;
+    size_t before = play.live;
+    assert_ok(io_safetensors_open(&st, in_path, &err));
+    assert_ok(io_tensor_read(got, st, io_safetensors_at(st, 0), (size_t)1099511627776 - 4, 4, &err));
+    assert_int_equal(got[3], 0);
+    assert_true(play.peak - before < 4096);
+    io_safetensors_free(st);
+}
+
+/* ---------------------------------------------------------------- write */
+
+static void a_written_header_reads_back(void **state)
+{
+    (void)state;
+    static const char *const keys[] = { "a", "format", "zz", "k\x01\"\\\n" };
+    pe_error err;
+    put_file(
+        in_path, scratch,
+        make_st(
+            "{\"__metadata__\":{\"format\":\"p\\u0001t\\\"\"},\"caf\xC3\xA9 \\\"\\\\\\n\\u007f\":{\"dtype\":\"F16\","
+            "\"shape\":[1,2],\"data_offsets\":[1,5]}," ONE("empty", "F32", "0,7", 1, 1) "," ONE("scalar", "U8", "", 0,
+                                                                                                1) "}",
+            5));
+    for (int i = 0; i < COUNT(keys); i++) {
+        io_safetensors *a, *b;
+        io_bytes head;
+        uint8_t whole[1000];
+        assert_ok(io_safetensors_open(&a, in_path, &err));
+        assert_ok(io_safetensors_head(&head, a, keys[i], "new\t", &err));
+        assert_int_equal(head.size % 8, 0);
+        memcpy(whole, head.data, head.size);
+        memset(whole + head.size, 0, 5);
+        put_file(out_path, whole, head.size + 5);
+        assert_ok(io_safetensors_load(&b, out_path, &err));
+        assert_string_equal(io_safetensors_meta(b, keys[i]), "new\t");
+        if (i != 1)
+            assert_string_equal(io_safetensors_meta(b, "format"), "p\x01t\"");
+        assert_int_equal(io_safetensors_count(b), 3);
+        for (size_t t = 0; t < 3; t++) {
+            const io_tensor *x = io_safetensors_at(a, t), *y = io_safetensors_at(b, t);
+            assert_string_equal(x->name, y->name);
+            assert_int_equal(x->type, y->type);
+            assert_int_equal(x->rank, y->rank);
+            assert_memory_equal(x->shape, y->shape, sizeof x->shape);
+            assert_int_equal(y->offset - head.size, x->offset - io_safetensors_find(a, "scalar")->offset);
+        }
+        io_bytes_free(&head);
+        io_safetensors_free(a);
+        io_safetensors_free(b);
+    }
+}
+
+static void nothing_is_seen_before_the_commit(void **state)
+{
+    (void)state;
+    pe_error err;
+    io_writer *w;
+    io_bytes b;
+    put_file(out_path, "old", 3);
+    for (int commit = 0; commit < 2; commit++) {
+        assert_ok(io_writer_open(&w, out_path, &err));
+        for (int i = 0; i < 3; i++)
+            assert_ok(io_writer_put(w, (io_span){ "new", 3 }, &err));
+        assert_ok(io_read_file(&b, out_path, 100, &err));
+        assert_string_equal((char *)b.data, "old");
+        io_bytes_free(&b);
+        if (commit)
+            assert_ok(io_writer_commit(w, &err));
+        else
+            io_writer_abort(w);
+        assert_int_equal(entries(), 1);
+    }
+    assert_ok(io_read_file(&b, out_path, 100, &err));
+    assert_string_equal((char *)b.data, "newnewnew");
+    io_bytes_free(&b);
+    io_writer_abort(NULL);
+    assert_int_equal(io_writer_open(&w, "/dev/full", &err), PE_ERR_IO);
+    assert_null(w);
+}
+
+/* ---------------------------------------------------------------- a conversion that fails */
+
+static pe_status weights(pe_error *err)
+{
+    io_safetensors *st;
+    io_pairs_plan plan = { 0 };
+    io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .heads = 2 };
+    pe_status s = io_safetensors_open(&st, in_path, err);
+    if (!s)
+        s = io_pairs_plan_new(&plan, st, &f, err);
+    if (!s)
+        s = io_pairs_convert(out_path, st, &plan, NULL, err);
+    io_pairs_plan_free(&plan);
+    io_safetensors_free(st);
+    return s;
+}
+
+static pe_status cache(pe_error *err)
+{
+    io_file in;
+    io_array a;
+    io_pairs_map map;
+    uint64_t begin;
+    io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .head_dim = 4 };
+    pe_status s = io_file_open(&in, in_path, err);
+    if (!s)
+        s = io_npy_open(&a, &begin, &in, 0, err);
+    if (!s)
+        s = io_pairs_map_array(&map, &a, &f, err);
+    if (!s)
+        s = io_pairs_convert_array(out_path, &in, &a, begin, &map, NULL, err);
+    io_file_close(&in);
+    return s;
+}
+
+static pe_status plain_copy(pe_error *err)
+{
+    io_file in;
+    pe_status s = io_file_open(&in, in_path, err);
+    if (!s)
+        s = io_copy_file(out_path, &in, NULL, err);
+    io_file_close(&in);
+    return s;
+}
+
+static pe_status (*const operations[])(pe_error *) = { weights, plain_copy, cache };
+
+static void make_input(int operation)
+{
+    io_array a = { .data = scratch, .type = IO_F32, .rank = 2, .shape = { 6, 8 }, .count = 48 };
+    put_file(in_path, scratch, make_st(QK, 67));
+    if (operation == 2)
+        assert_int_equal(io_npy_save(in_path, &a, NULL), PE_OK);
+    put_file(out_path, "old", 3);
+}
+
+static void old_file_stands(const char *what, long nth)
+{
+    struct stat st;
+    assert_int_equal(stat(out_path, &st), 0);
+    if (st.st_size != 3 || entries() != 2)
+        fail_msg("%s %ld: %lld bytes, %d files", what, nth, (long long)st.st_size, entries());
+}
+
+/* close of the file that is read may fail without harm: nothing was written to it. */
+static void any_failed_call_leaves_the_old_file_and_no_other(void **state)
+{
+    (void)state;
+    static const call calls[] = { CALL_PREAD, CALL_WRITE, CALL_FSYNC, CALL_RENAME, CALL_CLOSE };
+    for (int o = 0; o < COUNT(operations); o++)
+        for (int c = 0; c < COUNT(calls); c++) {
+            long nth = 1;
+            for (bool done = false; !done && nth < 100; nth++) {
+                pe_error err = { 0 };
+                make_input(o);
+                play.fail_call[calls[c]] = nth;
+                pe_status s = operations[o](&err);
+                done = play.fail_call[calls[c]] > 0 || (calls[c] == CALL_CLOSE && nth == 2);
+                play.fail_call[calls[c]] = 0;
+                assert_int_equal(s, done ? PE_OK : PE_ERR_IO);
+                if (!done)
+                    old_file_stands("call", nth);
+                assert_true(done || strstr(err.text, strerror(ENOSPC)));
+            }
+            assert_true(nth > 2); /* it failed at least once */
+        }
+}
+
+static void any_failed_allocation_leaves_the_old_file_and_no_other(void **state)
+{
+    (void)state;
+    for (int o = 0; o < COUNT(operations); o++) {
+        long nth = 1;
+        for (bool done = false; !done && nth < 100; nth++) {
+            make_input(o);
+            size_t before = play.live;
+            play.fail_alloc = nth;
+            pe_status s = operations[o](NULL);
+            done = play.fail_alloc > 0;
+            play.fail_alloc = 0;
+            assert_int_equal(s, done ? PE_OK : PE_ERR_NOMEM);
+            assert_int_equal(play.live, before);
+            if (!done)
+                old_file_stands("allocation", nth);
+        }
+        assert_true(nth > 3);
+    }
+}
+
+static void slow_calls_lose_nothing(void **state)
+{
+    (void)state;
+    for (int o = 0; o < COUNT(operations); o++) {
+        io_bytes fast, slow;
+        pe_error err;
+        make_input(o);
+        assert_ok(operations[o](&err));
+        assert_ok(io_read_file(&fast, out_path, 10000, &err));
+        play.slow = true;
+        assert_ok(operations[o](&err));
+        play.slow = false;
+        assert_ok(io_read_file(&slow, out_path, 10000, &err));
+        assert_int_equal(fast.size, slow.size);
+        assert_memory_equal(fast.data, slow.data, fast.size);
+        io_bytes_free(&fast);
+        io_bytes_free(&slow);
+    }
+}
+
+static bool stop_soon(void *context, uint64_t done, uint64_t total)
+{
+    int *left = context;
+    assert_true(done <= total + 1000); /* the header may grow */
+    return (*left)-- > 0;
+}
+
+static void a_watcher_can_stop_it(void **state)
+{
+    (void)state;
+    for (int pieces = 0; pieces < 3; pieces++) {
+        io_safetensors *st;
+        io_pairs_plan plan;
+        pe_error err;
+        int left = pieces;
+        io_watch watch = { stop_soon, &left };
+        io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .heads = 2 };
+        make_input(0);
+        assert_ok(io_safetensors_open(&st, in_path, &err));
+        assert_ok(io_pairs_plan_new(&plan, st, &f, &err));
+        assert_int_equal(io_pairs_convert(out_path, st, &plan, &watch, &err), PE_ERR_IO);
+        old_file_stands("piece", pieces);
+        io_pairs_plan_free(&plan);
+        io_safetensors_free(st);
+    }
+}
+
+static void check_pieces(int columns)
+{
+    enum { ROWS = 12, HEAD = 4 };
+    static const int source[HEAD] = { 0, 2, 1, 3 };
+    char json[200];
+    pe_error err;
+    int count = ROWS * columns;
+    snprintf(json, sizeof json, "{\"x.q_proj.weight\":{\"dtype\":\"F32\",\"shape\":[%d,%d],\"data_offsets\":[0,%d]}}",
+             ROWS, columns, count * 4);
+    float *x = malloc((size_t)count * 4);
+    for (int i = 0; i < count; i++)
+        x[i] = (float)i;
+    io_span parts[] = { { scratch, make_st(json, 0) }, { x, (size_t)count * 4 } };
+    assert_ok(io_write_file(in_path, parts, 2, &err));
+    free(x);
+    io_safetensors *st;
+    io_pairs_plan plan;
+    io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .head_dim = HEAD };
+    assert_ok(io_safetensors_open(&st, in_path, &err));
+    assert_ok(io_pairs_plan_new(&plan, st, &f, &err));
+    assert_ok(io_pairs_convert(out_path, st, &plan, NULL, &err));
+    io_pairs_plan_free(&plan);
+    io_safetensors_free(st);
+    assert_ok(io_safetensors_load(&st, out_path, &err));
+    assert_ok(io_tensor_to_f32(&x, io_safetensors_at(st, 0), &err));
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < columns; c += 997)
+            assert_int_equal((int)x[r * columns + c], (r / HEAD * HEAD + source[r % HEAD]) * columns + c);
+    free(x);
+    io_safetensors_free(st);
+}
+
+/* Pieces of all, of two and of one of three heads. */
+static void pieces_do_not_show(void **state)
+{
+    (void)state;
+    check_pieces(1000);
+    check_pieces(100000);
+    check_pieces(300000);
+}
+
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, each_test, after_test)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        CLAIM(opening_is_as_strict_as_loading),
+        CLAIM(a_tensor_is_read_in_pieces),
+        CLAIM(a_file_that_shrinks_is_an_error),
+        CLAIM(a_file_larger_than_memory_opens),
+        CLAIM(a_written_header_reads_back),
+        CLAIM(nothing_is_seen_before_the_commit),
+        CLAIM(any_failed_call_leaves_the_old_file_and_no_other),
+        CLAIM(any_failed_allocation_leaves_the_old_file_and_no_other),
+        CLAIM(slow_calls_lose_nothing),
+        CLAIM(a_watcher_can_stop_it),
+        CLAIM(pieces_do_not_show),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
