@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a whole file or stream. read() into memory rather than a mapping: see HAZARDS R12.
+ * Reading a file or stream, whole or in part. read() into memory rather than a mapping: see HAZARDS R12.
  */
 #include "checked.h"
-#include "io.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static pe_status read_up_to(uint8_t *data, size_t size, size_t *got, int fd, con
     return PE_OK;
 }
 
-static pe_status file_size(size_t *size, int fd, const char *path, size_t cap, pe_error *err)
+static pe_status file_size(int64_t *size, int fd, const char *path, pe_error *err)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
@@ -41,20 +41,50 @@ static pe_status file_size(size_t *size, int fd, const char *path, size_t cap, p
         return io_fail(err, PE_ERR_IO, "%s: is a folder; needs a file", path);
     if (!S_ISREG(st.st_mode))
         return io_fail(err, PE_ERR_IO, "%s: is a pipe or a device; needs a regular file", path);
-    if (!io_to_size(size, st.st_size) || *size > cap)
-        return io_fail(err, PE_ERR_RANGE, "%s: has %lld bytes; at most %zu are read", path, (long long)st.st_size, cap);
+    *size = st.st_size;
     return PE_OK;
 }
 
-static pe_status read_open(io_bytes *out, int fd, const char *path, size_t cap, pe_error *err)
+pe_status io_open_file(int *fd, int64_t *size, const char *path, pe_error *err)
 {
-    size_t size = 0, room, got = 0;
-    pe_status s = file_size(&size, fd, path, cap, err);
+    do
+        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* or a pipe without a writer would hang us here */
+    while (*fd < 0 && errno == EINTR);
+    if (*fd < 0)
+        return io_fail(err, PE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    pe_status s = file_size(size, *fd, path, err);
     if (s != PE_OK)
-        return s;
+        close(*fd);
+    return s;
+}
+
+pe_status io_read_at(void *to, size_t size, int64_t offset, int fd, const char *path, pe_error *err)
+{
+    for (size_t got = 0; got < size;) {
+        size_t left = size - got;
+        int64_t at;
+        if (!io_add_i64(&at, offset, (int64_t)got))
+            return io_fail(err, PE_ERR_OVERFLOW, "%s: nothing lies at byte %lld", path, (long long)offset);
+        ssize_t n = pread(fd, (uint8_t *)to + got, left < STEP ? left : STEP, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return io_fail(err, PE_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+        if (n == 0)
+            return io_fail(err, PE_ERR_IO, "%s: changed while it was read", path);
+        got += (size_t)n;
+    }
+    return PE_OK;
+}
+
+static pe_status read_open(io_bytes *out, int fd, int64_t length, const char *path, size_t cap, pe_error *err)
+{
+    size_t size, room, got = 0;
+    if (!io_to_size(&size, length) || size > cap)
+        return io_fail(err, PE_ERR_RANGE, "%s: has %lld bytes; at most %zu are read", path, (long long)length, cap);
     if (!io_add(&room, size, 1) || !(out->data = malloc(room)))
         return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its %zu bytes", path, size);
-    s = read_up_to(out->data, room, &got, fd, path, err); /* the byte past the end tells a file that grew */
+    pe_status s = read_up_to(out->data, room, &got, fd, path, err); /* the byte past the end tells a file that grew */
     if (s != PE_OK)
         return s;
     if (got != size)
@@ -69,12 +99,11 @@ pe_status io_read_file(io_bytes *out, const char *path, size_t cap, pe_error *er
 {
     *out = (io_bytes){ 0 };
     int fd;
-    do
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* or a pipe without a writer would hang us here */
-    while (fd < 0 && errno == EINTR);
-    if (fd < 0)
-        return io_fail(err, PE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    pe_status s = read_open(out, fd, path, cap, err);
+    int64_t size;
+    pe_status s = io_open_file(&fd, &size, path, err);
+    if (s != PE_OK)
+        return s;
+    s = read_open(out, fd, size, path, cap, err);
     close(fd);
     if (s != PE_OK)
         io_bytes_free(out);
@@ -84,8 +113,8 @@ pe_status io_read_file(io_bytes *out, const char *path, size_t cap, pe_error *er
 /* Fills out up to room bytes; fewer: that was the end. */
 static pe_status read_more(io_bytes *out, size_t room, int fd, pe_error *err)
 {
-    size_t got;
-    uint8_t *data = realloc(out->data, room + 1);
+    size_t got, bytes;
+    uint8_t *data = io_add(&bytes, room, 1) ? realloc(out->data, bytes) : NULL;
     if (!data)
         return io_fail(err, PE_ERR_NOMEM, "%s: no memory for %zu bytes", out->name, room);
     out->data = data;

@@ -191,4 +191,106 @@ pe_status io_json_object(io_node *out, const io_node *at, const char *key, io_ne
 size_t io_json_size(const io_node *array); /* 0 if it is none */
 pe_status io_json_item(io_node *out, const io_node *array, size_t index, pe_error *err);
 
+/* ---------------------------------------------------------------- GGUF: what is known of a model, and where */
+
+/*     io_gguf *g;                                                           io_gguf_tensor t;
+ *     io_gguf_open(&g, path, &err);                                         io_gguf_tensor_find(&t, g, "rope_freqs");
+ *     io_gguf_real(&base, g, "llama.rope.freq_base", IO_OPTIONAL, &err);    io_gguf_tensor_read_f32(&f, g, &t, &err);
+ *     io_gguf_free(g);                                                      free(f);
+ *
+ * Versions 2 and 3, little-endian. All is checked at open, the place of every tensor too; weights are not read. */
+typedef struct io_gguf io_gguf;
+
+/* The numbers are the file's. */
+typedef enum io_gguf_type {
+    IO_GGUF_U8 = 0,
+    IO_GGUF_I8,
+    IO_GGUF_U16,
+    IO_GGUF_I16,
+    IO_GGUF_U32,
+    IO_GGUF_I32,
+    IO_GGUF_F32,
+    IO_GGUF_BOOL,
+    IO_GGUF_STRING,
+    IO_GGUF_ARRAY,
+    IO_GGUF_U64,
+    IO_GGUF_I64,
+    IO_GGUF_F64,
+    IO_GGUF_TYPE_COUNT
+} io_gguf_type;
+
+/* A value, or an array of them. It lives as long as the io_gguf. */
+typedef struct io_gguf_value {
+    const io_gguf *file;
+    const char *key;
+    io_gguf_type type; /* an array's: of its elements; never IO_GGUF_ARRAY */
+    bool array;
+    size_t count;      /* 1 if it is no array */
+    const uint8_t *at; /* NULL: an optional array that is not there */
+} io_gguf_value;
+typedef io_gguf_value io_gguf_list; /* where array is true */
+
+#define IO_GGUF_RANK_MAX 4
+
+typedef struct io_gguf_tensor {
+    const char *name; /* lives as long as the io_gguf */
+    const char *type; /* "F32", "Q4_K" */
+    int rank;
+    int64_t shape[IO_GGUF_RANK_MAX]; /* the fastest first, as ggml has them; 1 past the rank */
+    int64_t count;                   /* product of shape */
+    int64_t offset, bytes;           /* in the file */
+} io_gguf_tensor;
+
+#define IO_CAP_GGUF ((size_t)1 << 30)      /* metadata; the file may be as large as it likes */
+#define IO_GGUF_READ_MAX ((size_t)1 << 20) /* bytes of a tensor that io_gguf_tensor_read_f32 takes */
+
+pe_status io_gguf_open(io_gguf **out, const char *path, pe_error *err);
+/* file holds the first file->size of file_size bytes, all of the metadata among them. Takes file->data over, whatever
+ * comes of it: *file is empty afterwards. Names and strings are ended by 0 in place. */
+pe_status io_gguf_parse(io_gguf **out, io_bytes *file, uint64_t file_size, pe_error *err);
+void io_gguf_free(io_gguf *g); /* NULL is fine */
+
+int io_gguf_version(const io_gguf *g);
+int64_t io_gguf_alignment(const io_gguf *g);
+const char *io_gguf_type_name(io_gguf_type t); /* "u32"; "?" if unknown */
+
+size_t io_gguf_count(const io_gguf *g);
+bool io_gguf_at(io_gguf_value *out, const io_gguf *g, size_t index); /* by key; false past the end */
+bool io_gguf_find(io_gguf_value *out, const io_gguf *g, const char *key);
+
+/* Optional and absent: *out is left as it was (a list: count is 0, at is NULL). Nothing is converted: an int takes
+ * whole numbers of any width that lie in range; a real takes f32 and f64, finite; a string is UTF-8 without 0. */
+pe_status io_gguf_int(int64_t *out, const io_gguf *g, const char *key, io_need need, io_int_range range, pe_error *err);
+pe_status io_gguf_real(double *out, const io_gguf *g, const char *key, io_need need, pe_error *err);
+pe_status io_gguf_bool(bool *out, const io_gguf *g, const char *key, io_need need, pe_error *err);
+pe_status io_gguf_string(const char **out, const io_gguf *g, const char *key, io_need need, pe_error *err);
+pe_status io_gguf_array(io_gguf_list *out, const io_gguf *g, const char *key, io_need need, pe_error *err);
+/* An element; of a value that is no array, element 0. The way to a string is as long as index. */
+pe_status io_gguf_list_int(int64_t *out, const io_gguf_list *list, size_t index, io_int_range range, pe_error *err);
+pe_status io_gguf_list_real(double *out, const io_gguf_list *list, size_t index, pe_error *err);
+pe_status io_gguf_list_bool(bool *out, const io_gguf_list *list, size_t index, pe_error *err);
+pe_status io_gguf_list_string(const char **out, const io_gguf_list *list, size_t index, pe_error *err);
+
+size_t io_gguf_tensor_count(const io_gguf *g);
+bool io_gguf_tensor_at(io_gguf_tensor *out, const io_gguf *g, size_t index); /* by name; false past the end */
+bool io_gguf_tensor_find(io_gguf_tensor *out, const io_gguf *g, const char *name);
+/* A malloc'ed copy of the t->count elements of an F32, F16, BF16 or F64 tensor of at most IO_GGUF_READ_MAX bytes. */
+pe_status io_gguf_tensor_read_f32(float **out, const io_gguf *g, const io_gguf_tensor *t, pe_error *err);
+
+/* ---------------------------------------------------------------- llama2.c: the header of a .bin model */
+
+typedef struct io_llama2c {
+    int version; /* 0: the legacy header of seven numbers; 1: float32; 2: int8 in groups */
+    int64_t dim, hidden_dim, layers, heads, kv_heads, vocab_size, seq_len;
+    int64_t head_size; /* dim / heads */
+    bool shared_classifier;
+    int64_t group_size; /* version 2; else 0 */
+} io_llama2c;
+
+/* The size of the file has to be exactly what the header implies. */
+pe_status io_llama2c_open(io_llama2c *out, const char *path, pe_error *err);
+/* bytes are the first size of file_size bytes: all, or 256 at least. */
+pe_status io_llama2c_parse(io_llama2c *out, const uint8_t *bytes, size_t size, uint64_t file_size, const char *name,
+                           pe_error *err);
+
 #endif

@@ -60,7 +60,7 @@ static pe_status read_descr(reader *r)
     if (v2 && r->flags & IO_NPY_BF16)
         r->out->type = IO_BF16;
     else if (!io_type_by_npy(&r->out->type, descr, length))
-        return refuse_descr(r, descr, (int)length);
+        return refuse_descr(r, descr, (int)length); /* fits: HEADER_CAP */
     else if (r->out->type == IO_U16 && r->flags & IO_NPY_BF16)
         r->out->type = IO_BF16;
     return PE_OK;

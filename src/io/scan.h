@@ -24,6 +24,9 @@ bool io_scan_count(io_scan *s, int64_t *out);
 /* A JSON string, decoded where it stands and ended by 0 in place of its closing quote (or earlier). False: no string
  * here, a bad escape, a control character, U+0000, half a surrogate pair, or not UTF-8. */
 bool io_scan_string(io_scan *s, char **out);
+/* Bytes of the well-formed UTF-8 character at at, which is before end; 0: it is overlong, a surrogate, past U+10FFFF.
+ */
+size_t io_utf8_length(const char *at, const char *end);
 /* "FILE: header byte N: needs WHAT" */
 pe_status io_scan_fail(const io_scan *s, const char *what);
 

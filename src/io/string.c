@@ -65,13 +65,12 @@ static char *take_escape(io_scan *s, char *to)
     return code < 0 ? NULL : put_utf8(to, code);
 }
 
-/* One character that stands for itself. Well-formed UTF-8 only: no overlong form, no surrogate, none past U+10FFFF. */
-static char *take_plain(io_scan *s, char *to)
+size_t io_utf8_length(const char *at, const char *end)
 {
-    unsigned char c = (unsigned char)*s->at, low = 0x80, high = 0xBF;
+    unsigned char c = (unsigned char)*at, low = 0x80, high = 0xBF;
     int more = c < 0x80 ? 0 : c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
-    if (c < 0x20 || (c >= 0x80 && c < 0xC2) || c > 0xF4 || s->end - s->at <= more)
-        return NULL;
+    if ((c >= 0x80 && c < 0xC2) || c > 0xF4 || end - at <= more)
+        return 0;
     if (c == 0xE0)
         low = 0xA0;
     if (c == 0xED)
@@ -81,11 +80,18 @@ static char *take_plain(io_scan *s, char *to)
     if (c == 0xF4)
         high = 0x8F;
     for (int i = 1; i <= more; i++, low = 0x80, high = 0xBF)
-        if ((unsigned char)s->at[i] < low || (unsigned char)s->at[i] > high)
-            return NULL;
-    for (int i = 0; i <= more; i++)
+        if ((unsigned char)at[i] < low || (unsigned char)at[i] > high)
+            return 0;
+    return (size_t)more + 1;
+}
+
+/* One character that stands for itself. */
+static char *take_plain(io_scan *s, char *to)
+{
+    size_t length = (unsigned char)*s->at < 0x20 ? 0 : io_utf8_length(s->at, s->end);
+    for (size_t i = 0; i < length; i++)
         *to++ = *s->at++;
-    return to;
+    return length ? to : NULL;
 }
 
 bool io_scan_string(io_scan *s, char **out)

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# labels: core; timeout: 60
+# Sizes in src/io are computed by checked.h. What a script can see of that, and no more:
+#   1. the size given to malloc, calloc, realloc, memcpy, memmove or memset holds no *, + or <<, but in sizeof
+#   2. nothing named as a size or count is cast to int; (int) of a bounded one says why on its line: /* fits: ... */
+# It does not follow a value from line to line; the readers' tests and the fuzzer do.
+set -euo pipefail
+
+lint() { # lint FILE...: prints FILE:LINE: what is wrong
+  awk '
+    function say(what) { print FILENAME ":" line ": " what }
+    # The arguments of the call whose ( is at position p of text, into arg[1..n]; n, or 0 where it does not end there.
+    function split_call(text, p,    depth, n, c, i) {
+      n = 1; arg[1] = ""; depth = 0
+      for (i = p; i <= length(text); i++) {
+        c = substr(text, i, 1)
+        if (c == "(" || c == "[" || c == "{") { if (depth++ == 0) continue }
+        if (c == ")" || c == "]" || c == "}") { if (--depth == 0) return n }
+        if (c == "," && depth == 1) { arg[++n] = ""; continue }
+        arg[n] = arg[n] c
+      }
+      return 0
+    }
+    function raw(size) {
+      gsub(/sizeof *\([^)]*\)|sizeof *\*+[a-z_]+((->|\.)[a-z_]+)*/, "S", size)
+      gsub(/sizeof [^,]*/, "S", size)
+      gsub(/\([a-z0-9_ ]+\**\)/, "", size)     # casts
+      gsub(/->|\+\+|--/, "", size)
+      return size ~ /[*+]|<</
+    }
+    function calls(text,    p, name, rest, n, offset) {
+      rest = text; offset = 0
+      while (match(rest, /(^|[^a-z_])(malloc|calloc|realloc|memcpy|memmove|memset)\(/)) {
+        p = offset + RSTART + RLENGTH - 1
+        name = substr(rest, RSTART, RLENGTH - 1); sub(/^[^a-z]/, "", name)
+        n = split_call(text, p)
+        if (n && (raw(arg[n]) || (name == "calloc" && raw(arg[1])))) say("raw arithmetic in the size of " name)
+        offset += RSTART + RLENGTH - 1; rest = substr(text, offset + 1)
+      }
+    }
+    function statement_ends(text) { return text ~ /[;{}] *$/ }
+    FNR == 1 { text = "" }
+    {
+      code = $0
+      fits = code ~ /\/\* fits: /
+      gsub(/\/\*[^*]*\*\//, "", code); sub(/\/\/.*/, "", code); gsub(/"([^"\\]|\\.)*"/, "\"\"", code)
+      if (code ~ /^ *\*|^ *\/\*/) next
+      if (text == "") line = FNR
+      text = text " " code
+      if (!fits && code ~ /\(int(32_t)?\) *\(?[a-z_>.-]*(size|count|length|left|bytes|room|rank|index)[^a-z_(]/) {
+        line = FNR; say("a size cast to int")
+      }
+      if (statement_ends(code) || code ~ /^ *$/) { calls(text); text = "" }
+    }' "$@"
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The lint sees what it is for, and lets pass what is fine.
+cat >"$work/bad.c" <<'C'
+    p = malloc(n * 8);
+    p = malloc(count + 1);
+    p = calloc(n * m, 4);
+    p = realloc(p, (size_t)n << 3);
+    memcpy(to, from,
+           n * sizeof *from);
+    memmove(to + 1, from, left - 1 + n);
+    x = (int)length;
+    x = (int)a->count;
+C
+cat >"$work/good.c" <<'C'
+    p = malloc(bytes ? bytes : 1);
+    memcpy(to + n * 4, from + 1, bytes);
+    p = calloc(1, sizeof *p);
+    p = calloc(1, sizeof(*p));
+    memcpy(&v, at, sizeof v);
+    p = io_mul(&bytes, n, 8) ? malloc(bytes) : NULL; /* n * 8 */
+    say("malloc(n * 8)");
+    x = (int)length; /* fits: 40 at most */
+    x = (int)version;
+C
+bad=$(lint "$work/bad.c" | wc -l)
+good=$(lint "$work/good.c")
+if [ "$bad" -ne 8 ] || [ -n "$good" ]; then
+  echo "FAILED: the lint itself: $bad of 8 seen; of the good: $good"
+  lint "$work/bad.c"
+  exit 1
+fi
+
+found=$(lint src/io/*.c src/io/*.h)
+if [ -n "$found" ]; then
+  printf 'FAILED: sizes go through io_mul and io_add (src/io/checked.h):\n%s\n' "$found"
+  exit 1
+fi
+echo "$(ls src/io/*.c src/io/*.h | wc -l) files of src/io: sizes are checked"
