@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: zoo
+ * labels: core; needs: zoo wrap
  *
  * What a GGUF file means: each expected spec is written down from llama.cpp's code (b21e4de), not from ours.
  */
 #include "gguf_build.h"
+#include "heap.h"
 
 #include "../src/zoo/arch.h"
 #include "../src/zoo/read.h"
@@ -886,6 +887,34 @@ static void any_values_give_a_model_or_a_sentence(void **state)
     assert_true(models > 500);
 }
 
+/* An allocation after the other fails: PE_ERR_NOMEM, and nothing is left. */
+static void out_of_memory_leaves_nothing(void **state)
+{
+    (void)state;
+    const double x[8] = { 1, 1.5, 2, 3, 4, 5, 6, 7 };
+    io_gguf *g;
+    begin("gemma4", 6, 64, 4, 4, 4096);
+    build_int(&file, ".attention.sliding_window", 16);
+    build_list(&file, ".attention.sliding_window_pattern", IO_GGUF_BOOL, (int[]){ 1, 0, 1, 1, 0, 0 }, 6);
+    build_floats(&file, "rope_freqs.weight", x, 8);
+    assert_ok(build_open(&g, &file, &err));
+    bool done = false;
+    for (long n = 1; !done && n < 1000; n++) {
+        zoo_model *m = NULL;
+        size_t live = heap.live;
+        heap.fail = n;
+        zoo_builder *b = zoo_begin("model.gguf", "GGUF", NULL, &err);
+        pe_status s = b ? zoo_finish(&m, b, zoo_read_gguf(b, g)) : PE_ERR_NOMEM;
+        done = heap.fail > 0;
+        heap.fail = 0;
+        assert_int_equal(s, done ? PE_OK : PE_ERR_NOMEM);
+        zoo_free(m);
+        assert_int_equal(heap.live, live);
+    }
+    assert_true(done);
+    io_gguf_free(g);
+}
+
 static void many_layers_of_many_factors_end_soon(void **state)
 {
     (void)state;
@@ -956,6 +985,7 @@ int main(void)
         cmocka_unit_test(files_of_other_kinds),
         cmocka_unit_test(every_architecture_is_read),
         cmocka_unit_test(any_values_give_a_model_or_a_sentence),
+        cmocka_unit_test(out_of_memory_leaves_nothing),
         cmocka_unit_test(many_layers_of_many_factors_end_soon),
         cmocka_unit_test(llama2c_turns_as_its_code),
     };
