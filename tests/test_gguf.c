@@ -6,6 +6,7 @@
  */
 #include "common.h"
 #include "corpus.h"
+#include "gguf_build.h"
 #include "heap.h"
 
 #include "../src/io/io.h"
@@ -14,8 +15,6 @@
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { F32 = 0, F16 = 1, Q4_0 = 2, Q4_2 = 4, I8 = 24, I64 = 27, F64 = 28, BF16 = 30, TYPES = 43 }; /* ggml's */
 
 /* ---------------------------------------------------------------- faults */
 
@@ -53,78 +52,6 @@ static int each_test(void **state)
     memset(&heap, 0, sizeof heap);
     memset(&play, 0, sizeof play);
     return 0;
-}
-
-/* ---------------------------------------------------------------- making files */
-
-static void put_string(blob *b, const char *text)
-{
-    put_number(b, strlen(text), 8);
-    put(b, text, strlen(text));
-}
-
-static void start(blob *b, uint64_t tensors, uint64_t keys)
-{
-    put(b, "GGUF", 4);
-    put_number(b, 3, 4);
-    put_number(b, tensors, 8);
-    put_number(b, keys, 8);
-}
-
-static void put_key(blob *b, const char *key, io_gguf_type type)
-{
-    put_string(b, key);
-    put_number(b, type, 4);
-}
-
-static void put_array(blob *b, const char *key, uint32_t type, uint64_t count)
-{
-    put_key(b, key, IO_GGUF_ARRAY);
-    put_number(b, type, 4);
-    put_number(b, count, 8);
-}
-
-static void put_u32_key(blob *b, const char *key, uint32_t v)
-{
-    put_key(b, key, IO_GGUF_U32);
-    put_number(b, v, 4);
-}
-
-static void put_real(blob *b, double v, int bytes)
-{
-    float f = (float)v;
-    uint32_t single;
-    uint64_t twice;
-    memcpy(&single, &f, sizeof single);
-    memcpy(&twice, &v, sizeof twice);
-    put_number(b, bytes == 4 ? single : twice, bytes);
-}
-
-static void put_tensor2(blob *b, const char *name, uint64_t rows, uint64_t columns, uint32_t type, uint64_t offset)
-{
-    put_string(b, name);
-    put_number(b, 2, 4);
-    put_number(b, columns, 8);
-    put_number(b, rows, 8);
-    put_number(b, type, 4);
-    put_number(b, offset, 8);
-}
-
-static void put_tensor(blob *b, const char *name, uint64_t size, uint32_t type, uint64_t offset)
-{
-    put_string(b, name);
-    put_number(b, 1, 4);
-    put_number(b, size, 8);
-    put_number(b, type, 4);
-    put_number(b, offset, 8);
-}
-
-static size_t padding; /* what the last call put */
-
-static void pad(blob *b, size_t alignment)
-{
-    padding = (alignment - b->size % alignment) % alignment;
-    put_zeros(b, padding);
 }
 
 /* ---------------------------------------------------------------- files that are as they should be */

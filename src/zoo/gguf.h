@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between the files of the GGUF reader: gguf_keys.c reads, arch_rules.c corrects, gguf_layers.c says what each layer
+ * is, gguf_rope.c and gguf_other.c write its spec. */
+#ifndef POSENC_ZOO_GGUF_H
+#define POSENC_ZOO_GGUF_H
+
+#include "zoo/arch.h"
+#include "zoo/read.h"
+
+#define GGUF_REF "llama.cpp b21e4de"
+#define GGUF_PAIRS_MAX (PE_HEAD_DIM_MAX / 2)
+
+typedef struct gguf_layer {
+    int64_t heads, kv_heads; /* 0: no attention */
+    bool window;             /* it has one                                    */
+    bool recurs;             /* linear attention or a state: no positions     */
+    bool turns;
+    bool other_base; /* deepseek4: attention.compress_rope_freq_base  */
+} gguf_layer;
+
+/* How the layers with or without a window turn. */
+typedef struct gguf_turn {
+    double theta;
+    double factor; /* 1: none; llama.cpp's freq_scale is 1/factor */
+    int64_t head_dim, dims;
+} gguf_turn;
+
+typedef struct zoo_gguf {
+    zoo_builder *b;
+    const io_gguf *g;
+    const zoo_arch *row; /* NULL: unknown */
+    zoo_arch arch;       /* the row; a rule may change it */
+    const char *prefix;  /* of the keys */
+    char key[256];       /* the last one asked for */
+
+    int64_t blocks, layers; /* all, and without those that predict further tokens */
+    int64_t model_dim, served, trained;
+    gguf_layer *layer; /* blocks of them */
+
+    gguf_turn full, swa;
+    int64_t window;
+    int64_t sections[4];
+    double magnitude; /* rope.scaling.attn_factor */
+    double yarn;      /* ext_factor: 0 none, 1 YaRN */
+    double beta_fast, beta_slow;
+    double log_mul; /* mscale_all_dim; 0: none */
+    double mscale;
+    double temperature; /* 0: none */
+    int64_t floor, shift;
+    bool temperature_still; /* only in layers that do not turn */
+    int nope;               /* period of the layers that do not turn, above 0 */
+    bool nope_first;        /* the first of a period; else the last */
+    int64_t lead;           /* so many layers turn all the same */
+    bool longrope;          /* rope.scaling.type */
+    double alibi;           /* 0: none */
+    double alpha;           /* 0: none */
+    double other_theta;
+    const char *turn;          /* spec's: "qkvo"; NULL: as usual */
+    float *freqs, *long_freqs; /* divisors of the frequencies, and past the trained length; NULL: none */
+    int64_t freq_count;
+    zoo_spec *spec;
+    const char *done[8]; /* specs of layers, by window, turns and other_base: making one may cost milliseconds */
+} zoo_gguf;
+
+/* ---------------------------------------------------------------- gguf_value.c: ARCHITECTURE.suffix */
+
+const char *gguf_key(zoo_gguf *m, const char *suffix);
+bool gguf_has(zoo_gguf *m, const char *suffix);
+/* Absent and optional: *out stays. */
+pe_status gguf_int(zoo_gguf *m, int64_t *out, const char *suffix, io_need need, int64_t max);
+pe_status gguf_real(zoo_gguf *m, double *out, const char *suffix, io_need need);
+pe_status gguf_element(zoo_gguf *m, int64_t *out, const io_gguf_value *v, size_t index); /* a number or a bool */
+/* One for each of count layers; a single number counts for all. *found: the key is there. */
+pe_status gguf_each(zoo_gguf *m, int64_t *out, int64_t count, const char *suffix, io_need need, bool *found);
+
+/* ---------------------------------------------------------------- the others */
+
+pe_status gguf_read_keys(zoo_gguf *m);    /* gguf_keys.c */
+pe_status gguf_read_factors(zoo_gguf *m); /* gguf_factors.c: the tensors that divide frequencies */
+/* Writes a scaling that divides pair n's frequency by freqs[n], and all as t and yarn say beside that; freqs may be
+ * NULL. *given: the spec's magnitude has to be written, whatever it is. */
+pe_status gguf_put_factors(zoo_gguf *m, const gguf_turn *t, double yarn, bool freqs, bool *given);
+
+pe_status gguf_mark_layers(zoo_gguf *m);                   /* gguf_layers.c */
+pe_status gguf_put_rope(zoo_gguf *m, const gguf_layer *l); /* gguf_rope.c */
+pe_status gguf_put_layers(zoo_gguf *m, zoo_part *p);       /* gguf_other.c */
+pe_status gguf_add_t5(zoo_gguf *m);
+pe_status gguf_note_unread(zoo_gguf *m); /* gguf_notes.c */
+
+#endif
