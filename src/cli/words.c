@@ -25,8 +25,9 @@ bool cli_item(const char *list, int index, char *out, size_t cap)
 {
     for (; index > 0; index--) {
         list = strchr(list, '|');
-        if (!list++)
+        if (!list)
             return false;
+        list++;
     }
     size_t n = strcspn(list, "|");
     snprintf(out, cap, "%.*s", (int)n, list);
