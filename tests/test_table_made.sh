@@ -16,6 +16,7 @@ verbs=$(posenc --help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p')
 # ---- bash, really completing: offer WORDS... is what it answers to the last of them
 posenc completion bash >posenc.bash
 source ./posenc.bash
+COMP_LINE='' COMP_POINT=0 # looked at for specs only
 offer() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _posenc; echo "${COMPREPLY[*]}"; }
 offers() { local wanted=$1 got; shift; got=$(offer "$@"); [ "$got" = "$wanted" ] || { echo "'$*': '$got'"; return 1; }; }
 check "it is registered" test -n "$(complete -p posenc)"
@@ -36,11 +37,21 @@ touch "one file.npy" two.npy
 check "files" offers "two.npy" posenc apply rope --in tw
 check "files with spaces, by a letter" offers "one file.npy" posenc table rope -o one
 check "every verb's every option" bash -c '
-  source ./posenc.bash
+  source ./posenc.bash; COMP_LINE= COMP_POINT=0
   for verb in '"$(echo $verbs)"'; do
     COMP_WORDS=(posenc $verb --) COMP_CWORD=2; _posenc
     [ "$(printf "%s\n" "${COMPREPLY[@]}" | sort)" = "$(posenc $verb --help | grep -oE "^  (-.,|   ) --[a-z0-9-]+" | grep -oE -- "--.*" | sort)" ] || exit 1
   done'
+# spec LINE: as bash would cut it
+spec() { COMP_LINE=$1 COMP_POINT=${#1}; offer $(sed 's/[:=]/ & /g' <<<"$1"); }
+specs() { local got; got=$(spec "$2"); [ "$got" = "$1" ] || { echo "'$2': '$got'"; return 1; }; }
+check "keys of an encoding" specs "theta=" "posenc table rope:th"
+check "a key after a comma" specs "1,scaling=" "posenc table rope:theta=1,scal"
+check "choices of a key" specs "yarn" "posenc table rope:scaling=y"
+check "choices after another key" specs "yarn" "posenc table rope:theta=1,scaling=y"
+check "keys of the second part" specs "convention=" "posenc table sinusoidal+alibi:con"
+check "what comes after a spec" specs "f16" "posenc table rope:theta=1 --dtype f1"
+COMP_LINE='' COMP_POINT=0
 posenc completion zsh >_posenc
 posenc completion fish >posenc.fish
 if command -v zsh >/dev/null; then check "zsh reads it" zsh -n _posenc; fi

@@ -15,7 +15,7 @@ static void encodings(FILE *to)
         fprintf(to, "%s%s", i ? " " : "", pe_info_at(i)->name);
 }
 
-static void words(FILE *to, const char *list)
+void complete_words(FILE *to, const char *list)
 {
     char item[64];
     for (int i = 0; cli_item(list, i, item, sizeof item); i++)
@@ -46,14 +46,9 @@ void complete_operands(FILE *to, const cli_verb *v)
 {
     int list = find_list(v);
     if (strchr(v->operands, '|'))
-        words(to, v->operands);
+        complete_words(to, v->operands);
     else if (list >= 0)
         lists[list].write(to);
-}
-
-void complete_choices(FILE *to, const cli_option *o)
-{
-    words(to, o->value);
 }
 
 bool complete_takes_file(const cli_option *o)

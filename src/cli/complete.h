@@ -18,7 +18,7 @@ void complete_verbs(FILE *to); /* names, a space between them */
 /* What may stand for the operands: names of encodings, verbs, the words of "a|b"; nothing where they are files. */
 void complete_operands(FILE *to, const cli_verb *v);
 bool complete_operand_is_file(const cli_verb *v);
-void complete_choices(FILE *to, const cli_option *o); /* of a CLI_CHOICE */
+void complete_words(FILE *to, const char *list); /* "a|b|c" as "a b c" */
 bool complete_takes_file(const cli_option *o);
 /* Text between single quotes; a quote in it becomes escape. Letters of also get a backslash. */
 void complete_quoted(FILE *to, const char *text, const char *escape, const char *also);

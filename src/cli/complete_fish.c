@@ -26,7 +26,7 @@ static void write_option(FILE *to, const cli_verb *v, const cli_option *o)
         fputs(" -x", to);
     if (o->kind == CLI_CHOICE) {
         fputs(" -a '", to);
-        complete_choices(to, o);
+        complete_words(to, o->value);
         putc('\'', to);
     }
     write_help(to, o->help);

@@ -21,7 +21,7 @@ static void write_option(FILE *to, const cli_option *o)
     fputs("']'", to);
     if (o->kind == CLI_CHOICE) {
         fprintf(to, "':%s:(", o->name);
-        complete_choices(to, o);
+        complete_words(to, o->value);
         fputs(")'", to);
     } else if (complete_takes_file(o))
         fputs("':file:_files'", to);
