@@ -19,6 +19,9 @@ conformance: configure      # golden vectors: make conformance DIR=folder
 	@$(BUILD) --target posenc-conformance
 	@build/posenc-conformance "$(DIR)"
 
+fuzz:                       # the long run, with clang: make fuzz RUNS=1000000 TARGET=npy JOBS=2
+	@RUNS="$(RUNS)" TARGET="$(TARGET)" JOBS="$(JOBS)" scripts/fuzz.sh
+
 install: all                # make install PREFIX=folder
 	@cmake --install build --prefix "$(PREFIX)"
 
@@ -26,7 +29,7 @@ docs: all                   # the table of encodings in README.md, from the regi
 	@POSENC=build/posenc scripts/readme-table.sh
 
 clean:
-	@rm -rf build build-test build-asan
+	@rm -rf build build-test build-asan build-fuzz
 
 setup-run:
 	@scripts/setup.sh run
@@ -35,5 +38,5 @@ configure:
 	@scripts/setup.sh --check run
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run test conformance install docs clean setup-run configure
+.PHONY: all run test conformance fuzz install docs clean setup-run configure
 .NOTPARALLEL:

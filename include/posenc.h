@@ -108,8 +108,8 @@ typedef struct pe_positions {
 typedef enum pe_side { PE_QUERY = 0, PE_KEY, PE_VALUE, PE_OUTPUT } pe_side;
 
 /* Makes an encoding from its spec, for example "rope:theta=500000,scaling=llama3,factor=8,trained=8192", "alibi",
- * "sinusoidal+alibi" (up to four parts; where one wants its own softmax scale, as t5 does, the whole has it). *out is
- * NULL on failure.                                                                                                    */
+ * "sinusoidal+alibi" (up to four parts; where one wants its own softmax scale, as t5 does, the whole has it). Whole
+ * numbers may have a unit: trained=32k is 32768 (k, M, G). *out is NULL on failure.                                   */
 PE_API pe_status pe_encoding_new(pe_encoding **out, const char *spec, pe_shape shape, pe_error *err);
 PE_API void pe_encoding_free(pe_encoding *e); /* NULL is fine */
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# setup.sh [--check] run|test: is there what `make run` or `make test` needs? Says what is missing; installs it where it may
-# (root, or CI with sudo; never with --check); otherwise prints the line to type and fails.
+# setup.sh [--check] run|test|fuzz: is there what `make run`, `make test` or `make fuzz` needs? Says what is missing;
+# installs it where it may (root, or CI with sudo; never with --check); otherwise prints the line to type and fails.
 set -euo pipefail
 check=no
 [ "${1:-}" = --check ] && check=yes && shift
-case "${1:-}" in run | test) what=$1 ;; *) echo "usage: setup.sh [--check] run|test" >&2; exit 2 ;; esac
+case "${1:-}" in run | test | fuzz) what=$1 ;; *) echo "usage: setup.sh [--check] run|test|fuzz" >&2; exit 2 ;; esac
 
 # what to look for | for what | package: Debian, Fedora, Arch, Alpine, Homebrew
 needs() {
@@ -18,6 +18,7 @@ jansson.h   test  libjansson-dev  jansson-devel   jansson     jansson-dev   jans
 cmocka.h    test  libcmocka-dev   libcmocka-devel cmocka      cmocka-dev    cmocka
 mpfr.h      test  libmpfr-dev     mpfr-devel      mpfr        mpfr-dev      mpfr
 g++         test  g++             gcc-c++         gcc         g++           gcc
+clang       fuzz  clang           clang           clang       clang         llvm
 END
 }
 
@@ -37,7 +38,7 @@ found() { printf '%s\n' "$1" | ${CC:-cc} -E - >/dev/null 2>&1; }
 missing() { # names in $names, package names of column $1 in $packages
   names='' packages=''
   while read -r name for debian fedora arch alpine brew; do
-    if { [ "$for" = run ] || [ "$what" = test ]; } && ! present "$name"; then
+    if { [ "$for" = run ] || [ "$for" = "$what" ]; } && ! present "$name"; then
       names="$names $name" packages="$packages ${!1}"
     fi
   done < <(needs)

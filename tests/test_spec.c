@@ -75,6 +75,10 @@ static void equal_specs_print_alike(void **state)
 {
     (void)state;
     static const char *const equal[][2] = {
+        { "rope:scaling=yarn,factor=4,trained=32k", "rope:scaling=yarn,factor=4,trained=32768" },
+        { "normalised:length=1M", "normalised:length=1048576" },
+        { "normalised:length=1G", "normalised:length=1073741824" },
+        { "learned:offset=-1K", "learned:offset=-1024" },
         { "rope:theta=1e6", "rope:theta=1000000" },
         { "rope:theta=1E+6", "rope:theta=1000000" },
         { "rope:theta=1000000.000", "rope:theta=1000000" },
@@ -271,7 +275,19 @@ static void a_number_out_of_range_is_answered_by_key_value_and_fix(void **state)
                 snprintf(spec, sizeof spec, "%s:%s=1.5", row->name, key->name);
                 if (key->min <= 1.5 && key->max >= 1.5)
                     assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "1.5", "whole", NULL });
+                snprintf(spec, sizeof spec, "%s:%s=1.5k", row->name, key->name);
+                assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "1.5k", "whole", NULL });
+                snprintf(spec, sizeof spec, "%s:%s=9999999999G", row->name, key->name);
+                assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "9999999999G", "to", NULL });
             }
+            static const char *const units[] = { "k", "1kk", "1k0", "-k" };
+            for (int n = 0; n < COUNT(units) && key->kind == PE_KEY_INT; n++) {
+                snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, units[n]);
+                assert_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
+            }
+            snprintf(spec, sizeof spec, "%s:%s=1k", row->name, key->name); /* a unit is for whole numbers */
+            if (key->kind != PE_KEY_INT)
+                assert_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
         }
 }
 

@@ -30,6 +30,9 @@ typedef enum cli_exit {
     CLI_EXIT_COUNT
 } cli_exit;
 
+/* The tool: argv[0] is not looked at. Returns the exit code; may be called again (cli_main.c). */
+int cli_main(int argc, char **argv);
+
 /* ---------------------------------------------------------------- the table */
 
 typedef enum cli_kind { CLI_FLAG, CLI_INT, CLI_CHOICE, CLI_TEXT, CLI_FILE_IN, CLI_FILE_OUT } cli_kind;
@@ -53,7 +56,7 @@ typedef struct cli_args cli_args;
 typedef struct cli_verb {
     const char *name;
     const char *summary;  /* one line */
-    const char *operands; /* "SPEC", "[NAME]", "" */
+    const char *operands; /* "SPEC", "[NAME]", "FILE", "a|b", ""; completion knows what to offer for them */
     int operands_min, operands_max;
     const char *notes; /* lines after the options; NULL: none */
     const cli_option *options;
@@ -141,7 +144,7 @@ const char *cli_nearest(const char *word, const char *const *list, int count); /
 const char *cli_did_you_mean(char out[80], const char *dashes, const char *word, const char *const *list, int count);
 /* Item index of "a|b|c": false past the end. */
 bool cli_item(const char *list, int index, char *out, size_t cap);
-/* Whole numbers with units: 32k is 32768, 1M is 1048576. */
+/* Whole numbers with units: 32k is 32768, 1M is 1048576, 1G is 2^30. */
 bool cli_read_int(const char *text, int64_t *out);
 /* The shortest text that reads back as x (or as the float x is), with a point whatever the locale. */
 void cli_print_real(char *out, size_t cap, double x);
@@ -151,6 +154,10 @@ void cli_print_float(char *out, size_t cap, double x);
 
 void cli_help(FILE *to);
 void cli_help_verb(FILE *to, const cli_verb *v);
+#define CLI_VALUE_NOTES_MAX 2
+int cli_value_notes(const cli_verb *v, const char *out[CLI_VALUE_NOTES_MAX]); /* what N and FILE may be; the count */
+extern const cli_option cli_option_help;                                      /* which every verb has */
+const char *cli_exit_text(cli_exit code);
 const cli_verb *cli_find_verb(const char *name); /* NULL: none */
 cli_exit cli_unknown_verb(const char *name);     /* says so, and what may be meant */
 

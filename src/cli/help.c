@@ -37,6 +37,11 @@ static void print_option(FILE *to, const cli_option *o)
     putc('\n', to);
 }
 
+const char *cli_exit_text(cli_exit code)
+{
+    return exit_text[code];
+}
+
 static bool takes(const cli_verb *v, cli_kind kind)
 {
     for (int i = 0; i < v->option_count; i++)
@@ -45,9 +50,22 @@ static bool takes(const cli_verb *v, cli_kind kind)
     return false;
 }
 
+int cli_value_notes(const cli_verb *v, const char *out[CLI_VALUE_NOTES_MAX])
+{
+    int count = 0;
+    if (takes(v, CLI_INT))
+        out[count++] = "N may have a unit: 32k is 32768, 1M is 1048576, 1G is 2^30";
+    if (takes(v, CLI_FILE_IN))
+        out[count++] = "FILE may be -: stdin (for one option), or stdout";
+    return count;
+}
+
+const cli_option cli_option_help = { "help", 'h', CLI_FLAG, NULL, NULL, 0, 0, "this text" };
+
 void cli_help_verb(FILE *to, const cli_verb *v)
 {
-    static const cli_option help = { "help", 'h', CLI_FLAG, NULL, NULL, 0, 0, "this text" };
+    const char *note[CLI_VALUE_NOTES_MAX];
+    int note_count = cli_value_notes(v, note);
     fputs("Examples\n", to);
     for (int i = 0; i < v->example_count; i++)
         print_example(to, &v->examples[i]);
@@ -55,11 +73,9 @@ void cli_help_verb(FILE *to, const cli_verb *v)
             v->summary);
     for (int i = 0; i < v->option_count; i++)
         print_option(to, &v->options[i]);
-    print_option(to, &help);
-    if (takes(v, CLI_INT))
-        fputs("  N may have a unit: 32k is 32768, 1M is 1048576\n", to);
-    if (takes(v, CLI_FILE_IN))
-        fputs("  FILE may be -: stdin (for one option), or stdout\n", to);
+    print_option(to, &cli_option_help);
+    for (int i = 0; i < note_count; i++)
+        fprintf(to, "  %s\n", note[i]);
     if (v->notes)
         fprintf(to, "\n%s", v->notes);
     print_exit_codes(to);
@@ -72,7 +88,7 @@ void cli_help(FILE *to)
         print_example(to, &cli_verbs[i]->examples[0]);
     fputs("\nposenc VERB [options]\n  Every position encoding for Transformers.\n\nVerbs\n", to);
     for (int i = 0; i < cli_verb_count; i++)
-        fprintf(to, "  %-10s%s\n", cli_verbs[i]->name, cli_verbs[i]->summary);
+        fprintf(to, "  %-12s%s\n", cli_verbs[i]->name, cli_verbs[i]->summary);
     fputs("\nOptions\n  VERB --help  examples and options of a verb\n  --version    the version\n", to);
     print_exit_codes(to);
 }

@@ -25,8 +25,9 @@ bool cli_item(const char *list, int index, char *out, size_t cap)
 {
     for (; index > 0; index--) {
         list = strchr(list, '|');
-        if (!list++)
+        if (!list)
             return false;
+        list++;
     }
     size_t n = strcspn(list, "|");
     snprintf(out, cap, "%.*s", (int)n, list);
@@ -45,7 +46,7 @@ bool cli_read_int(const char *text, int64_t *out)
             return false;
         n = n * 10 + (*text - '0');
     }
-    int shift = *text == 'k' || *text == 'K' ? 10 : *text == 'M' ? 20 : 0;
+    int shift = text_unit(*text);
     if (text[shift > 0] || n > INT64_MAX >> shift)
         return false;
     *out = (negative ? -1 : 1) * (n * ((int64_t)1 << shift));

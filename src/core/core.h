@@ -297,6 +297,7 @@ pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, const pe_
 bool text_number(const char *s, size_t n, double *out);
 /* digits[0] to digits[count - 1], the first of them not 0, times 10^exponent: the nearest double (core/decimal.c). */
 double decimal_value(const char *digits, int count, int64_t exponent);
+int text_unit(char c); /* 'k': 10, 'M': 20, 'G': 30, powers of two that a whole number may be given in; 0: none */
 int text_print(char *out, size_t cap, double x);        /* the shortest text that reads back as x */
 typedef struct number_text {
     char text[40];

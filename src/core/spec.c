@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The spec: name[:key=value[,key=value...]][+name...]. Values are numbers, words, or lists joined by '/'. */
+ * The spec: name[:key=value[,key=value...]][+name...]. Values are numbers, words, or lists joined by '/'.
+ * A key that takes whole numbers reads units too: trained=32k. */
 #include "core/spec.h"
 
 #include <stdio.h>
@@ -128,13 +129,15 @@ static pe_status read_choice(const row *r, const pe_key *k, slice text, double *
 static pe_status read_number(const row *r, const pe_key *k, slice text, double *out, pe_error *err)
 {
     char least[32], most[32];
-    if (!text_number(text.s, text.n, out))
+    int unit = k->kind == PE_KEY_INT && text.n ? text_unit(text.s[text.n - 1]) : 0;
+    if (!text_number(text.s, text.n - (unit > 0), out))
         return pe_fail(err, PE_ERR_SPEC, "%s: %s is '%.*s'; needs a number that fits a double, of at most %d digits",
                        r->info.name, k->name, SHOW(text), TEXT_DIGITS_MAX);
     text_print(least, sizeof least, k->min);
     text_print(most, sizeof most, k->max);
     if (k->kind == PE_KEY_INT && *out != floor(*out))
         return pe_fail(err, PE_ERR_RANGE, "%s: %s is %.*s; needs a whole number", r->info.name, k->name, SHOW(text));
+    *out = ldexp(*out, unit);
     if (!(*out >= k->min && *out <= k->max))
         return pe_fail(err, PE_ERR_RANGE, "%s: %s is %.*s; needs %s to %s", r->info.name, k->name, SHOW(text), least,
                        most);

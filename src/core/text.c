@@ -62,6 +62,11 @@ bool text_number(const char *s, size_t n, double *out)
     return true;
 }
 
+int text_unit(char c)
+{
+    return c == 'k' || c == 'K' ? 10 : c == 'M' ? 20 : c == 'G' ? 30 : 0;
+}
+
 /* Puts '.' where the locale's decimal point stands, which may be several bytes; the new length. */
 static int plain_point(char *text)
 {

@@ -64,6 +64,7 @@
 #define text_number pei_text_number
 #define text_print pei_text_print
 #define text_show pei_text_show
+#define text_unit pei_text_unit
 #define turn_cos_sin pei_turn_cos_sin
 #define turn_per_radian pei_turn_per_radian
 #define value_add pei_value_add

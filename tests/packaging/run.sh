@@ -69,7 +69,19 @@ step "the static library's names start with pe_ or pei_" static_names_are_ours
 step "exports what the header declares" declared_is_exported
 step "needs libc and libm only" needs_libc_and_libm_only
 step "posenc.pc says $version" pkg_config_version
+has_pages() {
+  prefix/bin/posenc man --list | while read -r page; do test -s "prefix/share/man/man1/$page.1"; done
+  [ "$(find prefix/share/man/man1 -name 'posenc*.1' | wc -l)" = "$(prefix/bin/posenc man --list | wc -l)" ]
+  prefix/bin/posenc man table | cmp - prefix/share/man/man1/posenc-table.1
+}
+has_completions() {
+  prefix/bin/posenc completion bash | cmp - prefix/share/bash-completion/completions/posenc
+  prefix/bin/posenc completion zsh | cmp - prefix/share/zsh/site-functions/_posenc
+  prefix/bin/posenc completion fish | cmp - prefix/share/fish/vendor_completions.d/posenc.fish
+}
 step "the tool is hardened" tool_is_hardened
+step "every manual page is installed" has_pages
+step "completions are installed" has_completions
 
 # ---- pkg-config
 
