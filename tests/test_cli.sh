@@ -32,6 +32,15 @@ npy() {
   local file=$1 head="{'descr': '$2', 'fortran_order': False, 'shape': $3, }" size=$4; shift 4
   { printf '\x93NUMPY\x01\x00'; le 118 2; printf '%-117s\n' "$head"; for n; do le "$n" "$size"; done; } >"$file"
 }
+# gguf FILE ARCH KEY:NUMBER...: metadata of a model without tensors; rope.freq_base is 500000.
+gguf() {
+  local file=$1 arch=$2 pair; shift 2
+  text() { le ${#1} 8; printf %s "$1"; }
+  { printf GGUF; le 3 4; le 0 8; le $(($# + 2)) 8
+    text general.architecture; le 8 4; text "$arch"
+    text "$arch.rope.freq_base"; le 6 4; le $((0x48f42400)) 4
+    for pair; do text "$arch.${pair%%:*}"; le 4 4; le "${pair#*:}" 4; done; } >"$file"
+}
 header() { head -c 200 "$1" | tr -d '\0' | grep -aom1 '{.*}'; }
 numbers() { # FILE [TYPE]: the elements, one per line
   local skip=$((10 + $(od -An -tu2 -j8 -N2 "$1")))
@@ -74,6 +83,12 @@ weights() { { le ${#3} 8; printf %s "$3"; head -c $((2 * $2)) /dev/zero; } >"$1"
 l=model.layers.0.self_attn
 weights m.safetensors 5120 '{"'$l'.q_proj.weight":{"dtype":"F16","shape":[512,8],"data_offsets":[0,8192]},'\
 '"'$l'.k_proj.weight":{"dtype":"F16","shape":[128,8],"data_offsets":[8192,10240]}}'
+cat >config.json <<'J'
+{"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8,
+ "num_hidden_layers": 32, "max_position_embeddings": 8192, "rope_theta": 500000.0}
+J
+gguf model.gguf llama context_length:8192 embedding_length:4096 block_count:32 attention.head_count:32 \
+  attention.head_count_kv:8 rope.dimension_count:128
 examples=0
 while IFS= read -r command; do
   examples=$((examples + 1))

@@ -131,6 +131,12 @@ void out_bool(json_out *j, const char *key, bool value)
     fputs(value ? "true" : "false", j->to);
 }
 
+void out_raw(json_out *j, const char *key, const char *json)
+{
+    start_value(j, key);
+    fputs(json, j->to);
+}
+
 void out_ints(json_out *j, const char *key, const int64_t *value, int count)
 {
     out_open(j, key, '-');

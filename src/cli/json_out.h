@@ -29,6 +29,7 @@ void out_int(json_out *j, const char *key, int64_t value);
 void out_real(json_out *j, const char *key, double value);  /* infinite or NaN becomes null: JSON has no such number */
 void out_float(json_out *j, const char *key, double value); /* as out_real, digits enough for a float */
 void out_bool(json_out *j, const char *key, bool value);
+void out_raw(json_out *j, const char *key, const char *json); /* text that is JSON already */
 void out_ints(json_out *j, const char *key, const int64_t *value, int count);
 
 #endif

@@ -3,6 +3,7 @@
  * The registry for people, within 100 columns. */
 #include "cli/array.h"
 #include "cli/list.h"
+#include "cli/page.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,23 +82,6 @@ void list_rows(void)
     print_legend(letters);
 }
 
-/* Words, broken at the right margin; every line starts at column indent. */
-static void print_wrapped(const char *text, int indent)
-{
-    int column = indent;
-    while (*text) {
-        int n = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + n > 98) {
-            printf("\n%*s", indent, "");
-            column = indent;
-        }
-        column += printf("%s%.*s", column > indent ? " " : "", n, text);
-        text += n;
-        text += strspn(text, " ");
-    }
-    putchar('\n');
-}
-
 /* Whole numbers in full, others to three digits: bounds are to be read here, not to be copied. */
 static void print_bound(char out[40], double x)
 {
@@ -123,7 +107,7 @@ static void print_range(const pe_key *k, int indent)
              : *k->fallback ? "; default "
                             : "",
              k->fallback, k->when ? "; with " : "", k->when ? k->when : "");
-    print_wrapped(text, indent);
+    page_wrapped(text, indent);
 }
 
 static void print_keys(const pe_info *r)
@@ -134,14 +118,14 @@ static void print_keys(const pe_info *r)
         printf("  %-16s  ", r->keys[i].name);
         print_range(&r->keys[i], 20);
         printf("%*s", 20, "");
-        print_wrapped(r->keys[i].help, 20);
+        page_wrapped(r->keys[i].help, 20);
     }
 }
 
 static void print_field(const char *label, const char *text)
 {
     printf("  %-10s", label);
-    print_wrapped(*text ? text : "-", 12);
+    page_wrapped(*text ? text : "-", 12);
 }
 
 /* The softmax scale, and on which side of it the row adds to the score. */
@@ -190,7 +174,7 @@ void list_row(const pe_info *r)
 {
     char bits[256];
     printf("%s: ", r->name);
-    print_wrapped(r->summary, (int)strlen(r->name) + 2);
+    page_wrapped(r->summary, (int)strlen(r->name) + 2);
     print_field("formula", r->formula);
     list_bits(bits, sizeof bits, r->hooks, pe_hook_name, ", ");
     print_field("hooks", bits);

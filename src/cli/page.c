@@ -1,38 +1,76 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/page.h"
 
-#include "cli/json_out.h"
-
-#include <errno.h>
-#include <stdlib.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
-static void print_json(const cli_args *a, const char *file, const char *text)
+#define MARGIN 98
+
+void page_wrapped(const char *text, int indent)
 {
-    json_out j = out_start(stdout);
-    out_open(&j, NULL, '{');
-    out_text(&j, "verb", a->verb->name);
-    out_text(&j, "file", file);
-    out_text(&j, "text", text);
-    out_close(&j, '}');
+    int column = indent;
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + n > MARGIN) {
+            printf("\n%*s", indent, "");
+            column = indent;
+        }
+        column += printf("%s%.*s", column > indent ? " " : "", n, text);
+        text += n;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
 }
 
-cli_exit page_print(const cli_args *a, const char *file, void (*write)(FILE *to, const void *about), const void *about)
+void page_field(const char *label, int indent, const char *format, ...)
 {
-    char *text = NULL;
-    size_t size = 0;
-    if (!cli_given(a, "json")) {
-        write(stdout, about);
-        return CLI_OK;
+    char text[4096];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    printf("  %-*s", indent - 2, label);
+    page_wrapped(text, indent);
+}
+
+void page_title(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    putchar('\n');
+    vprintf(format, list);
+    putchar('\n');
+    va_end(list);
+}
+
+page_text page_number(double x)
+{
+    page_text out;
+    bool whole = fabs(x) < 1e15 && x == floor(x);
+    double unit = pow(10, 5 - floor(log10(fabs(x))));
+    cli_print_real(out.text, sizeof out.text, whole || !isfinite(unit) ? x : round(x * unit) / unit);
+    return out;
+}
+
+page_list page_ranges(const bool *in, int64_t count)
+{
+    page_list out = { "" };
+    size_t used = 0, cap = sizeof out.text;
+    for (int64_t n = 0; n < count; n++) {
+        int64_t last = n;
+        if (!in[n])
+            continue;
+        while (last + 1 < count && in[last + 1])
+            last++;
+        if (used < cap)
+            used += (size_t)snprintf(out.text + used, cap - used, "%s%" PRId64, used ? ", " : "", n);
+        if (last > n && used < cap)
+            used += (size_t)snprintf(out.text + used, cap - used, "-%" PRId64, last);
+        n = last;
     }
-    FILE *to = open_memstream(&text, &size);
-    if (to)
-        write(to, about);
-    bool done = to && !ferror(to);
-    if (to && fclose(to))
-        done = false;
-    if (done)
-        print_json(a, file, text);
-    free(text);
-    return done ? CLI_OK : cli_fail(a, CLI_SYSTEM, "no memory for the text: %s", strerror(errno));
+    if (used >= cap)
+        memcpy(out.text + cap - 5, " ...", 5);
+    return out;
 }

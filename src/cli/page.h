@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts that are made from the table and go to stdout, or into JSON.
- */
+ * Text for people, within 100 columns. */
 #ifndef POSENC_CLI_PAGE_H
 #define POSENC_CLI_PAGE_H
 
 #include "cli/cli.h"
 
-/* A text is written by write(to, about). With --json: { "verb": ..., "file": file, "text": ... }, where file is the
- * name that it is usually kept under. */
-cli_exit page_print(const cli_args *a, const char *file, void (*write)(FILE *to, const void *about), const void *about);
+/* Words, broken at the right margin; lines after the first start at column indent, where the first is taken to be. */
+void page_wrapped(const char *text, int indent);
+/* "  label     text", the text from column indent on. */
+void page_field(const char *label, int indent, const char *format, ...) CLI_PRINTF(3, 4);
+void page_title(const char *format, ...) CLI_PRINTF(1, 2); /* after an empty line */
+
+/* A number for a sentence: whole ones in full, others to a few digits. */
+typedef struct page_text {
+    char text[40];
+} page_text;
+page_text page_number(double x);
+
+/* "0-4, 6-10": those of count that are in. */
+typedef struct page_list {
+    char text[400];
+} page_list;
+page_list page_ranges(const bool *in, int64_t count);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * posenc completion: a script for a shell, from the table of verbs. */
 #include "cli/complete.h"
-#include "cli/page.h"
+#include "cli/made.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static cli_exit run(const cli_args *a)
     for (int i = 0; i < CLI_COUNT(shells); i++) {
         names[i] = shells[i].name;
         if (!strcmp(names[i], a->operand[0]))
-            return page_print(a, shells[i].file, write, &shells[i]);
+            return made_print(a, shells[i].file, write, &shells[i]);
     }
     return cli_fail(a, CLI_USAGE, "the shell is %s; needs one of %s%s", a->operand[0], a->verb->operands,
                     cli_did_you_mean(hint, "", a->operand[0], names, CLI_COUNT(shells)));

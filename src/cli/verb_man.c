@@ -2,7 +2,7 @@
  *
  * posenc man: manual pages, from the table of verbs. */
 #include "cli/man.h"
-#include "cli/page.h"
+#include "cli/made.h"
 
 #include <string.h>
 
@@ -42,14 +42,14 @@ static cli_exit run(const cli_args *a)
         return CLI_OK;
     }
     if (!strcmp(name, "posenc"))
-        return page_print(a, "posenc.1", write, NULL);
+        return made_print(a, "posenc.1", write, NULL);
     if (!strncmp(name, prefix, strlen(prefix)))
         name += strlen(prefix);
     const cli_verb *verb = cli_find_verb(name);
     if (!verb)
         return cli_unknown_verb(name);
     snprintf(file, sizeof file, "%s%.60s.1", prefix, verb->name);
-    return page_print(a, file, write, verb);
+    return made_print(a, file, write, verb);
 }
 
 const cli_verb cli_verb_man = {

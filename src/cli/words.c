@@ -53,6 +53,11 @@ bool cli_read_int(const char *text, int64_t *out)
     return true;
 }
 
+bool cli_read_real(const char *text, double *out)
+{
+    return text_number(text, strlen(text), out);
+}
+
 void cli_print_real(char *out, size_t cap, double x)
 {
     text_print(out, cap, x);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/diff.h"
+#include "cli/explain.h"
+
+#include "zoo/build.h"
+#include "zoo/spec_read.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- keys */
+
+static void put_value(char out[64], zoo_slice v)
+{
+    bool cut = v.length > 60;
+    snprintf(out, 64, "%.*s%s", v.text ? (int)(cut ? 57 : v.length) : 1, v.text ? v.text : "-", cut ? "..." : "");
+}
+
+static void add_key(diff_result *r, const char *key, zoo_slice a, zoo_slice b)
+{
+    if (r->keys == DIFF_KEYS_MAX)
+        return;
+    diff_key *k = &r->key[r->keys++];
+    k->key = key;
+    put_value(k->a, a);
+    put_value(k->b, b);
+}
+
+static void add_size(diff_result *r, const char *key, int64_t a, int64_t b)
+{
+    char x[24], y[24];
+    if (a == b)
+        return;
+    snprintf(x, sizeof x, "%" PRId64, a);
+    snprintf(y, sizeof y, "%" PRId64, b);
+    add_key(r, key, (zoo_slice){ x, strlen(x) }, (zoo_slice){ y, strlen(y) });
+}
+
+/* Does the key speak in this spec? */
+static zoo_slice in_force(const char *spec, const pe_key *k)
+{
+    return zoo_spec_means(spec, k) ? zoo_spec_get(spec, k->name) : (zoo_slice){ 0 };
+}
+
+static void compare_keys(diff_result *r, const char *a, const char *b)
+{
+    const pe_info *x = zoo_spec_row(a), *y = zoo_spec_row(b);
+    if (x != y) {
+        add_key(r, "encoding", (zoo_slice){ a, strcspn(a, ":") }, (zoo_slice){ b, strcspn(b, ":") });
+        return;
+    }
+    for (int i = 0; x && i < x->key_count; i++) {
+        zoo_slice u = in_force(a, &x->keys[i]), v = in_force(b, &x->keys[i]);
+        bool same = !u.text == !v.text && u.length == v.length && (!u.text || !memcmp(u.text, v.text, u.length));
+        if (!same)
+            add_key(r, x->keys[i].name, u, v);
+    }
+}
+
+/* Keys whose effect is not in the tables, codes and biases that are compared. */
+static bool is_hidden(const diff_result *r, const pe_encoding *a, const pe_encoding *b)
+{
+    static const char *const keys[] = { "turn", "precision" };
+    unsigned content = PE_HOOK_CONTENT | PE_HOOK_VALUE;
+    bool opaque = pe_encoding_param_count(a) || pe_encoding_param_count(b) ||
+                  (pe_encoding_hooks(a) | pe_encoding_hooks(b)) & content;
+    if (pe_encoding_hooks(a) != pe_encoding_hooks(b) || pe_encoding_axes(a) != pe_encoding_axes(b))
+        return true;
+    for (int i = 0; i < r->keys; i++)
+        for (int k = 0; k < CLI_COUNT(keys); k++)
+            if (opaque || !strcmp(r->key[i].key, keys[k]))
+                return true;
+    return false;
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+static double relative(double a, double b)
+{
+    double size = fmax(fabs(a), fabs(b));
+    return size == 0 ? 0 : fabs(a - b) / size;
+}
+
+static void compare_pairs(diff_result *r, diff_at *at, const pe_pair *a, const pe_pair *b, int64_t count)
+{
+    for (int64_t n = 0; n < count; n++) {
+        double gap = relative(a[n].frequency, b[n].frequency);
+        double angle = fabs((a[n].frequency - b[n].frequency) * (double)at->position + a[n].phase - b[n].phase);
+        bool rounding = gap <= DIFF_ROUNDING && a[n].phase == b[n].phase && a[n].axis == b[n].axis;
+        r->numbers |= !rounding;
+        r->rounding = fmax(r->rounding, rounding ? gap : 0);
+        r->layout |= a[n].x != b[n].x || a[n].y != b[n].y || a[n].x_out != b[n].x_out || a[n].y_out != b[n].y_out;
+        if (at->pair < 0 || angle > at->angle) {
+            at->angle = angle;
+            at->pair = n;
+        }
+    }
+}
+
+static double worst(const double *a, const double *b, int64_t count)
+{
+    double most = 0;
+    for (int64_t i = 0; i < count; i++)
+        most = fmax(most, fabs(a[i] - b[i]));
+    return most;
+}
+
+/* cos and sin of every pair at one position: 2 * pairs numbers. */
+static pe_status turn(const pe_encoding *e, int64_t position, double *out, pe_error *err)
+{
+    int64_t pairs = pe_encoding_pair_count(e), axes = pe_encoding_axes(e), at[PE_AXES_MAX];
+    for (int64_t i = 0; i < axes; i++)
+        at[i] = position;
+    return pe_encoding_table(e, PE_QUERY, pe_view_packed(out, PE_F64, 1, 1, pairs),
+                             pe_view_packed(out + pairs, PE_F64, 1, 1, pairs),
+                             (pe_positions){ .at = at, .tokens = 1, .axes = axes }, err);
+}
+
+static pe_status compare_turns(diff_result *r, diff_at *at, const pe_encoding *a, const pe_encoding *b, pe_error *err)
+{
+    int64_t n = pe_encoding_pair_count(a), m = pe_encoding_pair_count(b), count = n < m ? n : m, most = n < m ? m : n;
+    r->numbers |= n != m;
+    if (!count)
+        return PE_OK;
+    pe_pair *pair = calloc((size_t)most, 2 * sizeof *pair);
+    double *x = calloc((size_t)most, 4 * sizeof *x);
+    pe_status s = pair && x ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " pairs", most);
+    if (!s)
+        s = pe_encoding_pairs(a, pair, n, err);
+    if (!s)
+        s = pe_encoding_pairs(b, pair + most, m, err);
+    if (!s)
+        compare_pairs(r, at, pair, pair + most, count);
+    if (!s && n == m && !(s = turn(a, at->position, x, err)) && !(s = turn(b, at->position, x + 2 * most, err)))
+        at->number = fmax(at->number, worst(x, x + 2 * most, 2 * n));
+    free(pair);
+    free(x);
+    return s;
+}
+
+/* Biases that are not learned, head by head. */
+static void compare_biases(diff_result *r, diff_at *at, const pe_encoding *a, const pe_encoding *b)
+{
+    int64_t heads = pe_encoding_shape(a).heads, others = pe_encoding_shape(b).heads;
+    double *x = calloc((size_t)(heads + others), sizeof *x);
+    if (x && explain_bias(a, at->position, x) && explain_bias(b, at->position, x + heads)) {
+        double gap = heads == others ? worst(x, x + heads, heads) : 0;
+        r->numbers |= heads != others || gap > DIFF_ROUNDING * (double)at->position;
+        at->number = fmax(at->number, gap);
+    }
+    free(x);
+}
+
+/* Codes that are not learned. */
+static void compare_codes(diff_result *r, diff_at *at, const pe_encoding *a, const pe_encoding *b)
+{
+    int64_t n = pe_encoding_embed_width(a, pe_encoding_shape(a).model_dim);
+    int64_t m = pe_encoding_embed_width(b, pe_encoding_shape(b).model_dim), axes = pe_encoding_axes(a);
+    unsigned both = pe_encoding_hooks(a) & pe_encoding_hooks(b);
+    if (!(both & PE_HOOK_EMBED) || pe_encoding_param_count(a) || pe_encoding_param_count(b) || n < 1 || axes != 1)
+        return;
+    r->numbers |= n != m;
+    double *x = calloc((size_t)n, 2 * sizeof *x);
+    pe_positions where = { .at = &at->position, .tokens = 1, .axes = 1 };
+    const pe_encoding *e[2] = { a, b };
+    bool good = x && n == m;
+    for (int i = 0; good && i < 2; i++)
+        good = !pe_encoding_embed(e[i], (pe_params){ 0 }, pe_view_packed(x + i * n, PE_F64, 1, 1, n),
+                                  pe_view_packed(NULL, PE_F64, 1, 1, pe_encoding_shape(a).model_dim), where, NULL);
+    if (good) {
+        double gap = worst(x, x + n, n);
+        r->numbers |= gap > DIFF_ROUNDING * (double)(at->position + 1);
+        at->number = fmax(at->number, gap);
+    }
+    free(x);
+}
+
+/* ---------------------------------------------------------------- groups */
+
+/* The group's encoding for a sequence that ends at this position: some follow the length. */
+static pe_status make(pe_encoding **out, const zoo_group *g, int64_t position, pe_error *err)
+{
+    const pe_key *k = zoo_spec_key(g->spec, "length");
+    char number[24], *text = k && zoo_spec_means(g->spec, k) ? malloc(ZOO_SPEC_MAX) : NULL;
+    bool longer = text && !(zoo_spec_num(g->spec, "length") > (double)position);
+    snprintf(number, sizeof number, "%" PRId64, position + 1);
+    bool made = longer && zoo_spec_with(text, ZOO_SPEC_MAX, g->spec, "length", number);
+    pe_status s = pe_encoding_new(out, made ? text : g->spec, g->shape, err);
+    free(text);
+    return s;
+}
+
+static pe_status compare_at(diff_result *r, const zoo_group *a, const zoo_group *b, int64_t position, pe_error *err)
+{
+    pe_encoding *x = NULL, *y = NULL;
+    diff_at *at = &r->at[r->ats];
+    *at = (diff_at){ .position = position, .pair = -1, .number = (double)NAN };
+    pe_status s = make(&x, a, position, err);
+    if (!s)
+        s = make(&y, b, position, err);
+    if (!s && pe_encoding_axes(x) == pe_encoding_axes(y))
+        s = compare_turns(r, at, x, y, err);
+    if (!s) {
+        compare_biases(r, at, x, y);
+        compare_codes(r, at, x, y);
+        r->numbers |=
+            relative(pe_encoding_scale(x), pe_encoding_scale(y)) > DIFF_ROUNDING ||
+            relative(pe_encoding_magnitude(x), pe_encoding_magnitude(y)) > DIFF_ROUNDING ||
+            relative(pe_encoding_gain(x, PE_QUERY, position), pe_encoding_gain(y, PE_QUERY, position)) > DIFF_ROUNDING;
+        r->hidden |= is_hidden(r, x, y);
+        r->ats++;
+    }
+    pe_encoding_free(x);
+    pe_encoding_free(y);
+    return s;
+}
+
+pe_status diff_groups(diff_result *out, const zoo_group *a, const zoo_group *b, const int64_t *at, int ats,
+                      pe_error *err)
+{
+    *out = (diff_result){ 0 };
+    compare_keys(out, a->spec, b->spec);
+    if (!out->keys && strcmp(a->spec, b->spec)) /* a later part of a combination */
+        add_key(out, "spec", (zoo_slice){ a->spec, strlen(a->spec) }, (zoo_slice){ b->spec, strlen(b->spec) });
+    add_size(out, "head_dim", a->shape.head_dim, b->shape.head_dim);
+    for (int i = 0; i < ats && i < DIFF_AT_MAX; i++)
+        ZOO_TRY(compare_at(out, a, b, at[i], err));
+    return PE_OK;
+}
+
+bool diff_same(const diff_result *r)
+{
+    return !r->numbers && !r->hidden;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc explain: what is to be said of a group of layers (explain_facts.c), in words (explain_words.c, explain_text.c)
+ * and as data (explain_json.c). Every number comes from the encoding itself. */
+#ifndef POSENC_CLI_EXPLAIN_H
+#define POSENC_CLI_EXPLAIN_H
+
+#include "cli/cli.h"
+#include "zoo/engines.h"
+
+/* What one pair does. "Trained": with the frequencies from before they were changed for longer contexts. */
+typedef struct explain_pair {
+    pe_pair at;        /* as served                                                                       */
+    double wavelength; /* positions per turn, as served; infinite: does not turn                           */
+    double trained;    /* the same as trained                                                             */
+    double turns;      /* in training; NAN: the trained length is not known                                 */
+    double divisor;    /* served over trained wavelength; 1: kept                                           */
+    double leaves;     /* first position with an angle it never had in training; infinite: it had them all    */
+} explain_pair;
+
+typedef struct explain_facts {
+    pe_encoding *e; /* at the served length where frequencies follow the length                           */
+    int64_t length; /* that length; 0: they do not follow it, or no length is known                         */
+    int64_t trained, served;
+    int64_t window; /* keys are never further away than this, in all layers of the group; 0: no such bound */
+    explain_pair *pair;
+    int64_t pairs;
+    bool *unturned; /* (pairs): turned, but less than once in training                                     */
+    int64_t unturned_count;
+    int64_t first, last;       /* of those, the one that leaves the trained range first, and last; -1: none          */
+    int64_t shortest, longest; /* pairs by wavelength, of those that turn; -1: none turns                     */
+    bool scaled;               /* some divisor is not 1                                                               */
+} explain_facts;
+
+/* The caller's to clear; cleared after an error. */
+pe_status explain_group(explain_facts *out, const zoo_part *part, const zoo_group *g, pe_error *err);
+void explain_clear(explain_facts *f);
+
+/* "{key}" in a sentence becomes the spec's value. */
+void explain_expand(char *out, size_t cap, const char *text, const char *spec);
+/* Sentences on a part of a spec, one after the other: label and text; false past the end. */
+bool explain_remark(const char *spec, int index, const char **label, char *text, size_t cap);
+void explain_pairs_words(char *out, size_t cap, const explain_facts *f);
+void explain_turns_words(char *out, size_t cap, const explain_facts *f);
+void explain_limit_words(char *out, size_t cap, const explain_facts *f);
+/* Up to max pairs that tell the story: ends, middle, and where something changes. Returns how many. */
+int explain_choose(int64_t *index, int max, const explain_facts *f);
+/* "kept", "/8" */
+void explain_divisor(char out[40], double divisor);
+/* What is added to the scores (heads) at this distance; false: nothing, or it is learned. */
+bool explain_bias(const pe_encoding *e, int64_t distance, double *score);
+/* Positions that have a code, where a table ends; 0: no end. */
+int64_t explain_end(const char *spec, const pe_encoding *e);
+
+typedef struct explain_job {
+    const zoo_model *m;
+    const zoo_engine *engine; /* NULL: none asked for */
+    int64_t layer;            /* -1: all */
+} explain_job;
+
+void explain_notes(const zoo_model *m); /* of the file, then of engines that do otherwise */
+pe_status explain_settings(const explain_job *job, pe_error *err);
+pe_status explain_text(const explain_job *job, pe_error *err);
+pe_status explain_json(const explain_job *job, pe_error *err);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/explain.h"
+
+#include "zoo/build.h"
+#include "zoo/spec_read.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A pair this close to its trained frequency is as trained: what rounding leaves. */
+#define AS_TRAINED 1e-9
+
+/* ---------------------------------------------------------------- the two encodings */
+
+/* Frequencies that follow the length are looked at where the model is served. */
+static int64_t wanted_length(const explain_facts *f, const char *spec)
+{
+    const pe_key *k = zoo_spec_key(spec, "length");
+    if (!k || !zoo_spec_means(spec, k))
+        return 0;
+    return zoo_spec_has(spec, "length") ? (int64_t)zoo_spec_num(spec, "length") : f->served;
+}
+
+static pe_status make(pe_encoding **out, explain_facts *f, const zoo_group *g, char *text, pe_error *err)
+{
+    char number[24];
+    f->length = wanted_length(f, g->spec);
+    if (f->length <= 0)
+        return pe_encoding_new(out, g->spec, g->shape, err);
+    snprintf(number, sizeof number, "%" PRId64, f->length);
+    if (!zoo_spec_with(text, ZOO_SPEC_MAX, g->spec, "length", number))
+        return io_fail(err, PE_ERR_SPEC, "the spec is longer than %d characters", ZOO_SPEC_MAX - 1);
+    return pe_encoding_new(out, text, g->shape, err);
+}
+
+/* ---------------------------------------------------------------- pairs */
+
+static double wavelength(const pe_pair *p)
+{
+    return p->turns[0] == 0 ? (double)INFINITY : 1 / fabs(p->turns[0]);
+}
+
+/* Distances seen in training reach up to here. */
+static int64_t reach(const explain_facts *f)
+{
+    return f->window > 0 && f->window < f->trained ? f->window : f->trained;
+}
+
+static void measure(explain_pair *p, const pe_pair *born, const explain_facts *f)
+{
+    p->wavelength = wavelength(&p->at);
+    p->trained = wavelength(born);
+    p->divisor = isfinite(p->trained) ? p->wavelength / p->trained : 1;
+    if (fabs(p->divisor - 1) < AS_TRAINED)
+        p->divisor = 1;
+    p->turns = f->trained > 0 ? (double)reach(f) / p->trained : (double)NAN;
+    bool windowed = f->window > 0 && f->window <= f->trained; /* distances stay what they were */
+    bool all_seen = !isfinite(p->trained) || p->turns >= 1 || (windowed && p->divisor >= 1);
+    p->leaves = all_seen ? (double)INFINITY : ceil((double)reach(f) * p->divisor * (1 - AS_TRAINED));
+    if (f->trained <= 0)
+        p->leaves = (double)NAN;
+}
+
+/* The widest window of the group's layers, where each has one. */
+static int64_t window_of(const zoo_part *part, const zoo_group *g)
+{
+    int64_t most = 0;
+    for (int64_t n = 0; n < part->layers; n++) {
+        if (&part->group[part->layer[n].group] != g)
+            continue;
+        if (part->layer[n].window <= 0)
+            return 0;
+        most = part->layer[n].window > most ? part->layer[n].window : most;
+    }
+    return most;
+}
+
+static void summarise(explain_facts *f)
+{
+    f->first = f->last = f->shortest = f->longest = -1;
+    for (int64_t n = 0; n < f->pairs; n++) {
+        const explain_pair *p = &f->pair[n];
+        f->scaled |= p->divisor != 1;
+        f->unturned[n] = isfinite(p->trained) && p->turns < 1;
+        if (isfinite(p->wavelength) && (f->shortest < 0 || p->wavelength < f->pair[f->shortest].wavelength))
+            f->shortest = n;
+        if (isfinite(p->wavelength) && (f->longest < 0 || p->wavelength > f->pair[f->longest].wavelength))
+            f->longest = n;
+        if (!f->unturned[n])
+            continue;
+        f->unturned_count++;
+        if (!isfinite(p->leaves))
+            continue;
+        if (f->first < 0 || p->leaves < f->pair[f->first].leaves)
+            f->first = n;
+        if (f->last < 0 || p->leaves > f->pair[f->last].leaves)
+            f->last = n;
+    }
+}
+
+static pe_status read_pairs(explain_facts *f, const pe_encoding *born, pe_error *err)
+{
+    pe_pair *now = calloc((size_t)f->pairs, 2 * sizeof *now);
+    f->pair = calloc((size_t)f->pairs, sizeof *f->pair);
+    f->unturned = calloc((size_t)f->pairs, sizeof *f->unturned);
+    pe_status s = PE_OK;
+    if (!now || !f->pair || !f->unturned)
+        s = io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " pairs", f->pairs);
+    if (!s)
+        s = pe_encoding_pairs(f->e, now, f->pairs, err);
+    if (!s)
+        s = pe_encoding_pairs(born, now + f->pairs, f->pairs, err);
+    for (int64_t n = 0; !s && n < f->pairs; n++) {
+        f->pair[n].at = now[n];
+        measure(&f->pair[n], &now[f->pairs + n], f);
+    }
+    free(now);
+    if (!s)
+        summarise(f);
+    return s;
+}
+
+pe_status explain_group(explain_facts *out, const zoo_part *part, const zoo_group *g, pe_error *err)
+{
+    double trained = zoo_spec_num(g->spec, "trained");
+    char *text = malloc(ZOO_SPEC_MAX);
+    pe_encoding *born = NULL;
+    *out = (explain_facts){ .trained = part->trained, .served = part->served, .window = window_of(part, g) };
+    if (out->trained <= 0 && trained > 0)
+        out->trained = (int64_t)trained;
+    pe_status s = text ? make(&out->e, out, g, text, err) : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
+    out->pairs = s ? 0 : pe_encoding_pair_count(out->e);
+    out->shortest = out->longest = out->first = out->last = -1;
+    if (out->pairs > 0) {
+        if (!zoo_spec_unscaled(text, ZOO_SPEC_MAX, g->spec))
+            snprintf(text, ZOO_SPEC_MAX, "%s", g->spec);
+        s = pe_encoding_new(&born, text, g->shape, err);
+        if (!s)
+            s = read_pairs(out, born, err);
+    }
+    pe_encoding_free(born);
+    free(text);
+    if (s)
+        explain_clear(out);
+    return s;
+}
+
+void explain_clear(explain_facts *f)
+{
+    pe_encoding_free(f->e);
+    free(f->pair);
+    free(f->unturned);
+    *f = (explain_facts){ 0 };
+}
+
+/* ---------------------------------------------------------------- which pairs to show */
+
+static int add(int64_t *index, int count, int max, int64_t n, int64_t pairs)
+{
+    if (n < 0 || n >= pairs || count == max)
+        return count;
+    int at = 0;
+    while (at < count && index[at] < n)
+        at++;
+    if (at < count && index[at] == n)
+        return count;
+    memmove(index + at + 1, index + at, (size_t)(count - at) * sizeof *index);
+    index[at] = n;
+    return count + 1;
+}
+
+int explain_choose(int64_t *index, int max, const explain_facts *f)
+{
+    int count = 0;
+    count = add(index, count, max, 0, f->pairs);
+    count = add(index, count, max, f->pairs - 1, f->pairs);
+    for (int64_t n = 1; n < f->pairs; n++) {
+        bool a = f->pair[n - 1].divisor == 1, b = f->pair[n].divisor == 1; /* the scaling sets in */
+        bool still = isfinite(f->pair[n - 1].wavelength) != isfinite(f->pair[n].wavelength);
+        if (a != b || still || f->unturned[n - 1] != f->unturned[n]) {
+            count = add(index, count, max - 2, n - 1, f->pairs);
+            count = add(index, count, max - 2, n, f->pairs);
+        }
+    }
+    count = add(index, count, max, f->pairs / 2, f->pairs);
+    return add(index, count, max, f->pairs / 4, f->pairs);
+}
+
+/* ---------------------------------------------------------------- scores and tables */
+
+bool explain_bias(const pe_encoding *e, int64_t distance, double *score)
+{
+    static const int64_t zero = 0;
+    int64_t heads = pe_encoding_shape(e).heads;
+    pe_tile t = { .score = pe_view_packed(score, PE_F64, 1, heads, 1),
+                  .q_at = { .at = &distance, .tokens = 1, .axes = 1 },
+                  .k_at = { .at = &zero, .tokens = 1, .axes = 1 } };
+    bool good = pe_encoding_hooks(e) & PE_HOOK_BIAS && !pe_encoding_param_count(e) && pe_encoding_axes(e) == 1;
+    memset(score, 0, (size_t)heads * sizeof *score);
+    for (int stage = PE_BEFORE_SCALE; good && stage <= PE_AFTER_SCALE; stage++)
+        good = !pe_encoding_bias(e, (pe_stage)stage, (pe_params){ 0 }, &t, NULL);
+    return good;
+}
+
+int64_t explain_end(const char *spec, const pe_encoding *e)
+{
+    double rows = zoo_spec_num(spec, "rows"), offset = zoo_spec_num(spec, "offset");
+    if (pe_encoding_claims(e) & PE_CLAIM_ENDLESS || !(rows > 0))
+        return 0;
+    return (int64_t)(rows - (isnan(offset) ? 0 : offset));
+}

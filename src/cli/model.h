@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the verbs that read a model's files share: the options beside the file, and opening it. */
+#ifndef POSENC_CLI_MODEL_H
+#define POSENC_CLI_MODEL_H
+
+#include "cli/cli.h"
+#include "zoo/zoo.h"
+
+#define CLI_OPTIONS_MODEL                                                                                              \
+    { "lenient", 0, CLI_FLAG, NULL, NULL, 0, 0, "guess what the file leaves open, and say so" },                       \
+        { "pairs", 0, CLI_CHOICE, "half|adjacent|adjacent-half", NULL, 0, 0, "the pair layout, whatever the model" },  \
+        { "type", 0, CLI_TEXT, "MODEL", NULL, 0, 0, "take the file for this model_type" },                             \
+        { "theta", 0, CLI_TEXT, "X", NULL, 0, 0, "the base, whatever the file says" },                                 \
+        { "head-dim", 0, CLI_INT, "N", NULL, 1, PE_HEAD_DIM_MAX, "width of a head, whatever the file says" },          \
+        { "trained", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "length it was trained at, whatever the file says" },  \
+    {                                                                                                                  \
+        "length", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "sequence at hand, for dynamic and longrope"              \
+    }
+
+cli_exit model_options(zoo_options *out, const cli_args *a);
+/* The caller's to free with zoo_free; NULL after an error, which has been said. */
+cli_exit model_open(zoo_model **out, const cli_args *a, const char *path);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How engines spell the keys of a spec: the rows of engines.c, for engine_settings.c. */
+#ifndef POSENC_ZOO_ENGINE_KEYS_H
+#define POSENC_ZOO_ENGINE_KEYS_H
+
+#include "zoo/engines.h"
+
+typedef enum zoo_form {
+    FORM_NUMBER,    /* as it is                                                              */
+    FORM_TYPE,      /* the engine's word for the scaling                                      */
+    FORM_SHARE,     /* elements as a share of the head                                        */
+    FORM_YES,       /* true, but for "no"                                                    */
+    FORM_NO,        /* false                                                                 */
+    FORM_LIST,      /* a/b/c as an array                                                     */
+    FORM_EQUAL,     /* as many equal sections as there are axes                               */
+    FORM_MAGNITUDE, /* what cos and sin are multiplied by                                     */
+    FORM_RATIO,     /* the same, over what the scaling says by itself                          */
+    FORM_BASE       /* the base that gives these frequencies                                  */
+} zoo_form;
+
+typedef struct zoo_spelling {
+    const char *engines; /* "vllm|sglang"                                                      */
+    const char *when;    /* on the spec                                                        */
+    const char *key;     /* of the spec                                                        */
+    const char *name;    /* in the JSON; an option "--x"; a key of the file "x=int:"              */
+    zoo_form form;
+} zoo_spelling;
+
+typedef struct zoo_rope_type {
+    const char *engines, *scaling, *word;
+} zoo_rope_type;
+
+const zoo_spelling *zoo_spelling_at(int index);   /* NULL past the end */
+const zoo_rope_type *zoo_rope_type_at(int index); /* NULL past the end */
+
+/* Whether a row has a say on this spec. */
+bool zoo_spelling_speaks(const zoo_spelling *s, const zoo_engine *engine, const char *spec);
+bool zoo_group_rotates(const zoo_group *g);
+/* {"rope_type": "yarn", "rope_theta": 1000000, ...} */
+pe_status zoo_group_object(FILE *to, const zoo_engine *engine, const zoo_group *g, pe_error *err);
+/* --rope-scaling yarn ..., each after a space, then keys of the file by --override-kv, which are counted. */
+pe_status zoo_group_options(FILE *to, const zoo_engine *engine, const char *arch, const zoo_group *g, int *overrides,
+                            pe_error *err);
+const char *zoo_override_sign(int before); /* what stands before the next of those keys */
+
+#endif
