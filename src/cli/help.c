@@ -62,6 +62,10 @@ void cli_help_verb(FILE *to, const cli_verb *v)
         fputs("  FILE may be -: stdin (for one option), or stdout\n", to);
     if (v->notes)
         fprintf(to, "\n%s", v->notes);
+    if (v->print_notes) {
+        putc('\n', to);
+        v->print_notes(to);
+    }
     print_exit_codes(to);
 }
 

@@ -3,7 +3,7 @@
  * The table of verbs: a verb is one file and one row. */
 #include "cli/cli.h"
 
-#define VERBS(X) X(list) X(table) X(apply) X(bias) X(dogs) X(help)
+#define VERBS(X) X(list) X(table) X(apply) X(bias) X(check) X(dogs) X(help)
 
 #define DECLARE(name) extern const cli_verb cli_verb_##name;
 #define POINT(name) &cli_verb_##name,
