@@ -205,7 +205,7 @@ for name in $names; do
   check "list $name: within 100 columns" test -z "$(posenc list "$name" | sed "/^Examples/,\$d" | awk 'length > 100')"
 done
 if command -v jq >/dev/null; then
-  for command in "list --json" "help --json" "dogs --json" "table rope -n 4 --json" "bias alibi -n 4 --json" "apply rope --in q.npy --json"; do
+  for command in "list --json" "help --json" "dogs --json" "table rope -n 4 --json" "bias alibi -n 4 --json" "apply rope --in q.npy --json" "check rope --before q.npy --after q.npy --json"; do
     check "jq reads posenc $command" jq -e . >/dev/null < <(posenc $command)
   done
 fi
@@ -292,6 +292,28 @@ posenc apply sinusoidal --in x.npy --start 3 --out y.npy 2>/dev/null
 posenc table sinusoidal -n 16 --start 3 -o t.npy 2>/dev/null
 check "embed rows: x plus its code" near "$(numbers y.npy)" "$(paste <(numbers x.npy) <(numbers t.npy) | awk '{ print $1 + $2 }')" 1e-5
 expect 0 '"direction": "inverse"' posenc apply rope --in q.npy --inverse --json --out y.npy
+
+# ---- check (the bugs it names: test_check.c)
+posenc apply rope --in q.npy --start 5 -o y.npy 2>/dev/null
+expect 0 "OK: rope" posenc check --spec rope --before q.npy --after y.npy --start 5
+expect 1 "MISMATCH: position-offset: every position is 5 too large" posenc check rope --before q.npy --after y.npy
+expect 1 '"bug": "position-offset"' posenc check rope --before q.npy --after y.npy --json
+expect 0 "OK, allowed: position-offset" posenc check rope --before q.npy --after y.npy --allow position-offset
+expect 3 "q.npy: shape is (16, 64)" posenc check rope --before x.npy --after q.npy
+expect 3 "2^36" posenc check rope --before q.npy --after y.npy --pos far.npy
+expect 2 "needs one spec" posenc check --before q.npy --after y.npy
+expect 2 "needs --after" posenc check rope --before q.npy
+posenc table learned -n 500 --model-dim 96 -o q96.npy 2>/dev/null
+for spec in rope:theta=10000 rope:theta=1000000 rope:scaling=llama3,factor=8,trained=8192 rope:scaling=yarn,factor=4,trained=4096; do
+  for precision in hf ggml; do # float32 is a bug only where it shows
+    posenc apply "$spec,precision=$precision" --in q96.npy --start 3500 -o y96.npy 2>/dev/null
+    expect 0 "OK: rope" posenc check "$spec" --before q96.npy --after y96.npy --start 3500
+    posenc apply "$spec,precision=$precision" --in q96.npy --start 128k -o y96.npy 2>/dev/null
+    expect 1 "MISMATCH: angles-float32: " posenc check "$spec" --before q96.npy --after y96.npy --start 128k
+    expect 0 "OK: rope" posenc check "$spec,precision=$precision" --before q96.npy --after y96.npy --start 128k
+  done
+done
+check "help lists the bugs" grep -q "^    pair-layout  " <(posenc check --help)
 
 # ---- bias
 posenc bias alibi -n 64 -o b.npy 2>/dev/null

@@ -58,7 +58,8 @@ typedef struct cli_verb {
     const char *summary;  /* one line */
     const char *operands; /* "SPEC", "[NAME]", "FILE", "a|b", ""; completion knows what to offer for them */
     int operands_min, operands_max;
-    const char *notes; /* lines after the options; NULL: none */
+    const char *notes;             /* lines after the options; NULL: none */
+    void (*print_notes)(FILE *to); /* more of them, from a table; NULL: none */
     const cli_option *options;
     int option_count;
     const cli_example *examples;

@@ -78,6 +78,10 @@ void cli_help_verb(FILE *to, const cli_verb *v)
         fprintf(to, "  %s\n", note[i]);
     if (v->notes)
         fprintf(to, "\n%s", v->notes);
+    if (v->print_notes) {
+        putc('\n', to);
+        v->print_notes(to);
+    }
     print_exit_codes(to);
 }
 

@@ -4,7 +4,8 @@
 #include "cli/cli.h"
 
 #define VERBS(X)                                                                                                       \
-    X(list) X(table) X(apply) X(bias) X(explain) X(diff) X(convert) X(dogs) X(doctor) X(completion) X(man) X(help)
+    X(list)                                                                                                            \
+    X(table) X(apply) X(bias) X(explain) X(diff) X(check) X(convert) X(dogs) X(doctor) X(completion) X(man) X(help)
 
 #define DECLARE(name) extern const cli_verb cli_verb_##name;
 #define POINT(name) &cli_verb_##name,

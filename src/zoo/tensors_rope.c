@@ -50,11 +50,28 @@ static bool fit(series *out, const double *f, int64_t n, io_type type)
     return false;
 }
 
+/* The stored frequencies, read now where the file was opened by its header. */
+static pe_status load_freqs(zoo_tensors *t, double **out)
+{
+    io_tensor own = *t->freqs;
+    uint8_t *bytes = NULL;
+    if (own.size > (size_t)PE_HEAD_DIM_MAX * sizeof(double))
+        return io_fail(t->b->err, PE_ERR_RANGE, "%s: %s has %zu bytes; needs at most %d numbers", t->b->model.path,
+                       own.name, own.size, PE_HEAD_DIM_MAX);
+    if (!own.bytes) {
+        own.bytes = bytes = zoo_alloc(t->b, own.size, 1);
+        if (!bytes)
+            return PE_ERR_NOMEM;
+        ZOO_TRY(io_tensor_read(bytes, t->st, t->freqs, 0, own.size, t->b->err));
+    }
+    return io_tensor_to_f64(out, &own, t->b->err);
+}
+
 static pe_status put_stored(zoo_tensors *t)
 {
     series s;
     double *f;
-    ZOO_TRY(io_tensor_to_f64(&f, t->freqs, t->b->err));
+    ZOO_TRY(load_freqs(t, &f));
     bool found = fit(&s, f, t->freqs->count, t->freqs->type);
     free(f);
     if (!found)
