@@ -6,6 +6,7 @@
 #include "kernels/exact.h"
 #include "kernels/num.h"
 
+#include <stdlib.h>
 #include <math.h>
 
 #define SPREAD 64 /* tokens of a sample */
