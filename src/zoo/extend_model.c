@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What there is to extend: the layers that rotate and see everything, how far they have seen, and how often each pair
+ * has turned by then. */
+#include "zoo/extend.h"
+#include "zoo/extend_spec.h"
+#include "zoo/spec_edit.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- models that do not rotate */
+
+static const struct {
+    const char *row;
+    extend_verdict verdict;
+    const char *text;
+} still_rows[] = {
+    { "alibi", EXTEND_NOTHING,
+      "ALiBi is a slope on the distance, defined at any length; Press et al. 2021 (2108.12409) trained at 1024 and "
+      "read "
+      "2048 and more. There is nothing to set: raise the served length, and measure." },
+    { "t5", EXTEND_NOTHING,
+      "T5's buckets give every distance past max_distance one bias, so any length is defined (Raffel et al. 2019, "
+      "1910.10683). There is nothing to set; far tokens all look equally far." },
+    { "none", EXTEND_NOTHING,
+      "Nothing about positions enters: the causal mask is all there is (Kazemnejad et al. 2023, 2305.19466). There is "
+      "nothing to set; such models lose quality past the trained length all the same." },
+    { "kerple", EXTEND_NOTHING,
+      "KERPLE is a function of the distance, defined at any length (2205.09921). There is "
+      "nothing to set." },
+    { "sandwich", EXTEND_NOTHING,
+      "Sandwich is a function of the distance, defined at any length (2212.10356). There "
+      "is nothing to set." },
+    { "fire", EXTEND_NOTHING,
+      "FIRE divides the distance by the position, so any length stays within the range it was "
+      "trained on (2310.04418). There is nothing to set." },
+    { "learned", EXTEND_NO,
+      "The table of positions ends where training ended: there is no row for a later one. It can be continued by "
+      "posenc's hierarchical row (a new row is a mix of two trained ones), which needs code in the engine." },
+    { "sinusoidal", EXTEND_NO,
+      "The codes exist at any position, but the model has read none past its trained length, and no scaling of them is "
+      "established. Train it longer." },
+};
+
+static void judge_still(extend_model *x, const char *spec)
+{
+    char *part = spec_part(spec, 0);
+    const pe_info *info = part ? spec_info(part) : NULL;
+    const char *name = info ? info->name : spec;
+    x->verdict = EXTEND_NO;
+    snprintf(x->why, sizeof x->why,
+             "No layer has pairs that turn (%.60s): the methods of this verb change the "
+             "frequencies of rope.",
+             name);
+    for (size_t i = 0; i < sizeof still_rows / sizeof *still_rows; i++)
+        if (!strcmp(still_rows[i].row, name)) {
+            x->verdict = still_rows[i].verdict;
+            snprintf(x->why, sizeof x->why, "%s", still_rows[i].text);
+        }
+    free(part);
+}
+
+/* ---------------------------------------------------------------- which layers */
+
+static bool rotates(const zoo_group *g)
+{
+    pe_encoding *e;
+    char *part = extend_rope_part(g->spec, NULL);
+    bool turns = part && !pe_encoding_new(&e, g->spec, g->shape, NULL);
+    if (turns) {
+        turns = pe_encoding_pair_count(e) > 0;
+        pe_encoding_free(e);
+    }
+    free(part);
+    return turns;
+}
+
+/* Layers whose window is within what was seen keep their angles whatever the length is. */
+static void pick_group(extend_model *x)
+{
+    for (int64_t n = 0; n < x->part->layers; n++) {
+        const zoo_layer *layer = &x->part->layer[n];
+        const zoo_group *g = &x->part->group[layer->group];
+        if (!rotates(g))
+            x->still++;
+        else if (layer->window > 0 && layer->window <= x->trained)
+            x->windowed++;
+        else if (!x->group) {
+            x->group = g;
+            x->kind = layer->kind;
+        } else if (x->group != g)
+            x->mixed = true;
+    }
+}
+
+static pe_status settle_lengths(extend_model *x, int64_t target, int64_t trained, pe_error *err)
+{
+    x->target = target;
+    x->trained = trained ? trained : x->part->trained ? x->part->trained : x->part->served;
+    if (x->trained <= 0)
+        return io_fail(err, PE_ERR_RANGE, "%s: says no length; pass --trained N, the length it was trained at",
+                       x->zoo->path);
+    x->reach = x->trained;
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- what was seen */
+
+/* A scaling that models are trained with: dynamic is not, it is what engines do past the trained length. */
+static bool is_trained_in(const extend_model *x)
+{
+    return strcmp(x->scaling, "none") && strcmp(x->scaling, "dynamic");
+}
+
+static pe_status settle_specs(extend_model *x, pe_error *err)
+{
+    int at;
+    char *part = extend_rope_part(x->group->spec, &at), length[24];
+    bool fine = part && spec_value(x->scaling, sizeof x->scaling, part, "scaling");
+    if (fine && is_trained_in(x) && x->part->served > x->trained)
+        x->reach = x->part->served;
+    snprintf(length, sizeof length, "%" PRId64, x->reach);
+    bool by_length = fine && !strcmp(x->scaling, "longrope");
+    char *plain = fine ? spec_set(part, "scaling", NULL) : NULL;
+    if (plain && strcmp(x->scaling, "none"))
+        fine = extend_put(&plain, "magnitude", NULL);
+    fine = fine && plain && extend_put(&part, "length", NULL);
+    if (fine)
+        x->own = spec_with_part(x->group->spec, at, part);
+    fine = fine && (!by_length || x->reach == x->trained || extend_put(&part, "length", length));
+    if (fine) {
+        x->seen = spec_with_part(x->group->spec, at, part);
+        x->plain = spec_with_part(x->group->spec, at, plain);
+    }
+    free(plain);
+    free(part);
+    return x->own && x->seen && x->plain ? PE_OK : io_fail(err, PE_ERR_NOMEM, "%s: no memory", x->zoo->path);
+}
+
+static pe_status measure(extend_model *x, pe_error *err)
+{
+    extend_turns seen;
+    pe_status s = extend_turns_of(&seen, x->seen, x->group->shape, err);
+    if (s != PE_OK)
+        return s;
+    x->pairs = seen.count;
+    x->pair = calloc((size_t)seen.count, sizeof *x->pair);
+    for (int64_t n = 0; x->pair && n < seen.count; n++) {
+        double f = fabs(seen.pair[n].frequency), turns = fabs(seen.pair[n].turns[0]);
+        x->pair[n] = (extend_pair){ f, turns > 0 ? 1 / turns : INFINITY, turns * (double)x->reach };
+    }
+    extend_turns_free(&seen);
+    return x->pair ? PE_OK : io_fail(err, PE_ERR_NOMEM, "%s: no memory", x->zoo->path);
+}
+
+static void judge(extend_model *x)
+{
+    char *part = extend_rope_part(x->group->spec, NULL);
+    if (part && spec_is(part, "coords", "normalised")) {
+        x->verdict = EXTEND_NO;
+        snprintf(x->why, sizeof x->why,
+                 "Its coordinates are normalised to -1..1: a larger grid stays within them, and "
+                 "the methods for longer sequences do not apply.");
+    } else if (x->target <= x->reach) {
+        x->verdict = EXTEND_NOTHING;
+        snprintf(x->why, sizeof x->why, "%" PRId64 " positions are within the %" PRId64 " it %s: nothing to do.",
+                 x->target, x->reach, x->reach > x->trained ? "is served at, with its own scaling" : "was trained at");
+    }
+    free(part);
+}
+
+static void judge_windowed(extend_model *x)
+{
+    x->verdict = EXTEND_NOTHING;
+    snprintf(x->why, sizeof x->why,
+             "Every layer that rotates sees a window no longer than what was trained, so no "
+             "angle is new at any length%s. Nothing about the rotation has to be set: raise the served length.",
+             x->still ? "; the layers that see everything do not rotate" : "");
+}
+
+pe_status extend_open(extend_model *x, const zoo_model *zoo, int64_t target, int64_t trained, pe_error *err)
+{
+    *x = (extend_model){ .zoo = zoo, .part = &zoo->part[0], .kind = "", .scaling = "none" };
+    pe_status s = settle_lengths(x, target, trained, err);
+    if (s != PE_OK)
+        return s;
+    pick_group(x);
+    if (!x->group && x->windowed)
+        judge_windowed(x);
+    else if (!x->group)
+        judge_still(x, x->part->group[x->part->layer[0].group].spec);
+    if (!x->group)
+        return PE_OK;
+    s = settle_specs(x, err);
+    if (s == PE_OK)
+        s = measure(x, err);
+    if (s == PE_OK)
+        judge(x);
+    else
+        extend_close(x);
+    return s;
+}
+
+void extend_close(extend_model *x)
+{
+    free(x->own);
+    free(x->seen);
+    free(x->plain);
+    free(x->pair);
+    *x = (extend_model){ 0 };
+}
+
+int64_t extend_unturned(const extend_model *x)
+{
+    int64_t count = 0;
+    for (int64_t n = 0; n < x->pairs; n++)
+        count += x->pair[n].turns > 0 && x->pair[n].turns < 1;
+    return count;
+}
