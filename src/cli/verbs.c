@@ -3,9 +3,11 @@
  * The table of verbs: a verb is one file and one row. */
 #include "cli/cli.h"
 
-#define VERBS(X)                                                                                                       \
-    X(list)                                                                                                            \
-    X(table) X(apply) X(bias) X(explain) X(diff) X(check) X(convert) X(dogs) X(doctor) X(completion) X(man) X(help)
+/* clang-format off */
+#define VERBS(X) \
+    X(list) X(table) X(apply) X(bias) X(explain) X(diff) X(check) X(convert) X(extend) \
+    X(dogs) X(doctor) X(completion) X(man) X(help)
+/* clang-format on */
 
 #define DECLARE(name) extern const cli_verb cli_verb_##name;
 #define POINT(name) &cli_verb_##name,

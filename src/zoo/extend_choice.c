@@ -67,7 +67,11 @@ int extend_recommend(const extend_model *x, const extend_plan *plans, char why[4
     if (is_good(plans, pick))
         return pick;
     int other = first_good(plans);
-    snprintf(why, 400, "%s, the usual choice here, %s; this is the next that does", plans[pick].method->name,
-             plans[pick].applies ? "leaves pairs outside the trained range" : "does not apply to this model");
+    if (!is_good(plans, other))
+        snprintf(why, 400,
+                 "no method keeps every pair within the range it has seen; the model has to be trained longer");
+    else
+        snprintf(why, 400, "%s, the usual choice here, %s; this is the next that does", plans[pick].method->name,
+                 plans[pick].applies ? "leaves pairs outside the trained range" : "does not apply to this model");
     return other;
 }

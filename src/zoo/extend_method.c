@@ -218,6 +218,13 @@ static double nominal(const extend_model *x, const extend_method *m)
     return is_own(x, m) && strcmp(m->scaling, "dynamic") ? old * stretch : (double)x->target / (double)x->trained;
 }
 
+/* Seven digits are enough for a config, and 16 is nicer than 15.99999998. */
+static double rounded_up(double x)
+{
+    double parts = pow(10, 6 - floor(log10(x)));
+    return ceil(x * parts) / parts;
+}
+
 static pe_status bisect(extend_plan *p, const extend_model *x, double low, double high, pe_error *err)
 {
     pe_status s = PE_OK;
@@ -226,7 +233,7 @@ static pe_status bisect(extend_plan *p, const extend_model *x, double low, doubl
         s = try_value(p, x, middle, err);
         *(p->serves ? &high : &low) = middle;
     }
-    return s == PE_OK ? try_value(p, x, high, err) : s;
+    return s == PE_OK ? try_value(p, x, rounded_up(high), err) : s;
 }
 
 static pe_status search(extend_plan *p, const extend_model *x, pe_error *err)

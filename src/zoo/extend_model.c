@@ -116,13 +116,23 @@ static bool is_trained_in(const extend_model *x)
     return strcmp(x->scaling, "none") && strcmp(x->scaling, "dynamic");
 }
 
+/* Linear's length in a config may be the one before it or the one after: its factor decides. */
+static void settle_reach(extend_model *x, const char *rope)
+{
+    double linear = strcmp(x->scaling, "linear") ? 0 : spec_number(rope, "factor", 1) * (double)x->trained;
+    if (is_trained_in(x) && x->part->served > x->trained)
+        x->reach = x->part->served;
+    if (linear > (double)x->reach && linear < 0x1p36)
+        x->reach = (int64_t)linear;
+}
+
 static pe_status settle_specs(extend_model *x, pe_error *err)
 {
     int at;
     char *part = extend_rope_part(x->group->spec, &at), length[24];
     bool fine = part && spec_value(x->scaling, sizeof x->scaling, part, "scaling");
-    if (fine && is_trained_in(x) && x->part->served > x->trained)
-        x->reach = x->part->served;
+    if (fine)
+        settle_reach(x, part);
     snprintf(length, sizeof length, "%" PRId64, x->reach);
     bool by_length = fine && !strcmp(x->scaling, "longrope");
     char *plain = fine ? spec_set(part, "scaling", NULL) : NULL;
@@ -196,6 +206,9 @@ pe_status extend_open(extend_model *x, const zoo_model *zoo, int64_t target, int
     if (!x->group)
         return PE_OK;
     s = settle_specs(x, err);
+    if (s == PE_OK && is_trained_in(x) && !x->part->trained && !trained)
+        s = io_fail(err, PE_ERR_RANGE, "%s: says no length that it had before its scaling=%s; pass --trained N",
+                    zoo->path, x->scaling);
     if (s == PE_OK)
         s = measure(x, err);
     if (s == PE_OK)
@@ -220,4 +233,12 @@ int64_t extend_unturned(const extend_model *x)
     for (int64_t n = 0; n < x->pairs; n++)
         count += x->pair[n].turns > 0 && x->pair[n].turns < 1;
     return count;
+}
+
+double extend_theta(const extend_model *x)
+{
+    char *rope = extend_rope_part(x->own, NULL);
+    double theta = rope ? spec_number(rope, "theta", 10000) : 10000;
+    free(rope);
+    return theta;
 }

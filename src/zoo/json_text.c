@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "zoo/json_text.h"
+#include "zoo/json_edit.h"
 
 #include "io/checked.h"
 
@@ -80,7 +80,7 @@ static int find_member(const char *s, size_t at, const char *key, member *out)
     return found;
 }
 
-bool json_text_find(json_place *out, const char *s, const char *const path[JSON_PATH_MAX])
+bool json_edit_find(json_place *out, const char *s, const char *const path[JSON_PATH_MAX])
 {
     *out = (json_place){ skip_space(s, 0), strlen(s) };
     member m;
@@ -92,10 +92,10 @@ bool json_text_find(json_place *out, const char *s, const char *const path[JSON_
     return true;
 }
 
-bool json_text_is_object(const char *s, const char *const path[JSON_PATH_MAX])
+bool json_edit_is_object(const char *s, const char *const path[JSON_PATH_MAX])
 {
     json_place p;
-    return json_text_find(&p, s, path) && s[p.from] == '{';
+    return json_edit_find(&p, s, path) && s[p.from] == '{';
 }
 
 /* ---------------------------------------------------------------- changing */
@@ -208,7 +208,7 @@ static pe_status edit_one(editor *e, const json_edit *edit)
     return PE_OK;
 }
 
-pe_status json_text_edit(char **out, const char *s, const json_edit *edits, int count, pe_error *err)
+pe_status json_edit_apply(char **out, const char *s, const json_edit *edits, int count, pe_error *err)
 {
     size_t n = strlen(s);
     editor e = { malloc(n + 1), err };

@@ -5,10 +5,10 @@
  *
  *     char *new_text;
  *     json_edit e = { { "text_config", "rope_scaling", "factor" }, "8.0" };
- *     json_text_edit(&new_text, old_text, &e, 1, &err);
+ *     json_edit_apply(&new_text, old_text, &e, 1, &err);
  */
-#ifndef POSENC_ZOO_JSON_TEXT_H
-#define POSENC_ZOO_JSON_TEXT_H
+#ifndef POSENC_ZOO_JSON_EDIT_H
+#define POSENC_ZOO_JSON_EDIT_H
 
 #include "io/io.h"
 
@@ -23,11 +23,11 @@ typedef struct json_edit {
 typedef struct json_place {
     size_t from, to;
 } json_place;
-bool json_text_find(json_place *out, const char *s, const char *const path[JSON_PATH_MAX]);
-bool json_text_is_object(const char *s, const char *const path[JSON_PATH_MAX]);
+bool json_edit_find(json_place *out, const char *s, const char *const path[JSON_PATH_MAX]);
+bool json_edit_is_object(const char *s, const char *const path[JSON_PATH_MAX]);
 
 /* All edits, in order, on a copy: malloc'ed, the caller's to free; NULL after a failure. A text that is no object, or
  * has a key of a path twice, is PE_ERR_FORMAT. */
-pe_status json_text_edit(char **out, const char *s, const json_edit *edits, int count, pe_error *err);
+pe_status json_edit_apply(char **out, const char *s, const json_edit *edits, int count, pe_error *err);
 
 #endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc extend: a plan for a longer context, as a page, as JSON, as settings, as a changed config.json. */
+#ifndef POSENC_CLI_EXTEND_H
+#define POSENC_CLI_EXTEND_H
+
+#include "cli/job.h"
+#include "zoo/extend.h"
+#include "zoo/extend_patch.h"
+
+#define EXTEND_ENGINES "transformers|vllm|llama.cpp"
+
+typedef struct extend_job {
+    const cli_args *args;
+    zoo_options options;
+    zoo_model *zoo;
+    extend_model x;
+    extend_plan *plan; /* (extend_method_count) */
+    int advised;       /* by the rules */
+    int taken;         /* that, or --method */
+    char why[400];
+    io_bytes file;      /* config.json's text */
+    const char *config; /* the same, or EXTEND_NO_CONFIG */
+} extend_job;
+
+void extend_page(const extend_job *j);
+void extend_json(const extend_job *j);
+
+/* What to give an engine. Texts are malloc'ed. */
+typedef struct extend_setting {
+    const char *engine;
+    char *text;       /* a JSON merge patch, or a command; NULL: it cannot be said */
+    char *older;      /* for older versions, where that differs */
+    char remark[300]; /* "" or a sentence */
+} extend_setting;
+
+cli_exit extend_settings(extend_setting *out, const extend_job *j, int engine); /* index into EXTEND_ENGINES */
+void extend_setting_free(extend_setting *s);
+
+/* Changes config.json, or writes the changed text to -o FILE: after reading it back as the plan. */
+cli_exit extend_write(const extend_job *j);
+
+#endif

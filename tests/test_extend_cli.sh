@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# labels: core
+# posenc extend as people use it: plans, settings, and a config.json changed in place without losing anything.
+set -uo pipefail
+POSENC=$(realpath "${POSENC:-build/posenc}")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failed=0
+
+bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
+# expect CODE WORDS ARGUMENTS...: posenc extend ARGUMENTS exits so and prints WORDS.
+expect() {
+  local code=$1 words=$2 got; shift 2
+  "$POSENC" extend "$@" >stdout 2>stderr; got=$?
+  [ $got = "$code" ] || bad "extend $*: exit code $got, not $code: $(head -c 300 stderr)"
+  grep -qF -e "$words" stdout stderr || bad "extend $*: no '$words' in: $(cat stdout stderr | head -c 600)"
+}
+# config FILE LENGTH SCALING: a Llama, with Windows line ends where the name says so
+config() {
+  printf '{\n  "architectures": ["LlamaForCausalLM"],\n  "model_type": "llama",\n  "hidden_size": 4096,\n' >"$1"
+  printf '  "num_attention_heads": 32,\n  "num_hidden_layers": 2,\n  "max_position_embeddings": %s,\n' "$2" >>"$1"
+  printf '  "rope_scaling": %s,\n  "rope_theta": 10000.0\n}' "$3" >>"$1"
+  case $1 in *crlf*) sed -i 's/$/\r/' "$1" ;; esac
+}
+
+config llama.json 4096 null
+expect 0 "46-63     less than a turn" llama.json --to 32k
+expect 0 "* yarn      factor 8" llama.json --to 32k
+expect 0 "Recommended: ntk" llama.json --to 8k
+expect 0 "nothing to do" llama.json --to 4k
+expect 0 "63   wavelength" llama.json --to 32k --all
+expect 0 "--rope-scaling yarn --rope-scale 8 --yarn-orig-ctx 4096" llama.json --to 32k --for llama.cpp
+expect 0 "--rope-scaling linear --rope-scale 8" llama.json --to 32k --for llama.cpp --method linear
+expect 0 "convert the changed config.json again" llama.json --to 32k --for llama.cpp -m llama3
+expect 0 '--max-model-len 32768 --hf-overrides' llama.json --to 32k --for vllm
+expect 0 '"recommended": "yarn"' llama.json --to 32k --json
+expect 1 "still leave the trained range, up to 8 x" llama.json --to 32k --method none
+expect 2 "needs --to N" llama.json
+expect 2 "not both" llama.json --to 32k --write -o x.json
+expect 2 "did you mean yarn?" llama.json --to 32k --method yarm
+expect 4 "" missing.json --to 32k
+
+# every method is written, read back, and then serves the length
+for method in linear ntk yarn longrope llama3 p-rope; do
+  expect 0 "wrote $method.json" llama.json --to 32k --method $method -o $method.json
+  [ $method = p-rope ] || expect 0 "nothing to do" $method.json --to 32k --trained $([ $method = ntk ] && echo 32768 || echo 4096)
+done
+expect 0 "wrote dynamic.json" llama.json --to 32k --method dynamic -o dynamic.json
+grep -q '"max_position_embeddings": 4096' dynamic.json || bad "dynamic: max_position_embeddings is its trained length"
+
+# in place: the original is kept, and never lost
+config crlf.json 4096 null
+cp crlf.json before.json
+expect 0 "wrote crlf.json" crlf.json --to 32k --write
+cmp -s before.json crlf.json.bak || bad "the original is not in crlf.json.bak"
+[ "$(grep -c $'\r$' crlf.json)" = "$(grep -c "" crlf.json)" ] || bad "a line lost its Windows end"
+[ "$(diff <(tr -d '\r' <before.json) <(tr -d '\r' <crlf.json) | grep -c '^<')" = 2 ] || bad "more than two lines changed"
+expect 2 "--force" crlf.json --to 64k --write
+cmp -s before.json crlf.json.bak || bad "a refused write changed the backup"
+expect 0 "never stacked" crlf.json --to 64k --write --force
+grep -q '"factor": 16.0' crlf.json || bad "yarn was not raised to 16"
+[ "$(grep -c '"rope_type"' crlf.json)" = 1 ] || bad "two scalings in one file"
+
+# a key spelled with an escape is found by the reader only: the edit would double it, is refused, and nothing changes
+printf '%s' '{"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"num_hidden_layers":2,"max_position_embeddings":4096,"rope_theta":1e4,"rope\u005fscaling":null}' >odd.json
+cp odd.json odd2.json
+expect 3 "nothing was written" odd.json --to 32k --write
+cmp -s odd.json odd2.json || bad "a config that could not be changed was changed"
+[ -z "$(ls ./*.tmp odd.json.bak 2>/dev/null)" ] || bad "something was left behind"
+"$POSENC" extend llama.json --to 32k -o - | cmp -s - yarn.json || bad "-o - is not the changed config alone"
+
+[ $failed = 0 ] && echo "extend: all passed"
+exit $((failed > 0))
