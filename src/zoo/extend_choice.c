@@ -45,7 +45,9 @@ int extend_recommend(const extend_model *x, const extend_plan *plans, char why[4
     int own = own_method(x), pick = -1;
     double stretch = (double)x->target / (double)x->reach;
     if (is_good(plans, index_of("none"))) {
-        snprintf(why, 400, "every pair has turned at least once, so no angle is new; only the length has to be raised");
+        snprintf(why, 400,
+                 "every pair has turned at least once, so no angle is new, only the distances are; raise the length, "
+                 "and measure");
         return index_of("none");
     }
     if (own >= 0) {

@@ -87,7 +87,7 @@ static void pick_group(extend_model *x)
         const zoo_group *g = &x->part->group[layer->group];
         if (!rotates(g))
             x->still++;
-        else if (layer->window > 0 && layer->window <= x->trained)
+        else if (layer->window > 0 ? layer->window <= x->trained : !strncmp(layer->kind, "sliding", 7))
             x->windowed++;
         else if (!x->group) {
             x->group = g;

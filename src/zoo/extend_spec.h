@@ -19,6 +19,12 @@ typedef struct extend_turns {
     double magnitude;
 } extend_turns;
 
+/* The rope part that a method makes with this number, as it is up to the trained length; malloc'ed. */
+pe_status extend_make_part(char **out, const extend_model *x, const extend_method *m, double value, pe_error *err);
+/* The model's spec with that part at a length, 0: up to the trained one; malloc'ed. */
+pe_status extend_make_spec(char **out, const extend_model *x, const char *part, int64_t length, pe_error *err);
+bool extend_is_own(const extend_model *x, const extend_method *m); /* the model's own scaling is of this kind */
+
 pe_status extend_turns_of(extend_turns *out, const char *spec, pe_shape shape, pe_error *err);
 void extend_turns_free(extend_turns *t);
 

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A method's number: the smallest with which no pair leaves the trained range, by bisection on the pairs that the
+ * library makes of the method's spec; and what that costs short prompts. */
+#include "zoo/build.h"
+#include "zoo/extend_spec.h"
+#include "zoo/spec_edit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLACK 1e-9 /* angles that are equal on paper differ in their last digits */
+
+/* ---------------------------------------------------------------- which pairs leave the trained range */
+
+/* The angle at the target over the largest seen, where that is new; else 0. */
+static double excess(const extend_model *x, int64_t n, double frequency)
+{
+    double angle = fabs(frequency) * (double)x->target, seen = x->pair[n].frequency * (double)x->reach;
+    if (x->pair[n].turns >= 1 || angle <= seen * (1 + SLACK))
+        return 0;
+    return seen > 0 ? angle / seen : INFINITY;
+}
+
+static void count_leaving(extend_plan *p, const extend_model *x, const extend_turns *t)
+{
+    p->leaving = 0;
+    p->worst = 0;
+    for (int64_t n = 0; n < x->pairs; n++) {
+        double over = excess(x, n, t->pair[n].frequency);
+        if (over == 0)
+            continue;
+        if (!p->leaving++)
+            p->first = n;
+        p->last = n;
+        p->worst = over > p->worst ? over : p->worst;
+    }
+    p->serves = p->leaving == 0;
+}
+
+static pe_status spec_with(char **out, const extend_model *x, const extend_method *m, double value, pe_error *err)
+{
+    char *part;
+    *out = NULL;
+    pe_status s = extend_make_part(&part, x, m, value, err);
+    if (s == PE_OK)
+        s = extend_make_spec(out, x, part, x->target, err);
+    free(part);
+    return s;
+}
+
+static pe_status try_value(extend_plan *p, const extend_model *x, double value, pe_error *err)
+{
+    extend_turns t = { 0 };
+    char *spec;
+    pe_status s = spec_with(&spec, x, p->method, value, err);
+    if (s == PE_OK)
+        s = extend_turns_of(&t, spec, x->group->shape, err);
+    if (s == PE_OK) {
+        p->value = value;
+        p->magnitude = t.magnitude;
+        count_leaving(p, x, &t);
+    }
+    extend_turns_free(&t);
+    free(spec);
+    return s;
+}
+
+/* ---------------------------------------------------------------- the smallest number */
+
+/* What the method's paper would take. */
+static double nominal(const extend_model *x, const extend_method *m)
+{
+    double stretch = (double)x->target / (double)x->reach;
+    char *part = extend_rope_part(x->own, NULL);
+    double old = part && extend_is_own(x, m) && strcmp(m->key, "long") ? spec_number(part, m->key, 1) : 1;
+    free(part);
+    if (!strcmp(m->key, "long"))
+        return stretch;
+    return extend_is_own(x, m) && strcmp(m->scaling, "dynamic") ? old * stretch
+                                                                : (double)x->target / (double)x->trained;
+}
+
+/* Seven digits are enough for a config, and 16 is nicer than 15.99999998. */
+static double rounded_up(double x)
+{
+    double parts = pow(10, 6 - floor(log10(x)));
+    return ceil(x * parts) / parts;
+}
+
+static pe_status bisect(extend_plan *p, const extend_model *x, double low, double high, pe_error *err)
+{
+    pe_status s = PE_OK;
+    while (s == PE_OK && high / low > 1 + 1e-10) {
+        double middle = sqrt(low * high);
+        s = try_value(p, x, middle, err);
+        *(p->serves ? &high : &low) = middle;
+    }
+    return s == PE_OK ? try_value(p, x, rounded_up(high), err) : s;
+}
+
+static pe_status search(extend_plan *p, const extend_model *x, pe_error *err)
+{
+    double guess = nominal(x, p->method), below = fmax(1, guess * (1 - 1e-6));
+    ZOO_TRY(try_value(p, x, 1, err));
+    if (p->serves)
+        return PE_OK;
+    ZOO_TRY(try_value(p, x, guess, err));
+    if (p->serves) {
+        ZOO_TRY(try_value(p, x, below, err));
+        return p->serves ? bisect(p, x, 1, below, err) : try_value(p, x, guess, err);
+    }
+    ZOO_TRY(try_value(p, x, p->method->most, err));
+    return p->serves ? bisect(p, x, guess, p->method->most, err) : try_value(p, x, guess, err);
+}
+
+/* p-RoPE: the pairs that have made a turn go on turning. Their share has to survive being multiplied by the width. */
+static pe_status keep_turned(extend_plan *p, const extend_model *x, pe_error *err)
+{
+    int64_t turned = 0;
+    for (int64_t n = 0; n < x->pairs; n++)
+        turned += x->pair[n].turns >= 1;
+    double share = (double)turned / (double)x->pairs;
+    while ((int64_t)(share * (double)x->pairs) < turned)
+        share = nextafter(share, 1);
+    return try_value(p, x, share, err);
+}
+
+/* ---------------------------------------------------------------- what it costs short prompts */
+
+static void compare(extend_plan *p, const extend_turns *old, const extend_turns *new)
+{
+    int64_t turning = 0;
+    for (int64_t n = 0; n < old->count; n++) {
+        double f = fabs(old->pair[n].frequency), g = fabs(new->pair[n].frequency), change = f > 0 ? fabs(g - f) / f : 0;
+        turning += f > 0;
+        p->cost.mean += change;
+        p->cost.angle = fmax(p->cost.angle, fabs(g - f) * EXTEND_NEAR);
+        if (change <= SLACK)
+            continue;
+        if (!p->cost.changed++) {
+            p->cost.fastest = n;
+            p->cost.slower = g > 0 ? f / g : INFINITY;
+        }
+    }
+    p->cost.mean /= turning ? (double)turning : 1;
+    p->cost.magnitude = new->magnitude / old->magnitude;
+    p->cost.same = !p->cost.changed && fabs(p->cost.magnitude - 1) <= SLACK;
+}
+
+static pe_status price(extend_plan *p, const extend_model *x, pe_error *err)
+{
+    extend_turns old, new = { 0 };
+    ZOO_TRY(extend_turns_of(&old, x->own, x->group->shape, err));
+    pe_status s = extend_turns_of(&new, p->brief, x->group->shape, err);
+    if (s == PE_OK)
+        compare(p, &old, &new);
+    extend_turns_free(&old);
+    extend_turns_free(&new);
+    return s;
+}
+
+/* ---------------------------------------------------------------- the plan */
+
+/* A config has no alpha: it has a theta, for which a whole number is taken, the next one up. All frequencies are powers
+ * of theta, so that the slowest pair, before and after, says what power of the old theta the new one is. */
+static pe_status settle_theta(char **part, const extend_plan *p, const extend_model *x, pe_error *err)
+{
+    extend_turns old, new = { 0 };
+    if (strcmp(p->method->name, "ntk") || extend_is_own(x, p->method))
+        return PE_OK;
+    ZOO_TRY(extend_turns_of(&old, x->plain, x->group->shape, err));
+    pe_status s = extend_turns_of(&new, *part, x->group->shape, err);
+    if (s == PE_OK) {
+        int64_t last = old.count - 1;
+        double power = log(fabs(new.pair[last].frequency)) / log(fabs(old.pair[last].frequency));
+        double theta = ceil(pow(spec_number(*part, "theta", 10000), isfinite(power) ? power : 1));
+        if (!extend_put(part, "scaling", NULL) || !extend_put_real(part, "theta", theta))
+            s = io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
+    }
+    extend_turns_free(&old);
+    extend_turns_free(&new);
+    return s;
+}
+
+static pe_status settle(extend_plan *p, const extend_model *x, pe_error *err)
+{
+    char *part;
+    extend_turns t = { 0 };
+    ZOO_TRY(extend_make_part(&part, x, p->method, p->value, err));
+    pe_status s = settle_theta(&part, p, x, err);
+    if (s == PE_OK)
+        s = extend_make_spec(&p->spec, x, part, x->target, err);
+    if (s == PE_OK)
+        s = extend_make_spec(&p->brief, x, part, 0, err);
+    if (s == PE_OK)
+        s = extend_turns_of(&t, p->spec, x->group->shape, err);
+    if (s == PE_OK) {
+        count_leaving(p, x, &t);
+        p->magnitude = t.magnitude;
+        p->theta = spec_number(part, "theta", 10000);
+        s = price(p, x, err);
+    }
+    extend_turns_free(&t);
+    free(part);
+    return s;
+}
+
+pe_status extend_plan_make(extend_plan *p, const extend_model *x, const extend_method *m, pe_error *err)
+{
+    pe_error why;
+    *p = (extend_plan){ .method = m, .applies = true };
+    pe_status s = !m->key                      ? try_value(p, x, 1, &why)
+                  : !strcmp(m->key, "turning") ? keep_turned(p, x, &why)
+                                               : search(p, x, &why);
+    if (s == PE_OK)
+        s = settle(p, x, &why);
+    if (s == PE_OK)
+        return PE_OK;
+    extend_plan_free(p);
+    *p = (extend_plan){ .method = m };
+    if (s == PE_ERR_NOMEM)
+        return io_fail(err, s, "%s", why.text);
+    snprintf(p->why, sizeof p->why, "%s", why.text);
+    return PE_OK;
+}
+
+void extend_plan_free(extend_plan *p)
+{
+    free(p->spec);
+    free(p->brief);
+    *p = (extend_plan){ 0 };
+}
