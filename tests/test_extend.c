@@ -205,6 +205,24 @@ static void prope_keeps_the_pairs_that_turned(void **state)
     close_plans(&p);
 }
 
+/* 1 above 32 turns, 8 below one, and between them straight in log(turns). */
+static void longrope_divides_by_the_turns_a_pair_made(void **state)
+{
+    (void)state;
+    plans p = open_plans("llama", "rope", 4096, 4096, 32768);
+    const char *at = strstr(plan(&p, "longrope")->spec, "long=");
+    assert_non_null(at);
+    at += 5;
+    for (int n = 0; n < 64; n++) {
+        char *end;
+        double turns = 4096 * theta_frequency(10000, n, 128) / (2 * PI);
+        double wanted = turns < 1 ? 8 : turns >= 32 ? 1 : pow(8, 1 - log(turns) / log(32));
+        near(strtod(at, &end), wanted, 1e-8);
+        at = end + 1;
+    }
+    close_plans(&p);
+}
+
 /* A share of the pairs whose product with the width is rounded down must not lose one. */
 static void prope_keeps_its_count_at_any_length(void **state)
 {
@@ -541,6 +559,7 @@ int main(void)
         cmocka_unit_test(dynamic_and_longrope_leave_short_angles_alone),
         cmocka_unit_test(yarn_keeps_pairs_with_many_turns),
         cmocka_unit_test(prope_keeps_the_pairs_that_turned),
+        cmocka_unit_test(longrope_divides_by_the_turns_a_pair_made),
         cmocka_unit_test(prope_keeps_its_count_at_any_length),
         cmocka_unit_test(own_scaling_is_raised_not_stacked),
         cmocka_unit_test(deepseek_softmax_follows_the_factor),

@@ -114,7 +114,7 @@ cli_exit extend_write(const extend_job *j)
                         "%s is %s; only a config.json can be written: use the settings that are shown", j->zoo->path,
                         j->zoo->format);
     if (!p->applies)
-        return cli_fail(j->args, CLI_USAGE, "%s does not apply: %s", p->method->name, p->why);
+        return cli_fail(j->args, CLI_NO, "%s does not apply: %s", p->method->name, p->why);
     if (j->x.mixed)
         return cli_fail(j->args, CLI_INPUT,
                         "%s: layers that see everything rotate in more than one way; change the config by hand",
