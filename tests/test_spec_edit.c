@@ -4,7 +4,7 @@
  * The tool's editor of spec text cuts and joins what pe_encoding_new reads. */
 #include "common.h"
 
-#include "cli/spec_edit.c"
+#include "zoo/spec_edit.c"
 
 static void expect(char *text, const char *wanted)
 {
