@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * max_len: 16384
- * needs: io_json_next
  *
  * JSON: a document that is taken can be walked, and every getter answers by the kind of the value. */
 #include "harness.h"

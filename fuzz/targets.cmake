@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: MIT
 # Every fuzz/fuzz_NAME.c becomes a program fuzz_NAME: with replay.c a test, which tries the files of fuzz/corpus/NAME/ and
-# some inputs made from them; with POSENC_FUZZ, and clang, a fuzzer (scripts/fuzz.sh). A line "needs: SYMBOL" near a
-# target's top leaves it out where src/io/io.h does not have the symbol yet.
+# some inputs made from them; with POSENC_FUZZ, and clang, a fuzzer (scripts/fuzz.sh).
 set(POSENC_FUZZ_RUNS 20000 CACHE STRING "inputs that each fuzz test makes")
-file(READ ${PROJECT_SOURCE_DIR}/src/io/io.h io_header)
 file(GLOB targets CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/fuzz_*.c)
 foreach(file ${targets})
   get_filename_component(name ${file} NAME_WE)
   string(REPLACE fuzz_ "" corpus ${name})
-  file(STRINGS ${file} line LIMIT_COUNT 1 REGEX "^ \\* needs: ")
-  if(line MATCHES "needs: ([a-z0-9_]+)")
-    if(NOT io_header MATCHES "${CMAKE_MATCH_1}")
-      continue()
-    endif()
-  endif()
   if(POSENC_FUZZ)
     add_executable(${name} ${file} ${PROJECT_SOURCE_DIR}/fuzz/harness.c)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer -static-libstdc++ -static-libgcc) # runs where clang is not

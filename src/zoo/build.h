@@ -6,7 +6,7 @@
 
 #include "zoo/zoo.h"
 
-#define ZOO_LAYERS_MAX 4096 /* a config of 40 bytes must not make us allocate for a billion */
+#define ZOO_LAYERS_MAX 1024 /* a config of 40 bytes must not make us allocate for a billion */
 #define ZOO_PARTS_MAX 8
 #define ZOO_GROUPS_MAX 64
 #define ZOO_NOTES_MAX 64

@@ -94,7 +94,7 @@ static pe_status read_factor(zoo_gguf *m)
     ZOO_TRY(gguf_real(m, &old, "rope.scale_linear", IO_OPTIONAL));
     bool given = gguf_has(m, "rope.scaling.factor");
     ZOO_TRY(gguf_real(m, &factor, "rope.scaling.factor", IO_OPTIONAL));
-    if (given && old && old != factor)
+    if (given && old != 0 && old != factor)
         ZOO_TRY(zoo_note_add(m->b, ZOO_WARNING, "rope.scale_linear", GGUF_REF,
                              "rope.scale_linear is %g and rope.scaling.factor %g; llama.cpp takes the second", old,
                              factor));

@@ -15,7 +15,8 @@ static bool item(const char *list, int n, char out[64])
 {
     for (; n > 0 && list; n--) {
         list = strchr(list, '|');
-        list += list != NULL;
+        if (list)
+            list++;
     }
     if (!list || !*list)
         return false;

@@ -335,7 +335,8 @@ static pe_status read_sections(hf_part *h, const turning *t, double x[PE_AXES_MA
     for (const char *s = *count ? NULL : h->fact->sections; s && *count < PE_AXES_MAX;) {
         x[(*count)++] = strtod(s, NULL);
         s = strchr(s, '/');
-        s += s != NULL;
+        if (s)
+            s++;
     }
     return PE_OK;
 }
