@@ -64,7 +64,15 @@ typedef struct float_pair {
     float sign; /* of the angle, for both */
 } float_pair;
 
+/* What pairs of one spectrum share while frequencies are formed, pair after pair. */
+typedef struct rope_run {
+    int64_t width, index;     /* of the last pair; 0, -1: none yet */
+    wide theta, ratio, power; /* theta, theta^(-2/d), theta^(-2 index/d) */
+    wide low, span;           /* YaRN's ramp */
+} rope_run;
+
 typedef struct rope {
+    rope_run run;
     double magnitude;
     int precision;
     lane *from, *to;      /* (pairs) */

@@ -113,10 +113,10 @@ int64_t rope_denominator(const part *p, slot s)
     return s.width > 2 ? s.width - less[whole(p, DENOMINATOR)] : s.width;
 }
 
-static wide power(const part *p, wide theta, slot s)
+static wide power(const part *p, wide theta, int64_t index, slot s)
 {
-    wide exponent = wide_div(wide_from((double)(-2 * s.index)), wide_from((double)rope_denominator(p, s)));
-    return wide_pow(theta, s.index ? exponent : wide_from(0));
+    wide exponent = wide_div(wide_from((double)(-2 * index)), wide_from((double)rope_denominator(p, s)));
+    return wide_pow(theta, index ? exponent : wide_from(0));
 }
 
 /* The pair that makes beta turns over the trained length: d ln(L / (2 pi beta)) / (2 ln theta). */
@@ -127,19 +127,22 @@ static wide yarn_edge(const part *p, double beta, int64_t d)
     return wide_div(wide_mul(wide_from((double)d), wide_log(turns)), wide_scale(theta, 2));
 }
 
-static wide yarn(const part *p, wide f, slot s)
+static void yarn_edges(const part *p, rope_run *run, slot s)
 {
     wide low = yarn_edge(p, num(p, BETA_FAST), s.width), high = yarn_edge(p, num(p, BETA_SLOW), s.width);
     if (num(p, TRUNCATE) != 0) {
         low = wide_floor(low);
         high = wide_scale(wide_floor(wide_scale(high, -1)), -1);
     }
-    low = wide_clamp(low, 0, INFINITY);
-    high = wide_clamp(high, -INFINITY, (double)(s.width - 1));
-    wide span = wide_sub(high, low);
-    if (span.part[0] == 0)
-        span = wide_from(0.001);
-    wide ramp = wide_clamp(wide_div(wide_sub(wide_from((double)s.index), low), span), 0, 1);
+    run->low = wide_clamp(low, 0, INFINITY);
+    run->span = wide_sub(wide_clamp(high, -INFINITY, (double)(s.width - 1)), run->low);
+    if (run->span.part[0] == 0)
+        run->span = wide_from(0.001);
+}
+
+static wide yarn(const part *p, const rope_run *run, wide f, slot s)
+{
+    wide ramp = wide_clamp(wide_div(wide_sub(wide_from((double)s.index), run->low), run->span), 0, 1);
     wide slow = wide_div(f, wide_from(num(p, FACTOR)));
     return wide_add(wide_mul(slow, ramp), wide_mul(f, wide_sub(wide_from(1), ramp)));
 }
@@ -163,11 +166,11 @@ bool rope_turns(const part *p, slot s)
     return s.index < (int64_t)(num(p, TURNING) * (double)p->shape.head_dim / 2);
 }
 
-static wide scaled(const part *p, wide f, int64_t n, slot s)
+static wide scaled(const part *p, const rope_run *run, wide f, int64_t n, slot s)
 {
     switch ((scaling)whole(p, SCALING)) {
     case LINEAR: return wide_div(f, wide_from(num(p, FACTOR)));
-    case YARN: return yarn(p, f, s);
+    case YARN: return yarn(p, run, f, s);
     case LONGROPE: return wide_div(f, wide_from(p->value[rope_is_long(p) ? LONG : SHORT].list[n]));
     case LLAMA3: return llama3(p, f);
     case PROPORTIONAL:
@@ -178,9 +181,25 @@ static wide scaled(const part *p, wide f, int64_t n, slot s)
     }
 }
 
+/* theta^(-2i/d) of this pair. Most pairs follow the one before: a product, which loses 2^-150, in place of a power. */
+static wide next_power(const part *p, rope_run *run, slot s)
+{
+    if (run->width != s.width) {
+        *run = (rope_run){ .width = s.width, .index = -1, .theta = base(p, s.width) };
+        run->ratio = power(p, run->theta, 1, s);
+        if (whole(p, SCALING) == YARN)
+            yarn_edges(p, run, s);
+    }
+    if (s.index != run->index)
+        run->power = s.index == run->index + 1 && s.index > 0 ? wide_mul(run->power, run->ratio)
+                                                              : power(p, run->theta, s.index, s);
+    run->index = s.index;
+    return run->power;
+}
+
 void rope_frequency(const part *p, rope *r, int64_t n, slot s)
 {
-    wide theta = base(p, s.width), plain = power(p, theta, s), f = scaled(p, plain, n, s);
+    wide plain = next_power(p, &r->run, s), f = scaled(p, &r->run, plain, n, s), theta = r->run.theta;
     double sign = num(p, SIGN) != 0 ? -1 : 1;
     r->as_float[n].sign = (float)sign;
     if (r->precision != EXACT)
