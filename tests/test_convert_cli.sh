@@ -44,6 +44,15 @@ expect 0 "rows 2 to 3 of each 4" to_half q.safetensors --heads 1 --dims 2 --rang
 expect 0 "1 of 1" posenc convert q.safetensors --from adjacent-half --to half --heads 1 -o h2.safetensors
 check "a dry run writes nothing" test ! -e never.safetensors
 
+# ---- a config.json beside the weights knows the heads and the layout
+mkdir model && cp q.safetensors model/
+echo '{"model_type":"cohere","hidden_size":4,"num_attention_heads":1,"num_key_value_heads":1,"num_hidden_layers":1}' >model/config.json
+expect 0 "1 of 1 tensors, adjacent to half" posenc convert model/q.safetensors --to half -o model/o.safetensors
+check "by its config" test "$(tail -c 8 model/o.safetensors)" = aaccbbdd
+echo '{"model_type":"nobody"}' >model/config.json
+expect 2 "does not help: model/config.json: model_type nobody is unknown" posenc convert model/q.safetensors --to half -o y
+expect 2 "needs --from" posenc convert q.safetensors --to half --heads 1 -o y
+
 # ---- what is wrong is said
 expect 2 "needs --from and --to" posenc convert q.safetensors --from half -o y
 expect 2 "needs -o FILE, or --dry-run" to_half q.safetensors --heads 1

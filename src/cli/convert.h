@@ -9,6 +9,7 @@
 typedef struct convert_job {
     const cli_args *args;
     const char *in, *out; /* out NULL: --dry-run */
+    int from, to;         /* layouts, as the options count them; -1: not known */
     io_pairs_facts facts;
     io_file file;
     io_safetensors *st; /* NULL: an array */
@@ -18,6 +19,9 @@ typedef struct convert_job {
     io_pairs_map map;
 } convert_job;
 
+/* heads, widths and, if it is not given, --from, where a config.json beside the weights says them (convert_config.c).
+ */
+void convert_from_config(convert_job *j);
 /* What was done, or would be: for people, or as JSON (convert_report.c). */
 void convert_report(const convert_job *j);
 /* Tensors whose names look as if they belonged to attention: "a, b, c". */

@@ -10,9 +10,10 @@
 #define HEADS_MAX 65536
 
 static const cli_option options[] = {
-    { "from", 0, CLI_CHOICE, "half|adjacent|adjacent-half", NULL, 0, 0, "the layout the file is in" },
+    { "from", 0, CLI_CHOICE, "half|adjacent|adjacent-half", NULL, 0, 0,
+      "the layout the file is in; default: what config.json says" },
     { "to", 0, CLI_CHOICE, "half|adjacent|adjacent-half", NULL, 0, 0, "the layout it should be in" },
-    { "heads", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "query heads (weights)" },
+    { "heads", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "query heads (weights); default: config.json beside them" },
     { "kv-heads", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "key heads; default: as many as heads (weights)" },
     { "head-dim", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "width of a head; default: rows of q / heads, the last axis" },
     { "dims", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "how much of a head is rotated; default: all" },
@@ -40,6 +41,7 @@ static const char notes[] =
     "    adjacent [cscs]  pair i is elements 2i and 2i + 1   (Meta's Llama, GPT-J)\n"
     "    adjacent-half    reads adjacent pairs, writes half (DeepSeek-V3 in transformers): its weights\n"
     "                     are adjacent; its K cache, being rotated, is half\n"
+    "  A config.json beside the weights says the heads, the width that turns, and --from.\n"
     "  Weights: rows of q and k, alone or fused with v, their biases and norms, LoRA's B.\n"
     "  MLA (DeepSeek): --range trailing --dims N, N being the model's qk_rope_head_dim.\n"
     "  Quantised weights are refused. What a file was converted to is in its metadata: posenc.pairs.\n"
@@ -63,11 +65,9 @@ static cli_exit fail(const convert_job *j, const pe_error *err)
 
 static cli_exit read_facts(convert_job *j, bool rotated)
 {
+    static const char *const names[] = { "half", "adjacent", "adjacent-half" };
     const cli_args *a = j->args;
-    int from = cli_choice(a, "from"), to = cli_choice(a, "to");
-    j->facts = (io_pairs_facts){ .from = layout(from, rotated),
-                                 .to = layout(to, rotated),
-                                 .heads = cli_int(a, "heads"),
+    j->facts = (io_pairs_facts){ .heads = cli_int(a, "heads"),
                                  .kv_heads = cli_int(a, "kv-heads"),
                                  .head_dim = cli_int(a, "head-dim"),
                                  .dims = cli_int(a, "dims"),
@@ -75,16 +75,22 @@ static cli_exit read_facts(convert_job *j, bool rotated)
                                  .fused = (io_fused)(cli_choice(a, "fused") + 1),
                                  .tensors = cli_text(a, "tensors"),
                                  .again = cli_given(a, "force") };
+    if (!rotated)
+        convert_from_config(j);
+    if (j->from < 0)
+        return cli_fail(a, CLI_USAGE, "needs --from: half, adjacent or adjacent-half");
+    j->facts.from = layout(j->from, rotated);
+    j->facts.to = layout(j->to, rotated);
     if (j->facts.from == j->facts.to)
-        return cli_fail(a, CLI_USAGE, "--from %s and --to %s are the same layout for %s: there is nothing to do",
-                        cli_text(a, "from"), cli_text(a, "to"), rotated ? "a K cache" : "weights");
+        return cli_fail(a, CLI_USAGE, "from %s and to %s are the same layout for %s: there is nothing to do",
+                        names[j->from], names[j->to], rotated ? "a K cache" : "weights");
     return CLI_OK;
 }
 
 static cli_exit check_options(const convert_job *j)
 {
     const cli_args *a = j->args;
-    if (cli_choice(a, "from") < 0 || cli_choice(a, "to") < 0)
+    if (j->to < 0)
         return cli_fail(a, CLI_USAGE, "needs --from and --to: half, adjacent or adjacent-half");
     if (!cli_given(a, "out") && !cli_given(a, "dry-run"))
         return cli_fail(a, CLI_USAGE, "needs -o FILE, or --dry-run");
@@ -202,7 +208,9 @@ static cli_exit work(convert_job *j)
 
 static cli_exit run(const cli_args *a)
 {
-    convert_job j = { .args = a, .in = a->operand[0], .file.fd = -1 };
+    convert_job j = {
+        .args = a, .in = a->operand[0], .file.fd = -1, .from = cli_choice(a, "from"), .to = cli_choice(a, "to")
+    };
     if (!cli_given(a, "dry-run"))
         j.out = cli_text(a, "out");
     cli_exit code = work(&j);
