@@ -25,6 +25,7 @@ check "README's C example is examples/kv_cache.c" example_is_the_file
 mkdir "$work/bin" "$work/run"
 ln -s "$(cd "$(dirname "$POSENC")" && pwd)/$(basename "$POSENC")" "$work/bin/posenc"
 cd "$work/run"
+cp "$root"/examples/llama-3.1-8b/config.json .
 while IFS= read -r line; do
   command=${line%%#*}
   case $command in
