@@ -13,7 +13,7 @@
 #define POSENC_CLI_CHECK_H
 
 #include "cli/job.h"
-#include "zoo/spec_edit.h"
+#include "zoo/spec_read.h"
 
 #define CHECK_PAIRS_MAX (PE_HEAD_DIM_MAX / 2)
 #define CHECK_ROW_MAX (2 * PE_HEAD_DIM_MAX) /* numbers of one token and head: a head, or its cos and its sin */

@@ -11,10 +11,10 @@
 plant plant_choice(suspect *s, const char *key, int variant, const char *is)
 {
     char item[32], now[32];
-    const pe_key *k = spec_key(s->spec, key);
+    const pe_key *k = zoo_spec_key(s->spec, key);
     if (!k || !k->choices || !cli_item(k->choices, variant, item, sizeof item))
         return PLANT_END;
-    if (spec_is(s->spec, key, item) || !spec_value(now, sizeof now, s->spec, key))
+    if (zoo_spec_is(s->spec, key, item) || !zoo_spec_text(now, sizeof now, s->spec, key))
         return PLANT_NO;
     suspect_say(s, "%s %s; the spec says %s", is, item, now);
     suspect_set(s, key, item);
@@ -26,12 +26,12 @@ plant plant_choice(suspect *s, const char *key, int variant, const char *is)
 /* Tables show how they are tiled, [ccss] or [cscs], and that only where they are as wide as the head. */
 static plant plant_layout(suspect *s, const check_data *d, int variant)
 {
-    bool adjacent = spec_is(s->spec, "pairs", "adjacent");
-    double dims = spec_number(s->spec, "dims", (double)d->shape.head_dim);
+    bool adjacent = zoo_spec_is(s->spec, "pairs", "adjacent");
+    double dims = zoo_spec_num_or(s->spec, "dims", (double)d->shape.head_dim);
     if (d->tables && (double)d->width < dims)
         return PLANT_END;
     plant done = plant_choice(s, "pairs", variant, "pairs are");
-    if (done == PLANT_YES && d->tables && adjacent == spec_is(s->spec, "pairs", "adjacent"))
+    if (done == PLANT_YES && d->tables && adjacent == zoo_spec_is(s->spec, "pairs", "adjacent"))
         return PLANT_NO;
     return done;
 }
@@ -39,11 +39,11 @@ static plant plant_layout(suspect *s, const check_data *d, int variant)
 static plant plant_mixed(suspect *s, const check_data *d, int variant)
 {
     (void)d;
-    if (variant || !spec_key(s->spec, "pairs"))
+    if (variant || !zoo_spec_key(s->spec, "pairs"))
         return PLANT_END;
     s->mixed = true;
     suspect_say(s, "elements are paired as the spec says, %s, but cos and sin are tiled for the other layout",
-                spec_is(s->spec, "pairs", "half") ? "half" : "adjacent");
+                zoo_spec_is(s->spec, "pairs", "half") ? "half" : "adjacent");
     return PLANT_YES;
 }
 
@@ -55,9 +55,9 @@ static plant plant_range(suspect *s, const check_data *d, int variant)
 
 static plant plant_width(suspect *s, const check_data *d, int variant)
 {
-    const int64_t D = d->shape.head_dim, now = (int64_t)spec_number(s->spec, "dims", (double)D);
+    const int64_t D = d->shape.head_dim, now = (int64_t)zoo_spec_num_or(s->spec, "dims", (double)D);
     const int64_t to[] = { D, now / 2, 2 * now, D / 2, D / 4, 3 * D / 4, d->tables ? 2 * d->width : 0 };
-    if (variant >= CLI_COUNT(to) || !spec_key(s->spec, "dims"))
+    if (variant >= CLI_COUNT(to) || !zoo_spec_key(s->spec, "dims"))
         return PLANT_END;
     for (int i = 0; i < variant; i++)
         if (to[i] == to[variant])
@@ -72,12 +72,12 @@ static plant plant_width(suspect *s, const check_data *d, int variant)
 /* theta^(-2i/D) is (theta^(dims/D))^(-2i/dims). */
 static plant plant_denominator(suspect *s, const check_data *d, int variant)
 {
-    double D = (double)d->shape.head_dim, dims = spec_number(s->spec, "dims", D);
+    double D = (double)d->shape.head_dim, dims = zoo_spec_num_or(s->spec, "dims", D);
     if (variant)
         return plant_choice(s, "denominator", variant - 1, "exponents are divided by");
     if (dims == D || dims == 0)
         return PLANT_NO;
-    suspect_set_number(s, "theta", pow(spec_number(s->spec, "theta", 10000), dims / D));
+    suspect_set_number(s, "theta", pow(zoo_spec_num_or(s->spec, "theta", 10000), dims / D));
     suspect_say(s, "frequencies are theta^(-2i/%g), by the head's width; the spec turns %g elements: theta^(-2i/%g)", D,
                 dims, dims);
     return PLANT_YES;
@@ -96,7 +96,8 @@ static plant plant_inverse(suspect *s, const check_data *d, int variant)
 {
     if (variant)
         return PLANT_END;
-    if (spec_key(s->spec, "sign") && check_magnitude(s->spec, d) == 1 && !spec_is(s->spec, "pairs", "adjacent-half"))
+    if (zoo_spec_key(s->spec, "sign") && check_magnitude(s->spec, d) == 1 &&
+        !zoo_spec_is(s->spec, "pairs", "adjacent-half"))
         return PLANT_NO;
     s->inverse = true;
     suspect_say(s, "the vectors are turned back: angle negated, factor divided out");
@@ -158,8 +159,8 @@ static plant plant_still(suspect *s, const check_data *d, int variant)
 /* Where position 0 does something: it multiplies, or moves elements. */
 static plant plant_zero(suspect *s, const check_data *d, int variant)
 {
-    bool acts = check_magnitude(s->spec, d) != 1 || spec_is(s->spec, "pairs", "adjacent-half") ||
-                spec_is(s->spec, "coords", "normalised");
+    bool acts = check_magnitude(s->spec, d) != 1 || zoo_spec_is(s->spec, "pairs", "adjacent-half") ||
+                zoo_spec_is(s->spec, "coords", "normalised");
     if (variant)
         return PLANT_END;
     s->walk = WALK_ZERO;
@@ -170,7 +171,7 @@ static plant plant_zero(suspect *s, const check_data *d, int variant)
 /* Where a query's temperature makes the difference, temperature-ignored says so. */
 static plant plant_side(suspect *s, const check_data *d, int variant)
 {
-    if (variant || spec_key(s->spec, "temperature"))
+    if (variant || zoo_spec_key(s->spec, "temperature"))
         return PLANT_END;
     s->other_side = true;
     suspect_say(s, "they are turned as %s are; --side says %s", d->side == PE_KEY ? "queries" : "keys",
@@ -183,8 +184,8 @@ static plant plant_side(suspect *s, const check_data *d, int variant)
 static plant set_base(suspect *s, double base)
 {
     char is[40], says[40];
-    double now = spec_number(s->spec, "theta", 0);
-    if (!spec_key(s->spec, "theta"))
+    double now = zoo_spec_num_or(s->spec, "theta", 0);
+    if (!zoo_spec_key(s->spec, "theta"))
         return PLANT_END;
     if (base == now || base <= 1)
         return PLANT_NO;
@@ -212,7 +213,7 @@ static plant plant_base(suspect *s, const check_data *d, int variant)
     for (int i = 0; i < CLI_COUNT(known); i++)
         if (d->base == known[i] || d->base == 10000)
             return PLANT_NO;
-    return fabs(d->base / spec_number(s->spec, "theta", 0) - 1) < 1e-6 ? PLANT_NO : set_base(s, d->base);
+    return fabs(d->base / zoo_spec_num_or(s->spec, "theta", 0) - 1) < 1e-6 ? PLANT_NO : set_base(s, d->base);
 }
 
 /* ------------------------------------------------ the table */

@@ -86,20 +86,23 @@ static void print_rotation(const char *spec, const explain_facts *f)
                    page_number(pe_encoding_magnitude(f->e) * pe_encoding_magnitude(f->e)).text);
 }
 
-static void print_encoding(const zoo_group *g, const explain_facts *f)
+static pe_status print_encoding(const zoo_group *g, const explain_facts *f, pe_error *err)
 {
-    char *spec = malloc(ZOO_SPEC_MAX);
-    for (int i = 0; spec && zoo_spec_part(spec, ZOO_SPEC_MAX, g->spec, i); i++) {
+    for (int i = 0; i < zoo_spec_parts(g->spec); i++) {
+        char *spec = zoo_spec_part(g->spec, i);
+        if (!spec)
+            return io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
         const pe_info *info = zoo_spec_row(spec);
         page_field("encoding", INDENT, "%s: %s", info ? info->name : spec, info ? info->summary : "");
         if (zoo_spec_key(spec, "scaling"))
             print_rotation(spec, f);
         else
             print_other(spec, f);
+        free(spec);
     }
-    free(spec);
     page_field("softmax", INDENT, "scores are multiplied by %s", page_number(pe_encoding_scale(f->e)).text);
     page_field("spec", INDENT, "%s", g->spec);
+    return PE_OK;
 }
 
 /* ---------------------------------------------------------------- wavelengths */
@@ -234,10 +237,11 @@ static pe_status print_group(const zoo_part *p, int group, pe_error *err)
                    g->shape.head_dim, g->shape.kv_heads);
     else
         page_field("heads", INDENT, "%" PRId64 " of %" PRId64, g->shape.heads, g->shape.head_dim);
-    print_encoding(g, &f);
-    print_wavelengths(&f);
+    pe_status s = print_encoding(g, &f, err);
+    if (!s)
+        print_wavelengths(&f);
     explain_clear(&f);
-    return PE_OK;
+    return s;
 }
 
 static pe_status print_part(const explain_job *job, const zoo_part *p, pe_error *err)

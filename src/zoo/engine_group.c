@@ -18,7 +18,7 @@ typedef struct speaker {
     const zoo_engine *engine;
     const char *spec;
     pe_encoding *e;
-    char bare[ZOO_SPEC_MAX]; /* the spec without its magnitude keys */
+    char *bare; /* the spec without its magnitude keys */
 } speaker;
 
 /* ---------------------------------------------------------------- which rows speak */
@@ -124,29 +124,28 @@ static void put_value(FILE *to, const speaker *s, const zoo_spelling *row)
 static bool strip_magnitude(speaker *s)
 {
     static const char *const keys[] = { "magnitude", "mscale", "mscale_all_dim" };
-    snprintf(s->bare, sizeof s->bare, "%s", s->spec);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (!zoo_spec_without(s->bare, sizeof s->bare, s->bare, keys[i]))
-            return false;
-    return true;
+    bool fine = (s->bare = zoo_spec_set(s->spec, keys[0], NULL)) != NULL;
+    for (size_t i = 1; fine && i < sizeof keys / sizeof *keys; i++)
+        fine = zoo_spec_put(&s->bare, keys[i], NULL);
+    return fine;
 }
 
 static pe_status start(speaker **out, const zoo_engine *engine, const zoo_group *g, pe_error *err)
 {
     *out = calloc(1, sizeof **out);
-    if (!*out)
+    if (*out)
+        **out = (speaker){ .engine = engine, .spec = g->spec };
+    if (!*out || !strip_magnitude(*out))
         return io_fail(err, PE_ERR_NOMEM, "no memory for the settings of %s", engine->name);
-    (*out)->engine = engine;
-    (*out)->spec = g->spec;
-    if (!strip_magnitude(*out))
-        return io_fail(err, PE_ERR_SPEC, "the spec is longer than %d characters", ZOO_SPEC_MAX - 1);
     return pe_encoding_new(&(*out)->e, g->spec, g->shape, err);
 }
 
 static void stop(speaker *s)
 {
-    if (s)
+    if (s) {
         pe_encoding_free(s->e);
+        free(s->bare);
+    }
     free(s);
 }
 

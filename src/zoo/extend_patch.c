@@ -3,7 +3,7 @@
 
 #include "zoo/build.h"
 #include "zoo/extend_spec.h"
-#include "zoo/spec_edit.h"
+#include "zoo/spec_read.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -127,7 +127,7 @@ static pe_status put_row(extend_patch *p, const struct row *r, const char *spec,
     char *text = malloc(room);
     if (!text)
         return io_fail(err, PE_ERR_NOMEM, "no memory for a patch");
-    spec_value(text, room, spec, r->key);
+    zoo_spec_text(text, room, spec, r->key);
     for (char *c = text; *c; c++) /* a list's */
         *c = *c == '/' ? ',' : *c;
     pe_status s = r->form == LIST     ? put(p, p->depth, r->name, err, "[%s]", text)
@@ -140,12 +140,8 @@ static pe_status put_row(extend_patch *p, const struct row *r, const char *spec,
 
 static bool is_said(const struct row *r, const char *spec)
 {
-    const pe_key *key = spec_key(spec, r->key);
-    char *text = malloc(strlen(spec) + 64);
-    bool said = text && key && spec_value(text, strlen(spec) + 64, spec, r->key) && *text &&
-                (r->always || strcmp(text, key->fallback));
-    free(text);
-    return said;
+    const pe_key *key = zoo_spec_key(spec, r->key);
+    return zoo_spec_get(spec, r->key).text && (r->always || !zoo_spec_is(spec, r->key, key->fallback));
 }
 
 static bool belongs(const struct row *r, const char *scaling)
@@ -204,7 +200,7 @@ static pe_status put_scaling(extend_patch *p, const extend_model *x, const exten
 {
     char scaling[24], theta[40];
     bool legacy = !strcmp(p->at[home], "rope_scaling"), box = json_edit_is_object(config, p->at);
-    if (!spec_value(scaling, sizeof scaling, spec, "scaling") || !spec_value(theta, sizeof theta, spec, "theta"))
+    if (!zoo_spec_text(scaling, sizeof scaling, spec, "scaling") || !zoo_spec_text(theta, sizeof theta, spec, "theta"))
         return io_fail(err, PE_ERR_SPEC, "the plan's spec is too long");
     if (!plan->method->key)
         return PE_OK;
