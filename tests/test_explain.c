@@ -327,6 +327,18 @@ static void layer_types_have_settings_of_their_own(void **state)
     zoo_free(m);
 }
 
+/* A file names its kinds of layers, and the command is pasted into a shell. */
+static void names_cannot_leave_their_quotes(void **state)
+{
+    (void)state;
+    zoo_model *m = model("config.json", 8192, 0,
+                         (stack[]){ { 1, "rope", "a'; b", 512 }, { 1, "rope:theta=9", "c\"\n$", 0 }, { 0 } });
+    expect_settings(m, "vllm", true,
+                    "vllm serve MODEL --hf-overrides '{\"rope_parameters\": {\"a???b\": {\"rope_type\": \"default\", "
+                    "\"rope_theta\": 10000}, \"c???\": {\"rope_type\": \"default\", \"rope_theta\": 9}}}'");
+    zoo_free(m);
+}
+
 static void a_fixed_ntk_base_becomes_a_base(void **state)
 {
     char text[200];
@@ -569,6 +581,7 @@ int main(void)
         cmocka_unit_test(llama3_has_its_settings),
         cmocka_unit_test(yarn_has_its_settings),
         cmocka_unit_test(layer_types_have_settings_of_their_own),
+        cmocka_unit_test(names_cannot_leave_their_quotes),
         cmocka_unit_test(a_fixed_ntk_base_becomes_a_base),
         cmocka_unit_test(models_without_a_rotation_have_nothing_to_set_but_a_length),
         cmocka_unit_test(every_spec_has_settings_or_none_but_no_error),

@@ -132,19 +132,16 @@ static void print_methods(const extend_job *j)
 
 static void print_settings(const extend_job *j)
 {
-    int only = cli_choice(j->args, "for");
-    extend_setting s;
-    char name[32];
-    for (int i = 0; cli_item(EXTEND_ENGINES, i, name, sizeof name); i++) {
-        if (only >= 0 && i != only)
-            continue;
-        if (extend_settings(&s, j, i) == CLI_OK) {
-            printf("\n%s%s\n", s.engine, i ? "" : ": merge into config.json");
+    const zoo_engine *e;
+    for (int i = 0; (e = zoo_engine_at(i)); i++) {
+        extend_setting s = { 0 };
+        if (extend_wants(j, e) && extend_settings(&s, j, e) == CLI_OK) {
+            printf("\n%s%s\n", e->name, e->start ? "" : ": merge into config.json");
             if (s.text)
                 printf("  %s\n", s.text);
             if (s.older)
                 printf("  before 5.0:\n  %s\n", s.older);
-            if (*s.remark)
+            if (s.remark && *s.remark)
                 printf("  (%s)\n", s.remark);
         }
         extend_setting_free(&s);

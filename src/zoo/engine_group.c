@@ -42,6 +42,12 @@ static const char *type_word(const zoo_engine *engine, const char *spec)
     return NULL;
 }
 
+bool zoo_engine_says(const zoo_engine *engine, const zoo_part *part)
+{
+    int g = zoo_main_group(part);
+    return g < 0 || type_word(engine, part->group[g].spec);
+}
+
 bool zoo_spelling_speaks(const zoo_spelling *s, const zoo_engine *engine, const char *spec)
 {
     return names(s->engines, engine->name) && zoo_spec_meets(spec, s->when);

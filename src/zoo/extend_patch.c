@@ -68,7 +68,8 @@ static const char *first_of(const char *config, const extend_patch *p, int depth
     return names[0];
 }
 
-int extend_patch_home(extend_patch *p, const extend_model *x, const char *config, extend_era era)
+/* Fills p->at; returns how many of it lead to the text model's own object. */
+static int find_home(extend_patch *p, const extend_model *x, const char *config, extend_era era)
 {
     path probe = { 0 };
     size_t h = 0;
@@ -221,7 +222,7 @@ pe_status extend_patch_make(extend_patch *p, const extend_model *x, const extend
                             extend_era era, pe_error *err)
 {
     *p = (extend_patch){ 0 };
-    int home = extend_patch_home(p, x, config, era);
+    int home = find_home(p, x, config, era);
     char *spec = extend_rope_part(plan->brief, NULL);
     pe_status s = spec ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for a patch");
     bool dynamic = !strcmp(plan->method->name, "dynamic"); /* takes this key for the trained length */
@@ -241,4 +242,14 @@ void extend_patch_free(extend_patch *p)
     for (int i = 0; i < EXTEND_EDITS_MAX; i++)
         free(p->text[i]);
     *p = (extend_patch){ 0 };
+}
+
+pe_status extend_patch_merge(char **out, const extend_patch *p, pe_error *err)
+{
+    json_edit shown[EXTEND_EDITS_MAX];
+    for (int i = 0; i < p->count; i++) {
+        shown[i] = p->edit[i];
+        shown[i].value = p->edit[i].value ? p->edit[i].value : "null";
+    }
+    return json_edit_apply(out, "{}", shown, p->count, err);
 }
