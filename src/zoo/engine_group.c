@@ -33,7 +33,7 @@ static bool names(const char *list, const char *name)
     return false;
 }
 
-static const char *type_word(const zoo_engine *engine, const char *spec)
+const char *zoo_type_word(const zoo_engine *engine, const char *spec)
 {
     const zoo_rope_type *t;
     for (int i = 0; (t = zoo_rope_type_at(i)); i++)
@@ -45,12 +45,17 @@ static const char *type_word(const zoo_engine *engine, const char *spec)
 bool zoo_engine_says(const zoo_engine *engine, const zoo_part *part)
 {
     int g = zoo_main_group(part);
-    return g < 0 || type_word(engine, part->group[g].spec);
+    return g < 0 || zoo_type_word(engine, part->group[g].spec);
+}
+
+bool zoo_spelling_is_of(const zoo_spelling *s, const zoo_engine *engine)
+{
+    return names(s->engines, engine->name);
 }
 
 bool zoo_spelling_speaks(const zoo_spelling *s, const zoo_engine *engine, const char *spec)
 {
-    return names(s->engines, engine->name) && zoo_spec_meets(spec, s->when);
+    return zoo_spelling_is_of(s, engine) && zoo_spec_meets(spec, s->when);
 }
 
 bool zoo_group_rotates(const zoo_group *g)
@@ -113,7 +118,7 @@ static void put_value(FILE *to, const speaker *s, const zoo_spelling *row)
     const char *quote = s->engine->takes_config ? "\"" : "";
     switch (row->form) {
     case FORM_NUMBER: fprintf(to, "%.*s", (int)v.length, v.text ? v.text : ""); break;
-    case FORM_TYPE: fprintf(to, "%s%s%s", quote, type_word(s->engine, s->spec), quote); break;
+    case FORM_TYPE: fprintf(to, "%s%s%s", quote, zoo_type_word(s->engine, s->spec), quote); break;
     case FORM_SHARE: put_number(to, zoo_spec_num(s->spec, row->key) / (double)pe_encoding_shape(s->e).head_dim); break;
     case FORM_YES: fputs(zoo_spec_is(s->spec, row->key, "no") ? "false" : "true", to); break;
     case FORM_NO: fputs("false", to); break;

@@ -28,6 +28,8 @@ typedef struct zoo_engine {
 
 #define ZOO_ENGINE_NAMES "transformers|vllm|llama.cpp|sglang" /* in the order of zoo_engine_at */
 
+enum { ZOO_TRANSFORMERS, ZOO_VLLM };
+
 const zoo_engine *zoo_engine_at(int index); /* NULL past the end */
 
 /* ---------------------------------------------------------------- known differences */

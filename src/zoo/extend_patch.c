@@ -2,6 +2,7 @@
 #include "zoo/extend_patch.h"
 
 #include "zoo/build.h"
+#include "zoo/engine_keys.h"
 #include "zoo/extend_spec.h"
 #include "zoo/spec_read.h"
 
@@ -10,32 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* transformers modeling_rope_utils.py: which keys a rope_type has. always: also where the spec leaves the default. */
-typedef enum form { NUMBER, WHOLE, LIST, YES_NO } form;
-static const struct row {
-    const char *key, *name, *scalings;
-    form form;
-    bool always;
-} rows[] = {
-    { "factor", "factor", "|linear|dynamic|yarn|longrope|llama3|proportional|", NUMBER, true },
-    { "alpha", "alpha", "|ntk|", NUMBER, true },
-    { "trained", "original_max_position_embeddings", "|yarn|longrope|llama3|", WHOLE, true },
-    { "low", "low_freq_factor", "|llama3|", NUMBER, true },
-    { "high", "high_freq_factor", "|llama3|", NUMBER, true },
-    { "beta_fast", "beta_fast", "|yarn|", NUMBER, false },
-    { "beta_slow", "beta_slow", "|yarn|", NUMBER, false },
-    { "truncate", "truncate", "|yarn|", YES_NO, false },
-    { "mscale", "mscale", "|yarn|", NUMBER, false },
-    { "mscale_all_dim", "mscale_all_dim", "|yarn|", NUMBER, false },
-    { "magnitude", "attention_factor", "|yarn|longrope|", NUMBER, false },
-    { "short", "short_factor", "|longrope|", LIST, true },
-    { "long", "long_factor", "|longrope|", LIST, true },
-    { "short_magnitude", "short_mscale", "|longrope|", NUMBER, false },
-    { "long_magnitude", "long_mscale", "|longrope|", NUMBER, false },
-    { "turning", "partial_rotary_factor", "|proportional|", NUMBER, true },
-};
-#define ROWS (sizeof rows / sizeof *rows)
 
 /* ---------------------------------------------------------------- where the keys stand */
 
@@ -121,9 +96,28 @@ static pe_status put(extend_patch *p, int depth, const char *key, pe_error *err,
     return PE_OK;
 }
 
-/* A spec's value in JSON's form: numbers as floats, for transformers tells 8 from 8.0. */
-static pe_status put_row(extend_patch *p, const struct row *r, const char *spec, pe_error *err)
+/* ---------------------------------------------------------------- the scaling's keys */
+
+/* transformers' names. A fixed NTK base with alpha is HunYuan's own code, which vLLM's names are those of. */
+static const zoo_engine *speaker_of(const char *spec)
 {
+    return zoo_engine_at(zoo_spec_is(spec, "scaling", "ntk") ? ZOO_VLLM : ZOO_TRANSFORMERS);
+}
+
+/* Whether a row of engines.c is a key of some scaling, and not of the rotation itself, as a base is. */
+static bool is_of_scaling(const zoo_spelling *r, const char *spec)
+{
+    const pe_key *k = zoo_spec_key(spec, r->key);
+    bool ours =
+        zoo_spelling_is_of(r, zoo_engine_at(ZOO_TRANSFORMERS)) || zoo_spelling_is_of(r, zoo_engine_at(ZOO_VLLM));
+    return ours && k && r->form != FORM_BASE &&
+           (k->when ? !strncmp(k->when, "scaling=", 8) : !strcmp(r->key, "magnitude"));
+}
+
+/* A spec's value in JSON's form: numbers as floats, for transformers tells 8 from 8.0. */
+static pe_status put_row(extend_patch *p, const zoo_spelling *r, const char *spec, pe_error *err)
+{
+    bool whole = zoo_spec_key(spec, r->key)->kind == PE_KEY_INT;
     size_t room = strlen(spec) + 64;
     char *text = malloc(room);
     if (!text)
@@ -131,68 +125,59 @@ static pe_status put_row(extend_patch *p, const struct row *r, const char *spec,
     zoo_spec_text(text, room, spec, r->key);
     for (char *c = text; *c; c++) /* a list's */
         *c = *c == '/' ? ',' : *c;
-    pe_status s = r->form == LIST     ? put(p, p->depth, r->name, err, "[%s]", text)
-                  : r->form == WHOLE  ? put(p, p->depth, r->name, err, "%.0f", strtod(text, NULL))
-                  : r->form == YES_NO ? put(p, p->depth, r->name, err, "%s", strcmp(text, "no") ? "true" : "false")
-                                      : put(p, p->depth, r->name, err, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+    pe_status s = r->form == FORM_LIST  ? put(p, p->depth, r->name, err, "[%s]", text)
+                  : r->form == FORM_YES ? put(p, p->depth, r->name, err, "%s", strcmp(text, "no") ? "true" : "false")
+                  : whole               ? put(p, p->depth, r->name, err, "%.0f", zoo_spec_num(spec, r->key))
+                                        : put(p, p->depth, r->name, err, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
     free(text);
     return s;
 }
 
-static bool is_said(const struct row *r, const char *spec)
-{
-    const pe_key *key = zoo_spec_key(spec, r->key);
-    return zoo_spec_get(spec, r->key).text && (r->always || !zoo_spec_is(spec, r->key, key->fallback));
-}
-
-static bool belongs(const struct row *r, const char *scaling)
-{
-    char word[40];
-    snprintf(word, sizeof word, "|%s|", scaling);
-    return strstr(r->scalings, word) != NULL;
-}
-
-static const char *type_word(const char *scaling)
-{
-    if (!strcmp(scaling, "none"))
-        return "default";
-    return strcmp(scaling, "ntk") ? scaling : "dynamic"; /* with alpha: HunYuan's */
-}
-
 /* The model's own method: its keys stay, those that hold the plan's number change. */
-static pe_status put_changes(extend_patch *p, const char *spec, const char *scaling, const char *config, int home,
-                             pe_error *err)
+static pe_status put_changes(extend_patch *p, const char *spec, const char *config, int home, pe_error *err)
 {
-    static const char *const moved[] = { "factor", "alpha", "long" };
-    for (size_t i = 0; i < ROWS; i++) {
-        const struct row *r = &rows[i];
-        bool there = has(config, p->at, p->depth, r->name), moves = false;
-        for (size_t k = 0; k < sizeof moved / sizeof *moved; k++)
-            moves |= !strcmp(moved[k], r->key);
-        bool length = !strcmp(r->key, "trained") && !there && !has(config, p->at, home, r->name);
-        if (!belongs(r, scaling))
+    const zoo_spelling *r;
+    for (int i = 0; (r = zoo_spelling_at(i)); i++) {
+        bool there = has(config, p->at, p->depth, r->name), trained = !strcmp(r->key, "trained");
+        bool moved = !strcmp(r->key, "factor") || !strcmp(r->key, "alpha") || !strcmp(r->key, "long");
+        if (!zoo_spelling_is_of(r, speaker_of(spec)))
             continue;
-        if ((moves && there) || length)
-            ZOO_TRY(put_row(p, r, spec, err));
-        else if (there && !strcmp(r->key, "magnitude"))
+        if (there && !strcmp(r->key, "magnitude"))
             ZOO_TRY(put(p, p->depth, r->name, err, NULL));
+        else if (zoo_spelling_speaks(r, speaker_of(spec), spec) &&
+                 ((moved && there) || (trained && !there && !has(config, p->at, home, r->name))))
+            ZOO_TRY(put_row(p, r, spec, err));
     }
     return PE_OK;
 }
 
-/* Another method: all its keys, and none of the one before. */
-static pe_status put_all(extend_patch *p, const char *spec, const char *scaling, const char *config, bool legacy,
-                         pe_error *err)
+/* A name may stand in several rows, for several scalings: the one that speaks; else any row of a scaling. */
+static const zoo_spelling *row_of(const char *name, const char *spec, bool speaks)
 {
-    bool old = has(config, p->at, p->depth, "type");
-    if (legacy || old)
-        ZOO_TRY(put(p, p->depth, "type", err, "\"%s\"", type_word(scaling)));
-    ZOO_TRY(put(p, p->depth, "rope_type", err, "\"%s\"", type_word(scaling)));
-    for (size_t i = 0; i < ROWS; i++)
-        if (belongs(&rows[i], scaling) && is_said(&rows[i], spec))
-            ZOO_TRY(put_row(p, &rows[i], spec, err));
-        else if (strcmp(rows[i].key, "turning") && has(config, p->at, p->depth, rows[i].name))
-            ZOO_TRY(put(p, p->depth, rows[i].name, err, NULL));
+    const zoo_spelling *r;
+    for (int i = 0; (r = zoo_spelling_at(i)); i++)
+        if (!strcmp(r->name, name) && is_of_scaling(r, spec) &&
+            (!speaks || zoo_spelling_speaks(r, speaker_of(spec), spec)))
+            return r;
+    return NULL;
+}
+
+/* Another method: all its keys, and none of the one before. */
+static pe_status put_all(extend_patch *p, const char *spec, const char *config, bool legacy, pe_error *err)
+{
+    const zoo_spelling *r, *said;
+    const char *word = zoo_type_word(speaker_of(spec), spec);
+    if (legacy || has(config, p->at, p->depth, "type"))
+        ZOO_TRY(put(p, p->depth, "type", err, "\"%s\"", word));
+    ZOO_TRY(put(p, p->depth, "rope_type", err, "\"%s\"", word));
+    for (int i = 0; (r = zoo_spelling_at(i)); i++) {
+        if (row_of(r->name, spec, false) != r)
+            continue;
+        if ((said = row_of(r->name, spec, true)))
+            ZOO_TRY(put_row(p, said, spec, err));
+        else if (strcmp(r->key, "turning") && has(config, p->at, p->depth, r->name))
+            ZOO_TRY(put(p, p->depth, r->name, err, NULL));
+    }
     return PE_OK;
 }
 
@@ -206,9 +191,9 @@ static pe_status put_scaling(extend_patch *p, const extend_model *x, const exten
     if (!plan->method->key)
         return PE_OK;
     if (box && !strcmp(scaling, x->scaling) && strcmp(scaling, "none"))
-        ZOO_TRY(put_changes(p, spec, scaling, config, home, err));
+        ZOO_TRY(put_changes(p, spec, config, home, err));
     else if (box || strcmp(scaling, "none"))
-        ZOO_TRY(put_all(p, spec, scaling, config, legacy, err));
+        ZOO_TRY(put_all(p, spec, config, legacy, err));
     bool moved = strtod(theta, NULL) != extend_theta(x), bare = !strcmp(config, EXTEND_NO_CONFIG);
     if (!moved && (has(config, p->at, p->depth, "rope_theta") || (legacy && !bare)))
         return PE_OK;
