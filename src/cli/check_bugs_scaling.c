@@ -116,28 +116,35 @@ static plant set_factor(suspect *s, double to, double now)
     return PLANT_YES;
 }
 
-plant plant_factor_missing(suspect *s, const check_data *d, int variant)
+/* Whether the spec has a factor other than 1: m. Such a bug comes in one variant. */
+static plant has_factor(const suspect *s, const check_data *d, int variant, double *m)
 {
-    double m = check_magnitude(s->spec, d);
+    *m = check_magnitude(s->spec, d);
     if (variant || !zoo_spec_key(s->spec, "magnitude"))
         return PLANT_END;
-    if (m == 1)
-        return PLANT_NO;
-    suspect_set(s, "magnitude", "1");
-    suspect_say(s, "the attention factor is missing; the spec says %.6g", m);
-    return PLANT_YES;
+    return *m == 1 ? PLANT_NO : PLANT_YES;
+}
+
+plant plant_factor_missing(suspect *s, const check_data *d, int variant)
+{
+    double m;
+    plant done = has_factor(s, d, variant, &m);
+    if (done == PLANT_YES) {
+        suspect_set(s, "magnitude", "1");
+        suspect_say(s, "the attention factor is missing; the spec says %.6g", m);
+    }
+    return done;
 }
 
 plant plant_factor_squared(suspect *s, const check_data *d, int variant)
 {
-    double m = check_magnitude(s->spec, d);
-    if (variant || !zoo_spec_key(s->spec, "magnitude"))
-        return PLANT_END;
-    if (m == 1)
-        return PLANT_NO;
-    suspect_set_number(s, "magnitude", m * m);
-    suspect_say(s, "the attention factor is applied twice: %.6g; the spec says %.6g", m * m, m);
-    return PLANT_YES;
+    double m;
+    plant done = has_factor(s, d, variant, &m);
+    if (done == PLANT_YES) {
+        suspect_set_number(s, "magnitude", m * m);
+        suspect_say(s, "the attention factor is applied twice: %.6g; the spec says %.6g", m * m, m);
+    }
+    return done;
 }
 
 plant plant_factor_extra(suspect *s, const check_data *d, int variant)
@@ -157,10 +164,11 @@ plant plant_factor_extra(suspect *s, const check_data *d, int variant)
 
 plant plant_factor_wrong(suspect *s, const check_data *d, int variant)
 {
-    double m = check_magnitude(s->spec, d), seen = d->factor;
-    if (variant || !zoo_spec_key(s->spec, "magnitude"))
-        return PLANT_END;
-    if (m == 1 || seen <= 0 || is_near(d, seen, m) || is_near(d, seen, 1) || is_near(d, seen, m * m))
+    double m, seen = d->factor;
+    plant done = has_factor(s, d, variant, &m);
+    if (done != PLANT_YES)
+        return done;
+    if (seen <= 0 || is_near(d, seen, m) || is_near(d, seen, 1) || is_near(d, seen, m * m))
         return PLANT_NO;
     return set_factor(s, seen, m);
 }

@@ -2,24 +2,20 @@
  *
  * The plan on one page. */
 #include "cli/extend.h"
+#include "cli/page.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* A file's own words may hold what a terminal takes for orders. */
-static void print_word(const char *text)
-{
-    for (; *text; text++)
-        putchar((unsigned char)*text < 0x20 || *text == 0x7F ? '?' : *text);
-}
+#define TYPE_MOST 80 /* characters of a model's type */
 
 static void print_model(const extend_job *j)
 {
     const extend_model *x = &j->x;
     const char *spec = x->group ? x->group->spec : x->part->group[x->part->layer[0].group].spec;
     printf("%s: ", x->zoo->path);
-    print_word(x->part->type);
+    page_print(x->part->type, TYPE_MOST);
     printf("%s%" PRId64 " layers\n", *x->part->type ? ", " : "", x->part->layers);
     printf("  spec     %.300s%s\n", spec, strlen(spec) > 300 ? "..." : "");
     printf("  trained  %" PRId64 "\n  served   %" PRId64 "%s\n", x->trained, x->reach,
