@@ -26,11 +26,7 @@ typedef struct speaker {
 /* Is name an item of "a|b"? */
 static bool names(const char *list, const char *name)
 {
-    size_t n = strlen(name);
-    for (; *list; list += strcspn(list, "|"), list += *list == '|')
-        if (strcspn(list, "|") == n && !memcmp(list, name, n))
-            return true;
-    return false;
+    return zoo_is_one_of((zoo_slice){ name, strlen(name) }, list, strlen(list));
 }
 
 const char *zoo_type_word(const zoo_engine *engine, const char *spec)

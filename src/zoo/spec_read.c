@@ -129,8 +129,7 @@ bool zoo_spec_is(const char *spec, const char *key, const char *text)
 
 /* ---------------------------------------------------------------- conditions */
 
-/* One of "a|b", of which the first length characters count. */
-static bool is_one_of(zoo_slice v, const char *list, size_t length)
+bool zoo_is_one_of(zoo_slice v, const char *list, size_t length)
 {
     for (const char *end = list + length; list <= end; list++) {
         const char *bar = memchr(list, '|', (size_t)(end - list));
@@ -154,7 +153,7 @@ static bool holds(const char *spec, const char *condition, size_t length)
     snprintf(key, sizeof key, "%.*s", (int)(n - unequal), condition);
     if (!sign)
         return zoo_spec_has(spec, key) != absent;
-    return is_one_of(zoo_spec_get(spec, key), sign + 1, length - n - 1) != unequal;
+    return zoo_is_one_of(zoo_spec_get(spec, key), sign + 1, length - n - 1) != unequal;
 }
 
 bool zoo_spec_meets(const char *spec, const char *when)

@@ -40,6 +40,8 @@ bool zoo_spec_means(const char *spec, const pe_key *key);
 
 bool zoo_spec_grows(const char *spec); /* frequencies follow the length of the sequence: "length" has a meaning */
 
+/* An item of "a|b", a list of which the first length characters count. */
+bool zoo_is_one_of(zoo_slice v, const char *list, size_t length);
 /* Numbers by the rules of specs, whatever the locale: the shortest text that reads back. */
 void zoo_print_real(char *out, size_t cap, double x);
 
