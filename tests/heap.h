@@ -10,6 +10,7 @@
 
 static struct {
     long fail; /* > 0: this many allocations from now, one fails */
+    long made; /* allocations that were asked for */
     size_t live, peak;
 } heap;
 
@@ -24,6 +25,7 @@ void __wrap_free(void *);
 
 static bool heap_fails(void)
 {
+    heap.made++;
     return heap.fail > 0 && --heap.fail == 0;
 }
 

@@ -8,7 +8,6 @@
 #include "cli/explain.h"
 #include "cli/page.h"
 #include "zoo/build.h"
-#include "zoo/spec_read.h"
 
 #include <math.h>
 #include <string.h>
@@ -85,83 +84,6 @@ static void expect_settings(const zoo_model *m, const char *name, bool command, 
                      PE_OK);
     fclose(to);
     assert_string_equal(text, truth);
-}
-
-/* ------------------------------------------------ specs as text */
-
-static void a_key_reads_as_given_or_as_its_default(void **state)
-{
-    (void)state;
-    assert_near(zoo_spec_num(LLAMA, "factor"), 8, 0);
-    assert_near(zoo_spec_num(LLAMA, "low"), 1, 0);
-    assert_true(isnan(zoo_spec_num("rope", "factor")));
-    assert_true(zoo_spec_is("rope", "pairs", "half"));
-    assert_true(zoo_spec_has(OSS, "truncate") && !zoo_spec_has(OSS, "beta_fast"));
-    assert_false(zoo_spec_has("rope:beta_fast=2", "beta"));
-    assert_null(zoo_spec_get("alibi", "theta").text);
-    assert_null(zoo_spec_row("ropes"));
-}
-
-static void conditions_hold_only_where_all_of_them_do(void **state)
-{
-    (void)state;
-    assert_true(zoo_spec_meets(OSS, "scaling=linear|yarn,truncate=no,!magnitude,factor"));
-    assert_false(zoo_spec_meets(OSS, "scaling=yarn,truncate=yes"));
-    assert_false(zoo_spec_meets(OSS, "scaling!=yarn"));
-    assert_false(zoo_spec_meets(OSS, "scaling=yar|yarns"));
-    assert_false(zoo_spec_meets(OSS, "!truncate"));
-    assert_true(zoo_spec_meets(OSS, ""));
-    assert_false(zoo_spec_meets("alibi", "scaling=none"));
-}
-
-static void edits_leave_the_rest_as_it_was(void **state)
-{
-    char out[200];
-    (void)state;
-    assert_true(zoo_spec_without(out, sizeof out, "rope:theta=5,pairs=adjacent", "theta"));
-    assert_string_equal(out, "rope:pairs=adjacent");
-    assert_true(zoo_spec_without(out, sizeof out, "rope:theta=5", "theta"));
-    assert_string_equal(out, "rope");
-    assert_true(zoo_spec_without(out, sizeof out, "rope:theta=5+alibi:max=8", "theta"));
-    assert_string_equal(out, "rope+alibi:max=8");
-    assert_true(zoo_spec_with(out, sizeof out, "rope+alibi", "theta", "7"));
-    assert_string_equal(out, "rope:theta=7+alibi");
-    assert_true(zoo_spec_with(out, sizeof out, "rope:theta=5,dims=2", "theta", "70"));
-    assert_string_equal(out, "rope:dims=2,theta=70");
-    assert_true(zoo_spec_unscaled(out, sizeof out, OSS));
-    assert_string_equal(out, "rope:theta=150000");
-    assert_true(zoo_spec_unscaled(out, sizeof out, "rope:scaling=proportional,factor=2,turning=0.25"));
-    assert_string_equal(out, "rope:scaling=proportional,turning=0.25");
-    assert_false(zoo_spec_with(out, 12, "rope:theta=5", "theta", "70"));
-    assert_false(zoo_spec_without(out, 12, "rope:theta=5", "pairs"));
-}
-
-static void parts_are_told_from_choices_with_a_plus(void **state)
-{
-    char out[100];
-    (void)state;
-    assert_true(zoo_spec_part(out, sizeof out, "deberta:terms=c2p+p2c+alibi", 0));
-    assert_string_equal(out, "deberta:terms=c2p+p2c");
-    assert_true(zoo_spec_part(out, sizeof out, "deberta:terms=c2p+p2c+alibi", 1));
-    assert_string_equal(out, "alibi");
-    assert_false(zoo_spec_part(out, sizeof out, "rope:theta=1e+06", 1));
-}
-
-/* Each row as it describes itself: every example survives, every given key is found. */
-static void every_example_of_every_row_reads(void **state)
-{
-    char out[4000];
-    (void)state;
-    for (int i = 0; i < pe_info_count(); i++)
-        for (int k = 0; k < pe_info_at(i)->example_count; k++) {
-            const char *spec = pe_info_at(i)->examples[k];
-            assert_ptr_equal(zoo_spec_row(spec), pe_info_at(i));
-            assert_true(zoo_spec_part(out, sizeof out, spec, 0));
-            assert_string_equal(out, spec);
-            for (int n = 0; n < pe_info_at(i)->key_count; n++)
-                assert_true(zoo_spec_without(out, sizeof out, n ? out : spec, pe_info_at(i)->keys[n].name));
-            assert_string_equal(out, pe_info_at(i)->name);
-        }
 }
 
 /* ------------------------------------------------ facts */
@@ -405,6 +327,18 @@ static void layer_types_have_settings_of_their_own(void **state)
     zoo_free(m);
 }
 
+/* A file names its kinds of layers, and the command is pasted into a shell. */
+static void names_cannot_leave_their_quotes(void **state)
+{
+    (void)state;
+    zoo_model *m = model("config.json", 8192, 0,
+                         (stack[]){ { 1, "rope", "a'; b", 512 }, { 1, "rope:theta=9", "c\"\n$", 0 }, { 0 } });
+    expect_settings(m, "vllm", true,
+                    "vllm serve MODEL --hf-overrides '{\"rope_parameters\": {\"a???b\": {\"rope_type\": \"default\", "
+                    "\"rope_theta\": 10000}, \"c???\": {\"rope_type\": \"default\", \"rope_theta\": 9}}}'");
+    zoo_free(m);
+}
+
 static void a_fixed_ntk_base_becomes_a_base(void **state)
 {
     char text[200];
@@ -635,11 +569,6 @@ static void ranges_and_numbers_read_well(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_reads_as_given_or_as_its_default),
-        cmocka_unit_test(conditions_hold_only_where_all_of_them_do),
-        cmocka_unit_test(edits_leave_the_rest_as_it_was),
-        cmocka_unit_test(parts_are_told_from_choices_with_a_plus),
-        cmocka_unit_test(every_example_of_every_row_reads),
         cmocka_unit_test(llama3_leaves_its_trained_range_at_eight_times_the_length),
         cmocka_unit_test(an_unscaled_model_extrapolates_at_its_trained_length),
         cmocka_unit_test(linear_ntk_and_dynamic_leave_where_their_divisors_say),
@@ -652,6 +581,7 @@ int main(void)
         cmocka_unit_test(llama3_has_its_settings),
         cmocka_unit_test(yarn_has_its_settings),
         cmocka_unit_test(layer_types_have_settings_of_their_own),
+        cmocka_unit_test(names_cannot_leave_their_quotes),
         cmocka_unit_test(a_fixed_ntk_base_becomes_a_base),
         cmocka_unit_test(models_without_a_rotation_have_nothing_to_set_but_a_length),
         cmocka_unit_test(every_spec_has_settings_or_none_but_no_error),

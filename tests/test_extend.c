@@ -535,21 +535,6 @@ static void keys_of_the_scaling_before_go(void **state)
     close_plans(&p);
 }
 
-static void whole_objects_keep_what_the_file_says(void **state)
-{
-    (void)state;
-    pe_error err;
-    char *out = NULL;
-    plans p = open_plans("qwen2_vl", "rope:sections=16/24/24", 4096, 4096, 32768);
-    const char *config = "{\n \"max_position_embeddings\": 4096,\n \"rope_theta\": 10000,\n \"rope_scaling\": {\n  "
-                         "\"mrope_section\": [\n   16, 24,\n   24]\n }\n}";
-    assert_int_equal(extend_patch_whole(&out, &p.x, plan(&p, "linear"), config, &err), PE_OK);
-    assert_string_equal(out, "{\"rope_parameters\": {\"mrope_section\": [16, 24, 24], \"rope_theta\": 10000, \"rope_type\": "
-                             "\"linear\", \"factor\": 8.0}, \"max_position_embeddings\": 32768}");
-    free(out);
-    close_plans(&p);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -576,7 +561,6 @@ int main(void)
         cmocka_unit_test(a_config_keeps_its_own_spelling),
         cmocka_unit_test(the_text_model_of_a_larger_one_is_changed),
         cmocka_unit_test(keys_of_the_scaling_before_go),
-        cmocka_unit_test(whole_objects_keep_what_the_file_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,10 +31,16 @@ expect 0 "* yarn      factor 8" llama.json --to 32k
 expect 0 "Recommended: ntk" llama.json --to 8k
 expect 0 "nothing to do" llama.json --to 4k
 expect 0 "63   wavelength" llama.json --to 32k --all
-expect 0 "--rope-scaling yarn --rope-scale 8 --yarn-orig-ctx 4096" llama.json --to 32k --for llama.cpp
-expect 0 "--rope-scaling linear --rope-scale 8" llama.json --to 32k --for llama.cpp --method linear
+expect 0 "--rope-scaling yarn --rope-freq-base 10000 --rope-scale 8 --yarn-orig-ctx 4096 -c 32768" llama.json --to 32k --for llama.cpp
+expect 0 "--rope-scaling linear --rope-freq-base 10000 --rope-scale 8" llama.json --to 32k --for llama.cpp --method linear
 expect 0 "convert the changed config.json again" llama.json --to 32k --for llama.cpp -m llama3
-expect 0 '--max-model-len 32768 --hf-overrides' llama.json --to 32k --for vllm
+expect 0 '"original_max_position_embeddings": 4096}, "max_position_embeddings": 32768}'"'"' --max-model-len 32768' \
+  llama.json --to 32k --for vllm
+expect 0 "--context-length 32768" llama.json --to 32k --for sglang
+expect 0 "has no dynamic NTK" llama.json --to 32k --for llama.cpp -m dynamic
+grep -q llama-server stdout && bad "llama.cpp has a command for what it cannot do"
+expect 2 "--theta" llama.json --to 32k --theta no
+expect 3 "nothing was written" llama.json --to 32k --theta 500000 -o theta.json
 expect 0 '"recommended": "yarn"' llama.json --to 32k --json
 expect 1 "still leave the trained range, up to 8 x" llama.json --to 32k --method none
 expect 2 "needs --to N" llama.json

@@ -106,7 +106,7 @@ static void short_and_interrupted_calls_lose_nothing(void **state)
     (void)state;
     io_bytes b;
     pe_error err;
-    play.slow = true;
+    play.slow = 1;
     io_span parts[] = { { "hello, ", 7 }, { NULL, 0 }, { "world", 5 } };
     expect("write", io_write_file(in_folder("slow"), parts, 3, &err), PE_OK, &err);
     expect("read", io_read_file(&b, path_text, 100, &err), PE_OK, &err);

@@ -1,56 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: io wrap wrappread
+ * labels: core; needs: io wrap wrapio
  *
  * The GGUF reader against a file for each class of bug that GGUF readers are known for. The cases named after
  * llama.cpp are those of its tests/test-gguf.cpp; the others stand in the lists of CVEs and issues beside them.
  */
 #include "common.h"
 #include "corpus.h"
+#include "faults.h"
 #include "gguf_build.h"
-#include "heap.h"
 
 #include "../src/io/io.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
-/* ---------------------------------------------------------------- faults */
-
-static struct {
-    long fail; /* > 0: this many preads from now, one fails */
-    int error;
-    bool slow; /* a byte at a time, every other call interrupted */
-    bool ends; /* as if the file had shrunk */
-    unsigned tick;
-} play;
-
-ssize_t __real_pread(int, void *, size_t, off_t);
-ssize_t __wrap_pread(int, void *, size_t, off_t);
-ssize_t __wrap___pread_chk(int, void *, size_t, off_t, size_t);
-
-ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at)
-{
-    bool fails = play.fail > 0 && --play.fail == 0;
-    if (fails || (play.slow && play.tick++ % 2 == 0)) {
-        errno = fails ? play.error : EINTR;
-        return -1;
-    }
-    return play.ends ? 0 : __real_pread(fd, to, play.slow && size > 1 ? 1 : size, at);
-}
-
-ssize_t __wrap___pread_chk(int fd, void *to, size_t size, off_t at, size_t room) /* what a fortified build calls */
-{
-    assert_true(size <= room);
-    return __wrap_pread(fd, to, size, at);
-}
-
 static int each_test(void **state)
 {
     (void)state;
-    memset(&heap, 0, sizeof heap);
-    memset(&play, 0, sizeof play);
+    faults_reset();
     return 0;
 }
 
@@ -922,16 +890,16 @@ static void far_tensors_are_read_from_the_file(void **state)
     assert_true(io_gguf_tensor_find(&t, g, "large"));
     assert_int_equal(io_gguf_tensor_read_f32(&v, g, &t, &err), PE_ERR_RANGE);
     assert_true(io_gguf_tensor_find(&brain, g, "brain"));
-    play.slow = true;
+    play.slow = 1;
     assert_ok(io_gguf_tensor_read_f32(&v, g, &brain, &err));
     assert_true(v[0] == 0 && v[1] == -2);
     free(v);
-    play.slow = false;
+    play.slow = 0;
     assert_true(io_gguf_tensor_find(&t, g, "twice"));
     assert_ok(io_gguf_tensor_read_f32(&v, g, &t, &err));
     assert_true(v[0] == 2);
     free(v);
-    play.fail = 1;
+    play.fail_call[CALL_PREAD] = 1;
     play.error = EIO;
     assert_int_equal(io_gguf_tensor_read_f32(&v, g, &brain, &err), PE_ERR_IO);
     heap.fail = 1;
@@ -1024,17 +992,17 @@ static void files_that_cannot_be_read_are_said(void **state)
     const char *path = put_file("model.gguf", b.data, b.size);
     io_gguf *g;
     pe_error err = { 0 };
-    play.fail = 1;
+    play.fail_call[CALL_PREAD] = 1;
     play.error = EIO;
     assert_int_equal(io_gguf_open(&g, path, &err), PE_ERR_IO);
-    play.slow = true;
+    play.slow = 1;
     assert_ok(io_gguf_open(&g, path, &err));
     io_gguf_free(g);
-    play.slow = false;
-    play.ends = true;
+    play.slow = 0;
+    play.stuck = true;
     assert_int_equal(io_gguf_open(&g, path, &err), PE_ERR_IO);
     assert_non_null(strstr(err.text, "changed while it was read"));
-    play.ends = false;
+    play.stuck = false;
     assert_int_equal(io_gguf_open(&g, folder, &err), PE_ERR_IO);
     assert_int_equal(io_gguf_open(&g, in_folder("none"), &err), PE_ERR_IO);
     assert_int_equal(heap.live, 0);

@@ -405,22 +405,22 @@ static void json_memory_and_time_are_bounded_by_the_text(void **state)
         for (size_t z = 0; z < COUNT(sizes); z++) {
             io_node root;
             size_t n;
-            memset(&play, 0, sizeof play);
+            faults_reset();
             char *text = make_shape(&shapes[i], sizes[z], &n);
-            size_t before = play.live;
-            play.peak = 0;
+            size_t before = heap.live;
+            heap.peak = 0;
             double from = cpu_seconds();
             pe_status s = io_json_parse(&root, "big", text, n, NULL);
             double took = cpu_seconds() - from, mib = (double)n / (1 << 20);
             assert_true(s == PE_OK || s == PE_ERR_FORMAT);
             taken += s == PE_OK;
-            play.peak = play.peak - before + n; /* the caller's text counts as n: its block has room to spare */
+            heap.peak = heap.peak - before + n; /* the caller's text counts as n: its block has room to spare */
             within_bound(shapes[i].item, n, 1);
             if (took > 0.5 * mib + 0.1)
                 fail_msg("%s: %g s for %zu bytes", shapes[i].item, took, n);
             if (getenv("POSENC_SHOW"))
                 printf("%-30.30s %8zu bytes: heap %.2f, %.3f s per MiB, %s\n", shapes[i].item, n,
-                       (double)play.peak / (double)n, took / mib, s ? "refused" : "taken");
+                       (double)heap.peak / (double)n, took / mib, s ? "refused" : "taken");
             io_json_free(&root);
             free(text);
         }
@@ -436,11 +436,11 @@ static void json_files_take_less_than_their_bound(void **state)
         char *text = make_shape(&shapes[i], (size_t)1 << 20, &n);
         put_file(in_folder("big.json"), text, n);
         free(text);
-        memset(&play, 0, sizeof play);
+        faults_reset();
         io_json_load(&root, path_text, NULL);
         within_bound(shapes[i].item, n, 1);
         io_json_free(&root);
-        assert_int_equal(play.live, 0);
+        assert_int_equal(heap.live, 0);
     }
     unlink(path_text);
 }

@@ -4,51 +4,7 @@
  * Memory: pe_encoding_new is the only function that allocates. Each of its allocations fails once; no other call makes
  * one. */
 #include "common.h"
-
-/* ------------------------------------------------ malloc and friends, counted */
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void __real_free(void *p);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void __wrap_free(void *p);
-
-static long made, live, fail_at; /* allocations asked for, not yet freed; the one that fails, 0: none */
-
-static bool refuses(void)
-{
-    return ++made == fail_at;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    void *p = refuses() ? NULL : __real_malloc(n);
-    live += p != NULL;
-    return p;
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    void *p = refuses() ? NULL : __real_calloc(n, size);
-    live += p != NULL;
-    return p;
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    void *q = refuses() ? NULL : __real_realloc(p, n);
-    live += q && !p;
-    return q;
-}
-
-void __wrap_free(void *p)
-{
-    live -= p != NULL;
-    __real_free(p);
-}
+#include "heap.h"
 
 /* ------------------------------------------------ each allocation fails once */
 
@@ -59,18 +15,18 @@ static void fail_each(const char *spec, pe_shape shape)
 {
     pe_error err = { 0 };
     pe_encoding *e = NULL;
-    fail_at = 0;
+    heap.fail = 0;
     pe_status wanted = pe_encoding_new(&e, spec, shape, &err);
     pe_encoding_free(e);
     for (long n = 1;; n++) {
-        long before = live;
-        made = 0;
-        fail_at = n;
+        size_t before = heap.live;
+        heap.made = 0;
+        heap.fail = n;
         e = (pe_encoding *)(void *)&err;
         err = (pe_error){ 0 };
         pe_status s = pe_encoding_new(&e, spec, shape, n % 2 ? &err : NULL);
-        bool reached = made >= n;
-        fail_at = 0;
+        bool reached = heap.made >= n;
+        heap.fail = 0;
         if (s && e)
             fail_msg("%s: failed, but out is not NULL", spec);
         if (reached && s != PE_ERR_NOMEM)
@@ -81,8 +37,8 @@ static void fail_each(const char *spec, pe_shape shape)
             fail_msg("%s: %s with memory, %s later", spec, pe_status_name(wanted), pe_status_name(s));
         if (!s)
             pe_encoding_free(e);
-        if (live != before)
-            fail_msg("%s: %ld blocks leak when allocation %ld fails", spec, live - before, n);
+        if (heap.live != before)
+            fail_msg("%s: %zu bytes leak when allocation %ld fails", spec, heap.live - before, n);
         if (!reached)
             break;
         failures++;
@@ -132,9 +88,9 @@ static void every_allocation_that_fails_is_reported_and_leaks_nothing(void **sta
 static void making_an_encoding_allocates(void **state)
 {
     (void)state;
-    made = 0;
+    heap.made = 0;
     pe_encoding_free(test_encoding("rope", test_shape));
-    assert_true(made >= 3);
+    assert_true(heap.made >= 3);
 }
 
 /* ------------------------------------------------ nothing else allocates */
@@ -230,7 +186,8 @@ static void use_everything(const char *spec)
     pe_error err = { 0 };
     pe_encoding *e = test_encoding(spec, test_shape);
     int64_t n = pe_encoding_param_count(e), axes = pe_encoding_axes(e);
-    long before = made, blocks = live;
+    long before = heap.made;
+    size_t live = heap.live;
     pe_params p = n ? (pe_params){ w, PE_F32, n } : none, dp = n ? (pe_params){ dw, PE_F32, n } : none;
     pe_positions q_at = { zeros, TQ, axes, 0, 0 }, k_at = { zeros, TK, axes, 0, 0 };
     assert_true(n <= PARAMS);
@@ -240,8 +197,8 @@ static void use_everything(const char *spec)
     use_tiles(e, p, dp, q_at, k_at);
     use_attention(e, p, dp, q_at, k_at);
     use_getters(e);
-    if (made != before || live != blocks)
-        fail_msg("%s: a call other than pe_encoding_new made %ld allocations", spec, made - before);
+    if (heap.made != before || heap.live != live)
+        fail_msg("%s: a call other than pe_encoding_new made %ld allocations", spec, heap.made - before);
     pe_encoding_free(e);
 }
 
@@ -265,7 +222,7 @@ static void helpers_allocate_nothing(void **state)
     pe_error err = { 0 };
     int64_t at[24], segment[4], lengths[2] = { 1, 3 };
     uint8_t used[4] = { 0, 1, 1, 1 };
-    long before = made;
+    long before = heap.made;
     assert_ok(pe_positions_offset(at, 4, 7, &err));
     assert_ok(pe_positions_masked(at, used, 4, 0, &err));
     assert_ok(pe_positions_packed(at, segment, 4, lengths, 2, &err));
@@ -275,7 +232,7 @@ static void helpers_allocate_nothing(void **state)
     for (int i = 0; i < pe_info_count(); i++)
         assert_non_null(pe_info_at(i)->name);
     assert_true(pe_dtype_size(PE_F16) == 2 && *pe_version() && *pe_status_name(PE_OK) && pe_claim_name(1) && pe_hook_name(1));
-    assert_int_equal(made, before);
+    assert_int_equal(heap.made, before);
 }
 
 int main(void)

@@ -173,11 +173,11 @@ static void npy_refuses_hostile_headers(void **state)
     for (size_t i = 0; i < COUNT(bad); i++) {
         io_array a;
         pe_error err = { 0 };
-        play.peak = play.live;
-        size_t n = make_npy(1, bad[i].header, strlen(bad[i].header), bad[i].payload), before = play.live;
+        heap.peak = heap.live;
+        size_t n = make_npy(1, bad[i].header, strlen(bad[i].header), bad[i].payload), before = heap.live;
         expect(bad[i].header, parse_npy(n, 0, &a, &err), bad[i].want, &err);
         assert_null(a.data);
-        assert_true(play.peak - before <= n + 64); /* nothing but the file itself was allocated */
+        assert_true(heap.peak - before <= n + 64); /* nothing but the file itself was allocated */
     }
 }
 

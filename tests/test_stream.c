@@ -1,148 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * labels: core; needs: io wrap wrapio wrappread
+ * labels: core; needs: io wrap wrapio
  * Files in pieces: an open header is as strict as a loaded file, a written one appears whole or not at all, and a call
  * that fails at any moment of a conversion leaves the old file and nothing else. */
 #include "common.h"
+#include "faults.h"
 
 #include "io/pairs.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ---------------------------------------------------------------- faults */
-
-typedef enum call { CALL_READ, CALL_PREAD, CALL_WRITE, CALL_FSYNC, CALL_CLOSE, CALL_RENAME, CALL_COUNT } call;
-
-static struct {
-    long fail_alloc, fail_call[CALL_COUNT]; /* > 0: this many from now, one fails */
-    size_t live, peak;
-    bool slow; /* reads and writes of a few bytes, every other one interrupted */
-    unsigned tick;
-} play;
-
-void *__real_malloc(size_t);
-void *__real_calloc(size_t, size_t);
-void *__real_realloc(void *, size_t);
-void __real_free(void *);
-ssize_t __real_read(int, void *, size_t);
-ssize_t __real_pread(int, void *, size_t, off_t);
-ssize_t __real_write(int, const void *, size_t);
-int __real_fsync(int);
-int __real_close(int);
-int __real_rename(const char *, const char *);
-void *__wrap_malloc(size_t);
-void *__wrap_calloc(size_t, size_t);
-void *__wrap_realloc(void *, size_t);
-void __wrap_free(void *);
-ssize_t __wrap_read(int, void *, size_t);
-ssize_t __wrap___read_chk(int, void *, size_t, size_t);
-ssize_t __wrap_pread(int, void *, size_t, off_t);
-ssize_t __wrap___pread_chk(int, void *, size_t, off_t, size_t);
-ssize_t __wrap_write(int, const void *, size_t);
-int __wrap_fsync(int);
-int __wrap_close(int);
-int __wrap_rename(const char *, const char *);
-
-static bool alloc_fails(void)
-{
-    return play.fail_alloc > 0 && --play.fail_alloc == 0;
-}
-
-static void *counted(void *p)
-{
-    play.live += malloc_usable_size(p);
-    play.peak = play.live > play.peak ? play.live : play.peak;
-    return p;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return alloc_fails() ? NULL : counted(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return alloc_fails() ? NULL : counted(__real_calloc(n, size));
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-    size_t before = malloc_usable_size(p);
-    void *q = alloc_fails() ? NULL : __real_realloc(p, size);
-    if (q)
-        play.live -= before;
-    return q ? counted(q) : NULL;
-}
-
-void __wrap_free(void *p)
-{
-    play.live -= malloc_usable_size(p);
-    __real_free(p);
-}
-
-static bool call_fails(call c)
-{
-    if (play.fail_call[c] == 0 || --play.fail_call[c] > 0)
-        return false;
-    errno = ENOSPC;
-    return true;
-}
-
-static bool interrupted(size_t *size)
-{
-    if (!play.slow)
-        return false;
-    *size = *size > 7 ? 7 : *size;
-    errno = EINTR;
-    return play.tick++ % 2 == 0;
-}
-
-ssize_t __wrap_read(int fd, void *to, size_t size)
-{
-    return call_fails(CALL_READ) || interrupted(&size) ? -1 : __real_read(fd, to, size);
-}
-
-ssize_t __wrap___read_chk(int fd, void *to, size_t size, size_t room)
-{
-    assert_true(size <= room);
-    return __wrap_read(fd, to, size);
-}
-
-ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at)
-{
-    return call_fails(CALL_PREAD) || interrupted(&size) ? -1 : __real_pread(fd, to, size, at);
-}
-
-ssize_t __wrap___pread_chk(int fd, void *to, size_t size, off_t at, size_t room)
-{
-    assert_true(size <= room);
-    return __wrap_pread(fd, to, size, at);
-}
-
-ssize_t __wrap_write(int fd, const void *from, size_t size)
-{
-    return call_fails(CALL_WRITE) || interrupted(&size) ? -1 : __real_write(fd, from, size);
-}
-
-int __wrap_fsync(int fd)
-{
-    return call_fails(CALL_FSYNC) ? -1 : __real_fsync(fd);
-}
-
-int __wrap_close(int fd)
-{
-    int rc = __real_close(fd); /* the descriptor goes even where close reports an error */
-    return call_fails(CALL_CLOSE) ? -1 : rc;
-}
-
-int __wrap_rename(const char *from, const char *to)
-{
-    return call_fails(CALL_RENAME) ? -1 : __real_rename(from, to);
-}
 
 /* ---------------------------------------------------------------- helpers */
 
@@ -151,7 +19,7 @@ static char folder[64], in_path[96], out_path[96];
 static int each_test(void **state)
 {
     (void)state;
-    memset(&play, 0, sizeof play);
+    faults_reset();
     strcpy(folder, "/tmp/posenc-stream-XXXXXX");
     if (!mkdtemp(folder))
         return -1;
@@ -256,7 +124,7 @@ static void a_tensor_is_read_in_pieces(void **state)
     pe_error err;
     io_safetensors *st[2];
     put_file(in_path, scratch, make_st(QK, 67));
-    play.slow = true;
+    play.slow = 7;
     assert_ok(io_safetensors_open(&st[0], in_path, &err));
     assert_ok(io_safetensors_load(&st[1], in_path, &err));
     for (int i = 0; i < 2; i++) {
@@ -305,12 +173,12 @@ static void a_file_larger_than_memory_opens(void **state)
     put_file(in_path, scratch, make_st(json, 0));
     if (truncate(in_path, (off_t)(8 + strlen(json)) + (off_t)1099511627776) != 0)
         test_skip("no sparse files of 1 TiB here");
-    play.peak = play.live;
-    size_t before = play.live;
+    heap.peak = heap.live;
+    size_t before = heap.live;
     assert_ok(io_safetensors_open(&st, in_path, &err));
     assert_ok(io_tensor_read(got, st, io_safetensors_at(st, 0), (size_t)1099511627776 - 4, 4, &err));
     assert_int_equal(got[3], 0);
-    assert_true(play.peak - before < 4096);
+    assert_true(heap.peak - before < 4096);
     io_safetensors_free(st);
 }
 
@@ -480,13 +348,13 @@ static void any_failed_allocation_leaves_the_old_file_and_no_other(void **state)
         long nth = 1;
         for (bool done = false; !done && nth < 100; nth++) {
             make_input(o);
-            size_t before = play.live;
-            play.fail_alloc = nth;
+            size_t before = heap.live;
+            heap.fail = nth;
             pe_status s = operations[o](NULL);
-            done = play.fail_alloc > 0;
-            play.fail_alloc = 0;
+            done = heap.fail > 0;
+            heap.fail = 0;
             assert_int_equal(s, done ? PE_OK : PE_ERR_NOMEM);
-            assert_int_equal(play.live, before);
+            assert_int_equal(heap.live, before);
             if (!done)
                 old_file_stands("allocation", nth);
         }
@@ -503,9 +371,9 @@ static void slow_calls_lose_nothing(void **state)
         make_input(o);
         assert_ok(operations[o](&err));
         assert_ok(io_read_file(&fast, out_path, 10000, &err));
-        play.slow = true;
+        play.slow = 7;
         assert_ok(operations[o](&err));
-        play.slow = false;
+        play.slow = 0;
         assert_ok(io_read_file(&slow, out_path, 10000, &err));
         assert_int_equal(fast.size, slow.size);
         assert_memory_equal(fast.data, slow.data, fast.size);

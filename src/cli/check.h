@@ -13,7 +13,7 @@
 #define POSENC_CLI_CHECK_H
 
 #include "cli/job.h"
-#include "zoo/spec_edit.h"
+#include "zoo/spec_read.h"
 
 #define CHECK_PAIRS_MAX (PE_HEAD_DIM_MAX / 2)
 #define CHECK_ROW_MAX (2 * PE_HEAD_DIM_MAX) /* numbers of one token and head: a head, or its cos and its sin */
@@ -120,6 +120,21 @@ struct check_bug {
 extern const check_bug check_bugs[];
 extern const int check_bug_count;
 
+plant plant_layout(suspect *s, const check_data *d, int variant); /* check_bugs_layout.c */
+plant plant_mixed(suspect *s, const check_data *d, int variant);
+plant plant_range(suspect *s, const check_data *d, int variant);
+plant plant_width(suspect *s, const check_data *d, int variant);
+plant plant_denominator(suspect *s, const check_data *d, int variant);
+plant plant_sign(suspect *s, const check_data *d, int variant); /* check_bugs_turn.c */
+plant plant_inverse(suspect *s, const check_data *d, int variant);
+plant plant_off_by_one(suspect *s, const check_data *d, int variant);
+plant plant_offset(suspect *s, const check_data *d, int variant);
+plant plant_index(suspect *s, const check_data *d, int variant);
+plant plant_still(suspect *s, const check_data *d, int variant);
+plant plant_zero(suspect *s, const check_data *d, int variant);
+plant plant_side(suspect *s, const check_data *d, int variant);
+plant plant_default_base(suspect *s, const check_data *d, int variant);
+plant plant_base(suspect *s, const check_data *d, int variant);
 plant plant_sections(suspect *s, const check_data *d, int variant); /* check_bugs_axes.c */
 plant plant_split(suspect *s, const check_data *d, int variant);
 plant plant_one_axis(suspect *s, const check_data *d, int variant);

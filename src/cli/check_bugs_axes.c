@@ -31,7 +31,7 @@ static void reorder_sections(suspect *s, const int *order, int n)
 {
     char now[200], to[200] = "", *item[AXES_MOST] = { NULL };
     int count = 0;
-    if (!spec_value(now, sizeof now, s->spec, "sections") || !*now)
+    if (!zoo_spec_text(now, sizeof now, s->spec, "sections") || !*now)
         return;
     for (char *p = now; p && count < AXES_MOST; count++) {
         item[count] = p;

@@ -15,7 +15,7 @@ plant plant_float32(suspect *s, const check_data *d, int variant)
     (void)d;
     if (variant > 2)
         return PLANT_END;
-    if (variant < 2 && !spec_is(s->spec, "precision", "exact"))
+    if (variant < 2 && !zoo_spec_is(s->spec, "precision", "exact"))
         return PLANT_NO;
     if (variant < 2)
         suspect_set(s, "precision", variant ? "ggml" : "hf");
@@ -26,9 +26,9 @@ plant plant_exact(suspect *s, const check_data *d, int variant)
 {
     char now[16];
     (void)d;
-    if (variant || !spec_value(now, sizeof now, s->spec, "precision"))
+    if (variant || !zoo_spec_text(now, sizeof now, s->spec, "precision"))
         return PLANT_END;
-    if (spec_is(s->spec, "precision", "exact"))
+    if (zoo_spec_is(s->spec, "precision", "exact"))
         return PLANT_NO;
     suspect_set(s, "precision", NULL);
     suspect_say(s, "angles are exact; the spec says precision=%s", now);

@@ -29,9 +29,9 @@ plant plant_scaling_ignored(suspect *s, const check_data *d, int variant)
 {
     char how[24];
     double m = check_magnitude(s->spec, d);
-    if (variant > 1 || !spec_value(how, sizeof how, s->spec, "scaling"))
+    if (variant > 1 || !zoo_spec_text(how, sizeof how, s->spec, "scaling"))
         return PLANT_END;
-    if (spec_is(s->spec, "scaling", "none") || (variant && m == 1))
+    if (zoo_spec_is(s->spec, "scaling", "none") || (variant && m == 1))
         return PLANT_NO;
     suspect_set(s, "scaling", NULL);
     suspect_set(s, "magnitude", NULL);
@@ -55,25 +55,26 @@ static plant as_linear(suspect *s, double factor, const char *how)
 plant plant_scaling_wrong(suspect *s, const check_data *d, int variant)
 {
     char how[24];
-    double factor = spec_number(s->spec, "factor", 0);
+    double factor = zoo_spec_num_or(s->spec, "factor", 0);
     (void)d;
-    if (variant > 3 || !spec_value(how, sizeof how, s->spec, "scaling"))
+    if (variant > 3 || !zoo_spec_text(how, sizeof how, s->spec, "scaling"))
         return PLANT_END;
     if (variant == 0) /* another scaling read as linear, or a linear one applied twice */
-        return spec_is(s->spec, "scaling", "none")     ? PLANT_NO
-               : spec_is(s->spec, "scaling", "linear") ? as_linear(s, factor * factor, how)
-                                                       : as_linear(s, factor, how);
-    if (variant == 1 && spec_is(s->spec, "scaling", "yarn"))
-        return plant_choice(s, "truncate", spec_is(s->spec, "truncate", "yes") ? 0 : 1, "truncate is");
-    if (variant == 2 && spec_is(s->spec, "scaling", "longrope")) {
-        double trained = spec_number(s->spec, "trained", 1);
-        bool is_long = spec_number(s->spec, "length", 0) > trained;
+        return zoo_spec_is(s->spec, "scaling", "none")     ? PLANT_NO
+               : zoo_spec_is(s->spec, "scaling", "linear") ? as_linear(s, factor * factor, how)
+                                                           : as_linear(s, factor, how);
+    if (variant == 1 && zoo_spec_is(s->spec, "scaling", "yarn"))
+        return plant_choice(s, "truncate", zoo_spec_is(s->spec, "truncate", "yes") ? 0 : 1, "truncate is");
+    if (variant == 2 && zoo_spec_is(s->spec, "scaling", "longrope")) {
+        double trained = zoo_spec_num_or(s->spec, "trained", 1);
+        bool is_long = zoo_spec_num_or(s->spec, "length", 0) > trained;
         suspect_set_number(s, "length", is_long ? trained : trained + 1);
         suspect_say(s, "the %s factors are used; the spec says %s", is_long ? "short" : "long",
                     is_long ? "long" : "short");
         return PLANT_YES;
     }
-    if (variant == 3 && spec_is(s->spec, "scaling", "yarn")) { /* the ramp is there, the interpolation is not YaRN's */
+    if (variant == 3 &&
+        zoo_spec_is(s->spec, "scaling", "yarn")) { /* the ramp is there, the interpolation is not YaRN's */
         suspect_set(s, "scaling", "ntk");
         suspect_set(s, "magnitude", NULL);
         suspect_set_number(s, "alpha", factor);
@@ -95,7 +96,7 @@ plant plant_scaling_extra(suspect *s, const check_data *d, int variant)
         { "yarn", "factor", "40", "trained", "4096" },
     };
     (void)d;
-    if (variant >= CLI_COUNT(way) || !spec_is(s->spec, "scaling", "none"))
+    if (variant >= CLI_COUNT(way) || !zoo_spec_is(s->spec, "scaling", "none"))
         return PLANT_END;
     suspect_set(s, "scaling", way[variant].how);
     suspect_set(s, way[variant].key, way[variant].value);
@@ -115,34 +116,41 @@ static plant set_factor(suspect *s, double to, double now)
     return PLANT_YES;
 }
 
+/* Whether the spec has a factor other than 1: m. Such a bug comes in one variant. */
+static plant has_factor(const suspect *s, const check_data *d, int variant, double *m)
+{
+    *m = check_magnitude(s->spec, d);
+    if (variant || !zoo_spec_key(s->spec, "magnitude"))
+        return PLANT_END;
+    return *m == 1 ? PLANT_NO : PLANT_YES;
+}
+
 plant plant_factor_missing(suspect *s, const check_data *d, int variant)
 {
-    double m = check_magnitude(s->spec, d);
-    if (variant || !spec_key(s->spec, "magnitude"))
-        return PLANT_END;
-    if (m == 1)
-        return PLANT_NO;
-    suspect_set(s, "magnitude", "1");
-    suspect_say(s, "the attention factor is missing; the spec says %.6g", m);
-    return PLANT_YES;
+    double m;
+    plant done = has_factor(s, d, variant, &m);
+    if (done == PLANT_YES) {
+        suspect_set(s, "magnitude", "1");
+        suspect_say(s, "the attention factor is missing; the spec says %.6g", m);
+    }
+    return done;
 }
 
 plant plant_factor_squared(suspect *s, const check_data *d, int variant)
 {
-    double m = check_magnitude(s->spec, d);
-    if (variant || !spec_key(s->spec, "magnitude"))
-        return PLANT_END;
-    if (m == 1)
-        return PLANT_NO;
-    suspect_set_number(s, "magnitude", m * m);
-    suspect_say(s, "the attention factor is applied twice: %.6g; the spec says %.6g", m * m, m);
-    return PLANT_YES;
+    double m;
+    plant done = has_factor(s, d, variant, &m);
+    if (done == PLANT_YES) {
+        suspect_set_number(s, "magnitude", m * m);
+        suspect_say(s, "the attention factor is applied twice: %.6g; the spec says %.6g", m * m, m);
+    }
+    return done;
 }
 
 plant plant_factor_extra(suspect *s, const check_data *d, int variant)
 {
-    double factor = spec_number(s->spec, "factor", 1);
-    if (variant > 2 || !spec_key(s->spec, "magnitude") || check_magnitude(s->spec, d) != 1)
+    double factor = zoo_spec_num_or(s->spec, "factor", 1);
+    if (variant > 2 || !zoo_spec_key(s->spec, "magnitude") || check_magnitude(s->spec, d) != 1)
         return PLANT_END;
     double to = variant == 0 ? 0.1 * log(factor) + 1 : d->factor; /* YaRN's, or what is seen */
     if (variant == 1) {                                           /* what the scaling says of itself */
@@ -156,10 +164,11 @@ plant plant_factor_extra(suspect *s, const check_data *d, int variant)
 
 plant plant_factor_wrong(suspect *s, const check_data *d, int variant)
 {
-    double m = check_magnitude(s->spec, d), seen = d->factor;
-    if (variant || !spec_key(s->spec, "magnitude"))
-        return PLANT_END;
-    if (m == 1 || seen <= 0 || is_near(d, seen, m) || is_near(d, seen, 1) || is_near(d, seen, m * m))
+    double m, seen = d->factor;
+    plant done = has_factor(s, d, variant, &m);
+    if (done != PLANT_YES)
+        return done;
+    if (seen <= 0 || is_near(d, seen, m) || is_near(d, seen, 1) || is_near(d, seen, m * m))
         return PLANT_NO;
     return set_factor(s, seen, m);
 }
@@ -167,12 +176,12 @@ plant plant_factor_wrong(suspect *s, const check_data *d, int variant)
 plant plant_temperature(suspect *s, const check_data *d, int variant)
 {
     (void)d;
-    if (variant || spec_number(s->spec, "temperature", 0) == 0)
+    if (variant || zoo_spec_num_or(s->spec, "temperature", 0) == 0)
         return PLANT_END;
     suspect_set(s, "temperature", NULL);
     suspect_set(s, "floor", NULL);
     suspect_set(s, "shift", NULL);
     suspect_say(s, "queries are not multiplied by the temperature; the spec says it is %g",
-                spec_number(d->part, "temperature", 0));
+                zoo_spec_num_or(d->part, "temperature", 0));
     return PLANT_YES;
 }

@@ -94,9 +94,9 @@ static bool is_tiled(const check_data *d)
 static double spec_most(const char *spec, const char *key)
 {
     double most = 0;
-    for (int i = 0; i < spec_part_count(spec); i++) {
-        char *part = spec_part(spec, i);
-        most = part ? fmax(most, spec_number(part, key, 0)) : most;
+    for (int i = 0; i < zoo_spec_parts(spec); i++) {
+        char *part = zoo_spec_part(spec, i);
+        most = part ? fmax(most, zoo_spec_num_or(part, key, 0)) : most;
         free(part);
     }
     return most;

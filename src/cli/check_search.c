@@ -148,7 +148,8 @@ static void try_doubles(search *q)
 /* A spec that names a float32 pipeline means its error too, and what another libm makes of it. */
 static double spec_reach(const suspect *s)
 {
-    return spec_key(s->spec, "precision") && !spec_is(s->spec, "precision", "exact") ? INFINITY : CHECK_FLOAT_REACH;
+    return zoo_spec_key(s->spec, "precision") && !zoo_spec_is(s->spec, "precision", "exact") ? INFINITY
+                                                                                             : CHECK_FLOAT_REACH;
 }
 
 static void add_spots(check_sample *sample, const check_fit *f)

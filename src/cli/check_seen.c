@@ -145,7 +145,7 @@ static double seen_base(const check_data *d, const suspect *s, const check_sampl
     static const double limit[] = { 64, 4096 };
     hunt h = { .d = d, .spec = s, .sample = *sample };
     double step = (BASE_MOST - BASE_LEAST) / BASE_STEPS, best = INFINITY, at = 0;
-    if (!spec_key(s->spec, "theta") || s->pairs < 2)
+    if (!zoo_spec_key(s->spec, "theta") || s->pairs < 2)
         return 0;
     keep_near(&h, sample, limit[0]);
     for (int i = 0; h.sample.tokens && i <= BASE_STEPS; i++) {
@@ -167,7 +167,7 @@ static double seen_base(const check_data *d, const suspect *s, const check_sampl
 
 void check_look(check_data *d, const suspect *spec, const check_sample *sample)
 {
-    if (spec_number(spec->spec, "temperature", 0) == 0)
+    if (zoo_spec_num_or(spec->spec, "temperature", 0) == 0)
         d->factor = plain_number(seen_factor(d, spec, sample), d->unit);
     d->base = seen_base(d, spec, sample);
 }

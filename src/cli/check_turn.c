@@ -30,17 +30,12 @@ void suspect_start(suspect *s, const check_data *d)
 
 void suspect_set(suspect *s, const char *key, const char *value)
 {
-    char *text = s->failed ? NULL : spec_set(s->spec, key, value);
-    free(s->spec);
-    s->spec = text;
-    s->failed = !text;
+    s->failed = s->failed || !zoo_spec_put(&s->spec, key, value);
 }
 
 void suspect_set_number(suspect *s, const char *key, double value)
 {
-    char text[40];
-    cli_print_real(text, sizeof text, value);
-    suspect_set(s, key, text);
+    s->failed = s->failed || !zoo_spec_put_real(&s->spec, key, value);
 }
 
 void suspect_say(suspect *s, const char *format, ...)

@@ -182,12 +182,9 @@ static void compare_codes(diff_result *r, diff_at *at, const pe_encoding *a, con
 /* The group's encoding for a sequence that ends at this position: some follow the length. */
 static pe_status make(pe_encoding **out, const zoo_group *g, int64_t position, pe_error *err)
 {
-    const pe_key *k = zoo_spec_key(g->spec, "length");
-    char number[24], *text = k && zoo_spec_means(g->spec, k) ? malloc(ZOO_SPEC_MAX) : NULL;
-    bool longer = text && !(zoo_spec_num(g->spec, "length") > (double)position);
-    snprintf(number, sizeof number, "%" PRId64, position + 1);
-    bool made = longer && zoo_spec_with(text, ZOO_SPEC_MAX, g->spec, "length", number);
-    pe_status s = pe_encoding_new(out, made ? text : g->spec, g->shape, err);
+    double least = (double)position + 1;
+    char *text = zoo_spec_at(g->spec, (int64_t)fmax(zoo_spec_num_or(g->spec, "length", 0), least));
+    pe_status s = text ? pe_encoding_new(out, text, g->shape, err) : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
     free(text);
     return s;
 }

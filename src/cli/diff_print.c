@@ -59,10 +59,17 @@ static void class_text(const diff_class *c, int64_t layers)
         at_text(r);
 }
 
+static void head_text(char letter, const zoo_model *m, const zoo_part *p)
+{
+    printf("%c  %s: %s, ", letter, m->path, m->format);
+    page_print(p->type, (int)strlen(p->type));
+    putchar('\n');
+}
+
 void diff_text(const diff_model *d)
 {
-    printf("A  %s: %s, %s\nB  %s: %s, %s\n", d->a->path, d->a->format, d->part_a->type, d->b->path, d->b->format,
-           d->part_b->type);
+    head_text('A', d->a, d->part_a);
+    head_text('B', d->b, d->part_b);
     length_text("trained", d->part_a->trained, d->part_b->trained);
     length_text("served", d->part_a->served, d->part_b->served);
     if (d->part_a->layers != d->part_b->layers)

@@ -58,6 +58,10 @@ typedef struct explain_job {
     int64_t layer;            /* -1: all */
 } explain_job;
 
+#define EXPLAIN_INDENT 14 /* the column at which texts start */
+
+pe_status explain_encoding(const zoo_group *g, const explain_facts *f, pe_error *err);
+void explain_wavelengths(const explain_facts *f);
 void explain_notes(const zoo_model *m); /* of the file, then of engines that do otherwise */
 pe_status explain_settings(const explain_job *job, pe_error *err);
 pe_status explain_text(const explain_job *job, pe_error *err);

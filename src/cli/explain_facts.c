@@ -17,22 +17,29 @@
 /* Frequencies that follow the length are looked at where the model is served. */
 static int64_t wanted_length(const explain_facts *f, const char *spec)
 {
-    const pe_key *k = zoo_spec_key(spec, "length");
-    if (!k || !zoo_spec_means(spec, k))
-        return 0;
-    return zoo_spec_has(spec, "length") ? (int64_t)zoo_spec_num(spec, "length") : f->served;
+    return zoo_spec_grows(spec) ? (int64_t)zoo_spec_num_or(spec, "length", (double)f->served) : 0;
 }
 
-static pe_status make(pe_encoding **out, explain_facts *f, const zoo_group *g, char *text, pe_error *err)
+static pe_status new_encoding(pe_encoding **out, const char *spec, pe_shape shape, pe_error *err)
 {
-    char number[24];
+    return spec ? pe_encoding_new(out, spec, shape, err) : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
+}
+
+static pe_status make(pe_encoding **out, explain_facts *f, const zoo_group *g, pe_error *err)
+{
     f->length = wanted_length(f, g->spec);
-    if (f->length <= 0)
-        return pe_encoding_new(out, g->spec, g->shape, err);
-    snprintf(number, sizeof number, "%" PRId64, f->length);
-    if (!zoo_spec_with(text, ZOO_SPEC_MAX, g->spec, "length", number))
-        return io_fail(err, PE_ERR_SPEC, "the spec is longer than %d characters", ZOO_SPEC_MAX - 1);
-    return pe_encoding_new(out, text, g->shape, err);
+    char *text = zoo_spec_at(g->spec, f->length);
+    pe_status s = new_encoding(out, text, g->shape, err);
+    free(text);
+    return s;
+}
+
+static pe_status make_unscaled(pe_encoding **out, const zoo_group *g, pe_error *err)
+{
+    char *text = zoo_spec_unscaled(g->spec);
+    pe_status s = new_encoding(out, text, g->shape, err);
+    free(text);
+    return s;
 }
 
 /* ---------------------------------------------------------------- pairs */
@@ -125,23 +132,19 @@ static pe_status read_pairs(explain_facts *f, const pe_encoding *born, pe_error 
 pe_status explain_group(explain_facts *out, const zoo_part *part, const zoo_group *g, pe_error *err)
 {
     double trained = zoo_spec_num(g->spec, "trained");
-    char *text = malloc(ZOO_SPEC_MAX);
     pe_encoding *born = NULL;
     *out = (explain_facts){ .trained = part->trained, .served = part->served, .window = window_of(part, g) };
     if (out->trained <= 0 && trained > 0)
         out->trained = (int64_t)trained;
-    pe_status s = text ? make(&out->e, out, g, text, err) : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
+    pe_status s = make(&out->e, out, g, err);
     out->pairs = s ? 0 : pe_encoding_pair_count(out->e);
     out->shortest = out->longest = out->first = out->last = -1;
     if (out->pairs > 0) {
-        if (!zoo_spec_unscaled(text, ZOO_SPEC_MAX, g->spec))
-            snprintf(text, ZOO_SPEC_MAX, "%s", g->spec);
-        s = pe_encoding_new(&born, text, g->shape, err);
+        s = make_unscaled(&born, g, err);
         if (!s)
             s = read_pairs(out, born, err);
     }
     pe_encoding_free(born);
-    free(text);
     if (s)
         explain_clear(out);
     return s;

@@ -163,40 +163,29 @@ static void quirks_json(json_out *j, const zoo_model *m)
     out_close(j, ']');
 }
 
-/* What write prints, as a value of its own. */
-static pe_status caught(json_out *j, const char *key, const explain_job *job, bool command, pe_error *err)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for the settings");
-    const zoo_part *p = &job->m->part[0];
-    pe_status s =
-        command ? zoo_engine_command(to, job->engine, job->m, p, err) : zoo_engine_config(to, job->engine, p, err);
-    if (fclose(to) && !s)
-        s = io_fail(err, PE_ERR_NOMEM, "no memory for the settings");
-    if (!s && command)
-        out_text(j, key, text);
-    else if (!s)
-        out_raw(j, key, text);
-    free(text);
-    return s;
-}
-
 static pe_status settings_json(json_out *j, const explain_job *job, pe_error *err)
 {
-    char fixed[600];
-    zoo_engine_fixed(fixed, sizeof fixed, job->engine, &job->m->part[0]);
+    char fixed[600], *config, *command = NULL;
+    const zoo_part *p = &job->m->part[0];
+    pe_status s = zoo_engine_text(&config, job->engine, job->m, p, false, err);
+    if (!s)
+        s = zoo_engine_text(&command, job->engine, job->m, p, true, err);
+    if (s) {
+        free(config);
+        return s;
+    }
+    zoo_engine_fixed(fixed, sizeof fixed, job->engine, p);
     out_open(j, "settings", '{');
     out_text(j, "engine", job->engine->name);
-    ZOO_TRY(caught(j, "config", job, false, err));
+    out_raw(j, "config", config);
     if (job->engine->start)
-        ZOO_TRY(caught(j, "command", job, true, err));
+        out_text(j, "command", command);
     out_text(j, "no_setting", fixed);
     out_text(j, "remark", job->engine->remark);
     out_text(j, "source", job->engine->source);
     out_close(j, '}');
+    free(config);
+    free(command);
     return PE_OK;
 }
 

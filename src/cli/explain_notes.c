@@ -8,15 +8,13 @@
 
 #include <string.h>
 
-#define INDENT 14
-
 static void print_notes(const zoo_model *m)
 {
     static const char *const level[] = { "note", "WARNING", "GUESS" };
     if (m->notes)
         page_title("Notes");
     for (int i = 0; i < m->notes; i++)
-        page_field(level[m->note[i].level], INDENT, "%s%s%s%s", m->note[i].text, *m->note[i].ref ? " (" : "",
+        page_field(level[m->note[i].level], EXPLAIN_INDENT, "%s%s%s%s", m->note[i].text, *m->note[i].ref ? " (" : "",
                    m->note[i].ref, *m->note[i].ref ? ")" : "");
 }
 
@@ -33,7 +31,7 @@ static void print_quirks(const zoo_model *m, const zoo_engine *only, bool cannot
         if (!title)
             page_title("Engines that are known to do otherwise");
         title = true;
-        page_field(q->engine, 2 + INDENT, "%s (%s)", q->text, q->source);
+        page_field(q->engine, 2 + EXPLAIN_INDENT, "%s (%s)", q->text, q->source);
     }
 }
 
@@ -65,9 +63,9 @@ pe_status explain_settings(const explain_job *job, pe_error *err)
     print_quirks(job->m, engine, true);
     zoo_engine_fixed(fixed, sizeof fixed, engine, p);
     if (*fixed)
-        page_field("no setting", INDENT, "%s: the model's code or its file decides", fixed);
+        page_field("no setting", EXPLAIN_INDENT, "%s: the model's code or its file decides", fixed);
     if (engine->remark && zoo_main_group(p) >= 0)
-        page_field("remark", INDENT, "%s", engine->remark);
-    page_field("source", INDENT, "%s", engine->source);
+        page_field("remark", EXPLAIN_INDENT, "%s", engine->remark);
+    page_field("source", EXPLAIN_INDENT, "%s", engine->source);
     return PE_OK;
 }

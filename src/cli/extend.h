@@ -5,14 +5,12 @@
 #define POSENC_CLI_EXTEND_H
 
 #include "cli/job.h"
+#include "zoo/engines.h"
 #include "zoo/extend.h"
 #include "zoo/extend_patch.h"
 
-#define EXTEND_ENGINES "transformers|vllm|llama.cpp"
-
 typedef struct extend_job {
     const cli_args *args;
-    zoo_options options;
     zoo_model *zoo;
     extend_model x;
     extend_plan *plan; /* (extend_method_count) */
@@ -28,13 +26,13 @@ void extend_json(const extend_job *j);
 
 /* What to give an engine. Texts are malloc'ed. */
 typedef struct extend_setting {
-    const char *engine;
-    char *text;       /* a JSON merge patch, or a command; NULL: it cannot be said */
-    char *older;      /* for older versions, where that differs */
-    char remark[300]; /* "" or a sentence */
+    char *text;   /* a JSON merge patch, or a command; NULL: it cannot be said */
+    char *older;  /* for older versions, where that differs */
+    char *remark; /* sentences, or NULL */
 } extend_setting;
 
-cli_exit extend_settings(extend_setting *out, const extend_job *j, int engine); /* index into EXTEND_ENGINES */
+bool extend_wants(const extend_job *j, const zoo_engine *e); /* --for names it, or none */
+cli_exit extend_settings(extend_setting *out, const extend_job *j, const zoo_engine *e);
 void extend_setting_free(extend_setting *s);
 
 /* Changes config.json, or writes the changed text to -o FILE: after reading it back as the plan. */

@@ -75,18 +75,17 @@ static void plan_json(json_out *out, const extend_plan *p)
 
 static void settings_json(json_out *out, const extend_job *j)
 {
-    char name[32];
-    int only = cli_choice(j->args, "for");
+    const zoo_engine *e;
     out_open(out, "settings", '[');
-    for (int i = 0; cli_item(EXTEND_ENGINES, i, name, sizeof name); i++) {
+    for (int i = 0; (e = zoo_engine_at(i)); i++) {
         extend_setting s = { 0 };
-        if ((only < 0 || i == only) && extend_settings(&s, j, i) == CLI_OK) {
+        if (extend_wants(j, e) && extend_settings(&s, j, e) == CLI_OK) {
             out_open(out, NULL, '{');
-            out_text(out, "engine", name);
-            out_text(out, i ? "command" : "merge_patch", s.text);
-            if (!i)
+            out_text(out, "engine", e->name);
+            out_text(out, e->start ? "command" : "merge_patch", s.text);
+            if (!e->start)
                 out_text(out, "merge_patch_before_5", s.older);
-            out_text(out, "remark", *s.remark ? s.remark : NULL);
+            out_text(out, "remark", s.remark && *s.remark ? s.remark : NULL);
             out_close(out, '}');
         }
         extend_setting_free(&s);

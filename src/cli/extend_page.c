@@ -2,24 +2,20 @@
  *
  * The plan on one page. */
 #include "cli/extend.h"
+#include "cli/page.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* A file's own words may hold what a terminal takes for orders. */
-static void print_word(const char *text)
-{
-    for (; *text; text++)
-        putchar((unsigned char)*text < 0x20 || *text == 0x7F ? '?' : *text);
-}
+#define TYPE_MOST 80 /* characters of a model's type */
 
 static void print_model(const extend_job *j)
 {
     const extend_model *x = &j->x;
     const char *spec = x->group ? x->group->spec : x->part->group[x->part->layer[0].group].spec;
     printf("%s: ", x->zoo->path);
-    print_word(x->part->type);
+    page_print(x->part->type, TYPE_MOST);
     printf("%s%" PRId64 " layers\n", *x->part->type ? ", " : "", x->part->layers);
     printf("  spec     %.300s%s\n", spec, strlen(spec) > 300 ? "..." : "");
     printf("  trained  %" PRId64 "\n  served   %" PRId64 "%s\n", x->trained, x->reach,
@@ -132,19 +128,16 @@ static void print_methods(const extend_job *j)
 
 static void print_settings(const extend_job *j)
 {
-    int only = cli_choice(j->args, "for");
-    extend_setting s;
-    char name[32];
-    for (int i = 0; cli_item(EXTEND_ENGINES, i, name, sizeof name); i++) {
-        if (only >= 0 && i != only)
-            continue;
-        if (extend_settings(&s, j, i) == CLI_OK) {
-            printf("\n%s%s\n", s.engine, i ? "" : ": merge into config.json");
+    const zoo_engine *e;
+    for (int i = 0; (e = zoo_engine_at(i)); i++) {
+        extend_setting s = { 0 };
+        if (extend_wants(j, e) && extend_settings(&s, j, e) == CLI_OK) {
+            printf("\n%s%s\n", e->name, e->start ? "" : ": merge into config.json");
             if (s.text)
                 printf("  %s\n", s.text);
             if (s.older)
                 printf("  before 5.0:\n  %s\n", s.older);
-            if (*s.remark)
+            if (s.remark && *s.remark)
                 printf("  (%s)\n", s.remark);
         }
         extend_setting_free(&s);

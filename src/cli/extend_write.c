@@ -2,6 +2,7 @@
  *
  * The plan into a config.json: edited as text, read back, compared with the plan, and only then put in its place. */
 #include "cli/extend.h"
+#include "cli/model.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -53,8 +54,11 @@ static cli_exit check(const extend_job *j, const char *text)
 {
     zoo_model *again;
     pe_error err;
-    zoo_options options = j->options;
+    zoo_options options;
+    CLI_TRY(model_options(&options, j->args));
     options.length = j->x.target;
+    options.theta = 0; /* what the plan takes from the command line has to stand in the file by now */
+    options.head_dim = 0;
     if (zoo_read_config(&again, j->zoo->path, text, strlen(text), &options, &err))
         return cli_fail(j->args, CLI_INPUT, "the changed config could not be read (%s); nothing was written", err.text);
     const zoo_group *g = group_again(j, again);

@@ -8,6 +8,14 @@
 
 #define MARGIN 98
 
+int page_print(const char *text, int length)
+{
+    int n = 0;
+    for (; n < length && text[n]; n++)
+        putchar((unsigned char)text[n] < 0x20 || text[n] == 0x7F ? '?' : text[n]);
+    return n;
+}
+
 void page_wrapped(const char *text, int indent)
 {
     int column = indent;
@@ -17,7 +25,9 @@ void page_wrapped(const char *text, int indent)
             printf("\n%*s", indent, "");
             column = indent;
         }
-        column += printf("%s%.*s", column > indent ? " " : "", n, text);
+        if (column > indent)
+            column += printf(" ");
+        column += page_print(text, n);
         text += n;
         text += strspn(text, " ");
     }
@@ -37,12 +47,14 @@ void page_field(const char *label, int indent, const char *format, ...)
 
 void page_title(const char *format, ...)
 {
+    char text[400];
     va_list list;
     va_start(list, format);
-    putchar('\n');
-    vprintf(format, list);
-    putchar('\n');
+    vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    putchar('\n');
+    page_print(text, (int)sizeof text);
+    putchar('\n');
 }
 
 page_text page_number(double x)

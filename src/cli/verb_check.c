@@ -43,8 +43,8 @@ static cli_exit find_part(check_files *f)
     check_data *d = &f->d;
     if (pe_encoding_new(&whole, d->given, d->shape, &err))
         return cli_fail_from(d->args, CLI_USAGE, NULL, &err);
-    for (int i = 0; i < spec_part_count(pe_encoding_spec(whole)) && !d->part; i++) {
-        d->part = spec_part(pe_encoding_spec(whole), i);
+    for (int i = 0; i < zoo_spec_parts(pe_encoding_spec(whole)) && !d->part; i++) {
+        d->part = zoo_spec_part(pe_encoding_spec(whole), i);
         if (!d->part || pe_encoding_new(&e, d->part, d->shape, &err))
             break;
         if (pe_encoding_pair_count(e))

@@ -2,6 +2,7 @@
  *
  * posenc extend: what a longer context needs, and the settings for it. */
 #include "cli/extend.h"
+#include "cli/model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,12 @@ static const cli_option options[] = {
     { "to", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "length to serve: 128k is 131072" },
     { "method", 'm', CLI_CHOICE, "none|linear|ntk|dynamic|yarn|longrope|llama3|p-rope", NULL, 0, 0,
       "settings of this method, whatever is recommended" },
-    { "for", 0, CLI_CHOICE, EXTEND_ENGINES, NULL, 0, 0, "settings for this engine only" },
+    { "for", 0, CLI_CHOICE, ZOO_ENGINE_NAMES, NULL, 0, 0, "settings for this engine only" },
     { "all", 0, CLI_FLAG, NULL, NULL, 0, 0, "list every pair" },
     { "write", 0, CLI_FLAG, NULL, NULL, 0, 0, "change config.json; the original is kept as config.json.bak" },
     { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the changed config.json to this file instead" },
     { "force", 0, CLI_FLAG, NULL, NULL, 0, 0, "with --write: replace an older .bak" },
-    { "trained", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "length it was trained at, where the file does not say" },
-    { "pairs", 0, CLI_CHOICE, "half|adjacent|adjacent-half", NULL, 0, 0, "the pair layout, whatever the model" },
-    { "lenient", 0, CLI_FLAG, NULL, NULL, 0, 0, "guess what the file leaves open, and say so" },
+    CLI_OPTIONS_MODEL,
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {
@@ -37,15 +36,11 @@ static const char notes[] =
     "ntk up to twice the length; yarn beyond. Where that does not serve: yarn, linear, ntk, longrope.\n"
     "A plan says what angles are seen, not what a model can do with them: measure before use.\n";
 
-static cli_exit open_model(extend_job *j)
+static cli_exit open_file(extend_job *j)
 {
     const cli_args *a = j->args;
     pe_error err;
-    j->options = (zoo_options){ .lenient = cli_given(a, "lenient"),
-                                .pairs = cli_text(a, "pairs"),
-                                .trained = cli_int(a, "trained") };
-    if (zoo_open(&j->zoo, a->operand[0], &j->options, &err))
-        return cli_fail_from(a, CLI_INPUT, NULL, &err);
+    CLI_TRY(model_open(&j->zoo, a, a->operand[0]));
     if (extend_open(&j->x, j->zoo, cli_int(a, "to"), cli_int(a, "trained"), &err))
         return cli_fail_from(a, CLI_INPUT, NULL, &err);
     j->config = EXTEND_NO_CONFIG;
@@ -98,7 +93,7 @@ static cli_exit work(extend_job *j)
         return cli_fail(a, CLI_USAGE, "needs --to N, the length to serve, such as --to 128k");
     if (cli_given(a, "write") && cli_given(a, "out"))
         return cli_fail(a, CLI_USAGE, "give --write, which changes the file, or -o FILE, which leaves it; not both");
-    CLI_TRY(open_model(j));
+    CLI_TRY(open_file(j));
     if (j->x.verdict == EXTEND_PLAN)
         CLI_TRY(make_plans(j));
     bool writes = cli_given(a, "write") || cli_given(a, "out");

@@ -18,7 +18,7 @@ typedef struct speaker {
     const zoo_engine *engine;
     const char *spec;
     pe_encoding *e;
-    char bare[ZOO_SPEC_MAX]; /* the spec without its magnitude keys */
+    char *bare; /* the spec without its magnitude keys */
 } speaker;
 
 /* ---------------------------------------------------------------- which rows speak */
@@ -26,14 +26,10 @@ typedef struct speaker {
 /* Is name an item of "a|b"? */
 static bool names(const char *list, const char *name)
 {
-    size_t n = strlen(name);
-    for (; *list; list += strcspn(list, "|"), list += *list == '|')
-        if (strcspn(list, "|") == n && !memcmp(list, name, n))
-            return true;
-    return false;
+    return zoo_is_one_of((zoo_slice){ name, strlen(name) }, list, strlen(list));
 }
 
-static const char *type_word(const zoo_engine *engine, const char *spec)
+const char *zoo_type_word(const zoo_engine *engine, const char *spec)
 {
     const zoo_rope_type *t;
     for (int i = 0; (t = zoo_rope_type_at(i)); i++)
@@ -42,9 +38,20 @@ static const char *type_word(const zoo_engine *engine, const char *spec)
     return NULL;
 }
 
+bool zoo_engine_says(const zoo_engine *engine, const zoo_part *part)
+{
+    int g = zoo_main_group(part);
+    return g < 0 || zoo_type_word(engine, part->group[g].spec);
+}
+
+bool zoo_spelling_is_of(const zoo_spelling *s, const zoo_engine *engine)
+{
+    return names(s->engines, engine->name);
+}
+
 bool zoo_spelling_speaks(const zoo_spelling *s, const zoo_engine *engine, const char *spec)
 {
-    return names(s->engines, engine->name) && zoo_spec_meets(spec, s->when);
+    return zoo_spelling_is_of(s, engine) && zoo_spec_meets(spec, s->when);
 }
 
 bool zoo_group_rotates(const zoo_group *g)
@@ -107,7 +114,7 @@ static void put_value(FILE *to, const speaker *s, const zoo_spelling *row)
     const char *quote = s->engine->takes_config ? "\"" : "";
     switch (row->form) {
     case FORM_NUMBER: fprintf(to, "%.*s", (int)v.length, v.text ? v.text : ""); break;
-    case FORM_TYPE: fprintf(to, "%s%s%s", quote, type_word(s->engine, s->spec), quote); break;
+    case FORM_TYPE: fprintf(to, "%s%s%s", quote, zoo_type_word(s->engine, s->spec), quote); break;
     case FORM_SHARE: put_number(to, zoo_spec_num(s->spec, row->key) / (double)pe_encoding_shape(s->e).head_dim); break;
     case FORM_YES: fputs(zoo_spec_is(s->spec, row->key, "no") ? "false" : "true", to); break;
     case FORM_NO: fputs("false", to); break;
@@ -124,29 +131,28 @@ static void put_value(FILE *to, const speaker *s, const zoo_spelling *row)
 static bool strip_magnitude(speaker *s)
 {
     static const char *const keys[] = { "magnitude", "mscale", "mscale_all_dim" };
-    snprintf(s->bare, sizeof s->bare, "%s", s->spec);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (!zoo_spec_without(s->bare, sizeof s->bare, s->bare, keys[i]))
-            return false;
-    return true;
+    bool fine = (s->bare = zoo_spec_set(s->spec, keys[0], NULL)) != NULL;
+    for (size_t i = 1; fine && i < sizeof keys / sizeof *keys; i++)
+        fine = zoo_spec_put(&s->bare, keys[i], NULL);
+    return fine;
 }
 
 static pe_status start(speaker **out, const zoo_engine *engine, const zoo_group *g, pe_error *err)
 {
     *out = calloc(1, sizeof **out);
-    if (!*out)
+    if (*out)
+        **out = (speaker){ .engine = engine, .spec = g->spec };
+    if (!*out || !strip_magnitude(*out))
         return io_fail(err, PE_ERR_NOMEM, "no memory for the settings of %s", engine->name);
-    (*out)->engine = engine;
-    (*out)->spec = g->spec;
-    if (!strip_magnitude(*out))
-        return io_fail(err, PE_ERR_SPEC, "the spec is longer than %d characters", ZOO_SPEC_MAX - 1);
     return pe_encoding_new(&(*out)->e, g->spec, g->shape, err);
 }
 
 static void stop(speaker *s)
 {
-    if (s)
+    if (s) {
         pe_encoding_free(s->e);
+        free(s->bare);
+    }
     free(s);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How engines spell the keys of a spec: the rows of engines.c, for engine_settings.c. */
+ * How engines spell the keys of a spec: the rows of engines.c, for engine_*.c and extend_patch.c. */
 #ifndef POSENC_ZOO_ENGINE_KEYS_H
 #define POSENC_ZOO_ENGINE_KEYS_H
 
@@ -36,6 +36,8 @@ const zoo_rope_type *zoo_rope_type_at(int index); /* NULL past the end */
 
 /* Whether a row has a say on this spec. */
 bool zoo_spelling_speaks(const zoo_spelling *s, const zoo_engine *engine, const char *spec);
+bool zoo_spelling_is_of(const zoo_spelling *s, const zoo_engine *engine); /* the engine has the name at all */
+const char *zoo_type_word(const zoo_engine *engine, const char *spec); /* "yarn"; NULL: it has none for the scaling */
 bool zoo_group_rotates(const zoo_group *g);
 /* {"rope_type": "yarn", "rope_theta": 1000000, ...} */
 pe_status zoo_group_object(FILE *to, const zoo_engine *engine, const zoo_group *g, pe_error *err);

@@ -6,7 +6,9 @@
 #include "zoo/build.h"
 #include "zoo/spec_read.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- layers */
@@ -69,6 +71,19 @@ static bool by_kind(const zoo_part *part)
     return rotating > 1;
 }
 
+/* Names come from files and go into JSON and a shell's command: only what means nothing to either. */
+typedef struct plain_word {
+    char text[64];
+} plain_word;
+
+static plain_word plain(const char *word)
+{
+    plain_word out = { "" };
+    for (size_t n = 0; word[n] && n < sizeof out.text - 1; n++)
+        out.text[n] = isalnum((unsigned char)word[n]) || strchr("_-.", word[n]) ? word[n] : '?';
+    return out;
+}
+
 static pe_status put_parameters(FILE *to, const zoo_engine *engine, const zoo_part *part, pe_error *err)
 {
     const char *sign = "{";
@@ -77,7 +92,7 @@ static pe_status put_parameters(FILE *to, const zoo_engine *engine, const zoo_pa
     for (int g = 0; g < part->groups; g++) {
         if (!zoo_group_rotates(&part->group[g]))
             continue;
-        fprintf(to, "%s\"%s\": ", sign, kind_of(part, g));
+        fprintf(to, "%s\"%s\": ", sign, plain(kind_of(part, g)).text);
         ZOO_TRY(zoo_group_object(to, engine, &part->group[g], err));
         sign = ", ";
     }
@@ -148,7 +163,7 @@ static void put_windowed_base(FILE *to, const char *arch, const zoo_part *part, 
 pe_status zoo_engine_command(FILE *to, const zoo_engine *engine, const zoo_model *m, const zoo_part *part,
                              pe_error *err)
 {
-    const char *arch = strcmp(m->format, "GGUF") ? "ARCH" : part->type;
+    plain_word arch = plain(strcmp(m->format, "GGUF") ? "ARCH" : part->type);
     int g = zoo_main_group(part), overrides = 0;
     if (!engine->start)
         return PE_OK;
@@ -160,12 +175,30 @@ pe_status zoo_engine_command(FILE *to, const zoo_engine *engine, const zoo_model
         ZOO_TRY(zoo_engine_config(to, engine, part, err));
         putc('\'', to);
     } else if (g >= 0) {
-        ZOO_TRY(zoo_group_options(to, engine, arch, &part->group[g], &overrides, err));
-        put_windowed_base(to, arch, part, overrides);
+        ZOO_TRY(zoo_group_options(to, engine, arch.text, &part->group[g], &overrides, err));
+        put_windowed_base(to, arch.text, part, overrides);
     }
     if (part->served > 0)
         fprintf(to, " %s %" PRId64, engine->length, part->served);
     return PE_OK;
+}
+
+pe_status zoo_engine_text(char **out, const zoo_engine *engine, const zoo_model *m, const zoo_part *part, bool command,
+                          pe_error *err)
+{
+    size_t size = 0;
+    *out = NULL;
+    FILE *to = open_memstream(out, &size);
+    if (!to)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for the settings");
+    pe_status s = command ? zoo_engine_command(to, engine, m, part, err) : zoo_engine_config(to, engine, part, err);
+    if (fclose(to) && !s)
+        s = io_fail(err, PE_ERR_NOMEM, "no memory for the settings");
+    if (s) {
+        free(*out);
+        *out = NULL;
+    }
+    return s;
 }
 
 void zoo_engine_fixed(char *out, size_t cap, const zoo_engine *engine, const zoo_part *part)

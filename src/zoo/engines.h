@@ -28,6 +28,8 @@ typedef struct zoo_engine {
 
 #define ZOO_ENGINE_NAMES "transformers|vllm|llama.cpp|sglang" /* in the order of zoo_engine_at */
 
+enum { ZOO_TRANSFORMERS, ZOO_VLLM };
+
 const zoo_engine *zoo_engine_at(int index); /* NULL past the end */
 
 /* ---------------------------------------------------------------- known differences */
@@ -58,6 +60,11 @@ pe_status zoo_engine_config(FILE *to, const zoo_engine *engine, const zoo_part *
 /* The command that serves the part at its served length, on one line; nothing where the engine has none. */
 pe_status zoo_engine_command(FILE *to, const zoo_engine *engine, const zoo_model *m, const zoo_part *part,
                              pe_error *err);
+/* Either of the two as a text, malloc'ed. */
+pe_status zoo_engine_text(char **out, const zoo_engine *engine, const zoo_model *m, const zoo_part *part, bool command,
+                          pe_error *err);
+/* Whether it has a word for the part's scaling; false: the file has to carry it, or it cannot be had. */
+bool zoo_engine_says(const zoo_engine *engine, const zoo_part *part);
 /* "range=trailing, sign=negative": keys of the part's first rotating layer that this engine has no setting for, being
  * what the model's code does. "" where there are none. */
 void zoo_engine_fixed(char *out, size_t cap, const zoo_engine *engine, const zoo_part *part);

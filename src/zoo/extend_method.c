@@ -4,7 +4,7 @@
 #include "zoo/build.h"
 #include "zoo/extend.h"
 #include "zoo/extend_spec.h"
-#include "zoo/spec_edit.h"
+#include "zoo/spec_read.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -67,7 +67,7 @@ static bool put_list(char **part, const char *key, const double *value, int64_t 
     char *text = malloc(room);
     for (int64_t n = 0; text && n < count; n++)
         used += (size_t)snprintf(text + used, room - used, "%s%.9g", n ? "/" : "", value[n]);
-    bool fine = text && extend_put(part, key, text);
+    bool fine = text && zoo_spec_put(part, key, text);
     free(text);
     return fine;
 }
@@ -88,7 +88,7 @@ static pe_status put_divisors(char **part, const extend_model *x, double most, p
         list[n] = divisor(&x->pair[n], most) *
                   (x->pair[n].frequency > 0 ? fabs(plain.pair[n].frequency) / x->pair[n].frequency : 1);
     fine = fine && put_list(part, "long", list, x->pairs) &&
-           extend_put_real(part, "factor", (double)x->target / (double)x->trained);
+           zoo_spec_put_real(part, "factor", (double)x->target / (double)x->trained);
     free(list);
     extend_turns_free(&plain);
     return fine ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for a list of divisors");
@@ -97,17 +97,17 @@ static pe_status put_divisors(char **part, const extend_model *x, double most, p
 /* DeepSeek's factor on the softmax follows from the factor: g(s, m)^2, g = 0.1 m ln s + 1. */
 static bool follow_softmax(char **part, double old, double new)
 {
-    double m = spec_number(*part, "mscale_all_dim", 0), now = spec_number(*part, "softmax", 1);
+    double m = zoo_spec_num_or(*part, "mscale_all_dim", 0), now = zoo_spec_num_or(*part, "softmax", 1);
     double before = 0.1 * m * log(old) + 1, after = 0.1 * m * log(new) + 1;
     if (m == 0 || old <= 1 || new <= 1 || fabs(now - before * before) > 1e-6)
         return true;
-    return extend_put_real(part, "softmax", after * after);
+    return zoo_spec_put_real(part, "softmax", after * after);
 }
 
 static bool put_number(char **part, const extend_method *m, double value)
 {
-    double old = spec_number(*part, "factor", 0);
-    return extend_put_real(part, m->key, value) && (strcmp(m->key, "factor") || follow_softmax(part, old, value));
+    double old = zoo_spec_num_or(*part, "factor", 0);
+    return zoo_spec_put_real(part, m->key, value) && (strcmp(m->key, "factor") || follow_softmax(part, old, value));
 }
 
 /* "none": the model as it is, at the target. */
@@ -118,9 +118,9 @@ pe_status extend_make_part(char **out, const extend_model *x, const extend_metho
     char *part = extend_rope_part(own ? x->own : x->plain, NULL);
     snprintf(trained, sizeof trained, "%" PRId64, x->trained);
     *out = NULL;
-    fine = part && (!m->key || extend_put(&part, "scaling", m->scaling));
-    fine = fine && (!m->takes_trained || extend_put(&part, "trained", trained));
-    fine = fine && (!m->key || !own || extend_put(&part, "magnitude", NULL));
+    fine = part && (!m->key || zoo_spec_put(&part, "scaling", m->scaling));
+    fine = fine && (!m->takes_trained || zoo_spec_put(&part, "trained", trained));
+    fine = fine && (!m->key || !own || zoo_spec_put(&part, "magnitude", NULL));
     pe_status s = fine ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
     if (s == PE_OK && m->key && !strcmp(m->key, "long"))
         s = put_divisors(&part, x, value, err);
@@ -136,12 +136,9 @@ pe_status extend_make_part(char **out, const extend_model *x, const extend_metho
 pe_status extend_make_spec(char **out, const extend_model *x, const char *part, int64_t length, pe_error *err)
 {
     int at = 0;
-    char text[24], *copy = spec_part(part, 0);
+    char *copy = zoo_spec_at(part, length > x->trained ? length : 0);
     free(extend_rope_part(x->own, &at));
-    snprintf(text, sizeof text, "%" PRId64, length);
-    bool grows = copy && (spec_is(copy, "scaling", "dynamic") || spec_is(copy, "scaling", "longrope"));
-    bool fine = copy && (!grows || extend_put(&copy, "length", length > x->trained ? text : NULL));
-    *out = fine ? spec_with_part(x->own, at, copy) : NULL;
+    *out = copy ? zoo_spec_with_part(x->own, at, copy) : NULL;
     free(copy);
     return *out ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
 }

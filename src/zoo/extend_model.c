@@ -4,7 +4,7 @@
  * has turned by then. */
 #include "zoo/extend.h"
 #include "zoo/extend_spec.h"
-#include "zoo/spec_edit.h"
+#include "zoo/spec_read.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -48,8 +48,8 @@ static const struct {
 
 static void judge_still(extend_model *x, const char *spec)
 {
-    char *part = spec_part(spec, 0);
-    const pe_info *info = part ? spec_info(part) : NULL;
+    char *part = zoo_spec_part(spec, 0);
+    const pe_info *info = part ? zoo_spec_row(part) : NULL;
     const char *name = info ? info->name : spec;
     x->verdict = EXTEND_NO;
     snprintf(x->why, sizeof x->why,
@@ -119,7 +119,7 @@ static bool is_trained_in(const extend_model *x)
 /* Linear's length in a config may be the one before it or the one after: its factor decides. */
 static void settle_reach(extend_model *x, const char *rope)
 {
-    double linear = strcmp(x->scaling, "linear") ? 0 : spec_number(rope, "factor", 1) * (double)x->trained;
+    double linear = strcmp(x->scaling, "linear") ? 0 : zoo_spec_num_or(rope, "factor", 1) * (double)x->trained;
     if (is_trained_in(x) && x->part->served > x->trained)
         x->reach = x->part->served;
     if (linear > (double)x->reach && linear < 0x1p36)
@@ -130,21 +130,21 @@ static pe_status settle_specs(extend_model *x, pe_error *err)
 {
     int at;
     char *part = extend_rope_part(x->group->spec, &at), length[24];
-    bool fine = part && spec_value(x->scaling, sizeof x->scaling, part, "scaling");
+    bool fine = part && zoo_spec_text(x->scaling, sizeof x->scaling, part, "scaling");
     if (fine)
         settle_reach(x, part);
     snprintf(length, sizeof length, "%" PRId64, x->reach);
     bool by_length = fine && !strcmp(x->scaling, "longrope");
-    char *plain = fine ? spec_set(part, "scaling", NULL) : NULL;
+    char *plain = fine ? zoo_spec_set(part, "scaling", NULL) : NULL;
     if (plain && strcmp(x->scaling, "none"))
-        fine = extend_put(&plain, "magnitude", NULL);
-    fine = fine && plain && extend_put(&part, "length", NULL);
+        fine = zoo_spec_put(&plain, "magnitude", NULL);
+    fine = fine && plain && zoo_spec_put(&part, "length", NULL);
     if (fine)
-        x->own = spec_with_part(x->group->spec, at, part);
-    fine = fine && (!by_length || x->reach == x->trained || extend_put(&part, "length", length));
+        x->own = zoo_spec_with_part(x->group->spec, at, part);
+    fine = fine && (!by_length || x->reach == x->trained || zoo_spec_put(&part, "length", length));
     if (fine) {
-        x->seen = spec_with_part(x->group->spec, at, part);
-        x->plain = spec_with_part(x->group->spec, at, plain);
+        x->seen = zoo_spec_with_part(x->group->spec, at, part);
+        x->plain = zoo_spec_with_part(x->group->spec, at, plain);
     }
     free(plain);
     free(part);
@@ -170,7 +170,7 @@ static pe_status measure(extend_model *x, pe_error *err)
 static void judge(extend_model *x)
 {
     char *part = extend_rope_part(x->group->spec, NULL);
-    if (part && spec_is(part, "coords", "normalised")) {
+    if (part && zoo_spec_is(part, "coords", "normalised")) {
         x->verdict = EXTEND_NO;
         snprintf(x->why, sizeof x->why,
                  "Its coordinates are normalised to -1..1: a larger grid stays within them, and "
@@ -238,7 +238,7 @@ int64_t extend_unturned(const extend_model *x)
 double extend_theta(const extend_model *x)
 {
     char *rope = extend_rope_part(x->own, NULL);
-    double theta = rope ? spec_number(rope, "theta", 10000) : 10000;
+    double theta = rope ? zoo_spec_num_or(rope, "theta", 10000) : 10000;
     free(rope);
     return theta;
 }

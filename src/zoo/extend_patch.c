@@ -2,40 +2,15 @@
 #include "zoo/extend_patch.h"
 
 #include "zoo/build.h"
+#include "zoo/engine_keys.h"
 #include "zoo/extend_spec.h"
-#include "zoo/spec_edit.h"
+#include "zoo/spec_read.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* transformers modeling_rope_utils.py: which keys a rope_type has. always: also where the spec leaves the default. */
-typedef enum form { NUMBER, WHOLE, LIST, YES_NO } form;
-static const struct row {
-    const char *key, *name, *scalings;
-    form form;
-    bool always;
-} rows[] = {
-    { "factor", "factor", "|linear|dynamic|yarn|longrope|llama3|proportional|", NUMBER, true },
-    { "alpha", "alpha", "|ntk|", NUMBER, true },
-    { "trained", "original_max_position_embeddings", "|yarn|longrope|llama3|", WHOLE, true },
-    { "low", "low_freq_factor", "|llama3|", NUMBER, true },
-    { "high", "high_freq_factor", "|llama3|", NUMBER, true },
-    { "beta_fast", "beta_fast", "|yarn|", NUMBER, false },
-    { "beta_slow", "beta_slow", "|yarn|", NUMBER, false },
-    { "truncate", "truncate", "|yarn|", YES_NO, false },
-    { "mscale", "mscale", "|yarn|", NUMBER, false },
-    { "mscale_all_dim", "mscale_all_dim", "|yarn|", NUMBER, false },
-    { "magnitude", "attention_factor", "|yarn|longrope|", NUMBER, false },
-    { "short", "short_factor", "|longrope|", LIST, true },
-    { "long", "long_factor", "|longrope|", LIST, true },
-    { "short_magnitude", "short_mscale", "|longrope|", NUMBER, false },
-    { "long_magnitude", "long_mscale", "|longrope|", NUMBER, false },
-    { "turning", "partial_rotary_factor", "|proportional|", NUMBER, true },
-};
-#define ROWS (sizeof rows / sizeof *rows)
 
 /* ---------------------------------------------------------------- where the keys stand */
 
@@ -68,7 +43,8 @@ static const char *first_of(const char *config, const extend_patch *p, int depth
     return names[0];
 }
 
-int extend_patch_home(extend_patch *p, const extend_model *x, const char *config, extend_era era)
+/* Fills p->at; returns how many of it lead to the text model's own object. */
+static int find_home(extend_patch *p, const extend_model *x, const char *config, extend_era era)
 {
     path probe = { 0 };
     size_t h = 0;
@@ -120,82 +96,88 @@ static pe_status put(extend_patch *p, int depth, const char *key, pe_error *err,
     return PE_OK;
 }
 
-/* A spec's value in JSON's form: numbers as floats, for transformers tells 8 from 8.0. */
-static pe_status put_row(extend_patch *p, const struct row *r, const char *spec, pe_error *err)
+/* ---------------------------------------------------------------- the scaling's keys */
+
+/* transformers' names. A fixed NTK base with alpha is HunYuan's own code, which vLLM's names are those of. */
+static const zoo_engine *speaker_of(const char *spec)
 {
+    return zoo_engine_at(zoo_spec_is(spec, "scaling", "ntk") ? ZOO_VLLM : ZOO_TRANSFORMERS);
+}
+
+/* Whether a row of engines.c is a key of some scaling, and not of the rotation itself, as a base is. */
+static bool is_of_scaling(const zoo_spelling *r, const char *spec)
+{
+    const pe_key *k = zoo_spec_key(spec, r->key);
+    bool ours =
+        zoo_spelling_is_of(r, zoo_engine_at(ZOO_TRANSFORMERS)) || zoo_spelling_is_of(r, zoo_engine_at(ZOO_VLLM));
+    return ours && k && r->form != FORM_BASE &&
+           (k->when ? !strncmp(k->when, "scaling=", 8) : !strcmp(r->key, "magnitude"));
+}
+
+/* A spec's value in JSON's form: numbers as floats, for transformers tells 8 from 8.0. */
+static pe_status put_row(extend_patch *p, const zoo_spelling *r, const char *spec, pe_error *err)
+{
+    bool whole = zoo_spec_key(spec, r->key)->kind == PE_KEY_INT;
     size_t room = strlen(spec) + 64;
     char *text = malloc(room);
     if (!text)
         return io_fail(err, PE_ERR_NOMEM, "no memory for a patch");
-    spec_value(text, room, spec, r->key);
+    zoo_spec_text(text, room, spec, r->key);
     for (char *c = text; *c; c++) /* a list's */
         *c = *c == '/' ? ',' : *c;
-    pe_status s = r->form == LIST     ? put(p, p->depth, r->name, err, "[%s]", text)
-                  : r->form == WHOLE  ? put(p, p->depth, r->name, err, "%.0f", strtod(text, NULL))
-                  : r->form == YES_NO ? put(p, p->depth, r->name, err, "%s", strcmp(text, "no") ? "true" : "false")
-                                      : put(p, p->depth, r->name, err, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+    pe_status s = r->form == FORM_LIST  ? put(p, p->depth, r->name, err, "[%s]", text)
+                  : r->form == FORM_YES ? put(p, p->depth, r->name, err, "%s", strcmp(text, "no") ? "true" : "false")
+                  : whole               ? put(p, p->depth, r->name, err, "%.0f", zoo_spec_num(spec, r->key))
+                                        : put(p, p->depth, r->name, err, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
     free(text);
     return s;
 }
 
-static bool is_said(const struct row *r, const char *spec)
-{
-    const pe_key *key = spec_key(spec, r->key);
-    char *text = malloc(strlen(spec) + 64);
-    bool said = text && key && spec_value(text, strlen(spec) + 64, spec, r->key) && *text &&
-                (r->always || strcmp(text, key->fallback));
-    free(text);
-    return said;
-}
-
-static bool belongs(const struct row *r, const char *scaling)
-{
-    char word[40];
-    snprintf(word, sizeof word, "|%s|", scaling);
-    return strstr(r->scalings, word) != NULL;
-}
-
-static const char *type_word(const char *scaling)
-{
-    if (!strcmp(scaling, "none"))
-        return "default";
-    return strcmp(scaling, "ntk") ? scaling : "dynamic"; /* with alpha: HunYuan's */
-}
-
 /* The model's own method: its keys stay, those that hold the plan's number change. */
-static pe_status put_changes(extend_patch *p, const char *spec, const char *scaling, const char *config, int home,
-                             pe_error *err)
+static pe_status put_changes(extend_patch *p, const char *spec, const char *config, int home, pe_error *err)
 {
-    static const char *const moved[] = { "factor", "alpha", "long" };
-    for (size_t i = 0; i < ROWS; i++) {
-        const struct row *r = &rows[i];
-        bool there = has(config, p->at, p->depth, r->name), moves = false;
-        for (size_t k = 0; k < sizeof moved / sizeof *moved; k++)
-            moves |= !strcmp(moved[k], r->key);
-        bool length = !strcmp(r->key, "trained") && !there && !has(config, p->at, home, r->name);
-        if (!belongs(r, scaling))
+    const zoo_spelling *r;
+    for (int i = 0; (r = zoo_spelling_at(i)); i++) {
+        bool there = has(config, p->at, p->depth, r->name), trained = !strcmp(r->key, "trained");
+        bool moved = !strcmp(r->key, "factor") || !strcmp(r->key, "alpha") || !strcmp(r->key, "long");
+        if (!zoo_spelling_is_of(r, speaker_of(spec)))
             continue;
-        if ((moves && there) || length)
-            ZOO_TRY(put_row(p, r, spec, err));
-        else if (there && !strcmp(r->key, "magnitude"))
+        if (there && !strcmp(r->key, "magnitude"))
             ZOO_TRY(put(p, p->depth, r->name, err, NULL));
+        else if (zoo_spelling_speaks(r, speaker_of(spec), spec) &&
+                 ((moved && there) || (trained && !there && !has(config, p->at, home, r->name))))
+            ZOO_TRY(put_row(p, r, spec, err));
     }
     return PE_OK;
 }
 
-/* Another method: all its keys, and none of the one before. */
-static pe_status put_all(extend_patch *p, const char *spec, const char *scaling, const char *config, bool legacy,
-                         pe_error *err)
+/* A name may stand in several rows, for several scalings: the one that speaks; else any row of a scaling. */
+static const zoo_spelling *row_of(const char *name, const char *spec, bool speaks)
 {
-    bool old = has(config, p->at, p->depth, "type");
-    if (legacy || old)
-        ZOO_TRY(put(p, p->depth, "type", err, "\"%s\"", type_word(scaling)));
-    ZOO_TRY(put(p, p->depth, "rope_type", err, "\"%s\"", type_word(scaling)));
-    for (size_t i = 0; i < ROWS; i++)
-        if (belongs(&rows[i], scaling) && is_said(&rows[i], spec))
-            ZOO_TRY(put_row(p, &rows[i], spec, err));
-        else if (strcmp(rows[i].key, "turning") && has(config, p->at, p->depth, rows[i].name))
-            ZOO_TRY(put(p, p->depth, rows[i].name, err, NULL));
+    const zoo_spelling *r;
+    for (int i = 0; (r = zoo_spelling_at(i)); i++)
+        if (!strcmp(r->name, name) && is_of_scaling(r, spec) &&
+            (!speaks || zoo_spelling_speaks(r, speaker_of(spec), spec)))
+            return r;
+    return NULL;
+}
+
+/* Another method: all its keys, and none of the one before. */
+static pe_status put_all(extend_patch *p, const char *spec, const char *config, bool legacy, pe_error *err)
+{
+    const zoo_spelling *r, *said;
+    const char *word = zoo_type_word(speaker_of(spec), spec);
+    if (legacy || has(config, p->at, p->depth, "type"))
+        ZOO_TRY(put(p, p->depth, "type", err, "\"%s\"", word));
+    ZOO_TRY(put(p, p->depth, "rope_type", err, "\"%s\"", word));
+    for (int i = 0; (r = zoo_spelling_at(i)); i++) {
+        if (row_of(r->name, spec, false) != r)
+            continue;
+        if ((said = row_of(r->name, spec, true)))
+            ZOO_TRY(put_row(p, said, spec, err));
+        else if (strcmp(r->key, "turning") && has(config, p->at, p->depth, r->name))
+            ZOO_TRY(put(p, p->depth, r->name, err, NULL));
+    }
     return PE_OK;
 }
 
@@ -204,14 +186,14 @@ static pe_status put_scaling(extend_patch *p, const extend_model *x, const exten
 {
     char scaling[24], theta[40];
     bool legacy = !strcmp(p->at[home], "rope_scaling"), box = json_edit_is_object(config, p->at);
-    if (!spec_value(scaling, sizeof scaling, spec, "scaling") || !spec_value(theta, sizeof theta, spec, "theta"))
+    if (!zoo_spec_text(scaling, sizeof scaling, spec, "scaling") || !zoo_spec_text(theta, sizeof theta, spec, "theta"))
         return io_fail(err, PE_ERR_SPEC, "the plan's spec is too long");
     if (!plan->method->key)
         return PE_OK;
     if (box && !strcmp(scaling, x->scaling) && strcmp(scaling, "none"))
-        ZOO_TRY(put_changes(p, spec, scaling, config, home, err));
+        ZOO_TRY(put_changes(p, spec, config, home, err));
     else if (box || strcmp(scaling, "none"))
-        ZOO_TRY(put_all(p, spec, scaling, config, legacy, err));
+        ZOO_TRY(put_all(p, spec, config, legacy, err));
     bool moved = strtod(theta, NULL) != extend_theta(x), bare = !strcmp(config, EXTEND_NO_CONFIG);
     if (!moved && (has(config, p->at, p->depth, "rope_theta") || (legacy && !bare)))
         return PE_OK;
@@ -225,7 +207,7 @@ pe_status extend_patch_make(extend_patch *p, const extend_model *x, const extend
                             extend_era era, pe_error *err)
 {
     *p = (extend_patch){ 0 };
-    int home = extend_patch_home(p, x, config, era);
+    int home = find_home(p, x, config, era);
     char *spec = extend_rope_part(plan->brief, NULL);
     pe_status s = spec ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for a patch");
     bool dynamic = !strcmp(plan->method->name, "dynamic"); /* takes this key for the trained length */
@@ -245,4 +227,14 @@ void extend_patch_free(extend_patch *p)
     for (int i = 0; i < EXTEND_EDITS_MAX; i++)
         free(p->text[i]);
     *p = (extend_patch){ 0 };
+}
+
+pe_status extend_patch_merge(char **out, const extend_patch *p, pe_error *err)
+{
+    json_edit shown[EXTEND_EDITS_MAX];
+    for (int i = 0; i < p->count; i++) {
+        shown[i] = p->edit[i];
+        shown[i].value = p->edit[i].value ? p->edit[i].value : "null";
+    }
+    return json_edit_apply(out, "{}", shown, p->count, err);
 }

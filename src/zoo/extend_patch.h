@@ -26,13 +26,8 @@ typedef struct extend_patch {
 pe_status extend_patch_make(extend_patch *out, const extend_model *x, const extend_plan *p, const char *config,
                             extend_era era, pe_error *err);
 void extend_patch_free(extend_patch *p);
-/* Fills p->at of an empty patch; returns how many of it lead to the text model's own object. */
-int extend_patch_home(extend_patch *p, const extend_model *x, const char *config, extend_era era);
 
 /* RFC 7396, on one line: keys that go are null. malloc'ed. */
 pe_status extend_patch_merge(char **out, const extend_patch *p, pe_error *err);
-/* rope_parameters whole, for an engine that replaces objects (vLLM's --hf-overrides): what the file has in it stays. */
-pe_status extend_patch_whole(char **out, const extend_model *x, const extend_plan *plan, const char *config,
-                             pe_error *err);
 
 #endif

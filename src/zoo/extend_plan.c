@@ -4,7 +4,7 @@
  * library makes of the method's spec; and what that costs short prompts. */
 #include "zoo/build.h"
 #include "zoo/extend_spec.h"
-#include "zoo/spec_edit.h"
+#include "zoo/spec_read.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static double nominal(const extend_model *x, const extend_method *m)
 {
     double stretch = (double)x->target / (double)x->reach;
     char *part = extend_rope_part(x->own, NULL);
-    double old = part && extend_is_own(x, m) && strcmp(m->key, "long") ? spec_number(part, m->key, 1) : 1;
+    double old = part && extend_is_own(x, m) && strcmp(m->key, "long") ? zoo_spec_num_or(part, m->key, 1) : 1;
     free(part);
     if (!strcmp(m->key, "long"))
         return stretch;
@@ -176,8 +176,8 @@ static pe_status settle_theta(char **part, const extend_plan *p, const extend_mo
     if (s == PE_OK) {
         int64_t last = old.count - 1;
         double power = log(fabs(new.pair[last].frequency)) / log(fabs(old.pair[last].frequency));
-        double theta = ceil(pow(spec_number(*part, "theta", 10000), isfinite(power) ? power : 1));
-        if (!extend_put(part, "scaling", NULL) || !extend_put_real(part, "theta", theta))
+        double theta = ceil(pow(zoo_spec_num_or(*part, "theta", 10000), isfinite(power) ? power : 1));
+        if (!zoo_spec_put(part, "scaling", NULL) || !zoo_spec_put_real(part, "theta", theta))
             s = io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
     }
     extend_turns_free(&old);
@@ -200,7 +200,7 @@ static pe_status settle(extend_plan *p, const extend_model *x, pe_error *err)
     if (s == PE_OK) {
         count_leaving(p, x, &t);
         p->magnitude = t.magnitude;
-        p->theta = spec_number(part, "theta", 10000);
+        p->theta = zoo_spec_num_or(part, "theta", 10000);
         s = price(p, x, err);
     }
     extend_turns_free(&t);

@@ -1,40 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "zoo/extend_spec.h"
 
-#include "core/core.h"
-#include "zoo/spec_edit.h"
+#include "zoo/spec_read.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 char *extend_rope_part(const char *spec, int *index)
 {
-    for (int i = 0; i < spec_part_count(spec); i++) {
-        char *rope = spec_part(spec, i);
+    for (int i = 0; i < zoo_spec_parts(spec); i++) {
+        char *rope = zoo_spec_part(spec, i);
         if (index)
             *index = i;
-        if (rope && spec_info(rope) && !strcmp(spec_info(rope)->name, "rope"))
+        if (rope && zoo_spec_row(rope) && !strcmp(zoo_spec_row(rope)->name, "rope"))
             return rope;
         free(rope);
     }
     return NULL;
-}
-
-bool extend_put(char **rope, const char *key, const char *to)
-{
-    char *changed = spec_set(*rope, key, to);
-    if (!changed)
-        return false;
-    free(*rope);
-    *rope = changed;
-    return true;
-}
-
-bool extend_put_real(char **rope, const char *key, double to)
-{
-    char text[40];
-    text_print(text, sizeof text, to);
-    return extend_put(rope, key, text);
 }
 
 pe_status extend_turns_of(extend_turns *out, const char *spec, pe_shape shape, pe_error *err)

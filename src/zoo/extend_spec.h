@@ -8,9 +8,6 @@
 
 /* The rope part of a spec, malloc'ed, and its index; NULL: none, or no memory. */
 char *extend_rope_part(const char *spec, int *index);
-/* *part with key=value, NULL: without the key. False, and *part as it was, without memory. */
-bool extend_put(char **part, const char *key, const char *value);
-bool extend_put_real(char **part, const char *key, double value);
 
 /* The pairs of a spec, and what multiplies them. */
 typedef struct extend_turns {

@@ -1,166 +1,108 @@
 /* SPDX-License-Identifier: MIT */
-#include "zoo/spec_edit.h"
+#include "zoo/spec_read.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct slice {
-    const char *s;
-    size_t n;
-} slice;
+/* ---------------------------------------------------------------- parts */
 
-static slice cut(const char *s, const char *stops)
+char *zoo_spec_part(const char *spec, int index)
 {
-    return (slice){ s, strcspn(s, stops) };
-}
-
-static bool same(slice x, const char *word)
-{
-    return strlen(word) == x.n && !memcmp(x.s, word, x.n);
-}
-
-static const pe_info *find_info(slice name)
-{
-    for (int i = 0; i < pe_info_count(); i++)
-        if (same(name, pe_info_at(i)->name))
-            return pe_info_at(i);
-    return NULL;
-}
-
-/* The text up to a '+' before the name of an encoding: a value may hold one too, as in c2p+p2c or 1e+6. */
-static slice cut_part(const char *s)
-{
-    slice p = cut(s, "+");
-    while (s[p.n] && !find_info(cut(s + p.n + 1, ":+")))
-        p.n += 1 + strcspn(s + p.n + 1, "+");
-    return p;
-}
-
-static slice part_at(const char *spec, int index)
-{
-    slice p = cut_part(spec);
-    for (; index > 0 && p.s[p.n]; index--)
-        p = cut_part(p.s + p.n + 1);
-    return p;
-}
-
-/* Setting number index of a part: false past the end. */
-static bool setting(const char *part, int index, slice *key, slice *value)
-{
-    const char *s = part + strcspn(part, ":");
-    for (; *s && index >= 0; index--) {
-        *key = cut(s + 1, "=,");
-        *value = cut(key->s + key->n + (key->s[key->n] == '='), ",");
-        s = value->s + value->n;
-        if (!index)
-            return true;
-    }
-    return false;
-}
-
-static char *copy(slice x)
-{
-    char *out = malloc(x.n + 1);
+    zoo_slice p = zoo_spec_part_at(spec, index);
+    char *out = malloc(p.length + 1);
     if (out)
-        snprintf(out, x.n + 1, "%.*s", (int)x.n, x.s);
+        snprintf(out, p.length + 1, "%.*s", (int)p.length, p.text ? p.text : "");
     return out;
 }
 
-int spec_part_count(const char *spec)
+char *zoo_spec_with_part(const char *spec, int index, const char *part)
 {
-    int count = 1;
-    for (slice p = cut_part(spec); p.s[p.n]; p = cut_part(p.s + p.n + 1))
-        count++;
-    return count;
-}
-
-char *spec_part(const char *spec, int index)
-{
-    return copy(part_at(spec, index));
-}
-
-char *spec_with_part(const char *spec, int index, const char *part)
-{
-    slice old = part_at(spec, index);
+    zoo_slice old = zoo_spec_part_at(spec, index);
     size_t size = strlen(spec) + strlen(part) + 1;
     char *out = malloc(size);
     if (out)
-        snprintf(out, size, "%.*s%s%s", (int)(old.s - spec), spec, part, old.s + old.n);
+        snprintf(out, size, "%.*s%s%s", (int)(old.text - spec), spec, part, old.text + old.length);
     return out;
 }
 
-const pe_info *spec_info(const char *part)
+/* ---------------------------------------------------------------- keys */
+
+static void cut_key(char *spec, const char *key)
 {
-    return find_info(cut(part, ":"));
+    if (!zoo_spec_has(spec, key))
+        return;
+    zoo_slice v = zoo_spec_get(spec, key);
+    char *from = spec + (v.text - spec) - strlen(key) - 1, *rest = spec + (v.text - spec) + v.length;
+    if (*rest == ',')
+        rest++;
+    else
+        from--; /* the comma or colon before the last key */
+    memmove(from, rest, strlen(rest) + 1);
 }
 
-static const pe_key *find_key(const pe_info *info, slice name)
+/* The text has room for it. */
+static void add_key(char *spec, const char *key, const char *value)
 {
-    for (int k = 0; info && k < info->key_count; k++)
-        if (same(name, info->keys[k].name))
-            return &info->keys[k];
-    return NULL;
+    size_t at = zoo_spec_part_at(spec, 0).length, n = strlen(key), length = strlen(value);
+    char *to = spec + at, sign = memchr(spec, ':', at) ? ',' : ':';
+    memmove(to + n + length + 2, to, strlen(to) + 1);
+    *to = sign;
+    memcpy(to + 1, key, n);
+    to[n + 1] = '=';
+    memcpy(to + n + 2, value, length);
 }
 
-const pe_key *spec_key(const char *part, const char *name)
+/* Whether `when`, "scaling=yarn|longrope", is about this key. */
+static bool is_about(const char *when, const char *key)
 {
-    return find_key(spec_info(part), (slice){ name, strlen(name) });
+    size_t n = strlen(key);
+    return when && !strncmp(when, key, n) && when[n] == '=';
 }
 
-bool spec_value(char *out, size_t cap, const char *part, const char *name)
+char *zoo_spec_set(const char *spec, const char *key, const char *value)
 {
-    slice key, value;
-    const pe_key *row = spec_key(part, name);
-    if (!row)
+    const pe_info *info = zoo_spec_row(spec);
+    size_t size = strlen(spec) + 1, more = value ? strlen(key) + strlen(value) + 2 : 0;
+    char *out = malloc(size + more);
+    if (!out)
+        return NULL;
+    memcpy(out, spec, size);
+    cut_key(out, key);
+    if (value)
+        add_key(out, key, value);
+    for (int i = 0; info && i < info->key_count; i++)
+        if (is_about(info->keys[i].when, key) && !zoo_spec_means(out, &info->keys[i]))
+            cut_key(out, info->keys[i].name);
+    return out;
+}
+
+bool zoo_spec_put(char **spec, const char *key, const char *value)
+{
+    char *changed = zoo_spec_set(*spec, key, value);
+    if (!changed)
         return false;
-    for (int i = 0; setting(part, i, &key, &value); i++)
-        if (same(key, name))
-            return (size_t)snprintf(out, cap, "%.*s", (int)value.n, value.s) < cap;
-    return (size_t)snprintf(out, cap, "%s", row->fallback) < cap;
-}
-
-bool spec_is(const char *part, const char *name, const char *value)
-{
-    char text[40];
-    return spec_value(text, sizeof text, part, name) && !strcmp(text, value);
-}
-
-double spec_number(const char *part, const char *name, double fallback)
-{
-    char text[64];
-    return spec_value(text, sizeof text, part, name) && *text ? strtod(text, NULL) : fallback;
-}
-
-/* Whether `when`, "scaling=yarn|longrope", speaks of this key and does not hold its new value. */
-static bool loses_meaning(const pe_key *key, const char *name, const char *value)
-{
-    size_t n = strlen(name);
-    if (!key || !key->when || strncmp(key->when, name, n) || key->when[n] != '=')
-        return false;
-    for (slice w = cut(key->when + n + 1, "|"); value; w = cut(w.s + w.n + 1, "|")) {
-        if (same(w, value))
-            return false;
-        if (!w.s[w.n])
-            break;
-    }
+    free(*spec);
+    *spec = changed;
     return true;
 }
 
-char *spec_set(const char *part, const char *name, const char *value)
+bool zoo_spec_put_real(char **spec, const char *key, double value)
 {
-    const pe_info *info = spec_info(part);
-    slice key, old, head = cut(part, ":");
-    size_t size = strlen(part) + strlen(name) + (value ? strlen(value) : 0) + 4, used = head.n;
-    char *out = malloc(size);
-    if (!out)
-        return NULL;
-    snprintf(out, size, "%.*s", (int)head.n, head.s);
-    for (int i = 0; setting(part, i, &key, &old); i++)
-        if (!same(key, name) && !loses_meaning(find_key(info, key), name, value))
-            used += (size_t)snprintf(out + used, size - used, "%c%.*s=%.*s", used == head.n ? ':' : ',', (int)key.n,
-                                     key.s, (int)old.n, old.s);
-    if (value)
-        snprintf(out + used, size - used, "%c%s=%s", used == head.n ? ':' : ',', name, value);
-    return out;
+    char text[40];
+    zoo_print_real(text, sizeof text, value);
+    return zoo_spec_put(spec, key, text);
+}
+
+char *zoo_spec_at(const char *spec, int64_t length)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, length);
+    return zoo_spec_set(spec, "length", length > 0 && zoo_spec_grows(spec) ? text : NULL);
+}
+
+char *zoo_spec_unscaled(const char *spec)
+{
+    return zoo_spec_set(spec, zoo_spec_has(spec, "turning") ? "factor" : "scaling", NULL);
 }

@@ -27,19 +27,22 @@ static const char *part_end(const char *spec)
     return spec + strlen(spec);
 }
 
-bool zoo_spec_part(char *out, size_t cap, const char *spec, int index)
+zoo_slice zoo_spec_part_at(const char *spec, int index)
 {
     const char *end = part_end(spec);
     for (; index > 0 && *end; index--) {
         spec = end + 1;
         end = part_end(spec);
     }
-    size_t n = (size_t)(end - spec);
-    if (index || n >= cap)
-        return false;
-    memcpy(out, spec, n);
-    out[n] = 0;
-    return true;
+    return index ? (zoo_slice){ 0 } : (zoo_slice){ spec, (size_t)(end - spec) };
+}
+
+int zoo_spec_parts(const char *spec)
+{
+    int count = 1;
+    while (zoo_spec_part_at(spec, count).text)
+        count++;
+    return count;
 }
 
 const pe_info *zoo_spec_row(const char *spec)
@@ -97,6 +100,18 @@ double zoo_spec_num(const char *spec, const char *key)
     return v.text && text_number(v.text, v.length, &x) ? x : (double)NAN;
 }
 
+double zoo_spec_num_or(const char *spec, const char *key, double fallback)
+{
+    double x = zoo_spec_num(spec, key);
+    return isnan(x) ? fallback : x;
+}
+
+bool zoo_spec_text(char *out, size_t cap, const char *spec, const char *key)
+{
+    zoo_slice v = zoo_spec_get(spec, key);
+    return zoo_spec_key(spec, key) && (size_t)snprintf(out, cap, "%.*s", (int)v.length, v.text ? v.text : "") < cap;
+}
+
 void zoo_print_real(char *out, size_t cap, double x)
 {
     text_print(out, cap, x);
@@ -114,8 +129,7 @@ bool zoo_spec_is(const char *spec, const char *key, const char *text)
 
 /* ---------------------------------------------------------------- conditions */
 
-/* One of "a|b", of which the first length characters count. */
-static bool is_one_of(zoo_slice v, const char *list, size_t length)
+bool zoo_is_one_of(zoo_slice v, const char *list, size_t length)
 {
     for (const char *end = list + length; list <= end; list++) {
         const char *bar = memchr(list, '|', (size_t)(end - list));
@@ -139,7 +153,7 @@ static bool holds(const char *spec, const char *condition, size_t length)
     snprintf(key, sizeof key, "%.*s", (int)(n - unequal), condition);
     if (!sign)
         return zoo_spec_has(spec, key) != absent;
-    return is_one_of(zoo_spec_get(spec, key), sign + 1, length - n - 1) != unequal;
+    return zoo_is_one_of(zoo_spec_get(spec, key), sign + 1, length - n - 1) != unequal;
 }
 
 bool zoo_spec_meets(const char *spec, const char *when)
@@ -158,59 +172,8 @@ bool zoo_spec_means(const char *spec, const pe_key *key)
     return !key->when || zoo_spec_meets(spec, key->when);
 }
 
-/* ---------------------------------------------------------------- edits */
-
-bool zoo_spec_without(char *out, size_t cap, const char *spec, const char *key)
+bool zoo_spec_grows(const char *spec)
 {
-    size_t n = strlen(spec);
-    zoo_slice v = find(spec, key);
-    if (n >= cap)
-        return false;
-    memmove(out, spec, n + 1); /* out may be spec */
-    if (!v.text)
-        return true;
-    char *at = out + (v.text - spec), *rest = at + v.length;
-    if (*rest == ',')
-        rest++;
-    else
-        at--; /* the comma or colon before the last key */
-    memmove(at, rest, strlen(rest) + 1);
-    return true;
-}
-
-bool zoo_spec_with(char *out, size_t cap, const char *spec, const char *key, const char *text)
-{
-    if (!zoo_spec_without(out, cap, spec, key))
-        return false;
-    const char *end = part_end(out);
-    size_t at = (size_t)(end - out), rest = strlen(end), add = strlen(key) + strlen(text) + 2;
-    if (at + rest + add >= cap)
-        return false;
-    char sign = memchr(out, ':', at) ? ',' : ':';
-    memmove(out + at + add, out + at, rest + 1);
-    out[at] = sign;
-    memcpy(out + at + 1, key, strlen(key));
-    out[at + 1 + strlen(key)] = '=';
-    memcpy(out + at + add - strlen(text), text, strlen(text));
-    return true;
-}
-
-/* A key of a scaling: the table of keys ties it to one. */
-static bool is_of_scaling(const pe_key *k)
-{
-    static const char prefix[] = "scaling=";
-    return k->when && !strncmp(k->when, prefix, sizeof prefix - 1);
-}
-
-bool zoo_spec_unscaled(char *out, size_t cap, const char *spec)
-{
-    const pe_info *info = zoo_spec_row(spec);
-    if (zoo_spec_has(spec, "turning"))
-        return zoo_spec_without(out, cap, spec, "factor");
-    if (!info || !zoo_spec_without(out, cap, spec, "scaling"))
-        return false;
-    for (int i = 0; i < info->key_count; i++)
-        if (is_of_scaling(&info->keys[i]) && !zoo_spec_without(out, cap, out, info->keys[i].name))
-            return false;
-    return true;
+    const pe_key *k = zoo_spec_key(spec, "length");
+    return k && zoo_spec_means(spec, k);
 }
