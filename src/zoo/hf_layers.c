@@ -63,6 +63,8 @@ static const char *pattern_kind(const hf_layers *l, int64_t n)
     return "";
 }
 
+#define WINDOW "sliding_window|sliding_window_size|attention_window_size|attention_chunk_size|local_attention"
+
 /* Which layers a window is for: the sliding ones, where there are kinds; else all from max_window_layers on, if
  * use_sliding_window does not say no. */
 static pe_status start_windows(hf_layers *l, hf_part *h)
@@ -73,9 +75,8 @@ static pe_status start_windows(hf_layers *l, hf_part *h)
     bool null = said && io_json_kind_of(&node) == IO_JSON_NULL;
     ZOO_TRY(hf_flag(h, &use, "use_sliding_window", !hf_has(h, "max_window_layers")));
     if (!null && use && io_json_kind_of(&node) != IO_JSON_ARRAY)
-        ZOO_TRY(hf_int(h, &l->window,
-                       "sliding_window|sliding_window_size|attention_window_size|attention_chunk_size|local_attention",
-                       l->kinds ? h->fact->window : 0));
+        ZOO_TRY(
+            hf_int(h, &l->window, h->fact->window_key ? h->fact->window_key : WINDOW, l->kinds ? h->fact->window : 0));
     if (hf_has(h, "max_window_layers"))
         ZOO_TRY(hf_int(h, &l->first_windowed, "max_window_layers", 0));
     l->any_window = l->window > 0;
@@ -90,6 +91,8 @@ pe_status hf_layers_start(hf_layers *l, hf_part *h)
     ZOO_TRY(io_json_array(&l->types, h->config, "layer_types", IO_OPTIONAL, err));
     if (!l->types.json)
         ZOO_TRY(io_json_array(&l->types, h->config, "layers_block_type", IO_OPTIONAL, err));
+    if (!l->types.json)
+        ZOO_TRY(io_json_array(&l->types, h->config, "attention_layers", IO_OPTIONAL, err)); /* GPT-Neo */
     ZOO_TRY(io_json_array(&l->no_rope, h->config, "no_rope_layers", IO_OPTIONAL, err));
     ZOO_TRY(io_json_array(&l->thetas, h->config, "layer_rope_theta", IO_OPTIONAL, err));
     if (l->no_rope.json && io_json_size(&l->no_rope) == 0)

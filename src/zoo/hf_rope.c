@@ -267,7 +267,7 @@ static pe_status find_width(hf_part *h, turning *t, zoo_spec *spec)
     if (isnan(share))
         ZOO_TRY(hf_real(h, &share, SHARE, fallback != 1 ? fallback : 0));
     if (f->width_key || h->guessed)
-        ZOO_TRY(hf_int(h, &count, f->width_key ? f->width_key : WIDTH, 0));
+        ZOO_TRY(hf_int(h, &count, f->width_key ? f->width_key : WIDTH, f->width));
     else if (hf_has(h, "rotary_dim"))
         ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "rotary_dim", h->source,
                              "rotary_dim is there, but %s's code in transformers does not read it", f->type));
@@ -543,22 +543,6 @@ static pe_status read_layers(hf_part *h, const io_node *all)
     return PE_OK;
 }
 
-/* Some models turn only where a key says so. */
-static pe_status is_on(hf_part *h, bool *on)
-{
-    const char *key = h->fact->only_if, *equals = key ? strchr(key, '=') : NULL, *word = "";
-    char name[64];
-    *on = true;
-    if (!key || h->b->options->rotary)
-        return PE_OK;
-    if (!equals)
-        return hf_flag(h, on, key, false);
-    snprintf(name, sizeof name, "%.*s", (int)(equals - key), key);
-    ZOO_TRY(hf_word(h, &word, name));
-    *on = !strcmp(word, equals + 1);
-    return PE_OK;
-}
-
 /* The default of the config's class, where the config has no parameters at all. */
 static pe_status read_default(hf_part *h)
 {
@@ -576,7 +560,7 @@ pe_status hf_rope(hf_part *h)
     io_node all;
     bool on;
     ZOO_TRY(hf_measure(h));
-    ZOO_TRY(is_on(h, &on));
+    ZOO_TRY(hf_is_on(h, &on));
     if (!on)
         return hf_all_layers(h, "none");
     ZOO_TRY(find_dict(h, &all));

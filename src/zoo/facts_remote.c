@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Models whose code is not in transformers 5.17.0: it lies beside the weights, or is gone. Each row was read in the code
+ * of an engine that runs the model, which .at names: vLLM (the version where the model has since been removed), SGLang,
+ * or llama.cpp's converter, whose permutation of q and k together with its layout (arch.c) tells that of the weights.
+ * Sizes are left to the config. */
+#include "zoo/facts_table.h"
+
+/* clang-format off */
+const zoo_fact zoo_facts_remote[] = {
+    { "Yi", .at = "vLLM 0.2 models/yi.py" },
+    { "PanguEmbedded", .at = "vLLM models/openpangu.py", .theta = 10000 },
+    { "RefinedWeb", .at = "vLLM configs/falcon.py, models/falcon.py", .family = "falcon", .theta = 10000, .length = 2048 },
+    { "RefinedWebModel", .at = "vLLM configs/falcon.py, models/falcon.py", .family = "falcon", .theta = 10000, .length = 2048 },
+    { "aquila", .at = "vLLM 0.7 models/llama.py (registry: AquilaModel)", .theta = 10000 },
+    { "arctic", .at = "vLLM configs/arctic.py, models/arctic.py", .theta = 1000000 },
+    { "bagel", .at = "vLLM configs/bagel.py", .parts = "llm_config=qwen2|vit_config=siglip_vision_model" },
+    { "baichuan", .at = "vLLM 0.7 models/baichuan.py; SGLang models/baichuan.py; llama.cpp src/models/baichuan.cpp", .family = "baichuan", .theta = 10000 },
+    { "bailing_moe", .at = "vLLM models/bailing_moe.py", .width_key = "rotary_dim", .theta = 10000, .partial = true },
+    { "chatglm", .at = "vLLM models/chatglm.py; llama.cpp conversion/chatglm.py", .family = "chatglm", .pairs = "adjacent", .theta = 10000, .fraction = 0.5 },
+    { "codeshell", .at = "llama.cpp conversion/codeshell.py", .theta = 10000 },
+    { "deci", .at = "vLLM models/nemotron_nas.py; llama.cpp conversion/deci.py", .theta = 10000 },
+    { "deepseek", .at = "SGLang models/deepseek.py", .theta = 10000 },
+    { "deepseek_vl_v2", .at = "vLLM configs/deepseek_vl2.py", .parts = "language_config=deepseek_v2|vision_config=siglip_vision_model" },
+    { "dots_ocr", .at = "vLLM models/dots_ocr.py", .theta = 10000 },
+    { "exaone", .at = "vLLM models/exaone.py; SGLang models/exaone.py", .theta = 500000, .partial = true },
+    { "gpt_refact", .at = "llama.cpp conversion/refact.py, src/models/refact.cpp", .family = "still", .keys = "alibi" },
+    { "grok-1", .at = "SGLang models/grok.py; llama.cpp conversion/grok.py", .theta = 10000 },
+    { "h2ovl_chat", .at = "vLLM models/h2ovl.py", .parts = "llm_config=mistral|vision_config=intern_vit_6b" },
+    { "hunyuan", .at = "vLLM models/hunyuan_v1.py", .theta = 10000 },
+    { "internlm", .at = "vLLM 0.7 models/llama.py (registry: InternLMForCausalLM)", .family = "internlm", .theta = 10000 },
+    { "internlm2", .at = "vLLM models/internlm2.py; SGLang models/internlm2.py", .theta = 10000 },
+    { "internlm3", .at = "vLLM models/llama.py (registry: InternLM3ForCausalLM)", .theta = 10000 },
+    { "internvl_chat", .at = "vLLM models/internvl.py", .parts = "llm_config=internlm2|vision_config=intern_vit_6b" },
+    { "jais", .at = "vLLM 0.7 models/jais.py; llama.cpp conversion/jais.py", .family = "jais", .keys = "alibi|learned", .only_if = "position_embedding_type=alibi", .length = 2048 },
+    { "kimi_k2", .at = "vLLM transformers_utils/config.py: DeepseekV3Config", .pairs = "adjacent-half", .theta = 10000, .mscale = true, .rope_dim = 64, .nope_dim = 128 },
+    { "kimi_vl", .at = "vLLM configs/kimi_vl.py", .parts = "text_config=deepseek_v3|vision_config=moonvit" },
+    { "mimo", .at = "vLLM models/mimo.py", .theta = 10000 },
+    { "minicpm", .at = "vLLM models/minicpm.py", .theta = 10000 },
+    { "minicpmo", .at = "vLLM models/minicpmo.py", .theta = 10000 },
+    { "minicpmv", .at = "vLLM models/minicpmv.py", .theta = 10000 },
+    { "minimax_m1", .at = "vLLM 0.9 models/minimax_text_01.py; llama.cpp conversion/minimax.py", .width_key = "rotary_dim", .theta = 10000, .partial = true },
+    { "minimax_text_01", .at = "vLLM 0.9 models/minimax_text_01.py; llama.cpp conversion/minimax.py", .width_key = "rotary_dim", .theta = 10000, .partial = true },
+    { "mixformer-sequential", .at = "vLLM 0.2 models/phi_1_5.py", .width_key = "rotary_dim", .theta = 10000, .width = 32 },
+    { "molmo", .at = "vLLM models/molmo.py" },
+    { "nemotron-nas", .at = "vLLM models/nemotron_nas.py", .theta = 10000 },
+    { "new", .at = "vLLM models/bert_with_rope.py (GteNewModel)", .width_key = "rotary_emb_dim", .theta = 10000 },
+    { "gte", .at = "vLLM models/bert_with_rope.py (SnowflakeGteNewModel)", .width_key = "rotary_emb_dim", .theta = 10000 },
+    { "NVLM_D", .at = "vLLM models/nvlm_d.py", .parts = "llm_config=qwen2|vision_config=intern_vit_6b" },
+    { "openelm", .at = "llama.cpp conversion/openelm.py", .family = "openelm", .theta_key = "rope_freq_constant", .theta = 10000 },
+    { "orion", .at = "vLLM models/orion.py; SGLang models/orion.py", .theta = 10000 },
+    { "phi-msft", .at = "vLLM 0.2 models/phi_1_5.py", .width_key = "rotary_dim", .theta = 10000, .width = 32 },
+    { "phi3_v", .at = "vLLM models/phi3v.py", .theta = 10000, .hidden = 3072, .heads = 32, .kv_heads = 32, .layers = 32, .length = 4096 },
+    { "phi3small", .at = "SGLang models/phi3_small.py", .theta_key = "rope_embedding_base" },
+    { "plamo", .at = "llama.cpp conversion/plamo.py", .theta = 10000, .length = 4096 },
+    { "qwen", .at = "vLLM 0.7 models/qwen.py; SGLang models/qwen.py", .family = "qwen", .theta = 10000, .partial = true },
+    { "skywork_chat", .at = "vLLM models/skyworkr1v.py", .parts = "llm_config=qwen2|vision_config=intern_vit_6b" },
+    { "solar", .at = "vLLM models/solar.py", .theta = 10000 },
+    { "stablelm_epoch", .at = "vLLM 0.3 models/stablelm.py; llama.cpp conversion/stablelm.py", .theta = 10000, .fraction = 0.25 },
+    { "step3_text", .at = "vLLM configs/step3_vl.py, models/step3_text.py", .theta = 500000 },
+    { "step3_vl", .at = "vLLM configs/step3_vl.py", .parts = "text_config=step3_text|vision_config=step3_vision_encoder" },
+    { "telechat", .at = "vLLM models/telechat2.py", .theta = 10000 },
+    { "ultravox", .at = "vLLM configs/ultravox.py", .parts = "text_config=llama|audio_config=whisper" },
+    { "xverse", .at = "SGLang models/xverse.py; llama.cpp conversion/xverse.py", .theta = 10000 },
+};
+/* clang-format on */
+const size_t zoo_facts_remote_count = sizeof zoo_facts_remote / sizeof *zoo_facts_remote;
