@@ -31,7 +31,8 @@ typedef struct zoo_fact {
     double fraction, local_fraction;
     int hidden, heads, kv_heads, head_dim, full_head_dim, rope_dim, nope_dim, layers, length, window;
     int interval;  /* no_rope_layer_interval */
-    int width;     /* of width_key */
+    int width;     /* of width_key; of patch_size */
+    int image;     /* image_size */
     int extra;     /* rows of a table of patches that are no patch; pad_token_id, where positions start behind it */
     bool partial;  /* reads partial_rotary_factor */
     bool mscale;   /* softmax scale times g(factor, mscale_all_dim)^2 */

@@ -174,6 +174,18 @@ static pe_status measure_heads(hf_part *h)
     return PE_OK;
 }
 
+/* Some configs only list their layers. */
+static pe_status measure_layers(hf_part *h)
+{
+    static const char *const lists[] = { "layer_types", "layers_block_type" };
+    io_node list = { 0 };
+    ZOO_TRY(hf_int(h, &h->layers, h->layers_keys ? h->layers_keys : HF_LAYERS, h->layers ? 0 : h->fact->layers));
+    for (size_t n = 0; !h->layers && n < sizeof lists / sizeof *lists; n++)
+        if (io_json_get(&list, h->config, lists[n]))
+            h->layers = (int64_t)io_json_size(&list);
+    return h->layers ? PE_OK : missing(h, HF_LAYERS, NULL);
+}
+
 pe_status hf_measure(hf_part *h)
 {
     const zoo_fact *f = h->fact;
@@ -184,9 +196,7 @@ pe_status hf_measure(hf_part *h)
     ZOO_TRY(measure_heads(h));
     ZOO_TRY(measure_head(h));
     h->layers = h->b->options->rotary ? 1 : 0;
-    ZOO_TRY(hf_int(h, &h->layers, h->layers_keys ? h->layers_keys : HF_LAYERS, h->layers ? 0 : f->layers));
-    if (!h->layers)
-        return missing(h, HF_LAYERS, NULL);
+    ZOO_TRY(measure_layers(h));
     ZOO_TRY(hf_int(h, &h->length, h->length_keys ? h->length_keys : HF_LENGTH, f->length));
     ZOO_TRY(zoo_add_part(h->b, &h->part, h->name, f->type, h->b->options->rotary ? 1 : h->layers));
     h->part->trained = h->part->served = h->length;
@@ -252,6 +262,7 @@ static const struct {
     { "roformer", hf_roformer },
     { "esm", hf_esm },
     { "recurrent", hf_recurrent },
+    { "dinov3", hf_dinov3 },
     { "shaw", hf_shaw },
     { "dbrx", hf_dbrx },
     { "mla", hf_mla },

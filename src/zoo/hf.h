@@ -26,7 +26,7 @@ typedef struct hf_part {
 
 typedef pe_status hf_family(hf_part *h);
 hf_family hf_rope;                                                                  /* hf_rope.c */
-hf_family hf_still, hf_patches, hf_seq2seq, hf_beyond, hf_recurrent;                /* hf_still.c */
+hf_family hf_still, hf_patches, hf_seq2seq, hf_beyond, hf_recurrent, hf_dinov3;     /* hf_still.c */
 hf_family hf_t5, hf_deberta, hf_xlnet, hf_transfo_xl, hf_bert, hf_mpnet, hf_shaw;   /* hf_relative.c */
 hf_family hf_falcon, hf_mpt, hf_baichuan, hf_chatglm, hf_qwen, hf_roformer, hf_esm; /* hf_either.c */
 hf_family hf_dbrx, hf_mla, hf_nomic, hf_internlm, hf_jais, hf_openelm;

@@ -18,6 +18,10 @@ static const struct {
     { 'm', "mamba" },
     { 'r', "recurrent" },
     { 'v', "conv" },
+    { 'M', "mamba" }, /* Nemotron-H: "M-M*" */
+    { '*', "full_attention" },
+    { '-', "mlp" },
+    { 'E', "moe" },
 };
 
 /* Layers of these kinds have no attention, so nothing that looks at positions. */
@@ -83,6 +87,17 @@ static pe_status start_windows(hf_layers *l, hf_part *h)
     return PE_OK;
 }
 
+/* Nemotron-H: a letter for each layer. */
+static pe_status hybrid_pattern(hf_layers *l, hf_part *h, const io_node *node)
+{
+    ZOO_TRY(io_json_string(&l->kinds, node, NULL, IO_REQUIRED, h->b->err));
+    if ((int64_t)strlen(l->kinds) == h->layers && strspn(l->kinds, "M*-E") == strlen(l->kinds))
+        return PE_OK;
+    return io_fail(h->b->err, PE_ERR_FORMAT,
+                   "%s: hybrid_override_pattern is %.80s; needs %" PRId64 " letters, of M, *, - and E",
+                   h->b->model.path, l->kinds, h->layers);
+}
+
 pe_status hf_layers_start(hf_layers *l, hf_part *h)
 {
     pe_error *err = h->b->err;
@@ -102,6 +117,8 @@ pe_status hf_layers_start(hf_layers *l, hf_part *h)
     static const char period[] = "sliding_window_pattern|global_attn_every_n_layers|full_attention_interval";
     if (io_json_get(&node, h->config, "sliding_window_pattern") && io_json_kind_of(&node) == IO_JSON_STRING)
         ZOO_TRY(io_json_string(&l->kinds, &node, NULL, IO_REQUIRED, err)); /* EXAONE 4's "LLLG" */
+    else if (io_json_get(&node, h->config, "hybrid_override_pattern") && io_json_kind_of(&node) == IO_JSON_STRING)
+        ZOO_TRY(hybrid_pattern(l, h, &node));
     else if (l->kinds)
         ZOO_TRY(hf_int(h, &l->period, period, 0));
     if (l->kinds && !*l->kinds)

@@ -16,6 +16,8 @@ static pe_status add_learned(hf_part *h, const char *more)
     const char *text;
     if (!h->length)
         return io_fail(h->b->err, PE_ERR_FORMAT, "%s: max_position_embeddings is missing", h->b->model.path);
+    if (h->fact->width_key) /* ALBERT: the embedding is narrower than the layers */
+        ZOO_TRY(hf_int(h, &h->shape.model_dim, h->fact->width_key, h->fact->width));
     if (!h->fact->extra) {
         text = zoo_text(h->b, "learned:rows=%" PRId64 "%s", h->length, more);
         return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;

@@ -110,20 +110,51 @@ static pe_status read_sides(hf_part *h, const char *key, int64_t fallback, int64
     return PE_OK;
 }
 
-/* Rows for patches from left to right, then down, after those for the class token and its like. */
-pe_status hf_patches(hf_part *h)
+static pe_status count_patches(hf_part *h, int64_t side[2])
 {
     int64_t image[2], patch[2];
-    bool on;
-    ZOO_TRY(hf_is_on(h, &on));
-    ZOO_TRY(read_sides(h, "image_size", h->fact->length, image));
+    ZOO_TRY(read_sides(h, "image_size", h->fact->image, image));
     ZOO_TRY(read_sides(h, "patch_size", h->fact->width, patch));
     if (!image[0] || !patch[0])
         return io_fail(h->b->err, PE_ERR_FORMAT, "%s: %s is missing: nothing says how many patches there are",
                        h->b->model.path, image[0] ? "patch_size" : "image_size");
-    h->length_keys = "image_length"; /* no key of any config: the length is that of the table */
+    for (int n = 0; n < 2; n++)
+        side[n] = image[n] / patch[n];
+    if (!side[0] || !side[1])
+        return io_fail(h->b->err, PE_ERR_RANGE, "%s: patch_size is larger than image_size", h->b->model.path);
+    return PE_OK;
+}
+
+/* DINOv3 turns by the place of a patch's centre in the picture, whatever its size. */
+pe_status hf_dinov3(hf_part *h)
+{
+    int64_t side[2];
+    double theta = 100;
+    h->length_keys = "num_patches";
     ZOO_TRY(hf_measure(h));
-    int64_t rows = (image[0] / patch[0]) * (image[1] / patch[1]) + h->fact->extra;
+    ZOO_TRY(count_patches(h, side));
+    ZOO_TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
+    h->part->trained = h->part->served = side[0] * side[1];
+    const char *text =
+        zoo_text(h->b, "rope:theta=%.17g,axes=2,split=axial,coords=normalised,extent=%" PRId64 "/%" PRId64, theta,
+                 side[0], side[1]);
+    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+}
+
+/* Rows for patches from left to right, then down, after those for the class token and its like. */
+pe_status hf_patches(hf_part *h)
+{
+    int64_t side[2], rows = 0;
+    bool on;
+    ZOO_TRY(hf_is_on(h, &on));
+    h->length_keys = "num_patches"; /* SigLIP 2's table, which is stretched to the picture */
+    ZOO_TRY(hf_measure(h));
+    if (h->length)
+        rows = h->length;
+    else {
+        ZOO_TRY(count_patches(h, side));
+        rows = side[0] * side[1] + h->fact->extra;
+    }
     h->part->trained = h->part->served = rows;
     const char *text = zoo_text(h->b, "learned:rows=%" PRId64, rows);
     return text ? hf_all_layers(h, on ? text : "none") : PE_ERR_NOMEM;
