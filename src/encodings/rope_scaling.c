@@ -41,8 +41,8 @@ pe_status rope_check_scaling(part *p, pe_error *err)
                 return pe_fail(err, PE_ERR_SPEC, "rope: %s holds %" PRId64 " numbers; needs %" PRId64 ", one per pair",
                                p->row->info.keys[key].name, p->value[key].count, p->pairs);
         }
-    if (how == LLAMA3 && num(p, HIGH) <= num(p, LOW))
-        return pe_fail(err, PE_ERR_RANGE, "rope: high is %s; needs more than low, %s", text_show(num(p, HIGH)).text,
+    if (how == LLAMA3 && num(p, HIGH) < num(p, LOW))
+        return pe_fail(err, PE_ERR_RANGE, "rope: high is %s; needs low, %s, or more", text_show(num(p, HIGH)).text,
                        text_show(num(p, LOW)).text);
     if (how == DYNAMIC && num(p, FACTOR) < 1)
         return part_fail(p, err, FACTOR, "needs 1 or more with scaling=dynamic");
@@ -152,7 +152,7 @@ static wide llama3(const part *p, wide f)
     double low = num(p, LOW), high = num(p, HIGH);
     if (turns.part[0] < low)
         return slow;
-    if (turns.part[0] > high)
+    if (turns.part[0] > high || low == high) /* Llama 4 Scout has both 1: nothing is mixed */
         return f;
     wide mix = wide_div(wide_sub(turns, wide_from(low)), wide_sub(wide_from(high), wide_from(low)));
     return wide_add(wide_mul(wide_sub(wide_from(1), mix), slow), wide_mul(mix, f));

@@ -22,6 +22,7 @@ typedef struct zoo_fact {
     const char *still;  /* kinds that do not turn: "full_attention" */
     const char *labels; /* "main|compress": names in rope_parameters of sliding and of other layers */
     const char *theta_key, *local_key, *width_key; /* which key gives the base, that of sliding layers, how many turn */
+    const char *hidden_key;                        /* which gives the width, where hidden_size is another's */
     const char *window_key;                        /* which gives the window, where it is none of the usual ones */
     const char
         *only_if;      /* it turns, or is as its first spec says, only where the config says so: "use_mem_rope" is true,

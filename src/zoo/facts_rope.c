@@ -165,7 +165,7 @@ const zoo_fact zoo_facts_rope[] = {
     { "qwen2_5_vl_vision", .at = "qwen2_5_vl", .keys = "axes=2,split=axial", .theta = 10000, .hidden = 3584, .heads = 16, .layers = 32 },
     { "qwen2_moe", .theta = 10000, .hidden = 2048, .heads = 16, .kv_heads = 16, .layers = 24, .length = 32768 },
     { "qwen2_vl_text", .at = "qwen2_vl", .sections = "16/24/24", .theta = 1000000, .hidden = 8192, .heads = 64, .kv_heads = 8, .layers = 80, .length = 32768 },
-    { "qwen2_vl_vision", .at = "qwen2_vl", .keys = "axes=2,split=axial", .theta = 10000, .hidden = 3584, .heads = 16, .layers = 32 },
+    { "qwen2_vl_vision", .at = "qwen2_vl", .keys = "axes=2,split=axial", .hidden_key = "embed_dim", .theta = 10000, .hidden = 1280, .heads = 16, .layers = 32 },
     { "qwen3", .theta = 10000, .hidden = 4096, .heads = 32, .kv_heads = 32, .layers = 32, .length = 32768 },
     { "qwen3_5_moe_text", .at = "qwen3_5_moe", .sections = "11/11/10", .split = "interleaved", .kinds = "lllf", .theta = 10000, .fraction = 0.25, .hidden = 2048, .heads = 16, .kv_heads = 2, .head_dim = 256, .layers = 40, .length = 32768 },
     { "qwen3_5_moe_vision", .at = "qwen3_5_moe", .keys = "axes=2,split=axial", .theta = 10000, .hidden = 1152, .heads = 16, .layers = 27 },

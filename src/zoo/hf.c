@@ -97,8 +97,14 @@ pe_status hf_int(hf_part *h, int64_t *out, const char *keys, int64_t fallback)
 
 pe_status hf_flag(hf_part *h, bool *out, const char *key, bool fallback)
 {
+    io_node at;
+    int64_t number = 0;
     *out = fallback;
-    return io_json_bool(out, h->config, key, IO_OPTIONAL, h->b->err);
+    if (!io_json_get(&at, h->config, key) || io_json_kind_of(&at) != IO_JSON_INT)
+        return io_json_bool(out, h->config, key, IO_OPTIONAL, h->b->err);
+    ZOO_TRY(io_json_int(&number, &at, NULL, IO_REQUIRED, IO_ANY_INT, h->b->err)); /* Llama 4: 4 stands for true */
+    *out = number != 0;
+    return PE_OK;
 }
 
 pe_status hf_word(hf_part *h, const char **out, const char *keys)
@@ -189,7 +195,7 @@ static pe_status measure_layers(hf_part *h)
 pe_status hf_measure(hf_part *h)
 {
     const zoo_fact *f = h->fact;
-    ZOO_TRY(hf_int(h, &h->shape.model_dim, h->hidden_keys ? h->hidden_keys : HF_HIDDEN, f->hidden));
+    ZOO_TRY(hf_int(h, &h->shape.model_dim, f->hidden_key ? f->hidden_key : HF_HIDDEN, f->hidden));
     if (h->shape.model_dim > INT64_C(1) << 30)
         return io_fail(h->b->err, PE_ERR_RANGE, "%s: hidden_size is %" PRId64 "; needs 2^30 at most", h->b->model.path,
                        h->shape.model_dim);
@@ -365,7 +371,11 @@ static pe_status read_part(zoo_builder *b, const io_node *config, const char *en
         return zoo_hf_read(b, config, part_name(key, name), type);
     if (!sub.json)
         return io_fail(b->err, PE_ERR_FORMAT, "%s: %s is missing", b->model.path, key);
-    ZOO_TRY(io_json_string(&type, &sub, "model_type", IO_OPTIONAL, b->err));
+    const char *whole = "", *own = "";
+    ZOO_TRY(io_json_string(&whole, config, "model_type", IO_OPTIONAL, b->err));
+    ZOO_TRY(io_json_string(&own, &sub, "model_type", IO_OPTIONAL, b->err));
+    if (*own && strcmp(own, whole)) /* the first Qwen2-VL called its picture part by its own name */
+        type = own;
     return nth > 0 ? read_aside(b, &sub, key, part_name(key, name), type)
                    : zoo_hf_read(b, &sub, part_name(key, name), type);
 }

@@ -20,7 +20,7 @@ typedef struct hf_part {
     int64_t length; /* what max_position_embeddings and its like say; 0: nothing */
     bool guessed;   /* the type is unknown, and options let us guess */
     /* Where a part shares its config with another: its own keys; NULL: the usual ones. */
-    const char *hidden_keys, *heads_keys, *layers_keys, *length_keys;
+    const char *heads_keys, *layers_keys, *length_keys;
     int64_t kv_heads; /* what the family found out; 0: as the keys say */
 } hf_part;
 
@@ -73,9 +73,9 @@ typedef struct hf_layer {
 } hf_layer;
 
 typedef struct hf_layers {
-    io_node types, no_rope, thetas, windows; /* arrays of the config; json NULL: none */
-    io_node type, rope, theta;               /* the elements at hand */
-    const char *kinds;                       /* the row's pattern */
+    io_node types, no_rope, thetas, crossing; /* arrays of the config; json NULL: none */
+    io_node type, rope, theta, cross;         /* the elements at hand */
+    const char *kinds;                        /* the row's pattern */
     int64_t period, interval, window, first_windowed;
     bool any_window;
     int64_t next;

@@ -110,6 +110,9 @@ pe_status hf_layers_start(hf_layers *l, hf_part *h)
         ZOO_TRY(io_json_array(&l->types, h->config, "attention_layers", IO_OPTIONAL, err)); /* GPT-Neo */
     ZOO_TRY(io_json_array(&l->no_rope, h->config, "no_rope_layers", IO_OPTIONAL, err));
     ZOO_TRY(io_json_array(&l->thetas, h->config, "layer_rope_theta", IO_OPTIONAL, err));
+    ZOO_TRY(io_json_array(&l->crossing, h->config, "cross_attention_layers", IO_OPTIONAL, err));
+    if (l->crossing.json)
+        io_json_next(&l->cross, &l->crossing);
     if (l->no_rope.json && io_json_size(&l->no_rope) == 0)
         l->no_rope.json = NULL; /* [] stands for the interval */
     if (hf_has(h, "no_rope_layer_interval"))
@@ -155,6 +158,21 @@ static pe_status turns_by_list(hf_layers *l, hf_part *h, hf_layer *out)
     return PE_OK;
 }
 
+/* Layers of Mllama that look at the picture only: it has no positions there. They are listed in rising order. */
+static pe_status crosses(hf_layers *l, hf_part *h, hf_layer *out)
+{
+    int64_t at = -1;
+    if (!l->cross.json)
+        return PE_OK;
+    ZOO_TRY(io_json_int(&at, &l->cross, NULL, IO_REQUIRED, (io_int_range){ 0, INT32_MAX }, h->b->err));
+    if (at != out->index)
+        return PE_OK;
+    io_json_next(&l->cross, &l->crossing);
+    out->kind = "cross_attention";
+    out->turns = false;
+    return PE_OK;
+}
+
 static pe_status turns_of(hf_layers *l, hf_part *h, hf_layer *out)
 {
     const zoo_fact *f = h->fact;
@@ -183,6 +201,7 @@ pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out)
     }
     out->attends = attends(out->kind);
     ZOO_TRY(turns_of(l, h, out));
+    ZOO_TRY(crosses(l, h, out));
     bool sliding = !*out->kind || strstr(out->kind, "sliding") || strstr(out->kind, "chunked");
     out->window = sliding && out->attends && out->index >= l->first_windowed ? l->window : 0;
     return PE_OK;

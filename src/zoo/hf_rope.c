@@ -391,10 +391,14 @@ static pe_status find_gains(hf_part *h, const turning *t, zoo_spec *spec)
 static const char *pairs_of(hf_part *h, bool *interleave)
 {
     const zoo_fact *f = h->fact;
+    bool neox = true;
     *interleave = true;
     hf_flag(h, interleave, "rope_interleave", true);
+    hf_flag(h, &neox, "rope_is_neox_style", true);
     if (h->b->options->pairs)
         return h->b->options->pairs;
+    if (!neox)
+        return "adjacent"; /* SGLang models/xverse.py, exaone.py */
     if (f->pairs && !strcmp(f->pairs, "adjacent-half") && !*interleave)
         return "half";
     return f->pairs ? f->pairs : "half";
@@ -453,11 +457,14 @@ static pe_shape shape_of(const hf_part *h, const hf_layer *l)
 
 /* ---------------------------------------------------------------- lengths */
 
-/* What the parameters of the layers that see everything say of the two lengths. */
+/* Layers that see everything say what the lengths are; where none turns or there is none, those with a window. */
+typedef enum settling { NOT_YET = 0, BY_A_WINDOW, BY_A_FULL_LAYER } settling;
+
 static pe_status settle_lengths(hf_part *h, const turning *t)
 {
     zoo_part *p = h->part;
     double original = NAN, factor = NAN;
+    p->trained = p->served = h->length;
     ZOO_TRY(original_length(h, t, &original));
     ZOO_TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));
     bool dynamic = !strcmp(t->how, "dynamic"), linear = !strcmp(t->how, "linear"), ntk = !strcmp(t->how, "ntk");
@@ -495,7 +502,7 @@ static bool alike(const hf_layer *a, const hf_layer *b)
     return !strcmp(a->kind, b->kind) && a->theta == b->theta && a->turns == b->turns && a->attends == b->attends;
 }
 
-static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zoo_spec *spec, bool *settled)
+static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zoo_spec *spec, settling *settled)
 {
     turning t = { .how = "none" };
     if (l->turns && l->attends)
@@ -506,8 +513,8 @@ static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zo
         ZOO_TRY(still_spec(h, spec));
     else
         ZOO_TRY(write_spec(h, l, &t, spec));
-    if (l->turns && l->attends && !t.local && !*settled && !l->window) {
-        *settled = true;
+    if (l->turns && l->attends && !t.local && (*settled == NOT_YET || (*settled == BY_A_WINDOW && !l->window))) {
+        *settled = l->window ? BY_A_WINDOW : BY_A_FULL_LAYER;
         ZOO_TRY(settle_lengths(h, &t));
     }
     if (spec->full)
@@ -520,7 +527,7 @@ static pe_status read_layers(hf_part *h, const io_node *all)
 {
     seen known[ZOO_GROUPS_MAX];
     int count = 0;
-    bool settled = false;
+    settling settled = NOT_YET;
     hf_layers layers;
     zoo_spec *spec = zoo_alloc(h->b, 1, sizeof *spec);
     if (!spec)
