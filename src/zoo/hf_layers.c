@@ -69,6 +69,15 @@ static const char *pattern_kind(const hf_layers *l, int64_t n)
 
 #define WINDOW "sliding_window|sliding_window_size|attention_window_size|attention_chunk_size|local_attention"
 
+static bool is_centred(const hf_part *h)
+{
+    io_node at;
+    if (!io_json_get(&at, h->config, "use_bidirectional_attention"))
+        return hf_has(h, "local_attention");
+    const char *word = io_json_kind_of(&at) == IO_JSON_STRING ? at.json + 1 : "";
+    return io_json_kind_of(&at) == IO_JSON_TRUE || !strcmp(word, "all");
+}
+
 /* Which layers a window is for: the sliding ones, where there are kinds; else all from max_window_layers on, if
  * use_sliding_window does not say no. */
 static pe_status start_windows(hf_layers *l, hf_part *h)
@@ -81,6 +90,9 @@ static pe_status start_windows(hf_layers *l, hf_part *h)
     if (!null && use && io_json_kind_of(&node) != IO_JSON_ARRAY)
         ZOO_TRY(
             hf_int(h, &l->window, h->fact->window_key ? h->fact->window_key : WINDOW, l->kinds ? h->fact->window : 0));
+    /* ModernBERT and EmbeddingGemma look half of it back and half ahead; ModernBERT's decoder only back. */
+    if (l->window && is_centred(h))
+        l->window = l->window / 2 + (strcmp(h->fact->type, "modernbert-decoder") != 0);
     if (hf_has(h, "max_window_layers"))
         ZOO_TRY(hf_int(h, &l->first_windowed, "max_window_layers", 0));
     l->any_window = l->window > 0;
