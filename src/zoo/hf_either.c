@@ -181,8 +181,11 @@ pe_status hf_dbrx(hf_part *h)
     ZOO_TRY(io_json_real(&theta, &attention, "rope_theta", IO_OPTIONAL, h->b->err));
     ZOO_TRY(io_json_int(&h->kv_heads, &attention, "kv_n_heads", IO_OPTIONAL, (io_int_range){ 0, 65536 }, h->b->err));
     if (attention.json && io_json_get(&at, &attention, "rope_theta"))
-        ZOO_TRY(zoo_note_add(h->b, ZOO_FACT, "attn_config.rope_theta", "vLLM models/dbrx.py",
-                             "the base is attn_config.rope_theta, %g", theta));
+        ZOO_TRY(
+            zoo_note_add(h->b, ZOO_WARNING, "attn_config.rope_theta", "vLLM models/dbrx.py",
+                         "the base is attn_config.rope_theta, %g; transformers 5.17.0 does not look there and takes "
+                         "10000",
+                         theta));
     own->theta = theta;
     return hf_rope(h);
 }
