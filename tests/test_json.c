@@ -128,8 +128,13 @@ static void json_refuses_hostile_texts(void **state)
         "{\"a\":1,\"a\":2}",
         "{\"a\":{\"b\":1,\"b\":1}}",
         "[1] x",
-        "[NaN]",
-        "[Infinity]",
+        "[nan]",
+        "[-NaN]",
+        "[+Infinity]",
+        "[- Infinity]",
+        "[Infinityx]",
+        "{NaN:1}",
+        "NaN",
         "[1e999]",
         "[99999999999999999999]",
         "[01]",
@@ -156,6 +161,33 @@ static void json_refuses_hostile_texts(void **state)
     assert_int_equal(io_json_parse(&root, "nul", "[1]\0", 4, &err), PE_ERR_FORMAT);
     expect("larger than the cap", io_json_parse(&root, "big", "[]", IO_CAP_TEXT + 1, &err), PE_ERR_RANGE, &err);
     assert_string_equal(err.text, "big: has 67108865 bytes; at most 67108864 are read");
+}
+
+/* Python writes them; a config is not unreadable for one in a key that nobody asks for. */
+static void json_takes_pythons_words_for_no_number_but_never_as_one(void **state)
+{
+    (void)state;
+    static const char *const want[][2] = { { "a", "c.json: a is NaN; needs a number" },
+                                           { "b", "c.json: b is infinite; needs a number" },
+                                           { "c", "c.json: c is infinite; needs a number" } };
+    io_node root, list;
+    pe_error err;
+    double x = 7;
+    int64_t n;
+    expect("words",
+           parse_json(&root, "{\"a\":NaN,\"b\":Infinity , \"c\":-Infinity,\"d\":[0.5,Infinity,NaN],\"e\":2}", &err),
+           PE_OK, &err);
+    for (size_t i = 0; i < COUNT(want); i++) {
+        expect(want[i][0], io_json_real(&x, &root, want[i][0], IO_REQUIRED, &err), PE_ERR_RANGE, &err);
+        assert_string_equal(err.text, want[i][1]);
+        assert_int_equal(io_json_int(&n, &root, want[i][0], IO_REQUIRED, IO_ANY_INT, &err), PE_ERR_FORMAT);
+    }
+    assert_true(x == 7);
+    expect("list", io_json_array(&list, &root, "d", IO_REQUIRED, &err), PE_OK, &err);
+    assert_int_equal(io_json_size(&list), 3);
+    expect("after", io_json_real(&x, &root, "e", IO_REQUIRED, &err), PE_OK, &err);
+    assert_true(x == 2);
+    io_json_free(&root);
 }
 
 static void json_numbers_have_at_most_64_characters(void **state)
@@ -478,6 +510,7 @@ int main(void)
         CLAIM(json_errors_name_the_place),
         CLAIM(json_paths_of_any_length_are_cut),
         CLAIM(json_refuses_hostile_texts),
+        CLAIM(json_takes_pythons_words_for_no_number_but_never_as_one),
         CLAIM(json_numbers_have_at_most_64_characters),
         CLAIM(below_an_absent_node_everything_optional_is_absent),
         CLAIM(json_refuses_with_line_column_and_reason),

@@ -34,7 +34,7 @@ static float hf_llama3(const part *p, float inverse)
     float low = (float)num(p, LOW), high = (float)num(p, HIGH), factor = (float)num(p, FACTOR);
     if (length > trained / low)
         return inverse / factor;
-    if (length < trained / high)
+    if (length < trained / high || low == high)
         return inverse;
     float smooth = (trained / length - low) / (high - low);
     return (1 - smooth) * inverse / factor + smooth * inverse;

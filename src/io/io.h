@@ -222,7 +222,8 @@ typedef struct io_int_range {
 #define IO_JSON_DEPTH_MAX 512 /* objects and arrays in each other */
 #define IO_JSON_PLACE_MAX 200
 
-/* RFC 8259, an object or an array; U+0000 and duplicate keys are refused, whole numbers past int64, reals past the
+/* RFC 8259, an object or an array, and one thing more: NaN, Infinity and -Infinity, which Python's json writes into
+ * config.json (Mamba-2's time_step_limit), are reals that io_json_real refuses by name. U+0000 and duplicate keys are refused, whole numbers past int64, reals past the
  * largest double, and what passes the limits above. root->json is owned: io_json_free. The nodes below it need no
  * freeing: they point into the one text. */
 pe_status io_json_load(io_node *root, const char *path, pe_error *err);

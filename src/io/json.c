@@ -139,6 +139,8 @@ pe_status io_json_real(double *out, const io_node *at, const char *key, io_need 
     if (kind != IO_JSON_INT && kind != IO_JSON_REAL)
         return refuse_kind(err, &n, "a number");
     int64_t whole;
+    if (n.json[strspn(n.json, "-")] == 'I' || *n.json == 'N')
+        return refuse(err, PE_ERR_RANGE, &n, *n.json == 'N' ? "is NaN; needs a number" : "is infinite; needs a number");
     if (kind == IO_JSON_REAL)
         io_json_double(out, n.json, strspn(n.json, "+-.0123456789Ee"));
     else if (io_json_whole(&whole, n.json, strspn(n.json, "-0123456789")))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * RFC 8259 and our limits, once over the whole text, without recursion: a level of nesting is an entry of open[].
+ * RFC 8259, Python's three words for what is no number (io.h) and our limits, once over the whole text, without
+ * recursion: a level of nesting is an entry of open[].
  */
 #include "json_text.h"
 #include "scan.h"
@@ -70,9 +71,10 @@ static pe_status check_scalar(checker *c)
     char *text, first = peek(c);
     if (first == '"')
         return check_string(c, &text);
-    if (first == '-' || (first >= '0' && first <= '9'))
+    bool word = io_scan_word(&c->s, "true") || io_scan_word(&c->s, "false") || io_scan_word(&c->s, "null") ||
+                io_scan_word(&c->s, "NaN") || io_scan_word(&c->s, "Infinity") || io_scan_word(&c->s, "-Infinity");
+    if (!word && (first == '-' || (first >= '0' && first <= '9')))
         return check_number(c);
-    bool word = io_scan_word(&c->s, "true") || io_scan_word(&c->s, "false") || io_scan_word(&c->s, "null");
     return word ? PE_OK : refuse(c, "needs a value: an object, array, string, number, true, false or null", "");
 }
 

@@ -55,8 +55,10 @@ static const char *pass_value(const char *at)
 
 io_json_kind io_json_kind_of(const io_node *at)
 {
-    static const unsigned char kinds[256] = { ['{'] = IO_JSON_OBJECT, ['['] = IO_JSON_ARRAY, ['"'] = IO_JSON_STRING,
-                                              ['t'] = IO_JSON_TRUE,   ['f'] = IO_JSON_FALSE, ['n'] = IO_JSON_NULL };
+    static const unsigned char kinds[256] = {
+        ['{'] = IO_JSON_OBJECT, ['['] = IO_JSON_ARRAY, ['"'] = IO_JSON_STRING, ['t'] = IO_JSON_TRUE,
+        ['f'] = IO_JSON_FALSE,  ['n'] = IO_JSON_NULL,  ['N'] = IO_JSON_REAL,   ['I'] = IO_JSON_REAL
+    };
     const char *c = at->json;
     if (!c)
         return IO_JSON_ABSENT;
@@ -64,7 +66,7 @@ io_json_kind io_json_kind_of(const io_node *at)
         return (io_json_kind)kinds[(unsigned char)*c];
     while (*c == '-' || (*c >= '0' && *c <= '9'))
         c++;
-    return *c == '.' || *c == 'e' || *c == 'E' ? IO_JSON_REAL : IO_JSON_INT;
+    return *c == '.' || *c == 'e' || *c == 'E' || *c == 'I' ? IO_JSON_REAL : IO_JSON_INT;
 }
 
 bool io_json_next(io_node *child, const io_node *container)

@@ -14,20 +14,27 @@ typedef struct zoo_fact {
     const char *at;               /* folder of the source, where it is not the type's own name */
     const char *family;           /* what reads the config (hf.c); NULL: "rope" */
     const char *pairs;            /* NULL: half */
-    const char *keys;             /* spec keys that its code adds, whatever the config says */
+    const char *keys;             /* spec keys that its code adds, whatever the config says; of a family that does not
+                                     rotate: its specs (hf_still.c) */
     const char *dict;             /* rope_parameters of a config that has none, as JSON; NULL: {} */
     const char *sections, *split; /* M-RoPE, where the config does not say */
     const char *kinds;  /* layer by layer, over and over: s sliding, f full, l linear, c chunked, m mamba ... */
     const char *still;  /* kinds that do not turn: "full_attention" */
     const char *labels; /* "main|compress": names in rope_parameters of sliding and of other layers */
     const char *theta_key, *local_key, *width_key; /* which key gives the base, that of sliding layers, how many turn */
+    const char *hidden_key;                        /* which gives the width, where hidden_size is another's */
+    const char *window_key;                        /* which gives the window, where it is none of the usual ones */
     const char
-        *only_if; /* it turns only where the config says so: "use_mem_rope" is true, "position_embedding_type=rope" */
-    const char *parts;   /* a model of models: "text_config=llama|vision_config=clip_vision_model" */
+        *only_if;      /* it turns, or is as its first spec says, only where the config says so: "use_mem_rope" is true,
+                          "!use_learned_position_embeddings" is false, "position_embedding_type=rope" */
+    const char *parts; /* a model of models: "text_config=llama|vision_config=clip_vision_model" */
     double theta, local; /* base; base of sliding layers (-1: the same base, but never scaled) */
     double fraction, local_fraction;
     int hidden, heads, kv_heads, head_dim, full_head_dim, rope_dim, nope_dim, layers, length, window;
     int interval;  /* no_rope_layer_interval */
+    int width;     /* of width_key; of patch_size */
+    int image;     /* image_size */
+    int extra;     /* rows of a table of patches that are no patch; pad_token_id, where positions start behind it */
     bool partial;  /* reads partial_rotary_factor */
     bool mscale;   /* softmax scale times g(factor, mscale_all_dim)^2 */
     bool windowed; /* still only where sliding_window is set */

@@ -98,8 +98,14 @@ pe_status hf_int(hf_part *h, int64_t *out, const char *keys, int64_t fallback)
 
 pe_status hf_flag(hf_part *h, bool *out, const char *key, bool fallback)
 {
+    io_node at;
+    int64_t number = 0;
     *out = fallback;
-    return io_json_bool(out, h->config, key, IO_OPTIONAL, h->b->err);
+    if (!io_json_get(&at, h->config, key) || io_json_kind_of(&at) != IO_JSON_INT)
+        return io_json_bool(out, h->config, key, IO_OPTIONAL, h->b->err);
+    ZOO_TRY(io_json_int(&number, &at, NULL, IO_REQUIRED, IO_ANY_INT, h->b->err)); /* Llama 4: 4 stands for true */
+    *out = number != 0;
+    return PE_OK;
 }
 
 pe_status hf_word(hf_part *h, const char **out, const char *keys)
@@ -158,11 +164,13 @@ static pe_status measure_heads(hf_part *h)
 {
     const zoo_fact *f = h->fact;
     int64_t heads = 0, kv = 0;
-    ZOO_TRY(hf_int(h, &heads, HF_HEADS, f->heads));
+    ZOO_TRY(hf_int(h, &heads, h->heads_keys ? h->heads_keys : HF_HEADS, f->heads));
     if (!heads)
         return missing(h, HF_HEADS, NULL);
     ZOO_TRY(
         hf_int(h, &kv, HF_KV_HEADS, f->kv_heads && f->kv_heads <= heads && heads % f->kv_heads == 0 ? f->kv_heads : 0));
+    if (h->kv_heads)
+        kv = h->kv_heads;
     if (heads > 65536 || kv > heads || (kv && heads % kv))
         return io_fail(h->b->err, PE_ERR_SHAPE,
                        "%s: has %" PRId64 " heads and %" PRId64
@@ -173,20 +181,30 @@ static pe_status measure_heads(hf_part *h)
     return PE_OK;
 }
 
+/* Some configs only list their layers. */
+static pe_status measure_layers(hf_part *h)
+{
+    static const char *const lists[] = { "layer_types", "layers_block_type" };
+    io_node list = { 0 };
+    ZOO_TRY(hf_int(h, &h->layers, h->layers_keys ? h->layers_keys : HF_LAYERS, h->layers ? 0 : h->fact->layers));
+    for (size_t n = 0; !h->layers && n < sizeof lists / sizeof *lists; n++)
+        if (io_json_get(&list, h->config, lists[n]))
+            h->layers = (int64_t)io_json_size(&list);
+    return h->layers ? PE_OK : missing(h, HF_LAYERS, NULL);
+}
+
 pe_status hf_measure(hf_part *h)
 {
     const zoo_fact *f = h->fact;
-    ZOO_TRY(hf_int(h, &h->shape.model_dim, HF_HIDDEN, f->hidden));
+    ZOO_TRY(hf_int(h, &h->shape.model_dim, f->hidden_key ? f->hidden_key : HF_HIDDEN, f->hidden));
     if (h->shape.model_dim > INT64_C(1) << 30)
         return io_fail(h->b->err, PE_ERR_RANGE, "%s: hidden_size is %" PRId64 "; needs 2^30 at most", h->b->model.path,
                        h->shape.model_dim);
     ZOO_TRY(measure_heads(h));
     ZOO_TRY(measure_head(h));
     h->layers = h->b->options->rotary ? 1 : 0;
-    ZOO_TRY(hf_int(h, &h->layers, HF_LAYERS, h->layers ? 0 : f->layers));
-    if (!h->layers)
-        return missing(h, HF_LAYERS, NULL);
-    ZOO_TRY(hf_int(h, &h->length, HF_LENGTH, f->length));
+    ZOO_TRY(measure_layers(h));
+    ZOO_TRY(hf_int(h, &h->length, h->length_keys ? h->length_keys : HF_LENGTH, f->length));
     ZOO_TRY(zoo_add_part(h->b, &h->part, h->name, f->type, h->b->options->rotary ? 1 : h->layers));
     h->part->trained = h->part->served = h->length;
     if (h->b->options->trained)
@@ -196,8 +214,33 @@ pe_status hf_measure(hf_part *h)
 
 pe_status hf_all_layers(hf_part *h, const char *spec)
 {
-    for (int64_t n = 0; n < h->part->layers; n++)
-        ZOO_TRY(zoo_set_layer(h->b, h->part, n, spec, h->shape, "", 0));
+    hf_layers layers;
+    ZOO_TRY(hf_layers_start(&layers, h));
+    for (int64_t n = 0; n < h->part->layers; n++) {
+        hf_layer l;
+        ZOO_TRY(hf_layers_next(&layers, h, &l));
+        ZOO_TRY(zoo_set_layer(h->b, h->part, n, l.attends ? spec : "none", h->shape, l.kind, l.window));
+    }
+    return PE_OK;
+}
+
+pe_status hf_is_on(hf_part *h, bool *on)
+{
+    const char *key = h->fact->only_if, *equals = key ? strchr(key, '=') : NULL, *word = "";
+    char name[64];
+    *on = true;
+    if (!key || h->b->options->rotary)
+        return PE_OK;
+    if (*key == '!') {
+        pe_status s = hf_flag(h, on, key + 1, true);
+        *on = !*on;
+        return s;
+    }
+    if (!equals)
+        return hf_flag(h, on, key, false);
+    snprintf(name, sizeof name, "%.*s", (int)(equals - key), key);
+    ZOO_TRY(hf_word(h, &word, name));
+    *on = !strcmp(word, equals + 1);
     return PE_OK;
 }
 
@@ -208,6 +251,32 @@ static const struct {
     hf_family *read;
 } families[] = {
     { "rope", hf_rope },
+    { "still", hf_still },
+    { "patches", hf_patches },
+    { "seq2seq", hf_seq2seq },
+    { "beyond", hf_beyond },
+    { "t5", hf_t5 },
+    { "deberta", hf_deberta },
+    { "xlnet", hf_xlnet },
+    { "transfo-xl", hf_transfo_xl },
+    { "bert", hf_bert },
+    { "mpnet", hf_mpnet },
+    { "falcon", hf_falcon },
+    { "mpt", hf_mpt },
+    { "baichuan", hf_baichuan },
+    { "chatglm", hf_chatglm },
+    { "qwen", hf_qwen },
+    { "roformer", hf_roformer },
+    { "esm", hf_esm },
+    { "recurrent", hf_recurrent },
+    { "dinov3", hf_dinov3 },
+    { "shaw", hf_shaw },
+    { "dbrx", hf_dbrx },
+    { "mla", hf_mla },
+    { "nomic", hf_nomic },
+    { "internlm", hf_internlm },
+    { "jais", hf_jais },
+    { "openelm", hf_openelm },
 };
 
 static pe_status read_family(hf_part *h)
@@ -259,8 +328,36 @@ static const char *part_name(const char *key, char out[64])
     return out;
 }
 
-/* "text_config=llama": the part's own model_type counts where it has one. An unknown part beside the first is left out,
- * with a note: people ask for the language model. */
+/* Older configs of such models have the keys of the part that speaks at the top. */
+static bool is_flat(const io_node *config)
+{
+    static const char *const keys[] = { "num_hidden_layers", "hidden_size", "n_layer" };
+    io_node at;
+    for (size_t n = 0; n < sizeof keys / sizeof *keys; n++)
+        if (io_json_get(&at, config, keys[n]) && io_json_kind_of(&at) == IO_JSON_INT)
+            return true;
+    return false;
+}
+
+/* A part beside the first that cannot be read is left out, with a note: people ask for the language model. */
+static pe_status read_aside(zoo_builder *b, const io_node *sub, const char *key, const char *name, const char *type)
+{
+    int parts = b->model.parts;
+    pe_error why = { 0 }, *err = b->err;
+    if (!zoo_fact_find(type))
+        return zoo_note_add(b, ZOO_FACT, key, "", "%s (%.60s) is not read", key, type);
+    b->err = &why;
+    pe_status s = zoo_hf_read(b, sub, name, type);
+    b->err = err;
+    if (s == PE_ERR_NOMEM)
+        return io_fail(err, s, "%s", why.text);
+    if (s == PE_OK)
+        return s;
+    b->model.parts = parts;
+    return zoo_note_add(b, ZOO_WARNING, key, "", "%s is not read: %s", key, why.text);
+}
+
+/* "text_config=llama": the part's own model_type counts where it has one. */
 static pe_status read_part(zoo_builder *b, const io_node *config, const char *entry, int nth)
 {
     char key[64], name[64];
@@ -269,12 +366,19 @@ static pe_status read_part(zoo_builder *b, const io_node *config, const char *en
     snprintf(key, sizeof key, "%.*s", (int)(equals ? equals - entry : 0), entry);
     type = equals ? equals + 1 : "";
     ZOO_TRY(io_json_object(&sub, config, key, IO_OPTIONAL, b->err));
+    if (!sub.json && nth > 0)
+        return PE_OK;
+    if (!sub.json && is_flat(config))
+        return zoo_hf_read(b, config, part_name(key, name), type);
     if (!sub.json)
-        return nth == 0 ? io_fail(b->err, PE_ERR_FORMAT, "%s: %s is missing", b->model.path, key) : PE_OK;
-    ZOO_TRY(io_json_string(&type, &sub, "model_type", IO_OPTIONAL, b->err));
-    if (nth > 0 && !zoo_fact_find(type))
-        return zoo_note_add(b, ZOO_FACT, key, "", "%s (%.60s) is not read", key, type);
-    return zoo_hf_read(b, &sub, part_name(key, name), type);
+        return io_fail(b->err, PE_ERR_FORMAT, "%s: %s is missing", b->model.path, key);
+    const char *whole = "", *own = "";
+    ZOO_TRY(io_json_string(&whole, config, "model_type", IO_OPTIONAL, b->err));
+    ZOO_TRY(io_json_string(&own, &sub, "model_type", IO_OPTIONAL, b->err));
+    if (*own && strcmp(own, whole)) /* the first Qwen2-VL called its picture part by its own name */
+        type = own;
+    return nth > 0 ? read_aside(b, &sub, key, part_name(key, name), type)
+                   : zoo_hf_read(b, &sub, part_name(key, name), type);
 }
 
 static pe_status read_parts(zoo_builder *b, const io_node *config, const char *list)

@@ -19,11 +19,17 @@ typedef struct hf_part {
     int64_t layers;
     int64_t length; /* what max_position_embeddings and its like say; 0: nothing */
     bool guessed;   /* the type is unknown, and options let us guess */
+    /* Where a part shares its config with another: its own keys; NULL: the usual ones. */
+    const char *heads_keys, *layers_keys, *length_keys;
+    int64_t kv_heads; /* what the family found out; 0: as the keys say */
 } hf_part;
 
 typedef pe_status hf_family(hf_part *h);
-hf_family hf_rope, hf_alibi, hf_t5, hf_deberta, hf_xlnet, hf_transfo_xl, hf_learned, hf_sinusoidal, hf_none, hf_chatglm,
-    hf_baichuan, hf_falcon, hf_mpt, hf_bert, hf_roformer;
+hf_family hf_rope;                                                                  /* hf_rope.c */
+hf_family hf_still, hf_patches, hf_seq2seq, hf_beyond, hf_recurrent, hf_dinov3;     /* hf_still.c */
+hf_family hf_t5, hf_deberta, hf_xlnet, hf_transfo_xl, hf_bert, hf_mpnet, hf_shaw;   /* hf_relative.c */
+hf_family hf_falcon, hf_mpt, hf_baichuan, hf_chatglm, hf_qwen, hf_roformer, hf_esm; /* hf_either.c */
+hf_family hf_dbrx, hf_mla, hf_nomic, hf_internlm, hf_jais, hf_openelm;
 
 /* ---------------------------------------------------------------- keys */
 
@@ -35,17 +41,24 @@ pe_status hf_flag(hf_part *h, bool *out, const char *key, bool fallback); /* no 
 pe_status hf_word(hf_part *h, const char **out, const char *keys);        /* no note; *out as it was where absent */
 bool hf_has(const hf_part *h, const char *key);                           /* there and not null */
 
-#define HF_HIDDEN "hidden_size|n_embd|d_model|embed_dim|dim|hidden_dim"
+#define HF_HIDDEN "hidden_size|n_embd|d_model|embed_dim|dim|hidden_dim|emb_dim"
 #define HF_HEADS                                                                                                       \
-    "num_attention_heads|n_head|n_heads|num_heads|encoder_attention_heads|decoder_attention_heads|n_layer_heads"
-#define HF_KV_HEADS "num_key_value_heads|num_kv_heads|n_head_kv|n_kv_heads|multi_query_group_num|num_attention_groups"
+    "num_attention_heads|n_head|n_heads|num_heads|encoder_attention_heads|decoder_attention_heads|n_layer_heads|"      \
+    "attention_heads"
+#define HF_KV_HEADS                                                                                                    \
+    "num_key_value_heads|num_kv_heads|n_head_kv|n_kv_heads|multi_query_group_num|num_attention_groups|num_query_"      \
+    "groups"
 #define HF_HEAD_DIM "head_dim|kv_channels|attention_head_dim|d_kv|d_head|v_channels"
-#define HF_LAYERS "num_hidden_layers|n_layer|n_layers|num_layers|depth|encoder_layers"
-#define HF_LENGTH "max_position_embeddings|n_positions|max_seq_len|seq_length|max_sequence_length|n_ctx|max_seq_length"
+#define HF_LAYERS "num_hidden_layers|n_layer|n_layers|num_layers|depth|encoder_layers|decoder_layers|layers"
+#define HF_LENGTH                                                                                                      \
+    "max_position_embeddings|n_positions|max_seq_len|seq_length|max_sequence_length|n_ctx|max_seq_length|max_source_"  \
+    "positions"
 
+/* Whether fact->only_if holds; true where there is none. */
+pe_status hf_is_on(hf_part *h, bool *on);
 /* heads, head_dim, layers and length into h, and the part they make. */
 pe_status hf_measure(hf_part *h);
-/* The same spec for every layer. */
+/* The same spec for every layer that attends; kinds and windows as the config says. */
 pe_status hf_all_layers(hf_part *h, const char *spec);
 
 /* ---------------------------------------------------------------- layers (hf_layers.c) */
@@ -60,9 +73,9 @@ typedef struct hf_layer {
 } hf_layer;
 
 typedef struct hf_layers {
-    io_node types, no_rope, thetas, windows; /* arrays of the config; json NULL: none */
-    io_node type, rope, theta;               /* the elements at hand */
-    const char *kinds;                       /* the row's pattern */
+    io_node types, no_rope, thetas, crossing; /* arrays of the config; json NULL: none */
+    io_node type, rope, theta, cross;         /* the elements at hand */
+    const char *kinds;                        /* the row's pattern */
     int64_t period, interval, window, first_windowed;
     bool any_window;
     int64_t next;
@@ -70,6 +83,13 @@ typedef struct hf_layers {
 
 pe_status hf_layers_start(hf_layers *l, hf_part *h);
 pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out);
+
+/* ---------------------------------------------------------------- tables (hf_still.c) */
+
+/* The part, with its keys said in h, and one table for it: spec number n of "A|B", a learned one with its rows. */
+pe_status hf_read_spec(hf_part *h, const char *specs, int n);
+/* The first of "a|b|c" that is there, else the first: for parts whose keys must not be compared with another part's. */
+const char *hf_first_there(hf_part *h, const char *keys);
 
 /* ---------------------------------------------------------------- unknown keys (hf_keys.c) */
 

@@ -18,6 +18,10 @@ static const struct {
     { 'm', "mamba" },
     { 'r', "recurrent" },
     { 'v', "conv" },
+    { 'M', "mamba" }, /* Nemotron-H: "M-M*" */
+    { '*', "full_attention" },
+    { '-', "mlp" },
+    { 'E', "moe" },
 };
 
 /* Layers of these kinds have no attention, so nothing that looks at positions. */
@@ -63,6 +67,17 @@ static const char *pattern_kind(const hf_layers *l, int64_t n)
     return "";
 }
 
+#define WINDOW "sliding_window|sliding_window_size|attention_window_size|attention_chunk_size|local_attention"
+
+static bool is_centred(const hf_part *h)
+{
+    io_node at;
+    if (!io_json_get(&at, h->config, "use_bidirectional_attention"))
+        return hf_has(h, "local_attention");
+    const char *word = io_json_kind_of(&at) == IO_JSON_STRING ? at.json + 1 : "";
+    return io_json_kind_of(&at) == IO_JSON_TRUE || !strcmp(word, "all");
+}
+
 /* Which layers a window is for: the sliding ones, where there are kinds; else all from max_window_layers on, if
  * use_sliding_window does not say no. */
 static pe_status start_windows(hf_layers *l, hf_part *h)
@@ -73,13 +88,26 @@ static pe_status start_windows(hf_layers *l, hf_part *h)
     bool null = said && io_json_kind_of(&node) == IO_JSON_NULL;
     ZOO_TRY(hf_flag(h, &use, "use_sliding_window", !hf_has(h, "max_window_layers")));
     if (!null && use && io_json_kind_of(&node) != IO_JSON_ARRAY)
-        ZOO_TRY(hf_int(h, &l->window,
-                       "sliding_window|sliding_window_size|attention_window_size|attention_chunk_size|local_attention",
-                       l->kinds ? h->fact->window : 0));
+        ZOO_TRY(
+            hf_int(h, &l->window, h->fact->window_key ? h->fact->window_key : WINDOW, l->kinds ? h->fact->window : 0));
+    /* ModernBERT and EmbeddingGemma look half of it back and half ahead; ModernBERT's decoder only back. */
+    if (l->window && is_centred(h))
+        l->window = l->window / 2 + (strcmp(h->fact->type, "modernbert-decoder") != 0);
     if (hf_has(h, "max_window_layers"))
         ZOO_TRY(hf_int(h, &l->first_windowed, "max_window_layers", 0));
     l->any_window = l->window > 0;
     return PE_OK;
+}
+
+/* Nemotron-H: a letter for each layer. */
+static pe_status hybrid_pattern(hf_layers *l, hf_part *h, const io_node *node)
+{
+    ZOO_TRY(io_json_string(&l->kinds, node, NULL, IO_REQUIRED, h->b->err));
+    if ((int64_t)strlen(l->kinds) == h->layers && strspn(l->kinds, "M*-E") == strlen(l->kinds))
+        return PE_OK;
+    return io_fail(h->b->err, PE_ERR_FORMAT,
+                   "%s: hybrid_override_pattern is %.80s; needs %" PRId64 " letters, of M, *, - and E",
+                   h->b->model.path, l->kinds, h->layers);
 }
 
 pe_status hf_layers_start(hf_layers *l, hf_part *h)
@@ -90,8 +118,13 @@ pe_status hf_layers_start(hf_layers *l, hf_part *h)
     ZOO_TRY(io_json_array(&l->types, h->config, "layer_types", IO_OPTIONAL, err));
     if (!l->types.json)
         ZOO_TRY(io_json_array(&l->types, h->config, "layers_block_type", IO_OPTIONAL, err));
+    if (!l->types.json)
+        ZOO_TRY(io_json_array(&l->types, h->config, "attention_layers", IO_OPTIONAL, err)); /* GPT-Neo */
     ZOO_TRY(io_json_array(&l->no_rope, h->config, "no_rope_layers", IO_OPTIONAL, err));
     ZOO_TRY(io_json_array(&l->thetas, h->config, "layer_rope_theta", IO_OPTIONAL, err));
+    ZOO_TRY(io_json_array(&l->crossing, h->config, "cross_attention_layers", IO_OPTIONAL, err));
+    if (l->crossing.json)
+        io_json_next(&l->cross, &l->crossing);
     if (l->no_rope.json && io_json_size(&l->no_rope) == 0)
         l->no_rope.json = NULL; /* [] stands for the interval */
     if (hf_has(h, "no_rope_layer_interval"))
@@ -99,6 +132,8 @@ pe_status hf_layers_start(hf_layers *l, hf_part *h)
     static const char period[] = "sliding_window_pattern|global_attn_every_n_layers|full_attention_interval";
     if (io_json_get(&node, h->config, "sliding_window_pattern") && io_json_kind_of(&node) == IO_JSON_STRING)
         ZOO_TRY(io_json_string(&l->kinds, &node, NULL, IO_REQUIRED, err)); /* EXAONE 4's "LLLG" */
+    else if (io_json_get(&node, h->config, "hybrid_override_pattern") && io_json_kind_of(&node) == IO_JSON_STRING)
+        ZOO_TRY(hybrid_pattern(l, h, &node));
     else if (l->kinds)
         ZOO_TRY(hf_int(h, &l->period, period, 0));
     if (l->kinds && !*l->kinds)
@@ -135,6 +170,21 @@ static pe_status turns_by_list(hf_layers *l, hf_part *h, hf_layer *out)
     return PE_OK;
 }
 
+/* Layers of Mllama that look at the picture only: it has no positions there. They are listed in rising order. */
+static pe_status crosses(hf_layers *l, hf_part *h, hf_layer *out)
+{
+    int64_t at = -1;
+    if (!l->cross.json)
+        return PE_OK;
+    ZOO_TRY(io_json_int(&at, &l->cross, NULL, IO_REQUIRED, (io_int_range){ 0, INT32_MAX }, h->b->err));
+    if (at != out->index)
+        return PE_OK;
+    io_json_next(&l->cross, &l->crossing);
+    out->kind = "cross_attention";
+    out->turns = false;
+    return PE_OK;
+}
+
 static pe_status turns_of(hf_layers *l, hf_part *h, hf_layer *out)
 {
     const zoo_fact *f = h->fact;
@@ -163,6 +213,7 @@ pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out)
     }
     out->attends = attends(out->kind);
     ZOO_TRY(turns_of(l, h, out));
+    ZOO_TRY(crosses(l, h, out));
     bool sliding = !*out->kind || strstr(out->kind, "sliding") || strstr(out->kind, "chunked");
     out->window = sliding && out->attends && out->index >= l->first_windowed ? l->window : 0;
     return PE_OK;

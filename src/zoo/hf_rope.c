@@ -267,7 +267,7 @@ static pe_status find_width(hf_part *h, turning *t, zoo_spec *spec)
     if (isnan(share))
         ZOO_TRY(hf_real(h, &share, SHARE, fallback != 1 ? fallback : 0));
     if (f->width_key || h->guessed)
-        ZOO_TRY(hf_int(h, &count, f->width_key ? f->width_key : WIDTH, 0));
+        ZOO_TRY(hf_int(h, &count, f->width_key ? f->width_key : WIDTH, f->width));
     else if (hf_has(h, "rotary_dim"))
         ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "rotary_dim", h->source,
                              "rotary_dim is there, but %s's code in transformers does not read it", f->type));
@@ -392,10 +392,14 @@ static pe_status find_gains(hf_part *h, const turning *t, zoo_spec *spec)
 static const char *pairs_of(hf_part *h, bool *interleave)
 {
     const zoo_fact *f = h->fact;
+    bool neox = true;
     *interleave = true;
     hf_flag(h, interleave, "rope_interleave", true);
+    hf_flag(h, &neox, "rope_is_neox_style", true);
     if (h->b->options->pairs)
         return h->b->options->pairs;
+    if (!neox)
+        return "adjacent"; /* SGLang models/xverse.py, exaone.py */
     if (f->pairs && !strcmp(f->pairs, "adjacent-half") && !*interleave)
         return "half";
     return f->pairs ? f->pairs : "half";
@@ -454,11 +458,14 @@ static pe_shape shape_of(const hf_part *h, const hf_layer *l)
 
 /* ---------------------------------------------------------------- lengths */
 
-/* What the parameters of the layers that see everything say of the two lengths. */
+/* Layers that see everything say what the lengths are; where none turns or there is none, those with a window. */
+typedef enum settling { NOT_YET = 0, BY_A_WINDOW, BY_A_FULL_LAYER } settling;
+
 static pe_status settle_lengths(hf_part *h, const turning *t)
 {
     zoo_part *p = h->part;
     double original = NAN, factor = NAN;
+    p->trained = p->served = h->length;
     ZOO_TRY(original_length(h, t, &original));
     ZOO_TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));
     bool dynamic = !strcmp(t->how, "dynamic"), linear = !strcmp(t->how, "linear"), ntk = !strcmp(t->how, "ntk");
@@ -496,7 +503,7 @@ static bool alike(const hf_layer *a, const hf_layer *b)
     return !strcmp(a->kind, b->kind) && a->theta == b->theta && a->turns == b->turns && a->attends == b->attends;
 }
 
-static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zoo_spec *spec, bool *settled)
+static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zoo_spec *spec, settling *settled)
 {
     turning t = { .how = "none" };
     if (l->turns && l->attends)
@@ -507,8 +514,8 @@ static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zo
         ZOO_TRY(still_spec(h, spec));
     else
         ZOO_TRY(write_spec(h, l, &t, spec));
-    if (l->turns && l->attends && !t.local && !*settled && !l->window) {
-        *settled = true;
+    if (l->turns && l->attends && !t.local && (*settled == NOT_YET || (*settled == BY_A_WINDOW && !l->window))) {
+        *settled = l->window ? BY_A_WINDOW : BY_A_FULL_LAYER;
         ZOO_TRY(settle_lengths(h, &t));
     }
     if (spec->full)
@@ -521,7 +528,7 @@ static pe_status read_layers(hf_part *h, const io_node *all)
 {
     seen known[ZOO_GROUPS_MAX];
     int count = 0;
-    bool settled = false;
+    settling settled = NOT_YET;
     hf_layers layers;
     zoo_spec *spec = zoo_alloc(h->b, 1, sizeof *spec);
     if (!spec)
@@ -544,22 +551,6 @@ static pe_status read_layers(hf_part *h, const io_node *all)
     return PE_OK;
 }
 
-/* Some models turn only where a key says so. */
-static pe_status is_on(hf_part *h, bool *on)
-{
-    const char *key = h->fact->only_if, *equals = key ? strchr(key, '=') : NULL, *word = "";
-    char name[64];
-    *on = true;
-    if (!key || h->b->options->rotary)
-        return PE_OK;
-    if (!equals)
-        return hf_flag(h, on, key, false);
-    snprintf(name, sizeof name, "%.*s", (int)(equals - key), key);
-    ZOO_TRY(hf_word(h, &word, name));
-    *on = !strcmp(word, equals + 1);
-    return PE_OK;
-}
-
 /* The default of the config's class, where the config has no parameters at all. */
 static pe_status read_default(hf_part *h)
 {
@@ -577,7 +568,7 @@ pe_status hf_rope(hf_part *h)
     io_node all;
     bool on;
     ZOO_TRY(hf_measure(h));
-    ZOO_TRY(is_on(h, &on));
+    ZOO_TRY(hf_is_on(h, &on));
     if (!on)
         return hf_all_layers(h, "none");
     ZOO_TRY(find_dict(h, &all));

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Encoders and encoder-decoders of the BERT and T5 lines: tables whose rows start behind the padding token, and
+ * biases or vectors by distance. */
+#include "zoo/hf.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- BERT */
+
+/* The table of RoBERTa and its kin has rows for the padding token and those before it, which no position uses. */
+static pe_status add_learned(hf_part *h, const char *more)
+{
+    int64_t pad = 0;
+    const char *text;
+    if (!h->length)
+        return io_fail(h->b->err, PE_ERR_FORMAT, "%s: max_position_embeddings is missing", h->b->model.path);
+    if (h->fact->width_key) /* ALBERT: the embedding is narrower than the layers */
+        ZOO_TRY(hf_int(h, &h->shape.model_dim, h->fact->width_key, h->fact->width));
+    if (!h->fact->extra) {
+        text = zoo_text(h->b, "learned:rows=%" PRId64 "%s", h->length, more);
+        return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+    }
+    ZOO_TRY(hf_int(h, &pad, "pad_token_id", h->fact->extra));
+    if (pad + 1 >= h->length)
+        return io_fail(h->b->err, PE_ERR_RANGE,
+                       "%s: pad_token_id is %" PRId64 "; needs less than the %" PRId64 " rows of the table, which "
+                       "positions use from behind it",
+                       h->b->model.path, pad, h->length);
+    h->part->trained = h->part->served = h->length - pad - 1;
+    text = zoo_text(h->b, "learned:rows=%" PRId64 ",offset=%" PRId64 "%s", h->length, pad + 1, more);
+    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+}
+
+static pe_status add_shaw(hf_part *h)
+{
+    ZOO_TRY(zoo_note_add(h->b, ZOO_FACT, "position_embedding_type", h->source,
+                         "relative_key: rows of the table are in the reverse order of shaw's"));
+    const char *text = zoo_text(h->b, "shaw:left=%" PRId64 ",right=%" PRId64 ",on=keys", h->length - 1, h->length - 1);
+    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+}
+
+pe_status hf_bert(hf_part *h)
+{
+    const char *how = "absolute";
+    ZOO_TRY(hf_word(h, &how, "position_embedding_type"));
+    if (!strcmp(how, "rotary")) /* Jina's RoBERTa (vLLM models/config.py: JinaRobertaModelConfig) */
+        return hf_rope(h);
+    ZOO_TRY(hf_measure(h));
+    if (!strcmp(how, "absolute"))
+        return add_learned(h, "");
+    if (!strcmp(how, "relative_key") && h->length)
+        return add_shaw(h);
+    if (!strcmp(how, "alibi")) /* JinaBERT calls itself bert */
+        return hf_all_layers(h, "alibi:form=symmetric");
+    return io_fail(h->b->err, PE_ERR_UNSUITED,
+                   "%s: position_embedding_type is %.40s; specs can say absolute, relative_key, alibi and rotary",
+                   h->b->model.path, how);
+}
+
+/* Wav2Vec2-BERT. */
+pe_status hf_shaw(hf_part *h)
+{
+    const char *how = "relative_key";
+    int64_t left = 64, right = 8;
+    ZOO_TRY(hf_measure(h));
+    ZOO_TRY(hf_word(h, &how, "position_embeddings_type"));
+    ZOO_TRY(hf_int(h, &left, "left_max_position_embeddings", left));
+    ZOO_TRY(hf_int(h, &right, "right_max_position_embeddings", right));
+    if (strcmp(how, "relative_key"))
+        return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: position_embeddings_type is %.40s; specs can say relative_key",
+                       h->b->model.path, how);
+    const char *text = zoo_text(h->b, "shaw:left=%" PRId64 ",right=%" PRId64 ",on=keys", left, right);
+    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+}
+
+pe_status hf_mpnet(hf_part *h)
+{
+    int64_t buckets = 32;
+    ZOO_TRY(hf_measure(h));
+    ZOO_TRY(hf_int(h, &buckets, "relative_attention_num_buckets", 32));
+    const char *more = zoo_text(h->b, "+t5:scale=sqrt,buckets=%" PRId64, buckets);
+    return more ? add_learned(h, more) : PE_ERR_NOMEM;
+}
+
+/* ---------------------------------------------------------------- T5 */
+
+static pe_status add_t5(hf_part *h, bool decoder)
+{
+    int64_t buckets = 32, far = 128, radius = 0;
+    ZOO_TRY(hf_measure(h));
+    ZOO_TRY(hf_int(h, &buckets, "relative_attention_num_buckets", 32));
+    ZOO_TRY(hf_int(h, &far, "relative_attention_max_distance", 128));
+    if (!decoder && h->fact->window_key)
+        ZOO_TRY(hf_int(h, &radius, h->fact->window_key, h->fact->window));
+    const char *text = zoo_text(h->b, "t5:buckets=%" PRId64 ",max=%" PRId64 ",direction=%s", buckets, far,
+                                decoder ? "causal" : "both");
+    for (int64_t n = 0; text && n < h->part->layers; n++)
+        ZOO_TRY(zoo_set_layer(h->b, h->part, n, text, h->shape, radius ? "sliding_attention" : "",
+                              radius ? radius + 1 : 0));
+    return text ? PE_OK : PE_ERR_NOMEM;
+}
+
+/* The row's keys: which of the stacks there are, where it is not both. */
+pe_status hf_t5(hf_part *h)
+{
+    bool both = true;
+    hf_part decoder = *h, encoder = *h;
+    const char *only = h->fact->keys;
+    if (!only)
+        ZOO_TRY(hf_flag(h, &both, "is_encoder_decoder", true));
+    decoder.name = only ? h->name : "decoder";
+    decoder.layers_keys = hf_first_there(h, "num_decoder_layers|num_layers|num_hidden_layers");
+    encoder.name = both ? "encoder" : h->name;
+    encoder.layers_keys = hf_first_there(h, "num_layers|num_hidden_layers");
+    if (!decoder.layers_keys || !encoder.layers_keys)
+        return PE_ERR_NOMEM;
+    if (both)
+        ZOO_TRY(add_t5(&decoder, true));
+    return only ? PE_OK : add_t5(&encoder, false);
+}
+
+/* ---------------------------------------------------------------- DeBERTa */
+
+/* "p2c|c2p" or ["p2c", "c2p"]. */
+static pe_status read_terms(hf_part *h, bool *c2p, bool *p2c)
+{
+    io_node at;
+    const char *word = "";
+    *c2p = *p2c = false;
+    if (!io_json_get(&at, h->config, "pos_att_type") || io_json_kind_of(&at) == IO_JSON_NULL)
+        return PE_OK;
+    if (io_json_kind_of(&at) == IO_JSON_STRING) {
+        ZOO_TRY(io_json_string(&word, &at, NULL, IO_REQUIRED, h->b->err));
+        *c2p = strstr(word, "c2p");
+        *p2c = strstr(word, "p2c");
+        return PE_OK;
+    }
+    ZOO_TRY(io_json_array(&at, h->config, "pos_att_type", IO_OPTIONAL, h->b->err));
+    for (io_node item = { 0 }; io_json_next(&item, &at);) {
+        ZOO_TRY(io_json_string(&word, &item, NULL, IO_REQUIRED, h->b->err));
+        *c2p |= !strcmp(word, "c2p");
+        *p2c |= !strcmp(word, "p2c");
+        if (strcmp(word, "c2p") && strcmp(word, "p2c"))
+            return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: pos_att_type has %.20s; specs can say c2p and p2c",
+                           h->b->model.path, word);
+    }
+    return PE_OK;
+}
+
+/* Distances that have a row: max_relative_positions, and where it is not positive, max_position_embeddings. */
+static pe_status deberta_span(hf_part *h, int64_t *far, int64_t *buckets)
+{
+    double span = -1, parts = -1;
+    *far = h->length;
+    *buckets = 0;
+    ZOO_TRY(hf_real(h, &span, "max_relative_positions", -1));
+    ZOO_TRY(hf_real(h, &parts, "position_buckets", 0));
+    if (span >= 1 && span <= 0x1p31)
+        *far = (int64_t)span;
+    if (parts >= 1 && parts <= 0x1p24 && !strcmp(h->fact->type, "deberta-v2"))
+        *buckets = (int64_t)parts;
+    return PE_OK;
+}
+
+pe_status hf_deberta(hf_part *h)
+{
+    bool relative, biased, c2p, p2c;
+    int64_t far, buckets;
+    ZOO_TRY(hf_measure(h));
+    ZOO_TRY(hf_flag(h, &relative, "relative_attention", false));
+    ZOO_TRY(hf_flag(h, &biased, "position_biased_input", true));
+    ZOO_TRY(read_terms(h, &c2p, &p2c));
+    ZOO_TRY(deberta_span(h, &far, &buckets));
+    const char *table = biased ? zoo_text(h->b, "learned:rows=%" PRId64, h->length) : "";
+    if (!table)
+        return PE_ERR_NOMEM;
+    if (!relative || (!c2p && !p2c))
+        return hf_all_layers(h, biased ? table : "none");
+    const char *text = zoo_text(h->b, "%s%sdeberta:buckets=%" PRId64 ",max=%" PRId64 ",terms=%s", table,
+                                biased ? "+" : "", buckets, far,
+                                c2p && p2c ? "c2p+p2c"
+                                : c2p      ? "c2p"
+                                           : "p2c");
+    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+}
+
+/* ---------------------------------------------------------------- Transformer-XL and XLNet */
+
+static pe_status refuse_clamp(hf_part *h, int64_t reach)
+{
+    double clamp = -1;
+    ZOO_TRY(hf_real(h, &clamp, "clamp_len", 0));
+    if (clamp > 0 && clamp < (double)reach)
+        return zoo_note_add(h->b, ZOO_WARNING, "clamp_len", h->source,
+                            "clamp_len is %g: in its code all distances past it are that far; the spec does not say so",
+                            clamp);
+    return PE_OK;
+}
+
+pe_status hf_xlnet(hf_part *h)
+{
+    int64_t memory = 0, length = 512;
+    ZOO_TRY(hf_measure(h));
+    ZOO_TRY(hf_int(h, &memory, "mem_len", 0));
+    if (h->length)
+        length = h->length;
+    else
+        ZOO_TRY(zoo_note_add(h->b, ZOO_FACT, "length", h->source,
+                             "no key gives the length of a segment; 512 is what XLNet was trained with"));
+    ZOO_TRY(refuse_clamp(h, memory + length));
+    const char *text = zoo_text(h->b, "xlnet:length=%" PRId64 ",memory=%" PRId64, length, memory);
+    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+}
+
+pe_status hf_transfo_xl(hf_part *h)
+{
+    int64_t memory = 1600, length = 128, how = 0;
+    ZOO_TRY(hf_measure(h));
+    ZOO_TRY(hf_int(h, &memory, "mem_len", memory));
+    ZOO_TRY(hf_int(h, &length, "tgt_len", length));
+    ZOO_TRY(hf_int(h, &how, "attn_type", 0));
+    if (how || memory + length < 1)
+        return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: attn_type is %" PRId64 "; needs 0, Transformer-XL's own",
+                       h->b->model.path, how);
+    ZOO_TRY(refuse_clamp(h, memory + length - 1));
+    const char *text = zoo_text(h->b, "transformer-xl:back=%" PRId64, memory + length - 1);
+    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Models that add a table to the embedding, a penalty to the scores, or nothing: one spec for all layers. The row's
+ * keys are that spec. "A|B": A where the row's only_if holds, else B; of a model with two stacks, the decoder's and the
+ * encoder's. A learned table gets its rows here: as many as the length says, and those that an offset skips. */
+#include "zoo/hf.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Number n of "A|B" into out. */
+static void cut(const char *specs, int n, char out[160])
+{
+    const char *bar = strchr(specs, '|');
+    if (n > 0 && bar)
+        specs = bar + 1;
+    snprintf(out, 160, "%.*s", (int)strcspn(specs, "|"), specs);
+}
+
+static pe_status no_length(hf_part *h)
+{
+    return io_fail(h->b->err, PE_ERR_FORMAT,
+                   "%s: max_position_embeddings is missing: nothing says how many rows the "
+                   "table has",
+                   h->b->model.path);
+}
+
+pe_status hf_read_spec(hf_part *h, const char *specs, int n)
+{
+    char spec[160];
+    const char *text = spec;
+    ZOO_TRY(hf_measure(h));
+    cut(specs, n, spec);
+    if (!strncmp(spec, "learned", strlen("learned"))) {
+        const char *offset = strstr(spec, "offset=");
+        if (!h->length)
+            return no_length(h);
+        text = zoo_text(h->b, "%s%crows=%" PRId64, spec, strchr(spec, ':') ? ',' : ':',
+                        h->length + (offset ? atoi(offset + strlen("offset=")) : 0));
+    }
+    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+}
+
+pe_status hf_still(hf_part *h)
+{
+    bool on;
+    ZOO_TRY(hf_is_on(h, &on));
+    return hf_read_spec(h, on || strchr(h->fact->keys, '|') ? h->fact->keys : "none", !on);
+}
+
+/* ---------------------------------------------------------------- two stacks in one config */
+
+const char *hf_first_there(hf_part *h, const char *keys)
+{
+    char key[64];
+    for (const char *at = keys; at; at = strchr(at, '|'), at += at != NULL) {
+        snprintf(key, sizeof key, "%.*s", (int)strcspn(at, "|"), at);
+        if (hf_has(h, key))
+            return zoo_text(h->b, "%s", key);
+    }
+    return zoo_text(h->b, "%.*s", (int)strcspn(keys, "|"), keys);
+}
+
+static const struct {
+    const char *name, *heads, *layers, *length;
+} stacks[] = {
+    { "decoder", "decoder_attention_heads|num_decoder_attention_heads|num_attention_heads|num_heads",
+      "decoder_layers|num_decoder_layers|num_hidden_layers",
+      "max_target_positions|max_decoder_position_embeddings|max_position_embeddings|n_positions" },
+    { "encoder", "encoder_attention_heads|num_encoder_attention_heads|num_attention_heads|num_heads",
+      "encoder_layers|num_encoder_layers|num_layers|num_hidden_layers",
+      "max_source_positions|max_encoder_position_embeddings|max_position_embeddings|n_positions" },
+};
+
+pe_status hf_seq2seq(hf_part *h)
+{
+    for (int n = 0; n < 2; n++) {
+        hf_part one = *h;
+        one.name = stacks[n].name;
+        one.heads_keys = hf_first_there(h, stacks[n].heads);
+        one.layers_keys = hf_first_there(h, stacks[n].layers);
+        one.length_keys = hf_first_there(h, stacks[n].length);
+        if (!one.heads_keys || !one.layers_keys || !one.length_keys)
+            return PE_ERR_NOMEM;
+        ZOO_TRY(hf_read_spec(&one, h->fact->keys, n));
+    }
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- pictures */
+
+/* Height and width: 224, [224, 224] or {"height": 224, "width": 224}. */
+static pe_status read_sides(hf_part *h, const char *key, int64_t fallback, int64_t side[2])
+{
+    static const io_int_range range = { 1, 1 << 20 };
+    io_node at, item;
+    pe_error *err = h->b->err;
+    side[0] = side[1] = fallback;
+    if (!io_json_get(&at, h->config, key) || io_json_kind_of(&at) == IO_JSON_NULL)
+        return PE_OK;
+    bool list = io_json_kind_of(&at) == IO_JSON_ARRAY, dict = io_json_kind_of(&at) == IO_JSON_OBJECT;
+    for (size_t n = 0; n < 2; n++) {
+        if (list)
+            ZOO_TRY(io_json_item(&item, &at, n, err));
+        ZOO_TRY(
+            io_json_int(&side[n], list ? &item : &at, dict ? (n ? "width" : "height") : NULL, IO_REQUIRED, range, err));
+    }
+    return PE_OK;
+}
+
+static pe_status count_patches(hf_part *h, int64_t side[2])
+{
+    int64_t image[2], patch[2];
+    ZOO_TRY(read_sides(h, "image_size", h->fact->image, image));
+    ZOO_TRY(read_sides(h, "patch_size", h->fact->width, patch));
+    if (!image[0] || !patch[0])
+        return io_fail(h->b->err, PE_ERR_FORMAT, "%s: %s is missing: nothing says how many patches there are",
+                       h->b->model.path, image[0] ? "patch_size" : "image_size");
+    for (int n = 0; n < 2; n++)
+        side[n] = image[n] / patch[n];
+    if (!side[0] || !side[1])
+        return io_fail(h->b->err, PE_ERR_RANGE, "%s: patch_size is larger than image_size", h->b->model.path);
+    return PE_OK;
+}
+
+/* DINOv3 turns by the place of a patch's centre in the picture, whatever its size. */
+pe_status hf_dinov3(hf_part *h)
+{
+    int64_t side[2];
+    double theta = 100;
+    h->length_keys = "num_patches";
+    ZOO_TRY(hf_measure(h));
+    ZOO_TRY(count_patches(h, side));
+    ZOO_TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
+    h->part->trained = h->part->served = side[0] * side[1];
+    const char *text =
+        zoo_text(h->b, "rope:theta=%.17g,axes=2,split=axial,coords=normalised,extent=%" PRId64 "/%" PRId64, theta,
+                 side[0], side[1]);
+    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+}
+
+/* Rows for patches from left to right, then down, after those for the class token and its like. */
+pe_status hf_patches(hf_part *h)
+{
+    int64_t side[2], rows = 0;
+    bool on;
+    ZOO_TRY(hf_is_on(h, &on));
+    h->length_keys = "num_patches"; /* SigLIP 2's table, which is stretched to the picture */
+    ZOO_TRY(hf_measure(h));
+    if (h->length)
+        rows = h->length;
+    else {
+        ZOO_TRY(count_patches(h, side));
+        rows = side[0] * side[1] + h->fact->extra;
+    }
+    h->part->trained = h->part->served = rows;
+    const char *text = zoo_text(h->b, "learned:rows=%" PRId64, rows);
+    return text ? hf_all_layers(h, on ? text : "none") : PE_ERR_NOMEM;
+}
+
+/* ---------------------------------------------------------------- what no spec says */
+
+pe_status hf_beyond(hf_part *h)
+{
+    return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: model_type %s is known, but %s", h->b->model.path, h->fact->type,
+                   h->fact->keys);
+}
+
+/* No attention at all: no heads either. */
+pe_status hf_recurrent(hf_part *h)
+{
+    int64_t layers = 0;
+    ZOO_TRY(hf_int(h, &h->shape.model_dim, HF_HIDDEN, h->fact->hidden));
+    ZOO_TRY(hf_int(h, &layers, HF_LAYERS, h->fact->layers));
+    ZOO_TRY(zoo_add_part(h->b, &h->part, h->name, h->fact->type, layers));
+    h->shape = (pe_shape){ .heads = 1, .kv_heads = 1, .head_dim = 1, .model_dim = h->shape.model_dim };
+    for (int64_t n = 0; n < layers; n++)
+        ZOO_TRY(zoo_set_layer(h->b, h->part, n, "none", h->shape, "recurrent", 0));
+    return PE_OK;
+}

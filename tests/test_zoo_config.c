@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core; needs: zoo wrap
+ *
+ * What a config.json means. Each expected line is written down from the model's code and card; the configs are the
+ * published ones, less the keys that say nothing here. ' stands for ".
+ */
+#include "common.h"
+#include "heap.h"
+
+#include "../src/zoo/facts.h"
+#include "../src/zoo/zoo.h"
+
+#define TIMES4(x) x "," x "," x "," x
+#define TIMES16(x) TIMES4(x) "," TIMES4(x) "," TIMES4(x) "," TIMES4(x)
+#define TIMES48(x) TIMES16(x) "," TIMES16(x) "," TIMES16(x)
+
+static pe_error err;
+
+/* ---------------------------------------------------------------- reading */
+
+static pe_status read_with(zoo_model **m, const char *text, zoo_options options)
+{
+    static char json[1 << 16];
+    size_t n = strlen(text);
+    assert_true(n < sizeof json);
+    for (size_t i = 0; i <= n; i++)
+        json[i] = text[i] == '\'' ? '"' : text[i];
+    err.text[0] = 0;
+    return zoo_read_config(m, "config.json", json, n, &options, &err);
+}
+
+/* "text llama 32/8x128 4096/4096: 32x rope, 8 windows of 4096 | vision ...": parts, their types, heads / key heads x
+ * width of the first layer, trained and served lengths, and what the layers do; the long lists of longrope are cut. */
+static const char *summary(const zoo_model *m)
+{
+    static char text[4096];
+    size_t used = 0;
+    for (int p = 0; p < m->parts; p++) {
+        const zoo_part *part = &m->part[p];
+        int64_t windows = 0, window = 0;
+        used += (size_t)snprintf(
+            text + used, sizeof text - used, "%s%s%s%s %" PRId64 "/%" PRId64 "x%" PRId64 " %" PRId64 "/%" PRId64 ":",
+            p ? " | " : "", part->name, *part->name ? " " : "", part->type, part->group[0].shape.heads,
+            part->group[0].shape.kv_heads, part->group[0].shape.head_dim, part->trained, part->served);
+        for (int g = 0; g < part->groups; g++) {
+            const char *spec = part->group[g].spec, *list = strstr(spec, ",short=");
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s %" PRId64 "x %.*s", g ? "," : "",
+                                     part->group[g].layers, list ? (int)(list - spec) : (int)strlen(spec), spec);
+        }
+        for (int64_t n = 0; n < part->layers; n++) {
+            windows += part->layer[n].window > 0;
+            window = part->layer[n].window > 0 ? part->layer[n].window : window;
+        }
+        if (windows)
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, ", %" PRId64 " windows of %" PRId64, windows, window);
+    }
+    return text;
+}
+
+/* ---------------------------------------------------------------- published models */
+
+/* clang-format off */
+static const struct {
+    const char *name, *json, *want;
+} published[] = {
+    { "Llama-2-7B",
+      "{'architectures':['LlamaForCausalLM'],'hidden_size':4096,'max_position_embeddings':4096,'model_type':'llama','num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':32,'rope_scaling':null,'torch_dtype':'float16','vocab_size':32000}",
+      "llama 32/32x128 4096/4096: 32x rope" },
+    { "Llama-3.1-8B",
+      "{'model_type':'llama','hidden_size':4096,'max_position_embeddings':131072,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':8,'rope_scaling':{'factor':8.0,'low_freq_factor':1.0,'high_freq_factor':4.0,'original_max_position_embeddings':8192,'rope_type':'llama3'},'rope_theta':500000.0}",
+      "llama 32/8x128 8192/131072: 32x rope:theta=500000,scaling=llama3,factor=8,trained=8192" },
+    { "CodeLlama-7b",
+      "{'model_type':'llama','hidden_size':4096,'max_position_embeddings':16384,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':32,'rope_scaling':null,'rope_theta':1000000}",
+      "llama 32/32x128 16384/16384: 32x rope:theta=1000000" },
+    { "Mistral-7B-v0.1",
+      "{'model_type':'mistral','hidden_size':4096,'max_position_embeddings':32768,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':8,'rope_theta':10000.0,'sliding_window':4096}",
+      "mistral 32/8x128 32768/32768: 32x rope, 32 windows of 4096" },
+    { "Mistral-7B-v0.3",
+      "{'model_type':'mistral','hidden_size':4096,'max_position_embeddings':32768,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':8,'rope_theta':1000000.0,'sliding_window':null}",
+      "mistral 32/8x128 32768/32768: 32x rope:theta=1000000" },
+    { "Mixtral-8x7B",
+      "{'model_type':'mixtral','hidden_size':4096,'max_position_embeddings':32768,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':8,'rope_theta':1000000.0,'sliding_window':null}",
+      "mixtral 32/8x128 32768/32768: 32x rope:theta=1000000" },
+    { "Qwen-7B",
+      "{'architectures':['QWenLMHeadModel'],'model_type':'qwen','hidden_size':4096,'kv_channels':128,'max_position_embeddings':32768,'num_attention_heads':32,'num_hidden_layers':32,'rotary_emb_base':10000,'rotary_pct':1.0,'seq_length':8192,'use_dynamic_ntk':true,'use_logn_attn':true}",
+      "qwen 32/32x128 8192/32768: 32x rope" },
+    { "Qwen2.5-7B-Instruct",
+      "{'model_type':'qwen2','hidden_size':3584,'max_position_embeddings':32768,'max_window_layers':28,'num_attention_heads':28,'num_hidden_layers':28,'num_key_value_heads':4,'rope_theta':1000000.0,'sliding_window':131072,'use_sliding_window':false}",
+      "qwen2 28/4x128 32768/32768: 28x rope:theta=1000000" },
+    { "Qwen2.5-7B-Instruct, yarn",
+      "{'model_type':'qwen2','hidden_size':3584,'max_position_embeddings':32768,'num_attention_heads':28,'num_hidden_layers':28,'num_key_value_heads':4,'rope_theta':1000000.0,'rope_scaling':{'factor':4.0,'original_max_position_embeddings':32768,'type':'yarn'}}",
+      "qwen2 28/4x128 32768/32768: 28x rope:theta=1000000,scaling=yarn,factor=4,trained=32768" },
+    { "Qwen2-VL-7B, flat",
+      "{'model_type':'qwen2_vl','hidden_size':3584,'max_position_embeddings':32768,'max_window_layers':28,'num_attention_heads':28,'num_hidden_layers':28,'num_key_value_heads':4,'rope_theta':1000000.0,'sliding_window':32768,'use_sliding_window':false,'rope_scaling':{'type':'mrope','mrope_section':[16,24,24]},'vision_config':{'depth':32,'embed_dim':1280,'hidden_size':3584,'in_chans':3,'mlp_ratio':4,'model_type':'qwen2_vl','num_heads':16,'patch_size':14,'spatial_merge_size':2}}",
+      "text qwen2_vl_text 28/4x128 32768/32768: 28x rope:theta=1000000,axes=3,sections=16/24/24 | vision qwen2_vl_vision 16/16x80 0/0: 32x rope:axes=2,split=axial" },
+    { "Qwen3-30B-A3B",
+      "{'model_type':'qwen3_moe','head_dim':128,'hidden_size':2048,'max_position_embeddings':40960,'max_window_layers':48,'num_attention_heads':32,'num_hidden_layers':48,'num_key_value_heads':4,'rope_scaling':null,'rope_theta':1000000.0,'sliding_window':null,'use_sliding_window':false}",
+      "qwen3_moe 32/4x128 40960/40960: 48x rope:theta=1000000" },
+    { "Gemma-2B",
+      "{'model_type':'gemma','head_dim':256,'hidden_size':2048,'max_position_embeddings':8192,'num_attention_heads':8,'num_hidden_layers':18,'num_key_value_heads':1,'rope_scaling':null,'rope_theta':10000.0}",
+      "gemma 8/1x256 8192/8192: 18x rope" },
+    { "Gemma-2-9B",
+      "{'model_type':'gemma2','head_dim':256,'hidden_size':3584,'max_position_embeddings':8192,'num_attention_heads':16,'num_hidden_layers':42,'num_key_value_heads':8,'query_pre_attn_scalar':256,'rope_theta':10000.0,'sliding_window':4096,'sliding_window_size':4096}",
+      "gemma2 16/8x256 8192/8192: 42x rope, 21 windows of 4096" },
+    { "Gemma-3-4B",
+      "{'architectures':['Gemma3ForConditionalGeneration'],'model_type':'gemma3','mm_tokens_per_image':256,'text_config':{'hidden_size':2560,'intermediate_size':10240,'model_type':'gemma3_text','num_hidden_layers':34,'rope_scaling':{'factor':8.0,'rope_type':'linear'},'sliding_window':1024},'vision_config':{'hidden_size':1152,'image_size':896,'intermediate_size':4304,'model_type':'siglip_vision_model','num_attention_heads':16,'num_hidden_layers':27,'patch_size':14,'vision_use_head':false}}",
+      "text gemma3_text 8/4x256 0/131072: 29x rope, 5x rope:theta=1000000,scaling=linear,factor=8, 29 windows of 1024 | vision siglip_vision_model 16/16x72 4096/4096: 27x learned:rows=4096" },
+    { "gpt-oss-20b",
+      "{'model_type':'gpt_oss','head_dim':64,'hidden_size':2880,'initial_context_length':4096,'max_position_embeddings':131072,'num_attention_heads':64,'num_hidden_layers':4,'num_key_value_heads':8,'layer_types':['sliding_attention','full_attention','sliding_attention','full_attention'],'rope_scaling':{'beta_fast':32.0,'beta_slow':1.0,'factor':32.0,'original_max_position_embeddings':4096,'rope_type':'yarn','truncate':false},'rope_theta':150000,'sliding_window':128}",
+      "gpt_oss 64/8x64 4096/131072: 4x rope:theta=150000,scaling=yarn,factor=32,trained=4096,truncate=no, 2 windows of 128" },
+    { "DeepSeek-V2-Lite",
+      "{'model_type':'deepseek_v2','hidden_size':2048,'kv_lora_rank':512,'max_position_embeddings':163840,'num_attention_heads':16,'num_hidden_layers':27,'num_key_value_heads':16,'q_lora_rank':null,'qk_nope_head_dim':128,'qk_rope_head_dim':64,'rope_scaling':{'beta_fast':32,'beta_slow':1,'factor':40,'mscale':0.707,'mscale_all_dim':0.707,'original_max_position_embeddings':4096,'type':'yarn'},'rope_theta':10000,'v_head_dim':128}",
+      "deepseek_v2 16/16x192 4096/163840: 27x rope:pairs=adjacent,dims=64,range=trailing,scaling=yarn,factor=40,trained=4096,mscale=0.707,mscale_all_dim=0.707,softmax=1.5896261651208736" },
+    { "DeepSeek-V3",
+      "{'model_type':'deepseek_v3','hidden_size':7168,'kv_lora_rank':512,'max_position_embeddings':163840,'num_attention_heads':128,'num_hidden_layers':61,'num_key_value_heads':128,'num_nextn_predict_layers':1,'q_lora_rank':1536,'qk_nope_head_dim':128,'qk_rope_head_dim':64,'rope_scaling':{'beta_fast':32,'beta_slow':1,'factor':40,'mscale':1.0,'mscale_all_dim':1.0,'original_max_position_embeddings':4096,'type':'yarn'},'rope_theta':10000,'v_head_dim':128}",
+      "deepseek_v3 128/128x192 4096/163840: 61x rope:pairs=adjacent-half,dims=64,range=trailing,scaling=yarn,factor=40,trained=4096,mscale=1,mscale_all_dim=1,softmax=1.8738542070926265" },
+    { "Phi-2",
+      "{'model_type':'phi','hidden_size':2560,'max_position_embeddings':2048,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':null,'partial_rotary_factor':0.4,'rope_scaling':null,'rope_theta':10000.0}",
+      "phi 32/32x80 2048/2048: 32x rope:dims=32" },
+    { "Phi-3-mini-128k",
+      "{'model_type':'phi3','hidden_size':3072,'max_position_embeddings':131072,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':32,'original_max_position_embeddings':4096,'rope_scaling':{'long_factor':[" TIMES48("2.5") "],'short_factor':[" TIMES48("1.05") "],'type':'longrope'},'rope_theta':10000.0,'sliding_window':262144}",
+      "phi3 32/32x96 4096/131072: 32x rope:scaling=longrope,factor=32,trained=4096, 32 windows of 262144" },
+    { "Phi-3.5-MoE",
+      "{'model_type':'phimoe','hidden_size':4096,'max_position_embeddings':131072,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':8,'original_max_position_embeddings':4096,'rope_scaling':{'long_factor':[" TIMES48("2") "," TIMES16("2") "],'long_mscale':1.243163121016122,'original_max_position_embeddings':4096,'short_factor':[" TIMES48("1") "," TIMES16("1") "],'short_mscale':1.243163121016122,'type':'longrope'},'rope_theta':10000.0,'sliding_window':131072}",
+      "phimoe 32/8x128 4096/131072: 32x rope:scaling=longrope,factor=32,trained=4096, 32 windows of 131072" },
+    { "GPT-J-6B",
+      "{'model_type':'gptj','n_embd':4096,'n_head':16,'n_layer':28,'n_positions':2048,'rotary':true,'rotary_dim':64}",
+      "gptj 16/16x256 2048/2048: 28x rope:pairs=adjacent,dims=64" },
+    { "GPT-NeoX-20B",
+      "{'model_type':'gpt_neox','hidden_size':6144,'max_position_embeddings':2048,'num_attention_heads':64,'num_hidden_layers':44,'rotary_emb_base':10000,'rotary_pct':0.25}",
+      "gpt_neox 64/64x96 2048/2048: 44x rope:dims=24" },
+    { "Pythia-410m",
+      "{'model_type':'gpt_neox','hidden_size':1024,'max_position_embeddings':2048,'num_attention_heads':16,'num_hidden_layers':24,'rotary_emb_base':10000,'rotary_pct':0.25,'use_parallel_residual':true}",
+      "gpt_neox 16/16x64 2048/2048: 24x rope:dims=16" },
+    { "Falcon-7B",
+      "{'alibi':false,'model_type':'falcon','hidden_size':4544,'multi_query':true,'new_decoder_architecture':false,'num_attention_heads':71,'num_hidden_layers':32,'parallel_attn':true}",
+      "falcon 71/1x64 2048/2048: 32x rope" },
+    { "Falcon-7B, its first config",
+      "{'alibi':false,'model_type':'RefinedWebModel','hidden_size':4544,'multi_query':true,'n_head':71,'n_layer':32,'parallel_attn':true}",
+      "RefinedWebModel 71/1x64 2048/2048: 32x rope" },
+    { "Falcon-40B",
+      "{'alibi':false,'model_type':'falcon','hidden_size':8192,'new_decoder_architecture':true,'num_attention_heads':128,'num_hidden_layers':60,'num_kv_heads':8}",
+      "falcon 128/8x64 2048/2048: 60x rope" },
+    { "Falcon-RW-1B",
+      "{'alibi':true,'model_type':'falcon','hidden_size':2048,'multi_query':false,'new_decoder_architecture':false,'num_attention_heads':32,'num_hidden_layers':24}",
+      "falcon 32/32x64 2048/2048: 24x alibi:convention=falcon" },
+    { "BLOOM-560m",
+      "{'model_type':'bloom','n_embed':1024,'hidden_size':1024,'n_layer':24,'num_attention_heads':16,'seq_length':2048,'offset_alibi':100}",
+      "bloom 16/16x64 2048/2048: 24x alibi" },
+    { "MPT-7B",
+      "{'model_type':'mpt','attn_config':{'alibi':true,'alibi_bias_max':8,'attn_impl':'torch','attn_type':'multihead_attention','prefix_lm':false,'qk_ln':false},'d_model':4096,'learned_pos_emb':true,'max_seq_len':2048,'n_heads':32,'n_layers':32}",
+      "mpt 32/32x128 2048/2048: 32x alibi:convention=mpt" },
+    { "Baichuan-7B",
+      "{'architectures':['BaiChuanForCausalLM'],'model_type':'baichuan','hidden_size':4096,'max_position_embeddings':4096,'num_attention_heads':32,'num_hidden_layers':32}",
+      "baichuan 32/32x128 4096/4096: 32x rope" },
+    { "Baichuan2-13B",
+      "{'architectures':['BaichuanForCausalLM'],'model_type':'baichuan','hidden_size':5120,'model_max_length':4096,'num_attention_heads':40,'num_hidden_layers':40}",
+      "baichuan 40/40x128 4096/4096: 40x alibi" },
+    { "ChatGLM-6B",
+      "{'model_type':'chatglm','hidden_size':4096,'inner_hidden_size':16384,'max_sequence_length':2048,'num_attention_heads':32,'num_layers':28,'position_encoding_2d':true}",
+      "chatglm 32/32x128 2048/2048: 28x rope:axes=2,split=blocks" },
+    { "ChatGLM2-6B",
+      "{'model_type':'chatglm','hidden_size':4096,'kv_channels':128,'multi_query_attention':true,'multi_query_group_num':2,'num_attention_heads':32,'num_layers':28,'original_rope':true,'seq_length':32768}",
+      "chatglm 32/2x128 32768/32768: 28x rope:pairs=adjacent,dims=64" },
+    { "ChatGLM3-6B-32k",
+      "{'model_type':'chatglm','hidden_size':4096,'kv_channels':128,'multi_query_attention':true,'multi_query_group_num':2,'num_attention_heads':32,'num_layers':28,'original_rope':true,'rope_ratio':50,'seq_length':32768}",
+      "chatglm 32/2x128 32768/32768: 28x rope:theta=500000,pairs=adjacent,dims=64" },
+    { "GLM-4-9B-chat",
+      "{'model_type':'chatglm','hidden_size':4096,'kv_channels':128,'multi_query_attention':true,'multi_query_group_num':2,'num_attention_heads':32,'num_hidden_layers':40,'num_layers':40,'original_rope':true,'rope_ratio':500,'seq_length':131072}",
+      "chatglm 32/2x128 131072/131072: 40x rope:theta=5000000,pairs=adjacent,dims=64" },
+    { "T5-small",
+      "{'model_type':'t5','d_ff':2048,'d_kv':64,'d_model':512,'is_encoder_decoder':true,'n_positions':512,'num_heads':8,'num_layers':6,'relative_attention_num_buckets':32}",
+      "decoder t5 8/8x64 512/512: 6x t5:direction=causal | encoder t5 8/8x64 512/512: 6x t5" },
+    { "DeBERTa-v3-base",
+      "{'model_type':'deberta-v2','hidden_size':768,'max_position_embeddings':512,'relative_attention':true,'position_buckets':256,'norm_rel_ebd':'layer_norm','share_att_key':true,'pos_att_type':'p2c|c2p','max_relative_positions':-1,'position_biased_input':false,'num_attention_heads':12,'num_hidden_layers':12,'type_vocab_size':0}",
+      "deberta-v2 12/12x64 512/512: 12x deberta" },
+    { "DeBERTa-base",
+      "{'model_type':'deberta','hidden_size':768,'max_position_embeddings':512,'relative_attention':true,'pos_att_type':'c2p|p2c','max_relative_positions':-1,'position_biased_input':false,'num_attention_heads':12,'num_hidden_layers':12}",
+      "deberta 12/12x64 512/512: 12x deberta:buckets=0" },
+    { "XLNet-base",
+      "{'model_type':'xlnet','attn_type':'bi','bi_data':false,'clamp_len':-1,'d_head':64,'d_inner':3072,'d_model':768,'mem_len':null,'n_head':12,'n_layer':12}",
+      "xlnet 12/12x64 0/0: 12x xlnet" },
+    { "BERT-base",
+      "{'architectures':['BertForMaskedLM'],'model_type':'bert','hidden_size':768,'max_position_embeddings':512,'num_attention_heads':12,'num_hidden_layers':12,'pad_token_id':0,'type_vocab_size':2}",
+      "bert 12/12x64 512/512: 12x learned" },
+    { "Jina-v2-base",
+      "{'architectures':['JinaBertForMaskedLM'],'model_type':'bert','hidden_size':768,'max_position_embeddings':8192,'model_max_length':8192,'num_attention_heads':12,'num_hidden_layers':12,'pad_token_id':0,'position_embedding_type':'alibi'}",
+      "bert 12/12x64 8192/8192: 12x alibi:form=symmetric" },
+    { "RoBERTa-base",
+      "{'model_type':'roberta','hidden_size':768,'max_position_embeddings':514,'num_attention_heads':12,'num_hidden_layers':12,'pad_token_id':1}",
+      "roberta 12/12x64 512/512: 12x learned:rows=514,offset=2" },
+    { "GPT-2",
+      "{'model_type':'gpt2','n_ctx':1024,'n_embd':768,'n_head':12,'n_layer':12,'n_positions':1024}",
+      "gpt2 12/12x64 1024/1024: 12x learned:rows=1024" },
+    { "OPT-125m",
+      "{'model_type':'opt','hidden_size':768,'max_position_embeddings':2048,'num_attention_heads':12,'num_hidden_layers':12,'word_embed_proj_dim':768}",
+      "opt 12/12x64 2048/2048: 12x learned:rows=2050,offset=2" },
+    { "Whisper-tiny",
+      "{'model_type':'whisper','d_model':384,'decoder_attention_heads':6,'decoder_layers':4,'encoder_attention_heads':6,'encoder_layers':4,'max_source_positions':1500,'max_target_positions':448,'num_hidden_layers':4}",
+      "decoder whisper 6/6x64 448/448: 4x learned:rows=448 | encoder whisper 6/6x64 1500/1500: 4x sinusoidal:layout=halves,denominator=d-2" },
+    { "StableLM-2-1.6B",
+      "{'model_type':'stablelm','hidden_size':2048,'max_position_embeddings':4096,'num_attention_heads':32,'num_hidden_layers':24,'num_key_value_heads':32,'partial_rotary_factor':0.25,'rope_theta':10000}",
+      "stablelm 32/32x64 4096/4096: 24x rope:dims=16" },
+    { "StarCoder2-7B",
+      "{'model_type':'starcoder2','hidden_size':4608,'max_position_embeddings':16384,'num_attention_heads':36,'num_hidden_layers':32,'num_key_value_heads':4,'rope_theta':1000000,'sliding_window':4096}",
+      "starcoder2 36/4x128 16384/16384: 32x rope:theta=1000000, 32 windows of 4096" },
+    { "Command-R",
+      "{'model_type':'cohere','hidden_size':8192,'max_position_embeddings':8192,'model_max_length':131072,'num_attention_heads':64,'num_hidden_layers':40,'num_key_value_heads':64,'rope_theta':8000000.0}",
+      "cohere 64/64x128 8192/8192: 40x rope:theta=8000000,pairs=adjacent" },
+    { "Command-R7B",
+      "{'model_type':'cohere2','head_dim':128,'hidden_size':4096,'layer_switch':4,'max_position_embeddings':8192,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':8,'order_of_interleaved_layers':'local_attn_first','position_embedding_type':'rope_gptj','rope_scaling':null,'rope_theta':50000,'rotary_pct':1.0,'sliding_window':4096,'sliding_window_pattern':4}",
+      "cohere2 32/8x128 8192/8192: 24x rope:theta=50000,pairs=adjacent, 8x none, 24 windows of 4096" },
+    { "OLMo-2-7B",
+      "{'model_type':'olmo2','hidden_size':4096,'max_position_embeddings':4096,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':32,'rope_scaling':null,'rope_theta':500000}",
+      "olmo2 32/32x128 4096/4096: 32x rope:theta=500000" },
+    { "Olmo-3-7B",
+      "{'model_type':'olmo3','hidden_size':4096,'layer_types':['sliding_attention','sliding_attention','sliding_attention','full_attention'],'max_position_embeddings':65536,'num_attention_heads':32,'num_hidden_layers':4,'num_key_value_heads':32,'rope_scaling':{'attention_factor':1.2079441541679836,'beta_fast':32.0,'beta_slow':1.0,'factor':8.0,'original_max_position_embeddings':8192,'rope_type':'yarn'},'rope_theta':500000,'sliding_window':4096}",
+      "olmo3 32/32x128 8192/65536: 3x rope:theta=500000, 1x rope:theta=500000,scaling=yarn,factor=8,trained=8192, 3 windows of 4096" },
+    { "SmolLM3-3B",
+      "{'model_type':'smollm3','hidden_size':2048,'max_position_embeddings':65536,'max_window_layers':28,'no_rope_layer_interval':4,'no_rope_layers':[1,1,1,0,1,1,1,0],'num_attention_heads':16,'num_hidden_layers':8,'num_key_value_heads':4,'rope_scaling':null,'rope_theta':5000000.0,'sliding_window':null,'use_sliding_window':false}",
+      "smollm3 16/4x128 65536/65536: 6x rope:theta=5000000, 2x none" },
+    { "Llama-4-Scout",
+      "{'model_type':'llama4','text_config':{'attention_chunk_size':8192,'attn_scale':0.1,'attn_temperature_tuning':4,'floor_scale':8192,'for_llm_compressor':false,'head_dim':128,'hidden_size':5120,'max_position_embeddings':10485760,'model_type':'llama4_text','no_rope_layers':[],'num_attention_heads':40,'num_hidden_layers':48,'num_key_value_heads':8,'rope_scaling':{'factor':16.0,'high_freq_factor':1.0,'low_freq_factor':1.0,'original_max_position_embeddings':8192,'rope_type':'llama3'},'rope_theta':500000.0},'vision_config':{'model_type':'llama4_vision_model','hidden_size':1408,'rope_theta':10000}}",
+      "text llama4_text 40/8x128 8192/10485760: 36x rope:theta=500000,pairs=adjacent,scaling=llama3,factor=16,trained=8192,high=1, 12x rope:dims=0,temperature=0.1,shift=1, 36 windows of 8192" },
+    { "ModernBERT-base",
+      "{'model_type':'modernbert','global_attn_every_n_layers':3,'global_rope_theta':160000.0,'hidden_size':768,'local_attention':128,'local_rope_theta':10000.0,'max_position_embeddings':8192,'num_attention_heads':12,'num_hidden_layers':22,'position_embedding_type':'absolute'}",
+      "modernbert 12/12x64 8192/8192: 8x rope:theta=160000, 14x rope, 14 windows of 65" },
+    { "nomic-embed-text-v1.5",
+      "{'model_type':'nomic_bert','max_trained_positions':2048,'n_embd':768,'n_head':12,'n_inner':3072,'n_layer':12,'n_positions':8192,'rotary_emb_base':1000,'rotary_emb_fraction':1.0,'rotary_emb_interleaved':false,'rotary_emb_scale_base':null,'rotary_scaling_factor':null,'type_vocab_size':2}",
+      "nomic_bert 12/12x64 2048/8192: 12x rope:theta=1000" },
+    { "Granite-4.0-h-tiny",
+      "{'model_type':'granitemoehybrid','hidden_size':1536,'layer_types':['mamba','mamba','attention','mamba'],'max_position_embeddings':131072,'num_attention_heads':12,'num_hidden_layers':4,'num_key_value_heads':4,'position_embedding_type':'nope','rope_scaling':null,'rope_theta':10000}",
+      "granitemoehybrid 12/4x128 131072/131072: 4x none" },
+    { "Jamba-v0.1",
+      "{'model_type':'jamba','attn_layer_offset':4,'attn_layer_period':8,'hidden_size':4096,'max_position_embeddings':262144,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':8,'sliding_window':null}",
+      "jamba 32/8x128 262144/262144: 32x none" },
+    { "Mamba2-2.7b",
+      "{'model_type':'mamba2','chunk_size':256,'hidden_size':2560,'num_hidden_layers':64,'num_heads':80,'state_size':128,'time_step_limit':[0.0,Infinity]}",
+      "mamba2 1/1x1 0/0: 64x none" },
+    { "Minitron-4B",
+      "{'model_type':'nemotron','head_dim':128,'hidden_size':3072,'max_position_embeddings':4096,'num_attention_heads':24,'num_hidden_layers':32,'num_key_value_heads':8,'partial_rotary_factor':0.5,'rope_percent':0.5,'rope_theta':10000}",
+      "nemotron 24/8x128 4096/4096: 32x rope:dims=64" },
+    { "Nemotron-H-8B",
+      "{'model_type':'nemotron_h','attention_head_dim':128,'head_dim':128,'hidden_size':4096,'hybrid_override_pattern':'M-M*-E','max_position_embeddings':8192,'num_attention_heads':32,'num_hidden_layers':6,'num_key_value_heads':8,'rope_theta':10000,'time_step_limit':[0.0,Infinity]}",
+      "nemotron_h 32/8x128 8192/8192: 6x none" },
+    { "EXAONE-4.0-32B",
+      "{'model_type':'exaone4','head_dim':128,'hidden_size':5120,'layer_types':['sliding_attention','sliding_attention','sliding_attention','full_attention'],'max_position_embeddings':131072,'num_attention_heads':40,'num_hidden_layers':4,'num_key_value_heads':8,'rope_scaling':{'factor':16.0,'high_freq_factor':4.0,'low_freq_factor':1.0,'original_max_position_embeddings':8192,'rope_type':'llama3'},'rope_theta':1000000,'sliding_window':4096,'sliding_window_pattern':'LLLG'}",
+      "exaone4 40/8x128 8192/131072: 3x rope:theta=1000000,scaling=llama3,factor=16,trained=8192, 1x none, 3 windows of 4096" },
+    { "Ministral-3-8B",
+      "{'model_type':'mistral3','text_config':{'head_dim':128,'hidden_size':4096,'max_position_embeddings':262144,'model_type':'ministral3','num_attention_heads':32,'num_hidden_layers':34,'num_key_value_heads':8,'rope_parameters':{'beta_fast':32.0,'beta_slow':1.0,'factor':16.0,'llama_4_scaling_beta':0.1,'mscale':1.0,'mscale_all_dim':1.0,'original_max_position_embeddings':16384,'rope_theta':1000000.0,'rope_type':'yarn','type':'yarn'},'sliding_window':null},'vision_config':{'head_dim':64,'hidden_size':1024,'image_size':1540,'model_type':'pixtral','num_attention_heads':16,'num_hidden_layers':24,'patch_size':14,'rope_parameters':{'rope_theta':10000.0,'rope_type':'default'}}}",
+      "text ministral3 32/8x128 16384/262144: 34x rope:theta=1000000,scaling=yarn,factor=16,trained=16384,mscale=1,mscale_all_dim=1,temperature=0.1,floor=16384 | vision pixtral 16/16x64 0/0: 24x rope:axes=2,split=oddeven" },
+    { "LLaVA-1.5-7B",
+      "{'architectures':['LlavaForConditionalGeneration'],'image_token_index':32000,'model_type':'llava','text_config':{'_name_or_path':'lmsys/vicuna-7b-v1.5','architectures':['LlamaForCausalLM'],'max_position_embeddings':4096,'model_type':'llama','vocab_size':32064},'vision_config':{'hidden_size':1024,'image_size':336,'intermediate_size':4096,'model_type':'clip_vision_model','num_attention_heads':16,'num_hidden_layers':24,'patch_size':14,'projection_dim':768}}",
+      "text llama 32/32x128 4096/4096: 32x rope | vision clip_vision_model 16/16x64 577/577: 24x learned:rows=577" },
+    { "InternVL2-8B",
+      "{'model_type':'internvl_chat','llm_config':{'architectures':['InternLM2ForCausalLM'],'hidden_size':4096,'max_position_embeddings':32768,'model_type':'internlm2','num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':8,'rope_scaling':{'factor':2.0,'type':'dynamic'},'rope_theta':1000000},'vision_config':{'model_type':'intern_vit_6b','hidden_size':1024}}",
+      "text internlm2 32/8x128 32768/65536: 32x rope:theta=1000000,scaling=dynamic,factor=2,trained=32768" },
+    { "DBRX",
+      "{'model_type':'dbrx','attn_config':{'clip_qkv':8,'kv_n_heads':8,'model_type':'','rope_theta':500000},'d_model':6144,'max_seq_len':32768,'n_heads':48,'n_layers':40}",
+      "dbrx 48/8x128 32768/32768: 40x rope:theta=500000" },
+    { "DeepSeek-VL2-tiny",
+      "{'model_type':'deepseek_vl_v2','language_config':{'architectures':['DeepseekV2ForCausalLM'],'hidden_size':1280,'max_position_embeddings':4096,'model_type':'deepseek_v2','num_attention_heads':10,'num_hidden_layers':12,'num_key_value_heads':10,'kv_lora_rank':null,'qk_nope_head_dim':0,'qk_rope_head_dim':0,'use_mla':false,'v_head_dim':0},'vision_config':{'model_type':'vision','width':1152}}",
+      "text deepseek_v2 10/10x128 4096/4096: 12x rope" },
+    { "Kimi-K2",
+      "{'model_type':'kimi_k2','hidden_size':7168,'max_position_embeddings':131072,'num_attention_heads':64,'num_hidden_layers':61,'num_key_value_heads':64,'qk_nope_head_dim':128,'qk_rope_head_dim':64,'rope_scaling':{'beta_fast':1.0,'beta_slow':1.0,'factor':32.0,'mscale':1.0,'mscale_all_dim':1.0,'original_max_position_embeddings':4096,'type':'yarn'},'rope_theta':50000.0}",
+      "kimi_k2 64/64x192 4096/131072: 61x rope:theta=50000,pairs=adjacent-half,dims=64,range=trailing,scaling=yarn,factor=32,trained=4096,beta_fast=1,mscale=1,mscale_all_dim=1,softmax=1.8132604340394958" },
+    { "ESM-2",
+      "{'model_type':'esm','hidden_size':320,'max_position_embeddings':1026,'num_attention_heads':20,'num_hidden_layers':6,'pad_token_id':1,'position_embedding_type':'rotary'}",
+      "esm 20/20x16 1026/1026: 6x rope" },
+    { "RoFormer",
+      "{'model_type':'roformer','hidden_size':768,'max_position_embeddings':1536,'num_attention_heads':12,'num_hidden_layers':12,'rotary_value':true}",
+      "roformer 12/12x64 1536/1536: 12x rope:pairs=adjacent,turn=qkv" },
+    { "BART-base",
+      "{'model_type':'bart','d_model':768,'decoder_attention_heads':12,'decoder_layers':6,'encoder_attention_heads':12,'encoder_layers':6,'max_position_embeddings':1024,'num_hidden_layers':6}",
+      "decoder bart 12/12x64 1024/1024: 6x learned:rows=1026,offset=2 | encoder bart 12/12x64 1024/1024: 6x learned:rows=1026,offset=2" },
+    { "MPNet-base",
+      "{'model_type':'mpnet','hidden_size':768,'max_position_embeddings':514,'num_attention_heads':12,'num_hidden_layers':12,'pad_token_id':1,'relative_attention_num_buckets':32}",
+      "mpnet 12/12x64 512/512: 12x learned:rows=514,offset=2+t5:scale=sqrt" },
+    { "OpenELM, two layers",
+      "{'model_type':'openelm','head_dim':64,'max_context_length':2048,'model_dim':1280,'num_kv_heads':[3,5],'num_query_heads':[12,20],'num_transformer_layers':2,'rope_freq_constant':10000,'rope_max_length':4096}",
+      "openelm 12/3x64 2048/2048: 1x rope, 1x rope" },
+    { "Transformer-XL",
+      "{'model_type':'transfo-xl','attn_type':0,'clamp_len':1000,'d_head':64,'d_model':1024,'mem_len':1600,'n_head':16,'n_layer':18,'tgt_len':128}",
+      "transfo-xl 16/16x64 0/0: 18x transformer-xl:back=1727" },
+    { "Llama-3.2-11B-Vision, ten layers",
+      "{'model_type':'mllama','text_config':{'cross_attention_layers':[3,8],'hidden_size':4096,'max_position_embeddings':131072,'model_type':'mllama_text_model','num_attention_heads':32,'num_hidden_layers':10,'num_key_value_heads':8,'rope_scaling':{'factor':8.0,'high_freq_factor':4.0,'low_freq_factor':1.0,'original_max_position_embeddings':8192,'rope_type':'llama3'},'rope_theta':500000.0}}",
+      "text mllama_text_model 32/8x128 8192/131072: 8x rope:theta=500000,scaling=llama3,factor=8,trained=8192, 2x none" },
+    { "EmbeddingGemma",
+      "{'model_type':'gemma3_text','_sliding_window_pattern':6,'head_dim':256,'hidden_size':768,'max_position_embeddings':2048,'num_attention_heads':3,'num_hidden_layers':24,'num_key_value_heads':1,'rope_local_base_freq':10000.0,'rope_scaling':null,'rope_theta':1000000.0,'sliding_window':512,'use_bidirectional_attention':true}",
+      "gemma3_text 3/1x256 2048/2048: 20x rope, 4x rope:theta=1000000, 20 windows of 257" },
+    { "CLIP-L/14",
+      "{'model_type':'clip','text_config':{'hidden_size':768,'max_position_embeddings':77,'model_type':'clip_text_model','num_attention_heads':12,'num_hidden_layers':12},'vision_config':{'hidden_size':1024,'image_size':224,'model_type':'clip_vision_model','num_attention_heads':16,'num_hidden_layers':24,'patch_size':14}}",
+      "text clip_text_model 12/12x64 77/77: 12x learned:rows=77 | vision clip_vision_model 16/16x64 257/257: 24x learned:rows=257" },
+    { "TrOCR",
+      "{'model_type':'vision-encoder-decoder','decoder':{'d_model':1024,'decoder_attention_heads':16,'decoder_layers':12,'max_position_embeddings':512,'model_type':'trocr'},'encoder':{'hidden_size':768,'image_size':384,'model_type':'vit','num_attention_heads':12,'num_hidden_layers':12,'patch_size':16}}",
+      "decoder trocr 16/16x64 512/512: 12x learned:rows=514,offset=2 | encoder vit 12/12x64 577/577: 12x learned:rows=577" },
+    { "GPT-Neo-1.3B, four layers",
+      "{'model_type':'gpt_neo','attention_layers':['global','local','global','local'],'hidden_size':2048,'max_position_embeddings':2048,'num_heads':16,'num_layers':4,'window_size':256}",
+      "gpt_neo 16/16x128 2048/2048: 4x learned:rows=2048, 2 windows of 256" },
+    { "LongT5",
+      "{'model_type':'longt5','d_kv':64,'d_model':768,'encoder_attention_type':'local','local_radius':127,'num_heads':12,'num_layers':12,'num_decoder_layers':12,'relative_attention_max_distance':128,'relative_attention_num_buckets':32}",
+      "decoder longt5 12/12x64 0/0: 12x t5:direction=causal | encoder longt5 12/12x64 0/0: 12x t5, 12 windows of 128" },
+    { "BERT with relative_key",
+      "{'model_type':'bert','hidden_size':768,'max_position_embeddings':512,'num_attention_heads':12,'num_hidden_layers':12,'position_embedding_type':'relative_key'}",
+      "bert 12/12x64 512/512: 12x shaw:left=511,right=511,on=keys" },
+    { "LLaDA-8B",
+      "{'alibi':false,'d_model':4096,'max_sequence_length':4096,'model_type':'llada','n_heads':32,'n_kv_heads':32,'n_layers':32,'rope':true,'rope_full_precision':true,'rope_theta':500000.0}",
+      "llada 32/32x128 4096/4096: 32x rope:theta=500000" },
+};
+/* clang-format on */
+
+static void published_configs_mean_what_their_models_do(void **state)
+{
+    (void)state;
+    for (int n = 0; n < COUNT(published); n++) {
+        zoo_model *m;
+        pe_status s = read_with(&m, published[n].json, (zoo_options){ 0 });
+        if (s || strcmp(summary(m), published[n].want))
+            fail_msg("%s is\n    %s\nnot\n    %s", published[n].name, s ? err.text : summary(m), published[n].want);
+        zoo_free(m);
+    }
+}
+
+/* ---------------------------------------------------------------- eras */
+
+#define LLAMA                                                                                                          \
+    "'model_type':'llama','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,'max_position_embeddings':"   \
+    "128"
+
+/* The same model, as it was written over the years. */
+static void keys_of_every_era_mean_the_same(void **state)
+{
+    (void)state;
+    static const char *const same[] = {
+        "{" LLAMA ",'rope_theta':5000,'rope_scaling':{'type':'linear','factor':2}}",
+        "{" LLAMA ",'rope_theta':5000.0,'rope_scaling':{'rope_type':'linear','factor':2.0}}",
+        "{" LLAMA ",'rope_parameters':{'rope_type':'linear','factor':2.0,'rope_theta':5000}}",
+        "{" LLAMA ",'rope_theta':5000,'rope_parameters':{'rope_type':'linear','factor':2.0}}",
+        "{'model_type':'llama','n_embd':64,'n_head':4,'n_layer':2,'n_positions':128,'rotary_emb_base':5000,"
+        "'rope_scaling':{'type':'linear','factor':2}}",
+    };
+    for (int n = 0; n < COUNT(same); n++) {
+        zoo_model *m;
+        assert_ok(read_with(&m, same[n], (zoo_options){ 0 }));
+        assert_string_equal(summary(m), "llama 4/4x16 0/128: 2x rope:theta=5000,scaling=linear,factor=2");
+        zoo_free(m);
+    }
+}
+
+/* ---------------------------------------------------------------- what is refused */
+
+static const struct {
+    const char *json, *says;
+} refused[] = {
+    { "{'model_type':'hypothetical'}",
+      "model_type hypothetical is unknown, and no config says how pairs lie; pass --pairs half" },
+    { "{'hidden_size':64}", "model_type is missing; pass --type" },
+    { "{" LLAMA ",'rope_scaling':{'type':'linear','factor':2,'wobble':1}}", "rope_parameters has a key wobble" },
+    { "{" LLAMA ",'rope_scaling':{'type':'spiral','factor':2}}", "rope_type is spiral; needs default, linear" },
+    { "{" LLAMA ",'rope_scaling':'linear'}", "rope_scaling is a string; needs an object" },
+    { "{" LLAMA ",'rope_scaling':{'type':'linear','factor':'2'}}", "factor is a string; needs a number" },
+    { "{" LLAMA ",'rope_scaling':{'type':'linear','factor':NaN}}", "factor is NaN; needs a number" },
+    { "{" LLAMA ",'rope_scaling':{'type':'linear','factor':-2}}", "factor" },
+    { "{" LLAMA ",'rope_scaling':{'type':'linear'}}", "factor is missing" },
+    { "{" LLAMA ",'rope_theta':'10000'}", "rope_theta is a string; needs a number" },
+    { "{" LLAMA ",'rope_theta':-1}", "theta" },
+    { "{" LLAMA ",'rope_theta':1e300}", "theta" },
+    { "{" LLAMA ",'new_rope_wobble':0.5}", "there is a key new_rope_wobble that nothing here reads" },
+    { "{" LLAMA ",'use_alibi_wobble':true}", "use_alibi_wobble" },
+    { "{" LLAMA ",'num_key_value_heads':3}", "key heads that divide the heads" },
+    { "{'model_type':'llama','hidden_size':64,'num_attention_heads':-4}", "num_attention_heads is -4" },
+    { "{'model_type':'llama','hidden_size':64,'num_attention_heads':4.5}", "num_attention_heads is 4.5" },
+    { "{'model_type':'llama','hidden_size':1e30}", "hidden_size is 1e+30" },
+    { "{'model_type':'llama','num_hidden_layers':1000000000}", "has 1000000000 layers; needs 1 to 4096" },
+    { "{'model_type':'llama','num_hidden_layers':Infinity}", "num_hidden_layers is infinite" },
+    { "{'model_type':'internlm2','hidden_size':64,'num_hidden_layers':2}", "num_attention_heads is missing" },
+    { "{'model_type':'internlm2','hidden_size':64,'num_attention_heads':4}", "num_hidden_layers is missing" },
+    { "{'model_type':'gemma3_text','num_hidden_layers':3,'layer_types':['full_attention']}",
+      "layer_types ends at layer 1; the model has 3" },
+    { "{'model_type':'gemma3_text','num_hidden_layers':1,'layer_types':[7]}",
+      "layer_types[0] is a whole number; needs a string" },
+    { "{'model_type':'smollm3','num_hidden_layers':8,'no_rope_layers':[1,1]}", "no_rope_layers ends at layer 2" },
+    { "{'model_type':'nemotron_h','num_hidden_layers':3,'hybrid_override_pattern':'M*'}",
+      "hybrid_override_pattern is M*; needs 3 letters" },
+    { "{'model_type':'baichuan','hidden_size':1024,'num_attention_heads':8,'num_hidden_layers':4}",
+      "neither Baichuan 7B (4096, 32)" },
+    { "{'model_type':'bert','position_embedding_type':'relative_key_query'}",
+      "position_embedding_type is relative_key_query" },
+    { "{'model_type':'roberta','max_position_embeddings':2}", "pad_token_id is 1; needs less than the 2 rows" },
+    { "{'model_type':'mpt','attn_config':{'alibi':false,'rope':true}}", "attn_config.rope is true" },
+    { "{'model_type':'mpt','attn_config':{'alibi':'yes'}}", "alibi is a string; needs true or false" },
+    { "{'model_type':'wav2vec2'}", "its positions come from a convolution" },
+    { "{'model_type':'swin'}", "windows" },
+    { "{'model_type':'llava'}", "text_config is missing" },
+    { "{'model_type':'llava','text_config':[]}", "text_config is an array; needs an object" },
+    { "{'model_type':'deberta-v2','relative_attention':true,'pos_att_type':['p2p']}", "pos_att_type has p2p" },
+    { "{'model_type':'vit','patch_size':1000}", "patch_size is larger than image_size" },
+    { "{'model_type':'transfo-xl','attn_type':2}", "attn_type is 2; needs 0" },
+    { "[]", "config.json" },
+};
+
+static void what_is_not_known_is_refused_by_name(void **state)
+{
+    (void)state;
+    for (int n = 0; n < COUNT(refused); n++) {
+        zoo_model *m;
+        pe_status s = read_with(&m, refused[n].json, (zoo_options){ 0 });
+        if (s == PE_OK || !strstr(err.text, refused[n].says) || strncmp(err.text, "config.json", 11))
+            fail_msg("%s\nsays '%s', not '%s'", refused[n].json, s ? err.text : summary(m), refused[n].says);
+        assert_null(m);
+    }
+}
+
+/* ---------------------------------------------------------------- what may be said beside it */
+
+static bool notes(const zoo_model *m, zoo_level level, const char *part)
+{
+    for (int n = 0; n < m->notes; n++)
+        if (m->note[n].level == level && strstr(m->note[n].text, part))
+            return true;
+    return false;
+}
+
+static void options_say_what_the_config_does_not(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        zoo_options options;
+        const char *want;
+    } cases[] = {
+        { "{'model_type':'hypothetical','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,'rope_theta':"
+          "7000}",
+          { .pairs = "adjacent" },
+          "unknown 4/4x16 0/0: 2x rope:theta=7000,pairs=adjacent" },
+        { "{" LLAMA "}", { .theta = 77 }, "llama 4/4x16 128/128: 2x rope:theta=77" },
+        { "{" LLAMA "}", { .pairs = "adjacent" }, "llama 4/4x16 128/128: 2x rope:pairs=adjacent" },
+        { "{" LLAMA "}", { .type = "gptj" }, "gptj 4/4x16 128/128: 2x rope:pairs=adjacent" },
+        { "{" LLAMA "}", { .trained = 32 }, "llama 4/4x16 32/128: 2x rope" },
+        { "{" LLAMA "}", { .head_dim = 32 }, "llama 4/4x32 128/128: 2x rope" },
+        { "{" LLAMA ",'rope_scaling':{'type':'dynamic','factor':2}}",
+          { .length = 300 },
+          "llama 4/4x16 128/256: 2x rope:scaling=dynamic,factor=2,trained=128,length=300" },
+    };
+    for (int n = 0; n < COUNT(cases); n++) {
+        zoo_model *m;
+        assert_ok(read_with(&m, cases[n].json, cases[n].options));
+        assert_string_equal(summary(m), cases[n].want);
+        zoo_free(m);
+    }
+}
+
+static void lenient_guesses_and_says_so(void **state)
+{
+    (void)state;
+    zoo_model *m;
+    assert_ok(read_with(&m,
+                        "{'model_type':'hypothetical','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,"
+                        "'rope_wobble':3}",
+                        (zoo_options){ .lenient = true }));
+    assert_string_equal(summary(m), "unknown 4/4x16 0/0: 2x rope");
+    assert_true(notes(m, ZOO_GUESS, "model_type hypothetical is unknown"));
+    assert_true(notes(m, ZOO_GUESS, "a key rope_wobble"));
+    assert_true(notes(m, ZOO_GUESS, "no key gives the base"));
+    zoo_free(m);
+}
+
+static void keys_that_disagree_get_a_note(void **state)
+{
+    (void)state;
+    zoo_model *m;
+    assert_ok(read_with(&m, "{" LLAMA ",'n_head':8,'rope_scaling':{'type':'linear','rope_type':'dynamic','factor':2}}",
+                        (zoo_options){ 0 }));
+    assert_true(notes(m, ZOO_WARNING, "num_attention_heads is 4 and n_head is 8"));
+    assert_true(notes(m, ZOO_WARNING, "rope_type is dynamic and type is linear; rope_type counts"));
+    zoo_free(m);
+    assert_ok(read_with(&m, "{" LLAMA ",'rope_scaling':{'factor':2}}", (zoo_options){ 0 }));
+    assert_string_equal(summary(m), "llama 4/4x16 128/128: 2x rope");
+    assert_true(notes(m, ZOO_WARNING, "there is a factor but no rope_type"));
+    zoo_free(m);
+}
+
+/* A picture part that cannot be read must not hide the language model. */
+static void parts_beside_the_first_are_left_out_with_a_note(void **state)
+{
+    (void)state;
+    zoo_model *m;
+    assert_ok(read_with(&m,
+                        "{'model_type':'llava','text_config':{" LLAMA
+                        "},'vision_config':{'model_type':'clip_vision_model',"
+                        "'image_size':'large'}}",
+                        (zoo_options){ 0 }));
+    assert_string_equal(summary(m), "text llama 4/4x16 128/128: 2x rope");
+    assert_true(notes(m, ZOO_WARNING, "image_size is a string"));
+    zoo_free(m);
+    assert_ok(read_with(&m, "{'model_type':'of_tomorrow','text_config':{" LLAMA "}}", (zoo_options){ 0 }));
+    assert_string_equal(summary(m), "text llama 4/4x16 128/128: 2x rope");
+    zoo_free(m);
+}
+
+static void configs_in_configs_end_somewhere(void **state)
+{
+    (void)state;
+    char text[400] = "";
+    zoo_model *m;
+    for (int n = 0; n < 8; n++)
+        strcat(text, "{'model_type':'t','text_config':");
+    strcat(text, "{}}}}}}}}}");
+    assert_int_equal(read_with(&m, text, (zoo_options){ 0 }), PE_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "configs in configs"));
+}
+
+/* ---------------------------------------------------------------- the table */
+
+static void no_type_has_two_rows(void **state)
+{
+    (void)state;
+    const zoo_fact *f;
+    for (size_t i = 0; (f = zoo_fact_at(i)); i++)
+        if (zoo_fact_find(f->type) != f)
+            fail_msg("%s has two rows", f->type);
+}
+
+/* A row whose family has no reader says so whatever the config holds. */
+static void every_row_has_a_reader_and_a_source(void **state)
+{
+    (void)state;
+    const zoo_fact *f;
+    for (size_t i = 0; (f = zoo_fact_at(i)); i++) {
+        char text[200], source[120] = "";
+        zoo_model *m;
+        snprintf(text, sizeof text, "{'model_type':'%s'}", f->type);
+        read_with(&m, text, (zoo_options){ 0 });
+        if (strstr(err.text, "no reader") || !*zoo_fact_source(source, f))
+            fail_msg("%s: %s; read in '%s'", f->type, err.text, source);
+        zoo_free(m);
+    }
+}
+
+static void the_first_part_of_every_row_is_known(void **state)
+{
+    (void)state;
+    const zoo_fact *f;
+    for (size_t i = 0; (f = zoo_fact_at(i)); i++) {
+        char type[64];
+        const char *equals = f->parts ? strchr(f->parts, '=') : NULL;
+        if (!f->parts)
+            continue;
+        assert_non_null(equals);
+        snprintf(type, sizeof type, "%.*s", (int)strcspn(equals + 1, "|"), equals + 1);
+        if (!zoo_fact_find(type))
+            fail_msg("%s: its first part is %s, which has no row", f->type, type);
+        for (const char *at = f->parts; at; at = strchr(at, '|'), at += at != NULL)
+            assert_true(strcspn(at, "|") < 64); /* what read_part holds */
+    }
+}
+
+/* ---------------------------------------------------------------- hostile ones */
+
+static void any_failed_allocation_is_reported(void **state)
+{
+    (void)state;
+    static const int some[] = { 1, 9, 13, 26, 35, 36 };
+    for (int i = 0; i < COUNT(some); i++)
+        for (long n = 1;; n++) {
+            zoo_model *m;
+            size_t live = heap.live;
+            heap.fail = n;
+            pe_status s = read_with(&m, published[some[i]].json, (zoo_options){ 0 });
+            bool done = heap.fail > 0;
+            heap.fail = 0;
+            zoo_free(m);
+            assert_int_equal(heap.live, live);
+            if (done) {
+                assert_ok(s);
+                break;
+            }
+            assert_int_equal(s, PE_ERR_NOMEM);
+        }
+}
+
+/* Bytes of a published config changed at random: an answer or a sentence, in memory that its size bounds. */
+static void damaged_configs_do_no_harm(void **state)
+{
+    (void)state;
+    uint64_t seed = 20261;
+    for (int n = 0; n < 20000; n++) {
+        static char text[1 << 14];
+        zoo_model *m;
+        const char *json = published[test_range(&seed, 0, COUNT(published) - 1)].json;
+        size_t size = strlen(json);
+        if (size >= sizeof text)
+            continue;
+        memcpy(text, json, size + 1);
+        for (int64_t k = test_range(&seed, 1, 3); k > 0; k--)
+            text[test_range(&seed, 1, (int64_t)size - 2)] = "0123456789-.e,:'[]{}naltrufs"[test_range(&seed, 0, 27)];
+        pe_status s = read_with(&m, text, (zoo_options){ .lenient = n % 2 });
+        assert_true(s == PE_OK || err.text[0]);
+        zoo_free(m);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_configs_mean_what_their_models_do),
+        cmocka_unit_test(keys_of_every_era_mean_the_same),
+        cmocka_unit_test(what_is_not_known_is_refused_by_name),
+        cmocka_unit_test(options_say_what_the_config_does_not),
+        cmocka_unit_test(lenient_guesses_and_says_so),
+        cmocka_unit_test(keys_that_disagree_get_a_note),
+        cmocka_unit_test(parts_beside_the_first_are_left_out_with_a_note),
+        cmocka_unit_test(configs_in_configs_end_somewhere),
+        cmocka_unit_test(no_type_has_two_rows),
+        cmocka_unit_test(every_row_has_a_reader_and_a_source),
+        cmocka_unit_test(the_first_part_of_every_row_is_known),
+        cmocka_unit_test(any_failed_allocation_is_reported),
+        cmocka_unit_test(damaged_configs_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
