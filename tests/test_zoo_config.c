@@ -372,7 +372,7 @@ static const struct {
     { "{'model_type':'llama','hidden_size':64,'num_attention_heads':-4}", "num_attention_heads is -4" },
     { "{'model_type':'llama','hidden_size':64,'num_attention_heads':4.5}", "num_attention_heads is 4.5" },
     { "{'model_type':'llama','hidden_size':1e30}", "hidden_size is 1e+30" },
-    { "{'model_type':'llama','num_hidden_layers':1000000000}", "has 1000000000 layers; needs 1 to 4096" },
+    { "{'model_type':'llama','num_hidden_layers':1000000000}", "has 1000000000 layers; needs 1 to 1024" },
     { "{'model_type':'llama','num_hidden_layers':Infinity}", "num_hidden_layers is infinite" },
     { "{'model_type':'internlm2','hidden_size':64,'num_hidden_layers':2}", "num_attention_heads is missing" },
     { "{'model_type':'internlm2','hidden_size':64,'num_attention_heads':4}", "num_hidden_layers is missing" },
