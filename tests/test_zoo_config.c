@@ -307,6 +307,9 @@ static const struct {
     { "LLaDA-8B",
       "{'alibi':false,'d_model':4096,'max_sequence_length':4096,'model_type':'llada','n_heads':32,'n_kv_heads':32,'n_layers':32,'rope':true,'rope_full_precision':true,'rope_theta':500000.0}",
       "llada 32/32x128 4096/4096: 32x rope:theta=500000" },
+    { "MiniMax-Text-01, four layers",
+      "{'model_type':'minimax_text_01','attn_type_list':[0,0,0,1],'head_dim':128,'hidden_size':6144,'max_position_embeddings':10240000,'num_attention_heads':64,'num_hidden_layers':4,'num_key_value_heads':8,'rope_theta':10000000,'rotary_dim':64}",
+      "minimax_text_01 64/8x128 10240000/10240000: 3x none, 1x rope:theta=10000000,dims=64" },
 };
 /* clang-format on */
 
@@ -397,6 +400,9 @@ static const struct {
     { "{'model_type':'deberta-v2','relative_attention':true,'pos_att_type':['p2p']}", "pos_att_type has p2p" },
     { "{'model_type':'vit','patch_size':1000}", "patch_size is larger than image_size" },
     { "{'model_type':'transfo-xl','attn_type':2}", "attn_type is 2; needs 0" },
+    { "{'model_type':'openelm','head_dim':64,'model_dim':128,'num_transformer_layers':2,'num_query_heads':[2],'num_kv_"
+      "heads':[1,1]}",
+      "num_query_heads has fewer numbers than there are layers, 2" },
     { "[]", "config.json" },
 };
 
@@ -580,6 +586,21 @@ static void any_failed_allocation_is_reported(void **state)
         }
 }
 
+/* Every layer of a kind of its own must not cost a pass over the text for each key of each. */
+static void many_kinds_of_layers_are_refused(void **state)
+{
+    (void)state;
+    static char text[1 << 16];
+    zoo_model *m;
+    size_t used =
+        (size_t)snprintf(text, sizeof text, "{'model_type':'gemma3_text','num_hidden_layers':2000,'layer_types':[");
+    for (int n = 0; n < 2000; n++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s'kind%d'", n ? "," : "", n);
+    snprintf(text + used, sizeof text - used, "]}");
+    assert_int_equal(read_with(&m, text, (zoo_options){ 0 }), PE_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "more than 64 kinds of layers"));
+}
+
 /* Bytes of a published config changed at random: an answer or a sentence, in memory that its size bounds. */
 static void damaged_configs_do_no_harm(void **state)
 {
@@ -616,6 +637,7 @@ int main(void)
         cmocka_unit_test(every_row_has_a_reader_and_a_source),
         cmocka_unit_test(the_first_part_of_every_row_is_known),
         cmocka_unit_test(any_failed_allocation_is_reported),
+        cmocka_unit_test(many_kinds_of_layers_are_refused),
         cmocka_unit_test(damaged_configs_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
