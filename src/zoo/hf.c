@@ -39,6 +39,7 @@ static const struct {
     { "internlm", hf_internlm },
     { "jais", hf_jais },
     { "openelm", hf_openelm },
+    { "gte", hf_gte },
 };
 
 static pe_status read_family(hf_part *h)

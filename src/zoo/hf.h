@@ -29,7 +29,7 @@ hf_family hf_rope;                                                              
 hf_family hf_still, hf_patches, hf_seq2seq, hf_beyond, hf_recurrent, hf_dinov3;     /* hf_still.c */
 hf_family hf_t5, hf_deberta, hf_xlnet, hf_transfo_xl, hf_bert, hf_mpnet, hf_shaw;   /* hf_relative.c */
 hf_family hf_falcon, hf_mpt, hf_baichuan, hf_chatglm, hf_qwen, hf_roformer, hf_esm; /* hf_either.c */
-hf_family hf_dbrx, hf_mla, hf_nomic, hf_internlm, hf_jais, hf_openelm;              /* hf_places.c */
+hf_family hf_dbrx, hf_mla, hf_nomic, hf_internlm, hf_jais, hf_openelm, hf_gte;      /* hf_places.c */
 
 /* ---------------------------------------------------------------- values (hf_values.c) */
 

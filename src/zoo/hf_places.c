@@ -4,6 +4,7 @@
 #include "zoo/hf.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* The base and the key heads are in attn_config; transformers 5 takes the base from rope_parameters where it has them.
@@ -135,4 +136,28 @@ pe_status hf_openelm(hf_part *h)
         ZOO_TRY(zoo_set_layer(h->b, h->part, n, text, shape, "", 0));
     }
     return text ? PE_OK : PE_ERR_NOMEM;
+}
+
+/* GTE's ntk (vLLM layers/rotary_embedding/ntk_scaling_rope.py): the base times the factor s, and all frequencies
+ * divided by s^(2/d), which is a linear scaling. */
+pe_status hf_gte(hf_part *h)
+{
+    io_node dict, mixed;
+    const char *how = "";
+    double factor = 1, theta = 10000;
+    ZOO_TRY(io_json_object(&dict, h->config, "rope_scaling", IO_OPTIONAL, h->b->err));
+    ZOO_TRY(io_json_string(&how, &dict, "type", IO_OPTIONAL, h->b->err));
+    if (!dict.json || strcmp(how, "ntk"))
+        return hf_rope(h);
+    ZOO_TRY(io_json_real(&factor, &dict, "factor", IO_REQUIRED, h->b->err));
+    if (!(factor >= 1 && factor <= 1024) ||
+        (io_json_get(&mixed, &dict, "mixed_b") && io_json_kind_of(&mixed) != IO_JSON_NULL))
+        return io_fail(h->b->err, PE_ERR_UNSUITED,
+                       "%s: rope_scaling is ntk with factor %g; needs 1 to 1024 and no mixed_b", h->b->model.path,
+                       factor);
+    ZOO_TRY(hf_measure(h));
+    ZOO_TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
+    const char *text = zoo_text(h->b, "rope:theta=%.17g,scaling=linear,factor=%.17g", theta * factor,
+                                pow(factor, 2 / (double)h->shape.head_dim));
+    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
 }
