@@ -307,6 +307,24 @@ static const struct {
     { "LLaDA-8B",
       "{'alibi':false,'d_model':4096,'max_sequence_length':4096,'model_type':'llada','n_heads':32,'n_kv_heads':32,'n_layers':32,'rope':true,'rope_full_precision':true,'rope_theta':500000.0}",
       "llada 32/32x128 4096/4096: 32x rope:theta=500000" },
+    { "MiniMax-Text-01, four layers",
+      "{'model_type':'minimax_text_01','attn_type_list':[0,0,0,1],'head_dim':128,'hidden_size':6144,'max_position_embeddings':10240000,'num_attention_heads':64,'num_hidden_layers':4,'num_key_value_heads':8,'rope_theta':10000000,'rotary_dim':64}",
+      "minimax_text_01 64/8x128 10240000/10240000: 3x none, 1x rope:theta=10000000,dims=64" },
+    { "MiniMax-M2, two layers",
+      "{'model_type':'minimax_m2','attn_type_list':[1,1],'head_dim':128,'hidden_size':3072,'max_position_embeddings':196608,'num_attention_heads':48,'num_hidden_layers':2,'num_key_value_heads':8,'rope_theta':5000000,'rotary_dim':64}",
+      "minimax_m2 48/8x128 196608/196608: 2x rope:theta=5000000,dims=64" },
+    { "gte-large-en-v1.5",
+      "{'model_type':'new','hidden_size':1024,'max_position_embeddings':8192,'num_attention_heads':16,'num_hidden_layers':24,'position_embedding_type':'rope','rope_scaling':{'factor':2.0,'type':'ntk'},'rope_theta':160000}",
+      "new 16/16x64 8192/8192: 24x rope:theta=320000,scaling=linear,factor=1.0218971486541166" },
+    { "Qwen2.5-VL-7B, flat",
+      "{'model_type':'qwen2_5_vl','hidden_size':3584,'max_position_embeddings':128000,'max_window_layers':28,'num_attention_heads':28,'num_hidden_layers':28,'num_key_value_heads':4,'rope_theta':1000000.0,'sliding_window':32768,'use_sliding_window':false,'rope_scaling':{'type':'mrope','mrope_section':[16,24,24]},'vision_config':{'depth':32,'hidden_size':1280,'num_heads':16,'out_hidden_size':3584,'patch_size':14,'window_size':112}}",
+      "text qwen2_5_vl_text 28/4x128 128000/128000: 28x rope:theta=1000000,axes=3,sections=16/24/24 | vision qwen2_5_vl_vision 16/16x80 0/0: 32x rope:axes=2,split=axial" },
+    { "Hunyuan-Large",
+      "{'model_type':'hunyuan','hidden_size':6400,'head_dim':128,'max_position_embeddings':131072,'num_attention_heads':80,'num_hidden_layers':64,'num_key_value_heads':8,'rope_scaling':{'alpha':1000.0,'factor':1.0,'type':'dynamic'},'rope_theta':10000.0}",
+      "hunyuan 80/8x128 0/131072: 64x rope:scaling=ntk,alpha=1000" },
+    { "GLM-4.1V-9B",
+      "{'model_type':'glm4v','text_config':{'hidden_size':4096,'max_position_embeddings':65536,'model_type':'glm4v_text','num_attention_heads':32,'num_hidden_layers':40,'num_key_value_heads':2,'partial_rotary_factor':0.5,'rope_scaling':{'type':'default','mrope_section':[8,12,12]},'rope_theta':10000.0},'vision_config':{'depth':24,'hidden_size':1536,'image_size':336,'model_type':'glm4v','num_heads':12,'patch_size':14}}",
+      "text glm4v_text 32/2x128 65536/65536: 40x rope:pairs=adjacent,dims=64,axes=3,sections=8/12/12 | vision glm4v_vision 12/12x128 0/0: 24x rope:axes=2,split=axial" },
 };
 /* clang-format on */
 
@@ -397,6 +415,9 @@ static const struct {
     { "{'model_type':'deberta-v2','relative_attention':true,'pos_att_type':['p2p']}", "pos_att_type has p2p" },
     { "{'model_type':'vit','patch_size':1000}", "patch_size is larger than image_size" },
     { "{'model_type':'transfo-xl','attn_type':2}", "attn_type is 2; needs 0" },
+    { "{'model_type':'openelm','head_dim':64,'model_dim':128,'num_transformer_layers':2,'num_query_heads':[2],'num_kv_"
+      "heads':[1,1]}",
+      "num_query_heads has fewer numbers than there are layers, 2" },
     { "[]", "config.json" },
 };
 
@@ -580,6 +601,21 @@ static void any_failed_allocation_is_reported(void **state)
         }
 }
 
+/* Every layer of a kind of its own must not cost a pass over the text for each key of each. */
+static void many_kinds_of_layers_are_refused(void **state)
+{
+    (void)state;
+    static char text[1 << 16];
+    zoo_model *m;
+    size_t used =
+        (size_t)snprintf(text, sizeof text, "{'model_type':'gemma3_text','num_hidden_layers':2000,'layer_types':[");
+    for (int n = 0; n < 2000; n++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s'kind%d'", n ? "," : "", n);
+    snprintf(text + used, sizeof text - used, "]}");
+    assert_int_equal(read_with(&m, text, (zoo_options){ 0 }), PE_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "more than 64 kinds of layers"));
+}
+
 /* Bytes of a published config changed at random: an answer or a sentence, in memory that its size bounds. */
 static void damaged_configs_do_no_harm(void **state)
 {
@@ -616,6 +652,7 @@ int main(void)
         cmocka_unit_test(every_row_has_a_reader_and_a_source),
         cmocka_unit_test(the_first_part_of_every_row_is_known),
         cmocka_unit_test(any_failed_allocation_is_reported),
+        cmocka_unit_test(many_kinds_of_layers_are_refused),
         cmocka_unit_test(damaged_configs_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

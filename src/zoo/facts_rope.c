@@ -120,7 +120,7 @@ const zoo_fact zoo_facts_rope[] = {
     { "mimo_v2_flash", .local_key = "swa_rope_theta", .theta = 5000000, .local = 10000, .fraction = 0.334, .hidden = 4096, .heads = 64, .kv_heads = 4, .head_dim = 192, .layers = 48, .length = 131072, .window = 128 },
     { "minicpm3", .theta = 10000, .mscale = true, .hidden = 2560, .heads = 40, .kv_heads = 40, .rope_dim = 32, .nope_dim = 64, .layers = 62, .length = 32768 },
     { "minimax", .kinds = "fl", .theta = 1000000, .hidden = 4096, .heads = 32, .kv_heads = 8, .layers = 32, .length = 131072 },
-    { "minimax_m2", .theta = 5000000, .partial = true, .hidden = 3072, .heads = 48, .kv_heads = 8, .head_dim = 128, .layers = 62, .length = 196608 },
+    { "minimax_m2", .width_key = "rotary_dim", .theta = 5000000, .partial = true, .hidden = 3072, .heads = 48, .kv_heads = 8, .head_dim = 128, .layers = 62, .length = 196608 },
     { "minimax_m3_vl_text", .at = "minimax_m3_vl", .theta = 5000000, .partial = true, .hidden = 6144, .heads = 64, .kv_heads = 4, .head_dim = 128, .layers = 60, .length = 524288 },
     { "ministral", .kinds = "s", .theta = 10000, .hidden = 4096, .heads = 32, .kv_heads = 8, .layers = 32, .length = 131072, .window = 4096 },
     { "ministral3", .dict = YARN("1000000", "16", "16384", MISTRAL), .theta = 1000000, .hidden = 4096, .heads = 32, .kv_heads = 8, .layers = 34, .length = 262144 },

@@ -29,9 +29,12 @@ hf_family hf_rope;                                                              
 hf_family hf_still, hf_patches, hf_seq2seq, hf_beyond, hf_recurrent, hf_dinov3;     /* hf_still.c */
 hf_family hf_t5, hf_deberta, hf_xlnet, hf_transfo_xl, hf_bert, hf_mpnet, hf_shaw;   /* hf_relative.c */
 hf_family hf_falcon, hf_mpt, hf_baichuan, hf_chatglm, hf_qwen, hf_roformer, hf_esm; /* hf_either.c */
-hf_family hf_dbrx, hf_mla, hf_nomic, hf_internlm, hf_jais, hf_openelm;
+hf_family hf_dbrx, hf_mla, hf_nomic, hf_internlm, hf_jais, hf_openelm, hf_gte;      /* hf_places.c */
 
-/* ---------------------------------------------------------------- keys */
+/* ---------------------------------------------------------------- values (hf_values.c) */
+
+bool hf_item(const char *list, int n, char out[64]); /* item n of "a|b|c"; false past the end */
+zoo_fact *hf_own_fact(hf_part *h);                   /* h->fact becomes a copy that may be changed; NULL: no memory */
 
 /* The first of keys, "a|b|c", that is there and not null. Keys that say different things get a note. Where none is
  * there: fallback, with a note that says whose default it is; fallback 0: *out is left as it was. */

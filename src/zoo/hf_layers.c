@@ -120,6 +120,8 @@ pe_status hf_layers_start(hf_layers *l, hf_part *h)
         ZOO_TRY(io_json_array(&l->types, h->config, "layers_block_type", IO_OPTIONAL, err));
     if (!l->types.json)
         ZOO_TRY(io_json_array(&l->types, h->config, "attention_layers", IO_OPTIONAL, err)); /* GPT-Neo */
+    if (!l->types.json)
+        ZOO_TRY(io_json_array(&l->types, h->config, "attn_type_list", IO_OPTIONAL, err)); /* MiniMax-01: 0, 1 */
     ZOO_TRY(io_json_array(&l->no_rope, h->config, "no_rope_layers", IO_OPTIONAL, err));
     ZOO_TRY(io_json_array(&l->thetas, h->config, "layer_rope_theta", IO_OPTIONAL, err));
     ZOO_TRY(io_json_array(&l->crossing, h->config, "cross_attention_layers", IO_OPTIONAL, err));
@@ -141,14 +143,23 @@ pe_status hf_layers_start(hf_layers *l, hf_part *h)
     return start_windows(l, h);
 }
 
+static pe_status numbered_kind(hf_layers *l, hf_part *h, hf_layer *out)
+{
+    int64_t full = 0;
+    ZOO_TRY(io_json_int(&full, &l->type, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
+    out->kind = full ? "full_attention" : "linear_attention";
+    return PE_OK;
+}
+
 static pe_status kind_of(hf_layers *l, hf_part *h, hf_layer *out)
 {
     out->kind = "";
     if (l->types.json) {
         if (!io_json_next(&l->type, &l->types))
-            return io_fail(h->b->err, PE_ERR_FORMAT,
-                           "%s: layer_types ends at layer %" PRId64 "; the model has %" PRId64, h->b->model.path,
-                           out->index, h->layers);
+            return io_fail(h->b->err, PE_ERR_FORMAT, "%s: %s ends at layer %" PRId64 "; the model has %" PRId64,
+                           h->b->model.path, l->types.key, out->index, h->layers);
+        if (!strcmp(l->types.key, "attn_type_list"))
+            return numbered_kind(l, h, out);
         ZOO_TRY(io_json_string(&out->kind, &l->type, NULL, IO_REQUIRED, h->b->err));
         out->kind = plain_kind(out->kind);
     } else if (l->kinds && strchr("LG", l->kinds[0]))

@@ -544,9 +544,11 @@ static pe_status read_layers(hf_part *h, const io_node *all)
             ZOO_TRY(zoo_same_layer(h->b, h->part, n, known[i].first, l.window));
             continue;
         }
+        if (count == ZOO_GROUPS_MAX)
+            return io_fail(h->b->err, PE_ERR_FORMAT, "%s: has more than %d kinds of layers", h->b->model.path,
+                           ZOO_GROUPS_MAX);
         ZOO_TRY(set_layer(h, all, &l, spec, &settled));
-        if (count < ZOO_GROUPS_MAX)
-            known[count++] = (seen){ l, n };
+        known[count++] = (seen){ l, n };
     }
     return PE_OK;
 }

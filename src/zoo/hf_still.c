@@ -55,7 +55,8 @@ pe_status hf_still(hf_part *h)
 const char *hf_first_there(hf_part *h, const char *keys)
 {
     char key[64];
-    for (const char *at = keys; at; at = strchr(at, '|'), at += at != NULL) {
+    for (const char *at = keys, *bar; at; at = bar ? bar + 1 : NULL) {
+        bar = strchr(at, '|');
         snprintf(key, sizeof key, "%.*s", (int)strcspn(at, "|"), at);
         if (hf_has(h, key))
             return zoo_text(h->b, "%s", key);
