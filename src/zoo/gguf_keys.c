@@ -59,6 +59,9 @@ static pe_status read_widths(zoo_gguf *m)
 {
     m->full.head_dim = default_width(m);
     ZOO_TRY(gguf_int(m, &m->full.head_dim, "attention.key_length", IO_OPTIONAL, WIDTH_MAX));
+    if (m->full.head_dim > PE_HEAD_DIM_MAX && !m->b->options->head_dim)
+        return io_fail(m->b->err, PE_ERR_RANGE, "%s: heads are %lld wide; needs 1 to %d", m->b->model.path,
+                       (long long)m->full.head_dim, PE_HEAD_DIM_MAX);
     m->full.dims = m->full.head_dim;
     ZOO_TRY(gguf_int(m, &m->full.dims, "rope.dimension_count", IO_OPTIONAL, WIDTH_MAX));
     m->swa = m->full;
