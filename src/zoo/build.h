@@ -50,6 +50,12 @@ pe_status zoo_note_add(zoo_builder *b, zoo_level level, const char *key, const c
 pe_status zoo_unknown(zoo_builder *b, const char *key, const char *option, const char *guess, const char *format, ...)
     IO_PRINTF(5, 6);
 
+/* A number for a sentence: %s with zoo_number(x).text, as %g would follow the locale, and say 1e+06. */
+typedef struct zoo_figure {
+    char text[40];
+} zoo_figure;
+zoo_figure zoo_number(double x);
+
 /* ---------------------------------------------------------------- spec text */
 
 typedef struct zoo_spec {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models whose code is not in transformers 5.17.0: it lies beside the weights, or is gone. Each row was read in the code
- * of an engine that runs the model, which .at names: vLLM (the version where the model has since been removed), SGLang,
- * or llama.cpp's converter, whose permutation of q and k together with its layout (arch.c) tells that of the weights.
- * Sizes are left to the config. */
+ * Models whose code is not in transformers 5.17.0: it lies beside the weights, or is gone. Each row was read in the
+ * code of an engine that runs the model, which .at names: vLLM (the version where the model has since been removed),
+ * SGLang, or llama.cpp's converter, whose permutation of q and k together with its layout (arch.c) tells that of the
+ * weights. Sizes are left to the config. */
 #include "zoo/facts_table.h"
 
 /* clang-format off */

@@ -20,8 +20,8 @@ static pe_status check(zoo_gguf *m, const io_gguf_tensor *t, const float *x)
                        m->b->model.path, t->name, (long long)t->count, GGUF_PAIRS_MAX);
     for (int64_t i = 0; i < t->count; i++)
         if (!isfinite(x[i]) || x[i] <= 0)
-            return io_fail(m->b->err, PE_ERR_FORMAT, "%s: %s holds %g at %lld; needs numbers above 0", m->b->model.path,
-                           t->name, (double)x[i], (long long)i);
+            return io_fail(m->b->err, PE_ERR_FORMAT, "%s: %s holds %s at %lld; needs numbers above 0", m->b->model.path,
+                           t->name, zoo_number((double)x[i]).text, (long long)i);
     return PE_OK;
 }
 

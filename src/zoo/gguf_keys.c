@@ -99,8 +99,8 @@ static pe_status read_factor(zoo_gguf *m)
     ZOO_TRY(gguf_real(m, &factor, "rope.scaling.factor", IO_OPTIONAL));
     if (given && old != 0 && old != factor)
         ZOO_TRY(zoo_note_add(m->b, ZOO_WARNING, "rope.scale_linear", GGUF_REF,
-                             "rope.scale_linear is %g and rope.scaling.factor %g; llama.cpp takes the second", old,
-                             factor));
+                             "rope.scale_linear is %s and rope.scaling.factor %s; llama.cpp takes the second",
+                             zoo_number(old).text, zoo_number(factor).text));
     if (!given)
         factor = old;
     m->full.factor = factor != 0 ? factor : 1;
@@ -121,8 +121,8 @@ static pe_status read_scaling(zoo_gguf *m)
                        m->b->model.path, m->key, type);
     if (none && m->full.factor != 1) {
         ZOO_TRY(zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF,
-                             "rope.scaling.factor is %g but rope.scaling.type none: it is not applied",
-                             m->full.factor));
+                             "rope.scaling.factor is %s but rope.scaling.type none: it is not applied",
+                             zoo_number(m->full.factor).text));
         m->full.factor = 1; /* llama.cpp leaves the windowed layers' as it is */
     }
     m->magnitude = m->mscale = 1;

@@ -29,8 +29,8 @@ static pe_status note_key(zoo_gguf *m, const unread_key *k)
     ZOO_TRY(gguf_real(m, &x, k->suffix, IO_OPTIONAL));
     if (x == k->usual)
         return PE_OK;
-    return zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF, "%s is %g; llama.cpp does not read it for '%s'", k->suffix,
-                        x, m->row->name);
+    return zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF, "%s is %s; llama.cpp does not read it for '%s'", k->suffix,
+                        zoo_number(x).text, m->row->name);
 }
 
 static pe_status note_window(zoo_gguf *m)
@@ -56,8 +56,8 @@ static pe_status note_base(zoo_gguf *m)
     if (base == m->full.theta)
         return PE_OK;
     return zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF,
-                        "rope.freq_base_swa is %g; llama.cpp turns all layers of '%s' by %g", base, m->row->name,
-                        m->full.theta);
+                        "rope.freq_base_swa is %s; llama.cpp turns all layers of '%s' by %s", zoo_number(base).text,
+                        m->row->name, zoo_number(m->full.theta).text);
 }
 
 static pe_status note_tensor(zoo_gguf *m, const char *name, unsigned read_by)

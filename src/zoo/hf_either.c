@@ -103,8 +103,8 @@ pe_status hf_chatglm(hf_part *h)
         ZOO_TRY(hf_int(h, &h->kv_heads, HF_HEADS, h->fact->heads));
     ZOO_TRY(hf_real(h, &ratio, "rope_ratio", 0));
     if (ratio != 1)
-        ZOO_TRY(
-            zoo_note_add(h->b, ZOO_FACT, "rope_ratio", h->source, "rope_ratio %g multiplies the base of 10000", ratio));
+        ZOO_TRY(zoo_note_add(h->b, ZOO_FACT, "rope_ratio", h->source, "rope_ratio %s multiplies the base of 10000",
+                             zoo_number(ratio).text));
     own->theta *= ratio;
     return hf_rope(h);
 }

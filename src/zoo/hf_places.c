@@ -22,9 +22,9 @@ pe_status hf_dbrx(hf_part *h)
     if (attention.json && io_json_get(&at, &attention, "rope_theta"))
         ZOO_TRY(
             zoo_note_add(h->b, ZOO_WARNING, "attn_config.rope_theta", "vLLM models/dbrx.py",
-                         "the base is attn_config.rope_theta, %g; transformers 5.17.0 does not look there and takes "
+                         "the base is attn_config.rope_theta, %s; transformers 5.17.0 does not look there and takes "
                          "10000",
-                         theta));
+                         zoo_number(theta).text));
     own->theta = theta;
     return hf_rope(h);
 }
@@ -63,9 +63,9 @@ pe_status hf_nomic(hf_part *h)
     if (factor != 0)
         ZOO_TRY(zoo_note_add(
             h->b, ZOO_WARNING, "rotary_scaling_factor", "nomic-ai/nomic-bert-2048 modeling_hf_nomic_bert.py",
-            "rotary_scaling_factor %g makes the base grow with sequences past max_trained_positions in "
+            "rotary_scaling_factor %s makes the base grow with sequences past max_trained_positions in "
             "Nomic's own code; the spec is that of sequences up to there",
-            factor));
+            zoo_number(factor).text));
     ZOO_TRY(hf_rope(h));
     return hf_int(h, &h->part->trained, "max_trained_positions", 0);
 }
@@ -153,8 +153,8 @@ pe_status hf_gte(hf_part *h)
     if (!(factor >= 1 && factor <= 1024) ||
         (io_json_get(&mixed, &dict, "mixed_b") && io_json_kind_of(&mixed) != IO_JSON_NULL))
         return io_fail(h->b->err, PE_ERR_UNSUITED,
-                       "%s: rope_scaling is ntk with factor %g; needs 1 to 1024 and no mixed_b", h->b->model.path,
-                       factor);
+                       "%s: rope_scaling is ntk with factor %s; needs 1 to 1024 and no mixed_b", h->b->model.path,
+                       zoo_number(factor).text);
     ZOO_TRY(hf_measure(h));
     ZOO_TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
     const char *text = zoo_text(h->b, "rope:theta=%.17g,scaling=linear,factor=%.17g", theta * factor,

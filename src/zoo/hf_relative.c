@@ -194,8 +194,8 @@ static pe_status refuse_clamp(hf_part *h, int64_t reach)
     ZOO_TRY(hf_real(h, &clamp, "clamp_len", 0));
     if (clamp > 0 && clamp < (double)reach)
         return zoo_note_add(h->b, ZOO_WARNING, "clamp_len", h->source,
-                            "clamp_len is %g: in its code all distances past it are that far; the spec does not say so",
-                            clamp);
+                            "clamp_len is %s: in its code all distances past it are that far; the spec does not say so",
+                            zoo_number(clamp).text);
     return PE_OK;
 }
 

@@ -50,8 +50,8 @@ static pe_status pick_number(hf_part *h, pick *out, const char *keys)
             continue; /* an alias that means something else here */
         ZOO_TRY(io_json_real(&x, &node, NULL, IO_REQUIRED, h->b->err));
         if (*out->key && x != out->value)
-            ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, key, h->source, "%s is %g and %s is %g; %s counts", out->key,
-                                 out->value, key, x, out->key));
+            ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, key, h->source, "%s is %s and %s is %s; %s counts", out->key,
+                                 zoo_number(out->value).text, key, zoo_number(x).text, out->key));
         if (!*out->key) {
             out->value = x;
             snprintf(out->key, sizeof out->key, "%s", key);
@@ -77,8 +77,8 @@ pe_status hf_real(hf_part *h, double *out, const char *keys, double fallback)
     else if (fallback != 0) {
         *out = fallback;
         return zoo_note_add(h->b, ZOO_FACT, first_key(keys, key), h->source,
-                            "%s is not in the config; %s's default is %g", first_key(keys, key), h->fact->type,
-                            fallback);
+                            "%s is not in the config; %s's default is %s", first_key(keys, key), h->fact->type,
+                            zoo_number(fallback).text);
     }
     return PE_OK;
 }
@@ -91,8 +91,8 @@ pe_status hf_int(hf_part *h, int64_t *out, const char *keys, int64_t fallback)
     if (isnan(x))
         return PE_OK;
     if (x != floor(x) || x < 0 || x > (double)SIZE_MOST)
-        return io_fail(h->b->err, PE_ERR_RANGE, "%s: %s is %g; needs a whole number from 0 to 2^36", h->b->model.path,
-                       first_key(keys, key), x);
+        return io_fail(h->b->err, PE_ERR_RANGE, "%s: %s is %s; needs a whole number from 0 to 2^36", h->b->model.path,
+                       first_key(keys, key), zoo_number(x).text);
     *out = (int64_t)x;
     return PE_OK;
 }

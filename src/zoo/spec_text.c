@@ -27,6 +27,13 @@ static void put_key(zoo_spec *s, const char *key)
     put(s, "%c%s=", strchr(s->text, ':') ? ',' : ':', key);
 }
 
+zoo_figure zoo_number(double x)
+{
+    zoo_figure out;
+    text_print(out.text, sizeof out.text, x);
+    return out;
+}
+
 void zoo_spec_start(zoo_spec *s, const char *name)
 {
     s->used = 0;

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rope_parameters, or rope_scaling as it was called before: which scaling, by which numbers. The meaning of each key is
+ * that of transformers' modeling_rope_utils.py. */
+#include "zoo/hf_rope.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *theirs, *ours;
+} scalings[] = {
+    { "default", "none" },
+    { "mrope", "none" },
+    { "axial", "none" },
+    { "none", "none" },
+    { "linear", "linear" },
+    { "dynamic", "dynamic" },
+    { "ntk", "ntk" },
+    { "yarn", "yarn" },
+    { "deepseek_yarn", "yarn" },
+    { "longrope", "longrope" },
+    { "su", "longrope" },
+    { "llama3", "llama3" },
+    { "proportional", "proportional" },
+    { "xdrope", "ntk" },
+};
+
+pe_status hf_find_scaling(hf_part *h, hf_turning *t)
+{
+    const char *type = NULL, *older = NULL;
+    io_node n;
+    ZOO_TRY(io_json_string(&type, &t->dict, "rope_type", IO_OPTIONAL, h->b->err));
+    ZOO_TRY(io_json_string(&older, &t->dict, "type", IO_OPTIONAL, h->b->err));
+    if (type && older && strcmp(type, older) && strcmp(older, "mrope"))
+        ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "type", "transformers modeling_rope_utils.py",
+                             "rope_type is %.30s and type is %.30s; rope_type counts", type, older));
+    type = type ? type : older;
+    if (!type && t->dict.json && io_json_get(&n, &t->dict, "factor"))
+        ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "rope_type", "transformers modeling_rope_utils.py",
+                             "there is a factor but no rope_type: transformers takes default and ignores the factor"));
+    t->how = type ? NULL : "none";
+    for (size_t i = 0; type && i < sizeof scalings / sizeof *scalings; i++)
+        if (!strcmp(type, scalings[i].theirs))
+            t->how = scalings[i].ours;
+    if (!t->how)
+        return io_fail(h->b->err, PE_ERR_FORMAT,
+                       "%s: rope_type is %.40s; needs default, linear, dynamic, yarn, longrope, llama3 or proportional",
+                       h->b->model.path, type);
+    if (!strcmp(t->how, "dynamic") && io_json_get(&n, &t->dict, "alpha") && io_json_kind_of(&n) != IO_JSON_NULL)
+        t->how = "ntk"; /* HunYuan */
+    return PE_OK;
+}
+
+/* Keys of the dict: what they become, and with which scaling. NULL: read elsewhere in this file. */
+static const struct {
+    const char *theirs, *ours, *with;
+} keys[] = {
+    { "factor", "factor", "linear dynamic yarn longrope llama3 proportional" },
+    { "alpha", "alpha", "ntk" },
+    { "beta_fast", "beta_fast", "yarn" },
+    { "beta_slow", "beta_slow", "yarn" },
+    { "mscale", "mscale", "yarn" },
+    { "mscale_all_dim", "mscale_all_dim", "yarn" },
+    { "attention_factor", "magnitude", "yarn longrope" },
+    { "low_freq_factor", "low", "llama3" },
+    { "high_freq_factor", "high", "llama3" },
+    { "short_mscale", "short_magnitude", "longrope" },
+    { "long_mscale", "long_magnitude", "longrope" },
+    { "rope_type", NULL, "" },
+    { "type", NULL, "" },
+    { "rope_theta", NULL, "" },
+    { "partial_rotary_factor", NULL, "" },
+    { "original_max_position_embeddings", NULL, "" },
+    { "max_position_embeddings", NULL, "" },
+    { "short_factor", NULL, "longrope" },
+    { "long_factor", NULL, "longrope" },
+    { "truncate", NULL, "yarn" },
+    { "mrope_section", NULL, "" },
+    { "mrope_interleaved", NULL, "" },
+    { "xdrope_section", NULL, "" },
+    { "llama_4_scaling_beta", NULL, "" },
+    { "finetuned", NULL, "" },
+};
+
+static bool applies(const char *with, const char *how)
+{
+    const char *at = *with ? strstr(with, how) : with;
+    return at != NULL;
+}
+
+/* One key of the dict: renamed, read elsewhere, without effect here, or unknown. */
+static pe_status take_key(hf_part *h, const hf_turning *t, const io_node *child, zoo_spec *spec)
+{
+    double x = NAN;
+    size_t i = 0, count = sizeof keys / sizeof *keys;
+    while (i < count && strcmp(keys[i].theirs, child->key))
+        i++;
+    if (io_json_kind_of(child) == IO_JSON_NULL)
+        return PE_OK;
+    if (i == count)
+        return zoo_unknown(h->b, child->key, "the config without it", "it as if it were not there",
+                           "rope_parameters has a key %.60s that nothing reads", child->key);
+    if (!applies(keys[i].with, t->how))
+        return zoo_note_add(h->b, ZOO_WARNING, child->key, "transformers modeling_rope_utils.py",
+                            "%s is there, but scaling %s does not read it", child->key, t->how);
+    if (!keys[i].ours)
+        return PE_OK;
+    ZOO_TRY(io_json_real(&x, child, NULL, IO_REQUIRED, h->b->err));
+    if (x != 0) /* transformers takes 0 for absent */
+        zoo_spec_real(spec, keys[i].ours, x);
+    return PE_OK;
+}
+
+pe_status hf_take_keys(hf_part *h, const hf_turning *t, zoo_spec *spec)
+{
+    if (t->dict.json)
+        for (io_node child = { 0 }; io_json_next(&child, &t->dict);)
+            ZOO_TRY(take_key(h, t, &child, spec));
+    return PE_OK;
+}
+
+static pe_status take_list(hf_part *h, const hf_turning *t, const char *theirs, const char *ours, zoo_spec *spec)
+{
+    io_node list;
+    double x[PE_HEAD_DIM_MAX];
+    size_t n = 0;
+    ZOO_TRY(io_json_array(&list, &t->dict, theirs, IO_REQUIRED, h->b->err));
+    for (io_node child = { 0 }; io_json_next(&child, &list); n++) {
+        if (n == PE_HEAD_DIM_MAX)
+            return io_fail(h->b->err, PE_ERR_SHAPE, "%s: %s has more than %d numbers", h->b->model.path, theirs,
+                           PE_HEAD_DIM_MAX);
+        ZOO_TRY(io_json_real(&x[n], &child, NULL, IO_REQUIRED, h->b->err));
+    }
+    zoo_spec_list(spec, ours, x, n);
+    return PE_OK;
+}
+
+/* The trained length: the part's own key comes first (Phi-3), then the dict's, then the length offered. */
+pe_status hf_original_length(hf_part *h, const hf_turning *t, double *out)
+{
+    *out = NAN;
+    ZOO_TRY(io_json_real(out, &t->dict, "original_max_position_embeddings", IO_OPTIONAL, h->b->err));
+    if (hf_has(h, "original_max_position_embeddings") && !*t->label)
+        ZOO_TRY(hf_real(h, out, "original_max_position_embeddings", 0));
+    return PE_OK;
+}
+
+pe_status hf_scale(hf_part *h, const hf_turning *t, zoo_spec *spec)
+{
+    bool dynamic = !strcmp(t->how, "dynamic"), yarn = !strcmp(t->how, "yarn"), lists = !strcmp(t->how, "longrope");
+    double original, factor = NAN, length = h->length ? (double)h->length : NAN;
+    bool truncate = true;
+    ZOO_TRY(hf_original_length(h, t, &original));
+    double trained = dynamic || isnan(original) ? length : original;
+    if (h->b->options->trained)
+        trained = (double)h->b->options->trained;
+    zoo_spec_word(spec, "scaling", t->how);
+    ZOO_TRY(hf_take_keys(h, t, spec));
+    if (dynamic || yarn || lists || !strcmp(t->how, "llama3"))
+        zoo_spec_real(spec, "trained", trained);
+    if ((dynamic || lists) && h->b->options->length)
+        zoo_spec_int(spec, "length", h->b->options->length);
+    ZOO_TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));
+    if ((yarn || lists) && (isnan(factor) || factor == 0))
+        zoo_spec_real(spec, "factor", length / trained);
+    ZOO_TRY(io_json_bool(&truncate, &t->dict, "truncate", IO_OPTIONAL, h->b->err));
+    if (yarn && !truncate)
+        zoo_spec_word(spec, "truncate", "no");
+    if (lists) {
+        ZOO_TRY(take_list(h, t, "short_factor", "short", spec));
+        ZOO_TRY(take_list(h, t, "long_factor", "long", spec));
+    }
+    return PE_OK;
+}
