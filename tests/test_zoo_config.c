@@ -613,7 +613,7 @@ static void many_kinds_of_layers_are_refused(void **state)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s'kind%d'", n ? "," : "", n);
     snprintf(text + used, sizeof text - used, "]}");
     assert_int_equal(read_with(&m, text, (zoo_options){ 0 }), PE_ERR_FORMAT);
-    assert_non_null(strstr(err.text, "more than 64 kinds of layers"));
+    assert_non_null(strstr(err.text, "more than 16 kinds of layers"));
 }
 
 /* Bytes of a published config changed at random: an answer or a sentence, in memory that its size bounds. */

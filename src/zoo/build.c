@@ -83,7 +83,8 @@ zoo_builder *zoo_begin(const char *path, const char *format, const zoo_options *
     b->model.format = format;
     b->model.part = zoo_alloc(b, ZOO_PARTS_MAX, sizeof *b->model.part);
     b->model.note = zoo_alloc(b, ZOO_NOTES_MAX, sizeof *b->model.note);
-    if (b->model.path && b->model.part && b->model.note)
+    b->spec = zoo_alloc(b, 1, sizeof *b->spec);
+    if (b->model.path && b->model.part && b->model.note && b->spec)
         return b;
     zoo_free(&b->model);
     return NULL;
@@ -107,6 +108,22 @@ pe_status zoo_finish(zoo_model **out, zoo_builder *b, pe_status s)
     b->err = NULL;
     *out = &b->model;
     return PE_OK;
+}
+
+zoo_mark zoo_mark_here(const zoo_builder *b)
+{
+    return (zoo_mark){ b->blocks, b->model.parts, b->model.notes };
+}
+
+void zoo_undo(zoo_builder *b, zoo_mark mark)
+{
+    while (b->blocks != mark.blocks) {
+        zoo_block *next = b->blocks->next;
+        free(b->blocks);
+        b->blocks = next;
+    }
+    b->model.parts = mark.parts;
+    b->model.notes = mark.notes;
 }
 
 pe_status zoo_add_part(zoo_builder *b, zoo_part **out, const char *name, const char *type, int64_t layers)
@@ -143,6 +160,27 @@ static int find_group(const zoo_part *p, const char *spec, pe_shape shape)
     return -1;
 }
 
+static bool too_many(const zoo_part *p, const char *spec)
+{
+    int lists = 0;
+    for (int g = 0; g < p->groups; g++)
+        lists += strlen(p->group[g].spec) > ZOO_LONG_SPEC;
+    return p->groups == ZOO_GROUPS_MAX || (strlen(spec) > ZOO_LONG_SPEC && lists == ZOO_LONG_MAX);
+}
+
+static pe_status add_group(zoo_builder *b, zoo_part *p, const char *spec, pe_shape shape, int *group)
+{
+    if (too_many(p, spec))
+        return io_fail(b->err, PE_ERR_FORMAT, "%s: has more than %d different layers, or %d with lists", b->model.path,
+                       ZOO_GROUPS_MAX, ZOO_LONG_MAX);
+    const char *text = zoo_text(b, "%s", spec);
+    if (!text)
+        return PE_ERR_NOMEM;
+    *group = p->groups++;
+    p->group[*group] = (zoo_group){ .spec = text, .shape = shape };
+    return PE_OK;
+}
+
 /* The group of this spec, made if it is new. */
 static pe_status settle_group(zoo_builder *b, zoo_part *p, const char *spec, pe_shape shape, int *group)
 {
@@ -153,15 +191,29 @@ static pe_status settle_group(zoo_builder *b, zoo_part *p, const char *spec, pe_
         return io_fail(b->err, s == PE_ERR_NOMEM ? s : PE_ERR_FORMAT, "%s: %s", b->model.path, why.text);
     shape = pe_encoding_shape(e);
     *group = find_group(p, pe_encoding_spec(e), shape);
-    if (*group < 0 && p->groups == ZOO_GROUPS_MAX)
-        s = io_fail(b->err, PE_ERR_FORMAT, "%s: has more than %d different layers", b->model.path, ZOO_GROUPS_MAX);
-    else if (*group < 0) {
-        const char *text = zoo_text(b, "%s", pe_encoding_spec(e));
-        s = text ? PE_OK : PE_ERR_NOMEM;
-        if (text)
-            p->group[ *group = p->groups++] = (zoo_group){ .spec = text, .shape = shape };
-    }
+    if (*group < 0)
+        s = add_group(b, p, pe_encoding_spec(e), shape, group);
     pe_encoding_free(e);
+    return s;
+}
+
+/* A group that was asked for by the same text and the same width of a head: how many heads there are does not change
+ * the spec, and making an encoding of a wide head costs. */
+static int asked_before(const zoo_part *p, const char *spec, pe_shape shape)
+{
+    bool divides = shape.heads > 0 && shape.kv_heads >= 0 && (!shape.kv_heads || shape.heads % shape.kv_heads == 0);
+    for (int g = 0; divides && g < p->groups; g++)
+        if (p->group[g].asked_shape.head_dim == shape.head_dim && shape.heads <= p->group[g].shape.heads &&
+            p->group[g].asked && !strcmp(p->group[g].asked, spec))
+            return g;
+    return -1;
+}
+
+/* As pe_encoding_shape fills it in. */
+static pe_shape full_shape(pe_shape s)
+{
+    s.kv_heads = s.kv_heads ? s.kv_heads : s.heads;
+    s.model_dim = s.model_dim ? s.model_dim : s.heads * s.head_dim;
     return s;
 }
 
@@ -174,7 +226,11 @@ pe_status zoo_set_layer(zoo_builder *b, zoo_part *p, int64_t layer, const char *
         if (p->group[g].asked && !strcmp(p->group[g].asked, spec) && same_shape(p->group[g].asked_shape, shape))
             group = g;
     if (group < 0) {
-        ZOO_TRY(settle_group(b, p, spec, shape, &group));
+        int like = asked_before(p, spec, shape);
+        if (like >= 0)
+            ZOO_TRY(add_group(b, p, p->group[like].spec, full_shape(shape), &group));
+        else
+            ZOO_TRY(settle_group(b, p, spec, shape, &group));
         p->group[group].asked = zoo_text(b, "%s", spec);
         p->group[group].asked_shape = shape;
         if (!p->group[group].asked)
@@ -188,13 +244,11 @@ pe_status zoo_set_layer(zoo_builder *b, zoo_part *p, int64_t layer, const char *
     return PE_OK;
 }
 
-pe_status zoo_same_layer(zoo_builder *b, zoo_part *p, int64_t layer, int64_t from, int64_t window)
+void zoo_same_layer(zoo_part *p, int64_t layer, int64_t from, int64_t window)
 {
-    (void)b;
     p->layer[layer] = p->layer[from];
     p->layer[layer].window = window;
     p->group[p->layer[from].group].layers++;
-    return PE_OK;
 }
 
 /* ---------------------------------------------------------------- notes */
@@ -203,15 +257,18 @@ static pe_status vnote(zoo_builder *b, zoo_level level, const char *key, const c
                        va_list list)
 {
     zoo_model *m = &b->model;
-    const char *text = vtext(b, format, list);
-    zoo_note n = { level, zoo_text(b, "%s", key ? key : ""), text, zoo_text(b, "%s", ref ? ref : "") };
-    if (!n.key || !n.text || !n.ref)
-        return PE_ERR_NOMEM;
+    char text[600];
+    vsnprintf(text, sizeof text, format, list);
     for (int i = 0; i < m->notes; i++)
         if (!strcmp(m->note[i].text, text))
             return PE_OK;
-    if (m->notes < ZOO_NOTES_MAX)
-        m->note[m->notes++] = n;
+    if (m->notes == ZOO_NOTES_MAX)
+        return PE_OK;
+    zoo_note n = { level, zoo_text(b, "%s", key ? key : ""), zoo_text(b, "%s", text),
+                   zoo_text(b, "%s", ref ? ref : "") };
+    if (!n.key || !n.text || !n.ref)
+        return PE_ERR_NOMEM;
+    m->note[m->notes++] = n;
     return PE_OK;
 }
 

@@ -8,7 +8,9 @@
 
 #define ZOO_LAYERS_MAX 1024 /* a config of 40 bytes must not make us allocate for a billion */
 #define ZOO_PARTS_MAX 8
-#define ZOO_GROUPS_MAX 64
+#define ZOO_GROUPS_MAX 16  /* each kind of layer looks its keys up anew */
+#define ZOO_LONG_SPEC 2048 /* characters: with lists for every pair */
+#define ZOO_LONG_MAX 4     /* groups with such specs, which a small file could ask for again and again */
 #define ZOO_NOTES_MAX 64
 #define ZOO_SPEC_MAX 65536
 
@@ -19,7 +21,8 @@ typedef struct zoo_builder {
     const zoo_options *options;
     pe_error *err;
     zoo_block *blocks;
-    int depth; /* of configs in configs */
+    struct zoo_spec *spec; /* for whoever writes the next spec */
+    int depth;             /* of configs in configs */
 } zoo_builder;
 
 /* A config, or a part of one, of this model_type. name is the part's. */
@@ -34,6 +37,14 @@ pe_status zoo_finish(zoo_model **out, zoo_builder *b, pe_status s);
 void *zoo_alloc(zoo_builder *b, size_t count, size_t size); /* zeroed */
 const char *zoo_text(zoo_builder *b, const char *format, ...) IO_PRINTF(2, 3);
 
+/* What is made after a mark can be undone: memory, parts and notes. */
+typedef struct zoo_mark {
+    zoo_block *blocks;
+    int parts, notes;
+} zoo_mark;
+zoo_mark zoo_mark_here(const zoo_builder *b);
+void zoo_undo(zoo_builder *b, zoo_mark mark);
+
 /* The part and its layers, none of which has an encoding yet. name and type are copied. */
 pe_status zoo_add_part(zoo_builder *b, zoo_part **out, const char *name, const char *type, int64_t layers);
 /* spec is any spec text: it is made canonical, and layers with equal ones share a group. A spec the library refuses is
@@ -41,7 +52,7 @@ pe_status zoo_add_part(zoo_builder *b, zoo_part **out, const char *name, const c
 pe_status zoo_set_layer(zoo_builder *b, zoo_part *p, int64_t layer, const char *spec, pe_shape shape, const char *kind,
                         int64_t window);
 /* What layer `from` was given, but for the window. */
-pe_status zoo_same_layer(zoo_builder *b, zoo_part *p, int64_t layer, int64_t from, int64_t window);
+void zoo_same_layer(zoo_part *p, int64_t layer, int64_t from, int64_t window);
 /* Notes past ZOO_NOTES_MAX and repeated ones are dropped. */
 pe_status zoo_note_add(zoo_builder *b, zoo_level level, const char *key, const char *ref, const char *format, ...)
     IO_PRINTF(5, 6);

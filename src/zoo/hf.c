@@ -105,7 +105,7 @@ static bool is_flat(const io_node *config)
 /* A part beside the first that cannot be read is left out, with a note: people ask for the language model. */
 static pe_status read_aside(zoo_builder *b, const io_node *sub, const char *key, const char *name, const char *type)
 {
-    int parts = b->model.parts;
+    zoo_mark mark = zoo_mark_here(b);
     pe_error why = { 0 }, *err = b->err;
     if (!zoo_fact_find(type))
         return zoo_note_add(b, ZOO_FACT, key, "", "%s (%.60s) is not read", key, type);
@@ -116,7 +116,7 @@ static pe_status read_aside(zoo_builder *b, const io_node *sub, const char *key,
         return io_fail(err, s, "%s", why.text);
     if (s == PE_OK)
         return s;
-    b->model.parts = parts;
+    zoo_undo(b, mark);
     return zoo_note_add(b, ZOO_WARNING, key, "", "%s is not read: %s", key, why.text);
 }
 

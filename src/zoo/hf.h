@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hugging Face config.json, of every era. hf.c finds the parts and their facts; a family (hf_rope.c, hf_other.c) turns
+ * Hugging Face config.json, of every era. hf.c finds the parts and their facts; a family (hf_rope.c, hf_still.c, ...) turns
  * one part into specs, layer by layer. */
 #ifndef POSENC_ZOO_HF_H
 #define POSENC_ZOO_HF_H

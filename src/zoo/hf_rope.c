@@ -70,28 +70,25 @@ static pe_status choose(hf_part *h, const io_node *all, const char *kind, hf_tur
 
 /* ---------------------------------------------------------------- one layer */
 
-static const char *pairs_of(hf_part *h, bool *interleave)
+static pe_status put_pairs(hf_part *h, zoo_spec *spec)
 {
-    const zoo_fact *f = h->fact;
-    bool neox = true;
-    *interleave = true;
-    hf_flag(h, interleave, "rope_interleave", true);
-    hf_flag(h, &neox, "rope_is_neox_style", true);
-    if (h->b->options->pairs)
-        return h->b->options->pairs;
+    const char *pairs = h->fact->pairs ? h->fact->pairs : "half";
+    bool interleave, neox;
+    ZOO_TRY(hf_flag(h, &interleave, "rope_interleave", true));
+    ZOO_TRY(hf_flag(h, &neox, "rope_is_neox_style", true));
+    if (!interleave && !strcmp(pairs, "adjacent-half"))
+        pairs = "half";
     if (!neox)
-        return "adjacent"; /* SGLang models/xverse.py, exaone.py */
-    if (f->pairs && !strcmp(f->pairs, "adjacent-half") && !*interleave)
-        return "half";
-    return f->pairs ? f->pairs : "half";
+        pairs = "adjacent"; /* SGLang models/xverse.py, exaone.py */
+    zoo_spec_word(spec, "pairs", h->b->options->pairs ? h->b->options->pairs : pairs);
+    return PE_OK;
 }
 
 static pe_status write_spec(hf_part *h, const hf_layer *l, hf_turning *t, zoo_spec *spec)
 {
-    bool interleave;
     ZOO_TRY(hf_find_scaling(h, t));
     zoo_spec_start(spec, "rope");
-    zoo_spec_word(spec, "pairs", pairs_of(h, &interleave));
+    ZOO_TRY(put_pairs(h, spec));
     ZOO_TRY(hf_find_theta(h, t, l->theta, spec));
     ZOO_TRY(hf_find_width(h, t, spec));
     ZOO_TRY(hf_find_axes(h, t, spec));
@@ -126,15 +123,13 @@ static pe_status still_spec(hf_part *h, zoo_spec *spec)
     return PE_OK;
 }
 
-static pe_shape shape_of(const hf_part *h, const hf_layer *l)
+static pe_status shape_of(hf_part *h, const hf_layer *l, pe_shape *out)
 {
-    pe_shape s = h->shape;
-    if (h->fact->full_head_dim && !strcmp(l->kind, "full_attention") && !h->b->options->head_dim) {
-        int64_t wide = h->fact->full_head_dim;
-        hf_int((hf_part *)h, &wide, "global_head_dim", 0);
-        s.head_dim = wide;
-    }
-    return s;
+    *out = h->shape;
+    if (!h->fact->full_head_dim || strcmp(l->kind, "full_attention") || h->b->options->head_dim)
+        return PE_OK;
+    out->head_dim = h->fact->full_head_dim;
+    return hf_int(h, &out->head_dim, "global_head_dim", 0);
 }
 
 /* ---------------------------------------------------------------- lengths */
@@ -150,7 +145,7 @@ static pe_status settle_lengths(hf_part *h, const hf_turning *t)
     ZOO_TRY(hf_original_length(h, t, &original));
     ZOO_TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));
     bool dynamic = !strcmp(t->how, "dynamic"), linear = !strcmp(t->how, "linear"), ntk = !strcmp(t->how, "ntk");
-    if (dynamic && factor * (double)h->length < 0x1p36)
+    if (dynamic && factor >= 1 && factor * (double)h->length < 0x1p36)
         p->served = (int64_t)(factor * (double)h->length);
     if (linear || ntk)
         p->trained = 0;
@@ -188,6 +183,8 @@ static bool alike(const hf_layer *a, const hf_layer *b)
 static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zoo_spec *spec, settling *settled)
 {
     hf_turning t = { .how = "none" };
+    pe_shape shape;
+    ZOO_TRY(shape_of(h, l, &shape));
     if (l->turns && l->attends)
         ZOO_TRY(choose(h, all, l->kind, &t));
     if (!l->attends || t.off)
@@ -203,7 +200,7 @@ static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zo
     if (spec->full)
         return io_fail(h->b->err, PE_ERR_FORMAT, "%s: the parameters of layer %" PRId64 " are too long",
                        h->b->model.path, l->index);
-    return zoo_set_layer(h->b, h->part, l->index, spec->text, shape_of(h, l), l->kind, l->window);
+    return zoo_set_layer(h->b, h->part, l->index, spec->text, shape, l->kind, l->window);
 }
 
 static pe_status read_layers(hf_part *h, const io_node *all)
@@ -212,9 +209,6 @@ static pe_status read_layers(hf_part *h, const io_node *all)
     int count = 0;
     settling settled = NOT_YET;
     hf_layers layers;
-    zoo_spec *spec = zoo_alloc(h->b, 1, sizeof *spec);
-    if (!spec)
-        return PE_ERR_NOMEM;
     ZOO_TRY(hf_layers_start(&layers, h));
     for (int64_t n = 0; n < h->part->layers; n++) {
         hf_layer l;
@@ -223,13 +217,13 @@ static pe_status read_layers(hf_part *h, const io_node *all)
         while (i < count && !alike(&known[i].layer, &l))
             i++;
         if (i < count) {
-            ZOO_TRY(zoo_same_layer(h->b, h->part, n, known[i].first, l.window));
+            zoo_same_layer(h->part, n, known[i].first, l.window);
             continue;
         }
         if (count == ZOO_GROUPS_MAX)
             return io_fail(h->b->err, PE_ERR_FORMAT, "%s: has more than %d kinds of layers", h->b->model.path,
                            ZOO_GROUPS_MAX);
-        ZOO_TRY(set_layer(h, all, &l, spec, &settled));
+        ZOO_TRY(set_layer(h, all, &l, h->b->spec, &settled));
         known[count++] = (seen){ l, n };
     }
     return PE_OK;

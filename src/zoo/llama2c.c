@@ -8,10 +8,8 @@
 pe_status zoo_read_llama2c(zoo_builder *b, const io_llama2c *h)
 {
     zoo_part *p;
-    zoo_spec *spec = zoo_alloc(b, 1, sizeof *spec);
+    zoo_spec *spec = b->spec;
     pe_shape shape = { h->heads, h->kv_heads, h->head_size, h->dim };
-    if (!spec)
-        return PE_ERR_NOMEM;
     zoo_spec_start(spec, "rope");
     zoo_spec_real(spec, "theta", b->options->theta > 0 ? b->options->theta : 10000);
     zoo_spec_word(spec, "pairs", b->options->pairs ? b->options->pairs : "adjacent");
