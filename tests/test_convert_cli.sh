@@ -49,6 +49,16 @@ mkdir model && cp q.safetensors model/
 echo '{"model_type":"cohere","hidden_size":4,"num_attention_heads":1,"num_key_value_heads":1,"num_hidden_layers":1}' >model/config.json
 expect 0 "1 of 1 tensors, adjacent to half" posenc convert model/q.safetensors --to half -o model/o.safetensors
 check "by its config" test "$(tail -c 8 model/o.safetensors)" = aaccbbdd
+expect 0 "warning: --from is half, but by model/config.json its pairs are adjacent" posenc convert model/q.safetensors --from half --to adjacent --dry-run
+expect 0 "warning: --from is half" posenc convert model/q.safetensors --heads 1 --from half --to adjacent --dry-run
+expect 0 "" posenc convert model/o.safetensors --from half --to adjacent --dry-run
+check "a converted file is not what the config says" test -z "$(grep warning "$dir/stderr")"
+# two axes in blocks: neither layout, whoever says so
+echo '{"model_type":"chatglm","hidden_size":8,"inner_hidden_size":32,"max_sequence_length":64,"num_attention_heads":1,"num_layers":1,"position_encoding_2d":true}' >model/config.json
+weights model/b.safetensors '{"x.query_key_value.weight":{"dtype":"F16","shape":[24,1],"data_offsets":[0,48]}}' aabbccddeeffgghhaabbccddeeffgghhaabbccddeeffgghh
+expect 3 "its pairs lie in blocks" posenc convert model/b.safetensors --to adjacent --fused per-head -o y
+expect 3 "knows half and adjacent" posenc convert model/b.safetensors --from half --to adjacent --heads 1 --fused per-head -o y
+expect 0 "what --tensors chooses is taken for half" posenc convert model/b.safetensors --from half --to adjacent --heads 1 --fused per-head --tensors 'x.*' --dry-run
 echo '{"model_type":"nobody"}' >model/config.json
 expect 2 "does not help: model/config.json: model_type nobody is unknown" posenc convert model/q.safetensors --to half -o y
 expect 2 "needs --from" posenc convert q.safetensors --to half --heads 1 -o y

@@ -76,7 +76,7 @@ static cli_exit read_facts(convert_job *j, bool rotated)
                                  .tensors = cli_text(a, "tensors"),
                                  .again = cli_given(a, "force") };
     if (!rotated)
-        convert_from_config(j);
+        CLI_TRY(convert_from_config(j));
     if (j->from < 0)
         return cli_fail(a, CLI_USAGE, "needs --from: half, adjacent or adjacent-half");
     j->facts.from = layout(j->from, rotated);
@@ -137,8 +137,10 @@ static cli_exit plan_weights(convert_job *j)
     char similar[400];
     if (cli_given(j->args, "bf16"))
         return cli_fail(j->args, CLI_USAGE, "--bf16 is for .npy; %s holds weights, which name their type", j->in);
+    if (io_safetensors_open(&j->st, j->in, &err))
+        return fail(j, &err);
     CLI_TRY(read_facts(j, false));
-    if (io_safetensors_open(&j->st, j->in, &err) || io_pairs_plan_new(&j->plan, j->st, &j->facts, &err))
+    if (io_pairs_plan_new(&j->plan, j->st, &j->facts, &err))
         return fail(j, &err);
     if (j->plan.turned || (is_shard(j->in) && !j->facts.tensors))
         return CLI_OK;
