@@ -23,6 +23,7 @@ expect() {
   if ! cat "$dir/stdout" "$dir/stderr" | grep -qF -- "$words"; then bad "$* : '$words' is not in: $(head -c 300 "$dir/stderr")"; return; fi
   ok
 }
+not() { ! "$@"; }
 le() { local n=$1 k; for ((k = 0; k < $2; k++)); do printf "\\x$(printf %02x $((n & 255)))"; n=$((n >> 8)); done; }
 weights() { { le ${#2} 8; printf %s "$2"; [ -z "${3:-}" ] || printf %s "$3"; } >"$1"; }
 to_half() { posenc convert "$1" --from adjacent --to half "${@:2}"; }
@@ -96,6 +97,16 @@ pad=$(printf '%*s' $((0x4B50 - ${#q})) '')
 weights pk.safetensors "$q$pad" aabbccdd
 expect 0 "1 of 1" to_half pk.safetensors --heads 1 -o pk2.safetensors
 check "nothing else was written" test ! -e y
+
+# names out of a file give no orders to the terminal
+orders() { LC_ALL=C grep -q "$(printf '[\001-\011\013-\037]\\|\302[\200-\237]')" "$dir/stdout" "$dir/stderr"; }
+weights esc.safetensors '{"\u001b[31mx\u0085.q_proj.weight":{"dtype":"F16","shape":[4,1],"data_offsets":[0,8]},"visual.\u001b]0;t\u0007.q_proj.weight":{"dtype":"U8","shape":[1],"data_offsets":[8,9]}}' aabbccddx
+expect 0 "?[31mx?.q_proj.weight " to_half esc.safetensors --heads 1 --dry-run
+check "a page is plain" not orders
+expect 0 "visual.?]0;t?.q_proj.weight and the like" to_half esc.safetensors --heads 1 -o esc2.safetensors
+weights esc.safetensors '{"x.\u001b[31mattn.other":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}' abcd
+expect 3 "there are: x.?[31mattn.other" to_half esc.safetensors --heads 1 -o y
+check "a message is plain" not orders
 
 # ---- K caches
 npy() { { printf '\x93NUMPY\x01\x00'; le 118 2; printf '%-117s\n' "{'descr': '$2', 'fortran_order': False, 'shape': $3, }"; printf %s "$4"; } >"$1"; }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/convert.h"
+#include "cli/page.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #define SIMILAR 4
+#define NAME 48 /* columns */
 
 void convert_similar(char *out, size_t cap, const io_safetensors *st)
 {
@@ -80,13 +83,16 @@ static void print_row(const char *name, const char *role, const io_array *a, con
 {
     char shape[160];
     array_shape(shape, a);
-    printf("  %-48s  %-8s  %s %s: rows %" PRId64 " to %" PRId64 " of each %" PRId64 "\n", name, role, shape,
-           io_type_name(a->type), m->first, m->first + m->dims - 1, m->head_dim);
+    fputs("  ", stdout);
+    int wide = page_print(name, INT_MAX);
+    printf("%*s  %-8s  %s %s: rows %" PRId64 " to %" PRId64 " of each %" PRId64 "\n", wide < NAME ? NAME - wide : 0, "",
+           role, shape, io_type_name(a->type), m->first, m->first + m->dims - 1, m->head_dim);
 }
 
 static void print_rows(const convert_job *j)
 {
-    printf("%s, %s to %s: would permute\n", j->in, io_pairs_name(j->facts.from), io_pairs_name(j->facts.to));
+    page_print(j->in, INT_MAX);
+    printf(", %s to %s: would permute\n", io_pairs_name(j->facts.from), io_pairs_name(j->facts.to));
     if (!j->st)
         print_row("the last axis", "", &j->array, &j->map);
     for (size_t i = 0; i < j->plan.count; i++) {
