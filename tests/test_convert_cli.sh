@@ -98,6 +98,17 @@ weights pk.safetensors "$q$pad" aabbccdd
 expect 0 "1 of 1" to_half pk.safetensors --heads 1 -o pk2.safetensors
 check "nothing else was written" test ! -e y
 
+# a q or k of no known name is not passed over in silence
+two='{"h.attn.qkv.weight":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"x.q_proj.weight":{"dtype":"F16","shape":[4,1],"data_offsets":[4,12]}}'
+weights two.safetensors "$two" abcdaabbccdd
+expect 0 "left alone: h.attn.qkv.weight: of no known name" to_half two.safetensors --heads 1 -o two2.safetensors
+expect 0 "left alone: h.attn.qkv.weight" to_half two.safetensors --heads 1 --dry-run
+expect 0 '"h.attn.qkv.weight"' to_half two.safetensors --heads 1 --dry-run --json
+expect 0 "" to_half two.safetensors --heads 1 --tensors '*.q_proj.*' --dry-run
+check "who chooses by name knows" not grep -q "left alone" "$dir/stderr"
+weights model-00001-of-00003.safetensors '{"h.attn.qkv.weight":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}' abcd
+expect 3 "h.attn.qkv.weight" to_half model-00001-of-00003.safetensors --heads 1 -o y
+
 # names out of a file give no orders to the terminal
 orders() { LC_ALL=C grep -q "$(printf '[\001-\011\013-\037]\\|\302[\200-\237]')" "$dir/stdout" "$dir/stderr"; }
 weights esc.safetensors '{"\u001b[31mx\u0085.q_proj.weight":{"dtype":"F16","shape":[4,1],"data_offsets":[0,8]},"visual.\u001b]0;t\u0007.q_proj.weight":{"dtype":"U8","shape":[1],"data_offsets":[8,9]}}' aabbccddx

@@ -19,8 +19,8 @@ typedef struct convert_job {
     io_pairs_map map;
 } convert_job;
 
-/* heads, widths and, if it is not given, --from, where a config.json beside the weights says them; refuses where it says
- * that the pairs lie in neither layout (convert_config.c). */
+/* heads, widths and, if it is not given, --from, where a config.json beside the weights says them; refuses where it
+ * says that the pairs lie in neither layout (convert_config.c). */
 cli_exit convert_from_config(convert_job *j);
 /* What was done, or would be: for people, or as JSON (convert_report.c). */
 void convert_report(const convert_job *j);

@@ -25,6 +25,19 @@ void convert_similar(char *out, size_t cap, const io_safetensors *st)
         }
 }
 
+/* Tensors of no known name that may be q or k all the same: "a, b and 3 more". */
+static void list_left(char *out, size_t cap, const io_pairs_plan *plan)
+{
+    size_t used = 0, shown = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < plan->count && shown < SIMILAR; i++)
+        if (plan->item[i].left && used < cap)
+            used +=
+                (size_t)snprintf(out + used, cap - used, "%s%.80s", shown++ ? ", " : "", plan->item[i].tensor->name);
+    if (plan->left > shown && used < cap)
+        snprintf(out + used, cap - used, " and %zu more", plan->left - shown);
+}
+
 static io_array shape_of(const io_tensor *t)
 {
     io_array a = { .type = t->type, .rank = t->rank };
@@ -44,6 +57,11 @@ static void plan_json(json_out *out, const io_pairs_plan *plan)
     out_int(out, "tensors", (int64_t)plan->count);
     out_int(out, "permuted", (int64_t)plan->turned);
     out_text(out, "passed_over", plan->passed_over);
+    out_open(out, "left_alone", '[');
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->item[i].left)
+            out_text(out, NULL, plan->item[i].tensor->name);
+    out_close(out, ']');
     out_open(out, "list", '[');
     for (size_t i = 0; i < plan->count; i++) {
         const io_pairs_item *x = &plan->item[i];
@@ -120,6 +138,7 @@ static void say(const convert_job *j)
 
 void convert_report(const convert_job *j)
 {
+    char left[480];
     if (cli_given(j->args, "json"))
         print_json(j);
     else if (!j->out)
@@ -129,4 +148,7 @@ void convert_report(const convert_job *j)
     if (j->plan.passed_over)
         cli_note(j->args, "left alone, as part of another attention: %.200s and the like (--tensors chooses by name)",
                  j->plan.passed_over);
+    list_left(left, sizeof left, &j->plan);
+    if (j->plan.left)
+        cli_note(j->args, "left alone: %s: of no known name, though by it a q or k (--tensors chooses by name)", left);
 }
