@@ -690,9 +690,27 @@ static void a_file_cut_anywhere_is_refused(void **state)
     io_bytes_free(&whole);
 }
 
+static void names_of_no_row_are_told_from_others(void **state)
+{
+    (void)state;
+    static const char *const alike[] = { "h.0.attn.qkv.weight",           "blocks.1.attn.to_q.weight",
+                                         "m.attention.query.weight",      "x.SelfAttention.k.weight",
+                                         "x.self_attention.key.2.weight", "x.attn.q_bias",
+                                         "x.attn_qkv_fused.weight",       "layers.0.attention.W_k.weight" };
+    static const char *const others[] = { "m.self_attn.v_proj.weight",   "m.self_attn.o_proj.weight",
+                                          "m.self_attn.q_a_proj.weight", "m.self_attn.k_scale",
+                                          "m.mlp.key.weight",            "m.self_attn.kv_b_proj.weight",
+                                          "m.attn.keynote.weight",       "m.embed_tokens.weight" };
+    for (int i = 0; i < COUNT(alike); i++) {
+        assert_true(io_pairs_resembles(alike[i]));
+        assert_false(io_pairs_resembles(others[i]));
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_no_row_are_told_from_others),
         cmocka_unit_test(scores_keep_every_bit),
         cmocka_unit_test(mla_keeps_every_bit),
         cmocka_unit_test(a_lora_turns_on_its_way_out_only),

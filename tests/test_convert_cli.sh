@@ -23,6 +23,7 @@ expect() {
   if ! cat "$dir/stdout" "$dir/stderr" | grep -qF -- "$words"; then bad "$* : '$words' is not in: $(head -c 300 "$dir/stderr")"; return; fi
   ok
 }
+not() { ! "$@"; }
 le() { local n=$1 k; for ((k = 0; k < $2; k++)); do printf "\\x$(printf %02x $((n & 255)))"; n=$((n >> 8)); done; }
 weights() { { le ${#2} 8; printf %s "$2"; [ -z "${3:-}" ] || printf %s "$3"; } >"$1"; }
 to_half() { posenc convert "$1" --from adjacent --to half "${@:2}"; }
@@ -49,6 +50,16 @@ mkdir model && cp q.safetensors model/
 echo '{"model_type":"cohere","hidden_size":4,"num_attention_heads":1,"num_key_value_heads":1,"num_hidden_layers":1}' >model/config.json
 expect 0 "1 of 1 tensors, adjacent to half" posenc convert model/q.safetensors --to half -o model/o.safetensors
 check "by its config" test "$(tail -c 8 model/o.safetensors)" = aaccbbdd
+expect 0 "warning: --from is half, but by model/config.json its pairs are adjacent" posenc convert model/q.safetensors --from half --to adjacent --dry-run
+expect 0 "warning: --from is half" posenc convert model/q.safetensors --heads 1 --from half --to adjacent --dry-run
+expect 0 "" posenc convert model/o.safetensors --from half --to adjacent --dry-run
+check "a converted file is not what the config says" test -z "$(grep warning "$dir/stderr")"
+# two axes in blocks: neither layout, whoever says so
+echo '{"model_type":"chatglm","hidden_size":8,"inner_hidden_size":32,"max_sequence_length":64,"num_attention_heads":1,"num_layers":1,"position_encoding_2d":true}' >model/config.json
+weights model/b.safetensors '{"x.query_key_value.weight":{"dtype":"F16","shape":[24,1],"data_offsets":[0,48]}}' aabbccddeeffgghhaabbccddeeffgghhaabbccddeeffgghh
+expect 3 "its pairs lie in blocks" posenc convert model/b.safetensors --to adjacent --fused per-head -o y
+expect 3 "knows half and adjacent" posenc convert model/b.safetensors --from half --to adjacent --heads 1 --fused per-head -o y
+expect 0 "what --tensors chooses is taken for half" posenc convert model/b.safetensors --from half --to adjacent --heads 1 --fused per-head --tensors 'x.*' --dry-run
 echo '{"model_type":"nobody"}' >model/config.json
 expect 2 "does not help: model/config.json: model_type nobody is unknown" posenc convert model/q.safetensors --to half -o y
 expect 2 "needs --from" posenc convert q.safetensors --to half --heads 1 -o y
@@ -86,6 +97,27 @@ pad=$(printf '%*s' $((0x4B50 - ${#q})) '')
 weights pk.safetensors "$q$pad" aabbccdd
 expect 0 "1 of 1" to_half pk.safetensors --heads 1 -o pk2.safetensors
 check "nothing else was written" test ! -e y
+
+# a q or k of no known name is not passed over in silence
+two='{"h.attn.qkv.weight":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"x.q_proj.weight":{"dtype":"F16","shape":[4,1],"data_offsets":[4,12]}}'
+weights two.safetensors "$two" abcdaabbccdd
+expect 0 "left alone: h.attn.qkv.weight: of no known name" to_half two.safetensors --heads 1 -o two2.safetensors
+expect 0 "left alone: h.attn.qkv.weight" to_half two.safetensors --heads 1 --dry-run
+expect 0 '"h.attn.qkv.weight"' to_half two.safetensors --heads 1 --dry-run --json
+expect 0 "" to_half two.safetensors --heads 1 --tensors '*.q_proj.*' --dry-run
+check "who chooses by name knows" not grep -q "left alone" "$dir/stderr"
+weights model-00001-of-00003.safetensors '{"h.attn.qkv.weight":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}' abcd
+expect 3 "h.attn.qkv.weight" to_half model-00001-of-00003.safetensors --heads 1 -o y
+
+# names out of a file give no orders to the terminal
+orders() { LC_ALL=C grep -q "$(printf '[\001-\011\013-\037]\\|\302[\200-\237]')" "$dir/stdout" "$dir/stderr"; }
+weights esc.safetensors '{"\u001b[31mx\u0085.q_proj.weight":{"dtype":"F16","shape":[4,1],"data_offsets":[0,8]},"visual.\u001b]0;t\u0007.q_proj.weight":{"dtype":"U8","shape":[1],"data_offsets":[8,9]}}' aabbccddx
+expect 0 "?[31mx?.q_proj.weight " to_half esc.safetensors --heads 1 --dry-run
+check "a page is plain" not orders
+expect 0 "visual.?]0;t?.q_proj.weight and the like" to_half esc.safetensors --heads 1 -o esc2.safetensors
+weights esc.safetensors '{"x.\u001b[31mattn.other":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}' abcd
+expect 3 "there are: x.?[31mattn.other" to_half esc.safetensors --heads 1 -o y
+check "a message is plain" not orders
 
 # ---- K caches
 npy() { { printf '\x93NUMPY\x01\x00'; le 118 2; printf '%-117s\n' "{'descr': '$2', 'fortran_order': False, 'shape': $3, }"; printf %s "$4"; } >"$1"; }

@@ -69,6 +69,35 @@ expect 0 "never stacked" crlf.json --to 64k --write --force
 grep -q '"factor": 16.0' crlf.json || bad "yarn was not raised to 16"
 [ "$(grep -c '"rope_type"' crlf.json)" = 1 ] || bad "two scalings in one file"
 
+# a link (a snapshot in a hub's cache): refused before anything is made; the mode of the original is its backup's
+mkdir hub && config hub/blob 4096 null && ln -s blob hub/config.json
+expect 4 "is a link; needs the file it points to, or another path (-o FILE)" hub/config.json --to 32k --write
+expect 4 "is a link" hub --to 32k --write
+[ "$(ls hub | tr '\n' ' ')" = "blob config.json " ] || bad "a refused link left something behind: $(ls hub)"
+config secret.json 4096 null
+chmod 600 secret.json
+expect 0 "wrote secret.json" secret.json --to 32k --write
+[ "$(stat -c %a secret.json secret.json.bak | tr '\n' ' ')" = "600 600 " ] || bad "the mode of secret.json or its backup changed"
+config third.json 4096 null && mkdir third.json.bak
+expect 2 "third.json.bak is no regular file" third.json --to 32k --write --force
+[ "$(ls -d third* | tr '\n' ' ')" = "third.json third.json.bak " ] || bad "a refused backup left something behind"
+# someone else writes the file while it is planned: theirs stays, and no backup
+config busy.json 4096 null
+sed 's/10000.0/20000.0/' busy.json >theirs.json
+cp busy.json ours.json
+( while :; do cp theirs.json swap.json; mv swap.json busy.json; cp ours.json swap.json; mv swap.json busy.json; done ) & writer=$!
+refused=0
+for ((i = 0; i < 500 && (i < 40 || refused == 0); i++)); do
+  rm -f busy.json.bak
+  "$POSENC" extend busy.json --to 32k --write >stdout 2>stderr; code=$?
+  if grep -q "wrote busy" stderr; then cmp -s busy.json.bak ours.json || cmp -s busy.json.bak theirs.json || bad "the backup is no original"
+  elif [ -e busy.json.bak ]; then bad "exit code $code, and a backup: $(cat stderr)"; fi
+  grep -q "changed while it was planned" stderr && refused=$((refused + 1))
+done
+[ $refused -gt 0 ] || bad "no change of the file was seen in $i runs"
+kill $writer; wait $writer 2>/dev/null
+[ -z "$(ls ./*.tmp 2>/dev/null)" ] || bad "a temporary file stayed behind"
+
 # a key spelled with an escape is found by the reader only: the edit would double it, is refused, and nothing changes
 printf '%s' '{"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"num_hidden_layers":2,"max_position_embeddings":4096,"rope_theta":1e4,"rope\u005fscaling":null}' >odd.json
 cp odd.json odd2.json

@@ -452,6 +452,56 @@ static void pieces_do_not_show(void **state)
 
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, each_test, after_test)
 
+/* ---------------------------------------------------------------- a second name */
+
+static mode_t mode_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 0777;
+}
+
+static dev_t device_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_dev;
+}
+
+static void a_kept_file_has_its_mode_and_replaces_none(void **state)
+{
+    (void)state;
+    pe_error err;
+    io_bytes got;
+    io_span bytes = { "text", 4 };
+    char far[64] = "/dev/shm/posenc-keep-XXXXXX"; /* another file system: no hard link, so a copy */
+    put_file(in_path, "text", 4);
+    assert_int_equal(chmod(in_path, 0600), 0);
+    assert_ok(io_keep_file(in_path, bytes, out_path, &err));
+    assert_int_equal(mode_of(out_path), 0600);
+    unlink(out_path);
+    put_file(out_path, "old", 3);
+    assert_int_equal(io_keep_file(in_path, bytes, out_path, &err), PE_ERR_IO);
+    assert_non_null(strstr(err.text, "exists"));
+    int fd = mkstemp(far);
+    if (fd < 0 || device_of(far) == device_of(in_path))
+        skip();
+    close(fd);
+    assert_int_equal(io_keep_file(in_path, bytes, far, &err), PE_ERR_IO);
+    unlink(far);
+    assert_ok(io_keep_file(in_path, bytes, far, &err));
+    assert_int_equal(mode_of(far), 0600);
+    assert_ok(io_read_file(&got, far, 100, &err));
+    assert_int_equal(got.size, 4);
+    assert_memory_equal(got.data, "text", 4);
+    io_bytes_free(&got);
+    unlink(far);
+    play.fail_call[CALL_FSYNC] = 1;
+    assert_int_equal(io_keep_file(in_path, bytes, far, &err), PE_ERR_IO);
+    assert_int_equal(access(far, F_OK), -1);
+    faults_reset();
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -466,6 +516,7 @@ int main(void)
         CLAIM(slow_calls_lose_nothing),
         CLAIM(a_watcher_can_stop_it),
         CLAIM(pieces_do_not_show),
+        CLAIM(a_kept_file_has_its_mode_and_replaces_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

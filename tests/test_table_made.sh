@@ -65,6 +65,8 @@ check "--json" grep -q '"file": "_posenc"' <(posenc completion zsh --json)
 
 # ---- manual pages
 check "a page per verb, and the tool's" test "$(posenc man --list | paste -sd' ')" = "posenc $(printf 'posenc-%s\n' $verbs | paste -sd' ')"
+check "the same as JSON" test "$(posenc man --list --json | sed -n 's/^ *"\(posenc[a-z-]*\)",*$/\1/p')" = "$(posenc man --list)"
+check "help as JSON has what a verb prints from a table" test "$(posenc help check --json | grep -c '"more_notes": ".*pair-layout')" = 1
 plain() { sed 's/\\-/-/g; s/\\f[BR]//g; s/\\e/\\/g; s/\\&//g' "$1"; }
 for page in $(posenc man --list); do
   posenc man "$page" >"$page.1"

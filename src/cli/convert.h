@@ -19,9 +19,9 @@ typedef struct convert_job {
     io_pairs_map map;
 } convert_job;
 
-/* heads, widths and, if it is not given, --from, where a config.json beside the weights says them (convert_config.c).
- */
-void convert_from_config(convert_job *j);
+/* heads, widths and, if it is not given, --from, where a config.json beside the weights says them; refuses where it
+ * says that the pairs lie in neither layout (convert_config.c). */
+cli_exit convert_from_config(convert_job *j);
 /* What was done, or would be: for people, or as JSON (convert_report.c). */
 void convert_report(const convert_job *j);
 /* Tensors whose names look as if they belonged to attention: "a, b, c". */

@@ -7,39 +7,47 @@
 #include "zoo/zoo.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static const char *const layouts[] = { "half", "adjacent", "adjacent-half" };
 
 typedef struct found {
     pe_shape shape;
     int64_t dims;
     bool trailing;
-    int from; /* as --from counts */
+    int from; /* as --from counts; -1: pairs that lie otherwise, which no permutation of ours moves */
 } found;
 
-/* What one group of layers does, from the pairs themselves. */
+/* Do all pairs lie as a layout has them? A model of two axes may lay them out axis by axis, in blocks. */
+static bool lie(const pe_pair *pair, int64_t count, bool adjacent)
+{
+    int64_t first = pair[0].x;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t x = first + (adjacent ? 2 * i : i), y = adjacent ? x + 1 : x + count;
+        if (pair[i].x != x || pair[i].y != y)
+            return false;
+    }
+    return true;
+}
+
+/* What one group of layers does, from the pairs themselves; false where they do not turn. */
 static bool look(found *out, const zoo_group *g)
 {
-    static const char *const layouts[] = { "half", "adjacent", "adjacent-half" };
     pe_encoding *e;
-    pe_pair *pair;
-    bool done = false;
+    pe_pair pair[PE_HEAD_DIM_MAX / 2];
     if (pe_encoding_new(&e, g->spec, g->shape, NULL))
         return false;
     int64_t count = pe_encoding_pair_count(e);
     *out = (found){ .shape = g->shape, .dims = 2 * count, .from = -1 };
-    pair = count ? malloc((size_t)count * sizeof *pair) : NULL;
-    if (pair && !pe_encoding_pairs(e, pair, count, NULL)) {
+    bool turns = count > 0 && count <= CLI_COUNT(pair) && !pe_encoding_pairs(e, pair, count, NULL);
+    if (turns)
         out->trailing = pair[0].x > 0;
-        for (int i = 0; i < CLI_COUNT(layouts); i++)
-            if (zoo_spec_is(g->spec, "pairs", layouts[i]))
-                out->from = i;
-        done = out->from >= 0;
-    }
-    free(pair);
+    for (int i = 0; turns && i < CLI_COUNT(layouts); i++)
+        if (zoo_spec_is(g->spec, "pairs", layouts[i]) && lie(pair, count, i > 0))
+            out->from = i;
     pe_encoding_free(e);
-    return done;
+    return turns;
 }
 
 static bool same(const found *a, const found *b)
@@ -75,29 +83,51 @@ static void fill(convert_job *j, const found *f, const char *path)
         facts->dims = f->dims;
         facts->trailing = f->trailing;
     }
-    if (j->from < 0)
-        j->from = f->from;
     cli_note(j->args, "%s: %" PRId64 " heads, %" PRId64 " for keys, of %" PRId64 "; %" PRId64 " elements turn", path,
              facts->heads, facts->kv_heads, facts->head_dim, f->dims);
 }
 
-void convert_from_config(convert_job *j)
+/* The config's word on the layout. What a file was converted to, it says itself: the config does not know of that. */
+static cli_exit compare(convert_job *j, const found *f, const char *path)
+{
+    static const char why[] = "its pairs lie in blocks, axis by axis; posenc convert knows half and adjacent";
+    if (f->from < 0 && !j->facts.tensors)
+        return cli_fail(j->args, CLI_INPUT, "%s: %s", path, why);
+    if (f->from < 0 && j->from >= 0)
+        cli_note(j->args, "%s: %s; what --tensors chooses is taken for %s", path, why, layouts[j->from]);
+    else if (f->from >= 0 && j->from >= 0 && (j->from == 0) != (f->from == 0) &&
+             !io_safetensors_meta(j->st, IO_PAIRS_KEY))
+        cli_note(j->args, "warning: --from is %s, but by %s its pairs are %s: weights in the wrong order still run",
+                 layouts[j->from], path, layouts[f->from]);
+    if (j->from < 0)
+        j->from = f->from;
+    return CLI_OK;
+}
+
+cli_exit convert_from_config(convert_job *j)
 {
     const char *slash = strrchr(j->in, '/');
     char path[4096];
     zoo_model *m;
     pe_error err;
     found f = { 0 };
+    cli_exit code = CLI_OK;
+    bool needed = !j->facts.heads && !j->facts.head_dim;
     snprintf(path, sizeof path, "%.*sconfig.json", slash ? (int)(slash - j->in) + 1 : 0, j->in);
-    if (j->facts.heads || j->facts.head_dim || access(path, R_OK) != 0)
-        return;
+    if (access(path, R_OK) != 0)
+        return CLI_OK;
     if (zoo_open(&m, path, &(zoo_options){ 0 }, &err)) {
-        cli_note(j->args, "the config beside it does not help: %s", err.text);
-        return;
+        if (needed)
+            cli_note(j->args, "the config beside it does not help: %s", err.text);
+        return CLI_OK;
     }
-    if (agree(&f, &m->part[0]))
+    bool alike = agree(&f, &m->part[0]);
+    if (alike)
+        code = compare(j, &f, path);
+    if (alike && f.from >= 0 && needed)
         fill(j, &f, path);
-    else
+    else if (!alike && needed)
         cli_note(j->args, "%s: its layers do not turn alike; give --heads, --head-dim and --tensors", path);
     zoo_free(m);
+    return code;
 }

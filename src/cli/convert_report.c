@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/convert.h"
+#include "cli/page.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #define SIMILAR 4
+#define NAME 48 /* columns */
 
 void convert_similar(char *out, size_t cap, const io_safetensors *st)
 {
@@ -20,6 +23,19 @@ void convert_similar(char *out, size_t cap, const io_safetensors *st)
             used += (size_t)snprintf(out + used, cap - used, "%s%.80s", found ? ", " : "", name);
             found++;
         }
+}
+
+/* Tensors of no known name that may be q or k all the same: "a, b and 3 more". */
+static void list_left(char *out, size_t cap, const io_pairs_plan *plan)
+{
+    size_t used = 0, shown = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < plan->count && shown < SIMILAR; i++)
+        if (plan->item[i].left && used < cap)
+            used +=
+                (size_t)snprintf(out + used, cap - used, "%s%.80s", shown++ ? ", " : "", plan->item[i].tensor->name);
+    if (plan->left > shown && used < cap)
+        snprintf(out + used, cap - used, " and %zu more", plan->left - shown);
 }
 
 static io_array shape_of(const io_tensor *t)
@@ -41,6 +57,11 @@ static void plan_json(json_out *out, const io_pairs_plan *plan)
     out_int(out, "tensors", (int64_t)plan->count);
     out_int(out, "permuted", (int64_t)plan->turned);
     out_text(out, "passed_over", plan->passed_over);
+    out_open(out, "left_alone", '[');
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->item[i].left)
+            out_text(out, NULL, plan->item[i].tensor->name);
+    out_close(out, ']');
     out_open(out, "list", '[');
     for (size_t i = 0; i < plan->count; i++) {
         const io_pairs_item *x = &plan->item[i];
@@ -80,13 +101,16 @@ static void print_row(const char *name, const char *role, const io_array *a, con
 {
     char shape[160];
     array_shape(shape, a);
-    printf("  %-48s  %-8s  %s %s: rows %" PRId64 " to %" PRId64 " of each %" PRId64 "\n", name, role, shape,
-           io_type_name(a->type), m->first, m->first + m->dims - 1, m->head_dim);
+    fputs("  ", stdout);
+    int wide = page_print(name, INT_MAX);
+    printf("%*s  %-8s  %s %s: rows %" PRId64 " to %" PRId64 " of each %" PRId64 "\n", wide < NAME ? NAME - wide : 0, "",
+           role, shape, io_type_name(a->type), m->first, m->first + m->dims - 1, m->head_dim);
 }
 
 static void print_rows(const convert_job *j)
 {
-    printf("%s, %s to %s: would permute\n", j->in, io_pairs_name(j->facts.from), io_pairs_name(j->facts.to));
+    page_print(j->in, INT_MAX);
+    printf(", %s to %s: would permute\n", io_pairs_name(j->facts.from), io_pairs_name(j->facts.to));
     if (!j->st)
         print_row("the last axis", "", &j->array, &j->map);
     for (size_t i = 0; i < j->plan.count; i++) {
@@ -114,6 +138,7 @@ static void say(const convert_job *j)
 
 void convert_report(const convert_job *j)
 {
+    char left[480];
     if (cli_given(j->args, "json"))
         print_json(j);
     else if (!j->out)
@@ -123,4 +148,7 @@ void convert_report(const convert_job *j)
     if (j->plan.passed_over)
         cli_note(j->args, "left alone, as part of another attention: %.200s and the like (--tensors chooses by name)",
                  j->plan.passed_over);
+    list_left(left, sizeof left, &j->plan);
+    if (j->plan.left)
+        cli_note(j->args, "left alone: %s: of no known name, though by it a q or k (--tensors chooses by name)", left);
 }

@@ -4,11 +4,13 @@
 #include "cli/extend.h"
 #include "cli/model.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SAME 1e-9
 
@@ -72,40 +74,101 @@ static cli_exit check(const extend_job *j, const char *text)
     return code;
 }
 
-/* The original beside the new one, before that is there. */
-static cli_exit back_up(const extend_job *j)
+/* ---------------------------------------------------------------- in place */
+
+/* The original's other name: at once where none is there; with --force it takes the place of an older one at the end.
+ */
+typedef struct backup {
+    char name[4096], temp[4096];
+    bool made, older;
+} backup;
+
+static cli_exit name_backup(backup *b, const extend_job *j)
 {
     struct stat st;
+    int length = snprintf(b->name, sizeof b->name, "%s.bak", j->zoo->path);
+    int longer = snprintf(b->temp, sizeof b->temp, "%s.bak.%ld.tmp", j->zoo->path, (long)getpid());
+    if (length < 0 || longer < 0 || (size_t)longer >= sizeof b->temp)
+        return cli_fail(j->args, CLI_SYSTEM, "%s: its name is too long for a .bak beside it", j->zoo->path);
+    b->older = lstat(b->name, &st) == 0;
+    if (b->older && !cli_given(j->args, "force"))
+        return cli_fail(j->args, CLI_USAGE,
+                        "%s is there already, and may be the only original; move it, or pass --force", b->name);
+    if (b->older && !S_ISREG(st.st_mode))
+        return cli_fail(j->args, CLI_USAGE, "%s is no regular file; move it", b->name);
+    return CLI_OK;
+}
+
+static cli_exit back_up(backup *b, const extend_job *j)
+{
     pe_error err;
-    size_t room = strlen(j->zoo->path) + 5;
-    char *path = malloc(room);
-    cli_exit code = CLI_OK;
-    if (!path)
-        return cli_fail(j->args, CLI_SYSTEM, "no memory for a name");
-    snprintf(path, room, "%s.bak", j->zoo->path);
-    io_span part = { j->file.data, j->file.size };
-    if (!cli_given(j->args, "force") && !lstat(path, &st))
-        code = cli_fail(j->args, CLI_USAGE,
-                        "%s is there already, and may be the only original; move it, or pass --force", path);
-    else if (io_write_file(path, &part, 1, &err))
+    io_span bytes = { j->file.data, j->file.size };
+    CLI_TRY(name_backup(b, j));
+    if (io_keep_file(j->zoo->path, bytes, b->older ? b->temp : b->name, &err))
+        return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
+    b->made = true;
+    return CLI_OK;
+}
+
+/* What was planned for is what is kept, and what is replaced. */
+static cli_exit compare(const extend_job *j, const char *path)
+{
+    io_bytes now;
+    pe_error err;
+    if (io_read_file(&now, path, IO_CAP_TEXT, &err))
+        return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
+    bool same = now.size == j->file.size && !memcmp(now.data, j->file.data, now.size);
+    io_bytes_free(&now);
+    return same ? CLI_OK
+                : cli_fail(j->args, CLI_INPUT, "%s: changed while it was planned; nothing was written: run it again",
+                           j->zoo->path);
+}
+
+static cli_exit settle(const backup *b, const extend_job *j)
+{
+    if (b->older && rename(b->temp, b->name) != 0)
+        return cli_fail(j->args, CLI_SYSTEM, "%s: cannot be replaced: %s; the original is %s", b->name, strerror(errno),
+                        b->temp);
+    if (b->older)
+        unlink(b->temp); /* rename leaves it where both were one file */
+    return CLI_OK;
+}
+
+/* The new text lies beside it, and the path may be replaced, before anything else happens. */
+static cli_exit replace(const extend_job *j, io_span text)
+{
+    pe_error err;
+    io_writer *w;
+    backup b = { .made = false };
+    if (io_writer_open(&w, j->zoo->path, &err))
+        return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
+    cli_exit code = io_writer_put(w, text, &err) ? cli_fail_from(j->args, CLI_SYSTEM, NULL, &err) : back_up(&b, j);
+    if (!code)
+        code = compare(j, b.older ? b.temp : b.name);
+    if (!code)
+        code = compare(j, j->zoo->path);
+    if (code)
+        io_writer_abort(w);
+    else if (io_writer_commit(w, &err))
         code = cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
-    free(path);
-    return code;
+    if (code && b.made)
+        unlink(b.older ? b.temp : b.name);
+    return code ? code : settle(&b, j);
 }
 
 static cli_exit put(const extend_job *j, const char *text)
 {
     pe_error err;
-    const char *out = cli_text(j->args, "out"), *path = out ? out : j->zoo->path;
+    const char *out = cli_text(j->args, "out");
     io_span part = { text, strlen(text) };
     if (out && !strcmp(out, "-"))
         return fwrite(text, 1, part.size, stdout) == part.size ? CLI_OK : CLI_SYSTEM;
     if (!out)
-        CLI_TRY(back_up(j));
-    if (io_write_file(path, &part, 1, &err))
+        CLI_TRY(replace(j, part));
+    else if (io_write_file(out, &part, 1, &err))
         return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
-    cli_note(j->args, "wrote %s: %s, %" PRId64 " positions%s", path, extend_methods[j->taken].name, j->x.target,
-             out ? "" : "; the original is beside it, with .bak after its name");
+    cli_note(j->args, "wrote %s: %s, %" PRId64 " positions%s", out ? out : j->zoo->path, extend_methods[j->taken].name,
+             j->x.target, out ? "" : "; the original is beside it, with .bak after its name");
     return CLI_OK;
 }
 

@@ -10,10 +10,7 @@
 
 int page_print(const char *text, int length)
 {
-    int n = 0;
-    for (; n < length && text[n]; n++)
-        putchar((unsigned char)text[n] < 0x20 || text[n] == 0x7F ? '?' : text[n]);
-    return n;
+    return cli_print_plain(stdout, text, length);
 }
 
 void page_wrapped(const char *text, int indent)

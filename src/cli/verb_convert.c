@@ -36,7 +36,8 @@ static const cli_example examples[] = {
 };
 
 static const char notes[] =
-    "  A permutation: every number keeps its bits, and every score its value.\n"
+    "  A permutation: every number keeps its bits, so every product of a score is the same; sum them in\n"
+    "  the same order, and so is the score.\n"
     "    half [ccss]      pair i is elements i and i + n/2   (transformers: rotate_half)\n"
     "    adjacent [cscs]  pair i is elements 2i and 2i + 1   (Meta's Llama, GPT-J)\n"
     "    adjacent-half    reads adjacent pairs, writes half (DeepSeek-V3 in transformers): its weights\n"
@@ -45,7 +46,9 @@ static const char notes[] =
     "  Weights: rows of q and k, alone or fused with v, their biases and norms, LoRA's B.\n"
     "  MLA (DeepSeek): --range trailing --dims N, N being the model's qk_rope_head_dim.\n"
     "  Quantised weights are refused. What a file was converted to is in its metadata: posenc.pairs.\n"
-    "  A model in several files: convert each; one without q and k is copied.\n";
+    "  A model in several files: convert each; one without q and k is copied if its name is that of a\n"
+    "  part, as model-00002-of-00002.safetensors is. Names that look like a q or k, and are of no known\n"
+    "  model, are left alone and listed.\n";
 
 enum { HALF, ADJACENT, ADJACENT_HALF };
 
@@ -76,7 +79,7 @@ static cli_exit read_facts(convert_job *j, bool rotated)
                                  .tensors = cli_text(a, "tensors"),
                                  .again = cli_given(a, "force") };
     if (!rotated)
-        convert_from_config(j);
+        CLI_TRY(convert_from_config(j));
     if (j->from < 0)
         return cli_fail(a, CLI_USAGE, "needs --from: half, adjacent or adjacent-half");
     j->facts.from = layout(j->from, rotated);
@@ -137,10 +140,12 @@ static cli_exit plan_weights(convert_job *j)
     char similar[400];
     if (cli_given(j->args, "bf16"))
         return cli_fail(j->args, CLI_USAGE, "--bf16 is for .npy; %s holds weights, which name their type", j->in);
-    CLI_TRY(read_facts(j, false));
-    if (io_safetensors_open(&j->st, j->in, &err) || io_pairs_plan_new(&j->plan, j->st, &j->facts, &err))
+    if (io_safetensors_open(&j->st, j->in, &err))
         return fail(j, &err);
-    if (j->plan.turned || (is_shard(j->in) && !j->facts.tensors))
+    CLI_TRY(read_facts(j, false));
+    if (io_pairs_plan_new(&j->plan, j->st, &j->facts, &err))
+        return fail(j, &err);
+    if (j->plan.turned || (is_shard(j->in) && !j->facts.tensors && !j->plan.left))
         return CLI_OK;
     convert_similar(similar, sizeof similar, j->st);
     return cli_fail(j->args, CLI_INPUT, "%s: no tensor is a known q or k%s; there are: %s (--tensors chooses by name)",

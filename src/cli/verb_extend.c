@@ -36,21 +36,36 @@ static const char notes[] =
     "ntk up to twice the length; yarn beyond. Where that does not serve: yarn, linear, ntk, longrope.\n"
     "A plan says what angles are seen, not what a model can do with them: measure before use.\n";
 
+/* The text that is planned for and edited is one text: the model is read again, from these bytes. */
+static cli_exit read_text(extend_job *j)
+{
+    pe_error err;
+    zoo_options given;
+    zoo_model *again;
+    CLI_TRY(model_options(&given, j->args));
+    if (io_read_file(&j->file, j->zoo->path, IO_CAP_TEXT, &err))
+        return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
+    j->config = (const char *)j->file.data;
+    if (strlen(j->config) != j->file.size)
+        return cli_fail(j->args, CLI_INPUT, "%s: has a zero byte in it; needs a JSON text", j->zoo->path);
+    if (zoo_read_config(&again, j->zoo->path, j->config, j->file.size, &given, &err))
+        return cli_fail_from(j->args, CLI_INPUT, NULL, &err);
+    zoo_free(j->zoo);
+    j->zoo = again;
+    j->file.name = again->path;
+    return CLI_OK;
+}
+
 static cli_exit open_file(extend_job *j)
 {
     const cli_args *a = j->args;
     pe_error err;
     CLI_TRY(model_open(&j->zoo, a, a->operand[0]));
+    j->config = EXTEND_NO_CONFIG;
+    if (!strcmp(j->zoo->format, "config.json"))
+        CLI_TRY(read_text(j));
     if (extend_open(&j->x, j->zoo, cli_int(a, "to"), cli_int(a, "trained"), &err))
         return cli_fail_from(a, CLI_INPUT, NULL, &err);
-    j->config = EXTEND_NO_CONFIG;
-    if (strcmp(j->zoo->format, "config.json"))
-        return CLI_OK;
-    if (io_read_file(&j->file, j->zoo->path, IO_CAP_TEXT, &err))
-        return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
-    if (strlen((const char *)j->file.data) != j->file.size)
-        return cli_fail(a, CLI_INPUT, "%s: has a zero byte in it; needs a JSON text", j->zoo->path);
-    j->config = (const char *)j->file.data;
     return CLI_OK;
 }
 

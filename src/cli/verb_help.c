@@ -4,6 +4,8 @@
 #include "cli/cli.h"
 #include "cli/json_out.h"
 
+#include <stdlib.h>
+
 static const cli_option options[] = {
     { "examples", 0, CLI_FLAG, NULL, NULL, 0, 0, "the example commands of every verb, one per line" },
     CLI_OPTION_JSON,
@@ -28,6 +30,18 @@ static void option_json(json_out *j, const cli_option *o)
     out_close(j, '}');
 }
 
+/* What a verb prints from a table of its own, as a text; null where it has none. */
+static void more_json(json_out *j, const cli_verb *v)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = v->print_notes ? open_memstream(&text, &size) : NULL;
+    if (to)
+        v->print_notes(to);
+    out_text(j, "more_notes", to && !fclose(to) ? text : NULL);
+    free(text);
+}
+
 static void verb_json(json_out *j, const cli_verb *v)
 {
     out_open(j, NULL, '{');
@@ -35,6 +49,7 @@ static void verb_json(json_out *j, const cli_verb *v)
     out_text(j, "summary", v->summary);
     out_text(j, "operands", v->operands);
     out_text(j, "notes", v->notes);
+    more_json(j, v);
     out_open(j, "options", '[');
     for (int i = 0; i < v->option_count; i++)
         option_json(j, &v->options[i]);

@@ -2,6 +2,7 @@
  *
  * posenc man: manual pages, from the table of verbs. */
 #include "cli/man.h"
+#include "cli/json_out.h"
 #include "cli/made.h"
 
 #include <string.h>
@@ -23,6 +24,22 @@ static void write(FILE *to, const void *about)
     man_page(to, about);
 }
 
+static void print_json(const cli_args *a)
+{
+    char name[80];
+    json_out j = out_start(stdout);
+    out_open(&j, NULL, '{');
+    out_text(&j, "verb", a->verb->name);
+    out_open(&j, "pages", '[');
+    out_text(&j, NULL, "posenc");
+    for (int i = 0; i < cli_verb_count; i++) {
+        snprintf(name, sizeof name, "%s%.60s", prefix, cli_verbs[i]->name);
+        out_text(&j, NULL, name);
+    }
+    out_close(&j, ']');
+    out_close(&j, '}');
+}
+
 static void print_names(void)
 {
     puts("posenc");
@@ -35,10 +52,13 @@ static cli_exit run(const cli_args *a)
 {
     const char *name = a->operands ? a->operand[0] : "posenc";
     char file[80];
-    if (cli_given(a, "list") && (a->operands || cli_given(a, "json")))
-        return cli_fail(a, CLI_USAGE, "--list stands alone; leave out the %s", a->operands ? "name" : "--json");
+    if (cli_given(a, "list") && a->operands)
+        return cli_fail(a, CLI_USAGE, "--list is of all pages; leave out the name, %s", name);
     if (cli_given(a, "list")) {
-        print_names();
+        if (cli_given(a, "json"))
+            print_json(a);
+        else
+            print_names();
         return CLI_OK;
     }
     if (!strcmp(name, "posenc"))

@@ -59,6 +59,9 @@ void io_bytes_free(io_bytes *b);
 /* Puts the parts, one after the other, at path: all or nothing. A file already there is replaced in one step and keeps
  * its mode, or is left untouched. Links, folders and devices are refused, for the step would replace the link. */
 pe_status io_write_file(const char *path, const io_span *parts, int count, pe_error *err);
+/* The file at path, whose bytes these are, gets a second name that outlives the first: a hard link, or a copy of the same
+ * mode where there are none. A file that has that name already is an error. */
+pe_status io_keep_file(const char *path, io_span bytes, const char *kept, pe_error *err);
 
 /* ---------------------------------------------------------------- element types */
 

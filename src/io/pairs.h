@@ -52,11 +52,12 @@ typedef struct io_pairs_item {
     const io_tensor *tensor;
     io_pairs_map map;
     const char *role; /* "q", "k norm"; "": none */
+    bool left;        /* alone, though by its name it may be a q or k: one that is not known */
 } io_pairs_item;
 
 typedef struct io_pairs_plan {
     io_pairs_item *item; /* all tensors, as they lie in the file */
-    size_t count, turned;
+    size_t count, turned, left;
     const char *passed_over; /* a q or k projection of a tower that was left alone; NULL: there is none */
     io_pairs to;
 } io_pairs_plan;
@@ -106,6 +107,8 @@ typedef struct io_pairs_stem {
 
 /* The row for a tensor's name and what follows its stem ("weight", "lora_B.weight"); NULL: no q or k of ours. */
 const io_pairs_stem *io_pairs_find(const char *name, const char **rest);
+/* Of no known name, and yet: a q or k of attention, as people would read it. */
+bool io_pairs_resembles(const char *name);
 const char *io_role_name(io_role r);
 
 /* What a layer keeps beside its weight: rows of the same order, something else, or something unknown. */

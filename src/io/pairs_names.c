@@ -5,6 +5,7 @@
 #include "pairs.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* HF: huggingface/transformers, src/transformers/models/NAME/modeling_NAME.py.  GGUF: ggml-org/llama.cpp,
  * gguf-py/gguf/constants.py.  "remote": modeling code in the model's own repository. */
@@ -119,6 +120,42 @@ bool io_pairs_in_tower(const char *name)
                 return true;
     }
     return false;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_word(const char *at, size_t length, const char *const *list)
+{
+    for (; *list; list++)
+        if (strlen(*list) == length && !strncasecmp(at, *list, length))
+            return true;
+    return false;
+}
+
+/* Its words, the letters between dots, digits and underscores: one of q and k, in attention. Not MLA's latent (q_a) and
+ * not what a cache is scaled by (k_scale). */
+bool io_pairs_resembles(const char *name)
+{
+    static const char *const ours[] = {
+        "q", "k", "qk", "qkv", "wq", "wk", "wqkv", "query", "key", "queries", "keys", 0
+    };
+    static const char *const others[] = { "a", "scale", "zero", "cache", "lora", 0 };
+    bool attention = false, found = false;
+    for (const char *at = name; *at;) {
+        size_t n = 0;
+        while (is_letter(at[n]))
+            n++;
+        if (is_word(at, n, others))
+            return false;
+        attention =
+            attention || (n >= 3 && !strncasecmp(at, "att", 3)) || (n > 9 && !strncasecmp(at + n - 9, "attention", 9));
+        found = found || is_word(at, n, ours);
+        at += n ? n : 1;
+    }
+    return attention && found;
 }
 
 static bool ends_in(const char *text, const char *end)

@@ -15,7 +15,7 @@ static bool is_chosen(io_planner *p, const char *name, const io_pairs_stem **row
     *row = io_pairs_find(name, rest);
     if (p->f.tensors)
         return fnmatch(p->f.tensors, name, 0) == 0;
-    if (*row && io_pairs_in_tower(name)) {
+    if (io_pairs_in_tower(name) && (*row || io_pairs_resembles(name))) {
         p->plan->passed_over = name;
         return false;
     }
@@ -26,8 +26,12 @@ static pe_status plan_tensor(io_planner *p, io_pairs_item *item)
 {
     const io_pairs_stem *row;
     const char *rest;
-    if (!is_chosen(p, item->tensor->name, &row, &rest))
+    const char *name = item->tensor->name;
+    if (!is_chosen(p, name, &row, &rest)) {
+        item->left = !row && !p->f.tensors && !io_pairs_in_tower(name) && io_pairs_resembles(name);
+        p->plan->left += item->left;
         return PE_OK;
+    }
     io_part what = row ? io_pairs_part(row->role, rest) : IO_PART_TURN;
     if (what == IO_PART_REFUSE)
         return io_plan_refuse_quantised(p, item->tensor);

@@ -40,10 +40,10 @@ static pe_status check_target(const char *path, mode_t *mode, bool *exists, pe_e
     *mode = st.st_mode & 0777;
     if (S_ISREG(st.st_mode))
         return PE_OK;
+    if (S_ISLNK(st.st_mode))
+        return io_fail(err, PE_ERR_IO, "%s: is a link; needs the file it points to, or another path (-o FILE)", path);
     return io_fail(err, PE_ERR_IO, "%s: is a %s; needs the path of a regular file", path,
-                   S_ISDIR(st.st_mode)   ? "folder"
-                   : S_ISLNK(st.st_mode) ? "link"
-                                         : "pipe or a device");
+                   S_ISDIR(st.st_mode) ? "folder" : "pipe or a device");
 }
 
 static io_writer *new_writer(const char *path)
@@ -112,15 +112,21 @@ pe_status io_writer_put(io_writer *w, io_span part, pe_error *err)
     return PE_OK;
 }
 
-/* In one step from the temporary file to the path. */
-static pe_status finish(io_writer *w, pe_error *err)
+static pe_status settle(io_writer *w, pe_error *err)
 {
     if (fsync(w->fd) != 0)
         return refuse(w->path, err);
     int fd = w->fd;
     w->fd = -1;
-    if (close(fd) != 0) /* some file systems tell of a full disk only here */
-        return refuse(w->path, err);
+    return close(fd) == 0 ? PE_OK : refuse(w->path, err); /* some file systems tell of a full disk only here */
+}
+
+/* In one step from the temporary file to the path. */
+static pe_status finish(io_writer *w, pe_error *err)
+{
+    pe_status s = settle(w, err);
+    if (s != PE_OK)
+        return s;
     if (rename(w->temp, w->path) != 0)
         return refuse(w->path, err);
     w->made = false;
@@ -155,4 +161,35 @@ pe_status io_write_file(const char *path, const io_span *parts, int count, pe_er
         return io_writer_commit(w, err);
     io_writer_abort(w);
     return s;
+}
+
+/* ---------------------------------------------------------------- a second name */
+
+/* O_EXCL, so that nothing that is there, or comes there now, is lost. */
+static pe_status copy_to(const char *kept, io_span bytes, mode_t mode, pe_error *err)
+{
+    io_writer *w = new_writer(kept);
+    if (!w)
+        return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its name", kept);
+    snprintf(w->temp, w->room, "%s", kept);
+    w->fd = open(kept, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    w->made = w->fd >= 0;
+    pe_status s = w->made && fchmod(w->fd, mode) == 0 ? PE_OK : refuse(kept, err);
+    if (s == PE_OK)
+        s = io_writer_put(w, bytes, err);
+    if (s == PE_OK)
+        s = settle(w, err);
+    w->made = w->made && s != PE_OK;
+    io_writer_abort(w);
+    return s;
+}
+
+pe_status io_keep_file(const char *path, io_span bytes, const char *kept, pe_error *err)
+{
+    struct stat st;
+    if (link(path, kept) == 0)
+        return PE_OK;
+    if (errno == EEXIST || lstat(path, &st) != 0)
+        return refuse(kept, err);
+    return copy_to(kept, bytes, st.st_mode & 0777, err);
 }

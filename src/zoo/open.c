@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which reader: by what a file begins with, not by its name. */
+#include "io/checked.h"
 #include "zoo/build.h"
 #include "zoo/read.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,15 +42,21 @@ static pe_status open_llama2c(zoo_model **out, const char *path, const zoo_optio
     return b ? zoo_finish(out, b, zoo_read_llama2c(b, &h)) : PE_ERR_NOMEM;
 }
 
-/* The folder of path and name: malloc'ed, NULL where there is no memory. */
-static char *beside(const char *path, const char *name)
+/* The first length bytes of path, and name after them: malloc'ed, NULL where there is no memory. */
+static char *join(const char *path, size_t length, const char *name)
 {
-    const char *slash = strrchr(path, '/');
-    size_t folder = slash ? (size_t)(slash - path) + 1 : 0, size = folder + strlen(name) + 1;
-    char *out = malloc(size);
-    if (out)
-        snprintf(out, size, "%.*s%s", (int)folder, path, name);
+    size_t rest, size;
+    char *out = io_add(&rest, strlen(name), 1) && io_add(&size, length, rest) ? malloc(size) : NULL;
+    if (!out)
+        return NULL;
+    memcpy(out, path, length);
+    memcpy(out + length, name, rest);
     return out;
+}
+
+static pe_status no_memory(const char *path, pe_error *err)
+{
+    return io_fail(err, PE_ERR_NOMEM, "%s: no memory for a name", path);
 }
 
 /* Tensors alone say little; a config.json beside them says all. */
@@ -58,9 +64,10 @@ static pe_status open_tensors(zoo_model **out, const char *path, const zoo_optio
 {
     struct stat st;
     io_safetensors *tensors;
-    char *config = beside(path, "config.json");
+    const char *slash = strrchr(path, '/');
+    char *config = join(path, slash ? (size_t)(slash + 1 - path) : 0, "config.json");
     if (!config)
-        return io_fail(err, PE_ERR_NOMEM, "%s: no memory", path);
+        return no_memory(path, err);
     bool there = stat(config, &st) == 0 && S_ISREG(st.st_mode);
     pe_status s = there ? open_config(out, config, options, err) : PE_OK;
     free(config);
@@ -75,17 +82,27 @@ static pe_status open_tensors(zoo_model **out, const char *path, const zoo_optio
 
 /* ---------------------------------------------------------------- which */
 
-/* JSON starts with a brace, after white space or the mark of UTF-8 that some editors put there. */
+static size_t white_space(const uint8_t *head, size_t size)
+{
+    size_t n = 0;
+    while (n < size && head[n] && strchr(" \t\r\n", head[n]))
+        n++;
+    return n;
+}
+
+/* JSON starts with a brace, after white space. So do safetensors after their length, of which the last four bytes are
+ * 0:
+ * {"rope":{ is no length. */
 static reader *reader_of(const uint8_t *head, size_t size, const char *path)
 {
     const char *dot = strrchr(path, '.');
     if (size >= 4 && !memcmp(head, "GGUF", 4))
         return open_gguf;
-    if (size > 8 && head[8] == '{')
+    if (size > 8 && !memcmp(head + 4, "\0\0\0", 4) && head[8] == '{')
         return open_tensors;
-    for (size_t n = 0; n < size && strchr(" \t\r\n{", head[n]) && head[n]; n++)
-        if (head[n] == '{')
-            return open_config;
+    size_t n = white_space(head, size);
+    if (n < size && head[n] == '{')
+        return open_config;
     return dot && !strcmp(dot, ".bin") ? open_llama2c : NULL;
 }
 
@@ -93,8 +110,24 @@ static const char *const advice[][2] = {
     { "PK\003\004", "is a zip archive (a PyTorch checkpoint?); give the config.json beside it" },
     { "\x80\x02", "is a pickle, which is never read; give the config.json beside it" },
     { "\x93NUMPY", "is an array; posenc check and posenc convert take those" },
+    { "[", "is a JSON array; config.json is an object" },
+    { "version https://git-lfs", "is a pointer of Git LFS, not the file; git lfs pull brings it" },
     { "\xEF\xBB\xBF", "begins with a byte order mark, which JSON does not have; take it out" },
 };
+
+/* No reader takes it: why, if that can be seen. */
+static pe_status refuse(const uint8_t *head, size_t size, const char *path, pe_error *err)
+{
+    size_t skip = white_space(head, size);
+    if (size == 0)
+        return io_fail(err, PE_ERR_FORMAT, "%s: is empty", path);
+    if (skip == size)
+        return io_fail(err, PE_ERR_FORMAT, "%s: begins with nothing but white space", path);
+    for (size_t n = 0; n < sizeof advice / sizeof *advice; n++)
+        if (size - skip >= strlen(advice[n][0]) && !memcmp(head + skip, advice[n][0], strlen(advice[n][0])))
+            return io_fail(err, PE_ERR_FORMAT, "%s: %s", path, advice[n][1]);
+    return io_fail(err, PE_ERR_FORMAT, "%s: is none of config.json, GGUF, safetensors, llama2.c .bin", path);
+}
 
 static pe_status open_file(zoo_model **out, const char *path, const zoo_options *options, pe_error *err)
 {
@@ -105,37 +138,58 @@ static pe_status open_file(zoo_model **out, const char *path, const zoo_options 
     pe_status s = io_file_read(head, &f, 0, size, err);
     io_file_close(&f);
     ZOO_TRY(s);
-    reader *read = reader_of(head, size, path);
-    if (read)
-        return read(out, path, options, err);
-    for (size_t n = 0; n < sizeof advice / sizeof *advice; n++)
-        if (size >= strlen(advice[n][0]) && !memcmp(head, advice[n][0], strlen(advice[n][0])))
-            return io_fail(err, PE_ERR_FORMAT, "%s: %s", path, advice[n][1]);
-    return io_fail(err, PE_ERR_FORMAT, "%s: is none of config.json, GGUF, safetensors, llama2.c .bin", path);
+    reader *read = size ? reader_of(head, size, path) : NULL;
+    return read ? read(out, path, options, err) : refuse(head, size, path, err);
+}
+
+/* The names that end in .gguf: how many, and the last of them, malloc'ed, in found. */
+static int find_gguf(char **found, DIR *folder)
+{
+    int count = 0;
+    *found = NULL;
+    for (struct dirent *e; (e = readdir(folder));) {
+        size_t length = strlen(e->d_name);
+        if (length <= 5 || strcmp(e->d_name + length - 5, ".gguf") != 0)
+            continue;
+        free(*found);
+        *found = join("/", 1, e->d_name);
+        count++;
+    }
+    return count;
+}
+
+static pe_status open_gguf_in(zoo_model **out, const char *path, const zoo_options *options, pe_error *err)
+{
+    char *name;
+    DIR *folder = opendir(path);
+    if (!folder)
+        return io_fail(err, PE_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+    int count = find_gguf(&name, folder);
+    closedir(folder);
+    char *file = name ? join(path, strlen(path), name) : NULL;
+    free(name);
+    pe_status s = count == 0  ? io_fail(err, PE_ERR_FORMAT,
+                                        "%s: is a folder that holds neither config.json nor a .gguf; name a model's "
+                                         "file, or its folder",
+                                        path)
+                  : count > 1 ? io_fail(err, PE_ERR_FORMAT, "%s: holds %d .gguf; name one file", path, count)
+                  : !file     ? no_memory(path, err)
+                              : open_file(out, file, options, err);
+    free(file);
+    return s;
 }
 
 /* A folder's config.json, or its one GGUF. */
 static pe_status open_folder(zoo_model **out, const char *path, const zoo_options *options, pe_error *err)
 {
-    char found[4096] = "", name[4096];
     struct stat st;
-    snprintf(name, sizeof name, "%s/config.json", path);
-    if (stat(name, &st) == 0)
-        return open_file(out, name, options, err);
-    DIR *folder = opendir(path);
-    if (!folder)
-        return io_fail(err, PE_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
-    int count = 0;
-    for (struct dirent *e; (e = readdir(folder));) {
-        size_t length = strlen(e->d_name);
-        if (length > 5 && !strcmp(e->d_name + length - 5, ".gguf") && count++ == 0)
-            snprintf(found, sizeof found, "%s/%s", path, e->d_name);
-    }
-    closedir(folder);
-    if (count == 1)
-        return open_file(out, found, options, err);
-    return io_fail(err, PE_ERR_FORMAT, "%s: holds %s; name one file", path,
-                   count ? "more than one .gguf" : "neither config.json nor a .gguf");
+    char *config = join(path, strlen(path), "/config.json");
+    if (!config)
+        return no_memory(path, err);
+    bool there = lstat(config, &st) == 0; /* a link to nothing is there: opening it says so */
+    pe_status s = there ? open_file(out, config, options, err) : open_gguf_in(out, path, options, err);
+    free(config);
+    return s;
 }
 
 pe_status zoo_open(zoo_model **out, const char *path, const zoo_options *options, pe_error *err)
