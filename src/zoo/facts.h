@@ -35,6 +35,7 @@ typedef struct zoo_fact {
     double theta, local; /* base; base of sliding layers (-1: the same base, but never scaled) */
     double fraction, local_fraction;
     int hidden, heads, kv_heads, head_dim, full_head_dim, rope_dim, nope_dim, layers, length, window;
+    int head_times;    /* heads are so many times hidden / heads wide, whatever other keys say */
     int interval;      /* no_rope_layer_interval */
     int use_window;    /* use_sliding_window: 1 true, -1 false; 0: true unless max_window_layers is there */
     int window_from;   /* max_window_layers */

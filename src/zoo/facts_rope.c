@@ -200,7 +200,7 @@ const zoo_fact zoo_facts_rope[] = {
     { "voxtral_realtime_text", .at = "voxtral_realtime", .theta = 10000, .hidden = 4096, .heads = 32, .kv_heads = 8, .layers = 32, .length = 131072, .window = 4096 },
     { "xcodec2", .theta = 10000, .hidden = 1024, .heads = 16, .kv_heads = 16, .layers = 12, .length = 4096 },
     { "youtu", .pairs = "adjacent-half", .theta = 10000, .mscale = true, .hidden = 2048, .heads = 16, .kv_heads = 16, .rope_dim = 64, .nope_dim = 128, .layers = 32, .length = 131072 },
-    { "zamba2", .only_if = "use_mem_rope", .theta = 10000, .hidden = 2560, .heads = 32, .kv_heads = 32, .head_dim = 160, .layers = 54, .length = 4096, .kinds = "llllllhlllllhlllllhlllllhlllllhlllllhlllllhllllhlllhll" },
+    { "zamba2", .only_if = "use_mem_rope", .theta = 10000, .hidden = 2560, .heads = 32, .kv_heads = 32, .head_times = 2, .layers = 54, .length = 4096, .kinds = "llllllhlllllhlllllhlllllhlllllhlllllhlllllhllllhlllhll" },
     { "zaya", .theta = 5000000, .local = 10000, .fraction = 0.5, .hidden = 2048, .heads = 8, .kv_heads = 2, .head_dim = 128, .layers = 40, .length = 131072 },
 };
 /* clang-format on */

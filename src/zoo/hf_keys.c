@@ -51,6 +51,8 @@ static const struct {
     { "rope_theta_local", LOCAL },
     { "rope_swa_theta", LOCAL },
     { "compress_rope_theta", "" },
+    { "yarn_only_types", NULL }, /* Step 3.5: full layers, as in its class */
+    { "use_rope_layers", "" },
     { "rotary_dim", "" },
     { "rotary_ndims", "" },
     { "rope_dim", "" },

@@ -142,6 +142,8 @@ static pe_status measure_head(hf_part *h)
     }
     if (nope)
         head = nope + rope;
+    else if (f->head_times && h->shape.heads)
+        head = f->head_times * h->shape.model_dim / h->shape.heads;
     else
         ZOO_TRY(hf_int(h, &head, HF_HEAD_DIM, f->head_dim));
     if (!head && h->shape.model_dim && h->shape.heads) {
