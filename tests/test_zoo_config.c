@@ -403,6 +403,9 @@ static const struct {
     { "DeepSeek-V4 by its class",
       "{'model_type':'deepseek_v4'}",
       "deepseek_v4 64/1x512 1048576/1048576: 43x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,turn=qkvo" },
+    { "ModernBERT decoder, saved again",
+      "{'model_type':'modernbert-decoder','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':3,'max_position_embeddings':128,'local_attention':128,'sliding_window':64}",
+      "modernbert-decoder 4/4x16 128/128: 1x rope:theta=160000, 2x rope, 2 windows of 64" },
 };
 /* clang-format on */
 
@@ -661,6 +664,9 @@ static void warnings_say_which_of_two_counts(void **state)
     assert_true(notes(m, ZOO_WARNING, "rotary_dim 64 is what vLLM and llama.cpp read"));
     zoo_free(m);
     assert_ok(read_with(&m, "{" LLAMA ",'position_embedding_type':'absolute','alibi':false}", (zoo_options){ 0 }));
+    assert_false(notes(m, ZOO_WARNING, ""));
+    zoo_free(m);
+    assert_ok(read_with(&m, "{'model_type':'gemma4_text'}", (zoo_options){ 0 }));
     assert_false(notes(m, ZOO_WARNING, ""));
     zoo_free(m);
     assert_ok(read_with(&m, "{'model_type':'pegasus','extra_pos_embeddings':1,'static_position_embeddings':true}",

@@ -22,7 +22,7 @@ typedef struct hf_part {
     /* Where a part shares its config with another: its own keys; NULL: the usual ones. */
     const char *heads_keys, *layers_keys, *length_keys;
     int64_t kv_heads; /* what the family found out; 0: as the keys say */
-    double share;     /* of a head that turns, in the layer at hand; 0: as the keys say */
+    double share;     /* that of the layer at hand */
 } hf_part;
 
 typedef pe_status hf_family(hf_part *h);
@@ -72,6 +72,7 @@ typedef struct hf_layer {
     const char *kind; /* "" where the model has one kind */
     int64_t window;
     double theta; /* of this layer alone; 0: that of its kind */
+    double share; /* of a head that turns, of this layer alone; 0: as the keys say */
     bool turns;   /* its code rotates */
     bool attends; /* it has attention at all */
 } hf_layer;

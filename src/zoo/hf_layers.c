@@ -66,7 +66,7 @@ static bool is_centred(const hf_part *h)
 {
     io_node at;
     if (!io_json_get(&at, h->config, "use_bidirectional_attention"))
-        return h->fact->centred || hf_has(h, "local_attention");
+        return h->fact->centred || (hf_has(h, "local_attention") && !hf_has(h, "sliding_window"));
     const char *word = io_json_kind_of(&at) == IO_JSON_STRING ? at.json + 1 : "";
     return io_json_kind_of(&at) == IO_JSON_TRUE || !strcmp(word, "all");
 }
@@ -181,7 +181,8 @@ static pe_status own_numbers(hf_layers *l, hf_part *h, hf_layer *out)
     h->share = 0;
     if (l->shares.json) {
         ZOO_TRY(hf_lists_next(h, &l->shares, &l->share, out->index));
-        ZOO_TRY(io_json_real(&h->share, &l->share, NULL, IO_REQUIRED, h->b->err));
+        ZOO_TRY(io_json_real(&out->share, &l->share, NULL, IO_REQUIRED, h->b->err));
+        h->share = out->share;
     }
     if (!l->thetas.json)
         return PE_OK;

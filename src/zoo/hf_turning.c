@@ -67,7 +67,7 @@ pe_status hf_find_width(hf_part *h, hf_turning *t, zoo_spec *spec)
         dims = count < head ? count : head;
     else if (!isnan(share) && reads && strcmp(t->how, "proportional"))
         dims = (int64_t)((double)head * share);
-    else if (!isnan(share) && share != 1 && !reads)
+    else if (!isnan(share) && share != 1 && !reads && strcmp(t->how, "proportional"))
         ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "partial_rotary_factor", h->source,
                              "partial_rotary_factor is %s, but %s's code does not read it: the whole head turns",
                              zoo_number(share).text, f->type));
