@@ -325,6 +325,87 @@ static const struct {
     { "GLM-4.1V-9B",
       "{'model_type':'glm4v','text_config':{'hidden_size':4096,'max_position_embeddings':65536,'model_type':'glm4v_text','num_attention_heads':32,'num_hidden_layers':40,'num_key_value_heads':2,'partial_rotary_factor':0.5,'rope_scaling':{'type':'default','mrope_section':[8,12,12]},'rope_theta':10000.0},'vision_config':{'depth':24,'hidden_size':1536,'image_size':336,'model_type':'glm4v','num_heads':12,'patch_size':14}}",
       "text glm4v_text 32/2x128 65536/65536: 40x rope:pairs=adjacent,dims=64,axes=3,sections=8/12/12 | vision glm4v_vision 12/12x128 0/0: 24x rope:axes=2,split=axial" },
+    { "Bamba, six layers",
+      "{'model_type':'bamba','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':6,'max_position_embeddings':128,'attn_layer_indices':[2,5],'num_key_value_heads':2}",
+      "bamba 4/2x16 128/128: 4x none, 2x rope:dims=8" },
+    { "Bamba without attention",
+      "{'model_type':'bamba','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':6,'max_position_embeddings':128,'num_key_value_heads':2}",
+      "bamba 4/2x16 128/128: 6x none" },
+    { "LFM2, six layers",
+      "{'model_type':'lfm2','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':6,'max_position_embeddings':128,'full_attn_idxs':[2,5],'num_key_value_heads':2,'theta':1000000.0,'rope_theta':1000000.0}",
+      "lfm2 4/2x16 128/128: 4x none, 2x rope:theta=1000000" },
+    { "LFM2-MoE, three layers",
+      "{'model_type':'lfm2_moe','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':3,'max_position_embeddings':128,'full_attn_idxs':[2],'num_key_value_heads':2}",
+      "lfm2_moe 4/2x16 128/128: 2x none, 1x rope:theta=1000000" },
+    { "RecurrentGemma, eight layers",
+      "{'model_type':'recurrent_gemma','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':8,'max_position_embeddings':128,'block_types':['recurrent','recurrent','attention'],'num_key_value_heads':1,'attention_window_size':32}",
+      "recurrent_gemma 4/1x16 128/128: 6x none, 2x rope:dims=8, 2 windows of 32" },
+    { "RecurrentGemma by its class",
+      "{'model_type':'recurrent_gemma','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':8,'max_position_embeddings':128,'num_key_value_heads':1}",
+      "recurrent_gemma 4/1x16 128/128: 6x none, 2x rope:dims=8, 2 windows of 2048" },
+    { "MiMo-V2-Flash by its class",
+      "{'model_type':'mimo_v2_flash','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':12,'max_position_embeddings':128,'head_dim':192}",
+      "mimo_v2_flash 4/4x192 128/128: 3x rope:theta=5000000,dims=64, 9x rope:dims=64, 9 windows of 128" },
+    { "MiMo-V2-Flash, three layers",
+      "{'model_type':'mimo_v2_flash','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':3,'max_position_embeddings':128,'head_dim':192,'hybrid_layer_pattern':[0,1,1],'partial_rotary_factor':0.334,'rope_theta':5000000,'swa_rope_theta':10000}",
+      "mimo_v2_flash 4/4x192 128/128: 1x rope:theta=5000000,dims=64, 2x rope:dims=64, 2 windows of 128" },
+    { "Cohere 2 MoE whose dense layer turns",
+      "{'model_type':'cohere2_moe','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':5,'max_position_embeddings':128,'first_k_dense_replace':1}",
+      "cohere2_moe 4/4x16 128/128: 4x rope:pairs=adjacent, 1x none, 3 windows of 4096" },
+    { "Cohere 2 MoE with three dense layers",
+      "{'model_type':'cohere2_moe','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':9,'max_position_embeddings':128,'first_k_dense_replace':3,'prefix_dense_sliding_window_pattern':2}",
+      "cohere2_moe 4/4x16 128/128: 7x rope:pairs=adjacent, 2x none, 7 windows of 4096" },
+    { "Zamba2 by its class",
+      "{'model_type':'zamba2','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':54,'max_position_embeddings':128,'use_mem_rope':true,'kv_channels':16}",
+      "zamba2 4/4x32 128/128: 45x none, 9x rope" },
+    { "Step-3.5, four layers",
+      "{'model_type':'step3p5','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':4,'max_position_embeddings':128,'layer_types':['full_attention','sliding_attention','full_attention','sliding_attention','full_attention'],'rope_theta':[5000000.0,10000.0,5000000.0,10000.0,5000000.0],'partial_rotary_factors':[0.5,1.0,0.5,1.0,0.5],'sliding_window':512,'head_dim':16,'num_key_value_heads':2,'yarn_only_types':['full_attention'],'rope_scaling':{'rope_type':'llama3','factor':2.0,'original_max_position_embeddings':64,'low_freq_factor':1.0,'high_freq_factor':32.0}}",
+      "step3p5 4/2x16 64/128: 2x rope:theta=5000000,dims=8,scaling=llama3,factor=2,trained=64,high=32, 2x rope, 2 windows of 512" },
+    { "Phi-3-small, stretched",
+      "{'model_type':'phi3small','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,'max_position_embeddings':128,'rope_embedding_base':1000000,'rope_position_scale':4.0,'rope_scaling':null}",
+      "phi3small 4/4x16 0/128: 2x rope:theta=1000000,scaling=linear,factor=4" },
+    { "Phi-3-small-8k",
+      "{'model_type':'phi3small','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,'max_position_embeddings':128,'rope_embedding_base':1000000,'rope_position_scale':1.0,'rope_scaling':null}",
+      "phi3small 4/4x16 128/128: 2x rope:theta=1000000" },
+    { "BLOOM by n_embed",
+      "{'model_type':'bloom','n_embed':1024,'n_layer':24,'num_attention_heads':16,'seq_length':2048}",
+      "bloom 16/16x64 2048/2048: 24x alibi" },
+    { "HunYuan-VL, uneven",
+      "{'model_type':'hunyuan_vl_text','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,'max_position_embeddings':128,'head_dim':128,'rope_scaling':{'type':'xdrope','alpha':1000.0,'xdrope_section':[8,24,16,16]}}",
+      "hunyuan_vl_text 4/4x128 0/128: 2x rope:scaling=ntk,alpha=1000,axes=4,sections=8/24/16/16" },
+    { "Qwen2 that does not slide",
+      "{'model_type':'qwen2','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':4,'max_position_embeddings':128,'sliding_window':32}",
+      "qwen2 4/4x16 128/128: 4x rope" },
+    { "Qwen2 that slides from layer 1",
+      "{'model_type':'qwen2','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':4,'max_position_embeddings':128,'sliding_window':32,'use_sliding_window':true,'max_window_layers':1}",
+      "qwen2 4/4x16 128/128: 4x rope, 3 windows of 32" },
+    { "Qwen2 that slides by its class",
+      "{'model_type':'qwen2','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':32,'max_position_embeddings':128,'use_sliding_window':true}",
+      "qwen2 4/4x16 128/128: 32x rope, 4 windows of 4096" },
+    { "dots1",
+      "{'model_type':'dots1','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':4,'max_position_embeddings':128,'sliding_window':32,'max_window_layers':2}",
+      "dots1 4/4x16 128/128: 4x rope, 2 windows of 32" },
+    { "Mistral by its class",
+      "{'model_type':'mistral','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,'max_position_embeddings':128}",
+      "mistral 4/4x16 128/128: 2x rope, 2 windows of 4096" },
+    { "Llama 4 by its class",
+      "{'model_type':'llama4_text','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':4,'max_position_embeddings':128}",
+      "llama4_text 4/4x16 128/128: 3x rope:theta=500000,pairs=adjacent, 1x rope:dims=0,temperature=0.1,shift=1, 3 windows of 8192" },
+    { "ModernBERT, scaled",
+      "{'model_type':'modernbert','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':6,'max_position_embeddings':128,'rope_scaling':{'rope_type':'linear','factor':8.0}}",
+      "modernbert 4/4x16 0/128: 2x rope:theta=160000,scaling=linear,factor=8, 4x rope:scaling=linear,factor=8, 4 windows of 65" },
+    { "Gemma 3, scaled",
+      "{'model_type':'gemma3_text','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':6,'max_position_embeddings':128,'head_dim':16,'rope_scaling':{'rope_type':'linear','factor':8.0}}",
+      "gemma3_text 4/4x16 0/128: 5x rope, 1x rope:theta=1000000,scaling=linear,factor=8, 5 windows of 4096" },
+    { "OLMo 3, scaled",
+      "{'model_type':'olmo3','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':4,'max_position_embeddings':128,'rope_scaling':{'rope_type':'linear','factor':8.0}}",
+      "olmo3 4/4x16 0/128: 3x rope:theta=500000, 1x rope:theta=500000,scaling=linear,factor=8, 3 windows of 4096" },
+    { "DeepSeek-V4 by its class",
+      "{'model_type':'deepseek_v4'}",
+      "deepseek_v4 64/1x512 1048576/1048576: 43x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,turn=qkvo" },
+    { "ModernBERT decoder, saved again",
+      "{'model_type':'modernbert-decoder','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':3,'max_position_embeddings':128,'local_attention':128,'sliding_window':64}",
+      "modernbert-decoder 4/4x16 128/128: 1x rope:theta=160000, 2x rope, 2 windows of 64" },
 };
 /* clang-format on */
 
@@ -418,6 +499,24 @@ static const struct {
     { "{'model_type':'openelm','head_dim':64,'model_dim':128,'num_transformer_layers':2,'num_query_heads':[2],'num_kv_"
       "heads':[1,1]}",
       "num_query_heads has fewer numbers than there are layers, 2" },
+    { "{" LLAMA ",'rope_scaling_factor':8}", "there is a key rope_scaling_factor" },
+    { "{" LLAMA ",'rope_type':'yarn'}", "there is a key rope_type" },
+    { "{" LLAMA ",'rope_wobble':{'by':8}}", "there is a key rope_wobble" },
+    { "{" LLAMA ",'layer_types':['foo','full_attention']}", "layer_types has foo, which is unknown" },
+    { "{" LLAMA ",'rope_scaling':{'type':'llama3','factor':2,'low_freq_factor':1,'high_freq_factor':4}}",
+      "original_max_position_embeddings is missing; llama3" },
+    { "{" LLAMA ",'rope_scaling':{'type':'llama3','factor':2,'low_freq_factor':1,'original_max_position_embeddings':"
+      "64}}",
+      "high_freq_factor is missing; llama3 needs factor" },
+    { "{" LLAMA ",'partial_rotary_factor':1e300}", "partial_rotary_factor is 1e+300; needs more than 0" },
+    { "{" LLAMA ",'partial_rotary_factor':-1}", "partial_rotary_factor is -1" },
+    { "{'model_type':'llama','num_attention_heads':0}", "num_attention_heads is 0; needs 1 or more" },
+    { "{'model_type':'llama','num_hidden_layers':0}", "num_hidden_layers is 0; needs 1 or more" },
+    { "{'model_type':'bamba','attn_layer_indices':[-1]}", "attn_layer_indices" },
+    { "{'model_type':'recurrent_gemma','block_types':[]}", "block_types ends at layer 0" },
+    { "{'model_type':'step3p5','num_hidden_layers':2,'rope_theta':[10000]}", "rope_theta ends at layer 1" },
+    { "{'model_type':'cohere2_moe','prefix_dense_sliding_window_pattern':0}",
+      "prefix_dense_sliding_window_pattern is 0" },
     { "[]", "config.json" },
 };
 
@@ -499,6 +598,80 @@ static void keys_that_disagree_get_a_note(void **state)
     assert_ok(read_with(&m, "{" LLAMA ",'rope_scaling':{'factor':2}}", (zoo_options){ 0 }));
     assert_string_equal(summary(m), "llama 4/4x16 128/128: 2x rope");
     assert_true(notes(m, ZOO_WARNING, "there is a factor but no rope_type"));
+    zoo_free(m);
+}
+
+/* A key that another family's code reads must not pass in silence, and must not change what is read. */
+static void keys_that_its_code_does_not_read_get_a_warning(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *key, *want;
+    } cases[] = {
+        { "{" LLAMA ",'alibi':true}", "alibi", "llama 4/4x16 128/128: 2x rope" },
+        { "{" LLAMA ",'use_dynamic_ntk':true}", "use_dynamic_ntk", "llama 4/4x16 128/128: 2x rope" },
+        { "{" LLAMA ",'rope_interleaved':true}", "rope_interleaved", "llama 4/4x16 128/128: 2x rope" },
+        { "{" LLAMA ",'rope_ratio':50}", "rope_ratio", "llama 4/4x16 128/128: 2x rope" },
+        { "{" LLAMA ",'position_embedding_type':'alibi'}", "position_embedding_type", "llama 4/4x16 128/128: 2x rope" },
+        { "{" LLAMA ",'rope_traditional':true}", "rope_traditional", "llama 4/4x16 128/128: 2x rope" },
+        { "{" LLAMA ",'mscale':2}", "mscale", "llama 4/4x16 128/128: 2x rope" },
+        { "{" LLAMA ",'use_logn_attn':true}", "use_logn_attn", "llama 4/4x16 128/128: 2x rope" },
+        { "{" LLAMA ",'dual_chunk_attention_config':{'chunk_size':64}}", "dual_chunk_attention_config",
+          "llama 4/4x16 128/128: 2x rope" },
+        { "{" LLAMA ",'no_rope_layers':[0,1]}", "no_rope_layers", "llama 4/4x16 128/128: 2x rope" },
+        { "{" LLAMA ",'rope_local_base_freq':9}", "rope_local_base_freq", "llama 4/4x16 128/128: 2x rope" },
+        { "{'model_type':'bert','rope_theta':3}", "rope_theta", "bert 12/12x64 512/512: 12x learned" },
+        { "{'model_type':'bert','rope_scaling':{'type':'linear','factor':2}}", "rope_scaling",
+          "bert 12/12x64 512/512: 12x learned" },
+        { "{'model_type':'bloom','rope_theta':3}", "rope_theta", "bloom 8/8x8 0/0: 2x alibi" },
+        { "{'model_type':'gptj','rope_theta':3}", "rope_theta",
+          "gptj 16/16x256 2048/2048: 28x rope:pairs=adjacent,dims=64" },
+        { "{'model_type':'codegen','rope_scaling':{'type':'linear','factor':2}}", "rope_scaling",
+          "codegen 16/16x256 2048/2048: 28x rope:pairs=adjacent,dims=64" },
+        { "{'model_type':'roformer','rope_parameters':{'rope_type':'default','rope_theta':7}}", "rope_parameters",
+          "roformer 12/12x64 1536/1536: 12x rope:pairs=adjacent" },
+    };
+    for (int n = 0; n < COUNT(cases); n++) {
+        zoo_model *m;
+        char text[100];
+        snprintf(text, sizeof text, "%s is there, but", cases[n].key);
+        assert_ok(read_with(&m, cases[n].json, (zoo_options){ 0 }));
+        assert_string_equal(summary(m), cases[n].want);
+        if (!notes(m, ZOO_WARNING, text))
+            fail_msg("%s gives no warning", cases[n].json);
+        zoo_free(m);
+    }
+}
+
+static void warnings_say_which_of_two_counts(void **state)
+{
+    (void)state;
+    zoo_model *m;
+    assert_ok(read_with(&m, "{" LLAMA ",'rope_theta':10,'rope_parameters':{'rope_type':'default','rope_theta':500}}",
+                        (zoo_options){ 0 }));
+    assert_string_equal(summary(m), "llama 4/4x16 128/128: 2x rope:theta=500");
+    assert_true(notes(m, ZOO_WARNING, "rope_theta is 10, but rope_parameters has rope_theta 500"));
+    zoo_free(m);
+    assert_ok(read_with(
+        &m, "{" LLAMA ",'rope_scaling':{'rope_type':'yarn','factor':2,'original_max_position_embeddings':256}}",
+        (zoo_options){ 0 }));
+    assert_true(notes(m, ZOO_WARNING, "original_max_position_embeddings is 256, more than max_position_embeddings"));
+    zoo_free(m);
+    assert_ok(read_with(&m, "{'model_type':'falcon','multi_query':true}", (zoo_options){ 0 }));
+    assert_false(notes(m, ZOO_FACT, "num_key_value_heads"));
+    zoo_free(m);
+    assert_ok(read_with(&m, "{'model_type':'minimax_m2','rotary_dim':64}", (zoo_options){ 0 }));
+    assert_true(notes(m, ZOO_WARNING, "rotary_dim 64 is what vLLM and llama.cpp read"));
+    zoo_free(m);
+    assert_ok(read_with(&m, "{" LLAMA ",'position_embedding_type':'absolute','alibi':false}", (zoo_options){ 0 }));
+    assert_false(notes(m, ZOO_WARNING, ""));
+    zoo_free(m);
+    assert_ok(read_with(&m, "{'model_type':'gemma4_text'}", (zoo_options){ 0 }));
+    assert_false(notes(m, ZOO_WARNING, ""));
+    zoo_free(m);
+    assert_ok(read_with(&m, "{'model_type':'pegasus','extra_pos_embeddings':1,'static_position_embeddings':true}",
+                        (zoo_options){ 0 }));
+    assert_false(notes(m, ZOO_WARNING, ""));
     zoo_free(m);
 }
 
@@ -612,7 +785,7 @@ static void many_kinds_of_layers_are_refused(void **state)
     for (int n = 0; n < 1000; n++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s'kind%d'", n ? "," : "", n);
     snprintf(text + used, sizeof text - used, "]}");
-    assert_int_equal(read_with(&m, text, (zoo_options){ 0 }), PE_ERR_FORMAT);
+    assert_int_equal(read_with(&m, text, (zoo_options){ .lenient = true }), PE_ERR_FORMAT);
     assert_non_null(strstr(err.text, "more than 16 kinds of layers"));
 }
 
@@ -646,6 +819,8 @@ int main(void)
         cmocka_unit_test(options_say_what_the_config_does_not),
         cmocka_unit_test(lenient_guesses_and_says_so),
         cmocka_unit_test(keys_that_disagree_get_a_note),
+        cmocka_unit_test(keys_that_its_code_does_not_read_get_a_warning),
+        cmocka_unit_test(warnings_say_which_of_two_counts),
         cmocka_unit_test(parts_beside_the_first_are_left_out_with_a_note),
         cmocka_unit_test(configs_in_configs_end_somewhere),
         cmocka_unit_test(no_type_has_two_rows),

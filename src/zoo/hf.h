@@ -22,6 +22,7 @@ typedef struct hf_part {
     /* Where a part shares its config with another: its own keys; NULL: the usual ones. */
     const char *heads_keys, *layers_keys, *length_keys;
     int64_t kv_heads; /* what the family found out; 0: as the keys say */
+    double share;     /* that of the layer at hand */
 } hf_part;
 
 typedef pe_status hf_family(hf_part *h);
@@ -71,21 +72,29 @@ typedef struct hf_layer {
     const char *kind; /* "" where the model has one kind */
     int64_t window;
     double theta; /* of this layer alone; 0: that of its kind */
+    double share; /* of a head that turns, of this layer alone; 0: as the keys say */
     bool turns;   /* its code rotates */
     bool attends; /* it has attention at all */
 } hf_layer;
 
 typedef struct hf_layers {
-    io_node types, no_rope, thetas, crossing; /* arrays of the config; json NULL: none */
-    io_node type, rope, theta, cross;         /* the elements at hand */
-    const char *kinds;                        /* the row's pattern */
+    io_node types, no_rope, thetas, shares, crossing; /* arrays of the config; json NULL: none */
+    io_node type, rope, theta, share, cross;          /* the elements at hand */
+    const char *kinds;                                /* the row's pattern */
+    const char *others; /* kind of layers that a list of the rest leaves out; NULL: none */
     int64_t period, interval, window, first_windowed;
+    int64_t first, first_period; /* layers before the pattern starts, and the period among them */
     bool any_window;
+    bool listed[ZOO_LAYERS_MAX], dense[ZOO_LAYERS_MAX];
     int64_t next;
 } hf_layers;
 
 pe_status hf_layers_start(hf_layers *l, hf_part *h);
 pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out);
+/* hf_lists.c: what the config lists layer by layer; the next element of such a list, or an error that says it ends. */
+pe_status hf_lists_start(hf_layers *l, hf_part *h);
+pe_status hf_lists_next(hf_part *h, const io_node *list, io_node *at, int64_t index);
+pe_status hf_listed_kind(hf_layers *l, hf_part *h, hf_layer *out);
 
 /* ---------------------------------------------------------------- tables (hf_still.c) */
 

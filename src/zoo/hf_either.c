@@ -49,7 +49,7 @@ pe_status hf_mpt(hf_part *h)
                        "%s: attn_config.rope is true: its code is LLM Foundry's, which is not read", h->b->model.path);
     if (!alibi)
         return hf_read_spec(h, learned ? "learned" : "none", 0);
-    const char *text = zoo_text(h->b, "alibi:convention=mpt,max=%.17g", most);
+    const char *text = zoo_text(h->b, "alibi:convention=mpt,max=%s", zoo_number(most).text);
     return text ? hf_read_spec(h, text, 0) : PE_ERR_NOMEM;
 }
 

@@ -18,6 +18,9 @@ static const struct {
     { 'm', "mamba" },
     { 'r', "recurrent" },
     { 'v', "conv" },
+    { 'h', "hybrid" },
+    { 'C', "compressed_sparse_attention" },
+    { 'H', "heavily_compressed_attention" },
     { 'M', "mamba" }, /* Nemotron-H: "M-M*" */
     { '*', "full_attention" },
     { '-', "mlp" },
@@ -37,29 +40,19 @@ static bool attends(const char *kind)
     return true;
 }
 
-/* What other names mean, by the names above. */
-static const char *plain_kind(const char *kind)
-{
-    static const char *const same[][2] = { { "attention", "full_attention" },
-                                           { "global", "full_attention" },
-                                           { "local", "sliding_attention" },
-                                           { "hybrid", "hybrid" } };
-    for (size_t n = 0; n < sizeof same / sizeof *same; n++)
-        if (!strcmp(kind, same[n][0]))
-            return same[n][1];
-    return kind;
-}
-
 /* Layer n by the pattern. A period p in the config stretches it: all but one of p layers are of the pattern's common
  * kind, and the odd one keeps its end. */
 static const char *pattern_kind(const hf_layers *l, int64_t n)
 {
-    size_t length = strlen(l->kinds);
-    char letter = l->kinds[(size_t)n % length];
-    if (l->period > 0) {
-        bool odd_first = l->kinds[0] == 'f' && length > 1;
-        int64_t place = n % l->period;
-        letter = place == (odd_first ? 0 : l->period - 1) ? 'f' : l->kinds[odd_first ? 1 : 0];
+    const char *first = strchr(l->kinds, '>'), *kinds = first ? first + 1 : l->kinds;
+    size_t length = strlen(kinds);
+    int64_t period = n < l->first ? l->first_period : l->period;
+    n = n < l->first ? n : n - l->first;
+    char letter = first && n < first - l->kinds ? l->kinds[n] : kinds[(size_t)n % length];
+    if (period > 0) {
+        bool odd_first = kinds[0] == 'f' && length > 1;
+        int64_t place = n % period;
+        letter = place == (odd_first ? 0 : period - 1) ? 'f' : kinds[odd_first ? 1 : 0];
     }
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         if (letters[i].letter == letter)
@@ -73,7 +66,7 @@ static bool is_centred(const hf_part *h)
 {
     io_node at;
     if (!io_json_get(&at, h->config, "use_bidirectional_attention"))
-        return hf_has(h, "local_attention");
+        return h->fact->centred || (hf_has(h, "local_attention") && !hf_has(h, "sliding_window"));
     const char *word = io_json_kind_of(&at) == IO_JSON_STRING ? at.json + 1 : "";
     return io_json_kind_of(&at) == IO_JSON_TRUE || !strcmp(word, "all");
 }
@@ -86,15 +79,15 @@ static pe_status start_windows(hf_layers *l, hf_part *h)
     bool use = true;
     bool said = io_json_get(&node, h->config, "sliding_window");
     bool null = said && io_json_kind_of(&node) == IO_JSON_NULL;
-    ZOO_TRY(hf_flag(h, &use, "use_sliding_window", !hf_has(h, "max_window_layers")));
-    if (!null && use && io_json_kind_of(&node) != IO_JSON_ARRAY)
-        ZOO_TRY(
-            hf_int(h, &l->window, h->fact->window_key ? h->fact->window_key : WINDOW, l->kinds ? h->fact->window : 0));
+    int by_default = h->fact->use_window;
+    ZOO_TRY(hf_flag(h, &use, "use_sliding_window", by_default ? by_default > 0 : !hf_has(h, "max_window_layers")));
+    if (!null && use && (!said || io_json_kind_of(&node) != IO_JSON_ARRAY))
+        ZOO_TRY(hf_int(h, &l->window, h->fact->window_key ? h->fact->window_key : WINDOW, h->fact->window));
     /* ModernBERT and EmbeddingGemma look half of it back and half ahead; ModernBERT's decoder only back. */
     if (l->window && is_centred(h))
         l->window = l->window / 2 + (strcmp(h->fact->type, "modernbert-decoder") != 0);
-    if (hf_has(h, "max_window_layers"))
-        ZOO_TRY(hf_int(h, &l->first_windowed, "max_window_layers", 0));
+    if (l->window && (h->fact->window_from || hf_has(h, "max_window_layers")))
+        ZOO_TRY(hf_int(h, &l->first_windowed, "max_window_layers", h->fact->window_from));
     l->any_window = l->window > 0;
     return PE_OK;
 }
@@ -115,20 +108,7 @@ pe_status hf_layers_start(hf_layers *l, hf_part *h)
     pe_error *err = h->b->err;
     io_node node;
     *l = (hf_layers){ .kinds = h->fact->kinds, .interval = h->fact->interval };
-    ZOO_TRY(io_json_array(&l->types, h->config, "layer_types", IO_OPTIONAL, err));
-    if (!l->types.json)
-        ZOO_TRY(io_json_array(&l->types, h->config, "layers_block_type", IO_OPTIONAL, err));
-    if (!l->types.json)
-        ZOO_TRY(io_json_array(&l->types, h->config, "attention_layers", IO_OPTIONAL, err)); /* GPT-Neo */
-    if (!l->types.json)
-        ZOO_TRY(io_json_array(&l->types, h->config, "attn_type_list", IO_OPTIONAL, err)); /* MiniMax-01: 0, 1 */
-    ZOO_TRY(io_json_array(&l->no_rope, h->config, "no_rope_layers", IO_OPTIONAL, err));
-    ZOO_TRY(io_json_array(&l->thetas, h->config, "layer_rope_theta", IO_OPTIONAL, err));
-    ZOO_TRY(io_json_array(&l->crossing, h->config, "cross_attention_layers", IO_OPTIONAL, err));
-    if (l->crossing.json)
-        io_json_next(&l->cross, &l->crossing);
-    if (l->no_rope.json && io_json_size(&l->no_rope) == 0)
-        l->no_rope.json = NULL; /* [] stands for the interval */
+    ZOO_TRY(hf_lists_start(l, h));
     if (hf_has(h, "no_rope_layer_interval"))
         ZOO_TRY(hf_int(h, &l->interval, "no_rope_layer_interval", 0));
     static const char period[] = "sliding_window_pattern|global_attn_every_n_layers|full_attention_interval";
@@ -143,26 +123,14 @@ pe_status hf_layers_start(hf_layers *l, hf_part *h)
     return start_windows(l, h);
 }
 
-static pe_status numbered_kind(hf_layers *l, hf_part *h, hf_layer *out)
-{
-    int64_t full = 0;
-    ZOO_TRY(io_json_int(&full, &l->type, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
-    out->kind = full ? "full_attention" : "linear_attention";
-    return PE_OK;
-}
-
 static pe_status kind_of(hf_layers *l, hf_part *h, hf_layer *out)
 {
     out->kind = "";
-    if (l->types.json) {
-        if (!io_json_next(&l->type, &l->types))
-            return io_fail(h->b->err, PE_ERR_FORMAT, "%s: %s ends at layer %" PRId64 "; the model has %" PRId64,
-                           h->b->model.path, l->types.key, out->index, h->layers);
-        if (!strcmp(l->types.key, "attn_type_list"))
-            return numbered_kind(l, h, out);
-        ZOO_TRY(io_json_string(&out->kind, &l->type, NULL, IO_REQUIRED, h->b->err));
-        out->kind = plain_kind(out->kind);
-    } else if (l->kinds && strchr("LG", l->kinds[0]))
+    if (l->types.json)
+        return hf_listed_kind(l, h, out);
+    if (l->others)
+        out->kind = l->listed[out->index] ? "full_attention" : l->others;
+    else if (l->kinds && strchr("LG", l->kinds[0]))
         out->kind = l->kinds[(size_t)out->index % strlen(l->kinds)] == 'G' ? "full_attention" : "sliding_attention";
     else if (l->kinds)
         out->kind = pattern_kind(l, out->index);
@@ -173,9 +141,7 @@ static pe_status kind_of(hf_layers *l, hf_part *h, hf_layer *out)
 static pe_status turns_by_list(hf_layers *l, hf_part *h, hf_layer *out)
 {
     int64_t on = 1;
-    if (!io_json_next(&l->rope, &l->no_rope))
-        return io_fail(h->b->err, PE_ERR_FORMAT, "%s: no_rope_layers ends at layer %" PRId64 "; the model has %" PRId64,
-                       h->b->model.path, out->index, h->layers);
+    ZOO_TRY(hf_lists_next(h, &l->no_rope, &l->rope, out->index));
     ZOO_TRY(io_json_int(&on, &l->rope, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
     out->turns = on != 0;
     return PE_OK;
@@ -205,11 +171,24 @@ static pe_status turns_of(hf_layers *l, hf_part *h, hf_layer *out)
     if (f->interval && l->interval)
         out->turns = (out->index + 1) % l->interval != 0;
     if (f->still && !strcmp(f->still, out->kind) && (!f->windowed || l->any_window))
-        out->turns = false;
-    if (l->thetas.json && io_json_next(&l->theta, &l->thetas)) {
-        ZOO_TRY(io_json_real(&out->theta, &l->theta, NULL, IO_REQUIRED, h->b->err));
-        out->turns = out->theta != 0;
+        out->turns = l->dense[out->index] && l->first_period == 1;
+    return PE_OK;
+}
+
+/* A base and a share of its own. */
+static pe_status own_numbers(hf_layers *l, hf_part *h, hf_layer *out)
+{
+    h->share = 0;
+    if (l->shares.json) {
+        ZOO_TRY(hf_lists_next(h, &l->shares, &l->share, out->index));
+        ZOO_TRY(io_json_real(&out->share, &l->share, NULL, IO_REQUIRED, h->b->err));
+        h->share = out->share;
     }
+    if (!l->thetas.json)
+        return PE_OK;
+    ZOO_TRY(hf_lists_next(h, &l->thetas, &l->theta, out->index));
+    ZOO_TRY(io_json_real(&out->theta, &l->theta, NULL, IO_REQUIRED, h->b->err));
+    out->turns &= out->theta != 0;
     return PE_OK;
 }
 
@@ -224,6 +203,7 @@ pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out)
     }
     out->attends = attends(out->kind);
     ZOO_TRY(turns_of(l, h, out));
+    ZOO_TRY(own_numbers(l, h, out));
     ZOO_TRY(crosses(l, h, out));
     bool sliding = !*out->kind || strstr(out->kind, "sliding") || strstr(out->kind, "chunked");
     out->window = sliding && out->attends && out->index >= l->first_windowed ? l->window : 0;

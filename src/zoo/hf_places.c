@@ -128,7 +128,7 @@ pe_status hf_openelm(hf_part *h)
     ZOO_TRY(hf_real(h, &theta, h->fact->theta_key, h->fact->theta));
     ZOO_TRY(zoo_add_part(h->b, &h->part, h->name, h->fact->type, h->layers));
     h->part->trained = h->part->served = h->length;
-    const char *text = zoo_text(h->b, "rope:theta=%.17g", theta);
+    const char *text = zoo_text(h->b, "rope:theta=%s", zoo_number(theta).text);
     for (int64_t n = 0; text && n < h->layers; n++) {
         pe_shape shape = h->shape;
         ZOO_TRY(next_heads(h, &queries, &query, &shape.heads));
@@ -157,7 +157,7 @@ pe_status hf_gte(hf_part *h)
                        zoo_number(factor).text);
     ZOO_TRY(hf_measure(h));
     ZOO_TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
-    const char *text = zoo_text(h->b, "rope:theta=%.17g,scaling=linear,factor=%.17g", theta * factor,
-                                pow(factor, 2 / (double)h->shape.head_dim));
+    const char *text = zoo_text(h->b, "rope:theta=%s,scaling=linear,factor=%s", zoo_number(theta * factor).text,
+                                zoo_number(pow(factor, 2 / (double)h->shape.head_dim)).text);
     return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
 }

@@ -177,7 +177,8 @@ typedef struct seen {
 
 static bool alike(const hf_layer *a, const hf_layer *b)
 {
-    return !strcmp(a->kind, b->kind) && a->theta == b->theta && a->turns == b->turns && a->attends == b->attends;
+    return !strcmp(a->kind, b->kind) && a->theta == b->theta && a->share == b->share && a->turns == b->turns &&
+           a->attends == b->attends;
 }
 
 static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zoo_spec *spec, settling *settled)

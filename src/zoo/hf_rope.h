@@ -14,6 +14,7 @@ typedef struct hf_turning {
     bool local;      /* a sliding layer of a model with two bases */
     bool off;        /* null in the config: does not turn */
     int64_t dims;    /* elements that turn */
+    double factor;   /* of a linear scaling that no dict gives; 0: none */
 } hf_turning;
 
 /* hf_scaling.c: which scaling the dict names; what it adds to the spec; how long the model was trained, NAN: not said.

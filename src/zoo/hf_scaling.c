@@ -29,10 +29,39 @@ static const struct {
     { "xdrope", "ntk" },
 };
 
+/* ModernBERT's one dict scales both kinds of layers; only the base is another. */
+static pe_status share_dict(hf_part *h, hf_turning *t)
+{
+    io_node at;
+    if (!t->local || !h->fact->local_scaled)
+        return PE_OK;
+    ZOO_TRY(io_json_object(&t->dict, h->config, "rope_scaling", IO_OPTIONAL, h->b->err));
+    if (!t->dict.json || !io_json_next(&(io_node){ 0 }, &t->dict))
+        ZOO_TRY(io_json_object(&t->dict, h->config, "rope_parameters", IO_OPTIONAL, h->b->err));
+    if (t->dict.json && io_json_get(&at, &t->dict, "rope_theta") && io_json_kind_of(&at) != IO_JSON_NULL)
+        return zoo_note_add(h->b, ZOO_WARNING, "rope_theta", h->source,
+                            "rope_theta is in the one dict of both kinds of layers: it is that of full ones here, and "
+                            "%s has that of others",
+                            h->fact->local_key ? h->fact->local_key : "local_rope_theta");
+    return PE_OK;
+}
+
+/* Phi-3-small (SGLang models/phi3_small.py). */
+static pe_status find_factor(hf_part *h, hf_turning *t)
+{
+    t->factor = 1;
+    ZOO_TRY(hf_real(h, &t->factor, h->fact->scale_key, 0));
+    t->how = t->factor == 1 ? "none" : "linear";
+    return PE_OK;
+}
+
 pe_status hf_find_scaling(hf_part *h, hf_turning *t)
 {
     const char *type = NULL, *older = NULL;
     io_node n;
+    if (h->fact->fixed_theta)
+        t->dict.json = NULL; /* hf_keys.c says that it is not read */
+    ZOO_TRY(share_dict(h, t));
     ZOO_TRY(io_json_string(&type, &t->dict, "rope_type", IO_OPTIONAL, h->b->err));
     ZOO_TRY(io_json_string(&older, &t->dict, "type", IO_OPTIONAL, h->b->err));
     if (type && older && strcmp(type, older) && strcmp(older, "mrope"))
@@ -42,6 +71,8 @@ pe_status hf_find_scaling(hf_part *h, hf_turning *t)
     if (!type && t->dict.json && io_json_get(&n, &t->dict, "factor"))
         ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "rope_type", "transformers modeling_rope_utils.py",
                              "there is a factor but no rope_type: transformers takes default and ignores the factor"));
+    if (h->fact->scale_key && !t->dict.json)
+        return find_factor(h, t);
     t->how = type ? NULL : "none";
     for (size_t i = 0; type && i < sizeof scalings / sizeof *scalings; i++)
         if (!strcmp(type, scalings[i].theirs))
@@ -149,12 +180,46 @@ pe_status hf_original_length(hf_part *h, const hf_turning *t, double *out)
     return PE_OK;
 }
 
+/* transformers reads these without a default. */
+static pe_status check_llama3(hf_part *h, const hf_turning *t)
+{
+    static const char *const needed[] = { "factor", "low_freq_factor", "high_freq_factor" };
+    double original = NAN;
+    io_node at;
+    for (size_t n = 0; n < sizeof needed / sizeof *needed; n++)
+        if (!io_json_get(&at, &t->dict, needed[n]) || io_json_kind_of(&at) == IO_JSON_NULL)
+            return io_fail(h->b->err, PE_ERR_FORMAT,
+                           "%s: %s is missing; llama3 needs factor, low_freq_factor, high_freq_factor and "
+                           "original_max_position_embeddings",
+                           h->b->model.path, needed[n]);
+    ZOO_TRY(hf_original_length(h, t, &original));
+    if (isnan(original))
+        return io_fail(h->b->err, PE_ERR_FORMAT,
+                       "%s: original_max_position_embeddings is missing; llama3 needs it, beside factor, "
+                       "low_freq_factor and high_freq_factor",
+                       h->b->model.path);
+    return PE_OK;
+}
+
+static pe_status check_scaling(hf_part *h, const hf_turning *t, double original)
+{
+    if (!strcmp(t->how, "llama3"))
+        return check_llama3(h, t);
+    if (!strcmp(t->how, "yarn") && h->length && original > (double)h->length)
+        return zoo_note_add(h->b, ZOO_WARNING, "original_max_position_embeddings",
+                            "transformers modeling_rope_utils.py",
+                            "original_max_position_embeddings is %s, more than max_position_embeddings, %" PRId64,
+                            zoo_number(original).text, h->length);
+    return PE_OK;
+}
+
 pe_status hf_scale(hf_part *h, const hf_turning *t, zoo_spec *spec)
 {
     bool dynamic = !strcmp(t->how, "dynamic"), yarn = !strcmp(t->how, "yarn"), lists = !strcmp(t->how, "longrope");
     double original, factor = NAN, length = h->length ? (double)h->length : NAN;
     bool truncate = true;
     ZOO_TRY(hf_original_length(h, t, &original));
+    ZOO_TRY(check_scaling(h, t, original));
     double trained = dynamic || isnan(original) ? length : original;
     if (h->b->options->trained)
         trained = (double)h->b->options->trained;
@@ -162,6 +227,8 @@ pe_status hf_scale(hf_part *h, const hf_turning *t, zoo_spec *spec)
     ZOO_TRY(hf_take_keys(h, t, spec));
     if (dynamic || yarn || lists || !strcmp(t->how, "llama3"))
         zoo_spec_real(spec, "trained", trained);
+    if (t->factor != 0)
+        zoo_spec_real(spec, "factor", t->factor);
     if ((dynamic || lists) && h->b->options->length)
         zoo_spec_int(spec, "length", h->b->options->length);
     ZOO_TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));

@@ -136,9 +136,8 @@ pe_status hf_dinov3(hf_part *h)
     ZOO_TRY(count_patches(h, side));
     ZOO_TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
     h->part->trained = h->part->served = side[0] * side[1];
-    const char *text =
-        zoo_text(h->b, "rope:theta=%.17g,axes=2,split=axial,coords=normalised,extent=%" PRId64 "/%" PRId64, theta,
-                 side[0], side[1]);
+    const char *text = zoo_text(h->b, "rope:theta=%s,axes=2,split=axial,coords=normalised,extent=%" PRId64 "/%" PRId64,
+                                zoo_number(theta).text, side[0], side[1]);
     return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
 }
 

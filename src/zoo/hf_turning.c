@@ -19,29 +19,55 @@
 
 /* ---------------------------------------------------------------- width */
 
+static pe_status find_share(hf_part *h, const hf_turning *t, double *share)
+{
+    const zoo_fact *f = h->fact;
+    double fallback = t->local && f->local_fraction != 0 ? f->local_fraction : f->fraction;
+    *share = NAN;
+    ZOO_TRY(io_json_real(share, &t->dict, "partial_rotary_factor", IO_OPTIONAL, h->b->err));
+    if (h->share != 0)
+        *share = h->share;
+    if (isnan(*share))
+        ZOO_TRY(hf_real(h, share, SHARE, fallback != 1 ? fallback : 0));
+    if (!isnan(*share) && !(*share > 0 && *share <= 1))
+        return io_fail(
+            h->b->err, PE_ERR_RANGE,
+            "%s: partial_rotary_factor is %s; needs more than 0 and at most 1, the share of a head that turns",
+            h->b->model.path, zoo_number(*share).text);
+    return PE_OK;
+}
+
+/* The row's count of elements that turn. MiniMax-M2's is read by vLLM and llama.cpp, not by its class. */
+static pe_status find_count(hf_part *h, int64_t *count)
+{
+    const zoo_fact *f = h->fact;
+    if (f->width_key || h->guessed)
+        ZOO_TRY(hf_int(h, count, f->width_key ? f->width_key : WIDTH, f->width));
+    if (f->width_key && f->width_unread && *count)
+        return zoo_note_add(h->b, ZOO_WARNING, f->width_key, h->source,
+                            "%s %" PRId64 " is what vLLM and llama.cpp read; transformers 5.17.0 does not, and turns "
+                            "the whole head",
+                            f->width_key, *count);
+    if (f->rope_dim)
+        ZOO_TRY(hf_int(h, count, "qk_rope_head_dim", f->rope_dim));
+    return PE_OK;
+}
+
 /* Elements that turn: a count, a share, or all. transformers truncates; an odd count makes one element more turn, its
  * exponents still over the odd number. */
 pe_status hf_find_width(hf_part *h, hf_turning *t, zoo_spec *spec)
 {
     const zoo_fact *f = h->fact;
     int64_t head = h->shape.head_dim, dims = head, count = 0;
-    double share = NAN, fallback = t->local && f->local_fraction != 0 ? f->local_fraction : f->fraction;
-    ZOO_TRY(io_json_real(&share, &t->dict, "partial_rotary_factor", IO_OPTIONAL, h->b->err));
-    if (isnan(share))
-        ZOO_TRY(hf_real(h, &share, SHARE, fallback != 1 ? fallback : 0));
-    if (f->width_key || h->guessed)
-        ZOO_TRY(hf_int(h, &count, f->width_key ? f->width_key : WIDTH, f->width));
-    else if (hf_has(h, "rotary_dim"))
-        ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "rotary_dim", h->source,
-                             "rotary_dim is there, but %s's code in transformers does not read it", f->type));
-    if (f->rope_dim)
-        ZOO_TRY(hf_int(h, &count, "qk_rope_head_dim", f->rope_dim));
+    double share;
+    ZOO_TRY(find_share(h, t, &share));
+    ZOO_TRY(find_count(h, &count));
     bool reads = f->partial || f->fraction != 0;
     if (count)
         dims = count < head ? count : head;
     else if (!isnan(share) && reads && strcmp(t->how, "proportional"))
         dims = (int64_t)((double)head * share);
-    else if (!isnan(share) && share != 1 && !reads)
+    else if (!isnan(share) && share != 1 && !reads && strcmp(t->how, "proportional"))
         ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "partial_rotary_factor", h->source,
                              "partial_rotary_factor is %s, but %s's code does not read it: the whole head turns",
                              zoo_number(share).text, f->type));
@@ -59,17 +85,33 @@ pe_status hf_find_width(hf_part *h, hf_turning *t, zoo_spec *spec)
 
 /* ---------------------------------------------------------------- base */
 
+/* The base in the dict counts, whatever stands beside it. */
+static pe_status check_theta(hf_part *h, double theta)
+{
+    double beside = theta;
+    const char *key = h->fact->theta_key ? h->fact->theta_key : "rope_theta";
+    ZOO_TRY(hf_real(h, &beside, key, 0));
+    if (beside == theta)
+        return PE_OK;
+    return zoo_note_add(h->b, ZOO_WARNING, key, "transformers modeling_rope_utils.py",
+                        "%s is %s, but rope_parameters has rope_theta %s, which counts", key, zoo_number(beside).text,
+                        zoo_number(theta).text);
+}
+
 pe_status hf_find_theta(hf_part *h, const hf_turning *t, double own, zoo_spec *spec)
 {
     const zoo_fact *f = h->fact;
-    double theta = NAN;
-    ZOO_TRY(io_json_real(&theta, &t->dict, "rope_theta", IO_OPTIONAL, h->b->err));
+    double theta = own > 0 ? own : NAN;
+    if (f->fixed_theta)
+        theta = f->theta;
+    else if (isnan(theta) && !t->local)
+        ZOO_TRY(io_json_real(&theta, &t->dict, "rope_theta", IO_OPTIONAL, h->b->err));
+    if (!isnan(theta) && !*t->label && own == 0 && !f->fixed_theta)
+        ZOO_TRY(check_theta(h, theta));
     if (isnan(theta) && t->local && f->local > 0)
         ZOO_TRY(hf_real(h, &theta, f->local_key ? f->local_key : LOCAL, f->local));
     if (isnan(theta))
         ZOO_TRY(hf_real(h, &theta, f->theta_key ? f->theta_key : THETA, f->theta));
-    if (own > 0)
-        theta = own;
     if (h->b->options->theta > 0)
         theta = h->b->options->theta;
     if (isnan(theta)) {
@@ -95,7 +137,7 @@ static pe_status read_sections(hf_part *h, const hf_turning *t, double x[PE_AXES
                            PE_AXES_MAX);
         ZOO_TRY(io_json_real(&x[*count], &child, NULL, IO_REQUIRED, h->b->err));
     }
-    for (const char *s = *count ? NULL : h->fact->sections; s && *count < PE_AXES_MAX;) {
+    for (const char *s = *count ? NULL : h->fact->sections; s && *s && *count < PE_AXES_MAX;) {
         x[(*count)++] = strtod(s, NULL);
         s = strchr(s, '/');
         if (s)
@@ -127,6 +169,11 @@ pe_status hf_find_axes(hf_part *h, const hf_turning *t, zoo_spec *spec)
     zoo_spec_word(spec, "split", interleaved ? "interleaved" : h->fact->split ? h->fact->split : "chunked");
     zoo_spec_int(spec, "axes", (int64_t)count);
     zoo_spec_list(spec, "sections", x, count);
+    if (h->fact->sections && !*h->fact->sections) /* HunYuan-VL */
+        return zoo_note_add(h->b, ZOO_WARNING, "mrope_section", h->source,
+                            "transformers 5.17.0 doubles each section and so takes the two elements of a pair from "
+                            "different axes, which is no rotation; the spec is what vLLM does (layers/rotary_embedding/"
+                            "xdrope.py), and for text both are the same");
     return PE_OK;
 }
 

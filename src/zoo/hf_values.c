@@ -123,6 +123,9 @@ pe_status hf_word(hf_part *h, const char **out, const char *keys)
 static pe_status missing(hf_part *h, const char *keys, const char *option)
 {
     char key[64];
+    for (int n = 0; hf_item(keys, n, key); n++)
+        if (hf_has(h, key))
+            return io_fail(h->b->err, PE_ERR_RANGE, "%s: %s is 0; needs 1 or more", h->b->model.path, key);
     return io_fail(h->b->err, PE_ERR_FORMAT, "%s: %s is missing, and %s has no default for it%s%s", h->b->model.path,
                    first_key(keys, key), h->fact->type, option ? "; pass " : "", option ? option : "");
 }
@@ -139,6 +142,8 @@ static pe_status measure_head(hf_part *h)
     }
     if (nope)
         head = nope + rope;
+    else if (f->head_times && h->shape.heads)
+        head = f->head_times * h->shape.model_dim / h->shape.heads;
     else
         ZOO_TRY(hf_int(h, &head, HF_HEAD_DIM, f->head_dim));
     if (!head && h->shape.model_dim && h->shape.heads) {
@@ -167,11 +172,12 @@ static pe_status measure_heads(hf_part *h)
     int64_t heads = 0, kv = 0;
     ZOO_TRY(hf_int(h, &heads, h->heads_keys ? h->heads_keys : HF_HEADS, f->heads));
     if (!heads)
-        return missing(h, HF_HEADS, NULL);
-    ZOO_TRY(
-        hf_int(h, &kv, HF_KV_HEADS, f->kv_heads && f->kv_heads <= heads && heads % f->kv_heads == 0 ? f->kv_heads : 0));
+        return missing(h, h->heads_keys ? h->heads_keys : HF_HEADS, NULL);
+    bool divides = f->kv_heads && f->kv_heads <= heads && heads % f->kv_heads == 0;
     if (h->kv_heads)
         kv = h->kv_heads;
+    else
+        ZOO_TRY(hf_int(h, &kv, HF_KV_HEADS, divides ? f->kv_heads : 0));
     if (heads > 65536 || kv > heads || (kv && heads % kv))
         return io_fail(h->b->err, PE_ERR_SHAPE,
                        "%s: has %" PRId64 " heads and %" PRId64
@@ -191,7 +197,7 @@ static pe_status measure_layers(hf_part *h)
     for (size_t n = 0; !h->layers && n < sizeof lists / sizeof *lists; n++)
         if (io_json_get(&list, h->config, lists[n]))
             h->layers = (int64_t)io_json_size(&list);
-    return h->layers ? PE_OK : missing(h, HF_LAYERS, NULL);
+    return h->layers ? PE_OK : missing(h, h->layers_keys ? h->layers_keys : HF_LAYERS, NULL);
 }
 
 pe_status hf_measure(hf_part *h)
