@@ -191,9 +191,10 @@ static void place(const plan *p, int64_t at[TOKENS][3])
     }
 }
 
+static double x[TOKENS * HEADS * WIDEST], y[TOKENS * HEADS * WIDEST]; /* of write_vectors */
+
 static void write_vectors(const plan *p)
 {
-    static double x[TOKENS * HEADS * WIDEST], y[TOKENS * HEADS * WIDEST];
     int64_t at[TOKENS][3];
     uint64_t seed = 7;
     place(p, at);
@@ -710,6 +711,35 @@ static void says(const plan *p, const char *more, int code, const char *words)
         fail_msg("check %s: exit code %d, not %d, or '%s' is not in:\n%s", args, got, code, words, out);
 }
 
+static void says_not(const plan *p, const char *words)
+{
+    static char out[20000];
+    char args[600];
+    snprintf(args, sizeof args, "'%s' --before q.npy --after y.npy --pos p.npy", p->spec);
+    run_tool(args, out, sizeof out);
+    if (strstr(out, words))
+        fail_msg("check %s: '%s' is in:\n%s", args, words, out);
+}
+
+/* A spec that fits is shown where there is one; where none describes the bug, only how to fix it. */
+static void what_fits_is_a_spec(void **state)
+{
+    (void)state;
+    static bool (*const no_spec[])(plan *) = { one_more, still, angles_bf16 };
+    for (int i = 0; i < COUNT(no_spec); i++) {
+        plan p = plan_of(0);
+        no_spec[i](&p);
+        write_vectors(&p);
+        says(&p, "", 1, "  fix: ");
+        says_not(&p, "fits: ");
+        says(&p, "--json", 1, "\"fits\": null");
+    }
+    plan p = plan_of(0);
+    theta_known(&p);
+    write_vectors(&p);
+    says(&p, "", 1, "  fits: rope:theta=1000000\n");
+}
+
 static void what_is_allowed_is_ok(void **state)
 {
     (void)state;
@@ -736,8 +766,81 @@ static void data_that_cannot_tell_is_said_to(void **state)
     plan p = plan_of(0);
     p.stride = 0; /* all at position 0 */
     write_vectors(&p);
-    says(&p, "", 0, "fits these bugs as well: pair-layout, mixed-layout, opposite-sign, not-rotated");
-    says(&p, "", 0, "dump positions up to 64");
+    says(&p, "", 1, "CANNOT TELL: this data fits rope, and so it would if nothing turned");
+    says(&p, "", 1, "fits these bugs as well: pair-layout, mixed-layout, opposite-sign, not-rotated");
+    says(&p, "", 1, "dump positions up to 64");
+    says(&p, "--json", 1, "\"verdict\": \"cannot-tell\"");
+}
+
+static void zeros_are_refused(void **state)
+{
+    (void)state;
+    static const double none[TOKENS * HEADS * WIDEST];
+    plan p = plan_of(0);
+    write_vectors(&p);
+    store("q.npy", FLOAT, 3, (int64_t[]){ TOKENS, HEADS, 64 }, none);
+    store("y.npy", FLOAT, 3, (int64_t[]){ TOKENS, HEADS, 64 }, none);
+    says(&p, "", 3, "q.npy: holds only zeros");
+    for (int64_t i = 0; i < TOKENS * HEADS; i++) /* one pair is left, the fastest: any base fits */
+        for (int64_t e = 0; e < 64; e++)
+            if (e % 32)
+                x[i * 64 + e] = y[i * 64 + e] = 0;
+    store("q.npy", FLOAT, 3, (int64_t[]){ TOKENS, HEADS, 64 }, x);
+    store("y.npy", FLOAT, 3, (int64_t[]){ TOKENS, HEADS, 64 }, y);
+    says(&p, "", 0, "fits these bugs as well: scaling-extra, base-wrong, rotary-denominator");
+}
+
+/* The same numbers with heads before tokens. */
+static void heads_first(double *to, const double *from, int64_t D)
+{
+    for (int64_t t = 0; t < TOKENS; t++)
+        for (int64_t h = 0; h < HEADS; h++)
+            memcpy(to + (h * TOKENS + t) * D, from + (t * HEADS + h) * D, (size_t)D * sizeof *to);
+}
+
+static void shapes_of_engines_are_taken(void **state)
+{
+    (void)state;
+    static double u[TOKENS * HEADS * WIDEST], v[TOKENS * HEADS * WIDEST];
+    plan p = plan_of(0);
+    write_vectors(&p);
+    heads_first(u, x, 64);
+    heads_first(v, y, 64);
+    store("q.npy", FLOAT, 4, (int64_t[]){ 1, HEADS, TOKENS, 64 }, u);
+    store("y.npy", FLOAT, 4, (int64_t[]){ 1, HEADS, TOKENS, 64 }, v);
+    says(&p, "", 0, "the shape was taken as (1, H, T, D)");
+    static char out[20000];
+    assert_int_equal(run_tool("rope --before q.npy --after y.npy", out, sizeof out), 0);
+    store("q.npy", FLOAT, 4, (int64_t[]){ 1, TOKENS, HEADS, 64 }, x);
+    store("y.npy", FLOAT, 4, (int64_t[]){ 1, TOKENS, HEADS, 64 }, y);
+    says(&p, "", 0, "the shape was taken as (1, T, H, D)");
+    store("q.npy", FLOAT, 3, (int64_t[]){ HEADS, TOKENS, 64 }, u);
+    store("y.npy", FLOAT, 3, (int64_t[]){ HEADS, TOKENS, 64 }, v);
+    says(&p, "", 3, "shape is (2, 96, 64); needs (T, H, D): in numpy y.transpose(1, 0, 2)");
+    store("q.npy", FLOAT, 4, (int64_t[]){ 2, TOKENS, 1, 64 }, u);
+    store("y.npy", FLOAT, 4, (int64_t[]){ 2, TOKENS, 1, 64 }, v);
+    says(&p, "", 3, "needs one sequence, (T, H, D): in numpy y[0].transpose(1, 0, 2)");
+    store("q.npy", FLOAT, 4, (int64_t[]){ 1, TOKENS, TOKENS, 1 }, u);
+    store("y.npy", FLOAT, 4, (int64_t[]){ 1, TOKENS, TOKENS, 1 }, v);
+    says(&p, "", 3, "shape is (1, 96, 96, 1); needs (T, H, D): in numpy y[0].transpose(1, 0, 2)");
+}
+
+static void rounded_dumps_are_seen(void **state)
+{
+    (void)state;
+    static const kind coarse[] = { BRAIN, HALF };
+    for (int k = 0; k < 2; k++) {
+        plan p = plan_of(0);
+        p.data = coarse[k];
+        write_vectors(&p);
+        for (int64_t i = 0; i < TOKENS * HEADS * p.D; i++)
+            y[i] = round_to(y[i], p.data);
+        store("q.npy", FLOAT, 3, (int64_t[]){ TOKENS, HEADS, 64 }, x);
+        store("y.npy", FLOAT, 3, (int64_t[]){ TOKENS, HEADS, 64 }, y);
+        says(&p, "", 0, k ? "every number after is a float16" : "every number after is a bfloat16");
+        says(&p, "--json", 0, k ? "\"rounded\": \"float16\"" : "\"rounded\": \"bfloat16\"");
+        says(&p, "--bf16", 3, "holds F32; --bf16 says that its uint16 are bfloat16; leave it out");
+    }
 }
 
 static void what_no_bug_explains_is_shown(void **state)
@@ -812,8 +915,12 @@ int main(void)
         cmocka_unit_test(tables_show_them_too),
         cmocka_unit_test(sixteen_bits_show_the_coarse_ones),
         cmocka_unit_test(two_bugs_are_both_named),
+        cmocka_unit_test(what_fits_is_a_spec),
         cmocka_unit_test(what_is_allowed_is_ok),
         cmocka_unit_test(data_that_cannot_tell_is_said_to),
+        cmocka_unit_test(zeros_are_refused),
+        cmocka_unit_test(shapes_of_engines_are_taken),
+        cmocka_unit_test(rounded_dumps_are_seen),
         cmocka_unit_test(what_no_bug_explains_is_shown),
         cmocka_unit_test(bad_numbers_are_told),
     };

@@ -14,6 +14,7 @@ typedef struct search {
     check_answer *answer;
     check_sample sample;
     bool confirm, failed;
+    const check_bug *last; /* that was tried */
 } search;
 
 void check_answer_free(check_answer *a)
@@ -79,6 +80,26 @@ static void weigh(search *q, suspect *s, check_fit f)
         remember(a, loser);
 }
 
+/* A rounding explains an error by making it: where it is further off than the spec, it is not what was done. */
+static bool is_worse_rounding(const search *q, const suspect *s, const check_fit *f)
+{
+    const check_fit *spec = &q->answer->spec_fit;
+    return s->bug[0]->flags & BUG_ROUNDS && spec->count && f->size > spec->size;
+}
+
+/* The spec fits; so does this bug, or not. */
+static void count(search *q, const suspect *s, bool fits)
+{
+    const check_bug *bug = s->bug[0];
+    if (bug->flags & BUG_ROUNDS)
+        return;
+    q->answer->tried += bug != q->last;
+    q->last = bug;
+    if (fits)
+        remember(q->answer, bug);
+    q->answer->fits_still = q->answer->fits_still || (fits && s->still);
+}
+
 static void try_suspect(search *q, suspect *s)
 {
     bool made = suspect_make(s, q->d);
@@ -87,10 +108,10 @@ static void try_suspect(search *q, suspect *s)
         check_fit f = check_measure(s, q->d, &q->sample);
         if (f.fits && q->confirm)
             f = check_measure(s, q->d, NULL);
-        if (f.fits && q->confirm)
+        if (f.fits && q->confirm && !is_worse_rounding(q, s, &f))
             weigh(q, s, f);
-        else if (f.fits && !(s->bug[0]->flags & BUG_ROUNDS))
-            remember(q->answer, s->bug[0]);
+        else if (!q->confirm)
+            count(q, s, f.fits);
     }
     suspect_free(s);
 }

@@ -218,7 +218,7 @@ void suspect_foretell(const suspect *s, const check_data *d, const check_turns *
 {
     double x[PE_HEAD_DIM_MAX];
     /* float16 ends at 2^-24: numbers near it have no relative precision. */
-    double least = d->type[0] == PE_F16 || d->type[1] == PE_F16 ? 0x1p-23 : 0x1p-126;
+    double least = d->type[0] == PE_F16 || d->type[1] == PE_F16 || d->grain == PE_F16 ? 0x1p-23 : 0x1p-126;
     if (d->tables)
         foretell_tables(s, d, t, expected, tolerance);
     else {

@@ -3,11 +3,6 @@
  * posenc check: does this data follow the spec, and if not, which bug does it show? */
 #include "cli/check.h"
 
-#include "kernels/exact.h"
-#include "kernels/num.h"
-
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,31 +89,7 @@ static cli_exit read_command(check_files *f)
     return tables ? check_load_tables(f) : check_load_vectors(f);
 }
 
-/* ------------------------------------------------ numbers */
-
-static double unit_of(const check_data *d)
-{
-    static const double unit[PE_DTYPE_COUNT] = { 0x1p-24, 0x1p-11, 0x1p-8, 0x1p-24 };
-    return fmax(unit[d->type[0]], unit[d->type[1]]);
-}
-
-static cli_exit check_finite(const check_data *d, bool *stop)
-{
-    for (int64_t i = 0; !d->tables && i < d->tokens * d->heads * d->width; i++)
-        if (!isfinite(num_load(d->data[0], d->type[0], i)))
-            return cli_fail(d->args, CLI_INPUT, "%s: number %" PRId64 " is not finite; needs numbers",
-                            job_file(d->args, "before"), i);
-    for (int64_t t = 0; t < d->tokens; t++)
-        for (int64_t h = 0; h < d->heads; h++)
-            for (int64_t e = 0; e < check_row(d); e++) {
-                double got = check_seen(d, t, h, e);
-                if (isfinite(got))
-                    continue;
-                *stop = true;
-                return check_report_not_finite(d, (check_spot){ t, h, e, got, NAN, NAN, NAN });
-            }
-    return CLI_OK;
-}
+/* ------------------------------------------------ the answer */
 
 /* The spec can serve every position; what changes them below cannot overflow then. */
 static cli_exit check_positions(const check_files *f)
@@ -140,6 +111,8 @@ static cli_exit answer(check_files *f)
     check_answer a;
     bool stop = false;
     CLI_TRY(check_positions(f));
+    CLI_TRY(check_zeros(&f->d));
+    check_grain(&f->d);
     cli_exit code = check_finite(&f->d, &stop);
     if (code || stop)
         return code;
@@ -159,7 +132,6 @@ static cli_exit work(cli_job *j)
     if (!code)
         code = job_positions(&f.job, &f.job.at, "pos", f.d.tokens);
     f.d.at = f.job.at;
-    f.d.unit = unit_of(&f.d);
     if (!code)
         code = answer(&f);
     for (int i = 0; i < 2; i++)
