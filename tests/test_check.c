@@ -20,15 +20,16 @@ static char folder[] = "/tmp/posenc-check-XXXXXX";
 /* ------------------------------------------------ a rotation with switches */
 
 typedef enum kind { DOUBLE, FLOAT, HALF, BRAIN } kind; /* what a number is rounded to */
-typedef enum scale { PLAIN, LINEAR4, YARN4, LLAMA8 } scale;
+typedef enum scale { PLAIN, LINEAR, YARN, LLAMA } scale;
 
 typedef struct plan {
     const char *spec;
     int64_t D, dims, axes;
     double theta, denominator; /* 0: dims */
     scale scale;
+    double factor, trained, low, high; /* of a scaling; low and high: llama3's, or YaRN's beta_fast and beta_slow */
     double magnitude;
-    bool adjacent_in, adjacent_out, tile_other, trailing, interleaved, index, still, back;
+    bool adjacent_in, adjacent_out, tile_other, trailing, interleaved, index, still, back, plain_cos, plain_sin, swapped;
     double sign;
     int64_t section[3], shift, zero;
     int axis[3];
@@ -50,30 +51,30 @@ static double round_to(double x, kind k)
 static double scaled(const plan *p, double f)
 {
     const double two_pi = 6.283185307179586;
-    if (p->scale == LINEAR4)
-        return f / 4;
-    if (p->scale == LLAMA8) {
-        double turns = 8192 * f / two_pi, mix = (turns - 1) / (4 - 1);
-        return turns < 1 ? f / 8 : turns > 4 ? f : (1 - mix) * f / 8 + mix * f;
+    if (p->scale == LINEAR)
+        return f / p->factor;
+    if (p->scale == LLAMA) {
+        double turns = p->trained * f / two_pi, mix = (turns - p->low) / (p->high - p->low), slow = f / p->factor;
+        return turns < p->low ? slow : turns > p->high ? f : (1 - mix) * slow + mix * f;
     }
     return f;
 }
 
-/* YaRN, factor 4, trained at 2048: betas 32 and 1, ends rounded outwards. */
+/* YaRN: ends rounded outwards. */
 static double yarn(const plan *p, double f, int64_t i)
 {
-    double d = (double)p->dims, end[2], beta[] = { 32, 1 };
+    double d = (double)p->dims, end[2], beta[] = { p->low, p->high };
     for (int k = 0; k < 2; k++)
-        end[k] = d * log(2048 / (beta[k] * 6.283185307179586)) / (2 * log(p->theta));
+        end[k] = d * log(p->trained / (beta[k] * 6.283185307179586)) / (2 * log(p->theta));
     double low = fmax(floor(end[0]), 0), high = fmin(ceil(end[1]), d - 1), ramp = ((double)i - low) / (high - low);
     ramp = fmin(fmax(ramp, 0), 1);
-    return f / 4 * ramp + f * (1 - ramp);
+    return f / p->factor * ramp + f * (1 - ramp);
 }
 
 static double frequency(const plan *p, int64_t i)
 {
     double d = p->denominator > 0 ? p->denominator : (double)p->dims, f = pow(p->theta, -2.0 * (double)i / d);
-    return p->scale == YARN4 ? yarn(p, f, i) : scaled(p, f);
+    return p->scale == YARN ? yarn(p, f, i) : scaled(p, f);
 }
 
 static int axis_of(const plan *p, int64_t i)
@@ -95,8 +96,9 @@ static void turn(const plan *p, const int64_t *at, int64_t token, int64_t i, dou
         steps = token;
     double f = round_to(frequency(p, i), p->freq), t = round_to((double)(p->zero ? 0 : steps), p->pos);
     double angle = round_to(t * f, p->angle) * p->sign;
-    *c = round_to(cos(angle) * p->magnitude, p->table);
-    *s = round_to(sin(angle) * p->magnitude, p->table);
+    double value[] = { cos(angle) * (p->plain_cos ? 1 : p->magnitude), sin(angle) * (p->plain_sin ? 1 : p->magnitude) };
+    *c = round_to(value[p->swapped], p->table);
+    *s = round_to(value[!p->swapped], p->table);
 }
 
 static int64_t first(const plan *p)
@@ -284,11 +286,11 @@ static const plan plans[] = {
     { .spec = "rope:theta=1000000,pairs=adjacent", .D = 64, .dims = 64, .theta = 1e6, .adjacent_in = true,
       .adjacent_out = true },
     { .spec = "rope:pairs=adjacent-half,theta=50000", .D = 64, .dims = 64, .theta = 50000, .adjacent_in = true },
-    { .spec = "rope:scaling=linear,factor=4", .D = 96, .dims = 96, .theta = 10000, .scale = LINEAR4 },
-    { .spec = "rope:scaling=yarn,factor=4,trained=2048", .D = 64, .dims = 64, .theta = 10000, .scale = YARN4,
-      .magnitude = 1.138629436111989 },
+    { .spec = "rope:scaling=linear,factor=4", .D = 96, .dims = 96, .theta = 10000, .scale = LINEAR, .factor = 4 },
+    { .spec = "rope:scaling=yarn,factor=4,trained=2048", .D = 64, .dims = 64, .theta = 10000, .scale = YARN,
+      .factor = 4, .trained = 2048, .low = 32, .high = 1, .magnitude = 1.138629436111989 },
     { .spec = "rope:theta=500000,scaling=llama3,factor=8,trained=8192", .D = 128, .dims = 128, .theta = 500000,
-      .scale = LLAMA8, .stride = 40 },
+      .scale = LLAMA, .factor = 8, .trained = 8192, .low = 1, .high = 4, .stride = 40 },
     { .spec = "rope:dims=32", .D = 64, .dims = 32, .theta = 10000 },
     { .spec = "rope:dims=64,range=trailing,theta=500000", .D = 128, .dims = 64, .theta = 500000, .stride = 11,
       .trailing = true },
@@ -362,6 +364,26 @@ static bool five_more(plan *p)
     p->shift = 5;
     return true;
 }
+static bool sixteen_more(plan *p)
+{
+    p->shift = 16;
+    return true;
+}
+static bool sixty_four_less(plan *p)
+{
+    p->shift = -64;
+    return true;
+}
+static bool thousand_more(plan *p)
+{
+    p->shift = 1000;
+    return true;
+}
+static bool hundred_thousand_more(plan *p)
+{
+    p->shift = 100003;
+    return true;
+}
 static bool reset(plan *p)
 {
     p->start = 1000;
@@ -392,16 +414,82 @@ static bool unscaled(plan *p)
 }
 static bool divided(plan *p) /* a scaling read as linear, its factor 4 */
 {
-    bool was = p->scale == YARN4;
-    p->scale = LINEAR4;
+    bool was = p->scale == YARN;
+    p->scale = LINEAR;
     p->magnitude = 1;
     return was;
 }
 static bool scaled_anyway(plan *p)
 {
     bool was = p->scale == PLAIN;
-    p->scale = LINEAR4;
+    p->scale = LINEAR;
+    p->factor = 4;
     return was;
+}
+static bool scaled_by_three(plan *p)
+{
+    scaled_anyway(p);
+    p->factor = 3;
+    return !strcmp(p->spec, "rope");
+}
+static bool scaling_factor(plan *p, double times)
+{
+    p->factor *= times;
+    return p->scale != PLAIN;
+}
+static bool factor_doubled(plan *p) /* its attention factor with it */
+{
+    p->magnitude = p->scale == YARN ? 0.1 * log(8) + 1 : 1;
+    return scaling_factor(p, 2);
+}
+static bool factor_doubled_only(plan *p)
+{
+    return scaling_factor(p, 2) && p->magnitude != 1;
+}
+static bool factor_doubled_bare(plan *p)
+{
+    bool was = p->magnitude != 1;
+    p->magnitude = 1;
+    return scaling_factor(p, 2) && was;
+}
+static bool factor_quadrupled(plan *p)
+{
+    return scaling_factor(p, 4) && p->scale == LLAMA;
+}
+static bool factor_halved(plan *p)
+{
+    return scaling_factor(p, 0.5) && p->magnitude == 1;
+}
+static bool factor_odd(plan *p)
+{
+    return scaling_factor(p, 1.3125) && p->magnitude == 1;
+}
+static bool trained_elsewhere(plan *p)
+{
+    p->trained = 131072;
+    return p->scale != PLAIN && p->scale != LINEAR;
+}
+static bool trained_served(plan *p)
+{
+    p->trained *= p->factor;
+    return p->scale != PLAIN && p->scale != LINEAR;
+}
+static bool betas_swapped(plan *p)
+{
+    double was = p->low;
+    p->low = p->high;
+    p->high = was;
+    return p->scale == YARN;
+}
+static bool cut_low(plan *p) /* low and high swapped: no pair is between */
+{
+    p->high = p->low;
+    return p->scale == LLAMA;
+}
+static bool cut_high(plan *p)
+{
+    p->low = p->high;
+    return p->scale == LLAMA;
 }
 static bool theta_default(plan *p)
 {
@@ -430,6 +518,21 @@ static bool factor_squared(plan *p)
 {
     p->magnitude *= p->magnitude;
     return p->magnitude != 1;
+}
+static bool factor_on_cos(plan *p)
+{
+    p->plain_sin = true;
+    return p->magnitude != 1;
+}
+static bool factor_on_sin(plan *p)
+{
+    p->plain_cos = true;
+    return p->magnitude != 1;
+}
+static bool swapped(plan *p)
+{
+    p->swapped = true;
+    return true;
 }
 static bool factor_extra(plan *p)
 {
@@ -566,22 +669,41 @@ static const struct {
     { "pair-layout", adjacent_half, NO_TABLE },
     { "mixed-layout", mixed, NO_TABLE | COARSE },
     { "opposite-sign", negative, COARSE },
+    { "tables-swapped", swapped, COARSE },
     { "inverse", inverse, NO_TABLE },
     { "off-by-one", one_more, COARSE },
     { "off-by-one", one_less, COARSE },
     { "position-offset", five_more, COARSE },
+    { "position-offset", sixteen_more, COARSE },
+    { "position-offset", sixty_four_less, 0 },
+    { "position-offset", thousand_more, COARSE },
+    { "position-offset", hundred_thousand_more, 0 },
     { "position-offset", reset, COARSE },
     { "positions-ignored", by_index, COARSE },
     { "not-rotated", still, NO_TABLE },
     { "positions-zero", zero, NO_TABLE },
     { "scaling-ignored", unscaled, COARSE },
     { "scaling-wrong", divided, COARSE },
+    { "scaling-wrong", factor_doubled, 0 },
+    { "scaling-wrong", factor_doubled_only, 0 },
+    { "scaling-wrong", factor_doubled_bare, 0 },
+    { "scaling-wrong", factor_quadrupled, 0 },
+    { "scaling-wrong", factor_halved, 0 },
+    { "scaling-wrong", factor_odd, 0 },
+    { "scaling-wrong", trained_elsewhere, 0 },
+    { "scaling-wrong", trained_served, 0 },
+    { "scaling-wrong", betas_swapped, 0 },
+    { "scaling-wrong", cut_low, 0 },
+    { "scaling-wrong", cut_high, 0 },
+    { "scaling-extra", scaled_by_three, 0 },
     { "scaling-extra", scaled_anyway, COARSE },
     { "base-defaulted", theta_default, COARSE },
     { "base-wrong", theta_known, COARSE },
     { "base-wrong", theta_strange, 0 },
     { "attention-factor-missing", factor_missing, COARSE },
     { "attention-factor-squared", factor_squared, COARSE },
+    { "attention-factor-half", factor_on_cos, COARSE },
+    { "attention-factor-half", factor_on_sin, COARSE },
     { "attention-factor-extra", factor_extra, COARSE },
     { "attention-factor-wrong", factor_wrong, COARSE },
     { "rotary-width", full_width, COARSE },
@@ -847,6 +969,11 @@ static void what_no_bug_explains_is_shown(void **state)
 {
     (void)state;
     plan p = plan_of(0);
+    write_vectors(&p);
+    y[5 * 64] += 0.5; /* one number of all */
+    store("y.npy", FLOAT, 3, (int64_t[]){ TOKENS, HEADS, 64 }, y);
+    says(&p, "", 1, "MISMATCH: no known bug explains it");
+    p = plan_of(0);
     p.denominator = 50;
     p.magnitude = 1.3;
     p.shift = 3;

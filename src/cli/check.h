@@ -7,7 +7,7 @@
  *     verb_check.c, check_load.c, check_shape.c, check_numbers.c  the command, its files
  *     check_bugs*.c  the table of bugs
  *     check_turn.c  what a suspect foretells for a token
- *     check_fit.c   how well that fits   check_seen.c   what the data itself shows: factor, base
+ *     check_fit.c   how well that fits   check_seen*.c  what the data itself shows: factor, base, offset
  *     check_search.c  the answer         check_report.c, check_json.c  the answer in words and in JSON
  */
 #ifndef POSENC_CLI_CHECK_H
@@ -40,6 +40,9 @@ typedef struct check_data {
     double unit;                /* half a unit in the last place of grain, float32's at least */
     double factor;              /* seen in the data: length after over before; 0: not to be seen */
     double base;                /* seen: the theta that the angles would have; 0: none */
+    int64_t offset;             /* seen: what every position is off by; 0: nothing */
+    double stretch;             /* seen: the scaling's factor, by the slowest pair; 0: not to be seen */
+    bool looked;                /* the data was asked for the above */
     const struct suspect *spec; /* made of part; suspects of the same text share its encoding; NULL: not yet */
 } check_data;
 
@@ -92,7 +95,8 @@ typedef struct suspect {
     check_walk walk;
     int64_t shift;         /* added to every position */
     int axis[PE_AXES_MAX]; /* the coordinate that stands in for each */
-    bool still, inverse, mixed, other_side;
+    bool still, inverse, mixed, other_side, swapped;
+    int factor_on;   /* 1: cos alone, 2: sin alone */
     unsigned rounds; /* ROUND_..., to type `as` */
     pe_dtype as;
     double reach; /* positions up to which float32's error is granted */
@@ -142,6 +146,7 @@ plant plant_range(suspect *s, const check_data *d, int variant);
 plant plant_width(suspect *s, const check_data *d, int variant);
 plant plant_denominator(suspect *s, const check_data *d, int variant);
 plant plant_sign(suspect *s, const check_data *d, int variant); /* check_bugs_turn.c */
+plant plant_swapped(suspect *s, const check_data *d, int variant);
 plant plant_inverse(suspect *s, const check_data *d, int variant);
 plant plant_off_by_one(suspect *s, const check_data *d, int variant);
 plant plant_offset(suspect *s, const check_data *d, int variant);
@@ -162,8 +167,10 @@ plant plant_tables(suspect *s, const check_data *d, int variant);
 plant plant_scaling_ignored(suspect *s, const check_data *d, int variant); /* check_bugs_scaling.c */
 plant plant_scaling_wrong(suspect *s, const check_data *d, int variant);
 plant plant_scaling_extra(suspect *s, const check_data *d, int variant);
+plant plant_scaling_value(suspect *s, const check_data *d, int variant); /* check_bugs_value.c */
 plant plant_factor_missing(suspect *s, const check_data *d, int variant);
 plant plant_factor_squared(suspect *s, const check_data *d, int variant);
+plant plant_factor_half(suspect *s, const check_data *d, int variant);
 plant plant_factor_extra(suspect *s, const check_data *d, int variant);
 plant plant_factor_wrong(suspect *s, const check_data *d, int variant);
 double check_magnitude(const char *spec, const check_data *d); /* the factor on cos and sin that a spec means */
@@ -198,6 +205,10 @@ check_fit check_measure(const suspect *s, const check_data *d, const check_sampl
 /* ---------------------------------------------------------------- what the data shows (check_seen.c) */
 
 void check_look(check_data *d, const suspect *spec, const check_sample *sample); /* fills factor and base */
+double check_plain(double x, double near); /* the number with the fewest digits that is this near, relatively */
+/* check_seen_steps.c */
+int64_t check_seen_offset(const check_data *d, const suspect *spec, const check_sample *sample);
+double check_seen_stretch(const check_data *d, const suspect *spec, const check_sample *sample);
 /* The angle by which a pair of the spec's turned at a token, and the factor; false: the pair was zero. */
 bool check_angle(const check_data *d, const suspect *spec, int64_t token, int64_t pair, double *angle, double *factor);
 

@@ -80,10 +80,7 @@ static bool measure_token(check_fit *f, const suspect *s, const check_data *d, i
 
 static bool may_tie(const suspect *s)
 {
-    bool rounds = false;
-    for (int i = 0; i < s->bugs; i++)
-        rounds = rounds || (s->bug[i]->flags & BUG_ROUNDS);
-    return rounds;
+    return s->rounds != 0;
 }
 
 check_fit check_measure(const suspect *s, const check_data *d, const check_sample *sample)

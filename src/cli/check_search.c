@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#define EXPLAINED 0.5
 #define AS_GOOD 2.0 /* a fit this many times worse than the best still counts as one */
 
 typedef struct search {
@@ -27,7 +28,8 @@ static bool is_spec(const suspect *s, const suspect *spec)
 {
     bool same_axes = !memcmp(s->axis, spec->axis, sizeof s->axis);
     bool plain = !s->walk && !s->shift && !s->still && !s->inverse && !s->mixed && !s->other_side && !s->rounds;
-    return plain && same_axes && pe_encoding_fingerprint(s->e) == pe_encoding_fingerprint(spec->e);
+    return plain && !s->swapped && !s->factor_on && same_axes &&
+           pe_encoding_fingerprint(s->e) == pe_encoding_fingerprint(spec->e);
 }
 
 /* Every pair where it was, driven by the coordinate it had: sections=12/10/10 and 10/10/12 may share 32 pairs alike. */
@@ -80,11 +82,11 @@ static void weigh(search *q, suspect *s, check_fit f)
         remember(a, loser);
 }
 
-/* A rounding explains an error by making it: where it is further off than the spec, it is not what was done. */
+/* A rounding explains errors by making them: one that leaves most of what the spec leaves is not what was done. */
 static bool is_worse_rounding(const search *q, const suspect *s, const check_fit *f)
 {
     const check_fit *spec = &q->answer->spec_fit;
-    return s->bug[0]->flags & BUG_ROUNDS && spec->count && f->size > spec->size;
+    return s->bug[0]->flags & BUG_ROUNDS && spec->count && f->size > (s->rounds ? EXPLAINED : 1) * spec->size;
 }
 
 /* The spec fits; so does this bug, or not. */
