@@ -4,7 +4,7 @@
  * suspects: a spec text and a way to walk positions and round angles. Each foretells the data in double; the one whose
  * numbers come true is the answer.
  *
- *     verb_check.c, check_load.c, check_shape.c, check_numbers.c  the command, its files
+ *     verb_check.c, check_model.c, check_load.c, check_shape.c, check_numbers.c  the command, its files
  *     check_bugs*.c  the table of bugs
  *     check_turn.c  what a suspect foretells for a token
  *     check_fit.c   how well that fits   check_seen*.c  what the data itself shows: factor, base, offset
@@ -54,12 +54,20 @@ double check_seen(const check_data *d, int64_t token, int64_t head, int64_t e);
 
 typedef struct check_files {
     cli_job job;
-    io_array a[2]; /* before and after, or cos and sin */
+    io_array a[2];    /* before and after, or cos and sin */
+    char *spec;       /* of a model's file; NULL: it was given */
+    int64_t head_dim; /* and its width of a head; 0: not known */
     check_data d;
 } check_files;
 
 cli_exit check_load_vectors(check_files *f); /* fills d's data and sizes; the arrays are the caller's to free */
 cli_exit check_load_tables(check_files *f);
+
+/* ---------------------------------------------------------------- a model's spec (check_model.c) */
+
+bool check_is_model(const char *word);                       /* a file, or meant to be one */
+cli_exit check_open_model(check_files *f, const char *path); /* sets d's given */
+cli_exit check_no_model(const cli_args *a);                  /* options that need a file were given without one */
 
 /* ---------------------------------------------------------------- shapes (check_shape.c) */
 

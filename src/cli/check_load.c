@@ -101,11 +101,12 @@ static double spec_most(const char *spec, const char *key)
 }
 
 /* --head-dim, or what the table and the spec's dims ask for. */
-static cli_exit head_of_tables(const check_data *d, int64_t *out)
+static cli_exit head_of_tables(const check_files *f, int64_t *out)
 {
+    const check_data *d = &f->d;
     int64_t seen = is_tiled(d) ? d->width : 2 * d->width;
     double dims = spec_most(d->given, "dims");
-    *out = cli_int(d->args, "head-dim");
+    *out = f->head_dim ? f->head_dim : cli_int(d->args, "head-dim");
     if (*out)
         return CLI_OK;
     if (spec_most(d->given, "fraction") > 0)
@@ -137,7 +138,7 @@ cli_exit check_load_tables(check_files *f)
         return cli_fail(args, CLI_INPUT, "%s: is %" PRId64 " wide; needs %d at most", job_file(args, "cos"), d->width,
                         PE_HEAD_DIM_MAX);
     int64_t head;
-    CLI_TRY(head_of_tables(d, &head));
+    CLI_TRY(head_of_tables(f, &head));
     d->shape = (pe_shape){ .heads = 1, .head_dim = head > PE_HEAD_DIM_MAX ? PE_HEAD_DIM_MAX : head };
     return CLI_OK;
 }

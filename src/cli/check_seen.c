@@ -168,8 +168,8 @@ void check_look(check_data *d, const suspect *spec, const check_sample *sample)
 {
     if (zoo_spec_num_or(spec->spec, "temperature", 0) == 0)
         d->factor = check_plain(seen_factor(d, spec, sample), d->unit);
-    d->base = seen_base(d, spec, sample);
     d->offset = check_seen_offset(d, spec, sample);
+    d->base = d->offset ? 0 : seen_base(d, spec, sample);
     d->stretch = check_seen_stretch(d, spec, sample);
     d->looked = true;
 }

@@ -5,18 +5,18 @@
 #include "cli/check.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
-#define OFFSET_MOST 131072
-#define OFFSET_PAIRS 64 /* looked at; of more, some are left out */
-#define OFFSET_ALIKE 0.9
-#define STRETCH_TURN 3.0 /* radians: less than half a turn */
+#define OFFSET_PAIRS 16    /* looked at; of more, some are left out */
+#define OFFSET_ALIKE 0.999 /* cosines of what is left; 16 bits leave that much */
+#define STRETCH_TURN 3.0   /* radians: less than half a turn */
 #define STRETCH_BLUR 0.02
 
 /* ------------------------------------------------ the offset */
 
 typedef struct phase {
-    double re, im, step_re, step_im; /* what a pair is ahead by, and what a step of one position takes off */
+    double re, im;                 /* what a pair is ahead by, summed over tokens */
+    double step, step_re, step_im; /* what one position takes off */
 } phase;
 
 /* Every token says by how much a pair is ahead; with an offset all say the same. */
@@ -43,12 +43,25 @@ static void turn_phase(phase *p, double re, double im)
     p->im = was * im + p->im * re;
 }
 
-/* The number of steps that turns all phases back to 0 best. */
-static int64_t best_offset(phase *p, int64_t pairs, double *best)
+/* Whether all tokens say the same, pair by pair. */
+static bool is_steady(const phase *p, int64_t pairs, double heard)
 {
+    double sum = 0;
+    for (int64_t n = 0; n < pairs; n++)
+        sum += hypot(p[n].re, p[n].im);
+    return heard > 0 && sum > OFFSET_ALIKE * heard;
+}
+
+/* Up to so many steps, the number of them that turns all phases back to 0 best; best: how well, of 1. */
+static int64_t best_offset(const phase *from, int64_t pairs, int64_t most, double *best)
+{
+    phase p[OFFSET_PAIRS];
     int64_t found = 0;
+    memcpy(p, from, sizeof p);
     *best = -INFINITY;
-    for (int64_t offset = -OFFSET_MOST; offset <= OFFSET_MOST; offset++) {
+    for (int64_t n = 0; n < pairs; n++)
+        turn_phase(&p[n], cos(p[n].step * (double)most), sin(p[n].step * (double)most));
+    for (int64_t offset = -most; offset <= most; offset++) {
         double sum = 0;
         for (int64_t n = 0; n < pairs; n++) {
             sum += p[n].re;
@@ -64,6 +77,7 @@ static int64_t best_offset(phase *p, int64_t pairs, double *best)
 
 int64_t check_seen_offset(const check_data *d, const suspect *s, const check_sample *sample)
 {
+    static const int64_t reach[] = { 2048, 131072 };
     phase p[OFFSET_PAIRS] = { { 0 } };
     double heard = 0, best;
     int64_t stride = (s->pairs + OFFSET_PAIRS - 1) / OFFSET_PAIRS, pairs = 0;
@@ -72,13 +86,16 @@ int64_t check_seen_offset(const check_data *d, const suspect *s, const check_sam
     for (int64_t i = 0; i < sample->tokens; i++)
         heard += add_token(p, d, s, sample->token[i], stride);
     for (; pairs * stride < s->pairs; pairs++) {
-        double step = s->pair[pairs * stride].frequency;
-        p[pairs].step_re = cos(step);
-        p[pairs].step_im = -sin(step);
-        turn_phase(&p[pairs], cos(step * OFFSET_MOST), sin(step * OFFSET_MOST));
+        p[pairs].step = s->pair[pairs * stride].frequency;
+        p[pairs].step_re = cos(p[pairs].step);
+        p[pairs].step_im = -sin(p[pairs].step);
     }
-    int64_t found = best_offset(p, pairs, &best);
-    return heard > 0 && best > OFFSET_ALIKE * heard ? found : 0;
+    for (int i = 0; i < CLI_COUNT(reach) && is_steady(p, pairs, heard); i++) {
+        int64_t found = best_offset(p, pairs, reach[i], &best);
+        if (best > OFFSET_ALIKE * heard)
+            return found;
+    }
+    return 0;
 }
 
 /* ------------------------------------------------ the factor of a scaling */

@@ -2,12 +2,14 @@
  *
  * posenc check: does this data follow the spec, and if not, which bug does it show? */
 #include "cli/check.h"
+#include "cli/model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const cli_option options[] = {
-    { "spec", 0, CLI_TEXT, "SPEC", NULL, 0, 0, "what the data should follow; or as the first word" },
+    { "spec", 0, CLI_TEXT, "SPEC", NULL, 0, 0, "what the data should follow: a spec or a model's file" },
+    { "layer", 0, CLI_INT, "N", NULL, 0, PE_POSITION_MAX, "the layer of the model that was dumped, from 0" },
     { "before", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "q or k before the rotation: .npy, (T, H, D) or (T, D)" },
     { "after", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "and after it, the same shape" },
     { "cos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "cos (n, pairs) or (n, dims); or both, as table writes them" },
@@ -15,9 +17,9 @@ static const cli_option options[] = {
     CLI_OPTION_POS,
     CLI_OPTION_START,
     { "side", 0, CLI_CHOICE, "query|key", "query", 0, 0, "what the vectors are, where it matters" },
-    { "head-dim", 0, CLI_INT, "N", NULL, 1, PE_HEAD_DIM_MAX, "width of a head, with --cos; default: all of it turns" },
     { "allow", 0, CLI_TEXT, "BUG", NULL, 0, 0, "one that is known and taken as it is: exit code 0" },
     { "bf16", 0, CLI_FLAG, NULL, NULL, 0, 0, "the files' uint16 are bfloat16" },
+    CLI_OPTIONS_MODEL,
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {
@@ -25,6 +27,8 @@ static const cli_example examples[] = {
       "OK, and the worst error" },
     { "posenc check --spec rope:theta=500000 --before q.npy --after y.npy || test $? = 1",
       "MISMATCH: base-defaulted, with the evidence; exit code 1" },
+    { "posenc check --spec config.json --before q.npy --after y.npy || test $? = 1",
+      "what a model's file says, one layer" },
     { "posenc table rope -n 64 -o t.npy && posenc check --spec rope --cos t.npy", "cos and sin instead of vectors" },
 };
 
@@ -84,6 +88,7 @@ static cli_exit read_command(check_files *f)
         return cli_fail(a, CLI_USAGE, "needs --before and --after, or --cos and --sin");
     f->d.args = a;
     f->d.given = a->operands ? a->operand[0] : cli_text(a, "spec");
+    CLI_TRY(check_is_model(f->d.given) ? check_open_model(f, f->d.given) : check_no_model(a));
     f->d.side = (pe_side)cli_choice(a, "side");
     CLI_TRY(check_allow(a));
     return tables ? check_load_tables(f) : check_load_vectors(f);
@@ -137,6 +142,7 @@ static cli_exit work(cli_job *j)
     for (int i = 0; i < 2; i++)
         io_array_free(&f.a[i]);
     free(f.d.part);
+    free(f.spec);
     *j = f.job;
     return code;
 }
@@ -153,6 +159,8 @@ static void notes(FILE *to)
     for (int i = 0; i < check_bug_count; i++)
         fprintf(to, "    %-26s%s\n", check_bugs[i].id, check_bugs[i].about);
     fprintf(to, "    %-26s%s\n", "not-finite", "the data holds a NaN or an infinity");
+    fputs("  With --cos, --head-dim N is the width of a head; by default all of it turns.\n", to);
+    fputs("  Data that fits the spec and most bugs, or untouched vectors, is CANNOT TELL (exit code 1).\n", to);
     fputs("  float32 angles are no bug up to position 4096. A spec of several parts: only the one that rotates.\n", to);
 }
 
