@@ -4,9 +4,10 @@
  * suspects: a spec text and a way to walk positions and round angles. Each foretells the data in double; the one whose
  * numbers come true is the answer.
  *
- *     verb_check.c, check_load.c  the command, its files     check_bugs*.c  the table of bugs
+ *     verb_check.c, check_model.c, check_load.c, check_shape.c, check_numbers.c  the command, its files
+ *     check_bugs*.c  the table of bugs
  *     check_turn.c  what a suspect foretells for a token
- *     check_fit.c   how well that fits   check_seen.c   what the data itself shows: factor, base
+ *     check_fit.c   how well that fits   check_seen*.c  what the data itself shows: factor, base, offset
  *     check_search.c  the answer         check_report.c, check_json.c  the answer in words and in JSON
  */
 #ifndef POSENC_CLI_CHECK_H
@@ -27,15 +28,21 @@ typedef struct check_data {
     bool tables;         /* cos and sin, not vectors before and after */
     const void *data[2]; /* before, after (tokens, heads, width); or cos, sin (tokens, width) */
     pe_dtype type[2];
-    pe_positions at; /* packed */
+    pe_dtype grain;    /* the coarser of the types, or what all numbers after were rounded to */
+    bool rounded;      /* they are of fewer bits than their file */
+    const char *taken; /* how axes were taken that are not (T, H, D); NULL: they are */
+    pe_positions at;   /* packed */
     pe_side side;
     pe_shape shape;
     int64_t tokens, heads, width;
     const char *given;          /* the spec as it was given */
     char *part;                 /* the part that rotates, canonical */
-    double unit;                /* half a unit in the last place of the coarser type, float32's at least */
+    double unit;                /* half a unit in the last place of grain, float32's at least */
     double factor;              /* seen in the data: length after over before; 0: not to be seen */
     double base;                /* seen: the theta that the angles would have; 0: none */
+    int64_t offset;             /* seen: what every position is off by; 0: nothing */
+    double stretch;             /* seen: the scaling's factor, by the slowest pair; 0: not to be seen */
+    bool looked;                /* the data was asked for the above */
     const struct suspect *spec; /* made of part; suspects of the same text share its encoding; NULL: not yet */
 } check_data;
 
@@ -47,12 +54,32 @@ double check_seen(const check_data *d, int64_t token, int64_t head, int64_t e);
 
 typedef struct check_files {
     cli_job job;
-    io_array a[2]; /* before and after, or cos and sin */
+    io_array a[2];    /* before and after, or cos and sin */
+    char *spec;       /* of a model's file; NULL: it was given */
+    int64_t head_dim; /* and its width of a head; 0: not known */
     check_data d;
 } check_files;
 
 cli_exit check_load_vectors(check_files *f); /* fills d's data and sizes; the arrays are the caller's to free */
 cli_exit check_load_tables(check_files *f);
+
+/* ---------------------------------------------------------------- a model's spec (check_model.c) */
+
+bool check_is_model(const char *word);                       /* a file, or meant to be one */
+cli_exit check_open_model(check_files *f, const char *path); /* sets d's given */
+cli_exit check_no_model(const cli_args *a);                  /* options that need a file were given without one */
+
+/* ---------------------------------------------------------------- shapes (check_shape.c) */
+
+/* Vectors as engines dump them, (1, H, T, D) or (1, T, H, D), become (T, H, D); or says how to make them so. */
+cli_exit check_take_shape(check_files *f);
+cli_exit check_bad_shape(const check_files *f, const char *option, const char *needs);
+
+/* ---------------------------------------------------------------- numbers (check_numbers.c) */
+
+void check_grain(check_data *d); /* sets grain, rounded and unit */
+cli_exit check_zeros(const check_data *d);
+cli_exit check_finite(const check_data *d, bool *stop); /* stop: the answer has been given */
 
 /* ---------------------------------------------------------------- suspects (check_turn.c) */
 
@@ -76,7 +103,8 @@ typedef struct suspect {
     check_walk walk;
     int64_t shift;         /* added to every position */
     int axis[PE_AXES_MAX]; /* the coordinate that stands in for each */
-    bool still, inverse, mixed, other_side;
+    bool still, inverse, mixed, other_side, swapped;
+    int factor_on;   /* 1: cos alone, 2: sin alone */
     unsigned rounds; /* ROUND_..., to type `as` */
     pe_dtype as;
     double reach; /* positions up to which float32's error is granted */
@@ -126,6 +154,7 @@ plant plant_range(suspect *s, const check_data *d, int variant);
 plant plant_width(suspect *s, const check_data *d, int variant);
 plant plant_denominator(suspect *s, const check_data *d, int variant);
 plant plant_sign(suspect *s, const check_data *d, int variant); /* check_bugs_turn.c */
+plant plant_swapped(suspect *s, const check_data *d, int variant);
 plant plant_inverse(suspect *s, const check_data *d, int variant);
 plant plant_off_by_one(suspect *s, const check_data *d, int variant);
 plant plant_offset(suspect *s, const check_data *d, int variant);
@@ -146,8 +175,10 @@ plant plant_tables(suspect *s, const check_data *d, int variant);
 plant plant_scaling_ignored(suspect *s, const check_data *d, int variant); /* check_bugs_scaling.c */
 plant plant_scaling_wrong(suspect *s, const check_data *d, int variant);
 plant plant_scaling_extra(suspect *s, const check_data *d, int variant);
+plant plant_scaling_value(suspect *s, const check_data *d, int variant); /* check_bugs_value.c */
 plant plant_factor_missing(suspect *s, const check_data *d, int variant);
 plant plant_factor_squared(suspect *s, const check_data *d, int variant);
+plant plant_factor_half(suspect *s, const check_data *d, int variant);
 plant plant_factor_extra(suspect *s, const check_data *d, int variant);
 plant plant_factor_wrong(suspect *s, const check_data *d, int variant);
 double check_magnitude(const char *spec, const check_data *d); /* the factor on cos and sin that a spec means */
@@ -165,7 +196,8 @@ typedef struct check_spot {
 
 typedef struct check_fit {
     bool fits;
-    double rms; /* of error over tolerance */
+    double rms;  /* of error over tolerance */
+    double size; /* of error, root mean square */
     int64_t count, out;
     check_spot worst, first; /* first: beyond its tolerance; where out is above 0 */
 } check_fit;
@@ -181,6 +213,10 @@ check_fit check_measure(const suspect *s, const check_data *d, const check_sampl
 /* ---------------------------------------------------------------- what the data shows (check_seen.c) */
 
 void check_look(check_data *d, const suspect *spec, const check_sample *sample); /* fills factor and base */
+double check_plain(double x, double near); /* the number with the fewest digits that is this near, relatively */
+/* check_seen_steps.c */
+int64_t check_seen_offset(const check_data *d, const suspect *spec, const check_sample *sample);
+double check_seen_stretch(const check_data *d, const suspect *spec, const check_sample *sample);
 /* The angle by which a pair of the spec's turned at a token, and the factor; false: the pair was zero. */
 bool check_angle(const check_data *d, const suspect *spec, int64_t token, int64_t pair, double *angle, double *factor);
 
@@ -194,17 +230,20 @@ typedef struct check_answer {
     bool has_found;
     const check_bug *also[CHECK_ALSO_MAX]; /* that fit as well */
     int also_count;
+    int tried;       /* bugs, where the spec fits */
+    bool fits_still; /* so does data that nothing turned */
 } check_answer;
 
 cli_exit check_search(check_answer *out, check_data *d); /* out: check_answer_free, whatever comes back */
 void check_answer_free(check_answer *a);
 
-typedef enum verdict { VERDICT_OK, VERDICT_MISMATCH, VERDICT_UNKNOWN } verdict;
+typedef enum verdict { VERDICT_OK, VERDICT_MISMATCH, VERDICT_UNKNOWN, VERDICT_CANNOT_TELL } verdict;
 
 verdict check_verdict_of(const check_answer *a);
 bool check_is_allowed(const check_answer *a, const check_data *d); /* --allow names the bug that was found */
 const char *check_element_name(const check_data *d, const check_spot *s);
 int64_t check_element_index(const check_data *d, const check_spot *s);
+const char *check_fits(const check_answer *a); /* the spec that fits; NULL: none, or only the one that was given */
 void check_json(const check_answer *a, const check_data *d);
 void check_json_not_finite(const check_data *d, check_spot at);
 cli_exit check_report(const check_answer *a, const check_data *d); /* CLI_OK or CLI_NO */

@@ -56,8 +56,9 @@ plant plant_scaling_wrong(suspect *s, const check_data *d, int variant)
 {
     char how[24];
     double factor = zoo_spec_num_or(s->spec, "factor", 0);
-    (void)d;
-    if (variant > 3 || !zoo_spec_text(how, sizeof how, s->spec, "scaling"))
+    if (variant > 3)
+        return plant_scaling_value(s, d, variant - 4);
+    if (!zoo_spec_text(how, sizeof how, s->spec, "scaling"))
         return PLANT_END;
     if (variant == 0) /* another scaling read as linear, or a linear one applied twice */
         return zoo_spec_is(s->spec, "scaling", "none")     ? PLANT_NO
@@ -95,9 +96,10 @@ plant plant_scaling_extra(suspect *s, const check_data *d, int variant)
         { "yarn", "factor", "4", "trained", "32768" },  { "yarn", "factor", "4", "trained", "4096" },
         { "yarn", "factor", "40", "trained", "4096" },
     };
-    (void)d;
-    if (variant >= CLI_COUNT(way) || !zoo_spec_is(s->spec, "scaling", "none"))
+    if (variant > CLI_COUNT(way) || !zoo_spec_is(s->spec, "scaling", "none"))
         return PLANT_END;
+    if (variant == CLI_COUNT(way)) /* what the data shows */
+        return d->stretch > 1 ? as_linear(s, d->stretch, "none") : PLANT_NO;
     suspect_set(s, "scaling", way[variant].how);
     suspect_set(s, way[variant].key, way[variant].value);
     if (way[variant].key2)
@@ -144,6 +146,16 @@ plant plant_factor_squared(suspect *s, const check_data *d, int variant)
         suspect_set_number(s, "magnitude", m * m);
         suspect_say(s, "the attention factor is applied twice: %.6g; the spec says %.6g", m * m, m);
     }
+    return done;
+}
+
+plant plant_factor_half(suspect *s, const check_data *d, int variant)
+{
+    double m;
+    plant done = has_factor(s, d, variant / 2, &m);
+    s->factor_on = 1 + variant % 2;
+    if (done == PLANT_YES)
+        suspect_say(s, "%s alone is multiplied by the attention factor, %.6g", variant ? "sin" : "cos", m);
     return done;
 }
 

@@ -13,6 +13,16 @@ plant plant_sign(suspect *s, const check_data *d, int variant)
     return plant_choice(s, "sign", variant, "the turn is");
 }
 
+plant plant_swapped(suspect *s, const check_data *d, int variant)
+{
+    (void)d;
+    if (variant)
+        return PLANT_END;
+    s->swapped = true;
+    suspect_say(s, "cos and sin are swapped");
+    return PLANT_YES;
+}
+
 /* With a magnitude of 1 this is the opposite sign. */
 plant plant_inverse(suspect *s, const check_data *d, int variant)
 {
@@ -46,8 +56,10 @@ plant plant_offset(suspect *s, const check_data *d, int variant)
     int64_t start = d->at.at[0];
     if (variant < OFFSETS)
         return shift_by(s, (variant % 2 ? -1 : 1) * (2 + variant / 2));
-    if (variant > OFFSETS)
+    if (variant > OFFSETS + 1)
         return PLANT_END;
+    if (variant > OFFSETS) /* the one that the data shows */
+        return llabs(d->offset) <= 8 ? PLANT_NO : shift_by(s, d->offset);
     if (llabs(start) <= 8)
         return PLANT_NO;
     s->shift = -start;

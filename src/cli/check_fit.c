@@ -46,19 +46,23 @@ check_sample check_spread(const check_data *d)
     return s;
 }
 
-static void note(check_fit *f, check_spot at, double *sum)
+typedef struct sums {
+    double square, relative; /* of errors, and of errors over their tolerance */
+} sums;
+
+static void note(check_fit *f, check_spot at, sums *sum)
 {
     /* written so that a NaN is out of tolerance */
     if (!(at.error <= f->worst.error) || !f->count)
         f->worst = at;
     if (!(at.error <= at.tolerance) && !f->out++)
         f->first = at;
-    *sum += at.error * at.error / (at.tolerance * at.tolerance);
+    sum->square += at.error * at.error;
+    sum->relative += at.error * at.error / (at.tolerance * at.tolerance);
     f->count++;
 }
 
-static bool measure_token(check_fit *f, const suspect *s, const check_data *d, int64_t token, int64_t heads,
-                          double *sum)
+static bool measure_token(check_fit *f, const suspect *s, const check_data *d, int64_t token, int64_t heads, sums *sum)
 {
     check_turns turns;
     double expected[CHECK_ROW_MAX], tolerance[CHECK_ROW_MAX];
@@ -76,22 +80,20 @@ static bool measure_token(check_fit *f, const suspect *s, const check_data *d, i
 
 static bool may_tie(const suspect *s)
 {
-    bool rounds = false;
-    for (int i = 0; i < s->bugs; i++)
-        rounds = rounds || (s->bug[i]->flags & BUG_ROUNDS);
-    return rounds;
+    return s->rounds != 0;
 }
 
 check_fit check_measure(const suspect *s, const check_data *d, const check_sample *sample)
 {
     check_fit f = { 0 };
-    double sum = 0;
+    sums sum = { 0 };
     int64_t tokens = sample ? sample->tokens : d->tokens, heads = sample ? sample->heads : d->heads;
     int64_t most = may_tie(s) ? tokens * heads * check_row(d) / TIES : 0;
     bool served = true;
     for (int64_t i = 0; i < tokens && served && (!sample || f.out <= most); i++)
         served = measure_token(&f, s, d, sample ? sample->token[i] : i, heads, &sum);
-    f.rms = f.count && served ? sqrt(sum / (double)f.count) : INFINITY;
+    f.rms = f.count && served ? sqrt(sum.relative / (double)f.count) : INFINITY;
+    f.size = f.count && served ? sqrt(sum.square / (double)f.count) : INFINITY;
     f.fits = served && f.out <= most;
     return f;
 }

@@ -52,17 +52,19 @@ static void start_json(json_out *j, const check_data *d, const char *answer)
     out_text(j, "spec", d->given);
     out_text(j, "canonical", d->part);
     out_text(j, "verdict", answer);
+    out_text(j, "taken", d->taken);
+    out_text(j, "rounded", d->rounded ? array_type_name(d->grain) : NULL);
 }
 
 void check_json(const check_answer *a, const check_data *d)
 {
-    static const char *const word[] = { "ok", "mismatch", "unknown" };
+    static const char *const word[] = { "ok", "mismatch", "unknown", "cannot-tell" };
     json_out j = out_start(stdout);
     start_json(&j, d, word[check_verdict_of(a)]);
     out_text(&j, "bug", a->has_found ? a->found.bug[0]->id : NULL);
     bugs_json(&j, &a->found);
     out_bool(&j, "allowed", check_is_allowed(a, d));
-    out_text(&j, "fits", a->has_found ? pe_encoding_spec(a->found.e) : NULL);
+    out_text(&j, "fits", check_fits(a));
     out_open(&j, "also", '-');
     for (int i = 0; i < a->also_count; i++)
         out_text(&j, NULL, a->also[i]->id);

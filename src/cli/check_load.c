@@ -12,9 +12,13 @@ static cli_exit load_floats(check_files *f, int which, const char *option)
 {
     const cli_args *a = f->job.args;
     io_array *in = &f->a[which];
+    bool bf16 = cli_given(a, "bf16");
     if (!cli_given(a, option))
         return cli_fail(a, CLI_USAGE, "needs --%s FILE; give --before and --after, or --cos and --sin", option);
-    CLI_TRY(job_load(&f->job, in, option, cli_given(a, "bf16") ? IO_NPY_BF16 : 0));
+    CLI_TRY(job_load(&f->job, in, option, bf16 ? IO_NPY_BF16 : 0));
+    if (bf16 && in->type != IO_BF16)
+        return cli_fail(a, CLI_INPUT, "%s: holds %s; --bf16 says that its uint16 are bfloat16; leave it out",
+                        job_file(a, option), io_type_name(in->type));
     if (!array_type(in, &f->d.type[which]))
         return cli_fail(a, CLI_INPUT, "%s: holds %s; needs float32, float16 or float64%s", job_file(a, option),
                         io_type_name(in->type), in->type == IO_U16 ? " (or bfloat16, with --bf16)" : "");
@@ -38,13 +42,6 @@ static cli_exit check_same(const check_files *f, const char *one, const char *ot
                     shape[1], job_file(f->job.args, one), shape[0]);
 }
 
-static cli_exit bad_shape(const check_files *f, const char *option, const char *needs)
-{
-    char shape[160];
-    array_shape(shape, &f->a[0]);
-    return cli_fail(f->job.args, CLI_INPUT, "%s: shape is %s; needs %s", job_file(f->job.args, option), shape, needs);
-}
-
 cli_exit check_load_vectors(check_files *f)
 {
     check_data *d = &f->d;
@@ -52,8 +49,9 @@ cli_exit check_load_vectors(check_files *f)
     CLI_TRY(load_floats(f, 0, "before"));
     CLI_TRY(load_floats(f, 1, "after"));
     CLI_TRY(check_same(f, "before", "after"));
+    CLI_TRY(check_take_shape(f));
     if ((a->rank != 2 && a->rank != 3) || !a->count)
-        return bad_shape(f, "before", "(T, D) or (T, H, D), none of them 0");
+        return check_bad_shape(f, "before", "(T, D) or (T, H, D), none of them 0");
     d->tokens = a->shape[0];
     d->heads = a->rank == 3 ? a->shape[1] : 1;
     d->width = a->shape[a->rank - 1];
@@ -103,11 +101,12 @@ static double spec_most(const char *spec, const char *key)
 }
 
 /* --head-dim, or what the table and the spec's dims ask for. */
-static cli_exit head_of_tables(const check_data *d, int64_t *out)
+static cli_exit head_of_tables(const check_files *f, int64_t *out)
 {
+    const check_data *d = &f->d;
     int64_t seen = is_tiled(d) ? d->width : 2 * d->width;
     double dims = spec_most(d->given, "dims");
-    *out = cli_int(d->args, "head-dim");
+    *out = f->head_dim ? f->head_dim : cli_int(d->args, "head-dim");
     if (*out)
         return CLI_OK;
     if (spec_most(d->given, "fraction") > 0)
@@ -131,7 +130,7 @@ cli_exit check_load_tables(check_files *f)
     }
     bool batch = a->rank == 3 && a->shape[0] == 1; /* transformers: (1, n, dims) */
     if ((a->rank != 2 && !batch) || !a->count)
-        return bad_shape(f, "cos", "(n, pairs) or (n, dims), none of them 0");
+        return check_bad_shape(f, "cos", "(n, pairs) or (n, dims), none of them 0");
     d->tokens = a->shape[a->rank - 2];
     d->width = a->shape[a->rank - 1];
     d->heads = 1;
@@ -139,7 +138,7 @@ cli_exit check_load_tables(check_files *f)
         return cli_fail(args, CLI_INPUT, "%s: is %" PRId64 " wide; needs %d at most", job_file(args, "cos"), d->width,
                         PE_HEAD_DIM_MAX);
     int64_t head;
-    CLI_TRY(head_of_tables(d, &head));
+    CLI_TRY(head_of_tables(f, &head));
     d->shape = (pe_shape){ .heads = 1, .head_dim = head > PE_HEAD_DIM_MAX ? PE_HEAD_DIM_MAX : head };
     return CLI_OK;
 }

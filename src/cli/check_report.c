@@ -2,8 +2,10 @@
  *
  * The answer: OK or the bug's name in the first line, then the evidence. */
 #include "cli/check.h"
+#include "cli/page.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +15,11 @@ static const char *const more_data = "positions up to 64 and beyond, several of 
 
 verdict check_verdict_of(const check_answer *a)
 {
-    return a->spec_fit.fits ? VERDICT_OK : a->has_found ? VERDICT_MISMATCH : VERDICT_UNKNOWN;
+    /* what fits untouched data, or most bugs, says nothing for the spec */
+    bool telling = !a->fits_still && 2 * a->also_count < a->tried + 1;
+    if (a->spec_fit.fits)
+        return telling ? VERDICT_OK : VERDICT_CANNOT_TELL;
+    return a->has_found ? VERDICT_MISMATCH : VERDICT_UNKNOWN;
 }
 
 bool check_is_allowed(const check_answer *a, const check_data *d)
@@ -63,9 +69,26 @@ static void print_worst(const check_data *d, const check_fit *f)
     print_spot(d, &f->worst);
 }
 
+static void print_spec(const suspect *s)
+{
+    page_print(pe_encoding_spec(s->e), INT_MAX);
+}
+
+/* What was not as it was said. */
+static void print_remarks(const check_data *d)
+{
+    if (d->taken)
+        printf("  the shape was taken as %s\n", d->taken);
+    if (d->rounded)
+        printf("  every number after is a %s: the dump was rounded, and is checked as such\n",
+               array_type_name(d->grain));
+}
+
 static void print_ok(const check_answer *a, const check_data *d)
 {
-    printf("OK: %s\n", pe_encoding_spec(a->spec.e));
+    printf("OK: ");
+    print_spec(&a->spec);
+    putchar('\n');
     print_worst(d, &a->spec_fit);
     printf("\n  within what %s rounds, at all of %" PRId64 " numbers\n", d->unit > 0x1p-23 ? "16 bits" : "float32",
            a->spec_fit.count);
@@ -76,18 +99,43 @@ static void print_ok(const check_answer *a, const check_data *d)
     printf("\n  to tell them apart, dump %s\n", more_data);
 }
 
+static void print_cannot_tell(const check_answer *a, const check_data *d)
+{
+    printf("CANNOT TELL: this data fits ");
+    print_spec(&a->spec);
+    printf("%s\n  it fits these bugs as well: ", a->fits_still ? ", and so it would if nothing turned" : "");
+    print_also(a);
+    printf("\n  dump %s, with vectors that are not 0\n",
+           d->tables ? "a longer table: positions up to 64 and beyond" : more_data);
+}
+
+/* A bug that no spec describes has no spec that fits. */
+const char *check_fits(const check_answer *a)
+{
+    const char *spec = a->has_found ? pe_encoding_spec(a->found.e) : NULL;
+    return spec && strcmp(spec, pe_encoding_spec(a->spec.e)) ? spec : NULL;
+}
+
 static void print_found(const check_answer *a, const check_data *d)
 {
     bool allowed = check_is_allowed(a, d);
     printf(allowed ? "OK, allowed: " : "MISMATCH: ");
     print_ids(&a->found);
-    printf(": %s%s%s\n", a->found.what[0], a->found.bugs > 1 ? "; and " : "", a->found.what[1]);
+    printf(": ");
+    page_print(a->found.what[0], INT_MAX);
+    printf("%s", a->found.bugs > 1 ? "; and " : "");
+    page_print(a->found.what[1], INT_MAX);
+    putchar('\n');
     if (a->spec_fit.count) {
         print_worst(d, &a->spec_fit);
         printf("; with the bug: %.3g\n", a->found_fit.worst.error);
     } else
         printf("  the tables are %" PRId64 " wide; the spec has %" PRId64 " pairs\n", d->width, a->spec.pairs);
-    printf("  fits: %s\n", pe_encoding_spec(a->found.e));
+    if (check_fits(a)) {
+        printf("  fits: ");
+        print_spec(&a->found);
+        putchar('\n');
+    }
     for (int i = 0; i < a->found.bugs && !allowed; i++)
         printf("  fix: %s\n", a->found.bug[i]->fix);
     if (!a->also_count)
@@ -133,8 +181,10 @@ static void print_unknown(const check_answer *a, const check_data *d)
 {
     printf("MISMATCH: no known bug explains it\n");
     if (!a->spec_fit.count) {
-        printf("  the tables are %" PRId64 " wide; %s has %" PRId64 " pairs: needs %" PRId64 ", or %" PRId64 " wide\n",
-               d->width, pe_encoding_spec(a->spec.e), a->spec.pairs, a->spec.pairs, 2 * a->spec.pairs);
+        printf("  the tables are %" PRId64 " wide; ", d->width);
+        print_spec(&a->spec);
+        printf(" has %" PRId64 " pairs: needs %" PRId64 ", or %" PRId64 " wide\n", a->spec.pairs, a->spec.pairs,
+               2 * a->spec.pairs);
         return;
     }
     print_worst(d, &a->spec_fit);
@@ -148,12 +198,15 @@ static void print_unknown(const check_answer *a, const check_data *d)
 
 cli_exit check_report(const check_answer *a, const check_data *d)
 {
-    static void (*const print[])(const check_answer *, const check_data *) = { print_ok, print_found, print_unknown };
+    static void (*const print[])(const check_answer *, const check_data *) = { print_ok, print_found, print_unknown,
+                                                                               print_cannot_tell };
     verdict v = check_verdict_of(a);
     if (cli_given(d->args, "json"))
         check_json(a, d);
     else
         print[v](a, d);
+    if (!cli_given(d->args, "json"))
+        print_remarks(d);
     return v == VERDICT_OK || check_is_allowed(a, d) ? CLI_OK : CLI_NO;
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#define EXPLAINED 0.5
 #define AS_GOOD 2.0 /* a fit this many times worse than the best still counts as one */
 
 typedef struct search {
@@ -14,6 +15,7 @@ typedef struct search {
     check_answer *answer;
     check_sample sample;
     bool confirm, failed;
+    const check_bug *last; /* that was tried */
 } search;
 
 void check_answer_free(check_answer *a)
@@ -26,7 +28,8 @@ static bool is_spec(const suspect *s, const suspect *spec)
 {
     bool same_axes = !memcmp(s->axis, spec->axis, sizeof s->axis);
     bool plain = !s->walk && !s->shift && !s->still && !s->inverse && !s->mixed && !s->other_side && !s->rounds;
-    return plain && same_axes && pe_encoding_fingerprint(s->e) == pe_encoding_fingerprint(spec->e);
+    return plain && !s->swapped && !s->factor_on && same_axes &&
+           pe_encoding_fingerprint(s->e) == pe_encoding_fingerprint(spec->e);
 }
 
 /* Every pair where it was, driven by the coordinate it had: sections=12/10/10 and 10/10/12 may share 32 pairs alike. */
@@ -79,6 +82,26 @@ static void weigh(search *q, suspect *s, check_fit f)
         remember(a, loser);
 }
 
+/* A rounding explains errors by making them: one that leaves most of what the spec leaves is not what was done. */
+static bool is_worse_rounding(const search *q, const suspect *s, const check_fit *f)
+{
+    const check_fit *spec = &q->answer->spec_fit;
+    return s->bug[0]->flags & BUG_ROUNDS && spec->count && f->size > (s->rounds ? EXPLAINED : 1) * spec->size;
+}
+
+/* The spec fits; so does this bug, or not. */
+static void count(search *q, const suspect *s, bool fits)
+{
+    const check_bug *bug = s->bug[0];
+    if (bug->flags & BUG_ROUNDS)
+        return;
+    q->answer->tried += bug != q->last;
+    q->last = bug;
+    if (fits)
+        remember(q->answer, bug);
+    q->answer->fits_still = q->answer->fits_still || (fits && s->still);
+}
+
 static void try_suspect(search *q, suspect *s)
 {
     bool made = suspect_make(s, q->d);
@@ -87,10 +110,10 @@ static void try_suspect(search *q, suspect *s)
         check_fit f = check_measure(s, q->d, &q->sample);
         if (f.fits && q->confirm)
             f = check_measure(s, q->d, NULL);
-        if (f.fits && q->confirm)
+        if (f.fits && q->confirm && !is_worse_rounding(q, s, &f))
             weigh(q, s, f);
-        else if (f.fits && !(s->bug[0]->flags & BUG_ROUNDS))
-            remember(q->answer, s->bug[0]);
+        else if (!q->confirm)
+            count(q, s, f.fits);
     }
     suspect_free(s);
 }

@@ -128,8 +128,7 @@ static double narrow(const hunt *h, double low, double high)
     return (low + high) / 2;
 }
 
-/* The number with the fewest digits that is this near. */
-static double plain_number(double x, double near)
+double check_plain(double x, double near)
 {
     for (int digits = 1; x > 0 && digits < 9; digits++) {
         double scale = pow(10, digits - 1 - floor(log10(x))), plain = round(x * scale) / scale;
@@ -162,12 +161,15 @@ static double seen_base(const check_data *d, const suspect *s, const check_sampl
         at = narrow(&h, at - step, at + step);
     }
     bool alike = distance(&h, at) < BASE_ALIKE * (double)(h.sample.tokens * s->pairs);
-    return alike ? plain_number(pow(10, at), fmin(16 * d->unit, 1e-2)) : 0;
+    return alike ? check_plain(pow(10, at), fmin(16 * d->unit, 1e-2)) : 0;
 }
 
 void check_look(check_data *d, const suspect *spec, const check_sample *sample)
 {
     if (zoo_spec_num_or(spec->spec, "temperature", 0) == 0)
-        d->factor = plain_number(seen_factor(d, spec, sample), d->unit);
-    d->base = seen_base(d, spec, sample);
+        d->factor = check_plain(seen_factor(d, spec, sample), d->unit);
+    d->offset = check_seen_offset(d, spec, sample);
+    d->base = d->offset ? 0 : seen_base(d, spec, sample);
+    d->stretch = check_seen_stretch(d, spec, sample);
+    d->looked = true;
 }

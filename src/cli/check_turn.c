@@ -131,6 +131,17 @@ static void invert(check_turns *t, int64_t n)
     t->s[n] /= -square;
 }
 
+/* Tables that are right, and then taken for one another, or multiplied in part. */
+static void misuse(const suspect *s, check_turns *t)
+{
+    double m = s->factor_on ? pe_encoding_magnitude(s->e) : 1;
+    for (int64_t n = 0; n < s->pairs; n++) {
+        double c = s->factor_on == 2 ? t->c[n] / m : t->c[n], sine = s->factor_on == 1 ? t->s[n] / m : t->s[n];
+        t->c[n] = s->swapped ? sine : c;
+        t->s[n] = s->swapped ? c : sine;
+    }
+}
+
 /* What float32 may do to an angle, in radians. ggml multiplies once more for every pair. */
 static double float_error(const suspect *s, const int64_t *at, int64_t n)
 {
@@ -161,6 +172,7 @@ bool suspect_turns(const suspect *s, const check_data *d, int64_t token, check_t
     }
     if (s->inverse)
         out->gain = 1 / out->gain;
+    misuse(s, out);
     return true;
 }
 
@@ -218,7 +230,7 @@ void suspect_foretell(const suspect *s, const check_data *d, const check_turns *
 {
     double x[PE_HEAD_DIM_MAX];
     /* float16 ends at 2^-24: numbers near it have no relative precision. */
-    double least = d->type[0] == PE_F16 || d->type[1] == PE_F16 ? 0x1p-23 : 0x1p-126;
+    double least = d->type[0] == PE_F16 || d->type[1] == PE_F16 || d->grain == PE_F16 ? 0x1p-23 : 0x1p-126;
     if (d->tables)
         foretell_tables(s, d, t, expected, tolerance);
     else {

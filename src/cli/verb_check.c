@@ -2,17 +2,14 @@
  *
  * posenc check: does this data follow the spec, and if not, which bug does it show? */
 #include "cli/check.h"
+#include "cli/model.h"
 
-#include "kernels/exact.h"
-#include "kernels/num.h"
-
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const cli_option options[] = {
-    { "spec", 0, CLI_TEXT, "SPEC", NULL, 0, 0, "what the data should follow; or as the first word" },
+    { "spec", 0, CLI_TEXT, "SPEC", NULL, 0, 0, "what the data should follow: a spec or a model's file" },
+    { "layer", 0, CLI_INT, "N", NULL, 0, PE_POSITION_MAX, "the layer of the model that was dumped, from 0" },
     { "before", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "q or k before the rotation: .npy, (T, H, D) or (T, D)" },
     { "after", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "and after it, the same shape" },
     { "cos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "cos (n, pairs) or (n, dims); or both, as table writes them" },
@@ -20,9 +17,9 @@ static const cli_option options[] = {
     CLI_OPTION_POS,
     CLI_OPTION_START,
     { "side", 0, CLI_CHOICE, "query|key", "query", 0, 0, "what the vectors are, where it matters" },
-    { "head-dim", 0, CLI_INT, "N", NULL, 1, PE_HEAD_DIM_MAX, "width of a head, with --cos; default: all of it turns" },
     { "allow", 0, CLI_TEXT, "BUG", NULL, 0, 0, "one that is known and taken as it is: exit code 0" },
     { "bf16", 0, CLI_FLAG, NULL, NULL, 0, 0, "the files' uint16 are bfloat16" },
+    CLI_OPTIONS_MODEL,
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {
@@ -30,6 +27,8 @@ static const cli_example examples[] = {
       "OK, and the worst error" },
     { "posenc check --spec rope:theta=500000 --before q.npy --after y.npy || test $? = 1",
       "MISMATCH: base-defaulted, with the evidence; exit code 1" },
+    { "posenc check --spec config.json --before q.npy --after y.npy || test $? = 1",
+      "what a model's file says, one layer" },
     { "posenc table rope -n 64 -o t.npy && posenc check --spec rope --cos t.npy", "cos and sin instead of vectors" },
 };
 
@@ -89,36 +88,13 @@ static cli_exit read_command(check_files *f)
         return cli_fail(a, CLI_USAGE, "needs --before and --after, or --cos and --sin");
     f->d.args = a;
     f->d.given = a->operands ? a->operand[0] : cli_text(a, "spec");
+    CLI_TRY(check_is_model(f->d.given) ? check_open_model(f, f->d.given) : check_no_model(a));
     f->d.side = (pe_side)cli_choice(a, "side");
     CLI_TRY(check_allow(a));
     return tables ? check_load_tables(f) : check_load_vectors(f);
 }
 
-/* ------------------------------------------------ numbers */
-
-static double unit_of(const check_data *d)
-{
-    static const double unit[PE_DTYPE_COUNT] = { 0x1p-24, 0x1p-11, 0x1p-8, 0x1p-24 };
-    return fmax(unit[d->type[0]], unit[d->type[1]]);
-}
-
-static cli_exit check_finite(const check_data *d, bool *stop)
-{
-    for (int64_t i = 0; !d->tables && i < d->tokens * d->heads * d->width; i++)
-        if (!isfinite(num_load(d->data[0], d->type[0], i)))
-            return cli_fail(d->args, CLI_INPUT, "%s: number %" PRId64 " is not finite; needs numbers",
-                            job_file(d->args, "before"), i);
-    for (int64_t t = 0; t < d->tokens; t++)
-        for (int64_t h = 0; h < d->heads; h++)
-            for (int64_t e = 0; e < check_row(d); e++) {
-                double got = check_seen(d, t, h, e);
-                if (isfinite(got))
-                    continue;
-                *stop = true;
-                return check_report_not_finite(d, (check_spot){ t, h, e, got, NAN, NAN, NAN });
-            }
-    return CLI_OK;
-}
+/* ------------------------------------------------ the answer */
 
 /* The spec can serve every position; what changes them below cannot overflow then. */
 static cli_exit check_positions(const check_files *f)
@@ -140,6 +116,8 @@ static cli_exit answer(check_files *f)
     check_answer a;
     bool stop = false;
     CLI_TRY(check_positions(f));
+    CLI_TRY(check_zeros(&f->d));
+    check_grain(&f->d);
     cli_exit code = check_finite(&f->d, &stop);
     if (code || stop)
         return code;
@@ -159,12 +137,12 @@ static cli_exit work(cli_job *j)
     if (!code)
         code = job_positions(&f.job, &f.job.at, "pos", f.d.tokens);
     f.d.at = f.job.at;
-    f.d.unit = unit_of(&f.d);
     if (!code)
         code = answer(&f);
     for (int i = 0; i < 2; i++)
         io_array_free(&f.a[i]);
     free(f.d.part);
+    free(f.spec);
     *j = f.job;
     return code;
 }
@@ -181,6 +159,8 @@ static void notes(FILE *to)
     for (int i = 0; i < check_bug_count; i++)
         fprintf(to, "    %-26s%s\n", check_bugs[i].id, check_bugs[i].about);
     fprintf(to, "    %-26s%s\n", "not-finite", "the data holds a NaN or an infinity");
+    fputs("  With --cos, --head-dim N is the width of a head; by default all of it turns.\n", to);
+    fputs("  Data that fits the spec and most bugs, or untouched vectors, is CANNOT TELL (exit code 1).\n", to);
     fputs("  float32 angles are no bug up to position 4096. A spec of several parts: only the one that rotates.\n", to);
 }
 
