@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/cli.h"
+#include "cli/page.h"
 
 #include <stdarg.h>
 
 static void say(const cli_args *a, const char *format, va_list list)
 {
     fflush(stdout);
+    char text[8192]; /* of which parts may come from a file */
+    vsnprintf(text, sizeof text, format, list);
     fprintf(stderr, "posenc %s: ", a->verb->name);
-    vfprintf(stderr, format, list);
+    page_print_to(stderr, text, (int)sizeof text);
     putc('\n', stderr);
 }
 
