@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 json_out out_start(FILE *to)
 {
@@ -144,7 +145,14 @@ void out_bool(json_out *j, const char *key, bool value)
 void out_raw(json_out *j, const char *key, const char *json)
 {
     start_value(j, key);
-    fputs(json, j->to);
+    for (int n; *json; json += n ? n : 1) {
+        unsigned code = 0;
+        n = out_character(json, &code);
+        if (n == 0 || (out_is_order(code) && !strchr("\t\r\n", *json)))
+            fprintf(j->to, "\\u%04x", n ? code : 0xFFFD);
+        else
+            fwrite(json, 1, (size_t)n, j->to);
+    }
 }
 
 void out_ints(json_out *j, const char *key, const int64_t *value, int count)

@@ -147,7 +147,8 @@ static void compare(extend_plan *p, const extend_turns *old, const extend_turns 
     }
     p->cost.mean /= turning ? (double)turning : 1;
     p->cost.magnitude = new->magnitude / old->magnitude;
-    p->cost.same = !p->cost.changed && fabs(p->cost.magnitude - 1) <= SLACK;
+    p->cost.logits = new->logits / old->logits;
+    p->cost.same = !p->cost.changed && fabs(p->cost.magnitude - 1) <= SLACK && fabs(p->cost.logits - 1) <= SLACK;
 }
 
 static pe_status price(extend_plan *p, const extend_model *x, pe_error *err)
@@ -200,6 +201,7 @@ static pe_status settle(extend_plan *p, const extend_model *x, pe_error *err)
     if (s == PE_OK) {
         count_leaving(p, x, &t);
         p->magnitude = t.magnitude;
+        p->logits = t.logits;
         p->theta = zoo_spec_num_or(part, "theta", 10000);
         s = price(p, x, err);
     }
