@@ -544,6 +544,8 @@ static void functions_are_compared_not_texts(void **state)
     (void)state;
     expect_diff("rope", "rope:theta=10000", true, false, 0);
     expect_diff("rope", "rope:pairs=adjacent", true, true, 1);
+    expect_diff("rope:pairs=adjacent", "rope:pairs=adjacent-half", true, false, 1); /* in the K cache only */
+    expect_diff("rope", "rope:pairs=adjacent-half", true, true, 1);
     expect_diff("rope", "rope:theta=10001", false, false, 1);
     expect_diff("rope", "rope:scaling=linear,factor=1", true, false, 2);
     expect_diff("rope", "rope:sign=negative", false, false, 1);
@@ -630,6 +632,12 @@ static void layers_and_windows_are_told_apart(void **state)
     d = compare(x, y);
     assert_true(diff_same(&d.class[0].result));
     assert_false(diff_models_same(&d));
+    diff_clear(&d);
+    zoo_free(y);
+    y = model("config.json", 4096, 4096, (stack[]){ { 1, "rope", "", 512 }, { 1, "rope", "", 64 }, { 2, "none", "", 0 }, { 0 } });
+    d = compare(x, y); /* the same two groups are compared once, whatever their windows */
+    assert_int_equal(d.classes, 3);
+    assert_true(!d.class[0].again && d.class[1].again && d.class[1].result.ats == d.class[0].result.ats);
     diff_clear(&d);
     zoo_free(x);
     zoo_free(y);

@@ -79,6 +79,13 @@ expect 1 "layouts differ" diff llama.json rope:theta=500000,scaling=llama3,facto
 expect 0 "layouts differ" diff llama.json rope:theta=500000,scaling=llama3,factor=8,trained=8192,pairs=adjacent --ignore-layout
 expect 1 "0.90421 12" diff rope:theta=150000,scaling=yarn,factor=32,trained=4096 rope:theta=150000,scaling=yarn,factor=32,trained=4096,truncate=no --at 4k
 expect 1 '"same": false' diff llama.json other.json --json
+expect 0 "weights need no change" diff rope:pairs=adjacent rope:pairs=adjacent-half
+expect 1 "encoding rope | alibi" diff rope alibi
+grep -q position stdout && { echo "FAILED: a table without numbers"; failed=$((failed + 1)); }
+expect 0 '"verb": "diff"' diff llama.json llama.json --json
+expect 0 '"file": "llama.json"' explain llama.json --json
+expect 0 '"layers": [3], "heads": 32' explain llama.json --layer 3 --json
+expect 0 "exit code 1" diff --help
 expect 2 "did you mean 'rope'?" diff rop rope
 expect 2 "--at has x" diff rope rope --at 1,x
 expect 2 "needs A B" diff rope

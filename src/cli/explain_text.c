@@ -137,7 +137,8 @@ pe_status explain_text(const explain_job *job, pe_error *err)
 {
     const zoo_model *m = job->m;
     const char *type = *m->part[0].type ? m->part[0].type : "type not said";
-    printf("%s: %s, ", m->path, m->format);
+    page_print(m->path, (int)strlen(m->path));
+    printf(": %s, ", m->format);
     page_print(type, (int)strlen(type));
     printf(", %" PRId64 " layers\n", m->part[0].layers);
     for (int i = 0; i < (job->layer >= 0 ? 1 : m->parts); i++)
