@@ -345,11 +345,15 @@ static void classes_that_read_no_settings_get_none(void **state)
     m->part[0].type = "gptj";
     assert_non_null(strstr(zoo_engine_closed(engine("transformers"), &m->part[0]), "rotary_dim"));
     expect_settings(m, "transformers", false, "{}");
+    zoo_free(m);
+    m = plain("rope:scaling=yarn,factor=2,trained=4096", 4096, 8192);
+    m->part[0].type = "phi3";
+    assert_non_null(strstr(zoo_engine_closed(engine("transformers"), &m->part[0]), "longrope only"));
     m->part[0].type = "baichuan";
     assert_non_null(strstr(zoo_engine_closed(engine("transformers"), &m->part[0]), "trust_remote_code"));
     assert_null(zoo_engine_closed(engine("vllm"), &m->part[0]));
     m->part[0].type = "chatglm";
-    expect_settings(m, "vllm", true, "vllm serve MODEL --max-model-len 4096");
+    expect_settings(m, "vllm", true, "vllm serve MODEL --max-model-len 8192");
     zoo_free(m);
 }
 

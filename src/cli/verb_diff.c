@@ -171,9 +171,10 @@ const cli_verb cli_verb_diff = {
     .operands_max = 2,
     .notes = "A and B are files as posenc explain takes them, or specs.\n"
              "Same is: every angle, factor and bias, up to the rounding of float32. Lengths are listed only.\n"
-             "Another pair layout is a difference (exit code 1), for q and k would have to be permuted; it is none\n"
-             "(exit code 0) with --ignore-layout, and between files of two formats, as converters permute. Where only\n"
-             "turned keys are written elsewhere (adjacent, adjacent-half) weights are the same: exit code 0.\n"
+             "Another pair layout is a difference (exit code 1), for q and k would have to be permuted; it is\n"
+             "none (exit code 0) with --ignore-layout, and between files of two formats, as converters permute.\n"
+             "Where only turned keys are written elsewhere (adjacent, adjacent-half), weights are the same:\n"
+             "exit code 0.\n"
              "Of a model with several parts the first, which is the language model, is compared.\n",
     .options = options,
     .option_count = CLI_COUNT(options),

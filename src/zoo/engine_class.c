@@ -12,16 +12,20 @@
 
 /* Read in models/TYPE of transformers 5.17.0, and in vLLM's chatglm.py. */
 static const struct {
-    const char *engine, *types, *text;
+    const char *engine, *types;
+    const char *when; /* on the spec */
+    const char *text;
 } closed[] = {
-    { "transformers", "gptj|codegen",
+    { "transformers", "gptj|codegen", "",
       "its class reads rotary_dim, how many elements turn, and nothing else: base 10000 and no scaling are in its "
       "code" },
-    { "transformers", "roformer|clvp|dinov3_vit|vjepa2|wav2vec2-bert|wav2vec2-conformer|sapiens2",
+    { "transformers", "roformer|clvp|dinov3_vit|vjepa2|wav2vec2-bert|wav2vec2-conformer|sapiens2", "",
       "its class reads no rope_parameters: base and scaling are in its code" },
-    { "transformers", "deepseek_v4",
+    { "transformers", "deepseek_v4", "",
       "its class reads rope_parameters by the names main and compress; what the config has there stays in force" },
-    { "vllm", "chatglm", "its class reads rope_ratio, by which it multiplies base 10000, and no rope_parameters" },
+    { "transformers", "phi3|phi3_v|phi4mm|phi4_multimodal", "scaling!=none|longrope",
+      "its class takes longrope only (and takes yarn for it)" },
+    { "vllm", "chatglm", "", "its class reads rope_ratio, by which it multiplies base 10000, and no rope_parameters" },
 };
 
 static bool is_one_of(const char *name, const char *list)
@@ -39,10 +43,12 @@ static bool is_remote(const char *type)
 const char *zoo_engine_closed(const zoo_engine *engine, const zoo_part *part)
 {
     bool remote = engine == zoo_engine_at(ZOO_TRANSFORMERS) && is_remote(part->type);
-    if (zoo_main_group(part) < 0)
+    int g = zoo_main_group(part);
+    if (g < 0)
         return NULL;
     for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
-        if (!strcmp(closed[i].engine, engine->name) && is_one_of(part->type, closed[i].types))
+        if (!strcmp(closed[i].engine, engine->name) && is_one_of(part->type, closed[i].types) &&
+            zoo_spec_meets(part->group[g].spec, closed[i].when))
             return closed[i].text;
     return remote ? "transformers has no class for it: the code beside the weights decides which keys count "
                     "(trust_remote_code)"

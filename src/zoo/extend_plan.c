@@ -112,6 +112,9 @@ static pe_status search(extend_plan *p, const extend_model *x, pe_error *err)
         ZOO_TRY(try_value(p, x, below, err));
         return p->serves ? bisect(p, x, 1, below, err) : try_value(p, x, guess, err);
     }
+    ZOO_TRY(try_value(p, x, rounded_up(guess * (1 + 1e-8)), err)); /* lists are written with nine digits */
+    if (p->serves)
+        return PE_OK;
     ZOO_TRY(try_value(p, x, p->method->most, err));
     return p->serves ? bisect(p, x, guess, p->method->most, err) : try_value(p, x, guess, err);
 }
