@@ -170,13 +170,12 @@ pe_status zoo_engine_command(FILE *to, const zoo_engine *engine, const zoo_model
     if (needs_longer(engine, part))
         fprintf(to, "%s ", engine->longer);
     fputs(engine->start, to);
-    if (g < 0 || zoo_engine_closed(engine, part))
-        ;
-    else if (engine->override) {
+    bool settable = g >= 0 && !zoo_engine_closed(engine, part);
+    if (settable && engine->override) {
         fprintf(to, " %s '", engine->override);
         ZOO_TRY(zoo_engine_config(to, engine, part, err));
         putc('\'', to);
-    } else {
+    } else if (settable) {
         ZOO_TRY(zoo_group_options(to, engine, arch.text, &part->group[g], &overrides, err));
         put_windowed_base(to, arch.text, part, overrides);
     }
