@@ -60,7 +60,7 @@ static explain_facts facts_of(const zoo_model *m, int group)
 {
     pe_error err;
     explain_facts f;
-    assert_int_equal(explain_group(&f, &m->part[0], &m->part[0].group[group], &err), PE_OK);
+    assert_int_equal(explain_group(&f, &m->part[0], &m->part[0].group[group], 0, &err), PE_OK);
     return f;
 }
 
@@ -309,6 +309,97 @@ static void yarn_has_its_settings(void **state)
     zoo_free(m);
 }
 
+/* transformers' head_dim of DeepSeek is what turns (qk_rope_head_dim): a share of it leaves too few frequencies. */
+static void mla_has_no_share_of_the_head(void **state)
+{
+    (void)state;
+    zoo_model *m = plain("rope:pairs=adjacent-half,dims=64,range=trailing", 4096, 4096);
+    for (int i = 0; i < 4; i++)
+        if (zoo_engine_at(i)->takes_config)
+            expect_settings(m, zoo_engine_at(i)->name, false,
+                            "{\"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 10000}, "
+                            "\"max_position_embeddings\": 4096}");
+    zoo_free(m);
+}
+
+/* vLLM's mrope.py multiplies by YaRN's own factor, whatever is said: attn_factor is over that. */
+static void sections_take_the_ratio_in_vllm(void **state)
+{
+    (void)state;
+    zoo_model *m = plain("rope:scaling=yarn,factor=4,trained=32768,sections=16/24/24,magnitude=1", 32768, 131072);
+    expect_settings(m, "vllm", false,
+                    "{\"rope_parameters\": {\"rope_type\": \"yarn\", \"rope_theta\": 10000, \"factor\": 4, "
+                    "\"original_max_position_embeddings\": 32768, \"attn_factor\": 0.8782488562869419, "
+                    "\"mrope_section\": [16, 24, 24]}, \"max_position_embeddings\": 131072}");
+    zoo_free(m);
+}
+
+static void classes_that_read_no_settings_get_none(void **state)
+{
+    (void)state;
+    zoo_model *m = plain("rope:dims=64", 4096, 4096);
+    assert_null(zoo_engine_closed(engine("transformers"), &m->part[0]));
+    assert_non_null(strstr(zoo_engine_remark(engine("transformers"), &m->part[0]), "partial_rotary_factor beside it"));
+    m->part[0].type = "gpt_neox"; /* rotary_pct, rotary_emb_base */
+    assert_null(zoo_engine_remark(engine("transformers"), &m->part[0]));
+    m->part[0].type = "gptj";
+    assert_non_null(strstr(zoo_engine_closed(engine("transformers"), &m->part[0]), "rotary_dim"));
+    expect_settings(m, "transformers", false, "{}");
+    zoo_free(m);
+    m = plain("rope:scaling=yarn,factor=2,trained=4096", 4096, 8192);
+    m->part[0].type = "phi3";
+    assert_non_null(strstr(zoo_engine_closed(engine("transformers"), &m->part[0]), "longrope only"));
+    m->part[0].type = "baichuan";
+    assert_non_null(strstr(zoo_engine_closed(engine("transformers"), &m->part[0]), "trust_remote_code"));
+    assert_null(zoo_engine_closed(engine("vllm"), &m->part[0]));
+    m->part[0].type = "chatglm";
+    expect_settings(m, "vllm", true, "vllm serve MODEL --max-model-len 8192");
+    zoo_free(m);
+}
+
+static void the_length_asked_for_is_shown_however_short(void **state)
+{
+    pe_error err;
+    explain_facts f;
+    char text[1000];
+    (void)state;
+    zoo_model *m = plain("rope:scaling=dynamic,factor=4,trained=2048", 2048, 8192);
+    assert_int_equal(explain_group(&f, &m->part[0], &m->part[0].group[0], 1024, &err), PE_OK);
+    assert_true(f.length == 1024 && !f.as_served && !f.scaled);
+    explain_limit_words(text, sizeof text, &f);
+    assert_non_null(strstr(text, "The length asked for, 1024, stays within."));
+    explain_clear(&f);
+    f = facts_of(m, 0);
+    assert_true(f.length == 8192 && f.as_served && f.scaled);
+    explain_clear(&f);
+    zoo_free(m);
+}
+
+/* A model may have a scale of its own; what is said is the encoding's part in it. */
+static void the_softmax_factor_is_that_of_the_encoding(void **state)
+{
+    static const struct {
+        const char *spec;
+        double factor;
+    } row[] = { { "rope", 1 }, { "rope:softmax=1.5", 1.5 }, { "alibi", 1 }, { "t5:scale=sqrt", 1 } };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        zoo_model *m = plain(row[i].spec, 4096, 4096);
+        explain_facts f = facts_of(m, 0);
+        assert_near(explain_softmax(f.e), row[i].factor, 1e-12);
+        explain_clear(&f);
+        zoo_free(m);
+    }
+}
+
+static void long_lists_are_cut(void **state)
+{
+    char text[100];
+    (void)state;
+    explain_shorten(text, sizeof text, "rope:scaling=longrope,short=1/2/3/4/5,long=1/2/3/4,sections=16/24/24");
+    assert_string_equal(text, "rope:scaling=longrope,short=1/2/3...,long=1/2/3/4,sections=16/24/24");
+}
+
 static void layer_types_have_settings_of_their_own(void **state)
 {
     (void)state;
@@ -457,6 +548,8 @@ static void functions_are_compared_not_texts(void **state)
     (void)state;
     expect_diff("rope", "rope:theta=10000", true, false, 0);
     expect_diff("rope", "rope:pairs=adjacent", true, true, 1);
+    expect_diff("rope:pairs=adjacent", "rope:pairs=adjacent-half", true, false, 1); /* in the K cache only */
+    expect_diff("rope", "rope:pairs=adjacent-half", true, true, 1);
     expect_diff("rope", "rope:theta=10001", false, false, 1);
     expect_diff("rope", "rope:scaling=linear,factor=1", true, false, 2);
     expect_diff("rope", "rope:sign=negative", false, false, 1);
@@ -544,6 +637,12 @@ static void layers_and_windows_are_told_apart(void **state)
     assert_true(diff_same(&d.class[0].result));
     assert_false(diff_models_same(&d));
     diff_clear(&d);
+    zoo_free(y);
+    y = model("config.json", 4096, 4096, (stack[]){ { 1, "rope", "", 512 }, { 1, "rope", "", 64 }, { 2, "none", "", 0 }, { 0 } });
+    d = compare(x, y); /* the same two groups are compared once, whatever their windows */
+    assert_int_equal(d.classes, 3);
+    assert_true(!d.class[0].again && d.class[1].again && d.class[1].result.ats == d.class[0].result.ats);
+    diff_clear(&d);
     zoo_free(x);
     zoo_free(y);
 }
@@ -580,6 +679,12 @@ int main(void)
         cmocka_unit_test(engines_stand_in_the_order_of_their_names),
         cmocka_unit_test(llama3_has_its_settings),
         cmocka_unit_test(yarn_has_its_settings),
+        cmocka_unit_test(mla_has_no_share_of_the_head),
+        cmocka_unit_test(sections_take_the_ratio_in_vllm),
+        cmocka_unit_test(classes_that_read_no_settings_get_none),
+        cmocka_unit_test(the_length_asked_for_is_shown_however_short),
+        cmocka_unit_test(the_softmax_factor_is_that_of_the_encoding),
+        cmocka_unit_test(long_lists_are_cut),
         cmocka_unit_test(layer_types_have_settings_of_their_own),
         cmocka_unit_test(names_cannot_leave_their_quotes),
         cmocka_unit_test(a_fixed_ntk_base_becomes_a_base),

@@ -63,6 +63,12 @@ expect 4 "missing.json" explain missing.json
 echo '{"model_type": "llama"' >cut.json
 expect 3 "cut.json" explain cut.json
 
+# a file's orders to a terminal (C1, the direction of writing) are masked, and escaped in JSON
+printf '{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1, "num_hidden_layers": 2, "max_position_embeddings": 64, "layer_types": ["b", "a\xc2\x9bb\xe2\x80\xaec\xe2\x81\xa6d\xc3\xa9"]}' >orders.json
+expect 0 'a?b?c?dé' explain orders.json
+expect 0 '"kind": "a\u009bb\u202ec\u2066dé"' explain orders.json --json
+"$POSENC" extend --help | grep -q 'llama3|p-rope$' || { echo "FAILED: choices are cut in the help"; failed=$((failed + 1)); }
+
 # ---- diff
 expect 0 "same" diff llama.json llama.json
 expect 1 "high 4 | 5" diff llama.json other.json
@@ -73,6 +79,13 @@ expect 1 "layouts differ" diff llama.json rope:theta=500000,scaling=llama3,facto
 expect 0 "layouts differ" diff llama.json rope:theta=500000,scaling=llama3,factor=8,trained=8192,pairs=adjacent --ignore-layout
 expect 1 "0.90421 12" diff rope:theta=150000,scaling=yarn,factor=32,trained=4096 rope:theta=150000,scaling=yarn,factor=32,trained=4096,truncate=no --at 4k
 expect 1 '"same": false' diff llama.json other.json --json
+expect 0 "weights need no change" diff rope:pairs=adjacent rope:pairs=adjacent-half
+expect 1 "encoding rope | alibi" diff rope alibi
+grep -q position stdout && { echo "FAILED: a table without numbers"; failed=$((failed + 1)); }
+expect 0 '"verb": "diff"' diff llama.json llama.json --json
+expect 0 '"file": "llama.json"' explain llama.json --json
+expect 0 '"layers": [3], "heads": 32' explain llama.json --layer 3 --json
+expect 0 "exit code 1" diff --help
 expect 2 "did you mean 'rope'?" diff rop rope
 expect 2 "--at has x" diff rope rope --at 1,x
 expect 2 "needs A B" diff rope

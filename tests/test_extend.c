@@ -271,6 +271,10 @@ static void deepseek_softmax_follows_the_factor(void **state)
     assert_true(yarn->value == 80);
     assert_non_null(at);
     near(strtod(at + 8, NULL), h * h, 1e-12);
+    near(yarn->logits, h * h, 1e-12); /* mscale over mscale_all_dim is 1: all of it is on the softmax */
+    near(yarn->cost.logits, h * h / (g * g), 1e-12);
+    near(plan(&p, "none")->logits, g * g, 1e-12);
+    assert_null(strstr(plan(&p, "linear")->spec, "softmax")); /* it came from mscale_all_dim, which is YaRN's */
     close_plans(&p);
 }
 
@@ -505,6 +509,32 @@ static void a_config_keeps_its_own_spelling(void **state)
     close_plans(&p);
 }
 
+static void shown(const plans *p, const char *method, const char *config, const char *truth)
+{
+    pe_error err;
+    extend_patch patch;
+    char *out = NULL;
+    assert_int_equal(extend_patch_make(&patch, &p->x, plan(p, method), config, EXTEND_AS_FILE, &err), PE_OK);
+    assert_int_equal(extend_patch_show(&out, &patch, config, &err), PE_OK);
+    assert_string_equal(out, truth);
+    free(out);
+    extend_patch_free(&patch);
+}
+
+/* What a person pastes over the old keys: nothing of the object is missing, and nothing is null. */
+static void keys_are_shown_whole(void **state)
+{
+    (void)state;
+    plans p = open_plans("llama", "rope", 4096, 4096, 32768);
+    shown(&p, "yarn",
+          "{\"a\": 1, \"text_config\": {\"b\": 2, \"max_position_embeddings\": 4096, \"rope_parameters\":\n {\n"
+          "\"rope_theta\":1e4,\t\"alpha\": 2.0, \"mine\": \"a , \\\" b\"}}}",
+          "{\"text_config\": {\"max_position_embeddings\": 32768, \"rope_parameters\": {\"rope_theta\": 1e4, "
+          "\"mine\": \"a , \\\" b\", \"rope_type\": \"yarn\", \"factor\": 8.0, "
+          "\"original_max_position_embeddings\": 4096}}}");
+    close_plans(&p);
+}
+
 static void the_text_model_of_a_larger_one_is_changed(void **state)
 {
     (void)state;
@@ -559,6 +589,7 @@ int main(void)
         cmocka_unit_test(a_member_goes_with_its_comma),
         cmocka_unit_test(broken_texts_are_refused_or_left),
         cmocka_unit_test(a_config_keeps_its_own_spelling),
+        cmocka_unit_test(keys_are_shown_whole),
         cmocka_unit_test(the_text_model_of_a_larger_one_is_changed),
         cmocka_unit_test(keys_of_the_scaling_before_go),
     };

@@ -48,6 +48,19 @@ expect 2 "not both" llama.json --to 32k --write -o x.json
 expect 2 "did you mean yarn?" llama.json --to 32k --method yarm
 expect 4 "" missing.json --to 32k
 
+config own.json 131072 '{"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}'
+expect 0 "the model's own makers offer it" own.json --to 100k
+expect 0 "nothing to do" own.json --to 100k
+config grows.json 4096 '{"type": "dynamic", "factor": 2.0}'
+expect 0 "served   8192" grows.json --to 8k
+expect 0 '"served": 8192' grows.json --to 8k --json
+"$POSENC" explain grows.json | grep -q "served      8192" || bad "explain and extend disagree on the served length"
+expect 0 "merge: replace these keys" llama.json --to 32k --for transformers
+grep -q null stdout && bad "a null among the keys to replace"
+sed 's/"llama"/"gptj"/' llama.json >gptj.json
+expect 0 "its class reads rotary_dim" gptj.json --to 32k --for transformers
+grep -q rope_ stdout && bad "GPT-J got keys that its class does not read"
+
 # every method is written, read back, and then serves the length
 for method in linear ntk yarn longrope llama3 p-rope; do
   expect 0 "wrote $method.json" llama.json --to 32k --method $method -o $method.json

@@ -165,6 +165,10 @@ static void llama3_is_known_by_its_factors(void **state)
     llama3_freqs(x, 64, 500000, 8, 8192);
     build_floats(&file, "rope_freqs.weight", x, 64);
     reads_as("rope:theta=500000,pairs=adjacent,scaling=llama3,factor=8,trained=8192");
+    zoo_model *m = read_model(); /* context_length is what it is served at */
+    assert_int_equal(m->part->trained, 8192);
+    assert_int_equal(m->part->served, 131072);
+    zoo_free(m);
     begin("llama", 2, 2048, 32, 8, 131072);
     build_real(&file, ".rope.freq_base", 500000);
     llama3_freqs(x, 32, 500000, 32, 8192);

@@ -136,8 +136,6 @@ void cli_note(const cli_args *a, const char *format, ...) CLI_PRINTF(2, 3);
 cli_exit cli_fail(const cli_args *a, cli_exit code, const char *format, ...) CLI_PRINTF(3, 4);
 /* Prints err's sentence, after "file: " unless file is NULL. Returns code, or CLI_SYSTEM where the status says so. */
 cli_exit cli_fail_from(const cli_args *a, cli_exit code, const char *file, const pe_error *err);
-/* What a file holds may be orders to a terminal: those characters (C0, DEL, C1) become '?'. How many were printed. */
-int cli_print_plain(FILE *to, const char *text, int length);
 /* The spec has none of the hooks this verb serves: says which verb fits. */
 cli_exit cli_fail_unsuited(const cli_args *a, const pe_encoding *e, const char *wanted);
 

@@ -30,7 +30,8 @@ typedef struct diff_result {
     int keys;
     diff_at at[DIFF_AT_MAX];
     int ats;
-    bool layout;     /* pairs lie differently in memory */
+    bool layout;     /* pairs lie differently in q and k: weights would have to be permuted */
+    bool cache;      /* they are written differently: turned keys are no good to the other, weights are */
     bool numbers;    /* some number differs by more than rounding */
     bool hidden;     /* a key differs whose effect is not among the numbers */
     double rounding; /* worst relative difference of frequencies that counts as rounding */

@@ -91,7 +91,8 @@ static void compare_pairs(diff_result *r, diff_at *at, const pe_pair *a, const p
         bool rounding = gap <= DIFF_ROUNDING && a[n].phase == b[n].phase && a[n].axis == b[n].axis;
         r->numbers |= !rounding;
         r->rounding = fmax(r->rounding, rounding ? gap : 0);
-        r->layout |= a[n].x != b[n].x || a[n].y != b[n].y || a[n].x_out != b[n].x_out || a[n].y_out != b[n].y_out;
+        r->layout |= a[n].x != b[n].x || a[n].y != b[n].y;
+        r->cache |= a[n].x_out != b[n].x_out || a[n].y_out != b[n].y_out;
         if (at->pair < 0 || angle > at->angle) {
             at->angle = angle;
             at->pair = n;
@@ -179,39 +180,35 @@ static void compare_codes(diff_result *r, diff_at *at, const pe_encoding *a, con
 
 /* ---------------------------------------------------------------- groups */
 
-/* The group's encoding for a sequence that ends at this position: some follow the length. */
+/* The group's encoding for a sequence that ends at this position: some follow the length, others are made once. */
 static pe_status make(pe_encoding **out, const zoo_group *g, int64_t position, pe_error *err)
 {
     double least = (double)position + 1;
+    if (*out && !zoo_spec_grows(g->spec))
+        return PE_OK;
+    pe_encoding_free(*out);
+    *out = NULL;
     char *text = zoo_spec_at(g->spec, (int64_t)fmax(zoo_spec_num_or(g->spec, "length", 0), least));
     pe_status s = text ? pe_encoding_new(out, text, g->shape, err) : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
     free(text);
     return s;
 }
 
-static pe_status compare_at(diff_result *r, const zoo_group *a, const zoo_group *b, int64_t position, pe_error *err)
+static pe_status compare_at(diff_result *r, const pe_encoding *x, const pe_encoding *y, int64_t position, pe_error *err)
 {
-    pe_encoding *x = NULL, *y = NULL;
     diff_at *at = &r->at[r->ats];
     *at = (diff_at){ .position = position, .pair = -1, .number = (double)NAN };
-    pe_status s = make(&x, a, position, err);
-    if (!s)
-        s = make(&y, b, position, err);
-    if (!s && pe_encoding_axes(x) == pe_encoding_axes(y))
-        s = compare_turns(r, at, x, y, err);
-    if (!s) {
-        compare_biases(r, at, x, y);
-        compare_codes(r, at, x, y);
-        r->numbers |=
-            relative(pe_encoding_scale(x), pe_encoding_scale(y)) > DIFF_ROUNDING ||
-            relative(pe_encoding_magnitude(x), pe_encoding_magnitude(y)) > DIFF_ROUNDING ||
-            relative(pe_encoding_gain(x, PE_QUERY, position), pe_encoding_gain(y, PE_QUERY, position)) > DIFF_ROUNDING;
-        r->hidden |= is_hidden(r, x, y);
-        r->ats++;
-    }
-    pe_encoding_free(x);
-    pe_encoding_free(y);
-    return s;
+    if (pe_encoding_axes(x) == pe_encoding_axes(y))
+        ZOO_TRY(compare_turns(r, at, x, y, err));
+    compare_biases(r, at, x, y);
+    compare_codes(r, at, x, y);
+    r->numbers |=
+        relative(pe_encoding_scale(x), pe_encoding_scale(y)) > DIFF_ROUNDING ||
+        relative(pe_encoding_magnitude(x), pe_encoding_magnitude(y)) > DIFF_ROUNDING ||
+        relative(pe_encoding_gain(x, PE_QUERY, position), pe_encoding_gain(y, PE_QUERY, position)) > DIFF_ROUNDING;
+    r->hidden |= is_hidden(r, x, y);
+    r->ats++;
+    return PE_OK;
 }
 
 pe_status diff_groups(diff_result *out, const zoo_group *a, const zoo_group *b, const int64_t *at, int ats,
@@ -222,9 +219,18 @@ pe_status diff_groups(diff_result *out, const zoo_group *a, const zoo_group *b, 
     if (!out->keys && strcmp(a->spec, b->spec)) /* a later part of a combination */
         add_key(out, "spec", (zoo_slice){ a->spec, strlen(a->spec) }, (zoo_slice){ b->spec, strlen(b->spec) });
     add_size(out, "head_dim", a->shape.head_dim, b->shape.head_dim);
-    for (int i = 0; i < ats && i < DIFF_AT_MAX; i++)
-        ZOO_TRY(compare_at(out, a, b, at[i], err));
-    return PE_OK;
+    pe_encoding *x = NULL, *y = NULL;
+    pe_status s = PE_OK;
+    for (int i = 0; !s && i < ats && i < DIFF_AT_MAX; i++) {
+        s = make(&x, a, at[i], err);
+        if (!s)
+            s = make(&y, b, at[i], err);
+        if (!s)
+            s = compare_at(out, x, y, at[i], err);
+    }
+    pe_encoding_free(x);
+    pe_encoding_free(y);
+    return s;
 }
 
 bool diff_same(const diff_result *r)

@@ -49,6 +49,13 @@ static pe_status add(diff_model *d, const zoo_layer *a, const zoo_layer *b, diff
     c->in = calloc((size_t)d->layers, sizeof *c->in);
     if (!c->in)
         return io_fail(err, PE_ERR_NOMEM, "no memory for the layers");
+    for (const diff_class *k = d->class; k < c && !c->again; k++)
+        if (k->a == c->a && k->b == c->b) {
+            c->result = k->result;
+            c->again = true;
+        }
+    if (c->again)
+        return PE_OK;
     return diff_groups(&c->result, &d->part_a->group[c->a], &d->part_b->group[c->b], d->at, d->ats, err);
 }
 
@@ -87,6 +94,14 @@ bool diff_models_same(const diff_model *d)
     for (int i = 0; i < d->classes; i++)
         same = same && diff_same(&d->class[i].result) && d->class[i].window_a == d->class[i].window_b;
     return same;
+}
+
+bool diff_models_cache(const diff_model *d)
+{
+    for (int i = 0; i < d->classes; i++)
+        if (d->class[i].result.cache)
+            return true;
+    return false;
 }
 
 bool diff_models_layout(const diff_model *d)

@@ -12,7 +12,8 @@
 typedef struct diff_class {
     int a, b; /* groups */
     int64_t window_a, window_b;
-    bool *in; /* (layers): which */
+    bool *in;   /* (layers): which */
+    bool again; /* the same two groups as a class before, with other windows: the result is that one's */
     diff_result result;
 } diff_class;
 
@@ -31,6 +32,7 @@ pe_status diff_models(diff_model *d, pe_error *err);
 void diff_clear(diff_model *d);
 bool diff_models_same(const diff_model *d);   /* up to layout, lengths and rounding */
 bool diff_models_layout(const diff_model *d); /* pairs lie differently somewhere */
+bool diff_models_cache(const diff_model *d);  /* turned keys do */
 
 void diff_text(const diff_model *d);
 void diff_json(const diff_model *d, bool same, const char *verdict);

@@ -49,19 +49,25 @@ static void class_text(const diff_class *c, int64_t layers)
     page_title("%s%s: %s", every ? "Every layer" : "Layers ", every ? "" : page_ranges(c->in, layers).text,
                !diff_same(r) || window ? "different"
                : r->layout             ? "the same but for the pair layout"
+               : r->cache              ? "the same but for where turned elements are written"
                : r->keys               ? "the same up to rounding"
                                        : "the same");
     for (int i = 0; i < r->keys; i++)
         page_field(r->key[i].key, INDENT, "%s | %s", r->key[i].a, r->key[i].b);
     if (window)
         page_field("window", INDENT, "%" PRId64 " | %" PRId64, c->window_a, c->window_b);
-    if (r->numbers || r->rounding > 0)
+    bool any = false;
+    for (int i = 0; i < r->ats; i++)
+        any = any || r->at[i].pair >= 0 || !isnan(r->at[i].number);
+    if ((r->numbers || r->rounding > 0) && any && !c->again)
         at_text(r);
 }
 
 static void head_text(char letter, const zoo_model *m, const zoo_part *p)
 {
-    printf("%c  %s: %s, ", letter, m->path, m->format);
+    printf("%c  ", letter);
+    page_print(m->path, (int)strlen(m->path));
+    printf(": %s, ", m->format);
     page_print(p->type, (int)strlen(p->type));
     putchar('\n');
 }
@@ -83,7 +89,7 @@ void diff_text(const diff_model *d)
 static void side_json(json_out *j, const char *key, const zoo_model *m, const zoo_part *p)
 {
     out_open(j, key, '{');
-    out_text(j, "path", m->path);
+    out_text(j, "file", m->path);
     out_text(j, "format", m->format);
     out_text(j, "type", p->type);
     out_int(j, "layers", p->layers);
@@ -129,6 +135,7 @@ static void class_json(json_out *j, const diff_model *d, const diff_class *c)
     out_int(j, "window_b", c->window_b);
     out_bool(j, "same", diff_same(&c->result) && c->window_a == c->window_b);
     out_bool(j, "same_layout", !c->result.layout);
+    out_bool(j, "same_cache_layout", !c->result.cache);
     result_json(j, &c->result);
     out_close(j, '}');
 }
@@ -137,6 +144,7 @@ void diff_json(const diff_model *d, bool same, const char *verdict)
 {
     json_out j = out_start(stdout);
     out_open(&j, NULL, '{');
+    out_text(&j, "verb", "diff");
     side_json(&j, "a", d->a, d->part_a);
     side_json(&j, "b", d->b, d->part_b);
     out_bool(&j, "same", same);

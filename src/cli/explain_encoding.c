@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TEXT_MAX 3000
 
@@ -63,17 +64,26 @@ static void print_other(const char *spec, const explain_facts *f)
                    end, end - 1);
 }
 
+/* NoPE layers that have a temperature all the same (Llama 4). */
+static void print_still(const char *spec)
+{
+    char text[TEXT_MAX];
+    const char *label;
+    page_field("encoding", EXPLAIN_INDENT, "none: these layers do not turn%s",
+               zoo_spec_meets(spec, "temperature!=0,temperature") ? "; queries are warmed by their position" : "");
+    for (int i = 0; explain_remark(spec, i, &label, text, sizeof text); i++)
+        if (!strcmp(label, "query"))
+            page_field(label, EXPLAIN_INDENT, "%s", text);
+}
+
 static void print_rotation(const char *spec, const explain_facts *f)
 {
     char text[TEXT_MAX];
     const char *label;
     zoo_slice theta = zoo_spec_get(spec, "theta");
-    if (f->pairs) {
-        explain_pairs_words(text, sizeof text, f);
-        page_field("pairs", EXPLAIN_INDENT, "%s", text);
-    } else
-        page_field("pairs", EXPLAIN_INDENT, "none: nothing turns in these layers");
-    if (theta.text && f->pairs)
+    explain_pairs_words(text, sizeof text, f);
+    page_field("pairs", EXPLAIN_INDENT, "%s", text);
+    if (theta.text)
         page_field("base", EXPLAIN_INDENT, "%.*s", (int)theta.length, theta.text);
     for (int i = 0; explain_remark(spec, i, &label, text, sizeof text); i++)
         page_field(label, EXPLAIN_INDENT, "%s", text);
@@ -84,22 +94,41 @@ static void print_rotation(const char *spec, const explain_facts *f)
                    page_number(pe_encoding_magnitude(f->e) * pe_encoding_magnitude(f->e)).text);
 }
 
+static void print_part(const char *spec, const explain_facts *f)
+{
+    const pe_info *info = zoo_spec_row(spec);
+    bool turns = zoo_spec_key(spec, "scaling") != NULL;
+    if (turns && !f->pairs) {
+        print_still(spec);
+        return;
+    }
+    page_field("encoding", EXPLAIN_INDENT, "%s: %s", info ? info->name : spec, info ? info->summary : "");
+    (turns ? print_rotation : print_other)(spec, f);
+}
+
+/* Only what the encoding asks for: a model may have a scale of its own, which is not read here. */
+static void print_softmax(const pe_encoding *e)
+{
+    double factor = explain_softmax(e);
+    if (pe_encoding_scale(e) == 1 && pe_encoding_shape(e).head_dim > 1)
+        page_field("softmax", EXPLAIN_INDENT, "scores are not divided by the square root of the head's width");
+    else if (fabs(factor - 1) > 1e-12)
+        page_field("softmax", EXPLAIN_INDENT, "the softmax scale is multiplied by %s", page_number(factor).text);
+}
+
 pe_status explain_encoding(const zoo_group *g, const explain_facts *f, pe_error *err)
 {
+    char text[TEXT_MAX];
     for (int i = 0; i < zoo_spec_parts(g->spec); i++) {
         char *spec = zoo_spec_part(g->spec, i);
         if (!spec)
             return io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
-        const pe_info *info = zoo_spec_row(spec);
-        page_field("encoding", EXPLAIN_INDENT, "%s: %s", info ? info->name : spec, info ? info->summary : "");
-        if (zoo_spec_key(spec, "scaling"))
-            print_rotation(spec, f);
-        else
-            print_other(spec, f);
+        print_part(spec, f);
         free(spec);
     }
-    page_field("softmax", EXPLAIN_INDENT, "scores are multiplied by %s", page_number(pe_encoding_scale(f->e)).text);
-    page_field("spec", EXPLAIN_INDENT, "%s", g->spec);
+    print_softmax(f->e);
+    explain_shorten(text, sizeof text, g->spec);
+    page_field("spec", EXPLAIN_INDENT, "%s", text);
     return PE_OK;
 }
 
@@ -127,13 +156,16 @@ void explain_wavelengths(const explain_facts *f)
         return;
     page_title("Wavelengths against the trained length");
     if (f->length > 0)
-        page_field("", 2, "for a sequence of %" PRId64 " positions:", f->length);
+        page_field("", 2, "for a sequence of %" PRId64 " positions%s:", f->length,
+                   f->as_served ? ", the served length (--length N for another)" : "");
     page_field("shortest", EXPLAIN_INDENT, "%s positions (pair %" PRId64 ")",
                page_number(f->pair[f->shortest].wavelength).text, f->shortest);
     page_field("longest", EXPLAIN_INDENT, "%s positions (pair %" PRId64 ")",
                page_number(f->pair[f->longest].wavelength).text, f->longest);
     explain_turns_words(text, sizeof text, f);
     page_field("turns", EXPLAIN_INDENT, "%s", text);
+    if (f->scaled)
+        page_field("columns", EXPLAIN_INDENT, "wavelengths are after the scaling, trained turns before it");
     printf("\n  %6s  %14s  %14s  %-12s  %s\n", "pair", "wavelength", "trained turns", "scaling", "new angles from");
     int count = explain_choose(index, CLI_COUNT(index), f);
     for (int i = 0; i < count; i++)

@@ -14,10 +14,13 @@
 
 /* ---------------------------------------------------------------- the two encodings */
 
-/* Frequencies that follow the length are looked at where the model is served. */
-static int64_t wanted_length(const explain_facts *f, const char *spec)
+/* Frequencies that follow the length are looked at where the model is served, unless another is asked for. */
+static int64_t wanted_length(explain_facts *f, const char *spec, int64_t asked)
 {
-    return zoo_spec_grows(spec) ? (int64_t)zoo_spec_num_or(spec, "length", (double)f->served) : 0;
+    f->as_served = !asked && !zoo_spec_has(spec, "length");
+    if (!zoo_spec_grows(spec))
+        return 0;
+    return asked ? asked : (int64_t)zoo_spec_num_or(spec, "length", (double)f->served);
 }
 
 static pe_status new_encoding(pe_encoding **out, const char *spec, pe_shape shape, pe_error *err)
@@ -25,9 +28,9 @@ static pe_status new_encoding(pe_encoding **out, const char *spec, pe_shape shap
     return spec ? pe_encoding_new(out, spec, shape, err) : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
 }
 
-static pe_status make(pe_encoding **out, explain_facts *f, const zoo_group *g, pe_error *err)
+static pe_status make(pe_encoding **out, explain_facts *f, const zoo_group *g, int64_t asked, pe_error *err)
 {
-    f->length = wanted_length(f, g->spec);
+    f->length = wanted_length(f, g->spec, asked);
     char *text = zoo_spec_at(g->spec, f->length);
     pe_status s = new_encoding(out, text, g->shape, err);
     free(text);
@@ -129,14 +132,14 @@ static pe_status read_pairs(explain_facts *f, const pe_encoding *born, pe_error 
     return s;
 }
 
-pe_status explain_group(explain_facts *out, const zoo_part *part, const zoo_group *g, pe_error *err)
+pe_status explain_group(explain_facts *out, const zoo_part *part, const zoo_group *g, int64_t length, pe_error *err)
 {
     double trained = zoo_spec_num(g->spec, "trained");
     pe_encoding *born = NULL;
     *out = (explain_facts){ .trained = part->trained, .served = part->served, .window = window_of(part, g) };
     if (out->trained <= 0 && trained > 0)
         out->trained = (int64_t)trained;
-    pe_status s = make(&out->e, out, g, err);
+    pe_status s = make(&out->e, out, g, length, err);
     out->pairs = s ? 0 : pe_encoding_pair_count(out->e);
     out->shortest = out->longest = out->first = out->last = -1;
     if (out->pairs > 0) {
@@ -192,6 +195,11 @@ int explain_choose(int64_t *index, int max, const explain_facts *f)
 }
 
 /* ---------------------------------------------------------------- scores and tables */
+
+double explain_softmax(const pe_encoding *e)
+{
+    return pe_encoding_scale(e) * sqrt((double)pe_encoding_shape(e).head_dim);
+}
 
 bool explain_bias(const pe_encoding *e, int64_t distance, double *score)
 {

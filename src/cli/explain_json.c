@@ -49,11 +49,11 @@ static void rotation_json(json_out *j, const explain_facts *f)
     out_close(j, '}');
 }
 
-static void layers_json(json_out *j, const zoo_part *p, int group)
+static void layers_json(json_out *j, const explain_job *job, const zoo_part *p, int group)
 {
     out_open(j, "layers", '-');
     for (int64_t n = 0; n < p->layers; n++)
-        if (p->layer[n].group == group)
+        if (p->layer[n].group == group && (job->layer < 0 || n == job->layer))
             out_int(j, NULL, n);
     out_close(j, '-');
 }
@@ -66,17 +66,17 @@ static void shape_json(json_out *j, pe_shape s)
     out_int(j, "model_dim", s.model_dim);
 }
 
-static pe_status group_json(json_out *j, const zoo_part *p, int group, pe_error *err)
+static pe_status group_json(json_out *j, const explain_job *job, const zoo_part *p, int group, pe_error *err)
 {
     explain_facts f;
     const zoo_group *g = &p->group[group];
-    ZOO_TRY(explain_group(&f, p, g, err));
+    ZOO_TRY(explain_group(&f, p, g, job->length, err));
     int64_t end = explain_end(g->spec, f.e);
     out_open(j, NULL, '{');
     out_text(j, "spec", g->spec);
-    layers_json(j, p, group);
+    layers_json(j, job, p, group);
     shape_json(j, g->shape);
-    out_real(j, "scale", pe_encoding_scale(f.e));
+    out_real(j, "softmax_factor", explain_softmax(f.e));
     out_int(j, "parameters", pe_encoding_param_count(f.e));
     if (end > 0)
         out_int(j, "positions", end);
@@ -89,10 +89,11 @@ static pe_status group_json(json_out *j, const zoo_part *p, int group, pe_error 
 
 /* ---------------------------------------------------------------- parts */
 
-static void layer_json(json_out *j, const zoo_layer *l)
+/* group: its place in the list. */
+static void layer_json(json_out *j, const zoo_layer *l, int group)
 {
     out_open(j, NULL, '{');
-    out_int(j, "group", l->group);
+    out_int(j, "group", group);
     out_text(j, "kind", l->kind);
     out_int(j, "window", l->window);
     out_close(j, '}');
@@ -117,12 +118,12 @@ static pe_status part_json(json_out *j, const explain_job *job, const zoo_part *
     out_open(j, "groups", '[');
     for (int g = 0; g < p->groups; g++)
         if (only < 0 || only == g)
-            ZOO_TRY(group_json(j, p, g, err));
+            ZOO_TRY(group_json(j, job, p, g, err));
     out_close(j, ']');
     out_open(j, "layers", '[');
     for (int64_t n = 0; n < p->layers; n++)
         if (only < 0 || n == job->layer)
-            layer_json(j, &p->layer[n]);
+            layer_json(j, &p->layer[n], only < 0 ? p->layer[n].group : 0);
     out_close(j, ']');
     out_close(j, '}');
     return PE_OK;
@@ -178,10 +179,11 @@ static pe_status settings_json(json_out *j, const explain_job *job, pe_error *er
     out_open(j, "settings", '{');
     out_text(j, "engine", job->engine->name);
     out_raw(j, "config", config);
+    out_text(j, "closed", zoo_engine_closed(job->engine, p));
     if (job->engine->start)
         out_text(j, "command", command);
     out_text(j, "no_setting", fixed);
-    out_text(j, "remark", job->engine->remark);
+    out_text(j, "remark", zoo_engine_remark(job->engine, p));
     out_text(j, "source", job->engine->source);
     out_close(j, '}');
     free(config);
@@ -193,7 +195,8 @@ pe_status explain_json(const explain_job *job, pe_error *err)
 {
     json_out j = out_start(stdout);
     out_open(&j, NULL, '{');
-    out_text(&j, "path", job->m->path);
+    out_text(&j, "verb", "explain");
+    out_text(&j, "file", job->m->path);
     out_text(&j, "format", job->m->format);
     out_open(&j, "parts", '[');
     for (int i = 0; i < (job->layer >= 0 ? 1 : job->m->parts); i++)

@@ -41,31 +41,40 @@ void explain_notes(const zoo_model *m)
     print_quirks(m, NULL, false);
 }
 
+/* To be copied: on one line, however long. */
+static pe_status print_code(const char *label, const zoo_engine *engine, const zoo_model *m, bool command,
+                            pe_error *err)
+{
+    printf("  %s\n  ", label);
+    ZOO_TRY(command ? zoo_engine_command(stdout, engine, m, &m->part[0], err)
+                    : zoo_engine_config(stdout, engine, &m->part[0], err));
+    putchar('\n');
+    return PE_OK;
+}
+
 pe_status explain_settings(const explain_job *job, pe_error *err)
 {
     const zoo_engine *engine = job->engine;
     const zoo_part *p = &job->m->part[0];
+    const char *closed = zoo_engine_closed(engine, p), *remark = zoo_engine_remark(engine, p);
     char fixed[600];
     page_title("Settings for %s", engine->name);
-    if (engine->takes_config && !engine->override && zoo_main_group(p) >= 0) {
-        fputs("  config.json:\n  ", stdout);
-        ZOO_TRY(zoo_engine_config(stdout, engine, p, err));
-        putchar('\n');
-    } else if (zoo_main_group(p) < 0)
+    if (closed)
+        page_field("", 2, "none: %s", closed);
+    else if (zoo_main_group(p) < 0)
         page_field("", 2,
                    "nothing turns here, so there is nothing to set but the length: what the model's code adds is "
                    "fixed");
-    if (engine->start) {
-        fputs("  command:\n  ", stdout);
-        ZOO_TRY(zoo_engine_command(stdout, engine, job->m, p, err));
-        putchar('\n');
-    }
+    else if (engine->takes_config && !engine->override)
+        ZOO_TRY(print_code("config.json; replace these keys:", engine, job->m, false, err));
+    if (engine->start)
+        ZOO_TRY(print_code("command:", engine, job->m, true, err));
     print_quirks(job->m, engine, true);
     zoo_engine_fixed(fixed, sizeof fixed, engine, p);
     if (*fixed)
         page_field("no setting", EXPLAIN_INDENT, "%s: the model's code or its file decides", fixed);
-    if (engine->remark && zoo_main_group(p) >= 0)
-        page_field("remark", EXPLAIN_INDENT, "%s", engine->remark);
+    if (remark)
+        page_field("remark", EXPLAIN_INDENT, "%s", remark);
     page_field("source", EXPLAIN_INDENT, "%s", engine->source);
     return PE_OK;
 }

@@ -26,12 +26,13 @@ static void print_layer_kind(const zoo_part *p, const zoo_layer *as, const bool 
 {
     const char *spec = p->group[as->group].spec;
     bool still = zoo_spec_is(spec, "dims", "0");
-    char window[60] = "";
+    char window[60] = "", text[1000];
     if (as->window)
         snprintf(window, sizeof window, ", window of %" PRId64, as->window);
     fputs("  ", stdout);
     page_wrapped(page_ranges(in, p->layers).text, 2);
-    page_field("", 6, "%s%s%s%.400s%s", as->kind, *as->kind ? ": " : "", still ? "nothing turns (NoPE): " : "", spec,
+    explain_shorten(text, sizeof text, spec);
+    page_field("", 6, "%s%s%s%.400s%s", as->kind, *as->kind ? ": " : "", still ? "nothing turns (NoPE): " : "", text,
                window);
 }
 
@@ -87,22 +88,29 @@ static void print_lengths(const zoo_part *p)
         page_field("served", EXPLAIN_INDENT, "not said");
 }
 
-static pe_status print_group(const zoo_part *p, int group, pe_error *err)
+/* Where nothing enters there may be no attention at all: a state, a convolution. */
+static void print_heads(const zoo_group *g)
+{
+    char shared[60] = "";
+    if (!strcmp(g->spec, "none"))
+        return;
+    if (g->shape.kv_heads != g->shape.heads)
+        snprintf(shared, sizeof shared, ", %" PRId64 " for keys and values", g->shape.kv_heads);
+    page_field("heads", EXPLAIN_INDENT, "%" PRId64 " of %" PRId64 "%s", g->shape.heads, g->shape.head_dim, shared);
+}
+
+static pe_status print_group(const explain_job *job, const zoo_part *p, int group, pe_error *err)
 {
     explain_facts f;
     const zoo_group *g = &p->group[group];
-    ZOO_TRY(explain_group(&f, p, g, err));
+    ZOO_TRY(explain_group(&f, p, g, job->length, err));
     if (p->groups > 1)
         page_title("Layers of kind %d of %d", group + 1, p->groups);
     else
         page_title("Every layer");
     if (p->groups > 1)
         page_field("layers", EXPLAIN_INDENT, "%s", layers_of(p, group).text);
-    if (g->shape.kv_heads != g->shape.heads)
-        page_field("heads", EXPLAIN_INDENT, "%" PRId64 " of %" PRId64 ", %" PRId64 " for keys and values",
-                   g->shape.heads, g->shape.head_dim, g->shape.kv_heads);
-    else
-        page_field("heads", EXPLAIN_INDENT, "%" PRId64 " of %" PRId64, g->shape.heads, g->shape.head_dim);
+    print_heads(g);
     pe_status s = explain_encoding(g, &f, err);
     if (!s)
         explain_wavelengths(&f);
@@ -116,10 +124,10 @@ static pe_status print_part(const explain_job *job, const zoo_part *p, pe_error 
         page_title("%s: %s, %" PRId64 " layers", *p->name ? p->name : "part", p->type, p->layers);
     print_lengths(p);
     if (job->layer >= 0)
-        return print_group(p, p->layer[job->layer].group, err);
+        return print_group(job, p, p->layer[job->layer].group, err);
     print_layers(p);
     for (int g = 0; g < p->groups && g < FULL_GROUPS; g++)
-        ZOO_TRY(print_group(p, g, err));
+        ZOO_TRY(print_group(job, p, g, err));
     if (p->groups > FULL_GROUPS)
         page_field("", 2, "%d more kinds of layers: --layer N tells one in full, --json all", p->groups - FULL_GROUPS);
     return PE_OK;
@@ -129,7 +137,8 @@ pe_status explain_text(const explain_job *job, pe_error *err)
 {
     const zoo_model *m = job->m;
     const char *type = *m->part[0].type ? m->part[0].type : "type not said";
-    printf("%s: %s, ", m->path, m->format);
+    page_print(m->path, (int)strlen(m->path));
+    printf(": %s, ", m->format);
     page_print(type, (int)strlen(type));
     printf(", %" PRId64 " layers\n", m->part[0].layers);
     for (int i = 0; i < (job->layer >= 0 ? 1 : m->parts); i++)

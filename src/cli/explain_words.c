@@ -40,7 +40,6 @@ static const struct {
     { "axes", "sections,split=chunked", "pairs of each coordinate, one after the other: {sections}" },
     { "axes", "axes!=1,split=axial|blocks|oddeven|alternate", "{axes} coordinates per token, split {split}" },
     { "coords", "coords=normalised", "scaled to -1..1 over {extent} cells" },
-    { "softmax", "softmax!=1,softmax", "the softmax scale is multiplied by {softmax}" },
     { "query", "temperature!=0,temperature",
       "queries are multiplied by 1 + {temperature} ln(1 + floor((t + {shift}) / {floor})) at position t" },
     { "turns", "turn=qkv|qkvo", "values turn too" },
@@ -77,6 +76,26 @@ bool explain_remark(const char *spec, int index, const char **label, char *text,
         return true;
     }
     return false;
+}
+
+void explain_shorten(char *out, size_t cap, const char *spec)
+{
+    size_t used = 0;
+    for (int items = 0; *spec && used + 8 < cap; spec++) {
+        items = *spec == ',' ? 0 : items + (*spec == '/');
+        if (items < 3) {
+            out[used++] = *spec;
+            continue;
+        }
+        size_t n = strcspn(spec, ",");
+        if (memchr(spec + 1, '/', n - 1)) { /* more than one is left */
+            memcpy(out + used, "...", 3);
+            used += 3;
+            spec += n - 1;
+        } else
+            out[used++] = *spec;
+    }
+    out[used] = 0;
 }
 
 /* ---------------------------------------------------------------- pairs */
@@ -135,15 +154,17 @@ static size_t say_end(char *out, size_t cap, size_t used, const explain_facts *f
 {
     char text[300];
     const explain_pair *p = &f->pair[f->first];
-    if (f->served <= 0)
+    bool asked = f->length > 0 && !f->as_served; /* these frequencies are that length's, not the served one's */
+    int64_t end = asked ? f->length : f->served;
+    const char *which = asked ? "length asked for" : "served length";
+    if (end <= 0)
         return used;
-    if ((double)f->served <= p->leaves)
-        snprintf(text, sizeof text, "The served length, %" PRId64 ", stays within.", f->served);
+    if ((double)end <= p->leaves)
+        snprintf(text, sizeof text, "The %s, %" PRId64 ", stays within.", which, end);
     else
         snprintf(text, sizeof text,
-                 "The served length, %" PRId64 ", goes past it: pair %" PRId64
-                 " then turns up to %s times as far as in training.",
-                 f->served, f->first, page_number((double)f->served / p->leaves).text);
+                 "The %s, %" PRId64 ", goes past it: pair %" PRId64 " then turns up to %s times as far as in training.",
+                 which, end, f->first, page_number((double)end / p->leaves).text);
     return say(out, cap, used, text);
 }
 
@@ -195,6 +216,7 @@ void explain_limit_words(char *out, size_t cap, const explain_facts *f)
     used = say_end(out, cap, used, f);
     if (f->scaled && f->served > f->trained)
         say(out, cap, used,
-            "All of this is against the trained length that the file names; a model that was tuned at a longer one has "
-            "seen more.");
+            "All of this is against the trained length that the file names. A model that was tuned at a longer one has "
+            "seen more: where its makers offer the served length by a scaling of its own, posenc extend takes all of "
+            "that for seen.");
 }

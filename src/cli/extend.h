@@ -26,7 +26,7 @@ void extend_json(const extend_job *j);
 
 /* What to give an engine. Texts are malloc'ed. */
 typedef struct extend_setting {
-    char *text;   /* a JSON merge patch, or a command; NULL: it cannot be said */
+    char *text;   /* keys of config.json, or a command; NULL: it cannot be said */
     char *older;  /* for older versions, where that differs */
     char *remark; /* sentences, or NULL */
 } extend_setting;

@@ -4,6 +4,8 @@
  * so that it keeps what else it says. */
 #include "cli/extend.h"
 
+#include "zoo/spec_read.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,24 +22,28 @@ bool extend_wants(const extend_job *j, const zoo_engine *e)
 
 /* ---------------------------------------------------------------- settings */
 
-static cli_exit merge(char **out, const extend_job *j, const char *config, extend_era era)
+static cli_exit keys(char **out, const extend_job *j, const char *config, extend_era era)
 {
     extend_patch p;
     pe_error err;
     if (extend_patch_make(&p, &j->x, taken(j), config, era, &err))
         return cli_fail_from(j->args, CLI_INPUT, j->zoo->path, &err);
-    pe_status s = extend_patch_merge(out, &p, &err);
+    pe_status s = extend_patch_show(out, &p, config, &err);
     extend_patch_free(&p);
     return s ? cli_fail_from(j->args, CLI_INPUT, j->zoo->path, &err) : CLI_OK;
 }
 
-static cli_exit patch(extend_setting *s, const extend_job *j)
+/* A config.json in its own spelling; without one, in that of version 5, and in the one before where that is all of it:
+ * widths and sections stood elsewhere then. */
+static cli_exit patch(extend_setting *s, const extend_job *j, const zoo_engine *e, const zoo_part *planned)
 {
-    bool bare = !strcmp(j->config, EXTEND_NO_CONFIG);
-    CLI_TRY(merge(&s->text, j, j->config, bare ? EXTEND_PARAMETERS : EXTEND_AS_FILE));
-    if (strstr(s->text, "rope_parameters"))
-        CLI_TRY(merge(&s->older, j, EXTEND_NO_CONFIG, EXTEND_SCALING));
-    return CLI_OK;
+    pe_error err;
+    if (strcmp(j->config, EXTEND_NO_CONFIG))
+        return keys(&s->text, j, j->config, EXTEND_AS_FILE);
+    if (zoo_engine_text(&s->text, e, j->zoo, planned, false, &err))
+        return cli_fail_from(j->args, CLI_INPUT, j->zoo->path, &err);
+    bool all = zoo_spec_meets(taken(j)->brief, "!dims,!sections,axes=1") && zoo_engine_remark(e, planned);
+    return all ? keys(&s->older, j, EXTEND_NO_CONFIG, EXTEND_SCALING) : CLI_OK;
 }
 
 /* ---------------------------------------------------------------- remarks */
@@ -66,7 +72,11 @@ static void remark(FILE *to, const char *text)
 static void put_remarks(FILE *to, const extend_job *j, const zoo_engine *e, const zoo_part *planned)
 {
     const zoo_quirk *q;
-    const char *method = taken(j)->method->name;
+    const char *method = taken(j)->method->name, *closed = zoo_engine_closed(e, planned);
+    if (closed) {
+        fprintf(to, "none: %s", closed);
+        return;
+    }
     for (int i = 0; (q = zoo_quirk_at(i)); i++)
         if (!strcmp(q->engine, e->name) && zoo_quirk_applies(q, planned))
             remark(to, q->text);
@@ -95,8 +105,10 @@ static cli_exit make_remarks(extend_setting *s, const extend_job *j, const zoo_e
 static cli_exit describe(extend_setting *s, const extend_job *j, const zoo_engine *e, const zoo_part *planned)
 {
     pe_error err;
+    if (zoo_engine_closed(e, planned))
+        return make_remarks(s, j, e, planned);
     if (!e->start)
-        CLI_TRY(patch(s, j));
+        CLI_TRY(patch(s, j, e, planned));
     else if (zoo_engine_says(e, planned) && zoo_engine_text(&s->text, e, j->zoo, planned, true, &err))
         return cli_fail_from(j->args, CLI_INPUT, j->zoo->path, &err);
     return make_remarks(s, j, e, planned);

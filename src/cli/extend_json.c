@@ -14,7 +14,8 @@ static void model_json(json_out *out, const extend_job *j)
     out_text(out, "type", x->part->type);
     out_text(out, "spec", x->group ? x->group->spec : x->part->group[x->part->layer[0].group].spec);
     out_int(out, "trained", x->trained);
-    out_int(out, "reach", x->reach);
+    out_int(out, "served", x->part->served > 0 ? x->part->served : x->reach);
+    out_int(out, "seen", x->reach);
     out_int(out, "target", x->target);
     out_int(out, "windowed_layers", x->windowed);
     out_int(out, "still_layers", x->still);
@@ -45,6 +46,7 @@ static void cost_json(json_out *out, const extend_plan *p)
     out_real(out, "mean_change", p->cost.mean);
     out_real(out, "angle_at_256", p->cost.angle);
     out_real(out, "magnitude", p->cost.magnitude);
+    out_real(out, "logits", p->cost.logits);
     out_close(out, '}');
 }
 
@@ -67,7 +69,7 @@ static void plan_json(json_out *out, const extend_plan *p)
         out_int(out, "last_leaving", p->leaving ? p->last : -1);
         out_real(out, "worst_excess", p->worst);
         out_real(out, "magnitude", p->magnitude);
-        out_real(out, "logits", p->magnitude * p->magnitude);
+        out_real(out, "logits", p->logits);
         cost_json(out, p);
     }
     out_close(out, '}');
@@ -82,9 +84,12 @@ static void settings_json(json_out *out, const extend_job *j)
         if (extend_wants(j, e) && extend_settings(&s, j, e) == CLI_OK) {
             out_open(out, NULL, '{');
             out_text(out, "engine", e->name);
-            out_text(out, e->start ? "command" : "merge_patch", s.text);
-            if (!e->start)
-                out_text(out, "merge_patch_before_5", s.older);
+            if (e->start)
+                out_text(out, "command", s.text);
+            else {
+                out_raw(out, "config", s.text ? s.text : "null");
+                out_raw(out, "config_before_5", s.older ? s.older : "null");
+            }
             out_text(out, "remark", s.remark && *s.remark ? s.remark : NULL);
             out_close(out, '}');
         }

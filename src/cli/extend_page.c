@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The plan on one page. */
+#include "cli/explain.h"
 #include "cli/extend.h"
 #include "cli/page.h"
 
@@ -9,24 +10,42 @@
 #include <string.h>
 
 #define TYPE_MOST 80 /* characters of a model's type */
+#define PATH_MOST 4096
+#define COST_COLUMN 56
+
+#define INDENT 11
+
+/* The length the file offers, and how it comes to that. */
+static void print_served(const extend_model *x)
+{
+    int64_t served = x->part->served > 0 ? x->part->served : x->reach;
+    const char *how = "";
+    if (served > x->reach)
+        how = "by a scaling that no training saw";
+    else if (x->reach > x->trained)
+        how = "the model's own makers offer it, by a scaling of its own: taken for seen";
+    page_field("served", INDENT, "%" PRId64 "%s%s%s", served, *how ? " (" : "", how, *how ? ")" : "");
+}
 
 static void print_model(const extend_job *j)
 {
     const extend_model *x = &j->x;
-    const char *spec = x->group ? x->group->spec : x->part->group[x->part->layer[0].group].spec;
-    printf("%s: ", x->zoo->path);
+    char text[1000];
+    explain_shorten(text, sizeof text, x->group ? x->group->spec : x->part->group[x->part->layer[0].group].spec);
+    page_print(x->zoo->path, PATH_MOST);
+    printf(": ");
     page_print(x->part->type, TYPE_MOST);
     printf("%s%" PRId64 " layers\n", *x->part->type ? ", " : "", x->part->layers);
-    printf("  spec     %.300s%s\n", spec, strlen(spec) > 300 ? "..." : "");
-    printf("  trained  %" PRId64 "\n  served   %" PRId64 "%s\n", x->trained, x->reach,
-           x->reach > x->trained ? "  (by its own scaling)" : "");
-    printf("  target   %" PRId64 "  (%.4g x)\n", x->target, (double)x->target / (double)x->reach);
+    page_field("spec", INDENT, "%s", text);
+    page_field("trained", INDENT, "%" PRId64, x->trained);
+    print_served(x);
+    page_field("target", INDENT, "%" PRId64 "  (%.4g x)", x->target, (double)x->target / (double)x->reach);
     if (x->group && x->windowed)
-        printf("  %" PRId64 " layers see a window only and keep what they have\n", x->windowed);
+        page_field("", 2, "%" PRId64 " layers see a window only and keep what they have", x->windowed);
     if (x->group && x->still)
-        printf("  %" PRId64 " layers do not rotate\n", x->still);
+        page_field("", 2, "%" PRId64 " layers do not rotate", x->still);
     if (x->mixed)
-        printf("  other layers that see everything rotate otherwise: the plan is for those of the spec above\n");
+        page_field("", 2, "other layers that see everything rotate otherwise: the plan is for those of the spec above");
 }
 
 /* ---------------------------------------------------------------- pairs */
@@ -84,17 +103,19 @@ static void print_leaving(char out[80], const extend_plan *p)
 
 static void print_cost(const extend_plan *p)
 {
+    char text[300];
     if (p->cost.same)
-        printf("as before");
+        snprintf(text, sizeof text, "as before");
     else if (!p->cost.changed)
-        printf("same angles, logits x %.4g", p->cost.magnitude * p->cost.magnitude);
+        snprintf(text, sizeof text, "same angles, logits x %.4g", p->cost.logits);
     else if (isinf(p->cost.slower))
-        printf("%" PRId64 " pairs stop, from pair %" PRId64, p->cost.changed, p->cost.fastest);
+        snprintf(text, sizeof text, "%" PRId64 " pairs stop, from pair %" PRId64, p->cost.changed, p->cost.fastest);
     else
-        printf("%" PRId64 " pairs change, from pair %" PRId64
-               " (frequency x %.3g), mean %.3g %%, %.3g rad at distance %d",
-               p->cost.changed, p->cost.fastest, 1 / p->cost.slower, 100 * p->cost.mean, p->cost.angle, EXTEND_NEAR);
-    putchar('\n');
+        snprintf(text, sizeof text,
+                 "%" PRId64 " pairs change, from pair %" PRId64
+                 " (frequency x %.3g), mean %.3g %%, %.3g rad at distance %d",
+                 p->cost.changed, p->cost.fastest, 1 / p->cost.slower, 100 * p->cost.mean, p->cost.angle, EXTEND_NEAR);
+    page_wrapped(text, COST_COLUMN);
 }
 
 static void print_method(const extend_job *j, int i)
@@ -103,7 +124,7 @@ static void print_method(const extend_job *j, int i)
     const char *key = p->method->key;
     char value[48] = "", leaving[80];
     if (!p->applies) {
-        printf("  %-9s does not apply: %s\n", p->method->name, p->why);
+        page_field(p->method->name, 12, "does not apply: %s", p->why);
         return;
     }
     if (key && !strcmp(key, "long"))
@@ -111,8 +132,7 @@ static void print_method(const extend_job *j, int i)
     else if (key)
         snprintf(value, sizeof value, "%s %.6g", key, p->value);
     print_leaving(leaving, p);
-    printf("%c %-9s %-16s %-16s x %-7.4g ", i == j->advised ? '*' : ' ', p->method->name, value, leaving,
-           p->magnitude * p->magnitude);
+    printf("%c %-9s %-16s %-16s x %-7.4g ", i == j->advised ? '*' : ' ', p->method->name, value, leaving, p->logits);
     print_cost(p);
 }
 
@@ -126,22 +146,46 @@ static void print_methods(const extend_job *j)
 
 /* ---------------------------------------------------------------- settings */
 
+/* To be copied: on one line, however long. */
+static void print_code(const char *text)
+{
+    if (!text)
+        return;
+    fputs("  ", stdout);
+    page_print(text, (int)strlen(text));
+    putchar('\n');
+}
+
 static void print_settings(const extend_job *j)
 {
     const zoo_engine *e;
     for (int i = 0; (e = zoo_engine_at(i)); i++) {
         extend_setting s = { 0 };
         if (extend_wants(j, e) && extend_settings(&s, j, e) == CLI_OK) {
-            printf("\n%s%s\n", e->name, e->start ? "" : ": merge into config.json");
-            if (s.text)
-                printf("  %s\n", s.text);
+            printf("\n%s%s\n", e->name, e->start || !s.text ? "" : ": config.json; merge: replace these keys");
+            print_code(s.text);
             if (s.older)
-                printf("  before 5.0:\n  %s\n", s.older);
+                puts("  before 5.0:");
+            print_code(s.older);
             if (s.remark && *s.remark)
-                printf("  (%s)\n", s.remark);
+                page_field("", 2, "(%s)", s.remark);
         }
         extend_setting_free(&s);
     }
+}
+
+static void print_choice(const extend_job *j)
+{
+    char text[600];
+    const extend_plan *p = &j->plan[j->taken];
+    const char *paper = p->method->paper;
+    snprintf(text, sizeof text, "Recommended: %s: %s.", j->plan[j->advised].method->name, j->why);
+    page_wrapped(text, 0);
+    if (j->taken != j->advised)
+        printf("Taken: %s\n", p->method->name);
+    page_field("", 2, "%s%s%s%s", p->method->note, *paper ? " (" : "", paper, *paper ? ")" : "");
+    if (strcmp(j->x.scaling, "none") && p->method->key && strcmp(j->x.scaling, p->method->scaling))
+        page_field("", 2, "it takes the place of the model's own %s, with which it was trained", j->x.scaling);
 }
 
 void extend_page(const extend_job *j)
@@ -150,28 +194,23 @@ void extend_page(const extend_job *j)
     bool settings_only = cli_given(j->args, "for");
     if (j->x.verdict != EXTEND_PLAN) {
         print_model(j);
-        printf("\n%s\n", j->x.why);
+        putchar('\n');
+        page_wrapped(j->x.why, 0);
         return;
     }
     if (!settings_only) {
         print_model(j);
         print_pairs(j);
         print_methods(j);
+        putchar('\n');
     }
-    p = &j->plan[j->advised];
-    printf("%sRecommended: %s: %s.\n", settings_only ? "" : "\n", p->method->name, j->why);
-    if (j->taken != j->advised)
-        printf("Taken: %s\n", j->plan[j->taken].method->name);
+    print_choice(j);
     p = &j->plan[j->taken];
-    printf("  %s%s%s%s\n", p->method->note, *p->method->paper ? " (" : "", p->method->paper,
-           *p->method->paper ? ")" : "");
-    if (strcmp(j->x.scaling, "none") && p->method->key && strcmp(j->x.scaling, p->method->scaling))
-        printf("  it takes the place of the model's own %s, with which it was trained\n", j->x.scaling);
     if (p->applies && !p->serves)
-        printf("  pairs %" PRId64 "-%" PRId64 " still leave the trained range, up to %.3g x\n", p->first, p->last,
-               p->worst);
+        page_field("", 2, "pairs %" PRId64 "-%" PRId64 " still leave the trained range, up to %.3g x", p->first,
+                   p->last, p->worst);
     if (p->applies)
         print_settings(j);
     else
-        printf("  does not apply: %s\n", p->why);
+        page_field("", 2, "does not apply: %s", p->why);
 }

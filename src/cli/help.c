@@ -25,13 +25,38 @@ static void print_example(FILE *to, const cli_example *e)
     fprintf(to, "  %s\n      %s\n", e->command, e->what);
 }
 
+#define HELP_COLUMN 26
+#define HELP_MARGIN 98
+
+/* What an option takes: choices go on in further lines, below the first. Returns the column after it. */
+static int print_value(FILE *to, const char *value, int column)
+{
+    int indent = column;
+    while (*value) {
+        int n = (int)strcspn(value, "|");
+        n += value[n] == '|';
+        if (column > indent && column + n > HELP_MARGIN) {
+            fprintf(to, "\n%*s", indent, "");
+            column = indent;
+        }
+        column += fprintf(to, "%.*s", n, value);
+        value += n;
+    }
+    return column;
+}
+
 static void print_option(FILE *to, const cli_option *o)
 {
-    char dash[] = "-?, ", left[64];
+    char dash[] = "-?, ";
     dash[1] = o->letter;
-    snprintf(left, sizeof left, "%s--%s%s%s", o->letter ? dash : "    ", o->name, o->value ? " " : "",
-             o->value ? o->value : "");
-    fprintf(to, "  %-24s%s%s", left, strlen(left) > 23 ? "\n                          " : "", o->help);
+    int column = fprintf(to, "  %s--%s%s", o->letter ? dash : "    ", o->name, o->value ? " " : "");
+    if (o->value)
+        column = print_value(to, o->value, column);
+    if (column >= HELP_COLUMN) {
+        putc('\n', to);
+        column = 0;
+    }
+    fprintf(to, "%*s%s", HELP_COLUMN - column, "", o->help);
     if (o->fallback)
         fprintf(to, " (%s)", o->fallback);
     putc('\n', to);

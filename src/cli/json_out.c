@@ -5,15 +5,16 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 json_out out_start(FILE *to)
 {
     return (json_out){ .to = to, .first = true };
 }
 
-/* Bytes of the UTF-8 character at s: 0 where there is none. */
-static int utf8_length(const unsigned char *s)
+int out_character(const char *text, unsigned *code)
 {
+    const unsigned char *s = (const unsigned char *)text;
     static const struct {
         unsigned char first, last, low, high; /* range of the first byte, and of the second */
         int bytes;
@@ -29,22 +30,32 @@ static int utf8_length(const unsigned char *s)
         int n = row[i].bytes < 3 ? row[i].bytes : 2;
         while (n < row[i].bytes && (s[n] & 0xC0) == 0x80)
             n++;
+        *code = s[0] & (0xFFu >> (n > 1 ? n + 1 : 0));
+        for (int k = 1; k < n; k++)
+            *code = *code << 6 | (s[k] & 0x3Fu);
         return n == row[i].bytes ? n : 0;
     }
     return 0;
 }
 
+bool out_is_order(unsigned code)
+{
+    return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
 static void write_string(FILE *to, const char *text)
 {
     putc('"', to);
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int n = utf8_length(s);
+    for (const char *s = text; *s;) {
+        unsigned code = 0;
+        int n = out_character(s, &code);
         if (n == 0)
             fputs("\\ufffd", to);
         else if (*s == '"' || *s == '\\')
             fprintf(to, "\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7F)
-            fprintf(to, "\\u%04x", *s);
+        else if (out_is_order(code))
+            fprintf(to, "\\u%04x", code);
         else
             fwrite(s, 1, (size_t)n, to);
         s += n ? n : 1;
@@ -134,7 +145,14 @@ void out_bool(json_out *j, const char *key, bool value)
 void out_raw(json_out *j, const char *key, const char *json)
 {
     start_value(j, key);
-    fputs(json, j->to);
+    for (int n; *json; json += n ? n : 1) {
+        unsigned code = 0;
+        n = out_character(json, &code);
+        if (n == 0 || (out_is_order(code) && !strchr("\t\r\n", *json)))
+            fprintf(j->to, "\\u%04x", n ? code : 0xFFFD);
+        else
+            fwrite(json, 1, (size_t)n, j->to);
+    }
 }
 
 void out_ints(json_out *j, const char *key, const int64_t *value, int count)

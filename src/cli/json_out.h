@@ -32,4 +32,9 @@ void out_bool(json_out *j, const char *key, bool value);
 void out_raw(json_out *j, const char *key, const char *json); /* text that is JSON already */
 void out_ints(json_out *j, const char *key, const int64_t *value, int count);
 
+/* The UTF-8 character at text: its bytes, 0 where there is none, and its code. */
+int out_character(const char *text, unsigned *code);
+/* Controls (C0, DEL, C1) and what turns the direction of writing: orders to a terminal, not text. JSON escapes them. */
+bool out_is_order(unsigned code);
+
 #endif

@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/cli.h"
+#include "cli/page.h"
 
 #include "io/io.h"
 
 #include <stdarg.h>
 
-int cli_print_plain(FILE *to, const char *text, int length)
-{
-    const unsigned char *at = (const unsigned char *)text;
-    int n = 0;
-    for (; n < length && at[n]; n++) {
-        bool c1 = at[n] == 0xC2 && at[n + 1] >= 0x80 && at[n + 1] < 0xA0;
-        putc(at[n] < 0x20 || at[n] == 0x7F || c1 ? '?' : at[n], to);
-        n += c1 && n + 1 < length; /* UTF-8 has them as two bytes */
-    }
-    return n;
-}
-
 static void say(const cli_args *a, const char *format, va_list list)
 {
-    char text[8192];
+    char text[8192]; /* of which parts may come from a file */
     fflush(stdout);
     int length = vsnprintf(text, sizeof text, format, list);
     if (length >= (int)sizeof text)
         io_end_with_dots(text, sizeof text);
     fprintf(stderr, "posenc %s: ", a->verb->name);
-    cli_print_plain(stderr, length < 0 ? format : text, (int)sizeof text);
+    page_print_to(stderr, length < 0 ? format : text, (int)sizeof text);
     putc('\n', stderr);
 }
 

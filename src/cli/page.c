@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/page.h"
 
+#include "cli/json_out.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -10,7 +12,38 @@
 
 int page_print(const char *text, int length)
 {
-    return cli_print_plain(stdout, text, length);
+    return page_print_to(stdout, text, length);
+}
+
+int page_print_to(FILE *to, const char *text, int length)
+{
+    int count = 0;
+    for (int n = 0; n < length && text[n]; count++) {
+        unsigned code = 0;
+        int bytes = out_character(text + n, &code);
+        bool masked = bytes == 0 || out_is_order(code);
+        if (masked)
+            putc('?', to);
+        else
+            fwrite(text + n, 1, (size_t)bytes, to);
+        n += bytes ? bytes : 1;
+    }
+    return count;
+}
+
+/* How much of a word that is longer than the room goes on this line: up to its last comma, or bar, within it. */
+static int cut(const char *word, int length, int room)
+{
+    for (int n = room; n > 1 && length > room; n--)
+        if (strchr(",|", word[n - 1]))
+            return n;
+    return length;
+}
+
+static int new_line(int indent)
+{
+    printf("\n%*s", indent, "");
+    return indent;
 }
 
 void page_wrapped(const char *text, int indent)
@@ -18,12 +51,14 @@ void page_wrapped(const char *text, int indent)
     int column = indent;
     while (*text) {
         int n = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + n > MARGIN) {
-            printf("\n%*s", indent, "");
-            column = indent;
-        }
+        if (column > indent && column + 1 + n > MARGIN)
+            column = new_line(indent);
         if (column > indent)
             column += printf(" ");
+        for (int part; n > 0 && (part = cut(text, n, MARGIN - column)) < n; text += part, n -= part) {
+            page_print(text, part);
+            column = new_line(indent);
+        }
         column += page_print(text, n);
         text += n;
         text += strspn(text, " ");

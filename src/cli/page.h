@@ -8,6 +8,7 @@
 
 /* What a file holds may be orders to a terminal: those characters become '?'. Returns how many were printed. */
 int page_print(const char *text, int length);
+int page_print_to(FILE *to, const char *text, int length);
 /* Words, broken at the right margin; lines after the first start at column indent, where the first is taken to be. */
 void page_wrapped(const char *text, int indent);
 /* "  label     text", the text from column indent on. */

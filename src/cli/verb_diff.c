@@ -4,6 +4,7 @@
 #include "cli/diff_model.h"
 #include "cli/job.h"
 #include "cli/model.h"
+#include "cli/page.h"
 
 #include "zoo/build.h"
 #include "zoo/spec_read.h"
@@ -119,6 +120,8 @@ static const char *verdict(const diff_model *d, bool allowed)
     bool layout = diff_models_layout(d);
     if (!diff_models_same(d))
         return "different";
+    if (!layout && diff_models_cache(d))
+        return "same; layouts differ in the K cache only, where turned keys are written: weights need no change";
     if (!layout)
         return "same";
     return allowed
@@ -139,7 +142,8 @@ static cli_exit compare(const cli_args *a, diff_model *d)
         diff_json(d, same, verdict(d, allowed));
     else {
         diff_text(d);
-        printf("\n%s\n", verdict(d, allowed));
+        putchar('\n');
+        page_wrapped(verdict(d, allowed), 0);
     }
     return same ? CLI_OK : CLI_NO;
 }
@@ -167,6 +171,10 @@ const cli_verb cli_verb_diff = {
     .operands_max = 2,
     .notes = "A and B are files as posenc explain takes them, or specs.\n"
              "Same is: every angle, factor and bias, up to the rounding of float32. Lengths are listed only.\n"
+             "Another pair layout is a difference (exit code 1), for q and k would have to be permuted; it is\n"
+             "none (exit code 0) with --ignore-layout, and between files of two formats, as converters permute.\n"
+             "Where only turned keys are written elsewhere (adjacent, adjacent-half), weights are the same:\n"
+             "exit code 0.\n"
              "Of a model with several parts the first, which is the language model, is compared.\n",
     .options = options,
     .option_count = CLI_COUNT(options),

@@ -23,6 +23,7 @@ static cli_exit run(const cli_args *a)
 {
     pe_error err;
     explain_job job = { .layer = cli_given(a, "layer") ? cli_int(a, "layer") : -1,
+                        .length = cli_int(a, "length"),
                         .engine = zoo_engine_at(cli_choice(a, "for")) };
     zoo_model *m;
     cli_exit code = model_open(&m, a, a->operand[0]);

@@ -39,6 +39,7 @@ bool zoo_spelling_speaks(const zoo_spelling *s, const zoo_engine *engine, const 
 bool zoo_spelling_is_of(const zoo_spelling *s, const zoo_engine *engine); /* the engine has the name at all */
 const char *zoo_type_word(const zoo_engine *engine, const char *spec); /* "yarn"; NULL: it has none for the scaling */
 bool zoo_group_rotates(const zoo_group *g);
+bool zoo_by_kind(const zoo_part *part); /* settings stand under each kind of layer */
 /* {"rope_type": "yarn", "rope_theta": 1000000, ...} */
 pe_status zoo_group_object(FILE *to, const zoo_engine *engine, const zoo_group *g, pe_error *err);
 /* --rope-scaling yarn ..., each after a space, then keys of the file by --override-kv, which are counted. */

@@ -58,7 +58,7 @@ static const char *kind_of(const zoo_part *part, int group)
 }
 
 /* Groups that rotate each have a kind of their own, and there is more than one. */
-static bool by_kind(const zoo_part *part)
+bool zoo_by_kind(const zoo_part *part)
 {
     int rotating = 0;
     for (int g = 0; g < part->groups; g++) {
@@ -87,7 +87,7 @@ static plain_word plain(const char *word)
 static pe_status put_parameters(FILE *to, const zoo_engine *engine, const zoo_part *part, pe_error *err)
 {
     const char *sign = "{";
-    if (!by_kind(part))
+    if (!zoo_by_kind(part))
         return zoo_group_object(to, engine, &part->group[zoo_main_group(part)], err);
     for (int g = 0; g < part->groups; g++) {
         if (!zoo_group_rotates(&part->group[g]))
@@ -122,7 +122,7 @@ pe_status zoo_engine_config(FILE *to, const zoo_engine *engine, const zoo_part *
 {
     bool nested = !strcmp(part->name, "text"), any = zoo_main_group(part) >= 0;
     int64_t length = any ? stated_length(engine, part) : 0;
-    if (!engine->takes_config || !any) {
+    if (!engine->takes_config || !any || zoo_engine_closed(engine, part)) {
         fputs("{}", to);
         return PE_OK;
     }
@@ -170,11 +170,12 @@ pe_status zoo_engine_command(FILE *to, const zoo_engine *engine, const zoo_model
     if (needs_longer(engine, part))
         fprintf(to, "%s ", engine->longer);
     fputs(engine->start, to);
-    if (engine->override && g >= 0) {
+    bool settable = g >= 0 && !zoo_engine_closed(engine, part);
+    if (settable && engine->override) {
         fprintf(to, " %s '", engine->override);
         ZOO_TRY(zoo_engine_config(to, engine, part, err));
         putc('\'', to);
-    } else if (g >= 0) {
+    } else if (settable) {
         ZOO_TRY(zoo_group_options(to, engine, arch.text, &part->group[g], &overrides, err));
         put_windowed_base(to, arch.text, part, overrides);
     }

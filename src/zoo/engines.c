@@ -8,9 +8,7 @@
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
 static const zoo_engine engines[] = {
-    { "transformers", NULL, NULL, NULL, NULL, false, true,
-      "before version 5: the same keys under rope_scaling, and rope_theta beside it",
-      "src/transformers/modeling_rope_utils.py" },
+    { "transformers", NULL, NULL, NULL, NULL, false, true, NULL, "src/transformers/modeling_rope_utils.py" },
     { "vllm", "vllm serve MODEL", "--hf-overrides", "--max-model-len", "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1", true, true,
       NULL, "vllm/model_executor/layers/rotary_embedding/__init__.py, vllm/config/model.py" },
     { "llama.cpp", "llama-server -m MODEL.gguf", NULL, "-c", NULL, false, false,
@@ -36,7 +34,8 @@ static const zoo_spelling spellings[] = {
     { "vllm|sglang", "", "theta", "rope_theta", FORM_NUMBER },
     { "transformers", "scaling!=ntk", "theta", "rope_theta", FORM_NUMBER },
     { "transformers", "scaling=ntk", "alpha", "rope_theta", FORM_BASE }, /* it has no type for a fixed NTK base */
-    { HF, "dims", "dims", "partial_rotary_factor", FORM_SHARE },
+    /* With range=trailing (MLA) the config's head_dim is the part that turns: a share of it would be a second cut. */
+    { HF, "dims,range!=trailing", "dims", "partial_rotary_factor", FORM_SHARE },
     { HF, "scaling=proportional", "turning", "partial_rotary_factor", FORM_NUMBER },
     { HF, "scaling!=ntk,factor", "factor", "factor", FORM_NUMBER },
     { "vllm|sglang", "scaling=ntk", "alpha", "alpha", FORM_NUMBER },
@@ -49,10 +48,13 @@ static const zoo_spelling spellings[] = {
     { "transformers|sglang", "mscale_all_dim", "mscale_all_dim", "mscale_all_dim", FORM_NUMBER },
     { "vllm", "mscale,softmax", "mscale", "mscale", FORM_NUMBER }, /* DeepSeek's own class reads them */
     { "vllm", "mscale_all_dim,softmax", "mscale_all_dim", "mscale_all_dim", FORM_NUMBER },
-    { "vllm", "scaling=yarn,mscale,!softmax,!magnitude", "mscale", "attn_factor", FORM_MAGNITUDE },
-    { "vllm", "scaling=yarn,mscale,!softmax,!magnitude", "mscale_all_dim", "apply_yarn_scaling", FORM_NO },
-    { "vllm", "scaling=yarn,magnitude", "magnitude", "attn_factor", FORM_MAGNITUDE },
-    { "vllm", "scaling=yarn,magnitude", "magnitude", "apply_yarn_scaling", FORM_NO },
+    { "vllm", "scaling=yarn,mscale,!softmax,!magnitude,axes=1", "mscale", "attn_factor", FORM_MAGNITUDE },
+    { "vllm", "scaling=yarn,mscale,!softmax,!magnitude,axes=1", "mscale_all_dim", "apply_yarn_scaling", FORM_NO },
+    { "vllm", "scaling=yarn,magnitude,axes=1", "magnitude", "attn_factor", FORM_MAGNITUDE },
+    { "vllm", "scaling=yarn,magnitude,axes=1", "magnitude", "apply_yarn_scaling", FORM_NO },
+    /* mrope.py has no apply_yarn_scaling: YaRN's own factor is always in. */
+    { "vllm", "scaling=yarn,mscale,!softmax,!magnitude,axes!=1", "mscale", "attn_factor", FORM_RATIO },
+    { "vllm", "scaling=yarn,magnitude,axes!=1", "magnitude", "attn_factor", FORM_RATIO },
     { "sglang", "scaling=yarn,magnitude", "magnitude", "attn_factor", FORM_RATIO },
     { "transformers", "scaling=yarn|longrope,magnitude", "magnitude", "attention_factor", FORM_NUMBER },
     { HF, "scaling=llama3", "low", "low_freq_factor", FORM_NUMBER },

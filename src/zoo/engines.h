@@ -55,7 +55,7 @@ bool zoo_quirk_applies(const zoo_quirk *q, const zoo_part *part);
 
 /* ---------------------------------------------------------------- settings */
 
-/* The keys of config.json that say this, as JSON on one line; "{}" where the engine reads no config.json. */
+/* The keys of config.json that say this, as JSON on one line; "{}" where the engine reads none of them. */
 pe_status zoo_engine_config(FILE *to, const zoo_engine *engine, const zoo_part *part, pe_error *err);
 /* The command that serves the part at its served length, on one line; nothing where the engine has none. */
 pe_status zoo_engine_command(FILE *to, const zoo_engine *engine, const zoo_model *m, const zoo_part *part,
@@ -65,6 +65,10 @@ pe_status zoo_engine_text(char **out, const zoo_engine *engine, const zoo_model 
                           pe_error *err);
 /* Whether it has a word for the part's scaling; false: the file has to carry it, or it cannot be had. */
 bool zoo_engine_says(const zoo_engine *engine, const zoo_part *part);
+/* Why no key of rope_parameters would count for this part, after the engine's name; NULL: they do. */
+const char *zoo_engine_closed(const zoo_engine *engine, const zoo_part *part);
+/* The engine's remark as far as it is true of this part, or NULL. */
+const char *zoo_engine_remark(const zoo_engine *engine, const zoo_part *part);
 /* "range=trailing, sign=negative": keys of the part's first rotating layer that this engine has no setting for, being
  * what the model's code does. "" where there are none. */
 void zoo_engine_fixed(char *out, size_t cap, const zoo_engine *engine, const zoo_part *part);

@@ -86,7 +86,8 @@ typedef struct extend_plan {
     double theta;  /* of the spec                                                                     */
     int64_t leaving, first, last; /* pairs that leave it all the same: how many, the first, the last */
     double worst;                 /* their largest angle over the largest seen                     */
-    double magnitude;             /* on cos and sin at the target; its square is on the logits        */
+    double magnitude;             /* on cos and sin at the target                                    */
+    double logits;                /* on the logits: its square, and the factor on the softmax scale    */
     struct {
         bool same;        /* a prompt within the trained length computes what it computed             */
         int64_t changed;  /* pairs with another frequency */
@@ -95,6 +96,7 @@ typedef struct extend_plan {
         double mean;      /* of |new - old|/old over all pairs that turn                              */
         double angle;     /* the largest change of an angle at distance EXTEND_NEAR, in radians        */
         double magnitude; /* new over old                                                            */
+        double logits;    /* new over old                                                            */
     } cost;
 } extend_plan;
 

@@ -3,6 +3,7 @@
  * What there is to extend: the layers that rotate and see everything, how far they have seen, and how often each pair
  * has turned by then. */
 #include "zoo/extend.h"
+#include "zoo/build.h"
 #include "zoo/extend_spec.h"
 #include "zoo/spec_read.h"
 
@@ -79,13 +80,22 @@ static bool rotates(const zoo_group *g)
     return turns;
 }
 
+/* Which groups rotate: each is asked once, for making an encoding costs. */
+static pe_status find_rotating(bool **out, const extend_model *x, pe_error *err)
+{
+    *out = calloc((size_t)x->part->groups + 1, sizeof **out);
+    for (int g = 0; *out && g < x->part->groups; g++)
+        (*out)[g] = rotates(&x->part->group[g]);
+    return *out ? PE_OK : io_fail(err, PE_ERR_NOMEM, "%s: no memory", x->zoo->path);
+}
+
 /* Layers whose window is within what was seen keep their angles whatever the length is. */
-static void pick_group(extend_model *x)
+static void pick_group(extend_model *x, const bool *rotating)
 {
     for (int64_t n = 0; n < x->part->layers; n++) {
         const zoo_layer *layer = &x->part->layer[n];
         const zoo_group *g = &x->part->group[layer->group];
-        if (!rotates(g))
+        if (!rotating[layer->group])
             x->still++;
         else if (layer->window > 0 ? layer->window <= x->trained : !strncmp(layer->kind, "sliding", 7))
             x->windowed++;
@@ -138,6 +148,9 @@ static pe_status settle_specs(extend_model *x, pe_error *err)
     char *plain = fine ? zoo_spec_set(part, "scaling", NULL) : NULL;
     if (plain && strcmp(x->scaling, "none"))
         fine = zoo_spec_put(&plain, "magnitude", NULL);
+    if (plain && fine &&
+        zoo_spec_has(part, "mscale_all_dim")) /* DeepSeek's factor on the softmax comes from that key */
+        fine = zoo_spec_put(&plain, "softmax", NULL);
     fine = fine && plain && zoo_spec_put(&part, "length", NULL);
     if (fine)
         x->own = zoo_spec_with_part(x->group->spec, at, part);
@@ -178,7 +191,9 @@ static void judge(extend_model *x)
     } else if (x->target <= x->reach) {
         x->verdict = EXTEND_NOTHING;
         snprintf(x->why, sizeof x->why, "%" PRId64 " positions are within the %" PRId64 " it %s: nothing to do.",
-                 x->target, x->reach, x->reach > x->trained ? "is served at, with its own scaling" : "was trained at");
+                 x->target, x->reach,
+                 x->reach > x->trained ? "is served at, which the model's own makers offer, by a scaling of its own"
+                                       : "was trained at");
     }
     free(part);
 }
@@ -198,7 +213,10 @@ pe_status extend_open(extend_model *x, const zoo_model *zoo, int64_t target, int
     pe_status s = settle_lengths(x, target, trained, err);
     if (s != PE_OK)
         return s;
-    pick_group(x);
+    bool *rotating;
+    ZOO_TRY(find_rotating(&rotating, x, err));
+    pick_group(x, rotating);
+    free(rotating);
     if (!x->group && x->windowed)
         judge_windowed(x);
     else if (!x->group)

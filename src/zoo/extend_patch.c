@@ -52,7 +52,7 @@ static int find_home(extend_patch *p, const extend_model *x, const char *config,
         h++;
     for (; p->depth < 3 && homes[h][p->depth]; p->depth++)
         p->at[p->depth] = homes[h][p->depth];
-    int home = p->depth;
+    int home = p->home = p->depth;
     memcpy(probe, p->at, sizeof probe);
     probe[home] = "rope_parameters";
     bool parameters = era == EXTEND_PARAMETERS || (era == EXTEND_AS_FILE && json_edit_is_object(config, probe));
@@ -227,14 +227,4 @@ void extend_patch_free(extend_patch *p)
     for (int i = 0; i < EXTEND_EDITS_MAX; i++)
         free(p->text[i]);
     *p = (extend_patch){ 0 };
-}
-
-pe_status extend_patch_merge(char **out, const extend_patch *p, pe_error *err)
-{
-    json_edit shown[EXTEND_EDITS_MAX];
-    for (int i = 0; i < p->count; i++) {
-        shown[i] = p->edit[i];
-        shown[i].value = p->edit[i].value ? p->edit[i].value : "null";
-    }
-    return json_edit_apply(out, "{}", shown, p->count, err);
 }

@@ -20,6 +20,7 @@ typedef struct extend_patch {
     int count;
     const char *at[JSON_PATH_MAX]; /* the object with the scaling: "text_config", "rope_parameters", "full_attention" */
     int depth;
+    int home; /* so many of those lead to the text model's own object */
 } extend_patch;
 
 /* config: the file's text, or EXTEND_NO_CONFIG. */
@@ -27,7 +28,7 @@ pe_status extend_patch_make(extend_patch *out, const extend_model *x, const exte
                             extend_era era, pe_error *err);
 void extend_patch_free(extend_patch *p);
 
-/* RFC 7396, on one line: keys that go are null. malloc'ed. */
-pe_status extend_patch_merge(char **out, const extend_patch *p, pe_error *err);
+/* The keys that change, each whole and as it then stands, on one line: to be replaced. malloc'ed. */
+pe_status extend_patch_show(char **out, const extend_patch *p, const char *config, pe_error *err);
 
 #endif

@@ -112,6 +112,9 @@ static pe_status search(extend_plan *p, const extend_model *x, pe_error *err)
         ZOO_TRY(try_value(p, x, below, err));
         return p->serves ? bisect(p, x, 1, below, err) : try_value(p, x, guess, err);
     }
+    ZOO_TRY(try_value(p, x, rounded_up(guess * (1 + 1e-8)), err)); /* lists are written with nine digits */
+    if (p->serves)
+        return PE_OK;
     ZOO_TRY(try_value(p, x, p->method->most, err));
     return p->serves ? bisect(p, x, guess, p->method->most, err) : try_value(p, x, guess, err);
 }
@@ -147,7 +150,8 @@ static void compare(extend_plan *p, const extend_turns *old, const extend_turns 
     }
     p->cost.mean /= turning ? (double)turning : 1;
     p->cost.magnitude = new->magnitude / old->magnitude;
-    p->cost.same = !p->cost.changed && fabs(p->cost.magnitude - 1) <= SLACK;
+    p->cost.logits = new->logits / old->logits;
+    p->cost.same = !p->cost.changed && fabs(p->cost.magnitude - 1) <= SLACK && fabs(p->cost.logits - 1) <= SLACK;
 }
 
 static pe_status price(extend_plan *p, const extend_model *x, pe_error *err)
@@ -200,6 +204,7 @@ static pe_status settle(extend_plan *p, const extend_model *x, pe_error *err)
     if (s == PE_OK) {
         count_leaving(p, x, &t);
         p->magnitude = t.magnitude;
+        p->logits = t.logits;
         p->theta = zoo_spec_num_or(part, "theta", 10000);
         s = price(p, x, err);
     }

@@ -3,6 +3,7 @@
 
 #include "zoo/spec_read.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ pe_status extend_turns_of(extend_turns *out, const char *spec, pe_shape shape, p
         return s;
     out->count = pe_encoding_pair_count(e);
     out->magnitude = pe_encoding_magnitude(e);
+    out->logits = out->magnitude * out->magnitude * pe_encoding_scale(e) * sqrt((double)shape.head_dim);
     out->pair = calloc((size_t)out->count + 1, sizeof *out->pair);
     s = out->pair ? pe_encoding_pairs(e, out->pair, out->count, err)
                   : io_fail(err, PE_ERR_NOMEM, "no memory for pairs");

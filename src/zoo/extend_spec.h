@@ -14,6 +14,7 @@ typedef struct extend_turns {
     int64_t count;
     pe_pair *pair;
     double magnitude;
+    double logits; /* what multiplies them: the magnitude's square, and the spec's factor on the softmax scale */
 } extend_turns;
 
 /* The rope part that a method makes with this number, as it is up to the trained length; malloc'ed. */

@@ -71,7 +71,10 @@ static pe_status add_part(zoo_gguf *m)
     ZOO_TRY(zoo_add_part(m->b, &p, "", m->prefix, m->layers));
     p->trained = m->trained;
     p->served = m->served;
-    return gguf_put_layers(m, p);
+    ZOO_TRY(gguf_put_layers(m, p));
+    if (m->found && !m->b->options->trained && p->trained == p->served) /* no key says it; the factors do */
+        p->trained = m->found;
+    return PE_OK;
 }
 
 pe_status zoo_read_gguf(zoo_builder *b, const io_gguf *g)

@@ -36,6 +36,7 @@ typedef struct zoo_gguf {
 
     int64_t blocks, layers; /* all, and without those that predict further tokens */
     int64_t model_dim, served, trained;
+    int64_t found;     /* the trained length that rope_freqs tells; 0: none */
     gguf_layer *layer; /* blocks of them */
 
     gguf_turn full, swa;

@@ -123,6 +123,7 @@ static bool put_llama3(zoo_gguf *m, const gguf_turn *t)
         zoo_spec_word(m->spec, "scaling", "llama3");
         zoo_spec_real(m->spec, "factor", factor);
         zoo_spec_int(m->spec, "trained", lengths[i]);
+        m->found = lengths[i];
         return true;
     }
     return false;
