@@ -39,7 +39,8 @@ static pe_status read_heads(zoo_gguf *m)
     if (!heads || !m->layer)
         return PE_ERR_NOMEM;
     ZOO_TRY(gguf_each(m, heads, m->blocks, "attention.head_count", IO_OPTIONAL, NULL));
-    memcpy(kv, heads, (size_t)m->blocks * sizeof *kv);
+    for (int64_t n = 0; n < m->blocks; n++)
+        kv[n] = heads[n]; /* unless it says otherwise */
     ZOO_TRY(gguf_each(m, kv, m->blocks, "attention.head_count_kv", IO_OPTIONAL, NULL));
     for (int64_t n = 0; n < m->blocks; n++)
         m->layer[n] = (gguf_layer){ .heads = heads[n], .kv_heads = kv[n], .turns = true };
