@@ -8,6 +8,7 @@
 #include "cli/explain.h"
 #include "cli/page.h"
 #include "zoo/build.h"
+#include "zoo/spec_read.h"
 
 #include <math.h>
 #include <string.h>
@@ -665,9 +666,19 @@ static void ranges_and_numbers_read_well(void **state)
     assert_string_equal(page_number(-1.25e-9).text, "-1.25e-09");
 }
 
+/* An option's choices are constants of the compiler; the row's are the truth. */
+static void the_option_pairs_has_the_choices_of_the_row(void **state)
+{
+    (void)state;
+    const pe_key *key = zoo_spec_key("rope", "pairs");
+    assert_non_null(key);
+    assert_string_equal(CLI_PAIRS, key->choices);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_option_pairs_has_the_choices_of_the_row),
         cmocka_unit_test(llama3_leaves_its_trained_range_at_eight_times_the_length),
         cmocka_unit_test(an_unscaled_model_extrapolates_at_its_trained_length),
         cmocka_unit_test(linear_ntk_and_dynamic_leave_where_their_divisors_say),

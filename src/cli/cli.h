@@ -70,6 +70,7 @@ typedef struct cli_verb {
 extern const cli_verb *const cli_verbs[];
 extern const int cli_verb_count;
 
+#define CLI_PAIRS "half|adjacent|adjacent-half" /* the choices of rope's key pairs, which an option cannot look up */
 #define CLI_OPTION_JSON                                                                                                \
     {                                                                                                                  \
         "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the result as JSON"                                              \

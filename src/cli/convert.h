@@ -19,6 +19,12 @@ typedef struct convert_job {
     io_pairs_map map;
 } convert_job;
 
+/* The name of a layout, as the options count them: "half"; "" past the last. */
+typedef struct convert_layout {
+    char name[32];
+} convert_layout;
+convert_layout convert_layout_at(int choice);
+
 /* heads, widths and, if it is not given, --from, where a config.json beside the weights says them; refuses where it
  * says that the pairs lie in neither layout (convert_config.c). */
 cli_exit convert_from_config(convert_job *j);

@@ -10,7 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const layouts[] = { "half", "adjacent", "adjacent-half" };
+convert_layout convert_layout_at(int choice)
+{
+    convert_layout out = { "" };
+    cli_item(CLI_PAIRS, choice, out.name, sizeof out.name);
+    return out;
+}
 
 typedef struct found {
     pe_shape shape;
@@ -43,8 +48,8 @@ static bool look(found *out, const zoo_group *g)
     bool turns = count > 0 && count <= CLI_COUNT(pair) && !pe_encoding_pairs(e, pair, count, NULL);
     if (turns)
         out->trailing = pair[0].x > 0;
-    for (int i = 0; turns && i < CLI_COUNT(layouts); i++)
-        if (zoo_spec_is(g->spec, "pairs", layouts[i]) && lie(pair, count, i > 0))
+    for (int i = 0; turns && *convert_layout_at(i).name; i++)
+        if (zoo_spec_is(g->spec, "pairs", convert_layout_at(i).name) && lie(pair, count, i > 0))
             out->from = i;
     pe_encoding_free(e);
     return turns;
@@ -94,11 +99,11 @@ static cli_exit compare(convert_job *j, const found *f, const char *path)
     if (f->from < 0 && !j->facts.tensors)
         return cli_fail(j->args, CLI_INPUT, "%s: %s", path, why);
     if (f->from < 0 && j->from >= 0)
-        cli_note(j->args, "%s: %s; what --tensors chooses is taken for %s", path, why, layouts[j->from]);
+        cli_note(j->args, "%s: %s; what --tensors chooses is taken for %s", path, why, convert_layout_at(j->from).name);
     else if (f->from >= 0 && j->from >= 0 && (j->from == 0) != (f->from == 0) &&
              !io_safetensors_meta(j->st, IO_PAIRS_KEY))
         cli_note(j->args, "warning: --from is %s, but by %s its pairs are %s: weights in the wrong order still run",
-                 layouts[j->from], path, layouts[f->from]);
+                 convert_layout_at(j->from).name, path, convert_layout_at(f->from).name);
     if (j->from < 0)
         j->from = f->from;
     return CLI_OK;

@@ -9,7 +9,7 @@
 
 #define CLI_OPTIONS_MODEL                                                                                              \
     { "lenient", 0, CLI_FLAG, NULL, NULL, 0, 0, "guess what the file leaves open, and say so" },                       \
-        { "pairs", 0, CLI_CHOICE, "half|adjacent|adjacent-half", NULL, 0, 0, "the pair layout, whatever the model" },  \
+        { "pairs", 0, CLI_CHOICE, CLI_PAIRS, NULL, 0, 0, "the pair layout, whatever the model" },                      \
         { "type", 0, CLI_TEXT, "MODEL", NULL, 0, 0, "take the file for this model_type" },                             \
         { "theta", 0, CLI_TEXT, "X", NULL, 0, 0, "the base, whatever the file says" },                                 \
         { "head-dim", 0, CLI_INT, "N", NULL, 1, PE_HEAD_DIM_MAX, "width of a head, whatever the file says" },          \

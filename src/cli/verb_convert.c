@@ -10,9 +10,8 @@
 #define HEADS_MAX 65536
 
 static const cli_option options[] = {
-    { "from", 0, CLI_CHOICE, "half|adjacent|adjacent-half", NULL, 0, 0,
-      "the layout the file is in; default: what config.json says" },
-    { "to", 0, CLI_CHOICE, "half|adjacent|adjacent-half", NULL, 0, 0, "the layout it should be in" },
+    { "from", 0, CLI_CHOICE, CLI_PAIRS, NULL, 0, 0, "the layout the file is in; default: what config.json says" },
+    { "to", 0, CLI_CHOICE, CLI_PAIRS, NULL, 0, 0, "the layout it should be in" },
     { "heads", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "query heads (weights); default: config.json beside them" },
     { "kv-heads", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "key heads; default: as many as heads (weights)" },
     { "head-dim", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "width of a head; default: rows of q / heads, the last axis" },
@@ -68,7 +67,6 @@ static cli_exit fail(const convert_job *j, const pe_error *err)
 
 static cli_exit read_facts(convert_job *j, bool rotated)
 {
-    static const char *const names[] = { "half", "adjacent", "adjacent-half" };
     const cli_args *a = j->args;
     j->facts = (io_pairs_facts){ .heads = cli_int(a, "heads"),
                                  .kv_heads = cli_int(a, "kv-heads"),
@@ -86,7 +84,8 @@ static cli_exit read_facts(convert_job *j, bool rotated)
     j->facts.to = layout(j->to, rotated);
     if (j->facts.from == j->facts.to)
         return cli_fail(a, CLI_USAGE, "from %s and to %s are the same layout for %s: there is nothing to do",
-                        names[j->from], names[j->to], rotated ? "a K cache" : "weights");
+                        convert_layout_at(j->from).name, convert_layout_at(j->to).name,
+                        rotated ? "a K cache" : "weights");
     return CLI_OK;
 }
 

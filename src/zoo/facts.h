@@ -44,6 +44,7 @@ typedef struct zoo_fact {
     int image;         /* image_size */
     int extra;         /* rows of a table of patches that are no patch; pad_token_id, where positions start behind it */
     bool partial;      /* reads partial_rotary_factor */
+    bool warm;         /* layers that do not turn warm their queries up by the position (attn_temperature_tuning) */
     bool mscale;       /* softmax scale times g(factor, mscale_all_dim)^2 */
     bool windowed;     /* still only where sliding_window is set */
     bool width_unread; /* engines read width_key, transformers does not */

@@ -113,7 +113,7 @@ const zoo_fact zoo_facts_rope[] = {
     { "lfm2", .theta = 1000000, .hidden = 2560, .heads = 32, .kv_heads = 8, .layers = 32, .length = 128000, .listed = "full_attn_idxs=conv" },
     { "lfm2_moe", .theta = 1000000, .hidden = 2048, .heads = 32, .kv_heads = 8, .layers = 32, .length = 128000, .listed = "full_attn_idxs=conv" },
     { "llama", .theta = 10000, .hidden = 4096, .heads = 32, .kv_heads = 32, .layers = 32, .length = 2048 },
-    { "llama4_text", .at = "llama4", .pairs = "adjacent", .kinds = "cccf", .interval = 4, .theta = 500000, .hidden = 5120, .heads = 40, .kv_heads = 8, .layers = 48, .length = 131072, .window = 8192 },
+    { "llama4_text", .at = "llama4", .pairs = "adjacent", .kinds = "cccf", .interval = 4, .warm = true, .theta = 500000, .hidden = 5120, .heads = 40, .kv_heads = 8, .layers = 48, .length = 131072, .window = 8192 },
     { "longcat_flash", .pairs = "adjacent-half", .theta = 10000000, .mscale = true, .hidden = 6144, .heads = 64, .kv_heads = 64, .rope_dim = 64, .nope_dim = 128, .layers = 56, .length = 131072 },
     { "mellum", .theta = 500000, .local = 10000, .hidden = 2304, .heads = 32, .kv_heads = 4, .head_dim = 128, .layers = 28, .length = 131072, .window = 1024, .kinds = "f" },
     { "mimi", .theta = 10000, .hidden = 512, .heads = 8, .kv_heads = 8, .layers = 8, .length = 8000, .window = 250 },

@@ -108,7 +108,7 @@ static pe_status still_spec(hf_part *h, zoo_spec *spec)
     double scale_by = 0.1;
     int64_t floor_scale = 8192;
     zoo_spec_start(spec, "none");
-    if (!h->fact->interval || strcmp(h->fact->type, "llama4_text"))
+    if (!h->fact->warm)
         return PE_OK;
     ZOO_TRY(hf_flag(h, &tuned, "attn_temperature_tuning", true));
     if (!tuned)
