@@ -11,13 +11,15 @@
  *
  *     tokens --embed--> x --> q,k,v --rotate--> q.k --content--> *scale --bias--> mask > softmax --value--> out
  *
- * This header reads in layers: make, use, free | score hooks | attention | gradients | positions | introspection.
+ * This header reads in layers: make, use, free | threads | attention | caches | gradients | score hooks and the
+ * definition of attention | learned parameters | positions | introspection.
  *
  * Rules
- *  - Memory: the caller owns every buffer in and out. Only pe_encoding_new allocates; pe_encoding_free frees. Nothing
- *    else allocates, locks, or keeps state outside its arguments, so nothing else can run out of memory or block.
+ *  - Memory: the caller owns every buffer in and out. Only pe_encoding_new and pe_pool_new allocate; their _free frees.
+ *    Nothing else allocates or keeps state outside its arguments, so nothing else can run out of memory.
  *  - Threads: an encoding is const once made; any number of threads may use one at the same time. Two calls that write
- *    the same buffer are the caller's to order. The same call gives the same bits on any thread.
+ *    the same buffer are the caller's to order. The same call gives the same bits on any thread, with any pool and any
+ *    number of workers. Kernels are picked when an encoding is made, by what the CPU has (pe_encoding_kernels).
  *  - Errors: every fallible function returns a pe_status and writes a sentence to *err (which may be NULL): what was
  *    wrong, its value, what would be right. The library never prints, exits or aborts. After an error no output has
  *    been written.
@@ -167,6 +169,128 @@ PE_API pe_status pe_encoding_embed(const pe_encoding *e, pe_params params, pe_vi
                                    pe_error *err);
 PE_API int64_t pe_encoding_embed_width(const pe_encoding *e, int64_t x_width); /* width of y for this x; -1: too wide */
 
+/* ---------------------------------------------------------------- threads */
+
+/* A pool runs job(arg, n, worker) once for each n = 0 .. count-1, in any order, on any thread, and returns when all are
+ * done; worker is 0 .. workers-1, and two jobs that run at the same time have different ones. Fill in the fields to
+ * use your engine's own. Where a pool is NULL the calling thread does all the work.                                   */
+typedef void (*pe_job)(void *arg, int64_t n, int worker);
+typedef struct pe_pool {
+    void *self;
+    int workers;
+    void (*run)(void *self, pe_job job, void *arg, int64_t count);
+} pe_pool;
+
+/* Threads that sleep between calls; workers 0: one per CPU. One call at a time uses a pool.                           */
+PE_API pe_status pe_pool_new(pe_pool **out, int workers, pe_error *err);
+PE_API void pe_pool_free(pe_pool *pool); /* NULL is fine */
+
+/* cos and sin, float32 (float64 where the vectors are), as pe_encoding_table makes them: a row per token, or, with row
+ * given, token t has row[t]: a cache by position. data NULL: made on the fly.                                         */
+typedef struct pe_table {
+    pe_view cosine, sine;
+    const int64_t *row; /* (tokens) */
+} pe_table;
+
+/* q and k in one call; outputs whose data is NULL are written in place.                                               */
+typedef struct pe_rotation {
+    pe_view q, k;             /* (tokens, H, D), (tokens, Hkv, D); data NULL: none                           */
+    pe_view q_out, k_out;
+    pe_positions at;
+    pe_table q_table, k_table;
+    const pe_pool *pool;
+} pe_rotation;
+PE_API pe_status pe_encoding_rotate_qk(const pe_encoding *e, const pe_rotation *r, pe_error *err);
+
+/* Which kernels an encoding uses: "avx512", "avx2", "neon" or "scalar". A lower rung can be asked for (before threads
+ * share e), so that machines of different kinds give the same bits.                                                   */
+PE_API const char *pe_encoding_kernels(const pe_encoding *e);
+PE_API pe_status pe_encoding_set_kernels(pe_encoding *e, const char *name, pe_error *err);
+
+/* ---------------------------------------------------------------- attention */
+
+/* A zeroed mask lets every query see every key. Query i of Tq stands at key i + Tk + keys_after - Tq.                 */
+typedef struct pe_mask {
+    bool causal;              /* keys after the query are hidden                                             */
+    int64_t window;           /* > 0: only keys less than this many places away                              */
+    const uint8_t *key_used;  /* (Tk): 0 hides a key (padding)                                               */
+    const int64_t *q_segment; /* (Tq), (Tk): a query sees its own segment only (packing)                     */
+    const int64_t *k_segment;
+    pe_view additive;         /* (Tq, H or 1, Tk): added to the score after the bias; -inf hides             */
+    int64_t keys_after;       /* keys of the sequence that follow these ones and are not here: a block of a
+                                 longer cache                                                                */
+} pe_mask;
+
+typedef struct pe_attention {
+    pe_view out;             /* (Tq, H, Dv)                                                                  */
+    pe_view lse;             /* (Tq, H, 1): log-sum-exp of the scores; data NULL: not wanted                 */
+    pe_view q, k, v;         /* (Tq, H, D), (Tk, Hkv, D), (Tk, Hkv, Dv), not yet rotated                     */
+    pe_positions q_at, k_at;
+    pe_mask mask;
+    pe_params sinks;         /* (H): a logit per head that joins the softmax and has no value                */
+    double soft_cap;         /* > 0: cap * tanh(score / cap), before terms that come after the scale         */
+    double scale;            /* 0: the encoding's own                                                        */
+    bool turned;             /* k and v are already turned (a cache); q is not                               */
+    const pe_pool *pool;
+} pe_attention;
+
+/* Fused attention with any encoding: tiles of scores that never leave the cache, no n x n of anything. float32 inside;
+ * float32, float16 and bfloat16 in and out. Few queries against many keys are split over the keys.
+ * A query that sees no key gets exactly 0, log-sum-exp -inf (its sink's logit, where there are sinks) and no gradient.
+ * What is hidden enters no sum, so that a NaN there does not leak; a NaN or +inf score that is seen makes its query's
+ * output NaN. Work memory is the caller's, aligned to 64; its size grows with Tq + Tk.                                */
+PE_API pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
+PE_API pe_status pe_attention_forward(const pe_encoding *e, pe_params params, const pe_attention *a, void *work,
+                                      size_t bytes, pe_error *err);
+
+/* What attention over some of the keys leaves behind, for schemes that see them in pieces: paged, split, distributed.
+ * float32, packed. Merging is exact up to rounding; a fixed order of merging gives fixed bits.                        */
+typedef struct pe_partial {
+    float *out;    /* (Tq, H, Dv) sum of exp(score - max) * value                                            */
+    float *max;    /* (Tq, H)     largest score; -inf: no key seen                                           */
+    float *sum;    /* (Tq, H)     sum of exp(score - max)                                                    */
+    double *carry; /* (H, Tq)     of terms that count keys (pe_encoding_carries): pieces go from right to left,
+                                  zero before the first; NULL where nothing counts                           */
+} pe_partial;
+/* out, lse and sinks of a are not looked at. Work as for pe_attention_forward.                                        */
+PE_API pe_status pe_attention_partial(const pe_encoding *e, pe_params params, const pe_attention *a, pe_partial piece,
+                                      void *work, size_t bytes, pe_error *err);
+/* into = into and from together; the shapes are those of a.                                                           */
+PE_API pe_status pe_attention_merge(const pe_encoding *e, const pe_attention *a, pe_partial into, pe_partial from,
+                                    pe_error *err);
+/* Divides, lets the sinks join, turns the output back where the spec says so: writes a's out and lse.                 */
+PE_API pe_status pe_attention_finish(const pe_encoding *e, const pe_attention *a, pe_partial piece, pe_error *err);
+
+typedef struct pe_attention_grad {
+    pe_view dout;               /* (Tq, H, Dv), read                                                         */
+    pe_view dq, dk, dv;         /* written; data NULL: not wanted                                            */
+    pe_view dadditive;          /* (Tq, H or 1, Tk), added to; data NULL: not wanted                         */
+    pe_params dparams, dsinks;  /* added to; data NULL: not wanted                                           */
+} pe_attention_grad;
+/* a's out and lse are read: what pe_attention_forward wrote.                                                          */
+PE_API pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
+PE_API pe_status pe_attention_backward(const pe_encoding *e, pe_params params, const pe_attention *a,
+                                       const pe_attention_grad *g, void *work, size_t bytes, pe_error *err);
+
+/* ---------------------------------------------------------------- caches */
+
+/* Keys as a cache keeps them, turned by their positions. Quantised: blocks of 32 elements along the head with one
+ * float16 scale each, as ggml lays them out (q8_0: scale, 32 bytes; q4_0: scale, 16 bytes, elements n and n+16 share
+ * one); k's dtype is then not looked at and its strides count blocks.                                                 */
+typedef enum pe_block { PE_BLOCK_NONE = 0, PE_BLOCK_Q8_0, PE_BLOCK_Q4_0, PE_BLOCK_COUNT } pe_block;
+typedef struct pe_cache {
+    pe_view k; /* (tokens, Hkv, D) */
+    pe_block block;
+    const pe_pool *pool;
+} pe_cache;
+/* Turns keys at positions from on to positions to, in place: a context that drops its oldest tokens, or moves a piece. */
+PE_API pe_status pe_cache_shift(const pe_encoding *e, pe_cache cache, pe_positions from, pe_positions to,
+                                pe_error *err);
+/* Keys turned by one encoding become keys turned by another at the same positions: another theta, factor, short or long
+ * table, magnitude. Both turn the same elements.                                                                      */
+PE_API pe_status pe_cache_rebase(const pe_encoding *to, const pe_encoding *from, pe_cache cache, pe_positions at,
+                                 pe_error *err);
+
 /* ---------------------------------------------------------------- score hooks, on tiles */
 
 typedef enum pe_stage { PE_BEFORE_SCALE = 0, PE_AFTER_SCALE } pe_stage;
@@ -198,34 +322,12 @@ PE_API pe_status pe_encoding_value(const pe_encoding *e, pe_params params, pe_vi
 
 /* ---------------------------------------------------------------- attention, the definition */
 
-/* A zeroed mask lets every query see every key. Index i of Tq queries stands at key i + Tk - Tq.                      */
-typedef struct pe_mask {
-    bool causal;              /* keys after the query are hidden                                             */
-    int64_t window;           /* > 0: only keys less than this many places away                              */
-    const uint8_t *key_used;  /* (Tk): 0 hides a key (padding)                                               */
-    const int64_t *q_segment; /* (Tq), (Tk): a query sees its own segment only (packing)                     */
-    const int64_t *k_segment;
-    pe_view additive;         /* (Tq, H or 1, Tk): added to the score after the bias; -inf hides             */
-} pe_mask;
-
-typedef struct pe_attention {
-    pe_view out;             /* (Tq, H, Dv)                                                                  */
-    pe_view lse;             /* (Tq, H, 1): log-sum-exp of the scores; data NULL: not wanted                 */
-    pe_view q, k, v;         /* (Tq, H, D), (Tk, Hkv, D), (Tk, Hkv, Dv), not yet rotated                     */
-    pe_positions q_at, k_at;
-    pe_mask mask;
-    pe_params sinks;         /* (H): a logit per head that joins the softmax and has no value                */
-    double soft_cap;         /* > 0: cap * tanh(score / cap), before terms that come after the scale         */
-    double scale;            /* 0: the encoding's own                                                        */
-} pe_attention;
-
-/* Bytes of work memory, aligned to 8, that the two calls need for this problem.                                       */
-PE_API pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
-/* A query that sees no key gets exactly 0, log-sum-exp -inf (its sink's logit, where there are sinks) and no gradient.
- * What is hidden enters no sum, so that a NaN there does not leak; a NaN or +inf score that is seen makes its query's
- * output NaN.                                                                                                         */
-PE_API pe_status pe_attention_forward(const pe_encoding *e, pe_params params, const pe_attention *a, void *work,
+/* What fused attention is held to: query by query in float64, any type in and out, one thread.                        */
+PE_API pe_status pe_reference_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
+PE_API pe_status pe_reference_forward(const pe_encoding *e, pe_params params, const pe_attention *a, void *work,
                                       size_t bytes, pe_error *err);
+PE_API pe_status pe_reference_backward(const pe_encoding *e, pe_params params, const pe_attention *a,
+                                       const pe_attention_grad *g, void *work, size_t bytes, pe_error *err);
 
 /* ---------------------------------------------------------------- gradients */
 
@@ -251,15 +353,6 @@ PE_API pe_status pe_encoding_bias_back(const pe_encoding *e, pe_stage stage, pe_
 PE_API pe_status pe_encoding_value_back(const pe_encoding *e, pe_params params, pe_params dparams, pe_view dprob,
                                         pe_view prob, pe_view dout, pe_positions q_at, pe_positions k_at,
                                         pe_error *err);
-
-typedef struct pe_attention_grad {
-    pe_view dout;               /* (Tq, H, Dv), read                                                         */
-    pe_view dq, dk, dv;         /* written; data NULL: not wanted                                            */
-    pe_view dadditive;          /* (Tq, H or 1, Tk), added to; data NULL: not wanted                         */
-    pe_params dparams, dsinks;  /* added to; data NULL: not wanted                                           */
-} pe_attention_grad;
-PE_API pe_status pe_attention_backward(const pe_encoding *e, pe_params params, const pe_attention *a,
-                                       const pe_attention_grad *g, void *work, size_t bytes, pe_error *err);
 
 /* ---------------------------------------------------------------- learned parameters */
 

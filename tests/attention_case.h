@@ -170,7 +170,7 @@ static inline void case_sizes(attention_case *c, unsigned features)
         wide.dim += 3;
         size_t bytes;
         pe_attention a = { .q = q, .k = k, .v = wide, .q_at = { NULL, 0, c->axes, 0, 0 }, .k_at = { NULL, 0, c->axes, 0, 0 } };
-        if (!pe_attention_work(c->e, &a, &bytes, NULL))
+        if (!pe_reference_work(c->e, &a, &bytes, NULL))
             c->Dv += 3;
         free(v);
     }
@@ -207,7 +207,7 @@ static inline attention_case case_new(const char *spec, unsigned features, uint6
         c.a.sinks = (pe_params){ c.sinks, PE_F64, H };
     c.a.soft_cap = features & SOFT_CAP ? 0.75 : 0;
     c.a.scale = features & SCALE ? 0.6 : 0;
-    assert_ok(pe_attention_work(c.e, &c.a, &c.bytes, &err));
+    assert_ok(pe_reference_work(c.e, &c.a, &c.bytes, &err));
     c.work = case_memory((int64_t)c.bytes, 1);
     return c;
 }
@@ -222,7 +222,7 @@ static inline void case_free(attention_case *c)
 static inline void case_forward(attention_case *c)
 {
     pe_error err = { 0 };
-    if (pe_attention_forward(c->e, c->params, &c->a, c->work, c->bytes, &err))
+    if (pe_reference_forward(c->e, c->params, &c->a, c->work, c->bytes, &err))
         fail_msg("%s: %s", c->spec, err.text);
 }
 

@@ -185,7 +185,7 @@ static gradients backward(attention_case *c)
     out.dout.data = c->dout;
     out.dq.data = g.at[0], out.dk.data = g.at[1], out.dv.data = g.at[2];
     out.dadditive.data = add.data ? g.at[5] : NULL;
-    if (pe_attention_backward(c->e, c->params, &c->a, &out, c->work, c->bytes, &err))
+    if (pe_reference_backward(c->e, c->params, &c->a, &out, c->work, c->bytes, &err))
         fail_msg("%s: %s", c->spec, err.text);
     return g;
 }
@@ -354,7 +354,7 @@ static void a_hidden_key_may_lie_anywhere(void **state)
             if (!isfinite(g.at[i][n]))
                 fail_msg("%s %" PRId64 " is %g", gradient_names[i], n, g.at[i][n]);
     c.a.mask.causal = false;
-    assert_int_equal(pe_attention_forward(c.e, c.params, &c.a, c.work, c.bytes, &err), PE_ERR_POSITION);
+    assert_int_equal(pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, &err), PE_ERR_POSITION);
     gradients_free(&g);
     case_free(&c);
 }
@@ -431,7 +431,7 @@ static void values_may_be_narrower_than_queries(void **state)
     a.v.head_stride = c.Dv;
     a.v.token_stride = c.shape.kv_heads * c.Dv;
     a.out = pe_view_packed(narrow, PE_F64, c.Tq, c.shape.heads, 1);
-    assert_ok(pe_attention_forward(c.e, c.params, &a, c.work, c.bytes, &err));
+    assert_ok(pe_reference_forward(c.e, c.params, &a, c.work, c.bytes, &err));
     for (int64_t i = 0; i < n; i++)
         assert_true(narrow[i] == c.out[i * c.Dv]);
     free(narrow);
@@ -526,7 +526,7 @@ static void chunks_against_whole(const pe_info *row, const char *spec)
         a.v = part_of(a.v, 0, past + count);
         a.k_at = places_of(a.k_at, 0, past + count);
         memset(a.out.data, 0xff, (size_t)(count * H * c.Dv) * sizeof *whole);
-        assert_ok(pe_attention_forward(c.e, c.params, &a, c.work, c.bytes, &err));
+        assert_ok(pe_reference_forward(c.e, c.params, &a, c.work, c.bytes, &err));
     }
     same_bits(spec, "output with a cache", c.out, whole, n);
     free(whole);
@@ -576,7 +576,7 @@ static void groups_against_copies(const pe_info *row, const char *spec)
     full.a.k = pe_view_packed(full.k, PE_F64, c.Tk, s.heads, s.head_dim);
     full.a.v = pe_view_packed(full.v, PE_F64, c.Tk, s.heads, c.Dv);
     full.a.out.data = full.out;
-    assert_ok(pe_attention_work(full.e, &full.a, &full.bytes, &err));
+    assert_ok(pe_reference_work(full.e, &full.a, &full.bytes, &err));
     full.work = case_memory((int64_t)full.bytes, 1);
     case_forward(&full);
     same_bits(spec, "output of grouped keys", c.out, full.out, n);

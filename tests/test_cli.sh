@@ -118,7 +118,7 @@ expect 2 "--pos and -n" posenc table rope --pos p.npy -n 4
 expect 2 "kv_heads is 3" posenc table rope -n 4 --kv-heads 3
 expect 2 "posenc bias alibi" posenc table alibi -n 4
 expect 2 "posenc table rope" posenc bias rope -n 4
-expect 2 "pe_attention_forward" posenc bias shaw -n 4
+expect 2 "pe_reference_forward" posenc bias shaw -n 4
 expect 2 "does nothing" posenc apply none --in q.npy
 expect 2 "int64, shape (n, 2)" posenc table rope:axes=2,split=axial -n 4
 expect 2 "--hook embed or --hook rotate" posenc table sinusoidal+rope -n 4

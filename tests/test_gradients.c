@@ -498,7 +498,7 @@ static gradients attention_gradients(attention_case *c)
     out.dadditive.data = add.data ? g.dadditive : NULL;
     if (!g.ns)
         out.dsinks.data = NULL;
-    if (pe_attention_backward(c->e, c->params, &c->a, &out, c->work, c->bytes, &err))
+    if (pe_reference_backward(c->e, c->params, &c->a, &out, c->work, c->bytes, &err))
         fail_msg("%s: %s", c->spec, err.text);
     take_off(g.dw, g.nw), take_off(g.dsinks, g.ns), take_off(g.dadditive, g.na);
     return g;
@@ -520,7 +520,7 @@ static void attention_floats(attention_case *c, const gradients *exact)
     pe_attention_grad out = { .dout = f.a.out, .dq = f.a.q, .dk = f.a.k, .dv = f.a.v, .dparams = { dw, PE_F32, exact->nw } };
     f.a.q.data = q, f.a.k.data = k, f.a.v.data = v;
     out.dout.data = dout, out.dq.data = dq, out.dk.data = dk, out.dv.data = dv;
-    assert_ok(pe_attention_backward(f.e, (pe_params){ w, PE_F32, exact->nw }, &f.a, &out, f.work, f.bytes, &err));
+    assert_ok(pe_reference_backward(f.e, (pe_params){ w, PE_F32, exact->nw }, &f.a, &out, f.work, f.bytes, &err));
     check_floats(c->spec, "q", dq, exact->dq, exact->nq, 0);
     check_floats(c->spec, "k", dk, exact->dk, exact->nk, 0);
     check_floats(c->spec, "v", dv, exact->dv, exact->nv, 0);
@@ -576,7 +576,7 @@ static void gradients_that_are_not_wanted_may_be_null(void **state)
     pe_attention_grad only = { .dout = c.a.out, .dk = c.a.k };
     only.dout.data = c.dout;
     only.dk.data = dk;
-    assert_ok(pe_attention_backward(c.e, c.params, &c.a, &only, c.work, c.bytes, &err));
+    assert_ok(pe_reference_backward(c.e, c.params, &c.a, &only, c.work, c.bytes, &err));
     assert_memory_equal(dk, g.dk, (size_t)g.nk * sizeof *dk);
     free(dk);
     gradients_free(&g);

@@ -334,9 +334,9 @@ static void attend(const char *spec, pe_shape shape, int64_t start, double *q, d
     assert_ok(pe_positions_offset(at, 4, start, &err));
     pe_attention a = { .out = f64(out, 4, H, D), .q = f64(q, 4, H, D), .k = f64(k, 4, H, D), .v = f64(v, 4, H, D),
                        .q_at = places(at, 4), .k_at = places(at, 4), .mask = { .causal = true } };
-    assert_ok(pe_attention_work(e, &a, &bytes, &err));
+    assert_ok(pe_reference_work(e, &a, &bytes, &err));
     assert_true(bytes <= sizeof work);
-    assert_ok(pe_attention_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err));
+    assert_ok(pe_reference_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err));
     pe_encoding_free(e);
 }
 

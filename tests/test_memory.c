@@ -160,10 +160,10 @@ static void use_attention(const pe_encoding *e, pe_params p, pe_params dp, pe_po
     pe_attention_grad g = { .dout = pe_view_packed(x, PE_F32, TQ, H, D), .dq = pe_view_packed(dq, PE_F32, TQ, H, D),
                             .dk = pe_view_packed(dk, PE_F32, TK, G, D), .dv = pe_view_packed(dv, PE_F32, TK, G, D),
                             .dadditive = pe_view_packed(dadditive, PE_F32, TQ, H, TK), .dparams = dp };
-    assert_ok(pe_attention_work(e, &a, &bytes, &err));
+    assert_ok(pe_reference_work(e, &a, &bytes, &err));
     assert_true(bytes <= sizeof work);
-    assert_ok(pe_attention_forward(e, p, &a, work, sizeof work, &err));
-    assert_ok(pe_attention_backward(e, p, &a, &g, work, sizeof work, &err));
+    assert_ok(pe_reference_forward(e, p, &a, work, sizeof work, &err));
+    assert_ok(pe_reference_backward(e, p, &a, &g, work, sizeof work, &err));
 }
 
 static void use_getters(const pe_encoding *e)

@@ -390,18 +390,18 @@ static void build_attention(args *a)
     a->attention = &a->attention_value;
     a->work = slot[WORK];
     a->bytes_out = (size_t *)(void *)slot[Y];
-    if (pe_attention_work(a->e, a->attention, &a->bytes, NULL) || a->bytes > SLOT)
+    if (pe_reference_work(a->e, a->attention, &a->bytes, NULL) || a->bytes > SLOT)
         fail_msg("%s: work memory: %zu bytes", pe_encoding_spec(a->e), a->bytes);
 }
 static pe_status call_work(args *a)
 {
-    return pe_attention_work(a->e, a->attention, a->bytes_out, a->err);
+    return pe_reference_work(a->e, a->attention, a->bytes_out, a->err);
 }
 static const field fields_work[] = { OF(args, e, HANDLE), OF(args, attention, HANDLE), IN(args, attention_value, attention_fields),
                                      OF(args, bytes_out, BUFFER), OF(args, err, ERROR) };
 static pe_status call_forward(args *a)
 {
-    return pe_attention_forward(a->e, a->w, a->attention, a->work, a->bytes, a->err);
+    return pe_reference_forward(a->e, a->w, a->attention, a->work, a->bytes, a->err);
 }
 static const field fields_forward[] = { OF(args, e, HANDLE), IN(args, w, params_fields), OF(args, attention, HANDLE),
                                         IN(args, attention_value, attention_fields), OF(args, work, BUFFER),
@@ -424,7 +424,7 @@ static void build_backward(args *a)
 }
 static pe_status call_backward(args *a)
 {
-    return pe_attention_backward(a->e, a->w, a->attention, a->attention_grad, a->work, a->bytes, a->err);
+    return pe_reference_backward(a->e, a->w, a->attention, a->attention_grad, a->work, a->bytes, a->err);
 }
 static const field fields_backward[] = { OF(args, e, HANDLE), IN(args, w, params_fields), OF(args, attention, HANDLE),
                                          IN(args, attention_value, attention_fields), OF(args, attention_grad, HANDLE),
@@ -607,9 +607,9 @@ static const row table[] = {
     CALL("pe_encoding_bias_back", build_bias_back, call_bias_back, fields_tile_back),
     CALL("pe_encoding_value", build_value, call_value, fields_value),
     CALL("pe_encoding_value_back", build_value_back, call_value_back, fields_value_back),
-    CALL("pe_attention_work", build_attention, call_work, fields_work),
-    LONG("pe_attention_forward", build_attention, call_forward, fields_forward),
-    LONG("pe_attention_backward", build_backward, call_backward, fields_backward),
+    CALL("pe_reference_work", build_attention, call_work, fields_work),
+    LONG("pe_reference_forward", build_attention, call_forward, fields_forward),
+    LONG("pe_reference_backward", build_backward, call_backward, fields_backward),
     CALL("pe_encoding_tensor", build_tensor, call_tensor, fields_tensor),
     CALL("pe_encoding_init", build_init, call_init, fields_init),
     CALL("pe_project", build_project, call_project, fields_project),
@@ -651,8 +651,8 @@ static struct {
     { "pe_encoding_value_back", "y.data", "NULL", 0, 0 },
     { "*_back", "dw.data", "NULL", 0, 0 },
     { "*_back", "grad_value.d[qkp]*.data", "NULL", 0, 0 },
-    { "pe_attention_backward", "attention_grad_value.d[qkvaps]*.data", "NULL", 0, 0 },
-    { "pe_attention_forward", "attention_value.lse.data", "NULL", 0, 0 },
+    { "pe_reference_backward", "attention_grad_value.d[qkvaps]*.data", "NULL", 0, 0 },
+    { "pe_reference_forward", "attention_value.lse.data", "NULL", 0, 0 },
     { "pe_attention_*", "attention_value.sinks.data", "NULL", 0, 0 },
     { "pe_attention_*", "attention_value.mask.additive.data", "NULL", 0, 0 },
     { "pe_attention_*", "attention_value.mask.key_used", "NULL", 0, 0 },
@@ -662,11 +662,11 @@ static struct {
     { "pe_project", "f_in3", "NULL", 0, 0 },
     { "pe_project_back", "f_out*", "NULL", 0, 0 },
     /* not looked at by this call, or by this encoding */
-    { "pe_attention_work", "attention_value.out.*", "*", 0, 0 },
-    { "pe_attention_work", "attention_value.lse.*", "*", 0, 0 },
-    { "pe_attention_work", "*", "on *", 0, 0 },
-    { "pe_attention_backward", "attention_value.out.*", "*", 0, 0 },
-    { "pe_attention_backward", "attention_value.lse.*", "*", 0, 0 },
+    { "pe_reference_work", "attention_value.out.*", "*", 0, 0 },
+    { "pe_reference_work", "attention_value.lse.*", "*", 0, 0 },
+    { "pe_reference_work", "*", "on *", 0, 0 },
+    { "pe_reference_backward", "attention_value.out.*", "*", 0, 0 },
+    { "pe_reference_backward", "attention_value.lse.*", "*", 0, 0 },
     { "*_back", "tile_value.score.*", "*", 0, 0 },
     { "pe_encoding_bias*", "tile_value.[qk].*", "*", 0, 0 },
     { "pe_encoding_bias*", "*", "on tile_value.[qk].*", 0, 0 },
@@ -687,7 +687,7 @@ static struct {
     { "pe_attention_*", "attention_value.soft_cap", "[01]*", 0, 0 },
     { "pe_attention_*", "attention_value.scale", "[-01]*[!f]", 0, 0 },
     { "pe_attention_*", "attention_value.scale", "0", 0, 0 },
-    { "pe_attention_work", "attention_value.v.dim", "[0o]*", PE_HOOK_VALUE, 0 },
+    { "pe_reference_work", "attention_value.v.dim", "[0o]*", PE_HOOK_VALUE, 0 },
     { "pe_attention_*ward", "bytes", "[oS]*[!s]", 0, 0 },
     { "pe_project*", "rows", "[0o]*", 0, 0 },
     { "pe_project*", "*h*d*", "one *", 0, 0 },
@@ -1076,7 +1076,7 @@ static void a_broadcast_of_positions_is_checked_once(void **state)
     for (int shift = 40; shift < 63; shift++) {
         a.k = a.v = (pe_view){ k, PE_F32, INT64_C(1) << shift, 1, D, 0, D };
         a.k_at = (pe_positions){ &at, INT64_C(1) << shift, 1, 0, 1 };
-        assert_int_equal(pe_attention_work(e, &a, &bytes, &err), PE_ERR_OVERFLOW);
+        assert_int_equal(pe_reference_work(e, &a, &bytes, &err), PE_ERR_OVERFLOW);
     }
     pe_encoding_free(e);
 }
@@ -1126,14 +1126,14 @@ static void a_hidden_key_whose_turn_overflows_has_no_part(void **state)
                        .k_at = { at, N, 1, 0, 0 }, .mask = { .causal = true } };
     pe_attention_grad g = { .dout = v, .dq = pe_view_packed(out[0], PE_F32, N, 1, WIDTH),
                             .dk = pe_view_packed(out[1], PE_F32, N, 1, WIDTH), .dv = pe_view_packed(out[2], PE_F32, N, 1, WIDTH) };
-    assert_ok(pe_attention_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err));
+    assert_ok(pe_reference_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err));
     for (int i = 0; i < N * WIDTH; i++)
         assert_true(isfinite(out[0][i]));
-    assert_ok(pe_attention_backward(e, (pe_params){ 0 }, &a, &g, work, sizeof work, &err));
+    assert_ok(pe_reference_backward(e, (pe_params){ 0 }, &a, &g, work, sizeof work, &err));
     for (int i = 0; i < 3 * N * WIDTH; i++)
         assert_true(isfinite(out[i / (N * WIDTH)][i % (N * WIDTH)]));
     a.mask.causal = false; /* now that key would be read */
-    assert_int_equal(pe_attention_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err), PE_ERR_POSITION);
+    assert_int_equal(pe_reference_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err), PE_ERR_POSITION);
     pe_encoding_free(e);
 }
 
@@ -1161,11 +1161,11 @@ static void views_that_interleave_do_not_overlap(void **state)
             *d[i] = layout == 0   ? (pe_view){ whole[0] + i * H * D, PE_F32, N, H, D, 3 * H * D, D }
                     : layout == 1 ? (pe_view){ whole[1] + i * D, PE_F32, N, H, D, 3 * H * D, 3 * D }
                                   : (pe_view){ apart[i], PE_F32, N, H, D, H * D, D };
-        assert_ok(pe_attention_backward(e, (pe_params){ 0 }, &a, &g, work, sizeof work, &err));
+        assert_ok(pe_reference_backward(e, (pe_params){ 0 }, &a, &g, work, sizeof work, &err));
         for (int i = 0; i < 2 && layout < 2; i++) { /* one element too far: into the next */
             pe_view kept = *d[i];
             d[i]->data = (float *)d[i]->data + 1;
-            assert_int_equal(pe_attention_backward(e, (pe_params){ 0 }, &a, &g, work, sizeof work, &err), PE_ERR_ALIAS);
+            assert_int_equal(pe_reference_backward(e, (pe_params){ 0 }, &a, &g, work, sizeof work, &err), PE_ERR_ALIAS);
             *d[i] = kept;
         }
     }
@@ -1233,7 +1233,7 @@ static void strides_of_nothing_are_not_used(void **state)
     double work[4096];
     pe_attention a = { .q = t.q, .k = pe_view_packed(more, PE_F64, 3, 1, 8), .v = { more, PE_F64, 3, 1, 0, far, far },
                        .out = { rows, PE_F64, 3, 1, 0, far, far }, .q_at = where, .k_at = where };
-    assert_int_equal(pe_attention_forward(e, w, &a, work, sizeof work, &err), PE_OK);
+    assert_int_equal(pe_reference_forward(e, w, &a, work, sizeof work, &err), PE_OK);
     pe_encoding_free(e);
     assert_int_equal(pe_encoding_new(&e, "shaw:left=1,right=1", (pe_shape){ 1, 1, 8, 8 }, &err), PE_OK);
     double tables[48] = { 0 };

@@ -182,13 +182,13 @@ static void packing_changes_no_output(void **state)
     pe_view v = pe_view_packed(x, PE_F32, T, 1, D);
     pe_attention a = { .out = pe_view_packed(packed, PE_F32, T, 1, D), .q = v, .k = v, .v = v, .q_at = { at, T, 1, 0, 0 },
                        .k_at = { at, T, 1, 0, 0 }, .mask = { .causal = true, .q_segment = segment, .k_segment = segment } };
-    assert_ok(pe_attention_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err));
+    assert_ok(pe_reference_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err));
     for (int s = 0, first = 0; s < 2; first += (int)lengths[s], s++) {
         v = pe_view_packed(x + first * D, PE_F32, lengths[s], 1, D);
         a = (pe_attention){ .out = pe_view_packed(alone + first * D, PE_F32, lengths[s], 1, D), .q = v, .k = v, .v = v,
                             .q_at = { at + first, lengths[s], 1, 0, 0 }, .k_at = { at + first, lengths[s], 1, 0, 0 },
                             .mask = { .causal = true } };
-        assert_ok(pe_attention_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err));
+        assert_ok(pe_reference_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err));
     }
     assert_memory_equal(packed, alone, sizeof packed);
     pe_encoding_free(e);

@@ -319,14 +319,14 @@ static void attention_reaches_past_2_to_the_32(void **state)
                                     .dk = afloat(g.dk, false), .dv = afloat(g.dv, false),
                                     .dadditive = afloat(g.dadditive, heads_apart) };
             size_t bytes = 0;
-            assert_ok(pe_attention_work(e, &s, &bytes, &err));
+            assert_ok(pe_reference_work(e, &s, &bytes, &err));
             assert_true(bytes <= sizeof work); /* of the tokens, not of the strides */
-            assert_ok(pe_attention_forward(e, (pe_params){ 0 }, &p, work, sizeof work, &err));
-            assert_ok(pe_attention_forward(e, (pe_params){ 0 }, &s, work, sizeof work, &err));
+            assert_ok(pe_reference_forward(e, (pe_params){ 0 }, &p, work, sizeof work, &err));
+            assert_ok(pe_reference_forward(e, (pe_params){ 0 }, &s, work, sizeof work, &err));
             assert_rows(s.out, p.out, "out");
             assert_rows(s.lse, p.lse, "log-sum-exp");
-            assert_ok(pe_attention_backward(e, (pe_params){ 0 }, &p, &g, work, sizeof work, &err));
-            assert_ok(pe_attention_backward(e, (pe_params){ 0 }, &s, &h, work, sizeof work, &err));
+            assert_ok(pe_reference_backward(e, (pe_params){ 0 }, &p, &g, work, sizeof work, &err));
+            assert_ok(pe_reference_backward(e, (pe_params){ 0 }, &s, &h, work, sizeof work, &err));
             assert_rows(h.dq, g.dq, "dq");
             assert_rows(h.dk, g.dk, "dk");
             assert_rows(h.dv, g.dv, "dv");

@@ -58,8 +58,8 @@ static void use(const pe_encoding *e, results *r, double *work, size_t bytes)
         bad += pe_encoding_content_back(e, s, w, &t, &tg, NULL) != PE_OK;
     }
     bad += pe_encoding_value(e, w, pe_view_packed(r->value, PE_F32, N, H, D), vp, where, where, NULL) != PE_OK;
-    bad += pe_attention_forward(e, w, &a, work, bytes, NULL) != PE_OK;
-    bad += pe_attention_backward(e, w, &a, &g, work, bytes, NULL) != PE_OK;
+    bad += pe_reference_forward(e, w, &a, work, bytes, NULL) != PE_OK;
+    bad += pe_reference_backward(e, w, &a, &g, work, bytes, NULL) != PE_OK;
     r->fingerprint = pe_encoding_fingerprint(e) ^ (uint64_t)strlen(pe_encoding_spec(e));
     r->failures = bad;
 }

@@ -93,7 +93,7 @@ static void turns_back(problem *p, const pe_attention_grad *g, int64_t i)
     if (p->turns)
         rotate_view(p->turns, PE_QUERY, transpose, p->m.dq, p->m.dq, query_at(p, i), shift);
     store(g->dq, i, p->m.dq);
-    if (!p->turns || !p->turns->recentres)
+    if (!p->recentres)
         return;
     rotate_view(p->turns, PE_KEY, transpose, p->m.dk, p->m.dk, p->a.k_at, shift);
     int64_t width = p->m.dk.heads * p->m.dk.dim;
@@ -129,7 +129,7 @@ static pe_status check_gradients(problem *p, pe_attention_grad *g, pe_error *err
     return check_memory(s, COUNT_OF(s), false, err);
 }
 
-pe_status pe_attention_backward(const pe_encoding *e, pe_params w, const pe_attention *a,
+pe_status pe_reference_backward(const pe_encoding *e, pe_params w, const pe_attention *a,
                                 const pe_attention_grad *grads, void *memory, size_t bytes, pe_error *err)
 {
     problem p;
@@ -150,11 +150,11 @@ pe_status pe_attention_backward(const pe_encoding *e, pe_params w, const pe_atte
         terms_back(&p, g.dparams, i);
         turns_back(&p, &g, i);
     }
-    if (p.turns && p.turns->recentres)
+    if (p.recentres)
         p.m.dk = p.m.dk_sum;
-    else if (p.turns)
+    else if (p.turns && !p.a.turned)
         rotate_view(p.turns, PE_KEY, transpose, p.m.dk, p.m.dk, p.a.k_at, 0);
-    if (p.turns && p.turns->turns_value)
+    if (p.turns && p.turns->turns_value && !p.a.turned)
         rotate_view(p.turns, PE_VALUE, transpose, p.m.dv, p.m.dv, p.a.k_at, 0);
     store(g.dk, 0, p.m.dk);
     store(g.dv, 0, p.m.dv);

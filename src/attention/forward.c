@@ -3,7 +3,7 @@
  * Reference attention: the definition that fast versions are held to. */
 #include "attention/query.h"
 
-pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err)
+pe_status pe_reference_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err)
 {
     CHECK_POINTER(size_t, bytes, "bytes");
     TRY(problem_size(e, a, bytes, err));
@@ -27,7 +27,7 @@ static void mix_values(problem *p, int64_t i)
         rotate_view(p->turns, PE_OUTPUT, (turn_mode){ true, true }, p->m.out, p->m.out, query_at(p, i), 0);
 }
 
-pe_status pe_attention_forward(const pe_encoding *e, pe_params w, const pe_attention *a, void *memory, size_t bytes,
+pe_status pe_reference_forward(const pe_encoding *e, pe_params w, const pe_attention *a, void *memory, size_t bytes,
                                pe_error *err)
 {
     problem p;

@@ -7,6 +7,8 @@
 
 static pe_status check_mask(pe_mask *m, const pe_attention *a, int64_t heads, pe_error *err)
 {
+    if (m->keys_after < 0 || m->keys_after > PE_POSITION_MAX)
+        return pe_fail(err, PE_ERR_RANGE, "mask: keys_after is %" PRId64 "; needs 0 (none) to 2^36", m->keys_after);
     if (m->window < 0)
         return pe_fail(err, PE_ERR_RANGE, "mask: window is %" PRId64 "; needs 0 (none) or more", m->window);
     if (!m->q_segment != !m->k_segment)
@@ -99,7 +101,7 @@ static bool cut(problem *p, char *memory)
     int64_t H = s->heads, G = s->kv_heads, D = s->head_dim, Dv = p->a.v.dim, Tk = p->a.k.tokens, used = 0;
     work *m = &p->m;
     pe_view lse = { 0 }, sink = { 0 };
-    bool again = p->turns && p->turns->recentres;
+    bool again = p->recentres;
     if (Tk > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 8) /* heads * Tk below stays in range */
         return false;
     bool fits = take(&m->q, memory, &used, 1, H, D) && take(&m->k, memory, &used, Tk, G, D) &&
@@ -124,6 +126,7 @@ static pe_status open_sizes(problem *p, const pe_encoding *e, const pe_attention
     CHECK_POINTER(pe_encoding, e, "the encoding");
     CHECK_POINTER(pe_attention, a, "the attention problem");
     *p = (problem){ .e = e, .a = *a, .turns = turning_part(e), .scale = a->scale != 0 ? a->scale : e->scale };
+    p->recentres = p->turns && p->turns->recentres && !a->turned;
     TRY(check_problem(p, err));
     if (!cut(p, NULL))
         return pe_fail(err, PE_ERR_OVERFLOW, "the work memory for %" PRId64 " keys does not fit 64-bit sizes",
@@ -158,7 +161,7 @@ pe_status problem_open(problem *p, const pe_encoding *e, pe_params w, const pe_a
     if ((uintptr_t)memory % sizeof(double))
         return pe_fail(err, PE_ERR_ALIGN, "work is not aligned to 8 bytes");
     if (bytes < p->m.bytes)
-        return pe_fail(err, PE_ERR_SHAPE, "work has %zu bytes; needs %zu (pe_attention_work)", bytes, p->m.bytes);
+        return pe_fail(err, PE_ERR_SHAPE, "work has %zu bytes; needs %zu (pe_reference_work)", bytes, p->m.bytes);
     cut(p, memory);
     return PE_OK;
 }
@@ -166,9 +169,13 @@ pe_status problem_open(problem *p, const pe_encoding *e, pe_params w, const pe_a
 /* What every pair that is seen needs: a row in every table, and a magnitude that is a number. */
 pe_status problem_reach(problem *p, pe_error *err)
 {
-    bool again = p->turns && p->turns->recentres, limited = again;
+    bool again = p->recentres, limited = again;
     for (int n = 0; n < p->e->parts; n++)
         limited = limited || p->e->part[n].row->reaches;
+    for (int64_t i = 0; p->a.turned && p->turns && p->turns->row->check && i < p->a.q.tokens; i++) {
+        int64_t at[PE_AXES_MAX];
+        TRY(p->turns->row->check(p->turns, PE_QUERY, PE_F64, position(p->a.q_at, i, at), err));
+    }
     for (int64_t i = 0; limited && i < p->a.q.tokens; i++) {
         query_seen(p, i);
         pe_tile t = { .q_at = query_at(p, i), .k_at = p->a.k_at, .seen = p->m.any };
@@ -189,7 +196,7 @@ pe_status problem_reach(problem *p, pe_error *err)
 void query_turn_keys(problem *p, int64_t i)
 {
     const turn_mode forward = { false, false };
-    bool keys = i == 0 || (p->turns && p->turns->recentres);
+    bool keys = i == 0 || p->recentres;
     int64_t shift = query_shift(p, i);
     load(p->m.q, p->a.q, i, 1);
     if (keys)
@@ -199,8 +206,8 @@ void query_turn_keys(problem *p, int64_t i)
     if (!p->turns)
         return;
     rotate_view(p->turns, PE_QUERY, forward, p->m.q, p->m.q, query_at(p, i), shift);
-    if (keys)
+    if (keys && !p->a.turned)
         rotate_view(p->turns, PE_KEY, forward, p->m.k, p->m.k, p->a.k_at, shift);
-    if (i == 0 && p->turns->turns_value)
+    if (i == 0 && p->turns->turns_value && !p->a.turned)
         rotate_view(p->turns, PE_VALUE, forward, p->m.v, p->m.v, p->a.k_at, 0);
 }

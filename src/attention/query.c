@@ -13,13 +13,13 @@ pe_positions query_at(const problem *p, int64_t i)
 
 int64_t query_shift(const problem *p, int64_t i)
 {
-    return p->turns && p->turns->recentres ? query_at(p, i).at[0] - p->turns->centre : 0;
+    return p->recentres ? query_at(p, i).at[0] - p->turns->centre : 0;
 }
 
 static bool sees(const pe_attention *a, int64_t h, int64_t i, int64_t j)
 {
     const pe_mask *m = &a->mask;
-    int64_t ahead = j - (i + a->k.tokens - a->q.tokens);
+    int64_t ahead = j - (i + a->k.tokens + m->keys_after - a->q.tokens);
     if (m->causal && ahead > 0)
         return false;
     if (m->window && (ahead >= m->window || ahead <= -m->window))

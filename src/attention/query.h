@@ -25,6 +25,7 @@ typedef struct problem {
     pe_params w;
     pe_attention a;    /* strides filled in */
     const part *turns; /* the part that rotates, or NULL */
+    bool recentres;    /* keys are turned again for each query */
     double scale;
     work m;
 } problem;

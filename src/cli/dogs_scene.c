@@ -67,10 +67,10 @@ static cli_exit attend(scene *s)
     a.q.data = s->qkv[0];
     a.k.data = s->qkv[1];
     a.v.data = s->qkv[2];
-    if (pe_attention_work(s->job.e, &a, &bytes, &err))
+    if (pe_reference_work(s->job.e, &a, &bytes, &err))
         return job_fail(&s->job, &err);
     CLI_TRY(array_memory(s->job.args, &s->work, "attention's work memory", (int64_t)bytes, 1));
-    pe_status status = pe_attention_forward(s->job.e, s->job.params, &a, s->work, bytes, &err);
+    pe_status status = pe_reference_forward(s->job.e, s->job.params, &a, s->work, bytes, &err);
     s->out_of_reach = status == PE_ERR_POSITION;
     return status && !s->out_of_reach ? job_fail(&s->job, &err) : CLI_OK;
 }

@@ -49,7 +49,7 @@ static const struct {
 } advice[] = {
     { PE_HOOK_BIAS, "adds to the scores by position", "bias", NULL },
     { PE_HOOK_EMBED | PE_HOOK_ROTATE, "changes vectors by position", "table", "apply" },
-    { PE_HOOK_CONTENT | PE_HOOK_VALUE, "looks at q and k inside attention; in C: pe_attention_forward", NULL, NULL },
+    { PE_HOOK_CONTENT | PE_HOOK_VALUE, "looks at q and k inside attention; in C: pe_reference_forward", NULL, NULL },
     { ~0u, "does nothing, by design", NULL, NULL },
 };
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "kernels/kernels.h"
 #include "kernels/num.h"
 #include "kernels/rotate.h"
 #include "kernels/wide.h"
@@ -69,13 +70,13 @@ static inline void vec_add(vec v, int64_t d, double x)
 }
 
 /* A score or value term by table: score(i, j) += (x + extra[h]) . table[index(i - j)][h], x being q_i or k_j; for
- * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. */
+ * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. The distance is that of first coordinates. */
 typedef struct term {
     pe_side side;
     int table; /* tensor (R, H or 1, D), or -1: entry computes it */
     double (*entry)(const part *p, int64_t row, int64_t d);
     int extra; /* tensor (1, H, D), or -1 */
-    int64_t (*index)(const part *p, const int64_t *q, const int64_t *k);
+    int64_t (*index)(const part *p, int64_t distance);
 } term;
 
 /* What lies between a query and a key. */
@@ -89,14 +90,13 @@ typedef struct turn {
     double cosine, sine, magnitude;
 } turn;
 
-/* A term that counts keys as it goes from right to left: what one key of one query and head sees. */
-typedef struct step {
-    const part *p;
-    pe_params w, dw;
-    int64_t head;
-    vec q, dq;
-    double sum; /* the carry, this key included */
-} step;
+/* A content term that counts keys from right to left: each adds sigmoid(scale q.k), and the count, capped at the last
+ * row, is where q meets the table: q . table[count][h], linear between rows (core/count.c). */
+typedef struct counting {
+    bool on;
+    int table; /* tensor (R, H or 1, D), R at least 2 */
+    double scale;
+} counting;
 
 typedef struct row {
     pe_info info;
@@ -119,11 +119,7 @@ typedef struct row {
     double (*measure)(const part *p, pe_params w, const int64_t *q, const int64_t *k);
     double (*bias)(const part *p, pe_params w, int64_t h, gap g);
     void (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db);
-    /* content by table is declared as terms by init; content that counts keys: */
-    double (*gate)(const part *p, double dot); /* what a key adds to the carry, and its slope */
-    double (*gate_slope)(const part *p, double dot);
-    double (*step)(const step *s);                     /* the score term at s->sum */
-    double (*step_back)(const step *s, double dscore); /* gradient to s->sum; dq, dw are added to */
+    /* content is declared by init: as terms, or as a count */
 } row;
 
 struct pe_part {
@@ -136,6 +132,7 @@ struct pe_part {
     int tensors;
     term term[TERMS_MAX];
     int terms;
+    counting count;
     pe_stage stage; /* of content and bias */
     double scale;   /* softmax scale; 0: 1/sqrt(head_dim) */
     double scale_factor;
@@ -152,6 +149,8 @@ struct pe_part {
     bool turns_value, turns_output;
     bool recentres; /* attention shifts positions so that the query stands at centre */
     int64_t centre;
+    const double *decay; /* (pairs) ln of what a query's pair is multiplied by per position from centre, a key's by the
+                            inverse; NULL: nothing */
 
     /* embed */
     int64_t width;
@@ -167,6 +166,7 @@ struct pe_encoding {
     double scale;
     int64_t axes, param_count;
     unsigned hooks, claims;
+    kernels kernels;
 };
 
 /* ------------------------------------------------ registry */
@@ -232,15 +232,28 @@ static inline const int64_t *position(pe_positions p, int64_t token, int64_t at[
     return at;
 }
 
+/* One key more of a term that counts (core/count.c): what it sees of a query and head, and the count with this key. */
+typedef struct step {
+    const part *p;
+    pe_params w, dw;
+    int64_t head;
+    vec q, dq;
+    double sum;
+} step;
+double count_gate(const part *p, double dot);
+double count_gate_slope(const part *p, double dot);
+double count_term(const step *s);                     /* the score term at s->sum */
+double count_term_back(const step *s, double dscore); /* gradient to s->sum; dq, dw are added to */
+
 double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d);
 void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int64_t head, int64_t d, double x);
 
 /* ------------------------------------------------ checks at the door */
 
-typedef enum access { READS, WRITES } access;
+typedef enum use { READS, WRITES } use;
 
 /* Fills in packed strides; -1 accepts any size. */
-pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads, int64_t dim, access how,
+pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads, int64_t dim, use how,
                      pe_error *err);
 pe_status check_positions(pe_positions *p, const char *name, int64_t tokens, int64_t axes, pe_error *err);
 pe_status check_params(const pe_encoding *e, pe_params w, pe_error *err);
@@ -257,19 +270,23 @@ typedef struct region {
     uint64_t at;
     int type; /* of a view's elements; -1: no view */
     int64_t width, near, near_count, far, far_count;
-    access how;
+    use how;
 } region;
 
-region view_region(const char *name, pe_view v, access how);
+region view_region(const char *name, pe_view v, use how);
 region positions_region(const char *name, pe_positions p);
-region params_region(const char *name, pe_params w, access how);
-region array_region(const char *name, const void *data, int64_t count, size_t size, access how);
+region params_region(const char *name, pe_params w, use how);
+region array_region(const char *name, const void *data, int64_t count, size_t size, use how);
 /* Nothing that is written overlaps anything else; in_place: two views may be the same. */
 pe_status check_memory(const region *s, int count, bool in_place, pe_error *err);
 #define CHECK_MEMORY(in_place, ...)                                                                                    \
     TRY(check_memory((region[]){ __VA_ARGS__ }, COUNT_OF(((region[]){ __VA_ARGS__ })), in_place, err))
 
 /* ------------------------------------------------ inside calls, arguments already checked */
+
+pe_status check_pool(const pe_pool *pool, pe_error *err); /* NULL is fine */
+int pool_workers(const pe_pool *pool);
+void pool_run(const pe_pool *pool, pe_job job, void *arg, int64_t count);
 
 typedef struct turn_mode {
     bool negate, reciprocal;
@@ -298,7 +315,7 @@ bool text_number(const char *s, size_t n, double *out);
 /* digits[0] to digits[count - 1], the first of them not 0, times 10^exponent: the nearest double (core/decimal.c). */
 double decimal_value(const char *digits, int count, int64_t exponent);
 int text_unit(char c); /* 'k': 10, 'M': 20, 'G': 30, powers of two that a whole number may be given in; 0: none */
-int text_print(char *out, size_t cap, double x);        /* the shortest text that reads back as x */
+int text_print(char *out, size_t cap, double x); /* the shortest text that reads back as x */
 typedef struct number_text {
     char text[40];
 } number_text;

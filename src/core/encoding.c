@@ -92,12 +92,12 @@ static pe_status check_parts(const pe_encoding *e, pe_error *err)
         if (p->row->turn && turns)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s both rotate; one rotation per encoding", turns->row->info.name,
                            name);
-        if (p->row->step && carries)
+        if (p->count.on && carries)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s both count keys; one such term per encoding",
                            carries->row->info.name, name);
         turns = p->row->turn ? p : turns;
         scales = p->scale != 0 ? p : scales;
-        carries = p->row->step ? p : carries;
+        carries = p->count.on ? p : carries;
     }
     if (turns && turns->recentres && e->hooks & PE_HOOK_CONTENT)
         return pe_fail(err, PE_ERR_SPEC,
@@ -208,6 +208,7 @@ pe_status pe_encoding_new(pe_encoding **out, const char *spec, pe_shape shape, p
     if (!e)
         return pe_fail(err, PE_ERR_NOMEM, "no memory for an encoding");
     e->shape = shape;
+    ladder_fill(&e->kernels, ladder_rungs());
     pe_status s = build(e, spec, err);
     if (s) {
         pe_encoding_free(e);

@@ -5,7 +5,7 @@
 
 /* Strides count only where there is more than one; the door has seen that those fit. */
 static region lattice(const char *name, const void *data, int type, int64_t width, int64_t size, const int64_t count[2],
-                      const int64_t stride[2], access how)
+                      const int64_t stride[2], use how)
 {
     region r = { .name = name, .at = (uintptr_t)data, .type = type, .width = width, .how = how };
     int64_t a = count[0] > 1 ? stride[0] * size : 0, b = count[1] > 1 ? stride[1] * size : 0;
@@ -19,7 +19,7 @@ static region lattice(const char *name, const void *data, int type, int64_t widt
 
 static const region nothing = { .near_count = 1, .far_count = 1 };
 
-region view_region(const char *name, pe_view v, access how)
+region view_region(const char *name, pe_view v, use how)
 {
     int64_t size = (int64_t)pe_dtype_size(v.dtype);
     if (!v.data || !v.tokens || !v.heads || !v.dim)
@@ -36,12 +36,12 @@ region positions_region(const char *name, pe_positions p)
                    READS);
 }
 
-region params_region(const char *name, pe_params w, access how)
+region params_region(const char *name, pe_params w, use how)
 {
     return array_region(name, w.data, w.count, pe_dtype_size(w.dtype), how);
 }
 
-region array_region(const char *name, const void *data, int64_t count, size_t size, access how)
+region array_region(const char *name, const void *data, int64_t count, size_t size, use how)
 {
     int64_t bytes;
     if (!data)

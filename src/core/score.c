@@ -39,7 +39,7 @@ typedef struct cell {
 
 static double term_value(const part *p, const term *t, const cell *c)
 {
-    int64_t r = t->index(p, c->q_at, c->k_at);
+    int64_t r = t->index(p, c->q_at[0] - c->k_at[0]);
     vec x = t->side == PE_QUERY ? c->q : c->k;
     double sum = 0;
     for (int64_t d = 0; d < p->shape.head_dim; d++)
@@ -49,7 +49,7 @@ static double term_value(const part *p, const term *t, const cell *c)
 
 static void term_back(const part *p, const term *t, const cell *c, double ds)
 {
-    int64_t r = t->index(p, c->q_at, c->k_at);
+    int64_t r = t->index(p, c->q_at[0] - c->k_at[0]);
     vec x = t->side == PE_QUERY ? c->q : c->k, dx = t->side == PE_QUERY ? c->dq : c->dk;
     for (int64_t d = 0; d < p->shape.head_dim; d++) {
         double x_grad = ds * part_entry(p, c->w, t, r, c->head, d);
@@ -112,8 +112,8 @@ static void count_keys(const part *p, const pe_tile *t, cell *c, int64_t i)
         cell_key(c, t, NULL, j);
         if (!counts(c, j))
             continue;
-        s.sum += p->row->gate(p, dot(c->q, c->k, p->shape.head_dim));
-        vec_add(out, j, p->row->step(&s));
+        s.sum += count_gate(p, dot(c->q, c->k, p->shape.head_dim));
+        vec_add(out, j, count_term(&s));
     }
     if (carry)
         *carry = s.sum;
@@ -129,20 +129,20 @@ static void count_keys_back(const part *p, const pe_tile *t, const pe_tile_grad 
     for (int64_t j = t->k_at.tokens - 1; j >= 0; j--) {
         cell_key(c, t, g, j);
         if (counts(c, j))
-            s.sum += p->row->gate(p, dot(c->q, c->k, D));
+            s.sum += count_gate(p, dot(c->q, c->k, D));
     }
     for (int64_t j = 0; j < t->k_at.tokens; j++) {
         cell_key(c, t, g, j);
         if (!counts(c, j))
             continue;
         double qk = dot(c->q, c->k, D);
-        dsum += p->row->step_back(&s, vec_get(ds, j));
-        double ddot = dsum * p->row->gate_slope(p, qk);
+        dsum += count_term_back(&s, vec_get(ds, j));
+        double ddot = dsum * count_gate_slope(p, qk);
         for (int64_t d = 0; d < D; d++) {
             vec_add(c->dq, d, ddot * vec_get(c->k, d));
             vec_add(c->dk, d, ddot * vec_get(c->q, d));
         }
-        s.sum -= p->row->gate(p, qk);
+        s.sum -= count_gate(p, qk);
     }
 }
 
@@ -165,11 +165,11 @@ static void content_of(const pe_encoding *e, const part *p, pe_params w, const p
     for (int64_t h = 0; h < e->shape.heads; h++)
         for (int64_t i = 0; i < t->q_at.tokens; i++) {
             cell c = cell_of(e, w, t, g, h, i);
-            if (p->row->step && g)
+            if (p->count.on && g)
                 count_keys_back(p, t, g, &c, i);
-            else if (p->row->step)
+            else if (p->count.on)
                 count_keys(p, t, &c, i);
-            for (int64_t j = 0; !p->row->step && j < t->k_at.tokens; j++)
+            for (int64_t j = 0; !p->count.on && j < t->k_at.tokens; j++)
                 if (!c.seen || c.seen[j]) {
                     cell_key(&c, t, g, j);
                     content_cell(p, t, g, &c, i, j);

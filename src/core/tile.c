@@ -66,14 +66,14 @@ unsigned pe_encoding_hooks_at(const pe_encoding *e, pe_stage stage)
 bool pe_encoding_carries(const pe_encoding *e)
 {
     for (int n = 0; e && n < e->parts; n++)
-        if (e->part[n].row->step)
+        if (e->part[n].count.on)
             return true;
     return false;
 }
 
 /* Checks a tile; which fields matter depends on the hook. score is named by its use: "score" or "dscore". */
 static pe_status check_tile(const pe_encoding *e, pe_stage stage, pe_params w, pe_tile *t, pe_view *score,
-                            const char *name, access how, bool content, pe_error *err)
+                            const char *name, use how, bool content, pe_error *err)
 {
     const pe_shape *s = &e->shape;
     if (stage != PE_BEFORE_SCALE && stage != PE_AFTER_SCALE)
@@ -159,7 +159,7 @@ pe_status pe_encoding_bias_back(const pe_encoding *e, pe_stage stage, pe_params 
     return backward(e, stage, w, tile, g, false, err);
 }
 
-static pe_status check_value(const pe_encoding *e, pe_params w, pe_view *out, access how, pe_view *prob,
+static pe_status check_value(const pe_encoding *e, pe_params w, pe_view *out, use how, pe_view *prob,
                              pe_positions *q_at, pe_positions *k_at, pe_error *err)
 {
     bool has = e->hooks & PE_HOOK_VALUE;

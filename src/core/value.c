@@ -18,8 +18,7 @@ static bool sees(const mix *m, int64_t h, int64_t i, int64_t j)
 
 static int64_t row_of(const part *p, const term *t, const mix *m, int64_t i, int64_t j)
 {
-    int64_t q[PE_AXES_MAX], k[PE_AXES_MAX];
-    return t->index(p, position(m->q_at, i, q), position(m->k_at, j, k));
+    return t->index(p, m->q_at.at[i * m->q_at.token_stride] - m->k_at.at[j * m->k_at.token_stride]);
 }
 
 /* Summed over the keys first, so that out is rounded once. */

@@ -15,6 +15,7 @@ static const char *const examples[] = { "cope", "cope:positions=16,heads=own" };
 
 static pe_status init(part *p, pe_error *err)
 {
+    p->count = (counting){ .on = true, .table = 0, .scale = 1 / sqrt((double)p->shape.head_dim) };
     return part_tensor(
         p,
         (tensor){ .name = "table",
@@ -24,61 +25,6 @@ static pe_status init(part *p, pe_error *err)
                   .fill = FILL_NORMAL,
                   .a = 0.02 },
         err);
-}
-
-static double gate(const part *p, double dot)
-{
-    return 1 / (1 + exp(-dot / sqrt((double)p->shape.head_dim)));
-}
-
-static double gate_slope(const part *p, double dot)
-{
-    double g = gate(p, dot);
-    return g * (1 - g) / sqrt((double)p->shape.head_dim);
-}
-
-/* Element (position, d) of the table for this head. */
-static int64_t element(const step *s, int64_t at, int64_t d)
-{
-    const int64_t *shape = s->p->tensor[0].shape;
-    return (at * shape[1] + (shape[1] == 1 ? 0 : s->head)) * shape[2] + d;
-}
-
-/* The whole positions around a count, and how far it is from the lower to the upper. */
-static int64_t lower(const step *s, double *part_way)
-{
-    int64_t last = whole(s->p, POSITIONS) - 1;
-    double count = s->sum < (double)last ? fmax(s->sum, 0) : (double)last; /* sums taken apart may end below 0 */
-    int64_t at = (int64_t)floor(count);
-    if (at == last)
-        at--;
-    *part_way = count - (double)at;
-    return at;
-}
-
-static double step_value(const step *s)
-{
-    double t, sum = 0;
-    int64_t at = lower(s, &t);
-    for (int64_t d = 0; d < s->p->shape.head_dim; d++)
-        sum += vec_get(s->q, d) *
-               ((1 - t) * param(s->p, s->w, 0, element(s, at, d)) + t * param(s->p, s->w, 0, element(s, at + 1, d)));
-    return sum;
-}
-
-static double step_back(const step *s, double ds)
-{
-    double t, slope = 0;
-    int64_t at = lower(s, &t);
-    for (int64_t d = 0; d < s->p->shape.head_dim; d++) {
-        double below = param(s->p, s->w, 0, element(s, at, d)), above = param(s->p, s->w, 0, element(s, at + 1, d));
-        double q = vec_get(s->q, d);
-        slope += q * (above - below);
-        vec_add(s->dq, d, ds * ((1 - t) * below + t * above));
-        grad(s->p, s->dw, 0, element(s, at, d), ds * (1 - t) * q);
-        grad(s->p, s->dw, 0, element(s, at + 1, d), ds * t * q);
-    }
-    return s->sum < num(s->p, POSITIONS) - 1 ? ds * slope : 0;
 }
 
 const row pe_row_cope = {
@@ -96,8 +42,4 @@ const row pe_row_cope = {
               .examples = examples,
               .example_count = COUNT_OF(examples) },
     .init = init,
-    .gate = gate,
-    .gate_slope = gate_slope,
-    .step = step_value,
-    .step_back = step_back,
 };

@@ -28,10 +28,10 @@ static int64_t bucket(int64_t buckets, int64_t max, int64_t distance)
     return distance < 0 ? -b : b;
 }
 
-static int64_t row_of(const part *p, const int64_t *q, const int64_t *k)
+static int64_t row_of(const part *p, int64_t distance)
 {
     int64_t buckets = whole(p, BUCKETS), span = buckets ? buckets : whole(p, MAX);
-    int64_t b = bucket(buckets, whole(p, MAX), q[0] - k[0]) + span;
+    int64_t b = bucket(buckets, whole(p, MAX), distance) + span;
     return b < 0 ? 0 : b > 2 * span - 1 ? 2 * span - 1 : b;
 }
 

@@ -19,9 +19,9 @@ static const char *const examples[] = { "shaw", "shaw:left=6,right=3,on=keys", "
                                         "shaw:table=sinusoidal,left=100,right=100" };
 
 /* Row of the table: leftmost key first. */
-static int64_t clip(const part *p, const int64_t *q, const int64_t *k)
+static int64_t clip(const part *p, int64_t distance)
 {
-    int64_t ahead = k[0] - q[0], left = whole(p, LEFT), right = whole(p, RIGHT);
+    int64_t ahead = -distance, left = whole(p, LEFT), right = whole(p, RIGHT);
     return (ahead < -left ? -left : ahead > right ? right : ahead) + left;
 }
 

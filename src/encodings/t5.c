@@ -31,6 +31,8 @@ static double bucket(const part *p, pe_params w, const int64_t *q, const int64_t
     int64_t exact = n / 2;
     if (distance < exact)
         return (double)(first + distance);
+    if (distance >= whole(p, MAX))
+        return (double)(first + n - 1);
     double steps = log((double)distance / (double)exact) / log(num(p, MAX) / (double)exact) * (double)(n - exact);
     int64_t far = exact + (int64_t)floor(steps + 1e-12); /* a distance that is exactly a step reaches it */
     return (double)(first + (far < n - 1 ? far : n - 1));

@@ -20,9 +20,9 @@ typedef struct xl {
     wide frequency[]; /* (heads * head_dim / 2) */
 } xl;
 
-static int64_t row_of(const part *p, const int64_t *q, const int64_t *k)
+static int64_t row_of(const part *p, int64_t distance)
 {
-    return q[0] - k[0] + ((const xl *)p->state)->ahead;
+    return distance + ((const xl *)p->state)->ahead;
 }
 
 bool xl_reaches(const part *p, const int64_t *q, const int64_t *k)
@@ -32,9 +32,9 @@ bool xl_reaches(const part *p, const int64_t *q, const int64_t *k)
     return distance >= -x->ahead && distance <= x->back;
 }
 
-static int64_t first_row(const part *p, const int64_t *q, const int64_t *k)
+static int64_t first_row(const part *p, int64_t distance)
 {
-    (void)p, (void)q, (void)k;
+    (void)p, (void)distance;
     return 0;
 }
 

@@ -14,10 +14,10 @@ static const pe_key keys[] = {
 };
 static const char *const examples[] = { "wavelet", "wavelet:scales=16,first=2" };
 
-static int64_t distance(const part *p, const int64_t *q, const int64_t *k)
+static int64_t own_row(const part *p, int64_t distance)
 {
     (void)p;
-    return q[0] - k[0];
+    return distance;
 }
 
 static double ricker(const part *p, int64_t t, int64_t d)
@@ -37,7 +37,7 @@ static pe_status init(part *p, pe_error *err)
     if (p->shape.head_dim == whole(p, SCALES)) /* no shifts: psi is even */
         p->claims |= PE_CLAIM_SYMMETRIC;
     p->stage = PE_BEFORE_SCALE;
-    p->term[p->terms++] = (term){ PE_QUERY, -1, ricker, -1, distance };
+    p->term[p->terms++] = (term){ PE_QUERY, -1, ricker, -1, own_row };
     return PE_OK;
 }
 

@@ -20,7 +20,7 @@ static const char *const examples[] = { "xpos", "xpos:pairs=half,base=128,centre
 typedef struct xpos {
     pair *pair;
     lane *lane;
-    double *log_zeta;
+    double *decay;
 } xpos;
 
 static pe_status init(part *p, pe_error *err)
@@ -33,16 +33,17 @@ static pe_status init(part *p, pe_error *err)
         return PE_ERR_NOMEM;
     x->pair = (pair *)(x + 1);
     x->lane = (lane *)(x->pair + P);
-    x->log_zeta = (double *)(x->lane + P);
+    x->decay = (double *)(x->lane + P);
     for (int64_t i = 0; i < P; i++) {
         wide exponent = wide_div(wide_from((double)(2 * i)), wide_from((double)D));
         x->pair[i] = (pair){ .frequency = theta_power(num(p, THETA), exponent), .multiplier = 1 };
         x->lane[i] = num(p, PAIRS) != 0 ? (lane){ 2 * i, 2 * i + 1 } : (lane){ i, i + P };
-        x->log_zeta[i] = log((2 * (double)i / (double)D + num(p, GAMMA)) / (1 + num(p, GAMMA)));
+        x->decay[i] = log((2 * (double)i / (double)D + num(p, GAMMA)) / (1 + num(p, GAMMA))) / num(p, BASE);
     }
     p->pair = x->pair;
     p->from = p->to = x->lane;
     p->pairs = P;
+    p->decay = x->decay;
     p->recentres = true;
     p->centre = whole(p, CENTRE);
     return PE_OK;
@@ -51,7 +52,7 @@ static pe_status init(part *p, pe_error *err)
 /* ln of the magnitude: queries shrink where keys grow. */
 static double exponent_of(const part *p, pe_side side, int64_t at, int64_t n)
 {
-    double e = ((double)at - num(p, CENTRE)) / num(p, BASE) * ((const xpos *)p->state)->log_zeta[n];
+    double e = ((double)at - num(p, CENTRE)) * p->decay[n];
     return side == PE_KEY ? -e : e;
 }
 

@@ -85,9 +85,9 @@ static pe_status attend(golden *c, const module *m, const pe_encoding *e, pe_par
                        .k = pe_view_packed(m->k, PE_F64, m->keys, m->kv_heads, m->head_dim),
                        .v = pe_view_packed(v, PE_F64, m->keys, m->kv_heads, m->head_dim),
                        .q_at = q_at, .k_at = k_at, .mask = { .causal = m->causal } };
-    TRY(pe_attention_work(e, &a, &bytes, &c->err));
+    TRY(pe_reference_work(e, &a, &bytes, &c->err));
     void *work = golden_alloc(c, (int64_t)bytes, 1);
-    return work ? pe_attention_forward(e, w, &a, work, bytes, &c->err) : PE_ERR_NOMEM;
+    return work ? pe_reference_forward(e, w, &a, work, bytes, &c->err) : PE_ERR_NOMEM;
 }
 
 /* Probabilities are what attention makes of unit vectors: out_i = sum_j p_ij e_j, head_dim keys at a time. */

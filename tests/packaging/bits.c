@@ -67,9 +67,9 @@ static int try_spec(const char *spec)
                        .k = pe_view_packed(k, PE_F32, T, H, D), .v = pe_view_packed(v, PE_F32, T, H, D),
                        .q_at = where, .k_at = where, .mask = { .causal = true } };
     size_t bytes = 0;
-    void *work = pe_attention_work(e, &a, &bytes, &err) == PE_OK ? malloc(bytes + 1) : NULL;
+    void *work = pe_reference_work(e, &a, &bytes, &err) == PE_OK ? malloc(bytes + 1) : NULL;
     if (ready == PE_OK && work)
-        show("attend", spec, pe_attention_forward(e, params, &a, work, bytes, &err), y, count);
+        show("attend", spec, pe_reference_forward(e, params, &a, work, bytes, &err), y, count);
     free(work);
     free(memory);
     pe_encoding_free(e);

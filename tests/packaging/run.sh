@@ -114,7 +114,7 @@ step "FetchContent, shared and static, C11 and C++17" fetch_content
 
 # ---- "add these files", with the flags of an engine that wants speed
 
-added="-I$root/include -I$root/src $root/src/core/*.c $root/src/encodings/*.c $root/src/kernels/*.c $root/src/attention/*.c -lm"
+added="-I$root/include -I$root/src $root/src/core/*.c $root/src/encodings/*.c $root/src/kernels/*.c $root/src/attention/*.c -lm -pthread"
 add_plain() { $cc -std=c11 -O2 example.c $added -o add_plain && prints_the_same ./add_plain; }
 same_bits() {
   local bits=$root/tests/packaging/bits.c

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The loops of attention: their definitions (kernels.h says what each does). */
+#include "kernels/exact.h"
+
+#include <math.h>
+
+#include "kernels/kernels.h"
+#include "kernels/ladder.h"
+#include "kernels/num.h"
+
+void gemm_c(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,
+            int64_t rows, int64_t cols, int64_t depth, bool add)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float *c = C + i * c_row;
+        for (int64_t j = 0; !add && j < cols; j++)
+            c[j] = 0;
+        for (int64_t k = 0; k < depth; k++) {
+            float a = A[i * a_row + k * a_col];
+            for (int64_t j = 0; a != 0 && j < cols; j++)
+                c[j] += a * B[k * b_row + j];
+        }
+    }
+}
+
+static float soften_c(float *s, int64_t n, float *max, float *factor)
+{
+    float most = *max, sum = 0;
+    for (int64_t j = 0; j < n; j++)
+        most = s[j] > most ? s[j] : most;
+    float from = most == -INFINITY ? 0 : most;
+    for (int64_t j = 0; j < n; j++)
+        sum += s[j] = expf(s[j] - from);
+    *factor = *max == -INFINITY ? 1 : expf(*max - from);
+    *max = most;
+    return sum;
+}
+
+static void weigh_c(float *s, int64_t n, float lse)
+{
+    for (int64_t j = 0; j < n; j++)
+        s[j] = s[j] == -INFINITY || lse == -INFINITY ? 0 : expf(s[j] - lse);
+}
+
+static void scale_c(float *y, float a, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] *= a;
+}
+
+static void add_c(float *y, const float *x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += x[j];
+}
+
+static void add_one_c(float *y, float a, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += a;
+}
+
+static void axpy_c(float *y, float a, const float *x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += a * x[j];
+}
+
+static void line_c(float *y, const float *x, float a, float b, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += a * x[j] + b;
+}
+
+static float sum_c(const float *x, int64_t n)
+{
+    float sum = 0;
+    for (int64_t j = 0; j < n; j++)
+        sum += x[j];
+    return sum;
+}
+
+static float dot_c(const float *x, const float *y, int64_t n)
+{
+    float sum = 0;
+    for (int64_t j = 0; j < n; j++)
+        sum += x[j] * y[j];
+    return sum;
+}
+
+static void cap_c(float *y, float cap, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] = cap * tanhf(y[j] / cap);
+}
+
+static void sigmoid_c(float *y, const float *x, float a, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] = 1 / (1 + expf(-a * x[j]));
+}
+
+static void score_grad_c(float *ds, const float *p, const float *dp, float mean, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        ds[j] = p[j] != 0 ? p[j] * (dp[j] - mean) : 0;
+}
+
+static void transpose_c(float *y, int64_t y_row, const float *x, int64_t x_row, int64_t rows, int64_t cols, bool add)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++)
+            y[j * y_row + i] = (add ? y[j * y_row + i] : 0) + x[i * x_row + j];
+}
+
+static void widen_c(float *y, const void *x, pe_dtype type, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] = (float)num_load(x, type, j);
+}
+
+static void narrow_c(void *y, pe_dtype type, const float *x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        num_store(y, type, j, x[j]);
+}
+
+static void dots_c(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k, pe_dtype type,
+                   int64_t k_row, int64_t n, int64_t d)
+{
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            float sum = 0;
+            for (int64_t e = 0; e < d; e++)
+                sum += q[i * q_row + e] * (float)num_load(k, type, j * k_row + e);
+            s[i * s_row + j] = sum;
+        }
+}
+
+static void mix_c(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const void *v, pe_dtype type,
+                  int64_t v_row, int64_t n, int64_t d)
+{
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            float a = p[i * p_row + j];
+            for (int64_t e = 0; a != 0 && e < d; e++)
+                o[i * o_row + e] += a * (float)num_load(v, type, j * v_row + e);
+        }
+}
+
+static double count_c(float *s, const float *gate, int64_t n, double carry, const float *line, int64_t last)
+{
+    for (int64_t j = n - 1; j >= 0; j--) {
+        carry += gate[j];
+        double place = carry < (double)last ? carry : (double)last;
+        int64_t at = (int64_t)place;
+        at -= at == last;
+        float t = (float)(place - (double)at);
+        s[j] += line[at] + t * (line[at + 1] - line[at]);
+    }
+    return carry;
+}
+
+void attend_kernels(kernels *k, unsigned rungs)
+{
+    (void)rungs;
+    k->gemm = gemm_c;
+    k->soften = soften_c;
+    k->weigh = weigh_c;
+    k->scale = scale_c;
+    k->add = add_c;
+    k->add_one = add_one_c;
+    k->axpy = axpy_c;
+    k->line = line_c;
+    k->sum = sum_c;
+    k->dot = dot_c;
+    k->cap = cap_c;
+    k->sigmoid = sigmoid_c;
+    k->score_grad = score_grad_c;
+    k->transpose = transpose_c;
+    k->widen = widen_c;
+    k->narrow = narrow_c;
+    k->dots = dots_c;
+    k->mix = mix_c;
+    k->count = count_c;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The ladder: every loop that has fast variants, as a table of functions. <op>_c is the definition, in plain C; a
+ * variant equals it bit for bit where it is elementwise and exact, within k eps sum|terms| where it sums or takes an
+ * exponential. Kernels cannot fail, allocate nothing, know nothing of encodings. Pointers need the alignment of their
+ * element only; strides count elements; outputs do not overlap inputs unless it says so. */
+#ifndef PE_KERNELS_H
+#define PE_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/rotate.h"
+#include "kernels/wide.h"
+#include "posenc.h"
+
+#define LANES 16 /* widths of tiles are multiples of this, on every rung */
+
+typedef struct kernels {
+    const char *name; /* the highest rung that filled it */
+
+    /* C (rows, cols) = A (rows, depth) B (depth, cols), or += with add. A has two strides, so that it may be read
+     * transposed; cols is a multiple of LANES. The definition leaves out terms whose a is 0; variants want B finite. */
+    void (*gemm)(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,
+                 int64_t rows, int64_t cols, int64_t depth, bool add);
+
+    /* One row of scores becomes weights exp(s - max), where *max first rises to the largest score. Returns the sum of
+     * the weights; *factor: what sums made with the old max must be multiplied by (1 where there were none). Scores of
+     * -inf weigh 0; NaN and +inf make the sum NaN. n is a multiple of LANES. */
+    float (*soften)(float *s, int64_t n, float *max, float *factor);
+    /* s = exp(s - lse), 0 where s is -inf or lse is. n is a multiple of LANES. */
+    void (*weigh)(float *s, int64_t n, float lse);
+
+    /* Rows of n elements, any n. */
+    void (*scale)(float *y, float a, int64_t n);                         /* y *= a                    */
+    void (*add)(float *y, const float *x, int64_t n);                    /* y += x                    */
+    void (*add_one)(float *y, float a, int64_t n);                       /* y += a                    */
+    void (*axpy)(float *y, float a, const float *x, int64_t n);          /* y += a x                  */
+    void (*line)(float *y, const float *x, float a, float b, int64_t n); /* y += a x + b              */
+    float (*sum)(const float *x, int64_t n);
+    float (*dot)(const float *x, const float *y, int64_t n);
+    void (*cap)(float *y, float cap, int64_t n);                   /* y = cap tanh(y / cap)     */
+    void (*sigmoid)(float *y, const float *x, float a, int64_t n); /* y = 1 / (1 + exp(-a x))   */
+    void (*score_grad)(float *ds, const float *p, const float *dp, float mean,
+                       int64_t n); /* p (dp - mean); 0 where p is */
+
+    /* y (cols, rows) = x (rows, cols) transposed, or += with add. */
+    void (*transpose)(float *y, int64_t y_row, const float *x, int64_t x_row, int64_t rows, int64_t cols, bool add);
+
+    /* A row of any type to float32 and back, rounded once. */
+    void (*widen)(float *y, const void *x, pe_dtype type, int64_t n);
+    void (*narrow)(void *y, pe_dtype type, const float *x, int64_t n);
+
+    /* Keys and values as they lie in a cache, float32, float16 or bfloat16: s (m, n) = q (m, d) . k (n, d), and
+     * o (m, d) += p (m, n) v (n, d), where p of 0 leaves its v out. Any sizes. */
+    void (*dots)(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k, pe_dtype type,
+                 int64_t k_row, int64_t n, int64_t d);
+    void (*mix)(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const void *v, pe_dtype type,
+                int64_t v_row, int64_t n, int64_t d);
+
+    /* Keys counted from right to left: carry grows by gate[j], and s[j] += line at min(carry, last), linear between
+     * whole places; line has last + 1 elements. Returns the carry. */
+    double (*count)(float *s, const float *gate, int64_t n, double carry, const float *line, int64_t last);
+} kernels;
+
+/* Rungs, as bits; the ladder is filled with C, then overwritten as far up as these go. */
+#define RUNG_AVX2 1u   /* with FMA and F16C */
+#define RUNG_AVX512 2u /* F, BW, DQ, VL, on top of AVX2 */
+#define RUNG_NEON 4u
+#define RUNGS_ALL 7u
+
+unsigned ladder_rungs(void); /* what this CPU and this build have                      */
+void ladder_fill(kernels *k, unsigned rungs);
+unsigned ladder_named(const char *name); /* the rungs up to and with this one; ~0u: no such name    */
+const char *ladder_name(int index);      /* scalar, avx2, ...; NULL past the end                    */
+
+/* Each family overwrites what it has on these rungs. */
+void attend_kernels(kernels *k, unsigned rungs);
+
+/* The definitions that exist outside the table too. */
+void gemm_c(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,
+            int64_t rows, int64_t cols, int64_t depth, bool add);
+
+#endif

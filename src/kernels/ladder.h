@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which rungs this build has, and how a file of one is compiled: RUNG_BEGIN_x after exact.h and before anything else,
+ * RUNG_END at its end, so that no build system has to know. */
+#ifndef PE_LADDER_H
+#define PE_LADDER_H
+
+#if defined __x86_64__ && defined __GNUC__ && !defined POSENC_SCALAR
+#define LADDER_X86 1
+#else
+#define LADDER_X86 0
+#endif
+#if defined __aarch64__ && defined __GNUC__ && !defined POSENC_SCALAR
+#define LADDER_NEON 1
+#else
+#define LADDER_NEON 0
+#endif
+
+#endif
