@@ -162,7 +162,7 @@ pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t 
 }
 
 /* Turns that attention shifts must not overflow inside a tile, nor a key ahead of its query. */
-static pe_status check_turns(const fused *f, pe_error *err)
+static pe_status check_tiles(const fused *f, pe_error *err)
 {
     const part *p = f->p.turns;
     int64_t at[PE_AXES_MAX];
@@ -206,7 +206,7 @@ pe_status fused_open(fused *f, const pe_encoding *e, pe_params w, const pe_atten
         return pe_fail(err, PE_ERR_SHAPE, "work has %zu bytes; needs %zu (pe_attention_work)", bytes, f->bytes);
     f->p.m.q.data = memory; /* the region that problem_regions names work */
     f->p.m.bytes = f->bytes;
-    return check_turns(f, err);
+    return check_tiles(f, err);
 }
 
 void fused_ready(fused *f)
