@@ -21,12 +21,10 @@ int64_t fused_queries(const fused *f)
 
 static void cut_tokens(fused *f, char *memory, int64_t *used)
 {
-    int64_t packed = f->direct ? 0 : f->G * f->tiles * BK, D = f->D, rows = 0;
-    for (int n = 0; n < f->p.e->parts && f->backward; n++)
-        rows = packed;
+    int64_t packed = f->direct ? 0 : f->G * f->tiles * BK, D = f->D, rows = f->backward ? packed : 0;
     f->q = fused_take(memory, used, f->H * f->Tq, sizeof(float) * (size_t)D);
     f->kt = fused_take(memory, used, packed, sizeof(float) * (size_t)D);
-    f->kr = fused_take(memory, used, rows, sizeof(float) * (size_t)D);
+    f->kr = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
     f->v = fused_take(memory, used, packed, sizeof(float) * (size_t)f->Dw);
     f->vt = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dv);
     f->v_odd = fused_take(memory, used, packed / LOAD, 1);
@@ -41,8 +39,8 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
     s->S = fused_take(memory, used, BQ * BK, sizeof(float));
     s->gate = fused_take(memory, used, f->count ? BQ * BK : 0, sizeof(float));
     s->O = fused_take(memory, used, BQ * f->Dw, sizeof(float));
-    s->qs = fused_take(memory, used, rows, sizeof(float) * (size_t)D);
-    s->qa = fused_take(memory, used, BQ * D, sizeof(float));
+    s->qs = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
+    s->qa = fused_take(memory, used, BQ * f->Dp, sizeof(float));
     s->E = fused_take(memory, used, f->lookups ? NEED * BK : 0, sizeof(float));
     s->row = fused_take(memory, used, BK, sizeof(float));
     s->load = fused_take(memory, used, f->load_k ? BK * f->G : 0, sizeof(float) * (size_t)D);
@@ -111,6 +109,7 @@ static void find_shape(fused *f)
     f->group = f->H / f->G;
     f->D = s->head_dim;
     f->Dv = a->v.dim;
+    f->Dp = up_to(f->D, LANES);
     f->Dw = up_to(f->Dv, LANES);
     f->Tq = a->q.tokens;
     f->Tk = a->k.tokens;

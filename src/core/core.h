@@ -69,13 +69,13 @@ static inline void vec_add(vec v, int64_t d, double x)
         num_add(v.data, v.type, v.at + d, x);
 }
 
-/* A score or value term by table: score(i, j) += (x + extra[h]) . table[index(i - j)][h], x being q_i or k_j; for
+/* A score or value term by table: score(i, j) += x . table[index(i - j)][h], x being q_i + extra[h] or k_j; for
  * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. The distance is that of first coordinates. */
 typedef struct term {
     pe_side side;
     int table; /* tensor (R, H or 1, D), or -1: entry computes it */
     double (*entry)(const part *p, int64_t row, int64_t d);
-    int extra; /* tensor (1, H, D), or -1 */
+    int extra; /* tensor (1, H, D), or -1; of PE_QUERY only */
     int64_t (*index)(const part *p, int64_t distance);
 } term;
 
