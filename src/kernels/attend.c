@@ -162,9 +162,8 @@ static double count_c(float *s, const float *gate, int64_t n, double carry, cons
     return carry;
 }
 
-void attend_kernels(kernels *k, unsigned rungs)
+static void attend_c(kernels *k)
 {
-    (void)rungs;
     k->gemm = gemm_c;
     k->soften = soften_c;
     k->weigh = weigh_c;
@@ -184,4 +183,16 @@ void attend_kernels(kernels *k, unsigned rungs)
     k->dots = dots_c;
     k->mix = mix_c;
     k->count = count_c;
+}
+
+void attend_kernels(kernels *k, unsigned rungs)
+{
+    attend_c(k);
+    (void)rungs;
+#if LADDER_X86
+    if (rungs & RUNG_AVX2)
+        attend_avx2(k);
+    if (rungs & RUNG_AVX512)
+        attend_avx512(k);
+#endif
 }
