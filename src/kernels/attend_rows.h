@@ -3,40 +3,43 @@
  * Rows of numbers: the softmax, and what is done element by element. A product and a sum are rounded apart, as in the
  * definition, so that the bits are the same. */
 
+INLINE float row_most(const float *s, int64_t n, float most)
+{
+    vf a = vf_set(most), b = a;
+    for (int64_t j = 0; j < n; j += LANES) {
+        UNROLL
+        for (int i = 0; i < LANES; i += 2 * VW) {
+            a = vf_max(vf_load(s + j + i), a);
+            b = vf_max(vf_load(s + j + (i + VW) % LANES), b);
+        }
+    }
+    return vf_most(vf_max(a, b));
+}
+
 static float soften_v(float *s, int64_t n, float *max, float *factor)
 {
-    vf most_0 = vf_set(*max), most_1 = most_0, sum_0 = vf_set(0), sum_1 = sum_0;
-    for (int64_t j = 0; j < n; j += LANES) {
-        most_0 = vf_max(vf_load(s + j), most_0);
-        most_1 = vf_max(vf_load(s + j + LANES - VW), most_1);
-        UNROLL
-        for (int i = VW; i < LANES - VW; i += VW)
-            most_0 = vf_max(vf_load(s + j + i), most_0);
-    }
-    float most = vf_most(vf_max(most_0, most_1));
-    vf from = vf_set(most == -INFINITY ? 0 : most);
+    float before = *max, most = row_most(s, n, before);
+    vf from = vf_set(most == -INFINITY ? 0 : most), sum[2] = { vf_set(0), vf_set(0) };
     for (int64_t j = 0; j < n; j += LANES) {
         UNROLL
         for (int i = 0; i < LANES; i += VW) {
             vf y = vf_exp(vf_sub(vf_load(s + j + i), from));
             vf_store(s + j + i, y);
-            if (i / VW % 2)
-                sum_1 = vf_add(sum_1, y);
-            else
-                sum_0 = vf_add(sum_0, y);
+            sum[i / VW % 2] = vf_add(sum[i / VW % 2], y);
         }
     }
-    *factor = *max == -INFINITY || *max == most ? 1 : vf_first(vf_exp(vf_sub(vf_set(*max), from)));
+    *factor = before == -INFINITY ? 1 : vf_first(vf_exp(vf_sub(vf_set(before), from)));
     *max = most;
-    return vf_sum(vf_add(sum_0, sum_1));
+    return vf_sum(vf_add(sum[0], sum[1]));
 }
 
 static void weigh_v(float *s, int64_t n, float lse)
 {
-    for (int64_t j = 0; j < n; j += VW) {
-        vf x = vf_load(s + j), y = vf_exp_any(vf_sub(x, vf_set(lse)));
-        vf_store(s + j, lse == -INFINITY ? vf_set(0) : vf_unless_less(x, vf_set(-FLT_MAX), y));
-    }
+    bool none = lse == -INFINITY || isnan(lse);
+    for (int64_t j = 0; none && j < n; j += VW)
+        vf_store(s + j, vf_unless_less(vf_load(s + j), vf_set(-FLT_MAX), vf_set(isnan(lse) ? lse : 0)));
+    for (int64_t j = 0; !none && j < n; j += VW)
+        vf_store(s + j, vf_exp_any(vf_sub(vf_load(s + j), vf_set(lse))));
 }
 
 static void scale_v(float *y, float a, int64_t n)

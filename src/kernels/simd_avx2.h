@@ -4,10 +4,9 @@
 #ifndef PE_SIMD_H
 #define PE_SIMD_H
 
-#define VW 8             /* floats in a vector                                  */
-#define GEMM_ROWS 6      /* a tile of gemm: 12 of 16 registers hold its sums    */
-#define GEMM_WIDE 2      /* in vectors                                          */
-#define REGISTERS_MANY 0 /* 32 of them rather than 16                           */
+#define VW 8        /* floats in a vector                                  */
+#define GEMM_ROWS 6 /* a tile of gemm: 12 of 16 registers hold its sums    */
+#define GEMM_WIDE 2 /* in vectors                                          */
 
 typedef __m256 vf;
 
@@ -105,10 +104,15 @@ INLINE vf vf_max(vf a, vf b)
     return _mm256_max_ps(a, b);
 }
 
-/* The smaller; b where either is NaN. */
-INLINE vf vf_min(vf a, vf b)
+/* The larger or the smaller of two, where a NaN in x stays. */
+INLINE vf vf_at_least(vf x, vf least)
 {
-    return _mm256_min_ps(a, b);
+    return _mm256_max_ps(least, x);
+}
+
+INLINE vf vf_at_most(vf x, vf most)
+{
+    return _mm256_min_ps(most, x);
 }
 
 /* 2^n of x = 1.5 2^23 + 127 + n. */

@@ -7,7 +7,6 @@
 #define VW 16
 #define GEMM_ROWS 8 /* 16 of 32 registers hold sums */
 #define GEMM_WIDE 2
-#define REGISTERS_MANY 1
 
 typedef __m512 vf;
 
@@ -97,9 +96,14 @@ INLINE vf vf_max(vf a, vf b)
     return _mm512_max_ps(a, b);
 }
 
-INLINE vf vf_min(vf a, vf b)
+INLINE vf vf_at_least(vf x, vf least)
 {
-    return _mm512_min_ps(a, b);
+    return _mm512_max_ps(least, x);
+}
+
+INLINE vf vf_at_most(vf x, vf most)
+{
+    return _mm512_min_ps(most, x);
 }
 
 INLINE vf vf_power(vf x)
