@@ -111,7 +111,7 @@ static void transpose_c(float *y, int64_t y_row, const float *x, int64_t x_row, 
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++)
-            y[j * y_row + i] = (add ? y[j * y_row + i] : 0) + x[i * x_row + j];
+            y[j * y_row + i] = add ? y[j * y_row + i] + x[i * x_row + j] : x[i * x_row + j];
 }
 
 static void widen_c(float *y, const void *x, pe_dtype type, int64_t n)

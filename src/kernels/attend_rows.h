@@ -84,6 +84,65 @@ static void score_grad_v(float *ds, const float *p, const float *dp, float mean,
     }
 }
 
+static float sum_v(const float *x, int64_t n)
+{
+    vf sum[4] = { vf_set(0), vf_set(0), vf_set(0), vf_set(0) };
+    int64_t j = 0;
+    for (; j + 4 * VW <= n; j += 4 * VW) {
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            sum[i] = vf_add(sum[i], vf_load(x + j + i * VW));
+    }
+    for (; j < n; j += VW)
+        sum[0] = vf_add(sum[0], vf_get(x + j, n - j));
+    return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
+}
+
+static float dot_v(const float *x, const float *y, int64_t n)
+{
+    vf sum[4] = { vf_set(0), vf_set(0), vf_set(0), vf_set(0) };
+    int64_t j = 0;
+    for (; j + 4 * VW <= n; j += 4 * VW) {
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            sum[i] = vf_fma(vf_load(x + j + i * VW), vf_load(y + j + i * VW), sum[i]);
+    }
+    for (; j < n; j += VW)
+        sum[0] = vf_fma(vf_get(x + j, n - j), vf_get(y + j, n - j), sum[0]);
+    return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
+}
+
+/* tanh: below 0.55 x + x^3 (c1 + ... + c5 x^8), the best c (off by 2^-29); from there on 1 - 2 / (exp(2 x) + 1), which
+ * is 1 from 10 on. */
+INLINE vf vf_tanh(vf x)
+{
+    vf a = vf_abs(x), b = vf_mul(a, a);
+    vf p = vf_fma(vf_set(-0x1.9b304ap-8f), b, vf_set(0x1.593d08p-6f));
+    p = vf_fma(p, b, vf_set(-0x1.b9287ap-5f));
+    p = vf_fma(p, b, vf_set(0x1.110d26p-3f));
+    p = vf_fma(p, b, vf_set(-0x1.55554ap-2f));
+    vf near = vf_fma(vf_mul(p, b), a, a);
+    vf e = vf_exp(vf_at_most(vf_add(a, a), vf_set(20)));
+    vf far = vf_sub(vf_set(1), vf_div(vf_set(2), vf_add(e, vf_set(1))));
+    return vf_sign(vf_if_less(a, vf_set(0.55f), near, far), x);
+}
+
+static void cap_v(float *y, float cap, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW) {
+        vf x = vf_div(vf_get(y + j, n - j), vf_set(cap));
+        vf_put(y + j, vf_mul(vf_set(cap), vf_tanh(x)), n - j);
+    }
+}
+
+static void sigmoid_v(float *y, const float *x, float a, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW) {
+        vf e = vf_exp_any(vf_mul(vf_set(-a), vf_get(x + j, n - j)));
+        vf_put(y + j, vf_div(vf_set(1), vf_add(vf_set(1), e)), n - j);
+    }
+}
+
 INLINE void widen_from(float *y, const char *x, pe_dtype type, int64_t size, int64_t n)
 {
     for (int64_t j = 0; j < n; j += VW)

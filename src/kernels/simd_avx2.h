@@ -4,9 +4,10 @@
 #ifndef PE_SIMD_H
 #define PE_SIMD_H
 
-#define VW 8        /* floats in a vector                                  */
-#define GEMM_ROWS 6 /* a tile of gemm: 12 of 16 registers hold its sums    */
-#define GEMM_WIDE 2 /* in vectors                                          */
+#define VW 8         /* floats in a vector                                  */
+#define GEMM_ROWS 6  /* a tile of gemm: 12 of 16 registers hold its sums    */
+#define GEMM_WIDE 2  /* in vectors                                          */
+#define CACHE_ROWS 2 /* queries that share a key */
 
 typedef __m256 vf;
 
@@ -115,6 +116,17 @@ INLINE vf vf_at_most(vf x, vf most)
     return _mm256_min_ps(most, x);
 }
 
+/* The smaller; b where a is NaN. */
+INLINE vf vf_min(vf a, vf b)
+{
+    return _mm256_min_ps(a, b);
+}
+
+INLINE vf vf_floor(vf x)
+{
+    return _mm256_floor_ps(x);
+}
+
 /* 2^n of x = 1.5 2^23 + 127 + n. */
 INLINE vf vf_power(vf x)
 {
@@ -174,6 +186,41 @@ INLINE void vf_sum_four(float y[4], const vf x[4])
 {
     vf a = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
     _mm_storeu_ps(y, _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
+}
+
+/* Element j becomes the sum of those from j on. */
+INLINE vf vf_sum_after(vf x)
+{
+    x = _mm256_add_ps(x, _mm256_castsi256_ps(_mm256_srli_si256(_mm256_castps_si256(x), 4)));
+    x = _mm256_add_ps(x, _mm256_castsi256_ps(_mm256_srli_si256(_mm256_castps_si256(x), 8)));
+    __m128 upper = _mm256_extractf128_ps(x, 1);
+    return _mm256_add_ps(x, _mm256_castps128_ps256(_mm_shuffle_ps(upper, upper, 0)));
+}
+
+/* p[at], at being whole. */
+INLINE vf vf_gather(const float *p, vf at)
+{
+    return _mm256_i32gather_ps(p, _mm256_cvttps_epi32(at), 4);
+}
+
+/* y[j] = column j of x, a square of VW rows: halves of rows 4 apart are joined as they are read, the rest is within
+ * halves. */
+INLINE void vf_transpose(vf y[VW], const float *x, int64_t x_row)
+{
+    UNROLL
+    for (int h = 0; h < VW; h += 4) {
+        vf r[4];
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(x + i * x_row + h)),
+                                        _mm_loadu_ps(x + (i + 4) * x_row + h), 1);
+        vf a = _mm256_unpacklo_ps(r[0], r[1]), b = _mm256_unpackhi_ps(r[0], r[1]);
+        vf c = _mm256_unpacklo_ps(r[2], r[3]), d = _mm256_unpackhi_ps(r[2], r[3]);
+        y[h] = _mm256_shuffle_ps(a, c, 0x44);
+        y[h + 1] = _mm256_shuffle_ps(a, c, 0xee);
+        y[h + 2] = _mm256_shuffle_ps(b, d, 0x44);
+        y[h + 3] = _mm256_shuffle_ps(b, d, 0xee);
+    }
 }
 
 #endif

@@ -7,6 +7,7 @@
 #define VW 16
 #define GEMM_ROWS 8 /* 16 of 32 registers hold sums */
 #define GEMM_WIDE 2
+#define CACHE_ROWS 4
 
 typedef __m512 vf;
 
@@ -106,6 +107,16 @@ INLINE vf vf_at_most(vf x, vf most)
     return _mm512_min_ps(most, x);
 }
 
+INLINE vf vf_min(vf a, vf b)
+{
+    return _mm512_min_ps(a, b);
+}
+
+INLINE vf vf_floor(vf x)
+{
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+
 INLINE vf vf_power(vf x)
 {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(x), 23));
@@ -170,6 +181,20 @@ INLINE void vf_sum_four(float y[4], const vf x[4])
         h[i] = _mm256_add_ps(_mm512_castps512_ps256(x[i]), vf_upper(x[i]));
     __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(h[0], h[1]), _mm256_hadd_ps(h[2], h[3]));
     _mm_storeu_ps(y, _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
+}
+
+INLINE vf vf_sum_after(vf x)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    x = _mm512_add_ps(x, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(x), 1)));
+    x = _mm512_add_ps(x, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(x), 2)));
+    x = _mm512_add_ps(x, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(x), 4)));
+    return _mm512_add_ps(x, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(x), 8)));
+}
+
+INLINE vf vf_gather(const float *p, vf at)
+{
+    return _mm512_i32gather_ps(_mm512_cvttps_epi32(at), p, 4);
 }
 
 #endif
