@@ -147,6 +147,7 @@ struct pe_part {
     const int64_t *rest; /* (rests) elements that do not turn */
     int64_t rests;
     bool turns_value, turns_output;
+    bool exact; /* pair n's angle is (at[axis] * multiplier + shift) * frequency turns, not that rounded on the way */
     bool recentres; /* attention shifts positions so that the query stands at centre */
     int64_t centre;
     const double *decay; /* (pairs) ln of what a query's pair is multiplied by per position from centre, a key's by the
@@ -253,8 +254,7 @@ void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int6
 typedef enum use { READS, WRITES } use;
 
 /* Fills in packed strides; -1 accepts any size. */
-pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads, int64_t dim, use how,
-                     pe_error *err);
+pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads, int64_t dim, use how, pe_error *err);
 pe_status check_positions(pe_positions *p, const char *name, int64_t tokens, int64_t axes, pe_error *err);
 pe_status check_params(const pe_encoding *e, pe_params w, pe_error *err);
 pe_status check_grads(const pe_encoding *e, pe_params dw, pe_error *err);
@@ -292,6 +292,9 @@ typedef struct turn_mode {
     bool negate, reciprocal;
 } turn_mode;
 
+const part *turning(const pe_encoding *e, pe_side side); /* the part that rotates this side, or NULL: the identity */
+pe_status check_turning(const part *p, pe_side side, pe_dtype type, pe_positions where,
+                        pe_error *err); /* p may be NULL */
 void rotate_view(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions at, int64_t shift);
 void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t);
 void score_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t);

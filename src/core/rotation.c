@@ -90,8 +90,7 @@ static void copy_view(pe_view y, pe_view x)
         }
 }
 
-/* The part that rotates this side, or NULL: the identity. */
-static const part *turning(const pe_encoding *e, pe_side side)
+const part *turning(const pe_encoding *e, pe_side side)
 {
     for (int i = 0; i < e->parts; i++) {
         const part *p = &e->part[i];
@@ -101,7 +100,7 @@ static const part *turning(const pe_encoding *e, pe_side side)
     return NULL;
 }
 
-static pe_status check_served(const part *p, pe_side side, pe_dtype type, pe_positions where, pe_error *err)
+pe_status check_turning(const part *p, pe_side side, pe_dtype type, pe_positions where, pe_error *err)
 {
     for (int64_t t = 0; p && p->row->check && t < where.tokens; t++) {
         int64_t at[PE_AXES_MAX];
@@ -126,7 +125,7 @@ static pe_status turn_all(const pe_encoding *e, pe_side side, turn_mode mode, pe
         return pe_fail(err, PE_ERR_DTYPE, "the input and the output must both be PE_F64, or neither");
     if (!x.heads || !x.dim)
         return pe_pass(err);
-    TRY(check_served(p, side, y.dtype, where, err));
+    TRY(check_turning(p, side, y.dtype, where, err));
     if (!p)
         copy_view(y, x);
     else {
@@ -216,7 +215,7 @@ pe_status pe_encoding_table(const pe_encoding *e, pe_side side, pe_view cosine, 
     TRY(check_positions(&where, "positions", cosine.tokens, e->axes, err));
     CHECK_MEMORY(false, view_region("cosine", cosine, WRITES), view_region("sine", sine, WRITES),
                  positions_region("positions", where));
-    TRY(check_served(p, side, cosine.dtype == PE_F16 ? PE_F16 : sine.dtype, where, err));
+    TRY(check_turning(p, side, cosine.dtype == PE_F16 ? PE_F16 : sine.dtype, where, err));
     for (int64_t t = 0; t < cosine.tokens; t++) {
         int64_t at[PE_AXES_MAX];
         position(where, t, at);

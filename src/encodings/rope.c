@@ -364,6 +364,7 @@ static pe_status init(part *p, pe_error *err)
     p->scale_factor = num(p, SOFTMAX);
     p->turns_value = whole(p, TURN) & 1;
     p->turns_output = whole(p, TURN) & 2;
+    p->exact = r->precision == EXACT;
     settle_claims(p, r);
     return PE_OK;
 }

@@ -7,6 +7,10 @@
 
 #define array_region pei_array_region
 #define attend_kernels pei_attend_kernels
+#define block_bytes pei_block_bytes
+#define block_load pei_block_load
+#define block_store pei_block_store
+#define cache_turn pei_cache_turn
 #define check_block pei_check_block
 #define check_grads pei_check_grads
 #define check_memory pei_check_memory
@@ -15,6 +19,7 @@
 #define check_pool pei_check_pool
 #define check_positions pei_check_positions
 #define check_reach pei_check_reach
+#define check_turning pei_check_turning
 #define check_view pei_check_view
 #define checked_add pei_checked_add
 #define checked_mul pei_checked_mul
@@ -29,6 +34,7 @@
 #define ladder_name pei_ladder_name
 #define ladder_named pei_ladder_named
 #define ladder_rungs pei_ladder_rungs
+#define move_decay pei_move_decay
 #define num_from_f16 pei_num_from_f16
 #define num_to_16 pei_num_to_16
 #define params_region pei_params_region
@@ -80,6 +86,7 @@
 #define theta_power pei_theta_power
 #define turn_cos_sin pei_turn_cos_sin
 #define turn_per_radian pei_turn_per_radian
+#define turning pei_turning
 #define value_add pei_value_add
 #define value_back pei_value_back
 #define view_region pei_view_region

@@ -19,7 +19,8 @@ typedef struct pair {
     int64_t multiplier, shift;
 } pair;
 
-/* One row: y[to] = x[from] turned by (c, s), y[rest] = x[rest] * gain. y and x do not overlap. */
+/* One row: y[to] = x[from] turned by (c, s), y[rest] = x[rest] * gain. y and x do not overlap,
+ * or are the same where to is from. */
 void rotate_f32_c(float *y, const float *x, const lane *to, const lane *from, const float *c, const float *s,
                   int64_t pairs, const int64_t *rest, int64_t rests, float gain);
 void rotate_f64_c(double *y, const double *x, const lane *to, const lane *from, const double *c, const double *s,
