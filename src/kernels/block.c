@@ -30,15 +30,19 @@ void block_load(float x[BLOCK_WIDTH], const void *block, pe_block kind)
         }
 }
 
-/* The number of the largest size, the first of equals; NaN where there is one. */
+/* The number of the largest size, the first of equals; NaN where there is one: sizes compare as their bits do. */
 static float extreme(const float x[BLOCK_WIDTH])
 {
-    float most = 0, sum = 0;
+    int32_t size[BLOCK_WIDTH], most = 0;
+    memcpy(size, x, sizeof size);
     for (int n = 0; n < BLOCK_WIDTH; n++) {
-        most = fabsf(x[n]) > fabsf(most) ? x[n] : most;
-        sum += x[n] - x[n]; /* 0, or NaN */
+        size[n] &= INT32_MAX;
+        most = size[n] > most ? size[n] : most;
     }
-    return isfinite(sum) || isinf(most) ? most : sum;
+    int at = 0;
+    while (size[at] != most)
+        at++;
+    return x[at];
 }
 
 /* Nearest whole number, halves away from 0, |x| < 2^31. */
@@ -52,25 +56,27 @@ static int nearest(float x)
 /* Codes for scale 1 / inverse, less their zero. */
 static void encode(int q[BLOCK_WIDTH], const float x[BLOCK_WIDTH], float inverse, pe_block kind)
 {
-    for (int n = 0; n < BLOCK_WIDTH; n++)
-        if (kind == PE_BLOCK_Q8_0)
+    if (kind == PE_BLOCK_Q8_0)
+        for (int n = 0; n < BLOCK_WIDTH; n++)
             q[n] = nearest(x[n] * inverse);
-        else {
+    else
+        for (int n = 0; n < BLOCK_WIDTH; n++) {
             int up = (int)(x[n] * inverse + 8.5f);
             q[n] = (up > 15 ? 15 : up) - 8;
         }
 }
 
-/* The scale with which these codes come closest to x. */
+/* The scale with which these codes come closest to x; four sums at a time. */
 static double fit(const float x[BLOCK_WIDTH], const int q[BLOCK_WIDTH])
 {
-    double product = 0;
+    double product[4] = { 0 };
     int squares = 0;
-    for (int n = 0; n < BLOCK_WIDTH; n++) {
-        product += (double)x[n] * q[n];
+    for (int n = 0; n < BLOCK_WIDTH; n++)
         squares += q[n] * q[n];
-    }
-    return product / squares;
+    for (int n = 0; n < BLOCK_WIDTH; n += 4)
+        for (int i = 0; i < 4; i++)
+            product[i] += (double)x[n + i] * q[n + i];
+    return ((product[0] + product[2]) + (product[1] + product[3])) / squares;
 }
 
 void block_store(void *block, const float x[BLOCK_WIDTH], pe_block kind)
