@@ -76,7 +76,9 @@ static void settle(move *m)
         m->first = low < m->first ? low : m->first;
         m->last = high + 1 > m->last ? high + 1 : m->last;
         m->exact = m->exact && a->axis == b->axis && a->multiplier == b->multiplier && a->shift == b->shift;
-        m->frequency[n] = m->to == m->from ? a->frequency : wide_sub(a->frequency, b->frequency);
+        wide f = m->to == m->from ? a->frequency : wide_sub(a->frequency, b->frequency);
+        for (int i = 0; i < 3; i++)
+            m->frequency[i][n] = f.part[i];
     }
 }
 

@@ -16,10 +16,10 @@ typedef struct move {
     pe_positions to_at, from_at;
     pe_view k; /* of blocks: their bytes as 16-bit units, (tokens, heads, dim) and strides count these */
     pe_block block;
-    int64_t first, last;       /* elements that turn lie from first to last - 1 */
-    double magnitude;          /* of to over that of from, where neither decays */
-    bool exact;                /* the angle is steps times frequency            */
-    wide frequency[PAIRS_MAX]; /* turns per step                                */
+    int64_t first, last;            /* elements that turn lie from first to last - 1 */
+    double magnitude;               /* of to over that of from, where neither decays */
+    bool exact;                     /* the angle is steps times frequency            */
+    double frequency[3][PAIRS_MAX]; /* turns per step, as the kernel wants it */
 } move;
 
 /* ln of what pair n's magnitude is multiplied by, beyond m->magnitude, from one position to the other. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops of a cache: cos and sin of the difference of two turns, made once per token and kept while tokens move
- * alike; then every head's row in place, through float32 where it is stored in less. */
+ * The loops of a cache: cos and sin of the difference of two turns, made once for tokens in a row that move alike; then
+ * every head's row in place, through float32 where it is stored in blocks. */
 #include "core/cache.h"
 
 #include <string.h>
 
 #include "kernels/block.h"
-#include "kernels/turn.h"
 
 #define TOKENS_PER_JOB 128
 #define PAIRS_AT_ONCE 64
@@ -19,8 +18,6 @@ typedef struct route {
 
 /* What multiplies the pairs of a token. */
 typedef struct factors {
-    route route; /* that they were made for */
-    bool made;
     uint64_t blocks; /* bit b: some of the elements 32 b .. 32 b + 31 change */
     union {
         float f32[PAIRS_MAX];
@@ -43,6 +40,12 @@ static route route_of(const move *m, int64_t token)
     return r;
 }
 
+static bool goes_along(const move *m, const route *r, int64_t token)
+{
+    route other = route_of(m, token);
+    return !memcmp(&other, r, sizeof other);
+}
+
 double move_decay(const move *m, int64_t to_at, int64_t from_at, int64_t n)
 {
     if (m->to == m->from)
@@ -55,11 +58,12 @@ double move_decay(const move *m, int64_t to_at, int64_t from_at, int64_t n)
 /* cos and sin of the second angle less the first, for pairs first .. first + count - 1. */
 static void exact_difference(const move *m, const route *r, int64_t first, int64_t count, double *c, double *s)
 {
+    double steps[PAIRS_AT_ONCE];
     for (int64_t i = 0; i < count; i++) {
         const pair *f = &m->to->pair[first + i];
-        int64_t steps = r->to[f->axis] * f->multiplier + (m->to == m->from ? 0 : f->shift);
-        turn_cos_sin((double)steps, m->frequency[first + i], &c[i], &s[i]);
+        steps[i] = (double)(r->to[f->axis] * f->multiplier + (m->to == m->from ? 0 : f->shift));
     }
+    m->kernels->turns(c, s, steps, m->frequency[0] + first, PAIRS_MAX, count);
 }
 
 static void difference(const move *m, const route *r, int64_t first, int64_t count, double *c, double *s)
@@ -90,10 +94,6 @@ static void set_factor(const move *m, factors *f, int64_t n, double c, double s)
 static void prepare(const move *m, const route *r, factors *f)
 {
     double c[PAIRS_AT_ONCE], s[PAIRS_AT_ONCE];
-    if (f->made && !memcmp(&f->route, r, sizeof *r))
-        return;
-    f->route = *r;
-    f->made = true;
     f->blocks = 0;
     for (int64_t n = 0; n < m->to->pairs; n += PAIRS_AT_ONCE) {
         int64_t count = m->to->pairs - n < PAIRS_AT_ONCE ? m->to->pairs - n : PAIRS_AT_ONCE;
@@ -106,23 +106,16 @@ static void prepare(const move *m, const route *r, factors *f)
     }
 }
 
-/* A head's row in float32, in place. */
-static void turn_row(const move *m, const factors *f, float *x)
+/* Rows of float32, float16 or bfloat16, in place: runs of pairs as they were written. */
+static void turn_numbers(const move *m, const factors *f, pe_dtype type, void *key, int64_t rows, int64_t stride)
 {
-    rotate_f32_c(x, x, m->to->to, m->to->to, f->c.f32, f->s.f32, m->to->pairs, NULL, 0, 1);
-}
-
-static void turn_row_f64(const move *m, const factors *f, double *x)
-{
-    rotate_f64_c(x, x, m->to->to, m->to->to, f->c.f64, f->s.f64, m->to->pairs, NULL, 0, 1);
-}
-
-static void turn_halves(const move *m, const factors *f, uint16_t *key)
-{
-    float x[PE_HEAD_DIM_MAX];
-    m->kernels->widen(x + m->first, key + m->first, m->k.dtype, m->last - m->first);
-    turn_row(m, f, x);
-    m->kernels->narrow(key + m->first, m->k.dtype, x + m->first, m->last - m->first);
+    const turn_plan *q = m->to->plan;
+    for (int i = 0; i < q->runs[0]; i++) {
+        pair_run r = q->run[0][i];
+        r.from = r.to;
+        r.from_step = r.to_step;
+        m->kernels->rotate[type](key, stride, key, stride, rows, &r, f->c.f32, f->s.f32, 0);
+    }
 }
 
 /* Blocks that hold nothing that changes keep their bits. */
@@ -132,25 +125,39 @@ static void turn_blocks(const move *m, const factors *f, unsigned char *key)
     int64_t bytes = block_bytes(m->block), from = m->first / BLOCK_WIDTH, end = (m->last - 1) / BLOCK_WIDTH + 1;
     for (int64_t b = from; b < end; b++)
         block_load(x + b * BLOCK_WIDTH, key + b * bytes, m->block);
-    turn_row(m, f, x);
+    turn_numbers(m, f, PE_F32, x, 1, 0);
     for (int64_t b = from; b < end; b++)
         if (f->blocks >> b & 1)
             block_store(key + b * bytes, x + b * BLOCK_WIDTH, m->block);
 }
 
-static void turn_token(const move *m, const factors *f, int64_t token)
+/* Rows of this token and head and on, each `stride` elements after the last. */
+static void turn_rows(const move *m, const factors *f, int64_t token, int64_t head, int64_t rows, int64_t stride)
 {
-    for (int64_t h = 0; h < m->k.heads; h++) {
-        int64_t at = token * m->k.token_stride + h * m->k.head_stride;
-        if (m->block)
-            turn_blocks(m, f, (unsigned char *)((uint16_t *)m->k.data + at));
-        else if (m->k.dtype == PE_F64)
-            turn_row_f64(m, f, (double *)m->k.data + at);
-        else if (m->k.dtype == PE_F32)
-            turn_row(m, f, (float *)m->k.data + at);
-        else
-            turn_halves(m, f, (uint16_t *)m->k.data + at);
+    const lane *at = m->to->to;
+    int64_t first = token * m->k.token_stride + head * m->k.head_stride;
+    char *key = (char *)m->k.data + first * (int64_t)pe_dtype_size(m->k.dtype);
+    if (!m->block && m->k.dtype != PE_F64) {
+        turn_numbers(m, f, m->k.dtype, key, rows, stride);
+        return;
     }
+    for (int64_t n = 0; n < rows; n++, key += stride * (int64_t)pe_dtype_size(m->k.dtype))
+        if (m->block)
+            turn_blocks(m, f, (unsigned char *)key);
+        else
+            rotate_f64_c((double *)(void *)key, (double *)(void *)key, at, at, f->c.f64, f->s.f64, m->to->pairs, NULL,
+                         0, 1);
+}
+
+/* Memory is walked the way it lies: heads of a token, or tokens of a head. */
+static void turn_alike(const move *m, const factors *f, int64_t first, int64_t end)
+{
+    if (m->k.token_stride < m->k.head_stride)
+        for (int64_t h = 0; h < m->k.heads; h++)
+            turn_rows(m, f, first, h, end - first, m->k.token_stride);
+    else
+        for (int64_t t = first; t < end; t++)
+            turn_rows(m, f, t, 0, m->k.heads, m->k.head_stride);
 }
 
 /* Tokens that stay where they are keep their bits. */
@@ -159,13 +166,15 @@ static void turn_tokens(void *arg, int64_t job, int worker)
     (void)worker;
     const move *m = arg;
     factors f;
-    f.made = false;
-    int64_t end = m->k.tokens - job * TOKENS_PER_JOB < TOKENS_PER_JOB ? m->k.tokens : (job + 1) * TOKENS_PER_JOB;
-    for (int64_t t = job * TOKENS_PER_JOB; t < end; t++) {
+    int64_t first = job * TOKENS_PER_JOB, left = m->k.tokens - first;
+    int64_t end = left < TOKENS_PER_JOB ? m->k.tokens : first + TOKENS_PER_JOB;
+    for (int64_t t = first, next; t < end; t = next) {
         route r = route_of(m, t);
+        for (next = t + 1; next < end && goes_along(m, &r, next);)
+            next++;
         prepare(m, &r, &f);
         if (f.blocks)
-            turn_token(m, &f, t);
+            turn_alike(m, &f, t, next);
     }
 }
 

@@ -23,6 +23,7 @@
 #define check_view pei_check_view
 #define checked_add pei_checked_add
 #define checked_mul pei_checked_mul
+#define copy_view pei_copy_view
 #define count_gate pei_count_gate
 #define count_gate_slope pei_count_gate_slope
 #define count_term pei_count_term
@@ -42,6 +43,7 @@
 #define part_entry pei_part_entry
 #define part_entry_grad pei_part_entry_grad
 #define part_fail pei_part_fail
+#define part_plan pei_part_plan
 #define part_tensor pei_part_tensor
 #define pool_run pei_pool_run
 #define pool_workers pei_pool_workers
@@ -69,6 +71,12 @@
 #define rope_turns pei_rope_turns
 #define rotate_f32_c pei_rotate_f32_c
 #define rotate_f64_c pei_rotate_f64_c
+#define rotate_kernels pei_rotate_kernels
+#define rotate_rows_avx2 pei_rotate_rows_avx2
+#define rotate_rows_avx512 pei_rotate_rows_avx512
+#define rotate_rows_c pei_rotate_rows_c
+#define rotate_rows_neon pei_rotate_rows_neon
+#define rotate_tokens pei_rotate_tokens
 #define rotate_view pei_rotate_view
 #define score_bias pei_score_bias
 #define score_bias_back pei_score_bias_back
@@ -78,6 +86,9 @@
 #define spec_print pei_spec_print
 #define spec_read pei_spec_read
 #define spectrum pei_spectrum
+#define table_row_f32 pei_table_row_f32
+#define table_row_f64 pei_table_row_f64
+#define table_start pei_table_start
 #define text_nearest pei_text_nearest
 #define text_number pei_text_number
 #define text_print pei_text_print
@@ -85,7 +96,18 @@
 #define text_unit pei_text_unit
 #define theta_power pei_theta_power
 #define turn_cos_sin pei_turn_cos_sin
+#define turn_cosine_term pei_turn_cosine_term
+#define turn_factors pei_turn_factors
+#define turn_kernels pei_turn_kernels
+#define turn_many_avx2 pei_turn_many_avx2
+#define turn_many_avx512 pei_turn_many_avx512
+#define turn_many_neon pei_turn_many_neon
 #define turn_per_radian pei_turn_per_radian
+#define turn_sine_term pei_turn_sine_term
+#define turn_sums_avx2 pei_turn_sums_avx2
+#define turn_sums_avx512 pei_turn_sums_avx512
+#define turn_sums_c pei_turn_sums_c
+#define turn_sums_neon pei_turn_sums_neon
 #define turning pei_turning
 #define value_add pei_value_add
 #define value_back pei_value_back
