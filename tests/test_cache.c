@@ -179,7 +179,8 @@ static void elements_that_do_not_turn_keep_their_bits(void **state)
     static const struct {
         const char *spec;
         int64_t first, last; /* what turns */
-    } cases[] = { { "rope:dims=32", 0, 32 }, { "rope:dims=24,range=trailing,pairs=adjacent,magnitude=3", 40, 64 }, { "rope:dims=0", 0, 0 } };
+    } cases[] = { { "rope:dims=32", 0, 32 }, { "rope:dims=24,range=trailing,pairs=adjacent,magnitude=3", 40, 64 },
+                  { "rope:dims=0", 0, 0 } };
     pe_error err = { 0 };
     uint64_t seed = 4;
     for (int n = 0; n < COUNT(cases); n++)
@@ -238,6 +239,8 @@ static void strided_caches_equal_packed_ones(void **state)
             int64_t at[2][T * 3], across[2][T * 3];
             size_t size = pe_dtype_size(types[k]), written = 0;
             pe_positions from = near_positions(e, at[0], &seed), to = near_positions(e, at[1], &seed);
+            for (int p = 0; i != 1 && p < T * 3; p++) /* all alike but the fourth token */
+                at[1][p] = at[0][p] + (p / 3 == 3 ? 1 : 9);
             for (int p = 0; p < T * 3; p++)
                 for (int s = 0; s < 2; s++)
                     across[s][p % 3 * T + p / 3] = at[s][p];
@@ -532,8 +535,8 @@ static void blocks_that_do_not_turn_keep_their_bits(void **state)
                 blocks[i] = i % size == 0 ? 0 : i % size == 1 ? 0x3c : (unsigned char)(test_random(&seed) & 0x33);
             memcpy(before, blocks, sizeof blocks);
             assert_ok(pe_cache_shift(e, (pe_cache){ .k = { blocks, PE_F32, 1, 1, 128, 0, 0 }, .block = kind },
-                                     (pe_positions){ from, 1, pe_encoding_axes(e), 0, 0 }, (pe_positions){ to, 1, pe_encoding_axes(e), 0, 0 },
-                                     &err));
+                                     (pe_positions){ from, 1, pe_encoding_axes(e), 0, 0 },
+                                     (pe_positions){ to, 1, pe_encoding_axes(e), 0, 0 }, &err));
             for (int b = 0; b < 4; b++)
                 if ((memcmp(blocks + b * size, before + b * size, (size_t)size) != 0) != (cases[n].moves >> b & 1))
                     fail_msg("%s, blocks of %d bytes: block %d", cases[n].spec, (int)size, b);
@@ -548,7 +551,8 @@ static void blocks_are_written_as_ggml_reads_them(void **state)
     unsigned char eight[Q8] = { 0x00, 0x3c }, four[Q4] = { 0x00, 0x3c }; /* scale 1 */
     int64_t at[1] = { 0 };
     pe_error err = { 0 };
-    pe_encoding *one = test_encoding("rope", (pe_shape){ 1, 1, 32, 0 }), *two = test_encoding("rope:magnitude=2", (pe_shape){ 1, 1, 32, 0 });
+    pe_encoding *one = test_encoding("rope", (pe_shape){ 1, 1, 32, 0 }),
+                *two = test_encoding("rope:magnitude=2", (pe_shape){ 1, 1, 32, 0 });
     for (int n = 0; n < 32; n++)
         eight[2 + n] = (unsigned char)(n % 2 ? -4 * n : 4 * n);
     eight[2] = 127;
@@ -657,7 +661,8 @@ static void any_pool_gives_the_same_bits(void **state)
     pe_pool backwards = { &calls, 1, run_backwards }, *threads;
     assert_ok(pe_pool_new(&threads, 3, &err));
     for (int kind = 0; kind < 4; kind++) { /* exact by one delta, exact by several, in general, rebased */
-        pe_encoding *e = test_encoding(kind == 2 ? "rope:precision=hf" : "rope", test_shape), *base = test_encoding("rope:theta=500", test_shape);
+        pe_encoding *e = test_encoding(kind == 2 ? "rope:precision=hf" : "rope", test_shape),
+                    *base = test_encoding("rope:theta=500", test_shape);
         for (int t = 0; t < N; t++) {
             from[t] = t + 1000;
             to[t] = kind == 1 ? test_range(&seed, 0, 3) : t;
@@ -679,6 +684,44 @@ static void any_pool_gives_the_same_bits(void **state)
     }
     assert_int_equal(calls, 4);
     pe_pool_free(threads);
+}
+
+static void every_rung_gives_the_same_bits(void **state)
+{
+    (void)state;
+    static const char *const rungs[] = { "scalar", "avx2", "avx512", "neon" },
+                             *const specs[] = { "rope", "rope:pairs=adjacent,dims=48,range=trailing",
+                                                "rope:pairs=adjacent-half,magnitude=1.5", "rope:axes=2,split=blocks",
+                                                "rope:axes=4,split=alternate,pairs=adjacent", "xpos" };
+    pe_error err = { 0 };
+    for (int n = 0; n < COUNT(specs) * 6; n++) {
+        uint64_t seed = 17;
+        int64_t at[2][T * PE_AXES_MAX];
+        char slower[80];
+        snprintf(slower, sizeof slower, "%s%ctheta=500", specs[n / 6], strchr(specs[n / 6], ':') ? ',' : ':');
+        pe_encoding *e = test_encoding(specs[n / 6], test_shape), *base = test_encoding(slower, test_shape);
+        pe_positions from = near_positions(e, at[0], &seed), to = near_positions(e, at[1], &seed);
+        pe_block kind = n % 6 < 4 ? PE_BLOCK_NONE : (pe_block)(n % 6 - 3);
+        if (kind)
+            for (int i = 0; i < T * H * D / 32 * bytes_of(kind); i++) /* any codes; scales above 1 */
+                space[0][i] = (unsigned char)(i % bytes_of(kind) == 1 ? 0x3c : test_random(&seed));
+        else
+            fill(view(0, types[n % 6]), &seed);
+        for (int r = 0; r < COUNT(rungs); r++) {
+            memcpy(space[2], space[0], BYTES);
+            if (pe_encoding_set_kernels(e, rungs[r], NULL))
+                continue;
+            pe_cache cache = { .k = { space[2], types[n % 6 < 4 ? n % 6 : 0], T, H, D, 0, 0 }, .block = kind };
+            assert_ok(pe_cache_shift(e, cache, from, to, &err));
+            assert_ok(pe_cache_rebase(e, base, cache, to, &err));
+            if (!r)
+                memcpy(space[1], space[2], BYTES);
+            assert_memory_equal(space[1], space[2], BYTES);
+        }
+        assert_memory_not_equal(space[0], space[1], BYTES);
+        pe_encoding_free(e);
+        pe_encoding_free(base);
+    }
 }
 
 /* ------------------------------------------------ attention over a shifted cache */
@@ -810,7 +853,8 @@ static void a_thousand_shifts_err_within_bounds(void **state)
 {
     (void)state;
     pe_encoding *e = test_encoding("rope:theta=500000", (pe_shape){ KV, KV, W, 0 });
-    printf("| stored as | 1 shift by 1,000 | 1,000 by +1 | 1,000 by -1 | 1,000 by -50 to 50 | at most, each |\n|---|---|---|---|---|---|\n");
+    printf("| stored as | 1 shift by 1,000 | 1,000 by +1 | 1,000 by -1 | 1,000 by -50 to 50 | at most, each |\n"
+           "|---|---|---|---|---|---|\n");
     for (int n = 0; n < COUNT(stores); n++) {
         const store *s = &stores[n];
         double once = drift(e, s, 1, 1000, 1000), forth = drift(e, s, SHIFTS, 1, 1), back = drift(e, s, SHIFTS, -1, -1),
@@ -845,6 +889,7 @@ int main(void)
         cmocka_unit_test(blocks_need_whole_blocks),
         cmocka_unit_test(a_pool_that_cannot_work_is_refused),
         cmocka_unit_test(any_pool_gives_the_same_bits),
+        cmocka_unit_test(every_rung_gives_the_same_bits),
         cmocka_unit_test(attention_does_not_notice_a_shift),
         cmocka_unit_test(a_thousand_shifts_err_within_bounds),
     };

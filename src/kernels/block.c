@@ -83,10 +83,12 @@ void block_store(void *block, const float x[BLOCK_WIDTH], pe_block kind)
 {
     unsigned char *code = (unsigned char *)block + 2;
     float most = extreme(x), d = kind == PE_BLOCK_Q8_0 ? fabsf(most) / 127 : most / -8, inverse = 1 / d;
-    int q[BLOCK_WIDTH] = { 0 };
+    int q[BLOCK_WIDTH];
     bool holds = isfinite(most) && isfinite(inverse); /* else no numbers, or none that a scale is small enough for */
     if (holds)
         encode(q, x, inverse, kind);
+    else
+        memset(q, 0, sizeof q);
     uint16_t bits = num_to_f16(holds ? fit(x, q) : (double)d);
     memcpy(block, &bits, 2);
     if (kind == PE_BLOCK_Q8_0)
