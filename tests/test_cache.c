@@ -145,6 +145,23 @@ static void shifts_across_all_positions_are_as_good(void **state)
         }
 }
 
+static void values_that_turn_are_shifted_as_keys(void **state)
+{
+    (void)state;
+    uint64_t seed = 18;
+    pe_error err = { 0 };
+    int64_t at[2][T];
+    pe_encoding *e = test_encoding("rope:turn=qkv,magnitude=0.8,temperature=0.1,floor=64", test_shape);
+    pe_positions from = near_positions(e, at[0], &seed), to = near_positions(e, at[1], &seed);
+    pe_view raw = view(0, PE_F32), cache = view(1, PE_F32), want = view(2, PE_F32);
+    fill(raw, &seed);
+    assert_ok(pe_encoding_rotate(e, PE_VALUE, cache, raw, from, &err));
+    assert_ok(pe_encoding_rotate(e, PE_VALUE, want, raw, to, &err));
+    assert_ok(pe_cache_shift(e, (pe_cache){ .k = cache }, from, to, &err));
+    assert_close(e, cache, want, afresh[PE_F32], "values");
+    pe_encoding_free(e);
+}
+
 /* Of three axes the second moves: its section's pairs turn, the others' elements keep their bits. */
 static void an_axis_that_stays_keeps_its_bits(void **state)
 {
@@ -874,6 +891,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shift_equals_turning_afresh),
         cmocka_unit_test(shifts_across_all_positions_are_as_good),
+        cmocka_unit_test(values_that_turn_are_shifted_as_keys),
         cmocka_unit_test(an_axis_that_stays_keeps_its_bits),
         cmocka_unit_test(elements_that_do_not_turn_keep_their_bits),
         cmocka_unit_test(a_cache_without_rotation_stays_as_it_is),
