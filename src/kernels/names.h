@@ -17,6 +17,10 @@
 #define back_lookups pei_back_lookups
 #define back_sum pei_back_sum
 #define back_values pei_back_values
+#define block_bytes pei_block_bytes
+#define block_load pei_block_load
+#define block_store pei_block_store
+#define cache_turn pei_cache_turn
 #define check_block pei_check_block
 #define check_grads pei_check_grads
 #define check_memory pei_check_memory
@@ -25,7 +29,7 @@
 #define check_pool pei_check_pool
 #define check_positions pei_check_positions
 #define check_reach pei_check_reach
-#define check_turns pei_check_turns
+#define check_turning pei_check_turning
 #define check_view pei_check_view
 #define checked_add pei_checked_add
 #define checked_mul pei_checked_mul
@@ -74,6 +78,7 @@
 #define mask_sees pei_mask_sees
 #define mask_tile pei_mask_tile
 #define merge_row pei_merge_row
+#define move_decay pei_move_decay
 #define num_from_f16 pei_num_from_f16
 #define num_to_16 pei_num_to_16
 #define params_region pei_params_region
