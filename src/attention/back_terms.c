@@ -133,9 +133,10 @@ static float *drows_of(const fused *f, const lookup *l, int64_t h, int64_t item,
     return l->drows ? fused_copy(f, l->drows, l->heads, h, item, l->columns * l->width) + low * l->width : NULL;
 }
 
-static void query_back(const fused *f, scratch *s, const lookup *l, const tile *t, int64_t item, int64_t low,
-                       int64_t high, gemm_fn *gemm)
+static void query_back(const fused *f, scratch *s, int at, const tile *t, int64_t item, int64_t low, int64_t high,
+                       gemm_fn *gemm)
 {
+    const lookup *l = &f->lookup[at];
     int64_t width = high - low + 1, Dp = f->Dp;
     float *drows = drows_of(f, l, t->h, item, low);
     lookups_gather(f, l, t, s->dP, s->E, low, high);
@@ -143,16 +144,15 @@ static void query_back(const fused *f, scratch *s, const lookup *l, const tile *
     f->k->axpy(s->dq, (float)l->factor, s->dqt, t->m * Dp);
     for (int64_t r = 0; l->dextra && r < t->m; r++)
         f->k->axpy(l->dextra + (item / f->G * f->H + t->h) * Dp, (float)l->factor, s->dqt + r * Dp, Dp);
-    if (!drows)
-        return;
-    lookups_take(f, s, l->p, l->t->extra, l->factor, t);
-    gemm(drows, Dp, s->E, 1, width, s->qa, Dp, width, Dp, t->m, true);
+    if (drows)
+        gemm(drows, Dp, s->E, 1, width, lookups_take(f, s, at, t), Dp, width, Dp, t->m, true);
 }
 
 /* E (columns, BK): what dP gives to each column and key. */
-static void key_back(const fused *f, scratch *s, const lookup *l, const tile *t, int64_t item, int64_t low,
-                     int64_t high, gemm_fn *gemm)
+static void key_back(const fused *f, scratch *s, int at, const tile *t, int64_t item, int64_t low, int64_t high,
+                     gemm_fn *gemm)
 {
+    const lookup *l = &f->lookup[at];
     int64_t width = high - low + 1, Dp = f->Dp, g = t->h / f->group;
     float *drows = drows_of(f, l, t->h, item, low);
     for (int64_t n = 0; n < width * BK; n++)
@@ -215,7 +215,7 @@ void back_lookups(const fused *f, scratch *s, const tile *t, int64_t item, bool 
         else if (high - low >= NEED)
             pairs_back(f, s, l, t, item);
         else
-            (l->t->side == PE_KEY ? key_back : query_back)(f, s, l, t, item, low, high, gemm);
+            (l->t->side == PE_KEY ? key_back : query_back)(f, s, n, t, item, low, high, gemm);
     }
 }
 
@@ -306,7 +306,7 @@ void back_counts_end(const fused *f, scratch *s, const tile *t, int64_t item)
     double factor = p->stage == PE_BEFORE_SCALE ? f->p.scale : 1;
     f->k->gemm(s->dqt, Dp, s->dcounts, C, 1, f->count_rows + (heads == 1 ? 0 : t->h) * C * Dp, Dp, t->m, Dp, C, false);
     f->k->axpy(s->dq, (float)factor, s->dqt, t->m * Dp);
-    lookups_take(f, s, p, -1, factor, t);
+    lookups_raise(f, s->qa, p, -1, factor, t);
     (s->odd ? gemm_c : f->k->gemm)(fused_copy(f, f->dcount, heads, t->h, item, C * Dp), Dp, s->dcounts, 1, C, s->qa, Dp,
                                    C, Dp, t->m, true);
 }

@@ -86,7 +86,9 @@ typedef struct scratch {
     float *E;              /* (NEED, BK)   products or weights by column               */
     float *row;            /* (BK)         a row of an additive mask                   */
     float *counts;         /* (BQ, count_columns)                                      */
-    float *G[LOOKUPS_MAX]; /* (BQ, ring)   q T^t                                       */
+    float *A[LOOKUPS_MAX]; /* (BQ, Dp)     queries as a term takes them, once taken    */
+    bool taken[LOOKUPS_MAX];
+    float *G[LOOKUPS_MAX];                  /* (BQ, ring)   q T^t                                       */
     int64_t tag[LOOKUPS_MAX][RING / PANEL]; /* which panel is in a place of the ring    */
     float *load, *load_v, *panel;           /* tokens on their way: (LOAD, H, D); direct: (BK, G, .), (D, BK) */
     float max[BQ];
@@ -191,7 +193,7 @@ void lines_add(const fused *f, scratch *s, const tile *t, bool before);
 
 /* lookups.c */
 bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high); /* columns; false: none */
-void lookups_take(const fused *f, scratch *s, const part *p, int extra, double factor, const tile *t); /* to qa */
+const float *lookups_take(const fused *f, scratch *s, int n, const tile *t);      /* queries as the term takes them */
 void lookups_columns(const fused *f, scratch *s, int n, const tile *t, int64_t low, int64_t high, const float *from);
 void lookups_gather(const fused *f, const lookup *l, const tile *t, const float *p, float *W, int64_t low,
                     int64_t high);
@@ -206,8 +208,9 @@ void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used);
 void lookups_begin(const fused *f, scratch *s); /* a new tile of queries */
 void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool before);
 void lookups_mix(const fused *f, scratch *s, const tile *t, float *O);
-void lookups_counts(const fused *f, scratch *s, const tile *t); /* q T^t of the part that counts */
-void lookups_fold(const fused *f, float *qs, int64_t h);        /* adds what is folded into the query */
+void lookups_counts(const fused *f, scratch *s, const tile *t); /* q T^t of the part that counts; its q in qa */
+void lookups_raise(const fused *f, float *to, const part *p, int extra, double factor, const tile *t);
+void lookups_fold(const fused *f, float *qs, int64_t h); /* adds what is folded into the query */
 
 /* mask.c */
 typedef enum sight { SEES_NONE, SEES_SOME, SEES_ALL } sight;

@@ -76,6 +76,7 @@ void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used)
         const lookup *l = &f->lookup[n];
         int64_t ring = !wants_panels(f, l) ? 0 : l->columns < RING ? up_to(l->columns, PANEL) : RING;
         s->G[n] = fused_take(memory, used, BQ * ring, sizeof(float));
+        s->A[n] = fused_take(memory, used, l->t->side == PE_QUERY ? BQ * f->Dp : 0, sizeof(float));
     }
     s->counts = fused_take(memory, used, BQ * f->count_columns, sizeof(float));
 }
@@ -169,25 +170,37 @@ void lookups_fill(fused *f)
 
 /* ------------------------------------------------ a tile of queries */
 
-/* Queries as a term takes them: (q + extra) times its factor. */
-void lookups_take(const fused *f, scratch *s, const part *p, int extra, double factor, const tile *t)
+/* Queries as a term takes them: (q + extra) times its factor, (rows, Dp). */
+void lookups_raise(const fused *f, float *to, const part *p, int extra, double factor, const tile *t)
 {
-    for (int64_t r = 0; r < t->heads * t->m; r++) {
+    for (int64_t r = 0; r < t->heads * t->m; r++, to += f->Dp) {
         int64_t h = t->h + r / t->m;
-        const float *q = f->q + (h * f->Tq + t->i + r % t->m) * f->D;
+        f->k->widen(to, f->q + (h * f->Tq + t->i + r % t->m) * f->D, PE_F32, f->D);
         for (int64_t d = f->D; d < f->Dp; d++)
-            s->qa[r * f->Dp + d] = 0;
-        for (int64_t d = 0; d < f->D; d++)
-            s->qa[r * f->Dp + d] =
-                (float)factor * (q[d] + (extra < 0 ? 0 : (float)param(p, f->p.w, extra, h * f->D + d)));
+            to[d] = 0;
+        for (int64_t d = 0; extra >= 0 && d < f->D; d++)
+            to[d] += (float)param(p, f->p.w, extra, h * f->D + d);
+        if (factor != 1)
+            f->k->scale(to, (float)factor, f->D);
     }
+}
+
+const float *lookups_take(const fused *f, scratch *s, int n, const tile *t)
+{
+    const lookup *l = &f->lookup[n];
+    if (!s->taken[n])
+        lookups_raise(f, s->A[n], l->p, l->t->extra, l->factor, t);
+    s->taken[n] = true;
+    return s->A[n];
 }
 
 void lookups_begin(const fused *f, scratch *s)
 {
-    for (int n = 0; n < f->lookups; n++)
+    for (int n = 0; n < f->lookups; n++) {
+        s->taken[n] = false;
         for (int i = 0; i < RING / PANEL; i++)
             s->tag[n][i] = -1;
+    }
 }
 
 bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high)
@@ -219,9 +232,7 @@ void lookups_columns(const fused *f, scratch *s, int n, const tile *t, int64_t l
         int64_t at = p * PANEL & (RING - 1);
         if (s->tag[n][at / PANEL] == p)
             continue;
-        if (!from)
-            lookups_take(f, s, l->p, l->t->extra, l->factor, t);
-        from = from ? from : s->qa;
+        from = from ? from : lookups_take(f, s, n, t);
         for (int64_t h = 0; h < t->heads; h++) {
             int64_t of = l->heads == 1 ? 0 : t->h + h;
             f->k->gemm(s->G[n] + h * t->m * ring + at, ring, from + h * t->m * l->width, l->width, 1,
@@ -448,7 +459,7 @@ void lookups_counts(const fused *f, scratch *s, const tile *t)
 {
     const part *p = f->count;
     int64_t heads = p->tensor[p->count.table].shape[1], C = f->count_columns;
-    lookups_take(f, s, p, -1, p->stage == PE_BEFORE_SCALE ? f->p.scale : 1, t);
+    lookups_raise(f, s->qa, p, -1, p->stage == PE_BEFORE_SCALE ? f->p.scale : 1, t);
     for (int64_t h = 0; h < t->heads; h++)
         for (int64_t c = 0; c < C; c += PANEL)
             f->k->gemm(s->counts + h * t->m * C + c, C, s->qa + h * t->m * f->Dp, f->Dp, 1,

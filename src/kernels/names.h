@@ -70,6 +70,7 @@
 #define lookups_needed pei_lookups_needed
 #define lookups_pair pei_lookups_pair
 #define lookups_reaches pei_lookups_reaches
+#define lookups_raise pei_lookups_raise
 #define lookups_row pei_lookups_row
 #define lookups_scratch pei_lookups_scratch
 #define lookups_take pei_lookups_take
