@@ -38,6 +38,7 @@ typedef struct walk {
     int64_t *q, *k;    /* (Tq), (Tk)                                 */
     int32_t *run;      /* (Tk) consecutive places from here on, BK at most */
     int64_t low, high; /* distances of pairs that are seen lie between */
+    bool q_rises;      /* from query to query                         */
     bool scattered;    /* too far between for a table                */
 } walk;
 
@@ -83,7 +84,7 @@ typedef struct scratch {
     float *S, *gate;       /* (BQ, BK)     scores; gates of keys that are counted      */
     float *O;              /* (BQ, Dw)                                                 */
     float *qs, *qa;        /* (BQ, Dp)     queries times the scale; as a term takes them; direct: qs (H Tq, Dp) */
-    float *E;              /* (NEED, BK)   products or weights by column               */
+    float *E;              /* (NEED, BK)   products or weights by column, of a tile or a panel */
     float *row;            /* (BK)         a row of an additive mask                   */
     float *counts;         /* (BQ, count_columns)                                      */
     float *A[LOOKUPS_MAX]; /* (BQ, Dp)     queries as a term takes them, once taken    */
@@ -227,6 +228,7 @@ keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
 void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n);
 void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t heads, int64_t dim, pe_positions at,
                 int64_t t, int64_t n, int64_t shift); /* (n, heads, dim), packed, in place */
+void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim); /* transposes */
 void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t padded);
 bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n); /* holds a NaN or infinity */
 

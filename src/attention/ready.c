@@ -49,7 +49,7 @@ bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n)
 }
 
 /* Rows from token t on, of one head: transposed into its panel. */
-static void pack_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim)
+void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim)
 {
     for (int64_t d = 0; n < PANEL && d < dim; d++)
         for (int64_t i = n; i < PANEL; i++)
@@ -71,7 +71,7 @@ static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
         ready_turn(f, PE_KEY, forward, s->load, f->G, f->D, f->p.a.k_at, t, n, f->k_shift[t / BK]);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->D;
-        pack_panel(f, f->kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
+        ready_panel(f, f->kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
         for (int64_t i = 0; f->kr && i < n; i++)
             ready_pad(f, f->kr + (g * f->tiles * BK + t + i) * f->Dp, x + i * f->G * f->D, f->D, f->Dp);
         f->k_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->D, f->D);
@@ -89,7 +89,7 @@ static void pack_values(const fused *f, scratch *s, int64_t t, int64_t n)
             ready_pad(f, f->v + (g * f->tiles * BK + t + i) * f->Dw, x + i * f->G * f->Dv, f->Dv, f->Dw);
         }
         if (f->vt)
-            pack_panel(f, f->vt + (g * f->tiles * BK + t) * f->Dv, x, f->G * f->Dv, n, f->Dv);
+            ready_panel(f, f->vt + (g * f->tiles * BK + t) * f->Dv, x, f->G * f->Dv, n, f->Dv);
         f->v_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->Dv, f->Dv);
     }
 }
@@ -155,8 +155,8 @@ keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n)
     k.v_type = f->load_v ? PE_F32 : f->p.a.v.dtype;
     k.v_row = f->load_v ? f->G * f->Dv : f->p.a.v.token_stride;
     for (int64_t i = 0; f->load_panel && i < n; i += PANEL)
-        pack_panel(f, s->panel + i * f->D, s->load + (i * f->G + g) * f->D, f->G * f->D, n - i < PANEL ? n - i : PANEL,
-                   f->D);
+        ready_panel(f, s->panel + i * f->D, s->load + (i * f->G + g) * f->D, f->G * f->D, n - i < PANEL ? n - i : PANEL,
+                    f->D);
     k.kt = f->load_panel ? s->panel : NULL;
     return k;
 }

@@ -69,8 +69,8 @@
 #define lookups_mix pei_lookups_mix
 #define lookups_needed pei_lookups_needed
 #define lookups_pair pei_lookups_pair
-#define lookups_reaches pei_lookups_reaches
 #define lookups_raise pei_lookups_raise
+#define lookups_reaches pei_lookups_reaches
 #define lookups_row pei_lookups_row
 #define lookups_scratch pei_lookups_scratch
 #define lookups_take pei_lookups_take
@@ -112,6 +112,7 @@
 #define ready_load pei_ready_load
 #define ready_odd pei_ready_odd
 #define ready_pad pei_ready_pad
+#define ready_panel pei_ready_panel
 #define ready_tile pei_ready_tile
 #define ready_tokens pei_ready_tokens
 #define ready_turn pei_ready_turn
