@@ -200,6 +200,17 @@ static pe_status check_tiles(const fused *f, pe_error *err)
     double steepest = 0;
     for (int64_t n = 0; n < p->pairs; n++)
         steepest = fmax(steepest, fabs(p->decay[n]));
+    for (int64_t j = 0; j < f->Tk; j++) {
+        const int64_t *k = f->p.a.k_at.at, by = f->p.a.k_at.token_stride;
+        if (steepest * fabs((double)(k[j * by] - k[j / BK * BK * by])) > 40)
+            return pe_fail(err, PE_ERR_POSITION,
+                           "%s: keys %d apart stand at %" PRId64 " and %" PRId64
+                           ", too far for float32; give them in rising order without gaps",
+                           p->row->info.name, BK, k[j / BK * BK * by], k[j * by]);
+    }
+    walk first_axis = { 0 };
+    walk_range(f, &first_axis);
+    bool ahead = -steepest * (double)first_axis.low > 40; /* some key may be */
     for (int64_t i = 0; i < f->Tq; i++) {
         int64_t low, high, first = f->p.a.q_at.at[i / BQ * BQ * f->p.a.q_at.token_stride];
         mask_range(f, i, &low, &high);
@@ -209,7 +220,7 @@ static pe_status check_tiles(const fused *f, pe_error *err)
                            "%s: queries %d apart stand at %" PRId64 " and %" PRId64
                            ", too far for float32; give them in rising order without gaps",
                            p->row->info.name, BQ, first, q);
-        for (int64_t j = low; j < high; j++) {
+        for (int64_t j = low; ahead && j < high; j++) {
             int64_t k = f->p.a.k_at.at[j * f->p.a.k_at.token_stride];
             if (steepest * (double)(k - q) > 40 && mask_sees(f, 0, i, j))
                 return pe_fail(err, PE_ERR_POSITION, "%s: a key %" PRId64 " ahead of its query overflows; hide it",

@@ -154,8 +154,7 @@
 #define theta_power pei_theta_power
 #define tile_begin pei_tile_begin
 #define tile_queries pei_tile_queries
-#define tile_recentred pei_tile_recentred
-#define tile_recentred_back pei_tile_recentred_back
+#define tile_recentre pei_tile_recentre
 #define tile_scores pei_tile_scores
 #define tile_step pei_tile_step
 #define turn_cos_sin pei_turn_cos_sin
@@ -175,6 +174,7 @@
 #define value_add pei_value_add
 #define value_back pei_value_back
 #define view_region pei_view_region
+#define walk_range pei_walk_range
 #define walk_span pei_walk_span
 #define walk_stretch pei_walk_stretch
 #define walks_cut pei_walks_cut
