@@ -9,6 +9,7 @@
 #define attend_avx2 pei_attend_avx2
 #define attend_avx512 pei_attend_avx512
 #define attend_kernels pei_attend_kernels
+#define attend_neon pei_attend_neon
 #define check_block pei_check_block
 #define check_grads pei_check_grads
 #define check_memory pei_check_memory
