@@ -14,5 +14,3 @@ void attend_neon(kernels *k)
     attend_fill(k);
 }
 #endif
-
-#include "kernels/rung_end.h"

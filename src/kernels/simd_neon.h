@@ -172,12 +172,14 @@ INLINE vf vf_sum_after(vf x)
     return vaddq_f32(x, vextq_f32(x, vdupq_n_f32(0), 2));
 }
 
-INLINE vf vf_gather(const float *p, vf at)
+INLINE void vf_pairs(vf *here, vf *next, const float *p, vf at)
 {
     int32_t i[VW];
     vst1q_s32(i, vcvtq_s32_f32(at));
-    const float y[VW] = { p[i[0]], p[i[1]], p[i[2]], p[i[3]] };
-    return vld1q_f32(y);
+    vf a = vcombine_f32(vld1_f32(p + i[0]), vld1_f32(p + i[1]));
+    vf b = vcombine_f32(vld1_f32(p + i[2]), vld1_f32(p + i[3]));
+    *here = vuzp1q_f32(a, b);
+    *next = vuzp2q_f32(a, b);
 }
 
 INLINE void vf_transpose(vf y[VW], const float *x, int64_t x_row)
