@@ -21,6 +21,7 @@
 #define block_load pei_block_load
 #define block_store pei_block_store
 #define cache_turn pei_cache_turn
+#define attend_neon pei_attend_neon
 #define check_block pei_check_block
 #define check_grads pei_check_grads
 #define check_memory pei_check_memory
