@@ -79,12 +79,6 @@ typedef struct term {
     int64_t (*index)(const part *p, int64_t distance);
 } term;
 
-/* What lies between a query and a key. */
-typedef struct gap {
-    const int64_t *q, *k; /* their positions     */
-    double measure;       /* what the row measured */
-} gap;
-
 /* One pair's turn at one position: multiply by magnitude, turn by the angle. */
 typedef struct turn {
     double cosine, sine, magnitude;
@@ -115,10 +109,21 @@ typedef struct row {
     /* whether its tables cover this pair (NULL: always); index and bias are asked only then */
     bool (*reaches)(const part *p, const int64_t *q, const int64_t *k);
 
-    /* bias: measure is what all heads share of a gap (a distance, a bucket; NULL: 0), bias what a head makes of it */
-    double (*measure)(const part *p, pe_params w, const int64_t *q, const int64_t *k);
-    double (*bias)(const part *p, pe_params w, int64_t h, gap g);
-    void (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db);
+    /* bias: each head's function of x = measure(distance) share(query). The distance is that of two places (place NULL:
+     * the first coordinate); measure NULL: the distance itself; share NULL: 1. So a table by distance holds a bias,
+     * whatever the length. The _back functions add to dw; bias_back returns the gradient to x. */
+    int64_t (*place)(const part *p, const int64_t *at);
+    double (*measure)(const part *p, pe_params w, int64_t distance);
+    double (*share)(const part *p, pe_params w, const int64_t *q);
+    double (*bias)(const part *p, pe_params w, int64_t h, double x);
+    double (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db);
+    void (*measure_back)(const part *p, pe_params w, pe_params dw, int64_t distance, double dm);
+    void (*share_back)(const part *p, pe_params w, pe_params dw, const int64_t *q, double ds);
+    /* whether bias is linear in x between knots, at most this many; a row with share has knots */
+    int64_t (*knots)(const part *p);
+    double (*knot)(const part *p, pe_params w, int64_t i);
+    /* where part.absolute is set instead: bias = absolute(k) - absolute(q) */
+    double (*absolute)(const part *p, int64_t h, const int64_t *at);
     /* content is declared by init: as terms, or as a count */
 } row;
 
@@ -133,6 +138,7 @@ struct pe_part {
     term term[TERMS_MAX];
     int terms;
     counting count;
+    bool absolute;
     pe_stage stage; /* of content and bias */
     double scale;   /* softmax scale; 0: 1/sqrt(head_dim) */
     double scale_factor;
@@ -245,6 +251,8 @@ double count_gate_slope(const part *p, double dot);
 double count_term(const step *s);                     /* the score term at s->sum */
 double count_term_back(const step *s, double dscore); /* gradient to s->sum; dq, dw are added to */
 
+double part_measure(const part *p, pe_params w, int64_t distance);
+int64_t part_place(const part *p, const int64_t *at);
 double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d);
 void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int64_t head, int64_t d, double x);
 
@@ -253,8 +261,7 @@ void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int6
 typedef enum use { READS, WRITES } use;
 
 /* Fills in packed strides; -1 accepts any size. */
-pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads, int64_t dim, use how,
-                     pe_error *err);
+pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads, int64_t dim, use how, pe_error *err);
 pe_status check_positions(pe_positions *p, const char *name, int64_t tokens, int64_t axes, pe_error *err);
 pe_status check_params(const pe_encoding *e, pe_params w, pe_error *err);
 pe_status check_grads(const pe_encoding *e, pe_params dw, pe_error *err);

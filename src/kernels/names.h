@@ -36,6 +36,8 @@
 #define part_entry pei_part_entry
 #define part_entry_grad pei_part_entry_grad
 #define part_fail pei_part_fail
+#define part_measure pei_part_measure
+#define part_place pei_part_place
 #define part_tensor pei_part_tensor
 #define pool_run pei_pool_run
 #define pool_workers pei_pool_workers
