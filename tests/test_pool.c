@@ -100,8 +100,10 @@ static void many_tiny_calls_lose_nothing(void **state)
     enum { CALLS = 100000 };
     pe_pool *pool = open_pool(3);
     atomic_llong total = 0;
+    long made = heap.made;
     for (int i = 0; i < CALLS; i++)
         pool->run(pool->self, add_up, &total, 2);
+    assert_int_equal(heap.made, made); /* and allocate nothing */
     assert_true(atomic_load(&total) == 3LL * CALLS);
     pe_pool_free(pool);
 }
