@@ -77,6 +77,8 @@ const char *ladder_name(int index);      /* scalar, avx2, ...; NULL past the end
 
 /* Each family overwrites what it has on these rungs. */
 void attend_kernels(kernels *k, unsigned rungs);
+void attend_avx2(kernels *k);
+void attend_avx512(kernels *k);
 
 /* The definitions that exist outside the table too. */
 void gemm_c(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,

@@ -6,6 +6,8 @@
 #define PE_NAMES_H
 
 #define array_region pei_array_region
+#define attend_avx2 pei_attend_avx2
+#define attend_avx512 pei_attend_avx512
 #define attend_kernels pei_attend_kernels
 #define check_block pei_check_block
 #define check_grads pei_check_grads
