@@ -111,6 +111,7 @@ typedef struct options {
 typedef struct report {
     char text[400]; /* what was wrong; "": nothing */
     int64_t at;     /* the case */
+    double worst;   /* the largest error, as a share of what is allowed */
 } report;
 
 /* A table of kernels to check: a rung, or the definition with one function broken. */

@@ -94,7 +94,7 @@ void make_count(problem *p)
     p->d = p->bench ? 64 : draw_range(p, 1, 40); /* last */
     p->carry = p->bench || draw_bits(p) % 3 ? 0 : fabs(draw_uniform(p)) * (double)(p->d + 3);
     draw_out(p, "s", PE_F32, 1, p->n, p->n, true);
-    draw_out(p, "carry", PE_F64, 1, 1, 1, false)->terms = (double)p->n;
+    draw_out(p, "carry", PE_F64, 1, 1, 1, false);
     buffer *gate = draw_in(p, "gate", PE_F32, 1, p->n, p->n);
     draw_in(p, "line", PE_F32, 1, p->d + 1, p->d + 1);
     for (int64_t j = 0; j < p->n; j++) {
@@ -109,6 +109,16 @@ void call_count(const kernels *k, const problem *p, void *const *at)
     *(double *)at[1] = k->count(at[0], at[2], p->n, p->carry, at[3], p->d);
 }
 
+/* The steepest of the line's pieces here and next to here, as a place that is a little off may meet them. */
+static double slope(const buffer *line, int64_t at)
+{
+    double most = 0;
+    for (int64_t i = at - 1; i <= at + 1; i++)
+        if (i >= 0 && i + 1 < line->cols)
+            most = fmax(most, finite_size(was(line, 0, i + 1) - was(line, 0, i)));
+    return most;
+}
+
 void truth_count(problem *p)
 {
     double carry = p->carry, total = carry;
@@ -119,9 +129,8 @@ void truth_count(problem *p)
         int64_t at = (int64_t)spot;
         at -= at == p->d;
         double t = spot - (double)at, low = was(&p->buffer[3], 0, at), high = was(&p->buffer[3], 0, at + 1);
-        double s = was(&p->buffer[0], 0, j);
-        expect(&p->buffer[0], 0, j, s + (low + t * (high - low)),
-               finite_size(s) + 2 * finite_size(low) + finite_size(high));
+        double s = was(&p->buffer[0], 0, j), size = finite_size(s) + 2 * finite_size(low) + finite_size(high);
+        expect(&p->buffer[0], 0, j, s + (low + t * (high - low)), size + spot * slope(&p->buffer[3], at));
     }
     p->free[0] = isnan(carry) || p->values >= SPECIAL;
     expect(&p->buffer[1], 0, 0, carry, total);

@@ -41,14 +41,15 @@ static bool near(const verdict *v, const buffer *b, int64_t i, int64_t j)
 {
     double got = num_load(b->data, b->type, i * b->stride + j);
     double should = b->truth[i * b->cols + j], size = b->size[i * b->cols + j];
-    double eps = b->type == PE_F64 ? DBL_EPSILON : EPS;
-    double within = (v->kernel->k + v->kernel->k_term * b->terms) * (eps * size + v->kernel->least);
+    double within = (v->kernel->k + v->kernel->k_term * b->terms) * (EPS * size + v->kernel->least);
     if (isnan(should))
         return isnan(got) || wrong(v, b, i, j, got, should, 0);
     if (size > FLT_MAX)
         return true;
     if (isinf(should))
         return got == should || wrong(v, b, i, j, got, should, 0);
+    if (within > 0 && fabs(got - should) / within > v->out->worst)
+        v->out->worst = fabs(got - should) / within;
     return fabs(got - should) <= within || wrong(v, b, i, j, got, should, within);
 }
 

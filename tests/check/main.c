@@ -26,7 +26,7 @@ static const char help[] =
     "  --case C      this case only\n"
     "  --bench       times the same calls, best of many; needs no checks to pass\n"
     "  --size N      elements of a row in the bench; 4096 unless told\n"
-    "  --json        results as JSON\n"
+    "  --json        results as JSON; of_bound: the largest error, as a share of what is allowed\n"
     "\n"
     "Exit status: 0 all right, 1 something is wrong, 2 the command line is.\n";
 
@@ -93,13 +93,14 @@ void print_failure(const kernel *k, const rung *r, const options *o, const repor
 
 static bool run_one(const kernel *k, const rung *r, const options *o, bool first)
 {
-    report found = { "", 0 };
+    report found = { "", 0, 0 };
     fflush(stdout);
     bool right = check_kernel(k, r, o, &found);
     if (o->json)
         printf("%s\n  {\"kernel\": \"%s\", \"rung\": \"%s\", \"passed\": %s, \"seed\": %" PRIu64 ", \"case\": %" PRId64
-               "}",
-               first ? "" : ",", k->name, r->name, right ? "true" : "false", o->seed, right ? -1 : found.at);
+               ", \"of_bound\": %.3f}",
+               first ? "" : ",", k->name, r->name, right ? "true" : "false", o->seed, right ? -1 : found.at,
+               found.worst);
     else if (!right)
         print_failure(k, r, o, &found);
     return right;

@@ -16,7 +16,7 @@ static int run_apart(const kernel *k, const rung *r, const options *o, char *sai
         return -1;
     pid_t child = fork();
     if (child == 0) {
-        report found = { "", 0 };
+        report found = { "", 0, 0 };
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         bool right = check_kernel(k, r, o, &found);
