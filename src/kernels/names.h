@@ -9,6 +9,7 @@
 #define attend_avx2 pei_attend_avx2
 #define attend_avx512 pei_attend_avx512
 #define attend_kernels pei_attend_kernels
+#define attend_neon pei_attend_neon
 #define back_clear pei_back_clear
 #define back_counts pei_back_counts
 #define back_counts_end pei_back_counts_end
@@ -21,7 +22,6 @@
 #define block_load pei_block_load
 #define block_store pei_block_store
 #define cache_turn pei_cache_turn
-#define attend_neon pei_attend_neon
 #define check_block pei_check_block
 #define check_grads pei_check_grads
 #define check_memory pei_check_memory
