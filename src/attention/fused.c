@@ -35,9 +35,9 @@ static void cut_tokens(fused *f, char *memory, int64_t *used)
 
 static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
 {
-    int64_t D = f->D, rows = f->direct ? f->H * f->Tq : BQ, most = f->H * D;
-    if (f->G * f->Dv > most)
-        most = f->G * f->Dv;
+    int64_t D = f->D, rows = f->direct ? f->H * f->Tq : BQ, most = LOAD * f->H * D;
+    most = LOAD * f->G * f->Dv > most ? LOAD * f->G * f->Dv : most;
+    most = f->load_k && BK * f->G * D > most ? BK * f->G * D : most;
     s->S = fused_take(memory, used, BQ * BK, sizeof(float));
     s->gate = fused_take(memory, used, f->count ? BQ * BK : 0, sizeof(float));
     s->O = fused_take(memory, used, BQ * f->Dw, sizeof(float));
@@ -45,9 +45,7 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
     s->qa = fused_take(memory, used, BQ * D, sizeof(float));
     s->E = fused_take(memory, used, f->lookups ? NEED * BK : 0, sizeof(float));
     s->row = fused_take(memory, used, BK, sizeof(float));
-    s->load = fused_take(memory, used, f->load_k ? BK * f->G : 0, sizeof(float) * (size_t)D);
-    if (!f->load_k)
-        s->load = fused_take(memory, used, LOAD * most, sizeof(float));
+    s->load = fused_take(memory, used, most, sizeof(float));
     s->load_v = fused_take(memory, used, f->load_v ? BK * f->G : 0, sizeof(float) * (size_t)f->Dv);
     s->panel = fused_take(memory, used, f->load_panel ? BK : 0, sizeof(float) * (size_t)D);
     lookups_scratch(f, s, memory, used);
