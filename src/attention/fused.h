@@ -45,7 +45,7 @@ typedef struct line {
     const walk *w;
     double factor;        /* the scale, where it comes before it                              */
     float *table;         /* (H or 1, PAD + span + PAD) by falling distance; measures where queries have shares */
-    float *key, *query;   /* (H, Tk), (H, Tq): absolute                                    */
+    double *key, *query;  /* (H, Tk), (H, Tq): absolute; only their difference is small       */
     double *knot;         /* (knots) rising                                                   */
     float *slope, *level; /* (H, knots + 1): bias = slope x + level                    */
     float *share;         /* (Tq)                                                             */
