@@ -185,6 +185,10 @@ typedef struct pe_pool {
 PE_API pe_status pe_pool_new(pe_pool **out, int workers, pe_error *err);
 PE_API void pe_pool_free(pe_pool *pool); /* NULL is fine */
 
+/* pe_encoding_table on a pool.                                                                                        */
+PE_API pe_status pe_encoding_table_with(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine,
+                                        pe_positions at, const pe_pool *pool, pe_error *err);
+
 /* cos and sin, float32 (float64 where the vectors are), as pe_encoding_table makes them: a row per token, or, with row
  * given, token t has row[t]: a cache by position. data NULL: made on the fly.                                         */
 typedef struct pe_table {

@@ -21,12 +21,10 @@ int64_t fused_queries(const fused *f)
 
 static void cut_tokens(fused *f, char *memory, int64_t *used)
 {
-    int64_t packed = f->direct ? 0 : f->G * f->tiles * BK, D = f->D, rows = 0;
-    for (int n = 0; n < f->p.e->parts && f->backward; n++)
-        rows = packed;
+    int64_t packed = f->direct ? 0 : f->G * f->tiles * BK, D = f->D, rows = f->backward ? packed : 0;
     f->q = fused_take(memory, used, f->H * f->Tq, sizeof(float) * (size_t)D);
     f->kt = fused_take(memory, used, packed, sizeof(float) * (size_t)D);
-    f->kr = fused_take(memory, used, rows, sizeof(float) * (size_t)D);
+    f->kr = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
     f->v = fused_take(memory, used, packed, sizeof(float) * (size_t)f->Dw);
     f->vt = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dv);
     f->v_odd = fused_take(memory, used, packed / LOAD, 1);
@@ -41,8 +39,8 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
     s->S = fused_take(memory, used, BQ * BK, sizeof(float));
     s->gate = fused_take(memory, used, f->count ? BQ * BK : 0, sizeof(float));
     s->O = fused_take(memory, used, BQ * f->Dw, sizeof(float));
-    s->qs = fused_take(memory, used, rows, sizeof(float) * (size_t)D);
-    s->qa = fused_take(memory, used, BQ * D, sizeof(float));
+    s->qs = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
+    s->qa = fused_take(memory, used, BQ * f->Dp, sizeof(float));
     s->E = fused_take(memory, used, f->lookups ? NEED * BK : 0, sizeof(float));
     s->row = fused_take(memory, used, BK, sizeof(float));
     s->load = fused_take(memory, used, most, sizeof(float));
@@ -109,6 +107,7 @@ static void find_shape(fused *f)
     f->group = f->H / f->G;
     f->D = s->head_dim;
     f->Dv = a->v.dim;
+    f->Dp = up_to(f->D, LANES);
     f->Dw = up_to(f->Dv, LANES);
     f->Tq = a->q.tokens;
     f->Tk = a->k.tokens;
@@ -160,7 +159,7 @@ pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t 
 }
 
 /* Turns that attention shifts must not overflow inside a tile, nor a key ahead of its query. */
-static pe_status check_turns(const fused *f, pe_error *err)
+static pe_status check_tiles(const fused *f, pe_error *err)
 {
     const part *p = f->p.turns;
     int64_t at[PE_AXES_MAX];
@@ -204,7 +203,7 @@ pe_status fused_open(fused *f, const pe_encoding *e, pe_params w, const pe_atten
         return pe_fail(err, PE_ERR_SHAPE, "work has %zu bytes; needs %zu (pe_attention_work)", bytes, f->bytes);
     f->p.m.q.data = memory; /* the region that problem_regions names work */
     f->p.m.bytes = f->bytes;
-    return check_turns(f, err);
+    return check_tiles(f, err);
 }
 
 void fused_ready(fused *f)

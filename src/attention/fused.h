@@ -67,14 +67,14 @@ typedef struct lookup {
     int32_t *column;        /* (PAD + span + PAD) by falling distance                        */
     int32_t *even;          /* > 0: columns rise by one for so many; < 0: stay for so many   */
     float *panels;          /* (heads of the table, columns / PANEL, D, PANEL)               */
-    float *rows;            /* (heads of the table, columns, Dw or D)                        */
+    float *rows;            /* (heads of the table, columns, width)                          */
     int64_t heads, width;
 } lookup;
 
 typedef struct scratch {
     float *S, *gate;       /* (BQ, BK)     scores; gates of keys that are counted      */
     float *O;              /* (BQ, Dw)                                                 */
-    float *qs, *qa;        /* (BQ, D)      queries times the scale; as a term takes them; direct: qs (H Tq, D) */
+    float *qs, *qa;        /* (BQ, Dp)     queries times the scale; as a term takes them; direct: qs (H Tq, Dp) */
     float *E;              /* (NEED, BK)   products or weights by column               */
     float *row;            /* (BK)         a row of an additive mask                   */
     float *counts;         /* (BQ, count_columns)                                      */
@@ -88,18 +88,18 @@ typedef struct scratch {
 typedef struct fused {
     problem p;
     const kernels *k;
-    int64_t H, G, group, D, Dv, Dw, Tq, Tk, tiles; /* tiles of keys */
-    int64_t offset;                                /* query i stands at key i + offset */
-    bool direct;                                   /* keys are read where they lie     */
-    bool plain_mask;                               /* causal and window are all there is */
-    float *q;                                      /* (H, Tq, D)  turned               */
-    float *kt;                                     /* (G, tiles, BK / PANEL, D, PANEL) */
-    float *kr;                                     /* (G, tiles BK, D); NULL: not wanted */
-    float *v;                                      /* (G, tiles BK, Dw)                */
-    float *vt;                                     /* (G, tiles, BK / PANEL, Dv, PANEL); NULL: not wanted */
-    uint8_t *v_odd, *k_odd;                        /* (G, tiles, BK / LOAD) holds a NaN or infinity */
-    bool load_k, load_v, load_panel;               /* direct: what must be loaded first */
-    int64_t *q_shift, *k_shift;                    /* (q tiles), (tiles) where a turn is centred, if it is */
+    int64_t H, G, group, D, Dp, Dv, Dw, Tq, Tk, tiles; /* Dp, Dw: D, Dv padded to LANES; tiles of keys */
+    int64_t offset;                                    /* query i stands at key i + offset */
+    bool direct;                                       /* keys are read where they lie     */
+    bool plain_mask;                                   /* causal and window are all there is */
+    float *q;                                          /* (H, Tq, D)  turned               */
+    float *kt;                                         /* (G, tiles, BK / PANEL, D, PANEL) */
+    float *kr;                                         /* (G, tiles BK, Dp); NULL: not wanted */
+    float *v;                                          /* (G, tiles BK, Dw)                */
+    float *vt;                                         /* (G, tiles, BK / PANEL, Dv, PANEL); NULL: not wanted */
+    uint8_t *v_odd, *k_odd;                            /* (G, tiles, BK / LOAD) holds a NaN or infinity */
+    bool load_k, load_v, load_panel;                   /* direct: what must be loaded first */
+    int64_t *q_shift, *k_shift;                        /* (q tiles), (tiles) where a turn is centred, if it is */
     walk walk[1 + PARTS_MAX];
     line line[PARTS_MAX];
     lookup lookup[LOOKUPS_MAX];
@@ -168,8 +168,8 @@ void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used);
 void lookups_begin(const fused *f, scratch *s); /* a new tile of queries */
 void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool before);
 void lookups_mix(const fused *f, scratch *s, const tile *t, float *O);
-void lookups_counts(const fused *f, scratch *s, const tile *t);     /* q T^t of the part that counts */
-void lookups_fold(const fused *f, float *qs, int64_t h, int64_t m); /* adds what is folded into the query */
+void lookups_counts(const fused *f, scratch *s, const tile *t); /* q T^t of the part that counts */
+void lookups_fold(const fused *f, float *qs, int64_t h);        /* adds what is folded into the query */
 
 /* mask.c */
 typedef enum sight { SEES_NONE, SEES_SOME, SEES_ALL } sight;

@@ -63,7 +63,7 @@ static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t 
             lookups_begin(f, s);
             if (f->count)
                 lookups_counts(f, s, &t);
-            tile_step(f, s, &t, &k, s->qs + r * f->D,
+            tile_step(f, s, &t, &k, s->qs + r * f->Dp,
                       &(state){ st->O + r * f->Dw, st->max + r, st->sum + r, f->count ? st->carry + r : NULL });
         }
     }

@@ -40,7 +40,7 @@ void lookups_find(fused *f)
         l->before = l->p->stage == PE_BEFORE_SCALE;
         l->factor = l->before && l->t->side != PE_VALUE ? f->p.scale : 1;
         l->heads = l->t->table < 0 ? 1 : l->p->tensor[l->t->table].shape[1];
-        l->width = l->t->side == PE_VALUE ? f->Dw : f->D;
+        l->width = l->t->side == PE_VALUE ? f->Dw : f->Dp;
         find_rows(l);
         l->fold = l->t->side == PE_KEY && l->columns == 1 && l->before && l->t->extra < 0 && !f->count && !l->odd;
     }
@@ -172,8 +172,10 @@ static void take_queries(const fused *f, scratch *s, const part *p, int extra, d
     for (int64_t r = 0; r < t->heads * t->m; r++) {
         int64_t h = t->h + r / t->m;
         const float *q = f->q + (h * f->Tq + t->i + r % t->m) * f->D;
+        for (int64_t d = f->D; d < f->Dp; d++)
+            s->qa[r * f->Dp + d] = 0;
         for (int64_t d = 0; d < f->D; d++)
-            s->qa[r * f->D + d] =
+            s->qa[r * f->Dp + d] =
                 (float)factor * (q[d] + (extra < 0 ? 0 : (float)param(p, f->p.w, extra, h * f->D + d)));
     }
 }
@@ -221,7 +223,7 @@ static void make_columns(const fused *f, scratch *s, int n, const tile *t, int64
         taken = true;
         for (int64_t h = 0; h < t->heads; h++) {
             int64_t of = l->heads == 1 ? 0 : t->h + h;
-            f->k->gemm(s->G[n] + h * t->m * ring + at, ring, s->qa + h * t->m * f->D, f->D, 1,
+            f->k->gemm(s->G[n] + h * t->m * ring + at, ring, s->qa + h * t->m * f->Dp, f->Dp, 1,
                        l->panels + (of * panels + p) * f->D * PANEL, PANEL, t->m, PANEL, f->D, false);
         }
         s->tag[n][at / PANEL] = p;
@@ -264,16 +266,10 @@ static void add_queries(const fused *f, scratch *s, int n, const tile *t)
 static void make_products(const fused *f, scratch *s, const lookup *l, int64_t h, const keys *k, int64_t low,
                           int64_t high, int64_t n)
 {
-    const float *rows = l->rows + ((l->heads == 1 ? 0 : h) * l->columns + low) * f->D;
+    const float *rows = l->rows + ((l->heads == 1 ? 0 : h) * l->columns + low) * l->width;
     for (int64_t p = 0; p * PANEL < n; p++)
-        f->k->gemm(s->E + p * PANEL, BK, rows, f->D, 1, k->kt + p * f->D * PANEL, PANEL, high - low + 1, PANEL, f->D,
-                   false);
-    for (int64_t c = low; l->t->extra >= 0 && c <= high; c++) {
-        double lift = 0;
-        for (int64_t d = 0; d < f->D; d++)
-            lift += param(l->p, f->p.w, l->t->extra, h * f->D + d) * (double)rows[(c - low) * f->D + d];
-        f->k->add_one(s->E + (c - low) * BK, (float)lift, n);
-    }
+        f->k->gemm(s->E + p * PANEL, BK, rows, l->width, 1, k->kt + p * f->D * PANEL, PANEL, high - low + 1, PANEL,
+                   f->D, false);
 }
 
 static void add_keys(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k, int64_t low,
@@ -364,12 +360,12 @@ void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool 
     }
 }
 
-void lookups_fold(const fused *f, float *qs, int64_t h, int64_t m)
+void lookups_fold(const fused *f, float *qs, int64_t h)
 {
     for (int n = 0; n < f->lookups; n++) {
         const lookup *l = &f->lookup[n];
-        for (int64_t r = 0; l->fold && r < m; r++)
-            f->k->add(qs + r * f->D, l->rows + (l->heads == 1 ? 0 : h) * f->D, f->D);
+        if (l->fold)
+            f->k->add(qs, l->rows + (l->heads == 1 ? 0 : h) * l->width, f->D);
     }
 }
 
@@ -448,6 +444,6 @@ void lookups_counts(const fused *f, scratch *s, const tile *t)
     take_queries(f, s, p, -1, p->stage == PE_BEFORE_SCALE ? f->p.scale : 1, t);
     for (int64_t h = 0; h < t->heads; h++)
         for (int64_t c = 0; c < C; c += PANEL)
-            f->k->gemm(s->counts + h * t->m * C + c, C, s->qa + h * t->m * f->D, f->D, 1,
+            f->k->gemm(s->counts + h * t->m * C + c, C, s->qa + h * t->m * f->Dp, f->Dp, 1,
                        f->count_panels + ((heads == 1 ? 0 : t->h + h) * C + c) * f->D, PANEL, t->m, PANEL, f->D, false);
 }

@@ -26,7 +26,8 @@ static void turn_tokens(const fused *f, pe_side side, float *x, int64_t heads, i
     v.head_stride = dim;
     at.at += t * at.token_stride;
     at.tokens = n;
-    rotate_view(f->p.turns, side, forward, v, v, at, shift);
+    rotate_tokens(&(turn_job){ f->k, f->p.turns, side, forward, v, v, at, shift, { { 0 }, { 0 }, NULL } }, 1, false,
+                  NULL);
 }
 
 static void ready_queries(const fused *f, scratch *s, int64_t t, int64_t n)
@@ -57,6 +58,13 @@ static void pack_panel(const fused *f, float *panel, const float *x, int64_t str
     f->k->transpose(panel, PANEL, x, stride, n, dim, false);
 }
 
+static void pad_row(const fused *f, float *to, const float *x, int64_t dim, int64_t padded)
+{
+    f->k->widen(to, x, PE_F32, dim);
+    for (int64_t d = dim; d < padded; d++)
+        to[d] = 0;
+}
+
 static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
 {
     load(f, s->load, f->p.a.k, t, n);
@@ -66,7 +74,7 @@ static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
         const float *x = s->load + g * f->D;
         pack_panel(f, f->kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
         for (int64_t i = 0; f->kr && i < n; i++)
-            f->k->widen(f->kr + (g * f->tiles * BK + t + i) * f->D, x + i * f->G * f->D, PE_F32, f->D);
+            pad_row(f, f->kr + (g * f->tiles * BK + t + i) * f->Dp, x + i * f->G * f->D, f->D, f->Dp);
         f->k_odd[(g * f->tiles * BK + t) / LOAD] = odd(x, n, f->G * f->D, f->D);
     }
 }
@@ -79,10 +87,7 @@ static void pack_values(const fused *f, scratch *s, int64_t t, int64_t n)
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->Dv;
         for (int64_t i = 0; i < n; i++) {
-            float *to = f->v + (g * f->tiles * BK + t + i) * f->Dw;
-            f->k->widen(to, x + i * f->G * f->Dv, PE_F32, f->Dv);
-            for (int64_t d = f->Dv; d < f->Dw; d++)
-                to[d] = 0;
+            pad_row(f, f->v + (g * f->tiles * BK + t + i) * f->Dw, x + i * f->G * f->Dv, f->Dv, f->Dw);
         }
         if (f->vt)
             pack_panel(f, f->vt + (g * f->tiles * BK + t) * f->Dv, x, f->G * f->Dv, n, f->Dv);

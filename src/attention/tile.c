@@ -6,11 +6,13 @@
 
 void tile_queries(const fused *f, const tile *t, float *qs)
 {
-    for (int64_t h = 0; h < t->heads; h++) {
-        float *to = qs + h * t->m * f->D;
-        f->k->widen(to, f->q + ((t->h + h) * f->Tq + t->i) * f->D, PE_F32, t->m * f->D);
-        f->k->scale(to, (float)f->p.scale, t->m * f->D);
-        lookups_fold(f, to, t->h + h, t->m);
+    for (int64_t r = 0; r < t->heads * t->m; r++) {
+        float *to = qs + r * f->Dp;
+        f->k->widen(to, f->q + ((t->h + r / t->m) * f->Tq + t->i + r % t->m) * f->D, PE_F32, f->D);
+        for (int64_t d = f->D; d < f->Dp; d++)
+            to[d] = 0;
+        f->k->scale(to, (float)f->p.scale, f->D);
+        lookups_fold(f, to, t->h + r / t->m);
     }
 }
 
@@ -33,13 +35,13 @@ static const float *recentred(const fused *f, scratch *s, const tile *t, const f
 {
     const part *p = f->p.turns;
     double apart = (double)(f->q_shift[t->i / BQ] - f->k_shift[t->j / BK]);
-    f->k->widen(s->qa, qs, PE_F32, t->heads * t->m * f->D);
+    f->k->widen(s->qa, qs, PE_F32, t->heads * t->m * f->Dp);
     for (int64_t n = 0; n < p->pairs; n++) {
         double cosine, sine, factor = exp(p->decay[n] * apart);
         turn_cos_sin(apart, p->pair[n].frequency, &cosine, &sine);
         float c = (float)(factor * cosine), w = (float)(factor * sine);
         for (int64_t r = 0; r < t->heads * t->m; r++) {
-            float *x = &s->qa[r * f->D + p->to[n].x], *y = &s->qa[r * f->D + p->to[n].y], a = *x;
+            float *x = &s->qa[r * f->Dp + p->to[n].x], *y = &s->qa[r * f->Dp + p->to[n].y], a = *x;
             *x = a * c - *y * w;
             *y = a * w + *y * c;
         }
@@ -53,11 +55,11 @@ static void products(const fused *f, scratch *s, const tile *t, const keys *k, c
     if (f->p.recentres)
         qs = recentred(f, s, t, qs);
     if (f->direct) {
-        f->k->dots(s->S, BK, qs, f->D, rows, k->k, k->k_type, k->k_row, t->n, f->D);
+        f->k->dots(s->S, BK, qs, f->Dp, rows, k->k, k->k_type, k->k_row, t->n, f->D);
         return;
     }
     for (int64_t p = 0; p * PANEL < t->n; p++)
-        f->k->gemm(s->S + p * PANEL, BK, qs, f->D, 1, k->kt + p * f->D * PANEL, PANEL, rows, PANEL, f->D, false);
+        f->k->gemm(s->S + p * PANEL, BK, qs, f->Dp, 1, k->kt + p * f->D * PANEL, PANEL, rows, PANEL, f->D, false);
 }
 
 void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st, sight what)

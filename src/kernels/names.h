@@ -6,6 +6,8 @@
 #define PE_NAMES_H
 
 #define array_region pei_array_region
+#define attend_avx2 pei_attend_avx2
+#define attend_avx512 pei_attend_avx512
 #define attend_kernels pei_attend_kernels
 #define check_block pei_check_block
 #define check_grads pei_check_grads
@@ -15,9 +17,11 @@
 #define check_pool pei_check_pool
 #define check_positions pei_check_positions
 #define check_reach pei_check_reach
+#define check_turns pei_check_turns
 #define check_view pei_check_view
 #define checked_add pei_checked_add
 #define checked_mul pei_checked_mul
+#define copy_view pei_copy_view
 #define count_gate pei_count_gate
 #define count_gate_slope pei_count_gate_slope
 #define count_term pei_count_term
@@ -61,6 +65,7 @@
 #define part_fail pei_part_fail
 #define part_measure pei_part_measure
 #define part_place pei_part_place
+#define part_plan pei_part_plan
 #define part_tensor pei_part_tensor
 #define partial_check pei_partial_check
 #define pool_run pei_pool_run
@@ -93,6 +98,12 @@
 #define rope_turns pei_rope_turns
 #define rotate_f32_c pei_rotate_f32_c
 #define rotate_f64_c pei_rotate_f64_c
+#define rotate_kernels pei_rotate_kernels
+#define rotate_rows_avx2 pei_rotate_rows_avx2
+#define rotate_rows_avx512 pei_rotate_rows_avx512
+#define rotate_rows_c pei_rotate_rows_c
+#define rotate_rows_neon pei_rotate_rows_neon
+#define rotate_tokens pei_rotate_tokens
 #define rotate_view pei_rotate_view
 #define score_bias pei_score_bias
 #define score_bias_back pei_score_bias_back
@@ -102,6 +113,9 @@
 #define spec_print pei_spec_print
 #define spec_read pei_spec_read
 #define spectrum pei_spectrum
+#define table_row_f32 pei_table_row_f32
+#define table_row_f64 pei_table_row_f64
+#define table_start pei_table_start
 #define text_nearest pei_text_nearest
 #define text_number pei_text_number
 #define text_print pei_text_print
@@ -113,7 +127,19 @@
 #define tile_scores pei_tile_scores
 #define tile_step pei_tile_step
 #define turn_cos_sin pei_turn_cos_sin
+#define turn_cosine_term pei_turn_cosine_term
+#define turn_factors pei_turn_factors
+#define turn_kernels pei_turn_kernels
+#define turn_many_avx2 pei_turn_many_avx2
+#define turn_many_avx512 pei_turn_many_avx512
+#define turn_many_neon pei_turn_many_neon
 #define turn_per_radian pei_turn_per_radian
+#define turn_sine_term pei_turn_sine_term
+#define turn_sums_avx2 pei_turn_sums_avx2
+#define turn_sums_avx512 pei_turn_sums_avx512
+#define turn_sums_c pei_turn_sums_c
+#define turn_sums_neon pei_turn_sums_neon
+#define turning pei_turning
 #define value_add pei_value_add
 #define value_back pei_value_back
 #define view_region pei_view_region
