@@ -84,6 +84,7 @@
 #define query_tile pei_query_tile
 #define query_turn_keys pei_query_turn_keys
 #define ready_keys pei_ready_keys
+#define ready_place pei_ready_place
 #define ready_tile pei_ready_tile
 #define ready_tokens pei_ready_tokens
 #define rope_angle_ggml pei_rope_angle_ggml
