@@ -42,6 +42,7 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
     s->qs = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
     s->qa = fused_take(memory, used, BQ * f->Dp, sizeof(float));
     s->E = fused_take(memory, used, f->lookups ? NEED * BK : 0, sizeof(float));
+    s->tame = fused_take(memory, used, f->direct ? 0 : BK * f->Dw, sizeof(float));
     s->row = fused_take(memory, used, BK, sizeof(float));
     s->load = fused_take(memory, used, most, sizeof(float));
     s->load_v = fused_take(memory, used, f->load_v ? BK * f->G : 0, sizeof(float) * (size_t)f->Dv);

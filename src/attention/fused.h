@@ -76,6 +76,7 @@ typedef struct scratch {
     float *O;              /* (BQ, Dw)                                                 */
     float *qs, *qa;        /* (BQ, Dp)     queries times the scale; as a term takes them; direct: qs (H Tq, Dp) */
     float *E;              /* (NEED, BK)   products or weights by column               */
+    float *tame;           /* (BK, Dw)     values without those that are not finite; NULL: direct */
     float *row;            /* (BK)         a row of an additive mask                   */
     float *counts;         /* (BQ, count_columns)                                      */
     float *G[LOOKUPS_MAX]; /* (BQ, ring)   q T^t                                       */
