@@ -79,6 +79,20 @@ void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const
                                    s->counts + r * f->count_columns, f->count_last);
 }
 
+/* Values that are not finite stand apart: 0 in the product, so that a weight of 0 hides them and all else keeps its
+ * bits, then one by one where they weigh something. */
+static void mix_odd(const fused *f, scratch *s, const tile *t, const keys *k, float *O)
+{
+    int64_t rows = t->heads * t->m, Dw = f->Dw;
+    for (int64_t n = 0; n < t->n * Dw; n++)
+        s->tame[n] = isfinite(k->v[n]) ? k->v[n] : 0;
+    f->k->gemm(O, Dw, s->S, BK, 1, s->tame, Dw, rows, Dw, t->n, true);
+    for (int64_t n = 0; n < t->n * Dw; n++)
+        for (int64_t r = 0; !isfinite(k->v[n]) && r < rows; r++)
+            if (s->S[r * BK + n / Dw] != 0)
+                O[r * Dw + n % Dw] += s->S[r * BK + n / Dw] * k->v[n];
+}
+
 void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st)
 {
     sight what = mask_tile(f, t);
@@ -94,7 +108,9 @@ void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const f
     }
     if (f->direct)
         f->k->mix(st->O, f->Dw, s->S, BK, rows, k->v_raw, k->v_type, k->v_row, t->n, f->Dv);
+    else if (k->odd)
+        mix_odd(f, s, t, k, st->O);
     else
-        (k->odd ? gemm_c : f->k->gemm)(st->O, f->Dw, s->S, BK, 1, k->v, f->Dw, rows, f->Dw, t->n, true);
+        f->k->gemm(st->O, f->Dw, s->S, BK, 1, k->v, f->Dw, rows, f->Dw, t->n, true);
     lookups_mix(f, s, t, st->O);
 }
