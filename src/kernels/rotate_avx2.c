@@ -38,16 +38,38 @@ RUNG_INLINE vf load_bf16(const uint16_t *x)
     return _mm256_castsi256_ps(_mm256_slli_epi32(words, 16));
 }
 
-/* Half a unit less one, and one more where the kept part is odd: ties go to even. NaN is kept a NaN. */
-RUNG_INLINE void store_bf16(uint16_t *y, vf v)
+/* The bits of v rounded to its upper 16: half a unit less one, and one more where the kept part is odd, so that ties go
+ * to even. A tame NaN is kept. */
+RUNG_INLINE __m256i rounded(vf v)
 {
     __m256i bits = _mm256_castps_si256(v), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    __m256i near = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
-    __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
-    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
-    __m256i kept = _mm256_srli_epi32(_mm256_blendv_epi8(near, quiet, nan), 16);
+    return _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+}
+
+RUNG_INLINE void store_bf16(uint16_t *y, vf v)
+{
+    __m256i kept = _mm256_srli_epi32(rounded(v), 16);
     __m128i low = _mm256_castsi256_si128(kept), high = _mm256_extracti128_si256(kept, 1);
     _mm_storeu_si128((__m128i *)(void *)y, _mm_packus_epi32(low, high));
+}
+
+RUNG_INLINE void split_bf16(const uint16_t *x, vf *even, vf *odd)
+{
+    __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)x);
+    *even = _mm256_castsi256_ps(_mm256_slli_epi32(words, 16));
+    *odd = _mm256_castsi256_ps(_mm256_and_si256(words, _mm256_set1_epi32(-0x10000)));
+}
+
+RUNG_INLINE void join_bf16(uint16_t *y, vf even, vf odd)
+{
+    __m256i words = _mm256_blend_epi16(_mm256_srli_epi32(rounded(even), 16), rounded(odd), 0xaa);
+    _mm256_storeu_si256((__m256i *)(void *)y, words);
+}
+
+RUNG_INLINE vf tame(vf v)
+{
+    vf cut = _mm256_castsi256_ps(_mm256_set1_epi32(-0x10000)), quiet = _mm256_castsi256_ps(_mm256_set1_epi32(0x400000));
+    return _mm256_blendv_ps(v, _mm256_or_ps(_mm256_and_ps(v, cut), quiet), _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
 }
 
 /* Pairs 0 1 4 5 2 3 6 7: what needs no crossing of halves. */
@@ -67,6 +89,13 @@ RUNG_INLINE vf ordered(vf v)
 {
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8));
 }
+
+RUNG_INLINE vf swapped(vf v)
+{
+    return _mm256_permute_ps(v, 0xb1);
+}
+
+static rotate_rows *const *const lower = NULL;
 
 #include "kernels/rotate_body.h"
 

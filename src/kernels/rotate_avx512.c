@@ -39,13 +39,36 @@ RUNG_INLINE vf load_bf16(const uint16_t *x)
 }
 
 /* As AVX2's. AVX512_BF16 has an instruction, but it drops denormals. */
+RUNG_INLINE __m512i rounded(vf v)
+{
+    __m512i bits = _mm512_castps_si512(v);
+    __mmask16 odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
+    return _mm512_add_epi32(bits, _mm512_mask_blend_epi32(odd, _mm512_set1_epi32(0x7fff), _mm512_set1_epi32(0x8000)));
+}
+
 RUNG_INLINE void store_bf16(uint16_t *y, vf v)
 {
-    __m512i bits = _mm512_castps_si512(v), odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-    __m512i near = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
-    __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
-    near = _mm512_mask_or_epi32(near, nan, bits, _mm512_set1_epi32(0x400000));
-    _mm256_storeu_si256((__m256i *)(void *)y, _mm512_cvtepi32_epi16(_mm512_srli_epi32(near, 16)));
+    _mm256_storeu_si256((__m256i *)(void *)y, _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded(v), 16)));
+}
+
+RUNG_INLINE void split_bf16(const uint16_t *x, vf *even, vf *odd)
+{
+    __m512i words = _mm512_loadu_si512(x);
+    *even = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
+    *odd = _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32(-0x10000)));
+}
+
+RUNG_INLINE void join_bf16(uint16_t *y, vf even, vf odd)
+{
+    __m512i low = _mm512_srli_epi32(rounded(even), 16);
+    _mm512_storeu_si512(y, _mm512_mask_blend_epi16(0xaaaaaaaa, low, rounded(odd)));
+}
+
+RUNG_INLINE vf tame(vf v)
+{
+    __m512i bits = _mm512_castps_si512(v);
+    __m512i cut = _mm512_or_si512(_mm512_and_si512(bits, _mm512_set1_epi32(-0x10000)), _mm512_set1_epi32(0x400000));
+    return _mm512_castsi512_ps(_mm512_mask_blend_epi32(_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), bits, cut));
 }
 
 RUNG_INLINE void split(vf low, vf high, vf *even, vf *odd)
@@ -66,6 +89,13 @@ RUNG_INLINE vf ordered(vf v)
 {
     return v;
 }
+
+RUNG_INLINE vf swapped(vf v)
+{
+    return _mm512_permute_ps(v, 0xb1);
+}
+
+static rotate_rows *const *const lower = rotate_rows_avx2;
 
 #include "kernels/rotate_body.h"
 

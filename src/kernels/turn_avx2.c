@@ -76,6 +76,26 @@ RUNG_INLINE bool any(vb x)
     return !_mm_testz_si128(x, x);
 }
 
+RUNG_INLINE vq bits_of(vd x)
+{
+    return _mm256_castpd_si256(x);
+}
+
+RUNG_INLINE vq words(uint64_t n)
+{
+    return _mm256_set1_epi64x((int64_t)n);
+}
+
+RUNG_INLINE vq most(vq a, vq b)
+{
+    return _mm256_max_epu32(a, b);
+}
+
+RUNG_INLINE bool reaches(vq a, vq b)
+{
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a)) != 0;
+}
+
 #include "kernels/turn_body.h"
 
 void turn_many_avx2(double *c, double *s, const double *n, const double *f, int64_t f_row, int64_t count)

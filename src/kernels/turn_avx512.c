@@ -76,6 +76,26 @@ RUNG_INLINE bool any(vb x)
     return !_mm256_testz_si256(x, x);
 }
 
+RUNG_INLINE vq bits_of(vd x)
+{
+    return _mm512_castpd_si512(x);
+}
+
+RUNG_INLINE vq words(uint64_t n)
+{
+    return _mm512_set1_epi64((int64_t)n);
+}
+
+RUNG_INLINE vq most(vq a, vq b)
+{
+    return _mm512_max_epu32(a, b);
+}
+
+RUNG_INLINE bool reaches(vq a, vq b)
+{
+    return _mm512_cmpge_epu32_mask(a, b) != 0;
+}
+
 #include "kernels/turn_body.h"
 
 void turn_many_avx512(double *c, double *s, const double *n, const double *f, int64_t f_row, int64_t count)

@@ -76,6 +76,26 @@ RUNG_INLINE bool any(vb x)
     return vmaxv_u32(x) != 0;
 }
 
+RUNG_INLINE vq bits_of(vd x)
+{
+    return vreinterpretq_u64_f64(x);
+}
+
+RUNG_INLINE vq words(uint64_t n)
+{
+    return vdupq_n_u64(n);
+}
+
+RUNG_INLINE vq most(vq a, vq b)
+{
+    return vreinterpretq_u64_u32(vmaxq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
+}
+
+RUNG_INLINE bool reaches(vq a, vq b)
+{
+    return vmaxvq_u32(vcgeq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b))) != 0;
+}
+
 #include "kernels/turn_body.h"
 
 void turn_many_neon(double *c, double *s, const double *n, const double *f, int64_t f_row, int64_t count)
