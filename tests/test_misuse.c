@@ -70,15 +70,17 @@ static void copy_slots(unsigned char **to, unsigned char **from)
 /* ------------------------------------------------ the arguments of all calls */
 
 typedef struct args {
-    const pe_encoding *e;
+    const pe_encoding *e, *e2;
     pe_error *err;
     pe_encoding **out;
+    pe_pool **pool_out;
     const char *spec;
     pe_shape shape;
     pe_side side;
     pe_stage stage;
     pe_view y, y2, x, x2; /* outputs y, y2; inputs x, x2 */
     pe_positions at, k_at;
+    pe_cache cache;
     pe_params w, dw;
     pe_tile tile_value;
     pe_tile_grad grad_value;
@@ -199,6 +201,17 @@ static const field rotation_fields[] = {
     IN(pe_rotation, k_table, table_fields), OF(pe_rotation, pool, HANDLE),
 };
 
+static const field cache_fields[] = {
+    IN(pe_cache, k, view_fields), OF(pe_cache, block, ENUM), OF(pe_cache, pool, HANDLE),
+};
+
+static void run_in_order(void *self, pe_job job, void *arg, int64_t count)
+{
+    (void)self;
+    for (int64_t n = 0; n < count; n++)
+        job(arg, n, 0);
+}
+
 /* ------------------------------------------------ the calls, each with what makes it valid */
 
 static void build_new(args *a)
@@ -217,6 +230,32 @@ static pe_status call_new(args *a)
     return s;
 }
 static const field fields_new[] = { OF(args, out, BUFFER), OF(args, spec, TEXT), IN(args, shape, shape_fields), OF(args, err, ERROR) };
+
+static void build_kernels(args *a)
+{
+    a->spec = "scalar";
+}
+static pe_status call_kernels(args *a)
+{
+    return pe_encoding_set_kernels((pe_encoding *)(uintptr_t)a->e, a->spec, a->err);
+}
+static const field fields_kernels[] = { OF(args, e, HANDLE), OF(args, spec, TEXT), OF(args, err, ERROR) };
+
+static void build_pool(args *a)
+{
+    a->pool_out = (pe_pool **)(void *)slot[Y];
+    a->index = 2; /* workers */
+}
+static pe_status call_pool(args *a)
+{
+    pe_status s = pe_pool_new(a->pool_out, a->index, a->err);
+    if (!s) {
+        pe_pool_free(*a->pool_out);
+        *a->pool_out = NULL;
+    }
+    return s;
+}
+static const field fields_pool[] = { OF(args, pool_out, BUFFER), OF(args, index, INT), OF(args, err, ERROR) };
 
 static void build_rotate(args *a)
 {
@@ -273,14 +312,7 @@ static const field fields_table_with[] = { OF(args, e, HANDLE), OF(args, side, E
                                            IN(args, y2, view_fields), IN(args, at, positions_fields), OF(args, pool, HANDLE),
                                            OF(args, err, ERROR) };
 
-/* A pool of the caller's own, in this thread. */
-static void run_here(void *self, pe_job job, void *arg, int64_t count)
-{
-    (void)self;
-    for (int64_t n = 0; n < count; n++)
-        job(arg, n, 0);
-}
-static const pe_pool here = { NULL, 1, run_here };
+static const pe_pool here = { NULL, 1, run_in_order };
 static void build_table_with(args *a)
 {
     build_table(a);
@@ -486,6 +518,27 @@ static const field fields_backward[] = { OF(args, e, HANDLE), IN(args, w, params
                                          IN(args, attention_grad_value, attention_grad_fields), OF(args, work, BUFFER),
                                          OF(args, bytes, BYTES), OF(args, err, ERROR) };
 
+static void build_cache(args *a)
+{
+    static const pe_pool one = { NULL, 1, run_in_order };
+    a->e2 = a->e;
+    a->cache = (pe_cache){ .k = view(Y, TK, 1, D), .pool = &one };
+    a->at = positions(a->e, AT, TK);
+    a->k_at = positions(a->e, K_AT, TK);
+}
+static pe_status call_shift(args *a)
+{
+    return pe_cache_shift(a->e, a->cache, a->at, a->k_at, a->err);
+}
+static pe_status call_rebase(args *a)
+{
+    return pe_cache_rebase(a->e, a->e2, a->cache, a->at, a->err);
+}
+static const field fields_shift[] = { OF(args, e, HANDLE), IN(args, cache, cache_fields), IN(args, at, positions_fields),
+                                      IN(args, k_at, positions_fields), OF(args, err, ERROR) };
+static const field fields_rebase[] = { OF(args, e, HANDLE), OF(args, e2, HANDLE), IN(args, cache, cache_fields),
+                                       IN(args, at, positions_fields), OF(args, err, ERROR) };
+
 static void build_tensor(args *a)
 {
     a->tensor = (pe_tensor *)(void *)slot[Y];
@@ -572,7 +625,10 @@ static void try_getters(void)
 {
     pe_shape none = pe_encoding_shape(NULL);
     pe_encoding_free(NULL);
+    pe_pool_free(NULL);
     assert_string_equal(pe_encoding_spec(NULL), "");
+    assert_string_equal(pe_encoding_kernels(NULL), "");
+    assert_true(*pe_encoding_kernels(some));
     assert_int_equal(pe_encoding_fingerprint(NULL), 0);
     assert_true(none.heads == 0 && none.kv_heads == 0 && none.head_dim == 0 && none.model_dim == 0);
     assert_int_equal(pe_encoding_axes(NULL), 0);
@@ -649,6 +705,8 @@ typedef struct row {
 
 static const row table[] = {
     CALL("pe_encoding_new", build_new, call_new, fields_new),
+    CALL("pe_encoding_set_kernels", build_kernels, call_kernels, fields_kernels),
+    CALL("pe_pool_new", build_pool, call_pool, fields_pool),
     CALL("pe_encoding_rotate", build_rotate, call_rotate, fields_rotate),
     CALL("pe_encoding_unrotate", build_rotate, call_unrotate, fields_rotate),
     CALL("pe_encoding_rotate_back", build_rotate, call_rotate_back, fields_rotate),
@@ -667,6 +725,8 @@ static const row table[] = {
     CALL("pe_reference_work", build_attention, call_work, fields_work),
     LONG("pe_reference_forward", build_attention, call_forward, fields_forward),
     LONG("pe_reference_backward", build_backward, call_backward, fields_backward),
+    CALL("pe_cache_shift", build_cache, call_shift, fields_shift),
+    CALL("pe_cache_rebase", build_cache, call_rebase, fields_rebase),
     CALL("pe_encoding_tensor", build_tensor, call_tensor, fields_tensor),
     CALL("pe_encoding_init", build_init, call_init, fields_init),
     CALL("pe_project", build_project, call_project, fields_project),
@@ -677,7 +737,7 @@ static const row table[] = {
     CALL("pe_positions_grid", build_builders, call_grid, fields_grid),
     ALONE("pe_encoding_free pe_encoding_spec pe_encoding_fingerprint pe_encoding_shape pe_encoding_axes pe_encoding_scale "
           "pe_encoding_magnitude pe_encoding_pair_count pe_encoding_param_count pe_encoding_tensor_count pe_encoding_hooks "
-          "pe_encoding_claims pe_encoding_carries pe_encoding_hooks_at pe_encoding_gain", try_getters),
+          "pe_encoding_claims pe_encoding_carries pe_encoding_hooks_at pe_encoding_gain pe_encoding_kernels pe_pool_free", try_getters),
     ALONE("pe_encoding_embed_width", try_embed_width),
     ALONE("pe_claim_name pe_hook_name pe_status_name pe_dtype_size pe_version", try_names),
     ALONE("pe_info_count pe_info_at", try_info),
@@ -717,14 +777,15 @@ static struct {
     { "*_back", "grad_value.d[qkp]*.data", "NULL", 0, 0 },
     { "pe_reference_backward", "attention_grad_value.d[qkvaps]*.data", "NULL", 0, 0 },
     { "pe_reference_forward", "attention_value.lse.data", "NULL", 0, 0 },
-    { "pe_attention_*", "attention_value.sinks.data", "NULL", 0, 0 },
-    { "pe_attention_*", "attention_value.mask.additive.data", "NULL", 0, 0 },
-    { "pe_attention_*", "attention_value.mask.key_used", "NULL", 0, 0 },
+    { "*", "attention_value.sinks.data", "NULL", 0, 0 },
+    { "*", "attention_value.mask.additive.data", "NULL", 0, 0 },
+    { "*", "attention_value.mask.key_used", "NULL", 0, 0 },
     { "*", "tile_value.seen", "NULL", 0, 0 },
     { "*", "tile_value.carry", "NULL", 0, 0 },
     { "pe_positions_packed", "i_out2", "NULL", 0, 0 },
     { "pe_project", "f_in3", "NULL", 0, 0 },
     { "pe_project_back", "f_out*", "NULL", 0, 0 },
+    { "pe_cache_*", "cache.pool", "NULL", 0, 0 },
     /* not looked at by this call, or by this encoding */
     { "pe_reference_work", "attention_value.out.*", "*", 0, 0 },
     { "pe_reference_work", "attention_value.lse.*", "*", 0, 0 },
@@ -743,17 +804,20 @@ static struct {
     { "pe_encoding_value_back", "x2.dim", "*", PE_HOOK_VALUE, 0 },
     /* numbers as good as the first */
     { "*", "tile_value.carry", "content *", 0, 0 },
+    { "pe_pool_new", "index", "99", 0, 0 },
     { "pe_encoding_new", "shape.heads", "one *", 0, 0 },
     { "pe_encoding_new", "shape.kv_heads", "[0o]*", 0, 0 },
     { "pe_encoding_new", "shape.model_dim", "[0o]*", 0, 0 },
-    { "pe_attention_*", "attention_value.mask.window", "[0-9oI]*[!N]", 0, 0 },
-    { "pe_attention_*", "attention_value.mask.window", "0", 0, 0 },
-    { "pe_attention_*", "attention_value.mask.additive.heads", "one less", 0, 0 },
-    { "pe_attention_*", "attention_value.soft_cap", "[01]*", 0, 0 },
-    { "pe_attention_*", "attention_value.scale", "[-01]*[!f]", 0, 0 },
-    { "pe_attention_*", "attention_value.scale", "0", 0, 0 },
+    { "*", "attention_value.mask.window", "[0-9oI]*[!N]", 0, 0 },
+    { "*", "attention_value.mask.window", "0", 0, 0 },
+    { "*", "attention_value.mask.additive.heads", "one less", 0, 0 },
+    { "*", "attention_value.soft_cap", "[01]*", 0, 0 },
+    { "*", "attention_value.scale", "[-01]*[!f]", 0, 0 },
+    { "*", "attention_value.scale", "0", 0, 0 },
     { "pe_reference_work", "attention_value.v.dim", "[0o]*", PE_HOOK_VALUE, 0 },
-    { "pe_attention_*ward", "bytes", "[oS]*[!s]", 0, 0 },
+    { "pe_*ward", "bytes", "[oS]*[!s]", 0, 0 },
+    { "pe_cache_*", "cache.k.heads", "[0o]*", 0, 0 },
+    { "pe_cache_*", "cache.k.dim", "[0o]*", PE_HOOK_ROTATE, 0 },
     { "pe_project*", "rows", "[0o]*", 0, 0 },
     { "pe_project*", "*h*d*", "one *", 0, 0 },
     { "pe_project*", "model_dim", "one *", 0, 0 },
@@ -991,7 +1055,7 @@ static void judge(const row *r, args *a, const char *path, const char *change)
     pe_error err = { 0 };
     const char *spec = pe_encoding_spec(some);
     bool own = a->err == NULL || (uintptr_t)a->err % 4; /* err itself is under test */
-    bool moved = !strncmp(change, "on ", 3);
+    bool moved = !strncmp(change, "on ", 3) || matches("*_out.data", path); /* in place: an input is written */
     if (!own)
         a->err = &err;
     copy_slots(before, slot);

@@ -69,21 +69,15 @@ static inline void vec_add(vec v, int64_t d, double x)
         num_add(v.data, v.type, v.at + d, x);
 }
 
-/* A score or value term by table: score(i, j) += (x + extra[h]) . table[index(i - j)][h], x being q_i or k_j; for
+/* A score or value term by table: score(i, j) += x . table[index(i - j)][h], x being q_i + extra[h] or k_j; for
  * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. The distance is that of first coordinates. */
 typedef struct term {
     pe_side side;
     int table; /* tensor (R, H or 1, D), or -1: entry computes it */
     double (*entry)(const part *p, int64_t row, int64_t d);
-    int extra; /* tensor (1, H, D), or -1 */
+    int extra; /* tensor (1, H, D), or -1; of PE_QUERY only */
     int64_t (*index)(const part *p, int64_t distance);
 } term;
-
-/* What lies between a query and a key. */
-typedef struct gap {
-    const int64_t *q, *k; /* their positions     */
-    double measure;       /* what the row measured */
-} gap;
 
 /* One pair's turn at one position: multiply by magnitude, turn by the angle. */
 typedef struct turn {
@@ -115,10 +109,21 @@ typedef struct row {
     /* whether its tables cover this pair (NULL: always); index and bias are asked only then */
     bool (*reaches)(const part *p, const int64_t *q, const int64_t *k);
 
-    /* bias: measure is what all heads share of a gap (a distance, a bucket; NULL: 0), bias what a head makes of it */
-    double (*measure)(const part *p, pe_params w, const int64_t *q, const int64_t *k);
-    double (*bias)(const part *p, pe_params w, int64_t h, gap g);
-    void (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db);
+    /* bias: each head's function of x = measure(distance) share(query). The distance is that of two places (place NULL:
+     * the first coordinate); measure NULL: the distance itself; share NULL: 1. So a table by distance holds a bias,
+     * whatever the length. The _back functions add to dw; bias_back returns the gradient to x. */
+    int64_t (*place)(const part *p, const int64_t *at);
+    double (*measure)(const part *p, pe_params w, int64_t distance);
+    double (*share)(const part *p, pe_params w, const int64_t *q);
+    double (*bias)(const part *p, pe_params w, int64_t h, double x);
+    double (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db);
+    void (*measure_back)(const part *p, pe_params w, pe_params dw, int64_t distance, double dm);
+    void (*share_back)(const part *p, pe_params w, pe_params dw, const int64_t *q, double ds);
+    /* whether bias is linear in x between knots, at most this many; a row with share has knots */
+    int64_t (*knots)(const part *p);
+    double (*knot)(const part *p, pe_params w, int64_t i);
+    /* where part.absolute is set instead: bias = absolute(k) - absolute(q) */
+    double (*absolute)(const part *p, int64_t h, const int64_t *at);
     /* content is declared by init: as terms, or as a count */
 } row;
 
@@ -161,6 +166,7 @@ struct pe_part {
     term term[TERMS_MAX];
     int terms;
     counting count;
+    bool absolute;
     pe_stage stage; /* of content and bias */
     double scale;   /* softmax scale; 0: 1/sqrt(head_dim) */
     double scale_factor;
@@ -175,6 +181,7 @@ struct pe_part {
     const int64_t *rest; /* (rests) elements that do not turn */
     int64_t rests;
     bool turns_value, turns_output;
+    bool exact; /* pair n's angle is (at[axis] * multiplier + shift) * frequency turns, not that rounded on the way */
     bool recentres; /* attention shifts positions so that the query stands at centre */
     int64_t centre;
     const double *decay; /* (pairs) ln of what a query's pair is multiplied by per position from centre, a key's by the
@@ -277,6 +284,8 @@ double count_gate_slope(const part *p, double dot);
 double count_term(const step *s);                     /* the score term at s->sum */
 double count_term_back(const step *s, double dscore); /* gradient to s->sum; dq, dw are added to */
 
+double part_measure(const part *p, pe_params w, int64_t distance);
+int64_t part_place(const part *p, const int64_t *at);
 double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d);
 void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int64_t head, int64_t d, double x);
 
@@ -352,7 +361,7 @@ void table_row_f64(table_maker *m, double *c, double *s, const int64_t *at);
 
 /* The part that rotates this side, or NULL: the identity. */
 const part *turning(const pe_encoding *e, pe_side side);
-pe_status check_turns(const part *p, pe_side side, pe_dtype type, pe_positions at, pe_error *err);
+pe_status check_turning(const part *p, pe_side side, pe_dtype type, pe_positions at, pe_error *err);
 
 /* A view to be turned, and its table; the arguments of rotate_tokens. */
 typedef struct turn_job {

@@ -56,8 +56,7 @@ static pe_status check_size(const char *name, const char *what, int64_t is, int6
     return PE_OK;
 }
 
-pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads, int64_t dim, use how,
-                     pe_error *err)
+pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads, int64_t dim, use how, pe_error *err)
 {
     int64_t elements;
     size_t size = pe_dtype_size(v->dtype);

@@ -182,10 +182,57 @@ static bool seen_at(const pe_tile *t, int64_t h, int64_t i, int64_t j)
     return !t->seen || t->seen[h * t->seen_head_stride + i * t->k_at.tokens + j];
 }
 
+int64_t part_place(const part *p, const int64_t *at)
+{
+    return p->row->place ? p->row->place(p, at) : at[0];
+}
+
+double part_measure(const part *p, pe_params w, int64_t distance)
+{
+    return p->row->measure ? p->row->measure(p, w, distance) : (double)distance;
+}
+
+/* What a query and a key have between them; all heads share it. */
+typedef struct gap {
+    const int64_t *q, *k;
+    int64_t distance;
+    double measure, share, x;
+} gap;
+
+static gap gap_of(const part *p, pe_params w, const int64_t *q, const int64_t *k)
+{
+    gap g = { .q = q, .k = k, .share = 1 };
+    if (p->absolute)
+        return g;
+    g.distance = (int64_t)((uint64_t)part_place(p, q) - (uint64_t)part_place(p, k));
+    g.measure = part_measure(p, w, g.distance);
+    if (p->row->share)
+        g.share = p->row->share(p, w, q);
+    g.x = g.measure * g.share;
+    return g;
+}
+
+static double bias_value(const part *p, pe_params w, int64_t h, const gap *g)
+{
+    if (p->absolute)
+        return p->row->absolute(p, h, g->k) - p->row->absolute(p, h, g->q);
+    return p->row->bias(p, w, h, g->x);
+}
+
+static void bias_grad(const part *p, pe_params w, pe_params dw, int64_t h, const gap *g, double db)
+{
+    if (p->absolute || !p->row->bias_back)
+        return;
+    double dx = p->row->bias_back(p, w, dw, h, g->x, db);
+    if (p->row->measure_back)
+        p->row->measure_back(p, w, dw, g->distance, dx * g->share);
+    if (p->row->share_back)
+        p->row->share_back(p, w, dw, g->q, dx * g->measure);
+}
+
 /* A gap is measured once, for the first head that sees it. */
 static void bias_of(const pe_encoding *e, const part *p, pe_params w, const pe_tile *t, const pe_tile_grad *g)
 {
-    const row *r = p->row;
     for (int64_t i = 0; i < t->q_at.tokens; i++)
         for (int64_t j = 0; j < t->k_at.tokens; j++) {
             int64_t q[PE_AXES_MAX], k[PE_AXES_MAX], h = 0, H = e->shape.heads;
@@ -193,15 +240,14 @@ static void bias_of(const pe_encoding *e, const part *p, pe_params w, const pe_t
                 h++;
             if (h == H)
                 continue;
-            gap between = { position(t->q_at, i, q), position(t->k_at, j, k), 0 };
-            between.measure = r->measure ? r->measure(p, w, q, k) : 0;
+            gap between = gap_of(p, w, position(t->q_at, i, q), position(t->k_at, j, k));
             for (; h < H; h++)
                 if (!seen_at(t, h, i, j))
                     continue;
                 else if (!g)
-                    vec_add(row_vec(t->score, i, h), j, r->bias(p, w, h, between));
-                else if (r->bias_back)
-                    r->bias_back(p, w, g->dparams, h, between, vec_get(row_vec(g->dscore, i, h), j));
+                    vec_add(row_vec(t->score, i, h), j, bias_value(p, w, h, &between));
+                else
+                    bias_grad(p, w, g->dparams, h, &between, vec_get(row_vec(g->dscore, i, h), j));
         }
 }
 

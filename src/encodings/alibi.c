@@ -79,7 +79,8 @@ static pe_status init(part *p, pe_error *err)
             return part_fail(p, err, FORM, "symmetric does not exist in Falcon; use convention=press");
         p->stage = PE_BEFORE_SCALE;
     }
-    if (num(p, PRODUCTS) != 0)
+    p->absolute = num(p, PRODUCTS) != 0;
+    if (p->absolute)
         p->claims &= ~(PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE);
     if (num(p, FORM) != 0)
         p->claims |= PE_CLAIM_SYMMETRIC;
@@ -97,26 +98,34 @@ static double bf16(double x)
     return num_from_bf16(num_to_bf16(x));
 }
 
-static double distance(const part *p, pe_params w, const int64_t *q, const int64_t *k)
+static double measure(const part *p, pe_params w, int64_t distance)
 {
     (void)w;
-    double d = (double)(q[0] - k[0]);
-    return num(p, FORM) != 0 ? fabs(d) : d;
+    return num(p, FORM) != 0 ? fabs((double)distance) : (double)distance;
 }
 
-static double bias(const part *p, pe_params w, int64_t h, gap g)
+static double bias(const part *p, pe_params w, int64_t h, double x)
 {
-    double m = p->tensors ? param(p, w, 0, h) : ((const double *)p->state)[h];
-    if (num(p, PRODUCTS) != 0)
-        return bf16(m * bf16((double)g.k[0])) - bf16(m * bf16((double)g.q[0]));
-    return -m * g.measure;
+    return -x * (p->tensors ? param(p, w, 0, h) : ((const double *)p->state)[h]);
 }
 
-static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db)
+static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db)
 {
     (void)w;
     if (p->tensors)
-        grad(p, dw, 0, h, -db * g.measure);
+        grad(p, dw, 0, h, -db * x);
+    return 0; /* nothing to train lies below x */
+}
+
+static int64_t knots(const part *p)
+{
+    (void)p;
+    return 0;
+}
+
+static double product(const part *p, int64_t h, const int64_t *at)
+{
+    return bf16(((const double *)p->state)[h] * bf16((double)at[0]));
 }
 
 const row pe_row_alibi = {
@@ -134,7 +143,9 @@ const row pe_row_alibi = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .fill = fill_slope,
-    .measure = distance,
+    .measure = measure,
     .bias = bias,
     .bias_back = bias_back,
+    .knots = knots,
+    .absolute = product,
 };

@@ -43,49 +43,76 @@ static pe_status check_scales(const part *p, pe_params w, pe_error *err)
     return PE_OK;
 }
 
-static double ratio(const part *p, pe_params w, const int64_t *q, const int64_t *k)
+static double psi(const part *p, pe_params w, int64_t distance)
 {
-    double c = param(p, w, C, 0), limit = param(p, w, L, 0), reach = (double)q[0] > limit ? (double)q[0] : limit;
-    return log1p(c * fabs((double)(q[0] - k[0]))) / log1p(c * reach);
+    return log1p(param(p, w, C, 0) * fabs((double)distance));
 }
 
-static double bias(const part *p, pe_params w, int64_t h, gap g)
+/* What a query divides by: psi of its position, or of L where that is further. */
+static double reach(const part *p, pe_params w, const int64_t *q)
+{
+    return fmax((double)q[0], param(p, w, L, 0));
+}
+
+static double share(const part *p, pe_params w, const int64_t *q)
+{
+    return 1 / log1p(param(p, w, C, 0) * reach(p, w, q));
+}
+
+static double bias(const part *p, pe_params w, int64_t h, double x)
 {
     int64_t n = whole(p, HIDDEN);
     double sum = param(p, w, B2, h);
     for (int64_t i = 0; i < n; i++) {
-        double a = param(p, w, W1, i) * g.measure + param(p, w, B1, i);
+        double a = param(p, w, W1, i) * x + param(p, w, B1, i);
         if (a > 0)
             sum += param(p, w, W2, h * n + i) * a;
     }
     return sum;
 }
 
-/* From the ratio to c and L. */
-static void ratio_back(const part *p, pe_params w, pe_params dw, gap g, double dx)
-{
-    double c = param(p, w, C, 0), limit = param(p, w, L, 0), at = (double)g.q[0];
-    double distance = fabs((double)(g.q[0] - g.k[0])), reach = at > limit ? at : limit, below = log1p(c * reach);
-    grad(p, dw, C, 0, dx * (distance / (c * distance + 1) - g.measure * reach / (c * reach + 1)) / below);
-    double share = at < limit ? 1 : at > limit ? 0 : 0.5; /* max splits a tie */
-    grad(p, dw, L, 0, -share * dx * g.measure * c / (c * reach + 1) / below);
-}
-
-static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db)
+static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db)
 {
     int64_t n = whole(p, HIDDEN);
     double dx = 0;
     grad(p, dw, B2, h, db);
     for (int64_t i = 0; i < n; i++) {
-        double w1 = param(p, w, W1, i), w2 = param(p, w, W2, h * n + i), a = w1 * g.measure + param(p, w, B1, i);
+        double w1 = param(p, w, W1, i), w2 = param(p, w, W2, h * n + i), a = w1 * x + param(p, w, B1, i);
         if (!(a > 0))
             continue;
         grad(p, dw, W2, h * n + i, db * a);
-        grad(p, dw, W1, i, db * w2 * g.measure);
+        grad(p, dw, W1, i, db * w2 * x);
         grad(p, dw, B1, i, db * w2);
         dx += db * w2 * w1;
     }
-    ratio_back(p, w, dw, g, dx);
+    return dx;
+}
+
+static void psi_back(const part *p, pe_params w, pe_params dw, int64_t distance, double dm)
+{
+    double size = fabs((double)distance);
+    grad(p, dw, C, 0, dm * size / (param(p, w, C, 0) * size + 1));
+}
+
+static void share_back(const part *p, pe_params w, pe_params dw, const int64_t *q, double ds)
+{
+    double c = param(p, w, C, 0), limit = param(p, w, L, 0), far = reach(p, w, q), s = share(p, w, q);
+    double at_limit = (double)q[0] < limit ? 1 : (double)q[0] > limit ? 0 : 0.5; /* max splits a tie */
+    double dlog = -ds * s * s / (c * far + 1);
+    grad(p, dw, C, 0, dlog * far);
+    grad(p, dw, L, 0, at_limit * dlog * c);
+}
+
+/* Each hidden unit begins or ends where its argument is 0. */
+static double knot(const part *p, pe_params w, int64_t i)
+{
+    double w1 = param(p, w, W1, i);
+    return w1 != 0 ? -param(p, w, B1, i) / w1 : 0;
+}
+
+static int64_t knots(const part *p)
+{
+    return whole(p, HIDDEN);
 }
 
 const row pe_row_fire = {
@@ -104,7 +131,12 @@ const row pe_row_fire = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .check_params = check_scales,
-    .measure = ratio,
+    .measure = psi,
+    .share = share,
     .bias = bias,
     .bias_back = bias_back,
+    .measure_back = psi_back,
+    .share_back = share_back,
+    .knots = knots,
+    .knot = knot,
 };

@@ -50,28 +50,29 @@ static pe_status check_kernel(const part *p, pe_params w, pe_error *err)
     return PE_OK;
 }
 
-static double distance(const part *p, pe_params w, const int64_t *q, const int64_t *k)
+static double size(const part *p, pe_params w, int64_t distance)
 {
     (void)p, (void)w;
-    return fabs((double)(q[0] - k[0]));
+    return fabs((double)distance);
 }
 
-static double bias(const part *p, pe_params w, int64_t h, gap g)
+static double bias(const part *p, pe_params w, int64_t h, double x)
 {
-    double d = g.measure, r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
-    return num(p, FORM) != 0 ? -r1 * pow(d, r2) : -r1 * log1p(r2 * d);
+    double r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
+    return num(p, FORM) != 0 ? -r1 * pow(x, r2) : -r1 * log1p(r2 * x);
 }
 
-static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db)
+static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db)
 {
-    double d = g.measure, r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
+    double r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
     if (num(p, FORM) != 0) {
-        grad(p, dw, R1, h, -db * pow(d, r2));
-        grad(p, dw, R2, h, d > 0 ? -db * r1 * pow(d, r2) * log(d) : 0);
+        grad(p, dw, R1, h, -db * pow(x, r2));
+        grad(p, dw, R2, h, x > 0 ? -db * r1 * pow(x, r2) * log(x) : 0);
     } else {
-        grad(p, dw, R1, h, -db * log1p(r2 * d));
-        grad(p, dw, R2, h, -db * r1 * d / (1 + r2 * d));
+        grad(p, dw, R1, h, -db * log1p(r2 * x));
+        grad(p, dw, R2, h, -db * r1 * x / (1 + r2 * x));
     }
+    return 0;
 }
 
 const row pe_row_kerple = {
@@ -90,7 +91,7 @@ const row pe_row_kerple = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .check_params = check_kernel,
-    .measure = distance,
+    .measure = size,
     .bias = bias,
     .bias_back = bias_back,
 };

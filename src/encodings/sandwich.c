@@ -28,21 +28,21 @@ static pe_status init(part *p, pe_error *err)
     return PE_OK;
 }
 
-static double product(const part *p, pe_params w, const int64_t *q, const int64_t *k)
+static double product(const part *p, pe_params w, int64_t distance)
 {
     (void)w;
     double sum = 0, c, s;
     for (int64_t i = 0; i < whole(p, WIDTH) / 2; i++) {
-        turn_cos_sin((double)(q[0] - k[0]), ((const wide *)p->state)[i], &c, &s);
+        turn_cos_sin((double)distance, ((const wide *)p->state)[i], &c, &s);
         sum += c;
     }
     return sum;
 }
 
-static double bias(const part *p, pe_params w, int64_t h, gap g)
+static double bias(const part *p, pe_params w, int64_t h, double x)
 {
     (void)w;
-    return g.measure / (8 * (double)(h + 1) / (double)p->shape.heads);
+    return x / (8 * (double)(h + 1) / (double)p->shape.heads);
 }
 
 const row pe_row_sandwich = {

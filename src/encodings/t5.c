@@ -16,10 +16,10 @@ static const pe_key keys[] = {
 };
 static const char *const examples[] = { "t5", "t5:direction=causal", "t5:buckets=64,max=256,scale=sqrt" };
 
-static double bucket(const part *p, pe_params w, const int64_t *q, const int64_t *k)
+static double bucket(const part *p, pe_params w, int64_t distance)
 {
     (void)w;
-    int64_t n = whole(p, BUCKETS), distance = q[0] - k[0], first = 0;
+    int64_t n = whole(p, BUCKETS), first = 0;
     if (num(p, DIRECTION) == 0) {
         n /= 2;
         if (distance < 0) {
@@ -57,15 +57,16 @@ static pe_status init(part *p, pe_error *err)
                        err);
 }
 
-static double bias(const part *p, pe_params w, int64_t h, gap g)
+static double bias(const part *p, pe_params w, int64_t h, double x)
 {
-    return param(p, w, 0, (int64_t)g.measure * p->shape.heads + h);
+    return param(p, w, 0, (int64_t)x * p->shape.heads + h);
 }
 
-static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db)
+static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db)
 {
     (void)w;
-    grad(p, dw, 0, (int64_t)g.measure * p->shape.heads + h, db);
+    grad(p, dw, 0, (int64_t)x * p->shape.heads + h, db);
+    return 0;
 }
 
 const row pe_row_t5 = {

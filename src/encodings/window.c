@@ -38,26 +38,33 @@ static bool reaches(const part *p, const int64_t *q, const int64_t *k)
     return true;
 }
 
-static double row_of(const part *p, pe_params w, const int64_t *q, const int64_t *k)
+/* Offsets along all axes as one number: (2w-1) y + x of cells, so that the difference of two places is a row. */
+static int64_t place(const part *p, const int64_t *at)
 {
-    (void)w;
-    int64_t at = 0;
-    for (int64_t a = 0; a < p->axes; a++) {
-        int64_t cells = (int64_t)p->value[WINDOW].list[a];
-        at = at * (2 * cells - 1) + q[a] - k[a] + cells - 1;
-    }
-    return (double)at;
+    uint64_t place = 0; /* hidden pairs may lie anywhere: wraps */
+    for (int64_t a = 0; a < p->axes; a++)
+        place = place * (2 * (uint64_t)p->value[WINDOW].list[a] - 1) + (uint64_t)at[a];
+    return (int64_t)place;
 }
 
-static double bias(const part *p, pe_params w, int64_t h, gap g)
-{
-    return param(p, w, 0, (int64_t)g.measure * p->shape.heads + h);
-}
-
-static void bias_back(const part *p, pe_params w, pe_params dw, int64_t h, gap g, double db)
+/* The middle row is that of the query's own place; pairs out of reach may have any distance. */
+static double row_of(const part *p, pe_params w, int64_t distance)
 {
     (void)w;
-    grad(p, dw, 0, (int64_t)g.measure * p->shape.heads + h, db);
+    int64_t last = p->tensor[0].shape[0] - 1, at = distance + last / 2;
+    return (double)(at < 0 ? 0 : at > last ? last : at);
+}
+
+static double bias(const part *p, pe_params w, int64_t h, double x)
+{
+    return param(p, w, 0, (int64_t)x * p->shape.heads + h);
+}
+
+static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db)
+{
+    (void)w;
+    grad(p, dw, 0, (int64_t)x * p->shape.heads + h, db);
+    return 0;
 }
 
 const row pe_row_window = {
@@ -76,6 +83,7 @@ const row pe_row_window = {
               .also = "swin|relative_position_bias_table" },
     .init = init,
     .reaches = reaches,
+    .place = place,
     .measure = row_of,
     .bias = bias,
     .bias_back = bias_back,

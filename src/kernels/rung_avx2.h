@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a file of the AVX2 rung is compiled: after exact.h and the library's headers this, at its end rung_end.h, so that
- * no build system has to know. Everything in between may use AVX2, FMA and F16C. */
-#include <immintrin.h>
+ * From here to rung_end.h functions may use AVX2, FMA and F16C. */
+#include "kernels/rung_begin.h"
 
-#if defined __clang__
+#if LADDER_X86 && defined __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
-#else
+#elif LADDER_X86
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c")
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of what rung_avx2.h and rung_avx512.h began. */
-#if defined __clang__
+ * Ends what rung_avx2.h or rung_avx512.h began. */
+#if LADDER_X86 && defined __clang__
 #pragma clang attribute pop
-#else
+#elif LADDER_X86
 #pragma GCC pop_options
 #endif
