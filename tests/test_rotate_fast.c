@@ -428,6 +428,40 @@ static void any_pool_makes_the_same_table(void **state)
     pe_encoding_free(e);
 }
 
+/* A NaN of any bits, in a table or a vector, is not rounded to a number. */
+static void a_nan_stays_a_nan(void **state)
+{
+    (void)state;
+    static float c[32], s[32];
+    static uint16_t x[H * D], y[H * D];
+    int64_t at = 0;
+    pe_error err;
+    for (int pairs = 0; pairs < 3; pairs++)
+        for (int round = 0; round < 12; round++) {
+            static const char *const spec[] = { "rope", "rope:pairs=adjacent", "rope:pairs=adjacent-half,dims=44" };
+            static const uint32_t nan[] = { 0xffffffff, 0x7fffffff, 0x7f800001, 0x7fc00000, 0xffff8000, 0x7fc0ffff };
+            pe_dtype type = round % 2 ? PE_BF16 : PE_F16;
+            pe_encoding *e;
+            for (int n = -1; (e = next_rung(spec[pairs], test_shape, &n)); pe_encoding_free(e)) {
+                int64_t P = pe_encoding_pair_count(e);
+                for (int i = 0; i < 32; i++) {
+                    memcpy(&c[i], &nan[round / 2], 4);
+                    s[i] = 0.5f;
+                }
+                for (int i = 0; i < H * D; i++)
+                    x[i] = type == PE_BF16 ? num_to_bf16(i + 1) : num_to_f16(i + 1);
+                pe_rotation r = { .q = pe_view_packed(x, type, 1, H, D), .q_out = pe_view_packed(y, type, 1, H, D),
+                                  .at = { &at, 1, 1, 0, 0 },
+                                  .q_table = { pe_view_packed(c, PE_F32, 1, 1, P), pe_view_packed(s, PE_F32, 1, 1, P), NULL } };
+                assert_ok(pe_encoding_rotate_qk(e, &r, &err));
+                for (int i = 0; i < H * D; i++)
+                    if (i % D < 2 * P && !isnan(num_load(y, type, i)))
+                        fail_msg("%s, %s: element %d of type %d is %g; needs NaN", spec[pairs], pe_encoding_kernels(e), i,
+                                 (int)type, num_load(y, type, i));
+            }
+        }
+}
+
 /* What a zeroed table means, and what it cannot. */
 static void tables_are_checked(void **state)
 {
@@ -479,6 +513,7 @@ int main(void)
         cmocka_unit_test(a_table_is_made_of_single_turns),
         cmocka_unit_test(q_and_k_together_are_each_alone),
         cmocka_unit_test(any_pool_makes_the_same_table),
+        cmocka_unit_test(a_nan_stays_a_nan),
         cmocka_unit_test(tables_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,12 +27,12 @@ typedef struct shape {
 
 /* Adjacent pairs of float16 that stay so are turned where they lie, v c + swapped(v) s, s negative for the first of a
  * pair: dearer in the column, cheaper in its rows. */
-RUNG_INLINE bool in_line(shape h)
+INLINE bool in_line(shape h)
 {
     return h.from2 && h.to2 && h.type == PE_F16;
 }
 
-RUNG_INLINE vf load(const void *x, int64_t i, pe_dtype type)
+INLINE vf load(const void *x, int64_t i, pe_dtype type)
 {
     switch (type) {
     case PE_F32: return load_f32((const float *)x + i);
@@ -41,7 +41,7 @@ RUNG_INLINE vf load(const void *x, int64_t i, pe_dtype type)
     }
 }
 
-RUNG_INLINE void store(void *y, int64_t i, vf v, pe_dtype type)
+INLINE void store(void *y, int64_t i, vf v, pe_dtype type)
 {
     switch (type) {
     case PE_F32: store_f32((float *)y + i, v); break;
@@ -55,7 +55,7 @@ typedef struct angles {
     vf c, s, c2, s2;
 } angles;
 
-RUNG_INLINE angles column(const float *c, const float *s, int64_t i, shape h)
+INLINE angles column(const float *c, const float *s, int64_t i, shape h)
 {
     angles t = { .c = load_f32(c + i), .s = load_f32(s + i) };
     if (h.type == PE_BF16) /* so that rounding leaves them NaN */
@@ -71,7 +71,7 @@ RUNG_INLINE angles column(const float *c, const float *s, int64_t i, shape h)
     return t;
 }
 
-RUNG_INLINE couple turned(const void *x, const pair_run *r, angles t, int64_t i, shape h)
+INLINE couple turned(const void *x, const pair_run *r, angles t, int64_t i, shape h)
 {
     vf a, b;
     if (in_line(h)) {
@@ -89,7 +89,7 @@ RUNG_INLINE couple turned(const void *x, const pair_run *r, angles t, int64_t i,
     return (couple){ a * t.c - b * t.s, a * t.s + b * t.c };
 }
 
-RUNG_INLINE void put(void *y, const pair_run *r, couple v, int64_t i, shape h)
+INLINE void put(void *y, const pair_run *r, couple v, int64_t i, shape h)
 {
     if (h.from2 != h.to2 && h.type != PE_BF16)
         v = (couple){ ordered(v.x), ordered(v.y) };
@@ -107,7 +107,7 @@ RUNG_INLINE void put(void *y, const pair_run *r, couple v, int64_t i, shape h)
 }
 
 /* Fewer pairs than a vector has: in a vector's worth of memory. */
-RUNG_INLINE void turn_few(char *y, const char *x, const pair_run *r, const float *c, const float *s, shape h)
+INLINE void turn_few(char *y, const char *x, const pair_run *r, const float *c, const float *s, shape h)
 {
     _Alignas(64) char in[2 * W * 4] = { 0 }, out[2 * W * 4];
     float cosine[W] = { 0 }, sine[W] = { 0 };
@@ -132,7 +132,7 @@ typedef struct group {
 } group;
 
 /* bfloat16 in halves, 2 W pairs at a time: the words of memory are its even and odd elements. Returns how many. */
-RUNG_INLINE int64_t turn_words(group g, const pair_run *r, const float *c, const float *s)
+INLINE int64_t turn_words(group g, const pair_run *r, const float *c, const float *s)
 {
     int64_t i = 0;
     for (; i + 2 * W <= r->count; i += 2 * W) {
@@ -153,7 +153,7 @@ RUNG_INLINE int64_t turn_words(group g, const pair_run *r, const float *c, const
     return i;
 }
 
-RUNG_INLINE void turn_columns(group g, const pair_run *r, const float *c, const float *s, shape h)
+INLINE void turn_columns(group g, const pair_run *r, const float *c, const float *s, shape h)
 {
     int64_t i = 0;
     if (h.type == PE_BF16 && !h.from2 && !h.to2)
@@ -166,7 +166,7 @@ RUNG_INLINE void turn_columns(group g, const pair_run *r, const float *c, const 
 }
 
 /* A last column reaches back over pairs already turned; in place it must be read before they are. */
-RUNG_INLINE void turn_group(group g, const pair_run *r, const float *c, const float *s, shape h)
+INLINE void turn_group(group g, const pair_run *r, const float *c, const float *s, shape h)
 {
     int64_t at = r->count - W;
     if (r->count % W == 0) {
@@ -184,8 +184,8 @@ RUNG_INLINE void turn_group(group g, const pair_run *r, const float *c, const fl
 
 /* Rows of 16-bit numbers share the work on a column's table; those of float32 are read one after another, as memory
  * likes it. */
-RUNG_INLINE void turn_rows(char *y, int64_t y_stride, const char *x, int64_t x_stride, int64_t rows, const pair_run *r,
-                           const float *c, const float *s, int64_t table_stride, shape h)
+INLINE void turn_rows(char *y, int64_t y_stride, const char *x, int64_t x_stride, int64_t rows, const pair_run *r,
+                      const float *c, const float *s, int64_t table_stride, shape h)
 {
     int64_t size = h.type == PE_F32 ? 4 : 2;
     group g = { y, x, y_stride * size, x_stride * size, 1 };
@@ -200,8 +200,8 @@ RUNG_INLINE void turn_rows(char *y, int64_t y_stride, const char *x, int64_t x_s
     }
 }
 
-RUNG_INLINE void turn_any(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
-                          const float *c, const float *s, int64_t table_stride, pe_dtype type)
+INLINE void turn_any(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
+                     const float *c, const float *s, int64_t table_stride, pe_dtype type)
 {
     if (r->count < W && lower) {
         lower[type](y, y_stride, x, x_stride, rows, r, c, s, table_stride);

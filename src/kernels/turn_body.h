@@ -16,19 +16,19 @@ typedef struct vdd {
     vd hi, lo;
 } vdd;
 
-RUNG_INLINE vdd exact_sum(vd a, vd b)
+INLINE vdd exact_sum(vd a, vd b)
 {
     vd hi = a + b, t = hi - a;
     return (vdd){ hi, (a - (hi - t)) + (b - t) };
 }
 
-RUNG_INLINE vdd exact_product(vd a, vd b)
+INLINE vdd exact_product(vd a, vd b)
 {
     vd hi = a * b;
     return (vdd){ hi, fused(a, b, -hi) };
 }
 
-RUNG_INLINE vd series(const double *term, int count, vd z)
+INLINE vd series(const double *term, int count, vd z)
 {
     vd sum = z * all(term[count - 1]);
     for (int i = count - 2; i >= 0; i--)
@@ -37,7 +37,7 @@ RUNG_INLINE vd series(const double *term, int count, vd z)
 }
 
 /* turn_fraction of turn.c, with the quarters still a double. */
-RUNG_INLINE vdd fraction(vd n, vd f0, vd f1, vd f2, vd *quarter)
+INLINE vdd fraction(vd n, vd f0, vd f1, vd f2, vd *quarter)
 {
     vdd p = exact_product(n, f0), tail = exact_product(n, f1);
     vdd r = exact_sum(p.hi - nearest(p.hi), p.lo);
@@ -49,7 +49,7 @@ RUNG_INLINE vdd fraction(vd n, vd f0, vd f1, vd f2, vd *quarter)
     return exact_sum(r.hi - *quarter * all(0.25), r.lo);
 }
 
-RUNG_INLINE void turn_vector(double *c, double *s, vd n, vd f0, vd f1, vd f2)
+INLINE void turn_vector(double *c, double *s, vd n, vd f0, vd f1, vd f2)
 {
     vd whole;
     vdd r = fraction(n, f0, f1, f2, &whole);
@@ -82,7 +82,7 @@ static void many(double *c, double *s, const double *n, const double *f, int64_t
 }
 
 /* One vector of x, which is in doubt where x - slack and x + slack are not one float. */
-RUNG_INLINE vb round_once(float *y, vd x, vd slack)
+INLINE vb round_once(float *y, vd x, vd slack)
 {
     vn high = narrow(x + slack);
     store_f32(y, high);
@@ -92,12 +92,12 @@ RUNG_INLINE vb round_once(float *y, vd x, vd slack)
 /* A float keeps all but the last 29 bits of a double; what lies more than 2^16 units from half of these, and is at
  * least 2^38 slack in size, so that 2^15 units exceed slack, is out of doubt at once. Its complement shows both: that
  * of bits 17 to 28 of x + 2^28 + 2^16, all of them 0 where x is near half, and that of its size. */
-RUNG_INLINE vq nearness(vd x)
+INLINE vq nearness(vd x)
 {
     return ~(bits_of(x) + words(0x10010000)) & words(0x7fffffff1ffe0000);
 }
 
-RUNG_INLINE vq nearness_limit(double slack)
+INLINE vq nearness_limit(double slack)
 {
     uint64_t least;
     double size = slack * 0x1p38;
