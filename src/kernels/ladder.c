@@ -56,6 +56,8 @@ void ladder_fill(kernels *k, unsigned rungs)
         if ((ladder[i].rungs & rungs) == ladder[i].rungs)
             k->name = ladder[i].name;
     attend_kernels(k, rungs);
+    rotate_kernels(k, rungs);
+    turn_kernels(k, rungs);
 }
 
 unsigned ladder_named(const char *name)
