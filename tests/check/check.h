@@ -58,6 +58,7 @@ typedef struct problem {
     bool add, flip;
     pair_run run;
     double flops;           /* of one call; 0: bytes are what counts */
+    double elements;        /* 0: those of the largest buffer */
     bool free[BUFFERS_MAX]; /* truth: this output is not judged, whatever it holds */
     buffer buffer[BUFFERS_MAX];
     int buffers;

@@ -44,7 +44,7 @@ void make_rotate(problem *p)
     p->stride[1] = p->add ? p->stride[0] : draw_stride(p, from);
     p->stride[2] = shared && !p->bench ? 0 : draw_stride(p, pairs);
     int64_t tables = p->stride[2] ? p->n : 1;
-    draw_out(p, "y", p->type, p->n, to, p->stride[0], true);
+    draw_out(p, "y", p->type, p->n, to, p->stride[0], true)->read = p->add;
     draw_in(p, "x", p->type, p->add ? 0 : p->n, from, p->stride[1]);
     draw_in(p, "c", PE_F32, tables, pairs, p->stride[2]);
     draw_in(p, "s", PE_F32, tables, pairs, p->stride[2]);

@@ -29,6 +29,7 @@ static wide draw_frequency(problem *p, double n)
 void make_turns(problem *p)
 {
     p->n = draw_main(p);
+    p->elements = (double)p->n;
     p->stride[0] = draw_stride(p, p->n);
     draw_out(p, "c", PE_F64, 1, p->n, p->n, false);
     draw_out(p, "s", PE_F64, 1, p->n, p->n, false);
@@ -62,6 +63,7 @@ void make_turn_sums(problem *p)
 {
     static const double slack[] = { 0, 0x1p-52, 0x1p-48, 0x1p-30 };
     p->n = draw_main(p);
+    p->elements = (double)p->n;
     p->stride[0] = draw_stride(p, p->n);
     p->carry = slack[p->bench ? 1 : draw_bits(p) % COUNT(slack)];
     draw_out(p, "c", PE_F32, 1, p->n, p->n, false);
@@ -83,5 +85,5 @@ void call_turn_sums(const kernels *k, const problem *p, void *const *at)
 /* Where it is not certain, nothing is said of what it wrote. */
 void truth_turn_sums(problem *p)
 {
-    p->free[0] = p->free[1] = !*(const float *)p->buffer[2].want;
+    p->free[0] = p->free[1] = *(const float *)p->buffer[2].want == 0;
 }
