@@ -7,9 +7,11 @@
 
 /* ------------------------------------------------ which rows */
 
+/* Distances between the ends may be out of reach of the table: no pair that is seen has them. */
 static int64_t row_at(const lookup *l, int64_t x)
 {
-    return l->t->index(l->p, l->w->high - x);
+    int64_t r = l->t->index(l->p, l->w->high - x), last = l->t->table < 0 ? r : l->p->tensor[l->t->table].shape[0] - 1;
+    return l->t->table >= 0 && r < 0 ? 0 : r < last ? r : last;
 }
 
 /* First row, number of rows, direction, from all distances that are seen. */
@@ -109,6 +111,20 @@ typedef struct filling {
     lookup *l;
 } filling;
 
+/* A row of the table, padded, in float32. */
+static void fill_row(const fused *f, const lookup *l, float *to, int64_t at, int64_t h, int64_t dims)
+{
+    if (l->t->table >= 0) {
+        const tensor *x = &l->p->tensor[l->t->table];
+        int64_t first = x->offset + (at * x->shape[1] + h) * x->shape[2];
+        f->k->widen(to, (const char *)f->p.w.data + first * (int64_t)pe_dtype_size(f->p.w.dtype), f->p.w.dtype, dims);
+    }
+    for (int64_t d = 0; l->t->table < 0 && d < dims; d++)
+        to[d] = (float)l->t->entry(l->p, at, d);
+    for (int64_t d = dims; d < l->width; d++)
+        to[d] = 0;
+}
+
 /* PANEL columns of the table, as rows and, transposed, as a panel. */
 static void fill_panel(void *arg, int64_t n, int worker)
 {
@@ -117,17 +133,14 @@ static void fill_panel(void *arg, int64_t n, int worker)
     const lookup *l = g->l;
     int64_t panels = up_to(l->columns, PANEL) / PANEL, h = n / panels, c0 = n % panels * PANEL;
     int64_t dims = l->t->side == PE_VALUE ? f->Dv : f->D, count = l->columns - c0 < PANEL ? l->columns - c0 : PANEL;
-    float *panel = l->panels ? l->panels + (h * panels + n % panels) * f->D * PANEL : NULL;
-    double factor = l->t->side == PE_QUERY ? 1 : l->factor; /* a query brings its own */
+    float *rows = l->rows + (h * l->columns + c0) * l->width;
     (void)worker;
-    for (int64_t c = 0; c < PANEL; c++)
-        for (int64_t d = 0; d < l->width; d++) {
-            double x = c < count && d < dims ? part_entry(l->p, f->p.w, l->t, lookups_row(l, c0 + c), h, d) : 0;
-            if (panel && d < f->D)
-                panel[d * PANEL + c] = (float)x;
-            if (c < count)
-                l->rows[(h * l->columns + c0 + c) * l->width + d] = (float)(factor * x);
-        }
+    for (int64_t c = 0; c < count; c++)
+        fill_row(f, l, rows + c * l->width, lookups_row(l, c0 + c), h, dims);
+    if (l->panels)
+        ready_panel(f, l->panels + (h * panels + n % panels) * f->D * PANEL, rows, l->width, count, f->D);
+    if (l->t->side == PE_KEY) /* a query brings its own factor */
+        f->k->scale(rows, (float)l->factor, count * l->width);
 }
 
 static void fill_counts(const fused *f)
@@ -205,9 +218,11 @@ void lookups_begin(const fused *f, scratch *s)
 
 bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high)
 {
+    /* Where queries rise and keys follow each other, the last query has the first column and the first the last. */
+    int64_t apart = l->w->q_rises && l->w->run[t->j] >= t->n ? t->m - 1 : 1;
     *low = INT64_MAX;
     *high = -1;
-    for (int64_t i = t->i; i < t->i + t->m; i++)
+    for (int64_t i = t->i; i<t->i + t->m; i += apart> 0 ? apart : 1)
         for (int64_t j = 0, length; j < t->n; j += length) {
             int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
             if (n <= 0)
@@ -274,33 +289,33 @@ void lookups_add_columns(const fused *f, scratch *s, int n, const tile *t, float
 
 /* ------------------------------------------------ a tile of keys */
 
-/* E (columns, BK) = T k^t, for one head. */
-static void make_products(const fused *f, scratch *s, const lookup *l, int64_t h, const keys *k, int64_t low,
-                          int64_t high, int64_t n)
+/* A panel of keys at a time, so that few columns are made that no pair needs: E (columns, PANEL) = T k^t. */
+static void add_panel(const fused *f, scratch *s, const lookup *l, const tile *t, const float *kt, int64_t p)
 {
-    const float *rows = l->rows + ((l->heads == 1 ? 0 : h) * l->columns + low) * l->width;
-    for (int64_t p = 0; p * PANEL < n; p++)
-        f->k->gemm(s->E + p * PANEL, BK, rows, l->width, 1, k->kt + p * f->D * PANEL, PANEL, high - low + 1, PANEL,
-                   f->D, false);
-}
-
-static void add_keys(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k, int64_t low,
-                     int64_t high)
-{
-    for (int64_t r = 0; r < t->heads * t->m; r++) {
-        float *score = s->S + r * BK;
-        if (r % t->m == 0)
-            make_products(f, s, l, t->h + r / t->m, k, low, high, t->n);
-        if (low == high) {
-            f->k->add(score, s->E, t->n);
-            continue;
-        }
-        for (int64_t j = 0, length; j < t->n; j += length) {
-            int64_t x = 0, skip, n = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
-            for (int64_t e = 0; e < n; e++)
-                score[j + skip + e] += s->E[(l->column[x + e] - low) * BK + j + skip + e];
+    tile u = { t->h, t->heads, t->i, t->m, t->j + p * PANEL, t->n - p * PANEL < PANEL ? t->n - p * PANEL : PANEL };
+    int64_t low, high;
+    if (!lookups_needed(l, &u, &low, &high))
+        return;
+    for (int64_t r = 0; r < u.heads * u.m; r++) {
+        float *score = s->S + r * BK + p * PANEL;
+        int64_t h = l->heads == 1 ? 0 : u.h + r / u.m;
+        if (r == 0 || (r % u.m == 0 && l->heads > 1))
+            f->k->gemm(s->E, PANEL, l->rows + (h * l->columns + low) * l->width, l->width, 1, kt + p * f->D * PANEL,
+                       PANEL, high - low + 1, PANEL, f->D, false);
+        for (int64_t j = 0, length; j < u.n; j += length) {
+            int64_t x = 0, skip, n = walk_stretch(l->w, u.i + r % u.m, u.j + j, u.n - j, &x, &skip, &length);
+            if (low == high && n > 0)
+                f->k->add(score + j + skip, s->E + j + skip, n);
+            for (int64_t e = 0; low != high && e < n; e++)
+                score[j + skip + e] += s->E[(l->column[x + e] - low) * PANEL + j + skip + e];
         }
     }
+}
+
+static void add_keys(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k)
+{
+    for (int64_t p = 0; p * PANEL < t->n; p++)
+        add_panel(f, s, l, t, k->kt, p);
 }
 
 /* ------------------------------------------------ pair by pair */
@@ -364,7 +379,7 @@ void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool 
         else if (high - low >= NEED)
             add_pairs(f, s, l, t, k);
         else if (l->t->side == PE_KEY)
-            add_keys(f, s, l, t, k, low, high);
+            add_keys(f, s, l, t, k);
         else {
             lookups_columns(f, s, n, t, low, high, NULL);
             lookups_add_columns(f, s, n, t, s->S);
