@@ -177,6 +177,7 @@ void *fused_take(char *memory, int64_t *used, int64_t count, size_t size);
 
 /* walk.c */
 void walks_find(fused *f); /* which walks there are; ranges */
+void walk_range(const fused *f, walk *w);
 void walks_cut(fused *f, char *memory, int64_t *used);
 void walks_fill(fused *f);
 int64_t walk_span(const walk *w);
@@ -235,9 +236,8 @@ void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t p
 bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n); /* holds a NaN or infinity */
 
 /* tile.c */
-const float *tile_recentred(const fused *f, scratch *s, const tile *t, const float *qs);
-void tile_recentred_back(const fused *f, scratch *s, const tile *t);   /* dqt, turned back, is added to dqs */
-void tile_begin(const fused *f, scratch *s, const tile *t, state *st); /* sums of nothing */
+void tile_recentre(const fused *f, const tile *t, float *y, const float *x); /* (rows, Dp) */
+void tile_begin(const fused *f, scratch *s, const tile *t, state *st);       /* sums of nothing */
 void tile_queries(const fused *f, const tile *t, float *qs);
 void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st, sight what);
 void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st);
