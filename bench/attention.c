@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Attention with every row of the registry beside attention with none: forward and backward, causal, 8 heads of 64.
+ * Operations are counted as those of plain attention, whatever the row adds: 4 n^2 D H / 2, backward 2.5 times that. */
+#include "attend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const pe_shape shape = { 8, 0, 64, 0 };
+#define PLAIN "none"
+
+static double operations(int64_t n, bool backward)
+{
+    double forward = 4 * (double)n * (double)n * (double)(shape.head_dim * shape.heads) / 2;
+    return backward ? 2.5 * forward : forward;
+}
+
+/* ---------------------------------------------------------------- specs that reach far enough */
+
+/* Whether a query at the last of n tokens may look at the first. */
+static bool reaches(const char *spec, int64_t n, pe_error *err)
+{
+    pe_encoding *e = NULL;
+    if (pe_encoding_new(&e, spec, shape, err))
+        return false;
+    int64_t axes = pe_encoding_axes(e);
+    pe_encoding_free(e);
+    attend_setting s = { .spec = spec, .shape = shape, .queries = 2, .keys = 2 };
+    attending *c = attend_new(&s);
+    int64_t *q = (int64_t *)(uintptr_t)c->a.q_at.at, *k = (int64_t *)(uintptr_t)c->a.k_at.at;
+    for (int64_t i = 0; i < 2 * axes; i++)
+        q[i] = k[i] = i < axes ? 0 : grid_side(n, axes) - 1;
+    bool fits = !pe_attention_forward(c->e, c->params, &c->a, c->work, c->bytes, err);
+    attend_free(c);
+    return fits;
+}
+
+/* The row's first example; where its table is too short, with the one key that makes it longer. */
+static bool far_spec(const pe_info *row, int64_t n, char out[120], pe_error *err)
+{
+    const char *first = row->examples[0];
+    pe_error why;
+    pe_encoding *e = encoding(first, shape, NULL);
+    int64_t axes = pe_encoding_axes(e);
+    pe_encoding_free(e);
+    snprintf(out, 120, "%s", first);
+    if (reaches(out, n, err))
+        return true;
+    for (int k = 0; k < row->key_count; k++) {
+        int used = snprintf(out, 120, "%s%c%s=", first, strchr(first, ':') ? ',' : ':', row->keys[k].name);
+        for (int a = 0; a < (row->keys[k].kind == PE_KEY_LIST ? axes : 1) && used < 100; a++)
+            used += snprintf(out + used, (size_t)(120 - used), "%s%lld", a ? "/" : "", (long long)grid_side(n, axes));
+        if (row->keys[k].kind != PE_KEY_CHOICE && reaches(out, n, &why))
+            return true;
+    }
+    return false;
+}
+
+/* ---------------------------------------------------------------- every row */
+
+static const char *goal(const pe_info *row)
+{
+    if (row->hooks & PE_HOOK_CONTENT)
+        return "60 %";
+    return row->hooks & (PE_HOOK_BIAS | PE_HOOK_ROTATE) ? "10 %" : "0 %";
+}
+
+static void add_cells(bench *b, const char *spec, const attending *a, const contender *c, bool backward, int64_t n,
+                      int thread_index)
+{
+    double flops = operations(n, backward) / c[1].best;
+    cell x = { .kind = CELL_MAIN,
+               .table = backward ? "backward" : "forward",
+               .line = spec,
+               .n = n,
+               .who = "posenc",
+               .unit = "GFLOP/s",
+               .threads = threads_at(b, thread_index),
+               .value = flops * 1e-9,
+               .seconds = c[1].best,
+               .best_of = c[1].turns };
+    cell_add(b, x);
+    x.kind = CELL_SHARE;
+    x.unit = "%";
+    x.who = "of peak";
+    x.value = 100 * flops / peak_flops(b, thread_index);
+    cell_add(b, x);
+    x.who = "on top of plain";
+    x.value = 100 * (c[1].best / c[0].best - 1);
+    cell_add(b, x);
+    if (thread_index < thread_counts(b) - 1) /* threads have work memory each: the most is told */
+        return;
+    x.threads = 0;
+    x.who = "work";
+    x.unit = "KiB";
+    x.value = (double)(backward ? a->backward_bytes : a->forward_bytes) / 1024;
+    cell_add(b, x);
+}
+
+/* The row and plain attention by turns, so that what one costs on top of the other is measured, not remembered. */
+static void measure_row(bench *b, const char *spec, const pe_info *row, int64_t n, int thread_index)
+{
+    attend_setting s = {
+        .spec = spec, .shape = shape, .queries = n, .keys = n, .backward = true, .pool = pool_at(b, thread_index)
+    };
+    attending *mine = attend_new(&s);
+    s.spec = PLAIN;
+    attending *plain = attend_new(&s);
+    contender forward[] = { { .run = attend_forward, .arg = plain }, { .run = attend_forward, .arg = mine } };
+    contender backward[] = { { .run = attend_backward, .arg = plain }, { .run = attend_backward, .arg = mine } };
+    race(b, forward, 2);
+    race(b, backward, 2);
+    add_cells(b, row->name, mine, forward, false, n, thread_index);
+    add_cells(b, row->name, mine, backward, true, n, thread_index);
+    attend_free(mine);
+    attend_free(plain);
+}
+
+static void every_row(bench *b, int64_t n)
+{
+    for (int i = 0; i < pe_info_count(); i++) {
+        const pe_info *row = pe_info_at(i);
+        char spec[120];
+        pe_error err;
+        say(b, "attention: %s", row->name);
+        bool fits = far_spec(row, n, spec, &err);
+        for (int t = 0; fits && t < thread_counts(b); t++)
+            measure_row(b, spec, row, n, t);
+        for (int back = 0; back < 2; back++) {
+            cell c = { .kind = CELL_GOAL, .table = back ? "backward" : "forward", .line = row->name, .n = n };
+            c.who = "spec";
+            c.text = fits ? spec : err.text;
+            cell_add(b, c);
+            c.who = "goal, on top";
+            c.text = goal(row);
+            if (!back)
+                cell_add(b, c);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- some rows: rungs, lengths, types */
+
+typedef struct more_case {
+    const char *spec;
+    pe_dtype type;
+    int64_t n;
+    bool all_rungs;
+} more_case;
+
+static void measure_more(bench *b, const more_case *m, int thread_index)
+{
+    static const char *const type_name[] = { "f32", "f16", "bf16" };
+    attending *a[BENCH_RUNGS_MAX];
+    contender c[BENCH_RUNGS_MAX];
+    char line[BENCH_LINE_MAX];
+    int first = m->all_rungs ? 0 : rung_count() - 1, count = rung_count() - first;
+    for (int r = 0; r < count; r++) {
+        attend_setting s = { .spec = m->spec,
+                             .rung = rung_name(first + r),
+                             .shape = shape,
+                             .type = m->type,
+                             .queries = m->n,
+                             .keys = m->n,
+                             .pool = pool_at(b, thread_index) };
+        a[r] = attend_new(&s);
+        c[r] = (contender){ .run = attend_forward, .arg = a[r] };
+    }
+    race(b, c, count);
+    snprintf(line, sizeof line, "%s, %s", m->spec, type_name[m->type]);
+    for (int r = 0; r < count; r++) {
+        cell_add(b, (cell){ .kind = r == count - 1 ? CELL_MAIN : CELL_OURS,
+                            .table = "rungs",
+                            .line = line,
+                            .n = m->n,
+                            .who = rung_name(first + r),
+                            .unit = "GFLOP/s",
+                            .threads = threads_at(b, thread_index),
+                            .value = operations(m->n, false) / c[r].best * 1e-9,
+                            .seconds = c[r].best,
+                            .best_of = c[r].turns });
+        attend_free(a[r]);
+    }
+}
+
+static void some_rows(bench *b)
+{
+    static const char *const specs[] = { PLAIN, "rope", "alibi", "t5", "shaw" };
+    static const struct {
+        int64_t n;
+        pe_dtype type;
+        bool all_rungs;
+    } how[] = { { 512, PE_F32, true }, { 4096, PE_F32, false }, { 2048, PE_F16, false }, { 2048, PE_BF16, false } };
+    for (int h = 0; h < BENCH_COUNT(how); h++)
+        for (int i = 0; i < BENCH_COUNT(specs); i++) {
+            more_case m = { specs[i], how[h].type, b->quick ? how[h].n / 32 : how[h].n, how[h].all_rungs };
+            say(b, "attention: %s, n = %d, every rung: %s", m.spec, (int)m.n, m.all_rungs ? "yes" : "no");
+            for (int t = 0; t < thread_counts(b); t++)
+                measure_more(b, &m, t);
+        }
+}
+
+void bench_attention(bench *b)
+{
+    every_row(b, b->quick ? 64 : 2048);
+    some_rows(b);
+}
