@@ -185,6 +185,10 @@ typedef struct pe_pool {
 PE_API pe_status pe_pool_new(pe_pool **out, int workers, pe_error *err);
 PE_API void pe_pool_free(pe_pool *pool); /* NULL is fine */
 
+/* pe_encoding_table on a pool.                                                                                        */
+PE_API pe_status pe_encoding_table_with(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine,
+                                        pe_positions at, const pe_pool *pool, pe_error *err);
+
 /* cos and sin, float32 (float64 where the vectors are), as pe_encoding_table makes them: a row per token, or, with row
  * given, token t has row[t]: a cache by position. data NULL: made on the fly.                                         */
 typedef struct pe_table {
@@ -238,7 +242,7 @@ typedef struct pe_attention {
  * float32, float16 and bfloat16 in and out. Few queries against many keys are split over the keys.
  * A query that sees no key gets exactly 0, log-sum-exp -inf (its sink's logit, where there are sinks) and no gradient.
  * What is hidden enters no sum, so that a NaN there does not leak; a NaN or +inf score that is seen makes its query's
- * output NaN. Work memory is the caller's, aligned to 64; its size grows with Tq + Tk.                                */
+ * output NaN. Work memory is the caller's, aligned to 8; its size grows with Tq + Tk.                                */
 PE_API pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
 PE_API pe_status pe_attention_forward(const pe_encoding *e, pe_params params, const pe_attention *a, void *work,
                                       size_t bytes, pe_error *err);

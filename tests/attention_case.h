@@ -157,11 +157,15 @@ static inline void case_mask(attention_case *c, unsigned features, uint64_t *r)
     m->additive = pe_view_packed(c->additive, PE_F64, c->Tq, heads, c->Tk);
 }
 
-static inline void case_sizes(attention_case *c, unsigned features)
+static inline void case_sizes(attention_case *c, unsigned features, int64_t n)
 {
     pe_shape s = c->shape;
-    c->Tk = 6;
-    c->Tq = features & FEWER_QUERIES ? 4 : features & MORE_QUERIES ? 8 : 6;
+    c->Tk = n;
+    c->Tq = features & FEWER_QUERIES ? n * 2 / 3 : features & MORE_QUERIES ? n + 2 : n;
+    if (n < 0) { /* one query */
+        c->Tk = -n;
+        c->Tq = 1;
+    }
     c->Dv = s.head_dim;
     if (features & OTHER_VALUES) {
         double *v = case_doubles(s.heads * (s.head_dim + 3));
@@ -176,14 +180,14 @@ static inline void case_sizes(attention_case *c, unsigned features)
     }
 }
 
-static inline attention_case case_new(const char *spec, unsigned features, uint64_t seed)
+static inline attention_case case_sized(const char *spec, unsigned features, uint64_t seed, int64_t n)
 {
     attention_case c = { .spec = spec, .e = case_encoding(spec) };
     pe_error err = { 0 };
     uint64_t r = seed;
     c.shape = pe_encoding_shape(c.e);
     c.axes = pe_encoding_axes(c.e);
-    case_sizes(&c, features);
+    case_sizes(&c, features, n);
     int64_t H = c.shape.heads, G = c.shape.kv_heads, D = c.shape.head_dim;
     c.w = case_params(c.e, &r);
     c.params = (pe_params){ c.w, PE_F64, pe_encoding_param_count(c.e) };
@@ -210,6 +214,11 @@ static inline attention_case case_new(const char *spec, unsigned features, uint6
     assert_ok(pe_reference_work(c.e, &c.a, &c.bytes, &err));
     c.work = case_memory((int64_t)c.bytes, 1);
     return c;
+}
+
+static inline attention_case case_new(const char *spec, unsigned features, uint64_t seed)
+{
+    return case_sized(spec, features, seed, 6);
 }
 
 static inline void case_free(attention_case *c)

@@ -121,13 +121,18 @@ static bool cut(problem *p, char *memory)
     return fits;
 }
 
-static pe_status open_sizes(problem *p, const pe_encoding *e, const pe_attention *a, pe_error *err)
+pe_status problem_check(problem *p, const pe_encoding *e, const pe_attention *a, pe_error *err)
 {
     CHECK_POINTER(pe_encoding, e, "the encoding");
     CHECK_POINTER(pe_attention, a, "the attention problem");
     *p = (problem){ .e = e, .a = *a, .turns = turning_part(e), .scale = a->scale != 0 ? a->scale : e->scale };
     p->recentres = p->turns && p->turns->recentres && !a->turned;
-    TRY(check_problem(p, err));
+    return check_problem(p, err);
+}
+
+static pe_status open_sizes(problem *p, const pe_encoding *e, const pe_attention *a, pe_error *err)
+{
+    TRY(problem_check(p, e, a, err));
     if (!cut(p, NULL))
         return pe_fail(err, PE_ERR_OVERFLOW, "the work memory for %" PRId64 " keys does not fit 64-bit sizes",
                        a->k.tokens);

@@ -69,13 +69,13 @@ static inline void vec_add(vec v, int64_t d, double x)
         num_add(v.data, v.type, v.at + d, x);
 }
 
-/* A score or value term by table: score(i, j) += (x + extra[h]) . table[index(i - j)][h], x being q_i or k_j; for
+/* A score or value term by table: score(i, j) += x . table[index(i - j)][h], x being q_i + extra[h] or k_j; for
  * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. The distance is that of first coordinates. */
 typedef struct term {
     pe_side side;
     int table; /* tensor (R, H or 1, D), or -1: entry computes it */
     double (*entry)(const part *p, int64_t row, int64_t d);
-    int extra; /* tensor (1, H, D), or -1 */
+    int extra; /* tensor (1, H, D), or -1; of PE_QUERY only */
     int64_t (*index)(const part *p, int64_t distance);
 } term;
 
@@ -127,6 +127,36 @@ typedef struct row {
     /* content is declared by init: as terms, or as a count */
 } row;
 
+/* Pairs that one coordinate drives in the same steps, at * multiplier + shift; still: their frequency is 0. */
+typedef struct turn_span {
+    int64_t first, count;
+    int64_t axis, multiplier, shift;
+    bool still;
+} turn_span;
+
+/* Elements first .. first + count - 1. */
+typedef struct rest_range {
+    int64_t first, count;
+} rest_range;
+
+#define STEPS                                                                                                          \
+    32 /* positions that share a base: cos and sin of n f are those of STEPS floor(n / STEPS) f, turned on             \
+        */
+#define SPANS_MAX 16
+
+/* A rotation prepared for its loops, from the pairs and lanes that init gave (core/plan.c). */
+typedef struct turn_plan {
+    pair_run *run[2]; /* x to y, and from and to exchanged: what turns back */
+    int runs[2];
+    bool moves;       /* a pair is not written where it was read */
+    rest_range *rest; /* elements that do not turn */
+    int rests;
+    double *frequency; /* (3, pairs); plain only, as all that follows */
+    turn_span *span;
+    int spans;    /* 0: too many to be worth it */
+    double *step; /* (STEPS, 2, pairs) cos and sin of 0 .. STEPS - 1 steps */
+} turn_plan;
+
 struct pe_part {
     const row *row;
     value *value; /* one per key of the row; init may settle what follows from the shape */
@@ -157,6 +187,10 @@ struct pe_part {
     int64_t centre;
     const double *decay; /* (pairs) ln of what a query's pair is multiplied by per position from centre, a key's by the
                             inverse; NULL: nothing */
+    bool plain;          /* init says: turn is turn_cos_sin of the pair's steps and frequency, and this magnitude */
+    double magnitude;
+    bool gains;             /* init says: gain is not 1 everywhere */
+    struct turn_plan *plan; /* how it turns, as loops want it; one block, freed with the part */
 
     /* embed */
     int64_t width;
@@ -298,6 +332,53 @@ void pool_run(const pe_pool *pool, pe_job job, void *arg, int64_t count);
 typedef struct turn_mode {
     bool negate, reciprocal;
 } turn_mode;
+
+pe_status part_plan(part *p, const kernels *k, pe_error *err); /* for parts that turn, after init */
+
+static inline double gain_at(const part *p, pe_side side, const int64_t *at)
+{
+    return p->gains ? p->row->gain(p, side, at) : 1;
+}
+
+/* Makes rows of cos and sin, one token after another (core/table.c): what it remembers from one to the next. */
+typedef struct table_maker {
+    const kernels *k;
+    const part *p;
+    pe_side side;
+    turn_mode mode;
+    struct {
+        bool made;
+        int64_t block;
+        double size;
+    } at[SPANS_MAX];              /* which base each span has */
+    double base[PE_HEAD_DIM_MAX]; /* (2, pairs) */
+} table_maker;
+void table_start(table_maker *m, const kernels *k, const part *p, pe_side side, turn_mode mode);
+/* The signed and sized cos and sin of pair n at this position: the definition. */
+void turn_factors(const part *p, pe_side side, turn_mode mode, const int64_t *at, int64_t n, double gain, double *c,
+                  double *s);
+void table_row_f32(table_maker *m, float *c, float *s, const int64_t *at); /* (pairs) */
+void table_row_f64(table_maker *m, double *c, double *s, const int64_t *at);
+
+/* The part that rotates this side, or NULL: the identity. */
+const part *turning(const pe_encoding *e, pe_side side);
+pe_status check_turns(const part *p, pe_side side, pe_dtype type, pe_positions at, pe_error *err);
+
+/* A view to be turned, and its table; the arguments of rotate_tokens. */
+typedef struct turn_job {
+    const kernels *k;
+    const part *p;
+    pe_side side;
+    turn_mode mode;
+    pe_view y, x;
+    pe_positions at;
+    int64_t shift;  /* taken from first coordinates */
+    pe_table table; /* cosine.data NULL: made on the fly */
+} turn_job;
+/* Views of jobs[0 .. count-1], all with the same tokens, in blocks of tokens over the pool. Those after the first whose
+ * table is `shared` use the first's. */
+void rotate_tokens(const turn_job *jobs, int count, bool shared, const pe_pool *pool);
+void copy_view(pe_view y, pe_view x); /* y = x, any types */
 
 void rotate_view(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions at, int64_t shift);
 void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t);

@@ -74,7 +74,8 @@ static pe_status add_part(pe_encoding *e, const char **cursor, pe_error *err)
     p->scale_factor = 1;
     p->stage = PE_AFTER_SCALE;
     p->width = e->shape.model_dim;
-    return p->row->init ? p->row->init(p, err) : PE_OK;
+    TRY(p->row->init ? p->row->init(p, err) : PE_OK);
+    return p->row->turn ? part_plan(p, &e->kernels, err) : PE_OK;
 }
 
 /* Parts must agree: one softmax scale, one rotation, one count of keys; and no content term beside a turn that
@@ -225,6 +226,7 @@ void pe_encoding_free(pe_encoding *e)
     for (int i = 0; i < e->parts; i++) {
         spec_free(e->part[i].row, e->part[i].value);
         free(e->part[i].state);
+        free(e->part[i].plan);
     }
     free(e->text);
     free(e);

@@ -5,84 +5,16 @@
 
 #include <inttypes.h>
 
-/* The factors of one pair at one position: what multiplies, and the signed sine. */
-static void factors(const part *p, pe_side side, turn_mode mode, const int64_t *at, int64_t n, double gain, double *c,
-                    double *s)
-{
-    turn t = p->row->turn(p, side, at, n);
-    double m = t.magnitude * gain;
-    if (mode.reciprocal) {
-        *c = t.cosine / m;
-        *s = t.sine / m;
-    } else {
-        *c = t.cosine * m;
-        *s = t.sine * m;
-    }
-    if (mode.negate)
-        *s = -*s;
-}
-
-static double gain_at(const part *p, pe_side side, const int64_t *at)
-{
-    return p->row->gain ? p->row->gain(p, side, at) : 1;
-}
-
-/* One token, float64 arithmetic. */
-static void token_f64(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, int64_t t, const int64_t *at)
-{
-    double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2], in[PE_HEAD_DIM_MAX], out[PE_HEAD_DIM_MAX];
-    const lane *to = mode.negate ? p->from : p->to, *from = mode.negate ? p->to : p->from;
-    double gain = gain_at(p, side, at);
-    for (int64_t n = 0; n < p->pairs; n++)
-        factors(p, side, mode, at, n, gain, &c[n], &s[n]);
-    for (int64_t h = 0; h < x.heads; h++) {
-        vec vx = row_vec(x, t, h), vy = row_vec(y, t, h);
-        for (int64_t d = 0; d < x.dim; d++)
-            in[d] = vec_get(vx, d);
-        rotate_f64_c(out, in, to, from, c, s, p->pairs, p->rest, p->rests, mode.reciprocal ? 1 / gain : gain);
-        for (int64_t d = 0; d < x.dim; d++)
-            num_store(vy.data, vy.type, vy.at + d, out[d]);
-    }
-}
-
-/* One token, float32 arithmetic: cos and sin are rounded once, products are rounded, the store rounds once. */
-static void token_f32(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, int64_t t, const int64_t *at)
-{
-    float c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2], in[PE_HEAD_DIM_MAX], out[PE_HEAD_DIM_MAX];
-    const lane *to = mode.negate ? p->from : p->to, *from = mode.negate ? p->to : p->from;
-    double gain = gain_at(p, side, at);
-    for (int64_t n = 0; n < p->pairs; n++) {
-        double cosine, sine;
-        factors(p, side, mode, at, n, gain, &cosine, &sine);
-        c[n] = (float)cosine;
-        s[n] = (float)sine;
-    }
-    for (int64_t h = 0; h < x.heads; h++) {
-        vec vx = row_vec(x, t, h), vy = row_vec(y, t, h);
-        for (int64_t d = 0; d < x.dim; d++)
-            in[d] = (float)vec_get(vx, d);
-        rotate_f32_c(out, in, to, from, c, s, p->pairs, p->rest, p->rests, (float)(mode.reciprocal ? 1 / gain : gain));
-        for (int64_t d = 0; d < x.dim; d++)
-            num_store(vy.data, vy.type, vy.at + d, out[d]);
-    }
-}
-
 void rotate_view(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions where, int64_t shift)
 {
-    for (int64_t t = 0; t < x.tokens; t++) {
-        int64_t at[PE_AXES_MAX];
-        position(where, t, at);
-        at[0] -= shift;
-        if (x.dtype == PE_F64)
-            token_f64(p, side, mode, y, x, t, at);
-        else
-            token_f32(p, side, mode, y, x, t, at);
-    }
+    kernels k;
+    ladder_fill(&k, 0);
+    rotate_tokens(&(turn_job){ &k, p, side, mode, y, x, where, shift, { .row = NULL } }, 1, false, NULL);
 }
 
-static void copy_view(pe_view y, pe_view x)
+void copy_view(pe_view y, pe_view x)
 {
-    for (int64_t t = 0; t < x.tokens; t++)
+    for (int64_t t = 0; t < x.tokens && y.data != x.data; t++)
         for (int64_t h = 0; h < x.heads; h++) {
             vec vx = row_vec(x, t, h), vy = row_vec(y, t, h);
             for (int64_t d = 0; d < x.dim; d++)
@@ -90,8 +22,7 @@ static void copy_view(pe_view y, pe_view x)
         }
 }
 
-/* The part that rotates this side, or NULL: the identity. */
-static const part *turning(const pe_encoding *e, pe_side side)
+const part *turning(const pe_encoding *e, pe_side side)
 {
     for (int i = 0; i < e->parts; i++) {
         const part *p = &e->part[i];
@@ -101,7 +32,7 @@ static const part *turning(const pe_encoding *e, pe_side side)
     return NULL;
 }
 
-static pe_status check_served(const part *p, pe_side side, pe_dtype type, pe_positions where, pe_error *err)
+pe_status check_turns(const part *p, pe_side side, pe_dtype type, pe_positions where, pe_error *err)
 {
     for (int64_t t = 0; p && p->row->check && t < where.tokens; t++) {
         int64_t at[PE_AXES_MAX];
@@ -126,13 +57,13 @@ static pe_status turn_all(const pe_encoding *e, pe_side side, turn_mode mode, pe
         return pe_fail(err, PE_ERR_DTYPE, "the input and the output must both be PE_F64, or neither");
     if (!x.heads || !x.dim)
         return pe_pass(err);
-    TRY(check_served(p, side, y.dtype, where, err));
+    TRY(check_turns(p, side, y.dtype, where, err));
     if (!p)
         copy_view(y, x);
     else {
         if (side == PE_OUTPUT) /* the output is turned back */
             mode = (turn_mode){ !mode.negate, !mode.reciprocal };
-        rotate_view(p, side, mode, y, x, where, 0);
+        rotate_tokens(&(turn_job){ &e->kernels, p, side, mode, y, x, where, 0, { .row = NULL } }, 1, false, NULL);
     }
     return pe_pass(err);
 }
@@ -200,33 +131,4 @@ double pe_encoding_gain(const pe_encoding *e, pe_side side, int64_t at)
 {
     const part *p = rotation(e);
     return p ? gain_at(p, side, (int64_t[PE_AXES_MAX]){ at }) : 1;
-}
-
-pe_status pe_encoding_table(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions where,
-                            pe_error *err)
-{
-    CHECK_POINTER(pe_encoding, e, "the encoding");
-    if ((int)side < PE_QUERY || side > PE_KEY)
-        return pe_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY or PE_KEY", (int)side);
-    const part *p = rotation(e);
-    if (!p)
-        return pe_fail(err, PE_ERR_UNSUITED, "%s does not rotate; it has no table of cos and sin", e->text);
-    TRY(check_view(&cosine, "cosine", -1, 1, p->pairs, WRITES, err));
-    TRY(check_view(&sine, "sine", cosine.tokens, 1, p->pairs, WRITES, err));
-    TRY(check_positions(&where, "positions", cosine.tokens, e->axes, err));
-    CHECK_MEMORY(false, view_region("cosine", cosine, WRITES), view_region("sine", sine, WRITES),
-                 positions_region("positions", where));
-    TRY(check_served(p, side, cosine.dtype == PE_F16 ? PE_F16 : sine.dtype, where, err));
-    for (int64_t t = 0; t < cosine.tokens; t++) {
-        int64_t at[PE_AXES_MAX];
-        position(where, t, at);
-        double gain = gain_at(p, side, at);
-        for (int64_t n = 0; n < p->pairs; n++) {
-            double c, s;
-            factors(p, side, (turn_mode){ false, false }, at, n, gain, &c, &s);
-            num_store(cosine.data, cosine.dtype, t * cosine.token_stride + n, c);
-            num_store(sine.data, sine.dtype, t * sine.token_stride + n, s);
-        }
-    }
-    return pe_pass(err);
 }

@@ -111,7 +111,7 @@ static void transpose_c(float *y, int64_t y_row, const float *x, int64_t x_row, 
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++)
-            y[j * y_row + i] = (add ? y[j * y_row + i] : 0) + x[i * x_row + j];
+            y[j * y_row + i] = add ? y[j * y_row + i] + x[i * x_row + j] : x[i * x_row + j];
 }
 
 static void widen_c(float *y, const void *x, pe_dtype type, int64_t n)
@@ -162,9 +162,8 @@ static double count_c(float *s, const float *gate, int64_t n, double carry, cons
     return carry;
 }
 
-void attend_kernels(kernels *k, unsigned rungs)
+static void attend_c(kernels *k)
 {
-    (void)rungs;
     k->gemm = gemm_c;
     k->soften = soften_c;
     k->weigh = weigh_c;
@@ -184,4 +183,16 @@ void attend_kernels(kernels *k, unsigned rungs)
     k->dots = dots_c;
     k->mix = mix_c;
     k->count = count_c;
+}
+
+void attend_kernels(kernels *k, unsigned rungs)
+{
+    attend_c(k);
+    (void)rungs;
+#if LADDER_X86
+    if (rungs & RUNG_AVX2)
+        attend_avx2(k);
+    if (rungs & RUNG_AVX512)
+        attend_avx512(k);
+#endif
 }

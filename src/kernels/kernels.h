@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "kernels/rotate.h"
+#include "kernels/turn.h"
 #include "kernels/wide.h"
 #include "posenc.h"
 
@@ -62,6 +63,22 @@ typedef struct kernels {
     /* Keys counted from right to left: carry grows by gate[j], and s[j] += line at min(carry, last), linear between
      * whole places; line has last + 1 elements. Returns the carry. */
     double (*count)(float *s, const float *gate, int64_t n, double carry, const float *line, int64_t last);
+
+    /* One run of pairs of `rows` rows, by pe_dtype of both x and y: PE_F32, PE_F16, PE_BF16 (the last two are computed
+     * in float32 and rounded once). Pair i of row n reads a = x[n * x_stride + from.x + i * from_step] and b at from.y,
+     * and writes a c - b s at to.x and a s + b c at to.y, its c and s at c[n * table_stride + r->first + i];
+     * table_stride may be 0: one table row for all. Any count, rows; no element but those of the run is touched. y may
+     * be x, with the same stride, where from = to. Bit for bit, each product rounded; a NaN stays a NaN, its other bits
+     * are open. */
+    rotate_rows *rotate[3];
+
+    /* c[i], s[i] = turn_cos_sin(n[i], f), f being f[i], f[f_row + i], f[2 f_row + i]. Any count. Bit for bit. */
+    turn_many *turns;
+    /* cos and sin of a sum of two angles, as floats. base: `count` cosines, and at base + row their sines; step alike.
+     * A value x = (fma(bc, sc, -(bs ss)), fma(bs, sc, bc ss)) becomes (float)(x + slack). True where that is (float)(x
+     * - slack), bit for bit, for all of them: then it is what any number within slack of x is rounded to. Any count.
+     * Bit for bit where it is true, and true on all rungs alike. */
+    turn_sums *turn_sums;
 } kernels;
 
 /* Rungs, as bits; the ladder is filled with C, then overwritten as far up as these go. */
@@ -77,6 +94,10 @@ const char *ladder_name(int index);      /* scalar, avx2, ...; NULL past the end
 
 /* Each family overwrites what it has on these rungs. */
 void attend_kernels(kernels *k, unsigned rungs);
+void rotate_kernels(kernels *k, unsigned rungs);
+void turn_kernels(kernels *k, unsigned rungs);
+void attend_avx2(kernels *k);
+void attend_avx512(kernels *k);
 
 /* The definitions that exist outside the table too. */
 void gemm_c(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,

@@ -8,6 +8,17 @@
 #include "kernels/kernels.h"
 #include "kernels/ladder.h"
 
+#if LADDER_X86
+#include <cpuid.h>
+
+/* Half floats; not every compiler's __builtin_cpu_supports knows them. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 /* In rising order; a rung includes those of its kind below it. */
 static const struct {
     const char *name;
@@ -25,7 +36,7 @@ unsigned ladder_rungs(void)
 #if LADDER_X86
     unsigned rungs = 0;
     __builtin_cpu_init(); /* asks the CPU, and whether the system saves the registers */
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
         rungs |= RUNG_AVX2;
     if (rungs && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
@@ -45,6 +56,8 @@ void ladder_fill(kernels *k, unsigned rungs)
         if ((ladder[i].rungs & rungs) == ladder[i].rungs)
             k->name = ladder[i].name;
     attend_kernels(k, rungs);
+    rotate_kernels(k, rungs);
+    turn_kernels(k, rungs);
 }
 
 unsigned ladder_named(const char *name)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which rungs this build has, and how a file of one is compiled: RUNG_BEGIN_x after exact.h and before anything else,
- * RUNG_END at its end, so that no build system has to know. */
+ * Which rungs this build has. How a file of one is compiled: rung_avx2.h, rung_avx512.h. */
 #ifndef PE_LADDER_H
 #define PE_LADDER_H
 
@@ -14,6 +13,13 @@
 #define LADDER_NEON 1
 #else
 #define LADDER_NEON 0
+#endif
+
+/* Of bodies that several rungs share: arguments that are constants must vanish. */
+#if defined __GNUC__
+#define RUNG_INLINE static inline __attribute__((always_inline))
+#else
+#define RUNG_INLINE static inline
 #endif
 
 #endif

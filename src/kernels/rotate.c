@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/exact.h"
 
-#include "kernels/rotate.h"
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "kernels/ladder.h"
+#include "kernels/num.h"
 
 void rotate_f32_c(float *y, const float *x, const lane *to, const lane *from, const float *c, const float *s,
                   int64_t pairs, const int64_t *rest, int64_t rests, float gain)
@@ -25,4 +29,54 @@ void rotate_f64_c(double *y, const double *x, const lane *to, const lane *from, 
     }
     for (int64_t r = 0; r < rests; r++)
         y[rest[r]] = x[rest[r]] * gain;
+}
+
+/* ------------------------------------------------ runs: the definition */
+
+static inline void rows_of(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
+                           const float *c, const float *s, int64_t table_stride, pe_dtype type)
+{
+    for (int64_t n = 0; n < rows; n++)
+        for (int64_t i = 0; i < r->count; i++) {
+            int64_t from = n * x_stride + i * r->from_step, to = n * y_stride + i * r->to_step;
+            float a = (float)num_load(x, type, from + r->from.x), b = (float)num_load(x, type, from + r->from.y);
+            float cosine = c[n * table_stride + r->first + i], sine = s[n * table_stride + r->first + i];
+            num_store(y, type, to + r->to.x, a * cosine - b * sine);
+            num_store(y, type, to + r->to.y, a * sine + b * cosine);
+        }
+}
+
+static void f32_c(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
+                  const float *c, const float *s, int64_t table_stride)
+{
+    rows_of(y, y_stride, x, x_stride, rows, r, c, s, table_stride, PE_F32);
+}
+
+static void f16_c(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
+                  const float *c, const float *s, int64_t table_stride)
+{
+    rows_of(y, y_stride, x, x_stride, rows, r, c, s, table_stride, PE_F16);
+}
+
+static void bf16_c(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
+                   const float *c, const float *s, int64_t table_stride)
+{
+    rows_of(y, y_stride, x, x_stride, rows, r, c, s, table_stride, PE_BF16);
+}
+
+rotate_rows *const rotate_rows_c[3] = { [PE_F32] = f32_c, [PE_F16] = f16_c, [PE_BF16] = bf16_c };
+
+void rotate_kernels(kernels *k, unsigned rungs)
+{
+    memcpy(k->rotate, rotate_rows_c, sizeof k->rotate);
+#if LADDER_X86
+    if (rungs & RUNG_AVX2)
+        memcpy(k->rotate, rotate_rows_avx2, sizeof k->rotate);
+    if (rungs & RUNG_AVX512)
+        memcpy(k->rotate, rotate_rows_avx512, sizeof k->rotate);
+#elif LADDER_NEON
+    if (rungs & RUNG_NEON)
+        memcpy(k->rotate, rotate_rows_neon, sizeof k->rotate);
+#endif
+    (void)rungs;
 }

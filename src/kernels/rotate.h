@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "kernels/wide.h"
+#include "posenc.h"
 
 /* The two elements that turn together. */
 typedef struct lane {
@@ -18,6 +19,20 @@ typedef struct pair {
     wide frequency;
     int64_t multiplier, shift;
 } pair;
+
+/* Pairs first .. first + count - 1, whose elements lie regularly: pair i of them reads x and y at from + i * from_step
+ * and writes at to + i * to_step. A step of 2 means adjacent pairs, y = x + 1; all else has 1. */
+typedef struct pair_run {
+    int64_t first, count;
+    lane from, to;
+    int64_t from_step, to_step;
+} pair_run;
+
+/* A run of every row (kernels.h says more). One function per type, by pe_dtype. */
+typedef void rotate_rows(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
+                         const float *c, const float *s, int64_t table_stride);
+extern rotate_rows *const rotate_rows_c[3], *const rotate_rows_avx2[3], *const rotate_rows_avx512[3],
+                                                                            *const rotate_rows_neon[3];
 
 /* One row: y[to] = x[from] turned by (c, s), y[rest] = x[rest] * gain. y and x do not overlap. */
 void rotate_f32_c(float *y, const float *x, const lane *to, const lane *from, const float *c, const float *s,

@@ -1,40 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/exact.h"
 
+#include "kernels/kernels.h"
+#include "kernels/ladder.h"
 #include "kernels/turn.h"
 
 const wide turn_per_radian = { { 0x1.45f306dc9c883p-3, -0x1.6b01ec5417056p-57, -0x1.6447e493ad4cep-111 } };
 
-/* sin(y)/y - 1 and (cos(y) - 1) by their series: below 2^-54 of the result for |y| <= pi/4. */
-static double sine_series(double z) /* z = y*y */
-{
-    static const double term[] = { -1.0 / 6,
-                                   1.0 / 120,
-                                   -1.0 / 5040,
-                                   1.0 / 362880,
-                                   -1.0 / 39916800,
-                                   1.0 / 6227020800.0,
-                                   -1.0 / 1307674368000.0,
-                                   1.0 / 355687428096000.0 };
-    double sum = 0;
-    for (int i = 7; i >= 0; i--)
-        sum = z * (term[i] + sum);
-    return sum;
-}
+const double turn_sine_term[8] = {
+    -1.0 / 6,
+    1.0 / 120,
+    -1.0 / 5040,
+    1.0 / 362880,
+    -1.0 / 39916800.,
+    1.0 / 6227020800.0,
+    -1.0 / 1307674368000.0,
+    1.0 / 355687428096000.0,
+};
+const double turn_cosine_term[9] = {
+    -1.0 / 2,
+    1.0 / 24,
+    -1.0 / 720,
+    1.0 / 40320,
+    -1.0 / 3628800,
+    1.0 / 479001600,
+    -1.0 / 87178291200.0,
+    1.0 / 20922789888000.0,
+    -1.0 / 6402373705728000.0,
+};
 
-static double cosine_series(double z)
+/* sin(y)/y - 1 and (cos(y) - 1) by their series: below 2^-54 of the result for |y| <= pi/4. */
+static double series(const double *term, int count, double z) /* z = y*y */
 {
-    static const double term[] = { -1.0 / 2,
-                                   1.0 / 24,
-                                   -1.0 / 720,
-                                   1.0 / 40320,
-                                   -1.0 / 3628800,
-                                   1.0 / 479001600.0,
-                                   -1.0 / 87178291200.0,
-                                   1.0 / 20922789888000.0,
-                                   -1.0 / 6402373705728000.0 };
     double sum = 0;
-    for (int i = 8; i >= 0; i--)
+    for (int i = count - 1; i >= 0; i--)
         sum = z * (term[i] + sum);
     return sum;
 }
@@ -64,12 +63,53 @@ void turn_cos_sin(double n, wide f, double *c, double *s)
     dd y = dd_product(r.hi, two_pi);
     y.lo += fma(r.lo, two_pi, r.hi * two_pi_low);
     double z = y.hi * y.hi;
-    double sine = y.hi + (y.hi * sine_series(z) + y.lo * (1 - z / 2));
-    double cosine = 1 + (cosine_series(z) - y.lo * y.hi);
+    double sine = y.hi + (y.hi * series(turn_sine_term, 8, z) + y.lo * (1 - z / 2));
+    double cosine = 1 + (series(turn_cosine_term, 9, z) - y.lo * y.hi);
     switch (quarter) {
     case 0: *c = cosine, *s = sine; break;
     case 1: *c = -sine, *s = cosine; break;
     case 2: *c = -cosine, *s = -sine; break;
     default: *c = sine, *s = -cosine; break;
     }
+}
+
+static void turn_many_c(double *c, double *s, const double *n, const double *f, int64_t f_row, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        turn_cos_sin(n[i], (wide){ { f[i], f[f_row + i], f[2 * f_row + i] } }, &c[i], &s[i]);
+}
+
+bool turn_sums_c(float *c, float *s, const double *base, const double *step, int64_t row, double slack, int64_t count)
+{
+    bool certain = true;
+    for (int64_t i = 0; i < count; i++) {
+        double bc = base[i], bs = base[row + i], sc = step[i], ss = step[row + i];
+        double cosine = fma(bc, sc, -(bs * ss)), sine = fma(bs, sc, bc * ss);
+        c[i] = (float)(cosine + slack);
+        s[i] = (float)(sine + slack);
+        certain = certain && c[i] == (float)(cosine - slack) && s[i] == (float)(sine - slack);
+    }
+    return certain;
+}
+
+void turn_kernels(kernels *k, unsigned rungs)
+{
+    k->turns = turn_many_c;
+    k->turn_sums = turn_sums_c;
+#if LADDER_X86
+    if (rungs & RUNG_AVX2) {
+        k->turns = turn_many_avx2;
+        k->turn_sums = turn_sums_avx2;
+    }
+    if (rungs & RUNG_AVX512) {
+        k->turns = turn_many_avx512;
+        k->turn_sums = turn_sums_avx512;
+    }
+#elif LADDER_NEON
+    if (rungs & RUNG_NEON) {
+        k->turns = turn_many_neon;
+        k->turn_sums = turn_sums_neon;
+    }
+#endif
+    (void)rungs;
 }

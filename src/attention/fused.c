@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening a fused problem: checks, sizes, memory. */
+#include "attention/fused.h"
+
+#include <inttypes.h>
+
+void *fused_take(char *memory, int64_t *used, int64_t count, size_t size)
+{
+    int64_t at = up_to(*used, 64), bytes;
+    if (*used < 0 || *used > INT64_MAX / 4 || !checked_mul(&bytes, count, (int64_t)size) ||
+        !checked_add(used, at, bytes))
+        *used = -1; /* too large: stays so */
+    return memory && count ? memory + at : NULL;
+}
+
+int64_t fused_queries(const fused *f)
+{
+    return up_to(f->Tq, BQ) / BQ;
+}
+
+static void cut_tokens(fused *f, char *memory, int64_t *used)
+{
+    int64_t packed = f->direct ? 0 : f->G * f->tiles * BK, D = f->D, rows = f->backward ? packed : 0;
+    f->q = fused_take(memory, used, f->H * f->Tq, sizeof(float) * (size_t)D);
+    f->kt = fused_take(memory, used, packed, sizeof(float) * (size_t)D);
+    f->kr = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
+    f->v = fused_take(memory, used, packed, sizeof(float) * (size_t)f->Dw);
+    f->vt = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dv);
+    f->v_odd = fused_take(memory, used, packed / LOAD, 1);
+    f->k_odd = fused_take(memory, used, packed / LOAD, 1);
+}
+
+static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
+{
+    int64_t D = f->D, rows = f->direct ? f->H * f->Tq : BQ, most = f->H * D;
+    if (f->G * f->Dv > most)
+        most = f->G * f->Dv;
+    s->S = fused_take(memory, used, BQ * BK, sizeof(float));
+    s->gate = fused_take(memory, used, f->count ? BQ * BK : 0, sizeof(float));
+    s->O = fused_take(memory, used, BQ * f->Dw, sizeof(float));
+    s->qs = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
+    s->qa = fused_take(memory, used, BQ * f->Dp, sizeof(float));
+    s->E = fused_take(memory, used, f->lookups ? NEED * BK : 0, sizeof(float));
+    s->row = fused_take(memory, used, BK, sizeof(float));
+    s->load = fused_take(memory, used, f->load_k ? BK * f->G : 0, sizeof(float) * (size_t)D);
+    if (!f->load_k)
+        s->load = fused_take(memory, used, LOAD * most, sizeof(float));
+    s->load_v = fused_take(memory, used, f->load_v ? BK * f->G : 0, sizeof(float) * (size_t)f->Dv);
+    s->panel = fused_take(memory, used, f->load_panel ? BK : 0, sizeof(float) * (size_t)D);
+    lookups_scratch(f, s, memory, used);
+}
+
+/* Everything from one block; with memory NULL only its size. */
+static bool cut(fused *f, char *memory)
+{
+    int64_t used = 0, workers = pool_workers(f->p.a.pool), rows = f->direct ? f->chunks * f->H * f->Tq : 0;
+    char *base = memory ? memory + (64 - (uintptr_t)memory % 64) % 64 : NULL;
+    walks_cut(f, base, &used);
+    lines_cut(f, base, &used);
+    lookups_cut(f, base, &used);
+    cut_tokens(f, base, &used);
+    f->q_shift = fused_take(base, &used, fused_queries(f), sizeof(int64_t));
+    f->k_shift = fused_take(base, &used, f->tiles, sizeof(int64_t));
+    f->part_O = fused_take(base, &used, rows, sizeof(float) * (size_t)f->Dw);
+    f->part_max = fused_take(base, &used, rows, sizeof(float));
+    f->part_sum = fused_take(base, &used, rows, sizeof(double));
+    f->part_carry = fused_take(base, &used, f->count && f->direct ? f->H * f->Tq : 0, sizeof(double));
+    f->scratch = fused_take(base, &used, workers, sizeof(scratch));
+    int64_t before = used;
+    for (int64_t n = 0; n < workers && used >= 0; n++) {
+        scratch none;
+        cut_scratch(f, base ? &f->scratch[n] : &none, base, &used);
+        if (!base) { /* all alike */
+            int64_t all;
+            if (used < 0 || !checked_mul(&all, up_to(used, 64) - before + 64, workers) ||
+                !checked_add(&used, before, all))
+                return false;
+            break;
+        }
+    }
+    f->bytes = (size_t)used + 64;
+    return used >= 0 && (uint64_t)used < SIZE_MAX - 64;
+}
+
+static pe_status check_types(const fused *f, pe_error *err)
+{
+    const pe_attention *a = &f->p.a;
+    const struct {
+        const char *name;
+        const pe_view *v;
+    } all[] = { { "q", &a->q }, { "k", &a->k }, { "v", &a->v } };
+    for (int i = 0; i < COUNT_OF(all); i++)
+        if (all[i].v->dtype == PE_F64)
+            return pe_fail(err, PE_ERR_DTYPE,
+                           "%s is float64; fused attention takes float32, float16 and bfloat16, and "
+                           "pe_reference_forward float64",
+                           all[i].name);
+    return check_pool(a->pool, err);
+}
+
+static void find_shape(fused *f)
+{
+    const pe_attention *a = &f->p.a;
+    const pe_shape *s = &f->p.e->shape;
+    f->k = &f->p.e->kernels;
+    f->H = s->heads;
+    f->G = s->kv_heads;
+    f->group = f->H / f->G;
+    f->D = s->head_dim;
+    f->Dv = a->v.dim;
+    f->Dp = up_to(f->D, LANES);
+    f->Dw = up_to(f->Dv, LANES);
+    f->Tq = a->q.tokens;
+    f->Tk = a->k.tokens;
+    f->tiles = up_to(f->Tk, BK) / BK;
+    f->offset = f->Tk + a->mask.keys_after - f->Tq;
+    f->direct = f->Tq <= FEW && !f->backward;
+    f->plain_mask = !a->mask.key_used && !a->mask.q_segment && !a->mask.additive.data;
+}
+
+static void find_loads(fused *f)
+{
+    const part *turns = f->p.turns;
+    f->chunks = f->count || f->Tk <= CHUNK ? 1 : up_to(f->Tk, CHUNK) / CHUNK;
+    for (int n = 0; n < f->lookups; n++)
+        f->load_panel = f->load_panel || (f->lookup[n].t->side == PE_KEY && !f->lookup[n].fold && !f->lookup[n].odd);
+    f->load_panel = f->load_panel && f->direct;
+    f->load_k = f->direct && (f->load_panel || (turns && !f->p.a.turned));
+    f->load_v = f->direct && turns && turns->turns_value && !f->p.a.turned;
+}
+
+/* The sizes of everything: what pe_attention_work answers. */
+static pe_status measure(fused *f, const pe_encoding *e, const pe_attention *a, bool backward, pe_error *err)
+{
+    *f = (fused){ .backward = backward };
+    TRY(problem_check(&f->p, e, a, err));
+    TRY(check_types(f, err));
+    find_shape(f);
+    if (f->Tk > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 64 || f->Tq > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 64)
+        return pe_fail(err, PE_ERR_OVERFLOW,
+                       "the work memory for %" PRId64 " queries and %" PRId64 " keys does not fit 64-bit sizes", f->Tq,
+                       f->Tk);
+    TRY(walks_reach(f, err));
+    walks_find(f);
+    lines_find(f);
+    lookups_find(f);
+    find_loads(f);
+    if (!cut(f, NULL))
+        return pe_fail(err, PE_ERR_OVERFLOW, "the work memory for %" PRId64 " keys does not fit 64-bit sizes", f->Tk);
+    return PE_OK;
+}
+
+pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err)
+{
+    fused f;
+    CHECK_POINTER(size_t, bytes, "bytes");
+    TRY(measure(&f, e, a, false, err));
+    *bytes = f.bytes;
+    return pe_pass(err);
+}
+
+/* Turns that attention shifts must not overflow inside a tile, nor a key ahead of its query. */
+static pe_status check_tiles(const fused *f, pe_error *err)
+{
+    const part *p = f->p.turns;
+    int64_t at[PE_AXES_MAX];
+    for (int64_t i = 0; p && f->p.a.turned && p->row->check && i < f->Tq; i++)
+        TRY(p->row->check(p, PE_QUERY, PE_F32, position(f->p.a.q_at, i, at), err));
+    if (!f->p.recentres)
+        return PE_OK;
+    double steepest = 0;
+    for (int64_t n = 0; n < p->pairs; n++)
+        steepest = fmax(steepest, fabs(p->decay[n]));
+    for (int64_t i = 0; i < f->Tq; i++) {
+        int64_t low, high, first = f->p.a.q_at.at[i / BQ * BQ * f->p.a.q_at.token_stride];
+        mask_range(f, i, &low, &high);
+        int64_t q = position(f->p.a.q_at, i, at)[0];
+        if (steepest * fabs((double)(q - first)) > 40)
+            return pe_fail(err, PE_ERR_POSITION,
+                           "%s: queries %d apart stand at %" PRId64 " and %" PRId64
+                           ", too far for float32; give them in rising order without gaps",
+                           p->row->info.name, BQ, first, q);
+        for (int64_t j = low; j < high; j++) {
+            int64_t k = f->p.a.k_at.at[j * f->p.a.k_at.token_stride];
+            if (steepest * (double)(k - q) > 40 && mask_sees(f, 0, i, j))
+                return pe_fail(err, PE_ERR_POSITION, "%s: a key %" PRId64 " ahead of its query overflows; hide it",
+                               p->row->info.name, k - q);
+        }
+    }
+    return PE_OK;
+}
+
+pe_status fused_open(fused *f, const pe_encoding *e, pe_params w, const pe_attention *a, bool backward, void *memory,
+                     size_t bytes, pe_error *err)
+{
+    TRY(measure(f, e, a, backward, err));
+    f->p.w = w;
+    TRY(check_params(e, w, err));
+    if (!memory)
+        return pe_fail(err, PE_ERR_NULL, "work is NULL; needs %zu bytes", f->bytes);
+    if ((uintptr_t)memory % sizeof(double))
+        return pe_fail(err, PE_ERR_ALIGN, "work is not aligned to 8 bytes");
+    if (bytes < f->bytes)
+        return pe_fail(err, PE_ERR_SHAPE, "work has %zu bytes; needs %zu (pe_attention_work)", bytes, f->bytes);
+    f->p.m.q.data = memory; /* the region that problem_regions names work */
+    f->p.m.bytes = f->bytes;
+    return check_tiles(f, err);
+}
+
+void fused_ready(fused *f)
+{
+    cut(f, f->p.m.q.data);
+    walks_fill(f);
+    lines_fill(f);
+    lookups_fill(f);
+    ready_tokens(f);
+}

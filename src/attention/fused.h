@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fused attention: tiles of BQ queries meet tiles of BK keys; a tile of scores is made, given its position terms,
+ * turned into weights and mixed into the output before the next one. Everything is float32; queries, keys and values
+ * are made ready once per call, whatever their type. What depends on positions is kept by distance, so that memory
+ * grows with Tq + Tk and no row has code of its own here.
+ *
+ *   walk.c     distances: where queries and keys stand, what range of distances is seen
+ *   lines.c    bias: a table by distance per head
+ *   lookups.c  content and value terms: q T^t or T k^t for the rows of T that a tile needs
+ *   mask.c     which keys a query sees
+ *   ready.c    queries, keys and values turned, in float32, packed
+ *   tile.c     the scores of one tile
+ */
+#ifndef PE_FUSED_H
+#define PE_FUSED_H
+
+#include "attention/query.h"
+
+enum {
+    BQ = 64,        /* queries of a tile                                                     */
+    BK = 128,       /* keys of a tile                                                        */
+    PANEL = 32,     /* keys, or rows of a table, of a packed panel: (D, PANEL)               */
+    PAD = BK,       /* around tables by distance: hidden pairs of a tile may look so far out */
+    NEED = BQ + BK, /* rows of a table that one tile of consecutive places can need          */
+    RING = 1024,    /* columns of q T^t that are kept                                        */
+    FEW = 8,        /* queries for which keys are read where they lie, not packed            */
+    LOAD = 32,      /* tokens made ready at a time                                           */
+    CHUNK = 1024,   /* keys of a piece, where few queries are split over the keys            */
+    LOOKUPS_MAX = PARTS_MAX * TERMS_MAX
+};
+
+/* Where queries and keys stand on one line. */
+typedef struct walk {
+    const part *p;     /* whose place it is; NULL: first coordinates */
+    int64_t *q, *k;    /* (Tq), (Tk)                                 */
+    int32_t *run;      /* (Tk) consecutive places from here on, BK at most */
+    int64_t low, high; /* distances of pairs that are seen lie between */
+    bool scattered;    /* too far between for a table                */
+} walk;
+
+/* The bias of one part. */
+typedef struct line {
+    const part *p;
+    const walk *w;
+    double factor;        /* the scale, where it comes before it                              */
+    float *table;         /* (H or 1, PAD + span + PAD) by falling distance; measures where queries have shares */
+    float *key, *query;   /* (H, Tk), (H, Tq): absolute                                    */
+    double *knot;         /* (knots) rising                                                   */
+    float *slope, *level; /* (H, knots + 1): bias = slope x + level                    */
+    float *share;         /* (Tq)                                                             */
+    int64_t knots;
+} line;
+
+/* A term by table. Columns are the rows of its table in the order in which rising keys meet them. */
+typedef struct lookup {
+    const part *p;
+    const term *t;
+    const walk *w;
+    double factor;
+    bool before;            /* the scale                                                     */
+    bool fold;              /* one row for all distances, added to the query                 */
+    int64_t first, columns; /* table rows first .. first + columns - 1                   */
+    bool flip;              /* column = last row - row                                       */
+    bool odd;               /* rows neither rise nor fall with the distance, or no table: pair by pair */
+    bool finite;            /* its table                                                     */
+    int32_t *column;        /* (PAD + span + PAD) by falling distance                        */
+    int32_t *even;          /* > 0: columns rise by one for so many; < 0: stay for so many   */
+    float *panels;          /* (heads of the table, columns / PANEL, D, PANEL)               */
+    float *rows;            /* (heads of the table, columns, width)                          */
+    int64_t heads, width;
+} lookup;
+
+typedef struct scratch {
+    float *S, *gate;       /* (BQ, BK)     scores; gates of keys that are counted      */
+    float *O;              /* (BQ, Dw)                                                 */
+    float *qs, *qa;        /* (BQ, Dp)     queries times the scale; as a term takes them; direct: qs (H Tq, Dp) */
+    float *E;              /* (NEED, BK)   products or weights by column               */
+    float *row;            /* (BK)         a row of an additive mask                   */
+    float *counts;         /* (BQ, count_columns)                                      */
+    float *G[LOOKUPS_MAX]; /* (BQ, ring)   q T^t                                       */
+    int64_t tag[LOOKUPS_MAX][RING / PANEL]; /* which panel is in a place of the ring    */
+    float *load, *load_v, *panel;           /* tokens on their way: (LOAD, H, D); direct: (BK, G, .), (D, BK) */
+    float max[BQ];
+    double sum[BQ], carry[BQ];
+} scratch;
+
+typedef struct fused {
+    problem p;
+    const kernels *k;
+    int64_t H, G, group, D, Dp, Dv, Dw, Tq, Tk, tiles; /* Dp, Dw: D, Dv padded to LANES; tiles of keys */
+    int64_t offset;                                    /* query i stands at key i + offset */
+    bool direct;                                       /* keys are read where they lie     */
+    bool plain_mask;                                   /* causal and window are all there is */
+    float *q;                                          /* (H, Tq, D)  turned               */
+    float *kt;                                         /* (G, tiles, BK / PANEL, D, PANEL) */
+    float *kr;                                         /* (G, tiles BK, Dp); NULL: not wanted */
+    float *v;                                          /* (G, tiles BK, Dw)                */
+    float *vt;                                         /* (G, tiles, BK / PANEL, Dv, PANEL); NULL: not wanted */
+    uint8_t *v_odd, *k_odd;                            /* (G, tiles, BK / LOAD) holds a NaN or infinity */
+    bool load_k, load_v, load_panel;                   /* direct: what must be loaded first */
+    int64_t *q_shift, *k_shift;                        /* (q tiles), (tiles) where a turn is centred, if it is */
+    walk walk[1 + PARTS_MAX];
+    line line[PARTS_MAX];
+    lookup lookup[LOOKUPS_MAX];
+    int walks, lines, lookups;
+    const part *count;   /* the part that counts keys, or NULL */
+    float *count_panels; /* (heads of its table, panels, D, PANEL) */
+    int64_t count_columns, count_last;
+    scratch *scratch;              /* (workers) */
+    float *part_O, *part_max;      /* (chunks, H, Tq, Dw), (chunks, H, Tq): direct */
+    double *part_sum, *part_carry; /* (H, Tq) */
+    int64_t chunks;
+    pe_partial piece; /* where the sums go instead of out and lse; out NULL: they do not */
+    bool backward;
+    size_t bytes;
+} fused;
+
+/* heads x m rows of scores against n keys; row r is head h + r / m, query i + r % m. */
+typedef struct tile {
+    int64_t h, heads, i, m, j, n;
+} tile;
+
+/* The keys and values of a tile: packed, or as they lie. */
+typedef struct keys {
+    const float *kt, *v;
+    const void *k, *v_raw;
+    pe_dtype k_type, v_type;
+    int64_t k_row, v_row;
+    bool odd; /* some value is not finite */
+} keys;
+
+/* The sums of a tile's rows. */
+typedef struct state {
+    float *O, *max; /* (rows, Dw), (rows) */
+    double *sum, *carry;
+} state;
+
+/* fused.c */
+pe_status fused_open(fused *f, const pe_encoding *e, pe_params w, const pe_attention *a, bool backward, void *memory,
+                     size_t bytes, pe_error *err);
+void fused_ready(fused *f);            /* everything that tiles need; all checks are behind us */
+int64_t fused_queries(const fused *f); /* tiles of queries */
+/* Takes count x size bytes of the block at *used; with memory NULL only counts. */
+void *fused_take(char *memory, int64_t *used, int64_t count, size_t size);
+
+/* walk.c */
+void walks_find(fused *f); /* which walks there are; ranges */
+void walks_cut(fused *f, char *memory, int64_t *used);
+void walks_fill(fused *f);
+int64_t walk_span(const walk *w);
+/* The stretch of consecutive places from key j of query i on, n at most. *x: where a table by falling distance has it.
+ * Sets *skip to the keys of the stretch before the table begins; returns how many follow that it has. */
+int64_t walk_stretch(const walk *w, int64_t i, int64_t j, int64_t n, int64_t *x, int64_t *skip, int64_t *length);
+pe_status walks_reach(fused *f, pe_error *err);
+
+/* lines.c */
+void lines_find(fused *f);
+void lines_cut(fused *f, char *memory, int64_t *used);
+void lines_fill(fused *f);
+void lines_add(const fused *f, scratch *s, const tile *t, bool before);
+
+/* lookups.c */
+void lookups_find(fused *f);
+void lookups_cut(fused *f, char *memory, int64_t *used);
+void lookups_fill(fused *f);
+void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used);
+void lookups_begin(const fused *f, scratch *s); /* a new tile of queries */
+void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool before);
+void lookups_mix(const fused *f, scratch *s, const tile *t, float *O);
+void lookups_counts(const fused *f, scratch *s, const tile *t); /* q T^t of the part that counts */
+void lookups_fold(const fused *f, float *qs, int64_t h);        /* adds what is folded into the query */
+
+/* mask.c */
+typedef enum sight { SEES_NONE, SEES_SOME, SEES_ALL } sight;
+void mask_range(const fused *f, int64_t i, int64_t *low, int64_t *high);
+sight mask_tile(const fused *f, const tile *t);
+void mask_scores(const fused *f, scratch *s, const tile *t, sight what, float *gate);
+bool mask_sees(const fused *f, int64_t h, int64_t i, int64_t j);
+
+/* ready.c */
+void ready_tokens(fused *f);                                       /* queries; keys and values where they are packed */
+void ready_keys(const fused *f, scratch *s, int64_t j, int64_t n); /* direct: loads and turns where that is needed    */
+keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
+
+/* tile.c */
+void tile_begin(const fused *f, scratch *s, const tile *t, state *st); /* sums of nothing */
+void tile_queries(const fused *f, const tile *t, float *qs);
+void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st, sight what);
+void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st);
+
+/* finish.c */
+void finish_row(const problem *p, const kernels *k, int64_t h, int64_t i, float *O, float max, double sum);
+pe_status partial_check(const problem *p, pe_partial piece, pe_error *err);
+void merge_row(float *O, float *max, double *sum, const float *from_O, float from_max, double from_sum, int64_t width);
+
+static inline int64_t up_to(int64_t n, int64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bias. A table by falling distance is read along rising keys: one contiguous load per vector of scores. Where queries
+ * have shares of their own (or few queries make a table per head too dear), the table holds measures, and each head's
+ * function of them is a handful of straight pieces. */
+#include "attention/fused.h"
+
+static bool by_pieces(const fused *f, const line *l)
+{
+    return l->p->row->share || (f->direct && l->p->row->knots && l->p->row->knots(l->p) == 0);
+}
+
+void lines_find(fused *f)
+{
+    for (int n = 0; n < f->lines; n++) {
+        line *l = &f->line[n];
+        l->factor = l->p->stage == PE_BEFORE_SCALE ? f->p.scale : 1;
+        l->knots = by_pieces(f, l) ? l->p->row->knots(l->p) : -1;
+    }
+}
+
+void lines_cut(fused *f, char *memory, int64_t *used)
+{
+    for (int n = 0; n < f->lines; n++) {
+        line *l = &f->line[n];
+        bool pieces = by_pieces(f, l), absolute = l->p->absolute;
+        int64_t span = absolute || l->w->scattered ? 0 : 2 * PAD + walk_span(l->w);
+        l->table = fused_take(memory, used, span * (pieces ? 1 : f->H), sizeof(float));
+        l->key = fused_take(memory, used, absolute ? f->H * f->Tk : 0, sizeof(float));
+        l->query = fused_take(memory, used, absolute ? f->H * f->Tq : 0, sizeof(float));
+        l->knot = fused_take(memory, used, pieces ? l->knots + 2 : 0, sizeof(double));
+        l->slope = fused_take(memory, used, pieces ? f->H * (l->knots + 1) : 0, sizeof(float));
+        l->level = fused_take(memory, used, pieces ? f->H * (l->knots + 1) : 0, sizeof(float));
+        l->share = fused_take(memory, used, pieces ? f->Tq : 0, sizeof(float));
+    }
+}
+
+/* ------------------------------------------------ filling */
+
+enum { BLOCK = 4096 };
+
+typedef struct filling {
+    fused *f;
+    line *l;
+} filling;
+
+/* One block of distances, all heads; neighbours with one measure (far buckets) share a value. */
+static void fill_block(void *arg, int64_t n, int worker)
+{
+    const filling *g = arg;
+    const line *l = g->l;
+    const fused *f = g->f;
+    (void)worker;
+    int64_t span = walk_span(l->w), total = 2 * PAD + span, end = (n + 1) * BLOCK < span ? (n + 1) * BLOCK : span;
+    double last = NAN;
+    for (int64_t x = n * BLOCK; x < end; x++) {
+        double m = part_measure(l->p, f->p.w, l->w->high - x);
+        for (int64_t h = 0; l->knots < 0 && h < f->H; h++) {
+            float *to = l->table + h * total + PAD + x;
+            *to = m == last ? to[-1] : (float)(l->factor * l->p->row->bias(l->p, f->p.w, h, m));
+        }
+        if (l->knots >= 0)
+            l->table[PAD + x] = (float)m;
+        last = m;
+    }
+}
+
+/* Hidden pairs look here; measures go on, so that those of a row rise or fall all the way. */
+static void fill_pads(const fused *f, line *l)
+{
+    int64_t span = walk_span(l->w), total = 2 * PAD + span;
+    for (int64_t h = 0; l->knots < 0 && h < f->H; h++)
+        for (int64_t x = 0; x < PAD; x++)
+            l->table[h * total + x] = l->table[h * total + PAD + span + x] = 0;
+    for (int64_t x = 0; l->knots >= 0 && x < PAD; x++) {
+        l->table[x] = (float)part_measure(l->p, f->p.w, l->w->high + PAD - x);
+        l->table[PAD + span + x] = (float)part_measure(l->p, f->p.w, l->w->low - 1 - x);
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Knots in order, and each head's piece between them from two points inside it. */
+static void fill_pieces(const fused *f, line *l)
+{
+    const row *r = l->p->row;
+    for (int64_t i = 0; i < l->knots; i++)
+        l->knot[i] = r->knot(l->p, f->p.w, i);
+    qsort(l->knot, (size_t)l->knots, sizeof(double), by_size);
+    for (int64_t s = 0; s <= l->knots; s++) {
+        double low = s ? l->knot[s - 1] : l->knots ? l->knot[0] - 3 : 0, high = s < l->knots ? l->knot[s] : low + 3;
+        double a = low + (high - low) / 3, b = low + (high - low) / 3 * 2;
+        for (int64_t h = 0; h < f->H; h++) {
+            double at_a = r->bias(l->p, f->p.w, h, a), at_b = r->bias(l->p, f->p.w, h, b);
+            double slope = b > a ? (at_b - at_a) / (b - a) : 0;
+            l->slope[h * (l->knots + 1) + s] = (float)(l->factor * slope);
+            l->level[h * (l->knots + 1) + s] = (float)(l->factor * (at_a - slope * a));
+        }
+    }
+    for (int64_t i = 0; i < f->Tq; i++) {
+        int64_t at[PE_AXES_MAX];
+        l->share[i] = (float)(r->share ? r->share(l->p, f->p.w, position(f->p.a.q_at, i, at)) : 1);
+    }
+}
+
+static void fill_absolute(const fused *f, line *l)
+{
+    int64_t at[PE_AXES_MAX];
+    for (int64_t h = 0; h < f->H; h++) {
+        for (int64_t j = 0; j < f->Tk; j++)
+            l->key[h * f->Tk + j] = (float)(l->factor * l->p->row->absolute(l->p, h, position(f->p.a.k_at, j, at)));
+        for (int64_t i = 0; i < f->Tq; i++)
+            l->query[h * f->Tq + i] = (float)(-l->factor * l->p->row->absolute(l->p, h, position(f->p.a.q_at, i, at)));
+    }
+}
+
+void lines_fill(fused *f)
+{
+    for (int n = 0; n < f->lines; n++) {
+        line *l = &f->line[n];
+        if (l->p->absolute) {
+            fill_absolute(f, l);
+            continue;
+        }
+        if (l->knots >= 0)
+            fill_pieces(f, l);
+        if (l->w->scattered)
+            continue;
+        fill_pads(f, l);
+        pool_run(f->p.a.pool, fill_block, &(filling){ f, l }, up_to(walk_span(l->w), BLOCK) / BLOCK);
+    }
+}
+
+/* ------------------------------------------------ adding */
+
+/* How many of n measures, which rise or fall all the way, are on the near side of the limit. */
+static int64_t until(const float *m, int64_t n, float limit, bool falls)
+{
+    int64_t low = 0, high = n;
+    while (low < high) {
+        int64_t mid = (low + high) / 2;
+        if (falls ? m[mid] >= limit : m[mid] < limit)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* The piece that holds x: the number of knots at or below it. */
+static int64_t piece_of(const line *l, double x)
+{
+    int64_t low = 0, high = l->knots;
+    while (low < high) {
+        int64_t mid = (low + high) / 2;
+        if (l->knot[mid] <= x)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Measures that rise or fall all the way cross one knot after the other. */
+static void add_monotone(const fused *f, const line *l, int64_t h, float share, float *s, const float *m, int64_t n)
+{
+    const float *slope = l->slope + h * (l->knots + 1), *level = l->level + h * (l->knots + 1);
+    bool falls = n > 1 && m[n - 1] < m[0];
+    for (int64_t j = 0, run; j < n; j += run) {
+        int64_t piece = piece_of(l, (double)m[j] * (double)share);
+        run = n - j;
+        if (falls && piece > 0)
+            run = until(m + j, run, (float)(l->knot[piece - 1] / (double)share), true);
+        else if (!falls && piece < l->knots)
+            run = until(m + j, run, (float)(l->knot[piece] / (double)share), false);
+        run = run > 0 ? run : 1;
+        f->k->line(s + j, m + j, slope[piece] * share, level[piece], run);
+    }
+}
+
+/* Distances fall along the keys; a measure turns round at 0. */
+static void add_pieces(const fused *f, const line *l, int64_t h, int64_t i, float *s, int64_t x, int64_t n)
+{
+    int64_t zero = PAD + l->w->high - x; /* keys before the one at distance 0 */
+    int64_t first = zero < 0 ? 0 : zero < n ? zero : n;
+    add_monotone(f, l, h, l->share[i], s, l->table + x, first);
+    add_monotone(f, l, h, l->share[i], s + first, l->table + x + first, n - first);
+}
+
+/* Places too far between for a table: pair by pair. */
+static void add_scattered(const fused *f, const line *l, int64_t h, int64_t i, const tile *t, float *s)
+{
+    const row *r = l->p->row;
+    int64_t at[PE_AXES_MAX];
+    double share = r->share ? r->share(l->p, f->p.w, position(f->p.a.q_at, i, at)) : 1;
+    for (int64_t j = 0; j < t->n; j++) {
+        int64_t d = (int64_t)((uint64_t)l->w->q[i] - (uint64_t)l->w->k[t->j + j]);
+        s[j] += (float)(l->factor * r->bias(l->p, f->p.w, h, share * part_measure(l->p, f->p.w, d)));
+    }
+}
+
+static void add_row(const fused *f, const line *l, int64_t h, int64_t i, const tile *t, float *s)
+{
+    if (l->p->absolute) {
+        f->k->add(s, l->key + h * f->Tk + t->j, t->n);
+        f->k->add_one(s, l->query[h * f->Tq + i], t->n);
+        return;
+    }
+    if (l->w->scattered) {
+        add_scattered(f, l, h, i, t, s);
+        return;
+    }
+    int64_t total = 2 * PAD + walk_span(l->w);
+    for (int64_t j = 0, length; j < t->n; j += length) {
+        int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
+        if (n > 0 && l->knots >= 0)
+            add_pieces(f, l, h, i, s + j + skip, x, n);
+        else if (n > 0)
+            f->k->add(s + j + skip, l->table + h * total + x, n);
+    }
+}
+
+void lines_add(const fused *f, scratch *s, const tile *t, bool before)
+{
+    for (int n = 0; n < f->lines; n++)
+        if ((f->line[n].p->stage == PE_BEFORE_SCALE) == before)
+            for (int64_t r = 0; r < t->heads * t->m; r++)
+                add_row(f, &f->line[n], t->h + r / t->m, t->i + r % t->m, t, s->S + r * BK);
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Terms by table: which rows a tile needs, and what they add. Columns of q T^t are made as tiles of keys first need
+ * them and kept in a ring; T k^t is made per tile. Either costs a product per (query, row) or (row, key), never per
+ * pair. */
+#include "attention/fused.h"
+
+/* ------------------------------------------------ which rows */
+
+static int64_t row_at(const lookup *l, int64_t x)
+{
+    return l->t->index(l->p, l->w->high - x);
+}
+
+/* First row, number of rows, direction, from all distances that are seen. */
+static void find_rows(lookup *l)
+{
+    int64_t span = walk_span(l->w), low = 0, high = -1, last = 0;
+    bool rises = true, falls = true;
+    for (int64_t x = 0; x < span; x++) {
+        int64_t r = row_at(l, x);
+        low = x && low < r ? low : r;
+        high = x && high > r ? high : r;
+        rises = rises && (!x || r >= last);
+        falls = falls && (!x || r <= last);
+        last = r;
+    }
+    l->first = low;
+    l->columns = high - low + 1;
+    l->flip = !rises;
+    l->odd = l->w->scattered || (!rises && !falls);
+}
+
+void lookups_find(fused *f)
+{
+    for (int n = 0; n < f->lookups; n++) {
+        lookup *l = &f->lookup[n];
+        l->before = l->p->stage == PE_BEFORE_SCALE;
+        l->factor = l->before && l->t->side != PE_VALUE ? f->p.scale : 1;
+        l->heads = l->t->table < 0 ? 1 : l->p->tensor[l->t->table].shape[1];
+        l->width = l->t->side == PE_VALUE ? f->Dw : f->Dp;
+        find_rows(l);
+        l->fold = l->t->side == PE_KEY && l->columns == 1 && l->before && l->t->extra < 0 && !f->count && !l->odd;
+    }
+    if (f->count) {
+        int64_t most = f->Tk + f->p.a.mask.keys_after + 2, rows = f->count->tensor[f->count->count.table].shape[0];
+        f->count_last = (rows < most ? rows : most) - 1;
+        f->count_columns = up_to(f->count_last + 1, PANEL);
+    }
+}
+
+static bool wants_panels(const fused *f, const lookup *l)
+{
+    return !l->odd && (l->t->side == PE_QUERY || (l->t->side == PE_VALUE && f->backward));
+}
+
+void lookups_cut(fused *f, char *memory, int64_t *used)
+{
+    for (int n = 0; n < f->lookups; n++) {
+        lookup *l = &f->lookup[n];
+        int64_t total = l->odd ? 0 : 2 * PAD + walk_span(l->w), columns = l->odd ? 0 : l->columns;
+        bool panels = wants_panels(f, l);
+        l->column = fused_take(memory, used, total, sizeof *l->column);
+        l->even = fused_take(memory, used, total, sizeof *l->even);
+        l->panels =
+            fused_take(memory, used, panels ? l->heads * up_to(columns, PANEL) : 0, sizeof(float) * (size_t)f->D);
+        l->rows = fused_take(memory, used, l->heads * columns, sizeof(float) * (size_t)l->width);
+    }
+    int64_t heads = f->count ? f->count->tensor[f->count->count.table].shape[1] : 0;
+    f->count_panels = fused_take(memory, used, heads * f->count_columns, sizeof(float) * (size_t)f->D);
+}
+
+void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used)
+{
+    for (int n = 0; n < f->lookups; n++) {
+        const lookup *l = &f->lookup[n];
+        int64_t ring = !wants_panels(f, l) ? 0 : l->columns < RING ? up_to(l->columns, PANEL) : RING;
+        s->G[n] = fused_take(memory, used, BQ * ring, sizeof(float));
+    }
+    s->counts = fused_take(memory, used, BQ * f->count_columns, sizeof(float));
+}
+
+/* ------------------------------------------------ filling */
+
+static int64_t row_of_column(const lookup *l, int64_t c)
+{
+    return l->flip ? l->first + l->columns - 1 - c : l->first + c;
+}
+
+static void fill_columns(lookup *l)
+{
+    int64_t span = walk_span(l->w), total = 2 * PAD + span;
+    int32_t rising = 0, staying = 0;
+    for (int64_t x = 0; x < total; x++) {
+        int64_t at = x < PAD ? 0 : x < PAD + span ? x - PAD : span - 1, r = span ? row_at(l, at) : l->first;
+        l->column[x] = (int32_t)(l->flip ? l->first + l->columns - 1 - r : r - l->first);
+    }
+    for (int64_t x = total - 1; x >= 0; x--) {
+        int32_t by = x + 1 < total ? l->column[x + 1] - l->column[x] : 2;
+        rising = by == 1 ? rising + 1 : 1;
+        staying = by == 0 ? staying + 1 : 1;
+        l->even[x] = rising >= staying ? rising : -staying;
+    }
+}
+
+typedef struct filling {
+    const fused *f;
+    lookup *l;
+} filling;
+
+/* PANEL columns of the table, as rows and, transposed, as a panel. */
+static void fill_panel(void *arg, int64_t n, int worker)
+{
+    const filling *g = arg;
+    const fused *f = g->f;
+    const lookup *l = g->l;
+    int64_t panels = up_to(l->columns, PANEL) / PANEL, h = n / panels, c0 = n % panels * PANEL;
+    int64_t dims = l->t->side == PE_VALUE ? f->Dv : f->D, count = l->columns - c0 < PANEL ? l->columns - c0 : PANEL;
+    float *panel = l->panels ? l->panels + (h * panels + n % panels) * f->D * PANEL : NULL;
+    double factor = l->t->side == PE_QUERY ? 1 : l->factor; /* a query brings its own */
+    (void)worker;
+    for (int64_t c = 0; c < PANEL; c++)
+        for (int64_t d = 0; d < l->width; d++) {
+            double x = c < count && d < dims ? part_entry(l->p, f->p.w, l->t, row_of_column(l, c0 + c), h, d) : 0;
+            if (panel && d < f->D)
+                panel[d * PANEL + c] = (float)x;
+            if (c < count)
+                l->rows[(h * l->columns + c0 + c) * l->width + d] = (float)(factor * x);
+        }
+}
+
+static void fill_counts(const fused *f)
+{
+    const part *p = f->count;
+    const int64_t *shape = p->tensor[p->count.table].shape;
+    for (int64_t h = 0; h < shape[1]; h++)
+        for (int64_t c = 0; c < f->count_columns; c++)
+            for (int64_t d = 0; d < f->D; d++)
+                f->count_panels[((h * f->count_columns + c / PANEL * PANEL) * f->D) + d * PANEL + c % PANEL] =
+                    c <= f->count_last ? (float)param(p, f->p.w, p->count.table, (c * shape[1] + h) * shape[2] + d) : 0;
+}
+
+static bool all_finite(const float *x, int64_t n)
+{
+    float sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * 0;
+    return sum == 0;
+}
+
+void lookups_fill(fused *f)
+{
+    for (int n = 0; n < f->lookups; n++) {
+        lookup *l = &f->lookup[n];
+        if (l->odd)
+            continue;
+        fill_columns(l);
+        pool_run(f->p.a.pool, fill_panel, &(filling){ f, l }, l->heads * (up_to(l->columns, PANEL) / PANEL));
+        l->finite = all_finite(l->rows, l->heads * l->columns * l->width);
+    }
+    if (f->count)
+        fill_counts(f);
+}
+
+/* ------------------------------------------------ a tile of queries */
+
+/* Queries as a term takes them: (q + extra) times its factor. */
+static void take_queries(const fused *f, scratch *s, const part *p, int extra, double factor, const tile *t)
+{
+    for (int64_t r = 0; r < t->heads * t->m; r++) {
+        int64_t h = t->h + r / t->m;
+        const float *q = f->q + (h * f->Tq + t->i + r % t->m) * f->D;
+        for (int64_t d = f->D; d < f->Dp; d++)
+            s->qa[r * f->Dp + d] = 0;
+        for (int64_t d = 0; d < f->D; d++)
+            s->qa[r * f->Dp + d] =
+                (float)factor * (q[d] + (extra < 0 ? 0 : (float)param(p, f->p.w, extra, h * f->D + d)));
+    }
+}
+
+void lookups_begin(const fused *f, scratch *s)
+{
+    for (int n = 0; n < f->lookups; n++)
+        for (int i = 0; i < RING / PANEL; i++)
+            s->tag[n][i] = -1;
+}
+
+/* The columns that a tile needs of a lookup; false: none. */
+static bool needed(const lookup *l, const tile *t, int64_t *low, int64_t *high)
+{
+    *low = INT64_MAX;
+    *high = -1;
+    for (int64_t i = t->i; i < t->i + t->m; i++)
+        for (int64_t j = 0, length; j < t->n; j += length) {
+            int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
+            if (n <= 0)
+                continue;
+            *low = l->column[x] < *low ? l->column[x] : *low;
+            *high = l->column[x + n - 1] > *high ? l->column[x + n - 1] : *high;
+        }
+    return *high >= 0;
+}
+
+static int64_t ring_of(const lookup *l)
+{
+    return l->columns < RING ? up_to(l->columns, PANEL) : RING;
+}
+
+/* q T^t for panels that are not in the ring yet. */
+static void make_columns(const fused *f, scratch *s, int n, const tile *t, int64_t low, int64_t high)
+{
+    const lookup *l = &f->lookup[n];
+    int64_t panels = up_to(l->columns, PANEL) / PANEL, ring = ring_of(l);
+    bool taken = false;
+    for (int64_t p = low / PANEL; p <= high / PANEL; p++) {
+        int64_t at = p * PANEL & (RING - 1);
+        if (s->tag[n][at / PANEL] == p)
+            continue;
+        if (!taken)
+            take_queries(f, s, l->p, l->t->extra, l->factor, t);
+        taken = true;
+        for (int64_t h = 0; h < t->heads; h++) {
+            int64_t of = l->heads == 1 ? 0 : t->h + h;
+            f->k->gemm(s->G[n] + h * t->m * ring + at, ring, s->qa + h * t->m * f->Dp, f->Dp, 1,
+                       l->panels + (of * panels + p) * f->D * PANEL, PANEL, t->m, PANEL, f->D, false);
+        }
+        s->tag[n][at / PANEL] = p;
+    }
+}
+
+/* One row of scores from its line of the ring. */
+static void add_columns(const fused *f, const lookup *l, const float *G, float *s, int64_t x, int64_t n)
+{
+    for (int64_t j = 0, run; j < n; j += run) {
+        int64_t c = l->column[x + j] & (RING - 1), even = l->even[x + j];
+        run = even < 0 ? -even : even;
+        run = run < n - j ? run : n - j;
+        if (even > 0 && run > RING - c)
+            run = RING - c;
+        if (run < 4) {
+            run = 1;
+            s[j] += G[c];
+        } else if (even > 0)
+            f->k->add(s + j, G + c, run);
+        else
+            f->k->add_one(s + j, G[c], run);
+    }
+}
+
+static void add_queries(const fused *f, scratch *s, int n, const tile *t)
+{
+    const lookup *l = &f->lookup[n];
+    for (int64_t r = 0; r < t->heads * t->m; r++)
+        for (int64_t j = 0, length; j < t->n; j += length) {
+            int64_t x = 0, skip, left = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
+            if (left > 0)
+                add_columns(f, l, s->G[n] + r * ring_of(l), s->S + r * BK + j + skip, x, left);
+        }
+}
+
+/* ------------------------------------------------ a tile of keys */
+
+/* E (columns, BK) = T k^t, for one head. */
+static void make_products(const fused *f, scratch *s, const lookup *l, int64_t h, const keys *k, int64_t low,
+                          int64_t high, int64_t n)
+{
+    const float *rows = l->rows + ((l->heads == 1 ? 0 : h) * l->columns + low) * l->width;
+    for (int64_t p = 0; p * PANEL < n; p++)
+        f->k->gemm(s->E + p * PANEL, BK, rows, l->width, 1, k->kt + p * f->D * PANEL, PANEL, high - low + 1, PANEL,
+                   f->D, false);
+}
+
+static void add_keys(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k, int64_t low,
+                     int64_t high)
+{
+    for (int64_t r = 0; r < t->heads * t->m; r++) {
+        float *score = s->S + r * BK;
+        if (r % t->m == 0)
+            make_products(f, s, l, t->h + r / t->m, k, low, high, t->n);
+        if (low == high) {
+            f->k->add(score, s->E, t->n);
+            continue;
+        }
+        for (int64_t j = 0, length; j < t->n; j += length) {
+            int64_t x = 0, skip, n = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
+            for (int64_t e = 0; e < n; e++)
+                score[j + skip + e] += s->E[(l->column[x + e] - low) * BK + j + skip + e];
+        }
+    }
+}
+
+/* ------------------------------------------------ pair by pair */
+
+static double pair_dot(const fused *f, const lookup *l, const float *x, int64_t h, int64_t at)
+{
+    double sum = 0;
+    for (int64_t d = 0; d < f->D; d++)
+        sum += ((double)x[d] + (l->t->extra < 0 ? 0 : param(l->p, f->p.w, l->t->extra, h * f->D + d))) *
+               part_entry(l->p, f->p.w, l->t, at, h, d);
+    return l->factor * sum;
+}
+
+static int64_t pair_row(const lookup *l, int64_t i, int64_t j)
+{
+    return l->t->index(l->p, (int64_t)((uint64_t)l->w->q[i] - (uint64_t)l->w->k[j]));
+}
+
+static bool reaches(const fused *f, const lookup *l, int64_t i, int64_t j)
+{
+    int64_t q[PE_AXES_MAX], k[PE_AXES_MAX];
+    return !l->p->row->reaches || l->p->row->reaches(l->p, position(f->p.a.q_at, i, q), position(f->p.a.k_at, j, k));
+}
+
+/* A key of a tile, wherever it lies. */
+static void key_row(const fused *f, const keys *k, int64_t j, float *x)
+{
+    for (int64_t d = 0; d < f->D; d++)
+        x[d] = k->kt ? k->kt[(j / PANEL * f->D + d) * PANEL + j % PANEL]
+                     : (float)num_load(k->k, k->k_type, j * k->k_row + d);
+}
+
+static void add_pairs(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k)
+{
+    float x[PE_HEAD_DIM_MAX];
+    for (int64_t r = 0; r < t->heads * t->m; r++)
+        for (int64_t j = 0; j < t->n; j++) {
+            int64_t h = t->h + r / t->m, i = t->i + r % t->m;
+            if (!reaches(f, l, i, t->j + j))
+                continue;
+            if (l->t->side == PE_KEY)
+                key_row(f, k, j, x);
+            const float *of = l->t->side == PE_KEY ? x : f->q + (h * f->Tq + i) * f->D;
+            s->S[r * BK + j] += (float)pair_dot(f, l, of, h, pair_row(l, i, t->j + j));
+        }
+}
+
+/* ------------------------------------------------ what tiles ask for */
+
+void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool before)
+{
+    for (int n = 0; n < f->lookups; n++) {
+        const lookup *l = &f->lookup[n];
+        int64_t low, high;
+        if (l->t->side == PE_VALUE || l->before != before || l->fold)
+            continue;
+        if (l->odd)
+            add_pairs(f, s, l, t, k);
+        else if (!needed(l, t, &low, &high))
+            continue;
+        else if (high - low >= NEED)
+            add_pairs(f, s, l, t, k);
+        else if (l->t->side == PE_KEY)
+            add_keys(f, s, l, t, k, low, high);
+        else {
+            make_columns(f, s, n, t, low, high);
+            add_queries(f, s, n, t);
+        }
+    }
+}
+
+void lookups_fold(const fused *f, float *qs, int64_t h)
+{
+    for (int n = 0; n < f->lookups; n++) {
+        const lookup *l = &f->lookup[n];
+        if (l->fold)
+            f->k->add(qs, l->rows + (l->heads == 1 ? 0 : h) * l->width, f->D);
+    }
+}
+
+/* ------------------------------------------------ values */
+
+/* Weights of one row gathered by column. */
+static void gather_weights(const fused *f, const lookup *l, float *W, const float *p, int64_t x, int64_t n, int64_t low)
+{
+    for (int64_t j = 0, run; j < n; j += run) {
+        int64_t c = l->column[x + j] - low, even = l->even[x + j];
+        run = even < 0 ? -even : even;
+        run = run < n - j ? run : n - j;
+        if (run < 4) {
+            run = 1;
+            W[c] += p[j];
+        } else if (even > 0)
+            f->k->add(W + c, p + j, run);
+        else
+            W[c] += f->k->sum(p + j, run);
+    }
+}
+
+static void mix_pairs(const fused *f, const scratch *s, const lookup *l, const tile *t, float *O)
+{
+    for (int64_t r = 0; r < t->heads * t->m; r++)
+        for (int64_t j = 0; j < t->n; j++) {
+            int64_t h = t->h + r / t->m, i = t->i + r % t->m;
+            float p = s->S[r * BK + j];
+            for (int64_t d = 0; p != 0 && d < f->Dv; d++)
+                O[r * f->Dw + d] += p * (float)part_entry(l->p, f->p.w, l->t, pair_row(l, i, t->j + j), h, d);
+        }
+}
+
+static void mix_columns(const fused *f, scratch *s, const lookup *l, const tile *t, float *O, int64_t low, int64_t high)
+{
+    int64_t width = high - low + 1;
+    for (int64_t r = 0; r < t->heads * t->m; r++) {
+        float *W = s->E + r * width;
+        for (int64_t c = 0; c < width; c++)
+            W[c] = 0;
+        for (int64_t j = 0, length; j < t->n; j += length) {
+            int64_t x = 0, skip, n = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
+            if (n > 0)
+                gather_weights(f, l, W, s->S + r * BK + j + skip, x, n, low);
+        }
+    }
+    for (int64_t h = 0; h < t->heads; h++)
+        (l->finite ? f->k->gemm : gemm_c)(O + h * t->m * f->Dw, f->Dw, s->E + h * t->m * width, width, 1,
+                                          l->rows + ((l->heads == 1 ? 0 : t->h + h) * l->columns + low) * f->Dw, f->Dw,
+                                          t->m, f->Dw, width, true);
+}
+
+/* O += weights times value rows; S holds the weights. */
+void lookups_mix(const fused *f, scratch *s, const tile *t, float *O)
+{
+    for (int n = 0; n < f->lookups; n++) {
+        const lookup *l = &f->lookup[n];
+        int64_t low, high;
+        if (l->t->side != PE_VALUE)
+            continue;
+        if (l->odd)
+            mix_pairs(f, s, l, t, O);
+        else if (!needed(l, t, &low, &high))
+            continue;
+        else if (high - low >= NEED)
+            mix_pairs(f, s, l, t, O);
+        else
+            mix_columns(f, s, l, t, O, low, high);
+    }
+}
+
+void lookups_counts(const fused *f, scratch *s, const tile *t)
+{
+    const part *p = f->count;
+    int64_t heads = p->tensor[p->count.table].shape[1], C = f->count_columns;
+    take_queries(f, s, p, -1, p->stage == PE_BEFORE_SCALE ? f->p.scale : 1, t);
+    for (int64_t h = 0; h < t->heads; h++)
+        for (int64_t c = 0; c < C; c += PANEL)
+            f->k->gemm(s->counts + h * t->m * C + c, C, s->qa + h * t->m * f->Dp, f->Dp, 1,
+                       f->count_panels + ((heads == 1 ? 0 : t->h + h) * C + c) * f->D, PANEL, t->m, PANEL, f->D, false);
+}

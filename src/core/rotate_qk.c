@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * q and k in one call, with tables from a cache or made on the fly. */
+#include "core/core.h"
+
+#include <inttypes.h>
+
+/* One of the two, as the call gave it. */
+typedef struct half {
+    const char *name, *out_name, *table_name;
+    pe_side side;
+    pe_view x, y;
+    pe_table table;
+} half;
+
+/* Whether queries and keys turn by the same numbers. */
+static bool alike(const part *p)
+{
+    return !p->decay && !p->gains;
+}
+
+static pe_status check_rows(const half *s, int64_t rows, pe_error *err)
+{
+    if (!s->table.row || !s->x.tokens)
+        return PE_OK;
+    CHECK_POINTER(int64_t, s->table.row, s->table_name);
+    for (int64_t t = 0; t < s->x.tokens; t++)
+        if (s->table.row[t] < 0 || s->table.row[t] >= rows)
+            return pe_fail(err, PE_ERR_RANGE,
+                           "%s: row of token %" PRId64 " is %" PRId64 "; the table has %" PRId64 " rows", s->table_name,
+                           t, s->table.row[t], rows);
+    return PE_OK;
+}
+
+static pe_status check_table(const part *p, half *s, pe_error *err)
+{
+    pe_view *c = &s->table.cosine, *sine = &s->table.sine;
+    pe_dtype wanted = s->x.dtype == PE_F64 ? PE_F64 : PE_F32;
+    if (!c->data && !sine->data)
+        return PE_OK;
+    if (!p)
+        return pe_fail(err, PE_ERR_UNSUITED, "%s: this encoding does not rotate; it takes no table", s->table_name);
+    if (!c->data || !sine->data)
+        return pe_fail(err, PE_ERR_NULL, "%s: it has %s; needs both, or none", s->table_name,
+                       c->data ? "a cosine and no sine" : "a sine and no cosine");
+    TRY(check_view(c, s->table_name, s->table.row ? -1 : s->x.tokens, 1, p->pairs, READS, err));
+    TRY(check_view(sine, s->table_name, c->tokens, 1, p->pairs, READS, err));
+    if (c->dtype != wanted || sine->dtype != wanted)
+        return pe_fail(err, PE_ERR_DTYPE, "%s: a table for %s needs %s", s->table_name, s->name,
+                       wanted == PE_F64 ? "PE_F64, as the vectors have" : "PE_F32");
+    return check_rows(s, c->tokens, err);
+}
+
+static pe_status check_half(const pe_encoding *e, const part *p, half *s, pe_positions *at, pe_error *err)
+{
+    if (!s->x.data) {
+        s->x = s->y = (pe_view){ 0 };
+        s->table = (pe_table){ .row = NULL };
+        return PE_OK;
+    }
+    TRY(check_view(&s->x, s->name, -1, -1, p ? e->shape.head_dim : -1, READS, err));
+    if (!s->y.data)
+        s->y = s->x;
+    TRY(check_view(&s->y, s->out_name, s->x.tokens, s->x.heads, s->x.dim, WRITES, err));
+    if ((s->x.dtype == PE_F64) != (s->y.dtype == PE_F64))
+        return pe_fail(err, PE_ERR_DTYPE, "%s and %s must both be PE_F64, or neither", s->name, s->out_name);
+    TRY(check_positions(at, "positions", s->x.tokens, e->axes, err));
+    TRY(check_turns(p, s->side, s->y.dtype, *at, err));
+    return check_table(p, s, err);
+}
+
+/* An output may be its own input and nothing else. */
+static pe_status check_apart(const half *q, const half *k, pe_positions at, pe_error *err)
+{
+    const region q_out = view_region(q->out_name, q->y, WRITES), k_out = view_region(k->out_name, k->y, WRITES);
+    CHECK_MEMORY(true, q_out, view_region(q->name, q->x, READS));
+    CHECK_MEMORY(true, k_out, view_region(k->name, k->x, READS));
+    CHECK_MEMORY(false, q_out, view_region(k->name, k->x, READS));
+    CHECK_MEMORY(false, k_out, view_region(q->name, q->x, READS));
+    CHECK_MEMORY(false, q_out, k_out, positions_region("positions", at),
+                 view_region(q->table_name, q->table.cosine, READS), view_region(q->table_name, q->table.sine, READS),
+                 view_region(k->table_name, k->table.cosine, READS), view_region(k->table_name, k->table.sine, READS),
+                 array_region(q->table_name, q->table.row, q->x.tokens, sizeof(int64_t), READS),
+                 array_region(k->table_name, k->table.row, k->x.tokens, sizeof(int64_t), READS));
+    return PE_OK;
+}
+
+static void turn_both(const pe_encoding *e, const part *p, const half *sides, bool shared, pe_positions at,
+                      const pe_pool *pool)
+{
+    turn_job jobs[2];
+    int count = 0;
+    for (int i = 0; i < 2; i++) {
+        const half *s = &sides[i];
+        if (s->x.tokens && s->x.heads && s->x.dim)
+            jobs[count++] = (turn_job){ &e->kernels, p, s->side, { false, false }, s->y, s->x, at, 0, s->table };
+    }
+    rotate_tokens(jobs, count, shared && count == 2, pool);
+}
+
+pe_status pe_encoding_rotate_qk(const pe_encoding *e, const pe_rotation *r, pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    CHECK_POINTER(pe_rotation, r, "the rotation");
+    TRY(check_pool(r->pool, err));
+    const part *p = turning(e, PE_QUERY);
+    pe_positions at = r->at;
+    half sides[2] = { { "q", "q_out", "q_table", PE_QUERY, r->q, r->q_out, r->q_table },
+                      { "k", "k_out", "k_table", PE_KEY, r->k, r->k_out, r->k_table } };
+    bool one_table = r->q_table.cosine.data && !r->k_table.cosine.data && !r->k_table.sine.data;
+    if (one_table && p && r->k.data && !alike(p))
+        return pe_fail(err, PE_ERR_UNSUITED, "%s turns q and k by different numbers; give k_table too", e->text);
+    if (one_table)
+        sides[1].table = r->q_table;
+    TRY(check_half(e, p, &sides[0], &at, err));
+    TRY(check_half(e, p, &sides[1], &at, err));
+    TRY(check_apart(&sides[0], &sides[1], at, err));
+    if (!p)
+        for (int i = 0; i < 2; i++)
+            copy_view(sides[i].y, sides[i].x);
+    else {
+        bool made = !sides[0].table.cosine.data && !sides[1].table.cosine.data;
+        bool single = sides[0].x.dtype != PE_F64 && sides[1].x.dtype != PE_F64;
+        turn_both(e, p, sides, single && alike(p) && (made || one_table), at, r->pool);
+    }
+    return pe_pass(err);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rotation at the speed of memory: blocks of tokens whose tables stay in the cache, then all their heads. */
+#include "core/core.h"
+
+#include <string.h>
+
+#define PIECE 64   /* tokens of one job */
+#define BLOCK 2048 /* values of a block's cosines: 32 tokens of 64 pairs */
+
+typedef struct table_rows {
+    const float *c, *s; /* (tokens, stride) */
+    int64_t stride;
+} table_rows;
+
+static char *element(pe_view v, int64_t token, int64_t head)
+{
+    return (char *)v.data + (token * v.token_stride + head * v.head_stride) * (int64_t)pe_dtype_size(v.dtype);
+}
+
+/* ------------------------------------------------ any types */
+
+static void token_f64(const turn_job *j, int64_t t, const double *c, const double *s, double gain)
+{
+    double in[PE_HEAD_DIM_MAX], out[PE_HEAD_DIM_MAX];
+    const part *p = j->p;
+    const lane *to = j->mode.negate ? p->from : p->to, *from = j->mode.negate ? p->to : p->from;
+    for (int64_t h = 0; h < j->x.heads; h++) {
+        vec vx = row_vec(j->x, t, h), vy = row_vec(j->y, t, h);
+        for (int64_t d = 0; d < j->x.dim; d++)
+            in[d] = vec_get(vx, d);
+        rotate_f64_c(out, in, to, from, c, s, p->pairs, p->rest, p->rests, gain);
+        for (int64_t d = 0; d < j->x.dim; d++)
+            num_store(vy.data, vy.type, vy.at + d, out[d]);
+    }
+}
+
+/* float32 arithmetic: cos and sin are rounded once, products are rounded, the store rounds once. */
+static void token_f32(const turn_job *j, int64_t t, const float *c, const float *s, float gain)
+{
+    float in[PE_HEAD_DIM_MAX], out[PE_HEAD_DIM_MAX];
+    const part *p = j->p;
+    const lane *to = j->mode.negate ? p->from : p->to, *from = j->mode.negate ? p->to : p->from;
+    for (int64_t h = 0; h < j->x.heads; h++) {
+        vec vx = row_vec(j->x, t, h), vy = row_vec(j->y, t, h);
+        for (int64_t d = 0; d < j->x.dim; d++)
+            in[d] = (float)vec_get(vx, d);
+        rotate_f32_c(out, in, to, from, c, s, p->pairs, p->rest, p->rests, gain);
+        for (int64_t d = 0; d < j->x.dim; d++)
+            num_store(vy.data, vy.type, vy.at + d, out[d]);
+    }
+}
+
+static const int64_t *place(const turn_job *j, int64_t t, int64_t at[PE_AXES_MAX])
+{
+    position(j->at, t, at);
+    at[0] -= j->shift;
+    return at;
+}
+
+static double gain_of(const turn_job *j, const int64_t *at)
+{
+    double gain = gain_at(j->p, j->side, at);
+    return j->mode.reciprocal ? 1 / gain : gain;
+}
+
+/* ------------------------------------------------ one type, by kernels */
+
+/* Runs of `rows` rows from token t and head h on, each `near` elements after the last. */
+static void turn_rows(const turn_job *j, int64_t t, int64_t h, int64_t rows, bool tokens, table_rows table)
+{
+    const turn_plan *q = j->p->plan;
+    int back = j->mode.negate;
+    char *y = element(j->y, t, h), *x = element(j->x, t, h);
+    int64_t y_stride = tokens ? j->y.token_stride : j->y.head_stride;
+    int64_t x_stride = tokens ? j->x.token_stride : j->x.head_stride;
+    for (int i = 0; i < q->runs[back]; i++)
+        j->k->rotate[j->x.dtype](y, y_stride, x, x_stride, rows, &q->run[back][i], table.c, table.s,
+                                 tokens ? table.stride : 0);
+}
+
+/* In place, where pairs are written elsewhere than they were read: through a copy of the row. */
+static void turn_staged(const turn_job *j, int64_t t, const float *c, const float *s)
+{
+    _Alignas(64) char copy[PE_HEAD_DIM_MAX * sizeof(float)];
+    const turn_plan *q = j->p->plan;
+    int back = j->mode.negate;
+    for (int64_t h = 0; h < j->x.heads; h++) {
+        char *y = element(j->y, t, h);
+        memcpy(copy, y, (size_t)j->x.dim * pe_dtype_size(j->x.dtype));
+        for (int i = 0; i < q->runs[back]; i++)
+            j->k->rotate[j->x.dtype](y, 0, copy, 0, 1, &q->run[back][i], c, s, 0);
+    }
+}
+
+static void scale_range(const turn_job *j, int64_t t, int64_t h, rest_range r, float gain)
+{
+    float values[PE_HEAD_DIM_MAX];
+    size_t size = pe_dtype_size(j->x.dtype), at = (size_t)r.first * size;
+    char *y = element(j->y, t, h) + at, *x = element(j->x, t, h) + at;
+    if (gain == 1) {
+        if (x != y)
+            memcpy(y, x, (size_t)r.count * size);
+        return;
+    }
+    j->k->widen(values, x, j->x.dtype, r.count);
+    j->k->scale(values, gain, r.count);
+    j->k->narrow(y, j->y.dtype, values, r.count);
+}
+
+/* Elements that do not turn. */
+static void scale_rest(const turn_job *j, int64_t first, int64_t end)
+{
+    const turn_plan *q = j->p->plan;
+    if (!q->rests || (j->x.data == j->y.data && !j->p->gains))
+        return;
+    for (int64_t t = first; t < end; t++) {
+        int64_t at[PE_AXES_MAX];
+        float gain = (float)gain_of(j, place(j, t, at));
+        for (int64_t h = 0; h < j->x.heads; h++)
+            for (int i = 0; i < q->rests; i++)
+                scale_range(j, t, h, q->rest[i], gain);
+    }
+}
+
+static table_rows row_of(table_rows table, int64_t n)
+{
+    return (table_rows){ table.c + n * table.stride, table.s + n * table.stride, table.stride };
+}
+
+/* Memory is walked the way it lies: heads of a token, or tokens of a head. */
+static void turn_block(const turn_job *j, int64_t first, int64_t end, table_rows table)
+{
+    if (j->x.dtype != j->y.dtype) {
+        for (int64_t t = first; t < end; t++) {
+            int64_t at[PE_AXES_MAX];
+            table_rows here = row_of(table, t - first);
+            token_f32(j, t, here.c, here.s, (float)gain_of(j, place(j, t, at)));
+        }
+        return;
+    }
+    if (j->x.data == j->y.data && j->p->plan->moves)
+        for (int64_t t = first; t < end; t++)
+            turn_staged(j, t, row_of(table, t - first).c, row_of(table, t - first).s);
+    else if (j->y.token_stride < j->y.head_stride)
+        for (int64_t h = 0; h < j->x.heads; h++)
+            turn_rows(j, first, h, end - first, true, table);
+    else
+        for (int64_t t = first; t < end; t++)
+            turn_rows(j, t, 0, j->x.heads, false, row_of(table, t - first));
+    scale_rest(j, first, end);
+}
+
+/* ------------------------------------------------ tables of a block */
+
+static int64_t table_row(const turn_job *j, int64_t t)
+{
+    return j->table.row ? j->table.row[t] : t;
+}
+
+/* From the caller's table, as it lies or, where its rows do not follow each other, copied; else made here. */
+static table_rows block_table(table_maker *m, const turn_job *j, float *c, float *s, int64_t first, int64_t end)
+{
+    pe_view cosine = j->table.cosine, sine = j->table.sine;
+    const float *from_c = cosine.data, *from_s = sine.data;
+    int64_t P = j->p->pairs;
+    if (from_c && !j->table.row && cosine.token_stride == sine.token_stride)
+        return (table_rows){ from_c + first * cosine.token_stride, from_s + first * sine.token_stride,
+                             cosine.token_stride };
+    for (int64_t t = first; t < end; t++) {
+        int64_t at[PE_AXES_MAX], n = (t - first) * P;
+        if (from_c) {
+            memcpy(c + n, from_c + table_row(j, t) * cosine.token_stride, (size_t)P * sizeof *c);
+            memcpy(s + n, from_s + table_row(j, t) * sine.token_stride, (size_t)P * sizeof *s);
+        } else
+            table_row_f32(m, c + n, s + n, place(j, t, at));
+    }
+    return (table_rows){ c, s, P };
+}
+
+/* Jobs that share the first's table. */
+static void turn_tokens(const turn_job *jobs, int count, int64_t first, int64_t end)
+{
+    _Alignas(64) float c[BLOCK], s[BLOCK];
+    table_maker m;
+    int64_t tokens = jobs->p->pairs ? BLOCK / jobs->p->pairs : BLOCK;
+    table_start(&m, jobs->k, jobs->p, jobs->side, jobs->mode);
+    for (int64_t t = first; t < end; t += tokens) {
+        int64_t last = t + tokens < end ? t + tokens : end;
+        table_rows table = block_table(&m, jobs, c, s, t, last);
+        for (int i = 0; i < count; i++)
+            turn_block(&jobs[i], t, last, table);
+    }
+}
+
+static void turn_tokens_f64(const turn_job *j, int64_t first, int64_t end)
+{
+    double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2];
+    pe_view cosine = j->table.cosine, sine = j->table.sine;
+    table_maker m;
+    table_start(&m, j->k, j->p, j->side, j->mode);
+    for (int64_t t = first; t < end; t++) {
+        int64_t at[PE_AXES_MAX];
+        double gain = gain_of(j, place(j, t, at));
+        const double *row_c = c, *row_s = s;
+        if (cosine.data) {
+            row_c = (const double *)cosine.data + table_row(j, t) * cosine.token_stride;
+            row_s = (const double *)sine.data + table_row(j, t) * sine.token_stride;
+        } else
+            table_row_f64(&m, c, s, at);
+        token_f64(j, t, row_c, row_s, gain);
+    }
+}
+
+/* ------------------------------------------------ pieces of the whole */
+
+typedef struct turn_call {
+    const turn_job *jobs;
+    int count;
+    bool shared;
+} turn_call;
+
+static void turn_piece(void *arg, int64_t n, int worker)
+{
+    const turn_call *a = arg;
+    int64_t tokens = a->jobs->x.tokens, first = n * PIECE, end = first + PIECE < tokens ? first + PIECE : tokens;
+    (void)worker;
+    if (a->shared)
+        turn_tokens(a->jobs, a->count, first, end);
+    else
+        for (int i = 0; i < a->count; i++)
+            if (a->jobs[i].x.dtype == PE_F64)
+                turn_tokens_f64(&a->jobs[i], first, end);
+            else
+                turn_tokens(&a->jobs[i], 1, first, end);
+}
+
+void rotate_tokens(const turn_job *jobs, int count, bool shared, const pe_pool *pool)
+{
+    turn_call call = { jobs, count, shared && jobs->x.dtype != PE_F64 };
+    if (count)
+        pool_run(pool, turn_piece, &call, (jobs->x.tokens + PIECE - 1) / PIECE);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tables of cos and sin, row by row.
+ *
+ * Where the row is plain, positions are split into n = STEPS b + r: cos and sin of the base STEPS b are made once for
+ * STEPS positions, those of r are in the plan, and one complex product in double gives those of n. The result is that
+ * of turn_factors bit for bit: let m be the size. turn_cos_sin is within 2^-51 of the truth, so the product of base and
+ * step is within 2^-50 + 2^-53 (two errors on terms whose sizes add up to 1 at most, two roundings), and sizing the
+ * base adds 2^-53; turn_factors is within 2^-51 + 2^-53. They differ by less than 2^-49 m. Where every number within
+ * 2^-48 m of the product has the same float, it is the one; elsewhere the row is made by turn_cos_sin itself. */
+#include "core/core.h"
+
+#include "kernels/turn.h"
+
+/* Sized and signed as the mode says. */
+static void size_turn(turn_mode mode, double size, double *c, double *s)
+{
+    *c = mode.reciprocal ? *c / size : *c * size;
+    *s = mode.reciprocal ? *s / size : *s * size;
+    if (mode.negate)
+        *s = -*s;
+}
+
+void turn_factors(const part *p, pe_side side, turn_mode mode, const int64_t *at, int64_t n, double gain, double *c,
+                  double *s)
+{
+    turn t = p->row->turn(p, side, at, n);
+    *c = t.cosine;
+    *s = t.sine;
+    size_turn(mode, t.magnitude * gain, c, s);
+}
+
+void table_start(table_maker *m, const kernels *k, const part *p, pe_side side, turn_mode mode)
+{
+    m->k = k;
+    m->p = p;
+    m->side = side;
+    m->mode = mode;
+    for (int i = 0; i < SPANS_MAX; i++)
+        m->at[i].made = false;
+}
+
+#define CHUNK 64 /* pairs at a time */
+
+/* Up to CHUNK pairs of a plain row from `first` on, at their own positions. */
+static void plain_chunk(const table_maker *m, double *c, double *s, const int64_t *at, int64_t first, int64_t count,
+                        double size)
+{
+    const part *p = m->p;
+    double n[CHUNK] = { 0 };
+    for (int64_t i = 0; i < count; i++) {
+        const pair *f = &p->pair[first + i];
+        n[i] = (double)(at[f->axis] * f->multiplier + f->shift);
+    }
+    m->k->turns(c, s, n, p->plan->frequency + first, p->pairs, count);
+    for (int64_t i = 0; i < count; i++)
+        size_turn(m->mode, size, &c[i], &s[i]);
+}
+
+/* Pairs first .. end - 1 without the product. */
+static void plain_f32(const table_maker *m, float *c, float *s, const int64_t *at, int64_t first, int64_t end,
+                      double size)
+{
+    for (; first < end; first += CHUNK) {
+        double cosine[CHUNK], sine[CHUNK];
+        int64_t count = end - first < CHUNK ? end - first : CHUNK;
+        plain_chunk(m, cosine, sine, at, first, count, size);
+        for (int64_t i = 0; i < count; i++) {
+            c[first + i] = (float)cosine[i];
+            s[first + i] = (float)sine[i];
+        }
+    }
+}
+
+static void make_base(table_maker *m, const turn_span *a, int64_t block, double size)
+{
+    const part *p = m->p;
+    double *c = m->base + a->first, *s = c + p->pairs, n[CHUNK];
+    for (int i = 0; i < CHUNK; i++)
+        n[i] = (double)(block * STEPS);
+    for (int64_t i = 0; i < a->count; i += CHUNK)
+        m->k->turns(c + i, s + i, n, p->plan->frequency + a->first + i, p->pairs,
+                    a->count - i < CHUNK ? a->count - i : CHUNK);
+    for (int64_t i = 0; i < a->count; i++)
+        size_turn((turn_mode){ false, m->mode.reciprocal }, size, &c[i], &s[i]);
+}
+
+/* A pair that stands still has cos 1 and sin 0 everywhere. */
+static void fill_still(const table_maker *m, float *c, float *s, const turn_span *a, double size)
+{
+    double cosine = 1, sine = 0;
+    size_turn(m->mode, size, &cosine, &sine);
+    for (int64_t i = a->first; i < a->first + a->count; i++) {
+        c[i] = (float)cosine;
+        s[i] = (float)sine;
+    }
+}
+
+static void span_f32(table_maker *m, float *c, float *s, const int64_t *at, int index, double size)
+{
+    const part *p = m->p;
+    const turn_span *a = &p->plan->span[index];
+    if (a->still) {
+        fill_still(m, c, s, a, size);
+        return;
+    }
+    int64_t n = at[a->axis] * a->multiplier + a->shift, r = n & (STEPS - 1), block = (n - r) / STEPS;
+    if (!m->at[index].made || m->at[index].block != block || m->at[index].size != size) {
+        make_base(m, a, block, size);
+        m->at[index].made = true;
+        m->at[index].block = block;
+        m->at[index].size = size;
+    }
+    const double *near = p->plan->step + 2 * p->pairs * r, slack = 0x1p-48 * (m->mode.reciprocal ? 1 / size : size);
+    if (!m->k->turn_sums(c + a->first, s + a->first, m->base + a->first, near + a->first, p->pairs, slack, a->count))
+        plain_f32(m, c, s, at, a->first, a->first + a->count, size);
+    else if (m->mode.negate)
+        for (int64_t i = a->first; i < a->first + a->count; i++)
+            s[i] = -s[i];
+}
+
+void table_row_f32(table_maker *m, float *c, float *s, const int64_t *at)
+{
+    const part *p = m->p;
+    double gain = gain_at(p, m->side, at), size = p->magnitude * gain;
+    if (p->plain && p->plan->spans)
+        for (int i = 0; i < p->plan->spans; i++)
+            span_f32(m, c, s, at, i, size);
+    else if (p->plain)
+        plain_f32(m, c, s, at, 0, p->pairs, size);
+    else
+        for (int64_t n = 0; n < p->pairs; n++) {
+            double cosine, sine;
+            turn_factors(p, m->side, m->mode, at, n, gain, &cosine, &sine);
+            c[n] = (float)cosine;
+            s[n] = (float)sine;
+        }
+}
+
+void table_row_f64(table_maker *m, double *c, double *s, const int64_t *at)
+{
+    const part *p = m->p;
+    double gain = gain_at(p, m->side, at);
+    if (p->plain)
+        for (int64_t n = 0; n < p->pairs; n += CHUNK)
+            plain_chunk(m, c + n, s + n, at, n, p->pairs - n < CHUNK ? p->pairs - n : CHUNK, p->magnitude * gain);
+    else
+        for (int64_t n = 0; n < p->pairs; n++)
+            turn_factors(p, m->side, m->mode, at, n, gain, &c[n], &s[n]);
+}
+
+/* ------------------------------------------------ pe_encoding_table */
+
+#define PIECE 256 /* tokens of one job */
+
+typedef struct table_call {
+    const pe_encoding *e;
+    const part *p;
+    pe_side side;
+    pe_view cosine, sine;
+    pe_positions where;
+} table_call;
+
+static void make_piece(void *arg, int64_t n, int worker)
+{
+    const table_call *t = arg;
+    table_maker m;
+    int64_t end = (n + 1) * PIECE < t->cosine.tokens ? (n + 1) * PIECE : t->cosine.tokens;
+    (void)worker;
+    table_start(&m, &t->e->kernels, t->p, t->side, (turn_mode){ false, false });
+    for (int64_t i = n * PIECE; i < end; i++) {
+        int64_t at[PE_AXES_MAX], c_at = i * t->cosine.token_stride, s_at = i * t->sine.token_stride;
+        position(t->where, i, at);
+        if (t->cosine.dtype == PE_F32 && t->sine.dtype == PE_F32) {
+            table_row_f32(&m, (float *)t->cosine.data + c_at, (float *)t->sine.data + s_at, at);
+            continue;
+        }
+        double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2];
+        table_row_f64(&m, c, s, at);
+        for (int64_t f = 0; f < t->p->pairs; f++) {
+            num_store(t->cosine.data, t->cosine.dtype, c_at + f, c[f]);
+            num_store(t->sine.data, t->sine.dtype, s_at + f, s[f]);
+        }
+    }
+}
+
+pe_status pe_encoding_table_with(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions where,
+                                 const pe_pool *pool, pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    if ((int)side < PE_QUERY || side > PE_KEY)
+        return pe_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY or PE_KEY", (int)side);
+    const part *p = turning(e, PE_QUERY);
+    if (!p)
+        return pe_fail(err, PE_ERR_UNSUITED, "%s does not rotate; it has no table of cos and sin", e->text);
+    TRY(check_pool(pool, err));
+    TRY(check_view(&cosine, "cosine", -1, 1, p->pairs, WRITES, err));
+    TRY(check_view(&sine, "sine", cosine.tokens, 1, p->pairs, WRITES, err));
+    TRY(check_positions(&where, "positions", cosine.tokens, e->axes, err));
+    CHECK_MEMORY(false, view_region("cosine", cosine, WRITES), view_region("sine", sine, WRITES),
+                 positions_region("positions", where));
+    TRY(check_turns(p, side, cosine.dtype == PE_F16 ? PE_F16 : sine.dtype, where, err));
+    table_call call = { e, p, side, cosine, sine, where };
+    if (p->pairs)
+        pool_run(pool, make_piece, &call, (cosine.tokens + PIECE - 1) / PIECE);
+    return pe_pass(err);
+}
+
+pe_status pe_encoding_table(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions where,
+                            pe_error *err)
+{
+    return pe_encoding_table_with(e, side, cosine, sine, where, NULL, err);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows of numbers: the softmax, and what is done element by element. A product and a sum are rounded apart, as in the
+ * definition, so that the bits are the same. */
+
+INLINE float row_most(const float *s, int64_t n, float most)
+{
+    vf a = vf_set(most), b = a;
+    for (int64_t j = 0; j < n; j += LANES) {
+        UNROLL
+        for (int i = 0; i < LANES; i += 2 * VW) {
+            a = vf_max(vf_load(s + j + i), a);
+            b = vf_max(vf_load(s + j + (i + VW) % LANES), b);
+        }
+    }
+    return vf_most(vf_max(a, b));
+}
+
+static float soften_v(float *s, int64_t n, float *max, float *factor)
+{
+    float before = *max, most = row_most(s, n, before);
+    vf from = vf_set(most == -INFINITY ? 0 : most), sum[2] = { vf_set(0), vf_set(0) };
+    for (int64_t j = 0; j < n; j += LANES) {
+        UNROLL
+        for (int i = 0; i < LANES; i += VW) {
+            vf y = vf_exp(vf_sub(vf_load(s + j + i), from));
+            vf_store(s + j + i, y);
+            sum[i / VW % 2] = vf_add(sum[i / VW % 2], y);
+        }
+    }
+    *factor = before == -INFINITY ? 1 : vf_first(vf_exp(vf_sub(vf_set(before), from)));
+    *max = most;
+    return vf_sum(vf_add(sum[0], sum[1]));
+}
+
+static void weigh_v(float *s, int64_t n, float lse)
+{
+    bool none = lse == -INFINITY || isnan(lse);
+    for (int64_t j = 0; none && j < n; j += VW)
+        vf_store(s + j, vf_unless_less(vf_load(s + j), vf_set(-FLT_MAX), vf_set(isnan(lse) ? lse : 0)));
+    for (int64_t j = 0; !none && j < n; j += VW)
+        vf_store(s + j, vf_exp_any(vf_sub(vf_load(s + j), vf_set(lse))));
+}
+
+static void scale_v(float *y, float a, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW)
+        vf_put(y + j, vf_mul(vf_get(y + j, n - j), vf_set(a)), n - j);
+}
+
+static void add_v(float *y, const float *x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW)
+        vf_put(y + j, vf_add(vf_get(y + j, n - j), vf_get(x + j, n - j)), n - j);
+}
+
+static void add_one_v(float *y, float a, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW)
+        vf_put(y + j, vf_add(vf_get(y + j, n - j), vf_set(a)), n - j);
+}
+
+static void axpy_v(float *y, float a, const float *x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW) {
+        vf ax = vf_mul(vf_set(a), vf_get(x + j, n - j));
+        vf_put(y + j, vf_add(vf_get(y + j, n - j), ax), n - j);
+    }
+}
+
+static void line_v(float *y, const float *x, float a, float b, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW) {
+        vf ax = vf_mul(vf_set(a), vf_get(x + j, n - j));
+        vf_put(y + j, vf_add(vf_get(y + j, n - j), vf_add(ax, vf_set(b))), n - j);
+    }
+}
+
+static void score_grad_v(float *ds, const float *p, const float *dp, float mean, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW) {
+        vf w = vf_get(p + j, n - j), d = vf_sub(vf_get(dp + j, n - j), vf_set(mean));
+        vf_put(ds + j, vf_unless_zero(w, vf_mul(w, d)), n - j);
+    }
+}
+
+static float sum_v(const float *x, int64_t n)
+{
+    vf sum[4] = { vf_set(0), vf_set(0), vf_set(0), vf_set(0) };
+    int64_t j = 0;
+    for (; j + 4 * VW <= n; j += 4 * VW) {
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            sum[i] = vf_add(sum[i], vf_load(x + j + i * VW));
+    }
+    for (; j < n; j += VW)
+        sum[0] = vf_add(sum[0], vf_get(x + j, n - j));
+    return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
+}
+
+static float dot_v(const float *x, const float *y, int64_t n)
+{
+    vf sum[4] = { vf_set(0), vf_set(0), vf_set(0), vf_set(0) };
+    int64_t j = 0;
+    for (; j + 4 * VW <= n; j += 4 * VW) {
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            sum[i] = vf_fma(vf_load(x + j + i * VW), vf_load(y + j + i * VW), sum[i]);
+    }
+    for (; j < n; j += VW)
+        sum[0] = vf_fma(vf_get(x + j, n - j), vf_get(y + j, n - j), sum[0]);
+    return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
+}
+
+/* tanh: below 0.55 x + x^3 (c1 + ... + c5 x^8), the best c (off by 2^-29); from there on 1 - 2 / (exp(2 x) + 1), which
+ * is 1 from 10 on. */
+INLINE vf vf_tanh(vf x)
+{
+    vf a = vf_abs(x), b = vf_mul(a, a);
+    vf p = vf_fma(vf_set(-0x1.9b304ap-8f), b, vf_set(0x1.593d08p-6f));
+    p = vf_fma(p, b, vf_set(-0x1.b9287ap-5f));
+    p = vf_fma(p, b, vf_set(0x1.110d26p-3f));
+    p = vf_fma(p, b, vf_set(-0x1.55554ap-2f));
+    vf near = vf_fma(vf_mul(p, b), a, a);
+    vf e = vf_exp(vf_at_most(vf_add(a, a), vf_set(20)));
+    vf far = vf_sub(vf_set(1), vf_div(vf_set(2), vf_add(e, vf_set(1))));
+    return vf_sign(vf_if_less(a, vf_set(0.55f), near, far), x);
+}
+
+static void cap_v(float *y, float cap, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW) {
+        vf x = vf_div(vf_get(y + j, n - j), vf_set(cap));
+        vf_put(y + j, vf_mul(vf_set(cap), vf_tanh(x)), n - j);
+    }
+}
+
+static void sigmoid_v(float *y, const float *x, float a, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW) {
+        vf e = vf_exp_any(vf_mul(vf_set(-a), vf_get(x + j, n - j)));
+        vf_put(y + j, vf_div(vf_set(1), vf_add(vf_set(1), e)), n - j);
+    }
+}
+
+INLINE void widen_from(float *y, const char *x, pe_dtype type, int64_t size, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW)
+        vf_put(y + j, vf_get_as(x + j * size, type, n - j), n - j);
+}
+
+static void widen_v(float *y, const void *x, pe_dtype type, int64_t n)
+{
+    if (type == PE_F32 && n > 0)
+        memcpy(y, x, (size_t)n * sizeof *y);
+    else if (type == PE_F16)
+        widen_from(y, x, PE_F16, 2, n);
+    else if (type == PE_BF16)
+        widen_from(y, x, PE_BF16, 2, n);
+    else
+        for (int64_t j = 0; j < n; j++)
+            y[j] = (float)num_load(x, type, j);
+}
+
+INLINE void narrow_to(char *y, pe_dtype type, int64_t size, const float *x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += VW)
+        vf_put_as(y + j * size, type, vf_get(x + j, n - j), n - j);
+}
+
+static void narrow_v(void *y, pe_dtype type, const float *x, int64_t n)
+{
+    if (type == PE_F32 && n > 0)
+        memcpy(y, x, (size_t)n * sizeof *x);
+    else if (type == PE_F16)
+        narrow_to(y, PE_F16, 2, x, n);
+    else if (type == PE_BF16)
+        narrow_to(y, PE_BF16, 2, x, n);
+    else
+        for (int64_t j = 0; j < n; j++)
+            num_store(y, type, j, x[j]);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The vocabulary of vectors, 16 floats wide; simd_avx2.h says what the words mean. */
+#ifndef PE_SIMD_H
+#define PE_SIMD_H
+
+#define VW 16
+#define GEMM_ROWS 8 /* 16 of 32 registers hold sums */
+#define GEMM_WIDE 2
+#define CACHE_ROWS 4
+
+typedef __m512 vf;
+
+INLINE vf vf_load(const float *p)
+{
+    return _mm512_loadu_ps(p);
+}
+
+INLINE void vf_store(float *p, vf x)
+{
+    _mm512_storeu_ps(p, x);
+}
+
+INLINE __mmask16 vf_below(int64_t n)
+{
+    return (__mmask16)((1u << n) - 1);
+}
+
+INLINE vf vf_load_some(const float *p, int64_t n)
+{
+    return _mm512_maskz_loadu_ps(vf_below(n), p);
+}
+
+INLINE void vf_store_some(float *p, vf x, int64_t n)
+{
+    _mm512_mask_storeu_ps(p, vf_below(n), x);
+}
+
+INLINE vf vf_load_f16(const uint16_t *p)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+
+INLINE void vf_store_f16(uint16_t *p, vf x)
+{
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
+INLINE vf vf_load_bf16(const uint16_t *p)
+{
+    __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
+}
+
+INLINE void vf_store_bf16(uint16_t *p, vf x)
+{
+    __m512i bits = _mm512_castps_si512(x), high = _mm512_srli_epi32(bits, 16);
+    __m512i odd = _mm512_and_si512(high, _mm512_set1_epi32(1));
+    __m512i near = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+    __m512i nan = _mm512_or_si512(high, _mm512_set1_epi32(0x7fc0));
+    __m512i y = _mm512_mask_mov_epi32(_mm512_srli_epi32(near, 16), _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), nan);
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(y));
+}
+
+INLINE vf vf_set(float a)
+{
+    return _mm512_set1_ps(a);
+}
+
+INLINE vf vf_add(vf a, vf b)
+{
+    return _mm512_add_ps(a, b);
+}
+
+INLINE vf vf_sub(vf a, vf b)
+{
+    return _mm512_sub_ps(a, b);
+}
+
+INLINE vf vf_mul(vf a, vf b)
+{
+    return _mm512_mul_ps(a, b);
+}
+
+INLINE vf vf_div(vf a, vf b)
+{
+    return _mm512_div_ps(a, b);
+}
+
+INLINE vf vf_fma(vf a, vf b, vf c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+INLINE vf vf_max(vf a, vf b)
+{
+    return _mm512_max_ps(a, b);
+}
+
+INLINE vf vf_at_least(vf x, vf least)
+{
+    return _mm512_max_ps(least, x);
+}
+
+INLINE vf vf_at_most(vf x, vf most)
+{
+    return _mm512_min_ps(most, x);
+}
+
+INLINE vf vf_min(vf a, vf b)
+{
+    return _mm512_min_ps(a, b);
+}
+
+INLINE vf vf_floor(vf x)
+{
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+
+INLINE vf vf_power(vf x)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(x), 23));
+}
+
+INLINE vf vf_unless_less(vf x, vf least, vf y)
+{
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ), y);
+}
+
+INLINE vf vf_unless_zero(vf x, vf y)
+{
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NEQ_UQ), y);
+}
+
+INLINE vf vf_if_less(vf x, vf y, vf a, vf b)
+{
+    return _mm512_mask_mov_ps(b, _mm512_cmp_ps_mask(x, y, _CMP_LT_OQ), a);
+}
+
+INLINE vf vf_abs(vf x)
+{
+    return _mm512_abs_ps(x);
+}
+
+INLINE vf vf_sign(vf x, vf y)
+{
+    return _mm512_or_ps(x, _mm512_and_ps(y, _mm512_set1_ps(-0.0f)));
+}
+
+INLINE __m256 vf_upper(vf x)
+{
+    return _mm512_extractf32x8_ps(x, 1);
+}
+
+INLINE float vf_sum(vf x)
+{
+    __m256 h = _mm256_add_ps(_mm512_castps512_ps256(x), vf_upper(x));
+    __m128 a = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    a = _mm_add_ps(a, _mm_movehl_ps(a, a));
+    return _mm_cvtss_f32(_mm_add_ss(a, _mm_movehdup_ps(a)));
+}
+
+INLINE float vf_most(vf x)
+{
+    __m256 h = _mm256_max_ps(_mm512_castps512_ps256(x), vf_upper(x));
+    __m128 a = _mm_max_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    a = _mm_max_ps(a, _mm_movehl_ps(a, a));
+    return _mm_cvtss_f32(_mm_max_ss(a, _mm_movehdup_ps(a)));
+}
+
+INLINE float vf_first(vf x)
+{
+    return _mm512_cvtss_f32(x);
+}
+
+INLINE void vf_sum_four(float y[4], const vf x[4])
+{
+    __m256 h[4];
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        h[i] = _mm256_add_ps(_mm512_castps512_ps256(x[i]), vf_upper(x[i]));
+    __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(h[0], h[1]), _mm256_hadd_ps(h[2], h[3]));
+    _mm_storeu_ps(y, _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
+}
+
+INLINE vf vf_sum_after(vf x)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    x = _mm512_add_ps(x, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(x), 1)));
+    x = _mm512_add_ps(x, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(x), 2)));
+    x = _mm512_add_ps(x, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(x), 4)));
+    return _mm512_add_ps(x, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(x), 8)));
+}
+
+INLINE vf vf_gather(const float *p, vf at)
+{
+    return _mm512_i32gather_ps(_mm512_cvttps_epi32(at), p, 4);
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Words made of the vocabulary: parts of a vector, rows of any type, the exponential. */
+#ifndef PE_SIMD_EACH_H
+#define PE_SIMD_EACH_H
+
+/* A vector of which `left` elements lie at p, all or fewer. */
+INLINE vf vf_get(const float *p, int64_t left)
+{
+    return left >= VW ? vf_load(p) : vf_load_some(p, left);
+}
+
+INLINE void vf_put(float *p, vf x, int64_t left)
+{
+    if (left >= VW)
+        vf_store(p, x);
+    else
+        vf_store_some(p, x, left);
+}
+
+/* The same for elements of any type but float64. */
+INLINE vf vf_get_as(const void *p, pe_dtype type, int64_t left)
+{
+    if (type == PE_F32)
+        return vf_get(p, left);
+    uint16_t part[VW] = { 0 };
+    if (left < VW)
+        p = memcpy(part, p, (size_t)left * sizeof *part);
+    return type == PE_F16 ? vf_load_f16(p) : vf_load_bf16(p);
+}
+
+INLINE void vf_put_as(void *p, pe_dtype type, vf x, int64_t left)
+{
+    uint16_t part[VW];
+    void *to = left < VW ? part : p;
+    if (type == PE_F32) {
+        vf_put(p, x, left);
+        return;
+    }
+    if (type == PE_F16)
+        vf_store_f16(to, x);
+    else
+        vf_store_bf16(to, x);
+    if (left < VW)
+        memcpy(p, part, (size_t)left * sizeof *part);
+}
+
+/* exp(x) for x < 88.3, within 1 ulp; exactly 1 at 0, exactly 0 below -87.7 (2^-126.5), NaN stays. With x = n ln 2 + r:
+ * ln 2 in two parts, of which the first times n is exact; exp(r) = 1 + s, s = r + r^2 (c2 + ... + c6 r^4), where the c
+ * are the best ones on |r| <= ln 2 / 2 (off by 2^-28); 2^n + s 2^n. */
+INLINE vf vf_exp(vf x)
+{
+    const vf shift = vf_set(0x1.8p23f + 127);
+    x = vf_at_least(x, vf_set(-88)); /* where 2^n is 0 */
+    vf t = vf_fma(x, vf_set(0x1.715476p+0f), shift), n = vf_sub(t, shift), power = vf_power(t);
+    vf r = vf_fma(n, vf_set(-0x1.62e4p-1f), x);
+    r = vf_fma(n, vf_set(-0x1.7f7d1cp-20f), r);
+    vf p = vf_fma(vf_set(0x1.6a235p-10f), r, vf_set(0x1.123a6cp-7f));
+    p = vf_fma(p, r, vf_set(0x1.5558f4p-5f));
+    p = vf_fma(p, r, vf_set(0x1.55549p-3f));
+    p = vf_fma(p, r, vf_set(0x1.fffffcp-2f));
+    return vf_fma(vf_fma(vf_mul(p, r), r, r), power, power);
+}
+
+/* The same for any x: infinite from 88.3 on. */
+INLINE vf vf_exp_any(vf x)
+{
+    const vf most = vf_set(88.3f);
+    return vf_if_less(most, x, vf_set(INFINITY), vf_exp(vf_at_most(x, most)));
+}
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/exact.h"
+
+#include <string.h>
+
+#include "kernels/ladder.h"
+#include "kernels/turn.h"
+
+#if LADDER_X86
+#include "kernels/rung_avx2.h"
+
+#define W 4
+typedef __m256d vd;
+typedef __m256i vq;
+typedef __m128 vn;
+typedef __m128i vb;
+
+RUNG_INLINE vd all(double x)
+{
+    return _mm256_set1_pd(x);
+}
+
+RUNG_INLINE vd load(const double *x)
+{
+    return _mm256_loadu_pd(x);
+}
+
+RUNG_INLINE void store(double *y, vd x)
+{
+    _mm256_storeu_pd(y, x);
+}
+
+RUNG_INLINE vd fused(vd a, vd b, vd c)
+{
+    return _mm256_fmadd_pd(a, b, c);
+}
+
+RUNG_INLINE vd nearest(vd x)
+{
+    return _mm256_round_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+RUNG_INLINE vq quarters(vd x)
+{
+    return _mm256_castpd_si256(x + all(0x1.8p52));
+}
+
+RUNG_INLINE vd flip(vd x, vq q)
+{
+    __m256i sign = _mm256_slli_epi64(_mm256_and_si256(q, _mm256_set1_epi64x(2)), 62);
+    return _mm256_xor_pd(x, _mm256_castsi256_pd(sign));
+}
+
+RUNG_INLINE vd choose(vd a, vd b, vq q)
+{
+    return _mm256_blendv_pd(a, b, _mm256_castsi256_pd(_mm256_slli_epi64(q, 63)));
+}
+
+RUNG_INLINE vn narrow(vd x)
+{
+    return _mm256_cvtpd_ps(x);
+}
+
+RUNG_INLINE void store_f32(float *y, vn x)
+{
+    _mm_storeu_ps(y, x);
+}
+
+RUNG_INLINE vb differ(vn a, vn b)
+{
+    return _mm_castps_si128(_mm_xor_ps(a, b));
+}
+
+RUNG_INLINE bool any(vb x)
+{
+    return !_mm_testz_si128(x, x);
+}
+
+#include "kernels/turn_body.h"
+
+void turn_many_avx2(double *c, double *s, const double *n, const double *f, int64_t f_row, int64_t count)
+{
+    many(c, s, n, f, f_row, count);
+}
+
+bool turn_sums_avx2(float *c, float *s, const double *base, const double *step, int64_t row, double slack,
+                    int64_t count)
+{
+    return sums(c, s, base, step, row, slack, count);
+}
+
+#include "kernels/rung_end.h"
+#endif

@@ -1,0 +1,121 @@
+/* labels: core; timeout: 600
+ * SPDX-License-Identifier: MIT
+ *
+ * Fused attention equals the definition: every row, every feature of a mask, every rung, sizes around those of a tile. */
+#include "attention_case.h"
+
+#define SEED UINT64_C(0x66757365)
+
+static const unsigned feature_sets[] = {
+    0, CAUSAL, CAUSAL | WINDOW, WINDOW, PADDING, CAUSAL | SEGMENTS, ADDITIVE_HEADS, ADDITIVE_ONE, SOFT_CAP, CAUSAL | SINKS, SCALE,
+    CAUSAL | FEWER_QUERIES, CAUSAL | MORE_QUERIES | SINKS, OTHER_VALUES, SOFT_CAP | SINKS | ADDITIVE_ONE, ALL_AT_ONCE,
+};
+
+static const char *const combinations[] = {
+    "sinusoidal+alibi", "rope+t5", "shaw+alibi:slopes=learned", "cope+rope:magnitude=1.25", "xpos+kerple",
+    "deberta:buckets=8,max=32+fire:hidden=8", "transformer-xl+rope:turn=qkvo+alibi", "rope:axes=2,split=axial+window", "cope+shaw",
+};
+
+static float *floats(const double *x, int64_t n)
+{
+    float *y = case_memory(n, sizeof *y);
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (float)x[i];
+    return y;
+}
+
+/* The same problem in float32. */
+typedef struct twin {
+    float *q, *k, *v, *out, *lse;
+    pe_attention a;
+    void *work;
+    size_t bytes;
+    pe_status status;
+} twin;
+
+static twin twin_of(attention_case *c, const pe_pool *pool)
+{
+    pe_error err = { 0 };
+    int64_t H = c->shape.heads, G = c->shape.kv_heads, D = c->shape.head_dim;
+    twin t = { .q = floats(c->q, c->Tq * H * D), .k = floats(c->k, c->Tk * G * D), .v = floats(c->v, c->Tk * G * c->Dv), .a = c->a };
+    t.out = case_memory(c->Tq * H * c->Dv, sizeof(float));
+    t.lse = case_memory(c->Tq * H, sizeof(float));
+    t.a.q = pe_view_packed(t.q, PE_F32, c->Tq, H, D);
+    t.a.k = pe_view_packed(t.k, PE_F32, c->Tk, G, D);
+    t.a.v = pe_view_packed(t.v, PE_F32, c->Tk, G, c->Dv);
+    t.a.out = pe_view_packed(t.out, PE_F32, c->Tq, H, c->Dv);
+    t.a.lse = pe_view_packed(t.lse, PE_F32, c->Tq, H, 1);
+    t.a.pool = pool;
+    t.status = pe_attention_work(c->e, &t.a, &t.bytes, &err);
+    if (t.status && t.status != PE_ERR_POSITION)
+        fail_msg("%s: %s", c->spec, err.text);
+    t.work = case_memory((int64_t)t.bytes, 1);
+    memset(t.work, 0xff, t.bytes); /* NaN: nothing may be read before it is written */
+    return t;
+}
+
+static void twin_free(twin *t)
+{
+    free(t->q), free(t->k), free(t->v), free(t->out), free(t->lse), free(t->work);
+}
+
+static double worst(const char *spec, unsigned features, int64_t n, const char *what, const float *x, const double *y, int64_t count)
+{
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if ((double)x[i] == y[i])
+            continue;
+        double off = fabs((double)x[i] - y[i]) / fmax(1, fabs(y[i]));
+        if (!(off < 1e-4))
+            fail_msg("%s, features %u, n %" PRId64 ": %s[%" PRId64 "] is %.9g, should be %.9g", spec, features, n, what, i, (double)x[i], y[i]);
+        most = fmax(most, off);
+    }
+    return most;
+}
+
+static double compare(const char *spec, unsigned features, int64_t n, const pe_pool *pool)
+{
+    pe_error err = { 0 };
+    attention_case c = case_sized(spec, features, SEED + features, n);
+    twin t = twin_of(&c, pool);
+    double off = 0;
+    pe_status status = pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, NULL);
+    assert_int_equal(status, t.status); /* both know how far a table reaches */
+    if (status)
+        goto done;
+    if (pe_attention_forward(c.e, c.params, &t.a, t.work, t.bytes, &err))
+        fail_msg("%s: %s", spec, err.text);
+    off = worst(spec, features, n, "out", t.out, c.out, c.Tq * c.shape.heads * c.Dv);
+    off = fmax(off, worst(spec, features, n, "lse", t.lse, c.lse, c.Tq * c.shape.heads));
+done:
+    twin_free(&t);
+    case_free(&c);
+    return off;
+}
+
+static void compare_all(const char *spec)
+{
+    double off = 0;
+    for (int i = 0; i < COUNT(feature_sets); i++)
+        off = fmax(off, compare(spec, feature_sets[i], i % 2 ? 40 : 6, NULL));
+    off = fmax(off, compare(spec, CAUSAL, 150, NULL));
+    off = fmax(off, compare(spec, CAUSAL | WINDOW | SEGMENTS, 90, NULL));
+    off = fmax(off, compare(spec, PADDING, -300, NULL));
+    printf("%-60s %.2g\n", spec, off);
+}
+
+static void fused_equals_the_definition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int k = 0; k < pe_info_at(i)->example_count; k++)
+            compare_all(pe_info_at(i)->examples[k]);
+    for (int i = 0; i < COUNT(combinations); i++)
+        compare_all(combinations[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(fused_equals_the_definition) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
