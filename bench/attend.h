@@ -29,6 +29,7 @@ typedef struct attending {
 
 attending *attend_new(const attend_setting *s);
 void attend_free(attending *c);
+pe_status attend_size(attending *c, bool backward, pe_error *err); /* once more, where positions have changed */
 void attend_forward(void *arg); /* contenders */
 void attend_backward(void *arg);
 

@@ -31,7 +31,7 @@ static bool reaches(const char *spec, int64_t n, pe_error *err)
     int64_t *q = (int64_t *)(uintptr_t)c->a.q_at.at, *k = (int64_t *)(uintptr_t)c->a.k_at.at;
     for (int64_t i = 0; i < 2 * axes; i++)
         q[i] = k[i] = i < axes ? 0 : grid_side(n, axes) - 1;
-    bool fits = !pe_attention_forward(c->e, c->params, &c->a, c->work, c->bytes, err);
+    bool fits = !attend_size(c, false, err) && !pe_attention_forward(c->e, c->params, &c->a, c->work, c->bytes, err);
     attend_free(c);
     return fits;
 }

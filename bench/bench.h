@@ -104,6 +104,7 @@ typedef struct memory_job {
     const float *from;
     int64_t bytes; /* of one array */
     const pe_pool *pool;
+    int rounds; /* over each piece in one call, where waking threads is not to be measured; 0: one */
 } memory_job;
 void memory_run(void *job); /* a contender */
 

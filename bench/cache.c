@@ -57,7 +57,7 @@ static void measure(bench *b, const cache_case *k, int64_t n, int thread_index)
                    { .k = pe_view_packed(buffer(bytes), k->type, n, HEADS, DIM), .block = k->block, .pool = pool },
                    positions(n, 1, 100),
                    positions(n, 1, 0) };
-    memory_job limit = { MEMORY_SCALE, buffer(bytes), NULL, bytes, pool };
+    memory_job limit = { .kind = MEMORY_SCALE, .to = buffer(bytes), .bytes = bytes, .pool = pool };
     contender c[] = { { .run = shift, .arg = &s }, { .run = memory_run, .arg = &limit } };
     if (k->block)
         fill_blocks(s.cache.k.data, bytes, k->bits / 8);

@@ -50,8 +50,8 @@ static void measure(bench *b, int64_t keys, pe_view k, pe_view v, int thread_ind
     attending *a[SPECS];
     contender c[SPECS + 1];
     const pe_pool *pool = pool_at(b, thread_index);
-    reading r = { { MEMORY_READ, NULL, k.data, keys * BYTES / 2, pool },
-                  { MEMORY_READ, NULL, v.data, keys * BYTES / 2, pool } };
+    reading r = { .k = { .kind = MEMORY_READ, .from = k.data, .bytes = keys * BYTES / 2, .pool = pool },
+                  .v = { .kind = MEMORY_READ, .from = v.data, .bytes = keys * BYTES / 2, .pool = pool } };
     for (int i = 0; i < SPECS; i++) {
         attend_setting s = { .spec = specs[i],
                              .shape = shape,

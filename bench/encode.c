@@ -84,18 +84,20 @@ static void add_gradients(attending *c, const attend_setting *s)
     g->dparams = learned(c->e, true);
 }
 
-static void size_work(attending *c, bool backward)
+pe_status attend_size(attending *c, bool backward, pe_error *err)
 {
-    pe_error err;
-    must(pe_attention_work(c->e, &c->a, &c->forward_bytes, &err), &err, pe_encoding_spec(c->e));
-    if (backward)
-        must(pe_attention_backward_work(c->e, &c->a, &c->backward_bytes, &err), &err, pe_encoding_spec(c->e));
+    pe_status s = pe_attention_work(c->e, &c->a, &c->forward_bytes, err);
+    if (!s && backward)
+        s = pe_attention_backward_work(c->e, &c->a, &c->backward_bytes, err);
     c->bytes = c->forward_bytes > c->backward_bytes ? c->forward_bytes : c->backward_bytes;
+    free(c->work);
     c->work = buffer((int64_t)c->bytes);
+    return s;
 }
 
 attending *attend_new(const attend_setting *s)
 {
+    pe_error err;
     attending *c = buffer(sizeof *c);
     c->e = encoding(s->spec, s->shape, s->rung);
     c->shape = pe_encoding_shape(c->e);
@@ -116,7 +118,7 @@ attending *attend_new(const attend_setting *s)
     c->a.lse = pe_view_packed(buffer(s->queries * c->shape.heads * 4), PE_F32, s->queries, c->shape.heads, 1);
     if (s->backward)
         add_gradients(c, s);
-    size_work(c, s->backward);
+    must(attend_size(c, s->backward, &err), &err, s->spec);
     return c;
 }
 

@@ -3,18 +3,6 @@
  * Stands in for functions that the header has and the library not yet; the library's own come first. */
 #include "bench.h"
 
-__attribute__((weak)) pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes,
-                                                  pe_error *err)
-{
-    return pe_reference_work(e, a, bytes, err);
-}
-
-__attribute__((weak)) pe_status pe_attention_forward(const pe_encoding *e, pe_params params, const pe_attention *a,
-                                                     void *work, size_t bytes, pe_error *err)
-{
-    return pe_reference_forward(e, params, a, work, bytes, err);
-}
-
 __attribute__((weak)) pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a, size_t *bytes,
                                                            pe_error *err)
 {
@@ -26,11 +14,6 @@ __attribute__((weak)) pe_status pe_attention_backward(const pe_encoding *e, pe_p
                                                       pe_error *err)
 {
     return pe_reference_backward(e, params, a, g, work, bytes, err);
-}
-
-__attribute__((weak)) pe_status pe_encoding_rotate_qk(const pe_encoding *e, const pe_rotation *r, pe_error *err)
-{
-    return pe_encoding_rotate(e, PE_QUERY, r->q_out.data ? r->q_out : r->q, r->q, r->at, err);
 }
 
 __attribute__((weak)) pe_status pe_cache_shift(const pe_encoding *e, pe_cache cache, pe_positions from, pe_positions to,

@@ -53,26 +53,37 @@ int64_t memory_left(void)
     return kib ? kib << 10 : INT64_C(4) << 30;
 }
 
+static bool alone(const memory_job *j)
+{
+    return !j->pool || (j->bytes < ALONE && j->rounds <= 1);
+}
+
+static void once(const memory_job *j, int64_t from, int64_t count)
+{
+    const yardstick *y = yardstick_at(rung_count() - 1);
+    volatile float sink;
+    switch (j->kind) {
+    case MEMORY_COPY: memcpy(j->to + from, j->from + from, (size_t)count * 4); break;
+    case MEMORY_SCALE: y->scale(j->to + from, count); break;
+    case MEMORY_READ: sink = y->read(j->from + from, count); (void)sink;
+    }
+}
+
 static void piece(void *arg, int64_t n, int worker)
 {
     const memory_job *j = arg;
-    const yardstick *y = yardstick_at(rung_count() - 1);
-    int64_t floats = j->bytes / 4, pieces = j->pool && j->bytes >= ALONE ? j->pool->workers * PIECES : 1;
-    int64_t from = floats / 64 * n / pieces * 64, to = floats / 64 * (n + 1) / pieces * 64;
-    volatile float sink;
+    int64_t lines = j->bytes / 256, pieces = alone(j) ? 1 : j->pool->workers * (j->rounds > 1 ? 1 : PIECES);
+    int64_t from = lines * n / pieces * 64, to = lines * (n + 1) / pieces * 64;
     (void)worker;
-    switch (j->kind) {
-    case MEMORY_COPY: memcpy(j->to + from, j->from + from, (size_t)(to - from) * 4); break;
-    case MEMORY_SCALE: y->scale(j->to + from, to - from); break;
-    case MEMORY_READ: sink = y->read(j->from + from, to - from); (void)sink;
-    }
+    for (int i = 0; i < (j->rounds > 1 ? j->rounds : 1); i++)
+        once(j, from, to - from);
 }
 
 void memory_run(void *arg)
 {
     const memory_job *j = arg;
-    if (j->pool && j->bytes >= ALONE)
-        j->pool->run(j->pool->self, piece, arg, j->pool->workers * PIECES);
-    else
+    if (alone(j))
         piece(arg, 0, 0);
+    else
+        j->pool->run(j->pool->self, piece, arg, j->pool->workers * (j->rounds > 1 ? 1 : PIECES));
 }

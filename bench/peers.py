@@ -36,7 +36,7 @@ def say(text):
     print("peers: " + text, file=sys.stderr, flush=True)
 
 
-def best(call, budget=0.4):
+def best(call, budget=0.25):
     """Seconds of the best turn, and of how many turns."""
     if args.quick:
         budget = 0

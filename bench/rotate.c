@@ -113,7 +113,11 @@ static void measure(bench *b, const stage *s, int thread_index)
     turning t[BENCH_RUNGS_MAX];
     contender c[BENCH_RUNGS_MAX + 1];
     const pe_pool *pool = pool_at(b, thread_index);
-    memory_job limit = { s->k->in_place ? MEMORY_SCALE : MEMORY_COPY, s->copy, s->copy + s->bytes / 4, s->bytes, pool };
+    memory_job limit = { .kind = s->k->in_place ? MEMORY_SCALE : MEMORY_COPY,
+                         .to = s->copy,
+                         .from = s->copy + s->bytes / 4,
+                         .bytes = s->bytes,
+                         .pool = pool };
     for (int r = 0; r < rungs; r++) {
         t[r].e = encoding(s->spec, (pe_shape){ HEADS, 0, DIM, 0 }, rung_name(r));
         t[r].r = (pe_rotation){ .q = s->q, .q_out = s->out, .at = s->at, .q_table = s->table, .pool = pool };
