@@ -66,8 +66,7 @@ static const char *goal(const pe_info *row)
     return row->hooks & (PE_HOOK_BIAS | PE_HOOK_ROTATE) ? "10 %" : "0 %";
 }
 
-static void add_cells(bench *b, const char *spec, const attending *a, const contender *c, bool backward, int64_t n,
-                      int thread_index)
+static void add_cells(bench *b, const char *spec, const contender *c, bool backward, int64_t n, int thread_index)
 {
     double flops = operations(n, backward) / c[1].best;
     cell x = { .kind = CELL_MAIN,
@@ -89,13 +88,6 @@ static void add_cells(bench *b, const char *spec, const attending *a, const cont
     x.who = "on top of plain";
     x.value = 100 * (c[1].best / c[0].best - 1);
     cell_add(b, x);
-    if (thread_index < thread_counts(b) - 1) /* threads have work memory each: the most is told */
-        return;
-    x.threads = 0;
-    x.who = "work";
-    x.unit = "KiB";
-    x.value = (double)(backward ? a->backward_bytes : a->forward_bytes) / 1024;
-    cell_add(b, x);
 }
 
 /* The row and plain attention by turns, so that what one costs on top of the other is measured, not remembered. */
@@ -111,10 +103,37 @@ static void measure_row(bench *b, const char *spec, const pe_info *row, int64_t 
     contender backward[] = { { .run = attend_backward, .arg = plain }, { .run = attend_backward, .arg = mine } };
     race(b, forward, 2);
     race(b, backward, 2);
-    add_cells(b, row->name, mine, forward, false, n, thread_index);
-    add_cells(b, row->name, mine, backward, true, n, thread_index);
+    add_cells(b, row->name, forward, false, n, thread_index);
+    add_cells(b, row->name, backward, true, n, thread_index);
     attend_free(mine);
     attend_free(plain);
+}
+
+/* All memory that a call uses beside its arguments, with as many threads as are measured: each has its own. */
+static void add_work(bench *b, const pe_info *row, int64_t n, int64_t line_n)
+{
+    char spec[120], who[32];
+    pe_error err;
+    if (!far_spec(row, n, spec, &err))
+        return;
+    attend_setting s = { .spec = spec, .shape = shape, .queries = n, .keys = n, .pool = b->pool };
+    attending *c = attend_new(&s);
+    must(attend_size(c, true, &err), &err, spec);
+    snprintf(who, sizeof who, "work at %lld", (long long)n);
+    cell x = { .kind = CELL_SHARE, .line = row->name, .n = line_n, .who = who, .unit = "KiB" };
+    x.table = "forward";
+    x.value = (double)c->forward_bytes / 1024;
+    cell_add(b, x);
+    x.table = "backward";
+    x.value = (double)c->backward_bytes / 1024;
+    cell_add(b, x);
+    attend_free(c);
+}
+
+static void add_text(bench *b, const pe_info *row, int64_t n, const char *where, const char *who, const char *text)
+{
+    if (text)
+        cell_add(b, (cell){ .kind = CELL_GOAL, .table = where, .line = row->name, .n = n, .who = who, .text = text });
 }
 
 static void every_row(bench *b, int64_t n)
@@ -127,16 +146,11 @@ static void every_row(bench *b, int64_t n)
         bool fits = far_spec(row, n, spec, &err);
         for (int t = 0; fits && t < thread_counts(b); t++)
             measure_row(b, spec, row, n, t);
-        for (int back = 0; back < 2; back++) {
-            cell c = { .kind = CELL_GOAL, .table = back ? "backward" : "forward", .line = row->name, .n = n };
-            c.who = "spec";
-            c.text = fits ? spec : err.text;
-            cell_add(b, c);
-            c.who = "goal, on top";
-            c.text = goal(row);
-            if (!back)
-                cell_add(b, c);
-        }
+        add_work(b, row, n, n);
+        add_work(b, row, 2 * n, n);
+        add_text(b, row, n, "forward", "goal, on top", goal(row));
+        add_text(b, row, n, "forward", "spec", fits ? spec : err.text);
+        add_text(b, row, n, "backward", "goal", row->hooks & (PE_HOOK_BIAS | PE_HOOK_CONTENT) ? "3x PyTorch" : NULL);
     }
 }
 

@@ -193,20 +193,37 @@ static int best_of_least(const grid *g)
     return least;
 }
 
+/* Words, broken before the margin. */
+static void print_wrapped(FILE *to, const char *text)
+{
+    enum { MARGIN = 110 };
+    int at = 0;
+    for (const char *word = text; *word; word += strspn(word, " ")) {
+        int length = (int)strcspn(word, " ");
+        if (at && at + 1 + length > MARGIN)
+            at = fputs("\n", to) < 0;
+        at += fprintf(to, "%s%.*s", at ? " " : "  ", length, word);
+        word += length;
+    }
+    fputs("\n", to);
+}
+
 static void print_tables(const bench *b, FILE *to, bool markdown)
 {
     for (int i = 0; i < bench_table_count; i++) {
         const table *t = &bench_tables[i];
+        char note[900], unit[100] = "", best[40] = "";
         if (!table_used(b, t))
             continue;
         grid g = grid_of(b, t);
-        fprintf(to, markdown ? "\n### %s\n\n" : "\n%s\n", t->title);
-        fprintf(to, "%s%s", markdown ? "" : "  ", t->counted);
         if (*g.unit)
-            fprintf(to, " Unless a column says otherwise: %s.", g.unit);
+            snprintf(unit, sizeof unit, " Unless a column says otherwise: %.40s.", g.unit);
         if (best_of_least(&g))
-            fprintf(to, " Best of %d or more.", best_of_least(&g));
-        fputs(markdown ? "\n\n" : "\n", to);
+            snprintf(best, sizeof best, " Best of %d or more.", best_of_least(&g));
+        snprintf(note, sizeof note, "%s%s%s", t->counted, unit, best);
+        fprintf(to, markdown ? "\n### %s\n\n%s\n\n" : "\n%s\n", t->title, note);
+        if (!markdown)
+            print_wrapped(to, note);
         print_grid(&g, to, markdown);
     }
 }
