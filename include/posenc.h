@@ -278,20 +278,25 @@ PE_API pe_status pe_attention_backward(const pe_encoding *e, pe_params params, c
 
 /* ---------------------------------------------------------------- caches */
 
-/* Keys as a cache keeps them, turned by their positions. Quantised: blocks of 32 elements along the head with one
- * float16 scale each, as ggml lays them out (q8_0: scale, 32 bytes; q4_0: scale, 16 bytes, elements n and n+16 share
- * one); k's dtype is then not looked at and its strides count blocks.                                                 */
+/* Keys as a cache keeps them, turned by their positions; any number of heads. Quantised: blocks of 32 elements along the
+ * head with one float16 scale each, as ggml lays them out (q8_0: scale, 32 bytes; q4_0: scale, 16 bytes, elements n and
+ * n+16 share one); k's dtype is then not looked at, its strides count blocks, its dim elements, a multiple of 32. A NaN
+ * or an infinity in a block makes all of it NaN.                                                                      */
 typedef enum pe_block { PE_BLOCK_NONE = 0, PE_BLOCK_Q8_0, PE_BLOCK_Q4_0, PE_BLOCK_COUNT } pe_block;
 typedef struct pe_cache {
     pe_view k; /* (tokens, Hkv, D) */
     pe_block block;
     const pe_pool *pool;
 } pe_cache;
-/* Turns keys at positions from on to positions to, in place: a context that drops its oldest tokens, or moves a piece. */
+/* Turns keys at positions from on to positions to, in place: a context that drops its oldest tokens, or moves a piece.
+ * The angle is that of the difference, formed as exactly as any, so that a shift is as good as turning afresh what is
+ * stored; each one rounds once more (docs/caches.md). Tokens that stay, elements that do not turn and blocks of none that
+ * do keep their bits. An encoding that does not rotate has nothing of a position in its keys: the identity. Values that
+ * the spec turns (turn=qkv) are shifted the same way, in a second call.                                               */
 PE_API pe_status pe_cache_shift(const pe_encoding *e, pe_cache cache, pe_positions from, pe_positions to,
                                 pe_error *err);
 /* Keys turned by one encoding become keys turned by another at the same positions: another theta, factor, short or long
- * table, magnitude. Both turn the same elements.                                                                      */
+ * table, magnitude. Both read and write the same pairs of elements and have as many axes, or neither rotates.         */
 PE_API pe_status pe_cache_rebase(const pe_encoding *to, const pe_encoding *from, pe_cache cache, pe_positions at,
                                  pe_error *err);
 

@@ -70,7 +70,7 @@ static void copy_slots(unsigned char **to, unsigned char **from)
 /* ------------------------------------------------ the arguments of all calls */
 
 typedef struct args {
-    const pe_encoding *e;
+    const pe_encoding *e, *e2;
     pe_error *err;
     pe_encoding **out;
     const char *spec;
@@ -79,6 +79,7 @@ typedef struct args {
     pe_stage stage;
     pe_view y, y2, x, x2; /* outputs y, y2; inputs x, x2 */
     pe_positions at, k_at;
+    pe_cache cache;
     pe_params w, dw;
     pe_tile tile_value;
     pe_tile_grad grad_value;
@@ -185,6 +186,17 @@ static const field attention_grad_fields[] = {
     IN(pe_attention_grad, dadditive, view_fields), IN(pe_attention_grad, dparams, params_fields),
     IN(pe_attention_grad, dsinks, params_fields),
 };
+
+static const field cache_fields[] = {
+    IN(pe_cache, k, view_fields), OF(pe_cache, block, ENUM), OF(pe_cache, pool, HANDLE),
+};
+
+static void run_in_order(void *self, pe_job job, void *arg, int64_t count)
+{
+    (void)self;
+    for (int64_t n = 0; n < count; n++)
+        job(arg, n, 0);
+}
 
 /* ------------------------------------------------ the calls, each with what makes it valid */
 
@@ -431,6 +443,27 @@ static const field fields_backward[] = { OF(args, e, HANDLE), IN(args, w, params
                                          IN(args, attention_grad_value, attention_grad_fields), OF(args, work, BUFFER),
                                          OF(args, bytes, BYTES), OF(args, err, ERROR) };
 
+static void build_cache(args *a)
+{
+    static const pe_pool one = { NULL, 1, run_in_order };
+    a->e2 = a->e;
+    a->cache = (pe_cache){ .k = view(Y, TK, 1, D), .pool = &one };
+    a->at = positions(a->e, AT, TK);
+    a->k_at = positions(a->e, K_AT, TK);
+}
+static pe_status call_shift(args *a)
+{
+    return pe_cache_shift(a->e, a->cache, a->at, a->k_at, a->err);
+}
+static pe_status call_rebase(args *a)
+{
+    return pe_cache_rebase(a->e, a->e2, a->cache, a->at, a->err);
+}
+static const field fields_shift[] = { OF(args, e, HANDLE), IN(args, cache, cache_fields), IN(args, at, positions_fields),
+                                      IN(args, k_at, positions_fields), OF(args, err, ERROR) };
+static const field fields_rebase[] = { OF(args, e, HANDLE), OF(args, e2, HANDLE), IN(args, cache, cache_fields),
+                                       IN(args, at, positions_fields), OF(args, err, ERROR) };
+
 static void build_tensor(args *a)
 {
     a->tensor = (pe_tensor *)(void *)slot[Y];
@@ -610,6 +643,8 @@ static const row table[] = {
     CALL("pe_reference_work", build_attention, call_work, fields_work),
     LONG("pe_reference_forward", build_attention, call_forward, fields_forward),
     LONG("pe_reference_backward", build_backward, call_backward, fields_backward),
+    CALL("pe_cache_shift", build_cache, call_shift, fields_shift),
+    CALL("pe_cache_rebase", build_cache, call_rebase, fields_rebase),
     CALL("pe_encoding_tensor", build_tensor, call_tensor, fields_tensor),
     CALL("pe_encoding_init", build_init, call_init, fields_init),
     CALL("pe_project", build_project, call_project, fields_project),
@@ -661,6 +696,7 @@ static struct {
     { "pe_positions_packed", "i_out2", "NULL", 0, 0 },
     { "pe_project", "f_in3", "NULL", 0, 0 },
     { "pe_project_back", "f_out*", "NULL", 0, 0 },
+    { "pe_cache_*", "cache.pool", "NULL", 0, 0 },
     /* not looked at by this call, or by this encoding */
     { "pe_reference_work", "attention_value.out.*", "*", 0, 0 },
     { "pe_reference_work", "attention_value.lse.*", "*", 0, 0 },
@@ -689,6 +725,8 @@ static struct {
     { "pe_attention_*", "attention_value.scale", "0", 0, 0 },
     { "pe_reference_work", "attention_value.v.dim", "[0o]*", PE_HOOK_VALUE, 0 },
     { "pe_attention_*ward", "bytes", "[oS]*[!s]", 0, 0 },
+    { "pe_cache_*", "cache.k.heads", "[0o]*", 0, 0 },
+    { "pe_cache_*", "cache.k.dim", "[0o]*", PE_HOOK_ROTATE, 0 },
     { "pe_project*", "rows", "[0o]*", 0, 0 },
     { "pe_project*", "*h*d*", "one *", 0, 0 },
     { "pe_project*", "model_dim", "one *", 0, 0 },

@@ -31,6 +31,18 @@ static void cut_tokens(fused *f, char *memory, int64_t *used)
     f->k_odd = fused_take(memory, used, packed / LOAD, 1);
 }
 
+static void cut_back(const fused *f, scratch *s, char *memory, int64_t *used)
+{
+    s->dP = fused_take(memory, used, BQ * BK, sizeof(float));
+    s->capped = fused_take(memory, used, f->p.a.soft_cap > 0 ? BQ * BK : 0, sizeof(float));
+    s->dO = fused_take(memory, used, BQ * f->Dw, sizeof(float));
+    s->dqs = fused_take(memory, used, BQ * f->Dp, sizeof(float));
+    s->dq = fused_take(memory, used, BQ * f->Dp, sizeof(float));
+    s->dqt = fused_take(memory, used, BQ * f->Dp, sizeof(float));
+    s->dcounts = fused_take(memory, used, BQ * f->count_columns, sizeof(float));
+    s->carries = fused_take(memory, used, f->count ? f->tiles * BQ : 0, sizeof(double));
+}
+
 static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
 {
     int64_t D = f->D, rows = f->direct ? f->H * f->Tq : BQ, most = f->H * D;
@@ -49,6 +61,8 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
     s->load_v = fused_take(memory, used, f->load_v ? BK * f->G : 0, sizeof(float) * (size_t)f->Dv);
     s->panel = fused_take(memory, used, f->load_panel ? BK : 0, sizeof(float) * (size_t)D);
     lookups_scratch(f, s, memory, used);
+    if (f->backward)
+        cut_back(f, s, memory, used);
 }
 
 /* Everything from one block; with memory NULL only its size. */
@@ -60,6 +74,8 @@ static bool cut(fused *f, char *memory)
     lines_cut(f, base, &used);
     lookups_cut(f, base, &used);
     cut_tokens(f, base, &used);
+    if (f->backward)
+        back_cut(f, base, &used);
     f->q_shift = fused_take(base, &used, fused_queries(f), sizeof(int64_t));
     f->k_shift = fused_take(base, &used, f->tiles, sizeof(int64_t));
     f->part_O = fused_take(base, &used, rows, sizeof(float) * (size_t)f->Dw);
@@ -116,6 +132,8 @@ static void find_shape(fused *f)
     f->tiles = up_to(f->Tk, BK) / BK;
     f->offset = f->Tk + a->mask.keys_after - f->Tq;
     f->direct = f->Tq <= FEW && !f->backward;
+    int64_t items = f->G < 8 ? (8 + f->G - 1) / f->G : 1; /* enough for a few workers, whatever their number */
+    f->splits = items < fused_queries(f) ? items : fused_queries(f) ? fused_queries(f) : 1;
     f->plain_mask = !a->mask.key_used && !a->mask.q_segment && !a->mask.additive.data;
 }
 
@@ -151,13 +169,23 @@ static pe_status measure(fused *f, const pe_encoding *e, const pe_attention *a, 
     return PE_OK;
 }
 
-pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err)
+static pe_status answer_size(const pe_encoding *e, const pe_attention *a, bool backward, size_t *bytes, pe_error *err)
 {
     fused f;
     CHECK_POINTER(size_t, bytes, "bytes");
-    TRY(measure(&f, e, a, false, err));
+    TRY(measure(&f, e, a, backward, err));
     *bytes = f.bytes;
     return pe_pass(err);
+}
+
+pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err)
+{
+    return answer_size(e, a, false, bytes, err);
+}
+
+pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err)
+{
+    return answer_size(e, a, true, bytes, err);
 }
 
 /* Turns that attention shifts must not overflow inside a tile, nor a key ahead of its query. */
@@ -202,7 +230,8 @@ pe_status fused_open(fused *f, const pe_encoding *e, pe_params w, const pe_atten
     if ((uintptr_t)memory % sizeof(double))
         return pe_fail(err, PE_ERR_ALIGN, "work is not aligned to 8 bytes");
     if (bytes < f->bytes)
-        return pe_fail(err, PE_ERR_SHAPE, "work has %zu bytes; needs %zu (pe_attention_work)", bytes, f->bytes);
+        return pe_fail(err, PE_ERR_SHAPE, "work has %zu bytes; needs %zu (%s)", bytes, f->bytes,
+                       backward ? "pe_attention_backward_work" : "pe_attention_work");
     f->p.m.q.data = memory; /* the region that problem_regions names work */
     f->p.m.bytes = f->bytes;
     return check_tiles(f, err);

@@ -11,6 +11,8 @@
  *   mask.c     which keys a query sees
  *   ready.c    queries, keys and values turned, in float32, packed
  *   tile.c     the scores of one tile
+ *   finish.c   from sums to outputs; pieces of the keys merged
+ *   back_*.c   gradients: an item of work has a ledger of its own, ledgers are added up in a fixed order
  */
 #ifndef PE_FUSED_H
 #define PE_FUSED_H
@@ -36,6 +38,7 @@ typedef struct walk {
     int64_t *q, *k;    /* (Tq), (Tk)                                 */
     int32_t *run;      /* (Tk) consecutive places from here on, BK at most */
     int64_t low, high; /* distances of pairs that are seen lie between */
+    bool q_rises;      /* from query to query                         */
     bool scattered;    /* too far between for a table                */
 } walk;
 
@@ -50,6 +53,10 @@ typedef struct line {
     float *slope, *level; /* (H, knots + 1): bias = slope x + level                    */
     float *share;         /* (Tq)                                                             */
     int64_t knots;
+    /* gradients: (splits, H, total) by distance; of pieces (splits, H, knots + 1) sums of db and of db x, (items,
+     * total) of measures, (items, Tq) of shares */
+    float *dtable, *dmeasure, *dshare;
+    double *dlevel, *dslope;
 } line;
 
 /* A term by table. Columns are the rows of its table in the order in which rising keys meet them. */
@@ -69,20 +76,33 @@ typedef struct lookup {
     float *panels;          /* (heads of the table, columns / PANEL, D, PANEL)               */
     float *rows;            /* (heads of the table, columns, width)                          */
     int64_t heads, width;
+    float *drows;  /* (copies, columns, width): a copy per split and head, or per item where heads share the table */
+    float *dextra; /* (splits, H, Dp) */
 } lookup;
 
 typedef struct scratch {
     float *S, *gate;       /* (BQ, BK)     scores; gates of keys that are counted      */
     float *O;              /* (BQ, Dw)                                                 */
     float *qs, *qa;        /* (BQ, Dp)     queries times the scale; as a term takes them; direct: qs (H Tq, Dp) */
-    float *E;              /* (NEED, BK)   products or weights by column               */
+    float *E;              /* (NEED, BK)   products or weights by column, of a tile or a panel */
     float *row;            /* (BK)         a row of an additive mask                   */
     float *counts;         /* (BQ, count_columns)                                      */
-    float *G[LOOKUPS_MAX]; /* (BQ, ring)   q T^t                                       */
+    float *A[LOOKUPS_MAX]; /* (BQ, Dp)     queries as a term takes them, once taken    */
+    bool taken[LOOKUPS_MAX];
+    float *G[LOOKUPS_MAX];                  /* (BQ, ring)   q T^t                                       */
     int64_t tag[LOOKUPS_MAX][RING / PANEL]; /* which panel is in a place of the ring    */
     float *load, *load_v, *panel;           /* tokens on their way: (LOAD, H, D); direct: (BK, G, .), (D, BK) */
     float max[BQ];
     double sum[BQ], carry[BQ];
+    /* backward */
+    float *dP, *capped;    /* (BQ, BK)     gradient of weights, then of scores; scores after the cap */
+    float *dO;             /* (BQ, Dw)                                                 */
+    float *dqs, *dq, *dqt; /* (BQ, Dp)     gradients: of qs, of q by its terms, of one tile */
+    float *dcounts;        /* (BQ, count_columns)                                      */
+    double *carries;       /* (tiles, BQ)  keys counted right of each tile             */
+    double dcarry[BQ];
+    float lse[BQ], mean[BQ];
+    bool odd; /* some query or output gradient of the tile is not finite  */
 } scratch;
 
 typedef struct fused {
@@ -105,12 +125,22 @@ typedef struct fused {
     lookup lookup[LOOKUPS_MAX];
     int walks, lines, lookups;
     const part *count;   /* the part that counts keys, or NULL */
+    float *count_rows;   /* (heads of its table, count_columns, Dp): backward */
     float *count_panels; /* (heads of its table, panels, D, PANEL) */
     int64_t count_columns, count_last;
     scratch *scratch;              /* (workers) */
     float *part_O, *part_max;      /* (chunks, H, Tq, Dw), (chunks, H, Tq): direct */
     double *part_sum, *part_carry; /* (H, Tq) */
     int64_t chunks;
+    /* backward */
+    const pe_attention_grad *g;
+    int64_t splits;   /* of the queries, so that there are items enough: item = split G + kv head */
+    bool serial;      /* items add to the same numbers: one after the other */
+    float *dO;        /* (H, Tq, Dw) turned */
+    float *mean;      /* (H, Tq)     dO . out */
+    float *lse;       /* (H, Tq)     */
+    float *dk, *dv;   /* (items, tiles BK, Dp), (items, tiles BK, Dw) */
+    float *dcount;    /* (copies, count_columns, Dp) */
     pe_partial piece; /* where the sums go instead of out and lse; out NULL: they do not */
     bool backward;
     size_t bytes;
@@ -158,9 +188,20 @@ pe_status walks_reach(fused *f, pe_error *err);
 void lines_find(fused *f);
 void lines_cut(fused *f, char *memory, int64_t *used);
 void lines_fill(fused *f);
+int64_t line_turn(const line *l, int64_t x, int64_t n); /* of n measures, those before the distance 0 */
+int64_t line_piece(const line *l, int64_t i, int64_t x, int64_t n, int64_t *run); /* measures of one piece: how many */
 void lines_add(const fused *f, scratch *s, const tile *t, bool before);
 
 /* lookups.c */
+bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high); /* columns; false: none */
+const float *lookups_take(const fused *f, scratch *s, int n, const tile *t);      /* queries as the term takes them */
+void lookups_columns(const fused *f, scratch *s, int n, const tile *t, int64_t low, int64_t high, const float *from);
+void lookups_gather(const fused *f, const lookup *l, const tile *t, const float *p, float *W, int64_t low,
+                    int64_t high);
+void lookups_add_columns(const fused *f, scratch *s, int n, const tile *t, float *to);
+int64_t lookups_row(const lookup *l, int64_t column);
+int64_t lookups_pair(const lookup *l, int64_t i, int64_t j); /* the table's row of a pair */
+bool lookups_reaches(const fused *f, const lookup *l, int64_t i, int64_t j);
 void lookups_find(fused *f);
 void lookups_cut(fused *f, char *memory, int64_t *used);
 void lookups_fill(fused *f);
@@ -168,8 +209,9 @@ void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used);
 void lookups_begin(const fused *f, scratch *s); /* a new tile of queries */
 void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool before);
 void lookups_mix(const fused *f, scratch *s, const tile *t, float *O);
-void lookups_counts(const fused *f, scratch *s, const tile *t); /* q T^t of the part that counts */
-void lookups_fold(const fused *f, float *qs, int64_t h);        /* adds what is folded into the query */
+void lookups_counts(const fused *f, scratch *s, const tile *t); /* q T^t of the part that counts; its q in qa */
+void lookups_raise(const fused *f, float *to, const part *p, int extra, double factor, const tile *t);
+void lookups_fold(const fused *f, float *qs, int64_t h); /* adds what is folded into the query */
 
 /* mask.c */
 typedef enum sight { SEES_NONE, SEES_SOME, SEES_ALL } sight;
@@ -183,11 +225,35 @@ void ready_tokens(fused *f);                                       /* queries; k
 void ready_keys(const fused *f, scratch *s, int64_t j, int64_t n); /* direct: loads and turns where that is needed    */
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
 
+void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n);
+void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t heads, int64_t dim, pe_positions at,
+                int64_t t, int64_t n, int64_t shift); /* (n, heads, dim), packed, in place */
+void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim); /* transposes */
+void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t padded);
+bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n); /* holds a NaN or infinity */
+
 /* tile.c */
+const float *tile_recentred(const fused *f, scratch *s, const tile *t, const float *qs);
+void tile_recentred_back(const fused *f, scratch *s, const tile *t);   /* dqt, turned back, is added to dqs */
 void tile_begin(const fused *f, scratch *s, const tile *t, state *st); /* sums of nothing */
 void tile_queries(const fused *f, const tile *t, float *qs);
 void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st, sight what);
 void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st);
+
+/* back_terms.c: a tile's gradients of position terms, from the gradients of its scores in dP. */
+void back_cut(fused *f, char *memory, int64_t *used);
+void back_lines(const fused *f, scratch *s, const tile *t, int64_t item, bool before);
+void back_lookups(const fused *f, scratch *s, const tile *t, int64_t item, bool before);
+void back_values(const fused *f, scratch *s, const tile *t, int64_t item);
+void back_counts(const fused *f, scratch *s, const tile *t);
+void back_counts_end(const fused *f, scratch *s, const tile *t, int64_t item);
+/* back_sum.c: ledgers to the caller's gradients, in a fixed order. */
+void back_clear(fused *f);
+void back_sum(fused *f);
+static inline float *fused_copy(const fused *f, float *all, int64_t heads, int64_t h, int64_t item, int64_t size)
+{
+    return all + (heads == 1 ? item : item / f->G * f->H + h) * size;
+}
 
 /* finish.c */
 void finish_row(const problem *p, const kernels *k, int64_t h, int64_t i, float *O, float max, double sum);

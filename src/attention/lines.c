@@ -166,29 +166,36 @@ static int64_t piece_of(const line *l, double x)
 }
 
 /* Measures that rise or fall all the way cross one knot after the other. */
-static void add_monotone(const fused *f, const line *l, int64_t h, float share, float *s, const float *m, int64_t n)
+int64_t line_piece(const line *l, int64_t i, int64_t x, int64_t n, int64_t *run)
 {
-    const float *slope = l->slope + h * (l->knots + 1), *level = l->level + h * (l->knots + 1);
+    const float *m = l->table + x;
+    double share = (double)l->share[i];
+    int64_t piece = piece_of(l, (double)m[0] * share);
     bool falls = n > 1 && m[n - 1] < m[0];
-    for (int64_t j = 0, run; j < n; j += run) {
-        int64_t piece = piece_of(l, (double)m[j] * (double)share);
-        run = n - j;
-        if (falls && piece > 0)
-            run = until(m + j, run, (float)(l->knot[piece - 1] / (double)share), true);
-        else if (!falls && piece < l->knots)
-            run = until(m + j, run, (float)(l->knot[piece] / (double)share), false);
-        run = run > 0 ? run : 1;
-        f->k->line(s + j, m + j, slope[piece] * share, level[piece], run);
-    }
+    *run = n;
+    if (falls && piece > 0)
+        *run = until(m, n, (float)(l->knot[piece - 1] / share), true);
+    else if (!falls && piece < l->knots)
+        *run = until(m, n, (float)(l->knot[piece] / share), false);
+    *run = *run > 0 ? *run : 1;
+    return piece;
 }
 
 /* Distances fall along the keys; a measure turns round at 0. */
+int64_t line_turn(const line *l, int64_t x, int64_t n)
+{
+    int64_t zero = PAD + l->w->high - x;
+    return zero < 0 ? 0 : zero < n ? zero : n;
+}
+
 static void add_pieces(const fused *f, const line *l, int64_t h, int64_t i, float *s, int64_t x, int64_t n)
 {
-    int64_t zero = PAD + l->w->high - x; /* keys before the one at distance 0 */
-    int64_t first = zero < 0 ? 0 : zero < n ? zero : n;
-    add_monotone(f, l, h, l->share[i], s, l->table + x, first);
-    add_monotone(f, l, h, l->share[i], s + first, l->table + x + first, n - first);
+    const float *slope = l->slope + h * (l->knots + 1), *level = l->level + h * (l->knots + 1);
+    int64_t first = line_turn(l, x, n);
+    for (int64_t j = 0, run; j < n; j += run) {
+        int64_t piece = line_piece(l, i, x + j, j < first ? first - j : n - j, &run);
+        f->k->line(s + j, l->table + x + j, slope[piece] * l->share[i], level[piece], run);
+    }
 }
 
 /* Places too far between for a table: pair by pair. */

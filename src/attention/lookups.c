@@ -76,13 +76,14 @@ void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used)
         const lookup *l = &f->lookup[n];
         int64_t ring = !wants_panels(f, l) ? 0 : l->columns < RING ? up_to(l->columns, PANEL) : RING;
         s->G[n] = fused_take(memory, used, BQ * ring, sizeof(float));
+        s->A[n] = fused_take(memory, used, l->t->side == PE_QUERY ? BQ * f->Dp : 0, sizeof(float));
     }
     s->counts = fused_take(memory, used, BQ * f->count_columns, sizeof(float));
 }
 
 /* ------------------------------------------------ filling */
 
-static int64_t row_of_column(const lookup *l, int64_t c)
+int64_t lookups_row(const lookup *l, int64_t c)
 {
     return l->flip ? l->first + l->columns - 1 - c : l->first + c;
 }
@@ -108,6 +109,20 @@ typedef struct filling {
     lookup *l;
 } filling;
 
+/* A row of the table, padded, in float32. */
+static void fill_row(const fused *f, const lookup *l, float *to, int64_t at, int64_t h, int64_t dims)
+{
+    if (l->t->table >= 0) {
+        const tensor *x = &l->p->tensor[l->t->table];
+        int64_t first = x->offset + (at * x->shape[1] + h) * x->shape[2];
+        f->k->widen(to, (const char *)f->p.w.data + first * (int64_t)pe_dtype_size(f->p.w.dtype), f->p.w.dtype, dims);
+    }
+    for (int64_t d = 0; l->t->table < 0 && d < dims; d++)
+        to[d] = (float)l->t->entry(l->p, at, d);
+    for (int64_t d = dims; d < l->width; d++)
+        to[d] = 0;
+}
+
 /* PANEL columns of the table, as rows and, transposed, as a panel. */
 static void fill_panel(void *arg, int64_t n, int worker)
 {
@@ -116,17 +131,14 @@ static void fill_panel(void *arg, int64_t n, int worker)
     const lookup *l = g->l;
     int64_t panels = up_to(l->columns, PANEL) / PANEL, h = n / panels, c0 = n % panels * PANEL;
     int64_t dims = l->t->side == PE_VALUE ? f->Dv : f->D, count = l->columns - c0 < PANEL ? l->columns - c0 : PANEL;
-    float *panel = l->panels ? l->panels + (h * panels + n % panels) * f->D * PANEL : NULL;
-    double factor = l->t->side == PE_QUERY ? 1 : l->factor; /* a query brings its own */
+    float *rows = l->rows + (h * l->columns + c0) * l->width;
     (void)worker;
-    for (int64_t c = 0; c < PANEL; c++)
-        for (int64_t d = 0; d < l->width; d++) {
-            double x = c < count && d < dims ? part_entry(l->p, f->p.w, l->t, row_of_column(l, c0 + c), h, d) : 0;
-            if (panel && d < f->D)
-                panel[d * PANEL + c] = (float)x;
-            if (c < count)
-                l->rows[(h * l->columns + c0 + c) * l->width + d] = (float)(factor * x);
-        }
+    for (int64_t c = 0; c < count; c++)
+        fill_row(f, l, rows + c * l->width, lookups_row(l, c0 + c), h, dims);
+    if (l->panels)
+        ready_panel(f, l->panels + (h * panels + n % panels) * f->D * PANEL, rows, l->width, count, f->D);
+    if (l->t->side == PE_KEY) /* a query brings its own factor */
+        f->k->scale(rows, (float)l->factor, count * l->width);
 }
 
 static void fill_counts(const fused *f)
@@ -135,9 +147,14 @@ static void fill_counts(const fused *f)
     const int64_t *shape = p->tensor[p->count.table].shape;
     for (int64_t h = 0; h < shape[1]; h++)
         for (int64_t c = 0; c < f->count_columns; c++)
-            for (int64_t d = 0; d < f->D; d++)
-                f->count_panels[((h * f->count_columns + c / PANEL * PANEL) * f->D) + d * PANEL + c % PANEL] =
-                    c <= f->count_last ? (float)param(p, f->p.w, p->count.table, (c * shape[1] + h) * shape[2] + d) : 0;
+            for (int64_t d = 0; d < f->Dp; d++) {
+                bool in = c <= f->count_last && d < f->D;
+                float x = in ? (float)param(p, f->p.w, p->count.table, (c * shape[1] + h) * shape[2] + d) : 0;
+                if (d < f->D)
+                    f->count_panels[(h * f->count_columns + c / PANEL * PANEL) * f->D + d * PANEL + c % PANEL] = x;
+                if (f->count_rows)
+                    f->count_rows[(h * f->count_columns + c) * f->Dp + d] = x;
+            }
 }
 
 static bool all_finite(const float *x, int64_t n)
@@ -164,33 +181,46 @@ void lookups_fill(fused *f)
 
 /* ------------------------------------------------ a tile of queries */
 
-/* Queries as a term takes them: (q + extra) times its factor. */
-static void take_queries(const fused *f, scratch *s, const part *p, int extra, double factor, const tile *t)
+/* Queries as a term takes them: (q + extra) times its factor, (rows, Dp). */
+void lookups_raise(const fused *f, float *to, const part *p, int extra, double factor, const tile *t)
 {
-    for (int64_t r = 0; r < t->heads * t->m; r++) {
+    for (int64_t r = 0; r < t->heads * t->m; r++, to += f->Dp) {
         int64_t h = t->h + r / t->m;
-        const float *q = f->q + (h * f->Tq + t->i + r % t->m) * f->D;
+        f->k->widen(to, f->q + (h * f->Tq + t->i + r % t->m) * f->D, PE_F32, f->D);
         for (int64_t d = f->D; d < f->Dp; d++)
-            s->qa[r * f->Dp + d] = 0;
-        for (int64_t d = 0; d < f->D; d++)
-            s->qa[r * f->Dp + d] =
-                (float)factor * (q[d] + (extra < 0 ? 0 : (float)param(p, f->p.w, extra, h * f->D + d)));
+            to[d] = 0;
+        for (int64_t d = 0; extra >= 0 && d < f->D; d++)
+            to[d] += (float)param(p, f->p.w, extra, h * f->D + d);
+        if (factor != 1)
+            f->k->scale(to, (float)factor, f->D);
     }
+}
+
+const float *lookups_take(const fused *f, scratch *s, int n, const tile *t)
+{
+    const lookup *l = &f->lookup[n];
+    if (!s->taken[n])
+        lookups_raise(f, s->A[n], l->p, l->t->extra, l->factor, t);
+    s->taken[n] = true;
+    return s->A[n];
 }
 
 void lookups_begin(const fused *f, scratch *s)
 {
-    for (int n = 0; n < f->lookups; n++)
+    for (int n = 0; n < f->lookups; n++) {
+        s->taken[n] = false;
         for (int i = 0; i < RING / PANEL; i++)
             s->tag[n][i] = -1;
+    }
 }
 
-/* The columns that a tile needs of a lookup; false: none. */
-static bool needed(const lookup *l, const tile *t, int64_t *low, int64_t *high)
+bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high)
 {
+    /* Where queries rise and keys follow each other, the last query has the first column and the first the last. */
+    int64_t apart = l->w->q_rises && l->w->run[t->j] >= t->n ? t->m - 1 : 1;
     *low = INT64_MAX;
     *high = -1;
-    for (int64_t i = t->i; i < t->i + t->m; i++)
+    for (int64_t i = t->i; i<t->i + t->m; i += apart> 0 ? apart : 1)
         for (int64_t j = 0, length; j < t->n; j += length) {
             int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
             if (n <= 0)
@@ -206,22 +236,19 @@ static int64_t ring_of(const lookup *l)
     return l->columns < RING ? up_to(l->columns, PANEL) : RING;
 }
 
-/* q T^t for panels that are not in the ring yet. */
-static void make_columns(const fused *f, scratch *s, int n, const tile *t, int64_t low, int64_t high)
+/* from T^t for panels that are not in the ring yet; from (rows, width) NULL: the queries. */
+void lookups_columns(const fused *f, scratch *s, int n, const tile *t, int64_t low, int64_t high, const float *from)
 {
     const lookup *l = &f->lookup[n];
     int64_t panels = up_to(l->columns, PANEL) / PANEL, ring = ring_of(l);
-    bool taken = false;
     for (int64_t p = low / PANEL; p <= high / PANEL; p++) {
         int64_t at = p * PANEL & (RING - 1);
         if (s->tag[n][at / PANEL] == p)
             continue;
-        if (!taken)
-            take_queries(f, s, l->p, l->t->extra, l->factor, t);
-        taken = true;
+        from = from ? from : lookups_take(f, s, n, t);
         for (int64_t h = 0; h < t->heads; h++) {
             int64_t of = l->heads == 1 ? 0 : t->h + h;
-            f->k->gemm(s->G[n] + h * t->m * ring + at, ring, s->qa + h * t->m * f->Dp, f->Dp, 1,
+            f->k->gemm(s->G[n] + h * t->m * ring + at, ring, from + h * t->m * l->width, l->width, 1,
                        l->panels + (of * panels + p) * f->D * PANEL, PANEL, t->m, PANEL, f->D, false);
         }
         s->tag[n][at / PANEL] = p;
@@ -247,46 +274,46 @@ static void add_columns(const fused *f, const lookup *l, const float *G, float *
     }
 }
 
-static void add_queries(const fused *f, scratch *s, int n, const tile *t)
+void lookups_add_columns(const fused *f, scratch *s, int n, const tile *t, float *to)
 {
     const lookup *l = &f->lookup[n];
     for (int64_t r = 0; r < t->heads * t->m; r++)
         for (int64_t j = 0, length; j < t->n; j += length) {
             int64_t x = 0, skip, left = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
             if (left > 0)
-                add_columns(f, l, s->G[n] + r * ring_of(l), s->S + r * BK + j + skip, x, left);
+                add_columns(f, l, s->G[n] + r * ring_of(l), to + r * BK + j + skip, x, left);
         }
 }
 
 /* ------------------------------------------------ a tile of keys */
 
-/* E (columns, BK) = T k^t, for one head. */
-static void make_products(const fused *f, scratch *s, const lookup *l, int64_t h, const keys *k, int64_t low,
-                          int64_t high, int64_t n)
+/* A panel of keys at a time, so that few columns are made that no pair needs: E (columns, PANEL) = T k^t. */
+static void add_panel(const fused *f, scratch *s, const lookup *l, const tile *t, const float *kt, int64_t p)
 {
-    const float *rows = l->rows + ((l->heads == 1 ? 0 : h) * l->columns + low) * l->width;
-    for (int64_t p = 0; p * PANEL < n; p++)
-        f->k->gemm(s->E + p * PANEL, BK, rows, l->width, 1, k->kt + p * f->D * PANEL, PANEL, high - low + 1, PANEL,
-                   f->D, false);
-}
-
-static void add_keys(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k, int64_t low,
-                     int64_t high)
-{
-    for (int64_t r = 0; r < t->heads * t->m; r++) {
-        float *score = s->S + r * BK;
-        if (r % t->m == 0)
-            make_products(f, s, l, t->h + r / t->m, k, low, high, t->n);
-        if (low == high) {
-            f->k->add(score, s->E, t->n);
-            continue;
-        }
-        for (int64_t j = 0, length; j < t->n; j += length) {
-            int64_t x = 0, skip, n = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
-            for (int64_t e = 0; e < n; e++)
-                score[j + skip + e] += s->E[(l->column[x + e] - low) * BK + j + skip + e];
+    tile u = { t->h, t->heads, t->i, t->m, t->j + p * PANEL, t->n - p * PANEL < PANEL ? t->n - p * PANEL : PANEL };
+    int64_t low, high;
+    if (!lookups_needed(l, &u, &low, &high))
+        return;
+    for (int64_t r = 0; r < u.heads * u.m; r++) {
+        float *score = s->S + r * BK + p * PANEL;
+        int64_t h = l->heads == 1 ? 0 : u.h + r / u.m;
+        if (r == 0 || (r % u.m == 0 && l->heads > 1))
+            f->k->gemm(s->E, PANEL, l->rows + (h * l->columns + low) * l->width, l->width, 1, kt + p * f->D * PANEL,
+                       PANEL, high - low + 1, PANEL, f->D, false);
+        for (int64_t j = 0, length; j < u.n; j += length) {
+            int64_t x = 0, skip, n = walk_stretch(l->w, u.i + r % u.m, u.j + j, u.n - j, &x, &skip, &length);
+            if (low == high && n > 0)
+                f->k->add(score + j + skip, s->E + j + skip, n);
+            for (int64_t e = 0; low != high && e < n; e++)
+                score[j + skip + e] += s->E[(l->column[x + e] - low) * PANEL + j + skip + e];
         }
     }
+}
+
+static void add_keys(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k)
+{
+    for (int64_t p = 0; p * PANEL < t->n; p++)
+        add_panel(f, s, l, t, k->kt, p);
 }
 
 /* ------------------------------------------------ pair by pair */
@@ -300,12 +327,12 @@ static double pair_dot(const fused *f, const lookup *l, const float *x, int64_t 
     return l->factor * sum;
 }
 
-static int64_t pair_row(const lookup *l, int64_t i, int64_t j)
+int64_t lookups_pair(const lookup *l, int64_t i, int64_t j)
 {
     return l->t->index(l->p, (int64_t)((uint64_t)l->w->q[i] - (uint64_t)l->w->k[j]));
 }
 
-static bool reaches(const fused *f, const lookup *l, int64_t i, int64_t j)
+bool lookups_reaches(const fused *f, const lookup *l, int64_t i, int64_t j)
 {
     int64_t q[PE_AXES_MAX], k[PE_AXES_MAX];
     return !l->p->row->reaches || l->p->row->reaches(l->p, position(f->p.a.q_at, i, q), position(f->p.a.k_at, j, k));
@@ -325,12 +352,12 @@ static void add_pairs(const fused *f, scratch *s, const lookup *l, const tile *t
     for (int64_t r = 0; r < t->heads * t->m; r++)
         for (int64_t j = 0; j < t->n; j++) {
             int64_t h = t->h + r / t->m, i = t->i + r % t->m;
-            if (!reaches(f, l, i, t->j + j))
+            if (!lookups_reaches(f, l, i, t->j + j))
                 continue;
             if (l->t->side == PE_KEY)
                 key_row(f, k, j, x);
             const float *of = l->t->side == PE_KEY ? x : f->q + (h * f->Tq + i) * f->D;
-            s->S[r * BK + j] += (float)pair_dot(f, l, of, h, pair_row(l, i, t->j + j));
+            s->S[r * BK + j] += (float)pair_dot(f, l, of, h, lookups_pair(l, i, t->j + j));
         }
 }
 
@@ -345,15 +372,15 @@ void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool 
             continue;
         if (l->odd)
             add_pairs(f, s, l, t, k);
-        else if (!needed(l, t, &low, &high))
+        else if (!lookups_needed(l, t, &low, &high))
             continue;
         else if (high - low >= NEED)
             add_pairs(f, s, l, t, k);
         else if (l->t->side == PE_KEY)
-            add_keys(f, s, l, t, k, low, high);
+            add_keys(f, s, l, t, k);
         else {
-            make_columns(f, s, n, t, low, high);
-            add_queries(f, s, n, t);
+            lookups_columns(f, s, n, t, low, high, NULL);
+            lookups_add_columns(f, s, n, t, s->S);
         }
     }
 }
@@ -370,7 +397,7 @@ void lookups_fold(const fused *f, float *qs, int64_t h)
 /* ------------------------------------------------ values */
 
 /* Weights of one row gathered by column. */
-static void gather_weights(const fused *f, const lookup *l, float *W, const float *p, int64_t x, int64_t n, int64_t low)
+static void gather_row(const fused *f, const lookup *l, float *W, const float *p, int64_t x, int64_t n, int64_t low)
 {
     for (int64_t j = 0, run; j < n; j += run) {
         int64_t c = l->column[x + j] - low, even = l->even[x + j];
@@ -393,23 +420,29 @@ static void mix_pairs(const fused *f, const scratch *s, const lookup *l, const t
             int64_t h = t->h + r / t->m, i = t->i + r % t->m;
             float p = s->S[r * BK + j];
             for (int64_t d = 0; p != 0 && d < f->Dv; d++)
-                O[r * f->Dw + d] += p * (float)part_entry(l->p, f->p.w, l->t, pair_row(l, i, t->j + j), h, d);
+                O[r * f->Dw + d] += p * (float)part_entry(l->p, f->p.w, l->t, lookups_pair(l, i, t->j + j), h, d);
         }
+}
+
+/* W (rows, columns low .. high): what p (rows, BK) gives to each column. */
+void lookups_gather(const fused *f, const lookup *l, const tile *t, const float *p, float *W, int64_t low, int64_t high)
+{
+    int64_t width = high - low + 1;
+    for (int64_t r = 0; r < t->heads * t->m; r++) {
+        for (int64_t c = 0; c < width; c++)
+            W[r * width + c] = 0;
+        for (int64_t j = 0, length; j < t->n; j += length) {
+            int64_t x = 0, skip, n = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
+            if (n > 0)
+                gather_row(f, l, W + r * width, p + r * BK + j + skip, x, n, low);
+        }
+    }
 }
 
 static void mix_columns(const fused *f, scratch *s, const lookup *l, const tile *t, float *O, int64_t low, int64_t high)
 {
     int64_t width = high - low + 1;
-    for (int64_t r = 0; r < t->heads * t->m; r++) {
-        float *W = s->E + r * width;
-        for (int64_t c = 0; c < width; c++)
-            W[c] = 0;
-        for (int64_t j = 0, length; j < t->n; j += length) {
-            int64_t x = 0, skip, n = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
-            if (n > 0)
-                gather_weights(f, l, W, s->S + r * BK + j + skip, x, n, low);
-        }
-    }
+    lookups_gather(f, l, t, s->S, s->E, low, high);
     for (int64_t h = 0; h < t->heads; h++)
         (l->finite ? f->k->gemm : gemm_c)(O + h * t->m * f->Dw, f->Dw, s->E + h * t->m * width, width, 1,
                                           l->rows + ((l->heads == 1 ? 0 : t->h + h) * l->columns + low) * f->Dw, f->Dw,
@@ -426,7 +459,7 @@ void lookups_mix(const fused *f, scratch *s, const tile *t, float *O)
             continue;
         if (l->odd)
             mix_pairs(f, s, l, t, O);
-        else if (!needed(l, t, &low, &high))
+        else if (!lookups_needed(l, t, &low, &high))
             continue;
         else if (high - low >= NEED)
             mix_pairs(f, s, l, t, O);
@@ -439,7 +472,7 @@ void lookups_counts(const fused *f, scratch *s, const tile *t)
 {
     const part *p = f->count;
     int64_t heads = p->tensor[p->count.table].shape[1], C = f->count_columns;
-    take_queries(f, s, p, -1, p->stage == PE_BEFORE_SCALE ? f->p.scale : 1, t);
+    lookups_raise(f, s->qa, p, -1, p->stage == PE_BEFORE_SCALE ? f->p.scale : 1, t);
     for (int64_t h = 0; h < t->heads; h++)
         for (int64_t c = 0; c < C; c += PANEL)
             f->k->gemm(s->counts + h * t->m * C + c, C, s->qa + h * t->m * f->Dp, f->Dp, 1,

@@ -35,6 +35,7 @@ pe_status problem_open(problem *p, const pe_encoding *e, pe_params w, const pe_a
 pe_status problem_size(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
 /* What every attention call checks first; fills in strides. */
 pe_status problem_check(problem *p, const pe_encoding *e, const pe_attention *a, pe_error *err);
+pe_status problem_gradients(problem *p, pe_attention_grad *g, pe_error *err); /* fills in strides */
 pe_status problem_outputs(problem *p, pe_error *err); /* out and lse; only forward writes them */
 pe_status problem_reach(problem *p, pe_error *err);   /* writes to the work memory: after all other checks */
 #define PROBLEM_REGIONS 12

@@ -6,7 +6,7 @@
 static const turn_mode forward = { false, false };
 
 /* (n, heads, dim) of a view from token t on. */
-static void load(const fused *f, float *to, pe_view from, int64_t t, int64_t n)
+void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n)
 {
     bool packed = from.head_stride == from.dim || from.heads == 1;
     int64_t size = (int64_t)pe_dtype_size(from.dtype), heads = packed ? 1 : from.heads;
@@ -18,29 +18,28 @@ static void load(const fused *f, float *to, pe_view from, int64_t t, int64_t n)
         }
 }
 
-static void turn_tokens(const fused *f, pe_side side, float *x, int64_t heads, int64_t dim, pe_positions at, int64_t t,
-                        int64_t n, int64_t shift)
+void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t heads, int64_t dim, pe_positions at,
+                int64_t t, int64_t n, int64_t shift)
 {
-    pe_view v = pe_view_packed(x, PE_F32, n, heads, dim);
-    v.token_stride = heads * dim;
-    v.head_stride = dim;
+    pe_view v = { x, PE_F32, n, heads, dim, heads * dim, dim };
     at.at += t * at.token_stride;
     at.tokens = n;
-    rotate_tokens(&(turn_job){ f->k, f->p.turns, side, forward, v, v, at, shift, { { 0 }, { 0 }, NULL } }, 1, false,
-                  NULL);
+    rotate_tokens(
+        &(turn_job){ .k = f->k, .p = f->p.turns, .side = side, .mode = mode, .y = v, .x = v, .at = at, .shift = shift },
+        1, false, NULL);
 }
 
 static void ready_queries(const fused *f, scratch *s, int64_t t, int64_t n)
 {
-    load(f, s->load, f->p.a.q, t, n);
+    ready_load(f, s->load, f->p.a.q, t, n);
     if (f->p.turns)
-        turn_tokens(f, PE_QUERY, s->load, f->H, f->D, f->p.a.q_at, t, n, f->q_shift[t / BQ]);
+        ready_turn(f, PE_QUERY, forward, s->load, f->H, f->D, f->p.a.q_at, t, n, f->q_shift[t / BQ]);
     for (int64_t i = 0; i < n; i++)
         for (int64_t h = 0; h < f->H; h++)
             f->k->widen(f->q + (h * f->Tq + t + i) * f->D, s->load + (i * f->H + h) * f->D, PE_F32, f->D);
 }
 
-static bool odd(const float *x, int64_t rows, int64_t stride, int64_t n)
+bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n)
 {
     float sum = 0;
     for (int64_t i = 0; i < rows; i++)
@@ -50,7 +49,7 @@ static bool odd(const float *x, int64_t rows, int64_t stride, int64_t n)
 }
 
 /* Rows from token t on, of one head: transposed into its panel. */
-static void pack_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim)
+void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim)
 {
     for (int64_t d = 0; n < PANEL && d < dim; d++)
         for (int64_t i = n; i < PANEL; i++)
@@ -58,7 +57,7 @@ static void pack_panel(const fused *f, float *panel, const float *x, int64_t str
     f->k->transpose(panel, PANEL, x, stride, n, dim, false);
 }
 
-static void pad_row(const fused *f, float *to, const float *x, int64_t dim, int64_t padded)
+void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t padded)
 {
     f->k->widen(to, x, PE_F32, dim);
     for (int64_t d = dim; d < padded; d++)
@@ -67,31 +66,31 @@ static void pad_row(const fused *f, float *to, const float *x, int64_t dim, int6
 
 static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
 {
-    load(f, s->load, f->p.a.k, t, n);
+    ready_load(f, s->load, f->p.a.k, t, n);
     if (f->p.turns && !f->p.a.turned)
-        turn_tokens(f, PE_KEY, s->load, f->G, f->D, f->p.a.k_at, t, n, f->k_shift[t / BK]);
+        ready_turn(f, PE_KEY, forward, s->load, f->G, f->D, f->p.a.k_at, t, n, f->k_shift[t / BK]);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->D;
-        pack_panel(f, f->kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
+        ready_panel(f, f->kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
         for (int64_t i = 0; f->kr && i < n; i++)
-            pad_row(f, f->kr + (g * f->tiles * BK + t + i) * f->Dp, x + i * f->G * f->D, f->D, f->Dp);
-        f->k_odd[(g * f->tiles * BK + t) / LOAD] = odd(x, n, f->G * f->D, f->D);
+            ready_pad(f, f->kr + (g * f->tiles * BK + t + i) * f->Dp, x + i * f->G * f->D, f->D, f->Dp);
+        f->k_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->D, f->D);
     }
 }
 
 static void pack_values(const fused *f, scratch *s, int64_t t, int64_t n)
 {
-    load(f, s->load, f->p.a.v, t, n);
+    ready_load(f, s->load, f->p.a.v, t, n);
     if (f->p.turns && f->p.turns->turns_value && !f->p.a.turned)
-        turn_tokens(f, PE_VALUE, s->load, f->G, f->Dv, f->p.a.k_at, t, n, 0);
+        ready_turn(f, PE_VALUE, forward, s->load, f->G, f->Dv, f->p.a.k_at, t, n, 0);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->Dv;
         for (int64_t i = 0; i < n; i++) {
-            pad_row(f, f->v + (g * f->tiles * BK + t + i) * f->Dw, x + i * f->G * f->Dv, f->Dv, f->Dw);
+            ready_pad(f, f->v + (g * f->tiles * BK + t + i) * f->Dw, x + i * f->G * f->Dv, f->Dv, f->Dw);
         }
         if (f->vt)
-            pack_panel(f, f->vt + (g * f->tiles * BK + t) * f->Dv, x, f->G * f->Dv, n, f->Dv);
-        f->v_odd[(g * f->tiles * BK + t) / LOAD] = odd(x, n, f->G * f->Dv, f->Dv);
+            ready_panel(f, f->vt + (g * f->tiles * BK + t) * f->Dv, x, f->G * f->Dv, n, f->Dv);
+        f->v_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->Dv, f->Dv);
     }
 }
 
@@ -124,13 +123,13 @@ void ready_tokens(fused *f)
 void ready_keys(const fused *f, scratch *s, int64_t j, int64_t n)
 {
     if (f->load_k)
-        load(f, s->load, f->p.a.k, j, n);
+        ready_load(f, s->load, f->p.a.k, j, n);
     if (f->load_k && f->p.turns && !f->p.a.turned)
-        turn_tokens(f, PE_KEY, s->load, f->G, f->D, f->p.a.k_at, j, n, f->k_shift[j / BK]);
+        ready_turn(f, PE_KEY, forward, s->load, f->G, f->D, f->p.a.k_at, j, n, f->k_shift[j / BK]);
     if (!f->load_v)
         return;
-    load(f, s->load_v, f->p.a.v, j, n);
-    turn_tokens(f, PE_VALUE, s->load_v, f->G, f->Dv, f->p.a.k_at, j, n, 0);
+    ready_load(f, s->load_v, f->p.a.v, j, n);
+    ready_turn(f, PE_VALUE, forward, s->load_v, f->G, f->Dv, f->p.a.k_at, j, n, 0);
 }
 
 static const void *element(pe_view v, int64_t t, int64_t h)
@@ -156,8 +155,8 @@ keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n)
     k.v_type = f->load_v ? PE_F32 : f->p.a.v.dtype;
     k.v_row = f->load_v ? f->G * f->Dv : f->p.a.v.token_stride;
     for (int64_t i = 0; f->load_panel && i < n; i += PANEL)
-        pack_panel(f, s->panel + i * f->D, s->load + (i * f->G + g) * f->D, f->G * f->D, n - i < PANEL ? n - i : PANEL,
-                   f->D);
+        ready_panel(f, s->panel + i * f->D, s->load + (i * f->G + g) * f->D, f->G * f->D, n - i < PANEL ? n - i : PANEL,
+                    f->D);
     k.kt = f->load_panel ? s->panel : NULL;
     return k;
 }

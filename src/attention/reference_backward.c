@@ -103,7 +103,7 @@ static void turns_back(problem *p, const pe_attention_grad *g, int64_t i)
     clear(p->m.dk);
 }
 
-static pe_status check_gradients(problem *p, pe_attention_grad *g, pe_error *err)
+pe_status problem_gradients(problem *p, pe_attention_grad *g, pe_error *err)
 {
     const pe_attention *a = &p->a;
     pe_view *written[] = { &g->dq, &g->dk, &g->dv, &g->dadditive };
@@ -136,7 +136,7 @@ pe_status pe_reference_backward(const pe_encoding *e, pe_params w, const pe_atte
     CHECK_POINTER(pe_attention_grad, grads, "the gradient");
     pe_attention_grad g = *grads;
     TRY(problem_open(&p, e, w, a, memory, bytes, err));
-    TRY(check_gradients(&p, &g, err));
+    TRY(problem_gradients(&p, &g, err));
     TRY(problem_reach(&p, err));
     clear(p.m.dk);
     clear(p.m.dv);

@@ -31,7 +31,7 @@ void tile_begin(const fused *f, scratch *s, const tile *t, state *st)
 }
 
 /* Queries and keys were each turned about a place of their own tile: what lies between the two places. */
-static const float *recentred(const fused *f, scratch *s, const tile *t, const float *qs)
+const float *tile_recentred(const fused *f, scratch *s, const tile *t, const float *qs)
 {
     const part *p = f->p.turns;
     double apart = (double)(f->q_shift[t->i / BQ] - f->k_shift[t->j / BK]);
@@ -49,11 +49,28 @@ static const float *recentred(const fused *f, scratch *s, const tile *t, const f
     return s->qa;
 }
 
+void tile_recentred_back(const fused *f, scratch *s, const tile *t)
+{
+    const part *p = f->p.turns;
+    double apart = (double)(f->q_shift[t->i / BQ] - f->k_shift[t->j / BK]);
+    for (int64_t n = 0; n < p->pairs; n++) {
+        double cosine, sine, factor = exp(p->decay[n] * apart);
+        turn_cos_sin(apart, p->pair[n].frequency, &cosine, &sine);
+        float c = (float)(factor * cosine), w = (float)(factor * sine);
+        for (int64_t r = 0; r < t->m; r++) {
+            float *x = &s->dqt[r * f->Dp + p->to[n].x], *y = &s->dqt[r * f->Dp + p->to[n].y], a = *x;
+            *x = a * c + *y * w;
+            *y = *y * c - a * w;
+        }
+    }
+    f->k->add(s->dqs, s->dqt, t->m * f->Dp);
+}
+
 static void products(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs)
 {
     int64_t rows = t->heads * t->m;
     if (f->p.recentres)
-        qs = recentred(f, s, t, qs);
+        qs = tile_recentred(f, s, t, qs);
     if (f->direct) {
         f->k->dots(s->S, BK, qs, f->Dp, rows, k->k, k->k_type, k->k_row, t->n, f->D);
         return;
@@ -72,6 +89,8 @@ void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const
     lines_add(f, s, t, true);
     for (int64_t r = 0; f->p.a.soft_cap > 0 && r < rows; r++)
         f->k->cap(s->S + r * BK, (float)f->p.a.soft_cap, t->n);
+    for (int64_t n = 0; f->p.a.soft_cap > 0 && f->backward && n < rows * BK; n++)
+        s->capped[n] = s->S[n];
     lookups_add(f, s, t, k, false);
     lines_add(f, s, t, false);
     mask_scores(f, s, t, what, s->gate);

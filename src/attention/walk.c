@@ -73,6 +73,7 @@ static walk *walk_for(fused *f, const part *p)
             return &f->walk[n];
     walk *w = &f->walk[f->walks++];
     w->p = p;
+    w->q_rises = rises(w, f->p.a.q_at);
     find_range(f, w);
     int64_t most = 4 * (f->Tq + f->Tk) + 4096;
     w->scattered = w->high - w->low < -1 || w->high - w->low >= most;

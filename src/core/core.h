@@ -183,6 +183,7 @@ struct pe_part {
     const int64_t *rest; /* (rests) elements that do not turn */
     int64_t rests;
     bool turns_value, turns_output;
+    bool exact; /* pair n's angle is (at[axis] * multiplier + shift) * frequency turns, not that rounded on the way */
     bool recentres; /* attention shifts positions so that the query stands at centre */
     int64_t centre;
     const double *decay; /* (pairs) ln of what a query's pair is multiplied by per position from centre, a key's by the
@@ -362,7 +363,7 @@ void table_row_f64(table_maker *m, double *c, double *s, const int64_t *at);
 
 /* The part that rotates this side, or NULL: the identity. */
 const part *turning(const pe_encoding *e, pe_side side);
-pe_status check_turns(const part *p, pe_side side, pe_dtype type, pe_positions at, pe_error *err);
+pe_status check_turning(const part *p, pe_side side, pe_dtype type, pe_positions at, pe_error *err);
 
 /* A view to be turned, and its table; the arguments of rotate_tokens. */
 typedef struct turn_job {

@@ -32,7 +32,7 @@ const part *turning(const pe_encoding *e, pe_side side)
     return NULL;
 }
 
-pe_status check_turns(const part *p, pe_side side, pe_dtype type, pe_positions where, pe_error *err)
+pe_status check_turning(const part *p, pe_side side, pe_dtype type, pe_positions where, pe_error *err)
 {
     for (int64_t t = 0; p && p->row->check && t < where.tokens; t++) {
         int64_t at[PE_AXES_MAX];
@@ -57,7 +57,7 @@ static pe_status turn_all(const pe_encoding *e, pe_side side, turn_mode mode, pe
         return pe_fail(err, PE_ERR_DTYPE, "the input and the output must both be PE_F64, or neither");
     if (!x.heads || !x.dim)
         return pe_pass(err);
-    TRY(check_turns(p, side, y.dtype, where, err));
+    TRY(check_turning(p, side, y.dtype, where, err));
     if (!p)
         copy_view(y, x);
     else {

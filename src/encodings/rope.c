@@ -367,6 +367,7 @@ static pe_status init(part *p, pe_error *err)
     p->gains = num(p, TEMPERATURE) != 0;
     p->turns_value = whole(p, TURN) & 1;
     p->turns_output = whole(p, TURN) & 2;
+    p->exact = r->precision == EXACT;
     settle_claims(p, r);
     return PE_OK;
 }

@@ -43,6 +43,7 @@ static pe_status init(part *p, pe_error *err)
     p->pair = x->pair;
     p->from = p->to = x->lane;
     p->pairs = P;
+    p->exact = true;
     p->decay = x->decay;
     p->recentres = true;
     p->centre = whole(p, CENTRE);

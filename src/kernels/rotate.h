@@ -34,7 +34,8 @@ typedef void rotate_rows(void *y, int64_t y_stride, const void *x, int64_t x_str
 extern rotate_rows *const rotate_rows_c[3], *const rotate_rows_avx2[3], *const rotate_rows_avx512[3],
                                                                             *const rotate_rows_neon[3];
 
-/* One row: y[to] = x[from] turned by (c, s), y[rest] = x[rest] * gain. y and x do not overlap. */
+/* One row: y[to] = x[from] turned by (c, s), y[rest] = x[rest] * gain. y and x do not overlap,
+ * or are the same where to is from. */
 void rotate_f32_c(float *y, const float *x, const lane *to, const lane *from, const float *c, const float *s,
                   int64_t pairs, const int64_t *rest, int64_t rests, float gain);
 void rotate_f64_c(double *y, const double *x, const lane *to, const lane *from, const double *c, const double *s,

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ledgers, one per item of work, added up in a fixed order into the caller's gradients: same bits for any pool. */
+#include "attention/fused.h"
+
+static void zero(float *x, int64_t n)
+{
+    for (int64_t i = 0; x && i < n; i++)
+        x[i] = 0;
+}
+
+static void zero_doubles(double *x, int64_t n)
+{
+    for (int64_t i = 0; x && i < n; i++)
+        x[i] = 0;
+}
+
+static int64_t copies(const fused *f, int64_t heads)
+{
+    return f->splits * (heads == 1 ? f->G : f->H);
+}
+
+static int64_t count_heads(const fused *f)
+{
+    return f->count->tensor[f->count->count.table].shape[1];
+}
+
+void back_clear(fused *f)
+{
+    for (int n = 0; n < f->lines; n++) {
+        line *l = &f->line[n];
+        int64_t total = l->p->absolute ? 0 : 2 * PAD + walk_span(l->w), H = f->splits * f->H, items = f->splits * f->G;
+        zero(l->dtable, H * total);
+        zero(l->dmeasure, items * total);
+        zero(l->dshare, items * f->Tq);
+        zero_doubles(l->dlevel, H * (l->knots + 1));
+        zero_doubles(l->dslope, H * (l->knots + 1));
+    }
+    for (int n = 0; n < f->lookups; n++) {
+        lookup *l = &f->lookup[n];
+        zero(l->drows, copies(f, l->heads) * l->columns * l->width);
+        zero(l->dextra, f->splits * f->H * f->Dp);
+    }
+    if (f->count)
+        zero(f->dcount, copies(f, count_heads(f)) * f->count_columns * f->Dp);
+}
+
+/* ------------------------------------------------ bias */
+
+static double over_splits(const float *x, int64_t splits, int64_t apart)
+{
+    double sum = 0;
+    for (int64_t c = 0; c < splits; c++)
+        sum += (double)x[c * apart];
+    return sum;
+}
+
+static void sum_table(const fused *f, const line *l)
+{
+    const row *r = l->p->row;
+    int64_t span = walk_span(l->w), total = 2 * PAD + span;
+    for (int64_t x = 0; x < span; x++) {
+        int64_t d = l->w->high - x;
+        double m = part_measure(l->p, f->p.w, d), dm = 0;
+        for (int64_t h = 0; h < f->H; h++) {
+            double db = over_splits(l->dtable + h * total + PAD + x, f->splits, f->H * total);
+            if (db != 0)
+                dm += r->bias_back(l->p, f->p.w, f->g->dparams, h, m, l->factor * db);
+        }
+        if (r->measure_back)
+            r->measure_back(l->p, f->p.w, f->g->dparams, d, dm);
+    }
+}
+
+/* Inside a piece every gradient is linear in x: two points of it, weighted, stand for all that were there. */
+static void sum_piece(const fused *f, const line *l, int64_t h, int64_t s)
+{
+    double low = s ? l->knot[s - 1] : l->knots ? l->knot[0] - 3 : 0, high = s < l->knots ? l->knot[s] : low + 3;
+    double a = low + (high - low) / 3, b = low + (high - low) / 3 * 2, level = 0, slope = 0;
+    for (int64_t c = 0; c < f->splits; c++) {
+        level += l->dlevel[(c * f->H + h) * (l->knots + 1) + s];
+        slope += l->dslope[(c * f->H + h) * (l->knots + 1) + s];
+    }
+    if (level == 0 && slope == 0)
+        return;
+    double at_b = b > a ? (slope - level * a) / (b - a) : 0;
+    l->p->row->bias_back(l->p, f->p.w, f->g->dparams, h, a, l->factor * (level - at_b));
+    l->p->row->bias_back(l->p, f->p.w, f->g->dparams, h, b, l->factor * at_b);
+}
+
+static void sum_pieces(const fused *f, const line *l)
+{
+    int64_t span = walk_span(l->w), total = 2 * PAD + span, items = f->splits * f->G;
+    for (int64_t h = 0; h < f->H; h++)
+        for (int64_t s = 0; s <= l->knots; s++)
+            sum_piece(f, l, h, s);
+    for (int64_t x = 0; l->dmeasure && x < span; x++)
+        l->p->row->measure_back(l->p, f->p.w, f->g->dparams, l->w->high - x,
+                                over_splits(l->dmeasure + PAD + x, items, total));
+    for (int64_t i = 0; l->dshare && i < f->Tq; i++) {
+        int64_t at[PE_AXES_MAX];
+        l->p->row->share_back(l->p, f->p.w, f->g->dparams, position(f->p.a.q_at, i, at),
+                              over_splits(l->dshare + i, items, f->Tq));
+    }
+}
+
+/* ------------------------------------------------ tables */
+
+static void sum_lookup(const fused *f, const lookup *l)
+{
+    int64_t size = l->columns * l->width, dims = l->t->side == PE_VALUE ? f->Dv : f->D;
+    int64_t apart = l->heads == 1 ? size : f->H * size, count = l->heads == 1 ? f->splits * f->G : f->splits;
+    double factor = l->t->side == PE_QUERY ? 1 : l->factor;
+    for (int64_t h = 0; h < l->heads; h++)
+        for (int64_t c = 0; c < l->columns; c++)
+            for (int64_t d = 0; d < dims; d++)
+                part_entry_grad(l->p, f->g->dparams, l->t, lookups_row(l, c), h, d,
+                                factor * over_splits(l->drows + h * size + c * l->width + d, count, apart));
+}
+
+static void sum_extra(const fused *f, const lookup *l)
+{
+    for (int64_t h = 0; h < f->H; h++)
+        for (int64_t d = 0; d < f->D; d++)
+            grad(l->p, f->g->dparams, l->t->extra, h * f->D + d,
+                 over_splits(l->dextra + h * f->Dp + d, f->splits, f->H * f->Dp));
+}
+
+static void sum_counts(const fused *f)
+{
+    const part *p = f->count;
+    int64_t heads = count_heads(f), size = f->count_columns * f->Dp;
+    int64_t apart = heads == 1 ? size : f->H * size, count = heads == 1 ? f->splits * f->G : f->splits;
+    for (int64_t h = 0; h < heads; h++)
+        for (int64_t c = 0; c <= f->count_last; c++)
+            for (int64_t d = 0; d < f->D; d++)
+                grad(p, f->g->dparams, p->count.table, (c * heads + h) * f->D + d,
+                     over_splits(f->dcount + h * size + c * f->Dp + d, count, apart));
+}
+
+static void sum_sinks(const fused *f)
+{
+    const pe_params sinks = f->p.a.sinks, to = f->g->dsinks;
+    for (int64_t h = 0; h < f->H; h++) {
+        double sink = num_load(sinks.data, sinks.dtype, h), sum = 0;
+        for (int64_t i = 0; i < f->Tq && sink != -INFINITY; i++)
+            sum -= exp(sink - (double)f->lse[h * f->Tq + i]) * (double)f->mean[h * f->Tq + i];
+        num_add(to.data, to.dtype, h, sum);
+    }
+}
+
+/* ------------------------------------------------ keys and values */
+
+typedef struct token_grad {
+    fused *f;
+    const float *from; /* (items, tiles BK, padded) */
+    int64_t dim, padded;
+    pe_view to;
+    pe_side side;
+    bool turn;
+} token_grad;
+
+/* LOAD tokens, all heads: added up, turned back, stored. */
+static void sum_tokens(void *arg, int64_t n, int worker)
+{
+    const token_grad *g = arg;
+    const fused *f = g->f;
+    float *x = f->scratch[worker].load;
+    int64_t t = n * LOAD, count = f->Tk - t < LOAD ? f->Tk - t : LOAD, all = f->tiles * BK * g->padded;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t k = 0; k < f->G; k++)
+            for (int64_t d = 0; d < g->dim; d++)
+                x[(i * f->G + k) * g->dim + d] =
+                    (float)over_splits(g->from + k * all + (t + i) * g->padded + d, f->splits, f->G * all);
+    if (g->turn)
+        ready_turn(f, g->side, (turn_mode){ true, false }, x, f->G, g->dim, f->p.a.k_at, t, count,
+                   g->side == PE_KEY ? f->k_shift[t / BK] : 0);
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t k = 0; k < f->G; k++)
+            f->k->narrow((char *)g->to.data + row_vec(g->to, t + i, k).at * (int64_t)pe_dtype_size(g->to.dtype),
+                         g->to.dtype, x + (i * f->G + k) * g->dim, g->dim);
+}
+
+static void sum_keys(fused *f)
+{
+    const part *turns = f->p.a.turned ? NULL : f->p.turns;
+    token_grad k = { f, f->dk, f->D, f->Dp, f->g->dk, PE_KEY, turns != NULL };
+    token_grad v = { f, f->dv, f->Dv, f->Dw, f->g->dv, PE_VALUE, turns && turns->turns_value };
+    int64_t blocks = up_to(f->Tk, LOAD) / LOAD;
+    if (k.to.data)
+        pool_run(f->p.a.pool, sum_tokens, &k, blocks);
+    if (v.to.data)
+        pool_run(f->p.a.pool, sum_tokens, &v, blocks);
+}
+
+void back_sum(fused *f)
+{
+    sum_keys(f);
+    if (f->g->dsinks.data && f->p.a.sinks.data)
+        sum_sinks(f);
+    if (!f->g->dparams.data)
+        return;
+    for (int n = 0; n < f->lines; n++)
+        if (f->line[n].dtable)
+            sum_table(f, &f->line[n]);
+        else if (f->line[n].dlevel)
+            sum_pieces(f, &f->line[n]);
+    for (int n = 0; n < f->lookups; n++) {
+        if (f->lookup[n].drows)
+            sum_lookup(f, &f->lookup[n]);
+        if (f->lookup[n].dextra)
+            sum_extra(f, &f->lookup[n]);
+    }
+    if (f->count)
+        sum_counts(f);
+}

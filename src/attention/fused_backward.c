@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fused attention, backward. An item of work is a key/value head and a share of the queries: its heads' tiles are made
+ * again from q, k and the log-sum-exp, and differentiated step by step into a ledger of its own. */
+#include "attention/fused.h"
+
+/* ------------------------------------------------ dO, its mean, the log-sum-exp */
+
+static double row_dot(pe_view a, pe_view b, int64_t t, int64_t h)
+{
+    double sum = 0;
+    for (int64_t d = 0; d < a.dim; d++)
+        sum += vec_get(row_vec(a, t, h), d) * vec_get(row_vec(b, t, h), d);
+    return sum;
+}
+
+static void ready_outputs(void *arg, int64_t n, int worker)
+{
+    const fused *f = arg;
+    const pe_attention *a = &f->p.a;
+    float *x = f->scratch[worker].load;
+    int64_t t = n * LOAD, count = f->Tq - t < LOAD ? f->Tq - t : LOAD;
+    for (int64_t h = 0; h < f->H; h++)
+        for (int64_t i = t; i < t + count; i++) {
+            double lse = vec_get(row_vec(a->lse, i, h), 0);
+            f->lse[h * f->Tq + i] = (float)lse;
+            f->mean[h * f->Tq + i] = lse == -INFINITY ? 0 : (float)row_dot(f->g->dout, a->out, i, h);
+        }
+    ready_load(f, x, f->g->dout, t, count);
+    if (f->p.turns && f->p.turns->turns_output)
+        ready_turn(f, PE_OUTPUT, (turn_mode){ false, true }, x, f->H, f->Dv, a->q_at, t, count, 0);
+    for (int64_t h = 0; h < f->H; h++)
+        for (int64_t i = 0; i < count; i++)
+            ready_pad(f, f->dO + (h * f->Tq + t + i) * f->Dw, x + (i * f->H + h) * f->Dv, f->Dv, f->Dw);
+}
+
+/* ------------------------------------------------ one tile of queries meets one of keys */
+
+typedef void gemm_fn(float *, int64_t, const float *, int64_t, int64_t, const float *, int64_t, int64_t, int64_t,
+                     int64_t, bool);
+
+/* Weights from scores, and through values and the softmax to the gradients of scores, in dP. */
+static void weights_back(const fused *f, scratch *s, const tile *t, const keys *k, int64_t item, gemm_fn *gemm)
+{
+    int64_t at = (t->h / f->group * f->tiles * BK + t->j) * f->Dv, n = up_to(t->n, LANES);
+    for (int64_t r = 0; r < t->m; r++)
+        f->k->weigh(s->S + r * BK, n, s->lse[r]);
+    for (int64_t p = 0; p * PANEL < t->n; p++)
+        f->k->gemm(s->dP + p * PANEL, BK, s->dO, f->Dw, 1, f->vt + at + p * f->Dv * PANEL, PANEL, t->m, PANEL, f->Dv,
+                   false);
+    (void)k;
+    gemm(f->dv + (item * f->tiles * BK + t->j) * f->Dw, f->Dw, s->S, 1, BK, s->dO, f->Dw, t->n, f->Dw, t->m, true);
+    back_values(f, s, t, item);
+    for (int64_t r = 0; r < t->m; r++)
+        f->k->score_grad(s->dP + r * BK, s->S + r * BK, s->dP + r * BK, s->mean[r], n);
+}
+
+static void additive_back(const fused *f, const scratch *s, const tile *t)
+{
+    pe_view to = f->g->dadditive;
+    for (int64_t r = 0; to.data && r < t->m; r++)
+        for (int64_t j = 0; j < t->n; j++)
+            vec_add(row_vec(to, t->i + r, to.heads == 1 ? 0 : t->h), t->j + j, (double)s->dP[r * BK + j]);
+}
+
+static void cap_back(const fused *f, scratch *s, const tile *t)
+{
+    float cap = (float)f->p.a.soft_cap;
+    for (int64_t n = 0; cap > 0 && n < t->m * BK; n++) {
+        float x = s->capped[n] / cap;
+        s->dP[n] = s->dP[n] != 0 ? s->dP[n] * (1 - x * x) : 0;
+    }
+}
+
+static void terms_back(const fused *f, scratch *s, const tile *t, int64_t item)
+{
+    additive_back(f, s, t);
+    back_lines(f, s, t, item, false);
+    back_lookups(f, s, t, item, false);
+    if (f->count)
+        back_counts(f, s, t);
+    cap_back(f, s, t);
+    back_lines(f, s, t, item, true);
+    back_lookups(f, s, t, item, true);
+    for (int64_t r = 0; f->count && r < t->m; r++)
+        f->k->add(s->dP + r * BK, s->gate + r * BK, t->n);
+}
+
+static void products_back(const fused *f, scratch *s, const tile *t, int64_t item, gemm_fn *gemm)
+{
+    int64_t Dp = f->Dp;
+    const float *qs = f->p.recentres ? tile_recentred(f, s, t, s->qs) : s->qs;
+    const float *kr = f->kr + (t->h / f->group * f->tiles * BK + t->j) * Dp;
+    float *dqs = f->p.recentres ? s->dqt : s->dqs;
+    gemm(f->dk + (item * f->tiles * BK + t->j) * Dp, Dp, s->dP, 1, BK, qs, Dp, t->n, Dp, t->m, true);
+    gemm(dqs, Dp, s->dP, BK, 1, kr, Dp, t->m, Dp, t->n, !f->p.recentres);
+    if (f->p.recentres)
+        tile_recentred_back(f, s, t);
+}
+
+static bool odd_keys(const fused *f, const tile *t)
+{
+    bool odd = false;
+    int64_t at = t->h / f->group * f->tiles * BK + t->j;
+    for (int64_t j = 0; j < t->n; j += LOAD)
+        odd = odd || f->k_odd[(at + j) / LOAD] || f->v_odd[(at + j) / LOAD];
+    return odd;
+}
+
+static void tile_back(const fused *f, scratch *s, const tile *t, int64_t item)
+{
+    sight what = mask_tile(f, t);
+    state st = { s->O, s->max, s->sum, s->carry };
+    if (what == SEES_NONE)
+        return;
+    bool odd = s->odd;
+    s->odd = odd || odd_keys(f, t);
+    gemm_fn *gemm = s->odd ? gemm_c : f->k->gemm;
+    keys k = ready_tile(f, s, t->h / f->group, t->j, t->n);
+    for (int64_t r = 0; f->count && r < t->m; r++)
+        st.carry[r] = s->carries[t->j / BK * BQ + r];
+    tile_scores(f, s, t, &k, s->qs, &st, what);
+    weights_back(f, s, t, &k, item, gemm);
+    terms_back(f, s, t, item);
+    products_back(f, s, t, item, gemm);
+    s->odd = odd;
+}
+
+/* ------------------------------------------------ one tile of queries */
+
+static void key_tile(const fused *f, tile *t, int64_t b)
+{
+    t->j = b * BK;
+    t->n = f->Tk - t->j < BK ? f->Tk - t->j : BK;
+}
+
+/* What is counted right of each tile of keys. */
+static void find_carries(const fused *f, scratch *s, tile *t)
+{
+    state st = { s->O, s->max, s->sum, s->carry };
+    for (int64_t r = 0; r < t->m; r++)
+        st.carry[r] = 0;
+    for (int64_t b = f->tiles - 1; b >= 0; b--) {
+        key_tile(f, t, b);
+        for (int64_t r = 0; r < t->m; r++)
+            s->carries[b * BQ + r] = st.carry[r];
+        sight what = mask_tile(f, t);
+        keys k = ready_tile(f, s, t->h / f->group, t->j, t->n);
+        if (what != SEES_NONE)
+            tile_scores(f, s, t, &k, s->qs, &st, what);
+    }
+}
+
+static void begin(const fused *f, scratch *s, const tile *t)
+{
+    int64_t at = t->h * f->Tq + t->i;
+    f->k->widen(s->dO, f->dO + at * f->Dw, PE_F32, t->m * f->Dw);
+    for (int64_t r = 0; r < t->m; r++) {
+        s->lse[r] = f->lse[at + r];
+        s->mean[r] = f->mean[at + r];
+        s->dcarry[r] = 0;
+    }
+    for (int64_t n = 0; n < t->m * f->Dp; n++)
+        s->dqs[n] = s->dq[n] = 0;
+    for (int64_t n = 0; n < t->m * f->count_columns; n++)
+        s->dcounts[n] = 0;
+    s->odd = ready_odd(f->q + at * f->D, t->m, f->D, f->D) || ready_odd(s->dO, t->m, f->Dw, f->Dv);
+    tile_queries(f, t, s->qs);
+    lookups_begin(f, s);
+    if (f->count)
+        lookups_counts(f, s, t);
+}
+
+/* What was folded into the query has the query's gradient. */
+static void fold_back(const fused *f, scratch *s, const tile *t, int64_t item)
+{
+    for (int n = 0; n < f->lookups; n++) {
+        const lookup *l = &f->lookup[n];
+        for (int64_t r = 0; l->fold && l->drows && r < t->m; r++)
+            f->k->add(fused_copy(f, l->drows, l->heads, t->h, item, l->width), s->dqs + r * f->Dp, f->D);
+    }
+}
+
+static void store_queries(const fused *f, scratch *s, const tile *t)
+{
+    pe_view to = f->g->dq;
+    if (!to.data)
+        return;
+    f->k->axpy(s->dq, (float)f->p.scale, s->dqs, t->m * f->Dp);
+    for (int64_t r = 0; r < t->m; r++) /* rows side by side, as a turn takes them */
+        for (int64_t d = 0; d < f->D; d++)
+            s->dqt[r * f->D + d] = s->dq[r * f->Dp + d];
+    if (f->p.turns)
+        ready_turn(f, PE_QUERY, (turn_mode){ true, false }, s->dqt, 1, f->D, f->p.a.q_at, t->i, t->m,
+                   f->q_shift[t->i / BQ]);
+    for (int64_t r = 0; r < t->m; r++)
+        f->k->narrow((char *)to.data + row_vec(to, t->i + r, t->h).at * (int64_t)pe_dtype_size(to.dtype), to.dtype,
+                     s->dqt + r * f->D, f->D);
+}
+
+static void one_item(void *arg, int64_t item, int worker)
+{
+    const fused *f = arg;
+    scratch *s = &f->scratch[worker];
+    int64_t g = item % f->G;
+    for (int64_t n = 0; n < f->tiles * BK * f->Dp; n++)
+        f->dk[item * f->tiles * BK * f->Dp + n] = 0;
+    for (int64_t n = 0; n < f->tiles * BK * f->Dw; n++)
+        f->dv[item * f->tiles * BK * f->Dw + n] = 0;
+    for (int64_t h = g * f->group; h < (g + 1) * f->group; h++)
+        for (int64_t b = item / f->G; b < fused_queries(f); b += f->splits) {
+            tile t = { h, 1, b * BQ, f->Tq - b * BQ < BQ ? f->Tq - b * BQ : BQ, 0, 0 };
+            begin(f, s, &t);
+            if (f->count)
+                find_carries(f, s, &t);
+            for (int64_t k = 0; k < f->tiles; k++) {
+                key_tile(f, &t, k);
+                tile_back(f, s, &t, item);
+            }
+            if (f->count)
+                back_counts_end(f, s, &t, item);
+            fold_back(f, s, &t, item);
+            store_queries(f, s, &t);
+        }
+}
+
+/* ------------------------------------------------ the call */
+
+static pe_status check_saved(const fused *f, pe_error *err)
+{
+    const pe_attention *a = &f->p.a;
+    if (!a->lse.data)
+        return pe_fail(err, PE_ERR_NULL, "lse is NULL; the gradient reads what pe_attention_forward wrote there");
+    region s[2 + 6] = { view_region("out", a->out, READS), view_region("lse", a->lse, READS) };
+    const pe_attention_grad *g = f->g;
+    s[2] = view_region("dq", g->dq, WRITES);
+    s[3] = view_region("dk", g->dk, WRITES);
+    s[4] = view_region("dv", g->dv, WRITES);
+    s[5] = view_region("dadditive", g->dadditive, WRITES);
+    s[6] = params_region("dparams", g->dparams, WRITES);
+    s[7] = array_region("work", f->p.m.q.data, (int64_t)f->bytes, 1, WRITES);
+    return check_memory(s, COUNT_OF(s), false, err);
+}
+
+/* Where items would add to the same numbers. */
+static bool must_be_serial(const fused *f)
+{
+    bool serial = f->g->dadditive.data && f->g->dadditive.heads == 1 && f->H > 1;
+    for (int n = 0; n < f->lines; n++)
+        serial = serial || (!f->line[n].p->absolute && f->line[n].w->scattered);
+    for (int n = 0; n < f->lookups; n++)
+        serial = serial || f->lookup[n].odd;
+    return serial;
+}
+
+pe_status pe_attention_backward(const pe_encoding *e, pe_params w, const pe_attention *a,
+                                const pe_attention_grad *grads, void *memory, size_t bytes, pe_error *err)
+{
+    fused f;
+    CHECK_POINTER(pe_attention_grad, grads, "the gradient");
+    pe_attention_grad g = *grads;
+    TRY(fused_open(&f, e, w, a, true, memory, bytes, err));
+    TRY(problem_outputs(&f.p, err));
+    TRY(problem_gradients(&f.p, &g, err));
+    f.g = &g;
+    TRY(check_saved(&f, err));
+    fused_ready(&f);
+    back_clear(&f);
+    pool_run(f.p.a.pool, ready_outputs, &f, up_to(f.Tq, LOAD) / LOAD);
+    pool_run(must_be_serial(&f) ? NULL : f.p.a.pool, one_item, &f, f.splits * f.G);
+    back_sum(&f);
+    return pe_pass(err);
+}

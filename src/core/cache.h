@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Keys that are turned already, turned on. */
+#ifndef PE_CACHE_H
+#define PE_CACHE_H
+
+#include "core/core.h"
+
+#define PAIRS_MAX (PE_HEAD_DIM_MAX / 2)
+
+/* Keys turned by `from` at from_at become keys turned by `to` at to_at. Either the encoding is one and the positions
+ * differ, or the positions are one and the encodings differ in how fast and how large they turn the same elements. */
+typedef struct move {
+    const kernels *kernels;
+    const part *to, *from;
+    pe_positions to_at, from_at;
+    pe_view k; /* of blocks: their bytes as 16-bit units, (tokens, heads, dim) and strides count these */
+    pe_block block;
+    int64_t first, last;            /* elements that turn lie from first to last - 1 */
+    double magnitude;               /* of to over that of from, where neither decays */
+    bool exact;                     /* the angle is steps times frequency            */
+    double frequency[3][PAIRS_MAX]; /* turns per step, as the kernel wants it */
+} move;
+
+/* ln of what pair n's magnitude is multiplied by, beyond m->magnitude, from one position to the other. */
+double move_decay(const move *m, int64_t to_at, int64_t from_at, int64_t n);
+/* Turns all keys; cannot fail. */
+void cache_turn(move *m, const pe_pool *pool);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/exact.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/block.h"
+#include "kernels/num.h"
+
+#define HALF (BLOCK_WIDTH / 2)
+
+int64_t block_bytes(pe_block kind)
+{
+    return 2 + (kind == PE_BLOCK_Q8_0 ? BLOCK_WIDTH : HALF);
+}
+
+void block_load(float x[BLOCK_WIDTH], const void *block, pe_block kind)
+{
+    const unsigned char *code = (const unsigned char *)block + 2;
+    uint16_t bits;
+    memcpy(&bits, block, 2);
+    float d = (float)num_from_f16(bits);
+    if (kind == PE_BLOCK_Q8_0)
+        for (int n = 0; n < BLOCK_WIDTH; n++)
+            x[n] = d * (float)(signed char)code[n];
+    else
+        for (int n = 0; n < HALF; n++) {
+            x[n] = d * (float)((code[n] & 15) - 8);
+            x[n + HALF] = d * (float)((code[n] >> 4) - 8);
+        }
+}
+
+/* The number of the largest size, the first of equals; NaN where there is one: sizes compare as their bits do. */
+static float extreme(const float x[BLOCK_WIDTH])
+{
+    int32_t size[BLOCK_WIDTH], most = 0;
+    memcpy(size, x, sizeof size);
+    for (int n = 0; n < BLOCK_WIDTH; n++) {
+        size[n] &= INT32_MAX;
+        most = size[n] > most ? size[n] : most;
+    }
+    int at = 0;
+    while (size[at] != most)
+        at++;
+    return x[at];
+}
+
+/* Nearest whole number, halves away from 0, |x| < 2^31. */
+static int nearest(float x)
+{
+    int t = (int)x;
+    float rest = x - (float)t;
+    return t + (rest >= 0.5f) - (rest <= -0.5f);
+}
+
+/* Codes for scale 1 / inverse, less their zero. */
+static void encode(int q[BLOCK_WIDTH], const float x[BLOCK_WIDTH], float inverse, pe_block kind)
+{
+    if (kind == PE_BLOCK_Q8_0)
+        for (int n = 0; n < BLOCK_WIDTH; n++)
+            q[n] = nearest(x[n] * inverse);
+    else
+        for (int n = 0; n < BLOCK_WIDTH; n++) {
+            int up = (int)(x[n] * inverse + 8.5f);
+            q[n] = (up > 15 ? 15 : up) - 8;
+        }
+}
+
+/* The scale with which these codes come closest to x; four sums at a time. */
+static double fit(const float x[BLOCK_WIDTH], const int q[BLOCK_WIDTH])
+{
+    double product[4] = { 0 };
+    int squares = 0;
+    for (int n = 0; n < BLOCK_WIDTH; n++)
+        squares += q[n] * q[n];
+    for (int n = 0; n < BLOCK_WIDTH; n += 4)
+        for (int i = 0; i < 4; i++)
+            product[i] += (double)x[n + i] * q[n + i];
+    return ((product[0] + product[2]) + (product[1] + product[3])) / squares;
+}
+
+void block_store(void *block, const float x[BLOCK_WIDTH], pe_block kind)
+{
+    unsigned char *code = (unsigned char *)block + 2;
+    float most = extreme(x), d = kind == PE_BLOCK_Q8_0 ? fabsf(most) / 127 : most / -8, inverse = 1 / d;
+    int q[BLOCK_WIDTH];
+    bool holds = isfinite(most) && isfinite(inverse); /* else no numbers, or none that a scale is small enough for */
+    if (holds)
+        encode(q, x, inverse, kind);
+    else
+        memset(q, 0, sizeof q);
+    uint16_t bits = num_to_f16(holds ? fit(x, q) : (double)d);
+    memcpy(block, &bits, 2);
+    if (kind == PE_BLOCK_Q8_0)
+        for (int n = 0; n < BLOCK_WIDTH; n++)
+            code[n] = (unsigned char)q[n];
+    else
+        for (int n = 0; n < HALF; n++)
+            code[n] = (unsigned char)((q[n] + 8) | (q[n + HALF] + 8) << 4);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Blocks of 32 numbers with one float16 scale d, as ggml keeps them (its q8_0 and q4_0):
+ *   q8_0  [d 2][q 32]   x = d q,        q the nearest to x/e, e = max|x| / 127
+ *   q4_0  [d 2][q 16]   x = d (q - 8),  q the nearest to x/e + 8, at most 15, e = x of the largest size / -8;
+ *                       elements n and n + 16 share byte n, the first its low half
+ * ggml writes d = e. Here d is fitted to the codes, sum x q / sum q^2: a block then never gets longer by being stored,
+ * where a q4_0 with d = e grows by 1 % each time it is turned and stored again. A block with a NaN or an infinity gets
+ * that as its scale, and all of it reads as NaN. */
+#ifndef PE_BLOCK_H
+#define PE_BLOCK_H
+
+#include <stdint.h>
+
+#include "posenc.h"
+
+#define BLOCK_WIDTH 32
+
+int64_t block_bytes(pe_block kind);
+void block_load(float x[BLOCK_WIDTH], const void *block, pe_block kind);
+void block_store(void *block, const float x[BLOCK_WIDTH], pe_block kind);
+
+#endif
