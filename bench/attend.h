@@ -27,10 +27,13 @@ typedef struct attending {
     bool borrowed; /* k and v are the caller's */
 } attending;
 
+extern const pe_shape attend_shape;                 /* of the tables of attention: 8 heads of 64 */
+double attend_operations(int64_t n, bool backward); /* of plain causal attention with it */
+
 attending *attend_new(const attend_setting *s);
 void attend_free(attending *c);
 pe_status attend_size(attending *c, bool backward, pe_error *err); /* once more, where positions have changed */
-void attend_forward(void *arg); /* contenders */
+void attend_forward(void *arg);                                    /* contenders */
 void attend_backward(void *arg);
 
 int64_t grid_side(int64_t count, int64_t axes);

@@ -7,14 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pe_shape shape = { 8, 0, 64, 0 };
 #define PLAIN "none"
-
-static double operations(int64_t n, bool backward)
-{
-    double forward = 4 * (double)n * (double)n * (double)(shape.head_dim * shape.heads) / 2;
-    return backward ? 2.5 * forward : forward;
-}
 
 /* ---------------------------------------------------------------- specs that reach far enough */
 
@@ -22,11 +15,11 @@ static double operations(int64_t n, bool backward)
 static bool reaches(const char *spec, int64_t n, pe_error *err)
 {
     pe_encoding *e = NULL;
-    if (pe_encoding_new(&e, spec, shape, err))
+    if (pe_encoding_new(&e, spec, attend_shape, err))
         return false;
     int64_t axes = pe_encoding_axes(e);
     pe_encoding_free(e);
-    attend_setting s = { .spec = spec, .shape = shape, .queries = 2, .keys = 2 };
+    attend_setting s = { .spec = spec, .shape = attend_shape, .queries = 2, .keys = 2 };
     attending *c = attend_new(&s);
     int64_t *q = (int64_t *)(uintptr_t)c->a.q_at.at, *k = (int64_t *)(uintptr_t)c->a.k_at.at;
     for (int64_t i = 0; i < 2 * axes; i++)
@@ -41,7 +34,7 @@ static bool far_spec(const pe_info *row, int64_t n, char out[120], pe_error *err
 {
     const char *first = row->examples[0];
     pe_error why;
-    pe_encoding *e = encoding(first, shape, NULL);
+    pe_encoding *e = encoding(first, attend_shape, NULL);
     int64_t axes = pe_encoding_axes(e);
     pe_encoding_free(e);
     snprintf(out, 120, "%s", first);
@@ -68,7 +61,7 @@ static const char *goal(const pe_info *row)
 
 static void add_cells(bench *b, const char *spec, const contender *c, bool backward, int64_t n, int thread_index)
 {
-    double flops = operations(n, backward) / c[1].best;
+    double flops = attend_operations(n, backward) / c[1].best;
     cell x = { .kind = CELL_MAIN,
                .table = backward ? "backward" : "forward",
                .line = spec,
@@ -94,7 +87,7 @@ static void add_cells(bench *b, const char *spec, const contender *c, bool backw
 static void measure_row(bench *b, const char *spec, const pe_info *row, int64_t n, int thread_index)
 {
     attend_setting s = {
-        .spec = spec, .shape = shape, .queries = n, .keys = n, .backward = true, .pool = pool_at(b, thread_index)
+        .spec = spec, .shape = attend_shape, .queries = n, .keys = n, .backward = true, .pool = pool_at(b, thread_index)
     };
     attending *mine = attend_new(&s);
     s.spec = PLAIN;
@@ -116,7 +109,7 @@ static void add_work(bench *b, const pe_info *row, int64_t n, int64_t line_n)
     pe_error err;
     if (!far_spec(row, n, spec, &err))
         return;
-    attend_setting s = { .spec = spec, .shape = shape, .queries = n, .keys = n, .pool = b->pool };
+    attend_setting s = { .spec = spec, .shape = attend_shape, .queries = n, .keys = n, .pool = b->pool };
     attending *c = attend_new(&s);
     must(attend_size(c, true, &err), &err, spec);
     snprintf(who, sizeof who, "work at %lld", (long long)n);
@@ -154,69 +147,7 @@ static void every_row(bench *b, int64_t n)
     }
 }
 
-/* ---------------------------------------------------------------- some rows: rungs, lengths, types */
-
-typedef struct more_case {
-    const char *spec;
-    pe_dtype type;
-    int64_t n;
-    bool all_rungs;
-} more_case;
-
-static void measure_more(bench *b, const more_case *m, int thread_index)
-{
-    static const char *const type_name[] = { "f32", "f16", "bf16" };
-    attending *a[BENCH_RUNGS_MAX];
-    contender c[BENCH_RUNGS_MAX];
-    char line[BENCH_LINE_MAX];
-    int first = m->all_rungs ? 0 : rung_count() - 1, count = rung_count() - first;
-    for (int r = 0; r < count; r++) {
-        attend_setting s = { .spec = m->spec,
-                             .rung = rung_name(first + r),
-                             .shape = shape,
-                             .type = m->type,
-                             .queries = m->n,
-                             .keys = m->n,
-                             .pool = pool_at(b, thread_index) };
-        a[r] = attend_new(&s);
-        c[r] = (contender){ .run = attend_forward, .arg = a[r] };
-    }
-    race(b, c, count);
-    snprintf(line, sizeof line, "%s, %s", m->spec, type_name[m->type]);
-    for (int r = 0; r < count; r++) {
-        cell_add(b, (cell){ .kind = r == count - 1 ? CELL_MAIN : CELL_OURS,
-                            .table = "rungs",
-                            .line = line,
-                            .n = m->n,
-                            .who = rung_name(first + r),
-                            .unit = "GFLOP/s",
-                            .threads = threads_at(b, thread_index),
-                            .value = operations(m->n, false) / c[r].best * 1e-9,
-                            .seconds = c[r].best,
-                            .best_of = c[r].turns });
-        attend_free(a[r]);
-    }
-}
-
-static void some_rows(bench *b)
-{
-    static const char *const specs[] = { PLAIN, "rope", "alibi", "t5", "shaw" };
-    static const struct {
-        int64_t n;
-        pe_dtype type;
-        bool all_rungs;
-    } how[] = { { 512, PE_F32, true }, { 4096, PE_F32, false }, { 2048, PE_F16, false }, { 2048, PE_BF16, false } };
-    for (int h = 0; h < BENCH_COUNT(how); h++)
-        for (int i = 0; i < BENCH_COUNT(specs); i++) {
-            more_case m = { specs[i], how[h].type, b->quick ? how[h].n / 32 : how[h].n, how[h].all_rungs };
-            say(b, "attention: %s, n = %d, every rung: %s", m.spec, (int)m.n, m.all_rungs ? "yes" : "no");
-            for (int t = 0; t < thread_counts(b); t++)
-                measure_more(b, &m, t);
-        }
-}
-
 void bench_attention(bench *b)
 {
     every_row(b, b->quick ? 64 : 2048);
-    some_rows(b);
 }

@@ -142,6 +142,7 @@ void bench_rotate(bench *b);
 void bench_table(bench *b);
 void bench_accuracy(bench *b);
 void bench_attention(bench *b);
+void bench_rungs(bench *b);
 void bench_decode(bench *b);
 void bench_cache(bench *b);
 void bench_length(bench *b);

@@ -48,6 +48,31 @@ static void fill_blocks(uint8_t *data, int64_t bytes, int64_t block)
         memcpy(data + i, &scale, 2);
 }
 
+static void add_cells(bench *b, const char *line, int64_t n, const contender *c, int64_t bytes, int threads)
+{
+    cell x = { .kind = CELL_MAIN,
+               .table = "cache",
+               .line = line,
+               .n = n,
+               .who = "posenc",
+               .unit = "GB/s",
+               .threads = threads,
+               .value = 2 * (double)bytes / c[0].best * 1e-9,
+               .seconds = c[0].best,
+               .best_of = c[0].turns };
+    cell_add(b, x);
+    x.kind = CELL_OURS;
+    x.who = "per element";
+    x.unit = "ns";
+    x.value = c[0].best / (double)(n * HEADS * DIM) * 1e9;
+    cell_add(b, x);
+    x.kind = CELL_SHARE;
+    x.who = "of in-place scale";
+    x.unit = "%";
+    x.value = 100 * c[1].best / c[0].best;
+    cell_add(b, x);
+}
+
 static void measure(bench *b, const cache_case *k, int64_t n, int thread_index)
 {
     int64_t elements = n * HEADS * DIM, bytes = elements / BLOCK * k->bits / 8;
@@ -64,27 +89,7 @@ static void measure(bench *b, const cache_case *k, int64_t n, int thread_index)
     else
         fill(s.cache.k.data, k->type, elements, 1);
     race(b, c, 2);
-    cell x = { .kind = CELL_MAIN,
-               .table = "cache",
-               .line = k->line,
-               .n = n,
-               .who = "posenc",
-               .unit = "GB/s",
-               .threads = threads_at(b, thread_index),
-               .value = 2 * (double)bytes / c[0].best * 1e-9,
-               .seconds = c[0].best,
-               .best_of = c[0].turns };
-    cell_add(b, x);
-    x.kind = CELL_SHARE;
-    x.who = "of in-place scale";
-    x.unit = "%";
-    x.value = 100 * c[1].best / c[0].best;
-    cell_add(b, x);
-    x.kind = CELL_OURS;
-    x.who = "per element";
-    x.unit = "ns";
-    x.value = c[0].best / (double)elements * 1e9;
-    cell_add(b, x);
+    add_cells(b, k->line, n, c, bytes, threads_at(b, thread_index));
     free(s.cache.k.data);
     free(limit.to);
     free((void *)(uintptr_t)s.from.at);

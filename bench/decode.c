@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-static const pe_shape shape = { 8, 0, 64, 0 };
 #define BYTES (2 * 2 * 8 * 64) /* of a key and its value */
 
 typedef struct reading {
@@ -54,7 +53,7 @@ static void measure(bench *b, int64_t keys, pe_view k, pe_view v, int thread_ind
                   .v = { .kind = MEMORY_READ, .from = v.data, .bytes = keys * BYTES / 2, .pool = pool } };
     for (int i = 0; i < SPECS; i++) {
         attend_setting s = { .spec = specs[i],
-                             .shape = shape,
+                             .shape = attend_shape,
                              .type = PE_F16,
                              .queries = 1,
                              .keys = keys,
@@ -81,8 +80,8 @@ void bench_decode(bench *b)
                 (long long)keys * BYTES >> 20);
             break;
         }
-        int64_t count = keys * shape.heads * shape.head_dim;
-        pe_view k = pe_view_packed(buffer(2 * count), PE_F16, keys, shape.heads, shape.head_dim), v = k;
+        int64_t count = keys * attend_shape.heads * attend_shape.head_dim;
+        pe_view k = pe_view_packed(buffer(2 * count), PE_F16, keys, attend_shape.heads, attend_shape.head_dim), v = k;
         v.data = buffer(2 * count);
         fill(k.data, PE_F16, count, 1);
         fill(v.data, PE_F16, count, 2);

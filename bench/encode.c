@@ -56,6 +56,14 @@ pe_positions positions(int64_t tokens, int64_t axes, int64_t first)
 
 /* ---------------------------------------------------------------- attention */
 
+const pe_shape attend_shape = { 8, 0, 64, 0 };
+
+double attend_operations(int64_t n, bool backward)
+{
+    double forward = 4 * (double)n * (double)n * (double)(attend_shape.head_dim * attend_shape.heads) / 2;
+    return backward ? 2.5 * forward : forward;
+}
+
 static pe_params learned(const pe_encoding *e, bool zero)
 {
     pe_error err;

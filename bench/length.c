@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const pe_shape shape = { 8, 0, 64, 0 };
 #define LENGTHS_MAX 8
 #define PREFILL_SECONDS 8.0 /* a length expected to take longer is not tried */
 
@@ -50,7 +49,7 @@ static void run_table(void *arg)
 
 static void make_table(made *m, int64_t n)
 {
-    m->e = encoding("rope", shape, NULL);
+    m->e = encoding("rope", attend_shape, NULL);
     int64_t pairs = pe_encoding_pair_count(m->e);
     m->a = pe_view_packed(buffer(n * pairs * 4), PE_F32, n, 1, pairs);
     m->b = pe_view_packed(buffer(n * pairs * 4), PE_F32, n, 1, pairs);
@@ -69,9 +68,9 @@ static void run_rotation(void *arg)
 
 static void make_rotation(made *m, int64_t n)
 {
-    int64_t count = n * shape.heads * shape.head_dim;
-    m->e = encoding("rope", shape, NULL);
-    m->a = pe_view_packed(buffer(count * 4), PE_F32, n, shape.heads, shape.head_dim);
+    int64_t count = n * attend_shape.heads * attend_shape.head_dim;
+    m->e = encoding("rope", attend_shape, NULL);
+    m->a = pe_view_packed(buffer(count * 4), PE_F32, n, attend_shape.heads, attend_shape.head_dim);
     fill(m->a.data, PE_F32, count, 1);
     m->at = positions(n, 1, 0);
 }
@@ -83,14 +82,14 @@ static void run_attention(void *arg)
 
 static void make_prefill(made *m, int64_t n)
 {
-    attend_setting s = { .spec = "rope", .shape = shape, .queries = n, .keys = n, .pool = m->pool };
+    attend_setting s = { .spec = "rope", .shape = attend_shape, .queries = n, .keys = n, .pool = m->pool };
     m->call = attend_new(&s);
 }
 
 static void make_decode(made *m, int64_t n)
 {
     attend_setting s = {
-        .spec = "rope", .shape = shape, .type = PE_F16, .queries = 1, .keys = n, .turned = true, .pool = m->pool
+        .spec = "rope", .shape = attend_shape, .type = PE_F16, .queries = 1, .keys = n, .turned = true, .pool = m->pool
     };
     m->call = attend_new(&s);
 }

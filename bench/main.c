@@ -11,6 +11,7 @@ const topic bench_topics[] = {
     { "tables", "tables of cos and sin", bench_table },
     { "accuracy", "how far cos and sin are off, far out", bench_accuracy },
     { "attention", "every encoding beside plain attention, forward and backward", bench_attention },
+    { "rungs", "attention by rung, length and type", bench_rungs },
     { "decode", "one query against a long cache", bench_decode },
     { "cache", "shifting a cache", bench_cache },
     { "length", "cost against length, fitted exponents", bench_length },

@@ -15,10 +15,3 @@ __attribute__((weak)) pe_status pe_attention_backward(const pe_encoding *e, pe_p
 {
     return pe_reference_backward(e, params, a, g, work, bytes, err);
 }
-
-__attribute__((weak)) pe_status pe_cache_shift(const pe_encoding *e, pe_cache cache, pe_positions from, pe_positions to,
-                                               pe_error *err)
-{
-    (void)to;
-    return cache.block ? PE_OK : pe_encoding_rotate(e, PE_KEY, cache.k, cache.k, from, err);
-}
