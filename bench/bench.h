@@ -41,6 +41,13 @@ typedef struct table {
     const char *size;                   /* heading of n; NULL: no such column */
 } table;
 
+typedef struct machine {
+    char cpu[100], system[100], compiler[100], rungs[60], date[40];
+    int cpus;
+    int64_t memory; /* bytes */
+    double load;    /* of the minute before; -1: not known */
+} machine;
+
 typedef struct names {
     char *name[16];
     int count;
@@ -51,6 +58,7 @@ typedef struct bench {
     int threads;   /* N of "1 and N threads" */
     pe_pool *pool; /* of N workers; NULL: N is 1 */
     const char *only;
+    machine machine; /* as it was at the start */
     cell *cells;
     int count, room;
     names present, absent; /* peers with their versions; those not installed, and how to get them */
@@ -147,11 +155,6 @@ void bench_decode(bench *b);
 void bench_cache(bench *b);
 void bench_length(bench *b);
 
-typedef struct machine {
-    char cpu[100], system[100], compiler[100], rungs[60], date[40];
-    int cpus;
-    int64_t memory; /* bytes */
-} machine;
 machine machine_now(void);
 
 #endif

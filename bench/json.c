@@ -54,9 +54,8 @@ static void print_table(const bench *b, json_out *j, const table *t)
     out_close(j, '}');
 }
 
-static void print_machine(json_out *j)
+static void print_machine(json_out *j, machine m)
 {
-    machine m = machine_now();
     out_open(j, "machine", '{');
     out_text(j, "cpu", m.cpu);
     out_int(j, "cpus", m.cpus);
@@ -64,6 +63,7 @@ static void print_machine(json_out *j)
     out_text(j, "system", m.system);
     out_text(j, "compiler", m.compiler);
     out_text(j, "rungs", m.rungs);
+    out_real(j, "load", m.load);
     out_close(j, '}');
 }
 
@@ -80,8 +80,8 @@ void print_json(const bench *b, FILE *to)
     json_out j = out_start(to);
     out_open(&j, NULL, '{');
     out_text(&j, "posenc", pe_version());
-    out_text(&j, "date", machine_now().date);
-    print_machine(&j);
+    out_text(&j, "date", b->machine.date);
+    print_machine(&j, b->machine);
     out_int(&j, "threads", b->threads);
     out_bool(&j, "quick", b->quick);
     print_names(&j, "peers", &b->present);

@@ -36,6 +36,17 @@ static const char *compiler(void)
 #endif
 }
 
+static double load(void)
+{
+    double minute = -1;
+    FILE *f = fopen("/proc/loadavg", "r");
+    if (f && fscanf(f, "%lf", &minute) != 1)
+        minute = -1;
+    if (f)
+        fclose(f);
+    return minute;
+}
+
 machine machine_now(void)
 {
     machine m = { 0 };
@@ -52,6 +63,7 @@ machine machine_now(void)
         size_t used = strlen(m.rungs);
         snprintf(m.rungs + used, sizeof m.rungs - used, "%s%s", r ? ", " : "", rung_name(r));
     }
+    m.load = load();
     m.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
     m.memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     return m;

@@ -47,9 +47,25 @@ const table bench_tables[] = {
 const int bench_table_count = BENCH_COUNT(bench_tables);
 
 typedef struct options {
-    bool json, markdown;
-    const char *peers, *command;
+    bool json, markdown, help;
+    const char *peers, *command, *load, *threads;
 } options;
+
+/* Options with a value, and where it goes. */
+static const char **value_of(bench *b, options *o, const char *word)
+{
+    const struct {
+        const char *name, **value;
+    } all[] = { { "--only", &b->only },
+                { "--peers", &o->peers },
+                { "--command", &o->command },
+                { "--threads", &o->threads },
+                { "--load", &o->load } };
+    for (int i = 0; i < BENCH_COUNT(all); i++)
+        if (!strcmp(word, all[i].name))
+            return all[i].value;
+    return NULL;
+}
 
 static void help(void)
 {
@@ -64,7 +80,7 @@ static void help(void)
          "  --full         rotation in every combination\n"
          "  --json         everything measured, as JSON\n"
          "  --markdown     tables as in docs/performance.md; --command TEXT: what made them\n"
-         "  --peers FILE   JSON lines of others' measurements\n"
+         "  --peers FILE   JSON lines of others' measurements; --load X: the load before they ran\n"
          "\n"
          "topics:");
     for (int i = 0; i < bench_topic_count; i++)
@@ -102,33 +118,36 @@ static bool all_known(const char *list, char wrong[40])
     return true;
 }
 
+static bool *flag_of(bench *b, options *o, const char *word)
+{
+    const struct {
+        const char *name;
+        bool *flag;
+    } all[] = { { "--quick", &b->quick },       { "--full", &b->full }, { "--json", &o->json },
+                { "--markdown", &o->markdown }, { "--help", &o->help }, { "-h", &o->help } };
+    for (int i = 0; i < BENCH_COUNT(all); i++)
+        if (!strcmp(word, all[i].name))
+            return all[i].flag;
+    return NULL;
+}
+
 static int read_options(bench *b, options *o, int argc, char **argv)
 {
     char wrong[40];
     for (int i = 1; i < argc; i++) {
-        const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (!strcmp(word, "--help") || !strcmp(word, "-h"))
-            return help(), -1;
-        else if (!strcmp(word, "--quick"))
-            b->quick = true;
-        else if (!strcmp(word, "--full"))
-            b->full = true;
-        else if (!strcmp(word, "--json"))
-            o->json = true;
-        else if (!strcmp(word, "--markdown"))
-            o->markdown = true;
-        else if (strcmp(word, "--only") && strcmp(word, "--threads") && strcmp(word, "--peers") &&
-                 strcmp(word, "--command"))
-            return usage("unknown option ", word);
+        bool *flag = flag_of(b, o, argv[i]);
+        const char **value = value_of(b, o, argv[i]);
+        if (flag)
+            *flag = true;
         else if (!value)
-            return usage("no value after ", word);
-        else if (++i && !strcmp(word, "--only"))
-            b->only = value;
-        else if (!strcmp(word, "--threads"))
-            b->threads = atoi(value);
+            return usage("unknown option ", argv[i]);
+        else if (i + 1 == argc)
+            return usage("no value after ", argv[i]);
         else
-            *(strcmp(word, "--peers") ? &o->command : &o->peers) = value;
+            *value = argv[++i];
     }
+    if (o->threads)
+        b->threads = atoi(o->threads);
     if (b->threads < 1 || b->threads > 1024)
         return usage("--threads needs a number from 1 to 1024", "");
     if (b->only && !all_known(b->only, wrong))
@@ -155,9 +174,16 @@ int main(int argc, char **argv)
     pe_error err;
     int code = read_options(&b, &o, argc, argv);
     if (code)
-        return code < 0 ? 0 : code;
+        return code;
+    if (o.help)
+        return help(), 0;
     if (b.threads > 1)
         must(pe_pool_new(&b.pool, b.threads, &err), &err, "threads");
+    b.machine = machine_now();
+    if (o.load)
+        b.machine.load = atof(o.load);
+    if (b.machine.load > 0.5 && !b.quick)
+        say(&b, "others use %.1f CPUs of this machine: ratios will be rough, times too long", b.machine.load);
     double start = bench_now();
     for (int i = 0; i < bench_topic_count; i++)
         if (!b.only || listed(b.only, bench_topics[i].name, strlen(bench_topics[i].name)))

@@ -107,9 +107,10 @@ static void print_list(FILE *to, const char *title, const names *n)
 
 static void print_machine(const bench *b, FILE *to, const char *command)
 {
-    machine m = machine_now();
-    fprintf(to, "%s, posenc %s. %s, %d CPUs, %.0f GiB, %s; %s; rungs: %s.\n", m.date, pe_version(), m.cpu, m.cpus,
-            (double)m.memory * 0x1p-30, m.system, m.compiler, m.rungs);
+    const machine *m = &b->machine;
+    fprintf(to, "%s, posenc %s. %s, %d CPUs, %.0f GiB, %s; %s; rungs: %s; load of others at the start: %.1f.\n",
+            m->date, pe_version(), m->cpu, m->cpus, (double)m->memory * 0x1p-30, m->system, m->compiler, m->rungs,
+            m->load);
     if (b->pool)
         fprintf(to, "Two values in a field are 1 and %d threads.", b->threads);
     else

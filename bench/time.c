@@ -12,7 +12,7 @@ typedef struct pace {
     double turn, budget;
     int least, most;
 } pace;
-static const pace usual = { 0.005, 0.12, 4, 40 }, quick = { 0.0002, 0.001, 1, 2 };
+static const pace usual = { 0.005, 0.12, 6, 40 }, quick = { 0.0002, 0.001, 1, 2 };
 #define LONG_CALL 1.0 /* seconds: calls this long are timed twice and no more */
 
 double bench_now(void)

@@ -11,6 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 unset MFLAGS MAKELEVEL
 export MAKEFLAGS=--no-print-directory
+load=$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo -1) # before anything of ours runs
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -68,7 +69,7 @@ else
   absent "ggml did not compile"
 fi
 
-options+=(--peers "$peers")
+options+=(--peers "$peers" --load "$load")
 if [ $docs = no ]; then
   $build/posenc-bench "${options[@]}" "$@"
   exit
