@@ -73,6 +73,7 @@ typedef struct args {
     const pe_encoding *e, *e2;
     pe_error *err;
     pe_encoding **out;
+    pe_pool **pool_out;
     const char *spec;
     pe_shape shape;
     pe_side side;
@@ -216,6 +217,32 @@ static pe_status call_new(args *a)
     return s;
 }
 static const field fields_new[] = { OF(args, out, BUFFER), OF(args, spec, TEXT), IN(args, shape, shape_fields), OF(args, err, ERROR) };
+
+static void build_kernels(args *a)
+{
+    a->spec = "scalar";
+}
+static pe_status call_kernels(args *a)
+{
+    return pe_encoding_set_kernels((pe_encoding *)(uintptr_t)a->e, a->spec, a->err);
+}
+static const field fields_kernels[] = { OF(args, e, HANDLE), OF(args, spec, TEXT), OF(args, err, ERROR) };
+
+static void build_pool(args *a)
+{
+    a->pool_out = (pe_pool **)(void *)slot[Y];
+    a->index = 2; /* workers */
+}
+static pe_status call_pool(args *a)
+{
+    pe_status s = pe_pool_new(a->pool_out, a->index, a->err);
+    if (!s) {
+        pe_pool_free(*a->pool_out);
+        *a->pool_out = NULL;
+    }
+    return s;
+}
+static const field fields_pool[] = { OF(args, pool_out, BUFFER), OF(args, index, INT), OF(args, err, ERROR) };
 
 static void build_rotate(args *a)
 {
@@ -550,7 +577,10 @@ static void try_getters(void)
 {
     pe_shape none = pe_encoding_shape(NULL);
     pe_encoding_free(NULL);
+    pe_pool_free(NULL);
     assert_string_equal(pe_encoding_spec(NULL), "");
+    assert_string_equal(pe_encoding_kernels(NULL), "");
+    assert_true(*pe_encoding_kernels(some));
     assert_int_equal(pe_encoding_fingerprint(NULL), 0);
     assert_true(none.heads == 0 && none.kv_heads == 0 && none.head_dim == 0 && none.model_dim == 0);
     assert_int_equal(pe_encoding_axes(NULL), 0);
@@ -627,6 +657,8 @@ typedef struct row {
 
 static const row table[] = {
     CALL("pe_encoding_new", build_new, call_new, fields_new),
+    CALL("pe_encoding_set_kernels", build_kernels, call_kernels, fields_kernels),
+    CALL("pe_pool_new", build_pool, call_pool, fields_pool),
     CALL("pe_encoding_rotate", build_rotate, call_rotate, fields_rotate),
     CALL("pe_encoding_unrotate", build_rotate, call_unrotate, fields_rotate),
     CALL("pe_encoding_rotate_back", build_rotate, call_rotate_back, fields_rotate),
@@ -655,7 +687,7 @@ static const row table[] = {
     CALL("pe_positions_grid", build_builders, call_grid, fields_grid),
     ALONE("pe_encoding_free pe_encoding_spec pe_encoding_fingerprint pe_encoding_shape pe_encoding_axes pe_encoding_scale "
           "pe_encoding_magnitude pe_encoding_pair_count pe_encoding_param_count pe_encoding_tensor_count pe_encoding_hooks "
-          "pe_encoding_claims pe_encoding_carries pe_encoding_hooks_at pe_encoding_gain", try_getters),
+          "pe_encoding_claims pe_encoding_carries pe_encoding_hooks_at pe_encoding_gain pe_encoding_kernels pe_pool_free", try_getters),
     ALONE("pe_encoding_embed_width", try_embed_width),
     ALONE("pe_claim_name pe_hook_name pe_status_name pe_dtype_size pe_version", try_names),
     ALONE("pe_info_count pe_info_at", try_info),
@@ -688,9 +720,9 @@ static struct {
     { "*_back", "grad_value.d[qkp]*.data", "NULL", 0, 0 },
     { "pe_reference_backward", "attention_grad_value.d[qkvaps]*.data", "NULL", 0, 0 },
     { "pe_reference_forward", "attention_value.lse.data", "NULL", 0, 0 },
-    { "pe_attention_*", "attention_value.sinks.data", "NULL", 0, 0 },
-    { "pe_attention_*", "attention_value.mask.additive.data", "NULL", 0, 0 },
-    { "pe_attention_*", "attention_value.mask.key_used", "NULL", 0, 0 },
+    { "*", "attention_value.sinks.data", "NULL", 0, 0 },
+    { "*", "attention_value.mask.additive.data", "NULL", 0, 0 },
+    { "*", "attention_value.mask.key_used", "NULL", 0, 0 },
     { "*", "tile_value.seen", "NULL", 0, 0 },
     { "*", "tile_value.carry", "NULL", 0, 0 },
     { "pe_positions_packed", "i_out2", "NULL", 0, 0 },
@@ -714,17 +746,18 @@ static struct {
     { "pe_encoding_value_back", "x2.dim", "*", PE_HOOK_VALUE, 0 },
     /* numbers as good as the first */
     { "*", "tile_value.carry", "content *", 0, 0 },
+    { "pe_pool_new", "index", "99", 0, 0 },
     { "pe_encoding_new", "shape.heads", "one *", 0, 0 },
     { "pe_encoding_new", "shape.kv_heads", "[0o]*", 0, 0 },
     { "pe_encoding_new", "shape.model_dim", "[0o]*", 0, 0 },
-    { "pe_attention_*", "attention_value.mask.window", "[0-9oI]*[!N]", 0, 0 },
-    { "pe_attention_*", "attention_value.mask.window", "0", 0, 0 },
-    { "pe_attention_*", "attention_value.mask.additive.heads", "one less", 0, 0 },
-    { "pe_attention_*", "attention_value.soft_cap", "[01]*", 0, 0 },
-    { "pe_attention_*", "attention_value.scale", "[-01]*[!f]", 0, 0 },
-    { "pe_attention_*", "attention_value.scale", "0", 0, 0 },
+    { "*", "attention_value.mask.window", "[0-9oI]*[!N]", 0, 0 },
+    { "*", "attention_value.mask.window", "0", 0, 0 },
+    { "*", "attention_value.mask.additive.heads", "one less", 0, 0 },
+    { "*", "attention_value.soft_cap", "[01]*", 0, 0 },
+    { "*", "attention_value.scale", "[-01]*[!f]", 0, 0 },
+    { "*", "attention_value.scale", "0", 0, 0 },
     { "pe_reference_work", "attention_value.v.dim", "[0o]*", PE_HOOK_VALUE, 0 },
-    { "pe_attention_*ward", "bytes", "[oS]*[!s]", 0, 0 },
+    { "pe_*ward", "bytes", "[oS]*[!s]", 0, 0 },
     { "pe_cache_*", "cache.k.heads", "[0o]*", 0, 0 },
     { "pe_cache_*", "cache.k.dim", "[0o]*", PE_HOOK_ROTATE, 0 },
     { "pe_project*", "rows", "[0o]*", 0, 0 },

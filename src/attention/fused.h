@@ -48,7 +48,7 @@ typedef struct line {
     const walk *w;
     double factor;        /* the scale, where it comes before it                              */
     float *table;         /* (H or 1, PAD + span + PAD) by falling distance; measures where queries have shares */
-    float *key, *query;   /* (H, Tk), (H, Tq): absolute                                    */
+    double *key, *query;  /* (H, Tk), (H, Tq): absolute; only their difference is small       */
     double *knot;         /* (knots) rising                                                   */
     float *slope, *level; /* (H, knots + 1): bias = slope x + level                    */
     float *share;         /* (Tq)                                                             */
@@ -85,6 +85,7 @@ typedef struct scratch {
     float *O;              /* (BQ, Dw)                                                 */
     float *qs, *qa;        /* (BQ, Dp)     queries times the scale; as a term takes them; direct: qs (H Tq, Dp) */
     float *E;              /* (NEED, BK)   products or weights by column, of a tile or a panel */
+    float *tame;           /* (BK, Dw)     values without those that are not finite; NULL: direct */
     float *row;            /* (BK)         a row of an additive mask                   */
     float *counts;         /* (BQ, count_columns)                                      */
     float *A[LOOKUPS_MAX]; /* (BQ, Dp)     queries as a term takes them, once taken    */
@@ -176,6 +177,7 @@ void *fused_take(char *memory, int64_t *used, int64_t count, size_t size);
 
 /* walk.c */
 void walks_find(fused *f); /* which walks there are; ranges */
+void walk_range(const fused *f, walk *w);
 void walks_cut(fused *f, char *memory, int64_t *used);
 void walks_fill(fused *f);
 int64_t walk_span(const walk *w);
@@ -221,7 +223,8 @@ void mask_scores(const fused *f, scratch *s, const tile *t, sight what, float *g
 bool mask_sees(const fused *f, int64_t h, int64_t i, int64_t j);
 
 /* ready.c */
-void ready_tokens(fused *f);                                       /* queries; keys and values where they are packed */
+void ready_tokens(fused *f);                    /* queries; keys and values where they are packed */
+int64_t ready_place(const fused *f, int64_t b); /* about which keys are turned, if they are: the first in use */
 void ready_keys(const fused *f, scratch *s, int64_t j, int64_t n); /* direct: loads and turns where that is needed    */
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
 
@@ -233,9 +236,8 @@ void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t p
 bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n); /* holds a NaN or infinity */
 
 /* tile.c */
-const float *tile_recentred(const fused *f, scratch *s, const tile *t, const float *qs);
-void tile_recentred_back(const fused *f, scratch *s, const tile *t);   /* dqt, turned back, is added to dqs */
-void tile_begin(const fused *f, scratch *s, const tile *t, state *st); /* sums of nothing */
+void tile_recentre(const fused *f, const tile *t, float *y, const float *x); /* (rows, Dp) */
+void tile_begin(const fused *f, scratch *s, const tile *t, state *st);       /* sums of nothing */
 void tile_queries(const fused *f, const tile *t, float *qs);
 void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st, sight what);
 void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st);

@@ -3,6 +3,8 @@
  * Queries, keys and values: to float32, turned, and laid out for tiles. */
 #include "attention/fused.h"
 
+#include "kernels/turn.h"
+
 static const turn_mode forward = { false, false };
 
 /* (n, heads, dim) of a view from token t on. */
@@ -18,15 +20,36 @@ void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n)
         }
 }
 
+/* Every vector on by the angle of `shift`, or back. */
+static void turn_on(const fused *f, float *x, int64_t vectors, int64_t shift, bool back)
+{
+    const part *p = f->p.turns;
+    for (int64_t n = 0; n < p->pairs; n++) {
+        double cosine, sine;
+        turn_cos_sin((double)shift, p->pair[n].frequency, &cosine, &sine);
+        float c = (float)cosine, w = back ? -(float)sine : (float)sine;
+        for (int64_t r = 0; r < vectors; r++) {
+            float *a = x + r * f->D + p->to[n].x, *b = x + r * f->D + p->to[n].y, old = *a;
+            *a = old * c - *b * w;
+            *b = old * w + *b * c;
+        }
+    }
+}
+
+/* A shift is meant for the magnitude, which attention centres per tile; the angle stays that of the position itself. */
 void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t heads, int64_t dim, pe_positions at,
                 int64_t t, int64_t n, int64_t shift)
 {
     pe_view v = { x, PE_F32, n, heads, dim, heads * dim, dim };
-    at.at += t * at.token_stride;
-    at.tokens = n;
-    rotate_tokens(
-        &(turn_job){ .k = f->k, .p = f->p.turns, .side = side, .mode = mode, .y = v, .x = v, .at = at, .shift = shift },
-        1, false, NULL);
+    turn_job job = { .k = f->k, .p = f->p.turns, .side = side, .mode = mode, .y = v, .x = v, .shift = shift };
+    job.at = at;
+    job.at.at += t * at.token_stride;
+    job.at.tokens = n;
+    if (shift && mode.negate)
+        turn_on(f, x, n * heads, shift, true);
+    rotate_tokens(&job, 1, false, NULL);
+    if (shift && !mode.negate)
+        turn_on(f, x, n * heads, shift, false);
 }
 
 static void ready_queries(const fused *f, scratch *s, int64_t t, int64_t n)
@@ -108,13 +131,22 @@ static void ready_block(void *arg, int64_t n, int worker)
     pack_values(f, s, t, count);
 }
 
+int64_t ready_place(const fused *f, int64_t b)
+{
+    const uint8_t *used = f->p.a.mask.key_used;
+    int64_t j = b * BK, end = j + BK < f->Tk ? j + BK : f->Tk;
+    while (used && j < end - 1 && !used[j])
+        j++;
+    return f->p.a.k_at.at[j * f->p.a.k_at.token_stride];
+}
+
 void ready_tokens(fused *f)
 {
     int64_t centre = f->p.recentres ? f->p.turns->centre : 0;
     for (int64_t i = 0; i < fused_queries(f); i++)
         f->q_shift[i] = f->p.recentres ? f->p.a.q_at.at[i * BQ * f->p.a.q_at.token_stride] - centre : 0;
     for (int64_t j = 0; j < f->tiles; j++)
-        f->k_shift[j] = f->p.recentres ? f->p.a.k_at.at[j * BK * f->p.a.k_at.token_stride] - centre : 0;
+        f->k_shift[j] = f->p.recentres ? ready_place(f, j) - centre : 0;
     for (int64_t n = 0; f->v_odd && n < f->G * f->tiles * BK / LOAD; n++)
         f->v_odd[n] = f->k_odd[n] = 0;
     pool_run(f->p.a.pool, ready_block, f, up_to(f->Tq, LOAD) / LOAD + (f->direct ? 0 : up_to(f->Tk, LOAD) / LOAD));
