@@ -50,12 +50,14 @@ static void one_tile(void *arg, int64_t n, int worker)
 }
 
 /* All heads meet one tile of keys: those of a group, or as many as fit, at a time. */
-static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t n)
+static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t n, int64_t next)
 {
     int64_t most = BQ / f->Tq;
     ready_keys(f, s, j, n);
     for (int64_t g = 0; g < f->G; g++) {
         keys k = ready_tile(f, s, g, j, n);
+        if (next >= 0)
+            ready_ask(f, next + g * BK / f->G, next + (g + 1) * BK / f->G);
         for (int64_t h = g * f->group, heads; h < (g + 1) * f->group; h += heads) {
             heads = (g + 1) * f->group - h < most ? (g + 1) * f->group - h : most;
             tile t = { h, heads, 0, f->Tq, j, n };
@@ -82,6 +84,8 @@ static void one_chunk(void *arg, int64_t c, int worker)
     int64_t from = f->chunks == 1 ? 0 : c * CHUNK, to = f->chunks == 1 || from + CHUNK > f->Tk ? f->Tk : from + CHUNK;
     tile all = { 0, f->H, 0, f->Tq, 0, 0 };
     state st = chunk_state(f, c);
+    if (!f->count)
+        ready_ask(f, from, from + BK);
     tile_queries(f, &all, s->qs);
     for (int64_t r = 0; r < f->H * f->Tq; r++) {
         st.max[r] = -INFINITY;
@@ -89,9 +93,10 @@ static void one_chunk(void *arg, int64_t c, int worker)
     }
     for (int64_t n = 0; n < f->H * f->Tq * f->Dw; n++)
         st.O[n] = 0;
-    for (int64_t j = from; j < to; j += BK) {
-        int64_t at = f->count ? (to - 1 - (j - from)) / BK * BK : j; /* counted from the right */
-        meet_keys(f, s, &st, at, to - at < BK ? to - at : BK);
+    for (int64_t b = 0, tiles = up_to(to - from, BK) / BK; b < tiles; b++) {
+        int64_t at = from + (f->count ? tiles - 1 - b : b) * BK; /* counted from the right */
+        int64_t next = b + 1 == tiles ? -1 : f->count ? at - BK : at + BK;
+        meet_keys(f, s, &st, at, to - at < BK ? to - at : BK, next);
     }
 }
 

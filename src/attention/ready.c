@@ -169,6 +169,29 @@ static const void *element(pe_view v, int64_t t, int64_t h)
     return (const char *)v.data + row_vec(v, t, h).at * (int64_t)pe_dtype_size(v.dtype);
 }
 
+/* Rows of many heads lie far apart where one head reads them: asked for early, in the order of memory. */
+static void ask(pe_view v, int64_t from, int64_t to)
+{
+#if defined __GNUC__
+    bool packed = v.head_stride == v.dim;
+    int64_t bytes = (packed ? v.heads * v.dim : v.dim) * (int64_t)pe_dtype_size(v.dtype);
+    for (int64_t t = from; t < to; t++)
+        for (int64_t h = 0; h < (packed ? 1 : v.heads); h++)
+            for (int64_t b = 0; b < bytes; b += 64)
+                __builtin_prefetch((const char *)element(v, t, h) + b, 0, 2);
+#else
+    (void)v, (void)from, (void)to;
+#endif
+}
+
+void ready_ask(const fused *f, int64_t from, int64_t to)
+{
+    if (f->G == 1)
+        return;
+    ask(f->p.a.k, from, to < f->Tk ? to : f->Tk);
+    ask(f->p.a.v, from, to < f->Tk ? to : f->Tk);
+}
+
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n)
 {
     int64_t at = g * f->tiles * BK + j;

@@ -109,6 +109,7 @@
 #define query_shift pei_query_shift
 #define query_tile pei_query_tile
 #define query_turn_keys pei_query_turn_keys
+#define ready_ask pei_ready_ask
 #define ready_keys pei_ready_keys
 #define ready_load pei_ready_load
 #define ready_odd pei_ready_odd
