@@ -37,12 +37,22 @@ void lines_cut(fused *f, char *memory, int64_t *used)
 
 /* ------------------------------------------------ filling */
 
-enum { BLOCK = 4096 };
+enum { BLOCK = 1024 };
 
 typedef struct filling {
     fused *f;
     line *l;
 } filling;
+
+static void measure_block(const fused *f, const line *l, double *m, int64_t x, int64_t count)
+{
+    if (l->p->row->measures) {
+        l->p->row->measures(l->p, m, l->w->high - x, count);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        m[i] = part_measure(l->p, f->p.w, l->w->high - x - i);
+}
 
 /* One block of distances, all heads; neighbours with one measure (far buckets) share a value. */
 static void fill_block(void *arg, int64_t n, int worker)
@@ -50,18 +60,17 @@ static void fill_block(void *arg, int64_t n, int worker)
     const filling *g = arg;
     const line *l = g->l;
     const fused *f = g->f;
+    double m[BLOCK];
+    int64_t span = walk_span(l->w), total = 2 * PAD + span, first = n * BLOCK;
+    int64_t count = span - first < BLOCK ? span - first : BLOCK;
     (void)worker;
-    int64_t span = walk_span(l->w), total = 2 * PAD + span, end = (n + 1) * BLOCK < span ? (n + 1) * BLOCK : span;
-    double last = NAN;
-    for (int64_t x = n * BLOCK; x < end; x++) {
-        double m = part_measure(l->p, f->p.w, l->w->high - x);
-        for (int64_t h = 0; l->knots < 0 && h < f->H; h++) {
-            float *to = l->table + h * total + PAD + x;
-            *to = m == last ? to[-1] : (float)(l->factor * l->p->row->bias(l->p, f->p.w, h, m));
-        }
-        if (l->knots >= 0)
-            l->table[PAD + x] = (float)m;
-        last = m;
+    measure_block(f, l, m, first, count);
+    for (int64_t i = 0; l->knots >= 0 && i < count; i++)
+        l->table[PAD + first + i] = (float)m[i];
+    for (int64_t h = 0; l->knots < 0 && h < f->H; h++) {
+        float *to = l->table + h * total + PAD + first;
+        for (int64_t i = 0; i < count; i++)
+            to[i] = i && m[i] == m[i - 1] ? to[i - 1] : (float)(l->factor * l->p->row->bias(l->p, f->p.w, h, m[i]));
     }
 }
 

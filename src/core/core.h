@@ -114,6 +114,7 @@ typedef struct row {
      * whatever the length. The _back functions add to dw; bias_back returns the gradient to x. */
     int64_t (*place)(const part *p, const int64_t *at);
     double (*measure)(const part *p, pe_params w, int64_t distance);
+    void (*measures)(const part *p, double *out, int64_t distance, int64_t count); /* falling distances; may be NULL */
     double (*share)(const part *p, pe_params w, const int64_t *q);
     double (*bias)(const part *p, pe_params w, int64_t h, double x);
     double (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db);
@@ -149,7 +150,7 @@ typedef struct turn_plan {
     bool moves;       /* a pair is not written where it was read */
     rest_range *rest; /* elements that do not turn */
     int rests;
-    double *frequency; /* (3, pairs); plain only, as all that follows */
+    double *frequency; /* (3, pairs); exact angles only, as all that follows */
     turn_span *span;
     int spans;    /* 0: too many to be worth it */
     double *step; /* (STEPS, 2, pairs) cos and sin of 0 .. STEPS - 1 steps */
@@ -181,14 +182,14 @@ struct pe_part {
     const int64_t *rest; /* (rests) elements that do not turn */
     int64_t rests;
     bool turns_value, turns_output;
-    bool exact; /* pair n's angle is (at[axis] * multiplier + shift) * frequency turns, not that rounded on the way */
+    bool exact; /* init says: pair n's angle is (at[axis] * multiplier + shift) * frequency turns, not rounded on the
+                   way */
     bool recentres; /* attention shifts positions so that the query stands at centre */
     int64_t centre;
     const double *decay; /* (pairs) ln of what a query's pair is multiplied by per position from centre, a key's by the
                             inverse; NULL: nothing */
-    bool plain;          /* init says: turn is turn_cos_sin of the pair's steps and frequency, and this magnitude */
-    double magnitude;
-    bool gains;             /* init says: gain is not 1 everywhere */
+    double magnitude;    /* where the angle is exact: of cos and sin, beside the decay */
+    bool gains;          /* init says: gain is not 1 everywhere */
     struct turn_plan *plan; /* how it turns, as loops want it; one block, freed with the part */
 
     /* embed */

@@ -73,9 +73,9 @@ static int find_spans(turn_span *out, const pair *pairs, int64_t count)
 }
 
 /* One block: the struct, then its arrays, the numbers last, on a boundary of vectors. */
-static turn_plan *allocate(const part *p, int runs, int back, int rests, int spans, bool plain)
+static turn_plan *allocate(const part *p, int runs, int back, int rests, int spans, bool exact)
 {
-    size_t P = (size_t)p->pairs, doubles = plain ? P * (3 + (spans ? (size_t)2 * STEPS : 0)) : 0;
+    size_t P = (size_t)p->pairs, doubles = exact ? P * (3 + (spans ? (size_t)2 * STEPS : 0)) : 0;
     size_t bytes = sizeof(turn_plan) + (size_t)(runs + back) * sizeof(pair_run) + (size_t)rests * sizeof(rest_range) +
                    (size_t)spans * sizeof(turn_span);
     turn_plan *q = calloc(1, bytes + ALIGN + doubles * sizeof(double));
@@ -90,7 +90,7 @@ static turn_plan *allocate(const part *p, int runs, int back, int rests, int spa
                       .span = (turn_span *)((rest_range *)(r + runs + back) + rests),
                       .spans = spans,
                       .step = number,
-                      .frequency = plain ? number + doubles - 3 * P : NULL };
+                      .frequency = exact ? number + doubles - 3 * P : NULL };
     return q;
 }
 
@@ -111,10 +111,11 @@ static void fill_turns(const part *p, turn_plan *q, const kernels *k)
 pe_status part_plan(part *p, const kernels *k, pe_error *err)
 {
     int runs = find_runs(NULL, p->from, p->to, p->pairs), back = find_runs(NULL, p->to, p->from, p->pairs);
-    int rests = find_rest(NULL, p->rest, p->rests), spans = p->plain ? find_spans(NULL, p->pair, p->pairs) : 0;
+    int rests = find_rest(NULL, p->rest, p->rests),
+        spans = p->exact && !p->decay ? find_spans(NULL, p->pair, p->pairs) : 0;
     if (spans > SPANS_MAX || spans * 4 > p->pairs || !(p->magnitude >= 0x1p-40)) /* less leaves the range of floats */
         spans = 0;
-    turn_plan *q = allocate(p, runs, back, rests, spans, p->plain);
+    turn_plan *q = allocate(p, runs, back, rests, spans, p->exact);
     p->plan = q;
     if (!q)
         return pe_fail(err, PE_ERR_NOMEM, "%s: no memory to prepare its rotation", p->row->info.name);
@@ -123,7 +124,7 @@ pe_status part_plan(part *p, const kernels *k, pe_error *err)
     find_rest(q->rest, p->rest, p->rests);
     if (spans)
         find_spans(q->span, p->pair, p->pairs);
-    if (p->plain)
+    if (p->exact)
         fill_turns(p, q, k);
     for (int i = 0; i < runs; i++)
         q->moves = q->moves || memcmp(&q->run[0][i].from, &q->run[0][i].to, sizeof(lane)) != 0 ||

@@ -2,13 +2,13 @@
  *
  * Tables of cos and sin, row by row.
  *
- * Where the row is plain, positions are split into n = STEPS b + r: cos and sin of the base STEPS b are made once for
- * STEPS positions, those of r are in the plan, and one complex product in double gives those of n. The result is that
- * of turn_factors bit for bit. Let m be the size, or its reciprocal: turn_cos_sin is within 2^-51 of the truth, so the
- * product of base and step is within 2^-50 + 2^-53 (two errors on terms whose sizes add up to 1 at most, two
- * roundings); sizing the base by m adds 2^-52 m; turn_factors is within (2^-51 + 2^-53) m. They differ by less than
- * 2^-49 m. Where every number within 2^-48 m of the product has the same float, it is the one; elsewhere the row is
- * made by turn_cos_sin itself. */
+ * Where the angle is exact and one magnitude does for all, positions are split into n = STEPS b + r: cos and sin of the
+ * base STEPS b are made once for STEPS positions, those of r are in the plan, and one complex product in double gives
+ * those of n. The result is that of turn_factors bit for bit. Let m be the size, or its reciprocal: turn_cos_sin is
+ * within 2^-51 of the truth, so the product of base and step is within 2^-50 + 2^-53 (two errors on terms whose sizes
+ * add up to 1 at most, two roundings); sizing the base by m adds 2^-52 m; turn_factors is within (2^-51 + 2^-53) m.
+ * They differ by less than 2^-49 m. Where every number within 2^-48 m of the product has the same float, it is the one;
+ * elsewhere the row is made by turn_cos_sin itself. */
 #include "core/core.h"
 
 #include "kernels/turn.h"
@@ -43,7 +43,14 @@ void table_start(table_maker *m, const kernels *k, const part *p, pe_side side, 
 
 #define CHUNK 64 /* pairs at a time */
 
-/* Up to CHUNK pairs of a plain row from `first` on, at their own positions. */
+/* What a pair is multiplied by, where that differs from pair to pair. */
+static double decayed(const table_maker *m, const int64_t *at, int64_t n, double size)
+{
+    double e = ((double)at[0] - (double)m->p->centre) * m->p->decay[n];
+    return exp(m->side == PE_KEY ? -e : e) * size;
+}
+
+/* Up to CHUNK pairs of an exact row from `first` on, at their own positions. */
 static void plain_chunk(const table_maker *m, double *c, double *s, const int64_t *at, int64_t first, int64_t count,
                         double size)
 {
@@ -55,7 +62,7 @@ static void plain_chunk(const table_maker *m, double *c, double *s, const int64_
     }
     m->k->turns(c, s, n, p->plan->frequency + first, p->pairs, count);
     for (int64_t i = 0; i < count; i++)
-        size_turn(m->mode, size, &c[i], &s[i]);
+        size_turn(m->mode, p->decay ? decayed(m, at, first + i, size) : size, &c[i], &s[i]);
 }
 
 /* Pairs first .. end - 1 without the product. */
@@ -127,10 +134,10 @@ void table_row_f32(table_maker *m, float *c, float *s, const int64_t *at)
 {
     const part *p = m->p;
     double gain = gain_at(p, m->side, at), size = p->magnitude * gain;
-    if (p->plain && p->plan->spans)
+    if (p->plan->spans)
         for (int i = 0; i < p->plan->spans; i++)
             span_f32(m, c, s, at, i, size);
-    else if (p->plain)
+    else if (p->exact)
         plain_f32(m, c, s, at, 0, p->pairs, size);
     else
         for (int64_t n = 0; n < p->pairs; n++) {
@@ -145,7 +152,7 @@ void table_row_f64(table_maker *m, double *c, double *s, const int64_t *at)
 {
     const part *p = m->p;
     double gain = gain_at(p, m->side, at);
-    if (p->plain)
+    if (p->exact)
         for (int64_t n = 0; n < p->pairs; n += CHUNK)
             plain_chunk(m, c + n, s + n, at, n, p->pairs - n < CHUNK ? p->pairs - n : CHUNK, p->magnitude * gain);
     else

@@ -362,7 +362,6 @@ static pe_status init(part *p, pe_error *err)
         rope_frequency(p, r, n, s);
     }
     p->scale_factor = num(p, SOFTMAX);
-    p->plain = r->precision == EXACT;
     p->magnitude = r->magnitude;
     p->gains = num(p, TEMPERATURE) != 0;
     p->turns_value = whole(p, TURN) & 1;

@@ -39,6 +39,26 @@ static double product(const part *p, pe_params w, int64_t distance)
     return sum;
 }
 
+/* Many distances: cos of (near + far) by one product, near made once for each frequency, far for each block. */
+static void products(const part *p, double *out, int64_t distance, int64_t count)
+{
+    enum { NEAR = 64 };
+    double c[NEAR], s[NEAR];
+    for (int64_t j = 0; j < count; j++)
+        out[j] = 0;
+    for (int64_t i = 0; i < whole(p, WIDTH) / 2; i++) {
+        wide f = ((const wide *)p->state)[i];
+        for (int64_t j = 0; j < NEAR && j < count; j++)
+            turn_cos_sin((double)-j, f, &c[j], &s[j]);
+        for (int64_t first = 0; first < count; first += NEAR) {
+            double far_c, far_s;
+            turn_cos_sin((double)(distance - first), f, &far_c, &far_s);
+            for (int64_t j = first; j < count && j < first + NEAR; j++)
+                out[j] += far_c * c[j - first] - far_s * s[j - first];
+        }
+    }
+}
+
 static double bias(const part *p, pe_params w, int64_t h, double x)
 {
     (void)w;
@@ -61,5 +81,6 @@ const row pe_row_sandwich = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .measure = product,
+    .measures = products,
     .bias = bias,
 };

@@ -45,6 +45,7 @@ static pe_status init(part *p, pe_error *err)
     p->pairs = P;
     p->exact = true;
     p->decay = x->decay;
+    p->magnitude = 1;
     p->recentres = true;
     p->centre = whole(p, CENTRE);
     return PE_OK;
