@@ -93,6 +93,9 @@ typedef struct args {
     const pe_tile_grad *grad;
     const pe_attention *attention;
     const pe_attention_grad *attention_grad;
+    pe_rotation rotation_value;
+    const pe_rotation *rotation;
+    const pe_pool *pool;
     pe_partial piece, from;
     void *work;
     size_t bytes, *bytes_out;
@@ -137,6 +140,7 @@ typedef enum kind {
     POSITION_BUFFER,/* and wrong positions inside */
     CARRY_BUFFER,   /* and wrong numbers inside */
     LENGTH_BUFFER,
+    ROW_BUFFER,     /* and rows that a table does not have */
     SIZE, STRIDE, START, DTYPE, ENUM, REAL, BYTES, INT, TEXT
 } kind;
 
@@ -193,6 +197,15 @@ static const field attention_grad_fields[] = {
     IN(pe_attention_grad, dk, view_fields), IN(pe_attention_grad, dv, view_fields),
     IN(pe_attention_grad, dadditive, view_fields), IN(pe_attention_grad, dparams, params_fields),
     IN(pe_attention_grad, dsinks, params_fields),
+};
+
+static const field table_fields[] = {
+    IN(pe_table, cosine, view_fields), IN(pe_table, sine, view_fields), OF(pe_table, row, ROW_BUFFER),
+};
+static const field rotation_fields[] = {
+    IN(pe_rotation, q, view_fields), IN(pe_rotation, k, view_fields), IN(pe_rotation, q_out, view_fields),
+    IN(pe_rotation, k_out, view_fields), IN(pe_rotation, at, positions_fields), IN(pe_rotation, q_table, table_fields),
+    IN(pe_rotation, k_table, table_fields), OF(pe_rotation, pool, HANDLE),
 };
 
 static const field cache_fields[] = {
@@ -297,6 +310,41 @@ static pe_status call_table(args *a)
 }
 static const field fields_table[] = { OF(args, e, HANDLE), OF(args, side, ENUM), IN(args, y, view_fields), IN(args, y2, view_fields),
                                       IN(args, at, positions_fields), OF(args, err, ERROR) };
+
+static pe_status call_table_with(args *a)
+{
+    return pe_encoding_table_with(a->e, a->side, a->y, a->y2, a->at, a->pool, a->err);
+}
+static const field fields_table_with[] = { OF(args, e, HANDLE), OF(args, side, ENUM), IN(args, y, view_fields),
+                                           IN(args, y2, view_fields), IN(args, at, positions_fields), OF(args, pool, HANDLE),
+                                           OF(args, err, ERROR) };
+
+static const pe_pool here = { NULL, 1, run_in_order };
+static void build_table_with(args *a)
+{
+    build_table(a);
+    a->pool = &here;
+}
+
+static void build_rotate_qk(args *a)
+{
+    int64_t P = pe_encoding_pair_count(a->e);
+    a->rotation_value = (pe_rotation){
+        .q = view(X, TQ, H, D), .k = view(K, TQ, 1, D), .q_out = view(Y, TQ, H, D), .k_out = view(Y2, TQ, 1, D),
+        .at = positions(a->e, AT, TQ), .pool = &here,
+    };
+    if (P) {
+        a->rotation_value.q_table = (pe_table){ view(W, 4, 1, P), view(ADD, 4, 1, P), (int64_t *)(void *)slot[SEG_Q] };
+        a->rotation_value.k_table = (pe_table){ view(SINKS, 4, 1, P), view(V, 4, 1, P), (int64_t *)(void *)slot[SEG_K] };
+    }
+    a->rotation = &a->rotation_value;
+}
+static pe_status call_rotate_qk(args *a)
+{
+    return pe_encoding_rotate_qk(a->e, a->rotation, a->err);
+}
+static const field fields_rotate_qk[] = { OF(args, e, HANDLE), OF(args, rotation, HANDLE),
+                                          IN(args, rotation_value, rotation_fields), OF(args, err, ERROR) };
 
 static void build_embed(args *a)
 {
@@ -748,6 +796,8 @@ static const row table[] = {
     CALL("pe_encoding_rotate_back", build_rotate, call_rotate_back, fields_rotate),
     CALL("pe_encoding_pairs", build_pairs, call_pairs, fields_pairs),
     CALL("pe_encoding_table", build_table, call_table, fields_table),
+    CALL("pe_encoding_table_with", build_table_with, call_table_with, fields_table_with),
+    CALL("pe_encoding_rotate_qk", build_rotate_qk, call_rotate_qk, fields_rotate_qk),
     CALL("pe_encoding_embed", build_embed, call_embed, fields_embed),
     CALL("pe_encoding_embed_back", build_embed_back, call_embed_back, fields_embed_back),
     CALL("pe_encoding_content", build_content, call_content, fields_tile),
@@ -796,14 +846,21 @@ static struct {
     { "*", "*_stride", "*", 0, 0 },
     { "*", "*dtype", "*F*", 0, 0 },
     { "pe_encoding_*rotate*", "side", "[0-3]", 0, 0 },
-    { "pe_encoding_table", "side", "[01]", 0, 0 },
+    { "pe_encoding_table*", "side", "[01]", 0, 0 },
     { "*", "stage", "[01]", 0, 0 },
     { "*", "err", "*", 0, 0 },
     /* inputs may share memory; a rotation and an embedding work in place */
     { "*", "*", "on input *", 0, 0 },
     { "pe_encoding_*rotate*", "[xy].data", "on [xy].data", 0, 0 },
     { "pe_encoding_embed*", "[xy].data", "on [xy].data", 0, 0 },
+    { "pe_encoding_rotate_qk", "rotation_value.q.data", "on rotation_value.q_out.data", 0, 0 },
+    { "pe_encoding_rotate_qk", "rotation_value.q_out.data", "on rotation_value.q.data", 0, 0 },
+    { "pe_encoding_rotate_qk", "rotation_value.k.data", "on rotation_value.k_out.data", 0, 0 },
+    { "pe_encoding_rotate_qk", "rotation_value.k_out.data", "on rotation_value.k.data", 0, 0 },
     /* NULL: not wanted, or not there */
+    { "pe_encoding_rotate_qk", "rotation_value.[qk].data", "NULL", 0, 0 },
+    { "pe_encoding_rotate_qk", "rotation_value.[qk]_out.data", "NULL", 0, 0 },
+    { "pe_encoding_*", "*pool", "NULL", 0, 0 },
     { "pe_encoding_embed", "x.data", "NULL", 0, 0 },
     { "pe_encoding_embed_back", "y.data", "NULL", 0, 0 },
     { "pe_encoding_value_back", "y.data", "NULL", 0, 0 },
@@ -840,6 +897,7 @@ static struct {
     { "pe_encoding_content*", "*", "on tile_value.[qk].*", PE_HOOK_CONTENT, 0 },
     { "pe_encoding_bias_back", "grad_value.d[qk].*", "*", 0, 0 },
     { "pe_encoding_bias_back", "*", "on grad_value.d[qk].*", 0, 0 },
+    { "pe_encoding_rotate_qk", "rotation_value.[qk]_table.*", "*", PE_HOOK_ROTATE, 0 },
     { "pe_encoding_value", "y.dim", "*", PE_HOOK_VALUE, 0 },
     { "pe_encoding_value_back", "x2.dim", "*", PE_HOOK_VALUE, 0 },
     /* numbers as good as the first */
@@ -900,7 +958,8 @@ static int collect(const field *f, int n, void *base, const char *prefix, leaf *
 
 static bool is_buffer(kind k)
 {
-    return k == BUFFER || k == BYTE_BUFFER || k == POSITION_BUFFER || k == CARRY_BUFFER || k == LENGTH_BUFFER;
+    return k == BUFFER || k == BYTE_BUFFER || k == POSITION_BUFFER || k == CARRY_BUFFER || k == LENGTH_BUFFER ||
+           k == ROW_BUFFER;
 }
 
 static void *pointer_at(const leaf *l)
@@ -997,11 +1056,11 @@ static bool set_content(const leaf *l, int m, char *name)
     static const int64_t far[] = { PE_POSITION_MAX + 1, -PE_POSITION_MAX - 1, INT64_MIN, INT64_MAX };
     static const int64_t length[] = { -1, INT64_MIN, INT64_MAX, 6 };
     static const double sum[] = { NAN, -INFINITY, -1e300, -1e-300, 1e300, INFINITY };
-    int n = l->kind == POSITION_BUFFER || l->kind == LENGTH_BUFFER ? 4 : l->kind == CARRY_BUFFER ? 6 : 0;
+    int n = l->kind == POSITION_BUFFER || l->kind == LENGTH_BUFFER || l->kind == ROW_BUFFER ? 4 : l->kind == CARRY_BUFFER ? 6 : 0;
     if (m >= n || !pointer_at(l))
         return false;
     char *at = pointer_at(l);
-    if (l->kind == POSITION_BUFFER)
+    if (l->kind == POSITION_BUFFER || l->kind == ROW_BUFFER)
         memcpy(at + 16, &far[m], 8);
     else if (l->kind == LENGTH_BUFFER)
         memcpy(at + 8, &length[m], 8);
@@ -1096,7 +1155,7 @@ static void judge(const row *r, args *a, const char *path, const char *change)
     pe_error err = { 0 };
     const char *spec = pe_encoding_spec(some);
     bool own = a->err == NULL || (uintptr_t)a->err % 4; /* err itself is under test */
-    bool moved = !strncmp(change, "on ", 3);
+    bool moved = !strncmp(change, "on ", 3) || matches("*_out.data", path); /* in place: an input is written */
     if (!own)
         a->err = &err;
     copy_slots(before, slot);

@@ -10,7 +10,7 @@
  *   lookups.c  content and value terms: q T^t or T k^t for the rows of T that a tile needs
  *   mask.c     which keys a query sees
  *   ready.c    queries, keys and values turned, in float32, packed
- *   tile.c     the scores of one tile
+ *   fused_tile.c  the scores of one tile
  *   finish.c   from sums to outputs; pieces of the keys merged
  *   back_*.c   gradients: an item of work has a ledger of its own, ledgers are added up in a fixed order
  */
@@ -235,7 +235,7 @@ void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, i
 void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t padded);
 bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n); /* holds a NaN or infinity */
 
-/* tile.c */
+/* fused_tile.c */
 void tile_recentre(const fused *f, const tile *t, float *y, const float *x); /* (rows, Dp) */
 void tile_begin(const fused *f, scratch *s, const tile *t, state *st);       /* sums of nothing */
 void tile_queries(const fused *f, const tile *t, float *qs);

@@ -60,8 +60,8 @@ static double bytes_of(const problem *p)
 
 static double elements_of(const problem *p)
 {
-    double most = 0;
-    for (int i = 0; i < p->buffers; i++)
+    double most = p->elements;
+    for (int i = 0; p->elements == 0 && i < p->buffers; i++)
         most = fmax(most, (double)(p->buffer[i].rows * p->buffer[i].cols));
     return most;
 }

@@ -181,6 +181,68 @@ static double count_forgets_the_cap(float *s, const float *gate, int64_t n, doub
     return end < (double)last ? end : (double)last;
 }
 
+static void rotate_fuses(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
+                         const float *c, const float *s, int64_t table_stride)
+{
+    for (int64_t n = 0; n < rows; n++)
+        for (int64_t i = 0; i < r->count; i++) {
+            const float *from = (const float *)x + n * x_stride + i * r->from_step;
+            float *to = (float *)y + n * y_stride + i * r->to_step, a = from[r->from.x], b = from[r->from.y];
+            float cosine = c[n * table_stride + r->first + i], sine = s[n * table_stride + r->first + i];
+            to[r->to.x] = fmaf(a, cosine, -(b * sine));
+            to[r->to.y] = fmaf(a, sine, b * cosine);
+        }
+}
+
+static void rotate_ignores_first(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows,
+                                 const pair_run *r, const float *c, const float *s, int64_t table_stride)
+{
+    pair_run other = *r;
+    other.first = 0;
+    right.rotate[PE_BF16](y, y_stride, x, x_stride, rows, &other, c, s, table_stride);
+}
+
+static void rotate_writes_whole_rows(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows,
+                                     const pair_run *r, const float *c, const float *s, int64_t table_stride)
+{
+    right.rotate[PE_F16](y, y_stride, x, x_stride, rows, r, c, s, table_stride);
+    for (int64_t n = 0; n < rows && r->count && r->to.x == 1; n++)
+        ((uint16_t *)y)[n * y_stride] = 0;
+}
+
+static void turns_forgets_the_third_part(double *c, double *s, const double *n, const double *f, int64_t f_row,
+                                         int64_t count)
+{
+    right.turns(c, s, n, f, f_row, count);
+    for (int64_t i = 0; i < count; i++)
+        turn_cos_sin(n[i], (wide){ { f[i], f[f_row + i], 0 } }, &c[i], &s[i]);
+}
+
+static void turns_lose_far_positions(double *c, double *s, const double *n, const double *f, int64_t f_row,
+                                     int64_t count)
+{
+    right.turns(c, s, n, f, f_row, count);
+    for (int64_t i = 0; i < count; i++)
+        if (fabs(n[i]) > 0x1p31)
+            c[i] = nextafter(c[i], 2);
+}
+
+static bool turn_sums_is_too_certain(float *c, float *s, const double *base, const double *step, int64_t row,
+                                     double slack, int64_t count)
+{
+    (void)right.turn_sums(c, s, base, step, row, slack, count);
+    return true;
+}
+
+static bool turn_sums_rounds_twice(float *c, float *s, const double *base, const double *step, int64_t row,
+                                   double slack, int64_t count)
+{
+    bool certain = right.turn_sums(c, s, base, step, row, slack, count);
+    for (int64_t i = 0; i < count; i++)
+        c[i] = (float)base[i] * (float)step[i] - (float)base[row + i] * (float)step[row + i];
+    return certain;
+}
+
 /* ---------------------------------------------------------------- the list */
 
 #define BREAK(kernel, how)                                                                                             \
@@ -188,6 +250,13 @@ static double count_forgets_the_cap(float *s, const float *gate, int64_t n, doub
 #how, #kernel,                                                                                                 \
         {                                                                                                              \
             .kernel = how                                                                                              \
+        }                                                                                                              \
+    }
+#define BREAK_TYPE(kernel, type, how)                                                                                  \
+    {                                                                                                                  \
+#how, #kernel,                                                                                                 \
+        {                                                                                                              \
+            .kernel[type] = how                                                                                        \
         }                                                                                                              \
     }
 static const struct breakage {
@@ -220,6 +289,13 @@ static const struct breakage {
     BREAK(mix, mix_reads_what_weighs_nothing),
     BREAK(count, count_reads_past_the_line),
     BREAK(count, count_forgets_the_cap),
+    BREAK_TYPE(rotate, PE_F32, rotate_fuses),
+    BREAK_TYPE(rotate, PE_F16, rotate_writes_whole_rows),
+    BREAK_TYPE(rotate, PE_BF16, rotate_ignores_first),
+    BREAK(turns, turns_forgets_the_third_part),
+    BREAK(turns, turns_lose_far_positions),
+    BREAK(turn_sums, turn_sums_is_too_certain),
+    BREAK(turn_sums, turn_sums_rounds_twice),
 };
 
 const char *broken_name(int index)
@@ -233,17 +309,22 @@ const char *broken_kernel(int index)
 }
 
 /* Overwrites the one function that is not NULL. */
+static void overwrite(kernels *k, const kernels *with)
+{
+    typedef void (*any)(void);
+    static const unsigned char none[sizeof(any)];
+    const unsigned char *from = (const unsigned char *)with;
+    for (size_t at = KERNELS_FIRST; at < sizeof *k; at += sizeof(any))
+        if (memcmp(from + at, none, sizeof none))
+            memcpy((unsigned char *)k + at, from + at, sizeof none);
+}
+
 bool break_kernels(const char *name, kernels *k)
 {
     ladder_fill(&right, 0);
     for (int i = 0; i < COUNT(breakages); i++)
         if (!strcmp(breakages[i].name, name)) {
-            const unsigned char *from = (const unsigned char *)&breakages[i].with;
-            for (int j = 0; j < table_count; j++) {
-                static const unsigned char none[sizeof(void (*)(void))];
-                if (memcmp(from + table[j].offset, none, sizeof none))
-                    memcpy((unsigned char *)k + table[j].offset, from + table[j].offset, sizeof none);
-            }
+            overwrite(k, &breakages[i].with);
             return true;
         }
     return false;

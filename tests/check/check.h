@@ -56,7 +56,9 @@ typedef struct problem {
     double carry;
     pe_dtype type;
     bool add, flip;
+    pair_run run;
     double flops;           /* of one call; 0: bytes are what counts */
+    double elements;        /* 0: those of the largest buffer */
     bool free[BUFFERS_MAX]; /* truth: this output is not judged, whatever it holds */
     buffer buffer[BUFFERS_MAX];
     int buffers;
@@ -82,19 +84,21 @@ void expect(buffer *b, int64_t i, int64_t j, double truth, double size);
 
 /* ---------------------------------------------------------------- kernels (table.c), a family each check_*.c */
 
-/* Bound: |variant - truth| <= (k + k_term terms) (eps sum|terms| + least). Without truth: bit for bit. */
+/* Bound: |variant - truth| <= (k + k_term terms) (eps sum|terms| + least). k and k_term of 0: bit for bit. */
 typedef struct kernel {
     const char *name;
     size_t offset; /* in struct kernels */
     void (*make)(problem *p);
     void (*call)(const kernels *k, const problem *p, void *const *at); /* at[i]: buffer i */
-    void (*truth)(problem *p);
+    void (*truth)(problem *p); /* after the definition; sets what is expected, or free */
     double k, k_term;
     double least; /* what underflow may cost */
     const char *why;
     bool typed; /* timed for each type */
+    int more;   /* functions that follow, one per type */
 } kernel;
 
+#define KERNELS_FIRST (offsetof(kernels, name) + sizeof(char *)) /* functions begin here, and are all that follows */
 extern const kernel table[];
 extern const int table_count;
 

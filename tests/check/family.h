@@ -30,6 +30,9 @@ FAMILY(narrow);
 FAMILY(dots);
 FAMILY(mix);
 FAMILY(count);
+FAMILY(rotate);
+FAMILY(turns);
+FAMILY(turn_sums);
 
 /* What a term adds to sum|terms|: nothing where it is infinite or NaN, for then the value decides. */
 static inline double finite_size(double term)

@@ -69,10 +69,10 @@ static int find_rungs(const options *o, rung out[RUNGS_MAX])
 static int missing_rows(void)
 {
     int missing = 0;
-    for (size_t at = offsetof(kernels, name) + sizeof(char *); at < sizeof(kernels); at += sizeof(void (*)(void))) {
+    for (size_t at = KERNELS_FIRST; at < sizeof(kernels); at += sizeof(void (*)(void))) {
         bool known = false;
         for (int i = 0; i < table_count; i++)
-            known |= table[i].offset == at;
+            known |= at >= table[i].offset && at <= table[i].offset + (size_t)table[i].more * sizeof(void (*)(void));
         missing += !known;
     }
     return missing;
@@ -144,7 +144,8 @@ static int run_bench(const options *o, const rung *rungs, int count)
 static int list(void)
 {
     for (int i = 0; i < table_count; i++)
-        printf("%-11s %s%s\n", table[i].name, table[i].truth ? "k eps sum|terms|: " : "", table[i].why);
+        printf("%-11s %s%s\n", table[i].name, table[i].k + table[i].k_term > 0 ? "k eps sum|terms|: " : "",
+               table[i].why);
     for (int i = 0; ladder_name(i); i++) {
         rung r;
         printf("%-11s %s\n", ladder_name(i), find_rung(ladder_name(i), &r) ? "a rung of this CPU" : "not here");
