@@ -14,9 +14,13 @@
 
 /* The bound. A score that weighs anything lies within a few units of the log-sum-exp. It is a product of D terms, 1/4
  * each here, times the scale, and a sum of float32 terms: it is off by some units of eps (4 + |lse| + scale D / 4).
- * Weights carry this as a relative error, outputs as an error relative to the largest value, which is 1 here. BOUND is
- * twice what the worst of all cases reaches; a key that is lost or a bias off by 1e-3 is 1000 times as much. */
-#define BOUND 4.0
+ * Weights carry this as a relative error, outputs as an error relative to the largest value, which is 1 here. The worst
+ * of all cases reaches 1.3; with xpos, whose keys ahead of their queries have larger terms than sums, 3.8. A bias off by
+ * 1e-3 is some 300, a key that is lost 30,000. */
+static inline double case_bound(const attention_case *c)
+{
+    return strstr(c->spec, "xpos") ? 8 : 3;
+}
 
 static inline double case_unit(const attention_case *c, double lse)
 {
@@ -117,21 +121,21 @@ static inline double half_ulp(pe_dtype type, double y)
     return type == PE_F32 ? 0 : ldexp(0.5, (at > least ? at : least) - fraction);
 }
 
-/* The worst error in units of the bound, after asserting that none is past BOUND. */
+/* The worst error in units of the bound, after asserting that none is past it. */
 static inline double twin_compare(const attention_case *c, const twin *t, const char *how)
 {
     int64_t H = c->shape.heads;
     double most = 0;
     for (int64_t r = 0; r < c->Tq * H; r++) {
         double unit = case_unit(c, c->lse[r]), x = t->lse[r], off = fabs(x - c->lse[r]);
-        if (x != c->lse[r] && !(off <= BOUND * unit))
+        if (x != c->lse[r] && !(off <= case_bound(c) * unit))
             fail_msg("%s, %s: lse of query %" PRId64 ", head %" PRId64 " is %.9g, should be %.9g: off by %.3g units", c->spec, how,
                      r / H, r % H, x, c->lse[r], off / unit);
         most = x == c->lse[r] ? most : fmax(most, off / unit);
         for (int64_t d = 0; d < c->Dv; d++) {
             double y = c->out[r * c->Dv + d], z = num_load(t->out, t->type, r * c->Dv + d);
             off = fmax(0, fabs(z - y) - half_ulp(t->type, fmax(fabs(y), fabs(z)))) / fmax(1, fabs(y));
-            if (!(off <= BOUND * unit))
+            if (!(off <= case_bound(c) * unit))
                 fail_msg("%s, %s: out of query %" PRId64 ", head %" PRId64 ", element %" PRId64 " is %.9g, should be %.9g: off by %.3g units",
                          c->spec, how, r / H, r % H, d, z, y, off / unit);
             most = unit > 0 ? fmax(most, off / unit) : most;

@@ -302,6 +302,58 @@ static void positions_may_be_any(void **state)
     report("positions");
 }
 
+/* Keys that are not in use may stand anywhere: first in a tile, last, all of a tile. */
+static void compare_padding(const char *spec)
+{
+    for (int few = 0; few < 2; few++)
+        for (int left = 0; left < 2; left++) {
+            attention_case c = case_begun(spec, case_encoding(spec));
+            c.Tk = 170;
+            c.Tq = few ? 3 : 20;
+            c = case_made(c, PADDING | CAUSAL, SEED);
+            for (int64_t j = 0; j < c.Tk; j++)
+                c.key_used[j] = left ? j >= 135 : j % 128 && j < 35;
+            for (int64_t i = 0; i < c.Tq && !left; i++) /* queries beside the keys that are left */
+                for (int64_t a = 0; a < c.axes; a++)
+                    c.q_at[i * c.axes + a] = c.k_at[(34 - c.Tq + i) * c.axes + a];
+            for (int64_t j = 0; j < c.Tk; j++)
+                for (int64_t a = 0; a < c.axes && !c.key_used[j]; a++)
+                    c.k_at[j * c.axes + a] = j % 3 ? PE_POSITION_MAX - j : -PE_POSITION_MAX;
+            c.a.mask.causal = left;
+            compare_places(c, left ? "padded left" : "padded right");
+        }
+}
+
+static void padding_may_stand_anywhere(void **state)
+{
+    (void)state;
+    rung = NULL;
+    case_each(compare_padding);
+    report("padding");
+}
+
+/* Scores far past what exp takes, in both directions, rising and falling along the keys. */
+static void scores_may_be_large(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "none", "alibi", "rope", "cope", "shaw", "t5" };
+    static const double sizes[] = { 64, 1024, 1 << 20 };
+    rung = NULL;
+    type = PE_F32;
+    for (int s = 0; s < COUNT(specs); s++)
+        for (int n = 0; n < COUNT(sizes); n++)
+            for (int few = 0; few < 2; few++) {
+                attention_case c = case_begun(specs[s], case_encoding(specs[s]));
+                c.Tk = 1300;
+                c.Tq = few ? 3 : 20;
+                c = case_made(c, ADDITIVE_ONE, SEED);
+                for (int64_t i = 0; i < c.Tq * c.Tk; i++)
+                    c.additive[i] = (float)(sizes[n] * (i / c.Tk % 2 ? (double)(i % c.Tk) : -(double)(i % c.Tk)) / 100);
+                compare(c, "large scores");
+            }
+    report("large scores");
+}
+
 /* ------------------------------------------------ views */
 
 enum { GUARD = 0x5a };
@@ -441,6 +493,8 @@ int main(void)
         cmocka_unit_test(any_number_of_queries_and_keys),
         cmocka_unit_test(a_window_of_any_size_is_one),
         cmocka_unit_test(positions_may_be_any),
+        cmocka_unit_test(padding_may_stand_anywhere),
+        cmocka_unit_test(scores_may_be_large),
         cmocka_unit_test(views_of_any_strides_give_the_same_bits),
         cmocka_unit_test(the_same_bits_with_any_pool),
     };
