@@ -180,14 +180,11 @@ static inline void case_sizes(attention_case *c, unsigned features, int64_t n)
     }
 }
 
-static inline attention_case case_sized(const char *spec, unsigned features, uint64_t seed, int64_t n)
+/* Takes e, and makes a problem of sizes that are settled: Tq, Tk, Dv. */
+static inline attention_case case_made(attention_case c, unsigned features, uint64_t seed)
 {
-    attention_case c = { .spec = spec, .e = case_encoding(spec) };
     pe_error err = { 0 };
     uint64_t r = seed;
-    c.shape = pe_encoding_shape(c.e);
-    c.axes = pe_encoding_axes(c.e);
-    case_sizes(&c, features, n);
     int64_t H = c.shape.heads, G = c.shape.kv_heads, D = c.shape.head_dim;
     c.w = case_params(c.e, &r);
     c.params = (pe_params){ c.w, PE_F64, pe_encoding_param_count(c.e) };
@@ -214,6 +211,18 @@ static inline attention_case case_sized(const char *spec, unsigned features, uin
     assert_ok(pe_reference_work(c.e, &c.a, &c.bytes, &err));
     c.work = case_memory((int64_t)c.bytes, 1);
     return c;
+}
+
+static inline attention_case case_begun(const char *spec, pe_encoding *e)
+{
+    return (attention_case){ .spec = spec, .e = e, .shape = pe_encoding_shape(e), .axes = pe_encoding_axes(e), .Dv = pe_encoding_shape(e).head_dim };
+}
+
+static inline attention_case case_sized(const char *spec, unsigned features, uint64_t seed, int64_t n)
+{
+    attention_case c = case_begun(spec, case_encoding(spec));
+    case_sizes(&c, features, n);
+    return case_made(c, features, seed);
 }
 
 static inline attention_case case_new(const char *spec, unsigned features, uint64_t seed)

@@ -1,8 +1,9 @@
-/* labels: core; timeout: 600
+/* labels: core; needs: threads; timeout: 600
  * SPDX-License-Identifier: MIT
  *
- * Fused attention equals the definition: every row, every feature of a mask, every rung, sizes around those of a tile. */
-#include "attention_case.h"
+ * Fused attention equals the definition: every row, every feature of a mask, every rung, every type, sizes around those
+ * of a tile, any positions, any views; and gives the same bits whoever does the work. */
+#include "fused_case.h"
 
 #define SEED UINT64_C(0x66757365)
 
@@ -11,210 +12,442 @@ static const unsigned feature_sets[] = {
     CAUSAL | FEWER_QUERIES, CAUSAL | MORE_QUERIES | SINKS, OTHER_VALUES, SOFT_CAP | SINKS | ADDITIVE_ONE, ALL_AT_ONCE,
 };
 
-static const char *const combinations[] = {
-    "sinusoidal+alibi", "rope+t5", "shaw+alibi:slopes=learned", "cope+rope:magnitude=1.25", "xpos+kerple",
-    "deberta:buckets=8,max=32+fire:hidden=8", "transformer-xl+rope:turn=qkvo+alibi", "rope:axes=2,split=axial+window", "cope+shaw",
+static const char *rung;
+static pe_dtype type;
+static double most; /* worst error of a family */
+static const char *most_spec;
+
+static void note(const char *spec, double off)
+{
+    if (off > most) {
+        most = off;
+        most_spec = spec;
+    }
+}
+
+static void report(const char *what)
+{
+    printf("%-40s worst: %.2f units, %.60s\n", what, most, most_spec ? most_spec : "");
+    most = 0;
+    most_spec = NULL;
+}
+
+/* Runs both and compares; c is used up. */
+static void compare(attention_case c, const char *how)
+{
+    pe_error err = { 0 };
+    if (rung)
+        assert_ok(pe_encoding_set_kernels(c.e, rung, &err));
+    twin t = twin_of(&c, type, NULL);
+    pe_status status = pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, NULL);
+    if (status != t.status) /* both know how far a table reaches */
+        fail_msg("%s, %s: %s here, %s by definition", c.spec, how, pe_status_name(t.status), pe_status_name(status));
+    if (!status) {
+        twin_forward(&c, &t);
+        note(c.spec, twin_compare(&c, &t, how));
+    }
+    twin_free(&t);
+    case_free(&c);
+}
+
+static void compare_sized(const char *spec, unsigned features, int64_t n)
+{
+    char how[80];
+    snprintf(how, sizeof how, "%s, features %u, n %" PRId64, rung ? rung : "", features, n);
+    compare(case_sized(spec, features, SEED + features, n), how);
+}
+
+static void compare_features(const char *spec)
+{
+    for (int i = 0; i < COUNT(feature_sets); i++)
+        compare_sized(spec, feature_sets[i], i % 2 ? 40 : 6);
+    compare_sized(spec, CAUSAL, 150);
+    compare_sized(spec, CAUSAL | WINDOW | SEGMENTS, 90);
+    compare_sized(spec, PADDING, -300);
+}
+
+/* Calls f once on each rung that this CPU has. */
+static void on_each_rung(void (*f)(const char *spec), const char *what)
+{
+    pe_encoding *e = test_encoding("none", test_shape);
+    for (int i = 0; (rung = ladder_name(i)); i++) {
+        char text[80];
+        snprintf(text, sizeof text, "%s, %s", what, rung);
+        if (pe_encoding_set_kernels(e, rung, NULL))
+            continue;
+        case_each(f);
+        report(text);
+    }
+    pe_encoding_free(e);
+}
+
+static void fused_equals_the_definition_on_every_rung(void **state)
+{
+    (void)state;
+    type = PE_F32;
+    on_each_rung(compare_features, "float32");
+}
+
+/* The definition on the same rounded numbers; the output is rounded once more. */
+static void half_precision_is_rounded_once_on_every_rung(void **state)
+{
+    (void)state;
+    type = PE_F16;
+    on_each_rung(compare_features, "float16");
+    type = PE_BF16;
+    on_each_rung(compare_features, "bfloat16");
+}
+
+/* ------------------------------------------------ shapes and sizes */
+
+static void compare_shape(const char *spec, pe_shape shape, int64_t Dv, int64_t Tq, int64_t Tk, unsigned features)
+{
+    char how[120];
+    snprintf(how, sizeof how, "%" PRId64 " heads on %" PRId64 ", D %" PRId64 ", Dv %" PRId64 ", Tq %" PRId64 ", Tk %" PRId64 ", features %u",
+             shape.heads, shape.kv_heads, shape.head_dim, Dv, Tq, Tk, features);
+    attention_case c = case_begun(spec, test_encoding(spec, shape));
+    c.Tq = Tq;
+    c.Tk = Tk;
+    c.Dv = Dv;
+    compare(case_made(c, features, SEED), how);
+}
+
+static void heads_of_any_width_and_number(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "none", "alibi", "t5", "fire:hidden=4", "alibi:convention=falcon,products=bf16" };
+    static const int64_t dims[] = { 1, 3, 7, 33, 80, 100 };
+    static const pe_shape groups[] = { { 1, 1, 0, 0 }, { 6, 1, 0, 0 }, { 12, 3, 0, 0 }, { 40, 1, 0, 0 } };
+    rung = NULL;
+    type = PE_F32;
+    for (int s = 0; s < COUNT(specs); s++)
+        for (int d = 0; d < COUNT(dims); d++)
+            for (int g = 0; g < COUNT(groups); g++) {
+                pe_shape shape = groups[g];
+                shape.head_dim = dims[d];
+                compare_shape(specs[s], shape, dims[(d + 1) % COUNT(dims)], 70, 130, CAUSAL);
+                compare_shape(specs[s], shape, dims[(d + 2) % COUNT(dims)], 5, 130, SINKS);
+            }
+    report("widths");
+}
+
+/* Few queries, many heads on one: what is made ready is larger than a tile of keys. */
+static void many_heads_on_one_with_every_hook(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "rope", "rope:turn=qkvo", "xpos", "shaw", "deberta:buckets=8,max=32", "transformer-xl", "cope", "wavelet" };
+    static const int64_t queries[] = { 1, 3, 8, 9, 65 };
+    rung = NULL;
+    type = PE_F32;
+    for (int s = 0; s < COUNT(specs); s++)
+        for (int q = 0; q < COUNT(queries); q++) {
+            compare_shape(specs[s], (pe_shape){ 40, 1, 16, 0 }, 16, queries[q], 140, CAUSAL);
+            compare_shape(specs[s], (pe_shape){ 12, 3, 16, 0 }, 16, queries[q], 140, CAUSAL);
+        }
+    report("many heads on one");
+}
+
+static void any_number_of_queries_and_keys(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "none", "rope", "alibi", "t5", "shaw", "deberta:buckets=8,max=32", "cope", "xpos", "transformer-xl+rope", "fire:hidden=4" };
+    static const int64_t sizes[] = { 0, 1, 7, 8, 9, 63, 64, 65, 127, 128, 129, 257 };
+    rung = NULL;
+    type = PE_F32;
+    for (int s = 0; s < COUNT(specs); s++)
+        for (int q = 0; q < COUNT(sizes); q++)
+            for (int k = 0; k < COUNT(sizes); k++)
+                compare_shape(specs[s], (pe_shape){ 2, 1, 8, 16 }, 8, sizes[q], sizes[k], (q + k) % 2 ? CAUSAL : CAUSAL | WINDOW | SINKS);
+    for (int q = 0; q < COUNT(sizes); q++)
+        for (int k = 0; k < COUNT(sizes); k++)
+            compare_shape("none", (pe_shape){ 2, 1, 8, 16 }, 8, sizes[q], sizes[k], 0);
+    report("sizes");
+}
+
+static void a_window_of_any_size_is_one(void **state)
+{
+    (void)state;
+    static const int64_t windows[] = { 1, 63, 64, 65, 128, 300, INT64_MAX - 1, INT64_MAX }, ahead[] = { 0, 1, 5, 200, PE_POSITION_MAX };
+    rung = NULL;
+    type = PE_F32;
+    for (int w = 0; w < COUNT(windows); w++)
+        for (int n = 0; n < COUNT(ahead); n++)
+            for (int shape = 0; shape < 4; shape++) {
+                attention_case c = case_begun("alibi", test_encoding("alibi", (pe_shape){ 2, 1, 8, 16 }));
+                c.Tq = shape & 1 ? 140 : 5;
+                c.Tk = 70;
+                c = case_made(c, shape & 2 ? CAUSAL : 0, SEED);
+                c.a.mask.window = windows[w];
+                c.a.mask.keys_after = ahead[n];
+                compare(c, "windows");
+            }
+    report("windows");
+}
+
+/* ------------------------------------------------ positions */
+
+/* Positions of a case by a rule; the mask must leave only pairs that the encoding has. */
+typedef int64_t place(int64_t token, int64_t axis, uint64_t *r);
+
+static int64_t far_between(int64_t token, int64_t axis, uint64_t *r)
+{
+    (void)axis, (void)r;
+    return token * (INT64_C(1) << 26) - (INT64_C(1) << 30);
+}
+
+static int64_t anywhere(int64_t token, int64_t axis, uint64_t *r)
+{
+    (void)axis, (void)token;
+    return test_range(r, -PE_POSITION_MAX, PE_POSITION_MAX);
+}
+
+static int64_t anywhere_near(int64_t token, int64_t axis, uint64_t *r)
+{
+    (void)axis, (void)token;
+    return test_range(r, -300, 300);
+}
+
+static int64_t restarting(int64_t token, int64_t axis, uint64_t *r)
+{
+    (void)axis, (void)r;
+    return token % 37;
+}
+
+static int64_t falling(int64_t token, int64_t axis, uint64_t *r)
+{
+    (void)axis, (void)r;
+    return 100 - token;
+}
+
+static int64_t with_one_gap(int64_t token, int64_t axis, uint64_t *r)
+{
+    (void)axis, (void)r;
+    return token < 70 ? token : token + (INT64_C(1) << 30);
+}
+
+static int64_t standing_still(int64_t token, int64_t axis, uint64_t *r)
+{
+    (void)axis, (void)r, (void)token;
+    return 7;
+}
+
+static int64_t on_a_grid(int64_t token, int64_t axis, uint64_t *r)
+{
+    (void)r;
+    return axis == 0 ? token / 49 % 2 : axis == 1 ? token / 7 % 7 : token % 7;
+}
+
+static const struct {
+    const char *name;
+    place *rule;
+} rules[] = {
+    { "2^26 apart", far_between }, { "anywhere", anywhere },         { "anywhere near", anywhere_near },   { "restarting", restarting },
+    { "falling", falling },        { "with one gap", with_one_gap }, { "standing still", standing_still }, { "on a grid", on_a_grid },
 };
 
-static float *floats(const double *x, int64_t n)
+static void place_tokens(attention_case *c, place *rule, bool apart)
 {
-    float *y = case_memory(n, sizeof *y);
-    for (int64_t i = 0; i < n; i++)
-        y[i] = (float)x[i];
-    return y;
-}
-
-/* The same problem in float32. */
-typedef struct twin {
-    float *q, *k, *v, *out, *lse;
-    pe_attention a;
-    void *work;
-    size_t bytes;
-    pe_status status;
-} twin;
-
-static twin twin_of(attention_case *c, const pe_pool *pool)
-{
-    pe_error err = { 0 };
-    int64_t H = c->shape.heads, G = c->shape.kv_heads, D = c->shape.head_dim;
-    twin t = { .q = floats(c->q, c->Tq * H * D), .k = floats(c->k, c->Tk * G * D), .v = floats(c->v, c->Tk * G * c->Dv), .a = c->a };
-    t.out = case_memory(c->Tq * H * c->Dv, sizeof(float));
-    t.lse = case_memory(c->Tq * H, sizeof(float));
-    t.a.q = pe_view_packed(t.q, PE_F32, c->Tq, H, D);
-    t.a.k = pe_view_packed(t.k, PE_F32, c->Tk, G, D);
-    t.a.v = pe_view_packed(t.v, PE_F32, c->Tk, G, c->Dv);
-    t.a.out = pe_view_packed(t.out, PE_F32, c->Tq, H, c->Dv);
-    t.a.lse = pe_view_packed(t.lse, PE_F32, c->Tq, H, 1);
-    t.a.pool = pool;
-    t.status = pe_attention_work(c->e, &t.a, &t.bytes, &err);
-    if (t.status && t.status != PE_ERR_POSITION)
-        fail_msg("%s: %s", c->spec, err.text);
-    t.work = case_memory((int64_t)t.bytes, 1);
-    memset(t.work, 0xff, t.bytes); /* NaN: nothing may be read before it is written */
-    return t;
-}
-
-static void twin_free(twin *t)
-{
-    free(t->q), free(t->k), free(t->v), free(t->out), free(t->lse), free(t->work);
-}
-
-static double worst(const char *spec, unsigned features, int64_t n, const char *what, const float *x, const double *y, int64_t count)
-{
-    double most = 0;
-    for (int64_t i = 0; i < count; i++) {
-        if ((double)x[i] == y[i])
-            continue;
-        double off = fabs((double)x[i] - y[i]) / fmax(1, fabs(y[i]));
-        if (!(off < 1e-4))
-            fail_msg("%s, features %u, n %" PRId64 ": %s[%" PRId64 "] is %.9g, should be %.9g", spec, features, n, what, i, (double)x[i], y[i]);
-        most = fmax(most, off);
+    uint64_t r = SEED;
+    for (int64_t a = 0; a < c->axes; a++) {
+        for (int64_t j = 0; j < c->Tk; j++)
+            c->k_at[j * c->axes + a] = rule(j, a, &r);
+        for (int64_t i = 0; i < c->Tq; i++) {
+            int64_t j = i + c->Tk - c->Tq;
+            c->q_at[i * c->axes + a] = apart || j < 0 ? rule(i, a, &r) : c->k_at[j * c->axes + a];
+        }
     }
-    return most;
 }
 
-static double compare(const char *spec, unsigned features, int64_t n, const pe_pool *pool)
+/* Where the definition has no answer (a table ends, a turn overflows), neither has fused attention. xpos may refuse
+ * more: its turns inside a tile are float32. */
+static void compare_places(attention_case c, const char *how)
 {
+    twin t = twin_of(&c, PE_F32, NULL);
     pe_error err = { 0 };
-    attention_case c = case_sized(spec, features, SEED + features, n);
-    twin t = twin_of(&c, pool);
-    double off = 0;
-    pe_status status = pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, NULL);
-    assert_int_equal(status, t.status); /* both know how far a table reaches */
-    if (status)
-        goto done;
-    if (pe_attention_forward(c.e, c.params, &t.a, t.work, t.bytes, &err))
-        fail_msg("%s: %s", spec, err.text);
-    off = worst(spec, features, n, "out", t.out, c.out, c.Tq * c.shape.heads * c.Dv);
-    off = fmax(off, worst(spec, features, n, "lse", t.lse, c.lse, c.Tq * c.shape.heads));
-done:
+    pe_status definition = pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, NULL);
+    pe_status status = t.status ? t.status : pe_attention_forward(c.e, c.params, &t.a, t.work, t.bytes, &err);
+    bool refuses_more = strstr(c.spec, "xpos") && status == PE_ERR_POSITION;
+    if (status != definition && !refuses_more)
+        fail_msg("%s, %s: %s (%s), but %s by definition", c.spec, how, pe_status_name(status), err.text, pe_status_name(definition));
+    if (!status)
+        note(c.spec, twin_compare(&c, &t, how));
     twin_free(&t);
     case_free(&c);
-    return off;
 }
 
-static void compare_all(const char *spec)
+static void compare_all_places(const char *spec)
 {
-    double off = 0;
-    for (int i = 0; i < COUNT(feature_sets); i++)
-        off = fmax(off, compare(spec, feature_sets[i], i % 2 ? 40 : 6, NULL));
-    off = fmax(off, compare(spec, CAUSAL, 150, NULL));
-    off = fmax(off, compare(spec, CAUSAL | WINDOW | SEGMENTS, 90, NULL));
-    off = fmax(off, compare(spec, PADDING, -300, NULL));
-    printf("%-60s %.2g\n", spec, off);
+    static const unsigned features[] = { 0, CAUSAL, CAUSAL | SEGMENTS, PADDING };
+    for (int n = 0; n < COUNT(rules); n++)
+        for (int f = 0; f < COUNT(features); f++)
+            for (int apart = 0; apart < 2; apart++)
+                for (int few = 0; few < 2; few++) {
+                    char how[80];
+                    snprintf(how, sizeof how, "%s, features %u, %s%s", rules[n].name, features[f], apart ? "apart" : "", few ? ", few" : "");
+                    attention_case c = case_begun(spec, case_encoding(spec));
+                    c.Tk = 98;
+                    c.Tq = few ? 3 : 70;
+                    c = case_made(c, features[f], SEED);
+                    place_tokens(&c, rules[n].rule, apart);
+                    if (features[f] & SEGMENTS) { /* those that the restarts begin */
+                        for (int64_t j = 0; j < c.Tk; j++)
+                            c.k_segment[j] = j / 37;
+                        for (int64_t i = 0; i < c.Tq; i++)
+                            c.q_segment[i] = (i + c.Tk - c.Tq) / 37;
+                    }
+                    compare_places(c, how);
+                }
 }
 
-static void fused_equals_the_definition(void **state)
+static void positions_may_be_any(void **state)
 {
     (void)state;
-    for (int i = 0; i < pe_info_count(); i++)
-        for (int k = 0; k < pe_info_at(i)->example_count; k++)
-            compare_all(pe_info_at(i)->examples[k]);
-    for (int i = 0; i < COUNT(combinations); i++)
-        compare_all(combinations[i]);
+    rung = NULL;
+    case_each(compare_all_places);
+    report("positions");
 }
 
-/* ------------------------------------------------ gradients */
+/* ------------------------------------------------ views */
 
-typedef struct gradients {
-    double *dq, *dk, *dv, *dadditive, *dw, *dsinks;
-    pe_attention_grad g;
-} gradients;
+enum { GUARD = 0x5a };
 
-static gradients gradients_of(const attention_case *c, bool additive)
-{
-    int64_t H = c->shape.heads, G = c->shape.kv_heads, D = c->shape.head_dim, P = c->params.count;
-    gradients g = { .dq = case_doubles(c->Tq * H * D), .dk = case_doubles(c->Tk * G * D), .dv = case_doubles(c->Tk * G * c->Dv), .dw = case_doubles(P), .dsinks = case_doubles(H) };
-    g.g.dq = pe_view_packed(g.dq, PE_F64, c->Tq, H, D);
-    g.g.dk = pe_view_packed(g.dk, PE_F64, c->Tk, G, D);
-    g.g.dv = pe_view_packed(g.dv, PE_F64, c->Tk, G, c->Dv);
-    g.g.dout = pe_view_packed(c->dout, PE_F64, c->Tq, H, c->Dv);
-    g.g.dparams = (pe_params){ P ? g.dw : NULL, PE_F64, P };
-    if (c->a.sinks.data)
-        g.g.dsinks = (pe_params){ g.dsinks, PE_F64, H };
-    g.dadditive = case_doubles(c->Tq * H * c->Tk);
-    if (additive && c->a.mask.additive.data)
-        g.g.dadditive = pe_view_packed(g.dadditive, PE_F64, c->Tq, c->a.mask.additive.heads, c->Tk);
-    return g;
-}
-
-static void gradients_free(gradients *g)
-{
-    free(g->dq), free(g->dk), free(g->dv), free(g->dadditive), free(g->dw), free(g->dsinks);
-}
-
-static double apart(const char *spec, unsigned features, int64_t n, const char *what, const double *x, const double *y, int64_t count)
-{
-    double most = case_largest(y, count), off = 0;
-    for (int64_t i = 0; i < count; i++) {
-        double o = fabs(x[i] - y[i]) / fmax(most, 0.1);
-        if (!(o < 2e-5))
-            fail_msg("%s, features %u, n %" PRId64 ": %s[%" PRId64 "] is %.9g, should be %.9g (largest %.3g)", spec, features, n, what, i, x[i], y[i], most);
-        off = fmax(off, o);
-    }
-    return off;
-}
-
-static double compare_back(const char *spec, unsigned features, int64_t n, const pe_pool *pool)
-{
-    pe_error err = { 0 };
-    attention_case c = case_sized(spec, features, SEED + features, n);
-    twin t = twin_of(&c, pool);
-    gradients right = gradients_of(&c, true), mine = gradients_of(&c, true);
-    double off = 0;
+/* The rows of a packed view, moved: (heads, tokens, dim) with rows padded, or tokens padded. Everything else is GUARD. */
+typedef struct moved {
+    pe_view v;
+    unsigned char *base;
     size_t bytes;
-    void *work = NULL;
-    pe_status status = pe_reference_backward(c.e, c.params, &c.a, &right.g, c.work, c.bytes, &err);
-    if (status == PE_ERR_POSITION)
-        goto done;
-    assert_ok(status);
-    assert_ok(pe_attention_forward(c.e, c.params, &t.a, t.work, t.bytes, &err));
-    assert_ok(pe_attention_backward_work(c.e, &t.a, &bytes, &err));
-    work = case_memory((int64_t)bytes, 1);
-    memset(work, 0xff, bytes);
-    assert_ok(pe_attention_backward(c.e, c.params, &t.a, &mine.g, work, bytes, &err));
-    int64_t H = c.shape.heads, G = c.shape.kv_heads, D = c.shape.head_dim;
-    off = apart(spec, features, n, "dq", mine.dq, right.dq, c.Tq * H * D);
-    off = fmax(off, apart(spec, features, n, "dk", mine.dk, right.dk, c.Tk * G * D));
-    off = fmax(off, apart(spec, features, n, "dv", mine.dv, right.dv, c.Tk * G * c.Dv));
-    off = fmax(off, apart(spec, features, n, "dadditive", mine.dadditive, right.dadditive, c.Tq * H * c.Tk));
-    off = fmax(off, apart(spec, features, n, "dsinks", mine.dsinks, right.dsinks, H));
-    for (int x = 0; x < pe_encoding_tensor_count(c.e); x++) {
-        pe_tensor ten;
-        assert_ok(pe_encoding_tensor(c.e, x, &ten, &err));
-        off = fmax(off, apart(spec, features, n, ten.name, mine.dw + ten.offset, right.dw + ten.offset, ten.count));
-    }
-done:
-    free(work);
-    gradients_free(&right);
-    gradients_free(&mine);
-    twin_free(&t);
-    case_free(&c);
-    return off;
-}
+} moved;
 
-static void compare_all_back(const char *spec)
+static moved move(pe_view p, bool heads_first, int64_t pad)
 {
-    double off = 0;
-    for (int i = 0; i < COUNT(feature_sets); i++)
-        off = fmax(off, compare_back(spec, feature_sets[i], i % 2 ? 40 : 6, NULL));
-    off = fmax(off, compare_back(spec, CAUSAL, 150, NULL));
-    off = fmax(off, compare_back(spec, CAUSAL | WINDOW | SEGMENTS, 90, NULL));
-    printf("%-60s %.2g\n", spec, off);
+    moved m = { .v = p };
+    m.v.token_stride = heads_first ? p.dim + pad : p.heads * (p.dim + pad) + pad;
+    m.v.head_stride = heads_first ? p.tokens * (p.dim + pad) + pad : p.dim + pad;
+    size_t size = pe_dtype_size(p.dtype);
+    m.bytes = (size_t)((p.tokens + 1) * (p.heads + 1) * (p.dim + 2 * pad + 1)) * size + 64;
+    m.base = case_memory((int64_t)m.bytes, 1);
+    memset(m.base, GUARD, m.bytes);
+    m.v.data = m.base + 16 * size;
+    for (int64_t n = 0; n < p.tokens * p.heads; n++)
+        memcpy((char *)m.v.data + (size_t)(n / p.heads * m.v.token_stride + n % p.heads * m.v.head_stride) * size,
+               (char *)p.data + (size_t)(n * p.dim) * size, (size_t)p.dim * size);
+    return m;
 }
 
-static void fused_gradients_equal_the_definitions(void **state)
+/* The rows hold what the packed ones hold, and everything else is as it was. */
+static void assert_moved(const moved *m, pe_view p, const char *spec)
+{
+    moved wanted = move(p, false, 0);
+    free(wanted.base);
+    wanted.base = case_memory((int64_t)m->bytes, 1);
+    memset(wanted.base, GUARD, m->bytes);
+    size_t size = pe_dtype_size(p.dtype);
+    for (int64_t n = 0; n < p.tokens * p.heads; n++)
+        memcpy(wanted.base + 16 * size + (size_t)(n / p.heads * m->v.token_stride + n % p.heads * m->v.head_stride) * size,
+               (char *)p.data + (size_t)(n * p.dim) * size, (size_t)p.dim * size);
+    if (memcmp(wanted.base, m->base, m->bytes))
+        fail_msg("%s: differs from packed views, or wrote between rows", spec);
+    free(wanted.base);
+}
+
+static void compare_views(const char *spec)
+{
+    static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16 };
+    for (int n = 0; n < 12; n++) {
+        bool heads_first = n & 1;
+        attention_case c = case_sized(spec, ADDITIVE_HEADS | CAUSAL, SEED, n & 2 ? 35 : -35);
+        twin t = twin_of(&c, types[n / 4], NULL);
+        twin_forward(&c, &t);
+        moved q = move(t.a.q, heads_first, 3), k = move(t.a.k, heads_first, 5), v = move(t.a.v, !heads_first, 1),
+              out = move(t.a.out, heads_first, 7), lse = move(t.a.lse, heads_first, 2), add = move(t.a.mask.additive, heads_first, 4);
+        pe_attention a = t.a;
+        pe_error err = { 0 };
+        a.q = q.v, a.k = k.v, a.v = v.v, a.out = out.v, a.lse = lse.v, a.mask.additive = add.v;
+        int64_t *q_at = case_memory(3 * c.Tq * c.axes, 8);
+        for (int64_t i = 0; i < c.Tq * c.axes; i++)
+            q_at[3 * i] = c.q_at[i];
+        a.q_at = (pe_positions){ q_at, c.Tq, c.axes, 3 * c.axes, 3 };
+        memset(t.work, 0xff, t.bytes);
+        assert_ok(pe_attention_forward(c.e, c.params, &a, t.work, t.bytes, &err));
+        assert_moved(&out, t.a.out, spec);
+        assert_moved(&lse, t.a.lse, spec);
+        free(q.base), free(k.base), free(v.base), free(out.base), free(lse.base), free(add.base), free(q_at);
+        twin_free(&t);
+        case_free(&c);
+    }
+}
+
+/* Bit for bit, and nothing between the rows of out and lse is touched. */
+static void views_of_any_strides_give_the_same_bits(void **state)
 {
     (void)state;
-    for (int i = 0; i < pe_info_count(); i++)
-        for (int k = 0; k < pe_info_at(i)->example_count; k++)
-            compare_all_back(pe_info_at(i)->examples[k]);
-    for (int i = 0; i < COUNT(combinations); i++)
-        compare_all_back(combinations[i]);
+    case_each(compare_views);
+}
+
+/* ------------------------------------------------ who does the work */
+
+static void backwards(void *self, pe_job job, void *arg, int64_t count)
+{
+    (void)self;
+    for (int64_t n = count - 1; n >= 0; n--)
+        job(arg, n, (int)(n % 5));
+}
+
+static pe_pool *pools[5];
+static const pe_pool reversed = { NULL, 5, backwards };
+
+static void run_with(attention_case *c, twin *first, const pe_pool *pool, const char *name)
+{
+    twin t = twin_of(c, first->type, pool);
+    twin_forward(c, &t);
+    if (memcmp(t.out, first->out, (size_t)(c->Tq * c->shape.heads * c->Dv) * pe_dtype_size(t.type)) ||
+        memcmp(t.lse, first->lse, (size_t)(c->Tq * c->shape.heads) * sizeof(float)))
+        fail_msg("%s: other bits with %s", c->spec, name);
+    twin_free(&t);
+}
+
+static void compare_pools(const char *spec)
+{
+    static const int64_t sizes[] = { -2500, 150 };
+    for (int n = 0; n < COUNT(sizes); n++) {
+        attention_case c = case_sized(spec, PADDING, SEED, sizes[n]);
+        twin first = twin_of(&c, PE_F32, NULL);
+        if (!first.status) {
+            twin_forward(&c, &first);
+            for (int i = 0; i < COUNT(pools); i++)
+                run_with(&c, &first, pools[i], "a pool of threads");
+            run_with(&c, &first, &reversed, "a pool that goes backwards");
+            run_with(&c, &first, NULL, "no pool, again");
+        }
+        twin_free(&first);
+        case_free(&c);
+    }
+}
+
+static void the_same_bits_with_any_pool(void **state)
+{
+    (void)state;
+    static const int workers[] = { 1, 2, 3, 8, 2 };
+    pe_error err = { 0 };
+    for (int i = 0; i < COUNT(pools); i++)
+        assert_ok(pe_pool_new(&pools[i], workers[i], &err));
+    case_each(compare_pools);
+    for (int i = 0; i < COUNT(pools); i++)
+        pe_pool_free(pools[i]);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(fused_equals_the_definition), cmocka_unit_test(fused_gradients_equal_the_definitions) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fused_equals_the_definition_on_every_rung),
+        cmocka_unit_test(half_precision_is_rounded_once_on_every_rung),
+        cmocka_unit_test(heads_of_any_width_and_number),
+        cmocka_unit_test(many_heads_on_one_with_every_hook),
+        cmocka_unit_test(any_number_of_queries_and_keys),
+        cmocka_unit_test(a_window_of_any_size_is_one),
+        cmocka_unit_test(positions_may_be_any),
+        cmocka_unit_test(views_of_any_strides_give_the_same_bits),
+        cmocka_unit_test(the_same_bits_with_any_pool),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,10 +31,10 @@ void finish_row(const problem *p, const kernels *k, int64_t h, int64_t i, float 
 void merge_row(float *O, float *max, double *sum, const float *from_O, float from_max, double from_sum, int64_t width)
 {
     float most = from_max > *max || isnan(from_max) ? from_max : *max;
-    float mine = *max == -INFINITY ? 0 : expf(*max - most), theirs = from_max == -INFINITY ? 0 : expf(from_max - most);
+    float mine = *max == most ? 1 : expf(*max - most), theirs = from_max == most ? 1 : expf(from_max - most);
     for (int64_t d = 0; d < width; d++)
-        O[d] = (mine == 0 ? 0 : O[d] * mine) + (theirs == 0 ? 0 : from_O[d] * theirs);
-    *sum = (mine == 0 ? 0 : *sum * (double)mine) + (theirs == 0 ? 0 : from_sum * (double)theirs);
+        O[d] = O[d] * mine + from_O[d] * theirs; /* a NaN stays, however little it would weigh */
+    *sum = *sum * (double)mine + from_sum * (double)theirs;
     *max = most;
 }
 

@@ -45,9 +45,9 @@ static void cut_back(const fused *f, scratch *s, char *memory, int64_t *used)
 
 static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
 {
-    int64_t D = f->D, rows = f->direct ? f->H * f->Tq : BQ, most = f->H * D;
-    if (f->G * f->Dv > most)
-        most = f->G * f->Dv;
+    int64_t D = f->D, rows = f->direct ? f->H * f->Tq : BQ, most = LOAD * f->H * D;
+    most = LOAD * f->G * f->Dv > most ? LOAD * f->G * f->Dv : most;
+    most = f->load_k && BK * f->G * D > most ? BK * f->G * D : most;
     s->S = fused_take(memory, used, BQ * BK, sizeof(float));
     s->gate = fused_take(memory, used, f->count ? BQ * BK : 0, sizeof(float));
     s->O = fused_take(memory, used, BQ * f->Dw, sizeof(float));
@@ -55,9 +55,7 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
     s->qa = fused_take(memory, used, BQ * f->Dp, sizeof(float));
     s->E = fused_take(memory, used, f->lookups ? NEED * BK : 0, sizeof(float));
     s->row = fused_take(memory, used, BK, sizeof(float));
-    s->load = fused_take(memory, used, f->load_k ? BK * f->G : 0, sizeof(float) * (size_t)D);
-    if (!f->load_k)
-        s->load = fused_take(memory, used, LOAD * most, sizeof(float));
+    s->load = fused_take(memory, used, most, sizeof(float));
     s->load_v = fused_take(memory, used, f->load_v ? BK * f->G : 0, sizeof(float) * (size_t)f->Dv);
     s->panel = fused_take(memory, used, f->load_panel ? BK : 0, sizeof(float) * (size_t)D);
     lookups_scratch(f, s, memory, used);
@@ -188,34 +186,59 @@ pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a
     return answer_size(e, a, true, bytes, err);
 }
 
+/* A tile is turned about one place: what stands further from it than this, as an exponent, has no float32 that is
+ * exact enough. */
+#define TILE_REACH 20
+#define AHEAD_REACH 40
+
+static pe_status check_apart(const fused *f, double steepest, const char *what, int64_t place, int64_t at,
+                             pe_error *err)
+{
+    if (steepest * fabs((double)(at - place)) <= TILE_REACH)
+        return PE_OK;
+    return pe_fail(err, PE_ERR_POSITION,
+                   "%s: neighbouring %s stand at %" PRId64 " and %" PRId64
+                   ", too far for float32; give them in rising order without gaps",
+                   f->p.turns->row->info.name, what, place, at);
+}
+
+/* Keys that query i sees and that are too far ahead of it. */
+static pe_status check_ahead(const fused *f, double steepest, int64_t i, int64_t q, pe_error *err)
+{
+    int64_t low, high;
+    mask_range(f, i, &low, &high);
+    for (int64_t j = low; j < high; j++) {
+        int64_t k = f->p.a.k_at.at[j * f->p.a.k_at.token_stride];
+        for (int64_t h = 0; steepest * (double)(k - q) > AHEAD_REACH && h < f->H; h++)
+            if (mask_sees(f, h, i, j))
+                return pe_fail(err, PE_ERR_POSITION, "%s: a key %" PRId64 " ahead of its query overflows; hide it",
+                               f->p.turns->row->info.name, k - q);
+    }
+    return PE_OK;
+}
+
 /* Turns that attention shifts must not overflow inside a tile, nor a key ahead of its query. */
 static pe_status check_tiles(const fused *f, pe_error *err)
 {
     const part *p = f->p.turns;
+    const pe_positions q_at = f->p.a.q_at, k_at = f->p.a.k_at;
+    const uint8_t *used = f->p.a.mask.key_used;
     int64_t at[PE_AXES_MAX];
     for (int64_t i = 0; p && f->p.a.turned && p->row->check && i < f->Tq; i++)
-        TRY(p->row->check(p, PE_QUERY, PE_F32, position(f->p.a.q_at, i, at), err));
+        TRY(p->row->check(p, PE_QUERY, PE_F32, position(q_at, i, at), err));
     if (!f->p.recentres)
         return PE_OK;
     double steepest = 0;
     for (int64_t n = 0; n < p->pairs; n++)
         steepest = fmax(steepest, fabs(p->decay[n]));
     for (int64_t i = 0; i < f->Tq; i++) {
-        int64_t low, high, first = f->p.a.q_at.at[i / BQ * BQ * f->p.a.q_at.token_stride];
-        mask_range(f, i, &low, &high);
-        int64_t q = position(f->p.a.q_at, i, at)[0];
-        if (steepest * fabs((double)(q - first)) > 40)
-            return pe_fail(err, PE_ERR_POSITION,
-                           "%s: queries %d apart stand at %" PRId64 " and %" PRId64
-                           ", too far for float32; give them in rising order without gaps",
-                           p->row->info.name, BQ, first, q);
-        for (int64_t j = low; j < high; j++) {
-            int64_t k = f->p.a.k_at.at[j * f->p.a.k_at.token_stride];
-            if (steepest * (double)(k - q) > 40 && mask_sees(f, 0, i, j))
-                return pe_fail(err, PE_ERR_POSITION, "%s: a key %" PRId64 " ahead of its query overflows; hide it",
-                               p->row->info.name, k - q);
-        }
+        int64_t q = q_at.at[i * q_at.token_stride];
+        TRY(check_apart(f, steepest, "queries", q_at.at[i / BQ * BQ * q_at.token_stride], q, err));
+        TRY(check_ahead(f, steepest, i, q, err));
     }
+    for (int64_t j = 0; f->Tq && j < f->Tk; j++)
+        if (!used || used[j])
+            TRY(check_apart(f, steepest, "keys", ready_place(f, j / BK), k_at.at[j * k_at.token_stride], err));
     return PE_OK;
 }
 

@@ -47,7 +47,7 @@ typedef struct line {
     const walk *w;
     double factor;        /* the scale, where it comes before it                              */
     float *table;         /* (H or 1, PAD + span + PAD) by falling distance; measures where queries have shares */
-    float *key, *query;   /* (H, Tk), (H, Tq): absolute                                    */
+    double *key, *query;  /* (H, Tk), (H, Tq): absolute; only their difference is small       */
     double *knot;         /* (knots) rising                                                   */
     float *slope, *level; /* (H, knots + 1): bias = slope x + level                    */
     float *share;         /* (Tq)                                                             */
@@ -217,7 +217,8 @@ void mask_scores(const fused *f, scratch *s, const tile *t, sight what, float *g
 bool mask_sees(const fused *f, int64_t h, int64_t i, int64_t j);
 
 /* ready.c */
-void ready_tokens(fused *f);                                       /* queries; keys and values where they are packed */
+void ready_tokens(fused *f);                    /* queries; keys and values where they are packed */
+int64_t ready_place(const fused *f, int64_t b); /* about which keys are turned, if they are: the first in use */
 void ready_keys(const fused *f, scratch *s, int64_t j, int64_t n); /* direct: loads and turns where that is needed    */
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
 

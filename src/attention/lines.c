@@ -26,8 +26,8 @@ void lines_cut(fused *f, char *memory, int64_t *used)
         bool pieces = by_pieces(f, l), absolute = l->p->absolute;
         int64_t span = absolute || l->w->scattered ? 0 : 2 * PAD + walk_span(l->w);
         l->table = fused_take(memory, used, span * (pieces ? 1 : f->H), sizeof(float));
-        l->key = fused_take(memory, used, absolute ? f->H * f->Tk : 0, sizeof(float));
-        l->query = fused_take(memory, used, absolute ? f->H * f->Tq : 0, sizeof(float));
+        l->key = fused_take(memory, used, absolute ? f->H * f->Tk : 0, sizeof(double));
+        l->query = fused_take(memory, used, absolute ? f->H * f->Tq : 0, sizeof(double));
         l->knot = fused_take(memory, used, pieces ? l->knots + 2 : 0, sizeof(double));
         l->slope = fused_take(memory, used, pieces ? f->H * (l->knots + 1) : 0, sizeof(float));
         l->level = fused_take(memory, used, pieces ? f->H * (l->knots + 1) : 0, sizeof(float));
@@ -112,9 +112,9 @@ static void fill_absolute(const fused *f, line *l)
     int64_t at[PE_AXES_MAX];
     for (int64_t h = 0; h < f->H; h++) {
         for (int64_t j = 0; j < f->Tk; j++)
-            l->key[h * f->Tk + j] = (float)(l->factor * l->p->row->absolute(l->p, h, position(f->p.a.k_at, j, at)));
+            l->key[h * f->Tk + j] = l->factor * l->p->row->absolute(l->p, h, position(f->p.a.k_at, j, at));
         for (int64_t i = 0; i < f->Tq; i++)
-            l->query[h * f->Tq + i] = (float)(-l->factor * l->p->row->absolute(l->p, h, position(f->p.a.q_at, i, at)));
+            l->query[h * f->Tq + i] = l->factor * l->p->row->absolute(l->p, h, position(f->p.a.q_at, i, at));
     }
 }
 
@@ -213,8 +213,8 @@ static void add_scattered(const fused *f, const line *l, int64_t h, int64_t i, c
 static void add_row(const fused *f, const line *l, int64_t h, int64_t i, const tile *t, float *s)
 {
     if (l->p->absolute) {
-        f->k->add(s, l->key + h * f->Tk + t->j, t->n);
-        f->k->add_one(s, l->query[h * f->Tq + i], t->n);
+        for (int64_t j = 0; j < t->n; j++)
+            s[j] += (float)(l->key[h * f->Tk + t->j + j] - l->query[h * f->Tq + i]);
         return;
     }
     if (l->w->scattered) {

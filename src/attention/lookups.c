@@ -7,9 +7,11 @@
 
 /* ------------------------------------------------ which rows */
 
+/* Distances between the ends may be out of reach of the table: no pair that is seen has them. */
 static int64_t row_at(const lookup *l, int64_t x)
 {
-    return l->t->index(l->p, l->w->high - x);
+    int64_t r = l->t->index(l->p, l->w->high - x), last = l->t->table < 0 ? r : l->p->tensor[l->t->table].shape[0] - 1;
+    return l->t->table >= 0 && r < 0 ? 0 : r < last ? r : last;
 }
 
 /* First row, number of rows, direction, from all distances that are seen. */

@@ -11,7 +11,7 @@ void mask_range(const fused *f, int64_t i, int64_t *low, int64_t *high)
     *high = f->Tk;
     if (m->causal && at + 1 < *high)
         *high = at + 1;
-    if (m->window && at - m->window + 1 > 0)
+    if (m->window && at >= m->window)
         *low = at - m->window + 1;
     if (m->window && at < f->Tk - m->window && at + m->window < *high)
         *high = at + m->window;

@@ -108,13 +108,22 @@ static void ready_block(void *arg, int64_t n, int worker)
     pack_values(f, s, t, count);
 }
 
+int64_t ready_place(const fused *f, int64_t b)
+{
+    const uint8_t *used = f->p.a.mask.key_used;
+    int64_t j = b * BK, end = j + BK < f->Tk ? j + BK : f->Tk;
+    while (used && j < end - 1 && !used[j])
+        j++;
+    return f->p.a.k_at.at[j * f->p.a.k_at.token_stride];
+}
+
 void ready_tokens(fused *f)
 {
     int64_t centre = f->p.recentres ? f->p.turns->centre : 0;
     for (int64_t i = 0; i < fused_queries(f); i++)
         f->q_shift[i] = f->p.recentres ? f->p.a.q_at.at[i * BQ * f->p.a.q_at.token_stride] - centre : 0;
     for (int64_t j = 0; j < f->tiles; j++)
-        f->k_shift[j] = f->p.recentres ? f->p.a.k_at.at[j * BK * f->p.a.k_at.token_stride] - centre : 0;
+        f->k_shift[j] = f->p.recentres ? ready_place(f, j) - centre : 0;
     for (int64_t n = 0; f->v_odd && n < f->G * f->tiles * BK / LOAD; n++)
         f->v_odd[n] = f->k_odd[n] = 0;
     pool_run(f->p.a.pool, ready_block, f, up_to(f->Tq, LOAD) / LOAD + (f->direct ? 0 : up_to(f->Tk, LOAD) / LOAD));

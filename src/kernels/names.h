@@ -111,6 +111,7 @@
 #define ready_load pei_ready_load
 #define ready_odd pei_ready_odd
 #define ready_pad pei_ready_pad
+#define ready_place pei_ready_place
 #define ready_tile pei_ready_tile
 #define ready_tokens pei_ready_tokens
 #define ready_turn pei_ready_turn

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An attention problem in float32, float16 or bfloat16, for fused attention, beside the same numbers in float64 for the
+ * definition; and the bound between the two. */
+#ifndef TESTS_FUSED_CASE_H
+#define TESTS_FUSED_CASE_H
+
+#include <float.h>
+
+#include "attention_case.h"
+#include "kernels/names.h"
+#include "kernels/kernels.h"
+#include "kernels/num.h"
+
+/* The bound. A score that weighs anything lies within a few units of the log-sum-exp. It is a product of D terms, 1/4
+ * each here, times the scale, and a sum of float32 terms: it is off by some units of eps (4 + |lse| + scale D / 4).
+ * Weights carry this as a relative error, outputs as an error relative to the largest value, which is 1 here. BOUND is
+ * twice what the worst of all cases reaches; a key that is lost or a bias off by 1e-3 is 1000 times as much. */
+#define BOUND 4.0
+
+static inline double case_unit(const attention_case *c, double lse)
+{
+    double scale = c->a.scale != 0 ? c->a.scale : pe_encoding_scale(c->e);
+    return isinf(lse) ? 0 : (double)FLT_EPSILON * (4 + fabs(lse) + scale * (double)c->shape.head_dim / 4);
+}
+
+static const char *const case_combinations[] = {
+    "sinusoidal+alibi", "rope+t5", "shaw+alibi:slopes=learned", "cope+rope:magnitude=1.25", "xpos+kerple",
+    "deberta:buckets=8,max=32+fire:hidden=8", "transformer-xl+rope:turn=qkvo+alibi", "rope:axes=2,split=axial+window", "cope+shaw",
+    "rope+deberta:buckets=8,max=32", "t5+alibi+kerple+fire",
+};
+
+typedef struct twin {
+    pe_dtype type;
+    void *q, *k, *v, *out;
+    float *lse;
+    pe_attention a;
+    void *work;
+    size_t bytes;
+    pe_status status; /* of pe_attention_work */
+} twin;
+
+/* Every spec of the registry and the combinations. */
+static inline void case_each(void (*f)(const char *spec))
+{
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int k = 0; k < pe_info_at(i)->example_count; k++)
+            f(pe_info_at(i)->examples[k]);
+    for (int i = 0; i < COUNT(case_combinations); i++)
+        f(case_combinations[i]);
+}
+
+/* Rounds x to the type, and returns it in the type. */
+static inline void *case_typed(double *x, int64_t n, pe_dtype type)
+{
+    void *y = case_memory(n, pe_dtype_size(type));
+    for (int64_t i = 0; i < n; i++) {
+        num_store(y, type, i, x[i]);
+        x[i] = num_load(y, type, i);
+    }
+    return y;
+}
+
+static inline void twin_work(attention_case *c, twin *t)
+{
+    pe_error err = { 0 };
+    free(t->work);
+    t->status = pe_attention_work(c->e, &t->a, &t->bytes, &err);
+    if (t->status && t->status != PE_ERR_POSITION)
+        fail_msg("%s: %s", c->spec, err.text);
+    if (t->status)
+        t->bytes = 0;
+    t->work = case_memory((int64_t)t->bytes, 1);
+    memset(t->work, 0xff, t->bytes); /* NaN: nothing may be read before it is written */
+}
+
+static inline twin twin_of(attention_case *c, pe_dtype type, const pe_pool *pool)
+{
+    int64_t H = c->shape.heads, G = c->shape.kv_heads, D = c->shape.head_dim;
+    twin t = { .type = type, .a = c->a };
+    t.q = case_typed(c->q, c->Tq * H * D, type);
+    t.k = case_typed(c->k, c->Tk * G * D, type);
+    t.v = case_typed(c->v, c->Tk * G * c->Dv, type);
+    t.out = case_memory(c->Tq * H * c->Dv, pe_dtype_size(type));
+    t.lse = case_memory(c->Tq * H, sizeof(float));
+    t.a.q = pe_view_packed(t.q, type, c->Tq, H, D);
+    t.a.k = pe_view_packed(t.k, type, c->Tk, G, D);
+    t.a.v = pe_view_packed(t.v, type, c->Tk, G, c->Dv);
+    t.a.out = pe_view_packed(t.out, type, c->Tq, H, c->Dv);
+    t.a.lse = pe_view_packed(t.lse, PE_F32, c->Tq, H, 1);
+    t.a.pool = pool;
+    twin_work(c, &t);
+    return t;
+}
+
+static inline void twin_free(twin *t)
+{
+    free(t->q), free(t->k), free(t->v), free(t->out), free(t->lse), free(t->work);
+}
+
+static inline void twin_forward(attention_case *c, twin *t)
+{
+    pe_error err = { 0 };
+    if (pe_attention_forward(c->e, c->params, &t->a, t->work, t->bytes, &err))
+        fail_msg("%s: %s", c->spec, err.text);
+}
+
+/* Half a unit in the last place of the output's type; 0 for float32, whose rounding is in the bound. */
+static inline double half_ulp(pe_dtype type, double y)
+{
+    int fraction = type == PE_F16 ? 10 : 7, least = type == PE_F16 ? -14 : -126, at = y == 0 ? least : ilogb(y);
+    return type == PE_F32 ? 0 : ldexp(0.5, (at > least ? at : least) - fraction);
+}
+
+/* The worst error in units of the bound, after asserting that none is past BOUND. */
+static inline double twin_compare(const attention_case *c, const twin *t, const char *how)
+{
+    int64_t H = c->shape.heads;
+    double most = 0;
+    for (int64_t r = 0; r < c->Tq * H; r++) {
+        double unit = case_unit(c, c->lse[r]), x = t->lse[r], off = fabs(x - c->lse[r]);
+        if (x != c->lse[r] && !(off <= BOUND * unit))
+            fail_msg("%s, %s: lse of query %" PRId64 ", head %" PRId64 " is %.9g, should be %.9g: off by %.3g units", c->spec, how,
+                     r / H, r % H, x, c->lse[r], off / unit);
+        most = x == c->lse[r] ? most : fmax(most, off / unit);
+        for (int64_t d = 0; d < c->Dv; d++) {
+            double y = c->out[r * c->Dv + d], z = num_load(t->out, t->type, r * c->Dv + d);
+            off = fmax(0, fabs(z - y) - half_ulp(t->type, fmax(fabs(y), fabs(z)))) / fmax(1, fabs(y));
+            if (!(off <= BOUND * unit))
+                fail_msg("%s, %s: out of query %" PRId64 ", head %" PRId64 ", element %" PRId64 " is %.9g, should be %.9g: off by %.3g units",
+                         c->spec, how, r / H, r % H, d, z, y, off / unit);
+            most = unit > 0 ? fmax(most, off / unit) : most;
+        }
+    }
+    return most;
+}
+
+#endif
