@@ -125,6 +125,7 @@ typedef struct fused {
     float *count_rows;   /* (heads of its table, count_columns, Dp): backward */
     float *count_panels; /* (heads of its table, panels, D, PANEL) */
     int64_t count_columns, count_last;
+    bool count_finite; /* its table */
     scratch *scratch;              /* (workers) */
     float *part_O, *part_max;      /* (chunks, H, Tq, Dw), (chunks, H, Tq): direct */
     double *part_sum, *part_carry; /* (H, Tq) */

@@ -167,6 +167,9 @@ void lookups_fill(fused *f)
     }
     if (f->count)
         fill_counts(f);
+    if (f->count_rows)
+        f->count_finite =
+            all_finite(f->count_rows, f->count->tensor[f->count->count.table].shape[1] * f->count_columns * f->Dp);
 }
 
 /* ------------------------------------------------ a tile of queries */
