@@ -22,6 +22,12 @@ conformance: configure      # golden vectors: make conformance DIR=folder
 fuzz:                       # the long run, with clang: make fuzz RUNS=1000000 TARGET=npy JOBS=2
 	@RUNS="$(RUNS)" TARGET="$(TARGET)" JOBS="$(JOBS)" scripts/fuzz.sh
 
+bench:                      # posenc beside limits and peers: make bench QUICK=1 ONLY=rotate THREADS=2 GGML=folder ARGS=--json
+	@QUICK="$(QUICK)" ONLY="$(ONLY)" THREADS="$(THREADS)" GGML="$(GGML)" JOBS="$(JOBS)" scripts/bench.sh $(ARGS)
+
+bench-docs:                 # the same, into docs/performance.md
+	@$(MAKE) -s bench ARGS=--docs
+
 install: all                # make install PREFIX=folder
 	@cmake --install build --prefix "$(PREFIX)"
 
@@ -38,5 +44,5 @@ configure:
 	@scripts/setup.sh --check run
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run test conformance fuzz install docs clean setup-run configure
+.PHONY: all run test conformance fuzz bench bench-docs install docs clean setup-run configure
 .NOTPARALLEL:

@@ -40,7 +40,7 @@ cd "$root"
 # Whole programs of the docs (```c run) compile and end well.
 run_program() {
   block "$1" "c run" >"$work/program.c" && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude "$work/program.c" \
-    "$POSENC_BUILD/libposenc.a" -lm -o "$work/program" && "$work/program"
+    "$POSENC_BUILD/libposenc.a" -lm -pthread -o "$work/program" && "$work/program"
 }
 for f in $(grep -l '^```c run' README.md docs/*.md); do check "program of $f" run_program "$f"; done
 
@@ -65,7 +65,7 @@ build() {
 }
 check "the library builds with gaussian" build
 for t in test_claims test_gradients; do
-  check "$t builds with gaussian" ${CC:-cc} -std=c11 -O2 -Iinclude -Isrc -Itests tests/$t.c o/*.o -lcmocka -lm -o $t
+  check "$t builds with gaussian" ${CC:-cc} -std=c11 -O2 -Iinclude -Isrc -Itests tests/$t.c o/*.o -lcmocka -lm -pthread -o $t
   check "$t holds gaussian to its row" ./$t
 done
 

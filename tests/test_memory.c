@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * labels: core; needs: wrap
  *
- * Memory: pe_encoding_new is the only function that allocates. Each of its allocations fails once; no other call makes
- * one. */
+ * Memory: pe_encoding_new is the only function that allocates, beside pe_pool_new (test_pool). Each of its allocations
+ * fails once; no other call makes one. */
 #include "common.h"
 #include "heap.h"
 
@@ -173,6 +173,8 @@ static void use_getters(const pe_encoding *e)
     for (int i = 0; i < pe_encoding_tensor_count(e); i++)
         assert_ok(pe_encoding_tensor(e, i, &t, &err));
     assert_true(pe_encoding_tensor(e, -1, &t, &err) != PE_OK);
+    assert_ok(pe_encoding_set_kernels((pe_encoding *)(uintptr_t)e, pe_encoding_kernels(e), &err));
+    assert_int_equal(pe_encoding_set_kernels((pe_encoding *)(uintptr_t)e, "mmx", &err), PE_ERR_SPEC);
     assert_true(*pe_encoding_spec(e) && pe_encoding_fingerprint(e) && pe_encoding_shape(e).heads == H && pe_encoding_scale(e) > 0);
     assert_true(pe_encoding_magnitude(e) > 0 && pe_encoding_claims(e) < 1u << PE_CLAIM_COUNT && pe_encoding_axes(e) >= 1);
     assert_true(pe_encoding_rotate(NULL, PE_QUERY, (pe_view){ 0 }, (pe_view){ 0 }, (pe_positions){ 0 }, &err) != PE_OK);

@@ -162,6 +162,32 @@ static void every_rung_rotates_alike(void **state)
     each_rotation(check_rotations);
 }
 
+/* float16 in and float32 out is float32 throughout; the other way it is rounded once. */
+static void types_may_differ(void **state)
+{
+    (void)state;
+    static float wide_in[T * H * D], wide_out[T * H * D], out[T * H * D];
+    static uint16_t in[T * H * D], narrow_out[T * H * D];
+    uint64_t seed = 34;
+    int64_t at[T];
+    pe_error err;
+    pe_encoding *e = test_encoding("rope:pairs=adjacent-half,dims=40,temperature=0.3,floor=3", test_shape);
+    pe_positions where = { at, T, 1, 0, 0 };
+    at_positions(at, T, true, &seed);
+    for (int n = 0; n < T * H * D; n++) {
+        in[n] = num_to_f16(test_uniform(&seed));
+        wide_in[n] = (float)num_from_f16(in[n]);
+    }
+    pe_view x16 = pe_view_packed(in, PE_F16, T, H, D), x32 = pe_view_packed(wide_in, PE_F32, T, H, D);
+    assert_ok(pe_encoding_rotate(e, PE_QUERY, pe_view_packed(wide_out, PE_F32, T, H, D), x32, where, &err));
+    assert_ok(pe_encoding_rotate(e, PE_QUERY, pe_view_packed(out, PE_F32, T, H, D), x16, where, &err));
+    assert_memory_equal(out, wide_out, sizeof out);
+    assert_ok(pe_encoding_rotate(e, PE_QUERY, pe_view_packed(narrow_out, PE_BF16, T, H, D), x32, where, &err));
+    for (int n = 0; n < T * H * D; n++)
+        assert_int_equal(narrow_out[n], num_to_bf16(wide_out[n]));
+    pe_encoding_free(e);
+}
+
 /* ------------------------------------------------ tables */
 
 enum { N = 200 };
@@ -268,12 +294,227 @@ static void a_table_is_made_of_single_turns(void **state)
     check_truth("rope:scaling=proportional,turning=0.25,magnitude=3", -500, 5000, NULL, 1);
 }
 
+/* ------------------------------------------------ q and k in one call */
+
+enum { Q = 1000, KV = 2, LONG = 600 }; /* more tokens than one job has */
+
+typedef struct pair_of_views {
+    pe_view q, k;
+} pair_of_views;
+
+static pair_of_views views(void *q, void *k, pe_dtype type, int64_t tokens, bool by_head)
+{
+    pair_of_views v = { { q, type, tokens, H, D, H * ROW, ROW }, { k, type, tokens, KV, D, KV * ROW, ROW } };
+    if (by_head) {
+        v.q.token_stride = v.k.token_stride = ROW;
+        v.q.head_stride = v.k.head_stride = tokens * ROW;
+    }
+    return v;
+}
+
+static void fill_all(void *data, pe_dtype type, int64_t count, uint64_t *seed)
+{
+    for (int64_t n = 0; n < count; n++)
+        num_store(data, type, n, 4 * test_uniform(seed));
+}
+
+#define SPACE (LONG * H * ROW * 8)
+static _Alignas(64) unsigned char block[6][SPACE];
+static _Alignas(64) unsigned char table_space[4][Q * 32 * 8];
+
+/* Tables of Q positions, and which row each token has: a cache by position. */
+static pe_table cached(const pe_encoding *e, pe_side side, pe_dtype type, const int64_t *row)
+{
+    pe_error err;
+    static int64_t at[Q * PE_AXES_MAX];
+    int64_t P = pe_encoding_pair_count(e), axes = pe_encoding_axes(e);
+    pe_table t = { pe_view_packed(table_space[2 * side], type, Q, 1, P),
+                   pe_view_packed(table_space[2 * side + 1], type, Q, 1, P), row };
+    for (int64_t n = 0; n < Q * axes; n++)
+        at[n] = n / axes;
+    assert_ok(pe_encoding_table(e, side, t.cosine, t.sine, (pe_positions){ at, Q, axes, 0, 0 }, &err));
+    return t;
+}
+
+/* Jobs backwards, each by another worker: nothing may depend on the order. */
+static void run_backwards(void *self, pe_job job, void *arg, int64_t count)
+{
+    *(int64_t *)self += count;
+    for (int64_t n = count - 1; n >= 0; n--)
+        job(arg, n, (int)(n % 3));
+}
+
+static void try_both(const char *spec, const pe_encoding *e, pe_dtype type, int way, const pe_pool *pool, uint64_t *seed)
+{
+    pe_error err;
+    static int64_t at[LONG * PE_AXES_MAX], row[LONG];
+    int64_t axes = pe_encoding_axes(e), tokens = way % 2 ? LONG : 7;
+    bool tables = way & 2, in_place = way & 4, by_head = way & 8, alike = !strstr(spec, "xpos") && !strstr(spec, "temp");
+    for (int64_t t = 0; t < tokens; t++) {
+        row[t] = t % 5 ? t : test_range(seed, 0, Q - 1);
+        for (int64_t a = 0; a < axes; a++)
+            at[t * axes + a] = row[t];
+    }
+    fill_all(block[0], type, LONG * H * ROW, seed);
+    fill_all(block[1], type, LONG * H * ROW, seed);
+    pair_of_views in = views(block[0], block[1], type, tokens, by_head);
+    pair_of_views want = views(block[2], block[3], type, tokens, by_head);
+    pair_of_views out = views(block[4], block[5], type, tokens, by_head);
+    for (int i = 2; i < 6; i++)
+        memcpy(block[i], block[i % 2], SPACE);
+    pe_positions where = { at, tokens, axes, 0, 0 };
+    assert_ok(pe_encoding_rotate(e, PE_QUERY, want.q, in.q, where, &err));
+    assert_ok(pe_encoding_rotate(e, PE_KEY, want.k, in.k, where, &err));
+    pe_rotation r = { .q = in_place ? out.q : in.q, .k = in_place ? out.k : in.k, .at = where, .pool = pool };
+    if (!in_place) {
+        r.q_out = out.q;
+        r.k_out = out.k;
+    }
+    if (tables) {
+        pe_dtype in_table = type == PE_F64 ? PE_F64 : PE_F32;
+        r.q_table = cached(e, PE_QUERY, in_table, row);
+        if (!alike || way & 16)
+            r.k_table = cached(e, PE_KEY, in_table, row);
+    }
+    assert_ok(pe_encoding_rotate_qk(e, &r, &err));
+    size_t bytes = LONG * H * ROW * pe_dtype_size(type);
+    if (memcmp(block[2], block[4], bytes) || memcmp(block[3], block[5], bytes))
+        fail_msg("%s, type %d, way %d: q and k together differ from each alone", spec, (int)type, way);
+}
+
+static const char *const turned_together[] = {
+    "rope", "rope:pairs=adjacent-half,dims=48", "rope:temperature=0.1,floor=16,dims=40,range=trailing", "xpos:centre=300",
+    "rope:sections=12/10/10,split=interleaved", "rope:precision=hf", "rope:dims=0", "none",
+};
+
+static void q_and_k_together_are_each_alone(void **state)
+{
+    (void)state;
+    static const pe_dtype any[] = { PE_F32, PE_F16, PE_BF16, PE_F64 };
+    pe_error err;
+    uint64_t seed = 33;
+    int64_t jobs = 0;
+    pe_pool *threads = NULL, backwards = { &jobs, 3, run_backwards };
+    assert_ok(pe_pool_new(&threads, 3, &err));
+    const pe_pool *const pools[] = { NULL, threads, &backwards };
+    for (int i = 0; i < COUNT(turned_together); i++) {
+        pe_encoding *e = test_encoding(turned_together[i], (pe_shape){ H, 1, D, 0 });
+        for (int way = 0; way < 32; way++)
+            if (!(way & 2) || pe_encoding_pair_count(e))
+                try_both(turned_together[i], e, any[way % 3 + (way == 6 || way == 9)], way, pools[(way + i) % 3], &seed);
+        pe_encoding_free(e);
+    }
+    assert_true(jobs > 0);
+    pe_pool_free(threads);
+}
+
+static void any_pool_makes_the_same_table(void **state)
+{
+    (void)state;
+    static float value[4][LONG * 32];
+    static int64_t at[LONG];
+    pe_error err;
+    int64_t jobs = 0;
+    pe_pool backwards = { &jobs, 3, run_backwards };
+    pe_encoding *e = test_encoding("rope", test_shape);
+    assert_ok(pe_positions_offset(at, LONG, -50, &err));
+    for (int i = 0; i < 2; i++)
+        assert_ok(pe_encoding_table_with(e, PE_KEY, pe_view_packed(value[2 * i], PE_F32, LONG, 1, 32),
+                                         pe_view_packed(value[2 * i + 1], PE_F32, LONG, 1, 32),
+                                         (pe_positions){ at, LONG, 1, 0, 0 }, i ? &backwards : NULL, &err));
+    assert_memory_equal(value[0], value[2], sizeof value[0]);
+    assert_memory_equal(value[1], value[3], sizeof value[0]);
+    assert_true(jobs > 1);
+    pe_encoding_free(e);
+}
+
+/* A NaN of any bits, in a table or a vector, is not rounded to a number. */
+static void a_nan_stays_a_nan(void **state)
+{
+    (void)state;
+    static float c[32], s[32];
+    static uint16_t x[H * D], y[H * D];
+    int64_t at = 0;
+    pe_error err;
+    for (int pairs = 0; pairs < 3; pairs++)
+        for (int round = 0; round < 12; round++) {
+            static const char *const spec[] = { "rope", "rope:pairs=adjacent", "rope:pairs=adjacent-half,dims=44" };
+            static const uint32_t nan[] = { 0xffffffff, 0x7fffffff, 0x7f800001, 0x7fc00000, 0xffff8000, 0x7fc0ffff };
+            pe_dtype type = round % 2 ? PE_BF16 : PE_F16;
+            pe_encoding *e;
+            for (int n = -1; (e = next_rung(spec[pairs], test_shape, &n)); pe_encoding_free(e)) {
+                int64_t P = pe_encoding_pair_count(e);
+                for (int i = 0; i < 32; i++) {
+                    memcpy(&c[i], &nan[round / 2], 4);
+                    s[i] = 0.5f;
+                }
+                for (int i = 0; i < H * D; i++)
+                    x[i] = type == PE_BF16 ? num_to_bf16(i + 1) : num_to_f16(i + 1);
+                pe_rotation r = { .q = pe_view_packed(x, type, 1, H, D), .q_out = pe_view_packed(y, type, 1, H, D),
+                                  .at = { &at, 1, 1, 0, 0 },
+                                  .q_table = { pe_view_packed(c, PE_F32, 1, 1, P), pe_view_packed(s, PE_F32, 1, 1, P), NULL } };
+                assert_ok(pe_encoding_rotate_qk(e, &r, &err));
+                for (int i = 0; i < H * D; i++)
+                    if (i % D < 2 * P && !isnan(num_load(y, type, i)))
+                        fail_msg("%s, %s: element %d of type %d is %g; needs NaN", spec[pairs], pe_encoding_kernels(e), i,
+                                 (int)type, num_load(y, type, i));
+            }
+        }
+}
+
+/* What a zeroed table means, and what it cannot. */
+static void tables_are_checked(void **state)
+{
+    (void)state;
+    float x[2 * D] = { 0 }, c[3 * 32] = { 0 }, s[3 * 32] = { 0 };
+    int64_t at[2] = { 0, 1 }, row[2] = { 0, 2 };
+    pe_error err;
+    pe_encoding *rope = test_encoding("rope", test_shape), *xpos = test_encoding("xpos", test_shape),
+                *none = test_encoding("none", test_shape);
+    pe_rotation r = { .q = pe_view_packed(x, PE_F32, 1, 1, D), .k = pe_view_packed(x + D, PE_F32, 1, 1, D),
+                      .at = { at, 1, 1, 0, 0 } };
+    assert_ok(pe_encoding_rotate_qk(rope, &r, &err));
+    r.q_table = (pe_table){ pe_view_packed(c, PE_F32, 1, 1, 32), pe_view_packed(s, PE_F32, 1, 1, 32), NULL };
+    assert_ok(pe_encoding_rotate_qk(rope, &r, &err));
+    assert_int_equal(pe_encoding_rotate_qk(xpos, &r, &err), PE_ERR_UNSUITED);
+    assert_int_equal(pe_encoding_rotate_qk(none, &r, &err), PE_ERR_UNSUITED);
+    r.q_table.cosine.tokens = r.q_table.sine.tokens = 3;
+    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_SHAPE);
+    r.q_table.row = row;
+    assert_ok(pe_encoding_rotate_qk(rope, &r, &err));
+    row[0] = 3;
+    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_RANGE);
+    row[0] = -1;
+    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_RANGE);
+    row[0] = 2;
+    r.q_table.sine.data = NULL;
+    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_NULL);
+    r.q_table = (pe_table){ .row = NULL };
+    r.q_out = r.k;
+    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_ALIAS);
+    r.q_out = (pe_view){ 0 };
+    r.k.data = x;
+    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_ALIAS);
+    r.k = (pe_view){ 0 };
+    assert_ok(pe_encoding_rotate_qk(rope, &r, &err));
+    r.q = (pe_view){ 0 };
+    assert_ok(pe_encoding_rotate_qk(rope, &r, &err));
+    pe_encoding_free(rope);
+    pe_encoding_free(xpos);
+    pe_encoding_free(none);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rung_rotates_alike),
+        cmocka_unit_test(types_may_differ),
         cmocka_unit_test(every_rung_makes_the_same_tables),
         cmocka_unit_test(a_table_is_made_of_single_turns),
+        cmocka_unit_test(q_and_k_together_are_each_alone),
+        cmocka_unit_test(any_pool_makes_the_same_table),
+        cmocka_unit_test(a_nan_stays_a_nan),
+        cmocka_unit_test(tables_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

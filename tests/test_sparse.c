@@ -336,6 +336,52 @@ static void attention_reaches_past_2_to_the_32(void **state)
         }
 }
 
+/* Few queries read keys where they lie; more are made ready first. */
+static void fused_attention_reaches_past_2_to_the_32(void **state)
+{
+    (void)state;
+    enum { MOST = 12 };
+    static const char *const specs[] = { "rope:turn=qkvo", "xpos+alibi", "cope", "deberta:buckets=4,max=8", "shaw:left=2,right=2" };
+    static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16 };
+    static _Alignas(8) char q[MOST * 4 * 16 * 4], k[MOST * 2 * 16 * 4], v[MOST * 2 * 16 * 4], mask[MOST * 4 * MOST * 4], out[MOST * 4 * 16 * 4], lse[MOST * 4 * 4];
+    static float w[1 << 16];
+    static int64_t at[MOST];
+    uint64_t seed = 6;
+    pe_error err = { 0 };
+    for (int n = 0; n < COUNT(specs) * 4; n++) {
+        pe_encoding *e = test_encoding(specs[n / 4], (pe_shape){ 4, 2, 16, 0 });
+        int64_t params = pe_encoding_param_count(e), tokens = n & 1 ? MOST : T;
+        bool heads_apart = n & 2;
+        pe_dtype type = types[n % 3];
+        pe_params p = { params ? w : NULL, PE_F32, params };
+        size_t bytes = 0;
+        assert_true(params <= COUNT(w));
+        assert_ok(pe_encoding_init(e, p, 5, &err));
+        assert_ok(pe_positions_offset(at, tokens, 0, &err));
+        pe_positions small = { at, tokens, 1, 0, 0 };
+        pe_attention a = { .out = packed(out, type, tokens, 4, 16), .lse = packed(lse, PE_F32, tokens, 4, 1), .q = packed(q, type, tokens, 4, 16),
+                           .k = packed(k, type, tokens, 2, 16), .v = packed(v, type, tokens, 2, 16), .q_at = small, .k_at = small,
+                           .mask = { .causal = true, .additive = packed(mask, PE_F32, tokens, 4, tokens) } };
+        fill(a.q, &seed);
+        fill(a.k, &seed);
+        fill(a.v, &seed);
+        fill(a.mask.additive, &seed);
+        pe_attention s = { .out = afloat(a.out, heads_apart), .lse = afloat(a.lse, !heads_apart), .q = afloat(a.q, heads_apart),
+                           .k = afloat(a.k, false), .v = afloat(a.v, false), .q_at = positions_afloat(at, tokens, 1),
+                           .k_at = positions_afloat(at, tokens, 1), .mask = { .causal = true, .additive = afloat(a.mask.additive, heads_apart) } };
+        assert_ok(pe_attention_work(e, &s, &bytes, &err));
+        assert_true(bytes < 1 << 22); /* of the tokens, not of the strides */
+        void *work = malloc(bytes);
+        assert_ok(pe_attention_forward(e, p, &a, work, bytes, &err));
+        assert_ok(pe_attention_forward(e, p, &s, work, bytes, &err));
+        assert_rows(s.out, a.out, specs[n / 4]);
+        assert_rows(s.lse, a.lse, "log-sum-exp");
+        free(work);
+        pe_encoding_free(e);
+        give_back(NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +392,7 @@ int main(void)
         cmocka_unit_test_teardown(parameters_reach_past_2_to_the_32, give_back),
         cmocka_unit_test_teardown(score_tiles_reach_past_2_to_the_32, give_back),
         cmocka_unit_test_teardown(attention_reaches_past_2_to_the_32, give_back),
+        cmocka_unit_test_teardown(fused_attention_reaches_past_2_to_the_32, give_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,8 @@ posenc man table --list >out 2>err; check "man table --list is refused" test $? 
 posenc doctor >doctor.txt; check "doctor is well" test $? = 0
 check "groups" test "$(grep -c '^[a-z]' doctor.txt)" = 8
 check "the scalar kernels are on" grep -qE '^  scalar +on$' doctor.txt
+rungs() { sed -n '/^kernels$/,/^$/p' doctor.txt; }
+check "the highest kernels that are on are used" test "$(rungs | awk '$2 == "on" { last = $1 } END { print last }')" = "$(rungs | awk '$1 == "used" { print $2 }')"
 check "others say why they are off" test -z "$(grep -E '^  [a-z0-9 ]+ off$' doctor.txt)"
 check "the self-test has no wrong line" test -z "$(grep WRONG doctor.txt)" -a "$(grep -c ' right$' doctor.txt)" -ge 5
 check "within 100 columns" test -z "$(awk 'length > 100' doctor.txt)"

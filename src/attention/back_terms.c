@@ -133,9 +133,10 @@ static float *drows_of(const fused *f, const lookup *l, int64_t h, int64_t item,
     return l->drows ? fused_copy(f, l->drows, l->heads, h, item, l->columns * l->width) + low * l->width : NULL;
 }
 
-static void query_back(const fused *f, scratch *s, const lookup *l, const tile *t, int64_t item, int64_t low,
-                       int64_t high, gemm_fn *gemm)
+static void query_back(const fused *f, scratch *s, int at, const tile *t, int64_t item, int64_t low, int64_t high,
+                       gemm_fn *gemm)
 {
+    const lookup *l = &f->lookup[at];
     int64_t width = high - low + 1, Dp = f->Dp;
     float *drows = drows_of(f, l, t->h, item, low);
     lookups_gather(f, l, t, s->dP, s->E, low, high);
@@ -143,30 +144,37 @@ static void query_back(const fused *f, scratch *s, const lookup *l, const tile *
     f->k->axpy(s->dq, (float)l->factor, s->dqt, t->m * Dp);
     for (int64_t r = 0; l->dextra && r < t->m; r++)
         f->k->axpy(l->dextra + (item / f->G * f->H + t->h) * Dp, (float)l->factor, s->dqt + r * Dp, Dp);
-    if (!drows)
-        return;
-    lookups_take(f, s, l->p, l->t->extra, l->factor, t);
-    gemm(drows, Dp, s->E, 1, width, s->qa, Dp, width, Dp, t->m, true);
+    if (drows)
+        gemm(drows, Dp, s->E, 1, width, lookups_take(f, s, at, t), Dp, width, Dp, t->m, true);
 }
 
-/* E (columns, BK): what dP gives to each column and key. */
-static void key_back(const fused *f, scratch *s, const lookup *l, const tile *t, int64_t item, int64_t low,
-                     int64_t high, gemm_fn *gemm)
+/* E (columns, PANEL): what dP gives to each column and key of a panel. */
+static void panel_back(const fused *f, scratch *s, const lookup *l, const tile *t, int64_t item, int64_t p,
+                       gemm_fn *gemm)
 {
-    int64_t width = high - low + 1, Dp = f->Dp, g = t->h / f->group;
+    tile u = { t->h, 1, t->i, t->m, t->j + p * PANEL, t->n - p * PANEL < PANEL ? t->n - p * PANEL : PANEL };
+    int64_t low, high, Dp = f->Dp, at = t->h / f->group * f->tiles * BK + u.j;
+    if (!lookups_needed(l, &u, &low, &high))
+        return;
     float *drows = drows_of(f, l, t->h, item, low);
-    for (int64_t n = 0; n < width * BK; n++)
+    for (int64_t n = 0; n < (high - low + 1) * PANEL; n++)
         s->E[n] = 0;
-    for (int64_t r = 0; r < t->m; r++)
-        for (int64_t j = 0, length; j < t->n; j += length) {
-            int64_t x = 0, skip, n = walk_stretch(l->w, t->i + r, t->j + j, t->n - j, &x, &skip, &length);
+    for (int64_t r = 0; r < u.m; r++)
+        for (int64_t j = 0, length; j < u.n; j += length) {
+            int64_t x = 0, skip, n = walk_stretch(l->w, u.i + r, u.j + j, u.n - j, &x, &skip, &length);
             for (int64_t e = j + skip; e < j + skip + n; e++)
-                s->E[(l->column[x + e - j - skip] - low) * BK + e] += s->dP[r * BK + e];
+                s->E[(l->column[x + e - j - skip] - low) * PANEL + e] += s->dP[r * BK + p * PANEL + e];
         }
-    (l->finite ? f->k->gemm : gemm_c)(f->dk + (item * f->tiles * BK + t->j) * Dp, Dp, s->E, 1, BK,
-                                      rows_of(l, t->h, low), Dp, t->n, Dp, width, true);
+    (l->finite ? f->k->gemm : gemm_c)(f->dk + (item * f->tiles * BK + u.j) * Dp, Dp, s->E, 1, PANEL,
+                                      rows_of(l, t->h, low), Dp, u.n, Dp, high - low + 1, true);
     if (drows)
-        gemm(drows, Dp, s->E, BK, 1, f->kr + (g * f->tiles * BK + t->j) * Dp, Dp, width, Dp, t->n, true);
+        gemm(drows, Dp, s->E, PANEL, 1, f->kr + at * Dp, Dp, high - low + 1, Dp, u.n, true);
+}
+
+static void key_back(const fused *f, scratch *s, const lookup *l, const tile *t, int64_t item, gemm_fn *gemm)
+{
+    for (int64_t p = 0; p * PANEL < t->n; p++)
+        panel_back(f, s, l, t, item, p, gemm);
 }
 
 /* Pair by pair, into the ledger's copy where there is one. */
@@ -214,8 +222,10 @@ void back_lookups(const fused *f, scratch *s, const tile *t, int64_t item, bool 
             continue;
         else if (high - low >= NEED)
             pairs_back(f, s, l, t, item);
+        else if (l->t->side == PE_KEY)
+            key_back(f, s, l, t, item, gemm);
         else
-            (l->t->side == PE_KEY ? key_back : query_back)(f, s, l, t, item, low, high, gemm);
+            query_back(f, s, n, t, item, low, high, gemm);
     }
 }
 
@@ -307,7 +317,7 @@ void back_counts_end(const fused *f, scratch *s, const tile *t, int64_t item)
     (f->count_finite ? f->k->gemm : gemm_c)(s->dqt, Dp, s->dcounts, C, 1,
                                             f->count_rows + (heads == 1 ? 0 : t->h) * C * Dp, Dp, t->m, Dp, C, false);
     f->k->axpy(s->dq, (float)factor, s->dqt, t->m * Dp);
-    lookups_take(f, s, p, -1, factor, t);
+    lookups_raise(f, s->qa, p, -1, factor, t);
     (s->odd ? gemm_c : f->k->gemm)(fused_copy(f, f->dcount, heads, t->h, item, C * Dp), Dp, s->dcounts, 1, C, s->qa, Dp,
                                    C, Dp, t->m, true);
 }

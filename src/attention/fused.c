@@ -55,6 +55,7 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
     s->qs = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
     s->qa = fused_take(memory, used, BQ * f->Dp, sizeof(float));
     s->E = fused_take(memory, used, f->lookups ? NEED * BK : 0, sizeof(float));
+    s->tame = fused_take(memory, used, f->direct ? 0 : BK * f->Dw, sizeof(float));
     s->row = fused_take(memory, used, BK, sizeof(float));
     s->load = fused_take(memory, used, most, sizeof(float));
     s->load_v = fused_take(memory, used, f->load_v ? BK * f->G : 0, sizeof(float) * (size_t)f->Dv);
@@ -232,10 +233,14 @@ static pe_status check_tiles(const fused *f, pe_error *err)
     double steepest = 0;
     for (int64_t n = 0; n < p->pairs; n++)
         steepest = fmax(steepest, fabs(p->decay[n]));
+    walk first_axis = { 0 };
+    walk_range(f, &first_axis);
+    bool ahead = -steepest * (double)first_axis.low > AHEAD_REACH; /* some key may be */
     for (int64_t i = 0; i < f->Tq; i++) {
         int64_t q = q_at.at[i * q_at.token_stride];
         TRY(check_apart(f, steepest, "queries", q_at.at[i / BQ * BQ * q_at.token_stride], q, err));
-        TRY(check_ahead(f, steepest, i, q, err));
+        if (ahead)
+            TRY(check_ahead(f, steepest, i, q, err));
     }
     for (int64_t j = 0; f->Tq && j < f->Tk; j++)
         if (!used || used[j])

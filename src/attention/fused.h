@@ -10,7 +10,7 @@
  *   lookups.c  content and value terms: q T^t or T k^t for the rows of T that a tile needs
  *   mask.c     which keys a query sees
  *   ready.c    queries, keys and values turned, in float32, packed
- *   tile.c     the scores of one tile
+ *   fused_tile.c  the scores of one tile
  *   finish.c   from sums to outputs; pieces of the keys merged
  *   back_*.c   gradients: an item of work has a ledger of its own, ledgers are added up in a fixed order
  */
@@ -38,6 +38,7 @@ typedef struct walk {
     int64_t *q, *k;    /* (Tq), (Tk)                                 */
     int32_t *run;      /* (Tk) consecutive places from here on, BK at most */
     int64_t low, high; /* distances of pairs that are seen lie between */
+    bool q_rises;      /* from query to query                         */
     bool scattered;    /* too far between for a table                */
 } walk;
 
@@ -83,10 +84,14 @@ typedef struct scratch {
     float *S, *gate;       /* (BQ, BK)     scores; gates of keys that are counted      */
     float *O;              /* (BQ, Dw)                                                 */
     float *qs, *qa;        /* (BQ, Dp)     queries times the scale; as a term takes them; direct: qs (H Tq, Dp) */
-    float *E;              /* (NEED, BK)   products or weights by column               */
+    float *E;              /* (NEED, BK)   products or weights by column, of a tile or a panel */
+    float *tame;           /* (BK, Dw)     values without those that are not finite; NULL: direct */
     float *row;            /* (BK)         a row of an additive mask                   */
     float *counts;         /* (BQ, count_columns)                                      */
-    float *G[LOOKUPS_MAX]; /* (BQ, ring)   q T^t                                       */
+    bool counts_odd;       /* some of them is not finite */
+    float *A[LOOKUPS_MAX]; /* (BQ, Dp)     queries as a term takes them, once taken    */
+    bool taken[LOOKUPS_MAX];
+    float *G[LOOKUPS_MAX];                  /* (BQ, ring)   q T^t                                       */
     int64_t tag[LOOKUPS_MAX][RING / PANEL]; /* which panel is in a place of the ring    */
     float *load, *load_v, *panel;           /* tokens on their way: (LOAD, H, D); direct: (BK, G, .), (D, BK) */
     float max[BQ];
@@ -125,7 +130,7 @@ typedef struct fused {
     float *count_rows;   /* (heads of its table, count_columns, Dp): backward */
     float *count_panels; /* (heads of its table, panels, D, PANEL) */
     int64_t count_columns, count_last;
-    bool count_finite; /* its table */
+    bool count_finite;             /* its table */
     scratch *scratch;              /* (workers) */
     float *part_O, *part_max;      /* (chunks, H, Tq, Dw), (chunks, H, Tq): direct */
     double *part_sum, *part_carry; /* (H, Tq) */
@@ -174,6 +179,7 @@ void *fused_take(char *memory, int64_t *used, int64_t count, size_t size);
 
 /* walk.c */
 void walks_find(fused *f); /* which walks there are; ranges */
+void walk_range(const fused *f, walk *w);
 void walks_cut(fused *f, char *memory, int64_t *used);
 void walks_fill(fused *f);
 int64_t walk_span(const walk *w);
@@ -192,7 +198,7 @@ void lines_add(const fused *f, scratch *s, const tile *t, bool before);
 
 /* lookups.c */
 bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high); /* columns; false: none */
-void lookups_take(const fused *f, scratch *s, const part *p, int extra, double factor, const tile *t); /* to qa */
+const float *lookups_take(const fused *f, scratch *s, int n, const tile *t);      /* queries as the term takes them */
 void lookups_columns(const fused *f, scratch *s, int n, const tile *t, int64_t low, int64_t high, const float *from);
 void lookups_gather(const fused *f, const lookup *l, const tile *t, const float *p, float *W, int64_t low,
                     int64_t high);
@@ -207,8 +213,9 @@ void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used);
 void lookups_begin(const fused *f, scratch *s); /* a new tile of queries */
 void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool before);
 void lookups_mix(const fused *f, scratch *s, const tile *t, float *O);
-void lookups_counts(const fused *f, scratch *s, const tile *t); /* q T^t of the part that counts */
-void lookups_fold(const fused *f, float *qs, int64_t h);        /* adds what is folded into the query */
+void lookups_counts(const fused *f, scratch *s, const tile *t); /* q T^t of the part that counts; its q in qa */
+void lookups_raise(const fused *f, float *to, const part *p, int extra, double factor, const tile *t);
+void lookups_fold(const fused *f, float *qs, int64_t h); /* adds what is folded into the query */
 
 /* mask.c */
 typedef enum sight { SEES_NONE, SEES_SOME, SEES_ALL } sight;
@@ -226,13 +233,13 @@ keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
 void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n);
 void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t heads, int64_t dim, pe_positions at,
                 int64_t t, int64_t n, int64_t shift); /* (n, heads, dim), packed, in place */
+void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim); /* transposes */
 void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t padded);
 bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n); /* holds a NaN or infinity */
 
-/* tile.c */
-const float *tile_recentred(const fused *f, scratch *s, const tile *t, const float *qs);
-void tile_recentred_back(const fused *f, scratch *s, const tile *t);   /* dqt, turned back, is added to dqs */
-void tile_begin(const fused *f, scratch *s, const tile *t, state *st); /* sums of nothing */
+/* fused_tile.c */
+void tile_recentre(const fused *f, const tile *t, float *y, const float *x); /* (rows, Dp) */
+void tile_begin(const fused *f, scratch *s, const tile *t, state *st);       /* sums of nothing */
 void tile_queries(const fused *f, const tile *t, float *qs);
 void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st, sight what);
 void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st);

@@ -93,13 +93,15 @@ static void terms_back(const fused *f, scratch *s, const tile *t, int64_t item)
 static void products_back(const fused *f, scratch *s, const tile *t, int64_t item, gemm_fn *gemm)
 {
     int64_t Dp = f->Dp;
-    const float *qs = f->p.recentres ? tile_recentred(f, s, t, s->qs) : s->qs;
+    const float *qs = f->p.recentres ? s->qa : s->qs; /* as the products had them */
     const float *kr = f->kr + (t->h / f->group * f->tiles * BK + t->j) * Dp;
     float *dqs = f->p.recentres ? s->dqt : s->dqs;
     gemm(f->dk + (item * f->tiles * BK + t->j) * Dp, Dp, s->dP, 1, BK, qs, Dp, t->n, Dp, t->m, true);
     gemm(dqs, Dp, s->dP, BK, 1, kr, Dp, t->m, Dp, t->n, !f->p.recentres);
-    if (f->p.recentres)
-        tile_recentred_back(f, s, t);
+    if (f->p.recentres) {
+        tile_recentre(f, t, s->dqt, s->dqt);
+        f->k->add(s->dqs, s->dqt, t->m * Dp);
+    }
 }
 
 static bool odd_keys(const fused *f, const tile *t)

@@ -78,6 +78,7 @@ void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used)
         const lookup *l = &f->lookup[n];
         int64_t ring = !wants_panels(f, l) ? 0 : l->columns < RING ? up_to(l->columns, PANEL) : RING;
         s->G[n] = fused_take(memory, used, BQ * ring, sizeof(float));
+        s->A[n] = fused_take(memory, used, l->t->side == PE_QUERY ? BQ * f->Dp : 0, sizeof(float));
     }
     s->counts = fused_take(memory, used, BQ * f->count_columns, sizeof(float));
 }
@@ -110,6 +111,20 @@ typedef struct filling {
     lookup *l;
 } filling;
 
+/* A row of the table, padded, in float32. */
+static void fill_row(const fused *f, const lookup *l, float *to, int64_t at, int64_t h, int64_t dims)
+{
+    if (l->t->table >= 0) {
+        const tensor *x = &l->p->tensor[l->t->table];
+        int64_t first = x->offset + (at * x->shape[1] + h) * x->shape[2];
+        f->k->widen(to, (const char *)f->p.w.data + first * (int64_t)pe_dtype_size(f->p.w.dtype), f->p.w.dtype, dims);
+    }
+    for (int64_t d = 0; l->t->table < 0 && d < dims; d++)
+        to[d] = (float)l->t->entry(l->p, at, d);
+    for (int64_t d = dims; d < l->width; d++)
+        to[d] = 0;
+}
+
 /* PANEL columns of the table, as rows and, transposed, as a panel. */
 static void fill_panel(void *arg, int64_t n, int worker)
 {
@@ -118,17 +133,14 @@ static void fill_panel(void *arg, int64_t n, int worker)
     const lookup *l = g->l;
     int64_t panels = up_to(l->columns, PANEL) / PANEL, h = n / panels, c0 = n % panels * PANEL;
     int64_t dims = l->t->side == PE_VALUE ? f->Dv : f->D, count = l->columns - c0 < PANEL ? l->columns - c0 : PANEL;
-    float *panel = l->panels ? l->panels + (h * panels + n % panels) * f->D * PANEL : NULL;
-    double factor = l->t->side == PE_QUERY ? 1 : l->factor; /* a query brings its own */
+    float *rows = l->rows + (h * l->columns + c0) * l->width;
     (void)worker;
-    for (int64_t c = 0; c < PANEL; c++)
-        for (int64_t d = 0; d < l->width; d++) {
-            double x = c < count && d < dims ? part_entry(l->p, f->p.w, l->t, lookups_row(l, c0 + c), h, d) : 0;
-            if (panel && d < f->D)
-                panel[d * PANEL + c] = (float)x;
-            if (c < count)
-                l->rows[(h * l->columns + c0 + c) * l->width + d] = (float)(factor * x);
-        }
+    for (int64_t c = 0; c < count; c++)
+        fill_row(f, l, rows + c * l->width, lookups_row(l, c0 + c), h, dims);
+    if (l->panels)
+        ready_panel(f, l->panels + (h * panels + n % panels) * f->D * PANEL, rows, l->width, count, f->D);
+    if (l->t->side == PE_KEY) /* a query brings its own factor */
+        f->k->scale(rows, (float)l->factor, count * l->width);
 }
 
 static void fill_counts(const fused *f)
@@ -174,39 +186,65 @@ void lookups_fill(fused *f)
 
 /* ------------------------------------------------ a tile of queries */
 
-/* Queries as a term takes them: (q + extra) times its factor. */
-void lookups_take(const fused *f, scratch *s, const part *p, int extra, double factor, const tile *t)
+/* Queries as a term takes them: (q + extra) times its factor, (rows, Dp). */
+void lookups_raise(const fused *f, float *to, const part *p, int extra, double factor, const tile *t)
 {
-    for (int64_t r = 0; r < t->heads * t->m; r++) {
+    for (int64_t r = 0; r < t->heads * t->m; r++, to += f->Dp) {
         int64_t h = t->h + r / t->m;
-        const float *q = f->q + (h * f->Tq + t->i + r % t->m) * f->D;
+        f->k->widen(to, f->q + (h * f->Tq + t->i + r % t->m) * f->D, PE_F32, f->D);
         for (int64_t d = f->D; d < f->Dp; d++)
-            s->qa[r * f->Dp + d] = 0;
-        for (int64_t d = 0; d < f->D; d++)
-            s->qa[r * f->Dp + d] =
-                (float)factor * (q[d] + (extra < 0 ? 0 : (float)param(p, f->p.w, extra, h * f->D + d)));
+            to[d] = 0;
+        for (int64_t d = 0; extra >= 0 && d < f->D; d++)
+            to[d] += (float)param(p, f->p.w, extra, h * f->D + d);
+        if (factor != 1)
+            f->k->scale(to, (float)factor, f->D);
     }
+}
+
+const float *lookups_take(const fused *f, scratch *s, int n, const tile *t)
+{
+    const lookup *l = &f->lookup[n];
+    if (!s->taken[n])
+        lookups_raise(f, s->A[n], l->p, l->t->extra, l->factor, t);
+    s->taken[n] = true;
+    return s->A[n];
 }
 
 void lookups_begin(const fused *f, scratch *s)
 {
-    for (int n = 0; n < f->lookups; n++)
+    for (int n = 0; n < f->lookups; n++) {
+        s->taken[n] = false;
         for (int i = 0; i < RING / PANEL; i++)
             s->tag[n][i] = -1;
+    }
 }
 
+/* Widens low .. high by the columns of query i; false: it has none. */
+static bool columns_of(const lookup *l, const tile *t, int64_t i, int64_t *low, int64_t *high)
+{
+    bool some = false;
+    for (int64_t j = 0, length; j < t->n; j += length) {
+        int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
+        if (n <= 0)
+            continue;
+        some = true;
+        *low = l->column[x] < *low ? l->column[x] : *low;
+        *high = l->column[x + n - 1] > *high ? l->column[x + n - 1] : *high;
+    }
+    return some;
+}
+
+/* Where queries rise and keys follow each other, the last query has the first column and the first the last, if they
+ * have any. */
 bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high)
 {
     *low = INT64_MAX;
     *high = -1;
+    if (l->w->q_rises && l->w->run[t->j] >= t->n && columns_of(l, t, t->i, low, high) &&
+        columns_of(l, t, t->i + t->m - 1, low, high))
+        return true;
     for (int64_t i = t->i; i < t->i + t->m; i++)
-        for (int64_t j = 0, length; j < t->n; j += length) {
-            int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
-            if (n <= 0)
-                continue;
-            *low = l->column[x] < *low ? l->column[x] : *low;
-            *high = l->column[x + n - 1] > *high ? l->column[x + n - 1] : *high;
-        }
+        columns_of(l, t, i, low, high);
     return *high >= 0;
 }
 
@@ -224,9 +262,7 @@ void lookups_columns(const fused *f, scratch *s, int n, const tile *t, int64_t l
         int64_t at = p * PANEL & (RING - 1);
         if (s->tag[n][at / PANEL] == p)
             continue;
-        if (!from)
-            lookups_take(f, s, l->p, l->t->extra, l->factor, t);
-        from = from ? from : s->qa;
+        from = from ? from : lookups_take(f, s, n, t);
         for (int64_t h = 0; h < t->heads; h++) {
             int64_t of = l->heads == 1 ? 0 : t->h + h;
             f->k->gemm(s->G[n] + h * t->m * ring + at, ring, from + h * t->m * l->width, l->width, 1,
@@ -268,33 +304,33 @@ void lookups_add_columns(const fused *f, scratch *s, int n, const tile *t, float
 
 /* ------------------------------------------------ a tile of keys */
 
-/* E (columns, BK) = T k^t, for one head. */
-static void make_products(const fused *f, scratch *s, const lookup *l, int64_t h, const keys *k, int64_t low,
-                          int64_t high, int64_t n)
+/* A panel of keys at a time, so that few columns are made that no pair needs: E (columns, PANEL) = T k^t. */
+static void add_panel(const fused *f, scratch *s, const lookup *l, const tile *t, const float *kt, int64_t p)
 {
-    const float *rows = l->rows + ((l->heads == 1 ? 0 : h) * l->columns + low) * l->width;
-    for (int64_t p = 0; p * PANEL < n; p++)
-        f->k->gemm(s->E + p * PANEL, BK, rows, l->width, 1, k->kt + p * f->D * PANEL, PANEL, high - low + 1, PANEL,
-                   f->D, false);
-}
-
-static void add_keys(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k, int64_t low,
-                     int64_t high)
-{
-    for (int64_t r = 0; r < t->heads * t->m; r++) {
-        float *score = s->S + r * BK;
-        if (r % t->m == 0)
-            make_products(f, s, l, t->h + r / t->m, k, low, high, t->n);
-        if (low == high) {
-            f->k->add(score, s->E, t->n);
-            continue;
-        }
-        for (int64_t j = 0, length; j < t->n; j += length) {
-            int64_t x = 0, skip, n = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
-            for (int64_t e = 0; e < n; e++)
-                score[j + skip + e] += s->E[(l->column[x + e] - low) * BK + j + skip + e];
+    tile u = { t->h, t->heads, t->i, t->m, t->j + p * PANEL, t->n - p * PANEL < PANEL ? t->n - p * PANEL : PANEL };
+    int64_t low, high;
+    if (!lookups_needed(l, &u, &low, &high))
+        return;
+    for (int64_t r = 0; r < u.heads * u.m; r++) {
+        float *score = s->S + r * BK + p * PANEL;
+        int64_t h = l->heads == 1 ? 0 : u.h + r / u.m;
+        if (r == 0 || (r % u.m == 0 && l->heads > 1))
+            f->k->gemm(s->E, PANEL, l->rows + (h * l->columns + low) * l->width, l->width, 1, kt + p * f->D * PANEL,
+                       PANEL, high - low + 1, PANEL, f->D, false);
+        for (int64_t j = 0, length; j < u.n; j += length) {
+            int64_t x = 0, skip, n = walk_stretch(l->w, u.i + r % u.m, u.j + j, u.n - j, &x, &skip, &length);
+            if (low == high && n > 0)
+                f->k->add(score + j + skip, s->E + j + skip, n);
+            for (int64_t e = 0; low != high && e < n; e++)
+                score[j + skip + e] += s->E[(l->column[x + e] - low) * PANEL + j + skip + e];
         }
     }
+}
+
+static void add_keys(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k)
+{
+    for (int64_t p = 0; p * PANEL < t->n; p++)
+        add_panel(f, s, l, t, k->kt, p);
 }
 
 /* ------------------------------------------------ pair by pair */
@@ -358,7 +394,7 @@ void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool 
         else if (high - low >= NEED)
             add_pairs(f, s, l, t, k);
         else if (l->t->side == PE_KEY)
-            add_keys(f, s, l, t, k, low, high);
+            add_keys(f, s, l, t, k);
         else {
             lookups_columns(f, s, n, t, low, high, NULL);
             lookups_add_columns(f, s, n, t, s->S);
@@ -453,9 +489,10 @@ void lookups_counts(const fused *f, scratch *s, const tile *t)
 {
     const part *p = f->count;
     int64_t heads = p->tensor[p->count.table].shape[1], C = f->count_columns;
-    lookups_take(f, s, p, -1, p->stage == PE_BEFORE_SCALE ? f->p.scale : 1, t);
+    lookups_raise(f, s->qa, p, -1, p->stage == PE_BEFORE_SCALE ? f->p.scale : 1, t);
     for (int64_t h = 0; h < t->heads; h++)
         for (int64_t c = 0; c < C; c += PANEL)
             f->k->gemm(s->counts + h * t->m * C + c, C, s->qa + h * t->m * f->Dp, f->Dp, 1,
                        f->count_panels + ((heads == 1 ? 0 : t->h + h) * C + c) * f->D, PANEL, t->m, PANEL, f->D, false);
+    s->counts_odd = ready_odd(s->counts, t->heads * t->m, C, C);
 }

@@ -3,6 +3,8 @@
  * Queries, keys and values: to float32, turned, and laid out for tiles. */
 #include "attention/fused.h"
 
+#include "kernels/turn.h"
+
 static const turn_mode forward = { false, false };
 
 /* (n, heads, dim) of a view from token t on. */
@@ -18,15 +20,36 @@ void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n)
         }
 }
 
+/* Every vector on by the angle of `shift`, or back. */
+static void turn_on(const fused *f, float *x, int64_t vectors, int64_t shift, bool back)
+{
+    const part *p = f->p.turns;
+    for (int64_t n = 0; n < p->pairs; n++) {
+        double cosine, sine;
+        turn_cos_sin((double)shift, p->pair[n].frequency, &cosine, &sine);
+        float c = (float)cosine, w = back ? -(float)sine : (float)sine;
+        for (int64_t r = 0; r < vectors; r++) {
+            float *a = x + r * f->D + p->to[n].x, *b = x + r * f->D + p->to[n].y, old = *a;
+            *a = old * c - *b * w;
+            *b = old * w + *b * c;
+        }
+    }
+}
+
+/* A shift is meant for the magnitude, which attention centres per tile; the angle stays that of the position itself. */
 void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t heads, int64_t dim, pe_positions at,
                 int64_t t, int64_t n, int64_t shift)
 {
     pe_view v = { x, PE_F32, n, heads, dim, heads * dim, dim };
-    at.at += t * at.token_stride;
-    at.tokens = n;
-    rotate_tokens(
-        &(turn_job){ .k = f->k, .p = f->p.turns, .side = side, .mode = mode, .y = v, .x = v, .at = at, .shift = shift },
-        1, false, NULL);
+    turn_job job = { .k = f->k, .p = f->p.turns, .side = side, .mode = mode, .y = v, .x = v, .shift = shift };
+    job.at = at;
+    job.at.at += t * at.token_stride;
+    job.at.tokens = n;
+    if (shift && mode.negate)
+        turn_on(f, x, n * heads, shift, true);
+    rotate_tokens(&job, 1, false, NULL);
+    if (shift && !mode.negate)
+        turn_on(f, x, n * heads, shift, false);
 }
 
 static void ready_queries(const fused *f, scratch *s, int64_t t, int64_t n)
@@ -49,7 +72,7 @@ bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n)
 }
 
 /* Rows from token t on, of one head: transposed into its panel. */
-static void pack_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim)
+void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim)
 {
     for (int64_t d = 0; n < PANEL && d < dim; d++)
         for (int64_t i = n; i < PANEL; i++)
@@ -71,7 +94,7 @@ static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
         ready_turn(f, PE_KEY, forward, s->load, f->G, f->D, f->p.a.k_at, t, n, f->k_shift[t / BK]);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->D;
-        pack_panel(f, f->kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
+        ready_panel(f, f->kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
         for (int64_t i = 0; f->kr && i < n; i++)
             ready_pad(f, f->kr + (g * f->tiles * BK + t + i) * f->Dp, x + i * f->G * f->D, f->D, f->Dp);
         f->k_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->D, f->D);
@@ -89,7 +112,7 @@ static void pack_values(const fused *f, scratch *s, int64_t t, int64_t n)
             ready_pad(f, f->v + (g * f->tiles * BK + t + i) * f->Dw, x + i * f->G * f->Dv, f->Dv, f->Dw);
         }
         if (f->vt)
-            pack_panel(f, f->vt + (g * f->tiles * BK + t) * f->Dv, x, f->G * f->Dv, n, f->Dv);
+            ready_panel(f, f->vt + (g * f->tiles * BK + t) * f->Dv, x, f->G * f->Dv, n, f->Dv);
         f->v_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->Dv, f->Dv);
     }
 }
@@ -164,8 +187,8 @@ keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n)
     k.v_type = f->load_v ? PE_F32 : f->p.a.v.dtype;
     k.v_row = f->load_v ? f->G * f->Dv : f->p.a.v.token_stride;
     for (int64_t i = 0; f->load_panel && i < n; i += PANEL)
-        pack_panel(f, s->panel + i * f->D, s->load + (i * f->G + g) * f->D, f->G * f->D, n - i < PANEL ? n - i : PANEL,
-                   f->D);
+        ready_panel(f, s->panel + i * f->D, s->load + (i * f->G + g) * f->D, f->G * f->D, n - i < PANEL ? n - i : PANEL,
+                    f->D);
     k.kt = f->load_panel ? s->panel : NULL;
     return k;
 }

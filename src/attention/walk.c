@@ -37,7 +37,7 @@ static void extremes(const walk *w, pe_positions where, int64_t *low, int64_t *h
 }
 
 /* Where places rise, the ends of what each query sees are the ends of its distances; elsewhere all pairs count. */
-static void find_range(const fused *f, walk *w)
+void walk_range(const fused *f, walk *w)
 {
     pe_positions q = f->p.a.q_at, k = f->p.a.k_at;
     int64_t q_low, q_high, k_low, k_high;
@@ -73,7 +73,8 @@ static walk *walk_for(fused *f, const part *p)
             return &f->walk[n];
     walk *w = &f->walk[f->walks++];
     w->p = p;
-    find_range(f, w);
+    w->q_rises = rises(w, f->p.a.q_at);
+    walk_range(f, w);
     int64_t most = 4 * (f->Tq + f->Tk) + 4096;
     w->scattered = w->high - w->low < -1 || w->high - w->low >= most;
     return w;
@@ -180,7 +181,7 @@ static bool corners_inside(const fused *f, const part *p)
         most[a] = q_high - k_low;
     }
     walk first = { 0 };
-    find_range(f, &first);
+    walk_range(f, &first);
     if (first.low > first.high)
         return true;
     least[0] = first.low;

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the CPU can do, and which kernels of this build use it. */
+#include "kernels/exact.h"
+
 #include "cli/doctor.h"
 
 #include <string.h>
+
+#include "kernels/kernels.h"
+#include "kernels/ladder.h"
 
 #if defined __linux__ && defined __aarch64__
 #include <sys/auxv.h>
@@ -21,7 +26,7 @@ typedef struct feature {
 #if (defined __x86_64__ || defined __i386__) && defined __GNUC__
 #define ARCHITECTURE (sizeof(void *) > 4 ? "x86-64" : "x86")
 
-/* AMX needs the kernel's leave too, so the kernel is asked; compilers of today do not all know the name. */
+/* AMX needs the kernel's leave too, so the kernel is asked; compilers of today do not all know the names. */
 static bool kernel_says(const char *flag)
 {
     char line[4096];
@@ -41,6 +46,7 @@ static int features(feature out[FEATURES_MAX])
         { "sse2", __builtin_cpu_supports("sse2") },
         { "avx2", __builtin_cpu_supports("avx2") },
         { "fma", __builtin_cpu_supports("fma") },
+        { "f16c", kernel_says(" f16c") },
         { "avx512f", __builtin_cpu_supports("avx512f") },
         { "avx512bw", __builtin_cpu_supports("avx512bw") },
         { "avx512vnni", __builtin_cpu_supports("avx512vnni") },
@@ -74,39 +80,34 @@ static int features(feature out[FEATURES_MAX])
 }
 #endif
 
-/* The ladder of kernels. A rung that is built has no `missing`; it is on where the CPU has what it needs. */
-static const struct rung {
-    const char *name, *needs; /* a feature's name; NULL: nothing */
-    const char *missing;      /* why this build has it not; NULL: it has */
-} rungs[] = {
-    { "scalar", NULL, NULL },
-    { "avx2", "avx2", "not built: this version has the scalar reference only" },
-    { "avx512", "avx512f", "not built: this version has the scalar reference only" },
-    { "neon", "neon", "not built: this version has the scalar reference only" },
-};
+#if defined POSENC_SCALAR
+#define NOT_BUILT "left out of this build (POSENC_SCALAR)"
+#else
+#define NOT_BUILT "not built for this architecture"
+#endif
 
-static bool has(const feature *f, int count, const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (!strcmp(f[i].name, name))
-            return f[i].present;
-    return false;
-}
+/* The rungs that this build has code for. */
+static const unsigned built = (LADDER_X86 ? RUNG_AVX2 | RUNG_AVX512 : 0) | (LADDER_NEON ? RUNG_NEON : 0);
 
 void doctor_cpu(doctor_report *r)
 {
     feature f[FEATURES_MAX];
+    kernels used;
     int count = features(f);
+    unsigned has = ladder_rungs();
     doctor_group(r, "cpu", "yes", "no");
     doctor_text(r, "architecture", "%s", ARCHITECTURE);
     for (int i = 0; i < count; i++)
         doctor_flag(r, f[i].name, f[i].present, "");
+    ladder_fill(&used, has);
     doctor_group(r, "kernels", "on", "off");
-    for (int i = 0; i < CLI_COUNT(rungs); i++) {
-        bool able = !rungs[i].needs || has(f, count, rungs[i].needs);
-        doctor_flag(r, rungs[i].name, able && !rungs[i].missing,
-                    rungs[i].missing ? rungs[i].missing
-                    : able           ? ""
-                                     : "this CPU does not have it");
+    doctor_text(r, "used", "%s", used.name);
+    for (int i = 0; ladder_name(i); i++) {
+        unsigned rungs = ladder_named(ladder_name(i));
+        bool on = (rungs & has) == rungs;
+        doctor_flag(r, ladder_name(i), on,
+                    on                         ? ""
+                    : (rungs & built) == rungs ? "this CPU does not have it"
+                                               : NOT_BUILT);
     }
 }

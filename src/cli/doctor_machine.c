@@ -85,7 +85,7 @@ static void threads(doctor_report *r)
 {
     double limit = 1e9;
     doctor_group(r, "threads", "yes", "no");
-    doctor_text(r, "used", "1: this version computes on one thread");
+    doctor_text(r, "used", "1 by this tool; the library uses the pool that a call gives it");
 #if defined _SC_NPROCESSORS_ONLN
     doctor_int(r, "CPUs online", sysconf(_SC_NPROCESSORS_ONLN), "");
 #endif

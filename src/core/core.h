@@ -139,9 +139,7 @@ typedef struct rest_range {
     int64_t first, count;
 } rest_range;
 
-#define STEPS                                                                                                          \
-    32 /* positions that share a base: cos and sin of n f are those of STEPS floor(n / STEPS) f, turned on             \
-        */
+#define STEPS 64 /* positions that share a base: n = STEPS b + r, cos and sin of n f are the base's turned on by r */
 #define SPANS_MAX 16
 
 /* A rotation prepared for its loops, from the pairs and lanes that init gave (core/plan.c). */
@@ -351,8 +349,8 @@ typedef struct table_maker {
         bool made;
         int64_t block;
         double size;
-    } at[SPANS_MAX];              /* which base each span has */
-    double base[PE_HEAD_DIM_MAX]; /* (2, pairs) */
+    } at[SPANS_MAX];                           /* which base each span has */
+    _Alignas(64) double base[PE_HEAD_DIM_MAX]; /* (2, pairs) */
 } table_maker;
 void table_start(table_maker *m, const kernels *k, const part *p, pe_side side, turn_mode mode);
 /* The signed and sized cos and sin of pair n at this position: the definition. */

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define ALIGN 64
+
 /* Whether b follows a in steps of 1, or of 2 where each pair is adjacent. */
 static bool follows(lane a, lane b, int64_t by)
 {
@@ -70,25 +72,25 @@ static int find_spans(turn_span *out, const pair *pairs, int64_t count)
     return spans;
 }
 
-/* One block: the struct, then its arrays, doubles first. */
+/* One block: the struct, then its arrays, the numbers last, on a boundary of vectors. */
 static turn_plan *allocate(const part *p, int runs, int back, int rests, int spans, bool plain)
 {
     size_t P = (size_t)p->pairs, doubles = plain ? P * (3 + (spans ? (size_t)2 * STEPS : 0)) : 0;
-    size_t bytes = sizeof(turn_plan) + doubles * sizeof(double) + (size_t)(runs + back) * sizeof(pair_run) +
-                   (size_t)rests * sizeof(rest_range) + (size_t)spans * sizeof(turn_span);
-    turn_plan *q = calloc(1, bytes);
+    size_t bytes = sizeof(turn_plan) + (size_t)(runs + back) * sizeof(pair_run) + (size_t)rests * sizeof(rest_range) +
+                   (size_t)spans * sizeof(turn_span);
+    turn_plan *q = calloc(1, bytes + ALIGN + doubles * sizeof(double));
     if (!q)
         return NULL;
-    double *frequency = (double *)(q + 1);
-    pair_run *r = (pair_run *)(frequency + doubles);
-    *q = (turn_plan){ .frequency = frequency,
-                      .step = frequency + 3 * P,
-                      .run = { r, r + runs },
+    pair_run *r = (pair_run *)(q + 1);
+    double *number = (double *)(((uintptr_t)q + bytes + ALIGN - 1) / ALIGN * ALIGN);
+    *q = (turn_plan){ .run = { r, r + runs },
                       .runs = { runs, back },
                       .rest = (rest_range *)(r + runs + back),
                       .rests = rests,
                       .span = (turn_span *)((rest_range *)(r + runs + back) + rests),
-                      .spans = spans };
+                      .spans = spans,
+                      .step = number,
+                      .frequency = plain ? number + doubles - 3 * P : NULL };
     return q;
 }
 

@@ -27,6 +27,12 @@ void pe_pool_free(pe_pool *pool)
 #define WORKERS_MAX 1024
 #define SPINS 2000 /* before a thread sleeps: calls often follow each other within microseconds */
 
+typedef struct seat { /* of one thread */
+    struct threads *t;
+    int worker;
+    pthread_t thread;
+} seat;
+
 typedef struct threads {
     pe_pool pool;
     pthread_mutex_t lock;
@@ -39,13 +45,8 @@ typedef struct threads {
     atomic_llong next;  /* the next job         */
     atomic_int running; /* threads not yet done */
     int started;
-    pthread_t thread[];
+    seat seat[]; /* of workers 1, 2, ...: worker 0 is whoever calls */
 } threads;
-
-typedef struct seat {
-    threads *t;
-    int worker;
-} seat;
 
 static void take_jobs(threads *t, int worker)
 {
@@ -73,15 +74,15 @@ static bool await(threads *t, unsigned *seen)
 
 static void *work(void *arg)
 {
-    seat s = *(seat *)arg;
+    const seat *s = arg;
+    threads *t = s->t;
     unsigned seen = 0;
-    free(arg);
-    while (await(s.t, &seen)) {
-        take_jobs(s.t, s.worker);
-        if (atomic_fetch_sub(&s.t->running, 1) == 1) {
-            pthread_mutex_lock(&s.t->lock);
-            pthread_cond_signal(&s.t->end);
-            pthread_mutex_unlock(&s.t->lock);
+    while (await(t, &seen)) {
+        take_jobs(t, s->worker);
+        if (atomic_fetch_sub(&t->running, 1) == 1) {
+            pthread_mutex_lock(&t->lock);
+            pthread_cond_signal(&t->end);
+            pthread_mutex_unlock(&t->lock);
         }
     }
     return NULL;
@@ -110,16 +111,12 @@ static void run(void *self, pe_job job, void *arg, int64_t count)
 
 static bool start(threads *t, int worker)
 {
-    seat *s = malloc(sizeof *s);
-    if (!s)
-        return false;
-    *s = (seat){ t, worker };
-    if (pthread_create(&t->thread[worker - 1], NULL, work, s)) {
-        free(s);
-        return false;
-    }
-    t->started++;
-    return true;
+    seat *s = &t->seat[worker - 1];
+    s->t = t;
+    s->worker = worker;
+    bool fine = !pthread_create(&s->thread, NULL, work, s);
+    t->started += fine;
+    return fine;
 }
 
 pe_status pe_pool_new(pe_pool **out, int workers, pe_error *err)
@@ -132,7 +129,7 @@ pe_status pe_pool_new(pe_pool **out, int workers, pe_error *err)
     }
     if (workers < 0 || workers > WORKERS_MAX)
         return pe_fail(err, PE_ERR_RANGE, "workers is %d; needs 0 (one per CPU) to %d", workers, WORKERS_MAX);
-    threads *t = calloc(1, sizeof *t + (size_t)workers * sizeof *t->thread);
+    threads *t = calloc(1, sizeof *t + (size_t)(workers - 1) * sizeof *t->seat);
     if (!t)
         return pe_fail(err, PE_ERR_NOMEM, "no memory for a pool of %d workers", workers);
     t->pool = (pe_pool){ t, workers, run };
@@ -158,7 +155,7 @@ void pe_pool_free(pe_pool *pool)
     pthread_cond_broadcast(&t->start);
     pthread_mutex_unlock(&t->lock);
     for (int i = 0; i < t->started; i++)
-        pthread_join(t->thread[i], NULL);
+        pthread_join(t->seat[i].thread, NULL);
     pthread_cond_destroy(&t->start);
     pthread_cond_destroy(&t->end);
     pthread_mutex_destroy(&t->lock);

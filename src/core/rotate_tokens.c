@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#define PIECE 64   /* tokens of one job */
-#define BLOCK 2048 /* values of a block's cosines: 32 tokens of 64 pairs */
+#define PIECE 256  /* tokens of one job */
+#define BLOCK 4096 /* cosines of a block that is made here: 64 tokens of 64 pairs */
 
 typedef struct table_rows {
     const float *c, *s; /* (tokens, stride) */
@@ -79,17 +79,21 @@ static void turn_rows(const turn_job *j, int64_t t, int64_t h, int64_t rows, boo
                                  tokens ? table.stride : 0);
 }
 
-/* In place, where pairs are written elsewhere than they were read: through a copy of the row. */
+/* In place, where pairs are written elsewhere than they were read: through a copy of some rows. */
 static void turn_staged(const turn_job *j, int64_t t, const float *c, const float *s)
 {
     _Alignas(64) char copy[PE_HEAD_DIM_MAX * sizeof(float)];
     const turn_plan *q = j->p->plan;
+    size_t bytes = (size_t)j->x.dim * pe_dtype_size(j->x.dtype);
+    int64_t fit = (int64_t)(sizeof copy / bytes), most = fit < 4 ? fit : 4;
     int back = j->mode.negate;
-    for (int64_t h = 0; h < j->x.heads; h++) {
-        char *y = element(j->y, t, h);
-        memcpy(copy, y, (size_t)j->x.dim * pe_dtype_size(j->x.dtype));
+    for (int64_t h = 0; h < j->x.heads; h += most) {
+        int64_t rows = j->x.heads - h < most ? j->x.heads - h : most;
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(copy + (size_t)i * bytes, element(j->x, t, h + i), bytes);
         for (int i = 0; i < q->runs[back]; i++)
-            j->k->rotate[j->x.dtype](y, 0, copy, 0, 1, &q->run[back][i], c, s, 0);
+            j->k->rotate[j->x.dtype](element(j->y, t, h), j->y.head_stride, copy, j->x.dim, rows, &q->run[back][i], c,
+                                     s, 0);
     }
 }
 
@@ -142,7 +146,7 @@ static void turn_block(const turn_job *j, int64_t first, int64_t end, table_rows
     if (j->x.data == j->y.data && j->p->plan->moves)
         for (int64_t t = first; t < end; t++)
             turn_staged(j, t, row_of(table, t - first).c, row_of(table, t - first).s);
-    else if (j->y.token_stride < j->y.head_stride)
+    else if (j->x.heads == 1 || j->y.token_stride < j->y.head_stride)
         for (int64_t h = 0; h < j->x.heads; h++)
             turn_rows(j, first, h, end - first, true, table);
     else
@@ -158,13 +162,19 @@ static int64_t table_row(const turn_job *j, int64_t t)
     return j->table.row ? j->table.row[t] : t;
 }
 
+/* Whether the caller's table can be used as it lies. */
+static bool in_rows(const turn_job *j)
+{
+    return j->table.cosine.data && !j->table.row && j->table.cosine.token_stride == j->table.sine.token_stride;
+}
+
 /* From the caller's table, as it lies or, where its rows do not follow each other, copied; else made here. */
 static table_rows block_table(table_maker *m, const turn_job *j, float *c, float *s, int64_t first, int64_t end)
 {
     pe_view cosine = j->table.cosine, sine = j->table.sine;
     const float *from_c = cosine.data, *from_s = sine.data;
     int64_t P = j->p->pairs;
-    if (from_c && !j->table.row && cosine.token_stride == sine.token_stride)
+    if (in_rows(j))
         return (table_rows){ from_c + first * cosine.token_stride, from_s + first * sine.token_stride,
                              cosine.token_stride };
     for (int64_t t = first; t < end; t++) {
@@ -183,7 +193,7 @@ static void turn_tokens(const turn_job *jobs, int count, int64_t first, int64_t 
 {
     _Alignas(64) float c[BLOCK], s[BLOCK];
     table_maker m;
-    int64_t tokens = jobs->p->pairs ? BLOCK / jobs->p->pairs : BLOCK;
+    int64_t tokens = in_rows(jobs) || !jobs->p->pairs ? PIECE : BLOCK / jobs->p->pairs;
     table_start(&m, jobs->k, jobs->p, jobs->side, jobs->mode);
     for (int64_t t = first; t < end; t += tokens) {
         int64_t last = t + tokens < end ? t + tokens : end;

@@ -4,10 +4,11 @@
  *
  * Where the row is plain, positions are split into n = STEPS b + r: cos and sin of the base STEPS b are made once for
  * STEPS positions, those of r are in the plan, and one complex product in double gives those of n. The result is that
- * of turn_factors bit for bit: let m be the size. turn_cos_sin is within 2^-51 of the truth, so the product of base and
- * step is within 2^-50 + 2^-53 (two errors on terms whose sizes add up to 1 at most, two roundings), and sizing the
- * base adds 2^-53; turn_factors is within 2^-51 + 2^-53. They differ by less than 2^-49 m. Where every number within
- * 2^-48 m of the product has the same float, it is the one; elsewhere the row is made by turn_cos_sin itself. */
+ * of turn_factors bit for bit. Let m be the size, or its reciprocal: turn_cos_sin is within 2^-51 of the truth, so the
+ * product of base and step is within 2^-50 + 2^-53 (two errors on terms whose sizes add up to 1 at most, two
+ * roundings); sizing the base by m adds 2^-52 m; turn_factors is within (2^-51 + 2^-53) m. They differ by less than
+ * 2^-49 m. Where every number within 2^-48 m of the product has the same float, it is the one; elsewhere the row is
+ * made by turn_cos_sin itself. */
 #include "core/core.h"
 
 #include "kernels/turn.h"
@@ -81,8 +82,10 @@ static void make_base(table_maker *m, const turn_span *a, int64_t block, double 
     for (int64_t i = 0; i < a->count; i += CHUNK)
         m->k->turns(c + i, s + i, n, p->plan->frequency + a->first + i, p->pairs,
                     a->count - i < CHUNK ? a->count - i : CHUNK);
-    for (int64_t i = 0; i < a->count; i++)
-        size_turn((turn_mode){ false, m->mode.reciprocal }, size, &c[i], &s[i]);
+    for (int64_t i = 0; i < a->count && size != 1; i++) {
+        c[i] *= size;
+        s[i] *= size;
+    }
 }
 
 /* A pair that stands still has cos 1 and sin 0 everywhere. */
@@ -100,18 +103,19 @@ static void span_f32(table_maker *m, float *c, float *s, const int64_t *at, int 
 {
     const part *p = m->p;
     const turn_span *a = &p->plan->span[index];
+    double factor = m->mode.reciprocal ? 1 / size : size;
     if (a->still) {
         fill_still(m, c, s, a, size);
         return;
     }
     int64_t n = at[a->axis] * a->multiplier + a->shift, r = n & (STEPS - 1), block = (n - r) / STEPS;
-    if (!m->at[index].made || m->at[index].block != block || m->at[index].size != size) {
-        make_base(m, a, block, size);
+    if (!m->at[index].made || m->at[index].block != block || m->at[index].size != factor) {
+        make_base(m, a, block, factor);
         m->at[index].made = true;
         m->at[index].block = block;
-        m->at[index].size = size;
+        m->at[index].size = factor;
     }
-    const double *near = p->plan->step + 2 * p->pairs * r, slack = 0x1p-48 * (m->mode.reciprocal ? 1 / size : size);
+    const double *near = p->plan->step + 2 * p->pairs * r, slack = 0x1p-48 * factor;
     if (!m->k->turn_sums(c + a->first, s + a->first, m->base + a->first, near + a->first, p->pairs, slack, a->count))
         plain_f32(m, c, s, at, a->first, a->first + a->count, size);
     else if (m->mode.negate)

@@ -194,5 +194,8 @@ void attend_kernels(kernels *k, unsigned rungs)
         attend_avx2(k);
     if (rungs & RUNG_AVX512)
         attend_avx512(k);
+#elif LADDER_NEON
+    if (rungs & RUNG_NEON)
+        attend_neon(k);
 #endif
 }

@@ -11,6 +11,14 @@ INLINE int64_t type_size(pe_dtype type)
     return type == PE_F32 ? 4 : 2;
 }
 
+/* Asks memory for rows that will be needed soon, in order. */
+INLINE void fetch_rows(const char *rows, int64_t row_bytes, int64_t bytes, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t b = 0; b < bytes; b += 64)
+            __builtin_prefetch(rows + j * row_bytes + b);
+}
+
 /* sums (queries, keys) += q . k over one vector of the rows. */
 INLINE void dots_step(vf sums[][4], const float *q, int64_t q_row, const char *k, pe_dtype type, int64_t k_bytes,
                       int64_t left, const int queries, const int keys)
@@ -53,6 +61,36 @@ INLINE void dots_tile(float *s, int64_t s_row, const float *q, int64_t q_row, co
             s[i * s_row] = vf_sum(sums[i][0]);
 }
 
+/* The products of one query and one key, to be summed. */
+INLINE vf dots_one(const float *q, const char *k, pe_dtype type, int64_t d)
+{
+    const int64_t size = type_size(type);
+    vf sum[4] = { vf_set(0), vf_set(0), vf_set(0), vf_set(0) };
+    int64_t e = 0;
+    for (; e + 4 * VW <= d; e += 4 * VW) {
+        UNROLL
+        for (int c = 0; c < 4; c++)
+            sum[c] = vf_fma(vf_get_as(k + (e + c * VW) * size, type, VW), vf_load(q + e + c * VW), sum[c]);
+    }
+    for (; e < d; e += VW)
+        sum[0] = vf_fma(vf_get_as(k + e * size, type, d - e), vf_get(q + e, d - e), sum[0]);
+    return vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3]));
+}
+
+/* One query: memory is the limit, and likes to be read in order, row after row. */
+INLINE void dots_single(float *s, const float *q, const char *k, pe_dtype type, int64_t k_bytes, int64_t n, int64_t d)
+{
+    int64_t j = 0;
+    for (; j + 4 <= n; j += 4) {
+        vf sums[4];
+        for (int l = 0; l < 4; l++)
+            sums[l] = dots_one(q, k + (j + l) * k_bytes, type, d);
+        vf_sum_four(s + j, sums);
+    }
+    for (; j < n; j++)
+        s[j] = vf_sum(dots_one(q, k + j * k_bytes, type, d));
+}
+
 /* All queries with the same 4 keys or 1. */
 INLINE void dots_keys(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const char *k, pe_dtype type,
                       int64_t k_bytes, int64_t d, const int keys)
@@ -66,21 +104,35 @@ INLINE void dots_keys(float *s, int64_t s_row, const float *q, int64_t q_row, in
         dots_tile(s + i * s_row, s_row, q + i * q_row, q_row, k, type, k_bytes, d, 1, keys);
 }
 
-INLINE void dots_as(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const char *k, pe_dtype type,
-                    int64_t k_bytes, int64_t n, int64_t d)
+/* Several queries: 4 keys at a time, converted once. */
+INLINE void dots_several(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const char *k,
+                         pe_dtype type, int64_t k_bytes, int64_t n, int64_t d)
 {
     float buffer[CACHE_FLOATS];
     bool convert = type != PE_F32 && m > CACHE_ROWS && d <= CACHE_FLOATS / 4;
     int64_t j = 0;
-    for (; convert && j + 4 <= n; j += 4) {
-        for (int l = 0; l < 4; l++)
-            widen_from(buffer + l * d, k + (j + l) * k_bytes, type, 2, d);
-        dots_keys(s + j, s_row, q, q_row, m, (const char *)buffer, PE_F32, 4 * d, d, 4);
+    for (; j + 4 <= n; j += 4) {
+        const char *rows = k + j * k_bytes;
+        for (int l = 0; convert && l < 4; l++)
+            widen_from(buffer + l * d, rows + l * k_bytes, type, 2, d);
+        if (convert) {
+            dots_keys(s + j, s_row, q, q_row, m, (const char *)buffer, PE_F32, 4 * d, d, 4);
+        } else {
+            fetch_rows(rows + 8 * k_bytes, k_bytes, d * type_size(type), n - j < 12 ? 0 : 4);
+            dots_keys(s + j, s_row, q, q_row, m, rows, type, k_bytes, d, 4);
+        }
     }
-    for (; j + 4 <= n; j += 4)
-        dots_keys(s + j, s_row, q, q_row, m, k + j * k_bytes, type, k_bytes, d, 4);
     for (; j < n; j++)
         dots_keys(s + j, s_row, q, q_row, m, k + j * k_bytes, type, k_bytes, d, 1);
+}
+
+INLINE void dots_as(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const char *k, pe_dtype type,
+                    int64_t k_bytes, int64_t n, int64_t d)
+{
+    if (m == 1)
+        dots_single(s, q, k, type, k_bytes, n, d);
+    else
+        dots_several(s, s_row, q, q_row, m, k, type, k_bytes, n, d);
 }
 
 static void dots_v(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k, pe_dtype type,
@@ -94,85 +146,103 @@ static void dots_v(float *s, int64_t s_row, const float *q, int64_t q_row, int64
         dots_as(s, s_row, q, q_row, m, k, PE_BF16, 2 * k_row, n, d);
 }
 
-/* o (queries, across vectors) += p (queries, n) v (n, across vectors), of which left elements are there. */
-INLINE void mix_tile(float *o, int64_t o_row, const float *p, int64_t p_row, const char *v, pe_dtype type,
-                     int64_t v_bytes, int64_t n, int64_t left, const int queries, const int across)
+/* o (across vectors) += p (n) v (n, across vectors). */
+INLINE void mix_tile(float *o, const float *p, const char *v, pe_dtype type, int64_t v_bytes, int64_t n,
+                     const int across)
 {
     const int64_t size = type_size(type);
-    vf sums[4][8];
+    vf sum[8];
     UNROLL
-    for (int i = 0; i < queries; i++) {
-        UNROLL
-        for (int c = 0; c < across; c++)
-            sums[i][c] = vf_get(o + i * o_row + c * VW, left);
-    }
+    for (int c = 0; c < across; c++)
+        sum[c] = vf_load(o + c * VW);
     for (int64_t j = 0; j < n; j++) {
-        vf a[8];
+        if (p[j] == 0)
+            continue;
+        vf w = vf_set(p[j]);
         UNROLL
         for (int c = 0; c < across; c++)
-            a[c] = vf_get_as(v + j * v_bytes + c * VW * size, type, left);
-        UNROLL
-        for (int i = 0; i < queries; i++) {
-            float w = p[i * p_row + j];
-            if (w == 0)
-                continue;
-            vf b = vf_set(w);
-            UNROLL
-            for (int c = 0; c < across; c++)
-                sums[i][c] = vf_fma(a[c], b, sums[i][c]);
-        }
+            sum[c] = vf_fma(w, vf_get_as(v + j * v_bytes + c * VW * size, type, VW), sum[c]);
     }
     UNROLL
-    for (int i = 0; i < queries; i++) {
-        UNROLL
-        for (int c = 0; c < across; c++)
-            vf_put(o + i * o_row + c * VW, sums[i][c], left);
-    }
+    for (int c = 0; c < across; c++)
+        vf_store(o + c * VW, sum[c]);
 }
 
-/* The whole width for a few queries. */
-INLINE void mix_rows(float *o, int64_t o_row, const float *p, int64_t p_row, const char *v, pe_dtype type,
-                     int64_t v_bytes, int64_t n, int64_t d, const int queries)
+/* o (d) += w v (d) */
+INLINE void mix_one(float *o, float w, const char *v, pe_dtype type, int64_t d)
 {
     const int64_t size = type_size(type);
     int64_t e = 0;
-    for (; queries == 1 && e + 8 * VW <= d; e += 8 * VW)
-        mix_tile(o + e, o_row, p, p_row, v + e * size, type, v_bytes, n, VW, queries, 8);
-    for (; e + 4 * VW <= d; e += 4 * VW)
-        mix_tile(o + e, o_row, p, p_row, v + e * size, type, v_bytes, n, VW, queries, 4);
-    for (; e + VW <= d; e += VW)
-        mix_tile(o + e, o_row, p, p_row, v + e * size, type, v_bytes, n, VW, queries, 1);
-    if (e < d)
-        mix_tile(o + e, o_row, p, p_row, v + e * size, type, v_bytes, n, d - e, queries, 1);
+    for (; e + 4 * VW <= d; e += 4 * VW) {
+        UNROLL
+        for (int c = 0; c < 4; c++) {
+            vf a = vf_get_as(v + (e + c * VW) * size, type, VW);
+            vf_store(o + e + c * VW, vf_fma(vf_set(w), a, vf_load(o + e + c * VW)));
+        }
+    }
+    for (; e < d; e += VW) {
+        vf a = vf_get_as(v + e * size, type, d - e);
+        vf_put(o + e, vf_fma(vf_set(w), a, vf_get(o + e, d - e)), d - e);
+    }
 }
 
-INLINE void mix_keys(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const char *v, pe_dtype type,
+/* Row after row, as memory likes it; o stays in registers where it fits. */
+INLINE void mix_rows(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const char *v, pe_dtype type,
                      int64_t v_bytes, int64_t n, int64_t d)
 {
-    int64_t i = 0;
-    for (; i + CACHE_ROWS <= m; i += CACHE_ROWS)
-        mix_rows(o + i * o_row, o_row, p + i * p_row, p_row, v, type, v_bytes, n, d, CACHE_ROWS);
-    for (; i + 2 <= m; i += 2)
-        mix_rows(o + i * o_row, o_row, p + i * p_row, p_row, v, type, v_bytes, n, d, 2);
-    if (i < m)
-        mix_rows(o + i * o_row, o_row, p + i * p_row, p_row, v, type, v_bytes, n, d, 1);
+    if (m == 1 && d == 8 * VW)
+        mix_tile(o, p, v, type, v_bytes, n, 8);
+    else if (m == 1 && d == 4 * VW)
+        mix_tile(o, p, v, type, v_bytes, n, 4);
+    else
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t i = 0; i < m; i++)
+                if (p[i * p_row + j] != 0)
+                    mix_one(o + i * o_row, p[i * p_row + j], v + j * v_bytes, type, d);
 }
 
-/* Keys in groups that stay in the first cache while the width and the queries go by. */
+static bool any_zero(const float *p, int64_t p_row, int64_t m, int64_t n)
+{
+    vf least = vf_set(1);
+    bool any = false;
+    for (int64_t i = 0; i < m; i++, p += p_row) {
+        int64_t j = 0;
+        for (; j + VW <= n; j += VW)
+            least = vf_min(vf_abs(vf_load(p + j)), least);
+        for (; j < n; j++)
+            any |= p[j] == 0;
+    }
+    return any || vf_most(vf_sub(vf_set(0), least)) >= 0;
+}
+
+/* Many queries, values in float32: a product of matrices, if no value is to be left out. */
+static void mix_many(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const float *v, int64_t v_row,
+                     int64_t n, int64_t d)
+{
+    int64_t done = any_zero(p, p_row, m, n) ? 0 : d - d % LANES;
+    if (done > 0)
+        gemm_v(o, o_row, p, p_row, 1, v, v_row, m, done, n, true);
+    if (done < d)
+        mix_rows(o + done, o_row, p, p_row, m, (const char *)(v + done), PE_F32, 4 * v_row, n, d - done);
+}
+
+/* Keys in groups that stay in a near cache while the queries go by. */
 INLINE void mix_as(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const char *v, pe_dtype type,
                    int64_t v_bytes, int64_t n, int64_t d)
 {
     float buffer[CACHE_FLOATS];
-    bool convert = type != PE_F32 && m > CACHE_ROWS && d <= CACHE_FLOATS / 4;
-    int64_t group = d <= CACHE_FLOATS / 4 ? CACHE_FLOATS / (d > 0 ? d : 1) : 4;
-    for (int64_t j = 0; j < n; j += group) {
-        int64_t keys = n - j < group ? n - j : group;
-        for (int64_t l = 0; convert && l < keys; l++)
-            widen_from(buffer + l * d, v + (j + l) * v_bytes, type, 2, d);
-        if (convert)
-            mix_keys(o, o_row, p + j, p_row, m, (const char *)buffer, PE_F32, 4 * d, keys, d);
-        else
-            mix_keys(o, o_row, p + j, p_row, m, v + j * v_bytes, type, v_bytes, keys, d);
+    if (m < 3 || d > CACHE_FLOATS / 4 || d < LANES) {
+        mix_rows(o, o_row, p, p_row, m, v, type, v_bytes, n, d);
+        return;
+    }
+    int64_t group = CACHE_FLOATS / d;
+    for (; n > 0; n -= group, v += group * v_bytes, p += group) {
+        int64_t keys = n < group ? n : group, next = n - keys < group ? n - keys : group;
+        const float *from = type == PE_F32 ? (const void *)v : buffer;
+        fetch_rows(v + keys * v_bytes, v_bytes, type_size(type) * d, next);
+        for (int64_t l = 0; type != PE_F32 && l < keys; l++)
+            widen_from(buffer + l * d, v + l * v_bytes, type, 2, d);
+        mix_many(o, o_row, p, p_row, m, from, type == PE_F32 ? v_bytes / 4 : d, keys, d);
     }
 }
 

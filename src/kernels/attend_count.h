@@ -10,7 +10,8 @@ INLINE vf count_some(vf s, vf after, double carry, const float *line, int64_t la
     vf end = vf_set((float)(last - whole)), first = vf_set((float)-whole);
     vf place = vf_min(vf_add(vf_set((float)(carry - (double)whole)), after), end); /* a NaN counts as the end */
     vf at = vf_at_least(vf_min(vf_floor(place), vf_sub(end, vf_set(1))), first);
-    vf here = vf_gather(line + whole, at), next = vf_gather(line + whole + 1, at);
+    vf here, next;
+    vf_pairs(&here, &next, line + whole, at);
     return vf_add(s, vf_add(here, vf_mul(vf_sub(place, at), vf_sub(next, here))));
 }
 

@@ -145,7 +145,12 @@ static void sigmoid_v(float *y, const float *x, float a, int64_t n)
 
 INLINE void widen_from(float *y, const char *x, pe_dtype type, int64_t size, int64_t n)
 {
-    for (int64_t j = 0; j < n; j += VW)
+    int64_t j = 0;
+    for (; j + 2 * VW <= n; j += 2 * VW) {
+        vf a = vf_get_as(x + j * size, type, VW), b = vf_get_as(x + (j + VW) * size, type, VW);
+        vf_store(y + j, a), vf_store(y + j + VW, b);
+    }
+    for (; j < n; j += VW)
         vf_put(y + j, vf_get_as(x + j * size, type, n - j), n - j);
 }
 

@@ -98,6 +98,7 @@ void rotate_kernels(kernels *k, unsigned rungs);
 void turn_kernels(kernels *k, unsigned rungs);
 void attend_avx2(kernels *k);
 void attend_avx512(kernels *k);
+void attend_neon(kernels *k);
 
 /* The definitions that exist outside the table too. */
 void gemm_c(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,

@@ -15,11 +15,4 @@
 #define LADDER_NEON 0
 #endif
 
-/* Of bodies that several rungs share: arguments that are constants must vanish. */
-#if defined __GNUC__
-#define RUNG_INLINE static inline __attribute__((always_inline))
-#else
-#define RUNG_INLINE static inline
-#endif
-
 #endif

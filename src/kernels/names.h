@@ -9,6 +9,7 @@
 #define attend_avx2 pei_attend_avx2
 #define attend_avx512 pei_attend_avx512
 #define attend_kernels pei_attend_kernels
+#define attend_neon pei_attend_neon
 #define back_clear pei_back_clear
 #define back_counts pei_back_counts
 #define back_counts_end pei_back_counts_end
@@ -69,6 +70,7 @@
 #define lookups_mix pei_lookups_mix
 #define lookups_needed pei_lookups_needed
 #define lookups_pair pei_lookups_pair
+#define lookups_raise pei_lookups_raise
 #define lookups_reaches pei_lookups_reaches
 #define lookups_row pei_lookups_row
 #define lookups_scratch pei_lookups_scratch
@@ -108,10 +110,11 @@
 #define query_tile pei_query_tile
 #define query_turn_keys pei_query_turn_keys
 #define ready_keys pei_ready_keys
+#define ready_place pei_ready_place
 #define ready_load pei_ready_load
 #define ready_odd pei_ready_odd
 #define ready_pad pei_ready_pad
-#define ready_place pei_ready_place
+#define ready_panel pei_ready_panel
 #define ready_tile pei_ready_tile
 #define ready_tokens pei_ready_tokens
 #define ready_turn pei_ready_turn
@@ -153,8 +156,7 @@
 #define theta_power pei_theta_power
 #define tile_begin pei_tile_begin
 #define tile_queries pei_tile_queries
-#define tile_recentred pei_tile_recentred
-#define tile_recentred_back pei_tile_recentred_back
+#define tile_recentre pei_tile_recentre
 #define tile_scores pei_tile_scores
 #define tile_step pei_tile_step
 #define turn_cos_sin pei_turn_cos_sin
@@ -174,6 +176,7 @@
 #define value_add pei_value_add
 #define value_back pei_value_back
 #define view_region pei_view_region
+#define walk_range pei_walk_range
 #define walk_span pei_walk_span
 #define walk_stretch pei_walk_stretch
 #define walks_cut pei_walks_cut

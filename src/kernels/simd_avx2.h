@@ -197,10 +197,22 @@ INLINE vf vf_sum_after(vf x)
     return _mm256_add_ps(x, _mm256_castps128_ps256(_mm_shuffle_ps(upper, upper, 0)));
 }
 
-/* p[at], at being whole. */
-INLINE vf vf_gather(const float *p, vf at)
+/* p[i], p[i + 1], p[j], p[j + 1] */
+INLINE __m128 pairs_two(const float *p, int32_t i, int32_t j)
 {
-    return _mm256_i32gather_ps(p, _mm256_cvttps_epi32(at), 4);
+    __m128 a = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)(p + i)));
+    return _mm_loadh_pi(a, (const __m64 *)(const void *)(p + j));
+}
+
+/* here = p[at], next = p[at + 1], at being whole. Pair by pair, which is faster than to gather. */
+INLINE void vf_pairs(vf *here, vf *next, const float *p, vf at)
+{
+    int32_t i[VW];
+    _mm256_storeu_si256((__m256i *)(void *)i, _mm256_cvttps_epi32(at));
+    vf a = _mm256_setr_m128(pairs_two(p, i[0], i[1]), pairs_two(p, i[4], i[5]));
+    vf b = _mm256_setr_m128(pairs_two(p, i[2], i[3]), pairs_two(p, i[6], i[7]));
+    *here = _mm256_shuffle_ps(a, b, 0x88);
+    *next = _mm256_shuffle_ps(a, b, 0xdd);
 }
 
 /* y[j] = column j of x, a square of VW rows: halves of rows 4 apart are joined as they are read, the rest is within

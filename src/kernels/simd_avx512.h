@@ -192,9 +192,25 @@ INLINE vf vf_sum_after(vf x)
     return _mm512_add_ps(x, _mm512_castsi512_ps(_mm512_alignr_epi32(zero, _mm512_castps_si512(x), 8)));
 }
 
-INLINE vf vf_gather(const float *p, vf at)
+INLINE __m128 pairs_two(const float *p, int32_t i, int32_t j)
 {
-    return _mm512_i32gather_ps(_mm512_cvttps_epi32(at), p, 4);
+    __m128 a = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)(p + i)));
+    return _mm_loadh_pi(a, (const __m64 *)(const void *)(p + j));
+}
+
+INLINE __m256 pairs_four(const float *p, const int32_t i[VW], int at)
+{
+    return _mm256_setr_m128(pairs_two(p, i[at], i[at + 1]), pairs_two(p, i[at + 4], i[at + 5]));
+}
+
+INLINE void vf_pairs(vf *here, vf *next, const float *p, vf at)
+{
+    int32_t i[VW];
+    _mm512_storeu_si512(i, _mm512_cvttps_epi32(at));
+    vf a = _mm512_insertf32x8(_mm512_castps256_ps512(pairs_four(p, i, 0)), pairs_four(p, i, 8), 1);
+    vf b = _mm512_insertf32x8(_mm512_castps256_ps512(pairs_four(p, i, 2)), pairs_four(p, i, 10), 1);
+    *here = _mm512_shuffle_ps(a, b, 0x88);
+    *next = _mm512_shuffle_ps(a, b, 0xdd);
 }
 
 #endif

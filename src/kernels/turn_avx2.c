@@ -1,79 +1,94 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/exact.h"
 
-#include <string.h>
-
-#include "kernels/ladder.h"
-#include "kernels/turn.h"
-
-#if LADDER_X86
 #include "kernels/rung_avx2.h"
 
+#if LADDER_X86
 #define W 4
 typedef __m256d vd;
 typedef __m256i vq;
 typedef __m128 vn;
 typedef __m128i vb;
 
-RUNG_INLINE vd all(double x)
+INLINE vd all(double x)
 {
     return _mm256_set1_pd(x);
 }
 
-RUNG_INLINE vd load(const double *x)
+INLINE vd load(const double *x)
 {
     return _mm256_loadu_pd(x);
 }
 
-RUNG_INLINE void store(double *y, vd x)
+INLINE void store(double *y, vd x)
 {
     _mm256_storeu_pd(y, x);
 }
 
-RUNG_INLINE vd fused(vd a, vd b, vd c)
+INLINE vd fused(vd a, vd b, vd c)
 {
     return _mm256_fmadd_pd(a, b, c);
 }
 
-RUNG_INLINE vd nearest(vd x)
+INLINE vd nearest(vd x)
 {
     return _mm256_round_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-RUNG_INLINE vq quarters(vd x)
+INLINE vq quarters(vd x)
 {
     return _mm256_castpd_si256(x + all(0x1.8p52));
 }
 
-RUNG_INLINE vd flip(vd x, vq q)
+INLINE vd flip(vd x, vq q)
 {
     __m256i sign = _mm256_slli_epi64(_mm256_and_si256(q, _mm256_set1_epi64x(2)), 62);
     return _mm256_xor_pd(x, _mm256_castsi256_pd(sign));
 }
 
-RUNG_INLINE vd choose(vd a, vd b, vq q)
+INLINE vd choose(vd a, vd b, vq q)
 {
     return _mm256_blendv_pd(a, b, _mm256_castsi256_pd(_mm256_slli_epi64(q, 63)));
 }
 
-RUNG_INLINE vn narrow(vd x)
+INLINE vn narrow(vd x)
 {
     return _mm256_cvtpd_ps(x);
 }
 
-RUNG_INLINE void store_f32(float *y, vn x)
+INLINE void store_f32(float *y, vn x)
 {
     _mm_storeu_ps(y, x);
 }
 
-RUNG_INLINE vb differ(vn a, vn b)
+INLINE vb differ(vn a, vn b)
 {
     return _mm_castps_si128(_mm_xor_ps(a, b));
 }
 
-RUNG_INLINE bool any(vb x)
+INLINE bool any(vb x)
 {
     return !_mm_testz_si128(x, x);
+}
+
+INLINE vq bits_of(vd x)
+{
+    return _mm256_castpd_si256(x);
+}
+
+INLINE vq words(uint64_t n)
+{
+    return _mm256_set1_epi64x((int64_t)n);
+}
+
+INLINE vq most(vq a, vq b)
+{
+    return _mm256_max_epu32(a, b);
+}
+
+INLINE bool reaches(vq a, vq b)
+{
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a)) != 0;
 }
 
 #include "kernels/turn_body.h"
@@ -88,6 +103,6 @@ bool turn_sums_avx2(float *c, float *s, const double *base, const double *step, 
 {
     return sums(c, s, base, step, row, slack, count);
 }
+#endif
 
 #include "kernels/rung_end.h"
-#endif

@@ -1,79 +1,94 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/exact.h"
 
-#include <string.h>
-
-#include "kernels/ladder.h"
-#include "kernels/turn.h"
-
-#if LADDER_X86
 #include "kernels/rung_avx512.h"
 
+#if LADDER_X86
 #define W 8
 typedef __m512d vd;
 typedef __m512i vq;
 typedef __m256 vn;
 typedef __m256i vb;
 
-RUNG_INLINE vd all(double x)
+INLINE vd all(double x)
 {
     return _mm512_set1_pd(x);
 }
 
-RUNG_INLINE vd load(const double *x)
+INLINE vd load(const double *x)
 {
     return _mm512_loadu_pd(x);
 }
 
-RUNG_INLINE void store(double *y, vd x)
+INLINE void store(double *y, vd x)
 {
     _mm512_storeu_pd(y, x);
 }
 
-RUNG_INLINE vd fused(vd a, vd b, vd c)
+INLINE vd fused(vd a, vd b, vd c)
 {
     return _mm512_fmadd_pd(a, b, c);
 }
 
-RUNG_INLINE vd nearest(vd x)
+INLINE vd nearest(vd x)
 {
     return _mm512_roundscale_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-RUNG_INLINE vq quarters(vd x)
+INLINE vq quarters(vd x)
 {
     return _mm512_castpd_si512(x + all(0x1.8p52));
 }
 
-RUNG_INLINE vd flip(vd x, vq q)
+INLINE vd flip(vd x, vq q)
 {
     __m512i sign = _mm512_slli_epi64(_mm512_and_si512(q, _mm512_set1_epi64(2)), 62);
     return _mm512_xor_pd(x, _mm512_castsi512_pd(sign));
 }
 
-RUNG_INLINE vd choose(vd a, vd b, vq q)
+INLINE vd choose(vd a, vd b, vq q)
 {
     return _mm512_mask_blend_pd(_mm512_test_epi64_mask(q, _mm512_set1_epi64(1)), a, b);
 }
 
-RUNG_INLINE vn narrow(vd x)
+INLINE vn narrow(vd x)
 {
     return _mm512_cvtpd_ps(x);
 }
 
-RUNG_INLINE void store_f32(float *y, vn x)
+INLINE void store_f32(float *y, vn x)
 {
     _mm256_storeu_ps(y, x);
 }
 
-RUNG_INLINE vb differ(vn a, vn b)
+INLINE vb differ(vn a, vn b)
 {
     return _mm256_castps_si256(_mm256_xor_ps(a, b));
 }
 
-RUNG_INLINE bool any(vb x)
+INLINE bool any(vb x)
 {
     return !_mm256_testz_si256(x, x);
+}
+
+INLINE vq bits_of(vd x)
+{
+    return _mm512_castpd_si512(x);
+}
+
+INLINE vq words(uint64_t n)
+{
+    return _mm512_set1_epi64((int64_t)n);
+}
+
+INLINE vq most(vq a, vq b)
+{
+    return _mm512_max_epu32(a, b);
+}
+
+INLINE bool reaches(vq a, vq b)
+{
+    return _mm512_cmpge_epu32_mask(a, b) != 0;
 }
 
 #include "kernels/turn_body.h"
@@ -88,6 +103,6 @@ bool turn_sums_avx512(float *c, float *s, const double *base, const double *step
 {
     return sums(c, s, base, step, row, slack, count);
 }
+#endif
 
 #include "kernels/rung_end.h"
-#endif

@@ -7,6 +7,8 @@
  *   vn, narrow   W floats, from W doubles           nearest(x)      the nearest whole number, ties to even
  *   store_f32, differ(a, b) (a nonzero vb where bits differ), vb, any(vb)
  *   vq, quarters(x): W 64-bit integers; x's whole numbers, from -2 to 2, modulo 4, in their lowest bits
+ *   bits_of(x), words(n): x's bits, and n in every lane, as vq; most(a, b), reaches(a, b): the larger of their 32-bit
+ *                halves, and whether any of a's is at least b's
  *   flip(x, q)   x, negated where bit 1 of q is set
  *   choose(a, b, q)   b where bit 0 of q is set, else a */
 
@@ -14,19 +16,19 @@ typedef struct vdd {
     vd hi, lo;
 } vdd;
 
-RUNG_INLINE vdd exact_sum(vd a, vd b)
+INLINE vdd exact_sum(vd a, vd b)
 {
     vd hi = a + b, t = hi - a;
     return (vdd){ hi, (a - (hi - t)) + (b - t) };
 }
 
-RUNG_INLINE vdd exact_product(vd a, vd b)
+INLINE vdd exact_product(vd a, vd b)
 {
     vd hi = a * b;
     return (vdd){ hi, fused(a, b, -hi) };
 }
 
-RUNG_INLINE vd series(const double *term, int count, vd z)
+INLINE vd series(const double *term, int count, vd z)
 {
     vd sum = z * all(term[count - 1]);
     for (int i = count - 2; i >= 0; i--)
@@ -35,7 +37,7 @@ RUNG_INLINE vd series(const double *term, int count, vd z)
 }
 
 /* turn_fraction of turn.c, with the quarters still a double. */
-RUNG_INLINE vdd fraction(vd n, vd f0, vd f1, vd f2, vd *quarter)
+INLINE vdd fraction(vd n, vd f0, vd f1, vd f2, vd *quarter)
 {
     vdd p = exact_product(n, f0), tail = exact_product(n, f1);
     vdd r = exact_sum(p.hi - nearest(p.hi), p.lo);
@@ -47,7 +49,7 @@ RUNG_INLINE vdd fraction(vd n, vd f0, vd f1, vd f2, vd *quarter)
     return exact_sum(r.hi - *quarter * all(0.25), r.lo);
 }
 
-RUNG_INLINE void turn_vector(double *c, double *s, vd n, vd f0, vd f1, vd f2)
+INLINE void turn_vector(double *c, double *s, vd n, vd f0, vd f1, vd f2)
 {
     vd whole;
     vdd r = fraction(n, f0, f1, f2, &whole);
@@ -80,22 +82,41 @@ static void many(double *c, double *s, const double *n, const double *f, int64_t
 }
 
 /* One vector of x, which is in doubt where x - slack and x + slack are not one float. */
-RUNG_INLINE vb round_once(float *y, vd x, vd slack)
+INLINE vb round_once(float *y, vd x, vd slack)
 {
     vn high = narrow(x + slack);
     store_f32(y, high);
     return differ(high, narrow(x - slack));
 }
 
+/* A float keeps all but the last 29 bits of a double; what lies more than 2^16 units from half of these, and is at
+ * least 2^38 slack in size, so that 2^15 units exceed slack, is out of doubt at once. Its complement shows both: that
+ * of bits 17 to 28 of x + 2^28 + 2^16, all of them 0 where x is near half, and that of its size. */
+INLINE vq nearness(vd x)
+{
+    return ~(bits_of(x) + words(0x10010000)) & words(0x7fffffff1ffe0000);
+}
+
+INLINE vq nearness_limit(double slack)
+{
+    uint64_t least;
+    double size = slack * 0x1p38;
+    memcpy(&least, &size, sizeof least);
+    return words((0x7ffffffe - (least >> 32)) << 32 | 0x1ffe0000);
+}
+
 static bool sums(float *c, float *s, const double *base, const double *step, int64_t row, double slack, int64_t count)
 {
-    vb doubt = { 0 };
+    const vq limit = nearness_limit(slack);
+    bool certain = true;
     int64_t i = 0;
     for (; i + W <= count; i += W) {
         vd bc = load(base + i), bs = load(base + row + i), sc = load(step + i), ss = load(step + row + i);
-        doubt |= round_once(c + i, fused(bc, sc, -(bs * ss)), all(slack));
-        doubt |= round_once(s + i, fused(bs, sc, bc * ss), all(slack));
+        vd x = fused(bc, sc, -(bs * ss)), y = fused(bs, sc, bc * ss);
+        store_f32(c + i, narrow(x));
+        store_f32(s + i, narrow(y));
+        if (reaches(most(nearness(x), nearness(y)), limit))
+            certain = !any(round_once(c + i, x, all(slack)) | round_once(s + i, y, all(slack))) && certain;
     }
-    bool rest = i == count || turn_sums_c(c + i, s + i, base + i, step + i, row, slack, count - i);
-    return !any(doubt) && rest;
+    return (i == count || turn_sums_c(c + i, s + i, base + i, step + i, row, slack, count - i)) && certain;
 }

@@ -1,79 +1,94 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/exact.h"
 
-#include <string.h>
-
-#include "kernels/ladder.h"
-#include "kernels/turn.h"
+#include "kernels/rung_neon.h"
 
 #if LADDER_NEON
-#include <arm_neon.h>
-
 #define W 2
 typedef float64x2_t vd;
 typedef uint64x2_t vq;
 typedef float32x2_t vn;
 typedef uint32x2_t vb;
 
-RUNG_INLINE vd all(double x)
+INLINE vd all(double x)
 {
     return vdupq_n_f64(x);
 }
 
-RUNG_INLINE vd load(const double *x)
+INLINE vd load(const double *x)
 {
     return vld1q_f64(x);
 }
 
-RUNG_INLINE void store(double *y, vd x)
+INLINE void store(double *y, vd x)
 {
     vst1q_f64(y, x);
 }
 
-RUNG_INLINE vd fused(vd a, vd b, vd c)
+INLINE vd fused(vd a, vd b, vd c)
 {
     return vfmaq_f64(c, a, b);
 }
 
-RUNG_INLINE vd nearest(vd x)
+INLINE vd nearest(vd x)
 {
     return vrndnq_f64(x);
 }
 
-RUNG_INLINE vq quarters(vd x)
+INLINE vq quarters(vd x)
 {
     return vreinterpretq_u64_f64(x + all(0x1.8p52));
 }
 
-RUNG_INLINE vd flip(vd x, vq q)
+INLINE vd flip(vd x, vq q)
 {
     uint64x2_t sign = vshlq_n_u64(vandq_u64(q, vdupq_n_u64(2)), 62);
     return vreinterpretq_f64_u64(veorq_u64(vreinterpretq_u64_f64(x), sign));
 }
 
-RUNG_INLINE vd choose(vd a, vd b, vq q)
+INLINE vd choose(vd a, vd b, vq q)
 {
     return vbslq_f64(vtstq_u64(q, vdupq_n_u64(1)), b, a);
 }
 
-RUNG_INLINE vn narrow(vd x)
+INLINE vn narrow(vd x)
 {
     return vcvt_f32_f64(x);
 }
 
-RUNG_INLINE void store_f32(float *y, vn x)
+INLINE void store_f32(float *y, vn x)
 {
     vst1_f32(y, x);
 }
 
-RUNG_INLINE vb differ(vn a, vn b)
+INLINE vb differ(vn a, vn b)
 {
     return veor_u32(vreinterpret_u32_f32(a), vreinterpret_u32_f32(b));
 }
 
-RUNG_INLINE bool any(vb x)
+INLINE bool any(vb x)
 {
     return vmaxv_u32(x) != 0;
+}
+
+INLINE vq bits_of(vd x)
+{
+    return vreinterpretq_u64_f64(x);
+}
+
+INLINE vq words(uint64_t n)
+{
+    return vdupq_n_u64(n);
+}
+
+INLINE vq most(vq a, vq b)
+{
+    return vreinterpretq_u64_u32(vmaxq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
+}
+
+INLINE bool reaches(vq a, vq b)
+{
+    return vmaxvq_u32(vcgeq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b))) != 0;
 }
 
 #include "kernels/turn_body.h"

@@ -131,11 +131,20 @@ hostile_flags() {
     diff -q bits.normal bits.hostile || grep "does not compute as written" bits.hostile
   done
 }
+# Without variants and without threads: the definitions alone.
+scalar_only() {
+  $cc -std=c11 -O2 $strict -DPOSENC_SCALAR -DPOSENC_NO_THREADS "$root"/tests/check/*.c $added -o check_scalar
+  [ "$(./check_scalar --list | grep -c 'a rung of this CPU')" = 1 ]
+  ./check_scalar --runs 100
+  $cc -std=c11 -O2 -DPOSENC_SCALAR "$root/tests/packaging/bits.c" $added -o bits_scalar && ./bits_scalar >bits.scalar
+  diff bits.normal bits.scalar
+}
 finite_math_is_refused() { ! $cc -O2 -ffinite-math-only "$root/tests/packaging/bits.c" $added -o bits_finite; }
 step "add these files" add_plain
 step "add these files, -O3 -march=native" add_native
 step "every row's bits, -O3 -march=native" same_bits
 step "every row's bits, or a refusal, with flags that contract and reorder" hostile_flags
+step "POSENC_SCALAR, POSENC_NO_THREADS: the definitions alone, and the same bits" scalar_only
 step "-ffinite-math-only is refused" finite_math_is_refused
 
 echo "$passed passed, $failed failed, 0 skipped"

@@ -2,7 +2,6 @@
  *
  * One tile: scores with everything that position adds to them, weights, and their share of the output. */
 #include "attention/fused.h"
-#include "kernels/turn.h"
 
 void tile_queries(const fused *f, const tile *t, float *qs)
 {
@@ -30,53 +29,46 @@ void tile_begin(const fused *f, scratch *s, const tile *t, state *st)
         lookups_counts(f, s, t);
 }
 
-/* Queries and keys were each turned about a place of their own tile: what lies between the two places. */
-const float *tile_recentred(const fused *f, scratch *s, const tile *t, const float *qs)
+/* Queries and keys each have magnitudes about a place of their own tile: y = x times what lies between the two. */
+void tile_recentre(const fused *f, const tile *t, float *y, const float *x)
 {
     const part *p = f->p.turns;
+    float factor[PE_HEAD_DIM_MAX];
     double apart = (double)(f->q_shift[t->i / BQ] - f->k_shift[t->j / BK]);
-    f->k->widen(s->qa, qs, PE_F32, t->heads * t->m * f->Dp);
-    for (int64_t n = 0; n < p->pairs; n++) {
-        double cosine, sine, factor = exp(p->decay[n] * apart);
-        turn_cos_sin(apart, p->pair[n].frequency, &cosine, &sine);
-        float c = (float)(factor * cosine), w = (float)(factor * sine);
-        for (int64_t r = 0; r < t->heads * t->m; r++) {
-            float *x = &s->qa[r * f->Dp + p->to[n].x], *y = &s->qa[r * f->Dp + p->to[n].y], a = *x;
-            *x = a * c - *y * w;
-            *y = a * w + *y * c;
-        }
-    }
-    return s->qa;
-}
-
-void tile_recentred_back(const fused *f, scratch *s, const tile *t)
-{
-    const part *p = f->p.turns;
-    double apart = (double)(f->q_shift[t->i / BQ] - f->k_shift[t->j / BK]);
-    for (int64_t n = 0; n < p->pairs; n++) {
-        double cosine, sine, factor = exp(p->decay[n] * apart);
-        turn_cos_sin(apart, p->pair[n].frequency, &cosine, &sine);
-        float c = (float)(factor * cosine), w = (float)(factor * sine);
-        for (int64_t r = 0; r < t->m; r++) {
-            float *x = &s->dqt[r * f->Dp + p->to[n].x], *y = &s->dqt[r * f->Dp + p->to[n].y], a = *x;
-            *x = a * c + *y * w;
-            *y = *y * c - a * w;
-        }
-    }
-    f->k->add(s->dqs, s->dqt, t->m * f->Dp);
+    for (int64_t d = 0; d < f->Dp; d++)
+        factor[d] = 1;
+    for (int64_t n = 0; n < p->pairs; n++)
+        factor[p->to[n].x] = factor[p->to[n].y] = (float)exp(p->decay[n] * apart);
+    for (int64_t r = 0; r < t->heads * t->m; r++)
+        for (int64_t d = 0; d < f->Dp; d++)
+            y[r * f->Dp + d] = x[r * f->Dp + d] * factor[d];
 }
 
 static void products(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs)
 {
     int64_t rows = t->heads * t->m;
-    if (f->p.recentres)
-        qs = tile_recentred(f, s, t, qs);
+    if (f->p.recentres) {
+        tile_recentre(f, t, s->qa, qs);
+        qs = s->qa;
+    }
     if (f->direct) {
         f->k->dots(s->S, BK, qs, f->Dp, rows, k->k, k->k_type, k->k_row, t->n, f->D);
         return;
     }
     for (int64_t p = 0; p * PANEL < t->n; p++)
         f->k->gemm(s->S + p * PANEL, BK, qs, f->Dp, 1, k->kt + p * f->D * PANEL, PANEL, rows, PANEL, f->D, false);
+}
+
+/* What is hidden stays so, whatever the query has for it. */
+static double count_keys(const fused *f, scratch *s, int64_t r, int64_t n, double carry)
+{
+    float *score = s->S + r * BK;
+    if (s->counts_odd)
+        f->k->widen(s->row, score, PE_F32, n);
+    carry = f->k->count(score, s->gate + r * BK, n, carry, s->counts + r * f->count_columns, f->count_last);
+    for (int64_t j = 0; s->counts_odd && j < n; j++)
+        score[j] = s->row[j] == -INFINITY ? s->row[j] : score[j];
+    return carry;
 }
 
 void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st, sight what)
@@ -89,14 +81,27 @@ void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const
     lines_add(f, s, t, true);
     for (int64_t r = 0; f->p.a.soft_cap > 0 && r < rows; r++)
         f->k->cap(s->S + r * BK, (float)f->p.a.soft_cap, t->n);
-    for (int64_t n = 0; f->p.a.soft_cap > 0 && f->backward && n < rows * BK; n++)
-        s->capped[n] = s->S[n];
+    for (int64_t r = 0; f->p.a.soft_cap > 0 && f->backward && r < rows; r++)
+        f->k->widen(s->capped + r * BK, s->S + r * BK, PE_F32, t->n);
     lookups_add(f, s, t, k, false);
     lines_add(f, s, t, false);
     mask_scores(f, s, t, what, s->gate);
     for (int64_t r = 0; f->count && r < rows; r++)
-        st->carry[r] = f->k->count(s->S + r * BK, s->gate + r * BK, t->n, st->carry[r],
-                                   s->counts + r * f->count_columns, f->count_last);
+        st->carry[r] = count_keys(f, s, r, t->n, st->carry[r]);
+}
+
+/* Values that are not finite stand apart: 0 in the product, so that a weight of 0 hides them and all else keeps its
+ * bits, then one by one where they weigh something. */
+static void mix_odd(const fused *f, scratch *s, const tile *t, const keys *k, float *O)
+{
+    int64_t rows = t->heads * t->m, Dw = f->Dw;
+    for (int64_t n = 0; n < t->n * Dw; n++)
+        s->tame[n] = isfinite(k->v[n]) ? k->v[n] : 0;
+    f->k->gemm(O, Dw, s->S, BK, 1, s->tame, Dw, rows, Dw, t->n, true);
+    for (int64_t n = 0; n < t->n * Dw; n++)
+        for (int64_t r = 0; !isfinite(k->v[n]) && r < rows; r++)
+            if (s->S[r * BK + n / Dw] != 0)
+                O[r * Dw + n % Dw] += s->S[r * BK + n / Dw] * k->v[n];
 }
 
 void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st)
@@ -114,7 +119,9 @@ void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const f
     }
     if (f->direct)
         f->k->mix(st->O, f->Dw, s->S, BK, rows, k->v_raw, k->v_type, k->v_row, t->n, f->Dv);
+    else if (k->odd)
+        mix_odd(f, s, t, k, st->O);
     else
-        (k->odd ? gemm_c : f->k->gemm)(st->O, f->Dw, s->S, BK, 1, k->v, f->Dw, rows, f->Dw, t->n, true);
+        f->k->gemm(st->O, f->Dw, s->S, BK, 1, k->v, f->Dw, rows, f->Dw, t->n, true);
     lookups_mix(f, s, t, st->O);
 }

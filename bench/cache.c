@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pe_cache_shift on (n, 8, 128): bytes of K read and written, beside an in-place scale of as many bytes. */
+#include "attend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/num.h"
+
+enum { HEADS = 8, DIM = 128, BLOCK = 32 };
+
+typedef struct cache_case {
+    const char *line, *spec;
+    pe_dtype type;
+    pe_block block;
+    int bits; /* per element, scales included, times BLOCK */
+} cache_case;
+static const cache_case cases[] = {
+    { "f32 half", "rope", PE_F32, PE_BLOCK_NONE, 32 * BLOCK },
+    { "f32 adjacent", "rope:pairs=adjacent", PE_F32, PE_BLOCK_NONE, 32 * BLOCK },
+    { "f16 half", "rope", PE_F16, PE_BLOCK_NONE, 16 * BLOCK },
+    { "bf16 half", "rope", PE_BF16, PE_BLOCK_NONE, 16 * BLOCK },
+    { "q8_0 half", "rope", PE_F16, PE_BLOCK_Q8_0, 8 * BLOCK + 16 },
+    { "q4_0 half", "rope", PE_F16, PE_BLOCK_Q4_0, 4 * BLOCK + 16 },
+};
+
+typedef struct shifting {
+    const pe_encoding *e;
+    pe_cache cache;
+    pe_positions from, to;
+} shifting;
+
+static void shift(void *arg)
+{
+    const shifting *s = arg;
+    pe_error err;
+    must(pe_cache_shift(s->e, s->cache, s->from, s->to, &err), &err, pe_encoding_spec(s->e));
+}
+
+/* Blocks: a scale of 1/64, then what bytes there are. */
+static void fill_blocks(uint8_t *data, int64_t bytes, int64_t block)
+{
+    uint16_t scale = num_to_f16(0.015625);
+    for (int64_t i = 0; i < bytes; i++)
+        data[i] = (uint8_t)(i * 37 + i / 251);
+    for (int64_t i = 0; i + block <= bytes; i += block)
+        memcpy(data + i, &scale, 2);
+}
+
+static void add_cells(bench *b, const char *line, int64_t n, const contender *c, int64_t bytes, int threads)
+{
+    cell x = { .kind = CELL_MAIN,
+               .table = "cache",
+               .line = line,
+               .n = n,
+               .who = "posenc",
+               .unit = "GB/s",
+               .threads = threads,
+               .value = 2 * (double)bytes / c[0].best * 1e-9,
+               .seconds = c[0].best,
+               .best_of = c[0].turns };
+    cell_add(b, x);
+    x.kind = CELL_OURS;
+    x.who = "per element";
+    x.unit = "ns";
+    x.value = c[0].best / (double)(n * HEADS * DIM) * 1e9;
+    cell_add(b, x);
+    x.kind = CELL_SHARE;
+    x.who = "of in-place scale";
+    x.unit = "%";
+    x.value = 100 * c[1].best / c[0].best;
+    cell_add(b, x);
+}
+
+static void measure(bench *b, const cache_case *k, int64_t n, int thread_index)
+{
+    int64_t elements = n * HEADS * DIM, bytes = elements / BLOCK * k->bits / 8;
+    const pe_pool *pool = pool_at(b, thread_index);
+    pe_encoding *e = encoding(k->spec, (pe_shape){ HEADS, 0, DIM, 0 }, NULL);
+    shifting s = { e,
+                   { .k = pe_view_packed(buffer(bytes), k->type, n, HEADS, DIM), .block = k->block, .pool = pool },
+                   positions(n, 1, 100),
+                   positions(n, 1, 0) };
+    memory_job limit = { .kind = MEMORY_SCALE, .to = buffer(bytes), .bytes = bytes, .pool = pool };
+    contender c[] = { { .run = shift, .arg = &s }, { .run = memory_run, .arg = &limit } };
+    if (k->block)
+        fill_blocks(s.cache.k.data, bytes, k->bits / 8);
+    else
+        fill(s.cache.k.data, k->type, elements, 1);
+    race(b, c, 2);
+    add_cells(b, k->line, n, c, bytes, threads_at(b, thread_index));
+    free(s.cache.k.data);
+    free(limit.to);
+    free((void *)(uintptr_t)s.from.at);
+    free((void *)(uintptr_t)s.to.at);
+    pe_encoding_free(e);
+}
+
+void bench_cache(bench *b)
+{
+    static const int64_t sizes[] = { 1024, 65536 };
+    for (int i = 0; i < (b->quick ? 1 : BENCH_COUNT(sizes)); i++)
+        for (int k = 0; k < BENCH_COUNT(cases); k++)
+            for (int t = 0; t < thread_counts(b); t++) {
+                say(b, "cache: %s, %d tokens", cases[k].line, (int)sizes[i]);
+                measure(b, &cases[k], b->quick ? 64 : sizes[i], t);
+            }
+}

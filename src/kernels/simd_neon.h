@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The vocabulary of vectors, 4 floats wide; simd_avx2.h says what the words mean. */
+#ifndef PE_SIMD_H
+#define PE_SIMD_H
+
+#define VW 4
+#define GEMM_ROWS 6 /* 24 of 32 registers hold sums */
+#define GEMM_WIDE 4
+#define CACHE_ROWS 4
+
+typedef float32x4_t vf;
+
+INLINE vf vf_load(const float *p)
+{
+    return vld1q_f32(p);
+}
+
+INLINE void vf_store(float *p, vf x)
+{
+    vst1q_f32(p, x);
+}
+
+INLINE vf vf_load_some(const float *p, int64_t n)
+{
+    float part[VW] = { 0 };
+    for (int64_t i = 0; i < n; i++)
+        part[i] = p[i];
+    return vld1q_f32(part);
+}
+
+INLINE void vf_store_some(float *p, vf x, int64_t n)
+{
+    float part[VW];
+    vst1q_f32(part, x);
+    for (int64_t i = 0; i < n; i++)
+        p[i] = part[i];
+}
+
+INLINE vf vf_load_f16(const uint16_t *p)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+
+INLINE void vf_store_f16(uint16_t *p, vf x)
+{
+    vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(x)));
+}
+
+INLINE vf vf_load_bf16(const uint16_t *p)
+{
+    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+}
+
+INLINE void vf_store_bf16(uint16_t *p, vf x)
+{
+    uint32x4_t bits = vreinterpretq_u32_f32(x), high = vshrq_n_u32(bits, 16);
+    uint32x4_t odd = vandq_u32(high, vdupq_n_u32(1));
+    uint32x4_t near = vshrq_n_u32(vaddq_u32(vaddq_u32(bits, vdupq_n_u32(0x7fff)), odd), 16);
+    uint32x4_t nan = vorrq_u32(high, vdupq_n_u32(0x7fc0));
+    vst1_u16(p, vmovn_u32(vbslq_u32(vceqq_f32(x, x), near, nan)));
+}
+
+INLINE vf vf_set(float a)
+{
+    return vdupq_n_f32(a);
+}
+
+INLINE vf vf_add(vf a, vf b)
+{
+    return vaddq_f32(a, b);
+}
+
+INLINE vf vf_sub(vf a, vf b)
+{
+    return vsubq_f32(a, b);
+}
+
+INLINE vf vf_mul(vf a, vf b)
+{
+    return vmulq_f32(a, b);
+}
+
+INLINE vf vf_div(vf a, vf b)
+{
+    return vdivq_f32(a, b);
+}
+
+INLINE vf vf_fma(vf a, vf b, vf c)
+{
+    return vfmaq_f32(c, a, b);
+}
+
+INLINE vf vf_max(vf a, vf b)
+{
+    return vmaxnmq_f32(a, b);
+}
+
+INLINE vf vf_min(vf a, vf b)
+{
+    return vminnmq_f32(a, b);
+}
+
+INLINE vf vf_at_least(vf x, vf least)
+{
+    return vmaxq_f32(least, x);
+}
+
+INLINE vf vf_at_most(vf x, vf most)
+{
+    return vminq_f32(most, x);
+}
+
+INLINE vf vf_floor(vf x)
+{
+    return vrndmq_f32(x);
+}
+
+INLINE vf vf_power(vf x)
+{
+    return vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(x), 23));
+}
+
+INLINE vf vf_unless_less(vf x, vf least, vf y)
+{
+    return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(y), vcltq_f32(x, least)));
+}
+
+INLINE vf vf_unless_zero(vf x, vf y)
+{
+    return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(y), vceqzq_f32(x)));
+}
+
+INLINE vf vf_if_less(vf x, vf y, vf a, vf b)
+{
+    return vbslq_f32(vcltq_f32(x, y), a, b);
+}
+
+INLINE vf vf_abs(vf x)
+{
+    return vabsq_f32(x);
+}
+
+INLINE vf vf_sign(vf x, vf y)
+{
+    return vbslq_f32(vdupq_n_u32(0x80000000u), y, x);
+}
+
+INLINE float vf_sum(vf x)
+{
+    return vaddvq_f32(x);
+}
+
+INLINE float vf_most(vf x)
+{
+    return vmaxnmvq_f32(x);
+}
+
+INLINE float vf_first(vf x)
+{
+    return vgetq_lane_f32(x, 0);
+}
+
+INLINE void vf_sum_four(float y[4], const vf x[4])
+{
+    vst1q_f32(y, vpaddq_f32(vpaddq_f32(x[0], x[1]), vpaddq_f32(x[2], x[3])));
+}
+
+INLINE vf vf_sum_after(vf x)
+{
+    x = vaddq_f32(x, vextq_f32(x, vdupq_n_f32(0), 1));
+    return vaddq_f32(x, vextq_f32(x, vdupq_n_f32(0), 2));
+}
+
+INLINE void vf_pairs(vf *here, vf *next, const float *p, vf at)
+{
+    int32_t i[VW];
+    vst1q_s32(i, vcvtq_s32_f32(at));
+    vf a = vcombine_f32(vld1_f32(p + i[0]), vld1_f32(p + i[1]));
+    vf b = vcombine_f32(vld1_f32(p + i[2]), vld1_f32(p + i[3]));
+    *here = vuzp1q_f32(a, b);
+    *next = vuzp2q_f32(a, b);
+}
+
+INLINE void vf_transpose(vf y[VW], const float *x, int64_t x_row)
+{
+    float32x4x2_t a = vtrnq_f32(vld1q_f32(x), vld1q_f32(x + x_row));
+    float32x4x2_t b = vtrnq_f32(vld1q_f32(x + 2 * x_row), vld1q_f32(x + 3 * x_row));
+    y[0] = vcombine_f32(vget_low_f32(a.val[0]), vget_low_f32(b.val[0]));
+    y[1] = vcombine_f32(vget_low_f32(a.val[1]), vget_low_f32(b.val[1]));
+    y[2] = vcombine_f32(vget_high_f32(a.val[0]), vget_high_f32(b.val[0]));
+    y[3] = vcombine_f32(vget_high_f32(a.val[1]), vget_high_f32(b.val[1]));
+}
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels that are wrong in the ways that kernels are: the check must see each of them. */
+#include "check.h"
+
+static kernels right; /* the definitions */
+
+static void scale_off_by_one_ulp(float *y, float a, int64_t n)
+{
+    right.scale(y, a, n);
+    if (n > 0 && isfinite(y[n - 1]))
+        y[n - 1] = nextafterf(y[n - 1], INFINITY);
+}
+
+static void add_ignores_the_tail(float *y, const float *x, int64_t n)
+{
+    right.add(y, x, n / 8 * 8);
+}
+
+static void add_reads_past_the_end(float *y, const float *x, int64_t n)
+{
+    volatile float next = n > 0 ? x[n] : 0;
+    (void)next;
+    right.add(y, x, n);
+}
+
+static void add_reads_before_the_start(float *y, const float *x, int64_t n)
+{
+    volatile float last = n > 0 ? x[-1] : 0;
+    (void)last;
+    right.add(y, x, n);
+}
+
+static void add_one_writes_past_the_end(float *y, float a, int64_t n)
+{
+    right.add_one(y, a, n);
+    if (n % 4 == 1)
+        y[n] = 0;
+}
+
+static void add_one_writes_before_the_start(float *y, float a, int64_t n)
+{
+    right.add_one(y, a, n);
+    if (n % 4 == 1)
+        y[-1] = 0;
+}
+
+static void add_writes_its_input(float *y, const float *x, int64_t n)
+{
+    right.add(y, x, n);
+    if (n == 67)
+        ((float *)(uintptr_t)x)[3] = 1;
+}
+
+static void axpy_wants_alignment(float *y, float a, const float *x, int64_t n)
+{
+    right.axpy(y, a, x, (uintptr_t)x % 16 && n > 32 ? n - 1 : n);
+}
+
+static void line_forgets_b(float *y, const float *x, float a, float b, int64_t n)
+{
+    right.line(y, x, a, n == 1 ? 0 : b, n);
+}
+
+static float sum_skips_one(const float *x, int64_t n)
+{
+    return n == 257 ? right.sum(x + 1, n - 1) : right.sum(x, n);
+}
+
+static float dot_flushes_denormals(const float *x, const float *y, int64_t n)
+{
+    float sum = right.dot(x, y, n);
+    return fabsf(sum) < 0x1p-126f ? 0 : sum;
+}
+
+static void score_grad_multiplies_by_zero(float *ds, const float *p, const float *dp, float mean, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        ds[j] = p[j] * (dp[j] - mean);
+}
+
+static void transpose_fills_the_gap(float *y, int64_t y_row, const float *x, int64_t x_row, int64_t rows, int64_t cols,
+                                    bool add)
+{
+    right.transpose(y, y_row, x, x_row, rows, cols, add);
+    for (int64_t j = 0; j + 1 < cols; j++)
+        for (int64_t i = rows; i < y_row; i++)
+            y[j * y_row + i] = 0;
+}
+
+static void gemm_ignores_the_last_of_depth(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col,
+                                           const float *B, int64_t b_row, int64_t rows, int64_t cols, int64_t depth,
+                                           bool add)
+{
+    right.gemm(C, c_row, A, a_row, a_col, B, b_row, rows, cols, depth > 8 ? depth / 2 * 2 : depth, add);
+}
+
+static void gemm_adds_always(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B,
+                             int64_t b_row, int64_t rows, int64_t cols, int64_t depth, bool add)
+{
+    right.gemm(C, c_row, A, a_row, a_col, B, b_row, rows, cols, depth, add || depth == 0);
+}
+
+static float soften_keeps_the_factor(float *s, int64_t n, float *max, float *factor)
+{
+    float sum = right.soften(s, n, max, factor);
+    *factor = 1;
+    return sum;
+}
+
+static float soften_hides_nan(float *s, int64_t n, float *max, float *factor)
+{
+    float sum = right.soften(s, n, max, factor);
+    return isnan(sum) ? 0 : sum;
+}
+
+static void weigh_makes_nan_of_nothing(float *s, int64_t n, float lse)
+{
+    for (int64_t j = 0; j < n; j++)
+        s[j] = expf(s[j] - lse);
+}
+
+static void cap_is_a_clamp(float *y, float cap, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] = y[j] > cap ? cap : y[j] < -cap ? -cap : y[j];
+}
+
+static void sigmoid_saturates_early(float *y, const float *x, float a, int64_t n)
+{
+    right.sigmoid(y, x, a, n);
+    for (int64_t j = 0; j < n; j++)
+        y[j] = y[j] < 1e-7f ? 0 : y[j];
+}
+
+static void widen_flushes_denormals(float *y, const void *x, pe_dtype type, int64_t n)
+{
+    right.widen(y, x, type, n);
+    for (int64_t j = 0; j < n && type == PE_F16; j++)
+        y[j] = fabsf(y[j]) < 0x1p-14f ? 0 : y[j];
+}
+
+static void narrow_cuts(void *y, pe_dtype type, const float *x, int64_t n)
+{
+    right.narrow(y, type, x, n);
+    for (int64_t j = 0; j < n && type == PE_BF16; j++) {
+        uint32_t bits;
+        memcpy(&bits, x + j, sizeof bits);
+        ((uint16_t *)y)[j] = (uint16_t)(bits >> 16);
+    }
+}
+
+static void dots_ignores_the_tail(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k,
+                                  pe_dtype type, int64_t k_row, int64_t n, int64_t d)
+{
+    right.dots(s, s_row, q, q_row, m, k, type, k_row, n, type == PE_F16 ? d / 4 * 4 : d);
+}
+
+static void mix_reads_what_weighs_nothing(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m,
+                                          const void *v, pe_dtype type, int64_t v_row, int64_t n, int64_t d)
+{
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t e = 0; e < d; e++)
+                o[i * o_row + e] += p[i * p_row + j] * (float)num_load(v, type, j * v_row + e);
+}
+
+static double count_reads_past_the_line(float *s, const float *gate, int64_t n, double carry, const float *line,
+                                        int64_t last)
+{
+    double end = right.count(s, gate, n, carry, line, last);
+    volatile float next = end >= (double)last ? line[last + 1] : 0;
+    (void)next;
+    return end;
+}
+
+static double count_forgets_the_cap(float *s, const float *gate, int64_t n, double carry, const float *line,
+                                    int64_t last)
+{
+    double end = right.count(s, gate, n, carry, line, last);
+    return end < (double)last ? end : (double)last;
+}
+
+static void rotate_fuses(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
+                         const float *c, const float *s, int64_t table_stride)
+{
+    for (int64_t n = 0; n < rows; n++)
+        for (int64_t i = 0; i < r->count; i++) {
+            const float *from = (const float *)x + n * x_stride + i * r->from_step;
+            float *to = (float *)y + n * y_stride + i * r->to_step, a = from[r->from.x], b = from[r->from.y];
+            float cosine = c[n * table_stride + r->first + i], sine = s[n * table_stride + r->first + i];
+            to[r->to.x] = fmaf(a, cosine, -(b * sine));
+            to[r->to.y] = fmaf(a, sine, b * cosine);
+        }
+}
+
+static void rotate_ignores_first(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows,
+                                 const pair_run *r, const float *c, const float *s, int64_t table_stride)
+{
+    pair_run other = *r;
+    other.first = 0;
+    right.rotate[PE_BF16](y, y_stride, x, x_stride, rows, &other, c, s, table_stride);
+}
+
+static void rotate_writes_whole_rows(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows,
+                                     const pair_run *r, const float *c, const float *s, int64_t table_stride)
+{
+    right.rotate[PE_F16](y, y_stride, x, x_stride, rows, r, c, s, table_stride);
+    for (int64_t n = 0; n < rows && r->count && r->to.x == 1; n++)
+        ((uint16_t *)y)[n * y_stride] = 0;
+}
+
+static void turns_forgets_the_third_part(double *c, double *s, const double *n, const double *f, int64_t f_row,
+                                         int64_t count)
+{
+    right.turns(c, s, n, f, f_row, count);
+    for (int64_t i = 0; i < count; i++)
+        turn_cos_sin(n[i], (wide){ { f[i], f[f_row + i], 0 } }, &c[i], &s[i]);
+}
+
+static void turns_lose_far_positions(double *c, double *s, const double *n, const double *f, int64_t f_row,
+                                     int64_t count)
+{
+    right.turns(c, s, n, f, f_row, count);
+    for (int64_t i = 0; i < count; i++)
+        if (fabs(n[i]) > 0x1p31)
+            c[i] = nextafter(c[i], 2);
+}
+
+static bool turn_sums_is_too_certain(float *c, float *s, const double *base, const double *step, int64_t row,
+                                     double slack, int64_t count)
+{
+    (void)right.turn_sums(c, s, base, step, row, slack, count);
+    return true;
+}
+
+static bool turn_sums_rounds_twice(float *c, float *s, const double *base, const double *step, int64_t row,
+                                   double slack, int64_t count)
+{
+    bool certain = right.turn_sums(c, s, base, step, row, slack, count);
+    for (int64_t i = 0; i < count; i++)
+        c[i] = (float)base[i] * (float)step[i] - (float)base[row + i] * (float)step[row + i];
+    return certain;
+}
+
+/* ---------------------------------------------------------------- the list */
+
+#define BREAK(kernel, how)                                                                                             \
+    {                                                                                                                  \
+#how, #kernel,                                                                                                 \
+        {                                                                                                              \
+            .kernel = how                                                                                              \
+        }                                                                                                              \
+    }
+#define BREAK_TYPE(kernel, type, how)                                                                                  \
+    {                                                                                                                  \
+#how, #kernel,                                                                                                 \
+        {                                                                                                              \
+            .kernel[type] = how                                                                                        \
+        }                                                                                                              \
+    }
+static const struct breakage {
+    const char *name, *kernel;
+    kernels with; /* all NULL but one */
+} breakages[] = {
+    BREAK(scale, scale_off_by_one_ulp),
+    BREAK(add, add_ignores_the_tail),
+    BREAK(add, add_reads_past_the_end),
+    BREAK(add, add_reads_before_the_start),
+    BREAK(add, add_writes_its_input),
+    BREAK(add_one, add_one_writes_past_the_end),
+    BREAK(add_one, add_one_writes_before_the_start),
+    BREAK(axpy, axpy_wants_alignment),
+    BREAK(line, line_forgets_b),
+    BREAK(sum, sum_skips_one),
+    BREAK(dot, dot_flushes_denormals),
+    BREAK(score_grad, score_grad_multiplies_by_zero),
+    BREAK(transpose, transpose_fills_the_gap),
+    BREAK(gemm, gemm_ignores_the_last_of_depth),
+    BREAK(gemm, gemm_adds_always),
+    BREAK(soften, soften_keeps_the_factor),
+    BREAK(soften, soften_hides_nan),
+    BREAK(weigh, weigh_makes_nan_of_nothing),
+    BREAK(cap, cap_is_a_clamp),
+    BREAK(sigmoid, sigmoid_saturates_early),
+    BREAK(widen, widen_flushes_denormals),
+    BREAK(narrow, narrow_cuts),
+    BREAK(dots, dots_ignores_the_tail),
+    BREAK(mix, mix_reads_what_weighs_nothing),
+    BREAK(count, count_reads_past_the_line),
+    BREAK(count, count_forgets_the_cap),
+    BREAK_TYPE(rotate, PE_F32, rotate_fuses),
+    BREAK_TYPE(rotate, PE_F16, rotate_writes_whole_rows),
+    BREAK_TYPE(rotate, PE_BF16, rotate_ignores_first),
+    BREAK(turns, turns_forgets_the_third_part),
+    BREAK(turns, turns_lose_far_positions),
+    BREAK(turn_sums, turn_sums_is_too_certain),
+    BREAK(turn_sums, turn_sums_rounds_twice),
+};
+
+const char *broken_name(int index)
+{
+    return index < COUNT(breakages) ? breakages[index].name : NULL;
+}
+
+const char *broken_kernel(int index)
+{
+    return breakages[index].kernel;
+}
+
+/* Overwrites the one function that is not NULL. */
+static void overwrite(kernels *k, const kernels *with)
+{
+    typedef void (*any)(void);
+    static const unsigned char none[sizeof(any)];
+    const unsigned char *from = (const unsigned char *)with;
+    for (size_t at = KERNELS_FIRST; at < sizeof *k; at += sizeof(any))
+        if (memcmp(from + at, none, sizeof none))
+            memcpy((unsigned char *)k + at, from + at, sizeof none);
+}
+
+bool break_kernels(const char *name, kernels *k)
+{
+    ladder_fill(&right, 0);
+    for (int i = 0; i < COUNT(breakages); i++)
+        if (!strcmp(breakages[i].name, name)) {
+            overwrite(k, &breakages[i].with);
+            return true;
+        }
+    return false;
+}

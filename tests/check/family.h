@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the families of kernels give to the table. */
+#ifndef CHECK_FAMILY_H
+#define CHECK_FAMILY_H
+
+#include "check.h"
+
+#define FAMILY(name)                                                                                                   \
+    void make_##name(problem *p);                                                                                      \
+    void call_##name(const kernels *k, const problem *p, void *const *at);                                             \
+    void truth_##name(problem *p) /* of those that have one */
+
+FAMILY(gemm);
+FAMILY(soften);
+FAMILY(weigh);
+FAMILY(scale);
+FAMILY(add);
+FAMILY(add_one);
+FAMILY(axpy);
+FAMILY(line);
+FAMILY(sum);
+FAMILY(dot);
+FAMILY(cap);
+FAMILY(sigmoid);
+FAMILY(score_grad);
+FAMILY(transpose);
+FAMILY(widen);
+FAMILY(narrow);
+FAMILY(dots);
+FAMILY(mix);
+FAMILY(count);
+FAMILY(rotate);
+FAMILY(turns);
+FAMILY(turn_sums);
+
+/* What a term adds to sum|terms|: nothing where it is infinite or NaN, for then the value decides. */
+static inline double finite_size(double term)
+{
+    return isfinite(term) ? fabs(term) : 0;
+}
+
+#endif

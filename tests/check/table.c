@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every kernel, and how far a variant of it may be from the truth, with the reason. u = eps / 2 is what one rounding
+ * costs at most, relative to what is rounded. */
+#include "family.h"
+
+#define KERNEL(name) #name, offsetof(kernels, name), make_##name, call_##name
+
+static const char exact[] = "bit for bit: each element by the same roundings";
+static const char summed[] =
+    "n terms in any order, fused or not: (n + 2) u; a product that underflows loses half of the least number";
+
+const kernel table[] = {
+    /* name, truth, k, k per term, least, why, typed, more */
+    { KERNEL(gemm), truth_gemm, 1, 0.5, TINY, summed, false, 0 },
+    { KERNEL(soften), truth_soften, 1.5, 0.5, NORMAL_MIN,
+      "x = s - max is rounded, which exp multiplies by |x|; exp within 1 eps; weights below the least normal may be 0",
+      false, 0 },
+    { KERNEL(weigh), truth_weigh, 1.5, 0, NORMAL_MIN, "as soften, without the sum", false, 0 },
+    { KERNEL(scale), NULL, 0, 0, 0, exact, false, 0 },
+    { KERNEL(add), NULL, 0, 0, 0, exact, false, 0 },
+    { KERNEL(add_one), NULL, 0, 0, 0, exact, false, 0 },
+    { KERNEL(axpy), truth_axpy, 1.25, 0, TINY, "a product and a sum, fused or not: 2 u and what they do to each other",
+      false, 0 },
+    { KERNEL(line), truth_line, 1.75, 0, TINY,
+      "a product and two sums, fused or not: 3 u and what they do to each other", false, 0 },
+    { KERNEL(sum), truth_sum, 0, 0.5, 0, "n terms in any order: (n - 1) u; sums do not underflow", false, 0 },
+    { KERNEL(dot), truth_dot, 1, 0.5, TINY, summed, false, 0 },
+    { KERNEL(cap), truth_cap, 4, 0, 100 * TINY,
+      "y / cap and cap * t are rounded, tanh within 3 eps of itself; cap is up to 100", false, 0 },
+    { KERNEL(sigmoid), truth_sigmoid, 2, 0, NORMAL_MIN,
+      "as weigh, with a sum and a quotient: 2 u more, below |x| where exp counts", false, 0 },
+    { KERNEL(score_grad), NULL, 0, 0, 0, exact, false, 0 },
+    { KERNEL(transpose), NULL, 0, 0, 0, exact, false, 0 },
+    { KERNEL(widen), NULL, 0, 0, 0, "bit for bit: exact, or rounded once to nearest even", true, 0 },
+    { KERNEL(narrow), NULL, 0, 0, 0, "bit for bit: rounded once to nearest even", true, 0 },
+    { KERNEL(dots), truth_dots, 1, 0.5, TINY, summed, true, 0 },
+    { KERNEL(mix), truth_mix, 1, 0.5, TINY, summed, true, 0 },
+    { KERNEL(count), truth_count, 2, 0, TINY,
+      "gates may be summed in float32, a vector of them at a time: the place is off by 4 u of itself, times the slope "
+      "of the line there; then a difference, a product, two sums",
+      false, 0 },
+    { KERNEL(rotate), NULL, 0, 0, 0, "bit for bit: each product rounded, then the sum", true, 2 },
+    { KERNEL(turns), NULL, 0, 0, 0, "bit for bit: every operation is the definition's, fused where it is", false, 0 },
+    { KERNEL(turn_sums), truth_turn_sums, 0, 0, 0, "bit for bit where it is certain, and certain alike", false, 0 },
+};
+const int table_count = COUNT(table);

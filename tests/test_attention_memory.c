@@ -1,0 +1,198 @@
+/* labels: core; needs: wrap; timeout: 600
+ * SPDX-License-Identifier: MIT
+ *
+ * Fused attention has no n x n of anything: its work memory grows with n, for every row; it allocates nothing, stays
+ * inside the bytes it asked for, and refuses fewer. */
+#include "fused_case.h"
+#include "heap.h"
+
+#define SEED UINT64_C(0x6d656d6f)
+#define MIB (1024.0 * 1024)
+
+enum { H = 8, D = 64, LONGEST = 4096 };
+
+/* Examples whose tables end before LONGEST, with larger ones. */
+static const struct {
+    const char *row, *spec;
+} larger[] = {
+    { "transformer-xl", "transformer-xl:back=4096" },
+    { "transformer-xl", "transformer-xl:back=4096,ahead=4096" },
+    { "xlnet", "xlnet:length=4096,memory=0" },
+    { "window", "window:window=64/64" },
+    { "shaw", "shaw:left=4096,right=4096" },
+    { "shaw", "shaw:heads=own,left=4096,right=0" },
+    { "deberta", "deberta:buckets=0,max=4096" },
+    { "t5", "t5:buckets=1024,max=4096" },
+    { "cope", "cope:positions=4096,heads=own" },
+};
+
+static float *numbers;
+static int64_t *places;
+
+static size_t bytes_for(const pe_encoding *e, int64_t Tq, int64_t Tk, pe_status *status)
+{
+    int64_t axes = pe_encoding_axes(e);
+    size_t bytes = 0;
+    for (int64_t t = 0; t < Tk; t++)
+        for (int64_t a = 0; a < axes; a++) /* a grid 64 wide; one line where there is one axis */
+            places[t * axes + a] = axes == 1 ? t : a == axes - 1 ? t % 64 : a == axes - 2 ? t / 64 : 0;
+    pe_attention a = { .q = pe_view_packed(numbers, PE_F32, Tq, H, D), .k = pe_view_packed(numbers, PE_F32, Tk, H, D),
+                       .v = pe_view_packed(numbers, PE_F32, Tk, H, D), .q_at = { places + (Tk - Tq) * axes, Tq, axes, 0, 0 },
+                       .k_at = { places, Tk, axes, 0, 0 }, .mask = { .causal = true } };
+    *status = pe_attention_work(e, &a, &bytes, NULL);
+    return bytes;
+}
+
+static double largest;
+
+/* False: a table that ends before. */
+static bool try_growth(const char *spec)
+{
+    pe_status status;
+    pe_encoding *e = test_encoding(spec, (pe_shape){ H, H, D, 0 });
+    size_t n = bytes_for(e, LONGEST / 2, LONGEST / 2, &status), twice = 0, few = 0, few_twice = 0;
+    if (!status)
+        twice = bytes_for(e, LONGEST, LONGEST, &status);
+    if (!status)
+        few = bytes_for(e, 1, LONGEST / 2, &status);
+    if (!status)
+        few_twice = bytes_for(e, 1, LONGEST, &status);
+    pe_encoding_free(e);
+    if (status == PE_ERR_POSITION)
+        return false;
+    assert_int_equal(status, PE_OK);
+    if ((double)twice > 2.2 * (double)n || (double)few_twice > 2.2 * (double)few)
+        fail_msg("%s: %zu bytes for %d tokens, %zu for %d; one query: %zu and %zu", spec, n, LONGEST / 2, twice, LONGEST, few, few_twice);
+    if ((double)twice >= 64 * MIB) /* one score for each pair would be that much */
+        fail_msg("%s: %.1f MiB for %d tokens; needs less than 64", spec, (double)twice / MIB, LONGEST);
+    largest = fmax(largest, (double)twice);
+    return true;
+}
+
+static void work_grows_with_the_number_of_tokens(void **state)
+{
+    (void)state;
+    numbers = case_memory((int64_t)LONGEST * H * D, sizeof *numbers);
+    places = case_memory(LONGEST * PE_AXES_MAX, sizeof *places);
+    for (int i = 0; i < pe_info_count(); i++) {
+        int tried = 0;
+        for (int k = 0; k < pe_info_at(i)->example_count; k++)
+            tried += try_growth(pe_info_at(i)->examples[k]);
+        for (int k = 0; k < COUNT(larger); k++)
+            if (!strcmp(larger[k].row, pe_info_at(i)->name)) {
+                assert_true(try_growth(larger[k].spec));
+                tried++;
+            }
+        if (!tried)
+            fail_msg("%s: no spec of it reaches %d tokens", pe_info_at(i)->name, LONGEST);
+    }
+    for (int i = 0; i < COUNT(case_combinations); i++)
+        try_growth(case_combinations[i]);
+    printf("at most %.1f MiB for %d tokens of %d x %d\n", largest / MIB, LONGEST, H, D);
+    free(numbers), free(places);
+}
+
+/* ------------------------------------------------ the block */
+
+enum { CANARY = 4096 };
+
+static void backwards(void *self, pe_job job, void *arg, int64_t count)
+{
+    (void)self;
+    for (int64_t n = count - 1; n >= 0; n--)
+        job(arg, n, (int)(n % 3));
+}
+
+static const pe_pool three = { NULL, 3, backwards };
+
+/* The block starts at 8 mod 64, is as large as asked for, and has canaries on both sides. */
+static void run_inside(attention_case *c, const pe_pool *pool)
+{
+    pe_error err = { 0 };
+    twin t = twin_of(c, PE_F32, pool);
+    if (t.status) {
+        twin_free(&t);
+        return;
+    }
+    unsigned char *block = NULL;
+    size_t all = t.bytes + 2 * CANARY + 64;
+    block = case_memory((int64_t)all, 1);
+    memset(block, 0xa5, all);
+    unsigned char *work = block + CANARY + (72 - (uintptr_t)(block + CANARY) % 64) % 64;
+    long made = heap.made;
+    pe_status status = pe_attention_forward(c->e, c->params, &t.a, work, t.bytes, &err);
+    if (status)
+        fail_msg("%s: %s", c->spec, err.text);
+    if (heap.made != made)
+        fail_msg("%s: %ld allocations during the call", c->spec, heap.made - made);
+    for (unsigned char *p = block; p < block + all; p++)
+        if ((p < work || p >= work + t.bytes) && *p != 0xa5)
+            fail_msg("%s: wrote %td bytes from the start of its %zu bytes", c->spec, p - work, t.bytes);
+    free(block);
+    twin_free(&t);
+}
+
+/* Work that is a byte too small is refused, and nothing is written. */
+static void run_too_small(attention_case *c)
+{
+    pe_error err = { 0 };
+    twin t = twin_of(c, PE_F32, NULL);
+    size_t out = (size_t)(c->Tq * c->shape.heads * c->Dv) * 4;
+    if (t.status) {
+        twin_free(&t);
+        return;
+    }
+    memset(t.out, 0xa5, out);
+    memset(t.work, 0xa5, t.bytes);
+    assert_int_equal(pe_attention_forward(c->e, c->params, &t.a, t.work, t.bytes - 1, &err), PE_ERR_SHAPE);
+    for (size_t n = 0; n < out; n++)
+        assert_true(((unsigned char *)t.out)[n] == 0xa5);
+    for (size_t n = 0; n < t.bytes; n++)
+        assert_true(((unsigned char *)t.work)[n] == 0xa5);
+    twin_free(&t);
+}
+
+static void run_spec(const char *spec)
+{
+    static const int64_t sizes[] = { 6, 140, -2100 };
+    for (int n = 0; n < COUNT(sizes); n++) {
+        attention_case c = case_sized(spec, CAUSAL | PADDING | SINKS | SOFT_CAP, SEED, sizes[n]);
+        run_inside(&c, NULL);
+        run_inside(&c, &three);
+        run_too_small(&c);
+        case_free(&c);
+    }
+}
+
+static void attention_stays_inside_its_work_and_allocates_nothing(void **state)
+{
+    (void)state;
+    case_each(run_spec);
+}
+
+/* More heads on one than a tile of keys has room for. */
+static void wide_groups_stay_inside_too(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "rope", "xpos", "deberta:buckets=8,max=32", "cope", "rope:turn=qkvo" };
+    for (int s = 0; s < COUNT(specs); s++)
+        for (int64_t Tq = 1; Tq <= 9; Tq += 4) {
+            attention_case c = case_begun(specs[s], test_encoding(specs[s], (pe_shape){ 96, 1, 8, 0 }));
+            c.Tq = Tq;
+            c.Tk = 200;
+            c = case_made(c, CAUSAL, SEED);
+            run_inside(&c, NULL);
+            run_inside(&c, &three);
+            case_free(&c);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_grows_with_the_number_of_tokens),
+        cmocka_unit_test(attention_stays_inside_its_work_and_allocates_nothing),
+        cmocka_unit_test(wide_groups_stay_inside_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * labels: core; needs: jansson; timeout: 600
+ * posenc-bench --quick runs through and leaves what it promises. No time is looked at: only that there is one. */
+#define _POSIX_C_SOURCE 200809L /* popen */
+#include "common.h"
+
+#include <jansson.h>
+
+static json_t *report;
+
+static char *run(const char *options)
+{
+    char command[600], *text = calloc(1, 1);
+    size_t used = 0, n;
+    const char *build = getenv("POSENC_BUILD");
+    snprintf(command, sizeof command, "'%s/posenc-bench' %s", build ? build : "build", options);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    for (char piece[4096]; (n = fread(piece, 1, sizeof piece, f)) > 0; used += n) {
+        text = realloc(text, used + n + 1);
+        memcpy(text + used, piece, n);
+        text[used + n] = 0;
+    }
+    int code = pclose(f);
+    if (code)
+        fail_msg("%s: exit %d: %s", command, code, text);
+    return text;
+}
+
+static int load(void **state)
+{
+    json_error_t err;
+    char *text = run("--quick --json --threads 2 --peers tests/bench_peers.jsonl 2>/dev/null");
+    (void)state;
+    report = json_loads(text, JSON_REJECT_DUPLICATES, &err);
+    if (!report)
+        print_message("line %d: %s\n", err.line, err.text);
+    free(text);
+    return report == NULL;
+}
+
+static int unload(void **state)
+{
+    (void)state;
+    json_decref(report);
+    return 0;
+}
+
+static json_t *cells(const char *table)
+{
+    size_t i;
+    json_t *t;
+    json_array_foreach(
+        json_object_get(report, "tables"), i,
+        t) if (!strcmp(json_string_value(json_object_get(t, "name")), table)) return json_object_get(t, "cells");
+    fail_msg("no table %s", table);
+    return NULL;
+}
+
+/* How many cells have a time, in this line (NULL: any), by this one (NULL: any). */
+static int timed(const char *table, const char *line, const char *who)
+{
+    size_t i;
+    json_t *c;
+    int count = 0;
+    json_array_foreach(cells(table), i, c)
+    {
+        double seconds = json_number_value(json_object_get(c, "seconds"));
+        if ((!line || !strcmp(line, json_string_value(json_object_get(c, "line")))) &&
+            (!who || !strcmp(who, json_string_value(json_object_get(c, "who")))) && seconds > 0 &&
+            json_integer_value(json_object_get(c, "best_of")) > 0)
+            count++;
+    }
+    return count;
+}
+
+static void every_row_is_timed_forward_and_backward_with_1_and_2_threads(void **state)
+{
+    (void)state;
+    for (int i = 0; i < pe_info_count(); i++) {
+        const char *name = pe_info_at(i)->name;
+        if (timed("forward", name, "posenc") != 2 || timed("backward", name, "posenc") != 2)
+            fail_msg("%s: %d forward times, %d backward; needs 2 of each", name, timed("forward", name, "posenc"),
+                     timed("backward", name, "posenc"));
+    }
+}
+
+static void every_topic_leaves_times(void **state)
+{
+    static const char *const tables[] = { "bandwidth", "peak",  "rotate", "tables", "forward",
+                                          "backward",  "rungs", "decode", "cache",  "length" };
+    (void)state;
+    for (int i = 0; i < COUNT(tables); i++)
+        if (!timed(tables[i], NULL, NULL))
+            fail_msg("%s has no times", tables[i]);
+}
+
+static void every_rung_of_this_cpu_rotates(void **state)
+{
+    static const char *const rungs[] = { "scalar", "avx2", "avx512", "neon" };
+    pe_encoding *e = test_encoding("rope", test_shape);
+    (void)state;
+    for (int i = 0; i < COUNT(rungs); i++)
+        if (!pe_encoding_set_kernels(e, rungs[i], NULL) && !timed("rotate", NULL, rungs[i]))
+            fail_msg("no rotation on %s", rungs[i]);
+    pe_encoding_free(e);
+}
+
+/* The yardstick of the accuracy table is the bench's own: it would show a library that is off, and a broken yardstick.
+ */
+static void cos_and_sin_are_half_an_ulp_off_at_most(void **state)
+{
+    size_t i;
+    json_t *c;
+    int seen = 0;
+    (void)state;
+    json_array_foreach(cells("accuracy"), i, c)
+    {
+        if (strcmp(json_string_value(json_object_get(c, "unit")), "ulp"))
+            continue;
+        double ulp = json_number_value(json_object_get(c, "value"));
+        assert_true(ulp > 0.45 && ulp < 0.51);
+        seen++;
+    }
+    assert_true(seen >= 3);
+}
+
+static void a_peer_is_read_and_compared(void **state)
+{
+    size_t i;
+    json_t *c;
+    bool seen = false;
+    (void)state;
+    json_array_foreach(cells("rotate"), i, c) if (!strcmp(json_string_value(json_object_get(c, "who")), "a peer"))
+        seen |= json_number_value(json_object_get(c, "posenc_times_faster")) > 0;
+    assert_true(seen);
+    assert_int_equal(json_array_size(json_object_get(report, "absent")), 1);
+}
+
+static void markdown_has_a_table_for_each_topic_asked_for(void **state)
+{
+    char *text = run("--quick --markdown --only limits,accuracy --threads 1 2>&1");
+    (void)state;
+    assert_non_null(strstr(text, "### Limits: memory\n"));
+    assert_non_null(strstr(text, "|---|"));
+    assert_null(strstr(text, "### Rotation"));
+    free(text);
+}
+
+static void wrong_words_are_told(void **state)
+{
+    char *text = run("--only rotat 2>&1; test $? = 2");
+    (void)state;
+    assert_non_null(strstr(text, "no topic rotat"));
+    free(text);
+    text = run("--threads 0 2>&1; test $? = 2");
+    assert_non_null(strstr(text, "--threads"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_timed_forward_and_backward_with_1_and_2_threads),
+        cmocka_unit_test(every_topic_leaves_times),
+        cmocka_unit_test(every_rung_of_this_cpu_rotates),
+        cmocka_unit_test(cos_and_sin_are_half_an_ulp_off_at_most),
+        cmocka_unit_test(a_peer_is_read_and_compared),
+        cmocka_unit_test(markdown_has_a_table_for_each_topic_asked_for),
+        cmocka_unit_test(wrong_words_are_told),
+    };
+    return cmocka_run_group_tests(tests, load, unload);
+}

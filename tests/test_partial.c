@@ -1,0 +1,281 @@
+/* labels: core; timeout: 600
+ * SPDX-License-Identifier: MIT
+ *
+ * Attention in pieces: any split of the keys, merged and finished, is the whole; a cache of turned keys is as good as
+ * the keys themselves. */
+#include "fused_case.h"
+
+#define SEED UINT64_C(0x70696563)
+
+typedef struct piece {
+    pe_partial p;
+    int64_t rows, width;
+} piece;
+
+static piece piece_new(const attention_case *c)
+{
+    int64_t rows = c->Tq * c->shape.heads;
+    piece x = { .rows = rows, .width = c->Dv };
+    x.p.out = case_memory(rows * c->Dv, 4);
+    x.p.max = case_memory(rows, 4);
+    x.p.sum = case_memory(rows, 4);
+    x.p.carry = case_memory(rows, 8);
+    memset(x.p.out, 0xff, (size_t)(rows * c->Dv) * 4);
+    memset(x.p.max, 0xff, (size_t)rows * 4);
+    memset(x.p.sum, 0xff, (size_t)rows * 4);
+    return x;
+}
+
+static void piece_free(piece *x)
+{
+    free(x->p.out), free(x->p.max), free(x->p.sum), free(x->p.carry);
+}
+
+/* The problem over keys from .. from + n - 1. */
+static pe_attention some_keys(const attention_case *c, const twin *t, int64_t from, int64_t n)
+{
+    pe_attention a = t->a;
+    int64_t G = c->shape.kv_heads, D = c->shape.head_dim;
+    size_t size = pe_dtype_size(t->type);
+    a.k = pe_view_packed((char *)t->k + (size_t)(from * G * D) * size, t->type, n, G, D);
+    a.v = pe_view_packed((char *)t->v + (size_t)(from * G * c->Dv) * size, t->type, n, G, c->Dv);
+    a.k_at = (pe_positions){ c->k_at + from * c->axes, n, c->axes, 0, 0 };
+    a.mask.keys_after = c->Tk - from - n;
+    a.mask.key_used = c->a.mask.key_used ? c->a.mask.key_used + from : NULL;
+    a.mask.k_segment = c->a.mask.k_segment ? c->a.mask.k_segment + from : NULL;
+    if (a.mask.additive.data) {
+        int64_t heads = a.mask.additive.heads;
+        a.mask.additive = (pe_view){ (double *)a.mask.additive.data + from, PE_F64, c->Tq, heads, n, heads * c->Tk, c->Tk };
+    }
+    return a;
+}
+
+static void partial(const attention_case *c, const pe_attention *a, pe_partial p)
+{
+    pe_error err = { 0 };
+    size_t bytes;
+    assert_ok(pe_attention_work(c->e, a, &bytes, &err));
+    void *work = case_memory((int64_t)bytes, 1);
+    memset(work, 0xff, bytes);
+    if (pe_attention_partial(c->e, c->params, a, p, work, bytes, &err))
+        fail_msg("%s: %s", c->spec, err.text);
+    free(work);
+}
+
+/* Pieces of these sizes, the last as large as is left; from the right where a term counts, else from the left. An empty
+ * piece goes first, in the middle and last. */
+static void in_pieces(const attention_case *c, twin *t, const int64_t *sizes, int count)
+{
+    pe_error err = { 0 };
+    piece whole = piece_new(c), part = piece_new(c);
+    bool carries = pe_encoding_carries(c->e);
+    pe_attention none = some_keys(c, t, carries ? c->Tk : 0, 0);
+    partial(c, &none, whole.p);
+    free(part.p.carry);
+    part.p.carry = whole.p.carry; /* handed on from piece to piece */
+    for (int64_t done = 0, n, k = 0; done < c->Tk; done += n, k++) {
+        n = sizes[k % count] < c->Tk - done ? sizes[k % count] : c->Tk - done;
+        pe_attention a = some_keys(c, t, carries ? c->Tk - done - n : done, n);
+        partial(c, &a, part.p);
+        assert_ok(pe_attention_merge(c->e, &a, whole.p, part.p, &err));
+        if (k == 1 || done + n == c->Tk) {
+            partial(c, &none, part.p);
+            assert_ok(pe_attention_merge(c->e, &none, whole.p, part.p, &err));
+        }
+    }
+    part.p.carry = NULL;
+    memset(t->out, 0xff, (size_t)(whole.rows * c->Dv) * pe_dtype_size(t->type));
+    assert_ok(pe_attention_finish(c->e, &t->a, whole.p, &err));
+    piece_free(&whole);
+    piece_free(&part);
+}
+
+static double most;
+static const char *most_spec;
+
+static void compare_pieces(attention_case c, pe_dtype type)
+{
+    static const int64_t splits[][3] = { { 1, 1, 1 }, { 7, 7, 7 }, { 128, 128, 128 }, { 1, 64, 3 }, { 130, 5, 1 } };
+    twin t = twin_of(&c, type, NULL);
+    if (!t.status) {
+        case_forward(&c);
+        for (int s = c.Tk > 60 ? 1 : 0; s < COUNT(splits); s++) {
+            char how[80];
+            snprintf(how, sizeof how, "pieces of %" PRId64 ", %" PRId64 " ..., Tq %" PRId64, splits[s][0], splits[s][1], c.Tq);
+            in_pieces(&c, &t, splits[s], 3);
+            double off = twin_compare(&c, &t, how);
+            most_spec = off > most ? c.spec : most_spec;
+            most = fmax(most, off);
+        }
+    }
+    twin_free(&t);
+    case_free(&c);
+}
+
+static void compare_splits(const char *spec)
+{
+    static const unsigned features[] = {
+        0, CAUSAL, CAUSAL | WINDOW | SINKS, PADDING | SOFT_CAP, CAUSAL | SEGMENTS, ADDITIVE_HEADS | SINKS, ALL_AT_ONCE, CAUSAL | MORE_QUERIES,
+    };
+    for (int f = 0; f < COUNT(features); f++)
+        compare_pieces(case_sized(spec, features[f], SEED, f % 2 ? 40 : 6), f % 3 == 2 ? PE_BF16 : PE_F32);
+    compare_pieces(case_sized(spec, PADDING | SINKS, SEED, -150), PE_F32);
+    compare_pieces(case_sized(spec, CAUSAL, SEED, 140), PE_F32);
+}
+
+static void pieces_merged_and_finished_are_the_whole(void **state)
+{
+    (void)state;
+    case_each(compare_splits);
+    printf("pieces: worst %.2f units, %s\n", most, most_spec);
+}
+
+/* A tree of merges, as a distributed scheme makes it: within the bound too, and a fixed order gives fixed bits. */
+static void merging_in_a_fixed_order_gives_fixed_bits(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    attention_case c = case_sized("t5", SINKS, SEED, -200);
+    twin t = twin_of(&c, PE_F32, NULL);
+    float *first = case_memory(c.Tq * c.shape.heads * c.Dv, 4);
+    case_forward(&c);
+    for (int round = 0; round < 3; round++) {
+        piece p[4];
+        for (int n = 0; n < 4; n++) {
+            pe_attention a = some_keys(&c, &t, n * 50, 50);
+            p[n] = piece_new(&c);
+            partial(&c, &a, p[n].p);
+        }
+        assert_ok(pe_attention_merge(c.e, &t.a, p[2].p, p[3].p, &err));
+        assert_ok(pe_attention_merge(c.e, &t.a, p[0].p, p[1].p, &err));
+        assert_ok(pe_attention_merge(c.e, &t.a, p[0].p, p[2].p, &err));
+        assert_ok(pe_attention_finish(c.e, &t.a, p[0].p, &err));
+        twin_compare(&c, &t, "a tree of merges");
+        if (round)
+            assert_memory_equal(first, t.out, (size_t)(c.Tq * c.shape.heads * c.Dv) * 4);
+        memcpy(first, t.out, (size_t)(c.Tq * c.shape.heads * c.Dv) * 4);
+        for (int n = 0; n < 4; n++)
+            piece_free(&p[n]);
+    }
+    free(first);
+    twin_free(&t);
+    case_free(&c);
+}
+
+/* A piece that saw nothing changes no bit of another, from either side. */
+static void an_empty_piece_is_neutral(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    attention_case c = case_sized("alibi", 0, SEED, -40);
+    twin t = twin_of(&c, PE_F32, NULL);
+    piece all = piece_new(&c), none = piece_new(&c), kept = piece_new(&c);
+    pe_attention empty = some_keys(&c, &t, 0, 0);
+    size_t row = (size_t)all.rows * 4, values = (size_t)(all.rows * all.width) * 4;
+    partial(&c, &t.a, all.p);
+    partial(&c, &t.a, kept.p);
+    partial(&c, &empty, none.p);
+    for (int64_t r = 0; r < none.rows; r++)
+        assert_true(none.p.max[r] == -INFINITY && none.p.sum[r] == 0);
+    for (int64_t n = 0; n < none.rows * none.width; n++)
+        assert_true(none.p.out[n] == 0);
+    assert_ok(pe_attention_merge(c.e, &t.a, all.p, none.p, &err));
+    assert_memory_equal(all.p.out, kept.p.out, values);
+    assert_memory_equal(all.p.max, kept.p.max, row);
+    assert_memory_equal(all.p.sum, kept.p.sum, row);
+    assert_ok(pe_attention_merge(c.e, &t.a, none.p, all.p, &err));
+    assert_memory_equal(none.p.out, kept.p.out, values);
+    assert_memory_equal(none.p.max, kept.p.max, row);
+    assert_memory_equal(none.p.sum, kept.p.sum, row);
+    piece_free(&all), piece_free(&none), piece_free(&kept);
+    twin_free(&t);
+    case_free(&c);
+}
+
+/* NaN, however little it would weigh, and however alone it is in its piece. */
+static void a_nan_survives_merging(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    for (int alone = 0; alone < 2; alone++)
+        for (int order = 0; order < 2; order++) {
+            attention_case c = case_sized("none", 0, SEED, -20);
+            twin t = twin_of(&c, PE_F32, NULL);
+            for (int64_t d = 0; d < c.shape.kv_heads * c.shape.head_dim; d++)
+                ((float *)t.k)[d] = NAN;
+            double *add = case_doubles(20);
+            for (int j = 0; j < 10; j++)
+                add[j] = alone && j ? -INFINITY : -500;
+            t.a.mask.additive = pe_view_packed(add, PE_F64, 1, 1, 20);
+            piece p[2] = { piece_new(&c), piece_new(&c) };
+            for (int n = 0; n < 2; n++) {
+                pe_attention a = some_keys(&c, &t, n * 10, 10);
+                partial(&c, &a, p[n].p);
+            }
+            assert_ok(pe_attention_merge(c.e, &t.a, p[order].p, p[1 - order].p, &err));
+            assert_ok(pe_attention_finish(c.e, &t.a, p[order].p, &err));
+            for (int64_t n = 0; n < c.shape.heads * c.Dv; n++)
+                assert_true(isnan(((float *)t.out)[n]));
+            for (int64_t h = 0; h < c.shape.heads; h++)
+                assert_true(isnan(t.lse[h]));
+            piece_free(&p[0]), piece_free(&p[1]);
+            free(add);
+            twin_free(&t);
+            case_free(&c);
+        }
+}
+
+/* ------------------------------------------------ caches */
+
+/* Keys and values turned first, by the library and in float64 for the definition, then said to be turned. */
+static void compare_turned(const char *spec)
+{
+    static const int64_t sizes[] = { -150, 70, 6 };
+    for (int n = 0; n < COUNT(sizes); n++) {
+        pe_error err = { 0 };
+        attention_case c = case_sized(spec, CAUSAL | SINKS, SEED, sizes[n]);
+        pe_view k = c.a.k, v = c.a.v;
+        if (pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, NULL)) { /* out of reach */
+            case_free(&c);
+            continue;
+        }
+        double *kept = case_doubles(c.Tq * c.shape.heads * c.Dv);
+        memcpy(kept, c.out, (size_t)(c.Tq * c.shape.heads * c.Dv) * 8);
+        assert_ok(pe_encoding_rotate(c.e, PE_KEY, k, k, c.a.k_at, &err));
+        assert_ok(pe_encoding_rotate(c.e, PE_VALUE, v, v, c.a.k_at, &err));
+        c.a.turned = true;
+        case_forward(&c); /* the definition: in float64, twice the same but for rounding */
+        for (int64_t i = 0; i < c.Tq * c.shape.heads * c.Dv; i++)
+            if (!(fabs(kept[i] - c.out[i]) <= 1e-10))
+                fail_msg("%s: by definition turned keys give %g, should be %g", spec, c.out[i], kept[i]);
+        twin t = twin_of(&c, PE_F32, NULL); /* rounds the turned keys to float32: the definition once more on those */
+        case_forward(&c);
+        twin_forward(&c, &t);
+        double off = twin_compare(&c, &t, "turned");
+        most_spec = off > most ? spec : most_spec;
+        most = fmax(most, off);
+        free(kept);
+        twin_free(&t);
+        case_free(&c);
+    }
+}
+
+static void turned_keys_are_as_good_as_keys(void **state)
+{
+    (void)state;
+    most = 0;
+    case_each(compare_turned);
+    printf("turned: worst %.2f units, %s\n", most, most_spec);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_merged_and_finished_are_the_whole),
+        cmocka_unit_test(merging_in_a_fixed_order_gives_fixed_bits),
+        cmocka_unit_test(an_empty_piece_is_neutral),
+        cmocka_unit_test(a_nan_survives_merging),
+        cmocka_unit_test(turned_keys_are_as_good_as_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

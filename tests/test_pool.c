@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core; needs: threads wrap wrapthreads
+ *
+ * A pool runs every job once, on workers whose numbers no two jobs share at the same time; the library's own, or one
+ * that the caller fills in. */
+#include "common.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "core/core.h"
+#include "heap.h"
+
+enum { WORKERS = 8, JOBS = 5000 };
+
+static int creations_until_failure; /* > 0: this many threads from now, one cannot be started */
+
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg)
+{
+    if (creations_until_failure > 0 && --creations_until_failure == 0)
+        return EAGAIN;
+    return __real_pthread_create(thread, attr, f, arg);
+}
+
+static pe_pool *open_pool(int workers)
+{
+    pe_error err = { 0 };
+    pe_pool *pool = NULL;
+    assert_ok(pe_pool_new(&pool, workers, &err));
+    assert_non_null(pool);
+    return pool;
+}
+
+/* ------------------------------------------------ what jobs note; cmocka's asserts belong to the main thread */
+
+static struct notes {
+    atomic_int runs[JOBS];
+    atomic_int busy[WORKERS];
+    atomic_int out_of_range, shared;
+    atomic_llong total;
+    int workers;
+} notes;
+
+static void note(void *arg, int64_t n, int worker)
+{
+    struct notes *x = arg;
+    bool inside = worker >= 0 && worker < x->workers && n >= 0 && n < JOBS;
+    atomic_fetch_add(&x->out_of_range, !inside);
+    if (!inside)
+        return;
+    atomic_fetch_add(&x->shared, atomic_exchange(&x->busy[worker], 1));
+    atomic_fetch_add(&x->runs[n], 1);
+    if (n % 64 == 0)
+        sched_yield(); /* so that workers meet */
+    atomic_store(&x->busy[worker], 0);
+}
+
+static void add_up(void *arg, int64_t n, int worker)
+{
+    (void)worker;
+    atomic_fetch_add((atomic_llong *)arg, n + 1);
+}
+
+static void each_job_runs_once(const pe_pool *pool, int64_t count)
+{
+    memset(&notes, 0, sizeof notes);
+    notes.workers = pool->workers;
+    pool->run(pool->self, note, &notes, count);
+    for (int64_t n = 0; n < JOBS; n++)
+        if (atomic_load(&notes.runs[n]) != (n < count))
+            fail_msg("%d workers, %d jobs: job %d ran %d times", pool->workers, (int)count, (int)n, atomic_load(&notes.runs[n]));
+    assert_int_equal(atomic_load(&notes.out_of_range), 0);
+    assert_int_equal(atomic_load(&notes.shared), 0);
+}
+
+/* ------------------------------------------------ the library's own */
+
+static void every_job_runs_once_and_no_two_share_a_worker(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = { 0, 1, 2, 3, 7, 8, 9, 100, JOBS };
+    for (int workers = 1; workers <= WORKERS; workers++) {
+        pe_pool *pool = open_pool(workers);
+        assert_int_equal(pool->workers, workers);
+        for (int round = 0; round < 5; round++)
+            for (int i = 0; i < COUNT(counts); i++)
+                each_job_runs_once(pool, counts[i]);
+        pe_pool_free(pool);
+    }
+}
+
+static void many_tiny_calls_lose_nothing(void **state)
+{
+    (void)state;
+    enum { CALLS = 100000 };
+    pe_pool *pool = open_pool(3);
+    atomic_llong total = 0;
+    long made = heap.made;
+    for (int i = 0; i < CALLS; i++)
+        pool->run(pool->self, add_up, &total, 2);
+    assert_int_equal(heap.made, made); /* and allocate nothing */
+    assert_true(atomic_load(&total) == 3LL * CALLS);
+    pe_pool_free(pool);
+}
+
+static void a_million_jobs_in_one_call_all_run(void **state)
+{
+    (void)state;
+    const int64_t count = 1000003;
+    pe_pool *pool = open_pool(4);
+    atomic_llong total = 0;
+    pool->run(pool->self, add_up, &total, count);
+    assert_true(atomic_load(&total) == count * (count + 1) / 2);
+    pe_pool_free(pool);
+}
+
+/* What jobs wrote is there when run returns, without a lock of the caller's. */
+static void fill_in(void *arg, int64_t n, int worker)
+{
+    (void)worker;
+    ((int64_t *)arg)[n] = 3 * n;
+}
+
+static void results_are_seen_when_run_returns(void **state)
+{
+    (void)state;
+    static int64_t out[JOBS];
+    pe_pool *pool = open_pool(4);
+    for (int round = 0; round < 50; round++) {
+        memset(out, 0, sizeof out);
+        pool->run(pool->self, fill_in, out, JOBS);
+        for (int64_t n = 0; n < JOBS; n++)
+            assert_true(out[n] == 3 * n);
+    }
+    pe_pool_free(pool);
+}
+
+static void pools_come_and_go(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        pe_pool *pool = open_pool(1 + i % WORKERS);
+        if (i % 3)
+            each_job_runs_once(pool, i % 10);
+        pe_pool_free(pool); /* also before any thread has begun */
+    }
+    pe_pool_free(NULL);
+}
+
+static void the_number_of_workers_is_checked(void **state)
+{
+    (void)state;
+    static const int wrong[] = { -1, INT32_MIN, 1025, INT32_MAX };
+    for (int i = 0; i < COUNT(wrong); i++) {
+        pe_error err = { 0 };
+        pe_pool *pool = (pe_pool *)(void *)&err;
+        assert_int_equal(pe_pool_new(&pool, wrong[i], &err), PE_ERR_RANGE);
+        assert_null(pool);
+        assert_non_null(strstr(err.text, "workers is "));
+    }
+    pe_pool *pool = open_pool(0);
+    assert_true(pool->workers >= 1 && pool->workers <= 1024);
+    atomic_llong total = 0;
+    pool->run(pool->self, add_up, &total, 10);
+    assert_true(atomic_load(&total) == 55);
+    pe_pool_free(pool);
+}
+
+/* ------------------------------------------------ what cannot be had */
+
+static void a_thread_that_does_not_start_is_reported(void **state)
+{
+    (void)state;
+    size_t live = heap.live;
+    for (int n = 1; n < WORKERS; n++) {
+        pe_error err = { 0 };
+        pe_pool *pool = (pe_pool *)(void *)&err;
+        creations_until_failure = n;
+        assert_int_equal(pe_pool_new(&pool, WORKERS, &err), PE_ERR_NOMEM);
+        assert_int_equal(creations_until_failure, 0);
+        assert_null(pool);
+        assert_non_null(strstr(err.text, "thread"));
+        assert_true(heap.live == live);
+    }
+    pe_pool_free(open_pool(WORKERS));
+}
+
+static void memory_that_is_not_there_is_reported(void **state)
+{
+    (void)state;
+    size_t live = heap.live;
+    for (long n = 1;; n++) {
+        pe_error err = { 0 };
+        pe_pool *pool = (pe_pool *)(void *)&err;
+        heap.made = 0;
+        heap.fail = n;
+        pe_status s = pe_pool_new(&pool, 4, &err);
+        bool reached = heap.made >= n;
+        heap.fail = 0;
+        if (!reached) {
+            assert_int_equal(s, PE_OK);
+            pe_pool_free(pool);
+            assert_true(n > 1 && heap.live == live);
+            return;
+        }
+        assert_int_equal(s, PE_ERR_NOMEM);
+        assert_null(pool);
+        assert_true(heap.live == live);
+    }
+}
+
+/* ------------------------------------------------ the caller's own */
+
+static void run_backwards(void *self, pe_job job, void *arg, int64_t count)
+{
+    ++*(int *)self;
+    for (int64_t n = count - 1; n >= 0; n--)
+        job(arg, n, (int)(n % 3));
+}
+
+static void a_callers_pool_is_used_as_it_is(void **state)
+{
+    (void)state;
+    int calls = 0;
+    pe_pool own = { &calls, 3, run_backwards };
+    pe_error err = { 0 };
+    assert_ok(check_pool(&own, &err));
+    each_job_runs_once(&own, JOBS);
+    memset(&notes, 0, sizeof notes);
+    notes.workers = pool_workers(&own);
+    pool_run(&own, note, &notes, 7);
+    assert_int_equal(calls, 2);
+    for (int n = 0; n < 7; n++)
+        assert_int_equal(atomic_load(&notes.runs[n]), 1);
+}
+
+static void without_a_pool_the_caller_does_the_work(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    memset(&notes, 0, sizeof notes);
+    notes.workers = pool_workers(NULL);
+    assert_int_equal(notes.workers, 1);
+    pool_run(NULL, note, &notes, 9);
+    for (int n = 0; n < 9; n++)
+        assert_int_equal(atomic_load(&notes.runs[n]), 1);
+    assert_int_equal(atomic_load(&notes.out_of_range), 0);
+    assert_ok(check_pool(NULL, &err));
+}
+
+static void a_half_filled_pool_is_refused(void **state)
+{
+    (void)state;
+    int calls = 0;
+    pe_error err = { 0 };
+    const pe_pool wrong[] = { { &calls, 0, run_backwards }, { &calls, -1, run_backwards }, { &calls, INT32_MAX, run_backwards }, { &calls, 3, NULL } };
+    for (int i = 0; i < COUNT(wrong); i++)
+        assert_int_equal(check_pool(&wrong[i], &err), PE_ERR_RANGE);
+    assert_int_equal(check_pool((const pe_pool *)(const void *)((const char *)wrong + 1), &err), PE_ERR_ALIGN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_job_runs_once_and_no_two_share_a_worker),
+        cmocka_unit_test(many_tiny_calls_lose_nothing),
+        cmocka_unit_test(a_million_jobs_in_one_call_all_run),
+        cmocka_unit_test(results_are_seen_when_run_returns),
+        cmocka_unit_test(pools_come_and_go),
+        cmocka_unit_test(the_number_of_workers_is_checked),
+        cmocka_unit_test(a_thread_that_does_not_start_is_reported),
+        cmocka_unit_test(memory_that_is_not_there_is_reported),
+        cmocka_unit_test(a_callers_pool_is_used_as_it_is),
+        cmocka_unit_test(without_a_pool_the_caller_does_the_work),
+        cmocka_unit_test(a_half_filled_pool_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
