@@ -140,7 +140,7 @@ static void query_back(const fused *f, scratch *s, int at, const tile *t, int64_
     int64_t width = high - low + 1, Dp = f->Dp;
     float *drows = drows_of(f, l, t->h, item, low);
     lookups_gather(f, l, t, s->dP, s->E, low, high);
-    f->k->gemm(s->dqt, Dp, s->E, width, 1, rows_of(l, t->h, low), Dp, t->m, Dp, width, false);
+    (l->finite ? f->k->gemm : gemm_c)(s->dqt, Dp, s->E, width, 1, rows_of(l, t->h, low), Dp, t->m, Dp, width, false);
     f->k->axpy(s->dq, (float)l->factor, s->dqt, t->m * Dp);
     for (int64_t r = 0; l->dextra && r < t->m; r++)
         f->k->axpy(l->dextra + (item / f->G * f->H + t->h) * Dp, (float)l->factor, s->dqt + r * Dp, Dp);
@@ -165,8 +165,8 @@ static void panel_back(const fused *f, scratch *s, const lookup *l, const tile *
             for (int64_t e = j + skip; e < j + skip + n; e++)
                 s->E[(l->column[x + e - j - skip] - low) * PANEL + e] += s->dP[r * BK + p * PANEL + e];
         }
-    f->k->gemm(f->dk + (item * f->tiles * BK + u.j) * Dp, Dp, s->E, 1, PANEL, rows_of(l, t->h, low), Dp, u.n, Dp,
-               high - low + 1, true);
+    (l->finite ? f->k->gemm : gemm_c)(f->dk + (item * f->tiles * BK + u.j) * Dp, Dp, s->E, 1, PANEL,
+                                      rows_of(l, t->h, low), Dp, u.n, Dp, high - low + 1, true);
     if (drows)
         gemm(drows, Dp, s->E, PANEL, 1, f->kr + at * Dp, Dp, high - low + 1, Dp, u.n, true);
 }
@@ -296,7 +296,7 @@ static double count_row(const fused *f, const float *G, float *dG, float *gate, 
         dG[at + 1] += (float)(d * part_way);
         if (sum[j] < last)
             dcarry += d * ((double)G[at + 1] - (double)G[at]);
-        gate[j] = (float)(dcarry * g * (1 - g) * scale);
+        gate[j] = g != 0 ? (float)(dcarry * g * (1 - g) * scale) : 0; /* 0: hidden, whatever dcarry is */
     }
     return dcarry;
 }
@@ -314,7 +314,8 @@ void back_counts_end(const fused *f, scratch *s, const tile *t, int64_t item)
     const part *p = f->count;
     int64_t heads = p->tensor[p->count.table].shape[1], C = f->count_columns, Dp = f->Dp;
     double factor = p->stage == PE_BEFORE_SCALE ? f->p.scale : 1;
-    f->k->gemm(s->dqt, Dp, s->dcounts, C, 1, f->count_rows + (heads == 1 ? 0 : t->h) * C * Dp, Dp, t->m, Dp, C, false);
+    (f->count_finite ? f->k->gemm : gemm_c)(s->dqt, Dp, s->dcounts, C, 1,
+                                            f->count_rows + (heads == 1 ? 0 : t->h) * C * Dp, Dp, t->m, Dp, C, false);
     f->k->axpy(s->dq, (float)factor, s->dqt, t->m * Dp);
     lookups_raise(f, s->qa, p, -1, factor, t);
     (s->odd ? gemm_c : f->k->gemm)(fused_copy(f, f->dcount, heads, t->h, item, C * Dp), Dp, s->dcounts, 1, C, s->qa, Dp,

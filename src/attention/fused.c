@@ -46,7 +46,8 @@ static void cut_back(const fused *f, scratch *s, char *memory, int64_t *used)
 static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
 {
     int64_t D = f->D, rows = f->direct ? f->H * f->Tq : BQ, most = LOAD * f->H * D;
-    most = LOAD * f->G * f->Dv > most ? LOAD * f->G * f->Dv : most;
+    int64_t values = LOAD * (f->backward ? f->H : f->G) * f->Dv; /* backward: dout is as wide, of every head */
+    most = values > most ? values : most;
     most = f->load_k && BK * f->G * D > most ? BK * f->G * D : most;
     s->S = fused_take(memory, used, BQ * BK, sizeof(float));
     s->gate = fused_take(memory, used, f->count ? BQ * BK : 0, sizeof(float));

@@ -88,6 +88,7 @@ typedef struct scratch {
     float *tame;           /* (BK, Dw)     values without those that are not finite; NULL: direct */
     float *row;            /* (BK)         a row of an additive mask                   */
     float *counts;         /* (BQ, count_columns)                                      */
+    bool counts_odd;       /* some of them is not finite */
     float *A[LOOKUPS_MAX]; /* (BQ, Dp)     queries as a term takes them, once taken    */
     bool taken[LOOKUPS_MAX];
     float *G[LOOKUPS_MAX];                  /* (BQ, ring)   q T^t                                       */
@@ -129,6 +130,7 @@ typedef struct fused {
     float *count_rows;   /* (heads of its table, count_columns, Dp): backward */
     float *count_panels; /* (heads of its table, panels, D, PANEL) */
     int64_t count_columns, count_last;
+    bool count_finite;             /* its table */
     scratch *scratch;              /* (workers) */
     float *part_O, *part_max;      /* (chunks, H, Tq, Dw), (chunks, H, Tq): direct */
     double *part_sum, *part_carry; /* (H, Tq) */

@@ -6,11 +6,14 @@
 
 /* ------------------------------------------------ dO, its mean, the log-sum-exp */
 
-static double row_dot(pe_view a, pe_view b, int64_t t, int64_t h)
+/* An output of 0 is that of a query that sees nothing: what flows into it may be NaN. */
+static double row_dot(pe_view dout, pe_view out, int64_t t, int64_t h)
 {
     double sum = 0;
-    for (int64_t d = 0; d < a.dim; d++)
-        sum += vec_get(row_vec(a, t, h), d) * vec_get(row_vec(b, t, h), d);
+    for (int64_t d = 0; d < out.dim; d++) {
+        double o = vec_get(row_vec(out, t, h), d);
+        sum += o != 0 ? o * vec_get(row_vec(dout, t, h), d) : 0;
+    }
     return sum;
 }
 
@@ -66,10 +69,11 @@ static void additive_back(const fused *f, const scratch *s, const tile *t)
 static void cap_back(const fused *f, scratch *s, const tile *t)
 {
     float cap = (float)f->p.a.soft_cap;
-    for (int64_t n = 0; cap > 0 && n < t->m * BK; n++) {
-        float x = s->capped[n] / cap;
-        s->dP[n] = s->dP[n] != 0 ? s->dP[n] * (1 - x * x) : 0;
-    }
+    for (int64_t r = 0; cap > 0 && r < t->m; r++)
+        for (int64_t n = r * BK; n < r * BK + t->n; n++) {
+            float x = s->capped[n] / cap;
+            s->dP[n] = s->dP[n] != 0 ? s->dP[n] * (1 - x * x) : 0;
+        }
 }
 
 static void terms_back(const fused *f, scratch *s, const tile *t, int64_t item)

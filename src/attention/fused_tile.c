@@ -59,6 +59,18 @@ static void products(const fused *f, scratch *s, const tile *t, const keys *k, c
         f->k->gemm(s->S + p * PANEL, BK, qs, f->Dp, 1, k->kt + p * f->D * PANEL, PANEL, rows, PANEL, f->D, false);
 }
 
+/* What is hidden stays so, whatever the query has for it. */
+static double count_keys(const fused *f, scratch *s, int64_t r, int64_t n, double carry)
+{
+    float *score = s->S + r * BK;
+    if (s->counts_odd)
+        f->k->widen(s->row, score, PE_F32, n);
+    carry = f->k->count(score, s->gate + r * BK, n, carry, s->counts + r * f->count_columns, f->count_last);
+    for (int64_t j = 0; s->counts_odd && j < n; j++)
+        score[j] = s->row[j] == -INFINITY ? s->row[j] : score[j];
+    return carry;
+}
+
 void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st, sight what)
 {
     int64_t rows = t->heads * t->m;
@@ -69,14 +81,13 @@ void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const
     lines_add(f, s, t, true);
     for (int64_t r = 0; f->p.a.soft_cap > 0 && r < rows; r++)
         f->k->cap(s->S + r * BK, (float)f->p.a.soft_cap, t->n);
-    for (int64_t n = 0; f->p.a.soft_cap > 0 && f->backward && n < rows * BK; n++)
-        s->capped[n] = s->S[n];
+    for (int64_t r = 0; f->p.a.soft_cap > 0 && f->backward && r < rows; r++)
+        f->k->widen(s->capped + r * BK, s->S + r * BK, PE_F32, t->n);
     lookups_add(f, s, t, k, false);
     lines_add(f, s, t, false);
     mask_scores(f, s, t, what, s->gate);
     for (int64_t r = 0; f->count && r < rows; r++)
-        st->carry[r] = f->k->count(s->S + r * BK, s->gate + r * BK, t->n, st->carry[r],
-                                   s->counts + r * f->count_columns, f->count_last);
+        st->carry[r] = count_keys(f, s, r, t->n, st->carry[r]);
 }
 
 /* Values that are not finite stand apart: 0 in the product, so that a weight of 0 hides them and all else keeps its

@@ -179,6 +179,9 @@ void lookups_fill(fused *f)
     }
     if (f->count)
         fill_counts(f);
+    if (f->count_rows)
+        f->count_finite =
+            all_finite(f->count_rows, f->count->tensor[f->count->count.table].shape[1] * f->count_columns * f->Dp);
 }
 
 /* ------------------------------------------------ a tile of queries */
@@ -491,4 +494,5 @@ void lookups_counts(const fused *f, scratch *s, const tile *t)
         for (int64_t c = 0; c < C; c += PANEL)
             f->k->gemm(s->counts + h * t->m * C + c, C, s->qa + h * t->m * f->Dp, f->Dp, 1,
                        f->count_panels + ((heads == 1 ? 0 : t->h + h) * C + c) * f->D, PANEL, t->m, PANEL, f->D, false);
+    s->counts_odd = ready_odd(s->counts, t->heads * t->m, C, C);
 }

@@ -1,0 +1,764 @@
+/* labels: core; needs: threads wrap; timeout: 900
+ * SPDX-License-Identifier: MIT
+ *
+ * Gradients of fused attention equal the definition's: every row, every feature of a mask, every rung, every type, sizes
+ * around those of a tile, any positions; the same bits whoever does the work; nothing leaks from what is hidden. */
+#include "fused_back_case.h"
+#include "heap.h"
+
+#define SEED UINT64_C(0x6261636b)
+
+static const unsigned feature_sets[] = {
+    0, CAUSAL, CAUSAL | WINDOW, WINDOW, PADDING, CAUSAL | SEGMENTS, ADDITIVE_HEADS, ADDITIVE_ONE, SOFT_CAP, CAUSAL | SINKS, SCALE,
+    CAUSAL | FEWER_QUERIES, CAUSAL | MORE_QUERIES | SINKS, OTHER_VALUES, SOFT_CAP | SINKS | ADDITIVE_ONE, ALL_AT_ONCE,
+};
+
+/* Every way for position to enter: bias by table and by pieces, terms of queries, keys and values, counts, turns. */
+static const char *const kinds[] = {
+    "none", "alibi:slopes=learned", "t5", "kerple", "fire:hidden=4", "shaw", "shaw:heads=own,left=8,right=0", "deberta:buckets=8,max=32",
+    "transformer-xl", "cope", "wavelet", "rope", "rope:turn=qkvo,magnitude=0.8", "xpos", "cope+shaw",
+};
+
+static const char *rung;
+static pe_dtype type, out_type; /* of inputs and their gradients; of outputs */
+static double worst; /* of a family */
+static const char *worst_spec;
+static int64_t compared, refused;
+static bool params_open; /* gradients of parameters are not compared */
+
+static void note(const char *spec, double off)
+{
+    compared++;
+    if (off > worst) {
+        worst = off;
+        worst_spec = spec;
+    }
+}
+
+static void report(const char *what)
+{
+    printf("%-40s %5" PRId64 " cases, %4" PRId64 " refused, worst: %.2f units, %.60s\n", what, compared, refused, worst, worst_spec ? worst_spec : "");
+    assert_true(compared > 0);
+    worst = 0;
+    worst_spec = NULL;
+    compared = refused = 0;
+}
+
+/* A bias so large that float32 scores do not tell keys apart. */
+#define BLURRED 1e-3
+
+/* Both run, and are compared; c is used up. Where the definition has no answer (a table ends) neither has fused attention;
+ * xpos may refuse more, its turns inside a tile being float32. */
+static void compare(attention_case c, const char *how)
+{
+    pe_error err = { 0 };
+    if (rung)
+        assert_ok(pe_encoding_set_kernels(c.e, rung, &err));
+    twin t = twin_of(&c, type, NULL);
+    float *out = case_memory(c.Tq * c.shape.heads * c.Dv, sizeof *out);
+    if (out_type == PE_F32)
+        t.a.out = pe_view_packed(out, PE_F32, c.Tq, c.shape.heads, c.Dv);
+    ledger mine = ledger_of(&c, type, PE_F64), right = ledger_of(&c, PE_F64, PE_F64);
+    if (params_open)
+        mine.g.dparams = (pe_params){ 0 };
+    pe_status definition = pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, NULL);
+    pe_status status = t.status ? t.status : pe_attention_forward(c.e, c.params, &t.a, t.work, t.bytes, &err);
+    if (!definition)
+        assert_ok(pe_reference_backward(c.e, c.params, &c.a, &right.g, c.work, c.bytes, &err));
+    if (status != definition && !(strstr(c.spec, "xpos") && status == PE_ERR_POSITION))
+        fail_msg("%s, %s: %s (%s), but %s by definition", c.spec, how, pe_status_name(status), err.text, pe_status_name(definition));
+    if (twin_backward(&c, &t, &mine.g, &err) != status)
+        fail_msg("%s, %s: %s (%s), but the forward call had %s", c.spec, how, pe_status_name(err.status), err.text, pe_status_name(status));
+    if (status)
+        refused++;
+    else if (back_unit(&c, PE_F32) < BLURRED)
+        note(c.spec, ledger_compare_all(&c, out_type, &mine, &right, how));
+    free(out);
+    ledger_free(&mine);
+    ledger_free(&right);
+    twin_free(&t);
+    case_free(&c);
+}
+
+static void compare_sized(const char *spec, unsigned features, int64_t n)
+{
+    char how[80];
+    snprintf(how, sizeof how, "%s, features %u, n %" PRId64, rung ? rung : "", features, n);
+    compare(case_sized(spec, features, SEED + features, n), how);
+}
+
+static void compare_features(const char *spec)
+{
+    for (int i = 0; i < COUNT(feature_sets); i++)
+        compare_sized(spec, feature_sets[i], i % 2 ? 40 : 6);
+    compare_sized(spec, CAUSAL, 150);
+    compare_sized(spec, CAUSAL | WINDOW | SEGMENTS | SOFT_CAP, 90);
+    compare_sized(spec, PADDING | ADDITIVE_ONE, -200);
+}
+
+static void on_each_rung(const char *what)
+{
+    pe_encoding *e = test_encoding("none", test_shape);
+    for (int i = 0; (rung = ladder_name(i)); i++) {
+        char text[80];
+        snprintf(text, sizeof text, "%s, %s", what, rung);
+        if (pe_encoding_set_kernels(e, rung, NULL))
+            continue;
+        case_each(compare_features);
+        report(text);
+    }
+    pe_encoding_free(e);
+}
+
+static void gradients_equal_the_definitions_on_every_rung(void **state)
+{
+    (void)state;
+    on_each_rung("float32");
+}
+
+/* The definition on the same rounded numbers; the gradients are rounded once more. */
+static void gradients_in_half_precision_are_off_by_its_units(void **state)
+{
+    (void)state;
+    for (type = PE_F16; type <= PE_BF16; type++) {
+        out_type = type;
+        on_each_rung(type == PE_F16 ? "float16" : "bfloat16");
+        out_type = PE_F32;
+        on_each_rung(type == PE_F16 ? "float16 to float32" : "bfloat16 to float32");
+    }
+}
+
+/* ------------------------------------------------ shapes and sizes */
+
+static bool compare_shape(const char *spec, pe_shape shape, int64_t Dv, int64_t Tq, int64_t Tk, unsigned features)
+{
+    char how[160];
+    pe_encoding *e;
+    if (pe_encoding_new(&e, spec, shape, NULL))
+        return false;
+    snprintf(how, sizeof how, "%" PRId64 " heads on %" PRId64 ", D %" PRId64 ", Dv %" PRId64 ", Tq %" PRId64 ", Tk %" PRId64 ", features %u",
+             shape.heads, shape.kv_heads, shape.head_dim, Dv, Tq, Tk, features);
+    attention_case c = case_begun(spec, e);
+    c.Tq = Tq;
+    c.Tk = Tk;
+    c.Dv = Dv;
+    compare(case_made(c, features, SEED), how);
+    return true;
+}
+
+static void any_number_of_queries_and_keys(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = { 0, 1, 63, 64, 65, 127, 128, 129, 200, 257 };
+    for (int s = 0; s < COUNT(kinds); s++)
+        for (int q = 0; q < COUNT(sizes); q++)
+            for (int k = 0; k < COUNT(sizes); k++)
+                if (q == k || (q + 2 * k + s) % 3 == 0)
+                    compare_shape(kinds[s], (pe_shape){ 2, 1, 8, 16 }, 8, sizes[q], sizes[k], (q + k) % 2 ? CAUSAL : CAUSAL | WINDOW | SINKS);
+    for (int q = 0; q < COUNT(sizes); q++)
+        for (int k = 0; k < COUNT(sizes); k++)
+            compare_shape(kinds[(q + k) % COUNT(kinds)], (pe_shape){ 2, 2, 8, 16 }, 8, sizes[q], sizes[k], 0);
+    report("sizes");
+}
+
+static void heads_in_groups_and_of_any_width(void **state)
+{
+    (void)state;
+    static const int64_t groups[] = { 1, 2, 4, 8 }, dims[] = { 1, 3, 5, 7, 16, 33, 72 };
+    for (int s = 0; s < COUNT(kinds); s++)
+        for (int g = 0; g < COUNT(groups); g++) { /* up to 8 shares of the queries, of unlike size */
+            compare_shape(kinds[s], (pe_shape){ 8, groups[g], 16, 0 }, 16, 330, 140, CAUSAL);
+            compare_shape(kinds[s], (pe_shape){ 8, groups[g], 16, 0 }, 16, 150, 140, PADDING | SOFT_CAP);
+        }
+    int64_t made = 0;
+    for (int s = 0; s < COUNT(kinds); s++)
+        for (int d = 0; d < COUNT(dims); d++)
+            made += compare_shape(kinds[s], (pe_shape){ 4, 2, dims[d], 0 }, dims[d], 70, 131, CAUSAL | SINKS);
+    assert_true(made > 60);
+    for (int d = 0; d < COUNT(dims); d++)
+        for (int v = 0; v < COUNT(dims); v++)
+            compare_shape(d % 2 ? "alibi:slopes=learned" : "none", (pe_shape){ 8, 2, dims[d], 0 }, dims[v], 70, 131, CAUSAL);
+    compare_shape("none", (pe_shape){ 8, 1, 8, 0 }, 1500, 40, 40, CAUSAL); /* much wider values than queries */
+    report("shapes");
+}
+
+/* ------------------------------------------------ positions */
+
+typedef enum layout { APART, ANYWHERE, NEAR, RESTARTING, FALLING, ONE_GAP, STILL, GRID, STEPS, LAYOUTS } layout;
+
+static int64_t place(layout how, int64_t t, int64_t axis, uint64_t *r)
+{
+    switch (how) {
+    case APART: return t * (INT64_C(1) << 30) - (INT64_C(1) << 35);
+    case ANYWHERE: return test_range(r, -PE_POSITION_MAX, PE_POSITION_MAX);
+    case NEAR: return test_range(r, -300, 300);
+    case RESTARTING: return t % 37;
+    case FALLING: return 100 - t;
+    case ONE_GAP: return t < 70 ? t : t + (INT64_C(1) << 30);
+    case STILL: return 7;
+    case GRID: return axis == 0 ? t / 49 % 2 : axis == 1 ? t / 7 % 7 : t % 7;
+    default: return 4 * t; /* a tile needs more rows than NEED */
+    }
+}
+
+static void compare_places(const char *spec)
+{
+    static const unsigned features[] = { 0, CAUSAL | SOFT_CAP, CAUSAL | SEGMENTS, PADDING | ADDITIVE_ONE };
+    for (int n = 0; n < LAYOUTS * COUNT(features); n++) {
+        char how[80];
+        layout which = (layout)(n / COUNT(features));
+        unsigned f = features[n % COUNT(features)];
+        uint64_t r = SEED;
+        snprintf(how, sizeof how, "layout %d, features %u", (int)which, f);
+        attention_case c = case_begun(spec, case_encoding(spec));
+        c.Tk = 98;
+        c.Tq = 70;
+        c = case_made(c, f, SEED);
+        for (int64_t j = 0; j < c.Tk * c.axes; j++)
+            c.k_at[j] = place(which, j / c.axes, j % c.axes, &r);
+        for (int64_t i = 0; i < c.Tq * c.axes; i++)
+            c.q_at[i] = n % 2 ? place(which, i / c.axes, i % c.axes, &r) : c.k_at[i + (c.Tk - c.Tq) * c.axes];
+        for (int64_t j = 0; j < c.Tk; j++) /* packed: those that the restarts begin */
+            c.k_segment[j] = j / 37;
+        for (int64_t i = 0; i < c.Tq; i++)
+            c.q_segment[i] = (i + c.Tk - c.Tq) / 37;
+        compare(c, how);
+    }
+}
+
+static void positions_may_be_any(void **state)
+{
+    (void)state;
+    case_each(compare_places);
+    report("positions");
+}
+
+/* Rows enough for NEED to be exceeded by a tile of keys that stand apart, with every side of a term. */
+static void a_tile_may_need_any_number_of_rows(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "shaw:left=900,right=900", "shaw:left=900,right=900,heads=own", "deberta:buckets=0,max=900",
+                                         "transformer-xl:back=900,ahead=900", "transformer-xl:back=900,ahead=900+rope", "wavelet" };
+    for (int s = 0; s < COUNT(specs); s++)
+        for (int step = 1; step <= 5; step++) {
+            attention_case c = case_begun(specs[s], case_encoding(specs[s]));
+            c.Tk = c.Tq = 140;
+            c = case_made(c, CAUSAL | PADDING, SEED);
+            for (int64_t j = 0; j < c.Tk; j++)
+                c.q_at[j] = c.k_at[j] = step * j + j % 2;
+            compare(c, "rows");
+        }
+    report("rows");
+}
+
+/* ------------------------------------------------ turned keys */
+
+static void keys_that_are_turned_already_have_gradients_as_they_are(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "rope", "rope:turn=qkvo,magnitude=0.8", "rope:dims=4,pairs=adjacent", "xpos", "cope+rope", "none", "shaw" };
+    for (int s = 0; s < COUNT(specs); s++) {
+        attention_case c = case_sized(specs[s], CAUSAL, SEED, 140);
+        c.a.turned = true;
+        if (strstr(specs[s], "xpos")) /* not shifted then: magnitudes grow with the position */
+            for (int64_t j = 0; j < c.Tk; j++)
+                c.q_at[j] = c.k_at[j] = j / 4;
+        compare(c, "turned");
+    }
+    report("turned");
+}
+
+/* ------------------------------------------------ who does the work */
+
+static void backwards(void *self, pe_job job, void *arg, int64_t count)
+{
+    (void)self;
+    for (int64_t n = count - 1; n >= 0; n--)
+        job(arg, n, (int)(n % 5));
+}
+
+static const pe_pool reversed = { NULL, 5, backwards };
+static pe_pool *pools[4];
+
+static void run_with(attention_case *c, const ledger *first, const pe_pool *pool, const char *name)
+{
+    pe_error err = { 0 };
+    twin t = twin_of(c, PE_F32, pool);
+    twin_forward(c, &t);
+    ledger l = ledger_of(c, PE_F32, PE_F32);
+    assert_ok(twin_backward(c, &t, &l.g, &err));
+    ledger_assert_same_bits(&l, first, -1, c->spec, name);
+    ledger_free(&l);
+    twin_free(&t);
+}
+
+static void compare_pools(const char *spec)
+{
+    static const struct {
+        unsigned features;
+        int64_t n, apart;
+    } all[] = { { PADDING, 150, 0 }, { CAUSAL | ADDITIVE_ONE | SINKS, 150, 0 }, { CAUSAL, 70, INT64_C(1) << 20 } };
+    for (int n = 0; n < COUNT(all); n++) {
+        pe_error err = { 0 };
+        attention_case c = case_sized(spec, all[n].features, SEED, all[n].n);
+        for (int64_t j = 0; all[n].apart && c.axes == 1 && j < c.Tk; j++)
+            c.q_at[j] = c.k_at[j] = j * all[n].apart;
+        twin t = twin_of(&c, PE_F32, NULL);
+        if (!t.status && !pe_attention_forward(c.e, c.params, &t.a, t.work, t.bytes, NULL)) {
+            ledger first = ledger_of(&c, PE_F32, PE_F32);
+            assert_ok(twin_backward(&c, &t, &first.g, &err));
+            for (int i = 0; i < COUNT(pools); i++)
+                run_with(&c, &first, pools[i], "a pool of threads");
+            run_with(&c, &first, &reversed, "a pool that goes backwards");
+            run_with(&c, &first, NULL, "no pool, again");
+            ledger_free(&first);
+            note(spec, 0);
+        }
+        twin_free(&t);
+        case_free(&c);
+    }
+}
+
+static void the_same_bits_with_any_pool(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    static const int workers[] = { 1, 2, 3, 8 };
+    for (int i = 0; i < COUNT(pools); i++)
+        assert_ok(pe_pool_new(&pools[i], workers[i], &err));
+    case_each(compare_pools);
+    report("pools");
+    for (int i = 0; i < COUNT(pools); i++)
+        pe_pool_free(pools[i]);
+}
+
+/* ------------------------------------------------ what is wanted, and where it goes */
+
+/* Gradient n of the call is not asked for. */
+static void leave_out(pe_attention_grad *g, int n)
+{
+    pe_view *views[] = { &g->dq, &g->dk, &g->dv, &g->dadditive };
+    if (n < DPARAMS)
+        *views[n] = (pe_view){ 0 };
+    else
+        *(n == DPARAMS ? &g->dparams : &g->dsinks) = (pe_params){ 0 };
+}
+
+static void compare_wanted(const char *spec)
+{
+    for (int two = 0; two < 2; two++) {
+        pe_error err = { 0 };
+        attention_case c = case_sized(spec, CAUSAL | SINKS | SOFT_CAP | WINDOW | (two ? ADDITIVE_ONE : ADDITIVE_HEADS), SEED, 140);
+        twin t = twin_of(&c, PE_F32, NULL);
+        ledger all = ledger_of(&c, PE_F32, PE_F32);
+        twin_forward(&c, &t);
+        assert_ok(twin_backward(&c, &t, &all.g, &err));
+        for (int n = 0; n < GRADS; n++) {
+            ledger l = ledger_of(&c, PE_F32, PE_F32), untouched = ledger_of(&c, PE_F32, PE_F32);
+            leave_out(&l.g, n);
+            assert_ok(twin_backward(&c, &t, &l.g, &err));
+            ledger_assert_same_bits(&l, &all, n, spec, grad_names[n]);
+            assert_memory_equal(l.at[n], untouched.at[n], (size_t)l.count[n] * pe_dtype_size(l.type[n]));
+            ledger_free(&l);
+            ledger_free(&untouched);
+        }
+        ledger_free(&all);
+        twin_free(&t);
+        case_free(&c);
+    }
+}
+
+static void what_is_not_wanted_leaves_the_rest_bit_for_bit(void **state)
+{
+    (void)state;
+    case_each(compare_wanted);
+}
+
+/* v with rows apart, (heads, tokens, dim) or (tokens, heads, dim), in memory full of 0x5a. */
+static pe_view spread(pe_view v, bool heads_first, unsigned char **base, size_t *bytes)
+{
+    size_t size = pe_dtype_size(v.dtype);
+    pe_view to = v;
+    to.token_stride = heads_first ? v.dim + 3 : v.heads * (v.dim + 3) + 5;
+    to.head_stride = heads_first ? v.tokens * (v.dim + 3) + 7 : v.dim + 3;
+    *bytes = (size_t)((v.tokens + 2) * (v.heads + 2) * (v.dim + 12)) * size;
+    *base = case_memory((int64_t)*bytes, 1);
+    memset(*base, 0x5a, *bytes);
+    to.data = *base + 8 * size;
+    for (int64_t n = 0; n < v.tokens * v.heads; n++)
+        memcpy((char *)to.data + (size_t)(n / v.heads * to.token_stride + n % v.heads * to.head_stride) * size,
+               (char *)v.data + (size_t)(n * v.dim) * size, (size_t)v.dim * size);
+    return to;
+}
+
+static void compare_views(const char *spec)
+{
+    static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16 };
+    for (int n = 0; n < 6; n++) {
+        pe_error err = { 0 };
+        attention_case c = case_sized(spec, CAUSAL | WINDOW | ADDITIVE_HEADS, SEED, 70);
+        twin t = twin_of(&c, types[n / 2], NULL);
+        ledger packed = ledger_of(&c, types[n / 2], PE_F32), from = ledger_of(&c, types[n / 2], PE_F32);
+        twin_forward(&c, &t);
+        assert_ok(twin_backward(&c, &t, &packed.g, &err));
+        pe_view *views[] = { &from.g.dout, &from.g.dq, &from.g.dk, &from.g.dv, &from.g.dadditive, &t.a.out, &t.a.lse };
+        const pe_view right[] = { packed.g.dout, packed.g.dq, packed.g.dk, packed.g.dv, packed.g.dadditive, t.a.out, t.a.lse };
+        unsigned char *base[COUNT(views)], *wanted;
+        size_t bytes[COUNT(views)];
+        for (int i = 0; i < COUNT(views); i++)
+            *views[i] = spread(*views[i], (i + n) % 2, &base[i], &bytes[i]);
+        assert_ok(twin_backward(&c, &t, &from.g, &err));
+        for (int i = 0; i < COUNT(views); i++) {
+            spread(right[i], (i + n) % 2, &wanted, &bytes[i]);
+            if (memcmp(wanted, base[i], bytes[i]) != 0)
+                fail_msg("%s: view %d differs from the packed one, or something between its rows was written", spec, i);
+            free(wanted);
+        }
+        for (int i = 0; i < COUNT(views); i++)
+            free(base[i]);
+        ledger_free(&packed);
+        ledger_free(&from);
+        twin_free(&t);
+        case_free(&c);
+    }
+}
+
+static void views_of_any_strides_give_the_same_bits(void **state)
+{
+    (void)state;
+    case_each(compare_views);
+}
+
+/* Sums in float32 differ from those in float64 by their rounding only. */
+static void sums_may_be_float32(void **state)
+{
+    (void)state;
+    for (int s = 0; s < COUNT(kinds); s++) {
+        pe_error err = { 0 };
+        attention_case c = case_sized(kinds[s], CAUSAL | SINKS | ADDITIVE_ONE, SEED, 140);
+        twin t = twin_of(&c, PE_F32, NULL);
+        ledger one = ledger_of(&c, PE_F32, PE_F32), two = ledger_of(&c, PE_F32, PE_F64);
+        twin_forward(&c, &t);
+        assert_ok(twin_backward(&c, &t, &one.g, &err));
+        assert_ok(twin_backward(&c, &t, &two.g, &err));
+        note(kinds[s], ledger_compare_all(&c, PE_F32, &one, &two, "float32"));
+        ledger_free(&one);
+        ledger_free(&two);
+        twin_free(&t);
+        case_free(&c);
+    }
+    report("float32 sums");
+}
+
+/* ------------------------------------------------ hidden is hidden */
+
+static void poison(double *x, int64_t row, int64_t width, int64_t seed)
+{
+    static const double bad[] = { NAN, INFINITY, -INFINITY };
+    for (int64_t d = 0; d < width; d++)
+        x[row * width + d] = bad[(d + seed) % 3];
+}
+
+static const int64_t borders[] = { 0, 31, 63, 64, 65, 127, 128, 129, 150 };
+
+/* Keys that nobody sees and queries that see nothing hold NaN and infinities, and so does what flows into such queries. */
+static void compare_hidden(const char *spec)
+{
+    static const unsigned features[] = { PADDING | SEGMENTS, CAUSAL | PADDING | SEGMENTS, CAUSAL | PADDING | SEGMENTS | SOFT_CAP | SINKS | ADDITIVE_ONE };
+    for (int n = 0; n < COUNT(features); n++) {
+        attention_case c = case_sized(spec, features[n], SEED, 160);
+        int64_t H = c.shape.heads, G = c.shape.kv_heads, D = c.shape.head_dim;
+        for (int64_t i = 0; i < c.Tk; i++)
+            c.q_segment[i] = c.k_segment[i] = 0;
+        for (int i = 0; i < COUNT(borders); i++) {
+            c.key_used[borders[i]] = 0;
+            poison(c.k, borders[i], G * D, i);
+            poison(c.v, borders[i], G * c.Dv, i + 1);
+            c.q_segment[borders[i]] = 1;
+            poison(c.q, borders[i], H * D, i);
+            poison(c.dout, borders[i], H * c.Dv, i);
+        }
+        compare(c, "hidden");
+    }
+}
+
+/* A NaN that is seen reaches what sees it, as it does by definition, and nothing else. Which row a count of NaN looks
+ * into is open. */
+static void compare_seen(const char *spec)
+{
+    for (int n = 0; n < 4 * COUNT(borders); n++) {
+        attention_case c = case_sized(spec, n % 2 ? CAUSAL | WINDOW : CAUSAL | PADDING | SINKS, SEED, 160);
+        int64_t H = c.shape.heads, G = c.shape.kv_heads, D = c.shape.head_dim, row = borders[n / 4];
+        params_open = pe_encoding_carries(c.e) && n % 2 == 0;
+        if (n % 4 == 0)
+            c.q[row * H * D + D / 2] = NAN;
+        else if (n % 4 == 1)
+            c.dout[row * H * c.Dv + 1] = NAN;
+        else if (n % 4 == 2)
+            c.k[row * G * D + 1] = NAN;
+        else
+            c.v[row * G * c.Dv + 1] = NAN;
+        compare(c, n % 4 == 0 ? "NaN in q" : n % 4 == 1 ? "NaN in dout" : n % 4 == 2 ? "NaN in k" : "NaN in v");
+        params_open = false;
+    }
+}
+
+static void what_is_hidden_reaches_no_gradient(void **state)
+{
+    (void)state;
+    pe_encoding *e = test_encoding("none", test_shape);
+    for (int i = 0; (rung = ladder_name(i)); i++)
+        if (!pe_encoding_set_kernels(e, rung, NULL))
+            case_each(compare_hidden);
+    report("hidden");
+    pe_encoding_free(e);
+}
+
+static void a_nan_reaches_only_what_sees_it(void **state)
+{
+    (void)state;
+    for (int s = 0; s < COUNT(kinds); s++)
+        compare_seen(kinds[s]);
+    report("seen");
+}
+
+static void assert_zero(const ledger *l, int n, int64_t row, int64_t width, const char *spec)
+{
+    for (int64_t d = 0; d < width; d++)
+        if (ledger_get(l, n, row * width + d) != 0)
+            fail_msg("%s: %s of row %" PRId64 " is %g; needs exactly 0", spec, grad_names[n], row, ledger_get(l, n, row * width + d));
+}
+
+static void compare_blind(const char *spec)
+{
+    pe_error err = { 0 };
+    attention_case c = case_sized(spec, PADDING | SEGMENTS | CAUSAL | WINDOW | SINKS | ADDITIVE_HEADS, SEED, 160);
+    int64_t H = c.shape.heads, G = c.shape.kv_heads, D = c.shape.head_dim;
+    for (int64_t i = 0; i < c.Tk; i++)
+        c.q_segment[i] = c.k_segment[i] = 0;
+    for (int i = 0; i < COUNT(borders); i++) {
+        c.q_segment[borders[i]] = 1;
+        c.key_used[borders[i]] = 0;
+    }
+    twin t = twin_of(&c, PE_F32, NULL);
+    ledger l = ledger_of(&c, PE_F32, PE_F64);
+    twin_forward(&c, &t);
+    assert_ok(twin_backward(&c, &t, &l.g, &err));
+    for (int i = 0; i < COUNT(borders); i++) {
+        assert_zero(&l, DQ, borders[i], H * D, spec);
+        assert_zero(&l, DK, borders[i], G * D, spec);
+        assert_zero(&l, DV, borders[i], G * c.Dv, spec);
+        assert_zero(&l, DADDITIVE, borders[i], H * c.Tk, spec);
+    }
+    ledger nothing = ledger_of(&c, PE_F32, PE_F64);
+    for (int64_t i = 0; i < c.Tq; i++)
+        c.q_segment[i] = 1;
+    twin_forward(&c, &t);
+    assert_ok(twin_backward(&c, &t, &nothing.g, &err));
+    for (int n = 0; n < GRADS; n++)
+        assert_zero(&nothing, n, 0, nothing.count[n], spec);
+    ledger_free(&l);
+    ledger_free(&nothing);
+    twin_free(&t);
+    case_free(&c);
+}
+
+static void a_query_that_sees_nothing_has_no_gradient(void **state)
+{
+    (void)state;
+    case_each(compare_blind);
+}
+
+/* Rows of a table that no pair which is seen looks into. */
+static void a_nan_in_a_row_that_is_not_looked_into_is_not_seen(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "shaw:left=8,right=8", "deberta:buckets=0,max=16", "transformer-xl:back=40,ahead=40", "cope:positions=40", "t5" };
+    pe_encoding *e = test_encoding("none", test_shape);
+    for (int i = 0; (rung = ladder_name(i)); i++)
+        for (int s = 0; s < COUNT(specs) && !pe_encoding_set_kernels(e, rung, NULL); s++) {
+            attention_case c = case_sized(specs[s], CAUSAL | SEGMENTS, SEED, 24);
+            for (int64_t j = 0; j < c.Tk; j++) { /* distances 0, 1 and 6, 7, but none between */
+                c.q_at[j] = c.k_at[j] = j / 4 * 30 + (j % 4 < 2 ? j % 4 : 4 + j % 4);
+                c.q_segment[j] = c.k_segment[j] = j / 4;
+            }
+            pe_error err = { 0 };
+            pe_tensor t;
+            assert_ok(pe_encoding_tensor(c.e, pe_encoding_tensor_count(c.e) - 1, &t, &err));
+            ledger before = ledger_of(&c, PE_F64, PE_F64); /* rows without a gradient are not looked into */
+            assert_ok(pe_reference_backward(c.e, c.params, &c.a, &before.g, c.work, c.bytes, &err));
+            for (int64_t n = 0; n < c.params.count; n++)
+                if (ledger_get(&before, DPARAMS, n) == 0)
+                    c.w[n] = NAN;
+            ledger_free(&before);
+            compare(c, "rows that are not looked into");
+        }
+    report("rows not looked into");
+    pe_encoding_free(e);
+}
+
+/* ------------------------------------------------ differences */
+
+static double loss(attention_case *c)
+{
+    case_forward(c);
+    return case_dot(c->dout, c->out, c->Tq * c->shape.heads * c->Dv);
+}
+
+/* Four-point central difference of the definition, in float64. */
+static double difference(attention_case *c, double *x)
+{
+    const double h = 1e-5, at = *x;
+    double f[4];
+    for (int i = 0; i < 4; i++) {
+        static const double steps[] = { -2, -1, 1, 2 };
+        *x = at + steps[i] * h;
+        f[i] = loss(c);
+    }
+    *x = at;
+    return (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h);
+}
+
+static void compare_differences(const char *spec, unsigned features)
+{
+    pe_error err = { 0 };
+    attention_case c = case_sized(spec, features, SEED, 20);
+    twin t = twin_of(&c, PE_F32, NULL);
+    ledger l = ledger_of(&c, PE_F32, PE_F64), right = ledger_of(&c, PE_F64, PE_F64);
+    twin_forward(&c, &t);
+    assert_ok(twin_backward(&c, &t, &l.g, &err));
+    double *x[] = { [DQ] = c.q, [DK] = c.k, [DV] = c.v, [DPARAMS] = c.w, [DSINKS] = c.sinks };
+    uint64_t r = SEED;
+    for (int n = 0; n < GRADS; n++)
+        for (int64_t i = 0; n != DADDITIVE && i < l.count[n]; i++) {
+            double *to = (double *)right.at[n] + i;
+            bool asked = l.count[n] <= 64 || test_range(&r, 0, l.count[n] / 64) == 0;
+            double y = asked ? difference(&c, &x[n][i]) : ledger_get(&l, n, i);
+            *to = y + (n < DADDITIVE ? 0 : ledger_start(n, i));
+        }
+    loss(&c);
+    note(spec, ledger_compare_all(&c, PE_F32, &l, &right, "differences"));
+    ledger_free(&l);
+    ledger_free(&right);
+    twin_free(&t);
+    case_free(&c);
+}
+
+static void gradients_are_differences_of_the_definition(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "alibi:slopes=learned", "t5", "kerple", "kerple:form=power", "fire:hidden=4", "cope", "shaw", "shaw:heads=own,left=8,right=0",
+                                         "deberta:buckets=8,max=32", "transformer-xl", "transformer-xl+rope", "window:window=4/6", "xpos+kerple" };
+    for (int s = 0; s < COUNT(specs); s++) {
+        compare_differences(specs[s], CAUSAL | SINKS);
+        compare_differences(specs[s], SOFT_CAP);
+    }
+    report("differences");
+}
+
+/* ------------------------------------------------ memory */
+
+static size_t work_at(const char *spec, int64_t n)
+{
+    pe_error err = { 0 };
+    pe_encoding *e = test_encoding(spec, test_shape);
+    int64_t H = test_shape.heads, G = test_shape.kv_heads, D = test_shape.head_dim, axes = pe_encoding_axes(e);
+    float x[1];
+    int64_t *at = case_memory(n * axes, sizeof *at);
+    size_t bytes;
+    for (int64_t i = 0; i < n * axes; i++)
+        at[i] = axes == 1 ? i : i % 2;
+    pe_attention a = { .q = pe_view_packed(x, PE_F32, n, H, D), .k = pe_view_packed(x, PE_F32, n, G, D), .v = pe_view_packed(x, PE_F32, n, G, D),
+                       .q_at = { at, n, axes, 0, 0 }, .k_at = { at, n, axes, 0, 0 }, .mask.causal = true };
+    if (pe_attention_backward_work(e, &a, &bytes, NULL)) { /* its table is short */
+        a.mask.window = 8;
+        assert_ok(pe_attention_backward_work(e, &a, &bytes, &err));
+    }
+    free(at);
+    pe_encoding_free(e);
+    return bytes;
+}
+
+static void compare_memory(const char *spec)
+{
+    double grows = (double)work_at(spec, 4096) / (double)work_at(spec, 2048);
+    if (!(grows <= 2.2))
+        fail_msg("%s: twice the length takes %.2f times the memory; needs 2.2 at most", spec, grows);
+    note(spec, grows);
+}
+
+static void work_memory_grows_with_the_length(void **state)
+{
+    (void)state;
+    case_each(compare_memory);
+    printf("memory of twice the length: ");
+    report("times at most");
+}
+
+static void compare_heap(const char *spec)
+{
+    pe_error err = { 0 };
+    size_t bytes;
+    attention_case c = case_sized(spec, CAUSAL | WINDOW | SOFT_CAP | SINKS | ADDITIVE_ONE, SEED, 140);
+    twin t = twin_of(&c, PE_F32, NULL);
+    ledger l = ledger_of(&c, PE_F32, PE_F32);
+    twin_forward(&c, &t);
+    long before = heap.made;
+    assert_ok(pe_attention_backward_work(c.e, &t.a, &bytes, &err));
+    void *work = case_memory((int64_t)bytes, 1);
+    assert_ok(pe_attention_backward(c.e, c.params, &t.a, &l.g, work, bytes, &err));
+    if (heap.made != before + 1)
+        fail_msg("%s: %ld allocations in the call", spec, heap.made - before - 1);
+    free(work);
+    ledger_free(&l);
+    twin_free(&t);
+    case_free(&c);
+}
+
+static void nothing_is_allocated(void **state)
+{
+    (void)state;
+    case_each(compare_heap);
+}
+
+/* What each test starts from: float32, the rung of this CPU. */
+static int plain(void **state)
+{
+    (void)state;
+    rung = NULL;
+    type = out_type = PE_F32;
+    params_open = false;
+    worst = 0;
+    compared = refused = 0;
+    return 0;
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, plain)
+
+/* An argument runs only the tests it matches. */
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    const struct CMUnitTest tests[] = {
+        TEST(gradients_equal_the_definitions_on_every_rung),
+        TEST(gradients_in_half_precision_are_off_by_its_units),
+        TEST(any_number_of_queries_and_keys),
+        TEST(heads_in_groups_and_of_any_width),
+        TEST(positions_may_be_any),
+        TEST(a_tile_may_need_any_number_of_rows),
+        TEST(keys_that_are_turned_already_have_gradients_as_they_are),
+        TEST(the_same_bits_with_any_pool),
+        TEST(what_is_not_wanted_leaves_the_rest_bit_for_bit),
+        TEST(views_of_any_strides_give_the_same_bits),
+        TEST(sums_may_be_float32),
+        TEST(what_is_hidden_reaches_no_gradient),
+        TEST(a_nan_reaches_only_what_sees_it),
+        TEST(a_query_that_sees_nothing_has_no_gradient),
+        TEST(a_nan_in_a_row_that_is_not_looked_into_is_not_seen),
+        TEST(gradients_are_differences_of_the_definition),
+        TEST(work_memory_grows_with_the_length),
+        TEST(nothing_is_allocated),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
