@@ -24,6 +24,11 @@ static inline double case_unit(const attention_case *c, double lse)
     return isinf(lse) ? 0 : (double)FLT_EPSILON * (4 + fabs(lse) + scale * (double)c->shape.head_dim / 4);
 }
 
+static const unsigned case_features[] = {
+    0, CAUSAL, CAUSAL | WINDOW, WINDOW, PADDING, CAUSAL | SEGMENTS, ADDITIVE_HEADS, ADDITIVE_ONE, SOFT_CAP, CAUSAL | SINKS, SCALE,
+    CAUSAL | FEWER_QUERIES, CAUSAL | MORE_QUERIES | SINKS, OTHER_VALUES, SOFT_CAP | SINKS | ADDITIVE_ONE, ALL_AT_ONCE,
+};
+
 static const char *const case_combinations[] = {
     "sinusoidal+alibi", "rope+t5", "shaw+alibi:slopes=learned", "cope+rope:magnitude=1.25", "xpos+kerple",
     "deberta:buckets=8,max=32+fire:hidden=8", "transformer-xl+rope:turn=qkvo+alibi", "rope:axes=2,split=axial+window", "cope+shaw",

@@ -7,11 +7,6 @@
 
 #define SEED UINT64_C(0x66757365)
 
-static const unsigned feature_sets[] = {
-    0, CAUSAL, CAUSAL | WINDOW, WINDOW, PADDING, CAUSAL | SEGMENTS, ADDITIVE_HEADS, ADDITIVE_ONE, SOFT_CAP, CAUSAL | SINKS, SCALE,
-    CAUSAL | FEWER_QUERIES, CAUSAL | MORE_QUERIES | SINKS, OTHER_VALUES, SOFT_CAP | SINKS | ADDITIVE_ONE, ALL_AT_ONCE,
-};
-
 static const char *rung;
 static pe_dtype type;
 static double most; /* worst error of a family */
@@ -59,8 +54,8 @@ static void compare_sized(const char *spec, unsigned features, int64_t n)
 
 static void compare_features(const char *spec)
 {
-    for (int i = 0; i < COUNT(feature_sets); i++)
-        compare_sized(spec, feature_sets[i], i % 2 ? 40 : 6);
+    for (int i = 0; i < COUNT(case_features); i++)
+        compare_sized(spec, case_features[i], i % 2 ? 40 : 6);
     compare_sized(spec, CAUSAL, 150);
     compare_sized(spec, CAUSAL | WINDOW | SEGMENTS, 90);
     compare_sized(spec, PADDING, -300);

@@ -12,8 +12,11 @@
 /* ------------------------------------------------ memory: one slot per buffer, inputs apart from outputs */
 
 enum { Y, Y2, Y3, Y4, DW, DSINKS, CARRY, WORK, OUTPUTS, X = OUTPUTS, K, V, DOUT, AT, K_AT, W, SEEN, ADD, SINKS, USED, SEG_Q, SEG_K,
-       LENGTHS, SLOTS };
+       LENGTHS, OUT, LSE, SLOTS };
 #define SLOT 4096
+
+/* Fused attention works on tiles, however few the tokens: its memory is too large to be copied for every call. */
+static _Alignas(64) unsigned char fused_work[1 << 20];
 
 static unsigned char *slot[SLOTS], *pristine[SLOTS], *before[SLOTS];
 
@@ -93,6 +96,7 @@ typedef struct args {
     pe_rotation rotation_value;
     const pe_rotation *rotation;
     const pe_pool *pool;
+    pe_partial piece, from;
     void *work;
     size_t bytes, *bytes_out;
     pe_pair *pairs;
@@ -184,6 +188,9 @@ static const field attention_fields[] = {
     IN(pe_attention, k, view_fields), IN(pe_attention, v, view_fields), IN(pe_attention, q_at, positions_fields),
     IN(pe_attention, k_at, positions_fields), IN(pe_attention, mask, mask_fields), IN(pe_attention, sinks, params_fields),
     OF(pe_attention, soft_cap, REAL), OF(pe_attention, scale, REAL),
+};
+static const field partial_fields[] = {
+    OF(pe_partial, out, BUFFER), OF(pe_partial, max, BUFFER), OF(pe_partial, sum, BUFFER), OF(pe_partial, carry, CARRY_BUFFER),
 };
 static const field attention_grad_fields[] = {
     IN(pe_attention_grad, dout, view_fields), IN(pe_attention_grad, dq, view_fields),
@@ -539,6 +546,83 @@ static const field fields_shift[] = { OF(args, e, HANDLE), IN(args, cache, cache
 static const field fields_rebase[] = { OF(args, e, HANDLE), OF(args, e2, HANDLE), IN(args, cache, cache_fields),
                                        IN(args, at, positions_fields), OF(args, err, ERROR) };
 
+static void size_fused(args *a, bool backward)
+{
+    pe_status s = (backward ? pe_attention_backward_work : pe_attention_work)(a->e, a->attention, &a->bytes, NULL);
+    a->work = fused_work;
+    if (s || a->bytes > sizeof fused_work)
+        fail_msg("%s: work memory: %zu bytes", pe_encoding_spec(a->e), a->bytes);
+}
+static void build_fused(args *a)
+{
+    build_attention(a);
+    size_fused(a, false);
+}
+static pe_status call_fused_work(args *a)
+{
+    return pe_attention_work(a->e, a->attention, a->bytes_out, a->err);
+}
+static pe_status call_fused_forward(args *a)
+{
+    return pe_attention_forward(a->e, a->w, a->attention, a->work, a->bytes, a->err);
+}
+
+static pe_partial piece_at(int out, int max, int sum, int carry)
+{
+    return (pe_partial){ (float *)(void *)slot[out], (float *)(void *)slot[max], (float *)(void *)slot[sum], (double *)(void *)slot[carry] };
+}
+static void build_partial(args *a)
+{
+    build_fused(a);
+    a->attention_value.out = a->attention_value.lse = (pe_view){ 0 };
+    a->piece = piece_at(Y, Y2, Y3, CARRY);
+}
+static pe_status call_partial(args *a)
+{
+    return pe_attention_partial(a->e, a->w, a->attention, a->piece, a->work, a->bytes, a->err);
+}
+static const field fields_partial[] = { OF(args, e, HANDLE), IN(args, w, params_fields), OF(args, attention, HANDLE),
+                                        IN(args, attention_value, attention_fields), IN(args, piece, partial_fields),
+                                        OF(args, work, BUFFER), OF(args, bytes, BYTES), OF(args, err, ERROR) };
+static void build_merge(args *a)
+{
+    build_partial(a);
+    a->from = piece_at(DOUT, OUT, LSE, LENGTHS);
+}
+static pe_status call_merge(args *a)
+{
+    return pe_attention_merge(a->e, a->attention, a->piece, a->from, a->err);
+}
+static const field fields_merge[] = { OF(args, e, HANDLE), OF(args, attention, HANDLE), IN(args, attention_value, attention_fields),
+                                      IN(args, piece, partial_fields), IN(args, from, partial_fields), OF(args, err, ERROR) };
+static void build_finish(args *a)
+{
+    build_fused(a);
+    a->piece = piece_at(DOUT, OUT, LSE, LENGTHS);
+}
+static pe_status call_finish(args *a)
+{
+    return pe_attention_finish(a->e, a->attention, a->piece, a->err);
+}
+static const field fields_finish[] = { OF(args, e, HANDLE), OF(args, attention, HANDLE), IN(args, attention_value, attention_fields),
+                                       IN(args, piece, partial_fields), OF(args, err, ERROR) };
+
+static void build_fused_backward(args *a)
+{
+    build_backward(a);
+    a->attention_value.out = view(OUT, TQ, H, D);
+    a->attention_value.lse = view(LSE, TQ, H, 1);
+    size_fused(a, true);
+}
+static pe_status call_fused_backward_work(args *a)
+{
+    return pe_attention_backward_work(a->e, a->attention, a->bytes_out, a->err);
+}
+static pe_status call_fused_backward(args *a)
+{
+    return pe_attention_backward(a->e, a->w, a->attention, a->attention_grad, a->work, a->bytes, a->err);
+}
+
 static void build_tensor(args *a)
 {
     a->tensor = (pe_tensor *)(void *)slot[Y];
@@ -727,6 +811,13 @@ static const row table[] = {
     LONG("pe_reference_backward", build_backward, call_backward, fields_backward),
     CALL("pe_cache_shift", build_cache, call_shift, fields_shift),
     CALL("pe_cache_rebase", build_cache, call_rebase, fields_rebase),
+    CALL("pe_attention_work", build_fused, call_fused_work, fields_work),
+    CALL("pe_attention_forward", build_fused, call_fused_forward, fields_forward),
+    CALL("pe_attention_partial", build_partial, call_partial, fields_partial),
+    CALL("pe_attention_merge", build_merge, call_merge, fields_merge),
+    CALL("pe_attention_finish", build_finish, call_finish, fields_finish),
+    CALL("pe_attention_backward_work", build_fused_backward, call_fused_backward_work, fields_work),
+    CALL("pe_attention_backward", build_fused_backward, call_fused_backward, fields_backward),
     CALL("pe_encoding_tensor", build_tensor, call_tensor, fields_tensor),
     CALL("pe_encoding_init", build_init, call_init, fields_init),
     CALL("pe_project", build_project, call_project, fields_project),
@@ -775,8 +866,8 @@ static struct {
     { "pe_encoding_value_back", "y.data", "NULL", 0, 0 },
     { "*_back", "dw.data", "NULL", 0, 0 },
     { "*_back", "grad_value.d[qkp]*.data", "NULL", 0, 0 },
-    { "pe_reference_backward", "attention_grad_value.d[qkvaps]*.data", "NULL", 0, 0 },
-    { "pe_reference_forward", "attention_value.lse.data", "NULL", 0, 0 },
+    { "pe_*_backward", "attention_grad_value.d[qkvaps]*.data", "NULL", 0, 0 },
+    { "pe_*_f[io]*", "attention_value.lse.data", "NULL", 0, 0 },
     { "*", "attention_value.sinks.data", "NULL", 0, 0 },
     { "*", "attention_value.mask.additive.data", "NULL", 0, 0 },
     { "*", "attention_value.mask.key_used", "NULL", 0, 0 },
@@ -787,9 +878,16 @@ static struct {
     { "pe_project_back", "f_out*", "NULL", 0, 0 },
     { "pe_cache_*", "cache.pool", "NULL", 0, 0 },
     /* not looked at by this call, or by this encoding */
-    { "pe_reference_work", "attention_value.out.*", "*", 0, 0 },
-    { "pe_reference_work", "attention_value.lse.*", "*", 0, 0 },
-    { "pe_reference_work", "*", "on *", 0, 0 },
+    { "pe_*_work", "attention_value.out.*", "*", 0, 0 },
+    { "pe_*_work", "attention_value.lse.*", "*", 0, 0 },
+    { "pe_*_work", "*", "on *", 0, 0 },
+    { "pe_attention_[pm]*", "attention_value.out.*", "*", 0, 0 },
+    { "pe_attention_[pm]*", "attention_value.lse.*", "*", 0, 0 },
+    { "pe_attention_merge", "attention_value.*", "on *", 0, 0 }, /* its shapes count */
+    { "pe_attention_merge", "*", "on attention_value.*", 0, 0 },
+    { "pe_attention_[mf]*", "*", "on *.carry*", 0, 0 },
+    { "pe_attention_[mf]*", "*.carry", "*", 0, 0 },
+    { "pe_attention_partial", "piece.carry", "[Nc]*", 0, 0 }, /* unless keys are counted: see below */
     { "pe_reference_backward", "attention_value.out.*", "*", 0, 0 },
     { "pe_reference_backward", "attention_value.lse.*", "*", 0, 0 },
     { "*_back", "tile_value.score.*", "*", 0, 0 },
@@ -814,8 +912,10 @@ static struct {
     { "*", "attention_value.soft_cap", "[01]*", 0, 0 },
     { "*", "attention_value.scale", "[-01]*[!f]", 0, 0 },
     { "*", "attention_value.scale", "0", 0, 0 },
-    { "pe_reference_work", "attention_value.v.dim", "[0o]*", PE_HOOK_VALUE, 0 },
+    { "pe_*_work", "attention_value.v.dim", "[0o]*", PE_HOOK_VALUE, 0 },
+    { "pe_attention_[pm]*", "attention_value.v.dim", "[0o]*", PE_HOOK_VALUE, 0 },
     { "pe_*ward", "bytes", "[oS]*[!s]", 0, 0 },
+    { "pe_attention_partial", "bytes", "[oS]*[!s]", 0, 0 },
     { "pe_cache_*", "cache.k.heads", "[0o]*", 0, 0 },
     { "pe_cache_*", "cache.k.dim", "[0o]*", PE_HOOK_ROTATE, 0 },
     { "pe_project*", "rows", "[0o]*", 0, 0 },
@@ -975,7 +1075,7 @@ static bool is_input(const char *p)
     for (int i = 0; i < OUTPUTS; i++)
         if ((const char *)slot[i] == p)
             return false;
-    return p != NULL;
+    return p != NULL && p != (const char *)fused_work;
 }
 
 static bool set_buffer(const leaf *all, int count, const leaf *l, int m, char *name)
@@ -1193,6 +1293,30 @@ static void a_gradient_of_no_mask_is_refused(void **state)
     pe_encoding_free(some);
 }
 
+/* A carry is where q meets a table: no number, or less than nothing, would be outside it. */
+static void a_carry_that_counts_nothing_is_refused(void **state)
+{
+    (void)state;
+    static args a;
+    static const double wrong[] = { NAN, -INFINITY, -1e300, -1e-300 }, right[] = { 0, 0.5, 1e300, INFINITY };
+    some = test_encoding("cope:positions=4", shape);
+    for (int n = 0; n < COUNT(wrong) + COUNT(right) + 1; n++) {
+        bool ok = n >= COUNT(wrong) && n < COUNT(wrong) + COUNT(right);
+        copy_slots(slot, pristine);
+        a = (args){ .e = some };
+        build_partial(&a);
+        if (n == COUNT(wrong) + COUNT(right))
+            a.piece.carry = NULL;
+        else
+            a.piece.carry[TQ * H - 1] = ok ? right[n - COUNT(wrong)] : wrong[n];
+        memcpy(before[Y], slot[Y], SLOT);
+        assert_int_equal(call_partial(&a), ok ? PE_OK : a.piece.carry ? PE_ERR_RANGE : PE_ERR_NULL);
+        if (!ok)
+            assert_memory_equal(before[Y], slot[Y], SLOT);
+    }
+    pe_encoding_free(some);
+}
+
 /* One row of positions may serve any number of tokens; the check must not walk them all. */
 static void a_broadcast_of_positions_is_checked_once(void **state)
 {
@@ -1207,6 +1331,16 @@ static void a_broadcast_of_positions_is_checked_once(void **state)
         a.k = a.v = (pe_view){ k, PE_F32, INT64_C(1) << shift, 1, D, 0, D };
         a.k_at = (pe_positions){ &at, INT64_C(1) << shift, 1, 0, 1 };
         assert_int_equal(pe_reference_work(e, &a, &bytes, &err), PE_ERR_OVERFLOW);
+        assert_int_equal(pe_attention_work(e, &a, &bytes, &err), PE_ERR_OVERFLOW);
+    }
+    pe_partial piece = { q, q, q, NULL };
+    a.k = a.v = pe_view_packed(k, PE_F32, 1, 1, D);
+    a.k_at = (pe_positions){ &at, 1, 1, 0, 0 };
+    for (int shift = 60; shift < 63; shift++) { /* a piece has a row for each query, however few those are */
+        a.q = (pe_view){ q, PE_F32, INT64_C(1) << shift, H, D, 0, D };
+        a.q_at = (pe_positions){ &at, INT64_C(1) << shift, 1, 0, 1 };
+        assert_int_equal(pe_attention_merge(e, &a, piece, piece, &err), PE_ERR_OVERFLOW);
+        assert_int_equal(pe_attention_partial(e, (pe_params){ 0 }, &a, piece, q, 8, &err), PE_ERR_OVERFLOW);
     }
     pe_encoding_free(e);
 }
@@ -1382,6 +1516,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_wrong_argument_gets_a_status, setup, teardown),
         cmocka_unit_test(a_bare_table_of_negative_width_is_refused),
         cmocka_unit_test_setup_teardown(a_gradient_of_no_mask_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_carry_that_counts_nothing_is_refused, setup, teardown),
         cmocka_unit_test(a_broadcast_of_positions_is_checked_once),
         cmocka_unit_test(cope_sums_below_zero_stay_inside_the_table),
         cmocka_unit_test(a_hidden_key_whose_turn_overflows_has_no_part),

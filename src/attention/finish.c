@@ -3,6 +3,8 @@
  * From sums to outputs, and sums of pieces to sums of the whole. */
 #include "attention/fused.h"
 
+#include <inttypes.h>
+
 /* The sink joins, the division, the turn back; O is used up. */
 void finish_row(const problem *p, const kernels *k, int64_t h, int64_t i, float *O, float max, double sum)
 {
@@ -42,15 +44,17 @@ void merge_row(float *O, float *max, double *sum, const float *from_O, float fro
 
 static pe_status check_piece(const problem *p, const char *name, pe_partial piece, use how, region s[4], pe_error *err)
 {
-    int64_t rows = p->a.q.tokens * p->e->shape.heads;
+    int64_t rows, values, bytes;
+    if (!checked_mul(&rows, p->a.q.tokens, p->e->shape.heads) || !checked_mul(&values, rows, p->a.v.dim) ||
+        !checked_mul(&bytes, values, 8))
+        return pe_fail(err, PE_ERR_OVERFLOW, "a piece for %" PRId64 " queries does not fit 64-bit sizes",
+                       p->a.q.tokens);
     const struct {
         const char *name;
         const void *data;
         int64_t count;
         size_t size;
-    } all[] = { { "out", piece.out, rows * p->a.v.dim, 4 },
-                { "max", piece.max, rows, 4 },
-                { "sum", piece.sum, rows, 4 } };
+    } all[] = { { "out", piece.out, values, 4 }, { "max", piece.max, rows, 4 }, { "sum", piece.sum, rows, 4 } };
     for (int i = 0; i < COUNT_OF(all); i++) {
         if (!all[i].data && all[i].count)
             return pe_fail(err, PE_ERR_NULL, "%s.%s is NULL", name, all[i].name);
@@ -71,7 +75,13 @@ pe_status partial_check(const problem *p, pe_partial piece, pe_error *err)
         return pe_fail(err, PE_ERR_NULL, "piece.carry is NULL; %s counts keys from piece to piece", p->e->text);
     TRY(check_piece(p, "piece", piece, WRITES, s, err));
     problem_regions(p, s + 4);
-    return check_memory(s, COUNT_OF(s), false, err);
+    TRY(check_memory(s, COUNT_OF(s), false, err));
+    for (int64_t r = 0; pe_encoding_carries(p->e) && r < p->a.q.tokens * p->e->shape.heads; r++)
+        if (!(piece.carry[r] >= 0))
+            return pe_fail(err, PE_ERR_RANGE,
+                           "piece.carry has %s; needs the keys counted so far, 0 before the first piece",
+                           text_show(piece.carry[r]).text);
+    return PE_OK;
 }
 
 pe_status pe_attention_merge(const pe_encoding *e, const pe_attention *a, pe_partial into, pe_partial from,

@@ -233,14 +233,15 @@ static pe_status check_saved(const fused *f, pe_error *err)
     const pe_attention *a = &f->p.a;
     if (!a->lse.data)
         return pe_fail(err, PE_ERR_NULL, "lse is NULL; the gradient reads what pe_attention_forward wrote there");
-    region s[2 + 6] = { view_region("out", a->out, READS), view_region("lse", a->lse, READS) };
+    region s[2 + 7] = { view_region("out", a->out, READS), view_region("lse", a->lse, READS) };
     const pe_attention_grad *g = f->g;
     s[2] = view_region("dq", g->dq, WRITES);
     s[3] = view_region("dk", g->dk, WRITES);
     s[4] = view_region("dv", g->dv, WRITES);
     s[5] = view_region("dadditive", g->dadditive, WRITES);
     s[6] = params_region("dparams", g->dparams, WRITES);
-    s[7] = array_region("work", f->p.m.q.data, (int64_t)f->bytes, 1, WRITES);
+    s[7] = params_region("dsinks", g->dsinks, WRITES);
+    s[8] = array_region("work", f->p.m.q.data, (int64_t)f->bytes, 1, WRITES);
     return check_memory(s, COUNT_OF(s), false, err);
 }
 

@@ -217,31 +217,31 @@ void lookups_begin(const fused *f, scratch *s)
 }
 
 /* Widens low .. high by the columns of query i; false: it has none. */
-static bool widen_needed(const lookup *l, const tile *t, int64_t i, int64_t *low, int64_t *high)
+static bool columns_of(const lookup *l, const tile *t, int64_t i, int64_t *low, int64_t *high)
 {
     bool some = false;
     for (int64_t j = 0, length; j < t->n; j += length) {
         int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
         if (n <= 0)
             continue;
+        some = true;
         *low = l->column[x] < *low ? l->column[x] : *low;
         *high = l->column[x + n - 1] > *high ? l->column[x + n - 1] : *high;
-        some = true;
     }
     return some;
 }
 
+/* Where queries rise and keys follow each other, the last query has the first column and the first the last, if they
+ * have any. */
 bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high)
 {
-    int64_t last = t->i + t->m - 1;
     *low = INT64_MAX;
     *high = -1;
-    /* Where queries rise and keys follow each other, the last query has the first column and the first the last. */
-    if (l->w->q_rises && l->w->run[t->j] >= t->n && widen_needed(l, t, t->i, low, high) &&
-        widen_needed(l, t, last, low, high))
+    if (l->w->q_rises && l->w->run[t->j] >= t->n && columns_of(l, t, t->i, low, high) &&
+        columns_of(l, t, t->i + t->m - 1, low, high))
         return true;
-    for (int64_t i = t->i; i <= last; i++)
-        widen_needed(l, t, i, low, high);
+    for (int64_t i = t->i; i < t->i + t->m; i++)
+        columns_of(l, t, i, low, high);
     return *high >= 0;
 }
 
