@@ -135,9 +135,9 @@ static const char *goal(const rotate_case *k)
 {
     if (k->n == 4096 && k->type == PE_F32 && k->in_place && k->table)
         return "90 % of limit";
-    if (k->n != 512 || !k->in_place)
+    if (k->n != 512 || !k->in_place || !k->table)
         return NULL;
-    if (k->type == PE_F16)
+    if (k->type == PE_F16 && strcmp(k->layout, "adjacent-half"))
         return "28x ggml";
     if (k->type == PE_F32 && !strcmp(k->layout, "half"))
         return "6x ggml, 25x PyTorch";

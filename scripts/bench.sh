@@ -74,7 +74,8 @@ if [ $docs = no ]; then
   $build/posenc-bench "${options[@]}" "$@"
   exit
 fi
-$build/posenc-bench "${options[@]}" --markdown --command "make bench-docs" "$@" >"$work/tables.md"
+command="make bench-docs${QUICK:+ QUICK=$QUICK}${ONLY:+ ONLY=$ONLY}${THREADS:+ THREADS=$THREADS}${GGML:+ GGML=folder}"
+$build/posenc-bench "${options[@]}" --markdown --command "$command" "$@" >"$work/tables.md"
 awk -v tables="$work/tables.md" -v begin="$begin" -v end="$end" '
   $0 == end { inside = 0 }
   !inside { print }
