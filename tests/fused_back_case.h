@@ -130,7 +130,7 @@ static inline double ledger_compare(const attention_case *c, double unit, const 
 
 /* A count near a whole number takes the slope of the other side where it is off by a rounding: one pair's share of the
  * gradients is another then, as large as it may be. */
-#define BACK_KINK 64.0
+#define BACK_KINK 256.0
 
 static inline double ledger_compare_all(const attention_case *c, pe_dtype out, const ledger *mine, const ledger *right, const char *how)
 {
