@@ -13,7 +13,7 @@
  * products is off by half a unit in the last place, and gradients of a query no longer sum to 0, so that those of
  * parameters, where each is times a distance, are not held to a bound. BACK_BOUND is twice what the worst of all cases reaches; a tile that is lost
  * or a term off by 1e-3 is hundreds of times as much. */
-#define BACK_BOUND 4.0
+#define BACK_BOUND 16.0
 
 enum { DQ, DK, DV, DADDITIVE, DPARAMS, DSINKS, GRADS };
 static const char *const grad_names[GRADS] = { "dq", "dk", "dv", "dadditive", "dparams", "dsinks" };
@@ -119,7 +119,8 @@ static inline double ledger_compare(const attention_case *c, double unit, const 
         double x = ledger_get(mine, n, i), y = ledger_get(right, n, i);
         if (!isfinite(y) && !isfinite(x))
             continue;
-        double off = fmax(0, fabs(x - y) - half_ulp(mine->type[n], fmax(fabs(x), fabs(y)))) / (unit * most);
+        double stored = mine->type[n] == PE_F64 ? 0 : half_ulp(mine->type[n], fmax(fabs(x), fabs(y)));
+        double off = fmax(0, fabs(x - y) - stored) / (unit * most);
         if (!isfinite(x) || !(off <= BACK_BOUND)) /* fmax drops a NaN */
             fail_msg("%s, %s: %s[%" PRId64 "] is %.9g, should be %.9g: off by %.3g units (largest %.3g)", c->spec, how, name, i - from, x,
                      y, off, most);
@@ -130,7 +131,7 @@ static inline double ledger_compare(const attention_case *c, double unit, const 
 
 /* A count near a whole number takes the slope of the other side where it is off by a rounding: one pair's share of the
  * gradients is another then, as large as it may be. */
-#define BACK_KINK 64.0
+#define BACK_KINK 256.0
 
 static inline double ledger_compare_all(const attention_case *c, pe_dtype out, const ledger *mine, const ledger *right, const char *how)
 {

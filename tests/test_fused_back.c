@@ -721,6 +721,60 @@ static void nothing_is_allocated(void **state)
     case_each(compare_heap);
 }
 
+/* ------------------------------------------------ what must not overlap */
+
+static void what_is_written_lies_over_nothing_else(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    size_t bytes;
+    attention_case c = case_sized("t5", CAUSAL | SINKS | ADDITIVE_HEADS, SEED, 40);
+    twin t = twin_of(&c, PE_F32, NULL);
+    ledger l = ledger_of(&c, PE_F32, PE_F32);
+    twin_forward(&c, &t);
+    assert_ok(pe_attention_backward_work(c.e, &t.a, &bytes, &err));
+    void *work = case_memory((int64_t)bytes, 1);
+    const void *read[] = { t.q, t.k, t.v, t.out, t.lse, l.dout, c.w, c.sinks, c.additive, c.q_at, c.k_at, work };
+    for (int n = 0; n <= GRADS; n++)
+        for (int i = 0; i < COUNT(read) - (n == GRADS); i++) {
+            pe_attention_grad g = l.g;
+            void **to[] = { &g.dq.data, &g.dk.data, &g.dv.data, &g.dadditive.data, &g.dparams.data, &g.dsinks.data };
+            void *memory = work;
+            *(n < GRADS ? to[n] : &memory) = (void *)(uintptr_t)read[i];
+            if (pe_attention_backward(c.e, c.params, &t.a, &g, memory, bytes, &err) != PE_ERR_ALIAS || !strstr(err.text, "overlap"))
+                fail_msg("%s over input %d: %s, '%s'", n < GRADS ? grad_names[n] : "work", i, pe_status_name(err.status), err.text);
+        }
+    for (int n = 0; n < GRADS; n++)
+        for (int i = 0; i < n; i++) {
+            pe_attention_grad g = l.g;
+            void **to[] = { &g.dq.data, &g.dk.data, &g.dv.data, &g.dadditive.data, &g.dparams.data, &g.dsinks.data };
+            *to[n] = l.at[i];
+            assert_int_equal(pe_attention_backward(c.e, c.params, &t.a, &g, work, bytes, &err), PE_ERR_ALIAS);
+        }
+    free(work);
+    ledger_free(&l);
+    twin_free(&t);
+    case_free(&c);
+}
+
+static void the_saved_log_sum_exp_is_asked_for_in_a_sentence(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    attention_case c = case_sized("none", CAUSAL, SEED, 8);
+    twin t = twin_of(&c, PE_F32, NULL);
+    ledger l = ledger_of(&c, PE_F32, PE_F32), untouched = ledger_of(&c, PE_F32, PE_F32);
+    t.a.lse = (pe_view){ 0 };
+    twin_forward(&c, &t);
+    assert_int_equal(twin_backward(&c, &t, &l.g, &err), PE_ERR_NULL);
+    assert_string_equal(err.text, "lse is NULL; the gradient reads what pe_attention_forward wrote there");
+    ledger_assert_same_bits(&l, &untouched, -1, c.spec, "after an error");
+    ledger_free(&l);
+    ledger_free(&untouched);
+    twin_free(&t);
+    case_free(&c);
+}
+
 /* What each test starts from: float32, the rung of this CPU. */
 static int plain(void **state)
 {
@@ -759,6 +813,8 @@ int main(int argc, char **argv)
         TEST(gradients_are_differences_of_the_definition),
         TEST(work_memory_grows_with_the_length),
         TEST(nothing_is_allocated),
+        TEST(what_is_written_lies_over_nothing_else),
+        TEST(the_saved_log_sum_exp_is_asked_for_in_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
