@@ -140,7 +140,9 @@ typedef struct rest_range {
     int64_t first, count;
 } rest_range;
 
-#define STEPS 64 /* positions that share a base: n = STEPS b + r, cos and sin of n f are the base's turned on by r */
+#define STEPS_MAX                                                                                                      \
+    64 /* positions that share a base: n = steps b + r, cos and sin of n f are the base's turned on by r */
+#define STEP_BYTES 131072 /* of their cos and sin; fewer steps for many pairs */
 #define SPANS_MAX 16
 
 /* A rotation prepared for its loops, from the pairs and lanes that init gave (core/plan.c). */
@@ -152,8 +154,9 @@ typedef struct turn_plan {
     int rests;
     double *frequency; /* (3, pairs); exact angles only, as all that follows */
     turn_span *span;
-    int spans;    /* 0: too many to be worth it */
-    double *step; /* (STEPS, 2, pairs) cos and sin of 0 .. STEPS - 1 steps */
+    int spans;     /* 0: too many to be worth it */
+    int64_t steps; /* a power of two */
+    double *step;  /* (steps, 2, pairs) cos and sin of 0 .. steps - 1 steps */
 } turn_plan;
 
 struct pe_part {

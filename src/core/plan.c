@@ -75,7 +75,10 @@ static int find_spans(turn_span *out, const pair *pairs, int64_t count)
 /* One block: the struct, then its arrays, the numbers last, on a boundary of vectors. */
 static turn_plan *allocate(const part *p, int runs, int back, int rests, int spans, bool exact)
 {
-    size_t P = (size_t)p->pairs, doubles = exact ? P * (3 + (spans ? (size_t)2 * STEPS : 0)) : 0;
+    size_t P = (size_t)p->pairs, steps = STEPS_MAX;
+    while (steps > 1 && steps * P * 2 * sizeof(double) > STEP_BYTES)
+        steps /= 2;
+    size_t doubles = exact ? P * (3 + (spans ? 2 * steps : 0)) : 0;
     size_t bytes = sizeof(turn_plan) + (size_t)(runs + back) * sizeof(pair_run) + (size_t)rests * sizeof(rest_range) +
                    (size_t)spans * sizeof(turn_span);
     turn_plan *q = calloc(1, bytes + ALIGN + doubles * sizeof(double));
@@ -89,6 +92,7 @@ static turn_plan *allocate(const part *p, int runs, int back, int rests, int spa
                       .rests = rests,
                       .span = (turn_span *)((rest_range *)(r + runs + back) + rests),
                       .spans = spans,
+                      .steps = (int64_t)steps,
                       .step = number,
                       .frequency = exact ? number + doubles - 3 * P : NULL };
     return q;
@@ -101,7 +105,7 @@ static void fill_turns(const part *p, turn_plan *q, const kernels *k)
     for (int64_t i = 0; i < p->pairs; i++)
         for (int j = 0; j < 3; j++)
             q->frequency[j * p->pairs + i] = p->pair[i].frequency.part[j];
-    for (int64_t r = 0; q->spans && r < STEPS; r++, first += 2 * p->pairs) {
+    for (int64_t r = 0; q->spans && r < q->steps; r++, first += 2 * p->pairs) {
         for (int64_t i = 0; i < p->pairs; i++)
             n[i] = (double)r;
         k->turns(first, first + p->pairs, n, q->frequency, p->pairs, p->pairs);

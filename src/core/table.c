@@ -2,8 +2,8 @@
  *
  * Tables of cos and sin, row by row.
  *
- * Where the angle is exact and one magnitude does for all, positions are split into n = STEPS b + r: cos and sin of the
- * base STEPS b are made once for STEPS positions, those of r are in the plan, and one complex product in double gives
+ * Where the angle is exact and one magnitude does for all, positions are split into n = steps b + r: cos and sin of the
+ * base steps b are made once for steps positions, those of r are in the plan, and one complex product in double gives
  * those of n. The result is that of turn_factors bit for bit. Let m be the size, or its reciprocal: turn_cos_sin is
  * within 2^-51 of the truth, so the product of base and step is within 2^-50 + 2^-53 (two errors on terms whose sizes
  * add up to 1 at most, two roundings); sizing the base by m adds 2^-52 m; turn_factors is within (2^-51 + 2^-53) m.
@@ -85,7 +85,7 @@ static void make_base(table_maker *m, const turn_span *a, int64_t block, double 
     const part *p = m->p;
     double *c = m->base + a->first, *s = c + p->pairs, n[CHUNK];
     for (int i = 0; i < CHUNK; i++)
-        n[i] = (double)(block * STEPS);
+        n[i] = (double)(block * p->plan->steps);
     for (int64_t i = 0; i < a->count; i += CHUNK)
         m->k->turns(c + i, s + i, n, p->plan->frequency + a->first + i, p->pairs,
                     a->count - i < CHUNK ? a->count - i : CHUNK);
@@ -115,7 +115,7 @@ static void span_f32(table_maker *m, float *c, float *s, const int64_t *at, int 
         fill_still(m, c, s, a, size);
         return;
     }
-    int64_t n = at[a->axis] * a->multiplier + a->shift, r = n & (STEPS - 1), block = (n - r) / STEPS;
+    int64_t n = at[a->axis] * a->multiplier + a->shift, r = n & (p->plan->steps - 1), block = (n - r) / p->plan->steps;
     if (!m->at[index].made || m->at[index].block != block || m->at[index].size != factor) {
         make_base(m, a, block, factor);
         m->at[index].made = true;
