@@ -327,9 +327,25 @@ static void add_panel(const fused *f, scratch *s, const lookup *l, const tile *t
     }
 }
 
-static void add_keys(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k)
+/* One column for the whole tile: the same line of products for every query. */
+static void add_line(const fused *f, scratch *s, const lookup *l, const tile *t, const float *kt, int64_t column)
 {
-    for (int64_t p = 0; p * PANEL < t->n; p++)
+    for (int64_t r = 0; r < t->heads * t->m; r++) {
+        int64_t h = l->heads == 1 ? 0 : t->h + r / t->m;
+        const float *row_of_table = l->rows + (h * l->columns + column) * l->width;
+        for (int64_t p = 0; (r == 0 || (r % t->m == 0 && l->heads > 1)) && p * PANEL < t->n; p++)
+            f->k->gemm(s->E + p * PANEL, BK, row_of_table, l->width, 1, kt + p * f->D * PANEL, PANEL, 1, PANEL, f->D,
+                       false);
+        f->k->add(s->S + r * BK, s->E, t->n);
+    }
+}
+
+static void add_keys(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k, int64_t low,
+                     int64_t high)
+{
+    if (low == high)
+        add_line(f, s, l, t, k->kt, low);
+    for (int64_t p = 0; low != high && p * PANEL < t->n; p++)
         add_panel(f, s, l, t, k->kt, p);
 }
 
@@ -394,7 +410,7 @@ void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool 
         else if (high - low >= NEED)
             add_pairs(f, s, l, t, k);
         else if (l->t->side == PE_KEY)
-            add_keys(f, s, l, t, k);
+            add_keys(f, s, l, t, k, low, high);
         else {
             lookups_columns(f, s, n, t, low, high, NULL);
             lookups_add_columns(f, s, n, t, s->S);
