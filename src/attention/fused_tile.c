@@ -38,7 +38,7 @@ void tile_recentre(const fused *f, const tile *t, float *y, const float *x)
     for (int64_t d = 0; d < f->Dp; d++)
         factor[d] = 1;
     for (int64_t n = 0; n < p->pairs; n++)
-        factor[p->to[n].x] = factor[p->to[n].y] = (float)exp(p->decay[n] * apart);
+        factor[p->to[n].x] = factor[p->to[n].y] = fused_small((float)exp(p->decay[n] * apart));
     for (int64_t r = 0; r < t->heads * t->m; r++)
         for (int64_t d = 0; d < f->Dp; d++)
             y[r * f->Dp + d] = x[r * f->Dp + d] * factor[d];

@@ -120,7 +120,7 @@ static void fill_row(const fused *f, const lookup *l, float *to, int64_t at, int
         f->k->widen(to, (const char *)f->p.w.data + first * (int64_t)pe_dtype_size(f->p.w.dtype), f->p.w.dtype, dims);
     }
     for (int64_t d = 0; l->t->table < 0 && d < dims; d++)
-        to[d] = (float)l->t->entry(l->p, at, d);
+        to[d] = fused_small((float)l->t->entry(l->p, at, d));
     for (int64_t d = dims; d < l->width; d++)
         to[d] = 0;
 }
