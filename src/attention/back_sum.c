@@ -29,7 +29,7 @@ void back_clear(fused *f)
 {
     for (int n = 0; n < f->lines; n++) {
         line *l = &f->line[n];
-        int64_t total = l->p->absolute ? 0 : 2 * PAD + walk_span(l->w), H = f->splits * f->H, items = f->splits * f->G;
+        int64_t total = l->p->absolute ? 0 : l->w->total, H = f->splits * f->H, items = f->splits * f->G;
         zero(l->dtable, H * total);
         zero(l->dmeasure, items * total);
         zero(l->dshare, items * f->Tq);
@@ -58,12 +58,14 @@ static double over_splits(const float *x, int64_t splits, int64_t apart)
 static void sum_table(const fused *f, const line *l)
 {
     const row *r = l->p->row;
-    int64_t span = walk_span(l->w), total = 2 * PAD + span;
-    for (int64_t x = 0; x < span; x++) {
-        int64_t d = l->w->high - x;
+    int64_t total = l->w->total;
+    for (int64_t x = 0; x < total; x++) {
+        int64_t d = walk_distance(l->w, x);
+        if (walk_pads(l->w, x))
+            continue;
         double m = part_measure(l->p, f->p.w, d), dm = 0;
         for (int64_t h = 0; h < f->H; h++) {
-            double db = over_splits(l->dtable + h * total + PAD + x, f->splits, f->H * total);
+            double db = over_splits(l->dtable + h * total + x, f->splits, f->H * total);
             if (db != 0)
                 dm += r->bias_back(l->p, f->p.w, f->g->dparams, h, m, l->factor * db);
         }
@@ -75,8 +77,8 @@ static void sum_table(const fused *f, const line *l)
 /* Inside a piece every gradient is linear in x: two points of it, weighted, stand for all that were there. */
 static void sum_piece(const fused *f, const line *l, int64_t h, int64_t s)
 {
-    double low = s ? l->knot[s - 1] : l->knots ? l->knot[0] - 3 : 0, high = s < l->knots ? l->knot[s] : low + 3;
-    double a = low + (high - low) / 3, b = low + (high - low) / 3 * 2, level = 0, slope = 0;
+    double a, b, level = 0, slope = 0;
+    line_points(l, s, &a, &b);
     for (int64_t c = 0; c < f->splits; c++) {
         level += l->dlevel[(c * f->H + h) * (l->knots + 1) + s];
         slope += l->dslope[(c * f->H + h) * (l->knots + 1) + s];
@@ -90,13 +92,14 @@ static void sum_piece(const fused *f, const line *l, int64_t h, int64_t s)
 
 static void sum_pieces(const fused *f, const line *l)
 {
-    int64_t span = walk_span(l->w), total = 2 * PAD + span, items = f->splits * f->G;
+    int64_t total = l->w->total, items = f->splits * f->G;
     for (int64_t h = 0; h < f->H; h++)
         for (int64_t s = 0; s <= l->knots; s++)
             sum_piece(f, l, h, s);
-    for (int64_t x = 0; l->dmeasure && x < span; x++)
-        l->p->row->measure_back(l->p, f->p.w, f->g->dparams, l->w->high - x,
-                                over_splits(l->dmeasure + PAD + x, items, total));
+    for (int64_t x = 0; l->dmeasure && x < total; x++)
+        if (!walk_pads(l->w, x))
+            l->p->row->measure_back(l->p, f->p.w, f->g->dparams, walk_distance(l->w, x),
+                                    over_splits(l->dmeasure + x, items, total));
     for (int64_t i = 0; l->dshare && i < f->Tq; i++) {
         int64_t at[PE_AXES_MAX];
         l->p->row->share_back(l->p, f->p.w, f->g->dparams, position(f->p.a.q_at, i, at),

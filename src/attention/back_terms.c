@@ -20,7 +20,7 @@ static void cut_line(fused *f, line *l, char *memory, int64_t *used)
 {
     const row *r = l->p->row;
     bool table = l->p->tensors && !l->p->absolute && !l->w->scattered, pieces = table && l->knots >= 0;
-    int64_t total = table ? 2 * PAD + walk_span(l->w) : 0, H = f->splits * f->H, items = f->splits * f->G;
+    int64_t total = table ? l->w->total : 0, H = f->splits * f->H, items = f->splits * f->G;
     l->dtable = fused_take(memory, used, table && !pieces ? H * total : 0, sizeof(float));
     l->dlevel = fused_take(memory, used, pieces ? H * (l->knots + 1) : 0, sizeof(double));
     l->dslope = fused_take(memory, used, pieces ? H * (l->knots + 1) : 0, sizeof(double));
@@ -56,7 +56,7 @@ void back_cut(fused *f, char *memory, int64_t *used)
 static void pieces_back(const fused *f, const line *l, int64_t h, int64_t i, int64_t item, const float *ds, int64_t x,
                         int64_t n)
 {
-    int64_t total = 2 * PAD + walk_span(l->w), at = (item / f->G * f->H + h) * (l->knots + 1);
+    int64_t total = l->w->total, at = (item / f->G * f->H + h) * (l->knots + 1);
     for (int64_t j = 0, run; j < n; j += run) {
         int64_t piece = line_piece(l, i, x + j, n - j, &run);
         const float *m = l->table + x + j;
@@ -91,7 +91,7 @@ static void scattered_back(const fused *f, const line *l, int64_t h, int64_t i, 
 
 static void line_back(const fused *f, const line *l, int64_t h, int64_t i, int64_t item, const tile *t, const float *ds)
 {
-    int64_t total = 2 * PAD + walk_span(l->w);
+    int64_t total = l->w->total;
     if (l->w->scattered) {
         scattered_back(f, l, h, i, t, ds);
         return;

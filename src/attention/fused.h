@@ -29,17 +29,26 @@ enum {
     FEW = 8,        /* queries for which keys are read where they lie, not packed            */
     LOAD = 32,      /* tokens made ready at a time                                           */
     CHUNK = 1024,   /* keys of a piece, where few queries are split over the keys            */
+    BANDS_MAX = 16, /* ranges of distances with a table each                                 */
     LOOKUPS_MAX = PARTS_MAX * TERMS_MAX
 };
 
+/* A range of distances in the tables: PAD, then high down to low, then PAD. */
+typedef struct band {
+    int64_t low, high, start;
+} band;
+
 /* Where queries and keys stand on one line. */
 typedef struct walk {
-    const part *p;     /* whose place it is; NULL: first coordinates */
-    int64_t *q, *k;    /* (Tq), (Tk)                                 */
-    int32_t *run;      /* (Tk) consecutive places from here on, BK at most */
-    int64_t low, high; /* distances of pairs that are seen lie between */
-    bool q_rises;      /* from query to query                         */
-    bool scattered;    /* too far between for a table                */
+    const part *p;        /* whose place it is; NULL: first coordinates */
+    int64_t *q, *k;       /* (Tq), (Tk)                                 */
+    int32_t *run;         /* (Tk) consecutive places from here on, BK at most */
+    int64_t low, high;    /* distances of pairs that are seen lie between */
+    band band[BANDS_MAX]; /* falling; places with gaps have several */
+    int bands;
+    int64_t total;  /* length of a table by falling distance, pads and all; 0: scattered */
+    bool q_rises;   /* from query to query                         */
+    bool scattered; /* too far between for a table                */
 } walk;
 
 /* The bias of one part. */
@@ -47,11 +56,12 @@ typedef struct line {
     const part *p;
     const walk *w;
     double factor;        /* the scale, where it comes before it                              */
-    float *table;         /* (H or 1, PAD + span + PAD) by falling distance; measures where queries have shares */
+    float *table;         /* (H or 1, total) by falling distance; measures where queries have shares */
     double *key, *query;  /* (H, Tk), (H, Tq): absolute; only their difference is small       */
     double *knot;         /* (knots) rising                                                   */
     float *slope, *level; /* (H, knots + 1): bias = slope x + level                    */
     float *share;         /* (Tq)                                                             */
+    double least, most;   /* x lies between */
     int64_t knots;
     /* gradients: (splits, H, total) by distance; of pieces (splits, H, knots + 1) sums of db and of db x, (items,
      * total) of measures, (items, Tq) of shares */
@@ -71,7 +81,7 @@ typedef struct lookup {
     bool flip;              /* column = last row - row                                       */
     bool odd;               /* rows neither rise nor fall with the distance, or no table: pair by pair */
     bool finite;            /* its table                                                     */
-    int32_t *column;        /* (PAD + span + PAD) by falling distance                        */
+    int32_t *column;        /* (total) by falling distance                                   */
     int32_t *even;          /* > 0: columns rise by one for so many; < 0: stay for so many   */
     float *panels;          /* (heads of the table, columns / PANEL, D, PANEL)               */
     float *rows;            /* (heads of the table, columns, width)                          */
@@ -103,8 +113,8 @@ typedef struct scratch {
     float *dcounts;        /* (BQ, count_columns)                                      */
     double *carries;       /* (tiles, BQ)  keys counted right of each tile             */
     double dcarry[BQ];
-    float lse[BQ], mean[BQ];
-    bool odd; /* some query or output gradient of the tile is not finite  */
+    float lse[BQ], mean[BQ], share[BQ]; /* weights are exp(s - lse) share */
+    bool odd;                           /* some query or output gradient of the tile is not finite  */
 } scratch;
 
 typedef struct fused {
@@ -182,7 +192,9 @@ void walks_find(fused *f); /* which walks there are; ranges */
 void walk_range(const fused *f, walk *w);
 void walks_cut(fused *f, char *memory, int64_t *used);
 void walks_fill(fused *f);
-int64_t walk_span(const walk *w);
+const band *walk_band(const walk *w, int64_t x); /* the one that has place x of a table */
+int64_t walk_distance(const walk *w, int64_t x);
+bool walk_pads(const walk *w, int64_t x); /* no pair that is seen looks there */
 /* The stretch of consecutive places from key j of query i on, n at most. *x: where a table by falling distance has it.
  * Sets *skip to the keys of the stretch before the table begins; returns how many follow that it has. */
 int64_t walk_stretch(const walk *w, int64_t i, int64_t j, int64_t n, int64_t *x, int64_t *skip, int64_t *length);
@@ -192,7 +204,8 @@ pe_status walks_reach(fused *f, pe_error *err);
 void lines_find(fused *f);
 void lines_cut(fused *f, char *memory, int64_t *used);
 void lines_fill(fused *f);
-int64_t line_turn(const line *l, int64_t x, int64_t n); /* of n measures, those before the distance 0 */
+void line_points(const line *l, int64_t s, double *a, double *b); /* of a piece; gradients are linear between */
+int64_t line_turn(const line *l, int64_t x, int64_t n);           /* of n measures, those before the distance 0 */
 int64_t line_piece(const line *l, int64_t i, int64_t x, int64_t n, int64_t *run); /* measures of one piece: how many */
 void lines_add(const fused *f, scratch *s, const tile *t, bool before);
 

@@ -46,8 +46,11 @@ typedef void gemm_fn(float *, int64_t, const float *, int64_t, int64_t, const fl
 static void weights_back(const fused *f, scratch *s, const tile *t, const keys *k, int64_t item, gemm_fn *gemm)
 {
     int64_t at = (t->h / f->group * f->tiles * BK + t->j) * f->Dv, n = up_to(t->n, LANES);
-    for (int64_t r = 0; r < t->m; r++)
+    for (int64_t r = 0; r < t->m; r++) {
         f->k->weigh(s->S + r * BK, n, s->lse[r]);
+        if (s->share[r] != 1)
+            f->k->scale(s->S + r * BK, s->share[r], n);
+    }
     for (int64_t p = 0; p * PANEL < t->n; p++)
         f->k->gemm(s->dP + p * PANEL, BK, s->dO, f->Dw, 1, f->vt + at + p * f->Dv * PANEL, PANEL, t->m, PANEL, f->Dv,
                    false);
@@ -140,21 +143,55 @@ static void key_tile(const fused *f, tile *t, int64_t b)
     t->n = f->Tk - t->j < BK ? f->Tk - t->j : BK;
 }
 
-/* What is counted right of each tile of keys. */
-static void find_carries(const fused *f, scratch *s, tile *t)
+/* Float32 holds no log of a sum beside a very large score: weights are then made from the row's own max and sum, found
+ * by walking the keys once more. */
+#define LSE_MOST 2048
+
+static bool lse_is_large(const scratch *s, const tile *t)
+{
+    bool large = false;
+    for (int64_t r = 0; r < t->m; r++)
+        large = large || (fabsf(s->lse[r]) > LSE_MOST && isfinite(s->lse[r]));
+    return large;
+}
+
+/* max and sum with the sink: exp(s - lse) becomes exp(s - max) / sum. */
+static void settle_sums(const fused *f, scratch *s, const tile *t)
+{
+    const pe_params sinks = f->p.a.sinks;
+    for (int64_t r = 0; r < t->m; r++) {
+        double sink = sinks.data ? num_load(sinks.data, sinks.dtype, t->h) : -INFINITY, max = (double)s->max[r];
+        double most = sink > max ? sink : max;
+        double sum = (max == -INFINITY ? 0 : s->sum[r] * exp(max - most)) + (sink == -INFINITY ? 0 : exp(sink - most));
+        s->lse[r] = s->lse[r] == -INFINITY ? -INFINITY : (float)most;
+        s->share[r] = sum > 0 ? (float)(1 / sum) : 1;
+    }
+}
+
+/* What is counted right of each tile of keys, and where it is wanted each row's max and sum. */
+static void walk_keys(const fused *f, scratch *s, tile *t, bool sums)
 {
     state st = { s->O, s->max, s->sum, s->carry };
-    for (int64_t r = 0; r < t->m; r++)
-        st.carry[r] = 0;
+    for (int64_t r = 0; r < t->m; r++) {
+        st.carry[r] = st.sum[r] = 0;
+        st.max[r] = -INFINITY;
+    }
     for (int64_t b = f->tiles - 1; b >= 0; b--) {
         key_tile(f, t, b);
-        for (int64_t r = 0; r < t->m; r++)
+        for (int64_t r = 0; f->count && r < t->m; r++)
             s->carries[b * BQ + r] = st.carry[r];
         sight what = mask_tile(f, t);
+        if (what == SEES_NONE)
+            continue;
         keys k = ready_tile(f, s, t->h / f->group, t->j, t->n);
-        if (what != SEES_NONE)
-            tile_scores(f, s, t, &k, s->qs, &st, what);
+        tile_scores(f, s, t, &k, s->qs, &st, what);
+        for (int64_t r = 0; sums && r < t->m; r++) {
+            float factor, sum = f->k->soften(s->S + r * BK, up_to(t->n, LANES), &st.max[r], &factor);
+            st.sum[r] = st.sum[r] * (double)factor + (double)sum;
+        }
     }
+    if (sums)
+        settle_sums(f, s, t);
 }
 
 static void begin(const fused *f, scratch *s, const tile *t)
@@ -164,6 +201,7 @@ static void begin(const fused *f, scratch *s, const tile *t)
     for (int64_t r = 0; r < t->m; r++) {
         s->lse[r] = f->lse[at + r];
         s->mean[r] = f->mean[at + r];
+        s->share[r] = 1;
         s->dcarry[r] = 0;
     }
     for (int64_t n = 0; n < t->m * f->Dp; n++)
@@ -217,8 +255,9 @@ static void one_item(void *arg, int64_t item, int worker)
         for (int64_t b = item / f->G; b < fused_queries(f); b += f->splits) {
             tile t = { h, 1, b * BQ, f->Tq - b * BQ < BQ ? f->Tq - b * BQ : BQ, 0, 0 };
             begin(f, s, &t);
-            if (f->count)
-                find_carries(f, s, &t);
+            bool large = lse_is_large(s, &t);
+            if (f->count || large)
+                walk_keys(f, s, &t, large);
             for (int64_t k = 0; k < f->tiles; k++) {
                 key_tile(f, &t, k);
                 tile_back(f, s, &t, item);

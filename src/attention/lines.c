@@ -24,7 +24,7 @@ void lines_cut(fused *f, char *memory, int64_t *used)
     for (int n = 0; n < f->lines; n++) {
         line *l = &f->line[n];
         bool pieces = by_pieces(f, l), absolute = l->p->absolute;
-        int64_t span = absolute || l->w->scattered ? 0 : 2 * PAD + walk_span(l->w);
+        int64_t span = absolute ? 0 : l->w->total;
         l->table = fused_take(memory, used, span * (pieces ? 1 : f->H), sizeof(float));
         l->key = fused_take(memory, used, absolute ? f->H * f->Tk : 0, sizeof(double));
         l->query = fused_take(memory, used, absolute ? f->H * f->Tq : 0, sizeof(double));
@@ -42,33 +42,35 @@ enum { BLOCK = 1024 };
 typedef struct filling {
     fused *f;
     line *l;
+    const band *b;
 } filling;
 
-static void measure_block(const fused *f, const line *l, double *m, int64_t x, int64_t count)
+/* Falling distances from d on. */
+static void measure_block(const fused *f, const line *l, double *m, int64_t d, int64_t count)
 {
     if (l->p->row->measures) {
-        l->p->row->measures(l->p, m, l->w->high - x, count);
+        l->p->row->measures(l->p, m, d, count);
         return;
     }
     for (int64_t i = 0; i < count; i++)
-        m[i] = part_measure(l->p, f->p.w, l->w->high - x - i);
+        m[i] = part_measure(l->p, f->p.w, d - i);
 }
 
-/* One block of distances, all heads; neighbours with one measure (far buckets) share a value. */
+/* One block of a band's distances, all heads; neighbours with one measure (far buckets) share a value. */
 static void fill_block(void *arg, int64_t n, int worker)
 {
     const filling *g = arg;
     const line *l = g->l;
     const fused *f = g->f;
     double m[BLOCK];
-    int64_t span = walk_span(l->w), total = 2 * PAD + span, first = n * BLOCK;
-    int64_t count = span - first < BLOCK ? span - first : BLOCK;
+    int64_t total = l->w->total, first = g->b->start + PAD + n * BLOCK, left = g->b->high - g->b->low + 1 - n * BLOCK;
+    int64_t count = left < BLOCK ? left : BLOCK;
     (void)worker;
-    measure_block(f, l, m, first, count);
+    measure_block(f, l, m, g->b->high - n * BLOCK, count);
     for (int64_t i = 0; l->knots >= 0 && i < count; i++)
-        l->table[PAD + first + i] = (float)m[i];
+        l->table[first + i] = (float)m[i];
     for (int64_t h = 0; l->knots < 0 && h < f->H; h++) {
-        float *to = l->table + h * total + PAD + first;
+        float *to = l->table + h * total + first;
         for (int64_t i = 0; i < count; i++)
             to[i] = i && m[i] == m[i - 1] ? to[i - 1] : (float)(l->factor * l->p->row->bias(l->p, f->p.w, h, m[i]));
     }
@@ -77,13 +79,13 @@ static void fill_block(void *arg, int64_t n, int worker)
 /* Hidden pairs look here; measures go on, so that those of a row rise or fall all the way. */
 static void fill_pads(const fused *f, line *l)
 {
-    int64_t span = walk_span(l->w), total = 2 * PAD + span;
-    for (int64_t h = 0; l->knots < 0 && h < f->H; h++)
-        for (int64_t x = 0; x < PAD; x++)
-            l->table[h * total + x] = l->table[h * total + PAD + span + x] = 0;
-    for (int64_t x = 0; l->knots >= 0 && x < PAD; x++) {
-        l->table[x] = (float)part_measure(l->p, f->p.w, l->w->high + PAD - x);
-        l->table[PAD + span + x] = (float)part_measure(l->p, f->p.w, l->w->low - 1 - x);
+    for (int64_t x = 0; x < l->w->total; x++) {
+        if (!walk_pads(l->w, x))
+            continue;
+        for (int64_t h = 0; l->knots < 0 && h < f->H; h++)
+            l->table[h * l->w->total + x] = 0;
+        if (l->knots >= 0)
+            l->table[x] = (float)part_measure(l->p, f->p.w, walk_distance(l->w, x));
     }
 }
 
@@ -93,27 +95,69 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Knots in order, and each head's piece between them from two points inside it. */
-static void fill_pieces(const fused *f, line *l)
+static void fill_shares(const fused *f, line *l)
 {
     const row *r = l->p->row;
-    for (int64_t i = 0; i < l->knots; i++)
-        l->knot[i] = r->knot(l->p, f->p.w, i);
-    qsort(l->knot, (size_t)l->knots, sizeof(double), by_size);
-    for (int64_t s = 0; s <= l->knots; s++) {
-        double low = s ? l->knot[s - 1] : l->knots ? l->knot[0] - 3 : 0, high = s < l->knots ? l->knot[s] : low + 3;
-        double a = low + (high - low) / 3, b = low + (high - low) / 3 * 2;
-        for (int64_t h = 0; h < f->H; h++) {
-            double at_a = r->bias(l->p, f->p.w, h, a), at_b = r->bias(l->p, f->p.w, h, b);
-            double slope = b > a ? (at_b - at_a) / (b - a) : 0;
-            l->slope[h * (l->knots + 1) + s] = (float)(l->factor * slope);
-            l->level[h * (l->knots + 1) + s] = (float)(l->factor * (at_a - slope * a));
-        }
-    }
     for (int64_t i = 0; i < f->Tq; i++) {
         int64_t at[PE_AXES_MAX];
         l->share[i] = (float)(r->share ? r->share(l->p, f->p.w, position(f->p.a.q_at, i, at)) : 1);
     }
+}
+
+/* What x = measure times share lies between. */
+static void find_reach(const fused *f, line *l)
+{
+    double m[2] = { 0, 0 }, s[2] = { 0, 0 };
+    for (int64_t x = 0; x < l->w->total; x++) {
+        m[0] = x ? fmin(m[0], (double)l->table[x]) : (double)l->table[x];
+        m[1] = x ? fmax(m[1], (double)l->table[x]) : (double)l->table[x];
+    }
+    for (int64_t i = 0; i < f->Tq; i++) {
+        s[0] = i ? fmin(s[0], (double)l->share[i]) : (double)l->share[i];
+        s[1] = i ? fmax(s[1], (double)l->share[i]) : (double)l->share[i];
+    }
+    l->least = fmin(fmin(m[0] * s[0], m[0] * s[1]), fmin(m[1] * s[0], m[1] * s[1]));
+    l->most = fmax(fmax(m[0] * s[0], m[0] * s[1]), fmax(m[1] * s[0], m[1] * s[1]));
+}
+
+/* Two points inside a piece; one where it has no width. */
+void line_points(const line *l, int64_t s, double *a, double *b)
+{
+    double low = s ? fmax(l->knot[s - 1], l->least) : l->least,
+           high = s < l->knots ? fmin(l->knot[s], l->most) : l->most;
+    high = high > low ? high : low;
+    *a = low + (high - low) / 3;
+    *b = low + (high - low) / 3 * 2;
+}
+
+/* One piece, all heads: the line through two points of it. */
+static void fill_piece(void *arg, int64_t s, int worker)
+{
+    const filling *g = arg;
+    const fused *f = g->f;
+    const line *l = g->l;
+    const row *r = l->p->row;
+    double a, b;
+    (void)worker;
+    line_points(l, s, &a, &b);
+    for (int64_t h = 0; h < f->H; h++) {
+        double at_a = r->bias(l->p, f->p.w, h, a), at_b = b > a ? r->bias(l->p, f->p.w, h, b) : at_a;
+        double slope = b > a ? (at_b - at_a) / (b - a) : 0;
+        l->slope[h * (l->knots + 1) + s] = (float)(l->factor * slope);
+        l->level[h * (l->knots + 1) + s] = (float)(l->factor * (at_a - slope * a));
+    }
+}
+
+/* Knots in order; one that x never reaches, and that would put points where nothing is, is infinitely far. */
+static void fill_pieces(fused *f, line *l)
+{
+    find_reach(f, l);
+    for (int64_t i = 0; i < l->knots; i++) {
+        double at = l->p->row->knot(l->p, f->p.w, i);
+        l->knot[i] = at < l->least ? -INFINITY : at > l->most ? INFINITY : at;
+    }
+    qsort(l->knot, (size_t)l->knots, sizeof(double), by_size);
+    pool_run(f->p.a.pool, fill_piece, &(filling){ f, l, NULL }, l->knots + 1);
 }
 
 static void fill_absolute(const fused *f, line *l)
@@ -131,16 +175,17 @@ void lines_fill(fused *f)
 {
     for (int n = 0; n < f->lines; n++) {
         line *l = &f->line[n];
-        if (l->p->absolute) {
+        if (l->p->absolute)
             fill_absolute(f, l);
-            continue;
-        }
-        if (l->knots >= 0)
-            fill_pieces(f, l);
-        if (l->w->scattered)
+        if (l->p->absolute || l->w->scattered)
             continue;
         fill_pads(f, l);
-        pool_run(f->p.a.pool, fill_block, &(filling){ f, l }, up_to(walk_span(l->w), BLOCK) / BLOCK);
+        for (const band *b = l->w->band; b < l->w->band + l->w->bands; b++)
+            pool_run(f->p.a.pool, fill_block, &(filling){ f, l, b }, up_to(b->high - b->low + 1, BLOCK) / BLOCK);
+        if (l->knots >= 0)
+            fill_shares(f, l);
+        if (l->knots >= 0)
+            fill_pieces(f, l);
     }
 }
 
@@ -193,7 +238,8 @@ int64_t line_piece(const line *l, int64_t i, int64_t x, int64_t n, int64_t *run)
 /* Distances fall along the keys; a measure turns round at 0. */
 int64_t line_turn(const line *l, int64_t x, int64_t n)
 {
-    int64_t zero = PAD + l->w->high - x;
+    const band *b = walk_band(l->w, x);
+    int64_t zero = b->start + PAD + b->high - x;
     return zero < 0 ? 0 : zero < n ? zero : n;
 }
 
@@ -230,7 +276,7 @@ static void add_row(const fused *f, const line *l, int64_t h, int64_t i, const t
         add_scattered(f, l, h, i, t, s);
         return;
     }
-    int64_t total = 2 * PAD + walk_span(l->w);
+    int64_t total = l->w->total;
     for (int64_t j = 0, length; j < t->n; j += length) {
         int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
         if (n > 0 && l->knots >= 0)

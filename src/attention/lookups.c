@@ -8,18 +8,22 @@
 /* ------------------------------------------------ which rows */
 
 /* Distances between the ends may be out of reach of the table: no pair that is seen has them. */
+/* The table's row at place x; pads have that of the nearest distance that is seen. */
 static int64_t row_at(const lookup *l, int64_t x)
 {
-    int64_t r = l->t->index(l->p, l->w->high - x), last = l->t->table < 0 ? r : l->p->tensor[l->t->table].shape[0] - 1;
+    const band *b = walk_band(l->w, x);
+    int64_t d = walk_distance(l->w, x), last = l->t->table < 0 ? INT64_MAX : l->p->tensor[l->t->table].shape[0] - 1;
+    d = d < b->low ? b->low : d > b->high ? b->high : d;
+    int64_t r = l->t->index(l->p, d);
     return l->t->table >= 0 && r < 0 ? 0 : r < last ? r : last;
 }
 
 /* First row, number of rows, direction, from all distances that are seen. */
-static void find_rows(lookup *l)
+static void find_rows(const fused *f, lookup *l)
 {
-    int64_t span = walk_span(l->w), low = 0, high = -1, last = 0;
+    int64_t low = 0, high = -1, last = 0;
     bool rises = true, falls = true;
-    for (int64_t x = 0; x < span; x++) {
+    for (int64_t x = 0; x < l->w->total; x++) {
         int64_t r = row_at(l, x);
         low = x && low < r ? low : r;
         high = x && high > r ? high : r;
@@ -30,7 +34,8 @@ static void find_rows(lookup *l)
     l->first = low;
     l->columns = high - low + 1;
     l->flip = !rises;
-    l->odd = l->w->scattered || (!rises && !falls);
+    bool endless = l->t->table < 0 && l->columns > 4 * (f->Tq + f->Tk) + 4096; /* entries across a gap */
+    l->odd = l->w->scattered || endless || (!rises && !falls);
 }
 
 void lookups_find(fused *f)
@@ -41,7 +46,7 @@ void lookups_find(fused *f)
         l->factor = l->before && l->t->side != PE_VALUE ? f->p.scale : 1;
         l->heads = l->t->table < 0 ? 1 : l->p->tensor[l->t->table].shape[1];
         l->width = l->t->side == PE_VALUE ? f->Dw : f->Dp;
-        find_rows(l);
+        find_rows(f, l);
         l->fold = l->t->side == PE_KEY && l->columns == 1 && l->before && l->t->extra < 0 && !f->count && !l->odd;
     }
     if (f->count) {
@@ -60,7 +65,7 @@ void lookups_cut(fused *f, char *memory, int64_t *used)
 {
     for (int n = 0; n < f->lookups; n++) {
         lookup *l = &f->lookup[n];
-        int64_t total = l->odd ? 0 : 2 * PAD + walk_span(l->w), columns = l->odd ? 0 : l->columns;
+        int64_t total = l->odd ? 0 : l->w->total, columns = l->odd ? 0 : l->columns;
         bool panels = wants_panels(f, l);
         l->column = fused_take(memory, used, total, sizeof *l->column);
         l->even = fused_take(memory, used, total, sizeof *l->even);
@@ -92,10 +97,10 @@ int64_t lookups_row(const lookup *l, int64_t c)
 
 static void fill_columns(lookup *l)
 {
-    int64_t span = walk_span(l->w), total = 2 * PAD + span;
+    int64_t total = l->w->total;
     int32_t rising = 0, staying = 0;
     for (int64_t x = 0; x < total; x++) {
-        int64_t at = x < PAD ? 0 : x < PAD + span ? x - PAD : span - 1, r = span ? row_at(l, at) : l->first;
+        int64_t r = row_at(l, x);
         l->column[x] = (int32_t)(l->flip ? l->first + l->columns - 1 - r : r - l->first);
     }
     for (int64_t x = total - 1; x >= 0; x--) {

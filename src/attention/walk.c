@@ -18,51 +18,173 @@ static int64_t distance(int64_t q, int64_t k)
     return (int64_t)((uint64_t)q - (uint64_t)k); /* hidden pairs may be any distance apart */
 }
 
-static bool rises(const walk *w, pe_positions where)
+/* Tokens and where they stand; those not used are hidden from all and stand nowhere. */
+typedef struct places {
+    pe_positions at;
+    const uint8_t *used;
+} places;
+
+static places queries(const fused *f)
 {
-    for (int64_t t = 1; t < where.tokens; t++)
-        if (place_of(w, where, t) < place_of(w, where, t - 1))
+    return (places){ f->p.a.q_at, NULL };
+}
+
+static places all_keys(const fused *f)
+{
+    return (places){ f->p.a.k_at, f->p.a.mask.key_used };
+}
+
+static bool used(places where, int64_t t)
+{
+    return !where.used || where.used[t];
+}
+
+static bool rises(const walk *w, places where)
+{
+    bool some = false;
+    int64_t last = 0;
+    for (int64_t t = 0; t < where.at.tokens; t++) {
+        if (!used(where, t))
+            continue;
+        int64_t at = place_of(w, where.at, t);
+        if (some && at < last)
             return false;
+        some = true;
+        last = at;
+    }
     return true;
 }
 
-static void extremes(const walk *w, pe_positions where, int64_t *low, int64_t *high)
+static bool extremes(const walk *w, places where, int64_t *low, int64_t *high)
 {
-    *low = *high = place_of(w, where, 0);
-    for (int64_t t = 1; t < where.tokens; t++) {
-        int64_t at = place_of(w, where, t);
-        *low = at < *low ? at : *low;
-        *high = at > *high ? at : *high;
+    bool some = false;
+    *low = *high = 0;
+    for (int64_t t = 0; t < where.at.tokens; t++) {
+        if (!used(where, t))
+            continue;
+        int64_t at = place_of(w, where.at, t);
+        *low = some && *low < at ? *low : at;
+        *high = some && *high > at ? *high : at;
+        some = true;
     }
+    return some;
 }
 
-/* Where places rise, the ends of what each query sees are the ends of its distances; elsewhere all pairs count. */
-void walk_range(const fused *f, walk *w)
+/* Where places rise, the ends of what each query sees are the ends of its distances. */
+static void seen_range(const fused *f, walk *w)
 {
-    pe_positions q = f->p.a.q_at, k = f->p.a.k_at;
-    int64_t q_low, q_high, k_low, k_high;
-    w->low = 0;
-    w->high = -1;
-    if (!f->Tq || !f->Tk)
-        return;
-    extremes(w, q, &q_low, &q_high);
-    extremes(w, k, &k_low, &k_high);
-    w->low = distance(q_low, k_high);
-    w->high = distance(q_high, k_low);
-    if (!rises(w, q) || !rises(w, k))
-        return;
-    int64_t low = INT64_MAX, high = INT64_MIN;
+    const places q = queries(f), k = all_keys(f);
+    int64_t low = INT64_MAX, high = INT64_MIN, first = 0, last = -1, next = 0; /* ranges move right with the query */
     for (int64_t i = 0; i < f->Tq; i++) {
-        int64_t from, to, at = place_of(w, q, i);
+        int64_t from, to, at = place_of(w, q.at, i);
         mask_range(f, i, &from, &to);
-        if (from == to)
+        for (; next < to; next++)
+            last = used(k, next) ? next : last;
+        while (first < to && (first < from || !used(k, first)))
+            first++;
+        if (first >= to || last < from)
             continue;
-        int64_t near = distance(at, place_of(w, k, to - 1)), far = distance(at, place_of(w, k, from));
+        int64_t near = distance(at, place_of(w, k.at, last)), far = distance(at, place_of(w, k.at, first));
         low = near < low ? near : low;
         high = far > high ? far : high;
     }
     w->low = low <= high ? low : 0;
     w->high = low <= high ? high : -1;
+}
+
+void walk_range(const fused *f, walk *w)
+{
+    int64_t q_low, q_high, k_low, k_high;
+    w->low = 0;
+    w->high = -1;
+    if (!extremes(w, queries(f), &q_low, &q_high) || !extremes(w, all_keys(f), &k_low, &k_high))
+        return;
+    w->low = distance(q_low, k_high);
+    w->high = distance(q_high, k_low);
+    if (rises(w, queries(f)) && rises(w, all_keys(f)))
+        seen_range(f, w);
+}
+
+/* ------------------------------------------------ bands */
+
+/* Joins what overlaps, or lies closer than pads; false: too many. */
+static bool add_band(walk *w, int64_t low, int64_t high)
+{
+    low = low > w->low ? low : w->low;
+    high = high < w->high ? high : w->high;
+    if (low > high)
+        return true;
+    for (int n = 0; n < w->bands; n++) {
+        band *b = &w->band[n];
+        if (low > b->high + 2 * PAD || high < b->low - 2 * PAD)
+            continue;
+        low = low < b->low ? low : b->low;
+        high = high > b->high ? high : b->high;
+        *b = w->band[--w->bands];
+        n = -1; /* what it has become may touch others */
+    }
+    if (w->bands == BANDS_MAX)
+        return false;
+    w->band[w->bands++] = (band){ low, high, 0 };
+    return true;
+}
+
+/* The next run of consecutive places from token *t on; false: none. */
+static bool next_run(const walk *w, places where, int64_t *t, int64_t *low, int64_t *high)
+{
+    while (*t < where.at.tokens && !used(where, *t))
+        ++*t;
+    if (*t == where.at.tokens)
+        return false;
+    *low = *high = place_of(w, where.at, *t);
+    for (++*t; *t < where.at.tokens && used(where, *t) && distance(place_of(w, where.at, *t), *high) == 1; ++*t)
+        ++*high;
+    return true;
+}
+
+static int64_t count_runs(const walk *w, places where)
+{
+    int64_t t = 0, low, high, runs = 0;
+    while (next_run(w, where, &t, &low, &high))
+        runs++;
+    return runs;
+}
+
+/* A band per run of queries and run of keys: a context with a gap has few. */
+static bool find_bands(const fused *f, walk *w)
+{
+    int64_t i = 0, j, q_low, q_high, k_low, k_high;
+    if (count_runs(w, queries(f)) > 4096 / (1 + count_runs(w, all_keys(f))))
+        return false;
+    while (next_run(w, queries(f), &i, &q_low, &q_high))
+        for (j = 0; next_run(w, all_keys(f), &j, &k_low, &k_high);)
+            if (!add_band(w, distance(q_low, k_high), distance(q_high, k_low)))
+                return false;
+    return true;
+}
+
+static int by_fall(const void *a, const void *b)
+{
+    int64_t x = ((const band *)a)->high, y = ((const band *)b)->high;
+    return (x < y) - (x > y);
+}
+
+static void lay_bands(const fused *f, walk *w)
+{
+    int64_t most = 4 * (f->Tq + f->Tk) + 4096, sum = 0;
+    bool wide_range = w->high - w->low < -1 || w->high - w->low >= most, fits = true;
+    if (!wide_range && w->low <= w->high)
+        w->band[w->bands++] = (band){ w->low, w->high, 0 };
+    else if (wide_range)
+        fits = find_bands(f, w);
+    qsort(w->band, (size_t)w->bands, sizeof(band), by_fall);
+    for (int n = 0; n < w->bands; n++) {
+        w->band[n].start = w->total;
+        w->total += 2 * PAD + w->band[n].high - w->band[n].low + 1;
+        sum += w->band[n].high - w->band[n].low + 1;
+    }
+    w->scattered = !fits || sum >= most;
+    w->total = w->scattered ? 0 : w->total;
 }
 
 static walk *walk_for(fused *f, const part *p)
@@ -73,11 +195,31 @@ static walk *walk_for(fused *f, const part *p)
             return &f->walk[n];
     walk *w = &f->walk[f->walks++];
     w->p = p;
-    w->q_rises = rises(w, f->p.a.q_at);
+    w->q_rises = rises(w, queries(f));
     walk_range(f, w);
-    int64_t most = 4 * (f->Tq + f->Tk) + 4096;
-    w->scattered = w->high - w->low < -1 || w->high - w->low >= most;
+    lay_bands(f, w);
     return w;
+}
+
+const band *walk_band(const walk *w, int64_t x)
+{
+    const band *b = w->band;
+    while (b + 1 < w->band + w->bands && b[1].start <= x)
+        b++;
+    return b;
+}
+
+int64_t walk_distance(const walk *w, int64_t x)
+{
+    const band *b = walk_band(w, x);
+    return b->high + PAD - (x - b->start);
+}
+
+bool walk_pads(const walk *w, int64_t x)
+{
+    const band *b = walk_band(w, x);
+    int64_t d = walk_distance(w, x);
+    return d < b->low || d > b->high;
 }
 
 void walks_find(fused *f)
@@ -93,11 +235,6 @@ void walks_find(fused *f)
         if (p->count.on)
             f->count = p;
     }
-}
-
-int64_t walk_span(const walk *w)
-{
-    return w->scattered ? 0 : w->high - w->low + 1;
 }
 
 void walks_cut(fused *f, char *memory, int64_t *used)
@@ -126,20 +263,22 @@ void walks_fill(fused *f)
 
 int64_t walk_stretch(const walk *w, int64_t i, int64_t j, int64_t n, int64_t *x, int64_t *skip, int64_t *length)
 {
-    int64_t total = 2 * PAD + walk_span(w);
+    const band *b = w->band, *end = w->band + w->bands;
     *length = w->run[j] < n ? w->run[j] : n;
     *skip = 0;
     int64_t d = distance(w->q[i], w->k[j]);
-    if (d > w->high + PAD) { /* falls with each key, perhaps into the table */
-        if (d - w->high - PAD >= *length)
+    while (b < end && d < b->low - PAD)
+        b++;
+    if (b == end)
+        return 0;
+    if (d > b->high + PAD) { /* falls with each key, perhaps into the table */
+        if (d - b->high - PAD >= *length)
             return 0;
-        *skip = d - w->high - PAD;
+        *skip = d - b->high - PAD;
         d -= *skip;
     }
-    if (d < w->low - PAD)
-        return 0;
-    *x = PAD + w->high - d;
-    int64_t left = *length - *skip, room = total - *x;
+    *x = b->start + PAD + b->high - d;
+    int64_t left = *length - *skip, room = b->start + 2 * PAD + b->high - b->low + 1 - *x;
     return left < room ? left : room;
 }
 
@@ -170,10 +309,10 @@ static bool corners_inside(const fused *f, const part *p)
 {
     int64_t least[PE_AXES_MAX] = { 0 }, most[PE_AXES_MAX] = { 0 }, none[PE_AXES_MAX] = { 0 };
     for (int64_t a = 0; a < p->axes; a++) {
-        pe_positions q = f->p.a.q_at, k = f->p.a.k_at;
+        places q = queries(f), k = all_keys(f);
         int64_t q_low, q_high, k_low, k_high;
-        q.at += a * q.axis_stride;
-        k.at += a * k.axis_stride;
+        q.at.at += a * q.at.axis_stride;
+        k.at.at += a * k.at.axis_stride;
         walk first = { 0 };
         extremes(&first, q, &q_low, &q_high);
         extremes(&first, k, &k_low, &k_high);

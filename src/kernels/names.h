@@ -52,6 +52,7 @@
 #define ladder_named pei_ladder_named
 #define ladder_rungs pei_ladder_rungs
 #define line_piece pei_line_piece
+#define line_points pei_line_points
 #define line_turn pei_line_turn
 #define lines_add pei_lines_add
 #define lines_cut pei_lines_cut
@@ -177,8 +178,10 @@
 #define value_add pei_value_add
 #define value_back pei_value_back
 #define view_region pei_view_region
+#define walk_band pei_walk_band
+#define walk_distance pei_walk_distance
+#define walk_pads pei_walk_pads
 #define walk_range pei_walk_range
-#define walk_span pei_walk_span
 #define walk_stretch pei_walk_stretch
 #define walks_cut pei_walks_cut
 #define walks_fill pei_walks_fill
