@@ -55,6 +55,24 @@ static inline int64_t test_range(uint64_t *state, int64_t low, int64_t high) /* 
     return low + (int64_t)(test_random(state) % (uint64_t)(high - low + 1));
 }
 
+/* A walk over many combinations takes every so many of them: enough for each value of a dimension to meet each of another,
+ * and fewer under a sanitizer, which is slow and looks for other faults. POSENC_TEST_FULL=1 takes all. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { TEST_THIN = 3 };
+#else
+enum { TEST_THIN = 1 };
+#endif
+
+static inline bool test_full(void)
+{
+    return getenv("POSENC_TEST_FULL") != NULL;
+}
+
+static inline bool test_turn(int64_t n, int64_t every)
+{
+    return test_full() || n % (every * TEST_THIN) == 0;
+}
+
 static const pe_shape test_shape = { 8, 4, 64, 512 };
 
 /* An encoding that must exist. */

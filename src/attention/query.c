@@ -110,8 +110,8 @@ void query_probabilities(problem *p, int64_t i)
         p->m.sink[h] = sink == -INFINITY ? 0 : exp(sink - most);
         sum += p->m.sink[h];
         p->m.lse[h] = sum == 0 ? -INFINITY : most + log(sum);
-        for (int64_t j = 0; sum != 0 && j < Tk; j++)
-            prob[j] /= sum;
+        for (int64_t j = 0; sum != 0 && j < Tk; j++) /* what is hidden stays 0 where the sum is NaN */
+            prob[j] = s[j] == -INFINITY ? 0 : prob[j] / sum;
         if (sum != 0)
             p->m.sink[h] /= sum;
     }
