@@ -131,7 +131,7 @@ static void find_shape(fused *f)
     f->Tk = a->k.tokens;
     f->tiles = up_to(f->Tk, BK) / BK;
     f->offset = f->Tk + a->mask.keys_after - f->Tq;
-    f->direct = f->Tq <= FEW && !f->backward;
+    f->direct = (f->Tq <= FEW || (f->Tq <= SOME && f->Tk >= MANY)) && !f->backward;
     int64_t items = f->G < 8 ? (8 + f->G - 1) / f->G : 1; /* enough for a few workers, whatever their number */
     f->splits = items < fused_queries(f) ? items : fused_queries(f) ? fused_queries(f) : 1;
     f->plain_mask = !a->mask.key_used && !a->mask.q_segment && !a->mask.additive.data;
@@ -140,7 +140,10 @@ static void find_shape(fused *f)
 static void find_loads(fused *f)
 {
     const part *turns = f->p.turns;
-    f->chunks = f->count || f->Tk <= CHUNK ? 1 : up_to(f->Tk, CHUNK) / CHUNK;
+    f->chunk = 256 * f->Tq > CHUNK ? 256 * f->Tq : CHUNK;
+    if (f->count || f->Tk <= f->chunk) /* keys that are counted go one after the other */
+        f->chunk = f->Tk;
+    f->chunks = f->chunk ? up_to(f->Tk, f->chunk) / f->chunk : 1;
     for (int n = 0; n < f->lookups; n++)
         f->load_panel = f->load_panel || (f->lookup[n].t->side == PE_KEY && !f->lookup[n].fold && !f->lookup[n].odd);
     f->load_panel = f->load_panel && f->direct;

@@ -26,9 +26,11 @@ enum {
     PAD = BK,       /* around tables by distance: hidden pairs of a tile may look so far out */
     NEED = BQ + BK, /* rows of a table that one tile of consecutive places can need          */
     RING = 1024,    /* columns of q T^t that are kept                                        */
-    FEW = 8,        /* queries for which keys are read where they lie, not packed            */
+    FEW = 8,        /* queries for which keys are read where they lie, not packed,           */
+    SOME = 64,      /* and so many where there are MANY keys                                 */
+    MANY = 2048,
     LOAD = 32,      /* tokens made ready at a time                                           */
-    CHUNK = 1024,   /* keys of a piece, where few queries are split over the keys            */
+    CHUNK = 1024,   /* keys of a piece, or 256 for each query, where these are split over the keys */
     BANDS_MAX = 16, /* ranges of distances with a table each                                 */
     LOOKUPS_MAX = PARTS_MAX * TERMS_MAX
 };
@@ -144,7 +146,7 @@ typedef struct fused {
     scratch *scratch;              /* (workers) */
     float *part_O, *part_max;      /* (chunks, H, Tq, Dw), (chunks, H, Tq): direct */
     double *part_sum, *part_carry; /* (H, Tq) */
-    int64_t chunks;
+    int64_t chunks, chunk;         /* pieces, keys of one */
     /* backward */
     const pe_attention_grad *g;
     int64_t splits;   /* of the queries, so that there are items enough: item = split G + kv head */

@@ -81,11 +81,15 @@ static void one_chunk(void *arg, int64_t c, int worker)
 {
     const fused *f = arg;
     scratch *s = &f->scratch[worker];
-    int64_t from = f->chunks == 1 ? 0 : c * CHUNK, to = f->chunks == 1 || from + CHUNK > f->Tk ? f->Tk : from + CHUNK;
+    int64_t from = c * f->chunk, to = from + f->chunk, low, high, unused;
+    mask_range(f, 0, &low, &unused); /* ranges move right with the query: */
+    mask_range(f, f->Tq - 1, &unused, &high);
+    from = from > low ? from : low / BK * BK; /* no query sees what lies before this, or from there on */
+    to = to < high ? to : high;
     tile all = { 0, f->H, 0, f->Tq, 0, 0 };
     state st = chunk_state(f, c);
-    if (!f->count)
-        ready_ask(f, from, from + BK);
+    if (!f->count && from < to)
+        ready_ask(f, from, from + BK < to ? from + BK : to);
     tile_queries(f, &all, s->qs);
     for (int64_t r = 0; r < f->H * f->Tq; r++) {
         st.max[r] = -INFINITY;
@@ -93,7 +97,7 @@ static void one_chunk(void *arg, int64_t c, int worker)
     }
     for (int64_t n = 0; n < f->H * f->Tq * f->Dw; n++)
         st.O[n] = 0;
-    for (int64_t b = 0, tiles = up_to(to - from, BK) / BK; b < tiles; b++) {
+    for (int64_t b = 0, tiles = to > from ? up_to(to - from, BK) / BK : 0; b < tiles; b++) {
         int64_t at = from + (f->count ? tiles - 1 - b : b) * BK; /* counted from the right */
         int64_t next = b + 1 == tiles ? -1 : f->count ? at - BK : at + BK;
         meet_keys(f, s, &st, at, to - at < BK ? to - at : BK, next);

@@ -174,11 +174,13 @@ static void ask(pe_view v, int64_t from, int64_t to)
 {
 #if defined __GNUC__
     bool packed = v.head_stride == v.dim;
-    int64_t bytes = (packed ? v.heads * v.dim : v.dim) * (int64_t)pe_dtype_size(v.dtype);
+    int64_t size = (int64_t)pe_dtype_size(v.dtype), bytes = (packed ? v.heads * v.dim : v.dim) * size;
     for (int64_t t = from; t < to; t++)
-        for (int64_t h = 0; h < (packed ? 1 : v.heads); h++)
+        for (int64_t h = 0; h < (packed ? 1 : v.heads); h++) {
+            const char *at = (const char *)v.data + (t * v.token_stride + h * v.head_stride) * size;
             for (int64_t b = 0; b < bytes; b += 64)
-                __builtin_prefetch((const char *)element(v, t, h) + b, 0, 2);
+                __builtin_prefetch(at + b, 0, 2);
+        }
 #else
     (void)v, (void)from, (void)to;
 #endif
