@@ -181,7 +181,8 @@ typedef struct pe_pool {
     void (*run)(void *self, pe_job job, void *arg, int64_t count);
 } pe_pool;
 
-/* Threads that sleep between calls; workers 0: one per CPU. One call at a time uses a pool.                           */
+/* Threads that sleep between calls and take no signals; workers 0: one per CPU that the process may use. One call at a
+ * time uses a pool. In a child of fork, which has no such threads, the calling thread does all the work.              */
 PE_API pe_status pe_pool_new(pe_pool **out, int workers, pe_error *err);
 PE_API void pe_pool_free(pe_pool *pool); /* NULL is fine */
 
