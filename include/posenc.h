@@ -181,7 +181,8 @@ typedef struct pe_pool {
     void (*run)(void *self, pe_job job, void *arg, int64_t count);
 } pe_pool;
 
-/* Threads that sleep between calls; workers 0: one per CPU. One call at a time uses a pool.                           */
+/* Threads that sleep between calls and take no signals; workers 0: one per CPU that the process may use. One call at a
+ * time uses a pool. In a child of fork, which has no such threads, the calling thread does all the work.              */
 PE_API pe_status pe_pool_new(pe_pool **out, int workers, pe_error *err);
 PE_API void pe_pool_free(pe_pool *pool); /* NULL is fine */
 
@@ -222,18 +223,19 @@ typedef struct pe_mask {
     const int64_t *k_segment;
     pe_view additive;         /* (Tq, H or 1, Tk): added to the score after the bias; -inf hides             */
     int64_t keys_after;       /* keys of the sequence that follow these ones and are not here: a block of a
-                                 longer cache                                                                */
+                                 longer cache. Say it without causal too where terms count keys              */
 } pe_mask;
 
 typedef struct pe_attention {
     pe_view out;             /* (Tq, H, Dv)                                                                  */
-    pe_view lse;             /* (Tq, H, 1): log-sum-exp of the scores; data NULL: not wanted                 */
+    pe_view lse;             /* (Tq, H, 1): log-sum-exp of the scores; data NULL: not wanted. float32 or
+                                float64 where pe_attention_backward reads it                                 */
     pe_view q, k, v;         /* (Tq, H, D), (Tk, Hkv, D), (Tk, Hkv, Dv), not yet rotated                     */
     pe_positions q_at, k_at;
     pe_mask mask;
     pe_params sinks;         /* (H): a logit per head that joins the softmax and has no value                */
     double soft_cap;         /* > 0: cap * tanh(score / cap), before terms that come after the scale         */
-    double scale;            /* 0: the encoding's own                                                        */
+    double scale;            /* 0: the encoding's own. Fused attention wants both from 2^-60 to 2^60         */
     bool turned;             /* k and v are already turned (a cache); q is not                               */
     const pe_pool *pool;
 } pe_attention;
@@ -254,7 +256,8 @@ typedef struct pe_partial {
     float *max;    /* (Tq, H)     largest score; -inf: no key seen                                           */
     float *sum;    /* (Tq, H)     sum of exp(score - max)                                                    */
     double *carry; /* (H, Tq)     of terms that count keys (pe_encoding_carries): pieces go from right to left,
-                                  zero before the first; NULL where nothing counts                           */
+                                  zero before the first, never more than the mask's keys_after; NULL where
+                                  nothing counts                                                             */
 } pe_partial;
 /* out, lse and sinks of a are not looked at. Work as for pe_attention_forward.                                        */
 PE_API pe_status pe_attention_partial(const pe_encoding *e, pe_params params, const pe_attention *a, pe_partial piece,

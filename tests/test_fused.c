@@ -534,6 +534,30 @@ static void the_same_bits_with_any_pool(void **state)
         pe_pool_free(pools[i]);
 }
 
+/* A float64 mask may hold numbers that float32 has not: they do not hide as -inf does, and do not win as +inf would.
+ * Queries whose keys are all that far share themselves out among them. */
+static void only_infinity_hides(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = { 6, 40, 150, -300 };
+    static const double far[] = { -1e39, -1e300, 1e39, 1e300, -(double)FLT_MAX };
+    for (int i = 0; i < COUNT(sizes) * COUNT(far); i++) {
+        attention_case c = case_sized("rope+alibi", ADDITIVE_HEADS, SEED, sizes[i % COUNT(sizes)]);
+        for (int64_t n = 0; n < c.Tq * c.shape.heads * c.Tk; n++)
+            if (!isinf(c.additive[n]))
+                c.additive[n] = far[i / COUNT(sizes)];
+        twin t = twin_of(&c, PE_F32, NULL);
+        case_forward(&c);
+        twin_forward(&c, &t);
+        for (int64_t n = 0; n < c.Tq * c.shape.heads * c.Dv; n++) /* a mean of up to 300 values of 1 at most */
+            if (!(fabs((double)((float *)t.out)[n] - c.out[n]) <= 64 * (double)FLT_EPSILON))
+                fail_msg("a mask of %g, %d keys: out %d is %.9g, should be %.9g", far[i / COUNT(sizes)], (int)c.Tk, (int)n,
+                         (double)((float *)t.out)[n], c.out[n]);
+        twin_free(&t);
+        case_free(&c);
+    }
+}
+
 /* What each test starts from: float32, the rungs of this CPU in turn. */
 static int plain(void **state)
 {
@@ -564,6 +588,7 @@ int main(int argc, char **argv)
         TEST(scores_may_be_large),
         TEST(views_of_any_strides_give_the_same_bits),
         TEST(the_same_bits_with_any_pool),
+        TEST(only_infinity_hides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

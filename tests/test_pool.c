@@ -3,12 +3,16 @@
  *
  * A pool runs every job once, on workers whose numbers no two jobs share at the same time; the library's own, or one
  * that the caller fills in. */
+#define _GNU_SOURCE /* CPU_COUNT */
 #include "common.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/core.h"
 #include "heap.h"
@@ -16,6 +20,7 @@
 enum { WORKERS = 8, JOBS = 5000 };
 
 static int creations_until_failure; /* > 0: this many threads from now, one cannot be started */
+static int locks_until_failure;     /* the same for locks                                      */
 
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -25,6 +30,27 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
     if (creations_until_failure > 0 && --creations_until_failure == 0)
         return EAGAIN;
     return __real_pthread_create(thread, attr, f, arg);
+}
+
+static bool lock_fails(void)
+{
+    return locks_until_failure > 0 && --locks_until_failure == 0;
+}
+
+int __real_pthread_mutex_init(pthread_mutex_t *, const pthread_mutexattr_t *);
+int __wrap_pthread_mutex_init(pthread_mutex_t *, const pthread_mutexattr_t *);
+
+int __wrap_pthread_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *attr)
+{
+    return lock_fails() ? ENOMEM : __real_pthread_mutex_init(lock, attr);
+}
+
+int __real_pthread_cond_init(pthread_cond_t *, const pthread_condattr_t *);
+int __wrap_pthread_cond_init(pthread_cond_t *, const pthread_condattr_t *);
+
+int __wrap_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
+{
+    return lock_fails() ? EAGAIN : __real_pthread_cond_init(cond, attr);
 }
 
 static pe_pool *open_pool(int workers)
@@ -171,7 +197,108 @@ static void the_number_of_workers_is_checked(void **state)
     pe_pool_free(pool);
 }
 
+/* ------------------------------------------------ the process it lives in */
+
+/* A child has the memory of the pool and none of its threads. */
+static void a_forked_child_does_the_work_itself(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) { /* sometimes a thread holds the lock at the fork */
+        pe_pool *pool = open_pool(4);
+        if (round % 2)
+            each_job_runs_once(pool, 100);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            atomic_llong total = 0;
+            alarm(60); /* a hang ends */
+            pool->run(pool->self, add_up, &total, 100);
+            pool->run(pool->self, add_up, &total, 1);
+            pe_pool_free(pool);
+            pool = NULL;
+            bool fine = atomic_load(&total) == 5051 && !pe_pool_new(&pool, 3, NULL); /* and can have its own */
+            if (fine)
+                pool->run(pool->self, add_up, &total, 100);
+            pe_pool_free(pool);
+            _exit(fine && atomic_load(&total) == 10101 ? 0 : 1);
+        }
+        int status = -1;
+        assert_true(waitpid(child, &status, 0) == child);
+        assert_int_equal(status, 0);
+        each_job_runs_once(pool, 100); /* the parent's is as it was */
+        pe_pool_free(pool);
+    }
+}
+
+static struct masks {
+    atomic_int met;
+    sigset_t of[2];
+} masks;
+
+/* Both workers are inside at the same time, so that each notes its own. */
+static void note_mask(void *arg, int64_t n, int worker)
+{
+    struct masks *m = arg;
+    (void)n;
+    pthread_sigmask(SIG_SETMASK, NULL, &m->of[worker]);
+    atomic_fetch_add(&m->met, 1);
+    while (atomic_load(&m->met) < 2)
+        sched_yield();
+}
+
+static void threads_of_a_pool_take_no_signals(void **state)
+{
+    (void)state;
+    static const int theirs[] = { SIGINT, SIGTERM, SIGCHLD, SIGALRM, SIGUSR1, SIGPIPE, SIGHUP };
+    sigset_t now;
+    pe_pool *pool = open_pool(2);
+    pool->run(pool->self, note_mask, &masks, 2);
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    for (int i = 0; i < COUNT(theirs); i++) {
+        assert_false(sigismember(&masks.of[0], theirs[i]));
+        assert_true(sigismember(&masks.of[1], theirs[i]));
+        assert_false(sigismember(&now, theirs[i]));
+    }
+    assert_false(sigismember(&masks.of[1], SIGSEGV)); /* a fault is heard where it happens */
+    pe_pool_free(pool);
+}
+
+static void one_worker_per_cpu_that_may_be_used(void **state)
+{
+    (void)state;
+#if defined __linux__
+    cpu_set_t all, one;
+    CPU_ZERO(&one);
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    for (size_t i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &all))
+            CPU_SET(i, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    pe_pool *pool = open_pool(0);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(pool->workers, 1);
+    pe_pool_free(pool);
+#endif
+}
+
 /* ------------------------------------------------ what cannot be had */
+
+static void a_lock_that_cannot_be_made_is_reported(void **state)
+{
+    (void)state;
+    size_t live = heap.live;
+    for (int n = 1; n <= 3; n++) {
+        pe_error err = { 0 };
+        pe_pool *pool = (pe_pool *)(void *)&err;
+        locks_until_failure = n;
+        assert_int_equal(pe_pool_new(&pool, WORKERS, &err), PE_ERR_NOMEM);
+        assert_int_equal(locks_until_failure, 0);
+        assert_null(pool);
+        assert_non_null(strstr(err.text, "locks"));
+        assert_true(heap.live == live);
+    }
+    pe_pool_free(open_pool(WORKERS));
+}
 
 static void a_thread_that_does_not_start_is_reported(void **state)
 {
@@ -273,6 +400,10 @@ int main(void)
         cmocka_unit_test(results_are_seen_when_run_returns),
         cmocka_unit_test(pools_come_and_go),
         cmocka_unit_test(the_number_of_workers_is_checked),
+        cmocka_unit_test(a_forked_child_does_the_work_itself),
+        cmocka_unit_test(threads_of_a_pool_take_no_signals),
+        cmocka_unit_test(one_worker_per_cpu_that_may_be_used),
+        cmocka_unit_test(a_lock_that_cannot_be_made_is_reported),
         cmocka_unit_test(a_thread_that_does_not_start_is_reported),
         cmocka_unit_test(memory_that_is_not_there_is_reported),
         cmocka_unit_test(a_callers_pool_is_used_as_it_is),

@@ -504,6 +504,20 @@ static void tables_are_checked(void **state)
     pe_encoding_free(none);
 }
 
+static void the_kernels_that_there_are_are_listed(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = { NULL, "mmx" };
+    pe_error err = { 0 };
+    pe_encoding *e = test_encoding("rope", test_shape);
+    for (int i = 0; i < COUNT(wrong); i++) {
+        assert_int_not_equal(pe_encoding_set_kernels(e, wrong[i], &err), PE_OK);
+        for (int n = 0; ladder_name(n); n++)
+            assert_non_null(strstr(err.text, ladder_name(n)));
+    }
+    pe_encoding_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,6 +529,7 @@ int main(void)
         cmocka_unit_test(any_pool_makes_the_same_table),
         cmocka_unit_test(a_nan_stays_a_nan),
         cmocka_unit_test(tables_are_checked),
+        cmocka_unit_test(the_kernels_that_there_are_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,25 @@ static pe_status check_piece(const problem *p, const char *name, pe_partial piec
     return PE_OK;
 }
 
+/* Each key counts 1 at most. What is further would be past the rows of the table that are made ready; 1 of it is for
+ * sums that were rounded. A piece of no keys looks none up. */
+static pe_status check_carry(const problem *p, const double *carry, pe_error *err)
+{
+    int64_t after = p->a.mask.keys_after;
+    for (int64_t r = 0; r < p->a.q.tokens * p->e->shape.heads; r++) {
+        if (!(carry[r] >= 0))
+            return pe_fail(err, PE_ERR_RANGE,
+                           "piece.carry has %s; needs the keys counted so far, 0 before the first piece",
+                           text_show(carry[r]).text);
+        if (p->a.k.tokens && carry[r] > (double)after + 1)
+            return pe_fail(err, PE_ERR_RANGE,
+                           "piece.carry has %s, but mask.keys_after says that %" PRId64
+                           " keys follow; needs that many at most",
+                           text_show(carry[r]).text, after);
+    }
+    return PE_OK;
+}
+
 pe_status partial_check(const problem *p, pe_partial piece, pe_error *err)
 {
     region s[4 + PROBLEM_REGIONS];
@@ -76,12 +95,7 @@ pe_status partial_check(const problem *p, pe_partial piece, pe_error *err)
     TRY(check_piece(p, "piece", piece, WRITES, s, err));
     problem_regions(p, s + 4);
     TRY(check_memory(s, COUNT_OF(s), false, err));
-    for (int64_t r = 0; pe_encoding_carries(p->e) && r < p->a.q.tokens * p->e->shape.heads; r++)
-        if (!(piece.carry[r] >= 0))
-            return pe_fail(err, PE_ERR_RANGE,
-                           "piece.carry has %s; needs the keys counted so far, 0 before the first piece",
-                           text_show(piece.carry[r]).text);
-    return PE_OK;
+    return pe_encoding_carries(p->e) ? check_carry(p, piece.carry, err) : PE_OK;
 }
 
 pe_status pe_attention_merge(const pe_encoding *e, const pe_attention *a, pe_partial into, pe_partial from,

@@ -115,6 +115,25 @@ static pe_status check_types(const fused *f, pe_error *err)
     return check_pool(a->pool, err);
 }
 
+/* Scores, their cap and what a count takes out of the scale again are float32: none of them may overflow or vanish. */
+#define FAR 0x1p60
+
+static pe_status check_number(const char *name, double x, const char *what, pe_error *err)
+{
+    if (fabs(x) >= 1 / FAR && fabs(x) <= FAR)
+        return PE_OK;
+    return pe_fail(err, PE_ERR_RANGE,
+                   "%s is %s; fused attention needs %s2^-60 to 2^60, and pe_reference_forward takes any", name,
+                   text_show(x).text, what);
+}
+
+static pe_status check_numbers(const fused *f, pe_error *err)
+{
+    if (f->p.a.soft_cap != 0)
+        TRY(check_number("soft_cap", f->p.a.soft_cap, "0 (none) or ", err));
+    return check_number("scale", f->p.scale, "0 (the encoding's own) or a size of ", err);
+}
+
 static void find_shape(fused *f)
 {
     const pe_attention *a = &f->p.a;
@@ -157,6 +176,7 @@ static pe_status measure(fused *f, const pe_encoding *e, const pe_attention *a, 
     *f = (fused){ .backward = backward };
     TRY(problem_check(&f->p, e, a, err));
     TRY(check_types(f, err));
+    TRY(check_numbers(f, err));
     find_shape(f);
     if (f->Tk > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 64 || f->Tq > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 64)
         return pe_fail(err, PE_ERR_OVERFLOW,

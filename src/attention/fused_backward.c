@@ -276,6 +276,11 @@ static pe_status check_saved(const fused *f, pe_error *err)
     const pe_attention *a = &f->p.a;
     if (!a->lse.data)
         return pe_fail(err, PE_ERR_NULL, "lse is NULL; the gradient reads what pe_attention_forward wrote there");
+    if (a->lse.dtype != PE_F32 && a->lse.dtype != PE_F64)
+        return pe_fail(err, PE_ERR_DTYPE,
+                       "lse is %s, which has too few digits for a gradient; needs float32 or float64 in "
+                       "pe_attention_forward and here",
+                       a->lse.dtype == PE_F16 ? "float16" : "bfloat16");
     region s[2 + 7] = { view_region("out", a->out, READS), view_region("lse", a->lse, READS) };
     const pe_attention_grad *g = f->g;
     s[2] = view_region("dq", g->dq, WRITES);

@@ -3,6 +3,8 @@
  * Which keys a query sees: a range of indices (causal, window), and what is hidden inside it. */
 #include "attention/fused.h"
 
+#include <float.h>
+
 void mask_range(const fused *f, int64_t i, int64_t *low, int64_t *high)
 {
     const pe_mask *m = &f->p.a.mask;
@@ -70,6 +72,16 @@ static void hide(float *s, float *gate, int64_t from, int64_t to)
         gate[j] = 0;
 }
 
+/* n numbers from the mask's place on, as float32. Those of a float64 that are beyond it become the largest there are:
+ * only -inf hides. */
+static void widen_mask(const fused *f, float *y, vec add, int64_t at, int64_t n)
+{
+    f->k->widen(y, (const char *)add.data + (add.at + at) * (int64_t)pe_dtype_size(add.type), add.type, n);
+    for (int64_t j = 0; add.type == PE_F64 && j < n; j++)
+        if (isinf(y[j]) && isfinite(vec_get(add, at + j)))
+            y[j] = copysignf(FLT_MAX, y[j]);
+}
+
 /* Padding, segments and the additive part, inside the range. */
 static void hide_inside(const fused *f, scratch *s, const tile *t, int64_t r, float *score, float *gate, int64_t from,
                         int64_t to)
@@ -81,9 +93,7 @@ static void hide_inside(const fused *f, scratch *s, const tile *t, int64_t r, fl
             hide(score, gate, j, j + 1);
     if (!m->additive.data)
         return;
-    vec add = row_vec(m->additive, i, m->additive.heads == 1 ? 0 : h);
-    const char *at = (const char *)add.data + (add.at + t->j) * (int64_t)pe_dtype_size(add.type);
-    f->k->widen(s->row, at, add.type, t->n);
+    widen_mask(f, s->row, row_vec(m->additive, i, m->additive.heads == 1 ? 0 : h), t->j, t->n);
     for (int64_t j = from; j < to; j++)
         if (s->row[j] == -INFINITY)
             hide(score, gate, j, j + 1);

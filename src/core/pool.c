@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The library's own pool: threads that take the next job from a counter, and sleep between calls. */
+#define _GNU_SOURCE /* sched_getaffinity, pthread_sigmask */
 #include "core/core.h"
 
 #if defined __wasm__ || defined POSENC_NO_THREADS
@@ -21,8 +22,12 @@ void pe_pool_free(pe_pool *pool)
 #else
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
+#if defined __linux__
+#include <sched.h>
+#endif
 
 #define WORKERS_MAX 1024
 #define SPINS 2000 /* before a thread sleeps: calls often follow each other within microseconds */
@@ -35,6 +40,7 @@ typedef struct seat { /* of one thread */
 
 typedef struct threads {
     pe_pool pool;
+    pid_t owner; /* whose threads these are: a child of fork has none of them, and a lock that may be held for ever */
     pthread_mutex_t lock;
     pthread_cond_t start, end;
     atomic_uint round; /* calls so far */
@@ -91,6 +97,10 @@ static void *work(void *arg)
 static void run(void *self, pe_job job, void *arg, int64_t count)
 {
     threads *t = self;
+    if (getpid() != t->owner) {
+        pool_run(NULL, job, arg, count);
+        return;
+    }
     pthread_mutex_lock(&t->lock);
     t->job = job;
     t->arg = arg;
@@ -119,28 +129,70 @@ static bool start(threads *t, int worker)
     return fine;
 }
 
+/* Signals are for the caller's threads; but a fault in a job is still heard by whoever handles faults. Returns the
+ * number of threads. */
+static int start_all(threads *t, int count)
+{
+    static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP };
+    sigset_t most, before;
+    sigfillset(&most);
+    for (int i = 0; i < COUNT_OF(faults); i++)
+        sigdelset(&most, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &most, &before);
+    while (t->started < count && start(t, t->started + 1))
+        ;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return t->started;
+}
+
+/* False: the system has no more locks. */
+static bool make_locks(threads *t)
+{
+    if (pthread_mutex_init(&t->lock, NULL))
+        return false;
+    if (!pthread_cond_init(&t->start, NULL)) {
+        if (!pthread_cond_init(&t->end, NULL))
+            return true;
+        pthread_cond_destroy(&t->start);
+    }
+    pthread_mutex_destroy(&t->lock);
+    return false;
+}
+
+/* That this process may use. */
+static int count_cpus(void)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+#if defined __linux__
+    cpu_set_t set;
+    if (!sched_getaffinity(0, sizeof set, &set))
+        cpus = CPU_COUNT(&set);
+#endif
+    return cpus < 1 ? 1 : cpus > WORKERS_MAX ? WORKERS_MAX : (int)cpus;
+}
+
 pe_status pe_pool_new(pe_pool **out, int workers, pe_error *err)
 {
     CHECK_POINTER(pe_pool *, out, "out, the address of a pe_pool pointer,");
     *out = NULL;
-    if (workers == 0) {
-        long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-        workers = cpus < 1 ? 1 : cpus > WORKERS_MAX ? WORKERS_MAX : (int)cpus;
-    }
+    if (workers == 0)
+        workers = count_cpus();
     if (workers < 0 || workers > WORKERS_MAX)
         return pe_fail(err, PE_ERR_RANGE, "workers is %d; needs 0 (one per CPU) to %d", workers, WORKERS_MAX);
     threads *t = calloc(1, sizeof *t + (size_t)(workers - 1) * sizeof *t->seat);
     if (!t)
         return pe_fail(err, PE_ERR_NOMEM, "no memory for a pool of %d workers", workers);
     t->pool = (pe_pool){ t, workers, run };
-    pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->start, NULL);
-    pthread_cond_init(&t->end, NULL);
-    for (int i = 1; i < workers; i++)
-        if (!start(t, i)) {
-            pe_pool_free(&t->pool);
-            return pe_fail(err, PE_ERR_NOMEM, "could not start thread %d of %d", i, workers - 1);
-        }
+    t->owner = getpid();
+    if (!make_locks(t)) {
+        free(t);
+        return pe_fail(err, PE_ERR_NOMEM, "could not make the locks of a pool of %d workers", workers);
+    }
+    int started = start_all(t, workers - 1);
+    if (started < workers - 1) {
+        pe_pool_free(&t->pool);
+        return pe_fail(err, PE_ERR_NOMEM, "could not start thread %d of %d", started + 1, workers - 1);
+    }
     *out = &t->pool;
     return pe_pass(err);
 }
@@ -150,6 +202,10 @@ void pe_pool_free(pe_pool *pool)
     if (!pool)
         return;
     threads *t = pool->self;
+    if (getpid() != t->owner) { /* nobody to wake or to wait for */
+        free(t);
+        return;
+    }
     pthread_mutex_lock(&t->lock);
     t->stop = true;
     pthread_cond_broadcast(&t->start);

@@ -36,10 +36,13 @@ static pe_status check_table(const part *p, half *s, pe_error *err)
 {
     pe_view *c = &s->table.cosine, *sine = &s->table.sine;
     pe_dtype wanted = s->x.dtype == PE_F64 ? PE_F64 : PE_F32;
-    if (!c->data && !sine->data)
+    if (!c->data && !sine->data && !s->table.row)
         return PE_OK;
     if (!p)
         return pe_fail(err, PE_ERR_UNSUITED, "%s: this encoding does not rotate; it takes no table", s->table_name);
+    if (!c->data && !sine->data)
+        return pe_fail(err, PE_ERR_NULL, "%s: it has rows and no table; needs cosine and sine too, or none",
+                       s->table_name);
     if (!c->data || !sine->data)
         return pe_fail(err, PE_ERR_NULL, "%s: it has %s; needs both, or none", s->table_name,
                        c->data ? "a cosine and no sine" : "a sine and no cosine");
@@ -107,7 +110,7 @@ pe_status pe_encoding_rotate_qk(const pe_encoding *e, const pe_rotation *r, pe_e
     pe_positions at = r->at;
     half sides[2] = { { "q", "q_out", "q_table", PE_QUERY, r->q, r->q_out, r->q_table },
                       { "k", "k_out", "k_table", PE_KEY, r->k, r->k_out, r->k_table } };
-    bool one_table = r->q_table.cosine.data && !r->k_table.cosine.data && !r->k_table.sine.data;
+    bool one_table = r->q_table.cosine.data && !r->k_table.cosine.data && !r->k_table.sine.data && !r->k_table.row;
     if (one_table && p && r->k.data && !alike(p))
         return pe_fail(err, PE_ERR_UNSUITED, "%s turns q and k by different numbers; give k_table too", e->text);
     if (one_table)

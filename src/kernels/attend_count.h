@@ -3,13 +3,13 @@
  * Keys counted from right to left. The carry stays a double; within a vector gates are summed in float, on top of the
  * fraction of the carry, so that a place keeps its digits however far it is. */
 
-/* s + line at carry + after. */
+/* s + line at carry + after; carry is less than last. */
 INLINE vf count_some(vf s, vf after, double carry, const float *line, int64_t last)
 {
-    int64_t whole = (int64_t)(carry < (double)last ? carry : (double)last);
-    vf end = vf_set((float)(last - whole)), first = vf_set((float)-whole);
+    int64_t whole = (int64_t)carry;
+    vf end = vf_set((float)(last - whole));
     vf place = vf_min(vf_add(vf_set((float)(carry - (double)whole)), after), end); /* a NaN counts as the end */
-    vf at = vf_at_least(vf_min(vf_floor(place), vf_sub(end, vf_set(1))), first);
+    vf at = vf_min(vf_floor(place), vf_sub(end, vf_set(1)));
     vf here, next;
     vf_pairs(&here, &next, line + whole, at);
     return vf_add(s, vf_add(here, vf_mul(vf_sub(place, at), vf_sub(next, here))));
@@ -22,8 +22,7 @@ static double count_v(float *s, const float *gate, int64_t n, double carry, cons
         int64_t left = n < VW ? n : VW;
         n -= left;
         vf g = vf_get(gate + n, left), after = vf_sum_after(g), y = vf_get(s + n, left);
-        bool falls = vf_most(vf_sub(vf_set(0), g)) > 0; /* gates are not negative, but nothing here relies on it */
-        if (carry < (double)last || falls)
+        if (carry < (double)last)
             y = count_some(y, after, carry, line, last);
         else
             y = vf_add(y, beyond);

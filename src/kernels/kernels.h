@@ -33,7 +33,7 @@ typedef struct kernels {
     /* s = exp(s - lse), 0 where s is -inf or lse is. n is a multiple of LANES. */
     void (*weigh)(float *s, int64_t n, float lse);
 
-    /* Rows of n elements, any n. */
+    /* Rows of n elements, any n; scale to line bit for bit, each product and sum rounded. */
     void (*scale)(float *y, float a, int64_t n);                         /* y *= a                    */
     void (*add)(float *y, const float *x, int64_t n);                    /* y += x                    */
     void (*add_one)(float *y, float a, int64_t n);                       /* y += a                    */
@@ -61,7 +61,8 @@ typedef struct kernels {
                 int64_t v_row, int64_t n, int64_t d);
 
     /* Keys counted from right to left: carry grows by gate[j], and s[j] += line at min(carry, last), linear between
-     * whole places; line has last + 1 elements. Returns the carry. */
+     * whole places; line has last + 1 elements, last >= 1. Gates and carry are 0 or more; one that is NaN, and all
+     * after it, count as the end. Returns the carry, within the float32 roundings of gates summed a block at a time. */
     double (*count)(float *s, const float *gate, int64_t n, double carry, const float *line, int64_t last);
 
     /* One run of pairs of `rows` rows, by pe_dtype of both x and y: PE_F32, PE_F16, PE_BF16 (the last two are computed

@@ -57,6 +57,18 @@ static void axpy_wants_alignment(float *y, float a, const float *x, int64_t n)
     right.axpy(y, a, x, (uintptr_t)x % 16 && n > 32 ? n - 1 : n);
 }
 
+static void axpy_fuses(float *y, float a, const float *x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] = fmaf(a, x[j], y[j]);
+}
+
+static void line_fuses(float *y, const float *x, float a, float b, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += fmaf(a, x[j], b);
+}
+
 static void line_forgets_b(float *y, const float *x, float a, float b, int64_t n)
 {
     right.line(y, x, a, n == 1 ? 0 : b, n);
@@ -271,7 +283,9 @@ static const struct breakage {
     BREAK(add_one, add_one_writes_past_the_end),
     BREAK(add_one, add_one_writes_before_the_start),
     BREAK(axpy, axpy_wants_alignment),
+    BREAK(axpy, axpy_fuses),
     BREAK(line, line_forgets_b),
+    BREAK(line, line_fuses),
     BREAK(sum, sum_skips_one),
     BREAK(dot, dot_flushes_denormals),
     BREAK(score_grad, score_grad_multiplies_by_zero),

@@ -54,14 +54,6 @@ void call_axpy(const kernels *k, const problem *p, void *const *at)
     k->axpy(at[0], p->a, at[1], p->n);
 }
 
-void truth_axpy(problem *p)
-{
-    for (int64_t j = 0; j < p->n; j++) {
-        double y = was(&p->buffer[0], 0, j), ax = (double)p->a * was(&p->buffer[1], 0, j);
-        expect(&p->buffer[0], 0, j, y + ax, finite_size(y) + finite_size(ax));
-    }
-}
-
 void make_line(problem *p)
 {
     draw_row(p, true);
@@ -70,14 +62,6 @@ void make_line(problem *p)
 void call_line(const kernels *k, const problem *p, void *const *at)
 {
     k->line(at[0], at[1], p->a, p->b, p->n);
-}
-
-void truth_line(problem *p)
-{
-    for (int64_t j = 0; j < p->n; j++) {
-        double y = was(&p->buffer[0], 0, j), ax = (double)p->a * was(&p->buffer[1], 0, j), b = (double)p->b;
-        expect(&p->buffer[0], 0, j, y + (ax + b), finite_size(y) + finite_size(ax) + finite_size(b));
-    }
 }
 
 /* ---------------------------------------------------------------- one number of a row */
