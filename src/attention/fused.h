@@ -87,7 +87,7 @@ typedef struct scratch {
     float *E;              /* (NEED, BK)   products or weights by column, of a tile or a panel */
     float *tame;           /* (BK, Dw)     values without those that are not finite; NULL: direct */
     float *row;            /* (BK)         a row of an additive mask                   */
-    float *counts;         /* (BQ, count_columns)                                      */
+    float *counts;         /* (BQ, count_columns); direct: a place in those of all heads */
     bool counts_odd;       /* some of them is not finite */
     float *A[LOOKUPS_MAX]; /* (BQ, Dp)     queries as a term takes them, once taken    */
     bool taken[LOOKUPS_MAX];
@@ -129,6 +129,7 @@ typedef struct fused {
     const part *count;   /* the part that counts keys, or NULL */
     float *count_rows;   /* (heads of its table, count_columns, Dp): backward */
     float *count_panels; /* (heads of its table, panels, D, PANEL) */
+    float *counts;       /* (H, Tq, count_columns): direct */
     int64_t count_columns, count_last;
     bool count_finite;             /* its table */
     scratch *scratch;              /* (workers) */

@@ -49,6 +49,18 @@ static void one_tile(void *arg, int64_t n, int worker)
     finish_rows(f, &t, &st);
 }
 
+/* What every query has for every count, once for all keys: one piece has them all. */
+static void count_queries(const fused *f, scratch *s)
+{
+    bool odd = false;
+    for (int64_t h = 0; f->count && h < f->H; h++) {
+        s->counts = f->counts + h * f->Tq * f->count_columns;
+        lookups_counts(f, s, &(tile){ h, 1, 0, f->Tq, 0, 0 });
+        odd = odd || s->counts_odd;
+    }
+    s->counts_odd = odd;
+}
+
 /* All heads meet one tile of keys: those of a group, or as many as fit, at a time. */
 static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t n, int64_t next)
 {
@@ -63,8 +75,7 @@ static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t 
             tile t = { h, heads, 0, f->Tq, j, n };
             int64_t r = h * f->Tq;
             lookups_begin(f, s);
-            if (f->count)
-                lookups_counts(f, s, &t);
+            s->counts = f->count ? f->counts + r * f->count_columns : NULL;
             tile_step(f, s, &t, &k, s->qs + r * f->Dp,
                       &(state){ st->O + r * f->Dw, st->max + r, st->sum + r, f->count ? st->carry + r : NULL });
         }
@@ -87,6 +98,7 @@ static void one_chunk(void *arg, int64_t c, int worker)
     if (!f->count)
         ready_ask(f, from, from + BK);
     tile_queries(f, &all, s->qs);
+    count_queries(f, s);
     for (int64_t r = 0; r < f->H * f->Tq; r++) {
         st.max[r] = -INFINITY;
         st.sum[r] = 0;
