@@ -262,7 +262,9 @@ static inline float *fused_copy(const fused *f, float *all, int64_t heads, int64
 }
 
 /* finish.c */
-void finish_row(const problem *p, const kernels *k, int64_t h, int64_t i, float *O, float max, double sum);
+/* Sums of the rows of a tile, (rows, width), to out and lse; O is used up. */
+void finish_rows(const problem *p, const kernels *k, const tile *t, float *O, int64_t width, const float *max,
+                 const double *sum);
 pe_status partial_check(const problem *p, pe_partial piece, pe_error *err);
 void merge_row(float *O, float *max, double *sum, const float *from_O, float from_max, double from_sum, int64_t width);
 
