@@ -5,11 +5,10 @@
 
 #include <inttypes.h>
 
-/* The sink joins, the division, the turn back; O is used up. */
-void finish_row(const problem *p, const kernels *k, int64_t h, int64_t i, float *O, float max, double sum)
+/* The sink joins, the division, the log-sum-exp. */
+static void divide_row(const problem *p, const kernels *k, int64_t h, int64_t i, float *O, float max, double sum)
 {
     const pe_attention *a = &p->a;
-    int64_t Dv = a->v.dim;
     double most = (double)max, own = 1;
     if (a->sinks.data) {
         double sink = num_load(a->sinks.data, a->sinks.dtype, h);
@@ -17,17 +16,35 @@ void finish_row(const problem *p, const kernels *k, int64_t h, int64_t i, float 
         own = max == -INFINITY ? 0 : exp((double)max - most);
         sum = sum * own + (sink == -INFINITY ? 0 : exp(sink - most));
     }
-    k->scale(O, sum == 0 ? 0 : (float)(own / sum), Dv);
-    for (int64_t d = 0; sum == 0 && d < Dv; d++)
+    k->scale(O, sum == 0 ? 0 : (float)(own / sum), a->v.dim);
+    for (int64_t d = 0; sum == 0 && d < a->v.dim; d++)
         O[d] = 0;
-    if (p->turns && p->turns->turns_output) {
-        pe_view v = { O, PE_F32, 1, 1, Dv, Dv, Dv };
-        rotate_view(p->turns, PE_OUTPUT, (turn_mode){ true, true }, v, v, query_at(p, i), 0);
-    }
-    k->narrow((char *)a->out.data + row_vec(a->out, i, h).at * (int64_t)pe_dtype_size(a->out.dtype), a->out.dtype, O,
-              Dv);
     if (a->lse.data)
         num_store(a->lse.data, a->lse.dtype, row_vec(a->lse, i, h).at, sum == 0 ? -INFINITY : most + log(sum));
+}
+
+/* Outputs turn back by the places of their queries: one table of cosines for all heads. */
+static void turn_back(const problem *p, const kernels *k, const tile *t, float *O, int64_t width)
+{
+    pe_view v = { O, PE_F32, t->m, t->heads, p->a.v.dim, width, t->m * width };
+    turn_job job = { .k = k, .p = p->turns, .side = PE_OUTPUT, .mode = { true, true }, .y = v, .x = v };
+    job.at = query_at(p, t->i);
+    job.at.tokens = t->m;
+    rotate_tokens(&job, 1, false, NULL);
+}
+
+void finish_rows(const problem *p, const kernels *k, const tile *t, float *O, int64_t width, const float *max,
+                 const double *sum)
+{
+    pe_view out = p->a.out;
+    for (int64_t r = 0; r < t->heads * t->m; r++)
+        divide_row(p, k, t->h + r / t->m, t->i + r % t->m, O + r * width, max[r], sum[r]);
+    if (p->turns && p->turns->turns_output)
+        turn_back(p, k, t, O, width);
+    for (int64_t r = 0; r < t->heads * t->m; r++)
+        k->narrow((char *)out.data +
+                      row_vec(out, t->i + r % t->m, t->h + r / t->m).at * (int64_t)pe_dtype_size(out.dtype),
+                  out.dtype, O + r * width, out.dim);
 }
 
 void merge_row(float *O, float *max, double *sum, const float *from_O, float from_max, double from_sum, int64_t width)
@@ -117,11 +134,28 @@ pe_status pe_attention_merge(const pe_encoding *e, const pe_attention *a, pe_par
     return pe_pass(err);
 }
 
+/* As many heads of a query at a time as a row of the stack holds. */
+static void finish_token(const problem *p, pe_partial piece, int64_t i)
+{
+    enum { MOST = 64 };
+    float O[PE_HEAD_DIM_MAX];
+    double sum[MOST];
+    int64_t H = p->e->shape.heads, Dv = p->a.v.dim, fit = Dv ? PE_HEAD_DIM_MAX / Dv : MOST,
+            most = fit < MOST ? fit : MOST;
+    for (int64_t h = 0, heads; h < H; h += heads) {
+        int64_t r = i * H + h;
+        heads = H - h < most ? H - h : most;
+        p->e->kernels.widen(O, piece.out + r * Dv, PE_F32, heads * Dv);
+        for (int64_t n = 0; n < heads; n++)
+            sum[n] = (double)piece.sum[r + n];
+        finish_rows(p, &p->e->kernels, &(tile){ h, heads, i, 1, 0, 0 }, O, Dv, piece.max + r, sum);
+    }
+}
+
 pe_status pe_attention_finish(const pe_encoding *e, const pe_attention *a, pe_partial piece, pe_error *err)
 {
     problem p;
     region s[5 + PROBLEM_REGIONS];
-    float O[PE_HEAD_DIM_MAX];
     TRY(problem_check(&p, e, a, err));
     TRY(problem_outputs(&p, err));
     TRY(check_piece(&p, "piece", piece, READS, s, err));
@@ -131,11 +165,6 @@ pe_status pe_attention_finish(const pe_encoding *e, const pe_attention *a, pe_pa
     if (p.a.out.dtype == PE_F64)
         return pe_fail(err, PE_ERR_DTYPE, "out is float64; fused attention takes float32, float16 and bfloat16");
     for (int64_t i = 0; i < p.a.q.tokens; i++)
-        for (int64_t h = 0; h < e->shape.heads; h++) {
-            int64_t r = i * e->shape.heads + h;
-            for (int64_t d = 0; d < p.a.v.dim; d++)
-                O[d] = piece.out[r * p.a.v.dim + d];
-            finish_row(&p, &e->kernels, h, i, O, piece.max[r], (double)piece.sum[r]);
-        }
+        finish_token(&p, piece, i);
     return pe_pass(err);
 }

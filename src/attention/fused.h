@@ -99,7 +99,7 @@ typedef struct scratch {
     float *E;              /* (NEED, BK)   products or weights by column, of a tile or a panel */
     float *tame;           /* (BK, Dw)     values without those that are not finite; NULL: direct */
     float *row;            /* (BK)         a row of an additive mask                   */
-    float *counts;         /* (BQ, count_columns)                                      */
+    float *counts;         /* (BQ, count_columns); direct: a place in those of all heads */
     bool counts_odd;       /* some of them is not finite */
     float *A[LOOKUPS_MAX]; /* (BQ, Dp)     queries as a term takes them, once taken    */
     bool taken[LOOKUPS_MAX];
@@ -141,6 +141,7 @@ typedef struct fused {
     const part *count;   /* the part that counts keys, or NULL */
     float *count_rows;   /* (heads of its table, count_columns, Dp): backward */
     float *count_panels; /* (heads of its table, panels, D, PANEL) */
+    float *counts;       /* (H, Tq, count_columns): direct */
     int64_t count_columns, count_last;
     bool count_finite;             /* its table */
     scratch *scratch;              /* (workers) */
@@ -276,7 +277,9 @@ static inline float *fused_copy(const fused *f, float *all, int64_t heads, int64
 }
 
 /* finish.c */
-void finish_row(const problem *p, const kernels *k, int64_t h, int64_t i, float *O, float max, double sum);
+/* Sums of the rows of a tile, (rows, width), to out and lse; O is used up. */
+void finish_rows(const problem *p, const kernels *k, const tile *t, float *O, int64_t width, const float *max,
+                 const double *sum);
 pe_status partial_check(const problem *p, pe_partial piece, pe_error *err);
 void merge_row(float *O, float *max, double *sum, const float *from_O, float from_max, double from_sum, int64_t width);
 

@@ -4,16 +4,15 @@
 #include "attention/fused.h"
 
 /* Sums of rows to out and lse, or to the caller's piece. */
-static void finish_rows(const fused *f, const tile *t, const state *st)
+static void end_rows(const fused *f, const tile *t, const state *st)
 {
+    if (!f->piece.out) {
+        finish_rows(&f->p, f->k, t, st->O, f->Dw, st->max, st->sum);
+        return;
+    }
     for (int64_t r = 0; r < t->heads * t->m; r++) {
         int64_t h = t->h + r / t->m, i = t->i + r % t->m, to = i * f->H + h;
-        float *O = st->O + r * f->Dw;
-        if (!f->piece.out) {
-            finish_row(&f->p, f->k, h, i, O, st->max[r], st->sum[r]);
-            continue;
-        }
-        f->k->widen(f->piece.out + to * f->Dv, O, PE_F32, f->Dv);
+        f->k->widen(f->piece.out + to * f->Dv, st->O + r * f->Dw, PE_F32, f->Dv);
         f->piece.max[to] = st->max[r];
         f->piece.sum[to] = (float)st->sum[r];
         if (f->count)
@@ -46,7 +45,19 @@ static void one_tile(void *arg, int64_t n, int worker)
         keys k = ready_tile(f, s, h / f->group, t.j, t.n);
         tile_step(f, s, &t, &k, s->qs, &st);
     }
-    finish_rows(f, &t, &st);
+    end_rows(f, &t, &st);
+}
+
+/* What every query has for every count, once for all keys: one piece has them all. */
+static void count_queries(const fused *f, scratch *s)
+{
+    bool odd = false;
+    for (int64_t h = 0; f->count && h < f->H; h++) {
+        s->counts = f->counts + h * f->Tq * f->count_columns;
+        lookups_counts(f, s, &(tile){ h, 1, 0, f->Tq, 0, 0 });
+        odd = odd || s->counts_odd;
+    }
+    s->counts_odd = odd;
 }
 
 /* All heads meet one tile of keys: those of a group, or as many as fit, at a time. */
@@ -63,8 +74,7 @@ static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t 
             tile t = { h, heads, 0, f->Tq, j, n };
             int64_t r = h * f->Tq;
             lookups_begin(f, s);
-            if (f->count)
-                lookups_counts(f, s, &t);
+            s->counts = f->count ? f->counts + r * f->count_columns : NULL;
             tile_step(f, s, &t, &k, s->qs + r * f->Dp,
                       &(state){ st->O + r * f->Dw, st->max + r, st->sum + r, f->count ? st->carry + r : NULL });
         }
@@ -91,6 +101,7 @@ static void one_chunk(void *arg, int64_t c, int worker)
     if (!f->count && from < to)
         ready_ask(f, from, from + BK < to ? from + BK : to);
     tile_queries(f, &all, s->qs);
+    count_queries(f, s);
     for (int64_t r = 0; r < f->H * f->Tq; r++) {
         st.max[r] = -INFINITY;
         st.sum[r] = 0;
@@ -114,7 +125,7 @@ static void join_chunks(const fused *f)
         for (int64_t r = 0; r < rows; r++)
             merge_row(all.O + r * f->Dw, &all.max[r], &all.sum[r], st.O + r * f->Dw, st.max[r], st.sum[r], f->Dw);
     }
-    finish_rows(f, &(tile){ 0, f->H, 0, f->Tq, 0, 0 }, &all);
+    end_rows(f, &(tile){ 0, f->H, 0, f->Tq, 0, 0 }, &all);
 }
 
 static void forward(fused *f)

@@ -75,6 +75,7 @@ void lookups_cut(fused *f, char *memory, int64_t *used)
     }
     int64_t heads = f->count ? f->count->tensor[f->count->count.table].shape[1] : 0;
     f->count_panels = fused_take(memory, used, heads * f->count_columns, sizeof(float) * (size_t)f->D);
+    f->counts = fused_take(memory, used, f->direct ? f->H * f->Tq : 0, sizeof(float) * (size_t)f->count_columns);
 }
 
 void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used)
@@ -85,7 +86,7 @@ void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used)
         s->G[n] = fused_take(memory, used, BQ * ring, sizeof(float));
         s->A[n] = fused_take(memory, used, l->t->side == PE_QUERY ? BQ * f->Dp : 0, sizeof(float));
     }
-    s->counts = fused_take(memory, used, BQ * f->count_columns, sizeof(float));
+    s->counts = fused_take(memory, used, f->direct ? 0 : BQ * f->count_columns, sizeof(float));
 }
 
 /* ------------------------------------------------ filling */
@@ -116,14 +117,17 @@ typedef struct filling {
     lookup *l;
 } filling;
 
+static void widen_row(const fused *f, const tensor *x, float *to, int64_t at, int64_t h, int64_t dims)
+{
+    int64_t first = x->offset + (at * x->shape[1] + h) * x->shape[2];
+    f->k->widen(to, (const char *)f->p.w.data + first * (int64_t)pe_dtype_size(f->p.w.dtype), f->p.w.dtype, dims);
+}
+
 /* A row of the table, padded, in float32. */
 static void fill_row(const fused *f, const lookup *l, float *to, int64_t at, int64_t h, int64_t dims)
 {
-    if (l->t->table >= 0) {
-        const tensor *x = &l->p->tensor[l->t->table];
-        int64_t first = x->offset + (at * x->shape[1] + h) * x->shape[2];
-        f->k->widen(to, (const char *)f->p.w.data + first * (int64_t)pe_dtype_size(f->p.w.dtype), f->p.w.dtype, dims);
-    }
+    if (l->t->table >= 0)
+        widen_row(f, &l->p->tensor[l->t->table], to, at, h, dims);
     for (int64_t d = 0; l->t->table < 0 && d < dims; d++)
         to[d] = fused_small((float)l->t->entry(l->p, at, d));
     for (int64_t d = dims; d < l->width; d++)
@@ -148,20 +152,19 @@ static void fill_panel(void *arg, int64_t n, int worker)
         f->k->scale(rows, (float)l->factor, count * l->width);
 }
 
-static void fill_counts(const fused *f)
+/* PANEL rows of the table that counts look up, as a panel and, for gradients, as rows. */
+static void fill_counts(void *arg, int64_t n, int worker)
 {
-    const part *p = f->count;
-    const int64_t *shape = p->tensor[p->count.table].shape;
-    for (int64_t h = 0; h < shape[1]; h++)
-        for (int64_t c = 0; c < f->count_columns; c++)
-            for (int64_t d = 0; d < f->Dp; d++) {
-                bool in = c <= f->count_last && d < f->D;
-                float x = in ? (float)param(p, f->p.w, p->count.table, (c * shape[1] + h) * shape[2] + d) : 0;
-                if (d < f->D)
-                    f->count_panels[(h * f->count_columns + c / PANEL * PANEL) * f->D + d * PANEL + c % PANEL] = x;
-                if (f->count_rows)
-                    f->count_rows[(h * f->count_columns + c) * f->Dp + d] = x;
-            }
+    const fused *f = arg;
+    const tensor *x = &f->count->tensor[f->count->count.table];
+    int64_t panels = f->count_columns / PANEL, h = n / panels, c0 = n % panels * PANEL, at = h * f->count_columns + c0;
+    int64_t left = f->count_last + 1 - c0, count = left < PANEL ? left : PANEL;
+    float *rows = f->count_rows ? f->count_rows + at * f->Dp : f->scratch[worker].qa;
+    for (int64_t e = 0; e < PANEL * f->Dp; e++)
+        rows[e] = 0;
+    for (int64_t c = 0; c < count; c++)
+        widen_row(f, x, rows + c * f->Dp, c0 + c, h, f->D);
+    ready_panel(f, f->count_panels + at * f->D, rows, f->Dp, count, f->D);
 }
 
 static bool all_finite(const float *x, int64_t n)
@@ -182,11 +185,9 @@ void lookups_fill(fused *f)
         pool_run(f->p.a.pool, fill_panel, &(filling){ f, l }, l->heads * (up_to(l->columns, PANEL) / PANEL));
         l->finite = all_finite(l->rows, l->heads * l->columns * l->width);
     }
-    if (f->count)
-        fill_counts(f);
-    if (f->count_rows)
-        f->count_finite =
-            all_finite(f->count_rows, f->count->tensor[f->count->count.table].shape[1] * f->count_columns * f->Dp);
+    int64_t rows = f->count ? f->count->tensor[f->count->count.table].shape[1] * f->count_columns : 0;
+    pool_run(f->p.a.pool, fill_counts, f, rows / PANEL);
+    f->count_finite = f->count_rows && all_finite(f->count_rows, rows * f->Dp);
 }
 
 /* ------------------------------------------------ a tile of queries */
