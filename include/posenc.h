@@ -207,8 +207,9 @@ typedef struct pe_rotation {
 } pe_rotation;
 PE_API pe_status pe_encoding_rotate_qk(const pe_encoding *e, const pe_rotation *r, pe_error *err);
 
-/* Which kernels an encoding uses: "avx512", "avx2", "neon" or "scalar". A lower rung can be asked for (before threads
- * share e), so that machines of different kinds give the same bits.                                                   */
+/* Which kernels an encoding uses: "avx512", "avx2", "neon" or "scalar". Another rung that the CPU has can be asked for
+ * before threads share e. Rotations, tables and codes have the same bits on every rung and machine; attention has them
+ * on one rung with one C library, whose exp and log it uses.                                                          */
 PE_API const char *pe_encoding_kernels(const pe_encoding *e);
 PE_API pe_status pe_encoding_set_kernels(pe_encoding *e, const char *name, pe_error *err);
 
@@ -216,7 +217,8 @@ PE_API pe_status pe_encoding_set_kernels(pe_encoding *e, const char *name, pe_er
 
 /* A zeroed mask lets every query see every key. Query i of Tq stands at key i + Tk + keys_after - Tq.                 */
 typedef struct pe_mask {
-    bool causal;              /* keys after the query are hidden                                             */
+    bool causal;              /* keys after the query are hidden; after by place in the views, here and in
+                                 window, not by position                                                     */
     int64_t window;           /* > 0: only keys less than this many places away                              */
     const uint8_t *key_used;  /* (Tk): 0 hides a key (padding)                                               */
     const int64_t *q_segment; /* (Tq), (Tk): a query sees its own segment only (packing)                     */
@@ -236,7 +238,7 @@ typedef struct pe_attention {
     pe_params sinks;         /* (H): a logit per head that joins the softmax and has no value                */
     double soft_cap;         /* > 0: cap * tanh(score / cap), before terms that come after the scale         */
     double scale;            /* 0: the encoding's own. Fused attention wants both from 2^-60 to 2^60         */
-    bool turned;             /* k and v are already turned (a cache); q is not                               */
+    bool turned;             /* k and v are already turned (a cache); q is not. dk and dv are then theirs     */
     const pe_pool *pool;
 } pe_attention;
 
@@ -244,7 +246,10 @@ typedef struct pe_attention {
  * float32, float16 and bfloat16 in and out. Few queries against many keys are split over the keys.
  * A query that sees no key gets exactly 0, log-sum-exp -inf (its sink's logit, where there are sinks) and no gradient.
  * What is hidden enters no sum, so that a NaN there does not leak; a NaN or +inf score that is seen makes its query's
- * output NaN. Work memory is the caller's, aligned to 8; its size grows with Tq + Tk.                                */
+ * output NaN. Work memory is the caller's, aligned to 8. Its size follows from Tq, Tk, the mask, the positions and the
+ * pool's workers: a float32 copy of q, and of k and v where many queries meet them (more than 64, or more than 8 and
+ * fewer than 2048 keys), tables by distance, and a tile per worker. For training give out and lse as float32: gradients
+ * of parameters are taken from them.                                                                                  */
 PE_API pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
 PE_API pe_status pe_attention_forward(const pe_encoding *e, pe_params params, const pe_attention *a, void *work,
                                       size_t bytes, pe_error *err);

@@ -900,6 +900,49 @@ static int plain(void **state)
 #define TEST(f) cmocka_unit_test_setup(f, plain)
 
 /* An argument runs only the tests it matches. */
+/* A hidden unit that barely turns has its knot where no distance is: points of the pieces must not lie there. */
+static void a_network_may_have_weights_of_any_size(void **state)
+{
+    (void)state;
+    static const double sizes[] = { 1e-4, -1e-8, 1e-20, 0, 1e4 };
+    for (int i = 0; i < COUNT(sizes); i++) {
+        pe_error err = { 0 };
+        pe_tensor w1;
+        attention_case c = case_sized("fire:hidden=4,length=16", i % 2 ? CAUSAL : 0, SEED, 40);
+        assert_ok(pe_encoding_tensor(c.e, 2, &w1, &err));
+        assert_string_equal(w1.name, "w1");
+        c.w[w1.offset] = sizes[i];
+        compare(c, "a small weight");
+    }
+    report("fire, weights of any size");
+}
+
+/* Rows that a mask pushes down as far as float32 goes: their log-sum-exp cannot tell how many keys share them. dv is
+ * the mean of dout over the keys, whatever the score. */
+static void a_row_masked_by_a_number_shares_itself_out(void **state)
+{
+    (void)state;
+    static const double down[] = { -(double)FLT_MAX, -1e30 };
+    for (int i = 0; i < 4; i++) {
+        pe_error err = { 0 };
+        attention_case c = case_sized(i / 2 ? "cope" : "alibi", ADDITIVE_ONE, SEED, i / 2 ? 70 : 40);
+        for (int64_t n = 0; n < c.Tq * c.Tk; n++)
+            c.additive[n] = n / c.Tk % 3 ? 0 : down[i % 2];
+        twin t = twin_of(&c, PE_F32, NULL);
+        ledger right = ledger_of(&c, PE_F64, PE_F64), mine = ledger_of(&c, PE_F32, PE_F64);
+        assert_ok(pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, &err));
+        assert_ok(pe_reference_backward(c.e, c.params, &c.a, &right.g, c.work, c.bytes, &err));
+        assert_ok(pe_attention_forward(c.e, c.params, &t.a, t.work, t.bytes, &err));
+        assert_ok(twin_backward(&c, &t, &mine.g, &err));
+        for (int64_t n = 0; n < c.Tk * c.shape.kv_heads * c.Dv; n++) {
+            double x = ledger_get(&mine, 2, n), y = ledger_get(&right, 2, n);
+            if (!(fabs(x - y) <= 1e-5 * fmax(1, fabs(y))))
+                fail_msg("%s, mask %g: dv[%" PRId64 "] is %.9g, should be %.9g", c.spec, down[i % 2], n, x, y);
+        }
+        ledger_free(&right), ledger_free(&mine), twin_free(&t), case_free(&c);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -926,6 +969,8 @@ int main(int argc, char **argv)
         TEST(nothing_is_allocated),
         TEST(what_is_written_lies_over_nothing_else),
         TEST(the_saved_log_sum_exp_is_asked_for_in_a_sentence),
+        TEST(a_network_may_have_weights_of_any_size),
+        TEST(a_row_masked_by_a_number_shares_itself_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

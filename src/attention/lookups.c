@@ -34,7 +34,7 @@ static void find_rows(const fused *f, lookup *l)
     l->first = low;
     l->columns = high - low + 1;
     l->flip = !rises;
-    bool endless = l->t->table < 0 && l->columns > 4 * (f->Tq + f->Tk) + 4096; /* entries across a gap */
+    bool endless = l->t->table < 0 && l->columns > 16 * (f->Tq + f->Tk) + 4096; /* entries across a gap */
     l->odd = l->w->scattered || endless || (!rises && !falls);
 }
 

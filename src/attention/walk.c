@@ -171,7 +171,7 @@ static int by_fall(const void *a, const void *b)
 
 static void lay_bands(const fused *f, walk *w)
 {
-    int64_t most = 4 * (f->Tq + f->Tk) + 4096, sum = 0;
+    int64_t most = 16 * (f->Tq + f->Tk) + 4096, sum = 0;
     bool wide_range = w->high - w->low < -1 || w->high - w->low >= most, fits = true;
     if (!wide_range && w->low <= w->high)
         w->band[w->bands++] = (band){ w->low, w->high, 0 };
