@@ -52,6 +52,7 @@ static void report(const char *what)
 static void compare(attention_case c, const char *how)
 {
     pe_error err = { 0 };
+    back_smooth(&c);
     if (rung)
         assert_ok(pe_encoding_set_kernels(c.e, rung, &err));
     twin t = twin_of(&c, type, NULL);
@@ -436,6 +437,7 @@ static void sums_may_be_float32(void **state)
     for (int s = 0; s < COUNT(kinds); s++) {
         pe_error err = { 0 };
         attention_case c = case_sized(kinds[s], CAUSAL | SINKS | ADDITIVE_ONE, SEED, 140);
+        back_smooth(&c);
         twin t = twin_of(&c, PE_F32, NULL);
         ledger one = ledger_of(&c, PE_F32, PE_F32), two = ledger_of(&c, PE_F32, PE_F64);
         twin_forward(&c, &t);
