@@ -54,7 +54,7 @@ extern "C" {
 /* ---------------------------------------------------------------- make, use, free */
 
 #define PE_POSITION_MAX (INT64_C(1) << 36) /* angles are exact up to here, both signs                        */
-#define PE_HEAD_DIM_MAX 2048               /* a head's width; a row is staged on the stack, 48 KiB at most   */
+#define PE_HEAD_DIM_MAX 2048               /* a head's width; a call takes 64 KiB of stack at most (-O2)     */
 #define PE_AXES_MAX 8                      /* coordinates per token                                          */
 
 typedef enum pe_status {

@@ -76,6 +76,7 @@ static void compare_on(const char *rung, attention_case *c, twin *t, pe_status d
 static void compare(attention_case c, const char *how)
 {
     pe_error err = { 0 };
+    back_smooth(&c);
     twin t = twin_of(&c, type, NULL);
     free(case_typed(c.dout, c.Tq * c.shape.heads * c.Dv, type));
     float *out = case_memory(c.Tq * c.shape.heads * c.Dv, sizeof *out);
@@ -531,6 +532,7 @@ static void sums_may_be_float32(void **state)
     for (int s = 0; s < COUNT(kinds); s++) {
         pe_error err = { 0 };
         attention_case c = case_sized(kinds[s], CAUSAL | SINKS | ADDITIVE_ONE, SEED, 140);
+        back_smooth(&c);
         twin t = twin_of(&c, PE_F32, NULL);
         ledger one = ledger_of(&c, PE_F32, PE_F32), two = ledger_of(&c, PE_F32, PE_F64);
         twin_forward(&c, &t);

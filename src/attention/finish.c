@@ -155,7 +155,7 @@ static void finish_token(const problem *p, pe_partial piece, int64_t i)
 pe_status pe_attention_finish(const pe_encoding *e, const pe_attention *a, pe_partial piece, pe_error *err)
 {
     problem p;
-    region s[5 + PROBLEM_REGIONS];
+    region s[5];
     TRY(problem_check(&p, e, a, err));
     TRY(problem_outputs(&p, err));
     TRY(check_piece(&p, "piece", piece, READS, s, err));

@@ -353,10 +353,11 @@ typedef struct table_maker {
         bool made;
         int64_t block;
         double size;
-    } at[SPANS_MAX];                           /* which base each span has */
-    _Alignas(64) double base[PE_HEAD_DIM_MAX]; /* (2, pairs) */
+    } at[SPANS_MAX]; /* which base each span has */
+    double *base;    /* (2, pairs) */
 } table_maker;
-void table_start(table_maker *m, const kernels *k, const part *p, pe_side side, turn_mode mode);
+/* base: memory for PE_HEAD_DIM_MAX numbers; NULL where only rows of float64 are made. */
+void table_start(table_maker *m, double *base, const kernels *k, const part *p, pe_side side, turn_mode mode);
 /* The signed and sized cos and sin of pair n at this position: the definition. */
 void turn_factors(const part *p, pe_side side, turn_mode mode, const int64_t *at, int64_t n, double gain, double *c,
                   double *s);

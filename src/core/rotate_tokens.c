@@ -5,8 +5,20 @@
 
 #include <string.h>
 
-#define PIECE 256  /* tokens of one job */
-#define BLOCK 4096 /* cosines of a block that is made here: 64 tokens of 64 pairs */
+#define PIECE 256                  /* tokens of one job */
+#define BLOCK 2048                 /* cosines of a block that is made here: 32 tokens of 64 pairs */
+#define ROOM (2 * PE_HEAD_DIM_MAX) /* floats for a row on its way */
+
+/* What a piece has on the stack: one block for all ways, so that none of it is there twice. */
+typedef union stage {
+    struct {
+        _Alignas(64) float c[BLOCK], s[BLOCK], room[ROOM];
+        _Alignas(64) double base[PE_HEAD_DIM_MAX];
+    } f32;
+    struct {
+        double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2], in[PE_HEAD_DIM_MAX], out[PE_HEAD_DIM_MAX];
+    } f64;
+} stage;
 
 typedef struct table_rows {
     const float *c, *s; /* (tokens, stride) */
@@ -20,9 +32,9 @@ static char *element(pe_view v, int64_t token, int64_t head)
 
 /* ------------------------------------------------ any types */
 
-static void token_f64(const turn_job *j, int64_t t, const double *c, const double *s, double gain)
+static void token_f64(const turn_job *j, int64_t t, const double *c, const double *s, double gain, double *in,
+                      double *out)
 {
-    double in[PE_HEAD_DIM_MAX], out[PE_HEAD_DIM_MAX];
     const part *p = j->p;
     const lane *to = j->mode.negate ? p->from : p->to, *from = j->mode.negate ? p->to : p->from;
     for (int64_t h = 0; h < j->x.heads; h++) {
@@ -36,9 +48,9 @@ static void token_f64(const turn_job *j, int64_t t, const double *c, const doubl
 }
 
 /* float32 arithmetic: cos and sin are rounded once, products are rounded, the store rounds once. */
-static void token_f32(const turn_job *j, int64_t t, const float *c, const float *s, float gain)
+static void token_f32(const turn_job *j, int64_t t, const float *c, const float *s, float gain, float room[ROOM])
 {
-    float in[PE_HEAD_DIM_MAX], out[PE_HEAD_DIM_MAX];
+    float *in = room, *out = room + PE_HEAD_DIM_MAX;
     const part *p = j->p;
     const lane *to = j->mode.negate ? p->from : p->to, *from = j->mode.negate ? p->to : p->from;
     for (int64_t h = 0; h < j->x.heads; h++) {
@@ -80,12 +92,12 @@ static void turn_rows(const turn_job *j, int64_t t, int64_t h, int64_t rows, boo
 }
 
 /* In place, where pairs are written elsewhere than they were read: through a copy of some rows. */
-static void turn_staged(const turn_job *j, int64_t t, const float *c, const float *s)
+static void turn_staged(const turn_job *j, int64_t t, const float *c, const float *s, float room[ROOM])
 {
-    _Alignas(64) char copy[PE_HEAD_DIM_MAX * sizeof(float)];
+    char *copy = (char *)room;
     const turn_plan *q = j->p->plan;
     size_t bytes = (size_t)j->x.dim * pe_dtype_size(j->x.dtype);
-    int64_t fit = (int64_t)(sizeof copy / bytes), most = fit < 4 ? fit : 4;
+    int64_t fit = (int64_t)(ROOM * sizeof *room / bytes), most = fit < 4 ? fit : 4;
     int back = j->mode.negate;
     for (int64_t h = 0; h < j->x.heads; h += most) {
         int64_t rows = j->x.heads - h < most ? j->x.heads - h : most;
@@ -97,9 +109,8 @@ static void turn_staged(const turn_job *j, int64_t t, const float *c, const floa
     }
 }
 
-static void scale_range(const turn_job *j, int64_t t, int64_t h, rest_range r, float gain)
+static void scale_range(const turn_job *j, int64_t t, int64_t h, rest_range r, float gain, float room[ROOM])
 {
-    float values[PE_HEAD_DIM_MAX];
     size_t size = pe_dtype_size(j->x.dtype), at = (size_t)r.first * size;
     char *y = element(j->y, t, h) + at, *x = element(j->x, t, h) + at;
     if (gain == 1) {
@@ -107,13 +118,13 @@ static void scale_range(const turn_job *j, int64_t t, int64_t h, rest_range r, f
             memcpy(y, x, (size_t)r.count * size);
         return;
     }
-    j->k->widen(values, x, j->x.dtype, r.count);
-    j->k->scale(values, gain, r.count);
-    j->k->narrow(y, j->y.dtype, values, r.count);
+    j->k->widen(room, x, j->x.dtype, r.count);
+    j->k->scale(room, gain, r.count);
+    j->k->narrow(y, j->y.dtype, room, r.count);
 }
 
 /* Elements that do not turn. */
-static void scale_rest(const turn_job *j, int64_t first, int64_t end)
+static void scale_rest(const turn_job *j, int64_t first, int64_t end, float room[ROOM])
 {
     const turn_plan *q = j->p->plan;
     if (!q->rests || (j->x.data == j->y.data && !j->p->gains))
@@ -123,7 +134,7 @@ static void scale_rest(const turn_job *j, int64_t first, int64_t end)
         float gain = (float)gain_of(j, place(j, t, at));
         for (int64_t h = 0; h < j->x.heads; h++)
             for (int i = 0; i < q->rests; i++)
-                scale_range(j, t, h, q->rest[i], gain);
+                scale_range(j, t, h, q->rest[i], gain, room);
     }
 }
 
@@ -133,26 +144,26 @@ static table_rows row_of(table_rows table, int64_t n)
 }
 
 /* Memory is walked the way it lies: heads of a token, or tokens of a head. */
-static void turn_block(const turn_job *j, int64_t first, int64_t end, table_rows table)
+static void turn_block(const turn_job *j, int64_t first, int64_t end, table_rows table, float room[ROOM])
 {
     if (j->x.dtype != j->y.dtype) {
         for (int64_t t = first; t < end; t++) {
             int64_t at[PE_AXES_MAX];
             table_rows here = row_of(table, t - first);
-            token_f32(j, t, here.c, here.s, (float)gain_of(j, place(j, t, at)));
+            token_f32(j, t, here.c, here.s, (float)gain_of(j, place(j, t, at)), room);
         }
         return;
     }
     if (j->x.data == j->y.data && j->p->plan->moves)
         for (int64_t t = first; t < end; t++)
-            turn_staged(j, t, row_of(table, t - first).c, row_of(table, t - first).s);
+            turn_staged(j, t, row_of(table, t - first).c, row_of(table, t - first).s, room);
     else if (j->x.heads == 1 || j->y.token_stride < j->y.head_stride)
         for (int64_t h = 0; h < j->x.heads; h++)
             turn_rows(j, first, h, end - first, true, table);
     else
         for (int64_t t = first; t < end; t++)
             turn_rows(j, t, 0, j->x.heads, false, row_of(table, t - first));
-    scale_rest(j, first, end);
+    scale_rest(j, first, end, room);
 }
 
 /* ------------------------------------------------ tables of a block */
@@ -189,36 +200,34 @@ static table_rows block_table(table_maker *m, const turn_job *j, float *c, float
 }
 
 /* Jobs that share the first's table. */
-static void turn_tokens(const turn_job *jobs, int count, int64_t first, int64_t end)
+static void turn_tokens(const turn_job *jobs, int count, int64_t first, int64_t end, stage *w)
 {
-    _Alignas(64) float c[BLOCK], s[BLOCK];
     table_maker m;
     int64_t tokens = in_rows(jobs) || !jobs->p->pairs ? PIECE : BLOCK / jobs->p->pairs;
-    table_start(&m, jobs->k, jobs->p, jobs->side, jobs->mode);
+    table_start(&m, w->f32.base, jobs->k, jobs->p, jobs->side, jobs->mode);
     for (int64_t t = first; t < end; t += tokens) {
         int64_t last = t + tokens < end ? t + tokens : end;
-        table_rows table = block_table(&m, jobs, c, s, t, last);
+        table_rows table = block_table(&m, jobs, w->f32.c, w->f32.s, t, last);
         for (int i = 0; i < count; i++)
-            turn_block(&jobs[i], t, last, table);
+            turn_block(&jobs[i], t, last, table, w->f32.room);
     }
 }
 
-static void turn_tokens_f64(const turn_job *j, int64_t first, int64_t end)
+static void turn_tokens_f64(const turn_job *j, int64_t first, int64_t end, stage *w)
 {
-    double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2];
     pe_view cosine = j->table.cosine, sine = j->table.sine;
     table_maker m;
-    table_start(&m, j->k, j->p, j->side, j->mode);
+    table_start(&m, NULL, j->k, j->p, j->side, j->mode);
     for (int64_t t = first; t < end; t++) {
         int64_t at[PE_AXES_MAX];
         double gain = gain_of(j, place(j, t, at));
-        const double *row_c = c, *row_s = s;
+        const double *row_c = w->f64.c, *row_s = w->f64.s;
         if (cosine.data) {
             row_c = (const double *)cosine.data + table_row(j, t) * cosine.token_stride;
             row_s = (const double *)sine.data + table_row(j, t) * sine.token_stride;
         } else
-            table_row_f64(&m, c, s, at);
-        token_f64(j, t, row_c, row_s, gain);
+            table_row_f64(&m, w->f64.c, w->f64.s, at);
+        token_f64(j, t, row_c, row_s, gain, w->f64.in, w->f64.out);
     }
 }
 
@@ -234,15 +243,16 @@ static void turn_piece(void *arg, int64_t n, int worker)
 {
     const turn_call *a = arg;
     int64_t tokens = a->jobs->x.tokens, first = n * PIECE, end = first + PIECE < tokens ? first + PIECE : tokens;
+    stage w;
     (void)worker;
     if (a->shared)
-        turn_tokens(a->jobs, a->count, first, end);
+        turn_tokens(a->jobs, a->count, first, end, &w);
     else
         for (int i = 0; i < a->count; i++)
             if (a->jobs[i].x.dtype == PE_F64)
-                turn_tokens_f64(&a->jobs[i], first, end);
+                turn_tokens_f64(&a->jobs[i], first, end, &w);
             else
-                turn_tokens(&a->jobs[i], 1, first, end);
+                turn_tokens(&a->jobs[i], 1, first, end, &w);
 }
 
 void rotate_tokens(const turn_job *jobs, int count, bool shared, const pe_pool *pool)

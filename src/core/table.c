@@ -31,8 +31,9 @@ void turn_factors(const part *p, pe_side side, turn_mode mode, const int64_t *at
     size_turn(mode, t.magnitude * gain, c, s);
 }
 
-void table_start(table_maker *m, const kernels *k, const part *p, pe_side side, turn_mode mode)
+void table_start(table_maker *m, double *base, const kernels *k, const part *p, pe_side side, turn_mode mode)
 {
+    m->base = base;
     m->k = k;
     m->p = p;
     m->side = side;
@@ -175,10 +176,11 @@ typedef struct table_call {
 static void make_piece(void *arg, int64_t n, int worker)
 {
     const table_call *t = arg;
+    _Alignas(64) double base[PE_HEAD_DIM_MAX];
     table_maker m;
     int64_t end = (n + 1) * PIECE < t->cosine.tokens ? (n + 1) * PIECE : t->cosine.tokens;
     (void)worker;
-    table_start(&m, &t->e->kernels, t->p, t->side, (turn_mode){ false, false });
+    table_start(&m, base, &t->e->kernels, t->p, t->side, (turn_mode){ false, false });
     for (int64_t i = n * PIECE; i < end; i++) {
         int64_t at[PE_AXES_MAX], c_at = i * t->cosine.token_stride, s_at = i * t->sine.token_stride;
         position(t->where, i, at);
