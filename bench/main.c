@@ -45,6 +45,7 @@ const table bench_tables[] = {
       "what", NULL },
 };
 const int bench_table_count = BENCH_COUNT(bench_tables);
+_Static_assert(BENCH_COUNT(bench_tables) <= BENCH_TABLES_MAX, "room in struct bench");
 
 typedef struct options {
     bool json, markdown, help;
@@ -155,15 +156,24 @@ static int read_options(bench *b, options *o, int argc, char **argv)
     return 0;
 }
 
-static int print(const bench *b, const options *o)
+/* Tables are printed as soon as their topic is done: what was measured is there when a run is cut short. */
+static int run_topics(bench *b, const options *o)
 {
+    double start = bench_now();
+    if (!o->json)
+        print_machine(b, stdout, o->command);
+    for (int i = 0; i < bench_topic_count; i++) {
+        if (b->only && !listed(b->only, bench_topics[i].name, strlen(bench_topics[i].name)))
+            continue;
+        bench_topics[i].run(b);
+        if (!o->json)
+            print_tables(b, stdout, o->markdown);
+    }
+    say(b, "measured in %.0f s", bench_now() - start);
+    fputs(isatty(STDERR_FILENO) ? "\n" : "", stderr);
     if (o->json)
         print_json(b, stdout);
-    else if (o->markdown)
-        print_markdown(b, stdout, o->command);
-    else
-        print_text(b, stdout);
-    return fflush(stdout) ? 4 : 0;
+    return fflush(stdout) || ferror(stdout) ? 4 : 0;
 }
 
 int main(int argc, char **argv)
@@ -184,15 +194,9 @@ int main(int argc, char **argv)
         b.machine.load = atof(o.load);
     if (b.machine.load > 0.5 && !b.quick)
         say(&b, "others use %.1f CPUs of this machine: ratios will be rough, times too long", b.machine.load);
-    double start = bench_now();
-    for (int i = 0; i < bench_topic_count; i++)
-        if (!b.only || listed(b.only, bench_topics[i].name, strlen(bench_topics[i].name)))
-            bench_topics[i].run(&b);
-    say(&b, "measured in %.0f s", bench_now() - start);
-    fputs(isatty(STDERR_FILENO) ? "\n" : "", stderr);
     if (o.peers && !peers_read(&b, o.peers))
         return bench_free(&b), 3;
-    code = print(&b, &o);
+    code = run_topics(&b, &o);
     bench_free(&b);
     return code;
 }
