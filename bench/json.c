@@ -4,7 +4,7 @@
  *     {"table": "rotate", "line": "f32 half, in place", "n": 512, "who": "ggml", "threads": 1, "value": 0.6,
  *      "unit": "ns/element", "best_of": 9}
  *     {"present": "ggml 0.21"}
- *     {"absent": "PyTorch is not installed: pip install torch"} */
+ *     {"absent": "PyTorch needs pip install torch"} */
 #include "bench.h"
 
 #include <stdlib.h>

@@ -161,7 +161,7 @@ static int run_topics(bench *b, const options *o)
 {
     double start = bench_now();
     if (!o->json)
-        print_machine(b, stdout, o->command);
+        print_machine(b, stdout, o->command), fflush(stdout);
     for (int i = 0; i < bench_topic_count; i++) {
         if (b->only && !listed(b->only, bench_topics[i].name, strlen(bench_topics[i].name)))
             continue;
