@@ -63,6 +63,7 @@ typedef struct bench {
     cell *cells;
     int count, room;
     bool printed[BENCH_TABLES_MAX];
+    bool json, markdown;   /* neither: text */
     names present, absent; /* peers with their versions; those not installed, and how to get them */
 } bench;
 
@@ -73,7 +74,7 @@ void cell_add(bench *b, cell c);
 void names_add(names *n, const char *text);
 void bench_free(bench *b);
 void print_machine(const bench *b, FILE *to, const char *command); /* command: what made the tables; NULL: not told */
-void print_tables(bench *b, FILE *to, bool markdown);              /* those with cells that were not printed yet */
+void tables_done(bench *b); /* prints those that have cells and were not printed yet; all are, when a topic ends */
 void print_json(const bench *b, FILE *to);
 bool table_used(const bench *b, const table *t);
 /* times faster than the peer the main column is, for the peer's line and threads; 0: nothing to compare with */

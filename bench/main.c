@@ -48,7 +48,7 @@ const int bench_table_count = BENCH_COUNT(bench_tables);
 _Static_assert(BENCH_COUNT(bench_tables) <= BENCH_TABLES_MAX, "room in struct bench");
 
 typedef struct options {
-    bool json, markdown, help;
+    bool help;
     const char *peers, *command, *load, *threads;
 } options;
 
@@ -124,8 +124,8 @@ static bool *flag_of(bench *b, options *o, const char *word)
     const struct {
         const char *name;
         bool *flag;
-    } all[] = { { "--quick", &b->quick },       { "--full", &b->full }, { "--json", &o->json },
-                { "--markdown", &o->markdown }, { "--help", &o->help }, { "-h", &o->help } };
+    } all[] = { { "--quick", &b->quick },       { "--full", &b->full }, { "--json", &b->json },
+                { "--markdown", &b->markdown }, { "--help", &o->help }, { "-h", &o->help } };
     for (int i = 0; i < BENCH_COUNT(all); i++)
         if (!strcmp(word, all[i].name))
             return all[i].flag;
@@ -160,18 +160,17 @@ static int read_options(bench *b, options *o, int argc, char **argv)
 static int run_topics(bench *b, const options *o)
 {
     double start = bench_now();
-    if (!o->json)
+    if (!b->json)
         print_machine(b, stdout, o->command), fflush(stdout);
     for (int i = 0; i < bench_topic_count; i++) {
         if (b->only && !listed(b->only, bench_topics[i].name, strlen(bench_topics[i].name)))
             continue;
         bench_topics[i].run(b);
-        if (!o->json)
-            print_tables(b, stdout, o->markdown);
+        tables_done(b);
     }
     say(b, "measured in %.0f s", bench_now() - start);
     fputs(isatty(STDERR_FILENO) ? "\n" : "", stderr);
-    if (o->json)
+    if (b->json)
         print_json(b, stdout);
     return fflush(stdout) || ferror(stdout) ? 4 : 0;
 }

@@ -93,14 +93,14 @@ static void print_table(const bench *b, const table *t, FILE *to, bool markdown)
     print_grid(&g, to, markdown);
 }
 
-void print_tables(bench *b, FILE *to, bool markdown)
+void tables_done(bench *b)
 {
-    for (int i = 0; i < bench_table_count; i++)
+    for (int i = 0; !b->json && i < bench_table_count; i++)
         if (!b->printed[i] && table_used(b, &bench_tables[i])) {
-            print_table(b, &bench_tables[i], to, markdown);
+            print_table(b, &bench_tables[i], stdout, b->markdown);
             b->printed[i] = true;
         }
-    fflush(to);
+    fflush(stdout);
 }
 
 static void print_list(FILE *to, const char *title, const names *n)
