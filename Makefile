@@ -19,6 +19,12 @@ conformance: configure      # golden vectors: make conformance DIR=folder
 	@$(BUILD) --target posenc-conformance
 	@build/posenc-conformance "$(DIR)"
 
+check:                      # every kernel on every rung against its definition: make check ARGS="--kernel gemm --runs 20000"
+	@scripts/setup.sh --check test
+	@cmake -S . -B build-test -DPOSENC_WERROR=ON -DPOSENC_SANITIZE= --log-level=WARNING >/dev/null
+	@MAKEFLAGS=--no-print-directory cmake --build build-test --parallel $(JOBS) --target posenc-kernels >/dev/null
+	@build-test/posenc-kernels $(ARGS)
+
 fuzz:                       # the long run, with clang: make fuzz RUNS=1000000 TARGET=npy JOBS=2
 	@RUNS="$(RUNS)" TARGET="$(TARGET)" JOBS="$(JOBS)" scripts/fuzz.sh
 
@@ -44,5 +50,5 @@ configure:
 	@scripts/setup.sh --check run
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run test conformance fuzz bench bench-docs install docs clean setup-run configure
+.PHONY: all run test conformance check fuzz bench bench-docs install docs clean setup-run configure
 .NOTPARALLEL:

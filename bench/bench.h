@@ -17,6 +17,7 @@
 
 #define BENCH_COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 #define BENCH_RUNGS_MAX 4
+#define BENCH_TABLES_MAX 16
 #define BENCH_LINE_MAX 96
 
 /* ---------------------------------------------------------------- cells and tables */
@@ -61,6 +62,8 @@ typedef struct bench {
     machine machine; /* as it was at the start */
     cell *cells;
     int count, room;
+    bool printed[BENCH_TABLES_MAX];
+    bool json, markdown;   /* neither: text */
     names present, absent; /* peers with their versions; those not installed, and how to get them */
 } bench;
 
@@ -70,8 +73,8 @@ extern const int bench_table_count;
 void cell_add(bench *b, cell c);
 void names_add(names *n, const char *text);
 void bench_free(bench *b);
-void print_text(const bench *b, FILE *to);
-void print_markdown(const bench *b, FILE *to, const char *command);
+void print_machine(const bench *b, FILE *to, const char *command); /* command: what made the tables; NULL: not told */
+void tables_done(bench *b); /* prints those that have cells and were not printed yet; all are, when a topic ends */
 void print_json(const bench *b, FILE *to);
 bool table_used(const bench *b, const table *t);
 /* times faster than the peer the main column is, for the peer's line and threads; 0: nothing to compare with */

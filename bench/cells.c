@@ -20,8 +20,11 @@ static const char *copy(const char *text)
     return text ? checked(strdup(text)) : NULL;
 }
 
+/* Shares of a smoke run mean nothing, and are left out. */
 void cell_add(bench *b, cell c)
 {
+    if (b->quick && c.kind == CELL_SHARE && c.unit && !strcmp(c.unit, "%"))
+        return;
     if (b->count == b->room) {
         b->room = b->room ? 2 * b->room : 256;
         b->cells = checked(realloc(b->cells, (size_t)b->room * sizeof *b->cells));

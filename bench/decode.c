@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
  * One query against a long cache of turned float16 keys, 8 heads of 64: what it costs per key, beside reading K and V.
+ * Rows that add a bias or a content term cost more here than in prefill, where a tile of queries shares them.
  */
 #include "attend.h"
 
 #include <stdlib.h>
 
-#define BYTES (2 * 2 * 8 * 64) /* of a key and its value */
+#define HEAD_BYTES (2 * 2 * 64) /* of a head's key and value */
+#define BYTES (8 * HEAD_BYTES)
+
+typedef struct decode_row {
+    const char *line, *spec;
+    int64_t kv_heads;
+    bool always; /* false: at two lengths only */
+} decode_row;
+static const decode_row rows[] = {
+    { "none", "none", 8, true },      { "rope", "rope", 8, true },
+    { "alibi", "alibi", 8, true },    { "t5", "t5", 8, true },
+    { "kerple", "kerple", 8, false }, { "fire", "fire", 8, false },
+    { "shaw", "shaw", 8, false },     { "deberta", "deberta", 8, false },
+    { "cope", "cope", 8, false },     { "rope, 2 kv heads", "rope", 2, false },
+};
 
 typedef struct reading {
     memory_job k, v;
@@ -19,11 +34,11 @@ static void read_both(void *arg)
     memory_run(&r->v);
 }
 
-static void add_cells(bench *b, const char *spec, int64_t keys, const contender *c, double read, int threads)
+static void add_cells(bench *b, const decode_row *row, int64_t keys, const contender *c, double read, int threads)
 {
     cell x = { .kind = CELL_MAIN,
                .table = "decode",
-               .line = spec,
+               .line = row->line,
                .n = keys,
                .who = "posenc",
                .unit = "ns/key",
@@ -34,7 +49,7 @@ static void add_cells(bench *b, const char *spec, int64_t keys, const contender 
     cell_add(b, x);
     x.kind = CELL_SHARE;
     x.who = x.unit = "GB/s";
-    x.value = (double)keys * BYTES / c->best * 1e-9;
+    x.value = (double)(keys * row->kv_heads * HEAD_BYTES) / c->best * 1e-9;
     cell_add(b, x);
     x.who = "of reading";
     x.unit = "%";
@@ -42,32 +57,54 @@ static void add_cells(bench *b, const char *spec, int64_t keys, const contender 
     cell_add(b, x);
 }
 
-static void measure(bench *b, int64_t keys, pe_view k, pe_view v, int thread_index)
+static bool is_raced(const decode_row *row, int64_t keys, bool quick)
 {
-    static const char *const specs[] = { "none", "rope", "alibi", "t5" };
-    enum { SPECS = BENCH_COUNT(specs) };
-    attending *a[SPECS];
-    contender c[SPECS + 1];
+    return row->always || quick || keys == 4096 || keys == 65536;
+}
+
+static attending *attend_row(const decode_row *row, int64_t keys, void *k, void *v, const pe_pool *pool)
+{
+    attend_setting s = { .spec = row->spec, .shape = attend_shape, .type = PE_F16, .queries = 1, .keys = keys };
+    s.shape.kv_heads = row->kv_heads;
+    s.k = pe_view_packed(k, PE_F16, keys, row->kv_heads, attend_shape.head_dim);
+    s.v = pe_view_packed(v, PE_F16, keys, row->kv_heads, attend_shape.head_dim);
+    s.turned = true;
+    s.pool = pool;
+    return attend_new(&s);
+}
+
+static reading read_row(const decode_row *row, int64_t keys, const void *k, const void *v, const pe_pool *pool)
+{
+    int64_t bytes = keys * row->kv_heads * HEAD_BYTES / 2;
+    return (reading){ .k = { .kind = MEMORY_READ, .from = k, .bytes = bytes, .pool = pool },
+                      .v = { .kind = MEMORY_READ, .from = v, .bytes = bytes, .pool = pool } };
+}
+
+/* By turns: the rows, and loops that only read what these read. */
+static void measure(bench *b, int64_t keys, void *k, void *v, int thread_index)
+{
+    enum { ROWS = BENCH_COUNT(rows) };
+    const decode_row *row[ROWS];
+    attending *a[ROWS];
+    reading r[2]; /* the first row's, and the last one's with its fewer heads */
+    contender c[ROWS + 2];
     const pe_pool *pool = pool_at(b, thread_index);
-    reading r = { .k = { .kind = MEMORY_READ, .from = k.data, .bytes = keys * BYTES / 2, .pool = pool },
-                  .v = { .kind = MEMORY_READ, .from = v.data, .bytes = keys * BYTES / 2, .pool = pool } };
-    for (int i = 0; i < SPECS; i++) {
-        attend_setting s = { .spec = specs[i],
-                             .shape = attend_shape,
-                             .type = PE_F16,
-                             .queries = 1,
-                             .keys = keys,
-                             .k = k,
-                             .v = v,
-                             .turned = true,
-                             .pool = pool };
-        a[i] = attend_new(&s);
+    int count = 0;
+    for (int i = 0; i < ROWS; i++)
+        if (is_raced(&rows[i], keys, b->quick))
+            row[count++] = &rows[i];
+    for (int i = 0; i < count; i++) {
+        a[i] = attend_row(row[i], keys, k, v, pool);
         c[i] = (contender){ .run = attend_forward, .arg = a[i] };
     }
-    c[SPECS] = (contender){ .run = read_both, .arg = &r };
-    race(b, c, SPECS + 1);
-    for (int i = 0; i < SPECS; i++) {
-        add_cells(b, specs[i], keys, &c[i], c[SPECS].best, threads_at(b, thread_index));
+    for (int i = 0; i < 2; i++) {
+        r[i] = read_row(row[i ? count - 1 : 0], keys, k, v, pool);
+        c[count + i] = (contender){ .run = read_both, .arg = &r[i] };
+    }
+    race(b, c, count + 2);
+    for (int i = 0; i < count; i++) {
+        double read = c[count + (row[i]->kv_heads != row[0]->kv_heads)].best;
+        add_cells(b, row[i], keys, &c[i], read, threads_at(b, thread_index));
         attend_free(a[i]);
     }
 }
@@ -81,15 +118,14 @@ void bench_decode(bench *b)
             break;
         }
         int64_t count = keys * attend_shape.heads * attend_shape.head_dim;
-        pe_view k = pe_view_packed(buffer(2 * count), PE_F16, keys, attend_shape.heads, attend_shape.head_dim), v = k;
-        v.data = buffer(2 * count);
-        fill(k.data, PE_F16, count, 1);
-        fill(v.data, PE_F16, count, 2);
+        void *k = buffer(2 * count), *v = buffer(2 * count);
+        fill(k, PE_F16, count, 1);
+        fill(v, PE_F16, count, 2);
         for (int t = 0; t < thread_counts(b); t++) {
             say(b, "decode: %lld keys, %d threads", (long long)keys, threads_at(b, t));
             measure(b, keys, k, v, t);
         }
-        free(k.data);
-        free(v.data);
+        free(k);
+        free(v);
     }
 }

@@ -4,7 +4,7 @@
  *     {"table": "rotate", "line": "f32 half, in place", "n": 512, "who": "ggml", "threads": 1, "value": 0.6,
  *      "unit": "ns/element", "best_of": 9}
  *     {"present": "ggml 0.21"}
- *     {"absent": "PyTorch is not installed: pip install torch"} */
+ *     {"absent": "PyTorch needs pip install torch"} */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void print_table(const bench *b, json_out *j, const table *t)
     out_close(j, '}');
 }
 
-static void print_machine(json_out *j, machine m)
+static void write_machine(json_out *j, machine m)
 {
     out_open(j, "machine", '{');
     out_text(j, "cpu", m.cpu);
@@ -81,7 +81,7 @@ void print_json(const bench *b, FILE *to)
     out_open(&j, NULL, '{');
     out_text(&j, "posenc", pe_version());
     out_text(&j, "date", b->machine.date);
-    print_machine(&j, b->machine);
+    write_machine(&j, b->machine);
     out_int(&j, "threads", b->threads);
     out_bool(&j, "quick", b->quick);
     print_names(&j, "peers", &b->present);

@@ -172,8 +172,10 @@ static void run_job(bench *b, const struct job *j)
     cell c = {
         .kind = CELL_SHARE, .table = "length", .line = j->line, .who = "exponent", .value = fitted(n, t, count)
     };
+    c.text = b->quick || count < 2 ? "-" : NULL;
     cell_add(b, c);
     c.who = "theory";
+    c.text = NULL;
     c.value = j->theory;
     cell_add(b, c);
 }

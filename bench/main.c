@@ -45,9 +45,10 @@ const table bench_tables[] = {
       "what", NULL },
 };
 const int bench_table_count = BENCH_COUNT(bench_tables);
+_Static_assert(BENCH_COUNT(bench_tables) <= BENCH_TABLES_MAX, "room in struct bench");
 
 typedef struct options {
-    bool json, markdown, help;
+    bool help;
     const char *peers, *command, *load, *threads;
 } options;
 
@@ -123,8 +124,8 @@ static bool *flag_of(bench *b, options *o, const char *word)
     const struct {
         const char *name;
         bool *flag;
-    } all[] = { { "--quick", &b->quick },       { "--full", &b->full }, { "--json", &o->json },
-                { "--markdown", &o->markdown }, { "--help", &o->help }, { "-h", &o->help } };
+    } all[] = { { "--quick", &b->quick },       { "--full", &b->full }, { "--json", &b->json },
+                { "--markdown", &b->markdown }, { "--help", &o->help }, { "-h", &o->help } };
     for (int i = 0; i < BENCH_COUNT(all); i++)
         if (!strcmp(word, all[i].name))
             return all[i].flag;
@@ -155,15 +156,23 @@ static int read_options(bench *b, options *o, int argc, char **argv)
     return 0;
 }
 
-static int print(const bench *b, const options *o)
+/* Tables are printed as soon as their topic is done: what was measured is there when a run is cut short. */
+static int run_topics(bench *b, const options *o)
 {
-    if (o->json)
+    double start = bench_now();
+    if (!b->json)
+        print_machine(b, stdout, o->command), fflush(stdout);
+    for (int i = 0; i < bench_topic_count; i++) {
+        if (b->only && !listed(b->only, bench_topics[i].name, strlen(bench_topics[i].name)))
+            continue;
+        bench_topics[i].run(b);
+        tables_done(b);
+    }
+    say(b, "measured in %.0f s", bench_now() - start);
+    fputs(isatty(STDERR_FILENO) ? "\n" : "", stderr);
+    if (b->json)
         print_json(b, stdout);
-    else if (o->markdown)
-        print_markdown(b, stdout, o->command);
-    else
-        print_text(b, stdout);
-    return fflush(stdout) ? 4 : 0;
+    return fflush(stdout) || ferror(stdout) ? 4 : 0;
 }
 
 int main(int argc, char **argv)
@@ -184,15 +193,9 @@ int main(int argc, char **argv)
         b.machine.load = atof(o.load);
     if (b.machine.load > 0.5 && !b.quick)
         say(&b, "others use %.1f CPUs of this machine: ratios will be rough, times too long", b.machine.load);
-    double start = bench_now();
-    for (int i = 0; i < bench_topic_count; i++)
-        if (!b.only || listed(b.only, bench_topics[i].name, strlen(bench_topics[i].name)))
-            bench_topics[i].run(&b);
-    say(&b, "measured in %.0f s", bench_now() - start);
-    fputs(isatty(STDERR_FILENO) ? "\n" : "", stderr);
     if (o.peers && !peers_read(&b, o.peers))
         return bench_free(&b), 3;
-    code = print(&b, &o);
+    code = run_topics(&b, &o);
     bench_free(&b);
     return code;
 }

@@ -9,6 +9,7 @@ Each is written as its users write it. A turn lasts 5 ms or one call, and the be
 A peer that is not installed leaves a line that says how to get it.
 """
 import argparse
+import importlib.util
 import json
 import math
 import sys
@@ -341,8 +342,8 @@ def run_onnxruntime():
             onnx_rotate(ort, onnx, np, threads)
 
 
-PEERS = (("NumPy", run_numpy, "pip install numpy"), ("PyTorch", run_torch, "pip install torch"),
-         ("ONNX Runtime", run_onnxruntime, "pip install onnxruntime onnx"))
+PEERS = (("NumPy", run_numpy, ("numpy",)), ("PyTorch", run_torch, ("torch", "numpy")),
+         ("ONNX Runtime", run_onnxruntime, ("onnxruntime", "onnx", "numpy")))
 
 
 def main():
@@ -352,11 +353,13 @@ def main():
     parser.add_argument("--only", help="topics: rotate,tables,accuracy,attention,decode")
     parser.add_argument("--quick", action="store_true", help="small sizes, one turn")
     args = parser.parse_args()
-    for name, run, how in PEERS:
+    for name, run, packages in PEERS:
         try:
             run()
         except ImportError as missing:
-            print(json.dumps({"absent": f"{name} is not installed ({missing.name}): {how}"}), flush=True)
+            gone = [p for p in packages if importlib.util.find_spec(p) is None]
+            why = f"needs pip install {' '.join(gone)}" if gone else str(missing)
+            print(json.dumps({"absent": f"{name} {why}"}), flush=True)
 
 
 if __name__ == "__main__":

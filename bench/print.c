@@ -78,24 +78,29 @@ static void print_wrapped(FILE *to, const char *text)
     fputs("\n", to);
 }
 
-static void print_tables(const bench *b, FILE *to, bool markdown)
+static void print_table(const bench *b, const table *t, FILE *to, bool markdown)
 {
-    for (int i = 0; i < bench_table_count; i++) {
-        const table *t = &bench_tables[i];
-        char note[900], unit[100] = "", best[40] = "";
-        if (!table_used(b, t))
-            continue;
-        grid g = grid_of(b, t);
-        if (*g.unit)
-            snprintf(unit, sizeof unit, " Unless a column says otherwise: %.40s.", g.unit);
-        if (grid_best_of(&g))
-            snprintf(best, sizeof best, " Best of %d or more.", grid_best_of(&g));
-        snprintf(note, sizeof note, "%s%s%s", t->counted, unit, best);
-        fprintf(to, markdown ? "\n### %s\n\n%s\n\n" : "\n%s\n", t->title, note);
-        if (!markdown)
-            print_wrapped(to, note);
-        print_grid(&g, to, markdown);
-    }
+    char note[900], unit[100] = "", best[40] = "";
+    grid g = grid_of(b, t);
+    if (*g.unit)
+        snprintf(unit, sizeof unit, " Unless a column says otherwise: %.40s.", g.unit);
+    if (grid_best_of(&g))
+        snprintf(best, sizeof best, " Best of %d or more.", grid_best_of(&g));
+    snprintf(note, sizeof note, "%s%s%s", t->counted, unit, best);
+    fprintf(to, markdown ? "\n### %s\n\n%s\n\n" : "\n%s\n", t->title, note);
+    if (!markdown)
+        print_wrapped(to, note);
+    print_grid(&g, to, markdown);
+}
+
+void tables_done(bench *b)
+{
+    for (int i = 0; !b->json && i < bench_table_count; i++)
+        if (!b->printed[i] && table_used(b, &bench_tables[i])) {
+            print_table(b, &bench_tables[i], stdout, b->markdown);
+            b->printed[i] = true;
+        }
+    fflush(stdout);
 }
 
 static void print_list(FILE *to, const char *title, const names *n)
@@ -105,7 +110,7 @@ static void print_list(FILE *to, const char *title, const names *n)
     fputs(n->count ? ".\n" : "", to);
 }
 
-static void print_machine(const bench *b, FILE *to, const char *command)
+void print_machine(const bench *b, FILE *to, const char *command)
 {
     const machine *m = &b->machine;
     fprintf(to, "%s, posenc %s. %s, %d CPUs, %.0f GiB, %s; %s; rungs: %s; load of others at the start: %.1f.\n",
@@ -121,16 +126,4 @@ static void print_machine(const bench *b, FILE *to, const char *command)
     fputs("\n", to);
     print_list(to, "Peers: ", &b->present);
     print_list(to, "Not measured: ", &b->absent);
-}
-
-void print_text(const bench *b, FILE *to)
-{
-    print_machine(b, to, NULL);
-    print_tables(b, to, false);
-}
-
-void print_markdown(const bench *b, FILE *to, const char *command)
-{
-    print_machine(b, to, command);
-    print_tables(b, to, true);
 }

@@ -148,6 +148,25 @@ static void markdown_has_a_table_for_each_topic_asked_for(void **state)
     free(text);
 }
 
+static void a_table_is_printed_when_its_topic_is_done(void **state)
+{
+    char *text = run("--quick --only limits,cache --threads 1 2>&1");
+    const char *table = strstr(text, "Limits: memory\n"), *next = strstr(text, "cache: f32 half");
+    (void)state;
+    assert_true(table && next && table < next);
+    free(text);
+}
+
+static void decode_shows_biases_content_terms_and_grouped_heads(void **state)
+{
+    static const char *const lines[] = { "none", "rope", "alibi",   "t5",   "kerple",
+                                         "fire", "shaw", "deberta", "cope", "rope, 2 kv heads" };
+    (void)state;
+    for (int i = 0; i < COUNT(lines); i++)
+        if (timed("decode", lines[i], "posenc") != 2)
+            fail_msg("%s: %d times; needs 2", lines[i], timed("decode", lines[i], "posenc"));
+}
+
 static void wrong_words_are_told(void **state)
 {
     char *text = run("--only rotat 2>&1; test $? = 2");
@@ -168,6 +187,8 @@ int main(void)
         cmocka_unit_test(cos_and_sin_are_half_an_ulp_off_at_most),
         cmocka_unit_test(a_peer_is_read_and_compared),
         cmocka_unit_test(markdown_has_a_table_for_each_topic_asked_for),
+        cmocka_unit_test(a_table_is_printed_when_its_topic_is_done),
+        cmocka_unit_test(decode_shows_biases_content_terms_and_grouped_heads),
         cmocka_unit_test(wrong_words_are_told),
     };
     return cmocka_run_group_tests(tests, load, unload);

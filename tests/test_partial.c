@@ -192,6 +192,34 @@ static void an_empty_piece_is_neutral(void **state)
     case_free(&c);
 }
 
+static void what_is_wrong_is_named(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    attention_case c = case_sized("alibi", 0, SEED, -40);
+    twin t = twin_of(&c, PE_F32, NULL);
+    piece one = piece_new(&c);
+    float sink[1] = { 0 };
+    assert_int_equal(pe_attention_merge(c.e, &t.a, one.p, one.p, &err), PE_ERR_ALIAS);
+    assert_non_null(strstr(err.text, "into.out and from.out overlap"));
+    pe_attention a = t.a;
+    a.soft_cap = -1;
+    assert_int_equal(pe_attention_merge(c.e, &a, one.p, one.p, &err), PE_ERR_RANGE);
+    assert_string_equal(err.text, "soft_cap is -1; needs 0 (none) or a finite number above");
+    a = t.a;
+    a.scale = INFINITY;
+    assert_int_equal(pe_attention_merge(c.e, &a, one.p, one.p, &err), PE_ERR_RANGE);
+    assert_string_equal(err.text, "scale is inf; needs a finite number (0: the encoding's own)");
+    a = t.a;
+    a.sinks = (pe_params){ sink, PE_F32, 99 };
+    assert_int_equal(pe_attention_merge(c.e, &a, one.p, one.p, &err), PE_ERR_SHAPE);
+    assert_non_null(strstr(err.text, "sinks: count is 99; needs "));
+    assert_non_null(strstr(err.text, ", one per head"));
+    piece_free(&one);
+    twin_free(&t);
+    case_free(&c);
+}
+
 /* NaN, however little it would weigh, and however alone it is in its piece. */
 static void a_nan_survives_merging(void **state)
 {
@@ -274,6 +302,7 @@ int main(void)
         cmocka_unit_test(pieces_merged_and_finished_are_the_whole),
         cmocka_unit_test(merging_in_a_fixed_order_gives_fixed_bits),
         cmocka_unit_test(an_empty_piece_is_neutral),
+        cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(a_nan_survives_merging),
         cmocka_unit_test(turned_keys_are_as_good_as_keys),
     };

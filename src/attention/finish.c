@@ -59,7 +59,15 @@ void merge_row(float *O, float *max, double *sum, const float *from_O, float fro
 
 /* ------------------------------------------------ pieces in the caller's hands */
 
-static pe_status check_piece(const problem *p, const char *name, pe_partial piece, use how, region s[4], pe_error *err)
+typedef struct piece_names {
+    const char *out, *max, *sum, *carry;
+} piece_names;
+static const piece_names in_piece = { "piece.out", "piece.max", "piece.sum", "piece.carry" },
+                         in_into = { "into.out", "into.max", "into.sum", "into.carry" },
+                         in_from = { "from.out", "from.max", "from.sum", "from.carry" };
+
+static pe_status check_piece(const problem *p, const piece_names *name, pe_partial piece, use how, region s[4],
+                             pe_error *err)
 {
     int64_t rows, values, bytes;
     if (!checked_mul(&rows, p->a.q.tokens, p->e->shape.heads) || !checked_mul(&values, rows, p->a.v.dim) ||
@@ -71,17 +79,19 @@ static pe_status check_piece(const problem *p, const char *name, pe_partial piec
         const void *data;
         int64_t count;
         size_t size;
-    } all[] = { { "out", piece.out, values, 4 }, { "max", piece.max, rows, 4 }, { "sum", piece.sum, rows, 4 } };
+    } all[] = { { name->out, piece.out, values, 4 },
+                { name->max, piece.max, rows, 4 },
+                { name->sum, piece.sum, rows, 4 } };
     for (int i = 0; i < COUNT_OF(all); i++) {
         if (!all[i].data && all[i].count)
-            return pe_fail(err, PE_ERR_NULL, "%s.%s is NULL", name, all[i].name);
+            return pe_fail(err, PE_ERR_NULL, "%s is NULL", all[i].name);
         if ((uintptr_t)all[i].data % 4)
-            return pe_fail(err, PE_ERR_ALIGN, "%s.%s is not aligned to its 4-byte elements", name, all[i].name);
+            return pe_fail(err, PE_ERR_ALIGN, "%s is not aligned to its 4-byte elements", all[i].name);
         s[i] = array_region(all[i].name, all[i].data, all[i].count, all[i].size, how);
     }
     if ((uintptr_t)piece.carry % 8)
-        return pe_fail(err, PE_ERR_ALIGN, "%s.carry is not aligned to its 8-byte elements", name);
-    s[3] = array_region("carry", piece.carry, rows, 8, how);
+        return pe_fail(err, PE_ERR_ALIGN, "%s is not aligned to its 8-byte elements", name->carry);
+    s[3] = array_region(name->carry, piece.carry, rows, 8, how);
     return PE_OK;
 }
 
@@ -109,7 +119,7 @@ pe_status partial_check(const problem *p, pe_partial piece, pe_error *err)
     region s[4 + PROBLEM_REGIONS];
     if (pe_encoding_carries(p->e) && !piece.carry)
         return pe_fail(err, PE_ERR_NULL, "piece.carry is NULL; %s counts keys from piece to piece", p->e->text);
-    TRY(check_piece(p, "piece", piece, WRITES, s, err));
+    TRY(check_piece(p, &in_piece, piece, WRITES, s, err));
     problem_regions(p, s + 4);
     TRY(check_memory(s, COUNT_OF(s), false, err));
     return pe_encoding_carries(p->e) ? check_carry(p, piece.carry, err) : PE_OK;
@@ -121,8 +131,8 @@ pe_status pe_attention_merge(const pe_encoding *e, const pe_attention *a, pe_par
     problem p;
     region s[8];
     TRY(problem_check(&p, e, a, err));
-    TRY(check_piece(&p, "into", into, WRITES, s, err));
-    TRY(check_piece(&p, "from", from, READS, s + 4, err));
+    TRY(check_piece(&p, &in_into, into, WRITES, s, err));
+    TRY(check_piece(&p, &in_from, from, READS, s + 4, err));
     s[3] = s[7] = array_region("carry", NULL, 0, 8, READS); /* not looked at */
     TRY(check_memory(s, COUNT_OF(s), false, err));
     for (int64_t r = 0; r < a->q.tokens * e->shape.heads; r++) {
@@ -158,7 +168,7 @@ pe_status pe_attention_finish(const pe_encoding *e, const pe_attention *a, pe_pa
     region s[5];
     TRY(problem_check(&p, e, a, err));
     TRY(problem_outputs(&p, err));
-    TRY(check_piece(&p, "piece", piece, READS, s, err));
+    TRY(check_piece(&p, &in_piece, piece, READS, s, err));
     s[3] = view_region("lse", p.a.lse, WRITES);
     s[4] = view_region("out", p.a.out, WRITES);
     TRY(check_memory(s, 5, false, err));

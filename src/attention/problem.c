@@ -46,10 +46,13 @@ static pe_status check_problem(problem *p, pe_error *err)
     TRY(check_positions(&a->k_at, "k_at", a->k.tokens, p->e->axes, err));
     TRY(check_mask(&a->mask, a, s->heads, err));
     if (a->sinks.data)
-        TRY(check_block(a->sinks, "sinks", s->heads, false, err));
-    if (!(a->soft_cap >= 0) || isinf(a->soft_cap) || !isfinite(a->scale))
-        return pe_fail(err, PE_ERR_RANGE, "soft_cap is %s and scale is %s; need 0 (none, own) or a finite number",
-                       text_show(a->soft_cap).text, text_show(a->scale).text);
+        TRY(check_block(a->sinks, "sinks", s->heads, "one per head", false, err));
+    if (!(a->soft_cap >= 0) || isinf(a->soft_cap))
+        return pe_fail(err, PE_ERR_RANGE, "soft_cap is %s; needs 0 (none) or a finite number above",
+                       text_show(a->soft_cap).text);
+    if (!isfinite(a->scale))
+        return pe_fail(err, PE_ERR_RANGE, "scale is %s; needs a finite number (0: the encoding's own)",
+                       text_show(a->scale).text);
     return PE_OK;
 }
 

@@ -120,7 +120,7 @@ pe_status problem_gradients(problem *p, pe_attention_grad *g, pe_error *err)
         s[i + 1] = view_region(name[i], *written[i], WRITES);
     }
     if (g->dsinks.data)
-        TRY(check_block(g->dsinks, "dsinks", p->e->shape.heads, true, err));
+        TRY(check_block(g->dsinks, "dsinks", p->e->shape.heads, "one per head", true, err));
     TRY(check_grads(p->e, g->dparams, err));
     s[0] = view_region("dout", g->dout, READS);
     s[5] = params_region("dparams", g->dparams, WRITES);

@@ -302,7 +302,7 @@ pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads
 pe_status check_positions(pe_positions *p, const char *name, int64_t tokens, int64_t axes, pe_error *err);
 pe_status check_params(const pe_encoding *e, pe_params w, pe_error *err);
 pe_status check_grads(const pe_encoding *e, pe_params dw, pe_error *err);
-pe_status check_block(pe_params w, const char *name, int64_t count, bool written, pe_error *err);
+pe_status check_block(pe_params w, const char *name, int64_t count, const char *why, bool written, pe_error *err);
 pe_status check_pointer(const void *p, size_t align, const char *name, pe_error *err); /* not NULL, and aligned */
 #define CHECK_POINTER(type, p, name) TRY(check_pointer(p, _Alignof(type), name, err))
 bool checked_mul(int64_t *out, int64_t a, int64_t b); /* false: a negative factor or a product past int64 */

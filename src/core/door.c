@@ -130,14 +130,14 @@ pe_status check_positions(pe_positions *p, const char *name, int64_t tokens, int
     return PE_OK;
 }
 
-pe_status check_block(pe_params w, const char *name, int64_t count, bool written, pe_error *err)
+pe_status check_block(pe_params w, const char *name, int64_t count, const char *why, bool written, pe_error *err)
 {
     size_t size = pe_dtype_size(w.dtype);
     if (!size || (written && w.dtype != PE_F32 && w.dtype != PE_F64))
         return pe_fail(err, PE_ERR_DTYPE, "%s: dtype is %d; needs %s", name, (int)w.dtype,
                        written ? "PE_F32 or PE_F64" : "PE_F32, PE_F16, PE_BF16 or PE_F64");
     if (w.count != count)
-        return pe_fail(err, PE_ERR_SHAPE, "%s: count is %" PRId64 "; this encoding has %" PRId64, name, w.count, count);
+        return pe_fail(err, PE_ERR_SHAPE, "%s: count is %" PRId64 "; needs %" PRId64 ", %s", name, w.count, count, why);
     if (count && !w.data)
         return pe_fail(err, PE_ERR_NULL, "%s: data is NULL; needs %" PRId64 " elements", name, count);
     if ((uintptr_t)w.data % size)
@@ -145,9 +145,11 @@ pe_status check_block(pe_params w, const char *name, int64_t count, bool written
     return PE_OK;
 }
 
+static const char of_encoding[] = "as pe_encoding_param_count says";
+
 pe_status check_params(const pe_encoding *e, pe_params w, pe_error *err)
 {
-    TRY(check_block(w, "params", e->param_count, false, err));
+    TRY(check_block(w, "params", e->param_count, of_encoding, false, err));
     for (int i = 0; i < e->parts; i++)
         if (e->part[i].row->check_params)
             TRY(e->part[i].row->check_params(&e->part[i], w, err));
@@ -156,5 +158,5 @@ pe_status check_params(const pe_encoding *e, pe_params w, pe_error *err)
 
 pe_status check_grads(const pe_encoding *e, pe_params dw, pe_error *err)
 {
-    return dw.data ? check_block(dw, "dparams", e->param_count, true, err) : PE_OK;
+    return dw.data ? check_block(dw, "dparams", e->param_count, of_encoding, true, err) : PE_OK;
 }

@@ -82,7 +82,7 @@ static double first_value(const part *p, int t, int64_t i, uint64_t seed)
 pe_status pe_encoding_init(const pe_encoding *e, pe_params w, uint64_t seed, pe_error *err)
 {
     CHECK_POINTER(pe_encoding, e, "the encoding");
-    TRY(check_block(w, "params", e->param_count, false, err));
+    TRY(check_block(w, "params", e->param_count, "as pe_encoding_param_count says", false, err));
     for (int i = 0; i < e->parts; i++)
         for (int t = 0; t < e->part[i].tensors; t++)
             for (int64_t n = 0; n < e->part[i].tensor[t].count; n++)

@@ -84,7 +84,7 @@ void guard_says(const kernel *k, const rung *r, uint64_t seed, int64_t number)
 {
     snprintf(last_words, sizeof last_words,
              "FAILED: %s, %s: crashed (memory outside its range, or an instruction this CPU lacks)\n"
-             "  again: posenc-check --kernel %s --rung %s --seed %llu --case %lld\n",
+             "  again: posenc-kernels --kernel %s --rung %s --seed %llu --case %lld\n",
              k->name, r->name, k->name, r->name, (unsigned long long)seed, (long long)number);
 }
 

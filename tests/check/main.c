@@ -5,23 +5,25 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 
 #define RUNS 1600
 #define RUNGS_MAX 8
 
 static const char help[] =
-    "posenc-check: every kernel, on every rung this CPU has, against its definition; guard pages around every buffer\n"
+    "posenc-kernels: every kernel, on every rung this CPU has, against its definition; guard pages around every "
+    "buffer\n"
     "\n"
-    "  posenc-check                                              all of it\n"
-    "  posenc-check --kernel gemm --rung avx2 --runs 20000       one kernel, longer\n"
-    "  posenc-check --kernel gemm --rung avx2 --seed 1 --case 7  one case again, as a failure printed it\n"
-    "  posenc-check --bench --kernel dots                        how fast: scalar and each rung, beside memcpy\n"
-    "  posenc-check --self-test                                  kernels broken on purpose: is each of them seen?\n"
+    "  posenc-kernels                                              all of it\n"
+    "  posenc-kernels --kernel gemm --rung avx2 --runs 20000       one kernel, longer\n"
+    "  posenc-kernels --kernel gemm --rung avx2 --seed 1 --case 7  one case again, as a failure printed it\n"
+    "  posenc-kernels --bench --kernel dots                        how fast: scalar and each rung, beside memcpy\n"
+    "  posenc-kernels --self-test                                  kernels broken on purpose: is each of them seen?\n"
     "\n"
     "  --list        kernels with their bounds, and the rungs of this CPU\n"
     "  --kernel K    this kernel only\n"
     "  --rung R      this rung only\n"
-    "  --runs N      cases per kernel and rung; 1600 unless told\n"
+    "  --runs N      cases per kernel and rung, 1 or more; 1600 unless told\n"
     "  --seed S      of sizes and values; 1 unless told\n"
     "  --case C      this case only\n"
     "  --bench       times the same calls, best of many; needs no checks to pass\n"
@@ -87,8 +89,19 @@ static bool is_wanted(const options *o, const kernel *k)
 
 void print_failure(const kernel *k, const rung *r, const options *o, const report *found)
 {
-    printf("FAILED: %s, %s: %s\n  again: posenc-check --kernel %s --rung %s --seed %" PRIu64 " --case %" PRId64 "\n",
+    printf("FAILED: %s, %s: %s\n  again: posenc-kernels --kernel %s --rung %s --seed %" PRIu64 " --case %" PRId64 "\n",
            k->name, r->name, found->text, k->name, r->name, o->seed, found->at);
+}
+
+/* failure NULL: all cases passed; the first failure ends the runs. */
+static void print_result(const kernel *k, const rung *r, const options *o, const report *failure, double worst,
+                         bool first)
+{
+    printf("%s\n  {\"kernel\": \"%s\", \"rung\": \"%s\", \"passed\": %s, \"seed\": %" PRIu64 ", \"runs\": %" PRId64,
+           first ? "" : ",", k->name, r->name, failure ? "false" : "true", o->seed, o->only >= 0 ? 1 : o->runs);
+    if (failure)
+        printf(", \"case\": %" PRId64, failure->at);
+    printf(", \"of_bound\": %.3f}", worst);
 }
 
 static bool run_one(const kernel *k, const rung *r, const options *o, bool first)
@@ -97,10 +110,7 @@ static bool run_one(const kernel *k, const rung *r, const options *o, bool first
     fflush(stdout);
     bool right = check_kernel(k, r, o, &found);
     if (o->json)
-        printf("%s\n  {\"kernel\": \"%s\", \"rung\": \"%s\", \"passed\": %s, \"seed\": %" PRIu64 ", \"case\": %" PRId64
-               ", \"of_bound\": %.3f}",
-               first ? "" : ",", k->name, r->name, right ? "true" : "false", o->seed, right ? -1 : found.at,
-               found.worst);
+        print_result(k, r, o, right ? NULL : &found, found.worst, first);
     else if (!right)
         print_failure(k, r, o, &found);
     return right;
@@ -155,46 +165,78 @@ static int list(void)
 
 /* ---------------------------------------------------------------- options */
 
-static int refuse(const char *what, const char *value)
+static int refuse(const char *format, ...)
 {
-    fprintf(stderr, "posenc-check: %s%s; see posenc-check --help\n", what, value);
+    va_list args;
+    fputs("posenc-kernels: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputs("; see posenc-kernels --help\n", stderr);
     return 2;
 }
 
-static bool read_number(const char *text, int64_t *out)
+static int refuse_kernel(const char *name)
+{
+    char all[1000] = "";
+    for (int i = 0; i < table_count; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", table[i].name);
+    return refuse("--kernel %s: no such kernel; there are %s", name, all);
+}
+
+static int refuse_rung(const char *name)
+{
+    char all[200] = "";
+    rung r;
+    for (int i = 0; ladder_name(i); i++)
+        if (find_rung(ladder_name(i), &r))
+            snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", *all ? ", " : "", ladder_name(i));
+    return refuse("--rung %s: this CPU or this build does not have it; there are %s", name, all);
+}
+
+static bool read_number(const char *text, int64_t least, int64_t most, int64_t *out)
 {
     char *end;
     errno = 0;
     long long n = strtoll(text, &end, 10);
     *out = n;
-    return *text && !*end && !errno && n >= 0;
+    return *text && !*end && !errno && n >= least && n <= most;
 }
 
-/* --name VALUE; false: there is no such option, or its value is wrong. */
-static bool read_value(options *o, const char *name, const char *value)
+/* --name VALUE; 0, or the exit status after a sentence. */
+static int read_value(options *o, int64_t *seed, const char *name, const char *value)
 {
-    int64_t seed;
-    if (!strcmp(name, "--kernel"))
-        return (o->kernel = value) && find_kernel(value);
-    if (!strcmp(name, "--rung"))
-        return (o->rung = value) != NULL;
-    if (!strcmp(name, "--runs"))
-        return read_number(value, &o->runs);
-    if (!strcmp(name, "--case"))
-        return read_number(value, &o->only);
-    if (!strcmp(name, "--size"))
-        return read_number(value, &o->size) && o->size >= 256 && o->size <= 500000;
-    if (!strcmp(name, "--seed") && read_number(value, &seed)) {
-        o->seed = (uint64_t)seed;
-        return true;
-    }
-    return false;
+    const struct {
+        const char *name;
+        int64_t *to, least, most;
+    } numbers[] = { { "--runs", &o->runs, 1, 1000000000 },
+                    { "--case", &o->only, 0, INT64_MAX },
+                    { "--size", &o->size, 256, 500000 },
+                    { "--seed", seed, 0, INT64_MAX } };
+    bool a_kernel = !strcmp(name, "--kernel"), a_rung = !strcmp(name, "--rung");
+    int n = 0;
+    while (n < COUNT(numbers) && strcmp(name, numbers[n].name))
+        n++;
+    if (n == COUNT(numbers) && !a_kernel && !a_rung)
+        return refuse("no such option: %s", name);
+    if (!value)
+        return refuse("%s needs a value", name);
+    if (a_kernel)
+        return find_kernel(o->kernel = value) ? 0 : refuse_kernel(value);
+    if (a_rung)
+        return (o->rung = value, 0);
+    if (read_number(value, numbers[n].least, numbers[n].most, numbers[n].to))
+        return 0;
+    return refuse("%s is %s; needs a number from %" PRId64 " to %" PRId64, name, value, numbers[n].least,
+                  numbers[n].most);
 }
 
 int main(int argc, char **argv)
 {
-    options o = { .seed = 1, .runs = RUNS, .only = -1, .size = 4096 };
+    options o = { .runs = RUNS, .only = -1, .size = 4096 };
     bool self = false;
+    int64_t seed = 1;
+    int code;
     rung rungs[RUNGS_MAX];
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--help"))
@@ -207,18 +249,17 @@ int main(int argc, char **argv)
             o.bench = true;
         else if (!strcmp(argv[i], "--self-test"))
             self = true;
-        else if (i + 1 == argc || !read_value(&o, argv[i], argv[i + 1]))
-            return refuse(i + 1 < argc ? "no such option, or its value is wrong: "
-                                       : "no such option, or it needs a value: ",
-                          argv[i]);
+        else if ((code = read_value(&o, &seed, argv[i], i + 1 < argc ? argv[i + 1] : NULL)) != 0)
+            return code;
         else
             i++;
     }
+    o.seed = (uint64_t)seed;
     guard_signals();
     if (self)
         return self_test(&o);
     int count = find_rungs(&o, rungs);
     if (!count)
-        return refuse("this CPU or this build does not have the rung ", o.rung);
+        return refuse_rung(o.rung);
     return o.bench ? run_bench(&o, rungs, count) : run_checks(&o, rungs, count);
 }
