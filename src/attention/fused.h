@@ -244,7 +244,7 @@ bool mask_sees(const fused *f, int64_t h, int64_t i, int64_t j);
 void ready_tokens(fused *f);                    /* queries; keys and values where they are packed */
 int64_t ready_place(const fused *f, int64_t b); /* about which keys are turned, if they are: the first in use */
 void ready_keys(const fused *f, scratch *s, int64_t j, int64_t n); /* direct: loads and turns where that is needed    */
-void ready_ask(const fused *f, int64_t from, int64_t to);          /* direct: these keys and values are needed soon */
+void ready_touch(const fused *f, int64_t j, int64_t n);            /* direct: brings keys and values near */
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
 
 void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n);

@@ -61,14 +61,13 @@ static void count_queries(const fused *f, scratch *s)
 }
 
 /* All heads meet one tile of keys: those of a group, or as many as fit, at a time. */
-static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t n, int64_t next)
+static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t n)
 {
     int64_t most = BQ / f->Tq;
+    ready_touch(f, j, n);
     ready_keys(f, s, j, n);
     for (int64_t g = 0; g < f->G; g++) {
         keys k = ready_tile(f, s, g, j, n);
-        if (next >= 0)
-            ready_ask(f, next + g * BK / f->G, next + (g + 1) * BK / f->G);
         for (int64_t h = g * f->group, heads; h < (g + 1) * f->group; h += heads) {
             heads = (g + 1) * f->group - h < most ? (g + 1) * f->group - h : most;
             tile t = { h, heads, 0, f->Tq, j, n };
@@ -98,8 +97,6 @@ static void one_chunk(void *arg, int64_t c, int worker)
     to = to < high ? to : high;
     tile all = { 0, f->H, 0, f->Tq, 0, 0 };
     state st = chunk_state(f, c);
-    if (!f->count && from < to)
-        ready_ask(f, from, from + BK < to ? from + BK : to);
     tile_queries(f, &all, s->qs);
     count_queries(f, s);
     for (int64_t r = 0; r < f->H * f->Tq; r++) {
@@ -110,8 +107,7 @@ static void one_chunk(void *arg, int64_t c, int worker)
         st.O[n] = 0;
     for (int64_t b = 0, tiles = to > from ? up_to(to - from, BK) / BK : 0; b < tiles; b++) {
         int64_t at = from + (f->count ? tiles - 1 - b : b) * BK; /* counted from the right */
-        int64_t next = b + 1 == tiles ? -1 : f->count ? at - BK : at + BK;
-        meet_keys(f, s, &st, at, to - at < BK ? to - at : BK, next);
+        meet_keys(f, s, &st, at, to - at < BK ? to - at : BK);
     }
 }
 

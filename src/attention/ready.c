@@ -169,29 +169,26 @@ static const void *element(pe_view v, int64_t t, int64_t h)
     return (const char *)v.data + row_vec(v, t, h).at * (int64_t)pe_dtype_size(v.dtype);
 }
 
-/* Rows of many heads lie far apart where one head reads them: asked for early, in the order of memory. */
-static void ask(pe_view v, int64_t from, int64_t to)
+/* Rows of many heads lie far apart where one head reads them, too far for a CPU to foresee: read once in the order of
+ * memory, which it does, they are near when their heads come. Asking for them ahead by prefetches was slower. */
+static void touch(pe_view v, int64_t from, int64_t to)
 {
-#if defined __GNUC__
     bool packed = v.head_stride == v.dim;
     int64_t size = (int64_t)pe_dtype_size(v.dtype), bytes = (packed ? v.heads * v.dim : v.dim) * size;
     for (int64_t t = from; t < to; t++)
         for (int64_t h = 0; h < (packed ? 1 : v.heads); h++) {
-            const char *at = (const char *)v.data + (t * v.token_stride + h * v.head_stride) * size;
+            const volatile char *at = (const char *)v.data + (t * v.token_stride + h * v.head_stride) * size;
             for (int64_t b = 0; b < bytes; b += 64)
-                __builtin_prefetch(at + b, 0, 2);
+                (void)at[b];
         }
-#else
-    (void)v, (void)from, (void)to;
-#endif
 }
 
-void ready_ask(const fused *f, int64_t from, int64_t to)
+void ready_touch(const fused *f, int64_t j, int64_t n)
 {
     if (f->G == 1)
         return;
-    ask(f->p.a.k, from, to < f->Tk ? to : f->Tk);
-    ask(f->p.a.v, from, to < f->Tk ? to : f->Tk);
+    touch(f->p.a.k, j, j + n);
+    touch(f->p.a.v, j, j + n);
 }
 
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n)

@@ -110,7 +110,6 @@
 #define query_shift pei_query_shift
 #define query_tile pei_query_tile
 #define query_turn_keys pei_query_turn_keys
-#define ready_ask pei_ready_ask
 #define ready_keys pei_ready_keys
 #define ready_load pei_ready_load
 #define ready_odd pei_ready_odd
@@ -119,6 +118,7 @@
 #define ready_place pei_ready_place
 #define ready_tile pei_ready_tile
 #define ready_tokens pei_ready_tokens
+#define ready_touch pei_ready_touch
 #define ready_turn pei_ready_turn
 #define rope_angle_ggml pei_rope_angle_ggml
 #define rope_angle_hf pei_rope_angle_hf
