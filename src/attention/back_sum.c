@@ -15,11 +15,6 @@ static void zero_doubles(double *x, int64_t n)
         x[i] = 0;
 }
 
-static int64_t copies(const fused *f, int64_t heads)
-{
-    return f->splits * (heads == 1 ? f->G : f->H);
-}
-
 static int64_t count_heads(const fused *f)
 {
     return f->count->tensor[f->count->count.table].shape[1];
@@ -38,11 +33,11 @@ void back_clear(fused *f)
     }
     for (int n = 0; n < f->lookups; n++) {
         lookup *l = &f->lookup[n];
-        zero(l->drows, copies(f, l->heads) * l->columns * l->width);
+        zero(l->drows, fused_copies(f, l->heads) * l->columns * l->width);
         zero(l->dextra, f->splits * f->H * f->Dp);
     }
     if (f->count)
-        zero(f->dcount, copies(f, count_heads(f)) * f->count_columns * f->Dp);
+        zero(f->dcount, fused_copies(f, count_heads(f)) * f->count_columns * f->Dp);
 }
 
 /* ------------------------------------------------ bias */

@@ -3,17 +3,9 @@
  * A tile's gradients of position terms. dP holds the gradients of its scores; what is hidden has 0 there. */
 #include "attention/fused.h"
 
-typedef void gemm_fn(float *, int64_t, const float *, int64_t, int64_t, const float *, int64_t, int64_t, int64_t,
-                     int64_t, bool);
-
 static bool learns(const fused *f, const part *p)
 {
     return p->tensors && f->g->dparams.data;
-}
-
-static int64_t copies(const fused *f, int64_t heads)
-{
-    return f->splits * (heads == 1 ? f->G : f->H);
 }
 
 static void cut_line(fused *f, line *l, char *memory, int64_t *used)
@@ -41,13 +33,13 @@ void back_cut(fused *f, char *memory, int64_t *used)
     for (int n = 0; n < f->lookups; n++) {
         lookup *l = &f->lookup[n];
         int64_t columns = l->t->table < 0 || l->odd ? 0 : l->columns;
-        l->drows = fused_take(memory, used, copies(f, l->heads) * columns, sizeof(float) * (size_t)l->width);
+        l->drows = fused_take(memory, used, fused_copies(f, l->heads) * columns, sizeof(float) * (size_t)l->width);
         l->dextra = fused_take(memory, used, l->t->extra < 0 ? 0 : f->splits * f->H, sizeof(float) * (size_t)f->Dp);
     }
     int64_t heads = f->count ? f->count->tensor[f->count->count.table].shape[1] : 0;
     f->count_rows = fused_take(memory, used, heads * f->count_columns, sizeof(float) * (size_t)f->Dp);
-    f->dcount =
-        fused_take(memory, used, f->count ? copies(f, heads) * f->count_columns : 0, sizeof(float) * (size_t)f->Dp);
+    f->dcount = fused_take(memory, used, f->count ? fused_copies(f, heads) * f->count_columns : 0,
+                           sizeof(float) * (size_t)f->Dp);
 }
 
 /* ------------------------------------------------ bias */
@@ -213,18 +205,15 @@ void back_lookups(const fused *f, scratch *s, const tile *t, int64_t item, bool 
     gemm_fn *gemm = s->odd ? gemm_c : f->k->gemm;
     for (int n = 0; n < f->lookups; n++) {
         const lookup *l = &f->lookup[n];
-        int64_t low, high;
+        int64_t low = 0, high = 0;
         if (l->t->side == PE_VALUE || l->before != before || l->fold)
             continue;
-        if (l->odd)
+        lookup_way way = lookups_way(l, t, &low, &high);
+        if (way == BY_PAIRS)
             pairs_back(f, s, l, t, item);
-        else if (!lookups_needed(l, t, &low, &high))
-            continue;
-        else if (high - low >= NEED)
-            pairs_back(f, s, l, t, item);
-        else if (l->t->side == PE_KEY)
+        else if (way == BY_COLUMNS && l->t->side == PE_KEY)
             key_back(f, s, l, t, item, gemm);
-        else
+        else if (way == BY_COLUMNS)
             query_back(f, s, n, t, item, low, high, gemm);
     }
 }
@@ -258,15 +247,12 @@ void back_values(const fused *f, scratch *s, const tile *t, int64_t item)
     gemm_fn *gemm = s->odd ? gemm_c : f->k->gemm;
     for (int n = 0; n < f->lookups; n++) {
         const lookup *l = &f->lookup[n];
-        int64_t low, high;
-        if (l->t->side != PE_VALUE)
-            continue;
-        if (!l->odd && !lookups_needed(l, t, &low, &high))
-            continue;
-        if (l->odd || high - low >= NEED) {
+        int64_t low = 0, high = 0;
+        lookup_way way = l->t->side == PE_VALUE ? lookups_way(l, t, &low, &high) : BY_NOTHING;
+        if (way == BY_PAIRS)
             value_pairs_back(f, s, l, t, item);
+        if (way != BY_COLUMNS)
             continue;
-        }
         float *drows = drows_of(f, l, t->h, item, low);
         lookups_columns(f, s, n, t, low, high, s->dO);
         lookups_add_columns(f, s, n, t, s->dP);

@@ -151,7 +151,6 @@ typedef struct fused {
     /* backward */
     const pe_attention_grad *g;
     int64_t splits;   /* of the queries, so that there are items enough: item = split G + kv head */
-    bool serial;      /* items add to the same numbers: one after the other */
     float *dO;        /* (H, Tq, Dw) turned */
     float *mean;      /* (H, Tq)     dO . out */
     float *lse;       /* (H, Tq)     */
@@ -161,6 +160,9 @@ typedef struct fused {
     bool backward;
     size_t bytes;
 } fused;
+
+typedef void gemm_fn(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B,
+                     int64_t b_row, int64_t rows, int64_t cols, int64_t depth, bool add);
 
 /* heads x m rows of scores against n keys; row r is head h + r / m, query i + r % m. */
 typedef struct tile {
@@ -213,6 +215,9 @@ int64_t line_piece(const line *l, int64_t i, int64_t x, int64_t n, int64_t *run)
 void lines_add(const fused *f, scratch *s, const tile *t, bool before);
 
 /* lookups.c */
+typedef enum lookup_way { BY_NOTHING, BY_PAIRS, BY_COLUMNS } lookup_way;
+/* How a tile is served: by columns low .. high, pair by pair where these are too many, or not at all. */
+lookup_way lookups_way(const lookup *l, const tile *t, int64_t *low, int64_t *high);
 bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high); /* columns; false: none */
 const float *lookups_take(const fused *f, scratch *s, int n, const tile *t);      /* queries as the term takes them */
 void lookups_columns(const fused *f, scratch *s, int n, const tile *t, int64_t low, int64_t high, const float *from);
@@ -271,6 +276,12 @@ void back_counts_end(const fused *f, scratch *s, const tile *t, int64_t item);
 /* back_sum.c: ledgers to the caller's gradients, in a fixed order. */
 void back_clear(fused *f);
 void back_sum(fused *f);
+/* Of a table's gradient: one per split and head, or per item where heads share the table. */
+static inline int64_t fused_copies(const fused *f, int64_t heads)
+{
+    return f->splits * (heads == 1 ? f->G : f->H);
+}
+
 static inline float *fused_copy(const fused *f, float *all, int64_t heads, int64_t h, int64_t item, int64_t size)
 {
     return all + (heads == 1 ? item : item / f->G * f->H + h) * size;

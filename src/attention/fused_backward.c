@@ -39,11 +39,8 @@ static void ready_outputs(void *arg, int64_t n, int worker)
 
 /* ------------------------------------------------ one tile of queries meets one of keys */
 
-typedef void gemm_fn(float *, int64_t, const float *, int64_t, int64_t, const float *, int64_t, int64_t, int64_t,
-                     int64_t, bool);
-
 /* Weights from scores, and through values and the softmax to the gradients of scores, in dP. */
-static void weights_back(const fused *f, scratch *s, const tile *t, const keys *k, int64_t item, gemm_fn *gemm)
+static void weights_back(const fused *f, scratch *s, const tile *t, int64_t item, gemm_fn *gemm)
 {
     int64_t at = (t->h / f->group * f->tiles * BK + t->j) * f->Dv, n = up_to(t->n, LANES);
     for (int64_t r = 0; r < t->m; r++) {
@@ -54,7 +51,6 @@ static void weights_back(const fused *f, scratch *s, const tile *t, const keys *
     for (int64_t p = 0; p * PANEL < t->n; p++)
         f->k->gemm(s->dP + p * PANEL, BK, s->dO, f->Dw, 1, f->vt + at + p * f->Dv * PANEL, PANEL, t->m, PANEL, f->Dv,
                    false);
-    (void)k;
     gemm(f->dv + (item * f->tiles * BK + t->j) * f->Dw, f->Dw, s->S, 1, BK, s->dO, f->Dw, t->n, f->Dw, t->m, true);
     back_values(f, s, t, item);
     for (int64_t r = 0; r < t->m; r++)
@@ -129,7 +125,7 @@ static void tile_back(const fused *f, scratch *s, const tile *t, int64_t item)
     for (int64_t r = 0; f->count && r < t->m; r++)
         st.carry[r] = s->carries[t->j / BK * BQ + r];
     tile_scores(f, s, t, &k, s->qs, &st, what);
-    weights_back(f, s, t, &k, item, gemm);
+    weights_back(f, s, t, item, gemm);
     terms_back(f, s, t, item);
     products_back(f, s, t, item, gemm);
     s->odd = odd;

@@ -78,11 +78,16 @@ void lookups_cut(fused *f, char *memory, int64_t *used)
     f->counts = fused_take(memory, used, f->direct ? f->H * f->Tq : 0, sizeof(float) * (size_t)f->count_columns);
 }
 
+static int64_t ring_of(const lookup *l)
+{
+    return l->columns < RING ? up_to(l->columns, PANEL) : RING;
+}
+
 void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used)
 {
     for (int n = 0; n < f->lookups; n++) {
         const lookup *l = &f->lookup[n];
-        int64_t ring = !wants_panels(f, l) ? 0 : l->columns < RING ? up_to(l->columns, PANEL) : RING;
+        int64_t ring = wants_panels(f, l) ? ring_of(l) : 0;
         s->G[n] = fused_take(memory, used, BQ * ring, sizeof(float));
         s->A[n] = fused_take(memory, used, l->t->side == PE_QUERY ? BQ * f->Dp : 0, sizeof(float));
     }
@@ -167,14 +172,6 @@ static void fill_counts(void *arg, int64_t n, int worker)
     ready_panel(f, f->count_panels + at * f->D, rows, f->Dp, count, f->D);
 }
 
-static bool all_finite(const float *x, int64_t n)
-{
-    float sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += x[i] * 0;
-    return sum == 0;
-}
-
 void lookups_fill(fused *f)
 {
     for (int n = 0; n < f->lookups; n++) {
@@ -183,11 +180,11 @@ void lookups_fill(fused *f)
             continue;
         fill_columns(l);
         pool_run(f->p.a.pool, fill_panel, &(filling){ f, l }, l->heads * (up_to(l->columns, PANEL) / PANEL));
-        l->finite = all_finite(l->rows, l->heads * l->columns * l->width);
+        l->finite = !ready_odd(l->rows, 1, 0, l->heads * l->columns * l->width);
     }
     int64_t rows = f->count ? f->count->tensor[f->count->count.table].shape[1] * f->count_columns : 0;
     pool_run(f->p.a.pool, fill_counts, f, rows / PANEL);
-    f->count_finite = f->count_rows && all_finite(f->count_rows, rows * f->Dp);
+    f->count_finite = f->count_rows && !ready_odd(f->count_rows, 1, 0, rows * f->Dp);
 }
 
 /* ------------------------------------------------ a tile of queries */
@@ -252,11 +249,6 @@ bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high)
     for (int64_t i = t->i; i < t->i + t->m; i++)
         columns_of(l, t, i, low, high);
     return *high >= 0;
-}
-
-static int64_t ring_of(const lookup *l)
-{
-    return l->columns < RING ? up_to(l->columns, PANEL) : RING;
 }
 
 /* from T^t for panels that are not in the ring yet; from (rows, width) NULL: the queries. */
@@ -402,22 +394,28 @@ static void add_pairs(const fused *f, scratch *s, const lookup *l, const tile *t
 
 /* ------------------------------------------------ what tiles ask for */
 
+lookup_way lookups_way(const lookup *l, const tile *t, int64_t *low, int64_t *high)
+{
+    if (l->odd)
+        return BY_PAIRS;
+    if (!lookups_needed(l, t, low, high))
+        return BY_NOTHING;
+    return *high - *low >= NEED ? BY_PAIRS : BY_COLUMNS;
+}
+
 void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool before)
 {
     for (int n = 0; n < f->lookups; n++) {
         const lookup *l = &f->lookup[n];
-        int64_t low, high;
+        int64_t low = 0, high = 0;
         if (l->t->side == PE_VALUE || l->before != before || l->fold)
             continue;
-        if (l->odd)
+        lookup_way way = lookups_way(l, t, &low, &high);
+        if (way == BY_PAIRS)
             add_pairs(f, s, l, t, k);
-        else if (!lookups_needed(l, t, &low, &high))
-            continue;
-        else if (high - low >= NEED)
-            add_pairs(f, s, l, t, k);
-        else if (l->t->side == PE_KEY)
+        else if (way == BY_COLUMNS && l->t->side == PE_KEY)
             add_keys(f, s, l, t, k, low, high);
-        else {
+        else if (way == BY_COLUMNS) {
             lookups_columns(f, s, n, t, low, high, NULL);
             lookups_add_columns(f, s, n, t, s->S);
         }
@@ -493,16 +491,11 @@ void lookups_mix(const fused *f, scratch *s, const tile *t, float *O)
 {
     for (int n = 0; n < f->lookups; n++) {
         const lookup *l = &f->lookup[n];
-        int64_t low, high;
-        if (l->t->side != PE_VALUE)
-            continue;
-        if (l->odd)
+        int64_t low = 0, high = 0;
+        lookup_way way = l->t->side == PE_VALUE ? lookups_way(l, t, &low, &high) : BY_NOTHING;
+        if (way == BY_PAIRS)
             mix_pairs(f, s, l, t, O);
-        else if (!lookups_needed(l, t, &low, &high))
-            continue;
-        else if (high - low >= NEED)
-            mix_pairs(f, s, l, t, O);
-        else
+        else if (way == BY_COLUMNS)
             mix_columns(f, s, l, t, O, low, high);
     }
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The library's own pool: threads that take the next job from a counter, and sleep between calls. */
+#if !defined _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity, pthread_sigmask */
+#endif
 #include "core/core.h"
 
 #if defined __wasm__ || defined POSENC_NO_THREADS

@@ -76,6 +76,7 @@
 #define lookups_row pei_lookups_row
 #define lookups_scratch pei_lookups_scratch
 #define lookups_take pei_lookups_take
+#define lookups_way pei_lookups_way
 #define mask_range pei_mask_range
 #define mask_scores pei_mask_scores
 #define mask_sees pei_mask_sees
