@@ -380,6 +380,10 @@ typedef struct pe_tensor {
     int64_t offset;     /* in the block, in elements                                                         */
     int64_t count;
     const char *about;  /* what its rows are, in the order of the memory                                     */
+    unsigned hooks;     /* of the part it belongs to                                                         */
+    bool projected;     /* its first values are codes of the distance, (rows, heads * head_dim): what is
+                           trained is a weight that they are multiplied by (pe_project), whatever the rows    */
+    double min, max;    /* a step of training keeps it within these; -inf, inf: it goes where it likes       */
 } pe_tensor;
 PE_API int64_t pe_encoding_param_count(const pe_encoding *e); /* elements of the block */
 PE_API int pe_encoding_tensor_count(const pe_encoding *e);
@@ -458,6 +462,12 @@ typedef struct pe_info {
     const char *const *examples; /* specs, each valid for 8 heads of 64                                      */
     int example_count;
     const char *also;            /* "rotary|yarn": other names, for suggestions; NULL: none                  */
+    /* Keys that follow from where an encoding is used, "rows"; NULL: none.                                            */
+    const char *key_trained; /* positions that training has                                                  */
+    const char *key_length;  /* the sequence at hand: the farthest key back                                  */
+    const char *key_ahead;   /* the farthest key ahead                                                       */
+    const char *key_factor;  /* the sequence at hand, in trained lengths; "factor|alpha": the one that means something */
+    const char *trained_as;  /* the row whose trained parameters it takes over; NULL: it is trained as itself */
 } pe_info;
 
 PE_API int pe_info_count(void);

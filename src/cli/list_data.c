@@ -55,6 +55,9 @@ static void json_tensors(json_out *j, const pe_encoding *e)
         out_text(j, "name", t.name);
         out_ints(j, "shape", t.shape, t.rank);
         out_text(j, "about", t.about);
+        out_bool(j, "projected", t.projected);
+        out_real(j, "min", t.min);
+        out_real(j, "max", t.max);
         out_close(j, '}');
     }
     out_close(j, ']');
@@ -92,6 +95,11 @@ static void json_row(json_out *j, const pe_info *r)
     json_words(j, "also", r->also);
     json_bits(j, "hooks", r->hooks, pe_hook_name);
     json_bits(j, "claims", r->claims, pe_claim_name);
+    out_text(j, "key_trained", r->key_trained);
+    out_text(j, "key_length", r->key_length);
+    out_text(j, "key_ahead", r->key_ahead);
+    json_words(j, "key_factor", r->key_factor);
+    out_text(j, "trained_as", r->trained_as);
     json_example(j, r);
     out_open(j, "keys", '[');
     for (int i = 0; i < r->key_count; i++)

@@ -47,6 +47,8 @@ typedef struct tensor {
     int64_t offset, count;
     fill fill;
     double a, b; /* normal: deviation; uniform: from, to; constant: value */
+    bool projected;
+    double min, max; /* training keeps it within; 0, 0: it goes where it likes */
 } tensor;
 
 /* ------------------------------------------------ hooks */

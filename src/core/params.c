@@ -31,7 +31,15 @@ pe_status pe_encoding_tensor(const pe_encoding *e, int index, pe_tensor *out, pe
             continue;
         }
         const tensor *t = &p->tensor[left];
-        *out = (pe_tensor){ .rank = t->rank, .offset = t->offset, .count = t->count, .about = t->about };
+        bool bounded = t->min < t->max;
+        *out = (pe_tensor){ .rank = t->rank,
+                            .offset = t->offset,
+                            .count = t->count,
+                            .about = t->about,
+                            .hooks = p->hooks,
+                            .projected = t->projected,
+                            .min = bounded ? t->min : -INFINITY,
+                            .max = bounded ? t->max : INFINITY };
         for (int d = 0; d < t->rank; d++)
             out->shape[d] = t->shape[d];
         int before = 0; /* parts of the same row: the second's tensors are t5-2.table */

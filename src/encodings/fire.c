@@ -29,6 +29,8 @@ static pe_status init(part *p, pe_error *err)
     for (int t = C; t <= B2; t++) {
         tensor x = all[t];
         x.fill = t <= L ? FILL_CONSTANT : FILL_UNIFORM;
+        x.min = t <= L ? 0x1p-20 : 0; /* both stay above 0 */
+        x.max = t <= L ? INFINITY : 0;
         TRY(part_tensor(p, x, err));
     }
     return PE_OK;

@@ -13,6 +13,8 @@ static const pe_key keys[] = {
 };
 static const char *const examples[] = { "kerple", "kerple:form=power" };
 
+#define SMALLEST 0x1p-20 /* above 0, and a kernel all but flat */
+
 /* Both start away from 0, where the kernel would be flat. */
 static pe_status init(part *p, pe_error *err)
 {
@@ -25,7 +27,9 @@ static pe_status init(part *p, pe_error *err)
                               .shape = { p->shape.heads },
                               .fill = FILL_UNIFORM,
                               .a = 0.01,
-                              .b = most1 },
+                              .b = most1,
+                              .min = SMALLEST,
+                              .max = INFINITY },
                     err));
     return part_tensor(p,
                        (tensor){ .name = "r2",
@@ -34,7 +38,9 @@ static pe_status init(part *p, pe_error *err)
                                  .shape = { p->shape.heads },
                                  .fill = FILL_UNIFORM,
                                  .a = 0.01,
-                                 .b = most2 },
+                                 .b = most2,
+                                 .min = SMALLEST,
+                                 .max = power ? 2 : INFINITY },
                        err);
 }
 

@@ -104,6 +104,7 @@ const row pe_row_learned = {
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
+              .key_trained = "rows",
               .example_count = COUNT_OF(examples),
               .also = "embedding|table|trainable" },
     .init = init,

@@ -35,6 +35,7 @@ const row pe_row_normalised = {
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
+              .key_length = "length",
               .example_count = COUNT_OF(examples),
               .also = "normalized|fraction" },
     .init = init,

@@ -66,7 +66,8 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
                       "row (i-j) + ahead: distances -ahead .. back in rising order; sinusoids, projected (pe_project)",
                   .rank = 3,
                   .shape = { back + ahead + 1, H, D },
-                  .fill = FILL_ROW },
+                  .fill = FILL_ROW,
+                  .projected = true },
         err));
     TRY(part_tensor(p,
                     (tensor){ .name = "u",
@@ -107,6 +108,8 @@ const row pe_row_transformer_xl = {
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples),
+              .key_length = "back",
+              .key_ahead = "ahead",
               .also = "txl|transformerxl|transformer_xl|xl|conformer" },
     .init = init,
     .fill = xl_fill,

@@ -29,6 +29,7 @@ const row pe_row_xlnet = {
               .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
+              .key_length = "length",
               .example_count = COUNT_OF(examples) },
     .init = init,
     .fill = xl_fill,
