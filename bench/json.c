@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/json_out.h"
+#include "io/json_out.h"
 #include "io/io.h"
 
 static const char *const kinds[] = { "posenc", "posenc", "limit", "share", "peer", "goal" };

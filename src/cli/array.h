@@ -5,7 +5,7 @@
 #define POSENC_CLI_ARRAY_H
 
 #include "cli/cli.h"
-#include "cli/json_out.h"
+#include "io/json_out.h"
 #include "io/io.h"
 
 /* count * size bytes, never NULL on success. What neither a file nor this machine can hold is refused before it is

@@ -123,8 +123,8 @@ static plant set_base(suspect *s, double base)
         return PLANT_END;
     if (base == now || base <= 1)
         return PLANT_NO;
-    cli_print_real(is, sizeof is, base);
-    cli_print_real(says, sizeof says, now);
+    io_print_real(is, sizeof is, base);
+    io_print_real(says, sizeof says, now);
     suspect_set_number(s, "theta", base);
     suspect_say(s, "pairs turn as with theta = %s; the spec says %s", is, says);
     return PLANT_YES;

@@ -82,8 +82,8 @@ static bool set_factor(suspect *s, const check_data *d, int which, const char **
 static void say_guess(suspect *s, const guess *g, const check_data *d, const char *factor)
 {
     char is[40], says[40];
-    cli_print_real(is, sizeof is, g->value);
-    cli_print_real(says, sizeof says, zoo_spec_num_or(d->part, g->key, 0));
+    io_print_real(is, sizeof is, g->value);
+    io_print_real(says, sizeof says, zoo_spec_num_or(d->part, g->key, 0));
     if (g->also)
         suspect_say(s, "%s and %s are swapped%s", g->key, g->also, factor);
     else

@@ -150,9 +150,6 @@ bool cli_item(const char *list, int index, char *out, size_t cap);
 /* Whole numbers with units: 32k is 32768, 1M is 1048576, 1G is 2^30. */
 bool cli_read_int(const char *text, int64_t *out);
 bool cli_read_real(const char *text, double *out); /* as specs write numbers, whatever the locale */
-/* The shortest text that reads back as x (or as the float x is), with a point whatever the locale. */
-void cli_print_real(char *out, size_t cap, double x);
-void cli_print_float(char *out, size_t cap, double x);
 
 /* ---------------------------------------------------------------- help (help.c) */
 

@@ -2,7 +2,7 @@
  *
  * posenc diff, for people and for programs. */
 #include "cli/diff_model.h"
-#include "cli/json_out.h"
+#include "io/json_out.h"
 #include "cli/page.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/doctor.h"
-#include "cli/json_out.h"
+#include "io/json_out.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  *
  * The same as data, all pairs of it. */
 #include "cli/explain.h"
-#include "cli/json_out.h"
+#include "io/json_out.h"
 
 #include "zoo/build.h"
 #include "zoo/spec_read.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The registry for programs and for README.md. */
-#include "cli/json_out.h"
+#include "io/json_out.h"
 #include "cli/list.h"
 
 #include <math.h>

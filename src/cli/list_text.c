@@ -86,7 +86,7 @@ void list_rows(void)
 static void print_bound(char out[40], double x)
 {
     if (fabs(x) < 1e12 && x == floor(x))
-        cli_print_real(out, 40, x);
+        io_print_real(out, 40, x);
     else
         snprintf(out, 40, "%.3g", x);
 }
@@ -132,7 +132,7 @@ static void print_field(const char *label, const char *text)
 static void print_score(const pe_encoding *e)
 {
     char scale[40], text[160];
-    cli_print_real(scale, sizeof scale, pe_encoding_scale(e));
+    io_print_real(scale, sizeof scale, pe_encoding_scale(e));
     snprintf(text, sizeof text, "%s at head_dim 64%s", scale,
              pe_encoding_hooks_at(e, PE_BEFORE_SCALE)  ? "; its term is added before the scale"
              : pe_encoding_hooks_at(e, PE_AFTER_SCALE) ? "; its term is added after the scale"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/made.h"
 
-#include "cli/json_out.h"
+#include "io/json_out.h"
 
 #include <errno.h>
 #include <stdlib.h>

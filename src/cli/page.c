@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/page.h"
 
-#include "cli/json_out.h"
+#include "io/io.h"
+#include "io/json_out.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -94,7 +95,7 @@ page_text page_number(double x)
     page_text out;
     bool whole = fabs(x) < 1e15 && x == floor(x);
     double unit = pow(10, 5 - floor(log10(fabs(x))));
-    cli_print_real(out.text, sizeof out.text, whole || !isfinite(unit) ? x : round(x * unit) / unit);
+    io_print_real(out.text, sizeof out.text, whole || !isfinite(unit) ? x : round(x * unit) / unit);
     return out;
 }
 

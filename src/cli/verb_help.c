@@ -2,7 +2,7 @@
  *
  * posenc help: the table of verbs, for people and for programs (man pages, completion, the tests). */
 #include "cli/cli.h"
-#include "cli/json_out.h"
+#include "io/json_out.h"
 
 #include <stdlib.h>
 

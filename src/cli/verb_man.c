@@ -2,7 +2,7 @@
  *
  * posenc man: manual pages, from the table of verbs. */
 #include "cli/man.h"
-#include "cli/json_out.h"
+#include "io/json_out.h"
 #include "cli/made.h"
 
 #include <string.h>

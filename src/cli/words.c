@@ -57,21 +57,3 @@ bool cli_read_real(const char *text, double *out)
 {
     return text_number(text, strlen(text), out);
 }
-
-void cli_print_real(char *out, size_t cap, double x)
-{
-    text_print(out, cap, x);
-}
-
-void cli_print_float(char *out, size_t cap, double x)
-{
-    double back;
-    for (int precision = 6; precision <= 9; precision++) {
-        snprintf(out, cap, "%.*g", precision, x);
-        for (char *c = out; *c; c++)
-            if (!strchr("0123456789+-einfa", *c))
-                *c = '.';
-        if (!isfinite(x) || (text_number(out, strlen(out), &back) && (float)back == (float)x))
-            return;
-    }
-}

@@ -35,6 +35,12 @@ pe_status io_fail(pe_error *err, pe_status s, const char *fmt, ...) IO_PRINTF(3,
 /* Marks a text that was cut to its room, at a place that does not split a UTF-8 character. */
 void io_end_with_dots(char *text, size_t room);
 
+/* ---------------------------------------------------------------- numbers as text */
+
+/* The shortest text that reads back as x (or as the float x is), with a point whatever the locale. */
+void io_print_real(char *out, size_t cap, double x);
+void io_print_float(char *out, size_t cap, double x);
+
 /* ---------------------------------------------------------------- whole files */
 
 #define IO_CAP_TEXT ((size_t)64 << 20)                            /* JSON */

@@ -7,6 +7,8 @@
 #include "zoo/build.h"
 #include "zoo/spec_read.h"
 
+#include "io/io.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -64,7 +66,7 @@ bool zoo_group_rotates(const zoo_group *g)
 static void put_number(FILE *to, double x)
 {
     char text[40];
-    zoo_print_real(text, sizeof text, x);
+    io_print_real(text, sizeof text, x);
     fputs(text, to);
 }
 

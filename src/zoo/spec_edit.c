@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "zoo/spec_read.h"
 
+#include "io/io.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +93,7 @@ bool zoo_spec_put(char **spec, const char *key, const char *value)
 bool zoo_spec_put_real(char **spec, const char *key, double value)
 {
     char text[40];
-    zoo_print_real(text, sizeof text, value);
+    io_print_real(text, sizeof text, value);
     return zoo_spec_put(spec, key, text);
 }
 

@@ -112,11 +112,6 @@ bool zoo_spec_text(char *out, size_t cap, const char *spec, const char *key)
     return zoo_spec_key(spec, key) && (size_t)snprintf(out, cap, "%.*s", (int)v.length, v.text ? v.text : "") < cap;
 }
 
-void zoo_print_real(char *out, size_t cap, double x)
-{
-    text_print(out, cap, x);
-}
-
 static bool equals(zoo_slice v, const char *text, size_t length)
 {
     return v.text && v.length == length && !memcmp(v.text, text, length);

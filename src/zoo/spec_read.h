@@ -42,8 +42,6 @@ bool zoo_spec_grows(const char *spec); /* frequencies follow the length of the s
 
 /* An item of "a|b", a list of which the first length characters count. */
 bool zoo_is_one_of(zoo_slice v, const char *list, size_t length);
-/* Numbers by the rules of specs, whatever the locale: the shortest text that reads back. */
-void zoo_print_real(char *out, size_t cap, double x);
 
 /* ---------------------------------------------------------------- edits (spec_edit.c) */
 

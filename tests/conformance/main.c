@@ -4,7 +4,7 @@
 #if !defined _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L /* dirent */
 #endif
-#include "cli/json_out.h"
+#include "io/json_out.h"
 #include "conformance.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/json_out.h"
+#include "io/json_out.h"
 
-#include "cli/cli.h"
+#include "io/io.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -24,7 +24,7 @@ int out_character(const char *text, unsigned *code)
         { 0xE1, 0xEC, 0x80, 0xBF, 3 }, { 0xED, 0xED, 0x80, 0x9F, 3 }, { 0xEE, 0xEF, 0x80, 0xBF, 3 },
         { 0xF0, 0xF0, 0x90, 0xBF, 4 }, { 0xF1, 0xF3, 0x80, 0xBF, 4 }, { 0xF4, 0xF4, 0x80, 0x8F, 4 },
     };
-    for (int i = 0; i < CLI_COUNT(row); i++) {
+    for (int i = 0; i < (int)(sizeof row / sizeof row[0]); i++) {
         if (s[0] < row[i].first || s[0] > row[i].last || s[1] < row[i].low || s[1] > row[i].high)
             continue;
         int n = row[i].bytes < 3 ? row[i].bytes : 2;
@@ -128,12 +128,12 @@ static void number(json_out *j, const char *key, double value, void (*print)(cha
 
 void out_real(json_out *j, const char *key, double value)
 {
-    number(j, key, value, cli_print_real);
+    number(j, key, value, io_print_real);
 }
 
 void out_float(json_out *j, const char *key, double value)
 {
-    number(j, key, value, cli_print_float);
+    number(j, key, value, io_print_float);
 }
 
 void out_bool(json_out *j, const char *key, bool value)
