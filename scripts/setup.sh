@@ -13,6 +13,7 @@ needs() {
 cc          run   gcc             gcc             gcc         gcc           gcc
 make        run   make            make            make        make          make
 cmake       run   cmake           cmake           cmake       cmake         cmake
+cblas.h     run   libopenblas-dev openblas-devel  openblas    openblas-dev  openblas
 pkg-config  test  pkg-config      pkgconf         pkgconf     pkgconf       pkgconf
 jansson.h   test  libjansson-dev  jansson-devel   jansson     jansson-dev   jansson
 cmocka.h    test  libcmocka-dev   libcmocka-devel cmocka      cmocka-dev    cmocka
@@ -33,7 +34,7 @@ present() {
     *) command -v "$1" >/dev/null ;;
   esac
 }
-found() { printf '%s\n' "$1" | ${CC:-cc} -E - >/dev/null 2>&1; }
+found() { printf '%s\n' "$1" | ${CC:-cc} -I/usr/include/openblas -E - >/dev/null 2>&1; } # Fedora keeps cblas.h there
 
 missing() { # names in $names, package names of column $1 in $packages
   names='' packages=''

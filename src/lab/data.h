@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What models are trained on and asked: endless stories of our own, small tasks, text files. No state: a batch follows
+ * from (seed, step), so that a run that was cut goes on with the same data. The same bits on every machine.
+ *
+ *     lab_data *d;
+ *     lab_data_open(&d, &(lab_source){ .name = "stories" }, &err);
+ *     lab_batch b;
+ *     lab_batch_new(&b, d, sequences, length, &err);
+ *     lab_data_train(d, &b, seed, step);       lab_data_test(d, &b, first_window);
+ *     lab_batch_free(&b); lab_data_free(d);
+ */
+#ifndef POSENC_LAB_DATA_H
+#define POSENC_LAB_DATA_H
+
+#include "posenc.h"
+
+typedef struct lab_data lab_data;
+
+/* One row of the table of sources (lab_source_at): name, one sentence, what it is. */
+typedef struct lab_source_info {
+    const char *name; /* "stories", "copy", "reverse", "recall", "passkey", "count", "sort", "grid", "text" */
+    const char *summary;
+    bool causal; /* how it is asked unless told otherwise: next byte; else masked tokens in both directions */
+    int axes;    /* coordinates of a token: grid has 2 */
+} lab_source_info;
+int lab_source_count(void);
+const lab_source_info *lab_source_at(int index); /* NULL past the end */
+
+typedef struct lab_source {
+    const char *name;
+    const char *const *file; /* of "text": training text, in this order */
+    int files;
+    const char *const *test; /* text that is tested on; none: the last tenth of each file is held back */
+    int tests;
+    bool masked; /* ask for masked tokens, both directions visible, instead of the next */
+} lab_source;
+
+/* PE_ERR_SPEC: no such source. Text outside Project Gutenberg's START and END markers is left out. */
+pe_status lab_data_open(lab_data **out, const lab_source *s, pe_error *err);
+void lab_data_free(lab_data *d); /* NULL is fine */
+
+int64_t lab_data_vocab(const lab_data *d); /* 256 bytes, and a mask token where there is one */
+int64_t lab_data_axes(const lab_data *d);
+bool lab_data_causal(const lab_data *d);
+/* The nearest length, not longer, that this source has: a square for a grid. At least 16. */
+int64_t lab_data_length(const lab_data *d, int64_t wanted);
+/* Windows of this length that do not overlap; INT64_MAX where they are endless. */
+int64_t lab_data_windows(const lab_data *d, int64_t length);
+uint64_t lab_data_fingerprint(const lab_data *d); /* of its name, its settings and the bytes of its files */
+/* Bytes to train on; 0: endless. For "overfitting": how often a run has seen each. */
+int64_t lab_data_size(const lab_data *d);
+
+typedef struct lab_batch {
+    int32_t *token;    /* (B, T) */
+    int32_t *target;   /* (B, T) -1: not asked */
+    int32_t *distance; /* (B, T) > 0: what is asked for here was told this many tokens before; 0: nothing to recall */
+    int64_t *at;       /* (T, axes) */
+    int64_t sequences, length, axes;
+} lab_batch;
+pe_status lab_batch_new(lab_batch *out, const lab_data *d, int64_t sequences, int64_t length, pe_error *err);
+void lab_batch_free(lab_batch *b);
+/* Fills all of it. */
+void lab_data_train(const lab_data *d, lab_batch *b, uint64_t seed, int64_t step);
+/* Windows first .. first + sequences - 1 of the test split: the same for every model and seed; windows of different
+ * lengths end at the same places where they can, so that lengths are compared on the same text. */
+void lab_data_test(const lab_data *d, lab_batch *b, int64_t first);
+
+/* The window as people read it, for `posenc race --show-data`: bytes; what is recalled is between [ and ]. */
+void lab_batch_print(const lab_batch *b, int64_t sequence, char *out, size_t cap);
+
+#endif

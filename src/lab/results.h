@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a race writes down and a report reads: one JSON object per line, one struct per line here, one place that knows
+ * the words (results.c). Files from a run are untrusted like any other.
+ *
+ *     RUNS/NAME/race.json           what was asked: command, versions, data, model, schedule, entries, calibration
+ *     RUNS/NAME/ENTRY-SEED/log.jsonl       lines "train", "test", "run"
+ *     RUNS/NAME/ENTRY-SEED/step-000400.safetensors    checkpoints (run.h)
+ */
+#ifndef POSENC_LAB_RESULTS_H
+#define POSENC_LAB_RESULTS_H
+
+#include "posenc.h"
+
+#include <stdio.h>
+
+#define LAB_BINS 64      /* of the loss by position: equal parts of the window */
+#define LAB_DISTANCES 20 /* of recall: 2^k .. 2^(k+1) - 1 tokens, k = 0 .. 19 */
+#define LAB_ENTRIES_MAX 64
+#define LAB_TESTS_MAX 16
+#define LAB_SEEDS_MAX 64
+
+/* One encoding of the race. Entries with the same trained spec share its weights. */
+typedef struct lab_entry {
+    char name[64];     /* what people call it: the spec, or "name = spec" of a sweep's file */
+    char spec[400];    /* as asked */
+    char trained[400]; /* the spec that was trained: spec without what is added afterwards */
+    char slug[64];     /* of its folder: letters, digits, - and . */
+    char cannot[300];  /* why it was not trained at all; "" */
+} lab_entry;
+
+typedef struct lab_setup {
+    char command[2000];                                         /* as typed */
+    char version[32], blas[80], cpu[80], kernels[16], date[32]; /* date: UTC, ISO 8601 */
+    int threads;
+    char data[400]; /* "stories", "text: 7 files, test 1342-0.txt" */
+    uint64_t data_fingerprint;
+    int64_t data_size; /* bytes to train on; 0: endless */
+    int64_t layers, width, heads, kv_heads, hidden, vocab;
+    bool causal;
+    int64_t train_length, batch, steps, warmup;
+    double rate, decay, clip;
+    int64_t test[LAB_TESTS_MAX]; /* lengths in tokens */
+    int tests;
+    int64_t test_tokens; /* of each length */
+    uint64_t seed[LAB_SEEDS_MAX];
+    int seeds;
+    lab_entry entry[LAB_ENTRIES_MAX];
+    int entries;
+    double minutes;      /* asked for; 0: steps were */
+    double step_seconds; /* measured by the calibration; 0: none */
+    double test_seconds;
+    char calibration[300]; /* in words */
+} lab_setup;
+
+typedef struct lab_train_line {
+    int64_t step;               /* steps done */
+    double loss;                /* nats per token, mean since the line before */
+    double rate, norm, seconds; /* seconds of training so far, over all resumes */
+} lab_train_line;
+
+typedef struct lab_test_line {
+    int entry; /* index; in the file its name */
+    uint64_t seed;
+    int64_t length, windows;
+    double bits;         /* per byte, whole window */
+    double last_quarter; /* per byte, its last quarter */
+    double by_position[LAB_BINS];
+    int64_t asked[LAB_DISTANCES], right[LAB_DISTANCES]; /* recall by distance */
+    int64_t asked_all, right_all;                       /* every target: accuracy, for tasks */
+    double seconds;
+    char spec[400];   /* the exact encoding at this length */
+    char cannot[300]; /* why there is no number; "" where there is */
+} lab_test_line;
+
+typedef struct lab_run_line { /* at the end of training */
+    int64_t params, position_params, tokens, steps;
+    double seconds, tokens_per_second, final_loss; /* nats: mean of the last twentieth */
+    bool finished;                                 /* false: stopped early */
+} lab_run_line;
+
+/* One (trained spec, seed). */
+typedef struct lab_run {
+    int entry; /* the first with this trained spec */
+    uint64_t seed;
+    lab_train_line *train;
+    int trains;
+    lab_run_line end;
+    bool ended;
+} lab_run;
+
+typedef struct lab_results {
+    lab_setup setup;
+    lab_run *run;
+    int runs;
+    lab_test_line *test;
+    int tests;
+} lab_results;
+
+/* Writers: one line each, flushed by the caller. */
+void lab_write_setup(FILE *to, const lab_setup *s); /* race.json */
+void lab_write_train(FILE *to, const lab_train_line *l);
+void lab_write_test(FILE *to, const lab_setup *s, const lab_test_line *l);
+void lab_write_run(FILE *to, const lab_run_line *l);
+
+pe_status lab_read_setup(lab_setup *out, const char *folder, pe_error *err);
+/* Of one or several folders whose settings agree in all that makes them comparable (else an error that says what
+ * differs): entries and seeds are united. A last line that is cut short is left out. */
+pe_status lab_read_results(lab_results *out, const char *const *folder, int folders, pe_error *err);
+void lab_results_free(lab_results *r);
+
+/* ---------------------------------------------------------------- what it says (statistics.c) */
+
+typedef struct lab_summary { /* over seeds */
+    int seeds;               /* with a number */
+    double mean, spread;     /* spread: sample deviation; 0 where there is one seed */
+    const char *cannot;      /* in words, where seeds is 0; NULL: not tested yet */
+} lab_summary;
+typedef enum lab_measure { LAB_BITS = 0, LAB_LAST_QUARTER, LAB_RECALL, LAB_ACCURACY } lab_measure;
+lab_summary lab_summarise(const lab_results *r, int entry, int64_t length, lab_measure what);
+/* Whether the difference of two entries is larger than the seeds': Welch's t, two-sided p below 0.05. */
+typedef struct lab_difference {
+    double difference, p; /* p is NAN with fewer than two seeds each */
+    bool larger;
+} lab_difference;
+lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, lab_measure what);
+/* Entries by their bits at the longest length they were tested at, best first; those that cannot come last. */
+int lab_rank(int order[LAB_ENTRIES_MAX], const lab_results *r);
+/* One or two sentences: what this race showed. "" while there is nothing to say. */
+void lab_finding(char *out, size_t cap, const lab_results *r);
+
+#endif

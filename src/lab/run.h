@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A folder that lasts: lock, log, checkpoints. Whatever ends a process, at whatever moment, the folder can be resumed
+ * and comes to the same bits.
+ *
+ *     lab_folder_new / lab_folder_lock       the race's folder; a lock whose owner is dead is taken over, and said
+ *     checkpoint_save / checkpoint_newest    temp file, checksum, fsync, rename, folder fsync; the newest good one, and
+ *                                            which were passed over and why
+ *     lab_log_open / line / sync             JSON lines; on resume cut back to where the checkpoint stood
+ */
+#ifndef POSENC_LAB_RUN_H
+#define POSENC_LAB_RUN_H
+
+#include "model/model.h"
+
+#include <stdio.h>
+
+/* ---------------------------------------------------------------- the lock */
+
+typedef struct lab_lock {
+    int fd;
+    char path[1100];
+} lab_lock;
+/* Makes the folder, and those above it, where they are not there. */
+pe_status lab_folder_new(const char *path, pe_error *err);
+/* PE_ERR_IO and a message with the owner's pid and host where someone else holds it. *recovered: a stale one was there.
+ */
+pe_status lab_lock_take(lab_lock *out, const char *folder, bool *recovered, pe_error *err);
+void lab_lock_release(lab_lock *l);
+
+/* ---------------------------------------------------------------- checkpoints (checkpoint.c) */
+
+/* All a run needs to go on: weights and moments come from model and adam. */
+typedef struct checkpoint_state {
+    int64_t step; /* steps done */
+    uint64_t seed;
+    double seconds;    /* of training so far */
+    int64_t log_size;  /* bytes of the log that belong to it */
+    char trained[400]; /* spec */
+    uint64_t config;   /* fingerprint of all that must agree: model, data, schedule, seed */
+} checkpoint_state;
+
+/* step-00000400.safetensors in folder; keeps the last `keep`. After a failure older ones are as they were. */
+pe_status checkpoint_save(const char *folder, const model *m, const adam *a, const checkpoint_state *s, int keep,
+                          pe_error *err);
+/* The newest that is whole and belongs to `config`, into m, a and *s; *found false: there is none. skipped (cap bytes):
+ * in words, which newer ones were passed over and why; "". */
+pe_status checkpoint_newest(const char *folder, model *m, adam *a, checkpoint_state *s, uint64_t config, bool *found,
+                            char *skipped, size_t cap, pe_error *err);
+
+/* ---------------------------------------------------------------- the log (log.c) */
+
+typedef struct lab_log {
+    FILE *to;
+    char path[1100];
+} lab_log;
+/* Cut to `size` bytes, then appended to; size -1: kept whole, but for a last line without its end. */
+pe_status lab_log_open(lab_log *out, const char *path, int64_t size, pe_error *err);
+/* Flush, fsync, and the size: an error where the disk is full. */
+pe_status lab_log_sync(lab_log *l, int64_t *size, pe_error *err);
+void lab_log_close(lab_log *l);
+
+#endif

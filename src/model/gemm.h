@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matrix products by the BLAS, on the calling thread alone; rows.c spreads them. Without a BLAS: plain loops.
+ * Shapes are (rows, columns), row by row; a stride is the distance of two rows. */
+#ifndef POSENC_MODEL_GEMM_H
+#define POSENC_MODEL_GEMM_H
+
+#include "model/model.h"
+
+typedef struct matrix {
+    real *at;
+    int64_t stride;
+} matrix;
+
+/* y (n, m) = x (n, k) w (m, k)^T + keep y: a linear layer. */
+void gemm_forward(matrix y, matrix x, matrix w, int64_t n, int64_t m, int64_t k, real keep);
+/* dx (n, k) = dy (n, m) w (m, k) + keep dx. */
+void gemm_input(matrix dx, matrix dy, matrix w, int64_t n, int64_t m, int64_t k, real keep);
+/* dw (m, k) = dy (n, m)^T x (n, k) + keep dw. */
+void gemm_weight(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64_t k, real keep);
+
+/* Once before the first product: the BLAS starts no threads of its own. */
+void gemm_start(void);
+const char *gemm_name(void); /* "OpenBLAS 0.3.21 ...", "plain loops" */
+
+#endif
