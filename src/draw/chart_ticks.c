@@ -48,7 +48,7 @@ static bool print_binary(char out[40], double v)
 static int decimals_of(double step)
 {
     int n = 0;
-    while (n < 7 && fabs(step - round(step)) > 1e-6 * step) {
+    while (n < 7 && fabs(step - round(step)) > 1e-6 * fabs(step)) {
         step *= 10;
         n++;
     }
