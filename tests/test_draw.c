@@ -502,6 +502,68 @@ static void names_that_do_not_fit_go_into_a_legend(void **state)
     draw_free(d);
 }
 
+/* Names of any length, in pictures of any size: cut where nothing else helps, at a character. */
+static void names_of_any_length_stay_inside(void **state)
+{
+    (void)state;
+    static char name[400];
+    for (size_t size = 1; size < sizeof name - 3; size += 7) {
+        page p;
+        chart c = chart_of(8);
+        for (size_t i = 0; i < size; i += 2)
+            memcpy(name + i, "\xC3\xA9", 3);
+        for (int s = 0; s < 8; s++)
+            series[s].name = name;
+        series[5].note = name;
+        c.title = c.x_label = c.y_label = c.x_mark_label = name;
+        c.width = 60 + (double)size;
+        c.height = 300 - (double)size / 2;
+        draw *d = drawn(&c);
+        const char *svg = svg_of(&p, d, DRAW_ALONE);
+        assert_well_formed(svg);
+        assert_null(strstr(svg, "&#xFFFD;"));
+        page_free(&p);
+        draw_free(d);
+        screen_of(&p, &c, (draw_screen){ .columns = 30, .rows = 9 });
+        assert_null(strstr(p.text, "\xEF\xBF\xBD"));
+        page_free(&p);
+    }
+}
+
+/* A log of many steps: no larger than the picture needs, and its peaks are still there. */
+static void many_points_are_thinned_and_peaks_kept(void **state)
+{
+    (void)state;
+    enum { MANY = 100000 };
+    static double x[MANY], y[MANY];
+    uint64_t seed = 5;
+    for (int i = 0; i < MANY; i++) {
+        x[i] = i;
+        y[i] = test_uniform(&seed);
+    }
+    y[77777] = 4;
+    y[12345] = -4;
+    chart_series many = { .name = "loss", .x = x, .y = y, .count = MANY, .ink = INK_SERIES };
+    chart c = { .series = &many, .series_count = 1, .width = 720, .height = 420, .y_min = -4, .y_max = 4 };
+    draw *d = drawn(&c);
+    double top = INFINITY, bottom = -INFINITY, grid_top = INFINITY, axis_line = -INFINITY;
+    for (size_t i = 0; i < d->shape_count; i++)
+        for (size_t k = 0; d->shapes[i].kind == SHAPE_PATH && k < d->shapes[i].count; k++) {
+            double at = d->points[d->shapes[i].first + k].y;
+            if (d->shapes[i].style.line == INK_SERIES) {
+                top = fmin(top, at);
+                bottom = fmax(bottom, at);
+            }
+            if (d->shapes[i].style.line == INK_GRID)
+                grid_top = fmin(grid_top, at);
+            if (d->shapes[i].style.line == INK_FAINT && k == 0)
+                axis_line = fmax(axis_line, at);
+        }
+    assert_true(d->point_count < 8000);
+    assert_true(fabs(top - grid_top) < 1e-6 && fabs(bottom - axis_line) < 1e-6);
+    draw_free(d);
+}
+
 static void what_a_series_cannot_do_stands_at_its_end(void **state)
 {
     (void)state;
@@ -592,11 +654,22 @@ static int columns_of(const char *line, const char *end)
     return columns;
 }
 
+/* No line leaves a colour on. */
+static bool ends_plain(const char *line, const char *end)
+{
+    const char *last = NULL;
+    for (; line < end; line++)
+        last = *line == 0x1b ? line : last;
+    return !last || !strncmp(last, "\033[0m", 4);
+}
+
 static void assert_size(const char *text, draw_screen s)
 {
     int rows = 0;
-    for (const char *end; (end = strchr(text, '\n')); text = end + 1, rows++)
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1, rows++) {
         assert_int_equal(columns_of(text, end), s.columns);
+        assert_true(ends_plain(text, end));
+    }
     assert_int_equal(*text, 0);
     assert_int_equal(rows, s.rows);
 }
@@ -859,6 +932,8 @@ int main(void)
         cmocka_unit_test(a_clipped_line_keeps_its_slope),
         cmocka_unit_test(names_at_line_ends_do_not_overlap),
         cmocka_unit_test(names_that_do_not_fit_go_into_a_legend),
+        cmocka_unit_test(names_of_any_length_stay_inside),
+        cmocka_unit_test(many_points_are_thinned_and_peaks_kept),
         cmocka_unit_test(what_a_series_cannot_do_stands_at_its_end),
         cmocka_unit_test(one_point_or_none_is_a_chart_too),
         cmocka_unit_test(lines_past_the_sixth_are_dashed),

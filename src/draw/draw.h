@@ -70,7 +70,8 @@ typedef enum draw_where {
 } draw_where;
 pe_status draw_svg(FILE *to, const draw *d, draw_where where, pe_error *err);
 /* The CSS of the inks, for a page with pictures DRAW_INSIDE: light, and dark by prefers-color-scheme and by
- * :root[data-theme]. */
+ * :root[data-theme]. The page may use its variables: --paper, --text, --faint, --grid, and --ink-4 .. --ink-15 for the
+ * series. */
 void draw_css(FILE *to);
 
 /* Text that means itself in XML and HTML, in attributes too. */
