@@ -120,7 +120,7 @@ static void a_sequence_alone_loses_what_it_loses_among_others(void **state)
 static void each_tensor_s_gradient_is_the_slope_of_the_loss(void **state)
 {
     (void)state;
-    const char *spec[] = { "rope", "learned", "t5", "shaw", "transformer-xl", "deberta", "kerple", "cope" };
+    const char *spec[] = { "rope", "learned", "t5", "shaw", "transformer-xl", "deberta", "kerple" };
     for (int s = 0; s < COUNT(spec); s++) {
         bench b;
         pe_error err;
