@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab
+ * labels: core; needs: lab wrap
  *
  * Text files to train on: marks, line ends, splits that share nothing, and files that are none. */
 #include "data_case.h"
+#include "heap.h"
 
 #include <sys/stat.h>
 
@@ -210,6 +211,31 @@ static void text_shorter_than_a_window_is_refused(void **state)
     unlink(file);
 }
 
+/* Every allocation of opening two files and of a batch fails once: no crash, nothing kept, and the error says so. */
+static void memory_that_runs_out_is_an_error(void **state)
+{
+    (void)state;
+    const char *file[] = { sample_path, file_of(0, "another small text", 18) };
+    bool done = false;
+    for (long k = 1; !done; k++) {
+        pe_error err = { 0 };
+        lab_data *d;
+        lab_batch b = { 0 };
+        memset(&heap, 0, sizeof heap);
+        heap.fail = k;
+        pe_status s = lab_data_open(&d, &(lab_source){ .name = "text", .file = file, .files = 2 }, &err);
+        if (s == PE_OK)
+            s = lab_batch_new(&b, d, 2, 64, &err);
+        done = heap.fail > 0;
+        assert_int_equal(s, done ? PE_OK : PE_ERR_NOMEM);
+        assert_true(done || strstr(err.text, "memory"));
+        lab_batch_free(&b);
+        lab_data_free(d);
+        assert_int_equal(heap.live, 0);
+    }
+    unlink(file[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +246,7 @@ int main(void)
         cmocka_unit_test(the_fingerprint_is_of_text_name_and_settings),
         cmocka_unit_test(files_that_are_no_text_are_refused_by_name),
         cmocka_unit_test(text_shorter_than_a_window_is_refused),
+        cmocka_unit_test(memory_that_runs_out_is_an_error),
     };
     return cmocka_run_group_tests(tests, write_sample, remove_sample);
 }
