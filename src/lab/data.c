@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES = 256, MASK = 256, SHORTEST = 16, MASKED_PERCENT = 15 };
+enum { BYTES = 256, MASK = 256, SHORTEST = 16, LONGEST = INT32_MAX - 1, MASKED_PERCENT = 15 };
 
 typedef struct source_row {
     lab_source_info info;
@@ -139,11 +139,10 @@ bool lab_data_causal(const lab_data *d)
 int64_t lab_data_length(const lab_data *d, int64_t wanted)
 {
     int64_t side = 4;
-    if (wanted < SHORTEST)
-        wanted = SHORTEST;
+    wanted = wanted < SHORTEST ? SHORTEST : wanted > LONGEST ? LONGEST : wanted;
     if (d->row->info.axes == 1)
         return wanted;
-    while (side < INT32_MAX && (side + 1) * (side + 1) <= wanted)
+    while ((side + 1) * (side + 1) <= wanted)
         side++;
     return side * side;
 }
@@ -215,5 +214,5 @@ void lab_data_train(const lab_data *d, lab_batch *b, uint64_t seed, int64_t step
 void lab_data_test(const lab_data *d, lab_batch *b, int64_t first)
 {
     for (int64_t i = 0; i < b->sequences; i++)
-        fill(d, b, i, random_at(0, (uint64_t)(first + i)), first + i);
+        fill(d, b, i, random_at(0, (uint64_t)first + (uint64_t)i), first + i);
 }

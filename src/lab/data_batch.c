@@ -50,9 +50,9 @@ pe_status lab_batch_new(lab_batch *out, const lab_data *d, int64_t sequences, in
     *out = (lab_batch){ 0 };
     if (sequences < 1)
         return io_fail(err, PE_ERR_RANGE, "batch: sequences is %" PRId64 "; needs 1 or more", sequences);
-    if (length > INT32_MAX - 1 || lab_data_length(d, length) != length)
+    if (lab_data_length(d, length) != length)
         return io_fail(err, PE_ERR_RANGE, "batch: length is %" PRId64 "; the nearest there is: %" PRId64, length,
-                       lab_data_length(d, length > INT32_MAX - 1 ? INT32_MAX - 1 : length));
+                       lab_data_length(d, length));
     pe_status status = long_enough(d, length, err);
     if (status != PE_OK)
         return status;
