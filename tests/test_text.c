@@ -205,6 +205,10 @@ static void text_shorter_than_a_window_is_refused(void **state)
     assert_string_equal(err.text, "text: 20 bytes to test on; a window of 20 needs 21 or more");
     lab_data_free(d);
     d = open_files(&file, 1, &fine, 1);
+    b = batch_of(d, 1, 199); /* the one window there is */
+    lab_data_train(d, &b, 1, 1);
+    check_whole(d, &b);
+    lab_batch_free(&b);
     assert_int_equal(lab_batch_new(&b, d, 1, 200, &err), PE_ERR_RANGE);
     assert_string_equal(err.text, "text: 200 bytes to train on; a window of 200 needs 201 or more");
     lab_data_free(d);
