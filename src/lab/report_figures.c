@@ -51,10 +51,8 @@ static void plot_extrapolation(curves *c, chart *out, const report *p)
     const lab_setup *s = &p->r->setup;
     for (int i = 0; i < s->entries; i++)
         plot_length(c, out, p, p->order[i]);
-    char unit[40];
-    snprintf(unit, sizeof unit, "%s", lab_unit(s));
-    unit[0] = (char)(unit[0] - 'a' + 'A');
-    snprintf(c->title, sizeof c->title, "%s against length", unit);
+    snprintf(c->title, sizeof c->title, "%s against length", lab_unit(s));
+    c->title[0] = (char)(c->title[0] - 'a' + 'A');
     name_axes(c, "length (tokens)", lab_unit(s));
     mark_trained(c, out, p);
     out->x_log2 = true;
@@ -101,8 +99,8 @@ static void plot_position(curves *c, chart *out, const report *p)
         }
         keep_if_any(c, out);
     }
-    snprintf(c->title, sizeof c->title, "Where it breaks: %s by position in a window of %" PRId64, lab_unit(s),
-             p->last);
+    snprintf(c->title, sizeof c->title, "%s by position in a window of %" PRId64, lab_unit(s), p->last);
+    c->title[0] = (char)(c->title[0] - 'a' + 'A');
     name_axes(c, "position (tokens)", lab_unit(s));
     mark_trained(c, out, p);
     out->x_log2 = true;
