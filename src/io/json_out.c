@@ -12,6 +12,11 @@ json_out out_start(FILE *to)
     return (json_out){ .to = to, .first = true };
 }
 
+json_out out_start_line(FILE *to)
+{
+    return (json_out){ .to = to, .flat = 1, .first = true };
+}
+
 int out_character(const char *text, unsigned *code)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -42,6 +47,21 @@ bool out_is_order(unsigned code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
            (code >= 0x2066 && code <= 0x2069);
+}
+
+int out_plain(FILE *to, const char *text, int length)
+{
+    int count = 0;
+    for (int n = 0; n < length && text[n]; count++) {
+        unsigned code = 0;
+        int bytes = out_character(text + n, &code);
+        if (bytes == 0 || out_is_order(code))
+            putc('?', to);
+        else
+            fwrite(text + n, 1, (size_t)bytes, to);
+        n += bytes ? bytes : 1;
+    }
+    return count;
 }
 
 static void write_string(FILE *to, const char *text)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a race writes down and a report reads: one JSON object per line, one struct per line here, one place that knows
- * the words (results.c). Files from a run are untrusted like any other.
+ * What a race (or an eval) writes down and a report reads: one JSON object per line, one struct per line here, one
+ * place that knows the words (results.c). Files from a run are untrusted like any other.
  *
  *     RUNS/NAME/race.json           what was asked: command, versions, data, model, schedule, entries, calibration
- *     RUNS/NAME/ENTRY-SEED/log.jsonl       lines "train", "test", "run"
- *     RUNS/NAME/ENTRY-SEED/step-000400.safetensors    checkpoints (run.h)
+ *     RUNS/NAME/SLUG-SEED/log.jsonl        lines "train", "test", "run"; SLUG: of the first entry with its trained spec
+ *     RUNS/NAME/SLUG-SEED/step-000400.safetensors     checkpoints (run.h)
+ *     RUNS/NAME/log.jsonl           lines "test" of what trained nothing here: an eval
  */
 #ifndef POSENC_LAB_RESULTS_H
 #define POSENC_LAB_RESULTS_H
@@ -22,15 +23,18 @@
 
 /* One encoding of the race. Entries with the same trained spec share its weights. */
 typedef struct lab_entry {
-    char name[64];     /* what people call it: the spec, or "name = spec" of a sweep's file */
+    char name[64];     /* no two alike. What people call it: the spec, or "name = spec" of a sweep's file */
     char spec[400];    /* as asked */
     char trained[400]; /* the spec that was trained: spec without what is added afterwards */
-    char slug[64];     /* of its folder: letters, digits, - and . */
+    char slug[64];     /* of its folder: letters, digits, - _ and . (not first) */
     char cannot[300];  /* why it was not trained at all; "" */
 } lab_entry;
 
 typedef struct lab_setup {
-    char command[2000];                                         /* as typed */
+    char kind[8];       /* "race"; "eval": entries are methods, nothing is trained, perplexity is shown */
+    char model[200];    /* an eval's: its file */
+    char note[600];     /* a sentence that the report prints below the finding; "" */
+    char command[2000]; /* as typed */
     char version[32], blas[80], cpu[80], kernels[16], date[32]; /* date: UTC, ISO 8601 */
     int threads;
     char data[400]; /* "stories", "text: 7 files, test 1342-0.txt" */
@@ -42,8 +46,8 @@ typedef struct lab_setup {
     double rate, decay, clip;
     int64_t test[LAB_TESTS_MAX]; /* lengths in tokens */
     int tests;
-    int64_t test_tokens; /* of each length */
-    uint64_t seed[LAB_SEEDS_MAX];
+    int64_t test_tokens;          /* of each length */
+    uint64_t seed[LAB_SEEDS_MAX]; /* up to 2^63 - 1; an eval has one, 0 */
     int seeds;
     lab_entry entry[LAB_ENTRIES_MAX];
     int entries;
@@ -63,9 +67,9 @@ typedef struct lab_test_line {
     int entry; /* index; in the file its name */
     uint64_t seed;
     int64_t length, windows;
-    double bits;         /* per byte, whole window */
-    double last_quarter; /* per byte, its last quarter */
-    double by_position[LAB_BINS];
+    double bits;                  /* per token (a race's are bytes), whole window; perplexity is 2 to this */
+    double last_quarter;          /* the same, its last quarter */
+    double by_position[LAB_BINS]; /* the same; NAN where a part has no target */
     int64_t asked[LAB_DISTANCES], right[LAB_DISTANCES]; /* recall by distance */
     int64_t asked_all, right_all;                       /* every target: accuracy, for tasks */
     double seconds;
@@ -97,15 +101,20 @@ typedef struct lab_results {
     int tests;
 } lab_results;
 
-/* Writers: one line each, flushed by the caller. */
-void lab_write_setup(FILE *to, const lab_setup *s); /* race.json */
+bool lab_is_eval(const lab_setup *s);
+
+/* Writers: one line each, flushed by the caller; but lab_write_setup writes race.json for people, on many. */
+void lab_write_setup(FILE *to, const lab_setup *s);
 void lab_write_train(FILE *to, const lab_train_line *l);
 void lab_write_test(FILE *to, const lab_setup *s, const lab_test_line *l);
 void lab_write_run(FILE *to, const lab_run_line *l);
+/* All of it as lines: "setup", then "run", "train" and "test" with their entry and seed. */
+void lab_write_all(FILE *to, const lab_results *r);
 
 pe_status lab_read_setup(lab_setup *out, const char *folder, pe_error *err);
 /* Of one or several folders whose settings agree in all that makes them comparable (else an error that says what
- * differs): entries and seeds are united. A last line that is cut short is left out. */
+ * differs): entries, seeds and lengths are united. A last line that is cut short is left out; a line of another kind is
+ * passed over; of two tests of the same (entry, seed, length) the later counts. */
 pe_status lab_read_results(lab_results *out, const char *const *folder, int folders, pe_error *err);
 void lab_results_free(lab_results *r);
 
@@ -116,17 +125,42 @@ typedef struct lab_summary { /* over seeds */
     double mean, spread;     /* spread: sample deviation; 0 where there is one seed */
     const char *cannot;      /* in words, where seeds is 0; NULL: not tested yet */
 } lab_summary;
-typedef enum lab_measure { LAB_BITS = 0, LAB_LAST_QUARTER, LAB_RECALL, LAB_ACCURACY } lab_measure;
+typedef enum lab_measure {
+    LAB_BITS = 0,
+    LAB_LAST_QUARTER, /* bits */
+    LAB_PERPLEXITY,
+    LAB_LAST_PERPLEXITY, /* of the last quarter */
+    LAB_RECALL,          /* 0 .. 1: of all that was told before and asked for */
+    LAB_ACCURACY         /* 0 .. 1: of every target */
+} lab_measure;
+/* What results of this kind are ranked by and show, and its unit: LAB_BITS, "bits per byte"; LAB_PERPLEXITY. */
+lab_measure lab_shown(const lab_setup *s);
+lab_measure lab_shown_last(const lab_setup *s); /* the same of the last quarter */
+const char *lab_unit(const lab_setup *s);
+#define LAB_VALUE_ROOM 16
+const char *lab_value(char out[LAB_VALUE_ROOM], const lab_setup *s, double value); /* at most 7 characters */
+double lab_measured(const lab_test_line *l, lab_measure what);                     /* NAN: not asked */
 lab_summary lab_summarise(const lab_results *r, int entry, int64_t length, lab_measure what);
 /* Whether the difference of two entries is larger than the seeds': Welch's t, two-sided p below 0.05. */
 typedef struct lab_difference {
     double difference, p; /* p is NAN with fewer than two seeds each */
     bool larger;
 } lab_difference;
+/* Two-sided: how likely |t| or more is by chance. */
+double lab_t_probability(double t, double degrees);
 lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, lab_measure what);
-/* Entries by their bits at the longest length they were tested at, best first; those that cannot come last. */
+/* Entries by what is shown at the longest length they have a number for, best first; a longer length comes before a
+ * shorter, those without a number last. Returns how many there are. */
 int lab_rank(int order[LAB_ENTRIES_MAX], const lab_results *r);
 /* One or two sentences: what this race showed. "" while there is nothing to say. */
 void lab_finding(char *out, size_t cap, const lab_results *r);
+
+/* ---------------------------------------------------------------- on a screen (table.c) */
+
+/* The ranked table in lines of at most `columns` characters (40 or more), ASCII but for names; what is not measured yet
+ * is a dash. Lengths are left out of the middle where there is no room for all. */
+void lab_print_table(FILE *to, const lab_results *r, int columns);
+/* A paragraph, its lines at most `columns` characters long. */
+void lab_print_words(FILE *to, const char *text, int columns);
 
 #endif
