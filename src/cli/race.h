@@ -21,4 +21,7 @@ cli_exit race_read_args(race_asked *out, race_words *words, const cli_args *a);
 const volatile sig_atomic_t *race_watch_signals(void);
 void race_leave_signals(void);
 
+/* race_print.c: the table and what it shows, or all of it as JSON; and the report. */
+cli_exit race_finish(const cli_args *a, race *r);
+
 #endif

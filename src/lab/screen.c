@@ -1,30 +1,58 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is seen while a race runs. */
-#include "lab/race.h"
+ * What is seen while a race runs: a frame that is drawn over and over in its place, or plain lines. */
+#include "lab/screen.h"
 
-#include <inttypes.h>
-#include <math.h>
+#include "io/json_out.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define PLAIN_EVERY 5. /* seconds */
+#define FRAME_EVERY 0.3
+#define COLUMNS_MIN 40 /* less has room for nothing but a line */
+#define ROWS_MIN 8
 
 struct screen {
     FILE *to;
+    bool terminal;
+    int lines;   /* of the frame that is to be seen */
     double next; /* of the clock */
 };
 
 screen *screen_new(FILE *to)
 {
     screen *s = to ? calloc(1, sizeof *s) : NULL;
-    if (s)
-        *s = (screen){ .to = to, .next = race_seconds() + PLAIN_EVERY };
+    const char *term = getenv("TERM");
+    if (!s)
+        return NULL;
+    *s = (screen){ .to = to, .terminal = isatty(fileno(to)) && term && strcmp(term, "dumb") };
+    s->next = race_seconds() + (s->terminal ? FRAME_EVERY : PLAIN_EVERY);
+    if (s->terminal)
+        fputs("\033[?25l", to);
     return s;
+}
+
+/* Back to the frame's first line; what is below is gone. */
+static void rub_out(screen *s)
+{
+    if (s->lines > 0)
+        fprintf(s->to, "\033[%dA", s->lines);
+    if (s->terminal)
+        fputs("\r\033[J", s->to);
+    s->lines = 0;
 }
 
 void screen_free(screen *s)
 {
+    if (!s)
+        return;
+    rub_out(s);
+    if (s->terminal)
+        fputs("\033[?25h", s->to);
+    fflush(s->to);
     free(s);
 }
 
@@ -33,38 +61,73 @@ void screen_say(screen *s, const char *format, ...)
     va_list list;
     if (!s)
         return;
+    rub_out(s);
     va_start(list, format);
     vfprintf(s->to, format, list);
     va_end(list);
     putc('\n', s->to);
+    fflush(s->to);
 }
 
-/* "2:31 left", by the work that is left and the pace so far; "" while there is none. */
-static void time_left(char *out, size_t cap, const race *r)
+/* Bytes of an order to the terminal, "\033[38;2;1;2;3m"; 0: none stands here. */
+static int order_size(const char *text)
 {
-    double took = race_seconds() - r->begin, done = r->worked - r->worked_before, left = r->work - r->worked;
-    *out = 0;
-    if (!(done > 0) || !(left >= 0) || !(r->work > 0))
+    if (text[0] != '\033' || text[1] != '[')
+        return 0;
+    int n = 2 + (int)strspn(text + 2, "0123456789;"); /* fits: a colour */
+    return text[n] ? n + 1 : n;
+}
+
+/* At most `columns` characters of a line: one that wraps would make two, and the frame would not be found again. */
+static void put_clipped(FILE *to, const char *line, int columns)
+{
+    unsigned code;
+    while (*line && *line != '\n') {
+        int n = order_size(line);
+        if (n) {
+            fprintf(to, "%.*s", n, line);
+            line += n;
+            continue;
+        }
+        n = out_character(line, &code);
+        if (columns-- > 0 && n)
+            fprintf(to, "%.*s", n, line);
+        line += n ? n : 1;
+    }
+}
+
+static void put_frame(screen *s, const char *text, const draw_screen *place)
+{
+    if (s->lines > 0)
+        fprintf(s->to, "\033[%dA", s->lines);
+    putc('\r', s->to);
+    s->lines = 0;
+    for (const char *line = text; *line && s->lines < place->rows - 1; s->lines++) {
+        put_clipped(s->to, line, place->columns - 1);
+        fputs("\033[0m\033[K\n", s->to);
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    fputs("\033[J", s->to);
+    fflush(s->to);
+}
+
+/* Without memory for it there is no frame this time, and that is all. */
+static void draw_over(screen *s, const race *r, const screen_now *now)
+{
+    draw_screen place = draw_screen_of(s->to);
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
         return;
-    double seconds = took / done * left;
-    if (seconds < 360000)
-        snprintf(out, cap, ", %d:%02d left", (int)seconds / 60, (int)seconds % 60);
-}
-
-static void plain_line(FILE *to, const race *r, const screen_now *n)
-{
-    const lab_setup *s = &r->results.setup;
-    char left[40];
-    time_left(left, sizeof left, r);
-    fprintf(to, "%s, seed %" PRIu64 ", ", s->entry[n->entry].name, r->training[n->training].seed);
-    if (n->test >= 0)
-        fprintf(to, "test at %" PRId64 ", window %" PRId64 " of %" PRId64, s->test[n->test], n->done, n->of);
+    if (place.columns < COLUMNS_MIN || place.rows < ROWS_MIN)
+        frame_line(to, r, now);
     else
-        fprintf(to, "step %" PRId64 " of %" PRId64, n->done, n->of);
-    if (isfinite(n->loss))
-        fprintf(to, ", loss %.3f", n->loss);
-    fprintf(to, ", %.0f tokens/s%s\n", n->tokens_per_second, left);
-    fflush(to);
+        frame_all(to, r, now, &place);
+    if (!fclose(to))
+        put_frame(s, text, &place);
+    free(text);
 }
 
 void screen_show(screen *s, const race *r, const screen_now *now)
@@ -72,6 +135,11 @@ void screen_show(screen *s, const race *r, const screen_now *now)
     double clock = race_seconds();
     if (!s || clock < s->next || !(r->work > 0))
         return;
-    s->next = clock + PLAIN_EVERY;
-    plain_line(s->to, r, now);
+    s->next = clock + (s->terminal ? FRAME_EVERY : PLAIN_EVERY);
+    if (s->terminal) {
+        draw_over(s, r, now);
+        return;
+    }
+    frame_line(s->to, r, now);
+    fflush(s->to);
 }
