@@ -23,10 +23,10 @@
 
 typedef enum cli_exit {
     CLI_OK = 0,
-    CLI_NO,     /* the answer is no */
-    CLI_USAGE,  /* the command line, a spec */
-    CLI_INPUT,  /* what a file holds */
-    CLI_SYSTEM, /* the system refused; out of memory */
+    CLI_NO,      /* the answer is no */
+    CLI_USAGE,   /* the command line, a spec */
+    CLI_INPUT,   /* what a file holds */
+    CLI_SYSTEM,  /* the system refused; out of memory */
     CLI_STOPPED, /* by Ctrl-C; what there is was saved */
     CLI_EXIT_COUNT
 } cli_exit;

@@ -19,8 +19,8 @@ static cli_exit read_length(int64_t *out, const cli_args *a, const char *text, i
     if (n && text[n - 1] == 'x' && cli_read_real(number, &times) && times > 0 && times <= 4096)
         *out = (int64_t)floor(times * (double)trained + 0.5);
     else if (!cli_read_int(text, out))
-        return cli_fail(a, CLI_USAGE, "--test has %s; needs lengths such as 1x,2x,4x (of the training length) or 512,4k",
-                        text);
+        return cli_fail(a, CLI_USAGE,
+                        "--test has %s; needs lengths such as 1x,2x,4x (of the training length) or 512,4k", text);
     if (*out < 16 || *out > (1 << 20))
         return cli_fail(a, CLI_USAGE, "--test has %s, which is %" PRId64 " tokens; needs 16 to 1M", text, *out);
     return CLI_OK;
@@ -103,7 +103,8 @@ static void write_command(char *out, size_t cap, const cli_args *a)
             continue;
         const char *value = o->kind == CLI_FLAG ? "" : a->text[i];
         const char *quote = value[strcspn(value, " \t\n*?[]$&|;<>()\"`\\#~")] ? "'" : "";
-        used += (size_t)snprintf(out + used, cap - used, " --%s%s%s%s%s", o->name, *value ? " " : "", quote, value, quote);
+        used +=
+            (size_t)snprintf(out + used, cap - used, " --%s%s%s%s%s", o->name, *value ? " " : "", quote, value, quote);
     }
     if (used >= cap)
         io_end_with_dots(out, cap);
@@ -130,7 +131,7 @@ static cli_exit read_setup(lab_setup *s, const cli_args *a)
         return cli_fail(a, CLI_USAGE, "--steps and --minutes: needs one of them");
     if (!s->steps)
         CLI_TRY(read_real(&s->minutes, a, "minutes", 1e6));
-    CLI_TRY(read_real(&s->rate, a, "rate", 10));
+    CLI_TRY(read_real(&s->rate, a, "rate", 1e30));
     CLI_TRY(read_tests(s, a));
     return read_entries(s, a);
 }
@@ -145,8 +146,7 @@ static cli_exit name_folder(race_asked *out, const cli_args *a)
                         sizeof out->folder);
     if (given)
         snprintf(out->folder, sizeof out->folder, "%s", given);
-    else if (!localtime_r(&now, &local) ||
-             !strftime(out->folder, sizeof out->folder, "runs/%Y-%m-%d-%H%M%S", &local))
+    else if (!localtime_r(&now, &local) || !strftime(out->folder, sizeof out->folder, "runs/%Y-%m-%d-%H%M%S", &local))
         return cli_fail(a, CLI_SYSTEM, "the clock does not work; needs --out FOLDER");
     return CLI_OK;
 }
@@ -160,7 +160,8 @@ static cli_exit check_resume(const cli_args *a)
         for (int k = 0; k < CLI_COUNT(free_to_say); k++)
             fine = fine || !strcmp(a->verb->options[i].name, free_to_say[k]);
         if (!fine)
-            return cli_fail(a, CLI_USAGE, "--%s and --resume: the folder says what the race is", a->verb->options[i].name);
+            return cli_fail(a, CLI_USAGE, "--%s and --resume: the folder says what the race is",
+                            a->verb->options[i].name);
     }
     return CLI_OK;
 }

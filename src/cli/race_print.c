@@ -12,10 +12,9 @@
 static const struct {
     const char *name;
     lab_measure what;
-} measures[] = { { "bits", LAB_BITS },
-                 { "last_quarter", LAB_LAST_QUARTER },
-                 { "recall", LAB_RECALL },
-                 { "accuracy", LAB_ACCURACY } };
+} measures[] = {
+    { "bits", LAB_BITS }, { "last_quarter", LAB_LAST_QUARTER }, { "recall", LAB_RECALL }, { "accuracy", LAB_ACCURACY }
+};
 
 static void json_measure(json_out *j, const lab_results *r, int entry, int64_t length, int i)
 {

@@ -8,7 +8,8 @@
 
 static const cli_option options[] = {
     { "encodings", 'e', CLI_TEXT, "SPEC,...", "none,sinusoidal,rope,alibi", 0, 0, "who takes part" },
-    { "sweep", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "more of them: a line each, \"spec\" or \"name = spec\"; # comments" },
+    { "sweep", 0, CLI_FILE_IN, "FILE", NULL, 0, 0,
+      "more of them: a line each, \"spec\" or \"name = spec\"; # comments" },
     { "train-length", 0, CLI_INT, "N", "128", 16, 1 << 20, "tokens of a training sequence" },
     { "test", 0, CLI_TEXT, "LENGTH,...", "1x,2x,4x,8x,16x", 0, 0, "lengths to test at: 2x is twice the training's" },
     { "steps", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "steps of each training" },

@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TIMED 3       /* steps, after one that warms up */
-#define TOKENS 2048   /* of a test, unless a window is longer */
-#define SPARE 0.04    /* of the time: checkpoints, and what is slower later */
-#define REPORT 2.     /* seconds */
+#define TIMED 3     /* steps, after one that warms up */
+#define TOKENS 2048 /* of a test, unless a window is longer */
+#define SPARE 0.04  /* of the time: checkpoints, and what is slower later */
+#define REPORT 2.   /* seconds */
 #define STEPS_MIN 10
 
 /* Seconds that this training's tests will take in all. */
@@ -24,7 +24,8 @@ static pe_status time_tests(double *seconds, race *r, model *m, int training, pe
         bool done;
         int64_t windows = race_windows(r, s->test[k]);
         s->test_tokens = tokens < TOKENS ? tokens : TOKENS;
-        status = race_test(&line, &done, r, m, (screen_now){ training, k, r->training[training].entry, 0, 0, 0, 0 }, err);
+        status =
+            race_test(&line, &done, r, m, (screen_now){ training, k, r->training[training].entry, 0, 0, 0, 0 }, err);
         s->test_tokens = tokens;
         if (!status && done && line.windows)
             *seconds += line.seconds * (double)windows / (double)line.windows;
@@ -78,7 +79,8 @@ pe_status race_calibrate(race *r, pe_error *err)
     double left = (60 * s->minutes - took) * (1 - SPARE) - REPORT - s->test_seconds * s->seeds;
     double steps = floor(left / (s->step_seconds * s->seeds));
     if (!(steps >= STEPS_MIN))
-        return io_fail(err, PE_ERR_RANGE, "%.3g minutes are too few: %d steps of each model take %.3g s, the tests %.3g s; "
+        return io_fail(err, PE_ERR_RANGE,
+                       "%.3g minutes are too few: %d steps of each model take %.3g s, the tests %.3g s; "
                        "needs more minutes, or fewer encodings, seeds or test tokens",
                        s->minutes, STEPS_MIN, STEPS_MIN * s->step_seconds * s->seeds, s->test_seconds * s->seeds);
     s->steps = (int64_t)(steps < 1e9 ? steps : 1e9);

@@ -97,8 +97,7 @@ static void show(race *r, screen_now *at, int64_t windows, int64_t length, doubl
     screen_show(r->screen, r, at);
 }
 
-static pe_status all_windows(lab_test_line *out, bool *done, race *r, model *m, room *o, screen_now *at,
-                             pe_error *err)
+static pe_status all_windows(lab_test_line *out, bool *done, race *r, model *m, room *o, screen_now *at, pe_error *err)
 {
     tally t = { 0 };
     double begin = race_seconds();

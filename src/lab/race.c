@@ -69,6 +69,7 @@ static void fill_in(race *r)
     time_t now = time(NULL);
     struct tm utc;
     describe(s, &r->asked.source);
+    snprintf(s->kind, sizeof s->kind, "race");
     snprintf(s->version, sizeof s->version, "%s", pe_version());
     snprintf(s->blas, sizeof s->blas, "%s", gemm_name());
     io_cpu_name(s->cpu, sizeof s->cpu);

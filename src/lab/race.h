@@ -3,10 +3,9 @@
  * The race: one small model per encoding, trained alike at one length, tested at lengths it never saw.
  *
  *     race *r;
- *     race_open(&r, &asked, &err);        all that can be wrong with what was asked is said here, before anything starts
- *     race_start(r, &err);                folder, lock, calibration, race.json; or all that from the folder to resume
- *     race_run(r, &err);                  training and tests; what is done already is not done again
- *     race_free(r);
+ *     race_open(&r, &asked, &err);        all that can be wrong with what was asked is said here, before anything
+ * starts race_start(r, &err);                folder, lock, calibration, race.json; or all that from the folder to
+ * resume race_run(r, &err);                  training and tests; what is done already is not done again race_free(r);
  *
  * The same initial weights (by the seed and the names of tensors), the same data in the same order and the same number
  * of steps for each. A training is one (trained spec, seed): entries that share the spec share it.
@@ -28,11 +27,11 @@ typedef struct race_asked {
     lab_setup setup;   /* entries' names and specs, sizes, schedule, seeds; the rest is filled in by race_open */
     lab_source source; /* its texts outlive the race */
     char folder[RACE_FOLDER];
-    bool resume;              /* the folder says all of the above */
-    int64_t checkpoint_every; /* steps; 0: about half a minute's */
-    int keep;                 /* checkpoints of a training */
-    int threads;              /* 0: one per CPU that the process may use */
-    FILE *show;               /* progress; NULL: none */
+    bool resume;                       /* the folder says all of the above */
+    int64_t checkpoint_every;          /* steps; 0: about half a minute's */
+    int keep;                          /* checkpoints of a training */
+    int threads;                       /* 0: one per CPU that the process may use */
+    FILE *show;                        /* progress; NULL: none */
     const volatile sig_atomic_t *stop; /* not 0: finish the step, save, return; NULL: never */
 } race_asked;
 

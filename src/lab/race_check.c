@@ -3,7 +3,7 @@
  * What was asked, looked at before anything starts; and what follows from it. */
 #include "lab/race.h"
 
-#include "io/io.h"
+#include "io/json_out.h"
 #include "lab/specs.h"
 
 #include <inttypes.h>
@@ -43,7 +43,8 @@ uint64_t race_fingerprint(const lab_setup *s, const race_training *t)
              "%s seed %" PRIu64 " data %" PRIx64 " model %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
              " %" PRId64 " %d schedule %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %a %a %a",
              s->entry[t->entry].trained, t->seed, s->data_fingerprint, s->layers, s->width, s->heads, s->kv_heads,
-             s->hidden, s->vocab, s->causal, s->train_length, s->batch, s->steps, s->warmup, s->rate, s->decay, s->clip);
+             s->hidden, s->vocab, s->causal, s->train_length, s->batch, s->steps, s->warmup, s->rate, s->decay,
+             s->clip);
     for (const char *c = text; *c; c++)
         hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
     return hash;
@@ -54,8 +55,18 @@ static pe_status check_axes(const race *r, const char *name, const model *m, pe_
     int64_t axes = pe_encoding_axes(model_encoding(m)), there = lab_data_axes(r->data);
     if (axes <= 1 || axes == there)
         return PE_OK;
-    return io_fail(err, PE_ERR_UNSUITED, "%s wants %" PRId64 " coordinates of each token; %s has %" PRId64
-                   "; try --data grid", name, axes, r->results.setup.data, there);
+    return io_fail(err, PE_ERR_UNSUITED,
+                   "%s wants %" PRId64 " coordinates of each token; %s has %" PRId64 "; try --data grid", name, axes,
+                   r->results.setup.data, there);
+}
+
+/* What follows from what was asked, as the model says. */
+static void fill_in(lab_setup *s, const model *m)
+{
+    const model_config *c = model_settings(m);
+    s->kv_heads = c->kv_heads;
+    s->hidden = c->hidden;
+    snprintf(s->kernels, sizeof s->kernels, "%s", pe_encoding_kernels(model_encoding(m)));
 }
 
 /* A model as it will be trained can be made, and the spec as asked is one. */
@@ -82,17 +93,31 @@ static pe_status check_entry(race *r, lab_entry *e, pe_error *err)
     RACE_TRY(status);
     pe_encoding_free(own);
     RACE_TRY(model_new(&m, &c, e->trained, r->pool, err));
-    snprintf(r->results.setup.kernels, sizeof r->results.setup.kernels, "%s", pe_encoding_kernels(model_encoding(m)));
+    fill_in(&r->results.setup, m);
     status = check_axes(r, e->name, m, err);
     model_free(m);
     return status;
 }
 
+/* A name may come from a file, and is printed. */
+static pe_status check_name(const lab_entry *e, pe_error *err)
+{
+    unsigned code;
+    for (const char *at = e->name; *at;) {
+        int n = out_character(at, &code);
+        if (!n || out_is_order(code))
+            return io_fail(err, PE_ERR_SPEC, "the name %s has a character that is none; needs text in UTF-8", e->name);
+        at += n;
+    }
+    return PE_OK;
+}
+
 static pe_status check_shape(const lab_setup *s, pe_error *err)
 {
     if (s->width % s->heads)
-        return io_fail(err, PE_ERR_SHAPE, "width is %" PRId64 " and heads are %" PRId64 "; needs a multiple of the heads",
-                       s->width, s->heads);
+        return io_fail(err, PE_ERR_SHAPE,
+                       "width is %" PRId64 " and heads are %" PRId64 "; needs a multiple of the heads", s->width,
+                       s->heads);
     if (s->kv_heads && s->heads % s->kv_heads)
         return io_fail(err, PE_ERR_SHAPE, "heads are %" PRId64 " and kv-heads %" PRId64 "; heads need to be a multiple",
                        s->heads, s->kv_heads);
@@ -170,8 +195,10 @@ pe_status race_check(race *r, pe_error *err)
     lab_setup *s = &r->results.setup;
     RACE_TRY(check_shape(s, err));
     RACE_TRY(check_lengths(r, err));
-    for (int i = 0; i < s->entries; i++)
+    for (int i = 0; i < s->entries; i++) {
+        RACE_TRY(check_name(&s->entry[i], err));
         RACE_TRY(check_entry(r, &s->entry[i], err));
+    }
     RACE_TRY(list_trainings(r, err));
     return make_line(r, err);
 }

@@ -26,6 +26,18 @@ static lab_run *run(const trainer *t)
     return &t->race->results.run[t->index];
 }
 
+/* The last tensor whose gradient is not finite: where it broke, for gradients flow from the last layer to the first. */
+static const char *broken(model *m)
+{
+    for (int i = model_tensor_count(m) - 1; i >= 0; i--) {
+        const model_tensor *x = model_tensor_at(m, i);
+        for (int64_t k = 0; k < x->count; k++)
+            if (!isfinite(model_grads(m)[x->offset + k]))
+                return x->name;
+    }
+    return "all weights together";
+}
+
 static pe_status step(trainer *t, lab_train_line *line, pe_error *err)
 {
     const lab_setup *s = setup(t);
@@ -41,7 +53,8 @@ static pe_status step(trainer *t, lab_train_line *line, pe_error *err)
     line->norm = adam_step(&t->adam, t->model, &rates);
     line->step = t->adam.step;
     line->seconds = race_seconds() - t->begin;
-    return isfinite(line->norm) ? PE_OK : io_fail(err, PE_ERR_RANGE, "the gradient is not finite");
+    return isfinite(line->norm) ? PE_OK
+                                : io_fail(err, PE_ERR_RANGE, "the gradient of %s is not finite", broken(t->model));
 }
 
 /* A line for every so many steps, with their mean loss. */
@@ -132,10 +145,11 @@ static pe_status steps(trainer *t, pe_error *err)
     while (t->adam.step < setup(t)->steps) {
         if (race_asked_to_stop(t->race))
             return save(t, err);
+        int64_t n = t->adam.step + 1;
         pe_status status = step(t, &line, &why);
         if (status)
             return io_fail(err, status, "%s, seed %" PRIu64 ", step %" PRId64 ": %s",
-                           setup(t)->entry[training(t)->entry].name, training(t)->seed, t->adam.step, why.text);
+                           setup(t)->entry[training(t)->entry].name, training(t)->seed, n, why.text);
         RACE_TRY(note(t, line, err));
         show(t, line.loss);
         if (t->adam.step < setup(t)->steps && save_is_due(t))
