@@ -67,6 +67,20 @@ for wait in 0.2 0.6; do
   check "stopped after $wait s and resumed: the same weights and log" same straight/rope-1 cut/rope-1
   check "stopped after $wait s and resumed: the same of the second" same straight/alibi-1 cut/alibi-1
 done
+
+# ---- two at once, a full disk
+rm -rf cut
+env --default-signal=INT "$POSENC" race $many --checkpoint-every 100 --out cut >/dev/null 2>stderr &
+job=$!
+for ((i = 0; i < 500; i++)); do [ -n "$(ls cut/rope-1/step-* 2>/dev/null)" ] && break; sleep 0.01; done
+expect 4 "process" --resume cut --quiet
+kill -INT $job; wait $job
+full() { (trap '' XFSZ; ulimit -f 2; "$POSENC" race --resume cut --quiet >stdout 2>stderr); }
+before=$(ls cut/rope-1/step-*)
+full; check "a full disk is exit code 4" test $? = 4
+check "what was saved stays, and nothing half" test "$(ls cut/rope-1/step-*)" = "$before"
+expect 0 "alibi" --resume cut --quiet
+check "after the full disk: the same weights and log" same straight/rope-1 cut/rope-1
 rm -f cut/alibi-1/log.jsonl cut/alibi-1/step-*
 expect 0 "alibi" --resume cut --quiet
 check "a training that lost its files is done again" same straight/alibi-1 cut/alibi-1
@@ -96,6 +110,7 @@ expect 0 "" -e none $tiny --minutes 0.05 --out minutes --json
 check "the calibration is recorded" grep -q '"calibration": *"0.05 minutes' minutes/race.json
 
 # ---- as data
+expect 0 " " --data copy --show-data
 expect 0 '"finding"' -e none $tiny --steps 2 --out json --json
 if command -v python3 >/dev/null; then check "JSON that others read" python3 -m json.tool stdout >/dev/null; fi
 

@@ -19,6 +19,7 @@ static const cli_option options[] = {
     { "text", 0, CLI_FILE_IN, "FILE,...", NULL, 0, 0, "text files to train on" },
     { "test-text", 0, CLI_FILE_IN, "FILE,...", NULL, 0, 0, "and to test on; default: the last tenth of each" },
     { "masked", 0, CLI_FLAG, NULL, NULL, 0, 0, "ask for masked tokens, both directions seen; else the next token" },
+    { "show-data", 0, CLI_FLAG, NULL, NULL, 0, 0, "print one window of it, and stop" },
     { "layers", 0, CLI_INT, "N", "4", 1, 1024, "of the model" },
     { "width", 0, CLI_INT, "N", "128", 1, 65536, "of the model" },
     { "heads", 0, CLI_INT, "N", "4", 1, 4096, "query heads" },
@@ -60,6 +61,21 @@ static cli_exit fail(const cli_args *a, const pe_error *err, bool started)
     return cli_fail_from(a, code, NULL, err);
 }
 
+/* What there is is reported, however it ended. */
+static cli_exit end_race(const cli_args *a, race *r, pe_status status, const pe_error *err)
+{
+    cli_exit code = r->saved ? race_finish(a, r) : CLI_OK;
+    if (status)
+        code = fail(a, err, true);
+    else if (!r->stopped)
+        return code;
+    if (r->saved)
+        cli_note(a, "stopped; go on with: posenc race --resume %s", r->asked.folder);
+    else
+        cli_note(a, "stopped before anything was trained");
+    return status || code ? code : CLI_STOPPED;
+}
+
 static cli_exit run_race(const cli_args *a, race *r)
 {
     pe_error err = { 0 };
@@ -70,13 +86,22 @@ static cli_exit run_race(const cli_args *a, race *r)
     pe_status status = race_run(r, &err);
     screen_free(r->screen);
     r->screen = NULL;
-    cli_exit code = race_finish(a, r);
-    if (status)
-        return fail(a, &err, true);
-    if (!r->stopped || code)
-        return code;
-    cli_note(a, "stopped; go on with: posenc race --resume %s", r->asked.folder);
-    return CLI_STOPPED;
+    return end_race(a, r, status, &err);
+}
+
+/* One window as it is tested, for people. */
+static cli_exit show_data(const cli_args *a, const race *r)
+{
+    static char text[1 << 16];
+    lab_batch b = { 0 };
+    pe_error err = { 0 };
+    if (lab_batch_new(&b, r->data, 1, r->results.setup.train_length, &err))
+        return fail(a, &err, false);
+    lab_data_test(r->data, &b, 0);
+    lab_batch_print(&b, 0, text, sizeof text);
+    puts(text);
+    lab_batch_free(&b);
+    return CLI_OK;
 }
 
 static cli_exit run(const cli_args *a)
@@ -88,7 +113,9 @@ static cli_exit run(const cli_args *a)
     cli_exit code = asked && words ? race_read_args(asked, words, a) : cli_fail(a, CLI_SYSTEM, "no memory for a race");
     if (!code) {
         asked->stop = race_watch_signals();
-        code = race_open(&r, asked, &err) ? fail(a, &err, false) : run_race(a, r);
+        code = race_open(&r, asked, &err)      ? fail(a, &err, false)
+               : cli_given(a, "show-data") ? show_data(a, r)
+                                           : run_race(a, r);
         race_leave_signals();
     }
     race_free(r);

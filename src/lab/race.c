@@ -141,12 +141,17 @@ pe_status race_start(race *r, pe_error *err)
     r->screen = screen_new(r->asked.show);
     if (recovered)
         screen_say(r->screen, "a lock of a process that is gone was taken over");
+    r->saved = r->asked.resume;
     if (r->asked.resume)
         return race_load_lines(r, err);
     RACE_TRY(check_folder(r, err));
     if (r->results.setup.minutes > 0)
         RACE_TRY(race_calibrate(r, err));
-    return r->stopped ? PE_OK : race_save(r, err);
+    if (r->stopped)
+        return PE_OK;
+    RACE_TRY(race_save(r, err));
+    r->saved = true;
+    return PE_OK;
 }
 
 static double all_work(const race *r)
@@ -163,7 +168,7 @@ pe_status race_run(race *r, pe_error *err)
 {
     r->work = all_work(r);
     r->begin = race_seconds();
-    for (int i = 0; i < r->trainings && !race_asked_to_stop(r); i++)
+    for (int i = 0; i < r->trainings && r->saved && !race_asked_to_stop(r); i++)
         RACE_TRY(race_train(r, i, err));
     return PE_OK;
 }

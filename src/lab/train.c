@@ -168,11 +168,15 @@ static pe_status tests(trainer *t, pe_error *err)
     bool done;
     for (int i = 0; i < s->entries; i++)
         for (int k = 0; k < s->tests && race_shares(s, i, training(t)); k++) {
-            if (race_find_test(&r->results, i, training(t)->seed, s->test[k]))
+            double work = race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]), before = r->worked;
+            if (race_find_test(&r->results, i, training(t)->seed, s->test[k])) {
+                race_skip(r, work);
                 continue;
+            }
             RACE_TRY(race_test(&line, &done, r, t->model, (screen_now){ t->index, k, i, 0, 0, 0, 0 }, err));
             if (!done)
                 return PE_OK;
+            race_skip(r, before + work - r->worked); /* of what cannot be tested */
             lab_write_test(t->log.to, s, &line);
             RACE_TRY(lab_log_sync(&t->log, &size, err));
             RACE_TRY(race_keep_test(&r->results, &line, err));
@@ -207,7 +211,7 @@ static pe_status begin(trainer *t, pe_error *err)
         snprintf(t->state.trained, sizeof t->state.trained, "%s", s->entry[training(t)->entry].trained);
     }
     race_skip(t->race, 3 * race_work(s, t->adam.step * s->batch * s->train_length, s->train_length));
-    bool whole = found && t->adam.step == s->steps;
+    bool whole = found && t->adam.step == s->steps && run(t)->ended;
     if (!whole)
         race_forget(t->race, t->index, t->adam.step);
     t->saved = race_seconds();
@@ -216,14 +220,20 @@ static pe_status begin(trainer *t, pe_error *err)
     return lab_log_open(&t->log, path, whole ? -1 : t->state.log_size, err);
 }
 
-static bool is_done(const race *r, int index)
+/* Nothing left to do; what it was is counted. */
+static bool is_done(race *r, int index)
 {
     const lab_setup *s = &r->results.setup;
     const race_training *t = &r->training[index];
+    double work = 3 * race_work(s, s->steps * s->batch * s->train_length, s->train_length);
     for (int i = 0; i < s->entries; i++)
-        for (int k = 0; k < s->tests && race_shares(s, i, t); k++)
+        for (int k = 0; k < s->tests && race_shares(s, i, t); k++) {
             if (!race_find_test(&r->results, i, t->seed, s->test[k]))
                 return false;
+            work += race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]);
+        }
+    if (r->results.run[index].ended)
+        race_skip(r, work);
     return r->results.run[index].ended;
 }
 
