@@ -12,8 +12,8 @@ static uint64_t sum(const void *data, size_t size, uint64_t seed)
     return io_hash_end(&h);
 }
 
-/* xxHash's own sanity check (cli/xsum_sanity_check.c): bytes of g >> 56, where g begins as PRIME32_1 and is multiplied by
- * PRIME64_1; and the examples of its users' documentation. */
+/* xxHash's own sanity check (cli/xsum_sanity_check.c): bytes of g >> 56, where g begins as PRIME32_1 and is multiplied
+ * by PRIME64_1; and the examples of its users' documentation. */
 static void xxh64_gives_the_published_values(void **state)
 {
     (void)state;
@@ -21,10 +21,14 @@ static void xxh64_gives_the_published_values(void **state)
         size_t size;
         uint64_t seed, sum;
     } made[] = {
-        { 0, 0, 0xEF46DB3751D8E999u },   { 0, 2654435761u, 0xAC75FDA2929B17EFu },
-        { 1, 0, 0xE934A84ADB052768u },   { 1, 2654435761u, 0x5014607643A9B4C3u },
-        { 4, 0, 0x9136A0DCA57457EEu },   { 14, 0, 0x8282DCC4994E35C8u },
-        { 14, 2654435761u, 0xC3BD6BF63DEB6DF0u }, { 222, 0, 0xB641AE8CB691C174u },
+        { 0, 0, 0xEF46DB3751D8E999u },
+        { 0, 2654435761u, 0xAC75FDA2929B17EFu },
+        { 1, 0, 0xE934A84ADB052768u },
+        { 1, 2654435761u, 0x5014607643A9B4C3u },
+        { 4, 0, 0x9136A0DCA57457EEu },
+        { 14, 0, 0x8282DCC4994E35C8u },
+        { 14, 2654435761u, 0xC3BD6BF63DEB6DF0u },
+        { 222, 0, 0xB641AE8CB691C174u },
         { 222, 2654435761u, 0x20CB8AB7AE10C14Au },
     };
     static const struct {
@@ -180,11 +184,21 @@ static void a_temporary_file_tells_its_owner(void **state)
         const char *name;
         long owner;
     } cases[] = {
-        { "a.npy.123-0.tmp", 123 }, { "x.1-99.tmp", 1 },  { ".tmp", 0 },
-        { "", 0 },                  { "123-0.tmp", 0 },   { "x.123-.tmp", 0 },
-        { "x.-0.tmp", 0 },          { "x.12a-0.tmp", 0 }, { "x.123-0.tmq", 0 },
-        { "x.123_0.tmp", 0 },       { "0.tmp", 0 },       { "x.99999999999999999999-0.tmp", 0 },
-        { "-0.tmp", 0 },            { "mp", 0 },          { ".7-0.tmp", 7 },
+        { "a.npy.123-0.tmp", 123 },
+        { "x.1-99.tmp", 1 },
+        { ".tmp", 0 },
+        { "", 0 },
+        { "123-0.tmp", 0 },
+        { "x.123-.tmp", 0 },
+        { "x.-0.tmp", 0 },
+        { "x.12a-0.tmp", 0 },
+        { "x.123-0.tmq", 0 },
+        { "x.123_0.tmp", 0 },
+        { "0.tmp", 0 },
+        { "x.99999999999999999999-0.tmp", 0 },
+        { "-0.tmp", 0 },
+        { "mp", 0 },
+        { ".7-0.tmp", 7 },
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         if (io_temp_owner(cases[i].name) != cases[i].owner)
