@@ -36,7 +36,8 @@ typedef struct lab_source {
     bool masked; /* ask for masked tokens, both directions visible, instead of the next */
 } lab_source;
 
-/* PE_ERR_SPEC: no such source. Text outside Project Gutenberg's START and END markers is left out. */
+/* PE_ERR_SPEC: no such source, files for one that has none of its own, a file both trained and tested on. Text outside
+ * Project Gutenberg's START and END markers is left out. */
 pe_status lab_data_open(lab_data **out, const lab_source *s, pe_error *err);
 void lab_data_free(lab_data *d); /* NULL is fine */
 
@@ -53,11 +54,14 @@ int64_t lab_data_size(const lab_data *d);
 
 typedef struct lab_batch {
     int32_t *token;    /* (B, T) */
-    int32_t *target;   /* (B, T) -1: not asked */
-    int32_t *distance; /* (B, T) > 0: what is asked for here was told this many tokens before; 0: nothing to recall */
+    int32_t *target;   /* (B, T) -1: not asked; the token after this one, or the one under the mask */
+    int32_t *distance; /* (B, T) > 0: the target was told this many tokens before it; 0: nothing to recall */
     int64_t *at;       /* (T, axes) */
     int64_t sequences, length, axes;
+    bool causal;
+    int32_t *work; /* (3, T + 1) of the one who fills it */
 } lab_batch;
+/* PE_ERR_RANGE: a length that this source does not have, or text shorter than a window. */
 pe_status lab_batch_new(lab_batch *out, const lab_data *d, int64_t sequences, int64_t length, pe_error *err);
 void lab_batch_free(lab_batch *b);
 /* Fills all of it. */
@@ -66,7 +70,8 @@ void lab_data_train(const lab_data *d, lab_batch *b, uint64_t seed, int64_t step
  * lengths end at the same places where they can, so that lengths are compared on the same text. */
 void lab_data_test(const lab_data *d, lab_batch *b, int64_t first);
 
-/* The window as people read it, for `posenc race --show-data`: bytes; what is recalled is between [ and ]. */
+/* The window as people read it, for `posenc race --show-data`: bytes; what is recalled, or was masked, is between [ and
+ * ]. */
 void lab_batch_print(const lab_batch *b, int64_t sequence, char *out, size_t cap);
 
 #endif
