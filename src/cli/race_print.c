@@ -4,6 +4,7 @@
 #include "cli/race.h"
 
 #include "io/json_out.h"
+#include "lab/report.h"
 
 #include <inttypes.h>
 
@@ -92,6 +93,16 @@ static void print_json(const race *r, const char *finding)
     out_close(&j, '}');
 }
 
+static cli_exit write_report(const cli_args *a, race *r)
+{
+    pe_error err = { 0 };
+    if (lab_report_write(r->asked.folder, &r->results, &err))
+        return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
+    if (r->asked.show)
+        fprintf(r->asked.show, "report: %s/report.html\n", r->asked.folder);
+    return CLI_OK;
+}
+
 cli_exit race_finish(const cli_args *a, race *r)
 {
     char finding[2000];
@@ -104,5 +115,6 @@ cli_exit race_finish(const cli_args *a, race *r)
             putchar('\n');
         lab_print_words(stdout, finding, COLUMNS);
     }
-    return CLI_OK;
+    fflush(stdout);
+    return write_report(a, r);
 }

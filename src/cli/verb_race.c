@@ -113,7 +113,7 @@ static cli_exit run(const cli_args *a)
     cli_exit code = asked && words ? race_read_args(asked, words, a) : cli_fail(a, CLI_SYSTEM, "no memory for a race");
     if (!code) {
         asked->stop = race_watch_signals();
-        code = race_open(&r, asked, &err)      ? fail(a, &err, false)
+        code = race_open(&r, asked, &err)  ? fail(a, &err, false)
                : cli_given(a, "show-data") ? show_data(a, r)
                                            : run_race(a, r);
         race_leave_signals();

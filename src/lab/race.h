@@ -63,7 +63,7 @@ typedef struct race {
     lab_lock lock;
     screen *screen;
     bool locked, stopped;
-    bool saved; /* there is a race.json to resume from */
+    bool saved;                         /* there is a race.json to resume from */
     double work, worked, worked_before; /* tokens that go forward: in all, so far, before this process began */
     double begin;                       /* clock, when this process began to work */
     /* The source of a resumed race: */
