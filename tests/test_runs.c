@@ -20,6 +20,8 @@ typedef struct run {
 static run start(uint64_t seed)
 {
     run r = { .s = { .seed = seed, .config = RUN_CONFIG, .seconds = 1.0 / 3, .log_size = 77, .trained = "t5" } };
+    r.s.loss_sum = -1.0 / 7;
+    r.s.losses = 3;
     pe_error err;
     double loss;
     expect("model", run_model(&r.m, &r.a, seed, &err), PE_OK, &err);
@@ -98,7 +100,7 @@ static void a_checkpoint_comes_back_bit_for_bit(void **state)
     assert_string_equal(skipped, "");
     must_equal(&x, &y);
     assert_true(y.s.seed == ~(uint64_t)0 && y.s.config == RUN_CONFIG && y.s.log_size == 77);
-    assert_true(y.s.seconds == 1.0 / 3);
+    assert_true(y.s.seconds == 1.0 / 3 && y.s.loss_sum == -1.0 / 7 && y.s.losses == 3);
     assert_string_equal(y.s.trained, "t5");
     end(&x);
     end(&y);
@@ -358,6 +360,9 @@ static void wrong_contents_are_passed_over_and_said(void **state)
         { { "log_size", "1e3" }, "log_size is 1e3" },
         { { "adam_step", " 1" }, "adam_step is  1" },
         { { "spec", NULL }, "no spec" },
+        { { "losses", "-1" }, "losses is -1" },
+        { { "loss_sum", "1.5" }, "loss_sum is 1.5" },
+        { { "loss_sum", "7ff0000000000000" }, "loss_sum is not finite" },
         { { "seconds", "1.5" }, "has no tensor embed" },
     };
     run y = start(2);
@@ -368,6 +373,8 @@ static void wrong_contents_are_passed_over_and_said(void **state)
                            { "seconds", "1" },
                            { "log_size", "0" },
                            { "adam_step", "1" },
+                           { "losses", "0" },
+                           { "loss_sum", "0000000000000000" },
                            { "spec", "alibi" } };
         pe_error err;
         size_t count = 0;
