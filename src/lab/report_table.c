@@ -140,7 +140,7 @@ static void put_heads(const report *p, bool recall)
     fprintf(p->to, "<th scope=\"col\">from the best<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
     if (recall)
         fprintf(p->to, "<th scope=\"col\">recall<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
-    fprintf(p->to, "<th scope=\"col\">right<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
+    fprintf(p->to, "<th scope=\"col\">accuracy<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
     if (p->r->runs)
         fputs("<th scope=\"col\">parameters</th><th scope=\"col\">tokens/s</th><th scope=\"col\">training</th>", p->to);
     fputs("</tr></thead>\n<tbody>\n", p->to);
