@@ -216,6 +216,7 @@ static void an_eval_shows_perplexity(void **state)
     assert_non_null(strstr(page, "Perplexity against length"));
     assert_non_null(strstr(page, "posenc extend recommends yarn."));
     assert_null(strstr(page, "tokens/s"));
+    assert_null(strstr(page, "seed</span>"));
     results.runs = runs;
 }
 

@@ -189,9 +189,10 @@ void lab_finding(char *out, size_t cap, const lab_results *r)
         return;
     int winner = extreme(&s, s.last, 1), best = extreme(&s, s.first, 1), worst = extreme(&s, s.last, -1);
     say_winner(&s, winner);
-    if (best >= 0 && best != winner && value(&s, best, s.first) < value(&s, winner, s.first))
+    bool rival = best >= 0 && best != winner && value(&s, best, s.first) < value(&s, winner, s.first);
+    if (rival)
         say_best_at_first(&s, best, winner);
-    if (worst != winner && worst != best)
+    if (worst != winner && !(rival && worst == best))
         say_worst(&s, worst);
     say(&s, ".");
     say_cannot(&s);

@@ -64,6 +64,11 @@ void html_text(const report *p, const char *text)
     draw_escape(p->to, text);
 }
 
+const char *report_noun(const report *p)
+{
+    return lab_is_eval(&p->r->setup) ? "method" : "encoding";
+}
+
 void html_swatch(const report *p, int entry)
 {
     draw *d;
@@ -200,7 +205,7 @@ static pe_status put_figure(const report *p, const figure *f, pe_error *err)
     if (s || empty)
         return s;
     fprintf(p->to, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n<p>%s</p>\n", f->id, f->id, f->heading,
-            f->words);
+            f->words[lab_is_eval(&p->r->setup)]);
     s = put_picture(p, f, "broad", 920, 460, err);
     if (!s)
         s = put_picture(p, f, "narrow", 380, 400, err);
