@@ -230,6 +230,11 @@ static void more_right_than_all(lab_test_line *l)
     l->right_all = l->asked_all + 1;
 }
 
+static void unknown_length(lab_test_line *l)
+{
+    l->length = 257;
+}
+
 static void length_zero(lab_test_line *l)
 {
     l->length = 0;
@@ -248,6 +253,8 @@ static void tests_that_cannot_be_are_refused(void **state)
     case_new(&c);
     assert_int_equal(read_changed(&c, unknown_seed, &err), PE_ERR_FORMAT);
     assert_non_null(strstr(err.text, "77"));
+    assert_int_equal(read_changed(&c, unknown_length, &err), PE_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "257"));
     assert_int_equal(read_changed(&c, too_many_right, &err), PE_ERR_FORMAT);
     assert_int_equal(read_changed(&c, more_right_than_all, &err), PE_ERR_FORMAT);
     assert_int_equal(read_changed(&c, length_zero, &err), PE_ERR_RANGE);
