@@ -145,7 +145,7 @@ static void data_has_a_line_for_each_test(void **state)
     write_report();
     const char *csv = read_back("results.csv");
     assert_int_equal(times(csv, "\r\n"), 1 + 75);
-    assert_non_null(strstr(csv, "\r\n1,256,256,\"alibi\",2.18,2.305,"));
+    assert_non_null(strstr(csv, "\r\n1,256,256,\"alibi\",2.18,2.305,0.775,"));
     assert_non_null(strstr(csv, ",\"learned: position 511 is past its 256 rows\"\r\n"));
     const char *lines = read_back("results.jsonl");
     assert_int_equal(times(lines, "\"line\": \"test\""), 75);
