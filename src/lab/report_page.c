@@ -54,8 +54,9 @@ static const char css[] =
     ".narrow{display:block}.broad{display:none}.wide th,.wide td{padding:.4rem .45rem}"
     ".wide tbody th{position:sticky;left:0;background:var(--paper);min-width:6.5rem;white-space:normal}"
     ".wide th wbr{display:inline}.wide .dot{padding-left:1.5rem}.wide .swatch{left:.3rem}}\n"
-    "@media print{main{max-width:none;padding:0}.scroll,figure{overflow:visible;break-inside:avoid}"
-    "table{font-size:.7rem}th,td{padding:.2rem .3rem}h2{break-after:avoid}}\n";
+    "@media print{main{max-width:none;padding:0}.scroll,figure{overflow:visible;background:none;break-inside:avoid}"
+    "table{font-size:.7rem}.wide{font-size:.54rem}th,td{padding:.2rem .3rem}.wide th,.wide td{padding:.15rem .2rem}"
+    ".wide .dot{padding-left:.9rem}.wide .swatch{left:.1rem}h2,h2+p{break-after:avoid}}\n";
 
 /* ---------------------------------------------------------------- pieces */
 
