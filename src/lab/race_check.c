@@ -6,6 +6,7 @@
 #include "io/json_out.h"
 #include "lab/specs.h"
 
+#include <math.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 model_config race_model(const lab_setup *s)
 {
     return (model_config){ .vocab = s->vocab,
+                           .embed_scale = sqrt((double)s->width), /* tokens as large as the codes added to them */
                            .layers = s->layers,
                            .width = s->width,
                            .heads = s->heads,
