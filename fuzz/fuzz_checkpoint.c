@@ -57,8 +57,8 @@ static void try_file(io_bytes *file)
         harness_fail("the file was not taken over");
     if (bad && (!as_before(&s) || !err.text[0]))
         harness_fail("refused, and something changed: %s", err.text);
-    if (!bad && (s.step < 0 || s.log_size < 0 || moments.step < 0 || !isfinite(s.seconds) || s.config != RUN_CONFIG ||
-                 !memchr(s.trained, 0, sizeof s.trained)))
+    if (!bad && (s.step < 0 || s.log_size < 0 || moments.step < 0 || !isfinite(s.seconds) || !isfinite(s.loss_sum) ||
+                 s.config != RUN_CONFIG || !memchr(s.trained, 0, sizeof s.trained)))
         harness_fail("a state that no run can go on from");
     if (!bad)
         reset();

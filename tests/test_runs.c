@@ -362,6 +362,7 @@ static void wrong_contents_are_passed_over_and_said(void **state)
         { { "spec", NULL }, "no spec" },
         { { "losses", "-1" }, "losses is -1" },
         { { "loss_sum", "1.5" }, "loss_sum is 1.5" },
+        { { "loss_sum", "7ff0000000000000" }, "loss_sum is not finite" },
         { { "seconds", "1.5" }, "has no tensor embed" },
     };
     run y = start(2);

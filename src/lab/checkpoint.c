@@ -238,6 +238,8 @@ static pe_status take(const io_safetensors *st, model *m, adam *a, checkpoint_st
     if (state.config != want->config)
         return io_fail(err, PE_ERR_FORMAT, "%s: is of a run with other settings (%016" PRIx64 ", not %016" PRIx64 ")",
                        name, state.config, want->config);
+    if (!isfinite(state.loss_sum))
+        return io_fail(err, PE_ERR_FORMAT, "%s: loss_sum is not finite", name);
     if (want->step >= 0 && state.step != want->step)
         return io_fail(err, PE_ERR_FORMAT, "%s: is of step %" PRId64 ", not what its name says", name, state.step);
     s = take_parts(st, m, a, name, err);
