@@ -38,13 +38,13 @@ static const cli_option options[] = {
     CLI_OPTION_JSON,
 };
 
-#define TINY "--layers 1 --width 16 --heads 2 --train-length 32 --test 1x,2x --batch 2 --test-tokens 128"
 static const cli_example examples[] = {
-    { "posenc race -e none,rope --steps 2 --layers 1 --width 16 --heads 2 --test 1x,2x --out r",
+    { "posenc race -e none,rope --steps 2 --layers 1 --width 16 --heads 2 --test-tokens 128 -o r",
       "two encodings, one tiny model each; without options: 3 minutes that show the difference" },
-    { "posenc race -e rope,rope:scaling=yarn --steps 2 " TINY " -o r2",
+    { "posenc race -e rope,rope:scaling=yarn --steps 2 --layers 1 --test 1x,4x --test-tokens 512 -o r2",
       "YaRN is added at test time: one training serves both" },
     { "posenc race --resume r", "go on where a race was stopped; this one is finished: its table again" },
+    { "posenc race --data copy --show-data", "what is learned, to look at" },
 };
 
 static void print_sources(FILE *to)

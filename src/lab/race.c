@@ -167,6 +167,7 @@ static double all_work(const race *r)
 pe_status race_run(race *r, pe_error *err)
 {
     r->work = all_work(r);
+    r->worked = r->worked_before = 0;
     r->begin = race_seconds();
     for (int i = 0; i < r->trainings && r->saved && !race_asked_to_stop(r); i++)
         RACE_TRY(race_train(r, i, err));
