@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab
+ * labels: core; needs: lab wrap
  *
  * What a race writes down is what a report reads, and files that are not what they should be are said to be so. */
 #include "lab_case.h"
+#include "heap.h"
 
 static void read_text(const char *folder, const char *name, char *out, size_t cap)
 {
@@ -230,6 +231,11 @@ static void more_right_than_all(lab_test_line *l)
     l->right_all = l->asked_all + 1;
 }
 
+static void unknown_length(lab_test_line *l)
+{
+    l->length = 257;
+}
+
 static void length_zero(lab_test_line *l)
 {
     l->length = 0;
@@ -248,6 +254,8 @@ static void tests_that_cannot_be_are_refused(void **state)
     case_new(&c);
     assert_int_equal(read_changed(&c, unknown_seed, &err), PE_ERR_FORMAT);
     assert_non_null(strstr(err.text, "77"));
+    assert_int_equal(read_changed(&c, unknown_length, &err), PE_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "257"));
     assert_int_equal(read_changed(&c, too_many_right, &err), PE_ERR_FORMAT);
     assert_int_equal(read_changed(&c, more_right_than_all, &err), PE_ERR_FORMAT);
     assert_int_equal(read_changed(&c, length_zero, &err), PE_ERR_RANGE);
@@ -389,6 +397,37 @@ static void an_eval_has_one_log(void **state)
     case_free(&c);
 }
 
+/* ---------------------------------------------------------------- memory that runs out */
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    static lab_case c = { .folder = "/tmp/posenc-lab-XXXXXX" };
+    static lab_results r;
+    pe_error err;
+    pe_status s = PE_ERR_NOMEM;
+    assert_non_null(mkdtemp(c.folder));
+    case_setup(&c.setup);
+    c.setup.entries = 1, c.setup.seeds = 1, c.setup.tests = 2;
+    case_race_json(&c);
+    case_run(&c, 0, 1);
+    size_t before = heap.live;
+    int failed = 0;
+    for (long n = 1; s; n++) {
+        heap.fail = n;
+        s = lab_read_results(&r, &(const char *){ c.folder }, 1, &err);
+        heap.fail = 0;
+        assert_true(s == PE_OK || s == PE_ERR_NOMEM);
+        failed += s != PE_OK;
+        if (!s)
+            lab_results_free(&r);
+        assert_null(r.run);
+        assert_true(heap.live == before);
+    }
+    assert_true(failed > 40);
+    case_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +442,7 @@ int main(void)
         cmocka_unit_test(race_json_is_checked),
         cmocka_unit_test(folders_are_united_where_they_agree),
         cmocka_unit_test(an_eval_has_one_log),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

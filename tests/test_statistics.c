@@ -180,6 +180,19 @@ static void the_finding_says_what_the_numbers_say(void **state)
     assert_true(strlen(small) < sizeof small);
 }
 
+static void one_length_is_no_extrapolation(void **state)
+{
+    (void)state;
+    begin();
+    enter("a"), enter("b");
+    measure(0, 256, 1, 2.5), measure(1, 256, 1, 3);
+    assert_string_equal(finding(), "Trained at 256, a is best at 256 (2.50 bits per byte); b is worst at 256 (3.00). "
+                                   "One seed: small differences may be chance.");
+    race.runs = 1;
+    race.run = &(lab_run){ .entry = 0 };
+    assert_non_null(strstr(finding(), "1 of 1 runs is not finished."));
+}
+
 static void close_ones_are_not_told_apart(void **state)
 {
     (void)state;
@@ -238,6 +251,7 @@ int main(void)
         cmocka_unit_test(cannot_is_no_number),
         cmocka_unit_test(ranks_go_by_the_longest_length),
         cmocka_unit_test(the_finding_says_what_the_numbers_say),
+        cmocka_unit_test(one_length_is_no_extrapolation),
         cmocka_unit_test(close_ones_are_not_told_apart),
         cmocka_unit_test(the_table_fits_its_columns),
     };

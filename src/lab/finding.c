@@ -49,10 +49,10 @@ static int extreme(const story *s, int64_t length, int sign)
     return best;
 }
 
-/* A loss that grows by less than a twentieth is held: what lengths do to a model that holds is of that order. */
+/* A loss that grows by less than a twentieth is held, or by what is nothing: what lengths do to a model that holds. */
 static bool holds(const story *s, int entry)
 {
-    return value(s, entry, s->last) <= 1.05 * value(s, entry, s->first);
+    return s->last > s->first && value(s, entry, s->last) <= 1.05 * value(s, entry, s->first) + 0.01;
 }
 
 static void say_winner(story *s, int winner)
@@ -63,7 +63,7 @@ static void say_winner(story *s, int winner)
     say(s, "Trained at %" PRId64 ", %s %s at %" PRId64 " (%s%s%s%s", u->train_length, name(s, winner),
         holds(s, winner) ? "holds" : "is best", s->last, perplexity ? "perplexity " : "",
         lab_value(a, u, value(s, winner, s->last)), perplexity ? "" : " ", perplexity ? "" : lab_unit(u));
-    if (isfinite(value(s, winner, s->first)))
+    if (s->last > s->first && isfinite(value(s, winner, s->first)))
         say(s, ", %s at %" PRId64, lab_value(b, u, value(s, winner, s->first)), s->first);
     say(s, ")");
 }
@@ -99,7 +99,7 @@ static void say_best_at_first(story *s, int best, int winner)
 static void say_worst(story *s, int worst)
 {
     char a[LAB_VALUE_ROOM];
-    bool always = true;
+    bool always = s->last > s->first;
     for (int i = 0; i < s->r->setup.tests; i++)
         if (s->r->setup.test[i] > s->first)
             always = always && extreme(s, s->r->setup.test[i], -1) == worst;
@@ -189,9 +189,10 @@ void lab_finding(char *out, size_t cap, const lab_results *r)
         return;
     int winner = extreme(&s, s.last, 1), best = extreme(&s, s.first, 1), worst = extreme(&s, s.last, -1);
     say_winner(&s, winner);
-    if (best >= 0 && best != winner && value(&s, best, s.first) < value(&s, winner, s.first))
+    bool rival = best >= 0 && best != winner && value(&s, best, s.first) < value(&s, winner, s.first);
+    if (rival)
         say_best_at_first(&s, best, winner);
-    if (worst != winner && worst != best)
+    if (worst != winner && !(rival && worst == best))
         say_worst(&s, worst);
     say(&s, ".");
     say_cannot(&s);

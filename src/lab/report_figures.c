@@ -221,17 +221,29 @@ static void plot_training(curves *c, chart *out, const report *p)
 /* ---------------------------------------------------------------- all of them */
 
 const figure report_figures[REPORT_FIGURES] = {
-    { "extrapolation", "Against length",
-      "Each encoding is trained at one length and asked at others. A band is the spread of the seeds.", LAB_TESTS_MAX,
+    { "extrapolation",
+      "Against length",
+      { "Each encoding is trained at one length and asked at others. A band is the spread of the seeds.",
+        "One trained model, and what each way of extending it makes of lengths it was not trained at." },
+      LAB_TESTS_MAX,
       plot_extrapolation },
-    { "position", "Where it breaks",
-      "The same windows, position by position: the longest each encoding can serve, in 64 parts, mean of the seeds.",
-      LAB_BINS, plot_position },
-    { "recall", "Recall by distance",
-      "Of facts told earlier in the window, how many are known when they are asked for, by how far back they were "
-      "told.",
-      LAB_DISTANCES, plot_recall },
-    { "training", "Training", "Loss on what was trained on, mean of the seeds; a band is their range.", BUCKETS,
+    { "position",
+      "Where it breaks",
+      { "The same windows, position by position: the longest each encoding can serve, in 64 parts, mean of the seeds.",
+        "The same windows, position by position: the longest that each way can serve, in 64 parts." },
+      LAB_BINS,
+      plot_position },
+    { "recall",
+      "Recall by distance",
+      { "Of facts told earlier in the window, how many are known when they are asked for, by how far back they were "
+        "told.",
+        "Of what was told earlier in the window, how much is known when it is asked for." },
+      LAB_DISTANCES,
+      plot_recall },
+    { "training",
+      "Training",
+      { "Loss on what was trained on, mean of the seeds; a band is their range.", "" },
+      BUCKETS,
       plot_training },
 };
 

@@ -23,7 +23,11 @@ static const char css[] =
     "figure{margin:.8rem 0 0;max-width:64rem}\n"
     "figure svg{display:block;width:100%;height:auto;overflow:visible}\n"
     ".pair{max-width:64rem;display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem}\n"
-    ".scroll{overflow-x:auto;margin:.8rem 0;-webkit-overflow-scrolling:touch}\n"
+    ".scroll{overflow-x:auto;margin:.8rem 0;"
+    "background:linear-gradient(90deg,var(--paper) 40%,transparent) 0 0/3rem 100% no-repeat local,"
+    "linear-gradient(270deg,var(--paper) 40%,transparent) 100% 0/3rem 100% no-repeat local,"
+    "linear-gradient(90deg,var(--grid),transparent) 0 0/1rem 100% no-repeat scroll,"
+    "linear-gradient(270deg,var(--grid),transparent) 100% 0/1rem 100% no-repeat scroll}\n"
     ".scroll:focus-visible{outline:2px solid var(--ink-4);outline-offset:2px}\n"
     "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:.4rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--grid)}\n"
@@ -35,6 +39,7 @@ static const char css[] =
     "table.plain tbody th{white-space:nowrap;font-weight:400;color:var(--faint);width:1%}\n"
     "td.best{font-weight:700}\n"
     "sup{line-height:0}\n"
+    "th wbr{display:none}\n"
     "tbody tr:hover{background:color-mix(in srgb,var(--ink-4) 7%,transparent)}\n"
     ".spread,.unit{color:var(--faint);font-size:.85em}\n"
     ".narrow{display:none}\n"
@@ -47,8 +52,8 @@ static const char css[] =
     "ol.notes{padding-left:1.4rem;font-size:.9rem;color:var(--faint);max-width:50rem}\n"
     "@media (max-width:40rem){main{padding:1.2rem 1rem 3rem}h1{font-size:1.35rem}.finding{font-size:1.08rem}"
     ".narrow{display:block}.broad{display:none}.wide th,.wide td{padding:.4rem .45rem}"
-    ".wide tbody th{position:sticky;left:0;background:var(--paper);min-width:7.5rem;padding-left:1.5rem;"
-    "white-space:normal;overflow-wrap:anywhere}.wide .swatch{left:.3rem}}\n"
+    ".wide tbody th{position:sticky;left:0;background:var(--paper);min-width:6.5rem;white-space:normal}"
+    ".wide th wbr{display:inline}.wide .dot{padding-left:1.5rem}.wide .swatch{left:.3rem}}\n"
     "@media print{main{max-width:none;padding:0}.scroll,figure{overflow:visible;break-inside:avoid}"
     "table{font-size:.7rem}th,td{padding:.2rem .3rem}h2{break-after:avoid}}\n";
 
@@ -57,6 +62,11 @@ static const char css[] =
 void html_text(const report *p, const char *text)
 {
     draw_escape(p->to, text);
+}
+
+const char *report_noun(const report *p)
+{
+    return lab_is_eval(&p->r->setup) ? "method" : "encoding";
 }
 
 void html_swatch(const report *p, int entry)
@@ -77,7 +87,7 @@ void html_entry(const report *p, int entry)
     html_swatch(p, entry);
     for (const char *s = p->r->setup.entry[entry].name; *s;) { /* may break after these, where it has to */
         char part[sizeof p->r->setup.entry[entry].name];
-        size_t n = strcspn(s, ":,=+");
+        size_t n = strcspn(s, ":,+");
         n += s[n] != 0;
         snprintf(part, sizeof part, "%.*s", (int)n, s); /* fits: the member's size */
         html_text(p, part);
@@ -195,7 +205,7 @@ static pe_status put_figure(const report *p, const figure *f, pe_error *err)
     if (s || empty)
         return s;
     fprintf(p->to, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n<p>%s</p>\n", f->id, f->id, f->heading,
-            f->words);
+            f->words[lab_is_eval(&p->r->setup)]);
     s = put_picture(p, f, "broad", 920, 460, err);
     if (!s)
         s = put_picture(p, f, "narrow", 380, 400, err);

@@ -41,7 +41,8 @@ int report_ink(int entry);
 draw_dash report_dash(int entry);
 
 typedef struct figure {
-    const char *id, *heading, *words;                     /* words: a paragraph below the heading */
+    const char *id, *heading;
+    const char *words[2];                                 /* a paragraph below the heading: of a race, of an eval */
     int points;                                           /* of a line, at most */
     void (*plot)(curves *c, chart *out, const report *p); /* no series: nothing to draw */
 } figure;
@@ -53,6 +54,7 @@ pe_status report_draw(draw **out, const figure *f, const report *p, double width
 
 /* ---------------------------------------------------------------- HTML */
 
+const char *report_noun(const report *p);          /* what an entry is: "encoding", "method" */
 void html_text(const report *p, const char *text); /* escaped */
 void html_swatch(const report *p, int entry);      /* a dot in the entry's colour */
 /* A heading cell with an entry's dot and name. */

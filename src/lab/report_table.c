@@ -102,8 +102,8 @@ static void put_verdict(const report *p, int entry)
     else if (!isfinite(d.difference))
         fputs("<td class=\"faint\">-</td>", p->to);
     else if (isnan(d.p))
-        fprintf(p->to, "<td>+%s <span class=\"spread\">one seed</span></td>",
-                lab_value(value, &p->r->setup, d.difference));
+        fprintf(p->to, "<td>+%s%s</td>", lab_value(value, &p->r->setup, d.difference),
+                lab_is_eval(&p->r->setup) ? "" : " <span class=\"spread\">one seed</span>");
     else
         fprintf(p->to, "<td%s>+%s <span class=\"spread\">%sp %s%.*f</span></td>", d.larger ? "" : " class=\"faint\"",
                 lab_value(value, &p->r->setup, d.difference), d.larger ? "" : "≈ ", d.p < 0.001 ? "&lt; " : "",
@@ -132,7 +132,8 @@ static bool any_recall(const report *p)
 static void put_heads(const report *p, bool recall)
 {
     const lab_setup *s = &p->r->setup;
-    fputs("<thead><tr><th scope=\"col\">#</th><th scope=\"col\" style=\"text-align:left\">encoding</th>", p->to);
+    fprintf(p->to, "<thead><tr><th scope=\"col\">#</th><th scope=\"col\" style=\"text-align:left\">%s</th>",
+            report_noun(p));
     for (int i = 0; i < s->tests; i++)
         fprintf(p->to, "<th scope=\"col\">%" PRId64 "%s</th>", s->test[i],
                 s->test[i] == s->train_length ? "<br><span class=\"unit\">trained</span>" : "");
@@ -140,7 +141,7 @@ static void put_heads(const report *p, bool recall)
     fprintf(p->to, "<th scope=\"col\">from the best<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
     if (recall)
         fprintf(p->to, "<th scope=\"col\">recall<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
-    fprintf(p->to, "<th scope=\"col\">right<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
+    fprintf(p->to, "<th scope=\"col\">accuracy<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
     if (p->r->runs)
         fputs("<th scope=\"col\">parameters</th><th scope=\"col\">tokens/s</th><th scope=\"col\">training</th>", p->to);
     fputs("</tr></thead>\n<tbody>\n", p->to);

@@ -33,6 +33,14 @@ static bool has_seed(const lab_setup *s, uint64_t seed)
     return false;
 }
 
+static bool has_length(const lab_setup *s, int64_t length)
+{
+    for (int i = 0; i < s->tests; i++)
+        if (s->test[i] == length)
+            return true;
+    return false;
+}
+
 static pe_status no_memory(pe_error *err)
 {
     return io_fail(err, PE_ERR_NOMEM, "no memory for the results");
@@ -59,6 +67,9 @@ static pe_status check_test(const lab_setup *s, const lab_test_line *l, const io
     if (!has_seed(s, l->seed))
         return io_fail(err, PE_ERR_FORMAT, "%s has seed %" PRIu64 ", which race.json has not",
                        io_json_place(place, line), l->seed);
+    if (!has_length(s, l->length))
+        return io_fail(err, PE_ERR_FORMAT, "%s has length %" PRId64 ", which race.json has not",
+                       io_json_place(place, line), l->length);
     for (int i = 0; i < LAB_DISTANCES; i++)
         if (l->right[i] > l->asked[i])
             return io_fail(err, PE_ERR_FORMAT, "%s has %" PRId64 " right answers of %" PRId64 " asked",
@@ -123,17 +134,11 @@ static pe_status add_line(lab_results *r, int run, const io_node *line, pe_error
     return PE_OK;
 }
 
-pe_status results_read_log(lab_results *r, int run, const char *path, pe_error *err)
+pe_status results_read_lines(lab_results *r, int run, const char *path, io_span text, pe_error *err)
 {
-    struct stat there;
-    io_bytes file;
+    const char *at = text.data, *end = at + text.size, *stop;
     char name[1300];
-    if (stat(path, &there))
-        return PE_OK;
-    pe_status s = io_read_file(&file, path, IO_CAP_TEXT, err);
-    if (s)
-        return s;
-    const char *at = (const char *)file.data, *end = at + file.size, *stop;
+    pe_status s = PE_OK;
     for (int n = 1; !s && at < end && (stop = memchr(at, '\n', (size_t)(end - at))); n++, at = stop + 1) {
         io_node line;
         snprintf(name, sizeof name, "%s:%d", path, n);
@@ -143,6 +148,18 @@ pe_status results_read_log(lab_results *r, int run, const char *path, pe_error *
         s = add_line(r, run, &line, err);
         io_json_free(&line);
     }
+    return s;
+}
+
+pe_status results_read_log(lab_results *r, int run, const char *path, pe_error *err)
+{
+    struct stat there;
+    io_bytes file;
+    if (stat(path, &there))
+        return PE_OK;
+    pe_status s = io_read_file(&file, path, IO_CAP_TEXT, err);
+    if (!s)
+        s = results_read_lines(r, run, path, (io_span){ file.data, file.size }, err);
     io_bytes_free(&file);
     return s;
 }

@@ -47,7 +47,7 @@ static pe_status read_entry(lab_setup *s, const io_node *at, pe_error *err)
     return PE_OK;
 }
 
-static pe_status read_setup(lab_setup *out, const io_node *root, pe_error *err)
+pe_status results_read_setup(lab_setup *out, const io_node *root, pe_error *err)
 {
     io_node list;
     pe_status s = fields_read(out, words_setup.field, words_setup.count, root, err);
@@ -69,7 +69,7 @@ pe_status lab_read_setup(lab_setup *out, const char *folder, pe_error *err)
     if (!s)
         s = io_json_load(&root, path, err);
     if (!s)
-        s = read_setup(out, &root, err);
+        s = results_read_setup(out, &root, err);
     io_json_free(&root);
     if (s)
         memset(out, 0, sizeof *out);
