@@ -67,7 +67,7 @@ const fact_kind story_kind[STORY_KINDS] = {
       .tell = LIST("$A painted the $k $x.", "$A was paid to paint the $k $x.", "Over the summer the $k was painted $x.",
                    "$S helped to paint the $k $x."),
       .ask = LIST("\"Who painted the $k $x?\" asked $B.", "$A walked past the $k, which was still $x.",
-                  "Everyone liked the $k, now that it was $x.",
+                  "$A never found out who painted the $k $x.",
                   "\"What colour is the $k?\" asked $A. \"It is $x,\" said $B."),
       .echo = LIST(" \"I like $x,\" said $B.", " It was a very bright $x.") },
     { .first = PEOPLE,
@@ -79,7 +79,7 @@ const fact_kind story_kind[STORY_KINDS] = {
                      "Quarrybank", "Riverton", "Seaforth", "Thornby", "Upton", "Wexley", "Yarmouth"),
       .tell = LIST("$k lived in $x.", "$A heard that $k lived in $x.", "There was news: $k had a new house in $x."),
       .ask = LIST("$A wrote a letter to $k in $x.", "\"Where does $k live?\" asked $B. \"In $x,\" said $A.",
-                  "$A dreamed of a visit to $k in $x.", "It was well known that $k lived in $x."),
+                  "$A had not known that $k lived in $x.", "It was well known that $k lived in $x."),
       .echo = LIST(" \"$x is far away,\" said $B.", " It often rained in $x.") },
 };
 

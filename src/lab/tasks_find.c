@@ -87,7 +87,7 @@ static void put_noise(page *p, int64_t from, int64_t to, uint64_t random)
     while (from < to) {
         const char *line = noise[random_below(random, n++, sizeof noise / sizeof noise[0])];
         if ((int64_t)strlen(line) > to - from)
-            line = " ";
+            line = to - from >= 5 ? "yes. " : " ";
         for (; *line; line++)
             put(p, from++, (unsigned char)*line);
     }
