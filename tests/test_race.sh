@@ -85,6 +85,15 @@ rm -f cut/alibi-1/log.jsonl cut/alibi-1/step-*
 expect 0 "alibi" --resume cut --quiet
 check "a training that lost its files is done again" same straight/alibi-1 cut/alibi-1
 
+# ---- the second Ctrl-C stops at once, within a step that takes long; what is there can be resumed
+slow="-e none --train-length 2k --batch 16 --width 256 --layers 8 --steps 3 --test 64 --test-tokens 64 --quiet"
+env --default-signal=INT "$POSENC" race $slow --out slow >/dev/null 2>stderr &
+job=$!
+for ((i = 0; i < 500; i++)); do [ -e slow/none-1/log.jsonl ] && break; sleep 0.01; done
+kill -INT $job; sleep 0.1; kill -INT $job; wait $job; code=$?
+check "the second Ctrl-C ends it by the signal, code 130, not $code" test $code = 130
+check "without a report" test ! -e slow/report.html
+
 # ---- entries
 expect 0 "scaling=yarn" -e rope:theta=10000,scaling=yarn,rope:theta=10000,scaling=ntk,alibi $tiny --steps 2 --out lists
 check "three entries, two trainings" test "$(ls -d lists/*-1 | wc -l)" = 2
