@@ -110,6 +110,8 @@ pe_status race_open(race **out, const race_asked *asked, pe_error *err)
         status = open_data(r, err);
     if (!status)
         status = race_check(r, err);
+    if (!status)
+        status = race_plan(r, err);
     if (status) {
         race_free(r);
         return status;
