@@ -68,3 +68,29 @@ void curves_point(curves *c, const chart *to, double x, double y, double low, do
         at[k * c->points + s->count] = value[k];
     s->count++;
 }
+
+void curves_axes(curves *c, const char *x, const char *y)
+{
+    snprintf(c->x_label, sizeof c->x_label, "%s", x);
+    snprintf(c->y_label, sizeof c->y_label, "%s", y);
+}
+
+void curves_keep_if_any(curves *c, chart *out)
+{
+    if (c->series[out->series_count - 1].count == 0)
+        out->series_count--;
+}
+
+void curves_fit_bits(chart *out)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < out->series_count; i++)
+        for (int n = 0; n < out->series[i].count; n++) {
+            low = fmin(low, out->series[i].y[n]);
+            high = fmax(high, out->series[i].y[n]);
+        }
+    if (out->y_log || !isfinite(low) || !isfinite(high) || fabs(low) > 1e6 || fabs(high) > 1e6)
+        return;
+    out->y_min = floor(2 * low - 0.1) / 2;
+    out->y_max = ceil(2 * high + 0.1) / 2;
+}

@@ -6,42 +6,11 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
-
-#define BUCKETS 160 /* points of a training curve */
 
 static void mark_trained(curves *c, chart *out, const report *p)
 {
     out->x_mark = (double)p->r->setup.train_length;
     snprintf(c->mark, sizeof c->mark, "trained at %" PRId64, p->r->setup.train_length);
-}
-
-static void name_axes(curves *c, const char *x, const char *y)
-{
-    snprintf(c->x_label, sizeof c->x_label, "%s", x);
-    snprintf(c->y_label, sizeof c->y_label, "%s", y);
-}
-
-/* Drops the line that was added last where no point was put. */
-static void keep_if_any(curves *c, chart *out)
-{
-    if (c->series[out->series_count - 1].count == 0)
-        out->series_count--;
-}
-
-/* From the half below the lowest to the half above the highest: 0 bits are out of sight. */
-static void fit_bits(chart *out)
-{
-    double low = INFINITY, high = -INFINITY;
-    for (int i = 0; i < out->series_count; i++)
-        for (int n = 0; n < out->series[i].count; n++) {
-            low = fmin(low, out->series[i].y[n]);
-            high = fmax(high, out->series[i].y[n]);
-        }
-    if (out->y_log || !isfinite(low) || !isfinite(high) || fabs(low) > 1e6 || fabs(high) > 1e6)
-        return;
-    out->y_min = floor(2 * low - 0.1) / 2;
-    out->y_max = ceil(2 * high + 0.1) / 2;
 }
 
 /* ---------------------------------------------------------------- against length */
@@ -58,7 +27,7 @@ static void plot_length(curves *c, chart *out, const report *p, int entry)
             curves_point(c, out, (double)s->test[i], last.mean, last.mean - last.spread, last.mean + last.spread);
     }
     line->note = last.cannot ? "cannot" : NULL;
-    keep_if_any(c, out);
+    curves_keep_if_any(c, out);
 }
 
 static void plot_extrapolation(curves *c, chart *out, const report *p)
@@ -68,11 +37,11 @@ static void plot_extrapolation(curves *c, chart *out, const report *p)
         plot_length(c, out, p, p->order[i]);
     snprintf(c->title, sizeof c->title, "%s against length", lab_unit(s));
     c->title[0] = (char)(c->title[0] - 'a' + 'A');
-    name_axes(c, "length (tokens)", lab_unit(s));
+    curves_axes(c, "length (tokens)", lab_unit(s));
     mark_trained(c, out, p);
     out->x_log2 = true;
     out->y_log = lab_is_eval(s);
-    fit_bits(out);
+    curves_fit_bits(out);
 }
 
 /* ---------------------------------------------------------------- against position */
@@ -113,15 +82,15 @@ static void plot_position(curves *c, chart *out, const report *p)
             if (isfinite(y))
                 curves_point(c, out, (bin + 0.5) / LAB_BINS * (double)length, y, 0, 0);
         }
-        keep_if_any(c, out);
+        curves_keep_if_any(c, out);
     }
     snprintf(c->title, sizeof c->title, "%s by position in a window of %" PRId64, lab_unit(s), p->last);
     c->title[0] = (char)(c->title[0] - 'a' + 'A');
-    name_axes(c, "position (tokens)", lab_unit(s));
+    curves_axes(c, "position (tokens)", lab_unit(s));
     mark_trained(c, out, p);
     out->x_log2 = true;
     out->y_log = lab_is_eval(s);
-    fit_bits(out);
+    curves_fit_bits(out);
 }
 
 /* ---------------------------------------------------------------- recall */
@@ -150,72 +119,13 @@ static void plot_recall(curves *c, chart *out, const report *p)
             if (isfinite(y))
                 curves_point(c, out, ldexp(1, k), y, 0, 0);
         }
-        keep_if_any(c, out);
+        curves_keep_if_any(c, out);
     }
     snprintf(c->title, sizeof c->title, "Recall by distance in a window of %" PRId64, p->last);
-    name_axes(c, "told this many tokens before, or up to twice that", "recalled (%)");
+    curves_axes(c, "told this many tokens before, or up to twice that", "recalled (%)");
     mark_trained(c, out, p);
     out->x_log2 = true;
     out->y_max = 100;
-}
-
-/* ---------------------------------------------------------------- training */
-
-typedef struct bucket {
-    double sum, low, high;
-    int runs;
-} bucket;
-
-/* Adds a run's mean loss, in bits, of each bucket of steps. */
-static void add_run(bucket *to, const lab_run *run, double steps)
-{
-    double sum[BUCKETS] = { 0 };
-    int count[BUCKETS] = { 0 };
-    for (int i = 0; i < run->trains; i++) {
-        double part = ((double)run->train[i].step - 1) / steps * BUCKETS;
-        int at = part < 0 ? 0 : part < BUCKETS ? (int)part : BUCKETS - 1;
-        if (!isfinite(run->train[i].loss))
-            continue;
-        sum[at] += run->train[i].loss / log(2);
-        count[at]++;
-    }
-    for (int i = 0; i < BUCKETS; i++) {
-        double mean = count[i] ? sum[i] / count[i] : 0;
-        if (!count[i])
-            continue;
-        to[i].low = to[i].runs ? fmin(to[i].low, mean) : mean;
-        to[i].high = to[i].runs ? fmax(to[i].high, mean) : mean;
-        to[i].sum += mean;
-        to[i].runs++;
-    }
-}
-
-static double most_steps(const lab_results *r)
-{
-    double most = 1;
-    for (int i = 0; i < r->runs; i++)
-        if (r->run[i].trains)
-            most = fmax(most, (double)r->run[i].train[r->run[i].trains - 1].step);
-    return most;
-}
-
-static void plot_training(curves *c, chart *out, const report *p)
-{
-    double steps = most_steps(p->r);
-    for (int i = 0; i < p->r->setup.entries; i++) {
-        bucket b[BUCKETS] = { { 0 } };
-        for (int n = 0; n < p->r->runs; n++)
-            if (p->r->run[n].entry == p->order[i])
-                add_run(b, &p->r->run[n], steps);
-        curves_add(c, out, p, p->order[i], p->r->setup.seeds > 1);
-        for (int n = 0; n < BUCKETS; n++)
-            if (b[n].runs)
-                curves_point(c, out, (n + 1.0) / BUCKETS * steps, b[n].sum / b[n].runs, b[n].low, b[n].high);
-        keep_if_any(c, out);
-    }
-    snprintf(c->title, sizeof c->title, "Training: loss by step");
-    name_axes(c, "step", lab_unit(&p->r->setup));
-    fit_bits(out);
 }
 
 /* ---------------------------------------------------------------- all of them */
@@ -243,8 +153,8 @@ const figure report_figures[REPORT_FIGURES] = {
     { "training",
       "Training",
       { "Loss on what was trained on, mean of the seeds; a band is their range.", "" },
-      BUCKETS,
-      plot_training },
+      REPORT_BUCKETS,
+      report_plot_training },
 };
 
 static void point_to(chart *out, const curves *c)

@@ -7,56 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char css[] =
-    "*{box-sizing:border-box}\n"
-    "html{color-scheme:light dark;-webkit-text-size-adjust:100%}\n"
-    "body{margin:0;background:var(--paper);color:var(--text);"
-    "font:16px/1.55 system-ui,-apple-system,\"Segoe UI\",\"Liberation Sans\",sans-serif}\n"
-    "main{max-width:76rem;margin:0 auto;padding:2rem 1.25rem 4rem}\n"
-    "h1{font-size:1.7rem;line-height:1.2;margin:0 0 .75rem;letter-spacing:-.01em}\n"
-    "h2{font-size:1.2rem;line-height:1.3;margin:3rem 0 .4rem}\n"
-    "p{max-width:44rem;margin:.4rem 0 .9rem}\n"
-    ".finding{font-size:1.2rem;line-height:1.5;border-left:4px solid var(--ink-4);padding:.2rem 0 .2rem 1rem;"
-    "margin:1rem 0 1.2rem;max-width:50rem}\n"
-    ".faint,.faint td{color:var(--faint)}\n"
-    ".caption{font-size:.9rem;margin:.8rem 0 0}\n"
-    "figure{margin:.8rem 0 0;max-width:64rem}\n"
-    "figure svg{display:block;width:100%;height:auto;overflow:visible}\n"
-    ".pair{max-width:64rem;display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem}\n"
-    ".scroll{overflow-x:auto;margin:.8rem 0;"
-    "background:linear-gradient(90deg,var(--paper) 40%,transparent) 0 0/3rem 100% no-repeat local,"
-    "linear-gradient(270deg,var(--paper) 40%,transparent) 100% 0/3rem 100% no-repeat local,"
-    "linear-gradient(90deg,var(--grid),transparent) 0 0/1rem 100% no-repeat scroll,"
-    "linear-gradient(270deg,var(--grid),transparent) 100% 0/1rem 100% no-repeat scroll}\n"
-    ".scroll:focus-visible{outline:2px solid var(--ink-4);outline-offset:2px}\n"
-    "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n"
-    "th,td{padding:.4rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--grid)}\n"
-    "thead th{font-weight:600;color:var(--faint);vertical-align:bottom}\n"
-    "tbody th{text-align:left;font-weight:600}\n"
-    ".dot{position:relative;padding-left:1.7rem}\n"
-    ".swatch{position:absolute;left:.6rem}\n"
-    "table.plain th,table.plain td{text-align:left;white-space:normal;vertical-align:top}\n"
-    "table.plain tbody th{white-space:nowrap;font-weight:400;color:var(--faint);width:1%}\n"
-    "td.best{font-weight:700}\n"
-    "sup{line-height:0}\n"
-    "th wbr{display:none}\n"
-    "tbody tr:hover{background:color-mix(in srgb,var(--ink-4) 7%,transparent)}\n"
-    ".spread,.unit{color:var(--faint);font-size:.85em}\n"
-    ".narrow{display:none}\n"
-    "code,pre{font:.86em/1.5 ui-monospace,SFMono-Regular,Menlo,\"Liberation Mono\",monospace}\n"
-    "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:color-mix(in srgb,var(--text) 5%,transparent);"
-    "padding:.8rem 1rem;border-radius:6px;margin:.6rem 0}\n"
-    "td code{overflow-wrap:anywhere}\n"
-    "a{color:inherit}\n"
-    "details>summary{cursor:pointer;margin:.8rem 0}\n"
-    "ol.notes{padding-left:1.4rem;font-size:.9rem;color:var(--faint);max-width:50rem}\n"
-    "@media (max-width:40rem){main{padding:1.2rem 1rem 3rem}h1{font-size:1.35rem}.finding{font-size:1.08rem}"
-    ".narrow{display:block}.broad{display:none}.wide th,.wide td{padding:.4rem .45rem}"
-    ".wide tbody th{position:sticky;left:0;background:var(--paper);min-width:6.5rem;white-space:normal}"
-    ".wide th wbr{display:inline}.wide .dot{padding-left:1.5rem}.wide .swatch{left:.3rem}}\n"
-    "@media print{main{max-width:none;padding:0}.scroll,figure{overflow:visible;break-inside:avoid}"
-    "table{font-size:.7rem}th,td{padding:.2rem .3rem}h2{break-after:avoid}}\n";
-
 /* ---------------------------------------------------------------- pieces */
 
 void html_text(const report *p, const char *text)
@@ -142,7 +92,7 @@ static void put_head(const report *p)
     put_title(p);
     fputs("</title>\n<style>\n", p->to);
     draw_css(p->to);
-    fputs(css, p->to);
+    fputs(report_css, p->to);
     fputs("</style>\n</head>\n<body>\n<main>\n<h1>", p->to);
     put_title(p);
     fputs("</h1>\n", p->to);

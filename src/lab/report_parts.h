@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A report on its way to its files. report.c: the files; report_figures.c, report_curves.c: what is drawn;
- * report_page.c: the HTML; report_table.c, report_fit.c, report_published.c, report_made.c: its sections;
- * report_csv.c. Every text from a run goes through html_text, and no other way. */
+ * A report on its way to its files. report.c: the files; report_figures.c, report_training.c, report_curves.c: what is
+ * drawn; report_page.c, report_css.c: the HTML; report_table.c, report_fit.c, report_published.c, report_made.c: its
+ * sections; report_csv.c. Every text from a run goes through html_text, and no other way. */
 #ifndef POSENC_LAB_REPORT_PARTS_H
 #define POSENC_LAB_REPORT_PARTS_H
 
@@ -37,6 +37,11 @@ void curves_free(curves *c);
 chart_series *curves_add(curves *c, chart *to, const report *p, int entry, bool band);
 /* One more point of the line that was added last. */
 void curves_point(curves *c, const chart *to, double x, double y, double low, double high);
+/* Drops the line that was added last where no point was put. */
+void curves_keep_if_any(curves *c, chart *out);
+void curves_axes(curves *c, const char *x, const char *y);
+/* The frame from the half below the lowest to the half above the highest: 0 bits are out of sight. */
+void curves_fit_bits(chart *out);
 int report_ink(int entry);
 draw_dash report_dash(int entry);
 
@@ -48,6 +53,8 @@ typedef struct figure {
 } figure;
 extern const figure report_figures[]; /* extrapolation, position, recall, training */
 #define REPORT_FIGURES 4
+#define REPORT_BUCKETS 160 /* points of a training curve */
+void report_plot_training(curves *c, chart *out, const report *p);
 pe_status report_is_empty(bool *out, const figure *f, const report *p, pe_error *err); /* nothing to draw */
 /* *out is NULL where it is empty. */
 pe_status report_draw(draw **out, const figure *f, const report *p, double width, double height, pe_error *err);
@@ -63,6 +70,7 @@ void html_entry(const report *p, int entry);
 void html_table(const report *p, const char *caption);
 void html_time(const report *p, double seconds);
 
+extern const char report_css[];
 pe_status report_page(const report *p, pe_error *err);
 void report_ranked(const report *p);
 void report_fit(const report *p);

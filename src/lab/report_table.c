@@ -86,7 +86,7 @@ static void put_run(const report *p, int entry)
     }
     fprintf(p->to, "<td>%s", count_text(text, runs.params));
     if (runs.position_params > 0)
-        fprintf(p->to, " <span class=\"spread\">%s of positions</span>", count_text(text, runs.position_params));
+        fprintf(p->to, " <span class=\"spread\">%s positions</span>", count_text(text, runs.position_params));
     fprintf(p->to, "</td><td>%s</td><td>", count_text(text, runs.speed));
     html_time(p, runs.seconds);
     fputs(runs.finished ? "</td>" : " <span class=\"spread\">stopped early</span></td>", p->to);

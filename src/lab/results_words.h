@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of results.c, for the readers: results_read.c (a folder), results_log.c (its lines). */
+ * The tables of results.c, for the readers: results_read.c (folders), results_unite.c (several), results_log.c (lines).
+ */
 #ifndef POSENC_LAB_RESULTS_WORDS_H
 #define POSENC_LAB_RESULTS_WORDS_H
 
@@ -19,6 +20,8 @@ pe_status results_read_setup(lab_setup *out, const io_node *root, pe_error *err)
  * A file that is not there has no lines. */
 pe_status results_read_lines(lab_results *r, int run, const char *path, io_span text, pe_error *err);
 pe_status results_read_log(lab_results *r, int run, const char *path, pe_error *err);
+/* Adds one, of folder[index], to all, which began as folder[0]'s. What differs and must not is said. */
+pe_status results_unite(lab_setup *all, const lab_setup *one, const char *const *folder, int index, pe_error *err);
 /* By name; -1: none. */
 int results_entry(const lab_setup *s, const char *name);
 
