@@ -14,7 +14,7 @@ static beat_kind kind_of(uint64_t random, int64_t n)
     if (n % SCENE_BEATS == SCENE_BEATS - 1)
         return BEAT_SCENE;
     uint32_t r = random_below(random, DRAW_KIND, 100);
-    return r < 33 ? BEAT_TELL : r < 72 ? BEAT_ASK : BEAT_PLAIN;
+    return r < 33 ? BEAT_TELL : r < 76 ? BEAT_ASK : BEAT_PLAIN;
 }
 
 static uint64_t random_of(uint64_t stream, int64_t n)
@@ -38,11 +38,11 @@ static bool same(fact a, fact b)
     return a.kind == b.kind && a.first == b.first && a.second == b.second && a.third == b.third;
 }
 
-/* 1 to 511 beats, log-uniform, and three times as often 1: a beat is about 50 bytes, and near facts are wanted too. */
+/* 1 to 511 beats, log-uniform, and four times as often 1: a beat is about 50 bytes, and near facts are wanted too. */
 static int64_t beats_back(uint64_t random)
 {
-    uint32_t quarters = random_octaves(random, DRAW_BACK, 11);
-    return quarters < 4 ? 1 : quarters / 4;
+    uint32_t eighths = random_octaves(random, DRAW_BACK, 12);
+    return eighths < 8 ? 1 : eighths / 8;
 }
 
 /* The fact that beat n tells or asks for; false: none. An ASK takes that of the first TELL at or before its distance.

@@ -116,7 +116,7 @@ void story_write(sentence *out, const beat *b)
     out->size = out->answers = 0;
     put(out, b->kind == BEAT_OPEN ? "\n\n" : b->kind == BEAT_SCENE ? "\n" : " ");
     expand(out, b, &c, t->item[random_below(b->random, DRAW_TEMPLATE, t->count)], DRAW_SLOT);
-    if (b->kind != BEAT_TELL || random_below(b->random, DRAW_ECHO, 5))
+    if (b->kind != BEAT_TELL || random_below(b->random, DRAW_ECHO, 3))
         return;
     t = &story_kind[b->fact.kind].echo;
     expand(out, b, &c, t->item[random_below(b->random, DRAW_ECHO_TEMPLATE, t->count)], DRAW_SLOT + 8);
