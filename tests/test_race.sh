@@ -68,6 +68,19 @@ for wait in 0.2 0.6; do
   check "stopped after $wait s and resumed: the same of the second" same straight/alibi-1 cut/alibi-1
 done
 
+# ---- killed at random moments
+rm -rf cut
+for ((i = 0; i < 5; i++)); do
+  if [ -e cut/race.json ]; then set -- --resume cut; else set -- $many --out cut; fi
+  "$POSENC" race "$@" --checkpoint-every 50 --quiet >/dev/null 2>stderr &
+  job=$!
+  sleep 0.$((RANDOM % 5)); kill -KILL $job; wait $job 2>/dev/null
+done
+if [ -e cut/race.json ]; then set -- --resume cut; else set -- $many --out cut; fi
+expect 0 "alibi" "$@" --quiet
+check "killed 5 times: the same weights and log" same straight/rope-1 cut/rope-1
+check "killed 5 times: the same of the second" same straight/alibi-1 cut/alibi-1
+
 # ---- two at once, a full disk
 rm -rf cut
 env --default-signal=INT "$POSENC" race $many --checkpoint-every 100 --out cut >/dev/null 2>stderr &
@@ -137,6 +150,10 @@ printf 'rope\nrope\n' >twice.txt
 expect 2 "line 2" --sweep twice.txt $tiny --steps 2 --out no
 expect 2 "storys" -e rope $tiny --steps 2 --data storys --out no
 expect 4 "nowhere" --resume nowhere
+sed -i 's|"slug": "none"|"slug": "../none"|' json/race.json
+expect 3 "slug is ../none" --resume json
+sed -i 's|"slug": "../none"|"slug": "none"|; s|"heads": 2|"heads": 0|' json/race.json
+expect 3 "heads is 0" --resume json
 expect 2 "too few" -e rope $tiny --minutes 0.0001 --out few
 check "nothing was begun" test ! -e no
 

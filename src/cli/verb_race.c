@@ -11,7 +11,7 @@ static const cli_option options[] = {
     { "sweep", 0, CLI_PATH, "FILE", NULL, 0, 0, "more of them: a line each, \"spec\" or \"name = spec\"; # comments" },
     { "train-length", 0, CLI_INT, "N", "128", 16, 1 << 20, "tokens of a training sequence" },
     { "test", 0, CLI_TEXT, "LENGTH,...", "1x,2x,4x,8x,16x", 0, 0, "lengths to test at: 2x is twice the training's" },
-    { "steps", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "steps of each training" },
+    { "steps", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 31, "steps of each training" },
     { "minutes", 0, CLI_TEXT, "M", "3", 0, 0, "instead of steps: of the whole race, measured once at its start" },
     { "seeds", 0, CLI_INT, "N", "1", 1, LAB_SEEDS_MAX, "how often, with seeds 1, 2, ..." },
     { "data", 0, CLI_TEXT, "NAME", "stories", 0, 0, "what is learned; see below" },
@@ -53,10 +53,11 @@ static void print_sources(FILE *to)
         fprintf(to, "  %-10s%s\n", lab_source_at(i)->name, lab_source_at(i)->summary);
 }
 
-/* Whose fault a failure is: after the start, what cannot go on is a loss that is not finite, or the system. */
+/* Whose fault a failure is: the command line's before the start; then that of a folder to resume, of a loss that is not
+ * finite, or the system's. */
 static cli_exit fail(const cli_args *a, const pe_error *err, bool started)
 {
-    cli_exit code = started || err->status == PE_ERR_FORMAT ? CLI_INPUT : CLI_USAGE;
+    cli_exit code = started || cli_given(a, "resume") || err->status == PE_ERR_FORMAT ? CLI_INPUT : CLI_USAGE;
     return cli_fail_from(a, code, NULL, err);
 }
 

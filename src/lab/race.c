@@ -55,7 +55,7 @@ model_batch race_batch(const race *r, const model *m, const lab_batch *b)
 static void describe(lab_setup *s, const lab_source *from)
 {
     const char *last = from->tests ? strrchr(from->test[0], '/') : NULL;
-    snprintf(s->data, sizeof s->data, "%s", from->name);
+    snprintf(s->data, sizeof s->data, "%s%s", from->name, from->masked ? ", masked" : "");
     if (from->files)
         snprintf(s->data, sizeof s->data, "%s: %d file%s%s%.200s%s%s", from->name, from->files,
                  from->files == 1 ? "" : "s", from->tests ? ", test " : ", the last tenth of each is the test",
