@@ -6,12 +6,14 @@
 #include "lab/specs.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 model_config race_model(const lab_setup *s)
 {
     return (model_config){ .vocab = s->vocab,
+                           .embed_scale = sqrt((double)s->width), /* tokens as large as the codes added to them */
                            .layers = s->layers,
                            .width = s->width,
                            .heads = s->heads,
