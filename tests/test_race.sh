@@ -68,6 +68,19 @@ for wait in 0.2 0.6; do
   check "stopped after $wait s and resumed: the same of the second" same straight/alibi-1 cut/alibi-1
 done
 
+# ---- killed at random moments
+rm -rf cut
+for ((i = 0; i < 5; i++)); do
+  if [ -e cut/race.json ]; then set -- --resume cut; else set -- $many --out cut; fi
+  "$POSENC" race "$@" --checkpoint-every 50 --quiet >/dev/null 2>stderr &
+  job=$!
+  sleep 0.$((RANDOM % 5)); kill -KILL $job; wait $job 2>/dev/null
+done
+if [ -e cut/race.json ]; then set -- --resume cut; else set -- $many --out cut; fi
+expect 0 "alibi" "$@" --quiet
+check "killed 5 times: the same weights and log" same straight/rope-1 cut/rope-1
+check "killed 5 times: the same of the second" same straight/alibi-1 cut/alibi-1
+
 # ---- two at once, a full disk
 rm -rf cut
 env --default-signal=INT "$POSENC" race $many --checkpoint-every 100 --out cut >/dev/null 2>stderr &
@@ -84,6 +97,15 @@ check "after the full disk: the same weights and log" same straight/rope-1 cut/r
 rm -f cut/alibi-1/log.jsonl cut/alibi-1/step-*
 expect 0 "alibi" --resume cut --quiet
 check "a training that lost its files is done again" same straight/alibi-1 cut/alibi-1
+
+# ---- the second Ctrl-C stops at once, within a step that takes long; what is there can be resumed
+slow="-e none --train-length 2k --batch 16 --width 256 --layers 8 --steps 3 --test 64 --test-tokens 64 --quiet"
+env --default-signal=INT "$POSENC" race $slow --out slow >/dev/null 2>stderr &
+job=$!
+for ((i = 0; i < 500; i++)); do [ -e slow/none-1/log.jsonl ] && break; sleep 0.01; done
+kill -INT $job; sleep 0.1; kill -INT $job; wait $job; code=$?
+check "the second Ctrl-C ends it by the signal, code 130, not $code" test $code = 130
+check "without a report" test ! -e slow/report.html
 
 # ---- entries
 expect 0 "scaling=yarn" -e rope:theta=10000,scaling=yarn,rope:theta=10000,scaling=ntk,alibi $tiny --steps 2 --out lists
@@ -128,6 +150,10 @@ printf 'rope\nrope\n' >twice.txt
 expect 2 "line 2" --sweep twice.txt $tiny --steps 2 --out no
 expect 2 "storys" -e rope $tiny --steps 2 --data storys --out no
 expect 4 "nowhere" --resume nowhere
+sed -i 's|"slug": "none"|"slug": "../none"|' json/race.json
+expect 3 "slug is ../none" --resume json
+sed -i 's|"slug": "../none"|"slug": "none"|; s|"heads": 2|"heads": 0|' json/race.json
+expect 3 "heads is 0" --resume json
 expect 2 "too few" -e rope $tiny --minutes 0.0001 --out few
 check "nothing was begun" test ! -e no
 

@@ -2,7 +2,7 @@
  *
  * The tool: one file per verb, one table of verbs (verbs.c). Help is printed from that table and nothing else.
  *
- * Results go to stdout, messages to stderr. There is no colour, so NO_COLOR has nothing to switch off.
+ * Results go to stdout, messages to stderr. There is no colour but in pictures (draw_screen_of minds NO_COLOR).
  */
 #ifndef POSENC_CLI_H
 #define POSENC_CLI_H
@@ -36,7 +36,8 @@ int cli_main(int argc, char **argv);
 
 /* ---------------------------------------------------------------- the table */
 
-typedef enum cli_kind { CLI_FLAG, CLI_INT, CLI_CHOICE, CLI_TEXT, CLI_FILE_IN, CLI_FILE_OUT } cli_kind;
+/* CLI_PATH: files or folders that have a name, so - is none. */
+typedef enum cli_kind { CLI_FLAG, CLI_INT, CLI_CHOICE, CLI_TEXT, CLI_FILE_IN, CLI_FILE_OUT, CLI_PATH } cli_kind;
 
 typedef struct cli_option {
     const char *name; /* without its dashes */

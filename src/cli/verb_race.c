@@ -8,16 +8,15 @@
 
 static const cli_option options[] = {
     { "encodings", 'e', CLI_TEXT, "SPEC,...", "none,sinusoidal,rope,alibi", 0, 0, "who takes part" },
-    { "sweep", 0, CLI_FILE_IN, "FILE", NULL, 0, 0,
-      "more of them: a line each, \"spec\" or \"name = spec\"; # comments" },
+    { "sweep", 0, CLI_PATH, "FILE", NULL, 0, 0, "more of them: a line each, \"spec\" or \"name = spec\"; # comments" },
     { "train-length", 0, CLI_INT, "N", "128", 16, 1 << 20, "tokens of a training sequence" },
     { "test", 0, CLI_TEXT, "LENGTH,...", "1x,2x,4x,8x,16x", 0, 0, "lengths to test at: 2x is twice the training's" },
-    { "steps", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "steps of each training" },
+    { "steps", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 31, "steps of each training" },
     { "minutes", 0, CLI_TEXT, "M", "3", 0, 0, "instead of steps: of the whole race, measured once at its start" },
     { "seeds", 0, CLI_INT, "N", "1", 1, LAB_SEEDS_MAX, "how often, with seeds 1, 2, ..." },
     { "data", 0, CLI_TEXT, "NAME", "stories", 0, 0, "what is learned; see below" },
-    { "text", 0, CLI_FILE_IN, "FILE,...", NULL, 0, 0, "text files to train on" },
-    { "test-text", 0, CLI_FILE_IN, "FILE,...", NULL, 0, 0, "and to test on; default: the last tenth of each" },
+    { "text", 0, CLI_PATH, "FILE,...", NULL, 0, 0, "text files to train on" },
+    { "test-text", 0, CLI_PATH, "FILE,...", NULL, 0, 0, "and to test on; default: the last tenth of each" },
     { "masked", 0, CLI_FLAG, NULL, NULL, 0, 0, "ask for masked tokens, both directions seen; else the next token" },
     { "show-data", 0, CLI_FLAG, NULL, NULL, 0, 0, "print one window of it, and stop" },
     { "layers", 0, CLI_INT, "N", "4", 1, 1024, "of the model" },
@@ -32,19 +31,19 @@ static const cli_option options[] = {
     { "threads", 0, CLI_INT, "N", NULL, 1, 1024, "default: the CPUs this process may use" },
     { "checkpoint-every", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "steps; default: about every 30 seconds" },
     { "keep", 0, CLI_INT, "N", "2", 1, 1000, "checkpoints of each training" },
-    { "out", 'o', CLI_FILE_OUT, "FOLDER", NULL, 0, 0, "where it all goes; default: runs/DATE-TIME" },
-    { "resume", 0, CLI_FILE_OUT, "FOLDER", NULL, 0, 0, "go on with the race in this folder" },
+    { "out", 'o', CLI_PATH, "FOLDER", NULL, 0, 0, "where it all goes; default: runs/DATE-TIME" },
+    { "resume", 0, CLI_PATH, "FOLDER", NULL, 0, 0, "go on with the race in this folder" },
     { "quiet", 'q', CLI_FLAG, NULL, NULL, 0, 0, "no progress" },
     CLI_OPTION_JSON,
 };
 
-#define TINY "--layers 1 --width 16 --heads 2 --train-length 32 --test 1x,2x --batch 2 --test-tokens 128"
 static const cli_example examples[] = {
-    { "posenc race -e none,rope --steps 2 --layers 1 --width 16 --heads 2 --test 1x,2x --out r",
+    { "posenc race -e none,rope --steps 2 --layers 1 --width 16 --heads 2 --test-tokens 128 -o r",
       "two encodings, one tiny model each; without options: 3 minutes that show the difference" },
-    { "posenc race -e rope,rope:scaling=yarn --steps 2 " TINY " -o r2",
+    { "posenc race -e rope,rope:scaling=yarn --steps 2 --layers 1 --test 1x,4x --test-tokens 512 -o r2",
       "YaRN is added at test time: one training serves both" },
     { "posenc race --resume r", "go on where a race was stopped; this one is finished: its table again" },
+    { "posenc race --data copy --show-data", "what is learned, to look at" },
 };
 
 static void print_sources(FILE *to)
@@ -54,10 +53,11 @@ static void print_sources(FILE *to)
         fprintf(to, "  %-10s%s\n", lab_source_at(i)->name, lab_source_at(i)->summary);
 }
 
-/* Whose fault a failure is: after the start, what cannot go on is a loss that is not finite, or the system. */
+/* Whose fault a failure is: the command line's before the start; then that of a folder to resume, of a loss that is not
+ * finite, or the system's. */
 static cli_exit fail(const cli_args *a, const pe_error *err, bool started)
 {
-    cli_exit code = started || err->status == PE_ERR_FORMAT ? CLI_INPUT : CLI_USAGE;
+    cli_exit code = started || cli_given(a, "resume") || err->status == PE_ERR_FORMAT ? CLI_INPUT : CLI_USAGE;
     return cli_fail_from(a, code, NULL, err);
 }
 

@@ -59,8 +59,8 @@ static void record(lab_setup *s, int trainings, double took)
 {
     snprintf(s->calibration, sizeof s->calibration,
              "%.3g minutes: calibration took %.3g s; one step of each of %d models takes %.3g s and the tests of one "
-             "seed %.3g s, so %d seed%s get %lld steps each",
-             s->minutes, took, trainings, s->step_seconds, s->test_seconds, s->seeds, s->seeds == 1 ? "" : "s",
+             "seed %.3g s, so %d seed%s %lld steps each",
+             s->minutes, took, trainings, s->step_seconds, s->test_seconds, s->seeds, s->seeds == 1 ? " gets" : "s get",
              (long long)s->steps);
 }
 

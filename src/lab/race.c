@@ -55,7 +55,7 @@ model_batch race_batch(const race *r, const model *m, const lab_batch *b)
 static void describe(lab_setup *s, const lab_source *from)
 {
     const char *last = from->tests ? strrchr(from->test[0], '/') : NULL;
-    snprintf(s->data, sizeof s->data, "%s", from->name);
+    snprintf(s->data, sizeof s->data, "%s%s", from->name, from->masked ? ", masked" : "");
     if (from->files)
         snprintf(s->data, sizeof s->data, "%s: %d file%s%s%.200s%s%s", from->name, from->files,
                  from->files == 1 ? "" : "s", from->tests ? ", test " : ", the last tenth of each is the test",
@@ -110,6 +110,8 @@ pe_status race_open(race **out, const race_asked *asked, pe_error *err)
         status = open_data(r, err);
     if (!status)
         status = race_check(r, err);
+    if (!status)
+        status = race_plan(r, err);
     if (status) {
         race_free(r);
         return status;
@@ -167,6 +169,7 @@ static double all_work(const race *r)
 pe_status race_run(race *r, pe_error *err)
 {
     r->work = all_work(r);
+    r->worked = r->worked_before = 0;
     r->begin = race_seconds();
     for (int i = 0; i < r->trainings && r->saved && !race_asked_to_stop(r); i++)
         RACE_TRY(race_train(r, i, err));

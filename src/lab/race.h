@@ -93,8 +93,10 @@ pe_status race_add_file(lab_setup *s, const char *path, pe_error *err);
             return race_try;                                                                                           \
     } while (0)
 
-/* Fills in trained specs and folders' names; refuses what cannot be trained (race_check.c). */
+/* Fills in trained specs; refuses what cannot be trained (race_check.c). */
 pe_status race_check(race *r, pe_error *err);
+/* All trainings, and room for their lines (race_plan.c). */
+pe_status race_plan(race *r, pe_error *err);
 model_config race_model(const lab_setup *s);
 /* A model of the training, its first weights set. */
 pe_status race_new_model(model **out, const race *r, const race_training *t, pe_error *err);
@@ -125,20 +127,9 @@ void race_forget(race *r, int training, int64_t step); /* its lines after that s
 /* Turns minutes into steps, once (calibrate.c). */
 pe_status race_calibrate(race *r, pe_error *err);
 
-/* One training from where it stands to its end, and its log (train.c). */
-typedef struct trainer {
-    race *race;
-    int index; /* of the training */
-    model *model;
-    adam adam;
-    lab_batch batch;
-    lab_log log;
-    checkpoint_state state;
-    double begin; /* of the clock, less the seconds of training before */
-    double saved; /* of the clock: the last checkpoint */
-} trainer;
+/* One training from where it stands to its end, and its tests (training.c). */
 pe_status race_train(race *r, int training, pe_error *err);
-/* Seconds of a step, by `count` of them; the model is the caller's to free, whatever comes of it. */
+/* Seconds of a step (train.c), by `count` of them; the model is the caller's to free, whatever comes of it. */
 pe_status race_time_steps(double *seconds, model **out, race *r, int training, int count, pe_error *err);
 /* One encoding at one length; *done false: asked to stop before its end (evaluate.c). */
 pe_status race_test(lab_test_line *out, bool *done, race *r, model *m, screen_now at, pe_error *err);

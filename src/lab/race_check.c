@@ -6,51 +6,9 @@
 #include "io/json_out.h"
 #include "lab/specs.h"
 
-#include <math.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-model_config race_model(const lab_setup *s)
-{
-    return (model_config){ .vocab = s->vocab,
-                           .embed_scale = sqrt((double)s->width), /* tokens as large as the codes added to them */
-                           .layers = s->layers,
-                           .width = s->width,
-                           .heads = s->heads,
-                           .kv_heads = s->kv_heads,
-                           .hidden = s->hidden,
-                           .causal = s->causal };
-}
-
-bool race_shares(const lab_setup *s, int entry, const race_training *t)
-{
-    return !strcmp(s->entry[entry].trained, s->entry[t->entry].trained);
-}
-
-const char *race_spec_at(char out[400], const lab_setup *s, int entry, int64_t length)
-{
-    char *spec = lab_spec_at(s->entry[entry].spec, s->train_length, length, s->causal);
-    snprintf(out, 400, "%s", spec ? spec : "");
-    free(spec);
-    return spec ? out : NULL;
-}
-
-/* FNV-1a of a text that has it all. */
-uint64_t race_fingerprint(const lab_setup *s, const race_training *t)
-{
-    char text[1200];
-    uint64_t hash = 0xcbf29ce484222325u;
-    snprintf(text, sizeof text,
-             "%s seed %" PRIu64 " data %" PRIx64 " model %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
-             " %" PRId64 " %d schedule %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %a %a %a",
-             s->entry[t->entry].trained, t->seed, s->data_fingerprint, s->layers, s->width, s->heads, s->kv_heads,
-             s->hidden, s->vocab, s->causal, s->train_length, s->batch, s->steps, s->warmup, s->rate, s->decay,
-             s->clip);
-    for (const char *c = text; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-    return hash;
-}
 
 static pe_status check_axes(const race *r, const char *name, const model *m, pe_error *err)
 {
@@ -71,32 +29,36 @@ static void fill_in(lab_setup *s, const model *m)
     snprintf(s->kernels, sizeof s->kernels, "%s", pe_encoding_kernels(model_encoding(m)));
 }
 
-/* A model as it will be trained can be made, and the spec as asked is one. */
+/* The spec as asked, at the length of the training. */
+static pe_status check_spec(const lab_setup *s, const lab_entry *e, pe_error *err)
+{
+    pe_shape shape = { s->heads, s->kv_heads, s->width / s->heads, s->width };
+    pe_encoding *own;
+    char *here = lab_spec_at(e->spec, s->train_length, s->train_length, s->causal);
+    pe_status status =
+        here ? pe_encoding_new(&own, here, shape, err) : io_fail(err, PE_ERR_NOMEM, "no memory to check %s", e->name);
+    free(here);
+    if (!status)
+        pe_encoding_free(own);
+    return status;
+}
+
+/* The spec that is trained, and a model with it. */
 static pe_status check_entry(race *r, lab_entry *e, pe_error *err)
 {
-    const lab_setup *s = &r->results.setup;
-    model_config c = race_model(s);
+    lab_setup *s = &r->results.setup;
     model *m;
-    pe_encoding *own;
+    RACE_TRY(check_spec(s, e, err));
     char *trained = lab_spec_trained(e->spec, s->train_length, s->causal);
-    if (!trained)
-        return io_fail(err, PE_ERR_NOMEM, "no memory to check %s", e->name);
-    snprintf(e->trained, sizeof e->trained, "%s", trained);
+    size_t size = trained ? strlen(trained) : 0;
+    snprintf(e->trained, sizeof e->trained, "%s", trained ? trained : "");
     free(trained);
-    char *here = lab_spec_at(e->spec, s->train_length, s->train_length, s->causal);
-    pe_status status = here ? pe_encoding_new(&own, here,
-                                              (pe_shape){ .heads = s->heads,
-                                                          .kv_heads = s->kv_heads,
-                                                          .head_dim = s->width / s->heads,
-                                                          .model_dim = s->width },
-                                              err)
-                            : io_fail(err, PE_ERR_NOMEM, "no memory to check %s", e->name);
-    free(here);
-    RACE_TRY(status);
-    pe_encoding_free(own);
+    if (!size || size >= sizeof e->trained)
+        return io_fail(err, PE_ERR_NOMEM, "no room for the spec that %s is trained with", e->name);
+    model_config c = race_model(s);
     RACE_TRY(model_new(&m, &c, e->trained, r->pool, err));
-    fill_in(&r->results.setup, m);
-    status = check_axes(r, e->name, m, err);
+    fill_in(s, m);
+    pe_status status = check_axes(r, e->name, m, err);
     model_free(m);
     return status;
 }
@@ -114,17 +76,36 @@ static pe_status check_name(const lab_entry *e, pe_error *err)
     return PE_OK;
 }
 
-static pe_status check_shape(const lab_setup *s, pe_error *err)
+/* A folder to resume is a file like any other: its numbers are looked at as the command line's are. */
+static pe_status check_numbers(const lab_setup *s, pe_error *err)
 {
+    const struct {
+        const char *name;
+        int64_t value, min, max;
+    } numbers[] = {
+        { "layers", s->layers, 1, 1024 },
+        { "width", s->width, 1, 65536 },
+        { "heads", s->heads, 1, 4096 },
+        { "kv-heads", s->kv_heads, 0, 4096 },
+        { "hidden", s->hidden, 0, 1 << 20 },
+        { "train-length", s->train_length, 16, 1 << 20 },
+        { "batch", s->batch, 1, 65536 },
+        { "tokens of a step", s->batch * s->train_length, 16, 1 << 26 },
+        { "steps", s->steps, s->minutes > 0 ? 0 : 1, INT64_C(1) << 31 },
+        { "warmup", s->warmup, 0, INT64_C(1) << 40 },
+        { "test-tokens", s->test_tokens, 1, INT64_C(1) << 40 },
+        { "the number of seeds", s->seeds, 1, LAB_SEEDS_MAX },
+        { "the number of encodings", s->entries, 1, LAB_ENTRIES_MAX },
+        { "the number of test lengths", s->tests, 1, LAB_TESTS_MAX },
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].value < numbers[i].min || numbers[i].value > numbers[i].max)
+            return io_fail(err, PE_ERR_RANGE, "%s is %" PRId64 "; needs %" PRId64 " to %" PRId64, numbers[i].name,
+                           numbers[i].value, numbers[i].min, numbers[i].max);
     if (s->width % s->heads)
         return io_fail(err, PE_ERR_SHAPE,
                        "width is %" PRId64 " and heads are %" PRId64 "; needs a multiple of the heads", s->width,
                        s->heads);
-    if (s->kv_heads && s->heads % s->kv_heads)
-        return io_fail(err, PE_ERR_SHAPE, "heads are %" PRId64 " and kv-heads %" PRId64 "; heads need to be a multiple",
-                       s->heads, s->kv_heads);
-    if (!s->entries)
-        return io_fail(err, PE_ERR_SPEC, "no encoding is listed; needs one or more, such as rope,alibi");
     return PE_OK;
 }
 
@@ -136,6 +117,8 @@ static pe_status check_lengths(race *r, pe_error *err)
     s->train_length = lab_data_length(r->data, s->train_length);
     for (int i = 0; i < s->tests; i++) {
         int64_t length = lab_data_length(r->data, s->test[i]);
+        if (s->test[i] < 16 || s->test[i] > 1 << 20)
+            return io_fail(err, PE_ERR_RANGE, "a test length is %" PRId64 "; needs 16 to 1048576", s->test[i]);
         if (lab_data_windows(r->data, length) < 1)
             return io_fail(err, PE_ERR_RANGE, "%s has no window of %" PRId64 " tokens to test on; needs a longer text",
                            s->data, length);
@@ -149,58 +132,17 @@ static pe_status check_lengths(race *r, pe_error *err)
         kept++;
     }
     s->tests = kept;
-    return kept ? PE_OK : io_fail(err, PE_ERR_SPEC, "no test length is listed; needs one or more, such as 1x,2x,4x");
-}
-
-static bool is_new(const lab_setup *s, int entry)
-{
-    for (int i = 0; i < entry; i++)
-        if (!strcmp(s->entry[i].trained, s->entry[entry].trained))
-            return false;
-    return true;
-}
-
-/* Seed by seed, so that the first has a full table early. */
-static pe_status list_trainings(race *r, pe_error *err)
-{
-    const lab_setup *s = &r->results.setup;
-    size_t most = (size_t)s->entries * (size_t)s->seeds;
-    r->training = calloc(most, sizeof *r->training);
-    r->results.run = calloc(most, sizeof *r->results.run);
-    if (!r->training || !r->results.run)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for %zu trainings", most);
-    for (int k = 0; k < s->seeds; k++)
-        for (int i = 0; i < s->entries; i++) {
-            if (!is_new(s, i))
-                continue;
-            race_training *t = &r->training[r->trainings];
-            *t = (race_training){ .entry = i, .seed = s->seed[k] };
-            snprintf(t->folder, sizeof t->folder, "%s/%s-%" PRIu64, r->asked.folder, s->entry[i].slug, s->seed[k]);
-            r->results.run[r->trainings++] = (lab_run){ .entry = i, .seed = s->seed[k] };
-        }
-    r->results.runs = r->trainings;
     return PE_OK;
-}
-
-static pe_status make_line(race *r, pe_error *err)
-{
-    const lab_setup *s = &r->results.setup;
-    int64_t longest = s->test[s->tests - 1] > s->train_length ? s->test[s->tests - 1] : s->train_length;
-    r->line = calloc((size_t)longest, sizeof *r->line);
-    if (!r->line)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " positions", longest);
-    return pe_positions_offset(r->line, longest, 0, err);
 }
 
 pe_status race_check(race *r, pe_error *err)
 {
     lab_setup *s = &r->results.setup;
-    RACE_TRY(check_shape(s, err));
+    RACE_TRY(check_numbers(s, err));
     RACE_TRY(check_lengths(r, err));
     for (int i = 0; i < s->entries; i++) {
         RACE_TRY(check_name(&s->entry[i], err));
         RACE_TRY(check_entry(r, &s->entry[i], err));
     }
-    RACE_TRY(list_trainings(r, err));
-    return make_line(r, err);
+    return PE_OK;
 }

@@ -37,9 +37,10 @@ void frame_line(FILE *to, const race *r, const screen_now *n)
         fprintf(to, ", test at %" PRId64 ": window %" PRId64 " of %" PRId64, s->test[n->test], n->done, n->of);
     else
         fprintf(to, ", step %" PRId64 " of %" PRId64, n->done, n->of);
+    fputs(left, to);
     if (isfinite(n->loss))
         fprintf(to, ", loss %.3f", n->loss);
-    fprintf(to, ", %.0f tokens/s%s\n", n->tokens_per_second, left);
+    fprintf(to, ", %.0f tokens/s\n", n->tokens_per_second);
 }
 
 static void bar(FILE *to, const race *r, const draw_screen *place)
