@@ -12,6 +12,11 @@ json_out out_start(FILE *to)
     return (json_out){ .to = to, .first = true };
 }
 
+json_out out_start_line(FILE *to)
+{
+    return (json_out){ .to = to, .flat = 1, .first = true };
+}
+
 int out_character(const char *text, unsigned *code)
 {
     const unsigned char *s = (const unsigned char *)text;

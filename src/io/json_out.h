@@ -22,6 +22,7 @@ typedef struct json_out {
 } json_out;
 
 json_out out_start(FILE *to);
+json_out out_start_line(FILE *to);                              /* all of it on one line: JSON lines */
 void out_open(json_out *j, const char *key, char bracket);      /* '{', '[', or '-': an array on one line */
 void out_close(json_out *j, char bracket);                      /* '}', ']', or '-' */
 void out_text(json_out *j, const char *key, const char *value); /* NULL becomes null; broken UTF-8 becomes U+FFFD */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a race writes down and a report reads: one JSON object per line, one struct per line here, one place that knows
- * the words (results.c). Files from a run are untrusted like any other.
+ * What a race (or an eval) writes down and a report reads: one JSON object per line, one struct per line here, one
+ * place that knows the words (results.c). Files from a run are untrusted like any other.
  *
  *     RUNS/NAME/race.json           what was asked: command, versions, data, model, schedule, entries, calibration
- *     RUNS/NAME/ENTRY-SEED/log.jsonl       lines "train", "test", "run"
- *     RUNS/NAME/ENTRY-SEED/step-000400.safetensors    checkpoints (run.h)
+ *     RUNS/NAME/SLUG-SEED/log.jsonl        lines "train", "test", "run"; SLUG: of the first entry with its trained spec
+ *     RUNS/NAME/SLUG-SEED/step-000400.safetensors     checkpoints (run.h)
+ *     RUNS/NAME/log.jsonl           lines "test" of what trained nothing here: an eval
  */
 #ifndef POSENC_LAB_RESULTS_H
 #define POSENC_LAB_RESULTS_H
@@ -22,15 +23,18 @@
 
 /* One encoding of the race. Entries with the same trained spec share its weights. */
 typedef struct lab_entry {
-    char name[64];     /* what people call it: the spec, or "name = spec" of a sweep's file */
+    char name[64];     /* no two alike. What people call it: the spec, or "name = spec" of a sweep's file */
     char spec[400];    /* as asked */
     char trained[400]; /* the spec that was trained: spec without what is added afterwards */
-    char slug[64];     /* of its folder: letters, digits, - and . */
+    char slug[64];     /* of its folder: letters, digits, - _ and . (not first) */
     char cannot[300];  /* why it was not trained at all; "" */
 } lab_entry;
 
 typedef struct lab_setup {
-    char command[2000];                                         /* as typed */
+    char kind[8];       /* "race"; "eval": entries are methods, nothing is trained, perplexity is shown */
+    char model[200];    /* an eval's: its file */
+    char note[600];     /* a sentence that the report prints below the finding; "" */
+    char command[2000]; /* as typed */
     char version[32], blas[80], cpu[80], kernels[16], date[32]; /* date: UTC, ISO 8601 */
     int threads;
     char data[400]; /* "stories", "text: 7 files, test 1342-0.txt" */
@@ -42,8 +46,8 @@ typedef struct lab_setup {
     double rate, decay, clip;
     int64_t test[LAB_TESTS_MAX]; /* lengths in tokens */
     int tests;
-    int64_t test_tokens; /* of each length */
-    uint64_t seed[LAB_SEEDS_MAX];
+    int64_t test_tokens;          /* of each length */
+    uint64_t seed[LAB_SEEDS_MAX]; /* up to 2^63 - 1; an eval has one, 0 */
     int seeds;
     lab_entry entry[LAB_ENTRIES_MAX];
     int entries;
@@ -63,9 +67,9 @@ typedef struct lab_test_line {
     int entry; /* index; in the file its name */
     uint64_t seed;
     int64_t length, windows;
-    double bits;         /* per byte, whole window */
-    double last_quarter; /* per byte, its last quarter */
-    double by_position[LAB_BINS];
+    double bits;                  /* per token (a race's are bytes), whole window; perplexity is 2 to this */
+    double last_quarter;          /* the same, its last quarter */
+    double by_position[LAB_BINS]; /* the same; NAN where a part has no target */
     int64_t asked[LAB_DISTANCES], right[LAB_DISTANCES]; /* recall by distance */
     int64_t asked_all, right_all;                       /* every target: accuracy, for tasks */
     double seconds;
@@ -97,15 +101,20 @@ typedef struct lab_results {
     int tests;
 } lab_results;
 
-/* Writers: one line each, flushed by the caller. */
-void lab_write_setup(FILE *to, const lab_setup *s); /* race.json */
+bool lab_is_eval(const lab_setup *s);
+
+/* Writers: one line each, flushed by the caller; but lab_write_setup writes race.json for people, on many. */
+void lab_write_setup(FILE *to, const lab_setup *s);
 void lab_write_train(FILE *to, const lab_train_line *l);
 void lab_write_test(FILE *to, const lab_setup *s, const lab_test_line *l);
 void lab_write_run(FILE *to, const lab_run_line *l);
+/* All of it as lines: "setup", then "run", "train" and "test" with their entry and seed. */
+void lab_write_all(FILE *to, const lab_results *r);
 
 pe_status lab_read_setup(lab_setup *out, const char *folder, pe_error *err);
 /* Of one or several folders whose settings agree in all that makes them comparable (else an error that says what
- * differs): entries and seeds are united. A last line that is cut short is left out. */
+ * differs): entries, seeds and lengths are united. A last line that is cut short is left out; a line of another kind is
+ * passed over; of two tests of the same (entry, seed, length) the later counts. */
 pe_status lab_read_results(lab_results *out, const char *const *folder, int folders, pe_error *err);
 void lab_results_free(lab_results *r);
 
