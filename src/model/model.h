@@ -48,7 +48,8 @@ typedef struct model_config {
     bool embed_norm; /* a norm after the embedding                                                              */
     model_norm norm;
     model_mlp mlp;
-    double eps; /* 0: 1e-5                                                                                 */
+    double embed_scale; /* 0: 1; rows of the embedding are multiplied by it                                     */
+    double eps;         /* 0: 1e-5                                                                                 */
 } model_config;
 
 typedef struct model model;
@@ -60,8 +61,9 @@ typedef struct model model;
  * .bias position.NAME             a learned tensor of the encoding that the embedding uses layer.L.position.NAME one
  * that attention uses; .weight (H D, H D) where it is projected With an encoding that is joined to the embedding
  * (join=concat), embed is (V, C - code). */
+#define MODEL_NAME_MAX 96
 typedef struct model_tensor {
-    char name[80];
+    char name[MODEL_NAME_MAX];
     int64_t shape[3];
     int rank;
     int64_t offset, count; /* in elements */
@@ -79,13 +81,14 @@ void model_init(model *m, uint64_t seed);
 
 const model_config *model_settings(const model *m); /* defaults filled in */
 const pe_encoding *model_encoding(const model *m);  /* the one in use */
-int64_t model_count(const model *m);                /* numbers in all; of those, positions' */
+int64_t model_count(const model *m);                /* trained numbers in all; of those, positions' */
 int64_t model_position_count(const model *m);
 int model_tensor_count(const model *m);
 const model_tensor *model_tensor_at(const model *m, int index);
 const model_tensor *model_tensor_find(const model *m, const char *name); /* NULL: none */
-real *model_weights(model *m);                                           /* (model_count) */
-real *model_grads(model *m); /* the same; NULL before the first model_gradients */
+int64_t model_size(const model *m); /* of the blocks below: tensors, and zeros between them */
+real *model_weights(model *m);      /* (model_size) */
+real *model_grads(model *m);        /* the same; NULL before the first model_gradients */
 
 /* Uses another encoding over the same weights: its tensors are found by name and must have their shapes (projected ones
  * any number of rows). On failure the one in use stays. */
@@ -110,12 +113,16 @@ pe_status model_all_logits(model *m, real *logits, const int32_t *token, int64_t
  * PE_ERR_RANGE, and the message names the first layer whose output is not finite. */
 pe_status model_gradients(model *m, const model_batch *b, double *loss, pe_error *err);
 
+/* The first tensor with a weight or a gradient that is not finite; NULL: none. */
+const char *model_broken(const model *m);
+
 /* ---------------------------------------------------------------- AdamW (adam.c) */
 
 typedef struct adam {
-    real *first, *second; /* moments, (model_count) */
+    real *first, *second; /* moments, (model_size) */
     int64_t step;         /* steps done */
     int64_t count;
+    double *sums; /* scratch */
 } adam;
 
 typedef struct adam_rates {
@@ -126,7 +133,8 @@ typedef struct adam_rates {
 
 pe_status adam_new(adam *out, const model *m, pe_error *err);
 void adam_free(adam *a);
-/* Moves the weights, keeps each tensor within its bounds; returns the length of the gradient before clipping. */
+/* Moves the weights, keeps each tensor within its bounds; returns the length of the gradient before clipping. Where
+ * that is not finite nothing moves. */
 double adam_step(adam *a, model *m, const adam_rates *r);
 /* Warm-up from 0 in a straight line, then a cosine down to a tenth of the peak at the last step. Steps from 0. */
 double adam_rate_at(double peak, int64_t step, int64_t steps, int64_t warmup);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * First weights. A tensor's numbers follow from the seed and its name, so that models which differ in their encoding
+ * alone start alike. */
+#include "model/parts.h"
+
+#include <math.h>
+#include <string.h>
+
+/* SplitMix64: the n-th number of a stream. */
+static double uniform(uint64_t seed, uint64_t n)
+{
+    uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    return (double)(z >> 11) * 0x1p-53;
+}
+
+/* Twelve uniforms less six: deviation 1, no libm. */
+static double normal_at(uint64_t seed, uint64_t n)
+{
+    double sum = -6;
+    for (uint64_t k = 0; k < 12; k++)
+        sum += uniform(seed, n * 12 + k);
+    return sum;
+}
+
+uint64_t name_seed(const char *name, uint64_t seed)
+{
+    uint64_t h = seed ^ 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *name; name++)
+        h = (h ^ (uint8_t)*name) * 0x100000001b3u;
+    return h;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && !strcmp(text + n - k, end);
+}
+
+/* Rows keep the size of what they read; what is added to the residual stream starts smaller the more layers add to it.
+ */
+static double deviation(const model *m, const model_tensor *t)
+{
+    double s = 1 / sqrt((double)t->shape[1]);
+    bool adds = ends_with(t->name, ".out") || ends_with(t->name, ".down");
+    return adds ? s / sqrt(2 * (double)m->c.layers) : s;
+}
+
+void init_tensor(model *m, const model_tensor *t, uint64_t seed)
+{
+    real *w = m->weights + t->offset;
+    uint64_t own = name_seed(t->name, seed);
+    double size = t->rank > 1 ? deviation(m, t) : 0, flat = ends_with(t->name, ".bias") ? 0 : 1;
+    for (int64_t n = 0; n < t->count; n++)
+        w[n] = (real)(t->rank > 1 ? size * normal_at(own, (uint64_t)n) : flat);
+}
+
+void model_init(model *m, uint64_t seed)
+{
+    for (int i = 0; i < m->tensors; i++)
+        if (!m->tensor[i].position)
+            init_tensor(m, &m->tensor[i], seed);
+    position_init(m, seed);
+}
