@@ -77,7 +77,7 @@ static pe_status run_batch(work *w, sums *s, int64_t length, int64_t first, int6
     }
     model_batch b = { .token = w->token,
                       .target = w->target,
-                      .at = { .at = w->at, .count = length, .axes = 1 },
+                      .at = { .at = w->at, .tokens = length, .axes = 1, .token_stride = 1, .axis_stride = 1 },
                       .sequences = sequences,
                       .length = length };
     pe_status status = model_losses(w->m, &b, w->loss, w->right, err);
