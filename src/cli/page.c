@@ -18,18 +18,7 @@ int page_print(const char *text, int length)
 
 int page_print_to(FILE *to, const char *text, int length)
 {
-    int count = 0;
-    for (int n = 0; n < length && text[n]; count++) {
-        unsigned code = 0;
-        int bytes = out_character(text + n, &code);
-        bool masked = bytes == 0 || out_is_order(code);
-        if (masked)
-            putc('?', to);
-        else
-            fwrite(text + n, 1, (size_t)bytes, to);
-        n += bytes ? bytes : 1;
-    }
-    return count;
+    return out_plain(to, text, length);
 }
 
 /* How much of a word that is longer than the room goes on this line: up to its last comma, or bar, within it. */

@@ -49,6 +49,21 @@ bool out_is_order(unsigned code)
            (code >= 0x2066 && code <= 0x2069);
 }
 
+int out_plain(FILE *to, const char *text, int length)
+{
+    int count = 0;
+    for (int n = 0; n < length && text[n]; count++) {
+        unsigned code = 0;
+        int bytes = out_character(text + n, &code);
+        if (bytes == 0 || out_is_order(code))
+            putc('?', to);
+        else
+            fwrite(text + n, 1, (size_t)bytes, to);
+        n += bytes ? bytes : 1;
+    }
+    return count;
+}
+
 static void write_string(FILE *to, const char *text)
 {
     putc('"', to);

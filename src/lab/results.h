@@ -125,17 +125,41 @@ typedef struct lab_summary { /* over seeds */
     double mean, spread;     /* spread: sample deviation; 0 where there is one seed */
     const char *cannot;      /* in words, where seeds is 0; NULL: not tested yet */
 } lab_summary;
-typedef enum lab_measure { LAB_BITS = 0, LAB_LAST_QUARTER, LAB_RECALL, LAB_ACCURACY } lab_measure;
+typedef enum lab_measure {
+    LAB_BITS = 0,
+    LAB_LAST_QUARTER, /* bits */
+    LAB_PERPLEXITY,
+    LAB_LAST_PERPLEXITY, /* of the last quarter */
+    LAB_RECALL,          /* 0 .. 1: of all that was told before and asked for */
+    LAB_ACCURACY         /* 0 .. 1: of every target */
+} lab_measure;
+/* What results of this kind are ranked by and show, and its unit: LAB_BITS, "bits per byte"; LAB_PERPLEXITY. */
+lab_measure lab_shown(const lab_setup *s);
+lab_measure lab_shown_last(const lab_setup *s); /* the same of the last quarter */
+const char *lab_unit(const lab_setup *s);
+#define LAB_VALUE_ROOM 16
+const char *lab_value(char out[LAB_VALUE_ROOM], const lab_setup *s, double value); /* at most 7 characters */
 lab_summary lab_summarise(const lab_results *r, int entry, int64_t length, lab_measure what);
 /* Whether the difference of two entries is larger than the seeds': Welch's t, two-sided p below 0.05. */
 typedef struct lab_difference {
     double difference, p; /* p is NAN with fewer than two seeds each */
     bool larger;
 } lab_difference;
+/* Two-sided: how likely |t| or more is by chance. */
+double lab_t_probability(double t, double degrees);
 lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, lab_measure what);
-/* Entries by their bits at the longest length they were tested at, best first; those that cannot come last. */
+/* Entries by what is shown at the longest length they have a number for, best first; a longer length comes before a
+ * shorter, those without a number last. Returns how many there are. */
 int lab_rank(int order[LAB_ENTRIES_MAX], const lab_results *r);
 /* One or two sentences: what this race showed. "" while there is nothing to say. */
 void lab_finding(char *out, size_t cap, const lab_results *r);
+
+/* ---------------------------------------------------------------- on a screen (table.c) */
+
+/* The ranked table in lines of at most `columns` characters (40 or more), ASCII but for names; what is not measured yet
+ * is a dash. Lengths are left out of the middle where there is no room for all. */
+void lab_print_table(FILE *to, const lab_results *r, int columns);
+/* A paragraph, its lines at most `columns` characters long. */
+void lab_print_words(FILE *to, const char *text, int columns);
 
 #endif

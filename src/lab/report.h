@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A race or an eval as a page people want to look at, and as data. Redrawn from results at any time, also of a race
+ * that is still running:
+ *
+ *     report.html       one file, no external request: finding, curves, ranked table, how it was made
+ *     extrapolation.svg position.svg recall.svg training.svg     its pictures, those that there is something to draw
+ * for results.csv       a line per (entry, seed, length)         results.jsonl       all there is
+ */
+#ifndef POSENC_LAB_REPORT_H
+#define POSENC_LAB_REPORT_H
+
+#include "lab/results.h"
+
+/* The folder is there. Each file is replaced in one step, or left as it was. */
+pe_status lab_report_write(const char *folder, const lab_results *r, pe_error *err);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Over seeds: means, deviations, and whether two differ by more than chance (Welch 1947). */
+#include "lab/results.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- Student's t */
+
+static double away_from_zero(double x)
+{
+    return fabs(x) < 1e-300 ? 1e-300 : x;
+}
+
+/* The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method. */
+static double beta_fraction(double x, double a, double b)
+{
+    double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), h = d;
+    for (int m = 1; m < 500; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        d = 1 / away_from_zero(1 + even * d);
+        c = away_from_zero(1 + even / c);
+        h *= d * c;
+        d = 1 / away_from_zero(1 + odd * d);
+        c = away_from_zero(1 + odd / c);
+        h *= d * c;
+        if (fabs(d * c - 1) < 1e-15)
+            break;
+    }
+    return h;
+}
+
+/* I_x(a, b). The fraction converges fast for x below its mean; beyond it, 1 - I_{1-x}(b, a). */
+static double beta_share(double x, double a, double b)
+{
+    if (x <= 0 || x >= 1)
+        return x >= 1;
+    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1) / (a + b + 2))
+        return front * beta_fraction(x, a, b) / a;
+    return 1 - front * beta_fraction(1 - x, b, a) / b;
+}
+
+double lab_t_probability(double t, double degrees)
+{
+    if (isnan(t) || !(degrees > 0))
+        return (double)NAN;
+    return isinf(t) ? 0 : beta_share(degrees / (degrees + t * t), degrees / 2, 0.5);
+}
+
+/* ---------------------------------------------------------------- what is measured */
+
+lab_measure lab_shown(const lab_setup *s)
+{
+    return lab_is_eval(s) ? LAB_PERPLEXITY : LAB_BITS;
+}
+
+lab_measure lab_shown_last(const lab_setup *s)
+{
+    return lab_is_eval(s) ? LAB_LAST_PERPLEXITY : LAB_LAST_QUARTER;
+}
+
+const char *lab_unit(const lab_setup *s)
+{
+    return lab_is_eval(s) ? "perplexity" : s->causal ? "bits per byte" : "bits per token asked";
+}
+
+const char *lab_value(char out[LAB_VALUE_ROOM], const lab_setup *s, double value)
+{
+    int digits = !lab_is_eval(s) || value < 100 ? 2 : value < 1000 ? 1 : 0;
+    if (!isfinite(value))
+        snprintf(out, LAB_VALUE_ROOM, "-");
+    else if (value < 1e6)
+        snprintf(out, LAB_VALUE_ROOM, "%.*f", digits, value);
+    else
+        snprintf(out, LAB_VALUE_ROOM, "%.1e", value);
+    return out;
+}
+
+static double share(int64_t right, int64_t asked)
+{
+    return asked > 0 ? (double)right / (double)asked : (double)NAN;
+}
+
+static double recall(const lab_test_line *l)
+{
+    double asked = 0, right = 0; /* sums of untrusted whole numbers: no overflow */
+    for (int i = 0; i < LAB_DISTANCES; i++) {
+        asked += (double)l->asked[i];
+        right += (double)l->right[i];
+    }
+    return asked > 0 ? right / asked : (double)NAN;
+}
+
+static double measured(const lab_test_line *l, lab_measure what)
+{
+    switch (what) {
+    case LAB_BITS: return l->bits;
+    case LAB_LAST_QUARTER: return l->last_quarter;
+    case LAB_PERPLEXITY: return exp2(l->bits);
+    case LAB_LAST_PERPLEXITY: return exp2(l->last_quarter);
+    case LAB_RECALL: return recall(l);
+    case LAB_ACCURACY: return share(l->right_all, l->asked_all);
+    }
+    return (double)NAN;
+}
+
+/* ---------------------------------------------------------------- over seeds */
+
+lab_summary lab_summarise(const lab_results *r, int entry, int64_t length, lab_measure what)
+{
+    const char *cannot = r->setup.entry[entry].cannot[0] ? r->setup.entry[entry].cannot : NULL;
+    double sum = 0, squares = 0;
+    int seeds = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < r->tests; i++) {
+            const lab_test_line *l = &r->test[i];
+            if (l->entry != entry || l->length != length)
+                continue;
+            double x = l->cannot[0] ? (double)NAN : measured(l, what);
+            if (l->cannot[0])
+                cannot = l->cannot;
+            else if (!isfinite(x))
+                cannot = what < LAB_RECALL ? "the loss is not a finite number" : NULL;
+            else if (pass == 0)
+                sum += x, seeds++;
+            else
+                squares += (x - sum / seeds) * (x - sum / seeds);
+        }
+    if (!seeds)
+        return (lab_summary){ .mean = (double)NAN, .cannot = cannot };
+    return (lab_summary){ .seeds = seeds, .mean = sum / seeds, .spread = seeds > 1 ? sqrt(squares / (seeds - 1)) : 0 };
+}
+
+lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, lab_measure what)
+{
+    lab_summary x = lab_summarise(r, a, length, what), y = lab_summarise(r, b, length, what);
+    lab_difference out = { .difference = x.mean - y.mean, .p = (double)NAN };
+    if (x.seeds < 2 || y.seeds < 2)
+        return out;
+    double u = x.spread * x.spread / x.seeds, v = y.spread * y.spread / y.seeds;
+    if (u + v > 0) /* Welch and Satterthwaite's degrees of freedom */
+        out.p = lab_t_probability(out.difference / sqrt(u + v),
+                                  (u + v) * (u + v) / (u * u / (x.seeds - 1) + v * v / (y.seeds - 1)));
+    else
+        out.p = out.difference == 0;
+    out.larger = out.p < 0.05;
+    return out;
+}
+
+/* ---------------------------------------------------------------- ranking */
+
+typedef struct rank_key {
+    int64_t length; /* the longest with a number; 0: none */
+    double value;
+} rank_key;
+
+static rank_key key_of(const lab_results *r, int entry)
+{
+    rank_key k = { 0, 0 };
+    for (int i = 0; i < r->setup.tests; i++) {
+        lab_summary s = lab_summarise(r, entry, r->setup.test[i], lab_shown(&r->setup));
+        if (s.seeds && r->setup.test[i] > k.length)
+            k = (rank_key){ r->setup.test[i], s.mean };
+    }
+    return k;
+}
+
+static bool before(rank_key a, rank_key b)
+{
+    return a.length != b.length ? a.length > b.length : a.value < b.value;
+}
+
+int lab_rank(int order[LAB_ENTRIES_MAX], const lab_results *r)
+{
+    rank_key key[LAB_ENTRIES_MAX];
+    for (int i = 0; i < r->setup.entries; i++) {
+        int at = i;
+        key[i] = key_of(r, i);
+        for (; at > 0 && before(key[i], key[order[at - 1]]); at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return r->setup.entries;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core; needs: lab
+ *
+ * What a race says is what its numbers say: probabilities against mpmath's, ranks and sentences against numbers made up. */
+#include "lab_case.h"
+
+/* mpmath, 30 digits: betainc(v/2, 1/2, 0, v/(v + t^2), regularized). */
+static void probabilities_of_t_are_known_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        double t, degrees, p;
+    } known[] = {
+        { 2.7764451, 4, 0.050000000265927656 },   { 12.7062047, 1, 0.050000000141765876 },
+        { 1, 3.5, 0.38133725356344554 },          { 4.2, 2.25, 0.042439055446740423 },
+        { 0.01, 7, 0.99230031764362177 },         { 30, 5, 7.718648620496052e-7 },
+        { 8.5, 60.5, 6.4867935463219101e-12 },    { 1.96, 1e6, 0.049996067585269791 },
+        { 0, 3, 1 },                              { INFINITY, 3, 0 },
+    };
+    for (int i = 0; i < COUNT(known); i++) {
+        double p = lab_t_probability(known[i].t, known[i].degrees);
+        if (fabs(p - known[i].p) > 1e-9 * known[i].p) /* lgamma of 5e5 loses 6 digits */
+            fail_msg("t %g, %g degrees: %.17g, not %.17g", known[i].t, known[i].degrees, p, known[i].p);
+        assert_true(lab_t_probability(-known[i].t, known[i].degrees) == p);
+    }
+    assert_true(isnan(lab_t_probability(NAN, 3)));
+    assert_true(isnan(lab_t_probability(1, 0)));
+}
+
+/* ---------------------------------------------------------------- results made up, in memory */
+
+static lab_results race;
+static lab_test_line line[400];
+
+static void begin(void)
+{
+    memset(&race, 0, sizeof race);
+    snprintf(race.setup.kind, sizeof race.setup.kind, "race");
+    race.setup.causal = true;
+    race.setup.train_length = 256;
+    race.test = line;
+}
+
+static int enter(const char *name)
+{
+    case_entry(&race.setup, name, name, "x");
+    return race.setup.entries - 1;
+}
+
+static void measure(int entry, int64_t length, uint64_t seed, double bits)
+{
+    lab_test_line *l = &line[race.tests++];
+    *l = (lab_test_line){ .entry = entry, .length = length, .seed = seed, .bits = bits, .last_quarter = bits };
+    for (int i = 0; i < race.setup.tests; i++)
+        if (race.setup.test[i] == length)
+            return;
+    race.setup.test[race.setup.tests++] = length;
+}
+
+static void cannot(int entry, int64_t length, const char *why)
+{
+    measure(entry, length, 1, NAN);
+    snprintf(line[race.tests - 1].cannot, sizeof line->cannot, "%s", why);
+}
+
+static void welch_is_mpmath_s(void **state)
+{
+    (void)state;
+    static const double x[] = { 2.31, 2.28, 2.40 }, y[] = { 2.45, 2.61, 2.52, 2.49 };
+    begin();
+    int a = enter("a"), b = enter("b");
+    for (int i = 0; i < COUNT(x); i++)
+        measure(a, 512, (uint64_t)i, x[i]);
+    for (int i = 0; i < COUNT(y); i++)
+        measure(b, 512, (uint64_t)i, y[i]);
+    lab_summary s = lab_summarise(&race, a, 512, LAB_BITS);
+    assert_int_equal(s.seeds, 3);
+    assert_true(fabs(s.mean - 2.33) < 1e-15 && fabs(s.spread - 0.0624499799839839820) < 1e-14);
+    lab_difference d = lab_compare(&race, a, b, 512, LAB_BITS);
+    assert_true(fabs(d.difference - (2.33 - 2.5175)) < 1e-14);
+    assert_true(fabs(d.p - 0.0145551174495472551) < 1e-12);
+    assert_true(d.larger);
+    assert_true(isnan(lab_compare(&race, a, b, 256, LAB_BITS).p));
+}
+
+static void equal_seeds_differ_by_nothing_or_surely(void **state)
+{
+    (void)state;
+    begin();
+    int a = enter("a"), b = enter("b"), c = enter("c"), one = enter("one");
+    for (uint64_t i = 0; i < 2; i++) {
+        measure(a, 512, i, 2);
+        measure(b, 512, i, 2);
+        measure(c, 512, i, 3);
+    }
+    measure(one, 512, 0, 4);
+    assert_true(lab_compare(&race, a, b, 512, LAB_BITS).p == 1);
+    assert_true(lab_compare(&race, a, c, 512, LAB_BITS).larger);
+    assert_true(isnan(lab_compare(&race, a, one, 512, LAB_BITS).p));
+    assert_true(lab_summarise(&race, one, 512, LAB_BITS).spread == 0);
+}
+
+static void cannot_is_no_number(void **state)
+{
+    (void)state;
+    begin();
+    int a = enter("a");
+    measure(a, 256, 1, 2);
+    cannot(a, 512, "no row for it");
+    measure(a, 1024, 1, NAN);
+    assert_int_equal(lab_summarise(&race, a, 512, LAB_BITS).seeds, 0);
+    assert_string_equal(lab_summarise(&race, a, 512, LAB_BITS).cannot, "no row for it");
+    assert_non_null(strstr(lab_summarise(&race, a, 1024, LAB_BITS).cannot, "not a finite number"));
+    assert_null(lab_summarise(&race, a, 2048, LAB_BITS).cannot);
+    assert_null(lab_summarise(&race, a, 256, LAB_RECALL).cannot);
+    line[0].asked[3] = 8, line[0].right[3] = 5, line[0].asked[9] = 2, line[0].right[9] = 2;
+    assert_true(lab_summarise(&race, a, 256, LAB_RECALL).mean == 0.7);
+    snprintf(race.setup.kind, sizeof race.setup.kind, "eval");
+    assert_true(lab_summarise(&race, a, 256, lab_shown(&race.setup)).mean == 4);
+}
+
+static void ranks_go_by_the_longest_length(void **state)
+{
+    (void)state;
+    int order[LAB_ENTRIES_MAX];
+    begin();
+    int slow = enter("slow"), learned = enter("learned"), best = enter("best"), never = enter("never");
+    measure(slow, 256, 1, 1.0), measure(slow, 1024, 1, 3.0);
+    measure(learned, 256, 1, 0.5), cannot(learned, 1024, "why");
+    measure(best, 256, 1, 2.0), measure(best, 1024, 1, 2.0);
+    assert_int_equal(lab_rank(order, &race), 4);
+    assert_int_equal(order[0], best);
+    assert_int_equal(order[1], slow);
+    assert_int_equal(order[2], learned);
+    assert_int_equal(order[3], never);
+}
+
+/* ---------------------------------------------------------------- words */
+
+static const char *finding(void)
+{
+    static char text[1000];
+    lab_finding(text, sizeof text, &race);
+    return text;
+}
+
+static void the_finding_says_what_the_numbers_say(void **state)
+{
+    (void)state;
+    static const char *const name[] = { "alibi", "rope", "sinusoidal", "learned" };
+    static const double bits[4][5] = { { 2.19, 2.35, 2.13, 2.11, 2.12 },
+                                       { 2.09, 2.30, 3.22, 4.23, 4.97 },
+                                       { 3.14, 4.44, 5.56, 6.38, 7.35 },
+                                       { 2.94 } };
+    begin();
+    assert_string_equal(finding(), "");
+    for (int e = 0; e < 4; e++) {
+        enter(name[e]);
+        for (int n = 0; n < 5; n++)
+            if (bits[e][n] > 0)
+                measure(e, (int64_t)256 << n, 1, bits[e][n]);
+            else
+                cannot(e, (int64_t)256 << n, "why");
+    }
+    assert_string_equal(finding(), "Trained at 256, alibi holds at 4096 (2.12 bits per byte, 2.19 at 256); rope is better "
+                                   "up to 512 and loses 2.9 bits by 4096; sinusoidal is worst past the trained length. "
+                                   "Cannot go to 4096: learned. One seed: small differences may be chance.");
+    int tests = race.tests;
+    for (int i = 0; i < tests; i++) {
+        lab_test_line l = line[i];
+        line[i].bits -= 0.01;
+        l.seed = 2, l.bits += 0.01;
+        line[race.tests++] = l;
+    }
+    assert_non_null(strstr(finding(), "Every difference at 4096 is larger than the seeds'."));
+    snprintf(race.setup.kind, sizeof race.setup.kind, "eval");
+    assert_non_null(strstr(finding(), "alibi holds at 4096 (perplexity 4.3"));
+    char small[40];
+    lab_finding(small, sizeof small, &race);
+    assert_true(strlen(small) < sizeof small);
+}
+
+static void close_ones_are_not_told_apart(void **state)
+{
+    (void)state;
+    begin();
+    enter("a"), enter("b");
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        measure(0, 512, seed, 2 + 0.1 * (double)seed);
+        measure(1, 512, seed, 2.01 + 0.1 * (double)seed);
+    }
+    assert_non_null(strstr(finding(), "No difference at 512 is larger than the seeds'."));
+    enter("c");
+    for (uint64_t seed = 1; seed < 4; seed++)
+        measure(2, 512, seed, 3.01 + 0.1 * (double)seed);
+    assert_non_null(strstr(finding(), "Differences of at least 1.00 at 512 are larger than the seeds'."));
+}
+
+/* ---------------------------------------------------------------- the table */
+
+static const char *table(int columns)
+{
+    static char text[20000];
+    FILE *f = fmemopen(text, sizeof text, "w");
+    assert_non_null(f);
+    lab_print_table(f, &race, columns);
+    fclose(f);
+    return text;
+}
+
+static void the_table_fits_its_columns(void **state)
+{
+    (void)state;
+    begin();
+    enter("rope");
+    enter("rope:scaling=yarn,beta_fast=32,beta_slow=1,rope:theta=500000");
+    enter("orders \x1b[2J\xc2\x9b and \xff");
+    for (int e = 0; e < 3; e++)
+        for (int n = 0; n < 12; n++)
+            measure(e, (int64_t)256 << n, 1, 2.5 + e);
+    cannot(enter("learned"), 512, "learned: position 511 is past its 256 rows; a longer sentence follows to see it wrap");
+    for (int columns = 40; columns <= 160; columns += 17) {
+        const char *text = table(columns);
+        assert_null(strpbrk(text, "\x1b\xff"));
+        assert_non_null(strstr(text, "cannot"));
+        assert_non_null(strstr(text, "524288"));
+        for (const char *s = text; *s; s = strchr(s, '\n') + 1)
+            assert_true((int)strcspn(s, "\n") <= columns);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(probabilities_of_t_are_known_ones),
+        cmocka_unit_test(welch_is_mpmath_s),
+        cmocka_unit_test(equal_seeds_differ_by_nothing_or_surely),
+        cmocka_unit_test(cannot_is_no_number),
+        cmocka_unit_test(ranks_go_by_the_longest_length),
+        cmocka_unit_test(the_finding_says_what_the_numbers_say),
+        cmocka_unit_test(close_ones_are_not_told_apart),
+        cmocka_unit_test(the_table_fits_its_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
