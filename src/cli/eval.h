@@ -5,6 +5,7 @@
 #define POSENC_CLI_EVAL_H
 
 #include "cli/job.h"
+#include "cli/progress.h"
 #include "io/json_out.h"
 #include "lab/eval.h"
 
@@ -17,7 +18,7 @@ typedef struct eval_job {
     tokens *tokens;
     int32_t *token; /* of the text */
     eval e;
-    bool stopped; /* Ctrl-C */
+    bool stopped; /* by Ctrl-C: what is whole is shown */
 } eval_job;
 
 /* Lengths and methods, into j->ask; the model is open. */
@@ -30,8 +31,9 @@ cli_exit eval_write(const eval_job *j);
 
 /* Progress on stderr, and whether to go on: eval_go_on. */
 typedef struct eval_progress {
-    double start, next; /* seconds */
-    bool terminal, shown;
+    progress signals;
+    double next; /* seconds */
+    bool stopped;
 } eval_progress;
 eval_progress eval_progress_start(void);
 bool eval_progress_step(void *with, const eval *e, int method, int length, int64_t done, int64_t total);

@@ -30,15 +30,16 @@ static cli_exit read_length(int64_t *out, const eval_job *j, char *text)
     bool fine;
     if (n > 1 && text[n - 1] == 'x') {
         if (!trained)
-            return cli_fail(j->args, CLI_USAGE, "--lengths has %s, and the model does not say its trained length; give --trained N",
-                            text);
+            return cli_fail(j->args, CLI_USAGE,
+                            "--lengths has %s, and the model does not say its trained length; give --trained N", text);
         text[n - 1] = 0;
         fine = cli_read_real(text, &times) && times > 0 && times <= LENGTH_MAX;
         *out = fine ? (int64_t)(times * (double)trained + 0.5) : 0;
     } else
         fine = cli_read_int(text, out);
     if (!fine || *out < LENGTH_MIN || *out > LENGTH_MAX)
-        return cli_fail(j->args, CLI_USAGE, "--lengths has %s; needs tokens, 2 to 1M, such as 512,2k, or 1x,4x of the trained length",
+        return cli_fail(j->args, CLI_USAGE,
+                        "--lengths has %s; needs tokens, 2 to 1M, such as 512,2k, or 1x,4x of the trained length",
                         text);
     return CLI_OK;
 }
@@ -82,8 +83,8 @@ static cli_exit unknown_method(const eval_job *j, const char *name)
     int count = 0;
     for (; count < extend_method_count && count < EVAL_METHODS_MAX; count++)
         names[count] = extend_methods[count].name;
-    return cli_fail(j->args, CLI_USAGE, "--extend has %s; needs methods of posenc extend, such as none,ntk,yarn;%s", name,
-                    cli_did_you_mean(meant, "", name, names, count));
+    return cli_fail(j->args, CLI_USAGE, "--extend has %s; needs methods of posenc extend, such as none,ntk,yarn;%s",
+                    name, cli_did_you_mean(meant, "", name, names, count));
 }
 
 static cli_exit add_method(eval_job *j, const extend_method *m)
@@ -121,7 +122,8 @@ cli_exit eval_read_args(eval_job *j)
     CLI_TRY(read_lengths(j));
     CLI_TRY(read_methods(j));
     if (cli_given(a, "windows") && cli_given(a, "tokens"))
-        return cli_fail(a, CLI_USAGE, "give --windows N, of the longest length, or --tokens N, of each length; not both");
+        return cli_fail(a, CLI_USAGE,
+                        "give --windows N, of the longest length, or --tokens N, of each length; not both");
     int64_t longest = 0;
     for (int n = 0; n < j->ask.lengths; n++)
         longest = j->ask.length[n] > longest ? j->ask.length[n] : longest;

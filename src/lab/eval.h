@@ -43,13 +43,18 @@ typedef struct eval_cell {
     char cannot[300];
 } eval_cell;
 
+/* A method among those that were measured. */
+typedef struct eval_place {
+    const extend_method *best;
+    int place, of; /* 1: the best; 0: it was not measured */
+    double ratio;  /* its perplexity over the best's */
+} eval_place;
+
 /* What extend recommends at a length, and what came of it. */
 typedef struct eval_choice {
     const extend_method *method; /* NULL: nothing has to be set, or nothing can; why says so */
     char why[400];
-    const extend_method *best;
-    int place, of; /* 1: the best; 0: it was not measured */
-    double ratio;  /* its perplexity over the best's */
+    eval_place whole, last; /* by the whole window; by its last quarter */
 } eval_choice;
 
 typedef struct eval {
@@ -75,8 +80,10 @@ pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_erro
 const lab_test_line *eval_line(const eval *e, int method, int length);
 
 void eval_judge(eval *e);
-/* "extend recommends yarn at 2048: measured 2nd of 7, 1.03x the best (ntk)"; "" while there is nothing to say. */
-void eval_choice_words(char out[400], const eval *e, int length);
+/* "extend recommends yarn at 2048: measured 2nd of 7, 1.03x the best (ntk); over the last quarter the best"; "" while
+ * there is nothing to say. */
+#define EVAL_WORDS 500
+void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length);
 
 /* Tokens of a text file, TOKENS_BEGIN first; of an .npy of whole numbers, each below vocab. malloc'ed. */
 pe_status eval_text(int32_t **out, int64_t *count, const tokens *t, const char *path, pe_error *err);
