@@ -67,7 +67,7 @@ typedef struct weight_pass {
     int64_t rows;
 } weight_pass;
 
-#define SLICE 128 /* rows of a weight; part of the definition */
+#define SLICE 256 /* rows of a weight; part of the definition */
 
 static int64_t slices(linear l)
 {

@@ -99,7 +99,7 @@ struct model {
     size_t work_bytes;
 };
 
-#define CHUNK 128 /* rows of a piece; part of the definition: another number gives other bits */
+#define CHUNK 256 /* rows of a piece; part of the definition: another number gives other bits */
 
 static inline int64_t chunks_of(int64_t rows)
 {

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The model as it is used, in float32 with fused attention: what training rests on.
+ * labels: core; needs: lab wrap */
+#include "common.h"
+#include "heap.h"
+
+#include "lab/specs.h"
+#include "model/lanes.h"
+#include "model/model.h"
+
+enum { B = 3, T = 200, V = 40 };
+
+typedef struct bench {
+    model *m;
+    adam a;
+    pe_pool *pool;
+    int32_t token[B * T], target[B * T];
+    int64_t at[2 * T];
+    model_batch batch;
+} bench;
+
+static void fill(bench *b, int64_t axes)
+{
+    for (int i = 0; i < B * T; i++) {
+        b->token[i] = (i * i * 5 + i / 3) % V;
+        b->target[i] = i % 7 == 3 ? -1 : (i * 7 + i / 5) % V;
+    }
+    for (int i = 0; i < T; i++)
+        for (int a = 0; a < axes; a++)
+            b->at[i * axes + a] = axes == 1 ? i : a ? i % 14 : i / 14;
+    b->batch = (model_batch){ b->token, b->target, { b->at, T, axes, 0, 0 }, B, T };
+}
+
+static void start(bench *b, const char *spec, int workers)
+{
+    pe_error err;
+    model_config c = { .vocab = V, .layers = 2, .width = 32, .heads = 4, .kv_heads = 2, .causal = true };
+    *b = (bench){ 0 };
+    assert_ok(pe_pool_new(&b->pool, workers, &err));
+    if (model_new(&b->m, &c, spec, b->pool, &err))
+        fail_msg("%s: %s", spec, err.text);
+    model_init(b->m, 7);
+    assert_ok(adam_new(&b->a, b->m, &err));
+    fill(b, pe_encoding_axes(model_encoding(b->m)));
+}
+
+static void end(bench *b)
+{
+    model_free(b->m);
+    adam_free(&b->a);
+    pe_pool_free(b->pool);
+}
+
+static double step(bench *b)
+{
+    pe_error err;
+    double loss;
+    adam_rates r = ADAM_DEFAULTS;
+    assert_ok(model_gradients(b->m, &b->batch, &loss, &err));
+    assert_true(isfinite(adam_step(&b->a, b->m, &r)));
+    return loss;
+}
+
+static double mean_loss(bench *b)
+{
+    static real losses[B * T];
+    pe_error err;
+    double sum = 0;
+    int asked = 0;
+    assert_ok(model_losses(b->m, &b->batch, losses, NULL, &err));
+    for (int i = 0; i < B * T; i++) {
+        asked += b->target[i] >= 0;
+        sum += (double)losses[i];
+    }
+    return sum / asked;
+}
+
+/* Each row as it is trained at T; a window that holds the 14 columns of two-dimensional positions. */
+static char *spec_of(const pe_info *row)
+{
+    return lab_spec_trained(strcmp(row->name, "window") ? row->name : "window:window=15/14", T, true);
+}
+
+static void the_same_bits_for_any_number_of_workers_and_every_row(void **state)
+{
+    (void)state;
+    for (int i = 0; i < pe_info_count(); i++) {
+        bench one, more;
+        char *text = spec_of(pe_info_at(i));
+        start(&one, text, 1);
+        start(&more, text, i % 2 ? 2 : 5);
+        for (int n = 0; n < 2; n++)
+            assert_true(step(&one) == step(&more));
+        if (memcmp(model_weights(one.m), model_weights(more.m), (size_t)model_size(one.m) * sizeof(real)))
+            fail_msg("%s: weights differ between 1 worker and more", text);
+        end(&one);
+        end(&more);
+        free(text);
+    }
+}
+
+/* One sequence with many workers is split inside attention, several go side by side. */
+static void a_sequence_alone_loses_what_it_loses_among_others(void **state)
+{
+    (void)state;
+    bench b;
+    static real all[B * T], alone[T];
+    pe_error err;
+    start(&b, "rope+t5", 4);
+    assert_ok(model_losses(b.m, &b.batch, all, NULL, &err));
+    model_batch one = b.batch;
+    one.sequences = 1;
+    assert_ok(model_losses(b.m, &one, alone, NULL, &err));
+    assert_memory_equal(all, alone, sizeof alone);
+    end(&b);
+}
+
+/* Along its own gradient, each tensor: the loss has the slope |g|^2, within 1e-3 in float32 (four-point differences). */
+static void each_tensor_s_gradient_is_the_slope_of_the_loss(void **state)
+{
+    (void)state;
+    const char *spec[] = { "rope", "learned", "t5", "shaw", "transformer-xl", "deberta", "kerple" };
+    for (int s = 0; s < COUNT(spec); s++) {
+        bench b;
+        pe_error err;
+        double loss;
+        start(&b, spec[s], 2);
+        assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
+        for (int i = 0; i < model_tensor_count(b.m); i++) {
+            const model_tensor *t = model_tensor_at(b.m, i);
+            real *w = model_weights(b.m) + t->offset, *g = model_grads(b.m) + t->offset;
+            real *old = malloc((size_t)t->count * sizeof *old);
+            double length = 0, f[4];
+            for (int64_t n = 0; n < t->count; n++) {
+                length += (double)g[n] * (double)g[n];
+                old[n] = w[n];
+            }
+            double h = 0.01 / length; /* the loss moves by about 0.02 */
+            if (h > 0.01 / sqrt(length)) /* and no weight by more than 0.01 */
+                h = 0.01 / sqrt(length);
+            const double at[4] = { h, -h, 2 * h, -2 * h };
+            for (int k = 0; k < 4; k++) {
+                for (int64_t n = 0; n < t->count; n++)
+                    w[n] = old[n] + (real)(at[k] * (double)g[n]);
+                f[k] = mean_loss(&b);
+            }
+            memcpy(w, old, (size_t)t->count * sizeof *old);
+            free(old);
+            double slope = (8 * (f[0] - f[1]) - (f[2] - f[3])) / (12 * h), room = 2e-7 * loss / h; /* what rounding of f allows */
+            if (!(fabs(slope - length) < 1e-3 * length + room))
+                fail_msg("%s: %s: slope %.6g, gradient's square %.6g", spec[s], t->name, slope, length);
+        }
+        end(&b);
+    }
+}
+
+static void a_few_steps_lower_the_loss(void **state)
+{
+    (void)state;
+    bench b;
+    start(&b, "alibi", 2);
+    double first = step(&b), last = 0;
+    for (int i = 0; i < 30; i++)
+        last = step(&b);
+    assert_true(last < first - 0.5);
+    end(&b);
+}
+
+static void the_exponential_is_within_two_ulp(void **state)
+{
+    (void)state;
+    for (double x = -86.9; x < 87.9; x += 0.00137) {
+        double want = exp((double)(float)x), got = (double)lanes_exp((float)x);
+        assert_true(fabs(got - want) <= 2 * 0x1p-23 * want);
+    }
+    assert_true(lanes_exp(0) == 1 && isnan(lanes_exp(NAN)) && lanes_exp(-1000) < 2e-38f && lanes_exp(-INFINITY) < 2e-38f);
+}
+
+/* w' = w - rate (m / (1-b1) / (sqrt(v / (1-b2)) + eps) + decay w) after one step: g / |g| where eps is small. */
+static void adam_s_first_step_is_the_sign_of_the_gradient_times_the_rate(void **state)
+{
+    (void)state;
+    bench b;
+    double loss;
+    pe_error err;
+    adam_rates r = ADAM_DEFAULTS;
+    r.decay = 0;
+    start(&b, "none", 1);
+    assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
+    const model_tensor *t = model_tensor_find(b.m, "layer.1.up");
+    int64_t at = t->offset + 11;
+    real before = model_weights(b.m)[at], g = model_grads(b.m)[at];
+    assert_true(fabs((double)g) > 1e-6);
+    adam_step(&b.a, b.m, &r);
+    double moved = (double)model_weights(b.m)[at] - (double)before;
+    assert_true(fabs(moved + (g > 0 ? r.rate : -r.rate)) < 0.02 * r.rate);
+    end(&b);
+}
+
+static void the_rate_warms_up_and_falls_to_a_tenth(void **state)
+{
+    (void)state;
+    assert_true(fabs(adam_rate_at(1, 0, 100, 10) - 0.1) < 1e-12 && fabs(adam_rate_at(1, 9, 100, 10) - 1) < 1e-12);
+    assert_true(fabs(adam_rate_at(1, 10, 100, 10) - 1) < 1e-12 && fabs(adam_rate_at(1, 55, 100, 10) - 0.55) < 1e-12);
+    assert_true(fabs(adam_rate_at(1, 100, 100, 10) - 0.1) < 1e-12 && fabs(adam_rate_at(1, 500, 100, 10) - 0.1) < 1e-12);
+    assert_true(adam_rate_at(1, 0, 1, 0) <= 1);
+}
+
+static void training_keeps_a_tensor_within_its_bounds(void **state)
+{
+    (void)state;
+    bench b;
+    start(&b, "kerple", 1);
+    const model_tensor *t = model_tensor_find(b.m, "layer.0.position.r1");
+    assert_non_null(t);
+    model_weights(b.m)[t->offset] = 1e-6f;
+    adam_rates r = ADAM_DEFAULTS;
+    r.rate = 1;
+    pe_error err;
+    double loss;
+    for (int i = 0; i < 3; i++) {
+        assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
+        adam_step(&b.a, b.m, &r);
+        for (int64_t n = 0; n < t->count; n++)
+            assert_true(model_weights(b.m)[t->offset + n] >= 0x1p-20f);
+        for (int64_t n = 0; n < model_size(b.m); n++) /* the rest of the model must not drown the test */
+            model_weights(b.m)[n] *= n < t->offset || n >= t->offset + t->count ? 0.01f : 1;
+    }
+    end(&b);
+}
+
+static void a_loss_that_is_not_finite_names_its_layer(void **state)
+{
+    (void)state;
+    const struct {
+        const char *tensor, *says;
+    } row[] = { { "embed", "the embedding" },
+                { "layer.0.qkv", "layer 0's queries" },
+                { "layer.1.out", "layer 1's output projection" },
+                { "layer.1.up", "layer 1's hidden units" },
+                { "layer.0.down", "layer 0's down projection" },
+                { "final", "the logits" } };
+    for (int i = 0; i < COUNT(row); i++) {
+        bench b;
+        pe_error err;
+        double loss;
+        start(&b, "rope", 1);
+        const model_tensor *t = model_tensor_find(b.m, row[i].tensor);
+        for (int64_t n = 0; n < t->count; n++)
+            model_weights(b.m)[t->offset + n] = NAN;
+        assert_int_equal(model_gradients(b.m, &b.batch, &loss, &err), PE_ERR_RANGE);
+        if (!strstr(err.text, row[i].says))
+            fail_msg("%s is NaN: the message is: %s", row[i].tensor, err.text);
+        assert_string_equal(model_broken(b.m), row[i].tensor);
+        end(&b);
+    }
+}
+
+static void another_encoding_uses_what_was_trained(void **state)
+{
+    (void)state;
+    pe_error err;
+    bench b;
+    start(&b, "learned:rows=200", 1);
+    double table = mean_loss(&b);
+    assert_ok(model_use(b.m, "hierarchical:rows=200", &err));
+    assert_true(mean_loss(&b) == table); /* the first rows are the table itself */
+    assert_int_equal(model_use(b.m, "learned:rows=300", &err), PE_ERR_SHAPE);
+    assert_int_equal(model_use(b.m, "t5", &err), PE_ERR_UNSUITED);
+    assert_true(mean_loss(&b) == table); /* the one in use stayed */
+    end(&b);
+    start(&b, "transformer-xl:back=200", 1);
+    table = mean_loss(&b);
+    assert_ok(model_use(b.m, "transformer-xl:back=900", &err));
+    assert_true(mean_loss(&b) == table);
+    end(&b);
+    start(&b, "rope", 1);
+    table = mean_loss(&b);
+    assert_ok(model_use(b.m, "rope:scaling=linear,factor=2", &err));
+    assert_true(mean_loss(&b) != table);
+    end(&b);
+}
+
+static void models_that_differ_in_their_encoding_alone_start_alike(void **state)
+{
+    (void)state;
+    bench a, b;
+    start(&a, "rope", 1);
+    start(&b, "learned+t5", 1);
+    for (int i = 0; i < model_tensor_count(a.m); i++) {
+        const model_tensor *t = model_tensor_at(a.m, i), *u = model_tensor_find(b.m, t->name);
+        assert_non_null(u);
+        assert_memory_equal(model_weights(a.m) + t->offset, model_weights(b.m) + u->offset,
+                            (size_t)t->count * sizeof(real));
+    }
+    assert_true(model_position_count(a.m) == 0 && model_position_count(b.m) == 512 * 32 + 2 * 32 * 4);
+    end(&a);
+    end(&b);
+}
+
+static void a_batch_that_makes_no_sense_is_refused(void **state)
+{
+    (void)state;
+    bench b;
+    pe_error err;
+    double loss;
+    static real losses[B * T];
+    start(&b, "rope", 1);
+    b.token[3] = V;
+    assert_int_equal(model_losses(b.m, &b.batch, losses, NULL, &err), PE_ERR_RANGE);
+    assert_string_equal(err.text, "token 3 is 40; needs 0 to 39");
+    fill(&b, 1);
+    b.target[5] = -2;
+    assert_int_equal(model_losses(b.m, &b.batch, losses, NULL, &err), PE_ERR_RANGE);
+    for (int i = 0; i < B * T; i++)
+        b.target[i] = -1;
+    assert_int_equal(model_gradients(b.m, &b.batch, &loss, &err), PE_ERR_SHAPE);
+    fill(&b, 1);
+    b.batch.length = 0;
+    assert_int_equal(model_losses(b.m, &b.batch, losses, NULL, &err), PE_ERR_SHAPE);
+    end(&b);
+    start(&b, "learned:rows=100", 1);
+    assert_int_equal(model_losses(b.m, &b.batch, losses, NULL, &err), PE_ERR_POSITION);
+    assert_non_null(strstr(err.text, "100"));
+    end(&b);
+    model *m;
+    assert_int_equal(model_new(&m, &(model_config){ .vocab = 8, .layers = 1, .width = 16, .heads = 4, .kv_heads = 3 },
+                               "rope", NULL, &err),
+                     PE_ERR_SHAPE);
+    assert_null(m);
+    assert_int_equal(model_new(&m, &(model_config){ .vocab = 8, .layers = 1, .width = 16, .heads = 4 }, "rop", NULL,
+                               &err),
+                     PE_ERR_SPEC);
+}
+
+/* Every allocation fails once; afterwards all works, and nothing is lost. */
+static void memory_that_runs_out_is_an_error_and_leaks_nothing(void **state)
+{
+    (void)state;
+    model_config c = { .vocab = V, .layers = 1, .width = 16, .heads = 2, .causal = true };
+    bench b = { 0 };
+    fill(&b, 1);
+    b.batch.sequences = 1;
+    long fails = 0;
+    size_t before = heap.live;
+    for (long k = 1;; k++, fails++) {
+        pe_error err = { 0 };
+        double loss;
+        heap.fail = k;
+        pe_status s = model_new(&b.m, &c, "transformer-xl:back=200", NULL, &err);
+        if (!s)
+            s = adam_new(&b.a, b.m, &err);
+        if (!s)
+            s = model_gradients(b.m, &b.batch, &loss, &err);
+        if (!s)
+            s = model_use(b.m, "transformer-xl:back=300", &err);
+        if (!s)
+            s = model_losses(b.m, &b.batch, (real[T]){ 0 }, NULL, &err);
+        bool done = heap.fail > 0;
+        heap.fail = 0;
+        model_free(b.m);
+        adam_free(&b.a);
+        b.m = NULL;
+        assert_int_equal(heap.live, before);
+        if (done) {
+            assert_int_equal(s, PE_OK);
+            break;
+        }
+        assert_int_equal(s, PE_ERR_NOMEM);
+    }
+    assert_true(fails > 15);
+}
+
+static void steps_take_no_more_memory_as_they_go(void **state)
+{
+    (void)state;
+    bench b;
+    start(&b, "t5", 1);
+    b.batch.length = 20;
+    b.batch.sequences = 1;
+    b.batch.at.tokens = 20;
+    step(&b);
+    size_t live = heap.live;
+    for (int i = 0; i < 1000 / TEST_THIN; i++)
+        step(&b);
+    assert_int_equal(heap.live, live);
+    end(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_bits_for_any_number_of_workers_and_every_row),
+        cmocka_unit_test(a_sequence_alone_loses_what_it_loses_among_others),
+        cmocka_unit_test(each_tensor_s_gradient_is_the_slope_of_the_loss),
+        cmocka_unit_test(a_few_steps_lower_the_loss),
+        cmocka_unit_test(the_exponential_is_within_two_ulp),
+        cmocka_unit_test(adam_s_first_step_is_the_sign_of_the_gradient_times_the_rate),
+        cmocka_unit_test(the_rate_warms_up_and_falls_to_a_tenth),
+        cmocka_unit_test(training_keeps_a_tensor_within_its_bounds),
+        cmocka_unit_test(a_loss_that_is_not_finite_names_its_layer),
+        cmocka_unit_test(another_encoding_uses_what_was_trained),
+        cmocka_unit_test(models_that_differ_in_their_encoding_alone_start_alike),
+        cmocka_unit_test(a_batch_that_makes_no_sense_is_refused),
+        cmocka_unit_test(memory_that_runs_out_is_an_error_and_leaks_nothing),
+        cmocka_unit_test(steps_take_no_more_memory_as_they_go),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
