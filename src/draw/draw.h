@@ -7,9 +7,10 @@
  *     draw_svg(stdout, d, DRAW_ALONE);          draw_terminal(stdout, d, &(draw_screen){ .columns = 80, .rows = 24 });
  *     draw_free(d);
  *
- * Units are pixels of a 96 dpi screen, y downwards, text sizes too. Colours are names (inks), not numbers, so that
- * light and dark are the reader's: an SVG carries both as CSS variables, a terminal has its own table. Shapes are kept
- * in order; the later lies on top. Numbers that are not finite are left out where they stand (a line breaks there).
+ * Units are pixels of a 96 dpi screen, y downwards, text sizes too; text of 15 or more is a heading, and bold. Colours
+ * are names (inks), not numbers, so that light and dark are the reader's: an SVG carries both as CSS variables, a
+ * terminal has its own table. Shapes are kept in order; the later lies on top. Numbers that are not finite are left out
+ * where they stand (a line breaks there).
  */
 #ifndef POSENC_DRAW_H
 #define POSENC_DRAW_H
@@ -111,9 +112,12 @@ typedef struct chart {
     double y_min, y_max; /* both 0: from the data. Lines leave the frame at its edge. */
     double width, height;
     const char *x_unit; /* "" */
+    bool cells;         /* laid out for a terminal, of 8 x 16 pixels a character; chart_terminal sets it */
 } chart;
 
 /* Names stand at the ends of the lines where they fit, in a legend where they do not. */
 pe_status chart_draw(draw **out, const chart *c, pe_error *err);
+/* Laid out for the screen and written to it, whatever its width and height are. */
+pe_status chart_terminal(FILE *to, const chart *c, const draw_screen *screen, pe_error *err);
 
 #endif

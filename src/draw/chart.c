@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A chart: how the room is shared out, and what is drawn in which order. */
+#include "draw/chart.h"
+
+#include "io/io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 720.0
+#define HEIGHT 420.0
+#define MARGIN_MOST 0.34 /* of the width, for names; wider ones go into a legend */
+#define WORDS_MOST 4000
+
+static const face on_paper = { .size = 12.5, .line = 17, .title_size = 17, .title_line = 23, .gap = 8, .pad = 6 };
+static const face on_screen = { .size = 14, .line = 16, .title_size = 14, .title_line = 16, .gap = 8, .cell = 8 };
+
+static bool is_given(const char *text)
+{
+    return text && *text;
+}
+
+/* ---------------------------------------------------------------- text in lines */
+
+/* Bytes of text that fit a line of the width, up to a space; at least one word. */
+static size_t line_length(const chart_plan *p, const char *text, double size, double width)
+{
+    char part[400];
+    size_t fits = 0, n = strlen(text);
+    for (size_t i = 1; i <= n && i < sizeof part; i++) {
+        if (text[i] != ' ' && text[i] != 0)
+            continue;
+        snprintf(part, sizeof part, "%.*s", (int)i, text); /* fits: 400 at most */
+        if (fits && face_width(&p->f, part, size) * (size >= DRAW_BOLD ? 1.18 : 1) > width)
+            return fits;
+        fits = i;
+    }
+    return n >= sizeof part || fits == 0 ? n : fits;
+}
+
+/* At most three lines, from p->text_top on. */
+static void put_lines(chart_plan *p, const char *text, double size, double line, int ink, bool draw_it)
+{
+    char part[400];
+    for (int row = 0; row < 3 && is_given(text); row++) {
+        size_t n = line_length(p, text, size, p->c->width - 2 * p->f.pad);
+        snprintf(part, sizeof part, "%.*s", n < sizeof part ? (int)n : (int)sizeof part - 1, text);
+        if (draw_it)
+            draw_text(p->d, p->f.pad, p->text_top + 0.8 * line, size, ANCHOR_START, ink, false, part);
+        p->text_top += line;
+        for (text += n; *text == ' ';)
+            text++;
+    }
+}
+
+/* What stands above the frame; without draw_it only its height is taken. */
+static void put_head(chart_plan *p, bool draw_it)
+{
+    const chart *c = p->c;
+    p->text_top = p->f.pad;
+    if (p->has_title)
+        put_lines(p, c->title, p->f.title_size, p->f.title_line, INK_TEXT, draw_it);
+    if (p->has_labels)
+        put_lines(p, c->y_label, p->f.size, p->f.line, INK_FAINT, draw_it);
+    if (p->has_legend) {
+        p->text_top += p->f.cell > 0 ? 0 : 4;
+        if (draw_it)
+            chart_legend(p, p->text_top);
+        p->text_top += chart_legend_rows(p) * p->f.line;
+    }
+    p->text_top += p->f.cell > 0 ? 0 : 6;
+}
+
+/* ---------------------------------------------------------------- the frame */
+
+static bool has_mark(const chart_plan *p)
+{
+    return p->c->x_mark != 0 && !p->is_empty && axis_takes(&p->x, p->c->x_mark);
+}
+
+static void set_heights(chart_plan *p)
+{
+    const face *f = &p->f;
+    put_head(p, false);
+    double below = f->line + (p->has_labels && is_given(p->c->x_label) ? f->line : 0) + f->pad;
+    double above = has_mark(p) && is_given(p->c->x_mark_label) && p->has_labels ? f->line : 0;
+    p->low.y = p->text_top + above + (f->cell > 0 ? 2 : f->size / 2);
+    p->high.y = p->c->height - below - (f->cell > 0 ? 2 : 4);
+}
+
+/* Gives up legend, labels and title, in that order, until the frame has a few lines of height. */
+static void share_height(chart_plan *p)
+{
+    double names = p->c->series_count * p->f.line, margin = chart_names_width(p);
+    p->has_title = p->has_labels = true;
+    p->has_legend = false;
+    set_heights(p);
+    p->has_legend = margin > MARGIN_MOST * p->c->width || names > p->high.y - p->low.y + p->f.line;
+    for (int given_up = 0; given_up < 4; given_up++) {
+        p->has_legend = p->has_legend && given_up < 1;
+        p->has_labels = given_up < 2;
+        p->has_title = given_up < 3;
+        set_heights(p);
+        if (p->high.y - p->low.y >= 3 * p->f.line)
+            break;
+    }
+    if (p->high.y < p->low.y + 1)
+        p->high.y = p->low.y + 1;
+}
+
+static double widest_label(const chart_plan *p, const axis *a)
+{
+    double width = 0;
+    for (int i = 0; i < a->count; i++)
+        width = fmax(width, face_width(&p->f, a->label[i], p->f.size));
+    return width;
+}
+
+static bool labels_meet(const chart_plan *p)
+{
+    const axis *x = &p->x;
+    for (int i = 1; i < x->count; i++) {
+        double a = face_width(&p->f, x->label[i - 1], p->f.size), b = face_width(&p->f, x->label[i], p->f.size);
+        if (axis_at(x, x->tick[i]) - axis_at(x, x->tick[i - 1]) < (a + b) / 2 + 1.2 * p->f.gap)
+            return true;
+    }
+    return false;
+}
+
+static void share_width(chart_plan *p)
+{
+    const face *f = &p->f;
+    bool fixed = p->c->y_min < p->c->y_max;
+    double height = p->high.y - p->low.y, margin = p->has_legend ? 0 : chart_names_width(p);
+    axis_ticks(&p->y, (int)(height / (f->cell > 0 ? 3 * f->line : 44)) + 1, !fixed, NULL);
+    p->low.x = f->pad + widest_label(p, &p->y) + f->gap;
+    if (f->cell <= 0)
+        p->low.x = fmax(p->low.x, f->pad + 20);
+    p->high.x = p->c->width - f->pad - fmax(margin, f->cell > 0 ? f->cell : 14);
+    if (p->high.x < p->low.x + p->c->width / 4)
+        p->high.x = p->low.x + p->c->width / 4;
+    p->x.from = p->low.x;
+    p->x.to = p->high.x;
+    p->y.from = p->high.y;
+    p->y.to = p->low.y;
+    int most = 10;
+    do
+        axis_ticks(&p->x, most, false, p->c->x_unit);
+    while (labels_meet(p) && --most > 1);
+}
+
+static void draw_rule(const chart_plan *p, double x0, double y0, double x1, double y1, int ink, draw_dash dash)
+{
+    draw_point line[2] = { { x0, y0 }, { x1, y1 } };
+    draw_path(p->d, line, 2, false, (draw_style){ .line = ink, .fill = INK_NONE, .width = 1, .dash = dash });
+}
+
+static void draw_frame(const chart_plan *p)
+{
+    const face *f = &p->f;
+    for (int i = 0; i < p->y.count; i++) {
+        double y = axis_at(&p->y, p->y.tick[i]);
+        if (fabs(y - p->high.y) > 1)
+            draw_rule(p, p->low.x, y, p->high.x, y, INK_GRID, DASH_NONE);
+        draw_text(p->d, p->low.x - f->gap, y + 0.35 * f->size, f->size, ANCHOR_END, INK_FAINT, false, p->y.label[i]);
+    }
+    for (int i = 0; i < p->x.count; i++) {
+        double x = axis_at(&p->x, p->x.tick[i]);
+        if (f->cell <= 0)
+            draw_rule(p, x, p->high.y, x, p->high.y + 4, INK_FAINT, DASH_NONE);
+        draw_text(p->d, x, p->high.y + (f->cell > 0 ? 2 : 4) + 0.8 * f->line, f->size, ANCHOR_MIDDLE, INK_FAINT, false,
+                  p->x.label[i]);
+    }
+    draw_rule(p, p->low.x, p->high.y, p->high.x, p->high.y, INK_FAINT, DASH_NONE);
+    if (p->has_labels && is_given(p->c->x_label))
+        draw_text(p->d, (p->low.x + p->high.x) / 2, p->high.y + (f->cell > 0 ? 2 : 4) + 1.8 * f->line, f->size,
+                  ANCHOR_MIDDLE, INK_FAINT, false, p->c->x_label);
+}
+
+/* The label stands on top of its line, beside it towards the side with more room. */
+static void draw_mark(const chart_plan *p)
+{
+    const face *f = &p->f;
+    double x = axis_at(&p->x, p->c->x_mark), top = p->low.y - (f->cell > 0 ? 2 : f->size / 2);
+    if (!has_mark(p))
+        return;
+    draw_rule(p, x, p->low.y - (f->cell > 0 ? 0 : f->size / 2), x, p->high.y, INK_FAINT, DASH_LONG);
+    if (!p->has_labels || !is_given(p->c->x_mark_label))
+        return;
+    double half = face_width(f, p->c->x_mark_label, f->size) / 2;
+    double middle = fmin(fmax(x, f->pad + half), p->c->width - f->pad - half);
+    draw_text(p->d, middle, top - 0.25 * f->line, f->size, ANCHOR_MIDDLE, INK_FAINT, false, p->c->x_mark_label);
+}
+
+/* ---------------------------------------------------------------- the chart */
+
+static void draw_all(chart_plan *p)
+{
+    char words[WORDS_MOST];
+    chart_words(words, sizeof words, p);
+    draw_describe(p->d, p->c->title, p->c->description ? p->c->description : words);
+    put_head(p, true);
+    if (p->is_empty) {
+        draw_rule(p, p->low.x, p->high.y, p->high.x, p->high.y, INK_FAINT, DASH_NONE);
+        draw_text(p->d, (p->low.x + p->high.x) / 2, (p->low.y + p->high.y) / 2, p->f.size, ANCHOR_MIDDLE, INK_FAINT,
+                  false, "no data");
+        return;
+    }
+    draw_frame(p);
+    draw_mark(p);
+    chart_lines(p);
+    chart_names(p);
+}
+
+pe_status chart_draw(draw **out, const chart *given, pe_error *err)
+{
+    chart c = *given;
+    c.width = c.width > 0 ? c.width : WIDTH;
+    c.height = c.height > 0 ? c.height : HEIGHT;
+    chart_plan p = { .c = &c, .f = c.cells ? on_screen : on_paper };
+    pe_status s = draw_new(out, c.width, c.height, err);
+    if (s)
+        return s;
+    p.d = *out;
+    p.names = calloc((size_t)c.series_count + 1, sizeof *p.names);
+    p.d->failed = !p.names;
+    if (p.names) {
+        bool any = axis_of_x(&p.x, &c);
+        p.is_empty = !axis_of_y(&p.y, &c, &p.x) || !any;
+        chart_read_names(&p);
+        share_height(&p);
+        share_width(&p);
+        draw_all(&p);
+    }
+    free(p.names);
+    s = draw_status(p.d, err);
+    if (s) {
+        draw_free(p.d);
+        *out = NULL;
+    }
+    return s;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A chart on its way to the list. Lines of text stand below each other: title, y label, legend, the mark's label; the
+ * frame; the ticks of x, and its label. */
+#ifndef POSENC_DRAW_CHART_H
+#define POSENC_DRAW_CHART_H
+
+#include "draw/list.h"
+
+#define TICKS_MOST 16
+#define NAME_MOST 120
+
+/* Text as the writer will set it: in pixels, or in the character cells of a terminal. */
+typedef struct face {
+    double size, line, title_size, title_line;
+    double gap;  /* between text and what it stands beside */
+    double pad;  /* around all */
+    double cell; /* a column of a terminal; 0: none */
+} face;
+
+typedef struct axis {
+    bool log;
+    bool binary;      /* ticks at powers of two */
+    double low, high; /* values at its ends */
+    double from, to;  /* pixels at its ends */
+    int count;
+    double tick[TICKS_MOST];
+    char label[TICKS_MOST][40];
+} axis;
+
+/* A series and its name. */
+typedef struct chart_name {
+    const chart_series *series;
+    char text[NAME_MOST];
+    int last;             /* point that can be drawn; -1: none */
+    bool is_early;        /* the line ends well before the frame does: the name stands there, not in the margin */
+    draw_point end;       /* of the line, in the frame */
+    double y;             /* middle of the name in the margin */
+    draw_point low, high; /* box of the name inside the frame */
+} chart_name;
+
+typedef struct chart_plan {
+    const chart *c;
+    draw *d;
+    face f;
+    axis x, y;
+    chart_name *names; /* (series_count) */
+    bool is_empty;     /* no point at all */
+    bool has_legend;
+    bool has_title, has_labels; /* false: there is no room for them */
+    draw_point low, high;       /* the frame; low is its upper left */
+    double text_top;            /* of the next line of text */
+} chart_plan;
+
+/* ---------------------------------------------------------------- chart_axis.c, chart_ticks.c */
+
+bool axis_takes(const axis *a, double v);
+double axis_at(const axis *a, double v); /* pixel; NAN for what it does not take */
+/* The range of all points, bands and the mark; false where there is none. */
+bool axis_of_x(axis *a, const chart *c);
+bool axis_of_y(axis *a, const chart *c, const axis *x);
+/* At most so many ticks, with labels; grow: the ends move out to ticks. */
+void axis_ticks(axis *a, int most, bool grow, const char *unit);
+
+/* ---------------------------------------------------------------- chart_lines.c */
+
+double face_width(const face *f, const char *text, double size);
+draw_dash chart_dash(const chart_series *s);
+void chart_lines(const chart_plan *p);
+/* Lines and bands in a box of the frame, of all series. */
+int chart_crossings(const chart_plan *p, draw_point low, draw_point high);
+
+/* ---------------------------------------------------------------- chart_names.c, chart_legend.c */
+
+void chart_read_names(chart_plan *p);
+double chart_names_width(const chart_plan *p); /* of the margin they need */
+void chart_names(chart_plan *p);
+int chart_legend_rows(const chart_plan *p);
+void chart_legend(const chart_plan *p, double top);
+
+/* The chart in words. */
+void chart_words(char *out, size_t room, const chart_plan *p);
+
+#endif

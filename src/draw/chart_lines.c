@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the data is in the frame: bands, lines, dots. */
+#include "draw/chart.h"
+
+#include "io/checked.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LINE_WIDTH 2.25
+
+/* The seventh colour and those after it are told apart by more than their hue. */
+draw_dash chart_dash(const chart_series *s)
+{
+    int n = s->ink - INK_SERIES;
+    return s->dash != DASH_NONE || n < 6 ? s->dash : n < INK_COLOURS ? DASH_LONG : DASH_DOT;
+}
+
+static draw_point point_of(const chart_plan *p, const chart_series *s, int i)
+{
+    return (draw_point){ axis_at(&p->x, s->x[i]), axis_at(&p->y, s->y[i]) };
+}
+
+static bool is_there(draw_point at)
+{
+    return !isnan(at.x) && !isnan(at.y);
+}
+
+static bool is_inside(const chart_plan *p, draw_point at)
+{
+    const double slack = 0.01;
+    return at.x >= p->low.x - slack && at.x <= p->high.x + slack && at.y >= p->low.y - slack &&
+           at.y <= p->high.y + slack;
+}
+
+/* ---------------------------------------------------------------- lines */
+
+/* The pieces of a line that lie in the frame, each as one path. */
+static void draw_line(const chart_plan *p, const chart_series *s, draw_point *path)
+{
+    draw_style style = { .line = s->ink, .fill = INK_NONE, .width = LINE_WIDTH, .dash = chart_dash(s) };
+    int count = 0;
+    for (int i = 1; i < s->count; i++) {
+        draw_point a = point_of(p, s, i - 1), b = point_of(p, s, i), end = b;
+        bool seen = is_there(a) && is_there(b) && draw_clip(&a, &b, p->low, p->high);
+        if (seen && count == 0)
+            path[count++] = a;
+        if (seen)
+            path[count++] = b;
+        if (!seen || b.x != end.x || b.y != end.y) {
+            draw_path(p->d, path, count, false, style);
+            count = 0;
+        }
+    }
+    draw_path(p->d, path, count, false, style);
+}
+
+/* A point without neighbours would not be seen as a line. */
+static bool is_alone(const chart_plan *p, const chart_series *s, int i)
+{
+    return (i == 0 || !is_there(point_of(p, s, i - 1))) && (i + 1 == s->count || !is_there(point_of(p, s, i + 1)));
+}
+
+static void draw_dots(const chart_plan *p, const chart_series *s)
+{
+    draw_style style = { .line = INK_PAPER, .fill = s->ink, .width = 1.25 };
+    for (int i = 0; i < s->count; i++) {
+        draw_point at = point_of(p, s, i);
+        if (is_there(at) && is_inside(p, at) && (s->dots || is_alone(p, s, i)))
+            draw_circle(p->d, at.x, at.y, s->dots ? 3.5 : 4, style);
+    }
+}
+
+/* ---------------------------------------------------------------- bands */
+
+static double in_frame(const chart_plan *p, double y)
+{
+    return y < p->low.y ? p->low.y : y > p->high.y ? p->high.y : y;
+}
+
+/* A bound that a log axis has no place for lies below the frame. */
+static double bound_at(const chart_plan *p, double v)
+{
+    return p->y.log && v <= 0 ? p->high.y + DRAW_FAR : axis_at(&p->y, v);
+}
+
+/* The bound from point i to point k in the frame, with the points at which it leaves and comes back. */
+static int bound_path(const chart_plan *p, const chart_series *s, const double *bound, int i, int k, draw_point *out)
+{
+    draw_point a = { axis_at(&p->x, s->x[i]), bound_at(p, bound[i]) };
+    draw_point b = { axis_at(&p->x, s->x[k]), bound_at(p, bound[k]) }, in = a, leave = b;
+    int count = 0;
+    out[count++] = (draw_point){ a.x, in_frame(p, a.y) };
+    if (draw_clip(&in, &leave, (draw_point){ -DRAW_FAR, p->low.y }, (draw_point){ DRAW_FAR, p->high.y })) {
+        if (in.y != a.y)
+            out[count++] = in;
+        if (leave.y != b.y)
+            out[count++] = leave;
+    }
+    return count;
+}
+
+static bool has_band(const chart_plan *p, const chart_series *s, int i)
+{
+    return is_there(point_of(p, s, i)) && !isnan(bound_at(p, s->low[i])) && !isnan(bound_at(p, s->high[i]));
+}
+
+/* The points first .. last, as one area: along the upper bound, and back along the lower. */
+static void draw_band(const chart_plan *p, const chart_series *s, int first, int last, draw_point *path)
+{
+    int count = 0;
+    for (int i = first; i < last; i++)
+        count += bound_path(p, s, s->high, i, i + 1, path + count);
+    count += bound_path(p, s, s->high, last, last, path + count);
+    for (int i = last; i > first; i--)
+        count += bound_path(p, s, s->low, i, i - 1, path + count);
+    count += bound_path(p, s, s->low, first, first, path + count);
+    if (first < last)
+        draw_path(p->d, path, count, true, (draw_style){ .line = INK_NONE, .fill = s->ink, .alpha = 0.15 });
+}
+
+static void draw_bands(const chart_plan *p, const chart_series *s, draw_point *path)
+{
+    if (!s->low || !s->high)
+        return;
+    for (int first = 0, last; first < s->count; first = last + 1) {
+        for (last = first; last < s->count && has_band(p, s, last);)
+            last++;
+        if (last > first)
+            draw_band(p, s, first, last - 1, path);
+    }
+}
+
+#define BAND_POINTS 6 /* of each point of a series, at most: three on either bound */
+
+void chart_lines(const chart_plan *p)
+{
+    const chart *c = p->c;
+    size_t most = 1, room;
+    for (int n = 0; n < c->series_count; n++)
+        most = (size_t)c->series[n].count > most ? (size_t)c->series[n].count : most;
+    draw_point *path = io_mul(&room, most, BAND_POINTS) ? calloc(room, sizeof *path) : NULL;
+    if (!path) {
+        p->d->failed = true;
+        return;
+    }
+    for (int n = 0; n < c->series_count; n++)
+        draw_bands(p, &c->series[n], path);
+    for (int n = c->series_count - 1; n >= 0; n--) { /* the first on top */
+        draw_line(p, &c->series[n], path);
+        draw_dots(p, &c->series[n]);
+    }
+    free(path);
+}
+
+int chart_crossings(const chart_plan *p, draw_point low, draw_point high)
+{
+    int count = 0;
+    for (int n = 0; n < p->c->series_count; n++)
+        for (int i = 1; i < p->c->series[n].count; i++) {
+            draw_point a = point_of(p, &p->c->series[n], i - 1), b = point_of(p, &p->c->series[n], i);
+            count += is_there(a) && is_there(b) && draw_clip(&a, &b, low, high);
+        }
+    return count;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names at the ends of the lines: in the margin, moved apart where they would overlap, or inside the frame where a line
+ * ends early. */
+#include "draw/chart.h"
+
+#include "io/io.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define EARLY 0.94 /* of the frame's width */
+
+static void print_name(chart_name *n)
+{
+    const chart_series *s = n->series;
+    const char *what = s->note ? s->note : n->last < 0 ? "no data" : NULL, *name = s->name ? s->name : "";
+    int size = snprintf(n->text, sizeof n->text, "%s%s%s", name, what && *name ? ": " : "", what ? what : "");
+    if (size >= (int)sizeof n->text)
+        io_end_with_dots(n->text, sizeof n->text);
+}
+
+/* Before the frame is known: the axes have their values, not their pixels. */
+void chart_read_names(chart_plan *p)
+{
+    axis whole = p->x;
+    whole.from = 0;
+    whole.to = 1;
+    for (int i = 0; i < p->c->series_count; i++) {
+        chart_name *n = &p->names[i];
+        n->series = &p->c->series[i];
+        n->last = n->series->count - 1;
+        while (n->last >= 0 && !(axis_takes(&p->x, n->series->x[n->last]) && axis_takes(&p->y, n->series->y[n->last])))
+            n->last--;
+        n->is_early = n->last >= 0 && axis_at(&whole, n->series->x[n->last]) < EARLY;
+        print_name(n);
+    }
+}
+
+double face_width(const face *f, const char *text, double size)
+{
+    return f->cell > 0 ? f->cell * draw_text_columns(text) : draw_text_width(text, size);
+}
+
+/* Names are bold. */
+static double name_width(const face *f, const char *text)
+{
+    return face_width(f, text, f->size) * (f->cell > 0 ? 1 : 1.18);
+}
+
+/* From the frame to the name: room for a leader, or for a sample of the line. */
+static double leader(const face *f)
+{
+    return f->cell > 0 ? 3 * f->cell : 18;
+}
+
+double chart_names_width(const chart_plan *p)
+{
+    double width = 0;
+    for (int i = 0; i < p->c->series_count; i++)
+        if (!p->names[i].is_early && p->names[i].text[0])
+            width = fmax(width, name_width(&p->f, p->names[i].text) + leader(&p->f));
+    return width;
+}
+
+/* ---------------------------------------------------------------- in the margin */
+
+static int by_end(const void *a, const void *b)
+{
+    const chart_name *p = *(chart_name *const *)a, *q = *(chart_name *const *)b;
+    if (p->end.y != q->end.y)
+        return p->end.y < q->end.y ? -1 : 1;
+    return p->series < q->series ? -1 : p->series > q->series;
+}
+
+/* Names one line apart that move as little as can be: neighbours that would overlap become one block, which stands
+ * where its middle wishes to, until no block meets the next. order is sorted by end.y. */
+static void spread(chart_name **order, int count, double line, double low, double high)
+{
+    for (int i = 0; i < count; i++) {
+        int first = i;
+        double sum = 0, top;
+        do { /* the block first .. i, and the blocks above it that it meets */
+            sum = 0;
+            for (int k = first; k <= i; k++)
+                sum += order[k]->end.y - (k - first) * line;
+            top = sum / (i - first + 1);
+            top = fmin(top, high - (i - first) * line);
+            top = fmax(top, low);
+        } while (first > 0 && order[first - 1]->y + line > top && first--);
+        for (int k = first; k <= i; k++)
+            order[k]->y = top + (k - first) * line;
+    }
+}
+
+static void draw_name(const chart_plan *p, const chart_name *n)
+{
+    const face *f = &p->f;
+    double x = p->high.x + leader(f);
+    draw_style thin = { .line = n->series->ink, .fill = INK_NONE, .width = f->cell > 0 ? 2 : 1 };
+    draw_point sample[2] = { { x - 2 * f->cell + 1, n->y }, { x - f->cell - 1, n->y } };
+    draw_point bend[3] = { { p->high.x + 5, n->end.y }, { x - 6, n->y }, { x - 3, n->y } };
+    if (f->cell > 0)
+        draw_path(p->d, sample, 2, false, thin);
+    else if (n->last >= 0 && fabs(n->end.y - n->y) > 2)
+        draw_path(p->d, bend, 3, false, thin);
+    draw_text(p->d, x, n->y + 0.35 * f->size, f->size, ANCHOR_START, n->series->ink, false, n->text);
+}
+
+/* ---------------------------------------------------------------- inside the frame */
+
+static bool boxes_meet(const chart_name *a, draw_point low, draw_point high)
+{
+    return a->low.x < high.x && a->high.x > low.x && a->low.y < high.y && a->high.y > low.y;
+}
+
+static double cost(const chart_plan *p, const chart_name *n, draw_point low, draw_point high)
+{
+    double sum = chart_crossings(p, low, high);
+    for (const chart_name *o = p->names; o < n; o++)
+        sum += o->is_early && boxes_meet(o, low, high) ? 20 : 0;
+    bool is_out = low.x < p->low.x || high.x > p->high.x || low.y < p->low.y || high.y > p->high.y;
+    return sum + (is_out ? 100 : 0);
+}
+
+/* Beside the end of its line, where it hides least. */
+static void place_early(const chart_plan *p, chart_name *n, const char *text)
+{
+    const face *f = &p->f;
+    static const double up[] = { 0, -1, 1, -2, 2, -3, 3 };
+    double width = name_width(f, text), best = INFINITY;
+    for (int i = 0; i < 14; i++) {
+        bool left = i >= 7;
+        double y = n->end.y + up[i % 7] * f->line * 0.9, x = left ? n->end.x - width - f->gap : n->end.x + f->gap;
+        draw_point low = { x - 2, y - f->line / 2 }, high = { x + width + 2, y + f->line / 2 };
+        double c = cost(p, n, low, high) + fabs(up[i % 7]) * 0.3 + (left ? 2 : 0);
+        if (c < best) {
+            best = c;
+            n->low = low;
+            n->high = high;
+        }
+    }
+}
+
+static void draw_early(const chart_plan *p, chart_name *n, const char *text)
+{
+    const face *f = &p->f;
+    place_early(p, n, text);
+    draw_rect(p->d, n->low.x, n->low.y, n->high.x - n->low.x, n->high.y - n->low.y,
+              (draw_style){ .line = INK_NONE, .fill = INK_PAPER, .alpha = 0.75 });
+    draw_text(p->d, n->low.x + 2, (n->low.y + n->high.y) / 2 + 0.35 * f->size, f->size, ANCHOR_START, n->series->ink,
+              false, text);
+}
+
+/* Where a line ends because it cannot go on. */
+static void draw_cross(const chart_plan *p, const chart_name *n)
+{
+    const double r = 4;
+    draw_style s = { .line = n->series->ink, .fill = INK_NONE, .width = 2 };
+    draw_point down[2] = { { n->end.x - r, n->end.y - r }, { n->end.x + r, n->end.y + r } };
+    draw_point rise[2] = { { n->end.x - r, n->end.y + r }, { n->end.x + r, n->end.y - r } };
+    draw_path(p->d, down, 2, false, s);
+    draw_path(p->d, rise, 2, false, s);
+}
+
+static void find_end(const chart_plan *p, chart_name *n)
+{
+    n->end = (draw_point){ p->high.x, p->high.y };
+    if (n->last >= 0) {
+        double y = axis_at(&p->y, n->series->y[n->last]);
+        n->end.x = axis_at(&p->x, n->series->x[n->last]);
+        n->end.y = fmin(fmax(y, p->low.y), p->high.y);
+    }
+    n->y = n->end.y;
+}
+
+static void draw_margin(chart_plan *p)
+{
+    chart_name **order = calloc((size_t)p->c->series_count + 1, sizeof(chart_name *));
+    int count = 0;
+    if (!order) {
+        p->d->failed = true;
+        return;
+    }
+    for (int i = 0; i < p->c->series_count; i++)
+        if (!p->names[i].is_early && p->names[i].text[0])
+            order[count++] = &p->names[i];
+    qsort(order, (size_t)count, sizeof(chart_name *), by_end);
+    spread(order, count, p->f.line, p->low.y + (p->f.cell > 0 ? p->f.line / 2 : 0), p->high.y);
+    for (int i = 0; i < count; i++)
+        draw_name(p, order[i]);
+    free(order);
+}
+
+/* With a legend, only what a line's end has to say stands at its end. */
+void chart_names(chart_plan *p)
+{
+    for (int i = 0; i < p->c->series_count; i++) {
+        chart_name *n = &p->names[i];
+        find_end(p, n);
+        const char *text = !p->has_legend ? n->text : n->series->note ? n->series->note : "";
+        n->is_early = n->is_early || (p->has_legend && n->last >= 0);
+        if (n->is_early && text[0])
+            draw_early(p, n, text);
+        if (n->series->note && n->last >= 0)
+            draw_cross(p, n);
+    }
+    if (!p->has_legend)
+        draw_margin(p);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a stream can show. */
+#include "draw/draw.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value ? value : "";
+}
+
+/* As setlocale would take it from the environment. */
+static bool is_utf8(void)
+{
+    const char *locale = variable("LC_ALL");
+    locale = *locale ? locale : variable("LC_CTYPE");
+    locale = *locale ? locale : variable("LANG");
+    const char *set = strchr(locale, '.');
+    return set && (!strncasecmp(set, ".utf-8", 6) || !strncasecmp(set, ".utf8", 5));
+}
+
+static bool has_colour(void)
+{
+    const char *depth = variable("COLORTERM");
+    return !*variable("NO_COLOR") && strcmp(variable("TERM"), "dumb") != 0 &&
+           (!strcmp(depth, "truecolor") || !strcmp(depth, "24bit"));
+}
+
+draw_screen draw_screen_of(FILE *stream)
+{
+    draw_screen s = { .columns = 80, .rows = 24, .glyphs = is_utf8() ? GLYPHS_BRAILLE : GLYPHS_ASCII };
+    struct winsize size = { 0 };
+    int fd = fileno(stream);
+    if (fd < 0 || !isatty(fd))
+        return s;
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+        s.columns = size.ws_col;
+        s.rows = size.ws_row;
+    }
+    s.colour = has_colour();
+    return s;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A canvas as lines of text, each exactly as wide as the screen. */
+#include "draw/canvas.h"
+
+#include "io/io.h"
+
+/* What the terminal is set to: colours change only where they have to. */
+typedef struct brush {
+    FILE *to;
+    bool colour, ascii;
+    bool is_set; /* a colour is on */
+    draw_rgb fore, back;
+    bool has_back;
+} brush;
+
+static bool same(draw_rgb a, draw_rgb b)
+{
+    return a.r == b.r && a.g == b.g && a.b == b.b;
+}
+
+static void plain(brush *b)
+{
+    if (b->is_set)
+        fputs("\033[0m", b->to);
+    b->is_set = false;
+}
+
+static void set(brush *b, draw_rgb fore, const draw_rgb *back)
+{
+    if (!b->colour ||
+        (b->is_set && same(b->fore, fore) && b->has_back == (back != NULL) && (!back || same(b->back, *back))))
+        return;
+    if (b->is_set && b->has_back && !back)
+        plain(b);
+    fprintf(b->to, "\033[38;2;%d;%d;%dm", fore.r, fore.g, fore.b);
+    if (back)
+        fprintf(b->to, "\033[48;2;%d;%d;%dm", back->r, back->g, back->b);
+    b->is_set = true;
+    b->fore = fore;
+    b->has_back = back != NULL;
+    b->back = back ? *back : fore;
+}
+
+/* Text keeps the terminal's own colour. */
+static void set_ink(brush *b, int ink)
+{
+    int slot = ink_slot(ink);
+    if (slot == INK_TEXT || (slot < 0 && !ink_is_heat(ink)))
+        plain(b);
+    else
+        set(b, slot >= 0 ? ink_terminal(slot) : ink_heat(ink), NULL);
+}
+
+static void put_code(brush *b, unsigned code)
+{
+    if (code < 0x80) {
+        fputc((int)code, b->to);
+    } else if (b->ascii) {
+        fputs(code == 0xD7 ? "x" : code == 0xB7 ? "." : code == 0x2013 || code == 0x2212 ? "-" : "?", b->to);
+        if (draw_code_columns(code) == 2)
+            fputc(' ', b->to);
+    } else if (code < 0x800) {
+        fprintf(b->to, "%c%c", (int)(0xC0 | code >> 6), (int)(0x80 | (code & 63)));
+    } else if (code < 0x10000) {
+        fprintf(b->to, "%c%c%c", (int)(0xE0 | code >> 12), (int)(0x80 | (code >> 6 & 63)), (int)(0x80 | (code & 63)));
+    } else {
+        fprintf(b->to, "%c%c%c%c", (int)(0xF0 | code >> 18), (int)(0x80 | (code >> 12 & 63)),
+                (int)(0x80 | (code >> 6 & 63)), (int)(0x80 | (code & 63)));
+    }
+}
+
+/* Two heats in one character: half blocks in colour, else a shade of their mean. */
+static void put_heat(brush *b, const canvas_cell *at)
+{
+    static const unsigned blocks[] = { ' ', 0x2591, 0x2592, 0x2593, 0x2588 };
+    static const char shades[] = " .:-=+*#%@";
+    int mean = (at->heat[0] + at->heat[1] + 1) / 2;
+    draw_rgb lower = ink_heat(INK_HEAT + at->heat[1]);
+    if (b->ascii) {
+        set(b, ink_heat(INK_HEAT + mean), NULL);
+        put_code(b, (unsigned)shades[mean * 10 / 256]);
+    } else if (b->colour) {
+        set(b, ink_heat(INK_HEAT + at->heat[0]), &lower);
+        put_code(b, 0x2580);
+    } else {
+        put_code(b, blocks[mean * 5 / 256]);
+    }
+}
+
+static void put_cell(brush *b, const canvas_cell *at)
+{
+    if (at->is_tail)
+        return;
+    if (at->code || at->dots)
+        set_ink(b, at->ink);
+    if (at->code) {
+        put_code(b, at->code);
+    } else if (at->dots) {
+        put_code(b, b->ascii ? at->dots : 0x2800u + at->dots);
+    } else if (at->is_cells) {
+        put_heat(b, at);
+    } else {
+        if (b->has_back)
+            plain(b);
+        fputc(' ', b->to);
+    }
+}
+
+pe_status draw_terminal(FILE *to, const draw *d, const draw_screen *screen, pe_error *err)
+{
+    canvas c;
+    brush b = { .to = to, .colour = screen->colour, .ascii = screen->glyphs == GLYPHS_ASCII };
+    pe_status s = draw_status(d, err);
+    s = s ? s : canvas_new(&c, d, screen, err);
+    if (s)
+        return s;
+    for (size_t i = 0; i < d->shape_count; i++)
+        canvas_shape(&c, d, &d->shapes[i]);
+    for (int row = 0; row < c.rows; row++) {
+        for (int column = 0; column < c.columns; column++)
+            put_cell(&b, &c.cells[row * c.columns + column]);
+        plain(&b);
+        fputc('\n', to);
+    }
+    canvas_free(&c);
+    return ferror(to) ? io_fail(err, PE_ERR_IO, "the picture could not be written") : PE_OK;
+}
+
+pe_status chart_terminal(FILE *to, const chart *c, const draw_screen *screen, pe_error *err)
+{
+    draw *d;
+    chart wide = *c;
+    wide.cells = true;
+    wide.width = CELL_WIDTH * screen->columns;
+    wide.height = CELL_HEIGHT * screen->rows;
+    pe_status s = chart_draw(&d, &wide, err);
+    if (s)
+        return s;
+    s = draw_terminal(to, d, screen, err);
+    draw_free(d);
+    return s;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The files of a report. Each is made in memory and put in its place in one step. */
+#include "lab/report.h"
+#include "lab/report_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+lab_summary report_value(const report *p, int entry, int64_t length)
+{
+    return lab_summarise(p->r, entry, length, lab_shown(&p->r->setup));
+}
+
+static bool has_value(const report *p, int64_t length)
+{
+    for (int e = 0; e < p->r->setup.entries; e++)
+        if (report_value(p, e, length).seeds)
+            return true;
+    return false;
+}
+
+void report_begin(report *out, FILE *to, const lab_results *r)
+{
+    *out = (report){ .to = to, .r = r };
+    lab_rank(out->order, r);
+    for (int i = 0; i < r->setup.tests; i++) {
+        int64_t length = r->setup.test[i];
+        if (!has_value(out, length))
+            continue;
+        out->last = length > out->last ? length : out->last;
+        if (!out->first || length == r->setup.train_length ||
+            (length < out->first && out->first != r->setup.train_length))
+            out->first = length;
+    }
+}
+
+report_runs report_runs_of(const report *p, int entry)
+{
+    report_runs out = { .finished = true };
+    const lab_setup *s = &p->r->setup;
+    for (int i = 0; i < p->r->runs; i++) {
+        const lab_run *run = &p->r->run[i];
+        if (!run->ended || strcmp(s->entry[run->entry].trained, s->entry[entry].trained))
+            continue;
+        out.finished = out.finished && run->end.finished;
+        double n = ++out.runs; /* means, one run at a time */
+        out.params += ((double)run->end.params - out.params) / n;
+        out.position_params += ((double)run->end.position_params - out.position_params) / n;
+        out.tokens += ((double)run->end.tokens - out.tokens) / n;
+        out.seconds += (run->end.seconds - out.seconds) / n;
+        out.speed += (run->end.tokens_per_second - out.speed) / n;
+        out.final_loss += (run->end.final_loss - out.final_loss) / n;
+    }
+    return out;
+}
+
+/* ---------------------------------------------------------------- files */
+
+typedef pe_status (*writer)(const report *p, pe_error *err);
+
+static pe_status all_lines(const report *p, pe_error *err)
+{
+    (void)err;
+    lab_write_all(p->to, p->r);
+    return PE_OK;
+}
+
+/* Without a picture *empty is true. */
+static pe_status picture(const report *p, const figure *f, bool *empty, pe_error *err)
+{
+    draw *d;
+    pe_status s = report_draw(&d, f, p, 760, 440, err);
+    *empty = !d;
+    if (d && !s)
+        s = draw_svg(p->to, d, DRAW_ALONE, err);
+    draw_free(d);
+    return s;
+}
+
+/* Made by `write`, or the picture f. */
+static pe_status put_file(const char *folder, const char *name, const char *end, const lab_results *r, writer write,
+                          const figure *f, pe_error *err)
+{
+    char path[1300], *text = NULL;
+    size_t size = 0;
+    bool empty = false;
+    report p;
+    if (snprintf(path, sizeof path, "%s/%s%s", folder, name, end) >= (int)sizeof path)
+        return io_fail(err, PE_ERR_IO, "%s: the path is too long", folder);
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return io_fail(err, PE_ERR_NOMEM, "%s: no memory for it", path);
+    report_begin(&p, to, r);
+    pe_status s = f ? picture(&p, f, &empty, err) : write(&p, err);
+    bool whole = !ferror(to);
+    if (fclose(to) || !whole)
+        s = s ? s : io_fail(err, PE_ERR_NOMEM, "%s: no memory for it", path);
+    if (!s && !empty)
+        s = io_write_file(path, &(io_span){ text, size }, 1, err);
+    free(text);
+    return s;
+}
+
+pe_status lab_report_write(const char *folder, const lab_results *r, pe_error *err)
+{
+    static const struct {
+        const char *name;
+        writer write;
+    } file[] = { { "results.jsonl", all_lines }, { "results.csv", report_csv }, { "report.html", report_page } };
+    pe_status s = PE_OK;
+    for (int i = 0; i < REPORT_FIGURES && !s; i++)
+        s = put_file(folder, report_figures[i].id, ".svg", r, NULL, &report_figures[i], err);
+    for (int i = 0; i < (int)(sizeof file / sizeof *file) && !s; i++)
+        s = put_file(folder, file[i].name, "", r, file[i].write, NULL, err);
+    return s;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * RFC 4180: a line per test, for a spreadsheet. */
+#include "lab/report_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static void text(const report *p, const char *value)
+{
+    fputs(",\"", p->to);
+    for (; *value; value++) {
+        if (*value == '"')
+            putc('"', p->to);
+        putc(*value, p->to);
+    }
+    putc('"', p->to);
+}
+
+/* Empty where there is none. */
+static void real(const report *p, double value)
+{
+    char number[40] = "";
+    if (isfinite(value))
+        io_print_real(number, sizeof number, value);
+    fprintf(p->to, ",%s", number);
+}
+
+static double part(int64_t right, int64_t asked)
+{
+    return asked > 0 ? (double)right / (double)asked : (double)NAN;
+}
+
+static double recall(const lab_test_line *l)
+{
+    double asked = 0, right = 0;
+    for (int i = 0; i < LAB_DISTANCES; i++) {
+        asked += (double)l->asked[i];
+        right += (double)l->right[i];
+    }
+    return asked > 0 ? right / asked : (double)NAN;
+}
+
+pe_status report_csv(const report *p, pe_error *err)
+{
+    (void)err;
+    fputs("seed,length,windows,entry,bits_per_token,last_quarter,recall,accuracy,seconds,spec,cannot\r\n", p->to);
+    for (int i = 0; i < p->r->tests; i++) {
+        const lab_test_line *l = &p->r->test[i];
+        fprintf(p->to, "%" PRIu64 ",%" PRId64 ",%" PRId64, l->seed, l->length, l->windows);
+        text(p, p->r->setup.entry[l->entry].name);
+        real(p, l->bits);
+        real(p, l->last_quarter);
+        real(p, recall(l));
+        real(p, part(l->right_all, l->asked_all));
+        real(p, l->seconds);
+        text(p, l->spec);
+        text(p, l->cannot);
+        fputs("\r\n", p->to);
+    }
+    return PE_OK;
+}
