@@ -102,8 +102,8 @@ static void neighbours_are_joined_by_score_and_from_the_left(void **state)
 {
     (void)state;
     tokens *t = made();
-    EXPECT(t, "abc", id(" "), id("abc"));      /* ab (-1) before bc (-2), then ab + c (-5) before " " + ab (-6) */
-    EXPECT(t, "ab", id(" ab"));                /* " " + ab */
+    EXPECT(t, "abc", id(" "), id("abc"));         /* ab (-1) before bc (-2), then ab + c (-5) before " " + ab (-6) */
+    EXPECT(t, "ab", id(" ab"));                   /* " " + ab */
     EXPECT(t, "bca", id(" "), id("b"), id("ca")); /* ca (-1) before bc (-2) */
     EXPECT(t, "cab", id(" "), id("ca"), id("b")); /* ca and ab are as good: the leftmost */
     EXPECT(t, "aabb", id(" "), id("a"), id("ab"), id("b"));
@@ -205,8 +205,14 @@ static void valid(blob *b)
     for (int n = 0; n < COUNT(words); n++)
         put_word(b, words[n].text, words[n].score);
 }
-static void longest_0(blob *b) { put_start(b, 0); }
-static void longest_past_the_file(blob *b) { put_start(b, 1u << 31); }
+static void longest_0(blob *b)
+{
+    put_start(b, 0);
+}
+static void longest_past_the_file(blob *b)
+{
+    put_start(b, 1u << 31);
+}
 static void two_tokens(blob *b)
 {
     put_number(b, 6, 4);
