@@ -157,6 +157,7 @@ void bench_rungs(bench *b);
 void bench_decode(bench *b);
 void bench_cache(bench *b);
 void bench_length(bench *b);
+void bench_train(bench *b);
 
 machine machine_now(void);
 

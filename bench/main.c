@@ -15,6 +15,7 @@ const topic bench_topics[] = {
     { "decode", "one query against a long cache", bench_decode },
     { "cache", "shifting a cache", bench_cache },
     { "length", "cost against length, fitted exponents", bench_length },
+    { "train", "steps of training the lab's model", bench_train },
 };
 const int bench_topic_count = BENCH_COUNT(bench_topics);
 
@@ -43,6 +44,9 @@ const table bench_tables[] = {
     { "cache", "Shifting a cache, 8 heads of 128", "Bytes of K, read and written.", "cache", "tokens" },
     { "length", "Cost against length", "Milliseconds with all threads, and the exponent fitted to log t over log n.",
       "what", NULL },
+    { "train", "Training, 4 layers of 256 in 4 heads, 688 hidden, 256 bytes, 8 sequences",
+      "Whole steps: forward, backward, clipping, AdamW. PyTorch is eager, with its fused attention and fused AdamW.",
+      "encoding", "n" },
 };
 const int bench_table_count = BENCH_COUNT(bench_tables);
 _Static_assert(BENCH_COUNT(bench_tables) <= BENCH_TABLES_MAX, "room in struct bench");

@@ -186,12 +186,15 @@ def alibi_bias(torch, n):
     return slopes[:, None, None] * (place[None, :] - place[:, None]).float()
 
 
-def t5_bias(torch, n, buckets=32, most=128):
-    place = torch.arange(n)
-    distance = (place[:, None] - place[None, :]).clamp(min=0)
+def torch_buckets(torch, distance, buckets=32, most=128):
     exact = buckets // 2
     far = exact + (torch.log(distance.float().clamp(min=1) / exact) / math.log(most / exact) * (buckets - exact)).long()
-    bucket = torch.where(distance < exact, distance, far.clamp(max=buckets - 1))
+    return torch.where(distance < exact, distance, far.clamp(max=buckets - 1))
+
+
+def t5_bias(torch, n, buckets=32):
+    place = torch.arange(n)
+    bucket = torch_buckets(torch, (place[:, None] - place[None, :]).clamp(min=0), buckets)
     return torch.rand(buckets, A_HEADS)[bucket].permute(2, 0, 1).contiguous()
 
 
@@ -275,6 +278,75 @@ def torch_decode(torch, threads):
         keys *= 4
 
 
+# ---------------------------------------------------------------- PyTorch: training the lab's model
+
+def torch_layers(torch, kind, n, width=256, heads=4, layers=4, hidden=688, vocab=256):
+    nn, F = torch.nn, torch.nn.functional
+    causal = torch.full((n, n), -math.inf).triu(1)
+    place = torch.arange(n)
+    distance = (place[:, None] - place[None, :]).clamp(min=0)
+    angles = torch_angles(torch, place, width // heads)
+    both = torch.cat((angles, angles), -1)[None, None]
+    cosine, sine = both.cos(), both.sin()
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+            self.up, self.down = nn.Linear(width, 2 * hidden, bias=False), nn.Linear(hidden, width, bias=False)
+            if kind == "t5":
+                self.table = nn.Parameter(torch.zeros(32, heads))
+
+        def bias(self):
+            if kind == "alibi":
+                slopes = torch.tensor([2.0 ** (-8.0 * (h + 1) / heads) for h in range(heads)])
+                return -slopes[:, None, None] * distance.float() + causal
+            return self.table[torch_buckets(torch, distance)].permute(2, 0, 1) + causal
+
+        def forward(self, x):
+            q, k, v = (p.view(x.shape[0], n, heads, -1).transpose(1, 2) for p in self.qkv(self.norm1(x)).chunk(3, -1))
+            if kind == "rope":
+                q, k = (t * cosine + torch_half(torch, t) * sine for t in (q, k))
+            if kind in ("none", "rope"):
+                y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            else:
+                y = F.scaled_dot_product_attention(q, k, v, attn_mask=self.bias())
+            x = x + self.out(y.transpose(1, 2).reshape(x.shape))
+            gate, up = self.up(self.norm2(x)).chunk(2, -1)
+            return x + self.down(F.silu(gate) * up)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.final = nn.Embedding(vocab, width), nn.RMSNorm(width)
+            self.layers = nn.ModuleList(Layer() for _ in range(layers))
+
+        def forward(self, token, target):
+            x = self.embed(token)
+            for layer in self.layers:
+                x = layer(x)
+            return F.cross_entropy((self.final(x) @ self.embed.weight.T).view(-1, vocab), target.reshape(-1))
+    return Model()
+
+
+def torch_train(torch, threads):
+    n, batch = (16, 1) if args.quick else (256, 8)
+    for kind in ("none", "rope", "alibi", "t5"):
+        say(f"PyTorch training, {kind}, {threads} threads")
+        model = torch_layers(torch, kind, n)
+        adam = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+        token = torch.randint(256, (batch, n + 1))
+
+        def step():
+            adam.zero_grad(set_to_none=True)
+            model(token[:, :-1], token[:, 1:]).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            adam.step()
+        seconds, turns = best(step, 3)
+        emit("train", kind, "PyTorch", "tokens/s", batch * n / seconds, turns, n, threads)
+
+
 def run_torch():
     import torch
     torch.manual_seed(0)
@@ -291,6 +363,8 @@ def run_torch():
                 torch_decode(torch, threads)
         if wanted("attention"):
             torch_attention(torch, threads)
+        if wanted("train"):
+            torch_train(torch, threads)
     if wanted("accuracy"):
         torch_accuracy(torch)
 
@@ -350,7 +424,7 @@ def main():
     global args
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=2, help="1 and N are measured")
-    parser.add_argument("--only", help="topics: rotate,tables,accuracy,attention,decode")
+    parser.add_argument("--only", help="topics: rotate,tables,accuracy,attention,decode,train")
     parser.add_argument("--quick", action="store_true", help="small sizes, one turn")
     args = parser.parse_args()
     for name, run, packages in PEERS:

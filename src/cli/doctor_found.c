@@ -3,6 +3,8 @@
  * Libraries and devices, found by looking for their files: nothing is loaded. */
 #include "cli/doctor.h"
 
+#include "model/gemm.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -59,7 +61,7 @@ void doctor_libraries(doctor_report *r)
     doctor_text(r, "libc", "not glibc");
 #endif
     doctor_text(r, "libm", "linked; cos, sin and powers of encodings are our own");
-    found(r, "openblas", "libopenblas.so.0", "not used in this version");
+    doctor_text(r, "matrix products", "%s, for race and eval", gemm_name());
     found(r, "cuda driver", "libcuda.so.1", NO_CUDA_KERNELS);
 }
 

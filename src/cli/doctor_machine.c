@@ -85,7 +85,7 @@ static void threads(doctor_report *r)
 {
     double limit = 1e9;
     doctor_group(r, "threads", "yes", "no");
-    doctor_text(r, "used", "1 by this tool; the library uses the pool that a call gives it");
+    doctor_text(r, "used", "race and eval: the CPUs allowed, or --threads; other verbs: 1");
 #if defined _SC_NPROCESSORS_ONLN
     doctor_int(r, "CPUs online", sysconf(_SC_NPROCESSORS_ONLN), "");
 #endif

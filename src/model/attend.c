@@ -169,7 +169,7 @@ static const pe_pool *inner_pool(const model *m, const model_batch *b)
     return b->sequences < m->workers ? m->pool : NULL;
 }
 
-pe_status attend_ready(model *m, const model_batch *b, bool backward, pe_error *err)
+pe_status heads_ready(model *m, const model_batch *b, bool backward, pe_error *err)
 {
     attend a = { .m = m, .b = b, .pool = inner_pool(m, b), .backward = backward };
     pe_attention p = problem(&a, 0);
@@ -209,12 +209,12 @@ static pe_status run_attend(attend a, pe_error *err)
     return s;
 }
 
-pe_status attend_forward(model *m, const model_batch *b, int64_t l, pe_error *err)
+pe_status heads_forward(model *m, const model_batch *b, int64_t l, pe_error *err)
 {
     return run_attend((attend){ .m = m, .b = b, .l = l, .pool = inner_pool(m, b) }, err);
 }
 
-pe_status attend_backward(model *m, const model_batch *b, int64_t l, pe_error *err)
+pe_status heads_backward(model *m, const model_batch *b, int64_t l, pe_error *err)
 {
     TRY(run_attend((attend){ .m = m, .b = b, .l = l, .pool = inner_pool(m, b), .backward = true }, err));
     real *sum = position_block(m, m->at.dblock, l).data;

@@ -144,7 +144,7 @@ pe_status backward_layers(model *m, const model_batch *batch, pe_error *err)
         pass b = { m, &m->layer[l], &m->trace[l], rows };
         run_rows(m, above_attention, &b, rows);
         sum_norm(m, b.l->norm2, rows);
-        TRY(attend_backward(m, batch, l, err));
+        TRY(heads_backward(m, batch, l, err));
         run_rows(m, below_attention, &b, rows);
         sum_norm(m, b.l->norm1, rows);
         layer_weights(m, b.l, b.t, rows);

@@ -77,13 +77,13 @@ pe_status forward_layers(model *m, const model_batch *b, pe_error *err)
     int64_t rows = b->sequences * b->length;
     pass f = { .m = m, .b = b };
     position_fill(m);
-    TRY(attend_ready(m, b, m->backward, err));
+    TRY(heads_ready(m, b, m->backward, err));
     TRY(embed_forward(m, b, m->trace[0].x, err));
     for (int64_t l = 0; l < m->c.layers; l++) {
         f.l = &m->layer[l];
         f.t = &m->trace[l];
         run_rows(m, before_attention, &f, rows);
-        TRY(attend_forward(m, b, l, err));
+        TRY(heads_forward(m, b, l, err));
         run_rows(m, after_attention, &f, rows);
     }
     run_rows(m, last_norm, &f, rows);

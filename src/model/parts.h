@@ -169,9 +169,9 @@ static inline pe_params position_block(const model *m, real *block, int64_t l)
 }
 pe_status embed_forward(model *m, const model_batch *b, real *x, pe_error *err);
 pe_status embed_backward(model *m, const model_batch *b, const real *dx, pe_error *err);
-pe_status attend_ready(model *m, const model_batch *b, bool backward, pe_error *err); /* work memory */
-pe_status attend_forward(model *m, const model_batch *b, int64_t l, pe_error *err);
-pe_status attend_backward(model *m, const model_batch *b, int64_t l, pe_error *err);
+pe_status heads_ready(model *m, const model_batch *b, bool backward, pe_error *err); /* work memory */
+pe_status heads_forward(model *m, const model_batch *b, int64_t l, pe_error *err);
+pe_status heads_backward(model *m, const model_batch *b, int64_t l, pe_error *err);
 
 /* ---------------------------------------------------------------- the passes */
 
