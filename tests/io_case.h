@@ -28,7 +28,7 @@
 /* ---------------------------------------------------------------- helpers */
 
 static char folder[64];
-static char path_text[128];
+static char path_text[160];
 
 static inline const char *in_folder(const char *name)
 {

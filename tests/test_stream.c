@@ -317,7 +317,7 @@ static void old_file_stands(const char *what, long nth)
         fail_msg("%s %ld: %lld bytes, %d files", what, nth, (long long)st.st_size, entries());
 }
 
-/* close of the file that is read may fail without harm: nothing was written to it. */
+/* close of the file that is read, or of the folder, may fail without harm: nothing was written to it. */
 static void any_failed_call_leaves_the_old_file_and_no_other(void **state)
 {
     (void)state;
@@ -330,10 +330,11 @@ static void any_failed_call_leaves_the_old_file_and_no_other(void **state)
                 make_input(o);
                 play.fail_call[calls[c]] = nth;
                 pe_status s = operations[o](&err);
+                bool of_folder = calls[c] == CALL_FSYNC && nth == 2; /* the new file is there then */
                 done = play.fail_call[calls[c]] > 0 || (calls[c] == CALL_CLOSE && nth == 2);
                 play.fail_call[calls[c]] = 0;
                 assert_int_equal(s, done ? PE_OK : PE_ERR_IO);
-                if (!done)
+                if (!done && !of_folder)
                     old_file_stands("call", nth);
                 assert_true(done || strstr(err.text, strerror(ENOSPC)));
             }

@@ -68,6 +68,24 @@ pe_status io_write_file(const char *path, const io_span *parts, int count, pe_er
 /* The file at path, whose bytes these are, gets a second name that outlives the first: a hard link, or a copy of the same
  * mode where there are none. A file that has that name already is an error. */
 pe_status io_keep_file(const char *path, io_span bytes, const char *kept, pe_error *err);
+/* Makes names in the folder that path lies in outlive a power cut. A folder that may not be read, and a file system that
+ * has no such call, are no error. */
+pe_status io_sync_folder_of(const char *path, pe_error *err);
+/* The process that made the temporary file of this name; 0: it is not one of ours. */
+long io_temp_owner(const char *name);
+
+/* ---------------------------------------------------------------- a sum over bytes */
+
+/* XXH64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md), as the bytes come:
+ *     io_hash h = io_hash_start(0);   io_hash_add(&h, data, size);   io_hash_end(&h) */
+typedef struct io_hash {
+    uint64_t lane[4], seed, size;
+    uint8_t rest[32]; /* size % 32 bytes that wait for more */
+} io_hash;
+
+io_hash io_hash_start(uint64_t seed);
+void io_hash_add(io_hash *h, const void *data, size_t size);
+uint64_t io_hash_end(const io_hash *h); /* of all so far; more may follow */
 
 /* ---------------------------------------------------------------- element types */
 
@@ -135,6 +153,10 @@ pe_status io_array_to_i64(int64_t **out, const io_array *a, pe_error *err);
 
 typedef struct io_safetensors io_safetensors;
 
+typedef struct io_pair {
+    const char *key, *value;
+} io_pair;
+
 typedef struct io_tensor {
     const char *name;     /* this and bytes live as long as the io_safetensors */
     const uint8_t *bytes; /* little-endian, aligned to nothing; NULL where the file is only open */
@@ -164,6 +186,14 @@ pe_status io_safetensors_order(const io_tensor ***out, const io_safetensors *st,
  * set to value. The data starts at a multiple of 8. */
 pe_status io_safetensors_head(io_bytes *out, const io_safetensors *st, const char *key, const char *value,
                               pe_error *err);
+
+/* A new file, by io_writer: of each tensor name, type, rank, shape and bytes are given, and they follow one another in
+ * this order. It is sealed: its metadata begins with its size and the XXH64 of all its bytes, the 16 digits of the sum
+ * taken as zeros. */
+pe_status io_safetensors_save(const char *path, const io_tensor *tensors, size_t count, const io_pair *meta,
+                              size_t pairs, pe_error *err);
+/* Whether the bytes are those that were saved: what is cut, or has a bit changed, is PE_ERR_FORMAT. Before parse. */
+pe_status io_safetensors_check_seal(const io_bytes *file, pe_error *err);
 
 /* size bytes of a tensor of st from its byte from on; open or loaded. A file that shrank meanwhile is an error. */
 pe_status io_tensor_read(void *out, const io_safetensors *st, const io_tensor *t, size_t from, size_t size,

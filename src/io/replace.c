@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing a file, all or nothing: a temporary file beside it, fsync, rename. Whoever reads the path at any moment
- * sees the old file or the new one, whole. (The folder is not synced: after a power cut it may still be the old one.)
+ * Writing a file, all or nothing: a temporary file beside it, fsync, rename, fsync of the folder. Whoever reads the
+ * path at any moment sees the old file or the new one, whole; after success a power cut leaves the new one.
  */
 #include "checked.h"
 #include "io.h"
@@ -130,7 +130,7 @@ static pe_status finish(io_writer *w, pe_error *err)
     if (rename(w->temp, w->path) != 0)
         return refuse(w->path, err);
     w->made = false;
-    return PE_OK;
+    return io_sync_folder_of(w->path, err);
 }
 
 pe_status io_writer_commit(io_writer *w, pe_error *err)

@@ -6,10 +6,6 @@
 
 #define IO_SAFETENSORS_HEADER_CAP 100000000u /* MAX_HEADER_SIZE of the reference */
 
-typedef struct io_pair {
-    const char *key, *value;
-} io_pair;
-
 struct io_safetensors {
     io_bytes file;       /* all of it; of one that is only open, what comes before the data */
     io_file source;      /* fd -1: all of it is loaded */
@@ -25,5 +21,18 @@ struct io_safetensors {
 /* Fills tensors and meta, in the header's order, from size bytes of JSON that begin with {. Each tensor lies inside
  * data and its size agrees with its shape; how they lie to one another is not looked at. */
 pe_status io_safetensors_header(io_safetensors *st, uint8_t *json, size_t size, pe_error *err);
+
+/* What is written before the data: __metadata__, then tensors as their bytes follow one another. */
+typedef struct io_layout {
+    const io_pair *meta;
+    size_t pairs;
+    const io_tensor *const *tensors;
+    size_t count;
+    uint64_t data_at; /* what the tensors' offsets count from */
+} io_layout;
+
+pe_status io_safetensors_head_of(io_bytes *out, const io_layout *l, pe_error *err);
+/* Writes size and sum into the head of a file of such data: false where the head has no place for them. */
+bool io_safetensors_seal(io_bytes *head, const io_span *data, size_t count);
 
 #endif

@@ -52,30 +52,15 @@ static void put_number(text *t, const char *before, uint64_t n)
     put_text(t, digits);
 }
 
-static void put_pair(text *t, bool *first, const char *key, const char *value)
+static void put_meta(text *t, const io_layout *l)
 {
-    put_text(t, *first ? "" : ",");
-    put_string(t, key);
-    put_text(t, ":");
-    put_string(t, value);
-    *first = false;
-}
-
-/* A new key stands where its order puts it, so that a file converted and converted back is the same file. */
-static void put_meta(text *t, const io_safetensors *st, const char *key, const char *value)
-{
-    bool first = true, done = false;
     put_text(t, "\"__metadata__\":{");
-    for (size_t i = 0; i < st->meta_count; i++) {
-        int order = strcmp(st->meta[i].key, key);
-        if (order >= 0 && !done)
-            put_pair(t, &first, key, value);
-        done |= order >= 0;
-        if (order)
-            put_pair(t, &first, st->meta[i].key, st->meta[i].value);
+    for (size_t i = 0; i < l->pairs; i++) {
+        put_text(t, i ? "," : "");
+        put_string(t, l->meta[i].key);
+        put_text(t, ":");
+        put_string(t, l->meta[i].value);
     }
-    if (!done)
-        put_pair(t, &first, key, value);
     put_text(t, "}");
 }
 
@@ -93,12 +78,12 @@ static void put_tensor(text *t, const io_tensor *x, uint64_t data_at)
     put_text(t, "]}");
 }
 
-static void put_header(text *t, const io_safetensors *st, const io_tensor **order, const char *key, const char *value)
+static void put_header(text *t, const io_layout *l)
 {
     put_text(t, "{");
-    put_meta(t, st, key, value);
-    for (size_t i = 0; i < st->count; i++)
-        put_tensor(t, order[i], st->data_at);
+    put_meta(t, l);
+    for (size_t i = 0; i < l->count; i++)
+        put_tensor(t, l->tensors[i], l->data_at);
     put_text(t, "}");
     put(t, "       ", (8 - t->size % 8) % 8);
 }
@@ -109,28 +94,59 @@ static void put_length(uint8_t to[8], size_t length)
         to[i] = (uint8_t)((uint64_t)length >> 8 * i);
 }
 
+pe_status io_safetensors_head_of(io_bytes *out, const io_layout *l, pe_error *err)
+{
+    text count = { 0 };
+    size_t room;
+    *out = (io_bytes){ 0 };
+    put_header(&count, l);
+    if (count.size > IO_SAFETENSORS_HEADER_CAP)
+        return io_fail(err, PE_ERR_RANGE, "the header would have %zu bytes; %u are allowed", count.size,
+                       IO_SAFETENSORS_HEADER_CAP);
+    if (!io_add(&room, count.size, 8) || !(out->data = malloc(room)))
+        return io_fail(err, PE_ERR_NOMEM, "no memory for a header of %zu bytes", count.size);
+    text t = { (char *)out->data + 8, 0 };
+    put_header(&t, l);
+    put_length(out->data, t.size);
+    out->size = room;
+    return PE_OK;
+}
+
+/* A new key stands where its order puts it, so that a file converted and converted back is the same file. */
+static size_t with_pair(io_pair *to, const io_safetensors *st, io_pair new)
+{
+    size_t n = 0;
+    bool done = false;
+    for (size_t i = 0; i < st->meta_count; i++) {
+        int order = strcmp(st->meta[i].key, new.key);
+        if (order >= 0 && !done)
+            to[n++] = new;
+        done |= order >= 0;
+        if (order)
+            to[n++] = st->meta[i];
+    }
+    if (!done)
+        to[n++] = new;
+    return n;
+}
+
 pe_status io_safetensors_head(io_bytes *out, const io_safetensors *st, const char *key, const char *value,
                               pe_error *err)
 {
     const io_tensor **order;
-    text count = { 0 };
-    size_t room;
+    size_t room, bytes;
     *out = (io_bytes){ 0 };
     pe_status s = io_safetensors_order(&order, st, err);
     if (s != PE_OK)
         return s;
-    put_header(&count, st, order, key, value);
-    if (count.size > IO_SAFETENSORS_HEADER_CAP)
-        s = io_fail(err, PE_ERR_RANGE, "the header would have %zu bytes; %u are allowed", count.size,
-                    IO_SAFETENSORS_HEADER_CAP);
-    else if (!io_add(&room, count.size, 8) || !(out->data = malloc(room)))
-        s = io_fail(err, PE_ERR_NOMEM, "no memory for a header of %zu bytes", count.size);
-    if (s == PE_OK) {
-        text t = { (char *)out->data + 8, 0 };
-        put_header(&t, st, order, key, value);
-        put_length(out->data, t.size);
-        out->size = 8 + t.size;
+    io_pair *meta = io_add(&room, st->meta_count, 1) && io_mul(&bytes, room, sizeof *meta) ? malloc(bytes) : NULL;
+    if (meta) {
+        size_t pairs = with_pair(meta, st, (io_pair){ key, value });
+        s = io_safetensors_head_of(out, &(io_layout){ meta, pairs, order, st->count, st->data_at }, err);
+    } else {
+        s = io_fail(err, PE_ERR_NOMEM, "no memory for a header of %zu tensors", st->count);
     }
+    free(meta);
     free(order);
     return s;
 }

@@ -10,9 +10,13 @@
 #ifndef POSENC_LAB_REPORT_H
 #define POSENC_LAB_REPORT_H
 
+#include "draw/draw.h"
 #include "lab/results.h"
 
 /* The folder is there. Each file is replaced in one step, or left as it was. */
 pe_status lab_report_write(const char *folder, const lab_results *r, pe_error *err);
+
+/* The curves against length on a screen; nothing where there is nothing to draw yet. */
+pe_status lab_report_chart(FILE *to, const lab_results *r, const draw_screen *screen, pe_error *err);
 
 #endif

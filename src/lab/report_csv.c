@@ -26,6 +26,7 @@ static void real(const report *p, double value)
     fprintf(p->to, ",%s", number);
 }
 
+<<<<<<< HEAD
 static double part(int64_t right, int64_t asked)
 {
     return asked > 0 ? (double)right / (double)asked : (double)NAN;
@@ -41,6 +42,8 @@ static double recall(const lab_test_line *l)
     return asked > 0 ? right / asked : (double)NAN;
 }
 
+=======
+>>>>>>> wt-report
 pe_status report_csv(const report *p, pe_error *err)
 {
     (void)err;
@@ -51,8 +54,13 @@ pe_status report_csv(const report *p, pe_error *err)
         text(p, p->r->setup.entry[l->entry].name);
         real(p, l->bits);
         real(p, l->last_quarter);
+<<<<<<< HEAD
         real(p, recall(l));
         real(p, part(l->right_all, l->asked_all));
+=======
+        real(p, lab_measured(l, LAB_RECALL));
+        real(p, lab_measured(l, LAB_ACCURACY));
+>>>>>>> wt-report
         real(p, l->seconds);
         text(p, l->spec);
         text(p, l->cannot);

@@ -212,7 +212,12 @@ const figure report_figures[REPORT_FIGURES] = {
       "The same windows, position by position: the longest each encoding can serve, in 64 parts, mean of the seeds.",
       LAB_BINS, plot_position },
     { "recall", "Recall by distance",
+<<<<<<< HEAD
       "Of facts told earlier in the window, how many are known when they are asked for, by how far back they were told.",
+=======
+      "Of facts told earlier in the window, how many are known when they are asked for, by how far back they were "
+      "told.",
+>>>>>>> wt-report
       LAB_DISTANCES, plot_recall },
     { "training", "Training", "Loss on what was trained on, mean of the seeds; a band is their range.", BUCKETS,
       plot_training },
@@ -226,6 +231,7 @@ static void point_to(chart *out, const curves *c)
     out->x_mark_label = out->x_mark > 0 ? c->mark : NULL;
 }
 
+<<<<<<< HEAD
 pe_status report_draw(draw **out, const figure *f, const report *p, double width, double height, pe_error *err)
 {
     curves c;
@@ -237,7 +243,46 @@ pe_status report_draw(draw **out, const figure *f, const report *p, double width
     f->plot(&c, &made, p);
     point_to(&made, &c);
     if (made.series_count)
+=======
+/* The chart, in what c holds; no series: nothing to draw. */
+static pe_status plot(chart *out, curves *c, const figure *f, const report *p, pe_error *err)
+{
+    pe_status s = curves_new(c, p->r->setup.entries, f->points, err);
+    *out = (chart){ .x_unit = "" };
+    if (s)
+        return s;
+    f->plot(c, out, p);
+    point_to(out, c);
+    return PE_OK;
+}
+
+pe_status report_draw(draw **out, const figure *f, const report *p, double width, double height, pe_error *err)
+{
+    curves c;
+    chart made;
+    *out = NULL;
+    pe_status s = plot(&made, &c, f, p, err);
+    made.width = width;
+    made.height = height;
+    if (!s && made.series_count)
+>>>>>>> wt-report
         s = chart_draw(out, &made, err);
     curves_free(&c);
     return s;
 }
+<<<<<<< HEAD
+=======
+
+pe_status lab_report_chart(FILE *to, const lab_results *r, const draw_screen *screen, pe_error *err)
+{
+    curves c;
+    chart made;
+    report p;
+    report_begin(&p, to, r);
+    pe_status s = plot(&made, &c, &report_figures[0], &p, err);
+    if (!s && made.series_count)
+        s = chart_terminal(to, &made, screen, err);
+    curves_free(&c);
+    return s;
+}
+>>>>>>> wt-report

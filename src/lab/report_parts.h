@@ -41,8 +41,8 @@ int report_ink(int entry);
 draw_dash report_dash(int entry);
 
 typedef struct figure {
-    const char *id, *heading, *words; /* words: a paragraph below the heading */
-    int points;                       /* of a line, at most */
+    const char *id, *heading, *words;                     /* words: a paragraph below the heading */
+    int points;                                           /* of a line, at most */
     void (*plot)(curves *c, chart *out, const report *p); /* no series: nothing to draw */
 } figure;
 extern const figure report_figures[]; /* extrapolation, position, recall, training */

@@ -139,6 +139,7 @@ lab_measure lab_shown_last(const lab_setup *s); /* the same of the last quarter 
 const char *lab_unit(const lab_setup *s);
 #define LAB_VALUE_ROOM 16
 const char *lab_value(char out[LAB_VALUE_ROOM], const lab_setup *s, double value); /* at most 7 characters */
+double lab_measured(const lab_test_line *l, lab_measure what);                     /* NAN: not asked */
 lab_summary lab_summarise(const lab_results *r, int entry, int64_t length, lab_measure what);
 /* Whether the difference of two entries is larger than the seeds': Welch's t, two-sided p below 0.05. */
 typedef struct lab_difference {

@@ -94,7 +94,7 @@ static double recall(const lab_test_line *l)
     return asked > 0 ? right / asked : (double)NAN;
 }
 
-static double measured(const lab_test_line *l, lab_measure what)
+double lab_measured(const lab_test_line *l, lab_measure what)
 {
     switch (what) {
     case LAB_BITS: return l->bits;
@@ -119,7 +119,7 @@ lab_summary lab_summarise(const lab_results *r, int entry, int64_t length, lab_m
             const lab_test_line *l = &r->test[i];
             if (l->entry != entry || l->length != length)
                 continue;
-            double x = l->cannot[0] ? (double)NAN : measured(l, what);
+            double x = l->cannot[0] ? (double)NAN : lab_measured(l, what);
             if (l->cannot[0])
                 cannot = l->cannot;
             else if (!isfinite(x))

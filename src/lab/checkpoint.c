@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A checkpoint is one sealed safetensors file (io_safetensors_save): weights under their names, so that anyone can read
+ * them, both moments of Adam, and the rest of the state as metadata. Nothing of a file reaches the model before all of
+ * it was found right.
+ */
+#include "checkpoint.h"
+#include "io/json_text.h"
+#include "run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const prefix[] = { "", "adam.first.", "adam.second." };
+
+typedef struct part {
+    char name[112];
+    const model_tensor *shape;
+    real *data;
+} part;
+
+/* Weights, then first and second moments; a NULL: weights alone. */
+static int part_count(const model *m, const adam *a)
+{
+    return model_tensor_count(m) * (a ? 3 : 1);
+}
+
+static part part_at(model *m, const adam *a, int index)
+{
+    int kind = index / model_tensor_count(m);
+    part p = { .shape = model_tensor_at(m, index % model_tensor_count(m)) };
+    real *start = kind == 0 ? model_weights(m) : kind == 1 ? a->first : a->second;
+    snprintf(p.name, sizeof p.name, "%s%s", prefix[kind], p.shape->name);
+    p.data = start + p.shape->offset;
+    return p;
+}
+
+/* ---------------------------------------------------------------- state as metadata */
+
+#define META 8
+#define META_TEXT 40
+
+static void put_state(io_pair meta[META], char text[META][META_TEXT], const checkpoint_state *s, const adam *a)
+{
+    static const char *const keys[META] = {
+        "format", "step", "seed", "seconds", "log_size", "config", "adam_step", "spec",
+    };
+    snprintf(text[0], META_TEXT, "posenc checkpoint 1");
+    snprintf(text[1], META_TEXT, "%" PRId64, s->step);
+    snprintf(text[2], META_TEXT, "%016" PRIx64, s->seed);
+    io_print_real(text[3], META_TEXT, s->seconds);
+    snprintf(text[4], META_TEXT, "%" PRId64, s->log_size);
+    snprintf(text[5], META_TEXT, "%016" PRIx64, s->config);
+    snprintf(text[6], META_TEXT, "%" PRId64, a ? a->step : s->step);
+    for (int i = 0; i < META; i++)
+        meta[i] = (io_pair){ keys[i], i == META - 1 ? s->trained : text[i] };
+}
+
+static pe_status get_text(const char **out, const io_safetensors *st, const char *key, const char *name, pe_error *err)
+{
+    *out = io_safetensors_meta(st, key);
+    return *out ? PE_OK : io_fail(err, PE_ERR_FORMAT, "%s: its metadata has no %s", name, key);
+}
+
+static pe_status get_whole(int64_t *out, const io_safetensors *st, const char *key, const char *name, pe_error *err)
+{
+    const char *text;
+    pe_status s = get_text(&text, st, key, name, err);
+    if (s != PE_OK)
+        return s;
+    size_t size = strspn(text, "0123456789");
+    if (size == 0 || text[size] || !io_json_whole(out, text, size))
+        return io_fail(err, PE_ERR_FORMAT, "%s: %s is %s; needs a whole number from 0 on", name, key, text);
+    return PE_OK;
+}
+
+static pe_status get_bits(uint64_t *out, const io_safetensors *st, const char *key, const char *name, pe_error *err)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *text;
+    pe_status s = get_text(&text, st, key, name, err);
+    if (s != PE_OK)
+        return s;
+    if (strlen(text) != 16 || strspn(text, digits) != 16)
+        return io_fail(err, PE_ERR_FORMAT, "%s: %s is %s; needs 16 digits of base 16", name, key, text);
+    *out = 0;
+    for (int i = 0; i < 16; i++)
+        *out = *out << 4 | (uint64_t)(strchr(digits, text[i]) - digits);
+    return PE_OK;
+}
+
+static pe_status get_seconds(double *out, const io_safetensors *st, const char *name, pe_error *err)
+{
+    const char *text;
+    bool point;
+    pe_status s = get_text(&text, st, "seconds", name, err);
+    if (s != PE_OK)
+        return s;
+    size_t size = strlen(text);
+    if (size == 0 || size > META_TEXT || io_json_numeral(text, text + size, &point) != size ||
+        !io_json_double(out, text, size) || !isfinite(*out) || *out < 0)
+        return io_fail(err, PE_ERR_FORMAT, "%s: seconds is %s; needs a number from 0 on", name, text);
+    return PE_OK;
+}
+
+static pe_status get_spec(checkpoint_state *out, const io_safetensors *st, const char *name, pe_error *err)
+{
+    const char *text;
+    pe_status s = get_text(&text, st, "spec", name, err);
+    if (s != PE_OK)
+        return s;
+    if (strlen(text) >= sizeof out->trained)
+        return io_fail(err, PE_ERR_FORMAT, "%s: spec has %zu bytes; needs less than %zu", name, strlen(text),
+                       sizeof out->trained);
+    strcpy(out->trained, text);
+    return PE_OK;
+}
+
+static pe_status get_state(checkpoint_state *out, int64_t *adam_step, const io_safetensors *st, const char *name,
+                           pe_error *err)
+{
+    pe_status s = get_whole(&out->step, st, "step", name, err);
+    if (s == PE_OK)
+        s = get_bits(&out->seed, st, "seed", name, err);
+    if (s == PE_OK)
+        s = get_seconds(&out->seconds, st, name, err);
+    if (s == PE_OK)
+        s = get_whole(&out->log_size, st, "log_size", name, err);
+    if (s == PE_OK)
+        s = get_bits(&out->config, st, "config", name, err);
+    if (s == PE_OK)
+        s = get_whole(adam_step, st, "adam_step", name, err);
+    return s == PE_OK ? get_spec(out, st, name, err) : s;
+}
+
+/* ---------------------------------------------------------------- saving */
+
+static pe_status save_parts(const char *path, model *m, const adam *a, const checkpoint_state *s, pe_error *err)
+{
+    char text[META][META_TEXT];
+    io_pair meta[META];
+    int count = part_count(m, a);
+    part *parts = calloc((size_t)count, sizeof *parts);
+    io_tensor *tensors = calloc((size_t)count, sizeof *tensors);
+    pe_status bad = PE_OK;
+    if (!parts || !tensors)
+        bad = io_fail(err, PE_ERR_NOMEM, "%s: no memory for the names of %d tensors", path, count);
+    for (int i = 0; bad == PE_OK && i < count; i++) {
+        parts[i] = part_at(m, a, i);
+        tensors[i] = (io_tensor){ .name = parts[i].name, .bytes = (const uint8_t *)parts[i].data };
+        tensors[i].type = io_type_of(MODEL_TYPE);
+        tensors[i].rank = parts[i].shape->rank;
+        memcpy(tensors[i].shape, parts[i].shape->shape, sizeof parts[i].shape->shape);
+    }
+    put_state(meta, text, s, a);
+    if (bad == PE_OK)
+        bad = io_safetensors_save(path, tensors, (size_t)count, meta, META, err);
+    free(tensors);
+    free(parts);
+    return bad;
+}
+
+pe_status checkpoint_save(const char *folder, model *m, const adam *a, const checkpoint_state *s, int keep,
+                          pe_error *err)
+{
+    char path[1100];
+    pe_status bad = checkpoint_path(path, sizeof path, folder, s->step, err);
+    if (bad != PE_OK)
+        return bad;
+    checkpoint_remove_temporary(folder); /* before: they may be what fills the disk */
+    bad = save_parts(path, m, a, s, err);
+    if (bad == PE_OK)
+        checkpoint_remove_old(folder, s->step, keep < 1 ? 1 : keep);
+    return bad;
+}
+
+/* ---------------------------------------------------------------- loading */
+
+static pe_status find_part(const io_tensor **out, const io_safetensors *st, const part *p, const char *name,
+                           pe_error *err)
+{
+    const io_tensor *t = io_safetensors_find(st, p->name);
+    if (!t)
+        return io_fail(err, PE_ERR_FORMAT, "%s: has no tensor %s", name, p->name);
+    bool same = t->type == io_type_of(MODEL_TYPE) && t->rank == p->shape->rank;
+    for (int i = 0; same && i < t->rank; i++)
+        same = t->shape[i] == p->shape->shape[i];
+    if (!same)
+        return io_fail(err, PE_ERR_SHAPE, "%s: %s has another type or shape than in this model", name, p->name);
+    *out = t;
+    return PE_OK;
+}
+
+/* First looks at all, then copies all. */
+static pe_status take_parts(const io_safetensors *st, model *m, adam *a, const char *name, pe_error *err)
+{
+    const io_tensor *t = NULL;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < part_count(m, a); i++) {
+            part p = part_at(m, a, i);
+            pe_status s = find_part(&t, st, &p, name, err);
+            if (s != PE_OK)
+                return s;
+            if (pass)
+                memcpy(p.data, t->bytes, t->size);
+        }
+    return PE_OK;
+}
+
+/* What a checkpoint has to be, to be taken. */
+typedef struct wanted {
+    uint64_t config;
+    int64_t step; /* -1: any */
+} wanted;
+
+static pe_status take(const io_safetensors *st, model *m, adam *a, checkpoint_state *out, const wanted *want,
+                      const char *name, pe_error *err)
+{
+    checkpoint_state state = { 0 };
+    int64_t adam_step = 0;
+    pe_status s = get_state(&state, &adam_step, st, name, err);
+    if (s != PE_OK)
+        return s;
+    if (state.config != want->config)
+        return io_fail(err, PE_ERR_FORMAT, "%s: is of a run with other settings (%016" PRIx64 ", not %016" PRIx64 ")",
+                       name, state.config, want->config);
+    if (want->step >= 0 && state.step != want->step)
+        return io_fail(err, PE_ERR_FORMAT, "%s: is of step %" PRId64 ", not what its name says", name, state.step);
+    s = take_parts(st, m, a, name, err);
+    if (s != PE_OK)
+        return s;
+    if (a)
+        a->step = adam_step;
+    *out = state;
+    return PE_OK;
+}
+
+static pe_status parse(io_bytes *file, model *m, adam *a, checkpoint_state *s, const wanted *want, pe_error *err)
+{
+    const char *name = file->name;
+    io_safetensors *st = NULL;
+    pe_status bad = io_safetensors_check_seal(file, err);
+    if (bad == PE_OK)
+        bad = io_safetensors_parse(&st, file, err);
+    if (bad == PE_OK)
+        bad = take(st, m, a, s, want, name, err);
+    io_safetensors_free(st);
+    io_bytes_free(file);
+    return bad;
+}
+
+pe_status checkpoint_parse(io_bytes *file, model *m, adam *a, checkpoint_state *s, uint64_t config, pe_error *err)
+{
+    return parse(file, m, a, s, &(wanted){ config, -1 }, err);
+}
+
+static pe_status load_step(const char *folder, int64_t step, model *m, adam *a, checkpoint_state *out, uint64_t config,
+                           pe_error *err)
+{
+    char path[1100], name[CHECKPOINT_NAME_MAX];
+    io_bytes file;
+    checkpoint_name(name, step);
+    pe_status s = checkpoint_path(path, sizeof path, folder, step, err);
+    if (s == PE_OK)
+        s = io_read_file(&file, path, IO_CAP_DATA, err);
+    if (s != PE_OK)
+        return s;
+    file.name = name;
+    return parse(&file, m, a, out, &(wanted){ config, step }, err);
+}
+
+static void pass_over(char *skipped, size_t cap, const char *why)
+{
+    size_t used = strlen(skipped);
+    int length = snprintf(skipped + used, cap - used, "%s%s", used ? "; " : "", why);
+    if (length >= 0 && (size_t)length >= cap - used && cap > sizeof "...")
+        io_end_with_dots(skipped, cap);
+}
+
+pe_status checkpoint_newest(const char *folder, model *m, adam *a, checkpoint_state *s, uint64_t config, bool *found,
+                            char *skipped, size_t cap, pe_error *err)
+{
+    int64_t *steps;
+    size_t count;
+    char none[1];
+    pe_error why = { 0 };
+    *found = false;
+    skipped = cap ? skipped : none;
+    cap = cap ? cap : sizeof none;
+    skipped[0] = '\0';
+    pe_status bad = checkpoint_list(&steps, &count, folder, err);
+    for (size_t i = 0; bad == PE_OK && !*found && i < count; i++) {
+        pe_status one = load_step(folder, steps[i], m, a, s, config, &why);
+        *found = one == PE_OK;
+        if (one == PE_ERR_NOMEM) /* the file may be good */
+            bad = io_fail(err, one, "%s", why.text);
+        else if (one != PE_OK)
+            pass_over(skipped, cap, why.text);
+    }
+    free(steps);
+    return bad;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A log that a resumed run goes on with as if nothing had been: what came after the checkpoint is cut off, and the run
+ * writes it again.
+ */
+#include "io/io.h"
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static pe_status refuse(const char *path, const char *what, pe_error *err)
+{
+    return io_fail(err, PE_ERR_IO, "%s: cannot be %s: %s", path, what, strerror(errno));
+}
+
+/* Where the last line that has an end ends. */
+static pe_status end_of_lines(int64_t *end, const io_file *f, pe_error *err)
+{
+    char text[4096];
+    for (uint64_t to = f->size; to > 0;) {
+        size_t size = to < sizeof text ? (size_t)to : sizeof text;
+        pe_status s = io_file_read(text, f, to - size, size, err);
+        if (s != PE_OK)
+            return s;
+        for (size_t i = size; i-- > 0; to--)
+            if (text[i] == '\n') {
+                *end = (int64_t)to;
+                return PE_OK;
+            }
+    }
+    *end = 0;
+    return PE_OK;
+}
+
+static pe_status check_size(const io_file *f, int64_t size, pe_error *err)
+{
+    char last = '\n';
+    if (f->size < (uint64_t)size)
+        return io_fail(err, PE_ERR_FORMAT, "%s: has %" PRIu64 " bytes; the checkpoint goes with its first %" PRId64,
+                       f->name, f->size, size);
+    pe_status s = size > 0 ? io_file_read(&last, f, (uint64_t)size - 1, 1, err) : PE_OK;
+    if (s == PE_OK && last != '\n')
+        s = io_fail(err, PE_ERR_FORMAT, "%s: no line ends at byte %" PRId64 ", where the checkpoint was made", f->name,
+                    size);
+    return s;
+}
+
+static pe_status cut(const io_file *f, int64_t size, pe_error *err)
+{
+    pe_status s = size < 0 ? end_of_lines(&size, f, err) : check_size(f, size, err);
+    if (s == PE_OK && (uint64_t)size < f->size && ftruncate(f->fd, (off_t)size) != 0)
+        s = refuse(f->name, "cut", err);
+    return s;
+}
+
+static pe_status open_file(io_file *f, const char *path, pe_error *err)
+{
+    struct stat st;
+    *f = (io_file){ .fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666), .name = path };
+    if (f->fd < 0 || fstat(f->fd, &st) != 0)
+        return refuse(path, "opened", err);
+    if (!S_ISREG(st.st_mode))
+        return io_fail(err, PE_ERR_IO, "%s: is no regular file; needs one, or a name that is free", path);
+    f->size = (uint64_t)st.st_size;
+    return io_sync_folder_of(path, err);
+}
+
+pe_status lab_log_open(lab_log *out, const char *path, int64_t size, pe_error *err)
+{
+    io_file f;
+    *out = (lab_log){ 0 };
+    if (strlen(path) >= sizeof out->path)
+        return io_fail(err, PE_ERR_RANGE, "%s: the name is too long; needs %zu bytes or less", path,
+                       sizeof out->path - 1);
+    pe_status s = open_file(&f, path, err);
+    if (s == PE_OK)
+        s = cut(&f, size, err);
+    if (s == PE_OK && !(out->to = fdopen(f.fd, "ab")))
+        s = refuse(path, "opened", err);
+    if (s == PE_OK)
+        strcpy(out->path, path);
+    else
+        io_file_close(&f);
+    return s;
+}
+
+pe_status lab_log_sync(lab_log *l, int64_t *size, pe_error *err)
+{
+    struct stat st;
+    if (ferror(l->to)) /* some time before; what errno says is of something else */
+        return io_fail(err, PE_ERR_IO, "%s: cannot be written: a line was lost; is the disk full?", l->path);
+    if (fflush(l->to) != 0 || fsync(fileno(l->to)) != 0 || fstat(fileno(l->to), &st) != 0)
+        return refuse(l->path, "written", err);
+    *size = (int64_t)st.st_size;
+    return PE_OK;
+}
+
+void lab_log_close(lab_log *l)
+{
+    if (l->to)
+        fclose(l->to);
+    *l = (lab_log){ 0 };
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The ranked table. */
+#include "lab/report_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define NOTES_MAX (LAB_ENTRIES_MAX * 2)
+
+/* Why not, each reason once; cells point to them by number. */
+typedef struct notes {
+    const char *why[NOTES_MAX];
+    int count;
+} notes;
+
+static int note_of(notes *n, const char *why)
+{
+    for (int i = 0; i < n->count; i++)
+        if (!strcmp(n->why[i], why))
+            return i + 1;
+    if (n->count < NOTES_MAX)
+        n->why[n->count++] = why;
+    return n->count;
+}
+
+static void put_notes(const report *p, const notes *n)
+{
+    if (!n->count)
+        return;
+    fputs("<ol class=\"notes\">\n", p->to);
+    for (int i = 0; i < n->count; i++) {
+        fprintf(p->to, "<li id=\"why-%d\">", i + 1);
+        html_text(p, n->why[i]);
+        fputs("</li>\n", p->to);
+    }
+    fputs("</ol>\n", p->to);
+}
+
+/* ---------------------------------------------------------------- cells */
+
+static void put_value(const report *p, lab_summary s, bool best, notes *n)
+{
+    char value[LAB_VALUE_ROOM], spread[LAB_VALUE_ROOM];
+    if (s.seeds) {
+        fprintf(p->to, "<td%s>%s", best ? " class=\"best\"" : "", lab_value(value, &p->r->setup, s.mean));
+        if (s.seeds > 1)
+            fprintf(p->to, " <span class=\"spread\">± %s</span>", lab_value(spread, &p->r->setup, s.spread));
+        fputs("</td>", p->to);
+    } else if (s.cannot) {
+        int note = note_of(n, s.cannot);
+        fputs("<td title=\"", p->to);
+        html_text(p, s.cannot);
+        fprintf(p->to, "\">cannot<sup><a href=\"#why-%d\">%d</a></sup></td>", note, note);
+    } else
+        fputs("<td class=\"faint\">-</td>", p->to);
+}
+
+static void put_percent(const report *p, int entry, lab_measure what)
+{
+    lab_summary s = lab_summarise(p->r, entry, p->last, what);
+    if (!s.seeds)
+        fputs("<td class=\"faint\">-</td>", p->to);
+    else if (s.seeds == 1)
+        fprintf(p->to, "<td>%.1f %%</td>", 100 * s.mean);
+    else
+        fprintf(p->to, "<td>%.1f <span class=\"spread\">± %.1f</span> %%</td>", 100 * s.mean, 100 * s.spread);
+}
+
+static void put_count(const report *p, double x)
+{
+    if (x >= 1e6)
+        fprintf(p->to, "<td>%.2f M</td>", x / 1e6);
+    else if (x >= 1e4)
+        fprintf(p->to, "<td>%.0f k</td>", x / 1e3);
+    else
+        fprintf(p->to, "<td>%.0f</td>", x);
+}
+
+static void put_run(const report *p, int entry)
+{
+    report_runs runs = report_runs_of(p, entry);
+    if (!runs.runs) {
+        fputs(
+            "<td class=\"faint\">-</td><td class=\"faint\">-</td><td class=\"faint\">-</td><td class=\"faint\">-</td>",
+            p->to);
+        return;
+    }
+    put_count(p, runs.params);
+    put_count(p, runs.position_params);
+    put_count(p, runs.speed);
+    fputs("<td>", p->to);
+    html_time(p, runs.seconds);
+    fputs(runs.finished ? "</td>" : " <span class=\"spread\">stopped early</span></td>", p->to);
+}
+
+/* Whether it is told apart from the best. */
+static void put_verdict(const report *p, int entry)
+{
+    char value[LAB_VALUE_ROOM];
+    lab_difference d = lab_compare(p->r, entry, p->order[0], p->last, lab_shown(&p->r->setup));
+    if (entry == p->order[0])
+        fputs("<td>best</td>", p->to);
+    else if (!isfinite(d.difference))
+        fputs("<td class=\"faint\">-</td>", p->to);
+    else if (isnan(d.p))
+        fprintf(p->to, "<td>+%s <span class=\"spread\">one seed</span></td>",
+                lab_value(value, &p->r->setup, d.difference));
+    else
+        fprintf(p->to, "<td>+%s <span class=\"spread\">%s, p %s%.*f</span></td>",
+                lab_value(value, &p->r->setup, d.difference), d.larger ? "larger than the seeds&#39;" : "may be chance",
+                d.p < 0.001 ? "&lt; " : "", d.p < 0.001 ? 3 : 2, fmax(d.p, 0.001));
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static bool is_best(const report *p, int entry, int64_t length)
+{
+    double mine = report_value(p, entry, length).mean;
+    for (int e = 0; e < p->r->setup.entries; e++)
+        if (report_value(p, e, length).mean < mine)
+            return false;
+    return isfinite(mine);
+}
+
+static bool any_recall(const report *p)
+{
+    for (int e = 0; e < p->r->setup.entries; e++)
+        if (lab_summarise(p->r, e, p->last, LAB_RECALL).seeds)
+            return true;
+    return false;
+}
+
+static void put_heads(const report *p, bool recall)
+{
+    const lab_setup *s = &p->r->setup;
+    fputs("<thead><tr><th scope=\"col\">#</th><th scope=\"col\" style=\"text-align:left\">encoding</th>", p->to);
+    for (int i = 0; i < s->tests; i++)
+        fprintf(p->to, "<th scope=\"col\">%" PRId64 "%s</th>", s->test[i],
+                s->test[i] == s->train_length ? "<br><span class=\"unit\">trained</span>" : "");
+    fprintf(p->to, "<th scope=\"col\">last quarter<br><span class=\"unit\">of %" PRId64 "</span></th>", p->last);
+    fprintf(p->to, "<th scope=\"col\">from the best<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
+    if (recall)
+        fprintf(p->to, "<th scope=\"col\">recall<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
+    fprintf(p->to, "<th scope=\"col\">right<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
+    if (p->r->runs)
+        fputs("<th scope=\"col\">parameters</th><th scope=\"col\">of positions</th><th scope=\"col\">tokens/s</th>"
+              "<th scope=\"col\">training</th>",
+              p->to);
+    fputs("</tr></thead>\n<tbody>\n", p->to);
+}
+
+static void put_row(const report *p, int rank, bool recall, notes *n)
+{
+    const lab_setup *s = &p->r->setup;
+    int entry = p->order[rank];
+    fprintf(p->to, "<tr><td class=\"faint\">%d</td>", rank + 1);
+    html_entry(p, entry);
+    for (int i = 0; i < s->tests; i++)
+        put_value(p, report_value(p, entry, s->test[i]), is_best(p, entry, s->test[i]), n);
+    put_value(p, lab_summarise(p->r, entry, p->last, lab_shown_last(s)), false, n);
+    put_verdict(p, entry);
+    if (recall)
+        put_percent(p, entry, LAB_RECALL);
+    put_percent(p, entry, LAB_ACCURACY);
+    if (p->r->runs)
+        put_run(p, entry);
+    fputs("</tr>\n", p->to);
+}
+
+void report_ranked(const report *p)
+{
+    notes n = { .count = 0 };
+    bool recall = any_recall(p);
+    char caption[200];
+    snprintf(caption, sizeof caption, "%s at each length, best at %" PRId64 " first; lower is better%s",
+             lab_unit(&p->r->setup), p->last, p->r->setup.seeds > 1 ? "; ± is the deviation of the seeds" : "");
+    caption[0] = (char)(caption[0] - 'a' + 'A');
+    fputs("<section aria-labelledby=\"table\">\n<h2 id=\"table\">Ranked</h2>\n", p->to);
+    html_table(p, caption);
+    put_heads(p, recall);
+    for (int i = 0; i < p->r->setup.entries; i++)
+        put_row(p, i, recall, &n);
+    fputs("</tbody></table></div>\n", p->to);
+    put_notes(p, &n);
+    if (p->r->setup.seeds > 1)
+        fputs(
+            "<p class=\"faint\">Larger than the seeds&#39;: Welch&#39;s t, two-sided p below 0.05, one comparison at a "
+            "time.</p>\n",
+            p->to);
+    fputs("</section>\n", p->to);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests of runs that last (needs: lab): the smallest model that trains, and its state. */
+#ifndef POSENC_TESTS_RUN_CASE_H
+#define POSENC_TESTS_RUN_CASE_H
+
+#include "lab/run.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RUN_VOCAB 11
+#define RUN_LENGTH 12
+#define RUN_CONFIG 0xC0FFEE0123456789u
+
+static inline pe_status run_model(model **m, adam *a, uint64_t seed, pe_error *err)
+{
+    model_config c = { .vocab = RUN_VOCAB, .layers = 1, .width = 16, .heads = 2, .hidden = 16, .causal = true };
+    pe_status s = model_new(m, &c, "t5:buckets=8", NULL, err);
+    if (s == PE_OK)
+        s = adam_new(a, *m, err);
+    if (s != PE_OK)
+        return s;
+    model_init(*m, seed);
+    return PE_OK;
+}
+
+/* One step of training on tokens that depend on the step alone. */
+static inline pe_status run_step(model *m, adam *a, double *loss, pe_error *err)
+{
+    int32_t token[2 * RUN_LENGTH], target[2 * RUN_LENGTH];
+    int64_t at[RUN_LENGTH];
+    uint64_t x = (uint64_t)a->step * 0x9E3779B97F4A7C15u + 1;
+    for (int i = 0; i < 2 * RUN_LENGTH; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        token[i] = (int32_t)((x >> 40) % RUN_VOCAB);
+        target[i] = i % RUN_LENGTH > 2 ? token[i - 3] : -1;
+    }
+    for (int i = 0; i < RUN_LENGTH; i++)
+        at[i] = i;
+    model_batch b = { .token = token, .target = target, .sequences = 2, .length = RUN_LENGTH };
+    b.at = (pe_positions){ .at = at, .tokens = RUN_LENGTH, .axes = 1 };
+    pe_status s = model_gradients(m, &b, loss, err);
+    if (s == PE_OK)
+        adam_step(a, m, &ADAM_DEFAULTS);
+    return s;
+}
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core; needs: lab
+ *
+ * A report is one page that asks no one for anything, holds together, and says nothing that a name told it to. */
+#include "lab_case.h"
+#include "lab/report.h"
+
+#include <ctype.h>
+
+static lab_case made;
+static lab_results results;
+static char text[1 << 21];
+
+static const char *read_back(const char *name)
+{
+    char path[1300];
+    snprintf(path, sizeof path, "%s/%s", made.folder, name);
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return NULL;
+    size_t size = fread(text, 1, sizeof text - 1, f);
+    assert_true(size < sizeof text - 1);
+    text[size] = 0;
+    fclose(f);
+    return text;
+}
+
+static void read_all(void)
+{
+    pe_error err;
+    assert_ok(lab_read_results(&results, &(const char *){ made.folder }, 1, &err));
+}
+
+static void write_report(void)
+{
+    pe_error err;
+    assert_ok(lab_report_write(made.folder, &results, &err));
+}
+
+static int times(const char *in, const char *word)
+{
+    int count = 0;
+    for (const char *s = in; (s = strstr(s, word)); s += strlen(word))
+        count++;
+    return count;
+}
+
+/* ---------------------------------------------------------------- tags */
+
+typedef char tag_name[24];
+
+static bool is_void(const char *tag)
+{
+    return !strcmp(tag, "meta") || !strcmp(tag, "br") || !strcmp(tag, "!DOCTYPE") || !strcmp(tag, "?xml");
+}
+
+/* Every tag that is opened is closed, in order; text holds no < or > of its own. */
+static void check_tags(const char *page)
+{
+    tag_name stack[64];
+    int depth = 0;
+    for (const char *s = page; (s = strchr(s, '<'));) {
+        const char *end = strchr(s, '>');
+        assert_non_null(end);
+        assert_true((int)strcspn(s + 1, "<") > (int)(end - s - 1));
+        bool closes = s[1] == '/';
+        tag_name tag;
+        snprintf(tag, sizeof tag, "%.*s", (int)strcspn(s + 1 + closes, " >/\n"), s + 1 + closes);
+        if (closes && (depth == 0 || strcmp(stack[depth - 1], tag)))
+            fail_msg("</%s> closes <%s>: %.80s", tag, depth ? stack[depth - 1] : "", s);
+        if (closes)
+            depth--;
+        else if (!is_void(tag) && end[-1] != '/') {
+            assert_true(depth < COUNT(stack));
+            memcpy(stack[depth++], tag, sizeof tag);
+        }
+        s = end + 1;
+        if (!closes && !strcmp(tag, "style"))
+            s = strstr(s, "</style>");
+    }
+    assert_int_equal(depth, 0);
+}
+
+/* Nothing is loaded from anywhere, and links stay on the page. */
+static void check_no_request(const char *page)
+{
+    static const char *const bad[] = { "src=", "url(", "@import", "<script", "<link", "<iframe", "<object", "<embed",
+                                       "<image", "<use", " on", "javascript:", "data:text", "srcset", "<form" };
+    for (int i = 0; i < COUNT(bad); i++)
+        for (const char *s = page; (s = strstr(s, bad[i])); s++)
+            if (strcmp(bad[i], " on") || strchr("=", s[strcspn(s + 1, "=> \n") + 1]))
+                fail_msg("%s: %.80s", bad[i], s);
+    for (const char *s = page; (s = strstr(s, "href=")); s++)
+        assert_memory_equal(s, "href=\"#", 7);
+    for (const char *s = page; (s = strstr(s, "http")); s++)
+        if (strncmp(s, "http-equiv", 10) && strncmp(s, "http://www.w3.org/2000/svg\"", 27))
+            fail_msg("an address: %.80s", s);
+}
+
+static void a_page_holds_together_and_asks_no_one(void **state)
+{
+    (void)state;
+    write_report();
+    const char *page = read_back("report.html");
+    assert_non_null(page);
+    check_tags(page);
+    check_no_request(page);
+    assert_non_null(strstr(page, "default-src 'none'"));
+    assert_non_null(strstr(page, "<html lang=\"en\">"));
+    assert_non_null(strstr(page, "prefers-color-scheme"));
+    assert_int_equal(times(page, "<th>"), 0);
+    assert_int_equal(times(page, "role=\"img\"") - times(page, "aria-hidden=\"true\"><svg"), times(page, "<title>") - 1);
+    for (int i = 0; i < made.setup.entries; i++) {
+        char cell[200];
+        snprintf(cell, sizeof cell, "</span>%s</th>", made.setup.entry[i].name);
+        assert_int_equal(times(page, cell), i == 2 ? 2 : 3); /* ranked, specs, overfitting where it was trained */
+    }
+    static const char *const said[] = {
+        "Trained at 256, alibi holds at 4096", "2.12 <span class=\"spread\">± 0.01</span>", "cannot<sup>",
+        "position 511 is past its 256 rows",   "fedcba9876543210", "posenc race --encodings &#34;rope,alibi&#34;",
+        "arXiv 2108.12409", "178.97", "OpenBLAS 0.3.21", "0.125 s a step", "larger than the seeds&#39;",
+    };
+    for (int i = 0; i < COUNT(said); i++)
+        if (!strstr(page, said[i]))
+            fail_msg("the page does not say: %s", said[i]);
+}
+
+static void pictures_stand_alone_too(void **state)
+{
+    (void)state;
+    static const char *const name[] = { "extrapolation.svg", "position.svg", "recall.svg", "training.svg" };
+    write_report();
+    for (int i = 0; i < COUNT(name); i++) {
+        const char *picture = read_back(name[i]);
+        assert_non_null(picture);
+        check_tags(picture);
+        check_no_request(picture);
+        assert_non_null(strstr(picture, "sinusoidal"));
+    }
+}
+
+static void data_has_a_line_for_each_test(void **state)
+{
+    (void)state;
+    write_report();
+    const char *csv = read_back("results.csv");
+    assert_int_equal(times(csv, "\r\n"), 1 + 75);
+    assert_non_null(strstr(csv, "\r\n1,256,256,\"alibi\",2.18,2.305,"));
+    assert_non_null(strstr(csv, ",\"learned: position 511 is past its 256 rows\"\r\n"));
+    const char *lines = read_back("results.jsonl");
+    assert_int_equal(times(lines, "\"line\": \"test\""), 75);
+    assert_int_equal(times(lines, "\"line\": \"run\""), 12);
+}
+
+/* ---------------------------------------------------------------- what is in names stays in names */
+
+static void names_cannot_write_html(void **state)
+{
+    (void)state;
+    static const char evil[] = "</style><script>a()</script>\"' onload=x <img>";
+    lab_setup *s = &results.setup;
+    for (int i = 0; i < s->entries; i++) {
+        snprintf(s->entry[i].name, sizeof s->entry[i].name, "%d%s", i, evil);
+        snprintf(s->entry[i].spec, sizeof s->entry[i].spec, "%s", evil);
+        snprintf(s->entry[i].trained, sizeof s->entry[i].trained, "%d%s", i, evil);
+    }
+    char *const member[] = { s->model, s->note, s->command, s->version, s->blas, s->cpu, s->kernels, s->date, s->data };
+    static const size_t room[] = { sizeof s->model, sizeof s->note, sizeof s->command, sizeof s->version, sizeof s->blas,
+                                   sizeof s->cpu, sizeof s->kernels, sizeof s->date, sizeof s->data };
+    for (int i = 0; i < COUNT(room); i++)
+        snprintf(member[i], room[i], "%s", evil);
+    snprintf(s->calibration, sizeof s->calibration, "%s", evil);
+    for (int i = 0; i < results.tests; i++) {
+        snprintf(results.test[i].spec, sizeof results.test[i].spec, "%s", evil);
+        if (i % 3 == 0)
+            snprintf(results.test[i].cannot, sizeof results.test[i].cannot, "%s", evil);
+    }
+    write_report();
+    const char *page = read_back("report.html");
+    check_tags(page);
+    assert_int_equal(times(page, "<script"), 0);
+    assert_int_equal(times(page, "<img"), 0);
+    assert_int_equal(times(page, "</style>"), 1);
+}
+
+/* ---------------------------------------------------------------- less than a whole race */
+
+static void a_race_that_has_just_begun_has_a_page(void **state)
+{
+    (void)state;
+    int tests = results.tests, runs = results.runs;
+    results.tests = results.runs = 0;
+    write_report();
+    check_tags(read_back("report.html"));
+    assert_non_null(strstr(text, "Nothing has been measured yet."));
+    assert_null(read_back("extrapolation.svg"));
+    results.tests = 1;
+    write_report();
+    check_tags(read_back("report.html"));
+    results.tests = tests, results.runs = runs;
+}
+
+static void an_eval_shows_perplexity(void **state)
+{
+    (void)state;
+    lab_setup *s = &results.setup;
+    int runs = results.runs;
+    results.runs = 0;
+    snprintf(s->kind, sizeof s->kind, "eval");
+    snprintf(s->model, sizeof s->model, "stories260K.bin");
+    snprintf(s->note, sizeof s->note, "posenc extend recommends yarn.");
+    write_report();
+    const char *page = read_back("report.html");
+    check_tags(page);
+    assert_non_null(strstr(page, "stories260K.bin past its trained length of 256"));
+    assert_non_null(strstr(page, "Perplexity against length"));
+    assert_non_null(strstr(page, "posenc extend recommends yarn."));
+    assert_null(strstr(page, "tokens/s"));
+    results.runs = runs;
+}
+
+static void an_unwritable_folder_is_said(void **state)
+{
+    (void)state;
+    pe_error err;
+    assert_int_equal(lab_report_write("/nonexistent/posenc", &results, &err), PE_ERR_IO);
+    assert_non_null(strstr(err.text, "/nonexistent/posenc"));
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    case_new(&made);
+    read_all();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    lab_results_free(&results);
+    if (!getenv("POSENC_KEEP")) /* to look at */
+        case_free(&made);
+    else
+        printf("%s\n", made.folder);
+    return 0;
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_page_holds_together_and_asks_no_one), CASE(pictures_stand_alone_too),
+        CASE(data_has_a_line_for_each_test),         CASE(names_cannot_write_html),
+        CASE(a_race_that_has_just_begun_has_a_page), CASE(an_eval_shows_perplexity),
+        CASE(an_unwritable_folder_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
