@@ -89,6 +89,26 @@ cat >config.json <<'J'
 J
 gguf model.gguf llama context_length:8192 embedding_length:4096 block_count:32 attention.head_count:32 \
   attention.head_count_kv:8 rope.dimension_count:128
+# run FOLDER SEED: what a race of rope and alibi leaves
+run() {
+  mkdir -p "$1/rope-$2"
+  cat >"$1/race.json" <<J
+{"line": "setup", "kind": "race", "model": "", "note": "", "command": "posenc race", "version": "1", "blas": "", "cpu": "",
+ "kernels": "", "date": "", "threads": 1, "data": "stories", "data_fingerprint": "0123456789abcdef", "data_size": 0, "layers": 1,
+ "width": 16, "heads": 2, "kv_heads": 2, "hidden": 48, "vocab": 256, "causal": true, "train_length": 32, "batch": 2, "steps": 2,
+ "warmup": 1, "rate": 0.002, "decay": 0.1, "clip": 1, "test": [32, 64], "test_tokens": 64, "seed": [$2], "minutes": 0,
+ "step_seconds": 0, "test_seconds": 0, "calibration": "", "entries": [
+ {"name": "rope", "spec": "rope", "trained": "rope", "slug": "rope", "cannot": ""}]}
+J
+  local zeros=$(printf '0, %.0s' $(seq 19))0 bins=$(printf '3.5, %.0s' $(seq 63))3.5 length
+  for length in 32 64; do
+    echo '{"line": "test", "entry": "rope", "seed": '$2', "length": '$length', "windows": 2, "bits": 3.5, "last_quarter": 3.25,' \
+      '"by_position": ['$bins'], "asked": ['$zeros'], "right": ['$zeros'], "asked_all": 64, "right_all": 9, "seconds": 1,' \
+      '"spec": "rope", "cannot": ""}'
+  done >"$1/rope-$2/log.jsonl"
+}
+run run 1
+run run2 2
 examples=0
 while IFS= read -r command; do
   examples=$((examples + 1))
@@ -128,6 +148,21 @@ expect 2 "position 512" posenc table learned -n 513
 expect 2 "need to stay" posenc table rope -n 2 --start 68719476736
 expect 2 "need to stay" posenc table rope -n 20 --start 68719476720
 expect 0 "alibi" posenc table sinusoidal+alibi -n 4 --hook embed
+
+# ---- reports of runs
+expect 2 "needs RUNS..." posenc report
+expect 2 "-o FOLDER" posenc report run run2
+expect 4 "race.json" posenc report nowhere
+run other 3 && sed -i 's/"steps": 2/"steps": 3/' other/race.json
+expect 3 "steps is 2 in one and 3 in the other" posenc report run other -o both
+expect 0 "Trained at 32, rope holds at 64 (3.50 bits per byte, 3.50 at 32)." posenc report run run2 -o both
+posenc report run run2 -o both --json 2>stderr | grep -q '"seeds": 2' && ok || bad "report of two folders: 2 seeds"
+check "report says on stderr where the files are" grep -q both/report.html stderr
+printf '{"line": ' >>run/rope-1/log.jsonl
+expect 0 "3.50" posenc report run
+echo 'nonsense}' >>run/rope-1/log.jsonl
+expect 3 "log.jsonl:3" posenc report run
+expect 4 "" posenc report run2 -o run2/race.json
 
 # ---- bad files
 echo "not an array" >text.npy

@@ -19,7 +19,7 @@
 
 #define CLI_COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 #define CLI_OPTIONS_MAX 24
-#define CLI_OPERANDS_MAX 2
+#define CLI_OPERANDS_MAX 64
 
 typedef enum cli_exit {
     CLI_OK = 0,

@@ -26,24 +26,6 @@ static void real(const report *p, double value)
     fprintf(p->to, ",%s", number);
 }
 
-<<<<<<< HEAD
-static double part(int64_t right, int64_t asked)
-{
-    return asked > 0 ? (double)right / (double)asked : (double)NAN;
-}
-
-static double recall(const lab_test_line *l)
-{
-    double asked = 0, right = 0;
-    for (int i = 0; i < LAB_DISTANCES; i++) {
-        asked += (double)l->asked[i];
-        right += (double)l->right[i];
-    }
-    return asked > 0 ? right / asked : (double)NAN;
-}
-
-=======
->>>>>>> wt-report
 pe_status report_csv(const report *p, pe_error *err)
 {
     (void)err;
@@ -54,13 +36,8 @@ pe_status report_csv(const report *p, pe_error *err)
         text(p, p->r->setup.entry[l->entry].name);
         real(p, l->bits);
         real(p, l->last_quarter);
-<<<<<<< HEAD
-        real(p, recall(l));
-        real(p, part(l->right_all, l->asked_all));
-=======
         real(p, lab_measured(l, LAB_RECALL));
         real(p, lab_measured(l, LAB_ACCURACY));
->>>>>>> wt-report
         real(p, l->seconds);
         text(p, l->spec);
         text(p, l->cannot);

@@ -51,10 +51,8 @@ static void plot_extrapolation(curves *c, chart *out, const report *p)
     const lab_setup *s = &p->r->setup;
     for (int i = 0; i < s->entries; i++)
         plot_length(c, out, p, p->order[i]);
-    char unit[40];
-    snprintf(unit, sizeof unit, "%s", lab_unit(s));
-    unit[0] = (char)(unit[0] - 'a' + 'A');
-    snprintf(c->title, sizeof c->title, "%s against length", unit);
+    snprintf(c->title, sizeof c->title, "%s against length", lab_unit(s));
+    c->title[0] = (char)(c->title[0] - 'a' + 'A');
     name_axes(c, "length (tokens)", lab_unit(s));
     mark_trained(c, out, p);
     out->x_log2 = true;
@@ -101,8 +99,8 @@ static void plot_position(curves *c, chart *out, const report *p)
         }
         keep_if_any(c, out);
     }
-    snprintf(c->title, sizeof c->title, "Where it breaks: %s by position in a window of %" PRId64, lab_unit(s),
-             p->last);
+    snprintf(c->title, sizeof c->title, "%s by position in a window of %" PRId64, lab_unit(s), p->last);
+    c->title[0] = (char)(c->title[0] - 'a' + 'A');
     name_axes(c, "position (tokens)", lab_unit(s));
     mark_trained(c, out, p);
     out->x_log2 = true;
@@ -212,12 +210,8 @@ const figure report_figures[REPORT_FIGURES] = {
       "The same windows, position by position: the longest each encoding can serve, in 64 parts, mean of the seeds.",
       LAB_BINS, plot_position },
     { "recall", "Recall by distance",
-<<<<<<< HEAD
-      "Of facts told earlier in the window, how many are known when they are asked for, by how far back they were told.",
-=======
       "Of facts told earlier in the window, how many are known when they are asked for, by how far back they were "
       "told.",
->>>>>>> wt-report
       LAB_DISTANCES, plot_recall },
     { "training", "Training", "Loss on what was trained on, mean of the seeds; a band is their range.", BUCKETS,
       plot_training },
@@ -231,19 +225,6 @@ static void point_to(chart *out, const curves *c)
     out->x_mark_label = out->x_mark > 0 ? c->mark : NULL;
 }
 
-<<<<<<< HEAD
-pe_status report_draw(draw **out, const figure *f, const report *p, double width, double height, pe_error *err)
-{
-    curves c;
-    chart made = { .width = width, .height = height, .x_unit = "" };
-    *out = NULL;
-    pe_status s = curves_new(&c, p->r->setup.entries, f->points, err);
-    if (s)
-        return s;
-    f->plot(&c, &made, p);
-    point_to(&made, &c);
-    if (made.series_count)
-=======
 /* The chart, in what c holds; no series: nothing to draw. */
 static pe_status plot(chart *out, curves *c, const figure *f, const report *p, pe_error *err)
 {
@@ -265,13 +246,10 @@ pe_status report_draw(draw **out, const figure *f, const report *p, double width
     made.width = width;
     made.height = height;
     if (!s && made.series_count)
->>>>>>> wt-report
         s = chart_draw(out, &made, err);
     curves_free(&c);
     return s;
 }
-<<<<<<< HEAD
-=======
 
 pe_status lab_report_chart(FILE *to, const lab_results *r, const draw_screen *screen, pe_error *err)
 {
@@ -285,4 +263,3 @@ pe_status lab_report_chart(FILE *to, const lab_results *r, const draw_screen *sc
     curves_free(&c);
     return s;
 }
->>>>>>> wt-report

@@ -177,7 +177,9 @@ static void print_reasons(const page *p)
             lab_summary s = lab_summarise(p->r, e, p->r->setup.test[n], lab_shown(&p->r->setup));
             if (!s.cannot)
                 continue;
-            snprintf(text, sizeof text, "%s cannot: %s", p->r->setup.entry[e].name, s.cannot);
+            bool named = !strncmp(s.cannot, p->r->setup.entry[e].name, strlen(p->r->setup.entry[e].name));
+            snprintf(text, sizeof text, "%s%s%s", named ? "" : p->r->setup.entry[e].name,
+                     named ? "" : " cannot: ", s.cannot);
             lab_print_words(p->to, text, p->columns);
             break;
         }
