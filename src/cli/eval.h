@@ -26,8 +26,6 @@ cli_exit eval_read_args(eval_job *j);
 
 void eval_page(const eval_job *j);
 void eval_json(const eval_job *j);
-/* With --out: race.json, log.jsonl, and the report. */
-cli_exit eval_write(const eval_job *j);
 
 /* Progress on stderr, and whether to go on: eval_go_on. */
 typedef struct eval_progress {
@@ -36,7 +34,7 @@ typedef struct eval_progress {
     bool stopped;
 } eval_progress;
 eval_progress eval_progress_start(void);
-bool eval_progress_step(void *with, const eval *e, int method, int length, int64_t done, int64_t total);
+bool eval_progress_step(void *with, const eval *e, int method, int length, double part);
 void eval_progress_end(eval_progress *p);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/eval.h"
+#include "lab/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS 100
+#define CHART_ROWS 20
 
 /* The table of the race, of the last quarter: the same lines with its numbers. */
-static void print_last_quarter(const lab_results *r)
+static void print_last_quarter(const lab_results *r, int columns)
 {
     lab_results last = *r;
     last.test = calloc((size_t)r->tests + 1, sizeof *last.test);
@@ -18,7 +20,7 @@ static void print_last_quarter(const lab_results *r)
         last.test[n] = r->test[n];
         last.test[n].bits = r->test[n].last_quarter;
     }
-    lab_print_table(stdout, &last, COLUMNS);
+    lab_print_table(stdout, &last, columns);
     free(last.test);
 }
 
@@ -52,22 +54,34 @@ static void print_cannot(const eval *e)
     }
 }
 
+static void print_choices(const eval *e, int columns)
+{
+    char words[EVAL_WORDS + 2];
+    for (int n = 0; n < e->ask.lengths; n++) {
+        eval_choice_words(words, e, n);
+        if (!*words || !e->choice[n].method)
+            continue;
+        strcat(words, ".");
+        lab_print_words(stdout, words, columns);
+    }
+}
+
 void eval_page(const eval_job *j)
 {
     const eval *e = &j->e;
-    char words[EVAL_WORDS];
+    draw_screen screen = draw_screen_of(stdout);
+    int columns = screen.columns < COLUMNS ? screen.columns : COLUMNS;
     printf("%s: trained at %" PRId64 "; %" PRId64 " of %" PRId64 " tokens at each length\n\n", e->ask.path, e->trained,
            e->blocks * e->longest, e->ask.tokens);
     puts("Perplexity, whole window");
-    lab_print_table(stdout, &e->results, COLUMNS);
+    lab_print_table(stdout, &e->results, columns);
     puts("\nPerplexity, last quarter of the window");
-    print_last_quarter(&e->results);
+    print_last_quarter(&e->results, columns);
     putchar('\n');
+    screen.columns = columns;
+    screen.rows = CHART_ROWS;
+    lab_report_chart(stdout, &e->results, &screen, NULL);
     print_cannot(e);
     print_idle(e);
-    for (int n = 0; n < e->ask.lengths; n++) {
-        eval_choice_words(words, e, n);
-        if (*words && e->choice[n].method)
-            printf("%s.\n", words);
-    }
+    print_choices(e, columns);
 }

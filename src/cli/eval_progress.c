@@ -34,12 +34,12 @@ static void show(eval_progress *p, double now, const eval *e, int method, int le
     p->signals.shown = p->signals.terminal;
 }
 
-bool eval_progress_step(void *with, const eval *e, int method, int length, int64_t done, int64_t total)
+bool eval_progress_step(void *with, const eval *e, int method, int length, double part)
 {
     eval_progress *p = with;
     double now = seconds();
-    if (now > p->next && done < total) {
-        show(p, now, e, method, length, (double)done / (double)total);
+    if (now > p->next && part < 1) {
+        show(p, now, e, method, length, part);
         p->next = now + (p->signals.terminal ? EVERY : PLAIN);
     }
     p->stopped = !progress_step(&p->signals, 0, 0);

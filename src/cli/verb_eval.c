@@ -2,6 +2,7 @@
  *
  * posenc eval: a trained model past its length, with every method; or its greedy text. */
 #include "cli/eval.h"
+#include "cli/command.h"
 #include "cli/model.h"
 #include "model/gemm.h"
 #include "model/load.h"
@@ -32,8 +33,11 @@ static const cli_example examples[] = {
       "perplexity by length, with each method, and whether extend's advice holds" },
     { "posenc eval stories.bin --text story.txt --tokenizer tok.bin --lengths 1x,2x --extend none,ntk --json",
       "two methods, as data" },
+    { "posenc eval stories.bin --text story.txt --tokenizer tok.bin --lengths 16,32 --out stories",
+      "and a report: stories/report.html" },
     { "posenc eval stories.bin --tokenizer tok.bin --generate 20", "greedy text" },
-    { "posenc eval stories.bin --tokens-file p.npy --lengths 8", "token numbers, for a model with another tokenizer" },
+    { "posenc eval stories.bin --tokens-file ids.npy --lengths 8",
+      "token numbers, for a model with another tokenizer" },
 };
 static const char notes[] =
     "MODEL is a llama2.c .bin (version 0 or 1), or a folder with config.json and model.safetensors\n"
@@ -106,6 +110,23 @@ static cli_exit load_text(eval_job *j)
 
 /* ---------------------------------------------------------------- what is done */
 
+static cli_exit write_folder(eval_job *j)
+{
+    const cli_args *a = j->args;
+    const char *folder = cli_text(a, "out"), *text = cli_text(a, "text");
+    char command[2000], data[400];
+    pe_error err = { 0 };
+    cli_command(command, sizeof command, a);
+    snprintf(data, sizeof data, "%s %s", text ? "text" : "tokens of", text ? text : cli_text(a, "tokens-file"));
+    eval_describe(&j->e, j->m, command, data, j->pool->workers);
+    if (!folder)
+        return CLI_OK;
+    if (eval_write(&j->e, folder, &err))
+        return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
+    cli_note(a, "wrote %s/report.html, its pictures, results.csv and results.jsonl", folder);
+    return CLI_OK;
+}
+
 static cli_exit measure(eval_job *j)
 {
     const cli_args *a = j->args;
@@ -121,7 +142,7 @@ static cli_exit measure(eval_job *j)
     if (s)
         return cli_fail_from(a, CLI_INPUT, NULL, &err);
     eval_judge(&j->e);
-    CLI_TRY(eval_write(j));
+    CLI_TRY(write_folder(j));
     if (cli_given(a, "json"))
         eval_json(j);
     else

@@ -5,11 +5,7 @@
 
 /* clang-format off */
 #define VERBS(X) \
-<<<<<<< HEAD
-    X(list) X(table) X(apply) X(bias) X(explain) X(diff) X(check) X(convert) X(extend) X(eval) \
-=======
-    X(list) X(table) X(apply) X(bias) X(explain) X(diff) X(check) X(convert) X(extend) X(report) \
->>>>>>> wt-report
+    X(list) X(table) X(apply) X(bias) X(explain) X(diff) X(check) X(convert) X(extend) X(eval) X(report) \
     X(dogs) X(doctor) X(completion) X(man) X(help)
 /* clang-format on */
 

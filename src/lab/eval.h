@@ -73,8 +73,8 @@ typedef struct eval {
 pe_status eval_plan(eval *out, const eval_ask *ask, const zoo_model *zoo, pe_error *err);
 void eval_free(eval *e); /* zeroed or half-built: fine */
 
-/* Called after each batch, with tokens done and tokens in all; false: stop, and keep what is whole. */
-typedef bool eval_go_on(void *with, const eval *e, int method, int length, int64_t done, int64_t total);
+/* Called after each batch, with the part of the work that is done; false: stop, and keep what is whole. */
+typedef bool eval_go_on(void *with, const eval *e, int method, int length, double part);
 pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_error *err);
 /* The line of a (method, length); NULL: not measured yet. */
 const lab_test_line *eval_line(const eval *e, int method, int length);
@@ -84,6 +84,11 @@ void eval_judge(eval *e);
  * there is nothing to say. */
 #define EVAL_WORDS 500
 void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length);
+
+/* Before it is written: what it was measured on and with. data: "text story.txt". */
+void eval_describe(eval *e, const model *m, const char *command, const char *data, int threads);
+/* race.json, log.jsonl and the report, into a folder that is made where it is not there. */
+pe_status eval_write(const eval *e, const char *folder, pe_error *err);
 
 /* Tokens of a text file, TOKENS_BEGIN first; of an .npy of whole numbers, each below vocab. malloc'ed. */
 pe_status eval_text(int32_t **out, int64_t *count, const tokens *t, const char *path, pe_error *err);

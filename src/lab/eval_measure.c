@@ -21,7 +21,7 @@ typedef struct work {
     model *m;
     eval_go_on *go_on;
     void *with;
-    int64_t done, total; /* tokens */
+    double done, total; /* work */
     int32_t *token, *target;
     real *loss;
     uint8_t *right;
@@ -46,6 +46,14 @@ static double seconds(void)
     struct timespec t = { 0 };
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Multiplications of a window, about: each weight once a token, each pair of positions twice. */
+static double work_of(const model *m, int64_t length)
+{
+    const model_config *c = model_settings(m);
+    double n = (double)length;
+    return n * ((double)model_count(m) + n * (double)(c->layers * c->heads * c->head_dim));
 }
 
 /* ---------------------------------------------------------------- one batch */
@@ -113,8 +121,8 @@ static pe_status measure(work *w, lab_test_line *l, int method, int length, bool
     for (int64_t first = 0, k; *whole && status == PE_OK && first < windows; first += k) {
         k = windows - first < batch ? windows - first : batch;
         status = run_batch(w, &s, n, first, k, err);
-        w->done += k * n;
-        *whole = !w->go_on || w->go_on(w->with, w->e, method, length, w->done, w->total);
+        w->done += (double)k * work_of(w->m, n);
+        *whole = !w->go_on || w->go_on(w->with, w->e, method, length, w->done / w->total);
     }
     l->windows = windows;
     l->seconds = seconds() - start;
@@ -165,15 +173,15 @@ static pe_status fill_cell(work *w, int method, int length, pe_error *err)
 
 /* ---------------------------------------------------------------- all of them */
 
-static int64_t tokens_in_all(const eval *e)
+static double work_in_all(const eval *e, const model *m)
 {
-    int64_t total = 0;
+    double total = 0;
     for (int n = 0; n < e->ask.lengths; n++)
-        for (int m = 0; m < e->ask.methods; m++) {
-            bool first = e->cell[m][n].spec != NULL;
-            for (int k = 0; first && k < m; k++)
-                first = !e->cell[k][n].spec || strcmp(e->cell[k][n].spec, e->cell[m][n].spec) != 0;
-            total += first ? windows_of(e, e->ask.length[n]) * e->ask.length[n] : 0;
+        for (int k = 0; k < e->ask.methods; k++) {
+            bool first = e->cell[k][n].spec != NULL;
+            for (int j = 0; first && j < k; j++)
+                first = !e->cell[j][n].spec || strcmp(e->cell[j][n].spec, e->cell[k][n].spec) != 0;
+            total += first ? (double)windows_of(e, e->ask.length[n]) * work_of(m, e->ask.length[n]) : 0;
         }
     return total;
 }
@@ -198,7 +206,7 @@ static pe_status get_room(work *w, pe_error *err)
 /* Length by length, so that the methods of a length can be compared as soon as it is done. */
 pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_error *err)
 {
-    work w = { .e = e, .m = m, .go_on = go_on, .with = with, .total = tokens_in_all(e) };
+    work w = { .e = e, .m = m, .go_on = go_on, .with = with, .total = work_in_all(e, m) };
     pe_error own;
     pe_error *why = err ? err : &own; /* a length that an encoding cannot serve is an answer */
     pe_status s = get_room(&w, why);
