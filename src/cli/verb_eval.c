@@ -31,7 +31,7 @@ static const cli_option options[] = {
 static const cli_example examples[] = {
     { "posenc eval stories.bin --text story.txt --tokenizer tok.bin --lengths 16,32,64",
       "perplexity by length, with each method, and whether extend's advice holds" },
-    { "posenc eval stories.bin --text story.txt --tokenizer tok.bin --lengths 1x,2x --extend none,ntk --json",
+    { "posenc eval stories.bin --text story.txt --tokenizer tok.bin --lengths 2x --extend none,ntk --json",
       "two methods, as data" },
     { "posenc eval stories.bin --text story.txt --tokenizer tok.bin --lengths 16,32 --out stories",
       "and a report: stories/report.html" },
