@@ -3,27 +3,13 @@
  * Which machine, compiler and day the numbers are of. */
 #include "bench.h"
 
+#include "io/io.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-
-static void cpu_name(char *out, size_t cap)
-{
-    char line[256], *at;
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    snprintf(out, cap, "unknown CPU");
-    while (f && fgets(line, sizeof line, f)) {
-        if (strncmp(line, "model name", 10) || !(at = strchr(line, ':')))
-            continue;
-        at[strcspn(at, "\n")] = 0;
-        snprintf(out, cap, "%s", at + 2);
-        break;
-    }
-    if (f)
-        fclose(f);
-}
 
 static const char *compiler(void)
 {
@@ -53,7 +39,7 @@ machine machine_now(void)
     struct utsname u;
     time_t now = time(NULL);
     struct tm day;
-    cpu_name(m.cpu, sizeof m.cpu);
+    io_cpu_name(m.cpu, sizeof m.cpu);
     if (!uname(&u))
         snprintf(m.system, sizeof m.system, "%.40s %.40s", u.sysname, u.machine);
     snprintf(m.compiler, sizeof m.compiler, "%s", compiler());

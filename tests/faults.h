@@ -7,6 +7,7 @@
 #include "heap.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/types.h>
 
@@ -15,6 +16,7 @@ typedef enum call { CALL_READ, CALL_PREAD, CALL_WRITE, CALL_FSYNC, CALL_CLOSE, C
 static struct {
     long fail_call[CALL_COUNT]; /* > 0: this many from now, one fails */
     int error;                  /* as this; 0: ENOSPC */
+    long die;                   /* > 0: this many calls of any kind from now, the process is killed in front of one */
     bool stuck;                 /* reads and writes of no byte */
     size_t slow;                /* > 0: reads and writes of so many bytes at the most, every other one interrupted */
     unsigned tick;
@@ -43,6 +45,8 @@ int __wrap_rename(const char *, const char *);
 
 static inline bool call_fails(call c)
 {
+    if (play.die > 0 && --play.die == 0)
+        raise(SIGKILL);
     if (play.fail_call[c] == 0 || --play.fail_call[c] > 0)
         return false;
     errno = play.error ? play.error : ENOSPC;

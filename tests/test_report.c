@@ -51,7 +51,7 @@ typedef char tag_name[24];
 
 static bool is_void(const char *tag)
 {
-    return !strcmp(tag, "meta") || !strcmp(tag, "br") || !strcmp(tag, "!DOCTYPE") || !strcmp(tag, "?xml");
+    return !strcmp(tag, "meta") || !strcmp(tag, "br") || !strcmp(tag, "wbr") || !strcmp(tag, "!DOCTYPE") || !strcmp(tag, "?xml");
 }
 
 /* Every tag that is opened is closed, in order; text holds no < or > of its own. */
@@ -112,7 +112,7 @@ static void a_page_holds_together_and_asks_no_one(void **state)
     assert_int_equal(times(page, "role=\"img\"") - times(page, "aria-hidden=\"true\"><svg"), times(page, "<title>") - 1);
     for (int i = 0; i < made.setup.entries; i++) {
         char cell[200];
-        snprintf(cell, sizeof cell, "</span>%s</th>", made.setup.entry[i].name);
+        snprintf(cell, sizeof cell, "</span>%s</th>", i == 2 ? "rope:<wbr>scaling=<wbr>ntk" : made.setup.entry[i].name);
         assert_int_equal(times(page, cell), i == 2 ? 2 : 3); /* ranked, specs, overfitting where it was trained */
     }
     static const char *const said[] = {

@@ -20,6 +20,8 @@ typedef struct run {
 static run start(uint64_t seed)
 {
     run r = { .s = { .seed = seed, .config = RUN_CONFIG, .seconds = 1.0 / 3, .log_size = 77, .trained = "t5" } };
+    r.s.loss_sum = -1.0 / 7;
+    r.s.losses = 3;
     pe_error err;
     double loss;
     expect("model", run_model(&r.m, &r.a, seed, &err), PE_OK, &err);
@@ -98,7 +100,7 @@ static void a_checkpoint_comes_back_bit_for_bit(void **state)
     assert_string_equal(skipped, "");
     must_equal(&x, &y);
     assert_true(y.s.seed == ~(uint64_t)0 && y.s.config == RUN_CONFIG && y.s.log_size == 77);
-    assert_true(y.s.seconds == 1.0 / 3);
+    assert_true(y.s.seconds == 1.0 / 3 && y.s.loss_sum == -1.0 / 7 && y.s.losses == 3);
     assert_string_equal(y.s.trained, "t5");
     end(&x);
     end(&y);
@@ -358,6 +360,8 @@ static void wrong_contents_are_passed_over_and_said(void **state)
         { { "log_size", "1e3" }, "log_size is 1e3" },
         { { "adam_step", " 1" }, "adam_step is  1" },
         { { "spec", NULL }, "no spec" },
+        { { "losses", "-1" }, "losses is -1" },
+        { { "loss_sum", "1.5" }, "loss_sum is 1.5" },
         { { "seconds", "1.5" }, "has no tensor embed" },
     };
     run y = start(2);
@@ -368,6 +372,8 @@ static void wrong_contents_are_passed_over_and_said(void **state)
                            { "seconds", "1" },
                            { "log_size", "0" },
                            { "adam_step", "1" },
+                           { "losses", "0" },
+                           { "loss_sum", "0000000000000000" },
                            { "spec", "alibi" } };
         pe_error err;
         size_t count = 0;
@@ -381,6 +387,59 @@ static void wrong_contents_are_passed_over_and_said(void **state)
         assert_int_equal(newest(&y), -1);
         if (!strstr(skipped, cases[c].said))
             fail_msg("not said: %s in %s", cases[c].said, skipped);
+    }
+    end(&y);
+    empty_folder();
+}
+
+/* ---------------------------------------------------------------- the fuzzer's */
+
+static pe_status save_smallest(int64_t width, uint64_t config, bool alone)
+{
+    run x = { .s = { .step = 1, .config = config, .seconds = 0.5, .trained = "none" } };
+    pe_error err;
+    expect("model", run_smallest(&x.m, &x.a, width, &err), PE_OK, &err);
+    pe_status s = checkpoint_save(folder, x.m, alone ? NULL : &x.a, &x.s, 1, &err);
+    end(&x);
+    return s;
+}
+
+/* fuzz/corpus/checkpoint holds what the names say, as the model has its tensors now; POSENC_WRITE_CORPUS=fuzz/corpus
+ * writes it. */
+static void the_fuzzers_seeds_are_what_they_should_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t width;
+        uint64_t config;
+        bool alone, cut, changed;
+        pe_status want;
+    } seeds[] = {
+        { "valid", 4, RUN_CONFIG, false, false, false, PE_OK },
+        { "cut", 4, RUN_CONFIG, false, true, false, PE_ERR_FORMAT },
+        { "changed", 4, RUN_CONFIG, false, false, true, PE_ERR_FORMAT },
+        { "weights-alone", 4, RUN_CONFIG, true, false, false, PE_ERR_FORMAT },
+        { "other-settings", 4, 2, false, false, false, PE_ERR_FORMAT },
+        { "other-shape", 2, RUN_CONFIG, false, false, false, PE_ERR_SHAPE },
+    };
+    const char *to = getenv("POSENC_WRITE_CORPUS");
+    run y = { 0 };
+    pe_error err;
+    expect("model", run_smallest(&y.m, &y.a, 4, &err), PE_OK, &err);
+    for (size_t i = 0; i < COUNT(seeds); i++) {
+        char path[300];
+        io_bytes b;
+        assert_int_equal(save_smallest(seeds[i].width, seeds[i].config, seeds[i].alone), PE_OK);
+        expect("read", io_read_file(&b, file_of(1), IO_CAP_DATA, &err), PE_OK, &err);
+        b.size -= seeds[i].cut ? 5 : 0;
+        b.data[b.size / 2] ^= seeds[i].changed;
+        snprintf(path, sizeof path, "%.200s/checkpoint/%s", to ? to : "fuzz/corpus", seeds[i].name);
+        if (to)
+            put_file(path, b.data, b.size);
+        io_bytes_free(&b);
+        expect(path, io_read_file(&b, path, 8192, &err), PE_OK, &err);
+        expect(path, checkpoint_parse(&b, y.m, &y.a, &y.s, RUN_CONFIG, &err), seeds[i].want, &err);
     }
     end(&y);
     empty_folder();
@@ -672,6 +731,7 @@ int main(void)
         CLAIM(a_changed_bit_anywhere_is_seen),
         CLAIM(what_does_not_belong_is_passed_over_and_said),
         CLAIM(wrong_contents_are_passed_over_and_said),
+        CLAIM(the_fuzzers_seeds_are_what_they_should_be),
         CLAIM(a_full_disk_is_said_and_costs_nothing_old),
         CLAIM(a_folder_that_cannot_be_written_is_said),
         CLAIM(a_folder_and_those_above_it_are_made),

@@ -187,13 +187,13 @@ static void close_ones_are_not_told_apart(void **state)
     enter("a"), enter("b");
     for (uint64_t seed = 1; seed < 4; seed++) {
         measure(0, 512, seed, 2 + 0.1 * (double)seed);
-        measure(1, 512, seed, 2.01 + 0.1 * (double)seed);
+        measure(1, 512, seed, 2.015 + 0.1 * (double)seed);
     }
     assert_non_null(strstr(finding(), "No difference at 512 is larger than the seeds'."));
     enter("c");
     for (uint64_t seed = 1; seed < 4; seed++)
         measure(2, 512, seed, 3.01 + 0.1 * (double)seed);
-    assert_non_null(strstr(finding(), "Differences of at least 1.00 at 512 are larger than the seeds'."));
+    assert_non_null(strstr(finding(), "Differences above 0.02 at 512 are larger than the seeds'."));
 }
 
 /* ---------------------------------------------------------------- the table */

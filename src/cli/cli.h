@@ -18,15 +18,16 @@
 #endif
 
 #define CLI_COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
-#define CLI_OPTIONS_MAX 24
+#define CLI_OPTIONS_MAX 40
 #define CLI_OPERANDS_MAX 64
 
 typedef enum cli_exit {
     CLI_OK = 0,
-    CLI_NO,     /* the answer is no */
-    CLI_USAGE,  /* the command line, a spec */
-    CLI_INPUT,  /* what a file holds */
-    CLI_SYSTEM, /* the system refused; out of memory */
+    CLI_NO,      /* the answer is no */
+    CLI_USAGE,   /* the command line, a spec */
+    CLI_INPUT,   /* what a file holds */
+    CLI_SYSTEM,  /* the system refused; out of memory */
+    CLI_STOPPED, /* by Ctrl-C; what there is was saved */
     CLI_EXIT_COUNT
 } cli_exit;
 

@@ -12,6 +12,7 @@
 #define WIDTH 720.0
 #define HEIGHT 420.0
 #define MARGIN_MOST 0.34 /* of the width, for names; wider ones go into a legend */
+#define MARGIN_CUT 0.45  /* or are cut to this, where there is no room for one */
 #define WORDS_MOST 4000
 
 static const face on_paper = { .size = 12.5, .line = 17, .title_size = 17, .title_line = 23, .gap = 8, .pad = 6 };
@@ -108,6 +109,8 @@ static void share_height(chart_plan *p)
     }
     if (p->high.y < p->low.y + 1)
         p->high.y = p->low.y + 1;
+    if (!p->has_legend)
+        chart_shorten_names(p, MARGIN_CUT * p->c->width);
 }
 
 static double widest_label(const chart_plan *p, const axis *a)
@@ -157,6 +160,15 @@ static void draw_rule(const chart_plan *p, double x0, double y0, double x1, doub
     draw_path(p->d, line, 2, false, (draw_style){ .line = ink, .fill = INK_NONE, .width = 1, .dash = dash });
 }
 
+/* Centred at x, but inside the picture. */
+static void draw_centred(const chart_plan *p, double x, double y, const char *text)
+{
+    const face *f = &p->f;
+    double half = face_width(f, text, f->size) / 2;
+    double middle = fmax(fmin(x, p->c->width - f->pad - half), f->pad + half);
+    draw_text(p->d, middle, y, f->size, ANCHOR_MIDDLE, INK_FAINT, false, text);
+}
+
 static void draw_frame(const chart_plan *p)
 {
     const face *f = &p->f;
@@ -175,11 +187,10 @@ static void draw_frame(const chart_plan *p)
     }
     draw_rule(p, p->low.x, p->high.y, p->high.x, p->high.y, INK_FAINT, DASH_NONE);
     if (p->has_labels && is_given(p->c->x_label))
-        draw_text(p->d, (p->low.x + p->high.x) / 2, p->high.y + (f->cell > 0 ? 2 : 4) + 1.8 * f->line, f->size,
-                  ANCHOR_MIDDLE, INK_FAINT, false, p->c->x_label);
+        draw_centred(p, (p->low.x + p->high.x) / 2, p->high.y + (f->cell > 0 ? 2 : 4) + 1.8 * f->line, p->c->x_label);
 }
 
-/* The label stands on top of its line, beside it towards the side with more room. */
+/* The label stands on top of its line. */
 static void draw_mark(const chart_plan *p)
 {
     const face *f = &p->f;
@@ -189,9 +200,7 @@ static void draw_mark(const chart_plan *p)
     draw_rule(p, x, p->low.y - (f->cell > 0 ? 0 : f->size / 2), x, p->high.y, INK_FAINT, DASH_LONG);
     if (!p->has_labels || !is_given(p->c->x_mark_label))
         return;
-    double half = face_width(f, p->c->x_mark_label, f->size) / 2;
-    double middle = fmin(fmax(x, f->pad + half), p->c->width - f->pad - half);
-    draw_text(p->d, middle, top - 0.25 * f->line, f->size, ANCHOR_MIDDLE, INK_FAINT, false, p->c->x_mark_label);
+    draw_centred(p, x, top - 0.25 * f->line, p->c->x_mark_label);
 }
 
 /* ---------------------------------------------------------------- the chart */

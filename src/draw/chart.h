@@ -74,6 +74,8 @@ int chart_crossings(const chart_plan *p, draw_point low, draw_point high);
 
 void chart_read_names(chart_plan *p);
 double chart_names_width(const chart_plan *p); /* of the margin they need */
+void chart_shorten(const face *f, char *text, double width);
+void chart_shorten_names(chart_plan *p, double width);
 void chart_names(chart_plan *p);
 int chart_legend_rows(const chart_plan *p);
 void chart_legend(const chart_plan *p, double top);

@@ -8,7 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LINE_WIDTH 2.25
+/* Many points are noise rather than a curve, and want a finer line. */
+static double line_width(const chart_series *s)
+{
+    return s->count > 100 ? 1.5 : 2.25;
+}
 
 /* The seventh colour and those after it are told apart by more than their hue. */
 draw_dash chart_dash(const chart_series *s)
@@ -36,19 +40,46 @@ static bool is_inside(const chart_plan *p, draw_point at)
 
 /* ---------------------------------------------------------------- lines */
 
-/* The pieces of a line that lie in the frame, each as one path. */
-static void draw_line(const chart_plan *p, const chart_series *s, draw_point *path)
+static bool same_column(draw_point a, draw_point b)
 {
-    draw_style style = { .line = s->ink, .fill = INK_NONE, .width = LINE_WIDTH, .dash = chart_dash(s) };
-    int count = 0;
-    for (int i = 1; i < s->count; i++) {
-        draw_point a = point_of(p, s, i - 1), b = point_of(p, s, i), end = b;
+    return is_there(a) && is_there(b) && fabs(a.x - b.x) < 0.5;
+}
+
+/* Of the points within half a pixel, in place: the first, the lowest, the highest and the last, in their order. What is
+ * left looks the same; how many there are. */
+static int thin(draw_point *p, int count)
+{
+    int kept = 0;
+    for (int first = 0, next; first < count; first = next) {
+        int low = first, high = first;
+        for (next = first + 1; next < count && same_column(p[first], p[next]); next++) {
+            low = p[next].y < p[low].y ? next : low;
+            high = p[next].y > p[high].y ? next : high;
+        }
+        int keep[4] = { first, low < high ? low : high, low < high ? high : low, next - 1 };
+        for (int k = 0; k < 4; k++)
+            if (k == 0 || keep[k] != keep[k - 1])
+                p[kept++] = p[keep[k]];
+    }
+    return kept;
+}
+
+/* The pieces of a line that lie in the frame, each as one path. room holds twice the series' points, and two. */
+static void draw_line(const chart_plan *p, const chart_series *s, draw_point *room)
+{
+    draw_style style = { .line = s->ink, .fill = INK_NONE, .width = line_width(s), .dash = chart_dash(s) };
+    draw_point *at = room, *path = room + s->count;
+    for (int i = 0; i < s->count; i++)
+        at[i] = point_of(p, s, i);
+    int all = thin(at, s->count), count = 0;
+    for (int i = 1; i < all; i++) {
+        draw_point a = at[i - 1], b = at[i];
         bool seen = is_there(a) && is_there(b) && draw_clip(&a, &b, p->low, p->high);
         if (seen && count == 0)
             path[count++] = a;
         if (seen)
             path[count++] = b;
-        if (!seen || b.x != end.x || b.y != end.y) {
+        if (!seen || b.x != at[i].x || b.y != at[i].y) {
             draw_path(p->d, path, count, false, style);
             count = 0;
         }

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EARLY 0.94 /* of the frame's width */
 
@@ -48,10 +49,29 @@ static double name_width(const face *f, const char *text)
     return face_width(f, text, f->size) * (f->cell > 0 ? 1 : 1.18);
 }
 
+/* Cut at a character, with two points for what is missing, until it fits. */
+void chart_shorten(const face *f, char *text, double width)
+{
+    size_t n = strlen(text);
+    n = n > 2 ? n - 2 : 0; /* the points stand in place of letters */
+    while (n > 3 && name_width(f, text) > width) {
+        do
+            n--;
+        while (n > 1 && ((unsigned char)text[n] & 0xC0) == 0x80);
+        memcpy(text + n, "..", sizeof "..");
+    }
+}
+
 /* From the frame to the name: room for a leader, or for a sample of the line. */
 static double leader(const face *f)
 {
     return f->cell > 0 ? 3 * f->cell : 18;
+}
+
+void chart_shorten_names(chart_plan *p, double width)
+{
+    for (int i = 0; i < p->c->series_count; i++)
+        chart_shorten(&p->f, p->names[i].text, width - leader(&p->f));
 }
 
 double chart_names_width(const chart_plan *p)

@@ -48,7 +48,7 @@ static bool print_binary(char out[40], double v)
 static int decimals_of(double step)
 {
     int n = 0;
-    while (n < 7 && fabs(step - round(step)) > 1e-6 * step) {
+    while (n < 7 && fabs(step - round(step)) > 1e-6 * fabs(step)) {
         step *= 10;
         n++;
     }
@@ -68,7 +68,7 @@ static void print_tick(char out[40], double v, double step, bool binary)
     } else if (fabs(v) >= 1e6 && decimals_of(v / 1e4) == 0) {
         draw_fixed(out, v / 1e6, 2, true);
         strcat(out, "M");
-    } else if (fabs(v) >= 1e4 && decimals == 0) {
+    } else if (fabs(v) >= 1e3 && decimals == 0) {
         print_whole(out, v);
     } else {
         draw_fixed(out, v, decimals, false);

@@ -16,14 +16,20 @@ static void add(char *out, size_t room, const char *text)
     memcpy(out + n, text, strlen(text) + 1);
 }
 
-/* Three digits are enough for words. */
+/* Digits after the point so that three or more are there in all: enough for words. */
+static int decimals_of(double v)
+{
+    int n = 0;
+    for (double size = fabs(v); n < 6 && size < 100 && size > 0; size *= 10)
+        n++;
+    return n;
+}
+
 static void add_number(char *out, size_t room, double v)
 {
     char text[40];
-    double unit = v != 0 ? pow(10, floor(log10(fabs(v))) - 2) : 1;
-    if (fabs(v) < 1e9 && fabs(v) >= 1e-4)
-        draw_fixed(text, round(v / unit) * unit,
-                   unit < 1 ? (int)-log10(unit * 0.99) + 1 > 7 ? 7 : (int)-log10(unit * 0.99) : 0, true);
+    if (v == 0 || (fabs(v) < 1e9 && fabs(v) >= 1e-4))
+        draw_fixed(text, v, decimals_of(v), true);
     else
         io_print_real(text, sizeof text, v);
     add(out, room, text);

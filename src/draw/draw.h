@@ -70,7 +70,8 @@ typedef enum draw_where {
 } draw_where;
 pe_status draw_svg(FILE *to, const draw *d, draw_where where, pe_error *err);
 /* The CSS of the inks, for a page with pictures DRAW_INSIDE: light, and dark by prefers-color-scheme and by
- * :root[data-theme]. */
+ * :root[data-theme]. The page may use its variables: --paper, --text, --faint, --grid, and --ink-4 .. --ink-15 for the
+ * series. */
 void draw_css(FILE *to);
 
 /* Text that means itself in XML and HTML, in attributes too. */
@@ -117,6 +118,8 @@ typedef struct chart {
 
 /* Names stand at the ends of the lines where they fit, in a legend where they do not. */
 pe_status chart_draw(draw **out, const chart *c, pe_error *err);
+/* For an HTML page that has draw_css: the chart in its size and once more for a phone; CSS shows one of the two. */
+pe_status chart_html(FILE *to, const chart *c, pe_error *err);
 /* Laid out for the screen and written to it, whatever its width and height are. */
 pe_status chart_terminal(FILE *to, const chart *c, const draw_screen *screen, pe_error *err);
 

@@ -55,7 +55,9 @@ void draw_css(FILE *to)
     put_variables(to, ink_dark);
     fputs("}\n:root[data-theme=dark]", to);
     put_variables(to, ink_dark);
-    fputs(".drawing{max-width:100%;height:auto}\n"
+    fputs(".drawing-narrow{display:none}\n"
+          "@media (max-width:560px){.drawing-wide{display:none}.drawing-narrow{display:block}}\n"
+          ".drawing{max-width:100%;height:auto}\n"
           ".drawing path,.drawing circle,.drawing rect{fill:none;stroke:none;stroke-linejoin:round;"
           "stroke-linecap:round}\n"
           ".drawing text{font-family:\"Helvetica Neue\",Helvetica,Arial,\"Liberation Sans\",system-ui,sans-serif;"

@@ -126,18 +126,3 @@ pe_status draw_terminal(FILE *to, const draw *d, const draw_screen *screen, pe_e
     canvas_free(&c);
     return ferror(to) ? io_fail(err, PE_ERR_IO, "the picture could not be written") : PE_OK;
 }
-
-pe_status chart_terminal(FILE *to, const chart *c, const draw_screen *screen, pe_error *err)
-{
-    draw *d;
-    chart wide = *c;
-    wide.cells = true;
-    wide.width = CELL_WIDTH * screen->columns;
-    wide.height = CELL_HEIGHT * screen->rows;
-    pe_status s = chart_draw(&d, &wide, err);
-    if (s)
-        return s;
-    s = draw_terminal(to, d, screen, err);
-    draw_free(d);
-    return s;
-}

@@ -41,6 +41,10 @@ void io_end_with_dots(char *text, size_t room);
 void io_print_real(char *out, size_t cap, double x);
 void io_print_float(char *out, size_t cap, double x);
 
+/* ---------------------------------------------------------------- the machine */
+
+void io_cpu_name(char *out, size_t cap); /* "unknown CPU" where the system does not say */
+
 /* ---------------------------------------------------------------- whole files */
 
 #define IO_CAP_TEXT ((size_t)64 << 20)                            /* JSON */

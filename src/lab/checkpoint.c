@@ -39,14 +39,16 @@ static part part_at(model *m, const adam *a, int index)
 
 /* ---------------------------------------------------------------- state as metadata */
 
-#define META 8
+#define META 10
 #define META_TEXT 40
 
 static void put_state(io_pair meta[META], char text[META][META_TEXT], const checkpoint_state *s, const adam *a)
 {
     static const char *const keys[META] = {
-        "format", "step", "seed", "seconds", "log_size", "config", "adam_step", "spec",
+        "format", "step", "seed", "seconds", "log_size", "config", "adam_step", "losses", "loss_sum", "spec",
     };
+    uint64_t sum;
+    memcpy(&sum, &s->loss_sum, sizeof sum);
     snprintf(text[0], META_TEXT, "posenc checkpoint 1");
     snprintf(text[1], META_TEXT, "%" PRId64, s->step);
     snprintf(text[2], META_TEXT, "%016" PRIx64, s->seed);
@@ -54,6 +56,8 @@ static void put_state(io_pair meta[META], char text[META][META_TEXT], const chec
     snprintf(text[4], META_TEXT, "%" PRId64, s->log_size);
     snprintf(text[5], META_TEXT, "%016" PRIx64, s->config);
     snprintf(text[6], META_TEXT, "%" PRId64, a ? a->step : s->step);
+    snprintf(text[7], META_TEXT, "%" PRId64, s->losses);
+    snprintf(text[8], META_TEXT, "%016" PRIx64, sum); /* its bits */
     for (int i = 0; i < META; i++)
         meta[i] = (io_pair){ keys[i], i == META - 1 ? s->trained : text[i] };
 }
@@ -121,6 +125,7 @@ static pe_status get_spec(checkpoint_state *out, const io_safetensors *st, const
 static pe_status get_state(checkpoint_state *out, int64_t *adam_step, const io_safetensors *st, const char *name,
                            pe_error *err)
 {
+    uint64_t sum = 0;
     pe_status s = get_whole(&out->step, st, "step", name, err);
     if (s == PE_OK)
         s = get_bits(&out->seed, st, "seed", name, err);
@@ -132,7 +137,14 @@ static pe_status get_state(checkpoint_state *out, int64_t *adam_step, const io_s
         s = get_bits(&out->config, st, "config", name, err);
     if (s == PE_OK)
         s = get_whole(adam_step, st, "adam_step", name, err);
-    return s == PE_OK ? get_spec(out, st, name, err) : s;
+    if (s == PE_OK)
+        s = get_spec(out, st, name, err);
+    if (s == PE_OK)
+        s = get_whole(&out->losses, st, "losses", name, err);
+    if (s == PE_OK)
+        s = get_bits(&sum, st, "loss_sum", name, err);
+    memcpy(&out->loss_sum, &sum, sizeof sum);
+    return s;
 }
 
 /* ---------------------------------------------------------------- saving */

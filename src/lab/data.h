@@ -36,14 +36,15 @@ typedef struct lab_source {
     bool masked; /* ask for masked tokens, both directions visible, instead of the next */
 } lab_source;
 
-/* PE_ERR_SPEC: no such source. Text outside Project Gutenberg's START and END markers is left out. */
+/* PE_ERR_SPEC: no such source, files for one that has none of its own, a file both trained and tested on. Text outside
+ * Project Gutenberg's START and END markers is left out. */
 pe_status lab_data_open(lab_data **out, const lab_source *s, pe_error *err);
 void lab_data_free(lab_data *d); /* NULL is fine */
 
 int64_t lab_data_vocab(const lab_data *d); /* 256 bytes, and a mask token where there is one */
 int64_t lab_data_axes(const lab_data *d);
 bool lab_data_causal(const lab_data *d);
-/* The nearest length, not longer, that this source has: a square for a grid. At least 16. */
+/* The nearest length, not longer, that this source has: a square for a grid. From 16 to 2^31 - 2. */
 int64_t lab_data_length(const lab_data *d, int64_t wanted);
 /* Windows of this length that do not overlap; INT64_MAX where they are endless. */
 int64_t lab_data_windows(const lab_data *d, int64_t length);
@@ -53,20 +54,30 @@ int64_t lab_data_size(const lab_data *d);
 
 typedef struct lab_batch {
     int32_t *token;    /* (B, T) */
-    int32_t *target;   /* (B, T) -1: not asked */
-    int32_t *distance; /* (B, T) > 0: what is asked for here was told this many tokens before; 0: nothing to recall */
+    int32_t *target;   /* (B, T) -1: not asked; the token after this one, or the one under the mask */
+    int32_t *distance; /* (B, T) > 0: the target was told this many tokens before it; 0: nothing to recall */
     int64_t *at;       /* (T, axes) */
     int64_t sequences, length, axes;
+    bool causal;
+    int32_t *work; /* (3, T + 1) of the one who fills it */
 } lab_batch;
+/* PE_ERR_RANGE: a length that this source does not have, or text shorter than a window. */
 pe_status lab_batch_new(lab_batch *out, const lab_data *d, int64_t sequences, int64_t length, pe_error *err);
 void lab_batch_free(lab_batch *b);
-/* Fills all of it. */
+/* What is told and asked for: of stories the first byte of an answer, for that tells all answers of its kind apart; of
+ * tasks every byte of an answer, and nothing else is a target. What was told before the window is not marked. Masked
+ * stories and texts (15 % of the tokens) mark nothing: the bytes beside a mask tell it.
+ *
+ * Fills all of it. */
 void lab_data_train(const lab_data *d, lab_batch *b, uint64_t seed, int64_t step);
 /* Windows first .. first + sequences - 1 of the test split: the same for every model and seed; windows of different
- * lengths end at the same places where they can, so that lengths are compared on the same text. */
+ * lengths end at the same places where they can, so that lengths are compared on the same text: window i of a story
+ * ends at the same byte at every length; those of a text tile it from its end, so n windows of 4 L are 4 n of L; a task
+ * is made for its length. */
 void lab_data_test(const lab_data *d, lab_batch *b, int64_t first);
 
-/* The window as people read it, for `posenc race --show-data`: bytes; what is recalled is between [ and ]. */
+/* The window as people read it, for `posenc race --show-data`: bytes; what is recalled, or was masked, is between [ and
+ * ]. */
 void lab_batch_print(const lab_batch *b, int64_t sequence, char *out, size_t cap);
 
 #endif

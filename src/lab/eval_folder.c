@@ -46,6 +46,7 @@ void eval_describe(eval *e, const model *m, const char *command, const char *dat
     snprintf(s->data, sizeof s->data, "%s", data);
     snprintf(s->version, sizeof s->version, "%s", pe_version());
     snprintf(s->blas, sizeof s->blas, "%s", gemm_name());
+    io_cpu_name(s->cpu, sizeof s->cpu);
     if (gmtime_r(&now, &utc))
         strftime(s->date, sizeof s->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
     s->threads = threads;

@@ -112,32 +112,31 @@ static void say_worst(story *s, int worst)
 
 /* ---------------------------------------------------------------- how sure */
 
-/* From which size on every difference at the longest length is larger than the seeds'. */
+/* Above which size every difference at the longest length is larger than the seeds'. */
 static void say_seeds(story *s)
 {
-    double told = INFINITY, not_told = -1;
+    double not_told = -1;
     char a[LAB_VALUE_ROOM];
-    bool one = false;
+    int told = 0, one = 0;
     for (int x = 0; x < s->r->setup.entries; x++)
         for (int y = 0; y < x; y++) {
             lab_difference d = lab_compare(s->r, x, y, s->last, lab_shown(&s->r->setup));
-            one = one || (isfinite(d.difference) && isnan(d.p));
+            one += isfinite(d.difference) && isnan(d.p);
             if (!isnan(d.p) && !d.larger)
                 not_told = fmax(not_told, fabs(d.difference));
         }
     for (int x = 0; x < s->r->setup.entries && !one; x++)
         for (int y = 0; y < x; y++) {
             lab_difference d = lab_compare(s->r, x, y, s->last, lab_shown(&s->r->setup));
-            if (d.larger && fabs(d.difference) > not_told)
-                told = fmin(told, fabs(d.difference));
+            told += d.larger && fabs(d.difference) > not_told;
         }
     if (one)
         say(s, " One seed: small differences may be chance.");
-    else if (isfinite(told) && not_told < 0)
+    else if (told && not_told < 0)
         say(s, " Every difference at %" PRId64 " is larger than the seeds'.", s->last);
-    else if (isfinite(told))
-        say(s, " Differences of at least %s at %" PRId64 " are larger than the seeds'.",
-            lab_value(a, &s->r->setup, told), s->last);
+    else if (told)
+        say(s, " Differences above %s at %" PRId64 " are larger than the seeds'.",
+            lab_value(a, &s->r->setup, ceil(not_told * 100) / 100), s->last);
     else if (not_told >= 0)
         say(s, " No difference at %" PRId64 " is larger than the seeds'.", s->last);
 }

@@ -29,6 +29,21 @@ static void keep_if_any(curves *c, chart *out)
         out->series_count--;
 }
 
+/* From the half below the lowest to the half above the highest: 0 bits are out of sight. */
+static void fit_bits(chart *out)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < out->series_count; i++)
+        for (int n = 0; n < out->series[i].count; n++) {
+            low = fmin(low, out->series[i].y[n]);
+            high = fmax(high, out->series[i].y[n]);
+        }
+    if (out->y_log || !isfinite(low) || !isfinite(high) || fabs(low) > 1e6 || fabs(high) > 1e6)
+        return;
+    out->y_min = floor(2 * low - 0.1) / 2;
+    out->y_max = ceil(2 * high + 0.1) / 2;
+}
+
 /* ---------------------------------------------------------------- against length */
 
 static void plot_length(curves *c, chart *out, const report *p, int entry)
@@ -57,6 +72,7 @@ static void plot_extrapolation(curves *c, chart *out, const report *p)
     mark_trained(c, out, p);
     out->x_log2 = true;
     out->y_log = lab_is_eval(s);
+    fit_bits(out);
 }
 
 /* ---------------------------------------------------------------- against position */
@@ -105,6 +121,7 @@ static void plot_position(curves *c, chart *out, const report *p)
     mark_trained(c, out, p);
     out->x_log2 = true;
     out->y_log = lab_is_eval(s);
+    fit_bits(out);
 }
 
 /* ---------------------------------------------------------------- recall */
@@ -198,6 +215,7 @@ static void plot_training(curves *c, chart *out, const report *p)
     }
     snprintf(c->title, sizeof c->title, "Training: loss by step");
     name_axes(c, "step", lab_unit(&p->r->setup));
+    fit_bits(out);
 }
 
 /* ---------------------------------------------------------------- all of them */
@@ -235,6 +253,16 @@ static pe_status plot(chart *out, curves *c, const figure *f, const report *p, p
     f->plot(c, out, p);
     point_to(out, c);
     return PE_OK;
+}
+
+pe_status report_is_empty(bool *out, const figure *f, const report *p, pe_error *err)
+{
+    curves c;
+    chart made;
+    pe_status s = plot(&made, &c, f, p, err);
+    *out = !made.series_count;
+    curves_free(&c);
+    return s;
 }
 
 pe_status report_draw(draw **out, const figure *f, const report *p, double width, double height, pe_error *err)

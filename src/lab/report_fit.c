@@ -10,10 +10,11 @@ static void put_words(const report *p)
 {
     const lab_setup *s = &p->r->setup;
     if (s->data_size > 0)
-        fprintf(p->to,
-                "<p>The text to train on has %" PRId64 " bytes. A test loss far above the training loss at the trained "
-                "length is text learned by heart.</p>\n",
-                s->data_size);
+        fprintf(
+            p->to,
+            "<p>The text to train on has %.2f million bytes. A test loss far above the training loss at the trained "
+            "length is text learned by heart.</p>\n",
+            (double)s->data_size / 1e6);
     else
         fputs("<p>The data is endless: nothing is seen twice, and nothing can be learned by heart.</p>\n", p->to);
 }

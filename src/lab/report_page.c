@@ -12,29 +12,32 @@ static const char css[] =
     "html{color-scheme:light dark;-webkit-text-size-adjust:100%}\n"
     "body{margin:0;background:var(--paper);color:var(--text);"
     "font:16px/1.55 system-ui,-apple-system,\"Segoe UI\",\"Liberation Sans\",sans-serif}\n"
-    "main{max-width:66rem;margin:0 auto;padding:2rem 1.25rem 4rem}\n"
+    "main{max-width:76rem;margin:0 auto;padding:2rem 1.25rem 4rem}\n"
     "h1{font-size:1.7rem;line-height:1.2;margin:0 0 .75rem;letter-spacing:-.01em}\n"
     "h2{font-size:1.2rem;line-height:1.3;margin:3rem 0 .4rem}\n"
     "p{max-width:44rem;margin:.4rem 0 .9rem}\n"
     ".finding{font-size:1.2rem;line-height:1.5;border-left:4px solid var(--ink-4);padding:.2rem 0 .2rem 1rem;"
     "margin:1rem 0 1.2rem;max-width:50rem}\n"
-    ".faint,.faint td,caption{color:var(--faint)}\n"
-    "figure{margin:.8rem 0 0}\n"
-    "figure svg{display:block;width:100%;height:auto}\n"
-    ".pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem}\n"
+    ".faint,.faint td{color:var(--faint)}\n"
+    ".caption{font-size:.9rem;margin:.8rem 0 0}\n"
+    "figure{margin:.8rem 0 0;max-width:64rem}\n"
+    "figure svg{display:block;width:100%;height:auto;overflow:visible}\n"
+    ".pair{max-width:64rem;display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem}\n"
     ".scroll{overflow-x:auto;margin:.8rem 0;-webkit-overflow-scrolling:touch}\n"
     ".scroll:focus-visible{outline:2px solid var(--ink-4);outline-offset:2px}\n"
-    "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums;min-width:100%}\n"
-    "caption{text-align:left;padding:0 0 .4rem;font-size:.9rem}\n"
+    "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:.4rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--grid)}\n"
     "thead th{font-weight:600;color:var(--faint);vertical-align:bottom}\n"
     "tbody th{text-align:left;font-weight:600}\n"
+    ".dot{position:relative;padding-left:1.7rem}\n"
+    ".swatch{position:absolute;left:.6rem}\n"
     "table.plain th,table.plain td{text-align:left;white-space:normal;vertical-align:top}\n"
     "table.plain tbody th{white-space:nowrap;font-weight:400;color:var(--faint);width:1%}\n"
     "td.best{font-weight:700}\n"
+    "sup{line-height:0}\n"
     "tbody tr:hover{background:color-mix(in srgb,var(--ink-4) 7%,transparent)}\n"
     ".spread,.unit{color:var(--faint);font-size:.85em}\n"
-    ".swatch svg{vertical-align:-1px;margin-right:.45em}\n"
+    ".narrow{display:none}\n"
     "code,pre{font:.86em/1.5 ui-monospace,SFMono-Regular,Menlo,\"Liberation Mono\",monospace}\n"
     "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:color-mix(in srgb,var(--text) 5%,transparent);"
     "padding:.8rem 1rem;border-radius:6px;margin:.6rem 0}\n"
@@ -43,9 +46,9 @@ static const char css[] =
     "details>summary{cursor:pointer;margin:.8rem 0}\n"
     "ol.notes{padding-left:1.4rem;font-size:.9rem;color:var(--faint);max-width:50rem}\n"
     "@media (max-width:40rem){main{padding:1.2rem 1rem 3rem}h1{font-size:1.35rem}.finding{font-size:1.08rem}"
-    "figure{overflow-x:auto}figure svg{min-width:30rem}.pair figure svg{min-width:24rem}"
-    "table.wide tbody th{position:sticky;left:0;background:var(--paper);max-width:9.5rem;white-space:normal;"
-    "overflow-wrap:anywhere}}\n"
+    ".narrow{display:block}.broad{display:none}.wide th,.wide td{padding:.4rem .45rem}"
+    ".wide tbody th{position:sticky;left:0;background:var(--paper);min-width:7.5rem;padding-left:1.5rem;"
+    "white-space:normal;overflow-wrap:anywhere}.wide .swatch{left:.3rem}}\n"
     "@media print{main{max-width:none;padding:0}.scroll,figure{overflow:visible;break-inside:avoid}"
     "table{font-size:.7rem}th,td{padding:.2rem .3rem}h2{break-after:avoid}}\n";
 
@@ -70,19 +73,27 @@ void html_swatch(const report *p, int entry)
 
 void html_entry(const report *p, int entry)
 {
-    fputs("<th scope=\"row\">", p->to);
+    fputs("<th scope=\"row\" class=\"dot\">", p->to);
     html_swatch(p, entry);
-    html_text(p, p->r->setup.entry[entry].name);
+    for (const char *s = p->r->setup.entry[entry].name; *s;) { /* may break after these, where it has to */
+        char part[sizeof p->r->setup.entry[entry].name];
+        size_t n = strcspn(s, ":,=+");
+        n += s[n] != 0;
+        snprintf(part, sizeof part, "%.*s", (int)n, s); /* fits: the member's size */
+        html_text(p, part);
+        s += n;
+        fputs(*s ? "<wbr>" : "", p->to);
+    }
     fputs("</th>", p->to);
 }
 
 void html_table(const report *p, const char *caption)
 {
-    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", p->to);
+    fputs("<p class=\"faint caption\">", p->to);
     html_text(p, caption);
-    fputs("\"><table class=\"wide\"><caption>", p->to);
+    fputs("</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", p->to);
     html_text(p, caption);
-    fputs("</caption>\n", p->to);
+    fputs("\"><table class=\"wide\">\n", p->to);
 }
 
 void html_time(const report *p, double seconds)
@@ -162,17 +173,33 @@ static void put_finding(const report *p)
     put_settings(p);
 }
 
-static pe_status put_figure(const report *p, const figure *f, pe_error *err)
+/* Drawn twice: letters of a picture that is made smaller for a phone could not be read. */
+static pe_status put_picture(const report *p, const figure *f, const char *class, double width, double height,
+                             pe_error *err)
 {
     draw *d;
-    pe_status s = report_draw(&d, f, p, 900, 460, err);
+    pe_status s = report_draw(&d, f, p, width, height, err);
     if (s || !d)
         return s;
-    fprintf(p->to, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n<p>%s</p>\n<figure>\n", f->id, f->id,
-            f->heading, f->words);
+    fprintf(p->to, "<figure class=\"%s\">\n", class);
     s = draw_svg(p->to, d, DRAW_INSIDE, err);
-    fputs("</figure>\n</section>\n", p->to);
+    fputs("</figure>\n", p->to);
     draw_free(d);
+    return s;
+}
+
+static pe_status put_figure(const report *p, const figure *f, pe_error *err)
+{
+    bool empty;
+    pe_status s = report_is_empty(&empty, f, p, err);
+    if (s || empty)
+        return s;
+    fprintf(p->to, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n<p>%s</p>\n", f->id, f->id, f->heading,
+            f->words);
+    s = put_picture(p, f, "broad", 920, 460, err);
+    if (!s)
+        s = put_picture(p, f, "narrow", 380, 400, err);
+    fputs("</section>\n", p->to);
     return s;
 }
 

@@ -47,7 +47,8 @@ typedef struct figure {
 } figure;
 extern const figure report_figures[]; /* extrapolation, position, recall, training */
 #define REPORT_FIGURES 4
-/* *out is NULL where there is nothing to draw. */
+pe_status report_is_empty(bool *out, const figure *f, const report *p, pe_error *err); /* nothing to draw */
+/* *out is NULL where it is empty. */
 pe_status report_draw(draw **out, const figure *f, const report *p, double width, double height, pe_error *err);
 
 /* ---------------------------------------------------------------- HTML */
@@ -56,7 +57,7 @@ void html_text(const report *p, const char *text); /* escaped */
 void html_swatch(const report *p, int entry);      /* a dot in the entry's colour */
 /* A heading cell with an entry's dot and name. */
 void html_entry(const report *p, int entry);
-/* Opens a table that scrolls by itself where it is too wide; </table></div> closes it. */
+/* Its caption, and a table that scrolls by itself where it is too wide; </table></div> closes it. */
 void html_table(const report *p, const char *caption);
 void html_time(const report *p, double seconds);
 

@@ -5,23 +5,20 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
-#define NOTES_MAX (LAB_ENTRIES_MAX * 2)
-
-/* Why not, each reason once; cells point to them by number. */
+/* Why not: the first reason of each entry; cells point to it by number. */
 typedef struct notes {
-    const char *why[NOTES_MAX];
+    const char *why[LAB_ENTRIES_MAX];
+    int entry[LAB_ENTRIES_MAX];
     int count;
 } notes;
 
-static int note_of(notes *n, const char *why)
+static int note_of(notes *n, int entry, const char *why)
 {
-    for (int i = 0; i < n->count; i++)
-        if (!strcmp(n->why[i], why))
-            return i + 1;
-    if (n->count < NOTES_MAX)
-        n->why[n->count++] = why;
+    if (!n->count || n->entry[n->count - 1] != entry) { /* rows come one after the other */
+        n->why[n->count] = why;
+        n->entry[n->count++] = entry;
+    }
     return n->count;
 }
 
@@ -40,7 +37,7 @@ static void put_notes(const report *p, const notes *n)
 
 /* ---------------------------------------------------------------- cells */
 
-static void put_value(const report *p, lab_summary s, bool best, notes *n)
+static void put_value(const report *p, int entry, lab_summary s, bool best, notes *n)
 {
     char value[LAB_VALUE_ROOM], spread[LAB_VALUE_ROOM];
     if (s.seeds) {
@@ -49,7 +46,7 @@ static void put_value(const report *p, lab_summary s, bool best, notes *n)
             fprintf(p->to, " <span class=\"spread\">± %s</span>", lab_value(spread, &p->r->setup, s.spread));
         fputs("</td>", p->to);
     } else if (s.cannot) {
-        int note = note_of(n, s.cannot);
+        int note = note_of(n, entry, s.cannot);
         fputs("<td title=\"", p->to);
         html_text(p, s.cannot);
         fprintf(p->to, "\">cannot<sup><a href=\"#why-%d\">%d</a></sup></td>", note, note);
@@ -68,29 +65,29 @@ static void put_percent(const report *p, int entry, lab_measure what)
         fprintf(p->to, "<td>%.1f <span class=\"spread\">± %.1f</span> %%</td>", 100 * s.mean, 100 * s.spread);
 }
 
-static void put_count(const report *p, double x)
+static const char *count_text(char out[24], double x)
 {
     if (x >= 1e6)
-        fprintf(p->to, "<td>%.2f M</td>", x / 1e6);
+        snprintf(out, 24, "%.2f M", fmin(x, 1e15) / 1e6);
     else if (x >= 1e4)
-        fprintf(p->to, "<td>%.0f k</td>", x / 1e3);
+        snprintf(out, 24, "%.0f k", x / 1e3);
     else
-        fprintf(p->to, "<td>%.0f</td>", x);
+        snprintf(out, 24, "%.0f", x);
+    return out;
 }
 
 static void put_run(const report *p, int entry)
 {
+    char text[24];
     report_runs runs = report_runs_of(p, entry);
     if (!runs.runs) {
-        fputs(
-            "<td class=\"faint\">-</td><td class=\"faint\">-</td><td class=\"faint\">-</td><td class=\"faint\">-</td>",
-            p->to);
+        fputs("<td class=\"faint\">-</td><td class=\"faint\">-</td><td class=\"faint\">-</td>", p->to);
         return;
     }
-    put_count(p, runs.params);
-    put_count(p, runs.position_params);
-    put_count(p, runs.speed);
-    fputs("<td>", p->to);
+    fprintf(p->to, "<td>%s", count_text(text, runs.params));
+    if (runs.position_params > 0)
+        fprintf(p->to, " <span class=\"spread\">%s of positions</span>", count_text(text, runs.position_params));
+    fprintf(p->to, "</td><td>%s</td><td>", count_text(text, runs.speed));
     html_time(p, runs.seconds);
     fputs(runs.finished ? "</td>" : " <span class=\"spread\">stopped early</span></td>", p->to);
 }
@@ -108,9 +105,9 @@ static void put_verdict(const report *p, int entry)
         fprintf(p->to, "<td>+%s <span class=\"spread\">one seed</span></td>",
                 lab_value(value, &p->r->setup, d.difference));
     else
-        fprintf(p->to, "<td>+%s <span class=\"spread\">%s, p %s%.*f</span></td>",
-                lab_value(value, &p->r->setup, d.difference), d.larger ? "larger than the seeds&#39;" : "may be chance",
-                d.p < 0.001 ? "&lt; " : "", d.p < 0.001 ? 3 : 2, fmax(d.p, 0.001));
+        fprintf(p->to, "<td%s>+%s <span class=\"spread\">%sp %s%.*f</span></td>", d.larger ? "" : " class=\"faint\"",
+                lab_value(value, &p->r->setup, d.difference), d.larger ? "" : "≈ ", d.p < 0.001 ? "&lt; " : "",
+                d.p < 0.001 ? 3 : 2, fmax(d.p, 0.001));
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -145,9 +142,7 @@ static void put_heads(const report *p, bool recall)
         fprintf(p->to, "<th scope=\"col\">recall<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
     fprintf(p->to, "<th scope=\"col\">right<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
     if (p->r->runs)
-        fputs("<th scope=\"col\">parameters</th><th scope=\"col\">of positions</th><th scope=\"col\">tokens/s</th>"
-              "<th scope=\"col\">training</th>",
-              p->to);
+        fputs("<th scope=\"col\">parameters</th><th scope=\"col\">tokens/s</th><th scope=\"col\">training</th>", p->to);
     fputs("</tr></thead>\n<tbody>\n", p->to);
 }
 
@@ -158,8 +153,8 @@ static void put_row(const report *p, int rank, bool recall, notes *n)
     fprintf(p->to, "<tr><td class=\"faint\">%d</td>", rank + 1);
     html_entry(p, entry);
     for (int i = 0; i < s->tests; i++)
-        put_value(p, report_value(p, entry, s->test[i]), is_best(p, entry, s->test[i]), n);
-    put_value(p, lab_summarise(p->r, entry, p->last, lab_shown_last(s)), false, n);
+        put_value(p, entry, report_value(p, entry, s->test[i]), is_best(p, entry, s->test[i]), n);
+    put_value(p, entry, lab_summarise(p->r, entry, p->last, lab_shown_last(s)), false, n);
     put_verdict(p, entry);
     if (recall)
         put_percent(p, entry, LAB_RECALL);
@@ -185,9 +180,8 @@ void report_ranked(const report *p)
     fputs("</tbody></table></div>\n", p->to);
     put_notes(p, &n);
     if (p->r->setup.seeds > 1)
-        fputs(
-            "<p class=\"faint\">Larger than the seeds&#39;: Welch&#39;s t, two-sided p below 0.05, one comparison at a "
-            "time.</p>\n",
-            p->to);
+        fputs("<p class=\"faint caption\">From the best: larger than the seeds&#39; differences unless marked ≈ "
+              "(Welch&#39;s t, two-sided p of 0.05, one comparison at a time).</p>\n",
+              p->to);
     fputs("</section>\n", p->to);
 }

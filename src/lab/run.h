@@ -38,6 +38,8 @@ typedef struct checkpoint_state {
     uint64_t seed;
     double seconds;    /* of training so far */
     int64_t log_size;  /* bytes of the log that belong to it */
+    double loss_sum;   /* of the steps since the last line of the log, */
+    int64_t losses;    /* and how many those are */
     char trained[400]; /* spec */
     uint64_t config;   /* fingerprint of all that must agree: model, data, schedule, seed */
 } checkpoint_state;

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc race: train alike, test longer, compare. */
+#include "cli/job.h"
+#include "cli/race.h"
+
+#include <stdlib.h>
+
+static const cli_option options[] = {
+    { "encodings", 'e', CLI_TEXT, "SPEC,...", "none,sinusoidal,rope,alibi", 0, 0, "who takes part" },
+    { "sweep", 0, CLI_FILE_IN, "FILE", NULL, 0, 0,
+      "more of them: a line each, \"spec\" or \"name = spec\"; # comments" },
+    { "train-length", 0, CLI_INT, "N", "128", 16, 1 << 20, "tokens of a training sequence" },
+    { "test", 0, CLI_TEXT, "LENGTH,...", "1x,2x,4x,8x,16x", 0, 0, "lengths to test at: 2x is twice the training's" },
+    { "steps", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "steps of each training" },
+    { "minutes", 0, CLI_TEXT, "M", "3", 0, 0, "instead of steps: of the whole race, measured once at its start" },
+    { "seeds", 0, CLI_INT, "N", "1", 1, LAB_SEEDS_MAX, "how often, with seeds 1, 2, ..." },
+    { "data", 0, CLI_TEXT, "NAME", "stories", 0, 0, "what is learned; see below" },
+    { "text", 0, CLI_FILE_IN, "FILE,...", NULL, 0, 0, "text files to train on" },
+    { "test-text", 0, CLI_FILE_IN, "FILE,...", NULL, 0, 0, "and to test on; default: the last tenth of each" },
+    { "masked", 0, CLI_FLAG, NULL, NULL, 0, 0, "ask for masked tokens, both directions seen; else the next token" },
+    { "show-data", 0, CLI_FLAG, NULL, NULL, 0, 0, "print one window of it, and stop" },
+    { "layers", 0, CLI_INT, "N", "4", 1, 1024, "of the model" },
+    { "width", 0, CLI_INT, "N", "128", 1, 65536, "of the model" },
+    { "heads", 0, CLI_INT, "N", "4", 1, 4096, "query heads" },
+    { "kv-heads", 0, CLI_INT, "N", NULL, 1, 4096, "key and value heads; default: as many as heads" },
+    { "hidden", 0, CLI_INT, "N", NULL, 1, 1 << 20, "of the MLP; default: 8/3 of the width" },
+    { "batch", 0, CLI_INT, "N", "16", 1, 65536, "sequences of a step" },
+    { "rate", 0, CLI_TEXT, "R", "0.002", 0, 0, "peak learning rate; a cosine leads down to a tenth" },
+    { "warmup", 0, CLI_INT, "N", "50", 0, INT64_C(1) << 40, "steps up to the peak" },
+    { "test-tokens", 0, CLI_INT, "N", "32k", 1, INT64_C(1) << 40, "tokens of each test" },
+    { "threads", 0, CLI_INT, "N", NULL, 1, 1024, "default: the CPUs this process may use" },
+    { "checkpoint-every", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "steps; default: about every 30 seconds" },
+    { "keep", 0, CLI_INT, "N", "2", 1, 1000, "checkpoints of each training" },
+    { "out", 'o', CLI_FILE_OUT, "FOLDER", NULL, 0, 0, "where it all goes; default: runs/DATE-TIME" },
+    { "resume", 0, CLI_FILE_OUT, "FOLDER", NULL, 0, 0, "go on with the race in this folder" },
+    { "quiet", 'q', CLI_FLAG, NULL, NULL, 0, 0, "no progress" },
+    CLI_OPTION_JSON,
+};
+
+#define TINY "--layers 1 --width 16 --heads 2 --train-length 32 --test 1x,2x --batch 2 --test-tokens 128"
+static const cli_example examples[] = {
+    { "posenc race -e none,rope --steps 2 --layers 1 --width 16 --heads 2 --test 1x,2x --out r",
+      "two encodings, one tiny model each; without options: 3 minutes that show the difference" },
+    { "posenc race -e rope,rope:scaling=yarn --steps 2 " TINY " -o r2",
+      "YaRN is added at test time: one training serves both" },
+    { "posenc race --resume r", "go on where a race was stopped; this one is finished: its table again" },
+};
+
+static void print_sources(FILE *to)
+{
+    fputs("Data\n", to);
+    for (int i = 0; i < lab_source_count(); i++)
+        fprintf(to, "  %-10s%s\n", lab_source_at(i)->name, lab_source_at(i)->summary);
+}
+
+/* Whose fault a failure is: after the start, what cannot go on is a loss that is not finite, or the system. */
+static cli_exit fail(const cli_args *a, const pe_error *err, bool started)
+{
+    cli_exit code = started || err->status == PE_ERR_FORMAT ? CLI_INPUT : CLI_USAGE;
+    return cli_fail_from(a, code, NULL, err);
+}
+
+/* What there is is reported, however it ended. */
+static cli_exit end_race(const cli_args *a, race *r, pe_status status, const pe_error *err)
+{
+    cli_exit code = r->saved ? race_finish(a, r) : CLI_OK;
+    if (status)
+        code = fail(a, err, true);
+    else if (!r->stopped)
+        return code;
+    if (r->saved)
+        cli_note(a, "stopped; go on with: posenc race --resume %s", r->asked.folder);
+    else
+        cli_note(a, "stopped before anything was trained");
+    return status || code ? code : CLI_STOPPED;
+}
+
+static cli_exit run_race(const cli_args *a, race *r)
+{
+    pe_error err = { 0 };
+    if (r->asked.show)
+        fprintf(r->asked.show, "race in %s\n", r->asked.folder);
+    if (race_start(r, &err))
+        return fail(a, &err, false);
+    pe_status status = race_run(r, &err);
+    screen_free(r->screen);
+    r->screen = NULL;
+    return end_race(a, r, status, &err);
+}
+
+/* One window as it is tested, for people. */
+static cli_exit show_data(const cli_args *a, const race *r)
+{
+    static char text[1 << 16];
+    lab_batch b = { 0 };
+    pe_error err = { 0 };
+    if (lab_batch_new(&b, r->data, 1, r->results.setup.train_length, &err))
+        return fail(a, &err, false);
+    lab_data_test(r->data, &b, 0);
+    lab_batch_print(&b, 0, text, sizeof text);
+    puts(text);
+    lab_batch_free(&b);
+    return CLI_OK;
+}
+
+static cli_exit run(const cli_args *a)
+{
+    race_asked *asked = calloc(1, sizeof *asked);
+    race_words *words = calloc(1, sizeof *words);
+    race *r = NULL;
+    pe_error err = { 0 };
+    cli_exit code = asked && words ? race_read_args(asked, words, a) : cli_fail(a, CLI_SYSTEM, "no memory for a race");
+    if (!code) {
+        asked->stop = race_watch_signals();
+        code = race_open(&r, asked, &err)  ? fail(a, &err, false)
+               : cli_given(a, "show-data") ? show_data(a, r)
+                                           : run_race(a, r);
+        race_leave_signals();
+    }
+    race_free(r);
+    free(words);
+    free(asked);
+    return code;
+}
+
+const cli_verb cli_verb_race = {
+    .name = "race",
+    .summary = "train a small model with each encoding, test them on longer inputs, report",
+    .operands = "",
+    .options = options,
+    .option_count = CLI_COUNT(options),
+    .examples = examples,
+    .example_count = CLI_COUNT(examples),
+    .notes = "Ctrl-C finishes the step, saves, and reports what there is; a second one stops at once.\n"
+             "A loss that is not finite stops the race with exit code 3; its last checkpoint stays.\n",
+    .print_notes = print_sources,
+    .run = run,
+};

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "lab/page.h"
+
+#include "io/io.h"
+#include "lab/random.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES = 256, MASK = 256, SHORTEST = 16, LONGEST = INT32_MAX - 1, MASKED_PERCENT = 15 };
+
+typedef struct source_row {
+    lab_source_info info;
+    page_maker *make;
+    bool files; /* made of files */
+    bool dense; /* every byte is asked for; where tokens are masked, some of them */
+} source_row;
+
+static const source_row source[] = {
+    { { "stories", "endless tales of a village in which facts told early are asked for late", true, 1 },
+      stories_page,
+      false,
+      true },
+    { { "copy", "repeat a string of letters", true, 1 }, copy_page, false, false },
+    { { "reverse", "repeat a string of letters from its end", true, 1 }, reverse_page, false, false },
+    { { "recall", "give the value of a key that was set at some distance", true, 1 }, recall_page, false, false },
+    { { "passkey", "find one number in noise and give it at the end", true, 1 }, passkey_page, false, false },
+    { { "count", "count a letter in a string", true, 1 }, count_page, false, false },
+    { { "sort", "repeat letters in the order of the alphabet", true, 1 }, sort_page, false, false },
+    { { "grid", "fill the holes of slanted stripes on a square", false, 2 }, grid_page, false, false },
+    { { "text", "text files, cut into windows", true, 1 }, text_page, true, true },
+};
+
+struct lab_data {
+    const source_row *row;
+    bool masked;
+    text_split text;
+    uint64_t fingerprint;
+};
+
+/* ---------------------------------------------------------------- the table */
+
+int lab_source_count(void)
+{
+    return (int)(sizeof source / sizeof source[0]);
+}
+
+const lab_source_info *lab_source_at(int index)
+{
+    return index >= 0 && index < lab_source_count() ? &source[index].info : NULL;
+}
+
+static const source_row *find(const char *name)
+{
+    for (int i = 0; name && i < lab_source_count(); i++)
+        if (strcmp(name, source[i].info.name) == 0)
+            return &source[i];
+    return NULL;
+}
+
+static pe_status no_such_source(const char *name, pe_error *err)
+{
+    char known[200] = "";
+    for (int i = 0; i < lab_source_count(); i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", source[i].info.name);
+    }
+    return io_fail(err, PE_ERR_SPEC, "data is '%s'; needs one of: %s", name ? name : "", known);
+}
+
+/* ---------------------------------------------------------------- open */
+
+static uint64_t fold(uint64_t h, const void *data, size_t size)
+{
+    const unsigned char *at = data;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ at[i]) * 0x100000001b3u; /* FNV-1a */
+    return random_at(h, size);
+}
+
+static uint64_t fingerprint(const lab_data *d)
+{
+    uint64_t h = fold(0xcbf29ce484222325u, d->row->info.name, strlen(d->row->info.name));
+    h = random_at(h, d->masked);
+    h = fold(h, d->text.train, d->text.train_size);
+    return fold(h, d->text.test, d->text.test_size);
+}
+
+pe_status lab_data_open(lab_data **out, const lab_source *s, pe_error *err)
+{
+    *out = NULL;
+    const source_row *row = find(s->name);
+    if (!row)
+        return no_such_source(s->name, err);
+    if (!row->files && (s->files || s->tests))
+        return io_fail(err, PE_ERR_SPEC, "%s: takes no files; %d given", s->name, s->files + s->tests);
+    lab_data *d = calloc(1, sizeof *d);
+    if (!d)
+        return io_fail(err, PE_ERR_NOMEM, "%s: out of memory", s->name);
+    d->row = row;
+    d->masked = s->masked || !row->info.causal;
+    pe_status status = row->files ? text_open(&d->text, s, err) : PE_OK;
+    if (status != PE_OK) {
+        lab_data_free(d);
+        return status;
+    }
+    d->fingerprint = fingerprint(d);
+    *out = d;
+    return PE_OK;
+}
+
+void lab_data_free(lab_data *d)
+{
+    if (!d)
+        return;
+    text_close(&d->text);
+    free(d);
+}
+
+/* ---------------------------------------------------------------- what it is */
+
+int64_t lab_data_vocab(const lab_data *d)
+{
+    return d->masked ? BYTES + 1 : BYTES;
+}
+
+int64_t lab_data_axes(const lab_data *d)
+{
+    return d->row->info.axes;
+}
+
+bool lab_data_causal(const lab_data *d)
+{
+    return !d->masked;
+}
+
+int64_t lab_data_length(const lab_data *d, int64_t wanted)
+{
+    int64_t side = 4;
+    wanted = wanted < SHORTEST ? SHORTEST : wanted > LONGEST ? LONGEST : wanted;
+    if (d->row->info.axes == 1)
+        return wanted;
+    while ((side + 1) * (side + 1) <= wanted)
+        side++;
+    return side * side;
+}
+
+static int64_t page_size(const lab_data *d, int64_t length)
+{
+    return d->masked ? length : length + 1;
+}
+
+int64_t lab_data_windows(const lab_data *d, int64_t length)
+{
+    int64_t size = (int64_t)d->text.test_size, needs = page_size(d, length);
+    if (!d->row->files)
+        return INT64_MAX;
+    return size < needs ? 0 : (size - needs) / length + 1;
+}
+
+uint64_t lab_data_fingerprint(const lab_data *d)
+{
+    return d->fingerprint;
+}
+
+int64_t lab_data_size(const lab_data *d)
+{
+    return (int64_t)d->text.train_size;
+}
+
+const text_split *lab_data_text(const lab_data *d)
+{
+    return &d->text;
+}
+
+/* ---------------------------------------------------------------- fill */
+
+static void put_row(const lab_data *d, lab_batch *b, int64_t row, const page *p, uint64_t masks)
+{
+    int64_t T = b->length, ahead = d->masked ? 0 : 1;
+    int32_t *token = b->token + row * T, *target = b->target + row * T, *distance = b->distance + row * T;
+    for (int64_t t = 0; t < T; t++) {
+        int32_t told = p->told[t + ahead];
+        bool asked = told != PAGE_OWN;
+        if (d->masked && d->row->dense) { /* the letters beside an answer's first tell it: nothing to recall */
+            asked = random_below(masks, (uint64_t)t, 100) < MASKED_PERCENT;
+            told = 0;
+        }
+        token[t] = d->masked && asked ? MASK : p->text[t];
+        target[t] = asked ? p->text[t + ahead] : -1;
+        distance[t] = asked && told > 0 ? told : 0;
+    }
+}
+
+/* The lowest bit of a window's key keeps training and test apart for good. */
+static void fill(const lab_data *d, lab_batch *b, int64_t row, uint64_t key, int64_t test)
+{
+    int64_t size = page_size(d, b->length);
+    page p = { b->work, b->work + size, b->work + 2 * size, size, b->length };
+    window w = { .key = (key & ~(uint64_t)1) | (test >= 0), .test = test };
+    d->row->make(&p, d, &w);
+    put_row(d, b, row, &p, random_at(w.key, UINT64_C(1) << 32));
+}
+
+void lab_data_train(const lab_data *d, lab_batch *b, uint64_t seed, int64_t step)
+{
+    uint64_t of_step = random_at(random_at(seed, 0), (uint64_t)step);
+    for (int64_t i = 0; i < b->sequences; i++)
+        fill(d, b, i, random_at(of_step, (uint64_t)i), -1);
+}
+
+void lab_data_test(const lab_data *d, lab_batch *b, int64_t first)
+{
+    for (int64_t i = 0; i < b->sequences; i++)
+        fill(d, b, i, random_at(0, (uint64_t)first + (uint64_t)i), first + i);
+}

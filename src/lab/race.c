@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "lab/race.h"
+
+#include "model/gemm.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double race_seconds(void)
+{
+    struct timespec t = { 0 };
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool race_asked_to_stop(race *r)
+{
+    if (r->asked.stop && *r->asked.stop)
+        r->stopped = true;
+    return r->stopped;
+}
+
+double race_work(const lab_setup *s, int64_t tokens, int64_t length)
+{
+    return (double)tokens * (1 + (double)length / (12 * (double)s->width));
+}
+
+void race_skip(race *r, double work)
+{
+    r->worked += work;
+    r->worked_before += work;
+}
+
+pe_status race_new_model(model **out, const race *r, const race_training *t, pe_error *err)
+{
+    model_config c = race_model(&r->results.setup);
+    RACE_TRY(model_new(out, &c, r->results.setup.entry[t->entry].trained, r->pool, err));
+    model_init(*out, t->seed);
+    return PE_OK;
+}
+
+model_batch race_batch(const race *r, const model *m, const lab_batch *b)
+{
+    bool line = pe_encoding_axes(model_encoding(m)) != b->axes;
+    return (model_batch){ .token = b->token,
+                          .target = b->target,
+                          .at = { .at = line ? r->line : b->at, .tokens = b->length, .axes = line ? 1 : b->axes },
+                          .sequences = b->sequences,
+                          .length = b->length };
+}
+
+/* "text: 7 files, test 1342-0.txt" */
+static void describe(lab_setup *s, const lab_source *from)
+{
+    const char *last = from->tests ? strrchr(from->test[0], '/') : NULL;
+    snprintf(s->data, sizeof s->data, "%s", from->name);
+    if (from->files)
+        snprintf(s->data, sizeof s->data, "%s: %d file%s%s%.200s%s%s", from->name, from->files,
+                 from->files == 1 ? "" : "s", from->tests ? ", test " : ", the last tenth of each is the test",
+                 from->tests ? last ? last + 1 : from->test[0] : "", from->tests > 1 ? " and others" : "",
+                 from->masked ? ", masked" : "");
+}
+
+static void fill_in(race *r)
+{
+    lab_setup *s = &r->results.setup;
+    time_t now = time(NULL);
+    struct tm utc;
+    describe(s, &r->asked.source);
+    snprintf(s->kind, sizeof s->kind, "race");
+    snprintf(s->version, sizeof s->version, "%s", pe_version());
+    snprintf(s->blas, sizeof s->blas, "%s", gemm_name());
+    io_cpu_name(s->cpu, sizeof s->cpu);
+    if (gmtime_r(&now, &utc))
+        strftime(s->date, sizeof s->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    s->threads = r->pool->workers;
+    s->data_fingerprint = lab_data_fingerprint(r->data);
+    s->data_size = lab_data_size(r->data);
+    s->vocab = lab_data_vocab(r->data);
+    s->causal = lab_data_causal(r->data);
+}
+
+static pe_status open_data(race *r, pe_error *err)
+{
+    const lab_setup *s = &r->results.setup;
+    RACE_TRY(lab_data_open(&r->data, &r->asked.source, err));
+    if (r->asked.resume && lab_data_fingerprint(r->data) != s->data_fingerprint)
+        return io_fail(err, PE_ERR_FORMAT, "%s: the data (%s) is not what it was when this race began", r->asked.folder,
+                       s->data);
+    if (!r->asked.resume)
+        fill_in(r);
+    return PE_OK;
+}
+
+pe_status race_open(race **out, const race_asked *asked, pe_error *err)
+{
+    race *r = calloc(1, sizeof *r);
+    *out = NULL;
+    if (!r)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for a race");
+    r->asked = *asked;
+    r->results.setup = asked->setup;
+    gemm_start();
+    pe_status status = pe_pool_new(&r->pool, asked->threads, err);
+    if (!status && asked->resume)
+        status = race_load(r, err);
+    if (!status)
+        status = open_data(r, err);
+    if (!status)
+        status = race_check(r, err);
+    if (status) {
+        race_free(r);
+        return status;
+    }
+    *out = r;
+    return PE_OK;
+}
+
+/* A race that began here before is for --resume. */
+static pe_status check_folder(const race *r, pe_error *err)
+{
+    char path[RACE_FOLDER + 20];
+    snprintf(path, sizeof path, "%s/race.json", r->asked.folder);
+    FILE *there = fopen(path, "r");
+    if (!there)
+        return PE_OK;
+    fclose(there);
+    return io_fail(err, PE_ERR_SPEC, "%s has a race already: go on with --resume %s, or take another folder",
+                   r->asked.folder, r->asked.folder);
+}
+
+pe_status race_start(race *r, pe_error *err)
+{
+    bool recovered = false;
+    RACE_TRY(lab_folder_new(r->asked.folder, err));
+    RACE_TRY(lab_lock_take(&r->lock, r->asked.folder, &recovered, err));
+    r->locked = true;
+    r->begin = race_seconds();
+    r->screen = screen_new(r->asked.show);
+    if (recovered)
+        screen_say(r->screen, "a lock of a process that is gone was taken over");
+    r->saved = r->asked.resume;
+    if (r->asked.resume)
+        return race_load_lines(r, err);
+    RACE_TRY(check_folder(r, err));
+    if (r->results.setup.minutes > 0)
+        RACE_TRY(race_calibrate(r, err));
+    if (r->stopped)
+        return PE_OK;
+    RACE_TRY(race_save(r, err));
+    r->saved = true;
+    return PE_OK;
+}
+
+static double all_work(const race *r)
+{
+    const lab_setup *s = &r->results.setup;
+    double tests = 0;
+    for (int k = 0; k < s->tests; k++)
+        tests += race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]);
+    return r->trainings * 3. * race_work(s, s->steps * s->batch * s->train_length, s->train_length) +
+           tests * s->entries * s->seeds;
+}
+
+pe_status race_run(race *r, pe_error *err)
+{
+    r->work = all_work(r);
+    r->begin = race_seconds();
+    for (int i = 0; i < r->trainings && r->saved && !race_asked_to_stop(r); i++)
+        RACE_TRY(race_train(r, i, err));
+    return PE_OK;
+}
+
+void race_free(race *r)
+{
+    if (!r)
+        return;
+    screen_free(r->screen);
+    if (r->locked)
+        lab_lock_release(&r->lock);
+    lab_results_free(&r->results);
+    lab_data_free(r->data);
+    pe_pool_free(r->pool);
+    free(r->training);
+    free(r->line);
+    free(r);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The race: one small model per encoding, trained alike at one length, tested at lengths it never saw.
+ *
+ *     race *r;
+ *     race_open(&r, &asked, &err);        all that can be wrong with what was asked is said here, before anything
+ * starts race_start(r, &err);                folder, lock, calibration, race.json; or all that from the folder to
+ * resume race_run(r, &err);                  training and tests; what is done already is not done again race_free(r);
+ *
+ * The same initial weights (by the seed and the names of tensors), the same data in the same order and the same number
+ * of steps for each. A training is one (trained spec, seed): entries that share the spec share it.
+ */
+#ifndef POSENC_LAB_RACE_H
+#define POSENC_LAB_RACE_H
+
+#include "io/io.h"
+#include "lab/data.h"
+#include "lab/results.h"
+#include "lab/run.h"
+
+#include <signal.h>
+
+#define RACE_FOLDER 1024
+#define RACE_FILES 64 /* of text to train on; of text to test on */
+
+typedef struct race_asked {
+    lab_setup setup;   /* entries' names and specs, sizes, schedule, seeds; the rest is filled in by race_open */
+    lab_source source; /* its texts outlive the race */
+    char folder[RACE_FOLDER];
+    bool resume;                       /* the folder says all of the above */
+    int64_t checkpoint_every;          /* steps; 0: about half a minute's */
+    int keep;                          /* checkpoints of a training */
+    int threads;                       /* 0: one per CPU that the process may use */
+    FILE *show;                        /* progress; NULL: none */
+    const volatile sig_atomic_t *stop; /* not 0: finish the step, save, return; NULL: never */
+} race_asked;
+
+/* One (trained spec, seed). */
+typedef struct race_training {
+    int entry; /* the first with this trained spec */
+    uint64_t seed;
+    char folder[RACE_FOLDER + 160];
+} race_training;
+
+typedef struct screen screen;
+
+/* What is being done. */
+typedef struct screen_now {
+    int training, test; /* which of the race's; test: the length's index, -1: it trains */
+    int entry;
+    int64_t done, of;               /* steps or windows */
+    double loss, tokens_per_second; /* loss: nats; NAN: none */
+} screen_now;
+
+typedef struct race {
+    lab_results results; /* what is known so far: .run[i] is of .training[i] */
+    race_asked asked;    /* but .setup, which is results.setup */
+    race_training *training;
+    int trainings;
+    lab_data *data;
+    pe_pool *pool;
+    int64_t *line; /* 0, 1, 2, ...: positions for encodings that know one axis */
+    lab_lock lock;
+    screen *screen;
+    bool locked, stopped;
+    bool saved;                         /* there is a race.json to resume from */
+    double work, worked, worked_before; /* tokens that go forward: in all, so far, before this process began */
+    double begin;                       /* clock, when this process began to work */
+    /* The source of a resumed race: */
+    char texts[16384];
+    const char *file[RACE_FILES], *test[RACE_FILES];
+} race;
+
+pe_status race_open(race **out, const race_asked *asked, pe_error *err);
+pe_status race_start(race *r, pe_error *err);
+/* r->stopped: it was asked to stop, and can be resumed. A loss that is not finite is PE_ERR_RANGE. */
+pe_status race_run(race *r, pe_error *err);
+void race_free(race *r); /* NULL is fine */
+
+/* ---------------------------------------------------------------- entries (race_list.c) */
+
+/* Adds "rope:theta=10000,scaling=yarn,alibi": a word with = before any : belongs to the spec before it. */
+pe_status race_add_list(lab_setup *s, const char *list, pe_error *err);
+/* Adds a sweep: a line for each, "spec" or "name = spec"; # starts a comment. */
+pe_status race_add_file(lab_setup *s, const char *path, pe_error *err);
+
+/* ---------------------------------------------------------------- parts of it */
+
+#define RACE_TRY(call)                                                                                                 \
+    do {                                                                                                               \
+        pe_status race_try = (call);                                                                                   \
+        if (race_try)                                                                                                  \
+            return race_try;                                                                                           \
+    } while (0)
+
+/* Fills in trained specs and folders' names; refuses what cannot be trained (race_check.c). */
+pe_status race_check(race *r, pe_error *err);
+model_config race_model(const lab_setup *s);
+/* A model of the training, its first weights set. */
+pe_status race_new_model(model **out, const race *r, const race_training *t, pe_error *err);
+/* The batch as the model takes it: positions as many as its encoding knows. */
+model_batch race_batch(const race *r, const model *m, const lab_batch *b);
+uint64_t race_fingerprint(const lab_setup *s, const race_training *t); /* of all that weights follow from */
+bool race_shares(const lab_setup *s, int entry, const race_training *t);
+const char *race_spec_at(char out[400], const lab_setup *s, int entry, int64_t length); /* NULL: out of memory */
+int64_t race_windows(const race *r, int64_t length);
+double race_seconds(void); /* of a clock that only goes forward */
+bool race_asked_to_stop(race *r);
+/* Tokens that go forward once, of a model at this length; a step of training is three times that. Attention's part:
+ * 24 C^2 + 2 T C multiply-adds for each token. */
+double race_work(const lab_setup *s, int64_t tokens, int64_t length);
+void race_skip(race *r, double work); /* which need not be done */
+
+/* The folder (race_folder.c): race.json and source.json. */
+pe_status race_save(const race *r, pe_error *err);
+pe_status race_load(race *r, pe_error *err);
+pe_status race_load_lines(race *r, pe_error *err);
+
+/* Results in memory (race_keep.c). */
+pe_status race_keep_train(lab_run *run, const lab_train_line *l, pe_error *err);
+pe_status race_keep_test(lab_results *r, const lab_test_line *l, pe_error *err);
+const lab_test_line *race_find_test(const lab_results *r, int entry, uint64_t seed, int64_t length); /* NULL: none */
+void race_forget(race *r, int training, int64_t step); /* its lines after that step, and its tests */
+
+/* Turns minutes into steps, once (calibrate.c). */
+pe_status race_calibrate(race *r, pe_error *err);
+
+/* One training from where it stands to its end, and its log (train.c). */
+typedef struct trainer {
+    race *race;
+    int index; /* of the training */
+    model *model;
+    adam adam;
+    lab_batch batch;
+    lab_log log;
+    checkpoint_state state;
+    double begin; /* of the clock, less the seconds of training before */
+    double saved; /* of the clock: the last checkpoint */
+} trainer;
+pe_status race_train(race *r, int training, pe_error *err);
+/* Seconds of a step, by `count` of them; the model is the caller's to free, whatever comes of it. */
+pe_status race_time_steps(double *seconds, model **out, race *r, int training, int count, pe_error *err);
+/* One encoding at one length; *done false: asked to stop before its end (evaluate.c). */
+pe_status race_test(lab_test_line *out, bool *done, race *r, model *m, screen_now at, pe_error *err);
+
+/* ---------------------------------------------------------------- what is seen meanwhile (screen.c) */
+
+/* On a terminal redrawn in place, else a line every few seconds. to NULL: nothing, and NULL is what comes back. */
+screen *screen_new(FILE *to);
+void screen_free(screen *s); /* the last picture stays, the cursor is back; NULL is fine */
+/* Drawn when it is time. */
+void screen_show(screen *s, const race *r, const screen_now *now);
+void screen_say(screen *s, const char *format, ...) IO_PRINTF(2, 3); /* a line that stays */
+
+#endif

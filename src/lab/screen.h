@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parts of what is seen: screen.c decides when and where, screen_frame.c what. */
+#ifndef POSENC_LAB_SCREEN_H
+#define POSENC_LAB_SCREEN_H
+
+#include "draw/draw.h"
+#include "lab/race.h"
+
+/* "rope, seed 1, step 120 of 400, loss 2.310, 12300 tokens/s, 2:31 left" */
+void frame_line(FILE *to, const race *r, const screen_now *n);
+/* A bar, that line, the table so far and the losses of this seed's trainings, as the place has room. */
+void frame_all(FILE *to, const race *r, const screen_now *n, const draw_screen *place);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One training: w <- AdamW(w, d mean(-ln p(target)) / dw), step by step, with a log and checkpoints that it can be
+ * resumed from. Batches follow from (seed, step), the rate from the step; hence the same bits whenever it was cut. */
+#include "lab/race.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define LINES 1000           /* of the log, about: a line for every step up to that many */
+#define CHECKPOINT_EVERY 30. /* seconds, unless told in steps */
+
+static const lab_setup *setup(const trainer *t)
+{
+    return &t->race->results.setup;
+}
+
+static const race_training *training(const trainer *t)
+{
+    return &t->race->training[t->index];
+}
+
+static lab_run *run(const trainer *t)
+{
+    return &t->race->results.run[t->index];
+}
+
+/* The last tensor whose gradient is not finite: where it broke, for gradients flow from the last layer to the first. */
+static const char *broken(model *m)
+{
+    for (int i = model_tensor_count(m) - 1; i >= 0; i--) {
+        const model_tensor *x = model_tensor_at(m, i);
+        for (int64_t k = 0; k < x->count; k++)
+            if (!isfinite(model_grads(m)[x->offset + k]))
+                return x->name;
+    }
+    return "all weights together";
+}
+
+static pe_status step(trainer *t, lab_train_line *line, pe_error *err)
+{
+    const lab_setup *s = setup(t);
+    adam_rates rates = ADAM_DEFAULTS;
+    int64_t n = t->adam.step;
+    lab_data_train(t->race->data, &t->batch, training(t)->seed, n);
+    model_batch b = race_batch(t->race, t->model, &t->batch);
+    RACE_TRY(model_gradients(t->model, &b, &line->loss, err));
+    rates.rate = adam_rate_at(s->rate, n, s->steps, s->warmup);
+    rates.decay = s->decay;
+    rates.clip = s->clip;
+    line->rate = rates.rate;
+    line->norm = adam_step(&t->adam, t->model, &rates);
+    line->step = t->adam.step;
+    line->seconds = race_seconds() - t->begin;
+    return isfinite(line->norm) ? PE_OK
+                                : io_fail(err, PE_ERR_RANGE, "the gradient of %s is not finite", broken(t->model));
+}
+
+/* A line for every so many steps, with their mean loss. */
+static pe_status note(trainer *t, lab_train_line line, pe_error *err)
+{
+    int64_t every = 1 + (setup(t)->steps - 1) / LINES;
+    t->state.loss_sum += line.loss;
+    t->state.losses++;
+    if (line.step % every && line.step < setup(t)->steps)
+        return PE_OK;
+    line.loss = t->state.loss_sum / (double)t->state.losses;
+    t->state.loss_sum = 0;
+    t->state.losses = 0;
+    lab_write_train(t->log.to, &line);
+    return race_keep_train(run(t), &line, err);
+}
+
+static void show(trainer *t, double loss)
+{
+    race *r = t->race;
+    const lab_setup *s = setup(t);
+    int64_t tokens = s->batch * s->train_length;
+    double took = race_seconds() - t->begin;
+    r->worked += 3 * race_work(s, tokens, s->train_length);
+    screen_show(r->screen, r,
+                &(screen_now){ .training = t->index,
+                               .test = -1,
+                               .entry = training(t)->entry,
+                               .done = t->adam.step,
+                               .of = s->steps,
+                               .loss = loss,
+                               .tokens_per_second = took > 0 ? (double)(t->adam.step * tokens) / took : 0 });
+}
+
+static pe_status save(trainer *t, pe_error *err)
+{
+    t->saved = race_seconds();
+    t->state.step = t->adam.step;
+    t->state.seconds = t->saved - t->begin;
+    RACE_TRY(lab_log_sync(&t->log, &t->state.log_size, err));
+    return checkpoint_save(training(t)->folder, t->model, &t->adam, &t->state, t->race->asked.keep, err);
+}
+
+static bool save_is_due(const trainer *t)
+{
+    int64_t every = t->race->asked.checkpoint_every;
+    if (every)
+        return t->adam.step % every == 0;
+    return race_seconds() - t->saved > CHECKPOINT_EVERY;
+}
+
+/* Mean of the last twentieth, by the lines of the log. */
+static double final_loss(const lab_run *r, int64_t steps)
+{
+    double sum = 0;
+    int count = 0;
+    for (int i = 0; i < r->trains; i++)
+        if (r->train[i].step > steps - (steps + 19) / 20) {
+            sum += r->train[i].loss;
+            count++;
+        }
+    return count ? sum / count : NAN;
+}
+
+static pe_status end(trainer *t, pe_error *err)
+{
+    const lab_setup *s = setup(t);
+    lab_run *r = run(t);
+    double seconds = race_seconds() - t->begin;
+    int64_t tokens = s->steps * s->batch * s->train_length;
+    r->ended = true;
+    r->end = (lab_run_line){ .params = model_count(t->model),
+                             .position_params = model_position_count(t->model),
+                             .tokens = tokens,
+                             .steps = s->steps,
+                             .seconds = seconds,
+                             .tokens_per_second = seconds > 0 ? (double)tokens / seconds : 0,
+                             .final_loss = final_loss(r, s->steps),
+                             .finished = true };
+    lab_write_run(t->log.to, &r->end);
+    return save(t, err);
+}
+
+static pe_status steps(trainer *t, pe_error *err)
+{
+    lab_train_line line = { 0 };
+    pe_error why = { 0 };
+    while (t->adam.step < setup(t)->steps) {
+        if (race_asked_to_stop(t->race))
+            return save(t, err);
+        int64_t n = t->adam.step + 1;
+        pe_status status = step(t, &line, &why);
+        if (status)
+            return io_fail(err, status, "%s, seed %" PRIu64 ", step %" PRId64 ": %s",
+                           setup(t)->entry[training(t)->entry].name, training(t)->seed, n, why.text);
+        RACE_TRY(note(t, line, err));
+        show(t, line.loss);
+        if (t->adam.step < setup(t)->steps && save_is_due(t))
+            RACE_TRY(save(t, err));
+    }
+    return end(t, err);
+}
+
+/* Every encoding that uses these weights, at every length that is not in the log yet. */
+static pe_status tests(trainer *t, pe_error *err)
+{
+    race *r = t->race;
+    const lab_setup *s = setup(t);
+    int64_t size;
+    lab_test_line line;
+    bool done;
+    for (int i = 0; i < s->entries; i++)
+        for (int k = 0; k < s->tests && race_shares(s, i, training(t)); k++) {
+            double work = race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]), before = r->worked;
+            if (race_find_test(&r->results, i, training(t)->seed, s->test[k])) {
+                race_skip(r, work);
+                continue;
+            }
+            RACE_TRY(race_test(&line, &done, r, t->model, (screen_now){ t->index, k, i, 0, 0, 0, 0 }, err));
+            if (!done)
+                return PE_OK;
+            race_skip(r, before + work - r->worked); /* of what cannot be tested */
+            lab_write_test(t->log.to, s, &line);
+            RACE_TRY(lab_log_sync(&t->log, &size, err));
+            RACE_TRY(race_keep_test(&r->results, &line, err));
+        }
+    return PE_OK;
+}
+
+static pe_status make(trainer *t, pe_error *err)
+{
+    const lab_setup *s = setup(t);
+    RACE_TRY(race_new_model(&t->model, t->race, training(t), err));
+    RACE_TRY(adam_new(&t->adam, t->model, err));
+    return lab_batch_new(&t->batch, t->race->data, s->batch, s->train_length, err);
+}
+
+/* From the newest good checkpoint, or from the first weights. The log is cut to where that stood, but for the tests
+ * after the last step. */
+static pe_status begin(trainer *t, pe_error *err)
+{
+    const lab_setup *s = setup(t);
+    bool found = false;
+    char skipped[300] = "", path[RACE_FOLDER + 200];
+    RACE_TRY(lab_folder_new(training(t)->folder, err));
+    RACE_TRY(make(t, err));
+    uint64_t config = race_fingerprint(s, training(t));
+    RACE_TRY(checkpoint_newest(training(t)->folder, t->model, &t->adam, &t->state, config, &found, skipped,
+                               sizeof skipped, err));
+    if (*skipped)
+        screen_say(t->race->screen, "%s", skipped);
+    if (!found) {
+        t->state = (checkpoint_state){ .seed = training(t)->seed, .config = config };
+        snprintf(t->state.trained, sizeof t->state.trained, "%s", s->entry[training(t)->entry].trained);
+    }
+    race_skip(t->race, 3 * race_work(s, t->adam.step * s->batch * s->train_length, s->train_length));
+    bool whole = found && t->adam.step == s->steps && run(t)->ended;
+    if (!whole)
+        race_forget(t->race, t->index, t->adam.step);
+    t->saved = race_seconds();
+    t->begin = t->saved - t->state.seconds;
+    snprintf(path, sizeof path, "%s/log.jsonl", training(t)->folder);
+    return lab_log_open(&t->log, path, whole ? -1 : t->state.log_size, err);
+}
+
+/* Nothing left to do; what it was is counted. */
+static bool is_done(race *r, int index)
+{
+    const lab_setup *s = &r->results.setup;
+    const race_training *t = &r->training[index];
+    double work = 3 * race_work(s, s->steps * s->batch * s->train_length, s->train_length);
+    for (int i = 0; i < s->entries; i++)
+        for (int k = 0; k < s->tests && race_shares(s, i, t); k++) {
+            if (!race_find_test(&r->results, i, t->seed, s->test[k]))
+                return false;
+            work += race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]);
+        }
+    if (r->results.run[index].ended)
+        race_skip(r, work);
+    return r->results.run[index].ended;
+}
+
+pe_status race_train(race *r, int index, pe_error *err)
+{
+    trainer t = { .race = r, .index = index };
+    if (is_done(r, index))
+        return PE_OK;
+    pe_status status = begin(&t, err);
+    if (!status && t.adam.step < setup(&t)->steps)
+        status = steps(&t, err);
+    if (!status && t.adam.step == setup(&t)->steps)
+        status = tests(&t, err);
+    lab_log_close(&t.log);
+    lab_batch_free(&t.batch);
+    adam_free(&t.adam);
+    model_free(t.model);
+    return status;
+}
+
+pe_status race_time_steps(double *seconds, model **out, race *r, int index, int count, pe_error *err)
+{
+    trainer t = { .race = r, .index = index };
+    lab_train_line line = { 0 };
+    int64_t steps_asked = r->results.setup.steps;
+    r->results.setup.steps = 1000; /* of a schedule that is as good as any */
+    pe_status status = make(&t, err);
+    for (int i = 0; i <= count && !status; i++) { /* the first warms up */
+        if (i == 1)
+            t.begin = race_seconds();
+        status = step(&t, &line, err);
+    }
+    *seconds = (race_seconds() - t.begin) / count;
+    r->results.setup.steps = steps_asked;
+    lab_batch_free(&t.batch);
+    adam_free(&t.adam);
+    *out = t.model;
+    return status;
+}

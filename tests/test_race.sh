@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# labels: core; timeout: 300
+# A race end to end, tiny: who trains and who shares, the same bits for any threads and after any interruption, what is refused.
+set -uo pipefail
+POSENC=$(realpath "${POSENC:-build/posenc}")
+dir=$(mktemp -d)
+trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+passed=0 failed=0
+
+ok() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
+check() { local what=$1; shift; if "$@"; then ok; else bad "$what"; fi; }
+
+tiny="--layers 1 --width 16 --heads 2 --train-length 32 --test 1x,2x --batch 2 --test-tokens 128 --quiet"
+race() { "$POSENC" race "$@"; }
+# expect CODE WORDS OPTIONS...: the exit code, and WORDS in what it prints.
+expect() {
+  local code=$1 words=$2 got; shift 2
+  race "$@" >stdout 2>stderr; got=$?
+  if [ $got != "$code" ]; then bad "race $* : exit code $got, not $code: $(head -c 300 stderr)"; return; fi
+  if ! cat stdout stderr | grep -qF -- "$words"; then bad "race $* : '$words' is not in: $(cat stdout stderr | head -c 400)"; return; fi
+  ok
+}
+# The tensors of the newest checkpoint of a training: the file from the end of its header on, without seconds and sizes.
+weights() {
+  local file size; file=$(ls "$1"/step-*.safetensors | tail -1)
+  size=$(od -An -tu8 -N8 "$file"); tail -c +$((size + 9)) "$file" | cksum
+}
+# The log without what depends on the clock.
+lines() { sed -E 's/"(seconds|tokens_per_second)": *[-+.e0-9]+,? *//g' "$1"/log.jsonl; }
+same() { [ "$(weights "$1")" = "$(weights "$2")" ] && [ "$(lines "$1")" = "$(lines "$2")" ]; }
+
+# ---- one race
+expect 0 "rope" -e none,rope,learned $tiny --steps 6 --out a
+check "one folder for each training" test "$(ls -d a/*-1 | paste -sd' ')" = "a/learned-1 a/none-1 a/rope-1"
+check "a line for each step, one for the run, one for each test" test "$(wc -l <a/rope-1/log.jsonl)" = 9
+check "a learned table past its end cannot" grep -q "cannot" stdout
+check "and the log says why" grep -q '"cannot": *"learned' a/learned-1/log.jsonl
+check "the checkpoint of the last step" test -s "$(ls a/none-1/step-*6.safetensors)"
+check "the command is kept" grep -q "posenc race --encodings none,rope,learned" a/race.json
+expect 2 "has a race already" -e none $tiny --steps 6 --out a
+expect 0 "rope" --resume a --quiet
+check "nothing is done again" test "$(wc -l <a/rope-1/log.jsonl)" = 9
+
+# ---- the same bits
+expect 0 "" -e rope $tiny --steps 6 --out one --threads 1
+expect 0 "" -e rope $tiny --steps 6 --out two --threads 2 --checkpoint-every 1
+check "1 and 2 threads, other checkpoints: the same weights and log" same one/rope-1 two/rope-1
+check "others in the race change nothing" same one/rope-1 a/rope-1
+check "the last two checkpoints are kept" test "$(ls two/rope-1/step-*.safetensors | wc -l)" = 2
+
+# ---- stopped and resumed: Ctrl-C once, at whatever step
+many="-e rope,alibi $tiny --steps 1500"
+expect 0 "" $many --out straight
+for wait in 0.2 0.6; do
+  rm -rf cut
+  env --default-signal=INT "$POSENC" race $many --out cut >stdout 2>stderr &
+  job=$!
+  for ((i = 0; i < 500; i++)); do [ -s cut/rope-1/log.jsonl ] || [ -s cut/race.json ] && break; sleep 0.01; done
+  sleep $wait; kill -INT $job; wait $job; code=$?
+  if [ $code = 0 ]; then echo "SKIP: it was done within $wait s"; continue; fi
+  check "Ctrl-C: exit code 5, not $code" test $code = 5
+  check "and how to go on" grep -q "posenc race --resume cut" stderr
+  expect 0 "alibi" --resume cut --quiet
+  check "stopped after $wait s and resumed: the same weights and log" same straight/rope-1 cut/rope-1
+  check "stopped after $wait s and resumed: the same of the second" same straight/alibi-1 cut/alibi-1
+done
+
+# ---- two at once, a full disk
+rm -rf cut
+env --default-signal=INT "$POSENC" race $many --checkpoint-every 100 --out cut >/dev/null 2>stderr &
+job=$!
+for ((i = 0; i < 500; i++)); do [ -n "$(ls cut/rope-1/step-* 2>/dev/null)" ] && break; sleep 0.01; done
+expect 4 "process" --resume cut --quiet
+kill -INT $job; wait $job
+full() { (trap '' XFSZ; ulimit -f 2; "$POSENC" race --resume cut --quiet >stdout 2>stderr); }
+before=$(ls cut/rope-1/step-*)
+full; check "a full disk is exit code 4" test $? = 4
+check "what was saved stays, and nothing half" test "$(ls cut/rope-1/step-*)" = "$before"
+expect 0 "alibi" --resume cut --quiet
+check "after the full disk: the same weights and log" same straight/rope-1 cut/rope-1
+rm -f cut/alibi-1/log.jsonl cut/alibi-1/step-*
+expect 0 "alibi" --resume cut --quiet
+check "a training that lost its files is done again" same straight/alibi-1 cut/alibi-1
+
+# ---- entries
+expect 0 "scaling=yarn" -e rope:theta=10000,scaling=yarn,rope:theta=10000,scaling=ntk,alibi $tiny --steps 2 --out lists
+check "three entries, two trainings" test "$(ls -d lists/*-1 | wc -l)" = 2
+check "the shared log has the tests of both" test "$(grep -c '"length"' lists/rope-theta-10000-scaling-yarn-1/log.jsonl)" = 4
+expect 0 "hierarchical" -e hierarchical $tiny --steps 2 --out hier
+check "hierarchical serves what learned cannot" test "$(grep -c cannot stdout)" = 0
+cat >sweep.txt <<'S'
+# a comment
+plain = rope
+rope:theta=500   # another
+S
+expect 0 "plain" --sweep sweep.txt $tiny --steps 2 --out sweep
+check "named and unnamed" test "$(ls -d sweep/*-1 | paste -sd' ')" = "sweep/plain-1 sweep/rope-theta-500-1"
+expect 0 "" -e rope $tiny --steps 2 --seeds 2 --out seeds
+check "a training for each seed" test "$(ls -d seeds/rope-* | paste -sd' ')" = "seeds/rope-1 seeds/rope-2"
+for data in copy recall grid; do expect 0 "rope" -e rope $tiny --steps 2 --data $data --out "of-$data"; done
+expect 0 "deberta" -e deberta $tiny --steps 2 --masked --out masked
+for ((i = 0; i < 400; i++)); do echo "line $i of a text that is long enough to be split and tested on"; done >t.txt
+expect 0 "rope" -e rope $tiny --steps 2 --text t.txt --out text
+
+# ---- minutes become steps
+expect 0 "" -e none $tiny --minutes 0.05 --out minutes --json
+check "the calibration is recorded" grep -q '"calibration": *"0.05 minutes' minutes/race.json
+
+# ---- as data
+expect 0 " " --data copy --show-data
+expect 0 '"finding"' -e none $tiny --steps 2 --out json --json
+if command -v python3 >/dev/null; then check "JSON that others read" python3 -m json.tool stdout >/dev/null; fi
+
+# ---- what is refused, before anything starts
+expect 2 "did you mean 'rope'?" -e none,rop $tiny --steps 2 --out no
+expect 2 "is there twice" -e rope,rope $tiny --steps 2 --out no
+expect 2 "is empty" -e rope,,alibi $tiny --steps 2 --out no
+expect 2 "--test has 2y" -e rope $tiny --test 2y --out no
+expect 2 "needs one of them" -e rope $tiny --steps 2 --minutes 1 --out no
+expect 2 "--rate is fast" -e rope $tiny --steps 2 --rate fast --out no
+expect 2 "multiple of the heads" -e rope $tiny --heads 3 --steps 2 --out no
+expect 2 "coordinates" -e rope:axes=2,split=axial $tiny --steps 2 --out no
+expect 2 "--steps and --resume" --resume a --steps 3
+printf 'rope\nrope\n' >twice.txt
+expect 2 "line 2" --sweep twice.txt $tiny --steps 2 --out no
+expect 2 "storys" -e rope $tiny --steps 2 --data storys --out no
+expect 4 "nowhere" --resume nowhere
+expect 2 "too few" -e rope $tiny --minutes 0.0001 --out few
+check "nothing was begun" test ! -e no
+
+# ---- a loss that is no number
+expect 3 "layer" -e none,rope $tiny --steps 9 --rate 1e10 --warmup 3 --checkpoint-every 1 --out nan
+check "the message names run and step" grep -q "none, seed 1, step" stderr
+check "the last checkpoint stays" test -n "$(ls nan/none-1/step-*.safetensors)"
+
+echo "$passed passed, $failed failed"
+test "$failed" = 0
