@@ -21,26 +21,15 @@ static bool next_item(char out[ITEM_MAX], const char **list)
 
 /* ---------------------------------------------------------------- lengths */
 
-/* "2x": so many trained lengths; "4k": so many tokens. */
-static cli_exit read_length(int64_t *out, const eval_job *j, char *text)
+static cli_exit read_length(int64_t *out, const eval_job *j, const char *text)
 {
-    size_t n = strlen(text);
-    double times;
     int64_t trained = j->ask.options.trained ? j->ask.options.trained : j->zoo->part[0].trained;
-    bool fine;
-    if (n > 1 && text[n - 1] == 'x') {
-        if (!trained)
-            return cli_fail(j->args, CLI_USAGE,
-                            "--lengths has %s, and the model does not say its trained length; give --trained N", text);
-        text[n - 1] = 0;
-        fine = cli_read_real(text, &times) && times > 0 && times <= LENGTH_MAX;
-        *out = fine ? (int64_t)(times * (double)trained + 0.5) : 0;
-    } else
-        fine = cli_read_int(text, out);
-    if (!fine || *out < LENGTH_MIN || *out > LENGTH_MAX)
-        return cli_fail(j->args, CLI_USAGE,
-                        "--lengths has %s; needs tokens, 2 to 1M, such as 512,2k, or 1x,4x of the trained length",
+    if (!trained && strchr(text, 'x'))
+        return cli_fail(j->args, CLI_USAGE, "--lengths has %s, and the model does not say its length; give --trained N",
                         text);
+    if (!cli_read_length(text, trained, out) || *out < LENGTH_MIN || *out > LENGTH_MAX)
+        return cli_fail(j->args, CLI_USAGE,
+                        "--lengths has %s; needs 2 to 1M tokens, such as 512,2k, or 1x,4x of the trained length", text);
     return CLI_OK;
 }
 
@@ -83,7 +72,7 @@ static cli_exit unknown_method(const eval_job *j, const char *name)
     int count = 0;
     for (; count < extend_method_count && count < EVAL_METHODS_MAX; count++)
         names[count] = extend_methods[count].name;
-    return cli_fail(j->args, CLI_USAGE, "--extend has %s; needs methods of posenc extend, such as none,ntk,yarn;%s",
+    return cli_fail(j->args, CLI_USAGE, "--extend has %s; needs methods of posenc extend, such as none,ntk,yarn%s",
                     name, cli_did_you_mean(meant, "", name, names, count));
 }
 

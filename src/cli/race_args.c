@@ -6,20 +6,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <time.h>
 
-/* "2x": so many training lengths; "4k": so many tokens. */
 static cli_exit read_length(int64_t *out, const cli_args *a, const char *text, int64_t trained)
 {
-    char number[40];
-    double times;
-    size_t n = strlen(text);
-    snprintf(number, sizeof number, "%.*s", n && n < 40 ? (int)n - 1 : 0, text);
-    if (n && text[n - 1] == 'x' && cli_read_real(number, &times) && times > 0 && times <= 4096)
-        *out = (int64_t)floor(times * (double)trained + 0.5);
-    else if (!cli_read_int(text, out))
+    if (!cli_read_length(text, trained, out))
         return cli_fail(a, CLI_USAGE,
                         "--test has %s; needs lengths such as 1x,2x,4x (of the training length) or 512,4k", text);
     if (*out < 16 || *out > (1 << 20))
