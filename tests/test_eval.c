@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab
+ * labels: core; needs: lab wrap
  *
  * Trained models from their files: the same weights give the same logits in every format, files that are none are
  * refused, and posenc eval measures what it says.
  */
 #include "common.h"
+
+#include <malloc.h>
+
+#include "heap.h"
 
 #include "lab/eval.h"
 #include "model/gemm.h"
@@ -653,6 +657,76 @@ static void token_files_are_held_to_the_vocabulary(void **state)
     assert_int_equal(eval_token_file(&token, &count, path, VOCAB, &err), PE_ERR_SHAPE);
 }
 
+/* ---------------------------------------------------------------- memory */
+
+static pe_status load_and_measure(const char *path, eval_ask *ask)
+{
+    measured r = { 0 };
+    pe_error err = { 0 };
+    ask->path = path;
+    pe_status s = zoo_open(&r.zoo, path, &ask->options, &err);
+    if (s == PE_OK)
+        s = model_load(&r.m, r.zoo, NULL, &err);
+    if (s == PE_OK)
+        s = eval_plan(&r.e, ask, r.zoo, &err);
+    if (s == PE_OK)
+        s = eval_measure(&r.e, r.m, NULL, NULL, &err);
+    assert_true(s == PE_OK || *err.text);
+    measured_free(&r);
+    return s;
+}
+
+static pe_status only_load(const char *path, eval_ask *ask)
+{
+    model *m;
+    pe_error err = { 0 };
+    (void)ask;
+    pe_status s = load(&m, path, &(zoo_options){ 0 }, &err);
+    assert_true(s == PE_OK || *err.text);
+    model_free(m);
+    return s;
+}
+
+typedef pe_status job(const char *path, eval_ask *ask);
+
+static void fail_each_allocation(job *work, const char *path, eval_ask *ask, bool strict)
+{
+    assert_int_equal(work(path, ask), PE_OK);
+    size_t live = heap.live;
+    long before = heap.made;
+    assert_int_equal(work(path, ask), PE_OK);
+    long count = heap.made - before;
+    for (long n = 1; n <= count; n += count / 300 + 1) {
+        heap.fail = n;
+        pe_status s = work(path, ask);
+        heap.fail = 0;
+        assert_int_equal(heap.live, live);
+        if (strict && s == PE_OK)
+            fail_msg("allocation %ld of %ld failed unnoticed", n, count);
+    }
+}
+
+/* Whichever allocation fails: loading ends with a sentence, and neither it nor the rest leaves anything behind. (A plan
+ * that found no memory may say that its method does not apply.) */
+static void memory_that_runs_out_is_an_error_and_leaves_nothing(void **state)
+{
+    (void)state;
+    int32_t token[20];
+    eval_ask ask = { .token = token,
+                     .tokens = 20,
+                     .length = { 8, 18 },
+                     .lengths = 2,
+                     .method = { extend_find("none"), extend_find("yarn") },
+                     .methods = 2 };
+    story(token, 20);
+    const char *path = save_bin(make_version1, true);
+    fail_each_allocation(only_load, path, &ask, true);
+    fail_each_allocation(load_and_measure, path, &ask, false);
+    save_llama(TIED, &(made){ .type = "BF16" });
+    fail_each_allocation(only_load, folder, &ask, true);
+    fail_each_allocation(load_and_measure, folder, &ask, false);
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -683,6 +757,7 @@ int main(void)
         cmocka_unit_test(stopped_it_keeps_what_is_whole),
         cmocka_unit_test(a_model_without_a_rotation_is_measured_as_it_is),
         cmocka_unit_test(token_files_are_held_to_the_vocabulary),
+        cmocka_unit_test(memory_that_runs_out_is_an_error_and_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -130,7 +130,10 @@ static pe_status plan_length(eval *e, int length, pe_error *err)
     pe_status s = own_spec(&own, e, n, err);
     if (s != PE_OK)
         return s;
-    if (extend_open(&x, e->zoo, n, e->ask.options.trained, &why))
+    pe_status opened = extend_open(&x, e->zoo, n, e->ask.options.trained, &why);
+    if (opened == PE_ERR_NOMEM)
+        s = io_fail(err, opened, "%s", why.text);
+    else if (opened)
         s = plan_without(e, length, own, false, why.text, err);
     else if (x.verdict != EXTEND_PLAN)
         s = plan_without(e, length, own, x.verdict == EXTEND_NOTHING, x.why, err);
