@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FILE_MAX ((size_t)1 << 30)
+
 static const cli_option options[] = {
     { "text", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "text to be measured on; needs --tokenizer" },
     { "tokenizer", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "the model's llama2.c tokenizer, such as tok512.bin" },
@@ -64,17 +66,28 @@ static cli_exit load_model(eval_job *j)
     return CLI_OK;
 }
 
+/* A whole file, or stdin. */
+static cli_exit load_bytes(io_bytes *out, const cli_args *a, const char *option)
+{
+    pe_error err = { 0 };
+    const char *path = cli_text(a, option);
+    pe_status s = strcmp(path, "-") ? io_read_file(out, path, FILE_MAX, &err)
+                                    : io_read_stream(out, STDIN_FILENO, "stdin", FILE_MAX, &err);
+    return s ? cli_fail_from(a, CLI_INPUT, NULL, &err) : CLI_OK;
+}
+
 static cli_exit load_tokenizer(eval_job *j)
 {
     const cli_args *a = j->args;
     pe_error err = { 0 };
+    io_bytes file;
     int64_t vocab = model_settings(j->m)->vocab;
-    const char *path = cli_text(a, "tokenizer");
-    if (tokens_load(&j->tokens, path, &err))
+    CLI_TRY(load_bytes(&file, a, "tokenizer"));
+    if (tokens_parse(&j->tokens, &file, &err))
         return cli_fail_from(a, CLI_INPUT, NULL, &err);
     if (tokens_count(j->tokens) != vocab)
-        return cli_fail(a, CLI_INPUT, "%s: has %lld tokens and the model %lld; needs the model's own tokenizer", path,
-                        (long long)tokens_count(j->tokens), (long long)vocab);
+        return cli_fail(a, CLI_INPUT, "%s: has %lld tokens and the model %lld; needs the model's own tokenizer",
+                        cli_text(a, "tokenizer"), (long long)tokens_count(j->tokens), (long long)vocab);
     return CLI_OK;
 }
 
@@ -100,10 +113,14 @@ static cli_exit load_text(eval_job *j)
     const cli_args *a = j->args;
     pe_error err = { 0 };
     pe_status s;
-    if (cli_given(a, "text"))
-        s = eval_text(&j->token, &j->ask.tokens, j->tokens, cli_text(a, "text"), &err);
+    io_bytes file;
+    bool text = cli_given(a, "text");
+    CLI_TRY(load_bytes(&file, a, text ? "text" : "tokens-file"));
+    if (text)
+        s = tokens_encode(&j->token, &j->ask.tokens, j->tokens, file.data, file.size, &err);
     else
-        s = eval_token_file(&j->token, &j->ask.tokens, cli_text(a, "tokens-file"), model_settings(j->m)->vocab, &err);
+        s = eval_token_file(&j->token, &j->ask.tokens, &file, model_settings(j->m)->vocab, &err);
+    io_bytes_free(&file);
     j->ask.token = j->token;
     return s ? cli_fail_from(a, CLI_INPUT, NULL, &err) : CLI_OK;
 }
@@ -147,7 +164,7 @@ static cli_exit measure(eval_job *j)
         eval_json(j);
     else
         eval_page(j);
-    return j->stopped ? cli_fail(a, CLI_NO, "stopped before the end: what is above is what was measured") : CLI_OK;
+    return j->stopped ? cli_fail(a, CLI_STOPPED, "stopped before the end: what is above is what was measured") : CLI_OK;
 }
 
 /* Text of a model may spell orders to a terminal: those are left out, line ends and tabs are not. */

@@ -90,9 +90,8 @@ void eval_describe(eval *e, const model *m, const char *command, const char *dat
 /* race.json, log.jsonl and the report, into a folder that is made where it is not there. */
 pe_status eval_write(const eval *e, const char *folder, pe_error *err);
 
-/* Tokens of a text file, TOKENS_BEGIN first; of an .npy of whole numbers, each below vocab. malloc'ed. */
-pe_status eval_text(int32_t **out, int64_t *count, const tokens *t, const char *path, pe_error *err);
-pe_status eval_token_file(int32_t **out, int64_t *count, const char *path, int64_t vocab, pe_error *err);
+/* The whole numbers of an .npy, each below vocab; malloc'ed. (Those of a text: tokens_encode.) */
+pe_status eval_token_file(int32_t **out, int64_t *count, const io_bytes *file, int64_t vocab, pe_error *err);
 
 /* The likeliest token, again and again, as llama2.c's run prints it: `steps` tokens after the one that begins a text,
  * the prompt's among them, or fewer where the text ends. print: the bytes of each. */

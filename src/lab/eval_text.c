@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tokens in, from a text or a list of numbers; tokens out, the likeliest each time. */
+ * Tokens in, from a list of numbers; tokens out, the likeliest each time. */
 #include "lab/eval.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TEXT_MAX ((size_t)256 << 20)
-
-pe_status eval_text(int32_t **out, int64_t *count, const tokens *t, const char *path, pe_error *err)
-{
-    io_bytes file;
-    *out = NULL;
-    *count = 0;
-    pe_status s = io_read_file(&file, path, TEXT_MAX, err);
-    if (s != PE_OK)
-        return s;
-    s = tokens_encode(out, count, t, file.data, file.size, err);
-    io_bytes_free(&file);
-    return s;
-}
 
 static pe_status check_token(int64_t token, int64_t at, const char *path, int64_t vocab, pe_error *err)
 {
@@ -30,24 +15,24 @@ static pe_status check_token(int64_t token, int64_t at, const char *path, int64_
                    token, vocab - 1);
 }
 
-pe_status eval_token_file(int32_t **out, int64_t *count, const char *path, int64_t vocab, pe_error *err)
+pe_status eval_token_file(int32_t **out, int64_t *count, const io_bytes *file, int64_t vocab, pe_error *err)
 {
     io_array a;
     int64_t *whole = NULL;
     *out = NULL;
     *count = 0;
-    pe_status s = io_npy_load(&a, path, 0, err);
+    pe_status s = io_npy_parse(&a, file, 0, err);
     if (s != PE_OK)
         return s;
     int64_t n = a.count;
     s = a.rank == 1 ? io_array_to_i64(&whole, &a, err)
-                    : io_fail(err, PE_ERR_SHAPE, "%s: has %d axes; needs one, of token numbers", path, a.rank);
+                    : io_fail(err, PE_ERR_SHAPE, "%s: has %d axes; needs one, of token numbers", file->name, a.rank);
     io_array_free(&a);
     int32_t *list = s == PE_OK ? calloc((size_t)n + 1, sizeof *list) : NULL;
     if (s == PE_OK && !list)
-        s = io_fail(err, PE_ERR_NOMEM, "%s: no memory for %" PRId64 " tokens", path, n);
+        s = io_fail(err, PE_ERR_NOMEM, "%s: no memory for %" PRId64 " tokens", file->name, n);
     for (int64_t i = 0; s == PE_OK && i < n; i++) {
-        s = check_token(whole[i], i, path, vocab, err);
+        s = check_token(whole[i], i, file->name, vocab, err);
         list[i] = (int32_t)whole[i];
     }
     free(whole);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAP ((size_t)256 << 20)
 #define LEAST 8 /* bytes of a token in the file: score and size */
 
 static uint32_t load_u32(const uint8_t *at)
@@ -133,14 +132,6 @@ pe_status tokens_parse(tokens **out, io_bytes *file, pe_error *err)
     else
         tokens_free(t);
     return s;
-}
-
-pe_status tokens_load(tokens **out, const char *path, pe_error *err)
-{
-    io_bytes file;
-    *out = NULL;
-    pe_status s = io_read_file(&file, path, CAP, err);
-    return s == PE_OK ? tokens_parse(out, &file, err) : s;
 }
 
 void tokens_free(tokens *t)

@@ -6,7 +6,7 @@
  * untrusted.
  *
  *     tokens *t;
- *     tokens_load(&t, "tok512.bin", &err);
+ *     tokens_parse(&t, &file, &err);
  *     tokens_encode(&token, &count, t, text, size, &err);           free(token);
  *     tokens_piece(&size, t, before, token)                         what the second of two tokens prints
  *     tokens_free(t);
@@ -21,7 +21,6 @@
 
 typedef struct tokens tokens;
 
-pe_status tokens_load(tokens **out, const char *path, pe_error *err);
 /* Takes file->data over, whatever comes of it: *file is empty afterwards. */
 pe_status tokens_parse(tokens **out, io_bytes *file, pe_error *err);
 void tokens_free(tokens *t); /* NULL is fine */
