@@ -109,6 +109,15 @@ J
 }
 run run 1
 run run2 2
+# stories.bin: a llama2.c model of zeros, (dim 8, hidden 16, layer 1, heads 2, kv heads 1, vocab 259, length 16)
+{ for n in 8 16 1 2 1 259 16; do le $n 4; done; head -c $((4 * 2736)) /dev/zero; } >stories.bin
+# tok.bin: its tokenizer, three marks and the bytes
+{ le 6 4
+  for word in '<unk_>' '<s___>' '</s__>' $(printf '<0x%02X> ' $(seq 0 255)); do
+    printf '\0\0\0\0\6\0\0\0%s' "$word" # score 0, size 6
+  done; } >tok.bin
+cp "$root/tests/story.txt" .
+npy ids.npy '<i8' '(16,)' 8 1 5 2 7 7 7 200 258 0 3 4 5 6 9 9 9
 examples=0
 while IFS= read -r command; do
   examples=$((examples + 1))

@@ -11,7 +11,7 @@ static const char *const exit_text[CLI_EXIT_COUNT] = {
     [CLI_USAGE] = "the command line or the spec is wrong",
     [CLI_INPUT] = "an input file is wrong: its format, shape or values",
     [CLI_SYSTEM] = "a file cannot be read or written, or memory is short",
-    [CLI_STOPPED] = "stopped by Ctrl-C, and what there is was saved (race)",
+    [CLI_STOPPED] = "stopped by Ctrl-C, and what there is was saved or shown (race, eval)",
 };
 
 static void print_exit_codes(FILE *to)

@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/race.h"
 
+#include "cli/command.h"
 #include "cli/job.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <time.h>
 
-/* "2x": so many training lengths; "4k": so many tokens. */
 static cli_exit read_length(int64_t *out, const cli_args *a, const char *text, int64_t trained)
 {
-    char number[40];
-    double times;
-    size_t n = strlen(text);
-    snprintf(number, sizeof number, "%.*s", n && n < 40 ? (int)n - 1 : 0, text);
-    if (n && text[n - 1] == 'x' && cli_read_real(number, &times) && times > 0 && times <= 4096)
-        *out = (int64_t)floor(times * (double)trained + 0.5);
-    else if (!cli_read_int(text, out))
+    if (!cli_read_length(text, trained, out))
         return cli_fail(a, CLI_USAGE,
                         "--test has %s; needs lengths such as 1x,2x,4x (of the training length) or 512,4k", text);
     if (*out < 16 || *out > (1 << 20))
@@ -93,23 +86,6 @@ static cli_exit read_source(lab_source *out, race_words *w, const cli_args *a)
     return CLI_OK;
 }
 
-/* As it would be typed: words with signs of the shell are quoted. */
-static void write_command(char *out, size_t cap, const cli_args *a)
-{
-    size_t used = (size_t)snprintf(out, cap, "posenc %s", a->verb->name);
-    for (int i = 0; i < a->verb->option_count && used < cap; i++) {
-        const cli_option *o = &a->verb->options[i];
-        if (!a->given[i])
-            continue;
-        const char *value = o->kind == CLI_FLAG ? "" : a->text[i];
-        const char *quote = value[strcspn(value, " \t\n*?[]$&|;<>()\"`\\#~")] ? "'" : "";
-        used +=
-            (size_t)snprintf(out + used, cap - used, " --%s%s%s%s%s", o->name, *value ? " " : "", quote, value, quote);
-    }
-    if (used >= cap)
-        io_end_with_dots(out, cap);
-}
-
 static cli_exit read_setup(lab_setup *s, const cli_args *a)
 {
     s->layers = cli_int(a, "layers");
@@ -176,7 +152,7 @@ cli_exit race_read_args(race_asked *out, race_words *words, const cli_args *a)
     CLI_TRY(name_folder(out, a));
     if (out->resume)
         return check_resume(a);
-    write_command(out->setup.command, sizeof out->setup.command, a);
+    cli_command(out->setup.command, sizeof out->setup.command, a);
     CLI_TRY(read_source(&out->source, words, a));
     return read_setup(&out->setup, a);
 }

@@ -57,3 +57,18 @@ bool cli_read_real(const char *text, double *out)
 {
     return text_number(text, strlen(text), out);
 }
+
+bool cli_read_length(const char *text, int64_t trained, int64_t *out)
+{
+    char number[40];
+    double times;
+    size_t n = strlen(text);
+    if (n < 2 || n >= sizeof number || text[n - 1] != 'x')
+        return cli_read_int(text, out);
+    memcpy(number, text, n - 1);
+    number[n - 1] = 0;
+    if (trained < 1 || !cli_read_real(number, &times) || !(times > 0 && times <= 4096))
+        return false;
+    *out = (int64_t)(times * (double)trained + 0.5);
+    return true;
+}

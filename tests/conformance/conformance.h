@@ -12,6 +12,7 @@
  *     biases.c      biases and bucket indices
  *     modules.c     relative_attention: q, k, v from x, attention, output
  *     families.c    relative_attention: which row, and how a file's tables become its parameters
+ *     lm.c          relative_attention: whole language models, loaded as posenc eval does
  *
  * A runner compares and returns PE_OK, whether the values agree or not; it returns another status, with the sentence in
  * c->err, when the case cannot be run at all, which fails it too. */
@@ -42,6 +43,7 @@
 #define END_TO_END_POSITIONS 100
 #define TOL_PROBABILITY 2e-5
 #define TOL_OUTPUT 1e-5          /* of the largest |output| */
+#define TOL_LOGIT 2e-5           /* of the largest |logit| */
 #define TOL_BIAS 2e-6            /* of the largest |bias| */
 
 typedef struct golden_tensor {
@@ -123,7 +125,8 @@ pe_status bias_tile(golden *c, const pe_encoding *e, pe_stage stage, pe_params w
 /* ---------------------------------------------------------------- the files */
 
 typedef pe_status golden_run(golden *c);
-golden_run run_rope_types, run_rope_layouts, run_rope_census, run_sinusoidal, run_biases, run_relative_attention;
+golden_run run_rope_types, run_rope_layouts, run_rope_census, run_sinusoidal, run_biases, run_relative_attention,
+    run_language_model;
 
 /* The tensor (rows, width) against a sinusoidal spec at positions first, first + step, ... */
 pe_status sinusoid_compare(golden *c, const char *field, const char *spec, int64_t first, int64_t step);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc eval: perplexity of a trained model by length, with each method of src/zoo/extend.h over the same weights.
+ *
+ *     eval e;
+ *     eval_plan(&e, &ask, zoo, &err);             the exact spec of every (method, length), before any work
+ *     eval_measure(&e, model, go_on, with, &err); fills e.results
+ *     eval_judge(&e);                             what posenc extend recommends, beside what was measured
+ *     eval_free(&e);
+ *
+ * Windows: the text is cut into blocks as long as the longest length; shorter windows tile each block from its end. So
+ * windows of all lengths end at the same places, and where the shorter lengths divide the longest, every length is
+ * asked for the same tokens. A window of n tokens stands at positions 0 .. n-1 and is asked for n: after each token
+ * the next, the last of which lies behind it.
+ */
+#ifndef POSENC_LAB_EVAL_H
+#define POSENC_LAB_EVAL_H
+
+#include "lab/results.h"
+#include "model/model.h"
+#include "model/tokens.h"
+#include "zoo/extend.h"
+
+#define EVAL_METHODS_MAX 16
+#define EVAL_NEAR 1.05 /* times the best perplexity: near it */
+
+typedef struct eval_ask {
+    const char *path; /* of the model, as zoo_open takes it */
+    zoo_options options;
+    const int32_t *token; /* of the text */
+    int64_t tokens;
+    int64_t length[LAB_TESTS_MAX];
+    int lengths;
+    const extend_method *method[EVAL_METHODS_MAX];
+    int methods;
+    int64_t windows; /* of the longest length; 0: as many as fit */
+} eval_ask;
+
+/* One method at one length. */
+typedef struct eval_cell {
+    char *spec; /* NULL: there is none, and cannot says why */
+    bool idle;  /* the method changes nothing here */
+    char cannot[300];
+} eval_cell;
+
+/* A method among those that were measured. */
+typedef struct eval_place {
+    const extend_method *best;
+    int place, of; /* 1: the best; 0: it was not measured */
+    double ratio;  /* its perplexity over the best's */
+} eval_place;
+
+/* What extend recommends at a length, and what came of it. */
+typedef struct eval_choice {
+    const extend_method *method; /* NULL: nothing has to be set, or nothing can; why says so */
+    char why[400];
+    eval_place whole, last; /* by the whole window; by its last quarter */
+} eval_choice;
+
+typedef struct eval {
+    eval_ask ask;
+    const zoo_model *zoo;
+    int64_t trained; /* 0: not said */
+    int64_t blocks;  /* of the longest length */
+    int64_t longest; /* that the text has room for */
+    eval_cell cell[EVAL_METHODS_MAX][LAB_TESTS_MAX];
+    eval_choice choice[LAB_TESTS_MAX];
+    lab_results results; /* entries are the methods */
+} eval;
+
+/* ask's texts and the zoo have to outlive it. Lengths are put in order; one that is longer than the text is "cannot";
+ * PE_ERR_RANGE where that is true of all. */
+pe_status eval_plan(eval *out, const eval_ask *ask, const zoo_model *zoo, pe_error *err);
+void eval_free(eval *e); /* zeroed or half-built: fine */
+
+/* Called after each batch, with the part of the work that is done; false: stop, and keep what is whole. */
+typedef bool eval_go_on(void *with, const eval *e, int method, int length, double part);
+pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_error *err);
+/* The line of a (method, length); NULL: not measured yet. */
+const lab_test_line *eval_line(const eval *e, int method, int length);
+
+void eval_judge(eval *e);
+/* "extend recommends yarn at 2048: measured 2nd of 7, 1.03x the best (ntk); over the last quarter the best"; "" while
+ * there is nothing to say. */
+#define EVAL_WORDS 500
+void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length);
+
+/* Before it is written: what it was measured on and with. data: "text story.txt". */
+void eval_describe(eval *e, const model *m, const char *command, const char *data, int threads);
+/* race.json, log.jsonl and the report, into a folder that is made where it is not there. */
+pe_status eval_write(const eval *e, const char *folder, pe_error *err);
+
+/* The whole numbers of an .npy, each below vocab; malloc'ed. (Those of a text: tokens_encode.) */
+pe_status eval_token_file(int32_t **out, int64_t *count, const io_bytes *file, int64_t vocab, pe_error *err);
+
+/* The likeliest token, again and again, as llama2.c's run prints it: `steps` tokens after the one that begins a text,
+ * the prompt's among them, or fewer where the text ends. print: the bytes of each. */
+typedef void eval_print(void *with, const uint8_t *bytes, size_t size);
+pe_status eval_generate(model *m, const tokens *t, const char *prompt, int64_t steps, eval_print *print, void *with,
+                        pe_error *err);
+
+#endif

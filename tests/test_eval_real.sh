@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# labels: data
+# posenc eval on a real trained model, stories260K: its greedy text byte for byte, and its perplexity past its length.
+set -euo pipefail
+root=$PWD
+data=${POSENC_SHARED:-../shared}/data
+if [ ! -r "$data/stories260K.bin" ]; then
+  echo "SKIP: $data/stories260K.bin is not there"
+  exit 0
+fi
+data=$(cd "$data" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+failed=0
+check() { # check WHAT COMMAND...
+  local what=$1
+  shift
+  if "$@"; then echo "ok: $what"; else echo "FAILED: $what"; failed=1; fi
+}
+model=$data/stories260K.bin tokenizer=$data/tok512.bin
+
+"$POSENC" eval "$model" --tokenizer "$tokenizer" --generate 200 >greedy.txt
+check "greedy text is llama2.c's, byte for byte" cmp greedy.txt "$data/stories260K_greedy_200.expected.txt"
+for threads in 1 2; do
+  "$POSENC" eval "$model" --tokenizer "$tokenizer" --generate 40 --threads $threads --prompt "One day, a dog" >threads$threads.txt
+done
+check "the prompt begins the text" grep -q "^One day, a dog" threads1.txt
+check "the text is the same for 1 and 2 threads" cmp threads1.txt threads2.txt
+
+"$POSENC" eval "$model" --tokenizer "$tokenizer" --text "$root/tests/story.txt" --lengths 256,512,1k \
+  --extend none,linear,ntk,dynamic,yarn,llama3,prope --json >eval.json
+value() { # value METHOD LENGTH: its perplexity
+  tr -d '\n' <eval.json | sed 's/},/}\n/g' | sed -n 's/.*"method": "'"$1"'", *"length": '"$2"',.*"perplexity": \([0-9.]*\),.*/\1/p'
+}
+less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; } # less A B
+for length in 256 512; do
+  for method in linear ntk dynamic yarn llama3 p-rope; do
+    check "$method at $length changes nothing" test "$(value $method $length)" = "$(value none $length)"
+  done
+done
+check "more context helps up to the trained length" less "$(value none 512)" "$(value none 256)"
+check "it has learned English: perplexity below 6 at 512" less "$(value none 512)" 6
+check "linear, which is for fine-tuning, costs more than twice at 1k" less 8 "$(value linear 1024)"
+check "yarn does not" less "$(value yarn 1024)" 5
+check "what extend recommends at 1k was measured" grep -q 'extend recommends ntk at 1024: measured' eval.json
+check "and is near the best" grep -q '"near_the_best": true' eval.json
+
+status=0
+"$POSENC" eval "$model" --text "$root/tests/story.txt" 2>message || status=$?
+check "without a tokenizer the sentence says what to give" grep -q -- '--tokens-file' message
+check "and the exit code is 2" test $status = 2
+status=0
+"$POSENC" eval "$model" --tokenizer "$model" --generate 5 2>message || status=$?
+check "a file that is no tokenizer is refused" test $status = 3
+exit $failed
