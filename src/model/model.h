@@ -76,7 +76,8 @@ typedef struct model_tensor {
  * the caller's and outlives the model; NULL: one thread. */
 pe_status model_new(model **out, const model_config *c, const char *spec, const pe_pool *pool, pe_error *err);
 void model_free(model *m); /* NULL is fine */
-/* Tensors of the same name and shape get the same numbers, whatever else the model has. */
+/* Tensors of the same name and shape get the same numbers, whatever else the model has; queries of an encoding with a
+ * softmax scale of its own are scaled so that scores start alike. */
 void model_init(model *m, uint64_t seed);
 
 const model_config *model_settings(const model *m); /* defaults filled in */
