@@ -2,7 +2,7 @@
 #include "lab/page.h"
 
 #include "io/io.h"
-#include "lab/random.h"
+#include "core/random.h"
 
 #include <inttypes.h>
 #include <stdio.h>

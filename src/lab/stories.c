@@ -2,7 +2,7 @@
 #include "lab/stories.h"
 
 #include "lab/page.h"
-#include "lab/random.h"
+#include "core/random.h"
 
 enum { DRAW_END = 0, DRAW_CUT = 1 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lab/stories.h"
 
-#include "lab/random.h"
+#include "core/random.h"
 
 enum { DRAW_KIND, DRAW_FACT, DRAW_FIRST, DRAW_SECOND, DRAW_THIRD, DRAW_ANSWER, DRAW_BACK };
 

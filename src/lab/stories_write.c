@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lab/stories.h"
 
-#include "lab/random.h"
+#include "core/random.h"
 
 #include <string.h>
 

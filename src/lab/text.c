@@ -3,7 +3,7 @@
 
 #include "io/checked.h"
 #include "io/io.h"
-#include "lab/random.h"
+#include "core/random.h"
 
 #include <stdlib.h>
 #include <string.h>
