@@ -19,7 +19,7 @@ typedef struct source_row {
 } source_row;
 
 static const source_row source[] = {
-    { { "stories", "endless tales of a village in which facts told early are asked for late", true, 1 },
+    { { "stories", "endless tales of a village in which names told early are needed late", true, 1 },
       stories_page,
       false,
       true },

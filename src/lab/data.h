@@ -64,7 +64,7 @@ typedef struct lab_batch {
 /* PE_ERR_RANGE: a length that this source does not have, or text shorter than a window. */
 pe_status lab_batch_new(lab_batch *out, const lab_data *d, int64_t sequences, int64_t length, pe_error *err);
 void lab_batch_free(lab_batch *b);
-/* What is told and asked for: of stories the first byte of an answer, for that tells all answers of its kind apart; of
+/* What is told and asked for: of stories the second letter of a name, for that and the initial tell all names apart; of
  * tasks every byte of an answer, and nothing else is a target. What was told before the window is not marked. Masked
  * stories and texts (15 % of the tokens) mark nothing: the bytes beside a mask tell it.
  *
