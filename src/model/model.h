@@ -3,10 +3,13 @@
  * posenc_model: a small Transformer with any encoding, to train and to evaluate.
  *
  *     model *m;
- *     model_new(&m, &(model_config){ .vocab = 256, .layers = 4, .width = 128, .heads = 4, .causal = true }, "rope",
- * pool, &err); model_init(m, seed); model_gradients(m, &batch, &loss, &err);                     forward and backward:
- * model_grads(m) is filled adam_step(a, m, &rates); model_use(m, "rope:scaling=ntk,alpha=4,trained=256", &err); another
- * encoding over the same weights model_losses(m, &batch, losses, right, &err);                forward alone, any length
+ *     model_config c = { .vocab = 256, .layers = 4, .width = 128, .heads = 4, .causal = true };
+ *     model_new(&m, &c, "rope", pool, &err);
+ *     model_init(m, seed);
+ *     model_gradients(m, &batch, &loss, &err);        forward and backward: model_grads(m) is filled
+ *     adam_step(a, m, &rates);
+ *     model_use(m, "rope:scaling=ntk,alpha=4", &err); another encoding over the same weights
+ *     model_losses(m, &batch, losses, right, &err);   forward alone, any length
  *     model_free(m);
  *
  * Shapes: B sequences, T tokens each, N = B T rows, C width, H query heads, G key heads, D head width, F hidden width,
