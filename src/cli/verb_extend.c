@@ -33,8 +33,12 @@ static const char notes[] =
     "\n"
     "Recommended, the first that holds: none, where no pair leaves the range; the model's own\n"
     "scaling with a larger factor (two are never stacked); llama3 for a Llama 3 (theta 500000);\n"
-    "ntk up to twice the length; yarn beyond. Where that does not serve: yarn, linear, ntk, longrope.\n"
-    "A plan says what angles are seen, not what a model can do with them: measure before use.\n";
+    "ntk up to 4 times the length, and beyond it where a head has fewer than 16 pairs; else yarn.\n"
+    "Where that does not serve: yarn, ntk, longrope, linear. The number of ntk and dynamic is that of\n"
+    "their formula, how many times longer; of others, the smallest that keeps every pair in range.\n"
+    "Where ntk ends and yarn begins was measured on two small models only, by posenc eval and posenc\n"
+    "race (docs/eval.md). A plan says what angles are seen, not what a model can do with them:\n"
+    "measure before use.\n";
 
 /* The text that is planned for and edited is one text: the model is read again, from these bytes. */
 static cli_exit read_text(extend_job *j)
@@ -98,7 +102,7 @@ static cli_exit answer(const extend_job *j)
 {
     if (j->x.verdict)
         return j->x.verdict == EXTEND_NO ? CLI_NO : CLI_OK;
-    return j->plan[j->taken].applies && j->plan[j->taken].serves ? CLI_OK : CLI_NO;
+    return extend_holds(&j->plan[j->taken]) ? CLI_OK : CLI_NO;
 }
 
 static cli_exit work(extend_job *j)

@@ -96,5 +96,5 @@ void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length)
     place_words(last, &c->last);
     snprintf(out, EVAL_WORDS, "extend recommends %s at %" PRId64 ": measured %s; over the last quarter %s%s",
              c->method->name, n, whole, last,
-             c->whole.ratio > EVAL_NEAR && c->last.ratio > EVAL_NEAR ? ": not near the best on this text" : "");
+             c->whole.ratio > EVAL_NEAR || c->last.ratio > EVAL_NEAR ? ": not near the best on this text" : "");
 }
