@@ -32,7 +32,8 @@ check "the text is the same for 1 and 2 threads" cmp threads1.txt threads2.txt
 "$POSENC" eval "$model" --tokenizer "$tokenizer" --text "$root/tests/story.txt" --lengths 256,512,1k \
   --extend none,linear,ntk,dynamic,yarn,llama3,prope --json >eval.json
 value() { # value METHOD LENGTH: its perplexity
-  tr -d '\n' <eval.json | sed 's/},/}\n/g' | sed -n 's/.*"method": "'"$1"'", *"length": '"$2"',.*"perplexity": \([0-9.]*\),.*/\1/p'
+  tr -d '\n' <eval.json | sed 's/"name":/\n&/g' | grep '^"name": "'"$1"'"' | sed 's/"length":/\n&/g' |
+    sed -n '/^"length": '"$2"',/ { s/.*"perplexity": *{ *"mean": \([0-9.]*\),.*/\1/p; q; }'
 }
 less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; } # less A B
 for length in 256 512; do

@@ -4,7 +4,6 @@
 #include "cli/extend.h"
 #include "cli/model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const cli_option options[] = {
@@ -76,12 +75,8 @@ static cli_exit open_file(extend_job *j)
 static cli_exit make_plans(extend_job *j)
 {
     pe_error err;
-    j->plan = calloc((size_t)extend_method_count, sizeof *j->plan);
-    if (!j->plan)
-        return cli_fail(j->args, CLI_SYSTEM, "no memory for the plans");
-    for (int i = 0; i < extend_method_count; i++)
-        if (extend_plan_make(&j->plan[i], &j->x, &extend_methods[i], &err))
-            return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
+    if (extend_plans_new(&j->plan, &j->x, &err))
+        return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
     j->advised = extend_recommend(&j->x, j->plan, j->why);
     j->taken = cli_choice(j->args, "method") >= 0 ? cli_choice(j->args, "method") : j->advised;
     return CLI_OK;
@@ -128,9 +123,7 @@ static cli_exit run(const cli_args *a)
 {
     extend_job j = { .args = a };
     cli_exit code = work(&j);
-    for (int i = 0; j.plan && i < extend_method_count; i++)
-        extend_plan_free(&j.plan[i]);
-    free(j.plan);
+    extend_plans_free(j.plan);
     io_bytes_free(&j.file);
     extend_close(&j.x);
     zoo_free(j.zoo);

@@ -103,6 +103,9 @@ typedef struct extend_plan {
 
 pe_status extend_plan_make(extend_plan *out, const extend_model *x, const extend_method *m, pe_error *err);
 void extend_plan_free(extend_plan *p);
+/* One of each method, in the order of extend_methods; malloc'ed. */
+pe_status extend_plans_new(extend_plan **out, const extend_model *x, pe_error *err);
+void extend_plans_free(extend_plan *plans); /* NULL is fine */
 
 bool extend_holds(const extend_plan *p); /* it applies, and serves or has its formula's number */
 

@@ -240,3 +240,22 @@ void extend_plan_free(extend_plan *p)
     free(p->brief);
     *p = (extend_plan){ 0 };
 }
+
+pe_status extend_plans_new(extend_plan **out, const extend_model *x, pe_error *err)
+{
+    extend_plan *plans = calloc((size_t)extend_method_count, sizeof *plans);
+    pe_status s = plans ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for the plans");
+    for (int i = 0; s == PE_OK && i < extend_method_count; i++)
+        s = extend_plan_make(&plans[i], x, &extend_methods[i], err);
+    *out = s == PE_OK ? plans : NULL;
+    if (s != PE_OK)
+        extend_plans_free(plans);
+    return s;
+}
+
+void extend_plans_free(extend_plan *plans)
+{
+    for (int i = 0; plans && i < extend_method_count; i++)
+        extend_plan_free(&plans[i]);
+    free(plans);
+}
