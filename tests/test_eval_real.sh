@@ -46,7 +46,8 @@ check "it has learned English: perplexity below 6 at 512" less "$(value none 512
 check "linear, which is for fine-tuning, costs more than twice at 1k" less 8 "$(value linear 1024)"
 check "yarn does not" less "$(value yarn 1024)" 5
 check "what extend recommends at 1k was measured" grep -q 'extend recommends ntk at 1024: measured' eval.json
-check "and is near the best" grep -q '"near_the_best": true' eval.json
+check "and is near the best by both measures" test "$(grep -c '"near_the_best": true' eval.json)" = 2
+check "and nothing else is said" test -z "$(grep 'not near the best' eval.json)"
 
 status=0
 "$POSENC" eval "$model" --text "$root/tests/story.txt" 2>message || status=$?

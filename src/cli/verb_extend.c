@@ -35,9 +35,8 @@ static const char notes[] =
     "ntk up to 4 times the length, and beyond it where a head has fewer than 16 pairs; else yarn.\n"
     "Where that does not serve: yarn, ntk, longrope, linear. The number of ntk and dynamic is that of\n"
     "their formula, how many times longer; of others, the smallest that keeps every pair in range.\n"
-    "Where ntk ends and yarn begins was measured on two small models only, by posenc eval and posenc\n"
-    "race (docs/eval.md). A plan says what angles are seen, not what a model can do with them:\n"
-    "measure before use.\n";
+    "Where ntk ends and yarn begins was measured on two small models only (docs/eval.md). A plan says\n"
+    "what angles are seen, not what a model can do with them: measure before use, with posenc eval.\n";
 
 /* The text that is planned for and edited is one text: the model is read again, from these bytes. */
 static cli_exit read_text(extend_job *j)

@@ -80,8 +80,8 @@ pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_erro
 const lab_test_line *eval_line(const eval *e, int method, int length);
 
 void eval_judge(eval *e);
-/* "extend recommends yarn at 2048: measured 2nd of 7, 1.03x the best (ntk); over the last quarter the best"; "" while
- * there is nothing to say. */
+/* "extend recommends yarn at 2048: measured 2nd of 7, 1.03x the best (ntk); over the last quarter the best of 7"; one
+ * that is above EVAL_NEAR by either measure is called not near the best; "" while there is nothing to say. */
 #define EVAL_WORDS 500
 void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length);
 
