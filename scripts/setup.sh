@@ -13,7 +13,7 @@ needs() {
 cc          run   gcc             gcc             gcc         gcc           gcc
 make        run   make            make            make        make          make
 cmake       run   cmake           cmake           cmake       cmake         cmake
-cblas.h     run   libopenblas-dev openblas-devel  openblas    openblas-dev  openblas
+openblas    run   libopenblas0-pthread openblas   openblas    openblas      openblas
 pkg-config  test  pkg-config      pkgconf         pkgconf     pkgconf       pkgconf
 jansson.h   test  libjansson-dev  jansson-devel   jansson     jansson-dev   jansson
 cmocka.h    test  libcmocka-dev   libcmocka-devel cmocka      cmocka-dev    cmocka
@@ -30,11 +30,13 @@ present() {
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>" ;;
+    openblas) has_library libopenblas ;;
     *.h) found "#include <$1>" ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }
-found() { printf '%s\n' "$1" | ${CC:-cc} -I/usr/include/openblas -E - >/dev/null 2>&1; } # Fedora keeps cblas.h there
+found() { printf '%s\n' "$1" | ${CC:-cc} -E - >/dev/null 2>&1; }
+has_library() { { ldconfig -p || /sbin/ldconfig -p || ls /usr/lib /usr/local/lib /opt/homebrew/lib; } 2>/dev/null | grep "$1" >/dev/null; }
 
 missing() { # names in $names, package names of column $1 in $packages
   names='' packages=''

@@ -287,7 +287,7 @@ static void models_that_differ_in_their_encoding_alone_start_alike(void **state)
     (void)state;
     bench a, b;
     start(&a, "rope", 1);
-    start(&b, "learned+t5", 1);
+    start(&b, "learned+t5:scale=sqrt", 1);
     for (int i = 0; i < model_tensor_count(a.m); i++) {
         const model_tensor *t = model_tensor_at(a.m, i), *u = model_tensor_find(b.m, t->name);
         assert_non_null(u);

@@ -3,9 +3,10 @@
  * The race: one small model per encoding, trained alike at one length, tested at lengths it never saw.
  *
  *     race *r;
- *     race_open(&r, &asked, &err);        all that can be wrong with what was asked is said here, before anything
- * starts race_start(r, &err);                folder, lock, calibration, race.json; or all that from the folder to
- * resume race_run(r, &err);                  training and tests; what is done already is not done again race_free(r);
+ *     race_open(&r, &asked, &err);   all that can be wrong with what was asked is said here
+ *     race_start(r, &err);           folder, lock, calibration, race.json; or all that from a folder to resume
+ *     race_run(r, &err);             training and tests; what is done already is not done again
+ *     race_free(r);
  *
  * The same initial weights (by the seed and the names of tensors), the same data in the same order and the same number
  * of steps for each. A training is one (trained spec, seed): entries that share the spec share it.

@@ -22,16 +22,19 @@ static bool put(char **spec, const char *key, double number)
     return zoo_spec_put_real(spec, key, number < k->min ? k->min : number);
 }
 
-/* Each of "factor|alpha" that means something here. */
+/* Each of "factor|alpha" that means something here, and nothing in the spec that was trained: what a model is born with
+ * (p-RoPE) does not follow the length. */
 static bool put_each(char **spec, const char *keys, double number)
 {
-    char key[32];
-    for (const char *at = keys; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
+    char key[32], *born = keys ? zoo_spec_unscaled(*spec) : NULL;
+    bool ok = born || !keys;
+    for (const char *at = keys; ok && at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
         snprintf(key, sizeof key, "%.*s", (int)strcspn(at, "|"), at);
-        if (!put(spec, key, number))
-            return false;
+        const pe_key *k = zoo_spec_key(born, key);
+        ok = (k && zoo_spec_means(born, k)) || put(spec, key, number);
     }
-    return true;
+    free(born);
+    return ok;
 }
 
 static void replace(char **spec, char *by)
@@ -67,7 +70,7 @@ static char *settle(char *spec, use u)
         row = spec ? zoo_spec_row(spec) : NULL;
     }
     if (spec && u.training && row->key_factor)
-        replace(&spec, zoo_spec_unscaled(spec));
+        replace(&spec, zoo_spec_unscaled(spec)); /* trained as it was before what is added afterwards */
     if (!spec)
         return NULL;
     double factor = (double)u.length / (double)u.trained;

@@ -1,76 +1,117 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The BLAS is loaded when a model is made, not when the tool starts: other verbs do without it, and it can be told
+ * beforehand to start no threads. What it is given at load time stays in the environment of this process. */
 #include "model/gemm.h"
 
-#ifdef POSENC_HAS_BLAS
-#include <cblas.h>
+#include "model/lanes.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* cblas.h, as far as it is used: enum CBLAS_ORDER and CBLAS_TRANSPOSE have these numbers everywhere. */
+enum { ROW_MAJOR = 101, AS_IT_IS = 111, TRANSPOSED = 112 };
+typedef void (*gemm_function)(int order, int ta, int tb, int m, int n, int k, real alpha, const real *a, int lda,
+                              const real *b, int ldb, real beta, real *c, int ldc);
 
 #ifdef MODEL_DOUBLE
-#define GEMM cblas_dgemm
+#define GEMM_SYMBOL "cblas_dgemm"
 #else
-#define GEMM cblas_sgemm
+#define GEMM_SYMBOL "cblas_sgemm"
 #endif
 
-#if defined __GNUC__ && defined __ELF__ /* the names of two BLAS; which one is linked is known at run time */
-extern void openblas_set_num_threads(int count) __attribute__((weak));
-extern char *openblas_get_config(void) __attribute__((weak));
-extern void bli_thread_set_num_threads(int64_t count) __attribute__((weak));
-#define HAS(function) ((function) != NULL)
-#else
-#define HAS(function) false
-#define openblas_set_num_threads(n) ((void)0)
-#define openblas_get_config() ""
-#define bli_thread_set_num_threads(n) ((void)0)
+static gemm_function blas; /* NULL: plain loops */
+static char name[160] = "plain loops, an order of magnitude slower than a BLAS; install OpenBLAS";
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* A function's address out of a data pointer, as POSIX has it. */
+static void look_up(void *out, void *library, const char *symbol)
+{
+    void *found = dlsym(library, symbol);
+    memcpy(out, &found, sizeof found);
+}
+
+static const char *text_of(void *library, const char *symbol)
+{
+    char *(*get)(void);
+    look_up(&get, library, symbol);
+    return get ? get() : NULL;
+}
+
+/* What OpenBLAS calls the kernels that this CPU can run at least; NULL: what it finds by itself will do. */
+static const char *least_core(void)
+{
+#if defined __x86_64__ && defined __GNUC__
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        return "SkylakeX";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return "Haswell";
 #endif
+    return NULL;
+}
+
+/* OpenBLAS takes a CPU that is newer than itself for the oldest there is, and is five times slower than need be. */
+static void *load_openblas(const char *file)
+{
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    const char *core = library ? text_of(library, "openblas_get_corename") : NULL;
+    const char *better = least_core();
+    if (!core || strcmp(core, "Prescott") || !better || getenv("OPENBLAS_CORETYPE"))
+        return library;
+    setenv("OPENBLAS_CORETYPE", better, 1);
+    dlclose(library);
+    return dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}
+
+static bool take(void *library, const char *file)
+{
+    if (library)
+        look_up(&blas, library, GEMM_SYMBOL);
+    if (!blas)
+        return false;
+    const char *config = text_of(library, "openblas_get_config"), *core = text_of(library, "openblas_get_corename");
+    char words[2][40] = { "", "" }; /* "OpenBLAS 0.3.21 NO_LAPACKE ..." */
+    if (config && core && sscanf(config, "%39s %39s", words[0], words[1]) == 2)
+        snprintf(name, sizeof name, "%s %s, %s kernels", words[0], words[1], core);
+    else
+        snprintf(name, sizeof name, "%s", file);
+    return true;
+}
+
+static void load(void)
+{
+    static const char *const file[] = { "libopenblas.so.0", "libopenblas.so",    "libblis.so.4",
+                                        "libcblas.so.3",    "libopenblas.dylib", "libblas.dylib" };
+    const char *wanted = getenv("POSENC_BLAS"); /* a file, or "none" */
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    setenv("BLIS_NUM_THREADS", "1", 1);
+    if (wanted) {
+        if (strcmp(wanted, "none") && !take(load_openblas(wanted), wanted))
+            snprintf(name, sizeof name, "plain loops: POSENC_BLAS is %.60s, which has no " GEMM_SYMBOL, wanted);
+        return;
+    }
+    for (size_t i = 0; i < sizeof file / sizeof file[0]; i++)
+        if (take(load_openblas(file[i]), file[i]))
+            return;
+}
 
 void gemm_start(void)
 {
-    if (HAS(openblas_set_num_threads))
-        openblas_set_num_threads(1);
-    if (HAS(bli_thread_set_num_threads))
-        bli_thread_set_num_threads(1);
+    pthread_once(&once, load);
 }
 
 const char *gemm_name(void)
 {
-    if (HAS(openblas_get_config))
-        return openblas_get_config();
-    return HAS(bli_thread_set_num_threads) ? "BLIS" : "a BLAS";
+    gemm_start();
+    return name;
 }
 
-/* c (m, n) = a b + keep c; a is (m, k) or, transposed, (k, m); b (k, n) or (n, k). */
-static void multiply(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, matrix c, matrix a, matrix b, int64_t m, int64_t n,
-                     int64_t k, real keep)
-{
-    if (m && n)
-        GEMM(CblasRowMajor, ta, tb, (int)m, (int)n, (int)k, 1, a.at, (int)a.stride, b.at, (int)b.stride, keep, c.at,
-             (int)c.stride);
-}
-
-void gemm_forward(matrix y, matrix x, matrix w, int64_t n, int64_t m, int64_t k, real keep)
-{
-    multiply(CblasNoTrans, CblasTrans, y, x, w, n, m, k, keep);
-}
-
-void gemm_input(matrix dx, matrix dy, matrix w, int64_t n, int64_t m, int64_t k, real keep)
-{
-    multiply(CblasNoTrans, CblasNoTrans, dx, dy, w, n, k, m, keep);
-}
-
-void gemm_weight(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64_t k, real keep)
-{
-    multiply(CblasTrans, CblasNoTrans, dw, dy, x, m, k, n, keep);
-}
-
-#else
-
-void gemm_start(void)
-{
-}
-
-const char *gemm_name(void)
-{
-    return "plain loops";
-}
+/* ---------------------------------------------------------------- the definition, and what there is without a BLAS */
 
 /* y = keep y, where 0 forgets what was there, a NaN too. */
 static void scale(matrix y, int64_t rows, int64_t columns, real keep)
@@ -80,38 +121,70 @@ static void scale(matrix y, int64_t rows, int64_t columns, real keep)
             y.at[i * y.stride + j] = keep == 0 ? 0 : keep * y.at[i * y.stride + j];
 }
 
-/* y += a x, the inner loop of all three. */
+/* y += a x, the inner loop of two of them. */
 static void add(real *y, real a, const real *x, int64_t count)
 {
     for (int64_t j = 0; j < count; j++)
         y[j] += a * x[j];
 }
 
-void gemm_forward(matrix y, matrix x, matrix w, int64_t n, int64_t m, int64_t k, real keep)
+static void forward_c(matrix y, matrix x, matrix w, int64_t n, int64_t m, int64_t k)
 {
-    scale(y, n, m, keep);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < m; j++) {
-            real sum = 0;
-            for (int64_t t = 0; t < k; t++)
-                sum += x.at[i * x.stride + t] * w.at[j * w.stride + t];
-            y.at[i * y.stride + j] += sum;
-        }
+        for (int64_t j = 0; j < m; j++)
+            y.at[i * y.stride + j] += lanes_dot(x.at + i * x.stride, w.at + j * w.stride, k);
 }
 
-void gemm_input(matrix dx, matrix dy, matrix w, int64_t n, int64_t m, int64_t k, real keep)
+static void input_c(matrix dx, matrix dy, matrix w, int64_t n, int64_t m, int64_t k)
 {
-    scale(dx, n, k, keep);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < m; j++)
             add(dx.at + i * dx.stride, dy.at[i * dy.stride + j], w.at + j * w.stride, k);
 }
 
-void gemm_weight(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64_t k, real keep)
+static void weight_c(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64_t k)
 {
-    scale(dw, m, k, keep);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < m; j++)
             add(dw.at + j * dw.stride, dy.at[i * dy.stride + j], x.at + i * x.stride, k);
 }
-#endif
+
+/* ---------------------------------------------------------------- the three products */
+
+static int whole(int64_t n)
+{
+    return (int)n; /* widths are below 2^24, rows are those of a piece */
+}
+
+void gemm_forward(matrix y, matrix x, matrix w, int64_t n, int64_t m, int64_t k, real keep)
+{
+    if (blas && n && m) {
+        blas(ROW_MAJOR, AS_IT_IS, TRANSPOSED, whole(n), whole(m), whole(k), 1, x.at, whole(x.stride), w.at,
+             whole(w.stride), keep, y.at, whole(y.stride));
+        return;
+    }
+    scale(y, n, m, keep);
+    forward_c(y, x, w, n, m, k);
+}
+
+void gemm_input(matrix dx, matrix dy, matrix w, int64_t n, int64_t m, int64_t k, real keep)
+{
+    if (blas && n && k) {
+        blas(ROW_MAJOR, AS_IT_IS, AS_IT_IS, whole(n), whole(k), whole(m), 1, dy.at, whole(dy.stride), w.at,
+             whole(w.stride), keep, dx.at, whole(dx.stride));
+        return;
+    }
+    scale(dx, n, k, keep);
+    input_c(dx, dy, w, n, m, k);
+}
+
+void gemm_weight(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64_t k, real keep)
+{
+    if (blas && m && k) {
+        blas(ROW_MAJOR, TRANSPOSED, AS_IT_IS, whole(m), whole(k), whole(n), 1, dy.at, whole(dy.stride), x.at,
+             whole(x.stride), keep, dw.at, whole(dw.stride));
+        return;
+    }
+    scale(dw, m, k, keep);
+    weight_c(dw, dy, x, n, m, k);
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products by the BLAS, on the calling thread alone; rows.c spreads them. Without a BLAS: plain loops.
- * Shapes are (rows, columns), row by row; a stride is the distance of two rows. */
+ * Matrix products by the BLAS that the machine has, on the calling thread alone; rows.c spreads them. Without one:
+ * plain loops, which also say what the products are. Shapes are (rows, columns), row by row; a stride is the distance
+ * of two rows. */
 #ifndef POSENC_MODEL_GEMM_H
 #define POSENC_MODEL_GEMM_H
 
@@ -19,8 +20,10 @@ void gemm_input(matrix dx, matrix dy, matrix w, int64_t n, int64_t m, int64_t k,
 /* dw (m, k) = dy (n, m)^T x (n, k) + keep dw. */
 void gemm_weight(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64_t k, real keep);
 
-/* Once before the first product: the BLAS starts no threads of its own. */
+/* Before the first product: loads the BLAS, which starts no threads of its own. POSENC_BLAS names another file, or
+ * "none".
+ */
 void gemm_start(void);
-const char *gemm_name(void); /* "OpenBLAS 0.3.21 ...", "plain loops" */
+const char *gemm_name(void); /* "OpenBLAS 0.3.21, Cooperlake kernels", "plain loops" */
 
 #endif

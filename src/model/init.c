@@ -58,10 +58,23 @@ void init_tensor(model *m, const model_tensor *t, uint64_t seed)
         w[n] = (real)(t->rank > 1 ? size * normal_at(own, (uint64_t)n) : flat);
 }
 
+/* Scores start alike whatever an encoding multiplies them by: a row with a scale of its own (T5's is 1) has its queries
+ * made smaller instead, as its authors do. */
+static void fit_queries(model *m)
+{
+    double scale = 1 / (pe_encoding_scale(m->at.e) * sqrt((double)m->c.head_dim));
+    for (int64_t l = 0; fabs(scale - 1) > 1e-9 && l < m->c.layers; l++) {
+        real *w = m->weights + m->layer[l].qkv.weight;
+        for (int64_t i = 0; i < m->c.heads * m->c.head_dim * m->c.width; i++)
+            w[i] *= (real)scale;
+    }
+}
+
 void model_init(model *m, uint64_t seed)
 {
     for (int i = 0; i < m->tensors; i++)
         if (!m->tensor[i].position)
             init_tensor(m, &m->tensor[i], seed);
+    fit_queries(m);
     position_init(m, seed);
 }

@@ -15,7 +15,7 @@ typedef struct folder {
     const char *config; /* its path: what stands before its name is the folder */
     model_shards shards;
     io_safetensors *open[MODEL_SHARDS_MAX]; /* the same, to be freed */
-    const char *shard[MODEL_SHARDS_MAX]; /* names, in the index */
+    const char *shard[MODEL_SHARDS_MAX];    /* names, in the index */
     pe_error *err;
 } folder;
 

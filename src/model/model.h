@@ -3,10 +3,13 @@
  * posenc_model: a small Transformer with any encoding, to train and to evaluate.
  *
  *     model *m;
- *     model_new(&m, &(model_config){ .vocab = 256, .layers = 4, .width = 128, .heads = 4, .causal = true }, "rope",
- * pool, &err); model_init(m, seed); model_gradients(m, &batch, &loss, &err);                     forward and backward:
- * model_grads(m) is filled adam_step(a, m, &rates); model_use(m, "rope:scaling=ntk,alpha=4,trained=256", &err); another
- * encoding over the same weights model_losses(m, &batch, losses, right, &err);                forward alone, any length
+ *     model_config c = { .vocab = 256, .layers = 4, .width = 128, .heads = 4, .causal = true };
+ *     model_new(&m, &c, "rope", pool, &err);
+ *     model_init(m, seed);
+ *     model_gradients(m, &batch, &loss, &err);        forward and backward: model_grads(m) is filled
+ *     adam_step(a, m, &rates);
+ *     model_use(m, "rope:scaling=ntk,alpha=4", &err); another encoding over the same weights
+ *     model_losses(m, &batch, losses, right, &err);   forward alone, any length
  *     model_free(m);
  *
  * Shapes: B sequences, T tokens each, N = B T rows, C width, H query heads, G key heads, D head width, F hidden width,
@@ -76,7 +79,8 @@ typedef struct model_tensor {
  * the caller's and outlives the model; NULL: one thread. */
 pe_status model_new(model **out, const model_config *c, const char *spec, const pe_pool *pool, pe_error *err);
 void model_free(model *m); /* NULL is fine */
-/* Tensors of the same name and shape get the same numbers, whatever else the model has. */
+/* Tensors of the same name and shape get the same numbers, whatever else the model has; queries of an encoding with a
+ * softmax scale of its own are scaled so that scores start alike. */
 void model_init(model *m, uint64_t seed);
 
 const model_config *model_settings(const model *m); /* defaults filled in */
