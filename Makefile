@@ -8,9 +8,9 @@ BUILD = MAKEFLAGS=--no-print-directory cmake --build build --parallel $(JOBS)
 all: configure              # library and tool, in build/
 	@$(BUILD)
 
-run: setup-run all          # everything it needs, then a first look
-	@build/posenc list
-	@build/posenc dogs
+MINUTES ?= 2.5
+run: setup-run all          # everything it needs, then the race: four encodings, one report; make run MINUTES=30
+	@build/posenc race --minutes $(MINUTES)
 
 test:                       # everything it needs, then every test
 	@scripts/test.sh

@@ -26,12 +26,7 @@ expect() {
   ok
 }
 
-le() { local n=$1 k; for ((k = 0; k < $2; k++)); do printf "\\x$(printf %02x $((n & 255)))"; n=$((n >> 8)); done; }
-# npy FILE DESCR SHAPE BYTES NUMBERS...: whole numbers of BYTES bytes each.
-npy() {
-  local file=$1 head="{'descr': '$2', 'fortran_order': False, 'shape': $3, }" size=$4; shift 4
-  { printf '\x93NUMPY\x01\x00'; le 118 2; printf '%-117s\n' "$head"; for n; do le "$n" "$size"; done; } >"$file"
-}
+. "$root/tests/tiny_model.sh"
 # gguf FILE ARCH KEY:NUMBER...: metadata of a model without tensors; rope.freq_base is 500000.
 gguf() {
   local file=$1 arch=$2 pair; shift 2
@@ -109,15 +104,7 @@ J
 }
 run run 1
 run run2 2
-# stories.bin: a llama2.c model of zeros, (dim 8, hidden 16, layer 1, heads 2, kv heads 1, vocab 259, length 16)
-{ for n in 8 16 1 2 1 259 16; do le $n 4; done; head -c $((4 * 2736)) /dev/zero; } >stories.bin
-# tok.bin: its tokenizer, three marks and the bytes
-{ le 6 4
-  for word in '<unk_>' '<s___>' '</s__>' $(printf '<0x%02X> ' $(seq 0 255)); do
-    printf '\0\0\0\0\6\0\0\0%s' "$word" # score 0, size 6
-  done; } >tok.bin
-cp "$root/tests/story.txt" .
-npy ids.npy '<i8' '(16,)' 8 1 5 2 7 7 7 200 258 0 3 4 5 6 9 9 9
+tiny_model "$root/tests/story.txt"
 examples=0
 while IFS= read -r command; do
   examples=$((examples + 1))

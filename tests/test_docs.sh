@@ -26,6 +26,8 @@ mkdir "$work/bin" "$work/run"
 ln -s "$(cd "$(dirname "$POSENC")" && pwd)/$(basename "$POSENC")" "$work/bin/posenc"
 cd "$work/run"
 cp "$root"/examples/llama-3.1-8b/config.json .
+. "$root/tests/tiny_model.sh"
+tiny_model "$root/tests/story.txt"
 while IFS= read -r line; do
   command=${line%%#*}
   case $command in
@@ -45,8 +47,7 @@ run_program() {
 for f in $(grep -l '^```c run' README.md docs/*.md); do check "program of $f" run_program "$f"; done
 
 # Every spec in the README's table makes an encoding.
-header="{'descr': '<i8', 'fortran_order': False, 'shape': (2, 3), }"
-{ printf '\223NUMPY\001\000\166\000%-117s\n' "$header"; head -c 48 /dev/zero; } >"$work/grid.npy" # two tokens at (0, 0, 0)
+npy "$work/grid.npy" '<i8' '(2, 3)' 8 0 0 0 0 0 0 # two tokens at (0, 0, 0)
 for spec in $(sed -n '/^| spec/,/^$/p' README.md | sed 's/|[^|]*|$//' | grep -o '`[^`]*`' | tr -d '`'); do
   check "spec $spec" bash -c '"$1" table "$2" --head-dim 128 -n 2 || "$1" bias "$2" -n 2 || "$1" table "$2" --head-dim 128 --pos "$3"' \
     spec "$POSENC" "$spec" "$work/grid.npy"

@@ -753,6 +753,40 @@ static int end(void **state)
     return rmdir(folder);
 }
 
+/* ---------------------------------------------------------------- what is said of a recommendation */
+
+/* ntk is recommended, and none measured better by these factors. */
+static bool is_called_far(double whole, double last)
+{
+    eval e = { .ask = { .length = { 1024 }, .lengths = 1, .methods = 2 } };
+    char words[EVAL_WORDS];
+    pe_error err;
+    e.ask.method[0] = extend_find("none");
+    e.ask.method[1] = e.choice[0].method = extend_find("ntk");
+    for (int m = 0; m < 2; m++) {
+        lab_test_line l = { .entry = m, .length = 1024, .bits = 2, .last_quarter = 3 };
+        l.bits += m * log2(whole);
+        l.last_quarter += m * log2(last);
+        assert_ok(lab_keep_test(&e.results, &l, &err));
+    }
+    eval_judge(&e);
+    eval_choice_words(words, &e, 0);
+    assert_non_null(strstr(words, "extend recommends ntk at 1024: measured "));
+    lab_results_free(&e.results);
+    return strstr(words, "not near the best on this text") != NULL;
+}
+
+static void a_recommendation_far_from_the_best_is_called_so(void **state)
+{
+    (void)state;
+    assert_false(is_called_far(0.9, 0.9));
+    assert_false(is_called_far(1.09, 1.09));
+    assert_true(is_called_far(1.11, 1));
+    assert_true(is_called_far(1, 1.11));
+    assert_true(is_called_far(0.5, 1.2));
+    assert_true(is_called_far(2, 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -769,6 +803,7 @@ int main(void)
         cmocka_unit_test(a_model_without_a_rotation_is_measured_as_it_is),
         cmocka_unit_test(token_files_are_held_to_the_vocabulary),
         cmocka_unit_test(memory_that_runs_out_is_an_error_and_leaves_nothing),
+        cmocka_unit_test(a_recommendation_far_from_the_best_is_called_so),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -32,7 +32,8 @@ check "the text is the same for 1 and 2 threads" cmp threads1.txt threads2.txt
 "$POSENC" eval "$model" --tokenizer "$tokenizer" --text "$root/tests/story.txt" --lengths 256,512,1k \
   --extend none,linear,ntk,dynamic,yarn,llama3,prope --json >eval.json
 value() { # value METHOD LENGTH: its perplexity
-  tr -d '\n' <eval.json | sed 's/},/}\n/g' | sed -n 's/.*"method": "'"$1"'", *"length": '"$2"',.*"perplexity": \([0-9.]*\),.*/\1/p'
+  tr -d '\n' <eval.json | sed 's/"name":/\n&/g' | grep '^"name": "'"$1"'"' | sed 's/"length":/\n&/g' |
+    sed -n '/^"length": '"$2"',/ { s/.*"perplexity": *{ *"mean": \([0-9.]*\),.*/\1/p; q; }'
 }
 less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; } # less A B
 for length in 256 512; do
@@ -45,7 +46,8 @@ check "it has learned English: perplexity below 6 at 512" less "$(value none 512
 check "linear, which is for fine-tuning, costs more than twice at 1k" less 8 "$(value linear 1024)"
 check "yarn does not" less "$(value yarn 1024)" 5
 check "what extend recommends at 1k was measured" grep -q 'extend recommends ntk at 1024: measured' eval.json
-check "and is near the best" grep -q '"near_the_best": true' eval.json
+check "and is near the best by both measures" test "$(grep -c '"near_the_best": true' eval.json)" = 2
+check "and nothing else is said" test -z "$(grep 'not near the best' eval.json)"
 
 status=0
 "$POSENC" eval "$model" --text "$root/tests/story.txt" 2>message || status=$?

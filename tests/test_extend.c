@@ -131,24 +131,20 @@ static void interpolations_need_target_over_trained(void **state)
     close_plans(&p);
 }
 
-/* Pair n is divided by alpha^(2n/(d-2)): the first pair that has not turned needs the largest alpha. */
-static void ntk_takes_the_smallest_alpha_that_serves_every_pair(void **state)
+/* theta s^(d/(d-2)), s = 8: the slowest pair is 8 times slower and stays in range, the other 17 unturned ones leave it,
+ * the first of them, pair 46, by 8 / 8^(92/126). */
+static void ntk_takes_alpha_as_many_times_longer(void **state)
 {
     (void)state;
     plans p = open_plans("llama", "rope", 4096, 4096, 32768);
     const extend_plan *ntk = plan(&p, "ntk");
-    double alpha = 0;
-    for (int n = 1; n < 64; n++)
-        if (4096 * theta_frequency(10000, n, 128) < 2 * PI)
-            alpha = fmax(alpha, pow(8, 126 / (2.0 * n)));
-    assert_true(ntk->serves);
-    assert_true(ntk->value >= alpha * (1 - 1e-8) && ntk->value <= alpha * (1 + 1e-6)); /* seven digits, rounded up */
-    double theta = 10000 * pow(alpha, 128.0 / 126);
-    assert_true(ntk->theta == ceil(ntk->theta) && ntk->theta >= theta * (1 - 1e-7) && ntk->theta <= theta * (1 + 1e-5));
-    for (int n = 0; n < 64; n++)
-        if (p.x.pair[n].turns < 1)
-            assert_true(32768 * theta_frequency(ntk->theta, n, 128) <=
-                        4096 * theta_frequency(10000, n, 128) * (1 + 1e-9));
+    assert_true(ntk->value == 8);
+    assert_true(ntk->theta == ceil(10000 * pow(8, 128.0 / 126)));
+    assert_true(extend_holds(ntk) && !ntk->serves);
+    assert_int_equal(ntk->leaving, 17);
+    assert_int_equal(ntk->first, 46);
+    assert_int_equal(ntk->last, 62);
+    near(ntk->worst, pow(8, 34.0 / 126), 1e-4); /* theta is a whole number */
     double angle = 0;
     for (int n = 0; n < 64; n++)
         angle = fmax(angle, 256 * (theta_frequency(10000, n, 128) - theta_frequency(ntk->theta, n, 128)));
@@ -163,9 +159,10 @@ static void dynamic_and_longrope_leave_short_angles_alone(void **state)
     (void)state;
     plans p = open_plans("llama", "rope", 4096, 4096, 32768);
     const extend_plan *dynamic = plan(&p, "dynamic"), *longrope = plan(&p, "longrope"), *linear = plan(&p, "linear");
-    double alpha = plan(&p, "ntk")->value;
-    assert_true(dynamic->serves && dynamic->cost.same && dynamic->cost.changed == 0);
-    near(dynamic->value, (alpha - 1) / 7, 2e-6); /* s 8 - (s - 1) = alpha */
+    assert_true(extend_holds(dynamic) && dynamic->cost.same && dynamic->cost.changed == 0);
+    assert_true(dynamic->value == 1); /* s 8 - (s - 1) = 8 */
+    near(dynamic->worst, plan(&p, "ntk")->worst, 1e-4);
+    assert_int_equal(dynamic->leaving, plan(&p, "ntk")->leaving);
     assert_int_equal(longrope->cost.changed, 0);
     assert_false(longrope->cost.same); /* its magnitude is there for short prompts too */
     near(longrope->cost.magnitude, longrope->magnitude, 1e-12);
@@ -256,6 +253,15 @@ static void own_scaling_is_raised_not_stacked(void **state)
     assert_string_equal(extend_methods[pick].name, "llama3");
     assert_true(p.plan[pick].value == 16);
     close_plans(&p);
+    p = open_plans("llama", "rope:scaling=dynamic,factor=2,trained=4096", 4096, 8192, 32768);
+    pick = extend_recommend(&p.x, p.plan, why);
+    assert_string_equal(extend_methods[pick].name, "dynamic");
+    assert_true(p.plan[pick].value == 2); /* theta grows by itself */
+    assert_non_null(strstr(why, "its factor stays"));
+    close_plans(&p);
+    p = open_plans("llama", "rope:scaling=ntk,alpha=3", 4096, 4096, 8192);
+    assert_true(plan(&p, "ntk")->value == 6);
+    close_plans(&p);
 }
 
 static void deepseek_softmax_follows_the_factor(void **state)
@@ -306,7 +312,10 @@ static void recommendations_follow_the_rules(void **state)
         const char *pick;
     } rows[] = {
         { "llama", "rope", 4096, 32768, "yarn" },
-        { "llama", "rope", 4096, 8192, "ntk" },
+        { "llama", "rope", 4096, 16384, "ntk" },
+        { "llama", "rope", 4096, 16385, "yarn" },
+        { "llama", "rope:dims=32", 4096, 32768, "yarn" }, /* 16 pairs */
+        { "llama", "rope:dims=30", 4096, 32768, "ntk" },  /* 15 */
         { "llama", "rope:theta=500000", 8192, 65536, "llama3" },
         { "mistral", "rope:theta=500000", 8192, 65536, "yarn" },
         { "llama", "rope:dims=32,theta=100", 8192, 65536, "none" }, /* wavelengths up to 471: all have turned */
@@ -318,7 +327,8 @@ static void recommendations_follow_the_rules(void **state)
         plans p = open_plans(rows[i].type, rows[i].spec, rows[i].trained, rows[i].trained, rows[i].target);
         int pick = extend_recommend(&p.x, p.plan, why);
         assert_string_equal(extend_methods[pick].name, rows[i].pick);
-        assert_true(p.plan[pick].serves && *why);
+        assert_true(extend_holds(&p.plan[pick]) && *why && why[strlen(why) - 1] != '.');
+        assert_true(strlen(why) < 390); /* whole */
         close_plans(&p);
     }
 }
@@ -343,7 +353,7 @@ static void every_plan_that_serves_stays_within_seen_angles(void **state)
                     assert_true(pair[n].frequency * 100000 <= p.x.pair[n].frequency * 4096 * (1 + 2e-9));
             pe_encoding_free(e);
         }
-        assert_true(plan(&p, "ntk")->serves && plan(&p, "yarn")->serves && plan(&p, "llama3")->serves);
+        assert_true(plan(&p, "linear")->serves && plan(&p, "yarn")->serves && plan(&p, "llama3")->serves);
         close_plans(&p);
     }
 }
@@ -504,7 +514,7 @@ static void a_config_keeps_its_own_spelling(void **state)
             "{\"n_positions\": 32768, \"rope_scaling\": {\"type\": \"linear\", \"rope_type\": \"linear\", "
             "\"factor\": 8.0}}");
     patched(&p, "ntk", "{\"max_position_embeddings\": 4096, \"rotary_emb_base\": 10000}",
-            "{\"max_position_embeddings\": 32768, \"rotary_emb_base\": 180499.0}");
+            "{\"max_position_embeddings\": 32768, \"rotary_emb_base\": 82685.0}");
     patched(&p, "none", "{\"max_position_embeddings\": 4096}", "{\"max_position_embeddings\": 32768}");
     close_plans(&p);
 }
@@ -570,7 +580,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turns_are_trained_length_over_wavelength),
         cmocka_unit_test(interpolations_need_target_over_trained),
-        cmocka_unit_test(ntk_takes_the_smallest_alpha_that_serves_every_pair),
+        cmocka_unit_test(ntk_takes_alpha_as_many_times_longer),
         cmocka_unit_test(dynamic_and_longrope_leave_short_angles_alone),
         cmocka_unit_test(yarn_keeps_pairs_with_many_turns),
         cmocka_unit_test(prope_keeps_the_pairs_that_turned),

@@ -28,7 +28,10 @@ config() {
 config llama.json 4096 null
 expect 0 "46-63     less than a turn" llama.json --to 32k
 expect 0 "* yarn      factor 8" llama.json --to 32k
-expect 0 "Recommended: ntk" llama.json --to 8k
+expect 0 "Recommended: ntk: up to 4 times the length" llama.json --to 16k
+expect 0 "pairs 46-62 still leave the trained range, up to 1.45 x" llama.json --to 16k
+expect 0 "this rests on two small models" llama.json --to 16k --json
+expect 0 "take --method ntk" llama.json --to 32k --for sglang -m dynamic
 expect 0 "nothing to do" llama.json --to 4k
 expect 0 "63   wavelength" llama.json --to 32k --all
 expect 0 "--rope-scaling yarn --rope-freq-base 10000 --rope-scale 8 --yarn-orig-ctx 4096 -c 32768" llama.json --to 32k --for llama.cpp

@@ -202,8 +202,8 @@ static void the_rate_warms_up_and_falls_to_a_tenth(void **state)
 {
     (void)state;
     assert_true(fabs(adam_rate_at(1, 0, 100, 10) - 0.1) < 1e-12 && fabs(adam_rate_at(1, 9, 100, 10) - 1) < 1e-12);
-    assert_true(fabs(adam_rate_at(1, 10, 100, 10) - 1) < 1e-12 && fabs(adam_rate_at(1, 55, 100, 10) - 0.55) < 1e-12);
-    assert_true(fabs(adam_rate_at(1, 100, 100, 10) - 0.1) < 1e-12 && fabs(adam_rate_at(1, 500, 100, 10) - 0.1) < 1e-12);
+    assert_true(fabs(adam_rate_at(1, 10, 101, 10) - 1) < 1e-12 && fabs(adam_rate_at(1, 55, 101, 10) - 0.55) < 1e-12);
+    assert_true(fabs(adam_rate_at(1, 100, 101, 10) - 0.1) < 1e-12 && fabs(adam_rate_at(1, 500, 101, 10) - 0.1) < 1e-12);
     assert_true(adam_rate_at(1, 0, 1, 0) <= 1);
 }
 
@@ -296,6 +296,26 @@ static void models_that_differ_in_their_encoding_alone_start_alike(void **state)
     }
     assert_true(model_position_count(a.m) == 0 && model_position_count(b.m) == 512 * 32 + 2 * 32 * 4);
     end(&a);
+    end(&b);
+}
+
+static void seeds_and_layers_share_no_numbers(void **state)
+{
+    (void)state;
+    bench b;
+    real first[4];
+    int n = 0;
+    start(&b, "shaw", 1);
+    for (uint64_t seed = 1; seed <= 2; seed++)
+        for (int l = 0; l < 2; l++) {
+            char name[MODEL_NAME_MAX];
+            snprintf(name, sizeof name, "layer.%d.position.key_table", l);
+            model_init(b.m, seed);
+            first[n++] = model_weights(b.m)[model_tensor_find(b.m, name)->offset];
+        }
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < i; k++)
+            assert_true(first[i] != first[k]);
     end(&b);
 }
 
@@ -402,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_loss_that_is_not_finite_names_its_layer),
         cmocka_unit_test(another_encoding_uses_what_was_trained),
         cmocka_unit_test(models_that_differ_in_their_encoding_alone_start_alike),
+        cmocka_unit_test(seeds_and_layers_share_no_numbers),
         cmocka_unit_test(a_batch_that_makes_no_sense_is_refused),
         cmocka_unit_test(memory_that_runs_out_is_an_error_and_leaks_nothing),
         cmocka_unit_test(steps_take_no_more_memory_as_they_go),

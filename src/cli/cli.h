@@ -149,6 +149,8 @@ const char *cli_nearest(const char *word, const char *const *list, int count); /
 const char *cli_did_you_mean(char out[80], const char *dashes, const char *word, const char *const *list, int count);
 /* Item index of "a|b|c": false past the end. */
 bool cli_item(const char *list, int index, char *out, size_t cap);
+/* The item at *list of "a,b,c", and the list behind it; false at its end. */
+bool cli_next_item(char *out, size_t cap, const char **list);
 /* Whole numbers with units: 32k is 32768, 1M is 1048576, 1G is 2^30. */
 bool cli_read_int(const char *text, int64_t *out);
 bool cli_read_real(const char *text, double *out); /* as specs write numbers, whatever the locale */

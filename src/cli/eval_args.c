@@ -8,17 +8,6 @@
 #define LENGTH_MAX (1 << 20)
 #define ITEM_MAX 40
 
-/* The item at *list, and the list behind it; false at its end. */
-static bool next_item(char out[ITEM_MAX], const char **list)
-{
-    if (!*list)
-        return false;
-    size_t n = strcspn(*list, ",");
-    snprintf(out, ITEM_MAX, "%.*s", n < ITEM_MAX ? (int)n : ITEM_MAX - 1, *list);
-    *list = (*list)[n] ? *list + n + 1 : NULL;
-    return true;
-}
-
 /* ---------------------------------------------------------------- lengths */
 
 static cli_exit read_length(int64_t *out, const eval_job *j, const char *text)
@@ -46,7 +35,7 @@ static cli_exit read_lengths(eval_job *j)
     const char *list = cli_text(j->args, "lengths");
     char item[ITEM_MAX];
     int64_t length = 0;
-    while (next_item(item, &list)) {
+    while (cli_next_item(item, sizeof item, &list)) {
         CLI_TRY(read_length(&length, j, item));
         if (has_length(&j->ask, length))
             continue;
@@ -96,7 +85,7 @@ static cli_exit read_methods(eval_job *j)
             CLI_TRY(add_method(j, &extend_methods[n]));
         return CLI_OK;
     }
-    while (next_item(item, &list)) {
+    while (cli_next_item(item, sizeof item, &list)) {
         const extend_method *m = find_method(item);
         if (!m)
             return unknown_method(j, item);

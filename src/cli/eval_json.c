@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/eval.h"
 
-#include <math.h>
+#include "lab/summary.h"
 
-static void write_line(json_out *j, const eval *e, int method, int length)
+/* What was computed for a method at a length: its numbers are among the entries. */
+static void write_plan(json_out *j, const eval *e, int method, int length)
 {
     const lab_test_line *l = eval_line(e, method, length);
     const eval_cell *c = &e->cell[method][length];
     out_open(j, NULL, '{');
     out_text(j, "method", e->ask.method[method]->name);
     out_int(j, "length", e->ask.length[length]);
-    if (c->spec)
-        out_text(j, "spec", c->spec);
+    out_text(j, "spec", c->spec);
     out_bool(j, "changes_nothing", c->idle);
-    if (l && *l->cannot)
-        out_text(j, "cannot", l->cannot);
-    else if (l) {
-        out_real(j, "perplexity", exp2(l->bits));
-        out_real(j, "perplexity_last_quarter", exp2(l->last_quarter));
-        out_real(j, "bits_per_token", l->bits);
+    if (l && !*l->cannot) {
         out_int(j, "windows", l->windows);
         out_int(j, "asked", l->asked_all);
         out_int(j, "right", l->right_all);
@@ -61,13 +56,13 @@ void eval_json(const eval_job *job)
     const eval *e = &job->e;
     out_open(&j, NULL, '{');
     out_text(&j, "model", e->ask.path);
-    out_int(&j, "trained", e->trained);
     out_int(&j, "text_tokens", e->ask.tokens);
     out_bool(&j, "stopped", job->stopped);
-    out_open(&j, "results", '[');
+    lab_write_summary(&j, &e->results);
+    out_open(&j, "plans", '[');
     for (int n = 0; n < e->ask.lengths; n++)
         for (int m = 0; m < e->ask.methods; m++)
-            write_line(&j, e, m, n);
+            write_plan(&j, e, m, n);
     out_close(&j, ']');
     out_open(&j, "recommendations", '[');
     for (int n = 0; n < e->ask.lengths; n++)

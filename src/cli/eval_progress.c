@@ -4,17 +4,9 @@
 #include "cli/eval.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 #define EVERY 0.2 /* seconds, on a terminal */
 #define PLAIN 5.0
-
-static double seconds(void)
-{
-    struct timespec t = { 0 };
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 eval_progress eval_progress_start(void)
 {
@@ -37,7 +29,7 @@ static void show(eval_progress *p, double now, const eval *e, int method, int le
 bool eval_progress_step(void *with, const eval *e, int method, int length, double part)
 {
     eval_progress *p = with;
-    double now = seconds();
+    double now = io_seconds();
     if (now > p->next && part < 1) {
         show(p, now, e, method, length, part);
         p->next = now + (p->signals.terminal ? EVERY : PLAIN);

@@ -58,6 +58,7 @@ static const struct {
       "it makes a table of max_position_embeddings x factor rows: leave that key out where the file "
       "has the trained length" },
     { "vllm", "p-rope", "rope_type proportional is for models that were trained so" },
+    { "sglang", "dynamic", "which is the plain base where the factor is 1: take --method ntk" },
     { "llama.cpp", "dynamic", "--method ntk is the same at the full length" },
     { "llama.cpp", "longrope", "convert the changed config.json again" },
     { "llama.cpp", "llama3", "convert the changed config.json again" },

@@ -11,7 +11,7 @@
 
 #define TYPE_MOST 80 /* characters of a model's type */
 #define PATH_MOST 4096
-#define COST_COLUMN 56
+#define COST_COLUMN 57
 
 #define INDENT 11
 
@@ -132,13 +132,13 @@ static void print_method(const extend_job *j, int i)
     else if (key)
         snprintf(value, sizeof value, "%s %.6g", key, p->value);
     print_leaving(leaving, p);
-    printf("%c %-9s %-16s %-16s x %-7.4g ", i == j->advised ? '*' : ' ', p->method->name, value, leaving, p->logits);
+    printf("%c %-9s %-16s %-17s x %-7.4g ", i == j->advised ? '*' : ' ', p->method->name, value, leaving, p->logits);
     print_cost(p);
 }
 
 static void print_methods(const extend_job *j)
 {
-    printf("\n  %-9s %-16s %-16s %-9s short prompts, within %" PRId64 "\n", "method", "smallest", "pairs leave",
+    printf("\n  %-9s %-16s %-17s %-9s short prompts, within %" PRId64 "\n", "method", "number", "pairs leave",
            "logits", j->x.trained);
     for (int i = 0; i < extend_method_count; i++)
         print_method(j, i);

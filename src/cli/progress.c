@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/progress.h"
+#include "io/io.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define QUIET ((uint64_t)256 << 20)
@@ -30,16 +30,9 @@ static void set_signals(void (*action)(int))
     }
 }
 
-static double seconds(void)
-{
-    struct timespec t = { 0 };
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 progress progress_start(const char *what)
 {
-    double now = seconds();
+    double now = io_seconds();
     stopped = 0;
     set_signals(note);
     return (progress){ .what = what, .terminal = isatty(STDERR_FILENO), .start = now, .next = now + EVERY };
@@ -56,7 +49,7 @@ static void show(progress *p, double now, uint64_t done, uint64_t total)
 
 bool progress_step(progress *p, uint64_t done, uint64_t total)
 {
-    double now = p->terminal && total > QUIET && done <= total ? seconds() : 0;
+    double now = p->terminal && total > QUIET && done <= total ? io_seconds() : 0;
     if (now > p->next) {
         show(p, now, done, total);
         p->next = now + EVERY;

@@ -23,13 +23,10 @@ static cli_exit read_tests(lab_setup *s, const cli_args *a)
 {
     const char *list = cli_text(a, "test");
     char item[40];
-    while (list) {
-        int n = (int)strcspn(list, ",");
-        snprintf(item, sizeof item, "%.*s", n, list);
+    while (cli_next_item(item, sizeof item, &list)) {
         if (s->tests == LAB_TESTS_MAX)
             return cli_fail(a, CLI_USAGE, "--test has more than %d lengths", LAB_TESTS_MAX);
         CLI_TRY(read_length(&s->test[s->tests++], a, item, s->train_length));
-        list = list[n] ? list + n + 1 : NULL;
     }
     return CLI_OK;
 }

@@ -4,7 +4,6 @@
 #include "cli/extend.h"
 #include "cli/model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const cli_option options[] = {
@@ -33,8 +32,11 @@ static const char notes[] =
     "\n"
     "Recommended, the first that holds: none, where no pair leaves the range; the model's own\n"
     "scaling with a larger factor (two are never stacked); llama3 for a Llama 3 (theta 500000);\n"
-    "ntk up to twice the length; yarn beyond. Where that does not serve: yarn, linear, ntk, longrope.\n"
-    "A plan says what angles are seen, not what a model can do with them: measure before use.\n";
+    "ntk up to 4 times the length, and beyond it where a head has fewer than 16 pairs; else yarn.\n"
+    "Where that does not serve: yarn, ntk, longrope, linear. The number of ntk and dynamic is that of\n"
+    "their formula, how many times longer; of others, the smallest that keeps every pair in range.\n"
+    "Where ntk ends and yarn begins was measured on two small models only (docs/eval.md). A plan says\n"
+    "what angles are seen, not what a model can do with them: measure before use, with posenc eval.\n";
 
 /* The text that is planned for and edited is one text: the model is read again, from these bytes. */
 static cli_exit read_text(extend_job *j)
@@ -72,12 +74,8 @@ static cli_exit open_file(extend_job *j)
 static cli_exit make_plans(extend_job *j)
 {
     pe_error err;
-    j->plan = calloc((size_t)extend_method_count, sizeof *j->plan);
-    if (!j->plan)
-        return cli_fail(j->args, CLI_SYSTEM, "no memory for the plans");
-    for (int i = 0; i < extend_method_count; i++)
-        if (extend_plan_make(&j->plan[i], &j->x, &extend_methods[i], &err))
-            return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
+    if (extend_plans_new(&j->plan, &j->x, &err))
+        return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
     j->advised = extend_recommend(&j->x, j->plan, j->why);
     j->taken = cli_choice(j->args, "method") >= 0 ? cli_choice(j->args, "method") : j->advised;
     return CLI_OK;
@@ -98,7 +96,7 @@ static cli_exit answer(const extend_job *j)
 {
     if (j->x.verdict)
         return j->x.verdict == EXTEND_NO ? CLI_NO : CLI_OK;
-    return j->plan[j->taken].applies && j->plan[j->taken].serves ? CLI_OK : CLI_NO;
+    return extend_holds(&j->plan[j->taken]) ? CLI_OK : CLI_NO;
 }
 
 static cli_exit work(extend_job *j)
@@ -124,9 +122,7 @@ static cli_exit run(const cli_args *a)
 {
     extend_job j = { .args = a };
     cli_exit code = work(&j);
-    for (int i = 0; j.plan && i < extend_method_count; i++)
-        extend_plan_free(&j.plan[i]);
-    free(j.plan);
+    extend_plans_free(j.plan);
     io_bytes_free(&j.file);
     extend_close(&j.x);
     zoo_free(j.zoo);

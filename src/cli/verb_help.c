@@ -18,7 +18,7 @@ static const cli_example examples[] = {
 
 static void option_json(json_out *j, const cli_option *o)
 {
-    static const char *const kind[] = { "flag", "int", "choice", "text", "file-in", "file-out" };
+    static const char *const kind[] = { "flag", "int", "choice", "text", "file-in", "file-out", "path" };
     const char letter[2] = { o->letter, 0 };
     out_open(j, NULL, '{');
     out_text(j, "name", o->name);

@@ -34,6 +34,16 @@ bool cli_item(const char *list, int index, char *out, size_t cap)
     return true;
 }
 
+bool cli_next_item(char *out, size_t cap, const char **list)
+{
+    if (!*list)
+        return false;
+    size_t n = strcspn(*list, ",");
+    snprintf(out, cap, "%.*s", n < cap ? (int)n : (int)cap - 1, *list);
+    *list = (*list)[n] ? *list + n + 1 : NULL;
+    return true;
+}
+
 bool cli_read_int(const char *text, int64_t *out)
 {
     bool negative = *text == '-';

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 void io_cpu_name(char *out, size_t cap)
 {
@@ -18,4 +19,11 @@ void io_cpu_name(char *out, size_t cap)
     }
     if (f)
         fclose(f);
+}
+
+double io_seconds(void)
+{
+    struct timespec t = { 0 };
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

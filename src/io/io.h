@@ -22,6 +22,8 @@
 
 #include "posenc.h"
 
+#include <stdio.h>
+
 #if defined __GNUC__
 #define IO_PRINTF(text, args) __attribute__((format(printf, text, args)))
 #else
@@ -44,6 +46,7 @@ void io_print_float(char *out, size_t cap, double x);
 /* ---------------------------------------------------------------- the machine */
 
 void io_cpu_name(char *out, size_t cap); /* "unknown CPU" where the system does not say */
+double io_seconds(void);                 /* of a clock that only goes forward */
 
 /* ---------------------------------------------------------------- whole files */
 
@@ -69,11 +72,14 @@ void io_bytes_free(io_bytes *b);
 /* Puts the parts, one after the other, at path: all or nothing. A file already there is replaced in one step and keeps
  * its mode, or is left untouched. Links, folders and devices are refused, for the step would replace the link. */
 pe_status io_write_file(const char *path, const io_span *parts, int count, pe_error *err);
-/* The file at path, whose bytes these are, gets a second name that outlives the first: a hard link, or a copy of the same
- * mode where there are none. A file that has that name already is an error. */
+/* FOLDER/NAME, made in memory and put in its place in one step. */
+typedef pe_status io_make(FILE *to, const void *with, pe_error *err);
+pe_status io_make_file(const char *folder, const char *name, io_make *make, const void *with, pe_error *err);
+/* The file at path, whose bytes these are, gets a second name that outlives the first: a hard link, or a copy of the
+ * same mode where there are none. A file that has that name already is an error. */
 pe_status io_keep_file(const char *path, io_span bytes, const char *kept, pe_error *err);
-/* Makes names in the folder that path lies in outlive a power cut. A folder that may not be read, and a file system that
- * has no such call, are no error. */
+/* Makes names in the folder that path lies in outlive a power cut. A folder that may not be read, and a file system
+ * that has no such call, are no error. */
 pe_status io_sync_folder_of(const char *path, pe_error *err);
 /* The process that made the temporary file of this name; 0: it is not one of ours. */
 long io_temp_owner(const char *name);
@@ -266,9 +272,9 @@ typedef struct io_int_range {
 #define IO_JSON_PLACE_MAX 200
 
 /* RFC 8259, an object or an array, and one thing more: NaN, Infinity and -Infinity, which Python's json writes into
- * config.json (Mamba-2's time_step_limit), are reals that io_json_real refuses by name. U+0000 and duplicate keys are refused, whole numbers past int64, reals past the
- * largest double, and what passes the limits above. root->json is owned: io_json_free. The nodes below it need no
- * freeing: they point into the one text. */
+ * config.json (Mamba-2's time_step_limit), are reals that io_json_real refuses by name. U+0000 and duplicate keys are
+ * refused, whole numbers past int64, reals past the largest double, and what passes the limits above. root->json is
+ * owned: io_json_free. The nodes below it need no freeing: they point into the one text. */
 pe_status io_json_load(io_node *root, const char *path, pe_error *err);
 pe_status io_json_parse(io_node *root, const char *name, const char *text, size_t size, pe_error *err); /* a copy */
 void io_json_free(io_node *root);

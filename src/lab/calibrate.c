@@ -68,14 +68,14 @@ pe_status race_calibrate(race *r, pe_error *err)
 {
     lab_setup *s = &r->results.setup;
     int models = r->trainings / s->seeds;
-    double begin = race_seconds();
+    double begin = io_seconds();
     screen_say(r->screen, "calibration: how many steps %.3g minutes are on this machine", s->minutes);
     s->step_seconds = s->test_seconds = 0;
     for (int i = 0; i < models && !race_asked_to_stop(r); i++)
         RACE_TRY(time_training(r, i, err));
     if (r->stopped)
         return PE_OK;
-    double took = race_seconds() - begin;
+    double took = io_seconds() - begin;
     double left = (60 * s->minutes - took) * (1 - SPARE) - REPORT - s->test_seconds * s->seeds;
     double steps = floor(left / (s->step_seconds * s->seeds));
     if (!(steps >= STEPS_MIN))

@@ -109,15 +109,11 @@ static pe_status take_plans(eval *e, int length, const extend_model *x, const ex
 
 static pe_status plan_methods(eval *e, int length, const extend_model *x, const char *own, pe_error *err)
 {
-    extend_plan *plan = calloc((size_t)extend_method_count, sizeof *plan);
-    pe_status s = plan ? PE_OK : no_memory(err);
-    for (int i = 0; s == PE_OK && i < extend_method_count; i++)
-        s = extend_plan_make(&plan[i], x, &extend_methods[i], err);
+    extend_plan *plan;
+    pe_status s = extend_plans_new(&plan, x, err);
     if (s == PE_OK)
         s = take_plans(e, length, x, plan, own, err);
-    for (int i = 0; plan && i < extend_method_count; i++)
-        extend_plan_free(&plan[i]);
-    free(plan);
+    extend_plans_free(plan);
     return s;
 }
 

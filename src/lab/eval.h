@@ -22,7 +22,7 @@
 #include "zoo/extend.h"
 
 #define EVAL_METHODS_MAX 16
-#define EVAL_NEAR 1.05 /* times the best perplexity: near it */
+#define EVAL_NEAR 1.10 /* times the best perplexity: near it */
 
 typedef struct eval_ask {
     const char *path; /* of the model, as zoo_open takes it */
@@ -80,8 +80,8 @@ pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_erro
 const lab_test_line *eval_line(const eval *e, int method, int length);
 
 void eval_judge(eval *e);
-/* "extend recommends yarn at 2048: measured 2nd of 7, 1.03x the best (ntk); over the last quarter the best"; "" while
- * there is nothing to say. */
+/* "extend recommends yarn at 2048: measured 2nd of 7, 1.03x the best (ntk); over the last quarter the best of 7"; one
+ * that is above EVAL_NEAR by either measure is called not near the best; "" while there is nothing to say. */
 #define EVAL_WORDS 500
 void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length);
 

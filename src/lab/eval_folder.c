@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* What is recommended and what was measured, for the page. */
 static void note_choices(eval *e)
@@ -40,15 +39,9 @@ void eval_describe(eval *e, const model *m, const char *command, const char *dat
 {
     lab_setup *s = &e->results.setup;
     const model_config *c = model_settings(m);
-    time_t now = time(NULL);
-    struct tm utc;
     snprintf(s->command, sizeof s->command, "%s", command);
     snprintf(s->data, sizeof s->data, "%s", data);
-    snprintf(s->version, sizeof s->version, "%s", pe_version());
-    snprintf(s->blas, sizeof s->blas, "%s", gemm_name());
-    io_cpu_name(s->cpu, sizeof s->cpu);
-    if (gmtime_r(&now, &utc))
-        strftime(s->date, sizeof s->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    lab_set_machine(s);
     s->threads = threads;
     s->data_fingerprint = fingerprint(&e->ask);
     s->layers = c->layers;
@@ -62,42 +55,21 @@ void eval_describe(eval *e, const model *m, const char *command, const char *dat
 
 /* ---------------------------------------------------------------- files */
 
-typedef void writer(FILE *to, const eval *e);
-
-static void write_setup(FILE *to, const eval *e)
+static pe_status write_lines(FILE *to, const void *with, pe_error *err)
 {
-    lab_write_setup(to, &e->results.setup);
-}
-
-static void write_lines(FILE *to, const eval *e)
-{
-    for (int n = 0; n < e->results.tests; n++)
-        lab_write_test(to, &e->results.setup, &e->results.test[n]);
-}
-
-static pe_status write_file(const char *folder, const char *name, writer *write, const eval *e, pe_error *err)
-{
-    char path[1200], *text = NULL;
-    size_t size = 0;
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path)
-        return io_fail(err, PE_ERR_RANGE, "%.60s...: the folder's name is too long", folder);
-    FILE *to = open_memstream(&text, &size);
-    if (to)
-        write(to, e);
-    bool fine = to && !ferror(to);
-    fine = to && !fclose(to) && fine;
-    pe_status s = fine ? io_write_file(path, &(io_span){ text, size }, 1, err)
-                       : io_fail(err, PE_ERR_NOMEM, "%s: no memory for it", path);
-    free(text);
-    return s;
+    const lab_results *r = with;
+    (void)err;
+    for (int n = 0; n < r->tests; n++)
+        lab_write_test(to, &r->setup, &r->test[n]);
+    return PE_OK;
 }
 
 pe_status eval_write(const eval *e, const char *folder, pe_error *err)
 {
     pe_status s = lab_folder_new(folder, err);
     if (s == PE_OK)
-        s = write_file(folder, "race.json", write_setup, e, err);
+        s = lab_save_setup(folder, &e->results.setup, err);
     if (s == PE_OK)
-        s = write_file(folder, "log.jsonl", write_lines, e, err);
+        s = io_make_file(folder, "log.jsonl", write_lines, &e->results, err);
     return s == PE_OK ? lab_report_write(folder, &e->results, err) : s;
 }

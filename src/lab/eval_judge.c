@@ -65,11 +65,15 @@ static const char *ending(int n)
     return n % 10 < 4 && (n / 10) % 10 != 1 ? endings[n % 10] : "th";
 }
 
+#define LEVEL 1.005 /* times the best: a difference that is not shown */
+
 /* "2nd of 7, 1.03x the best (ntk)" */
 static void place_words(char out[120], const eval_place *p)
 {
     if (p->place == 1)
         snprintf(out, 120, "the best of %d", p->of);
+    else if (p->ratio < LEVEL)
+        snprintf(out, 120, "level with the best of %d (%s)", p->of, p->best->name);
     else
         snprintf(out, 120, "%d%s of %d, %.2fx the best (%s)", p->place, ending(p->place), p->of, p->ratio,
                  p->best->name);
@@ -96,5 +100,5 @@ void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length)
     place_words(last, &c->last);
     snprintf(out, EVAL_WORDS, "extend recommends %s at %" PRId64 ": measured %s; over the last quarter %s%s",
              c->method->name, n, whole, last,
-             c->whole.ratio > EVAL_NEAR && c->last.ratio > EVAL_NEAR ? ": not near the best on this text" : "");
+             c->whole.ratio > EVAL_NEAR || c->last.ratio > EVAL_NEAR ? ": not near the best on this text" : "");
 }

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define BATCH_TOKENS 4096 /* a batch has as many windows as fit */
 
@@ -39,13 +38,6 @@ static int64_t window_start(const eval *e, int64_t length, int64_t n)
 {
     int64_t each = e->longest / length, block = n / each, back = n % each;
     return (block + 1) * e->longest - (back + 1) * length;
-}
-
-static double seconds(void)
-{
-    struct timespec t = { 0 };
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Multiplications of a window, about: each weight once a token, each pair of positions twice. */
@@ -115,7 +107,7 @@ static pe_status measure(work *w, lab_test_line *l, int method, int length, bool
     sums s = { 0 };
     int64_t n = w->e->ask.length[length], windows = windows_of(w->e, n);
     int64_t batch = BATCH_TOKENS / n < 1 ? 1 : BATCH_TOKENS / n;
-    double start = seconds();
+    double start = io_seconds();
     pe_status status = model_use(w->m, w->e->cell[method][length].spec, err);
     *whole = true;
     for (int64_t first = 0, k; *whole && status == PE_OK && first < windows; first += k) {
@@ -125,7 +117,7 @@ static pe_status measure(work *w, lab_test_line *l, int method, int length, bool
         *whole = !w->go_on || w->go_on(w->with, w->e, method, length, w->done / w->total);
     }
     l->windows = windows;
-    l->seconds = seconds() - start;
+    l->seconds = io_seconds() - start;
     if (status == PE_ERR_POSITION && err) {
         snprintf(l->cannot, sizeof l->cannot, "%s", err->text);
         status = PE_OK;
@@ -166,9 +158,7 @@ static pe_status fill_cell(work *w, int method, int length, pe_error *err)
     if (c->spec && (size_t)snprintf(l.spec, sizeof l.spec, "%s", c->spec) >= sizeof l.spec)
         io_end_with_dots(l.spec, sizeof l.spec);
     w->stopped = !whole;
-    if (s == PE_OK && whole)
-        e->results.test[e->results.tests++] = l;
-    return s;
+    return s == PE_OK && whole ? lab_keep_test(&e->results, &l, err) : s;
 }
 
 /* ---------------------------------------------------------------- all of them */
@@ -188,15 +178,14 @@ static double work_in_all(const eval *e, const model *m)
 
 static pe_status get_room(work *w, pe_error *err)
 {
-    eval *e = w->e;
+    const eval *e = w->e;
     size_t room = (size_t)(e->longest > BATCH_TOKENS ? e->longest : BATCH_TOKENS);
     w->token = calloc(room, sizeof *w->token);
     w->target = calloc(room, sizeof *w->target);
     w->loss = calloc(room, sizeof *w->loss);
     w->right = calloc(room, sizeof *w->right);
     w->at = calloc(room, sizeof *w->at);
-    e->results.test = calloc((size_t)e->ask.methods * (size_t)e->ask.lengths, sizeof *e->results.test);
-    if (!w->token || !w->target || !w->loss || !w->right || !w->at || !e->results.test)
+    if (!w->token || !w->target || !w->loss || !w->right || !w->at)
         return io_fail(err, PE_ERR_NOMEM, "no memory for windows of %zu tokens", room);
     for (size_t n = 0; n < room; n++)
         w->at[n] = (int64_t)n;
@@ -223,8 +212,5 @@ pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_erro
 
 const lab_test_line *eval_line(const eval *e, int method, int length)
 {
-    for (int n = 0; n < e->results.tests; n++)
-        if (e->results.test[n].entry == method && e->results.test[n].length == e->ask.length[length])
-            return &e->results.test[n];
-    return NULL;
+    return lab_find_test(&e->results, method, 0, e->ask.length[length]);
 }

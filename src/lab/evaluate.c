@@ -90,7 +90,7 @@ static void room_free(room *o)
 
 static void show(race *r, screen_now *at, int64_t windows, int64_t length, double begin)
 {
-    double took = race_seconds() - begin;
+    double took = io_seconds() - begin;
     at->done += windows;
     at->tokens_per_second = took > 0 ? (double)(at->done * length) / took : 0;
     r->worked += race_work(&r->results.setup, windows * length, length);
@@ -100,7 +100,7 @@ static void show(race *r, screen_now *at, int64_t windows, int64_t length, doubl
 static pe_status all_windows(lab_test_line *out, bool *done, race *r, model *m, room *o, screen_now *at, pe_error *err)
 {
     tally t = { 0 };
-    double begin = race_seconds();
+    double begin = io_seconds();
     int64_t most = o->batch.sequences;
     for (int64_t first = 0; first < out->windows; first += most) {
         if (race_asked_to_stop(r))
@@ -114,7 +114,7 @@ static pe_status all_windows(lab_test_line *out, bool *done, race *r, model *m, 
         show(r, at, o->batch.sequences, out->length, begin);
     }
     finish(out, &t);
-    out->seconds = race_seconds() - begin;
+    out->seconds = io_seconds() - begin;
     *done = true;
     return PE_OK;
 }

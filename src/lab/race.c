@@ -6,14 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-double race_seconds(void)
-{
-    struct timespec t = { 0 };
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 bool race_asked_to_stop(race *r)
 {
@@ -66,15 +58,9 @@ static void describe(lab_setup *s, const lab_source *from)
 static void fill_in(race *r)
 {
     lab_setup *s = &r->results.setup;
-    time_t now = time(NULL);
-    struct tm utc;
     describe(s, &r->asked.source);
     snprintf(s->kind, sizeof s->kind, "race");
-    snprintf(s->version, sizeof s->version, "%s", pe_version());
-    snprintf(s->blas, sizeof s->blas, "%s", gemm_name());
-    io_cpu_name(s->cpu, sizeof s->cpu);
-    if (gmtime_r(&now, &utc))
-        strftime(s->date, sizeof s->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    lab_set_machine(s);
     s->threads = r->pool->workers;
     s->data_fingerprint = lab_data_fingerprint(r->data);
     s->data_size = lab_data_size(r->data);
@@ -139,7 +125,7 @@ pe_status race_start(race *r, pe_error *err)
     RACE_TRY(lab_folder_new(r->asked.folder, err));
     RACE_TRY(lab_lock_take(&r->lock, r->asked.folder, &recovered, err));
     r->locked = true;
-    r->begin = race_seconds();
+    r->begin = io_seconds();
     r->screen = screen_new(r->asked.show);
     if (recovered)
         screen_say(r->screen, "a lock of a process that is gone was taken over");
@@ -170,7 +156,7 @@ pe_status race_run(race *r, pe_error *err)
 {
     r->work = all_work(r);
     r->worked = r->worked_before = 0;
-    r->begin = race_seconds();
+    r->begin = io_seconds();
     for (int i = 0; i < r->trainings && r->saved && !race_asked_to_stop(r); i++)
         RACE_TRY(race_train(r, i, err));
     return PE_OK;

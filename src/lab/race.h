@@ -3,9 +3,10 @@
  * The race: one small model per encoding, trained alike at one length, tested at lengths it never saw.
  *
  *     race *r;
- *     race_open(&r, &asked, &err);        all that can be wrong with what was asked is said here, before anything
- * starts race_start(r, &err);                folder, lock, calibration, race.json; or all that from the folder to
- * resume race_run(r, &err);                  training and tests; what is done already is not done again race_free(r);
+ *     race_open(&r, &asked, &err);   all that can be wrong with what was asked is said here
+ *     race_start(r, &err);           folder, lock, calibration, race.json; or all that from a folder to resume
+ *     race_run(r, &err);             training and tests; what is done already is not done again
+ *     race_free(r);
  *
  * The same initial weights (by the seed and the names of tensors), the same data in the same order and the same number
  * of steps for each. A training is one (trained spec, seed): entries that share the spec share it.
@@ -106,7 +107,6 @@ uint64_t race_fingerprint(const lab_setup *s, const race_training *t); /* of all
 bool race_shares(const lab_setup *s, int entry, const race_training *t);
 const char *race_spec_at(char out[400], const lab_setup *s, int entry, int64_t length); /* NULL: out of memory */
 int64_t race_windows(const race *r, int64_t length);
-double race_seconds(void); /* of a clock that only goes forward */
 bool race_asked_to_stop(race *r);
 /* Tokens that go forward once, of a model at this length; a step of training is three times that. Attention's part:
  * 24 C^2 + 2 T C multiply-adds for each token. */
@@ -119,9 +119,6 @@ pe_status race_load(race *r, pe_error *err);
 pe_status race_load_lines(race *r, pe_error *err);
 
 /* Results in memory (race_keep.c). */
-pe_status race_keep_train(lab_run *run, const lab_train_line *l, pe_error *err);
-pe_status race_keep_test(lab_results *r, const lab_test_line *l, pe_error *err);
-const lab_test_line *race_find_test(const lab_results *r, int entry, uint64_t seed, int64_t length); /* NULL: none */
 void race_forget(race *r, int training, int64_t step); /* its lines after that step, and its tests */
 
 /* Turns minutes into steps, once (calibrate.c). */

@@ -20,9 +20,10 @@ static void out_list(json_out *j, const char *key, const char *const *item, int 
     out_close(j, ']');
 }
 
-static void write_source(FILE *to, const race *r)
+static pe_status write_source(FILE *to, const void *with, pe_error *err)
 {
-    const lab_source *s = &r->asked.source;
+    const lab_source *s = with;
+    (void)err;
     json_out j = out_start(to);
     out_open(&j, NULL, '{');
     out_text(&j, "name", s->name);
@@ -30,34 +31,13 @@ static void write_source(FILE *to, const race *r)
     out_list(&j, "tests", s->test, s->tests);
     out_bool(&j, "masked", s->masked);
     out_close(&j, '}');
-}
-
-static void write_setup(FILE *to, const race *r)
-{
-    lab_write_setup(to, &r->results.setup);
-}
-
-static pe_status save_as(const race *r, const char *name, void (*write)(FILE *, const race *), pe_error *err)
-{
-    char path[RACE_FOLDER + 20], *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (to)
-        write(to, r);
-    bool well = to && !ferror(to);
-    if (to && fclose(to))
-        well = false;
-    snprintf(path, sizeof path, "%s/%s", r->asked.folder, name);
-    pe_status status = well ? io_write_file(path, &(io_span){ text, size }, 1, err)
-                            : io_fail(err, PE_ERR_NOMEM, "no memory for %s", path);
-    free(text);
-    return status;
+    return PE_OK;
 }
 
 pe_status race_save(const race *r, pe_error *err)
 {
-    RACE_TRY(save_as(r, "source.json", write_source, err));
-    return save_as(r, "race.json", write_setup, err); /* last: with it the race exists */
+    RACE_TRY(io_make_file(r->asked.folder, "source.json", write_source, &r->asked.source, err));
+    return lab_save_setup(r->asked.folder, &r->results.setup, err); /* last: with it the race exists */
 }
 
 /* A copy of the text in the race's room; NULL: full. */

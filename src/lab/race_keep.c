@@ -6,45 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more of size bytes each; rooms are powers of two. */
-static bool grow(void **list, int count, size_t size)
-{
-    if (count & (count - 1))
-        return true;
-    void *more = realloc(*list, (size_t)(count ? 2 * count : 1) * size);
-    if (more)
-        *list = more;
-    return more;
-}
-
-pe_status race_keep_train(lab_run *run, const lab_train_line *l, pe_error *err)
-{
-    void *list = run->train;
-    if (!grow(&list, run->trains, sizeof *l))
-        return io_fail(err, PE_ERR_NOMEM, "no memory for %d lines of the log", run->trains + 1);
-    run->train = list;
-    run->train[run->trains++] = *l;
-    return PE_OK;
-}
-
-pe_status race_keep_test(lab_results *r, const lab_test_line *l, pe_error *err)
-{
-    void *list = r->test;
-    if (!grow(&list, r->tests, sizeof *l))
-        return io_fail(err, PE_ERR_NOMEM, "no memory for %d tests", r->tests + 1);
-    r->test = list;
-    r->test[r->tests++] = *l;
-    return PE_OK;
-}
-
-const lab_test_line *race_find_test(const lab_results *r, int entry, uint64_t seed, int64_t length)
-{
-    for (int i = 0; i < r->tests; i++)
-        if (r->test[i].entry == entry && r->test[i].seed == seed && r->test[i].length == length)
-            return &r->test[i];
-    return NULL;
-}
-
 void race_forget(race *r, int training, int64_t step)
 {
     lab_results *a = &r->results;
@@ -69,13 +30,13 @@ static pe_status take(race *r, const lab_results *from, pe_error *err)
             if (run->entry != r->training[k].entry || run->seed != r->training[k].seed)
                 continue;
             for (int n = 0; n < run->trains; n++)
-                RACE_TRY(race_keep_train(&r->results.run[k], &run->train[n], err));
+                RACE_TRY(lab_keep_train(&r->results.run[k], &run->train[n], err));
             r->results.run[k].end = run->end;
             r->results.run[k].ended = run->ended;
         }
     for (int i = 0; i < from->tests; i++)
-        if (!race_find_test(&r->results, from->test[i].entry, from->test[i].seed, from->test[i].length))
-            RACE_TRY(race_keep_test(&r->results, &from->test[i], err));
+        if (!lab_find_test(&r->results, from->test[i].entry, from->test[i].seed, from->test[i].length))
+            RACE_TRY(lab_keep_test(&r->results, &from->test[i], err));
     return PE_OK;
 }
 

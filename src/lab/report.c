@@ -67,39 +67,36 @@ static pe_status all_lines(const report *p, pe_error *err)
     return PE_OK;
 }
 
-/* Without a picture *empty is true. */
-static pe_status picture(const report *p, const figure *f, bool *empty, pe_error *err)
+typedef struct page {
+    const lab_results *r;
+    writer write;
+} page;
+
+static pe_status make_page(FILE *to, const void *with, pe_error *err)
 {
-    draw *d;
-    pe_status s = report_draw(&d, f, p, 760, 440, err);
-    *empty = !d;
-    if (d && !s)
-        s = draw_svg(p->to, d, DRAW_ALONE, err);
-    draw_free(d);
-    return s;
+    const page *made = with;
+    report p;
+    report_begin(&p, to, made->r);
+    return made->write(&p, err);
 }
 
-/* Made by `write`, or the picture f. */
-static pe_status put_file(const char *folder, const char *name, const char *end, const lab_results *r, writer write,
-                          const figure *f, pe_error *err)
+static pe_status make_picture(FILE *to, const void *with, pe_error *err)
 {
-    char path[1300], *text = NULL;
-    size_t size = 0;
-    bool empty = false;
+    return draw_svg(to, with, DRAW_ALONE, err);
+}
+
+/* Nothing to draw, no file. */
+static pe_status put_picture(const char *folder, const figure *f, const lab_results *r, pe_error *err)
+{
+    char name[80];
+    draw *d;
     report p;
-    if (snprintf(path, sizeof path, "%s/%s%s", folder, name, end) >= (int)sizeof path)
-        return io_fail(err, PE_ERR_IO, "%s: the path is too long", folder);
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        return io_fail(err, PE_ERR_NOMEM, "%s: no memory for it", path);
-    report_begin(&p, to, r);
-    pe_status s = f ? picture(&p, f, &empty, err) : write(&p, err);
-    bool whole = !ferror(to);
-    if (fclose(to) || !whole)
-        s = s ? s : io_fail(err, PE_ERR_NOMEM, "%s: no memory for it", path);
-    if (!s && !empty)
-        s = io_write_file(path, &(io_span){ text, size }, 1, err);
-    free(text);
+    report_begin(&p, NULL, r);
+    pe_status s = report_draw(&d, f, &p, 760, 440, err);
+    snprintf(name, sizeof name, "%s.svg", f->id);
+    if (d && !s)
+        s = io_make_file(folder, name, make_picture, d, err);
+    draw_free(d);
     return s;
 }
 
@@ -111,8 +108,8 @@ pe_status lab_report_write(const char *folder, const lab_results *r, pe_error *e
     } file[] = { { "results.jsonl", all_lines }, { "results.csv", report_csv }, { "report.html", report_page } };
     pe_status s = PE_OK;
     for (int i = 0; i < REPORT_FIGURES && !s; i++)
-        s = put_file(folder, report_figures[i].id, ".svg", r, NULL, &report_figures[i], err);
+        s = put_picture(folder, &report_figures[i], r, err);
     for (int i = 0; i < (int)(sizeof file / sizeof *file) && !s; i++)
-        s = put_file(folder, file[i].name, "", r, file[i].write, NULL, err);
+        s = io_make_file(folder, file[i].name, make_page, &(page){ r, file[i].write }, err);
     return s;
 }

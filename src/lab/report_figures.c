@@ -30,18 +30,24 @@ static void plot_length(curves *c, chart *out, const report *p, int entry)
     curves_keep_if_any(c, out);
 }
 
+/* What is shown, over lengths or positions. The title begins with its unit. */
+static void set_axes(curves *c, chart *out, const report *p, const char *x)
+{
+    c->title[0] = (char)(c->title[0] - 'a' + 'A');
+    curves_axes(c, x, lab_unit(&p->r->setup));
+    mark_trained(c, out, p);
+    out->x_log2 = true;
+    out->y_log = lab_is_eval(&p->r->setup);
+    curves_fit_bits(out);
+}
+
 static void plot_extrapolation(curves *c, chart *out, const report *p)
 {
     const lab_setup *s = &p->r->setup;
     for (int i = 0; i < s->entries; i++)
         plot_length(c, out, p, p->order[i]);
     snprintf(c->title, sizeof c->title, "%s against length", lab_unit(s));
-    c->title[0] = (char)(c->title[0] - 'a' + 'A');
-    curves_axes(c, "length (tokens)", lab_unit(s));
-    mark_trained(c, out, p);
-    out->x_log2 = true;
-    out->y_log = lab_is_eval(s);
-    curves_fit_bits(out);
+    set_axes(c, out, p, "length (tokens)");
 }
 
 /* ---------------------------------------------------------------- against position */
@@ -85,12 +91,7 @@ static void plot_position(curves *c, chart *out, const report *p)
         curves_keep_if_any(c, out);
     }
     snprintf(c->title, sizeof c->title, "%s by position in a window of %" PRId64, lab_unit(s), p->last);
-    c->title[0] = (char)(c->title[0] - 'a' + 'A');
-    curves_axes(c, "position (tokens)", lab_unit(s));
-    mark_trained(c, out, p);
-    out->x_log2 = true;
-    out->y_log = lab_is_eval(s);
-    curves_fit_bits(out);
+    set_axes(c, out, p, "position (tokens)");
 }
 
 /* ---------------------------------------------------------------- recall */

@@ -150,6 +150,18 @@ void lab_write_setup(FILE *to, const lab_setup *s)
     write_setup(out_start(to), s);
 }
 
+static pe_status make_setup(FILE *to, const void *with, pe_error *err)
+{
+    (void)err;
+    lab_write_setup(to, with);
+    return PE_OK;
+}
+
+pe_status lab_save_setup(const char *folder, const lab_setup *s, pe_error *err)
+{
+    return io_make_file(folder, "race.json", make_setup, s, err);
+}
+
 void lab_write_train(FILE *to, const lab_train_line *l)
 {
     write_line(to, "train", &words_train, l, NULL, NULL);

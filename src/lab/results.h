@@ -111,12 +111,20 @@ void lab_write_run(FILE *to, const lab_run_line *l);
 /* All of it as lines: "setup", then "run", "train" and "test" with their entry and seed. */
 void lab_write_all(FILE *to, const lab_results *r);
 
+pe_status lab_save_setup(const char *folder, const lab_setup *s, pe_error *err); /* race.json */
 pe_status lab_read_setup(lab_setup *out, const char *folder, pe_error *err);
 /* Of one or several folders whose settings agree in all that makes them comparable (else an error that says what
  * differs): entries, seeds and lengths are united. A last line that is cut short is left out; a line of another kind is
  * passed over; of two tests of the same (entry, seed, length) the later counts. */
 pe_status lab_read_results(lab_results *out, const char *const *folder, int folders, pe_error *err);
 void lab_results_free(lab_results *r);
+
+void lab_set_machine(lab_setup *s); /* version, BLAS, CPU and date: of this machine, now */
+
+/* One line more; lists have room for the next power of two. */
+pe_status lab_keep_train(lab_run *run, const lab_train_line *l, pe_error *err);
+pe_status lab_keep_test(lab_results *r, const lab_test_line *l, pe_error *err);
+lab_test_line *lab_find_test(const lab_results *r, int entry, uint64_t seed, int64_t length); /* NULL: none */
 
 /* ---------------------------------------------------------------- what it says (statistics.c) */
 

@@ -8,15 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Room for one more behind count elements: doubles at powers of two, so that no capacity is kept. */
-static void *grow(void *list, int count, size_t size)
-{
-    size_t wanted = count ? (size_t)count * 2 : 1;
-    if (count & (count - 1))
-        return list;
-    return count < 1 << 28 ? realloc(list, wanted * size) : NULL;
-}
-
 int results_entry(const lab_setup *s, const char *name)
 {
     for (int i = 0; i < s->entries; i++)
@@ -41,23 +32,13 @@ static bool has_length(const lab_setup *s, int64_t length)
     return false;
 }
 
-static pe_status no_memory(pe_error *err)
-{
-    return io_fail(err, PE_ERR_NOMEM, "no memory for the results");
-}
-
 static pe_status add_train(lab_run *run, const io_node *line, pe_error *err)
 {
     lab_train_line l = { 0 };
     pe_status s = fields_read(&l, words_train.field, words_train.count, line, err);
     if (s)
         return s;
-    lab_train_line *more = grow(run->train, run->trains, sizeof *more);
-    if (!more)
-        return no_memory(err);
-    run->train = more;
-    run->train[run->trains++] = l;
-    return PE_OK;
+    return lab_keep_train(run, &l, err);
 }
 
 /* What no writer of ours writes, though each number is within its range. */
@@ -80,14 +61,6 @@ static pe_status check_test(const lab_setup *s, const lab_test_line *l, const io
     return PE_OK;
 }
 
-static lab_test_line *find_test(lab_results *r, const lab_test_line *l)
-{
-    for (int i = 0; i < r->tests; i++)
-        if (r->test[i].entry == l->entry && r->test[i].seed == l->seed && r->test[i].length == l->length)
-            return &r->test[i];
-    return NULL;
-}
-
 static pe_status add_test(lab_results *r, const io_node *line, pe_error *err)
 {
     lab_test_line l = { 0 };
@@ -104,16 +77,10 @@ static pe_status add_test(lab_results *r, const io_node *line, pe_error *err)
                        name);
     if ((s = check_test(&r->setup, &l, line, err)))
         return s;
-    lab_test_line *same = find_test(r, &l);
-    if (same) {
-        *same = l;
-        return PE_OK;
-    }
-    lab_test_line *more = grow(r->test, r->tests, sizeof *more);
-    if (!more)
-        return no_memory(err);
-    r->test = more;
-    r->test[r->tests++] = l;
+    lab_test_line *same = lab_find_test(r, l.entry, l.seed, l.length);
+    if (!same)
+        return lab_keep_test(r, &l, err);
+    *same = l;
     return PE_OK;
 }
 

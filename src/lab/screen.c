@@ -29,7 +29,7 @@ screen *screen_new(FILE *to)
     if (!s)
         return NULL;
     *s = (screen){ .to = to, .terminal = isatty(fileno(to)) && term && strcmp(term, "dumb") };
-    s->next = race_seconds() + (s->terminal ? FRAME_EVERY : PLAIN_EVERY);
+    s->next = io_seconds() + (s->terminal ? FRAME_EVERY : PLAIN_EVERY);
     if (s->terminal)
         fputs("\033[?25l", to);
     return s;
@@ -132,7 +132,7 @@ static void draw_over(screen *s, const race *r, const screen_now *now)
 
 void screen_show(screen *s, const race *r, const screen_now *now)
 {
-    double clock = race_seconds();
+    double clock = io_seconds();
     if (!s || clock < s->next || !(r->work > 0))
         return;
     s->next = clock + (s->terminal ? FRAME_EVERY : PLAIN_EVERY);

@@ -14,7 +14,7 @@
 /* ", 2:31 left" by the work that is left and the pace so far; "" while there is none. */
 static void time_left(char *out, size_t cap, const race *r)
 {
-    double took = race_seconds() - r->begin, done = r->worked - r->worked_before, left = r->work - r->worked;
+    double took = io_seconds() - r->begin, done = r->worked - r->worked_before, left = r->work - r->worked;
     *out = 0;
     if (!(done > 0) || !(left >= 0))
         return;

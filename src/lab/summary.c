@@ -9,8 +9,12 @@ static const struct {
     const char *name;
     lab_measure what;
 } measures[] = {
-    { "bits", LAB_BITS },     { "last_quarter", LAB_LAST_QUARTER }, { "perplexity", LAB_PERPLEXITY },
-    { "recall", LAB_RECALL }, { "accuracy", LAB_ACCURACY },
+    { "bits", LAB_BITS },
+    { "last_quarter", LAB_LAST_QUARTER },
+    { "perplexity", LAB_PERPLEXITY },
+    { "last_quarter_perplexity", LAB_LAST_PERPLEXITY },
+    { "recall", LAB_RECALL },
+    { "accuracy", LAB_ACCURACY },
 };
 
 static void write_measure(json_out *j, const lab_results *r, int entry, int64_t length, int i)

@@ -53,7 +53,7 @@ static pe_status step(trainer *t, lab_train_line *line, pe_error *err)
     line->rate = rates.rate;
     line->norm = adam_step(&t->adam, t->model, &rates);
     line->step = t->adam.step;
-    line->seconds = race_seconds() - t->begin;
+    line->seconds = io_seconds() - t->begin;
     return isfinite(line->norm) ? PE_OK
                                 : io_fail(err, PE_ERR_RANGE, "the gradient of %s is not finite", broken(t->model));
 }
@@ -70,7 +70,7 @@ static pe_status note(trainer *t, lab_train_line line, pe_error *err)
     t->state.loss_sum = 0;
     t->state.losses = 0;
     lab_write_train(t->log.to, &line);
-    return race_keep_train(trainer_lines(t), &line, err);
+    return lab_keep_train(trainer_lines(t), &line, err);
 }
 
 static void show(trainer *t, double loss)
@@ -78,7 +78,7 @@ static void show(trainer *t, double loss)
     race *r = t->race;
     const lab_setup *s = trainer_setup(t);
     int64_t tokens = s->batch * s->train_length;
-    double took = race_seconds() - t->begin;
+    double took = io_seconds() - t->begin;
     r->worked += 3 * race_work(s, tokens, s->train_length);
     screen_show(r->screen, r,
                 &(screen_now){ .training = t->index,
@@ -92,7 +92,7 @@ static void show(trainer *t, double loss)
 
 static pe_status save(trainer *t, pe_error *err)
 {
-    t->saved = race_seconds();
+    t->saved = io_seconds();
     t->state.step = t->adam.step;
     t->state.seconds = t->saved - t->begin;
     RACE_TRY(lab_log_sync(&t->log, &t->state.log_size, err));
@@ -104,7 +104,7 @@ static bool save_is_due(const trainer *t)
     int64_t every = t->race->asked.checkpoint_every;
     if (every)
         return t->adam.step % every == 0;
-    return race_seconds() - t->saved > CHECKPOINT_EVERY;
+    return io_seconds() - t->saved > CHECKPOINT_EVERY;
 }
 
 /* Mean of the last twentieth, by the lines of the log. */
@@ -124,7 +124,7 @@ static pe_status end(trainer *t, pe_error *err)
 {
     const lab_setup *s = trainer_setup(t);
     lab_run *r = trainer_lines(t);
-    double seconds = race_seconds() - t->begin;
+    double seconds = io_seconds() - t->begin;
     int64_t tokens = s->steps * s->batch * s->train_length;
     r->ended = true;
     r->end = (lab_run_line){ .params = model_count(t->model),
@@ -169,10 +169,10 @@ pe_status race_time_steps(double *seconds, model **out, race *r, int index, int 
     pe_status status = trainer_make(&t, err);
     for (int i = 0; i <= count && !status; i++) { /* the first warms up */
         if (i == 1)
-            t.begin = race_seconds();
+            t.begin = io_seconds();
         status = step(&t, &line, err);
     }
-    *seconds = (race_seconds() - t.begin) / count;
+    *seconds = (io_seconds() - t.begin) / count;
     r->results.setup.steps = steps_asked;
     *out = t.model;
     t.model = NULL;

@@ -17,7 +17,7 @@ static pe_status tests(trainer *t, pe_error *err)
     for (int i = 0; i < s->entries; i++)
         for (int k = 0; k < s->tests && race_shares(s, i, trainer_training(t)); k++) {
             double work = race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]), before = r->worked;
-            if (race_find_test(&r->results, i, trainer_training(t)->seed, s->test[k])) {
+            if (lab_find_test(&r->results, i, trainer_training(t)->seed, s->test[k])) {
                 race_skip(r, work);
                 continue;
             }
@@ -27,7 +27,7 @@ static pe_status tests(trainer *t, pe_error *err)
             race_skip(r, before + work - r->worked); /* of what cannot be tested */
             lab_write_test(t->log.to, s, &line);
             RACE_TRY(lab_log_sync(&t->log, &size, err));
-            RACE_TRY(race_keep_test(&r->results, &line, err));
+            RACE_TRY(lab_keep_test(&r->results, &line, err));
         }
     return PE_OK;
 }
@@ -54,7 +54,7 @@ static pe_status begin(trainer *t, pe_error *err)
     bool whole = found && t->adam.step == s->steps && trainer_lines(t)->ended;
     if (!whole)
         race_forget(t->race, t->index, t->adam.step);
-    t->saved = race_seconds();
+    t->saved = io_seconds();
     t->begin = t->saved - t->state.seconds;
     snprintf(path, sizeof path, "%s/log.jsonl", trainer_training(t)->folder);
     return lab_log_open(&t->log, path, whole ? -1 : t->state.log_size, err);
@@ -68,7 +68,7 @@ static bool is_done(race *r, int index)
     double work = 3 * race_work(s, s->steps * s->batch * s->train_length, s->train_length);
     for (int i = 0; i < s->entries; i++)
         for (int k = 0; k < s->tests && race_shares(s, i, t); k++) {
-            if (!race_find_test(&r->results, i, t->seed, s->test[k]))
+            if (!lab_find_test(&r->results, i, t->seed, s->test[k]))
                 return false;
             work += race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]);
         }

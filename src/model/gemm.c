@@ -88,13 +88,14 @@ static void load(void)
     static const char *const file[] = { "libopenblas.so.0", "libopenblas.so",    "libblis.so.4",
                                         "libcblas.so.3",    "libopenblas.dylib", "libblas.dylib" };
     const char *wanted = getenv("POSENC_BLAS"); /* a file, or "none" */
+    if (wanted && !strcmp(wanted, "none"))
+        return;
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     setenv("BLIS_NUM_THREADS", "1", 1);
-    if (wanted) {
-        if (strcmp(wanted, "none") && !take(load_openblas(wanted), wanted))
-            snprintf(name, sizeof name, "plain loops: POSENC_BLAS is %.60s, which has no " GEMM_SYMBOL, wanted);
+    if (wanted && !take(load_openblas(wanted), wanted))
+        snprintf(name, sizeof name, "plain loops: POSENC_BLAS is %.60s, which has no " GEMM_SYMBOL, wanted);
+    if (wanted)
         return;
-    }
     for (size_t i = 0; i < sizeof file / sizeof file[0]; i++)
         if (take(load_openblas(file[i]), file[i]))
             return;

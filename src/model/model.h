@@ -3,10 +3,13 @@
  * posenc_model: a small Transformer with any encoding, to train and to evaluate.
  *
  *     model *m;
- *     model_new(&m, &(model_config){ .vocab = 256, .layers = 4, .width = 128, .heads = 4, .causal = true }, "rope",
- * pool, &err); model_init(m, seed); model_gradients(m, &batch, &loss, &err);                     forward and backward:
- * model_grads(m) is filled adam_step(a, m, &rates); model_use(m, "rope:scaling=ntk,alpha=4,trained=256", &err); another
- * encoding over the same weights model_losses(m, &batch, losses, right, &err);                forward alone, any length
+ *     model_config c = { .vocab = 256, .layers = 4, .width = 128, .heads = 4, .causal = true };
+ *     model_new(&m, &c, "rope", pool, &err);
+ *     model_init(m, seed);
+ *     model_gradients(m, &batch, &loss, &err);        forward and backward: model_grads(m) is filled
+ *     adam_step(a, m, &rates);
+ *     model_use(m, "rope:scaling=ntk,alpha=4", &err); another encoding over the same weights
+ *     model_losses(m, &batch, losses, right, &err);   forward alone, any length
  *     model_free(m);
  *
  * Shapes: B sequences, T tokens each, N = B T rows, C width, H query heads, G key heads, D head width, F hidden width,
@@ -54,13 +57,18 @@ typedef struct model_config {
 
 typedef struct model model;
 
-/* Of the weights, in the order of the memory. Names and shapes (rows, columns):
- *     embed (V, C)   embed_norm (C) .bias   final (C) .bias   output (V, C) where untied
- *     layer.L.norm1 (C) .bias   layer.L.qkv ((H + 2G) D, C) .bias   layer.L.out (C, H D) .bias
- *     layer.L.norm2 (C) .bias   layer.L.up (2F, C): gate rows, then up rows; gelu: (F, C)   .bias   layer.L.down (C, F)
- * .bias position.NAME             a learned tensor of the encoding that the embedding uses layer.L.position.NAME one
- * that attention uses; .weight (H D, H D) where it is projected With an encoding that is joined to the embedding
- * (join=concat), embed is (V, C - code). */
+/* Of the weights, in the order of the memory. Names and shapes (rows, columns); with biases and layer norms each has a
+ * NAME.bias beside it:
+ *     embed (V, C); with a code that is joined to it (join=concat), (V, C - code)
+ *     embed_norm (C), final (C), output (V, C) where untied
+ *     layer.L.norm1 (C)
+ *     layer.L.qkv ((H + 2G) D, C): queries, keys, values
+ *     layer.L.out (C, H D)
+ *     layer.L.norm2 (C)
+ *     layer.L.up (2F, C): gates, then ups; with MODEL_GELU (F, C)
+ *     layer.L.down (C, F)
+ *     position.NAME: a learned tensor of the encoding that the embedding uses
+ *     layer.L.position.NAME: one that attention uses; NAME.weight (H D, H D) where it is projected */
 #define MODEL_NAME_MAX 96
 typedef struct model_tensor {
     char name[MODEL_NAME_MAX];

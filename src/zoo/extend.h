@@ -63,11 +63,12 @@ int64_t extend_unturned(const extend_model *x); /* pairs that turn, and have not
 typedef struct extend_method {
     const char *name;    /* "yarn" */
     const char *scaling; /* the spec's word */
-    const char *key;     /* the key that is searched: "factor", "alpha", "turning"; NULL: none */
+    const char *key;     /* the key of its number: "factor", "alpha", "turning"; NULL: none */
     const char *paper;
     const char *note;   /* what a user has to know of it */
     bool takes_trained; /* the spec has trained=... */
     bool by_length;     /* short prompts keep their frequencies: the spec has length=... */
+    bool stated;        /* the number is the one of its formula; else the smallest that serves */
     double most;        /* of the key */
 } extend_method;
 
@@ -78,12 +79,12 @@ const extend_method *extend_find(const char *name); /* NULL: none */
 typedef struct extend_plan {
     const extend_method *method;
     bool applies;
-    char why[300]; /* where it does not apply: the library's sentence */
-    char *spec;    /* at the target */
-    char *brief;   /* for a prompt within the trained length */
-    double value;  /* of the method's key, the smallest that serves the target                          */
-    bool serves;   /* no pair leaves the trained range                                               */
-    double theta;  /* of the spec                                                                     */
+    char why[300];                /* where it does not apply: the library's sentence */
+    char *spec;                   /* at the target */
+    char *brief;                  /* for a prompt within the trained length */
+    double value;                 /* of the method's key                                                            */
+    bool serves;                  /* no pair leaves the trained range                                               */
+    double theta;                 /* of the spec                                                                     */
     int64_t leaving, first, last; /* pairs that leave it all the same: how many, the first, the last */
     double worst;                 /* their largest angle over the largest seen                     */
     double magnitude;             /* on cos and sin at the target                                    */
@@ -102,14 +103,23 @@ typedef struct extend_plan {
 
 pe_status extend_plan_make(extend_plan *out, const extend_model *x, const extend_method *m, pe_error *err);
 void extend_plan_free(extend_plan *p);
+/* One of each method, in the order of extend_methods; malloc'ed. */
+pe_status extend_plans_new(extend_plan **out, const extend_model *x, pe_error *err);
+void extend_plans_free(extend_plan *plans); /* NULL is fine */
 
-/* The one to take, of extend_method_count plans, and why (two sentences). Rules, the first that holds:
- *   no pair leaves the range as it is          none
- *   the model has a scaling of its own          that one, raised: two scalings are never stacked
- *   a Llama 3 (theta 500000)                    llama3
- *   up to twice the reach                      ntk: a theta, which every engine has
- *   else                                       yarn
- * and where that one does not apply or does not serve: the first of yarn, linear, ntk, longrope that does. */
+bool extend_holds(const extend_plan *p); /* it applies, and serves or has its formula's number */
+
+/* The one to take, of extend_method_count plans, and why. Rules, the first that holds:
+ *   no pair leaves the range as it is             none
+ *   the model has a scaling of its own             that one, raised: two scalings are never stacked
+ *   a Llama 3 (theta 500000)                       llama3
+ *   up to EXTEND_NTK_MOST times the reach         ntk: a theta, which every engine has
+ *   a head of fewer than EXTEND_YARN_PAIRS pairs  ntk
+ *   else                                          yarn
+ * and where that one does not hold: the first of yarn, ntk, longrope, linear that does. Where ntk ends and yarn begins
+ * is measured on two small models: docs/eval.md. */
+#define EXTEND_NTK_MOST 4
+#define EXTEND_YARN_PAIRS 16
 int extend_recommend(const extend_model *x, const extend_plan *plans, char why[400]);
 
 #endif

@@ -15,24 +15,25 @@
 #define KEPT_TURNS 32 /* longrope: pairs with more turns than this keep their frequency, as YaRN's beta_fast */
 
 const extend_method extend_methods[] = {
-    { "none", "", NULL, "", "only the served length is raised", false, false, 0 },
+    { "none", "", NULL, "", "only the served length is raised", false, false, false, 0 },
     { "linear", "linear", "factor", "Chen et al. 2023, 2306.15595",
-      "every pair slower, neighbours closer: the paper fine-tunes 1000 steps", false, false, 0x1p20 },
+      "every pair slower, neighbours closer: the paper fine-tunes 1000 steps", false, false, false, 0x1p20 },
     { "ntk", "ntk", "alpha", "\"NTK-aware\", 2023; see 2309.00071, 3.1",
-      "a larger theta: fast pairs almost keep their turn; used without training", false, false, 1e12 },
+      "a larger theta: fast pairs almost keep their turn; used without training", false, false, true, 0 },
     { "dynamic", "dynamic", "factor", "\"dynamic NTK\", 2023; see 2309.00071, 3.3",
-      "theta grows with the sequence; keys cached before it grows keep their old angles", true, true, 0x1p20 },
+      "theta grows with the sequence; keys cached before it grows keep their old angles", true, true, true, 0 },
     { "yarn", "yarn", "factor", "Peng et al. 2023, 2309.00071",
-      "slow pairs interpolated, fast ones kept, logits sharpened; the paper fine-tunes 400 steps", true, false,
+      "slow pairs interpolated, fast ones kept, logits sharpened; the paper fine-tunes 400 steps", true, false, false,
       0x1p20 },
     { "longrope", "longrope", "long", "Ding et al. 2024, 2402.13753",
       "a divisor per pair: 1 above 32 turns, the whole factor below 1, geometric in log(turns) between: a start value "
       "for the paper's search, not its result",
-      true, true, 0x1p20 },
+      true, true, false, 0x1p20 },
     { "llama3", "llama3", "factor", "Grattafiori et al. 2024, 2407.21783",
-      "slow pairs interpolated, fast ones kept, no temperature; Llama 3.1 was trained with it", true, false, 0x1p20 },
+      "slow pairs interpolated, fast ones kept, no temperature; Llama 3.1 was trained with it", true, false, false,
+      0x1p20 },
     { "p-rope", "proportional", "turning", "Barbero et al. 2024, 2410.06205",
-      "pairs without a whole turn no longer turn: another model, which has to be trained so", false, false, 1 },
+      "pairs without a whole turn no longer turn: another model, which has to be trained so", false, false, false, 1 },
 };
 const int extend_method_count = (int)(sizeof extend_methods / sizeof *extend_methods);
 

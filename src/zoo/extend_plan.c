@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A method's number: the smallest with which no pair leaves the trained range, by bisection on the pairs that the
- * library makes of the method's spec; and what that costs short prompts. */
+ * A method's number: that of its formula, or the smallest with which no pair leaves the trained range, by bisection on
+ * the pairs that the library makes of the method's spec; and what that costs short prompts. */
 #include "zoo/build.h"
 #include "zoo/extend_spec.h"
 #include "zoo/spec_read.h"
@@ -70,17 +70,18 @@ static pe_status try_value(extend_plan *p, const extend_model *x, double value, 
 
 /* ---------------------------------------------------------------- the smallest number */
 
-/* What the method's paper would take. */
+/* What the method's formula takes: how many times longer. Dynamic's theta grows with the sequence, and at factor 1 is
+ * that of ntk at every length. */
 static double nominal(const extend_model *x, const extend_method *m)
 {
     double stretch = (double)x->target / (double)x->reach;
     char *part = extend_rope_part(x->own, NULL);
-    double old = part && extend_is_own(x, m) && strcmp(m->key, "long") ? zoo_spec_num_or(part, m->key, 1) : 1;
+    bool own = extend_is_own(x, m), grows = !strcmp(m->scaling, "dynamic");
+    double old = part && own && strcmp(m->key, "long") ? zoo_spec_num_or(part, m->key, 1) : 1;
     free(part);
-    if (!strcmp(m->key, "long"))
-        return stretch;
-    return extend_is_own(x, m) && strcmp(m->scaling, "dynamic") ? old * stretch
-                                                                : (double)x->target / (double)x->trained;
+    if (grows || !strcmp(m->key, "long"))
+        return grows ? old : stretch;
+    return own ? old * stretch : (double)x->target / (double)x->trained;
 }
 
 /* Seven digits are enough for a config, and 16 is nicer than 15.99999998. */
@@ -219,6 +220,7 @@ pe_status extend_plan_make(extend_plan *p, const extend_model *x, const extend_m
     *p = (extend_plan){ .method = m, .applies = true };
     pe_status s = !m->key                      ? try_value(p, x, 1, &why)
                   : !strcmp(m->key, "turning") ? keep_turned(p, x, &why)
+                  : m->stated                  ? try_value(p, x, nominal(x, m), &why)
                                                : search(p, x, &why);
     if (s == PE_OK)
         s = settle(p, x, &why);
@@ -237,4 +239,23 @@ void extend_plan_free(extend_plan *p)
     free(p->spec);
     free(p->brief);
     *p = (extend_plan){ 0 };
+}
+
+pe_status extend_plans_new(extend_plan **out, const extend_model *x, pe_error *err)
+{
+    extend_plan *plans = calloc((size_t)extend_method_count, sizeof *plans);
+    pe_status s = plans ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for the plans");
+    for (int i = 0; s == PE_OK && i < extend_method_count; i++)
+        s = extend_plan_make(&plans[i], x, &extend_methods[i], err);
+    *out = s == PE_OK ? plans : NULL;
+    if (s != PE_OK)
+        extend_plans_free(plans);
+    return s;
+}
+
+void extend_plans_free(extend_plan *plans)
+{
+    for (int i = 0; plans && i < extend_method_count; i++)
+        extend_plan_free(&plans[i]);
+    free(plans);
 }
