@@ -49,6 +49,20 @@ check "what extend recommends at 1k was measured" grep -q 'extend recommends ntk
 check "and is near the best by both measures" test "$(grep -c '"near_the_best": true' eval.json)" = 2
 check "and nothing else is said" test -z "$(grep 'not near the best' eval.json)"
 
+story=$root/tests/story.txt
+{ printf '\xef\xbb\xbfThe Project Gutenberg eBook\r\n*** START OF IT ***\r\n\r\n'
+  sed 's/$/\r/' "$story"; printf '\r\n*** END OF IT ***\r\nLicense\r\n'; } >book.txt
+for text in "$story" book.txt; do
+  "$POSENC" eval "$model" --tokenizer "$tokenizer" --text "$text" --lengths 256 --extend none --json |
+    grep -E '"(text_tokens|mean|last_quarter)"' >"numbers-$(basename "$text")"
+done
+check "of a book only what stands between its marks is measured" cmp numbers-story.txt numbers-book.txt
+printf '*** START OF IT ***\n\n*** END OF IT ***\n' >empty.txt
+status=0
+"$POSENC" eval "$model" --tokenizer "$tokenizer" --text empty.txt 2>message || status=$?
+check "a book without a text is refused" test $status = 3
+check "by its name" grep -q 'empty.txt: has no text' message
+
 status=0
 "$POSENC" eval "$model" --text "$root/tests/story.txt" 2>message || status=$?
 check "without a tokenizer the sentence says what to give" grep -q -- '--tokens-file' message

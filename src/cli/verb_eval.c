@@ -4,6 +4,7 @@
 #include "cli/eval.h"
 #include "cli/command.h"
 #include "cli/model.h"
+#include "lab/text.h"
 #include "model/gemm.h"
 #include "model/load.h"
 
@@ -44,6 +45,7 @@ static const cli_example examples[] = {
 static const char notes[] =
     "MODEL is a llama2.c .bin (version 0 or 1), or a folder with config.json and model.safetensors\n"
     "(or its shards) of the Llama or BLOOM architecture. Neither text nor tokenizer is looked for.\n"
+    "Of a text that has Project Gutenberg's marks, what stands between them is taken, as race does.\n"
     "\n"
     "Each method is planned for each length as posenc extend plans it. Windows of all lengths end at\n"
     "the same places, so that lengths are compared on the same text. Perplexity is over the whole\n"
@@ -112,10 +114,12 @@ static cli_exit load_text(eval_job *j)
 {
     const cli_args *a = j->args;
     pe_error err = { 0 };
-    pe_status s;
     io_bytes file;
     bool text = cli_given(a, "text");
     CLI_TRY(load_bytes(&file, a, text ? "text" : "tokens-file"));
+    pe_status s = text ? text_clean(&file, &err) : PE_OK;
+    if (s)
+        return cli_fail_from(a, CLI_INPUT, NULL, &err);
     if (text)
         s = tokens_encode(&j->token, &j->ask.tokens, j->tokens, file.data, file.size, &err);
     else
