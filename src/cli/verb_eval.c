@@ -20,8 +20,8 @@ static const cli_option options[] = {
     { "tokens-file", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "token numbers from this .npy instead of a text" },
     { "lengths", 0, CLI_TEXT, "LIST", "1x,2x,4x", 0, 0, "such as 512,1k,2k; 2x: twice the trained length" },
     { "extend", 0, CLI_TEXT, "LIST", "all", 0, 0, "methods of posenc extend, such as none,ntk,yarn" },
-    { "windows", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "windows of the longest length" },
-    { "tokens", 0, CLI_INT, "N", "64k", 1, INT64_C(1) << 40, "tokens of each length, where there are so many" },
+    { "windows", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "at most N windows of the longest length that fits" },
+    { "tokens", 0, CLI_INT, "N", "64k", 1, INT64_C(1) << 40, "at most N tokens of each length" },
     { "generate", 0, CLI_INT, "N", NULL, 1, 1 << 20, "print N tokens of greedy text instead" },
     { "prompt", 0, CLI_TEXT, "TEXT", NULL, 0, 0, "what the greedy text begins with" },
     { "threads", 0, CLI_INT, "N", NULL, 1, 1024, "default: the CPUs this process may use" },
@@ -47,9 +47,10 @@ static const char notes[] =
     "(or its shards) of the Llama or BLOOM architecture. Neither text nor tokenizer is looked for.\n"
     "Of a text that has Project Gutenberg's marks, what stands between them is taken, as race does.\n"
     "\n"
-    "Each method is planned for each length as posenc extend plans it. Windows of all lengths end at\n"
-    "the same places, so that lengths are compared on the same text. Perplexity is over the whole\n"
-    "window, and over its last quarter, where the tokens stand that only a long context sees.\n";
+    "Each method is planned for each length as posenc extend plans it. All lengths are asked for the\n"
+    "same tokens where the text is long enough for it; where not, how many each is asked for is said.\n"
+    "Perplexity is over the whole window, and over its last quarter, where the tokens stand that only\n"
+    "a long context sees: compare methods by it, not lengths, whose last quarters are other tokens.\n";
 
 /* ---------------------------------------------------------------- what is read */
 

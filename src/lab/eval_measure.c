@@ -28,16 +28,11 @@ typedef struct work {
     bool stopped;
 } work;
 
-static int64_t windows_of(const eval *e, int64_t length)
-{
-    return length > e->longest ? 0 : e->blocks * (e->longest / length);
-}
-
 /* Where window n of this length begins: windows tile each block from its end. */
 static int64_t window_start(const eval *e, int64_t length, int64_t n)
 {
-    int64_t each = e->longest / length, block = n / each, back = n % each;
-    return (block + 1) * e->longest - (back + 1) * length;
+    int64_t each = e->block / length, block = n / each, back = n % each;
+    return (block + 1) * e->block - (back + 1) * length;
 }
 
 /* Multiplications of a window, about: each weight once a token, each pair of positions twice. */
@@ -105,7 +100,7 @@ static void set_line(lab_test_line *l, const sums *s)
 static pe_status measure(work *w, lab_test_line *l, int method, int length, bool *whole, pe_error *err)
 {
     sums s = { 0 };
-    int64_t n = w->e->ask.length[length], windows = windows_of(w->e, n);
+    int64_t n = w->e->ask.length[length], windows = eval_windows(w->e, n);
     int64_t batch = BATCH_TOKENS / n < 1 ? 1 : BATCH_TOKENS / n;
     double start = io_seconds();
     pe_status status = model_use(w->m, w->e->cell[method][length].spec, err);
@@ -171,7 +166,7 @@ static double work_in_all(const eval *e, const model *m)
             bool first = e->cell[k][n].spec != NULL;
             for (int j = 0; first && j < k; j++)
                 first = !e->cell[j][n].spec || strcmp(e->cell[j][n].spec, e->cell[k][n].spec) != 0;
-            total += first ? (double)windows_of(e, e->ask.length[n]) * work_of(m, e->ask.length[n]) : 0;
+            total += first ? (double)eval_windows(e, e->ask.length[n]) * work_of(m, e->ask.length[n]) : 0;
         }
     return total;
 }
