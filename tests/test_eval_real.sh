@@ -27,6 +27,17 @@ for threads in 1 2; do
   "$POSENC" eval "$model" --tokenizer "$tokenizer" --generate 40 --threads $threads --prompt "One day, a dog" >threads$threads.txt
 done
 check "the prompt begins the text" grep -q "^One day, a dog" threads1.txt
+"$POSENC" eval "$model" --tokenizer "$tokenizer" --generate 1 --prompt "One day, a dog" >one.txt
+check "the prompt is whole before one new token" grep -q "^One day, a dog." one.txt
+"$POSENC" eval "$model" --tokenizer "$tokenizer" --generate 40 --json --prompt "One day, a dog" >greedy.json
+check "--json has the same text" grep -qxF "  \"text\": \"$(sed 's/"/\\&/g; $!s/$/\\u000a/' threads1.txt | tr -d '\n')\"" greedy.json
+{ head -c 4096 "$model"; printf '\0\0\300\177%.0s' {1..1000}; tail -c +8097 "$model"; } >nan.bin # 1,000 weights are NaN
+for what in "--generate 5" "--generate 5 --json" "--text $root/tests/story.txt --lengths 64 --extend none"; do
+  status=0
+  "$POSENC" eval nan.bin --tokenizer "$tokenizer" $what >out.txt 2>message || status=$?
+  check "a model of NaN: exit code 3 ($what)" test $status = 3
+  check "a model of NaN: said so, and nothing else" sh -c 'grep -q "logits are not finite" message && test ! -s out.txt'
+done
 check "the text is the same for 1 and 2 threads" cmp threads1.txt threads2.txt
 
 "$POSENC" eval "$model" --tokenizer "$tokenizer" --text "$root/tests/story.txt" --lengths 256,512,1k \

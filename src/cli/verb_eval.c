@@ -22,8 +22,8 @@ static const cli_option options[] = {
     { "extend", 0, CLI_TEXT, "LIST", "all", 0, 0, "methods of posenc extend, such as none,ntk,yarn" },
     { "windows", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "at most N windows of the longest length that fits" },
     { "tokens", 0, CLI_INT, "N", "64k", 1, INT64_C(1) << 40, "at most N tokens of each length" },
-    { "generate", 0, CLI_INT, "N", NULL, 1, 1 << 20, "print N tokens of greedy text instead" },
-    { "prompt", 0, CLI_TEXT, "TEXT", NULL, 0, 0, "what the greedy text begins with" },
+    { "generate", 0, CLI_INT, "N", NULL, 1, 1 << 20, "print N new tokens of greedy text instead" },
+    { "prompt", 0, CLI_TEXT, "TEXT", NULL, 0, 0, "what the greedy text begins with, before the N" },
     { "threads", 0, CLI_INT, "N", NULL, 1, 1024, "default: the CPUs this process may use" },
     { "trained", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "length it was trained at, whatever the file says" },
     { "theta", 0, CLI_TEXT, "X", NULL, 0, 0, "the base, whatever the file says" },
@@ -172,33 +172,13 @@ static cli_exit measure(eval_job *j)
     return j->stopped ? cli_fail(a, CLI_STOPPED, "stopped before the end: what is above is what was measured") : CLI_OK;
 }
 
-/* Text of a model may spell orders to a terminal: those are left out, line ends and tabs are not. */
-static void print_text(void *with, const uint8_t *bytes, size_t size)
-{
-    (void)with;
-    for (size_t n = 0; n < size; n++)
-        if (bytes[n] >= ' ' ? bytes[n] != 0x7f : bytes[n] == '\n' || bytes[n] == '\t' || bytes[n] == '\r')
-            putchar(bytes[n]);
-    fflush(stdout);
-}
-
-static cli_exit generate(eval_job *j)
-{
-    pe_error err = { 0 };
-    const char *given = cli_text(j->args, "prompt"), *prompt = given ? given : "";
-    pe_status s = eval_generate(j->m, j->tokens, prompt, cli_int(j->args, "generate"), print_text, NULL, &err);
-    if (isatty(STDOUT_FILENO))
-        putchar('\n');
-    return s ? cli_fail_from(j->args, CLI_INPUT, NULL, &err) : CLI_OK;
-}
-
 static cli_exit work(eval_job *j)
 {
     CLI_TRY(check_given(j->args));
     CLI_TRY(load_model(j));
     if (cli_given(j->args, "tokenizer"))
         CLI_TRY(load_tokenizer(j));
-    return cli_given(j->args, "generate") ? generate(j) : measure(j);
+    return cli_given(j->args, "generate") ? eval_greedy(j) : measure(j);
 }
 
 static cli_exit run(const cli_args *a)

@@ -79,6 +79,7 @@ bool eval_same_tokens(const eval *e);                /* every length that has wi
 
 /* Called after each batch, with the part of the work that is done; false: stop, and keep what is whole. */
 typedef bool eval_go_on(void *with, const eval *e, int method, int length, double part);
+/* PE_ERR_RANGE: whatever was measured, no loss is finite. */
 pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_error *err);
 /* The line of a (method, length); NULL: not measured yet. */
 const lab_test_line *eval_line(const eval *e, int method, int length);
@@ -97,8 +98,8 @@ pe_status eval_write(const eval *e, const char *folder, pe_error *err);
 /* The whole numbers of an .npy, each below vocab; malloc'ed. (Those of a text: tokens_encode.) */
 pe_status eval_token_file(int32_t **out, int64_t *count, const io_bytes *file, int64_t vocab, pe_error *err);
 
-/* The likeliest token, again and again, as llama2.c's run prints it: `steps` tokens after the one that begins a text,
- * the prompt's among them, or fewer where the text ends. print: the bytes of each. */
+/* The likeliest token, again and again, as llama2.c's run prints it: the prompt's tokens and `steps` new ones (1 to
+ * 2^31), or fewer where the text ends. print: the bytes of each. PE_ERR_RANGE where logits are not finite. */
 typedef void eval_print(void *with, const uint8_t *bytes, size_t size);
 pe_status eval_generate(model *m, const tokens *t, const char *prompt, int64_t steps, eval_print *print, void *with,
                         pe_error *err);

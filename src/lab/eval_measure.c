@@ -187,6 +187,20 @@ static pe_status get_room(work *w, pe_error *err)
     return PE_OK;
 }
 
+/* One loss that is not finite is a method's; where none is finite, it is the model. */
+static pe_status check_finite(const eval *e, pe_error *err)
+{
+    bool asked = false;
+    for (int n = 0; n < e->results.tests; n++) {
+        if (!*e->results.test[n].cannot)
+            return PE_OK;
+        asked |= e->results.test[n].asked_all > 0;
+    }
+    return asked ? io_fail(err, PE_ERR_RANGE, "%s: the logits are not finite; needs a model of finite weights",
+                           e->ask.path)
+                 : PE_OK;
+}
+
 /* Length by length, so that the methods of a length can be compared as soon as it is done. */
 pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_error *err)
 {
@@ -202,7 +216,7 @@ pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_erro
     free(w.loss);
     free(w.right);
     free(w.at);
-    return s;
+    return s == PE_OK ? check_finite(e, why) : s;
 }
 
 const lab_test_line *eval_line(const eval *e, int method, int length)
