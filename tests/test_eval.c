@@ -556,6 +556,18 @@ static void methods_agree_up_to_the_trained_length_and_differ_past_it(void **sta
     measured_free(&r);
 }
 
+static void every_window_has_a_last_quarter(void **state)
+{
+    (void)state;
+    for (int length = 1; length < 50; length++) {
+        int count = 0;
+        for (int at = 0; at < length; at++)
+            count += lab_in_last_quarter(at, length);
+        assert_int_equal(count, (int)ceil(length / 4.0));
+        assert_true(lab_in_last_quarter(length - 1, length));
+    }
+}
+
 static void expect_asked(eval_ask ask, int64_t first, int64_t second, bool same)
 {
     measured r = { 0 };
@@ -828,6 +840,7 @@ int main(void)
         cmocka_unit_test(folders_that_do_not_fit_are_refused),
         cmocka_unit_test(cut_llama2c_files_are_refused),
         cmocka_unit_test(perplexity_is_the_mean_over_windows_that_start_anew),
+        cmocka_unit_test(every_window_has_a_last_quarter),
         cmocka_unit_test(lengths_are_asked_for_the_same_tokens),
         cmocka_unit_test(methods_agree_up_to_the_trained_length_and_differ_past_it),
         cmocka_unit_test(none_is_the_plain_model),

@@ -55,7 +55,7 @@ static void count(sums *s, const work *w, int64_t length, int64_t sequences)
         s->bin[bin] += nats;
         s->bins[bin]++;
         s->right += w->right[n];
-        if (at >= length - (length + 3) / 4) {
+        if (lab_in_last_quarter(at, length)) {
             s->last += nats;
             s->lasts++;
         }
