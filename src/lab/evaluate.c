@@ -27,7 +27,7 @@ static void add_window(tally *t, lab_test_line *out, const lab_batch *b, int64_t
         t->count[bin]++;
         out->asked_all++;
         out->right_all += right[n];
-        if (4 * i >= 3 * b->length) {
+        if (lab_in_last_quarter(i, b->length)) {
             t->quarter += (double)loss[n];
             t->quarters++;
         }

@@ -75,7 +75,7 @@ static void put_tests(const report *p)
 {
     const lab_setup *s = &p->r->setup;
     open_row(p, "tests");
-    fprintf(p->to, "%" PRId64 " tokens of each length:", s->test_tokens);
+    fprintf(p->to, "%s%" PRId64 " tokens of each length:", lab_is_eval(s) ? "at most " : "", s->test_tokens);
     for (int i = 0; i < s->tests; i++)
         fprintf(p->to, "%s %" PRId64, i ? "," : "", s->test[i]);
     close_row(p);

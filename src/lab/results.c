@@ -108,6 +108,11 @@ bool lab_is_eval(const lab_setup *s)
     return !strcmp(s->kind, "eval");
 }
 
+bool lab_in_last_quarter(int64_t at, int64_t length)
+{
+    return at >= length - (length + 3) / 4;
+}
+
 /* ---------------------------------------------------------------- writers */
 
 static void write_fields(json_out *j, const words *w, const void *from)

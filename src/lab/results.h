@@ -102,6 +102,8 @@ typedef struct lab_results {
 } lab_results;
 
 bool lab_is_eval(const lab_setup *s);
+/* Whether position at is in the last quarter of a window, rounded up: one position at least. */
+bool lab_in_last_quarter(int64_t at, int64_t length);
 
 /* Writers: one line each, flushed by the caller; but lab_write_setup writes race.json for people, on many. */
 void lab_write_setup(FILE *to, const lab_setup *s);
