@@ -56,7 +56,7 @@ static inline lab_batch batch_of(const lab_data *d, int64_t sequences, int64_t l
 {
     pe_error err = { 0 };
     lab_batch b;
-    if (lab_batch_new(&b, d, sequences, length, &err))
+    if (lab_batch_new(&b, d, LAB_BOTH, sequences, length, &err))
         fail_msg("%s", err.text);
     return b;
 }

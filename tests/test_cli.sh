@@ -93,7 +93,7 @@ run() {
  "width": 16, "heads": 2, "kv_heads": 2, "hidden": 48, "vocab": 256, "causal": true, "train_length": 32, "batch": 2, "steps": 2,
  "warmup": 1, "rate": 0.002, "decay": 0.1, "clip": 1, "test": [32, 64], "test_tokens": 64, "seed": [$2], "minutes": 0,
  "step_seconds": 0, "test_seconds": 0, "calibration": "", "entries": [
- {"name": "rope", "spec": "rope", "trained": "rope", "slug": "rope", "cannot": ""}]}
+ {"name": "rope", "spec": "rope", "trained": "rope", "slug": "rope"}]}
 J
   local zeros=$(printf '0, %.0s' $(seq 19))0 bins=$(printf '3.5, %.0s' $(seq 63))3.5 length
   for length in 32 64; do

@@ -128,8 +128,8 @@ static void unknown_sources_and_sizes_are_refused(void **state)
     lab_batch b;
     static const int64_t bad[][2] = { { 0, 64 }, { 1, 15 }, { 1, 65 }, { 1, -1 }, { 1, INT64_MAX } };
     for (int i = 0; i < COUNT(bad); i++)
-        assert_int_equal(lab_batch_new(&b, d, bad[i][0], bad[i][1], &err), PE_ERR_RANGE);
-    assert_int_equal(lab_batch_new(&b, d, INT64_MAX, 64, &err), PE_ERR_NOMEM);
+        assert_int_equal(lab_batch_new(&b, d, LAB_BOTH, bad[i][0], bad[i][1], &err), PE_ERR_RANGE);
+    assert_int_equal(lab_batch_new(&b, d, LAB_BOTH, INT64_MAX, 64, &err), PE_ERR_NOMEM);
     assert_null(b.token);
     assert_int_equal(lab_data_length(d, 0), 16);
     assert_int_equal(lab_data_length(d, 80), 64);

@@ -95,7 +95,7 @@ static cli_exit show_data(const cli_args *a, const race *r)
     static char text[1 << 16];
     lab_batch b = { 0 };
     pe_error err = { 0 };
-    if (lab_batch_new(&b, r->data, 1, r->results.setup.train_length, &err))
+    if (lab_batch_new(&b, r->data, LAB_TEST, 1, r->results.setup.train_length, &err))
         return fail(a, &err, false);
     lab_data_test(r->data, &b, 0);
     lab_batch_print(&b, 0, text, sizeof text);
