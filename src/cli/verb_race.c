@@ -3,6 +3,7 @@
  * posenc race: train alike, test longer, compare. */
 #include "cli/job.h"
 #include "cli/race.h"
+#include "cli/signals.h"
 
 #include <stdlib.h>
 
@@ -112,11 +113,11 @@ static cli_exit run(const cli_args *a)
     pe_error err = { 0 };
     cli_exit code = asked && words ? race_read_args(asked, words, a) : cli_fail(a, CLI_SYSTEM, "no memory for a race");
     if (!code) {
-        asked->stop = race_watch_signals();
+        asked->stop = signals_watch();
         code = race_open(&r, asked, &err)  ? fail(a, &err, false)
                : cli_given(a, "show-data") ? show_data(a, r)
                                            : run_race(a, r);
-        race_leave_signals();
+        signals_leave();
     }
     race_free(r);
     free(words);
