@@ -407,6 +407,16 @@ if script -qec true /dev/null >/dev/null 2>&1; then # a terminal
   check "no array on a terminal" test $code = 2 -a "$(grep -c 'stdout is a terminal' stdout)" = 1 -a "$(wc -l <stdout)" = 1
 fi
 
+# ---- text of a model: exact in files and pipes; on a terminal without orders to it
+tiny_model "$root/tests/story.txt"
+printf 'é \033[31m \302\233' >orders
+posenc eval stories.bin --tokenizer tok.bin --generate 30 --prompt "$(cat orders)" >stdout
+check "a pipe gets the bytes" env LC_ALL=C grep -qaF "$(cat orders)" stdout
+if script -qec true /dev/null >/dev/null 2>&1; then
+  script -qec 'posenc eval stories.bin --tokenizer tok.bin --generate 30 --prompt "$(cat orders)"' /dev/null >stdout
+  check "a terminal gets text" grep -qF "é ?[31m ?" stdout
+fi
+
 # ---- Ctrl-C within a window of an eval that takes long: the second ends it at once
 for ((i = 0; i < 30; i++)); do cat "$root/tests/story.txt"; done >long.txt
 env --default-signal=INT posenc eval stories.bin --text long.txt --tokenizer tok.bin --lengths 128k --extend none >/dev/null 2>&1 &

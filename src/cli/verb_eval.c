@@ -169,21 +169,23 @@ static cli_exit measure(eval_job *j)
     return j->stopped ? cli_fail(a, CLI_STOPPED, "stopped before the end: what is above is what was measured") : CLI_OK;
 }
 
-/* Text of a model may spell orders to a terminal: those are left out, line ends and tabs are not. */
+/* Text of a model may spell orders to a terminal, which are not shown there; files and pipes get its bytes. */
 static void print_text(void *with, const uint8_t *bytes, size_t size)
 {
-    (void)with;
-    for (size_t n = 0; n < size; n++)
-        if (bytes[n] >= ' ' ? bytes[n] != 0x7f : bytes[n] == '\n' || bytes[n] == '\t' || bytes[n] == '\r')
-            putchar(bytes[n]);
+    if (isatty(STDOUT_FILENO))
+        out_piece(with, bytes, size);
+    else
+        fwrite(bytes, 1, size, stdout);
     fflush(stdout);
 }
 
 static cli_exit generate(eval_job *j)
 {
     pe_error err = { 0 };
+    out_pieces text = { .to = stdout };
     const char *given = cli_text(j->args, "prompt"), *prompt = given ? given : "";
-    pe_status s = eval_generate(j->m, j->tokens, prompt, cli_int(j->args, "generate"), print_text, NULL, &err);
+    pe_status s = eval_generate(j->m, j->tokens, prompt, cli_int(j->args, "generate"), print_text, &text, &err);
+    out_pieces_end(&text);
     if (isatty(STDOUT_FILENO))
         putchar('\n');
     return s ? cli_fail_from(j->args, CLI_INPUT, NULL, &err) : CLI_OK;
