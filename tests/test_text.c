@@ -201,15 +201,18 @@ static void text_shorter_than_a_window_is_refused(void **state)
     lab_data_test(d, &b, 0);
     check_whole(d, &b);
     lab_batch_free(&b);
-    assert_int_equal(lab_batch_new(&b, d, 1, 20, &err), PE_ERR_RANGE);
+    assert_int_equal(lab_batch_new(&b, d, LAB_BOTH, 1, 20, &err), PE_ERR_RANGE);
     assert_string_equal(err.text, "text: 20 bytes to test on; a window of 20 needs 21 or more");
     lab_data_free(d);
     d = open_files(&file, 1, &fine, 1);
+    assert_ok(lab_batch_new(&b, d, LAB_TEST, 1, 300, &err)); /* the text to train on is not asked about */
+    lab_data_test(d, &b, 0);
+    lab_batch_free(&b);
     b = batch_of(d, 1, 199); /* the one window there is */
     lab_data_train(d, &b, 1, 1);
     check_whole(d, &b);
     lab_batch_free(&b);
-    assert_int_equal(lab_batch_new(&b, d, 1, 200, &err), PE_ERR_RANGE);
+    assert_int_equal(lab_batch_new(&b, d, LAB_BOTH, 1, 200, &err), PE_ERR_RANGE);
     assert_string_equal(err.text, "text: 200 bytes to train on; a window of 200 needs 201 or more");
     lab_data_free(d);
     unlink(file);
@@ -229,7 +232,7 @@ static void memory_that_runs_out_is_an_error(void **state)
         heap.fail = k;
         pe_status s = lab_data_open(&d, &(lab_source){ .name = "text", .file = file, .files = 2 }, &err);
         if (s == PE_OK)
-            s = lab_batch_new(&b, d, 2, 64, &err);
+            s = lab_batch_new(&b, d, LAB_BOTH, 2, 64, &err);
         done = heap.fail > 0;
         assert_int_equal(s, done ? PE_OK : PE_ERR_NOMEM);
         assert_true(done || strstr(err.text, "memory"));

@@ -6,14 +6,21 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Text of a model may spell orders to a terminal: those are left out, line ends and tabs are not. */
+/* Text of a model may spell orders to a terminal, which are not shown there; files and pipes get its bytes. */
+typedef struct printed {
+    FILE *to;
+    bool shown; /* on a terminal */
+    out_pieces pieces;
+} printed;
+
 static void print_text(void *with, const uint8_t *bytes, size_t size)
 {
-    FILE *to = with;
-    for (size_t n = 0; n < size; n++)
-        if (bytes[n] >= ' ' ? bytes[n] != 0x7f : bytes[n] == '\n' || bytes[n] == '\t' || bytes[n] == '\r')
-            putc(bytes[n], to);
-    fflush(to);
+    printed *p = with;
+    if (p->shown)
+        out_piece(&p->pieces, bytes, size);
+    else
+        fwrite(bytes, 1, size, p->to);
+    fflush(p->to);
 }
 
 static const char *prompt_of(const eval_job *j)
@@ -24,7 +31,10 @@ static const char *prompt_of(const eval_job *j)
 
 static pe_status write_text(eval_job *j, FILE *to, pe_error *err)
 {
-    return eval_generate(j->m, j->tokens, prompt_of(j), cli_int(j->args, "generate"), print_text, to, err);
+    printed p = { .to = to, .shown = to == stdout && isatty(STDOUT_FILENO), .pieces = { .to = to } };
+    pe_status s = eval_generate(j->m, j->tokens, prompt_of(j), cli_int(j->args, "generate"), print_text, &p, err);
+    out_pieces_end(&p.pieces);
+    return s;
 }
 
 static cli_exit as_data(eval_job *j)

@@ -155,6 +155,8 @@ static cli_exit measure(eval_job *j)
     pe_error err = { 0 };
     CLI_TRY(load_text(j));
     CLI_TRY(eval_read_args(j));
+    if (cli_given(a, "out") && eval_check_folder(cli_text(a, "out"), &err)) /* before hours of work */
+        return cli_fail_from(a, CLI_USAGE, NULL, &err);
     if (eval_plan(&j->e, &j->ask, j->zoo, &err))
         return cli_fail_from(a, CLI_INPUT, NULL, &err);
     eval_progress p = eval_progress_start();

@@ -3,6 +3,7 @@
  * posenc race: train alike, test longer, compare. */
 #include "cli/job.h"
 #include "cli/race.h"
+#include "cli/signals.h"
 
 #include <stdlib.h>
 
@@ -95,7 +96,7 @@ static cli_exit show_data(const cli_args *a, const race *r)
     static char text[1 << 16];
     lab_batch b = { 0 };
     pe_error err = { 0 };
-    if (lab_batch_new(&b, r->data, 1, r->results.setup.train_length, &err))
+    if (lab_batch_new(&b, r->data, LAB_TEST, 1, r->results.setup.train_length, &err))
         return fail(a, &err, false);
     lab_data_test(r->data, &b, 0);
     lab_batch_print(&b, 0, text, sizeof text);
@@ -112,11 +113,11 @@ static cli_exit run(const cli_args *a)
     pe_error err = { 0 };
     cli_exit code = asked && words ? race_read_args(asked, words, a) : cli_fail(a, CLI_SYSTEM, "no memory for a race");
     if (!code) {
-        asked->stop = race_watch_signals();
+        asked->stop = signals_watch();
         code = race_open(&r, asked, &err)  ? fail(a, &err, false)
                : cli_given(a, "show-data") ? show_data(a, r)
                                            : run_race(a, r);
-        race_leave_signals();
+        signals_leave();
     }
     race_free(r);
     free(words);

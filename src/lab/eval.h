@@ -92,6 +92,8 @@ void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length);
 
 /* Before it is written: what it was measured on and with. data: "text story.txt". */
 void eval_describe(eval *e, const model *m, const char *command, const char *data, int threads);
+/* A folder that has a race is refused: it would lose its race.json. */
+pe_status eval_check_folder(const char *folder, pe_error *err);
 /* race.json, log.jsonl and the report, into a folder that is made where it is not there. */
 pe_status eval_write(const eval *e, const char *folder, pe_error *err);
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool race_asked_to_stop(race *r)
 {
@@ -72,7 +73,9 @@ static pe_status open_data(race *r, pe_error *err)
 {
     const lab_setup *s = &r->results.setup;
     RACE_TRY(lab_data_open(&r->data, &r->asked.source, err));
-    if (r->asked.resume && lab_data_fingerprint(r->data) != s->data_fingerprint)
+    bool same = lab_data_fingerprint(r->data) == s->data_fingerprint && lab_data_vocab(r->data) == s->vocab &&
+                lab_data_causal(r->data) == s->causal;
+    if (r->asked.resume && !same)
         return io_fail(err, PE_ERR_FORMAT, "%s: the data (%s) is not what it was when this race began", r->asked.folder,
                        s->data);
     if (!r->asked.resume)
@@ -106,6 +109,18 @@ pe_status race_open(race **out, const race_asked *asked, pe_error *err)
     return PE_OK;
 }
 
+/* What a race left whose race.json is gone would be taken for this one's. */
+static pe_status check_trainings(const race *r, pe_error *err)
+{
+    for (int i = 0; i < r->trainings; i++)
+        if (!access(r->training[i].folder, F_OK))
+            return io_fail(err, PE_ERR_SPEC,
+                           "%s is there, but no race.json that says what it is: remove it, or take "
+                           "another folder",
+                           r->training[i].folder);
+    return PE_OK;
+}
+
 /* A race that began here before is for --resume. */
 static pe_status check_folder(const race *r, pe_error *err)
 {
@@ -113,7 +128,7 @@ static pe_status check_folder(const race *r, pe_error *err)
     snprintf(path, sizeof path, "%s/race.json", r->asked.folder);
     FILE *there = fopen(path, "r");
     if (!there)
-        return PE_OK;
+        return check_trainings(r, err);
     fclose(there);
     return io_fail(err, PE_ERR_SPEC, "%s has a race already: go on with --resume %s, or take another folder",
                    r->asked.folder, r->asked.folder);

@@ -3,6 +3,7 @@
  * What was asked, looked at before anything starts; and what follows from it. */
 #include "lab/race.h"
 
+#include "io/checked.h"
 #include "io/json_out.h"
 #include "lab/specs.h"
 
@@ -76,6 +77,12 @@ static pe_status check_name(const lab_entry *e, pe_error *err)
     return PE_OK;
 }
 
+static int64_t tokens_of_a_step(const lab_setup *s)
+{
+    int64_t tokens;
+    return io_mul_i64(&tokens, s->batch, s->train_length) ? tokens : INT64_MAX;
+}
+
 /* A folder to resume is a file like any other: its numbers are looked at as the command line's are. */
 static pe_status check_numbers(const lab_setup *s, pe_error *err)
 {
@@ -90,7 +97,7 @@ static pe_status check_numbers(const lab_setup *s, pe_error *err)
         { "hidden", s->hidden, 0, 1 << 20 },
         { "train-length", s->train_length, 16, 1 << 20 },
         { "batch", s->batch, 1, 65536 },
-        { "tokens of a step", s->batch * s->train_length, 16, 1 << 26 },
+        { "tokens of a step", tokens_of_a_step(s), 16, 1 << 26 },
         { "steps", s->steps, s->minutes > 0 ? 0 : 1, INT64_C(1) << 31 },
         { "warmup", s->warmup, 0, INT64_C(1) << 40 },
         { "test-tokens", s->test_tokens, 1, INT64_C(1) << 40 },

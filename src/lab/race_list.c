@@ -103,6 +103,10 @@ pe_status race_add_file(lab_setup *s, const char *path, pe_error *err)
     int number = 0;
     pe_error why = { 0 };
     RACE_TRY(io_read_file(&file, path, IO_CAP_TEXT, err));
+    if (strlen((char *)file.data) < file.size) { /* lines after it would be lost */
+        io_bytes_free(&file);
+        return io_fail(err, PE_ERR_FORMAT, "%s: a byte of it is 0; needs text", path);
+    }
     pe_status status = PE_OK;
     for (char *line = (char *)file.data; line && !status; number++) {
         char *end = strchr(line, '\n');

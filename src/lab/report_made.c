@@ -153,8 +153,6 @@ static void put_entry(const report *p, int entry)
         put_code(p, spec);
         before = spec;
     }
-    if (s->entry[entry].cannot[0])
-        html_text(p, s->entry[entry].cannot);
     fputs("</td></tr>\n", p->to);
 }
 

@@ -27,7 +27,6 @@ typedef struct lab_entry {
     char spec[400];    /* as asked */
     char trained[400]; /* the spec that was trained: spec without what is added afterwards */
     char slug[64];     /* of its folder: letters, digits, - _ and . (not first) */
-    char cannot[300];  /* why it was not trained at all; "" */
 } lab_entry;
 
 typedef struct lab_setup {

@@ -111,7 +111,7 @@ double lab_measured(const lab_test_line *l, lab_measure what)
 
 lab_summary lab_summarise(const lab_results *r, int entry, int64_t length, lab_measure what)
 {
-    const char *cannot = r->setup.entry[entry].cannot[0] ? r->setup.entry[entry].cannot : NULL;
+    const char *cannot = NULL;
     double sum = 0, squares = 0;
     int seeds = 0;
     for (int pass = 0; pass < 2; pass++)

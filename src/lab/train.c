@@ -16,7 +16,7 @@ pe_status trainer_make(trainer *t, pe_error *err)
     const lab_setup *s = trainer_setup(t);
     RACE_TRY(race_new_model(&t->model, t->race, trainer_training(t), err));
     RACE_TRY(adam_new(&t->adam, t->model, err));
-    return lab_batch_new(&t->batch, t->race->data, s->batch, s->train_length, err);
+    return lab_batch_new(&t->batch, t->race->data, LAB_TRAIN, s->batch, s->train_length, err);
 }
 
 void trainer_free(trainer *t)
