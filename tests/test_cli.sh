@@ -158,7 +158,9 @@ printf '{"line": ' >>run/rope-1/log.jsonl
 expect 0 "3.50" posenc report run
 echo 'nonsense}' >>run/rope-1/log.jsonl
 expect 3 "log.jsonl:3" posenc report run
-expect 4 "" posenc report run2 -o run2/race.json
+posenc report run2 -o run2/race.json >stdout 2>stderr; check "no folder to write to: exit code 4" test $? = 4
+check "and the table is there" grep -q 3.50 stdout
+expect 4 "" posenc report run2 -o run2/race.json --json
 
 # ---- bad files
 echo "not an array" >text.npy

@@ -178,6 +178,7 @@ void lab_finding(char *out, size_t cap, const lab_results *r);
 /* The ranked table in lines of at most `columns` characters (40 or more), ASCII but for names; what is not measured yet
  * is a dash. Lengths are left out of the middle where there is no room for all. */
 void lab_print_table(FILE *to, const lab_results *r, int columns);
+void lab_print_last_quarter(FILE *to, const lab_results *r, int columns); /* the same, of the last quarter */
 /* A paragraph, its lines at most `columns` characters long. */
 void lab_print_words(FILE *to, const char *text, int columns);
 

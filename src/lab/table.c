@@ -232,6 +232,20 @@ void lab_print_table(FILE *to, const lab_results *r, int columns)
     print_reasons(&p);
 }
 
+void lab_print_last_quarter(FILE *to, const lab_results *r, int columns)
+{
+    lab_results last = *r; /* the same lines with its numbers */
+    last.test = calloc((size_t)r->tests + 1, sizeof *last.test);
+    if (!last.test)
+        return;
+    for (int n = 0; n < r->tests; n++) {
+        last.test[n] = r->test[n];
+        last.test[n].bits = r->test[n].last_quarter;
+    }
+    lab_print_table(to, &last, columns);
+    free(last.test);
+}
+
 void lab_print_words(FILE *to, const char *text, int columns)
 {
     int column = 0;
