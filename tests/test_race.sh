@@ -49,6 +49,7 @@ check "nothing is done again" test "$(wc -l <a/rope-1/log.jsonl)" = 9
 expect 3 "not finite" -e none,rope $tiny --steps 6 --rate 1e30 --out broken
 check "the log says where it stopped" grep -q '"line": *"failure", *"step": *2, *"why": *"none, seed 1, step 2' broken/none-1/log.jsonl
 check "and the page" grep -q 'class="finding">Stopped: none, seed 1, step 2: the gradient' broken/report.html
+check "and --json" grep -q '"failed": *"none, seed 1, step 2' <("$POSENC" report broken --json 2>stderr)
 check "and the data" grep -q '"line": *"failure", *"entry": *"none"' broken/results.jsonl
 
 # ---- the same bits
