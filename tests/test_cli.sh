@@ -154,11 +154,17 @@ expect 3 "steps is 2 in one and 3 in the other" posenc report run other -o both
 expect 0 "Trained at 32, rope holds at 64 (3.50 bits per byte, 3.50 at 32)." posenc report run run2 -o both
 posenc report run run2 -o both --json 2>stderr | grep -q '"seeds": 2' && ok || bad "report of two folders: 2 seeds"
 check "report says on stderr where the files are" grep -q both/report.html stderr
+posenc report run --json >stdout 2>stderr; check "one seed has means" grep -q '"mean"' stdout
+check "and no spread" test "$(grep -c '"spread"' stdout)" = 0
+cp -r run2 ev; sed -i 's/"kind": "race"/"kind": "eval"/' ev/race.json; cp ev/rope-?/log.jsonl ev
+expect 0 "Last quarter of the window" posenc report ev
 printf '{"line": ' >>run/rope-1/log.jsonl
 expect 0 "3.50" posenc report run
 echo 'nonsense}' >>run/rope-1/log.jsonl
 expect 3 "log.jsonl:3" posenc report run
-expect 4 "" posenc report run2 -o run2/race.json
+posenc report run2 -o run2/race.json >stdout 2>stderr; check "no folder to write to: exit code 4" test $? = 4
+check "and the table is there" grep -q 3.50 stdout
+expect 4 "" posenc report run2 -o run2/race.json --json
 
 # ---- bad files
 echo "not an array" >text.npy

@@ -502,6 +502,28 @@ static void names_that_do_not_fit_go_into_a_legend(void **state)
     draw_free(d);
 }
 
+/* Lines that end early in one place: their names would cover one another there. */
+static void names_that_would_meet_inside_go_into_a_legend(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth",
+                                         "ninth", "tenth",  "11th",  "12th",   "13th",  "14th" };
+    chart c = chart_of(SERIES);
+    for (int s = 0; s < SERIES; s++) {
+        series[s].name = names[s];
+        series[s].count = s ? 4 : POINTS;
+        ys[s][3] = 2.1;
+    }
+    draw *d = drawn(&c);
+    for (int s = 0; s < SERIES; s++)
+        assert_true(text_shape(d, names[s])->style.fill == INK_TEXT && text_shape(d, names[s])->y < 120);
+    draw_free(d);
+    c.series_count = 2;
+    d = drawn(&c);
+    assert_true(text_shape(d, names[1])->style.fill == series[1].ink);
+    draw_free(d);
+}
+
 /* Names of any length, in pictures of any size: cut where nothing else helps, at a character. */
 static void names_of_any_length_stay_inside(void **state)
 {
@@ -698,6 +720,20 @@ static void a_screen_is_filled_exactly(void **state)
     assert_int_equal(chart_terminal(stdout, &c, &(draw_screen){ .columns = 0, .rows = 5 }, &err), PE_ERR_RANGE);
     assert_int_equal(chart_terminal(stdout, &c, &(draw_screen){ .columns = 80, .rows = -5 }, &err), PE_ERR_RANGE);
     assert_int_equal(chart_terminal(stdout, &c, &(draw_screen){ .columns = 80, .rows = 5000 }, &err), PE_ERR_RANGE);
+}
+
+static void the_last_tick_is_whole_on_a_screen(void **state)
+{
+    (void)state;
+    page p;
+    for (int columns = 40; columns < 60; columns++) {
+        chart c = chart_of(1);
+        series[0].name = "a name of a series that is as long as a sentence, or nearly so";
+        series[0].count = 2;
+        const char *text = screen_of(&p, &c, (draw_screen){ .columns = columns, .rows = 20, .glyphs = GLYPHS_ASCII });
+        assert_non_null(strstr(text, "512\n"));
+        page_free(&p);
+    }
 }
 
 static void a_terminal_shows_lines_as_dots_and_names_as_text(void **state)
@@ -932,6 +968,8 @@ int main(void)
         cmocka_unit_test(a_clipped_line_keeps_its_slope),
         cmocka_unit_test(names_at_line_ends_do_not_overlap),
         cmocka_unit_test(names_that_do_not_fit_go_into_a_legend),
+        cmocka_unit_test(names_that_would_meet_inside_go_into_a_legend),
+        cmocka_unit_test(the_last_tick_is_whole_on_a_screen),
         cmocka_unit_test(names_of_any_length_stay_inside),
         cmocka_unit_test(many_points_are_thinned_and_peaks_kept),
         cmocka_unit_test(what_a_series_cannot_do_stands_at_its_end),

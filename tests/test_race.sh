@@ -38,11 +38,19 @@ check "one folder for each training" test "$(ls -d a/*-1 | paste -sd' ')" = "a/l
 check "a line for each step, one for the run, one for each test" test "$(wc -l <a/rope-1/log.jsonl)" = 9
 check "a learned table past its end cannot" grep -q "cannot" stdout
 check "and the log says why" grep -q '"cannot": *"learned' a/learned-1/log.jsonl
+check "without a number" grep -q '"bits": *null, *"last_quarter": *null, *"by_position": *.null' a/learned-1/log.jsonl
 check "the checkpoint of the last step" test -s "$(ls a/none-1/step-*6.safetensors)"
 check "the command is kept" grep -q "posenc race --encodings none,rope,learned" a/race.json
 expect 2 "has a race already" -e none $tiny --steps 6 --out a
 expect 0 "rope" --resume a --quiet
 check "nothing is done again" test "$(wc -l <a/rope-1/log.jsonl)" = 9
+
+# ---- a loss that is no number
+expect 3 "not finite" -e none,rope $tiny --steps 6 --rate 1e30 --out broken
+check "the log says where it stopped" grep -q '"line": *"failure", *"step": *2, *"why": *"none, seed 1, step 2' broken/none-1/log.jsonl
+check "and the page" grep -q 'class="finding">Stopped: none, seed 1, step 2: the gradient' broken/report.html
+check "and --json" grep -q '"failed": *"none, seed 1, step 2' <("$POSENC" report broken --json 2>stderr)
+check "and the data" grep -q '"line": *"failure", *"entry": *"none"' broken/results.jsonl
 
 # ---- the same bits
 expect 0 "" -e rope $tiny --steps 6 --out one --threads 1

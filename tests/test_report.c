@@ -113,7 +113,7 @@ static void a_page_holds_together_and_asks_no_one(void **state)
     for (int i = 0; i < made.setup.entries; i++) {
         char cell[200];
         snprintf(cell, sizeof cell, "</span>%s</th>", i == 2 ? "rope:<wbr>scaling=ntk" : made.setup.entry[i].name);
-        assert_int_equal(times(page, cell), i == 2 ? 2 : 3); /* ranked, specs, overfitting where it was trained */
+        assert_int_equal(times(page, cell), i == 2 ? 3 : 4); /* ranked, costs, specs, overfitting where it was trained */
     }
     static const char *const said[] = {
         "Trained at 256, alibi holds at 4096", "2.12 <span class=\"spread\">± 0.01</span>", "cannot<sup>",
@@ -145,7 +145,9 @@ static void data_has_a_line_for_each_test(void **state)
     write_report();
     const char *csv = read_back("results.csv");
     assert_int_equal(times(csv, "\r\n"), 1 + 75);
-    assert_non_null(strstr(csv, "\r\n1,256,256,\"alibi\",2.18,2.305,0.775,"));
+    assert_non_null(strstr(csv, ",bits,last_quarter,unit,recall,"));
+    assert_non_null(strstr(csv, "\r\n1,256,256,\"alibi\",2.18,2.305,\"bits per byte\",0.775,"));
+    assert_non_null(strstr(csv, ",\"learned\",,,\"bits per byte\",,,"));
     assert_non_null(strstr(csv, ",\"learned: position 511 is past its 256 rows\"\r\n"));
     const char *lines = read_back("results.jsonl");
     assert_int_equal(times(lines, "\"line\": \"test\""), 75);
@@ -185,6 +187,41 @@ static void names_cannot_write_html(void **state)
 
 /* ---------------------------------------------------------------- less than a whole race */
 
+static void a_mean_of_fewer_seeds_is_marked(void **state)
+{
+    (void)state;
+    int kept = 0;
+    for (int i = 0; i < results.tests; i++) /* alibi has two of three */
+        if (results.test[i].entry != 0 || results.test[i].seed != 3)
+            results.test[kept++] = results.test[i];
+    results.tests = kept;
+    write_report();
+    const char *page = read_back("report.html");
+    check_tags(page);
+    assert_int_equal(times(page, "<span title=\"2 of 3 seeds\">*</span>"), 5 + 1); /* and the last quarter */
+    assert_non_null(strstr(page, "* a mean of fewer seeds"));
+}
+
+static void one_line_of_a_log_stands_at_its_step(void **state)
+{
+    (void)state;
+    for (int i = 0; i < results.runs; i++)
+        results.run[i].trains = 1;
+    write_report();
+    assert_non_null(strstr(read_back("training.svg"), " at 20. "));
+}
+
+/* What is added after training is no curve of the plain encoding. */
+static void published_curves_stand_beside_plain_ones(void **state)
+{
+    (void)state;
+    write_report();
+    assert_non_null(strstr(strstr(read_back("report.html"), "Here: per byte"), ">rope</text>"));
+    snprintf(results.setup.entry[1].spec, sizeof results.setup.entry[1].spec, "rope:scaling=yarn");
+    write_report();
+    assert_null(strstr(strstr(read_back("report.html"), "Here: per byte"), ">rope</text>"));
+}
+
 static void a_race_that_has_just_begun_has_a_page(void **state)
 {
     (void)state;
@@ -193,6 +230,10 @@ static void a_race_that_has_just_begun_has_a_page(void **state)
     write_report();
     check_tags(read_back("report.html"));
     assert_non_null(strstr(text, "Nothing has been measured yet."));
+    assert_null(strstr(text, "best at"));
+    assert_null(strstr(text, "<td>best<"));
+    assert_null(strstr(text, "of 0"));
+    assert_null(strstr(text, "<td class=\"faint\">1</td>"));
     assert_null(read_back("extrapolation.svg"));
     results.tests = 1;
     write_report();
@@ -255,7 +296,8 @@ int main(void)
         CASE(a_page_holds_together_and_asks_no_one), CASE(pictures_stand_alone_too),
         CASE(data_has_a_line_for_each_test),         CASE(names_cannot_write_html),
         CASE(a_race_that_has_just_begun_has_a_page), CASE(an_eval_shows_perplexity),
-        CASE(an_unwritable_folder_is_said),
+        CASE(an_unwritable_folder_is_said),          CASE(a_mean_of_fewer_seeds_is_marked),
+        CASE(one_line_of_a_log_stands_at_its_step),  CASE(published_curves_stand_beside_plain_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

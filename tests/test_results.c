@@ -108,6 +108,36 @@ static void each_line_is_one_line(void **state)
     case_free(&c);
 }
 
+static void a_failure_is_read_back(void **state)
+{
+    (void)state;
+    static lab_case c;
+    static lab_results r;
+    static char all[1 << 20];
+    lab_failure_line f = { .step = 12, .why = "rope, seed 1, step 12: why" };
+    pe_error err;
+    case_new(&c);
+    FILE *log = case_open(c.folder, "rope-1/log.jsonl");
+    lab_write_failure(log, &f);
+    fclose(log);
+    assert_ok(lab_read_results(&r, &(const char *){ c.folder }, 1, &err));
+    int failed = 0;
+    for (int i = 0; i < r.runs; i++)
+        if (r.run[i].failure.step) {
+            assert_true(r.run[i].entry == 1 && r.run[i].seed == 1 && r.run[i].failure.step == 12);
+            assert_string_equal(r.run[i].failure.why, f.why);
+            failed++;
+        }
+    assert_int_equal(failed, 1);
+    FILE *to = case_open(c.folder, "all.jsonl");
+    lab_write_all(to, &r);
+    fclose(to);
+    read_text(c.folder, "all.jsonl", all, sizeof all);
+    assert_non_null(strstr(all, "\"line\": \"failure\", \"entry\": \"rope\", \"seed\": 1, \"step\": 12"));
+    lab_results_free(&r);
+    case_free(&c);
+}
+
 /* ---------------------------------------------------------------- logs that are cut or hostile */
 
 static void append(const lab_case *c, const char *name, const char *text)
@@ -457,6 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(each_line_is_one_line),
+        cmocka_unit_test(a_failure_is_read_back),
         cmocka_unit_test(a_log_may_end_at_any_byte),
         cmocka_unit_test(a_run_that_has_not_begun_is_no_error),
         cmocka_unit_test(hostile_lines_are_refused_by_name),

@@ -135,6 +135,41 @@ static void ranks_go_by_the_longest_length(void **state)
     assert_int_equal(order[3], never);
 }
 
+static void a_seed_without_a_number_makes_no_mean_better(void **state)
+{
+    (void)state;
+    begin();
+    int a = enter("a"), b = enter("b");
+    race.setup.seeds = 3;
+    for (uint64_t seed = 1; seed < 4; seed++)
+        measure(a, 512, seed, seed == 3 ? NAN : 2);
+    measure(b, 512, 1, 3), measure(b, 512, 2, 3);
+    lab_summary s = lab_summarise(&race, a, 512, LAB_BITS);
+    assert_true(s.seeds == 0 && isnan(s.mean));
+    assert_non_null(strstr(s.cannot, "not a finite number"));
+    s = lab_summarise(&race, b, 512, LAB_BITS);
+    assert_true(s.seeds == 2 && s.of == 3 && s.mean == 3);
+    int order[LAB_ENTRIES_MAX];
+    lab_rank(order, &race);
+    assert_int_equal(order[0], b);
+    assert_true(lab_has_rank(&race, b) && !lab_has_rank(&race, a));
+}
+
+static void a_training_that_failed_is_said(void **state)
+{
+    (void)state;
+    static const char why[] = "a, seed 1, step 3: the gradient of final is not finite";
+    begin();
+    int a = enter("a");
+    race.runs = 1;
+    race.run = &(lab_run){ .entry = a, .failure = { .step = 3, .why = "a, seed 1, step 3: the gradient of final is not finite" } };
+    measure(a, 256, 2, 2);
+    assert_string_equal(lab_summarise(&race, a, 256, LAB_BITS).cannot, why);
+    char text[1000];
+    lab_finding(text, sizeof text, &race);
+    assert_string_equal(text, "Stopped: a, seed 1, step 3: the gradient of final is not finite.");
+}
+
 /* ---------------------------------------------------------------- words */
 
 static const char *finding(void)
@@ -209,6 +244,50 @@ static void close_ones_are_not_told_apart(void **state)
     assert_non_null(strstr(finding(), "Differences above 0.02 at 512 are larger than the seeds'."));
 }
 
+static void no_one_wins_who_is_not_told_apart(void **state)
+{
+    (void)state;
+    begin();
+    enter("a"), enter("b");
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        measure(0, 512, seed, 2 + 0.1 * (double)seed);
+        measure(1, 512, seed, 2.015 + 0.1 * (double)seed);
+    }
+    assert_string_equal(finding(), "Trained at 256, a has the lowest mean at 512 (2.20 bits per byte), not told apart "
+                                   "from b. No difference at 512 is larger than the seeds'.");
+    begin();
+    enter("a"), enter("b"), enter("c");
+    measure(0, 512, 1, 2), measure(1, 512, 1, 3), measure(2, 512, 1, 3.001);
+    assert_null(strstr(finding(), "worst"));
+    race.setup.entries = 1;
+    assert_string_equal(finding(), "Trained at 256, a was tested at 512 (2.00 bits per byte).");
+}
+
+static void chance_is_no_finding(void **state)
+{
+    (void)state;
+    begin();
+    race.setup.vocab = 256;
+    enter("a"), enter("b");
+    measure(0, 256, 1, 8.7), measure(0, 512, 1, 8.7), measure(1, 256, 1, 8.67), measure(1, 512, 1, 8.67);
+    assert_string_equal(finding(), "Nothing was learned yet: bits per byte at 256: 8.67 at best, 8.00 by chance.");
+    line[2].bits = 7;
+    assert_non_null(strstr(finding(), "b is best at 512 (8.67 bits per byte, 7.00 at 256), no better than chance (8.00)"));
+}
+
+static void means_of_fewer_seeds_are_marked(void **state)
+{
+    (void)state;
+    begin();
+    enter("a"), enter("b");
+    race.setup.seeds = 2;
+    measure(0, 512, 1, 2), measure(0, 512, 2, 2.1), measure(1, 512, 1, 1);
+    assert_non_null(strstr(finding(), "Means marked * are of fewer seeds than were asked for. One seed of some:"));
+    race.setup.seeds = 1;
+    race.tests = 1;
+    assert_null(strstr(finding(), "*"));
+}
+
 /* ---------------------------------------------------------------- the table */
 
 static const char *table(int columns)
@@ -242,6 +321,26 @@ static void the_table_fits_its_columns(void **state)
     }
 }
 
+static void the_table_says_what_it_lacks(void **state)
+{
+    (void)state;
+    begin();
+    enter("a"), enter("b"), enter("c");
+    race.setup.seeds = 2;
+    measure(0, 512, 1, 2), measure(0, 512, 2, 2.1), measure(1, 512, 1, 1);
+    lab_run run[2] = { { .entry = 0, .seed = 1, .ended = true, .end.tokens_per_second = 100 },
+                       { .entry = 0, .seed = 2, .ended = true, .end.tokens_per_second = 300 } };
+    race.run = run, race.runs = 2;
+    const char *text = table(80);
+    assert_non_null(strstr(text, "   bits per byte "));
+    assert_non_null(strstr(text, "1.00*"));
+    assert_non_null(strstr(text, "\n* b: 1 of 2 seeds\n"));
+    assert_non_null(strstr(text, "     200\n"));
+    assert_non_null(strstr(text, "\n - c "));
+    snprintf(race.setup.data, sizeof race.setup.data, "copy");
+    assert_non_null(strstr(table(40), "   bits per answer byte "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +353,12 @@ int main(void)
         cmocka_unit_test(one_length_is_no_extrapolation),
         cmocka_unit_test(close_ones_are_not_told_apart),
         cmocka_unit_test(the_table_fits_its_columns),
+        cmocka_unit_test(a_seed_without_a_number_makes_no_mean_better),
+        cmocka_unit_test(a_training_that_failed_is_said),
+        cmocka_unit_test(no_one_wins_who_is_not_told_apart),
+        cmocka_unit_test(chance_is_no_finding),
+        cmocka_unit_test(means_of_fewer_seeds_are_marked),
+        cmocka_unit_test(the_table_says_what_it_lacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,26 +3,10 @@
 #include "lab/report.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS 100
 #define CHART_ROWS 20
-
-/* The table of the race, of the last quarter: the same lines with its numbers. */
-static void print_last_quarter(const lab_results *r, int columns)
-{
-    lab_results last = *r;
-    last.test = calloc((size_t)r->tests + 1, sizeof *last.test);
-    if (!last.test)
-        return;
-    for (int n = 0; n < r->tests; n++) {
-        last.test[n] = r->test[n];
-        last.test[n].bits = r->test[n].last_quarter;
-    }
-    lab_print_table(stdout, &last, columns);
-    free(last.test);
-}
 
 /* Lengths at which no method changes anything are said once, for all of them. */
 static void print_idle(const eval *e)
@@ -90,7 +74,7 @@ void eval_page(const eval_job *j)
     puts("Perplexity, whole window");
     lab_print_table(stdout, &e->results, columns);
     puts("\nPerplexity, last quarter of the window: other tokens at each length");
-    print_last_quarter(&e->results, columns);
+    lab_print_last_quarter(stdout, &e->results, columns);
     putchar('\n');
     screen.columns = columns;
     screen.rows = CHART_ROWS;

@@ -43,6 +43,11 @@ static cli_exit print_text(const cli_args *a, const lab_results *r)
     putchar('\n');
     lab_print_table(stdout, r, screen.columns);
     putchar('\n');
+    if (lab_is_eval(&r->setup)) {
+        puts("Last quarter of the window");
+        lab_print_last_quarter(stdout, r, screen.columns);
+        putchar('\n');
+    }
     if (lab_report_chart(stdout, r, &screen, &err))
         return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
     return CLI_OK;
@@ -69,8 +74,12 @@ static cli_exit write_files(const cli_args *a, const char *folder, const lab_res
 static cli_exit work(const cli_args *a, const lab_results *r)
 {
     const char *folder = cli_text(a, "out") ? cli_text(a, "out") : a->operand[0];
+    bool json = cli_given(a, "json");
+    if (!json)
+        CLI_TRY(print_text(a, r)); /* for people, also where the files cannot be written */
     CLI_TRY(write_files(a, folder, r));
-    CLI_TRY(cli_given(a, "json") ? print_json(folder, r) : print_text(a, r));
+    if (json)
+        CLI_TRY(print_json(folder, r));
     cli_note(a, "wrote %s/report.html, its pictures (.svg), results.csv and results.jsonl", folder);
     return CLI_OK;
 }

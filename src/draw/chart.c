@@ -98,7 +98,7 @@ static void share_height(chart_plan *p)
     p->has_title = p->has_labels = true;
     p->has_legend = false;
     set_heights(p);
-    p->has_legend = margin > MARGIN_MOST * p->c->width || names > p->high.y - p->low.y + p->f.line;
+    p->has_legend = p->names_meet || margin > MARGIN_MOST * p->c->width || names > p->high.y - p->low.y + p->f.line;
     for (int given_up = 0; given_up < 4; given_up++) {
         p->has_legend = p->has_legend && given_up < 1;
         p->has_labels = given_up < 2;
@@ -182,8 +182,7 @@ static void draw_frame(const chart_plan *p)
         double x = axis_at(&p->x, p->x.tick[i]);
         if (f->cell <= 0)
             draw_rule(p, x, p->high.y, x, p->high.y + 4, INK_FAINT, DASH_NONE);
-        draw_text(p->d, x, p->high.y + (f->cell > 0 ? 2 : 4) + 0.8 * f->line, f->size, ANCHOR_MIDDLE, INK_FAINT, false,
-                  p->x.label[i]);
+        draw_centred(p, x, p->high.y + (f->cell > 0 ? 2 : 4) + 0.8 * f->line, p->x.label[i]);
     }
     draw_rule(p, p->low.x, p->high.y, p->high.x, p->high.y, INK_FAINT, DASH_NONE);
     if (p->has_labels && is_given(p->c->x_label))
@@ -241,6 +240,11 @@ pe_status chart_draw(draw **out, const chart *given, pe_error *err)
         chart_read_names(&p);
         share_height(&p);
         share_width(&p);
+        p.names_meet = !p.has_legend && chart_names_meet(&p);
+        if (p.names_meet) {
+            share_height(&p);
+            share_width(&p);
+        }
         draw_all(&p);
     }
     free(p.names);

@@ -46,6 +46,7 @@ typedef struct chart_plan {
     axis x, y;
     chart_name *names; /* (series_count) */
     bool is_empty;     /* no point at all */
+    bool names_meet;   /* inside the frame: a legend has them instead */
     bool has_legend;
     bool has_title, has_labels; /* false: there is no room for them */
     draw_point low, high;       /* the frame; low is its upper left */
@@ -77,6 +78,7 @@ double chart_names_width(const chart_plan *p); /* of the margin they need */
 void chart_shorten(const face *f, char *text, double width);
 void chart_shorten_names(chart_plan *p, double width);
 void chart_names(chart_plan *p);
+bool chart_names_meet(chart_plan *p); /* names of lines that end early cover one another */
 int chart_legend_rows(const chart_plan *p);
 void chart_legend(const chart_plan *p, double top);
 

@@ -212,6 +212,21 @@ static void draw_margin(chart_plan *p)
     free(order);
 }
 
+bool chart_names_meet(chart_plan *p)
+{
+    bool meet = false;
+    for (int i = 0; i < p->c->series_count; i++) {
+        chart_name *n = &p->names[i];
+        find_end(p, n);
+        if (!n->is_early || !n->text[0])
+            continue;
+        place_early(p, n, n->text);
+        for (const chart_name *o = p->names; o < n; o++)
+            meet = meet || (o->is_early && o->text[0] && boxes_meet(o, n->low, n->high));
+    }
+    return meet;
+}
+
 /* With a legend, only what a line's end has to say stands at its end. */
 void chart_names(chart_plan *p)
 {

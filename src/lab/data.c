@@ -33,6 +33,15 @@ static const source_row source[] = {
     { { "text", "text files, cut into windows", true, 1 }, text_page, true, true },
 };
 
+bool lab_source_asks_answers(const char *data)
+{
+    size_t size = strcspn(data, ":,");
+    for (size_t i = 0; i < sizeof source / sizeof *source; i++)
+        if (strlen(source[i].info.name) == size && !strncmp(source[i].info.name, data, size))
+            return !source[i].dense;
+    return false;
+}
+
 struct lab_data {
     const source_row *row;
     bool masked;

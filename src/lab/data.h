@@ -26,6 +26,8 @@ typedef struct lab_source_info {
 } lab_source_info;
 int lab_source_count(void);
 const lab_source_info *lab_source_at(int index); /* NULL past the end */
+/* Whether only answers are asked for, of a race's data in words ("copy", "text: 7 files", "stories, masked"). */
+bool lab_source_asks_answers(const char *data);
 
 typedef struct lab_source {
     const char *name;

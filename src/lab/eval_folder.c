@@ -43,6 +43,7 @@ void eval_describe(eval *e, const model *m, const char *command, const char *dat
     snprintf(s->command, sizeof s->command, "%s", command);
     snprintf(s->data, sizeof s->data, "%s", data);
     lab_set_machine(s);
+    snprintf(s->kernels, sizeof s->kernels, "%s", pe_encoding_kernels(model_encoding(m)));
     s->threads = threads;
     s->data_fingerprint = fingerprint(&e->ask);
     s->layers = c->layers;

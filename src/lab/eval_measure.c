@@ -137,6 +137,8 @@ static pe_status fill_cell(work *w, int method, int length, pe_error *err)
     lab_test_line l = { .bits = NAN, .last_quarter = NAN };
     int64_t n = e->ask.length[length];
     bool whole = true;
+    for (int i = 0; i < LAB_BINS; i++)
+        l.by_position[i] = NAN;
     pe_status s = PE_OK;
     const lab_test_line *same = c->spec ? same_before(e, method, length) : NULL;
     if (same)

@@ -128,7 +128,9 @@ static bool is_result(pe_status s)
 static lab_test_line new_line(const race *r, screen_now at)
 {
     const lab_setup *s = &r->results.setup;
-    return (lab_test_line){ .entry = at.entry, .seed = r->training[at.training].seed, .length = s->test[at.test] };
+    lab_test_line l = { .entry = at.entry, .seed = r->training[at.training].seed, .length = s->test[at.test] };
+    finish(&l, &(tally){ 0 }); /* nothing measured: no number */
+    return l;
 }
 
 static pe_status measure(lab_test_line *out, bool *done, race *r, model *m, screen_now *at, pe_error *err)

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 typedef struct story {
     char *out;
@@ -49,10 +50,40 @@ static int extreme(const story *s, int64_t length, int sign)
     return best;
 }
 
+/* What one has who knows nothing. INFINITY: not known. */
+static double chance(const story *s)
+{
+    double vocab = (double)s->r->setup.vocab;
+    return vocab < 2 ? (double)INFINITY : lab_is_eval(&s->r->setup) ? vocab : log2(vocab);
+}
+
+/* Whether two differ as they are printed, and by more than their seeds do where there are several. */
+static bool told_apart(const story *s, int a, int b, int64_t length)
+{
+    char x[LAB_VALUE_ROOM], y[LAB_VALUE_ROOM];
+    const lab_setup *u = &s->r->setup;
+    lab_difference d = lab_compare(s->r, a, b, length, lab_shown(u));
+    return isnan(d.p) ? strcmp(lab_value(x, u, value(s, a, length)), lab_value(y, u, value(s, b, length))) != 0
+                      : d.larger;
+}
+
+/* How many others are not told apart from an entry at a length; *first is one of them. */
+static int count_alike(const story *s, int entry, int64_t length, int *first)
+{
+    int count = 0;
+    for (int i = s->r->setup.entries - 1; i >= 0; i--)
+        if (i != entry && isfinite(value(s, i, length)) && !told_apart(s, entry, i, length)) {
+            *first = i;
+            count++;
+        }
+    return count;
+}
+
 /* A loss that grows by less than a twentieth is held, or by what is nothing: what lengths do to a model that holds. */
 static bool holds(const story *s, int entry)
 {
-    return s->last > s->first && value(s, entry, s->last) <= 1.05 * value(s, entry, s->first) + 0.01;
+    double end = value(s, entry, s->last);
+    return s->last > s->first && end < chance(s) && end <= 1.05 * value(s, entry, s->first) + 0.01;
 }
 
 static void say_winner(story *s, int winner)
@@ -60,12 +91,23 @@ static void say_winner(story *s, int winner)
     char a[LAB_VALUE_ROOM], b[LAB_VALUE_ROOM];
     const lab_setup *u = &s->r->setup;
     bool perplexity = lab_is_eval(u);
+    int other = 0, alike = count_alike(s, winner, s->last, &other);
     say(s, "Trained at %" PRId64 ", %s %s at %" PRId64 " (%s%s%s%s", u->train_length, name(s, winner),
-        holds(s, winner) ? "holds" : "is best", s->last, perplexity ? "perplexity " : "",
-        lab_value(a, u, value(s, winner, s->last)), perplexity ? "" : " ", perplexity ? "" : lab_unit(u));
+        holds(s, winner)  ? "holds"
+        : u->entries == 1 ? "was tested"
+        : alike           ? "has the lowest mean"
+                          : "is best",
+        s->last, perplexity ? "perplexity " : "", lab_value(a, u, value(s, winner, s->last)), perplexity ? "" : " ",
+        perplexity ? "" : lab_unit(u));
     if (s->last > s->first && isfinite(value(s, winner, s->first)))
         say(s, ", %s at %" PRId64, lab_value(b, u, value(s, winner, s->first)), s->first);
     say(s, ")");
+    if (!(value(s, winner, s->last) < chance(s)))
+        say(s, ", no better than chance (%s)", lab_value(a, u, chance(s)));
+    if (alike)
+        say(s, ", not told apart from %s", name(s, other));
+    if (alike > 1)
+        say(s, " and %d other%s", alike - 1, alike == 2 ? "" : "s");
 }
 
 /* The longest tested length up to which a is not worse than b. */
@@ -100,9 +142,12 @@ static void say_worst(story *s, int worst)
 {
     char a[LAB_VALUE_ROOM];
     bool always = s->last > s->first;
-    for (int i = 0; i < s->r->setup.tests; i++)
-        if (s->r->setup.test[i] > s->first)
-            always = always && extreme(s, s->r->setup.test[i], -1) == worst;
+    int other;
+    for (int i = 0; i < s->r->setup.tests; i++) {
+        int64_t length = s->r->setup.test[i];
+        if (length > s->first)
+            always = always && extreme(s, length, -1) == worst && !count_alike(s, worst, length, &other);
+    }
     if (always)
         say(s, "; %s is worst past the trained length", name(s, worst));
     else
@@ -117,21 +162,27 @@ static void say_seeds(story *s)
 {
     double not_told = -1;
     char a[LAB_VALUE_ROOM];
-    int told = 0, one = 0;
-    for (int x = 0; x < s->r->setup.entries; x++)
+    int told = 0, one = 0, most = 0, fewer = 0;
+    for (int x = 0; x < s->r->setup.entries; x++) {
+        lab_summary v = lab_summarise(s->r, x, s->last, lab_shown(&s->r->setup));
+        most = v.seeds > most ? v.seeds : most;
+        fewer += v.seeds && v.seeds < v.of;
         for (int y = 0; y < x; y++) {
             lab_difference d = lab_compare(s->r, x, y, s->last, lab_shown(&s->r->setup));
             one += isfinite(d.difference) && isnan(d.p);
             if (!isnan(d.p) && !d.larger)
                 not_told = fmax(not_told, fabs(d.difference));
         }
+    }
     for (int x = 0; x < s->r->setup.entries && !one; x++)
         for (int y = 0; y < x; y++) {
             lab_difference d = lab_compare(s->r, x, y, s->last, lab_shown(&s->r->setup));
             told += d.larger && fabs(d.difference) > not_told;
         }
+    if (fewer)
+        say(s, " Means marked * are of fewer seeds than were asked for.");
     if (one)
-        say(s, " One seed: small differences may be chance.");
+        say(s, " %s: small differences may be chance.", most < 2 ? "One seed" : "One seed of some");
     else if (told && not_told < 0)
         say(s, " Every difference at %" PRId64 " is larger than the seeds'.", s->last);
     else if (told)
@@ -166,6 +217,13 @@ static void say_cannot(story *s)
         say(s, ".");
 }
 
+static void say_failed(story *s)
+{
+    for (int i = 0; i < s->r->runs; i++)
+        if (s->r->run[i].failure.step)
+            say(s, "%sStopped: %s.", s->used ? " " : "", s->r->run[i].failure.why);
+}
+
 /* The trained length, or the shortest that was tested; and the longest at which anyone has a number. */
 static void find_lengths(story *s)
 {
@@ -180,25 +238,50 @@ static void find_lengths(story *s)
     }
 }
 
+static void say_nothing_learned(story *s, int best)
+{
+    char a[LAB_VALUE_ROOM], b[LAB_VALUE_ROOM];
+    const lab_setup *u = &s->r->setup;
+    say(s, "Nothing was learned yet: %s at %" PRId64 ": %s at best, %s by chance.", lab_unit(u), s->first,
+        lab_value(a, u, value(s, best, s->first)), lab_value(b, u, chance(s)));
+}
+
+static void say_ranks(story *s, int best)
+{
+    int winner = extreme(s, s->last, 1), worst = extreme(s, s->last, -1), other;
+    say_winner(s, winner);
+    bool rival = best != winner && value(s, best, s->first) < value(s, winner, s->first) &&
+                 told_apart(s, best, winner, s->first);
+    if (rival)
+        say_best_at_first(s, best, winner);
+    if (worst != winner && !(rival && worst == best) && !count_alike(s, worst, s->last, &other))
+        say_worst(s, worst);
+    say(s, ".");
+}
+
+/* What the numbers say, where there is one. */
+static void say_numbers(story *s)
+{
+    int best = extreme(s, s->first, 1);
+    bool learned = value(s, best, s->first) < chance(s);
+    if (learned)
+        say_ranks(s, best);
+    else
+        say_nothing_learned(s, best);
+    say_cannot(s);
+    if (learned && s->r->setup.entries > 1 && !lab_is_eval(&s->r->setup))
+        say_seeds(s);
+    say_unfinished(s);
+}
+
 void lab_finding(char *out, size_t cap, const lab_results *r)
 {
     story s = { .out = out, .cap = cap, .r = r };
     out[0] = 0;
     find_lengths(&s);
-    if (!s.last)
-        return;
-    int winner = extreme(&s, s.last, 1), best = extreme(&s, s.first, 1), worst = extreme(&s, s.last, -1);
-    say_winner(&s, winner);
-    bool rival = best >= 0 && best != winner && value(&s, best, s.first) < value(&s, winner, s.first);
-    if (rival)
-        say_best_at_first(&s, best, winner);
-    if (worst != winner && !(rival && worst == best))
-        say_worst(&s, worst);
-    say(&s, ".");
-    say_cannot(&s);
-    if (r->setup.entries > 1 && !lab_is_eval(&r->setup))
-        say_seeds(&s);
-    say_unfinished(&s);
+    if (s.last)
+        say_numbers(&s);
+    say_failed(&s);
     if (s.used >= cap)
         io_end_with_dots(out, cap);
 }

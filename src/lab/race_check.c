@@ -127,8 +127,9 @@ static pe_status check_lengths(race *r, pe_error *err)
         if (s->test[i] < 16 || s->test[i] > 1 << 20)
             return io_fail(err, PE_ERR_RANGE, "a test length is %" PRId64 "; needs 16 to 1048576", s->test[i]);
         if (lab_data_windows(r->data, length) < 1)
-            return io_fail(err, PE_ERR_RANGE, "%s has no window of %" PRId64 " tokens to test on; needs a longer text",
-                           s->data, length);
+            return io_fail(err, PE_ERR_RANGE,
+                           "there is no window of %" PRId64 " tokens to test on (%s); needs a longer text", length,
+                           s->data);
         int at = kept;
         while (at > 0 && s->test[at - 1] >= length)
             at--;

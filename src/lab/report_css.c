@@ -11,6 +11,7 @@ const char report_css[] =
     "main{max-width:76rem;margin:0 auto;padding:2rem 1.25rem 4rem}\n"
     "h1{font-size:1.7rem;line-height:1.2;margin:0 0 .75rem;letter-spacing:-.01em}\n"
     "h2{font-size:1.2rem;line-height:1.3;margin:3rem 0 .4rem}\n"
+    "p,h1,li{overflow-wrap:anywhere}\n"
     "p{max-width:44rem;margin:.4rem 0 .9rem}\n"
     ".finding{font-size:1.2rem;line-height:1.5;border-left:4px solid var(--ink-4);padding:.2rem 0 .2rem 1rem;"
     "margin:1rem 0 1.2rem;max-width:50rem}\n"

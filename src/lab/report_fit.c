@@ -47,11 +47,13 @@ void report_fit(const report *p)
 {
     const lab_setup *s = &p->r->setup;
     char caption[120];
-    if (!p->r->runs)
+    const char *unit = lab_unit(s);
+    if (!p->r->runs || !p->first)
         return;
     fputs("<section aria-labelledby=\"fit\">\n<h2 id=\"fit\">Overfitting</h2>\n", p->to);
     put_words(p);
-    snprintf(caption, sizeof caption, "Bits per byte at %" PRId64 ", mean of the seeds", p->first);
+    snprintf(caption, sizeof caption, "%c%s at %" PRId64 ", mean of the seeds", unit[0] - 'a' + 'A', unit + 1,
+             p->first);
     html_table(p, caption);
     fputs("<thead><tr><th scope=\"col\" style=\"text-align:left\">encoding</th><th scope=\"col\">training<br><span "
           "class=\"unit\">last twentieth</span></th><th scope=\"col\">test</th><th scope=\"col\">gap</th>",

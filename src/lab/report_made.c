@@ -34,16 +34,21 @@ static void put_real(const report *p, const char *before, double x)
     fprintf(p->to, "%s%s", before, number);
 }
 
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void put_model(const report *p)
 {
     const lab_setup *s = &p->r->setup;
     put_text(p, "model file", s->model);
     open_row(p, "model");
     fprintf(p->to,
-            "%" PRId64 " layers × %" PRId64 ", %" PRId64 " heads, %" PRId64 " key heads, hidden %" PRId64
+            "%" PRId64 " layer%s × %" PRId64 ", %" PRId64 " head%s, %" PRId64 " key head%s, hidden %" PRId64
             ", vocabulary %" PRId64 ", %s",
-            s->layers, s->width, s->heads, s->kv_heads, s->hidden, s->vocab,
-            s->causal ? "causal" : "both directions, masked tokens");
+            s->layers, plural(s->layers), s->width, s->heads, plural(s->heads), s->kv_heads, plural(s->kv_heads),
+            s->hidden, s->vocab, s->causal ? "causal" : "both directions, masked tokens");
     close_row(p);
 }
 
@@ -54,8 +59,8 @@ static void put_schedule(const report *p)
         return;
     open_row(p, "schedule");
     fprintf(p->to,
-            "%" PRId64 " steps of %" PRId64 " × %" PRId64 " tokens, %" PRId64 " of warm-up, cosine to a tenth; AdamW",
-            s->steps, s->batch, s->train_length, s->warmup);
+            "%" PRId64 " step%s of %" PRId64 " × %" PRId64 " tokens, %" PRId64 " of warm-up, cosine to a tenth; AdamW",
+            s->steps, plural(s->steps), s->batch, s->train_length, s->warmup);
     put_real(p, ", rate ", s->rate);
     put_real(p, ", decay ", s->decay);
     put_real(p, ", clip ", s->clip);

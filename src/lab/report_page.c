@@ -105,9 +105,10 @@ static void put_settings(const report *p)
     fputs("<p class=\"faint\">", p->to);
     if (!lab_is_eval(s))
         fprintf(p->to,
-                "%" PRId64 " layers × %" PRId64 ", %" PRId64 " steps of %" PRId64 " × %" PRId64
+                "%" PRId64 " layer%s × %" PRId64 ", %" PRId64 " step%s of %" PRId64 " × %" PRId64
                 " tokens, %d seed%s, on ",
-                s->layers, s->width, s->steps, s->batch, s->train_length, s->seeds, s->seeds == 1 ? "" : "s");
+                s->layers, s->layers == 1 ? "" : "s", s->width, s->steps, s->steps == 1 ? "" : "s", s->batch,
+                s->train_length, s->seeds, s->seeds == 1 ? "" : "s");
     else
         fputs("On ", p->to);
     html_text(p, s->data);

@@ -31,7 +31,8 @@ static int ours(const report *p, const char *row)
 {
     const lab_setup *s = &p->r->setup;
     for (int i = 0; i < s->entries; i++) {
-        const pe_info *info = zoo_spec_parts(s->entry[i].spec) == 1 ? zoo_spec_row(s->entry[i].spec) : NULL;
+        bool plain = zoo_spec_parts(s->entry[i].spec) == 1 && !strcmp(s->entry[i].spec, s->entry[i].trained);
+        const pe_info *info = plain ? zoo_spec_row(s->entry[i].spec) : NULL;
         if (info && !strcmp(info->name, row) && isfinite(report_value(p, i, s->train_length).mean))
             return i;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ranked table. */
+ * The ranked table, and one of what else there is of each. */
 #include "lab/report_parts.h"
 
 #include <inttypes.h>
@@ -42,6 +42,8 @@ static void put_value(const report *p, int entry, lab_summary s, bool best, note
     char value[LAB_VALUE_ROOM], spread[LAB_VALUE_ROOM];
     if (s.seeds) {
         fprintf(p->to, "<td%s>%s", best ? " class=\"best\"" : "", lab_value(value, &p->r->setup, s.mean));
+        if (s.seeds < s.of)
+            fprintf(p->to, "<span title=\"%d of %d seeds\">*</span>", s.seeds, s.of);
         if (s.seeds > 1)
             fprintf(p->to, " <span class=\"spread\">± %s</span>", lab_value(spread, &p->r->setup, s.spread));
         fputs("</td>", p->to);
@@ -97,7 +99,7 @@ static void put_verdict(const report *p, int entry)
 {
     char value[LAB_VALUE_ROOM];
     lab_difference d = lab_compare(p->r, entry, p->order[0], p->last, lab_shown(&p->r->setup));
-    if (entry == p->order[0])
+    if (entry == p->order[0] && lab_has_rank(p->r, entry) && p->r->setup.entries > 1)
         fputs("<td>best</td>", p->to);
     else if (!isfinite(d.difference))
         fputs("<td class=\"faint\">-</td>", p->to);
@@ -129,7 +131,7 @@ static bool any_recall(const report *p)
     return false;
 }
 
-static void put_heads(const report *p, bool recall)
+static void put_heads(const report *p)
 {
     const lab_setup *s = &p->r->setup;
     fprintf(p->to, "<thead><tr><th scope=\"col\">#</th><th scope=\"col\" style=\"text-align:left\">%s</th>",
@@ -137,8 +139,37 @@ static void put_heads(const report *p, bool recall)
     for (int i = 0; i < s->tests; i++)
         fprintf(p->to, "<th scope=\"col\">%" PRId64 "%s</th>", s->test[i],
                 s->test[i] == s->train_length ? "<br><span class=\"unit\">trained</span>" : "");
-    fprintf(p->to, "<th scope=\"col\">last quarter<br><span class=\"unit\">of %" PRId64 "</span></th>", p->last);
-    fprintf(p->to, "<th scope=\"col\">from the best<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
+    if (p->last)
+        fprintf(p->to,
+                "<th scope=\"col\">last quarter<br><span class=\"unit\">of %" PRId64
+                "</span></th><th scope=\"col\">from the best<br><span class=\"unit\">at %" PRId64 "</span></th>",
+                p->last, p->last);
+    fputs("</tr></thead>\n<tbody>\n", p->to);
+}
+
+static void put_row(const report *p, int rank, notes *n)
+{
+    const lab_setup *s = &p->r->setup;
+    int entry = p->order[rank];
+    if (lab_has_rank(p->r, entry))
+        fprintf(p->to, "<tr><td class=\"faint\">%d</td>", rank + 1);
+    else
+        fputs("<tr><td class=\"faint\">-</td>", p->to);
+    html_entry(p, entry);
+    for (int i = 0; i < s->tests; i++)
+        put_value(p, entry, report_value(p, entry, s->test[i]), is_best(p, entry, s->test[i]), n);
+    if (p->last) {
+        put_value(p, entry, lab_summarise(p->r, entry, p->last, lab_shown_last(s)), false, n);
+        put_verdict(p, entry);
+    }
+    fputs("</tr>\n", p->to);
+}
+
+/* ---------------------------------------------------------------- what else there is */
+
+static void put_more_heads(const report *p, bool recall)
+{
+    fprintf(p->to, "<thead><tr><th scope=\"col\" style=\"text-align:left\">%s</th>", report_noun(p));
     if (recall)
         fprintf(p->to, "<th scope=\"col\">recall<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
     fprintf(p->to, "<th scope=\"col\">accuracy<br><span class=\"unit\">at %" PRId64 "</span></th>", p->last);
@@ -147,16 +178,10 @@ static void put_heads(const report *p, bool recall)
     fputs("</tr></thead>\n<tbody>\n", p->to);
 }
 
-static void put_row(const report *p, int rank, bool recall, notes *n)
+static void put_more_row(const report *p, int entry, bool recall)
 {
-    const lab_setup *s = &p->r->setup;
-    int entry = p->order[rank];
-    fprintf(p->to, "<tr><td class=\"faint\">%d</td>", rank + 1);
+    fputs("<tr>", p->to);
     html_entry(p, entry);
-    for (int i = 0; i < s->tests; i++)
-        put_value(p, entry, report_value(p, entry, s->test[i]), is_best(p, entry, s->test[i]), n);
-    put_value(p, entry, lab_summarise(p->r, entry, p->last, lab_shown_last(s)), false, n);
-    put_verdict(p, entry);
     if (recall)
         put_percent(p, entry, LAB_RECALL);
     put_percent(p, entry, LAB_ACCURACY);
@@ -165,24 +190,57 @@ static void put_row(const report *p, int rank, bool recall, notes *n)
     fputs("</tr>\n", p->to);
 }
 
+static void put_more(const report *p)
+{
+    bool recall = any_recall(p);
+    html_table(p, recall ? "What was recalled and right, and what it cost" : "What was right, and what it cost");
+    put_more_heads(p, recall);
+    for (int i = 0; i < p->r->setup.entries; i++)
+        put_more_row(p, p->order[i], recall);
+    fputs("</tbody></table></div>\n", p->to);
+}
+
+static bool any_fewer(const report *p)
+{
+    for (int e = 0; e < p->r->setup.entries; e++)
+        for (int i = 0; i < p->r->setup.tests; i++) {
+            lab_summary s = report_value(p, e, p->r->setup.test[i]);
+            if (s.seeds && s.seeds < s.of)
+                return true;
+        }
+    return false;
+}
+
+/* "Bits per byte at each length, best at 4096 first; lower is better; ..." */
+static void print_caption(char *out, size_t cap, const report *p)
+{
+    const lab_setup *s = &p->r->setup;
+    char first[60] = "";
+    if (p->last)
+        snprintf(first, sizeof first, ", best at %" PRId64 " first", p->last);
+    snprintf(out, cap, "%s at each length%s; lower is better%s%s", lab_unit(s), first,
+             s->seeds > 1 ? "; ± is the deviation of the seeds" : "",
+             any_fewer(p) ? "; * a mean of fewer seeds than were asked for" : "");
+    out[0] = (char)(out[0] - 'a' + 'A');
+}
+
 void report_ranked(const report *p)
 {
     notes n = { .count = 0 };
-    bool recall = any_recall(p);
-    char caption[200];
-    snprintf(caption, sizeof caption, "%s at each length, best at %" PRId64 " first; lower is better%s",
-             lab_unit(&p->r->setup), p->last, p->r->setup.seeds > 1 ? "; ± is the deviation of the seeds" : "");
-    caption[0] = (char)(caption[0] - 'a' + 'A');
+    char caption[240];
+    print_caption(caption, sizeof caption, p);
     fputs("<section aria-labelledby=\"table\">\n<h2 id=\"table\">Ranked</h2>\n", p->to);
     html_table(p, caption);
-    put_heads(p, recall);
+    put_heads(p);
     for (int i = 0; i < p->r->setup.entries; i++)
-        put_row(p, i, recall, &n);
+        put_row(p, i, &n);
     fputs("</tbody></table></div>\n", p->to);
     put_notes(p, &n);
-    if (p->r->setup.seeds > 1)
+    if (p->r->setup.seeds > 1 && p->last)
         fputs("<p class=\"faint caption\">From the best: larger than the seeds&#39; differences unless marked ≈ "
               "(Welch&#39;s t, two-sided p of 0.05, one comparison at a time).</p>\n",
               p->to);
+    if (p->last)
+        put_more(p);
     fputs("</section>\n", p->to);
 }

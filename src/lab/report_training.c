@@ -7,13 +7,14 @@
 
 typedef struct bucket {
     double sum, low, high;
+    double steps; /* sum of the runs' mean steps */
     int runs;
 } bucket;
 
 /* Adds a run's mean loss, in bits, of each bucket of steps. */
 static void add_run(bucket *to, const lab_run *run, double steps)
 {
-    double sum[REPORT_BUCKETS] = { 0 };
+    double sum[REPORT_BUCKETS] = { 0 }, step[REPORT_BUCKETS] = { 0 };
     int count[REPORT_BUCKETS] = { 0 };
     for (int i = 0; i < run->trains; i++) {
         double part = ((double)run->train[i].step - 1) / steps * REPORT_BUCKETS;
@@ -21,6 +22,7 @@ static void add_run(bucket *to, const lab_run *run, double steps)
         if (!isfinite(run->train[i].loss))
             continue;
         sum[at] += run->train[i].loss / log(2);
+        step[at] += (double)run->train[i].step;
         count[at]++;
     }
     for (int i = 0; i < REPORT_BUCKETS; i++) {
@@ -30,6 +32,7 @@ static void add_run(bucket *to, const lab_run *run, double steps)
         to[i].low = to[i].runs ? fmin(to[i].low, mean) : mean;
         to[i].high = to[i].runs ? fmax(to[i].high, mean) : mean;
         to[i].sum += mean;
+        to[i].steps += step[i] / count[i];
         to[i].runs++;
     }
 }
@@ -54,7 +57,7 @@ void report_plot_training(curves *c, chart *out, const report *p)
         curves_add(c, out, p, p->order[i], p->r->setup.seeds > 1);
         for (int n = 0; n < REPORT_BUCKETS; n++)
             if (b[n].runs)
-                curves_point(c, out, (n + 1.0) / REPORT_BUCKETS * steps, b[n].sum / b[n].runs, b[n].low, b[n].high);
+                curves_point(c, out, b[n].steps / b[n].runs, b[n].sum / b[n].runs, b[n].low, b[n].high);
         curves_keep_if_any(c, out);
     }
     snprintf(c->title, sizeof c->title, "Training: loss by step");

@@ -99,11 +99,17 @@ static const field run_fields[] = {
     ONE(lab_run_line, FIELD_REAL, final_loss, 0, 0), ONE(lab_run_line, FIELD_BOOL, finished, 0, 0),
 };
 
+static const field failure_fields[] = {
+    ONE(lab_failure_line, FIELD_INT, step, 1, MANY),
+    TEXT(lab_failure_line, why),
+};
+
 const words words_setup = { setup_fields, COUNT(setup_fields) };
 const words words_entry = { entry_fields, COUNT(entry_fields) };
 const words words_train = { train_fields, COUNT(train_fields) };
 const words words_test = { test_fields, COUNT(test_fields) };
 const words words_run = { run_fields, COUNT(run_fields) };
+const words words_failure = { failure_fields, COUNT(failure_fields) };
 
 bool lab_is_eval(const lab_setup *s)
 {
@@ -184,6 +190,11 @@ void lab_write_run(FILE *to, const lab_run_line *l)
     write_line(to, "run", &words_run, l, NULL, NULL);
 }
 
+void lab_write_failure(FILE *to, const lab_failure_line *l)
+{
+    write_line(to, "failure", &words_failure, l, NULL, NULL);
+}
+
 void lab_write_all(FILE *to, const lab_results *r)
 {
     write_setup(out_start_line(to), &r->setup);
@@ -194,6 +205,8 @@ void lab_write_all(FILE *to, const lab_results *r)
             write_line(to, "train", &words_train, &run->train[n], name, &run->seed);
         if (run->ended)
             write_line(to, "run", &words_run, &run->end, name, &run->seed);
+        if (run->failure.step)
+            write_line(to, "failure", &words_failure, &run->failure, name, &run->seed);
     }
     for (int i = 0; i < r->tests; i++)
         lab_write_test(to, &r->setup, &r->test[i]);

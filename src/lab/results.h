@@ -4,9 +4,9 @@
  * place that knows the words (results.c). Files from a run are untrusted like any other.
  *
  *     RUNS/NAME/race.json           what was asked: command, versions, data, model, schedule, entries, calibration
- *     RUNS/NAME/SLUG-SEED/log.jsonl        lines "train", "test", "run"; SLUG: of the first entry with its trained spec
- *     RUNS/NAME/SLUG-SEED/step-000400.safetensors     checkpoints (run.h)
- *     RUNS/NAME/log.jsonl           lines "test" of what trained nothing here: an eval
+ *     RUNS/NAME/SLUG-SEED/log.jsonl        lines "train", "test", "run", "failure"; SLUG: of the first entry with its
+ * trained spec RUNS/NAME/SLUG-SEED/step-000400.safetensors     checkpoints (run.h) RUNS/NAME/log.jsonl           lines
+ * "test" of what trained nothing here: an eval
  */
 #ifndef POSENC_LAB_RESULTS_H
 #define POSENC_LAB_RESULTS_H
@@ -82,6 +82,11 @@ typedef struct lab_run_line { /* at the end of training */
     bool finished;                                 /* false: stopped early */
 } lab_run_line;
 
+typedef struct lab_failure_line { /* where a training broke off */
+    int64_t step;                 /* that could not be done; 0: none failed */
+    char why[500];
+} lab_failure_line;
+
 /* One (trained spec, seed). */
 typedef struct lab_run {
     int entry; /* the first with this trained spec */
@@ -90,6 +95,7 @@ typedef struct lab_run {
     int trains;
     lab_run_line end;
     bool ended;
+    lab_failure_line failure;
 } lab_run;
 
 typedef struct lab_results {
@@ -109,7 +115,8 @@ void lab_write_setup(FILE *to, const lab_setup *s);
 void lab_write_train(FILE *to, const lab_train_line *l);
 void lab_write_test(FILE *to, const lab_setup *s, const lab_test_line *l);
 void lab_write_run(FILE *to, const lab_run_line *l);
-/* All of it as lines: "setup", then "run", "train" and "test" with their entry and seed. */
+void lab_write_failure(FILE *to, const lab_failure_line *l);
+/* All of it as lines: "setup", then "run", "failure", "train" and "test" with their entry and seed. */
 void lab_write_all(FILE *to, const lab_results *r);
 
 pe_status lab_save_setup(const char *folder, const lab_setup *s, pe_error *err); /* race.json */
@@ -130,9 +137,10 @@ lab_test_line *lab_find_test(const lab_results *r, int entry, uint64_t seed, int
 /* ---------------------------------------------------------------- what it says (statistics.c) */
 
 typedef struct lab_summary { /* over seeds */
-    int seeds;               /* with a number */
+    int seeds;               /* with a number; 0 where one of them cannot: a mean without it would be too good */
+    int of;                  /* seeds that there should be */
     double mean, spread;     /* spread: sample deviation; 0 where there is one seed */
-    const char *cannot;      /* in words, where seeds is 0; NULL: not tested yet */
+    const char *cannot;      /* in words; NULL: there is a number, or nothing was tested yet */
 } lab_summary;
 typedef enum lab_measure {
     LAB_BITS = 0,
@@ -142,7 +150,8 @@ typedef enum lab_measure {
     LAB_RECALL,          /* 0 .. 1: of all that was told before and asked for */
     LAB_ACCURACY         /* 0 .. 1: of every target */
 } lab_measure;
-/* What results of this kind are ranked by and show, and its unit: LAB_BITS, "bits per byte"; LAB_PERPLEXITY. */
+/* What results of this kind are ranked by and show, and its unit: LAB_BITS, "bits per byte", of a task "bits per
+ * answer byte"; LAB_PERPLEXITY. */
 lab_measure lab_shown(const lab_setup *s);
 lab_measure lab_shown_last(const lab_setup *s); /* the same of the last quarter */
 const char *lab_unit(const lab_setup *s);
@@ -161,6 +170,7 @@ lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, l
 /* Entries by what is shown at the longest length they have a number for, best first; a longer length comes before a
  * shorter, those without a number last. Returns how many there are. */
 int lab_rank(int order[LAB_ENTRIES_MAX], const lab_results *r);
+bool lab_has_rank(const lab_results *r, int entry); /* it has a number at some length */
 /* One or two sentences: what this race showed. "" while there is nothing to say. */
 void lab_finding(char *out, size_t cap, const lab_results *r);
 
@@ -169,6 +179,7 @@ void lab_finding(char *out, size_t cap, const lab_results *r);
 /* The ranked table in lines of at most `columns` characters (40 or more), ASCII but for names; what is not measured yet
  * is a dash. Lengths are left out of the middle where there is no room for all. */
 void lab_print_table(FILE *to, const lab_results *r, int columns);
+void lab_print_last_quarter(FILE *to, const lab_results *r, int columns); /* the same, of the last quarter */
 /* A paragraph, its lines at most `columns` characters long. */
 void lab_print_words(FILE *to, const char *text, int columns);
 

@@ -94,6 +94,8 @@ static pe_status add_line(lab_results *r, int run, const io_node *line, pe_error
         return add_test(r, line, err);
     if (run >= 0 && !strcmp(kind, "train"))
         return add_train(&r->run[run], line, err);
+    if (run >= 0 && !strcmp(kind, "failure"))
+        return fields_read(&r->run[run].failure, words_failure.field, words_failure.count, line, err);
     if (run >= 0 && !strcmp(kind, "run")) {
         r->run[run].ended = true;
         return fields_read(&r->run[run].end, words_run.field, words_run.count, line, err);

@@ -12,12 +12,12 @@ typedef struct words {
     const field *field;
     int count;
 } words;
-extern const words words_setup, words_entry, words_train, words_test, words_run;
+extern const words words_setup, words_entry, words_train, words_test, words_run, words_failure;
 
 /* race.json. */
 pe_status results_read_setup(lab_setup *out, const io_node *root, pe_error *err);
-/* Adds the lines of one log to r. run: whose "train" and "run" lines they are, an index; -1: a log without any.
- * A file that is not there has no lines. */
+/* Adds the lines of one log to r. run: whose "train", "run" and "failure" lines they are, an index; -1: a log without
+ * any. A file that is not there has no lines. */
 pe_status results_read_lines(lab_results *r, int run, const char *path, io_span text, pe_error *err);
 pe_status results_read_log(lab_results *r, int run, const char *path, pe_error *err);
 /* Adds one, of folder[index], to all, which began as folder[0]'s. What differs and must not is said. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Over seeds: means, deviations, and whether two differ by more than chance (Welch 1947). */
+#include "lab/data.h"
 #include "lab/results.h"
 
 #include <math.h>
@@ -64,7 +65,11 @@ lab_measure lab_shown_last(const lab_setup *s)
 
 const char *lab_unit(const lab_setup *s)
 {
-    return lab_is_eval(s) ? "perplexity" : s->causal ? "bits per byte" : "bits per token asked";
+    if (lab_is_eval(s))
+        return "perplexity";
+    if (!s->causal)
+        return "bits per token asked";
+    return lab_source_asks_answers(s->data) ? "bits per answer byte" : "bits per byte";
 }
 
 const char *lab_value(char out[LAB_VALUE_ROOM], const lab_setup *s, double value)
@@ -109,9 +114,19 @@ double lab_measured(const lab_test_line *l, lab_measure what)
 
 /* ---------------------------------------------------------------- over seeds */
 
+/* Why an entry has no number at any length; NULL: it may have one. */
+static const char *why_none(const lab_results *r, int entry)
+{
+    const lab_entry *e = &r->setup.entry[entry];
+    for (int i = 0; i < r->runs; i++)
+        if (r->run[i].failure.step && !strcmp(r->setup.entry[r->run[i].entry].trained, e->trained))
+            return r->run[i].failure.why;
+    return e->cannot[0] ? e->cannot : NULL;
+}
+
 lab_summary lab_summarise(const lab_results *r, int entry, int64_t length, lab_measure what)
 {
-    const char *cannot = NULL;
+    const char *cannot = why_none(r, entry);
     double sum = 0, squares = 0;
     int seeds = 0;
     for (int pass = 0; pass < 2; pass++)
@@ -123,15 +138,18 @@ lab_summary lab_summarise(const lab_results *r, int entry, int64_t length, lab_m
             if (l->cannot[0])
                 cannot = l->cannot;
             else if (!isfinite(x))
-                cannot = what < LAB_RECALL ? "the loss is not a finite number" : NULL;
+                cannot = what < LAB_RECALL ? "the loss is not a finite number" : cannot;
             else if (pass == 0)
                 sum += x, seeds++;
             else
                 squares += (x - sum / seeds) * (x - sum / seeds);
         }
-    if (!seeds)
-        return (lab_summary){ .mean = (double)NAN, .cannot = cannot };
-    return (lab_summary){ .seeds = seeds, .mean = sum / seeds, .spread = seeds > 1 ? sqrt(squares / (seeds - 1)) : 0 };
+    int of = seeds > r->setup.seeds ? seeds : r->setup.seeds;
+    if (!seeds || cannot)
+        return (lab_summary){ .of = of, .mean = (double)NAN, .cannot = cannot };
+    return (lab_summary){
+        .seeds = seeds, .of = of, .mean = sum / seeds, .spread = seeds > 1 ? sqrt(squares / (seeds - 1)) : 0
+    };
 }
 
 lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, lab_measure what)
@@ -184,4 +202,9 @@ int lab_rank(int order[LAB_ENTRIES_MAX], const lab_results *r)
         order[at] = i;
     }
     return r->setup.entries;
+}
+
+bool lab_has_rank(const lab_results *r, int entry)
+{
+    return key_of(r, entry).length > 0;
 }

@@ -24,7 +24,8 @@ static void write_measure(json_out *j, const lab_results *r, int entry, int64_t 
         return;
     out_open(j, measures[i].name, '{');
     out_real(j, "mean", s.mean);
-    out_real(j, "spread", s.spread);
+    if (s.seeds > 1)
+        out_real(j, "spread", s.spread);
     out_close(j, '}');
 }
 
@@ -34,6 +35,7 @@ static void write_length(json_out *j, const lab_results *r, int entry, int64_t l
     out_open(j, NULL, '{');
     out_int(j, "length", length);
     out_int(j, "seeds", s.seeds);
+    out_int(j, "seeds_asked", s.of);
     if (!s.seeds)
         out_text(j, "cannot", s.cannot); /* null: not tested yet */
     for (int i = 0; i < COUNT(measures); i++)
@@ -67,6 +69,10 @@ static void write_training(json_out *j, const lab_results *r, const lab_run *run
         out_real(j, "seconds", run->end.seconds);
         out_real(j, "tokens_per_second", run->end.tokens_per_second);
         out_real(j, "final_loss", run->end.final_loss);
+    }
+    if (run->failure.step) {
+        out_int(j, "failed_step", run->failure.step);
+        out_text(j, "failed", run->failure.why);
     }
     out_close(j, '}');
 }

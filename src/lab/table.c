@@ -4,6 +4,7 @@
 #include "lab/results.h"
 
 #include "io/json_out.h"
+#include "lab/report_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,6 +13,7 @@
 
 #define CELL 8 /* of a value, with the space before it */
 #define NAME_MIN 10
+#define SHORT 20 /* a name that is not cut for the extra columns */
 
 typedef struct page {
     FILE *to;
@@ -72,19 +74,22 @@ static void lay_out(page *p)
     const lab_setup *s = &p->r->setup;
     for (int i = 0; i < s->tests; i++)
         p->length[p->lengths++] = s->test[i];
+    int least = (int)strlen(lab_unit(s)); /* which stands above the names */
+    least = least < NAME_MIN ? NAME_MIN : least;
+    p->name = least;
     for (int i = 0; i < p->entries; i++)
         p->name = characters(s->entry[i].name) > p->name ? characters(s->entry[i].name) : p->name;
     p->spread = any(p, lab_shown(s), true);
     p->recall = any(p, LAB_RECALL, false);
     p->speed = p->r->runs > 0;
     for (bool *extra[] = { &p->speed, &p->spread, &p->recall }, **e = extra; e < extra + 3; e++)
-        if (width(p, p->lengths) - p->name + (p->name < 16 ? p->name : 16) > p->columns)
+        if (width(p, p->lengths) - p->name + (p->name < SHORT ? p->name : SHORT) > p->columns)
             **e = false;
-    while (p->lengths > 2 && width(p, p->lengths) - p->name + NAME_MIN > p->columns)
+    while (p->lengths > 2 && width(p, p->lengths) - p->name + least > p->columns)
         drop_length(p, p->lengths / 2);
     int room = p->columns - (width(p, p->lengths) - p->name);
     p->name = p->name > room ? room : p->name;
-    p->name = p->name < NAME_MIN ? NAME_MIN : p->name;
+    p->name = p->name < least ? least : p->name;
 }
 
 /* ---------------------------------------------------------------- lines */
@@ -104,17 +109,21 @@ static void print_name(const page *p, const char *name)
 
 static void print_cell(const page *p, int entry, int64_t length)
 {
-    char text[LAB_VALUE_ROOM];
+    char text[LAB_VALUE_ROOM], cell[LAB_VALUE_ROOM + 1];
     lab_summary s = lab_summarise(p->r, entry, length, lab_shown(&p->r->setup));
-    fprintf(p->to, "%*s", CELL, s.seeds ? lab_value(text, &p->r->setup, s.mean) : s.cannot ? "cannot" : "-");
+    snprintf(cell, sizeof cell, "%s%s",
+             s.seeds    ? lab_value(text, &p->r->setup, s.mean)
+             : s.cannot ? "cannot"
+                        : "-",
+             s.seeds && s.seeds < s.of ? "*" : "");
+    fprintf(p->to, "%*s", CELL, cell);
 }
 
+/* The mean of its runs. */
 static double speed_of(const lab_results *r, int entry)
 {
-    for (int i = 0; i < r->runs; i++)
-        if (r->run[i].ended && !strcmp(r->setup.entry[r->run[i].entry].trained, r->setup.entry[entry].trained))
-            return r->run[i].end.tokens_per_second;
-    return (double)NAN;
+    report_runs runs = report_runs_of(&(report){ .r = r }, entry);
+    return runs.runs ? runs.speed : (double)NAN;
 }
 
 static void print_extra(const page *p, int entry)
@@ -157,7 +166,10 @@ static bool print_rows(const page *p)
         int e = p->order[i];
         bool same = p->last && same_as_best(p, e);
         marked = marked || same;
-        fprintf(p->to, "%2d%c", i + 1, same ? '~' : ' ');
+        if (lab_has_rank(p->r, e))
+            fprintf(p->to, "%2d%c", i + 1, same ? '~' : ' ');
+        else
+            fputs(" - ", p->to);
         print_name(p, p->r->setup.entry[e].name);
         for (int n = 0; n < p->lengths; n++)
             print_cell(p, e, p->length[n]);
@@ -165,6 +177,24 @@ static bool print_rows(const page *p)
         putc('\n', p->to);
     }
     return marked;
+}
+
+/* A line for each entry whose means are of fewer seeds than were asked for. */
+static void print_fewer(const page *p)
+{
+    char text[200];
+    for (int i = 0; i < p->entries; i++) {
+        lab_summary least = { .seeds = 0 };
+        for (int n = 0; n < p->r->setup.tests; n++) {
+            lab_summary s = lab_summarise(p->r, p->order[i], p->r->setup.test[n], lab_shown(&p->r->setup));
+            if (s.seeds && s.seeds < s.of && (!least.seeds || s.seeds < least.seeds))
+                least = s;
+        }
+        if (!least.seeds)
+            continue;
+        snprintf(text, sizeof text, "* %s: %d of %d seeds", p->r->setup.entry[p->order[i]].name, least.seeds, least.of);
+        lab_print_words(p->to, text, p->columns);
+    }
 }
 
 /* Why, once for each entry that cannot at some length: the first. */
@@ -198,7 +228,22 @@ void lab_print_table(FILE *to, const lab_results *r, int columns)
                  p.last, r->setup.seeds);
         lab_print_words(to, text, p.columns);
     }
+    print_fewer(&p);
     print_reasons(&p);
+}
+
+void lab_print_last_quarter(FILE *to, const lab_results *r, int columns)
+{
+    lab_results last = *r; /* the same lines with its numbers */
+    last.test = calloc((size_t)r->tests + 1, sizeof *last.test);
+    if (!last.test)
+        return;
+    for (int n = 0; n < r->tests; n++) {
+        last.test[n] = r->test[n];
+        last.test[n].bits = r->test[n].last_quarter;
+    }
+    lab_print_table(to, &last, columns);
+    free(last.test);
 }
 
 void lab_print_words(FILE *to, const char *text, int columns)

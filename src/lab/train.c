@@ -139,6 +139,17 @@ static pe_status end(trainer *t, pe_error *err)
     return save(t, err);
 }
 
+/* In the log too: the report says it. */
+static pe_status fail(const trainer *t, int64_t at, pe_status status, const char *why, pe_error *err)
+{
+    lab_failure_line *f = &trainer_lines(t)->failure;
+    f->step = at;
+    snprintf(f->why, sizeof f->why, "%s, seed %" PRIu64 ", step %" PRId64 ": %s",
+             trainer_setup(t)->entry[trainer_training(t)->entry].name, trainer_training(t)->seed, at, why);
+    lab_write_failure(t->log.to, f);
+    return io_fail(err, status, "%s", f->why);
+}
+
 pe_status trainer_run(trainer *t, pe_error *err)
 {
     lab_train_line line = { 0 };
@@ -149,9 +160,7 @@ pe_status trainer_run(trainer *t, pe_error *err)
         int64_t n = t->adam.step + 1;
         pe_status status = step(t, &line, &why);
         if (status)
-            return io_fail(err, status, "%s, seed %" PRIu64 ", step %" PRId64 ": %s",
-                           trainer_setup(t)->entry[trainer_training(t)->entry].name, trainer_training(t)->seed, n,
-                           why.text);
+            return fail(t, n, status, why.text, err);
         RACE_TRY(note(t, line, err));
         show(t, line.loss);
         if (t->adam.step < trainer_setup(t)->steps && save_is_due(t))
