@@ -181,6 +181,11 @@ static void files_that_are_no_text_are_refused_by_name(void **state)
     refused(NULL, 0, NULL, PE_ERR_SPEC, "no file");
     refused(&fine, 1, empty, PE_ERR_FORMAT, "0.txt: has no text");
     refused(&fine, 1, fine, PE_ERR_SPEC, "both trained and tested on");
+    const char *link = path[4];
+    snprintf(path[4], sizeof path[4], "%s/link.txt", sample_folder);
+    assert_int_equal(symlink(fine, link), 0);
+    refused(&fine, 1, link, PE_ERR_SPEC, "link.txt: is both trained and tested on");
+    unlink(link);
     const char *two[] = { fine, missing };
     refused(two, 2, NULL, PE_ERR_IO, "none.txt");
     for (int i = 0; i < 3; i++)

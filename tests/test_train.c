@@ -333,6 +333,25 @@ static void a_loss_that_is_not_finite_names_its_layer(void **state)
     }
 }
 
+/* Position tensors come last in the memory; the layer is named by its depth all the same. */
+static void a_gradient_that_is_not_finite_names_the_last_layer_on_the_way(void **state)
+{
+    (void)state;
+    static const char *const order[] = { "embed", "layer.0.qkv", "layer.0.position.table", "layer.0.down",
+                                         "layer.1.qkv", "layer.1.position.table", "layer.1.out", "final" };
+    bench b;
+    pe_error err;
+    double loss;
+    start(&b, "t5", 1);
+    assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
+    assert_null(model_broken(b.m));
+    for (int i = 0; i < COUNT(order); i++) { /* and all before it are broken too */
+        model_grads(b.m)[model_tensor_find(b.m, order[i])->offset] = NAN;
+        assert_string_equal(model_broken(b.m), order[i]);
+    }
+    end(&b);
+}
+
 static void another_encoding_uses_what_was_trained(void **state)
 {
     (void)state;
@@ -498,6 +517,7 @@ int main(void)
         cmocka_unit_test(the_rate_warms_up_and_falls_to_a_tenth),
         cmocka_unit_test(training_keeps_a_tensor_within_its_bounds),
         cmocka_unit_test(a_loss_that_is_not_finite_names_its_layer),
+        cmocka_unit_test(a_gradient_that_is_not_finite_names_the_last_layer_on_the_way),
         cmocka_unit_test(another_encoding_uses_what_was_trained),
         cmocka_unit_test(models_that_differ_in_their_encoding_alone_start_alike),
         cmocka_unit_test(seeds_and_layers_share_no_numbers),

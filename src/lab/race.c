@@ -130,8 +130,23 @@ static pe_status check_folder(const race *r, pe_error *err)
     if (!there)
         return check_trainings(r, err);
     fclose(there);
-    return io_fail(err, PE_ERR_SPEC, "%s has a race already: go on with --resume %s, or take another folder",
-                   r->asked.folder, r->asked.folder);
+    return io_fail(err, PE_ERR_SPEC, "%s has a race already: go on with --resume, or take another folder",
+                   r->asked.folder);
+}
+
+/* A grid has squares alone. */
+static void say_lengths(const race *r)
+{
+    const lab_setup *s = &r->results.setup, *asked = &r->asked.setup;
+    bool kept = s->train_length == asked->train_length;
+    char text[16 * LAB_TESTS_MAX] = "";
+    for (int i = 0; i < asked->tests; i++)
+        kept = kept && lab_data_length(r->data, asked->test[i]) == asked->test[i];
+    for (int i = 0; i < s->tests; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%" PRId64, i ? ", " : "", s->test[i]);
+    if (!kept)
+        screen_say(r->screen, "%s has not every length: trained at %" PRId64 ", tested at %s", s->data, s->train_length,
+                   text);
 }
 
 pe_status race_start(race *r, pe_error *err)
@@ -148,6 +163,7 @@ pe_status race_start(race *r, pe_error *err)
     if (r->asked.resume)
         return race_load_lines(r, err);
     RACE_TRY(check_folder(r, err));
+    say_lengths(r);
     if (r->results.setup.minutes > 0)
         RACE_TRY(race_calibrate(r, err));
     if (r->stopped)

@@ -97,8 +97,9 @@ static pe_status add_line(lab_setup *s, char *line, pe_error *err)
     return add(s, trim(line), trim(mark + 1), err);
 }
 
-pe_status race_add_file(lab_setup *s, const char *path, pe_error *err)
+pe_status race_add_file(race_asked *out, const char *path, pe_error *err)
 {
+    lab_setup *s = &out->setup;
     io_bytes file;
     int number = 0;
     pe_error why = { 0 };
@@ -112,9 +113,13 @@ pe_status race_add_file(lab_setup *s, const char *path, pe_error *err)
         char *end = strchr(line, '\n');
         if (end)
             *end = 0;
+        int before = s->entries;
         status = add_line(s, line, &why);
+        if (s->entries > before)
+            out->line[before] = number + 1;
         line = end ? end + 1 : NULL;
     }
     io_bytes_free(&file);
+    out->sweep = path;
     return status ? io_fail(err, status, "%s: line %d: %s", path, number, why.text) : PE_OK;
 }

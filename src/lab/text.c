@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---------------------------------------------------------------- what a file says */
 
@@ -96,10 +97,17 @@ static pe_status add_file(text_split *out, const char *path, bool train, bool te
     return done ? PE_OK : io_fail(err, PE_ERR_NOMEM, "%s: out of memory", path);
 }
 
+/* By whatever name or link. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return !stat(a, &one) && !stat(b, &other) && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 static pe_status apart(const lab_source *s, const char *test, pe_error *err)
 {
     for (int i = 0; i < s->files; i++)
-        if (strcmp(s->file[i], test) == 0)
+        if (is_same_file(s->file[i], test))
             return io_fail(err, PE_ERR_SPEC, "%s: is both trained and tested on; needs to be one of the two", test);
     return PE_OK;
 }
