@@ -114,7 +114,7 @@ static model *train(const scene *c, int training)
     lab_batch b;
     double loss;
     assert_ok(adam_new(&a, m, &err));
-    assert_ok(lab_batch_new(&b, c->data, s->batch, s->train_length, &err));
+    assert_ok(lab_batch_new(&b, c->data, LAB_TRAIN, s->batch, s->train_length, &err));
     assert_int_equal(run->trains, STEPS);
     for (int64_t n = 0; n < STEPS; n++) {
         lab_data_train(c->data, &b, t->seed, n);
@@ -141,8 +141,8 @@ static model *trained(const scene *c, int training)
     checkpoint_state state;
     const race_training *t = &c->race->training[training];
     model *m = new_model(c, t);
-    uint64_t config = race_fingerprint(&c->race->results.setup, t);
-    assert_ok(checkpoint_newest(t->folder, m, NULL, &state, config, &found, skipped, sizeof skipped, &err));
+    checkpoint_wanted wanted = { .config = race_fingerprint(&c->race->results.setup, t) };
+    assert_ok(checkpoint_newest(t->folder, m, NULL, &state, &wanted, &found, skipped, sizeof skipped, &err));
     assert_true(found && state.step == STEPS && !*skipped);
     return m;
 }
@@ -202,7 +202,7 @@ static void fill_sheet(sheet *out, const scene *c, model *m, int64_t length)
     out->distance = calloc(count, sizeof *out->distance);
     out->right = calloc(count, 1);
     assert_true(out->bits && out->distance && out->right);
-    assert_ok(lab_batch_new(&b, c->data, 1, length, &err));
+    assert_ok(lab_batch_new(&b, c->data, LAB_TEST, 1, length, &err));
     for (int64_t w = 0; w < out->windows; w++)
         fill_window(c, out, m, &b, w);
     lab_batch_free(&b);
