@@ -257,7 +257,7 @@ static void check_line(const sheet *s, const lab_test_line *l)
     assert_int_equal(l->windows, s->windows);
     assert_string_equal(l->cannot, "");
     must_be("bits", 0, l, l->bits, mean_bits(s, 0, L), 1e-5);
-    must_be("last quarter", 0, l, l->last_quarter, mean_bits(s, up(3 * L, 4), L), 1e-5);
+    must_be("last quarter", 0, l, l->last_quarter, mean_bits(s, L - up(L, 4), L), 1e-5);
     for (int64_t k = 0; k < LAB_BINS; k++)
         must_be("position", k, l, l->by_position[k], mean_bits(s, up(k * L, LAB_BINS), up((k + 1) * L, LAB_BINS)), 1e-5);
     for (int k = 0; k < LAB_DISTANCES; k++) {
