@@ -22,7 +22,7 @@ expect() {
   "$@" >stdout 2>stderr; got=$?
   if [ $got != "$code" ]; then bad "$* : exit code $got, not $code: $(head -c 300 stderr)"; return; fi
   if [ "$code" -gt 1 ] && [ -s stdout ]; then bad "$* : an error, and something on stdout"; return; fi
-  if ! cat stdout stderr | grep -qF -- "$words"; then bad "$* : '$words' is not in: $(cat stdout stderr | head -c 300)"; return; fi
+  if ! grep -qF -- "$words" stdout stderr; then bad "$* : '$words' is not in: $(cat stdout stderr | head -c 300)"; return; fi
   ok
 }
 

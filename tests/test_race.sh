@@ -20,7 +20,7 @@ expect() {
   local code=$1 words=$2 got; shift 2
   race "$@" >stdout 2>stderr; got=$?
   if [ $got != "$code" ]; then bad "race $* : exit code $got, not $code: $(head -c 300 stderr)"; return; fi
-  if ! cat stdout stderr | grep -qF -- "$words"; then bad "race $* : '$words' is not in: $(cat stdout stderr | head -c 400)"; return; fi
+  if ! grep -qF -- "$words" stdout stderr; then bad "race $* : '$words' is not in: $(cat stdout stderr | head -c 400)"; return; fi
   ok
 }
 # The tensors of the newest checkpoint of a training: the file from the end of its header on, without seconds and sizes.
