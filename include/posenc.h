@@ -463,7 +463,7 @@ typedef struct pe_info {
     int example_count;
     const char *also;            /* "rotary|yarn": other names, for suggestions; NULL: none                  */
     /* Keys that follow from where an encoding is used, "rows"; NULL: none.                                            */
-    const char *key_trained; /* positions that training has                                                  */
+    const char *key_trained; /* positions that training has; of a key with more axes: a square's sides       */
     const char *key_length;  /* the sequence at hand: the farthest key back                                  */
     const char *key_ahead;   /* the farthest key ahead                                                       */
     const char *key_factor;  /* the sequence at hand, in trained lengths; "factor|alpha": the one that means something */

@@ -13,6 +13,7 @@
 #define RUN_VOCAB 11
 #define RUN_LENGTH 12
 #define RUN_CONFIG 0xC0FFEE0123456789u
+#define RUN_WANTED ((checkpoint_wanted){ .config = RUN_CONFIG })
 
 static inline pe_status run_model(model **m, adam *a, uint64_t seed, pe_error *err)
 {

@@ -93,7 +93,7 @@ run() {
  "width": 16, "heads": 2, "kv_heads": 2, "hidden": 48, "vocab": 256, "causal": true, "train_length": 32, "batch": 2, "steps": 2,
  "warmup": 1, "rate": 0.002, "decay": 0.1, "clip": 1, "test": [32, 64], "test_tokens": 64, "seed": [$2], "minutes": 0,
  "step_seconds": 0, "test_seconds": 0, "calibration": "", "entries": [
- {"name": "rope", "spec": "rope", "trained": "rope", "slug": "rope", "cannot": ""}]}
+ {"name": "rope", "spec": "rope", "trained": "rope", "slug": "rope"}]}
 J
   local zeros=$(printf '0, %.0s' $(seq 19))0 bins=$(printf '3.5, %.0s' $(seq 63))3.5 length
   for length in 32 64; do
@@ -412,6 +412,23 @@ if script -qec true /dev/null >/dev/null 2>&1; then # a terminal
   script -qec "posenc table rope -n 4 -o -" /dev/null >stdout 2>&1; code=$?
   check "no array on a terminal" test $code = 2 -a "$(grep -c 'stdout is a terminal' stdout)" = 1 -a "$(wc -l <stdout)" = 1
 fi
+
+# ---- text of a model: exact in files and pipes; on a terminal without orders to it
+tiny_model "$root/tests/story.txt"
+printf 'é \033[31m \302\233' >orders
+posenc eval stories.bin --tokenizer tok.bin --generate 30 --prompt "$(cat orders)" >stdout
+check "a pipe gets the bytes" env LC_ALL=C grep -qaF "$(cat orders)" stdout
+if script -qec true /dev/null >/dev/null 2>&1; then
+  script -qec 'posenc eval stories.bin --tokenizer tok.bin --generate 30 --prompt "$(cat orders)"' /dev/null >stdout
+  check "a terminal gets text" grep -qF "é ?[31m ?" stdout
+fi
+
+# ---- Ctrl-C within a window of an eval that takes long: the second ends it at once
+for ((i = 0; i < 30; i++)); do cat "$root/tests/story.txt"; done >long.txt
+env --default-signal=INT posenc eval stories.bin --text long.txt --tokenizer tok.bin --lengths 128k --extend none >/dev/null 2>&1 &
+job=$!
+sleep 0.6; kill -INT $job; sleep 0.1; kill -INT $job; wait $job; code=$?
+check "the second Ctrl-C ends an eval by the signal, code 130, not $code" test $code = 130
 
 # ---- make, set-up, conformance
 mkdir few

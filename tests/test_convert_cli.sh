@@ -20,7 +20,7 @@ expect() {
   "$@" >"$dir/stdout" 2>"$dir/stderr"; got=$?
   if [ $got != "$code" ]; then bad "$* : exit code $got, not $code: $(head -c 300 "$dir/stderr")"; return; fi
   if [ "$code" -gt 1 ] && [ -s "$dir/stdout" ]; then bad "$* : an error, and something on stdout"; return; fi
-  if ! cat "$dir/stdout" "$dir/stderr" | grep -qF -- "$words"; then bad "$* : '$words' is not in: $(head -c 300 "$dir/stderr")"; return; fi
+  if ! grep -qF -- "$words" "$dir/stdout" "$dir/stderr"; then bad "$* : '$words' is not in: $(head -c 300 "$dir/stderr")"; return; fi
   ok
 }
 not() { ! "$@"; }

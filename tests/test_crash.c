@@ -62,7 +62,7 @@ static pe_status resume(int64_t steps, pe_error *err)
     if (bad == PE_OK)
         bad = run_model(&m, &a, s.seed, err);
     if (bad == PE_OK)
-        bad = checkpoint_newest(at, m, &a, &s, RUN_CONFIG, &found, skipped, sizeof skipped, err);
+        bad = checkpoint_newest(at, m, &a, &s, &RUN_WANTED, &found, skipped, sizeof skipped, err);
     if (bad == PE_OK && skipped[0]) /* a kill leaves nothing that has to be passed over */
         bad = io_fail(err, PE_ERR_FORMAT, "%s", skipped);
     if (bad == PE_OK)

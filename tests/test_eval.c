@@ -556,6 +556,49 @@ static void methods_agree_up_to_the_trained_length_and_differ_past_it(void **sta
     measured_free(&r);
 }
 
+static void every_window_has_a_last_quarter(void **state)
+{
+    (void)state;
+    for (int length = 1; length < 50; length++) {
+        int count = 0;
+        for (int at = 0; at < length; at++)
+            count += lab_in_last_quarter(at, length);
+        assert_int_equal(count, (int)ceil(length / 4.0));
+        assert_true(lab_in_last_quarter(length - 1, length));
+    }
+}
+
+static void expect_asked(eval_ask ask, int64_t first, int64_t second, bool same)
+{
+    measured r = { 0 };
+    measure(&r, &ask, save_bin(make_version0, true));
+    assert_int_equal(eval_line(&r.e, 0, 0)->asked_all, first);
+    assert_int_equal(eval_line(&r.e, 0, 1)->asked_all, second);
+    assert_int_equal(eval_same_tokens(&r.e), same);
+    measured_free(&r);
+}
+
+/* Lengths 8 and 12 share blocks of 24; 1,000 does not fit, so that it counts for nothing. */
+static void lengths_are_asked_for_the_same_tokens(void **state)
+{
+    (void)state;
+    int32_t token[70];
+    eval_ask ask = { .token = token, .tokens = 70, .lengths = 2, .method = { extend_find("none") }, .methods = 1 };
+    story(token, 70);
+    ask.length[0] = 8;
+    ask.length[1] = 12;
+    expect_asked(ask, 48, 48, true);
+    ask.most = 40;
+    expect_asked(ask, 24, 24, true);
+    ask.windows = 1;
+    expect_asked(ask, 8, 12, false);
+    ask.windows = 5;
+    expect_asked(ask, 48, 48, true);
+    ask.windows = 0;
+    ask.length[1] = 1000;
+    expect_asked(ask, 40, 0, true);
+}
+
 /* The method none is the model as its files have it. */
 static void none_is_the_plain_model(void **state)
 {
@@ -797,6 +840,8 @@ int main(void)
         cmocka_unit_test(folders_that_do_not_fit_are_refused),
         cmocka_unit_test(cut_llama2c_files_are_refused),
         cmocka_unit_test(perplexity_is_the_mean_over_windows_that_start_anew),
+        cmocka_unit_test(every_window_has_a_last_quarter),
+        cmocka_unit_test(lengths_are_asked_for_the_same_tokens),
         cmocka_unit_test(methods_agree_up_to_the_trained_length_and_differ_past_it),
         cmocka_unit_test(none_is_the_plain_model),
         cmocka_unit_test(stopped_it_keeps_what_is_whole),

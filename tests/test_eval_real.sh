@@ -27,6 +27,17 @@ for threads in 1 2; do
   "$POSENC" eval "$model" --tokenizer "$tokenizer" --generate 40 --threads $threads --prompt "One day, a dog" >threads$threads.txt
 done
 check "the prompt begins the text" grep -q "^One day, a dog" threads1.txt
+"$POSENC" eval "$model" --tokenizer "$tokenizer" --generate 1 --prompt "One day, a dog" >one.txt
+check "the prompt is whole before one new token" grep -q "^One day, a dog." one.txt
+"$POSENC" eval "$model" --tokenizer "$tokenizer" --generate 40 --json --prompt "One day, a dog" >greedy.json
+check "--json has the same text" grep -qxF "  \"text\": \"$(sed 's/"/\\&/g; $!s/$/\\u000a/' threads1.txt | tr -d '\n')\"" greedy.json
+{ head -c 4096 "$model"; printf '\0\0\300\177%.0s' {1..1000}; tail -c +8097 "$model"; } >nan.bin # 1,000 weights are NaN
+for what in "--generate 5" "--generate 5 --json" "--text $root/tests/story.txt --lengths 64 --extend none"; do
+  status=0
+  "$POSENC" eval nan.bin --tokenizer "$tokenizer" $what >out.txt 2>message || status=$?
+  check "a model of NaN: exit code 3 ($what)" test $status = 3
+  check "a model of NaN: said so, and nothing else" sh -c 'grep -q "logits are not finite" message && test ! -s out.txt'
+done
 check "the text is the same for 1 and 2 threads" cmp threads1.txt threads2.txt
 
 "$POSENC" eval "$model" --tokenizer "$tokenizer" --text "$root/tests/story.txt" --lengths 256,512,1k \
@@ -48,6 +59,20 @@ check "yarn does not" less "$(value yarn 1024)" 5
 check "what extend recommends at 1k was measured" grep -q 'extend recommends ntk at 1024: measured' eval.json
 check "and is near the best by both measures" test "$(grep -c '"near_the_best": true' eval.json)" = 2
 check "and nothing else is said" test -z "$(grep 'not near the best' eval.json)"
+
+story=$root/tests/story.txt
+{ printf '\xef\xbb\xbfThe Project Gutenberg eBook\r\n*** START OF IT ***\r\n\r\n'
+  sed 's/$/\r/' "$story"; printf '\r\n*** END OF IT ***\r\nLicense\r\n'; } >book.txt
+for text in "$story" book.txt; do
+  "$POSENC" eval "$model" --tokenizer "$tokenizer" --text "$text" --lengths 256 --extend none --json |
+    grep -E '"(text_tokens|mean|last_quarter)"' >"numbers-$(basename "$text")"
+done
+check "of a book only what stands between its marks is measured" cmp numbers-story.txt numbers-book.txt
+printf '*** START OF IT ***\n\n*** END OF IT ***\n' >empty.txt
+status=0
+"$POSENC" eval "$model" --tokenizer "$tokenizer" --text empty.txt 2>message || status=$?
+check "a book without a text is refused" test $status = 3
+check "by its name" grep -q 'empty.txt: has no text' message
 
 status=0
 "$POSENC" eval "$model" --text "$root/tests/story.txt" 2>message || status=$?

@@ -42,6 +42,8 @@ check "without a number" grep -q '"bits": *null, *"last_quarter": *null, *"by_po
 check "the checkpoint of the last step" test -s "$(ls a/none-1/step-*6.safetensors)"
 check "the command is kept" grep -q "posenc race --encodings none,rope,learned" a/race.json
 expect 2 "has a race already" -e none $tiny --steps 6 --out a
+expect 0 "" -e none $tiny --steps 1 --out "it's \$x"
+check "and quoted" grep -qFe "--out 'it'\\\\''s \$x'" "it's \$x/race.json"
 expect 0 "rope" --resume a --quiet
 check "nothing is done again" test "$(wc -l <a/rope-1/log.jsonl)" = 9
 
@@ -96,7 +98,7 @@ job=$!
 for ((i = 0; i < 500; i++)); do [ -n "$(ls cut/rope-1/step-* 2>/dev/null)" ] && break; sleep 0.01; done
 expect 4 "process" --resume cut --quiet
 kill -INT $job; wait $job
-full() { (trap '' XFSZ; ulimit -f 2; "$POSENC" race --resume cut --quiet >stdout 2>stderr); }
+full() { (ulimit -f 2; "$POSENC" race --resume cut --quiet >stdout 2>stderr); }
 before=$(ls cut/rope-1/step-*)
 full; check "a full disk is exit code 4" test $? = 4
 check "what was saved stays, and nothing half" test "$(ls cut/rope-1/step-*)" = "$before"
@@ -129,11 +131,19 @@ S
 expect 0 "plain" --sweep sweep.txt $tiny --steps 2 --out sweep
 check "named and unnamed" test "$(ls -d sweep/*-1 | paste -sd' ')" = "sweep/plain-1 sweep/rope-theta-500-1"
 expect 0 "" -e rope $tiny --steps 2 --seeds 2 --out seeds
+expect 0 "" -e rope $tiny --steps 2 --first-seed 2 --out second
+check "the same bits of a seed, whichever was the first" same seeds/rope-2 second/rope-2
 check "a training for each seed" test "$(ls -d seeds/rope-* | paste -sd' ')" = "seeds/rope-1 seeds/rope-2"
 for data in copy recall grid; do expect 0 "rope" -e rope $tiny --steps 2 --data $data --out "of-$data"; done
 expect 0 "deberta" -e deberta $tiny --steps 2 --masked --out masked
 for ((i = 0; i < 400; i++)); do echo "line $i of a text that is long enough to be split and tested on"; done >t.txt
 expect 0 "rope" -e rope $tiny --steps 2 --text t.txt --out text
+cp t.txt "a, b.txt"
+expect 0 "rope" -e rope $tiny --steps 2 --text "a, b.txt" --out comma
+expect 2 "both trained and tested on" -e rope $tiny --steps 2 --text t.txt --test-text ./t.txt --out no
+expect 0 "grid has not every length: trained at 81, tested at 81, 121" -e rope ${tiny/--quiet/} --steps 2 --data grid --train-length 99 --test 1x,128 --out squares
+expect 0 "window" -e none,window $tiny --steps 2 --data grid --train-length 64 --test 1x --out window
+check "a window is as large as the grid it is trained on" grep -q '"window:window=8/8"' window/race.json
 
 # ---- minutes become steps
 expect 0 "" -e none $tiny --minutes 0.05 --out minutes --json
@@ -143,6 +153,7 @@ check "the calibration is recorded" grep -q '"calibration": *"0.05 minutes' minu
 expect 0 " " --data copy --show-data
 expect 0 '"finding"' -e none $tiny --steps 2 --out json --json
 if command -v python3 >/dev/null; then check "JSON that others read" python3 -m json.tool stdout >/dev/null; fi
+expect 0 '"window": "' --data copy --show-data --json
 
 # ---- what is refused, before anything starts
 expect 2 "did you mean 'rope'?" -e none,rop $tiny --steps 2 --out no
@@ -156,6 +167,11 @@ expect 2 "coordinates" -e rope:axes=2,split=axial $tiny --steps 2 --out no
 expect 2 "--steps and --resume" --resume a --steps 3
 printf 'rope\nrope\n' >twice.txt
 expect 2 "line 2" --sweep twice.txt $tiny --steps 2 --out no
+printf '# none\nfine = rope\nbad = rope:scaling=longrope\n' >bad.txt
+expect 2 "bad.txt: line 3: bad: rope" --sweep bad.txt $tiny --steps 2 --out no
+expect 2 "rope:scaling=longrope: rope" -e none,rope:scaling=longrope $tiny --steps 2 --out no
+expect 2 "learned:rows=16: learned" -e none,learned:rows=16 $tiny --steps 2 --out no
+expect 2 "query at 0, 0 and key at 0, 4" -e none,window:window=4/4 $tiny --data grid --steps 2 --out no
 expect 2 "storys" -e rope $tiny --steps 2 --data storys --out no
 expect 4 "nowhere" --resume nowhere
 sed -i 's|"slug": "none"|"slug": "../none"|' json/race.json
@@ -163,11 +179,13 @@ expect 3 "slug is ../none" --resume json
 sed -i 's|"slug": "../none"|"slug": "none"|; s|"heads": 2|"heads": 0|' json/race.json
 expect 3 "heads is 0" --resume json
 expect 2 "too few" -e rope $tiny --minutes 0.0001 --out few
+check "and what is enough" grep -q "needs 0.0[4-9] minutes\|needs 0.[1-9]" stderr
 check "nothing was begun" test ! -e no
 
 # ---- a loss that is no number
 expect 3 "layer" -e none,rope $tiny --steps 9 --rate 1e10 --warmup 3 --checkpoint-every 1 --out nan
 check "the message names run and step" grep -q "none, seed 1, step" stderr
+check "and not to resume it" grep -q "a --rate below 1e+10" stderr
 check "the last checkpoint stays" test -n "$(ls nan/none-1/step-*.safetensors)"
 
 echo "$passed passed, $failed failed"

@@ -402,6 +402,30 @@ static void folders_are_united_where_they_agree(void **state)
     case_free(&b);
 }
 
+/* A member that nobody writes decides nothing: every trained spec is some entry's. */
+static void an_entry_with_a_foreign_member_has_its_runs(void **state)
+{
+    (void)state;
+    static lab_case c;
+    static lab_results r;
+    static char text[20000];
+    pe_error err;
+    case_new(&c);
+    read_text(c.folder, "race.json", text, sizeof text);
+    const char *slug = strstr(text, "\"slug\": \"alibi\"");
+    assert_non_null(slug);
+    FILE *f = case_open(c.folder, "race.json");
+    fprintf(f, "%.*s\"cannot\": \"x\", %s", (int)(slug - text), text, slug);
+    fclose(f);
+    const char *both[] = { c.folder, c.folder };
+    assert_ok(lab_read_results(&r, both, 2, &err));
+    assert_int_equal(r.runs, 12);
+    for (int i = 0; i < r.runs; i++)
+        assert_in_range(r.run[i].entry, 0, r.setup.entries - 1);
+    lab_results_free(&r);
+    case_free(&c);
+}
+
 static void an_eval_has_one_log(void **state)
 {
     (void)state;
@@ -472,6 +496,7 @@ int main(void)
         cmocka_unit_test(a_slug_cannot_leave_the_folder),
         cmocka_unit_test(race_json_is_checked),
         cmocka_unit_test(folders_are_united_where_they_agree),
+        cmocka_unit_test(an_entry_with_a_foreign_member_has_its_runs),
         cmocka_unit_test(an_eval_has_one_log),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -51,7 +51,7 @@ static void must_equal(const run *x, const run *y)
 static void save(run *r, int64_t step, int keep)
 {
     pe_error err;
-    r->s.step = step;
+    r->s.step = r->a.step = step;
     expect("save", checkpoint_save(folder, r->m, &r->a, &r->s, keep, &err), PE_OK, &err);
 }
 
@@ -63,7 +63,7 @@ static int64_t newest(run *into)
     pe_error err;
     bool found;
     expect("newest",
-           checkpoint_newest(folder, into->m, &into->a, &into->s, RUN_CONFIG, &found, skipped, sizeof skipped, &err),
+           checkpoint_newest(folder, into->m, &into->a, &into->s, &RUN_WANTED, &found, skipped, sizeof skipped, &err),
            PE_OK, &err);
     return found ? into->s.step : -1;
 }
@@ -94,7 +94,6 @@ static void a_checkpoint_comes_back_bit_for_bit(void **state)
     (void)state;
     run x = start(~(uint64_t)0), y = start(2);
     assert_int_equal(newest(&y), -1);
-    x.a.step = 41;
     save(&x, 123456789012, 2);
     assert_int_equal(newest(&y), 123456789012);
     assert_string_equal(skipped, "");
@@ -130,7 +129,7 @@ static void weights_are_there_by_name(void **state)
     assert_int_equal(newest(&y), -1); /* one that cannot be trained on is not taken for one that can */
     assert_non_null(strstr(skipped, "step-00000005.safetensors: has no tensor adam.first."));
     must_equal(&y, &z);
-    expect("alone", checkpoint_newest(folder, y.m, NULL, &y.s, RUN_CONFIG, &found, NULL, 0, &err), PE_OK, &err);
+    expect("alone", checkpoint_newest(folder, y.m, NULL, &y.s, &RUN_WANTED, &found, NULL, 0, &err), PE_OK, &err);
     assert_true(found);
     assert_memory_equal(model_weights(x.m), model_weights(y.m), bytes_of(&x));
     end(&x);
@@ -217,7 +216,7 @@ static pe_status save_again(pe_error *err)
 static pe_status load_again(pe_error *err)
 {
     bool found;
-    return checkpoint_newest(folder, shared.m, &shared.a, &shared.s, RUN_CONFIG, &found, skipped, sizeof skipped, err);
+    return checkpoint_newest(folder, shared.m, &shared.a, &shared.s, &RUN_WANTED, &found, skipped, sizeof skipped, err);
 }
 
 /* A checkpoint that there was no memory to look at is not passed over: it may be the good one. */
@@ -317,6 +316,7 @@ static void what_does_not_belong_is_passed_over_and_said(void **state)
     assert_int_equal(mkdir(file_of(40), 0700), 0);
     put_file(file_of(50), "", 0);
     assert_int_equal(newest(&y), 10);
+    x.a.step = 10;
     must_equal(&x, &y);
     static const char *const said[] = { "step-00000050.safetensors: is cut: it has 0 bytes", "is a folder",
                                         "step-00000030.safetensors: is of step 10, not what its name says",
@@ -333,11 +333,46 @@ static void what_does_not_belong_is_passed_over_and_said(void **state)
     char little[20];
     bool found;
     pe_error err;
-    checkpoint_newest(folder, y.m, &y.a, &y.s, RUN_CONFIG, &found, little, sizeof little, &err);
+    checkpoint_newest(folder, y.m, &y.a, &y.s, &RUN_WANTED, &found, little, sizeof little, &err);
     assert_string_equal(little + 16, "...");
     end(&x);
     end(&y);
     end(&z);
+    empty_folder();
+}
+
+/* A checkpoint past the end of the run, or whose log was lost or cut: an older one serves. */
+static void a_checkpoint_without_its_log_is_passed_over_and_said(void **state)
+{
+    (void)state;
+    run x = start(1), y = start(2);
+    char log[200];
+    pe_error err;
+    bool found;
+    snprintf(log, sizeof log, "%s", in_folder("log.jsonl"));
+    checkpoint_wanted want = { .config = RUN_CONFIG, .steps = 30, .log = log };
+    const struct {
+        int64_t step, log_size;
+    } saved[] = { { 10, 4 }, { 20, 6 }, { 30, 100 }, { 40, 0 } };
+    for (size_t i = 0; i < COUNT(saved); i++) {
+        x.s.log_size = saved[i].log_size;
+        save(&x, saved[i].step, 9);
+    }
+    put_file(log, "one\ntwo\n", 8);
+    expect("cut", checkpoint_newest(folder, y.m, &y.a, &y.s, &want, &found, skipped, sizeof skipped, &err), PE_OK, &err);
+    assert_true(found && y.s.step == 10 && y.a.step == 10);
+    static const char *const said[] = { "step-00000040.safetensors: is of step 40; the run has 30",
+                                        "has 8 bytes; the checkpoint goes with its first 100",
+                                        "no line ends at byte 6" };
+    for (size_t i = 0; i < COUNT(said); i++)
+        if (!strstr(skipped, said[i]))
+            fail_msg("not said: %s in %s", said[i], skipped);
+    unlink(log);
+    expect("lost", checkpoint_newest(folder, y.m, &y.a, &y.s, &want, &found, skipped, sizeof skipped, &err), PE_OK,
+           &err);
+    assert_false(found);
+    end(&x);
+    end(&y);
     empty_folder();
 }
 
@@ -359,6 +394,10 @@ static void wrong_contents_are_passed_over_and_said(void **state)
         { { "seconds", "" }, "seconds is ;" },
         { { "log_size", "1e3" }, "log_size is 1e3" },
         { { "adam_step", " 1" }, "adam_step is  1" },
+        { { "adam_step", "11" }, "adam_step is 11; needs 10, its step" },
+        { { "adam_step", "9223372036854775807" }, "adam_step is 9223372036854775807; needs 10" },
+        { { "losses", "11" }, "losses is 11; needs 10, its step, or less" },
+        { { "losses", "9223372036854775807" }, "losses is 9223372036854775807; needs 10" },
         { { "spec", NULL }, "no spec" },
         { { "losses", "-1" }, "losses is -1" },
         { { "loss_sum", "1.5" }, "loss_sum is 1.5" },
@@ -372,7 +411,7 @@ static void wrong_contents_are_passed_over_and_said(void **state)
                            { "config", "c0ffee0123456789" },
                            { "seconds", "1" },
                            { "log_size", "0" },
-                           { "adam_step", "1" },
+                           { "adam_step", "10" },
                            { "losses", "0" },
                            { "loss_sum", "0000000000000000" },
                            { "spec", "alibi" } };
@@ -400,6 +439,7 @@ static pe_status save_smallest(int64_t width, uint64_t config, bool alone)
     run x = { .s = { .step = 1, .config = config, .seconds = 0.5, .trained = "none" } };
     pe_error err;
     expect("model", run_smallest(&x.m, &x.a, width, &err), PE_OK, &err);
+    x.a.step = x.s.step;
     pe_status s = checkpoint_save(folder, x.m, alone ? NULL : &x.a, &x.s, 1, &err);
     end(&x);
     return s;
@@ -715,6 +755,11 @@ static void a_log_goes_on_where_the_checkpoint_stood(void **state)
     expect("no line", lab_log_open(&log, path, -1, &err), PE_OK, &err);
     lab_log_close(&log);
     log_holds("");
+    char link[200];
+    snprintf(link, sizeof link, "%s", in_folder("link"));
+    assert_int_equal(symlink(path, link), 0);
+    expect("link", lab_log_open(&log, link, -1, &err), PE_ERR_IO, &err);
+    assert_non_null(strstr(err.text, "is a symbolic link"));
     expect("folder", lab_log_open(&log, folder, -1, &err), PE_ERR_IO, &err);
     expect("device", lab_log_open(&log, "/dev/null", -1, &err), PE_ERR_IO, &err);
     empty_folder();
@@ -731,6 +776,7 @@ int main(void)
         CLAIM(a_cut_checkpoint_is_passed_over),
         CLAIM(a_changed_bit_anywhere_is_seen),
         CLAIM(what_does_not_belong_is_passed_over_and_said),
+        CLAIM(a_checkpoint_without_its_log_is_passed_over_and_said),
         CLAIM(wrong_contents_are_passed_over_and_said),
         CLAIM(the_fuzzers_seeds_are_what_they_should_be),
         CLAIM(a_full_disk_is_said_and_costs_nothing_old),

@@ -181,6 +181,11 @@ static void files_that_are_no_text_are_refused_by_name(void **state)
     refused(NULL, 0, NULL, PE_ERR_SPEC, "no file");
     refused(&fine, 1, empty, PE_ERR_FORMAT, "0.txt: has no text");
     refused(&fine, 1, fine, PE_ERR_SPEC, "both trained and tested on");
+    const char *link = path[4];
+    snprintf(path[4], sizeof path[4], "%s/link.txt", sample_folder);
+    assert_int_equal(symlink(fine, link), 0);
+    refused(&fine, 1, link, PE_ERR_SPEC, "link.txt: is both trained and tested on");
+    unlink(link);
     const char *two[] = { fine, missing };
     refused(two, 2, NULL, PE_ERR_IO, "none.txt");
     for (int i = 0; i < 3; i++)
@@ -201,15 +206,18 @@ static void text_shorter_than_a_window_is_refused(void **state)
     lab_data_test(d, &b, 0);
     check_whole(d, &b);
     lab_batch_free(&b);
-    assert_int_equal(lab_batch_new(&b, d, 1, 20, &err), PE_ERR_RANGE);
+    assert_int_equal(lab_batch_new(&b, d, LAB_BOTH, 1, 20, &err), PE_ERR_RANGE);
     assert_string_equal(err.text, "text: 20 bytes to test on; a window of 20 needs 21 or more");
     lab_data_free(d);
     d = open_files(&file, 1, &fine, 1);
+    assert_ok(lab_batch_new(&b, d, LAB_TEST, 1, 300, &err)); /* the text to train on is not asked about */
+    lab_data_test(d, &b, 0);
+    lab_batch_free(&b);
     b = batch_of(d, 1, 199); /* the one window there is */
     lab_data_train(d, &b, 1, 1);
     check_whole(d, &b);
     lab_batch_free(&b);
-    assert_int_equal(lab_batch_new(&b, d, 1, 200, &err), PE_ERR_RANGE);
+    assert_int_equal(lab_batch_new(&b, d, LAB_BOTH, 1, 200, &err), PE_ERR_RANGE);
     assert_string_equal(err.text, "text: 200 bytes to train on; a window of 200 needs 201 or more");
     lab_data_free(d);
     unlink(file);
@@ -229,7 +237,7 @@ static void memory_that_runs_out_is_an_error(void **state)
         heap.fail = k;
         pe_status s = lab_data_open(&d, &(lab_source){ .name = "text", .file = file, .files = 2 }, &err);
         if (s == PE_OK)
-            s = lab_batch_new(&b, d, 2, 64, &err);
+            s = lab_batch_new(&b, d, LAB_BOTH, 2, 64, &err);
         done = heap.fail > 0;
         assert_int_equal(s, done ? PE_OK : PE_ERR_NOMEM);
         assert_true(done || strstr(err.text, "memory"));

@@ -32,17 +32,22 @@ static void fill(bench *b, int64_t axes)
     b->batch = (model_batch){ b->token, b->target, { b->at, T, axes, 0, 0 }, B, T };
 }
 
-static void start(bench *b, const char *spec, int workers)
+static void start_model(bench *b, const model_config *c, const char *spec, int workers)
 {
     pe_error err;
-    model_config c = { .vocab = V, .layers = 2, .width = 32, .heads = 4, .kv_heads = 2, .causal = true };
     *b = (bench){ 0 };
     assert_ok(pe_pool_new(&b->pool, workers, &err));
-    if (model_new(&b->m, &c, spec, b->pool, &err))
+    if (model_new(&b->m, c, spec, b->pool, &err))
         fail_msg("%s: %s", spec, err.text);
     model_init(b->m, 7);
     assert_ok(adam_new(&b->a, b->m, &err));
     fill(b, pe_encoding_axes(model_encoding(b->m)));
+}
+
+static void start(bench *b, const char *spec, int workers)
+{
+    model_config c = { .vocab = V, .layers = 2, .width = 32, .heads = 4, .kv_heads = 2, .causal = true };
+    start_model(b, &c, spec, workers);
 }
 
 static void end(bench *b)
@@ -198,12 +203,83 @@ static void adam_s_first_step_is_the_sign_of_the_gradient_times_the_rate(void **
     end(&b);
 }
 
+/* More weights than one slab of 65536. Squares are summed in float32, 1024 at a time: hence 1e-6. */
+static void a_step_returns_the_length_of_the_gradient_of_all_tensors(void **state)
+{
+    (void)state;
+    bench b;
+    double loss, sum = 0, last = 0;
+    pe_error err;
+    adam_rates r = ADAM_DEFAULTS;
+    start_model(&b, &(model_config){ .vocab = V, .layers = 2, .width = 96, .heads = 4, .causal = true }, "learned", 2);
+    assert_true(model_count(b.m) > 3 * 65536);
+    assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
+    for (int i = 0; i < model_tensor_count(b.m); i++) {
+        const model_tensor *t = model_tensor_at(b.m, i);
+        last = 0;
+        for (int64_t n = 0; n < t->count; n++)
+            last += (double)model_grads(b.m)[t->offset + n] * (double)model_grads(b.m)[t->offset + n];
+        sum += last;
+    }
+    assert_true(last > 1e-3 * sum); /* the last tensor is seen in the sum */
+    double length = adam_step(&b.a, b.m, &r);
+    if (!(fabs(length - sqrt(sum)) < 1e-6 * sqrt(sum)))
+        fail_msg("the length is %.9g; the tensors' is %.9g", length, sqrt(sum));
+    end(&b);
+}
+
+static void fill_known(bench *b, double w, double g)
+{
+    memset(model_grads(b->m), 0, (size_t)model_size(b->m) * sizeof(real));
+    for (int i = 0; i < model_tensor_count(b->m); i++) {
+        const model_tensor *t = model_tensor_at(b->m, i);
+        for (int64_t n = 0; n < t->count; n++) {
+            model_weights(b->m)[t->offset + n] = (real)w;
+            model_grads(b->m)[t->offset + n] = (real)(n % 2 ? -g : g);
+        }
+    }
+}
+
+/* Gradients g and -g, weights 2: after a step w = 2 -+ rate s g / (s g + eps) - rate decay 2, with s = clip / |gradient|
+ * where that is below 1. eps is of g's size, so that s is seen; matrices decay, norms do not. */
+static void check_known_step(double decay, double clip)
+{
+    bench b;
+    double loss, g = 0.01;
+    pe_error err;
+    adam_rates r = { .rate = 0.125, .beta1 = 0.9, .beta2 = 0.95, .eps = 0.005, .decay = decay, .clip = clip };
+    start(&b, "none", 1);
+    assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
+    fill_known(&b, 2, g);
+    double length = g * sqrt((double)model_count(b.m)), s = clip > 0 && clip < length ? clip / length : 1;
+    assert_true(fabs(adam_step(&b.a, b.m, &r) - length) < 1e-5 * length);
+    for (int i = 0; i < model_tensor_count(b.m); i++) {
+        const model_tensor *t = model_tensor_at(b.m, i);
+        for (int64_t n = 0; n < t->count; n++) {
+            double down = (n % 2 ? -g : g) * s / (g * s + r.eps) + (t->rank > 1 ? decay * 2 : 0);
+            double want = 2 - r.rate * down, got = (double)model_weights(b.m)[t->offset + n];
+            if (!(fabs(got - want) < 1e-5))
+                fail_msg("decay %g, clip %g: %s[%d] is %.9g; needs %.9g", decay, clip, t->name, (int)n, got, want);
+        }
+    }
+    end(&b);
+}
+
+static void clipping_and_decay_act_on_a_step_as_their_formulas_say(void **state)
+{
+    (void)state;
+    const double decay[] = { 0, 0.25 }, clip[] = { 0, 0.125, 0.5, 1e6 }; /* the gradient's length is about 1.5 */
+    for (int i = 0; i < COUNT(decay); i++)
+        for (int k = 0; k < COUNT(clip); k++)
+            check_known_step(decay[i], clip[k]);
+}
+
 static void the_rate_warms_up_and_falls_to_a_tenth(void **state)
 {
     (void)state;
     assert_true(fabs(adam_rate_at(1, 0, 100, 10) - 0.1) < 1e-12 && fabs(adam_rate_at(1, 9, 100, 10) - 1) < 1e-12);
-    assert_true(fabs(adam_rate_at(1, 10, 100, 10) - 1) < 1e-12 && fabs(adam_rate_at(1, 55, 100, 10) - 0.55) < 1e-12);
-    assert_true(fabs(adam_rate_at(1, 100, 100, 10) - 0.1) < 1e-12 && fabs(adam_rate_at(1, 500, 100, 10) - 0.1) < 1e-12);
+    assert_true(fabs(adam_rate_at(1, 10, 101, 10) - 1) < 1e-12 && fabs(adam_rate_at(1, 55, 101, 10) - 0.55) < 1e-12);
+    assert_true(fabs(adam_rate_at(1, 100, 101, 10) - 0.1) < 1e-12 && fabs(adam_rate_at(1, 500, 101, 10) - 0.1) < 1e-12);
     assert_true(adam_rate_at(1, 0, 1, 0) <= 1);
 }
 
@@ -257,6 +333,25 @@ static void a_loss_that_is_not_finite_names_its_layer(void **state)
     }
 }
 
+/* Position tensors come last in the memory; the layer is named by its depth all the same. */
+static void a_gradient_that_is_not_finite_names_the_last_layer_on_the_way(void **state)
+{
+    (void)state;
+    static const char *const order[] = { "embed", "layer.0.qkv", "layer.0.position.table", "layer.0.down",
+                                         "layer.1.qkv", "layer.1.position.table", "layer.1.out", "final" };
+    bench b;
+    pe_error err;
+    double loss;
+    start(&b, "t5", 1);
+    assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
+    assert_null(model_broken(b.m));
+    for (int i = 0; i < COUNT(order); i++) { /* and all before it are broken too */
+        model_grads(b.m)[model_tensor_find(b.m, order[i])->offset] = NAN;
+        assert_string_equal(model_broken(b.m), order[i]);
+    }
+    end(&b);
+}
+
 static void another_encoding_uses_what_was_trained(void **state)
 {
     (void)state;
@@ -296,6 +391,26 @@ static void models_that_differ_in_their_encoding_alone_start_alike(void **state)
     }
     assert_true(model_position_count(a.m) == 0 && model_position_count(b.m) == 512 * 32 + 2 * 32 * 4);
     end(&a);
+    end(&b);
+}
+
+static void seeds_and_layers_share_no_numbers(void **state)
+{
+    (void)state;
+    bench b;
+    real first[4];
+    int n = 0;
+    start(&b, "shaw", 1);
+    for (uint64_t seed = 1; seed <= 2; seed++)
+        for (int l = 0; l < 2; l++) {
+            char name[MODEL_NAME_MAX];
+            snprintf(name, sizeof name, "layer.%d.position.key_table", l);
+            model_init(b.m, seed);
+            first[n++] = model_weights(b.m)[model_tensor_find(b.m, name)->offset];
+        }
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < i; k++)
+            assert_true(first[i] != first[k]);
     end(&b);
 }
 
@@ -397,11 +512,15 @@ int main(void)
         cmocka_unit_test(a_few_steps_lower_the_loss),
         cmocka_unit_test(the_exponential_is_within_two_ulp),
         cmocka_unit_test(adam_s_first_step_is_the_sign_of_the_gradient_times_the_rate),
+        cmocka_unit_test(a_step_returns_the_length_of_the_gradient_of_all_tensors),
+        cmocka_unit_test(clipping_and_decay_act_on_a_step_as_their_formulas_say),
         cmocka_unit_test(the_rate_warms_up_and_falls_to_a_tenth),
         cmocka_unit_test(training_keeps_a_tensor_within_its_bounds),
         cmocka_unit_test(a_loss_that_is_not_finite_names_its_layer),
+        cmocka_unit_test(a_gradient_that_is_not_finite_names_the_last_layer_on_the_way),
         cmocka_unit_test(another_encoding_uses_what_was_trained),
         cmocka_unit_test(models_that_differ_in_their_encoding_alone_start_alike),
+        cmocka_unit_test(seeds_and_layers_share_no_numbers),
         cmocka_unit_test(a_batch_that_makes_no_sense_is_refused),
         cmocka_unit_test(memory_that_runs_out_is_an_error_and_leaks_nothing),
         cmocka_unit_test(steps_take_no_more_memory_as_they_go),

@@ -3,7 +3,6 @@
  * Distances: where queries and keys stand, and which distances are seen. */
 #include "attention/fused.h"
 
-#include <inttypes.h>
 
 static int64_t place_of(const walk *w, pe_positions where, int64_t t)
 {
@@ -295,10 +294,7 @@ static pe_status check_pairs(const fused *f, const part *p, pe_error *err)
             for (int64_t h = 0; h < f->H && !seen; h++)
                 seen = mask_sees(f, h, i, j);
             if (seen && !p->row->reaches(p, position(f->p.a.q_at, i, q), position(f->p.a.k_at, j, k)))
-                return pe_fail(err, PE_ERR_POSITION,
-                               "%s: query at %" PRId64 " and key at %" PRId64
-                               " are further apart than its table reaches; make the table larger or hide the pair",
-                               p->row->info.name, q[0], k[0]);
+                return fail_reach(p, q, k, err);
         }
     }
     return PE_OK;

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 static cli_exit run(int argc, char **argv)
@@ -37,6 +38,9 @@ static cli_exit run(int argc, char **argv)
 
 int cli_main(int argc, char **argv)
 {
+#ifdef SIGXFSZ
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails */
+#endif
     cli_exit code = run(argc, argv);
     if (fflush(stdout) || ferror(stdout)) {
         fprintf(stderr, "posenc: cannot write to stdout: %s\n", strerror(errno));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * posenc eval: its parts. verb_eval.c does it, eval_args.c reads what is asked, eval_page.c and eval_json.c show it. */
+ * posenc eval: its parts. verb_eval.c does it, eval_args.c reads what is asked, eval_page.c and eval_json.c show it;
+ * eval_greedy.c prints a text instead. */
 #ifndef POSENC_CLI_EVAL_H
 #define POSENC_CLI_EVAL_H
 
@@ -26,6 +27,7 @@ cli_exit eval_read_args(eval_job *j);
 
 void eval_page(const eval_job *j);
 void eval_json(const eval_job *j);
+cli_exit eval_greedy(eval_job *j);
 
 /* Progress on stderr, and whether to go on: eval_go_on. */
 typedef struct eval_progress {

@@ -102,11 +102,7 @@ cli_exit eval_read_args(eval_job *j)
     if (cli_given(a, "windows") && cli_given(a, "tokens"))
         return cli_fail(a, CLI_USAGE,
                         "give --windows N, of the longest length, or --tokens N, of each length; not both");
-    int64_t longest = 0;
-    for (int n = 0; n < j->ask.lengths; n++)
-        longest = j->ask.length[n] > longest ? j->ask.length[n] : longest;
     j->ask.windows = cli_int(a, "windows");
-    if (!cli_given(a, "windows"))
-        j->ask.windows = cli_int(a, "tokens") > longest ? cli_int(a, "tokens") / longest : 1;
+    j->ask.most = cli_int(a, "tokens");
     return CLI_OK;
 }

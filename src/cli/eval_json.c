@@ -57,6 +57,7 @@ void eval_json(const eval_job *job)
     out_open(&j, NULL, '{');
     out_text(&j, "model", e->ask.path);
     out_int(&j, "text_tokens", e->ask.tokens);
+    out_bool(&j, "same_tokens", eval_same_tokens(e));
     out_bool(&j, "stopped", job->stopped);
     lab_write_summary(&j, &e->results);
     out_open(&j, "plans", '[');

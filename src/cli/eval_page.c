@@ -50,16 +50,30 @@ static void print_choices(const eval *e, int columns)
     }
 }
 
+/* What was measured on; where lengths are not asked for the same tokens, for how many each. */
+static void print_head(const eval *e)
+{
+    printf("%s: trained at %" PRId64 "; ", e->ask.path, e->trained);
+    if (eval_same_tokens(e))
+        printf("the same %" PRId64 " of %" PRId64 " tokens at each length\n\n", e->blocks * e->block, e->ask.tokens);
+    else {
+        printf("of %" PRId64 " tokens", e->ask.tokens);
+        for (int n = 0; n < e->ask.lengths && e->ask.length[n] <= e->longest; n++)
+            printf("%s %" PRId64 " at %" PRId64, n ? "," : "", eval_windows(e, e->ask.length[n]) * e->ask.length[n],
+                   e->ask.length[n]);
+        fputs("\n\n", stdout);
+    }
+}
+
 void eval_page(const eval_job *j)
 {
     const eval *e = &j->e;
     draw_screen screen = draw_screen_of(stdout);
     int columns = screen.columns < COLUMNS ? screen.columns : COLUMNS;
-    printf("%s: trained at %" PRId64 "; %" PRId64 " of %" PRId64 " tokens at each length\n\n", e->ask.path, e->trained,
-           e->blocks * e->longest, e->ask.tokens);
+    print_head(e);
     puts("Perplexity, whole window");
     lab_print_table(stdout, &e->results, columns);
-    puts("\nPerplexity, last quarter of the window");
+    puts("\nPerplexity, last quarter of the window: other tokens at each length");
     lab_print_last_quarter(stdout, &e->results, columns);
     putchar('\n');
     screen.columns = columns;

@@ -1,41 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/progress.h"
+#include "cli/signals.h"
 #include "io/io.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #define QUIET ((uint64_t)256 << 20)
 #define EVERY 0.2 /* seconds */
 
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-#define SIGNALS (sizeof signals / sizeof signals[0])
-
-static volatile sig_atomic_t stopped;
-
-static void note(int number)
-{
-    (void)number;
-    stopped = 1;
-}
-
-/* One that is ignored, as under nohup, stays ignored. */
-static void set_signals(void (*action)(int))
-{
-    for (size_t i = 0; i < SIGNALS; i++) {
-        struct sigaction now, wanted = { .sa_handler = action };
-        if (!sigaction(signals[i], NULL, &now) && now.sa_handler != SIG_IGN)
-            sigaction(signals[i], &wanted, NULL);
-    }
-}
-
 progress progress_start(const char *what)
 {
     double now = io_seconds();
-    stopped = 0;
-    set_signals(note);
-    return (progress){ .what = what, .terminal = isatty(STDERR_FILENO), .start = now, .next = now + EVERY };
+    return (progress){
+        .what = what, .stop = signals_watch(), .terminal = isatty(STDERR_FILENO), .start = now, .next = now + EVERY
+    };
 }
 
 static void show(progress *p, double now, uint64_t done, uint64_t total)
@@ -54,12 +33,12 @@ bool progress_step(progress *p, uint64_t done, uint64_t total)
         show(p, now, done, total);
         p->next = now + EVERY;
     }
-    return !stopped;
+    return !*p->stop;
 }
 
 void progress_end(progress *p)
 {
     if (p->shown)
         fputs("\r\033[K", stderr);
-    set_signals(SIG_DFL);
+    signals_leave();
 }

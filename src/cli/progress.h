@@ -11,16 +11,19 @@
 #ifndef POSENC_CLI_PROGRESS_H
 #define POSENC_CLI_PROGRESS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct progress {
     const char *what;
+    const volatile sig_atomic_t *stop;
     bool terminal, shown;
     double start, next; /* seconds */
 } progress;
 
-/* From here on Ctrl-C, SIGTERM and SIGHUP are noted rather than obeyed, so that no half of a file stays behind. */
+/* From here on Ctrl-C, SIGTERM and SIGHUP are noted rather than obeyed, so that no half of a file stays behind; the
+ * second one ends the process at once (signals.h). */
 progress progress_start(const char *what);
 /* Bytes. Jobs of 256 MiB or less say nothing. False: stop. */
 bool progress_step(progress *p, uint64_t done, uint64_t total);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * posenc race: from the command line to what the lab takes, and Ctrl-C. */
+ * posenc race: from the command line to what the lab takes. */
 #ifndef POSENC_CLI_RACE_H
 #define POSENC_CLI_RACE_H
 
@@ -15,11 +15,6 @@ typedef struct race_words {
 
 /* race_args.c */
 cli_exit race_read_args(race_asked *out, race_words *words, const cli_args *a);
-
-/* race_signal.c: from here on Ctrl-C, SIGTERM and SIGHUP are noted; the second one ends the process at once, with the
- * cursor to be seen again. */
-const volatile sig_atomic_t *race_watch_signals(void);
-void race_leave_signals(void);
 
 /* race_print.c: the table and what it shows, or all of it as JSON; and the report. */
 cli_exit race_finish(const cli_args *a, race *r);

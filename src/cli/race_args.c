@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static cli_exit read_length(int64_t *out, const cli_args *a, const char *text, int64_t trained)
 {
@@ -40,13 +41,14 @@ static cli_exit read_real(double *out, const cli_args *a, const char *name, doub
 }
 
 /* What is listed and what is in the sweep's file; without either: four that show the difference. */
-static cli_exit read_entries(lab_setup *s, const cli_args *a)
+static cli_exit read_entries(race_asked *out, const cli_args *a)
 {
+    lab_setup *s = &out->setup;
     pe_error err = { 0 };
     bool given = cli_given(a, "encodings"), sweep = cli_given(a, "sweep");
     if ((given || !sweep) && race_add_list(s, cli_text(a, "encodings"), &err))
         return cli_fail_from(a, CLI_USAGE, "--encodings", &err);
-    if (sweep && race_add_file(s, cli_text(a, "sweep"), &err))
+    if (sweep && race_add_file(out, cli_text(a, "sweep"), &err))
         return cli_fail_from(a, CLI_USAGE, NULL, &err);
     return CLI_OK;
 }
@@ -58,8 +60,9 @@ static cli_exit read_files(const char **file, int *count, char *room, size_t cap
         return CLI_OK;
     if ((size_t)snprintf(room, cap, "%s", list) >= cap)
         return cli_fail(a, CLI_USAGE, "--%s is longer than %zu characters", name, cap - 1);
+    bool one = !access(list, F_OK); /* whose name may have a comma */
     for (char *at = room; at;) {
-        char *comma = strchr(at, ',');
+        char *comma = one ? NULL : strchr(at, ',');
         if (comma)
             *comma = 0;
         if (*count == RACE_FILES)
@@ -97,7 +100,7 @@ static cli_exit read_setup(lab_setup *s, const cli_args *a)
     s->test_tokens = cli_int(a, "test-tokens");
     s->seeds = (int)cli_int(a, "seeds");
     for (int i = 0; i < s->seeds; i++)
-        s->seed[i] = (uint64_t)i + 1;
+        s->seed[i] = (uint64_t)cli_int(a, "first-seed") + (uint64_t)i;
     s->decay = ADAM_DEFAULTS.decay;
     s->clip = ADAM_DEFAULTS.clip;
     if (s->steps && cli_given(a, "minutes"))
@@ -105,8 +108,7 @@ static cli_exit read_setup(lab_setup *s, const cli_args *a)
     if (!s->steps)
         CLI_TRY(read_real(&s->minutes, a, "minutes", 1e6));
     CLI_TRY(read_real(&s->rate, a, "rate", 1e30));
-    CLI_TRY(read_tests(s, a));
-    return read_entries(s, a);
+    return read_tests(s, a);
 }
 
 static cli_exit name_folder(race_asked *out, const cli_args *a)
@@ -151,5 +153,6 @@ cli_exit race_read_args(race_asked *out, race_words *words, const cli_args *a)
         return check_resume(a);
     cli_command(out->setup.command, sizeof out->setup.command, a);
     CLI_TRY(read_source(&out->source, words, a));
-    return read_setup(&out->setup, a);
+    CLI_TRY(read_setup(&out->setup, a));
+    return read_entries(out, a);
 }

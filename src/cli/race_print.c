@@ -3,6 +3,7 @@
  * What is left to read when a race is over. */
 #include "cli/race.h"
 
+#include "draw/draw.h"
 #include "lab/report.h"
 #include "lab/summary.h"
 
@@ -31,14 +32,15 @@ static cli_exit write_report(const cli_args *a, race *r)
 cli_exit race_finish(const cli_args *a, race *r)
 {
     char finding[2000];
+    int wide = draw_screen_of(stdout).columns, columns = wide < COLUMNS ? wide : COLUMNS;
     lab_finding(finding, sizeof finding, &r->results);
     if (cli_given(a, "json"))
         print_json(r);
     else if (r->results.tests) {
-        lab_print_table(stdout, &r->results, COLUMNS);
+        lab_print_table(stdout, &r->results, columns);
         if (*finding)
             putchar('\n');
-        lab_print_words(stdout, finding, COLUMNS);
+        lab_print_words(stdout, finding, columns);
     }
     fflush(stdout);
     return write_report(a, r);

@@ -4,6 +4,7 @@
 #include "cli/eval.h"
 #include "cli/command.h"
 #include "cli/model.h"
+#include "lab/text.h"
 #include "model/gemm.h"
 #include "model/load.h"
 
@@ -19,10 +20,10 @@ static const cli_option options[] = {
     { "tokens-file", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "token numbers from this .npy instead of a text" },
     { "lengths", 0, CLI_TEXT, "LIST", "1x,2x,4x", 0, 0, "such as 512,1k,2k; 2x: twice the trained length" },
     { "extend", 0, CLI_TEXT, "LIST", "all", 0, 0, "methods of posenc extend, such as none,ntk,yarn" },
-    { "windows", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "windows of the longest length" },
-    { "tokens", 0, CLI_INT, "N", "64k", 1, INT64_C(1) << 40, "tokens of each length, where there are so many" },
-    { "generate", 0, CLI_INT, "N", NULL, 1, 1 << 20, "print N tokens of greedy text instead" },
-    { "prompt", 0, CLI_TEXT, "TEXT", NULL, 0, 0, "what the greedy text begins with" },
+    { "windows", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "at most N windows of the longest length that fits" },
+    { "tokens", 0, CLI_INT, "N", "64k", 1, INT64_C(1) << 40, "at most N tokens of each length" },
+    { "generate", 0, CLI_INT, "N", NULL, 1, 1 << 20, "print N new tokens of greedy text instead" },
+    { "prompt", 0, CLI_TEXT, "TEXT", NULL, 0, 0, "what the greedy text begins with, before the N" },
     { "threads", 0, CLI_INT, "N", NULL, 1, 1024, "default: the CPUs this process may use" },
     { "trained", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "length it was trained at, whatever the file says" },
     { "theta", 0, CLI_TEXT, "X", NULL, 0, 0, "the base, whatever the file says" },
@@ -44,10 +45,12 @@ static const cli_example examples[] = {
 static const char notes[] =
     "MODEL is a llama2.c .bin (version 0 or 1), or a folder with config.json and model.safetensors\n"
     "(or its shards) of the Llama or BLOOM architecture. Neither text nor tokenizer is looked for.\n"
+    "Of a text that has Project Gutenberg's marks, what stands between them is taken, as race does.\n"
     "\n"
-    "Each method is planned for each length as posenc extend plans it. Windows of all lengths end at\n"
-    "the same places, so that lengths are compared on the same text. Perplexity is over the whole\n"
-    "window, and over its last quarter, where the tokens stand that only a long context sees.\n";
+    "Each method is planned for each length as posenc extend plans it. All lengths are asked for the\n"
+    "same tokens where the text is long enough for it; where not, how many each is asked for is said.\n"
+    "Perplexity is over the whole window, and over its last quarter, where the tokens stand that only\n"
+    "a long context sees: compare methods by it, not lengths, whose last quarters are other tokens.\n";
 
 /* ---------------------------------------------------------------- what is read */
 
@@ -112,10 +115,12 @@ static cli_exit load_text(eval_job *j)
 {
     const cli_args *a = j->args;
     pe_error err = { 0 };
-    pe_status s;
     io_bytes file;
     bool text = cli_given(a, "text");
     CLI_TRY(load_bytes(&file, a, text ? "text" : "tokens-file"));
+    pe_status s = text ? text_clean(&file, &err) : PE_OK;
+    if (s)
+        return cli_fail_from(a, CLI_INPUT, NULL, &err);
     if (text)
         s = tokens_encode(&j->token, &j->ask.tokens, j->tokens, file.data, file.size, &err);
     else
@@ -150,6 +155,8 @@ static cli_exit measure(eval_job *j)
     pe_error err = { 0 };
     CLI_TRY(load_text(j));
     CLI_TRY(eval_read_args(j));
+    if (cli_given(a, "out") && eval_check_folder(cli_text(a, "out"), &err)) /* before hours of work */
+        return cli_fail_from(a, CLI_USAGE, NULL, &err);
     if (eval_plan(&j->e, &j->ask, j->zoo, &err))
         return cli_fail_from(a, CLI_INPUT, NULL, &err);
     eval_progress p = eval_progress_start();
@@ -167,33 +174,13 @@ static cli_exit measure(eval_job *j)
     return j->stopped ? cli_fail(a, CLI_STOPPED, "stopped before the end: what is above is what was measured") : CLI_OK;
 }
 
-/* Text of a model may spell orders to a terminal: those are left out, line ends and tabs are not. */
-static void print_text(void *with, const uint8_t *bytes, size_t size)
-{
-    (void)with;
-    for (size_t n = 0; n < size; n++)
-        if (bytes[n] >= ' ' ? bytes[n] != 0x7f : bytes[n] == '\n' || bytes[n] == '\t' || bytes[n] == '\r')
-            putchar(bytes[n]);
-    fflush(stdout);
-}
-
-static cli_exit generate(eval_job *j)
-{
-    pe_error err = { 0 };
-    const char *given = cli_text(j->args, "prompt"), *prompt = given ? given : "";
-    pe_status s = eval_generate(j->m, j->tokens, prompt, cli_int(j->args, "generate"), print_text, NULL, &err);
-    if (isatty(STDOUT_FILENO))
-        putchar('\n');
-    return s ? cli_fail_from(j->args, CLI_INPUT, NULL, &err) : CLI_OK;
-}
-
 static cli_exit work(eval_job *j)
 {
     CLI_TRY(check_given(j->args));
     CLI_TRY(load_model(j));
     if (cli_given(j->args, "tokenizer"))
         CLI_TRY(load_tokenizer(j));
-    return cli_given(j->args, "generate") ? generate(j) : measure(j);
+    return cli_given(j->args, "generate") ? eval_greedy(j) : measure(j);
 }
 
 static cli_exit run(const cli_args *a)

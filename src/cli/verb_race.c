@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * posenc race: train alike, test longer, compare. */
+#include "cli/command.h"
 #include "cli/job.h"
 #include "cli/race.h"
+#include "cli/signals.h"
 
 #include <stdlib.h>
 
@@ -13,9 +15,10 @@ static const cli_option options[] = {
     { "test", 0, CLI_TEXT, "LENGTH,...", "1x,2x,4x,8x,16x", 0, 0, "lengths to test at: 2x is twice the training's" },
     { "steps", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 31, "steps of each training" },
     { "minutes", 0, CLI_TEXT, "M", "3", 0, 0, "instead of steps: of the whole race, measured once at its start" },
-    { "seeds", 0, CLI_INT, "N", "1", 1, LAB_SEEDS_MAX, "how often, with seeds 1, 2, ..." },
+    { "seeds", 0, CLI_INT, "N", "1", 1, LAB_SEEDS_MAX, "how often, each with a seed of its own" },
+    { "first-seed", 0, CLI_INT, "N", "1", 0, INT64_C(1) << 53, "the first of them; others count on from it" },
     { "data", 0, CLI_TEXT, "NAME", "stories", 0, 0, "what is learned; see below" },
-    { "text", 0, CLI_PATH, "FILE,...", NULL, 0, 0, "text files to train on" },
+    { "text", 0, CLI_PATH, "FILE,...", NULL, 0, 0, "text files to train on; a name that has a comma: alone" },
     { "test-text", 0, CLI_PATH, "FILE,...", NULL, 0, 0, "and to test on; default: the last tenth of each" },
     { "masked", 0, CLI_FLAG, NULL, NULL, 0, 0, "ask for masked tokens, both directions seen; else the next token" },
     { "show-data", 0, CLI_FLAG, NULL, NULL, 0, 0, "print one window of it, and stop" },
@@ -61,6 +64,20 @@ static cli_exit fail(const cli_args *a, const pe_error *err, bool started)
     return cli_fail_from(a, code, NULL, err);
 }
 
+/* Where to go from here. The same steps lead to the same loss that is not finite. */
+static void say_next(const cli_args *a, const race *r, pe_status status)
+{
+    char folder[4 * RACE_FOLDER + 3];
+    cli_put_word(folder, sizeof folder, 0, r->asked.folder);
+    if (!r->saved)
+        cli_note(a, "stopped before anything was trained");
+    else if (status == PE_ERR_RANGE)
+        cli_note(a, "stopped; needs another race with a --rate below %g: resumed, this one fails again",
+                 r->results.setup.rate);
+    else
+        cli_note(a, "stopped; go on with: posenc race --resume %s", folder);
+}
+
 /* What there is is reported, however it ended. */
 static cli_exit end_race(const cli_args *a, race *r, pe_status status, const pe_error *err)
 {
@@ -69,10 +86,7 @@ static cli_exit end_race(const cli_args *a, race *r, pe_status status, const pe_
         code = fail(a, err, true);
     else if (!r->stopped)
         return code;
-    if (r->saved)
-        cli_note(a, "stopped; go on with: posenc race --resume %s", r->asked.folder);
-    else
-        cli_note(a, "stopped before anything was trained");
+    say_next(a, r, status);
     return status || code ? code : CLI_STOPPED;
 }
 
@@ -89,17 +103,31 @@ static cli_exit run_race(const cli_args *a, race *r)
     return end_race(a, r, status, &err);
 }
 
+static void print_window(const cli_args *a, const lab_setup *s, const char *text)
+{
+    if (!cli_given(a, "json")) {
+        puts(text);
+        return;
+    }
+    json_out j = out_start(stdout);
+    out_open(&j, NULL, '{');
+    out_text(&j, "data", s->data);
+    out_int(&j, "length", s->train_length);
+    out_text(&j, "window", text);
+    out_close(&j, '}');
+}
+
 /* One window as it is tested, for people. */
 static cli_exit show_data(const cli_args *a, const race *r)
 {
     static char text[1 << 16];
     lab_batch b = { 0 };
     pe_error err = { 0 };
-    if (lab_batch_new(&b, r->data, 1, r->results.setup.train_length, &err))
+    if (lab_batch_new(&b, r->data, LAB_TEST, 1, r->results.setup.train_length, &err))
         return fail(a, &err, false);
     lab_data_test(r->data, &b, 0);
     lab_batch_print(&b, 0, text, sizeof text);
-    puts(text);
+    print_window(a, &r->results.setup, text);
     lab_batch_free(&b);
     return CLI_OK;
 }
@@ -112,11 +140,11 @@ static cli_exit run(const cli_args *a)
     pe_error err = { 0 };
     cli_exit code = asked && words ? race_read_args(asked, words, a) : cli_fail(a, CLI_SYSTEM, "no memory for a race");
     if (!code) {
-        asked->stop = race_watch_signals();
+        asked->stop = signals_watch();
         code = race_open(&r, asked, &err)  ? fail(a, &err, false)
                : cli_given(a, "show-data") ? show_data(a, r)
                                            : run_race(a, r);
-        race_leave_signals();
+        signals_leave();
     }
     race_free(r);
     free(words);

@@ -398,6 +398,8 @@ void value_back(const pe_encoding *e, pe_params w, pe_params dw, pe_view dprob, 
                 pe_positions q_at, pe_positions k_at, const uint8_t *seen, int64_t seen_stride);
 /* Every pair of the tile that a head sees (seen NULL: all) is within reach of every table that these hooks look into at
  * this pe_stage (-1: any). */
+/* "window: query at 0, 0 and key at 0, 7 are further apart than its table reaches; ..." */
+pe_status fail_reach(const part *p, const int64_t *q, const int64_t *k, pe_error *err);
 pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, const pe_tile *t, pe_error *err);
 
 /* ------------------------------------------------ numbers and words in specs (core/text.c) */

@@ -3,6 +3,8 @@
  * Learned parameters: what they are, how they start, and the projection that makes relative tables. */
 #include "core/core.h"
 
+#include "core/random.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -56,32 +58,13 @@ pe_status pe_encoding_tensor(const pe_encoding *e, int index, pe_tensor *out, pe
     return pe_fail(err, PE_ERR_RANGE, "index is %d; needs 0 to %d", index, pe_encoding_tensor_count(e) - 1);
 }
 
-/* SplitMix64 (Steele, Lea and Flood 2014): the n-th number of a stream needs no state. */
-static double uniform(uint64_t seed, uint64_t n)
-{
-    uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return (double)(z >> 11) * 0x1p-53;
-}
-
-/* Twelve uniforms less six: mean 0, deviation 1, no libm, so the same bits everywhere. */
-static double normal(uint64_t seed, uint64_t n)
-{
-    double sum = -6;
-    for (uint64_t k = 0; k < 12; k++)
-        sum += uniform(seed, n * 12 + k);
-    return sum;
-}
-
 static double first_value(const part *p, int t, int64_t i, uint64_t seed)
 {
     const tensor *x = &p->tensor[t];
     uint64_t n = (uint64_t)(x->offset + i);
     switch (x->fill) {
-    case FILL_NORMAL: return x->a * normal(seed, n);
-    case FILL_UNIFORM: return x->a + (x->b - x->a) * uniform(seed, n * 12);
+    case FILL_NORMAL: return x->a * random_normal(seed, n);
+    case FILL_UNIFORM: return x->a + (x->b - x->a) * random_uniform(seed, n * 12);
     case FILL_CONSTANT: return x->a;
     default: return p->row->fill(p, t, i);
     }

@@ -4,6 +4,7 @@
 #include "core/core.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static bool seen_by_any(const pe_encoding *e, const pe_tile *t, int64_t i, int64_t j)
 {
@@ -11,6 +12,25 @@ static bool seen_by_any(const pe_encoding *e, const pe_tile *t, int64_t i, int64
         if (t->seen[h * t->seen_head_stride + i * t->k_at.tokens + j])
             return true;
     return !t->seen;
+}
+
+/* "3", or "3, 0" of two axes. */
+static void write_place(char *out, size_t cap, const int64_t *at, int64_t axes)
+{
+    size_t used = 0;
+    for (int64_t a = 0; a < axes && used < cap; a++)
+        used += (size_t)snprintf(out + used, cap - used, "%s%" PRId64, a ? ", " : "", at[a]);
+}
+
+pe_status fail_reach(const part *p, const int64_t *q, const int64_t *k, pe_error *err)
+{
+    char query[24 * PE_AXES_MAX] = "", key[24 * PE_AXES_MAX] = "";
+    write_place(query, sizeof query, q, p->axes);
+    write_place(key, sizeof key, k, p->axes);
+    return pe_fail(err, PE_ERR_POSITION,
+                   "%s: query at %s and key at %s are further apart than its table reaches; make the table larger or "
+                   "hide the pair",
+                   p->row->info.name, query, key);
 }
 
 pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, const pe_tile *t, pe_error *err)
@@ -23,10 +43,7 @@ pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, const pe_
                 int64_t q[PE_AXES_MAX], k[PE_AXES_MAX];
                 if (!seen_by_any(e, t, i, j) || p->row->reaches(p, position(t->q_at, i, q), position(t->k_at, j, k)))
                     continue;
-                return pe_fail(err, PE_ERR_POSITION,
-                               "%s: query at %" PRId64 " and key at %" PRId64
-                               " are further apart than its table reaches; make the table larger or hide the pair",
-                               p->row->info.name, q[0], k[0]);
+                return fail_reach(p, q, k, err);
             }
     }
     return PE_OK;

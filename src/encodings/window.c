@@ -80,6 +80,7 @@ const row pe_row_window = {
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples),
+              .key_trained = "window",
               .also = "swin|relative_position_bias_table" },
     .init = init,
     .reaches = reaches,

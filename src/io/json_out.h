@@ -40,4 +40,13 @@ bool out_is_order(unsigned code);
 /* Text, at most length bytes of it, for a terminal: orders and what is no UTF-8 become '?'. How many were printed. */
 int out_plain(FILE *to, const char *text, int length);
 
+/* The same for text that comes in pieces, which may end within a character. Line ends and tabs stay. */
+typedef struct out_pieces {
+    FILE *to;
+    char held[5]; /* the beginning of a character */
+    int count;
+} out_pieces;
+void out_piece(out_pieces *p, const void *bytes, size_t size);
+void out_pieces_end(out_pieces *p); /* what is held was no character */
+
 #endif

@@ -41,6 +41,7 @@
 #define count_term_back pei_count_term_back
 #define decimal_value pei_decimal_value
 #define exact_arithmetic pei_exact_arithmetic
+#define fail_reach pei_fail_reach
 #define finish_rows pei_finish_rows
 #define fused_open pei_fused_open
 #define fused_queries pei_fused_queries

@@ -64,6 +64,17 @@ static void record(lab_setup *s, int trainings, double took)
              (long long)s->steps);
 }
 
+/* The minutes that the smallest race takes, with as much again of what the clock may vary by. */
+static pe_status too_few(const lab_setup *s, double took, pe_error *err)
+{
+    double train = STEPS_MIN * s->step_seconds * s->seeds, tests = s->test_seconds * s->seeds;
+    double needed = (took + (train + tests + REPORT) / (1 - SPARE)) * (1 + SPARE) / 60;
+    return io_fail(err, PE_ERR_RANGE,
+                   "%.3g minutes are too few: calibration took %.3g s, %d steps of each model take %.3g s, the tests "
+                   "%.3g s, the report up to %.3g s; needs %.2f minutes, or fewer encodings, seeds or test tokens",
+                   s->minutes, took, STEPS_MIN, train, tests, REPORT, ceil(100 * needed) / 100);
+}
+
 pe_status race_calibrate(race *r, pe_error *err)
 {
     lab_setup *s = &r->results.setup;
@@ -79,10 +90,7 @@ pe_status race_calibrate(race *r, pe_error *err)
     double left = (60 * s->minutes - took) * (1 - SPARE) - REPORT - s->test_seconds * s->seeds;
     double steps = floor(left / (s->step_seconds * s->seeds));
     if (!(steps >= STEPS_MIN))
-        return io_fail(err, PE_ERR_RANGE,
-                       "%.3g minutes are too few: %d steps of each model take %.3g s, the tests %.3g s; "
-                       "needs more minutes, or fewer encodings, seeds or test tokens",
-                       s->minutes, STEPS_MIN, STEPS_MIN * s->step_seconds * s->seeds, s->test_seconds * s->seeds);
+        return too_few(s, took, err);
     s->steps = (int64_t)(steps < 1e9 ? steps : 1e9);
     record(s, models, took);
     screen_say(r->screen, "%s", s->calibration);

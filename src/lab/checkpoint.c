@@ -221,28 +221,41 @@ static pe_status take_parts(const io_safetensors *st, model *m, adam *a, const c
     return PE_OK;
 }
 
-/* What a checkpoint has to be, to be taken. */
-typedef struct wanted {
-    uint64_t config;
-    int64_t step; /* -1: any */
-} wanted;
+/* step: of its name; -1: any. */
+static pe_status check_state(const checkpoint_state *s, int64_t adam_step, const checkpoint_wanted *want, int64_t step,
+                             const char *name, pe_error *err)
+{
+    pe_error why = { 0 };
+    if (s->config != want->config)
+        return io_fail(err, PE_ERR_FORMAT, "%s: is of a run with other settings (%016" PRIx64 ", not %016" PRIx64 ")",
+                       name, s->config, want->config);
+    if (!isfinite(s->loss_sum))
+        return io_fail(err, PE_ERR_FORMAT, "%s: loss_sum is not finite", name);
+    if (step >= 0 && s->step != step)
+        return io_fail(err, PE_ERR_FORMAT, "%s: is of step %" PRId64 ", not what its name says", name, s->step);
+    if (adam_step != s->step)
+        return io_fail(err, PE_ERR_FORMAT, "%s: adam_step is %" PRId64 "; needs %" PRId64 ", its step", name, adam_step,
+                       s->step);
+    if (s->losses > s->step)
+        return io_fail(err, PE_ERR_FORMAT, "%s: losses is %" PRId64 "; needs %" PRId64 ", its step, or less", name,
+                       s->losses, s->step);
+    if (want->steps && s->step > want->steps)
+        return io_fail(err, PE_ERR_FORMAT, "%s: is of step %" PRId64 "; the run has %" PRId64, name, s->step,
+                       want->steps);
+    pe_status bad = want->log ? lab_log_check(want->log, s->log_size, &why) : PE_OK;
+    return bad == PE_OK ? PE_OK : io_fail(err, bad, "%s: %s", name, why.text);
+}
 
-static pe_status take(const io_safetensors *st, model *m, adam *a, checkpoint_state *out, const wanted *want,
-                      const char *name, pe_error *err)
+static pe_status take(const io_safetensors *st, model *m, adam *a, checkpoint_state *out, const checkpoint_wanted *want,
+                      int64_t step, const char *name, pe_error *err)
 {
     checkpoint_state state = { 0 };
     int64_t adam_step = 0;
     pe_status s = get_state(&state, &adam_step, st, name, err);
-    if (s != PE_OK)
-        return s;
-    if (state.config != want->config)
-        return io_fail(err, PE_ERR_FORMAT, "%s: is of a run with other settings (%016" PRIx64 ", not %016" PRIx64 ")",
-                       name, state.config, want->config);
-    if (!isfinite(state.loss_sum))
-        return io_fail(err, PE_ERR_FORMAT, "%s: loss_sum is not finite", name);
-    if (want->step >= 0 && state.step != want->step)
-        return io_fail(err, PE_ERR_FORMAT, "%s: is of step %" PRId64 ", not what its name says", name, state.step);
-    s = take_parts(st, m, a, name, err);
+    if (s == PE_OK)
+        s = check_state(&state, adam_step, want, step, name, err);
+    if (s == PE_OK)
+        s = take_parts(st, m, a, name, err);
     if (s != PE_OK)
         return s;
     if (a)
@@ -251,7 +264,8 @@ static pe_status take(const io_safetensors *st, model *m, adam *a, checkpoint_st
     return PE_OK;
 }
 
-static pe_status parse(io_bytes *file, model *m, adam *a, checkpoint_state *s, const wanted *want, pe_error *err)
+static pe_status parse(io_bytes *file, model *m, adam *a, checkpoint_state *s, const checkpoint_wanted *want,
+                       int64_t step, pe_error *err)
 {
     const char *name = file->name;
     io_safetensors *st = NULL;
@@ -259,7 +273,7 @@ static pe_status parse(io_bytes *file, model *m, adam *a, checkpoint_state *s, c
     if (bad == PE_OK)
         bad = io_safetensors_parse(&st, file, err);
     if (bad == PE_OK)
-        bad = take(st, m, a, s, want, name, err);
+        bad = take(st, m, a, s, want, step, name, err);
     io_safetensors_free(st);
     io_bytes_free(file);
     return bad;
@@ -267,11 +281,11 @@ static pe_status parse(io_bytes *file, model *m, adam *a, checkpoint_state *s, c
 
 pe_status checkpoint_parse(io_bytes *file, model *m, adam *a, checkpoint_state *s, uint64_t config, pe_error *err)
 {
-    return parse(file, m, a, s, &(wanted){ config, -1 }, err);
+    return parse(file, m, a, s, &(checkpoint_wanted){ .config = config }, -1, err);
 }
 
-static pe_status load_step(const char *folder, int64_t step, model *m, adam *a, checkpoint_state *out, uint64_t config,
-                           pe_error *err)
+static pe_status load_step(const char *folder, int64_t step, model *m, adam *a, checkpoint_state *out,
+                           const checkpoint_wanted *want, pe_error *err)
 {
     char path[1100], name[CHECKPOINT_NAME_MAX];
     io_bytes file;
@@ -282,7 +296,7 @@ static pe_status load_step(const char *folder, int64_t step, model *m, adam *a, 
     if (s != PE_OK)
         return s;
     file.name = name;
-    return parse(&file, m, a, out, &(wanted){ config, step }, err);
+    return parse(&file, m, a, out, want, step, err);
 }
 
 static void pass_over(char *skipped, size_t cap, const char *why)
@@ -293,8 +307,8 @@ static void pass_over(char *skipped, size_t cap, const char *why)
         io_end_with_dots(skipped, cap);
 }
 
-pe_status checkpoint_newest(const char *folder, model *m, adam *a, checkpoint_state *s, uint64_t config, bool *found,
-                            char *skipped, size_t cap, pe_error *err)
+pe_status checkpoint_newest(const char *folder, model *m, adam *a, checkpoint_state *s, const checkpoint_wanted *want,
+                            bool *found, char *skipped, size_t cap, pe_error *err)
 {
     int64_t *steps;
     size_t count;
@@ -306,7 +320,7 @@ pe_status checkpoint_newest(const char *folder, model *m, adam *a, checkpoint_st
     skipped[0] = '\0';
     pe_status bad = checkpoint_list(&steps, &count, folder, err);
     for (size_t i = 0; bad == PE_OK && !*found && i < count; i++) {
-        pe_status one = load_step(folder, steps[i], m, a, s, config, &why);
+        pe_status one = load_step(folder, steps[i], m, a, s, want, &why);
         *found = one == PE_OK;
         if (one == PE_ERR_NOMEM) /* the file may be good */
             bad = io_fail(err, one, "%s", why.text);

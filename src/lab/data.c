@@ -2,7 +2,7 @@
 #include "lab/page.h"
 
 #include "io/io.h"
-#include "lab/random.h"
+#include "core/random.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ typedef struct source_row {
 } source_row;
 
 static const source_row source[] = {
-    { { "stories", "endless tales of a village in which facts told early are asked for late", true, 1 },
+    { { "stories", "endless tales of a village in which names told early are needed late", true, 1 },
       stories_page,
       false,
       true },
@@ -190,6 +190,7 @@ static void put_row(const lab_data *d, lab_batch *b, int64_t row, const page *p,
 {
     int64_t T = b->length, ahead = d->masked ? 0 : 1;
     int32_t *token = b->token + row * T, *target = b->target + row * T, *distance = b->distance + row * T;
+    bool any = false;
     for (int64_t t = 0; t < T; t++) {
         int32_t told = p->told[t + ahead];
         bool asked = told != PAGE_OWN;
@@ -197,9 +198,15 @@ static void put_row(const lab_data *d, lab_batch *b, int64_t row, const page *p,
             asked = random_below(masks, (uint64_t)t, 100) < MASKED_PERCENT;
             told = 0;
         }
+        any = any || asked;
         token[t] = d->masked && asked ? MASK : p->text[t];
         target[t] = asked ? p->text[t + ahead] : -1;
         distance[t] = asked && told > 0 ? told : 0;
+    }
+    if (!any && d->masked && d->row->dense) { /* or a batch of one short window would have no gradient */
+        int64_t t = (int64_t)random_below(masks, (uint64_t)T, (uint32_t)T);
+        token[t] = MASK;
+        target[t] = p->text[t];
     }
 }
 

@@ -6,7 +6,7 @@
  *     lab_data *d;
  *     lab_data_open(&d, &(lab_source){ .name = "stories" }, &err);
  *     lab_batch b;
- *     lab_batch_new(&b, d, sequences, length, &err);
+ *     lab_batch_new(&b, d, LAB_BOTH, sequences, length, &err);
  *     lab_data_train(d, &b, seed, step);       lab_data_test(d, &b, first_window);
  *     lab_batch_free(&b); lab_data_free(d);
  */
@@ -63,10 +63,13 @@ typedef struct lab_batch {
     bool causal;
     int32_t *work; /* (3, T + 1) of the one who fills it */
 } lab_batch;
+/* What a batch will be filled with: the text of each split has to be long enough for it. */
+typedef enum lab_split { LAB_TRAIN = 1, LAB_TEST = 2, LAB_BOTH = 3 } lab_split;
 /* PE_ERR_RANGE: a length that this source does not have, or text shorter than a window. */
-pe_status lab_batch_new(lab_batch *out, const lab_data *d, int64_t sequences, int64_t length, pe_error *err);
+pe_status lab_batch_new(lab_batch *out, const lab_data *d, lab_split split, int64_t sequences, int64_t length,
+                        pe_error *err);
 void lab_batch_free(lab_batch *b);
-/* What is told and asked for: of stories the first byte of an answer, for that tells all answers of its kind apart; of
+/* What is told and asked for: of stories the second letter of a name, for that and the initial tell all names apart; of
  * tasks every byte of an answer, and nothing else is a target. What was told before the window is not marked. Masked
  * stories and texts (15 % of the tokens) mark nothing: the bytes beside a mask tell it.
  *

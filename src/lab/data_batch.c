@@ -34,10 +34,10 @@ static void number_positions(lab_batch *b)
         }
 }
 
-static pe_status long_enough(const lab_data *d, int64_t length, pe_error *err)
+static pe_status long_enough(const lab_data *d, lab_split split, int64_t length, pe_error *err)
 {
     const text_split *t = lab_data_text(d);
-    bool train_is_short = t->train_size < t->test_size;
+    bool train_is_short = split == LAB_TRAIN || (split == LAB_BOTH && t->train_size < t->test_size);
     size_t shorter = train_is_short ? t->train_size : t->test_size;
     if (lab_data_windows(d, length) == INT64_MAX || (uint64_t)shorter > (uint64_t)length)
         return PE_OK;
@@ -45,7 +45,8 @@ static pe_status long_enough(const lab_data *d, int64_t length, pe_error *err)
                    shorter, train_is_short ? "train on" : "test on", length, length + 1);
 }
 
-pe_status lab_batch_new(lab_batch *out, const lab_data *d, int64_t sequences, int64_t length, pe_error *err)
+pe_status lab_batch_new(lab_batch *out, const lab_data *d, lab_split split, int64_t sequences, int64_t length,
+                        pe_error *err)
 {
     *out = (lab_batch){ 0 };
     if (sequences < 1)
@@ -53,7 +54,7 @@ pe_status lab_batch_new(lab_batch *out, const lab_data *d, int64_t sequences, in
     if (lab_data_length(d, length) != length)
         return io_fail(err, PE_ERR_RANGE, "batch: length is %" PRId64 "; the nearest there is: %" PRId64, length,
                        lab_data_length(d, length));
-    pe_status status = long_enough(d, length, err);
+    pe_status status = long_enough(d, split, length, err);
     if (status != PE_OK)
         return status;
     lab_batch b = { .sequences = sequences, .length = length, .axes = lab_data_axes(d), .causal = lab_data_causal(d) };

@@ -27,6 +27,39 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Of each length: one window of the longest at least. */
+static int64_t wanted_tokens(const eval *e, int64_t room)
+{
+    const eval_ask *a = &e->ask;
+    int64_t wanted = a->most && a->most < room ? a->most : room;
+    if (a->windows)
+        wanted = a->windows < room / e->longest ? a->windows * e->longest : room;
+    return wanted > e->longest ? wanted : e->longest;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Of the lengths that fit; the longest of them where it would be above most. */
+static int64_t common_multiple(const eval *e, int64_t most)
+{
+    int64_t m = 1;
+    for (int n = 0; n < e->ask.lengths && e->ask.length[n] <= e->longest; n++) {
+        int64_t length = e->ask.length[n], factor = length / common_divisor(m, length);
+        if (m > most / factor)
+            return e->longest;
+        m *= factor;
+    }
+    return m;
+}
+
 static pe_status plan_windows(eval *e, pe_error *err)
 {
     int64_t room = e->ask.tokens - 1; /* the last token is only asked for */
@@ -38,10 +71,23 @@ static pe_status plan_windows(eval *e, pe_error *err)
         return io_fail(err, PE_ERR_RANGE,
                        "the text has %" PRId64 " tokens; the shortest length, %" PRId64 ", needs %" PRId64,
                        e->ask.tokens, e->ask.length[0], e->ask.length[0] + 1);
-    e->blocks = room / e->longest;
-    if (e->ask.windows && e->blocks > e->ask.windows)
-        e->blocks = e->ask.windows;
+    int64_t wanted = wanted_tokens(e, room);
+    e->block = common_multiple(e, wanted);
+    e->blocks = wanted / e->block;
     return PE_OK;
+}
+
+int64_t eval_windows(const eval *e, int64_t length)
+{
+    return length > e->longest ? 0 : e->blocks * (e->block / length);
+}
+
+bool eval_same_tokens(const eval *e)
+{
+    for (int n = 0; n < e->ask.lengths && e->ask.length[n] <= e->longest; n++)
+        if (e->block % e->ask.length[n])
+            return false;
+    return true;
 }
 
 /* ---------------------------------------------------------------- the specs of a length */
@@ -158,7 +204,7 @@ static void name_entries(eval *e)
     memcpy(s->test, e->ask.length, sizeof s->test);
     s->tests = e->ask.lengths;
     s->train_length = e->trained;
-    s->test_tokens = e->blocks * e->longest;
+    s->test_tokens = e->blocks * e->block;
     s->seeds = 1;
     s->causal = true;
 }

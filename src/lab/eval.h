@@ -8,10 +8,11 @@
  *     eval_judge(&e);                             what posenc extend recommends, beside what was measured
  *     eval_free(&e);
  *
- * Windows: the text is cut into blocks as long as the longest length; shorter windows tile each block from its end. So
- * windows of all lengths end at the same places, and where the shorter lengths divide the longest, every length is
- * asked for the same tokens. A window of n tokens stands at positions 0 .. n-1 and is asked for n: after each token
- * the next, the last of which lies behind it.
+ * Windows: the text is cut into blocks that every length divides, and each length tiles them: all are asked for the
+ * same tokens. Where so long a block is more than there is, or than is asked for, a block is as long as the longest
+ * length, and shorter windows tile it from its end: they end at the same places, and a length that does not divide it
+ * is asked for fewer tokens. A window of n tokens stands at positions 0 .. n-1 and is asked for n: after each token the
+ * next, the last of which lies behind it.
  */
 #ifndef POSENC_LAB_EVAL_H
 #define POSENC_LAB_EVAL_H
@@ -33,7 +34,8 @@ typedef struct eval_ask {
     int lengths;
     const extend_method *method[EVAL_METHODS_MAX];
     int methods;
-    int64_t windows; /* of the longest length; 0: as many as fit */
+    int64_t windows; /* at most, of the longest length that the text has room for; 0: see most */
+    int64_t most;    /* tokens of each length, but one window at least; 0: all there are */
 } eval_ask;
 
 /* One method at one length. */
@@ -61,8 +63,8 @@ typedef struct eval {
     eval_ask ask;
     const zoo_model *zoo;
     int64_t trained; /* 0: not said */
-    int64_t blocks;  /* of the longest length */
-    int64_t longest; /* that the text has room for */
+    int64_t longest; /* length that the text has room for */
+    int64_t block, blocks;
     eval_cell cell[EVAL_METHODS_MAX][LAB_TESTS_MAX];
     eval_choice choice[LAB_TESTS_MAX];
     lab_results results; /* entries are the methods */
@@ -71,10 +73,13 @@ typedef struct eval {
 /* ask's texts and the zoo have to outlive it. Lengths are put in order; one that is longer than the text is "cannot";
  * PE_ERR_RANGE where that is true of all. */
 pe_status eval_plan(eval *out, const eval_ask *ask, const zoo_model *zoo, pe_error *err);
-void eval_free(eval *e); /* zeroed or half-built: fine */
+void eval_free(eval *e);                             /* zeroed or half-built: fine */
+int64_t eval_windows(const eval *e, int64_t length); /* 0: the text has no room for one */
+bool eval_same_tokens(const eval *e);                /* every length that has windows is asked for the same tokens */
 
 /* Called after each batch, with the part of the work that is done; false: stop, and keep what is whole. */
 typedef bool eval_go_on(void *with, const eval *e, int method, int length, double part);
+/* PE_ERR_RANGE: whatever was measured, no loss is finite. */
 pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_error *err);
 /* The line of a (method, length); NULL: not measured yet. */
 const lab_test_line *eval_line(const eval *e, int method, int length);
@@ -87,14 +92,16 @@ void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length);
 
 /* Before it is written: what it was measured on and with. data: "text story.txt". */
 void eval_describe(eval *e, const model *m, const char *command, const char *data, int threads);
+/* A folder that has a race is refused: it would lose its race.json. */
+pe_status eval_check_folder(const char *folder, pe_error *err);
 /* race.json, log.jsonl and the report, into a folder that is made where it is not there. */
 pe_status eval_write(const eval *e, const char *folder, pe_error *err);
 
 /* The whole numbers of an .npy, each below vocab; malloc'ed. (Those of a text: tokens_encode.) */
 pe_status eval_token_file(int32_t **out, int64_t *count, const io_bytes *file, int64_t vocab, pe_error *err);
 
-/* The likeliest token, again and again, as llama2.c's run prints it: `steps` tokens after the one that begins a text,
- * the prompt's among them, or fewer where the text ends. print: the bytes of each. */
+/* The likeliest token, again and again, as llama2.c's run prints it: the prompt's tokens and `steps` new ones (1 to
+ * 2^31), or fewer where the text ends. print: the bytes of each. PE_ERR_RANGE where logits are not finite. */
 typedef void eval_print(void *with, const uint8_t *bytes, size_t size);
 pe_status eval_generate(model *m, const tokens *t, const char *prompt, int64_t steps, eval_print *print, void *with,
                         pe_error *err);

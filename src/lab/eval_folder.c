@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What is recommended and what was measured, for the page. */
 static void note_choices(eval *e)
@@ -65,9 +66,26 @@ static pe_status write_lines(FILE *to, const void *with, pe_error *err)
     return PE_OK;
 }
 
+pe_status eval_check_folder(const char *folder, pe_error *err)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/race.json", folder);
+    if (access(path, F_OK))
+        return PE_OK;
+    lab_setup *there = malloc(sizeof *there);
+    pe_status s = there ? lab_read_setup(there, folder, err)
+                        : io_fail(err, PE_ERR_NOMEM, "%s: no memory for what is there", folder);
+    if (s == PE_OK && !lab_is_eval(there))
+        s = io_fail(err, PE_ERR_SPEC, "%s has a race, which would be lost; take another folder", folder);
+    free(there);
+    return s;
+}
+
 pe_status eval_write(const eval *e, const char *folder, pe_error *err)
 {
-    pe_status s = lab_folder_new(folder, err);
+    pe_status s = eval_check_folder(folder, err);
+    if (s == PE_OK)
+        s = lab_folder_new(folder, err);
     if (s == PE_OK)
         s = lab_save_setup(folder, &e->results.setup, err);
     if (s == PE_OK)

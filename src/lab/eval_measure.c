@@ -28,16 +28,11 @@ typedef struct work {
     bool stopped;
 } work;
 
-static int64_t windows_of(const eval *e, int64_t length)
-{
-    return length > e->longest ? 0 : e->blocks * (e->longest / length);
-}
-
 /* Where window n of this length begins: windows tile each block from its end. */
 static int64_t window_start(const eval *e, int64_t length, int64_t n)
 {
-    int64_t each = e->longest / length, block = n / each, back = n % each;
-    return (block + 1) * e->longest - (back + 1) * length;
+    int64_t each = e->block / length, block = n / each, back = n % each;
+    return (block + 1) * e->block - (back + 1) * length;
 }
 
 /* Multiplications of a window, about: each weight once a token, each pair of positions twice. */
@@ -60,7 +55,7 @@ static void count(sums *s, const work *w, int64_t length, int64_t sequences)
         s->bin[bin] += nats;
         s->bins[bin]++;
         s->right += w->right[n];
-        if (at >= length - (length + 3) / 4) {
+        if (lab_in_last_quarter(at, length)) {
             s->last += nats;
             s->lasts++;
         }
@@ -105,7 +100,7 @@ static void set_line(lab_test_line *l, const sums *s)
 static pe_status measure(work *w, lab_test_line *l, int method, int length, bool *whole, pe_error *err)
 {
     sums s = { 0 };
-    int64_t n = w->e->ask.length[length], windows = windows_of(w->e, n);
+    int64_t n = w->e->ask.length[length], windows = eval_windows(w->e, n);
     int64_t batch = BATCH_TOKENS / n < 1 ? 1 : BATCH_TOKENS / n;
     double start = io_seconds();
     pe_status status = model_use(w->m, w->e->cell[method][length].spec, err);
@@ -173,7 +168,7 @@ static double work_in_all(const eval *e, const model *m)
             bool first = e->cell[k][n].spec != NULL;
             for (int j = 0; first && j < k; j++)
                 first = !e->cell[j][n].spec || strcmp(e->cell[j][n].spec, e->cell[k][n].spec) != 0;
-            total += first ? (double)windows_of(e, e->ask.length[n]) * work_of(m, e->ask.length[n]) : 0;
+            total += first ? (double)eval_windows(e, e->ask.length[n]) * work_of(m, e->ask.length[n]) : 0;
         }
     return total;
 }
@@ -194,6 +189,20 @@ static pe_status get_room(work *w, pe_error *err)
     return PE_OK;
 }
 
+/* One loss that is not finite is a method's; where none is finite, it is the model. */
+static pe_status check_finite(const eval *e, pe_error *err)
+{
+    bool asked = false;
+    for (int n = 0; n < e->results.tests; n++) {
+        if (!*e->results.test[n].cannot)
+            return PE_OK;
+        asked |= e->results.test[n].asked_all > 0;
+    }
+    return asked ? io_fail(err, PE_ERR_RANGE, "%s: the logits are not finite; needs a model of finite weights",
+                           e->ask.path)
+                 : PE_OK;
+}
+
 /* Length by length, so that the methods of a length can be compared as soon as it is done. */
 pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_error *err)
 {
@@ -209,7 +218,7 @@ pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_erro
     free(w.loss);
     free(w.right);
     free(w.at);
-    return s;
+    return s == PE_OK ? check_finite(e, why) : s;
 }
 
 const lab_test_line *eval_line(const eval *e, int method, int length)

@@ -4,6 +4,7 @@
 #include "lab/eval.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,12 +48,16 @@ pe_status eval_token_file(int32_t **out, int64_t *count, const io_bytes *file, i
 
 /* ---------------------------------------------------------------- greedy text */
 
+/* -1: they are not all finite. */
 static int32_t likeliest(const real *logit, int64_t vocab)
 {
     int64_t best = 0;
-    for (int64_t n = 1; n < vocab; n++)
+    for (int64_t n = 0; n < vocab; n++) {
+        if (!isfinite(logit[n]))
+            return -1;
         if (logit[n] > logit[best])
             best = n;
+    }
     return (int32_t)best;
 }
 
@@ -64,18 +69,30 @@ typedef struct story {
     real *logit;
 } story;
 
-static pe_status go_on(story *y, model *m, const tokens *t, int64_t steps, eval_print *print, void *with, pe_error *err)
+static pe_status next_token(int32_t *out, story *y, model *m, pe_error *err)
+{
+    if (y->count < y->givens) {
+        *out = y->given[y->count];
+        return PE_OK;
+    }
+    pe_status s = model_logits(m, y->logit, y->token, y->count, err);
+    if (s != PE_OK)
+        return s;
+    *out = likeliest(y->logit, model_settings(m)->vocab);
+    return *out >= 0 ? PE_OK
+                     : io_fail(err, PE_ERR_RANGE,
+                               "the logits are not finite after %" PRId64 " tokens; needs a model of finite weights",
+                               y->count);
+}
+
+static pe_status go_on(story *y, model *m, const tokens *t, int64_t last, eval_print *print, void *with, pe_error *err)
 {
     pe_status s = PE_OK;
-    while (s == PE_OK && y->count <= steps) {
+    while (y->count <= last) {
         int32_t before = y->token[y->count - 1], next;
         size_t size;
-        if (y->count >= y->givens)
-            s = model_logits(m, y->logit, y->token, y->count, err);
-        if (s != PE_OK)
-            break;
-        next = y->count < y->givens ? y->given[y->count] : likeliest(y->logit, model_settings(m)->vocab);
-        if (next == TOKENS_BEGIN) /* what would follow is another text */
+        s = next_token(&next, y, m, err);
+        if (s != PE_OK || next == TOKENS_BEGIN) /* what would follow is another text */
             break;
         const uint8_t *bytes = tokens_piece(&size, t, before, next);
         print(with, bytes, size);
@@ -93,13 +110,14 @@ pe_status eval_generate(model *m, const tokens *t, const char *prompt, int64_t s
     if (s != PE_OK)
         return s;
     story y = { .count = 1, .given = given, .givens = givens };
-    y.token = calloc((size_t)steps + 1, sizeof *y.token);
+    int64_t last = givens - 1 + steps; /* the prompt has fewer than 2^31 */
+    y.token = calloc((size_t)last + 1, sizeof *y.token);
     y.logit = calloc((size_t)model_settings(m)->vocab, sizeof *y.logit);
     if (!y.token || !y.logit)
-        s = io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " tokens", steps);
+        s = io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " tokens", last);
     else {
         y.token[0] = TOKENS_BEGIN;
-        s = go_on(&y, m, t, steps, print, with, err);
+        s = go_on(&y, m, t, last, print, with, err);
     }
     free(y.token);
     free(y.logit);

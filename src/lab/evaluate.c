@@ -27,7 +27,7 @@ static void add_window(tally *t, lab_test_line *out, const lab_batch *b, int64_t
         t->count[bin]++;
         out->asked_all++;
         out->right_all += right[n];
-        if (4 * i >= 3 * b->length) {
+        if (lab_in_last_quarter(i, b->length)) {
             t->quarter += (double)loss[n];
             t->quarters++;
         }
@@ -74,7 +74,7 @@ typedef struct room {
 static pe_status room_new(room *out, const race *r, int64_t sequences, int64_t length, pe_error *err)
 {
     *out = (room){ 0 };
-    RACE_TRY(lab_batch_new(&out->batch, r->data, sequences, length, err));
+    RACE_TRY(lab_batch_new(&out->batch, r->data, LAB_TEST, sequences, length, err));
     size_t count = (size_t)sequences * (size_t)length; /* which lab_batch_new found to fit */
     out->loss = calloc(count, sizeof *out->loss);
     out->right = calloc(count, 1);
@@ -119,10 +119,10 @@ static pe_status all_windows(lab_test_line *out, bool *done, race *r, model *m, 
     return PE_OK;
 }
 
-/* What the library says an encoding cannot do is a result; what the machine cannot is a failure. */
+/* What the library says an encoding cannot do is a result; what the data or the machine cannot is a failure. */
 static bool is_result(pe_status s)
 {
-    return s != PE_OK && s != PE_ERR_NOMEM && s != PE_ERR_IO && s != PE_ERR_NULL;
+    return s == PE_ERR_POSITION || s == PE_ERR_SHAPE || s == PE_ERR_UNSUITED;
 }
 
 static lab_test_line new_line(const race *r, screen_now at)

@@ -61,13 +61,29 @@ static pe_status cut(const io_file *f, int64_t size, pe_error *err)
 static pe_status open_file(io_file *f, const char *path, pe_error *err)
 {
     struct stat st;
-    *f = (io_file){ .fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666), .name = path };
+    *f = (io_file){ .fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0666),
+                    .name = path };
+    if (f->fd < 0 && errno == ELOOP) /* where it leads to is not the race's to write */
+        return io_fail(err, PE_ERR_IO, "%s: is a symbolic link; needs a regular file, or a name that is free", path);
     if (f->fd < 0 || fstat(f->fd, &st) != 0)
         return refuse(path, "opened", err);
     if (!S_ISREG(st.st_mode))
         return io_fail(err, PE_ERR_IO, "%s: is no regular file; needs one, or a name that is free", path);
     f->size = (uint64_t)st.st_size;
     return io_sync_folder_of(path, err);
+}
+
+pe_status lab_log_check(const char *path, int64_t size, pe_error *err)
+{
+    io_file f;
+    if (size == 0)
+        return PE_OK;
+    pe_status s = io_file_open(&f, path, err);
+    if (s != PE_OK)
+        return s;
+    s = check_size(&f, size, err);
+    io_file_close(&f);
+    return s;
 }
 
 pe_status lab_log_open(lab_log *out, const char *path, int64_t size, pe_error *err)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool race_asked_to_stop(race *r)
 {
@@ -72,7 +73,9 @@ static pe_status open_data(race *r, pe_error *err)
 {
     const lab_setup *s = &r->results.setup;
     RACE_TRY(lab_data_open(&r->data, &r->asked.source, err));
-    if (r->asked.resume && lab_data_fingerprint(r->data) != s->data_fingerprint)
+    bool same = lab_data_fingerprint(r->data) == s->data_fingerprint && lab_data_vocab(r->data) == s->vocab &&
+                lab_data_causal(r->data) == s->causal;
+    if (r->asked.resume && !same)
         return io_fail(err, PE_ERR_FORMAT, "%s: the data (%s) is not what it was when this race began", r->asked.folder,
                        s->data);
     if (!r->asked.resume)
@@ -106,6 +109,18 @@ pe_status race_open(race **out, const race_asked *asked, pe_error *err)
     return PE_OK;
 }
 
+/* What a race left whose race.json is gone would be taken for this one's. */
+static pe_status check_trainings(const race *r, pe_error *err)
+{
+    for (int i = 0; i < r->trainings; i++)
+        if (!access(r->training[i].folder, F_OK))
+            return io_fail(err, PE_ERR_SPEC,
+                           "%s is there, but no race.json that says what it is: remove it, or take "
+                           "another folder",
+                           r->training[i].folder);
+    return PE_OK;
+}
+
 /* A race that began here before is for --resume. */
 static pe_status check_folder(const race *r, pe_error *err)
 {
@@ -113,10 +128,25 @@ static pe_status check_folder(const race *r, pe_error *err)
     snprintf(path, sizeof path, "%s/race.json", r->asked.folder);
     FILE *there = fopen(path, "r");
     if (!there)
-        return PE_OK;
+        return check_trainings(r, err);
     fclose(there);
-    return io_fail(err, PE_ERR_SPEC, "%s has a race already: go on with --resume %s, or take another folder",
-                   r->asked.folder, r->asked.folder);
+    return io_fail(err, PE_ERR_SPEC, "%s has a race already: go on with --resume, or take another folder",
+                   r->asked.folder);
+}
+
+/* A grid has squares alone. */
+static void say_lengths(const race *r)
+{
+    const lab_setup *s = &r->results.setup, *asked = &r->asked.setup;
+    bool kept = s->train_length == asked->train_length;
+    char text[16 * LAB_TESTS_MAX] = "";
+    for (int i = 0; i < asked->tests; i++)
+        kept = kept && lab_data_length(r->data, asked->test[i]) == asked->test[i];
+    for (int i = 0; i < s->tests; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%" PRId64, i ? ", " : "", s->test[i]);
+    if (!kept)
+        screen_say(r->screen, "%s has not every length: trained at %" PRId64 ", tested at %s", s->data, s->train_length,
+                   text);
 }
 
 pe_status race_start(race *r, pe_error *err)
@@ -133,6 +163,7 @@ pe_status race_start(race *r, pe_error *err)
     if (r->asked.resume)
         return race_load_lines(r, err);
     RACE_TRY(check_folder(r, err));
+    say_lengths(r);
     if (r->results.setup.minutes > 0)
         RACE_TRY(race_calibrate(r, err));
     if (r->stopped)

@@ -28,6 +28,8 @@ typedef struct race_asked {
     lab_setup setup;   /* entries' names and specs, sizes, schedule, seeds; the rest is filled in by race_open */
     lab_source source; /* its texts outlive the race */
     char folder[RACE_FOLDER];
+    const char *sweep;                 /* the file of a sweep, which outlives the race; NULL: none */
+    int line[LAB_ENTRIES_MAX];         /* of it, from 1, that an entry stands in; 0: it is from the list */
     bool resume;                       /* the folder says all of the above */
     int64_t checkpoint_every;          /* steps; 0: about half a minute's */
     int keep;                          /* checkpoints of a training */
@@ -55,7 +57,7 @@ typedef struct screen_now {
 
 typedef struct race {
     lab_results results; /* what is known so far: .run[i] is of .training[i] */
-    race_asked asked;    /* but .setup, which is results.setup */
+    race_asked asked;    /* .setup as it was asked; results.setup is as it is done */
     race_training *training;
     int trainings;
     lab_data *data;
@@ -83,7 +85,7 @@ void race_free(race *r); /* NULL is fine */
 /* Adds "rope:theta=10000,scaling=yarn,alibi": a word with = before any : belongs to the spec before it. */
 pe_status race_add_list(lab_setup *s, const char *list, pe_error *err);
 /* Adds a sweep: a line for each, "spec" or "name = spec"; # starts a comment. */
-pe_status race_add_file(lab_setup *s, const char *path, pe_error *err);
+pe_status race_add_file(race_asked *out, const char *path, pe_error *err);
 
 /* ---------------------------------------------------------------- parts of it */
 
@@ -94,7 +96,7 @@ pe_status race_add_file(lab_setup *s, const char *path, pe_error *err);
             return race_try;                                                                                           \
     } while (0)
 
-/* Fills in trained specs; refuses what cannot be trained (race_check.c). */
+/* Fills in trained specs and positions; refuses what cannot be trained (race_check.c). */
 pe_status race_check(race *r, pe_error *err);
 /* All trainings, and room for their lines (race_plan.c). */
 pe_status race_plan(race *r, pe_error *err);

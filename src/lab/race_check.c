@@ -3,6 +3,7 @@
  * What was asked, looked at before anything starts; and what follows from it. */
 #include "lab/race.h"
 
+#include "io/checked.h"
 #include "io/json_out.h"
 #include "lab/specs.h"
 
@@ -10,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static pe_status check_axes(const race *r, const char *name, const model *m, pe_error *err)
+static pe_status check_axes(const race *r, const model *m, pe_error *err)
 {
     int64_t axes = pe_encoding_axes(model_encoding(m)), there = lab_data_axes(r->data);
     if (axes <= 1 || axes == there)
         return PE_OK;
     return io_fail(err, PE_ERR_UNSUITED,
-                   "%s wants %" PRId64 " coordinates of each token; %s has %" PRId64 "; try --data grid", name, axes,
+                   "wants %" PRId64 " coordinates of each token; %s has %" PRId64 "; try --data grid", axes,
                    r->results.setup.data, there);
 }
 
@@ -43,6 +44,22 @@ static pe_status check_spec(const lab_setup *s, const lab_entry *e, pe_error *er
     return status;
 }
 
+/* One pass at the length of the training: what cannot serve it is refused now, and not after others have trained. */
+static pe_status check_pass(const race *r, model *m, pe_error *err)
+{
+    const lab_setup *s = &r->results.setup;
+    lab_batch b;
+    RACE_TRY(lab_batch_new(&b, r->data, 1, s->train_length, err));
+    lab_data_test(r->data, &b, 0);
+    model_batch batch = race_batch(r, m, &b);
+    real *losses = calloc((size_t)s->train_length, sizeof *losses);
+    pe_status status = losses ? model_losses(m, &batch, losses, NULL, err)
+                              : io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " losses", s->train_length);
+    free(losses);
+    lab_batch_free(&b);
+    return status;
+}
+
 /* The spec that is trained, and a model with it. */
 static pe_status check_entry(race *r, lab_entry *e, pe_error *err)
 {
@@ -58,7 +75,9 @@ static pe_status check_entry(race *r, lab_entry *e, pe_error *err)
     model_config c = race_model(s);
     RACE_TRY(model_new(&m, &c, e->trained, r->pool, err));
     fill_in(s, m);
-    pe_status status = check_axes(r, e->name, m, err);
+    pe_status status = check_axes(r, m, err);
+    if (!status)
+        status = check_pass(r, m, err);
     model_free(m);
     return status;
 }
@@ -76,6 +95,12 @@ static pe_status check_name(const lab_entry *e, pe_error *err)
     return PE_OK;
 }
 
+static int64_t tokens_of_a_step(const lab_setup *s)
+{
+    int64_t tokens;
+    return io_mul_i64(&tokens, s->batch, s->train_length) ? tokens : INT64_MAX;
+}
+
 /* A folder to resume is a file like any other: its numbers are looked at as the command line's are. */
 static pe_status check_numbers(const lab_setup *s, pe_error *err)
 {
@@ -90,7 +115,7 @@ static pe_status check_numbers(const lab_setup *s, pe_error *err)
         { "hidden", s->hidden, 0, 1 << 20 },
         { "train-length", s->train_length, 16, 1 << 20 },
         { "batch", s->batch, 1, 65536 },
-        { "tokens of a step", s->batch * s->train_length, 16, 1 << 26 },
+        { "tokens of a step", tokens_of_a_step(s), 16, 1 << 26 },
         { "steps", s->steps, s->minutes > 0 ? 0 : 1, INT64_C(1) << 31 },
         { "warmup", s->warmup, 0, INT64_C(1) << 40 },
         { "test-tokens", s->test_tokens, 1, INT64_C(1) << 40 },
@@ -136,14 +161,41 @@ static pe_status check_lengths(race *r, pe_error *err)
     return PE_OK;
 }
 
+static pe_status make_line(race *r, pe_error *err)
+{
+    const lab_setup *s = &r->results.setup;
+    int64_t longest = s->test[s->tests - 1] > s->train_length ? s->test[s->tests - 1] : s->train_length;
+    r->line = calloc((size_t)longest, sizeof *r->line);
+    if (!r->line)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " positions", longest);
+    return pe_positions_offset(r->line, longest, 0, err);
+}
+
+/* Which one of them is meant, if that is not said already. */
+static pe_status check_one(race *r, int index, pe_error *err)
+{
+    lab_entry *e = &r->results.setup.entry[index];
+    int line = r->asked.line[index];
+    char place[300] = "";
+    pe_error why = { 0 };
+    pe_status status = check_name(e, &why);
+    if (!status)
+        status = check_entry(r, e, &why);
+    if (!status)
+        return PE_OK;
+    if (line)
+        snprintf(place, sizeof place, "%.250s: line %d: ", r->asked.sweep, line);
+    bool named = !strncmp(why.text, e->name, strlen(e->name));
+    return io_fail(err, status, "%s%s%s%s", place, named ? "" : e->name, named ? "" : ": ", why.text);
+}
+
 pe_status race_check(race *r, pe_error *err)
 {
-    lab_setup *s = &r->results.setup;
+    const lab_setup *s = &r->results.setup;
     RACE_TRY(check_numbers(s, err));
     RACE_TRY(check_lengths(r, err));
-    for (int i = 0; i < s->entries; i++) {
-        RACE_TRY(check_name(&s->entry[i], err));
-        RACE_TRY(check_entry(r, &s->entry[i], err));
-    }
+    RACE_TRY(make_line(r, err));
+    for (int i = 0; i < s->entries; i++)
+        RACE_TRY(check_one(r, i, err));
     return PE_OK;
 }

@@ -97,20 +97,29 @@ static pe_status add_line(lab_setup *s, char *line, pe_error *err)
     return add(s, trim(line), trim(mark + 1), err);
 }
 
-pe_status race_add_file(lab_setup *s, const char *path, pe_error *err)
+pe_status race_add_file(race_asked *out, const char *path, pe_error *err)
 {
+    lab_setup *s = &out->setup;
     io_bytes file;
     int number = 0;
     pe_error why = { 0 };
     RACE_TRY(io_read_file(&file, path, IO_CAP_TEXT, err));
+    if (strlen((char *)file.data) < file.size) { /* lines after it would be lost */
+        io_bytes_free(&file);
+        return io_fail(err, PE_ERR_FORMAT, "%s: a byte of it is 0; needs text", path);
+    }
     pe_status status = PE_OK;
     for (char *line = (char *)file.data; line && !status; number++) {
         char *end = strchr(line, '\n');
         if (end)
             *end = 0;
+        int before = s->entries;
         status = add_line(s, line, &why);
+        if (s->entries > before)
+            out->line[before] = number + 1;
         line = end ? end + 1 : NULL;
     }
     io_bytes_free(&file);
+    out->sweep = path;
     return status ? io_fail(err, status, "%s: line %d: %s", path, number, why.text) : PE_OK;
 }

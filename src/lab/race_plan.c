@@ -60,7 +60,7 @@ static bool is_new(const lab_setup *s, int entry)
 }
 
 /* Seed by seed, so that the first has a full table early. */
-static pe_status list_trainings(race *r, pe_error *err)
+pe_status race_plan(race *r, pe_error *err)
 {
     const lab_setup *s = &r->results.setup;
     size_t most = (size_t)s->entries * (size_t)s->seeds;
@@ -79,20 +79,4 @@ static pe_status list_trainings(race *r, pe_error *err)
         }
     r->results.runs = r->trainings;
     return PE_OK;
-}
-
-static pe_status make_line(race *r, pe_error *err)
-{
-    const lab_setup *s = &r->results.setup;
-    int64_t longest = s->test[s->tests - 1] > s->train_length ? s->test[s->tests - 1] : s->train_length;
-    r->line = calloc((size_t)longest, sizeof *r->line);
-    if (!r->line)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " positions", longest);
-    return pe_positions_offset(r->line, longest, 0, err);
-}
-
-pe_status race_plan(race *r, pe_error *err)
-{
-    RACE_TRY(list_trainings(r, err));
-    return make_line(r, err);
 }

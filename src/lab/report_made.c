@@ -80,7 +80,7 @@ static void put_tests(const report *p)
 {
     const lab_setup *s = &p->r->setup;
     open_row(p, "tests");
-    fprintf(p->to, "%" PRId64 " tokens of each length:", s->test_tokens);
+    fprintf(p->to, "%s%" PRId64 " tokens of each length:", lab_is_eval(s) ? "at most " : "", s->test_tokens);
     for (int i = 0; i < s->tests; i++)
         fprintf(p->to, "%s %" PRId64, i ? "," : "", s->test[i]);
     close_row(p);
@@ -158,8 +158,6 @@ static void put_entry(const report *p, int entry)
         put_code(p, spec);
         before = spec;
     }
-    if (s->entry[entry].cannot[0])
-        html_text(p, s->entry[entry].cannot);
     fputs("</td></tr>\n", p->to);
 }
 

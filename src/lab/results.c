@@ -67,8 +67,10 @@ static const field setup_fields[] = {
     TEXT(lab_setup, calibration),
 };
 static const field entry_fields[] = {
-    TEXT(lab_entry, name), TEXT(lab_entry, spec),   TEXT(lab_entry, trained),
-    TEXT(lab_entry, slug), TEXT(lab_entry, cannot),
+    TEXT(lab_entry, name),
+    TEXT(lab_entry, spec),
+    TEXT(lab_entry, trained),
+    TEXT(lab_entry, slug),
 };
 static const field train_fields[] = {
     ONE(lab_train_line, FIELD_INT, step, 0, MANY),  ONE(lab_train_line, FIELD_REAL, loss, 0, 0),
@@ -112,6 +114,11 @@ const words words_failure = { failure_fields, COUNT(failure_fields) };
 bool lab_is_eval(const lab_setup *s)
 {
     return !strcmp(s->kind, "eval");
+}
+
+bool lab_in_last_quarter(int64_t at, int64_t length)
+{
+    return at >= length - (length + 3) / 4;
 }
 
 /* ---------------------------------------------------------------- writers */

@@ -27,7 +27,6 @@ typedef struct lab_entry {
     char spec[400];    /* as asked */
     char trained[400]; /* the spec that was trained: spec without what is added afterwards */
     char slug[64];     /* of its folder: letters, digits, - _ and . (not first) */
-    char cannot[300];  /* why it was not trained at all; "" */
 } lab_entry;
 
 typedef struct lab_setup {
@@ -108,6 +107,8 @@ typedef struct lab_results {
 } lab_results;
 
 bool lab_is_eval(const lab_setup *s);
+/* Whether position at is in the last quarter of a window, rounded up: one position at least. */
+bool lab_in_last_quarter(int64_t at, int64_t length);
 
 /* Writers: one line each, flushed by the caller; but lab_write_setup writes race.json for people, on many. */
 void lab_write_setup(FILE *to, const lab_setup *s);

@@ -102,7 +102,7 @@ static int place_run(lab_results *r, int entry, uint64_t seed)
 static int first_trained(const lab_setup *s, const char *trained)
 {
     for (int i = 0; i < s->entries; i++)
-        if (!strcmp(s->entry[i].trained, trained) && !s->entry[i].cannot[0])
+        if (!strcmp(s->entry[i].trained, trained))
             return i;
     return -1;
 }

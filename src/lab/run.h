@@ -49,10 +49,16 @@ typedef struct checkpoint_state {
  * thread at a time saves in it. a NULL: weights alone. The log up to s->log_size is to be synced before. */
 pe_status checkpoint_save(const char *folder, model *m, const adam *a, const checkpoint_state *s, int keep,
                           pe_error *err);
-/* The newest that is whole and belongs to `config`, into m, a (NULL: weights alone) and *s; *found false: there is
+/* What a checkpoint has to be, to be taken. */
+typedef struct checkpoint_wanted {
+    uint64_t config;
+    int64_t steps;   /* of the whole run: it has done no more than these; 0: any */
+    const char *log; /* that it goes with: has the bytes it was made at; NULL: not looked at */
+} checkpoint_wanted;
+/* The newest that is whole and what is wanted, into m, a (NULL: weights alone) and *s; *found false: there is
  * none, and they are as they were. skipped (cap bytes): in words, which newer ones were passed over and why; "". */
-pe_status checkpoint_newest(const char *folder, model *m, adam *a, checkpoint_state *s, uint64_t config, bool *found,
-                            char *skipped, size_t cap, pe_error *err);
+pe_status checkpoint_newest(const char *folder, model *m, adam *a, checkpoint_state *s, const checkpoint_wanted *want,
+                            bool *found, char *skipped, size_t cap, pe_error *err);
 /* One file's bytes, which it takes over; all or nothing goes into m, a and *s. */
 pe_status checkpoint_parse(io_bytes *file, model *m, adam *a, checkpoint_state *s, uint64_t config, pe_error *err);
 
@@ -62,8 +68,10 @@ typedef struct lab_log {
     FILE *to;
     char path[1100];
 } lab_log;
+/* Whether it has `size` bytes, the last of which ends a line: PE_ERR_FORMAT where it is another checkpoint's. */
+pe_status lab_log_check(const char *path, int64_t size, pe_error *err);
 /* Cut to `size` bytes, then appended to; size -1: kept whole, but for a last line without its end. A log of fewer
- * bytes, or whose line does not end there, is not the checkpoint's: PE_ERR_FORMAT. */
+ * bytes, or whose line does not end there, is not the checkpoint's: PE_ERR_FORMAT. A symbolic link is refused. */
 pe_status lab_log_open(lab_log *out, const char *path, int64_t size, pe_error *err);
 /* Flush, fsync, and the size: an error where the disk is full. */
 pe_status lab_log_sync(lab_log *l, int64_t *size, pe_error *err);

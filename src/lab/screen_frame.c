@@ -32,14 +32,15 @@ void frame_line(FILE *to, const race *r, const screen_now *n)
     time_left(left, sizeof left, r);
     fprintf(to, "%s", s->entry[n->entry].name);
     if (s->seeds > 1)
-        fprintf(to, ", seed %" PRIu64 " of %d", r->training[n->training].seed, s->seeds);
+        fprintf(to, ", seed %" PRIu64 " (%d of %d)", r->training[n->training].seed,
+                1 + n->training / (r->trainings / s->seeds), s->seeds);
     if (n->test >= 0)
         fprintf(to, ", test at %" PRId64 ": window %" PRId64 " of %" PRId64, s->test[n->test], n->done, n->of);
     else
         fprintf(to, ", step %" PRId64 " of %" PRId64, n->done, n->of);
     fputs(left, to);
     if (isfinite(n->loss))
-        fprintf(to, ", loss %.3f", n->loss);
+        fprintf(to, ", %.3f bits", n->loss / log(2));
     fprintf(to, ", %.0f tokens/s\n", n->tokens_per_second);
 }
 

@@ -22,6 +22,20 @@ static bool put(char **spec, const char *key, double number)
     return zoo_spec_put_real(spec, key, number < k->min ? k->min : number);
 }
 
+/* The positions of training: their number, or the sides of the square that holds them where the key has more axes. */
+static bool put_trained(char **spec, const char *key, int64_t trained)
+{
+    const pe_key *k = key ? zoo_spec_key(*spec, key) : NULL;
+    char sides[64];
+    int64_t side = 1;
+    if (!k || k->kind != PE_KEY_LIST || !strchr(k->fallback, '/'))
+        return put(spec, key, (double)trained);
+    while (side * side < trained)
+        side++;
+    snprintf(sides, sizeof sides, "%" PRId64 "/%" PRId64, side, side);
+    return zoo_spec_has(*spec, key) || zoo_spec_put(spec, key, sides);
+}
+
 /* Each of "factor|alpha" that means something here, and nothing in the spec that was trained: what a model is born with
  * (p-RoPE) does not follow the length. */
 static bool put_each(char **spec, const char *keys, double number)
@@ -74,7 +88,7 @@ static char *settle(char *spec, use u)
     if (!spec)
         return NULL;
     double factor = (double)u.length / (double)u.trained;
-    if (!put(&spec, row->key_trained, (double)u.trained) || !put(&spec, row->key_length, (double)u.length) ||
+    if (!put_trained(&spec, row->key_trained, u.trained) || !put(&spec, row->key_length, (double)u.length) ||
         (!u.causal && !put(&spec, row->key_ahead, (double)u.length)) ||
         !put_each(&spec, row->key_factor, factor < 1 ? 1 : factor))
         replace(&spec, NULL);

@@ -121,7 +121,7 @@ static const char *why_none(const lab_results *r, int entry)
     for (int i = 0; i < r->runs; i++)
         if (r->run[i].failure.step && !strcmp(r->setup.entry[r->run[i].entry].trained, e->trained))
             return r->run[i].failure.why;
-    return e->cannot[0] ? e->cannot : NULL;
+    return NULL;
 }
 
 lab_summary lab_summarise(const lab_results *r, int entry, int64_t length, lab_measure what)

@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 #include "lab/stories.h"
 
+#include "core/random.h"
 #include "lab/page.h"
-#include "lab/random.h"
 
 enum { DRAW_END = 0, DRAW_CUT = 1 };
 
-/* Until the whole page is there a question names, as -1 - beat, where its answer was told; work: (beats) where that
- * is on the page, -1 where the beat is not all there. */
-static void place(page *out, const sentence *s, const beat *b, int64_t at, int64_t first)
+/* Of each initial the name that stands next after where the page is written: its second letter, and whose it is. */
+typedef struct reader {
+    struct {
+        int64_t at, stay;
+    } next[STORY_INITIALS];
+} reader;
+
+/* A name at `at` tells the next with its initial, where they are of the same person. */
+static void tell(reader *r, page *out, const person *who, int64_t at)
 {
-    bool whole = at >= 0;
+    int64_t later = r->next[who->initial].at;
+    if (at >= 0 && later < out->size && r->next[who->initial].stay == who->stay)
+        out->told[later] = (int32_t)(later - (at + 1));
+    r->next[who->initial].at = at + 1;
+    r->next[who->initial].stay = who->stay;
+}
+
+static void place(reader *r, page *out, const sentence *s, const beat *b, int64_t at)
+{
     for (int i = 0; i < s->size; i++)
         if (at + i >= 0 && at + i < out->size) {
             out->text[at + i] = (unsigned char)s->text[i];
             out->told[at + i] = 0;
         }
-    int64_t last = s->answers ? at + s->answer[s->answers - 1] : -1;
-    out->work[b->n - first] = whole ? (int32_t)last : -1;
-    if (!s->answers || !whole || last >= out->size)
-        return;
-    if (s->answers == 2)
-        out->told[last] = s->answer[1] - s->answer[0];
-    else if (b->kind == BEAT_ASK)
-        out->told[last] = (int32_t)(first - b->told - 1);
-}
-
-static void settle(page *out, int64_t beats)
-{
-    for (int64_t i = 0; i < out->size; i++) {
-        int64_t teller = -1 - (int64_t)out->told[i];
-        if (teller >= 0)
-            out->told[i] = teller < beats && out->work[teller] >= 0 ? (int32_t)(i - out->work[teller]) : 0;
-    }
+    for (int i = s->names - 1; i >= 0; i--)
+        tell(r, out, &b->who, at + s->name[i]);
 }
 
 /* From the end of a stream back to the window's start. The end lies anywhere in a story and in a beat. */
@@ -40,15 +39,17 @@ void stories_page(page *out, const lab_data *d, const window *w)
 {
     (void)d;
     uint64_t stream = random_at(w->key, 2);
-    int64_t first = random_below(w->key, DRAW_END, STORY_BEATS), n = first;
+    int64_t first = random_below(w->key, DRAW_END, STORY_BEATS);
+    reader r;
     sentence s;
-    for (int64_t at = out->size; at > 0; n++) {
+    for (int i = 0; i < STORY_INITIALS; i++)
+        r.next[i].at = out->size;
+    for (int64_t at = out->size, n = first; at > 0; n++) {
         beat b = story_beat(stream, n);
         story_write(&s, &b);
         if (n == first)
             at += random_below(w->key, DRAW_CUT, (uint32_t)s.size);
         at -= s.size;
-        place(out, &s, &b, at, first);
+        place(&r, out, &s, &b, at);
     }
-    settle(out, n - first);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stories of a village. A stream is made of beats of one or two sentences, 8 to a scene, 32 to a story; beat n, counted
- * back from the end, follows from (stream, n) alone, so a window is made from its end back, for as long as it is.
+ * Stories of a village in which one person's name begins with K, one's with B, and so on: who that is, is told early
+ * and needed late.
  *
- *     tell   Mira hid the copper key behind the stove.           key: copper key    answer: stove
- *     ask    "Where is the copper key?" asked Tom. "Look behind the [s]tove," said Mira.
+ *     Krol sang. They met Ben. "Well done!" said K[r]ol. Then B[e]n fed the ducks.
  *
- * Every answer of a kind is as likely as any other, told or not, and they differ in their first byte: that byte is the
- * one to recall. The key stands before the answer, in the same words, wherever a fact is told or asked for.
+ * A stream is made of beats of one sentence, 16 to a scene, 64 to a story; beat n, counted back from the end, follows
+ * from (stream, n) alone, so a window is made from its end back, for as long as it is. After an initial every second
+ * letter is as likely as any other, and no other word begins with a person's initial in capitals: the letter after it
+ * is the one to recall. In time someone else with the same initial comes to the village; whom it told of last counts.
  */
 #ifndef POSENC_LAB_STORIES_H
 #define POSENC_LAB_STORIES_H
@@ -16,53 +17,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORY_BEATS = 32, SCENE_BEATS = 8 };
+enum { STORY_BEATS = 64, SCENE_BEATS = 16 };
 
 typedef struct words {
     const char *const *item;
     uint32_t count;
 } words;
 
-/* A key is first, between, second: Mira 's aunt; where there is a third word, a space and that: Mira 's old goat. */
-typedef struct fact_kind {
-    words first, second, third;
-    const char *between;
-    bool apart; /* first and second are people: two different ones */
-    bool owned; /* first is a person */
-    words answer;
-    words tell, ask, echo; /* $k the key, $x the answer, the rest as in story_slot */
-} fact_kind;
+#define STORY_INITIALS 18
+extern const char story_initial[STORY_INITIALS + 1];
+extern const words story_middle, story_ending; /* of a name, after its initial; no two of middle begin alike */
 
-#define STORY_KINDS 5
-extern const fact_kind story_kind[STORY_KINDS];
-
-extern const words story_people; /* women at even places, men at odd ones */
-extern const words story_open, story_scene, story_close, story_plain;
+extern const words story_open, story_scene, story_close, story_plain, story_person;
 const words *story_slot(char letter); /* NULL: none of the lists */
 
-/* ---------------------------------------------------------------- facts and beats (stories_beats.c) */
+/* ---------------------------------------------------------------- beats (stories_beats.c) */
 
-typedef enum beat_kind { BEAT_TELL, BEAT_ASK, BEAT_PLAIN, BEAT_OPEN, BEAT_SCENE, BEAT_CLOSE } beat_kind;
-typedef struct fact {
-    int kind;
-    uint32_t first, second, third;
-} fact;
+typedef enum beat_kind { BEAT_PERSON, BEAT_PLAIN, BEAT_OPEN, BEAT_SCENE, BEAT_CLOSE } beat_kind;
+
+typedef struct person {
+    uint32_t initial, middle, ending;
+    int64_t stay; /* which of those with this initial */
+} person;
 
 typedef struct beat {
-    uint64_t stream, random; /* random: of this beat */
-    int64_t n;
+    uint64_t random; /* of this beat */
     beat_kind kind;
-    fact fact;       /* told or asked for */
-    uint32_t answer; /* index */
-    int64_t told;    /* ASK: the beat that told or asked for it last; n is smaller */
+    person who; /* of a BEAT_PERSON */
 } beat;
 beat story_beat(uint64_t stream, int64_t n);
 
 #define SENTENCE_CAP 512
 typedef struct sentence {
     char text[SENTENCE_CAP];
-    int size, answers;
-    int answer[2]; /* where an answer begins */
+    int size, names;
+    int name[2]; /* where the person's name begins */
 } sentence;
 void story_write(sentence *out, const beat *b);
 

@@ -9,7 +9,7 @@
  */
 #include "lab/page.h"
 
-#include "lab/random.h"
+#include "core/random.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  */
 #include "lab/page.h"
 
-#include "lab/random.h"
+#include "core/random.h"
 
 #include <string.h>
 

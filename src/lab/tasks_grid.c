@@ -11,7 +11,7 @@
  */
 #include "lab/page.h"
 
-#include "lab/random.h"
+#include "core/random.h"
 
 enum { DOWN = 1, RIGHT = 2, LETTERS = 26, PERCENT = 18 }; /* drawn to be masked; neighbours may forbid it */
 
@@ -34,11 +34,18 @@ void grid_page(page *out, const lab_data *d, const window *w)
         side++;
     int64_t back = side * DOWN + RIGHT;
     uint64_t masks = random_at(~w->key, 0);
+    bool any = false;
     for (int64_t t = 0; t < out->size; t++) {
         bool has = above(t, side);
         out->text[t] = has ? out->text[t - back] : (int32_t)('a' + random_below(w->key, (uint64_t)t, LETTERS));
         bool in_sight = has ? out->told[t - back] == PAGE_OWN : below(t, side);
         bool masked = in_sight && random_below(masks, (uint64_t)t, 100) < PERCENT;
         out->told[t] = !masked ? PAGE_OWN : has ? (int32_t)back : 0;
+        any = any || masked;
+    }
+    if (!any) { /* at small sides: then one that has its neighbour above */
+        int64_t row = DOWN + (int64_t)random_below(masks, (uint64_t)out->size, (uint32_t)(side - DOWN));
+        int64_t column = RIGHT + (int64_t)random_below(masks, (uint64_t)out->size + 1, (uint32_t)(side - RIGHT));
+        out->told[row * side + column] = (int32_t)back;
     }
 }

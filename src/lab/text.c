@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "lab/page.h"
+#include "lab/text.h"
 
 #include "io/checked.h"
-#include "io/io.h"
-#include "lab/random.h"
+#include "core/random.h"
+#include "lab/page.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---------------------------------------------------------------- what a file says */
 
@@ -33,7 +34,6 @@ static size_t find_mark(const uint8_t *text, size_t at, size_t size, const char 
     return size;
 }
 
-/* What stands between Project Gutenberg's marks, or all of it; lines end in LF; no blank lines at either end. */
 static void clean(io_bytes *b)
 {
     size_t from = 0, to, after = 0, n = 0;
@@ -52,17 +52,15 @@ static void clean(io_bytes *b)
     b->size = n;
 }
 
-static pe_status read_clean(io_bytes *out, const char *path, pe_error *err)
+pe_status text_clean(io_bytes *b, pe_error *err)
 {
-    pe_status s = io_read_file(out, path, IO_CAP_DATA, err);
-    if (s != PE_OK)
-        return s;
-    clean(out);
-    if (out->size > 0)
+    clean(b);
+    if (b->size > 0)
         return PE_OK;
-    io_bytes_free(out);
-    return io_fail(err, PE_ERR_FORMAT,
-                   "%s: has no text; needs some bytes, between its START and END marks if it has them", path);
+    pe_status s = io_fail(err, PE_ERR_FORMAT,
+                          "%s: has no text; needs some bytes, between its START and END marks if it has them", b->name);
+    io_bytes_free(b);
+    return s;
 }
 
 /* ---------------------------------------------------------------- both splits */
@@ -87,7 +85,9 @@ static bool append(uint8_t **to, size_t *size, const uint8_t *from, size_t n)
 static pe_status add_file(text_split *out, const char *path, bool train, bool test, pe_error *err)
 {
     io_bytes b = { 0 };
-    pe_status s = read_clean(&b, path, err);
+    pe_status s = io_read_file(&b, path, IO_CAP_DATA, err);
+    if (s == PE_OK)
+        s = text_clean(&b, err);
     if (s != PE_OK)
         return s;
     size_t kept = train && test ? b.size - b.size / 10 : train ? b.size : 0;
@@ -97,10 +97,17 @@ static pe_status add_file(text_split *out, const char *path, bool train, bool te
     return done ? PE_OK : io_fail(err, PE_ERR_NOMEM, "%s: out of memory", path);
 }
 
+/* By whatever name or link. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return !stat(a, &one) && !stat(b, &other) && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 static pe_status apart(const lab_source *s, const char *test, pe_error *err)
 {
     for (int i = 0; i < s->files; i++)
-        if (strcmp(s->file[i], test) == 0)
+        if (is_same_file(s->file[i], test))
             return io_fail(err, PE_ERR_SPEC, "%s: is both trained and tested on; needs to be one of the two", test);
     return PE_OK;
 }

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #define LINES 1000           /* of the log, about: a line for every step up to that many */
 #define CHECKPOINT_EVERY 30. /* seconds, unless told in steps */
@@ -16,7 +15,7 @@ pe_status trainer_make(trainer *t, pe_error *err)
     const lab_setup *s = trainer_setup(t);
     RACE_TRY(race_new_model(&t->model, t->race, trainer_training(t), err));
     RACE_TRY(adam_new(&t->adam, t->model, err));
-    return lab_batch_new(&t->batch, t->race->data, s->batch, s->train_length, err);
+    return lab_batch_new(&t->batch, t->race->data, LAB_TRAIN, s->batch, s->train_length, err);
 }
 
 void trainer_free(trainer *t)
@@ -25,18 +24,6 @@ void trainer_free(trainer *t)
     lab_batch_free(&t->batch);
     adam_free(&t->adam);
     model_free(t->model);
-}
-
-/* The last tensor whose gradient is not finite: where it broke, for gradients flow from the last layer to the first. */
-static const char *broken(model *m)
-{
-    for (int i = model_tensor_count(m) - 1; i >= 0; i--) {
-        const model_tensor *x = model_tensor_at(m, i);
-        for (int64_t k = 0; k < x->count; k++)
-            if (!isfinite(model_grads(m)[x->offset + k]))
-                return x->name;
-    }
-    return "all weights together";
 }
 
 static pe_status step(trainer *t, lab_train_line *line, pe_error *err)
@@ -54,8 +41,10 @@ static pe_status step(trainer *t, lab_train_line *line, pe_error *err)
     line->norm = adam_step(&t->adam, t->model, &rates);
     line->step = t->adam.step;
     line->seconds = io_seconds() - t->begin;
-    return isfinite(line->norm) ? PE_OK
-                                : io_fail(err, PE_ERR_RANGE, "the gradient of %s is not finite", broken(t->model));
+    if (isfinite(line->norm))
+        return PE_OK;
+    const char *where = model_broken(t->model);
+    return io_fail(err, PE_ERR_RANGE, "the gradient of %s is not finite", where ? where : "all weights together");
 }
 
 /* A line for every so many steps, with their mean loss. */

@@ -42,7 +42,9 @@ static pe_status begin(trainer *t, pe_error *err)
     RACE_TRY(lab_folder_new(trainer_training(t)->folder, err));
     RACE_TRY(trainer_make(t, err));
     uint64_t config = race_fingerprint(s, trainer_training(t));
-    RACE_TRY(checkpoint_newest(trainer_training(t)->folder, t->model, &t->adam, &t->state, config, &found, skipped,
+    snprintf(path, sizeof path, "%s/log.jsonl", trainer_training(t)->folder);
+    checkpoint_wanted want = { config, s->steps, path };
+    RACE_TRY(checkpoint_newest(trainer_training(t)->folder, t->model, &t->adam, &t->state, &want, &found, skipped,
                                sizeof skipped, err));
     if (*skipped)
         screen_say(t->race->screen, "%s", skipped);
@@ -56,7 +58,6 @@ static pe_status begin(trainer *t, pe_error *err)
         race_forget(t->race, t->index, t->adam.step);
     t->saved = io_seconds();
     t->begin = t->saved - t->state.seconds;
-    snprintf(path, sizeof path, "%s/log.jsonl", trainer_training(t)->folder);
     return lab_log_open(&t->log, path, whole ? -1 : t->state.log_size, err);
 }
 

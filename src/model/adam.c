@@ -116,6 +116,6 @@ double adam_rate_at(double peak, int64_t step_at, int64_t steps, int64_t warmup)
     const double pi = 3.14159265358979323846;
     if (step_at < warmup)
         return peak * (double)(step_at + 1) / (double)warmup;
-    double part = steps > warmup ? (double)(step_at - warmup) / (double)(steps - warmup) : 1;
+    double part = steps > warmup + 1 ? (double)(step_at - warmup) / (double)(steps - 1 - warmup) : 1;
     return peak * (0.1 + 0.45 * (1 + cos(pi * (part < 1 ? part : 1))));
 }

@@ -180,14 +180,16 @@ pe_status heads_ready(model *m, const model_batch *b, bool backward, pe_error *e
         bytes = more > bytes ? more : bytes;
     }
     bytes = (bytes / 64 + 1) * 64;
-    if (m->work && m->work_bytes >= bytes)
+    size_t sets = a.pool ? 1 : (size_t)m->workers; /* with a pool inside, one holds all workers' */
+    if (m->work && m->work_bytes >= bytes && m->work_sets >= sets)
         return PE_OK;
     free(m->work);
-    m->work_bytes = 0;
-    m->work = bytes < SIZE_MAX / 2 / (size_t)m->workers ? malloc(bytes * (size_t)m->workers) : NULL;
+    m->work_bytes = m->work_sets = 0;
+    m->work = bytes < SIZE_MAX / 2 / sets ? malloc(bytes * sets) : NULL;
     if (!m->work)
         return io_fail(err, PE_ERR_NOMEM, "no memory for attention over %lld tokens", (long long)b->length);
     m->work_bytes = bytes;
+    m->work_sets = sets;
     return PE_OK;
 }
 

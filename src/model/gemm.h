@@ -20,9 +20,7 @@ void gemm_input(matrix dx, matrix dy, matrix w, int64_t n, int64_t m, int64_t k,
 /* dw (m, k) = dy (n, m)^T x (n, k) + keep dw. */
 void gemm_weight(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64_t k, real keep);
 
-/* Before the first product: loads the BLAS, which starts no threads of its own. POSENC_BLAS names another file, or
- * "none".
- */
+/* Before the first product: loads the BLAS, which starts no threads. POSENC_BLAS names another file, or "none". */
 void gemm_start(void);
 const char *gemm_name(void); /* "OpenBLAS 0.3.21, Cooperlake kernels", "plain loops" */
 

@@ -4,27 +4,10 @@
  * alone start alike. */
 #include "model/parts.h"
 
+#include "core/random.h"
+
 #include <math.h>
 #include <string.h>
-
-/* SplitMix64: the n-th number of a stream. */
-static double uniform(uint64_t seed, uint64_t n)
-{
-    uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return (double)(z >> 11) * 0x1p-53;
-}
-
-/* Twelve uniforms less six: deviation 1, no libm. */
-static double normal_at(uint64_t seed, uint64_t n)
-{
-    double sum = -6;
-    for (uint64_t k = 0; k < 12; k++)
-        sum += uniform(seed, n * 12 + k);
-    return sum;
-}
 
 uint64_t name_seed(const char *name, uint64_t seed)
 {
@@ -55,7 +38,7 @@ void init_tensor(model *m, const model_tensor *t, uint64_t seed)
     uint64_t own = name_seed(t->name, seed);
     double size = t->rank > 1 ? deviation(m, t) : 0, flat = ends_with(t->name, ".bias") ? 0 : 1;
     for (int64_t n = 0; n < t->count; n++)
-        w[n] = (real)(t->rank > 1 ? size * normal_at(own, (uint64_t)n) : flat);
+        w[n] = (real)(t->rank > 1 ? size * random_normal(own, (uint64_t)n) : flat);
 }
 
 /* Scores start alike whatever an encoding multiplies them by: a row with a scale of its own (T5's is 1) has its queries

@@ -296,12 +296,34 @@ static bool finite_all(const real *x, int64_t count)
     return true;
 }
 
+/* How far from the tokens: the embedding, the layers, what follows them. A layer's position tensors, which come last in
+ * the memory, are used between its queries and its output. */
+static int64_t depth(const model_tensor *t)
+{
+    int l, name = 0;
+    if (sscanf(t->name, "layer.%d.%n", &l, &name) != 1)
+        return strncmp(t->name, "final", 5) && strncmp(t->name, "output", 6) ? 0 : INT64_MAX;
+    bool before = !strncmp(t->name + name, "norm1", 5) || !strncmp(t->name + name, "qkv", 3);
+    return 3 * ((int64_t)l + 1) + (t->position ? 1 : before ? 0 : 2);
+}
+
+/* Of the tensors that are not finite in this block, the nearest to the tokens or the farthest from them. */
+static const model_tensor *find_broken(const model *m, const real *block, bool farthest)
+{
+    const model_tensor *found = NULL;
+    for (int i = 0; block && i < m->tensors; i++) {
+        const model_tensor *t = &m->tensor[i];
+        bool nearer = !found || (farthest ? depth(t) >= depth(found) : depth(t) < depth(found));
+        if (nearer && !finite_all(block + t->offset, t->count))
+            found = t;
+    }
+    return found;
+}
+
 const char *model_broken(const model *m)
 {
-    for (int i = 0; i < m->tensors; i++) {
-        const model_tensor *t = &m->tensor[i];
-        if (!finite_all(m->weights + t->offset, t->count) || (m->grads && !finite_all(m->grads + t->offset, t->count)))
-            return t->name;
-    }
-    return NULL;
+    const model_tensor *t = find_broken(m, m->weights, false);
+    if (!t)
+        t = find_broken(m, m->grads, true);
+    return t ? t->name : NULL;
 }

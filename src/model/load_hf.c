@@ -66,6 +66,10 @@ static pe_status read_bloom(loading *l, const io_node *config)
     l->c.eps = 1e-5;
     LOAD_TRY(io_json_real(&l->c.eps, config, "layer_norm_epsilon", IO_OPTIONAL, l->err));
     LOAD_TRY(io_json_bool(&after, config, "apply_residual_connection_post_layernorm", IO_OPTIONAL, l->err));
+    if (l->c.kv_heads != l->c.heads)
+        return io_fail(l->err, PE_ERR_FORMAT,
+                       "%s: has %lld key heads for %lld query heads; needs as many, as BLOOM has", l->name,
+                       (long long)l->c.kv_heads, (long long)l->c.heads);
     if (after)
         return io_fail(l->err, PE_ERR_FORMAT,
                        "%s: apply_residual_connection_post_layernorm is true; needs false, which BLOOM's models have",

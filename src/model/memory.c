@@ -98,7 +98,7 @@ void memory_free(model *m)
     m->memory = NULL;
     m->trace = NULL;
     m->work = NULL;
-    m->work_bytes = 0;
+    m->work_bytes = m->work_sets = 0;
     m->rows = 0;
 }
 

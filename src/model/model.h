@@ -57,13 +57,18 @@ typedef struct model_config {
 
 typedef struct model model;
 
-/* Of the weights, in the order of the memory. Names and shapes (rows, columns):
- *     embed (V, C)   embed_norm (C) .bias   final (C) .bias   output (V, C) where untied
- *     layer.L.norm1 (C) .bias   layer.L.qkv ((H + 2G) D, C) .bias   layer.L.out (C, H D) .bias
- *     layer.L.norm2 (C) .bias   layer.L.up (2F, C): gate rows, then up rows; gelu: (F, C)   .bias   layer.L.down (C, F)
- * .bias position.NAME             a learned tensor of the encoding that the embedding uses layer.L.position.NAME one
- * that attention uses; .weight (H D, H D) where it is projected With an encoding that is joined to the embedding
- * (join=concat), embed is (V, C - code). */
+/* Of the weights, in the order of the memory. Names and shapes (rows, columns); with biases and layer norms each has a
+ * NAME.bias beside it:
+ *     embed (V, C); with a code that is joined to it (join=concat), (V, C - code)
+ *     embed_norm (C), final (C), output (V, C) where untied
+ *     layer.L.norm1 (C)
+ *     layer.L.qkv ((H + 2G) D, C): queries, keys, values
+ *     layer.L.out (C, H D)
+ *     layer.L.norm2 (C)
+ *     layer.L.up (2F, C): gates, then ups; with MODEL_GELU (F, C)
+ *     layer.L.down (C, F)
+ *     position.NAME: a learned tensor of the encoding that the embedding uses
+ *     layer.L.position.NAME: one that attention uses; NAME.weight (H D, H D) where it is projected */
 #define MODEL_NAME_MAX 96
 typedef struct model_tensor {
     char name[MODEL_NAME_MAX];
@@ -117,7 +122,8 @@ pe_status model_all_logits(model *m, real *logits, const int32_t *token, int64_t
  * PE_ERR_RANGE, and the message names the first layer whose output is not finite. */
 pe_status model_gradients(model *m, const model_batch *b, double *loss, pe_error *err);
 
-/* The first tensor with a weight or a gradient that is not finite; NULL: none. */
+/* Where it broke; NULL: nowhere. Of weights that are not finite the first on the way from the tokens to the logits; else
+ * of gradients, which flow the other way, the last. */
 const char *model_broken(const model *m);
 
 /* ---------------------------------------------------------------- AdamW (adam.c) */

@@ -14,7 +14,8 @@
 #include "model/model.h"
 
 /* Loops over rows are compiled for what the CPU has, with the same bits: nothing contracts, sums have 16 lanes. */
-#if defined __x86_64__ && defined __GLIBC__ && defined __GNUC__ && !defined __clang__ && !defined __SANITIZE_ADDRESS__
+#if defined __x86_64__ && defined __GLIBC__ && defined __GNUC__ && !defined __clang__ &&                               \
+    !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 #define MODEL_LOOP __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define MODEL_LOOP
@@ -94,9 +95,9 @@ struct model {
     real *h, *size; /* (N, C), (N): the final norm */
     real *losses;   /* (N) */
     slopes d;
-    real *scratch; /* (workers, CHUNK, V) */
-    void *work;    /* of attention */
-    size_t work_bytes;
+    real *scratch;                /* (workers, CHUNK, V) */
+    void *work;                   /* of attention */
+    size_t work_bytes, work_sets; /* of one set; sets: one for each that works at the same time */
 };
 
 #define CHUNK 256 /* rows of a piece; part of the definition: another number gives other bits */

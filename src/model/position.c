@@ -78,9 +78,11 @@ pe_status position_layout(model *m, pe_error *err)
 void position_init(model *m, uint64_t seed)
 {
     pe_tensor t;
+    char name[MODEL_NAME_MAX];
     for (int64_t l = 0; m->at.count && l < m->at.blocks; l++) {
         pe_params block = position_block(m, m->at.block, l);
-        pe_encoding_init(m->at.e, block, name_seed("position", seed + (uint64_t)l), NULL);
+        snprintf(name, sizeof name, "layer.%" PRId64 ".position", l);
+        pe_encoding_init(m->at.e, block, name_seed(name, seed), NULL);
         for (int i = 0; i < pe_encoding_tensor_count(m->at.e); i++) {
             pe_encoding_tensor(m->at.e, i, &t, NULL);
             const model_tensor *own = find(m, t, l);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text as tokens and back, by the tokenizer of a llama2.c model: a .bin of
- *     longest:int32, then for each token score:float32 size:int32 bytes     (github.com/karpathy/llama2.c,
- * tokenizer.py) Token 1 begins a text; tokens 3 .. 258 are the bytes, written "<0x00>" .. "<0xFF>". The file is
- * untrusted.
+ * Text as tokens and back, by the tokenizer of a llama2.c model (github.com/karpathy/llama2.c, tokenizer.py): a .bin of
+ *     longest:int32, then for each token score:float32 size:int32 bytes
+ * Token 1 begins a text; tokens 3 .. 258 are the bytes, written "<0x00>" .. "<0xFF>". The file is untrusted.
  *
  *     tokens *t;
  *     tokens_parse(&t, &file, &err);

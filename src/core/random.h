@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random numbers without state: the n-th of a stream, in whole numbers only, so the same bits everywhere
- * (SplitMix64; Steele, Lea and Flood 2014). A number of one stream may be the name of another.
+ * Random numbers without state: the n-th of a stream, the same bits everywhere (SplitMix64; Steele, Lea and
+ * Flood 2014). A number of one stream may be the name of another.
  */
-#ifndef POSENC_LAB_RANDOM_H
-#define POSENC_LAB_RANDOM_H
+#ifndef POSENC_CORE_RANDOM_H
+#define POSENC_CORE_RANDOM_H
 
 #include <stdint.h>
 
@@ -14,6 +14,21 @@ static inline uint64_t random_at(uint64_t stream, uint64_t n)
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
+}
+
+/* 0 or more, less than 1. */
+static inline double random_uniform(uint64_t stream, uint64_t at)
+{
+    return (double)(random_at(stream, at) >> 11) * 0x1p-53;
+}
+
+/* Twelve uniforms less six: mean 0, deviation 1, no libm, so the same bits everywhere. */
+static inline double random_normal(uint64_t stream, uint64_t at)
+{
+    double sum = -6;
+    for (uint64_t k = 0; k < 12; k++)
+        sum += random_uniform(stream, at * 12 + k);
+    return sum;
 }
 
 /* 0 .. n - 1. */

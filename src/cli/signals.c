@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/race.h"
+#include "cli/signals.h"
+#include "cli/cli.h"
 
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ static void set(void (*action)(int))
     }
 }
 
-const volatile sig_atomic_t *race_watch_signals(void)
+const volatile sig_atomic_t *signals_watch(void)
 {
     stop = 0;
     terminal = isatty(STDERR_FILENO);
@@ -37,7 +38,7 @@ const volatile sig_atomic_t *race_watch_signals(void)
     return &stop;
 }
 
-void race_leave_signals(void)
+void signals_leave(void)
 {
     set(SIG_DFL);
 }
