@@ -49,8 +49,8 @@ static pe_status check_pass(const race *r, model *m, pe_error *err)
 {
     const lab_setup *s = &r->results.setup;
     lab_batch b;
-    RACE_TRY(lab_batch_new(&b, r->data, 1, s->train_length, err));
-    lab_data_test(r->data, &b, 0);
+    RACE_TRY(lab_batch_new(&b, r->data, LAB_TRAIN, 1, s->train_length, err));
+    lab_data_train(r->data, &b, 1, 0);
     model_batch batch = race_batch(r, m, &b);
     real *losses = calloc((size_t)s->train_length, sizeof *losses);
     pe_status status = losses ? model_losses(m, &batch, losses, NULL, err)
