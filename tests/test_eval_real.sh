@@ -44,9 +44,10 @@ check "the text is the same for 1 and 2 threads" cmp threads1.txt threads2.txt
   --extend none,linear,ntk,dynamic,yarn,llama3,prope --json >eval.json
 value() { # value METHOD LENGTH: its perplexity
   tr -d '\n' <eval.json | sed 's/"name":/\n&/g' | grep '^"name": "'"$1"'"' | sed 's/"length":/\n&/g' |
-    sed -n '/^"length": '"$2"',/ { s/.*"perplexity": *{ *"mean": \([0-9.]*\),.*/\1/p; q; }'
+    sed -n '/^"length": '"$2"',/ { s/.*"perplexity": *{ *"mean": \([0-9.]*\)[ ,}].*/\1/p; q; }'
 }
 less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; } # less A B
+check "the table has numbers" test -n "$(value none 512)"
 for length in 256 512; do
   for method in linear ntk dynamic yarn llama3 p-rope; do
     check "$method at $length changes nothing" test "$(value $method $length)" = "$(value none $length)"
