@@ -10,7 +10,7 @@ all: configure              # library and tool, in build/
 
 MINUTES ?= 2.5
 run: setup-run all          # everything it needs, then the race: four encodings, one report; make run MINUTES=30
-	@build/posenc race --minutes $(MINUTES)
+	@build/posenc race --minutes $(MINUTES) --batch 4
 
 test:                       # everything it needs, then every test
 	@scripts/test.sh
