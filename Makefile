@@ -8,7 +8,7 @@ BUILD = MAKEFLAGS=--no-print-directory cmake --build build --parallel $(JOBS)
 all: configure              # library and tool, in build/
 	@$(BUILD)
 
-MINUTES ?= 2.5
+MINUTES ?= 3
 run: setup-run all          # everything it needs, then the race: four encodings, one report; make run MINUTES=30
 	@build/posenc race --minutes $(MINUTES) --batch 4
 
