@@ -29,7 +29,7 @@ static const cli_option options[] = {
     { "hidden", 0, CLI_INT, "N", NULL, 1, 1 << 20, "of the MLP; default: 8/3 of the width" },
     { "batch", 0, CLI_INT, "N", "16", 1, 65536, "sequences of a step" },
     { "rate", 0, CLI_TEXT, "R", "0.002", 0, 0, "peak learning rate; a cosine leads down to a tenth" },
-    { "warmup", 0, CLI_INT, "N", "50", 0, INT64_C(1) << 40, "steps up to the peak" },
+    { "warmup", 0, CLI_INT, "N", "50", 0, INT64_C(1) << 40, "steps up to the peak; a shorter run ends on the way" },
     { "test-tokens", 0, CLI_INT, "N", "32k", 1, INT64_C(1) << 40, "tokens of each test" },
     { "threads", 0, CLI_INT, "N", NULL, 1, 1024, "default: the CPUs this process may use" },
     { "checkpoint-every", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "steps; default: about every 30 seconds" },

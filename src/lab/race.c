@@ -159,6 +159,8 @@ pe_status race_start(race *r, pe_error *err)
     r->screen = screen_new(r->asked.show);
     if (recovered)
         screen_say(r->screen, "a lock of a process that is gone was taken over");
+    if (!gemm_is_fast())
+        screen_say(r->screen, "matrix products: %s", gemm_name());
     r->saved = r->asked.resume;
     if (r->asked.resume)
         return race_load_lines(r, err);

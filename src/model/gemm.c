@@ -106,6 +106,12 @@ void gemm_start(void)
     pthread_once(&once, load);
 }
 
+bool gemm_is_fast(void)
+{
+    gemm_start();
+    return blas;
+}
+
 const char *gemm_name(void)
 {
     gemm_start();

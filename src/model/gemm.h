@@ -22,6 +22,7 @@ void gemm_weight(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64_t k
 
 /* Before the first product: loads the BLAS, which starts no threads. POSENC_BLAS names another file, or "none". */
 void gemm_start(void);
+bool gemm_is_fast(void);     /* a BLAS was found */
 const char *gemm_name(void); /* "OpenBLAS 0.3.21, Cooperlake kernels", "plain loops" */
 
 #endif
