@@ -184,7 +184,7 @@ pe_status checkpoint_save(const char *folder, model *m, const adam *a, const che
     checkpoint_remove_temporary(folder); /* before: they may be what fills the disk */
     bad = save_parts(path, m, a, s, err);
     if (bad == PE_OK)
-        checkpoint_remove_old(folder, s->step, keep < 1 ? 1 : keep);
+        checkpoint_remove_old(folder, s->step, keep);
     return bad;
 }
 

@@ -104,6 +104,7 @@ void checkpoint_remove_old(const char *folder, int64_t step, int keep)
     size_t count;
     if (checkpoint_list(&steps, &count, folder, NULL) != PE_OK)
         return;
+    keep = keep < 1 ? 1 : keep;
     for (size_t i = 0; i < count; i++)
         if (steps[i] <= step && keep-- <= 0 && checkpoint_path(path, sizeof path, folder, steps[i], NULL) == PE_OK)
             unlink(path);

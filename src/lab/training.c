@@ -3,6 +3,8 @@
  * The life of one training: from where it stands to its last step, then the tests of all that use its weights. */
 #include "lab/trainer.h"
 
+#include "lab/checkpoint.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -46,6 +48,8 @@ static pe_status begin(trainer *t, pe_error *err)
     checkpoint_wanted want = { config, s->steps, path };
     RACE_TRY(checkpoint_newest(trainer_training(t)->folder, t->model, &t->adam, &t->state, &want, &found, skipped,
                                sizeof skipped, err));
+    if (found) /* a kill may have come between a save and this */
+        checkpoint_remove_old(trainer_training(t)->folder, t->state.step, t->race->asked.keep);
     if (*skipped)
         screen_say(t->race->screen, "%s", skipped);
     if (!found) {
