@@ -159,14 +159,6 @@ pe_status backward_layers(model *m, const model_batch *batch, pe_error *err)
 
 /* ---------------------------------------------------------------- the door */
 
-static bool finite_all(const real *x, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (!isfinite(x[i]))
-            return false;
-    return true;
-}
-
 /* Which output went wrong first. */
 static pe_status name_the_layer(const model *m, int64_t rows, pe_error *err)
 {

@@ -158,40 +158,37 @@ static void weight_c(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64
 
 /* ---------------------------------------------------------------- the three products */
 
-static int whole(int64_t n)
+/* c (m, n) = a b + keep c by the BLAS, a (m, k) and b (k, n) or their transposes; false: there is none, or nothing to
+ * do. Widths are below 2^24 and rows are those of a piece, so they fit an int. */
+static bool multiply(matrix c, int ta, matrix a, int tb, matrix b, int64_t m, int64_t n, int64_t k, real keep)
 {
-    return (int)n; /* widths are below 2^24, rows are those of a piece */
+    if (!blas || !m || !n)
+        return false;
+    blas(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, a.at, (int)a.stride, b.at, (int)b.stride, keep, c.at,
+         (int)c.stride);
+    return true;
 }
 
 void gemm_forward(matrix y, matrix x, matrix w, int64_t n, int64_t m, int64_t k, real keep)
 {
-    if (blas && n && m) {
-        blas(ROW_MAJOR, AS_IT_IS, TRANSPOSED, whole(n), whole(m), whole(k), 1, x.at, whole(x.stride), w.at,
-             whole(w.stride), keep, y.at, whole(y.stride));
+    if (multiply(y, AS_IT_IS, x, TRANSPOSED, w, n, m, k, keep))
         return;
-    }
     scale(y, n, m, keep);
     forward_c(y, x, w, n, m, k);
 }
 
 void gemm_input(matrix dx, matrix dy, matrix w, int64_t n, int64_t m, int64_t k, real keep)
 {
-    if (blas && n && k) {
-        blas(ROW_MAJOR, AS_IT_IS, AS_IT_IS, whole(n), whole(k), whole(m), 1, dy.at, whole(dy.stride), w.at,
-             whole(w.stride), keep, dx.at, whole(dx.stride));
+    if (multiply(dx, AS_IT_IS, dy, AS_IT_IS, w, n, k, m, keep))
         return;
-    }
     scale(dx, n, k, keep);
     input_c(dx, dy, w, n, m, k);
 }
 
 void gemm_weight(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64_t k, real keep)
 {
-    if (blas && m && k) {
-        blas(ROW_MAJOR, TRANSPOSED, AS_IT_IS, whole(m), whole(k), whole(n), 1, dy.at, whole(dy.stride), x.at,
-             whole(x.stride), keep, dw.at, whole(dw.stride));
+    if (multiply(dw, TRANSPOSED, dy, AS_IT_IS, x, m, k, n, keep))
         return;
-    }
     scale(dw, m, k, keep);
     weight_c(dw, dy, x, n, m, k);
 }

@@ -288,14 +288,6 @@ real *model_grads(model *m)
     return m->grads;
 }
 
-static bool finite_all(const real *x, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (!isfinite(x[i]))
-            return false;
-    return true;
-}
-
 /* How far from the tokens: the embedding, the layers, what follows them. A layer's position tensors, which come last in
  * the memory, are used between its queries and its output. */
 static int64_t depth(const model_tensor *t)

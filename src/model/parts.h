@@ -174,6 +174,8 @@ pe_status heads_ready(model *m, const model_batch *b, bool backward, pe_error *e
 pe_status heads_forward(model *m, const model_batch *b, int64_t l, pe_error *err);
 pe_status heads_backward(model *m, const model_batch *b, int64_t l, pe_error *err);
 
+bool finite_all(const real *x, int64_t count); /* rows.c */
+
 /* ---------------------------------------------------------------- the passes */
 
 pe_status memory_for(model *m, const model_batch *b, bool backward, pe_error *err); /* memory.c */

@@ -4,6 +4,8 @@
  * same bits for any number of them. */
 #include "model/parts.h"
 
+#include <math.h>
+
 typedef struct task {
     piece_job job;
     void *arg;
@@ -53,4 +55,12 @@ void linear_forward(const model *m, linear l, real *y, real *x, piece p, real ke
 void linear_input(const model *m, linear l, real *dx, real *dy, piece p)
 {
     gemm_input(rows_at(dx, l.in, p.first), rows_at(dy, l.out, p.first), weight_of(m, l), p.count, l.out, l.in, 0);
+}
+
+bool finite_all(const real *x, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
 }
