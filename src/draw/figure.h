@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A figure: numbers with their names, and how they are best looked at. It owns copies of all it is given. What it is
+ * drawn on comes later: the same figure becomes shapes (and so SVG, PNG, a terminal), a page, a table or JSON.
+ *
+ *     figure *f;
+ *     figure_new(&f, FIGURE_LINES, &err);
+ *     figure_text(&f->title, "rope: score by distance");
+ *     double *y = figure_line(f, "rope", x, count);      // NULL: no memory, which figure_status says once
+ *     ...
+ *     figures_write(stdout, figures, count, &(figure_how){ .format = FIGURE_SVG, .columns = 2 }, &err);
+ *     figure_free(f);
+ */
+#ifndef POSENC_FIGURE_H
+#define POSENC_FIGURE_H
+
+#include "draw/draw.h"
+#include "io/words.h"
+
+typedef enum figure_kind {
+    FIGURE_LINES = 0, /* lines over axes */
+    FIGURE_CELLS,     /* a matrix as colours, with axes and a scale beside it */
+    FIGURE_DIALS      /* pairs that turn: a dial each, with a hand per position */
+} figure_kind;
+
+typedef struct figure_series {
+    char *name;
+    double *x, *y; /* (count) */
+    int count;
+    bool dots, dashed;
+} figure_series;
+
+typedef struct figure {
+    figure_kind kind;
+    char *title, *x_label, *y_label; /* NULL: none */
+    char *group;                     /* whose it is (a spec): figures of several groups stand side by side */
+    char *caption;                   /* a sentence or two below: what to look at; NULL: none */
+    char *description;               /* for readers who do not see it; NULL: made from the numbers */
+    /* lines */
+    figure_series *series;
+    int series_count, series_room;
+    bool x_log2, y_log;
+    double x_mark; /* a vertical line; 0: none */
+    char *x_mark_label;
+    double y_min, y_max; /* both 0: from the data */
+    /* cells: value[r * columns + c]; NaN: nothing there (masked) */
+    double *value;
+    int rows, columns;
+    double low, high;          /* ends of the colours; both 0: from the data */
+    double x_first, y_first;   /* what column 0 and row 0 stand for, in steps of 1 */
+    char **x_names, **y_names; /* (columns), (rows): words of a sentence; NULL: numbers */
+    bool midpoint;             /* 0 is the middle of the scale */
+    /* dials: each series is one; x the cosine, y the sine of its hands, the first to the last position */
+    bool failed; /* no memory */
+} figure;
+
+pe_status figure_new(figure **out, figure_kind kind, pe_error *err);
+void figure_free(figure *f);                                        /* NULL is fine */
+void figure_text(figure *f, char **field, const char *format, ...); /* sets title and the like */
+/* A new series with x copied (NULL: 0, 1, ...) and room for y, which is returned zeroed. NULL: no memory. */
+double *figure_line(figure *f, const char *name, const double *x, int count);
+double *figure_cells(figure *f, int rows, int columns); /* its values, zeroed; NULL: no memory */
+bool figure_names(figure *f, char ***field, const char *const *names, int count);
+pe_status figure_status(const figure *f, pe_error *err);
+
+/* ---------------------------------------------------------------- out */
+
+typedef enum figure_format {
+    FIGURE_TERMINAL = 0,
+    FIGURE_SVG,
+    FIGURE_PNG,
+    FIGURE_HTML,  /* a page of its own: every figure with its caption and its numbers */
+    FIGURE_CSV,   /* long form: group,figure,series,x,y; cells: group,figure,row,column,value */
+    FIGURE_JSON,  /* numbers and names */
+    FIGURE_PARTS, /* JSON for a page that paints: each figure's SVG without its cells, the cells as bytes, the points */
+    FIGURE_FORMAT_COUNT
+} figure_format;
+
+typedef struct figure_how {
+    figure_format format;
+    double width;       /* pixels of one figure; 0: 640 */
+    double height;      /* 0: by its kind */
+    draw_screen screen; /* FIGURE_TERMINAL */
+    bool dark;          /* FIGURE_PNG: which paper; SVG has both */
+    double scale;       /* FIGURE_PNG: pixels per pixel; 0: 2 */
+    const char *title;  /* of a page */
+    language language;
+} figure_how;
+
+/* Figures of different groups stand beside each other, those of one group below each other; a row of the sheet holds
+ * figures of the same title. */
+pe_status figures_write(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);
+/* One figure as shapes, in pixels. */
+pe_status figure_draw(draw **out, const figure *f, double width, double height, pe_error *err);
+const char *figure_format_name(figure_format f); /* "svg" */
+/* By the end of a file's name; FIGURE_FORMAT_COUNT: none of ours. */
+figure_format figure_format_of(const char *file);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc_prove: what the literature says of position encodings, each sentence as a measurement. A claim is one row: the
+ * sentence, its source, what it is measured on (given), and the function that measures. The verdict follows from the
+ * numbers; a test gives each function something for which the verdict must turn (tests/test_prove.c).
+ */
+#ifndef POSENC_PROVE_H
+#define POSENC_PROVE_H
+
+#include "io/words.h"
+#include "posenc.h"
+
+#define PROVE_SPECS_MAX 24
+#define PROVE_NUMBERS_MAX 64
+
+typedef enum prove_verdict { PROVE_HOLDS = 0, PROVE_REFUTED, PROVE_DEPENDS, PROVE_VERDICT_COUNT } prove_verdict;
+
+/* What a claim is measured on. A claim reads the fields it needs; a planted failure, or a user, changes them. */
+typedef struct prove_given {
+    const char *spec[PROVE_SPECS_MAX]; /* NULL ends them; none: those the measure picks from the registry */
+    int64_t heads, head_dim, model_dim;
+    int64_t length;
+    double theta;
+    bool causal, residual;
+    uint64_t seed;
+} prove_given;
+
+/* One number of the evidence: "largest difference | alibi | 0.31". */
+typedef struct prove_number {
+    words what;
+    char of[96]; /* a spec, a size; "": of all */
+    double value;
+    const char *unit; /* "", "%", "dB", "ns" */
+} prove_number;
+
+typedef struct prove_finding {
+    prove_verdict verdict;
+    words because;                          /* one sentence; of DEPENDS: on what */
+    prove_number number[PROVE_NUMBERS_MAX]; /* the first is the one that decides */
+    int count;
+} prove_finding;
+
+typedef struct prove_claim {
+    const char *name;   /* "two-dogs" */
+    words claim;        /* the sentence as the literature has it */
+    const char *source; /* "Vaswani et al. 2017, 3.5 (arXiv:1706.03762)" */
+    prove_given given;
+    pe_status (*measure)(prove_finding *out, const prove_given *g, pe_error *err);
+    bool timed; /* its numbers are this machine's */
+} prove_claim;
+
+typedef struct prove_group {
+    const char *name; /* "order" */
+    words title;
+    const prove_claim *claims;
+    int count;
+} prove_group;
+
+extern const prove_group *const prove_groups[];
+extern const int prove_group_count;
+const prove_claim *prove_claim_named(const char *name); /* NULL: none */
+
+void prove_say(prove_finding *f, prove_verdict v, words because);
+void prove_add(prove_finding *f, words what, const char *of, double value, const char *unit);
+words prove_verdict_words(prove_verdict v); /* HOLDS 成立, REFUTED 不成立, DEPENDS 视情况而定 */
+
+/* ---------------------------------------------------------------- the ideal properties of one spec (property*.c) */
+
+typedef enum property_outcome { PROPERTY_FAILS = 0, PROPERTY_HOLDS, PROPERTY_NO_MEANING } property_outcome;
+
+typedef struct property_found {
+    unsigned claim; /* a PE_CLAIM_ bit */
+    property_outcome is;
+    double number; /* what was measured */
+    words what;    /* of it: "nearest two codes" */
+    bool claimed;  /* by the row */
+} property_found;
+
+/* Measures every PE_CLAIM_ of a spec, in the order of its bits. */
+pe_status prove_properties(property_found out[PE_CLAIM_COUNT], const char *spec, pe_shape shape, pe_error *err);
+words prove_property_words(unsigned claim); /* "no two positions share a code" */
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc_show: what an encoding looks like. A view is one kind of picture and one row of show_views; it asks the
+ * library for numbers and leaves a figure. No view knows an encoding by name: what it can show follows from the hooks.
+ *
+ *     show_subject *s;
+ *     show_subject_new(&s, "rope:theta=500000", &request, &err);
+ *     for each view that show_fits(view, s): view->make(figure, s, &request, &err)
+ */
+#ifndef POSENC_SHOW_H
+#define POSENC_SHOW_H
+
+#include "draw/figure.h"
+
+#define SHOW_WORDS_MAX 64 /* of a sentence */
+
+typedef struct show_request {
+    pe_shape shape;   /* heads, head_dim, model_dim; 0: 8, 64, heads * head_dim (the caller fills them in) */
+    int64_t length;   /* positions: 0 .. length-1; 0: the view's own choice */
+    int64_t start;    /* first position */
+    int64_t position; /* of the one word that looks around; -1: the middle */
+    int64_t head;     /* of the head that is looked at */
+    int64_t pairs[8]; /* which pairs turn; pair_count 0: a spread of them */
+    int pair_count;
+    const char *sentence; /* words between spaces; NULL: "the dog chased the other dog" */
+    bool causal;
+    uint64_t seed; /* of learned parameters and of contents */
+    language language;
+} show_request;
+
+typedef struct show_subject {
+    pe_encoding *e;
+    pe_params params; /* as they start, by the seed; float64 */
+    const char *spec; /* canonical */
+    pe_shape shape;
+    int64_t axes;
+    unsigned hooks;
+} show_subject;
+
+pe_status show_subject_new(show_subject **out, const char *spec, const show_request *r, pe_error *err);
+void show_subject_free(show_subject *s); /* NULL is fine */
+
+typedef struct show_view {
+    const char *name;                    /* "table" */
+    words title;                         /* "the table as a heat map" */
+    words about;                         /* what to look for, one or two sentences */
+    unsigned hooks;                      /* rows with any of these have it; 0: every row */
+    bool (*fits)(const show_subject *s); /* more to ask; NULL: nothing */
+    /* One or more figures, in *out (count), which the caller frees. */
+    pe_status (*make)(figure **out, const show_subject *s, const show_request *r, pe_error *err);
+} show_view;
+
+extern const show_view *const show_views[];
+extern const int show_view_count;
+bool show_fits(const show_view *v, const show_subject *s);
+const show_view *show_view_named(const char *name); /* NULL: none */
+
+/* ---------------------------------------------------------------- walk: one small case, step by step */
+
+#define WALK_STEPS_MAX 64
+
+typedef struct walk_step {
+    words title;       /* what happens */
+    char formula[400]; /* with letters */
+    char *numbers;     /* the same with numbers; lines */
+    words note;        /* why; en NULL: none */
+} walk_step;
+
+typedef struct walk {
+    walk_step *step; /* (count) */
+    int count;
+    char spec[1200];
+} walk;
+
+typedef struct walk_request {
+    int64_t position; /* of the query; the key stands at position 1, or other */
+    int64_t other;
+    int64_t dim; /* model width, one head */
+    uint64_t seed;
+    language language; /* of numbers' lines, where they have words */
+} walk_request;
+
+pe_status walk_new(walk **out, const char *spec, const walk_request *r, pe_error *err);
+void walk_free(walk *w); /* NULL is fine */
+
+#endif
