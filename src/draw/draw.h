@@ -118,6 +118,7 @@ typedef struct chart {
     double width, height;
     const char *x_unit; /* "" */
     bool cells;         /* laid out for a terminal, of 8 x 16 pixels a character; chart_terminal sets it */
+    int language;       /* of the words that are made here: one of io/words.h; 0: English */
 } chart;
 
 /* Names stand at the ends of the lines where they fit, in a legend where they do not. */

@@ -12,6 +12,7 @@ typedef struct figure_place {
     double width, height;
     bool cells;
     language language;
+    draw_frame *frame; /* where it lies, for lines; NULL: not asked */
 } figure_place;
 
 pe_status figure_draw_at(draw **out, const figure *f, figure_place at, pe_error *err);
@@ -29,6 +30,23 @@ pe_status figure_draw_cells(draw **out, const figure *f, figure_place at, pe_err
 /* What stands at row or column i, by name or number. */
 void figure_row_name(char *out, size_t room, const figure *f, int row);
 void figure_column_name(char *out, size_t room, const figure *f, int column);
+
+/* ---------------------------------------------------------------- dials (figure_dials.c) */
+
+typedef struct dials_plan {
+    int across, down;   /* dials */
+    double wide, high;  /* of one with its name */
+    double top, radius; /* pixels */
+    double unit;        /* pixels of a hand of length 1 */
+    int name_lines;
+} dials_plan;
+
+dials_plan figure_dials_plan(const figure *f, figure_place at);
+draw_point figure_dial_middle(const dials_plan *p, const figure *f, int dial);
+/* The tip of a hand; not finite where its numbers are not. */
+draw_point figure_dial_tip(const dials_plan *p, const figure *f, int dial, int hand);
+pe_status figure_draw_dials(draw **out, const figure *f, figure_place at, pe_error *err);
+double figure_dials_height(const figure *f, double width, bool cells);
 
 /* ---------------------------------------------------------------- writers */
 
