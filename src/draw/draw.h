@@ -68,7 +68,8 @@ pe_status draw_status(const draw *d, pe_error *err);
 
 typedef enum draw_where {
     DRAW_ALONE = 0, /* a file: XML header, its own style with light and dark */
-    DRAW_INSIDE     /* inline in an HTML page, which has draw_css */
+    DRAW_INSIDE,    /* inline in an HTML page, which has draw_css; no style attribute, nothing that is fetched */
+    DRAW_HOLLOW     /* the same without its cells, which the page paints */
 } draw_where;
 pe_status draw_svg(FILE *to, const draw *d, draw_where where, pe_error *err);
 /* The CSS of the inks, for a page with pictures DRAW_INSIDE: light, and dark by prefers-color-scheme and by

@@ -31,6 +31,11 @@ static chart chart_of(const figure *f, figure_place at)
                     .language = at.language };
 }
 
+int figure_ink(int series)
+{
+    return INK_SERIES + series % INK_COLOURS;
+}
+
 static pe_status draw_lines(draw **out, const figure *f, figure_place at, pe_error *err)
 {
     chart c = chart_of(f, at);
@@ -42,7 +47,7 @@ static pe_status draw_lines(draw **out, const figure *f, figure_place at, pe_err
                                     .x = f->series[i].x,
                                     .y = f->series[i].y,
                                     .count = f->series[i].count,
-                                    .ink = INK_SERIES + i % INK_COLOURS,
+                                    .ink = figure_ink(i),
                                     .dash = f->series[i].dashed ? DASH_LONG : DASH_NONE,
                                     .dots = f->series[i].dots };
     c.series = series;

@@ -16,6 +16,7 @@ typedef struct figure_place {
 } figure_place;
 
 pe_status figure_draw_at(draw **out, const figure *f, figure_place at, pe_error *err);
+int figure_ink(int series);
 /* Its height for a width, by its kind and its numbers. */
 double figure_height(const figure *f, double width, bool cells);
 
@@ -50,6 +51,7 @@ double figure_dials_height(const figure *f, double width, bool cells);
 
 /* ---------------------------------------------------------------- writers */
 
+pe_status figures_parts(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);
 pe_status figures_csv(FILE *to, figure *const *f, int count, pe_error *err);
 pe_status figures_json(FILE *to, figure *const *f, int count, pe_error *err);
 
