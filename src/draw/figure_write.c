@@ -15,6 +15,11 @@ const char *figure_format_name(figure_format f)
     return f < FIGURE_FORMAT_COUNT ? names[f] : "none";
 }
 
+bool figure_format_speaks(figure_format f, language l)
+{
+    return f != FIGURE_PNG || l == ENGLISH;
+}
+
 figure_format figure_format_of(const char *file)
 {
     const char *end = strrchr(file, '.');
