@@ -26,8 +26,10 @@ typedef enum draw_ink {
     INK_GRID,
     INK_NONE,        /* no fill, no line */
     INK_SERIES = 16, /* + n: the n-th colour of a set that colour-blind readers can tell apart; repeats after 12 */
-    INK_HEAT = 64    /* + 0 .. 255: a scale from low to high */
+    INK_HEAT = 64    /* + 0 .. DRAW_LEVELS - 1: a scale from low to high */
 } draw_ink;
+#define DRAW_LEVELS 255
+#define DRAW_NOTHING 255 /* a cell that is not there: the paper shows */
 
 typedef enum draw_dash { DASH_NONE = 0, DASH_LONG, DASH_DOT } draw_dash;
 typedef enum draw_anchor { ANCHOR_START = 0, ANCHOR_MIDDLE, ANCHOR_END } draw_anchor;
@@ -56,7 +58,7 @@ void draw_describe(draw *d, const char *title, const char *description);
 void draw_path(draw *d, const draw_point *p, int count, bool closed, draw_style s);
 void draw_rect(draw *d, double x, double y, double width, double height, draw_style s);
 void draw_circle(draw *d, double x, double y, double radius, draw_style s);
-/* rows x columns cells of one picture, ink_of[r * columns + c] being 0 .. 255 of INK_HEAT. */
+/* rows x columns cells of one picture, heat[r * columns + c] being a level of INK_HEAT or DRAW_NOTHING. */
 void draw_cells(draw *d, double x, double y, double width, double height, int rows, int columns, const uint8_t *heat);
 /* turned: reads upwards. Text is UTF-8; writers escape it. */
 void draw_text(draw *d, double x, double y, double size, draw_anchor anchor, int ink, bool turned, const char *text);
@@ -76,6 +78,8 @@ void draw_css(FILE *to);
 
 /* Text that means itself in XML and HTML, in attributes too. */
 void draw_escape(FILE *to, const char *text);
+/* A field of CSV in quotes (RFC 4180). */
+void draw_csv_text(FILE *to, const char *text);
 
 typedef enum draw_glyphs { GLYPHS_BRAILLE = 0, GLYPHS_ASCII } draw_glyphs;
 typedef struct draw_screen {
