@@ -19,8 +19,8 @@ pe_status show_memory(double **out, int64_t a, int64_t b, pe_error *err)
     size_t bytes;
     *out = NULL;
     if (!io_mul_i64(&count, a, b) || count > NUMBERS_MAX || !io_byte_count(&bytes, count, sizeof(double)))
-        return io_fail(err, PE_ERR_RANGE, "%" PRId64 " times %" PRId64 " numbers are too many for a picture; make it smaller",
-                       a, b);
+        return io_fail(err, PE_ERR_RANGE,
+                       "%" PRId64 " times %" PRId64 " numbers are too many for a picture; make it smaller", a, b);
     *out = calloc(1, bytes ? bytes : 1);
     return *out ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " times %" PRId64 " numbers", a, b);
 }
@@ -78,7 +78,8 @@ pe_status show_scores(const show_subject *s, const pe_tile *tile, pe_error *err)
     for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
         SHOW_TRY(pe_encoding_content(s->e, (pe_stage)stage, s->params, tile, err));
         SHOW_TRY(pe_encoding_bias(s->e, (pe_stage)stage, s->params, tile, err));
-        for (int64_t i = 0; stage == PE_BEFORE_SCALE && i < tile->score.tokens * tile->score.heads * tile->score.dim; i++)
+        for (int64_t i = 0; stage == PE_BEFORE_SCALE && i < tile->score.tokens * tile->score.heads * tile->score.dim;
+             i++)
             score[i] *= scale;
     }
     return PE_OK;
@@ -175,6 +176,14 @@ pe_status show_terms(double **out, const show_subject *s, const show_request *r,
         *out = NULL;
     }
     return status;
+}
+
+pe_status show_head(const show_subject *s, const show_request *r, pe_error *err)
+{
+    if (r->head >= 0 && r->head < s->shape.heads)
+        return PE_OK;
+    return io_fail(err, PE_ERR_RANGE, "head %" PRId64 " is asked for; there are %" PRId64 ", counted from 0", r->head,
+                   s->shape.heads);
 }
 
 double show_dot(const double *x, const double *y, int64_t n)

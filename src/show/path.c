@@ -118,8 +118,9 @@ pe_status path_point(int64_t *out, const show_path *p, const show_request *r, in
     if (r->position < 0)
         return PE_OK;
     if (r->position < r->start || r->position > last)
-        return io_fail(err, PE_ERR_RANGE, "the position that looks around is %" PRId64 "; needs %" PRId64 " to %" PRId64,
-                       r->position, r->start, last);
+        return io_fail(err, PE_ERR_RANGE,
+                       "the position that looks around is %" PRId64 "; needs %" PRId64 " to %" PRId64, r->position,
+                       r->start, last);
     *out = (r->position - r->start) / p->step;
     return PE_OK;
 }

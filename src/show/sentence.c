@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TWO_DOGS (words){ "the dog chased the other dog", "狗追另一只狗" }
+#define TWO_DOGS                                                                                                       \
+    (words)                                                                                                            \
+    {                                                                                                                  \
+        "the dog chased the other dog", "狗追另一只狗"                                                           \
+    }
 
 static bool is_han(unsigned code)
 {

@@ -15,7 +15,8 @@ pe_status show_figure(figure **out, show_sheet *to, figure_kind kind, const show
 {
     *out = NULL;
     if (to->count == SHOW_FIGURES_MAX)
-        return io_fail(err, PE_ERR_RANGE, "more than %d pictures; ask for fewer views, or fewer specs", SHOW_FIGURES_MAX);
+        return io_fail(err, PE_ERR_RANGE, "more than %d pictures; ask for fewer views, or fewer specs",
+                       SHOW_FIGURES_MAX);
     SHOW_TRY(figure_new(out, kind, err));
     to->figure[to->count++] = *out;
     figure_text(*out, &(*out)->group, "%s", s->spec);
@@ -29,14 +30,22 @@ void show_sheet_free(show_sheet *sheet)
     sheet->count = 0;
 }
 
+static void print(char *out, size_t room, const char *format, va_list args)
+{
+    int length = vsnprintf(out, room, format, args);
+    if (length < 0)
+        out[0] = 0;
+    else if ((size_t)length >= room)
+        io_end_with_dots(out, room);
+}
+
 void show_say(figure *f, char **field, const show_request *r, words format, ...)
 {
     char text[1200];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, say(format, r->language), args);
+    print(text, sizeof text, say(format, r->language), args);
     va_end(args);
-    io_end_with_dots(text, sizeof text);
     figure_text(f, field, "%s", text);
 }
 
@@ -45,14 +54,33 @@ void show_caption(figure *f, const show_path *p, const show_request *r, words fo
     char text[1200];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, say(format, r->language), args);
+    print(text, sizeof text, say(format, r->language), args);
     va_end(args);
-    io_end_with_dots(text, sizeof text);
     if (p && p->step > 1)
-        show_say(f, &f->caption, r, (words){ "%s One position of %" PRId64 " is drawn.", "%s每 %" PRId64 " 个位置画一个。" }, text,
+        show_say(f, &f->caption, r,
+                 (words){ "%s One position of %" PRId64 " is drawn.", "%s每 %" PRId64 " 个位置画一个点。" }, text,
                  p->step);
     else
         figure_text(f, &f->caption, "%s", text);
+}
+
+/* Codes, turns and score terms. */
+static int kinds_of(const show_subject *s)
+{
+    return !!(s->hooks & PE_HOOK_EMBED) + !!(s->hooks & PE_HOOK_ROTATE) +
+           !!(s->hooks & (PE_HOOK_CONTENT | PE_HOOK_BIAS));
+}
+
+void show_title(figure *f, const show_view *v, const show_subject *s, const show_request *r, unsigned hook)
+{
+    words part = hook == PE_HOOK_EMBED    ? (words){ "codes", "编码" }
+                 : hook == PE_HOOK_ROTATE ? (words){ "turns", "旋转" }
+                                          : (words){ "score terms", "分数项" };
+    const char *title = say(v->title, r->language);
+    if (kinds_of(s) > 1)
+        figure_text(f, &f->title, "%s: %s", title, say(part, r->language));
+    else
+        figure_text(f, &f->title, "%s", title);
 }
 
 /* ---------------------------------------------------------------- one scale for figures that stand side by side */

@@ -19,6 +19,8 @@
             return try_status;                                                                                         \
     } while (0)
 
+#define SHOW_HOOKS_SCORE (PE_HOOK_CONTENT | PE_HOOK_BIAS)
+
 /* ---------------------------------------------------------------- positions (path.c) */
 
 /* start, start + step, ... along one axis. */
@@ -59,10 +61,12 @@ pe_status show_scores(const show_subject *s, const pe_tile *tile, pe_error *err)
  * key comes after the query are left out, as NaN. */
 pe_status show_terms(double **out, const show_subject *s, const show_request *r, pe_positions q, pe_positions k,
                      bool causal, pe_error *err);
+/* Whether the request's head is there. */
+pe_status show_head(const show_subject *s, const show_request *r, pe_error *err);
 double show_dot(const double *x, const double *y, int64_t n);
 
-/* Which of count things are drawn, at most SHOW_LINES_MAX: those of the request that are there, or a spread of `wanted`,
- * closer together at the beginning where `early`. */
+/* Which of count things are drawn, at most SHOW_LINES_MAX: those of the request that are there, or a spread of
+ * `wanted`, closer together at the beginning where `early`. */
 pe_status show_pick(int64_t out[SHOW_LINES_MAX], int *picked, const show_request *r, int64_t count, int wanted,
                     bool early, const char *what, pe_error *err);
 /* As many heads of count as can be told apart, evenly spread. */
@@ -72,6 +76,8 @@ int show_pick_heads(int64_t *out, int most, int64_t count);
 
 /* The next figure of the sheet, with its group; the sheet owns it. */
 pe_status show_figure(figure **out, show_sheet *to, figure_kind kind, const show_subject *s, pe_error *err);
+/* The view's title; of a combination that several figures of the view show, with what this one shows of it. */
+void show_title(figure *f, const show_view *v, const show_subject *s, const show_request *r, unsigned hook);
 /* printf in the request's language; both formats take the same arguments. */
 void show_say(figure *f, char **field, const show_request *r, words format, ...);
 /* The caption, and a sentence on the steps of the path where it has any. */
@@ -88,5 +94,10 @@ typedef struct show_sentence {
 /* Words between spaces; a Chinese character is a word. */
 pe_status sentence_new(show_sentence *out, const show_request *r, pe_error *err);
 void sentence_free(show_sentence *s);
+
+/* ---------------------------------------------------------------- the rows of show_views */
+
+extern const show_view show_view_table, show_view_curves, show_view_decay, show_view_heads, show_view_bias,
+    show_view_wavelengths, show_view_turns, show_view_variance, show_view_around, show_view_attention;
 
 #endif
