@@ -32,8 +32,9 @@ static pe_status stage_new(stage *g, const show_subject *s, const show_request *
     *g = (stage){ .causal = r->causal };
     SHOW_TRY(show_head(s, r, err));
     SHOW_TRY(sentence_new(&g->words, r, err));
-    all.length = g->words.count;
-    SHOW_TRY(path_new(&g->path, s, &all, all.length, SHOW_WORDS_MAX, err));
+    all.length = r->sentence ? g->words.count : 0; /* the words that nobody asked for: as many as there is room for */
+    SHOW_TRY(path_new(&g->path, s, &all, g->words.count, SHOW_WORDS_MAX, err));
+    g->words.count = (int)g->path.where.tokens;
     g->causal = r->causal || !show_looks_ahead(s, r);
     return PE_OK;
 }
