@@ -103,7 +103,7 @@ static void share_width(chart_plan *p)
     axis_ticks_apart(&p->x, f, 10, p->c->x_unit);
 }
 
-static void draw_frame(const chart_plan *p)
+static void draw_axes(const chart_plan *p)
 {
     const face *f = &p->f;
     for (int i = 0; i < p->y.count; i++) {
@@ -142,24 +142,24 @@ static void draw_mark(const chart_plan *p)
 
 static void draw_all(chart_plan *p)
 {
-    char words[WORDS_MOST];
-    chart_words(words, sizeof words, p);
-    draw_describe(p->d, p->c->title, p->c->description ? p->c->description : words);
+    char text[WORDS_MOST];
+    chart_words(text, sizeof text, p);
+    draw_describe(p->d, p->c->title, p->c->description ? p->c->description : text);
     put_head(p, true);
     if (p->is_empty) {
         face_rule(p->d, (draw_point){ p->low.x, p->high.y }, (draw_point){ p->high.x, p->high.y }, INK_FAINT,
                   DASH_NONE);
         draw_text(p->d, (p->low.x + p->high.x) / 2, (p->low.y + p->high.y) / 2, p->f.size, ANCHOR_MIDDLE, INK_FAINT,
-                  false, "no data");
+                  false, say(chart_no_data, (language)p->c->language));
         return;
     }
-    draw_frame(p);
+    draw_axes(p);
     draw_mark(p);
     chart_lines(p);
     chart_names(p);
 }
 
-pe_status chart_draw(draw **out, const chart *given, pe_error *err)
+pe_status chart_draw_in(draw **out, const chart *given, draw_frame *frame, pe_error *err)
 {
     chart c = *given;
     c.width = c.width > 0 ? c.width : WIDTH;
@@ -185,10 +185,17 @@ pe_status chart_draw(draw **out, const chart *given, pe_error *err)
         draw_all(&p);
     }
     free(p.names);
+    if (frame)
+        *frame = (draw_frame){ p.low, p.high, p.x, p.y };
     s = draw_status(p.d, err);
     if (s) {
         draw_free(p.d);
         *out = NULL;
     }
     return s;
+}
+
+pe_status chart_draw(draw **out, const chart *c, pe_error *err)
+{
+    return chart_draw_in(out, c, NULL, err);
 }

@@ -6,6 +6,7 @@
 #define POSENC_DRAW_CHART_H
 
 #include "draw/face.h"
+#include "io/words.h"
 
 #define NAME_MOST 120
 
@@ -57,7 +58,11 @@ bool chart_names_meet(chart_plan *p); /* names of lines that end early cover one
 int chart_legend_rows(const chart_plan *p);
 void chart_legend(const chart_plan *p, double top);
 
+/* chart_draw that also says where it drew; frame may be NULL. */
+pe_status chart_draw_in(draw **out, const chart *c, draw_frame *frame, pe_error *err);
+
 /* The chart in words. */
+extern const words chart_no_data;
 void chart_words(char *out, size_t room, const chart_plan *p);
 
 #endif

@@ -12,10 +12,10 @@
 
 #define EARLY 0.94 /* of the frame's width */
 
-static void print_name(chart_name *n)
+static void print_name(chart_name *n, language l)
 {
     const chart_series *s = n->series;
-    const char *what = s->note ? s->note : n->last < 0 ? "no data" : NULL, *name = s->name ? s->name : "";
+    const char *what = s->note ? s->note : n->last < 0 ? say(chart_no_data, l) : NULL, *name = s->name ? s->name : "";
     int size = snprintf(n->text, sizeof n->text, "%s%s%s", name, what && *name ? ": " : "", what ? what : "");
     if (size >= (int)sizeof n->text)
         io_end_with_dots(n->text, sizeof n->text);
@@ -34,7 +34,7 @@ void chart_read_names(chart_plan *p)
         while (n->last >= 0 && !(axis_takes(&p->x, n->series->x[n->last]) && axis_takes(&p->y, n->series->y[n->last])))
             n->last--;
         n->is_early = n->last >= 0 && axis_at(&whole, n->series->x[n->last]) < EARLY;
-        print_name(n);
+        print_name(n, (language)p->c->language);
     }
 }
 

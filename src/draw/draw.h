@@ -68,7 +68,8 @@ pe_status draw_status(const draw *d, pe_error *err);
 
 typedef enum draw_where {
     DRAW_ALONE = 0, /* a file: XML header, its own style with light and dark */
-    DRAW_INSIDE     /* inline in an HTML page, which has draw_css */
+    DRAW_INSIDE,    /* inline in an HTML page, which has draw_css; no style attribute, nothing that is fetched */
+    DRAW_HOLLOW     /* the same without its cells, which the page paints */
 } draw_where;
 pe_status draw_svg(FILE *to, const draw *d, draw_where where, pe_error *err);
 /* The CSS of the inks, for a page with pictures DRAW_INSIDE: light, and dark by prefers-color-scheme and by
@@ -118,6 +119,7 @@ typedef struct chart {
     double width, height;
     const char *x_unit; /* "" */
     bool cells;         /* laid out for a terminal, of 8 x 16 pixels a character; chart_terminal sets it */
+    int language;       /* of the words that are made here: one of io/words.h; 0: English */
 } chart;
 
 /* Names stand at the ends of the lines where they fit, in a legend where they do not. */

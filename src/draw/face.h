@@ -56,6 +56,12 @@ void axis_open_up(axis *a);
 void axis_ticks(axis *a, int most, bool grow, const char *unit);
 /* The same for an axis across: as many as have room beside each other. */
 void axis_ticks_apart(axis *a, const face *f, int most, const char *unit);
+/* Where values lie in a picture. */
+typedef struct draw_frame {
+    draw_point low, high; /* low is the upper left */
+    axis x, y;
+} draw_frame;
+
 double axis_widest(const axis *a, const face *f); /* of its labels */
 
 #endif

@@ -84,7 +84,7 @@ static double left_of(const cells_plan *p)
         names = fmin(widest_name(p, p->f->y_names, p->f->y_name_count), NAMES_SHARE * p->at.width);
     else
         names = fmax(names, axis_widest(&p->y, f));
-    return f->cell > 0 ? ceil((names + f->gap) / f->cell) * f->cell : f->pad + names + f->gap;
+    return f->cell > 0 ? ceil((names + f->gap) / f->cell) * f->cell : ceil(f->pad + names + f->gap);
 }
 
 static void plan_columns(cells_plan *p)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A figure as shapes. */
+#include "draw/chart.h"
 #include "draw/figure_parts.h"
 
 #include "io/io.h"
@@ -26,7 +27,13 @@ static chart chart_of(const figure *f, figure_place at)
                     .width = at.width,
                     .height = at.height,
                     .x_unit = "",
-                    .cells = at.cells };
+                    .cells = at.cells,
+                    .language = at.language };
+}
+
+int figure_ink(int series)
+{
+    return INK_SERIES + series % INK_COLOURS;
 }
 
 static pe_status draw_lines(draw **out, const figure *f, figure_place at, pe_error *err)
@@ -40,21 +47,23 @@ static pe_status draw_lines(draw **out, const figure *f, figure_place at, pe_err
                                     .x = f->series[i].x,
                                     .y = f->series[i].y,
                                     .count = f->series[i].count,
-                                    .ink = INK_SERIES + i % INK_COLOURS,
+                                    .ink = figure_ink(i),
                                     .dash = f->series[i].dashed ? DASH_LONG : DASH_NONE,
                                     .dots = f->series[i].dots };
     c.series = series;
-    pe_status s = chart_draw(out, &c, err);
+    pe_status s = chart_draw_in(out, &c, at.frame, err);
     free(series);
     return s;
 }
 
 double figure_height(const figure *f, double width, bool cells)
 {
+    if (f->kind == FIGURE_DIALS)
+        return figure_dials_height(f, width, cells);
     double frame = width - 110, height = cells ? 20 * CELL_HEIGHT : 380;
     if (f->kind != FIGURE_CELLS || f->columns == 0)
         return height;
-    height = frame * f->rows / f->columns * (cells ? 1 : 1);
+    height = frame * f->rows / f->columns;
     height = fmin(fmax(height, fmin(160, 28.0 * f->rows)), cells ? 20 * CELL_HEIGHT : frame);
     return cells ? ceil(height / CELL_HEIGHT + 4) * CELL_HEIGHT : ceil(height + 90);
 }
@@ -67,7 +76,11 @@ pe_status figure_draw_at(draw **out, const figure *f, figure_place at, pe_error 
         return s;
     at.width = at.width > 0 ? at.width : WIDTH;
     at.height = at.height > 0 ? at.height : figure_height(f, at.width, at.cells);
-    s = f->kind == FIGURE_CELLS ? figure_draw_cells(out, f, at, err) : draw_lines(out, f, at, err);
+    switch (f->kind) {
+    case FIGURE_CELLS: s = figure_draw_cells(out, f, at, err); break;
+    case FIGURE_DIALS: s = figure_draw_dials(out, f, at, err); break;
+    default: s = draw_lines(out, f, at, err); break;
+    }
     s = s ? s : draw_status(*out, err);
     if (s) {
         draw_free(*out);

@@ -63,6 +63,7 @@ pe_status figures_write(FILE *to, figure *const *f, int count, const figure_how 
     switch (how->format) {
     case FIGURE_TERMINAL: s = write_terminal(to, f, count, how, err); break;
     case FIGURE_SVG: s = write_svg(to, f, count, how, err); break;
+    case FIGURE_PARTS: s = figures_parts(to, f, count, how, err); break;
     case FIGURE_CSV: s = figures_csv(to, f, count, err); break;
     case FIGURE_JSON: s = figures_json(to, f, count, err); break;
     default: return io_fail(err, PE_ERR_UNSUITED, "%s: not written yet", figure_format_name(how->format));

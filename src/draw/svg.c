@@ -240,7 +240,8 @@ pe_status draw_svg(FILE *to, const draw *d, draw_where where, pe_error *err)
         return s;
     put_head(to, d, where);
     for (size_t i = 0; i < d->shape_count; i++)
-        put_shape(to, d, &d->shapes[i]);
+        if (where != DRAW_HOLLOW || d->shapes[i].kind != SHAPE_CELLS)
+            put_shape(to, d, &d->shapes[i]);
     fputs("</svg>\n", to);
     return ferror(to) ? io_fail(err, PE_ERR_IO, "the picture could not be written") : PE_OK;
 }
