@@ -2,6 +2,8 @@
 // The Chinese of what `posenc list --json` says in English, by the English text itself: a sentence that changes in the
 // registry has no entry any more, which web/tests/registry.test.mjs reports, as it does an entry that nobody says.
 
+import type { Lang, Words } from "./app";
+
 /** Summaries, help of keys, what tensors are, and papers and models that carry a remark. */
 export const registryZh: Readonly<Record<string, string>> = {
   // summaries
@@ -60,7 +62,8 @@ export const registryZh: Readonly<Record<string, string>> = {
   "the same as a share of the head, rounded down": "同上，以占头维度的比例给出，向下取整",
   "which end of the head turns": "旋转头维度的前段还是后段",
   "direction of the turn (nanochat: negative)": "旋转方向（nanochat 为负向）",
-  "exponent 2i/d, or 2i/(d-2)": "指数取 2i/d，或 2i/(d-2)",
+  "exponent 2i/d, 2i/(d-2), or 2i/(d-1) (transformers where an odd number would turn)":
+    "指数取 2i/d、2i/(d-2) 或 2i/(d-1)（旋转分量数为奇数时 transformers 的做法）",
   "how frequencies are changed for longer contexts": "为更长的上下文如何修改频率",
   "how much longer than trained": "目标长度是训练长度的几倍",
   "theta is multiplied by alpha^(d/(d-2))": "theta 乘以 alpha^(d/(d-2))",
@@ -78,8 +81,8 @@ export const registryZh: Readonly<Record<string, string>> = {
   "a divisor per pair, past the trained length": "每对一个除数，用于超出训练长度时",
   "magnitude with short (Phi-MoE)": "使用 short 时的幅度（Phi-MoE）",
   "magnitude with long (Phi-MoE)": "使用 long 时的幅度（Phi-MoE）",
-  "how axes share the pairs. One spectrum: chunked (Qwen2-VL), interleaved (Qwen3-VL; axes take turns while their section lasts, the first takes what is left), oddeven (Pixtral). One per axis: axial (ViT), blocks with pairs inside each axis' block (Gemma 4), alternate":
-    "各轴如何分配旋转对。共用一套频率：chunked（Qwen2-VL）、interleaved（Qwen3-VL；各轴轮流取，直到各自的份额用完，剩下的归第一个轴）、oddeven（Pixtral）。每轴一套频率：axial（ViT）、blocks（对只在各轴自己的块内，Gemma 4）、alternate",
+  "how axes share the pairs. One spectrum: chunked (Qwen2-VL), interleaved (Qwen3-VL; axes take turns while their section lasts, the first takes what is left), tail (ERNIE 4.5 VL; the others take turns, the first has the last pairs), oddeven (Pixtral). One per axis: axial (ViT), blocks with pairs inside each axis' block (Gemma 4), alternate":
+    "各轴如何分配旋转对。共用一套频率：chunked（Qwen2-VL）、interleaved（Qwen3-VL；各轴轮流取，直到各自的份额用完，剩下的归第一个轴）、tail（ERNIE 4.5 VL；其余各轴轮流取，第一个轴占最后的对）、oddeven（Pixtral）。每轴一套频率：axial（ViT）、blocks（对只在各轴自己的块内，Gemma 4）、alternate",
   "pairs of each axis: 16/24/24; default: equal": "各轴分到的对数：16/24/24；默认均分",
   "normalised: angle 2 pi c f, c the cell's centre scaled to -1..1 (DINOv3)":
     "normalised：角度为 2 pi c f，c 是格子中心缩放到 -1..1 的坐标（DINOv3）",
@@ -172,13 +175,8 @@ export const registryZh: Readonly<Record<string, string>> = {
   "BEiT (between patches)": "BEiT（图像块之间）",
 };
 
-export interface Words {
-  readonly en: string;
-  readonly zh: string;
-}
-
 /** The places of attention that an encoding touches: a short name, and what happens there. */
-export const hookWords: Readonly<Record<string, { readonly name: Words; readonly about: Words }>> = {
+export const hookWords: Readonly<Record<string, { name: Words; about: Words }>> = {
   embed: {
     name: { en: "embed", zh: "嵌入" },
     about: {
@@ -208,7 +206,7 @@ export const hookWords: Readonly<Record<string, { readonly name: Words; readonly
 };
 
 /** What a row may claim of itself: a short name, and the sentence that is measured. */
-export const claimWords: Readonly<Record<string, { readonly name: Words; readonly about: Words }>> = {
+export const claimWords: Readonly<Record<string, { name: Words; about: Words }>> = {
   unique: {
     name: { en: "unique", zh: "唯一" },
     about: { en: "no two positions share a code", zh: "任意两个位置的编码都不相同" },
@@ -262,6 +260,6 @@ export const claimWords: Readonly<Record<string, { readonly name: Words; readonl
 };
 
 /** The registry's English in the language of the page; text without an entry (names, formulas) stands for itself. */
-export function registryText(text: string, language: "en" | "zh"): string {
-  return language === "zh" ? (registryZh[text] ?? text) : text;
+export function registryText(text: string, lang: Lang): string {
+  return lang === "zh" ? (registryZh[text] ?? text) : text;
 }
