@@ -71,7 +71,7 @@ extern const show_view *const show_views[];
 extern const int show_view_count;
 bool show_fits(const show_view *v, const show_subject *s);
 const show_view *show_view_named(const char *name); /* NULL: none */
-/* The view's figures of s, at the end of the sheet. */
+/* The view's figures of s, at the end of the sheet; after a failure none of them. */
 pe_status show_add(show_sheet *to, const show_view *v, const show_subject *s, const show_request *r, pe_error *err);
 
 /* ---------------------------------------------------------------- walk: one small case, step by step */
