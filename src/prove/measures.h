@@ -30,5 +30,11 @@ measure_fn measure_relative_only, measure_norms_kept, measure_matrix_form, measu
 measure_fn measure_bound_decays, measure_scores_decay, measure_bands;
 /* rope_axes.c: more than one coordinate */
 measure_fn measure_axes_apart, measure_axes_in_one_pair;
+/* relative_bias.c: terms by distance */
+measure_fn measure_linear_penalty, measure_buckets, measure_clip;
+/* relative_learned.c: what has parameters, and how far a table reaches */
+measure_fn measure_no_learning, measure_table_ends, measure_beyond_table;
+/* relative_probe.c: position further up */
+measure_fn measure_probe_kept, measure_probe_lost, measure_probe_mask;
 
 #endif
