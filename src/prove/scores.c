@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "prove/scores.h"
 
+#include "prove/measures.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +22,9 @@ static pe_status stir(measure_encoding *m, uint64_t seed, pe_error *err)
     return PE_OK;
 }
 
-/* 0, 1, .. along a line, or in the rows of the smallest square (cube) that holds them. */
 static void place(const scores *s)
 {
-    int64_t side = s->tokens;
-    for (side = 1; s->axes > 1 && pow((double)side, (double)s->axes) < (double)s->tokens;)
-        side++;
-    for (int64_t t = 0; t < s->tokens; t++)
-        for (int64_t a = s->axes, rest = t; a-- > 0; rest /= side)
-            s->at[t * s->axes + a] = s->axes > 1 ? rest % side : rest;
+    measure_place(s->at, s->tokens, s->axes);
 }
 
 static pe_status take_memory(scores *s, uint64_t seed, pe_error *err)
