@@ -101,7 +101,7 @@ name_text walk_name(const char *format, ...)
     return out;
 }
 
-static pe_status take_steps(walk *w, scene *s, pe_error *err)
+static pe_status take_steps(walk *w, walk_scene *s, pe_error *err)
 {
     w->spec = copy_all(w, pe_encoding_spec(s->e));
     walk_case(w, s);
@@ -114,18 +114,18 @@ static pe_status take_steps(walk *w, scene *s, pe_error *err)
 
 pe_status walk_new(walk **out, const char *spec, const walk_request *r, pe_error *err)
 {
-    scene *s = NULL;
+    walk_scene *s = NULL;
     *out = NULL;
     walk *w = calloc(1, sizeof *w);
     if (!w)
         return io_fail(err, PE_ERR_NOMEM, "no memory for a walk");
     w->language = r->language;
-    pe_status status = scene_new(&s, spec, r, err);
+    pe_status status = walk_scene_new(&s, spec, r, err);
     if (!status)
-        status = scene_attend(s, err);
+        status = walk_scene_attend(s, err);
     if (!status)
         status = take_steps(w, s, err);
-    scene_free(s);
+    walk_scene_free(s);
     if (status)
         walk_free(w);
     else

@@ -30,7 +30,7 @@ typedef struct attending {
     double out[WIDTH_MAX]; /* the library's: sum, with what values get, turned back */
 } attending;
 
-typedef struct scene {
+typedef struct walk_scene {
     const walk_request *r;
     pe_encoding *e, *none;
     pe_params params;
@@ -46,17 +46,17 @@ typedef struct scene {
     attending plain, with;
     double wide[WALK_HEADS_MAX * WIDTH_MAX]; /* (H, D) of all heads, of which one is followed */
     char text[TEXT_ROOM];
-} scene;
+} walk_scene;
 
 extern const char *const walk_word[WORDS];
 
-pe_status scene_new(scene **out, const char *spec, const walk_request *r, pe_error *err);
-void scene_free(scene *s); /* NULL is fine */
-const int64_t *scene_at(const scene *s, int word);
-tell_of scene_asks(const scene *s, int key, int64_t element); /* of the query, about this key */
+pe_status walk_scene_new(walk_scene **out, const char *spec, const walk_request *r, pe_error *err);
+void walk_scene_free(walk_scene *s); /* NULL is fine */
+const int64_t *walk_scene_at(const walk_scene *s, int word);
+tell_of walk_scene_asks(const walk_scene *s, int key, int64_t element); /* of the query, about this key */
 /* What is shown is what the library has, up to rounding, of numbers as large as size. */
-pe_status scene_hold(const scene *s, double shown, double library, double size, pe_error *err);
-pe_status scene_attend(scene *s, pe_error *err); /* fills in plain and with */
+pe_status walk_scene_hold(const walk_scene *s, double shown, double library, double size, pe_error *err);
+pe_status walk_scene_attend(walk_scene *s, pe_error *err); /* fills in plain and with */
 
 /* A step begins, and lines are added to it. What ran out of memory is said once, in walk->failed. */
 void walk_begin(walk *w, words title, const char *formula, words note);
@@ -69,10 +69,10 @@ typedef struct name_text {
 } name_text;
 PRINTF(1, 2) name_text walk_name(const char *format, ...);
 
-void walk_case(walk *w, scene *s);
-void walk_code(walk *w, scene *s);
-pe_status walk_turn(walk *w, scene *s, pe_error *err);
-pe_status walk_terms(walk *w, scene *s, pe_error *err);
-void walk_attend(walk *w, scene *s);
+void walk_case(walk *w, walk_scene *s);
+void walk_code(walk *w, walk_scene *s);
+pe_status walk_turn(walk *w, walk_scene *s, pe_error *err);
+pe_status walk_terms(walk *w, walk_scene *s, pe_error *err);
+void walk_attend(walk *w, walk_scene *s);
 
 #endif

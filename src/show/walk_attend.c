@@ -9,7 +9,7 @@
 
 static const words none = { NULL, NULL };
 
-static void dot_lines(walk *w, scene *s, const attending *a)
+static void dot_lines(walk *w, walk_scene *s, const attending *a)
 {
     for (int j = 0; j < WORDS; j++) {
         if (!s->seen[j])
@@ -20,7 +20,7 @@ static void dot_lines(walk *w, scene *s, const attending *a)
     }
 }
 
-static void score_lines(walk *w, scene *s, const attending *a)
+static void score_lines(walk *w, walk_scene *s, const attending *a)
 {
     unsigned early = pe_encoding_hooks_at(a->e, PE_BEFORE_SCALE), late = pe_encoding_hooks_at(a->e, PE_AFTER_SCALE);
     for (int j = 0; j < WORDS; j++) {
@@ -39,7 +39,7 @@ static void score_lines(walk *w, scene *s, const attending *a)
 }
 
 /* Scores as they are, or less the largest where exp of it would be too large to mean anything. */
-static void weight_lines(walk *w, scene *s, const attending *a)
+static void weight_lines(walk *w, walk_scene *s, const attending *a)
 {
     static const words why = { "softmax does not change when the same number is taken from every score: the largest is",
                                "softmax 的所有得分减去同一个数，结果不变；这里减去最大值" };
@@ -69,14 +69,14 @@ static void weight_lines(walk *w, scene *s, const attending *a)
 }
 
 /* Of the vectors that values get: out[d] += weight · table[r][d], told by the library. */
-static double value_terms(scene *s, const attending *a, int64_t d, tell *t)
+static double value_terms(walk_scene *s, const attending *a, int64_t d, tell *t)
 {
     double sum = 0;
     for (int i = 0; a->e == s->e && i < s->told_count; i++)
         for (int j = 0; s->told[i].hook == PE_HOOK_VALUE && j < WORDS; j++) {
             char own[200];
             tell unused = tell_into(own, sizeof own);
-            tell_of of = scene_asks(s, j, d);
+            tell_of of = walk_scene_asks(s, j, d);
             double number = s->seen[j] ? tell_one(&s->told[i], s->params, &of, &unused) : 0;
             if (s->seen[j])
                 tell_say(t, " + %s · %s", tell_number(a->weight[j]).text, tell_factor(number).text);
@@ -85,7 +85,7 @@ static double value_terms(scene *s, const attending *a, int64_t d, tell *t)
     return sum;
 }
 
-static void sum_lines(walk *w, scene *s, const attending *a)
+static void sum_lines(walk *w, walk_scene *s, const attending *a)
 {
     double sum[WIDTH_MAX], apart = 0;
     for (int64_t d = 0; d < a->D; d++) {
@@ -108,7 +108,7 @@ static void sum_lines(walk *w, scene *s, const attending *a)
     }
 }
 
-static void attention_step(walk *w, scene *s, const attending *a, words title, const char *formula)
+static void attention_step(walk *w, walk_scene *s, const attending *a, words title, const char *formula)
 {
     walk_begin(w, title, formula, none);
     dot_lines(w, s, a);
@@ -126,7 +126,7 @@ static const char *score_formula(const pe_encoding *e)
                          : "score = q·k · scale; weight = softmax(score); out = sum weight · v";
 }
 
-static void change_step(walk *w, scene *s)
+static void change_step(walk *w, walk_scene *s)
 {
     static const words title = { "what has changed", "变化" };
     static const words note = { "Without an encoding the words could change places and nothing here would.",
@@ -147,7 +147,7 @@ static void change_step(walk *w, scene *s)
     walk_vector(w, walk_name("out, %s", say(names[1], w->language)).text, NULL, s->with.out, s->with.D);
 }
 
-void walk_attend(walk *w, scene *s)
+void walk_attend(walk *w, walk_scene *s)
 {
     static const words plain = { "attention without the encoding", "没有位置编码的 attention" };
     static const words with = { "attention with the encoding", "有位置编码的 attention" };

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-void walk_case(walk *w, scene *s)
+void walk_case(walk *w, walk_scene *s)
 {
     static const words title = { "the case", "例子" };
     static const words note = {
@@ -30,19 +30,19 @@ void walk_case(walk *w, scene *s)
 }
 
 /* Element by element, of one part. */
-static void code_of(walk *w, scene *s, const told *what)
+static void code_of(walk *w, walk_scene *s, const told *what)
 {
     static const words title = { "the code of a position", "位置的编码" };
     walk_begin(w, title, what->part->row->info.formula, (words){ NULL, NULL });
     for (int64_t c = 0; c < what->part->width; c++) {
-        tell_of of = scene_asks(s, s->key, c);
+        tell_of of = walk_scene_asks(s, s->key, c);
         tell t = tell_into(s->text, sizeof s->text);
         double number = tell_one(what, s->params, &of, &t);
         walk_equation(w, walk_name("p_%s[%" PRId64 "]", s->place[s->query], c).text, s->text, number);
     }
 }
 
-void walk_code(walk *w, scene *s)
+void walk_code(walk *w, walk_scene *s)
 {
     static const words title = { "the word gets its code", "词向量加上编码" };
     static const words note = { "Attention sees y in place of x from here on: as query, key and value.",

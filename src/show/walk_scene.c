@@ -13,7 +13,7 @@ const char *const walk_word[WORDS] = { "dog", "bites", "man" };
 
 #define PARAMS_MAX (INT64_C(1) << 24)
 
-const int64_t *scene_at(const scene *s, int word)
+const int64_t *walk_scene_at(const walk_scene *s, int word)
 {
     return s->at + word * s->axes;
 }
@@ -29,7 +29,7 @@ static const char *no_encoding(void)
     return "";
 }
 
-static pe_status make_encoding(scene *s, const char *spec, pe_error *err)
+static pe_status make_encoding(walk_scene *s, const char *spec, pe_error *err)
 {
     const walk_request *r = s->r;
     pe_shape shape = { .heads = r->heads, .head_dim = r->dim, .model_dim = r->dim };
@@ -47,7 +47,7 @@ static pe_status make_encoding(scene *s, const char *spec, pe_error *err)
     return pe_encoding_new(&s->none, no_encoding(), shape, err);
 }
 
-static pe_status make_params(scene *s, pe_error *err)
+static pe_status make_params(walk_scene *s, pe_error *err)
 {
     int64_t count = pe_encoding_param_count(s->e);
     if (!count)
@@ -79,9 +79,9 @@ static int64_t third(int64_t query, int64_t key)
     return low > 0 || low < -1 ? low - 1 : high + 1;
 }
 
-static void place_text(scene *s, int word)
+static void place_text(walk_scene *s, int word)
 {
-    const int64_t *at = scene_at(s, word);
+    const int64_t *at = walk_scene_at(s, word);
     tell t = tell_into(s->place[word], PLACE_ROOM);
     for (int64_t a = 0; a < s->axes; a++)
         tell_say(&t, "%s%" PRId64, a ? "," : s->axes > 1 ? "(" : "", at[a]);
@@ -89,7 +89,7 @@ static void place_text(scene *s, int word)
 }
 
 /* By the first coordinate: query, key and third, in rising order. */
-static void order_words(scene *s, int64_t at[WORDS][PE_AXES_MAX])
+static void order_words(walk_scene *s, int64_t at[WORDS][PE_AXES_MAX])
 {
     int rank[WORDS] = { 0 };
     for (int i = 0; i < WORDS; i++)
@@ -103,7 +103,7 @@ static void order_words(scene *s, int64_t at[WORDS][PE_AXES_MAX])
         place_text(s, i);
 }
 
-static pe_status place_words(scene *s, pe_error *err)
+static pe_status place_words(walk_scene *s, pe_error *err)
 {
     const walk_request *r = s->r;
     int64_t at[WORDS][PE_AXES_MAX] = { 0 };
@@ -125,7 +125,7 @@ static pe_status place_words(scene *s, pe_error *err)
 /* ---------------------------------------------------------------- their vectors */
 
 /* Numbers with one digit, so that what is shown is what is meant. */
-static void draw_words(scene *s)
+static void draw_words(walk_scene *s)
 {
     for (int t = 0; t < WORDS; t++)
         for (int64_t c = 0; c < s->dim; c++) {
@@ -134,16 +134,16 @@ static void draw_words(scene *s)
         }
 }
 
-static pe_status embed_words(scene *s, pe_error *err)
+static pe_status embed_words(walk_scene *s, pe_error *err)
 {
     return pe_encoding_embed(s->e, s->params, pe_view_packed(s->y, PE_F64, WORDS, 1, s->D),
                              pe_view_packed(s->x, PE_F64, WORDS, 1, s->dim),
                              (pe_positions){ s->at, WORDS, s->axes, 0, 0 }, err);
 }
 
-tell_of scene_asks(const scene *s, int key, int64_t element)
+tell_of walk_scene_asks(const walk_scene *s, int key, int64_t element)
 {
-    return (tell_of){ .q_at = scene_at(s, s->query),
+    return (tell_of){ .q_at = walk_scene_at(s, s->query),
                       .k_at = s->at,
                       .seen = s->seen,
                       .q = s->with.q,
@@ -157,7 +157,7 @@ tell_of scene_asks(const scene *s, int key, int64_t element)
 
 /* ---------------------------------------------------------------- all of it */
 
-static pe_status set_up(scene *s, const char *spec, pe_error *err)
+static pe_status set_up(walk_scene *s, const char *spec, pe_error *err)
 {
     const walk_request *r = s->r;
     if (r->dim < 1 || r->dim > WALK_DIM_MAX)
@@ -178,7 +178,7 @@ static pe_status set_up(scene *s, const char *spec, pe_error *err)
     return embed_words(s, err);
 }
 
-pe_status scene_new(scene **out, const char *spec, const walk_request *r, pe_error *err)
+pe_status walk_scene_new(walk_scene **out, const char *spec, const walk_request *r, pe_error *err)
 {
     *out = calloc(1, sizeof **out);
     if (!*out)
@@ -187,7 +187,7 @@ pe_status scene_new(scene **out, const char *spec, const walk_request *r, pe_err
     return set_up(*out, spec, err);
 }
 
-void scene_free(scene *s)
+void walk_scene_free(walk_scene *s)
 {
     if (s) {
         pe_encoding_free(s->e);

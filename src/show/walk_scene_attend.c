@@ -8,27 +8,27 @@
 #include <string.h>
 
 /* Every head is given the same vectors; one of them is looked at. */
-static pe_view same_for_heads(const scene *s, const double *data, int64_t tokens, int64_t D)
+static pe_view same_for_heads(const walk_scene *s, const double *data, int64_t tokens, int64_t D)
 {
     return (pe_view){ (void *)(uintptr_t)data, PE_F64, tokens, s->heads, D, D, 0 };
 }
 
-static pe_positions at_query(const scene *s, const attending *a)
+static pe_positions at_query(const walk_scene *s, const attending *a)
 {
-    return (pe_positions){ scene_at(s, s->query), 1, pe_encoding_axes(a->e), s->axes, 1 };
+    return (pe_positions){ walk_scene_at(s, s->query), 1, pe_encoding_axes(a->e), s->axes, 1 };
 }
 
-static pe_positions at_keys(const scene *s, const attending *a)
+static pe_positions at_keys(const walk_scene *s, const attending *a)
 {
     return (pe_positions){ s->at, WORDS, pe_encoding_axes(a->e), s->axes, 1 };
 }
 
-static pe_params params_of(const scene *s, const attending *a)
+static pe_params params_of(const walk_scene *s, const attending *a)
 {
     return a->e == s->e ? s->params : (pe_params){ 0 };
 }
 
-static pe_status turn_all(attending *a, const scene *s, pe_error *err)
+static pe_status turn_all(attending *a, const walk_scene *s, pe_error *err)
 {
     size_t bytes = (size_t)a->D * sizeof *a->q;
     memcpy(a->q, a->from + s->query * a->D, bytes);
@@ -44,7 +44,7 @@ static pe_status turn_all(attending *a, const scene *s, pe_error *err)
 }
 
 /* What a stage adds to the scores of the head that is followed. */
-static pe_status add_terms(double out[WORDS], attending *a, const scene *s, pe_stage stage, pe_error *err)
+static pe_status add_terms(double out[WORDS], attending *a, const walk_scene *s, pe_stage stage, pe_error *err)
 {
     double score[WALK_HEADS_MAX * WORDS] = { 0 }; /* (H, T) */
     pe_tile tile = { .score = pe_view_packed(score, PE_F64, 1, s->heads, WORDS),
@@ -59,14 +59,14 @@ static pe_status add_terms(double out[WORDS], attending *a, const scene *s, pe_s
     return PE_OK;
 }
 
-static pe_status both_stages(attending *a, const scene *s, pe_error *err)
+static pe_status both_stages(attending *a, const walk_scene *s, pe_error *err)
 {
     WALK_TRY(add_terms(a->before, a, s, PE_BEFORE_SCALE, err));
     return add_terms(a->after, a, s, PE_AFTER_SCALE, err);
 }
 
 /* All keys; where the encoding has nothing for those ahead of the query, those up to it. */
-static pe_status terms(attending *a, scene *s, pe_error *err)
+static pe_status terms(attending *a, walk_scene *s, pe_error *err)
 {
     memset(s->seen, 1, sizeof s->seen);
     pe_status status = both_stages(a, s, err);
@@ -78,7 +78,7 @@ static pe_status terms(attending *a, scene *s, pe_error *err)
     return both_stages(a, s, err);
 }
 
-static void softmax(attending *a, const scene *s)
+static void softmax(attending *a, const walk_scene *s)
 {
     double top = -INFINITY, sum = 0;
     for (int j = 0; j < WORDS; j++)
@@ -90,7 +90,7 @@ static void softmax(attending *a, const scene *s)
         a->weight[j] /= sum;
 }
 
-static void weigh(attending *a, const scene *s)
+static void weigh(attending *a, const walk_scene *s)
 {
     a->scale = pe_encoding_scale(a->e);
     for (int j = 0; j < WORDS; j++) {
@@ -105,7 +105,7 @@ static void weigh(attending *a, const scene *s)
 }
 
 /* What our steps lead to: the sum, with what values get, turned back. */
-static pe_status finish(double *out, const attending *a, scene *s, pe_error *err)
+static pe_status finish(double *out, const attending *a, walk_scene *s, pe_error *err)
 {
     double weight[WALK_HEADS_MAX * WORDS];
     for (int64_t h = 0; h < s->heads; h++) {
@@ -120,7 +120,7 @@ static pe_status finish(double *out, const attending *a, scene *s, pe_error *err
     return PE_OK;
 }
 
-static pe_status ask_library(attending *a, scene *s, pe_error *err)
+static pe_status ask_library(attending *a, walk_scene *s, pe_error *err)
 {
     size_t bytes = 0;
     pe_attention call = { .out = pe_view_packed(s->wide, PE_F64, 1, s->heads, a->D),
@@ -141,7 +141,7 @@ static pe_status ask_library(attending *a, scene *s, pe_error *err)
 }
 
 /* Sums of up to 128 products round by 1e-13 of their largest. */
-pe_status scene_hold(const scene *s, double shown, double library, double size, pe_error *err)
+pe_status walk_scene_hold(const walk_scene *s, double shown, double library, double size, pe_error *err)
 {
     if (fabs(shown - library) <= 1e-12 * size)
         return PE_OK;
@@ -150,7 +150,7 @@ pe_status scene_hold(const scene *s, double shown, double library, double size, 
 }
 
 /* Rounding in the scores becomes rounding in the weights. */
-static pe_status hold(const double *steps, const attending *a, const scene *s, pe_error *err)
+static pe_status hold(const double *steps, const attending *a, const walk_scene *s, pe_error *err)
 {
     double size = 1, score = 1;
     for (int j = 0; j < WORDS; j++)
@@ -158,11 +158,11 @@ static pe_status hold(const double *steps, const attending *a, const scene *s, p
     for (int64_t d = 0; d < a->D; d++)
         size = fmax(size, fabs(a->out[d]));
     for (int64_t d = 0; d < a->D; d++)
-        WALK_TRY(scene_hold(s, steps[d], a->out[d], size * score, err));
+        WALK_TRY(walk_scene_hold(s, steps[d], a->out[d], size * score, err));
     return PE_OK;
 }
 
-static pe_status attend(attending *a, scene *s, pe_error *err)
+static pe_status attend(attending *a, walk_scene *s, pe_error *err)
 {
     double steps[WIDTH_MAX];
     weigh(a, s);
@@ -171,7 +171,7 @@ static pe_status attend(attending *a, scene *s, pe_error *err)
     return hold(steps, a, s, err);
 }
 
-pe_status scene_attend(scene *s, pe_error *err)
+pe_status walk_scene_attend(walk_scene *s, pe_error *err)
 {
     s->with.e = s->e, s->with.from = s->y, s->with.D = s->D;
     s->plain.e = s->none, s->plain.from = s->x, s->plain.D = s->dim;

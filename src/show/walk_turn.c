@@ -19,9 +19,9 @@ typedef struct turning_pairs {
     bool rounded;          /* an angle is not position times frequency: the spec rounds it */
 } turning_pairs;
 
-static pe_status ask_pairs(turning_pairs *p, const scene *s, pe_error *err)
+static pe_status ask_pairs(turning_pairs *p, const walk_scene *s, pe_error *err)
 {
-    pe_positions at = { scene_at(s, s->query), 1, s->axes, 0, 0 };
+    pe_positions at = { walk_scene_at(s, s->query), 1, s->axes, 0, 0 };
     p->count = pe_encoding_pair_count(s->e);
     p->gain = pe_encoding_gain(s->e, PE_QUERY, at.at[0]);
     WALK_TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
@@ -32,10 +32,10 @@ static pe_status ask_pairs(turning_pairs *p, const scene *s, pe_error *err)
 }
 
 /* The angle, and what is left of it without whole turns: that of the cos and sin that the library has. */
-static double angle_lines(walk *w, scene *s, turning_pairs *p, int64_t n)
+static double angle_lines(walk *w, walk_scene *s, turning_pairs *p, int64_t n)
 {
     const pe_pair *two = &p->pair[n];
-    int64_t at = scene_at(s, s->query)[two->axis];
+    int64_t at = walk_scene_at(s, s->query)[two->axis];
     double angle = (double)at * two->frequency + two->phase, rest = atan2(p->sine[n], p->cosine[n]);
     double turns = floor((angle - rest) / TURN + 0.5);
     tell t = tell_into(s->text, sizeof s->text);
@@ -54,7 +54,7 @@ static double angle_lines(walk *w, scene *s, turning_pairs *p, int64_t n)
 }
 
 /* cos and sin, with their factor where they have one. */
-static void factor_lines(walk *w, scene *s, const turning_pairs *p, int64_t n, double angle)
+static void factor_lines(walk *w, walk_scene *s, const turning_pairs *p, int64_t n, double angle)
 {
     double size = hypot(p->cosine[n], p->sine[n]);
     bool sized = fabs(size - 1) > 1e-9;
@@ -69,7 +69,7 @@ static void factor_lines(walk *w, scene *s, const turning_pairs *p, int64_t n, d
 }
 
 /* x' = x c - y s, y' = x s + y c */
-static void pair_lines(walk *w, scene *s, const turning_pairs *p, int64_t n)
+static void pair_lines(walk *w, walk_scene *s, const turning_pairs *p, int64_t n)
 {
     const pe_pair *two = &p->pair[n];
     const double *q = s->y + s->query * s->D;
@@ -85,7 +85,7 @@ static void pair_lines(walk *w, scene *s, const turning_pairs *p, int64_t n)
     walk_equation(w, walk_name("q'[%" PRId64 "]", two->y_out).text, s->text, s->with.q[two->y_out]);
 }
 
-static void still_lines(walk *w, scene *s, const turning_pairs *p)
+static void still_lines(walk *w, walk_scene *s, const turning_pairs *p)
 {
     const double *q = s->y + s->query * s->D;
     for (int64_t d = 0; d < s->D; d++) {
@@ -99,7 +99,7 @@ static void still_lines(walk *w, scene *s, const turning_pairs *p)
     }
 }
 
-static double norm_line(walk *w, scene *s, const char *name, const double *x)
+static double norm_line(walk *w, walk_scene *s, const char *name, const double *x)
 {
     double sum = 0;
     tell t = tell_into(s->text, sizeof s->text);
@@ -114,13 +114,13 @@ static double norm_line(walk *w, scene *s, const char *name, const double *x)
 }
 
 /* The same product from the distance alone: the query at the difference, the key at 0. */
-static pe_status distance_line(walk *w, scene *s, pe_error *err)
+static pe_status distance_line(walk *w, walk_scene *s, pe_error *err)
 {
     double q[WIDTH_MAX], k[WIDTH_MAX], sum = 0;
     int64_t at[PE_AXES_MAX], zero[PE_AXES_MAX] = { 0 };
     pe_view vq = pe_view_packed(q, PE_F64, 1, 1, s->D), vk = pe_view_packed(k, PE_F64, 1, 1, s->D), x = vq, y = vk;
     for (int64_t a = 0; a < s->axes; a++)
-        at[a] = scene_at(s, s->query)[a] - scene_at(s, s->key)[a];
+        at[a] = walk_scene_at(s, s->query)[a] - walk_scene_at(s, s->key)[a];
     x.data = s->y + s->query * s->D;
     y.data = s->y + s->key * s->D;
     WALK_TRY(pe_encoding_rotate(s->e, PE_QUERY, vq, x, (pe_positions){ at, 1, s->axes, 0, 0 }, err));
@@ -133,7 +133,7 @@ static pe_status distance_line(walk *w, scene *s, pe_error *err)
     return PE_OK;
 }
 
-static void product_lines(walk *w, scene *s)
+static void product_lines(walk *w, walk_scene *s)
 {
     const double *k = s->with.k + s->key * s->D;
     walk_vector(w, walk_name("k_%s", s->place[s->key]).text, NULL, s->y + s->key * s->D, s->D);
@@ -152,7 +152,7 @@ static const words relative_note = {
     "得分只与距离有关：把 query 放到 i - j、key 放到 0，结果相同。"
 };
 
-static pe_status after_lines(walk *w, scene *s, pe_error *err)
+static pe_status after_lines(walk *w, walk_scene *s, pe_error *err)
 {
     unsigned claims = pe_encoding_claims(s->e);
     static const words title = { "length and product", "长度与内积" };
@@ -166,7 +166,7 @@ static pe_status after_lines(walk *w, scene *s, pe_error *err)
     return relative ? distance_line(w, s, err) : PE_OK;
 }
 
-pe_status walk_turn(walk *w, scene *s, pe_error *err)
+pe_status walk_turn(walk *w, walk_scene *s, pe_error *err)
 {
     static const words title = { "the query turns, pair by pair", "query 逐对旋转" };
     turning_pairs p = { 0 };
