@@ -1,10 +1,11 @@
-/* labels: core; needs: show
+/* labels: core; needs: show wrap
  * SPDX-License-Identifier: MIT
  *
  * A walk's lines are equations: their sides are evaluated here, with the rounding of every number that is shown carried
  * along, and have to agree; and what they lead to is the library's. */
 #include "common.h"
 
+#include "heap.h"
 #include "show/show.h"
 
 #include <math.h>
@@ -413,6 +414,35 @@ static void what_cannot_be_walked_says_why(void **state)
     expect("rope", r, PE_ERR_RANGE, "head is 8");
 }
 
+/* Each allocation fails once: a sentence, no walk, nothing left behind. */
+static void no_memory_is_said_and_nothing_is_left(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "rope", "sinusoidal", "shaw", "cope" };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        bool reached = true;
+        for (long n = 1; reached; n += n < 40 ? 1 : 17) {
+            walk *w;
+            pe_error err = { 0 };
+            walk_request r = ask(5, 4);
+            size_t before = heap.live;
+            heap.made = 0;
+            heap.fail = n;
+            pe_status s = walk_new(&w, specs[i], &r, &err);
+            reached = heap.made >= n;
+            heap.fail = 0;
+            if (reached) {
+                assert_int_equal(s, PE_ERR_NOMEM);
+                assert_null(w);
+                assert_true(err.text[0]);
+            } else
+                assert_int_equal(s, PE_OK);
+            walk_free(w);
+            assert_int_equal(heap.live, before);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +454,7 @@ int main(void)
         cmocka_unit_test(combinations_and_wider_words_walk),
         cmocka_unit_test(both_languages_have_the_same_numbers),
         cmocka_unit_test(what_cannot_be_walked_says_why),
+        cmocka_unit_test(no_memory_is_said_and_nothing_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
