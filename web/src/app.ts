@@ -14,9 +14,9 @@ export interface Words {
 /** What one command of the tool gave back. */
 export interface Ran {
   code: number; // 0: done
-  bytes: Uint8Array; // stdout
-  text: string; // stdout as text
-  error: string; // stderr: one sentence where code is not 0
+  out: Uint8Array; // stdout
+  readonly text: string; // stdout as text
+  err: string; // stderr: a sentence where code is not 0
 }
 
 /** A picture of `posenc show`. */
@@ -29,13 +29,13 @@ export interface Wanted {
 
 export interface SliderWanted {
   label: string;
-  value: number;
+  value: number; // NaN: none yet
   min: number;
   max: number;
   step?: number; // 1
   log?: boolean; // equal ratios, not equal steps; the field beside it takes any number
   help?: string;
-  unit?: string;
+  none?: string; // what stands in the field where there is no value: "auto"
 }
 
 export interface Slider {
@@ -70,8 +70,9 @@ export interface App {
   t(words: Words): string;
   /** A text of the registry (a summary, a key's help), which is English, in the reader's language. */
   about(english: string): string;
-  /** One command of the tool, without its name: run(["table", "rope", "-n", "4", "--json"]). */
-  run(args: string[], stdin?: string): Ran;
+  /** One command of the tool, without its name: run(["table", "rope", "-n", "4", "--json"]). Files it may read are
+   *  handed in: run(["explain", "config.json"], { "config.json": text }). */
+  run(args: readonly string[], files?: Readonly<Record<string, string>>): Ran;
   /** Draws into el, replacing what is there; an error becomes the tool's sentence. Call again to redraw. */
   picture(el: HTMLElement, wanted: Wanted): void;
   /** Appends a labelled slider with its number field; onChange comes at most once a frame. */
@@ -81,4 +82,9 @@ export interface App {
   setState(change: Partial<State>): void;
   /** A link to the page in another state, for <a href>. */
   link(change: Partial<State>): string;
+}
+
+/** The sentence of a command that failed, without the tool's name before it. */
+export function sentence(ran: Ran): string {
+  return ran.err.trim().replace(/^posenc( \w+)?: /, "") || `exit ${ran.code}`;
 }
