@@ -35,14 +35,16 @@ static bool has_colour(void)
 draw_screen draw_screen_of(FILE *stream)
 {
     draw_screen s = { .columns = 80, .rows = 24, .glyphs = is_utf8() ? GLYPHS_BRAILLE : GLYPHS_ASCII };
-    struct winsize size = { 0 };
     int fd = fileno(stream);
     if (fd < 0 || !isatty(fd))
         return s;
+#ifdef TIOCGWINSZ
+    struct winsize size = { 0 };
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
         s.columns = size.ws_col;
         s.rows = size.ws_row;
     }
+#endif
     s.colour = has_colour();
     return s;
 }
