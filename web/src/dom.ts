@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Elements by function. Text is always text: nothing here reads HTML.
+// Elements by function. Text is always text; the one reader of markup is for the tool's own drawings.
 
 export type Child = Node | string | null | undefined | false;
 type Value = string | number | boolean | null | undefined | ((event: never) => void);
@@ -39,9 +39,11 @@ export function newId(stem: string): string {
   return `${stem}-${++made}`;
 }
 
-/** An SVG text of the tool as an element. */
+/** A drawing of the tool (which escapes what it writes) as an element. */
 export function svgElement(text: string): SVGSVGElement {
-  const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-  if (parsed.nodeName !== "svg") throw new Error("not an SVG");
-  return document.importNode(parsed, true) as unknown as SVGSVGElement;
+  const holder = document.createElement("template");
+  holder.innerHTML = text;
+  const svg = holder.content.querySelector("svg");
+  if (!svg) throw new Error("not an SVG");
+  return svg;
 }

@@ -68,6 +68,7 @@ export const words = {
   unfit: say("This encoding has no such picture.", "这种编码没有此视图。"),
   readHint: say("Point at the picture, or focus it and use the arrow keys, to read values.",
     "用指针指向图，或聚焦后用方向键，即可读数。"),
+  sentenceFirst: say("the dog chased the other dog", "the dog chased the other dog"),
   masked: say("nothing there", "无值"),
 
   // properties
