@@ -51,8 +51,8 @@ export function extendTable(app: App, json: string): HTMLElement {
         .map((w) => h("th", { scope: "col" }, app.t(w))), h("td", {}))),
       h("tbody", {}, ...plan.methods.map((m) => row(app, plan, m))))));
   if (plan.settings?.length)
-    out.append(h("details", {}, h("summary", {}, app.t(words.settings)), ...plan.settings.flatMap((s) => [
+    out.append(h("details", {}, h("summary", {}, app.t(words.settings)), ...plan.settings.map((s) => h("section", {},
       h("h4", {}, s.engine), h("pre", { tabindex: "0" }, s.command ?? JSON.stringify(s.config, null, 2)),
-      s.remark ? h("p", { class: "faint" }, s.remark) : null]).filter((x): x is HTMLElement => x !== null)));
+      s.remark && h("p", { class: "faint" }, s.remark)))));
   return out;
 }

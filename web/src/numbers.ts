@@ -4,7 +4,7 @@
 
 import type { App } from "./app";
 import { h } from "./dom";
-import type { Figure } from "./figure";
+import type { Figure, Matrix } from "./figure";
 import { words } from "./words";
 
 const mostRows = 128, mostColumns = 64;
@@ -20,12 +20,10 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): H
       h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((t) => h("td", {}, t))))));
 }
 
-function ofCells(f: Figure): HTMLElement {
-  const cells = f.cells;
-  if (!cells) return h("p", {});
+function ofCells(f: Figure, cells: Matrix): HTMLElement {
   const columns = Math.min(cells.columns, mostColumns), rows = Math.min(cells.rows, mostRows);
-  return table([`${f.yLabel} \\ ${f.xLabel}`, ...f.columnNames.slice(0, columns)],
-    Array.from({ length: rows }, (_, r) => [f.rowNames[r] ?? "",
+  return table([`${f.yLabel} \\ ${f.xLabel}`, ...Array.from({ length: columns }, (_, c) => cells.columnName(c))],
+    Array.from({ length: rows }, (_, r) => [cells.rowName(r),
       ...Array.from({ length: columns }, (_, c) => shown(cells.values[r * cells.columns + c]))]));
 }
 
@@ -40,8 +38,8 @@ function ofLines(f: Figure): HTMLElement[] {
 }
 
 export function numbersTable(app: App, f: Figure): HTMLElement[] {
-  const cut = f.cells
-    ? f.cells.rows > mostRows || f.cells.columns > mostColumns
+  const cut = f.matrix
+    ? f.matrix.rows > mostRows || f.matrix.columns > mostColumns
     : f.lines.some((l) => l.x.length > mostRows);
-  return [...(f.cells ? [ofCells(f)] : ofLines(f)), ...(cut ? [h("p", { class: "faint" }, app.t(words.numbersCut))] : [])];
+  return [...(f.matrix ? [ofCells(f, f.matrix)] : ofLines(f)), ...(cut ? [h("p", { class: "faint" }, app.t(words.numbersCut))] : [])];
 }

@@ -5,13 +5,10 @@
 
 import type { App } from "./app";
 import { fill, h, svgElement } from "./dom";
-import type { Cells, Figure } from "./figure";
+import type { Cells, Figure, Palette } from "./figure";
 import { numbersTable } from "./numbers";
 import { Readout } from "./readout";
 import { words } from "./words";
-
-/** The colours of the cells, 4 bytes each as a canvas has them; level 255 is "nothing there". */
-export type Palette = Uint32Array;
 
 export interface Saved {
   name: string; // "SVG"
@@ -25,12 +22,11 @@ function percent(part: number, whole: number): string {
 export class Picture {
   readonly root: HTMLElement;
   private readonly drawing = h("div", { class: "drawing-box" });
-  private readonly canvas = h("canvas", { "aria-hidden": "true" });
+  private canvases: HTMLCanvasElement[] = [];
   private readonly readout: Readout;
   private readonly caption = h("figcaption", {});
   private readonly table = h("div", { class: "wide" });
   private readonly numbers: HTMLDetailsElement;
-  private image: ImageData | null = null;
   private figure: Figure | null = null;
 
   constructor(private readonly app: App, saved: Saved[], alone = false) {
@@ -46,23 +42,21 @@ export class Picture {
   draw(figure: Figure, palette: Palette): void {
     this.figure = figure;
     const svg = svgElement(figure.svg);
-    fill(this.drawing, svg, figure.cells ? this.canvas : null, this.readout.mark);
-    if (figure.cells) this.paint(figure, figure.cells, palette);
+    this.canvases = figure.cells.map((_, i) => this.canvases[i] ?? h("canvas", { "aria-hidden": "true" }));
+    fill(this.drawing, svg, ...this.canvases, this.readout.mark);
+    figure.cells.forEach((cells, i) => this.paint(figure, cells, this.canvases[i] as HTMLCanvasElement, palette));
     this.readout.of(figure);
     this.caption.textContent = figure.caption;
     if (this.numbers.open) this.tabulate();
   }
 
-  private paint(figure: Figure, cells: Cells, palette: Palette): void {
-    const { canvas } = this;
-    if (canvas.width !== cells.columns || canvas.height !== cells.rows || !this.image) {
-      canvas.width = cells.columns;
-      canvas.height = cells.rows;
-      this.image = new ImageData(cells.columns, cells.rows);
-    }
-    const pixels = new Uint32Array(this.image.data.buffer);
+  private paint(figure: Figure, cells: Cells, canvas: HTMLCanvasElement, palette: Palette): void {
+    canvas.width = cells.columns;
+    canvas.height = cells.rows;
+    const image = new ImageData(cells.columns, cells.rows);
+    const pixels = new Uint32Array(image.data.buffer);
     for (let i = 0; i < pixels.length; i++) pixels[i] = palette[cells.levels[i] ?? 255] ?? 0;
-    canvas.getContext("2d")?.putImageData(this.image, 0, 0);
+    canvas.getContext("2d")?.putImageData(image, 0, 0);
     Object.assign(canvas.style, {
       left: percent(cells.x, figure.width), top: percent(cells.y, figure.height),
       width: percent(cells.width, figure.width), height: percent(cells.height, figure.height),

@@ -38,7 +38,7 @@ export class Readout {
   /** The figure that is read from now on; what was pointed at stays pointed at. */
   of(figure: Figure): void {
     this.figure = figure;
-    const readable = figure.cells !== null || figure.lines.some((l) => l.px.length > 0);
+    const readable = figure.matrix !== null || figure.lines.some((l) => l.px.length > 0);
     this.box.tabIndex = readable ? 0 : -1;
     this.box.setAttribute("role", "group");
     this.box.setAttribute("aria-label", readable ? `${figure.title}. ${this.app.t(words.readHint)}` : figure.title);
@@ -57,7 +57,7 @@ export class Readout {
     if (!f) return;
     const at = this.box.getBoundingClientRect();
     const x = ((event.clientX - at.left) * f.width) / at.width, y = ((event.clientY - at.top) * f.height) / at.height;
-    const c = f.cells;
+    const c = f.matrix;
     if (c) {
       if (x < c.x || y < c.y || x >= c.x + c.width || y >= c.y + c.height) return this.clear();
       this.column = Math.floor(((x - c.x) * c.columns) / c.width);
@@ -79,19 +79,19 @@ export class Readout {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     if (event.key === "Escape") return this.clear();
     if (!f || !step) return;
-    const columns = f.cells?.columns ?? this.longest()?.px.length ?? 0;
+    const columns = f.matrix?.columns ?? this.longest()?.px.length ?? 0;
     if (!columns) return;
     event.preventDefault();
     const far = event.shiftKey ? 10 : 1;
     this.column = between(0, this.column + (this.column < 0 ? 1 : 0) + (step[1] ?? 0) * far, columns - 1);
-    if (f.cells) this.row = between(0, this.row + (this.row < 0 ? 1 : 0) + (step[0] ?? 0) * far, f.cells.rows - 1);
+    if (f.matrix) this.row = between(0, this.row + (this.row < 0 ? 1 : 0) + (step[0] ?? 0) * far, f.matrix.rows - 1);
     this.show();
   }
 
   private show(): void {
     const f = this.figure;
     if (!f) return;
-    if (f.cells) this.showCell(f);
+    if (f.matrix) this.showCell(f);
     else this.showPoint(f);
   }
 
@@ -106,11 +106,11 @@ export class Readout {
   }
 
   private showCell(f: Figure): void {
-    const c = f.cells;
+    const c = f.matrix;
     if (!c || this.row >= c.rows || this.column >= c.columns || this.row < 0) return this.clear();
     const value = shown(c.values[this.row * c.columns + this.column]) || this.app.t(words.masked);
     this.line.textContent =
-      `${f.yLabel} ${f.rowNames[this.row] ?? ""}, ${f.xLabel} ${f.columnNames[this.column] ?? ""}: ${value}`;
+      `${f.yLabel} ${c.rowName(this.row)}, ${f.xLabel} ${c.columnName(this.column)}: ${value}`;
     const width = c.width / c.columns, height = c.height / c.rows;
     this.place(c.x + this.column * width, c.y + this.row * height, width, height);
   }
@@ -118,10 +118,12 @@ export class Readout {
   private showPoint(f: Figure): void {
     const longest = this.longest();
     const x = longest?.x[this.column], px = longest?.px[this.column];
-    if (x === undefined || px === undefined) return this.clear();
+    if (x === undefined || x === null || px === undefined || px === null) return this.clear();
     const said = f.lines.map((l) => ({ l, i: l.x.indexOf(x) })).filter(({ l, i }) => shown(l.y[i]) !== "")
       .map(({ l, i }) => `${l.name} ${shown(l.y[i])}`);
     this.line.textContent = `${f.xLabel} ${shown(x)}: ${said.join(", ")}`;
-    this.place(px, f.plot?.y ?? 0, 0, f.plot?.height ?? f.height);
+    const high = f.lines.flatMap((l) => l.py.filter((y): y is number => y !== null));
+    const top = Math.min(...high);
+    this.place(px, top, 0, Math.max(...high) - top);
   }
 }

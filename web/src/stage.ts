@@ -60,10 +60,8 @@ class Card {
   /** Figures of A on the left, of B on the right. */
   private lay(sheet: Sheet): void {
     const kept = new Map<string, Picture>();
-    const sides = this.specs.map((_, side) => {
-      const mine = sheet.figures.filter((f) => f.side === side);
-      return mine.map((f, i) => this.picture(`${side}.${i}`, f, sheet, kept));
-    });
+    const sides = this.specs.map((_, side) =>
+      this.ofSide(sheet.figures, side).map((f, i) => this.picture(`${side}.${i}`, f, sheet, kept)));
     const same = kept.size === this.pictures.size && [...kept.keys()].every((k) => this.pictures.has(k)) &&
       this.grid.childElementCount === sides.length;
     this.pictures = kept;
@@ -71,6 +69,14 @@ class Card {
     fill(this.grid, ...sides.map((pictures, side) => h("div", { class: "side" },
       sides.length > 1 && h("p", { class: "side-name" }, "AB"[side] ?? ""),
       ...(pictures.length ? pictures.map((p) => p.root) : [h("p", { class: "faint" }, this.app.t(words.unfit))]))));
+  }
+
+  /** A figure names its spec as the tool writes it. The same spec on both sides gives the same figures twice. */
+  private ofSide(figures: readonly Figure[], side: number): Figure[] {
+    const groups = [...new Set(figures.map((f) => f.group))];
+    if (this.specs.length < 2) return [...figures];
+    if (groups.length > 1) return figures.filter((f) => f.group === groups[side]);
+    return this.specs[0] === this.specs[1] ? figures.slice(0, figures.length / 2) : side === 0 ? [...figures] : [];
   }
 
   private picture(key: string, f: Figure, sheet: Sheet, kept: Map<string, Picture>): Picture {
