@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# setup.sh [--check] run|test|fuzz: is there what `make run`, `make test` or `make fuzz` needs? Says what is missing;
+# setup.sh [--check] run|test|fuzz|page: is there what `make run`, `make test`, `make fuzz` or `make page` needs? Says what is missing;
 # installs it where it may (root, or CI with sudo; never with --check); otherwise prints the line to type and fails.
 set -euo pipefail
 check=no
 [ "${1:-}" = --check ] && check=yes && shift
-case "${1:-}" in run | test | fuzz) what=$1 ;; *) echo "usage: setup.sh [--check] run|test|fuzz" >&2; exit 2 ;; esac
+case "${1:-}" in run | test | fuzz | page) what=$1 ;; *) echo "usage: setup.sh [--check] run|test|fuzz|page" >&2; exit 2 ;; esac
 
 # what to look for | for what | package: Debian, Fedora, Arch, Alpine, Homebrew
 needs() {
@@ -20,6 +20,12 @@ cmocka.h    test  libcmocka-dev   libcmocka-devel cmocka      cmocka-dev    cmoc
 mpfr.h      test  libmpfr-dev     mpfr-devel      mpfr        mpfr-dev      mpfr
 g++         test  g++             gcc-c++         gcc         g++           gcc
 clang       fuzz  clang           clang           clang       clang         llvm
+clang       page  clang           clang           clang       clang         llvm
+wasm-ld     page  lld             lld             lld         lld           lld
+wasi-libc   page  wasi-libc       wasi-libc-devel wasi-libc   wasi-libc     wasi-libc
+wasm-rt     page  libclang-rt-14-dev-wasm32 compiler-rt wasi-compiler-rt wasi-compiler-rt wasi-runtimes
+node        page  nodejs          nodejs          nodejs      nodejs        node
+npm         page  npm             npm             npm         npm           node
 END
 }
 
@@ -31,6 +37,8 @@ present() {
 #include <setjmp.h>
 #include <cmocka.h>" ;;
     openblas) has_library libopenblas ;;
+    wasi-libc) printf '#include <stdio.h>\n' | clang --target=wasm32-wasi -E - >/dev/null 2>&1 ;;
+    wasm-rt) [ -e "$(clang --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null)" ] ;;
     *.h) found "#include <$1>" ;;
     *) command -v "$1" >/dev/null ;;
   esac

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The verbs the page has: src/cli/verbs.c, less what needs threads, a disk or an hour. */
+#include "cli/cli.h"
+
+/* clang-format off */
+#define VERBS(X) \
+    X(list) X(table) X(apply) X(bias) X(explain) X(extend) X(show) X(prove)
+/* clang-format on */
+
+#define DECLARE(name) extern const cli_verb cli_verb_##name;
+#define POINT(name) &cli_verb_##name,
+
+VERBS(DECLARE)
+const cli_verb *const cli_verbs[] = { VERBS(POINT) };
+const int cli_verb_count = CLI_COUNT(cli_verbs);
