@@ -62,7 +62,8 @@ sed -i 's/X(window)/X(window) X(gaussian)/' "$added/src/encodings/registry.c"
 cd "$added"
 build() {
   mkdir -p o && cd o && ${CC:-cc} -std=c11 -O2 -ffp-contract=off -Wall -Wextra -Werror -I../include -I../src -c \
-    ../src/core/*.c ../src/encodings/*.c ../src/kernels/*.c ../src/attention/*.c && cd ..
+    ../src/core/*.c ../src/encodings/*.c ../src/kernels/*.c ../src/attention/*.c ../src/prove/property*.c \
+    ../src/prove/measure*.c && ${CC:-cc} -std=c11 -O2 -I../include -I../src -c ../src/io/error.c -o io_error.o && cd ..
 }
 check "the library builds with gaussian" build
 for t in test_claims test_gradients; do
