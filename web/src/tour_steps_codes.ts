@@ -31,7 +31,7 @@ const integer: Step = {
       controls: [length],
       outputs: [
         { kind: "picture", spec: "integer", view: "curves", options: ["-n", "{n}", "--model-dim", "8"] },
-        { kind: "claim", claim: "integers-drown" },
+        { kind: "claim", claim: "integer-drowns" },
       ],
     },
   ],
@@ -65,7 +65,7 @@ const normalised: Step = {
         { kind: "picture", spec: "normalised:length={len}", view: "curves", options: ["-n", "{len}", "--model-dim", "8"] },
         { kind: "numbers", command: ["table", "normalised:length={len}", "-n", "6", "--model-dim", "4"],
           caption: { en: "The codes of positions 0 to 5 (four elements each)", zh: "位置 0 到 5 的编码（各四个分量）" } },
-        { kind: "claim", claim: "fractions-depend-on-length" },
+        { kind: "claim", claim: "fractions-depend" },
       ],
     },
   ],
@@ -109,7 +109,8 @@ const binary: Step = {
       controls: [length],
       outputs: [
         { kind: "picture", spec: "binary", view: "table", options: ["-n", "{n}", "--model-dim", "8"] },
-        { kind: "claim", claim: "bits-jump" },
+        { kind: "claim", claim: "bit-periods" },
+        { kind: "claim", claim: "binary-jumps" },
       ],
     },
   ],

@@ -59,6 +59,20 @@ export const order: Step[] = [
           { kind: "claim", claim: "two-dogs" },
         ],
       },
+      {
+        title: { en: "What is known about it", zh: "与此有关的论断" },
+        controls: [
+          {
+            kind: "choice", id: "claim", label: { en: "Claim", zh: "论断" },
+            options: [
+              { value: "order-blind", label: { en: "shuffled words", zh: "打乱词序" } },
+              { value: "causal-mask", label: { en: "the mask alone", zh: "只有掩码" } },
+              { value: "reversal-blind", label: { en: "read backwards", zh: "倒着读" } },
+            ],
+          },
+        ],
+        outputs: [{ kind: "claim", claim: "{claim}" }],
+      },
     ],
     tries: {
       en: "Leave the encoding at none and compare the rows of the two dogs: they are equal. Choose RoPE: they are not. Then go back to none and switch on the causal mask: the rows differ again, because the second dog sees more words. A mask is a faint position encoding by itself.",

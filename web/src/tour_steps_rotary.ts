@@ -66,9 +66,10 @@ const rotary: Step = {
         { kind: "slider", id: "o", label: { en: "Key at n", zh: "键位置 n" }, value: 3, min: 0, max: 100 },
       ],
       outputs: [
-        { kind: "walk", spec: "rope", options: ["--pos", "{m}", "--other", "{o}", "--dim", "4"] },
+        { kind: "walk", spec: "rope", options: ["--pos", "{m}", "--key", "{o}", "--dim", "4"] },
         { kind: "claim", claim: "rope-relative" },
-        { kind: "claim", claim: "rope-norms" },
+        { kind: "claim", claim: "rope-turns-once" },
+        { kind: "claim", claim: "rope-keeps-norms" },
       ],
     },
     {
@@ -80,7 +81,7 @@ const rotary: Step = {
       outputs: [
         { kind: "picture", spec: "rope", view: "decay", options: ["-n", "{n}", "--head-dim", "{d}"] },
         { kind: "claim", claim: "rope-bound-decays" },
-        { kind: "claim", claim: "rope-peaks-anywhere" },
+        { kind: "claim", claim: "rope-scores-decay" },
       ],
     },
   ],
@@ -124,18 +125,25 @@ const axes: Step = {
             { value: "rope:sections=4/6/6", label: { en: "sections: t, h, w (Qwen2-VL)", zh: "sections：t、h、w（Qwen2-VL）" } },
           ],
         },
-        { kind: "slider", id: "at", label: { en: "Cell that looks around", zh: "观察的格子" }, value: 27, min: 0, max: 63 },
+        {
+          kind: "choice", id: "axis", label: { en: "Move along", zh: "沿哪个轴移动" },
+          options: [
+            { value: "0", label: { en: "the first axis", zh: "第一个轴" } },
+            { value: "1", label: { en: "the second axis", zh: "第二个轴" } },
+          ],
+        },
+        { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 12, min: 2, max: 64 },
       ],
       outputs: [
-        { kind: "picture", spec: "{spec}", view: "around", options: ["-n", "64", "--at", "{at}", "--head-dim", "32"] },
-        { kind: "claim", claim: "axes-independent" },
-        { kind: "claim", claim: "one-pair-mixes" },
+        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}", "--head-dim", "32"] },
+        { kind: "claim", claim: "rope-axes" },
+        { kind: "claim", claim: "rope-one-pair-for-all-axes" },
       ],
     },
   ],
   tries: {
-    en: "Run both checks: with a pair per axis nothing mixes, to the last bit; with one pair for both, whole diagonals fall together.",
-    zh: "运行两个检验：每轴各用一对时，两轴互不干扰，精确到最后一位；两轴合用一对时，整条对角线都分不开。",
+    en: "Switch the axis: the dials that turned stand still, and the others turn. Then run both checks: with a pair per axis nothing mixes, to the last bit; with one pair for both, whole diagonals fall together.",
+    zh: "切换移动的轴：刚才在转的表盘停下，另一些开始转。再运行两个检验：每轴各用一对时，两轴互不干扰，精确到最后一位；两轴合用一对时，整条对角线都分不开。",
   },
 };
 
@@ -181,7 +189,8 @@ const longer: Step = {
       outputs: [
         { kind: "picture", spec: "{spec}", view: "wavelengths", options: ["-n", "{trained}", "--head-dim", "64"] },
         { kind: "picture", spec: "{spec}", view: "decay", options: ["-n", "512", "--head-dim", "64"] },
-        { kind: "claim", claim: "frequency-bands" },
+        { kind: "claim", claim: "rope-bands" },
+        { kind: "claim", claim: "sinusoids-extrapolate" },
       ],
     },
   ],
