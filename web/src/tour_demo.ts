@@ -103,7 +103,7 @@ function listens(o: Output, values: Values): Set<string> {
 
 export function renderDemo(demo: Demo, formulas: Formulas, values: Values, app: App): HTMLElement {
   for (const c of demo.controls) if (!values.has(c.id)) values.set(c.id, firstValue(c, app));
-  const outputs = demo.outputs.map((o) => ({ o, el: h("div", { class: `output ${o.kind}` }) }));
+  const outputs = demo.outputs.map((o) => ({ o, el: h("div", { class: `output ${o.kind}${"narrow" in o && o.narrow ? " narrow" : ""}` }) }));
   const changed = (id: string): void => {
     for (const { o, el } of outputs) if (listens(o, values).has(id)) show(el, o, values, app);
   };

@@ -55,7 +55,7 @@ export const order: Step[] = [
           },
         ],
         outputs: [
-          { kind: "picture", spec: "{spec}", view: "attention", options: ["--sentence", "{words}", "{mask}"] },
+          { kind: "picture", spec: "{spec}", view: "attention", options: ["--sentence", "{words}", "{mask}"], narrow: true },
           { kind: "claim", claim: "two-dogs" },
         ],
       },

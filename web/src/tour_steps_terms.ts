@@ -95,7 +95,7 @@ export const terms: Step[] = [
           { kind: "slider", id: "head", label: { en: "Head", zh: "头" }, value: 0, min: 0, max: 7 },
         ],
         outputs: [
-          { kind: "picture", spec: "{spec}", view: "bias", options: ["-n", "24", "--head", "{head}"] },
+          { kind: "picture", spec: "{spec}", view: "bias", options: ["-n", "24", "--head", "{head}"], narrow: true },
         ],
       },
       {

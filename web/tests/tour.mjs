@@ -2,6 +2,8 @@
 //
 // node tour.mjs PAGE CHROMIUM [--no-claims]: every step of the tour in both languages: every choice, both ends of every slider, every
 // claim; every term of the glossary and what it opens. Whatever the tool refuses, and every error of the script, is a failure.
+// The numbers of the race are those of docs/results.md.
+import { readFileSync } from "node:fs";
 import { launch } from "./browser.mjs";
 
 const [page, chromium] = process.argv.slice(2);
@@ -66,6 +68,13 @@ async function play(claims) {
   return [...wrong];
 }
 
+/** The first row of this name in the document: its numbers, up to as many as wanted. */
+function published(name, count) {
+  const text = readFileSync(new URL("../../docs/results.md", import.meta.url), "utf8");
+  const row = text.split("\n").find((line) => line.startsWith(`| ${name} |`)) ?? "";
+  return row.split("|").slice(2, 2 + count).map((cell) => cell.replace(/[*\s]/g, "")).join(" ");
+}
+
 for (const lang of ["en", "zh"]) {
   await go(`tab=tour&lang=${lang}`);
   const steps = await tab.evaluate(() => [...document.querySelectorAll("#tour .contents a")].map((a) => a.hash.slice(1)));
@@ -75,6 +84,9 @@ for (const lang of ["en", "zh"]) {
     const title = await tab.evaluate(() => document.querySelector("#tour h2").textContent);
     check(`${lang} ${title}`, [...(await tab.evaluate(play, claims)), ...errors]);
   }
+  const results = await tab.evaluate(() => [...document.querySelectorAll("#tour .results tbody tr")].map((tr) => [tr.dataset.row, [...tr.cells].slice(1).map((c) => c.textContent)]));
+  check(`${lang}: a table of the race`, results.length >= 5 ? [] : [`${results.length} rows`]);
+  for (const [row, values] of results) check(`${lang}: ${row} is as published`, published(row, values.length) === values.join(" ") ? [] : [values.join(" "), published(row, values.length)]);
   const there = () => tab.evaluate(() => document.querySelector("#tour article").dataset.step);
   await go(steps[3]);
   const before = await there();
