@@ -15,6 +15,7 @@ static bool fits_any(const show_job *j, const show_view *v)
 
 static void list_json(const show_job *j)
 {
+    char item[32];
     language l = j->request.language;
     json_out o = out_start(stdout);
     out_open(&o, NULL, '{');
@@ -26,6 +27,10 @@ static void list_json(const show_job *j)
         out_text(&o, "title", say(v->title, l));
         out_text(&o, "about", say(v->about, l));
         out_bool(&o, "first", v->first);
+        out_open(&o, "asks", '-');
+        for (int n = 0; cli_item(v->asks, n, item, sizeof item); n++)
+            out_text(&o, NULL, item);
+        out_close(&o, '-');
         out_open(&o, "fits", '-');
         for (int n = 0; n < j->subjects; n++)
             if (show_fits(v, j->subject[n]))

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+//
+// The pictures: one view at a time or all of them below each other, each for A and, beside it, for B. What views there
+// are the tool says. Only what is in sight is drawn, once a frame.
+
+import { sentence, type App, type State } from "./app";
+import { fill, h } from "./dom";
+import { readFigures, type Figure, type Sheet } from "./figure";
+import { measured, WhileSeen } from "./frame";
+import { Picture, type Saved } from "./picture";
+import { saveFile } from "./save";
+import { Tabs } from "./tabs";
+import { shapeArgs, showArgs, type View } from "./views";
+import { words } from "./words";
+
+const files = [["SVG", "svg", "image/svg+xml"], ["PNG", "png", "image/png"], ["CSV", "csv", "text/csv"]] as const;
+
+/** All figures of one view, of one or two specs. */
+class Card {
+  readonly root = h("section", { class: "card" });
+  private readonly title = h("h3", {});
+  private readonly about = h("p", { class: "faint about" });
+  private readonly grid = h("div", { class: "sides" });
+  private readonly error = h("p", { class: "error" });
+  private readonly seen: WhileSeen;
+  private pictures = new Map<string, Picture>();
+  private args: string[] = [];
+  private specs: string[] = [];
+
+  constructor(private readonly app: App, readonly view: View) {
+    this.title.textContent = view.title;
+    this.about.textContent = view.about;
+    fill(this.root, this.title, this.about, this.error, this.grid);
+    this.seen = new WhileSeen(this.root, () => this.draw());
+  }
+
+  update(specs: string[], state: Readonly<State>): void {
+    this.specs = specs;
+    this.args = showArgs(this.view, state, this.app.lang);
+    this.seen.ask();
+  }
+
+  stop(): void {
+    this.seen.stop();
+  }
+
+  private command(as: readonly string[]): string[] {
+    return ["show", ...this.specs, ...this.args, ...as];
+  }
+
+  private draw(): void {
+    measured("redraw", () => {
+      const width = Math.max(300, Math.floor((this.grid.clientWidth || 640) / this.specs.length) - 12 * (this.specs.length - 1));
+      const ran = this.app.run(this.command(["--as", "parts", "--width", `${Math.min(width, 900)}`]));
+      this.error.textContent = ran.code ? sentence(ran) : "";
+      if (!ran.code) this.lay(readFigures(ran.text));
+    });
+  }
+
+  /** Figures of A on the left, of B on the right. */
+  private lay(sheet: Sheet): void {
+    const kept = new Map<string, Picture>();
+    const sides = this.specs.map((_, side) =>
+      this.ofSide(sheet.figures, side).map((f, i) => this.picture(`${side}.${i}`, f, sheet, kept)));
+    const same = kept.size === this.pictures.size && [...kept.keys()].every((k) => this.pictures.has(k)) &&
+      this.grid.childElementCount === sides.length;
+    this.pictures = kept;
+    if (same) return;
+    fill(this.grid, ...sides.map((pictures, side) => h("div", { class: "side" },
+      sides.length > 1 && h("p", { class: "side-name" }, "AB"[side] ?? ""),
+      ...(pictures.length ? pictures.map((p) => p.root) : [h("p", { class: "faint" }, this.app.t(words.unfit))]))));
+  }
+
+  /** A figure names its spec as the tool writes it. The same spec on both sides gives the same figures twice. */
+  private ofSide(figures: readonly Figure[], side: number): Figure[] {
+    const groups = [...new Set(figures.map((f) => f.group))];
+    if (this.specs.length < 2) return [...figures];
+    if (groups.length > 1) return figures.filter((f) => f.group === groups[side]);
+    return this.specs[0] === this.specs[1] ? figures.slice(0, figures.length / 2) : side === 0 ? [...figures] : [];
+  }
+
+  private picture(key: string, f: Figure, sheet: Sheet, kept: Map<string, Picture>): Picture {
+    const picture = this.pictures.get(key) ?? new Picture(this.app, this.saves());
+    picture.draw(f, sheet.palette);
+    kept.set(key, picture);
+    return picture;
+  }
+
+  private saves(): Saved[] {
+    return files.map(([name, as, type]) => ({
+      name,
+      save: () => {
+        const ran = this.app.run(this.command(["--as", as]));
+        if (ran.code) this.error.textContent = sentence(ran);
+        else saveFile(`posenc-${this.view.name}.${as}`, ran.out, type);
+      },
+    }));
+  }
+}
+
+export class Stage {
+  private readonly tabs: Tabs;
+  private readonly body = h("div", { class: "cards", id: "pictures", role: "tabpanel", tabindex: "-1" });
+  private cards = new Map<string, Card>();
+  private shown = "";
+
+  constructor(root: HTMLElement, private readonly app: App) {
+    const list = h("div", { class: "tabs" });
+    this.tabs = new Tabs(list, app.t(words.views), (view) => app.setState({ view }));
+    fill(root, list, this.body);
+  }
+
+  /** The view that is shown: the one asked for where it is there, else the first. */
+  static chosen(views: readonly View[], wanted: string): string {
+    return wanted === "all" || views.some((v) => v.name === wanted) ? wanted : (views[0]?.name ?? "");
+  }
+
+  update(specs: string[], views: readonly View[], state: Readonly<State>): void {
+    const chosen = Stage.chosen(views, state.view);
+    this.tabs.show([...views.map((v) => ({ name: v.name, title: v.title, about: v.about, panel: "pictures" })),
+      { name: "all", title: this.app.t(words.allViews), panel: "pictures" }], chosen);
+    this.body.setAttribute("aria-labelledby", `tab-${chosen}`);
+    const wanted = views.filter((v) => chosen === "all" || v.name === chosen);
+    const names = wanted.map((v) => v.name).join();
+    if (names !== this.shown) {
+      for (const [name, card] of this.cards) if (!wanted.some((v) => v.name === name)) { card.stop(); this.cards.delete(name); }
+      for (const v of wanted) if (!this.cards.has(v.name)) this.cards.set(v.name, new Card(this.app, v));
+      fill(this.body, ...wanted.map((v) => this.cards.get(v.name)?.root ?? null));
+      this.shown = names;
+    }
+    for (const card of this.cards.values()) card.update(specs, state);
+  }
+
+  redraw(specs: string[], state: Readonly<State>): void {
+    for (const card of this.cards.values()) card.update(specs, state);
+  }
+}
+
+export { shapeArgs };

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//
+// What the page itself says. What the tool says comes from the tool (--lang), what the registry says from registry.zh.
+
+import type { Words } from "./app";
+
+const say = (en: string, zh: string): Words => ({ en, zh });
+
+export const words = {
+  // the frame
+  tagline: say("Every position encoding for Transformers, to look at and to compare. Every number and picture comes from the C library, running here.",
+    "Transformer 的各种位置编码：看得见，可对比。所有数字和图都由页面内运行的 C 库实时算出。"),
+  skip: say("Skip to the pictures", "跳到图"),
+  explore: say("Explore", "探索"),
+  tour: say("Guided tour", "导览"),
+  model: say("Your model", "你的模型"),
+  claims: say("Claims, measured", "论断实测"),
+  glossary: say("Glossary", "术语表"),
+  sections: say("Parts of the page", "页面各部分"),
+  language: say("中文", "English"),
+  languageLabel: say("切换到中文", "Switch to English"),
+  theme: say("Light, dark or as the system says", "浅色、深色或跟随系统"),
+  copyLink: say("Copy link", "复制链接"),
+  copied: say("Copied", "已复制"),
+  notCopied: say("Not copied: the browser does not allow it", "浏览器不允许复制"),
+  footer: say("One file, no network: nothing you type or drop leaves this page.",
+    "单文件，无需网络：你输入或拖入的任何内容都不会离开本页。"),
+  source: say("posenc, MIT licence", "posenc，MIT 许可"),
+
+  // the form
+  spec: say("Spec", "规格串"),
+  encoding: say("Encoding", "编码"),
+  auto: say("auto", "自动"),
+  reset: say("back to the default", "恢复默认值"),
+  moreKeys: say("More keys", "更多参数"),
+  examples: say("Examples", "示例"),
+  add: say("combine with another", "再叠加一种编码"),
+  addHelp: say("Encodings add up: rope+alibi", "编码可以叠加：rope+alibi"),
+  remove: say("remove", "移除"),
+  compare: say("Compare with a second encoding", "与另一种编码对比"),
+  stopCompare: say("Remove B", "移除 B"),
+  swap: say("Swap A and B", "交换 A 与 B"),
+  shape: say("Shape", "形状"),
+  length: say("Positions", "位置数"),
+  lengthHelp: say("how many positions are drawn", "画多少个位置"),
+  start: say("First position", "起始位置"),
+  startHelp: say("look far out: the angles stay exact up to 2^36", "可以看很远处：直到 2^36 角度都是精确的"),
+  headDim: say("Width of a head", "每头维度"),
+  headDimHelp: say("head_dim: what is rotated", "head_dim：被旋转的维度"),
+  modelDim: say("Width of the model", "模型维度"),
+  modelDimHelp: say("model_dim: what a code is added to", "model_dim：编码所加到的向量维度"),
+  heads: say("Heads", "头数"),
+  headsHelp: say("biases differ by head", "各头的偏置不同"),
+
+  // pictures
+  views: say("Views", "视图"),
+  allViews: say("all", "全部"),
+  position: say("Position", "位置"),
+  head: say("Head", "头"),
+  play: say("Play", "播放"),
+  pause: say("Pause", "暂停"),
+  sentence: say("Sentence", "句子"),
+  sentenceHelp: say("words between spaces", "词之间用空格隔开"),
+  causal: say("causal mask", "因果掩码"),
+  numbers: say("Numbers", "数值表"),
+  numbersCut: say("The table shows the first part; the CSV has all.", "表中只列出前一部分，完整数据见 CSV。"),
+  download: say("Download", "下载"),
+  unfit: say("This encoding has no such picture.", "这种编码没有此视图。"),
+  readHint: say("Point at the picture, or focus it and use the arrow keys, to read values.",
+    "用指针指向图，或聚焦后用方向键，即可读数。"),
+  sentenceFirst: say("the dog chased the other dog", "the dog chased the other dog"),
+  masked: say("nothing there", "无值"),
+
+  // properties
+  properties: say("Ideal properties, measured", "理想性质实测"),
+  propertiesAbout: say("What one would wish of a position encoding, each checked by measurement on the spec at hand.",
+    "理想位置编码应有的性质，针对当前规格逐条实测。"),
+  property: say("Property", "性质"),
+  measuring: say("measuring …", "测量中……"),
+
+  // step by step
+  walk: say("Step by step", "逐步计算"),
+  walkAbout: say("One small case worked through: the vector, then the attention before and after.",
+    "用一个小例子走完全程：先是向量，再看注意力在加入位置前后的变化。"),
+  walkDim: say("Width", "维度"),
+
+  // code
+  copyAs: say("Copy as", "复制为"),
+  copy: say("Copy", "复制"),
+  copyAbout: say("The same numbers outside this page.", "在页面之外得到相同的数值。"),
+
+  // a model's config
+  modelTitle: say("What does a real model do?", "真实模型是怎么做的？"),
+  modelAbout: say("Drop a config.json of a model, choose it, or paste it. It is read here and sent nowhere.",
+    "把模型的 config.json 拖进来、选择文件或粘贴。文件只在本页读取，不会上传。"),
+  choose: say("Choose a file", "选择文件"),
+  paste: say("Or paste its text", "或粘贴其内容"),
+  tryOne: say("Try an example", "试一个例子"),
+  trained: say("Trained length", "训练长度"),
+  served: say("Served length", "服务长度"),
+  layers: say("Layers", "层"),
+  headsOf: say("Heads × width", "头数 × 维度"),
+  asA: say("Show as A", "作为 A 查看"),
+  asB: say("Compare as B", "作为 B 对比"),
+  extension: say("What would each context extension change?", "各种长度外推方法会改变什么？"),
+  target: say("Length to serve", "目标长度"),
+  method: say("Method", "方法"),
+  serves: say("All angles seen", "角度均见过"),
+  leaving: say("Pairs that leave the trained range", "超出训练范围的旋转对"),
+  shortPrompts: say("Short prompts", "短提示"),
+  same: say("unchanged", "不变"),
+  changedPairs: say("pairs change", "对发生变化"),
+  logits: say("Logits ×", "Logit 倍率"),
+  recommended: say("recommended", "推荐"),
+  yes: say("yes", "是"),
+  no: say("no", "否"),
+  settings: say("Settings for engines", "各引擎的设置"),
+  tooLarge: say("The file is larger than 64 MiB; give a config.json.", "文件超过 64 MiB，请提供 config.json。"),
+
+  // claims
+  claimsTitle: say("What the literature says, each sentence as a measurement", "文献中的论断，逐条实测"),
+  claimsAbout: say("Each claim is measured here, by the same C code as `posenc prove`: HOLDS, REFUTED, or DEPENDS (on what). Some take seconds.",
+    "每条论断都在本页由与 `posenc prove` 相同的 C 代码实测：成立、不成立或视情况而定（取决于什么）。有些需要几秒钟。"),
+  runAll: say("Measure all", "全部实测"),
+  runOne: say("Measure", "实测"),
+  stop: say("Stop", "停止"),
+  evidence: say("Evidence", "证据"),
+  claim: say("Claim", "论断"),
+  verdict: say("Verdict", "结论"),
+  broken: say("The page could not start", "页面无法启动"),
+};
