@@ -79,6 +79,7 @@ class Page implements App {
   private follow(): void {
     const lang = this.state.lang;
     this.state = readLink(location.hash, this.first);
+    this.made.delete(this.state.tab);
     if (this.state.lang !== lang) this.build();
     else this.show();
   }
@@ -89,7 +90,7 @@ class Page implements App {
     byId("skip").textContent = this.t(words.skip);
     this.made = new Set();
     this.header = new Header(byId("top"), this);
-    this.explore = new Explore(byId("explore"), this, this.registry);
+    this.explore = new Explore(byId("explore"), this, this.registry, this.first);
     fill(byId("foot"), h("p", {}, this.t(words.footer)), h("p", {}, `${this.t(words.source)} · ${this.registry.version}`));
     this.show();
   }

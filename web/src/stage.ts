@@ -10,7 +10,7 @@ import { measured, WhileSeen } from "./frame";
 import { Picture, type Saved } from "./picture";
 import { saveFile } from "./save";
 import { Tabs } from "./tabs";
-import { shapeArgs, showArgs, type View } from "./views";
+import { showArgs, type View } from "./views";
 import { words } from "./words";
 
 const files = [["SVG", "svg", "image/svg+xml"], ["PNG", "png", "image/png"], ["CSV", "csv", "text/csv"]] as const;
@@ -18,7 +18,6 @@ const files = [["SVG", "svg", "image/svg+xml"], ["PNG", "png", "image/png"], ["C
 /** All figures of one view, of one or two specs. */
 class Card {
   readonly root = h("section", { class: "card" });
-  private readonly title = h("h3", {});
   private readonly about = h("p", { class: "faint about" });
   private readonly grid = h("div", { class: "sides" });
   private readonly error = h("p", { class: "error" });
@@ -28,9 +27,8 @@ class Card {
   private specs: string[] = [];
 
   constructor(private readonly app: App, readonly view: View) {
-    this.title.textContent = view.title;
     this.about.textContent = view.about;
-    fill(this.root, this.title, this.about, this.error, this.grid);
+    fill(this.root, this.about, this.error, this.grid);
     this.seen = new WhileSeen(this.root, () => this.draw());
   }
 
@@ -71,12 +69,10 @@ class Card {
       ...(pictures.length ? pictures.map((p) => p.root) : [h("p", { class: "faint" }, this.app.t(words.unfit))]))));
   }
 
-  /** A figure names its spec as the tool writes it. The same spec on both sides gives the same figures twice. */
+  /** A figure names its spec as the tool writes it, as specs are here. The same spec on both sides gives the same figures twice. */
   private ofSide(figures: readonly Figure[], side: number): Figure[] {
-    const groups = [...new Set(figures.map((f) => f.group))];
-    if (this.specs.length < 2) return [...figures];
-    if (groups.length > 1) return figures.filter((f) => f.group === groups[side]);
-    return this.specs[0] === this.specs[1] ? figures.slice(0, figures.length / 2) : side === 0 ? [...figures] : [];
+    const mine = figures.filter((f) => f.group === this.specs[side]);
+    return this.specs.length > 1 && this.specs[0] === this.specs[1] ? mine.slice(0, mine.length / 2) : mine;
   }
 
   private picture(key: string, f: Figure, sheet: Sheet, kept: Map<string, Picture>): Picture {
@@ -104,10 +100,10 @@ export class Stage {
   private cards = new Map<string, Card>();
   private shown = "";
 
-  constructor(root: HTMLElement, private readonly app: App) {
+  constructor(root: HTMLElement, private readonly app: App, strip: HTMLElement) {
     const list = h("div", { class: "tabs" });
     this.tabs = new Tabs(list, app.t(words.views), (view) => app.setState({ view }));
-    fill(root, list, this.body);
+    fill(root, list, strip, this.body);
   }
 
   /** The view that is shown: the one asked for where it is there, else the first. */
@@ -117,7 +113,7 @@ export class Stage {
 
   update(specs: string[], views: readonly View[], state: Readonly<State>): void {
     const chosen = Stage.chosen(views, state.view);
-    this.tabs.show([...views.map((v) => ({ name: v.name, title: v.title, about: v.about, panel: "pictures" })),
+    this.tabs.show([...views.map((v) => ({ name: v.name, title: this.app.lang === "en" ? v.name : v.title, about: v.title, panel: "pictures" })),
       { name: "all", title: this.app.t(words.allViews), panel: "pictures" }], chosen);
     this.body.setAttribute("aria-labelledby", `tab-${chosen}`);
     const wanted = views.filter((v) => chosen === "all" || v.name === chosen);
@@ -135,5 +131,3 @@ export class Stage {
     for (const card of this.cards.values()) card.update(specs, state);
   }
 }
-
-export { shapeArgs };
