@@ -7,7 +7,7 @@ import { ClaimsPanel } from "./claims";
 import { byId, fill, h } from "./dom";
 import { exampleConfig } from "./example";
 import { Explore } from "./explore";
-import { eachFrame, whenQuiet } from "./frame";
+import { eachFrame, measured, whenQuiet } from "./frame";
 import { renderGlossary } from "./glossary";
 import { Header } from "./header";
 import { inks } from "./inks";
@@ -100,7 +100,7 @@ class Page implements App {
     showTheme(this.state.theme);
     this.header.update(this.state);
     for (const name of tabs) byId(name).hidden = name !== tab;
-    if (tab === "explore") this.explore.update(this.state);
+    if (tab === "explore") measured("redraw", () => this.explore.update(this.state));
     else if (!this.made.has(tab)) {
       this.made.add(tab);
       this.make(tab, byId(tab));

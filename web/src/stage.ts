@@ -13,6 +13,7 @@ import { Tabs } from "./tabs";
 import { showArgs, type View } from "./views";
 import { words } from "./words";
 
+const least = 300; // pixels of a figure that has another beside it
 const files = [["SVG", "svg", "image/svg+xml"], ["PNG", "png", "image/png"], ["CSV", "csv", "text/csv"]] as const;
 
 /** All figures of one view, of one or two specs. */
@@ -24,7 +25,10 @@ class Card {
   private readonly seen: WhileSeen;
   private pictures = new Map<string, Picture>();
   private args: string[] = [];
+  private columns = 1; // of figures, where one spec has several of a kind
+  private narrow = Infinity; // the width at which the tallest fits into the window
   private specs: string[] = [];
+  private named = ""; // the specs whose names stand above the pictures
 
   constructor(private readonly app: App, readonly view: View) {
     this.about.textContent = view.about;
@@ -47,12 +51,36 @@ class Card {
   }
 
   private draw(): void {
-    measured("redraw", () => {
-      const width = Math.max(300, Math.floor((this.grid.clientWidth || 640) / this.specs.length) - 12 * (this.specs.length - 1));
-      const ran = this.app.run(this.command(["--as", "parts", "--width", `${Math.min(width, 900)}`]));
-      this.error.textContent = ran.code ? sentence(ran) : "";
-      if (!ran.code) this.lay(readFigures(ran.text));
+    measured("picture", () => {
+      const sheet = this.make(Math.min(this.narrow, this.room()));
+      if (!sheet) return;
+      const again = this.refit(sheet);
+      this.lay(again ? (this.make(again) ?? sheet) : sheet);
     });
+  }
+
+  private make(width: number): Sheet | null {
+    const ran = this.app.run(this.command(["--as", "parts", "--width", `${Math.floor(width)}`]));
+    this.error.textContent = ran.code ? sentence(ran) : "";
+    return ran.code ? null : readFigures(ran.text);
+  }
+
+  /** Pixels that one figure has: half of the row where there are two. */
+  private room(): number {
+    const all = this.grid.clientWidth || 640, columns = all < 2 * least ? 1 : this.specs.length > 1 ? 2 : this.columns;
+    return Math.max(280, Math.min((all - 20 * (columns - 1)) / columns, 900));
+  }
+
+  /** Pictures fit into the window: the width to draw them at instead, or 0 where they are well as they are. */
+  private refit(sheet: Sheet): number {
+    const columns = sheet.figures.length > 1 && sheet.figures.every((f) => f.kind === "cells") ? 2 : 1;
+    const tallest = Math.max(...sheet.figures.map((f) => f.height)), most = Math.max(380, 0.7 * innerHeight);
+    const before = Math.min(this.narrow, this.room());
+    this.columns = columns;
+    this.grid.classList.toggle("pairs", this.specs.length === 1 && columns === 2);
+    if (tallest > most || (this.narrow < this.room() && tallest < 0.85 * most)) this.narrow = (before * most) / tallest;
+    const now = Math.min(this.narrow, this.room());
+    return Math.abs(now - before) > 2 ? Math.max(280, now) : 0;
   }
 
   /** Figures of A on the left, of B on the right. */
@@ -60,12 +88,14 @@ class Card {
     const kept = new Map<string, Picture>();
     const sides = this.specs.map((_, side) =>
       this.ofSide(sheet.figures, side).map((f, i) => this.picture(`${side}.${i}`, f, sheet, kept)));
-    const same = kept.size === this.pictures.size && [...kept.keys()].every((k) => this.pictures.has(k)) &&
+    const names = this.specs.join("\n");
+    const same = names === this.named && kept.size === this.pictures.size && [...kept.keys()].every((k) => this.pictures.has(k)) &&
       this.grid.childElementCount === sides.length;
     this.pictures = kept;
+    this.named = names;
     if (same) return;
     fill(this.grid, ...sides.map((pictures, side) => h("div", { class: "side" },
-      sides.length > 1 && h("p", { class: "side-name" }, "AB"[side] ?? ""),
+      sides.length > 1 && h("p", { class: "side-name" }, "AB"[side] ?? "", " ", h("code", { class: "cut" }, this.specs[side] ?? "")),
       ...(pictures.length ? pictures.map((p) => p.root) : [h("p", { class: "faint" }, this.app.t(words.unfit))]))));
   }
 

@@ -45,7 +45,7 @@ export class Strip {
   private before = 0;
 
   constructor(private readonly root: HTMLElement, private readonly app: App, private readonly first: Readonly<State>) {
-    this.play = h("button", { type: "button", class: "quiet small play", title: app.t(words.playHelp), onclick: () => this.toggle() }, "▶ " + app.t(words.play));
+    this.play = h("button", { type: "button", class: "quiet small play", title: app.t(words.playHelp), "aria-label": app.t(words.play), onclick: () => this.toggle() }, "▶");
     this.text = this.field("sentence", words.sentence, words.sentenceFirst, (text) => ({ text }));
     this.pairs = this.field("pairs", words.pairs, words.pairsFirst, (pairs) => ({ pairs }));
     this.check("causal");
@@ -105,8 +105,7 @@ export class Strip {
   private toggle(): void {
     if (this.playing) return this.stop();
     if (!moves()) return this.step(); // one step at a time, where motion is not wanted
-    this.play.textContent = "❚❚ " + this.app.t(words.pause);
-    this.play.setAttribute("aria-pressed", "true");
+    this.label("❚❚", this.app.t(words.pause));
     this.playing = requestAnimationFrame((now) => this.tick(now));
   }
 
@@ -125,7 +124,11 @@ export class Strip {
     if (!this.playing) return;
     cancelAnimationFrame(this.playing);
     this.playing = 0;
-    this.play.textContent = "▶ " + this.app.t(words.play);
-    this.play.setAttribute("aria-pressed", "false");
+    this.label("▶", this.app.t(words.play));
+  }
+
+  private label(sign: string, name: string): void {
+    this.play.textContent = sign;
+    this.play.setAttribute("aria-label", name);
   }
 }
