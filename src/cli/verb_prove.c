@@ -20,7 +20,10 @@ static const cli_option options[] = {
 static const cli_example examples[] = {
     { "posenc prove order", "one group of claims: verdict, number, sentence" },
     { "posenc prove two-dogs", "one claim, with every number of its evidence" },
+    { "posenc prove rope", "what an ideal encoding would do: which of it does rope?" },
     { "posenc prove order-blind alibi", "a claim, put to an encoding of your own" },
+    { "posenc prove order -o proofs.html", "as a page" },
+    { "posenc prove sinusoidal --json", "as data" },
     { "posenc prove --list", "what there is" },
 };
 
@@ -30,8 +33,12 @@ typedef struct prove_wish {
     int claims, specs;
 } prove_wish;
 
+/* The name of an encoding is a spec, whatever else has it. */
 static bool names_claims(const char *word)
 {
+    for (int i = 0; i < pe_info_count(); i++)
+        if (!strcmp(pe_info_at(i)->name, word))
+            return false;
     return prove_claim_named(word) || prove_group_named(word);
 }
 

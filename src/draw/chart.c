@@ -23,7 +23,7 @@ static bool is_given(const char *text)
 /* From p->text_top on. */
 static void put_lines(chart_plan *p, const char *text, bool is_title, int ink, bool draw_it)
 {
-    face_text at = { &p->f, p->f.pad, p->text_top, p->c->width - 2 * p->f.pad, is_title, ink };
+    face_text at = { &p->f, p->f.pad, p->text_top, p->c->width - 2 * p->f.pad, is_title, ink, 0 };
     p->text_top = face_lines(draw_it ? p->d : NULL, at, text);
 }
 

@@ -62,6 +62,8 @@ void draw_circle(draw *d, double x, double y, double radius, draw_style s);
 void draw_cells(draw *d, double x, double y, double width, double height, int rows, int columns, const uint8_t *heat);
 /* turned: reads upwards. Text is UTF-8; writers escape it. */
 void draw_text(draw *d, double x, double y, double size, draw_anchor anchor, int ink, bool turned, const char *text);
+/* All shapes of another list, moved by x and y. */
+void draw_place(draw *d, const draw *from, double x, double y);
 pe_status draw_status(const draw *d, pe_error *err);
 
 /* ---------------------------------------------------------------- writers */

@@ -71,7 +71,7 @@ double face_lines(draw *d, face_text at, const char *text)
 {
     char part[LINE_MOST];
     double size = at.is_title ? at.f->title_size : at.f->size, line = at.is_title ? at.f->title_line : at.f->line;
-    for (int row = 0; row < LINES_MOST && text && *text; row++) {
+    for (int row = 0; row < (at.most ? at.most : LINES_MOST) && text && *text; row++) {
         size_t n = line_length(at.f, text, size, at.width);
         snprintf(part, sizeof part, "%.*s", n < sizeof part ? (int)n : (int)sizeof part - 1, text);
         if (d)

@@ -27,8 +27,9 @@ typedef struct face_text {
     double left, top, width;
     bool is_title;
     int ink;
+    int most; /* lines; 0: 3 */
 } face_text;
-/* At most three lines; their lower end. d NULL: nothing is drawn. */
+/* Text in lines; their lower end. d NULL: nothing is drawn. */
 double face_lines(draw *d, face_text at, const char *text);
 
 void face_rule(draw *d, draw_point from, draw_point to, int ink, draw_dash dash);

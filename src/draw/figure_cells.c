@@ -34,8 +34,8 @@ static bool is_given(const char *text)
 static double head(const cells_plan *p, draw *d)
 {
     const face *f = p->face;
-    face_text title = { f, f->pad, f->pad, p->at.width - 2 * f->pad, true, INK_TEXT };
-    face_text label = { f, f->pad, face_lines(d, title, p->f->title), title.width, false, INK_FAINT };
+    face_text title = { f, f->pad, f->pad, p->at.width - 2 * f->pad, true, INK_TEXT, 0 };
+    face_text label = { f, f->pad, face_lines(d, title, p->f->title), title.width, false, INK_FAINT, 0 };
     return face_lines(d, label, p->f->y_label) + (f->cell > 0 ? 0 : 6);
 }
 

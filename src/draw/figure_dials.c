@@ -27,7 +27,7 @@ static const words first_word = { "first position", "第一个位置" }, last_wo
 static double head(draw *d, const figure *f, figure_place at)
 {
     const face *t = face_of(at);
-    face_text title = { t, t->pad, t->pad, at.width - 2 * t->pad, true, INK_TEXT };
+    face_text title = { t, t->pad, t->pad, at.width - 2 * t->pad, true, INK_TEXT, 0 };
     double top = face_lines(d, title, f->title), x = t->pad, sample = t->cell > 0 ? 2 * t->cell : 22;
     const words key[2] = { first_word, last_word };
     const int ink[2] = { INK_TEXT, INK_SERIES };
@@ -71,7 +71,7 @@ static double below(const face *t, int lines)
 dials_plan figure_dials_plan(const figure *f, figure_place at)
 {
     const face *t = face_of(at);
-    dials_plan p = { .top = head(NULL, f, at) };
+    dials_plan p = { .left = t->pad, .top = head(NULL, f, at) };
     int count = f->series_count ? f->series_count : 1, fit = (int)fmin(fmax(at.width / DIAL_WIDE, 1), count);
     p.down = (count + fit - 1) / fit;
     p.across = (count + p.down - 1) / p.down;
@@ -79,7 +79,7 @@ dials_plan figure_dials_plan(const figure *f, figure_place at)
     p.name_lines = lines_of(t, f, p.wide - t->gap);
     double label = f->x_label ? t->line : 0, names = below(t, p.name_lines);
     double size = fmin(fmin(p.wide - 3 * t->gap, DIAL_MOST), (at.height - p.top - label - t->pad) / p.down - names);
-    p.radius = fmax(size / 2, 4);
+    p.radius = t->cell > 0 ? fmax(floor(size / t->line), 1) * t->line / 2 : fmax(size / 2, 4);
     p.high = 2 * p.radius + names;
     p.unit = (p.radius - (t->cell > 0 ? 2 : 4)) / longest(f);
     return p;
@@ -97,7 +97,7 @@ double figure_dials_height(const figure *f, double width, bool cells)
 draw_point figure_dial_middle(const dials_plan *p, const figure *f, int dial)
 {
     (void)f;
-    return (draw_point){ face_paper.pad + (dial % p->across + 0.5) * p->wide,
+    return (draw_point){ p->left + (dial % p->across + 0.5) * p->wide,
                          p->top + dial / p->across * p->high + p->radius };
 }
 

@@ -35,10 +35,10 @@ void figure_column_name(char *out, size_t room, const figure *f, int column);
 /* ---------------------------------------------------------------- dials (figure_dials.c) */
 
 typedef struct dials_plan {
-    int across, down;   /* dials */
-    double wide, high;  /* of one with its name */
-    double top, radius; /* pixels */
-    double unit;        /* pixels of a hand of length 1 */
+    int across, down;         /* dials */
+    double wide, high;        /* of one with its name */
+    double left, top, radius; /* pixels */
+    double unit;              /* pixels of a hand of length 1 */
     int name_lines;
 } dials_plan;
 
@@ -51,6 +51,8 @@ double figure_dials_height(const figure *f, double width, bool cells);
 
 /* ---------------------------------------------------------------- writers */
 
+/* All of them as one picture (sheet.c). */
+pe_status figures_sheet(draw **out, figure *const *f, int count, const figure_how *how, pe_error *err);
 pe_status figures_parts(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);
 pe_status figures_csv(FILE *to, figure *const *f, int count, pe_error *err);
 pe_status figures_json(FILE *to, figure *const *f, int count, pe_error *err);

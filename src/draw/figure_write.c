@@ -24,32 +24,20 @@ figure_format figure_format_of(const char *file)
     return FIGURE_FORMAT_COUNT;
 }
 
-static pe_status write_terminal(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err)
+static pe_status write_list(FILE *to, const draw *d, const figure_how *how, pe_error *err)
 {
-    pe_status s = PE_OK;
-    for (int i = 0; i < count && !s; i++) {
-        draw *d;
-        figure_place at = { .width = CELL_WIDTH * how->screen.columns, .cells = true, .language = how->language };
-        s = figure_draw_at(&d, f[i], at, err);
-        if (s)
-            return s;
-        draw_screen screen = how->screen;
-        screen.rows = (int)(d->height / CELL_HEIGHT + 0.5);
-        s = draw_terminal(to, d, &screen, err);
-        draw_free(d);
-    }
-    return s;
+    draw_screen screen = how->screen;
+    screen.columns = (int)(d->width / CELL_WIDTH + 0.5);
+    screen.rows = (int)(d->height / CELL_HEIGHT + 0.5);
+    return how->format == FIGURE_TERMINAL ? draw_terminal(to, d, &screen, err) : draw_svg(to, d, DRAW_ALONE, err);
 }
 
-static pe_status write_svg(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err)
+static pe_status write_sheet(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err)
 {
-    pe_status s = PE_OK;
-    for (int i = 0; i < count && !s; i++) {
-        draw *d;
-        s = figure_draw_at(&d, f[i], (figure_place){ .width = how->width, .height = how->height }, err);
-        s = s ? s : draw_svg(to, d, DRAW_ALONE, err);
-        draw_free(d);
-    }
+    draw *d;
+    pe_status s = figures_sheet(&d, f, count, how, err);
+    s = s ? s : write_list(to, d, how, err);
+    draw_free(d);
     return s;
 }
 
@@ -61,8 +49,8 @@ pe_status figures_write(FILE *to, figure *const *f, int count, const figure_how 
     if (s)
         return s;
     switch (how->format) {
-    case FIGURE_TERMINAL: s = write_terminal(to, f, count, how, err); break;
-    case FIGURE_SVG: s = write_svg(to, f, count, how, err); break;
+    case FIGURE_TERMINAL:
+    case FIGURE_SVG: s = write_sheet(to, f, count, how, err); break;
     case FIGURE_PARTS: s = figures_parts(to, f, count, how, err); break;
     case FIGURE_CSV: s = figures_csv(to, f, count, err); break;
     case FIGURE_JSON: s = figures_json(to, f, count, err); break;

@@ -391,7 +391,7 @@ static pe_status reversal_seen(prove_finding *out, const prove_given *g, pe_erro
         prove_say(out, PROVE_DEPENDS,
                   (words){ "on whether the row sees the sign of i - j: a bias in |i - j| does not",
                            "取决于该编码是否看得到 i - j 的符号：只含 |i - j| 的偏置看不到" });
-    else if (t.blind)
+    else if (!t.seen)
         prove_say(out, PROVE_REFUTED, (words){ "none of them sees the direction", "没有一个看得到方向" });
     else
         prove_say(out, PROVE_HOLDS, (words){ "all of them see the direction", "全都看得到方向" });

@@ -86,19 +86,19 @@ static pe_status begin(figure **f, show_sheet *to, const show_subject *s, const 
     return PE_OK;
 }
 
-static void caption_half(figure *f, const around *a, const show_request *r)
+static void caption_half(figure *f, const around *a, const show_request *r, words more)
 {
     double at = half_at(a);
     if (at > 0)
         show_caption(f, &a->path, r,
-                     (words){ "Less than half is left from distance %.0f on for the first time; at the end, %.3g.",
-                              "距离达到 %.0f 时首次不足一半；末端为 %.3g。" },
-                     at, a->y[a->count - 1]);
+                     (words){ "Less than half is left from distance %.0f on for the first time; at the end, %.3g.%s",
+                              "距离达到 %.0f 时首次不足一半；末端为 %.3g。%s" },
+                     at, a->y[a->count - 1], say(more, r->language));
     else
         show_caption(f, &a->path, r,
-                     (words){ "It never falls below half of its value at distance 0; at the end, %.3g is left.",
-                              "始终不低于距离 0 处的一半；末端为 %.3g。" },
-                     a->y[a->count - 1]);
+                     (words){ "It never falls below half of its value at distance 0; at the end, %.3g is left.%s",
+                              "始终不低于距离 0 处的一半；末端为 %.3g。%s" },
+                     a->y[a->count - 1], say(more, r->language));
 }
 
 /* ---------------------------------------------------------------- codes */
@@ -121,7 +121,7 @@ static pe_status draw_codes(show_sheet *to, around *a, const show_subject *s, co
         show_say(f, &f->y_label, r, (words){ "share of distance 0", "与距离 0 处之比" });
     else
         show_say(f, &f->y_label, r, (words){ "dot product", "点积" });
-    caption_half(f, a, r);
+    caption_half(f, a, r, (words){ "", NULL });
     return PE_OK;
 }
 
@@ -173,7 +173,7 @@ static pe_status put_bound(figure *f, const around *a, const show_subject *s, co
     for (int i = 0; !status && count && i < a->count; i++)
         bound[i] = bound_at(pair, count, a->x[i], r->axis) / bound_at(pair, count, 0, r->axis);
     if (!status && count)
-        put_line(f, say((words){ "bound", "上界" }, r->language), a, bound, true);
+        put_line(f, say((words){ "mean |S|", "平均 |S|" }, r->language), a, bound, true);
     free(bound);
     free(pair);
     return status;
@@ -188,7 +188,9 @@ static pe_status draw_turns(show_sheet *to, around *a, const show_subject *s, co
     put_line(f, say((words){ "q = k = ones", "q = k = 全 1" }, r->language), a, a->y, false);
     SHOW_TRY(put_bound(f, a, s, r, err));
     show_say(f, &f->y_label, r, (words){ "share of distance 0", "与距离 0 处之比" });
-    caption_half(f, a, r);
+    caption_half(f, a, r,
+                 (words){ " Mean |S| is the factor of the bound in RoPE's paper, 3.4.3.",
+                          "平均 |S| 是 RoPE 论文 3.4.3 节上界中的因子。" });
     return PE_OK;
 }
 

@@ -175,7 +175,7 @@ static pe_status draw_dials(show_sheet *to, const show_path *p, const double *tu
     figure *f;
     int64_t pick[SHOW_LINES_MAX], n = p->where.tokens;
     int picked;
-    SHOW_TRY(show_pick(pick, &picked, r, pairs, DIALS, false, "pair", err));
+    SHOW_TRY(show_pick(pick, &picked, r, pairs, DIALS, true, "pair", err));
     SHOW_TRY(show_figure(&f, to, FIGURE_DIALS, s, err));
     for (int i = 0; i < picked; i++) {
         char name[80];

@@ -119,7 +119,7 @@ static pe_status around_turns(show_sheet *to, const stage *g, int64_t query, con
     int picked;
     SHOW_TRY(show_turns(&turn, &pairs, s, g->path.where, err));
     const double *sine = turn + n * pairs;
-    pe_status status = show_pick(pick, &picked, r, pairs, SHOW_LINES_MAX, false, "pair", err);
+    pe_status status = show_pick(pick, &picked, r, pairs, SHOW_LINES_MAX, true, "pair", err);
     if (!status)
         status = begin(&f, to, g, query, s, r, PE_HOOK_ROTATE, err);
     double *v = status ? NULL : figure_cells(f, picked, (int)n);

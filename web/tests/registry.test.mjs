@@ -2,17 +2,9 @@
 // registry.test.mjs LIST.json: every text of `posenc list --json` has its Chinese in web/src/registry.zh.ts, and nothing
 // there is said by nobody. Prints what is wrong, one line each; exits with 1 if anything is. Needs node alone.
 import { readFileSync } from "node:fs";
+import { registryWords } from "../registry-zh.mjs";
 
-/** The exported tables of a TypeScript file that holds types only in front of `= {`, in functions and in imports of types. */
-async function tables(file) {
-  const plain = readFileSync(file, "utf8")
-    .replace(/^import type .*\n/gm, "")
-    .replace(/^export function [^]*?^}\n/gm, "")
-    .replace(/^export const (\w+): [^]*? = \{$/gm, "export const $1 = {");
-  return import("data:text/javascript," + encodeURIComponent(plain));
-}
-
-const { registryZh, hookWords, claimWords } = await tables(new URL("../src/registry.zh.ts", import.meta.url));
+const { registryZh, hookWords, claimWords } = await registryWords();
 const list = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const rows = list.encodings;
 const citation = /^[A-Z]\S+ et al\. \d{4}$/; // "Su et al. 2021"
