@@ -32,6 +32,7 @@ export interface SliderWanted {
   value: number; // NaN: none yet
   min: number;
   max: number;
+  most?: number; // the field takes up to this, where the slider ends before
   step?: number; // 1
   log?: boolean; // equal ratios, not equal steps; the field beside it takes any number
   help?: string;
@@ -50,14 +51,17 @@ export interface State {
   a: string; // a spec
   b: string; // a spec; "": A alone
   view: string; // of `posenc show`; "all"
-  n: number; // positions
+  n: number; // positions; 0: as many as suit the view
   start: number; // the first of them
   dim: number; // width of a head
   heads: number;
   model: number; // width of the embedding
-  at: number; // the position looked at
+  at: number; // the position that looks around; -1: as the view likes it
   head: number; // the head looked at
+  axis: number; // the coordinate that runs, of several
+  pairs: string; // which pairs or dimensions: "0,8,16"
   causal: boolean;
+  log: boolean; // distances on a logarithmic axis
   text: string; // the sentence
   step: string; // of the tour
   lang: Lang;

@@ -6,6 +6,7 @@ import type { App, State } from "./app";
 import { fill, h } from "./dom";
 import { copyButton } from "./save";
 import { Tabs } from "./tabs";
+import { shapeArgs } from "./views";
 import { words } from "./words";
 
 /** As a word of a shell. */
@@ -27,19 +28,32 @@ function numbersOf(hooks: readonly string[]): "table" | "bias" | null {
   return hooks.includes("bias") ? "bias" : null;
 }
 
-function shapeArgs(s: Readonly<State>): string[] {
-  return ["--heads", `${s.heads}`, "--head-dim", `${s.dim}`, "--model-dim", `${s.model}`];
+/** What is shown: the state, the specs, their hooks, and the command line of the picture. */
+interface Shown {
+  state: Readonly<State>;
+  specs: readonly string[];
+  hooks: readonly (readonly string[])[];
+  show: readonly string[];
 }
 
-function cli(s: Readonly<State>, hooks: readonly string[], show: readonly string[]): string {
-  const verb = numbersOf(hooks);
-  const start = s.start ? ["--start", `${s.start}`] : [];
-  const lines = [command(show), command(["prove", s.a])];
-  if (verb) lines.push(command([verb, s.a, "-n", `${s.n}`, ...start, ...shapeArgs(s), "-o", "numbers.npy"]));
+function count(s: Readonly<State>): number {
+  return s.n || 64;
+}
+
+function start(s: Readonly<State>): string[] {
+  return s.start ? ["--start", `${s.start}`] : [];
+}
+
+function cli({ state: s, specs, hooks, show }: Shown): string {
+  const lines = [command(["show", ...specs, ...show]), command(["prove", ...specs])];
+  specs.forEach((spec, i) => {
+    const verb = numbersOf(hooks[i] ?? []);
+    if (verb) lines.push(command([verb, spec, "-n", `${count(s)}`, ...start(s), ...shapeArgs(s), "-o", `${"ab"[i]}.npy`]));
+  });
   return lines.join("\n") + "\n";
 }
 
-function c(s: Readonly<State>): string {
+function c({ state: s, specs }: Shown): string {
   return `/* cc try.c $(pkg-config --cflags --libs posenc) && ./a.out */
 #include <posenc.h>
 #include <stdio.h>
@@ -49,7 +63,7 @@ int main(void)
     pe_encoding *e;
     pe_error err;
     pe_shape shape = { .heads = ${s.heads}, .head_dim = ${s.dim}, .model_dim = ${s.model} };
-    if (pe_encoding_new(&e, ${cText(s.a)}, shape, &err)) {
+    if (pe_encoding_new(&e, ${cText(specs[0] ?? "none")}, shape, &err)) {
         fprintf(stderr, "%s\\n", err.text);
         return 1;
     }
@@ -61,15 +75,15 @@ int main(void)
 `;
 }
 
-function python(s: Readonly<State>, hooks: readonly string[]): string {
-  const verb = numbersOf(hooks);
+function python({ state: s, specs, hooks }: Shown): string {
+  const spec = JSON.stringify(specs[0] ?? "none"), verb = numbersOf(hooks[0] ?? []);
   if (!verb) return `import json, subprocess
 
-spec = ${JSON.stringify(s.a)}
+spec = ${spec}
 print(json.loads(subprocess.run(["posenc", "list", spec.split(":")[0], "--json"],
                                 check=True, capture_output=True).stdout))
 `;
-  const args = [...(s.start ? ["--start", `${s.start}`] : []), ...shapeArgs(s)].map((a) => JSON.stringify(a));
+  const args = [...start(s), ...shapeArgs(s)].map((a) => JSON.stringify(a));
   return `import io, subprocess
 import numpy as np
 
@@ -80,7 +94,7 @@ def ${verb}(spec, n):
                           check=True, capture_output=True)
     return np.load(io.BytesIO(made.stdout))
 
-print(${verb}(${JSON.stringify(s.a)}, ${s.n}).shape)
+print(${verb}(${spec}, ${count(s)}).shape)
 `;
 }
 
@@ -97,8 +111,9 @@ export class CodePanel {
       this.pre);
   }
 
-  update(state: Readonly<State>, hooks: readonly string[], show: readonly string[]): void {
-    this.texts = { cli: cli(state, hooks, show), c: c(state), python: python(state, hooks) };
+  update(state: Readonly<State>, specs: readonly string[], hooks: readonly (readonly string[])[], show: readonly string[]): void {
+    const shown = { state, specs, hooks, show };
+    this.texts = { cli: cli(shown), c: c(shown), python: python(shown) };
     this.show();
   }
 

@@ -15,7 +15,7 @@ export interface Cells {
 
 /** The cells that are the picture, with their numbers. */
 export interface Matrix extends Cells {
-  values: Float32Array; // (rows, columns)
+  readonly values: Float32Array; // (rows, columns)
   rowName(row: number): string;
   columnName(column: number): string;
 }
@@ -85,9 +85,10 @@ function bytes(base64: string): Uint8Array<ArrayBuffer> {
 
 function matrix(said: SaidCells, cells: Cells): Matrix {
   const { row_names, column_names, first_row = 0, first_column = 0 } = said;
+  let values: Float32Array | null = null; // read when they are asked for: a slider that moves does not
   return {
     ...cells,
-    values: new Float32Array(bytes(said.values ?? "").buffer),
+    get values() { return (values ??= new Float32Array(bytes(said.values ?? "").buffer)); },
     rowName: (r) => row_names?.[r] ?? String(first_row + r),
     columnName: (c) => column_names?.[c] ?? String(first_column + c),
   };

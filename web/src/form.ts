@@ -10,6 +10,7 @@ import { applies, rowOf, type Key, type Registry, type Row } from "./registry";
 import { readSpec, writeSpec, type Part } from "./spec";
 import { words } from "./words";
 
+const wide = "(min-width: 901px)"; // beside the pictures; where the form stands above them, keys begin folded
 const straight = 4; // so many keys of a row stand in the open, and those that others hang on; the rest are folded
 
 export class SideForm {
@@ -74,10 +75,12 @@ export class SideForm {
     const shown = row.keys.filter((k) => applies(row, k, part.keys));
     const open = shown.filter((k) => this.isOpen(row, k));
     const folded = shown.filter((k) => !open.includes(k));
-    box.append(...open.map((k) => this.key(k, i)));
+    const keys = h("details", { class: "keys", open: matchMedia(wide).matches }, h("summary", {}, `${this.app.t(words.keys)} (${shown.length})`));
+    keys.append(...open.map((k) => this.key(k, i)));
     if (folded.length)
-      box.append(h("details", { open: folded.some((k) => part.keys.has(k.name)) },
+      keys.append(h("details", { open: folded.some((k) => part.keys.has(k.name)) },
         h("summary", {}, `${this.app.t(words.moreKeys)} (${folded.length})`), ...folded.map((k) => this.key(k, i))));
+    if (shown.length) box.append(keys);
     return box;
   }
 
@@ -150,10 +153,16 @@ export class SideForm {
     return select;
   }
 
+  /** The first encoding that does what those at hand do not. */
+  private another(): string {
+    const used = this.parts.flatMap((p) => rowOf(this.registry, p.name)?.hooks ?? []);
+    return this.registry.encodings.find((r) => r.hooks.length > 0 && !r.hooks.some((k) => used.includes(k)))?.name ?? "none";
+  }
+
   private adder(): HTMLElement {
     return h("button", {
       type: "button", class: "plain add", title: this.app.t(words.addHelp),
-      onclick: () => this.change(writeSpec([...this.parts, { name: this.registry.encodings[0]?.name ?? "none", keys: new Map() }])),
+      onclick: () => this.change(writeSpec([...this.parts, { name: this.another(), keys: new Map() }])),
     }, "+ " + this.app.t(words.add));
   }
 }

@@ -7,7 +7,7 @@ import { ClaimsPanel } from "./claims";
 import { byId, fill, h } from "./dom";
 import { exampleConfig } from "./example";
 import { Explore } from "./explore";
-import { eachFrame, whenQuiet } from "./frame";
+import { eachFrame, measured, whenQuiet } from "./frame";
 import { renderGlossary } from "./glossary";
 import { Header } from "./header";
 import { inks } from "./inks";
@@ -79,6 +79,7 @@ class Page implements App {
   private follow(): void {
     const lang = this.state.lang;
     this.state = readLink(location.hash, this.first);
+    this.made.delete(this.state.tab);
     if (this.state.lang !== lang) this.build();
     else this.show();
   }
@@ -89,7 +90,7 @@ class Page implements App {
     byId("skip").textContent = this.t(words.skip);
     this.made = new Set();
     this.header = new Header(byId("top"), this);
-    this.explore = new Explore(byId("explore"), this, this.registry);
+    this.explore = new Explore(byId("explore"), this, this.registry, this.first);
     fill(byId("foot"), h("p", {}, this.t(words.footer)), h("p", {}, `${this.t(words.source)} · ${this.registry.version}`));
     this.show();
   }
@@ -99,7 +100,7 @@ class Page implements App {
     showTheme(this.state.theme);
     this.header.update(this.state);
     for (const name of tabs) byId(name).hidden = name !== tab;
-    if (tab === "explore") this.explore.update(this.state);
+    if (tab === "explore") measured("redraw", () => this.explore.update(this.state));
     else if (!this.made.has(tab)) {
       this.made.add(tab);
       this.make(tab, byId(tab));

@@ -15,7 +15,7 @@ export class Placed {
   constructor(private readonly app: App) {}
 
   draw(el: HTMLElement, wanted: Wanted): void {
-    measured("redraw", () => {
+    measured("picture", () => {
       const command = ["show", wanted.spec, "--view", wanted.view, "--lang", this.app.lang, ...(wanted.options ?? [])];
       const width = Math.max(280, Math.min(el.clientWidth || 640, 900));
       const ran = this.app.run([...command, "--as", "parts", "--width", `${width}`]);

@@ -14,7 +14,7 @@ function plain(value: number): string {
 }
 
 export function makeSlider(el: HTMLElement, wanted: SliderWanted, onChange: (value: number) => void): Slider {
-  const { min, max, log = false, step = 1 } = wanted;
+  const { min, max, most = max, log = false, step = 1 } = wanted;
   const id = newId("slider");
   const ratio = log && min > 0 ? Math.log(max / min) : 0;
   const whole = Number.isInteger(step);
@@ -31,7 +31,7 @@ export function makeSlider(el: HTMLElement, wanted: SliderWanted, onChange: (val
     "aria-label": wanted.label,
   });
   const field = h("input", {
-    type: "number", id, min, max, step: whole ? step : "any", inputmode: whole ? "numeric" : "decimal",
+    type: "number", id, min, max: most, step: whole ? step : "any", inputmode: whole ? "numeric" : "decimal",
     placeholder: wanted.none ?? null, "aria-describedby": wanted.help ? `${id}-help` : null,
   });
   const show = (): void => {
@@ -49,7 +49,7 @@ export function makeSlider(el: HTMLElement, wanted: SliderWanted, onChange: (val
   });
   field.addEventListener("input", () => {
     const typed = field.valueAsNumber;
-    if (!(typed >= min && typed <= max) || (whole && typed % 1)) return;
+    if (!(typed >= min && typed <= most) || (whole && typed % 1)) return;
     value = typed;
     range.value = String(toTick(value));
     tell();

@@ -9,15 +9,15 @@ export const tabs = ["explore", "tour", "model", "claims", "glossary"] as const;
 
 export function firstState(lang: Lang): State {
   return {
-    tab: "explore", a: "rope", b: "", view: "", n: 64, start: 0, dim: 64, heads: 8, model: 128, at: 16, head: 0,
-    causal: false, text: "", step: "", lang, theme: "",
+    tab: "explore", a: "rope", b: "", view: "", n: 0, start: 0, dim: 64, heads: 8, model: 128, at: -1, head: 0,
+    axis: 0, pairs: "", causal: false, log: false, text: "", step: "", lang, theme: "",
   };
 }
 
 /** Bounds of what is a number: far enough for any question, near enough for a page. */
-export const bounds: Record<"n" | "start" | "dim" | "heads" | "model" | "at" | "head", [number, number]> = {
-  n: [2, 4096], start: [0, 2 ** 36 - 4096], dim: [2, 512], heads: [1, 128], model: [2, 4096], at: [0, 2 ** 36 - 1],
-  head: [0, 127],
+export const bounds: Record<"n" | "start" | "dim" | "heads" | "model" | "at" | "head" | "axis", [number, number]> = {
+  n: [0, 2 ** 30], start: [0, 2 ** 36 - 4096], dim: [2, 512], heads: [1, 128], model: [2, 4096], at: [-1, 2 ** 36 - 1],
+  head: [0, 127], axis: [0, 7],
 };
 
 function number(name: keyof typeof bounds, text: string, fallback: number): number {
@@ -31,12 +31,12 @@ export function readLink(hash: string, first: State): State {
   const state: State = { ...first };
   for (const name of Object.keys(bounds) as (keyof typeof bounds)[])
     state[name] = number(name, said.get(name) ?? "", first[name]);
-  for (const name of ["a", "b", "view", "text", "step"] as const) state[name] = said.get(name) ?? first[name];
+  for (const name of ["a", "b", "view", "text", "pairs", "step"] as const) state[name] = said.get(name) ?? first[name];
   const tab = said.get("tab") ?? "", lang = said.get("lang") ?? "", theme = said.get("theme") ?? "";
   if ((tabs as readonly string[]).includes(tab)) state.tab = tab;
   if (lang === "en" || lang === "zh") state.lang = lang;
   if (theme === "light" || theme === "dark") state.theme = theme;
-  state.causal = said.get("causal") === "1";
+  for (const name of ["causal", "log"] as const) state[name] = said.get(name) === "1";
   if (!state.a) state.a = first.a;
   return state;
 }

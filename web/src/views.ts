@@ -8,11 +8,13 @@ export interface View {
   name: string;
   title: string;
   about: string;
-  asks: string[]; // what it looks at besides the shape: "length", "start", "position", "head", "sentence", "causal"
+  asks: string[]; // what it looks at besides the shape, by option: "length", "start", "sentence"
 }
 
 export interface Subject {
   views: View[];
+  spec: string; // as the tool writes it
+  axes: number;
   hooks: string[];
   error: string;
 }
@@ -24,19 +26,24 @@ export function shapeArgs(s: Readonly<State>): string[] {
 /** What the spec is, or why it is none. */
 export function subjectOf(app: App, spec: string, state: Readonly<State>): Subject {
   const ran = app.run(["show", spec, "--list", "--json", "--lang", app.lang, ...shapeArgs(state)]);
-  if (ran.code) return { views: [], hooks: [], error: sentence(ran) };
-  const said = JSON.parse(ran.text) as { hooks?: string[]; views: (Omit<View, "asks"> & { asks?: string[] })[] };
-  return { views: said.views.map((v) => ({ ...v, asks: v.asks ?? [] })), hooks: said.hooks ?? [], error: "" };
+  if (ran.code) return { views: [], spec, axes: 1, hooks: [], error: sentence(ran) };
+  const said = JSON.parse(ran.text) as {
+    specs: { spec: string; axes: number; hooks: string[] }[];
+    views: (View & { fits: string[] })[];
+  };
+  const { axes = 1, hooks = [], spec: canonical = spec } = said.specs[0] ?? {};
+  return { views: said.views.filter((v) => v.fits.length > 0), spec: canonical, axes, hooks, error: "" };
 }
 
 export function showArgs(view: View, s: Readonly<State>, lang: string): string[] {
-  const args = ["--view", view.name, "--lang", lang, ...shapeArgs(s)];
-  const asks = (what: string): boolean => view.asks.includes(what);
-  if (asks("length")) args.push("-n", `${s.n}`);
-  if (asks("start")) args.push("--start", `${s.start}`);
-  if (asks("position")) args.push("--at", `${s.at}`);
-  if (asks("head")) args.push("--head", `${Math.min(s.head, s.heads - 1)}`);
-  if (asks("sentence") && s.text) args.push("--text", s.text);
-  if (asks("causal") && s.causal) args.push("--causal");
-  return args;
+  const said: Record<string, string | true | null> = {
+    length: s.n ? `${s.n}` : null, start: s.start ? `${s.start}` : null, at: s.at >= 0 ? `${s.at}` : null,
+    head: s.head ? `${s.head}` : null, axis: s.axis ? `${s.axis}` : null, pairs: s.pairs || null,
+    sentence: s.text || null, causal: s.causal || null, log: s.log || null,
+  };
+  const options = view.asks.flatMap((ask) => {
+    const value = said[ask] ?? null;
+    return value === null ? [] : value === true ? [`--${ask}`] : [`--${ask}`, value];
+  });
+  return ["--view", view.name, ...(lang ? ["--lang", lang] : []), ...shapeArgs(s), ...options];
 }

@@ -2,7 +2,7 @@
 //
 // `posenc walk`: the arithmetic of one small case, formula beside number.
 
-import { sentence, type App, type State } from "./app";
+import { sentence, type App } from "./app";
 import { fill, h } from "./dom";
 import { whenQuiet } from "./frame";
 import { words } from "./words";
@@ -31,7 +31,7 @@ export class WalkPanel {
       (v) => { this.dim = v; this.show(); });
   }
 
-  update(spec: string, _state: Readonly<State>): void {
+  update(spec: string): void {
     this.spec = spec;
     this.later();
   }
