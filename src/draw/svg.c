@@ -57,9 +57,7 @@ void draw_css(FILE *to)
     put_variables(to, ink_dark);
     fputs(".drawing-narrow{display:none}\n"
           "@media (max-width:560px){.drawing-wide{display:none}.drawing-narrow{display:block}}\n"
-          ".drawing{max-width:100%;height:auto}\n"
-          ".drawing path,.drawing circle,.drawing rect{fill:none;stroke:none;stroke-linejoin:round;"
-          "stroke-linecap:round}\n"
+          ".drawing{max-width:100%;height:auto;fill:none;stroke:none;stroke-linejoin:round;stroke-linecap:round}\n"
           ".drawing text{font-family:\"Helvetica Neue\",Helvetica,Arial,\"Liberation Sans\",system-ui,sans-serif;"
           "stroke:none;white-space:pre}\n",
           to);
@@ -80,7 +78,7 @@ static void put_heat(FILE *to, const char *property, int ink)
 {
     if (!ink_is_heat(ink))
         return;
-    fprintf(to, " style=\"%s:", property);
+    fprintf(to, " %s=\"", property);
     put_colour(to, ink_heat(ink));
     fputc('"', to);
 }
@@ -105,8 +103,7 @@ static void put_style(FILE *to, draw_style s)
     else if (line >= 0 || fill >= 0)
         fprintf(to, " class=\"%c%d\"", line >= 0 ? 'l' : 'f', line >= 0 ? line : fill);
     put_heat(to, "stroke", s.line);
-    if (!ink_is_heat(s.line))
-        put_heat(to, "fill", s.fill);
+    put_heat(to, "fill", s.fill);
     if (is_inked(s.line) && s.width != 1)
         attribute(to, "stroke-width", s.width);
     if (is_inked(s.fill) && s.alpha < 1)
@@ -158,6 +155,8 @@ static void put_cells(FILE *to, const draw *d, const draw_shape *s)
         for (int c = 0, end; c < s->columns; c = end) {
             for (end = c + 1; end < s->columns && heat[end] == heat[c];)
                 end++;
+            if (heat[c] == DRAW_NOTHING)
+                continue;
             put_box(to, s->x + c * w, s->y + r * h, (end - c) * w, h);
             put_style(to, (draw_style){ .line = INK_NONE, .fill = INK_HEAT + heat[c], .alpha = 1 });
         }
@@ -241,7 +240,8 @@ pe_status draw_svg(FILE *to, const draw *d, draw_where where, pe_error *err)
         return s;
     put_head(to, d, where);
     for (size_t i = 0; i < d->shape_count; i++)
-        put_shape(to, d, &d->shapes[i]);
+        if (where != DRAW_HOLLOW || d->shapes[i].kind != SHAPE_CELLS)
+            put_shape(to, d, &d->shapes[i]);
     fputs("</svg>\n", to);
     return ferror(to) ? io_fail(err, PE_ERR_IO, "the picture could not be written") : PE_OK;
 }
