@@ -64,6 +64,7 @@ typedef struct show_view {
     unsigned hooks;                      /* rows with any of these have it; 0: every row */
     bool (*fits)(const show_subject *s); /* more to ask; NULL: nothing */
     bool first;                          /* one of the few that a terminal shows unasked */
+    const char *asks;                    /* "length|start": what it looks at of the request, by option */
     pe_status (*make)(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err);
 } show_view;
 

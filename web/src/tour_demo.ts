@@ -39,7 +39,7 @@ function textField(c: TextControl, values: Values, changed: (id: string) => void
 }
 
 function choiceButtons(c: ChoiceControl, formulas: Formulas, values: Values, changed: (id: string) => void, app: App): HTMLElement {
-  const note = h("div", { class: "note", role: "status" });
+  const note = h("div", { class: "chosen", role: "status" });
   const explain = (o: Option | undefined): void =>
     fill(note, o?.formula ? paragraph(`{${o.formula}}`, app, formulas) : null, o?.note ? h("p", {}, ...marked(app.t(o.note), app, formulas)) : null);
   const name = newId("choice");
@@ -74,8 +74,8 @@ function numbersOutput(el: HTMLElement, args: string[], caption: string, app: Ap
   const ran = app.run([...args, "--json"]);
   if (ran.code) return fill(el, h("p", { class: "error", role: "alert" }, sentence(ran)));
   const rows = (JSON.parse(ran.text) as { data: number[][] }).data;
-  fill(el, h("table", { class: "numbers" }, h("caption", {}, caption),
-    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((value) => h("td", {}, String(value))))))));
+  fill(el, h("div", { class: "wide" }, h("table", { class: "values" }, h("caption", {}, caption),
+    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((value) => h("td", {}, String(value)))))))));
 }
 
 /** Everything an output says of its command, to see which controls it listens to. */
@@ -107,7 +107,7 @@ export function renderDemo(demo: Demo, formulas: Formulas, values: Values, app: 
   const changed = (id: string): void => {
     for (const { o, el } of outputs) if (listens(o, values).has(id)) show(el, o, values, app);
   };
-  const controls = h("div", { class: "controls" });
+  const controls = h("div", { class: "demo-controls" });
   for (const c of demo.controls) addControl(controls, c, formulas, values, changed, app);
   const section = h("section", { class: "demo", "aria-label": app.t(demo.title) },
     h("h4", {}, app.t(demo.title)), controls, ...outputs.map(({ el }) => el));

@@ -55,7 +55,7 @@ export const order: Step[] = [
           },
         ],
         outputs: [
-          { kind: "picture", spec: "{spec}", view: "attention", options: ["--text", "{words}", "{mask}"] },
+          { kind: "picture", spec: "{spec}", view: "attention", options: ["--sentence", "{words}", "{mask}"] },
           { kind: "claim", claim: "two-dogs" },
         ],
       },
