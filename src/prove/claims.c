@@ -26,6 +26,25 @@ const prove_claim *prove_claim_named(const char *name)
     return NULL;
 }
 
+const prove_group *prove_group_named(const char *name)
+{
+    for (int g = 0; g < prove_group_count; g++)
+        if (!strcmp(prove_groups[g]->name, name))
+            return prove_groups[g];
+    return NULL;
+}
+
+pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_error *err)
+{
+    prove_given g = c->given;
+    *out = (prove_finding){ 0 };
+    if (spec) {
+        memset(g.spec, 0, sizeof g.spec);
+        g.spec[0] = spec;
+    }
+    return c->measure(out, &g, err);
+}
+
 void prove_say(prove_finding *f, prove_verdict v, words because)
 {
     f->verdict = v;

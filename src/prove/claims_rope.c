@@ -1,6 +1,70 @@
 /* SPDX-License-Identifier: MIT
  *
- * Claims: rope. */
-#include "prove/prove.h"
+ * Claims: rotary position embedding. */
+#include "prove/measures.h"
 
-const prove_group prove_group_rope = { .name = "rope", .title = { "rope", "rope" } };
+#define ROPE "Su et al. 2021"
+
+static const prove_claim claims[] = {
+    { .name = "rope-relative",
+      .claim = { "With RoPE the score sees the distance of two tokens and nothing else of their places.",
+                 "使用 RoPE 时，得分只看两个词元的距离，不看它们的绝对位置。" },
+      .source = ROPE ", 3.1 (arXiv:2104.09864)",
+      .given = { .spec = { "rope" }, .heads = 2, .head_dim = 32, .length = 32, .seed = 7 },
+      .measure = measure_relative_only },
+    { .name = "rope-keeps-norms",
+      .claim = { "RoPE changes the direction of a vector and never its length.",
+                 "RoPE 只改变向量的方向，不改变模长。" },
+      .source = ROPE ", 3.2.2 (arXiv:2104.09864)",
+      .given = { .spec = { "rope" }, .head_dim = 128, .length = 1000000, .seed = 7 },
+      .measure = measure_norms_kept },
+    { .name = "rope-matrix",
+      .claim = { "The rotation is an orthogonal block matrix, mostly zeros, which the pairwise form computes without "
+                 "building it.",
+                 "旋转是一个几乎全为零的正交分块矩阵，逐对计算即可得到同样的结果，不必构造矩阵。" },
+      .source = ROPE ", 3.4.2 (arXiv:2104.09864)",
+      .given = { .spec = { "rope" }, .head_dim = 128, .length = 1000, .seed = 7 },
+      .measure = measure_matrix_form },
+    { .name = "rope-turns-once",
+      .claim = { "Turning query and key is turning one of them by the difference: (R_m q)'(R_n k) = q' R_(n-m) k.",
+                 "查询和键各自旋转，等于只把其中一个转过位置之差：(R_m q)ᵀ(R_n k) = qᵀR_(n-m)k。" },
+      .source = ROPE ", 3.2.2 (arXiv:2104.09864)",
+      .given = { .spec = { "rope" }, .head_dim = 128, .length = 131072, .seed = 7 },
+      .measure = measure_turns_once },
+    { .name = "rope-bound-decays",
+      .claim = { "The bound of a rotated score decays with the distance.", "旋转后得分的上界随距离衰减。" },
+      .source = ROPE ", 3.4.3 (arXiv:2104.09864)",
+      .given = { .spec = { "rope" }, .head_dim = 128, .length = 8192 },
+      .measure = measure_bound_decays },
+    { .name = "rope-scores-decay",
+      .claim = { "RoPE makes attention scores decay with the distance.", "RoPE 使注意力得分随距离衰减。" },
+      .source = ROPE ", 3.3 (arXiv:2104.09864); against it Barbero et al. 2024, 3 (arXiv:2410.06205)",
+      .given = { .spec = { "rope" }, .head_dim = 64, .length = 3126, .seed = 7 },
+      .measure = measure_scores_decay },
+    { .name = "rope-bands",
+      .claim = { "Fast pairs tell near places apart; slow pairs hardly turn within the context and carry content.",
+                 "快的维度对用来区分近处位置；慢的维度对在上下文内几乎不转，用来承载内容。" },
+      .source = "Barbero et al. 2024, 4 and 5 (arXiv:2410.06205)",
+      .given = { .spec = { "rope:theta=10000", "rope:theta=500000" }, .head_dim = 128, .length = 131072 },
+      .measure = measure_bands },
+    { .name = "rope-axes",
+      .claim = { "In two to four dimensions RoPE keeps the axes apart: each turns its own pairs.",
+                 "在二维到四维中，RoPE 的各轴互不影响：每个轴只转动自己的维度对。" },
+      .source = "Su 2021 (kexue.fm/archives/8397); Wang et al. 2024, 2.1 (arXiv:2409.12191)",
+      .given = { .spec = { "rope:axes=2,split=axial", "rope:sections=8/12/12",
+                           "rope:axes=4,split=alternate,pairs=adjacent", "rope:axes=2,split=oddeven" },
+                 .head_dim = 64,
+                 .seed = 7 },
+      .measure = measure_axes_apart },
+    { .name = "rope-one-pair-for-all-axes",
+      .claim = { "Every pair can be turned by x and y together: no pairs need be shared out.",
+                 "可以让每个维度对同时按 x 和 y 旋转，不必把维度分给各轴。" },
+      .source = "Su 2021 (kexue.fm/archives/8397): a pair turned by x + y cannot tell x from y",
+      .given = { .spec = { "rope" }, .head_dim = 64, .length = 12, .seed = 7 },
+      .measure = measure_axes_in_one_pair },
+};
+
+const prove_group prove_group_rope = { .name = "rope",
+                                       .title = { "Rotary embedding", "旋转位置编码" },
+                                       .claims = claims,
+                                       .count = sizeof claims / sizeof *claims };

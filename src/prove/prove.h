@@ -47,7 +47,11 @@ typedef struct prove_claim {
     prove_given given;
     pe_status (*measure)(prove_finding *out, const prove_given *g, pe_error *err);
     bool timed; /* its numbers are this machine's */
+    /* Hooks: a SPEC with one of them can be put in given.spec's place; PROVE_ANY: any; 0: none. */
+    unsigned takes;
 } prove_claim;
+
+#define PROVE_ANY (~0u)
 
 typedef struct prove_group {
     const char *name; /* "order" */
@@ -59,6 +63,9 @@ typedef struct prove_group {
 extern const prove_group *const prove_groups[];
 extern const int prove_group_count;
 const prove_claim *prove_claim_named(const char *name); /* NULL: none */
+const prove_group *prove_group_named(const char *name); /* NULL: none */
+/* Measures a claim, on this spec in place of its own where spec is not NULL. */
+pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_error *err);
 
 void prove_say(prove_finding *f, prove_verdict v, words because);
 void prove_add(prove_finding *f, words what, const char *of, double value, const char *unit);

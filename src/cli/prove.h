@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc prove: claims and properties, measured once, then told as text, JSON, Markdown or a page. */
+#ifndef POSENC_CLI_PROVE_H
+#define POSENC_CLI_PROVE_H
+
+#include "cli/job.h"
+
+#include "prove/prove.h"
+
+typedef struct prove_line {
+    const prove_group *group;
+    const prove_claim *claim;
+    const char *spec; /* in place of the claim's own; NULL */
+    prove_finding found;
+    bool failed; /* err says why: this spec cannot be put to it */
+    pe_error err;
+    double seconds;
+} prove_line;
+
+typedef struct prove_subject {
+    const char *spec;
+    property_found property[PE_CLAIM_COUNT];
+    int broken; /* properties that the row claims and that are measured to fail */
+} prove_subject;
+
+typedef struct prove_report {
+    prove_line *line;
+    int lines;
+    prove_subject *subject;
+    int subjects;
+    language language;
+    bool in_full; /* with the evidence */
+} prove_report;
+
+typedef struct prove_text {
+    char text[48];
+} prove_text;
+
+/* "0.31", "12 dB"; what is below rounding as "<1e-9", which every machine measures. */
+prove_text prove_number_text(const prove_number *n);
+prove_text prove_property_text(const property_found *f); /* "" where it has no meaning */
+words prove_outcome_words(property_outcome o);
+/* "posenc prove two-dogs" */
+void prove_command(char *out, size_t cap, const prove_line *l);
+
+void prove_print(FILE *to, const prove_report *r, bool colour);
+void prove_print_list(FILE *to, language l);
+void prove_json(FILE *to, const prove_report *r);
+void prove_json_list(FILE *to, language l);
+pe_status prove_markdown(FILE *to, const void *report, pe_error *err);
+pe_status prove_page(FILE *to, const void *report, pe_error *err);
+
+#endif

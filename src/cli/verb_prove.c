@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc prove: what the literature says of position encodings, measured. */
+#include "cli/page.h"
+#include "cli/prove.h"
+
+#include "draw/draw.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const cli_option options[] = {
+    { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write a page (.html) or a table (.md), by the ending" },
+    { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "language; default: as LC_ALL, LC_MESSAGES or LANG say" },
+    { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "the claims there are, without measuring" },
+    CLI_OPTIONS_SHAPE,
+    CLI_OPTION_JSON,
+};
+static const cli_example examples[] = {
+    { "posenc prove order", "one group of claims: verdict, number, sentence" },
+    { "posenc prove two-dogs", "one claim, with every number of its evidence" },
+    { "posenc prove rope", "what an ideal encoding would do: which of it does rope?" },
+    { "posenc prove order-blind alibi", "a claim, put to an encoding of your own" },
+    { "posenc prove order -o proofs.html", "as a page" },
+    { "posenc prove sinusoidal --json", "as data" },
+    { "posenc prove --list", "what there is" },
+};
+
+/* What the command line asks for: claims, each with the specs, or specs alone. */
+typedef struct prove_wish {
+    bool claim[CLI_OPERANDS_MAX]; /* operand n names claims */
+    int claims, specs;
+} prove_wish;
+
+/* The name of an encoding is a spec, whatever else has it. */
+static bool names_claims(const char *word)
+{
+    for (int i = 0; i < pe_info_count(); i++)
+        if (!strcmp(pe_info_at(i)->name, word))
+            return false;
+    return prove_claim_named(word) || prove_group_named(word);
+}
+
+static const char *nearest(const char *word)
+{
+    const char *names[256];
+    int count = 0;
+    for (int g = 0; g < prove_group_count; g++) {
+        names[count++] = prove_groups[g]->name;
+        for (int c = 0; c < prove_groups[g]->count && count < CLI_COUNT(names) - 1; c++)
+            names[count++] = prove_groups[g]->claims[c].name;
+    }
+    return cli_nearest(word, names, count);
+}
+
+/* An operand that is no claim has to be a spec. */
+static cli_exit read_wish(prove_wish *w, const cli_args *a)
+{
+    *w = (prove_wish){ 0 };
+    for (int n = 0; n < a->operands; n++) {
+        pe_error err;
+        pe_encoding *e;
+        w->claim[n] = names_claims(a->operand[n]);
+        w->claims += w->claim[n];
+        w->specs += !w->claim[n];
+        if (w->claim[n])
+            continue;
+        if (pe_encoding_new(&e, a->operand[n], job_shape(a), &err)) {
+            const char *near = nearest(a->operand[n]);
+            return cli_fail(a, CLI_USAGE, "%s is no claim, group (posenc prove --list) or encoding: %s%s%s",
+                            a->operand[n], err.text, near ? "; a claim is called " : "", near ? near : "");
+        }
+        pe_encoding_free(e);
+    }
+    return CLI_OK;
+}
+
+static bool asked(const prove_wish *w, const cli_args *a, const prove_group *g, const prove_claim *c)
+{
+    bool all = !a->operands;
+    for (int n = 0; n < a->operands && !all; n++)
+        all = w->claim[n] && (!strcmp(a->operand[n], c->name) || !strcmp(a->operand[n], g->name));
+    return all;
+}
+
+static bool takes(const prove_claim *c, const char *spec, pe_shape shape)
+{
+    pe_encoding *e;
+    if (c->takes == PROVE_ANY || !c->takes || pe_encoding_new(&e, spec, shape, NULL))
+        return c->takes != 0;
+    bool fits = pe_encoding_hooks(e) & c->takes;
+    pe_encoding_free(e);
+    return fits;
+}
+
+/* ---------------------------------------------------------------- measuring */
+
+static void show_progress(int n, int of, const char *name)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%d/%d %s\033[K", n, of, name);
+}
+
+static void end_progress(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
+static void measure(prove_line *l)
+{
+    double start = io_seconds();
+    l->failed = prove_measure(&l->found, l->claim, l->spec, &l->err);
+    l->seconds = io_seconds() - start;
+}
+
+static cli_exit measure_subjects(prove_report *r, const prove_wish *w, const cli_args *a)
+{
+    for (int n = 0; n < a->operands; n++) {
+        pe_error err;
+        prove_subject *s = &r->subject[r->subjects];
+        if (w->claim[n] || w->claims)
+            continue;
+        s->spec = a->operand[n];
+        show_progress(n + 1, a->operands, s->spec);
+        if (prove_properties(s->property, s->spec, job_shape(a), &err))
+            return cli_fail_from(a, CLI_USAGE, s->spec, &err);
+        for (int p = 0; p < PE_CLAIM_COUNT; p++)
+            s->broken += s->property[p].claimed && s->property[p].is == PROPERTY_FAILS;
+        r->subjects++;
+    }
+    return CLI_OK;
+}
+
+static void add_line(prove_report *r, const prove_group *g, const prove_claim *c, const char *spec)
+{
+    r->line[r->lines++] = (prove_line){ .group = g, .claim = c, .spec = spec };
+}
+
+/* A claim once; or once for each spec that it can take. Specs alone: all claims that can take them. */
+static void collect(prove_report *r, const prove_wish *w, const cli_args *a)
+{
+    for (int g = 0; g < prove_group_count; g++)
+        for (int c = 0; c < prove_groups[g]->count; c++) {
+            const prove_claim *claim = &prove_groups[g]->claims[c];
+            bool wanted = asked(w, a, prove_groups[g], claim);
+            if (wanted && !w->specs)
+                add_line(r, prove_groups[g], claim, NULL);
+            for (int n = 0; n < a->operands && (wanted || !w->claims); n++)
+                if (!w->claim[n] && takes(claim, a->operand[n], job_shape(a)))
+                    add_line(r, prove_groups[g], claim, a->operand[n]);
+        }
+}
+
+static int claims_in_all(void)
+{
+    int n = 0;
+    for (int g = 0; g < prove_group_count; g++)
+        n += prove_groups[g]->count;
+    return n;
+}
+
+static cli_exit fill(prove_report *r, const cli_args *a)
+{
+    prove_wish w;
+    CLI_TRY(read_wish(&w, a));
+    size_t room = (size_t)(claims_in_all() * (w.specs ? w.specs : 1));
+    r->line = calloc(room ? room : 1, sizeof *r->line);
+    r->subject = calloc((size_t)(w.specs ? w.specs : 1), sizeof *r->subject);
+    if (!r->line || !r->subject)
+        return cli_fail(a, CLI_SYSTEM, "no memory for %zu claims", room);
+    CLI_TRY(measure_subjects(r, &w, a));
+    collect(r, &w, a);
+    if (!r->lines && w.claims)
+        return cli_fail(a, CLI_USAGE, "%s cannot be put to a spec; run it without one", a->operand[0]);
+    r->in_full = w.claims && r->lines <= 2;
+    for (int n = 0; n < r->lines; n++) {
+        show_progress(n + 1, r->lines, r->line[n].claim->name);
+        measure(&r->line[n]);
+        if (r->line[n].failed && r->line[n].err.status == PE_ERR_NOMEM)
+            return cli_fail_from(a, CLI_SYSTEM, r->line[n].claim->name, &r->line[n].err);
+    }
+    return CLI_OK;
+}
+
+/* ---------------------------------------------------------------- telling */
+
+static bool ends_with(const char *file, const char *end)
+{
+    size_t n = strlen(file), m = strlen(end);
+    return n >= m && !strcmp(file + n - m, end);
+}
+
+static io_make *writer_of(const char *file)
+{
+    return ends_with(file, ".html") ? prove_page : ends_with(file, ".md") ? prove_markdown : NULL;
+}
+
+static cli_exit write_file(const cli_args *a, const prove_report *r)
+{
+    const char *file = cli_text(a, "out"), *slash = strrchr(file, '/');
+    char folder[4096] = ".";
+    pe_error err;
+    if (slash && (size_t)(slash - file) >= sizeof folder - 1)
+        return cli_fail(a, CLI_USAGE, "-o is %zu bytes long; needs less than %zu", strlen(file), sizeof folder);
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - file), slash == file ? "/" : file);
+    if (!strcmp(file, "-"))
+        return writer_of(file) ? CLI_OK : cli_fail(a, CLI_USAGE, "-o - has no ending; needs .html or .md");
+    if (io_make_file(folder, slash ? slash + 1 : file, writer_of(file), r, &err))
+        return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
+    cli_note(a, "wrote %s", file);
+    return CLI_OK;
+}
+
+static cli_exit tell(const cli_args *a, const prove_report *r)
+{
+    int broken = 0;
+    const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+    bool colour = isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
+    if (cli_given(a, "json"))
+        prove_json(stdout, r);
+    if (cli_given(a, "out"))
+        CLI_TRY(write_file(a, r));
+    else if (!cli_given(a, "json"))
+        prove_print(stdout, r, colour);
+    for (int n = 0; n < r->subjects; n++)
+        broken += r->subject[n].broken;
+    for (int n = 0; n < r->lines; n++)
+        if (r->line[n].failed)
+            cli_note(a, "%s: %s", r->line[n].claim->name, r->line[n].err.text);
+    return broken ? CLI_NO : CLI_OK;
+}
+
+static cli_exit run(const cli_args *a)
+{
+    prove_report r = { .language =
+                           cli_choice(a, "lang") < 0 ? language_of_environment() : (language)cli_choice(a, "lang") };
+    const char *file = cli_text(a, "out");
+    if (cli_given(a, "list")) {
+        (cli_given(a, "json") ? prove_json_list : prove_print_list)(stdout, r.language);
+        return CLI_OK;
+    }
+    if (file && !writer_of(file))
+        return cli_fail(a, CLI_USAGE, "-o is %s; needs a name that ends in .html or .md", file);
+    cli_exit code = fill(&r, a);
+    end_progress();
+    code = code ? code : tell(a, &r);
+    free(r.line);
+    free(r.subject);
+    return code;
+}
+
+const cli_verb cli_verb_prove = {
+    .name = "prove",
+    .summary = "what papers say of position encodings, measured: HOLDS, REFUTED, DEPENDS",
+    .operands = "[CLAIM...] [SPEC...]",
+    .operands_max = CLI_OPERANDS_MAX,
+    .notes = "CLAIM is a claim or a group of them (--list); without one, all. A SPEC behind claims takes the\n"
+             "place of what they are measured on. A SPEC alone: the properties of an ideal encoding, measured,\n"
+             "against what its row claims, and every claim that can be put to it. Exit code 1: a row claims\n"
+             "what is measured to fail.\n",
+    .options = options,
+    .option_count = CLI_COUNT(options),
+    .examples = examples,
+    .example_count = CLI_COUNT(examples),
+    .run = run,
+};

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One layer of attention over a line of words: embed, three fixed random projections, the library's definition. */
+#include "prove/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+pe_status scene_open(scene *s, const char *spec, const prove_given *g, pe_error *err)
+{
+    *s = (scene){ .causal = g->causal, .seed = g->seed };
+    PROVE_TRY(measure_open(&s->m, spec, g, err));
+    s->width = measure_width(&s->m);
+    int64_t C = s->m.shape.heads * s->m.shape.head_dim;
+    for (int n = 0; n < 3; n++) {
+        s->weight[n] = measure_memory(s->width, C, err);
+        if (!s->weight[n]) {
+            scene_close(s);
+            return PE_ERR_NOMEM;
+        }
+        measure_normals(s->weight[n], s->width * C, 1 / sqrt((double)s->width), g->seed + 101 + (uint64_t)n);
+    }
+    return PE_OK;
+}
+
+void scene_close(scene *s)
+{
+    measure_close(&s->m);
+    for (int n = 0; n < 3; n++)
+        free(s->weight[n]);
+    *s = (scene){ 0 };
+}
+
+/* Memory of one look: positions, words with their codes, and what they become. */
+typedef struct side {
+    int64_t *at;                  /* (count, axes) */
+    double *x, *y, *to[3], *eyes; /* (count, C), (count, width), three (count, H D), (count, H, count) */
+} side;
+
+static void side_free(side *s)
+{
+    free(s->at), free(s->x), free(s->y), free(s->eyes);
+    for (int n = 0; n < 3; n++)
+        free(s->to[n]);
+}
+
+static pe_status side_new(side *out, const scene *s, scene_text t, pe_error *err)
+{
+    int64_t axes = pe_encoding_axes(s->m.e), C = s->m.shape.model_dim, HD = s->m.shape.heads * s->m.shape.head_dim;
+    *out = (side){ .at = calloc((size_t)(t.count * axes), sizeof *out->at) };
+    out->x = measure_memory(t.count, C, err);
+    out->y = measure_memory(t.count, s->width, err);
+    bool whole = out->at && out->x && out->y;
+    for (int n = 0; n < 3; n++)
+        whole = (out->to[n] = measure_memory(t.count, HD, err)) && whole;
+    if (!whole)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for %lld words", (long long)t.count);
+    for (int64_t i = 0; i < t.count; i++) {
+        out->at[i * axes + axes - 1] = t.at ? t.at[i] : i;
+        measure_normals(out->x + i * C, C, 1, s->seed + 1000003 * (uint64_t)(t.word[i] + 1));
+    }
+    return PE_OK;
+}
+
+static pe_positions side_positions(const side *d, const scene *s, int64_t count)
+{
+    return (pe_positions){ .at = d->at, .tokens = count, .axes = pe_encoding_axes(s->m.e) };
+}
+
+static pe_status project(side *d, const scene *s, int64_t count, pe_error *err)
+{
+    int64_t C = s->m.shape.model_dim, HD = s->m.shape.heads * s->m.shape.head_dim;
+    PROVE_TRY(pe_encoding_embed(s->m.e, s->m.w, pe_view_packed(d->y, PE_F64, count, 1, s->width),
+                                pe_view_packed(d->x, PE_F64, count, 1, C), side_positions(d, s, count), err));
+    for (int n = 0; n < 3; n++)
+        for (int64_t t = 0; t < count; t++)
+            for (int64_t i = 0; i < s->width; i++) {
+                double y = d->y[t * s->width + i], *to = d->to[n] + t * HD;
+                const double *row = s->weight[n] + i * HD;
+                for (int64_t c = 0; c < HD; c++)
+                    to[c] += y * row[c];
+            }
+    return PE_OK;
+}
+
+static pe_status forward(pe_view out, const scene *s, const side *q, const side *k, pe_view v, pe_error *err)
+{
+    int64_t H = s->m.shape.heads, D = s->m.shape.head_dim;
+    pe_attention a = { .out = out,
+                       .q = pe_view_packed(q->to[0], PE_F64, out.tokens, H, D),
+                       .k = pe_view_packed(k->to[1], PE_F64, v.tokens, H, D),
+                       .v = v,
+                       .q_at = side_positions(q, s, out.tokens),
+                       .k_at = side_positions(k, s, v.tokens),
+                       .mask.causal = s->causal };
+    size_t bytes = 0;
+    PROVE_TRY(pe_reference_work(s->m.e, &a, &bytes, err));
+    void *work = malloc(bytes ? bytes : 1);
+    if (!work)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for attention's work");
+    pe_status status = pe_reference_forward(s->m.e, s->m.w, &a, work, bytes, err);
+    free(work);
+    return status;
+}
+
+/* Keys whose values are the rows of the identity give their weights. */
+static pe_status look(double *weights, const scene *s, const side *q, int64_t queries, side *k, int64_t keys,
+                      pe_error *err)
+{
+    int64_t H = s->m.shape.heads;
+    k->eyes = measure_memory(keys * H, keys, err);
+    if (!k->eyes)
+        return PE_ERR_NOMEM;
+    for (int64_t i = 0; i < keys * H; i++)
+        k->eyes[i * keys + i / H] = 1;
+    return forward(pe_view_packed(weights, PE_F64, queries, H, keys), s, q, k,
+                   pe_view_packed(k->eyes, PE_F64, keys, H, keys), err);
+}
+
+pe_status scene_attend(double *out, double *weights, const scene *s, scene_text q, scene_text k, pe_error *err)
+{
+    int64_t H = s->m.shape.heads, D = s->m.shape.head_dim;
+    side from = { 0 }, to = { 0 };
+    pe_status status = side_new(&from, s, q, err);
+    status = status ? status : side_new(&to, s, k, err);
+    status = status ? status : project(&from, s, q.count, err);
+    status = status ? status : project(&to, s, k.count, err);
+    if (!status && out)
+        status = forward(pe_view_packed(out, PE_F64, q.count, H, D), s, &from, &to,
+                         pe_view_packed(to.to[2], PE_F64, k.count, H, D), err);
+    if (!status && weights)
+        status = look(weights, s, &from, q.count, &to, k.count, err);
+    side_free(&from);
+    side_free(&to);
+    return status;
+}
+
+/* Whether a query may look at a key on either side of it. */
+static bool looks_ahead(const char *spec, const prove_given *g)
+{
+    static const int64_t word[2] = { 1, 2 };
+    scene_text two = { word, NULL, 2 };
+    scene s;
+    double *out = measure_memory(2, g->heads * g->head_dim, NULL);
+    bool served = out && !scene_open(&s, spec, g, NULL);
+    if (served) {
+        served = !scene_attend(out, NULL, &s, two, two, NULL);
+        scene_close(&s);
+    }
+    free(out);
+    return served;
+}
+
+pe_status measure_each_row(scene_each *each, void *with, const prove_given *g, pe_error *err)
+{
+    for (int i = 0; i < PROVE_SPECS_MAX && g->spec[i]; i++)
+        PROVE_TRY(each(with, g->spec[i], g, err));
+    for (int i = 0; !g->spec[0] && i < pe_info_count(); i++) {
+        const pe_info *row = pe_info_at(i);
+        const char *spec = row->name;
+        for (int n = 0; n < row->example_count && !looks_ahead(spec, g); n++)
+            spec = row->examples[n];
+        PROVE_TRY(each(with, spec, g, err));
+    }
+    return PE_OK;
+}

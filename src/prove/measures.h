@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The measures that rows of claims_terms.c, claims_rope.c, claims_relative.c and claims_numbers.c name, by file. What
+ * each reads of `given` and when its verdict turns stands beside its definition.
+ */
+#ifndef POSENC_MEASURES_H
+#define POSENC_MEASURES_H
+
+#include "prove/measure.h"
+
+typedef pe_status measure_fn(prove_finding *out, const prove_given *g, pe_error *err);
+
+/* measures.c: what several of them use */
+#define MEASURE_HEAD_MAX 256
+/* One head, as wide as given says, MEASURE_HEAD_MAX at most; the model as wide as the head. */
+pe_status measure_open_head(measure_encoding *m, const char *spec, const prove_given *g, pe_error *err);
+typedef struct measure_text {
+    char is[96];
+} measure_text;
+measure_text measure_named(const char *before, double n); /* "d = 512" */
+
+/* terms_four.c: the four terms, and the encodings that edit them */
+measure_fn measure_four_terms, measure_edit_shaw, measure_edit_xl, measure_edit_t5, measure_edit_deberta,
+    measure_edit_rope, measure_edits;
+/* terms_adding.c: words and codes in one vector */
+measure_fn measure_orthogonal, measure_tied, measure_concat_cost, measure_adding_loses;
+/* rope_turn.c: what a turn keeps */
+measure_fn measure_relative_only, measure_norms_kept, measure_matrix_form, measure_turns_once;
+/* rope_distance.c: what distance does to a turned score */
+measure_fn measure_bound_decays, measure_scores_decay, measure_bands;
+/* rope_axes.c: more than one coordinate */
+measure_fn measure_axes_apart, measure_axes_in_one_pair;
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What distance does to a turned score: a bound that falls, scores that need not, and pairs too slow to matter. */
+#include "prove/measures.h"
+#include "prove/measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TURN 6.28318530717958647692
+
+/* The frequencies of a spec's pairs, fastest first as the row has them; *count of them. */
+static pe_status frequencies(double out[MEASURE_HEAD_MAX / 2], int64_t *count, const char *spec, const prove_given *g,
+                             pe_error *err)
+{
+    pe_pair pair[MEASURE_HEAD_MAX / 2];
+    measure_encoding m;
+    PROVE_TRY(measure_open_head(&m, spec, g, err));
+    *count = pe_encoding_pair_count(m.e);
+    pe_status status = *count ? pe_encoding_pairs(m.e, pair, *count, err)
+                              : io_fail(err, PE_ERR_UNSUITED, "%s turns nothing; needs one that does: rope", spec);
+    for (int64_t p = 0; !status && p < *count; p++)
+        out[p] = pair[p].frequency;
+    measure_close(&m);
+    return status;
+}
+
+/* ------------------------------------------------ the bound of the paper */
+
+/* Mean of |S_j|, S_j = sum of exp(i m theta) over the first j pairs: what bounds the score of m tokens apart. */
+static double bound(const double *frequency, int64_t pairs, int64_t distance)
+{
+    double re = 0, im = 0, sum = 0;
+    for (int64_t p = 0; p < pairs; p++) {
+        re += cos((double)distance * frequency[p]);
+        im += sin((double)distance * frequency[p]);
+        sum += hypot(re, im);
+    }
+    return sum / (double)pairs;
+}
+
+/* Mean over the distances of one octave, 64 of them at most. */
+static double octave(const double *frequency, int64_t pairs, int64_t from)
+{
+    int64_t step = from > 64 ? from / 64 : 1, count = 0;
+    double sum = 0;
+    for (int64_t d = from; d < 2 * from; d += step, count++)
+        sum += bound(frequency, pairs, d);
+    return sum / (double)count;
+}
+
+/* given: spec, head_dim, length (the last distance). REFUTED where the mean of an octave rises above the one before. */
+pe_status measure_bound_decays(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    double frequency[MEASURE_HEAD_MAX / 2], rise = -INFINITY;
+    int64_t pairs;
+    static const words what = { "bound, mean over distances from", "界在一个倍程上的均值，起始距离" };
+    PROVE_TRY(frequencies(frequency, &pairs, g->spec[0], g, err));
+    for (int64_t from = g->length / 2; from > 1; from /= 2)
+        rise = fmax(rise, octave(frequency, pairs, from) / octave(frequency, pairs, from / 2) - 1);
+    prove_add(out, (words){ "largest rise from an octave to the next", "相邻倍程之间的最大上升" }, g->spec[0],
+              100 * rise, "%");
+    for (int64_t from = 1; from <= g->length / 2; from *= 2) {
+        prove_add(out, what, measure_named("", (double)from).is, octave(frequency, pairs, from), "");
+    }
+    bool falls = rise <= 0;
+    prove_say(out, falls ? PROVE_HOLDS : PROVE_REFUTED,
+              falls ? (words){ "From octave to octave the bound falls.", "界随倍程逐级下降。" }
+                    : (words){ "The bound rises again with distance.", "界随距离又升高了。" });
+    return PE_OK;
+}
+
+/* ------------------------------------------------ scores that peak where one wants */
+
+/* What a query at `distance` adds to its score with the key at 0. */
+static pe_status score_at(double *score, const measure_encoding *m, const double *q, const double *k, int64_t distance,
+                          pe_error *err)
+{
+    int64_t D = m->shape.head_dim, at[2] = { distance, 0 };
+    double a[MEASURE_HEAD_MAX], b[MEASURE_HEAD_MAX], *both[2] = { a, b };
+    pe_positions where[2] = { { .at = at, .tokens = 1, .axes = 1 }, { .at = at + 1, .tokens = 1, .axes = 1 } };
+    const double *from[2] = { q, k };
+    for (int side = PE_QUERY; side <= PE_KEY; side++)
+        PROVE_TRY(pe_encoding_rotate(m->e, (pe_side)side, pe_view_packed(both[side], PE_F64, 1, 1, D),
+                                     pe_view_packed((void *)(uintptr_t)from[side], PE_F64, 1, 1, D), where[side], err));
+    *score = measure_dot(a, b, D);
+    pe_tile t = { .score = pe_view_packed(score, PE_F64, 1, 1, 1),
+                  .q = pe_view_packed(a, PE_F64, 1, 1, D),
+                  .k = pe_view_packed(b, PE_F64, 1, 1, D),
+                  .q_at = where[0],
+                  .k_at = where[1] };
+    for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
+        PROVE_TRY(pe_encoding_content(m->e, (pe_stage)stage, m->w, &t, err));
+        PROVE_TRY(pe_encoding_bias(m->e, (pe_stage)stage, m->w, &t, err));
+        *score *= stage == PE_BEFORE_SCALE ? pe_encoding_scale(m->e) : 1;
+    }
+    return PE_OK;
+}
+
+/* Where the score of the query q and the key R_r q is largest: by Cauchy and Schwarz at distance r, where the turned
+ * vectors are one and the same. */
+static pe_status peak(int64_t *best, const measure_encoding *m, const double *q, int64_t wanted, int64_t length,
+                      pe_error *err)
+{
+    double k[MEASURE_HEAD_MAX], most = -INFINITY, score;
+    int64_t D = m->shape.head_dim;
+    PROVE_TRY(pe_encoding_rotate(m->e, PE_QUERY, pe_view_packed(k, PE_F64, 1, 1, D),
+                                 pe_view_packed((void *)(uintptr_t)q, PE_F64, 1, 1, D),
+                                 (pe_positions){ .at = &wanted, .tokens = 1, .axes = 1 }, err));
+    for (int64_t d = 0; d < length; d++) {
+        PROVE_TRY(score_at(&score, m, q, k, d, err));
+        if (score > most) {
+            most = score;
+            *best = d;
+        }
+    }
+    return PE_OK;
+}
+
+/* given: spec, head_dim, length (distances tried). The claim is that scores decay; HOLDS where no choice of q and k
+ * peaks where it was made to, REFUTED where each does. */
+pe_status measure_scores_decay(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    double q[MEASURE_HEAD_MAX];
+    int there = 0, tried = 0;
+    measure_encoding m;
+    PROVE_TRY(measure_open_head(&m, g->spec[0], g, err));
+    measure_normals(q, g->head_dim, 1, g->seed);
+    pe_status status = PE_OK;
+    for (int64_t wanted = g->length - 1; !status && wanted > 0; wanted /= 5, tried++) {
+        int64_t best = 0;
+        status = peak(&best, &m, q, wanted, g->length, err);
+        there += best == wanted;
+        prove_add(out, (words){ "distance of the peak, made for", "峰值所在的距离，目标为" },
+                  measure_named("", (double)wanted).is, (double)best, "");
+    }
+    measure_close(&m);
+    prove_verdict v = !there ? PROVE_HOLDS : there == tried ? PROVE_REFUTED : PROVE_DEPENDS;
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "No choice of q and k moves the peak away from the near keys.", "怎样选 q 和 k 都不能把峰值移离近处。" },
+        { "Only a bound decays: for any distance there are q and k whose score peaks there.",
+          "衰减的只是上界：任给一个距离，都有 q 和 k 让得分在那里最大。" },
+        { "On the distance: near ones can be made the peak, far ones cannot.",
+          "取决于距离：近处可以成为峰值，远处不行。" },
+    };
+    prove_say(out, v, because[v]);
+    return status;
+}
+
+/* ------------------------------------------------ bands */
+
+static double slow(const double *frequency, int64_t pairs, double length)
+{
+    int64_t count = 0;
+    for (int64_t p = 0; p < pairs; p++)
+        count += fabs(frequency[p]) * length < TURN;
+    return (double)count / (double)pairs;
+}
+
+/* Pairs that do not complete a turn within a length, by length. */
+static pe_status add_bands(prove_finding *out, int *with, int *cells, const char *spec, const prove_given *g,
+                           pe_error *err)
+{
+    double frequency[MEASURE_HEAD_MAX / 2];
+    int64_t pairs;
+    char text[96];
+    static const words what = { "pairs that turn less than once", "转不满一圈的维度对" };
+    PROVE_TRY(frequencies(frequency, &pairs, spec, g, err));
+    for (int64_t n = 4096; n <= g->length; n *= 2) {
+        double share = slow(frequency, pairs, (double)n);
+        snprintf(text, sizeof text, "%.40s, n = %lldk", spec, (long long)(n / 1024));
+        prove_add(out, what, text, 100 * share, "%");
+        *with += share > 0;
+        ++*cells;
+    }
+    prove_add(out, (words){ "tokens that the fastest pair needs for a turn", "最快一对转一圈所需的词元数" }, spec,
+              TURN / fabs(frequency[0]), "");
+    return PE_OK;
+}
+
+/* given: specs, head_dim, length (the longest context). HOLDS: slow pairs in every context, REFUTED: in none. */
+pe_status measure_bands(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    int with = 0, cells = 0;
+    for (int i = 0; i < PROVE_SPECS_MAX && g->spec[i]; i++)
+        PROVE_TRY(add_bands(out, &with, &cells, g->spec[i], g, err));
+    prove_verdict v = with == cells ? PROVE_HOLDS : with ? PROVE_DEPENDS : PROVE_REFUTED;
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "In every context tried some pairs do not complete a turn: they can carry content, the fast ones place.",
+          "在试过的各种长度下都有转不满一圈的维度对：它们可承载内容，快的承载位置。" },
+        { "In no context tried is there a pair that does not complete a turn.",
+          "在试过的任何长度下，所有维度对都转满了一圈。" },
+        { "On theta against the length: past 2 pi theta tokens every pair has turned and none is left to content.",
+          "取决于 theta 与长度：超过 2π·theta 个词元后，每一对都转满一圈，没有专供内容的慢对了。" },
+    };
+    prove_say(out, v, because[v]);
+    return PE_OK;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "prove/scores.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STIR 0.05 /* deviation of what parameters are moved by */
+
+/* Parameters as after some training, each within its bounds. */
+static pe_status stir(measure_encoding *m, uint64_t seed, pe_error *err)
+{
+    double *w = m->w.data;
+    for (int n = 0; n < pe_encoding_tensor_count(m->e); n++) {
+        pe_tensor t;
+        PROVE_TRY(pe_encoding_tensor(m->e, n, &t, err));
+        for (int64_t i = t.offset; i < t.offset + t.count; i++)
+            w[i] = fmin(fmax(w[i] + STIR * measure_normal(&seed), t.min), t.max);
+    }
+    return PE_OK;
+}
+
+/* 0, 1, .. along a line, or in the rows of the smallest square (cube) that holds them. */
+static void place(const scores *s)
+{
+    int64_t side = s->tokens;
+    for (side = 1; s->axes > 1 && pow((double)side, (double)s->axes) < (double)s->tokens;)
+        side++;
+    for (int64_t t = 0; t < s->tokens; t++)
+        for (int64_t a = s->axes, rest = t; a-- > 0; rest /= side)
+            s->at[t * s->axes + a] = s->axes > 1 ? rest % side : rest;
+}
+
+static pe_status take_memory(scores *s, uint64_t seed, pe_error *err)
+{
+    int64_t T = s->tokens, C = s->m.shape.model_dim, HD = s->m.shape.heads * s->m.shape.head_dim;
+    double **all[] = { &s->x, &s->y, &s->q, &s->k, &s->weight[0], &s->weight[1] };
+    int64_t rows[] = { T, T, T, T, s->width, s->width }, columns[] = { C, s->width, HD, HD, HD, HD };
+    for (int n = 0; n < 6; n++)
+        if (!(*all[n] = measure_memory(rows[n], columns[n], err)))
+            return PE_ERR_NOMEM;
+    s->at = calloc((size_t)(T * s->axes), sizeof *s->at);
+    s->seen = calloc((size_t)(T * T), 1);
+    if (!s->at || !s->seen)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for %lld positions", (long long)T);
+    measure_normals(s->x, T * C, 1, seed + 1);
+    for (int n = 0; n < 2; n++)
+        measure_normals(s->weight[n], s->width * HD, 1 / sqrt((double)s->width), seed + 2 + (uint64_t)n);
+    for (int64_t i = 0; i < T; i++)
+        memset(s->seen + i * T, 1, (size_t)i + 1);
+    place(s);
+    return PE_OK;
+}
+
+pe_status scores_open(scores *s, const char *spec, const prove_given *g, pe_error *err)
+{
+    *s = (scores){ .tokens = g->length };
+    PROVE_TRY(measure_open(&s->m, spec, g, err));
+    s->axes = pe_encoding_axes(s->m.e);
+    s->width = measure_width(&s->m);
+    s->size = s->tokens * s->m.shape.heads * s->tokens;
+    pe_status status = stir(&s->m, g->seed, err);
+    status = status ? status : take_memory(s, g->seed, err);
+    if (status)
+        scores_close(s);
+    return status;
+}
+
+void scores_close(scores *s)
+{
+    measure_close(&s->m);
+    free(s->at), free(s->x), free(s->y), free(s->q), free(s->k), free(s->seen);
+    free(s->weight[0]), free(s->weight[1]);
+    *s = (scores){ 0 };
+}
+
+static pe_positions places(const scores *s)
+{
+    return (pe_positions){ .at = s->at, .tokens = s->tokens, .axes = s->axes };
+}
+
+/* to (T, H, D): the words with their codes, projected and turned. */
+static pe_status one_side(double *to, scores *s, pe_side side, bool there, pe_error *err)
+{
+    int64_t H = s->m.shape.heads, D = s->m.shape.head_dim, HD = H * D, C = s->m.shape.model_dim;
+    pe_view x = pe_view_packed(there ? s->x : NULL, PE_F64, s->tokens, 1, C);
+    pe_view out = pe_view_packed(to, PE_F64, s->tokens, H, D);
+    memset(s->y, 0, (size_t)(s->tokens * s->width) * sizeof *s->y);
+    if (there || pe_encoding_hooks(s->m.e) & PE_HOOK_EMBED)
+        PROVE_TRY(
+            pe_encoding_embed(s->m.e, s->m.w, pe_view_packed(s->y, PE_F64, s->tokens, 1, s->width), x, places(s), err));
+    memset(to, 0, (size_t)(s->tokens * HD) * sizeof *to);
+    for (int64_t t = 0; t < s->tokens; t++)
+        for (int64_t i = 0; i < s->width; i++)
+            for (int64_t c = 0; c < HD; c++)
+                to[t * HD + c] += s->y[t * s->width + i] * s->weight[side][i * HD + c];
+    return pe_encoding_rotate(s->m.e, side, out, out, places(s), err);
+}
+
+static pe_status terms(double *out, const scores *s, pe_stage stage, pe_error *err)
+{
+    int64_t T = s->tokens, H = s->m.shape.heads, D = s->m.shape.head_dim;
+    pe_tile tile = { .score = pe_view_packed(out, PE_F64, T, H, T),
+                     .q = pe_view_packed(s->q, PE_F64, T, H, D),
+                     .k = pe_view_packed(s->k, PE_F64, T, H, D),
+                     .q_at = places(s),
+                     .k_at = places(s),
+                     .seen = s->seen };
+    PROVE_TRY(pe_encoding_content(s->m.e, stage, s->m.w, &tile, err));
+    return pe_encoding_bias(s->m.e, stage, s->m.w, &tile, err);
+}
+
+pe_status scores_make(double *out, scores *s, int words_there, pe_error *err)
+{
+    int64_t T = s->tokens, H = s->m.shape.heads, D = s->m.shape.head_dim;
+    double scale = pe_encoding_scale(s->m.e);
+    memset(out, 0, (size_t)s->size * sizeof *out);
+    PROVE_TRY(one_side(s->q, s, PE_QUERY, words_there & SCORES_QUERY, err));
+    PROVE_TRY(one_side(s->k, s, PE_KEY, words_there & SCORES_KEY, err));
+    for (int64_t i = 0; i < T; i++)
+        for (int64_t h = 0; h < H; h++)
+            for (int64_t j = 0; j <= i; j++)
+                out[(i * H + h) * T + j] = measure_dot(s->q + (i * H + h) * D, s->k + (j * H + h) * D, D);
+    PROVE_TRY(terms(out, s, PE_BEFORE_SCALE, err));
+    for (int64_t n = 0; n < s->size; n++)
+        out[n] *= scale;
+    return terms(out, s, PE_AFTER_SCALE, err);
+}
+
+pe_status scores_shifted(double *out, scores *s, int words_there, int64_t by, pe_error *err)
+{
+    for (int64_t n = 0; n < s->tokens * s->axes; n++)
+        s->at[n] += by;
+    pe_status status = scores_make(out, s, words_there, err);
+    place(s);
+    return status;
+}
+
+pe_status scores_alike(double *out, scores *s, int words_there, pe_error *err)
+{
+    memset(s->at, 0, (size_t)(s->tokens * s->axes) * sizeof *s->at);
+    pe_status status = scores_make(out, s, words_there, err);
+    place(s);
+    return status;
+}
+
+double scores_rms(const double *x, const scores *s)
+{
+    double count = (double)(s->m.shape.heads * s->tokens * (s->tokens + 1)) / 2;
+    return sqrt(measure_dot(x, x, s->size) / count);
+}
