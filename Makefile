@@ -40,8 +40,11 @@ install: all                # make install PREFIX=folder
 docs: all                   # the table of encodings in README.md, from the registry
 	@POSENC=build/posenc scripts/readme-table.sh
 
+page:                       # web/posenc.html: the tool in a page, for any browser; also web/build/site/
+	@scripts/page.sh
+
 clean:
-	@rm -rf build build-test build-asan build-fuzz
+	@rm -rf build build-test build-asan build-fuzz web/build
 
 setup-run:
 	@scripts/setup.sh run
@@ -50,5 +53,5 @@ configure:
 	@scripts/setup.sh --check run
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run test conformance check fuzz bench bench-docs install docs clean setup-run configure
+.PHONY: all run test conformance check fuzz bench bench-docs install docs page clean setup-run configure
 .NOTPARALLEL:

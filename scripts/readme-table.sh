@@ -1,24 +1,37 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# readme-table.sh [--check]: README.md's table of encodings, between its two markers, as `posenc list --markdown` prints it.
+# readme-table.sh [--check]: the tables of encodings between two markers: README.md's as `posenc list --markdown` prints it,
+# README.zh-CN.md's from the registry and its Chinese (web/registry-zh.mjs; without node it is left as it is).
 # --check changes nothing and fails where they differ. POSENC names the tool (build/posenc unless told).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+posenc=${POSENC:-build/posenc}
+check=${1:-}
 table=$(mktemp) wanted=$(mktemp)
 trap 'rm -f "$table" "$wanted"' EXIT
 
-for marker in '<!-- encodings -->' '<!-- /encodings -->'; do
-  grep -qxF -- "$marker" README.md || { echo "README.md: no line '$marker'" >&2; exit 1; }
-done
-"${POSENC:-build/posenc}" list --markdown >"$table"
-[ -s "$table" ] || { echo "posenc list --markdown printed nothing" >&2; exit 1; }
-awk -v table="$table" '
-  $0 == "<!-- /encodings -->" { inside = 0 }
-  !inside { print }
-  $0 == "<!-- encodings -->" { inside = 1; while ((getline line < table) > 0) print line }
-' README.md >"$wanted"
-if [ "${1:-}" = --check ]; then
-  diff -u README.md "$wanted" || { echo "README.md: the table is out of date; type: make docs" >&2; exit 1; }
+put() { # put FILE: the table between the file's markers
+  [ -s "$table" ] || { echo "no table for $1" >&2; exit 1; }
+  for marker in '<!-- encodings -->' '<!-- /encodings -->'; do
+    grep -qxF -- "$marker" "$1" || { echo "$1: no line '$marker'" >&2; exit 1; }
+  done
+  awk -v table="$table" '
+    $0 == "<!-- /encodings -->" { inside = 0 }
+    !inside { print }
+    $0 == "<!-- encodings -->" { inside = 1; while ((getline line < table) > 0) print line }
+  ' "$1" >"$wanted"
+  if [ "$check" = --check ]; then
+    diff -u "$1" "$wanted" || { echo "$1: the table is out of date; type: make docs" >&2; exit 1; }
+  else
+    cat "$wanted" >"$1"
+  fi
+}
+
+"$posenc" list --markdown >"$table"
+put README.md
+if command -v node >/dev/null; then
+  "$posenc" list --json | node web/registry-zh.mjs >"$table"
+  put README.zh-CN.md
 else
-  cat "$wanted" >README.md
+  echo "SKIP: README.zh-CN.md: no node here (apt install nodejs)"
 fi

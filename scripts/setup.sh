@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# setup.sh [--check] run|test|fuzz: is there what `make run`, `make test` or `make fuzz` needs? Says what is missing;
-# installs it where it may (root, or CI with sudo; never with --check); otherwise prints the line to type and fails.
+# setup.sh [--check] run|test|fuzz|wasm|page: is there what `make run`, `make test`, `make fuzz`, the module of the page or
+# `make page` needs? Says what is missing; installs it where it may (root, or CI with sudo; never with --check); otherwise
+# prints the line to type and fails.
 set -euo pipefail
 check=no
 [ "${1:-}" = --check ] && check=yes && shift
-case "${1:-}" in run | test | fuzz) what=$1 ;; *) echo "usage: setup.sh [--check] run|test|fuzz" >&2; exit 2 ;; esac
+what=${1:-}
+case $what in
+  run) wants=" run " ;;
+  test | fuzz | wasm) wants=" run $what " ;;
+  page) wants=" run wasm page " ;;
+  *) echo "usage: setup.sh [--check] run|test|fuzz|wasm|page" >&2; exit 2 ;;
+esac
 
 # what to look for | for what | package: Debian, Fedora, Arch, Alpine, Homebrew
 needs() {
@@ -20,6 +27,12 @@ cmocka.h    test  libcmocka-dev   libcmocka-devel cmocka      cmocka-dev    cmoc
 mpfr.h      test  libmpfr-dev     mpfr-devel      mpfr        mpfr-dev      mpfr
 g++         test  g++             gcc-c++         gcc         g++           gcc
 clang       fuzz  clang           clang           clang       clang         llvm
+clang       wasm  clang           clang           clang       clang         llvm
+wasm-ld     wasm  lld             lld             lld         lld           lld
+wasi-libc   wasm  wasi-libc       wasi-libc-devel wasi-libc   wasi-libc     wasi-libc
+wasm-rt     wasm  libclang-rt-14-dev-wasm32 compiler-rt wasi-compiler-rt wasi-compiler-rt wasi-runtimes
+node        page  nodejs          nodejs          nodejs      nodejs        node
+npm         page  npm             npm             npm         npm           node
 END
 }
 
@@ -31,6 +44,8 @@ present() {
 #include <setjmp.h>
 #include <cmocka.h>" ;;
     openblas) has_library libopenblas ;;
+    wasi-libc) printf '#include <stdio.h>\n' | clang --target=wasm32-wasi -E - >/dev/null 2>&1 ;;
+    wasm-rt) [ -e "$(clang --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null)" ] ;;
     *.h) found "#include <$1>" ;;
     *) command -v "$1" >/dev/null ;;
   esac
@@ -41,7 +56,7 @@ has_library() { { ldconfig -p || /sbin/ldconfig -p || ls /usr/lib /usr/local/lib
 missing() { # names in $names, package names of column $1 in $packages
   names='' packages=''
   while read -r name for debian fedora arch alpine brew; do
-    if { [ "$for" = run ] || [ "$for" = "$what" ]; } && ! present "$name"; then
+    if [[ $wants == *" $for "* ]] && ! present "$name"; then
       names="$names $name" packages="$packages ${!1}"
     fi
   done < <(needs)
@@ -65,22 +80,33 @@ install() { # install PACKAGE...
   $get >/dev/null || { $sudo apt-get -qq update && $get >/dev/null; }
 }
 
-# For the tests of 64-bit ARM, which are skipped without: a failure here is none.
+# For tests that are skipped without: a failure here is none.
+extras() {
+  [ $what = test ] && [ $may = yes ] || return 0
+  cross
+  browser
+}
 cross() {
-  [ $what = test ] && [ $may = yes ] && [ "$(uname -m)" = x86_64 ] || return 0
+  [ "$(uname -m)" = x86_64 ] || return 0
   if ! command -v aarch64-linux-gnu-gcc || ! command -v qemu-aarch64 || [ ! -e /usr/aarch64-linux-gnu/lib/libc.a ]; then
     install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user || echo "going on without: no tests of 64-bit ARM" >&2
   fi >/dev/null
 }
+browser() { # the page and its module
+  wants=" wasm " && missing debian
+  command -v node >/dev/null || packages="$packages nodejs"
+  command -v chromium >/dev/null || packages="$packages chromium"
+  [ -z "$packages" ] || install $packages || echo "going on without: not all tests of the page" >&2
+}
 
 missing $system
-[ -n "$names" ] || { cross; exit 0; }
+[ -n "$names" ] || { extras; exit 0; }
 echo "missing:$names" >&2
 
 if [ $may = yes ]; then
   install $packages || true
   missing $system
-  [ -n "$names" ] || { cross; exit 0; }
+  [ -n "$names" ] || { extras; exit 0; }
   echo "still missing:$names" >&2
   exit 1
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # labels: core; timeout: 600; sanitize: no
-# The docs are run: commands of the README, its C example, and the page that adds an encoding, to the letter.
+# The docs are run: commands of the READMEs, their C example, and the page that adds an encoding, to the letter.
 set -euo pipefail
 root=$PWD
 work=$(mktemp -d)
@@ -13,13 +13,13 @@ check() { # check NAME COMMAND...
 # block FILE FENCE: the text between ```FENCE and ```
 block() { awk -v fence="\`\`\`$2" '$0 == fence { on = 1; next } /^```/ { on = 0 } on' "$1"; }
 
-# The C example of the README is the middle of examples/kv_cache.c, less its indentation.
-example_is_the_file() {
-  block README.md c >"$work/readme.c"
+# The C example of a README is the middle of examples/kv_cache.c, less its indentation.
+example_is_the_file() { # example_is_the_file README
+  block "$1" c >"$work/readme.c"
   sed -n '/pe_encoding \*rope;/,/pe_encoding_free/p' examples/kv_cache.c | sed 's/^    //' >"$work/file.c"
   [ -s "$work/readme.c" ] && diff "$work/readme.c" "$work/file.c"
 }
-check "README's C example is examples/kv_cache.c" example_is_the_file
+for f in README.md README.zh-CN.md; do check "the C example of $f is examples/kv_cache.c" example_is_the_file "$f"; done
 
 # Every command line of the docs: posenc ones run, make ones must be targets; packaging/run.sh runs the install and cc ones.
 mkdir "$work/bin" "$work/run"
@@ -36,7 +36,7 @@ while IFS= read -r line; do
     "cc app.c"*) ;;
     *[![:space:]]*) failed=$((failed + 1)); echo "FAILED: nothing runs this line of the docs: $line" ;;
   esac
-done < <(for f in "$root"/README.md "$root"/docs/*.md; do block "$f" sh; done)
+done < <(for f in "$root"/README*.md "$root"/docs/*.md; do block "$f" sh; done)
 cd "$root"
 
 # Whole programs of the docs (```c run) compile and end well.
@@ -62,7 +62,8 @@ sed -i 's/X(window)/X(window) X(gaussian)/' "$added/src/encodings/registry.c"
 cd "$added"
 build() {
   mkdir -p o && cd o && ${CC:-cc} -std=c11 -O2 -ffp-contract=off -Wall -Wextra -Werror -I../include -I../src -c \
-    ../src/core/*.c ../src/encodings/*.c ../src/kernels/*.c ../src/attention/*.c && cd ..
+    ../src/core/*.c ../src/encodings/*.c ../src/kernels/*.c ../src/attention/*.c ../src/prove/property*.c \
+    ../src/prove/measure*.c && ${CC:-cc} -std=c11 -O2 -I../include -I../src -c ../src/io/error.c -o io_error.o && cd ..
 }
 check "the library builds with gaussian" build
 for t in test_claims test_gradients; do

@@ -775,7 +775,7 @@ static void areas_are_filled(void **state)
 static void cells_are_half_blocks_shades_and_rectangles(void **state)
 {
     (void)state;
-    static const uint8_t heat[8] = { 0, 255, 255, 128, 255, 255, 0, 0 };
+    static const uint8_t heat[8] = { 0, 254, 254, 128, 254, 254, 0, 0 };
     pe_error err;
     page p;
     draw *d;
@@ -783,7 +783,7 @@ static void cells_are_half_blocks_shades_and_rectangles(void **state)
     draw_cells(d, 0, 0, 4, 2, 2, 4, heat);
     draw_screen s = { .columns = 4, .rows = 1, .glyphs = GLYPHS_ASCII };
     assert_ok(draw_terminal(page_open(&p), d, &s, &err));
-    assert_string_equal(page_end(&p), "+@+:\n");
+    assert_string_equal(page_end(&p), "=@=:\n");
     page_free(&p);
     s.glyphs = GLYPHS_BRAILLE;
     s.colour = true;
@@ -794,7 +794,7 @@ static void cells_are_half_blocks_shades_and_rectangles(void **state)
     page_free(&p);
     const char *svg = svg_of(&p, d, DRAW_ALONE);
     assert_well_formed(svg);
-    assert_non_null(strstr(svg, "<rect x=\"1\" y=\"0\" width=\"2\" height=\"1\" style=\"fill:#fff9d8\"/>"));
+    assert_non_null(strstr(svg, "<rect x=\"1\" y=\"0\" width=\"2\" height=\"1\" fill=\"#fff9d8\"/>"));
     page_free(&p);
     draw_free(d);
 }

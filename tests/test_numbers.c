@@ -106,6 +106,22 @@ static void wide_arithmetic_is_right_to_140_bits(void **state)
     }
 }
 
+/* What WebAssembly, which has no fma, computes: the same bits, out to the ends of the exponents. */
+static void a_product_by_halves_is_the_product_by_fma(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    for (int n = 0; n < 400000; n++) {
+        int range = n % 4 ? 60 : 1070;
+        double x = ldexp(test_uniform(&seed), (int)test_range(&seed, -range, range));
+        double y = ldexp(test_uniform(&seed), (int)test_range(&seed, -range, range));
+        x = n % 5 ? x : rint(x);
+        dd got = dd_product_by_halves(x, y), want = { x * y, fma(x, y, -(x * y)) };
+        if (memcmp(&got, &want, sizeof got) != 0 && !isnan(want.lo))
+            fail_msg("%a * %a is %a + %a; needs %a + %a", x, y, got.hi, got.lo, want.hi, want.lo);
+    }
+}
+
 static void wide_powers_of_theta_keep_exact_cases(void **state)
 {
     (void)state;
@@ -542,6 +558,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wide_arithmetic_is_right_to_140_bits),
+        cmocka_unit_test(a_product_by_halves_is_the_product_by_fma),
         cmocka_unit_test(wide_powers_of_theta_keep_exact_cases),
         cmocka_unit_test(wide_constants_are_right_to_three_doubles),
         cmocka_unit_test(wide_floor_looks_below_the_first_double),

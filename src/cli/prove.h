@@ -39,7 +39,7 @@ typedef struct prove_text {
 
 /* "0.31", "12 dB"; what is below rounding as "<1e-9", which every machine measures. */
 prove_text prove_number_text(const prove_number *n);
-prove_text prove_value_text(double value);
+prove_text prove_property_text(const property_found *f); /* "" where it has no meaning */
 words prove_outcome_words(property_outcome o);
 /* "posenc prove two-dogs" */
 void prove_command(char *out, size_t cap, const prove_line *l);

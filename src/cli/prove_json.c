@@ -61,7 +61,7 @@ static void property_json(json_out *j, const property_found *f, language l)
     out_text(j, "outcome", names[f->is]);
     out_text(j, "outcome_text", say(prove_outcome_words(f->is), l));
     out_real(j, "number", f->number);
-    out_text(j, "number_text", f->is == PROPERTY_NO_MEANING ? "" : prove_value_text(f->number).text);
+    out_text(j, "number_text", prove_property_text(f).text);
     out_text(j, "what", say(f->what, l));
     out_bool(j, "claimed", f->claimed);
     out_close(j, '}');

@@ -59,7 +59,7 @@ static void markdown_properties(FILE *to, const prove_subject *s, language g)
         const property_found *f = &s->property[p];
         bool none = f->is == PROPERTY_NO_MEANING;
         fprintf(to, "| %s | **%s** | ", say(prove_property_words(f->claim), g), say(prove_outcome_words(f->is), g));
-        cell(to, none ? "" : prove_value_text(f->number).text);
+        cell(to, prove_property_text(f).text);
         fprintf(to, " %s | %s |\n", none ? "" : say(f->what, g), f->claimed ? (g == CHINESE ? "是" : "yes") : "");
     }
 }
@@ -157,7 +157,7 @@ static void page_subject(FILE *to, const prove_subject *s, language g)
                 : f->claimed && !none   ? "REFUTED"
                                         : "faint",
                 say(prove_outcome_words(f->is), g));
-        tagged(to, "<td>", none ? "" : prove_value_text(f->number).text, "</td>");
+        tagged(to, "<td>", prove_property_text(f).text, "</td>");
         tagged(to, "<td class=\"faint\">", none ? "" : say(f->what, g), "</td>");
         fprintf(to, "<td>%s</td></tr>\n", f->claimed ? (g == CHINESE ? "已声明" : "claimed") : "");
     }

@@ -12,7 +12,7 @@
 
 /* ---------------------------------------------------------------- numbers and words */
 
-prove_text prove_value_text(double value)
+static prove_text value_text(double value)
 {
     prove_text out;
     if (!isfinite(value))
@@ -28,11 +28,19 @@ prove_text prove_value_text(double value)
 
 prove_text prove_number_text(const prove_number *n)
 {
-    prove_text out = prove_value_text(n->value);
+    prove_text out = value_text(n->value);
     if (n->unit && *n->unit) {
         size_t used = strlen(out.text);
         snprintf(out.text + used, sizeof out.text - used, " %s", n->unit);
     }
+    return out;
+}
+
+prove_text prove_property_text(const property_found *f)
+{
+    prove_text out = { "" };
+    if (f->is != PROPERTY_NO_MEANING)
+        snprintf(out.text, sizeof out.text, "%.3g", f->number);
     return out;
 }
 
@@ -184,7 +192,7 @@ static void print_subject(FILE *to, const prove_subject *s, language l, bool col
                                            : 90,
                  colour);
         padded(to, pe_claim_name(f->claim), 12);
-        padded(to, f->is == PROPERTY_NO_MEANING ? "" : prove_value_text(f->number).text, 10);
+        padded(to, prove_property_text(f).text, 10);
         padded(to, f->is == PROPERTY_NO_MEANING ? "" : say(f->what, l), 40);
         fprintf(to, "%s\n",
                 broken       ? (l == CHINESE ? "声明了，但测量不满足" : "CLAIMED, but measured to fail")

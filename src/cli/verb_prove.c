@@ -13,6 +13,7 @@
 static const cli_option options[] = {
     { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write a page (.html) or a table (.md), by the ending" },
     { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "language; default: as LC_ALL, LC_MESSAGES or LANG say" },
+    { "properties", 0, CLI_FLAG, NULL, NULL, 0, 0, "of each SPEC its properties only, no claims" },
     { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "the claims there are, without measuring" },
     CLI_OPTIONS_SHAPE,
     CLI_OPTION_JSON,
@@ -20,7 +21,10 @@ static const cli_option options[] = {
 static const cli_example examples[] = {
     { "posenc prove order", "one group of claims: verdict, number, sentence" },
     { "posenc prove two-dogs", "one claim, with every number of its evidence" },
+    { "posenc prove rope", "what an ideal encoding would do: which of it does rope?" },
     { "posenc prove order-blind alibi", "a claim, put to an encoding of your own" },
+    { "posenc prove order -o proofs.html", "as a page" },
+    { "posenc prove sinusoidal --json", "as data" },
     { "posenc prove --list", "what there is" },
 };
 
@@ -30,8 +34,12 @@ typedef struct prove_wish {
     int claims, specs;
 } prove_wish;
 
+/* The name of an encoding is a spec, whatever else has it. */
 static bool names_claims(const char *word)
 {
+    for (int i = 0; i < pe_info_count(); i++)
+        if (!strcmp(pe_info_at(i)->name, word))
+            return false;
     return prove_claim_named(word) || prove_group_named(word);
 }
 
@@ -158,13 +166,16 @@ static cli_exit fill(prove_report *r, const cli_args *a)
 {
     prove_wish w;
     CLI_TRY(read_wish(&w, a));
+    if (cli_given(a, "properties") && (w.claims || !w.specs))
+        return cli_fail(a, CLI_USAGE, "--properties is about encodings; give specs, and no claims");
     size_t room = (size_t)(claims_in_all() * (w.specs ? w.specs : 1));
     r->line = calloc(room ? room : 1, sizeof *r->line);
     r->subject = calloc((size_t)(w.specs ? w.specs : 1), sizeof *r->subject);
     if (!r->line || !r->subject)
         return cli_fail(a, CLI_SYSTEM, "no memory for %zu claims", room);
     CLI_TRY(measure_subjects(r, &w, a));
-    collect(r, &w, a);
+    if (!cli_given(a, "properties"))
+        collect(r, &w, a);
     if (!r->lines && w.claims)
         return cli_fail(a, CLI_USAGE, "%s cannot be put to a spec; run it without one", a->operand[0]);
     r->in_full = w.claims && r->lines <= 2;

@@ -5,8 +5,8 @@
 
 /* clang-format off */
 #define VERBS(X) \
-    X(list) X(table) X(apply) X(bias) X(explain) X(diff) X(check) X(convert) X(extend) \
-    X(prove) X(race) X(eval) X(report) X(dogs) X(doctor) X(completion) X(man) X(help)
+    X(list) X(show) X(walk) X(prove) X(explore) X(table) X(apply) X(bias) X(explain) X(diff) X(check) X(convert) X(extend) \
+    X(race) X(eval) X(report) X(dogs) X(doctor) X(completion) X(man) X(help)
 /* clang-format on */
 
 #define DECLARE(name) extern const cli_verb cli_verb_##name;

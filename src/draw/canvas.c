@@ -93,24 +93,27 @@ static void put_text(canvas *c, const draw *d, const draw_shape *s)
 
 /* ---------------------------------------------------------------- heat */
 
-/* The middle of what a half of a character covers. */
+static void put_half(canvas *c, const draw *d, const draw_shape *s, int half, int column)
+{
+    double x = d->width / c->columns, y = d->height / (2 * c->rows);
+    double at_x = ((column + 0.5) * x - s->x) / s->width, at_y = ((half + 0.5) * y - s->y) / s->height;
+    canvas_cell *at = &c->cells[half / 2 * c->columns + column];
+    if (at_x < 0 || at_x >= 1 || at_y < 0 || at_y >= 1 || at->code)
+        return;
+    if (!at->is_cells)
+        at->heat[0] = at->heat[1] = DRAW_NOTHING;
+    double wide = x / s->width * s->columns / 2, high = y / s->height * s->rows / 2;
+    at_x *= s->columns;
+    at_y *= s->rows;
+    at->heat[half % 2] = draw_cells_mean(d, s, (cells_box){ at_x - wide, at_x + wide, at_y - high, at_y + high });
+    at->is_cells = true;
+}
+
 static void put_cells(canvas *c, const draw *d, const draw_shape *s)
 {
-    const uint8_t *heat = (const uint8_t *)d->bytes + s->first;
-    for (int row = 0; row < 2 * c->rows; row++)
-        for (int column = 0; column < c->columns; column++) {
-            double x = (column + 0.5) * d->width / c->columns, y = (row + 0.5) * d->height / (2 * c->rows);
-            double at_x = (x - s->x) / s->width, at_y = (y - s->y) / s->height;
-            if (at_x < 0 || at_x >= 1 || at_y < 0 || at_y >= 1)
-                continue;
-            canvas_cell *at = &c->cells[row / 2 * c->columns + column];
-            uint8_t h = heat[(size_t)(at_y * s->rows) * (size_t)s->columns + (size_t)(at_x * s->columns)];
-            if (at->code)
-                continue;
-            at->heat[1] = row % 2 && at->is_cells ? at->heat[1] : h;
-            at->heat[row % 2] = h;
-            at->is_cells = true;
-        }
+    for (int half = 0; half < 2 * c->rows; half++)
+        for (int column = 0; column < c->columns; column++)
+            put_half(c, d, s, half, column);
 }
 
 void canvas_shape(canvas *c, const draw *d, const draw_shape *s)

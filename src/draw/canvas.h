@@ -7,12 +7,12 @@
 #include "draw/list.h"
 
 typedef struct canvas_cell {
-    unsigned code; /* a character of a text; 0: none */
-    bool is_tail;  /* the second column of a wide one */
-    uint8_t dots;  /* braille: bit k is dot k + 1 of Unicode's pattern; ASCII: the glyph */
-    bool is_soft;  /* grid and light areas: give way to lines */
-    bool is_cells; /* heat, of its upper and its lower half */
-    uint8_t heat[2];
+    unsigned code;   /* a character of a text; 0: none */
+    bool is_tail;    /* the second column of a wide one */
+    uint8_t dots;    /* braille: bit k is dot k + 1 of Unicode's pattern; ASCII: the glyph */
+    bool is_soft;    /* grid and light areas: give way to lines */
+    bool is_cells;   /* heat, of its upper and its lower half */
+    uint8_t heat[2]; /* DRAW_NOTHING: none */
     int ink;
 } canvas_cell;
 

@@ -15,45 +15,16 @@
 #define MARGIN_CUT 0.45  /* or are cut to this, where there is no room for one */
 #define WORDS_MOST 4000
 
-static const face on_paper = { .size = 12.5, .line = 17, .title_size = 17, .title_line = 23, .gap = 8, .pad = 6 };
-static const face on_screen = { .size = 14, .line = 16, .title_size = 14, .title_line = 16, .gap = 8, .cell = 8 };
-
 static bool is_given(const char *text)
 {
     return text && *text;
 }
 
-/* ---------------------------------------------------------------- text in lines */
-
-/* Bytes of text that fit a line of the width, up to a space; at least one word. */
-static size_t line_length(const chart_plan *p, const char *text, double size, double width)
+/* From p->text_top on. */
+static void put_lines(chart_plan *p, const char *text, bool is_title, int ink, bool draw_it)
 {
-    char part[400];
-    size_t fits = 0, n = strlen(text);
-    for (size_t i = 1; i <= n && i < sizeof part; i++) {
-        if (text[i] != ' ' && text[i] != 0)
-            continue;
-        snprintf(part, sizeof part, "%.*s", (int)i, text); /* fits: 400 at most */
-        if (fits && face_width(&p->f, part, size) * (size >= DRAW_BOLD ? 1.18 : 1) > width)
-            return fits;
-        fits = i;
-    }
-    return n >= sizeof part || fits == 0 ? n : fits;
-}
-
-/* At most three lines, from p->text_top on. */
-static void put_lines(chart_plan *p, const char *text, double size, double line, int ink, bool draw_it)
-{
-    char part[400];
-    for (int row = 0; row < 3 && is_given(text); row++) {
-        size_t n = line_length(p, text, size, p->c->width - 2 * p->f.pad);
-        snprintf(part, sizeof part, "%.*s", n < sizeof part ? (int)n : (int)sizeof part - 1, text);
-        if (draw_it)
-            draw_text(p->d, p->f.pad, p->text_top + 0.8 * line, size, ANCHOR_START, ink, false, part);
-        p->text_top += line;
-        for (text += n; *text == ' ';)
-            text++;
-    }
+    face_text at = { &p->f, p->f.pad, p->text_top, p->c->width - 2 * p->f.pad, is_title, ink, 0 };
+    p->text_top = face_lines(draw_it ? p->d : NULL, at, text);
 }
 
 /* What stands above the frame; without draw_it only its height is taken. */
@@ -62,9 +33,9 @@ static void put_head(chart_plan *p, bool draw_it)
     const chart *c = p->c;
     p->text_top = p->f.pad;
     if (p->has_title)
-        put_lines(p, c->title, p->f.title_size, p->f.title_line, INK_TEXT, draw_it);
+        put_lines(p, c->title, true, INK_TEXT, draw_it);
     if (p->has_labels)
-        put_lines(p, c->y_label, p->f.size, p->f.line, INK_FAINT, draw_it);
+        put_lines(p, c->y_label, false, INK_FAINT, draw_it);
     if (p->has_legend) {
         p->text_top += p->f.cell > 0 ? 0 : 4;
         if (draw_it)
@@ -113,32 +84,13 @@ static void share_height(chart_plan *p)
         chart_shorten_names(p, MARGIN_CUT * p->c->width);
 }
 
-static double widest_label(const chart_plan *p, const axis *a)
-{
-    double width = 0;
-    for (int i = 0; i < a->count; i++)
-        width = fmax(width, face_width(&p->f, a->label[i], p->f.size));
-    return width;
-}
-
-static bool labels_meet(const chart_plan *p)
-{
-    const axis *x = &p->x;
-    for (int i = 1; i < x->count; i++) {
-        double a = face_width(&p->f, x->label[i - 1], p->f.size), b = face_width(&p->f, x->label[i], p->f.size);
-        if (axis_at(x, x->tick[i]) - axis_at(x, x->tick[i - 1]) < (a + b) / 2 + 1.2 * p->f.gap)
-            return true;
-    }
-    return false;
-}
-
 static void share_width(chart_plan *p)
 {
     const face *f = &p->f;
     bool fixed = p->c->y_min < p->c->y_max;
     double height = p->high.y - p->low.y, margin = p->has_legend ? 0 : chart_names_width(p);
     axis_ticks(&p->y, (int)(height / (f->cell > 0 ? 3 * f->line : 44)) + 1, !fixed, NULL);
-    p->low.x = f->pad + widest_label(p, &p->y) + f->gap;
+    p->low.x = f->pad + axis_widest(&p->y, f) + f->gap;
     if (f->cell <= 0)
         p->low.x = fmax(p->low.x, f->pad + 20);
     p->high.x = p->c->width - f->pad - fmax(margin, f->cell > 0 ? f->cell : 14);
@@ -148,45 +100,28 @@ static void share_width(chart_plan *p)
     p->x.to = p->high.x;
     p->y.from = p->high.y;
     p->y.to = p->low.y;
-    int most = 10;
-    do
-        axis_ticks(&p->x, most, false, p->c->x_unit);
-    while (labels_meet(p) && --most > 1);
+    axis_ticks_apart(&p->x, f, 10, p->c->x_unit);
 }
 
-static void draw_rule(const chart_plan *p, double x0, double y0, double x1, double y1, int ink, draw_dash dash)
-{
-    draw_point line[2] = { { x0, y0 }, { x1, y1 } };
-    draw_path(p->d, line, 2, false, (draw_style){ .line = ink, .fill = INK_NONE, .width = 1, .dash = dash });
-}
-
-/* Centred at x, but inside the picture. */
-static void draw_centred(const chart_plan *p, double x, double y, const char *text)
-{
-    const face *f = &p->f;
-    double half = face_width(f, text, f->size) / 2;
-    double middle = fmax(fmin(x, p->c->width - f->pad - half), f->pad + half);
-    draw_text(p->d, middle, y, f->size, ANCHOR_MIDDLE, INK_FAINT, false, text);
-}
-
-static void draw_frame(const chart_plan *p)
+static void draw_axes(const chart_plan *p)
 {
     const face *f = &p->f;
     for (int i = 0; i < p->y.count; i++) {
         double y = axis_at(&p->y, p->y.tick[i]);
         if (fabs(y - p->high.y) > 1)
-            draw_rule(p, p->low.x, y, p->high.x, y, INK_GRID, DASH_NONE);
+            face_rule(p->d, (draw_point){ p->low.x, y }, (draw_point){ p->high.x, y }, INK_GRID, DASH_NONE);
         draw_text(p->d, p->low.x - f->gap, y + 0.35 * f->size, f->size, ANCHOR_END, INK_FAINT, false, p->y.label[i]);
     }
     for (int i = 0; i < p->x.count; i++) {
         double x = axis_at(&p->x, p->x.tick[i]);
         if (f->cell <= 0)
-            draw_rule(p, x, p->high.y, x, p->high.y + 4, INK_FAINT, DASH_NONE);
-        draw_centred(p, x, p->high.y + (f->cell > 0 ? 2 : 4) + 0.8 * f->line, p->x.label[i]);
+            face_rule(p->d, (draw_point){ x, p->high.y }, (draw_point){ x, p->high.y + 4 }, INK_FAINT, DASH_NONE);
+        face_centred(p->d, &p->f, x, p->high.y + (f->cell > 0 ? 2 : 4) + 0.8 * f->line, p->x.label[i]);
     }
-    draw_rule(p, p->low.x, p->high.y, p->high.x, p->high.y, INK_FAINT, DASH_NONE);
+    face_rule(p->d, (draw_point){ p->low.x, p->high.y }, (draw_point){ p->high.x, p->high.y }, INK_FAINT, DASH_NONE);
     if (p->has_labels && is_given(p->c->x_label))
-        draw_centred(p, (p->low.x + p->high.x) / 2, p->high.y + (f->cell > 0 ? 2 : 4) + 1.8 * f->line, p->c->x_label);
+        face_centred(p->d, &p->f, (p->low.x + p->high.x) / 2, p->high.y + (f->cell > 0 ? 2 : 4) + 1.8 * f->line,
+                     p->c->x_label);
 }
 
 /* The label stands on top of its line. */
@@ -196,38 +131,40 @@ static void draw_mark(const chart_plan *p)
     double x = axis_at(&p->x, p->c->x_mark), top = p->low.y - (f->cell > 0 ? 2 : f->size / 2);
     if (!has_mark(p))
         return;
-    draw_rule(p, x, p->low.y - (f->cell > 0 ? 0 : f->size / 2), x, p->high.y, INK_FAINT, DASH_LONG);
+    face_rule(p->d, (draw_point){ x, p->low.y - (f->cell > 0 ? 0 : f->size / 2) }, (draw_point){ x, p->high.y },
+              INK_FAINT, DASH_LONG);
     if (!p->has_labels || !is_given(p->c->x_mark_label))
         return;
-    draw_centred(p, x, top - 0.25 * f->line, p->c->x_mark_label);
+    face_centred(p->d, &p->f, x, top - 0.25 * f->line, p->c->x_mark_label);
 }
 
 /* ---------------------------------------------------------------- the chart */
 
 static void draw_all(chart_plan *p)
 {
-    char words[WORDS_MOST];
-    chart_words(words, sizeof words, p);
-    draw_describe(p->d, p->c->title, p->c->description ? p->c->description : words);
+    char text[WORDS_MOST];
+    chart_words(text, sizeof text, p);
+    draw_describe(p->d, p->c->title, p->c->description ? p->c->description : text);
     put_head(p, true);
     if (p->is_empty) {
-        draw_rule(p, p->low.x, p->high.y, p->high.x, p->high.y, INK_FAINT, DASH_NONE);
+        face_rule(p->d, (draw_point){ p->low.x, p->high.y }, (draw_point){ p->high.x, p->high.y }, INK_FAINT,
+                  DASH_NONE);
         draw_text(p->d, (p->low.x + p->high.x) / 2, (p->low.y + p->high.y) / 2, p->f.size, ANCHOR_MIDDLE, INK_FAINT,
-                  false, "no data");
+                  false, say(chart_no_data, (language)p->c->language));
         return;
     }
-    draw_frame(p);
+    draw_axes(p);
     draw_mark(p);
     chart_lines(p);
     chart_names(p);
 }
 
-pe_status chart_draw(draw **out, const chart *given, pe_error *err)
+pe_status chart_draw_in(draw **out, const chart *given, draw_frame *frame, pe_error *err)
 {
     chart c = *given;
     c.width = c.width > 0 ? c.width : WIDTH;
     c.height = c.height > 0 ? c.height : HEIGHT;
-    chart_plan p = { .c = &c, .f = c.cells ? on_screen : on_paper };
+    chart_plan p = { .c = &c, .f = c.cells ? face_screen : face_paper };
     pe_status s = draw_new(out, c.width, c.height, err);
     if (s)
         return s;
@@ -248,10 +185,17 @@ pe_status chart_draw(draw **out, const chart *given, pe_error *err)
         draw_all(&p);
     }
     free(p.names);
+    if (frame)
+        *frame = (draw_frame){ p.low, p.high, p.x, p.y };
     s = draw_status(p.d, err);
     if (s) {
         draw_free(p.d);
         *out = NULL;
     }
     return s;
+}
+
+pe_status chart_draw(draw **out, const chart *c, pe_error *err)
+{
+    return chart_draw_in(out, c, NULL, err);
 }

@@ -5,28 +5,10 @@
 #ifndef POSENC_DRAW_CHART_H
 #define POSENC_DRAW_CHART_H
 
-#include "draw/list.h"
+#include "draw/face.h"
+#include "io/words.h"
 
-#define TICKS_MOST 16
 #define NAME_MOST 120
-
-/* Text as the writer will set it: in pixels, or in the character cells of a terminal. */
-typedef struct face {
-    double size, line, title_size, title_line;
-    double gap;  /* between text and what it stands beside */
-    double pad;  /* around all */
-    double cell; /* a column of a terminal; 0: none */
-} face;
-
-typedef struct axis {
-    bool log;
-    bool binary;      /* ticks at powers of two */
-    double low, high; /* values at its ends */
-    double from, to;  /* pixels at its ends */
-    int count;
-    double tick[TICKS_MOST];
-    char label[TICKS_MOST][40];
-} axis;
 
 /* A series and its name. */
 typedef struct chart_name {
@@ -53,19 +35,14 @@ typedef struct chart_plan {
     double text_top;            /* of the next line of text */
 } chart_plan;
 
-/* ---------------------------------------------------------------- chart_axis.c, chart_ticks.c */
+/* ---------------------------------------------------------------- chart_axis.c */
 
-bool axis_takes(const axis *a, double v);
-double axis_at(const axis *a, double v); /* pixel; NAN for what it does not take */
 /* The range of all points, bands and the mark; false where there is none. */
 bool axis_of_x(axis *a, const chart *c);
 bool axis_of_y(axis *a, const chart *c, const axis *x);
-/* At most so many ticks, with labels; grow: the ends move out to ticks. */
-void axis_ticks(axis *a, int most, bool grow, const char *unit);
 
 /* ---------------------------------------------------------------- chart_lines.c */
 
-double face_width(const face *f, const char *text, double size);
 draw_dash chart_dash(const chart_series *s);
 void chart_lines(const chart_plan *p);
 /* Lines and bands in a box of the frame, of all series. */
@@ -75,14 +52,17 @@ int chart_crossings(const chart_plan *p, draw_point low, draw_point high);
 
 void chart_read_names(chart_plan *p);
 double chart_names_width(const chart_plan *p); /* of the margin they need */
-void chart_shorten(const face *f, char *text, double width);
 void chart_shorten_names(chart_plan *p, double width);
 void chart_names(chart_plan *p);
 bool chart_names_meet(chart_plan *p); /* names of lines that end early cover one another */
 int chart_legend_rows(const chart_plan *p);
 void chart_legend(const chart_plan *p, double top);
 
+/* chart_draw that also says where it drew; frame may be NULL. */
+pe_status chart_draw_in(draw **out, const chart *c, draw_frame *frame, pe_error *err);
+
 /* The chart in words. */
+extern const words chart_no_data;
 void chart_words(char *out, size_t room, const chart_plan *p);
 
 #endif

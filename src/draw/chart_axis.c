@@ -20,7 +20,7 @@ double axis_at(const axis *a, double v)
     return a->from + part * (a->to - a->from);
 }
 
-static void take(axis *a, double v, bool *any)
+void axis_take(axis *a, double v, bool *any)
 {
     if (!axis_takes(a, v))
         return;
@@ -29,8 +29,7 @@ static void take(axis *a, double v, bool *any)
     *any = true;
 }
 
-/* A range that is a point, or nearly one, becomes one with room around it. */
-static void open_up(axis *a)
+void axis_open_up(axis *a)
 {
     double size = fmax(fabs(a->low), fabs(a->high));
     if (a->high - a->low > 1e-9 * size)
@@ -51,11 +50,11 @@ bool axis_of_x(axis *a, const chart *c)
     for (int s = 0; s < c->series_count; s++)
         for (int i = 0; i < c->series[s].count; i++)
             if (!isnan(c->series[s].y[i])) /* a place without a value is no reason for a longer axis */
-                take(a, c->series[s].x[i], &any);
+                axis_take(a, c->series[s].x[i], &any);
     bool found = any;
     if (any && c->x_mark != 0)
-        take(a, c->x_mark, &any);
-    open_up(a);
+        axis_take(a, c->x_mark, &any);
+    axis_open_up(a);
     return found;
 }
 
@@ -63,10 +62,10 @@ static void take_series(axis *a, const chart_series *s, const axis *x, bool *any
 {
     for (int i = 0; i < s->count; i++)
         if (axis_takes(x, s->x[i])) {
-            take(a, s->y[i], any);
+            axis_take(a, s->y[i], any);
             if (s->low && s->high && axis_takes(a, s->y[i])) {
-                take(a, s->low[i], any);
-                take(a, s->high[i], any);
+                axis_take(a, s->low[i], any);
+                axis_take(a, s->high[i], any);
             }
         }
 }
@@ -83,6 +82,6 @@ bool axis_of_y(axis *a, const chart *c, const axis *x)
     } else if (!a->log && a->low > 0 && a->low < 0.3 * a->high) {
         a->low = 0; /* so near that leaving it out would only exaggerate */
     }
-    open_up(a);
+    axis_open_up(a);
     return any;
 }

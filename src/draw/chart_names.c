@@ -12,10 +12,10 @@
 
 #define EARLY 0.94 /* of the frame's width */
 
-static void print_name(chart_name *n)
+static void print_name(chart_name *n, language l)
 {
     const chart_series *s = n->series;
-    const char *what = s->note ? s->note : n->last < 0 ? "no data" : NULL, *name = s->name ? s->name : "";
+    const char *what = s->note ? s->note : n->last < 0 ? say(chart_no_data, l) : NULL, *name = s->name ? s->name : "";
     int size = snprintf(n->text, sizeof n->text, "%s%s%s", name, what && *name ? ": " : "", what ? what : "");
     if (size >= (int)sizeof n->text)
         io_end_with_dots(n->text, sizeof n->text);
@@ -34,32 +34,14 @@ void chart_read_names(chart_plan *p)
         while (n->last >= 0 && !(axis_takes(&p->x, n->series->x[n->last]) && axis_takes(&p->y, n->series->y[n->last])))
             n->last--;
         n->is_early = n->last >= 0 && axis_at(&whole, n->series->x[n->last]) < EARLY;
-        print_name(n);
+        print_name(n, (language)p->c->language);
     }
-}
-
-double face_width(const face *f, const char *text, double size)
-{
-    return f->cell > 0 ? f->cell * draw_text_columns(text) : draw_text_width(text, size);
 }
 
 /* Names are bold. */
 static double name_width(const face *f, const char *text)
 {
     return face_width(f, text, f->size) * (f->cell > 0 ? 1 : 1.18);
-}
-
-/* Cut at a character, with two points for what is missing, until it fits. */
-void chart_shorten(const face *f, char *text, double width)
-{
-    size_t n = strlen(text);
-    n = n > 2 ? n - 2 : 0; /* the points stand in place of letters */
-    while (n > 3 && name_width(f, text) > width) {
-        do
-            n--;
-        while (n > 1 && ((unsigned char)text[n] & 0xC0) == 0x80);
-        memcpy(text + n, "..", sizeof "..");
-    }
 }
 
 /* From the frame to the name: room for a leader, or for a sample of the line. */
@@ -71,7 +53,7 @@ static double leader(const face *f)
 void chart_shorten_names(chart_plan *p, double width)
 {
     for (int i = 0; i < p->c->series_count; i++)
-        chart_shorten(&p->f, p->names[i].text, width - leader(&p->f));
+        face_shorten(&p->f, p->names[i].text, width - leader(&p->f));
 }
 
 double chart_names_width(const chart_plan *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Ticks at round numbers: 1, 2, 5 times a power of ten, or powers of two. */
-#include "draw/chart.h"
+#include "draw/face.h"
 
 #include "io/io.h"
 
@@ -174,4 +174,31 @@ void axis_ticks(axis *a, int most, bool grow, const char *unit)
         ticks_linear(a, most, grow && !a->log);
     }
     add_unit(a, unit);
+}
+
+/* ---------------------------------------------------------------- room for labels */
+
+double axis_widest(const axis *a, const face *f)
+{
+    double width = 0;
+    for (int i = 0; i < a->count; i++)
+        width = fmax(width, face_width(f, a->label[i], f->size));
+    return width;
+}
+
+static bool labels_meet(const axis *x, const face *f)
+{
+    for (int i = 1; i < x->count; i++) {
+        double a = face_width(f, x->label[i - 1], f->size), b = face_width(f, x->label[i], f->size);
+        if (axis_at(x, x->tick[i]) - axis_at(x, x->tick[i - 1]) < (a + b) / 2 + 1.2 * f->gap)
+            return true;
+    }
+    return false;
+}
+
+void axis_ticks_apart(axis *a, const face *f, int most, const char *unit)
+{
+    do
+        axis_ticks(a, most, false, unit);
+    while (labels_meet(a, f) && --most > 1);
 }

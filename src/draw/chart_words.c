@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+const words chart_no_data = { "no data", "没有数据" };
+
 static void add(char *out, size_t room, const char *text)
 {
     size_t n = strlen(out);
@@ -45,32 +47,40 @@ static int first_point(const chart_plan *p, const chart_series *s)
 
 static void add_series(char *out, size_t room, const chart_plan *p, const chart_name *n)
 {
+    static const words line = { "a line", "一条线" }, first = { ": ", "：" }, then = { ", then ", "，然后" };
+    static const words at = { " at ", "，在 " }, end = { ". ", "。" };
+    language l = (language)p->c->language;
     const chart_series *s = n->series;
-    add(out, room, s->name ? s->name : "a line");
+    add(out, room, s->name ? s->name : say(line, l));
     int ends[2] = { n->last >= 0 ? first_point(p, s) : 0, n->last };
     for (int i = 0; i < 2 && n->last >= 0; i++) {
-        add(out, room, i == 0 ? ": " : ", then ");
+        add(out, room, say(i == 0 ? first : then, l));
         add_number(out, room, s->y[ends[i]]);
-        add(out, room, " at ");
+        add(out, room, say(at, l));
         add_number(out, room, s->x[ends[i]]);
+        add(out, room, l == CHINESE ? " 处" : "");
         if (ends[0] == ends[1])
             break;
     }
-    add(out, room, n->last < 0 ? ": no data" : "");
-    add(out, room, s->note ? ", then " : "");
+    add(out, room, n->last < 0 ? say(first, l) : "");
+    add(out, room, n->last < 0 ? say(chart_no_data, l) : "");
+    add(out, room, s->note ? say(then, l) : "");
     add(out, room, s->note ? s->note : "");
-    add(out, room, ". ");
+    add(out, room, say(end, l));
 }
 
 void chart_words(char *out, size_t room, const chart_plan *p)
 {
+    static const words kind = { "Line chart: ", "折线图：" }, over = { " over ", "，横轴为 " };
+    static const words end = { ". ", "。" }, empty = { ". No data.", "。没有数据。" };
     const chart *c = p->c;
+    language l = (language)c->language;
     out[0] = 0;
-    add(out, room, "Line chart: ");
+    add(out, room, say(kind, l));
     add(out, room, c->y_label && *c->y_label ? c->y_label : "y");
-    add(out, room, " over ");
+    add(out, room, say(over, l));
     add(out, room, c->x_label && *c->x_label ? c->x_label : "x");
-    add(out, room, p->is_empty ? ". No data." : ". ");
+    add(out, room, say(p->is_empty ? empty : end, l));
     for (int i = 0; i < c->series_count && !p->is_empty; i++)
         add_series(out, room, p, &p->names[i]);
 }

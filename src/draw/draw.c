@@ -196,3 +196,34 @@ void draw_text(draw *d, double x, double y, double size, draw_anchor anchor, int
                                .first = first,
                                .count = count });
 }
+
+/* ---------------------------------------------------------------- lists in lists */
+
+static void place_path(draw *d, const draw *from, const draw_shape *s, double x, double y)
+{
+    size_t first = d->point_count;
+    if (!grow(d, &d->points, &d->point_room, first, s->count, sizeof *d->points))
+        return;
+    for (size_t i = 0; i < s->count; i++) {
+        draw_point p = from->points[s->first + i];
+        d->points[d->point_count++] = (draw_point){ near_by(p.x + x), near_by(p.y + y) };
+    }
+    end_path(d, first, s->closed, s->style);
+}
+
+void draw_place(draw *d, const draw *from, double x, double y)
+{
+    d->failed = d->failed || from->failed;
+    for (size_t i = 0; i < from->shape_count && !d->failed; i++) {
+        draw_shape s = from->shapes[i];
+        if (s.kind == SHAPE_PATH) {
+            place_path(d, from, &s, x, y);
+            continue;
+        }
+        s.x = near_by(s.x + x);
+        s.y = near_by(s.y + y);
+        if (s.kind == SHAPE_TEXT || s.kind == SHAPE_CELLS)
+            s.first = add_bytes(d, from->bytes + s.first, s.count + (s.kind == SHAPE_TEXT));
+        add_shape(d, s);
+    }
+}

@@ -26,8 +26,10 @@ typedef enum draw_ink {
     INK_GRID,
     INK_NONE,        /* no fill, no line */
     INK_SERIES = 16, /* + n: the n-th colour of a set that colour-blind readers can tell apart; repeats after 12 */
-    INK_HEAT = 64    /* + 0 .. 255: a scale from low to high */
+    INK_HEAT = 64    /* + 0 .. DRAW_LEVELS - 1: a scale from low to high */
 } draw_ink;
+#define DRAW_LEVELS 255
+#define DRAW_NOTHING 255 /* a cell that is not there: the paper shows */
 
 typedef enum draw_dash { DASH_NONE = 0, DASH_LONG, DASH_DOT } draw_dash;
 typedef enum draw_anchor { ANCHOR_START = 0, ANCHOR_MIDDLE, ANCHOR_END } draw_anchor;
@@ -56,17 +58,20 @@ void draw_describe(draw *d, const char *title, const char *description);
 void draw_path(draw *d, const draw_point *p, int count, bool closed, draw_style s);
 void draw_rect(draw *d, double x, double y, double width, double height, draw_style s);
 void draw_circle(draw *d, double x, double y, double radius, draw_style s);
-/* rows x columns cells of one picture, ink_of[r * columns + c] being 0 .. 255 of INK_HEAT. */
+/* rows x columns cells of one picture, heat[r * columns + c] being a level of INK_HEAT or DRAW_NOTHING. */
 void draw_cells(draw *d, double x, double y, double width, double height, int rows, int columns, const uint8_t *heat);
 /* turned: reads upwards. Text is UTF-8; writers escape it. */
 void draw_text(draw *d, double x, double y, double size, draw_anchor anchor, int ink, bool turned, const char *text);
+/* All shapes of another list, moved by x and y. */
+void draw_place(draw *d, const draw *from, double x, double y);
 pe_status draw_status(const draw *d, pe_error *err);
 
 /* ---------------------------------------------------------------- writers */
 
 typedef enum draw_where {
     DRAW_ALONE = 0, /* a file: XML header, its own style with light and dark */
-    DRAW_INSIDE     /* inline in an HTML page, which has draw_css */
+    DRAW_INSIDE,    /* inline in an HTML page, which has draw_css; no style attribute, nothing that is fetched */
+    DRAW_HOLLOW     /* the same without its cells, which the page paints */
 } draw_where;
 pe_status draw_svg(FILE *to, const draw *d, draw_where where, pe_error *err);
 /* The CSS of the inks, for a page with pictures DRAW_INSIDE: light, and dark by prefers-color-scheme and by
@@ -76,6 +81,13 @@ void draw_css(FILE *to);
 
 /* Text that means itself in XML and HTML, in attributes too. */
 void draw_escape(FILE *to, const char *text);
+/* A field of CSV in quotes (RFC 4180). */
+void draw_csv_text(FILE *to, const char *text);
+
+/* Painted, at scale pixels a pixel (0: 2), on light or dark paper. Text is set in a font of its own, which has ASCII
+ * and the signs of formulas (draw_png_has); what it has not is a box. */
+pe_status draw_png(FILE *to, const draw *d, bool dark, double scale, pe_error *err);
+bool draw_png_has(unsigned code);
 
 typedef enum draw_glyphs { GLYPHS_BRAILLE = 0, GLYPHS_ASCII } draw_glyphs;
 typedef struct draw_screen {
@@ -114,6 +126,7 @@ typedef struct chart {
     double width, height;
     const char *x_unit; /* "" */
     bool cells;         /* laid out for a terminal, of 8 x 16 pixels a character; chart_terminal sets it */
+    int language;       /* of the words that are made here: one of io/words.h; 0: English */
 } chart;
 
 /* Names stand at the ends of the lines where they fit, in a legend where they do not. */

@@ -5,17 +5,21 @@
  *
  *     figure *f;
  *     figure_new(&f, FIGURE_LINES, &err);
- *     figure_text(&f->title, "rope: score by distance");
+ *     figure_text(f, &f->title, "rope: score by distance");
  *     double *y = figure_line(f, "rope", x, count);      // NULL: no memory, which figure_status says once
  *     ...
- *     figures_write(stdout, figures, count, &(figure_how){ .format = FIGURE_SVG, .columns = 2 }, &err);
+ *     figures_write(stdout, figures, count, &(figure_how){ .format = FIGURE_SVG }, &err);
  *     figure_free(f);
  */
 #ifndef POSENC_FIGURE_H
 #define POSENC_FIGURE_H
 
 #include "draw/draw.h"
+#include "io/io.h"
 #include "io/words.h"
+
+#define FIGURE_SERIES_MOST 4096
+#define FIGURE_CELLS_MOST ((size_t)1 << 26)
 
 typedef enum figure_kind {
     FIGURE_LINES = 0, /* lines over axes */
@@ -49,17 +53,18 @@ typedef struct figure {
     double low, high;          /* ends of the colours; both 0: from the data */
     double x_first, y_first;   /* what column 0 and row 0 stand for, in steps of 1 */
     char **x_names, **y_names; /* (columns), (rows): words of a sentence; NULL: numbers */
-    bool midpoint;             /* 0 is the middle of the scale */
+    int x_name_count, y_name_count;
+    bool midpoint; /* 0 is the middle of the scale */
     /* dials: each series is one; x the cosine, y the sine of its hands, the first to the last position */
     bool failed; /* no memory */
 } figure;
 
 pe_status figure_new(figure **out, figure_kind kind, pe_error *err);
-void figure_free(figure *f);                                        /* NULL is fine */
-void figure_text(figure *f, char **field, const char *format, ...); /* sets title and the like */
+void figure_free(figure *f);                                                        /* NULL is fine */
+void figure_text(figure *f, char **field, const char *format, ...) IO_PRINTF(3, 4); /* sets a field such as title */
 /* A new series with x copied (NULL: 0, 1, ...) and room for y, which is returned zeroed. NULL: no memory. */
 double *figure_line(figure *f, const char *name, const double *x, int count);
-double *figure_cells(figure *f, int rows, int columns); /* its values, zeroed; NULL: no memory */
+double *figure_cells(figure *f, int rows, int columns); /* its values, zeroed; NULL: no memory, or too many */
 bool figure_names(figure *f, char ***field, const char *const *names, int count);
 pe_status figure_status(const figure *f, pe_error *err);
 
@@ -70,7 +75,7 @@ typedef enum figure_format {
     FIGURE_SVG,
     FIGURE_PNG,
     FIGURE_HTML,  /* a page of its own: every figure with its caption and its numbers */
-    FIGURE_CSV,   /* long form: group,figure,series,x,y; cells: group,figure,row,column,value */
+    FIGURE_CSV,   /* long form: group,figure,series,x,y; of cells: the row, the column, the value */
     FIGURE_JSON,  /* numbers and names */
     FIGURE_PARTS, /* JSON for a page that paints: each figure's SVG without its cells, the cells as bytes, the points */
     FIGURE_FORMAT_COUNT
@@ -92,7 +97,10 @@ typedef struct figure_how {
 pe_status figures_write(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);
 /* One figure as shapes, in pixels. */
 pe_status figure_draw(draw **out, const figure *f, double width, double height, pe_error *err);
+const char *figure_kind_name(figure_kind k);     /* "lines" */
 const char *figure_format_name(figure_format f); /* "svg" */
+/* Whether its writer can set the words of a language: PNG has letters for English only. */
+bool figure_format_speaks(figure_format f, language l);
 /* By the end of a file's name; FIGURE_FORMAT_COUNT: none of ours. */
 figure_format figure_format_of(const char *file);
 

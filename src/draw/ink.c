@@ -65,9 +65,10 @@ draw_rgb ink_heat(int ink)
                                      { 0x2d, 0x9f, 0x8b }, { 0x86, 0xc0, 0x62 }, { 0xf0, 0xd5, 0x55 },
                                      { 0xff, 0xf9, 0xd8 } };
     const int spans = (int)(sizeof stop / sizeof stop[0]) - 1;
-    int heat = ink - INK_HEAT > 255 ? 255 : ink - INK_HEAT, at = heat * spans, i = at / 255;
+    const int top = DRAW_LEVELS - 1;
+    int heat = ink - INK_HEAT > top ? top : ink - INK_HEAT, at = heat * spans, i = at / top;
     i = i == spans ? spans - 1 : i;
-    int part = at - i * 255;
-    return (draw_rgb){ between(stop[i].r, stop[i + 1].r, part, 255), between(stop[i].g, stop[i + 1].g, part, 255),
-                       between(stop[i].b, stop[i + 1].b, part, 255) };
+    int part = at - i * top;
+    return (draw_rgb){ between(stop[i].r, stop[i + 1].r, part, top), between(stop[i].g, stop[i + 1].g, part, top),
+                       between(stop[i].b, stop[i + 1].b, part, top) };
 }

@@ -38,6 +38,13 @@ struct draw {
 /* The part of a to b in a box; false where there is none. */
 bool draw_clip(draw_point *a, draw_point *b, draw_point low, draw_point high);
 
+/* A part of cells, in units of a cell. */
+typedef struct cells_box {
+    double left, right, top, down;
+} cells_box;
+/* Its heat: of the cell in its middle, or the mean where it covers several. */
+uint8_t draw_cells_mean(const draw *d, const draw_shape *s, cells_box box);
+
 /* ---------------------------------------------------------------- numbers and text (number.c, width.c) */
 
 /* x with so many digits after a point, whatever the locale; short: without zeros at the end. |x| is at most 1e12. */
@@ -50,6 +57,10 @@ int draw_text_columns(const char *text);
 int draw_code_columns(unsigned code);
 /* The character at text, U+FFFD for what is none or is an order to a terminal; its bytes. */
 int draw_next_code(const char *text, unsigned *code);
+
+/* Bytes of the text, and the text, which has no end; false where there is no such size. */
+bool draw_base64_size(size_t *out, size_t size);
+size_t draw_base64(char *out, const void *bytes, size_t size);
 
 /* ---------------------------------------------------------------- inks (ink.c) */
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#ifndef __wasi__
 #include <sys/ioctl.h>
+#endif
 #include <unistd.h>
 
 static const char *variable(const char *name)
@@ -32,17 +34,28 @@ static bool has_colour(void)
            (!strcmp(depth, "truecolor") || !strcmp(depth, "24bit"));
 }
 
+/* Where the stream is a terminal that tells it. */
+static void take_size(draw_screen *s, int fd)
+{
+#ifdef TIOCGWINSZ
+    struct winsize size = { 0 };
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+        s->columns = size.ws_col;
+        s->rows = size.ws_row;
+    }
+#else
+    (void)s;
+    (void)fd;
+#endif
+}
+
 draw_screen draw_screen_of(FILE *stream)
 {
     draw_screen s = { .columns = 80, .rows = 24, .glyphs = is_utf8() ? GLYPHS_BRAILLE : GLYPHS_ASCII };
-    struct winsize size = { 0 };
     int fd = fileno(stream);
     if (fd < 0 || !isatty(fd))
         return s;
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
-        s.columns = size.ws_col;
-        s.rows = size.ws_row;
-    }
+    take_size(&s, fd);
     s.colour = has_colour();
     return s;
 }

@@ -70,21 +70,40 @@ static void put_code(brush *b, unsigned code)
     }
 }
 
+static int mean_of(const uint8_t heat[2])
+{
+    if (heat[0] == DRAW_NOTHING || heat[1] == DRAW_NOTHING)
+        return heat[0] == DRAW_NOTHING ? heat[1] : heat[0];
+    return (heat[0] + heat[1] + 1) / 2;
+}
+
+/* One half of a character or both. */
+static void put_halves(brush *b, const uint8_t heat[2])
+{
+    draw_rgb upper = ink_heat(INK_HEAT + heat[0]), lower = ink_heat(INK_HEAT + heat[1]);
+    if (heat[0] == DRAW_NOTHING)
+        set(b, lower, NULL);
+    else
+        set(b, upper, heat[1] == DRAW_NOTHING ? NULL : &lower);
+    put_code(b, heat[0] == DRAW_NOTHING ? 0x2584 : 0x2580);
+}
+
 /* Two heats in one character: half blocks in colour, else a shade of their mean. */
 static void put_heat(brush *b, const canvas_cell *at)
 {
     static const unsigned blocks[] = { ' ', 0x2591, 0x2592, 0x2593, 0x2588 };
     static const char shades[] = " .:-=+*#%@";
-    int mean = (at->heat[0] + at->heat[1] + 1) / 2;
-    draw_rgb lower = ink_heat(INK_HEAT + at->heat[1]);
-    if (b->ascii) {
+    int mean = mean_of(at->heat);
+    if (mean == DRAW_NOTHING) {
+        plain(b);
+        fputc(' ', b->to);
+    } else if (b->ascii) {
         set(b, ink_heat(INK_HEAT + mean), NULL);
-        put_code(b, (unsigned)shades[mean * 10 / 256]);
+        put_code(b, (unsigned)shades[mean * 10 / DRAW_LEVELS]);
     } else if (b->colour) {
-        set(b, ink_heat(INK_HEAT + at->heat[0]), &lower);
-        put_code(b, 0x2580);
+        put_halves(b, at->heat);
     } else {
-        put_code(b, blocks[mean * 5 / 256]);
+        put_code(b, blocks[mean * 5 / DRAW_LEVELS]);
     }
 }
 

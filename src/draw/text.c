@@ -9,17 +9,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* n in at least so many digits; their end. */
+static char *put_digits(char *out, unsigned long long n, int least)
+{
+    char digits[24];
+    int count = 0;
+    for (; n || count < least; n /= 10)
+        digits[count++] = (char)('0' + n % 10);
+    while (count > 0)
+        *out++ = digits[--count];
+    return out;
+}
+
+/* By hand: a picture has thousands of numbers, and a page draws many pictures a second. */
 void draw_fixed(char out[40], double x, int decimals, bool is_short)
 {
     long long scale = 1;
     for (int i = 0; i < decimals; i++)
         scale *= 10;
     long long n = llround(x * (double)scale), whole = llabs(n) / scale, part = llabs(n) % scale;
-    int size = snprintf(out, 40, "%s%lld", n < 0 ? "-" : "", whole);
-    if (decimals > 0 && (part || !is_short))
-        size += snprintf(out + size, 40 - (size_t)size, ".%0*lld", decimals, part);
-    while (is_short && part && out[size - 1] == '0')
-        out[--size] = 0;
+    char *end = out;
+    if (n < 0)
+        *end++ = '-';
+    end = put_digits(end, (unsigned long long)whole, 1);
+    if (decimals > 0 && (part || !is_short)) {
+        *end++ = '.';
+        end = put_digits(end, (unsigned long long)part, decimals);
+    }
+    while (is_short && part && end[-1] == '0')
+        end--;
+    *end = 0;
 }
 
 int draw_next_code(const char *text, unsigned *code)

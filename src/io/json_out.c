@@ -64,10 +64,20 @@ int out_plain(FILE *to, const char *text, int length)
     return count;
 }
 
+/* Printable ASCII at the start of text, up to what stops it; written at once. */
+static const char *write_run(FILE *to, const char *text, const char *stops)
+{
+    const char *end = text;
+    while (*end >= ' ' && *end < 0x7F && *end != stops[0] && *end != stops[1])
+        end++;
+    fwrite(text, 1, (size_t)(end - text), to);
+    return end;
+}
+
 static void write_string(FILE *to, const char *text)
 {
     putc('"', to);
-    for (const char *s = text; *s;) {
+    for (const char *s = write_run(to, text, "\"\\"); *s; s = write_run(to, s, "\"\\")) {
         unsigned code = 0;
         int n = out_character(s, &code);
         if (n == 0)
@@ -165,13 +175,14 @@ void out_bool(json_out *j, const char *key, bool value)
 void out_raw(json_out *j, const char *key, const char *json)
 {
     start_value(j, key);
-    for (int n; *json; json += n ? n : 1) {
+    for (json = write_run(j->to, json, "\t\t"); *json; json = write_run(j->to, json, "\t\t")) {
         unsigned code = 0;
-        n = out_character(json, &code);
+        int n = out_character(json, &code);
         if (n == 0 || (out_is_order(code) && !strchr("\t\r\n", *json)))
             fprintf(j->to, "\\u%04x", n ? code : 0xFFFD);
         else
             fwrite(json, 1, (size_t)n, j->to);
+        json += n ? n : 1;
     }
 }
 

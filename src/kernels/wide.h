@@ -24,11 +24,32 @@ static inline dd dd_sum(double a, double b)
     return (dd){ hi, (a - (hi - t)) + (b - t) };
 }
 
+/* x as a sum of two numbers of 26 bits (Veltkamp), |x| < 2^996. */
+static inline dd dd_halves(double x)
+{
+    double t = x * 0x1.0000002p+27, hi = t - (t - x);
+    return (dd){ hi, x - hi };
+}
+
+/* dd_product without fma (Dekker): the products of halves are exact. So is lo, between the ends of the exponents. */
+static inline dd dd_product_by_halves(double a, double b)
+{
+    double hi = a * b, size = fabs(hi);
+    if (!(fabs(a) < 0x1p+900 && fabs(b) < 0x1p+900 && size > 0x1p-900 && size < 0x1p+900))
+        return (dd){ hi, fma(a, b, -hi) };
+    dd x = dd_halves(a), y = dd_halves(b);
+    return (dd){ hi, ((x.hi * y.hi - hi) + x.hi * y.lo + x.lo * y.hi) + x.lo * y.lo };
+}
+
 /* a * b = hi + lo exactly. */
 static inline dd dd_product(double a, double b)
 {
+#if defined __wasm__ /* no fma there: libc's works bit by bit, for 4 times as long */
+    return dd_product_by_halves(a, b);
+#else
     double hi = a * b;
     return (dd){ hi, fma(a, b, -hi) };
+#endif
 }
 
 wide wide_from(double x);

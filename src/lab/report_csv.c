@@ -8,13 +8,8 @@
 
 static void text(const report *p, const char *value)
 {
-    fputs(",\"", p->to);
-    for (; *value; value++) {
-        if (*value == '"')
-            putc('"', p->to);
-        putc(*value, p->to);
-    }
-    putc('"', p->to);
+    putc(',', p->to);
+    draw_csv_text(p->to, value);
 }
 
 /* Empty where there is none. */

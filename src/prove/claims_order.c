@@ -391,7 +391,7 @@ static pe_status reversal_seen(prove_finding *out, const prove_given *g, pe_erro
         prove_say(out, PROVE_DEPENDS,
                   (words){ "on whether the row sees the sign of i - j: a bias in |i - j| does not",
                            "取决于该编码是否看得到 i - j 的符号：只含 |i - j| 的偏置看不到" });
-    else if (t.blind)
+    else if (!t.seen)
         prove_say(out, PROVE_REFUTED, (words){ "none of them sees the direction", "没有一个看得到方向" });
     else
         prove_say(out, PROVE_HOLDS, (words){ "all of them see the direction", "全都看得到方向" });
@@ -451,13 +451,13 @@ static const prove_claim claims[] = {
     { .name = "reversal-blind",
       .claim = { "A bias in |i - j| alone cannot tell a text from the same text read backwards.",
                  "只含 |i - j| 的偏置分不清一段文字是正读还是倒读。" },
-      .source = "Ke et al. 2021, on directions (arXiv:2006.15595); Press et al. 2021 (arXiv:2108.12409)",
+      .source = "Yan et al. 2019, on direction (arXiv:1911.04474)",
       .given = { SMALL, .spec = { "alibi:form=symmetric", "kerple", "sandwich" } },
       .measure = reversal_blind,
       .takes = PROVE_ANY },
     { .name = "reversal-seen",
       .claim = { "A position encoding tells a text from the same text read backwards.", "位置编码能区分正读与倒读。" },
-      .source = "Shaw et al. 2018 (arXiv:1803.02155)",
+      .source = "Yan et al. 2019, on direction (arXiv:1911.04474)",
       .given = { SMALL },
       .measure = reversal_seen,
       .takes = PROVE_ANY },

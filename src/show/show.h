@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * posenc_show: what an encoding looks like. A view is one kind of picture and one row of show_views; it asks the
- * library for numbers and leaves a figure. No view knows an encoding by name: what it can show follows from the hooks.
+ * library for numbers and leaves figures. No view knows an encoding by name: what it can show follows from the hooks.
  *
  *     show_subject *s;
+ *     show_sheet sheet = { 0 };
  *     show_subject_new(&s, "rope:theta=500000", &request, &err);
- *     for each view that show_fits(view, s): view->make(figure, s, &request, &err)
+ *     for each view that show_fits(view, s): show_add(&sheet, view, s, &request, &err)
+ *     show_align(&sheet);          figures_write(to, sheet.figure, sheet.count, &how, &err);
+ *     show_sheet_free(&sheet);     show_subject_free(s);
  */
 #ifndef POSENC_SHOW_H
 #define POSENC_SHOW_H
@@ -13,17 +16,21 @@
 #include "draw/figure.h"
 
 #define SHOW_WORDS_MAX 64 /* of a sentence */
+#define SHOW_PICK_MAX 8   /* of pairs or dimensions */
+#define SHOW_FIGURES_MAX 256
 
 typedef struct show_request {
-    pe_shape shape;   /* heads, head_dim, model_dim; 0: 8, 64, heads * head_dim (the caller fills them in) */
-    int64_t length;   /* positions: 0 .. length-1; 0: the view's own choice */
-    int64_t start;    /* first position */
-    int64_t position; /* of the one word that looks around; -1: the middle */
-    int64_t head;     /* of the head that is looked at */
-    int64_t pairs[8]; /* which pairs turn; pair_count 0: a spread of them */
-    int pair_count;
-    const char *sentence; /* words between spaces; NULL: "the dog chased the other dog" */
+    pe_shape shape;              /* zeros: 8 heads of 64, a model_dim of 128 */
+    int64_t length;              /* positions; 0: the view's own choice, or as many as the encoding serves */
+    int64_t start;               /* first position */
+    int64_t position;            /* of the one that looks around; -1: the view's own choice */
+    int64_t head;                /* that is looked at */
+    int64_t axis;                /* that runs; the other coordinates are 0 */
+    int64_t pick[SHOW_PICK_MAX]; /* which pairs (or dimensions, of codes) */
+    int pick_count;              /* 0: a spread of them */
+    const char *sentence;        /* words between spaces; NULL: the one with two dogs */
     bool causal;
+    bool log;      /* distances on a logarithmic axis */
     uint64_t seed; /* of learned parameters and of contents */
     language language;
 } show_request;
@@ -31,56 +38,95 @@ typedef struct show_request {
 typedef struct show_subject {
     pe_encoding *e;
     pe_params params; /* as they start, by the seed; float64 */
-    const char *spec; /* canonical */
+    const char *spec; /* canonical; lives as long as e */
     pe_shape shape;
     int64_t axes;
     unsigned hooks;
+    int64_t trained; /* positions that training has, where the spec says so; 0: it does not */
 } show_subject;
 
 pe_status show_subject_new(show_subject **out, const char *spec, const show_request *r, pe_error *err);
 void show_subject_free(show_subject *s); /* NULL is fine */
 
+/* The figures of several views and subjects; owned. */
+typedef struct show_sheet {
+    figure *figure[SHOW_FIGURES_MAX];
+    int count;
+} show_sheet;
+void show_sheet_free(show_sheet *sheet);
+/* Figures of one title and like ranges get one scale, so that what stands side by side can be compared. */
+void show_align(show_sheet *sheet);
+
 typedef struct show_view {
     const char *name;                    /* "table" */
-    words title;                         /* "the table as a heat map" */
+    words title;                         /* of its figures */
     words about;                         /* what to look for, one or two sentences */
     unsigned hooks;                      /* rows with any of these have it; 0: every row */
     bool (*fits)(const show_subject *s); /* more to ask; NULL: nothing */
-    /* One or more figures, in *out (count), which the caller frees. */
-    pe_status (*make)(figure **out, const show_subject *s, const show_request *r, pe_error *err);
+    bool first;                          /* one of the few that a terminal shows unasked */
+    const char *asks;                    /* "length|start": what it looks at of the request, by option */
+    pe_status (*make)(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err);
 } show_view;
 
 extern const show_view *const show_views[];
 extern const int show_view_count;
 bool show_fits(const show_view *v, const show_subject *s);
 const show_view *show_view_named(const char *name); /* NULL: none */
+/* The view's figures of s, at the end of the sheet; after a failure none of them. */
+pe_status show_add(show_sheet *to, const show_view *v, const show_subject *s, const show_request *r, pe_error *err);
 
 /* ---------------------------------------------------------------- walk: one small case, step by step */
 
-#define WALK_STEPS_MAX 64
+/*     walk *w;
+ *     walk_new(&w, "sinusoidal", &(walk_request){ .position = { 5 }, .dim = 8, .heads = 8 }, &err);
+ *     walk_text(stdout, w, 100);         walk_json(&out, w);
+ *     walk_free(w);
+ *
+ * Three words at three positions, one of them looks at all: every number is the library's, and every line is an
+ * equation whose sides agree to the digits shown. */
+#define WALK_STEPS_MAX 16
+#define WALK_DIM_MAX 64
+#define WALK_HEADS_MAX 64
+
+typedef struct walk_line {
+    char *name;    /* "p_5[2]"; NULL: text is a sentence */
+    char *text;    /* "sin(5 · 10000^(-2/8)) = sin(5 · 0.1)": what it equals, before the number; NULL: none */
+    double *value; /* (count) the number; or a vector; NULL: none */
+    int count;
+} walk_line;
 
 typedef struct walk_step {
-    words title;       /* what happens */
-    char formula[400]; /* with letters */
-    char *numbers;     /* the same with numbers; lines */
-    words note;        /* why; en NULL: none */
+    words title;   /* what happens */
+    char *formula; /* with letters; NULL: none */
+    words note;    /* why; en NULL: none */
+    walk_line *line;
+    int count, room;
 } walk_step;
 
 typedef struct walk {
-    walk_step *step; /* (count) */
+    char *spec; /* canonical */
+    language language;
+    walk_step step[WALK_STEPS_MAX];
     int count;
-    char spec[1200];
+    bool failed; /* no memory */
 } walk;
 
 typedef struct walk_request {
-    int64_t position; /* of the query; the key stands at position 1, or other */
-    int64_t other;
-    int64_t dim; /* model width, one head */
+    int64_t position[PE_AXES_MAX];   /* of the query */
+    int64_t other[PE_AXES_MAX];      /* of the key that is looked at */
+    int position_count, other_count; /* coordinates given: 1 stands for all axes; of other 0: two before the query */
+    int64_t dim;                     /* width of the embedding and of a head */
+    int64_t heads, head;             /* how many, and which is followed */
     uint64_t seed;
-    language language; /* of numbers' lines, where they have words */
+    language language; /* of lines with words */
 } walk_request;
 
 pe_status walk_new(walk **out, const char *spec, const walk_request *r, pe_error *err);
 void walk_free(walk *w); /* NULL is fine */
+
+/* For people: lines of at most so many columns where they can be broken. ascii: · becomes *, and so on. */
+void walk_text(FILE *to, const walk *w, int columns, bool ascii);
+struct json_out;
+void walk_json(struct json_out *j, const walk *w); /* the members of an object that is open */
 
 #endif

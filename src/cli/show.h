@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc show, in pieces: what is asked for (show_args.c), what there is (show_list.c), where it goes (show_write.c).
+ */
+#ifndef POSENC_CLI_SHOW_H
+#define POSENC_CLI_SHOW_H
+
+#include "cli/cli.h"
+#include "cli/job.h"
+#include "show/show.h"
+
+#define SHOW_SPECS_MAX 8
+
+typedef struct show_job {
+    const cli_args *args;
+    show_request request;
+    figure_how how;
+    const show_view *view[32]; /* asked for by name; view_count 0: those that fit */
+    int view_count;
+    bool all; /* every one that fits, also in the terminal */
+    show_subject *subject[SHOW_SPECS_MAX];
+    int subjects;
+    show_sheet sheet;
+    struct {
+        const char *view;
+        pe_error why;
+    } left_out[32]; /* views that fit and were not asked for, yet cannot be drawn at this length */
+    int left_outs;
+} show_job;
+
+/* Everything but the subjects, from the options. */
+cli_exit show_args(show_job *j);
+/* The spec as the preset changes it; malloc'ed, NULL: no memory. */
+char *show_preset_spec(const cli_args *a, const char *spec);
+/* The views there are; with specs, which of them fit. */
+cli_exit show_list(const show_job *j);
+/* The figures to the file, or to stdout. */
+cli_exit show_write(const show_job *j);
+
+#endif

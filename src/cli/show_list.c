@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The views there are. */
+#include "cli/show.h"
+
+#include "io/json_out.h"
+
+static bool fits_any(const show_job *j, const show_view *v)
+{
+    for (int i = 0; i < j->subjects; i++)
+        if (show_fits(v, j->subject[i]))
+            return true;
+    return !j->subjects;
+}
+
+static void json_subject(json_out *o, const show_subject *s)
+{
+    out_open(o, NULL, '{');
+    out_text(o, "spec", s->spec);
+    out_int(o, "axes", s->axes);
+    out_open(o, "hooks", '-');
+    for (unsigned bit = 1; pe_hook_name(bit); bit <<= 1)
+        if (s->hooks & bit)
+            out_text(o, NULL, pe_hook_name(bit));
+    out_close(o, '-');
+    out_close(o, '}');
+}
+
+static void list_json(const show_job *j)
+{
+    char item[32];
+    language l = j->request.language;
+    json_out o = out_start(stdout);
+    out_open(&o, NULL, '{');
+    out_open(&o, "specs", '[');
+    for (int n = 0; n < j->subjects; n++)
+        json_subject(&o, j->subject[n]);
+    out_close(&o, ']');
+    out_open(&o, "views", '[');
+    for (int i = 0; i < show_view_count; i++) {
+        const show_view *v = show_views[i];
+        out_open(&o, NULL, '{');
+        out_text(&o, "name", v->name);
+        out_text(&o, "title", say(v->title, l));
+        out_text(&o, "about", say(v->about, l));
+        out_bool(&o, "first", v->first);
+        out_open(&o, "asks", '-');
+        for (int n = 0; cli_item(v->asks, n, item, sizeof item); n++)
+            out_text(&o, NULL, item);
+        out_close(&o, '-');
+        out_open(&o, "fits", '-');
+        for (int n = 0; n < j->subjects; n++)
+            if (show_fits(v, j->subject[n]))
+                out_text(&o, NULL, j->subject[n]->spec);
+        out_close(&o, '-');
+        out_close(&o, '}');
+    }
+    out_close(&o, ']');
+    out_close(&o, '}');
+}
+
+cli_exit show_list(const show_job *j)
+{
+    if (j->how.format == FIGURE_JSON) {
+        list_json(j);
+        return CLI_OK;
+    }
+    for (int i = 0; i < show_view_count; i++)
+        if (fits_any(j, show_views[i]))
+            printf("%-14s%s\n", show_views[i]->name, say(show_views[i]->about, j->request.language));
+    return CLI_OK;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A matrix as colours: title and y label above, rows downwards, the scale at the right. */
+#include "draw/figure_parts.h"
+
+#include "io/checked.h"
+#include "io/io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MOST 120   /* bytes of a word beside a row or below a column */
+#define NAMES_SHARE 0.3 /* of the width or height, that names may take */
+#define SCALE_STEPS 128
+
+typedef struct cells_plan {
+    const figure *f;
+    const face *face;
+    draw *d;
+    figure_place at;
+    axis x, y, scale;
+    bool names_stand;       /* the columns' names read upwards */
+    double below;           /* height of the columns' names or ticks */
+    draw_point low, high;   /* the cells; low is their upper left */
+    double bar, bar_labels; /* widths of the scale and its numbers */
+} cells_plan;
+
+static bool is_given(const char *text)
+{
+    return text && *text;
+}
+
+static double head(const cells_plan *p, draw *d)
+{
+    const face *f = p->face;
+    face_text title = { f, f->pad, f->pad, p->at.width - 2 * f->pad, true, INK_TEXT, 0 };
+    face_text label = { f, f->pad, face_lines(d, title, p->f->title), title.width, false, INK_FAINT, 0 };
+    return face_lines(d, label, p->f->y_label) + (f->cell > 0 ? 0 : 6);
+}
+
+/* ---------------------------------------------------------------- room */
+
+static double widest_name(const cells_plan *p, char *const *names, int count)
+{
+    double width = 0;
+    for (int i = 0; i < count; i++)
+        width = fmax(width, face_width(p->face, names[i], p->face->size));
+    return width;
+}
+
+/* The largest of n steps, of a half pixel or a character, that fit; all of it where not even one a step does. */
+static double snapped(double room, int n, double unit)
+{
+    double step = floor(room / (n * unit)) * unit;
+    return step > 0 ? step * n : floor(room / (2 * unit)) * 2 * unit;
+}
+
+static void plan_scale(cells_plan *p, double height)
+{
+    const face *f = p->face;
+    figure_range(p->f, &p->scale.low, &p->scale.high);
+    axis_ticks(&p->scale, (int)(height / (f->cell > 0 ? 2 * f->line : 36)) + 1, false, NULL);
+    p->bar = f->cell > 0 ? 2 * f->cell : 12;
+    p->bar_labels = axis_widest(&p->scale, f);
+}
+
+static void plan_rows(cells_plan *p, double height)
+{
+    const figure *f = p->f;
+    int most = (int)(height / (p->face->cell > 0 ? 2 * p->face->line : 30)) + 1;
+    p->y = (axis){ .low = f->y_first, .high = f->y_first + f->rows - 1 };
+    if (f->rows == 1)
+        axis_open_up(&p->y);
+    axis_ticks(&p->y, most < f->rows ? most : f->rows, false, NULL);
+}
+
+/* Pixels from left to the first column. */
+static double left_of(const cells_plan *p)
+{
+    const face *f = p->face;
+    double names = f->cell > 0 ? 0 : 20;
+    if (p->f->y_names)
+        names = fmin(widest_name(p, p->f->y_names, p->f->y_name_count), NAMES_SHARE * p->at.width);
+    else
+        names = fmax(names, axis_widest(&p->y, f));
+    return f->cell > 0 ? ceil((names + f->gap) / f->cell) * f->cell : ceil(f->pad + names + f->gap);
+}
+
+static void plan_columns(cells_plan *p)
+{
+    const figure *f = p->f;
+    double half = (p->high.x - p->low.x) / f->columns / 2;
+    p->x = (axis){
+        .low = f->x_first, .high = f->x_first + f->columns - 1, .from = p->low.x + half, .to = p->high.x - half
+    };
+    if (f->columns == 1)
+        axis_open_up(&p->x);
+    axis_ticks_apart(&p->x, p->face, f->columns < 10 ? f->columns : 10, NULL);
+}
+
+static void plan_names(cells_plan *p, double width)
+{
+    const face *f = p->face;
+    p->below = f->line;
+    p->names_stand = false;
+    if (!p->f->x_names)
+        return;
+    double widest = widest_name(p, p->f->x_names, p->f->x_name_count);
+    p->names_stand = f->cell <= 0 && widest + f->gap > width / p->f->columns;
+    if (p->names_stand)
+        p->below = fmin(widest, NAMES_SHARE * p->at.height) + f->gap;
+}
+
+static void plan_frame(cells_plan *p)
+{
+    const face *f = p->face;
+    double top = head(p, NULL), unit = f->cell > 0 ? f->cell : 0.5;
+    double height = p->at.height - top - 2 * f->line - f->pad;
+    plan_scale(p, height);
+    plan_rows(p, height);
+    p->low.x = left_of(p);
+    double width = p->at.width - p->low.x - 2 * f->gap - p->bar - p->bar_labels - f->gap - f->pad;
+    width = fmax(width, p->at.width / 8);
+    plan_names(p, width);
+    double label = is_given(p->f->x_label) ? f->line : 0;
+    height = fmax(p->at.height - top - p->below - label - f->pad - (f->cell > 0 ? 0 : 6), f->line);
+    p->low.y = f->cell > 0 ? ceil(top / f->line) * f->line : floor(top);
+    p->high.x = p->low.x + snapped(width, p->f->columns, unit);
+    p->high.y = p->low.y + snapped(height, p->f->rows, f->cell > 0 ? f->line / 2 : 0.5);
+    double half = (p->high.y - p->low.y) / p->f->rows / 2;
+    p->y.from = p->low.y + half;
+    p->y.to = p->high.y - half;
+    p->scale.from = p->high.y;
+    p->scale.to = p->low.y;
+    plan_columns(p);
+}
+
+/* ---------------------------------------------------------------- drawing */
+
+static void draw_rows(const cells_plan *p)
+{
+    const face *f = p->face;
+    char name[NAME_MOST];
+    double step = (p->high.y - p->low.y) / p->f->rows;
+    int stride = step >= f->line * 0.9 ? 1 : (int)ceil(f->line / step);
+    for (int i = 0; p->f->y_names && i < p->f->rows; i += stride) {
+        figure_row_name(name, sizeof name, p->f, i);
+        face_shorten(f, name, p->low.x - f->gap - f->pad + 0.2 * p->at.width);
+        draw_text(p->d, p->low.x - f->gap, p->low.y + (i + 0.5) * step + 0.35 * f->size, f->size, ANCHOR_END, INK_FAINT,
+                  false, name);
+    }
+    for (int i = 0; !p->f->y_names && i < p->y.count; i++)
+        draw_text(p->d, p->low.x - f->gap, axis_at(&p->y, p->y.tick[i]) + 0.35 * f->size, f->size, ANCHOR_END,
+                  INK_FAINT, false, p->y.label[i]);
+}
+
+static void draw_column_names(const cells_plan *p)
+{
+    const face *f = p->face;
+    char name[NAME_MOST];
+    double step = (p->high.x - p->low.x) / p->f->columns, widest = 0;
+    for (int i = 0; i < p->f->x_name_count; i++)
+        widest = fmax(widest, face_width(f, p->f->x_names[i], f->size));
+    double need = p->names_stand ? f->line * 0.9 : fmin(widest + f->gap, p->at.width / 3);
+    int stride = step >= need ? 1 : (int)ceil(need / step);
+    for (int i = 0; i < p->f->columns; i += stride) {
+        double x = p->low.x + (i + 0.5) * step;
+        figure_column_name(name, sizeof name, p->f, i);
+        if (p->names_stand) {
+            face_shorten(f, name, p->below * 1.2);
+            draw_text(p->d, x + 0.35 * f->size, p->high.y + f->gap, f->size, ANCHOR_END, INK_FAINT, true, name);
+        } else {
+            face_shorten(f, name, stride * step * 1.2);
+            face_centred(p->d, f, x, p->high.y + 0.8 * f->line + (f->cell > 0 ? 0 : 2), name);
+        }
+    }
+}
+
+static void draw_columns(const cells_plan *p)
+{
+    const face *f = p->face;
+    double gap = f->cell > 0 ? 0 : 4;
+    if (p->f->x_names)
+        draw_column_names(p);
+    for (int i = 0; !p->f->x_names && i < p->x.count; i++) {
+        double x = axis_at(&p->x, p->x.tick[i]);
+        if (f->cell <= 0)
+            face_rule(p->d, (draw_point){ x, p->high.y }, (draw_point){ x, p->high.y + 4 }, INK_FAINT, DASH_NONE);
+        face_centred(p->d, f, x, p->high.y + gap + 0.8 * f->line, p->x.label[i]);
+    }
+    if (is_given(p->f->x_label))
+        face_centred(p->d, f, (p->low.x + p->high.x) / 2, p->high.y + gap + p->below + 0.8 * f->line, p->f->x_label);
+}
+
+static void draw_scale(const cells_plan *p)
+{
+    const face *f = p->face;
+    uint8_t level[SCALE_STEPS];
+    double x = p->high.x + 2 * f->gap;
+    for (int i = 0; i < SCALE_STEPS; i++)
+        level[i] = (uint8_t)((SCALE_STEPS - 1 - i) * (DRAW_LEVELS - 1) / (SCALE_STEPS - 1));
+    draw_cells(p->d, x, p->low.y, p->bar, p->high.y - p->low.y, SCALE_STEPS, 1, level);
+    for (int i = 0; i < p->scale.count; i++) {
+        double y = fmin(fmax(axis_at(&p->scale, p->scale.tick[i]), p->low.y + 1), p->high.y - 1);
+        draw_text(p->d, x + p->bar + f->gap, y + 0.35 * f->size, f->size, ANCHOR_START, INK_FAINT, false,
+                  p->scale.label[i]);
+    }
+}
+
+static void describe(const cells_plan *p)
+{
+    char text[400], low[40], high[40];
+    io_print_float(low, sizeof low, p->scale.low);
+    io_print_float(high, sizeof high, p->scale.high);
+    snprintf(text, sizeof text, "Heat map: %d rows (%s) by %d columns (%s), colours from %s to %s.", p->f->rows,
+             is_given(p->f->y_label) ? p->f->y_label : "y", p->f->columns,
+             is_given(p->f->x_label) ? p->f->x_label : "x", low, high);
+    draw_describe(p->d, p->f->title, p->f->description ? p->f->description : text);
+}
+
+static void draw_all(cells_plan *p, uint8_t *level)
+{
+    plan_frame(p);
+    describe(p);
+    head(p, p->d);
+    figure_levels(p->f, level);
+    if (p->face->cell <= 0)
+        draw_rect(p->d, p->low.x - 0.5, p->low.y - 0.5, p->high.x - p->low.x + 1, p->high.y - p->low.y + 1,
+                  (draw_style){ .line = INK_GRID, .fill = INK_NONE });
+    draw_cells(p->d, p->low.x, p->low.y, p->high.x - p->low.x, p->high.y - p->low.y, p->f->rows, p->f->columns, level);
+    draw_rows(p);
+    draw_columns(p);
+    draw_scale(p);
+}
+
+pe_status figure_draw_cells(draw **out, const figure *f, figure_place at, pe_error *err)
+{
+    cells_plan p = { .f = f, .face = at.cells ? &face_screen : &face_paper, .at = at };
+    size_t count;
+    if (!f->value)
+        return io_fail(err, PE_ERR_SHAPE, "a figure of cells without cells; needs figure_cells");
+    pe_status s = draw_new(out, at.width, at.height, err);
+    if (s)
+        return s;
+    p.d = *out;
+    uint8_t *level = io_mul(&count, (size_t)f->rows, (size_t)f->columns) ? malloc(count) : NULL;
+    if (level)
+        draw_all(&p, level);
+    p.d->failed = p.d->failed || !level;
+    free(level);
+    return PE_OK;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Several figures as one picture: a column for each group, a row for figures of one title. Where there is no room for
+ * columns, all stand below each other, figures of one title together. */
+#include "draw/figure_parts.h"
+
+#include "io/io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 640.0
+#define COLUMN_LEAST (56 * CELL_WIDTH) /* of a terminal */
+#define CAPTION_LINES 6
+#define WORDS_MOST 8000
+
+typedef struct slot {
+    int column, row;
+    draw *d;
+    double caption; /* its height */
+} slot;
+
+typedef struct sheet {
+    figure *const *f;
+    int count;
+    const figure_how *how;
+    const face *face;
+    bool cells;
+    int columns, rows;
+    bool is_stacked; /* one column for all groups: each figure says whose it is */
+    double width;    /* of a column */
+    double gap;      /* between columns */
+    slot *slot;      /* (count) */
+    double *height;  /* (rows) */
+} sheet;
+
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
+static bool same_group(const figure *a, const figure *b)
+{
+    return !strcmp(text_of(a->group), text_of(b->group));
+}
+
+/* ---------------------------------------------------------------- places */
+
+static void find_columns(sheet *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        int k = 0;
+        while (k < i && !same_group(s->f[k], s->f[i]))
+            k++;
+        s->slot[i].column = k < i ? s->slot[k].column : s->columns++;
+    }
+}
+
+/* How many figures of its group and title stand before it. */
+static int nth_of(const sheet *s, int i)
+{
+    int nth = 0;
+    for (int k = 0; k < i; k++)
+        nth += same_group(s->f[k], s->f[i]) && !strcmp(text_of(s->f[k]->title), text_of(s->f[i]->title));
+    return nth;
+}
+
+/* The row of its title; a title that comes again in its group has a row of its own. */
+static void find_rows(sheet *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        int k = 0, nth = nth_of(s, i);
+        while (k < i && (strcmp(text_of(s->f[k]->title), text_of(s->f[i]->title)) || nth_of(s, k) != nth))
+            k++;
+        s->slot[i].row = k < i ? s->slot[k].row : s->rows++;
+    }
+}
+
+/* Side by side, or below each other in the order of the rows. */
+static void stack(sheet *s)
+{
+    int next = 0;
+    for (int row = 0; row < s->rows; row++)
+        for (int column = 0; column < s->columns; column++)
+            for (int i = 0; i < s->count; i++)
+                if (s->slot[i].row == row && s->slot[i].column == column) {
+                    s->slot[i].row = -1 - next++;
+                    s->slot[i].column = -1;
+                }
+    for (int i = 0; i < s->count; i++) {
+        s->slot[i].row = -1 - s->slot[i].row;
+        s->slot[i].column = 0;
+    }
+    s->is_stacked = s->columns > 1;
+    s->columns = 1;
+    s->rows = next;
+}
+
+static void set_places(sheet *s)
+{
+    find_columns(s);
+    find_rows(s);
+    s->gap = s->columns > 1 ? (s->cells ? 2 * CELL_WIDTH : 24) : 0;
+    s->width = s->how->width > 0 ? s->how->width : WIDTH;
+    if (!s->cells)
+        return;
+    int across = s->columns > 0 ? s->columns : 1, each = (s->how->screen.columns + 2) / across - 2;
+    s->width = each * CELL_WIDTH;
+    if (across > 1 && s->width < COLUMN_LEAST) {
+        stack(s);
+        s->width = s->how->screen.columns * CELL_WIDTH;
+    }
+}
+
+/* ---------------------------------------------------------------- drawing */
+
+static face_text lines_at(const sheet *s, double left, double top, bool is_title)
+{
+    return (face_text){ .f = s->face,
+                        .left = left + s->face->pad,
+                        .top = top,
+                        .width = s->width - 2 * s->face->pad,
+                        .is_title = is_title,
+                        .ink = is_title ? INK_TEXT : INK_FAINT,
+                        .most = is_title ? 0 : CAPTION_LINES };
+}
+
+/* Height of the name of a group, above a figure or a column. */
+static double heading(const sheet *s, draw *d, double left, double top, const char *group)
+{
+    double bottom = face_lines(d, lines_at(s, left, top, true), group);
+    if (d && bottom > top && !s->cells)
+        face_rule(d, (draw_point){ left + s->face->pad, bottom + 2 }, (draw_point){ left + s->width, bottom + 2 },
+                  INK_GRID, DASH_NONE);
+    return bottom > top ? bottom - top + (s->cells ? 0 : 10) : 0;
+}
+
+static double group_height(const sheet *s, const figure *f)
+{
+    return s->is_stacked ? heading(s, NULL, 0, 0, f->group) : 0;
+}
+
+static pe_status draw_each(sheet *s, pe_error *err)
+{
+    figure_place at = { .width = s->width, .height = s->how->height, .cells = s->cells, .language = s->how->language };
+    for (int i = 0; i < s->count; i++) {
+        slot *p = &s->slot[i];
+        pe_status status = figure_draw_at(&p->d, s->f[i], at, err);
+        if (status)
+            return status;
+        p->caption = face_lines(NULL, lines_at(s, 0, 0, false), s->f[i]->caption);
+        p->caption += p->caption > 0 && !s->cells ? 6 : 0;
+        double height = p->d->height + p->caption + group_height(s, s->f[i]);
+        s->height[p->row] = fmax(s->height[p->row], height);
+    }
+    return PE_OK;
+}
+
+static double gap_of(const sheet *s)
+{
+    return s->cells ? CELL_HEIGHT : 18;
+}
+
+static double total_height(const sheet *s)
+{
+    double height = 0;
+    for (int row = 0; row < s->rows; row++)
+        height += s->height[row] + (row ? gap_of(s) : 0);
+    return height;
+}
+
+static void place_one(const sheet *s, draw *d, int i, double top)
+{
+    const slot *p = &s->slot[i];
+    double left = p->column * (s->width + s->gap);
+    if (s->is_stacked)
+        top += heading(s, d, left, top, s->f[i]->group);
+    draw_place(d, p->d, left, top);
+    face_lines(d, lines_at(s, left, top + p->d->height, false), s->f[i]->caption);
+}
+
+/* A heading for each column, by the first figure that stands in it; their height. */
+static double put_groups(const sheet *s, draw *d)
+{
+    double most = 0;
+    for (int column = 0, i = 0; column < s->columns && s->columns > 1; column++) {
+        for (i = 0; s->slot[i].column != column;)
+            i++;
+        most = fmax(most, heading(s, d, column * (s->width + s->gap), s->face->pad, s->f[i]->group));
+    }
+    return most > 0 ? most + s->face->pad : 0;
+}
+
+/* What each of them says of itself. */
+static void describe(const sheet *s, draw *d)
+{
+    char text[WORDS_MOST] = "";
+    size_t n = 0;
+    for (int i = 0; i < s->count && s->count > 1; i++) {
+        const draw *part = s->slot[i].d;
+        const char *said = part->description ? part->bytes + part->description : "";
+        int size = snprintf(text + n, sizeof text - n, "%s%s%s: %s ", text_of(s->f[i]->group),
+                            s->f[i]->group ? ", " : "", text_of(s->f[i]->title), said);
+        if (size < 0 || n + (size_t)size >= sizeof text - 1)
+            break;
+        n += (size_t)size;
+    }
+    text[n] = 0;
+    const draw *one = s->count == 1 ? s->slot[0].d : NULL;
+    const char *title = s->how->title ? s->how->title : s->count ? s->f[0]->title : NULL;
+    draw_describe(d, one ? s->f[0]->title : title, one && one->description ? one->bytes + one->description : text);
+}
+
+static pe_status join(draw **out, const sheet *s, pe_error *err)
+{
+    double top = put_groups(s, NULL), width = s->columns * (s->width + s->gap) - s->gap;
+    double height = top + total_height(s);
+    pe_status status = draw_new(out, width, height > 0 ? height : 1, err);
+    if (status)
+        return status;
+    describe(s, *out);
+    put_groups(s, *out);
+    for (int row = 0; row < s->rows; row++) {
+        for (int i = 0; i < s->count; i++)
+            if (s->slot[i].row == row)
+                place_one(s, *out, i, top);
+        top += s->height[row] + gap_of(s);
+    }
+    return draw_status(*out, err);
+}
+
+pe_status figures_sheet(draw **out, figure *const *f, int count, const figure_how *how, pe_error *err)
+{
+    bool cells = how->format == FIGURE_TERMINAL;
+    sheet s = { .f = f, .count = count, .how = how, .face = cells ? &face_screen : &face_paper, .cells = cells };
+    *out = NULL;
+    if (count < 1)
+        return io_fail(err, PE_ERR_RANGE, "a sheet of no figure; needs 1 or more");
+    s.slot = calloc((size_t)count, sizeof *s.slot);
+    s.height = calloc((size_t)count, sizeof *s.height);
+    pe_status status = PE_OK;
+    if (!s.slot || !s.height)
+        status = io_fail(err, PE_ERR_NOMEM, "no memory for a sheet of %d figures", count);
+    if (!status) {
+        set_places(&s);
+        status = draw_each(&s, err);
+    }
+    status = status ? status : join(out, &s, err);
+    for (int i = 0; s.slot && i < count; i++)
+        draw_free(s.slot[i].d);
+    free(s.slot);
+    free(s.height);
+    if (status) {
+        draw_free(*out);
+        *out = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an ideal encoding would do, measured: one predicate per PE_CLAIM_, the same code for every row, in float64.
+ *
+ *     property_subject.c   an encoding with parameters and contents, where its positions end, memory
+ *     property_code.c      all that it tells about a position, side by side: the code
+ *     property_pair.c      all that two tokens see of each other
+ *     property_*.c         the predicates
+ */
+#ifndef POSENC_PROPERTY_H
+#define POSENC_PROPERTY_H
+
+#include "prove/measure.h"
+
+#define PROPERTY_SEED UINT64_C(0x706f73656e63)
+
+typedef struct property_verdict {
+    property_outcome is;
+    double number; /* what was measured */
+} property_verdict;
+
+typedef struct property_room property_room;
+typedef struct property_subject property_subject;
+typedef pe_status property_code(property_subject *s, const int64_t *at, int64_t n, double *out); /* out (n, size) */
+typedef pe_status property_undo(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, pe_error *);
+
+/* An encoding with parameters and contents, and the range of each coordinate that it serves. */
+struct property_subject {
+    char spec[1200];
+    pe_encoding *e;
+    pe_shape shape;
+    pe_params w;
+    double *q, *k; /* (H, D), (Hkv, D): contents, the same for every token; k is what q's group of heads shares */
+    int64_t axes, size;
+    int64_t low[PE_AXES_MAX], high[PE_AXES_MAX];
+    property_code *code;
+    property_undo *undo;
+    uint64_t randomness;
+    property_room *room; /* of the call at hand */
+    pe_error err;        /* the first thing that went wrong: no verdict since then means anything */
+};
+
+pe_status property_open(property_subject *s, const char *spec, pe_shape shape, uint64_t seed, pe_error *err);
+void property_close(property_subject *s); /* zeroed or half-built: fine */
+
+/* n zeroed numbers that live until they are released; NULL: no memory, and s->err says so. */
+double *property_doubles(property_subject *s, int64_t n);
+void property_release(property_subject *s, property_room *mark); /* what was taken since s->room was mark */
+
+/* ---------------------------------------------------------------- positions */
+
+pe_positions property_positions(const property_subject *s, const int64_t *at, int64_t n);
+bool property_scores_pairs(const property_subject *s);
+bool property_endless_axes(const property_subject *s);
+bool property_serves(const property_subject *s, const int64_t *at);
+int64_t property_clamp(int64_t x, int64_t low, int64_t high);
+int64_t property_wide(property_subject *s, int64_t low, int64_t high); /* any magnitude is as likely as any other */
+void property_random(property_subject *s, int64_t limit, int64_t *at);
+
+/* ---------------------------------------------------------------- codes and pairs */
+
+int64_t property_embed_size(const property_subject *s);
+int64_t property_code_size(const property_subject *s);
+property_code property_whole_code;
+/* out (n, size) at positions inside the range; false: s->err says why. */
+bool property_codes(property_subject *s, const int64_t *at, int64_t n, double *out);
+/* One stage's terms of one tile of packed contents, added to score (n, H, keys). */
+pe_status property_terms(const property_subject *s, double *score, pe_view q, pe_view k, const int64_t *q_at,
+                         const int64_t *k_at, pe_stage stage);
+pe_status property_turned(const property_subject *s, pe_side side, double *y, const double *x, int64_t heads,
+                          const int64_t *at);
+
+/* What two tokens hold, as queries and keys and before; the (W, W) matrix between the latter. */
+typedef struct property_contents {
+    const double *q, *k, *x, *y, *projections;
+} property_contents;
+/* All that one pair of tokens sees of each other: (1 + H + H D). */
+int64_t property_pair_size(const property_subject *s);
+pe_status property_pair(property_subject *s, property_contents c, const int64_t *i, const int64_t *j, double *score);
+
+/* ---------------------------------------------------------------- predicates, in the order of the claim bits */
+
+typedef property_verdict property_predicate(property_subject *s);
+extern property_predicate *const property_predicates[PE_CLAIM_COUNT];
+property_predicate property_unique, property_any_length, property_bounded, property_linear, property_relative,
+    property_norm, property_axes, property_symmetric, property_invertible, property_endless, property_learned;
+/* One of them, by the number of its bit; what it took is released. */
+pe_status property_ask(property_verdict *out, property_subject *s, int bit, pe_error *err);
+
+#define PROPERTY_NOTHING ((property_verdict){ PROPERTY_NO_MEANING, (double)NAN })
+
+#endif

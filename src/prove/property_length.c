@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Codes by themselves: told apart, the same at any length, bounded, axis by axis. */
+#include "prove/property.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXACT 1e-13
+#define TELLING 900 /* positions */
+
+/* ---------------------------------------------------------------- unique */
+
+typedef struct place {
+    int64_t at[PE_AXES_MAX]; /* those past the axes are 0 */
+} place;
+
+static int by_coordinates(const void *a, const void *b)
+{
+    for (int i = 0; i < PE_AXES_MAX; i++) {
+        int64_t x = ((const place *)a)->at[i], y = ((const place *)b)->at[i];
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Neighbours near and far, and positions a power of two apart, where tables and float formats repeat themselves; each
+ * once. at (TELLING, axes), packed; how many. */
+static int64_t telling_positions(property_subject *s, int64_t *at, place *p)
+{
+    place base = { { 0 } };
+    int64_t n = 0, kept = 0;
+    for (int64_t i = 0; n < TELLING; i++) {
+        int64_t axis = i % s->axes, round = i / s->axes;
+        if (round % 4 == 0)
+            property_random(s, round < TELLING / 3 ? 300 : PE_POSITION_MAX, base.at);
+        p[n] = base;
+        p[n].at[axis] +=
+            round < 2 * TELLING / 3 ? round % 4 : (INT64_C(1) << round % 37) - base.at[axis] * (round % 4 < 2);
+        n += property_serves(s, p[n].at);
+    }
+    qsort(p, (size_t)n, sizeof *p, by_coordinates);
+    for (int64_t i = 0; i < n; i++)
+        if (!i || by_coordinates(&p[i - 1], &p[i]))
+            memcpy(at + kept++ * s->axes, p[i].at, (size_t)s->axes * sizeof *at);
+    return kept;
+}
+
+static double nearest_codes(const double *code, const double *most, int64_t n, int64_t width)
+{
+    double gap = INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++) {
+            double size = fmax(most[i], most[j]), apart = 0, enough = gap * size;
+            for (int64_t c = 0; c < width && !(apart >= enough); c++)
+                apart = fmax(apart, fabs(code[i * width + c] - code[j * width + c]));
+            gap = fmin(gap, size > 0 ? apart / size : 0);
+        }
+    return gap;
+}
+
+/* The smallest distance of two codes, relative to their size. Two that are closer than rounding share a code. */
+property_verdict property_unique(property_subject *s)
+{
+    place *at = calloc(2 * TELLING, sizeof *at);
+    int64_t n = at ? telling_positions(s, at[0].at, at + TELLING) : 0;
+    double *code = property_doubles(s, n * s->size), *most = property_doubles(s, n), gap = NAN;
+    if (!at)
+        io_fail(&s->err, PE_ERR_NOMEM, "no memory for %d positions", TELLING);
+    else if (code && most && property_codes(s, at[0].at, n, code)) {
+        for (int64_t i = 0; i < n; i++)
+            most[i] = measure_largest(code + i * s->size, s->size);
+        gap = nearest_codes(code, most, n, s->size);
+    }
+    free(at);
+    return (property_verdict){ gap > 1e-14 ? PROPERTY_HOLDS : PROPERTY_FAILS, gap };
+}
+
+/* ---------------------------------------------------------------- the same code at any length */
+
+/* The spec with the part's key set to `to`; false: too long. */
+static bool with_key(char *out, size_t cap, const char *spec, const char *key, const char *to)
+{
+    char name[40];
+    int all;
+    snprintf(name, sizeof name, "%s=", key);
+    const char *old = strstr(spec, name);
+    if (old)
+        all = snprintf(out, cap, "%.*s%s%s%s", (int)(old - spec), spec, name, to, old + strcspn(old, ",+"));
+    else
+        all = snprintf(out, cap, "%s%c%s%s", spec, strchr(spec, ':') ? ',' : ':', name, to);
+    return all > 0 && (size_t)all < cap;
+}
+
+/* Contents are the same, and parameters wherever their shapes are. */
+static void take_contents(property_subject *b, const property_subject *a)
+{
+    for (int t = 0; t < pe_encoding_tensor_count(a->e); t++) {
+        pe_tensor x, y;
+        if (!pe_encoding_tensor(a->e, t, &x, NULL) && !pe_encoding_tensor(b->e, t, &y, NULL) && x.count == y.count)
+            memcpy((double *)b->w.data + y.offset, (double *)a->w.data + x.offset, (size_t)x.count * sizeof(double));
+    }
+    memcpy(b->q, a->q, (size_t)(a->shape.heads * a->shape.head_dim) * sizeof(double));
+    memcpy(b->k, a->k, (size_t)(a->shape.kv_heads * a->shape.head_dim) * sizeof(double));
+}
+
+/* Largest difference of two codes at positions that both serve. */
+static double code_difference(property_subject *a, property_subject *b)
+{
+    double *one = property_doubles(a, a->size), *two = property_doubles(a, a->size), most = 0;
+    take_contents(b, a);
+    for (int i = 0; one && two && i < 60; i++) {
+        int64_t at[PE_AXES_MAX] = { 0 };
+        property_random(a, i < 30 ? 600 : PE_POSITION_MAX, at);
+        if (!property_serves(b, at) || !property_codes(a, at, 1, one) || !property_codes(b, at, 1, two))
+            continue;
+        for (int64_t c = 0; c < a->size; c++)
+            most = fmax(most, fabs(one[c] - two[c]) / fmax(1, fabs(one[c])));
+    }
+    if (b->err.status)
+        a->err = b->err;
+    return most;
+}
+
+/* A batch of 2n positions against its two halves. */
+static double batch_difference(property_subject *s)
+{
+    enum { HALF = 16 };
+    int64_t at[2 * HALF * PE_AXES_MAX];
+    double *whole = property_doubles(s, 2 * HALF * s->size), *half = property_doubles(s, HALF * s->size), most = 0;
+    for (int64_t i = 0; i < 2 * HALF; i++)
+        property_random(s, PE_POSITION_MAX, at + i * s->axes);
+    if (!whole || !half || !property_codes(s, at, 2 * HALF, whole))
+        return 0;
+    for (int64_t first = 0; first <= HALF; first += HALF) {
+        property_codes(s, at + first * s->axes, HALF, half);
+        most = fmax(most, measure_difference(half, whole + first * s->size, HALF * s->size));
+    }
+    return most;
+}
+
+/* The largest change with the key at this length; 0: this spec has no such key. */
+static double length_difference(property_subject *s, const char *key, const char *to)
+{
+    char spec[1200];
+    property_subject other;
+    double most = 0;
+    pe_error err = { 0 };
+    if (!with_key(spec, sizeof spec, s->spec, key, to))
+        return 0;
+    if (property_open(&other, spec, s->shape, PROPERTY_SEED, &err)) {
+        if (err.status == PE_ERR_NOMEM)
+            s->err = err;
+        return 0;
+    }
+    most = code_difference(s, &other);
+    property_close(&other);
+    return most;
+}
+
+property_verdict property_any_length(property_subject *s)
+{
+    static const char *const length[] = { "700", "5000", "70000" };
+    double most = batch_difference(s);
+    for (int n = 0; n < 3; n++) {
+        char list[200] = "";
+        for (int64_t a = 0; a < s->axes; a++)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%d", a ? "/" : "", 9 + 10 * n);
+        most = fmax(most, length_difference(s, "length", length[n]));
+        most = fmax(most, length_difference(s, "extent", list));
+    }
+    return (property_verdict){ most < EXACT ? PROPERTY_HOLDS : PROPERTY_FAILS, most };
+}
+
+/* ---------------------------------------------------------------- bounded */
+
+/* The largest element far away over the largest nearby. A logarithm from 10^3 to 2^36 grows 2-fold or more. */
+property_verdict property_bounded(property_subject *s)
+{
+    if (!property_endless_axes(s))
+        return PROPERTY_NOTHING; /* "however far" has no meaning where positions end */
+    double *code = property_doubles(s, s->size), most[2] = { 0, 0 };
+    for (int i = 0; code && i < 1000; i++) {
+        int64_t at[PE_AXES_MAX] = { i }; /* every position at first: a table may hold its largest anywhere */
+        bool far = i >= 700;
+        if (i >= 300)
+            property_random(s, far ? PE_POSITION_MAX : 1000, at);
+        property_codes(s, at, 1, code);
+        most[far] = fmax(most[far], measure_largest(code, s->size));
+    }
+    double growth = most[1] > 0 ? most[1] / most[0] : 0;
+    return (property_verdict){ growth < 1.25 ? PROPERTY_HOLDS : PROPERTY_FAILS, growth };
+}
+
+/* ---------------------------------------------------------------- axes */
+
+/* f(x,y) - f(x',y) - f(x,y') + f(x',y') for every element of the code and any two axes. */
+property_verdict property_axes(property_subject *s)
+{
+    if (s->axes < 2)
+        return PROPERTY_NOTHING;
+    double *code = property_doubles(s, 4 * s->size), worst = 0;
+    for (int n = 0; code && n < 100; n++) {
+        int64_t at[4 * PE_AXES_MAX], from[PE_AXES_MAX], to[PE_AXES_MAX], axis = n % s->axes;
+        property_random(s, PE_POSITION_MAX, from);
+        property_random(s, PE_POSITION_MAX, to);
+        for (int corner = 0; corner < 4; corner++)
+            for (int64_t a = 0; a < s->axes; a++)
+                at[corner * s->axes + a] = (a == axis ? corner & 1 : corner & 2) ? to[a] : from[a];
+        property_codes(s, at, 4, code);
+        for (int64_t c = 0; c < s->size; c++) {
+            double f[4], most = 1;
+            for (int i = 0; i < 4; i++)
+                most = fmax(most, fabs(f[i] = code[i * s->size + c]));
+            worst = fmax(worst, fabs(f[0] - f[1] - f[2] + f[3]) / most);
+        }
+    }
+    return (property_verdict){ worst < EXACT ? PROPERTY_HOLDS : PROPERTY_FAILS, worst };
+}

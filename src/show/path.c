@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Positions along one axis of an encoding, as far as it serves them. */
+#include "show/views.h"
+
+#include "io/checked.h"
+#include "io/io.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+static pe_positions one(const show_subject *s, const show_request *r, int64_t *at, int64_t position)
+{
+    for (int64_t a = 0; a < s->axes; a++)
+        at[a] = a == r->axis ? position : 0;
+    return (pe_positions){ .at = at, .tokens = 1, .axes = s->axes };
+}
+
+/* A refusal is an answer; no memory is none. */
+static pe_status answer(bool *out, pe_status status, pe_error *err)
+{
+    *out = !status;
+    return status == PE_ERR_NOMEM ? io_fail(err, status, "no memory to try a position") : PE_OK;
+}
+
+/* Whether a query here and a key there meet; of any content. */
+static pe_status meets(bool *out, const show_subject *s, const show_request *r, int64_t query, int64_t key,
+                       pe_error *err)
+{
+    int64_t q_at[PE_AXES_MAX], k_at[PE_AXES_MAX];
+    double *term = NULL;
+    *out = true;
+    if (!(s->hooks & SHOW_HOOKS_SCORE))
+        return PE_OK;
+    pe_status status = show_terms(&term, s, r, one(s, r, q_at, query), one(s, r, k_at, key), false, NULL);
+    free(term);
+    return answer(out, status, err);
+}
+
+static pe_status has_code(bool *out, const show_subject *s, pe_positions where, pe_error *err)
+{
+    double *code = NULL;
+    int64_t width;
+    pe_status status = s->hooks & PE_HOOK_EMBED ? show_codes(&code, &width, s, where, NULL) : PE_OK;
+    free(code);
+    return answer(out, status, err);
+}
+
+static pe_status has_turn(bool *out, const show_subject *s, pe_positions where, pe_error *err)
+{
+    double *turn = NULL;
+    int64_t pairs;
+    pe_status status = s->hooks & PE_HOOK_ROTATE ? show_turns(&turn, &pairs, s, where, NULL) : PE_OK;
+    free(turn);
+    return answer(out, status, err);
+}
+
+static pe_status serves(bool *out, const show_subject *s, const show_request *r, int64_t length, pe_error *err)
+{
+    int64_t at[PE_AXES_MAX], last = r->start + length - 1;
+    pe_positions where = one(s, r, at, last);
+    SHOW_TRY(meets(out, s, r, last, r->start, err));
+    if (*out)
+        SHOW_TRY(has_code(out, s, where, err));
+    return *out ? has_turn(out, s, where, err) : PE_OK;
+}
+
+/* The longest up to own that is served: what a table holds. */
+static pe_status own_length(int64_t *out, const show_subject *s, const show_request *r, int64_t own, pe_error *err)
+{
+    bool served;
+    int64_t low = 1, high = own;
+    SHOW_TRY(serves(&served, s, r, own, err));
+    while (!served && low + 1 < high) {
+        bool reached;
+        int64_t middle = low + (high - low) / 2;
+        SHOW_TRY(serves(&reached, s, r, middle, err));
+        *(reached ? &low : &high) = middle;
+    }
+    *out = served ? own : low;
+    return PE_OK;
+}
+
+/* A penalty that turns into a reward for keys ahead, in every head, is made for a mask that hides them. */
+static pe_status rewards_ahead(bool *out, const show_subject *s, const show_request *r, pe_error *err)
+{
+    int64_t q_at[PE_AXES_MAX], k_at[2][PE_AXES_MAX], H = s->shape.heads;
+    double *back = NULL, *ahead = NULL;
+    pe_positions q = one(s, r, q_at, r->start + 1);
+    *out = s->hooks & PE_HOOK_BIAS && !(s->hooks & PE_HOOK_CONTENT);
+    if (!*out)
+        return PE_OK;
+    pe_status status = show_terms(&back, s, r, q, one(s, r, k_at[0], r->start), false, err);
+    if (!status)
+        status = show_terms(&ahead, s, r, q, one(s, r, k_at[1], r->start + 2), false, err);
+    for (int64_t h = 0; !status && h < H; h++)
+        *out = *out && back[h] < 0 && fabs(ahead[h] + back[h]) <= 1e-12 * fabs(back[h]);
+    free(back);
+    free(ahead);
+    return status == PE_ERR_NOMEM ? status : PE_OK;
+}
+
+pe_status show_is_causal(bool *out, const show_subject *s, const show_request *r, pe_error *err)
+{
+    bool ahead;
+    SHOW_TRY(meets(&ahead, s, r, r->start, r->start + 1, err));
+    *out = r->causal || !ahead;
+    return *out ? PE_OK : rewards_ahead(out, s, r, err);
+}
+
+static pe_status check(const show_subject *s, const show_request *r, int64_t length, pe_error *err)
+{
+    if (r->axis < 0 || r->axis >= s->axes)
+        return io_fail(err, PE_ERR_RANGE, "axis is %" PRId64 "; %.150s has %" PRId64 ", counted from 0", r->axis,
+                       s->spec, s->axes);
+    if (r->start < -PE_POSITION_MAX || r->start > PE_POSITION_MAX - length + 1)
+        return io_fail(err, PE_ERR_RANGE,
+                       "%" PRId64 " positions from %" PRId64 " on leave what there is, -2^36 to 2^36", length,
+                       r->start);
+    return PE_OK;
+}
+
+pe_status path_new(show_path *p, const show_subject *s, const show_request *r, int64_t own, int64_t most, pe_error *err)
+{
+    size_t bytes;
+    *p = (show_path){ 0 };
+    SHOW_TRY(check(s, r, r->length ? r->length : own, err));
+    p->length = r->length;
+    if (!r->length)
+        SHOW_TRY(own_length(&p->length, s, r, own, err));
+    p->step = (p->length + most - 1) / most;
+    int64_t points = (p->length + p->step - 1) / p->step;
+    p->at = io_byte_count(&bytes, points * s->axes, sizeof(int64_t)) ? calloc(1, bytes) : NULL;
+    if (!p->at)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " positions", points);
+    for (int64_t i = 0; i < points; i++)
+        p->at[i * s->axes + r->axis] = r->start + i * p->step;
+    p->where = (pe_positions){ .at = p->at, .tokens = points, .axes = s->axes };
+    return PE_OK;
+}
+
+pe_status path_new_whole(show_path *p, const show_subject *s, const show_request *r, int64_t own, int64_t most,
+                         const char *view, pe_error *err)
+{
+    *p = (show_path){ 0 };
+    if (r->length > most)
+        return io_fail(err, PE_ERR_RANGE,
+                       "%s: the length is %" PRId64 ", too many rows for one picture; needs %" PRId64
+                       " or less (the first position may be any)",
+                       view, r->length, most);
+    return path_new(p, s, r, own, most, err);
+}
+
+void path_free(show_path *p)
+{
+    free(p->at);
+    *p = (show_path){ 0 };
+}
+
+int64_t path_at(const show_path *p, const show_request *r, int64_t i)
+{
+    return r->start + i * p->step;
+}
+
+pe_status path_point(int64_t *out, const show_path *p, const show_request *r, int64_t fallback, pe_error *err)
+{
+    int64_t last = r->start + p->length - 1;
+    *out = fallback;
+    if (r->position < 0)
+        return PE_OK;
+    if (r->position < r->start || r->position > last)
+        return io_fail(err, PE_ERR_RANGE,
+                       "the position that looks around is %" PRId64 "; needs %" PRId64 " to %" PRId64, r->position,
+                       r->start, last);
+    *out = (r->position - r->start) / p->step;
+    return PE_OK;
+}
+
+pe_positions path_one(const show_path *p, int64_t i)
+{
+    return (pe_positions){ .at = p->at + i * p->where.axes, .tokens = 1, .axes = p->where.axes };
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is looked at: an encoding with its parameters as they start. */
+#include "show/show.h"
+#include "show/views.h"
+
+#include "io/io.h"
+#include "zoo/spec_read.h"
+
+#include <stdlib.h>
+
+#define HEADS 8
+#define HEAD_DIM 64
+#define MODEL_DIM 128
+
+static pe_shape shape_of(const show_request *r)
+{
+    pe_shape s = r->shape;
+    s.heads = s.heads ? s.heads : HEADS;
+    s.head_dim = s.head_dim ? s.head_dim : HEAD_DIM;
+    s.model_dim = s.model_dim ? s.model_dim : MODEL_DIM;
+    return s;
+}
+
+/* Of the first part that names one. */
+static pe_status find_trained(show_subject *s, pe_error *err)
+{
+    for (int i = 0; !s->trained && i < zoo_spec_parts(s->spec); i++) {
+        char *part = zoo_spec_part(s->spec, i);
+        if (!part)
+            return io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
+        const pe_info *row = zoo_spec_row(part);
+        double found = row && row->key_trained ? zoo_spec_num_or(part, row->key_trained, 0) : 0;
+        s->trained = found > 0 && found < (double)PE_POSITION_MAX ? (int64_t)found : 0;
+        free(part);
+    }
+    return PE_OK;
+}
+
+static pe_status fill_params(show_subject *s, const show_request *r, pe_error *err)
+{
+    double *data;
+    int64_t count = pe_encoding_param_count(s->e);
+    if (!count)
+        return PE_OK;
+    SHOW_TRY(show_memory(&data, count, 1, err));
+    s->params = (pe_params){ .data = data, .dtype = PE_F64, .count = count };
+    return pe_encoding_init(s->e, s->params, r->seed, err);
+}
+
+pe_status show_subject_new(show_subject **out, const char *spec, const show_request *r, pe_error *err)
+{
+    show_subject *s = calloc(1, sizeof *s);
+    *out = NULL;
+    if (!s)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for an encoding");
+    pe_status status = pe_encoding_new(&s->e, spec, shape_of(r), err);
+    if (!status) {
+        s->spec = pe_encoding_spec(s->e);
+        s->shape = pe_encoding_shape(s->e);
+        s->axes = pe_encoding_axes(s->e);
+        s->hooks = pe_encoding_hooks(s->e);
+        status = find_trained(s, err);
+    }
+    if (!status)
+        status = fill_params(s, r, err);
+    if (status) {
+        show_subject_free(s);
+        return status;
+    }
+    *out = s;
+    return PE_OK;
+}
+
+void show_subject_free(show_subject *s)
+{
+    if (!s)
+        return;
+    pe_encoding_free(s->e);
+    free(s->params.data);
+    free(s);
+}

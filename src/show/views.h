@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the views share: positions along one axis, codes, turns, score terms, and the beginnings of figures. Functions
+ * that allocate give memory that the caller frees.
+ */
+#ifndef POSENC_SHOW_VIEWS_H
+#define POSENC_SHOW_VIEWS_H
+
+#include "show/show.h"
+
+#define SHOW_POINTS_MAX 2048 /* of a line; longer ones are sampled */
+#define SHOW_CELLS_MAX 4096  /* rows or columns of a heat map */
+#define SHOW_LINES_MAX 8     /* of one figure */
+
+#define SHOW_TRY(call)                                                                                                 \
+    do {                                                                                                               \
+        pe_status try_status = (call);                                                                                 \
+        if (try_status)                                                                                                \
+            return try_status;                                                                                         \
+    } while (0)
+
+#define SHOW_HOOKS_SCORE (PE_HOOK_CONTENT | PE_HOOK_BIAS)
+
+/* ---------------------------------------------------------------- positions (path.c) */
+
+/* start, start + step, ... along one axis. */
+typedef struct show_path {
+    int64_t *at;        /* (points, axes) */
+    pe_positions where; /* of at */
+    int64_t length;     /* positions that it stands for */
+    int64_t step;
+} show_path;
+
+/* The request's length, or as much of own as the encoding serves; at most `most` points, by steps where more are
+ * wanted. */
+pe_status path_new(show_path *p, const show_subject *s, const show_request *r, int64_t own, int64_t most,
+                   pe_error *err);
+/* The same without steps: a length above `most` is refused, in the name of the view. */
+pe_status path_new_whole(show_path *p, const show_subject *s, const show_request *r, int64_t own, int64_t most,
+                         const char *view, pe_error *err);
+void path_free(show_path *p);
+int64_t path_at(const show_path *p, const show_request *r, int64_t i); /* the position of point i */
+/* The point at, or next to, the request's position; fallback where it has none. */
+pe_status path_point(int64_t *out, const show_path *p, const show_request *r, int64_t fallback, pe_error *err);
+pe_positions path_one(const show_path *p, int64_t i); /* point i alone */
+/* Whether queries look back only: asked for, or all that the encoding serves, or is made for. */
+pe_status show_is_causal(bool *out, const show_subject *s, const show_request *r, pe_error *err);
+
+/* ---------------------------------------------------------------- numbers (numbers.c) */
+
+/* a * b doubles, zeroed. */
+pe_status show_memory(double **out, int64_t a, int64_t b, pe_error *err);
+/* What is added to (or joined with) an embedding, (points, width). */
+pe_status show_codes(double **out, int64_t *width, const show_subject *s, pe_positions where, pe_error *err);
+/* cos, then sin, of the queries' turn: (2, points, pairs). */
+pe_status show_turns(double **out, int64_t *pairs, const show_subject *s, pe_positions where, pe_error *err);
+pe_status show_pairs(pe_pair **out, int64_t *count, const show_subject *s, pe_error *err);
+/* tile->score, which holds q.k or zeros, becomes (score + terms before the scale) * scale + terms after it. */
+pe_status show_scores(const show_subject *s, const pe_tile *tile, pe_error *err);
+/* What is added to the score, (Tq, H, Tk), where all queries have one content and all keys another. causal: pairs whose
+ * key comes after the query are left out, as NaN. */
+pe_status show_terms(double **out, const show_subject *s, const show_request *r, pe_positions q, pe_positions k,
+                     bool causal, pe_error *err);
+/* Whether the request's head is there. */
+pe_status show_head(const show_subject *s, const show_request *r, pe_error *err);
+double show_dot(const double *x, const double *y, int64_t n);
+
+/* Which of count things are drawn, at most SHOW_LINES_MAX: those of the request that are there, or a spread of
+ * `wanted`, closer together at the beginning where `early`. */
+pe_status show_pick(int64_t out[SHOW_LINES_MAX], int *picked, const show_request *r, int64_t count, int wanted,
+                    bool early, const char *what, pe_error *err);
+/* As many heads of count as can be told apart, evenly spread. */
+int show_pick_heads(int64_t *out, int most, int64_t count);
+
+/* ---------------------------------------------------------------- figures (sheet.c) */
+
+/* The next figure of the sheet, with its group; the sheet owns it. */
+pe_status show_figure(figure **out, show_sheet *to, figure_kind kind, const show_subject *s, pe_error *err);
+/* The view's title; of a combination that several figures of the view show, with what this one shows of it. */
+void show_title(figure *f, const show_view *v, const show_subject *s, const show_request *r, unsigned hook);
+/* printf in the request's language; both formats take the same arguments. */
+void show_say(figure *f, char **field, const show_request *r, words format, ...);
+/* The caption, and a sentence on the steps of the path where it has any. */
+void show_caption(figure *f, const show_path *p, const show_request *r, words format, ...);
+
+/* ---------------------------------------------------------------- sentences (sentence.c) */
+
+typedef struct show_sentence {
+    char *text;                       /* where the words lie */
+    const char *word[SHOW_WORDS_MAX]; /* UTF-8 */
+    int count;
+} show_sentence;
+
+/* Words between spaces; a Chinese character is a word. */
+pe_status sentence_new(show_sentence *out, const show_request *r, pe_error *err);
+void sentence_free(show_sentence *s);
+
+/* ---------------------------------------------------------------- the rows of show_views */
+
+extern const show_view show_view_table, show_view_curves, show_view_decay, show_view_heads, show_view_bias,
+    show_view_wavelengths, show_view_turns, show_view_variance, show_view_around, show_view_attention;
+
+#endif

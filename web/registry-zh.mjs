@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// posenc list --json | node web/registry-zh.mjs: the table of encodings of README.zh-CN.md. Needs node alone.
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** The exported tables of src/registry.zh.ts, whose types stand only in front of `= {`, in functions and in imports. */
+export async function registryWords() {
+  const plain = readFileSync(new URL("src/registry.zh.ts", import.meta.url), "utf8")
+    .replace(/^import type .*\n/gm, "")
+    .replace(/^export function [^]*?^}\n/gm, "")
+    .replace(/^export const (\w+): [^]*? = \{$/gm, "export const $1 = {");
+  return import("data:text/javascript," + encodeURIComponent(plain));
+}
+
+export async function markdown(list) {
+  const { registryZh, hookWords } = await registryWords();
+  const zh = (text) => (registryZh[text] ?? text).replace(/_/g, "\\_");
+  const paper = (r) => (r.arxiv ? `[${zh(r.paper)}](https://arxiv.org/abs/${r.arxiv})` : zh(r.paper));
+  const rows = list.encodings.map((r) => [
+    `\`${r.name}\``, zh(r.summary), r.hooks.map((h) => hookWords[h].name.zh).join("、") || "-", paper(r),
+    r.models.map(zh).join("、") || "-",
+  ]);
+  const lines = [["名称", "做什么", "作用点", "出处", "使用者"], Array(5).fill("---"), ...rows];
+  return lines.map((cells) => `|${cells.map((c) => (c === "---" ? c : ` ${c} `)).join("|")}|\n`).join("");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  process.stdout.write(await markdown(JSON.parse(readFileSync(0, "utf8"))));

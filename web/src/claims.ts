@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// The claims of the literature and their verdicts: listed at once, measured when asked, one command each, with the page
+// alive in between.
+
+import { sentence, type App } from "./app";
+import { fill, h } from "./dom";
+import { words } from "./words";
+
+interface Claim {
+  name: string;
+  claim: string;
+  source: string;
+  timed: boolean;
+}
+
+interface Found extends Claim {
+  verdict: string | null;
+  verdict_text?: string;
+  because: string;
+  numbers: { what: string; of: string; text: string }[];
+}
+
+interface Groups {
+  groups: { name: string; title: string; claims: Claim[] }[];
+}
+
+const looks: Record<string, string> = { HOLDS: "good", REFUTED: "bad", DEPENDS: "mixed" };
+
+export class ClaimsPanel {
+  private readonly rows = new Map<string, HTMLElement>();
+  private waiting: string[] = [];
+  private readonly all: HTMLButtonElement;
+
+  constructor(root: HTMLElement, private readonly app: App) {
+    const ran = app.run(["prove", "--list", "--json", "--lang", app.lang]);
+    this.all = h("button", { type: "button", onclick: () => this.toggle() }, app.t(words.runAll));
+    fill(root, h("h2", {}, app.t(words.claimsTitle)), h("p", {}, app.t(words.claimsAbout)), h("p", {}, this.all));
+    if (ran.code) { root.append(h("p", { class: "error" }, sentence(ran))); return; }
+    for (const g of (JSON.parse(ran.text) as Groups).groups)
+      root.append(h("section", { class: "claims" }, h("h3", {}, g.title), ...g.claims.map((c) => this.row(c))));
+  }
+
+  private row(c: Claim): HTMLElement {
+    const found = h("div", { class: "found", "aria-live": "polite" },
+      h("button", { type: "button", class: "quiet", onclick: () => this.ask([c.name]) }, this.app.t(words.runOne)));
+    const box = h("article", { class: "claim", "data-claim": c.name },
+      h("p", { class: "sentence" }, c.claim), h("p", { class: "faint source" }, c.source), found);
+    this.rows.set(c.name, found);
+    return box;
+  }
+
+  private toggle(): void {
+    if (this.waiting.length) this.waiting = [];
+    else this.ask([...this.rows.keys()]);
+    this.label();
+  }
+
+  private label(): void {
+    this.all.textContent = this.app.t(this.waiting.length ? words.stop : words.runAll);
+  }
+
+  private ask(names: string[]): void {
+    const idle = this.waiting.length === 0;
+    this.waiting.push(...names);
+    for (const name of names) fill(this.found(name), h("span", { class: "faint" }, this.app.t(words.measuring)));
+    this.label();
+    if (idle) this.next();
+  }
+
+  private found(name: string): HTMLElement {
+    return this.rows.get(name) as HTMLElement;
+  }
+
+  /** One claim; then a breath, in which the page draws and listens. */
+  private next(): void {
+    setTimeout(() => {
+      const name = this.waiting[0];
+      if (name === undefined) return;
+      this.measure(name);
+      this.waiting.shift();
+      this.label();
+      if (this.waiting.length) this.next();
+    }, 20);
+  }
+
+  private measure(name: string): void {
+    const ran = this.app.run(["prove", name, "--json", "--lang", this.app.lang]);
+    const f = ran.code > 1 ? undefined : (JSON.parse(ran.text) as { claims: Found[] }).claims[0];
+    if (!f) { fill(this.found(name), h("p", { class: "error" }, sentence(ran))); return; }
+    const look = looks[f.verdict ?? ""] ?? "none";
+    fill(this.found(name),
+      h("p", {}, h("span", { class: `badge ${look}` }, f.verdict_text ?? "—"), " ", f.because),
+      f.numbers.length > 0 && h("details", {}, h("summary", {}, `${this.app.t(words.evidence)} (${f.numbers.length})`),
+        h("div", { class: "wide" }, h("table", {}, h("tbody", {}, ...f.numbers.map((n) =>
+          h("tr", {}, h("td", {}, n.what), h("td", {}, h("code", {}, n.of)), h("td", { class: "number" }, n.text))))))));
+  }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+//
+// A demo of the tour: its controls, and what the tool answers to their values. Whatever changes, only the outputs that
+// hold its {name} are asked again.
+
+import { sentence, type App } from "./app";
+import { fill, h, newId } from "./dom";
+import { claimOutput } from "./tour_claim";
+import type { ChoiceControl, Control, Demo, Option, Output, TextControl } from "./tour_step";
+import { marked, paragraph, type Formulas } from "./tour_text";
+import { walkOutput } from "./tour_walk";
+
+export type Values = Map<string, string>; // by the control's id
+
+/** Puts values where {name} stands; a value may hold a {name} itself. */
+export function filled(template: string, values: Values): string {
+  const once = (text: string): string => text.replace(/\{([a-z]+)\}/g, (all, id: string) => values.get(id) ?? all);
+  return once(once(template));
+}
+
+/** Words of a command line; what is empty once filled is left out. */
+export function command(templates: readonly string[], values: Values): string[] {
+  return templates.map((t) => filled(t, values)).filter((word) => word !== "");
+}
+
+function firstValue(c: Control, app: App): string {
+  if (c.kind === "slider") return String(c.value);
+  return c.kind === "text" ? app.t(c.value) : (c.options[0]?.value ?? "");
+}
+
+function textField(c: TextControl, values: Values, changed: (id: string) => void, app: App): HTMLElement {
+  const id = newId("words");
+  const field = h("input", { type: "text", id, value: values.get(c.id) ?? "", autocomplete: "off", spellcheck: "false" });
+  field.addEventListener("input", () => {
+    values.set(c.id, field.value.trim() || app.t(c.value));
+    changed(c.id);
+  });
+  return h("div", { class: "field" }, h("label", { for: id }, app.t(c.label)), field);
+}
+
+function choiceButtons(c: ChoiceControl, formulas: Formulas, values: Values, changed: (id: string) => void, app: App): HTMLElement {
+  const note = h("div", { class: "chosen", role: "status" });
+  const explain = (o: Option | undefined): void =>
+    fill(note, o?.formula ? paragraph(`{${o.formula}}`, app, formulas) : null, o?.note ? h("p", {}, ...marked(app.t(o.note), app, formulas)) : null);
+  const name = newId("choice");
+  const buttons = c.options.map((o, n) => {
+    const radio = h("input", { type: "radio", name, id: `${name}-${n}`, checked: o.value === values.get(c.id) });
+    radio.addEventListener("change", () => {
+      values.set(c.id, o.value);
+      explain(o);
+      changed(c.id);
+    });
+    return h("span", { class: "choice" }, radio, h("label", { for: `${name}-${n}` }, app.t(o.label)));
+  });
+  explain(c.options.find((o) => o.value === values.get(c.id)));
+  const label = h("legend", {}, app.t(c.label));
+  return h("div", {}, h("fieldset", { class: "choices" }, label, ...buttons), note);
+}
+
+function addControl(to: HTMLElement, c: Control, formulas: Formulas, values: Values, changed: (id: string) => void, app: App): void {
+  if (c.kind === "text") to.append(textField(c, values, changed, app));
+  else if (c.kind === "choice") to.append(choiceButtons(c, formulas, values, changed, app));
+  else {
+    const { min, max, step = 1, log = false } = c;
+    app.slider(to, { label: app.t(c.label), value: Number(values.get(c.id)), min, max, step, log }, (value) => {
+      values.set(c.id, String(value));
+      changed(c.id);
+    });
+  }
+}
+
+/** The rows of the "data" a command prints as JSON. */
+function numbersOutput(el: HTMLElement, args: string[], caption: string, app: App): void {
+  const ran = app.run([...args, "--json"]);
+  if (ran.code) return fill(el, h("p", { class: "error", role: "alert" }, sentence(ran)));
+  const rows = (JSON.parse(ran.text) as { data: number[][] }).data;
+  fill(el, h("div", { class: "wide" }, h("table", { class: "values" }, h("caption", {}, caption),
+    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((value) => h("td", {}, String(value)))))))));
+}
+
+/** Everything an output says of its command, to see which controls it listens to. */
+function mentions(o: Output): string {
+  if (o.kind === "claim") return o.claim;
+  return o.kind === "numbers" ? o.command.join(" ") : [o.spec, ...(o.options ?? [])].join(" ");
+}
+
+function show(el: HTMLElement, o: Output, values: Values, app: App): void {
+  if (o.kind === "claim") claimOutput(el, filled(o.claim, values), app);
+  else if (o.kind === "numbers") numbersOutput(el, command(o.command, values), app.t(o.caption), app);
+  else {
+    const spec = filled(o.spec, values), options = command(o.options ?? [], values);
+    if (o.kind === "walk") walkOutput(el, spec, options, app);
+    else app.picture(el, { spec, view: o.view, options });
+  }
+}
+
+/** The ids whose change an output must follow: those it names, and those that the values of these name. */
+function listens(o: Output, values: Values): Set<string> {
+  const named = (text: string): string[] => [...text.matchAll(/\{([a-z]+)\}/g)].map((m) => m[1] ?? "");
+  const direct = named(mentions(o));
+  return new Set([...direct, ...direct.flatMap((id) => named(values.get(id) ?? ""))]);
+}
+
+export function renderDemo(demo: Demo, formulas: Formulas, values: Values, app: App): HTMLElement {
+  for (const c of demo.controls) if (!values.has(c.id)) values.set(c.id, firstValue(c, app));
+  const outputs = demo.outputs.map((o) => ({ o, el: h("div", { class: `output ${o.kind}${"narrow" in o && o.narrow ? " narrow" : ""}` }) }));
+  const changed = (id: string): void => {
+    for (const { o, el } of outputs) if (listens(o, values).has(id)) show(el, o, values, app);
+  };
+  const controls = h("div", { class: "demo-controls" });
+  for (const c of demo.controls) addControl(controls, c, formulas, values, changed, app);
+  const section = h("section", { class: "demo", "aria-label": app.t(demo.title) },
+    h("h4", {}, app.t(demo.title)), controls, ...outputs.map(({ el }) => el));
+  queueMicrotask(() => outputs.forEach(({ o, el }) => show(el, o, values, app)));
+  return section;
+}

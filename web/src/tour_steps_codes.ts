@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+//
+// The tour, steps 1 to 3: integers, their fractions, their bits.
+
+import { tex } from "./tex";
+import type { SliderControl, Step } from "./tour_step";
+
+const length: SliderControl = {
+  kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 64, min: 8, max: 512, log: true,
+};
+
+const integer: Step = {
+  id: "1",
+  title: { en: "Count the words", zh: "直接用整数编号" },
+  formulas: { code: tex`p_t = t`, sum: tex`x_t + p_t\,\mathbf 1` },
+  text: {
+    en: [
+      "The plainest idea: write each word's number on it. {code}, added to every element of the word's vector.",
+      "No two positions get the same code, the code does not depend on how long the text is, and it never ends. Three wishes out of four. The fourth is that it stays *bounded*, and here it fails badly: elements of a word's vector are about 1 in size, and at position 500 the code is 500. What reaches the network, {sum}, is the position with the word as noise on top.",
+      "Normalising does not help. RMSNorm divides by the size of the sum, which is the size of the code; LayerNorm takes the mean off, and as every element carries the same number, the whole position goes with it. And a model trained up to 512 meets numbers later that are larger than anything it ever saw.",
+    ],
+    zh: [
+      "最朴素的想法：给每个词标上它的序号。{code}，加到词向量的每个分量上。",
+      "每个位置的编码都不同，编码不随文本长度改变，而且可以一直数下去。四个愿望实现了三个。剩下的一个是*有界*，它在这里败得很惨：词向量的分量大约是 1 的量级，而到了位置 500，编码就是 500。送进网络的 {sum}，其实是“位置”加上一点名叫“词”的噪声。",
+      "归一化也救不了：RMSNorm 除掉的是和的大小，也就是编码的大小；LayerNorm 要减去均值，而每个分量加的是同一个数，于是位置信息被一并减得干干净净。何况训练只到 512 的模型，之后遇到的数比它见过的任何数都大。",
+    ],
+  },
+  demos: [
+    {
+      title: { en: "The code beside a word of size 1", zh: "与量级为 1 的词向量相比" },
+      controls: [length],
+      outputs: [
+        { kind: "picture", spec: "integer", view: "curves", options: ["-n", "{n}", "--model-dim", "8"] },
+        { kind: "claim", claim: "integer-drowns" },
+      ],
+    },
+  ],
+  tries: {
+    en: "Pull the slider from 8 to 512 and watch the axis: the shape never changes, only its height. The check measures signal (the word) against noise (the code) and gives the ratio in decibels.",
+    zh: "把滑块从 8 拖到 512，盯住纵轴：形状不变，只有高度在涨。下面的检验把词当信号、编码当噪声，用分贝给出信噪比。",
+  },
+};
+
+const normalised: Step = {
+  id: "2",
+  title: { en: "Divide by the length", zh: "除以长度" },
+  formulas: { code: tex`p_t = t/N`, step: tex`p_{t+1} - p_t = 1/N` },
+  text: {
+    en: [
+      "Too large? Then divide by the number of words: {code} lies between 0 and 1, always.",
+      "Now the code is bounded, but one word further is {step}: a tenth in a sentence of ten words, a thousandth in a page. “The previous word”, which grammar needs most, is a different step in every text, and the model would have to learn it once per length.",
+      "Worse, N has to be known. A model that writes does not know how long its text will be; with each new word the codes of all earlier words change, and everything computed from them, the [KV cache](cache) included, is stale. So to the wishes we add one: the code of a position must not depend on the length.",
+    ],
+    zh: [
+      "嫌太大？那就除以总长度：{code} 永远在 0 和 1 之间。",
+      "有界是有界了，可是“往后一个词”变成了 {step}：十个词的句子里是十分之一，一整页里是千分之一。语法最需要的“前一个词”，在每段文本里竟是不同的步长，模型得为每种长度各学一遍。",
+      "更糟的是必须事先知道 N。生成时并不知道文本最终有多长；每多写一个词，前面所有词的编码都变了，由它们算出的一切（包括 [KV 缓存](cache)）统统作废。于是愿望再加一条：一个位置的编码不能依赖序列长度。",
+    ],
+  },
+  demos: [
+    {
+      title: { en: "The same position in a short and in a long text", zh: "同一个位置，短文本与长文本" },
+      controls: [{ kind: "slider", id: "len", label: { en: "Length N", zh: "长度 N" }, value: 32, min: 8, max: 512, log: true }],
+      outputs: [
+        { kind: "picture", spec: "normalised:length={len}", view: "curves", options: ["-n", "{len}", "--model-dim", "8"] },
+        { kind: "numbers", command: ["table", "normalised:length={len}", "-n", "6", "--model-dim", "4"],
+          caption: { en: "The codes of positions 0 to 5 (four elements each)", zh: "位置 0 到 5 的编码（各四个分量）" } },
+        { kind: "claim", claim: "fractions-depend" },
+      ],
+    },
+  ],
+  tries: {
+    en: "Set N to 8, then to 512, and read position 5 in the table: 0.625 becomes 0.0098. Same word, same place, another code.",
+    zh: "把 N 设成 8，再设成 512，看表里位置 5 的值：从 0.625 变成 0.0098。同一个词、同一个位置，编码却变了。",
+  },
+};
+
+const binary: Step = {
+  id: "3",
+  title: { en: "Write the number in bits", zh: "写成二进制" },
+  formulas: {
+    code: tex`p_t[c] = \lfloor t/2^c \rfloor \bmod 2`,
+    period: tex`2^{c+1}`,
+    example: tex`252 = 11111100_2`,
+  },
+  text: {
+    en: [
+      "A large number fits into small digits: {example}. Give each bit an element of its own, {code}, and the code is bounded by 1, never depends on the length, and d elements number 2^d positions.",
+      "Look at one bit as time goes by. The lowest flips at every step, the next at every second, bit c has period {period}: a set of clocks, each half as fast as the one before. That is the good part, and it stays.",
+      "The bad part is that bits jump. From 7 to 8 four of them flip at once, from 8 to 9 only one; 0 and 128 differ in a single bit while the neighbours 127 and 128 differ in all eight. Distance between codes says nothing of distance between places, and there is nothing between 0 and 1: no slope to learn from.",
+    ],
+    zh: [
+      "再大的数，写成一位一位也都很小：{example}。每个比特占一个分量，{code}，编码不超过 1，与长度无关，d 个分量就能表示 2^d 个位置。",
+      "盯住某一位看它随位置怎么变：最低位每步翻转一次，次低位每两步翻转一次，第 c 位的周期是 {period}。这是一组时钟，一个比一个慢一半。这个结构很好，后面要保留。",
+      "不好的是它会*跳变*：从 7 到 8 一下子翻四位，从 8 到 9 只翻一位；0 和 128 只差一位，相邻的 127 和 128 反而八位全不同。编码之间的距离与位置之间的距离毫无关系；而且 0 与 1 之间什么都没有，没有梯度可学。",
+    ],
+  },
+  demos: [
+    {
+      title: { en: "Eight bits of a position", zh: "一个位置的八个比特" },
+      controls: [{ kind: "slider", id: "t", label: { en: "First position", zh: "起始位置" }, value: 252, min: 0, max: 508 }],
+      outputs: [
+        { kind: "numbers", command: ["table", "binary", "-n", "5", "--start", "{t}", "--model-dim", "8"],
+          caption: { en: "Five positions from there on, the lowest bit first", zh: "从该位置起的五个编码，最低位在前" } },
+      ],
+    },
+    {
+      title: { en: "Bits as clocks", zh: "把比特看成时钟" },
+      controls: [length],
+      outputs: [
+        { kind: "picture", spec: "binary", view: "table", options: ["-n", "{n}", "--model-dim", "8"] },
+        { kind: "claim", claim: "bit-periods" },
+        { kind: "claim", claim: "binary-jumps" },
+      ],
+    },
+  ],
+  tries: {
+    en: "Set the first position to 126 and look at the step from 127 to 128: every bit changes. At 252 the code reads 0 0 1 1 1 1 1 1, lowest bit first, which is 11111100 backwards.",
+    zh: "把起始位置设成 126，看 127 到 128 这一步：八位全变。设成 252，第一行是 0 0 1 1 1 1 1 1（最低位在前），倒过来正是 11111100。",
+  },
+};
+
+export const codes: Step[] = [integer, normalised, binary];

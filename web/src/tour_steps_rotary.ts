@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+//
+// The tour, steps 6 to 8: rotation, more dimensions, longer texts.
+
+import { tex } from "./tex";
+import type { Step } from "./tour_step";
+
+const rotary: Step = {
+  id: "6",
+  title: { en: "Rotary: ask for the distance, get a rotation", zh: "旋转：从方程解出 RoPE" },
+  formulas: {
+    want: tex`\langle f(q,m),\,f(k,n)\rangle = g(q,k,m-n)`,
+    start: tex`f(q,0)=q`,
+    polar: tex`f(q,m) = R(q,m)\,e^{\mathrm i\,\Theta(q,m)}`,
+    sizes: tex`R(q,m)\,R(k,m) = |q|\,|k|`,
+    phases: tex`\Theta(q,m)-\Theta(q,0) = \Theta(k,m)-\Theta(k,0) = \varphi(m)`,
+    steps: tex`\varphi(m)-\varphi(m-1) = \theta`,
+    answer: tex`f(q,m) = q\,e^{\mathrm i m\theta}`,
+    matrix: tex`\begin{pmatrix}\cos m\theta & -\sin m\theta\\ \sin m\theta & \cos m\theta\end{pmatrix}\begin{pmatrix}q_0\\ q_1\end{pmatrix}`,
+    product: tex`\mathrm{Re}\bigl[q\,e^{\mathrm i m\theta}\,(k\,e^{\mathrm i n\theta})^{*}\bigr] = \mathrm{Re}\bigl[q\,k^{*}e^{\mathrm i(m-n)\theta}\bigr]`,
+    pairs: tex`\theta_i = 10000^{-2i/d},\quad i = 0,\dots,d/2-1`,
+    score: tex`\mathrm{score} = \mathrm{Re}\sum_{i} q_i k_i^{*}\, e^{\mathrm i (m-n)\theta_i}`,
+    bound: tex`\Bigl|\sum_i h_i e^{\mathrm i s\theta_i}\Bigr| \le \max_i|h_{i+1}-h_i|\,\sum_{j}|S_j|`,
+    h: tex`h_i = q_i k_i^{*}`,
+    zero: tex`m=n`,
+    one: tex`n=m-1`,
+  },
+  text: {
+    en: [
+      "Say what we want and solve for it. f may look at a vector and its own position only; the product of two results may depend on the positions through their difference only:",
+      "{want}",
+      "with {start}. Take two dimensions, so that a vector is a complex number: {polar}. First {zero}: the right side is g(q, k, 0), the same for every m, so {sizes}. The simplest solution leaves lengths alone. For the phases the same step gives",
+      "{phases}",
+      "one function φ of the position, whatever the vector. Now {one}: the right side depends on q and k but not on m, the left side is φ(m) − φ(m−1) and constants. So {steps} for every m: an arithmetic progression, φ(m) = mθ, and",
+      "{answer}",
+      "which is a rotation, {matrix}. The check is one line: {product}. An absolute operation, a relative result, nothing learned, no term in the softmax.",
+      "For d dimensions take d/2 [pairs](pairs), each with its own angle per step, {pairs}; products add up, so the property stays: {score}. As the distance s grows, the terms get out of step. Summation by parts ({h}, S the partial sums of the exponentials) bounds the score, and the bound falls with s on average: the [distance decay](decay).",
+      "{bound}",
+    ],
+    zh: [
+      "把想要的写成方程，然后解它。f 只能看向量自己和它自己的位置；两个结果的内积只能通过位置差依赖位置：",
+      "{want}",
+      "并设 {start}。先看二维，向量就是复数，写成极坐标 {polar}。取 {zero}：右边是 g(q, k, 0)，与 m 无关，于是 {sizes}，最简单的解是模长不变。对相位做同样的事，得到",
+      "{phases}",
+      "也就是说，相位的增量 φ 只与位置有关，与向量无关。再取 {one}：右边只含 q、k 而不含 m，左边除常数外是 φ(m) − φ(m−1)。所以对一切 m 有 {steps}，等差数列，φ(m) = mθ，即",
+      "{answer}",
+      "这正是旋转：{matrix}。验证只需一行：{product}。绝对位置的做法，相对位置的效果，没有可训练参数，softmax 里也不多一项。",
+      "推广到 d 维：分成 d/2 [对](pairs)，每对每步转自己的角度，{pairs}；内积可加，性质保持：{score}。距离 s 增大时各项步调错开，用分部求和（{h}，S 为指数的部分和）可得分数的上界，它平均而言随 s 下降，这就是[远程衰减](decay)。",
+      "{bound}",
+    ],
+  },
+  demos: [
+    {
+      title: { en: "Dials: each pair at its own speed", zh: "表盘：每对各有各的转速" },
+      controls: [
+        { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 16, min: 2, max: 256, log: true },
+        { kind: "slider", id: "start", label: { en: "First position", zh: "起始位置" }, value: 0, min: 0, max: 4096 },
+        { kind: "slider", id: "theta", label: { en: "theta", zh: "theta" }, value: 10000, min: 10, max: 1000000, log: true },
+      ],
+      outputs: [{ kind: "picture", spec: "rope:theta={theta}", view: "turns", options: ["-n", "{n}", "--start", "{start}", "--head-dim", "32"] }],
+    },
+    {
+      title: { en: "The arithmetic of one pair of words", zh: "一步一步算给你看" },
+      controls: [
+        { kind: "slider", id: "m", label: { en: "Query at m", zh: "查询位置 m" }, value: 5, min: 0, max: 100 },
+        { kind: "slider", id: "o", label: { en: "Key at n", zh: "键位置 n" }, value: 3, min: 0, max: 100 },
+      ],
+      outputs: [
+        { kind: "walk", spec: "rope", options: ["--pos", "{m}", "--key", "{o}", "--dim", "4"] },
+        { kind: "claim", claim: "rope-relative" },
+        { kind: "claim", claim: "rope-turns-once" },
+        { kind: "claim", claim: "rope-keeps-norms" },
+      ],
+    },
+    {
+      title: { en: "The decay, and what it does not say", zh: "远程衰减，以及它没说的事" },
+      controls: [
+        { kind: "slider", id: "n", label: { en: "Farthest distance", zh: "最远距离" }, value: 256, min: 16, max: 4096, log: true },
+        { kind: "slider", id: "d", label: { en: "Head width", zh: "头维度" }, value: 64, min: 4, max: 256, step: 2 },
+      ],
+      outputs: [
+        { kind: "picture", spec: "rope", view: "decay", options: ["-n", "{n}", "--head-dim", "{d}"] },
+        { kind: "claim", claim: "rope-bound-decays" },
+        { kind: "claim", claim: "rope-scores-decay" },
+      ],
+    },
+  ],
+  tries: {
+    en: "In the arithmetic, set m = 5, n = 3, then m = 25, n = 23: every angle is another, the score is the same. Then run the last check: for any distance there are a q and a k that score highest exactly there, so the decay is a habit, not a law.",
+    zh: "在分步计算里先取 m = 5、n = 3，再取 m = 25、n = 23：每个角度都变了，分数不变。再运行最后一个检验：对任意距离，都能找到恰好在那里得分最高的 q 和 k。所以衰减只是倾向，不是定律。",
+  },
+};
+
+const axes: Step = {
+  id: "7",
+  title: { en: "More dimensions", zh: "推广到多维" },
+  formulas: {
+    block: tex`\begin{pmatrix}R_{x\theta} & 0\\ 0 & R_{y\theta}\end{pmatrix}`,
+    wrong: tex`R_{(x+y)\theta}`,
+    any: tex`R_{x\alpha+y\beta}`,
+  },
+  text: {
+    en: [
+      "A patch of an image stands at (x, y). The same wish, that scores see only the two differences, has the same kind of answer: a matrix R(x, y) that turns, with R(x, y) R(x′, y′) = R(x + x′, y + y′).",
+      "The simplest takes four elements, two for x and two for y: {block}. In d dimensions half of the pairs follow x and half follow y. Move along x and only the pairs of x turn: the axes do not know of each other.",
+      "Why not save elements and turn *one* pair by both, {wrong}? Then (1, 0) and (0, 1) are the same place. Other weights, {any}, only hide it: a pair has one angle, the plane has two coordinates, and whole lines of cells share an angle. Two coordinates need two pairs at least.",
+      "Video adds time: [sections](mrope) deal the pairs out to t, h and w. A text token has all three coordinates equal, and for it the encoding is plain RoPE.",
+    ],
+    zh: [
+      "图像块的位置是 (x, y)。愿望不变，分数只依赖两个坐标差；答案的形式也不变：一个旋转矩阵 R(x, y)，满足 R(x, y) R(x′, y′) = R(x + x′, y + y′)。",
+      "最简单的解用四个分量，两个归 x，两个归 y：{block}。在 d 维里就是一半的对跟着 x 转，另一半跟着 y 转。沿 x 方向移动，只有 x 的那些对在动，两个轴互不相干。",
+      "能不能省一点，让*同一对*既受 x 又受 y 驱动，{wrong}？那样 (1, 0) 和 (0, 1) 就成了同一个位置。换成不同权重 {any} 也只是把问题藏起来：一对只有一个角度，平面却有两个坐标，必有整条线上的格子角度相同。两个坐标至少要两对。",
+      "视频再加上时间：[分段](mrope)把所有的对分给 t、h、w。文本 token 的三个坐标相等，对它来说就是普通的 RoPE。",
+    ],
+  },
+  demos: [
+    {
+      title: { en: "Which pairs an axis turns", zh: "哪些对归哪个轴" },
+      controls: [
+        {
+          kind: "choice", id: "spec", label: { en: "Split", zh: "分配方式" },
+          options: [
+            { value: "rope:axes=2,split=axial", label: { en: "axial: a spectrum per axis (ViT)", zh: "axial：每轴一套频率（ViT）" } },
+            { value: "rope:axes=2,split=oddeven", label: { en: "oddeven: one spectrum, dealt out (Pixtral)", zh: "oddeven：共用一套频率，奇偶分配（Pixtral）" } },
+            { value: "rope:sections=4/6/6", label: { en: "sections: t, h, w (Qwen2-VL)", zh: "sections：t、h、w（Qwen2-VL）" } },
+          ],
+        },
+        {
+          kind: "choice", id: "axis", label: { en: "Move along", zh: "沿哪个轴移动" },
+          options: [
+            { value: "0", label: { en: "the first axis", zh: "第一个轴" } },
+            { value: "1", label: { en: "the second axis", zh: "第二个轴" } },
+          ],
+        },
+        { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 12, min: 2, max: 64 },
+      ],
+      outputs: [
+        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}", "--head-dim", "32"] },
+        { kind: "claim", claim: "rope-axes" },
+        { kind: "claim", claim: "rope-one-pair-for-all-axes" },
+      ],
+    },
+  ],
+  tries: {
+    en: "Switch the axis: the dials that turned stand still, and the others turn. Then run both checks: with a pair per axis nothing mixes, to the last bit; with one pair for both, whole diagonals fall together.",
+    zh: "切换移动的轴：刚才在转的表盘停下，另一些开始转。再运行两个检验：每轴各用一对时，两轴互不干扰，精确到最后一位；两轴合用一对时，整条对角线都分不开。",
+  },
+};
+
+const longer: Step = {
+  id: "8",
+  title: { en: "Longer than trained", zh: "比训练更长" },
+  formulas: {
+    turns: tex`r_i = L\,\theta_i/2\pi`,
+    linear: tex`\theta_i \to \theta_i/s`,
+    ntk: tex`\theta \to \theta\cdot s^{d/(d-2)}`,
+    yarn: tex`\theta_i \to (1-\gamma_i)\,\theta_i/s + \gamma_i\,\theta_i`,
+    gain: tex`0.1\ln s + 1`,
+  },
+  text: {
+    en: [
+      "Every position has a rotation, so RoPE runs at any length. Running is not working. In training at length L pair i made {turns} turns. Fast pairs went round many times and showed the model every angle; the slowest never finished their first turn, and past L they point where no training example pointed.",
+      "*Linear*: {linear} for all. No angle is new, but neighbours that were a radian apart are now 1/s of that, which the model never saw either. *NTK-aware*: change the base instead, {ntk}. The fastest pair is untouched, the slowest is slowed by exactly s: [high frequencies extrapolate, low ones interpolate](ntk). *YaRN* decides pair by pair, by its turns: {yarn}, with γ = 1 above 32 turns and 0 below 1, and sharpens the softmax by [{gain}](mscale) on cos and sin.",
+      "Does it work? We raced them: byte models trained on novels at 256 tokens, tested on another novel at up to 16 times that, and nothing trained after the change. Linear is worse than nothing without fine-tuning; NTK and YaRN buy a factor of two to four; a bias that falls with the distance does not need any of it.",
+    ],
+    zh: [
+      "每个位置都能旋转，所以 RoPE 在任意长度下都*能跑*，但能跑不等于好用。训练长度为 L 时，第 i 对总共转了 {turns} 圈。快的对转了很多圈，各种角度模型都见过；最慢的对连一圈都没转满，超过 L 之后，它们指向的是训练中从未出现过的方向。",
+      "*线性内插*：所有的对 {linear}。角度都在见过的范围里，可原来相差 1 弧度的相邻词现在只差 1/s，模型同样没见过。*NTK-aware*：改底数，{ntk}。最快的一对不变，最慢的一对恰好慢 s 倍：[高频外推，低频内插](ntk)。*YaRN* 按圈数逐对决定：{yarn}，转过 32 圈以上 γ = 1，不足 1 圈 γ = 0；再给 cos、sin 乘上 [{gain}](mscale)，让 softmax 更尖锐。",
+      "效果如何？我们让它们比了一场：字节级模型，在小说上以长度 256 训练，用另一本小说在至多 16 倍长度上测试，改动之后不再训练。线性内插若不微调，比什么都不做还糟；NTK 与 YaRN 能多撑两到四倍；随距离衰减的偏置则根本用不着这些。",
+    ],
+  },
+  table: {
+    caption: {
+      en: "Bits per byte at each length, smaller is better; one seed. The run, its settings and its limits: docs/results.md",
+      zh: "各长度下的每字节比特数，越小越好；单个种子。运行条件与局限见 docs/results.md",
+    },
+    columns: [{ en: "", zh: "" }, ...["256", "512", "1024", "2048", "4096"].map((n) => ({ en: n, zh: n }))],
+    rows: [
+      { name: { en: "RoPE", zh: "RoPE" }, row: "rope", values: ["2.04", "2.37", "3.45", "4.41", "5.02"] },
+      { name: { en: "RoPE, linear", zh: "RoPE，线性" }, row: "rope, linear at test", values: ["2.04", "3.99", "5.08", "5.50", "5.65"] },
+      { name: { en: "RoPE, NTK", zh: "RoPE，NTK" }, row: "rope, NTK at test", values: ["2.04", "2.13", "2.43", "3.30", "3.93"] },
+      { name: { en: "RoPE, YaRN", zh: "RoPE，YaRN" }, row: "rope, YaRN at test", values: ["2.04", "2.12", "2.53", "2.52", "3.12"] },
+      { name: { en: "ALiBi", zh: "ALiBi" }, row: "alibi", values: ["2.15", "2.14", "2.13", "2.13", "2.13"] },
+    ],
+  },
+  demos: [
+    {
+      title: { en: "Wavelengths against the trained length", zh: "波长与训练长度" },
+      controls: [
+        {
+          kind: "choice", id: "spec", label: { en: "Scaling", zh: "缩放方式" },
+          options: [
+            { value: "rope", label: { en: "none", zh: "不缩放" } },
+            { value: "rope:scaling=linear,factor={s}", label: { en: "linear", zh: "线性" } },
+            { value: "rope:scaling=ntk,alpha={s}", label: { en: "NTK-aware", zh: "NTK-aware" } },
+            { value: "rope:scaling=yarn,factor={s},trained={trained}", label: { en: "YaRN", zh: "YaRN" } },
+            { value: "rope:scaling=llama3,factor={s},trained={trained}", label: { en: "Llama 3.1", zh: "Llama 3.1" } },
+          ],
+        },
+        { kind: "slider", id: "s", label: { en: "Factor s", zh: "倍数 s" }, value: 4, min: 1, max: 64, log: true },
+        { kind: "slider", id: "trained", label: { en: "Trained length L", zh: "训练长度 L" }, value: 2048, min: 256, max: 32768, log: true },
+      ],
+      outputs: [
+        { kind: "picture", spec: "{spec}", view: "wavelengths", options: ["-n", "{trained}", "--head-dim", "64"] },
+        { kind: "picture", spec: "{spec}", view: "decay", options: ["-n", "512", "--head-dim", "64"] },
+        { kind: "claim", claim: "rope-bands" },
+        { kind: "claim", claim: "sinusoids-extrapolate" },
+      ],
+    },
+  ],
+  tries: {
+    en: "Go through the scalings at s = 8 and watch the line of wavelengths against the mark at L: linear lifts all of it, NTK tilts it around its left end, YaRN bends it: flat where the pairs turn fast, lifted where they never came round.",
+    zh: "取 s = 8，依次切换缩放方式，看波长曲线与 L 标线的关系：线性把整条线抬高；NTK 以左端为支点把它撬起来；YaRN 则折弯它，转得快的部分不动，没转满一圈的部分抬高。",
+  },
+};
+
+export const rotation: Step[] = [rotary, axes, longer];

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+//
+// The tour, step 5: the four terms of a score, and the relative encodings as edits of them.
+
+import { tex } from "./tex";
+import type { Option, Step } from "./tour_step";
+
+const edits: Option[] = [
+  {
+    value: "shaw:left=6,right=6", label: { en: "Shaw 2018", zh: "Shaw 2018" },
+    formula: "shaw",
+    note: {
+      en: "The query's own position is dropped; the key's becomes a trained vector of the [clipped](shaw) distance. The same is done to the values.",
+      zh: "去掉查询一侧的位置，键一侧的位置换成[截断](shaw)距离的可训练向量；值也照此处理。",
+    },
+  },
+  {
+    value: "transformer-xl:back=64,ahead=64", label: { en: "Transformer-XL 2019", zh: "Transformer-XL 2019" },
+    formula: "xl",
+    note: {
+      en: "All four terms stay. The key's position becomes a sinusoid of the distance with a projection of its own, the query's becomes two trained vectors u and v, the same for every place.",
+      zh: "四项都保留。键的位置换成距离的正弦编码，并用单独的投影矩阵；查询的位置换成两个与位置无关的可训练向量 u、v。",
+    },
+  },
+  {
+    value: "xlnet:length=64", label: { en: "XLNet 2019", zh: "XLNet 2019" },
+    formula: "xl",
+    note: {
+      en: "Transformer-XL's formula, used with keys on both sides and a memory of the text before.",
+      zh: "公式与 Transformer-XL 相同，但左右两侧的键都能看到，并带有前文的记忆段。",
+    },
+  },
+  {
+    value: "t5", label: { en: "T5 2019", zh: "T5 2019" },
+    formula: "t5",
+    note: {
+      en: "Words and places should not be mixed, so the two middle terms go; of the last one remains a single trained number per head and [bucket](bucket) of the distance.",
+      zh: "词与位置各管各的，中间两项删去；最后一项化简成每个头、每个距离[桶](bucket)一个可训练标量。",
+    },
+  },
+  {
+    value: "deberta:buckets=8,max=32", label: { en: "DeBERTa 2020", zh: "DeBERTa 2020" },
+    formula: "deberta",
+    note: {
+      en: "The opposite choice: the two mixed terms stay, each with its own vectors of the distance, and the last one goes.",
+      zh: "恰好与 T5 相反：保留中间两个交叉项，各配一张距离向量表；扔掉最后的位置–位置项。",
+    },
+  },
+  {
+    value: "alibi:form=symmetric", label: { en: "ALiBi 2021", zh: "ALiBi 2021" },
+    formula: "alibi",
+    note: {
+      en: "T5's number without training: a straight line, with another [slope](slope) for each head. It is the one of these that holds at any length.",
+      zh: "把 T5 的可训练标量换成一条固定的直线，每个头[斜率](slope)不同。这一组里只有它在任意长度下都站得住。",
+    },
+  },
+];
+
+export const terms: Step[] = [
+  {
+    id: "5",
+    title: { en: "The four terms, and six edits", zh: "四项展开与六种改法" },
+    formulas: {
+      four: tex`(x_i+p_i)^{\top}W(x_j+p_j) = x_i^{\top}Wx_j + x_i^{\top}Wp_j + p_i^{\top}Wx_j + p_i^{\top}Wp_j`,
+      w: tex`W = W_Q^{\top}W_K`,
+      pi: tex`p_i`,
+      pj: tex`p_j`,
+      shaw: tex`q_i\cdot\bigl(k_j + a_{\mathrm{clip}(j-i)}\bigr)`,
+      xl: tex`(q_i+u)\cdot k_j + (q_i+v)\cdot W_R\,r_{i-j}`,
+      t5: tex`q_i\cdot k_j + b_{h,\,\mathrm{bucket}(i-j)}`,
+      deberta: tex`q_i\cdot k_j + q_i\cdot K_{\delta(i-j)} + k_j\cdot Q_{\delta(j-i)}`,
+      alibi: tex`q_i\cdot k_j - m_h\,|i-j|`,
+    },
+    text: {
+      en: [
+        "Add a code to each word and multiply out what attention computes ({w}):",
+        "{four}",
+        "Word with word, word with place, place with word, place with place. Only the places {pi} and {pj} stand here, each for itself; the distance nowhere.",
+        "If the distance is what matters, one may simply write it in. Every [relative](relative) encoding of these years is an edit of this line: which terms stay, and what takes the place of {pi} and {pj}. Choose one below and compare its formula with its picture.",
+        "They work, but at a price: a term that depends on i and j together must be computed for every pair inside the softmax. It cannot be put into the keys beforehand, and attentions that never form the scores one by one (the linear ones) cannot use it. What if an encoding acted on each word alone, like a sinusoid, and the distance still came out by itself?",
+      ],
+      zh: [
+        "给每个词加上位置编码，再把注意力里的内积展开（{w}）：",
+        "{four}",
+        "词–词、词–位置、位置–词、位置–位置。式子里只有各自独立的 {pi} 和 {pj}，没有一处出现距离。",
+        "既然要的是距离，那就直接写进去。那几年的[相对位置编码](relative)，无一不是在这一行上动刀：保留哪几项，再把 {pi}、{pj} 换成什么。在下面逐个选择，对照公式看图。",
+        "它们都有效，但有代价：同时依赖 i、j 的项必须在 softmax 里逐对计算，没法预先放进键里；不显式计算分数的注意力（例如线性注意力）根本用不了。能不能让编码像正弦那样只作用在单个词上，而距离在做内积时自己冒出来？",
+      ],
+    },
+    demos: [
+      {
+        title: { en: "What is added to the score", zh: "分数上加了什么" },
+        controls: [
+          { kind: "choice", id: "spec", label: { en: "Edit", zh: "改法" }, options: edits },
+          { kind: "slider", id: "head", label: { en: "Head", zh: "头" }, value: 0, min: 0, max: 7 },
+        ],
+        outputs: [
+          { kind: "picture", spec: "{spec}", view: "bias", options: ["-n", "24", "--head", "{head}"], narrow: true },
+        ],
+      },
+      {
+        title: { en: "The places of the others, seen from one word", zh: "从一个词看其他词的位置" },
+        controls: [
+          { kind: "choice", id: "spec", label: { en: "Edit", zh: "改法" }, options: edits.map(({ value, label }) => ({ value, label })) },
+          {
+            kind: "text", id: "words", label: { en: "Sentence", zh: "句子" },
+            value: { en: "the dog chased the other dog until it ran away", zh: "那条狗追着另一条狗跑" },
+          },
+          { kind: "slider", id: "at", label: { en: "The word that looks around (from 0)", zh: "从第几个词看（从 0 数起）" }, value: 3, min: 0, max: 9 },
+        ],
+        outputs: [{ kind: "picture", spec: "{spec}", view: "around", options: ["--sentence", "{words}", "--at", "{at}"] }],
+      },
+      {
+        title: { en: "Is each edit what it is said to be?", zh: "每种改法真如所说吗？" },
+        controls: [
+          {
+            kind: "choice", id: "claim", label: { en: "Claim", zh: "论断" },
+            options: [
+              { value: "four-terms", label: { en: "the four terms", zh: "四项展开" } },
+              { value: "shaw-edit", label: { en: "Shaw", zh: "Shaw" } },
+              { value: "transformer-xl-edit", label: { en: "Transformer-XL", zh: "Transformer-XL" } },
+              { value: "xlnet-edit", label: { en: "XLNet", zh: "XLNet" } },
+              { value: "t5-edit", label: { en: "T5", zh: "T5" } },
+              { value: "deberta-edit", label: { en: "DeBERTa", zh: "DeBERTa" } },
+              { value: "alibi-linear", label: { en: "ALiBi", zh: "ALiBi" } },
+            ],
+          },
+        ],
+        outputs: [{ kind: "claim", claim: "{claim}" }],
+      },
+    ],
+    tries: {
+      en: "In the first picture every diagonal has one colour, whichever edit you choose: the term depends on i − j alone. With Shaw the colours stop changing 6 places from the middle, which is the clip; with T5 they change more and more rarely, which are the buckets; with ALiBi a later head falls off more gently. In the second, move the word: the pattern moves along.",
+      zh: "第一张图里，无论选哪种改法，每条对角线都是同一种颜色：这一项只依赖 i − j。选 Shaw，离对角线 6 格之外颜色不再变，这就是截断；选 T5，颜色越远变得越慢，这就是分桶；选 ALiBi，越靠后的头衰减越缓。在第二张图里换一个词来看：图案跟着平移。",
+    },
+  },
+];

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//
+// The tour, step 4: sinusoids.
+
+import { tex } from "./tex";
+import type { Step } from "./tour_step";
+
+export const waves: Step[] = [
+  {
+    id: "4",
+    title: { en: "Smooth clocks: sinusoids", zh: "光滑的时钟：正弦编码" },
+    formulas: {
+      code: tex`p_t[2i] = \sin(t\,\omega_i),\quad p_t[2i{+}1] = \cos(t\,\omega_i),\quad \omega_i = \theta^{-2i/d}`,
+      base: tex`\theta = 10000`,
+      shift: tex`\begin{pmatrix}\sin (t+k)\omega\\ \cos (t+k)\omega\end{pmatrix} = \begin{pmatrix}\cos k\omega & \sin k\omega\\ -\sin k\omega & \cos k\omega\end{pmatrix}\begin{pmatrix}\sin t\omega\\ \cos t\omega\end{pmatrix}`,
+      move: tex`p_{t+k} = M(k)\,p_t`,
+      dot: tex`p_t\cdot p_{t+k} = \sum_i \cos(k\,\omega_i)`,
+      last: tex`2\pi\,\theta^{(d-2)/d}`,
+      through: tex`p_m^{\top} W_Q^{\top} W_K\, p_n`,
+    },
+    text: {
+      en: [
+        "Keep the clocks, round off their corners. In place of a square wave that halves its speed from bit to bit, take a sine that slows by a constant factor from pair to pair, {base}:",
+        "{code}",
+        "The [wavelengths](wavelength) grow from 2π to {last}: the first pairs count words, the last ones barely move within a book. All is bounded, smooth, the same for every length.",
+        "Why a sine *and* a cosine? Together they are the hand of a dial, and going k places on turns every hand by its own angle kω, wherever it stood:",
+        "{shift}",
+        "So {move} with one matrix for all t. A distance has become a linear map, which a layer can learn. And the dot product of two codes, {dot}, sees only the distance: largest at 0, alike on both sides, falling as k grows because the cosines get out of step.",
+        "Two flaws remain. Alike on both sides means that before and after look the same. And inside attention stands not this product but {through}, with trained matrices in between, and then the two positions no longer meet as a difference. What the sinusoids promise, the model has to learn again.",
+      ],
+      zh: [
+        "保留时钟，磨掉棱角。二进制里每一位比前一位慢一半，是方波；现在换成正弦波，每一对比前一对慢一个固定的倍数，{base}：",
+        "{code}",
+        "[波长](wavelength)从 2π 一直到 {last}：前几对在一个词一个词地数，最后几对在一整本书里几乎不动。处处有界、光滑，且与长度无关。",
+        "为什么正弦、余弦都要？两者合起来才是表盘上的一根指针。往后移 k 个位置，每根指针都转过自己的角度 kω，与原来指向哪里无关：",
+        "{shift}",
+        "于是 {move}，同一个矩阵对所有 t 都成立。“相距 k”变成了线性变换，这是网络学得会的。两个编码的内积 {dot} 只依赖距离：在 0 处最大，左右对称，随 k 增大各余弦步调错开而下降。",
+        "还有两处不足。左右对称意味着分不清前后；而且注意力里出现的不是这个内积，而是 {through}，中间隔着训练出来的矩阵，两个位置不再以差的形式出现。正弦编码许诺的好性质，模型还得自己重新学一遍。",
+      ],
+    },
+    demos: [
+      {
+        title: { en: "The table of codes", zh: "编码表" },
+        controls: [
+          { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 50, min: 8, max: 512, log: true },
+          { kind: "slider", id: "d", label: { en: "Width", zh: "宽度" }, value: 128, min: 8, max: 256, step: 2 },
+          { kind: "slider", id: "theta", label: { en: "theta", zh: "theta" }, value: 10000, min: 10, max: 1000000, log: true },
+        ],
+        outputs: [
+          { kind: "picture", spec: "sinusoidal:theta={theta}", view: "table", options: ["-n", "{n}", "--model-dim", "{d}"] },
+          { kind: "picture", spec: "sinusoidal:theta={theta}", view: "wavelengths", options: ["-n", "{n}", "--model-dim", "{d}"] },
+        ],
+      },
+      {
+        title: { en: "Moving by k is a rotation", zh: "平移 k 就是旋转" },
+        controls: [
+          { kind: "slider", id: "t", label: { en: "Position t", zh: "位置 t" }, value: 5, min: 2, max: 200 },
+        ],
+        outputs: [
+          { kind: "walk", spec: "sinusoidal", options: ["--pos", "{t}", "--dim", "8"] },
+          { kind: "claim", claim: "shift-rotates" },
+        ],
+      },
+      {
+        title: { en: "Dot product against distance", zh: "内积随距离的变化" },
+        controls: [
+          { kind: "slider", id: "n", label: { en: "Farthest distance", zh: "最远距离" }, value: 128, min: 16, max: 2048, log: true },
+          { kind: "slider", id: "d", label: { en: "Width", zh: "宽度" }, value: 128, min: 8, max: 512, step: 2 },
+        ],
+        outputs: [
+          { kind: "picture", spec: "sinusoidal", view: "decay", options: ["-n", "{n}", "--model-dim", "{d}"] },
+          { kind: "claim", claim: "symmetric-dot" },
+          { kind: "claim", claim: "decaying-dot" },
+          { kind: "claim", claim: "1-and-10001" },
+        ],
+      },
+    ],
+    tries: {
+      en: "In the table, bring theta down to 10: the right half, which hardly moved, begins to wave. Then 1000000: less and less of the width carries position at all. In the last picture, widen the code and see the fall grow smooth.",
+      zh: "在编码表里把 theta 降到 10：原本几乎不动的右半边也起伏起来；再升到 1000000：真正携带位置信息的维度越来越少。在最后一张图里加大宽度，看衰减曲线变得光滑。",
+    },
+  },
+];

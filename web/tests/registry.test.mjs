@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// registry.test.mjs LIST.json: every text of `posenc list --json` has its Chinese in web/src/registry.zh.ts, and nothing
+// there is said by nobody. Prints what is wrong, one line each; exits with 1 if anything is. Needs node alone.
+import { readFileSync } from "node:fs";
+import { registryWords } from "../registry-zh.mjs";
+
+const { registryZh, hookWords, claimWords } = await registryWords();
+const list = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const rows = list.encodings;
+const citation = /^[A-Z]\S+ et al\. \d{4}$/; // "Su et al. 2021"
+const name = /^[A-Z][\w.-]*( \d+)?( [A-Z]\w*)*$/; // "GPT-NeoX", "Music Transformer"
+
+const said = new Set([
+  ...rows.map((r) => r.summary),
+  ...rows.flatMap((r) => r.keys.map((k) => k.help)),
+  ...rows.flatMap((r) => r.tensors.map((t) => t.about)),
+  ...rows.map((r) => r.paper).filter((p) => !citation.test(p)),
+  ...rows.flatMap((r) => r.models).filter((m) => !name.test(m) && / /.test(m)),
+]);
+const wrong = [];
+const both = (what, wanted, table) => {
+  for (const text of wanted) if (!(text in table)) wrong.push(`${what}: no Chinese for: ${text}`);
+  for (const text in table) if (!wanted.has(text)) wrong.push(`${what}: nobody says: ${text}`);
+};
+both("registryZh", said, registryZh);
+both("hookWords", new Set(list.hooks), hookWords);
+both("claimWords", new Set(list.claims), claimWords);
+for (const [text, zh] of Object.entries(registryZh))
+  if (!/[^\x00-\x7f]/.test(zh) && zh === text) wrong.push(`registryZh: the same in both languages: ${text}`);
+for (const table of [hookWords, claimWords])
+  for (const [key, w] of Object.entries(table))
+    for (const words of [w.name, w.about]) if (!words.en || !/[\u4e00-\u9fff]/.test(words.zh)) wrong.push(`${key}: not in both languages`);
+
+for (const line of wrong) console.log(line);
+console.log(`${said.size} texts, ${list.hooks.length} hooks, ${list.claims.length} claims; ${wrong.length} wrong`);
+process.exit(wrong.length ? 1 : 0);
