@@ -14,6 +14,7 @@ static const cli_option options[] = {
     { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write a page (.html) or a table (.md), by the ending" },
     { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "language; default: as LC_ALL, LC_MESSAGES or LANG say" },
     { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "the claims there are, without measuring" },
+    { "properties", 0, CLI_FLAG, NULL, NULL, 0, 0, "of a SPEC alone: its properties, and no claim" },
     CLI_OPTIONS_SHAPE,
     CLI_OPTION_JSON,
 };
@@ -171,7 +172,8 @@ static cli_exit fill(prove_report *r, const cli_args *a)
     if (!r->line || !r->subject)
         return cli_fail(a, CLI_SYSTEM, "no memory for %zu claims", room);
     CLI_TRY(measure_subjects(r, &w, a));
-    collect(r, &w, a);
+    if (!w.specs || w.claims || !cli_given(a, "properties"))
+        collect(r, &w, a);
     if (!r->lines && w.claims)
         return cli_fail(a, CLI_USAGE, "%s cannot be put to a spec; run it without one", a->operand[0]);
     r->in_full = w.claims && r->lines <= 2;
