@@ -31,11 +31,13 @@ export class ClaimsPanel {
   private readonly rows = new Map<string, HTMLElement>();
   private readonly waiting = new Set<string>();
   private readonly all: HTMLButtonElement;
+  private readonly tally = h("span", { class: "row", role: "status" });
+  private readonly verdicts = new Map<string, { look: string; text: string }>(); // by claim
 
   constructor(root: HTMLElement, private readonly app: App) {
     const ran = app.run(["prove", "--list", "--json", "--lang", app.lang]);
     this.all = h("button", { type: "button", onclick: () => this.toggle() }, app.t(words.runAll));
-    fill(root, h("h2", {}, app.t(words.claimsTitle)), h("p", {}, app.t(words.claimsAbout)), h("p", {}, this.all));
+    fill(root, h("h2", {}, app.t(words.claimsTitle)), h("p", {}, app.t(words.claimsAbout)), h("p", { class: "row" }, this.all, this.tally));
     if (ran.code) { root.append(h("p", { class: "error" }, sentence(ran))); return; }
     for (const g of (JSON.parse(ran.text) as Groups).groups)
       root.append(h("section", { class: "claims" }, h("h3", {}, g.title), ...g.claims.map((c) => this.row(c))));
@@ -91,10 +93,20 @@ export class ClaimsPanel {
     const f = ran.code > 1 ? undefined : (JSON.parse(ran.text) as { claims: Found[] }).claims[0];
     if (!f) { fill(this.found(name), h("p", { class: "error" }, sentence(ran))); return; }
     const look = looks[f.verdict ?? ""] ?? "none";
+    this.count(name, look, f.verdict_text ?? "—");
     fill(this.found(name),
       h("p", {}, h("span", { class: `badge ${look}` }, f.verdict_text ?? "—"), " ", f.because),
       f.numbers.length > 0 && h("details", {}, h("summary", {}, `${this.app.t(words.evidence)} (${f.numbers.length})`),
         h("div", { class: "wide" }, h("table", {}, h("tbody", {}, ...f.numbers.map((n) =>
           h("tr", {}, h("td", {}, n.what), h("td", {}, h("code", {}, n.of)), h("td", { class: "number" }, n.text))))))));
+  }
+
+  /** "HOLDS 12, REFUTED 3": of those measured. */
+  private count(name: string, look: string, text: string): void {
+    this.verdicts.set(name, { look, text });
+    const counted = new Map<string, { text: string; n: number }>();
+    for (const v of this.verdicts.values())
+      counted.set(v.look, { text: v.text, n: (counted.get(v.look)?.n ?? 0) + 1 });
+    fill(this.tally, ...[...counted].sort().map(([l, c]) => h("span", { class: `badge ${l}` }, `${c.text} ${c.n}`)));
   }
 }

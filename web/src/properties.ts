@@ -62,8 +62,8 @@ export class PropertiesPanel {
 
   private cell(p: Property | undefined): HTMLElement {
     if (!p) return h("td", { class: "faint" }, "…");
-    return h("td", {}, h("span", { class: `badge ${looks[p.outcome]}` }, p.outcome_text), " ",
-      p.number_text ? h("span", { class: "faint" }, `${p.what} ${p.number_text}`) : null);
+    return h("td", {}, h("span", { class: `badge ${looks[p.outcome]}` }, p.outcome_text), " ", p.number_text,
+      p.number_text ? h("div", { class: "what faint" }, p.what) : null);
   }
 
   private show(): void {
