@@ -38,6 +38,13 @@ struct draw {
 /* The part of a to b in a box; false where there is none. */
 bool draw_clip(draw_point *a, draw_point *b, draw_point low, draw_point high);
 
+/* A part of cells, in units of a cell. */
+typedef struct cells_box {
+    double left, right, top, down;
+} cells_box;
+/* Its heat: of the cell in its middle, or the mean where it covers several. */
+uint8_t draw_cells_mean(const draw *d, const draw_shape *s, cells_box box);
+
 /* ---------------------------------------------------------------- numbers and text (number.c, width.c) */
 
 /* x with so many digits after a point, whatever the locale; short: without zeros at the end. |x| is at most 1e12. */

@@ -64,7 +64,7 @@ static const prove_claim claims[] = {
       .measure = measure_axes_in_one_pair },
 };
 
-const prove_group prove_group_rope = { .name = "rope",
+const prove_group prove_group_rope = { .name = "rotary",
                                        .title = { "Rotary embedding", "旋转位置编码" },
                                        .claims = claims,
                                        .count = sizeof claims / sizeof *claims };

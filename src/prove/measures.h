@@ -18,6 +18,10 @@ typedef struct measure_text {
     char is[96];
 } measure_text;
 measure_text measure_named(const char *before, double n); /* "d = 512" */
+/* The spec with the key by which its row says how far it reaches, where it has one and the spec sets none. */
+measure_text measure_reaching(const char *spec, int64_t length);
+/* 0, 1, .. along a line, or in the rows of the smallest square (cube) that holds them: at (tokens, axes). */
+void measure_place(int64_t *at, int64_t tokens, int64_t axes);
 
 /* terms_four.c: the four terms, and the encodings that edit them */
 measure_fn measure_four_terms, measure_edit_shaw, measure_edit_xl, measure_edit_t5, measure_edit_deberta,
@@ -30,5 +34,17 @@ measure_fn measure_relative_only, measure_norms_kept, measure_matrix_form, measu
 measure_fn measure_bound_decays, measure_scores_decay, measure_bands;
 /* rope_axes.c: more than one coordinate */
 measure_fn measure_axes_apart, measure_axes_in_one_pair;
+/* relative_bias.c: terms by distance */
+measure_fn measure_linear_penalty, measure_buckets, measure_clip;
+/* relative_learned.c: what has parameters, and how far a table reaches */
+measure_fn measure_no_learning, measure_table_ends, measure_beyond_table;
+/* relative_probe.c: position further up */
+measure_fn measure_probe_kept, measure_probe_lost, measure_probe_mask;
+/* numbers_precision.c: what survives rounding */
+measure_fn measure_bf16, measure_f16, measure_q8, measure_q4;
+/* numbers_cost.c: time and memory */
+measure_fn measure_time_cost, measure_memory_cost;
+/* numbers_kernels.c: which fast attentions an encoding allows */
+measure_fn measure_any_kernel, measure_cache_shift, measure_split_keys;
 
 #endif

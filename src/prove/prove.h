@@ -23,6 +23,7 @@ typedef struct prove_given {
     double theta;
     bool causal, residual;
     uint64_t seed;
+    double (*clock)(void); /* seconds; NULL: this machine's */
 } prove_given;
 
 /* One number of the evidence: "largest difference | alibi | 0.31". */
