@@ -31,7 +31,9 @@ static void scene_free(scene *c)
 
 static pe_status scene_new(scene *c, const show_subject *s, const show_request *r, pe_error *err)
 {
-    *c = (scene){ .causal = r->causal || r->log || !show_looks_ahead(s, r) };
+    *c = (scene){ 0 };
+    SHOW_TRY(show_is_causal(&c->causal, s, r, err));
+    c->causal = c->causal || r->log;
     SHOW_TRY(path_new(&c->path, s, r, HEADS_LENGTH, SHOW_POINTS_MAX, err));
     int64_t n = c->path.where.tokens;
     SHOW_TRY(path_point(&c->query, &c->path, r, c->causal ? n - 1 : n / 2, err));
@@ -103,6 +105,7 @@ const show_view show_view_heads = {
                "每个头的偏置随距离的变化：陡的头看近处，平的头看远处。" },
     .hooks = PE_HOOK_BIAS,
     .first = true,
+    .asks = "length|start|at|causal|log|axis",
     .make = make_heads,
 };
 
@@ -141,8 +144,9 @@ static pe_status make_matrix(show_sheet *to, const show_subject *s, const show_r
 {
     show_path path;
     double *term = NULL;
-    bool causal = r->causal || !show_looks_ahead(s, r);
+    bool causal;
     SHOW_TRY(show_head(s, r, err));
+    SHOW_TRY(show_is_causal(&causal, s, r, err));
     SHOW_TRY(path_new_whole(&path, s, r, MATRIX_LENGTH, MATRIX_MAX, "bias", err));
     pe_status status = show_terms(&term, s, r, path.where, path.where, causal, err);
     if (!status)
@@ -159,5 +163,6 @@ const show_view show_view_bias = {
                "everywhere.",
                "以热图显示一个头每个分数上加的值；与内容有关时，各处内容相同。" },
     .hooks = PE_HOOK_BIAS | PE_HOOK_CONTENT,
+    .asks = "length|start|head|axis|causal",
     .make = make_matrix,
 };

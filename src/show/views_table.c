@@ -147,6 +147,7 @@ const show_view show_view_table = {
                "以热图显示加上的编码，或旋转角的 cos 与 sin：每个位置一行。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE,
     .first = true,
+    .asks = "length|start|axis",
     .make = make_table,
 };
 
@@ -168,7 +169,7 @@ static pe_status draw_curves(show_sheet *to, const block *b, const show_subject 
         snprintf(text, sizeof text, say(name, r->language), (int)pick[i]);
         double *y = figure_line(f, text, NULL, b->rows);
         for (int t = 0; y && t < b->rows; t++) {
-            f->series[i].x[t] = (double)path_at(&b->path, r, t);
+            f->series[f->series_count - 1].x[t] = (double)path_at(&b->path, r, t);
             y[t] = b->value[(int64_t)t * b->columns + pick[i]];
         }
     }
@@ -195,6 +196,7 @@ const show_view show_view_curves = {
     .about = { "A few dimensions, or pairs, as curves over the position.",
                "取几个维度（或几对）画成随位置变化的曲线。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE,
+    .asks = "length|start|axis|pairs",
     .make = make_curves,
 };
 
@@ -278,5 +280,6 @@ const show_view show_view_variance = {
     .about = { "The variance of each number over the positions: where it is 0, all positions look alike.",
                "每个数在各位置上的方差：方差为 0 处，所有位置看起来都一样。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE,
+    .asks = "length|start|axis",
     .make = make_variance,
 };
