@@ -13,11 +13,29 @@ static bool fits_any(const show_job *j, const show_view *v)
     return !j->subjects;
 }
 
+static void json_subject(json_out *o, const show_subject *s)
+{
+    out_open(o, NULL, '{');
+    out_text(o, "spec", s->spec);
+    out_int(o, "axes", s->axes);
+    out_open(o, "hooks", '-');
+    for (unsigned bit = 1; pe_hook_name(bit); bit <<= 1)
+        if (s->hooks & bit)
+            out_text(o, NULL, pe_hook_name(bit));
+    out_close(o, '-');
+    out_close(o, '}');
+}
+
 static void list_json(const show_job *j)
 {
+    char item[32];
     language l = j->request.language;
     json_out o = out_start(stdout);
     out_open(&o, NULL, '{');
+    out_open(&o, "specs", '[');
+    for (int n = 0; n < j->subjects; n++)
+        json_subject(&o, j->subject[n]);
+    out_close(&o, ']');
     out_open(&o, "views", '[');
     for (int i = 0; i < show_view_count; i++) {
         const show_view *v = show_views[i];
@@ -26,6 +44,10 @@ static void list_json(const show_job *j)
         out_text(&o, "title", say(v->title, l));
         out_text(&o, "about", say(v->about, l));
         out_bool(&o, "first", v->first);
+        out_open(&o, "asks", '-');
+        for (int n = 0; cli_item(v->asks, n, item, sizeof item); n++)
+            out_text(&o, NULL, item);
+        out_close(&o, '-');
         out_open(&o, "fits", '-');
         for (int n = 0; n < j->subjects; n++)
             if (show_fits(v, j->subject[n]))

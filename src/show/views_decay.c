@@ -260,5 +260,6 @@ const show_view show_view_decay = {
                "论文中的上界），或加上的值。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE | PE_HOOK_CONTENT | PE_HOOK_BIAS,
     .first = true,
+    .asks = "length|start|at|head|axis|causal",
     .make = make_decay,
 };

@@ -105,6 +105,7 @@ const show_view show_view_heads = {
                "每个头的偏置随距离的变化：陡的头看近处，平的头看远处。" },
     .hooks = PE_HOOK_BIAS,
     .first = true,
+    .asks = "length|start|at|causal|log|axis",
     .make = make_heads,
 };
 
@@ -162,5 +163,6 @@ const show_view show_view_bias = {
                "everywhere.",
                "以热图显示一个头每个分数上加的值；与内容有关时，各处内容相同。" },
     .hooks = PE_HOOK_BIAS | PE_HOOK_CONTENT,
+    .asks = "length|start|head|axis|causal",
     .make = make_matrix,
 };

@@ -147,6 +147,7 @@ const show_view show_view_table = {
                "以热图显示加上的编码，或旋转角的 cos 与 sin：每个位置一行。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE,
     .first = true,
+    .asks = "length|start|axis",
     .make = make_table,
 };
 
@@ -195,6 +196,7 @@ const show_view show_view_curves = {
     .about = { "A few dimensions, or pairs, as curves over the position.",
                "取几个维度（或几对）画成随位置变化的曲线。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE,
+    .asks = "length|start|axis|pairs",
     .make = make_curves,
 };
 
@@ -278,5 +280,6 @@ const show_view show_view_variance = {
     .about = { "The variance of each number over the positions: where it is 0, all positions look alike.",
                "每个数在各位置上的方差：方差为 0 处，所有位置看起来都一样。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE,
+    .asks = "length|start|axis",
     .make = make_variance,
 };

@@ -163,6 +163,7 @@ const show_view show_view_wavelengths = {
                "每一对（或每一维）转满一圈需要多少个位置，并与给定长度比较：高于横线的转不满一圈。" },
     .hooks = PE_HOOK_ROTATE | PE_HOOK_EMBED,
     .fits = has_waves,
+    .asks = "length|axis",
     .make = make_waves,
 };
 
@@ -213,5 +214,6 @@ const show_view show_view_turns = {
     .about = { "A dial per pair with a hand per position: fast pairs go round, slow ones hardly leave their place.",
                "每对一个表盘，每个位置一根指针：快的对转很多圈，慢的几乎不动。" },
     .hooks = PE_HOOK_ROTATE,
+    .asks = "length|start|axis|pairs",
     .make = make_turns,
 };

@@ -186,6 +186,7 @@ const show_view show_view_around = {
     .about = { "What the encoding tells one word of a sentence about the places of the others.",
                "编码告诉句中一个词的、关于其他词位置的信息。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE | PE_HOOK_CONTENT | PE_HOOK_BIAS,
+    .asks = "sentence|at|pairs|causal",
     .make = make_around,
 };
 
@@ -265,5 +266,6 @@ const show_view show_view_attention = {
     .about = { "One head with random projections, without the encoding and with it: without, equal words attend alike "
                "wherever they stand.",
                "一个随机投影的头，不加与加上编码的对比：不加编码时，相同的词无论在哪里注意力都一样。" },
+    .asks = "sentence|head|causal",
     .make = make_attention,
 };

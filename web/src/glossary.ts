@@ -5,6 +5,7 @@
 import type { App } from "./app";
 import { fill, h } from "./dom";
 import { terms, type Term } from "./glossary_terms";
+import { onLink } from "./tour_link";
 import { marked } from "./tour_text";
 
 const words = {
@@ -38,7 +39,7 @@ function entry(t: Term, app: App): HTMLElement {
 
 export function renderGlossary(root: HTMLElement, app: App): void {
   const list = h("dl", { class: "glossary" });
-  const count = h("p", { class: "hint", role: "status" });
+  const count = h("p", { class: "faint", role: "status" });
   const search = h("input", { type: "search", placeholder: app.t(words.search), "aria-label": app.t(words.search) });
   const show = (): void => {
     const hits = found(search.value);
@@ -48,9 +49,17 @@ export function renderGlossary(root: HTMLElement, app: App): void {
   search.addEventListener("input", show);
   fill(root, h("h2", {}, app.t(words.title)), search, count, list);
   show();
-  const asked = app.state.tab === "glossary" && app.state.step ? root.querySelector(`#term-${CSS.escape(app.state.step)}`) : null;
-  if (asked) {
-    asked.classList.add("asked");
-    requestAnimationFrame(() => asked.scrollIntoView({ block: "center" }));
-  }
+  const goTo = (): void => {
+    const asked = app.state.tab === "glossary" && app.state.step ? root.querySelector(`#term-${CSS.escape(app.state.step)}`) : null;
+    root.querySelector(".asked")?.classList.remove("asked");
+    asked?.classList.add("asked");
+    asked?.scrollIntoView({ block: "center" });
+  };
+  onLink(root, () => {
+    if (app.state.tab !== "glossary") return;
+    search.value = "";
+    show();
+    goTo();
+  });
+  requestAnimationFrame(goTo);
 }

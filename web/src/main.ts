@@ -1,10 +1,143 @@
 // SPDX-License-Identifier: MIT
-import { loadTool } from "./tool";
+//
+// The page starts: the tool is loaded, the link is read, the parts are made; then every change of the state is shown.
 
-async function main(): Promise<void> {
-  const tool = await loadTool();
-  const out = document.getElementById("out");
-  if (out) out.textContent = tool.run(["table", "rope", "-n", "4"]).text;
+import type { App, Lang, Ran, Slider, SliderWanted, State, Wanted, Words } from "./app";
+import { Background, serve } from "./background";
+import { ClaimsPanel } from "./claims";
+import { byId, fill, h } from "./dom";
+import { exampleConfig } from "./example";
+import { Explore } from "./explore";
+import { eachFrame, measured, whenQuiet } from "./frame";
+import { renderGlossary } from "./glossary";
+import { Header } from "./header";
+import { inks } from "./inks";
+import { ModelPanel } from "./model";
+import { Placed } from "./placed";
+import { readRegistry, type Registry } from "./registry";
+import { registryZh } from "./registry.zh";
+import { makeSlider } from "./slider";
+import { firstState, readLink, tabs, writeLink } from "./state";
+import { keptTheme, onTheme, showTheme } from "./theme";
+import { loadModule, toolOf, type Tool } from "./tool";
+import { renderTour } from "./tour";
+import { words } from "./words";
+
+class Page implements App {
+  state: State;
+  private readonly first: State;
+  private readonly registry: Registry;
+  private header!: Header;
+  private explore!: Explore;
+  private made = new Set<string>(); // tabs that have been filled
+  private readonly placed = new Placed(this);
+  private readonly soon = eachFrame(() => this.show());
+  private readonly keep = whenQuiet(() => history.replaceState(null, "", this.link({})), 150);
+
+  private readonly tool: Tool;
+  private readonly background: Background;
+
+  constructor(module: WebAssembly.Module, lang: Lang) {
+    this.tool = toolOf(module);
+    this.background = new Background(module);
+    this.first = firstState(lang);
+    this.state = readLink(location.hash, { ...this.first, theme: keptTheme() });
+    this.registry = readRegistry((args) => this.run(args));
+    inks(this);
+    this.build();
+    addEventListener("hashchange", () => this.follow());
+    onTheme(() => this.show());
+    addEventListener("resize", eachFrame(() => this.show()));
+  }
+
+  get lang(): Lang {
+    return this.state.lang;
+  }
+  t(w: Words): string {
+    return w[this.lang];
+  }
+  about(english: string): string {
+    return this.lang === "zh" ? (registryZh[english] ?? english) : english;
+  }
+  run(args: readonly string[], files: Readonly<Record<string, string>> = {}): Ran {
+    const bytes = new Map(Object.entries(files).map(([name, text]) => [name, new TextEncoder().encode(text)]));
+    return this.tool.run(args, undefined, bytes);
+  }
+  later(args: readonly string[], owner: object, done: (ran: Ran) => void): void {
+    this.background.run(args, owner, done);
+  }
+  forget(owner: object): void {
+    this.background.forget(owner);
+  }
+  picture(el: HTMLElement, wanted: Wanted): void {
+    this.placed.draw(el, wanted);
+  }
+  slider(el: HTMLElement, wanted: SliderWanted, onChange: (value: number) => void): Slider {
+    return makeSlider(el, wanted, onChange);
+  }
+  link(change: Partial<State>): string {
+    return writeLink({ ...this.state, ...change }, this.first);
+  }
+
+  setState(change: Partial<State>): void {
+    const before = this.state;
+    this.state = { ...before, ...change };
+    this.keep();
+    if (this.state.lang !== before.lang) this.build();
+    else if (this.state.tab !== before.tab) { this.show(); scrollTo({ top: 0 }); } else this.soon();
+  }
+
+  /** A link that was typed or gone back to. */
+  private follow(): void {
+    const lang = this.state.lang;
+    this.state = readLink(location.hash, this.first);
+    this.made.delete(this.state.tab);
+    if (this.state.lang !== lang) this.build();
+    else this.show();
+  }
+
+  /** Everything anew, in the language of the state. */
+  private build(): void {
+    document.documentElement.lang = this.lang === "zh" ? "zh-CN" : "en";
+    byId("skip").textContent = this.t(words.skip);
+    this.made = new Set();
+    this.header = new Header(byId("top"), this);
+    this.explore = new Explore(byId("explore"), this, this.registry, this.first);
+    fill(byId("foot"), h("p", {}, this.t(words.footer)), h("p", {}, `${this.t(words.source)} · ${this.registry.version}`));
+    this.show();
+  }
+
+  private show(): void {
+    const { tab } = this.state;
+    showTheme(this.state.theme);
+    this.header.update(this.state);
+    for (const name of tabs) byId(name).hidden = name !== tab;
+    if (tab === "explore") measured("redraw", () => this.explore.update(this.state));
+    else if (!this.made.has(tab)) {
+      this.made.add(tab);
+      this.make(tab, byId(tab));
+    }
+  }
+
+  private make(tab: string, root: HTMLElement): void {
+    fill(root);
+    if (tab === "tour") renderTour(root, this);
+    if (tab === "model") new ModelPanel(root, this, exampleConfig);
+    if (tab === "claims") new ClaimsPanel(root, this);
+    if (tab === "glossary") renderGlossary(root, this);
+  }
 }
 
-void main();
+async function start(): Promise<void> {
+  const lang: Lang = navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
+  try {
+    new Page(await loadModule(), lang);
+    document.documentElement.dataset.ready = "";
+  } catch (why) {
+    fill(byId("main"), h("p", { class: "error", role: "alert" }, `${words.broken[lang]}: ${String(why)}`));
+    throw why;
+  }
+}
+
+if (typeof document === "undefined") serve();
+else void start();

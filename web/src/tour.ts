@@ -5,7 +5,8 @@
 import type { App } from "./app";
 import { fill, h } from "./dom";
 import { renderDemo, type Values } from "./tour_demo";
-import type { Step } from "./tour_step";
+import { onLink } from "./tour_link";
+import type { Step, Table } from "./tour_step";
 import { steps } from "./tour_steps";
 import { marked, paragraph } from "./tour_text";
 
@@ -31,8 +32,15 @@ function go(to: Step | undefined, label: string, rel: string, app: App): HTMLEle
 }
 
 function contents(at: number, app: App): HTMLElement {
-  return h("nav", { class: "steps", "aria-label": app.t(words.contents) }, h("ol", { start: 0 }, ...steps.map((s, n) => h("li", {},
+  return h("nav", { class: "contents", "aria-label": app.t(words.contents) }, h("ol", { start: 0 }, ...steps.map((s, n) => h("li", {},
     h("a", { href: app.link({ tab: "tour", step: s.id }), "aria-current": n === at ? "step" : null }, app.t(s.title))))));
+}
+
+function table(t: Table, app: App): HTMLElement {
+  return h("div", { class: "wide" }, h("table", { class: "results" }, h("caption", {}, app.t(t.caption)),
+    h("thead", {}, h("tr", {}, ...t.columns.map((c) => h("th", { scope: "col" }, app.t(c))))),
+    h("tbody", {}, ...t.rows.map((r) => h("tr", { "data-row": r.row },
+      h("th", { scope: "row" }, app.t(r.name)), ...r.values.map((v) => h("td", { class: "number" }, v)))))));
 }
 
 function article(step: Step, at: number, app: App): HTMLElement {
@@ -40,16 +48,24 @@ function article(step: Step, at: number, app: App): HTMLElement {
   return h("article", { class: "step", "data-step": step.id },
     h("h2", { tabindex: -1 }, `${at} · ${app.t(step.title)}`),
     ...step.text[app.lang].map((p) => paragraph(p, app, step.formulas)),
+    step.table ? table(step.table, app) : null,
     ...demos,
     h("aside", { class: "try" }, h("h4", {}, app.t(words.tries)), h("p", {}, ...marked(app.t(step.tries), app, step.formulas))),
     h("nav", { class: "ends" }, go(steps[at - 1], app.t(words.previous), "prev", app), go(steps[at + 1], app.t(words.next), "next", app)));
 }
 
-export function renderTour(root: HTMLElement, app: App): void {
+function show(root: HTMLElement, app: App): void {
   const at = Math.max(0, steps.findIndex((s) => s.id === app.state.step));
   const step = steps[at];
-  if (!step) return;
-  const before = root.querySelector("article")?.dataset.step;
-  fill(root, contents(at, app), article(step, at, app));
-  if (before !== undefined && before !== step.id) root.querySelector("h2")?.focus(); // a reader who went on starts at the top
+  if (step) fill(root, contents(at, app), article(step, at, app));
+}
+
+export function renderTour(root: HTMLElement, app: App): void {
+  show(root, app);
+  onLink(root, () => {
+    if (app.state.tab !== "tour" || app.state.step === root.querySelector("article")?.dataset.step) return;
+    show(root, app);
+    scrollTo({ top: 0 });
+    root.querySelector("h2")?.focus({ preventScroll: true }); // a reader who went on starts at the top
+  });
 }

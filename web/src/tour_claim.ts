@@ -19,13 +19,14 @@ interface Found {
   verdict: "HOLDS" | "REFUTED" | "DEPENDS" | null;
   verdict_text?: string;
   because: string;
-  numbers: { what: string; of: string; unit: string; text: string }[];
+  numbers: { what: string; of: string; text: string }[];
 }
 
 interface Listed {
   groups: { claims: { name: string; claim: string }[] }[];
 }
 
+const looks = { HOLDS: "good", REFUTED: "bad", DEPENDS: "mixed", none: "none" };
 const sentences = new Map<string, Map<string, string>>(); // by language, then by claim
 
 /** The claim as the literature has it, before anything is measured; its name where the tool does not know it. */
@@ -41,17 +42,17 @@ function sentenceOf(claim: string, app: App): string {
 }
 
 function verdict(f: Found, app: App): HTMLElement[] {
-  const rows = f.numbers.map((n) => h("tr", {}, h("td", {}, n.what), h("td", {}, n.of), h("td", {}, `${n.text}${n.unit && ` ${n.unit}`}`)));
+  const rows = f.numbers.map((n) => h("tr", {}, h("td", {}, n.what), h("td", {}, h("code", {}, n.of)), h("td", { class: "number" }, n.text)));
   return [
-    h("p", {}, h("strong", { class: `verdict ${(f.verdict ?? "error").toLowerCase()}` }, f.verdict_text ?? "?"), " ", f.because),
-    h("p", { class: "hint" }, f.source, " · ", h("code", {}, f.command)),
-    h("details", {}, h("summary", {}, app.t(words.evidence)), h("table", { class: "numbers" }, h("tbody", {}, ...rows))),
+    h("p", {}, h("span", { class: `badge ${looks[f.verdict ?? "none"]}` }, f.verdict_text ?? "?"), " ", f.because),
+    h("p", { class: "faint" }, f.source, " · ", h("code", {}, f.command)),
+    h("details", {}, h("summary", {}, app.t(words.evidence)), h("div", { class: "wide" }, h("table", {}, h("tbody", {}, ...rows)))),
   ];
 }
 
 export function claimOutput(el: HTMLElement, claim: string, app: App): void {
-  const result = h("div", { class: "result", role: "status" });
-  const button = h("button", { type: "button", "data-claim": claim }, app.t(words.check));
+  const result = h("div", { class: "found", role: "status" });
+  const button = h("button", { type: "button", class: "quiet", "data-claim": claim }, app.t(words.check));
   button.addEventListener("click", () => {
     fill(result, app.t(words.checking));
     // A measurement may take a moment: let the page say so first.

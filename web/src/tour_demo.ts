@@ -39,7 +39,7 @@ function textField(c: TextControl, values: Values, changed: (id: string) => void
 }
 
 function choiceButtons(c: ChoiceControl, formulas: Formulas, values: Values, changed: (id: string) => void, app: App): HTMLElement {
-  const note = h("div", { class: "note", role: "status" });
+  const note = h("div", { class: "chosen", role: "status" });
   const explain = (o: Option | undefined): void =>
     fill(note, o?.formula ? paragraph(`{${o.formula}}`, app, formulas) : null, o?.note ? h("p", {}, ...marked(app.t(o.note), app, formulas)) : null);
   const name = newId("choice");
@@ -74,18 +74,18 @@ function numbersOutput(el: HTMLElement, args: string[], caption: string, app: Ap
   const ran = app.run([...args, "--json"]);
   if (ran.code) return fill(el, h("p", { class: "error", role: "alert" }, sentence(ran)));
   const rows = (JSON.parse(ran.text) as { data: number[][] }).data;
-  fill(el, h("table", { class: "numbers" }, h("caption", {}, caption),
-    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((value) => h("td", {}, String(value))))))));
+  fill(el, h("div", { class: "wide" }, h("table", { class: "values" }, h("caption", {}, caption),
+    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((value) => h("td", {}, String(value)))))))));
 }
 
 /** Everything an output says of its command, to see which controls it listens to. */
 function mentions(o: Output): string {
-  if (o.kind === "claim") return "";
+  if (o.kind === "claim") return o.claim;
   return o.kind === "numbers" ? o.command.join(" ") : [o.spec, ...(o.options ?? [])].join(" ");
 }
 
 function show(el: HTMLElement, o: Output, values: Values, app: App): void {
-  if (o.kind === "claim") claimOutput(el, o.claim, app);
+  if (o.kind === "claim") claimOutput(el, filled(o.claim, values), app);
   else if (o.kind === "numbers") numbersOutput(el, command(o.command, values), app.t(o.caption), app);
   else {
     const spec = filled(o.spec, values), options = command(o.options ?? [], values);
@@ -103,11 +103,11 @@ function listens(o: Output, values: Values): Set<string> {
 
 export function renderDemo(demo: Demo, formulas: Formulas, values: Values, app: App): HTMLElement {
   for (const c of demo.controls) if (!values.has(c.id)) values.set(c.id, firstValue(c, app));
-  const outputs = demo.outputs.map((o) => ({ o, el: h("div", { class: `output ${o.kind}` }) }));
+  const outputs = demo.outputs.map((o) => ({ o, el: h("div", { class: `output ${o.kind}${"narrow" in o && o.narrow ? " narrow" : ""}` }) }));
   const changed = (id: string): void => {
     for (const { o, el } of outputs) if (listens(o, values).has(id)) show(el, o, values, app);
   };
-  const controls = h("div", { class: "controls" });
+  const controls = h("div", { class: "demo-controls" });
   for (const c of demo.controls) addControl(controls, c, formulas, values, changed, app);
   const section = h("section", { class: "demo", "aria-label": app.t(demo.title) },
     h("h4", {}, app.t(demo.title)), controls, ...outputs.map(({ el }) => el));

@@ -13,8 +13,8 @@ export function walkOutput(el: HTMLElement, spec: string, options: string[], app
   const ran = app.run(["walk", spec, ...options, "--json", "--lang", app.lang]);
   if (ran.code) return fill(el, h("p", { class: "error", role: "alert" }, sentence(ran)));
   const { steps } = JSON.parse(ran.text) as Walked;
-  fill(el, h("ol", { class: "walk" }, ...steps.map((s) => h("li", {},
+  fill(el, h("ol", { class: "steps" }, ...steps.map((s) => h("li", {},
     h("p", {}, h("strong", {}, s.title)),
-    h("div", { class: "beside" }, h("pre", { class: "formula" }, s.formula), h("pre", {}, s.numbers)),
-    s.note && h("p", { class: "hint" }, s.note)))));
+    h("div", { class: "beside" }, h("code", { class: "formula" }, s.formula), h("pre", { tabindex: 0 }, s.numbers)),
+    s.note && h("p", { class: "faint" }, s.note)))));
 }

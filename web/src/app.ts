@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// What the parts of the page have in common. A part is a function that fills an element: render(root, app). It asks the
+// tool (app.run) for every number and draws with app.picture; it keeps no mathematics of its own.
+
+export type Lang = "en" | "zh";
+
+/** A sentence in the languages of the page, side by side, so that none is changed and the other forgotten. */
+export interface Words {
+  en: string;
+  zh: string;
+}
+
+/** What one command of the tool gave back. */
+export interface Ran {
+  code: number; // 0: done
+  out: Uint8Array; // stdout
+  readonly text: string; // stdout as text
+  err: string; // stderr: a sentence where code is not 0
+}
+
+/** A picture of `posenc show`. */
+export interface Wanted {
+  spec: string;
+  view: string; // "table"
+  options?: string[]; // more of the command line: ["-n", "64", "--head-dim", "32"]
+  alone?: boolean; // only the drawing: no caption, numbers or downloads
+}
+
+export interface SliderWanted {
+  label: string;
+  value: number; // NaN: none yet
+  min: number;
+  max: number;
+  most?: number; // the field takes up to this, where the slider ends before
+  step?: number; // 1
+  log?: boolean; // equal ratios, not equal steps; the field beside it takes any number
+  help?: string;
+  none?: string; // what stands in the field where there is no value: "auto"
+}
+
+export interface Slider {
+  root: HTMLElement;
+  get(): number;
+  set(value: number): void; // without calling back
+}
+
+/** All that a link carries. "" means none. */
+export interface State {
+  tab: string; // explore, tour, model, claims, glossary
+  a: string; // a spec
+  b: string; // a spec; "": A alone
+  view: string; // of `posenc show`; "all"
+  n: number; // positions; 0: as many as suit the view
+  start: number; // the first of them
+  dim: number; // width of a head
+  heads: number;
+  model: number; // width of the embedding
+  at: number; // the position that looks around; -1: as the view likes it
+  head: number; // the head looked at
+  axis: number; // the coordinate that runs, of several
+  pairs: string; // which pairs or dimensions: "0,8,16"
+  causal: boolean;
+  log: boolean; // distances on a logarithmic axis
+  text: string; // the sentence
+  step: string; // of the tour
+  lang: Lang;
+  theme: string; // "": as the system says; light, dark
+}
+
+export interface App {
+  readonly lang: Lang;
+  /** The words in the reader's language. */
+  t(words: Words): string;
+  /** A text of the registry (a summary, a key's help), which is English, in the reader's language. */
+  about(english: string): string;
+  /** One command of the tool, without its name: run(["table", "rope", "-n", "4", "--json"]). Files it may read are
+   *  handed in: run(["explain", "config.json"], { "config.json": text }). */
+  run(args: readonly string[], files?: Readonly<Record<string, string>>): Ran;
+  /** The same beside the page, for what may take seconds; owner: whose it is. Files cannot be handed in. */
+  later(args: readonly string[], owner: object, done: (ran: Ran) => void): void;
+  /** Takes back what owner asked for later and has not got. */
+  forget(owner: object): void;
+  /** Draws into el, replacing what is there; an error becomes the tool's sentence. Call again to redraw. */
+  picture(el: HTMLElement, wanted: Wanted): void;
+  /** Appends a labelled slider with its number field; onChange comes at most once a frame. */
+  slider(el: HTMLElement, wanted: SliderWanted, onChange: (value: number) => void): Slider;
+  readonly state: Readonly<State>;
+  /** Changes the state, the link, and all that shows it. */
+  setState(change: Partial<State>): void;
+  /** A link to the page in another state, for <a href>. */
+  link(change: Partial<State>): string;
+}
+
+/** The sentence of a command that failed, without the tool's name before it. */
+export function sentence(ran: Ran): string {
+  return ran.err.trim().replace(/^posenc( \w+)?: /, "") || `exit ${ran.code}`;
+}

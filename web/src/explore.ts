@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// The explorer: the forms of A and B on one side; the pictures with their controls, the live check, the steps and the code
+// on the other.
+
+import type { App, State } from "./app";
+import { CodePanel } from "./code";
+import { fill, h } from "./dom";
+import { SideForm } from "./form";
+import { PropertiesPanel } from "./properties";
+import type { Registry } from "./registry";
+import { Stage } from "./stage";
+import { Strip } from "./strip";
+import { shapeArgs, showArgs, subjectOf, type Subject } from "./views";
+import { WalkPanel } from "./walk";
+import { words } from "./words";
+
+function section(name: string): HTMLElement {
+  return h("section", { class: name });
+}
+
+export class Explore {
+  private readonly formA: SideForm;
+  private readonly formB: SideForm;
+  private readonly boxB: HTMLElement;
+  private readonly compare: HTMLButtonElement;
+  private readonly stage: Stage;
+  private readonly strip: Strip;
+  private readonly properties: PropertiesPanel;
+  private readonly walk: WalkPanel;
+  private readonly code: CodePanel;
+  private readonly subjects = new Map<string, Subject>();
+
+  constructor(root: HTMLElement, private readonly app: App, registry: Registry, first: Readonly<State>) {
+    this.formA = new SideForm(app, registry, "A", (a) => app.setState({ a }));
+    this.formB = new SideForm(app, registry, "B", (b) => app.setState({ b }));
+    this.compare = h("button", { type: "button", class: "quiet", id: "compare", onclick: () => this.toggle() });
+    this.boxB = h("section", { class: "panel side-b", "aria-label": "B" }, h("h2", { class: "letter b" }, "B"), this.formB.root,
+      h("button", { type: "button", class: "plain", onclick: () => this.swap() }, "⇅ " + app.t(words.swap)));
+    const pictures = section("pictures-box"), strip = section("strip");
+    const properties = section("panel"), walk = section("panel"), code = section("panel");
+    fill(root,
+      h("div", { class: "controls" },
+        h("section", { class: "panel side-a", "aria-label": "A" }, h("h2", { class: "letter a" }, "A"), this.formA.root),
+        this.compare, this.boxB),
+      h("div", { class: "stage" }, pictures, properties, walk, code));
+    this.stage = new Stage(pictures, app, strip);
+    this.strip = new Strip(strip, app, first);
+    this.properties = new PropertiesPanel(properties, app);
+    this.walk = new WalkPanel(walk, app);
+    this.code = new CodePanel(code, app);
+  }
+
+  private toggle(): void {
+    const { a, b } = this.app.state;
+    this.app.setState({ b: b ? "" : a });
+  }
+
+  private swap(): void {
+    const { a, b } = this.app.state;
+    this.app.setState({ a: b, b: a });
+  }
+
+  private subject(spec: string, state: Readonly<State>): Subject {
+    const key = [spec, ...shapeArgs(state)].join(" ");
+    let known = this.subjects.get(key);
+    if (!known) {
+      if (this.subjects.size > 500) this.subjects.clear();
+      known = subjectOf(this.app, spec, state);
+      this.subjects.set(key, known);
+    }
+    return known;
+  }
+
+  /** Shows the state. What the tool refuses is said beside its form; the last good picture stays. */
+  update(state: Readonly<State>): void {
+    const a = this.subject(state.a, state), b = state.b ? this.subject(state.b, state) : null;
+    this.formA.update(state.a, a.error);
+    if (b) this.formB.update(state.b, b.error);
+    this.boxB.hidden = !b;
+    this.compare.textContent = this.app.t(b ? words.stopCompare : words.compare);
+    const good = [a, b].filter((s): s is Subject => s !== null && s.error === "");
+    if (good.length) this.show(good, state);
+  }
+
+  private show(subjects: Subject[], state: Readonly<State>): void {
+    const specs = subjects.map((s) => s.spec), hooks = subjects.map((s) => s.hooks);
+    const views = subjects.flatMap((s) => s.views).filter((v, i, all) => all.findIndex((w) => w.name === v.name) === i);
+    const chosen = Stage.chosen(views, state.view);
+    const inSight = views.filter((v) => chosen === "all" || v.name === chosen);
+    this.strip.update(new Set(inSight.flatMap((v) => v.asks)), new Set(hooks.flat()), Math.max(...subjects.map((s) => s.axes)), state);
+    this.stage.update(specs, views, state);
+    this.properties.update(specs, shapeArgs(state));
+    this.walk.update(specs[0] ?? "");
+    const first = inSight[0];
+    this.code.update(state, specs, hooks, first ? showArgs(first, state, "") : []);
+  }
+}

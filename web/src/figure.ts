@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+//
+// `posenc show --as parts`: drawings without their cells, the cells as levels and values, and where points lie.
+
+/** A rectangle of cells in a drawing, in its pixels. */
+export interface Cells {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  rows: number;
+  columns: number;
+  levels: Uint8Array; // (rows, columns): which of the colours
+}
+
+/** The cells that are the picture, with their numbers. */
+export interface Matrix extends Cells {
+  readonly values: Float32Array; // (rows, columns)
+  rowName(row: number): string;
+  columnName(column: number): string;
+}
+
+export interface Line {
+  name: string;
+  x: (number | null)[];
+  y: (number | null)[];
+  px: (number | null)[]; // where the points lie in the drawing; null: outside
+  py: (number | null)[];
+}
+
+export interface Figure {
+  kind: "lines" | "cells" | "dials";
+  group: string; // the spec it is of
+  title: string;
+  caption: string;
+  description: string;
+  xLabel: string;
+  yLabel: string;
+  svg: string;
+  width: number;
+  height: number;
+  cells: Cells[]; // the matrix, and its scale
+  matrix: Matrix | null;
+  lines: Line[];
+}
+
+/** The colours of the levels as pixels of a canvas. A level past the last is a cell with nothing in it. */
+export type Palette = Uint32Array;
+
+export interface Sheet {
+  figures: Figure[];
+  palette: Palette;
+}
+
+interface SaidCells extends Omit<Cells, "levels"> {
+  heat: string;
+  values?: string;
+  first_row?: number;
+  first_column?: number;
+  row_names?: string[];
+  column_names?: string[];
+}
+
+interface SaidFigure {
+  kind: Figure["kind"];
+  title: string | null;
+  group: string | null;
+  caption: string | null;
+  description: string | null;
+  x_label: string | null;
+  y_label: string | null;
+  width: number;
+  height: number;
+  svg: string;
+  cells: SaidCells[];
+  points: Line[];
+}
+
+function bytes(base64: string): Uint8Array<ArrayBuffer> {
+  const text = atob(base64);
+  const out = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) out[i] = text.charCodeAt(i);
+  return out;
+}
+
+function matrix(said: SaidCells, cells: Cells): Matrix {
+  const { row_names, column_names, first_row = 0, first_column = 0 } = said;
+  let values: Float32Array | null = null; // read when they are asked for: a slider that moves does not
+  return {
+    ...cells,
+    get values() { return (values ??= new Float32Array(bytes(said.values ?? "").buffer)); },
+    rowName: (r) => row_names?.[r] ?? String(first_row + r),
+    columnName: (c) => column_names?.[c] ?? String(first_column + c),
+  };
+}
+
+function figure(said: SaidFigure): Figure {
+  const cells = said.cells.map((c) => ({ ...c, levels: bytes(c.heat) }));
+  const first = said.cells[0], painted = cells[0];
+  return {
+    kind: said.kind, svg: said.svg, width: said.width, height: said.height, lines: said.points,
+    group: said.group ?? "", title: said.title ?? "", caption: said.caption ?? "", description: said.description ?? "",
+    xLabel: said.x_label ?? "", yLabel: said.y_label ?? "",
+    cells, matrix: first?.values && painted ? matrix(first, painted) : null,
+  };
+}
+
+/** "#rrggbb" as the four bytes r, g, b, 255 of a little-endian word. */
+function pixel(colour: string): number {
+  const rgb = parseInt(colour.slice(1), 16);
+  return (0xff000000 | ((rgb & 0xff) << 16) | (rgb & 0xff00) | (rgb >> 16)) >>> 0;
+}
+
+const palettes = new Map<string, Palette>();
+
+function paletteOf(colours: readonly string[]): Palette {
+  const key = colours.join("");
+  let palette = palettes.get(key);
+  if (!palette) palettes.set(key, (palette = new Uint32Array(256).map((_, i) => (colours[i] ? pixel(colours[i]) : 0))));
+  return palette;
+}
+
+export function readFigures(json: string): Sheet {
+  const said = JSON.parse(json) as { figures: SaidFigure[]; palette: string[] };
+  return { figures: said.figures.map(figure), palette: paletteOf(said.palette) };
+}

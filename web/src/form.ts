@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+//
+// One side of the comparison as a form: the text of its spec, and for each encoding in it the keys that have a meaning.
+// The form writes the spec; the tool judges it.
+
+import type { App } from "./app";
+import { fill, h, newId } from "./dom";
+import { keyControl, type KeyControl } from "./key";
+import { applies, rowOf, type Key, type Registry, type Row } from "./registry";
+import { readSpec, writeSpec, type Part } from "./spec";
+import { words } from "./words";
+
+const wide = "(min-width: 901px)"; // beside the pictures; where the form stands above them, keys begin folded
+const straight = 4; // so many keys of a row stand in the open, and those that others hang on; the rest are folded
+
+export class SideForm {
+  readonly root: HTMLElement;
+  private readonly text: HTMLInputElement;
+  private readonly error: HTMLElement;
+  private readonly body: HTMLElement;
+  private controls = new Map<string, KeyControl>();
+  private built = "";
+  private parts: Part[] = [];
+
+  constructor(private readonly app: App, private readonly registry: Registry, name: string,
+              private readonly change: (spec: string) => void) {
+    const id = newId("spec");
+    this.text = h("input", {
+      type: "text", id, class: "spec", spellcheck: "false", autocomplete: "off", autocapitalize: "off",
+      "aria-describedby": `${id}-error`, oninput: () => this.change(this.text.value.trim()),
+    });
+    this.error = h("p", { class: "error", id: `${id}-error`, role: "status", "aria-live": "polite" });
+    this.body = h("div", { class: "parts" });
+    this.root = h("div", { class: "side-form" },
+      h("label", { class: "quiet", for: id }, `${app.t(words.spec)} ${name}`), this.text, this.error, this.body);
+  }
+
+  /** Shows the spec, and the tool's sentence where it is wrong. */
+  update(spec: string, error: string): void {
+    if (this.text.value.trim() !== spec) this.text.value = spec;
+    this.text.setAttribute("aria-invalid", String(error !== ""));
+    this.error.textContent = error;
+    this.parts = readSpec(spec);
+    const shape = this.shape();
+    if (shape !== this.built) this.build(shape);
+    this.parts.forEach((part, i) => {
+      for (const key of rowOf(this.registry, part.name)?.keys ?? [])
+        this.controls.get(`${i}.${key.name}`)?.set(part.keys.get(key.name));
+    });
+  }
+
+  /** What the look of the form depends on: names, and the choices that other keys hang on. */
+  private shape(): string {
+    return this.parts.map((part) => {
+      const row = rowOf(this.registry, part.name);
+      return row ? `${row.name}(${row.keys.filter((k) => applies(row, k, part.keys)).map((k) => k.name)})` : "?";
+    }).join("+");
+  }
+
+  private build(shape: string): void {
+    const focused = (document.activeElement as HTMLElement | null)?.closest<HTMLElement>("[data-key]")?.dataset.key;
+    const within = this.body.contains(document.activeElement);
+    this.built = shape;
+    this.controls = new Map();
+    fill(this.body, ...this.parts.map((part, i) => this.part(part, i)), this.adder());
+    if (within && focused)
+      this.body.querySelector<HTMLElement>(`select[data-key="${focused}"], [data-key="${focused}"] input`)?.focus();
+  }
+
+  private part(part: Part, i: number): HTMLElement {
+    const row = rowOf(this.registry, part.name);
+    const box = h("div", { class: "part" }, this.chooser(part, i));
+    if (!row) return box;
+    box.append(h("p", { class: "summary" }, this.app.about(row.summary)), this.source(row));
+    const shown = row.keys.filter((k) => applies(row, k, part.keys));
+    const open = shown.filter((k) => this.isOpen(row, k));
+    const folded = shown.filter((k) => !open.includes(k));
+    const keys = h("details", { class: "keys", open: matchMedia(wide).matches }, h("summary", {}, `${this.app.t(words.keys)} (${shown.length})`));
+    keys.append(...open.map((k) => this.key(k, i)));
+    if (folded.length)
+      keys.append(h("details", { open: folded.some((k) => part.keys.has(k.name)) },
+        h("summary", {}, `${this.app.t(words.moreKeys)} (${folded.length})`), ...folded.map((k) => this.key(k, i))));
+    if (shown.length) box.append(keys);
+    return box;
+  }
+
+  private isOpen(row: Row, key: Key): boolean {
+    return row.keys.indexOf(key) < straight || row.keys.length <= straight + 2 || key.when !== null ||
+      row.keys.some((k) => k.when?.startsWith(`${key.name}=`));
+  }
+
+  private source(row: Row): HTMLElement {
+    return h("p", { class: "source" }, h("code", {}, row.formula), " ",
+      row.arxiv
+        ? h("a", { href: `https://arxiv.org/abs/${row.arxiv}`, rel: "noreferrer", target: "_blank" }, row.paper)
+        : row.paper);
+  }
+
+  private key(key: Key, i: number): HTMLElement {
+    const control = keyControl(this.app, key, (value) => this.set(i, key, value));
+    this.controls.set(`${i}.${key.name}`, control);
+    return control.root;
+  }
+
+  private set(i: number, key: Key, value: string | undefined): void {
+    const part = this.parts[i];
+    const row = part && rowOf(this.registry, part.name);
+    if (!part || !row) return;
+    if (value === undefined) part.keys.delete(key.name);
+    else part.keys.set(key.name, value);
+    for (const k of row.keys) if (!applies(row, k, part.keys)) part.keys.delete(k.name);
+    this.complete(row, part, key);
+    this.change(writeSpec(this.parts));
+  }
+
+  /** A choice that needs other keys takes them from an example of the registry that makes the same choice. */
+  private complete(row: Row, part: Part, key: Key): void {
+    if (key.kind !== "choice") return;
+    const missing = row.keys.filter((k) => k.required && applies(row, k, part.keys) && !part.keys.has(k.name));
+    if (!missing.length) return;
+    const example = row.examples.map((e) => readSpec(e)[0]?.keys)
+      .find((keys) => keys?.get(key.name) === part.keys.get(key.name) && missing.every((k) => keys?.has(k.name)));
+    for (const [name, value] of example ?? []) if (!part.keys.has(name)) part.keys.set(name, value);
+  }
+
+  private chooser(part: Part, i: number): HTMLElement {
+    const { app, registry } = this;
+    const id = newId("encoding");
+    const select = h("select", { id, "data-key": `encoding-${i}` });
+    if (!rowOf(registry, part.name)) select.append(h("option", { value: "", selected: true }, "?"));
+    for (const row of registry.encodings)
+      select.append(h("option", { value: row.name, selected: row.name === part.name }, row.name));
+    select.addEventListener("change", () => {
+      this.parts[i] = { name: select.value, keys: new Map() };
+      this.change(writeSpec(this.parts));
+    });
+    const remove = this.parts.length > 1 && h("button", {
+      type: "button", class: "plain", "aria-label": `${app.t(words.remove)} ${part.name}`, title: app.t(words.remove),
+      onclick: () => { this.parts.splice(i, 1); this.change(writeSpec(this.parts)); },
+    }, "×");
+    return h("div", { class: "chooser" }, h("label", { class: "hidden", for: id }, app.t(words.encoding)), select,
+      this.examples(part), remove);
+  }
+
+  private examples(part: Part): HTMLElement | null {
+    const row = rowOf(this.registry, part.name);
+    if (!row || row.examples.length < 2 || this.parts.length > 1) return null;
+    const label = this.app.t(words.examples);
+    const select = h("select", { class: "examples", "aria-label": label, "data-key": "examples" },
+      h("option", { value: "" }, label + " …"));
+    for (const e of row.examples) select.append(h("option", { value: e }, e.length > 60 ? e.slice(0, 57) + "…" : e));
+    select.addEventListener("change", () => { const spec = select.value; select.value = ""; if (spec) this.change(spec); });
+    return select;
+  }
+
+  /** The first encoding that does what those at hand do not. */
+  private another(): string {
+    const used = this.parts.flatMap((p) => rowOf(this.registry, p.name)?.hooks ?? []);
+    return this.registry.encodings.find((r) => r.hooks.length > 0 && !r.hooks.some((k) => used.includes(k)))?.name ?? "none";
+  }
+
+  private adder(): HTMLElement {
+    return h("button", {
+      type: "button", class: "plain add", title: this.app.t(words.addHelp),
+      onclick: () => this.change(writeSpec([...this.parts, { name: this.another(), keys: new Map() }])),
+    }, "+ " + this.app.t(words.add));
+  }
+}

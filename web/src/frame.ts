@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// When things are drawn: a change asks, a frame answers, once, with the newest state.
+
+/** Runs f in the next frame, however often it is asked for until then. */
+export function eachFrame(f: () => void): () => void {
+  let waiting = 0;
+  return () => {
+    if (waiting) return;
+    waiting = requestAnimationFrame(() => {
+      waiting = 0;
+      f();
+    });
+  };
+}
+
+/** Runs f when nothing has asked for it for so many milliseconds. */
+export function whenQuiet(f: () => void, ms: number): () => void {
+  let timer = 0;
+  return () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(f, ms);
+  };
+}
+
+/** The time f takes, as an entry of performance.getEntriesByName(name). Old ones are dropped. */
+export function measured<T>(name: string, f: () => T): T {
+  const start = performance.now();
+  try {
+    return f();
+  } finally {
+    if (performance.getEntriesByName(name).length > 200) performance.clearMeasures(name);
+    performance.measure(name, { start, end: performance.now() });
+  }
+}
+
+/** Calls f when el comes into sight, and again whenever it asks while el is in sight; else f waits until it is. */
+export class WhileSeen {
+  private seen = false;
+  private due = true;
+  private readonly watch: IntersectionObserver;
+  constructor(el: Element, private readonly f: () => void) {
+    this.watch = new IntersectionObserver((entries) => {
+      this.seen = entries.some((e) => e.isIntersecting);
+      if (this.seen && this.due) this.now();
+    }, { rootMargin: "200px" });
+    this.watch.observe(el);
+  }
+  ask(): void {
+    this.due = true;
+    if (this.seen) this.now();
+  }
+  stop(): void {
+    this.watch.disconnect();
+  }
+  private now(): void {
+    this.due = false;
+    this.f();
+  }
+}

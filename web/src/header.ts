@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// The top of the page: its name, its parts as tabs, and what concerns the whole: language, light or dark, the link.
+
+import type { App, State } from "./app";
+import { fill, h } from "./dom";
+import { copyButton } from "./save";
+import { tabs } from "./state";
+import { Tabs } from "./tabs";
+import { isDark } from "./theme";
+import { words } from "./words";
+
+export class Header {
+  private readonly tabs: Tabs;
+
+  constructor(root: HTMLElement, private readonly app: App) {
+    const list = h("nav", {}, h("div", { class: "tabs main-tabs" }));
+    this.tabs = new Tabs(list.firstElementChild as HTMLElement, app.t(words.sections), (tab) => app.setState({ tab }));
+    const language = h("button", {
+      type: "button", class: "quiet", id: "language", lang: app.lang === "zh" ? "en" : "zh-CN", "aria-label": app.t(words.languageLabel),
+      onclick: () => { app.setState({ lang: app.lang === "zh" ? "en" : "zh" }); document.getElementById("language")?.focus(); },
+    }, app.t(words.language));
+    const theme = h("button", {
+      type: "button", class: "quiet", id: "theme", "aria-label": app.t(words.theme), title: app.t(words.theme),
+      onclick: () => app.setState({ theme: isDark() ? "light" : "dark" }),
+    }, "◐");
+    fill(root,
+      h("div", { class: "title" }, h("h1", {}, "posenc"), h("p", {}, app.t(words.tagline))),
+      h("div", { class: "tools" }, copyButton(app, app.t(words.copyLink), () => location.href.split("#")[0] + app.link({})),
+        language, theme),
+      list);
+  }
+
+  update(state: Readonly<State>): void {
+    this.tabs.show(tabs.map((name) => ({ name, title: this.app.t(words[name]), panel: name })), state.tab);
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+//
+// The value under the pointer, or under the cursor that the arrow keys move, in words below the picture.
+
+import type { App } from "./app";
+import { h } from "./dom";
+import type { Figure, Line } from "./figure";
+import { shown } from "./numbers";
+import { words } from "./words";
+
+function between(low: number, value: number, high: number): number {
+  return Math.max(low, Math.min(value, high));
+}
+
+/** The index of the point nearest to px. */
+function nearest(line: Line, px: number): number {
+  let best = 0;
+  for (let i = 1; i < line.px.length; i++)
+    if (Math.abs((line.px[i] ?? 0) - px) < Math.abs((line.px[best] ?? 0) - px)) best = i;
+  return best;
+}
+
+export class Readout {
+  readonly line = h("p", { class: "readout", "aria-live": "polite" });
+  readonly mark = h("div", { class: "mark", hidden: true });
+  private figure: Figure | null = null;
+  private row = -1; // of cells; of lines: unused
+  private column = -1; // of cells; of lines: the point
+
+  constructor(private readonly app: App, private readonly box: HTMLElement) {
+    box.addEventListener("pointermove", (e) => this.point(e));
+    box.addEventListener("pointerdown", (e) => this.point(e));
+    box.addEventListener("pointerleave", () => { if (document.activeElement !== box) this.clear(); });
+    box.addEventListener("blur", () => this.clear());
+    box.addEventListener("keydown", (e) => this.key(e));
+  }
+
+  /** The figure that is read from now on; what was pointed at stays pointed at. */
+  of(figure: Figure): void {
+    this.figure = figure;
+    const readable = figure.matrix !== null || figure.lines.some((l) => l.px.length > 0);
+    this.box.tabIndex = readable ? 0 : -1;
+    this.box.setAttribute("role", "group");
+    this.box.setAttribute("aria-label", readable ? `${figure.title}. ${this.app.t(words.readHint)}` : figure.title);
+    if (this.column >= 0) this.show();
+    else this.line.textContent = "";
+  }
+
+  private clear(): void {
+    this.row = this.column = -1;
+    this.mark.hidden = true;
+    this.line.textContent = "";
+  }
+
+  private point(event: PointerEvent): void {
+    const f = this.figure;
+    if (!f) return;
+    const at = this.box.getBoundingClientRect();
+    const x = ((event.clientX - at.left) * f.width) / at.width, y = ((event.clientY - at.top) * f.height) / at.height;
+    const c = f.matrix;
+    if (c) {
+      if (x < c.x || y < c.y || x >= c.x + c.width || y >= c.y + c.height) return this.clear();
+      this.column = Math.floor(((x - c.x) * c.columns) / c.width);
+      this.row = Math.floor(((y - c.y) * c.rows) / c.height);
+    } else {
+      const longest = this.longest();
+      if (!longest) return;
+      this.column = nearest(longest, x);
+    }
+    this.show();
+  }
+
+  private longest(): Line | undefined {
+    return [...(this.figure?.lines ?? [])].sort((a, b) => b.px.length - a.px.length)[0];
+  }
+
+  private key(event: KeyboardEvent): void {
+    const f = this.figure;
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (event.key === "Escape") return this.clear();
+    if (!f || !step) return;
+    const columns = f.matrix?.columns ?? this.longest()?.px.length ?? 0;
+    if (!columns) return;
+    event.preventDefault();
+    const far = event.shiftKey ? 10 : 1;
+    this.column = between(0, this.column + (this.column < 0 ? 1 : 0) + (step[1] ?? 0) * far, columns - 1);
+    if (f.matrix) this.row = between(0, this.row + (this.row < 0 ? 1 : 0) + (step[0] ?? 0) * far, f.matrix.rows - 1);
+    this.show();
+  }
+
+  private show(): void {
+    const f = this.figure;
+    if (!f) return;
+    if (f.matrix) this.showCell(f);
+    else this.showPoint(f);
+  }
+
+  private place(left: number, top: number, width: number, height: number): void {
+    const f = this.figure;
+    if (!f) return;
+    this.mark.hidden = false;
+    Object.assign(this.mark.style, {
+      left: `${(100 * left) / f.width}%`, top: `${(100 * top) / f.height}%`,
+      width: `${(100 * width) / f.width}%`, height: `${(100 * height) / f.height}%`,
+    });
+  }
+
+  private showCell(f: Figure): void {
+    const c = f.matrix;
+    if (!c || this.row >= c.rows || this.column >= c.columns || this.row < 0) return this.clear();
+    const value = shown(c.values[this.row * c.columns + this.column]) || this.app.t(words.masked);
+    this.line.textContent =
+      `${f.yLabel} ${c.rowName(this.row)}, ${f.xLabel} ${c.columnName(this.column)}: ${value}`;
+    const width = c.width / c.columns, height = c.height / c.rows;
+    this.place(c.x + this.column * width, c.y + this.row * height, width, height);
+  }
+
+  private showPoint(f: Figure): void {
+    const longest = this.longest();
+    const x = longest?.x[this.column], px = longest?.px[this.column];
+    if (x === undefined || x === null || px === undefined || px === null) return this.clear();
+    const said = f.lines.map((l) => ({ l, i: l.x.indexOf(x) })).filter(({ l, i }) => shown(l.y[i]) !== "")
+      .map(({ l, i }) => `${l.name} ${shown(l.y[i])}`);
+    this.line.textContent = `${f.xLabel} ${shown(x)}: ${said.join(", ")}`;
+    const high = f.lines.flatMap((l) => l.py.filter((y): y is number => y !== null));
+    const top = Math.min(...high);
+    this.place(px, top, 0, Math.max(...high) - top);
+  }
+}

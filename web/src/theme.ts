@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// Light or dark: the system's, or the reader's choice, which is kept where the browser lets us keep things.
+
+import { h } from "./dom";
+
+const kept = "posenc-theme";
+
+export function keptTheme(): string {
+  try {
+    return localStorage.getItem(kept) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export function showTheme(theme: string): void {
+  const root = document.documentElement;
+  if (theme) root.dataset.theme = theme;
+  else delete root.dataset.theme;
+  try {
+    if (theme) localStorage.setItem(kept, theme);
+    else localStorage.removeItem(kept);
+  } catch {
+    // a page from disk may not be allowed to keep anything
+  }
+}
+
+export function isDark(): boolean {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+export function moves(): boolean {
+  return !matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+/** Calls f where the system changes between light and dark. */
+export function onTheme(f: () => void): void {
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", f);
+}
+
+export function themeButton(label: string, next: () => void): HTMLButtonElement {
+  return h("button", { type: "button", class: "plain icon", "aria-label": label, title: label, onclick: next }, "◐");
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// `posenc show`: which views an encoding has, and the command line of one.
+
+import { sentence, type App, type State } from "./app";
+
+export interface View {
+  name: string;
+  title: string;
+  about: string;
+  asks: string[]; // what it looks at besides the shape, by option: "length", "start", "sentence"
+}
+
+export interface Subject {
+  views: View[];
+  spec: string; // as the tool writes it
+  axes: number;
+  hooks: string[];
+  error: string;
+}
+
+export function shapeArgs(s: Readonly<State>): string[] {
+  return ["--heads", `${s.heads}`, "--head-dim", `${s.dim}`, "--model-dim", `${s.model}`];
+}
+
+/** What the spec is, or why it is none. */
+export function subjectOf(app: App, spec: string, state: Readonly<State>): Subject {
+  const ran = app.run(["show", spec, "--list", "--json", "--lang", app.lang, ...shapeArgs(state)]);
+  if (ran.code) return { views: [], spec, axes: 1, hooks: [], error: sentence(ran) };
+  const said = JSON.parse(ran.text) as {
+    specs: { spec: string; axes: number; hooks: string[] }[];
+    views: (View & { fits: string[] })[];
+  };
+  const { axes = 1, hooks = [], spec: canonical = spec } = said.specs[0] ?? {};
+  return { views: said.views.filter((v) => v.fits.length > 0), spec: canonical, axes, hooks, error: "" };
+}
+
+export function showArgs(view: View, s: Readonly<State>, lang: string): string[] {
+  const said: Record<string, string | true | null> = {
+    length: s.n ? `${s.n}` : null, start: s.start ? `${s.start}` : null, at: s.at >= 0 ? `${s.at}` : null,
+    head: s.head ? `${s.head}` : null, axis: s.axis ? `${s.axis}` : null, pairs: s.pairs || null,
+    sentence: s.text || null, causal: s.causal || null, log: s.log || null,
+  };
+  const options = view.asks.flatMap((ask) => {
+    const value = said[ask] ?? null;
+    return value === null ? [] : value === true ? [`--${ask}`] : [`--${ask}`, value];
+  });
+  return ["--view", view.name, ...(lang ? ["--lang", lang] : []), ...shapeArgs(s), ...options];
+}

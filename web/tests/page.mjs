@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//
+// What the tests of the page share: a page that is watched, small movements of a user, and the account of what passed.
+import { spawnSync } from "node:child_process";
+import { createServer } from "node:http";
+import { readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+
+// ---------------------------------------------------------------- the account
+
+export const account = { passed: 0, failed: 0, skipped: 0 };
+
+export async function check(claim, f) {
+  try {
+    const note = await f();
+    account.passed++;
+    if (note) console.log(`${claim}: ${note}`);
+  } catch (why) {
+    account.failed++;
+    console.log(`FAILED: ${claim}: ${why.message.split("\n").slice(0, 12).join("\n")}`);
+  }
+}
+
+export function that(fine, text) {
+  if (!fine) throw new Error(text);
+}
+
+export function skip(why) {
+  account.skipped++;
+  console.log(`SKIP: ${why}`);
+}
+
+// ---------------------------------------------------------------- a page that is watched
+
+/** Every message of the console and every request is kept; trouble(page) is what should not have been. */
+export async function open(browser, url, options = {}) {
+  const page = await browser.newPage(options);
+  const home = url.startsWith("file:") ? "file:" : new URL(url).origin;
+  page.troubles = [];
+  page.on("console", (m) => ["error", "warning", "warn", "assert"].includes(m.type()) && page.troubles.push(`console: ${m.text()}`));
+  page.on("pageerror", (e) => page.troubles.push(`exception: ${e.message}`));
+  page.on("request", (r) => {
+    const to = r.url();
+    if (!to.startsWith(home) && !to.startsWith("data:") && !to.startsWith("blob:")) page.troubles.push(`a request left: ${to}`);
+  });
+  await page.goto(url);
+  await until(page, () => document.documentElement.dataset.ready !== undefined);
+  await settle(page);
+  return page;
+}
+
+export function calm(page) {
+  const [first] = page.troubles;
+  page.troubles = [];
+  that(!first, first);
+}
+
+export async function until(page, f, arg, ms = 20000) {
+  for (const end = Date.now() + ms; ;) {
+    const got = await page.evaluate(f, arg);
+    if (got) return got;
+    if (Date.now() > end) throw new Error(`waited ${ms} ms for ${f}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Two frames: one draws what changed, the next is free. And so many milliseconds for what waits until it is quiet. */
+export function settle(page, ms = 0) {
+  return page.evaluate((ms) => new Promise((resolve) =>
+    requestAnimationFrame(() => requestAnimationFrame(() => (ms ? setTimeout(resolve, ms) : resolve(null))))), ms);
+}
+
+let followed = 0;
+
+/** A number behind the link makes it another one than where the page is, which may not have written its own yet. */
+export async function follow(page, link) {
+  await page.evaluate((link) => { location.hash = link; }, `${link}&test=${++followed}`);
+  await settle(page, 20);
+}
+
+// ---------------------------------------------------------------- the native tool, a server
+
+export function tool(posenc) {
+  return (args, options = {}) => {
+    const ran = spawnSync(posenc, args, { maxBuffer: 1 << 28, ...options, env: { ...process.env, LANG: "en_US.UTF-8", LC_ALL: "" } });
+    return { code: ran.status, text: ran.stdout.toString(), err: ran.stderr.toString() };
+  };
+}
+
+const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
+
+/** The files of a folder, on a port of this machine. */
+export async function serve(folder) {
+  const server = createServer((request, response) => {
+    const name = new URL(request.url, "http://x").pathname.replace(/\/$/, "/index.html");
+    try {
+      const bytes = readFileSync(join(folder, name.replaceAll("..", "")));
+      response.writeHead(200, { "content-type": types[extname(name)] ?? "application/octet-stream" }).end(bytes);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
+}
