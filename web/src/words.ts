@@ -91,6 +91,8 @@ export const words = {
   walk: say("Step by step", "逐步计算"),
   walkAbout: say("One small case worked through: the vector, then the attention before and after.",
     "用一个小例子走完全程：先是向量，再看注意力在加入位置前后的变化。"),
+  queryAt: say("Query at", "查询位置"),
+  keyAt: say("Key at", "键位置"),
   walkDim: say("Width", "维度"),
 
   // code
