@@ -107,6 +107,7 @@ export const words = {
   choose: say("Choose a file", "选择文件"),
   paste: say("Or paste its text", "或粘贴其内容"),
   tryOne: say("Try an example", "试一个例子"),
+  lenient: say("guess what the file leaves open, and say so", "文件没写明的地方由工具猜测并注明"),
   trained: say("Trained length", "训练长度"),
   served: say("Served length", "服务长度"),
   layers: say("Layers", "层"),
