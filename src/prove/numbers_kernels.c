@@ -1,86 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which fast attentions an encoding allows, by trying: plain attention on turned queries and keys, plain attention with
- * a bias, keys in pieces, a cache whose oldest tokens are dropped. */
-#include "prove/measures.h"
+ * a bias, a cache whose oldest tokens are dropped. */
+#include "prove/numbers.h"
 #include "prove/scores.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FLOAT_ROUNDING 1e-5 /* of outputs near 1, in float32 */
-
-typedef struct trial {
-    measure_encoding m, plain;  /* plain: no encoding, the same shape */
-    int64_t tokens, axes, size; /* size: T H D */
-    int64_t *at;
-    double *q, *k, *v, *out, *other; /* (T, H, D) */
-    double *bias;                    /* (T, H, T) */
-    uint8_t *seen;
-} trial;
-
-static void trial_close(trial *t)
-{
-    measure_close(&t->m);
-    measure_close(&t->plain);
-    free(t->at), free(t->q), free(t->k), free(t->v), free(t->out), free(t->other), free(t->bias), free(t->seen);
-}
-
-static pe_status trial_open(trial *t, const char *spec, const prove_given *g, pe_error *err)
-{
-    *t = (trial){ .tokens = g->length };
-    PROVE_TRY(measure_open(&t->m, spec, g, err));
-    PROVE_TRY(measure_open(&t->plain, pe_info_at(0)->name, g, err));
-    int64_t T = t->tokens, H = g->heads;
-    t->axes = pe_encoding_axes(t->m.e);
-    t->size = T * H * g->head_dim;
-    double **all[] = { &t->q, &t->k, &t->v, &t->out, &t->other };
-    for (int n = 0; n < 5; n++) {
-        if (!(*all[n] = measure_memory(t->size, 1, err)))
-            return PE_ERR_NOMEM;
-        measure_normals(*all[n], t->size, 1, g->seed + (uint64_t)n);
-    }
-    t->bias = measure_memory(T * H, T, err);
-    t->at = calloc((size_t)(T * t->axes), sizeof *t->at);
-    t->seen = calloc((size_t)(T * T), 1);
-    if (!t->bias || !t->at || !t->seen)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for %lld tokens", (long long)T);
-    for (int64_t i = 0; i < T; i++)
-        memset(t->seen + i * T, 1, (size_t)i + 1);
-    measure_place(t->at, T, t->axes);
-    return PE_OK;
-}
-
-static pe_view view(const trial *t, double *x)
-{
-    return pe_view_packed(x, PE_F64, t->tokens, t->m.shape.heads, t->m.shape.head_dim);
-}
-
-static pe_positions places(const trial *t)
-{
-    return (pe_positions){ .at = t->at, .tokens = t->tokens, .axes = t->axes };
-}
-
-static pe_status attend(const trial *t, const measure_encoding *m, pe_attention a, double *to, pe_error *err)
-{
-    static const int64_t zero[PE_AXES_MAX];
-    pe_positions one_place = { .at = zero, .tokens = t->tokens, .axes = 1, .token_stride = 0, .axis_stride = 1 };
-    size_t bytes = 0;
-    a.out = view(t, to);
-    a.q = view(t, t->q);
-    a.k = view(t, t->k);
-    a.v = view(t, t->v);
-    a.q_at = a.k_at = m == &t->m ? places(t) : one_place;
-    a.mask.causal = true;
-    PROVE_TRY(pe_reference_work(m->e, &a, &bytes, err));
-    void *work = malloc(bytes ? bytes : 1);
-    if (!work)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for attention's work");
-    pe_status status = pe_reference_forward(m->e, m->w, &a, work, bytes, err);
-    free(work);
-    return status;
-}
 
 /* bias (T, H, T): what the encoding adds to the scores of words that are not there, scaled as scores are. */
 static pe_status bare_bias(trial *t, pe_error *err)
@@ -90,10 +17,10 @@ static pe_status bare_bias(trial *t, pe_error *err)
     if (!none)
         return PE_ERR_NOMEM;
     pe_tile tile = { .score = pe_view_packed(t->bias, PE_F64, T, H, T),
-                     .q = view(t, none),
-                     .k = view(t, none),
-                     .q_at = places(t),
-                     .k_at = places(t),
+                     .q = trial_view(t, none),
+                     .k = trial_view(t, none),
+                     .q_at = trial_places(t),
+                     .k_at = trial_places(t),
                      .seen = t->seen };
     pe_status status = PE_OK;
     for (int stage = PE_BEFORE_SCALE; !status && stage <= PE_AFTER_SCALE; stage++) {
@@ -112,14 +39,15 @@ typedef enum kernel { ANY_KERNEL = 0, BIASED_KERNEL, OWN_KERNEL, KERNELS } kerne
 static pe_status plainest(kernel *is, double *apart, trial *t, pe_error *err)
 {
     pe_attention a = { .scale = pe_encoding_scale(t->m.e) };
-    PROVE_TRY(attend(t, &t->m, (pe_attention){ 0 }, t->out, err));
+    PROVE_TRY(trial_attend(t, &t->m, (pe_attention){ 0 }, t->out, err));
     double *turned[] = { t->q, t->k, t->v };
     for (int side = PE_QUERY; side <= PE_VALUE; side++)
-        PROVE_TRY(
-            pe_encoding_rotate(t->m.e, (pe_side)side, view(t, turned[side]), view(t, turned[side]), places(t), err));
+        PROVE_TRY(pe_encoding_rotate(t->m.e, (pe_side)side, trial_view(t, turned[side]), trial_view(t, turned[side]),
+                                     trial_places(t), err));
     for (*is = ANY_KERNEL; *is < OWN_KERNEL; ++*is) {
-        PROVE_TRY(attend(t, &t->plain, a, t->other, err));
-        PROVE_TRY(pe_encoding_rotate(t->m.e, PE_OUTPUT, view(t, t->other), view(t, t->other), places(t), err));
+        PROVE_TRY(trial_attend(t, &t->plain, a, t->other, err));
+        PROVE_TRY(pe_encoding_rotate(t->m.e, PE_OUTPUT, trial_view(t, t->other), trial_view(t, t->other),
+                                     trial_places(t), err));
         *apart = measure_difference(t->out, t->other, t->size);
         if (*apart < MEASURE_ROUNDING)
             break;
@@ -127,25 +55,6 @@ static pe_status plainest(kernel *is, double *apart, trial *t, pe_error *err)
         a.mask.additive = pe_view_packed(t->bias, PE_F64, t->tokens, t->m.shape.heads, t->tokens);
     }
     return PE_OK;
-}
-
-typedef struct tally {
-    prove_finding *out;
-    int good, bad;
-} tally;
-
-static void count(tally *t, bool good)
-{
-    if (good)
-        t->good++;
-    else
-        t->bad++;
-}
-
-static void conclude(const tally *t, const words because[PROVE_VERDICT_COUNT])
-{
-    prove_verdict v = !t->bad ? PROVE_HOLDS : !t->good ? PROVE_REFUTED : PROVE_DEPENDS;
-    prove_say(t->out, v, because[v]);
 }
 
 static pe_status find_kernel(void *with, const char *spec, const prove_given *g, pe_error *err)
@@ -162,8 +71,8 @@ static pe_status find_kernel(void *with, const char *spec, const prove_given *g,
     status = status ? status : plainest(&is, &apart, &t, err);
     trial_close(&t);
     PROVE_TRY(status);
-    prove_add(((tally *)with)->out, name[is], spec, apart, "");
-    count(with, is == ANY_KERNEL);
+    prove_add(((measure_tally *)with)->out, name[is], spec, apart, "");
+    measure_count(with, is == ANY_KERNEL);
     return PE_OK;
 }
 
@@ -179,9 +88,9 @@ pe_status measure_any_kernel(prove_finding *out, const prove_given *g, pe_error 
           "取决于位置从何处进入：进入词向量或 q、k 的可用任何内核（包括线性注意力）；每个距离一个数的需要得分偏置；"
           "与内容相乘或进入值的需要专门实现。" },
     };
-    tally t = { .out = out };
+    measure_tally t = { .out = out };
     PROVE_TRY(measure_each_row(find_kernel, &t, g, err));
-    conclude(&t, because);
+    measure_conclude(&t, (words){ "rows that plain attention does not serve", "普通注意力不够用的编码数" }, because);
     return PE_OK;
 }
 
@@ -228,10 +137,10 @@ static pe_status try_shift(void *with, const char *spec, const prove_given *g, p
     scores_close(&s);
     PROVE_TRY(status);
     prove_add(
-        ((tally *)with)->out,
+        ((measure_tally *)with)->out,
         (words){ "shifted cache against keys made afresh, of the score", "平移后的缓存与重新计算的键，得分相对差" },
         spec, apart, "");
-    count(with, apart < MEASURE_ROUNDING);
+    measure_count(with, apart < MEASURE_ROUNDING);
     return PE_OK;
 }
 
@@ -247,127 +156,8 @@ pe_status measure_cache_shift(prove_finding *out, const prove_given *g, pe_error
           "were added to words stay in the keys.",
           "取决于位置从何处进入：旋转过的键可以再转，不含位置的键可以直接移动；加到词向量上的编码则留在键里。" },
     };
-    tally t = { .out = out };
+    measure_tally t = { .out = out };
     PROVE_TRY(measure_each_row(try_shift, &t, g, err));
-    conclude(&t, because);
-    return PE_OK;
-}
-
-/* ------------------------------------------------ keys in pieces */
-
-typedef struct halves {
-    float *x[5];           /* q, k, v, whole, out: (T, H, D) */
-    float *part[2], *line; /* (T, H, D) each; (4, T, H): max and sum of either half */
-    double *carry;         /* (H, T) */
-    void *work;
-    size_t bytes;
-} halves;
-
-static void halves_free(halves *h)
-{
-    for (int n = 0; n < 5; n++)
-        free(h->x[n]);
-    free(h->part[0]), free(h->part[1]), free(h->line), free(h->carry), free(h->work);
-}
-
-static pe_status halves_new(halves *h, const trial *t, pe_error *err)
-{
-    size_t n = (size_t)t->size, lines = (size_t)(4 * t->tokens * t->m.shape.heads);
-    double *from[] = { t->q, t->k, t->v };
-    bool whole = true;
-    for (int i = 0; i < 5; i++)
-        whole = (h->x[i] = calloc(n, sizeof(float))) && whole;
-    for (int i = 0; i < 2; i++)
-        whole = (h->part[i] = calloc(n, sizeof(float))) && whole;
-    h->line = calloc(lines, sizeof(float));
-    h->carry = calloc(lines, sizeof(double));
-    if (!whole || !h->line || !h->carry)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for keys in pieces");
-    for (int i = 0; i < 3; i++)
-        for (size_t j = 0; j < n; j++)
-            h->x[i][j] = (float)from[i][j];
-    return PE_OK;
-}
-
-/* Attention over keys from .. to-1. */
-static pe_attention over(const trial *t, const halves *h, int64_t from, int64_t to)
-{
-    int64_t T = t->tokens, H = t->m.shape.heads, D = t->m.shape.head_dim, skip = from * H * D;
-    return (pe_attention){ .out = pe_view_packed(h->x[4], PE_F32, T, H, D),
-                           .q = pe_view_packed(h->x[0], PE_F32, T, H, D),
-                           .k = pe_view_packed(h->x[1] + skip, PE_F32, to - from, H, D),
-                           .v = pe_view_packed(h->x[2] + skip, PE_F32, to - from, H, D),
-                           .q_at = places(t),
-                           .k_at = { .at = t->at + from * t->axes, .tokens = to - from, .axes = t->axes },
-                           .mask = { .causal = true, .keys_after = T - to } };
-}
-
-static pe_status need_work(halves *h, const trial *t, pe_attention a, pe_error *err)
-{
-    PROVE_TRY(pe_attention_work(t->m.e, &a, &h->bytes, err));
-    free(h->work);
-    h->work = malloc(h->bytes ? h->bytes : 1);
-    return h->work ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for attention's work");
-}
-
-/* Both halves by themselves, neither knowing of the other; then merged. */
-static pe_status in_halves(halves *h, const trial *t, pe_error *err)
-{
-    int64_t T = t->tokens, lines = T * t->m.shape.heads, cut[] = { 0, T / 2, T };
-    pe_partial piece[2];
-    for (int n = 0; n < 2; n++) {
-        pe_attention a = over(t, h, cut[n], cut[n + 1]);
-        bool counts = pe_encoding_carries(t->m.e);
-        piece[n] = (pe_partial){ h->part[n], h->line + 2 * n * lines, h->line + (2 * n + 1) * lines,
-                                 counts ? h->carry + n * lines : NULL };
-        PROVE_TRY(need_work(h, t, a, err));
-        PROVE_TRY(pe_attention_partial(t->m.e, t->m.w, &a, piece[n], h->work, h->bytes, err));
-    }
-    pe_attention a = over(t, h, 0, T);
-    PROVE_TRY(pe_attention_merge(t->m.e, &a, piece[0], piece[1], err));
-    return pe_attention_finish(t->m.e, &a, piece[0], err);
-}
-
-static pe_status try_halves(double *apart, const trial *t, halves *h, pe_error *err)
-{
-    pe_attention a = over(t, h, 0, t->tokens);
-    a.out.data = h->x[3];
-    PROVE_TRY(need_work(h, t, a, err));
-    PROVE_TRY(pe_attention_forward(t->m.e, t->m.w, &a, h->work, h->bytes, err));
-    PROVE_TRY(in_halves(h, t, err));
-    for (int64_t n = 0; n < t->size; n++)
-        *apart = fmax(*apart, fabs((double)h->x[3][n] - (double)h->x[4][n]));
-    return PE_OK;
-}
-
-static pe_status try_split(void *with, const char *spec, const prove_given *g, pe_error *err)
-{
-    trial t;
-    halves h = { 0 };
-    double apart = 0;
-    pe_status status = trial_open(&t, spec, g, err);
-    status = status ? status : halves_new(&h, &t, err);
-    status = status ? status : try_halves(&apart, &t, &h, err);
-    halves_free(&h);
-    trial_close(&t);
-    PROVE_TRY(status);
-    prove_add(((tally *)with)->out, (words){ "keys in two halves against all at once", "键分两半计算与一次算完之差" },
-              spec, apart, "");
-    count(with, apart < FLOAT_ROUNDING);
-    return PE_OK;
-}
-
-/* given: as above. REFUTED where what one half adds depends on the other. */
-pe_status measure_split_keys(prove_finding *out, const prove_given *g, pe_error *err)
-{
-    static const words because[PROVE_VERDICT_COUNT] = {
-        { "Halves that do not know of each other give what all keys give.", "互不知晓的两半合起来与一次算完相同。" },
-        { "What one half adds depends on the keys of the other.", "一半所加的项取决于另一半的键。" },
-        { "On whether a term counts keys: then tiles go from the right to the left and hand on their sums.",
-          "取决于是否对键计数：计数的编码必须从右到左逐块计算并传递累计值。" },
-    };
-    tally t = { .out = out };
-    PROVE_TRY(measure_each_row(try_split, &t, g, err));
-    conclude(&t, because);
+    measure_conclude(&t, (words){ "rows whose cache cannot be moved", "缓存不能平移的编码数" }, because);
     return PE_OK;
 }

@@ -4,175 +4,16 @@
  * cos and sin of its turns, what it adds to scores. The signal is the step of the code from one position to the next,
  * the noise what the code loses by being stored in few bits (with its parameters, where it has some): below 0 dB
  * neighbours can no longer be told apart. */
-#include "prove/measures.h"
-
-#include "kernels/exact.h"
-
-#include "kernels/block.h"
-#include "kernels/num.h"
+#include "prove/numbers.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { RUN = BLOCK_WIDTH, RUNS = 32, PLACES = RUN * RUNS }; /* runs of neighbours, evenly spread up to the length */
-#define PARAMETERS_MAX (1 << 20)                            /* rows with larger tables are left out at that length */
-#define LEAST (-60.0)                                       /* dB: nothing left, or not a number any more */
-#define MOST 200.0                                          /* dB: no error at all */
-#define NEAR 4096                                           /* positions of the first ranking */
-
-typedef void round_fn(double x[BLOCK_WIDTH]);
-
-static void round_each(double *x, pe_dtype type)
-{
-    uint16_t stored;
-    for (int i = 0; i < BLOCK_WIDTH; i++) {
-        num_store(&stored, type, 0, x[i]);
-        x[i] = num_load(&stored, type, 0);
-    }
-}
-
-static void round_bf16(double *x)
-{
-    round_each(x, PE_BF16);
-}
-
-static void round_f16(double *x)
-{
-    round_each(x, PE_F16);
-}
-
-static void round_block(double *x, pe_block kind)
-{
-    float f[BLOCK_WIDTH];
-    unsigned char block[64];
-    for (int i = 0; i < BLOCK_WIDTH; i++)
-        f[i] = (float)x[i];
-    block_store(block, f, kind);
-    block_load(f, block, kind);
-    for (int i = 0; i < BLOCK_WIDTH; i++)
-        x[i] = (double)f[i];
-}
-
-static void round_q8(double *x)
-{
-    round_block(x, PE_BLOCK_Q8_0);
-}
-
-static void round_q4(double *x)
-{
-    round_block(x, PE_BLOCK_Q4_0);
-}
-
-/* n numbers, block by block; the last is filled up with zeros. */
-static void round_all(double *x, int64_t n, round_fn *round)
-{
-    for (int64_t from = 0; from < n; from += BLOCK_WIDTH) {
-        size_t count = (size_t)(n - from < BLOCK_WIDTH ? n - from : BLOCK_WIDTH);
-        double block[BLOCK_WIDTH] = { 0 };
-        memcpy(block, x + from, count * sizeof *x);
-        round(block);
-        memcpy(x + from, block, count * sizeof *x);
-    }
-}
-
-/* ------------------------------------------------ codes */
-
-typedef struct codes {
-    measure_encoding m;
-    int64_t length, axes;
-    int64_t *at;          /* (PLACES, axes) */
-    double *q, *k;        /* (1, H, D), (PLACES, H, D) */
-    double *exact, *kept; /* (size), as they are and as they are kept */
-    int64_t step, size;   /* from an element to the same of the next place; numbers in all */
-} codes;
-
-static void codes_close(codes *c)
-{
-    measure_close(&c->m);
-    free(c->at), free(c->q), free(c->k), free(c->exact), free(c->kept);
-}
-
-/* Place n of all; terms that count keys get neighbours only. */
-static int64_t place_of(const codes *c, int64_t n)
-{
-    int64_t apart = pe_encoding_carries(c->m.e) ? RUN : (c->length - RUN) / (RUNS - 1);
-    return n / RUN * apart + n % RUN;
-}
-
-static void place_all(const codes *c)
-{
-    int64_t side = 1;
-    while (side * side < c->length)
-        side++;
-    for (int64_t n = 0; n < PLACES; n++) {
-        int64_t t = place_of(c, n);
-        c->at[n * c->axes + c->axes - 1] = c->axes > 1 ? t % side : t;
-        if (c->axes > 1)
-            c->at[n * c->axes + c->axes - 2] = t / side;
-    }
-}
-
-static pe_status codes_open(codes *c, const char *spec, const prove_given *g, int64_t length, pe_error *err)
-{
-    *c = (codes){ .length = length };
-    PROVE_TRY(measure_open(&c->m, spec, g, err));
-    int64_t H = g->heads, D = g->head_dim, P = pe_encoding_pair_count(c->m.e);
-    bool adds = pe_encoding_hooks(c->m.e) & PE_HOOK_EMBED;
-    c->axes = pe_encoding_axes(c->m.e);
-    c->step = adds ? measure_width(&c->m) : P ? 2 * P : 1;
-    c->size = adds || P ? PLACES * c->step : H * PLACES;
-    c->at = calloc((size_t)(PLACES * c->axes), sizeof *c->at);
-    c->q = measure_memory(H, D, err);
-    c->k = measure_memory(PLACES, H * D, err);
-    c->exact = measure_memory(c->size, 1, err);
-    c->kept = measure_memory(c->size, 1, err);
-    if (!c->at || !c->q || !c->k || !c->exact || !c->kept)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for the codes of %d places", PLACES);
-    measure_normals(c->q, H * D, 1, g->seed);
-    for (int64_t n = 0; n < PLACES * H * D; n++)
-        c->k[n] = c->q[n % (H * D)] / 2;
-    place_all(c);
-    return PE_OK;
-}
-
-static pe_positions places(const codes *c)
-{
-    return (pe_positions){ .at = c->at, .tokens = PLACES, .axes = c->axes };
-}
-
-/* out (H, PLACES): what the query behind all places adds to its scores. */
-static pe_status score_codes(double *out, const codes *c, pe_error *err)
-{
-    int64_t H = c->m.shape.heads, D = c->m.shape.head_dim, last[PE_AXES_MAX];
-    memcpy(last, c->at + (PLACES - 1) * c->axes, (size_t)c->axes * sizeof *last);
-    pe_tile t = { .score = { .data = out, .dtype = PE_F64, .tokens = 1, .heads = H, .dim = PLACES },
-                  .q = pe_view_packed(c->q, PE_F64, 1, H, D),
-                  .k = pe_view_packed(c->k, PE_F64, PLACES, H, D),
-                  .q_at = { .at = last, .tokens = 1, .axes = c->axes },
-                  .k_at = places(c) };
-    memset(out, 0, (size_t)c->size * sizeof *out);
-    for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
-        PROVE_TRY(pe_encoding_content(c->m.e, (pe_stage)stage, c->m.w, &t, err));
-        PROVE_TRY(pe_encoding_bias(c->m.e, (pe_stage)stage, c->m.w, &t, err));
-    }
-    return PE_OK;
-}
-
-static pe_status make(double *out, const codes *c, pe_error *err)
-{
-    int64_t P = pe_encoding_pair_count(c->m.e);
-    if (pe_encoding_hooks(c->m.e) & PE_HOOK_EMBED) {
-        pe_view y = pe_view_packed(out, PE_F64, PLACES, 1, c->step);
-        pe_view x = { .dtype = PE_F64, .tokens = PLACES, .heads = 1, .dim = c->m.shape.model_dim };
-        return pe_encoding_embed(c->m.e, c->m.w, y, x, places(c), err);
-    }
-    if (!P)
-        return score_codes(out, c, err);
-    pe_view cosine = { out, PE_F64, PLACES, 1, P, 2 * P, P }, sine = { out + P, PE_F64, PLACES, 1, P, 2 * P, P };
-    return pe_encoding_table(c->m.e, PE_KEY, cosine, sine, places(c), err);
-}
+#define PARAMETERS_MAX (1 << 20) /* rows with larger tables are left out at that length */
+#define LEAST (-60.0)            /* dB: nothing left, or not a number any more */
+#define MOST 200.0               /* dB: no error at all */
+#define NEAR 4096                /* positions of the first ranking */
 
 /* ------------------------------------------------ signal and noise */
 
@@ -209,9 +50,9 @@ static pe_status round_parameters(measure_encoding *m, round_fn *round, pe_error
 
 static pe_status weigh(double *db, codes *c, round_fn *round, pe_error *err)
 {
-    PROVE_TRY(make(c->exact, c, err));
+    PROVE_TRY(codes_make(c->exact, c, err));
     PROVE_TRY(round_parameters(&c->m, round, err));
-    pe_status status = make(c->kept, c, err);
+    pe_status status = codes_make(c->kept, c, err);
     if (status == PE_ERR_RANGE || status == PE_ERR_POSITION) { /* parameters that are none any more */
         *db = LEAST;
         return PE_OK;
@@ -278,24 +119,21 @@ static pe_status rank_row(void *with, const char *spec, const prove_given *g, pe
     pe_encoding_free(e);
     if (!hooks)
         return PE_OK;
-    pe_status status = weigh_at(&db, spec, g, r, err);
-    if (status == PE_ERR_POSITION) {
-        measure_text far = measure_reaching(spec, r->length);
-        if (parameters(far.is, g) > PARAMETERS_MAX)
-            return PE_OK;
-        status = weigh_at(&db, far.is, g, r, err);
-    }
-    PROVE_TRY(status);
+    measure_text far = measure_reaching(spec, g, r->length);
+    if (parameters(far.is, g) > PARAMETERS_MAX)
+        return PE_OK;
+    PROVE_TRY(weigh_at(&db, far.is, g, r, err));
     enter(r, spec, db);
     return PE_OK;
 }
 
 static void add_ranking(prove_finding *out, const ranking *r)
 {
-    static const words near = { "step against rounding, up to 4096", "相邻步长与舍入误差之比，4096 以内" };
-    static const words far = { "step against rounding, farther", "相邻步长与舍入误差之比，更远处" };
-    for (int n = 0; n < r->count; n++)
-        prove_add(out, r->length == NEAR ? near : far, r->row[n].spec, r->row[n].db, "dB");
+    char of[128];
+    for (int n = 0; n < r->count; n++) {
+        snprintf(of, sizeof of, "%.70s, n = %lld", r->row[n].spec, (long long)r->length);
+        prove_add(out, (words){ "step against rounding", "相邻步长与舍入误差之比" }, of, r->row[n].db, "dB");
+    }
 }
 
 /* given: spec (none: every row), heads, head_dim, model_dim, length (the farther ranking). HOLDS: no row loses its
@@ -312,7 +150,7 @@ static pe_status measure_rounding(prove_finding *out, const prove_given *g, roun
     status = status ? status : measure_each_row(rank_row, &r[1], g, err);
     int lost = r[0].lost + r[1].lost, all = r[0].count + r[1].count;
     prove_add(out, (words){ "rows at a length whose steps are lost", "步长被舍入淹没的（编码, 长度）数" },
-              measure_named("of ", all).is, lost, "");
+              measure_named("/ ", all).is, lost, "");
     add_ranking(out, &r[0]);
     add_ranking(out, &r[1]);
     free(r);

@@ -139,7 +139,7 @@ pe_status measure_buckets(prove_finding *out, const prove_given *g, pe_error *er
         falls += r.term[d] < r.term[d - 1];
         rises += r.term[d] > r.term[d - 1];
     }
-    bool monotone = !falls && rises > 0;
+    bool monotone = falls == 0 && rises > 0;
     if (!status) {
         prove_add(out, (words){ "distances at which the bucket falls", "桶号下降的距离个数" }, g->spec[0], falls, "");
         prove_add(out, (words){ "buckets in use", "用到的桶数" }, g->spec[0], rises + 1, "");

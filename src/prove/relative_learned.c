@@ -8,14 +8,9 @@
 
 /* ------------------------------------------------ parameters of the relative ones */
 
-typedef struct tally {
-    prove_finding *out;
-    int learned, free;
-} tally;
-
 static pe_status count_row(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
-    tally *t = with;
+    measure_tally *t = with;
     pe_encoding *e;
     pe_shape shape = { .heads = g->heads, .head_dim = g->head_dim, .model_dim = g->model_dim };
     PROVE_TRY(pe_encoding_new(&e, spec, shape, err));
@@ -25,26 +20,22 @@ static pe_status count_row(void *with, const char *spec, const prove_given *g, p
     if (!relative)
         return PE_OK;
     prove_add(t->out, (words){ "parameters", "参数量" }, spec, (double)count, "");
-    if (count)
-        t->learned++;
-    else
-        t->free++;
+    measure_count(t, !count);
     return PE_OK;
 }
 
 /* given: spec (none: every row), heads, head_dim. HOLDS: no relative one has parameters, REFUTED: each has. */
 pe_status measure_no_learning(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    tally t = { .out = out };
+    measure_tally t = { .out = out };
     PROVE_TRY(measure_each_row(count_row, &t, g, err));
-    prove_verdict v = !t.learned ? PROVE_HOLDS : !t.free ? PROVE_REFUTED : PROVE_DEPENDS;
     static const words because[PROVE_VERDICT_COUNT] = {
         { "None of these relative encodings has parameters.", "这些相对编码都没有参数。" },
         { "Each of these relative encodings has parameters.", "这些相对编码都有参数。" },
         { "On the row: some follow from a formula, some are tables or functions that are trained.",
           "取决于编码：有的由公式给出，有的是要训练的表或函数。" },
     };
-    prove_say(out, v, because[v]);
+    measure_conclude(&t, (words){ "relative rows with parameters", "带参数的相对编码数" }, because);
     return PE_OK;
 }
 
