@@ -44,7 +44,8 @@ export async function open(browser, url, options = {}) {
     if (!to.startsWith(home) && !to.startsWith("data:") && !to.startsWith("blob:")) page.troubles.push(`a request left: ${to}`);
   });
   await page.goto(url);
-  await until(page, () => document.documentElement.dataset.ready !== undefined);
+  const said = await until(page, () => document.querySelector("[role=alert]")?.textContent ?? (document.documentElement.dataset.ready === undefined ? "" : " "));
+  that(said === " ", said);
   await settle(page);
   return page;
 }
