@@ -150,6 +150,8 @@ static DIR *prepare(int *home)
         close(null);
         atexit(leave);
         setenv("POSENC_BLAS", "none", 1);
+        unsetenv("XDG_CACHE_HOME"); /* nothing is kept outside of the folder */
+        unsetenv("HOME");
         harness_be_quiet();
     }
     *home = start;

@@ -9,6 +9,7 @@ dir=$(mktemp -d)
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 mkdir "$dir/bin" && ln -s "$POSENC" "$dir/bin/posenc"
 PATH=$dir/bin:$PATH
+export XDG_CACHE_HOME=$dir/cache
 cd "$dir" || exit 1
 passed=0 failed=0
 

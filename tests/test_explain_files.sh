@@ -55,6 +55,21 @@ expect 0 '"new_angles_from": 65536' explain llama.json --json
 expect 0 '"command": "vllm serve MODEL' explain llama.json --json --for vllm
 expect 0 "the table has 2048 positions" explain opt.json
 expect 0 "nothing turns here" explain opt.json --for sglang
+# a config.json on stdin says what the file does
+from_stdin() { # from_stdin FILE CODE WORDS COMMAND...
+  local file=$1; shift
+  expect "$@" <"$file"
+}
+from_stdin llama.json 0 "stdin: config.json, llama, 32 layers" explain -
+"$POSENC" explain llama.json --json >file.out && "$POSENC" explain - --json <llama.json | sed 's/stdin/llama.json/' >stdin.out
+if cmp -s file.out stdin.out; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: explain - is not explain FILE"; fi
+printf '{"model_type": ' >half.json
+: >empty.json
+from_stdin half.json 3 "stdin" explain -
+from_stdin empty.json 3 "stdin" explain -
+printf 'GGUF\003\000\000\000' >some.gguf
+from_stdin some.gguf 3 "stdin" explain -
+from_stdin llama.json 0 "stdin" explain - --for vllm
 expect 2 "layers 0 to 27" explain qwen.json --layer 28
 expect 2 "--theta is x" explain qwen.json --theta x
 expect 2 "did you mean vllm?" explain qwen.json --for vlm

@@ -26,6 +26,16 @@ config() {
 }
 
 config llama.json 4096 null
+
+# a config.json on stdin: the same plan, and the same text with it
+expect 0 "* yarn      factor 8" - --to 32k <llama.json
+expect 2 "stdin is none" - --to 32k --write <llama.json
+expect 0 "wrote out.json" - --to 32k -o out.json <llama.json
+expect 0 "wrote out2.json" llama.json --to 32k -o out2.json
+cmp -s out.json out2.json || bad "extend - -o: another text than extend FILE -o"
+expect 3 "stdin" - --to 32k </dev/null
+head -c 300 llama.json | tr '\n' '\0' >zero.json
+expect 3 "stdin" - --to 32k <zero.json
 expect 0 "46-63     less than a turn" llama.json --to 32k
 expect 0 "* yarn      factor 8" llama.json --to 32k
 expect 0 "Recommended: ntk: up to 4 times the length" llama.json --to 16k

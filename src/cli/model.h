@@ -21,5 +21,7 @@
 cli_exit model_options(zoo_options *out, const cli_args *a);
 /* The caller's to free with zoo_free; NULL after an error, which has been said. */
 cli_exit model_open(zoo_model **out, const cli_args *a, const char *path);
+/* The same, and - is a config.json on stdin, whose text is the caller's to free; of a path text stays empty. */
+cli_exit model_open_or_stdin(zoo_model **out, io_bytes *text, const cli_args *a, const char *path);
 
 #endif

@@ -21,6 +21,11 @@ typedef struct show_job {
     show_subject *subject[SHOW_SPECS_MAX];
     int subjects;
     show_sheet sheet;
+    struct {
+        const char *view;
+        pe_error why;
+    } left_out[32]; /* views that fit and were not asked for, yet cannot be drawn at this length */
+    int left_outs;
 } show_job;
 
 /* Everything but the subjects, from the options. */

@@ -26,7 +26,8 @@ static cli_exit run(const cli_args *a)
                         .length = cli_int(a, "length"),
                         .engine = zoo_engine_at(cli_choice(a, "for")) };
     zoo_model *m;
-    cli_exit code = model_open(&m, a, a->operand[0]);
+    io_bytes text;
+    cli_exit code = model_open_or_stdin(&m, &text, a, a->operand[0]);
     job.m = m;
     if (!code && job.layer >= m->part[0].layers)
         code = cli_fail(a, CLI_USAGE, "--layer is %" PRId64 "; %s has layers 0 to %" PRId64, job.layer, m->path,
@@ -34,6 +35,7 @@ static cli_exit run(const cli_args *a)
     else if (!code && (cli_given(a, "json") ? explain_json : explain_text)(&job, &err))
         code = cli_fail_from(a, CLI_INPUT, m->path, &err);
     zoo_free(m);
+    io_bytes_free(&text);
     return code;
 }
 
@@ -43,7 +45,8 @@ const cli_verb cli_verb_explain = {
     .operands = "FILE",
     .operands_min = 1,
     .operands_max = 1,
-    .notes = "FILE is a config.json, a .gguf, a .safetensors, a llama2.c .bin, or a folder that holds one.\n",
+    .notes = "FILE is a config.json, a .gguf, a .safetensors, a llama2.c .bin, or a folder that holds one;\n"
+             "- is a config.json on stdin.\n",
     .options = options,
     .option_count = CLI_COUNT(options),
     .examples = examples,

@@ -27,6 +27,8 @@ static const cli_example examples[] = {
     { "posenc extend config.json --to 128k --json", "the plan as data" },
 };
 static const char notes[] =
+    "FILE is as for posenc explain; - is a config.json on stdin.\n"
+    "\n"
     "A pair leaves the trained range where its angle at the new length is larger than any it has\n"
     "seen, and it had not made a whole turn: after a whole turn every angle has been seen.\n"
     "\n"
@@ -38,6 +40,13 @@ static const char notes[] =
     "Where ntk ends and yarn begins was measured on two small models only (docs/eval.md). A plan says\n"
     "what angles are seen, not what a model can do with them: measure before use, with posenc eval.\n";
 
+static cli_exit check_text(const extend_job *j)
+{
+    if (strlen((const char *)j->file.data) != j->file.size)
+        return cli_fail(j->args, CLI_INPUT, "%s: has a zero byte in it; needs a JSON text", j->zoo->path);
+    return CLI_OK;
+}
+
 /* The text that is planned for and edited is one text: the model is read again, from these bytes. */
 static cli_exit read_text(extend_job *j)
 {
@@ -48,8 +57,7 @@ static cli_exit read_text(extend_job *j)
     if (io_read_file(&j->file, j->zoo->path, IO_CAP_TEXT, &err))
         return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
     j->config = (const char *)j->file.data;
-    if (strlen(j->config) != j->file.size)
-        return cli_fail(j->args, CLI_INPUT, "%s: has a zero byte in it; needs a JSON text", j->zoo->path);
+    CLI_TRY(check_text(j));
     if (zoo_read_config(&again, j->zoo->path, j->config, j->file.size, &given, &err))
         return cli_fail_from(j->args, CLI_INPUT, NULL, &err);
     zoo_free(j->zoo);
@@ -62,9 +70,11 @@ static cli_exit open_file(extend_job *j)
 {
     const cli_args *a = j->args;
     pe_error err;
-    CLI_TRY(model_open(&j->zoo, a, a->operand[0]));
-    j->config = EXTEND_NO_CONFIG;
-    if (!strcmp(j->zoo->format, "config.json"))
+    CLI_TRY(model_open_or_stdin(&j->zoo, &j->file, a, a->operand[0]));
+    j->config = j->file.data ? (const char *)j->file.data : EXTEND_NO_CONFIG;
+    if (j->file.data)
+        CLI_TRY(check_text(j));
+    else if (!strcmp(j->zoo->format, "config.json"))
         CLI_TRY(read_text(j));
     if (extend_open(&j->x, j->zoo, cli_int(a, "to"), cli_int(a, "trained"), &err))
         return cli_fail_from(a, CLI_INPUT, NULL, &err);
@@ -106,6 +116,8 @@ static cli_exit work(extend_job *j)
         return cli_fail(a, CLI_USAGE, "needs --to N, the length to serve, such as --to 128k");
     if (cli_given(a, "write") && cli_given(a, "out"))
         return cli_fail(a, CLI_USAGE, "give --write, which changes the file, or -o FILE, which leaves it; not both");
+    if (cli_given(a, "write") && !strcmp(a->operand[0], "-"))
+        return cli_fail(a, CLI_USAGE, "--write changes a file, and stdin is none; use -o FILE");
     CLI_TRY(open_file(j));
     if (j->x.verdict == EXTEND_PLAN)
         CLI_TRY(make_plans(j));

@@ -13,6 +13,7 @@
 static const cli_option options[] = {
     { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write a page (.html) or a table (.md), by the ending" },
     { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "language; default: as LC_ALL, LC_MESSAGES or LANG say" },
+    { "properties", 0, CLI_FLAG, NULL, NULL, 0, 0, "of each SPEC its properties only, no claims" },
     { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "the claims there are, without measuring" },
     CLI_OPTIONS_SHAPE,
     CLI_OPTION_JSON,
@@ -165,13 +166,16 @@ static cli_exit fill(prove_report *r, const cli_args *a)
 {
     prove_wish w;
     CLI_TRY(read_wish(&w, a));
+    if (cli_given(a, "properties") && (w.claims || !w.specs))
+        return cli_fail(a, CLI_USAGE, "--properties is about encodings; give specs, and no claims");
     size_t room = (size_t)(claims_in_all() * (w.specs ? w.specs : 1));
     r->line = calloc(room ? room : 1, sizeof *r->line);
     r->subject = calloc((size_t)(w.specs ? w.specs : 1), sizeof *r->subject);
     if (!r->line || !r->subject)
         return cli_fail(a, CLI_SYSTEM, "no memory for %zu claims", room);
     CLI_TRY(measure_subjects(r, &w, a));
-    collect(r, &w, a);
+    if (!cli_given(a, "properties"))
+        collect(r, &w, a);
     if (!r->lines && w.claims)
         return cli_fail(a, CLI_USAGE, "%s cannot be put to a spec; run it without one", a->operand[0]);
     r->in_full = w.claims && r->lines <= 2;

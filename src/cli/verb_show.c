@@ -107,14 +107,31 @@ static cli_exit check_views(const show_job *j)
     return CLI_OK;
 }
 
-static cli_exit make_figures(show_job *j)
+/* A view that nobody named and that cannot be drawn of what is asked for is left out, and said so in the end. */
+static cli_exit add_view(show_job *j, const show_view *v, const show_subject *s)
 {
     pe_error err;
+    pe_status status = show_add(&j->sheet, v, s, &j->request, &err);
+    bool can_wait = (status == PE_ERR_RANGE || status == PE_ERR_POSITION) && !j->view_count;
+    if (status && !can_wait)
+        return cli_fail_from(j->args, CLI_USAGE, NULL, &err);
+    if (status && j->left_outs < CLI_COUNT(j->left_out)) {
+        j->left_out[j->left_outs].view = v->name;
+        j->left_out[j->left_outs++].why = err;
+    }
+    return CLI_OK;
+}
+
+static cli_exit make_figures(show_job *j)
+{
     for (int v = 0; v < show_view_count; v++)
         for (int i = 0; i < j->subjects; i++)
-            if (is_wanted(j, show_views[v], j->subject[i]) &&
-                show_add(&j->sheet, show_views[v], j->subject[i], &j->request, &err))
-                return cli_fail_from(j->args, CLI_USAGE, NULL, &err);
+            if (is_wanted(j, show_views[v], j->subject[i]))
+                CLI_TRY(add_view(j, show_views[v], j->subject[i]));
+    if (!j->sheet.count)
+        return cli_fail_from(j->args, CLI_USAGE, NULL, &j->left_out[0].why);
+    for (int i = 0; i < j->left_outs; i++)
+        cli_note(j->args, "left out: %s (%s)", j->left_out[i].view, j->left_out[i].why.text);
     show_align(&j->sheet);
     return CLI_OK;
 }

@@ -5,7 +5,7 @@
 
 /* clang-format off */
 #define VERBS(X) \
-    X(list) X(show) X(prove) X(table) X(apply) X(bias) X(explain) X(diff) X(check) X(convert) X(extend) \
+    X(list) X(show) X(walk) X(prove) X(explore) X(table) X(apply) X(bias) X(explain) X(diff) X(check) X(convert) X(extend) \
     X(race) X(eval) X(report) X(dogs) X(doctor) X(completion) X(man) X(help)
 /* clang-format on */
 

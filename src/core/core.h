@@ -26,6 +26,7 @@
 #define COUNT_OF(a) ((int)(sizeof(a) / sizeof *(a)))
 
 typedef struct pe_part part;
+typedef struct tell tell; /* core/tell.h */
 
 /* ------------------------------------------------ a key's value */
 
@@ -128,6 +129,10 @@ typedef struct row {
     /* where part.absolute is set instead: bias = absolute(k) - absolute(q) */
     double (*absolute)(const part *p, int64_t h, const int64_t *at);
     /* content is declared by init: as terms, or as a count */
+
+    /* for people: embed's element c, and the bias of a pair, as formulas with numbers in them; NULL: not told */
+    void (*tell_embed)(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out);
+    void (*tell_bias)(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out);
 } row;
 
 /* Pairs that one coordinate drives in the same steps, at * multiplier + shift; still: their frequency is 0. */
@@ -412,6 +417,7 @@ bool text_number(const char *s, size_t n, double *out);
 double decimal_value(const char *digits, int count, int64_t exponent);
 int text_unit(char c); /* 'k': 10, 'M': 20, 'G': 30, powers of two that a whole number may be given in; 0: none */
 int text_print(char *out, size_t cap, double x); /* the shortest text that reads back as x */
+int text_plain_point(char *text);                /* '.' where printf put the locale's point; the new length */
 typedef struct number_text {
     char text[40];
 } number_text;

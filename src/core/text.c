@@ -67,8 +67,8 @@ int text_unit(char c)
     return c == 'k' || c == 'K' ? 10 : c == 'M' ? 20 : c == 'G' ? 30 : 0;
 }
 
-/* Puts '.' where the locale's decimal point stands, which may be several bytes; the new length. */
-static int plain_point(char *text)
+/* The locale's decimal point may be several bytes. */
+int text_plain_point(char *text)
 {
     char *to = text;
     for (const char *c = text; *c; c++)
@@ -88,7 +88,7 @@ int text_print(char *out, size_t cap, double x)
         n = snprintf(out, cap, "%.*g", precision, x);
         if (n < 0 || (size_t)n >= cap)
             return n;
-        n = plain_point(out);
+        n = text_plain_point(out);
         if (!isfinite(x) || (text_number(out, strlen(out), &back) && back == x))
             break;
     }

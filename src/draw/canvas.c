@@ -93,44 +93,19 @@ static void put_text(canvas *c, const draw *d, const draw_shape *s)
 
 /* ---------------------------------------------------------------- heat */
 
-/* The cells that from .. to covers of count, in units of one: the one in the middle where it covers less than one. */
-static void cover(double from, double to, int count, int *first, int *end)
-{
-    if (to - from < 1.5)
-        from = to = (from + to) / 2;
-    *first = from < 0 ? 0 : (int)floor(from + 1e-9);
-    *end = to > count ? count : (int)ceil(to - 1e-9);
-    *first = *first < count ? *first : count - 1;
-    *end = *end > *first ? *end : *first + 1;
-}
-
-/* The mean of what is there: a pattern that is finer than the screen becomes even, rather than another pattern. */
-static uint8_t mean_heat(const uint8_t *heat, int columns, const int row[2], const int column[2])
-{
-    unsigned sum = 0, count = 0;
-    for (int r = row[0]; r < row[1]; r++)
-        for (int c = column[0]; c < column[1]; c++) {
-            uint8_t h = heat[(size_t)r * (size_t)columns + (size_t)c];
-            sum += h == DRAW_NOTHING ? 0 : h;
-            count += h != DRAW_NOTHING;
-        }
-    return count ? (uint8_t)((sum + count / 2) / count) : DRAW_NOTHING;
-}
-
 static void put_half(canvas *c, const draw *d, const draw_shape *s, int half, int column)
 {
     double x = d->width / c->columns, y = d->height / (2 * c->rows);
     double at_x = ((column + 0.5) * x - s->x) / s->width, at_y = ((half + 0.5) * y - s->y) / s->height;
     canvas_cell *at = &c->cells[half / 2 * c->columns + column];
-    int rows[2], columns[2];
     if (at_x < 0 || at_x >= 1 || at_y < 0 || at_y >= 1 || at->code)
         return;
-    double wide = x / s->width * s->columns, high = y / s->height * s->rows;
-    cover(at_x * s->columns - wide / 2, at_x * s->columns + wide / 2, s->columns, &columns[0], &columns[1]);
-    cover(at_y * s->rows - high / 2, at_y * s->rows + high / 2, s->rows, &rows[0], &rows[1]);
     if (!at->is_cells)
         at->heat[0] = at->heat[1] = DRAW_NOTHING;
-    at->heat[half % 2] = mean_heat((const uint8_t *)d->bytes + s->first, s->columns, rows, columns);
+    double wide = x / s->width * s->columns / 2, high = y / s->height * s->rows / 2;
+    at_x *= s->columns;
+    at_y *= s->rows;
+    at->heat[half % 2] = draw_cells_mean(d, s, (cells_box){ at_x - wide, at_x + wide, at_y - high, at_y + high });
     at->is_cells = true;
 }
 

@@ -84,6 +84,11 @@ void draw_escape(FILE *to, const char *text);
 /* A field of CSV in quotes (RFC 4180). */
 void draw_csv_text(FILE *to, const char *text);
 
+/* Painted, at scale pixels a pixel (0: 2), on light or dark paper. Text is set in a font of its own, which has ASCII
+ * and the signs of formulas (draw_png_has); what it has not is a box. */
+pe_status draw_png(FILE *to, const draw *d, bool dark, double scale, pe_error *err);
+bool draw_png_has(unsigned code);
+
 typedef enum draw_glyphs { GLYPHS_BRAILLE = 0, GLYPHS_ASCII } draw_glyphs;
 typedef struct draw_screen {
     int columns, rows;
@@ -126,8 +131,6 @@ typedef struct chart {
 
 /* Names stand at the ends of the lines where they fit, in a legend where they do not. */
 pe_status chart_draw(draw **out, const chart *c, pe_error *err);
-/* For an HTML page that has draw_css: the chart in its size and once more for a phone; CSS shows one of the two. */
-pe_status chart_html(FILE *to, const chart *c, pe_error *err);
 /* Laid out for the screen and written to it, whatever its width and height are. */
 pe_status chart_terminal(FILE *to, const chart *c, const draw_screen *screen, pe_error *err);
 

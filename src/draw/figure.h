@@ -99,6 +99,8 @@ pe_status figures_write(FILE *to, figure *const *f, int count, const figure_how 
 pe_status figure_draw(draw **out, const figure *f, double width, double height, pe_error *err);
 const char *figure_kind_name(figure_kind k);     /* "lines" */
 const char *figure_format_name(figure_format f); /* "svg" */
+/* Whether its writer can set the words of a language: PNG has letters for English only. */
+bool figure_format_speaks(figure_format f, language l);
 /* By the end of a file's name; FIGURE_FORMAT_COUNT: none of ours. */
 figure_format figure_format_of(const char *file);
 

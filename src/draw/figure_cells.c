@@ -12,7 +12,7 @@
 
 #define NAME_MOST 120   /* bytes of a word beside a row or below a column */
 #define NAMES_SHARE 0.3 /* of the width or height, that names may take */
-#define SCALE_STEPS 64
+#define SCALE_STEPS 128
 
 typedef struct cells_plan {
     const figure *f;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #define WIDTH 640.0
+#define CELL_MOST 56.0 /* pixels of a row of cells */
 
 static chart chart_of(const figure *f, figure_place at)
 {
@@ -63,7 +64,7 @@ double figure_height(const figure *f, double width, bool cells)
     double frame = width - 110, height = cells ? 20 * CELL_HEIGHT : 380;
     if (f->kind != FIGURE_CELLS || f->columns == 0)
         return height;
-    height = frame * f->rows / f->columns;
+    height = fmin(frame * f->rows / f->columns, CELL_MOST * f->rows);
     height = fmin(fmax(height, fmin(160, 28.0 * f->rows)), cells ? 20 * CELL_HEIGHT : frame);
     return cells ? ceil(height / CELL_HEIGHT + 4) * CELL_HEIGHT : ceil(height + 90);
 }

@@ -31,6 +31,8 @@ void figure_range(const figure *f, double *low, double *high)
     } else if (f->midpoint) {
         a.high = fmax(fabs(a.low), fabs(a.high));
         a.low = -a.high;
+    } else if (a.low > 0 && a.low < 0.3 * a.high) {
+        a.low = 0; /* as the axis of a chart does it */
     }
     axis_open_up(&a);
     *low = a.low;

@@ -35,8 +35,18 @@ struct draw {
     bool failed;               /* no memory: what was drawn since is not there */
 };
 
+/* Another title; the description stays. */
+void draw_rename(draw *d, const char *title);
+
 /* The part of a to b in a box; false where there is none. */
 bool draw_clip(draw_point *a, draw_point *b, draw_point low, draw_point high);
+
+/* A part of cells, in units of a cell. */
+typedef struct cells_box {
+    double left, right, top, down;
+} cells_box;
+/* Its heat: of the cell in its middle, or the mean where it covers several. */
+uint8_t draw_cells_mean(const draw *d, const draw_shape *s, cells_box box);
 
 /* ---------------------------------------------------------------- numbers and text (number.c, width.c) */
 
@@ -54,6 +64,8 @@ int draw_next_code(const char *text, unsigned *code);
 /* Bytes of the text, and the text, which has no end; false where there is no such size. */
 bool draw_base64_size(size_t *out, size_t size);
 size_t draw_base64(char *out, const void *bytes, size_t size);
+
+extern const char page_css[]; /* page_css.c */
 
 /* ---------------------------------------------------------------- inks (ink.c) */
 

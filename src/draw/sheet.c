@@ -180,13 +180,16 @@ static void place_one(const sheet *s, draw *d, int i, double top)
     face_lines(d, lines_at(s, left, top + p->d->height, false), s->f[i]->caption);
 }
 
-/* The heights of the headings of columns. */
+/* A heading for each column, by the first figure that stands in it; their height. */
 static double put_groups(const sheet *s, draw *d)
 {
     double most = 0;
-    for (int i = 0; i < s->count && s->columns > 1; i++)
-        most = fmax(most, heading(s, d, s->slot[i].column * (s->width + s->gap), 0, s->f[i]->group));
-    return most;
+    for (int column = 0, i = 0; column < s->columns && s->columns > 1; column++) {
+        for (i = 0; s->slot[i].column != column;)
+            i++;
+        most = fmax(most, heading(s, d, column * (s->width + s->gap), s->face->pad, s->f[i]->group));
+    }
+    return most > 0 ? most + s->face->pad : 0;
 }
 
 /* What each of them says of itself. */

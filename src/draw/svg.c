@@ -2,27 +2,27 @@
  *
  * SVG. A colour is a class (.l3: line of ink 3, .f3: filled with it), which CSS gives a variable; the plain colour that
  * stands before the variable is for viewers that know none. */
-#include "draw/list.h"
+#include "draw/svg.h"
 
 #include "io/io.h"
 
-static void number(FILE *to, double x)
+void svg_number(FILE *to, double x)
 {
     char text[40];
     draw_fixed(text, x, 2, true);
     fputs(text, to);
 }
 
-static void attribute(FILE *to, const char *name, double x)
+void svg_attribute(FILE *to, const char *name, double x)
 {
     fprintf(to, " %s=\"", name);
-    number(to, x);
+    svg_number(to, x);
     fputc('"', to);
 }
 
 /* ---------------------------------------------------------------- CSS */
 
-static void put_colour(FILE *to, draw_rgb c)
+void svg_colour(FILE *to, draw_rgb c)
 {
     fprintf(to, "#%02x%02x%02x", c.r, c.g, c.b);
 }
@@ -33,7 +33,7 @@ static void put_variables(FILE *to, draw_rgb (*colour)(int slot))
     fputc('{', to);
     for (int slot = 0; slot < INK_SLOTS; slot++) {
         fprintf(to, "--ink-%d:", slot);
-        put_colour(to, colour(slot));
+        svg_colour(to, colour(slot));
         fputc(';', to);
     }
     for (int slot = 0; slot < INK_PAPERS; slot++)
@@ -43,7 +43,7 @@ static void put_variables(FILE *to, draw_rgb (*colour)(int slot))
 static void put_class(FILE *to, char letter, const char *property, int slot)
 {
     fprintf(to, ".drawing .%c%d{%s:", letter, slot, property);
-    put_colour(to, ink_light(slot));
+    svg_colour(to, ink_light(slot));
     fprintf(to, ";%s:var(--ink-%d)}\n", property, slot);
 }
 
@@ -56,8 +56,9 @@ void draw_css(FILE *to)
     fputs("}\n:root[data-theme=dark]", to);
     put_variables(to, ink_dark);
     fputs(".drawing-narrow{display:none}\n"
-          "@media (max-width:560px){.drawing-wide{display:none}.drawing-narrow{display:block}}\n"
+          "@media (max-width:40rem){.drawing-wide{display:none}.drawing-narrow{display:block}}\n"
           ".drawing{max-width:100%;height:auto;fill:none;stroke:none;stroke-linejoin:round;stroke-linecap:round}\n"
+          ".drawing image{image-rendering:pixelated}\n"
           ".drawing text{font-family:\"Helvetica Neue\",Helvetica,Arial,\"Liberation Sans\",system-ui,sans-serif;"
           "stroke:none;white-space:pre}\n",
           to);
@@ -79,7 +80,7 @@ static void put_heat(FILE *to, const char *property, int ink)
     if (!ink_is_heat(ink))
         return;
     fprintf(to, " %s=\"", property);
-    put_colour(to, ink_heat(ink));
+    svg_colour(to, ink_heat(ink));
     fputc('"', to);
 }
 
@@ -89,9 +90,9 @@ static void put_dash(FILE *to, draw_style s)
     if (s.dash != DASH_LONG && s.dash != DASH_DOT)
         return;
     fputs(" stroke-dasharray=\"", to);
-    number(to, on[s.dash] * s.width);
+    svg_number(to, on[s.dash] * s.width);
     fputc(' ', to);
-    number(to, off[s.dash] * s.width);
+    svg_number(to, off[s.dash] * s.width);
     fputc('"', to);
 }
 
@@ -105,9 +106,9 @@ static void put_style(FILE *to, draw_style s)
     put_heat(to, "stroke", s.line);
     put_heat(to, "fill", s.fill);
     if (is_inked(s.line) && s.width != 1)
-        attribute(to, "stroke-width", s.width);
+        svg_attribute(to, "stroke-width", s.width);
     if (is_inked(s.fill) && s.alpha < 1)
-        attribute(to, "fill-opacity", s.alpha);
+        svg_attribute(to, "fill-opacity", s.alpha);
     if (is_inked(s.line))
         put_dash(to, s);
     fputs("/>\n", to);
@@ -119,48 +120,30 @@ static void put_path(FILE *to, const draw *d, const draw_shape *s)
     for (size_t i = 0; i < s->count; i++) {
         draw_point p = d->points[s->first + i];
         fputc(i == 0 ? 'M' : i == 1 ? 'L' : ' ', to);
-        number(to, p.x);
+        svg_number(to, p.x);
         fputc(' ', to);
-        number(to, p.y);
+        svg_number(to, p.y);
     }
     fputs(s->closed ? "Z\"" : s->count == 1 ? "h0\"" : "\"", to); /* h0: a dot, by the line's round end */
     put_style(to, s->style);
 }
 
-static void put_box(FILE *to, double x, double y, double width, double height)
+void svg_box(FILE *to, const char *tag, double x, double y, double width, double height)
 {
-    fputs("<rect", to);
-    attribute(to, "x", x);
-    attribute(to, "y", y);
-    attribute(to, "width", width);
-    attribute(to, "height", height);
+    fprintf(to, "<%s", tag);
+    svg_attribute(to, "x", x);
+    svg_attribute(to, "y", y);
+    svg_attribute(to, "width", width);
+    svg_attribute(to, "height", height);
 }
 
 static void put_circle(FILE *to, const draw_shape *s)
 {
     fputs("<circle", to);
-    attribute(to, "cx", s->x);
-    attribute(to, "cy", s->y);
-    attribute(to, "r", s->width);
+    svg_attribute(to, "cx", s->x);
+    svg_attribute(to, "cy", s->y);
+    svg_attribute(to, "r", s->width);
     put_style(to, s->style);
-}
-
-/* One rectangle for neighbours of one heat. */
-static void put_cells(FILE *to, const draw *d, const draw_shape *s)
-{
-    const uint8_t *heat = (const uint8_t *)d->bytes + s->first;
-    double w = s->width / s->columns, h = s->height / s->rows;
-    fputs("<g shape-rendering=\"crispEdges\">\n", to);
-    for (int r = 0; r < s->rows; r++, heat += s->columns)
-        for (int c = 0, end; c < s->columns; c = end) {
-            for (end = c + 1; end < s->columns && heat[end] == heat[c];)
-                end++;
-            if (heat[c] == DRAW_NOTHING)
-                continue;
-            put_box(to, s->x + c * w, s->y + r * h, (end - c) * w, h);
-            put_style(to, (draw_style){ .line = INK_NONE, .fill = INK_HEAT + heat[c], .alpha = 1 });
-        }
-    fputs("</g>\n", to);
 }
 
 static void put_text(FILE *to, const draw *d, const draw_shape *s)
@@ -168,9 +151,9 @@ static void put_text(FILE *to, const draw *d, const draw_shape *s)
     static const char *const anchors[] = { "", " text-anchor=\"middle\"", " text-anchor=\"end\"" };
     int slot = ink_slot(s->style.fill);
     fputs("<text", to);
-    attribute(to, "x", s->x);
-    attribute(to, "y", s->y);
-    attribute(to, "font-size", s->height);
+    svg_attribute(to, "x", s->x);
+    svg_attribute(to, "y", s->y);
+    svg_attribute(to, "font-size", s->height);
     if (s->height >= DRAW_BOLD || s->style.fill >= INK_SERIES)
         fputs(" font-weight=\"600\"", to);
     fputs(s->anchor == ANCHOR_MIDDLE || s->anchor == ANCHOR_END ? anchors[s->anchor] : "", to);
@@ -179,9 +162,9 @@ static void put_text(FILE *to, const draw *d, const draw_shape *s)
     put_heat(to, "fill", s->style.fill);
     if (s->turned) {
         fputs(" transform=\"rotate(-90 ", to);
-        number(to, s->x);
+        svg_number(to, s->x);
         fputc(' ', to);
-        number(to, s->y);
+        svg_number(to, s->y);
         fputs(")\"", to);
     }
     fputc('>', to);
@@ -193,9 +176,9 @@ static void put_shape(FILE *to, const draw *d, const draw_shape *s)
 {
     switch (s->kind) {
     case SHAPE_PATH: put_path(to, d, s); break;
-    case SHAPE_RECT: put_box(to, s->x, s->y, s->width, s->height), put_style(to, s->style); break;
+    case SHAPE_RECT: svg_box(to, "rect", s->x, s->y, s->width, s->height), put_style(to, s->style); break;
     case SHAPE_CIRCLE: put_circle(to, s); break;
-    case SHAPE_CELLS: put_cells(to, d, s); break;
+    case SHAPE_CELLS: svg_cells(to, d, s); break;
     case SHAPE_TEXT: put_text(to, d, s); break;
     }
 }
@@ -215,12 +198,12 @@ static void put_head(FILE *to, const draw *d, draw_where where)
         fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", to);
     fputs(where == DRAW_ALONE ? "<svg xmlns=\"http://www.w3.org/2000/svg\"" : "<svg", to);
     fputs(" class=\"drawing\" role=\"img\" viewBox=\"0 0 ", to);
-    number(to, d->width);
+    svg_number(to, d->width);
     fputc(' ', to);
-    number(to, d->height);
+    svg_number(to, d->height);
     fputc('"', to);
-    attribute(to, "width", d->width);
-    attribute(to, "height", d->height);
+    svg_attribute(to, "width", d->width);
+    svg_attribute(to, "height", d->height);
     fputs(">\n", to);
     if (d->title)
         put_words(to, "title", d->bytes + d->title);

@@ -7,6 +7,8 @@
  * with f(t) = bf16(bf16(m) bf16(t)), equal to its f(j) after the softmax. */
 #include "encodings/shared.h"
 
+#include <inttypes.h>
+
 enum { CONVENTION, FORM, MAX, OFFSET, TOTAL, SLOPES, PRODUCTS };
 enum { PRESS, MPT, FALCON };
 static const pe_key keys[] = {
@@ -128,6 +130,21 @@ static double product(const part *p, int64_t h, const int64_t *at)
     return bf16(((const double *)p->state)[h] * bf16((double)at[0]));
 }
 
+static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
+{
+    double m = p->tensors ? param(p, w, 0, h) : ((const double *)p->state)[h];
+    const char *bar = num(p, FORM) != 0 ? "|" : "";
+    number_text m_text = tell_factor(m);
+    if (!p->tensors)
+        tell_say(out, "m = 2^(%s) = %s\n", tell_number(log2(m)).text, m_text.text);
+    if (p->absolute)
+        tell_say(out, "bf16(%s · %" PRId64 ") - bf16(%s · %" PRId64 ") = %s - %s", m_text.text, k[0], m_text.text, q[0],
+                 tell_factor(product(p, h, k)).text, tell_factor(product(p, h, q)).text);
+    else
+        tell_say(out, "-%s · %s%" PRId64 " - %" PRId64 "%s = -%s · %s", m_text.text, *bar ? bar : "(", q[0], k[0],
+                 *bar ? bar : ")", m_text.text, tell_factor(measure(p, w, q[0] - k[0])).text);
+}
+
 const row pe_row_alibi = {
     .info = { .name = "alibi",
               .summary = "A penalty linear in the distance, with a slope per head.",
@@ -148,4 +165,5 @@ const row pe_row_alibi = {
     .bias_back = bias_back,
     .knots = knots,
     .absolute = product,
+    .tell_bias = tell_term,
 };

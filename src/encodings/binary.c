@@ -4,6 +4,8 @@
  * and unique, but neighbours may differ in every bit (255 and 256). */
 #include "encodings/shared.h"
 
+#include <inttypes.h>
+
 enum { JOIN, WIDTH };
 static const pe_key keys[] = { EMBED_KEYS };
 static const char *const examples[] = { "binary", "binary:join=concat,width=40" };
@@ -23,6 +25,12 @@ static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
     return (double)((uint64_t)at[0] >> (c < 63 ? c : 63) & 1);
 }
 
+static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out)
+{
+    (void)p, (void)w;
+    tell_say(out, "floor(%" PRId64 " / 2^%d) mod 2", at[0], (int)(c < 63 ? c : 63));
+}
+
 const row pe_row_binary = {
     .info = { .name = "binary",
               .summary = "The bits of the position.",
@@ -38,4 +46,5 @@ const row pe_row_binary = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .embed = embed,
+    .tell_embed = tell_code,
 };

@@ -6,6 +6,8 @@
  * does. */
 #include "encodings/shared.h"
 
+#include <inttypes.h>
+
 enum { HIDDEN, LENGTH };
 enum { C, L, W1, B1, W2, B2 };
 static const pe_key keys[] = {
@@ -117,6 +119,16 @@ static int64_t knots(const part *p)
     return whole(p, HIDDEN);
 }
 
+static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
+{
+    (void)h;
+    number_text c = tell_number(param(p, w, C, 0)), limit = tell_number(param(p, w, L, 0));
+    double x = psi(p, w, q[0] - k[0]) * share(p, w, q);
+    tell_say(out, "log(1 + %s · |%" PRId64 " - %" PRId64 "|) / log(1 + %s · max(%s, %" PRId64 ")) = %s\n", c.text, q[0],
+             k[0], c.text, limit.text, q[0], tell_number(x).text);
+    tell_say(out, "MLP(%s)", tell_number(x).text);
+}
+
 const row pe_row_fire = {
     .info = { .name = "fire",
               .summary =
@@ -141,4 +153,5 @@ const row pe_row_fire = {
     .share_back = share_back,
     .knots = knots,
     .knot = knot,
+    .tell_bias = tell_term,
 };

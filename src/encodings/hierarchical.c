@@ -62,6 +62,20 @@ static void embed_back(const part *p, pe_params dw, const int64_t *at, int64_t c
     grad(p, dw, 0, c, -ratio * dy);
 }
 
+static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out)
+{
+    int64_t n = whole(p, TABLE_ROWS), i = at[0] / n, j = at[0] % n;
+    double ratio = num(p, ALPHA) / (1 - num(p, ALPHA));
+    if (i == 0) {
+        tell_say(out, "table[%" PRId64 "][%" PRId64 "]", j, c);
+        return;
+    }
+    tell_say(out, "%s · (table[%" PRId64 "][%" PRId64 "] - table[0][%" PRId64 "]) + table[%" PRId64 "][%" PRId64 "] = ",
+             tell_factor(ratio).text, i, c, c, j, c);
+    tell_say(out, "%s · (%s - %s) + %s", tell_factor(ratio).text, tell_factor(param(p, w, 0, i * p->width + c)).text,
+             tell_factor(param(p, w, 0, c)).text, tell_factor(param(p, w, 0, j * p->width + c)).text);
+}
+
 const row pe_row_hierarchical = {
     .info = { .name = "hierarchical",
               .summary = "A learned table of n rows, extended to n^2 positions by combining a coarse and a fine row.",
@@ -81,4 +95,5 @@ const row pe_row_hierarchical = {
     .check = check,
     .embed = embed,
     .embed_back = embed_back,
+    .tell_embed = tell_code,
 };

@@ -20,6 +20,12 @@ static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
     return (double)at[0];
 }
 
+static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out)
+{
+    (void)p, (void)w, (void)at, (void)c;
+    tell_say(out, "t");
+}
+
 const row pe_row_integer = {
     .info = { .name = "integer",
               .summary = "The position as a number, added to (or put behind) the embedding.",
@@ -35,4 +41,5 @@ const row pe_row_integer = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .embed = embed,
+    .tell_embed = tell_code,
 };

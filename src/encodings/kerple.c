@@ -81,6 +81,18 @@ static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, dou
     return 0;
 }
 
+static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
+{
+    number_text r1 = tell_number(param(p, w, R1, h)), r2 = tell_number(param(p, w, R2, h));
+    int64_t far = q[0] > k[0] ? q[0] - k[0] : k[0] - q[0];
+    if (num(p, FORM) != 0)
+        tell_say(out, "-%s · |%" PRId64 " - %" PRId64 "|^%s = -%s · %" PRId64 "^%s", r1.text, q[0], k[0], r2.text,
+                 r1.text, far, r2.text);
+    else
+        tell_say(out, "-%s · log(1 + %s · |%" PRId64 " - %" PRId64 "|) = -%s · log(1 + %s · %" PRId64 ")", r1.text,
+                 r2.text, q[0], k[0], r1.text, r2.text, far);
+}
+
 const row pe_row_kerple = {
     .info = { .name = "kerple",
               .summary = "A trained logarithmic or power kernel of the distance, per head.",
@@ -100,4 +112,5 @@ const row pe_row_kerple = {
     .measure = size,
     .bias = bias,
     .bias_back = bias_back,
+    .tell_bias = tell_term,
 };

@@ -92,6 +92,18 @@ static void embed_back(const part *p, pe_params dw, const int64_t *at, int64_t c
             grad(p, dw, (int)a, index_of(p, at, a, c), dy);
 }
 
+/* One row of one table, or the sum of a row of each. */
+static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out)
+{
+    bool split = num(p, MERGE) != 0;
+    int64_t own = c / (p->width / p->axes), width = p->tensor[0].shape[1];
+    for (int64_t a = split ? own : 0; a < (split ? own + 1 : p->axes); a++)
+        tell_say(out, "%s%s[%" PRId64 "][%" PRId64 "]", !split && a ? " + " : "", names[a], at[a] + whole(p, OFFSET),
+                 c % width);
+    for (int64_t a = 0; !split && p->axes > 1 && a < p->axes; a++)
+        tell_say(out, "%s%s", a ? " + " : " = ", tell_factor(param(p, w, (int)a, index_of(p, at, a, c))).text);
+}
+
 const row pe_row_learned = {
     .info = { .name = "learned",
               .summary = "A trained vector per position; past the table's end there is none.",
@@ -111,4 +123,5 @@ const row pe_row_learned = {
     .check = check,
     .embed = embed,
     .embed_back = embed_back,
+    .tell_embed = tell_code,
 };

@@ -3,6 +3,8 @@
  * normalised: the position over the length. Bounded, but the same place has another code in another sequence. */
 #include "encodings/shared.h"
 
+#include <inttypes.h>
+
 enum { LENGTH, JOIN, WIDTH };
 static const pe_key keys[] = {
     { "length", PE_KEY_INT, "512", 1, 0x1p36, NULL, NULL, "N: the length of the sequence", NULL, false },
@@ -23,6 +25,12 @@ static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
     return (double)at[0] / num(p, LENGTH);
 }
 
+static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out)
+{
+    (void)w, (void)c;
+    tell_say(out, "%" PRId64 " / %" PRId64, at[0], whole(p, LENGTH));
+}
+
 const row pe_row_normalised = {
     .info = { .name = "normalised",
               .summary = "The position divided by the length of the sequence.",
@@ -40,4 +48,5 @@ const row pe_row_normalised = {
               .also = "normalized|fraction" },
     .init = init,
     .embed = embed,
+    .tell_embed = tell_code,
 };

@@ -5,6 +5,8 @@
  * The paper's listing sums from n = 0, its equation from n = 1: the key `first` says which. */
 #include "encodings/shared.h"
 
+#include <inttypes.h>
+
 enum { WIDTH, THETA, FIRST };
 static const pe_key keys[] = {
     { "width", PE_KEY_INT, "128", 2, 65536, NULL, NULL, "d: width of the sinusoids; even", NULL, false },
@@ -65,6 +67,24 @@ static double bias(const part *p, pe_params w, int64_t h, double x)
     return x / (8 * (double)(h + 1) / (double)p->shape.heads);
 }
 
+/* Long sums are shown by their ends. */
+static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
+{
+    enum { SHOWN = 6 };
+    int64_t n = whole(p, WIDTH) / 2;
+    double over = 8 * (double)(h + 1) / (double)p->shape.heads;
+    tell_say(out, "(");
+    for (int64_t i = 0; i < n; i++) {
+        double f = pow(num(p, THETA), -2 * (double)(i + whole(p, FIRST)) / (double)(2 * n));
+        if (n <= SHOWN || i < SHOWN - 2 || i == n - 1)
+            tell_say(out, "%scos(%" PRId64 " · %s)", i ? " + " : "", q[0] - k[0], tell_number(f).text);
+        else if (i == SHOWN - 2)
+            tell_say(out, " + …");
+    }
+    tell_say(out, ") / %s = %s / %s", tell_number(over).text, tell_factor(product(p, w, q[0] - k[0])).text,
+             tell_number(over).text);
+}
+
 const row pe_row_sandwich = {
     .info = { .name = "sandwich",
               .summary = "The inner product of sinusoidal codes as a bias, compressed differently per head.",
@@ -83,4 +103,5 @@ const row pe_row_sandwich = {
     .measure = product,
     .measures = products,
     .bias = bias,
+    .tell_bias = tell_term,
 };

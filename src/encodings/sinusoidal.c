@@ -5,6 +5,8 @@
  *   p_t[2i] = sin(t theta^(-2i/d)), p_t[2i+1] = cos(t theta^(-2i/d))                        (Vaswani et al. 2017) */
 #include "encodings/shared.h"
 
+#include <inttypes.h>
+
 enum { THETA, LAYOUT, ORDER, DENOMINATOR, OFFSET, AXES, JOIN, WIDTH };
 static const pe_key keys[] = {
     { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", NULL, false },
@@ -54,6 +56,19 @@ static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
     return second == (num(p, ORDER) != 0) ? sine : cosine;
 }
 
+static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out)
+{
+    (void)w;
+    int64_t d = p->width / p->axes, r = c % d, t = at[c / d] + whole(p, OFFSET);
+    int64_t over = num(p, DENOMINATOR) != 0 && d > 2 ? d - 2 : d;
+    bool halves = num(p, LAYOUT) != 0, second = halves ? r >= d / 2 : r % 2;
+    int64_t i = halves ? r % (d / 2) : r / 2;
+    const char *name = second == (num(p, ORDER) != 0) ? "sin" : "cos";
+    double frequency = pow(num(p, THETA), -2 * (double)i / (double)over);
+    tell_say(out, "%s(%" PRId64 " · %s^(-%" PRId64 "/%" PRId64 ")) = %s(%" PRId64 " · %s)", name, t,
+             tell_number(num(p, THETA)).text, 2 * i, over, name, t, tell_number(frequency).text);
+}
+
 const row pe_row_sinusoidal = {
     .info = { .name = "sinusoidal",
               .summary =
@@ -72,4 +87,5 @@ const row pe_row_sinusoidal = {
               .also = "sinusoid|sincos|sin|absolute|fixed" },
     .init = init,
     .embed = embed,
+    .tell_embed = tell_code,
 };

@@ -4,6 +4,8 @@
  * 1/sqrt(d): T5 folds it into its weights (Raffel et al. 2019). */
 #include "encodings/shared.h"
 
+#include <inttypes.h>
+
 enum { BUCKETS, MAX, DIRECTION, SCALE };
 static const pe_key keys[] = {
     { "buckets", PE_KEY_INT, "32", 4, 0x1p24, NULL, NULL, "buckets in all",
@@ -69,6 +71,14 @@ static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, dou
     return 0;
 }
 
+static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
+{
+    int64_t row_at = (int64_t)bucket(p, w, q[0] - k[0]);
+    tell_say(out, "bucket(%" PRId64 " - %" PRId64 ") = bucket(%" PRId64 ") = %" PRId64 "\n", q[0], k[0], q[0] - k[0],
+             row_at);
+    tell_say(out, "table[%" PRId64 "][%" PRId64 "]", row_at, h);
+}
+
 const row pe_row_t5 = {
     .info = { .name = "t5",
               .summary = "A trained bias per head and bucket of the distance, logarithmic far away.",
@@ -87,4 +97,5 @@ const row pe_row_t5 = {
     .measure = bucket,
     .bias = bias,
     .bias_back = bias_back,
+    .tell_bias = tell_term,
 };

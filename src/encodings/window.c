@@ -4,6 +4,8 @@
  *   score += T[(dy + h-1)(2w-1) + dx + w-1][head],  (dy, dx) = query minus key                     (Liu et al. 2021) */
 #include "encodings/shared.h"
 
+#include <inttypes.h>
+
 enum { WINDOW };
 static const pe_key keys[] = {
     { "window", PE_KEY_LIST, "7/7", 1, 0x1p20, NULL, NULL, "cells along each axis", "window_size", false },
@@ -67,6 +69,20 @@ static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, dou
     return 0;
 }
 
+static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
+{
+    int64_t row_at = (int64_t)row_of(p, w, place(p, q) - place(p, k)), last = p->axes - 1;
+    for (int64_t a = 0; a < last; a++)
+        tell_say(out, "(");
+    for (int64_t a = 0; a <= last; a++) {
+        int64_t side = (int64_t)p->value[WINDOW].list[a];
+        if (a)
+            tell_say(out, ") · %" PRId64 " + ", 2 * side - 1);
+        tell_say(out, "(%" PRId64 " - %" PRId64 ") + %" PRId64, q[a], k[a], side - 1);
+    }
+    tell_say(out, " = %" PRId64 "\ntable[%" PRId64 "][%" PRId64 "]", row_at, row_at, h);
+}
+
 const row pe_row_window = {
     .info = { .name = "window",
               .summary = "A trained bias per head and offset inside a two-dimensional window.",
@@ -88,4 +104,5 @@ const row pe_row_window = {
     .measure = row_of,
     .bias = bias,
     .bias_back = bias_back,
+    .tell_bias = tell_term,
 };

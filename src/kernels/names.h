@@ -152,8 +152,16 @@
 #define table_row_f32 pei_table_row_f32
 #define table_row_f64 pei_table_row_f64
 #define table_start pei_table_start
+#define tell_factor pei_tell_factor
+#define tell_into pei_tell_into
+#define tell_list pei_tell_list
+#define tell_number pei_tell_number
+#define tell_one pei_tell_one
+#define tell_products pei_tell_products
+#define tell_say pei_tell_say
 #define text_nearest pei_text_nearest
 #define text_number pei_text_number
+#define text_plain_point pei_text_plain_point
 #define text_print pei_text_print
 #define text_show pei_text_show
 #define text_unit pei_text_unit

@@ -1,6 +1,72 @@
 /* SPDX-License-Identifier: MIT
  *
- * Claims: numbers. */
-#include "prove/prove.h"
+ * Claims: what encodings cost, what few bits leave of them, and which fast attentions they allow. */
+#include "prove/measures.h"
 
-const prove_group prove_group_numbers = { .name = "numbers", .title = { "numbers", "numbers" } };
+#define SMALL .heads = 2, .head_dim = 32, .model_dim = 64, .causal = true, .seed = 10
+#define FAR .length = 131072
+
+static const prove_claim claims[] = {
+    { .name = "bfloat16-is-enough",
+      .claim = { "bfloat16 is enough for position.", "bfloat16 的精度足够表示位置。" },
+      .source = "Wang et al. 2024 (arXiv:2411.13476): RoPE in bfloat16 loses what it is for",
+      .given = { SMALL, FAR },
+      .measure = measure_bf16,
+      .takes = PROVE_ANY },
+    { .name = "float16-is-enough",
+      .claim = { "float16 is enough for position.", "float16 的精度足够表示位置。" },
+      .source = "Micikevicius et al. 2017 (arXiv:1710.03740)",
+      .given = { SMALL, FAR },
+      .measure = measure_f16,
+      .takes = PROVE_ANY },
+    { .name = "8-bit-is-enough",
+      .claim = { "Blocks of 8-bit numbers are enough for position.", "按块量化的 8 位数足够表示位置。" },
+      .source = "Dettmers et al. 2022 (arXiv:2208.07339)",
+      .given = { SMALL, FAR },
+      .measure = measure_q8,
+      .takes = PROVE_ANY },
+    { .name = "4-bit-is-enough",
+      .claim = { "Blocks of 4-bit numbers are enough for position.", "按块量化的 4 位数足够表示位置。" },
+      .source = "Frantar et al. 2022 (arXiv:2210.17323)",
+      .given = { SMALL, FAR },
+      .measure = measure_q4,
+      .takes = PROVE_ANY },
+    { .name = "costs-no-time",
+      .claim = { "Position costs attention next to no time.", "位置编码几乎不增加注意力的耗时。" },
+      .source = "Press et al. 2021, 3 (arXiv:2108.12409); Dao et al. 2022 (arXiv:2205.14135)",
+      .given = { .heads = 2, .head_dim = 64, .model_dim = 128, .length = 256, .causal = true, .seed = 10 },
+      .measure = measure_time_cost,
+      .timed = true,
+      .takes = PROVE_ANY },
+    { .name = "costs-no-memory",
+      .claim = { "Position costs attention next to no memory.", "位置编码几乎不增加注意力的内存。" },
+      .source = "Huang et al. 2018, 3.4 (arXiv:1809.04281): of relative vectors, O(n^2 d) or O(n d)",
+      .given = { .heads = 2, .head_dim = 64, .model_dim = 128, .length = 8192, .causal = true, .seed = 10 },
+      .measure = measure_memory_cost,
+      .takes = PROVE_ANY },
+    { .name = "any-kernel",
+      .claim = { "Any fast attention serves any encoding.", "任何快速注意力都能配合任何位置编码。" },
+      .source = "Dao et al. 2022 (arXiv:2205.14135); Su et al. 2021, 3.3 (arXiv:2104.09864) on linear attention",
+      .given = { .heads = 2, .head_dim = 16, .length = 36, .causal = true, .seed = 10 },
+      .measure = measure_any_kernel,
+      .takes = PROVE_ANY },
+    { .name = "cache-can-move",
+      .claim = { "A cache of keys can drop its oldest tokens and move the rest without computing them again.",
+                 "键缓存可以丢掉最旧的词元并整体移动，而不必重新计算。" },
+      .source = "Xiao et al. 2023, 3.2 (arXiv:2309.17453)",
+      .given = { .heads = 2, .head_dim = 16, .length = 36, .causal = true, .seed = 10 },
+      .measure = measure_cache_shift,
+      .takes = PROVE_ANY },
+    { .name = "keys-can-be-split",
+      .claim = { "Keys can be split among workers that do not know of each other.",
+                 "键可以分给互不知晓的多个工作单元分别计算。" },
+      .source = "Dao et al. 2023, Flash-Decoding; Liu et al. 2023 (arXiv:2310.01889)",
+      .given = { .heads = 2, .head_dim = 16, .length = 36, .causal = true, .seed = 10 },
+      .measure = measure_split_keys,
+      .takes = PROVE_ANY },
+};
+
+const prove_group prove_group_numbers = { .name = "numbers",
+                                          .title = { "Precision, cost and fast attention", "精度、代价与快速注意力" },
+                                          .claims = claims,
+                                          .count = sizeof claims / sizeof *claims };

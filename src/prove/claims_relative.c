@@ -1,6 +1,70 @@
 /* SPDX-License-Identifier: MIT
  *
- * Claims: relative. */
-#include "prove/prove.h"
+ * Claims: relative encodings, tables that are learned, and where position goes in the layers above. */
+#include "prove/measures.h"
 
-const prove_group prove_group_relative = { .name = "relative", .title = { "relative", "relative" } };
+#define STACK .heads = 4, .head_dim = 24, .length = 48, .seed = 9
+
+static const prove_claim claims[] = {
+    { .name = "alibi-linear",
+      .claim = { "ALiBi's penalty grows linearly with the distance, with slopes that are a geometric series.",
+                 "ALiBi 的惩罚随距离线性增长，各头斜率成等比数列。" },
+      .source = "Press et al. 2021, 3 (arXiv:2108.12409)",
+      .given = { .spec = { "alibi" }, .heads = 8, .head_dim = 8, .length = 2048 },
+      .measure = measure_linear_penalty,
+      .takes = PE_HOOK_BIAS },
+    { .name = "t5-buckets",
+      .claim = { "T5's buckets are single for near distances, logarithmic for far ones, and never fall.",
+                 "T5 的桶在近处一距离一桶，远处按对数变宽，桶号从不随距离下降。" },
+      .source = "Raffel et al. 2019, 2.1 (arXiv:1910.10683)",
+      .given = { .spec = { "t5:direction=causal" }, .heads = 1, .head_dim = 8, .length = 1024 },
+      .measure = measure_buckets },
+    { .name = "shaw-clip",
+      .claim = { "Beyond the clipping distance Shaw's terms are all alike.",
+                 "超过截断距离之后，Shaw 的各项完全相同。" },
+      .source = "Shaw et al. 2018, 3.2 (arXiv:1803.02155)",
+      .given = { .spec = { "shaw" }, .heads = 2, .head_dim = 16, .length = 400, .seed = 8 },
+      .measure = measure_clip },
+    { .name = "relative-needs-no-learning",
+      .claim = { "Relative encodings need no learning.", "相对位置编码不需要学习。" },
+      .source = "Press et al. 2021 (arXiv:2108.12409); Su et al. 2021 (arXiv:2104.09864)",
+      .given = { .heads = 8, .head_dim = 64, .model_dim = 64, .causal = true },
+      .measure = measure_no_learning },
+    { .name = "tables-end",
+      .claim = { "A learned table cannot extrapolate: past its last row there is no code.",
+                 "可学习的位置表不能外推：最后一行之后没有编码。" },
+      .source = "Gehring et al. 2017, 3.1 (arXiv:1705.03122); Devlin et al. 2018 (arXiv:1810.04805)",
+      .given = { .spec = { "learned:rows=512" }, .head_dim = 64 },
+      .measure = measure_table_ends,
+      .takes = PE_HOOK_EMBED },
+    { .name = "hierarchical-goes-on",
+      .claim = { "The hierarchical decomposition lets a table of n rows serve n^2 positions, all distinct.",
+                 "层次分解让 n 行的位置表可用于 n² 个位置，且各不相同。" },
+      .source = "Su 2020 (kexue.fm/archives/7947)",
+      .given = { .spec = { "hierarchical:rows=32" }, .head_dim = 64, .length = 1024 },
+      .measure = measure_beyond_table },
+    { .name = "residuals-carry-position",
+      .claim = { "With residual connections position stays readable by a linear map at every layer.",
+                 "有残差连接时，线性映射在每一层都能读出位置。" },
+      .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
+      .given = { .spec = { "sinusoidal" }, .residual = true, STACK },
+      .measure = measure_probe_kept,
+      .takes = PE_HOOK_EMBED },
+    { .name = "no-residuals-no-position",
+      .claim = { "Without residual connections position is lost on the way up.",
+                 "没有残差连接时，位置信息会在逐层传递中丢失。" },
+      .source = "Dong et al. 2021, 2 (arXiv:2103.03404)",
+      .given = { .spec = { "sinusoidal" }, STACK },
+      .measure = measure_probe_lost,
+      .takes = PE_HOOK_EMBED },
+    { .name = "causal-mask-tells-position",
+      .claim = { "A causal model without any encoding can tell position.", "没有任何位置编码的因果模型也能得知位置。" },
+      .source = "Haviv et al. 2022 (arXiv:2203.16634); Kazemnejad et al. 2023, 5 (arXiv:2305.19466)",
+      .given = { .spec = { "none" }, .causal = true, .residual = true, STACK },
+      .measure = measure_probe_mask },
+};
+
+const prove_group prove_group_relative = { .name = "relative",
+                                           .title = { "Relative encodings, tables and layers", "相对编码、位置表与层" },
+                                           .claims = claims,
+                                           .count = sizeof claims / sizeof *claims };

@@ -28,15 +28,11 @@ static int by_coordinates(const void *a, const void *b)
 }
 
 /* Neighbours near and far, and positions a power of two apart, where tables and float formats repeat themselves; each
- * once. at (TELLING, axes). */
-static int64_t telling_positions(property_subject *s, int64_t *at)
+ * once. at (TELLING, axes), packed; how many. */
+static int64_t telling_positions(property_subject *s, int64_t *at, place *p)
 {
-    place *p = calloc(TELLING, sizeof *p), base = { { 0 } };
+    place base = { { 0 } };
     int64_t n = 0, kept = 0;
-    if (!p) {
-        io_fail(&s->err, PE_ERR_NOMEM, "no memory for %d positions", TELLING);
-        return 0;
-    }
     for (int64_t i = 0; n < TELLING; i++) {
         int64_t axis = i % s->axes, round = i / s->axes;
         if (round % 4 == 0)
@@ -50,7 +46,6 @@ static int64_t telling_positions(property_subject *s, int64_t *at)
     for (int64_t i = 0; i < n; i++)
         if (!i || by_coordinates(&p[i - 1], &p[i]))
             memcpy(at + kept++ * s->axes, p[i].at, (size_t)s->axes * sizeof *at);
-    free(p);
     return kept;
 }
 
@@ -70,14 +65,17 @@ static double nearest_codes(const double *code, const double *most, int64_t n, i
 /* The smallest distance of two codes, relative to their size. Two that are closer than rounding share a code. */
 property_verdict property_unique(property_subject *s)
 {
-    int64_t at[TELLING * PE_AXES_MAX];
-    int64_t n = telling_positions(s, at);
-    double *code = property_doubles(s, n * s->size), *most = property_doubles(s, n);
-    if (!n || !code || !most || !property_codes(s, at, n, code))
-        return PROPERTY_NOTHING;
-    for (int64_t i = 0; i < n; i++)
-        most[i] = measure_largest(code + i * s->size, s->size);
-    double gap = nearest_codes(code, most, n, s->size);
+    place *at = calloc(2 * TELLING, sizeof *at);
+    int64_t n = at ? telling_positions(s, at[0].at, at + TELLING) : 0;
+    double *code = property_doubles(s, n * s->size), *most = property_doubles(s, n), gap = NAN;
+    if (!at)
+        io_fail(&s->err, PE_ERR_NOMEM, "no memory for %d positions", TELLING);
+    else if (code && most && property_codes(s, at[0].at, n, code)) {
+        for (int64_t i = 0; i < n; i++)
+            most[i] = measure_largest(code + i * s->size, s->size);
+        gap = nearest_codes(code, most, n, s->size);
+    }
+    free(at);
     return (property_verdict){ gap > 1e-14 ? PROPERTY_HOLDS : PROPERTY_FAILS, gap };
 }
 

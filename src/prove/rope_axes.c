@@ -2,7 +2,6 @@
  *
  * More than one coordinate: pairs shared out among the axes, or every pair turned by all of them. */
 #include "prove/measures.h"
-#include "prove/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,6 +101,7 @@ pe_status measure_axes_apart(prove_finding *out, const prove_given *g, pe_error 
     for (int i = 0; i < PROVE_SPECS_MAX && g->spec[i]; i++)
         PROVE_TRY(look_at_axes(&most, g->spec[i], g, out, err));
     bool apart = most < MEASURE_ROUNDING;
+    measure_add_first(out, (words){ "largest of all below", "以下各项的最大值" }, "", most, "");
     prove_say(
         out, apart ? PROVE_HOLDS : PROVE_REFUTED,
         apart ? (words){ "A step along one axis turns its own pairs only; the score is a sum over the axes.",

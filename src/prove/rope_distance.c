@@ -2,7 +2,6 @@
  *
  * What distance does to a turned score: a bound that falls, scores that need not, and pairs too slow to matter. */
 #include "prove/measures.h"
-#include "prove/measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -159,10 +158,10 @@ static double slow(const double *frequency, int64_t pairs, double length)
 }
 
 /* Pairs that do not complete a turn within a length, by length. */
-static pe_status add_bands(prove_finding *out, int *with, int *cells, const char *spec, const prove_given *g,
-                           pe_error *err)
+static pe_status add_bands(measure_tally *t, const char *spec, const prove_given *g, pe_error *err)
 {
     double frequency[MEASURE_HEAD_MAX / 2];
+    double fastest = 0;
     int64_t pairs;
     char text[96];
     static const words what = { "pairs that turn less than once", "转不满一圈的维度对" };
@@ -170,22 +169,22 @@ static pe_status add_bands(prove_finding *out, int *with, int *cells, const char
     for (int64_t n = 4096; n <= g->length; n *= 2) {
         double share = slow(frequency, pairs, (double)n);
         snprintf(text, sizeof text, "%.40s, n = %lldk", spec, (long long)(n / 1024));
-        prove_add(out, what, text, 100 * share, "%");
-        *with += share > 0;
-        ++*cells;
+        prove_add(t->out, what, text, 100 * share, "%");
+        measure_count(t, share > 0);
     }
-    prove_add(out, (words){ "tokens that the fastest pair needs for a turn", "最快一对转一圈所需的词元数" }, spec,
-              TURN / fabs(frequency[0]), "");
+    for (int64_t p = 0; p < pairs; p++)
+        fastest = fmax(fastest, fabs(frequency[p]));
+    prove_add(t->out, (words){ "tokens that the fastest pair needs for a turn", "最快一对转一圈所需的词元数" }, spec,
+              fastest > 0 ? TURN / fastest : 0, "");
     return PE_OK;
 }
 
 /* given: specs, head_dim, length (the longest context). HOLDS: slow pairs in every context, REFUTED: in none. */
 pe_status measure_bands(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    int with = 0, cells = 0;
+    measure_tally t = { .out = out };
     for (int i = 0; i < PROVE_SPECS_MAX && g->spec[i]; i++)
-        PROVE_TRY(add_bands(out, &with, &cells, g->spec[i], g, err));
-    prove_verdict v = with == cells ? PROVE_HOLDS : with ? PROVE_DEPENDS : PROVE_REFUTED;
+        PROVE_TRY(add_bands(&t, g->spec[i], g, err));
     static const words because[PROVE_VERDICT_COUNT] = {
         { "In every context tried some pairs do not complete a turn: they can carry content, the fast ones place.",
           "在试过的各种长度下都有转不满一圈的维度对：它们可承载内容，快的承载位置。" },
@@ -194,6 +193,6 @@ pe_status measure_bands(prove_finding *out, const prove_given *g, pe_error *err)
         { "On theta against the length: past 2 pi theta tokens every pair has turned and none is left to content.",
           "取决于 theta 与长度：超过 2π·theta 个词元后，每一对都转满一圈，没有专供内容的慢对了。" },
     };
-    prove_say(out, v, because[v]);
+    measure_conclude(&t, (words){ "contexts without a slow pair", "没有慢维度对的情形数" }, because);
     return PE_OK;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "prove/scores.h"
 
+#include "prove/measures.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +22,9 @@ static pe_status stir(measure_encoding *m, uint64_t seed, pe_error *err)
     return PE_OK;
 }
 
-/* 0, 1, .. along a line, or in the rows of the smallest square (cube) that holds them. */
 static void place(const scores *s)
 {
-    int64_t side = s->tokens;
-    for (side = 1; s->axes > 1 && pow((double)side, (double)s->axes) < (double)s->tokens;)
-        side++;
-    for (int64_t t = 0; t < s->tokens; t++)
-        for (int64_t a = s->axes, rest = t; a-- > 0; rest /= side)
-            s->at[t * s->axes + a] = s->axes > 1 ? rest % side : rest;
+    measure_place(s->at, s->tokens, s->axes);
 }
 
 static pe_status take_memory(scores *s, uint64_t seed, pe_error *err)
@@ -110,13 +106,17 @@ static pe_status terms(double *out, const scores *s, pe_stage stage, pe_error *e
     return pe_encoding_bias(s->m.e, stage, s->m.w, &tile, err);
 }
 
-pe_status scores_make(double *out, scores *s, int words_there, pe_error *err)
+pe_status scores_sides(scores *s, int words_there, pe_error *err)
+{
+    PROVE_TRY(one_side(s->q, s, PE_QUERY, words_there & SCORES_QUERY, err));
+    return one_side(s->k, s, PE_KEY, words_there & SCORES_KEY, err);
+}
+
+pe_status scores_pairs(double *out, const scores *s, pe_error *err)
 {
     int64_t T = s->tokens, H = s->m.shape.heads, D = s->m.shape.head_dim;
     double scale = pe_encoding_scale(s->m.e);
     memset(out, 0, (size_t)s->size * sizeof *out);
-    PROVE_TRY(one_side(s->q, s, PE_QUERY, words_there & SCORES_QUERY, err));
-    PROVE_TRY(one_side(s->k, s, PE_KEY, words_there & SCORES_KEY, err));
     for (int64_t i = 0; i < T; i++)
         for (int64_t h = 0; h < H; h++)
             for (int64_t j = 0; j <= i; j++)
@@ -127,10 +127,22 @@ pe_status scores_make(double *out, scores *s, int words_there, pe_error *err)
     return terms(out, s, PE_AFTER_SCALE, err);
 }
 
-pe_status scores_shifted(double *out, scores *s, int words_there, int64_t by, pe_error *err)
+pe_status scores_make(double *out, scores *s, int words_there, pe_error *err)
 {
+    PROVE_TRY(scores_sides(s, words_there, err));
+    return scores_pairs(out, s, err);
+}
+
+void scores_move(scores *s, int64_t by)
+{
+    place(s);
     for (int64_t n = 0; n < s->tokens * s->axes; n++)
         s->at[n] += by;
+}
+
+pe_status scores_shifted(double *out, scores *s, int words_there, int64_t by, pe_error *err)
+{
+    scores_move(s, by);
     pe_status status = scores_make(out, s, words_there, err);
     place(s);
     return status;

@@ -27,6 +27,10 @@ pe_status scores_open(scores *s, const char *spec, const prove_given *g, pe_erro
 void scores_close(scores *s); /* zeroed or half-built: fine */
 /* out (T, H, T); 0 where a key is not seen. */
 pe_status scores_make(double *out, scores *s, int words_there, pe_error *err);
+/* The two steps of it: q and k, turned, in s; then the scores of what stands there. */
+pe_status scores_sides(scores *s, int words_there, pe_error *err);
+pe_status scores_pairs(double *out, const scores *s, pe_error *err);
+void scores_move(scores *s, int64_t by); /* every coordinate this far from where it began */
 /* The same with every coordinate moved by this much. */
 pe_status scores_shifted(double *out, scores *s, int words_there, int64_t by, pe_error *err);
 /* The same with all tokens at one place. */

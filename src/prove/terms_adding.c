@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Words and codes in one vector: are they orthogonal, what does it cost to keep them apart, and what is lost by adding
- * them? Words are random vectors whose elements have deviation 1. */
+ * Words and codes in one vector: are they orthogonal, and what does it cost to keep them apart? Words are random
+ * vectors whose elements have deviation 1. */
 #include "prove/measures.h"
-#include "prove/measure.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* One head as wide as the model. */
-static prove_given at_width(const prove_given *g, int64_t width)
-{
-    prove_given one = *g;
-    one.heads = 1;
-    one.head_dim = one.model_dim = width;
-    return one;
-}
 
 /* ------------------------------------------------ orthogonal? */
 
@@ -25,7 +14,7 @@ static prove_given at_width(const prove_given *g, int64_t width)
 static pe_status mean_cosine(double *mean, const char *spec, const prove_given *g, int64_t width, pe_error *err)
 {
     enum { WORDS = 64 };
-    prove_given one = at_width(g, width);
+    prove_given one = measure_at_width(g, width);
     measure_encoding m;
     PROVE_TRY(measure_open(&m, spec, &one, err));
     double *word = measure_memory(WORDS + g->length, width, err), *code = word ? word + WORDS * width : NULL;
@@ -87,7 +76,7 @@ static pe_status join_and_project(double *to, const char *spec, const prove_give
                                   pe_error *err)
 {
     measure_encoding m;
-    prove_given one = at_width(g, g->model_dim);
+    prove_given one = measure_at_width(g, g->model_dim);
     PROVE_TRY(measure_open(&m, spec, &one, err));
     int64_t C = g->model_dim, n = g->length, width = measure_width(&m);
     double *y = measure_memory(n, width, err), *code = measure_memory(n, width, err);
@@ -137,7 +126,7 @@ pe_status measure_concat_cost(prove_finding *out, const prove_given *g, pe_error
 {
     int64_t C = g->model_dim;
     int dearer = 0, specs = 0;
-    prove_given one = at_width(g, C);
+    prove_given one = measure_at_width(g, C);
     for (; specs < PROVE_SPECS_MAX && g->spec[specs]; specs++) {
         measure_encoding m;
         PROVE_TRY(measure_open(&m, g->spec[specs], &one, err));
@@ -157,136 +146,6 @@ pe_status measure_concat_cost(prove_finding *out, const prove_given *g, pe_error
           "编码每多一维，三个投影矩阵就各多一行。" },
         { "None of these makes a word wider.", "这些编码都没有让词向量变宽。" },
         { "On whether the code is joined or added.", "取决于编码是拼接还是相加。" },
-    };
-    prove_say(out, v, because[v]);
-    return PE_OK;
-}
-
-/* ------------------------------------------------ what adding loses */
-
-enum { VOCABULARY = 512, ASKED = 256 };
-
-typedef struct mixture {
-    int64_t width, places, samples; /* samples to fit, then ASKED more */
-    double *word, *code;            /* (VOCABULARY, d), (places, d) */
-    double *sum, *image, *map;      /* (samples + ASKED, d) twice, (d, d) */
-    int64_t *which;                 /* (samples + ASKED, 2): word, place */
-} mixture;
-
-static void mixture_free(mixture *m)
-{
-    free(m->word), free(m->code), free(m->sum), free(m->image), free(m->map), free(m->which);
-}
-
-static pe_status mixture_new(mixture *m, const prove_given *g, int64_t width, pe_error *err)
-{
-    *m = (mixture){ .width = width, .places = g->length, .samples = 4 * width };
-    int64_t n = m->samples + ASKED;
-    m->word = measure_memory(VOCABULARY, width, err);
-    m->code = measure_memory(m->places, width, err);
-    m->sum = measure_memory(n, width, err);
-    m->image = measure_memory(n, width, err);
-    m->map = measure_memory(width, width, err);
-    m->which = calloc((size_t)(2 * n), sizeof *m->which);
-    if (m->word && m->code && m->sum && m->image && m->map && m->which)
-        return PE_OK;
-    return io_fail(err, PE_ERR_NOMEM, "no memory for %lld sums of words and codes", (long long)n);
-}
-
-static void mix(mixture *m, uint64_t seed)
-{
-    int64_t d = m->width;
-    measure_normals(m->word, VOCABULARY * d, 1, seed);
-    for (int64_t n = 0; n < m->samples + ASKED; n++) {
-        int64_t w = m->which[2 * n] = measure_range(&seed, 0, VOCABULARY - 1);
-        int64_t p = m->which[2 * n + 1] = measure_range(&seed, 0, m->places - 1);
-        for (int64_t c = 0; c < d; c++) {
-            m->image[n * d + c] = m->code[p * d + c];
-            m->sum[n * d + c] = m->word[w * d + c] + m->code[p * d + c];
-        }
-    }
-}
-
-static int64_t nearest(const double *x, const double *all, int64_t count, int64_t width)
-{
-    int64_t best = 0;
-    double least = INFINITY;
-    for (int64_t n = 0; n < count; n++) {
-        double far = 0;
-        for (int64_t c = 0; c < width && far < least; c++)
-            far += (x[c] - all[n * width + c]) * (x[c] - all[n * width + c]);
-        if (far < least) {
-            least = far;
-            best = n;
-        }
-    }
-    return best;
-}
-
-typedef struct reading {
-    double word, place; /* share of the asked that is read right */
-    double off;         /* mean distance between the place read and the true one */
-} reading;
-
-/* A linear map reads the code off the sum; what is left is the word. */
-static void read_off(reading *r, const mixture *m)
-{
-    double x[1024];
-    for (int64_t n = m->samples; n < m->samples + ASKED; n++) {
-        const double *sum = m->sum + n * m->width;
-        for (int64_t c = 0; c < m->width; c++)
-            x[c] = measure_dot(m->map + c * m->width, sum, m->width);
-        int64_t place = nearest(x, m->code, m->places, m->width);
-        for (int64_t c = 0; c < m->width; c++)
-            x[c] = sum[c] - x[c];
-        r->word += nearest(x, m->word, VOCABULARY, m->width) == m->which[2 * n] ? 1.0 / ASKED : 0;
-        r->place += place == m->which[2 * n + 1] ? 1.0 / ASKED : 0;
-        r->off += fabs((double)(place - m->which[2 * n + 1])) / ASKED;
-    }
-}
-
-static pe_status read_at(reading *r, const prove_given *g, int64_t width, pe_error *err)
-{
-    prove_given one = at_width(g, width);
-    measure_encoding e;
-    mixture m;
-    double residual;
-    *r = (reading){ 0 };
-    PROVE_TRY(measure_open(&e, g->spec[0], &one, err));
-    pe_status status = mixture_new(&m, g, width, err);
-    status = status ? status : measure_codes(m.code, &e, 0, g->length, err);
-    if (!status)
-        mix(&m, g->seed);
-    status = status ? status : measure_map(m.map, &residual, m.sum, width, m.image, width, m.samples, err);
-    if (!status)
-        read_off(r, &m);
-    mixture_free(&m);
-    measure_close(&e);
-    return status;
-}
-
-#define RIGHT 0.95 /* of the words, and places within one of the true one, on average */
-
-/* given: spec, length (places). HOLDS: word and place can be read at every width, REFUTED: at none. */
-pe_status measure_adding_loses(prove_finding *out, const prove_given *g, pe_error *err)
-{
-    int kept = 0, widths = 0;
-    for (int64_t width = 256; width >= 16; width /= 2, widths++) {
-        reading r;
-        PROVE_TRY(read_at(&r, g, width, err));
-        kept += r.word > RIGHT && r.off < 1;
-        measure_text d = measure_named("d = ", (double)width);
-        prove_add(out, (words){ "places read right", "位置读对的比例" }, d.is, 100 * r.place, "%");
-        prove_add(out, (words){ "words read right", "词读对的比例" }, d.is, 100 * r.word, "%");
-        prove_add(out, (words){ "mean error of the place", "位置的平均误差" }, d.is, r.off, "");
-    }
-    prove_verdict v = kept == widths ? PROVE_HOLDS : kept ? PROVE_DEPENDS : PROVE_REFUTED;
-    static const words because[PROVE_VERDICT_COUNT] = {
-        { "A linear map reads word and place at every width tried.", "在试过的每个宽度上，线性映射都能读出词和位置。" },
-        { "At no width tried does a linear map read both word and place.",
-          "在试过的任何宽度上，线性映射都不能同时读出词和位置。" },
-        { "On the width: words survive in narrow sums too, places only in wide ones.",
-          "取决于宽度：很窄时词就已读得出，位置则要足够宽才读得准。" },
     };
     prove_say(out, v, because[v]);
     return PE_OK;

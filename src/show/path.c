@@ -7,6 +7,7 @@
 #include "io/io.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 static pe_positions one(const show_subject *s, const show_request *r, int64_t *at, int64_t position)
@@ -16,47 +17,96 @@ static pe_positions one(const show_subject *s, const show_request *r, int64_t *a
     return (pe_positions){ .at = at, .tokens = 1, .axes = s->axes };
 }
 
+/* A refusal is an answer; no memory is none. */
+static pe_status answer(bool *out, pe_status status, pe_error *err)
+{
+    *out = !status;
+    return status == PE_ERR_NOMEM ? io_fail(err, status, "no memory to try a position") : PE_OK;
+}
+
 /* Whether a query here and a key there meet; of any content. */
-static bool meets(const show_subject *s, const show_request *r, int64_t query, int64_t key)
+static pe_status meets(bool *out, const show_subject *s, const show_request *r, int64_t query, int64_t key,
+                       pe_error *err)
 {
     int64_t q_at[PE_AXES_MAX], k_at[PE_AXES_MAX];
     double *term = NULL;
-    bool met = !(s->hooks & (PE_HOOK_BIAS | PE_HOOK_CONTENT)) ||
-               !show_terms(&term, s, r, one(s, r, q_at, query), one(s, r, k_at, key), false, NULL);
+    *out = true;
+    if (!(s->hooks & SHOW_HOOKS_SCORE))
+        return PE_OK;
+    pe_status status = show_terms(&term, s, r, one(s, r, q_at, query), one(s, r, k_at, key), false, NULL);
     free(term);
-    return met;
+    return answer(out, status, err);
 }
 
-static bool serves(const show_subject *s, const show_request *r, int64_t length)
+static pe_status has_code(bool *out, const show_subject *s, pe_positions where, pe_error *err)
 {
-    int64_t at[PE_AXES_MAX], unused;
-    double *code = NULL, *turn = NULL;
-    int64_t last = r->start + length - 1;
-    pe_positions where = one(s, r, at, last);
-    bool served = meets(s, r, last, r->start) &&
-                  (!(s->hooks & PE_HOOK_EMBED) || !show_codes(&code, &unused, s, where, NULL)) &&
-                  (!(s->hooks & PE_HOOK_ROTATE) || !show_turns(&turn, &unused, s, where, NULL));
+    double *code = NULL;
+    int64_t width;
+    pe_status status = s->hooks & PE_HOOK_EMBED ? show_codes(&code, &width, s, where, NULL) : PE_OK;
     free(code);
+    return answer(out, status, err);
+}
+
+static pe_status has_turn(bool *out, const show_subject *s, pe_positions where, pe_error *err)
+{
+    double *turn = NULL;
+    int64_t pairs;
+    pe_status status = s->hooks & PE_HOOK_ROTATE ? show_turns(&turn, &pairs, s, where, NULL) : PE_OK;
     free(turn);
-    return served;
+    return answer(out, status, err);
+}
+
+static pe_status serves(bool *out, const show_subject *s, const show_request *r, int64_t length, pe_error *err)
+{
+    int64_t at[PE_AXES_MAX], last = r->start + length - 1;
+    pe_positions where = one(s, r, at, last);
+    SHOW_TRY(meets(out, s, r, last, r->start, err));
+    if (*out)
+        SHOW_TRY(has_code(out, s, where, err));
+    return *out ? has_turn(out, s, where, err) : PE_OK;
 }
 
 /* The longest up to own that is served: what a table holds. */
-static int64_t own_length(const show_subject *s, const show_request *r, int64_t own)
+static pe_status own_length(int64_t *out, const show_subject *s, const show_request *r, int64_t own, pe_error *err)
 {
+    bool served;
     int64_t low = 1, high = own;
-    if (serves(s, r, own))
-        return own;
-    while (low + 1 < high) {
+    SHOW_TRY(serves(&served, s, r, own, err));
+    while (!served && low + 1 < high) {
+        bool reached;
         int64_t middle = low + (high - low) / 2;
-        *(serves(s, r, middle) ? &low : &high) = middle;
+        SHOW_TRY(serves(&reached, s, r, middle, err));
+        *(reached ? &low : &high) = middle;
     }
-    return low;
+    *out = served ? own : low;
+    return PE_OK;
 }
 
-bool show_looks_ahead(const show_subject *s, const show_request *r)
+/* A penalty that turns into a reward for keys ahead, in every head, is made for a mask that hides them. */
+static pe_status rewards_ahead(bool *out, const show_subject *s, const show_request *r, pe_error *err)
 {
-    return meets(s, r, r->start, r->start + 1);
+    int64_t q_at[PE_AXES_MAX], k_at[2][PE_AXES_MAX], H = s->shape.heads;
+    double *back = NULL, *ahead = NULL;
+    pe_positions q = one(s, r, q_at, r->start + 1);
+    *out = s->hooks & PE_HOOK_BIAS && !(s->hooks & PE_HOOK_CONTENT);
+    if (!*out)
+        return PE_OK;
+    pe_status status = show_terms(&back, s, r, q, one(s, r, k_at[0], r->start), false, err);
+    if (!status)
+        status = show_terms(&ahead, s, r, q, one(s, r, k_at[1], r->start + 2), false, err);
+    for (int64_t h = 0; !status && h < H; h++)
+        *out = *out && back[h] < 0 && fabs(ahead[h] + back[h]) <= 1e-12 * fabs(back[h]);
+    free(back);
+    free(ahead);
+    return status == PE_ERR_NOMEM ? status : PE_OK;
+}
+
+pe_status show_is_causal(bool *out, const show_subject *s, const show_request *r, pe_error *err)
+{
+    bool ahead;
+    SHOW_TRY(meets(&ahead, s, r, r->start, r->start + 1, err));
+    *out = r->causal || !ahead;
+    return *out ? PE_OK : rewards_ahead(out, s, r, err);
 }
 
 static pe_status check(const show_subject *s, const show_request *r, int64_t length, pe_error *err)
@@ -76,7 +126,9 @@ pe_status path_new(show_path *p, const show_subject *s, const show_request *r, i
     size_t bytes;
     *p = (show_path){ 0 };
     SHOW_TRY(check(s, r, r->length ? r->length : own, err));
-    p->length = r->length ? r->length : own_length(s, r, own);
+    p->length = r->length;
+    if (!r->length)
+        SHOW_TRY(own_length(&p->length, s, r, own, err));
     p->step = (p->length + most - 1) / most;
     int64_t points = (p->length + p->step - 1) / p->step;
     p->at = io_byte_count(&bytes, points * s->axes, sizeof(int64_t)) ? calloc(1, bytes) : NULL;

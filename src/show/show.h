@@ -72,35 +72,61 @@ extern const show_view *const show_views[];
 extern const int show_view_count;
 bool show_fits(const show_view *v, const show_subject *s);
 const show_view *show_view_named(const char *name); /* NULL: none */
-/* The view's figures of s, at the end of the sheet. */
+/* The view's figures of s, at the end of the sheet; after a failure none of them. */
 pe_status show_add(show_sheet *to, const show_view *v, const show_subject *s, const show_request *r, pe_error *err);
 
 /* ---------------------------------------------------------------- walk: one small case, step by step */
 
-#define WALK_STEPS_MAX 64
+/*     walk *w;
+ *     walk_new(&w, "sinusoidal", &(walk_request){ .position = { 5 }, .dim = 8, .heads = 8 }, &err);
+ *     walk_text(stdout, w, 100);         walk_json(&out, w);
+ *     walk_free(w);
+ *
+ * Three words at three positions, one of them looks at all: every number is the library's, and every line is an
+ * equation whose sides agree to the digits shown. */
+#define WALK_STEPS_MAX 16
+#define WALK_DIM_MAX 64
+#define WALK_HEADS_MAX 64
+
+typedef struct walk_line {
+    char *name;    /* "p_5[2]"; NULL: text is a sentence */
+    char *text;    /* "sin(5 · 10000^(-2/8)) = sin(5 · 0.1)": what it equals, before the number; NULL: none */
+    double *value; /* (count) the number; or a vector; NULL: none */
+    int count;
+} walk_line;
 
 typedef struct walk_step {
-    words title;       /* what happens */
-    char formula[400]; /* with letters */
-    char *numbers;     /* the same with numbers; lines */
-    words note;        /* why; en NULL: none */
+    words title;   /* what happens */
+    char *formula; /* with letters; NULL: none */
+    words note;    /* why; en NULL: none */
+    walk_line *line;
+    int count, room;
 } walk_step;
 
 typedef struct walk {
-    walk_step *step; /* (count) */
+    char *spec; /* canonical */
+    language language;
+    walk_step step[WALK_STEPS_MAX];
     int count;
-    char spec[1200];
+    bool failed; /* no memory */
 } walk;
 
 typedef struct walk_request {
-    int64_t position; /* of the query; the key stands at position 1, or other */
-    int64_t other;
-    int64_t dim; /* model width, one head */
+    int64_t position[PE_AXES_MAX];   /* of the query */
+    int64_t other[PE_AXES_MAX];      /* of the key that is looked at */
+    int position_count, other_count; /* coordinates given: 1 stands for all axes; of other 0: two before the query */
+    int64_t dim;                     /* width of the embedding and of a head */
+    int64_t heads, head;             /* how many, and which is followed */
     uint64_t seed;
-    language language; /* of numbers' lines, where they have words */
+    language language; /* of lines with words */
 } walk_request;
 
 pe_status walk_new(walk **out, const char *spec, const walk_request *r, pe_error *err);
 void walk_free(walk *w); /* NULL is fine */
+
+/* For people: lines of at most so many columns where they can be broken. ascii: · becomes *, and so on. */
+void walk_text(FILE *to, const walk *w, int columns, bool ascii);
+struct json_out;
+void walk_json(struct json_out *j, const walk *w); /* the members of an object that is open */
 
 #endif

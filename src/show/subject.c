@@ -23,16 +23,18 @@ static pe_shape shape_of(const show_request *r)
 }
 
 /* Of the first part that names one. */
-static int64_t trained_of(const char *spec)
+static pe_status find_trained(show_subject *s, pe_error *err)
 {
-    double found = 0;
-    for (int i = 0; !(found > 0) && i < zoo_spec_parts(spec); i++) {
-        char *part = zoo_spec_part(spec, i);
-        const pe_info *row = part ? zoo_spec_row(part) : NULL;
-        found = row && row->key_trained ? zoo_spec_num_or(part, row->key_trained, 0) : 0;
+    for (int i = 0; !s->trained && i < zoo_spec_parts(s->spec); i++) {
+        char *part = zoo_spec_part(s->spec, i);
+        if (!part)
+            return io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
+        const pe_info *row = zoo_spec_row(part);
+        double found = row && row->key_trained ? zoo_spec_num_or(part, row->key_trained, 0) : 0;
+        s->trained = found > 0 && found < (double)PE_POSITION_MAX ? (int64_t)found : 0;
         free(part);
     }
-    return found > 0 && found < (double)PE_POSITION_MAX ? (int64_t)found : 0;
+    return PE_OK;
 }
 
 static pe_status fill_params(show_subject *s, const show_request *r, pe_error *err)
@@ -58,9 +60,10 @@ pe_status show_subject_new(show_subject **out, const char *spec, const show_requ
         s->shape = pe_encoding_shape(s->e);
         s->axes = pe_encoding_axes(s->e);
         s->hooks = pe_encoding_hooks(s->e);
-        s->trained = trained_of(s->spec);
-        status = fill_params(s, r, err);
+        status = find_trained(s, err);
     }
+    if (!status)
+        status = fill_params(s, r, err);
     if (status) {
         show_subject_free(s);
         return status;

@@ -24,11 +24,20 @@ const show_view *show_view_named(const char *name)
     return NULL;
 }
 
-pe_status show_add(show_sheet *to, const show_view *v, const show_subject *s, const show_request *r, pe_error *err)
+static pe_status make(show_sheet *to, const show_view *v, const show_subject *s, const show_request *r, pe_error *err)
 {
     int first = to->count;
     SHOW_TRY(v->make(to, s, r, err));
     for (int i = first; i < to->count; i++)
         SHOW_TRY(figure_status(to->figure[i], err));
     return PE_OK;
+}
+
+pe_status show_add(show_sheet *to, const show_view *v, const show_subject *s, const show_request *r, pe_error *err)
+{
+    int before = to->count;
+    pe_status status = make(to, v, s, r, err);
+    while (status && to->count > before)
+        figure_free(to->figure[--to->count]);
+    return status;
 }

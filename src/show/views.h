@@ -43,8 +43,8 @@ int64_t path_at(const show_path *p, const show_request *r, int64_t i); /* the po
 /* The point at, or next to, the request's position; fallback where it has none. */
 pe_status path_point(int64_t *out, const show_path *p, const show_request *r, int64_t fallback, pe_error *err);
 pe_positions path_one(const show_path *p, int64_t i); /* point i alone */
-/* Whether a query may look at the key after it. */
-bool show_looks_ahead(const show_subject *s, const show_request *r);
+/* Whether queries look back only: asked for, or all that the encoding serves, or is made for. */
+pe_status show_is_causal(bool *out, const show_subject *s, const show_request *r, pe_error *err);
 
 /* ---------------------------------------------------------------- numbers (numbers.c) */
 

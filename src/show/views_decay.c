@@ -31,7 +31,8 @@ static void around_free(around *a)
 /* In the middle, or at the end where a query looks back only. */
 static pe_status around_new(around *a, const show_subject *s, const show_request *r, pe_error *err)
 {
-    *a = (around){ .causal = r->causal || !show_looks_ahead(s, r) };
+    *a = (around){ 0 };
+    SHOW_TRY(show_is_causal(&a->causal, s, r, err));
     SHOW_TRY(path_new(&a->path, s, r, LENGTH, SHOW_POINTS_MAX, err));
     if (a->path.step > 1 && pe_encoding_carries(s->e))
         return io_fail(err, PE_ERR_RANGE,

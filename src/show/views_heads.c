@@ -31,7 +31,9 @@ static void scene_free(scene *c)
 
 static pe_status scene_new(scene *c, const show_subject *s, const show_request *r, pe_error *err)
 {
-    *c = (scene){ .causal = r->causal || r->log || !show_looks_ahead(s, r) };
+    *c = (scene){ 0 };
+    SHOW_TRY(show_is_causal(&c->causal, s, r, err));
+    c->causal = c->causal || r->log;
     SHOW_TRY(path_new(&c->path, s, r, HEADS_LENGTH, SHOW_POINTS_MAX, err));
     int64_t n = c->path.where.tokens;
     SHOW_TRY(path_point(&c->query, &c->path, r, c->causal ? n - 1 : n / 2, err));
@@ -142,8 +144,9 @@ static pe_status make_matrix(show_sheet *to, const show_subject *s, const show_r
 {
     show_path path;
     double *term = NULL;
-    bool causal = r->causal || !show_looks_ahead(s, r);
+    bool causal;
     SHOW_TRY(show_head(s, r, err));
+    SHOW_TRY(show_is_causal(&causal, s, r, err));
     SHOW_TRY(path_new_whole(&path, s, r, MATRIX_LENGTH, MATRIX_MAX, "bias", err));
     pe_status status = show_terms(&term, s, r, path.where, path.where, causal, err);
     if (!status)

@@ -99,15 +99,15 @@ static void caption_waves(figure *f, const waves *w, int64_t length, const show_
         show_caption(f, NULL, r,
                      (words){ "%d of %d come full circle within %" PRId64
                               " positions; %d do not within the trained %" PRId64
-                              " and meet new angles beyond it. The longest wave is %.4g positions.",
+                              " and meet new angles beyond it. The longest wave is %.0f positions.",
                               "%d 个（共 %d 个）在 %" PRId64 " 个位置内转满一圈；有 %d 个在训练长度 %" PRId64
-                              " 内转不满，超出后会遇到没见过的角度。最长的波长为 %.4g 个位置。" },
+                              " 内转不满，超出后会遇到没见过的角度。最长的波长为 %.0f 个位置。" },
                      full, turning, length, turning - within(w, (double)s->trained), s->trained, longest);
     else
         show_caption(f, NULL, r,
                      (words){ "%d of %d come full circle within %" PRId64
-                              " positions; the longest wave is %.4g positions.",
-                              "%d 个（共 %d 个）在 %" PRId64 " 个位置内转满一圈；最长的波长为 %.4g 个位置。" },
+                              " positions; the longest wave is %.0f positions.",
+                              "%d 个（共 %d 个）在 %" PRId64 " 个位置内转满一圈；最长的波长为 %.0f 个位置。" },
                      full, turning, length, longest);
 }
 
@@ -182,7 +182,7 @@ static pe_status draw_dials(show_sheet *to, const show_path *p, const double *tu
         snprintf(name, sizeof name, say((words){ "pair %d", "第 %d 对" }, r->language), (int)pick[i]);
         double *y = figure_line(f, name, NULL, (int)n);
         for (int64_t t = 0; y && t < n; t++) {
-            f->series[i].x[t] = turn[t * pairs + pick[i]];
+            f->series[f->series_count - 1].x[t] = turn[t * pairs + pick[i]];
             y[t] = turn[(n + t) * pairs + pick[i]];
         }
     }

@@ -29,14 +29,13 @@ static void stage_free(stage *g)
 static pe_status stage_new(stage *g, const show_subject *s, const show_request *r, pe_error *err)
 {
     show_request all = *r;
-    *g = (stage){ .causal = r->causal };
+    *g = (stage){ 0 };
     SHOW_TRY(show_head(s, r, err));
     SHOW_TRY(sentence_new(&g->words, r, err));
     all.length = r->sentence ? g->words.count : 0; /* the words that nobody asked for: as many as there is room for */
     SHOW_TRY(path_new(&g->path, s, &all, g->words.count, SHOW_WORDS_MAX, err));
     g->words.count = (int)g->path.where.tokens;
-    g->causal = r->causal || !show_looks_ahead(s, r);
-    return PE_OK;
+    return show_is_causal(&g->causal, s, r, err);
 }
 
 /* ---------------------------------------------------------------- around */
@@ -208,16 +207,19 @@ static void caption_attention(figure *f, const double *p, const stage *g, const 
 {
     double apart = between_equals(p, &g->words);
     apart = apart >= 0 && apart < 1e-9 ? 0 : apart; /* without the rounding */
-    if (apart < 0)
-        show_say(f, &f->caption, r,
-                 (words){ "Each row is one word's attention, and sums to 1.", "每一行是一个词的注意力，和为 1。" });
-    else
-        show_say(
-            f, &f->caption, r,
-            (words){
-                "Each row is one word's attention, and sums to 1. Equal words attend differently by %.3g at most%s.",
-                "每一行是一个词的注意力，和为 1。相同的词之间注意力最多相差 %.3g%s。" },
-            apart, apart > 0 ? "" : say((words){ ": they cannot be told apart", "：无法区分" }, r->language));
+    words equal =
+        apart > 0
+            ? (words){ " Equal words attend differently, by up to %.3g.", "相同的词注意力不同，最多相差 %.3g。" }
+            : (words){ " Equal words attend alike: nothing tells them apart.", "相同的词注意力完全一样：无法区分。" };
+    char text[160];
+    snprintf(text, sizeof text, say(equal, r->language), apart);
+    show_say(
+        f, &f->caption, r,
+        g->causal
+            ? (words){ "Each row is one word's attention to itself and the words before it, and sums to 1.%s",
+                       "每一行是一个词对自己和前面各词的注意力，和为 1。%s" }
+            : (words){ "Each row is one word's attention, and sums to 1.%s", "每一行是一个词的注意力，和为 1。%s" },
+        apart < 0 ? "" : text);
 }
 
 static pe_status draw_attention(show_sheet *to, const stage *g, bool with, const show_subject *s, const show_request *r,

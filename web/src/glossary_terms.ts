@@ -127,7 +127,7 @@ const hooks: Term[] = [
       en: "Several encodings at once, written with `+`: `rope+t5`. Each acts at its own [hooks](hooks); what the sum claims is what all parts claim and none spoils.",
       zh: "同时使用几种编码，用 `+` 连接：`rope+t5`。各自在自己的[作用点](hooks)生效；组合的性质是各部分都满足、且不被任何一部分破坏的性质。",
     },
-    open: see("sinusoidal+alibi", "all"),
+    open: see("sinusoidal+alibi", "attention"),
   },
 ];
 
@@ -458,7 +458,7 @@ const biases: Term[] = [
       en: "In a window of h × w cells, a trained number per head and offset (dy, dx): (2h−1)(2w−1) of them (Swin, BEiT). Outside the window there is none.",
       zh: "在 h × w 的窗口里，每头每个偏移 (dy, dx) 一个可训练的数，共 (2h−1)(2w−1) 个（Swin、BEiT）；窗口之外没有定义。",
     },
-    open: see("window:window=4/4", "bias"),
+    open: see("window:window=4/4", "bias", { n: 4 }),
   },
 ];
 

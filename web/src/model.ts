@@ -2,10 +2,11 @@
 //
 // A model's own file: `posenc explain` says what it does, `posenc extend` what a longer context would take.
 
-import { sentence, type App } from "./app";
+import { sentence, type App, type State } from "./app";
 import { fill, h, newId } from "./dom";
 import { whenQuiet } from "./frame";
 import { extendTable } from "./extend";
+import { bounds } from "./state";
 import { words } from "./words";
 
 const most = 64 * 2 ** 20;
@@ -37,12 +38,18 @@ function ranges(numbers: readonly number[]): string {
   return out.join(", ");
 }
 
+/** As much of the model's shape as the page shows. */
+function shapeOf(g: Group): Partial<State> {
+  return { dim: Math.min(g.head_dim, bounds.dim[1]), heads: Math.min(g.heads, bounds.heads[1]), model: Math.min(g.model_dim, 1024) };
+}
+
 export class ModelPanel {
   private text = "";
   private readonly result = h("div", { class: "model-result", "aria-live": "polite" });
   private readonly longer = h("div", {});
   private readonly area: HTMLTextAreaElement;
   private target = 0;
+  private shape: Partial<State> = {};
 
   constructor(root: HTMLElement, private readonly app: App, example: string) {
     const id = newId("config");
@@ -92,7 +99,8 @@ export class ModelPanel {
     const said = JSON.parse(ran.text) as Explained;
     fill(this.result, ...said.parts.map((p) => this.part(p)),
       ...said.notes.map((n) => h("p", { class: `note ${n.level}` }, n.text)));
-    const trained = said.parts[0]?.trained ?? 0;
+    const trained = said.parts[0]?.trained ?? 0, group = said.parts[0]?.groups[0];
+    this.shape = group ? shapeOf(group) : {};
     this.target = Math.min((said.parts[0]?.served ?? trained) * 4, 2 ** 24) || 32768;
     this.extendForm(trained);
   }
@@ -111,14 +119,14 @@ export class ModelPanel {
   }
 
   private load(g: Group): void {
-    this.app.setState({ tab: "explore", a: g.spec, dim: Math.min(g.head_dim, 512), heads: Math.min(g.heads, 128) });
+    this.app.setState({ ...shapeOf(g), tab: "explore", a: g.spec, n: 0 });
   }
 
   private extendForm(trained: number): void {
     const out = h("div", {});
     const draw = (): void => {
       const ran = this.app.run(["extend", "config.json", "--json", "--to", `${this.target}`], { "config.json": this.text });
-      fill(out, ran.code ? h("p", { class: "error" }, sentence(ran)) : extendTable(this.app, ran.text));
+      fill(out, ran.code ? h("p", { class: "error" }, sentence(ran)) : extendTable(this.app, ran.text, this.shape));
     };
     fill(this.longer, h("h3", {}, this.app.t(words.extension)));
     this.app.slider(this.longer, {

@@ -6,7 +6,7 @@ import type { App } from "./app";
 import { fill, h } from "./dom";
 import { renderDemo, type Values } from "./tour_demo";
 import { onLink } from "./tour_link";
-import type { Step } from "./tour_step";
+import type { Step, Table } from "./tour_step";
 import { steps } from "./tour_steps";
 import { marked, paragraph } from "./tour_text";
 
@@ -36,11 +36,19 @@ function contents(at: number, app: App): HTMLElement {
     h("a", { href: app.link({ tab: "tour", step: s.id }), "aria-current": n === at ? "step" : null }, app.t(s.title))))));
 }
 
+function table(t: Table, app: App): HTMLElement {
+  return h("div", { class: "wide" }, h("table", { class: "results" }, h("caption", {}, app.t(t.caption)),
+    h("thead", {}, h("tr", {}, ...t.columns.map((c) => h("th", { scope: "col" }, app.t(c))))),
+    h("tbody", {}, ...t.rows.map((r) => h("tr", { "data-row": r.row },
+      h("th", { scope: "row" }, app.t(r.name)), ...r.values.map((v) => h("td", { class: "number" }, v)))))));
+}
+
 function article(step: Step, at: number, app: App): HTMLElement {
   const demos = step.demos.map((d, n) => renderDemo(d, step.formulas, valuesOf(`${app.lang} ${step.id} ${n}`), app));
   return h("article", { class: "step", "data-step": step.id },
     h("h2", { tabindex: -1 }, `${at} · ${app.t(step.title)}`),
     ...step.text[app.lang].map((p) => paragraph(p, app, step.formulas)),
+    step.table ? table(step.table, app) : null,
     ...demos,
     h("aside", { class: "try" }, h("h4", {}, app.t(words.tries)), h("p", {}, ...marked(app.t(step.tries), app, step.formulas))),
     h("nav", { class: "ends" }, go(steps[at - 1], app.t(words.previous), "prev", app), go(steps[at + 1], app.t(words.next), "next", app)));

@@ -19,7 +19,7 @@ interface Found {
   verdict: "HOLDS" | "REFUTED" | "DEPENDS" | null;
   verdict_text?: string;
   because: string;
-  numbers: { what: string; of: string; unit: string; text: string }[];
+  numbers: { what: string; of: string; text: string }[];
 }
 
 interface Listed {
@@ -42,7 +42,7 @@ function sentenceOf(claim: string, app: App): string {
 }
 
 function verdict(f: Found, app: App): HTMLElement[] {
-  const rows = f.numbers.map((n) => h("tr", {}, h("td", {}, n.what), h("td", {}, h("code", {}, n.of)), h("td", { class: "number" }, `${n.text}${n.unit && ` ${n.unit}`}`)));
+  const rows = f.numbers.map((n) => h("tr", {}, h("td", {}, n.what), h("td", {}, h("code", {}, n.of)), h("td", { class: "number" }, n.text)));
   return [
     h("p", {}, h("span", { class: `badge ${looks[f.verdict ?? "none"]}` }, f.verdict_text ?? "?"), " ", f.because),
     h("p", { class: "faint" }, f.source, " · ", h("code", {}, f.command)),

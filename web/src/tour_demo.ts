@@ -80,12 +80,12 @@ function numbersOutput(el: HTMLElement, args: string[], caption: string, app: Ap
 
 /** Everything an output says of its command, to see which controls it listens to. */
 function mentions(o: Output): string {
-  if (o.kind === "claim") return "";
+  if (o.kind === "claim") return o.claim;
   return o.kind === "numbers" ? o.command.join(" ") : [o.spec, ...(o.options ?? [])].join(" ");
 }
 
 function show(el: HTMLElement, o: Output, values: Values, app: App): void {
-  if (o.kind === "claim") claimOutput(el, o.claim, app);
+  if (o.kind === "claim") claimOutput(el, filled(o.claim, values), app);
   else if (o.kind === "numbers") numbersOutput(el, command(o.command, values), app.t(o.caption), app);
   else {
     const spec = filled(o.spec, values), options = command(o.options ?? [], values);
@@ -103,7 +103,7 @@ function listens(o: Output, values: Values): Set<string> {
 
 export function renderDemo(demo: Demo, formulas: Formulas, values: Values, app: App): HTMLElement {
   for (const c of demo.controls) if (!values.has(c.id)) values.set(c.id, firstValue(c, app));
-  const outputs = demo.outputs.map((o) => ({ o, el: h("div", { class: `output ${o.kind}` }) }));
+  const outputs = demo.outputs.map((o) => ({ o, el: h("div", { class: `output ${o.kind}${"narrow" in o && o.narrow ? " narrow" : ""}` }) }));
   const changed = (id: string): void => {
     for (const { o, el } of outputs) if (listens(o, values).has(id)) show(el, o, values, app);
   };

@@ -41,7 +41,7 @@ export interface TextControl {
 export type Control = SliderControl | ChoiceControl | TextControl;
 
 export type Output =
-  | { kind: "picture"; spec: string; view: string; options?: string[] }
+  | { kind: "picture"; spec: string; view: string; options?: string[]; narrow?: boolean }
   | { kind: "walk"; spec: string; options?: string[] }
   | { kind: "numbers"; command: string[]; caption: Words } // the rows of "data" of its JSON
   | { kind: "claim"; claim: string };
@@ -52,11 +52,19 @@ export interface Demo {
   outputs: Output[];
 }
 
+/** Measured numbers of a document, in the order of its columns. */
+export interface Table {
+  caption: Words;
+  columns: Words[]; // the first is that of the names
+  rows: { name: Words; row: string; values: string[] }[]; // row: its name in the document
+}
+
 export interface Step {
   id: string; // of its link
   title: Words;
   formulas: Formulas;
   text: { en: string[]; zh: string[] }; // paragraphs, each language on its own
+  table?: Table; // after the text
   demos: Demo[];
   tries: Words; // "try this"
 }

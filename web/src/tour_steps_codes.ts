@@ -17,12 +17,12 @@ const integer: Step = {
     en: [
       "The plainest idea: write each word's number on it. {code}, added to every element of the word's vector.",
       "No two positions get the same code, the code does not depend on how long the text is, and it never ends. Three wishes out of four. The fourth is that it stays *bounded*, and here it fails badly: elements of a word's vector are about 1 in size, and at position 500 the code is 500. What reaches the network, {sum}, is the position with the word as noise on top.",
-      "Normalising the layer's input does not help, since it divides by the size of the sum, which is the size of the code. And a model trained up to 512 meets numbers later that are larger than anything it ever saw.",
+      "Normalising does not help. RMSNorm divides by the size of the sum, which is the size of the code; LayerNorm takes the mean off, and as every element carries the same number, the whole position goes with it. And a model trained up to 512 meets numbers later that are larger than anything it ever saw.",
     ],
     zh: [
       "最朴素的想法：给每个词标上它的序号。{code}，加到词向量的每个分量上。",
       "每个位置的编码都不同，编码不随文本长度改变，而且可以一直数下去。四个愿望实现了三个。剩下的一个是*有界*，它在这里败得很惨：词向量的分量大约是 1 的量级，而到了位置 500，编码就是 500。送进网络的 {sum}，其实是“位置”加上一点名叫“词”的噪声。",
-      "归一化也救不了：除掉的是和的大小，而和的大小就是编码的大小。何况训练只到 512 的模型，之后遇到的数比它见过的任何数都大。",
+      "归一化也救不了：RMSNorm 除掉的是和的大小，也就是编码的大小；LayerNorm 要减去均值，而每个分量加的是同一个数，于是位置信息被一并减得干干净净。何况训练只到 512 的模型，之后遇到的数比它见过的任何数都大。",
     ],
   },
   demos: [
@@ -31,7 +31,7 @@ const integer: Step = {
       controls: [length],
       outputs: [
         { kind: "picture", spec: "integer", view: "curves", options: ["-n", "{n}", "--model-dim", "8"] },
-        { kind: "claim", claim: "integers-drown" },
+        { kind: "claim", claim: "integer-drowns" },
       ],
     },
   ],
@@ -65,7 +65,7 @@ const normalised: Step = {
         { kind: "picture", spec: "normalised:length={len}", view: "curves", options: ["-n", "{len}", "--model-dim", "8"] },
         { kind: "numbers", command: ["table", "normalised:length={len}", "-n", "6", "--model-dim", "4"],
           caption: { en: "The codes of positions 0 to 5 (four elements each)", zh: "位置 0 到 5 的编码（各四个分量）" } },
-        { kind: "claim", claim: "fractions-depend-on-length" },
+        { kind: "claim", claim: "fractions-depend" },
       ],
     },
   ],
@@ -109,7 +109,8 @@ const binary: Step = {
       controls: [length],
       outputs: [
         { kind: "picture", spec: "binary", view: "table", options: ["-n", "{n}", "--model-dim", "8"] },
-        { kind: "claim", claim: "bits-jump" },
+        { kind: "claim", claim: "bit-periods" },
+        { kind: "claim", claim: "binary-jumps" },
       ],
     },
   ],

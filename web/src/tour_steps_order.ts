@@ -55,9 +55,23 @@ export const order: Step[] = [
           },
         ],
         outputs: [
-          { kind: "picture", spec: "{spec}", view: "attention", options: ["--sentence", "{words}", "{mask}"] },
+          { kind: "picture", spec: "{spec}", view: "attention", options: ["--sentence", "{words}", "{mask}"], narrow: true },
           { kind: "claim", claim: "two-dogs" },
         ],
+      },
+      {
+        title: { en: "What is known about it", zh: "与此有关的论断" },
+        controls: [
+          {
+            kind: "choice", id: "claim", label: { en: "Claim", zh: "论断" },
+            options: [
+              { value: "order-blind", label: { en: "shuffled words", zh: "打乱词序" } },
+              { value: "causal-mask", label: { en: "the mask alone", zh: "只有掩码" } },
+              { value: "reversal-blind", label: { en: "read backwards", zh: "倒着读" } },
+            ],
+          },
+        ],
+        outputs: [{ kind: "claim", claim: "{claim}" }],
       },
     ],
     tries: {

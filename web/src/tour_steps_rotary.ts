@@ -66,9 +66,10 @@ const rotary: Step = {
         { kind: "slider", id: "o", label: { en: "Key at n", zh: "键位置 n" }, value: 3, min: 0, max: 100 },
       ],
       outputs: [
-        { kind: "walk", spec: "rope", options: ["--pos", "{m}", "--other", "{o}", "--dim", "4"] },
+        { kind: "walk", spec: "rope", options: ["--pos", "{m}", "--key", "{o}", "--dim", "4"] },
         { kind: "claim", claim: "rope-relative" },
-        { kind: "claim", claim: "rope-norms" },
+        { kind: "claim", claim: "rope-turns-once" },
+        { kind: "claim", claim: "rope-keeps-norms" },
       ],
     },
     {
@@ -80,7 +81,7 @@ const rotary: Step = {
       outputs: [
         { kind: "picture", spec: "rope", view: "decay", options: ["-n", "{n}", "--head-dim", "{d}"] },
         { kind: "claim", claim: "rope-bound-decays" },
-        { kind: "claim", claim: "rope-peaks-anywhere" },
+        { kind: "claim", claim: "rope-scores-decay" },
       ],
     },
   ],
@@ -124,18 +125,25 @@ const axes: Step = {
             { value: "rope:sections=4/6/6", label: { en: "sections: t, h, w (Qwen2-VL)", zh: "sections：t、h、w（Qwen2-VL）" } },
           ],
         },
-        { kind: "slider", id: "at", label: { en: "Cell that looks around", zh: "观察的格子" }, value: 27, min: 0, max: 63 },
+        {
+          kind: "choice", id: "axis", label: { en: "Move along", zh: "沿哪个轴移动" },
+          options: [
+            { value: "0", label: { en: "the first axis", zh: "第一个轴" } },
+            { value: "1", label: { en: "the second axis", zh: "第二个轴" } },
+          ],
+        },
+        { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 12, min: 2, max: 64 },
       ],
       outputs: [
-        { kind: "picture", spec: "{spec}", view: "around", options: ["-n", "64", "--at", "{at}", "--head-dim", "32"] },
-        { kind: "claim", claim: "axes-independent" },
-        { kind: "claim", claim: "one-pair-mixes" },
+        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}", "--head-dim", "32"] },
+        { kind: "claim", claim: "rope-axes" },
+        { kind: "claim", claim: "rope-one-pair-for-all-axes" },
       ],
     },
   ],
   tries: {
-    en: "Run both checks: with a pair per axis nothing mixes, to the last bit; with one pair for both, whole diagonals fall together.",
-    zh: "运行两个检验：每轴各用一对时，两轴互不干扰，精确到最后一位；两轴合用一对时，整条对角线都分不开。",
+    en: "Switch the axis: the dials that turned stand still, and the others turn. Then run both checks: with a pair per axis nothing mixes, to the last bit; with one pair for both, whole diagonals fall together.",
+    zh: "切换移动的轴：刚才在转的表盘停下，另一些开始转。再运行两个检验：每轴各用一对时，两轴互不干扰，精确到最后一位；两轴合用一对时，整条对角线都分不开。",
   },
 };
 
@@ -153,12 +161,26 @@ const longer: Step = {
     en: [
       "Every position has a rotation, so RoPE runs at any length. Running is not working. In training at length L pair i made {turns} turns. Fast pairs went round many times and showed the model every angle; the slowest never finished their first turn, and past L they point where no training example pointed.",
       "*Linear*: {linear} for all. No angle is new, but neighbours that were a radian apart are now 1/s of that, which the model never saw either. *NTK-aware*: change the base instead, {ntk}. The fastest pair is untouched, the slowest is slowed by exactly s: [high frequencies extrapolate, low ones interpolate](ntk). *YaRN* decides pair by pair, by its turns: {yarn}, with γ = 1 above 32 turns and 0 below 1, and sharpens the softmax by [{gain}](mscale) on cos and sin.",
-      "What our race measured (byte models trained at 256 on novels, tested on another, bits per byte at 256, 512, 1024, 4096; nothing trained after the change): plain RoPE 2.04, 2.37, 3.45, 5.02; linear 2.04, 3.99, 5.08, 5.65, worse than nothing without fine-tuning; NTK 2.04, 2.13, 2.43, 3.93; YaRN 2.04, 2.12, 2.53, 3.12; ALiBi 2.15, 2.14, 2.13, 2.13. The run, its settings and its limits are in docs/results.md.",
+      "Does it work? We raced them: byte models trained on novels at 256 tokens, tested on another novel at up to 16 times that, and nothing trained after the change. Linear is worse than nothing without fine-tuning; NTK and YaRN buy a factor of two to four; a bias that falls with the distance does not need any of it.",
     ],
     zh: [
       "每个位置都能旋转，所以 RoPE 在任意长度下都*能跑*，但能跑不等于好用。训练长度为 L 时，第 i 对总共转了 {turns} 圈。快的对转了很多圈，各种角度模型都见过；最慢的对连一圈都没转满，超过 L 之后，它们指向的是训练中从未出现过的方向。",
       "*线性内插*：所有的对 {linear}。角度都在见过的范围里，可原来相差 1 弧度的相邻词现在只差 1/s，模型同样没见过。*NTK-aware*：改底数，{ntk}。最快的一对不变，最慢的一对恰好慢 s 倍：[高频外推，低频内插](ntk)。*YaRN* 按圈数逐对决定：{yarn}，转过 32 圈以上 γ = 1，不足 1 圈 γ = 0；再给 cos、sin 乘上 [{gain}](mscale)，让 softmax 更尖锐。",
-      "我们的竞赛实测如下（字节级模型，在小说上以长度 256 训练，用另一本书测试；长度 256、512、1024、4096 的 bits per byte；改动之后不再训练）：RoPE 原样 2.04、2.37、3.45、5.02；线性 2.04、3.99、5.08、5.65，不微调反而更糟；NTK 2.04、2.13、2.43、3.93；YaRN 2.04、2.12、2.53、3.12；ALiBi 2.15、2.14、2.13、2.13。运行条件与局限见 docs/results.md。",
+      "效果如何？我们让它们比了一场：字节级模型，在小说上以长度 256 训练，用另一本小说在至多 16 倍长度上测试，改动之后不再训练。线性内插若不微调，比什么都不做还糟；NTK 与 YaRN 能多撑两到四倍；随距离衰减的偏置则根本用不着这些。",
+    ],
+  },
+  table: {
+    caption: {
+      en: "Bits per byte at each length, smaller is better; one seed. The run, its settings and its limits: docs/results.md",
+      zh: "各长度下的每字节比特数，越小越好；单个种子。运行条件与局限见 docs/results.md",
+    },
+    columns: [{ en: "", zh: "" }, ...["256", "512", "1024", "2048", "4096"].map((n) => ({ en: n, zh: n }))],
+    rows: [
+      { name: { en: "RoPE", zh: "RoPE" }, row: "rope", values: ["2.04", "2.37", "3.45", "4.41", "5.02"] },
+      { name: { en: "RoPE, linear", zh: "RoPE，线性" }, row: "rope, linear at test", values: ["2.04", "3.99", "5.08", "5.50", "5.65"] },
+      { name: { en: "RoPE, NTK", zh: "RoPE，NTK" }, row: "rope, NTK at test", values: ["2.04", "2.13", "2.43", "3.30", "3.93"] },
+      { name: { en: "RoPE, YaRN", zh: "RoPE，YaRN" }, row: "rope, YaRN at test", values: ["2.04", "2.12", "2.53", "2.52", "3.12"] },
+      { name: { en: "ALiBi", zh: "ALiBi" }, row: "alibi", values: ["2.15", "2.14", "2.13", "2.13", "2.13"] },
     ],
   },
   demos: [
@@ -181,7 +203,8 @@ const longer: Step = {
       outputs: [
         { kind: "picture", spec: "{spec}", view: "wavelengths", options: ["-n", "{trained}", "--head-dim", "64"] },
         { kind: "picture", spec: "{spec}", view: "decay", options: ["-n", "512", "--head-dim", "64"] },
-        { kind: "claim", claim: "frequency-bands" },
+        { kind: "claim", claim: "rope-bands" },
+        { kind: "claim", claim: "sinusoids-extrapolate" },
       ],
     },
   ],

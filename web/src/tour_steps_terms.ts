@@ -89,21 +89,49 @@ export const terms: Step[] = [
     },
     demos: [
       {
-        title: { en: "What one word sees around it", zh: "从一个词看周围" },
+        title: { en: "What is added to the score", zh: "分数上加了什么" },
         controls: [
           { kind: "choice", id: "spec", label: { en: "Edit", zh: "改法" }, options: edits },
-          { kind: "slider", id: "at", label: { en: "The word's position", zh: "该词的位置" }, value: 16, min: 0, max: 31 },
+          { kind: "slider", id: "head", label: { en: "Head", zh: "头" }, value: 0, min: 0, max: 7 },
         ],
         outputs: [
-          { kind: "picture", spec: "{spec}", view: "around", options: ["-n", "32", "--at", "{at}"] },
-          { kind: "walk", spec: "{spec}", options: ["--pos", "{at}", "--dim", "4"] },
-          { kind: "claim", claim: "four-terms" },
+          { kind: "picture", spec: "{spec}", view: "bias", options: ["-n", "24", "--head", "{head}"], narrow: true },
         ],
+      },
+      {
+        title: { en: "The places of the others, seen from one word", zh: "从一个词看其他词的位置" },
+        controls: [
+          { kind: "choice", id: "spec", label: { en: "Edit", zh: "改法" }, options: edits.map(({ value, label }) => ({ value, label })) },
+          {
+            kind: "text", id: "words", label: { en: "Sentence", zh: "句子" },
+            value: { en: "the dog chased the other dog until it ran away", zh: "那条狗追着另一条狗跑" },
+          },
+          { kind: "slider", id: "at", label: { en: "The word that looks around (from 0)", zh: "从第几个词看（从 0 数起）" }, value: 3, min: 0, max: 9 },
+        ],
+        outputs: [{ kind: "picture", spec: "{spec}", view: "around", options: ["--sentence", "{words}", "--at", "{at}"] }],
+      },
+      {
+        title: { en: "Is each edit what it is said to be?", zh: "每种改法真如所说吗？" },
+        controls: [
+          {
+            kind: "choice", id: "claim", label: { en: "Claim", zh: "论断" },
+            options: [
+              { value: "four-terms", label: { en: "the four terms", zh: "四项展开" } },
+              { value: "shaw-edit", label: { en: "Shaw", zh: "Shaw" } },
+              { value: "transformer-xl-edit", label: { en: "Transformer-XL", zh: "Transformer-XL" } },
+              { value: "xlnet-edit", label: { en: "XLNet", zh: "XLNet" } },
+              { value: "t5-edit", label: { en: "T5", zh: "T5" } },
+              { value: "deberta-edit", label: { en: "DeBERTa", zh: "DeBERTa" } },
+              { value: "alibi-linear", label: { en: "ALiBi", zh: "ALiBi" } },
+            ],
+          },
+        ],
+        outputs: [{ kind: "claim", claim: "{claim}" }],
       },
     ],
     tries: {
-      en: "Move the word from one end to the other: the pattern moves along and does not change its shape. That is what relative means. With Shaw, look at distances beyond 6: all alike. With ALiBi: a straight roof.",
-      zh: "把该词从一端移到另一端：图案跟着平移，形状不变，这就是“相对”。选 Shaw，看距离超过 6 的地方：全都一样；选 ALiBi：是一个笔直的屋顶。",
+      en: "In the first picture every diagonal has one colour, whichever edit you choose: the term depends on i − j alone. With Shaw the colours stop changing 6 places from the middle, which is the clip; with T5 they change more and more rarely, which are the buckets; with ALiBi a later head falls off more gently. In the second, move the word: the pattern moves along.",
+      zh: "第一张图里，无论选哪种改法，每条对角线都是同一种颜色：这一项只依赖 i − j。选 Shaw，离对角线 6 格之外颜色不再变，这就是截断；选 T5，颜色越远变得越慢，这就是分桶；选 ALiBi，越靠后的头衰减越缓。在第二张图里换一个词来看：图案跟着平移。",
     },
   },
 ];

@@ -54,11 +54,11 @@ export const waves: Step[] = [
       {
         title: { en: "Moving by k is a rotation", zh: "平移 k 就是旋转" },
         controls: [
-          { kind: "slider", id: "t", label: { en: "Position t", zh: "位置 t" }, value: 5, min: 0, max: 200 },
+          { kind: "slider", id: "t", label: { en: "Position t", zh: "位置 t" }, value: 5, min: 2, max: 200 },
         ],
         outputs: [
           { kind: "walk", spec: "sinusoidal", options: ["--pos", "{t}", "--dim", "8"] },
-          { kind: "claim", claim: "sinusoids-shift" },
+          { kind: "claim", claim: "shift-rotates" },
         ],
       },
       {
@@ -69,7 +69,9 @@ export const waves: Step[] = [
         ],
         outputs: [
           { kind: "picture", spec: "sinusoidal", view: "decay", options: ["-n", "{n}", "--model-dim", "{d}"] },
-          { kind: "claim", claim: "sinusoids-symmetric" },
+          { kind: "claim", claim: "symmetric-dot" },
+          { kind: "claim", claim: "decaying-dot" },
+          { kind: "claim", claim: "1-and-10001" },
         ],
       },
     ],

@@ -77,7 +77,7 @@ export const words = {
   unfit: say("This encoding has no such picture.", "这种编码没有此视图。"),
   readHint: say("Point at the picture, or focus it and use the arrow keys, to read values.",
     "用指针指向图，或聚焦后用方向键，即可读数。"),
-  sentenceFirst: say("the dog chased the other dog", "the dog chased the other dog"),
+  sentenceFirst: say("the dog chased the other dog", "狗 追 另 一 只 狗"),
   masked: say("nothing there", "无值"),
 
   // properties
@@ -118,6 +118,7 @@ export const words = {
   leaving: say("Pairs that leave the trained range", "超出训练范围的旋转对"),
   shortPrompts: say("Short prompts", "短提示"),
   same: say("unchanged", "不变"),
+  onlyLogits: say("only logits ×", "仅 logit ×"),
   changedPairs: say("pairs change", "对发生变化"),
   logits: say("Logits ×", "Logit 倍率"),
   recommended: say("recommended", "推荐"),
@@ -128,8 +129,8 @@ export const words = {
 
   // claims
   claimsTitle: say("What the literature says, each sentence as a measurement", "文献中的论断，逐条实测"),
-  claimsAbout: say("Each claim is measured here, by the same C code as `posenc prove`: HOLDS, REFUTED, or DEPENDS (on what). Some take seconds.",
-    "每条论断都在本页由与 `posenc prove` 相同的 C 代码实测：成立、不成立或视情况而定（取决于什么）。有些需要几秒钟。"),
+  claimsAbout: say("Each claim is measured here, by the C code of posenc prove: HOLDS, REFUTED, or DEPENDS (on what). Some take seconds.",
+    "每条论断都在本页由与 posenc prove 相同的 C 代码实测：成立、不成立或视情况而定（取决于什么）。有些需要几秒钟。"),
   runAll: say("Measure all", "全部实测"),
   runOne: say("Measure", "实测"),
   stop: say("Stop", "停止"),

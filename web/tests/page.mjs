@@ -10,15 +10,29 @@ import { extname, join } from "node:path";
 
 export const account = { passed: 0, failed: 0, skipped: 0 };
 
-export async function check(claim, f) {
+const claims = [];
+
+/** A claim and its proof, which may say a number worth knowing. */
+export function check(claim, proof) {
+  claims.push({ claim, proof });
+}
+
+async function prove({ claim, proof }) {
   try {
-    const note = await f();
+    const note = await proof();
     account.passed++;
     if (note) console.log(`${claim}: ${note}`);
   } catch (why) {
     account.failed++;
     console.log(`FAILED: ${claim}: ${why.message.split("\n").slice(0, 12).join("\n")}`);
   }
+}
+
+/** Several at a time: most of a test of a page is waiting. */
+export async function proveAll(workers) {
+  await Promise.all(Array.from({ length: workers }, async () => {
+    for (let next = claims.shift(); next; next = claims.shift()) await prove(next);
+  }));
 }
 
 export function that(fine, text) {

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc walk: the arithmetic of one small case, step by step. */
+#include "cli/cli.h"
+
+#include "io/json_out.h"
+#include "show/show.h"
+
+#include <string.h>
+
+enum { COLUMNS = 100, COLUMNS_MIN = 40 };
+
+static const cli_option options[] = {
+    { "pos", 0, CLI_TEXT, "N", "5", 0, 0, "where the query stands; with several axes N, or N/N: one for each" },
+    { "key", 0, CLI_TEXT, "N", NULL, 0, 0, "where the key stands that is looked at; default: two before the query" },
+    { "dim", 0, CLI_INT, "N", "8", 1, WALK_DIM_MAX, "width of the embedding and of a head" },
+    { "heads", 0, CLI_INT, "N", "8", 1, WALK_HEADS_MAX, "how many heads there are" },
+    { "head", 0, CLI_INT, "N", "0", 0, WALK_HEADS_MAX - 1, "the one that is followed, from 0" },
+    { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "of the words' vectors and of learned parameters" },
+    { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "English or Chinese; default: as LANG says" },
+    CLI_OPTION_JSON,
+};
+static const cli_example examples[] = {
+    { "posenc walk sinusoidal --pos 5 --dim 8", "each element of the code, then attention without and with it" },
+    { "posenc walk rope --pos 5 --key 2 --dim 4",
+      "pair by pair: angle, cos, sin, the turn, and the product with a key" },
+    { "posenc walk alibi --heads 8 --head 3", "what is added to each score of head 3" },
+    { "posenc walk rope:axes=2 --pos 3/5 --dim 8 --lang zh", "two coordinates; in Chinese" },
+    { "posenc walk shaw --dim 2 --json", "the steps as data" },
+};
+
+/* "3/5" */
+static cli_exit read_place(const cli_args *a, const char *option, int64_t *at, int *count)
+{
+    const char *text = cli_text(a, option);
+    char item[32];
+    for (int n = 0; text && *text; n++) {
+        size_t length = strcspn(text, "/");
+        snprintf(item, sizeof item, "%.*s", (int)(length < 31 ? length : 31), text);
+        if (n == PE_AXES_MAX || length > 31 || !cli_read_int(item, &at[n]) || at[n] > PE_POSITION_MAX ||
+            at[n] < -PE_POSITION_MAX)
+            return cli_fail(a, CLI_USAGE,
+                            "--%s is %s; needs a whole number up to 2^36, or one for each axis, such as 3/5", option,
+                            cli_text(a, option));
+        *count = n + 1;
+        text += length + (text[length] == '/');
+    }
+    return CLI_OK;
+}
+
+static cli_exit print(const cli_args *a, const walk *w)
+{
+    draw_screen screen = draw_screen_of(stdout);
+    if (cli_given(a, "json")) {
+        json_out j = out_start(stdout);
+        out_open(&j, NULL, '{');
+        walk_json(&j, w);
+        out_close(&j, '}');
+        return CLI_OK;
+    }
+    int columns = screen.columns <= 0 || screen.columns > COLUMNS ? COLUMNS : screen.columns;
+    walk_text(stdout, w, columns < COLUMNS_MIN ? COLUMNS_MIN : columns, screen.glyphs == GLYPHS_ASCII);
+    return CLI_OK;
+}
+
+static cli_exit run(const cli_args *a)
+{
+    pe_error err;
+    walk *w;
+    walk_request r = { .dim = cli_int(a, "dim"),
+                       .heads = cli_int(a, "heads"),
+                       .head = cli_int(a, "head"),
+                       .seed = (uint64_t)cli_int(a, "seed"),
+                       .language =
+                           cli_choice(a, "lang") >= 0 ? (language)cli_choice(a, "lang") : language_of_environment() };
+    cli_exit code = read_place(a, "pos", r.position, &r.position_count);
+    if (!code)
+        code = read_place(a, "key", r.other, &r.other_count);
+    if (!code && r.head >= r.heads)
+        code = cli_fail(a, CLI_USAGE, "--head is %s; there are %s heads, from 0", cli_text(a, "head"),
+                        cli_text(a, "heads"));
+    if (code)
+        return code;
+    if (walk_new(&w, a->operand[0], &r, &err))
+        return cli_fail_from(a, CLI_USAGE, NULL, &err);
+    code = print(a, w);
+    walk_free(w);
+    return code;
+}
+
+const cli_verb cli_verb_walk = {
+    .name = "walk",
+    .summary = "the arithmetic of one small case, step by step",
+    .operands = "SPEC",
+    .operands_min = 1,
+    .operands_max = 1,
+    .notes = "Three words at three positions; one of them, the query, looks at all. Every number is the\n"
+             "library's, shown to four digits; both sides of every line agree to the digits shown.\n",
+    .options = options,
+    .option_count = CLI_COUNT(options),
+    .examples = examples,
+    .example_count = CLI_COUNT(examples),
+    .run = run,
+};

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What position costs beside attention without any: time of the library's fused attention, parameters and work. */
+#include "prove/measures.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TURNS = 5, ROWS = 64 };
+
+/* One spec with everything that a call needs, float32. */
+typedef struct runner {
+    pe_encoding *e;
+    char spec[96];
+    pe_params w;
+    int64_t *at;
+    void *work;
+    size_t bytes;
+    double best, codes; /* seconds: attention; the codes that are added to words */
+} runner;
+
+typedef struct field {
+    runner row[ROWS];
+    int count;
+    int64_t tokens;
+    float *x[4]; /* q, k, v, out: (T, H, D) */
+    float *word; /* (T, widest) */
+    int64_t widest;
+} field;
+
+static void field_free(field *f)
+{
+    for (int n = 0; f && n < f->count; n++) {
+        pe_encoding_free(f->row[n].e);
+        free(f->row[n].w.data), free(f->row[n].at), free(f->row[n].work);
+    }
+    for (int n = 0; f && n < 4; n++)
+        free(f->x[n]);
+    if (f)
+        free(f->word);
+    free(f);
+}
+
+static pe_attention attention(const field *f, const runner *r)
+{
+    pe_shape s = pe_encoding_shape(r->e);
+    pe_positions at = { .at = r->at, .tokens = f->tokens, .axes = pe_encoding_axes(r->e) };
+    return (pe_attention){ .out = pe_view_packed(f->x[3], PE_F32, f->tokens, s.heads, s.head_dim),
+                           .q = pe_view_packed(f->x[0], PE_F32, f->tokens, s.heads, s.head_dim),
+                           .k = pe_view_packed(f->x[1], PE_F32, f->tokens, s.heads, s.head_dim),
+                           .v = pe_view_packed(f->x[2], PE_F32, f->tokens, s.heads, s.head_dim),
+                           .q_at = at,
+                           .k_at = at,
+                           .mask.causal = true };
+}
+
+static float *floats(int64_t n)
+{
+    return calloc(n > 0 ? (size_t)n : 1, sizeof(float));
+}
+
+static pe_status field_new(field **out, const prove_given *g, int64_t tokens, pe_error *err)
+{
+    field *f = *out = calloc(1, sizeof *f);
+    int64_t n = tokens * g->heads * g->head_dim;
+    bool whole = f;
+    for (int i = 0; whole && i < 4; i++)
+        whole = (f->x[i] = floats(n));
+    if (!whole)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for %lld tokens", (long long)tokens);
+    f->tokens = tokens;
+    uint64_t seed = g->seed;
+    for (int64_t i = 0; i < 3 * n; i++)
+        f->x[i / n][i % n] = (float)measure_uniform(&seed);
+    return PE_OK;
+}
+
+/* The spec, made to reach the last token. */
+static pe_status enter(field *f, const char *spec, const prove_given *g, pe_error *err)
+{
+    pe_shape shape = { .heads = g->heads, .head_dim = g->head_dim, .model_dim = g->model_dim };
+    measure_text far = measure_reaching(spec, g, f->tokens);
+    if (f->count == ROWS)
+        return io_fail(err, PE_ERR_RANGE, "more than %d rows", ROWS);
+    runner *r = &f->row[f->count];
+    *r = (runner){ .best = INFINITY, .codes = INFINITY };
+    PROVE_TRY(pe_encoding_new(&r->e, far.is, shape, err));
+    f->count++;
+    memcpy(r->spec, far.is, sizeof r->spec);
+    r->w = (pe_params){ .dtype = PE_F32, .count = pe_encoding_param_count(r->e) };
+    r->w.data = floats(r->w.count);
+    r->at = calloc((size_t)(f->tokens * pe_encoding_axes(r->e)), sizeof *r->at);
+    if (!r->w.data || !r->at)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for %s", r->spec);
+    measure_place(r->at, f->tokens, pe_encoding_axes(r->e));
+    PROVE_TRY(pe_encoding_init(r->e, r->w, g->seed, err));
+    int64_t width = pe_encoding_embed_width(r->e, pe_encoding_shape(r->e).model_dim);
+    f->widest = width > f->widest ? width : f->widest;
+    pe_attention a = attention(f, r);
+    return pe_attention_work(r->e, &a, &r->bytes, err);
+}
+
+static pe_status enter_row(void *with, const char *spec, const prove_given *g, pe_error *err)
+{
+    return enter(with, spec, g, err);
+}
+
+/* All rows, the one without an encoding first. */
+static pe_status enter_all(field *f, const prove_given *g, pe_error *err)
+{
+    PROVE_TRY(enter(f, measure_plain(), g, err));
+    return measure_each_row(enter_row, f, g, err);
+}
+
+/* ------------------------------------------------ time */
+
+static pe_status attend_once(field *f, runner *r, pe_error *err)
+{
+    pe_attention a = attention(f, r);
+    return pe_attention_forward(r->e, r->w, &a, r->work, r->bytes, err);
+}
+
+/* The bare codes of all tokens: made once, whatever the number of layers. */
+static pe_status embed_once(field *f, runner *r, pe_error *err)
+{
+    int64_t C = pe_encoding_shape(r->e).model_dim, width = pe_encoding_embed_width(r->e, C);
+    pe_view y = pe_view_packed(f->word, PE_F32, f->tokens, 1, width);
+    pe_view x = { .dtype = PE_F32, .tokens = f->tokens, .heads = 1, .dim = C };
+    return pe_encoding_embed(r->e, r->w, y, x, attention(f, r).q_at, err);
+}
+
+typedef pe_status run_fn(field *f, runner *r, pe_error *err);
+
+static pe_status time_one(double *best, field *f, runner *r, run_fn *run, double (*clock)(void), pe_error *err)
+{
+    double start = clock();
+    PROVE_TRY(run(f, r, err));
+    *best = fmin(*best, clock() - start);
+    return PE_OK;
+}
+
+static pe_status race(field *f, double (*clock)(void), pe_error *err)
+{
+    f->word = floats(f->tokens * f->widest);
+    for (int n = 0; n < f->count; n++)
+        if (!f->word || !(f->row[n].work = malloc(f->row[n].bytes ? f->row[n].bytes : 1)))
+            return io_fail(err, PE_ERR_NOMEM, "no memory for attention's work");
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int n = 0; n < f->count; n++) {
+            runner *r = &f->row[n];
+            PROVE_TRY(time_one(&r->best, f, r, attend_once, clock, err));
+            if (pe_encoding_hooks(r->e) & PE_HOOK_EMBED)
+                PROVE_TRY(time_one(&r->codes, f, r, embed_once, clock, err));
+        }
+    return PE_OK;
+}
+
+#define CHEAP 1.5 /* times attention without an encoding */
+
+static void tell_times(prove_finding *out, const field *f)
+{
+    double plain = f->row[0].best, pairs = (double)f->tokens * (double)(f->tokens + 1) / 2;
+    double heads = (double)pe_encoding_shape(f->row[0].e).heads;
+    int dear = 0, all = f->count - 1;
+    for (int n = 1; n <= all; n++)
+        dear += f->row[n].best > CHEAP * plain;
+    prove_add(out, (words){ "rows above 1.5 times plain attention", "耗时超过普通注意力 1.5 倍的编码数" },
+              measure_named("/ ", all).is, dear, "");
+    prove_add(out, (words){ "plain attention, a score", "普通注意力，每个得分" }, "", 1e9 * plain / pairs / heads,
+              "ns");
+    for (int n = 1; n <= all; n++)
+        prove_add(out, (words){ "time, in times of plain attention", "耗时，普通注意力的倍数" }, f->row[n].spec,
+                  f->row[n].best / plain, "");
+    for (int n = 1; n <= all; n++)
+        if (f->row[n].codes < INFINITY)
+            prove_add(out,
+                      (words){ "codes, once for all layers, in times of plain attention",
+                               "编码本身（各层只需一次），普通注意力的倍数" },
+                      f->row[n].spec, f->row[n].codes / plain, "");
+    prove_verdict v = !dear ? PROVE_HOLDS : dear == all ? PROVE_REFUTED : PROVE_DEPENDS;
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "None takes more than 1.5 times plain attention.", "没有一种超过普通注意力的 1.5 倍。" },
+        { "Each takes more than 1.5 times plain attention.", "每一种都超过普通注意力的 1.5 倍。" },
+        { "On the row: codes, turns and biases by distance are cheap, terms that look at content are not.",
+          "取决于编码：相加、旋转和按距离的偏置都便宜，与内容相乘的项则不便宜。" },
+    };
+    prove_say(out, v, because[v]);
+}
+
+/* given: spec (none: every row), heads, head_dim, model_dim, length, clock. */
+pe_status measure_time_cost(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    field *f;
+    pe_status status = field_new(&f, g, g->length, err);
+    status = status ? status : enter_all(f, g, err);
+    status = status ? status : race(f, g->clock ? g->clock : io_seconds, err);
+    if (!status)
+        tell_times(out, f);
+    field_free(f);
+    return status;
+}
+
+/* ------------------------------------------------ memory */
+
+#define SMALL_SHARE 0.1 /* of q, k and v */
+
+/* Parameters in float32 and work beyond that of plain attention. */
+static double bytes_of(const field *f, int n)
+{
+    double more = (double)f->row[n].bytes - (double)f->row[0].bytes;
+    return 4 * (double)f->row[n].w.count + (more > 0 ? more : 0);
+}
+
+static void tell_memory(prove_finding *out, const field *f, const field *half, const prove_given *g)
+{
+    double kept = 3 * 4 * (double)(f->tokens * g->heads * g->head_dim), growth = 0;
+    int large = 0, all = f->count - 1;
+    for (int n = 1; n <= all; n++) {
+        large += bytes_of(f, n) > SMALL_SHARE * kept;
+        growth = bytes_of(half, n) > 0 ? fmax(growth, bytes_of(f, n) / bytes_of(half, n)) : growth;
+    }
+    prove_add(out, (words){ "rows above a tenth of q, k and v", "超过 q、k、v 十分之一的编码数" },
+              measure_named("/ ", all).is, large, "");
+    prove_add(out, (words){ "largest growth as the length doubles", "长度加倍时的最大增长倍数" }, "", growth, "");
+    for (int n = 1; n <= all; n++) {
+        prove_add(out, (words){ "parameters and work, of q, k and v", "参数与工作内存，占 q、k、v" }, f->row[n].spec,
+                  100 * bytes_of(f, n) / kept, "%");
+        prove_add(out, (words){ "parameters", "参数量" }, f->row[n].spec, (double)f->row[n].w.count, "");
+    }
+    prove_verdict v = !large ? PROVE_HOLDS : large == all ? PROVE_REFUTED : PROVE_DEPENDS;
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "None needs more than a tenth of what q, k and v take.", "没有一种超过 q、k、v 所占内存的十分之一。" },
+        { "Each needs more than a tenth of what q, k and v take.", "每一种都超过 q、k、v 所占内存的十分之一。" },
+        { "On the row: formulas need almost nothing, tables by position or distance grow with the length; none needs "
+          "a matrix of all pairs.",
+          "取决于编码：公式几乎不占内存，按位置或距离的表随长度增长；没有一种需要所有词元对的矩阵。" },
+    };
+    prove_say(out, v, because[v]);
+}
+
+/* given: spec (none: every row), heads, head_dim, model_dim, length. */
+pe_status measure_memory_cost(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    field *f = NULL, *half = NULL;
+    pe_status status = field_new(&f, g, g->length, err);
+    status = status ? status : field_new(&half, g, g->length / 2, err);
+    status = status ? status : enter_all(f, g, err);
+    status = status ? status : enter_all(half, g, err);
+    if (!status)
+        tell_memory(out, f, half, g);
+    field_free(f);
+    field_free(half);
+    return status;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of a walk share: the case in numbers (walk_scene.c), the lines that are added (walk.c), and the steps,
+ * one file each. */
+#ifndef POSENC_WALK_H
+#define POSENC_WALK_H
+
+#include "core/tell.h"
+#include "io/io.h"
+#include "show/show.h"
+
+enum { WORDS = 3, WIDTH_MAX = 2 * WALK_DIM_MAX, PLACE_ROOM = 200, TEXT_ROOM = 16384 };
+
+#define WALK_TRY(call)                                                                                                 \
+    do {                                                                                                               \
+        pe_status try_status = (call);                                                                                 \
+        if (try_status)                                                                                                \
+            return try_status;                                                                                         \
+    } while (0)
+
+/* One query's way through attention, in the order it is taken. */
+typedef struct attending {
+    const pe_encoding *e;
+    const double *from; /* (T, D): the words, before they are turned */
+    int64_t D;
+    double q[WIDTH_MAX], k[WORDS * WIDTH_MAX], v[WORDS * WIDTH_MAX]; /* (D), (T, D), turned */
+    double dot[WORDS], before[WORDS], after[WORDS], score[WORDS], weight[WORDS];
+    double scale;
+    double sum[WIDTH_MAX]; /* of weight v */
+    double out[WIDTH_MAX]; /* the library's: sum, with what values get, turned back */
+} attending;
+
+typedef struct walk_scene {
+    const walk_request *r;
+    pe_encoding *e, *none;
+    pe_params params;
+    told told[TOLD_MAX];
+    int told_count;
+    int64_t axes, dim, D, heads, head; /* D: of a word with its codes, and so of a head */
+    int64_t at[WORDS * PE_AXES_MAX];   /* (T, axes), the first coordinate rising */
+    char place[WORDS][PLACE_ROOM];     /* "5", "(5,5)" */
+    int query, key;
+    uint8_t seen[WORDS];
+    bool hidden; /* the encoding does not serve keys ahead of the query: they are not seen */
+    double x[WORDS * WIDTH_MAX], y[WORDS * WIDTH_MAX]; /* (T, dim), (T, D): before and after the codes */
+    attending plain, with;
+    double wide[WALK_HEADS_MAX * WIDTH_MAX]; /* (H, D) of all heads, of which one is followed */
+    char text[TEXT_ROOM];
+} walk_scene;
+
+extern const char *const walk_word[WORDS];
+
+pe_status walk_scene_new(walk_scene **out, const char *spec, const walk_request *r, pe_error *err);
+void walk_scene_free(walk_scene *s); /* NULL is fine */
+const int64_t *walk_scene_at(const walk_scene *s, int word);
+tell_of walk_scene_asks(const walk_scene *s, int key, int64_t element); /* of the query, about this key */
+/* What is shown is what the library has, up to rounding, of numbers as large as size. */
+pe_status walk_scene_hold(const walk_scene *s, double shown, double library, double size, pe_error *err);
+pe_status walk_scene_attend(walk_scene *s, pe_error *err); /* fills in plain and with */
+
+/* A step begins, and lines are added to it. What ran out of memory is said once, in walk->failed. */
+void walk_begin(walk *w, words title, const char *formula, words note);
+void walk_equation(walk *w, const char *name, const char *text, double number); /* "a\nb": a is a line of its own */
+void walk_vector(walk *w, const char *name, const char *text, const double *number, int64_t count);
+void walk_sentence(walk *w, const char *text);
+/* For the names above: walk_name("k_%s", place).text */
+typedef struct name_text {
+    char text[PLACE_ROOM + 40];
+} name_text;
+PRINTF(1, 2) name_text walk_name(const char *format, ...);
+
+void walk_case(walk *w, walk_scene *s);
+void walk_code(walk *w, walk_scene *s);
+pe_status walk_turn(walk *w, walk_scene *s, pe_error *err);
+pe_status walk_terms(walk *w, walk_scene *s, pe_error *err);
+void walk_attend(walk *w, walk_scene *s);
+
+#endif

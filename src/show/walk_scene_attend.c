@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Attention of one query in the steps that the definition takes, each by the library's own hook, held against
+ * pe_reference_forward at the end. */
+#include "show/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Every head is given the same vectors; one of them is looked at. */
+static pe_view same_for_heads(const walk_scene *s, const double *data, int64_t tokens, int64_t D)
+{
+    return (pe_view){ (void *)(uintptr_t)data, PE_F64, tokens, s->heads, D, D, 0 };
+}
+
+static pe_positions at_query(const walk_scene *s, const attending *a)
+{
+    return (pe_positions){ walk_scene_at(s, s->query), 1, pe_encoding_axes(a->e), s->axes, 1 };
+}
+
+static pe_positions at_keys(const walk_scene *s, const attending *a)
+{
+    return (pe_positions){ s->at, WORDS, pe_encoding_axes(a->e), s->axes, 1 };
+}
+
+static pe_params params_of(const walk_scene *s, const attending *a)
+{
+    return a->e == s->e ? s->params : (pe_params){ 0 };
+}
+
+static pe_status turn_all(attending *a, const walk_scene *s, pe_error *err)
+{
+    size_t bytes = (size_t)a->D * sizeof *a->q;
+    memcpy(a->q, a->from + s->query * a->D, bytes);
+    for (int64_t t = 0; t < WORDS; t++) {
+        memcpy(a->k + t * a->D, a->from + t * a->D, bytes);
+        memcpy(a->v + t * a->D, a->from + t * a->D, bytes);
+    }
+    pe_view q = pe_view_packed(a->q, PE_F64, 1, 1, a->D), k = pe_view_packed(a->k, PE_F64, WORDS, 1, a->D), v = k;
+    v.data = a->v;
+    WALK_TRY(pe_encoding_rotate(a->e, PE_QUERY, q, q, at_query(s, a), err));
+    WALK_TRY(pe_encoding_rotate(a->e, PE_KEY, k, k, at_keys(s, a), err));
+    return pe_encoding_rotate(a->e, PE_VALUE, v, v, at_keys(s, a), err);
+}
+
+/* What a stage adds to the scores of the head that is followed. */
+static pe_status add_terms(double out[WORDS], attending *a, const walk_scene *s, pe_stage stage, pe_error *err)
+{
+    double score[WALK_HEADS_MAX * WORDS] = { 0 }; /* (H, T) */
+    pe_tile tile = { .score = pe_view_packed(score, PE_F64, 1, s->heads, WORDS),
+                     .q = same_for_heads(s, a->q, 1, a->D),
+                     .k = same_for_heads(s, a->k, WORDS, a->D),
+                     .q_at = at_query(s, a),
+                     .k_at = at_keys(s, a),
+                     .seen = s->seen };
+    WALK_TRY(pe_encoding_content(a->e, stage, params_of(s, a), &tile, err));
+    WALK_TRY(pe_encoding_bias(a->e, stage, params_of(s, a), &tile, err));
+    memcpy(out, score + s->head * WORDS, WORDS * sizeof *out);
+    return PE_OK;
+}
+
+static pe_status both_stages(attending *a, const walk_scene *s, pe_error *err)
+{
+    WALK_TRY(add_terms(a->before, a, s, PE_BEFORE_SCALE, err));
+    return add_terms(a->after, a, s, PE_AFTER_SCALE, err);
+}
+
+/* All keys; where the encoding has nothing for those ahead of the query, those up to it. */
+static pe_status terms(attending *a, walk_scene *s, pe_error *err)
+{
+    memset(s->seen, 1, sizeof s->seen);
+    pe_status status = both_stages(a, s, err);
+    if (status != PE_ERR_POSITION || s->query == WORDS - 1)
+        return status;
+    s->hidden = true;
+    for (int j = s->query + 1; j < WORDS; j++)
+        s->seen[j] = 0;
+    return both_stages(a, s, err);
+}
+
+static void softmax(attending *a, const walk_scene *s)
+{
+    double top = -INFINITY, sum = 0;
+    for (int j = 0; j < WORDS; j++)
+        if (s->seen[j])
+            top = fmax(top, a->score[j]);
+    for (int j = 0; j < WORDS; j++)
+        sum += a->weight[j] = s->seen[j] ? exp(a->score[j] - top) : 0;
+    for (int j = 0; j < WORDS; j++)
+        a->weight[j] /= sum;
+}
+
+static void weigh(attending *a, const walk_scene *s)
+{
+    a->scale = pe_encoding_scale(a->e);
+    for (int j = 0; j < WORDS; j++) {
+        for (int64_t d = 0; d < a->D; d++)
+            a->dot[j] += a->q[d] * a->k[j * a->D + d];
+        a->score[j] = (a->dot[j] + a->before[j]) * a->scale + a->after[j];
+    }
+    softmax(a, s);
+    for (int64_t d = 0; d < a->D; d++)
+        for (int j = 0; j < WORDS; j++)
+            a->sum[d] += a->weight[j] * a->v[j * a->D + d];
+}
+
+/* What our steps lead to: the sum, with what values get, turned back. */
+static pe_status finish(double *out, const attending *a, walk_scene *s, pe_error *err)
+{
+    double weight[WALK_HEADS_MAX * WORDS];
+    for (int64_t h = 0; h < s->heads; h++) {
+        memcpy(weight + h * WORDS, a->weight, sizeof a->weight);
+        memcpy(s->wide + h * a->D, a->sum, (size_t)a->D * sizeof *out);
+    }
+    pe_view all = pe_view_packed(s->wide, PE_F64, 1, s->heads, a->D);
+    WALK_TRY(pe_encoding_value(a->e, params_of(s, a), all, pe_view_packed(weight, PE_F64, 1, s->heads, WORDS),
+                               at_query(s, a), at_keys(s, a), err));
+    WALK_TRY(pe_encoding_rotate(a->e, PE_OUTPUT, all, all, at_query(s, a), err));
+    memcpy(out, s->wide + s->head * a->D, (size_t)a->D * sizeof *out);
+    return PE_OK;
+}
+
+static pe_status ask_library(attending *a, walk_scene *s, pe_error *err)
+{
+    size_t bytes = 0;
+    pe_attention call = { .out = pe_view_packed(s->wide, PE_F64, 1, s->heads, a->D),
+                          .q = same_for_heads(s, a->from + s->query * a->D, 1, a->D),
+                          .k = same_for_heads(s, a->from, WORDS, a->D),
+                          .v = same_for_heads(s, a->from, WORDS, a->D),
+                          .q_at = at_query(s, a),
+                          .k_at = at_keys(s, a),
+                          .mask.key_used = s->seen };
+    WALK_TRY(pe_reference_work(a->e, &call, &bytes, err));
+    void *work = malloc(bytes ? bytes : 1);
+    if (!work)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for attention");
+    pe_status status = pe_reference_forward(a->e, params_of(s, a), &call, work, bytes, err);
+    free(work);
+    memcpy(a->out, s->wide + s->head * a->D, (size_t)a->D * sizeof *a->out);
+    return status;
+}
+
+/* Sums of up to 128 products round by 1e-13 of their largest. */
+pe_status walk_scene_hold(const walk_scene *s, double shown, double library, double size, pe_error *err)
+{
+    if (fabs(shown - library) <= 1e-12 * size)
+        return PE_OK;
+    return io_fail(err, PE_ERR_UNSUITED, "%s: the steps lead to %s where the library has %s: please report this",
+                   pe_encoding_spec(s->e), text_show(shown).text, text_show(library).text);
+}
+
+/* Rounding in the scores becomes rounding in the weights. */
+static pe_status hold(const double *steps, const attending *a, const walk_scene *s, pe_error *err)
+{
+    double size = 1, score = 1;
+    for (int j = 0; j < WORDS; j++)
+        score = fmax(score, (fabs(a->dot[j]) + fabs(a->before[j])) * a->scale + fabs(a->after[j]));
+    for (int64_t d = 0; d < a->D; d++)
+        size = fmax(size, fabs(a->out[d]));
+    for (int64_t d = 0; d < a->D; d++)
+        WALK_TRY(walk_scene_hold(s, steps[d], a->out[d], size * score, err));
+    return PE_OK;
+}
+
+static pe_status attend(attending *a, walk_scene *s, pe_error *err)
+{
+    double steps[WIDTH_MAX];
+    weigh(a, s);
+    WALK_TRY(finish(steps, a, s, err));
+    WALK_TRY(ask_library(a, s, err));
+    return hold(steps, a, s, err);
+}
+
+pe_status walk_scene_attend(walk_scene *s, pe_error *err)
+{
+    s->with.e = s->e, s->with.from = s->y, s->with.D = s->D;
+    s->plain.e = s->none, s->plain.from = s->x, s->plain.D = s->dim;
+    WALK_TRY(turn_all(&s->with, s, err));
+    WALK_TRY(terms(&s->with, s, err)); /* which finds out what is seen */
+    WALK_TRY(turn_all(&s->plain, s, err));
+    WALK_TRY(attend(&s->with, s, err));
+    return attend(&s->plain, s, err);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The turn, pair by pair: angle, cos and sin, the query's two elements, and what it does to the product with the key.
+ */
+#include "show/walk.h"
+
+#include <inttypes.h>
+
+#define TURN 6.283185307179586476925
+enum { PAIRS_MAX = WIDTH_MAX / 2 };
+
+/* How the query turns at its place. */
+typedef struct turning_pairs {
+    pe_pair pair[PAIRS_MAX];
+    double cosine[PAIRS_MAX], sine[PAIRS_MAX];
+    int64_t count;
+    double gain;
+    bool turns[WIDTH_MAX]; /* (D): which elements are written by a pair */
+    bool rounded;          /* an angle is not position times frequency: the spec rounds it */
+} turning_pairs;
+
+static pe_status ask_pairs(turning_pairs *p, const walk_scene *s, pe_error *err)
+{
+    pe_positions at = { walk_scene_at(s, s->query), 1, s->axes, 0, 0 };
+    p->count = pe_encoding_pair_count(s->e);
+    p->gain = pe_encoding_gain(s->e, PE_QUERY, at.at[0]);
+    WALK_TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
+    for (int64_t n = 0; n < p->count; n++)
+        p->turns[p->pair[n].x_out] = p->turns[p->pair[n].y_out] = true;
+    return pe_encoding_table(s->e, PE_QUERY, pe_view_packed(p->cosine, PE_F64, 1, 1, p->count),
+                             pe_view_packed(p->sine, PE_F64, 1, 1, p->count), at, err);
+}
+
+/* The angle, and what is left of it without whole turns: that of the cos and sin that the library has. */
+static double angle_lines(walk *w, walk_scene *s, turning_pairs *p, int64_t n)
+{
+    const pe_pair *two = &p->pair[n];
+    int64_t at = walk_scene_at(s, s->query)[two->axis];
+    double angle = (double)at * two->frequency + two->phase, rest = atan2(p->sine[n], p->cosine[n]);
+    double turns = floor((angle - rest) / TURN + 0.5);
+    tell t = tell_into(s->text, sizeof s->text);
+    tell_say(&t, "%" PRId64 " · %s", at, tell_factor(two->frequency).text);
+    if (two->phase != 0)
+        tell_say(&t, " + %s", tell_factor(two->phase).text);
+    walk_equation(w, walk_name("angle_%" PRId64, n).text, s->text, angle);
+    if (fabs(angle - turns * TURN - rest) > 1e-5)
+        p->rounded = true;
+    else if (turns != 0) {
+        t = tell_into(s->text, sizeof s->text);
+        tell_say(&t, "%s - 2π · %s", tell_number(angle).text, tell_factor(turns).text);
+        walk_equation(w, walk_name("angle_%" PRId64, n).text, s->text, rest);
+    }
+    return rest;
+}
+
+/* cos and sin, with their factor where they have one. */
+static void factor_lines(walk *w, walk_scene *s, const turning_pairs *p, int64_t n, double angle)
+{
+    double size = hypot(p->cosine[n], p->sine[n]);
+    bool sized = fabs(size - 1) > 1e-9;
+    for (int which = 0; which < 2; which++) {
+        tell t = tell_into(s->text, sizeof s->text);
+        if (sized)
+            tell_say(&t, "%s · ", tell_number(size).text);
+        tell_say(&t, "%s(%s)", which ? "sin" : "cos", tell_number(angle).text);
+        walk_equation(w, walk_name("%c_%" PRId64, which ? 's' : 'c', n).text, s->text,
+                      which ? p->sine[n] : p->cosine[n]);
+    }
+}
+
+/* x' = x c - y s, y' = x s + y c */
+static void pair_lines(walk *w, walk_scene *s, const turning_pairs *p, int64_t n)
+{
+    const pe_pair *two = &p->pair[n];
+    const double *q = s->y + s->query * s->D;
+    number_text x = tell_factor(q[two->x]), y = tell_factor(q[two->y]);
+    number_text c = tell_factor(p->cosine[n]), sine = tell_factor(p->sine[n]);
+    tell t = tell_into(s->text, sizeof s->text);
+    tell_say(&t, "q[%" PRId64 "] · c - q[%" PRId64 "] · s = %s · %s - %s · %s", two->x, two->y, x.text, c.text, y.text,
+             sine.text);
+    walk_equation(w, walk_name("q'[%" PRId64 "]", two->x_out).text, s->text, s->with.q[two->x_out]);
+    t = tell_into(s->text, sizeof s->text);
+    tell_say(&t, "q[%" PRId64 "] · s + q[%" PRId64 "] · c = %s · %s + %s · %s", two->x, two->y, x.text, sine.text,
+             y.text, c.text);
+    walk_equation(w, walk_name("q'[%" PRId64 "]", two->y_out).text, s->text, s->with.q[two->y_out]);
+}
+
+static void still_lines(walk *w, walk_scene *s, const turning_pairs *p)
+{
+    const double *q = s->y + s->query * s->D;
+    for (int64_t d = 0; d < s->D; d++) {
+        if (p->turns[d])
+            continue;
+        tell t = tell_into(s->text, sizeof s->text);
+        tell_say(&t, "q[%" PRId64 "] = %s", d, tell_number(q[d]).text);
+        if (p->gain != 1)
+            tell_say(&t, " · %s", tell_number(p->gain).text);
+        walk_equation(w, walk_name("q'[%" PRId64 "]", d).text, s->text, s->with.q[d]);
+    }
+}
+
+static double norm_line(walk *w, walk_scene *s, const char *name, const double *x)
+{
+    double sum = 0;
+    tell t = tell_into(s->text, sizeof s->text);
+    tell_say(&t, "sqrt(");
+    for (int64_t d = 0; d < s->D; d++) {
+        tell_say(&t, "%s%s^2", d ? " + " : "", tell_factor(x[d]).text);
+        sum += x[d] * x[d];
+    }
+    tell_say(&t, ")");
+    walk_equation(w, name, s->text, sqrt(sum));
+    return sqrt(sum);
+}
+
+/* The same product from the distance alone: the query at the difference, the key at 0. */
+static pe_status distance_line(walk *w, walk_scene *s, pe_error *err)
+{
+    double q[WIDTH_MAX], k[WIDTH_MAX], sum = 0;
+    int64_t at[PE_AXES_MAX], zero[PE_AXES_MAX] = { 0 };
+    pe_view vq = pe_view_packed(q, PE_F64, 1, 1, s->D), vk = pe_view_packed(k, PE_F64, 1, 1, s->D), x = vq, y = vk;
+    for (int64_t a = 0; a < s->axes; a++)
+        at[a] = walk_scene_at(s, s->query)[a] - walk_scene_at(s, s->key)[a];
+    x.data = s->y + s->query * s->D;
+    y.data = s->y + s->key * s->D;
+    WALK_TRY(pe_encoding_rotate(s->e, PE_QUERY, vq, x, (pe_positions){ at, 1, s->axes, 0, 0 }, err));
+    WALK_TRY(pe_encoding_rotate(s->e, PE_KEY, vk, y, (pe_positions){ zero, 1, s->axes, 0, 0 }, err));
+    for (int64_t d = 0; d < s->D; d++)
+        sum += q[d] * k[d];
+    tell t = tell_into(s->text, sizeof s->text);
+    tell_products(&t, q, k, s->D);
+    walk_equation(w, walk_name("q'·k' at %s, %s", "i - j", "0").text, s->text, sum);
+    return PE_OK;
+}
+
+static void product_lines(walk *w, walk_scene *s)
+{
+    const double *k = s->with.k + s->key * s->D;
+    walk_vector(w, walk_name("k_%s", s->place[s->key]).text, NULL, s->y + s->key * s->D, s->D);
+    walk_vector(w, walk_name("k'_%s", s->place[s->key]).text, NULL, k, s->D);
+    tell t = tell_into(s->text, sizeof s->text);
+    tell_products(&t, s->with.q, k, s->D);
+    walk_equation(w, walk_name("q'·k' at %s, %s", s->place[s->query], s->place[s->key]).text, s->text,
+                  s->with.dot[s->key]);
+}
+
+static const words round_note = { "This spec rounds its angles on the way: cos and sin are those of the rounded angle.",
+                                  "这个 spec 计算角度时会舍入：cos 和 sin 取自舍入后的角度。" };
+static const words norm_note = { "A turn keeps the length of a vector.", "旋转不改变向量的长度。" };
+static const words relative_note = {
+    "The score sees the distance only: the query at i - j and the key at 0 give the same.",
+    "得分只与距离有关：把 query 放到 i - j、key 放到 0，结果相同。"
+};
+
+static pe_status after_lines(walk *w, walk_scene *s, pe_error *err)
+{
+    unsigned claims = pe_encoding_claims(s->e);
+    static const words title = { "length and product", "长度与内积" };
+    bool relative = claims & PE_CLAIM_RELATIVE;
+    walk_begin(w, title, NULL, relative ? relative_note : (words){ NULL, NULL });
+    norm_line(w, s, "|q|", s->y + s->query * s->D);
+    norm_line(w, s, "|q'|", s->with.q);
+    if (claims & PE_CLAIM_NORM)
+        walk_sentence(w, say(norm_note, w->language));
+    product_lines(w, s);
+    return relative ? distance_line(w, s, err) : PE_OK;
+}
+
+pe_status walk_turn(walk *w, walk_scene *s, pe_error *err)
+{
+    static const words title = { "the query turns, pair by pair", "query 逐对旋转" };
+    turning_pairs p = { 0 };
+    if (!pe_encoding_pair_count(s->e))
+        return PE_OK;
+    WALK_TRY(ask_pairs(&p, s, err));
+    walk_begin(w, title, "x' = x c - y s, y' = x s + y c", (words){ NULL, NULL });
+    walk_vector(w, walk_name("q_%s", s->place[s->query]).text, NULL, s->y + s->query * s->D, s->D);
+    for (int64_t n = 0; n < p.count; n++) {
+        double angle = angle_lines(w, s, &p, n);
+        factor_lines(w, s, &p, n, angle);
+        pair_lines(w, s, &p, n);
+    }
+    still_lines(w, s, &p);
+    if (p.rounded)
+        walk_sentence(w, say(round_note, w->language));
+    walk_vector(w, walk_name("q'_%s", s->place[s->query]).text, NULL, s->with.q, s->D);
+    return after_lines(w, s, err);
+}

@@ -1,0 +1,460 @@
+/* labels: core; needs: show wrap
+ * SPDX-License-Identifier: MIT
+ *
+ * A walk's lines are equations: their sides are evaluated here, with the rounding of every number that is shown carried
+ * along, and have to agree; and what they lead to is the library's. */
+#include "common.h"
+
+#include "heap.h"
+#include "show/show.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------ expressions, with the error that comes from shown digits */
+
+typedef struct quantity {
+    double x, error;
+    bool known; /* false: a name stands in it */
+} quantity;
+
+typedef struct reader {
+    const char *at;
+} reader;
+
+static const quantity unknown = { 0, 0, false };
+static quantity sum_of(reader *r);
+
+static bool take(reader *r, const char *word)
+{
+    while (*r->at == ' ')
+        r->at++;
+    size_t n = strlen(word);
+    if (strncmp(r->at, word, n))
+        return false;
+    r->at += n;
+    return true;
+}
+
+/* The largest change of f where both arguments may be off by their errors. */
+static quantity combine(quantity a, quantity b, double (*f)(double, double))
+{
+    quantity out = { f(a.x, b.x), 0, a.known && b.known };
+    for (int i = 0; i < 4; i++) {
+        double x = f(a.x + (i & 1 ? a.error : -a.error), b.x + (i & 2 ? b.error : -b.error));
+        out.error = fmax(out.error, fabs(x - out.x));
+    }
+    out.known = out.known && isfinite(out.x);
+    return out;
+}
+
+static double plus(double a, double b) { return a + b; }
+static double minus(double a, double b) { return a - b; }
+static double times(double a, double b) { return a * b; }
+static double over(double a, double b) { return a / b; }
+static double modulo(double a, double b) { return a - b * floor(a / b); }
+static double sine(double a, double b) { (void)b; return sin(a); }
+static double cosine(double a, double b) { (void)b; return cos(a); }
+static double size(double a, double b) { (void)b; return fabs(a); }
+static double root(double a, double b) { (void)b; return sqrt(fmax(a, 0)); }
+static double power_of_e(double a, double b) { (void)b; return exp(a); }
+static double logarithm(double a, double b) { (void)b; return log(a); }
+static double down(double a, double b) { (void)b; return floor(a); }
+
+static const struct {
+    const char *name;
+    double (*f)(double, double);
+    int arguments;
+} functions[] = { { "sin(", sine, 1 },        { "cos(", cosine, 1 }, { "sqrt(", root, 1 }, { "exp(", power_of_e, 1 },
+                  { "log(", logarithm, 1 }, { "floor(", down, 1 }, { "max(", fmax, 2 },  { "min(", fmin, 2 } };
+
+/* As tell_number writes them: whole numbers in full, else four digits. */
+static quantity number_of(reader *r)
+{
+    char *end;
+    double x = strtod(r->at, &end), off = 0;
+    size_t n = (size_t)(end - r->at);
+    bool whole = !memchr(r->at, '.', n) && !memchr(r->at, 'e', n);
+    if (!whole)
+        off = fabs(x) < 0.1 || fabs(x) >= 1e6 ? 5.01e-4 * fabs(x) : fabs(x) < 100 ? 5.01e-5 : 5.01e-3;
+    r->at = end;
+    quantity out = { x, off, true };
+    return take(r, "π") ? combine(out, (quantity){ acos(-1), 0, true }, times) : out;
+}
+
+static quantity atom_of(reader *r)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (take(r, functions[i].name)) {
+            quantity a = sum_of(r), b = { 0, 0, true };
+            if (functions[i].arguments == 2)
+                b = take(r, ",") ? sum_of(r) : unknown;
+            return take(r, ")") ? combine(a, b, functions[i].f) : unknown;
+        }
+    bool bar = take(r, "|");
+    if (bar || take(r, "(")) {
+        quantity a = sum_of(r);
+        if (!take(r, bar ? "|" : ")"))
+            return unknown;
+        return bar ? combine(a, (quantity){ 0, 0, true }, size) : a;
+    }
+    while (*r->at == ' ')
+        r->at++;
+    return *r->at >= '0' && *r->at <= '9' ? number_of(r) : unknown;
+}
+
+static quantity signed_of(reader *r)
+{
+    if (take(r, "-")) {
+        quantity a = signed_of(r);
+        a.x = -a.x;
+        return a;
+    }
+    quantity a = atom_of(r);
+    return take(r, "^") ? combine(a, signed_of(r), pow) : a;
+}
+
+static quantity product_of(reader *r)
+{
+    quantity a = signed_of(r);
+    for (;;)
+        if (take(r, "·"))
+            a = combine(a, signed_of(r), times);
+        else if (take(r, "/"))
+            a = combine(a, signed_of(r), over);
+        else if (take(r, "mod"))
+            a = combine(a, signed_of(r), modulo);
+        else
+            return a;
+}
+
+static quantity sum_of(reader *r)
+{
+    quantity a = product_of(r);
+    for (;;)
+        if (take(r, "+"))
+            a = combine(a, product_of(r), plus);
+        else if (take(r, "-"))
+            a = combine(a, product_of(r), minus);
+        else
+            return a;
+}
+
+static quantity value_of(const char *text)
+{
+    reader r = { text };
+    quantity q = sum_of(&r);
+    while (*r.at == ' ')
+        r.at++;
+    return *r.at ? unknown : q;
+}
+
+/* ------------------------------------------------ lines */
+
+enum { SIDES_MAX = 8 };
+
+/* How many sides of the chain are numbers; -1: two of them disagree. */
+static int chain_agrees(const char *text)
+{
+    static char copy[20000];
+    quantity side[SIDES_MAX];
+    int known = 0;
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *at = copy, *next; at; at = next) {
+        next = strstr(at, " = ");
+        if (next) {
+            *next = 0;
+            next += 3;
+        }
+        quantity q = value_of(at);
+        if (q.known && known < SIDES_MAX)
+            side[known++] = q;
+    }
+    for (int i = 1; i < known; i++)
+        if (fabs(side[i].x - side[0].x) > side[i].error + side[0].error + 1e-9 * fabs(side[0].x) + 1e-12)
+            return -1;
+    return known;
+}
+
+static char *shown(const walk_line *l)
+{
+    static char text[20000];
+    char *part[3] = { l->name, l->text, NULL };
+    text[0] = 0;
+    for (int i = 0; i < 2; i++)
+        if (part[i]) {
+            strcat(text, *text ? " = " : "");
+            strcat(text, part[i]);
+        }
+    return text;
+}
+
+typedef struct tally {
+    int lines, checked; /* equations, and those with a side to check the number against */
+} tally;
+
+/* The number as the tool shows it stands at the end of the printed text: taken from there, not made again. */
+static void check_walk(const char *spec, const walk *w, tally *t)
+{
+    for (int i = 0; i < w->count; i++)
+        for (int n = 0; n < w->step[i].count; n++) {
+            const walk_line *l = &w->step[i].line[n];
+            char line[21000];
+            if (l->count > 1 || !l->text)
+                continue;
+            snprintf(line, sizeof line, "%s", shown(l));
+            int known = chain_agrees(line);
+            if (known < 0)
+                fail_msg("%s: step %d: the sides of %s disagree", spec, i + 1, line);
+            if (!l->count)
+                continue;
+            const char *text = l->text;
+            for (const char *next; (next = strstr(text, " = ")); text = next + 3) {
+            }
+            quantity q = value_of(text); /* the side before the number, against the number unrounded */
+            t->lines++;
+            t->checked += q.known;
+            if (q.known && fabs(q.x - l->value[0]) > q.error + 1e-9 * fabs(q.x) + 1e-12)
+                fail_msg("%s: step %d: %s is %.9g; the library has %.9g", spec, i + 1, line, q.x, l->value[0]);
+        }
+}
+
+static walk_request ask(int64_t position, int64_t dim)
+{
+    return (walk_request){ .position = { position }, .position_count = 1, .dim = dim, .heads = 8, .seed = 1 };
+}
+
+static tally walk_spec(const char *spec, const walk_request *r)
+{
+    walk *w;
+    pe_error err;
+    tally t = { 0, 0 };
+    if (walk_new(&w, spec, r, &err))
+        fail_msg("%s at %lld, dim %lld: %s", spec, (long long)r->position[0], (long long)r->dim, err.text);
+    check_walk(spec, w, &t);
+    walk_free(w);
+    return t;
+}
+
+/* ------------------------------------------------ claims */
+
+static void the_checker_sees_a_wrong_side(void **state)
+{
+    (void)state;
+    assert_int_equal(chain_agrees("p = sin(5 · 10000^(-2/8)) = sin(5 · 0.1) = 0.4794"), 3);
+    assert_int_equal(chain_agrees("p = sin(5 · 10000^(-2/8)) = sin(5 · 0.1) = 0.4796"), -1);
+    assert_int_equal(chain_agrees("x = 0.3 · (-0.5) + 1.2 · 2 = 2.25"), 2);
+    assert_int_equal(chain_agrees("x = 0.3 · (-0.5) + 1.2 · 2 = 2.26"), -1);
+    assert_int_equal(chain_agrees("x = 5 - 2π · 1 = -1.2832"), 2);
+    assert_int_equal(chain_agrees("x = |3 - 5|^2 / 4 = floor(6 / 2^1) mod 2 = 1"), 3);
+    assert_int_equal(chain_agrees("x = table[3][0] = 0.1"), 1);
+}
+
+/* Examples are valid for 8 heads of 64; the row's name alone for any width that its pairs allow. */
+static void every_row_walks_and_its_sides_agree(void **state)
+{
+    (void)state;
+    static const int64_t dims[] = { 2, 8, 64 }, positions[] = { 0, 1, 5, 6 };
+    int lines = 0, checked = 0;
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int d = 0; d < 3; d++)
+            for (int p = 0; p < 4; p++) {
+                walk_request r = ask(positions[p], dims[d]);
+                const pe_info *row = pe_info_at(i);
+                pe_encoding *e;
+                pe_shape shape = { .heads = 8, .head_dim = dims[d], .model_dim = dims[d] };
+                if (pe_encoding_new(&e, row->name, shape, NULL))
+                    continue; /* a row that cannot be so narrow */
+                pe_encoding_free(e);
+                tally t = walk_spec(row->name, &r);
+                lines += t.lines;
+                checked += t.checked;
+            }
+    assert_true(lines > 20000);
+    assert_true(checked > lines * 9 / 10); /* the rest are rows of tables, by name */
+}
+
+static void every_example_walks(void **state)
+{
+    (void)state;
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int n = 0; n < pe_info_at(i)->example_count; n++) {
+            walk *w;
+            pe_error err;
+            const char *spec = pe_info_at(i)->examples[n];
+            walk_request r = ask(5, 64);
+            tally t = { 0, 0 };
+            pe_status s = walk_new(&w, spec, &r, &err);
+            if (s == PE_ERR_SHAPE && strstr(err.text, "wide"))
+                continue; /* a code wider than a walk shows */
+            if (s)
+                fail_msg("%s: %s", spec, err.text);
+            check_walk(spec, w, &t);
+            walk_free(w);
+        }
+}
+
+static const walk_line *line_named(const walk *w, const char *name)
+{
+    for (int i = 0; i < w->count; i++)
+        for (int n = 0; n < w->step[i].count; n++)
+            if (w->step[i].line[n].name && !strcmp(w->step[i].line[n].name, name))
+                return &w->step[i].line[n];
+    return NULL;
+}
+
+static void the_code_is_the_librarys(void **state)
+{
+    (void)state;
+    walk *w;
+    double code[8];
+    walk_request r = ask(5, 8);
+    for (int i = 0; i < pe_info_count(); i++) {
+        pe_encoding *e;
+        if (!(pe_info_at(i)->hooks & PE_HOOK_EMBED) || pe_info_at(i)->hooks & PE_HOOK_ROTATE)
+            continue;
+        assert_int_equal(walk_new(&w, pe_info_at(i)->name, &r, NULL), PE_OK);
+        assert_int_equal(pe_encoding_new(&e, pe_info_at(i)->name, (pe_shape){ 8, 8, 8, 8 }, NULL), PE_OK);
+        pe_params params = { .dtype = PE_F64, .count = pe_encoding_param_count(e) };
+        params.data = params.count ? malloc((size_t)params.count * 8) : NULL;
+        if (params.count)
+            assert_int_equal(pe_encoding_init(e, params, r.seed, NULL), PE_OK);
+        assert_int_equal(pe_encoding_embed(e, params, pe_view_packed(code, PE_F64, 1, 1, 8), (pe_view){ 0 },
+                                           (pe_positions){ (int64_t[]){ 5 }, 1, 1, 0, 0 }, NULL), PE_OK);
+        for (int c = 0; c < 8; c++) {
+            char name[20];
+            snprintf(name, sizeof name, "p_5[%d]", c);
+            const walk_line *l = line_named(w, name);
+            assert_non_null(l);
+            assert_true(l->value[0] == code[c]);
+        }
+        free(params.data);
+        pe_encoding_free(e);
+        walk_free(w);
+    }
+}
+
+static void far_positions_agree_too(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "rope", "sinusoidal", "alibi", "integer", "binary", "none", "rope:precision=hf", "sandwich" };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        walk_request r = ask(i == 3 ? 4000 : 1000003, 8);
+        walk_spec(specs[i], &r);
+        r.other[0] = 7;
+        r.other_count = 1;
+        walk_spec(specs[i], &r);
+    }
+}
+
+static void combinations_and_wider_words_walk(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "sinusoidal+alibi", "rope+t5", "sinusoidal:join=concat", "shaw+learned+rope", "cope+alibi:convention=falcon",
+                                         "rope:turn=qkvo", "xpos+window:window=9", "integer:join=concat,width=1+binary" };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        walk_request r = ask(5, 8);
+        walk_spec(specs[i], &r);
+    }
+}
+
+static void both_languages_have_the_same_numbers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < pe_info_count(); i++) {
+        walk *w[2];
+        for (int l = 0; l < 2; l++) {
+            walk_request r = ask(5, 8);
+            r.language = (language)l;
+            assert_int_equal(walk_new(&w[l], pe_info_at(i)->name, &r, NULL), PE_OK);
+        }
+        assert_int_equal(w[0]->count, w[1]->count);
+        for (int n = 0; n < w[0]->count; n++) {
+            assert_int_equal(w[0]->step[n].count, w[1]->step[n].count);
+            assert_string_not_equal(say(w[0]->step[n].title, ENGLISH), say(w[0]->step[n].title, CHINESE));
+            for (int k = 0; k < w[0]->step[n].count; k++)
+                if (w[0]->step[n].line[k].count)
+                    assert_memory_equal(w[0]->step[n].line[k].value, w[1]->step[n].line[k].value, 8);
+        }
+        walk_free(w[0]);
+        walk_free(w[1]);
+    }
+}
+
+static void expect(const char *spec, walk_request r, pe_status status, const char *words_of_it)
+{
+    walk *w = (walk *)&r;
+    pe_error err;
+    assert_int_equal(walk_new(&w, spec, &r, &err), status);
+    assert_null(w);
+    if (!strstr(err.text, words_of_it))
+        fail_msg("%s: \"%s\" does not say \"%s\"", spec, err.text, words_of_it);
+}
+
+static void what_cannot_be_walked_says_why(void **state)
+{
+    (void)state;
+    walk_request r = ask(5, 7);
+    expect("rope", r, PE_ERR_SHAPE, "even");
+    expect("sinusoidal", r, PE_ERR_SHAPE, "7");
+    expect("rop", ask(5, 8), PE_ERR_SPEC, "rope");
+    expect("learned", ask(600, 8), PE_ERR_POSITION, "512");
+    expect("learned", ask(-3, 8), PE_ERR_POSITION, "row");
+    expect("rope", ask(5, 0), PE_ERR_RANGE, "dim is 0");
+    expect("rope", ask(5, 65), PE_ERR_RANGE, "64");
+    expect("sinusoidal:join=concat,width=4096", ask(5, 8), PE_ERR_SHAPE, "4104");
+    expect("learned:rows=2147483648", ask(5, 64), PE_ERR_SHAPE, "parameters");
+    r = ask(5, 8);
+    r.position_count = 2;
+    expect("rope", r, PE_ERR_SHAPE, "2 coordinates");
+    r = ask(5, 8);
+    r.head = 8;
+    expect("rope", r, PE_ERR_RANGE, "head is 8");
+}
+
+/* Each allocation fails once: a sentence, no walk, nothing left behind. */
+static void no_memory_is_said_and_nothing_is_left(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "rope", "sinusoidal", "shaw", "cope" };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        bool reached = true;
+        for (long n = 1; reached; n += n < 40 ? 1 : 17) {
+            walk *w;
+            pe_error err = { 0 };
+            walk_request r = ask(5, 4);
+            size_t before = heap.live;
+            heap.made = 0;
+            heap.fail = n;
+            pe_status s = walk_new(&w, specs[i], &r, &err);
+            reached = heap.made >= n;
+            heap.fail = 0;
+            if (reached) {
+                assert_int_equal(s, PE_ERR_NOMEM);
+                assert_null(w);
+                assert_true(err.text[0]);
+            } else
+                assert_int_equal(s, PE_OK);
+            walk_free(w);
+            assert_int_equal(heap.live, before);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_checker_sees_a_wrong_side),
+        cmocka_unit_test(every_row_walks_and_its_sides_agree),
+        cmocka_unit_test(every_example_walks),
+        cmocka_unit_test(the_code_is_the_librarys),
+        cmocka_unit_test(far_positions_agree_too),
+        cmocka_unit_test(combinations_and_wider_words_walk),
+        cmocka_unit_test(both_languages_have_the_same_numbers),
+        cmocka_unit_test(what_cannot_be_walked_says_why),
+        cmocka_unit_test(no_memory_is_said_and_nothing_is_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
