@@ -50,7 +50,7 @@ function article(step: Step, at: number, app: App): HTMLElement {
     ...step.text[app.lang].map((p) => paragraph(p, app, step.formulas)),
     step.table ? table(step.table, app) : null,
     ...demos,
-    h("aside", { class: "try" }, h("h4", {}, app.t(words.tries)), h("p", {}, ...marked(app.t(step.tries), app, step.formulas))),
+    h("aside", { class: "try" }, h("h3", {}, app.t(words.tries)), h("p", {}, ...marked(app.t(step.tries), app, step.formulas))),
     h("nav", { class: "ends" }, go(steps[at - 1], app.t(words.previous), "prev", app), go(steps[at + 1], app.t(words.next), "next", app)));
 }
 

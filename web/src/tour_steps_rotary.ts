@@ -122,7 +122,7 @@ const axes: Step = {
           options: [
             { value: "rope:axes=2,split=axial", label: { en: "axial: a spectrum per axis (ViT)", zh: "axial：每轴一套频率（ViT）" } },
             { value: "rope:axes=2,split=oddeven", label: { en: "oddeven: one spectrum, dealt out (Pixtral)", zh: "oddeven：共用一套频率，奇偶分配（Pixtral）" } },
-            { value: "rope:sections=4/6/6", label: { en: "sections: t, h, w (Qwen2-VL)", zh: "sections：t、h、w（Qwen2-VL）" } },
+            { value: "rope:sections=8/12/12", label: { en: "sections: t, h, w (Qwen2-VL)", zh: "sections：t、h、w（Qwen2-VL）" } },
           ],
         },
         {
@@ -135,7 +135,7 @@ const axes: Step = {
         { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 12, min: 2, max: 64 },
       ],
       outputs: [
-        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}", "--head-dim", "32"] },
+        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}"] },
         { kind: "claim", claim: "rope-axes" },
         { kind: "claim", claim: "rope-one-pair-for-all-axes" },
       ],
