@@ -12,6 +12,7 @@ const rotary: Step = {
     want: tex`\langle f(q,m),\,f(k,n)\rangle = g(q,k,m-n)`,
     start: tex`f(q,0)=q`,
     polar: tex`f(q,m) = R(q,m)\,e^{\mathrm i\,\Theta(q,m)}`,
+    both: tex`f(q,m)\,f(k,n)^{*}`,
     sizes: tex`R(q,m)\,R(k,m) = |q|\,|k|`,
     phases: tex`\Theta(q,m)-\Theta(q,0) = \Theta(k,m)-\Theta(k,0) = \varphi(m)`,
     steps: tex`\varphi(m)-\varphi(m-1) = \theta`,
@@ -29,7 +30,7 @@ const rotary: Step = {
     en: [
       "Say what we want and solve for it. f may look at a vector and its own position only; the product of two results may depend on the positions through their difference only:",
       "{want}",
-      "with {start}. Take two dimensions, so that a vector is a complex number: {polar}. First {zero}: the right side is g(q, k, 0), the same for every m, so {sizes}. The simplest solution leaves lengths alone. For the phases the same step gives",
+      "with {start}. Take two dimensions, so that a vector is a complex number, {polar}, and ask it of the complex product {both}, whose real part is the dot product. First {zero}: the product is that at position 0 for every m, so {sizes}. The simplest solution leaves lengths alone. For the phases the same step gives",
       "{phases}",
       "one function φ of the position, whatever the vector. Now {one}: the right side depends on q and k but not on m, the left side is φ(m) − φ(m−1) and constants. So {steps} for every m: an arithmetic progression, φ(m) = mθ, and",
       "{answer}",
@@ -40,7 +41,7 @@ const rotary: Step = {
     zh: [
       "把想要的写成方程，然后解它。f 只能看向量自己和它自己的位置；两个结果的内积只能通过位置差依赖位置：",
       "{want}",
-      "并设 {start}。先看二维，向量就是复数，写成极坐标 {polar}。取 {zero}：右边是 g(q, k, 0)，与 m 无关，于是 {sizes}，最简单的解是模长不变。对相位做同样的事，得到",
+      "并设 {start}。先看二维，向量就是复数，写成极坐标 {polar}；并对复数乘积 {both} 提这个要求，它的实部就是内积。取 {zero}：对任何 m，乘积都等于在位置 0 处的值，于是 {sizes}，最简单的解是模长不变。对相位做同样的事，得到",
       "{phases}",
       "也就是说，相位的增量 φ 只与位置有关，与向量无关。再取 {one}：右边只含 q、k 而不含 m，左边除常数外是 φ(m) − φ(m−1)。所以对一切 m 有 {steps}，等差数列，φ(m) = mθ，即",
       "{answer}",
