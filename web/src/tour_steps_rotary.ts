@@ -104,13 +104,13 @@ const axes: Step = {
     en: [
       "A patch of an image stands at (x, y). The same wish, that scores see only the two differences, has the same kind of answer: a matrix R(x, y) that turns, with R(x, y) R(x′, y′) = R(x + x′, y + y′).",
       "The simplest takes four elements, two for x and two for y: {block}. In d dimensions half of the pairs follow x and half follow y. Move along x and only the pairs of x turn: the axes do not know of each other.",
-      "Why not save elements and turn *one* pair by both, {wrong}? Then (1, 0) and (0, 1) are the same place. Other weights, {any}, only hide it: a pair has one angle, the plane has two coordinates, and whole lines of cells share an angle. Two coordinates need two pairs at least.",
+      "Why not save elements and turn *one* pair by both, {wrong}? Then (1, 0) and (0, 1) are the same place. Other weights, {any}, only hide it: a pair has one angle, the plane has two coordinates, and along each line where xα + yβ stays the same all places have one angle, or come as close to it as you like. Two coordinates need two pairs at least.",
       "Video adds time: [sections](mrope) deal the pairs out to t, h and w. A text token has all three coordinates equal, and for it the encoding is plain RoPE.",
     ],
     zh: [
       "图像块的位置是 (x, y)。愿望不变，分数只依赖两个坐标差；答案的形式也不变：一个旋转矩阵 R(x, y)，满足 R(x, y) R(x′, y′) = R(x + x′, y + y′)。",
       "最简单的解用四个分量，两个归 x，两个归 y：{block}。在 d 维里就是一半的对跟着 x 转，另一半跟着 y 转。沿 x 方向移动，只有 x 的那些对在动，两个轴互不相干。",
-      "能不能省一点，让*同一对*既受 x 又受 y 驱动，{wrong}？那样 (1, 0) 和 (0, 1) 就成了同一个位置。换成不同权重 {any} 也只是把问题藏起来：一对只有一个角度，平面却有两个坐标，必有整条线上的格子角度相同。两个坐标至少要两对。",
+      "能不能省一点，让*同一对*既受 x 又受 y 驱动，{wrong}？那样 (1, 0) 和 (0, 1) 就成了同一个位置。换成不同权重 {any} 也只是把问题藏起来：一对只有一个角度，平面却有两个坐标，沿着 xα + yβ 为常数的每条直线，各处的角度都相同，或者要多接近有多接近。两个坐标至少要两对。",
       "视频再加上时间：[分段](mrope)把所有的对分给 t、h、w。文本 token 的三个坐标相等，对它来说就是普通的 RoPE。",
     ],
   },
@@ -136,15 +136,15 @@ const axes: Step = {
         { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 12, min: 2, max: 64 },
       ],
       outputs: [
-        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}"] },
+        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}", "--pairs", "0,1,2,3,16,17,18,19"] },
         { kind: "claim", claim: "rope-axes" },
         { kind: "claim", claim: "rope-one-pair-for-all-axes" },
       ],
     },
   ],
   tries: {
-    en: "Switch the axis: the dials that turned stand still, and the others turn. Then run both checks: with a pair per axis nothing mixes, to the last bit; with one pair for both, whole diagonals fall together.",
-    zh: "切换移动的轴：刚才在转的表盘停下，另一些开始转。再运行两个检验：每轴各用一对时，两轴互不干扰，精确到最后一位；两轴合用一对时，整条对角线都分不开。",
+    en: "Switch the axis: the dials that turned stand still, and the others turn. Then run both checks: with a pair per axis nothing mixes; with one pair for both, whole diagonals fall together.",
+    zh: "切换移动的轴：刚才在转的表盘停下，另一些开始转。再运行两个检验：每轴各用一对时，两轴互不干扰；两轴合用一对时，整条对角线都分不开。",
   },
 };
 
