@@ -44,9 +44,9 @@ function bundle(entry, loader) {
 
 const sha = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-function policy(script, style, connect) {
+function policy(script, style, connect, worker) {
   return `default-src 'none'; script-src ${script} 'wasm-unsafe-eval'; style-src ${style}; img-src data:; ` +
-    `font-src 'none'; connect-src ${connect}; frame-src 'none'; form-action 'none'; base-uri 'none'`;
+    `font-src 'none'; connect-src ${connect}; frame-src 'none'; worker-src ${worker}; form-action 'none'; base-uri 'none'`;
 }
 
 /** Text put in place of a tag, whatever signs it has. */
@@ -65,14 +65,14 @@ const wasm = readFileSync(wasmFile), html = readFileSync(join(here, "index.html"
 const packed = gzipSync(wasm, { level: 9 }).toString("base64");
 if (/<\/(script|style)/i.test(script + style)) throw new Error("the bundle holds a tag that would end it");
 
-let single = head(html, policy(sha(script), sha(style), "'none'"));
+let single = head(html, policy(sha(script), sha(style), "'none'", "blob:"));
 single = put(single, styleTag, `<style>${style}</style>`);
 single = put(single, scriptTag, "");
 single = put(single, "</body>", `<script type="application/wasm" id="posenc-wasm">${packed}</script>\n<script>${script}</script>\n</body>`);
 writeFileSync(join(here, "posenc.html"), single);
 
 mkdirSync(site, { recursive: true });
-writeFileSync(join(site, "index.html"), head(html, policy("'self'", "'self'", "'self'")));
+writeFileSync(join(site, "index.html"), head(html, policy("'self'", "'self'", "'self'", "'self'")));
 writeFileSync(join(site, "page.js"), script);
 writeFileSync(join(site, "page.css"), style);
 writeFileSync(join(site, "posenc.wasm"), wasm);

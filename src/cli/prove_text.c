@@ -19,7 +19,7 @@ static prove_text value_text(double value)
         snprintf(out.text, sizeof out.text, "%s", isnan(value) ? "-" : value > 0 ? "infinite" : "-infinite");
     else if (value != 0 && fabs(value) < ROUNDING)
         snprintf(out.text, sizeof out.text, "<1e-9");
-    else if (value == floor(value) && fabs(value) < 1e7)
+    else if (fabs(value) < 1e7 && (value == floor(value) || fabs(value) >= 1000))
         snprintf(out.text, sizeof out.text, "%.0f", value);
     else
         snprintf(out.text, sizeof out.text, "%.3g", value);

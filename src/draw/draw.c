@@ -93,6 +93,11 @@ void draw_describe(draw *d, const char *title, const char *description)
     d->description = description ? add_bytes(d, description, strlen(description) + 1) : 0;
 }
 
+void draw_rename(draw *d, const char *title)
+{
+    d->title = add_bytes(d, title, strlen(title) + 1);
+}
+
 /* ---------------------------------------------------------------- shapes */
 
 static double near_by(double x)

@@ -131,8 +131,6 @@ typedef struct chart {
 
 /* Names stand at the ends of the lines where they fit, in a legend where they do not. */
 pe_status chart_draw(draw **out, const chart *c, pe_error *err);
-/* For an HTML page that has draw_css: the chart in its size and once more for a phone; CSS shows one of the two. */
-pe_status chart_html(FILE *to, const chart *c, pe_error *err);
 /* Laid out for the screen and written to it, whatever its width and height are. */
 pe_status chart_terminal(FILE *to, const chart *c, const draw_screen *screen, pe_error *err);
 

@@ -54,6 +54,7 @@ double figure_dials_height(const figure *f, double width, bool cells);
 /* All of them as one picture (sheet.c). */
 pe_status figures_sheet(draw **out, figure *const *f, int count, const figure_how *how, pe_error *err);
 pe_status figures_parts(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);
+pe_status figures_html(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);
 pe_status figures_csv(FILE *to, figure *const *f, int count, pe_error *err);
 pe_status figures_json(FILE *to, figure *const *f, int count, pe_error *err);
 

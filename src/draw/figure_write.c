@@ -62,9 +62,12 @@ pe_status figures_write(FILE *to, figure *const *f, int count, const figure_how 
     case FIGURE_PNG:
     case FIGURE_SVG: s = write_sheet(to, f, count, how, err); break;
     case FIGURE_PARTS: s = figures_parts(to, f, count, how, err); break;
+    case FIGURE_HTML: s = figures_html(to, f, count, how, err); break;
     case FIGURE_CSV: s = figures_csv(to, f, count, err); break;
     case FIGURE_JSON: s = figures_json(to, f, count, err); break;
-    default: return io_fail(err, PE_ERR_UNSUITED, "%s: not written yet", figure_format_name(how->format));
+    default:
+        return io_fail(err, PE_ERR_RANGE, "figures in format %d; needs 0 to %d", (int)how->format,
+                       FIGURE_FORMAT_COUNT - 1);
     }
     if (!s && ferror(to))
         s = io_fail(err, PE_ERR_IO, "the figures could not be written");

@@ -35,6 +35,9 @@ struct draw {
     bool failed;               /* no memory: what was drawn since is not there */
 };
 
+/* Another title; the description stays. */
+void draw_rename(draw *d, const char *title);
+
 /* The part of a to b in a box; false where there is none. */
 bool draw_clip(draw_point *a, draw_point *b, draw_point low, draw_point high);
 
@@ -61,6 +64,8 @@ int draw_next_code(const char *text, unsigned *code);
 /* Bytes of the text, and the text, which has no end; false where there is no such size. */
 bool draw_base64_size(size_t *out, size_t size);
 size_t draw_base64(char *out, const void *bytes, size_t size);
+
+extern const char page_css[]; /* page_css.c */
 
 /* ---------------------------------------------------------------- inks (ink.c) */
 

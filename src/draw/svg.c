@@ -56,7 +56,7 @@ void draw_css(FILE *to)
     fputs("}\n:root[data-theme=dark]", to);
     put_variables(to, ink_dark);
     fputs(".drawing-narrow{display:none}\n"
-          "@media (max-width:560px){.drawing-wide{display:none}.drawing-narrow{display:block}}\n"
+          "@media (max-width:40rem){.drawing-wide{display:none}.drawing-narrow{display:block}}\n"
           ".drawing{max-width:100%;height:auto;fill:none;stroke:none;stroke-linejoin:round;stroke-linecap:round}\n"
           ".drawing image{image-rendering:pixelated}\n"
           ".drawing text{font-family:\"Helvetica Neue\",Helvetica,Arial,\"Liberation Sans\",system-ui,sans-serif;"

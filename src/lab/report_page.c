@@ -49,11 +49,7 @@ void html_entry(const report *p, int entry)
 
 void html_table(const report *p, const char *caption)
 {
-    fputs("<p class=\"faint caption\">", p->to);
-    html_text(p, caption);
-    fputs("</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", p->to);
-    html_text(p, caption);
-    fputs("\"><table class=\"wide\">\n", p->to);
+    page_table(p->to, caption, "wide");
 }
 
 void html_time(const report *p, double seconds)
@@ -70,32 +66,16 @@ void html_time(const report *p, double seconds)
 
 /* ---------------------------------------------------------------- the page */
 
-static void put_title(const report *p)
-{
-    const lab_setup *s = &p->r->setup;
-    if (lab_is_eval(s)) {
-        html_text(p, s->model);
-        fprintf(p->to, " past its trained length of %" PRId64, s->train_length);
-    } else
-        fprintf(p->to, "The race: %d encoding%s trained at %" PRId64 ", tested at up to %" PRId64, s->entries,
-                s->entries == 1 ? "" : "s", s->train_length, s->tests ? s->test[s->tests - 1] : 0);
-}
-
 static void put_head(const report *p)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-          "img-src data:; base-uri 'none'; form-action 'none'\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"referrer\" content=\"no-referrer\">\n<title>",
-          p->to);
-    put_title(p);
-    fputs("</title>\n<style>\n", p->to);
-    draw_css(p->to);
-    fputs(report_css, p->to);
-    fputs("</style>\n</head>\n<body>\n<main>\n<h1>", p->to);
-    put_title(p);
-    fputs("</h1>\n", p->to);
+    const lab_setup *s = &p->r->setup;
+    char title[sizeof s->model + 200];
+    if (lab_is_eval(s))
+        snprintf(title, sizeof title, "%s past its trained length of %" PRId64, s->model, s->train_length);
+    else
+        snprintf(title, sizeof title, "The race: %d encoding%s trained at %" PRId64 ", tested at up to %" PRId64,
+                 s->entries, s->entries == 1 ? "" : "s", s->train_length, s->tests ? s->test[s->tests - 1] : 0);
+    page_begin(p->to, &(page_head){ .title = title, .css = report_css });
 }
 
 /* The settings in a line, below the finding. */
@@ -134,19 +114,15 @@ static void put_finding(const report *p)
     put_settings(p);
 }
 
-/* Drawn twice: letters of a picture that is made smaller for a phone could not be read. */
-static pe_status put_picture(const report *p, const figure *f, const char *class, double width, double height,
-                             pe_error *err)
+typedef struct drawing {
+    const report *p;
+    const figure *f;
+} drawing;
+
+static pe_status draw_size(draw **out, const void *with, page_size size, pe_error *err)
 {
-    draw *d;
-    pe_status s = report_draw(&d, f, p, width, height, err);
-    if (s || !d)
-        return s;
-    fprintf(p->to, "<figure class=\"%s\">\n", class);
-    s = draw_svg(p->to, d, DRAW_INSIDE, err);
-    fputs("</figure>\n", p->to);
-    draw_free(d);
-    return s;
+    const drawing *d = with;
+    return report_draw(out, d->f, d->p, size.width, size.height, err);
 }
 
 static pe_status put_figure(const report *p, const figure *f, pe_error *err)
@@ -155,12 +131,10 @@ static pe_status put_figure(const report *p, const figure *f, pe_error *err)
     pe_status s = report_is_empty(&empty, f, p, err);
     if (s || empty)
         return s;
-    fprintf(p->to, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n<p>%s</p>\n", f->id, f->id, f->heading,
-            f->words[lab_is_eval(&p->r->setup)]);
-    s = put_picture(p, f, "broad", 920, 460, err);
-    if (!s)
-        s = put_picture(p, f, "narrow", 380, 400, err);
-    fputs("</section>\n", p->to);
+    fprintf(p->to, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n<p>%s</p>\n<figure>\n", f->id, f->id,
+            f->heading, f->words[lab_is_eval(&p->r->setup)]);
+    s = page_picture(p->to, draw_size, &(drawing){ p, f }, (page_size){ 920, 460 }, (page_size){ 380, 400 }, err);
+    fputs("</figure>\n</section>\n", p->to);
     return s;
 }
 
@@ -179,6 +153,6 @@ pe_status report_page(const report *p, pe_error *err)
     report_fit(p);
     s = report_published(p, err);
     report_made(p);
-    fputs("</main>\n</body>\n</html>\n", p->to);
+    page_end(p->to);
     return s;
 }

@@ -6,7 +6,7 @@
 #ifndef POSENC_LAB_REPORT_PARTS_H
 #define POSENC_LAB_REPORT_PARTS_H
 
-#include "draw/draw.h"
+#include "draw/page.h"
 #include "io/io.h"
 #include "lab/results.h"
 

@@ -1,284 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Claims: the codes that come before sinusoids. Integers drown the word, bits jump, fractions depend on the length. */
-#include "prove/measure.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define JUMP 2.0 /* the largest step against the smallest, from which on we call it a jump */
-
-static const char *size_text(char out[32], const char *before, int64_t n)
-{
-    snprintf(out, 32, "%s%lld", before, (long long)n);
-    return out;
-}
-
-/* Codes of 0 .. n-1 of a spec: *codes (n, *width), the caller's to free. */
-static pe_status codes_of(double **codes, int64_t *width, const char *spec, const prove_given *g, int64_t n,
-                          pe_error *err)
-{
-    measure_encoding m;
-    *codes = NULL;
-    PROVE_TRY(measure_open(&m, spec, g, err));
-    *width = measure_width(&m);
-    *codes = measure_memory(n, *width, err);
-    pe_status status = *codes ? measure_codes(*codes, &m, 0, n, err) : PE_ERR_NOMEM;
-    measure_close(&m);
-    if (status) {
-        free(*codes);
-        *codes = NULL;
-    }
-    return status;
-}
-
-/* ---------------------------------------------------------------- integers drown the word */
-
-static double mean_square(const double *x, int64_t n)
-{
-    return n ? measure_dot(x, x, n) / (double)n : 0;
-}
-
-/* x less its mean, over its deviation. */
-static void normalise(double *y, const double *x, int64_t n)
-{
-    double mean = 0, square = 0;
-    for (int64_t i = 0; i < n; i++)
-        mean += x[i] / (double)n;
-    for (int64_t i = 0; i < n; i++)
-        square += (x[i] - mean) * (x[i] - mean) / (double)n;
-    for (int64_t i = 0; i < n; i++)
-        y[i] = (x[i] - mean) / sqrt(square);
-}
-
-/* How much one word's vector changes between two positions, where a LayerNorm follows. */
-static pe_status after_norm(double *out, const double *first, const double *last, int64_t width, uint64_t seed,
-                            pe_error *err)
-{
-    double *x = measure_memory(4, width, err);
-    if (!x)
-        return PE_ERR_NOMEM;
-    measure_normals(x, width, 1, seed);
-    for (int64_t c = 0; c < width; c++) {
-        x[width + c] = x[c] + first[c];
-        x[2 * width + c] = x[c] + last[c];
-    }
-    normalise(x, x + width, width);
-    normalise(x + 3 * width, x + 2 * width, width);
-    *out = measure_difference(x, x + 3 * width, width);
-    free(x);
-    return PE_OK;
-}
-
-/* Words have variance 1; the noise is the code's mean square. */
-static pe_status snr(prove_finding *out, const char *spec, const prove_given *g, double *last, pe_error *err)
-{
-    char of[96], size[32];
-    double *code, change;
-    int64_t width;
-    PROVE_TRY(codes_of(&code, &width, spec, g, g->length, err));
-    *last = 10 * log10(1 / mean_square(code, g->length * width));
-    snprintf(of, sizeof of, "%.60s, %lld", spec, (long long)g->length);
-    prove_add(out, (words){ "word to code, power", "词向量与编码的功率比（信噪比）" }, of, *last, "dB");
-    for (int64_t n = 16; n < g->length; n *= 8) {
-        snprintf(of, sizeof of, "%.60s, %s", spec, size_text(size, "", n));
-        prove_add(out, (words){ "word to code, power", "词向量与编码的功率比（信噪比）" }, of,
-                  10 * log10(1 / mean_square(code, n * width)), "dB");
-    }
-    pe_status status = after_norm(&change, code, code + (g->length - 1) * width, width, g->seed, err);
-    free(code);
-    if (!status)
-        prove_add(out, (words){ "change from first to last, after LayerNorm", "LayerNorm 之后首尾位置的差异" }, spec,
-                  change, "");
-    return status;
-}
-
-static pe_status drowns(prove_finding *out, const prove_given *g, pe_error *err)
-{
-    double first, other;
-    PROVE_TRY(snr(out, g->spec[0], g, &first, err));
-    for (int i = 1; i < PROVE_SPECS_MAX && g->spec[i]; i++)
-        PROVE_TRY(snr(out, g->spec[i], g, &other, err));
-    if (first < 0)
-        prove_say(
-            out, PROVE_HOLDS,
-            (words){ "the code is louder than the word, more so with every position; a LayerNorm, which takes the "
-                     "mean off, would take an equal number in every element off too, and the position with it",
-                     "编码比词向量更“响”，而且位置越靠后越严重；若其后有减均值的 "
-                     "LayerNorm，加在每一维上的同一个数会被整个减掉，位置信息也随之消失" });
-    else
-        prove_say(out, PROVE_REFUTED, (words){ "the word is louder than the code", "词向量比编码更“响”" });
-    return PE_OK;
-}
-
-/* ---------------------------------------------------------------- steps */
-
-typedef struct steps {
-    double least, most;
-    int64_t most_at; /* from here to the next */
-    int64_t changed; /* elements that this step changes */
-} steps;
-
-static steps steps_of(const double *code, int64_t n, int64_t width)
-{
-    steps s = { .least = INFINITY };
-    for (int64_t t = 0; t + 1 < n; t++) {
-        double square = 0;
-        int64_t changed = 0;
-        for (int64_t c = 0; c < width; c++) {
-            double d = code[(t + 1) * width + c] - code[t * width + c];
-            square += d * d;
-            changed += fabs(d) > 0.5;
-        }
-        s.least = fmin(s.least, sqrt(square));
-        if (sqrt(square) > s.most)
-            s = (steps){ s.least, sqrt(square), t, changed };
-    }
-    return s;
-}
-
-static pe_status steps_measured(steps *s, prove_finding *out, const char *spec, const prove_given *g, pe_error *err)
-{
-    double *code;
-    int64_t width;
-    char of[32];
-    PROVE_TRY(codes_of(&code, &width, spec, g, g->length, err));
-    *s = steps_of(code, g->length, width);
-    free(code);
-    prove_add(out, (words){ "largest step / smallest step", "最大步长与最小步长之比" }, spec, s->most / s->least, "");
-    prove_add(out, (words){ "largest step between neighbours", "相邻位置的最大步长" }, spec, s->most, "");
-    prove_add(out, (words){ "elements that change by more than 1/2 there", "该处变化超过 1/2 的维数" },
-              size_text(of, "from ", s->most_at), (double)s->changed, "");
-    return PE_OK;
-}
-
-static pe_status jumps(prove_finding *out, const prove_given *g, pe_error *err)
-{
-    steps s;
-    PROVE_TRY(steps_measured(&s, out, g->spec[0], g, err));
-    if (s.most > JUMP * s.least)
-        prove_say(
-            out, PROVE_HOLDS,
-            (words){ "the largest step is more than twice the smallest: in binary, passing a power of two flips every "
-                     "bit below it at once, while elsewhere one or two flip",
-                     "最大的一步超过最小一步的两倍：二进制跨过 2 的幂时，低位比特全部同时翻转，其他地方只翻转一两个" });
-    else
-        prove_say(out, PROVE_REFUTED, (words){ "all steps are of one size", "各步大小一样" });
-    return PE_OK;
-}
-
-static pe_status smooth(prove_finding *out, const prove_given *g, pe_error *err)
-{
-    steps s;
-    PROVE_TRY(steps_measured(&s, out, g->spec[0], g, err));
-    if (s.most - s.least < MEASURE_ROUNDING * s.most)
-        prove_say(
-            out, PROVE_HOLDS,
-            (words){ "every pair turns by its own angle, the same at each position, so that every step is as long "
-                     "as every other",
-                     "每一对维度每步转过固定的角度，因此每一步都一样长" });
-    else
-        prove_say(out, PROVE_REFUTED, (words){ "steps differ in size", "各步大小不一" });
-    return PE_OK;
-}
-
-/* ---------------------------------------------------------------- bits */
-
-/* The smallest p <= n/2 after which element c repeats, over n positions; 0: none. */
-static int64_t period(const double *code, int64_t n, int64_t width, int64_t c)
-{
-    for (int64_t p = 1; p <= n / 2; p++) {
-        int64_t t = 0;
-        while (t + p < n && fabs(code[(t + p) * width + c] - code[t * width + c]) < MEASURE_ROUNDING)
-            t++;
-        if (t + p == n)
-            return p;
-    }
-    return 0;
-}
-
-static pe_status bits(prove_finding *out, const prove_given *g, pe_error *err)
-{
-    enum { SHOWN = 252, BITS = 8 };
-    static const char expected[BITS + 1] = "11111100";
-    char text[BITS + 1] = "", of[32];
-    double *code;
-    int64_t width, value = 0, wrong = 0;
-    PROVE_TRY(codes_of(&code, &width, g->spec[0], g, g->length, err));
-    for (int64_t c = 0; c < BITS && c < width && SHOWN < g->length; c++) {
-        int64_t bit = code[SHOWN * width + c] > 0.5;
-        text[BITS - 1 - c] = bit ? '1' : '0';
-        value += bit << c;
-    }
-    prove_add(out, (words){ "what the bits of position 252 read", "位置 252 的各比特读作" }, text, (double)value, "");
-    for (int64_t c = 0; c < BITS && c < width; c++) {
-        int64_t p = period(code, g->length, width, c);
-        wrong += p != INT64_C(2) << c;
-        prove_add(out, (words){ "period", "周期" }, size_text(of, "bit ", c), (double)p, "");
-    }
-    free(code);
-    if (!strcmp(text, expected) && !wrong)
-        prove_say(out, PROVE_HOLDS,
-                  (words){ "252 is 11111100, and each bit is a square wave of twice the period of the one before",
-                           "252 即 11111100；每个比特都是方波，周期是前一位的两倍" });
-    else
-        prove_say(out, PROVE_REFUTED, (words){ "these elements are no bits of the position", "这些维不是位置的比特" });
-    return PE_OK;
-}
-
-/* ---------------------------------------------------------------- fractions */
-
-/* The spec with its row's key for the length, where it has one. */
-static void at_length(char out[200], const char *spec, int64_t n)
-{
-    const pe_info *row = measure_row(spec);
-    if (row && row->key_length)
-        snprintf(out, 200, "%.150s%c%s=%lld", spec, strchr(spec, ':') ? ',' : ':', row->key_length, (long long)n);
-    else
-        snprintf(out, 200, "%.190s", spec);
-}
-
-static pe_status fraction(prove_finding *out, const prove_given *g, pe_error *err)
-{
-    enum { AT = 10 };
-    const int64_t length[2] = { g->length / 8, g->length };
-    double *code[2] = { NULL, NULL };
-    int64_t width = 0;
-    char spec[200];
-    pe_status status = PE_OK;
-    for (int n = 0; !status && n < 2; n++) {
-        at_length(spec, g->spec[0], length[n]);
-        status = codes_of(&code[n], &width, spec, g, g->length, err);
-    }
-    if (!status) {
-        char of[32];
-        double change = measure_difference(code[0] + AT * width, code[1] + AT * width, width);
-        prove_add(out, (words){ "change of the code of position 10", "位置 10 的编码的变化" },
-                  size_text(of, "8 times the length, ", length[1]), change, "");
-        for (int n = 0; n < 2; n++) {
-            prove_add(out, (words){ "code of position 10", "位置 10 的编码" }, size_text(of, "length ", length[n]),
-                      code[n][AT * width], "");
-            prove_add(out, (words){ "step between neighbours", "相邻位置的步长" }, size_text(of, "length ", length[n]),
-                      measure_difference(code[n], code[n] + width, width), "");
-        }
-        prove_add(
-            out,
-            (words){ "position 10 of the short, 80 of the long: difference", "短序列第 10 位与长序列第 80 位之差" }, "",
-            measure_difference(code[0] + AT * width, code[1] + 8 * AT * width, width), "");
-        if (change > MEASURE_ROUNDING)
-            prove_say(out, PROVE_HOLDS,
-                      (words){ "the same place has another code in a longer text, and another place has its code",
-                               "文本变长后，同一位置的编码变了，而另一个位置占用了它的编码" });
-        else
-            prove_say(out, PROVE_REFUTED, (words){ "the code is the same at both lengths", "两种长度下编码相同" });
-    }
-    free(code[0]), free(code[1]);
-    return status;
-}
-
-/* ---------------------------------------------------------------- the table */
+#include "prove/codes.h"
 
 #define WIDE .heads = 4, .head_dim = 16, .model_dim = 64, .length = 512, .seed = 1
 
@@ -287,33 +10,33 @@ static const prove_claim claims[] = {
       .claim = { "Integer codes, added to a word, drown it.", "把整数位置直接加到词向量上，会把词义淹没。" },
       .source = "folklore; Kazemnejad 2019, Transformer Architecture: The Positional Encoding",
       .given = { WIDE, .spec = { "integer", "normalised", "binary", "sinusoidal" } },
-      .measure = drowns,
+      .measure = codes_drown,
       .takes = PE_HOOK_EMBED },
     { .name = "binary-jumps",
       .claim = { "Binary codes jump from one position to the next.", "二进制编码在相邻位置之间会跳变。" },
       .source = "Kazemnejad 2019, Transformer Architecture: The Positional Encoding",
       .given = { WIDE, .spec = { "binary" } },
-      .measure = jumps,
+      .measure = codes_jump,
       .takes = PE_HOOK_EMBED },
     { .name = "sinusoids-smooth",
       .claim = { "Sinusoids do not jump: they are bits made smooth.", "正弦编码不跳变：它相当于平滑的二进制。" },
       .source = "Kazemnejad 2019, Transformer Architecture: The Positional Encoding",
       .given = { WIDE, .spec = { "sinusoidal" } },
-      .measure = smooth,
+      .measure = codes_smooth,
       .takes = PE_HOOK_EMBED },
     { .name = "bit-periods",
       .claim = { "252 is 11111100, and bit k of the position has the period 2^(k+1).",
                  "252 写成二进制是 11111100；位置的第 k 位以 2^(k+1) 为周期。" },
       .source = "arithmetic",
       .given = { WIDE, .spec = { "binary" } },
-      .measure = bits,
+      .measure = codes_bits,
       .takes = PE_HOOK_EMBED },
     { .name = "fractions-depend",
       .claim = { "A position divided by the length, t/N, has another code in another text.",
                  "位置除以长度 t/N：同一位置在不同长度的文本里编码不同。" },
       .source = "Kazemnejad 2019, Transformer Architecture: The Positional Encoding",
       .given = { WIDE, .spec = { "normalised" } },
-      .measure = fraction,
+      .measure = codes_fractions,
       .takes = PE_HOOK_EMBED },
 };
 

@@ -58,6 +58,8 @@ void measure_close(measure_encoding *m);
  * measure_width says. PE_ERR_UNSUITED where it adds no code. */
 int64_t measure_width(const measure_encoding *m);
 pe_status measure_codes(double *out, const measure_encoding *m, int64_t first, int64_t n, pe_error *err);
+/* The same of a spec, from position 0 on: *code (n, *width), the caller's to free; NULL on failure. */
+pe_status measure_line(double **code, int64_t *width, const char *spec, const prove_given *g, int64_t n, pe_error *err);
 /* The row of the registry that a spec of one part names; NULL: none. */
 const pe_info *measure_row(const char *spec);
 

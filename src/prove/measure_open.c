@@ -48,6 +48,22 @@ pe_status measure_codes(double *out, const measure_encoding *m, int64_t first, i
     return PE_OK;
 }
 
+pe_status measure_line(double **code, int64_t *width, const char *spec, const prove_given *g, int64_t n, pe_error *err)
+{
+    measure_encoding m;
+    *code = NULL;
+    PROVE_TRY(measure_open(&m, spec, g, err));
+    *width = measure_width(&m);
+    *code = measure_memory(n, *width, err);
+    pe_status status = *code ? measure_codes(*code, &m, 0, n, err) : PE_ERR_NOMEM;
+    measure_close(&m);
+    if (status) {
+        free(*code);
+        *code = NULL;
+    }
+    return status;
+}
+
 const pe_info *measure_row(const char *spec)
 {
     size_t n = strcspn(spec, ":");

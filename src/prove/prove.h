@@ -41,12 +41,14 @@ typedef struct prove_finding {
     int count;
 } prove_finding;
 
+typedef pe_status prove_measure_fn(prove_finding *out, const prove_given *g, pe_error *err);
+
 typedef struct prove_claim {
     const char *name;   /* "two-dogs" */
     words claim;        /* the sentence as the literature has it */
     const char *source; /* "Vaswani et al. 2017, 3.5 (arXiv:1706.03762)" */
     prove_given given;
-    pe_status (*measure)(prove_finding *out, const prove_given *g, pe_error *err);
+    prove_measure_fn *measure;
     bool timed; /* its numbers are this machine's */
     /* Hooks: a SPEC with one of them can be put in given.spec's place; PROVE_ANY: any; 0: none. */
     unsigned takes;

@@ -136,14 +136,19 @@ static void align_with(show_sheet *sheet, int first)
     }
 }
 
-static bool is_set(const figure *f)
+/* Its scale is not given, and no figure before it is its like. */
+static bool is_first(const show_sheet *sheet, int index)
 {
-    return f->low != 0 || f->high != 0 || f->y_min != 0 || f->y_max != 0;
+    const figure *f = sheet->figure[index];
+    for (int i = 0; i < index; i++)
+        if (is_alike(sheet->figure[i], f))
+            return false;
+    return f->low == 0 && f->high == 0 && f->y_min == 0 && f->y_max == 0;
 }
 
 void show_align(show_sheet *sheet)
 {
     for (int i = 0; i < sheet->count; i++)
-        if (!is_set(sheet->figure[i]))
+        if (is_first(sheet, i))
             align_with(sheet, i);
 }

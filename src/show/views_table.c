@@ -169,7 +169,7 @@ static pe_status draw_curves(show_sheet *to, const block *b, const show_subject 
         snprintf(text, sizeof text, say(name, r->language), (int)pick[i]);
         double *y = figure_line(f, text, NULL, b->rows);
         for (int t = 0; y && t < b->rows; t++) {
-            f->series[i].x[t] = (double)path_at(&b->path, r, t);
+            f->series[f->series_count - 1].x[t] = (double)path_at(&b->path, r, t);
             y[t] = b->value[(int64_t)t * b->columns + pick[i]];
         }
     }

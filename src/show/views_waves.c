@@ -182,7 +182,7 @@ static pe_status draw_dials(show_sheet *to, const show_path *p, const double *tu
         snprintf(name, sizeof name, say((words){ "pair %d", "第 %d 对" }, r->language), (int)pick[i]);
         double *y = figure_line(f, name, NULL, (int)n);
         for (int64_t t = 0; y && t < n; t++) {
-            f->series[i].x[t] = turn[t * pairs + pick[i]];
+            f->series[f->series_count - 1].x[t] = turn[t * pairs + pick[i]];
             y[t] = turn[(n + t) * pairs + pick[i]];
         }
     }

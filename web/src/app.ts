@@ -77,6 +77,10 @@ export interface App {
   /** One command of the tool, without its name: run(["table", "rope", "-n", "4", "--json"]). Files it may read are
    *  handed in: run(["explain", "config.json"], { "config.json": text }). */
   run(args: readonly string[], files?: Readonly<Record<string, string>>): Ran;
+  /** The same beside the page, for what may take seconds; owner: whose it is. Files cannot be handed in. */
+  later(args: readonly string[], owner: object, done: (ran: Ran) => void): void;
+  /** Takes back what owner asked for later and has not got. */
+  forget(owner: object): void;
   /** Draws into el, replacing what is there; an error becomes the tool's sentence. Call again to redraw. */
   picture(el: HTMLElement, wanted: Wanted): void;
   /** Appends a labelled slider with its number field; onChange comes at most once a frame. */

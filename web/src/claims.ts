@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The claims of the literature and their verdicts: listed at once, measured when asked, one command each, with the page
-// alive in between.
+// The claims of the literature and their verdicts: listed at once, measured when asked, one command each, beside
+// the page.
 
-import { sentence, type App } from "./app";
+import { sentence, type App, type Ran } from "./app";
 import { fill, h } from "./dom";
 import { words } from "./words";
 
@@ -29,13 +29,15 @@ const looks: Record<string, string> = { HOLDS: "good", REFUTED: "bad", DEPENDS: 
 
 export class ClaimsPanel {
   private readonly rows = new Map<string, HTMLElement>();
-  private waiting: string[] = [];
+  private readonly waiting = new Set<string>();
   private readonly all: HTMLButtonElement;
+  private readonly tally = h("span", { class: "row", role: "status" });
+  private readonly verdicts = new Map<string, { look: string; text: string }>(); // by claim
 
   constructor(root: HTMLElement, private readonly app: App) {
     const ran = app.run(["prove", "--list", "--json", "--lang", app.lang]);
     this.all = h("button", { type: "button", onclick: () => this.toggle() }, app.t(words.runAll));
-    fill(root, h("h2", {}, app.t(words.claimsTitle)), h("p", {}, app.t(words.claimsAbout)), h("p", {}, this.all));
+    fill(root, h("h2", {}, app.t(words.claimsTitle)), h("p", {}, app.t(words.claimsAbout)), h("p", { class: "row" }, this.all, this.tally));
     if (ran.code) { root.append(h("p", { class: "error" }, sentence(ran))); return; }
     for (const g of (JSON.parse(ran.text) as Groups).groups)
       root.append(h("section", { class: "claims" }, h("h3", {}, g.title), ...g.claims.map((c) => this.row(c))));
@@ -43,7 +45,7 @@ export class ClaimsPanel {
 
   private row(c: Claim): HTMLElement {
     const found = h("div", { class: "found", "aria-live": "polite" },
-      h("button", { type: "button", class: "quiet", onclick: () => this.ask([c.name]) }, this.app.t(words.runOne)));
+      this.button(c.name));
     const box = h("article", { class: "claim", "data-claim": c.name },
       h("p", { class: "sentence" }, c.claim), h("p", { class: "faint source" }, c.source), found);
     this.rows.set(c.name, found);
@@ -51,48 +53,60 @@ export class ClaimsPanel {
   }
 
   private toggle(): void {
-    if (this.waiting.length) this.waiting = [];
+    if (this.waiting.size) this.stop();
     else this.ask([...this.rows.keys()]);
+  }
+
+  private stop(): void {
+    this.app.forget(this);
+    for (const name of this.waiting) fill(this.found(name), this.button(name));
+    this.waiting.clear();
     this.label();
   }
 
   private label(): void {
-    this.all.textContent = this.app.t(this.waiting.length ? words.stop : words.runAll);
+    this.all.textContent = this.app.t(this.waiting.size ? words.stop : words.runAll);
   }
 
   private ask(names: string[]): void {
-    const idle = this.waiting.length === 0;
-    this.waiting.push(...names);
-    for (const name of names) fill(this.found(name), h("span", { class: "faint" }, this.app.t(words.measuring)));
+    for (const name of names.filter((n) => !this.waiting.has(n))) {
+      this.waiting.add(name);
+      fill(this.found(name), h("span", { class: "faint" }, this.app.t(words.measuring)));
+      this.app.later(["prove", name, "--json", "--lang", this.app.lang], this, (ran) => {
+        this.waiting.delete(name);
+        this.show(name, ran);
+        this.label();
+      });
+    }
     this.label();
-    if (idle) this.next();
   }
 
   private found(name: string): HTMLElement {
     return this.rows.get(name) as HTMLElement;
   }
 
-  /** One claim; then a breath, in which the page draws and listens. */
-  private next(): void {
-    setTimeout(() => {
-      const name = this.waiting[0];
-      if (name === undefined) return;
-      this.measure(name);
-      this.waiting.shift();
-      this.label();
-      if (this.waiting.length) this.next();
-    }, 20);
+  private button(name: string): HTMLElement {
+    return h("button", { type: "button", class: "quiet small", onclick: () => this.ask([name]) }, this.app.t(words.runOne));
   }
 
-  private measure(name: string): void {
-    const ran = this.app.run(["prove", name, "--json", "--lang", this.app.lang]);
+  private show(name: string, ran: Ran): void {
     const f = ran.code > 1 ? undefined : (JSON.parse(ran.text) as { claims: Found[] }).claims[0];
     if (!f) { fill(this.found(name), h("p", { class: "error" }, sentence(ran))); return; }
     const look = looks[f.verdict ?? ""] ?? "none";
+    this.count(name, look, f.verdict_text ?? "—");
     fill(this.found(name),
       h("p", {}, h("span", { class: `badge ${look}` }, f.verdict_text ?? "—"), " ", f.because),
       f.numbers.length > 0 && h("details", {}, h("summary", {}, `${this.app.t(words.evidence)} (${f.numbers.length})`),
         h("div", { class: "wide" }, h("table", {}, h("tbody", {}, ...f.numbers.map((n) =>
           h("tr", {}, h("td", {}, n.what), h("td", {}, h("code", {}, n.of)), h("td", { class: "number" }, n.text))))))));
+  }
+
+  /** "HOLDS 12, REFUTED 3": of those measured. */
+  private count(name: string, look: string, text: string): void {
+    this.verdicts.set(name, { look, text });
+    const counted = new Map<string, { text: string; n: number }>();
+    for (const v of this.verdicts.values())
+      counted.set(v.look, { text: v.text, n: (counted.get(v.look)?.n ?? 0) + 1 });
+    fill(this.tally, ...[...counted].sort().map(([l, c]) => h("span", { class: `badge ${l}` }, `${c.text} ${c.n}`)));
   }
 }

@@ -3,6 +3,7 @@
 // "Copy as": the encoding at hand as a command, a C program and a Python script that give the same numbers.
 
 import type { App, State } from "./app";
+import { cProgram } from "./code_c";
 import { fill, h } from "./dom";
 import { copyButton } from "./save";
 import { Tabs } from "./tabs";
@@ -16,10 +17,6 @@ function quoted(text: string): string {
 
 export function command(args: readonly string[]): string {
   return ["posenc", ...args].map(quoted).join(" ");
-}
-
-function cText(text: string): string {
-  return `"${text.replace(/[\\"]/g, "\\$&").replace(/[^\x20-\x7e]/g, "?")}"`;
 }
 
 /** The verb that prints the numbers of a row with these hooks: positions get a table, pairs of them a bias. */
@@ -51,28 +48,6 @@ function cli({ state: s, specs, hooks, show }: Shown): string {
     if (verb) lines.push(command([verb, spec, "-n", `${count(s)}`, ...start(s), ...shapeArgs(s), "-o", `${"ab"[i]}.npy`]));
   });
   return lines.join("\n") + "\n";
-}
-
-function c({ state: s, specs }: Shown): string {
-  return `/* cc try.c $(pkg-config --cflags --libs posenc) && ./a.out */
-#include <posenc.h>
-#include <stdio.h>
-
-int main(void)
-{
-    pe_encoding *e;
-    pe_error err;
-    pe_shape shape = { .heads = ${s.heads}, .head_dim = ${s.dim}, .model_dim = ${s.model} };
-    if (pe_encoding_new(&e, ${cText(specs[0] ?? "none")}, shape, &err)) {
-        fprintf(stderr, "%s\\n", err.text);
-        return 1;
-    }
-    printf("%s\\n", pe_encoding_spec(e));
-    printf("softmax scale %g, %d learned tensors\\n", pe_encoding_scale(e), pe_encoding_tensor_count(e));
-    pe_encoding_free(e);
-    return 0;
-}
-`;
 }
 
 function python({ state: s, specs, hooks }: Shown): string {
@@ -113,7 +88,7 @@ export class CodePanel {
 
   update(state: Readonly<State>, specs: readonly string[], hooks: readonly (readonly string[])[], show: readonly string[]): void {
     const shown = { state, specs, hooks, show };
-    this.texts = { cli: cli(shown), c: c(shown), python: python(shown) };
+    this.texts = { cli: cli(shown), c: cProgram(state, specs[0] ?? "none", hooks[0] ?? [], count(state)), python: python(shown) };
     this.show();
   }
 

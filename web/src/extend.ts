@@ -2,7 +2,7 @@
 //
 // `posenc extend --json` as a table: each method, what it leaves unseen, what it changes for short prompts.
 
-import type { App } from "./app";
+import type { App, State } from "./app";
 import { h } from "./dom";
 import { words } from "./words";
 
@@ -15,33 +15,37 @@ interface Method {
   serves: boolean;
   leaving_pairs: number;
   logits: number;
-  short_prompts: { same: boolean; changed_pairs: number };
+  short_prompts: { same: boolean; changed_pairs: number; logits: number };
 }
 
 interface Plan {
   verdict: string;
   why: string | null;
   spec: string;
+  target: number;
   recommended?: string;
   methods?: Method[];
   settings?: { engine: string; command?: string; config?: unknown; remark: string | null }[];
 }
 
-function row(app: App, plan: Plan, m: Method): HTMLElement {
+function row(app: App, plan: Plan, shape: Partial<State>, m: Method): HTMLElement {
   const name = h("th", { scope: "row" }, m.method, " ",
     m.method === plan.recommended ? h("span", { class: "badge good" }, app.t(words.recommended)) : null);
   if (!m.applies) return h("tr", {}, name, h("td", { colspan: "5", class: "faint" }, m.why ?? ""));
-  const short = m.short_prompts.same ? app.t(words.same) : `${m.short_prompts.changed_pairs} ${app.t(words.changedPairs)}`;
+  const { same, changed_pairs, logits } = m.short_prompts;
+  const short = same ? app.t(words.same)
+    : changed_pairs ? `${changed_pairs} ${app.t(words.changedPairs)}` : `${app.t(words.onlyLogits)} ${logits.toPrecision(4)}`;
   return h("tr", {}, name,
     h("td", {}, app.t(m.serves ? words.yes : words.no)), h("td", {}, `${m.leaving_pairs}`), h("td", {}, short),
     h("td", {}, m.logits.toPrecision(4)),
     h("td", {}, h("button", {
       type: "button", class: "quiet", title: m.spec,
-      onclick: () => app.setState({ tab: "explore", a: plan.spec, b: m.spec }),
+      onclick: () => app.setState({ ...shape, tab: "explore", view: "wavelengths", n: plan.target, a: plan.spec, b: m.spec }),
     }, app.t(words.asB))));
 }
 
-export function extendTable(app: App, json: string): HTMLElement {
+/** shape: the model's, to look at the plan with. */
+export function extendTable(app: App, json: string, shape: Partial<State>): HTMLElement {
   const plan = JSON.parse(json) as Plan;
   const out = h("div", {});
   if (plan.why) out.append(h("p", {}, plan.recommended ? h("strong", {}, plan.recommended) : null, plan.recommended ? ": " : null, plan.why));
@@ -49,7 +53,7 @@ export function extendTable(app: App, json: string): HTMLElement {
     out.append(h("div", { class: "wide" }, h("table", {},
       h("thead", {}, h("tr", {}, ...[words.method, words.serves, words.leaving, words.shortPrompts, words.logits]
         .map((w) => h("th", { scope: "col" }, app.t(w))), h("td", {}))),
-      h("tbody", {}, ...plan.methods.map((m) => row(app, plan, m))))));
+      h("tbody", {}, ...plan.methods.map((m) => row(app, plan, shape, m))))));
   if (plan.settings?.length)
     out.append(h("details", {}, h("summary", {}, app.t(words.settings)), ...plan.settings.map((s) => h("section", {},
       h("h4", {}, s.engine), h("pre", { tabindex: "0" }, s.command ?? JSON.stringify(s.config, null, 2)),

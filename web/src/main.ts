@@ -3,9 +3,9 @@
 // The page starts: the tool is loaded, the link is read, the parts are made; then every change of the state is shown.
 
 import type { App, Lang, Ran, Slider, SliderWanted, State, Wanted, Words } from "./app";
+import { Background, serve } from "./background";
 import { ClaimsPanel } from "./claims";
 import { byId, fill, h } from "./dom";
-import { exampleConfig } from "./example";
 import { Explore } from "./explore";
 import { eachFrame, measured, whenQuiet } from "./frame";
 import { renderGlossary } from "./glossary";
@@ -18,7 +18,7 @@ import { registryZh } from "./registry.zh";
 import { makeSlider } from "./slider";
 import { firstState, readLink, tabs, writeLink } from "./state";
 import { keptTheme, onTheme, showTheme } from "./theme";
-import { loadTool, type Tool } from "./tool";
+import { loadModule, toolOf, type Tool } from "./tool";
 import { renderTour } from "./tour";
 import { words } from "./words";
 
@@ -33,7 +33,12 @@ class Page implements App {
   private readonly soon = eachFrame(() => this.show());
   private readonly keep = whenQuiet(() => history.replaceState(null, "", this.link({})), 150);
 
-  constructor(private readonly tool: Tool, lang: Lang) {
+  private readonly tool: Tool;
+  private readonly background: Background;
+
+  constructor(module: WebAssembly.Module, lang: Lang) {
+    this.tool = toolOf(module);
+    this.background = new Background(module);
     this.first = firstState(lang);
     this.state = readLink(location.hash, { ...this.first, theme: keptTheme() });
     this.registry = readRegistry((args) => this.run(args));
@@ -56,6 +61,12 @@ class Page implements App {
   run(args: readonly string[], files: Readonly<Record<string, string>> = {}): Ran {
     const bytes = new Map(Object.entries(files).map(([name, text]) => [name, new TextEncoder().encode(text)]));
     return this.tool.run(args, undefined, bytes);
+  }
+  later(args: readonly string[], owner: object, done: (ran: Ran) => void): void {
+    this.background.run(args, owner, done);
+  }
+  forget(owner: object): void {
+    this.background.forget(owner);
   }
   picture(el: HTMLElement, wanted: Wanted): void {
     this.placed.draw(el, wanted);
@@ -110,7 +121,7 @@ class Page implements App {
   private make(tab: string, root: HTMLElement): void {
     fill(root);
     if (tab === "tour") renderTour(root, this);
-    if (tab === "model") new ModelPanel(root, this, exampleConfig);
+    if (tab === "model") new ModelPanel(root, this);
     if (tab === "claims") new ClaimsPanel(root, this);
     if (tab === "glossary") renderGlossary(root, this);
   }
@@ -119,7 +130,7 @@ class Page implements App {
 async function start(): Promise<void> {
   const lang: Lang = navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
   try {
-    new Page(await loadTool(), lang);
+    new Page(await loadModule(), lang);
     document.documentElement.dataset.ready = "";
   } catch (why) {
     fill(byId("main"), h("p", { class: "error", role: "alert" }, `${words.broken[lang]}: ${String(why)}`));
@@ -127,4 +138,5 @@ async function start(): Promise<void> {
   }
 }
 
-void start();
+if (typeof document === "undefined") serve();
+else void start();

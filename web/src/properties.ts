@@ -4,7 +4,7 @@
 
 import { sentence, type App } from "./app";
 import { fill, h } from "./dom";
-import { whenQuiet } from "./frame";
+import { whenQuiet, WhileSeen } from "./frame";
 import { words } from "./words";
 
 interface Property {
@@ -26,43 +26,54 @@ export class PropertiesPanel {
   private readonly known = new Map<string, Checked>();
   private specs: string[] = [];
   private shape: string[] = [];
-  private readonly later = whenQuiet(() => this.show(), 200);
+  private readonly seen: WhileSeen;
+  private readonly soon = whenQuiet(() => this.seen.ask(), 150);
 
   constructor(root: HTMLElement, private readonly app: App) {
     fill(root, h("h2", {}, app.t(words.properties)), h("p", { class: "faint" }, app.t(words.propertiesAbout)), this.body);
+    this.seen = new WhileSeen(root, () => this.ask());
   }
 
   update(specs: string[], shape: string[]): void {
+    if (specs.join() === this.specs.join() && shape.join() === this.shape.join()) return;
     this.specs = specs;
     this.shape = shape;
-    this.later();
+    this.soon();
   }
 
-  private check(spec: string): Checked {
-    const key = [spec, ...this.shape].join(" ");
-    const known = this.known.get(key);
-    if (known) return known;
-    const ran = this.app.run(["prove", spec, "--properties", "--json", "--lang", this.app.lang, ...this.shape]);
-    const made = ran.code > 1
-      ? { properties: [], error: sentence(ran) }
-      : { properties: (JSON.parse(ran.text) as { specs: Checked[] }).specs[0]?.properties ?? [], error: "" };
-    this.known.set(key, made);
-    return made;
+  private key(spec: string): string {
+    return [spec, ...this.shape].join(" ");
+  }
+
+  private ask(): void {
+    this.app.forget(this);
+    for (const spec of new Set(this.specs)) {
+      const key = this.key(spec);
+      if (this.known.has(key)) continue;
+      this.app.later(["prove", spec, "--properties", "--json", "--lang", this.app.lang, ...this.shape], this, (ran) => {
+        this.known.set(key, ran.code > 1
+          ? { properties: [], error: sentence(ran) }
+          : { properties: (JSON.parse(ran.text) as { specs: Checked[] }).specs[0]?.properties ?? [], error: "" });
+        this.show();
+      });
+    }
+    this.show();
   }
 
   private cell(p: Property | undefined): HTMLElement {
-    if (!p) return h("td", {});
-    return h("td", {}, h("span", { class: `badge ${looks[p.outcome]}` }, p.outcome_text), " ",
-      p.number_text ? h("span", { class: "faint" }, `${p.what} ${p.number_text}`) : null);
+    if (!p) return h("td", { class: "faint" }, "…");
+    return h("td", {}, h("span", { class: `badge ${looks[p.outcome]}` }, p.outcome_text), " ", p.number_text,
+      p.number_text ? h("div", { class: "what faint" }, p.what) : null);
   }
 
   private show(): void {
-    const checked = this.specs.map((s) => this.check(s));
+    const checked = this.specs.map((s) => this.known.get(this.key(s)) ?? { properties: [], error: "" });
     const rows = checked.find((c) => c.properties.length)?.properties ?? [];
     const names = this.specs.map((s, i) => h("th", { scope: "col" },
       this.specs.length > 1 ? `${"AB"[i]} ` : "", h("code", { class: "cut", title: s }, s)));
     fill(this.body,
       ...checked.filter((c) => c.error).map((c) => h("p", { class: "error" }, c.error)),
+      rows.length === 0 && checked.every((c) => !c.error) && h("p", { class: "faint" }, this.app.t(words.measuring)),
       rows.length > 0 && h("table", { class: "properties" },
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, this.app.t(words.property)), ...names)),
         h("tbody", {}, ...rows.map((p, i) => h("tr", { "data-property": p.name },

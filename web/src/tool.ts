@@ -289,6 +289,10 @@ async function moduleBytes(): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
-export async function loadTool(): Promise<Tool> {
-  return toolFrom(await moduleBytes());
+export function toolOf(module: WebAssembly.Module): Tool {
+  return new Module(module);
+}
+
+export async function loadModule(): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(await moduleBytes());
 }

@@ -12,9 +12,9 @@ export const words = {
     "Transformer 位置编码：所有图与数值都由 C 库在你的浏览器里实时算出。"),
   skip: say("Skip to the pictures", "跳到图"),
   explore: say("Explore", "探索"),
-  tour: say("Guided tour", "导览"),
+  tour: say("Tour", "导览"),
   model: say("Your model", "你的模型"),
-  claims: say("Claims, measured", "论断实测"),
+  claims: say("Claims", "论断"),
   glossary: say("Glossary", "术语表"),
   sections: say("Parts of the page", "页面各部分"),
   language: say("中文", "English"),
@@ -77,7 +77,7 @@ export const words = {
   unfit: say("This encoding has no such picture.", "这种编码没有此视图。"),
   readHint: say("Point at the picture, or focus it and use the arrow keys, to read values.",
     "用指针指向图，或聚焦后用方向键，即可读数。"),
-  sentenceFirst: say("the dog chased the other dog", "the dog chased the other dog"),
+  sentenceFirst: say("the dog chased the other dog", "狗 追 另 一 只 狗"),
   masked: say("nothing there", "无值"),
 
   // properties
@@ -91,6 +91,8 @@ export const words = {
   walk: say("Step by step", "逐步计算"),
   walkAbout: say("One small case worked through: the vector, then the attention before and after.",
     "用一个小例子走完全程：先是向量，再看注意力在加入位置前后的变化。"),
+  queryAt: say("Query at", "查询位置"),
+  keyAt: say("Key at", "键位置"),
   walkDim: say("Width", "维度"),
 
   // code
@@ -105,6 +107,7 @@ export const words = {
   choose: say("Choose a file", "选择文件"),
   paste: say("Or paste its text", "或粘贴其内容"),
   tryOne: say("Try an example", "试一个例子"),
+  lenient: say("guess what the file leaves open, and say so", "文件没写明的地方由工具猜测并注明"),
   trained: say("Trained length", "训练长度"),
   served: say("Served length", "服务长度"),
   layers: say("Layers", "层"),
@@ -118,6 +121,7 @@ export const words = {
   leaving: say("Pairs that leave the trained range", "超出训练范围的旋转对"),
   shortPrompts: say("Short prompts", "短提示"),
   same: say("unchanged", "不变"),
+  onlyLogits: say("only logits ×", "仅 logit ×"),
   changedPairs: say("pairs change", "对发生变化"),
   logits: say("Logits ×", "Logit 倍率"),
   recommended: say("recommended", "推荐"),
@@ -128,8 +132,8 @@ export const words = {
 
   // claims
   claimsTitle: say("What the literature says, each sentence as a measurement", "文献中的论断，逐条实测"),
-  claimsAbout: say("Each claim is measured here, by the same C code as `posenc prove`: HOLDS, REFUTED, or DEPENDS (on what). Some take seconds.",
-    "每条论断都在本页由与 `posenc prove` 相同的 C 代码实测：成立、不成立或视情况而定（取决于什么）。有些需要几秒钟。"),
+  claimsAbout: say("Each claim is measured here, by the C code of posenc prove: HOLDS, REFUTED, or DEPENDS (on what). Some take seconds.",
+    "每条论断都在本页由与 posenc prove 相同的 C 代码实测：成立、不成立或视情况而定（取决于什么）。有些需要几秒钟。"),
   runAll: say("Measure all", "全部实测"),
   runOne: say("Measure", "实测"),
   stop: say("Stop", "停止"),

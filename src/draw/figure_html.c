@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A page of figures: a section for each title, with the groups beside each other, and the numbers where they are few.
+ */
+#include "draw/figure_parts.h"
+
+#include "draw/page.h"
+#include "io/io.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NUMBERS_MOST 600 /* of a table */
+#define WIDE 720.0
+#define PAIRED 560.0 /* beside another */
+#define PHONE 360.0
+
+static const words numbers_word = { "The numbers", "数据" };
+static const words page_word = { "Position encodings", "位置编码" };
+
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
+/* ---------------------------------------------------------------- tables */
+
+static void put_number(FILE *to, double v)
+{
+    char text[40] = "";
+    if (isfinite(v))
+        io_print_float(text, sizeof text, v);
+    fprintf(to, "<td>%s</td>", text);
+}
+
+static void put_head_cell(FILE *to, const char *scope, const char *text)
+{
+    fprintf(to, "<th scope=\"%s\">", scope);
+    draw_escape(to, text);
+    fputs("</th>", to);
+}
+
+static void put_matrix(FILE *to, const figure *f)
+{
+    char name[200];
+    fputs("<thead><tr><td></td>", to);
+    for (int c = 0; c < f->columns; c++) {
+        figure_column_name(name, sizeof name, f, c);
+        put_head_cell(to, "col", name);
+    }
+    fputs("</tr></thead><tbody>\n", to);
+    for (int r = 0; r < f->rows; r++) {
+        figure_row_name(name, sizeof name, f, r);
+        fputs("<tr>", to);
+        put_head_cell(to, "row", name);
+        for (int c = 0; c < f->columns; c++)
+            put_number(to, f->value[(size_t)r * (size_t)f->columns + (size_t)c]);
+        fputs("</tr>\n", to);
+    }
+    fputs("</tbody>\n", to);
+}
+
+static void put_points(FILE *to, const figure *f)
+{
+    bool dials = f->kind == FIGURE_DIALS;
+    fputs("<thead><tr><td></td>", to);
+    put_head_cell(to, "col", dials ? "cos" : f->x_label ? f->x_label : "x");
+    put_head_cell(to, "col", dials ? "sin" : f->y_label ? f->y_label : "y");
+    fputs("</tr></thead><tbody>\n", to);
+    for (int i = 0; i < f->series_count; i++)
+        for (int k = 0; k < f->series[i].count; k++) {
+            fputs("<tr>", to);
+            put_head_cell(to, "row", f->series[i].name);
+            put_number(to, f->series[i].x[k]);
+            put_number(to, f->series[i].y[k]);
+            fputs("</tr>\n", to);
+        }
+    fputs("</tbody>\n", to);
+}
+
+static int64_t count_of(const figure *f)
+{
+    int64_t count = (int64_t)f->rows * f->columns;
+    for (int i = 0; i < f->series_count; i++)
+        count += 2 * (int64_t)f->series[i].count;
+    return count;
+}
+
+static void put_table(FILE *to, const figure *f, language l)
+{
+    if (count_of(f) > NUMBERS_MOST)
+        return;
+    fputs("<details><summary>", to);
+    draw_escape(to, say(numbers_word, l));
+    fputs("</summary>\n", to);
+    page_table(to, text_of(f->title), "numbers");
+    if (f->kind == FIGURE_CELLS)
+        put_matrix(to, f);
+    else
+        put_points(to, f);
+    page_table_end(to);
+    fputs("</details>\n", to);
+}
+
+/* ---------------------------------------------------------------- figures */
+
+typedef struct drawing {
+    const figure *f;
+    const figure_how *how;
+} drawing;
+
+/* The heading of the section has its title already; the picture says whose it is. */
+static pe_status draw_size(draw **out, const void *with, page_size size, pe_error *err)
+{
+    const drawing *g = with;
+    char title[400];
+    figure f = *g->f;
+    figure_place at = { .width = size.width, .height = size.height, .language = g->how->language };
+    f.title = f.group;
+    pe_status s = figure_draw_at(out, &f, at, err);
+    if (s)
+        return s;
+    snprintf(title, sizeof title, "%s%s%s", text_of(g->f->title), f.group ? ": " : "", text_of(f.group));
+    draw_rename(*out, title);
+    return draw_status(*out, err);
+}
+
+static pe_status put_figure(FILE *to, const figure *f, const figure_how *how, bool is_alone, pe_error *err)
+{
+    double width = how->width > 0 ? how->width : is_alone ? WIDE : PAIRED;
+    fputs("<figure>\n", to);
+    pe_status s = page_picture(to, draw_size, &(drawing){ f, how }, (page_size){ width, how->height },
+                               (page_size){ PHONE, how->height }, err);
+    if (s)
+        return s;
+    if (f->caption) {
+        fputs("<figcaption>", to);
+        draw_escape(to, f->caption);
+        fputs("</figcaption>\n", to);
+    }
+    put_table(to, f, how->language);
+    fputs("</figure>\n", to);
+    return PE_OK;
+}
+
+static bool same_title(const figure *a, const figure *b)
+{
+    return !strcmp(text_of(a->title), text_of(b->title));
+}
+
+static pe_status put_section(FILE *to, figure *const *f, int count, int first, const figure_how *how, pe_error *err)
+{
+    int many = 0;
+    pe_status s = PE_OK;
+    for (int i = first; i < count; i++)
+        many += same_title(f[i], f[first]);
+    fputs("<section>\n<h2>", to);
+    draw_escape(to, text_of(f[first]->title));
+    fprintf(to, "</h2>\n<div class=\"%s\">\n", many > 1 ? "sheet" : "single");
+    for (int i = first; i < count && !s; i++)
+        if (same_title(f[i], f[first]))
+            s = put_figure(to, f[i], how, many == 1, err);
+    fputs("</div>\n</section>\n", to);
+    return s;
+}
+
+pe_status figures_html(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err)
+{
+    pe_status s = PE_OK;
+    page_begin(to, &(page_head){ .title = how->title ? how->title : say(page_word, how->language),
+                                 .language = how->language });
+    for (int i = 0; i < count && !s; i++) {
+        int k = 0;
+        while (!same_title(f[k], f[i]))
+            k++;
+        if (k == i)
+            s = put_section(to, f, count, i, how, err);
+    }
+    page_end(to);
+    return s;
+}

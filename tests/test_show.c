@@ -1,0 +1,649 @@
+/* labels: core; needs: show wrap; timeout: 120
+ * SPDX-License-Identifier: MIT
+ *
+ * A picture shows what the library says: the numbers of every view, by another route; every row of the registry in every
+ * view that fits, in every format; what is refused; and no memory at any place. */
+#include "common.h"
+#include "heap.h"
+
+#include "show/show.h"
+
+static const pe_shape shape = { .heads = 8, .kv_heads = 4, .head_dim = 16, .model_dim = 32 };
+
+static show_request request_of(int64_t length)
+{
+    return (show_request){ .shape = shape, .length = length, .position = -1 };
+}
+
+/* The sheet of one view of one spec, which must be there. */
+static show_sheet sheet_of(const char *spec, const char *view, const show_request *r)
+{
+    pe_error err = { 0 };
+    show_subject *s = NULL;
+    show_sheet sheet = { .count = 0 };
+    const show_view *v = show_view_named(view);
+    assert_non_null(v);
+    if (show_subject_new(&s, spec, r, &err) || show_add(&sheet, v, s, r, &err))
+        fail_msg("%s, %s: %s", spec, view, err.text);
+    show_subject_free(s);
+    return sheet;
+}
+
+static figure *only(const show_sheet *sheet)
+{
+    assert_int_equal(sheet->count, 1);
+    return sheet->figure[0];
+}
+
+#define assert_near(x, y, within)                                                                                      \
+    do {                                                                                                               \
+        double near_x = (x), near_y = (y);                                                                             \
+        if (!(fabs(near_x - near_y) <= (within)))                                                                      \
+            fail_msg("%s is %.17g; %s is %.17g", #x, near_x, #y, near_y);                                              \
+    } while (0)
+
+/* ---------------------------------------------------------------- another route: one query, one key, the definition */
+
+/* The score of one query and one key, as the log-sum-exp of attention over that key alone. value: every element of both. */
+static double score_at(const pe_encoding *e, int64_t head, int64_t q_at, int64_t k_at, double value)
+{
+    pe_error err = { 0 };
+    pe_shape s = pe_encoding_shape(e);
+    double x[8 * 16], out[8 * 16], lse[8];
+    int64_t q[PE_AXES_MAX] = { q_at }, k[PE_AXES_MAX] = { k_at }, axes = pe_encoding_axes(e);
+    size_t bytes = 0;
+    for (int i = 0; i < COUNT(x); i++)
+        x[i] = value;
+    pe_attention a = { .out = pe_view_packed(out, PE_F64, 1, s.heads, s.head_dim),
+                       .lse = pe_view_packed(lse, PE_F64, 1, s.heads, 1),
+                       .q = pe_view_packed(x, PE_F64, 1, s.heads, s.head_dim),
+                       .k = pe_view_packed(x, PE_F64, 1, s.kv_heads, s.head_dim),
+                       .v = pe_view_packed(x, PE_F64, 1, s.kv_heads, s.head_dim),
+                       .q_at = { q, 1, axes, 0, 0 },
+                       .k_at = { k, 1, axes, 0, 0 } };
+    int64_t count = pe_encoding_param_count(e);
+    pe_params params = { .data = calloc((size_t)count + 1, sizeof(double)), .dtype = PE_F64, .count = count };
+    if (count)
+        assert_ok(pe_encoding_init(e, params, 0, &err));
+    assert_ok(pe_reference_work(e, &a, &bytes, &err));
+    void *work = malloc(bytes);
+    assert_ok(pe_reference_forward(e, params, &a, work, bytes, &err));
+    free(work);
+    free(params.data);
+    return lse[head];
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+static void the_table_of_a_rotation_is_pe_encoding_table(void **state)
+{
+    (void)state;
+    enum { N = 20, PAIRS = 8 };
+    pe_error err = { 0 };
+    float cosine[N * PAIRS], sine[N * PAIRS];
+    int64_t at[N];
+    show_request r = request_of(N);
+    r.start = 1000;
+    show_sheet sheet = sheet_of("rope:theta=500", "table", &r);
+    const figure *f = only(&sheet);
+    pe_encoding *e = test_encoding("rope:theta=500", shape);
+    assert_ok(pe_positions_offset(at, N, 1000, &err));
+    assert_ok(pe_encoding_table(e, PE_QUERY, pe_view_packed(cosine, PE_F32, N, 1, PAIRS),
+                                pe_view_packed(sine, PE_F32, N, 1, PAIRS), (pe_positions){ at, N, 1, 0, 0 }, &err));
+    assert_int_equal(f->rows, N);
+    assert_int_equal(f->columns, 2 * PAIRS);
+    assert_near(f->y_first, 1000, 0);
+    for (int t = 0; t < N; t++)
+        for (int p = 0; p < PAIRS; p++) {
+            assert_near((float)f->value[t * 2 * PAIRS + p], cosine[t * PAIRS + p], 1e-7);
+            assert_near((float)f->value[t * 2 * PAIRS + PAIRS + p], sine[t * PAIRS + p], 1e-7);
+        }
+    pe_encoding_free(e);
+    show_sheet_free(&sheet);
+}
+
+static void the_table_of_codes_is_the_formula(void **state)
+{
+    (void)state;
+    show_request r = request_of(50);
+    show_sheet sheet = sheet_of("sinusoidal", "table", &r);
+    const figure *f = only(&sheet);
+    for (int t = 0; t < 50; t++)
+        for (int c = 0; c < 32; c++) {
+            double angle = t * pow(10000, -(double)(c / 2 * 2) / 32);
+            assert_near(f->value[t * 32 + c], c % 2 ? cos(angle) : sin(angle), 1e-12);
+        }
+    show_sheet_free(&sheet);
+}
+
+static void curves_are_columns_of_the_table(void **state)
+{
+    (void)state;
+    show_request r = request_of(40);
+    r.pick[0] = 3, r.pick[1] = 7, r.pick_count = 2;
+    const char *const specs[] = { "sinusoidal", "rope", "learned:rows=40" };
+    for (int i = 0; i < COUNT(specs); i++) {
+        show_sheet curves = sheet_of(specs[i], "curves", &r), table = sheet_of(specs[i], "table", &r);
+        const figure *c = only(&curves), *t = only(&table);
+        assert_int_equal(c->series_count, 2);
+        for (int n = 0; n < 2; n++)
+            for (int p = 0; p < 40; p++) {
+                assert_near(c->series[n].x[p], p, 0);
+                assert_near(c->series[n].y[p], t->value[p * t->columns + r.pick[n]], 0);
+            }
+        show_sheet_free(&curves);
+        show_sheet_free(&table);
+    }
+}
+
+static void decay_of_turns_is_the_score_of_ones(void **state)
+{
+    (void)state;
+    const char *const specs[] = { "rope", "rope:scaling=yarn,factor=4,trained=64", "rope:dims=8", "xpos",
+                                  "rope:axes=2,split=axial" };
+    for (int i = 0; i < COUNT(specs); i++) {
+        show_request r = request_of(33);
+        show_sheet sheet = sheet_of(specs[i], "decay", &r);
+        const figure_series *y = &only(&sheet)->series[0];
+        pe_encoding *e = test_encoding(specs[i], shape);
+        double own = score_at(e, 0, 16, 16, 1);
+        assert_int_equal(y->count, 33);
+        for (int n = 0; n < 33; n++)
+            assert_near(y->y[n], score_at(e, 0, 16, 16 - (int64_t)y->x[n], 1) / own, 1e-12);
+        pe_encoding_free(e);
+        show_sheet_free(&sheet);
+    }
+}
+
+/* |S| of one pair is 1 at any distance; of pairs that do not differ, the mean of 1 .. n. */
+static void mean_s_is_that_of_the_paper(void **state)
+{
+    (void)state;
+    show_request r = request_of(9);
+    show_sheet sheet = sheet_of("rope:dims=4", "decay", &r);
+    const figure_series *y = &only(&sheet)->series[1];
+    for (int n = 0; n < y->count; n++) {
+        double k = y->x[n], re = cos(k) + cos(k / 100), im = sin(k) + sin(k / 100);
+        assert_near(y->y[n], (1 + hypot(re, im)) / 3, 1e-12);
+    }
+    show_sheet_free(&sheet);
+}
+
+static void decay_of_codes_is_their_dot_product(void **state)
+{
+    (void)state;
+    show_request r = request_of(21);
+    show_sheet decay = sheet_of("learned:rows=21", "decay", &r), table = sheet_of("learned:rows=21", "table", &r);
+    const figure_series *y = &only(&decay)->series[0];
+    const double *code = only(&table)->value;
+    double own = 0;
+    for (int c = 0; c < 32; c++)
+        own += code[10 * 32 + c] * code[10 * 32 + c];
+    for (int n = 0; n < 21; n++) {
+        double dot = 0;
+        for (int c = 0; c < 32; c++)
+            dot += code[10 * 32 + c] * code[(10 - (int)y->x[n]) * 32 + c];
+        assert_near(y->y[n], dot / own, 1e-12);
+    }
+    show_sheet_free(&decay);
+    show_sheet_free(&table);
+}
+
+/* q = k = 0: what is left of the score is the bias. */
+static void biases_are_scores_of_nothing(void **state)
+{
+    (void)state;
+    const char *const specs[] = { "alibi", "alibi:form=symmetric", "alibi:convention=falcon", "t5", "kerple", "fire",
+                                  "sandwich", "alibi+t5:scale=sqrt" };
+    for (int i = 0; i < COUNT(specs); i++) {
+        show_request r = request_of(12);
+        r.head = 5;
+        show_sheet matrix = sheet_of(specs[i], "bias", &r), decay = sheet_of(specs[i], "decay", &r);
+        show_sheet heads = sheet_of(specs[i], "heads", &r);
+        const figure *m = only(&matrix), *h = only(&heads), *d = only(&decay);
+        pe_encoding *e = test_encoding(specs[i], shape);
+        for (int q = 0; q < 12; q++)
+            for (int k = 0; k < 12; k++)
+                if (!isnan(m->value[q * 12 + k]))
+                    assert_near(m->value[q * 12 + k], score_at(e, 5, q, k, 0), 1e-9);
+        for (int k = 0; k < 12; k++)
+            assert_true(!isnan(m->value[11 * 12 + k]));
+        for (int n = 0; n < 12; n++) {
+            int64_t query = isnan(d->series[0].y[0]) || d->series[0].x[0] == 0 ? 11 : 6;
+            int64_t key = query - (int64_t)d->series[0].x[n];
+            assert_near(d->series[0].y[n], score_at(e, 5, query, key, 0), 1e-9);
+            for (int head = 0; head < 8; head++)
+                assert_near(h->series[head].y[n], score_at(e, head, query, query - (int64_t)h->series[head].x[n], 0), 1e-9);
+        }
+        pe_encoding_free(e);
+        show_sheet_free(&matrix);
+        show_sheet_free(&decay);
+        show_sheet_free(&heads);
+    }
+}
+
+/* Terms of contents: with one content everywhere they are a function of the distance, clipped where the table ends. */
+static void content_terms_follow_the_distance(void **state)
+{
+    (void)state;
+    show_request r = request_of(40);
+    show_sheet sheet = sheet_of("shaw:left=6,right=3,on=keys", "decay", &r);
+    const figure_series *y = &only(&sheet)->series[0];
+    double seen[2] = { NAN, NAN };
+    for (int n = 0; n < y->count; n++) {
+        if (y->x[n] == 6 || y->x[n] == -3)
+            seen[y->x[n] < 0] = y->y[n];
+    }
+    assert_true(isfinite(seen[0]) && isfinite(seen[1]) && fabs(seen[0] - seen[1]) > 1e-6);
+    for (int n = 0; n < y->count; n++)
+        if (y->x[n] >= 6 || y->x[n] <= -3)
+            assert_near(y->y[n], seen[y->x[n] < 0], 0);
+    show_sheet_free(&sheet);
+}
+
+static void wavelengths_are_those_of_the_frequencies(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    const char *spec = "rope:theta=500000,scaling=llama3,factor=8,trained=8192";
+    pe_pair pair[8];
+    show_request r = request_of(131072);
+    show_sheet sheet = sheet_of(spec, "wavelengths", &r);
+    const figure *f = only(&sheet);
+    pe_encoding *e = test_encoding(spec, shape);
+    assert_ok(pe_encoding_pairs(e, pair, 8, &err));
+    assert_int_equal(f->series_count, 3); /* the waves, the length, the trained length */
+    for (int p = 0; p < 8; p++)
+        assert_near(f->series[0].y[p] * fabs(pair[p].frequency), 6.283185307179586, 1e-12);
+    assert_near(f->series[1].y[0], 131072, 0);
+    assert_near(f->series[2].y[1], 8192, 0);
+    pe_encoding_free(e);
+    show_sheet_free(&sheet);
+}
+
+/* Nothing but the codes is asked; the frequency of each comes out to many digits. */
+static void wavelengths_of_codes_are_measured(void **state)
+{
+    (void)state;
+    const char *const specs[] = { "sinusoidal", "sinusoidal:layout=halves", "sinusoidal:offset=2" };
+    for (int i = 0; i < COUNT(specs); i++) {
+        show_request r = request_of(0);
+        show_sheet sheet = sheet_of(specs[i], "wavelengths", &r);
+        const double *y = only(&sheet)->series[0].y;
+        for (int c = 0; c < 32; c++) {
+            double wave = 6.283185307179586 * pow(10000, (double)(i == 1 ? c % 16 : c / 2) / 16);
+            assert_near(y[c] / wave, 1, 1e-6);
+        }
+        show_sheet_free(&sheet);
+    }
+}
+
+static void dials_turn_by_their_frequency(void **state)
+{
+    (void)state;
+    show_request r = request_of(10);
+    r.pick[0] = 2, r.pick_count = 1;
+    show_sheet sheet = sheet_of("rope", "turns", &r);
+    const figure *f = only(&sheet);
+    assert_int_equal(f->kind, FIGURE_DIALS);
+    for (int t = 0; t < 10; t++) {
+        double angle = t * pow(10000, -2.0 * 2 / 16);
+        assert_near(f->series[0].x[t], cos(angle), 1e-12);
+        assert_near(f->series[0].y[t], sin(angle), 1e-12);
+    }
+    show_sheet_free(&sheet);
+}
+
+/* A whole number: (n^2 - 1) / 12 in every dimension; a bit that is 1 half of the time: 1/4. */
+static void variances_are_those_of_whole_numbers_and_bits(void **state)
+{
+    (void)state;
+    show_request r = request_of(64);
+    show_sheet whole = sheet_of("integer:join=concat,width=3", "variance", &r), bits = sheet_of("binary", "variance", &r);
+    assert_near(only(&whole)->series[0].y[0], (64.0 * 64 - 1) / 12, 1e-9);
+    int quarters = 0;
+    for (int c = 0; c < 32; c++)
+        quarters += fabs(only(&bits)->series[0].y[c] - 0.25) < 1e-12;
+    assert_int_equal(quarters, 6); /* 64 = 2^6 */
+    show_sheet_free(&whole);
+    show_sheet_free(&bits);
+}
+
+static void around_one_word_are_its_distances(void **state)
+{
+    (void)state;
+    show_request r = request_of(0);
+    r.sentence = "a b c d e";
+    r.position = 4;
+    show_sheet bias = sheet_of("alibi", "around", &r), turns = sheet_of("rope", "around", &r);
+    const figure *b = only(&bias), *t = only(&turns);
+    assert_int_equal(b->rows, 8);
+    assert_int_equal(b->columns, 5);
+    assert_string_equal(b->x_names[1], "b +3");
+    assert_string_equal(b->x_names[4], "e 0");
+    for (int h = 0; h < 8; h++)
+        for (int j = 0; j < 5; j++)
+            assert_near(b->value[h * 5 + j], -exp2(-(h + 1.0)) * (4 - j), 1e-15);
+    for (int j = 0; j < 5; j++)
+        assert_near(t->value[j], cos(4 - j), 1e-12); /* pair 0 turns by 1 */
+    show_sheet_free(&bias);
+    show_sheet_free(&turns);
+}
+
+/* ---------------------------------------------------------------- attention */
+
+static void attention_rows_sum_to_one(const pe_info *row, const char *spec)
+{
+    (void)row;
+    for (int causal = 0; causal < 2; causal++) {
+        show_request r = { .position = -1, .causal = causal };
+        show_sheet sheet = sheet_of(spec, "attention", &r);
+        assert_int_equal(sheet.count, 2);
+        for (int n = 0; n < 2; n++)
+            for (int i = 0; i < sheet.figure[n]->rows; i++) {
+                double sum = 0;
+                for (int j = 0; j < sheet.figure[n]->columns; j++) {
+                    double p = sheet.figure[n]->value[i * sheet.figure[n]->columns + j];
+                    assert_true(isnan(p) ? j > i : p >= 0 && p <= 1);
+                    assert_true(!causal || isnan(p) == (j > i));
+                    sum += isnan(p) ? 0 : p;
+                }
+                assert_near(sum, 1, 1e-12);
+            }
+        show_sheet_free(&sheet);
+    }
+}
+
+static void attention_of_every_row_sums_to_one(void **state)
+{
+    (void)state;
+    test_each_example(attention_rows_sum_to_one);
+}
+
+/* Scores differ by the bias alone: log p(with) - log p(without) - bias is one number per query. */
+static void a_bias_moves_attention_by_itself(void **state)
+{
+    (void)state;
+    show_request r = request_of(0);
+    r.head = 2;
+    show_sheet sheet = sheet_of("alibi:form=symmetric", "attention", &r);
+    const double *without = sheet.figure[0]->value, *with = sheet.figure[1]->value;
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) {
+            double moved = log(with[i * 6 + j]) - log(without[i * 6 + j]) + exp2(-3) * abs(i - j);
+            double own = log(with[i * 6 + i]) - log(without[i * 6 + i]);
+            assert_near(moved, own, 1e-9);
+        }
+    show_sheet_free(&sheet);
+}
+
+/* "the dog chased the other dog": equal words are alike without an encoding, and with one that is none. */
+static void equal_words_attend_alike_only_without_an_encoding(void **state)
+{
+    (void)state;
+    const char *const specs[] = { "none", "sinusoidal", "rope", "shaw", "t5", "learned" };
+    for (int s = 0; s < COUNT(specs); s++) {
+        show_request r = request_of(0);
+        double apart[2] = { 0, 0 };
+        show_sheet sheet = sheet_of(specs[s], "attention", &r);
+        for (int n = 0; n < 2; n++)
+            for (int j = 0; j < 6; j++)
+                apart[n] = fmax(apart[n], fabs(sheet.figure[n]->value[6 + j] - sheet.figure[n]->value[5 * 6 + j]));
+        assert_true(apart[0] < 1e-12);
+        if ((apart[1] > 1e-6) != (s > 0))
+            fail_msg("%s: the two dogs are %g apart", specs[s], apart[1]);
+        show_sheet_free(&sheet);
+    }
+}
+
+static void a_chinese_character_is_a_word(void **state)
+{
+    (void)state;
+    show_request r = request_of(0);
+    r.sentence = "狗追 the\x1b[31m狗 x";
+    show_sheet sheet = sheet_of("rope", "attention", &r);
+    static const char *const words_of[] = { "狗", "追", "the", "[31m", "狗", "x" };
+    assert_int_equal(sheet.figure[0]->columns, COUNT(words_of));
+    for (int i = 0; i < COUNT(words_of); i++)
+        assert_string_equal(sheet.figure[0]->x_names[i], words_of[i]);
+    show_sheet_free(&sheet);
+}
+
+/* ---------------------------------------------------------------- every row, every view, every format */
+
+static void write_sheet(const show_sheet *sheet, const char *spec, figure_format format, language l)
+{
+    pe_error err = { 0 };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    figure_how how = { .format = format, .screen = { .columns = 80, .rows = 24 }, .language = l, .title = spec };
+    if (figures_write(to, sheet->figure, sheet->count, &how, &err))
+        fail_msg("%s as %s: %s", spec, figure_format_name(format), err.text);
+    fclose(to);
+    assert_true(size > 40);
+    free(text);
+}
+
+static int64_t shown;
+
+static void show_example(const pe_info *row, const char *spec)
+{
+    (void)row;
+    pe_error err = { 0 };
+    show_subject *s = NULL;
+    show_request r = { .position = -1, .language = (language)(shown % LANGUAGE_COUNT) };
+    show_sheet sheet = { .count = 0 };
+    assert_ok(show_subject_new(&s, spec, &r, &err));
+    for (int v = 0; v < show_view_count; v++)
+        if (show_fits(show_views[v], s) && show_add(&sheet, show_views[v], s, &r, &err))
+            fail_msg("%s, %s: %s", spec, show_views[v]->name, err.text);
+    assert_true(sheet.count >= 2); /* attention, without and with */
+    show_align(&sheet);
+    for (int i = 0; i < sheet.count; i++) {
+        assert_non_null(sheet.figure[i]->title);
+        assert_non_null(sheet.figure[i]->caption);
+        assert_string_equal(sheet.figure[i]->group, s->spec);
+    }
+    for (int f = 0; f < FIGURE_FORMAT_COUNT; f++)
+        if (test_turn(shown + f, 3) || f == FIGURE_TERMINAL)
+            write_sheet(&sheet, spec, (figure_format)f, r.language);
+    shown++;
+    show_sheet_free(&sheet);
+    show_subject_free(s);
+}
+
+static void every_row_has_its_views_in_every_format(void **state)
+{
+    (void)state;
+    test_each_example(show_example);
+    show_example(NULL, "sinusoidal+rope+alibi");
+}
+
+static void every_view_speaks_both_languages(void **state)
+{
+    (void)state;
+    for (int i = 0; i < show_view_count; i++) {
+        const show_view *v = show_views[i];
+        assert_true(v->title.en && v->title.zh && v->about.en && v->about.zh);
+        assert_true(show_view_named(v->name) == v);
+    }
+    assert_null(show_view_named("nothing"));
+}
+
+/* Side by side: one scale where the ranges are alike, each its own where one would vanish. */
+static void scales_are_shared_where_it_helps(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    show_request r = request_of(32);
+    const char *const specs[] = { "sinusoidal", "rope", "rope:theta=100" };
+    show_sheet sheet = { .count = 0 };
+    for (int i = 0; i < COUNT(specs); i++) {
+        show_subject *s = NULL;
+        assert_ok(show_subject_new(&s, specs[i], &r, &err));
+        assert_ok(show_add(&sheet, show_view_named("decay"), s, &r, &err));
+        show_subject_free(s);
+    }
+    show_align(&sheet);
+    for (int i = 0; i < 3; i++) {
+        assert_near(sheet.figure[i]->y_min, sheet.figure[0]->y_min, 0);
+        assert_near(sheet.figure[i]->y_max, 1, 0);
+    }
+    show_sheet_free(&sheet);
+    show_sheet near = sheet_of("alibi:max=0.1", "bias", &r), far = sheet_of("alibi:max=64", "bias", &r);
+    r.head = 7;
+    show_sheet both = { .figure = { near.figure[0], far.figure[0] }, .count = 2 };
+    for (int i = 0; i < 32 * 32; i++)
+        both.figure[1]->value[i] *= 0.01;
+    show_align(&both);
+    assert_near(both.figure[0]->low, 0, 0);
+    assert_near(both.figure[1]->low, 0, 0);
+    show_sheet_free(&both);
+}
+
+/* ---------------------------------------------------------------- what is refused */
+
+static void what_cannot_be_drawn_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *view;
+        show_request r;
+        pe_status status;
+        const char *words;
+    } cases[] = {
+        { "learned:rows=40", "curves", { .length = 41 }, PE_ERR_POSITION, "table of 40" },
+        { "rope", "table", { .length = 5000 }, PE_ERR_RANGE, "4096 or less" },
+        { "rope", "table", { .length = 10, .axis = 1 }, PE_ERR_RANGE, "counted from 0" },
+        { "rope", "wavelengths", { .axis = -1 }, PE_ERR_RANGE, "counted from 0" },
+        { "rope", "table", { .length = 10, .start = PE_POSITION_MAX }, PE_ERR_RANGE, "2^36" },
+        { "rope", "curves", { .pick = { 8 }, .pick_count = 1 }, PE_ERR_RANGE, "there are 8" },
+        { "alibi", "bias", { .head = 8 }, PE_ERR_RANGE, "there are 8" },
+        { "alibi", "decay", { .head = 8 }, PE_ERR_RANGE, "there are 8" },
+        { "alibi", "bias", { .length = 2000 }, PE_ERR_RANGE, "1024 or less" },
+        { "alibi", "decay", { .length = 10, .position = 10 }, PE_ERR_RANGE, "needs 0 to 9" },
+        { "cope", "decay", { .length = 1 << 20 }, PE_ERR_RANGE, "counts every key" },
+        { "rope", "attention", { .sentence = " \t " }, PE_ERR_RANGE, "no words" },
+        { "rope", "around", { .sentence = "a b", .position = 2 }, PE_ERR_RANGE, "needs 0 to 1" },
+        { "window", "attention", { .sentence = "a b c d e f g h i" }, PE_ERR_POSITION, "reaches" },
+        { "sinusoidal", "table", { .shape = { .model_dim = 1 << 24 } }, PE_ERR_RANGE, "too many" },
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        pe_error err = { 0 };
+        show_subject *s = NULL;
+        show_sheet sheet = { .count = 0 };
+        show_request r = cases[i].r;
+        r.shape = r.shape.model_dim ? r.shape : shape;
+        r.position = r.position ? r.position : -1;
+        assert_ok(show_subject_new(&s, cases[i].spec, &r, &err));
+        pe_status status = show_add(&sheet, show_view_named(cases[i].view), s, &r, &err);
+        if (status != cases[i].status || !strstr(err.text, cases[i].words))
+            fail_msg("%s, %s: %s: %s", cases[i].spec, cases[i].view, pe_status_name(status), err.text);
+        assert_int_equal(sheet.count, 0);
+        show_subject_free(s);
+    }
+}
+
+static void a_long_sentence_is_refused(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    char text[2 * (SHOW_WORDS_MAX + 1) + 1];
+    show_subject *s = NULL;
+    show_sheet sheet = { .count = 0 };
+    for (int i = 0; i < SHOW_WORDS_MAX + 1; i++)
+        memcpy(text + 2 * i, "a ", 3);
+    show_request r = request_of(0);
+    r.sentence = text;
+    assert_ok(show_subject_new(&s, "rope", &r, &err));
+    assert_int_equal(show_add(&sheet, show_view_named("attention"), s, &r, &err), PE_ERR_RANGE);
+    text[2 * SHOW_WORDS_MAX] = 0;
+    assert_ok(show_add(&sheet, show_view_named("attention"), s, &r, &err));
+    show_sheet_free(&sheet);
+    show_subject_free(s);
+}
+
+static void long_lines_are_sampled_and_say_so(void **state)
+{
+    (void)state;
+    show_request r = request_of(100000);
+    show_sheet sheet = sheet_of("rope", "curves", &r);
+    const figure *f = only(&sheet);
+    assert_true(f->series[0].count <= 2048);
+    assert_near(f->series[0].x[1], 49, 0);
+    assert_non_null(strstr(f->caption, "One position of 49"));
+    show_sheet_free(&sheet);
+}
+
+/* ---------------------------------------------------------------- no memory */
+
+static pe_status all_views(const char *spec, pe_error *err)
+{
+    show_request r = request_of(8);
+    show_subject *s = NULL;
+    show_sheet sheet = { .count = 0 };
+    pe_status status = show_subject_new(&s, spec, &r, err);
+    r.length = 0;
+    for (int v = 0; !status && v < show_view_count; v++)
+        if (show_fits(show_views[v], s))
+            status = show_add(&sheet, show_views[v], s, &r, err);
+    show_sheet_free(&sheet);
+    show_subject_free(s);
+    return status;
+}
+
+static void without_memory_nothing_leaks_and_nothing_is_drawn(void **state)
+{
+    (void)state;
+    const char *const specs[] = { "none", "sinusoidal", "learned:rows=4", "rope:scaling=yarn,factor=4,trained=64", "shaw",
+                                  "alibi", "window" };
+    for (int i = 0; i < COUNT(specs); i++) {
+        pe_error err = { 0 };
+        size_t live = heap.live;
+        long n = 1, made;
+        assert_int_equal(all_views(specs[i], &err), PE_OK);
+        heap.made = 0;
+        all_views(specs[i], &err);
+        made = heap.made;
+        for (; n <= made; n += test_full() || made < 200 ? 1 : 3) {
+            heap.fail = n;
+            pe_status status = all_views(specs[i], &err);
+            heap.fail = 0;
+            if (status != PE_ERR_NOMEM)
+                fail_msg("%s, allocation %ld of %ld: %s", specs[i], n, made, pe_status_name(status));
+            assert_int_equal(heap.live, live);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_of_a_rotation_is_pe_encoding_table),
+        cmocka_unit_test(the_table_of_codes_is_the_formula),
+        cmocka_unit_test(curves_are_columns_of_the_table),
+        cmocka_unit_test(decay_of_turns_is_the_score_of_ones),
+        cmocka_unit_test(mean_s_is_that_of_the_paper),
+        cmocka_unit_test(decay_of_codes_is_their_dot_product),
+        cmocka_unit_test(biases_are_scores_of_nothing),
+        cmocka_unit_test(content_terms_follow_the_distance),
+        cmocka_unit_test(wavelengths_are_those_of_the_frequencies),
+        cmocka_unit_test(wavelengths_of_codes_are_measured),
+        cmocka_unit_test(dials_turn_by_their_frequency),
+        cmocka_unit_test(variances_are_those_of_whole_numbers_and_bits),
+        cmocka_unit_test(around_one_word_are_its_distances),
+        cmocka_unit_test(attention_of_every_row_sums_to_one),
+        cmocka_unit_test(a_bias_moves_attention_by_itself),
+        cmocka_unit_test(equal_words_attend_alike_only_without_an_encoding),
+        cmocka_unit_test(a_chinese_character_is_a_word),
+        cmocka_unit_test(every_row_has_its_views_in_every_format),
+        cmocka_unit_test(every_view_speaks_both_languages),
+        cmocka_unit_test(scales_are_shared_where_it_helps),
+        cmocka_unit_test(what_cannot_be_drawn_is_refused),
+        cmocka_unit_test(a_long_sentence_is_refused),
+        cmocka_unit_test(long_lines_are_sampled_and_say_so),
+        cmocka_unit_test(without_memory_nothing_leaks_and_nothing_is_drawn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
