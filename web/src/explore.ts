@@ -37,7 +37,7 @@ export class Explore {
     this.compare = h("button", { type: "button", class: "quiet", id: "compare", onclick: () => this.toggle() });
     this.boxB = h("section", { class: "panel side-b", "aria-label": "B" }, h("h2", { class: "letter b" }, "B"), this.formB.root,
       h("button", { type: "button", class: "plain", onclick: () => this.swap() }, "⇅ " + app.t(words.swap)));
-    const pictures = section("pictures-box"), strip = section("strip");
+    const pictures = section("pictures-box"), strip = section("strip shape");
     const properties = section("panel"), walk = section("panel"), code = section("panel");
     fill(root,
       h("div", { class: "controls" },

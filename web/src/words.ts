@@ -8,6 +8,7 @@ const say = (en: string, zh: string): Words => ({ en, zh });
 
 export const words = {
   // the frame
+  title: say("posenc: position encodings, explored", "posenc：位置编码探索"),
   tagline: say("Position encodings of Transformers, drawn and measured by the C library itself, here in your browser.",
     "Transformer 位置编码：所有图与数值都由 C 库在你的浏览器里实时算出。"),
   skip: say("Skip to the pictures", "跳到图"),
