@@ -63,6 +63,7 @@ export const words = {
   headsHelp: say("biases differ by head", "各头的偏置不同"),
 
   // pictures
+  tryThese: say("Try", "试试"),
   views: say("Views", "视图"),
   allViews: say("all", "全部"),
   position: say("Position", "位置"),
@@ -111,6 +112,10 @@ export const words = {
   lenient: say("guess what the file leaves open, and say so", "文件没写明的地方由工具猜测并注明"),
   trained: say("Trained length", "训练长度"),
   served: say("Served length", "服务长度"),
+  rotation: say("Rotation", "旋转"),
+  pairsOf: say("pairs", "对"),
+  noTurn: say("without a whole turn in training", "对在训练长度内转不满一圈"),
+  newAngles: say("new angles from position", "新角度出现于位置"),
   layers: say("Layers", "层"),
   headsOf: say("Heads × width", "头数 × 维度"),
   asA: say("Show as A", "作为 A 查看"),
