@@ -93,7 +93,7 @@ export class Explore {
     this.strip.update(new Set(inSight.flatMap((v) => v.asks)), new Set(hooks.flat()), Math.max(...subjects.map((s) => s.axes)), state);
     this.stage.update(specs, views, state);
     this.properties.update(specs, shapeArgs(state));
-    this.walk.update(specs[0] ?? "");
+    this.walk.update(specs[0] ?? "", state.walk);
     const first = inSight[0];
     this.code.update(state, specs, hooks, first ? showArgs(first, state, "") : []);
   }
