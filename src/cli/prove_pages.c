@@ -42,7 +42,7 @@ static void markdown_line(FILE *to, const prove_line *l, language g)
     fputs(" | ", to);
     if (l->found.count) {
         cell(to, say(l->found.number[0].what, g));
-        fprintf(to, "%s%s%s; ", *l->found.number[0].of ? " (" : "", l->found.number[0].of,
+        fprintf(to, "%s%s%s. ", *l->found.number[0].of ? " (" : "", l->found.number[0].of,
                 *l->found.number[0].of ? ")" : "");
     }
     cell(to, l->failed ? l->err.text : say(l->found.because, g));

@@ -37,10 +37,10 @@ function contents(at: number, app: App): HTMLElement {
 }
 
 function table(t: Table, app: App): HTMLElement {
-  return h("div", { class: "wide" }, h("table", { class: "results" }, h("caption", {}, app.t(t.caption)),
+  return h("figure", {}, h("figcaption", {}, app.t(t.caption)), h("div", { class: "wide" }, h("table", { class: "results" },
     h("thead", {}, h("tr", {}, ...t.columns.map((c) => h("th", { scope: "col" }, app.t(c))))),
     h("tbody", {}, ...t.rows.map((r) => h("tr", { "data-row": r.row },
-      h("th", { scope: "row" }, app.t(r.name)), ...r.values.map((v) => h("td", { class: "number" }, v)))))));
+      h("th", { scope: "row" }, app.t(r.name)), ...r.values.map((v) => h("td", { class: "number" }, v))))))));
 }
 
 function article(step: Step, at: number, app: App): HTMLElement {

@@ -70,27 +70,37 @@ function addControl(to: HTMLElement, c: Control, formulas: Formulas, values: Val
 }
 
 /** The rows of the "data" a command prints as JSON. */
-function numbersOutput(el: HTMLElement, args: string[], caption: string, app: App): void {
+function dataOutput(el: HTMLElement, args: string[], caption: string, app: App): void {
   const ran = app.run([...args, "--json"]);
   if (ran.code) return fill(el, h("p", { class: "error", role: "alert" }, sentence(ran)));
   const rows = (JSON.parse(ran.text) as { data: number[][] }).data;
-  fill(el, h("div", { class: "wide" }, h("table", { class: "values" }, h("caption", {}, caption),
-    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((value) => h("td", {}, String(value)))))))));
+  fill(el, h("figure", {}, h("figcaption", {}, caption), h("div", { class: "wide" }, h("table", { class: "values" },
+    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((value) => h("td", {}, String(value))))))))));
+}
+
+/** Two specs with the same axes, below each other, each under its name. */
+function besideOutput(el: HTMLElement, first: string, second: string, view: string, options: string[], app: App): void {
+  for (const name of el.querySelectorAll(".spec-name")) name.remove();
+  app.picture(el, { spec: first, view, options: [second, ...options] });
+  if (el.children.length !== 2) return; // an error
+  el.lastElementChild?.before(h("code", { class: "spec-name" }, second));
+  el.prepend(h("code", { class: "spec-name" }, first));
 }
 
 /** Everything an output says of its command, to see which controls it listens to. */
 function mentions(o: Output): string {
   if (o.kind === "claim") return o.claim;
-  return o.kind === "numbers" ? o.command.join(" ") : [o.spec, ...(o.options ?? [])].join(" ");
+  return o.kind === "data" ? o.command.join(" ") : [o.spec, o.kind === "picture" ? o.beside ?? "" : "", ...(o.options ?? [])].join(" ");
 }
 
 function show(el: HTMLElement, o: Output, values: Values, app: App): void {
   if (o.kind === "claim") claimOutput(el, filled(o.claim, values), app);
-  else if (o.kind === "numbers") numbersOutput(el, command(o.command, values), app.t(o.caption), app);
+  else if (o.kind === "data") dataOutput(el, command(o.command, values), app.t(o.caption), app);
   else {
     const spec = filled(o.spec, values), options = command(o.options ?? [], values);
     if (o.kind === "walk") walkOutput(el, spec, options, app);
-    else app.picture(el, { spec, view: o.view, options });
+    else if (!o.beside) app.picture(el, { spec, view: o.view, options });
+    else besideOutput(el, spec, filled(o.beside, values), o.view, options, app);
   }
 }
 

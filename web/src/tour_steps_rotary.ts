@@ -190,7 +190,6 @@ const longer: Step = {
         {
           kind: "choice", id: "spec", label: { en: "Scaling", zh: "缩放方式" },
           options: [
-            { value: "rope", label: { en: "none", zh: "不缩放" } },
             { value: "rope:scaling=linear,factor={s}", label: { en: "linear", zh: "线性" } },
             { value: "rope:scaling=ntk,alpha={s}", label: { en: "NTK-aware", zh: "NTK-aware" } },
             { value: "rope:scaling=yarn,factor={s},trained={trained}", label: { en: "YaRN", zh: "YaRN" } },
@@ -201,16 +200,16 @@ const longer: Step = {
         { kind: "slider", id: "trained", label: { en: "Trained length L", zh: "训练长度 L" }, value: 2048, min: 256, max: 32768, log: true },
       ],
       outputs: [
-        { kind: "picture", spec: "{spec}", view: "wavelengths", options: ["-n", "{trained}", "--head-dim", "64"] },
-        { kind: "picture", spec: "{spec}", view: "decay", options: ["-n", "512", "--head-dim", "64"] },
+        { kind: "picture", spec: "rope", beside: "{spec}", view: "wavelengths", options: ["-n", "{trained}", "--head-dim", "64"] },
+        { kind: "picture", spec: "rope", beside: "{spec}", view: "decay", options: ["-n", "128", "--head-dim", "64"] },
         { kind: "claim", claim: "rope-bands" },
         { kind: "claim", claim: "sinusoids-extrapolate" },
       ],
     },
   ],
   tries: {
-    en: "Go through the scalings at s = 8 and watch the line of wavelengths against the mark at L: linear lifts all of it, NTK tilts it around its left end, YaRN bends it: flat where the pairs turn fast, lifted where they never came round.",
-    zh: "取 s = 8，依次切换缩放方式，看波长曲线与 L 标线的关系：线性把整条线抬高；NTK 以左端为支点把它撬起来；YaRN 则折弯它，转得快的部分不动，没转满一圈的部分抬高。",
+    en: "Go through the scalings at s = 8 and watch the wavelengths against plain RoPE above and the mark at L: linear lifts all of it, NTK tilts it around its left end, YaRN bends it: flat where the pairs turn fast, lifted where they never came round.",
+    zh: "取 s = 8，依次切换缩放方式，与上面不缩放的 RoPE 对照，看波长曲线与 L 标线的关系：线性把整条线抬高；NTK 以左端为支点把它撬起来；YaRN 则折弯它，转得快的部分不动，没转满一圈的部分抬高。",
   },
 };
 
