@@ -118,7 +118,46 @@ check("every control of every row does something, and nothing breaks", async () 
   return `${turned} turns over ${registry.encodings.length} rows, of which the tool refused ${refused} with a sentence`;
 });
 
-check("every view of every row is drawn, and the shape's sliders move it", async () => {
+/** In the page: what can be set above the pictures, and to what. */
+function listStrip(selector) {
+  return [...document.querySelectorAll(selector)].filter((e) => e.offsetParent !== null).map((e, index) => {
+    const label = e.getAttribute("aria-label") ?? e.labels?.[0]?.textContent ?? "";
+    if (e.type === "checkbox") return { index, label, values: [!e.checked] };
+    if (e.type === "text") return { index, label, values: [/[0-9]/.test(e.placeholder) ? "0,1" : "one two one"] };
+    const [low, high] = [Number(e.min), Number(e.max)];
+    return { index, label, values: [low, Math.round(low + (high - low) / 8)].filter((v) => v !== Number(e.value)).map(String) };
+  });
+}
+
+check("every control above the pictures changes them", async () => {
+  const page = await open(browser, disk, { viewport: { width: 1400, height: 900 } });
+  const selector = ".strip input[type=range], .strip input[type=checkbox], .strip input[type=text]";
+  const command = () => document.querySelector("#explore pre").textContent;
+  let turned = 0;
+  for (const spec of ["rope", "sinusoidal", "rope:axes=2,split=axial", "alibi", "shaw"]) {
+    const { views } = JSON.parse(native(["show", spec, "--list", "--json"]).text);
+    for (const view of views.filter((v) => v.fits.length)) {
+      const link = `#a=${encodeURIComponent(spec)}&view=${view.name}`;
+      await follow(page, link);
+      for (const { index, label, values } of await page.evaluate(listStrip, selector))
+        for (const value of values) {
+          await follow(page, link);
+          const before = await page.evaluate(command);
+          that(await page.evaluate(turnControl, { selector, index, value }), `${spec}, ${view.name}: ${label} is gone`);
+          await settle(page);
+          const after = await page.evaluate(command), { said } = await page.evaluate(state);
+          that(after !== before || said, `${spec}, ${view.name}: ${label} to ${value} changes nothing: ${after}`);
+          that(!/stopped|undefined|NaN|unknown option/.test(said), `${spec}, ${view.name}: ${label} to ${value}: ${said}`);
+          that(page.troubles.length === 0, `${spec}, ${view.name}: ${label} to ${value}: ${page.troubles[0]}`);
+          turned++;
+        }
+    }
+  }
+  await page.close();
+  return `${turned} turns`;
+});
+
+check("every view of every row is drawn", async () => {
   const page = await open(browser, disk);
   let views = 0;
   for (const row of registry.encodings) {
@@ -331,7 +370,7 @@ async function copied(page, name) {
 check("what it copies runs", async () => {
   const page = await open(browser, `${disk}#a=rope%3Atheta%3D500000&n=32`);
   const build = process.env.POSENC_BUILD;
-  for (const spec of ["rope:theta=500000", "sinusoidal", "alibi", "t5", "shaw"]) {
+  for (const spec of ["rope:theta=500000", "sinusoidal", "alibi", "t5", "shaw", "rope:axes=2,split=axial", "none"]) {
     await follow(page, `#a=${encodeURIComponent(spec)}&n=32`);
     const env = { ...process.env, PATH: `${work}:${process.env.PATH}` };
     const lines = await copied(page, "cli");
@@ -477,12 +516,15 @@ check("a redraw at 512 x 128 is one command", async () => {
 check("screenshots of light, dark, phone and Chinese", async () => {
   mkdirSync(screens, { recursive: true });
   const shots = [
-    ["light", "#a=rope&b=alibi", { colorScheme: "light" }], ["dark", "#a=rope%3Atheta%3D500000&b=sinusoidal", { colorScheme: "dark" }],
-    ["phone", "#a=rope", { viewport: { width: 390, height: 844 } }], ["chinese", "#a=rope&b=t5&lang=zh", {}],
-    ["tour", "#tab=tour", {}], ["claims", "#tab=claims", {}],
+    ["light", "#a=rope&b=sinusoidal&view=table", { colorScheme: "light" }],
+    ["dark", "#a=rope&b=rope%3Atheta%3D500000&view=decay", { colorScheme: "dark" }],
+    ["phone", "#a=rope&view=table", { viewport: { width: 390, height: 844 } }],
+    ["chinese", "#a=alibi&b=t5&view=bias&lang=zh", {}],
+    ["tour", "#tab=tour&step=8", {}],
   ];
   for (const [name, link, options] of shots) {
     const page = await open(browser, disk + link, { viewport: { width: 1280, height: 900 }, ...options });
+    if (name === "phone") await page.evaluate(() => document.querySelector(".card").scrollIntoView());
     await settle(page, 500);
     const path = join(screens, `${name}.png`);
     await page.screenshot({ path });
