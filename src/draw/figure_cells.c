@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A matrix as colours: title and y label above, rows downwards, the scale at the right. */
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "io/checked.h"
 #include "io/io.h"

@@ -2,7 +2,7 @@
  *
  * A figure as shapes. */
 #include "draw/chart.h"
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "io/io.h"
 
@@ -29,7 +29,7 @@ static chart chart_of(const figure *f, figure_place at)
                     .height = at.height,
                     .x_unit = "",
                     .cells = at.cells,
-                    .language = at.language };
+                    .language = (int)at.language };
 }
 
 int figure_ink(int series)

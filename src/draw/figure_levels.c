@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Numbers as levels of the colour scale. */
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "io/io.h"
 
