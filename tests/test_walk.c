@@ -349,6 +349,18 @@ static void far_positions_agree_too(void **state)
     }
 }
 
+static void every_choice_of_a_row_agrees(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "hierarchical:rows=16", "kerple:form=power", "sandwich:width=8,first=1", "alibi:convention=falcon,products=bf16",
+                                         "alibi:form=symmetric", "alibi:slopes=learned", "t5:direction=causal", "learned:rows=300/300", "learned:rows=300/300,merge=split",
+                                         "sinusoidal:layout=halves,order=cos-sin,axes=2", "shaw:table=sinusoidal,on=values", "rope:scaling=yarn,factor=4,trained=4096" };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        walk_request r = ask(200, 8);
+        walk_spec(specs[i], &r);
+    }
+}
+
 static void combinations_and_wider_words_walk(void **state)
 {
     (void)state;
@@ -451,6 +463,7 @@ int main(void)
         cmocka_unit_test(every_example_walks),
         cmocka_unit_test(the_code_is_the_librarys),
         cmocka_unit_test(far_positions_agree_too),
+        cmocka_unit_test(every_choice_of_a_row_agrees),
         cmocka_unit_test(combinations_and_wider_words_walk),
         cmocka_unit_test(both_languages_have_the_same_numbers),
         cmocka_unit_test(what_cannot_be_walked_says_why),

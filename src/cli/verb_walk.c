@@ -50,11 +50,13 @@ static cli_exit read_place(const cli_args *a, const char *option, int64_t *at, i
 
 static cli_exit print(const cli_args *a, const walk *w)
 {
+    pe_error err;
     draw_screen screen = draw_screen_of(stdout);
     if (cli_given(a, "json")) {
         json_out j = out_start(stdout);
         out_open(&j, NULL, '{');
-        walk_json(&j, w);
+        if (walk_json(&j, w, &err))
+            return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
         out_close(&j, '}');
         return CLI_OK;
     }

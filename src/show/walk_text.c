@@ -11,7 +11,7 @@ enum { INDENT = 4, TEXT_COLUMNS = 56, PER_LINE = 8 };
 
 typedef struct page {
     FILE *to;
-    int columns;
+    int columns, indent;
     bool ascii;
 } page;
 
@@ -135,8 +135,8 @@ static layout layout_of(const page *p, const walk_step *s)
 
 static void put_equation(const page *p, const walk_line *line, layout l)
 {
-    int indent = INDENT + l.name + 3;
-    pad(p, INDENT);
+    int indent = p->indent + l.name + 3;
+    pad(p, p->indent);
     put(p, true, line->name, strlen(line->name));
     pad(p, l.name - columns_of(p, line->name));
     fputs(" = ", p->to);
@@ -157,16 +157,23 @@ static void put_line(const page *p, const walk_line *line, layout l)
     if (line->name && line->count)
         put_equation(p, line, l);
     else if (line->text) {
-        pad(p, INDENT);
-        put_wrapped(p, line->text, INDENT, strstr(line->text, " = ") ? piece_of : word_of);
+        pad(p, p->indent);
+        put_wrapped(p, line->text, p->indent, strstr(line->text, " = ") ? piece_of : word_of);
     }
     fputc('\n', p->to);
+}
+
+void walk_lines(FILE *to, const walk_step *s, int columns, int indent, bool ascii)
+{
+    page p = { to, columns, indent, ascii };
+    layout l = layout_of(&p, s);
+    for (int i = 0; i < s->count; i++)
+        put_line(&p, &s->line[i], l);
 }
 
 static void put_step(const page *p, const walk *w, int n)
 {
     const walk_step *s = &w->step[n];
-    layout l = layout_of(p, s);
     fprintf(p->to, "\n%d. ", n + 1);
     const char *title = say(s->title, w->language);
     put(p, true, title, strlen(title));
@@ -176,8 +183,7 @@ static void put_step(const page *p, const walk *w, int n)
         put_wrapped(p, s->formula, INDENT, word_of);
         fputc('\n', p->to);
     }
-    for (int i = 0; i < s->count; i++)
-        put_line(p, &s->line[i], l);
+    walk_lines(p->to, s, p->columns, INDENT, p->ascii);
     if (s->note.en) {
         pad(p, INDENT);
         put_wrapped(p, say(s->note, w->language), INDENT, word_of);
@@ -187,43 +193,8 @@ static void put_step(const page *p, const walk *w, int n)
 
 void walk_text(FILE *to, const walk *w, int columns, bool ascii)
 {
-    page p = { to, columns, ascii };
+    page p = { to, columns, INDENT, ascii };
     fprintf(to, "%s\n", w->spec);
     for (int i = 0; i < w->count; i++)
         put_step(&p, w, i);
-}
-
-static void line_json(json_out *j, const walk_line *line)
-{
-    out_open(j, NULL, '{');
-    out_text(j, "name", line->name);
-    out_text(j, "text", line->text);
-    out_open(j, "value", '-');
-    for (int i = 0; i < line->count; i++)
-        out_real(j, NULL, line->value[i]);
-    out_close(j, '-');
-    out_open(j, "shown", '-');
-    for (int i = 0; i < line->count; i++)
-        out_text(j, NULL, tell_number(line->value[i]).text);
-    out_close(j, '-');
-    out_close(j, '}');
-}
-
-void walk_json(json_out *j, const walk *w)
-{
-    out_text(j, "spec", w->spec);
-    out_open(j, "steps", '[');
-    for (int i = 0; i < w->count; i++) {
-        const walk_step *s = &w->step[i];
-        out_open(j, NULL, '{');
-        out_text(j, "title", say(s->title, w->language));
-        out_text(j, "formula", s->formula);
-        out_open(j, "lines", '[');
-        for (int n = 0; n < s->count; n++)
-            line_json(j, &s->line[n]);
-        out_close(j, ']');
-        out_text(j, "note", s->note.en ? say(s->note, w->language) : NULL);
-        out_close(j, '}');
-    }
-    out_close(j, ']');
 }

@@ -6,7 +6,6 @@ import type { App, Lang, Ran, Slider, SliderWanted, State, Wanted, Words } from 
 import { Background, serve } from "./background";
 import { ClaimsPanel } from "./claims";
 import { byId, fill, h } from "./dom";
-import { exampleConfig } from "./example";
 import { Explore } from "./explore";
 import { eachFrame, measured, whenQuiet } from "./frame";
 import { renderGlossary } from "./glossary";
@@ -122,7 +121,7 @@ class Page implements App {
   private make(tab: string, root: HTMLElement): void {
     fill(root);
     if (tab === "tour") renderTour(root, this);
-    if (tab === "model") new ModelPanel(root, this, exampleConfig);
+    if (tab === "model") new ModelPanel(root, this);
     if (tab === "claims") new ClaimsPanel(root, this);
     if (tab === "glossary") renderGlossary(root, this);
   }

@@ -99,6 +99,7 @@ export class Readout {
     const f = this.figure;
     if (!f) return;
     this.mark.hidden = false;
+    this.mark.classList.toggle("line", width === 0);
     Object.assign(this.mark.style, {
       left: `${(100 * left) / f.width}%`, top: `${(100 * top) / f.height}%`,
       width: `${(100 * width) / f.width}%`, height: `${(100 * height) / f.height}%`,

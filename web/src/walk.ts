@@ -5,19 +5,16 @@
 import { sentence, type App } from "./app";
 import { fill, h } from "./dom";
 import { whenQuiet } from "./frame";
+import { walkSteps } from "./walk_steps";
 import { words } from "./words";
 
-interface Walked {
-  spec: string;
-  steps: { title: string; formula: string; numbers: string; note: string | null }[];
-}
-
 export class WalkPanel {
-  private readonly body = h("ol", { class: "steps" });
+  private readonly body = h("div", { "aria-live": "polite" });
   private readonly box: HTMLDetailsElement;
   private readonly controls = h("div", { class: "walk-controls" });
   private spec = "";
   private position = 5;
+  private key = 3;
   private dim = 8;
   private readonly later = whenQuiet(() => this.show(), 120);
 
@@ -25,8 +22,10 @@ export class WalkPanel {
     this.box = h("details", { ontoggle: () => this.show() },
       h("summary", {}, h("h2", {}, app.t(words.walk))), h("p", { class: "faint" }, app.t(words.walkAbout)), this.controls, this.body);
     fill(root, this.box);
-    app.slider(this.controls, { label: app.t(words.position), value: this.position, min: 0, max: 1023 },
+    app.slider(this.controls, { label: app.t(words.queryAt), value: this.position, min: 0, max: 255, most: 2 ** 30 },
       (v) => { this.position = v; this.show(); });
+    app.slider(this.controls, { label: app.t(words.keyAt), value: this.key, min: 0, max: 255, most: 2 ** 30 },
+      (v) => { this.key = v; this.show(); });
     app.slider(this.controls, { label: app.t(words.walkDim), value: this.dim, min: 2, max: 16, step: 2 },
       (v) => { this.dim = v; this.show(); });
   }
@@ -38,11 +37,7 @@ export class WalkPanel {
 
   private show(): void {
     if (!this.box.open || !this.spec) return;
-    const ran = this.app.run(["walk", this.spec, "--pos", `${this.position}`, "--dim", `${this.dim}`, "--json", "--lang", this.app.lang]);
-    if (ran.code) { fill(this.body, h("li", { class: "error" }, sentence(ran))); return; }
-    const walked = JSON.parse(ran.text) as Walked;
-    fill(this.body, ...walked.steps.map((s) => h("li", {},
-      h("h3", {}, s.title), s.formula ? h("code", { class: "formula" }, s.formula) : null,
-      h("pre", { tabindex: "0" }, s.numbers), s.note ? h("p", { class: "faint" }, s.note) : null)));
+    const ran = this.app.run(["walk", this.spec, "--pos", `${this.position}`, "--key", `${this.key}`, "--dim", `${this.dim}`, "--json", "--lang", this.app.lang]);
+    fill(this.body, ran.code ? h("p", { class: "error" }, sentence(ran)) : walkSteps(ran.text));
   }
 }
