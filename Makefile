@@ -43,6 +43,12 @@ docs: all                   # the table of encodings in README.md, from the regi
 page:                       # web/posenc.html: the tool in a page, for any browser; also web/build/site/
 	@scripts/page.sh
 
+claims: all                 # docs/claims.md: what papers say, measured
+	@LC_ALL=C build/posenc prove --lang en -o docs/claims.md
+
+screens: all                # docs/screens/*.png: the page as the tests see it (needs node and chromium)
+	@POSENC=build/posenc POSENC_BUILD=build ONLY=screenshots SCREENS=docs/screens bash tests/test_page.sh
+
 clean:
 	@rm -rf build build-test build-asan build-fuzz web/build
 
@@ -53,5 +59,5 @@ configure:
 	@scripts/setup.sh --check run
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run test conformance check fuzz bench bench-docs install docs page clean setup-run configure
+.PHONY: all run test conformance check fuzz bench bench-docs install docs page claims clean setup-run configure
 .NOTPARALLEL:

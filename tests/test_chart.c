@@ -3,6 +3,7 @@
  *
  * Charts: whatever the data is, what is drawn is in the frame, can be read and is the same each time. */
 #include "draw_case.h"
+#include "draw/page.h"
 
 #include <locale.h>
 
@@ -422,6 +423,32 @@ static void lines_past_the_sixth_are_dashed(void **state)
     }
 }
 
+static pe_status draw_size(draw **out, const void *with, page_size size, pe_error *err)
+{
+    chart c = *(const chart *)with;
+    c.width = size.width;
+    c.height = size.height;
+    return chart_draw(out, &c, err);
+}
+
+static void a_page_gets_a_chart_for_phones_too(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    memory m;
+    chart c = chart_of(4);
+    page_begin(memory_open(&m), &(page_head){ .title = "<b>", .language = CHINESE });
+    assert_ok(page_picture(m.to, draw_size, &c, (page_size){ 720, 420 }, (page_size){ 360, 400 }, &err));
+    page_end(m.to);
+    const char *html = memory_end(&m);
+    assert_int_equal(count_of(html, "<svg "), 2);
+    assert_non_null(strstr(html, "<html lang=\"zh-CN\">"));
+    assert_non_null(strstr(html, "<div class=\"drawing-narrow\">\n<svg class=\"drawing\" role=\"img\" viewBox=\"0 0 360 "));
+    assert_null(strstr(html, "<b>"));
+    assert_null(strstr(html, "://"));
+    memory_free(&m);
+}
+
 /* ------------------------------------------------ terminals */
 
 static void a_screen_is_filled_exactly(void **state)
@@ -579,6 +606,7 @@ int main(void)
         cmocka_unit_test(what_a_series_cannot_do_stands_at_its_end),
         cmocka_unit_test(one_point_or_none_is_a_chart_too),
         cmocka_unit_test(lines_past_the_sixth_are_dashed),
+        cmocka_unit_test(a_page_gets_a_chart_for_phones_too),
         cmocka_unit_test(a_screen_is_filled_exactly),
         cmocka_unit_test(the_same_list_gives_the_same_bytes_in_any_locale),
         cmocka_unit_test(a_list_without_memory_says_so),

@@ -228,9 +228,65 @@ static void dogs_and_help_are_data_too(void **state)
     json_decref(root);
 }
 
+/* ------------------------------------------------ prove */
+
+static void check_claim(json_t *c)
+{
+    static const char *const verdicts[] = { "HOLDS", "REFUTED", "DEPENDS" };
+    int known = 0;
+    for (int i = 0; i < COUNT(verdicts); i++)
+        known += !strcmp(text_of(c, "verdict"), verdicts[i]);
+    assert_int_equal(known, 1);
+    assert_true(*text_of(c, "name") && *text_of(c, "group") && *text_of(c, "claim") && *text_of(c, "source"));
+    assert_true(*text_of(c, "because") && *text_of(c, "verdict_text"));
+    assert_memory_equal(text_of(c, "command"), "posenc prove ", strlen("posenc prove "));
+    json_t *numbers = json_object_get(c, "numbers"), *n;
+    size_t i;
+    assert_true(json_array_size(numbers) > 0);
+    json_array_foreach(numbers, i, n)
+        assert_true(*text_of(n, "what") && *text_of(n, "text") && text_of(n, "of") && text_of(n, "unit"));
+}
+
+static void proofs_are_data(void **state)
+{
+    (void)state;
+    static const char *const commands[] = { "prove order --json", "prove order --json --lang zh",
+                                            "prove order-blind alibi rope --json" };
+    static const size_t counts[] = { 8, 8, 2 };
+    for (int k = 0; k < COUNT(commands); k++) {
+        json_t *j = run(commands[k]), *list = json_object_get(j, "claims"), *c;
+        size_t i;
+        assert_int_equal(json_array_size(list), counts[k]);
+        json_array_foreach(list, i, c)
+            check_claim(c);
+        json_decref(j);
+    }
+}
+
+static void properties_are_data(void **state)
+{
+    (void)state;
+    json_t *j = run("prove rope alibi --properties --json"), *specs = json_object_get(j, "specs");
+    assert_int_equal(json_array_size(specs), 2);
+    assert_int_equal(json_array_size(json_object_get(j, "claims")), 0);
+    json_t *list = json_object_get(json_array_get(specs, 0), "properties"), *p;
+    size_t i;
+    assert_int_equal(json_array_size(list), PE_CLAIM_COUNT);
+    json_array_foreach(list, i, p)
+    {
+        assert_string_equal(text_of(p, "name"), pe_claim_name(1u << i));
+        bool none = !strcmp(text_of(p, "outcome"), "no meaning");
+        assert_true(none == !*text_of(p, "number_text") && *text_of(p, "sentence") && *text_of(p, "what"));
+        assert_true(json_is_boolean(json_object_get(p, "claimed")));
+    }
+    json_decref(j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(proofs_are_data),
+        cmocka_unit_test(properties_are_data),
         cmocka_unit_test(list_holds_the_whole_registry),     cmocka_unit_test(table_prints_every_bit),
         cmocka_unit_test(bias_says_when_it_acts),            cmocka_unit_test(names_that_break_json_are_escaped),
         cmocka_unit_test(dogs_and_help_are_data_too),

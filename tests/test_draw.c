@@ -160,6 +160,93 @@ static void cells_are_half_blocks_shades_and_rectangles(void **state)
     draw_free(d);
 }
 
+/* A heat of which only one half is there. */
+static void nothing_is_left_to_the_paper(void **state)
+{
+    (void)state;
+    static const uint8_t heat[6] = { 254, DRAW_NOTHING, DRAW_NOTHING, DRAW_NOTHING, 254, DRAW_NOTHING };
+    pe_error err;
+    memory p;
+    draw *d;
+    assert_ok(draw_new(&d, 3, 2, &err));
+    draw_cells(d, 0, 0, 3, 2, 2, 3, heat);
+    draw_screen s = { .columns = 3, .rows = 1, .colour = true, .is_few = true };
+    assert_ok(draw_terminal(memory_open(&p), d, &s, &err));
+    assert_string_equal(memory_end(&p), "\033[38;5;230m▀▄\033[0m \n");
+    memory_free(&p);
+    assert_int_equal(count_of(svg_of(&p, d, DRAW_INSIDE), "<rect"), 2);
+    memory_free(&p);
+    assert_int_equal(count_of(svg_of(&p, d, DRAW_HOLLOW), "<rect"), 0);
+    memory_free(&p);
+    draw_free(d);
+}
+
+/* Stripes that are finer than the screen: their mean, not some of them. */
+static void cells_finer_than_the_screen_are_their_mean(void **state)
+{
+    (void)state;
+    uint8_t heat[400];
+    pe_error err;
+    memory p;
+    draw *d;
+    for (int i = 0; i < 400; i++)
+        heat[i] = i % 2 ? 254 : 0;
+    assert_ok(draw_new(&d, 10, 10, &err));
+    draw_cells(d, 0, 0, 10, 10, 1, 400, heat);
+    draw_screen s = { .columns = 10, .rows = 1, .glyphs = GLYPHS_ASCII };
+    assert_ok(draw_terminal(memory_open(&p), d, &s, &err));
+    assert_string_equal(memory_end(&p), "==========\n");
+    memory_free(&p);
+    draw_free(d);
+}
+
+/* Many cells are a picture inside the file, few are rectangles. */
+static void many_cells_are_an_image(void **state)
+{
+    (void)state;
+    uint8_t heat[4096];
+    pe_error err;
+    memory p;
+    draw *d;
+    for (int i = 0; i < 4096; i++)
+        heat[i] = (uint8_t)(i * 7 % DRAW_LEVELS);
+    assert_ok(draw_new(&d, 64, 64, &err));
+    draw_cells(d, 0, 0, 64, 64, 64, 64, heat);
+    const char *svg = svg_of(&p, d, DRAW_ALONE);
+    assert_well_formed(svg);
+    assert_int_equal(count_of(svg, "href=\"data:image/png;base64,"), 1);
+    assert_int_equal(count_of(svg, "<rect"), 1); /* the paper */
+    assert_true(p.size < 12000);
+    memory_free(&p);
+    draw_free(d);
+}
+
+static void a_list_in_a_list_is_moved(void **state)
+{
+    (void)state;
+    static const uint8_t heat[2] = { 1, 2 };
+    pe_error err;
+    memory p;
+    draw *d, *all;
+    draw_point line[2] = { { 1, 2 }, { 3, 4 } };
+    assert_ok(draw_new(&d, 10, 10, &err));
+    assert_ok(draw_new(&all, 100, 100, &err));
+    draw_path(d, line, 2, false, (draw_style){ .line = INK_TEXT, .fill = INK_NONE });
+    draw_circle(d, 5, 6, 2, (draw_style){ .line = INK_TEXT, .fill = INK_NONE });
+    draw_cells(d, 1, 1, 2, 2, 1, 2, heat);
+    draw_text(d, 7, 8, 12, ANCHOR_START, INK_TEXT, false, "here");
+    draw_text(all, 1, 1, 12, ANCHOR_START, INK_TEXT, false, "before");
+    draw_place(all, d, 20, 30);
+    draw_free(d);
+    const char *svg = svg_of(&p, all, DRAW_INSIDE);
+    assert_non_null(strstr(svg, "d=\"M21 32L23 34\""));
+    assert_non_null(strstr(svg, "cx=\"25\" cy=\"36\""));
+    assert_non_null(strstr(svg, "<rect x=\"21\" y=\"31\" width=\"1\""));
+    assert_non_null(strstr(svg, "x=\"27\" y=\"38\" font-size=\"12\" class=\"f1\">here<"));
+    memory_free(&p);
+    draw_free(all);
+}
+
 static void a_file_is_a_plain_screen(void **state)
 {
     (void)state;
@@ -232,6 +319,10 @@ int main(void)
         cmocka_unit_test(a_terminal_shows_lines_as_dots_and_names_as_text),
         cmocka_unit_test(areas_are_filled),
         cmocka_unit_test(cells_are_half_blocks_shades_and_rectangles),
+        cmocka_unit_test(nothing_is_left_to_the_paper),
+        cmocka_unit_test(cells_finer_than_the_screen_are_their_mean),
+        cmocka_unit_test(many_cells_are_an_image),
+        cmocka_unit_test(a_list_in_a_list_is_moved),
         cmocka_unit_test(a_file_is_a_plain_screen),
         cmocka_unit_test(each_call_may_run_out_of_memory),
     };

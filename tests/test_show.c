@@ -417,7 +417,7 @@ static void write_sheet(const show_sheet *sheet, const char *spec, figure_format
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
-    figure_how how = { .format = format, .screen = { .columns = 80, .rows = 24 }, .language = l, .title = spec };
+    figure_how how = { .format = format, .screen = { .columns = 80, .rows = 24 }, .language = l, .title = spec, .scale = 0.5 };
     if (figures_write(to, sheet->figure, sheet->count, &how, &err))
         fail_msg("%s as %s: %s", spec, figure_format_name(format), err.text);
     fclose(to);
@@ -446,7 +446,7 @@ static void show_example(const pe_info *row, const char *spec)
         assert_string_equal(sheet.figure[i]->group, s->spec);
     }
     for (int f = 0; f < FIGURE_FORMAT_COUNT; f++)
-        if (test_turn(shown + f, 3) || f == FIGURE_TERMINAL)
+        if (test_turn(shown + f, f == FIGURE_PNG ? 6 : 3) || f == FIGURE_TERMINAL)
             write_sheet(&sheet, spec, (figure_format)f, r.language);
     shown++;
     show_sheet_free(&sheet);

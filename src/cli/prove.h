@@ -41,6 +41,9 @@ typedef struct prove_text {
 prove_text prove_number_text(const prove_number *n);
 prove_text prove_property_text(const property_found *f); /* "" where it has no meaning */
 words prove_outcome_words(property_outcome o);
+/* "largest difference of the outputs (none)" */
+#define PROVE_LABEL 400
+void prove_label(char out[PROVE_LABEL], const prove_number *n, language l);
 /* "posenc prove two-dogs" */
 void prove_command(char *out, size_t cap, const prove_line *l);
 

@@ -8,6 +8,7 @@
 
 #define COLUMNS 98
 #define INDENT 4
+#define NUMBER_AT 50 /* where what the number is begins: 12 + 26 + 12 */
 #define ROUNDING 1e-9
 
 /* ---------------------------------------------------------------- numbers and words */
@@ -42,6 +43,12 @@ prove_text prove_property_text(const property_found *f)
     if (f->is != PROPERTY_NO_MEANING)
         snprintf(out.text, sizeof out.text, "%.3g", f->number);
     return out;
+}
+
+void prove_label(char out[PROVE_LABEL], const prove_number *n, language l)
+{
+    bool of = *n->of;
+    snprintf(out, PROVE_LABEL, "%s%s%s%s", say(n->what, l), of ? " (" : "", n->of, of ? ")" : "");
 }
 
 words prove_outcome_words(property_outcome o)
@@ -147,11 +154,17 @@ static void print_line(FILE *to, const prove_report *r, const prove_line *l, boo
         coloured(to, g == CHINESE ? "无法测量" : "cannot", 12, 90, colour);
     else
         coloured(to, say(prove_verdict_words(l->found.verdict), g), 12, colour_of(l->found.verdict), colour);
-    padded(to, l->claim->name, 26);
-    padded(to, l->found.count ? prove_number_text(&l->found.number[0]).text : "", 14);
-    if (l->spec)
-        out_plain(to, l->spec, 46);
-    fprintf(to, "\n%*s", INDENT, "");
+    char name[PROVE_LABEL];
+    snprintf(name, sizeof name, "%s%s%.200s", l->claim->name, l->spec ? " " : "", l->spec ? l->spec : "");
+    padded(to, name, 26);
+    if (l->found.count) {
+        char label[PROVE_LABEL];
+        prove_label(label, &l->found.number[0], g);
+        padded(to, prove_number_text(&l->found.number[0]).text, 12);
+        wrapped(to, label, NUMBER_AT);
+    } else
+        putc('\n', to);
+    fprintf(to, "%*s", INDENT, "");
     wrapped(to, say(l->claim->claim, g), INDENT);
     fprintf(to, "%*s", INDENT, "");
     if (l->failed)

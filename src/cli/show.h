@@ -26,6 +26,7 @@ typedef struct show_job {
         pe_error why;
     } left_out[32]; /* views that fit and were not asked for, yet cannot be drawn at this length */
     int left_outs;
+    char title[400]; /* of a page: the specs */
 } show_job;
 
 /* Everything but the subjects, from the options. */

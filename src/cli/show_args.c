@@ -135,9 +135,17 @@ static void take_screen(show_job *j)
     j->how.dark = cli_given(j->args, "dark");
 }
 
-static language language_of(const cli_args *a)
+/* --lang, else the environment's; a format that cannot write it gets English. */
+static cli_exit take_language(show_job *j)
 {
-    return cli_choice(a, "lang") >= 0 ? (language)cli_choice(a, "lang") : language_of_environment();
+    const cli_args *a = j->args;
+    bool given = cli_choice(a, "lang") >= 0;
+    language l = given ? (language)cli_choice(a, "lang") : language_of_environment();
+    if (given && !figure_format_speaks(j->how.format, l))
+        return cli_fail(a, CLI_USAGE, "--lang %s: a %s has letters for English only; use .svg or .html",
+                        cli_text(a, "lang"), figure_format_name(j->how.format));
+    j->request.language = j->how.language = figure_format_speaks(j->how.format, l) ? l : ENGLISH;
+    return CLI_OK;
 }
 
 cli_exit show_args(show_job *j)
@@ -153,10 +161,9 @@ cli_exit show_args(show_job *j)
     r->causal = cli_given(a, "causal");
     r->log = cli_given(a, "log");
     r->seed = (uint64_t)cli_int(a, "seed");
-    r->language = j->how.language = language_of(a);
     CLI_TRY(take_pairs(j, "pairs"));
     CLI_TRY(take_views(j));
     CLI_TRY(take_format(j));
     take_screen(j);
-    return CLI_OK;
+    return take_language(j);
 }

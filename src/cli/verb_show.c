@@ -56,8 +56,10 @@ static cli_exit make_subjects(show_job *j)
         free(spec);
         if (s)
             return cli_fail_from(j->args, CLI_USAGE, NULL, &err);
-        j->subjects++;
+        size_t used = strlen(j->title);
+        snprintf(j->title + used, sizeof j->title - used, "%s%.120s", i ? ", " : "", j->subject[j->subjects++]->spec);
     }
+    j->how.title = j->title;
     return CLI_OK;
 }
 

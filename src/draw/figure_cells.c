@@ -213,15 +213,27 @@ static void describe(const cells_plan *p)
     char text[400], low[40], high[40];
     io_print_float(low, sizeof low, p->scale.low);
     io_print_float(high, sizeof high, p->scale.high);
-    snprintf(text, sizeof text, "Heat map: %d rows (%s) by %d columns (%s), colours from %s to %s.", p->f->rows,
+    static const words map = { "Heat map: %d rows (%s) by %d columns (%s), colours from %s to %s.",
+                               "热图：%d 行（%s），%d 列（%s），颜色从 %s 到 %s。" };
+    snprintf(text, sizeof text, p->at.language == CHINESE ? map.zh : map.en, p->f->rows,
              is_given(p->f->y_label) ? p->f->y_label : "y", p->f->columns,
              is_given(p->f->x_label) ? p->f->x_label : "x", low, high);
     draw_describe(p->d, p->f->title, p->f->description ? p->f->description : text);
 }
 
+/* Cells of whole pixels leave some of the room: where nobody asked for the height, the picture ends with its text. */
+static void fit_height(const cells_plan *p)
+{
+    const face *f = p->face;
+    double end = p->high.y + p->below + (is_given(p->f->x_label) ? f->line : 0) + f->pad + (f->cell > 0 ? 0 : 6);
+    if (p->at.fits)
+        p->d->height = fmin(p->d->height, f->cell > 0 ? ceil(end / f->line) * f->line : ceil(end));
+}
+
 static void draw_all(cells_plan *p, uint8_t *level)
 {
     plan_frame(p);
+    fit_height(p);
     describe(p);
     head(p, p->d);
     figure_levels(p->f, level);

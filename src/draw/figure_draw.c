@@ -76,6 +76,7 @@ pe_status figure_draw_at(draw **out, const figure *f, figure_place at, pe_error 
     if (s)
         return s;
     at.width = at.width > 0 ? at.width : WIDTH;
+    at.fits = !(at.height > 0);
     at.height = at.height > 0 ? at.height : figure_height(f, at.width, at.cells);
     switch (f->kind) {
     case FIGURE_CELLS: s = figure_draw_cells(out, f, at, err); break;

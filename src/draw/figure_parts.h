@@ -11,6 +11,7 @@
 typedef struct figure_place {
     double width, height;
     bool cells;
+    bool fits; /* the height may be less */
     language language;
     draw_frame *frame; /* where it lies, for lines; NULL: not asked */
 } figure_place;

@@ -69,8 +69,11 @@ void huffman_lengths(uint8_t *length, const uint32_t *weight, int count, int lim
             t.parent[i] = -1;
             t.weight[i] = weight[i] ? (weight[i] >> near) + 1 : 0;
         }
-        for (int i = 0; used < 2 && i < count && i < 2; i++)
-            t.weight[i] += 1;
+        for (int i = 0, have = used; have < 2 && i < count; i++)
+            if (!t.weight[i]) {
+                t.weight[i] = 1;
+                have++;
+            }
         join_all(&t);
         near++;
     } while (set_lengths(length, &t, count) > limit);

@@ -70,9 +70,11 @@ static void put_line(paint *p, const draw_point *at, size_t count, bool closed, 
     dash d = { .on = on[s.dash] * width, .off = off[s.dash] * width };
     for (size_t i = 0; i + 1 < count + (closed || count == 1); i++) {
         draw_point a = scaled(p, at[i]), b = scaled(p, at[(i + 1) % count]);
+        draw_point low = { -2 * width, -2 * width }, high = { p->width + 2 * width, p->height + 2 * width };
         if (count == 2 || closed)
             straighten(&a, &b, width);
-        put_piece(p, a, b, width, &d);
+        if (draw_clip(&a, &b, low, high)) /* dashes far outside are many, and nobody sees them */
+            put_piece(p, a, b, width, &d);
     }
     paint_ink(p, s.line, 1);
 }

@@ -27,11 +27,14 @@ static bool is_utf8(void)
     return set && (!strncasecmp(set, ".utf-8", 6) || !strncasecmp(set, ".utf8", 5));
 }
 
-static bool has_colour(void)
+static void find_colour(draw_screen *s)
 {
-    const char *depth = variable("COLORTERM");
-    return !*variable("NO_COLOR") && strcmp(variable("TERM"), "dumb") != 0 &&
-           (!strcmp(depth, "truecolor") || !strcmp(depth, "24bit"));
+    const char *depth = variable("COLORTERM"), *kind = variable("TERM");
+    if (*variable("NO_COLOR") || !strcmp(kind, "dumb"))
+        return;
+    bool is_full = !strcmp(depth, "truecolor") || !strcmp(depth, "24bit");
+    s->colour = is_full || strstr(kind, "256color");
+    s->is_few = s->colour && !is_full;
 }
 
 /* Where the stream is a terminal that tells it. */
@@ -56,6 +59,6 @@ draw_screen draw_screen_of(FILE *stream)
     if (fd < 0 || !isatty(fd))
         return s;
     take_size(&s, fd);
-    s.colour = has_colour();
+    find_colour(&s);
     return s;
 }

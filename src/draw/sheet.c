@@ -184,7 +184,7 @@ static void place_one(const sheet *s, draw *d, int i, double top)
 static double put_groups(const sheet *s, draw *d)
 {
     double most = 0;
-    for (int column = 0, i = 0; column < s->columns && s->columns > 1; column++) {
+    for (int column = 0, i = 0; column < s->columns && !s->is_stacked; column++) {
         for (i = 0; s->slot[i].column != column;)
             i++;
         most = fmax(most, heading(s, d, column * (s->width + s->gap), s->face->pad, s->f[i]->group));

@@ -8,7 +8,7 @@
 /* What the terminal is set to: colours change only where they have to. */
 typedef struct brush {
     FILE *to;
-    bool colour, ascii;
+    bool colour, is_few, ascii;
     bool is_set; /* a colour is on */
     draw_rgb fore, back;
     bool has_back;
@@ -26,6 +26,29 @@ static void plain(brush *b)
     b->is_set = false;
 }
 
+/* The nearest of 256 colours: a cube of 6 x 6 x 6, or one of 24 greys where it is nearer. */
+static int nearest(draw_rgb c)
+{
+    static const int level[6] = { 0, 95, 135, 175, 215, 255 };
+    const int part[3] = { c.r, c.g, c.b };
+    int at[3], cube = 0, grey = 0, k = (c.r + c.g + c.b) / 3 < 8 ? 0 : ((c.r + c.g + c.b) / 3 - 3) / 10;
+    k = k > 23 ? 23 : k;
+    for (int i = 0; i < 3; i++) {
+        at[i] = part[i] < 48 ? 0 : part[i] < 115 ? 1 : (part[i] - 35) / 40;
+        cube += (part[i] - level[at[i]]) * (part[i] - level[at[i]]);
+        grey += (part[i] - 8 - 10 * k) * (part[i] - 8 - 10 * k);
+    }
+    return grey < cube ? 232 + k : 16 + 36 * at[0] + 6 * at[1] + at[2];
+}
+
+static void put_colour(const brush *b, int ground, draw_rgb c)
+{
+    if (b->is_few)
+        fprintf(b->to, "\033[%d;5;%dm", ground, nearest(c));
+    else
+        fprintf(b->to, "\033[%d;2;%d;%d;%dm", ground, c.r, c.g, c.b);
+}
+
 static void set(brush *b, draw_rgb fore, const draw_rgb *back)
 {
     if (!b->colour ||
@@ -33,9 +56,9 @@ static void set(brush *b, draw_rgb fore, const draw_rgb *back)
         return;
     if (b->is_set && b->has_back && !back)
         plain(b);
-    fprintf(b->to, "\033[38;2;%d;%d;%dm", fore.r, fore.g, fore.b);
+    put_colour(b, 38, fore);
     if (back)
-        fprintf(b->to, "\033[48;2;%d;%d;%dm", back->r, back->g, back->b);
+        put_colour(b, 48, *back);
     b->is_set = true;
     b->fore = fore;
     b->has_back = back != NULL;
@@ -129,7 +152,7 @@ static void put_cell(brush *b, const canvas_cell *at)
 pe_status draw_terminal(FILE *to, const draw *d, const draw_screen *screen, pe_error *err)
 {
     canvas c;
-    brush b = { .to = to, .colour = screen->colour, .ascii = screen->glyphs == GLYPHS_ASCII };
+    brush b = { .to = to, .colour = screen->colour, .is_few = screen->is_few, .ascii = screen->glyphs == GLYPHS_ASCII };
     pe_status s = draw_status(d, err);
     s = s ? s : canvas_new(&c, d, screen, err);
     if (s)

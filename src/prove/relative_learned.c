@@ -139,8 +139,9 @@ pe_status measure_beyond_table(prove_finding *out, const prove_given *g, pe_erro
 {
     measure_encoding m;
     PROVE_TRY(measure_open_head(&m, g->spec[0], g, err));
-    pe_status status =
-        table_rows(&m) ? look_beyond(out, &m, g, err) : io_fail(err, PE_ERR_UNSUITED, "%s has no table", g->spec[0]);
+    pe_status status = table_rows(&m)
+                           ? look_beyond(out, &m, g, err)
+                           : io_fail(err, PE_ERR_UNSUITED, "%s has no table; needs one that is learned", g->spec[0]);
     measure_close(&m);
     return status;
 }

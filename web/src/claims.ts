@@ -5,6 +5,7 @@
 
 import { sentence, type App, type Ran } from "./app";
 import { fill, h } from "./dom";
+import { findingOf, lookOf, showFinding } from "./finding";
 import { words } from "./words";
 
 interface Claim {
@@ -14,18 +15,9 @@ interface Claim {
   timed: boolean;
 }
 
-interface Found extends Claim {
-  verdict: string | null;
-  verdict_text?: string;
-  because: string;
-  numbers: { what: string; of: string; text: string }[];
-}
-
 interface Groups {
   groups: { name: string; title: string; claims: Claim[] }[];
 }
-
-const looks: Record<string, string> = { HOLDS: "good", REFUTED: "bad", DEPENDS: "mixed" };
 
 export class ClaimsPanel {
   private readonly rows = new Map<string, HTMLElement>();
@@ -90,15 +82,9 @@ export class ClaimsPanel {
   }
 
   private show(name: string, ran: Ran): void {
-    const f = ran.code > 1 ? undefined : (JSON.parse(ran.text) as { claims: Found[] }).claims[0];
-    if (!f) { fill(this.found(name), h("p", { class: "error" }, sentence(ran))); return; }
-    const look = looks[f.verdict ?? ""] ?? "none";
-    this.count(name, look, f.verdict_text ?? "—");
-    fill(this.found(name),
-      h("p", {}, h("span", { class: `badge ${look}` }, f.verdict_text ?? "—"), " ", f.because),
-      f.numbers.length > 0 && h("details", {}, h("summary", {}, `${this.app.t(words.evidence)} (${f.numbers.length})`),
-        h("div", { class: "wide" }, h("table", {}, h("tbody", {}, ...f.numbers.map((n) =>
-          h("tr", {}, h("td", {}, n.what), h("td", {}, h("code", {}, n.of)), h("td", { class: "number" }, n.text))))))));
+    const f = findingOf(ran);
+    if (f) this.count(name, lookOf(f), f.verdict_text ?? "—");
+    fill(this.found(name), ...showFinding(ran, this.app));
   }
 
   /** "HOLDS 12, REFUTED 3": of those measured. */

@@ -113,14 +113,15 @@ export class SideForm {
     this.change(writeSpec(this.parts));
   }
 
-  /** A choice that needs other keys takes them from an example of the registry that makes the same choice. */
+  /** A choice that other keys hang on takes theirs from the registry's first example of it. */
   private complete(row: Row, part: Part, key: Key): void {
-    if (key.kind !== "choice") return;
-    const missing = row.keys.filter((k) => k.required && applies(row, k, part.keys) && !part.keys.has(k.name));
-    if (!missing.length) return;
-    const example = row.examples.map((e) => readSpec(e)[0]?.keys)
-      .find((keys) => keys?.get(key.name) === part.keys.get(key.name) && missing.every((k) => keys?.has(k.name)));
-    for (const [name, value] of example ?? []) if (!part.keys.has(name)) part.keys.set(name, value);
+    const chosen = part.keys.get(key.name);
+    if (key.kind !== "choice" || chosen === undefined) return;
+    const example = row.examples.map((e) => readSpec(e)[0]?.keys).find((keys) => keys?.get(key.name) === chosen);
+    for (const k of row.keys) {
+      const value = example?.get(k.name);
+      if (value !== undefined && k.when?.startsWith(`${key.name}=`) && !part.keys.has(k.name)) part.keys.set(k.name, value);
+    }
   }
 
   private chooser(part: Part, i: number): HTMLElement {

@@ -26,7 +26,7 @@ export class Header {
     }, "◐");
     fill(root,
       h("div", { class: "title" }, h("h1", {}, "posenc"), h("p", {}, app.t(words.tagline))),
-      h("div", { class: "tools" }, copyButton(app, app.t(words.copyLink), () => location.href.split("#")[0] + app.link({})),
+      h("div", { class: "tools" }, copyButton(app, app.t(words.copyLink), () => location.href.split("#")[0] + app.link({ theme: "" })),
         language, theme),
       list);
   }

@@ -6,7 +6,6 @@ import type { App, Lang, Ran, Slider, SliderWanted, State, Wanted, Words } from 
 import { Background, serve } from "./background";
 import { ClaimsPanel } from "./claims";
 import { byId, fill, h } from "./dom";
-import { exampleConfig } from "./example";
 import { Explore } from "./explore";
 import { eachFrame, measured, whenQuiet } from "./frame";
 import { renderGlossary } from "./glossary";
@@ -90,7 +89,7 @@ class Page implements App {
   /** A link that was typed or gone back to. */
   private follow(): void {
     const lang = this.state.lang;
-    this.state = readLink(location.hash, this.first);
+    this.state = readLink(location.hash, { ...this.first, theme: keptTheme() });
     this.made.delete(this.state.tab);
     if (this.state.lang !== lang) this.build();
     else this.show();
@@ -99,6 +98,7 @@ class Page implements App {
   /** Everything anew, in the language of the state. */
   private build(): void {
     document.documentElement.lang = this.lang === "zh" ? "zh-CN" : "en";
+    document.title = this.t(words.title);
     byId("skip").textContent = this.t(words.skip);
     this.made = new Set();
     this.header = new Header(byId("top"), this);
@@ -122,7 +122,7 @@ class Page implements App {
   private make(tab: string, root: HTMLElement): void {
     fill(root);
     if (tab === "tour") renderTour(root, this);
-    if (tab === "model") new ModelPanel(root, this, exampleConfig);
+    if (tab === "model") new ModelPanel(root, this);
     if (tab === "claims") new ClaimsPanel(root, this);
     if (tab === "glossary") renderGlossary(root, this);
   }

@@ -2,56 +2,27 @@
 //
 // A model's own file: `posenc explain` says what it does, `posenc extend` what a longer context would take.
 
-import { sentence, type App, type State } from "./app";
+import { sentence, type App, type Ran, type State } from "./app";
 import { fill, h, newId } from "./dom";
 import { whenQuiet } from "./frame";
+import { examples } from "./example";
+import { explainedPart, shapeOf, type Explained } from "./explained";
 import { extendTable } from "./extend";
-import { bounds } from "./state";
 import { words } from "./words";
 
-const most = 64 * 2 ** 20;
-
-interface Group {
-  spec: string;
-  layers: number[];
-  heads: number;
-  kv_heads: number;
-  head_dim: number;
-  model_dim: number;
-  rotation?: { magnitude: number; scaled: boolean; pairs_without_a_turn: number; extrapolates_from: number | null; pairs: unknown[] };
-}
-
-interface Explained {
-  format: string;
-  parts: { name: string; type: string; trained: number; served: number; groups: Group[] }[];
-  notes: { level: string; text: string }[];
-}
-
-/** 0, 1, 2, 5 as "0–2, 5". */
-function ranges(numbers: readonly number[]): string {
-  const out: string[] = [];
-  for (let i = 0; i < numbers.length; i++) {
-    const first = i;
-    while (i + 1 < numbers.length && (numbers[i + 1] ?? 0) === (numbers[i] ?? 0) + 1) i++;
-    out.push(first === i ? `${numbers[i]}` : `${numbers[first]}–${numbers[i]}`);
-  }
-  return out.join(", ");
-}
-
-/** As much of the model's shape as the page shows. */
-function shapeOf(g: Group): Partial<State> {
-  return { dim: Math.min(g.head_dim, bounds.dim[1]), heads: Math.min(g.heads, bounds.heads[1]), model: Math.min(g.model_dim, 1024) };
-}
+const most = 64 * 2 ** 20; // bytes of a file
+const longest = 2 ** 24; // positions to serve
 
 export class ModelPanel {
   private text = "";
   private readonly result = h("div", { class: "model-result", "aria-live": "polite" });
   private readonly longer = h("div", {});
   private readonly area: HTMLTextAreaElement;
+  private readonly lenient = h("input", { type: "checkbox", id: newId("lenient"), onchange: () => this.read(this.text) });
   private target = 0;
   private shape: Partial<State> = {};
 
-  constructor(root: HTMLElement, private readonly app: App, example: string) {
+  constructor(root: HTMLElement, private readonly app: App) {
     const id = newId("config");
     this.area = h("textarea", { id, rows: "6", spellcheck: "false", placeholder: '{ "model_type": "llama", … }' });
     this.area.addEventListener("input", whenQuiet(() => this.read(this.area.value), 250));
@@ -59,10 +30,28 @@ export class ModelPanel {
     file.addEventListener("change", () => { const f = file.files?.[0]; if (f) void this.take(f); });
     const drop = h("div", { class: "drop" },
       h("label", { class: "button", for: `${id}-file` }, app.t(words.choose)), file, " ",
-      h("button", { type: "button", class: "quiet", onclick: () => { this.area.value = example; this.read(example); } }, app.t(words.tryOne)),
-      h("label", { for: id, class: "quiet" }, app.t(words.paste)), this.area);
+      this.examples(),
+      h("label", { for: id, class: "quiet" }, app.t(words.paste)), this.area,
+      h("div", { class: "look check" }, this.lenient, " ", h("label", { for: this.lenient.id }, app.t(words.lenient))));
     this.droppable(drop);
     fill(root, h("h2", {}, app.t(words.modelTitle)), h("p", {}, app.t(words.modelAbout)), drop, this.result, this.longer);
+  }
+
+  private examples(): HTMLElement {
+    const label = this.app.t(words.tryOne);
+    const select = h("select", { class: "examples", "aria-label": label }, h("option", { value: "" }, label + " …"));
+    for (const e of examples) select.append(h("option", { value: e.name }, e.name));
+    select.addEventListener("change", () => {
+      const chosen = examples.find((e) => e.name === select.value);
+      if (chosen) this.read((this.area.value = JSON.stringify(chosen.config, null, 2)));
+    });
+    return select;
+  }
+
+  /** One command on the file at hand. */
+  private run(verb: string, ...options: string[]): Ran {
+    const lenient = this.lenient.checked ? ["--lenient"] : [];
+    return this.app.run([verb, "config.json", "--json", ...options, ...lenient], { "config.json": this.text });
   }
 
   private droppable(el: HTMLElement): void {
@@ -94,43 +83,29 @@ export class ModelPanel {
   read(text: string): void {
     this.text = text;
     if (!text.trim()) { fill(this.result); fill(this.longer); return; }
-    const ran = this.app.run(["explain", "config.json", "--json"], { "config.json": text });
+    const ran = this.run("explain");
     if (ran.code) return this.fail(sentence(ran));
     const said = JSON.parse(ran.text) as Explained;
-    fill(this.result, ...said.parts.map((p) => this.part(p)),
-      ...said.notes.map((n) => h("p", { class: `note ${n.level}` }, n.text)));
-    const trained = said.parts[0]?.trained ?? 0, group = said.parts[0]?.groups[0];
+    fill(this.result, ...said.parts.map((p) => explainedPart(this.app, p)),
+      ...said.notes.map((n) => h("p", { class: `note ${n.level}` }, n.text)),
+      ...said.engines.map((q) => h("p", { class: "note warning" }, h("strong", {}, q.engine), " ", q.text)));
+    const { trained = null, served = null, groups = [] } = said.parts[0] ?? {}, group = groups[0];
     this.shape = group ? shapeOf(group) : {};
-    this.target = Math.min((said.parts[0]?.served ?? trained) * 4, 2 ** 24) || 32768;
+    fill(this.longer);
+    if (trained === null) return; // a file that says no length has none to make longer
+    this.target = Math.min((served ?? trained) * 4, longest);
     this.extendForm(trained);
-  }
-
-  private part(p: Explained["parts"][number]): HTMLElement {
-    const { app } = this;
-    const head = h("tr", {}, ...["", words.layers, words.headsOf, ""].map((w) =>
-      h("th", { scope: "col" }, typeof w === "string" ? (w || null) : app.t(w))));
-    const rows = p.groups.map((g) => h("tr", {},
-      h("td", {}, h("code", {}, g.spec)), h("td", {}, ranges(g.layers)), h("td", {}, `${g.heads} × ${g.head_dim}`),
-      h("td", {}, h("button", { type: "button", class: "quiet", onclick: () => this.load(g) }, app.t(words.asA)))));
-    return h("section", {},
-      h("h3", {}, [p.name, p.type].filter(Boolean).join(" · ")),
-      h("p", {}, `${app.t(words.trained)}: ${p.trained} · ${app.t(words.served)}: ${p.served}`),
-      h("div", { class: "wide" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))));
-  }
-
-  private load(g: Group): void {
-    this.app.setState({ ...shapeOf(g), tab: "explore", a: g.spec, n: 0 });
   }
 
   private extendForm(trained: number): void {
     const out = h("div", {});
     const draw = (): void => {
-      const ran = this.app.run(["extend", "config.json", "--json", "--to", `${this.target}`], { "config.json": this.text });
-      fill(out, ran.code ? h("p", { class: "error" }, sentence(ran)) : extendTable(this.app, ran.text, this.shape));
+      const ran = this.run("extend", "--to", `${this.target}`);
+      fill(out, ran.code > 1 ? h("p", { class: "error" }, sentence(ran)) : extendTable(this.app, ran.text, this.shape));
     };
     fill(this.longer, h("h3", {}, this.app.t(words.extension)));
     this.app.slider(this.longer, {
-      label: this.app.t(words.target), value: this.target, min: Math.max(trained, 1), max: 2 ** 24, log: true,
+      label: this.app.t(words.target), value: this.target, min: Math.min(trained, longest - 1), max: longest, log: true,
     }, (v) => { this.target = v; draw(); });
     this.longer.append(out);
     draw();

@@ -36,6 +36,7 @@ export function makeSlider(el: HTMLElement, wanted: SliderWanted, onChange: (val
   });
   const show = (): void => {
     const none = Number.isNaN(value);
+    root.classList.toggle("none", none);
     field.value = none ? "" : plain(value);
     range.value = String(toTick(none ? min : value));
     range.setAttribute("aria-valuetext", none ? field.placeholder : plain(value));
@@ -43,6 +44,7 @@ export function makeSlider(el: HTMLElement, wanted: SliderWanted, onChange: (val
   const tell = eachFrame(() => onChange(value));
   range.addEventListener("input", () => {
     value = fromTick(Number(range.value));
+    root.classList.remove("none");
     field.value = plain(value);
     range.setAttribute("aria-valuetext", field.value);
     tell();
@@ -51,6 +53,7 @@ export function makeSlider(el: HTMLElement, wanted: SliderWanted, onChange: (val
     const typed = field.valueAsNumber;
     if (!(typed >= min && typed <= most) || (whole && typed % 1)) return;
     value = typed;
+    root.classList.remove("none");
     range.value = String(toTick(value));
     tell();
   });

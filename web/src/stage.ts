@@ -10,9 +10,11 @@ import { measured, WhileSeen } from "./frame";
 import { Picture, type Saved } from "./picture";
 import { saveFile } from "./save";
 import { Tabs } from "./tabs";
+import { isDark } from "./theme";
 import { showArgs, type View } from "./views";
 import { words } from "./words";
 
+const most = 4096; // positions that every view has room for; more are asked for one view only
 const least = 300; // pixels of a figure that has another beside it
 const files = [["SVG", "svg", "image/svg+xml"], ["PNG", "png", "image/png"], ["CSV", "csv", "text/csv"]] as const;
 
@@ -116,7 +118,7 @@ class Card {
     return files.map(([name, as, type]) => ({
       name,
       save: () => {
-        const ran = this.app.run(this.command(["--as", as]));
+        const ran = this.app.run(this.command(["--as", as, ...(as === "png" && isDark() ? ["--dark"] : [])]));
         if (ran.code) this.error.textContent = sentence(ran);
         else saveFile(`posenc-${this.view.name}.${as}`, ran.out, type);
       },
@@ -132,7 +134,8 @@ export class Stage {
 
   constructor(root: HTMLElement, private readonly app: App, strip: HTMLElement) {
     const list = h("div", { class: "tabs" });
-    this.tabs = new Tabs(list, app.t(words.views), (view) => app.setState({ view }));
+    this.tabs = new Tabs(list, app.t(words.views), (view) =>
+      app.setState(app.state.n > most ? { view, n: 0 } : { view }));
     fill(root, list, strip, this.body);
   }
 

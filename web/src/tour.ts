@@ -12,8 +12,8 @@ import { marked, paragraph } from "./tour_text";
 
 const words = {
   contents: { en: "Steps of the tour", zh: "导览目录" },
-  previous: { en: "Back", zh: "上一步" },
-  next: { en: "Next", zh: "下一步" },
+  previous: { en: "Back: ", zh: "上一步：" },
+  next: { en: "Next: ", zh: "下一步：" },
   tries: { en: "Try this", zh: "动手试试" },
 };
 
@@ -28,7 +28,7 @@ function valuesOf(key: string): Values {
 
 function go(to: Step | undefined, label: string, rel: string, app: App): HTMLElement {
   if (!to) return h("span", {});
-  return h("a", { href: app.link({ tab: "tour", step: to.id }), rel, class: "button" }, `${label}: ${app.t(to.title)}`);
+  return h("a", { href: app.link({ tab: "tour", step: to.id }), rel, class: "button" }, label + app.t(to.title));
 }
 
 function contents(at: number, app: App): HTMLElement {
@@ -37,10 +37,10 @@ function contents(at: number, app: App): HTMLElement {
 }
 
 function table(t: Table, app: App): HTMLElement {
-  return h("div", { class: "wide" }, h("table", { class: "results" }, h("caption", {}, app.t(t.caption)),
+  return h("figure", {}, h("figcaption", {}, app.t(t.caption)), h("div", { class: "wide" }, h("table", { class: "results" },
     h("thead", {}, h("tr", {}, ...t.columns.map((c) => h("th", { scope: "col" }, app.t(c))))),
     h("tbody", {}, ...t.rows.map((r) => h("tr", { "data-row": r.row },
-      h("th", { scope: "row" }, app.t(r.name)), ...r.values.map((v) => h("td", { class: "number" }, v)))))));
+      h("th", { scope: "row" }, app.t(r.name)), ...r.values.map((v) => h("td", { class: "number" }, v))))))));
 }
 
 function article(step: Step, at: number, app: App): HTMLElement {
@@ -50,7 +50,7 @@ function article(step: Step, at: number, app: App): HTMLElement {
     ...step.text[app.lang].map((p) => paragraph(p, app, step.formulas)),
     step.table ? table(step.table, app) : null,
     ...demos,
-    h("aside", { class: "try" }, h("h4", {}, app.t(words.tries)), h("p", {}, ...marked(app.t(step.tries), app, step.formulas))),
+    h("aside", { class: "try" }, h("h3", {}, app.t(words.tries)), h("p", {}, ...marked(app.t(step.tries), app, step.formulas))),
     h("nav", { class: "ends" }, go(steps[at - 1], app.t(words.previous), "prev", app), go(steps[at + 1], app.t(words.next), "next", app)));
 }
 

@@ -3,12 +3,16 @@
 // A demo of the tour: its controls, and what the tool answers to their values. Whatever changes, only the outputs that
 // hold its {name} are asked again.
 
-import { sentence, type App } from "./app";
+import { sentence, type App, type State } from "./app";
 import { fill, h, newId } from "./dom";
 import { claimOutput } from "./tour_claim";
 import type { ChoiceControl, Control, Demo, Option, Output, TextControl } from "./tour_step";
 import { marked, paragraph, type Formulas } from "./tour_text";
 import { walkOutput } from "./tour_walk";
+
+const words = {
+  open: { en: "Open it in the explorer", zh: "在“探索”页打开" },
+};
 
 export type Values = Map<string, string>; // by the control's id
 
@@ -70,28 +74,46 @@ function addControl(to: HTMLElement, c: Control, formulas: Formulas, values: Val
 }
 
 /** The rows of the "data" a command prints as JSON. */
-function numbersOutput(el: HTMLElement, args: string[], caption: string, app: App): void {
+function dataOutput(el: HTMLElement, args: string[], caption: string, app: App): void {
   const ran = app.run([...args, "--json"]);
   if (ran.code) return fill(el, h("p", { class: "error", role: "alert" }, sentence(ran)));
   const rows = (JSON.parse(ran.text) as { data: number[][] }).data;
-  fill(el, h("div", { class: "wide" }, h("table", { class: "values" }, h("caption", {}, caption),
-    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((value) => h("td", {}, String(value)))))))));
+  fill(el, h("figure", {}, h("figcaption", {}, caption), h("div", { class: "wide" }, h("table", { class: "values" },
+    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((value) => h("td", {}, String(value))))))))));
+}
+
+/** Two specs with the same axes, below each other, each under its name. */
+function besideOutput(el: HTMLElement, first: string, second: string, view: string, options: string[], app: App): void {
+  for (const name of el.querySelectorAll(".spec-name")) name.remove();
+  app.picture(el, { spec: first, view, options: [second, ...options] });
+  if (el.children.length !== 2) return; // an error
+  el.lastElementChild?.before(h("code", { class: "spec-name" }, second));
+  el.prepend(h("code", { class: "spec-name" }, first));
 }
 
 /** Everything an output says of its command, to see which controls it listens to. */
 function mentions(o: Output): string {
   if (o.kind === "claim") return o.claim;
-  return o.kind === "numbers" ? o.command.join(" ") : [o.spec, ...(o.options ?? [])].join(" ");
+  return o.kind === "data" ? o.command.join(" ") : [o.spec, o.kind === "picture" ? o.beside ?? "" : "", ...(o.options ?? [])].join(" ");
 }
 
 function show(el: HTMLElement, o: Output, values: Values, app: App): void {
   if (o.kind === "claim") claimOutput(el, filled(o.claim, values), app);
-  else if (o.kind === "numbers") numbersOutput(el, command(o.command, values), app.t(o.caption), app);
+  else if (o.kind === "data") dataOutput(el, command(o.command, values), app.t(o.caption), app);
   else {
     const spec = filled(o.spec, values), options = command(o.options ?? [], values);
     if (o.kind === "walk") walkOutput(el, spec, options, app);
-    else app.picture(el, { spec, view: o.view, options });
+    else if (!o.beside) app.picture(el, { spec, view: o.view, options });
+    else besideOutput(el, spec, filled(o.beside, values), o.view, options, app);
   }
+}
+
+/** The same picture in the explorer, with what it can take over from the demo. */
+function explorer(o: Output & { kind: "picture" }, values: Values, app: App): string {
+  const state: Partial<State> = { tab: "explore", a: filled(o.spec, values), b: filled(o.beside ?? "", values), view: o.view };
+  if (values.has("n")) state.n = Number(values.get("n"));
+  if (values.has("words")) state.text = values.get("words") ?? "";
+  return app.link(state);
 }
 
 /** The ids whose change an output must follow: those it names, and those that the values of these name. */
@@ -101,16 +123,29 @@ function listens(o: Output, values: Values): Set<string> {
   return new Set([...direct, ...direct.flatMap((id) => named(values.get(id) ?? ""))]);
 }
 
+/** An output's place on the page, and how it is filled. */
+function output(o: Output, values: Values, app: App): { o: Output; box: HTMLElement; draw: () => void } {
+  const scrolls = o.kind === "walk" ? { tabindex: 0, role: "region", "aria-label": filled(o.spec, values) } : {};
+  const el = h("div", { class: `output ${o.kind}`, ...scrolls });
+  if (o.kind !== "picture") return { o, box: el, draw: () => show(el, o, values, app) };
+  const link = h("a", { class: "open" }, app.t(words.open));
+  const draw = (): void => {
+    show(el, o, values, app);
+    link.href = explorer(o, values, app);
+  };
+  return { o, box: h("div", { class: o.narrow ? "narrow" : null }, el, link), draw };
+}
+
 export function renderDemo(demo: Demo, formulas: Formulas, values: Values, app: App): HTMLElement {
   for (const c of demo.controls) if (!values.has(c.id)) values.set(c.id, firstValue(c, app));
-  const outputs = demo.outputs.map((o) => ({ o, el: h("div", { class: `output ${o.kind}${"narrow" in o && o.narrow ? " narrow" : ""}` }) }));
+  const outputs = demo.outputs.map((o) => output(o, values, app));
   const changed = (id: string): void => {
-    for (const { o, el } of outputs) if (listens(o, values).has(id)) show(el, o, values, app);
+    for (const { o, draw } of outputs) if (listens(o, values).has(id)) draw();
   };
   const controls = h("div", { class: "demo-controls" });
   for (const c of demo.controls) addControl(controls, c, formulas, values, changed, app);
   const section = h("section", { class: "demo", "aria-label": app.t(demo.title) },
-    h("h4", {}, app.t(demo.title)), controls, ...outputs.map(({ el }) => el));
-  queueMicrotask(() => outputs.forEach(({ o, el }) => show(el, o, values, app)));
+    h("h3", {}, app.t(demo.title)), controls, ...outputs.map(({ box }) => box));
+  queueMicrotask(() => outputs.forEach(({ draw }) => draw())); // a picture is as wide as its place, once it has one
   return section;
 }

@@ -41,9 +41,9 @@ export interface TextControl {
 export type Control = SliderControl | ChoiceControl | TextControl;
 
 export type Output =
-  | { kind: "picture"; spec: string; view: string; options?: string[]; narrow?: boolean }
+  | { kind: "picture"; spec: string; view: string; beside?: string; options?: string[]; narrow?: boolean } // beside: a second spec
   | { kind: "walk"; spec: string; options?: string[] }
-  | { kind: "numbers"; command: string[]; caption: Words } // the rows of "data" of its JSON
+  | { kind: "data"; command: string[]; caption: Words } // the rows of "data" of its JSON
   | { kind: "claim"; claim: string };
 
 export interface Demo {

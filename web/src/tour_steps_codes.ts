@@ -27,17 +27,27 @@ const integer: Step = {
   },
   demos: [
     {
-      title: { en: "The code beside a word of size 1", zh: "与量级为 1 的词向量相比" },
+      title: { en: "How large the code is", zh: "编码有多大" },
       controls: [length],
       outputs: [
-        { kind: "picture", spec: "integer", view: "curves", options: ["-n", "{n}", "--model-dim", "8"] },
+        { kind: "picture", spec: "integer", view: "curves", options: ["-n", "{n}", "--model-dim", "8", "--pairs", "0"] },
         { kind: "claim", claim: "integer-drowns" },
       ],
     },
+    {
+      title: { en: "What is left of the words", zh: "词还剩下什么" },
+      controls: [
+        {
+          kind: "text", id: "words", label: { en: "Sentence", zh: "句子" },
+          value: { en: "the dog chased the other dog", zh: "那条狗追另一条狗" },
+        },
+      ],
+      outputs: [{ kind: "picture", spec: "integer", view: "attention", options: ["--sentence", "{words}"], narrow: true }],
+    },
   ],
   tries: {
-    en: "Pull the slider from 8 to 512 and watch the axis: the shape never changes, only its height. The check measures signal (the word) against noise (the code) and gives the ratio in decibels.",
-    zh: "把滑块从 8 拖到 512，盯住纵轴：形状不变，只有高度在涨。下面的检验把词当信号、编码当噪声，用分贝给出信噪比。",
+    en: "Pull the slider from 8 to 512 and watch the axis: elements of a word stay near 1 all the while. The check measures the word against the code and gives the ratio in decibels. Then compare the two attentions of the sentence: with integers on top every word stares at one end of it, whatever stands there.",
+    zh: "把滑块从 8 拖到 512，盯住纵轴：词向量的分量可一直只有 1 左右。检验以分贝给出词与编码的功率之比。再比较同一句话的两张注意力图：加上整数编码之后，所有词都盯着句子的一端，不管那里是什么词。",
   },
 };
 
@@ -62,8 +72,8 @@ const normalised: Step = {
       title: { en: "The same position in a short and in a long text", zh: "同一个位置，短文本与长文本" },
       controls: [{ kind: "slider", id: "len", label: { en: "Length N", zh: "长度 N" }, value: 32, min: 8, max: 512, log: true }],
       outputs: [
-        { kind: "picture", spec: "normalised:length={len}", view: "curves", options: ["-n", "{len}", "--model-dim", "8"] },
-        { kind: "numbers", command: ["table", "normalised:length={len}", "-n", "6", "--model-dim", "4"],
+        { kind: "picture", spec: "normalised:length={len}", view: "curves", options: ["-n", "{len}", "--model-dim", "8", "--pairs", "0"] },
+        { kind: "data", command: ["table", "normalised:length={len}", "-n", "6", "--model-dim", "4"],
           caption: { en: "The codes of positions 0 to 5 (four elements each)", zh: "位置 0 到 5 的编码（各四个分量）" } },
         { kind: "claim", claim: "fractions-depend" },
       ],
@@ -100,7 +110,7 @@ const binary: Step = {
       title: { en: "Eight bits of a position", zh: "一个位置的八个比特" },
       controls: [{ kind: "slider", id: "t", label: { en: "First position", zh: "起始位置" }, value: 252, min: 0, max: 508 }],
       outputs: [
-        { kind: "numbers", command: ["table", "binary", "-n", "5", "--start", "{t}", "--model-dim", "8"],
+        { kind: "data", command: ["table", "binary", "-n", "5", "--start", "{t}", "--model-dim", "8"],
           caption: { en: "Five positions from there on, the lowest bit first", zh: "从该位置起的五个编码，最低位在前" } },
       ],
     },
@@ -108,7 +118,7 @@ const binary: Step = {
       title: { en: "Bits as clocks", zh: "把比特看成时钟" },
       controls: [length],
       outputs: [
-        { kind: "picture", spec: "binary", view: "table", options: ["-n", "{n}", "--model-dim", "8"] },
+        { kind: "picture", spec: "binary", view: "table", options: ["-n", "{n}", "--model-dim", "8"], narrow: true },
         { kind: "claim", claim: "bit-periods" },
         { kind: "claim", claim: "binary-jumps" },
       ],

@@ -12,6 +12,7 @@ const rotary: Step = {
     want: tex`\langle f(q,m),\,f(k,n)\rangle = g(q,k,m-n)`,
     start: tex`f(q,0)=q`,
     polar: tex`f(q,m) = R(q,m)\,e^{\mathrm i\,\Theta(q,m)}`,
+    both: tex`f(q,m)\,f(k,n)^{*}`,
     sizes: tex`R(q,m)\,R(k,m) = |q|\,|k|`,
     phases: tex`\Theta(q,m)-\Theta(q,0) = \Theta(k,m)-\Theta(k,0) = \varphi(m)`,
     steps: tex`\varphi(m)-\varphi(m-1) = \theta`,
@@ -29,7 +30,7 @@ const rotary: Step = {
     en: [
       "Say what we want and solve for it. f may look at a vector and its own position only; the product of two results may depend on the positions through their difference only:",
       "{want}",
-      "with {start}. Take two dimensions, so that a vector is a complex number: {polar}. First {zero}: the right side is g(q, k, 0), the same for every m, so {sizes}. The simplest solution leaves lengths alone. For the phases the same step gives",
+      "with {start}. Take two dimensions, so that a vector is a complex number, {polar}, and ask it of the complex product {both}, whose real part is the dot product. First {zero}: the product is that at position 0 for every m, so {sizes}. The simplest solution leaves lengths alone. For the phases the same step gives",
       "{phases}",
       "one function φ of the position, whatever the vector. Now {one}: the right side depends on q and k but not on m, the left side is φ(m) − φ(m−1) and constants. So {steps} for every m: an arithmetic progression, φ(m) = mθ, and",
       "{answer}",
@@ -40,7 +41,7 @@ const rotary: Step = {
     zh: [
       "把想要的写成方程，然后解它。f 只能看向量自己和它自己的位置；两个结果的内积只能通过位置差依赖位置：",
       "{want}",
-      "并设 {start}。先看二维，向量就是复数，写成极坐标 {polar}。取 {zero}：右边是 g(q, k, 0)，与 m 无关，于是 {sizes}，最简单的解是模长不变。对相位做同样的事，得到",
+      "并设 {start}。先看二维，向量就是复数，写成极坐标 {polar}；并对复数乘积 {both} 提这个要求，它的实部就是内积。取 {zero}：对任何 m，乘积都等于在位置 0 处的值，于是 {sizes}，最简单的解是模长不变。对相位做同样的事，得到",
       "{phases}",
       "也就是说，相位的增量 φ 只与位置有关，与向量无关。再取 {one}：右边只含 q、k 而不含 m，左边除常数外是 φ(m) − φ(m−1)。所以对一切 m 有 {steps}，等差数列，φ(m) = mθ，即",
       "{answer}",
@@ -103,13 +104,13 @@ const axes: Step = {
     en: [
       "A patch of an image stands at (x, y). The same wish, that scores see only the two differences, has the same kind of answer: a matrix R(x, y) that turns, with R(x, y) R(x′, y′) = R(x + x′, y + y′).",
       "The simplest takes four elements, two for x and two for y: {block}. In d dimensions half of the pairs follow x and half follow y. Move along x and only the pairs of x turn: the axes do not know of each other.",
-      "Why not save elements and turn *one* pair by both, {wrong}? Then (1, 0) and (0, 1) are the same place. Other weights, {any}, only hide it: a pair has one angle, the plane has two coordinates, and whole lines of cells share an angle. Two coordinates need two pairs at least.",
+      "Why not save elements and turn *one* pair by both, {wrong}? Then (1, 0) and (0, 1) are the same place. Other weights, {any}, only hide it: a pair has one angle, the plane has two coordinates, and along each line where xα + yβ stays the same all places have one angle, or come as close to it as you like. Two coordinates need two pairs at least.",
       "Video adds time: [sections](mrope) deal the pairs out to t, h and w. A text token has all three coordinates equal, and for it the encoding is plain RoPE.",
     ],
     zh: [
       "图像块的位置是 (x, y)。愿望不变，分数只依赖两个坐标差；答案的形式也不变：一个旋转矩阵 R(x, y)，满足 R(x, y) R(x′, y′) = R(x + x′, y + y′)。",
       "最简单的解用四个分量，两个归 x，两个归 y：{block}。在 d 维里就是一半的对跟着 x 转，另一半跟着 y 转。沿 x 方向移动，只有 x 的那些对在动，两个轴互不相干。",
-      "能不能省一点，让*同一对*既受 x 又受 y 驱动，{wrong}？那样 (1, 0) 和 (0, 1) 就成了同一个位置。换成不同权重 {any} 也只是把问题藏起来：一对只有一个角度，平面却有两个坐标，必有整条线上的格子角度相同。两个坐标至少要两对。",
+      "能不能省一点，让*同一对*既受 x 又受 y 驱动，{wrong}？那样 (1, 0) 和 (0, 1) 就成了同一个位置。换成不同权重 {any} 也只是把问题藏起来：一对只有一个角度，平面却有两个坐标，沿着 xα + yβ 为常数的每条直线，各处的角度都相同，或者要多接近有多接近。两个坐标至少要两对。",
       "视频再加上时间：[分段](mrope)把所有的对分给 t、h、w。文本 token 的三个坐标相等，对它来说就是普通的 RoPE。",
     ],
   },
@@ -122,7 +123,7 @@ const axes: Step = {
           options: [
             { value: "rope:axes=2,split=axial", label: { en: "axial: a spectrum per axis (ViT)", zh: "axial：每轴一套频率（ViT）" } },
             { value: "rope:axes=2,split=oddeven", label: { en: "oddeven: one spectrum, dealt out (Pixtral)", zh: "oddeven：共用一套频率，奇偶分配（Pixtral）" } },
-            { value: "rope:sections=4/6/6", label: { en: "sections: t, h, w (Qwen2-VL)", zh: "sections：t、h、w（Qwen2-VL）" } },
+            { value: "rope:sections=8/12/12", label: { en: "sections: t, h, w (Qwen2-VL)", zh: "sections：t、h、w（Qwen2-VL）" } },
           ],
         },
         {
@@ -135,15 +136,15 @@ const axes: Step = {
         { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 12, min: 2, max: 64 },
       ],
       outputs: [
-        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}", "--head-dim", "32"] },
+        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}", "--pairs", "0,1,2,3,16,17,18,19"] },
         { kind: "claim", claim: "rope-axes" },
         { kind: "claim", claim: "rope-one-pair-for-all-axes" },
       ],
     },
   ],
   tries: {
-    en: "Switch the axis: the dials that turned stand still, and the others turn. Then run both checks: with a pair per axis nothing mixes, to the last bit; with one pair for both, whole diagonals fall together.",
-    zh: "切换移动的轴：刚才在转的表盘停下，另一些开始转。再运行两个检验：每轴各用一对时，两轴互不干扰，精确到最后一位；两轴合用一对时，整条对角线都分不开。",
+    en: "Switch the axis: the dials that turned stand still, and the others turn. Then run both checks: with a pair per axis nothing mixes; with one pair for both, whole diagonals fall together.",
+    zh: "切换移动的轴：刚才在转的表盘停下，另一些开始转。再运行两个检验：每轴各用一对时，两轴互不干扰；两轴合用一对时，整条对角线都分不开。",
   },
 };
 
@@ -190,7 +191,6 @@ const longer: Step = {
         {
           kind: "choice", id: "spec", label: { en: "Scaling", zh: "缩放方式" },
           options: [
-            { value: "rope", label: { en: "none", zh: "不缩放" } },
             { value: "rope:scaling=linear,factor={s}", label: { en: "linear", zh: "线性" } },
             { value: "rope:scaling=ntk,alpha={s}", label: { en: "NTK-aware", zh: "NTK-aware" } },
             { value: "rope:scaling=yarn,factor={s},trained={trained}", label: { en: "YaRN", zh: "YaRN" } },
@@ -201,16 +201,16 @@ const longer: Step = {
         { kind: "slider", id: "trained", label: { en: "Trained length L", zh: "训练长度 L" }, value: 2048, min: 256, max: 32768, log: true },
       ],
       outputs: [
-        { kind: "picture", spec: "{spec}", view: "wavelengths", options: ["-n", "{trained}", "--head-dim", "64"] },
-        { kind: "picture", spec: "{spec}", view: "decay", options: ["-n", "512", "--head-dim", "64"] },
+        { kind: "picture", spec: "rope", beside: "{spec}", view: "wavelengths", options: ["-n", "{trained}", "--head-dim", "64"] },
+        { kind: "picture", spec: "rope", beside: "{spec}", view: "decay", options: ["-n", "128", "--head-dim", "64"] },
         { kind: "claim", claim: "rope-bands" },
         { kind: "claim", claim: "sinusoids-extrapolate" },
       ],
     },
   ],
   tries: {
-    en: "Go through the scalings at s = 8 and watch the line of wavelengths against the mark at L: linear lifts all of it, NTK tilts it around its left end, YaRN bends it: flat where the pairs turn fast, lifted where they never came round.",
-    zh: "取 s = 8，依次切换缩放方式，看波长曲线与 L 标线的关系：线性把整条线抬高；NTK 以左端为支点把它撬起来；YaRN 则折弯它，转得快的部分不动，没转满一圈的部分抬高。",
+    en: "Go through the scalings at s = 8 and watch the wavelengths against plain RoPE above and the mark at L: linear lifts all of it, NTK tilts it around its left end, YaRN bends it: flat where the pairs turn fast, lifted where they never came round.",
+    zh: "取 s = 8，依次切换缩放方式，与上面不缩放的 RoPE 对照，看波长曲线与 L 标线的关系：线性把整条线抬高；NTK 以左端为支点把它撬起来；YaRN 则折弯它，转得快的部分不动，没转满一圈的部分抬高。",
   },
 };
 

@@ -50,8 +50,8 @@ const edits: Option[] = [
     value: "alibi:form=symmetric", label: { en: "ALiBi 2021", zh: "ALiBi 2021" },
     formula: "alibi",
     note: {
-      en: "T5's number without training: a straight line, with another [slope](slope) for each head. It is the one of these that holds at any length.",
-      zh: "把 T5 的可训练标量换成一条固定的直线，每个头[斜率](slope)不同。这一组里只有它在任意长度下都站得住。",
+      en: "T5's number without training: a straight line, with another [slope](slope) for each head. In our race it was as good at sixteen times the trained length as at that length.",
+      zh: "把 T5 的可训练标量换成一条固定的直线，每个头[斜率](slope)不同。在我们的竞赛里，它到 16 倍训练长度时依然和在训练长度上一样好。",
     },
   },
 ];
@@ -68,7 +68,7 @@ export const terms: Step[] = [
       shaw: tex`q_i\cdot\bigl(k_j + a_{\mathrm{clip}(j-i)}\bigr)`,
       xl: tex`(q_i+u)\cdot k_j + (q_i+v)\cdot W_R\,r_{i-j}`,
       t5: tex`q_i\cdot k_j + b_{h,\,\mathrm{bucket}(i-j)}`,
-      deberta: tex`q_i\cdot k_j + q_i\cdot K_{\delta(i-j)} + k_j\cdot Q_{\delta(j-i)}`,
+      deberta: tex`q_i\cdot k_j + q_i\cdot K_{\delta(i-j)} + k_j\cdot Q_{\delta(i-j)}`,
       alibi: tex`q_i\cdot k_j - m_h\,|i-j|`,
     },
     text: {

@@ -54,12 +54,20 @@ export const waves: Step[] = [
       {
         title: { en: "Moving by k is a rotation", zh: "平移 k 就是旋转" },
         controls: [
-          { kind: "slider", id: "t", label: { en: "Position t", zh: "位置 t" }, value: 5, min: 2, max: 200 },
+          { kind: "slider", id: "t", label: { en: "First hand at t", zh: "第一根指针的位置 t" }, value: 0, min: 0, max: 500 },
+          { kind: "slider", id: "k", label: { en: "Number of hands, one per position", zh: "指针数（每个位置一根）" }, value: 6, min: 2, max: 32 },
         ],
         outputs: [
-          { kind: "walk", spec: "sinusoidal", options: ["--pos", "{t}", "--dim", "8"] },
+          { kind: "picture", spec: "rope", view: "turns", options: ["--start", "{t}", "-n", "{k}", "--head-dim", "32"] },
           { kind: "claim", claim: "shift-rotates" },
         ],
+      },
+      {
+        title: { en: "The code of one position, by hand", zh: "亲手算一个位置的编码" },
+        controls: [
+          { kind: "slider", id: "t", label: { en: "Position t", zh: "位置 t" }, value: 5, min: 2, max: 200 },
+        ],
+        outputs: [{ kind: "walk", spec: "sinusoidal", options: ["--pos", "{t}", "--dim", "4"] }],
       },
       {
         title: { en: "Dot product against distance", zh: "内积随距离的变化" },
@@ -76,8 +84,8 @@ export const waves: Step[] = [
       },
     ],
     tries: {
-      en: "In the table, bring theta down to 10: the right half, which hardly moved, begins to wave. Then 1000000: less and less of the width carries position at all. In the last picture, widen the code and see the fall grow smooth.",
-      zh: "在编码表里把 theta 降到 10：原本几乎不动的右半边也起伏起来；再升到 1000000：真正携带位置信息的维度越来越少。在最后一张图里加大宽度，看衰减曲线变得光滑。",
+      en: "In the table, bring theta down to 10: the right half, which hardly moved, begins to wave. Then 1000000: less and less of the width carries position at all. On the dials (each is one pair of a code, drawn as the tool draws rotations) move t: all hands turn, the angle between the first and the last stays. In the last picture, widen the code and see the fall grow smooth.",
+      zh: "在编码表里把 theta 降到 10：原本几乎不动的右半边也起伏起来；再升到 1000000：真正携带位置信息的维度越来越少。在表盘上（每个表盘是编码的一对分量，画法与旋转相同）移动 t：所有指针都在转，首尾两根之间的夹角却不变。在最后一张图里加大宽度，看衰减曲线变得光滑。",
     },
   },
 ];

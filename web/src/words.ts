@@ -8,13 +8,14 @@ const say = (en: string, zh: string): Words => ({ en, zh });
 
 export const words = {
   // the frame
+  title: say("posenc: position encodings, explored", "posenc：位置编码探索"),
   tagline: say("Position encodings of Transformers, drawn and measured by the C library itself, here in your browser.",
     "Transformer 位置编码：所有图与数值都由 C 库在你的浏览器里实时算出。"),
   skip: say("Skip to the pictures", "跳到图"),
   explore: say("Explore", "探索"),
-  tour: say("Guided tour", "导览"),
+  tour: say("Tour", "导览"),
   model: say("Your model", "你的模型"),
-  claims: say("Claims, measured", "论断实测"),
+  claims: say("Claims", "论断"),
   glossary: say("Glossary", "术语表"),
   sections: say("Parts of the page", "页面各部分"),
   language: say("中文", "English"),
@@ -62,6 +63,7 @@ export const words = {
   headsHelp: say("biases differ by head", "各头的偏置不同"),
 
   // pictures
+  tryThese: say("Try", "试试"),
   views: say("Views", "视图"),
   allViews: say("all", "全部"),
   position: say("Position", "位置"),
@@ -91,6 +93,8 @@ export const words = {
   walk: say("Step by step", "逐步计算"),
   walkAbout: say("One small case worked through: the vector, then the attention before and after.",
     "用一个小例子走完全程：先是向量，再看注意力在加入位置前后的变化。"),
+  queryAt: say("Query at", "查询位置"),
+  keyAt: say("Key at", "键位置"),
   walkDim: say("Width", "维度"),
 
   // code
@@ -105,8 +109,13 @@ export const words = {
   choose: say("Choose a file", "选择文件"),
   paste: say("Or paste its text", "或粘贴其内容"),
   tryOne: say("Try an example", "试一个例子"),
+  lenient: say("guess what the file leaves open, and say so", "文件没写明的地方由工具猜测并注明"),
   trained: say("Trained length", "训练长度"),
   served: say("Served length", "服务长度"),
+  rotation: say("Rotation", "旋转"),
+  pairsOf: say("pairs", "对"),
+  noTurn: say("without a whole turn in training", "对在训练长度内转不满一圈"),
+  newAngles: say("new angles from position", "新角度出现于位置"),
   layers: say("Layers", "层"),
   headsOf: say("Heads × width", "头数 × 维度"),
   asA: say("Show as A", "作为 A 查看"),

@@ -44,7 +44,7 @@ const keys = { Tab: 9, Enter: 13, Escape: 27, End: 35, Home: 36, ArrowLeft: 37, 
 class Page extends EventEmitter {
   static async open(pipe, { viewport = { width: 1280, height: 800 }, colorScheme = "light", reducedMotion = "reduce" } = {}) {
     const page = new Page();
-    const { targetId } = await pipe.send("Target.createTarget", { url: "about:blank" });
+    const { targetId } = await pipe.send("Target.createTarget", { url: "about:blank", newWindow: true });
     const { sessionId } = await pipe.send("Target.attachToTarget", { targetId, flatten: true });
     page.send = (method, params) => pipe.send(method, params, sessionId);
     page.close = () => pipe.send("Target.closeTarget", { targetId });

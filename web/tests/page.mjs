@@ -10,15 +10,29 @@ import { extname, join } from "node:path";
 
 export const account = { passed: 0, failed: 0, skipped: 0 };
 
-export async function check(claim, f) {
+const claims = [];
+
+/** A claim and its proof, which may say a number worth knowing. ONLY=words in the environment: only claims with these. */
+export function check(claim, proof) {
+  if (claim.includes(process.env.ONLY ?? "")) claims.push({ claim, proof });
+}
+
+async function prove({ claim, proof }) {
   try {
-    const note = await f();
+    const note = await proof();
     account.passed++;
     if (note) console.log(`${claim}: ${note}`);
   } catch (why) {
     account.failed++;
     console.log(`FAILED: ${claim}: ${why.message.split("\n").slice(0, 12).join("\n")}`);
   }
+}
+
+/** Several at a time: most of a test of a page is waiting. */
+export async function proveAll(workers) {
+  await Promise.all(Array.from({ length: workers }, async () => {
+    for (let next = claims.shift(); next; next = claims.shift()) await prove(next);
+  }));
 }
 
 export function that(fine, text) {
@@ -44,7 +58,8 @@ export async function open(browser, url, options = {}) {
     if (!to.startsWith(home) && !to.startsWith("data:") && !to.startsWith("blob:")) page.troubles.push(`a request left: ${to}`);
   });
   await page.goto(url);
-  await until(page, () => document.documentElement.dataset.ready !== undefined);
+  const said = await until(page, () => document.querySelector("[role=alert]")?.textContent ?? (document.documentElement.dataset.ready === undefined ? "" : " "));
+  that(said === " ", said);
   await settle(page);
   return page;
 }

@@ -105,7 +105,13 @@ for (const lang of ["en", "zh"]) {
   });
   check(`${lang}: the glossary goes to the term asked for`, glossary.asked === "term-yarn" && glossary.count > 40 ? [] : [JSON.stringify(glossary)]);
   check(`${lang}: links between terms`, glossary.dead);
-  for (const hash of new Set(glossary.opens)) {
+  const shown = [];
+  for (const step of steps) {
+    await go(step);
+    shown.push(...(await tab.evaluate(() => [...document.querySelectorAll("#tour a.open")].map((a) => a.hash.slice(1)))));
+  }
+  check(`${lang}: pictures lead into the explorer`, shown.length > 9 ? [] : [`${shown.length} do`]);
+  for (const hash of new Set([...glossary.opens, ...shown])) {
     await go(hash);
     const wrong = await tab.evaluate(() => [...document.querySelectorAll("main > section:not([hidden]) .error")].map((e) => e.textContent).filter(Boolean));
     check(`${lang}: ${hash}`, [...wrong, ...errors]);

@@ -3,25 +3,9 @@
  * The verbs the page has: src/cli/verbs.c, less what needs threads, a disk or an hour. */
 #include "cli/cli.h"
 
-#if __has_include("cli/verb_show.c")
-#define SHOW(X) X(show)
-#else
-#define SHOW(X)
-#endif
-#if __has_include("cli/verb_walk.c")
-#define WALK(X) X(walk)
-#else
-#define WALK(X)
-#endif
-#if __has_include("cli/verb_prove.c")
-#define PROVE(X) X(prove)
-#else
-#define PROVE(X)
-#endif
-
 /* clang-format off */
 #define VERBS(X) \
-    X(list) X(table) X(apply) X(bias) SHOW(X) WALK(X) PROVE(X) X(explain) X(extend)
+    X(list) X(table) X(apply) X(bias) X(show) X(walk) X(prove) X(explain) X(extend)
 /* clang-format on */
 
 #define DECLARE(name) extern const cli_verb cli_verb_##name;

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core; needs: draw wrap
+ *
+ * Figures: the same numbers in every format, whatever the numbers and the names are. */
+#include "draw_case.h"
+#include "draw/figure.h"
+#include "draw/figure_parts.h"
+
+/* ------------------------------------------------ figures to try */
+
+static figure *new_figure(figure_kind kind, const char *title, const char *group)
+{
+    pe_error err = { 0 };
+    figure *f;
+    assert_ok(figure_new(&f, kind, &err));
+    figure_text(f, &f->title, "%s", title);
+    figure_text(f, &f->group, "%s", group);
+    figure_text(f, &f->caption, "What to look at in %s.", group);
+    figure_text(f, &f->x_label, "position");
+    figure_text(f, &f->y_label, "value");
+    return f;
+}
+
+#define ROWS 5
+#define COLUMNS 8
+
+static figure *a_figure(figure_kind kind, const char *group)
+{
+    static const char *const titles[] = { "Curves", "Table", "Turning" };
+    figure *f = new_figure(kind, titles[kind], group);
+    if (kind == FIGURE_CELLS) {
+        double *v = figure_cells(f, ROWS, COLUMNS);
+        for (int i = 0; v && i < ROWS * COLUMNS; i++)
+            v[i] = i == 3 ? (double)NAN : i * 0.25 - 4;
+        f->y_first = 10;
+        return f;
+    }
+    for (int s = 0; s < 3; s++) {
+        char name[20];
+        snprintf(name, sizeof name, "pair %d", s);
+        double x[6];
+        for (int i = 0; i < 6; i++)
+            x[i] = kind == FIGURE_DIALS ? cos(i * 0.3 * (s + 1)) : 2 * i;
+        double *y = figure_line(f, name, x, 6);
+        for (int i = 0; y && i < 6; i++)
+            y[i] = kind == FIGURE_DIALS ? sin(i * 0.3 * (s + 1)) : s + i * 0.5;
+    }
+    return f;
+}
+
+static const char *written(memory *m, figure *const *f, int count, figure_how how)
+{
+    pe_error err = { 0 };
+    how.screen.columns = how.screen.columns ? how.screen.columns : 100;
+    how.screen.rows = 30;
+    assert_ok(figures_write(memory_open(m), f, count, &how, &err));
+    return memory_end(m);
+}
+
+static void free_all(figure **f, int count)
+{
+    for (int i = 0; i < count; i++)
+        figure_free(f[i]);
+}
+
+/* ------------------------------------------------ names of formats */
+
+static void formats_are_known_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file;
+        figure_format format;
+    } cases[] = { { "a.svg", FIGURE_SVG },   { "x/y.PNG", FIGURE_PNG },       { "a.b.html", FIGURE_HTML },
+                  { "a.csv", FIGURE_CSV },   { "a.json", FIGURE_JSON },       { "svg", FIGURE_FORMAT_COUNT },
+                  { "", FIGURE_FORMAT_COUNT }, { "a.parts", FIGURE_FORMAT_COUNT }, { "a.svg.gz", FIGURE_FORMAT_COUNT } };
+    for (int i = 0; i < COUNT(cases); i++)
+        assert_int_equal(figure_format_of(cases[i].file), cases[i].format);
+    for (int i = 0; i < FIGURE_FORMAT_COUNT; i++) {
+        assert_true(*figure_format_name((figure_format)i) != 0);
+        assert_true(figure_format_speaks((figure_format)i, ENGLISH));
+        assert_int_equal(figure_format_speaks((figure_format)i, CHINESE), i != FIGURE_PNG);
+    }
+}
+
+/* ------------------------------------------------ every kind in every format */
+
+static void check_svg(const char *text, figure_kind kind)
+{
+    assert_well_formed(text);
+    assert_null(strstr(strstr(text, "</style>"), "style="));
+    assert_non_null(strstr(text, kind == FIGURE_CELLS ? "<desc>Heat map: 5 rows" : kind == FIGURE_LINES ? "<desc>Line chart" : "<desc>3 dials"));
+    assert_non_null(strstr(text, ">What to look at in rope.</text>"));
+}
+
+static void check_html(const char *text)
+{
+    assert_non_null(strstr(text, "default-src 'none'"));
+    assert_int_equal(count_of(text, "<svg "), 2);
+    assert_int_equal(count_of(text, "<details>"), 1);
+    assert_null(strstr(text, "<script"));
+    assert_null(strstr(text, " style="));
+    assert_non_null(strstr(text, "<figcaption>What to look at in rope.</figcaption>"));
+}
+
+static void every_kind_has_every_format(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        figure *f = a_figure((figure_kind)kind, "rope");
+        for (int format = 0; format < FIGURE_FORMAT_COUNT; format++) {
+            memory m;
+            const char *text = written(&m, &f, 1, (figure_how){ .format = (figure_format)format });
+            assert_true(m.size > 100);
+            if (format == FIGURE_SVG)
+                check_svg(text, (figure_kind)kind);
+            if (format == FIGURE_HTML)
+                check_html(text);
+            if (format == FIGURE_PNG)
+                assert_memory_equal(text, "\x89PNG", 4);
+            if (format == FIGURE_JSON || format == FIGURE_PARTS) {
+                pe_error err = { 0 };
+                io_node root;
+                assert_ok(io_json_parse(&root, "figures", text, m.size, &err));
+                io_json_free(&root);
+            }
+            memory_free(&m);
+        }
+        figure_free(f);
+    }
+}
+
+static void csv_has_a_line_for_each_number(void **state)
+{
+    (void)state;
+    memory m;
+    figure *f[3] = { a_figure(FIGURE_LINES, "rope"), a_figure(FIGURE_CELLS, "a \"b\", c"), a_figure(FIGURE_DIALS, "rope") };
+    const char *text = written(&m, f, 3, (figure_how){ .format = FIGURE_CSV });
+    assert_memory_equal(text, "group,figure,series,x,y\r\n", 25);
+    assert_int_equal(count_of(text, "\r\n"), 1 + 18 + ROWS * COLUMNS + 18);
+    assert_non_null(strstr(text, "\"rope\",\"Curves\",\"pair 1\",4,2\r\n"));
+    assert_non_null(strstr(text, "\"a \"\"b\"\", c\",\"Table\",\"11\",2,-1.5\r\n"));
+    assert_non_null(strstr(text, "\"Table\",\"10\",3,\r\n")); /* nothing there */
+    memory_free(&m);
+    free_all(f, 3);
+}
+
+/* ------------------------------------------------ colours */
+
+static void the_range_follows_the_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        double v[4], low, high, wanted_low, wanted_high;
+        bool midpoint;
+    } cases[] = { { { 1, 2, 3, 4 }, 0, 0, 0, 4, false },        { { 3, 3.5, 4, (double)NAN }, 0, 0, 3, 4, false },
+                  { { -1, 0, 0, 3 }, 0, 0, -3, 3, true },       { { -1, 0, 0, 3 }, 0, 2, 0, 2, true },
+                  { { 5, 5, 5, 5 }, 0, 0, 4.5, 5.5, false },    { { -2, (double)-INFINITY, -1, 1e200 }, 0, 0, -2, -1, false },
+                  { { 0, 0, 0, 0 }, 0, 0, -1, 1, false } };
+    for (int i = 0; i < COUNT(cases); i++) {
+        double low, high;
+        uint8_t level[4];
+        figure *f = new_figure(FIGURE_CELLS, "t", "g");
+        memcpy(figure_cells(f, 2, 2), cases[i].v, sizeof cases[i].v);
+        f->low = cases[i].low;
+        f->high = cases[i].high;
+        f->midpoint = cases[i].midpoint;
+        figure_range(f, &low, &high);
+        assert_true(low == cases[i].wanted_low && high == cases[i].wanted_high);
+        figure_levels(f, level);
+        for (int k = 0; k < 4; k++) {
+            double v = cases[i].v[k];
+            int wanted = isnan(v) ? DRAW_NOTHING : v <= low ? 0 : v >= high ? DRAW_LEVELS - 1 : -1;
+            assert_true(wanted < 0 ? level[k] < DRAW_LEVELS : level[k] == wanted);
+        }
+        figure_free(f);
+    }
+}
+
+/* ------------------------------------------------ parts */
+
+static size_t decode(uint8_t *out, const char *text)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t n = 0;
+    assert_int_equal(strlen(text) % 4, 0);
+    for (; *text; text += 4) {
+        unsigned v = 0;
+        int pad = (text[2] == '=') + (text[3] == '=');
+        for (int i = 0; i < 4; i++)
+            v = v << 6 | (text[i] == '=' ? 0 : (unsigned)(strchr(digit, text[i]) - digit));
+        for (int i = 0; i < 3 - pad; i++)
+            out[n++] = (uint8_t)(v >> (16 - 8 * i));
+    }
+    return n;
+}
+
+static io_node item(const io_node *array, size_t i)
+{
+    pe_error err = { 0 };
+    io_node out;
+    assert_ok(io_json_item(&out, array, i, &err));
+    return out;
+}
+
+static io_node list_of(const io_node *object, const char *key)
+{
+    pe_error err = { 0 };
+    io_node out;
+    assert_ok(io_json_array(&out, object, key, IO_REQUIRED, &err));
+    return out;
+}
+
+static const char *text_in(const io_node *object, const char *key)
+{
+    pe_error err = { 0 };
+    const char *out = NULL;
+    assert_ok(io_json_string(&out, object, key, IO_REQUIRED, &err));
+    return out;
+}
+
+static double real_in(const io_node *object, const char *key)
+{
+    pe_error err = { 0 };
+    double out = 0;
+    assert_ok(io_json_real(&out, object, key, IO_REQUIRED, &err));
+    return out;
+}
+
+static void parts_carry_cells_as_bytes(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    memory m;
+    io_node root;
+    uint8_t bytes[4 * ROWS * COLUMNS + 4], level[ROWS * COLUMNS];
+    figure *f = a_figure(FIGURE_CELLS, "rope");
+    const char *text = written(&m, &f, 1, (figure_how){ .format = FIGURE_PARTS });
+    assert_ok(io_json_parse(&root, "parts", text, m.size, &err));
+    io_node figures = list_of(&root, "figures"), one = item(&figures, 0), cells = list_of(&one, "cells");
+    io_node matrix = item(&cells, 0), palette = list_of(&root, "palette");
+    assert_int_equal(io_json_size(&palette), DRAW_LEVELS);
+    assert_int_equal(io_json_size(&cells), 2); /* and the scale */
+    assert_int_equal(decode(bytes, text_in(&matrix, "heat")), ROWS * COLUMNS);
+    figure_levels(f, level);
+    assert_memory_equal(bytes, level, sizeof level);
+    assert_int_equal(bytes[3], DRAW_NOTHING);
+    assert_int_equal(decode(bytes, text_in(&matrix, "values")), 4 * ROWS * COLUMNS);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        uint32_t bits = (uint32_t)bytes[4 * i] | (uint32_t)bytes[4 * i + 1] << 8 | (uint32_t)bytes[4 * i + 2] << 16 | (uint32_t)bytes[4 * i + 3] << 24;
+        float v;
+        memcpy(&v, &bits, sizeof v);
+        assert_true(isnan(f->value[i]) ? isnan(v) : (double)v == f->value[i]);
+    }
+    assert_true(real_in(&matrix, "low") == -4 && real_in(&matrix, "high") == 5.75 && real_in(&matrix, "first_row") == 10);
+    assert_true(real_in(&matrix, "x") + real_in(&matrix, "width") <= real_in(&one, "width"));
+    const char *svg = text_in(&one, "svg");
+    assert_null(strstr(svg, "<image"));
+    assert_null(strstr(svg, "style"));
+    assert_well_formed(svg);
+    io_json_free(&root);
+    memory_free(&m);
+    figure_free(f);
+}
+
+/* Numbers to nine digits; pixels inside the picture, nothing where a point is not drawn. */
+static void parts_say_where_points_lie(void **state)
+{
+    (void)state;
+    static const double y[6] = { 0.1, 1e-7, (double)NAN, 123456.789012, -3e-12, 1e12 };
+    pe_error err = { 0 };
+    memory m;
+    io_node root;
+    figure *f = new_figure(FIGURE_LINES, "t", "g");
+    memcpy(figure_line(f, "a", NULL, 6), y, sizeof y);
+    f->y_min = -1;
+    f->y_max = 2e5;
+    const char *text = written(&m, &f, 1, (figure_how){ .format = FIGURE_PARTS });
+    assert_ok(io_json_parse(&root, "parts", text, m.size, &err));
+    io_node figures = list_of(&root, "figures"), one = item(&figures, 0), points = list_of(&one, "points");
+    io_node line = item(&points, 0), ys = list_of(&line, "y"), px = list_of(&line, "px"), py = list_of(&line, "py");
+    double before = 0;
+    for (size_t i = 0; i < 6; i++) {
+        io_node at = item(&ys, i), x = item(&px, i), p = item(&py, i);
+        double v, left;
+        if (isnan(y[i])) {
+            assert_int_equal(io_json_kind_of(&at), IO_JSON_NULL);
+            assert_int_equal(io_json_kind_of(&p), IO_JSON_NULL);
+            continue;
+        }
+        assert_ok(io_json_real(&v, &at, NULL, IO_REQUIRED, &err));
+        assert_true(fabs(v - y[i]) <= 1e-8 * fabs(y[i]));
+        assert_ok(io_json_real(&left, &x, NULL, IO_REQUIRED, &err));
+        assert_true(left > before && left < real_in(&one, "width"));
+        before = left;
+        assert_int_equal(io_json_kind_of(&p) == IO_JSON_NULL, y[i] > f->y_max);
+    }
+    io_json_free(&root);
+    memory_free(&m);
+    figure_free(f);
+}
+
+/* ------------------------------------------------ sheets */
+
+static int rows_with(const char *text, const char *a, const char *b)
+{
+    int rows = 0;
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+        char line[4000];
+        snprintf(line, sizeof line, "%.*s", (int)(end - text), text);
+        const char *first = strstr(line, a);
+        rows += first && strstr(first + strlen(a), b);
+    }
+    return rows;
+}
+
+static void groups_stand_side_by_side_where_there_is_room(void **state)
+{
+    (void)state;
+    memory m;
+    figure *f[5] = { a_figure(FIGURE_LINES, "rope"), a_figure(FIGURE_CELLS, "rope"), a_figure(FIGURE_CELLS, "alibi"),
+                     a_figure(FIGURE_LINES, "alibi"), a_figure(FIGURE_DIALS, "alibi") };
+    const char *text = written(&m, f, 5, (figure_how){ .screen = { .columns = 150 } });
+    assert_int_equal(rows_with(text, "rope ", "alibi"), 1);
+    assert_int_equal(rows_with(text, "Curves", "Curves"), 1);
+    assert_int_equal(rows_with(text, "Table", "Table"), 1);
+    assert_int_equal(count_of(text, "Turning"), 1);
+    memory_free(&m);
+    text = written(&m, f, 5, (figure_how){ .screen = { .columns = 80 } });
+    assert_int_equal(rows_with(text, "Curves", "Curves"), 0);
+    assert_int_equal(count_of(text, "Curves"), 2);
+    assert_true(strstr(text, "rope ") < strstr(text, "Curves") && strstr(text, "Curves") < strstr(text, "alibi "));
+    memory_free(&m);
+    const char *svg = written(&m, f, 5, (figure_how){ .format = FIGURE_SVG });
+    assert_int_equal(count_of(svg, ">rope</text>"), 1);
+    assert_int_equal(count_of(svg, ">alibi</text>"), 1);
+    assert_non_null(strstr(svg, "viewBox=\"0 0 1304 "));
+    assert_well_formed(svg);
+    memory_free(&m);
+    free_all(f, 5);
+}
+
+/* Every line is as wide as was asked, Chinese counted double; the figures are where the sheet ends. */
+static void a_terminal_is_never_wider_than_asked(void **state)
+{
+    (void)state;
+    for (int columns = 20; columns <= 200; columns += 9)
+        for (int glyphs = 0; glyphs < 2; glyphs++) {
+            memory m;
+            figure *f[3] = { a_figure(FIGURE_LINES, "rope"), a_figure(FIGURE_CELLS, "rope"), a_figure(FIGURE_DIALS, "sinusoidal") };
+            static const char *const names[ROWS] = { "狗", "追", "另一只", "dog", "a very long word indeed, longer than that" };
+            figure_names(f[1], &f[1]->y_names, names, ROWS);
+            figure_text(f[0], &f[0]->title, "距离越远,得分越低:一个很长的标题,需要在终端里换行才能放得下,而且两列宽");
+            draw_screen s = { .columns = columns, .glyphs = (draw_glyphs)glyphs, .colour = columns % 2, .is_few = columns % 4 == 1 };
+            const char *text = written(&m, f, 3, (figure_how){ .screen = s, .language = CHINESE });
+            for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+                assert_true(columns_of(text, end) <= columns);
+                assert_true(ends_plain(text, end));
+            }
+            memory_free(&m);
+            free_all(f, 3);
+        }
+}
+
+/* ------------------------------------------------ hostile */
+
+static void hostile_words_stay_words(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "<script>alert(1)</script>", "\" onload=\"x", "' & ]]>", "\x1b[31m\x07", "\xff\xfe\xc3", "%s%n%d", "a\nb,\"c\"" };
+    for (int i = 0; i < COUNT(names); i++)
+        for (int kind = 0; kind < 3; kind++) {
+            memory m;
+            figure *f = a_figure((figure_kind)kind, names[i]);
+            char **fields[] = { &f->title, &f->caption, &f->x_label, &f->y_label, &f->x_mark_label, &f->description };
+            for (int k = 0; k < COUNT(fields); k++)
+                figure_text(f, fields[k], "%s", names[i]);
+            const char *const all[COLUMNS] = { names[i], names[i], names[i], names[i], names[i], names[i], names[i], names[i] };
+            figure_names(f, &f->x_names, all, COLUMNS);
+            figure_names(f, &f->y_names, all, ROWS);
+            f->x_mark = 3;
+            for (int format = 0; format < FIGURE_FORMAT_COUNT; format++) {
+                const char *text = written(&m, &f, 1, (figure_how){ .format = (figure_format)format });
+                assert_true(format == FIGURE_PNG || format == FIGURE_CSV || !strchr(text, 0x1b));
+                assert_null(strstr(text, format == FIGURE_HTML || format == FIGURE_SVG ? "<script" : "\x1b[31mX"));
+                assert_null(strstr(text, format == FIGURE_HTML || format == FIGURE_SVG ? " onload=\"" : "\x1b[31mX"));
+                if (format == FIGURE_SVG)
+                    assert_well_formed(text);
+                memory_free(&m);
+            }
+            figure_free(f);
+        }
+}
+
+static void numbers_of_any_kind_are_drawn_or_left_out(void **state)
+{
+    (void)state;
+    static const double odd[] = { (double)NAN, (double)INFINITY, -(double)INFINITY, 1e308, -1e308, 5e-324, 0 };
+    for (int i = 0; i < COUNT(odd); i++)
+        for (int k = 0; k < COUNT(odd); k++)
+            for (int kind = 0; kind < 3; kind++) {
+                figure *f = new_figure((figure_kind)kind, "t", "g");
+                double *v = kind == FIGURE_CELLS ? figure_cells(f, 2, 1) : figure_line(f, "a", odd + k, 1);
+                v[0] = odd[i];
+                v[kind == FIGURE_CELLS] = odd[kind == FIGURE_CELLS ? k : i];
+                f->x_first = odd[k];
+                for (int format = 0; format < FIGURE_FORMAT_COUNT; format++) {
+                    memory m;
+                    const char *text = written(&m, &f, 1, (figure_how){ .format = (figure_format)format, .width = 200, .scale = 1 });
+                    if (format == FIGURE_SVG)
+                        assert_well_formed(text);
+                    if (format == FIGURE_PARTS || format == FIGURE_JSON) {
+                        pe_error err = { 0 };
+                        io_node root;
+                        assert_ok(io_json_parse(&root, "figures", text, m.size, &err));
+                        io_json_free(&root);
+                    }
+                    memory_free(&m);
+                }
+                figure_free(f);
+            }
+}
+
+/* ------------------------------------------------ failures */
+
+static void a_figure_without_memory_says_so(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++)
+        for (int format = 0; format < FIGURE_FORMAT_COUNT; format++) {
+            bool reached = true;
+            for (long n = 1; reached && n < 2000; n++) {
+                pe_error err = { 0 };
+                memory m;
+                size_t before = heap.live;
+                memory_open(&m);
+                heap.made = 0;
+                heap.fail = n;
+                figure *f = NULL;
+                static const char *const names[ROWS] = { "a", "b", "c", "d", "e" };
+                pe_status s = figure_new(&f, (figure_kind)kind, &err);
+                if (!s) {
+                    figure_text(f, &f->title, "t");
+                    double *v = kind == FIGURE_CELLS ? figure_cells(f, ROWS, COLUMNS) : figure_line(f, "a", NULL, 6);
+                    for (int i = 0; v && kind == FIGURE_CELLS && i < ROWS * COLUMNS; i++)
+                        v[i] = i;
+                    figure_names(f, &f->y_names, names, ROWS);
+                    figure_how how = { .format = (figure_format)format, .screen = { .columns = 80 }, .scale = 1 };
+                    s = figures_write(m.to, &f, 1, &how, &err);
+                }
+                reached = heap.made >= n;
+                heap.fail = 0;
+                bool may_do_without = format == FIGURE_SVG || format == FIGURE_HTML; /* cells are rectangles then */
+                if (!(may_do_without && kind == FIGURE_CELLS && s == PE_OK))
+                    assert_int_equal(s, reached ? PE_ERR_NOMEM : PE_OK);
+                memory_end(&m);
+                memory_free(&m);
+                figure_free(f);
+                if (format != FIGURE_PARTS) /* which frees what libc's own malloc gave it */
+                    assert_int_equal(heap.live, before);
+            }
+            assert_false(reached);
+        }
+}
+
+static void streams_that_fail_and_figures_of_nothing_are_errors(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    figure *f = a_figure(FIGURE_CELLS, "rope"), *empty = new_figure(FIGURE_CELLS, "t", "g"), *none = new_figure(FIGURE_DIALS, "t", "g");
+    for (int format = 0; format < FIGURE_FORMAT_COUNT; format++) {
+        FILE *to = fopen("/dev/null", "r"); /* not for writing */
+        figure_how how = { .format = (figure_format)format, .screen = { .columns = 80 } };
+        assert_int_equal(figures_write(to, &f, 1, &how, &err), PE_ERR_IO);
+        fclose(to);
+    }
+    memory m;
+    figure_how how = { .format = FIGURE_SVG };
+    assert_int_equal(figures_write(memory_open(&m), &empty, 1, &how, &err), PE_ERR_SHAPE);
+    assert_int_equal(figures_write(m.to, &f, 0, &how, &err), PE_ERR_RANGE);
+    assert_ok(figures_write(m.to, &none, 1, &how, &err));
+    how.format = FIGURE_FORMAT_COUNT;
+    assert_int_equal(figures_write(m.to, &f, 1, &how, &err), PE_ERR_RANGE);
+    memory_end(&m);
+    memory_free(&m);
+    assert_null(figure_cells(empty, 1 << 20, 1 << 20));
+    assert_int_equal(figure_status(empty, &err), PE_ERR_NOMEM);
+    assert_null(figure_line(none, "a", NULL, -1));
+    assert_int_equal(figure_status(none, &err), PE_ERR_NOMEM);
+    figure_free(f);
+    figure_free(empty);
+    figure_free(none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_are_known_by_name),
+        cmocka_unit_test(every_kind_has_every_format),
+        cmocka_unit_test(csv_has_a_line_for_each_number),
+        cmocka_unit_test(the_range_follows_the_numbers),
+        cmocka_unit_test(parts_carry_cells_as_bytes),
+        cmocka_unit_test(parts_say_where_points_lie),
+        cmocka_unit_test(groups_stand_side_by_side_where_there_is_room),
+        cmocka_unit_test(a_terminal_is_never_wider_than_asked),
+        cmocka_unit_test(hostile_words_stay_words),
+        cmocka_unit_test(numbers_of_any_kind_are_drawn_or_left_out),
+        cmocka_unit_test(a_figure_without_memory_says_so),
+        cmocka_unit_test(streams_that_fail_and_figures_of_nothing_are_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# labels: core; timeout: 120
+# posenc prove as people use it, and docs/claims.md, which has to say what the command says.
+set -uo pipefail
+POSENC=$(realpath "${POSENC:-build/posenc}")
+root=$PWD
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export LC_ALL=C
+passed=0 failed=0
+ok() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
+# expect CODE WORDS ARGS...: the exit code of posenc prove ARGS, and WORDS in what it prints.
+expect() {
+  local code=$1 words=$2 got; shift 2
+  "$POSENC" prove "$@" >out 2>err; got=$?
+  if [ $got != "$code" ]; then bad "prove $*: exit code $got, not $code: $(head -c 300 err)"
+  elif ! grep -qF -- "$words" out err; then bad "prove $*: '$words' is not in: $(cat out err | head -c 400)"
+  else ok; fi
+}
+lacks() { if grep -q -- "$1" "$2"; then bad "$3"; else ok; fi; }
+
+# ---- words on the command line
+expect 0 "HOLDS       order-blind" order-blind
+expect 0 "source: Lee et al. 2019" order-blind
+expect 0 "REFUTED     order-blind" order-blind alibi
+expect 0 "DEPENDS     reversal-seen" order
+lacks "source:" out "a group is printed without its evidence"
+expect 0 "posenc prove" --help
+expect 0 "two-dogs" --list
+lacks "HOLDS" out "--list measures nothing"
+expect 0 '"takes_spec": true' --list --json
+expect 2 "is no claim, group" two-dosg
+expect 2 "two-dogs" two-dosg # what may be meant
+expect 2 "cannot be put to a spec" wavelengths rope
+expect 2 "--properties is about encodings" --properties
+expect 2 "--properties is about encodings" --properties order
+expect 2 "needs a name that ends in .html or .md" order -o proofs.txt
+expect 0 "HOLDS       relative" rope
+expect 0 "REFUTED     order-blind" rope
+expect 0 "claimed" rope --properties
+lacks "order-blind" out "--properties prints no claims"
+expect 0 "no meaning  axes" rope --properties
+expect 0 "HOLDS       axes" rope:axes=2,split=axial --properties
+expect 0 "cannot" learned:rows=64 # some claims need positions that it does not have
+
+# ---- two languages
+expect 0 "成立" order-blind --lang zh
+expect 0 "视情况而定" two-dogs --lang zh
+expect 0 "满足" rope --properties --lang zh
+LC_ALL=zh_CN.UTF-8 "$POSENC" prove order-blind >out 2>err
+if grep -q 置换 out; then ok; else bad "the environment's language is not spoken"; fi
+
+# ---- no terminal, no colour
+"$POSENC" prove order >out 2>err
+lacks $'\033' out "colours in a file"
+lacks . err "progress where stderr is no terminal"
+
+# ---- files
+expect 0 "wrote proofs.html" order -o proofs.html
+if grep -q 'verdict HOLDS' proofs.html && grep -q 'prefers-color-scheme' proofs.html && grep -q '</html>' proofs.html; then ok; else bad "proofs.html is not whole"; fi
+lacks 'src=\|href=\|url(\|<script' proofs.html "proofs.html asks for nothing outside itself"
+expect 0 "wrote sub" rope --properties --lang zh -o sub.html
+if grep -q 'lang="zh-CN"' sub.html && grep -q '满足' sub.html; then ok; else bad "the page in Chinese"; fi
+expect 4 "cannot be written" order-blind -o nowhere/x.md
+
+# ---- docs/claims.md says what the command says: names, verdicts, numbers (to 1 %; what is below 1e-5 is rounding)
+"$POSENC" prove --lang en -o claims.md 2>err || bad "the table is not made: $(cat err)"
+table() { # command, verdict, number of every line
+  awk -F' \\| ' '/^\| `posenc prove/ { gsub(/^\| /, "", $1); gsub(/&lt;/, "", $4); print $1 "\t" $3 "\t" $4 }' "$1"
+}
+table "$root/docs/claims.md" >old
+table claims.md >new
+if paste old new | awk -F'\t' '
+    function small(x) { return (x < 0 ? -x : x) < 1e-5 }
+    function same(x, y, d) { if (x == y || (small(x + 0) && small(y + 0) && x != "" && y != "")) return 1; d = x - y; return (d < 0 ? -d : d) <= 0.01 * (x < 0 ? -x : x) }
+    $1 != $4 || $2 != $5 || !same($3, $6) { print "docs/claims.md: " $1 " " $2 " " $3 "; measured: " $4 " " $5 " " $6; wrong = 1 }
+    END { exit wrong || NR < 20 }'; then ok; else bad "docs/claims.md is not what posenc prove says: make claims"; fi
+count=$("$POSENC" prove --list | grep -c '^  [a-z0-9]')
+if [ "$count" = "$(wc -l <new)" ]; then ok; else bad "$count claims, $(wc -l <new) lines in the table"; fi
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# labels: core
+# posenc show as people use it: views, presets, formats by the end of a name, languages, and what it refuses.
+set -uo pipefail
+POSENC=$(realpath "${POSENC:-build/posenc}")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+unset LC_ALL LC_MESSAGES NO_COLOR
+export LANG=C.UTF-8
+passed=0 failed=0
+
+ok() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
+check() { local what=$1; shift; if "$@"; then ok; else bad "$what"; fi; }
+show() { "$POSENC" show "$@" >stdout 2>stderr; }
+# expect CODE WORDS ARGUMENTS...: exit code, and words in what is printed; an error prints nothing on stdout.
+expect() {
+  local code=$1 words=$2 got; shift 2
+  show "$@"; got=$?
+  if [ $got != "$code" ]; then bad "show $* : exit code $got, not $code: $(head -c 300 stderr)"; return; fi
+  if [ "$code" -gt 1 ] && [ -s stdout ]; then bad "show $* : an error, and something on stdout"; return; fi
+  if ! grep -qF -- "$words" stdout stderr; then bad "show $* : '$words' is not in: $(cat stdout stderr | head -c 300)"; return; fi
+  ok
+}
+views() { grep -o '"title": "[^"]*"' stdout | sort -u | wc -l; }
+
+# ---- views
+expect 0 "has more views: curves" rope
+expect 0 "attention" --list
+expect 0 '"fits": ["alibi"]' alibi --list --json
+show alibi --list; check "a list of one spec holds what fits" test "$(wc -l <stdout)" = 5
+show none; check "a row without a hook has its attention" grep -q "Attention with the encoding" stdout
+show rope --view table,decay --json; check "two views by name" test "$(views)" = 2
+show rope --json; check "data has every view that fits" test "$(views)" = 9
+show rope --view all; check "so has all" grep -q "Pairs that turn" stdout
+show sinusoidal rope alibi --view decay --json; check "one figure of each spec" test "$(grep -c '"kind"' stdout)" = 3
+expect 0 "drawn of 1 of 2 specs" rope alibi --view heads
+expect 0 "left out: table" rope -n 100k
+expect 0 "One position of 50" rope -n 100k --view curves --json
+expect 0 "第 0 至" rope --view table --lang zh
+LANG=zh_CN.UTF-8 expect 0 "每一行" rope --view table
+expect 0 '"pair 3"' rope --view turns --pairs 3,5 --json
+expect 0 '"head 2"' alibi --view decay --head 2 --json
+expect 0 '"c 0"' t5 --view around --sentence "a b c" --at 2 --json
+
+# ---- presets: positions x width, in halves where the row knows halves
+show sinusoidal --preset 50x128 --view table --json
+check "50x128" grep -qz '"sinusoidal".*"rows": 50.*"columns": 128' stdout
+show sinusoidal --preset 20x512 --view table --json
+check "20x512 in halves" grep -qz '"sinusoidal:layout=halves".*"rows": 20.*"columns": 512' stdout
+show sinusoidal:layout=interleaved --preset 20x512 --view table --json
+check "what the spec says stays" grep -q '"group": "sinusoidal"' stdout
+show rope --preset 20x512 --view table --json
+check "a row without halves has none" grep -qz '"rope".*"rows": 20.*"columns": 512' stdout
+show rope --preset 20x512 -n 7 --head-dim 32 --view table --json
+check "options over presets" grep -qz '"rows": 7.*"columns": 32' stdout
+
+# ---- formats
+for end in svg png html csv json; do
+  expect 0 "wrote x.$end" rope -o "x.$end"
+  check "x.$end is not empty" test -s "x.$end"
+done
+check "x.svg" grep -q '</svg>' x.svg
+check "x.png" test "$(head -c 8 x.png | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a
+check "x.html asks for nothing from elsewhere" bash -c '! grep -oE "(src|href)=\"?https?:" x.html'
+check "x.csv" grep -q '^"\?group"\?,' x.csv
+expect 0 "<svg" rope --view decay --as svg
+expect 0 "<svg" rope --view decay --as svg -o -
+expect 0 '"figures"' rope --view table --as parts
+show rope --view decay --json && cp stdout a.json && show rope --view decay --as json && check "--json is --as json" cmp -s a.json stdout
+show rope --view decay -o b.json; check "and what .json holds" cmp -s a.json b.json
+show rope --view decay --as term -o t.txt; check "a terminal's picture in a file" grep -q "Score against distance" t.txt
+env LANG=C "$POSENC" show rope --view decay | LC_ALL=C grep -q $'[\x80-\xff]' && bad "plain ASCII where the locale is" || ok
+LANG=zh_CN.UTF-8 expect 0 wrote rope --view table -o z.png
+
+# ---- what is refused
+expect 2 "no SPEC is given"
+expect 2 "did you mean attention" rope --view atention
+expect 2 "there are all, table" rope --view zzzzzz
+expect 2 "it has decay, heads" alibi --view table
+expect 2 "all and table" rope --view all,table
+expect 2 "table of 512" learned -n 600
+expect 2 "4096 or less" rope --view table -n 5000
+expect 2 "ends in none of" rope -o x.jpg
+expect 2 "choose one" rope -o x.svg --as png
+expect 2 "do not go together" rope --json --as svg
+expect 2 "letters for English only" rope -o x.png --lang zh
+expect 2 "needs whole numbers" rope --pairs 1,x
+expect 2 "there are 32" rope --view turns --pairs 99
+expect 2 "there are 8" alibi --view bias --head 8
+expect 2 "counted from 0" rope --axis 1 --view table
+expect 2 "needs 0 to 1" rope --view around --sentence "a b" --at 2
+expect 2 "no words" rope --view attention --sentence " "
+expect 2 "needs one of" rope --preset 3x3
+expect 2 "unknown" rop
+mkdir d.svg; expect 4 "d.svg" rope --view decay -o d.svg
+echo kept >k.svg; expect 2 "unknown" rop -o k.svg; check "a file is left as it was" test "$(cat k.svg)" = kept
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
