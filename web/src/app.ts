@@ -63,6 +63,7 @@ export interface State {
   causal: boolean;
   log: boolean; // distances on a logarithmic axis
   text: string; // the sentence
+  walk: string; // the steps: "": folded; "5,3,8": the query's position, the key's, the width
   step: string; // of the tour
   lang: Lang;
   theme: string; // "": as the system says; light, dark

@@ -10,6 +10,7 @@ import { SideForm } from "./form";
 import { PropertiesPanel } from "./properties";
 import type { Registry } from "./registry";
 import { Stage } from "./stage";
+import { renderStarts } from "./starts";
 import { Strip } from "./strip";
 import { shapeArgs, showArgs, subjectOf, type Subject } from "./views";
 import { WalkPanel } from "./walk";
@@ -37,13 +38,14 @@ export class Explore {
     this.compare = h("button", { type: "button", class: "quiet", id: "compare", onclick: () => this.toggle() });
     this.boxB = h("section", { class: "panel side-b", "aria-label": "B" }, h("h2", { class: "letter b" }, "B"), this.formB.root,
       h("button", { type: "button", class: "plain", onclick: () => this.swap() }, "⇅ " + app.t(words.swap)));
-    const pictures = section("pictures-box"), strip = section("strip");
-    const properties = section("panel"), walk = section("panel"), code = section("panel");
+    const pictures = section("pictures-box"), strip = section("strip shape");
+    const starts = h("p", { class: "starts" }), properties = section("panel"), walk = section("panel"), code = section("panel");
     fill(root,
       h("div", { class: "controls" },
         h("section", { class: "panel side-a", "aria-label": "A" }, h("h2", { class: "letter a" }, "A"), this.formA.root),
         this.compare, this.boxB),
-      h("div", { class: "stage" }, pictures, properties, walk, code));
+      h("div", { class: "stage" }, starts, pictures, properties, walk, code));
+    renderStarts(starts, app);
     this.stage = new Stage(pictures, app, strip);
     this.strip = new Strip(strip, app, first);
     this.properties = new PropertiesPanel(properties, app);
@@ -91,7 +93,7 @@ export class Explore {
     this.strip.update(new Set(inSight.flatMap((v) => v.asks)), new Set(hooks.flat()), Math.max(...subjects.map((s) => s.axes)), state);
     this.stage.update(specs, views, state);
     this.properties.update(specs, shapeArgs(state));
-    this.walk.update(specs[0] ?? "");
+    this.walk.update(specs[0] ?? "", state.walk);
     const first = inSight[0];
     const counted = subjects.map((s) => (s.axes > 1 ? [] : s.hooks)); // several coordinates come from a file, not from -n
     this.code.update(state, specs, counted, first ? showArgs(first, state, "") : []);

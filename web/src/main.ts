@@ -89,7 +89,7 @@ class Page implements App {
   /** A link that was typed or gone back to. */
   private follow(): void {
     const lang = this.state.lang;
-    this.state = readLink(location.hash, this.first);
+    this.state = readLink(location.hash, { ...this.first, theme: keptTheme() });
     this.made.delete(this.state.tab);
     if (this.state.lang !== lang) this.build();
     else this.show();
@@ -98,6 +98,7 @@ class Page implements App {
   /** Everything anew, in the language of the state. */
   private build(): void {
     document.documentElement.lang = this.lang === "zh" ? "zh-CN" : "en";
+    document.title = this.t(words.title);
     byId("skip").textContent = this.t(words.skip);
     this.made = new Set();
     this.header = new Header(byId("top"), this);

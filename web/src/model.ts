@@ -6,44 +6,12 @@ import { sentence, type App, type Ran, type State } from "./app";
 import { fill, h, newId } from "./dom";
 import { whenQuiet } from "./frame";
 import { examples } from "./example";
+import { explainedPart, shapeOf, type Explained } from "./explained";
 import { extendTable } from "./extend";
-import { bounds } from "./state";
 import { words } from "./words";
 
 const most = 64 * 2 ** 20; // bytes of a file
 const longest = 2 ** 24; // positions to serve
-
-interface Group {
-  spec: string;
-  layers: number[];
-  heads: number;
-  kv_heads: number;
-  head_dim: number;
-  model_dim: number;
-  rotation?: { magnitude: number; scaled: boolean; pairs_without_a_turn: number; extrapolates_from: number | null; pairs: unknown[] };
-}
-
-interface Explained {
-  format: string;
-  parts: { name: string; type: string; trained: number | null; served: number | null; groups: Group[] }[];
-  notes: { level: string; text: string }[];
-}
-
-/** 0, 1, 2, 5 as "0–2, 5". */
-function ranges(numbers: readonly number[]): string {
-  const out: string[] = [];
-  for (let i = 0; i < numbers.length; i++) {
-    const first = i;
-    while (i + 1 < numbers.length && (numbers[i + 1] ?? 0) === (numbers[i] ?? 0) + 1) i++;
-    out.push(first === i ? `${numbers[i]}` : `${numbers[first]}–${numbers[i]}`);
-  }
-  return out.join(", ");
-}
-
-/** As much of the model's shape as the page shows. */
-function shapeOf(g: Group): Partial<State> {
-  return { dim: Math.min(g.head_dim, bounds.dim[1]), heads: Math.min(g.heads, bounds.heads[1]), model: Math.min(g.model_dim, 1024) };
-}
 
 export class ModelPanel {
   private text = "";
@@ -118,31 +86,15 @@ export class ModelPanel {
     const ran = this.run("explain");
     if (ran.code) return this.fail(sentence(ran));
     const said = JSON.parse(ran.text) as Explained;
-    fill(this.result, ...said.parts.map((p) => this.part(p)),
-      ...said.notes.map((n) => h("p", { class: `note ${n.level}` }, n.text)));
+    fill(this.result, ...said.parts.map((p) => explainedPart(this.app, p)),
+      ...said.notes.map((n) => h("p", { class: `note ${n.level}` }, n.text)),
+      ...said.engines.map((q) => h("p", { class: "note warning" }, h("strong", {}, q.engine), " ", q.text)));
     const { trained = null, served = null, groups = [] } = said.parts[0] ?? {}, group = groups[0];
     this.shape = group ? shapeOf(group) : {};
     fill(this.longer);
     if (trained === null) return; // a file that says no length has none to make longer
     this.target = Math.min((served ?? trained) * 4, longest);
     this.extendForm(trained);
-  }
-
-  private part(p: Explained["parts"][number]): HTMLElement {
-    const { app } = this;
-    const head = h("tr", {}, ...["", words.layers, words.headsOf, ""].map((w) =>
-      h("th", { scope: "col" }, typeof w === "string" ? (w || null) : app.t(w))));
-    const rows = p.groups.map((g) => h("tr", {},
-      h("td", {}, h("code", {}, g.spec)), h("td", {}, ranges(g.layers)), h("td", {}, `${g.heads} × ${g.head_dim}`),
-      h("td", {}, h("button", { type: "button", class: "quiet", onclick: () => this.load(g) }, app.t(words.asA)))));
-    return h("section", {},
-      h("h3", {}, [p.name, p.type].filter(Boolean).join(" · ")),
-      p.trained !== null && h("p", {}, `${app.t(words.trained)}: ${p.trained} · ${app.t(words.served)}: ${p.served}`),
-      h("div", { class: "wide" }, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows))));
-  }
-
-  private load(g: Group): void {
-    this.app.setState({ ...shapeOf(g), tab: "explore", a: g.spec, n: 0 });
   }
 
   private extendForm(trained: number): void {

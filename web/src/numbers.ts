@@ -31,6 +31,7 @@ function ofCells(f: Figure, cells: Matrix): HTMLElement {
 function ofLines(f: Figure): HTMLElement[] {
   const first = f.lines[0];
   if (!first) return [];
+  if (f.kind === "dials") return f.lines.map((l) => table([l.name, "cos", "sin"], l.x.slice(0, mostRows).map((x, i) => [`${i + 1}`, shown(x), shown(l.y[i])])));
   const shared = f.lines.every((l) => l.x.length === first.x.length && l.x.every((x, i) => x === first.x[i]));
   const groups = shared ? [f.lines] : f.lines.map((l) => [l]);
   return groups.map((lines) => table([f.xLabel, ...lines.map((l) => l.name)],

@@ -57,7 +57,9 @@ export class Picture {
     const pixels = new Uint32Array(image.data.buffer);
     for (let i = 0; i < pixels.length; i++) pixels[i] = palette[cells.levels[i] ?? 255] ?? 0;
     canvas.getContext("2d")?.putImageData(image, 0, 0);
+    const fine = cells.columns > cells.width || cells.rows > cells.height; // more cells than pixels: the browser averages
     Object.assign(canvas.style, {
+      imageRendering: fine ? "auto" : "pixelated",
       left: percent(cells.x, figure.width), top: percent(cells.y, figure.height),
       width: percent(cells.width, figure.width), height: percent(cells.height, figure.height),
     });

@@ -20,12 +20,22 @@ function nearest(line: Line, px: number): number {
   return best;
 }
 
+/** Which dial, and which of its hands, has its tip nearest. */
+function nearestHand(dials: readonly Line[], x: number, y: number): [number, number] {
+  let best: [number, number] = [0, 0], least = Infinity;
+  dials.forEach((dial, d) => dial.px.forEach((px, i) => {
+    const far = Math.hypot((px ?? Infinity) - x, (dial.py[i] ?? Infinity) - y);
+    if (far < least) [best, least] = [[d, i], far];
+  }));
+  return best;
+}
+
 export class Readout {
   readonly line = h("p", { class: "readout", "aria-live": "polite" });
   readonly mark = h("div", { class: "mark", hidden: true });
   private figure: Figure | null = null;
-  private row = -1; // of cells; of lines: unused
-  private column = -1; // of cells; of lines: the point
+  private row = -1; // of cells; which dial
+  private column = -1; // of cells; of lines, the point; of a dial, the hand
 
   constructor(private readonly app: App, private readonly box: HTMLElement) {
     box.addEventListener("pointermove", (e) => this.point(e));
@@ -62,6 +72,8 @@ export class Readout {
       if (x < c.x || y < c.y || x >= c.x + c.width || y >= c.y + c.height) return this.clear();
       this.column = Math.floor(((x - c.x) * c.columns) / c.width);
       this.row = Math.floor(((y - c.y) * c.rows) / c.height);
+    } else if (f.kind === "dials") {
+      [this.row, this.column] = nearestHand(f.lines, x, y);
     } else {
       const longest = this.longest();
       if (!longest) return;
@@ -84,7 +96,8 @@ export class Readout {
     event.preventDefault();
     const far = event.shiftKey ? 10 : 1;
     this.column = between(0, this.column + (this.column < 0 ? 1 : 0) + (step[1] ?? 0) * far, columns - 1);
-    if (f.matrix) this.row = between(0, this.row + (this.row < 0 ? 1 : 0) + (step[0] ?? 0) * far, f.matrix.rows - 1);
+    const rows = f.matrix?.rows ?? (f.kind === "dials" ? f.lines.length : 0);
+    if (rows) this.row = between(0, this.row + (this.row < 0 ? 1 : 0) + (step[0] ?? 0) * far, rows - 1);
     this.show();
   }
 
@@ -92,6 +105,7 @@ export class Readout {
     const f = this.figure;
     if (!f) return;
     if (f.matrix) this.showCell(f);
+    else if (f.kind === "dials") this.showHand(f);
     else this.showPoint(f);
   }
 
@@ -114,6 +128,14 @@ export class Readout {
       `${f.yLabel} ${c.rowName(this.row)}, ${f.xLabel} ${c.columnName(this.column)}: ${value}`;
     const width = c.width / c.columns, height = c.height / c.rows;
     this.place(c.x + this.column * width, c.y + this.row * height, width, height);
+  }
+
+  private showHand(f: Figure): void {
+    const dial = f.lines[this.row], i = this.column;
+    const px = dial?.px[i], py = dial?.py[i];
+    if (!dial || typeof px !== "number" || typeof py !== "number") return this.clear();
+    this.line.textContent = `${dial.name}, ${i + 1}/${dial.px.length}: cos ${shown(dial.x[i])}, sin ${shown(dial.y[i])}`;
+    this.place(px - 4, py - 4, 8, 8);
   }
 
   private showPoint(f: Figure): void {

@@ -10,7 +10,7 @@ export const tabs = ["explore", "tour", "model", "claims", "glossary"] as const;
 export function firstState(lang: Lang): State {
   return {
     tab: "explore", a: "rope", b: "", view: "", n: 0, start: 0, dim: 64, heads: 8, model: 128, at: -1, head: 0,
-    axis: 0, pairs: "", causal: false, log: false, text: "", step: "", lang, theme: "",
+    axis: 0, pairs: "", causal: false, log: false, text: "", walk: "", step: "", lang, theme: "",
   };
 }
 
@@ -31,7 +31,7 @@ export function readLink(hash: string, first: State): State {
   const state: State = { ...first };
   for (const name of Object.keys(bounds) as (keyof typeof bounds)[])
     state[name] = number(name, said.get(name) ?? "", first[name]);
-  for (const name of ["a", "b", "view", "text", "pairs", "step"] as const) state[name] = said.get(name) ?? first[name];
+  for (const name of ["a", "b", "view", "text", "pairs", "walk", "step"] as const) state[name] = said.get(name) ?? first[name];
   const tab = said.get("tab") ?? "", lang = said.get("lang") ?? "", theme = said.get("theme") ?? "";
   if ((tabs as readonly string[]).includes(tab)) state.tab = tab;
   if (lang === "en" || lang === "zh") state.lang = lang;

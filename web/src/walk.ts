@@ -1,43 +1,50 @@
 // SPDX-License-Identifier: MIT
 //
-// `posenc walk`: the arithmetic of one small case, formula beside number.
+// `posenc walk`: the arithmetic of one small case, formula beside number. Open or not, and which case, is in the link.
 
-import { sentence, type App } from "./app";
+import { sentence, type App, type Slider } from "./app";
 import { fill, h } from "./dom";
 import { whenQuiet } from "./frame";
 import { walkSteps } from "./walk_steps";
 import { words } from "./words";
 
+const first = "5,3,8"; // the query's position, the key's, the width
+
 export class WalkPanel {
   private readonly body = h("div", { "aria-live": "polite" });
   private readonly box: HTMLDetailsElement;
-  private readonly controls = h("div", { class: "walk-controls" });
+  private readonly sliders: Slider[];
   private spec = "";
-  private position = 5;
-  private key = 3;
-  private dim = 8;
   private readonly later = whenQuiet(() => this.show(), 120);
 
   constructor(root: HTMLElement, private readonly app: App) {
-    this.box = h("details", { ontoggle: () => this.show() },
-      h("summary", {}, h("h2", {}, app.t(words.walk))), h("p", { class: "faint" }, app.t(words.walkAbout)), this.controls, this.body);
+    const controls = h("div", { class: "walk-controls" });
+    this.box = h("details", { ontoggle: () => this.tell() },
+      h("summary", {}, h("h2", {}, app.t(words.walk))), h("p", { class: "faint" }, app.t(words.walkAbout)), controls, this.body);
     fill(root, this.box);
-    app.slider(this.controls, { label: app.t(words.queryAt), value: this.position, min: 0, max: 255, most: 2 ** 30 },
-      (v) => { this.position = v; this.show(); });
-    app.slider(this.controls, { label: app.t(words.keyAt), value: this.key, min: 0, max: 255, most: 2 ** 30 },
-      (v) => { this.key = v; this.show(); });
-    app.slider(this.controls, { label: app.t(words.walkDim), value: this.dim, min: 2, max: 16, step: 2 },
-      (v) => { this.dim = v; this.show(); });
+    const place = { min: 0, max: 255, most: 2 ** 30 };
+    this.sliders = [
+      { label: app.t(words.queryAt), value: 5, ...place }, { label: app.t(words.keyAt), value: 3, ...place },
+      { label: app.t(words.walkDim), value: 8, min: 2, max: 16, step: 2 },
+    ].map((wanted) => app.slider(controls, wanted, () => this.tell()));
   }
 
-  update(spec: string): void {
+  private tell(): void {
+    const walk = this.box.open ? this.sliders.map((s) => s.get()).join() : "";
+    if (walk !== this.app.state.walk) this.app.setState({ walk });
+  }
+
+  update(spec: string, walk: string): void {
     this.spec = spec;
+    this.box.open = walk !== "";
+    (/^\d+,\d+,\d+$/.test(walk) ? walk : first).split(",").forEach((v, i) => this.sliders[i]?.set(Number(v)));
     this.later();
   }
 
   private show(): void {
     if (!this.box.open || !this.spec) return;
-    const ran = this.app.run(["walk", this.spec, "--pos", `${this.position}`, "--key", `${this.key}`, "--dim", `${this.dim}`, "--json", "--lang", this.app.lang]);
+    const [pos, key, dim] = this.sliders.map((s) => `${s.get()}`) as [string, string, string];
+    const ran = this.app.run(["walk", this.spec, "--pos", pos, "--key", key, "--dim", dim, "--json", "--lang", this.app.lang]);
     fill(this.body, ran.code ? h("p", { class: "error" }, sentence(ran)) : walkSteps(ran.text));
   }
 }

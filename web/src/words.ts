@@ -8,6 +8,7 @@ const say = (en: string, zh: string): Words => ({ en, zh });
 
 export const words = {
   // the frame
+  title: say("posenc: position encodings, explored", "posenc：位置编码探索"),
   tagline: say("Position encodings of Transformers, drawn and measured by the C library itself, here in your browser.",
     "Transformer 位置编码：所有图与数值都由 C 库在你的浏览器里实时算出。"),
   skip: say("Skip to the pictures", "跳到图"),
@@ -62,6 +63,7 @@ export const words = {
   headsHelp: say("biases differ by head", "各头的偏置不同"),
 
   // pictures
+  tryThese: say("Try", "试试"),
   views: say("Views", "视图"),
   allViews: say("all", "全部"),
   position: say("Position", "位置"),
@@ -110,6 +112,10 @@ export const words = {
   lenient: say("guess what the file leaves open, and say so", "文件没写明的地方由工具猜测并注明"),
   trained: say("Trained length", "训练长度"),
   served: say("Served length", "服务长度"),
+  rotation: say("Rotation", "旋转"),
+  pairsOf: say("pairs", "对"),
+  noTurn: say("without a whole turn in training", "对在训练长度内转不满一圈"),
+  newAngles: say("new angles from position", "新角度出现于位置"),
   layers: say("Layers", "层"),
   headsOf: say("Heads × width", "头数 × 维度"),
   asA: say("Show as A", "作为 A 查看"),

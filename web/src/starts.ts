@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// Places to begin: pictures worth seeing, as links into the explorer.
+
+import type { App, State, Words } from "./app";
+import { fill, h } from "./dom";
+import { words } from "./words";
+
+const clean: Partial<State> = {
+  tab: "explore", b: "", n: 0, start: 0, at: -1, head: 0, axis: 0, pairs: "", causal: false, log: false, text: "",
+  dim: 64, heads: 8, model: 128,
+};
+
+const starts: [Words, Partial<State>][] = [
+  [{ en: "the sinusoids of 2017", zh: "2017 年的正弦编码" }, { a: "sinusoidal", view: "table" }],
+  [{ en: "RoPE's clocks", zh: "RoPE 的时钟" }, { a: "rope", view: "turns" }],
+  [{ en: "does RoPE decay?", zh: "RoPE 会衰减吗？" }, { a: "rope", b: "xpos", view: "decay" }],
+  [{ en: "ALiBi against T5", zh: "ALiBi 与 T5" }, { a: "alibi", b: "t5", view: "heads", causal: true }],
+  [{ en: "what YaRN changes", zh: "YaRN 改了什么" }, { a: "rope", b: "rope:scaling=yarn,factor=8,trained=2048", view: "wavelengths" }],
+  [{ en: "two dogs, no position", zh: "两只狗，没有位置" }, { a: "none", b: "rope", view: "attention" }],
+  [{ en: "a code in bits", zh: "二进制编码" }, { a: "binary:join=concat,width=12", b: "sinusoidal:join=concat,width=12", view: "table" }],
+  [{ en: "a million positions out", zh: "百万位置之外" }, { a: "rope", view: "curves", start: 1048576 }],
+];
+
+export function renderStarts(root: HTMLElement, app: App): void {
+  fill(root, h("span", { class: "faint" }, app.t(words.tryThese) + ": "), ...starts.map(([name, state]) =>
+    h("a", { href: app.link({ ...clean, ...state, theme: "" }) }, app.t(name))));
+}
