@@ -95,6 +95,7 @@ export class Explore {
     this.properties.update(specs, shapeArgs(state));
     this.walk.update(specs[0] ?? "", state.walk);
     const first = inSight[0];
-    this.code.update(state, specs, hooks, first ? showArgs(first, state, "") : []);
+    const counted = subjects.map((s) => (s.axes > 1 ? [] : s.hooks)); // several coordinates come from a file, not from -n
+    this.code.update(state, specs, counted, first ? showArgs(first, state, "") : []);
   }
 }
