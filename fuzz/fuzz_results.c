@@ -7,7 +7,7 @@
 #include "harness.h"
 
 #include "lab/report_parts.h"
-#include "lab/results_words.h"
+#include "lab/results_records.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -122,6 +122,28 @@ static prove_given planted(const plant *p)
     return g;
 }
 
+static void assert_both(words w, const char *where)
+{
+    if (!w.en || !*w.en || !w.zh || !*w.zh)
+        fail_msg("%s: '%s' is not in both languages", where, w.en ? w.en : "");
+    bool chinese = false;
+    for (const char *c = w.zh; *c; c++)
+        chinese = chinese || (unsigned char)*c >= 0xe4; /* U+4000 and on */
+    if (!chinese)
+        fail_msg("%s: '%s' is not Chinese", where, w.zh);
+}
+
+/* In both languages, with numbers that can be written down. */
+static void assert_told(const prove_finding *f, const char *claim)
+{
+    assert_both(f->because, claim);
+    assert_true(f->count > 0);
+    for (int i = 0; i < f->count; i++) {
+        assert_both(f->number[i].what, claim);
+        assert_true(isfinite(f->number[i].value));
+    }
+}
+
 /* ------------------------------------------------ verdicts */
 
 static void every_claim_has_its_verdict_and_a_planted_failure_turns_it(void **state)
@@ -133,11 +155,13 @@ static void every_claim_has_its_verdict_and_a_planted_failure_turns_it(void **st
         prove_finding f;
         if (!n || strcmp(plants[n - 1].claim, p->claim)) {
             f = measured(p->claim, &claim_of(p->claim)->given);
+            assert_told(&f, p->claim);
             if (f.verdict != p->is)
                 fail_msg("%s: %s; expected %s", p->claim, prove_verdict_words(f.verdict).en,
                          prove_verdict_words(p->is).en);
         }
         f = measured(p->claim, &g);
+        assert_told(&f, p->claim);
         if (f.verdict != p->becomes)
             fail_msg("%s with plant %d: %s; expected %s", p->claim, n, prove_verdict_words(f.verdict).en,
                      prove_verdict_words(p->becomes).en);
@@ -187,17 +211,6 @@ static bool is_planted(const char *claim)
     return found;
 }
 
-static void assert_both(words w, const char *where)
-{
-    if (!w.en || !*w.en || !w.zh || !*w.zh)
-        fail_msg("%s: '%s' is not in both languages", where, w.en ? w.en : "");
-    bool chinese = false;
-    for (const char *c = w.zh; *c; c++)
-        chinese = chinese || (unsigned char)*c >= 0xe4; /* U+4000 and on */
-    if (!chinese)
-        fail_msg("%s: '%s' is not Chinese", where, w.zh);
-}
-
 static void no_claim_goes_without_a_plant_and_each_speaks_both_languages(void **state)
 {
     (void)state;
@@ -211,16 +224,6 @@ static void no_claim_goes_without_a_plant_and_each_speaks_both_languages(void **
                 fail_msg("%s has no planted failure", c->name);
             assert_both(c->claim, c->name);
             assert_true(c->source && *c->source);
-        }
-    }
-    for (int n = 0; n < COUNT(plants); n++) {
-        prove_given g = planted(&plants[n]);
-        prove_finding f = measured(plants[n].claim, &g);
-        assert_both(f.because, plants[n].claim);
-        assert_true(f.count > 0);
-        for (int i = 0; i < f.count; i++) {
-            assert_both(f.number[i].what, plants[n].claim);
-            assert_true(isfinite(f.number[i].value));
         }
     }
 }
@@ -358,7 +361,7 @@ static void memory_that_runs_out_is_told(void **state)
     (void)state;
     static const char *const some[] = { "shaw-edit",  "adding-is-concatenating", "rope-matrix",
                                         "rope-axes",  "alibi-linear",            "hierarchical-goes-on",
-                                        "tables-end", "orthogonal" };
+                                        "tables-end" };
     for (int n = 0; n < COUNT(some); n++) {
         const prove_claim *c = claim_of(some[n]);
         bool failed = true;
@@ -387,12 +390,17 @@ static void memory_that_runs_out_leaks_nothing_over_all_rows(void **state)
         const prove_claim *c = claim_of(some[n]);
         prove_given g = c->given;
         g.length = g.length > 36 ? 36 : g.length;
+        if (g.residual) { /* a Transformer as small as it gets */
+            g.heads = 1;
+            g.head_dim = 4;
+            g.length = 6;
+        }
         if (!g.spec[0]) {
             g.spec[0] = "rope";
             g.spec[1] = "shaw";
         }
         bool failed = true;
-        for (long at = 1; failed; at += at < 12 ? 1 : 7) {
+        for (long at = 1; failed && at < 60; at += at < 12 ? 1 : 7) {
             prove_finding f = { 0 };
             size_t live = heap.live;
             heap.fail = at;

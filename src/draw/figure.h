@@ -92,6 +92,33 @@ typedef struct figure_how {
     language language;
 } figure_how;
 
+/* clang-format off */
+/* FIGURE_PARTS, which a page lays over each other by percentages of width and height:
+ *
+ *     { "figures": [ {
+ *         "title", "group", "caption", "description", "x_label", "y_label": text or null,
+ *         "kind": "lines", "cells" or "dials",
+ *         "width", "height": pixels,
+ *         "svg": "<svg ...>" without style attributes and without the cells' pixels (DRAW_HOLLOW); wants draw_css,
+ *         "cells": [ {
+ *           "x", "y", "width", "height": pixels,
+ *           "rows", "columns",
+ *           "heat": base64 of rows * columns levels, 255 being nothing,
+ *           and of the matrix, which is the first (the other is the scale beside it):
+ *           "low", "high": values at the ends of the scale,
+ *           "first_row", "first_column": what they stand for,
+ *           "row_names", "column_names": [texts], where there are some,
+ *           "values": base64 of rows * columns float32, the least byte first } ],
+ *         "points": [ {
+ *           "name",
+ *           "ink": n of --ink-n,
+ *           "x", "y": [numbers],
+ *           "px", "py": [pixels], null where it is not drawn } ] } ],
+ *       "palette": [255 "#rrggbb"] }
+ *
+ * Numbers have nine digits. Of dials x is the cosine, y the sine, and the point is the tip of the hand. */
+/* clang-format on */
+
 /* Figures of different groups stand beside each other, those of one group below each other; a row of the sheet holds
  * figures of the same title. */
 pe_status figures_write(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);

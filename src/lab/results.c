@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The words of race.json and of the log's lines: one table per struct. */
-#include "lab/results_words.h"
+#include "lab/results_records.h"
 
 #include <string.h>
 
@@ -104,12 +104,12 @@ static const field failure_fields[] = {
     TEXT(lab_failure_line, why),
 };
 
-const words words_setup = { setup_fields, COUNT(setup_fields) };
-const words words_entry = { entry_fields, COUNT(entry_fields) };
-const words words_train = { train_fields, COUNT(train_fields) };
-const words words_test = { test_fields, COUNT(test_fields) };
-const words words_run = { run_fields, COUNT(run_fields) };
-const words words_failure = { failure_fields, COUNT(failure_fields) };
+const record record_setup = { setup_fields, COUNT(setup_fields) };
+const record record_entry = { entry_fields, COUNT(entry_fields) };
+const record record_train = { train_fields, COUNT(train_fields) };
+const record record_test = { test_fields, COUNT(test_fields) };
+const record record_run = { run_fields, COUNT(run_fields) };
+const record record_failure = { failure_fields, COUNT(failure_fields) };
 
 bool lab_is_eval(const lab_setup *s)
 {
@@ -123,7 +123,7 @@ bool lab_in_last_quarter(int64_t at, int64_t length)
 
 /* ---------------------------------------------------------------- writers */
 
-static void write_fields(json_out *j, const words *w, const void *from)
+static void write_fields(json_out *j, const record *w, const void *from)
 {
     fields_write(j, w->field, w->count, from);
 }
@@ -132,11 +132,11 @@ static void write_setup(json_out j, const lab_setup *s)
 {
     out_open(&j, NULL, '{');
     out_text(&j, "line", "setup");
-    write_fields(&j, &words_setup, s);
+    write_fields(&j, &record_setup, s);
     out_open(&j, "entries", '[');
     for (int i = 0; i < s->entries; i++) {
         out_open(&j, NULL, '{');
-        write_fields(&j, &words_entry, &s->entry[i]);
+        write_fields(&j, &record_entry, &s->entry[i]);
         out_close(&j, '}');
     }
     out_close(&j, ']');
@@ -144,7 +144,7 @@ static void write_setup(json_out j, const lab_setup *s)
 }
 
 /* entry and seed: of a line that stands among others', in a report; NULL in a run's own log. */
-static void write_line(FILE *to, const char *kind, const words *w, const void *from, const char *entry,
+static void write_line(FILE *to, const char *kind, const record *w, const void *from, const char *entry,
                        const uint64_t *seed)
 {
     json_out j = out_start_line(to);
@@ -177,22 +177,22 @@ pe_status lab_save_setup(const char *folder, const lab_setup *s, pe_error *err)
 
 void lab_write_train(FILE *to, const lab_train_line *l)
 {
-    write_line(to, "train", &words_train, l, NULL, NULL);
+    write_line(to, "train", &record_train, l, NULL, NULL);
 }
 
 void lab_write_test(FILE *to, const lab_setup *s, const lab_test_line *l)
 {
-    write_line(to, "test", &words_test, l, s->entry[l->entry].name, NULL);
+    write_line(to, "test", &record_test, l, s->entry[l->entry].name, NULL);
 }
 
 void lab_write_run(FILE *to, const lab_run_line *l)
 {
-    write_line(to, "run", &words_run, l, NULL, NULL);
+    write_line(to, "run", &record_run, l, NULL, NULL);
 }
 
 void lab_write_failure(FILE *to, const lab_failure_line *l)
 {
-    write_line(to, "failure", &words_failure, l, NULL, NULL);
+    write_line(to, "failure", &record_failure, l, NULL, NULL);
 }
 
 void lab_write_all(FILE *to, const lab_results *r)
@@ -202,11 +202,11 @@ void lab_write_all(FILE *to, const lab_results *r)
         const lab_run *run = &r->run[i];
         const char *name = r->setup.entry[run->entry].name;
         for (int n = 0; n < run->trains; n++)
-            write_line(to, "train", &words_train, &run->train[n], name, &run->seed);
+            write_line(to, "train", &record_train, &run->train[n], name, &run->seed);
         if (run->ended)
-            write_line(to, "run", &words_run, &run->end, name, &run->seed);
+            write_line(to, "run", &record_run, &run->end, name, &run->seed);
         if (run->failure.step)
-            write_line(to, "failure", &words_failure, &run->failure, name, &run->seed);
+            write_line(to, "failure", &record_failure, &run->failure, name, &run->seed);
     }
     for (int i = 0; i < r->tests; i++)
         lab_write_test(to, &r->setup, &r->test[i]);

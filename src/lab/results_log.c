@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A run's log, line by line. */
-#include "lab/results_words.h"
+#include "lab/results_records.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static bool has_length(const lab_setup *s, int64_t length)
 static pe_status add_train(lab_run *run, const io_node *line, pe_error *err)
 {
     lab_train_line l = { 0 };
-    pe_status s = fields_read(&l, words_train.field, words_train.count, line, err);
+    pe_status s = fields_read(&l, record_train.field, record_train.count, line, err);
     if (s)
         return s;
     return lab_keep_train(run, &l, err);
@@ -68,7 +68,7 @@ static pe_status add_test(lab_results *r, const io_node *line, pe_error *err)
     char place[IO_JSON_PLACE_MAX];
     pe_status s = io_json_string(&name, line, "entry", IO_REQUIRED, err);
     if (!s)
-        s = fields_read(&l, words_test.field, words_test.count, line, err);
+        s = fields_read(&l, record_test.field, record_test.count, line, err);
     if (s)
         return s;
     l.entry = results_entry(&r->setup, name);
@@ -95,10 +95,10 @@ static pe_status add_line(lab_results *r, int run, const io_node *line, pe_error
     if (run >= 0 && !strcmp(kind, "train"))
         return add_train(&r->run[run], line, err);
     if (run >= 0 && !strcmp(kind, "failure"))
-        return fields_read(&r->run[run].failure, words_failure.field, words_failure.count, line, err);
+        return fields_read(&r->run[run].failure, record_failure.field, record_failure.count, line, err);
     if (run >= 0 && !strcmp(kind, "run")) {
         r->run[run].ended = true;
-        return fields_read(&r->run[run].end, words_run.field, words_run.count, line, err);
+        return fields_read(&r->run[run].end, record_run.field, record_run.count, line, err);
     }
     return PE_OK;
 }

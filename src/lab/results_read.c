@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Folders of runs: race.json, and the logs of all it names. */
-#include "lab/results_words.h"
+#include "lab/results_records.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static pe_status read_entry(lab_setup *s, const io_node *at, pe_error *err)
         return io_fail(err, PE_ERR_FORMAT, "%s is one entry too many; at most %d", io_json_place(place, at),
                        LAB_ENTRIES_MAX);
     lab_entry *e = &s->entry[s->entries];
-    pe_status status = fields_read(e, words_entry.field, words_entry.count, at, err);
+    pe_status status = fields_read(e, record_entry.field, record_entry.count, at, err);
     if (!status)
         status = check_slug(e->slug, at, err);
     if (status)
@@ -50,7 +50,7 @@ static pe_status read_entry(lab_setup *s, const io_node *at, pe_error *err)
 pe_status results_read_setup(lab_setup *out, const io_node *root, pe_error *err)
 {
     io_node list;
-    pe_status s = fields_read(out, words_setup.field, words_setup.count, root, err);
+    pe_status s = fields_read(out, record_setup.field, record_setup.count, root, err);
     if (!s && strcmp(out->kind, "race") && strcmp(out->kind, "eval"))
         s = io_fail(err, PE_ERR_FORMAT, "%s: kind is %s; needs race or eval", root->key, out->kind);
     if (!s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Several folders as one race. */
-#include "lab/results_words.h"
+#include "lab/results_records.h"
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ static void add_command(lab_setup *all, const char *command)
 pe_status results_unite(lab_setup *all, const lab_setup *one, const char *const *folder, int index, pe_error *err)
 {
     char a[600], b[600];
-    const field *f = fields_differ(words_setup.field, words_setup.count, all, one, a, b, sizeof a);
+    const field *f = fields_differ(record_setup.field, record_setup.count, all, one, a, b, sizeof a);
     if (f)
         return io_fail(err, PE_ERR_FORMAT, "%s and %s cannot be compared: %s is %s in one and %s in the other",
                        folder[0], folder[index], f->name, a, b);

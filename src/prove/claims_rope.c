@@ -50,7 +50,7 @@ static const prove_claim claims[] = {
     { .name = "rope-bands",
       .claim = { "Fast pairs tell near places apart; slow pairs hardly turn within the context and carry content.",
                  "快的维度对用来区分近处位置；慢的维度对在上下文内几乎不转，用来承载内容。" },
-      .source = "Barbero et al. 2024, 4 and 5 (arXiv:2410.06205)",
+      .source = "Barbero et al. 2024, 4 (arXiv:2410.06205)",
       .given = { .spec = { "rope:theta=10000", "rope:theta=500000" }, .head_dim = 128, .length = 131072 },
       .measure = measure_bands,
       .takes = PE_HOOK_ROTATE },

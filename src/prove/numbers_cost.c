@@ -212,6 +212,15 @@ static double bytes_of(const field *f, int n)
     return 4 * (double)f->row[n].w.count + (more > 0 ? more : 0);
 }
 
+/* A table of all codes, or of cos and sin, where a caller keeps one; 0: there is nothing to keep. */
+static double table_bytes(const field *f, int n)
+{
+    const pe_encoding *e = f->row[n].e;
+    bool adds = pe_encoding_hooks(e) & PE_HOOK_EMBED && !f->row[n].w.count;
+    int64_t width = adds ? pe_encoding_embed_width(e, pe_encoding_shape(e).model_dim) : 2 * pe_encoding_pair_count(e);
+    return 4 * (double)width * (double)f->tokens;
+}
+
 static void tell_memory(prove_finding *out, const field *f, const field *half, const prove_given *g)
 {
     double kept = 3 * 4 * (double)(f->tokens * g->heads * g->head_dim), growth = 0;
@@ -228,6 +237,11 @@ static void tell_memory(prove_finding *out, const field *f, const field *half, c
                   100 * bytes_of(f, n) / kept, "%");
         prove_add(out, (words){ "parameters", "参数量" }, f->row[n].spec, (double)f->row[n].w.count, "");
     }
+    for (int n = 1; n <= all; n++)
+        if (table_bytes(f, n) > 0)
+            prove_add(out,
+                      (words){ "table of its codes, where one is kept, of q, k and v", "若缓存编码表，占 q、k、v" },
+                      f->row[n].spec, 100 * table_bytes(f, n) / kept, "%");
     prove_verdict v = !large ? PROVE_HOLDS : large == all ? PROVE_REFUTED : PROVE_DEPENDS;
     static const words because[PROVE_VERDICT_COUNT] = {
         { "None needs more than a tenth of what q, k and v take.", "没有一种超过 q、k、v 所占内存的十分之一。" },

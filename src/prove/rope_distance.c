@@ -126,7 +126,9 @@ pe_status measure_scores_decay(prove_finding *out, const prove_given *g, pe_erro
     measure_encoding m;
     PROVE_TRY(measure_open_head(&m, g->spec[0], g, err));
     measure_normals(q, g->head_dim, 1, g->seed);
-    pe_status status = PE_OK;
+    pe_status status = pe_encoding_axes(m.e) == 1
+                           ? PE_OK
+                           : io_fail(err, PE_ERR_UNSUITED, "%s has more axes than one; needs one", g->spec[0]);
     for (int64_t wanted = g->length - 1; !status && wanted > 0; wanted /= 5, tried++) {
         int64_t best = 0;
         status = peak(&best, &m, q, wanted, g->length, err);
@@ -157,6 +159,19 @@ static double slow(const double *frequency, int64_t pairs, double length)
     return (double)count / (double)pairs;
 }
 
+/* What a step of one token changes in a random score, |exp(i w) - 1|^2 of each pair: the share of the pairs that turn
+ * at least a quarter of the way that the fastest turns. */
+static double near_share(const double *frequency, int64_t pairs, double fastest)
+{
+    double fast = 0, all = 0;
+    for (int64_t p = 0; p < pairs; p++) {
+        double change = 2 - 2 * cos(frequency[p]);
+        all += change;
+        fast += fabs(frequency[p]) >= fastest / 4 ? change : 0;
+    }
+    return all > 0 ? fast / all : 0;
+}
+
 /* Pairs that do not complete a turn within a length, by length. */
 static pe_status add_bands(measure_tally *t, const char *spec, const prove_given *g, pe_error *err)
 {
@@ -176,6 +191,10 @@ static pe_status add_bands(measure_tally *t, const char *spec, const prove_given
         fastest = fmax(fastest, fabs(frequency[p]));
     prove_add(t->out, (words){ "tokens that the fastest pair needs for a turn", "最快一对转一圈所需的词元数" }, spec,
               fastest > 0 ? TURN / fastest : 0, "");
+    prove_add(t->out,
+              (words){ "of a one-token step's effect on scores, by pairs at least a quarter as fast",
+                       "移动一个词元对得分的影响中，由不慢于最快者四分之一的维度对承担" },
+              spec, 100 * near_share(frequency, pairs, fastest), "%");
     return PE_OK;
 }
 

@@ -12,9 +12,9 @@ export const account = { passed: 0, failed: 0, skipped: 0 };
 
 const claims = [];
 
-/** A claim and its proof, which may say a number worth knowing. */
+/** A claim and its proof, which may say a number worth knowing. ONLY=words in the environment: only claims with these. */
 export function check(claim, proof) {
-  claims.push({ claim, proof });
+  if (claim.includes(process.env.ONLY ?? "")) claims.push({ claim, proof });
 }
 
 async function prove({ claim, proof }) {

@@ -185,6 +185,51 @@ function compareTexts(wasm, native) {
   }
 }
 
+// ---------------------------------------------------------------- pictures, steps, verdicts: JSON whose numbers are close
+
+/** Where two JSON values differ: "figures.0.values.3: 1 | 2". Numbers may by a share of their size, or where both are noise. */
+function difference(a, b, share, noise, path = "") {
+  if (typeof a === "number" && typeof b === "number")
+    return Math.abs(a - b) <= Math.max(share * Math.max(Math.abs(a), Math.abs(b)), noise) ? "" : `${path}: ${a} | native ${b}`;
+  if (a === null || b === null || typeof a !== "object" || typeof b !== "object")
+    return a === b ? "" : `${path}: ${JSON.stringify(a)} | native ${JSON.stringify(b)}`;
+  for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    const found = difference(a[key], b[key], share, noise, `${path}.${key}`);
+    if (found) return found;
+  }
+  return "";
+}
+
+function close(wasm, native, args, share, noise, tidy = (x) => x) {
+  const a = wasm.run(args), b = native.run(args), line = args.join(" ");
+  if (a.code !== b.code || a.err !== b.err) return fail(`${line}: ${a.code} ${a.err.trim()} | native: ${b.code} ${b.err.trim()}`);
+  if (a.code > 1) return passed++;
+  const found = difference(tidy(JSON.parse(a.out)), tidy(JSON.parse(b.out)), share, noise);
+  if (found) return fail(`${line}: ${found}`);
+  return passed++;
+}
+
+const shape = ["--heads", "4", "--head-dim", "16", "--model-dim", "32"];
+
+function comparePictures(wasm, native, registry) {
+  for (const { name } of registry.encodings) {
+    const list = ["show", name, "--list", "--json", ...shape];
+    same(wasm, native, list);
+    for (const view of JSON.parse(native.run(list).out).views.filter((v) => v.fits.length))
+      close(wasm, native, ["show", name, "--view", view.name, "--as", "json", ...shape], 1e-12, 1e-14);
+    for (const lang of ["en", "zh"])
+      close(wasm, native, ["walk", name, "--pos", "5", "--dim", "8", "--json", "--lang", lang], 1e-12, 1e-14);
+  }
+}
+
+/** Evidence may be rounding itself (the largest difference of two equal things): below 1e-6 it is noise. Times are none. */
+function compareVerdicts(wasm, native) {
+  const numbers = (said) => ({ ...said, claims: said.claims.map((c) => ({ ...c, numbers: c.numbers.map((n) => ({ ...n, text: "" })) })) });
+  const { groups } = JSON.parse(native.run(["prove", "--list", "--json"]).out);
+  for (const claim of groups.flatMap((g) => g.claims).filter((c) => !c.timed))
+    close(wasm, native, ["prove", claim.name, "--json", "--lang", "zh"], 1e-6, 1e-6, numbers);
+}
+
 /** A thousand commands leave the memory as large as it was after the first few. */
 function staysSmall(wasm) {
   const once = () => [["table", "rope", "-n", "64", "-o", "-"], ["list", "--json"], ["table", "rope:x=1"], ["bias", "alibi", "-n", "9"]].forEach((a) => wasm.run(a));
@@ -197,12 +242,21 @@ function staysSmall(wasm) {
 
 makeFiles();
 const native = nativeTool();
+const judged = new Set();
 for (const file of modules) {
+  const bytes = moduleOf(file).toString("base64");
+  if (judged.has(bytes)) {
+    console.log(`${file.replace(/.*\//, "")}: the same bytes`);
+    continue;
+  }
+  judged.add(bytes);
   const wasm = wasmTool(file), worst = new Map();
   const registry = JSON.parse(native.run(["list", "--json"]).out.toString());
   compareTexts(wasm, native);
   for (const row of registry.encodings)
     for (const spec of new Set([row.name, ...row.examples])) compareSpec(wasm, native, row, spec, worst);
+  comparePictures(wasm, native, registry);
+  compareVerdicts(wasm, native);
   staysSmall(wasm);
   const libm = [...worst].map(([name, far]) => `${name} by ${far} ulp`).join(", ");
   console.log(`${file.replace(/.*\//, "")}: ${registry.encodings.length} rows; differing: ${libm || "none"}`);

@@ -2,17 +2,17 @@
  *
  * The tables of results.c, for the readers: results_read.c (folders), results_unite.c (several), results_log.c (lines).
  */
-#ifndef POSENC_LAB_RESULTS_WORDS_H
-#define POSENC_LAB_RESULTS_WORDS_H
+#ifndef POSENC_LAB_RESULTS_RECORDS_H
+#define POSENC_LAB_RESULTS_RECORDS_H
 
 #include "lab/fields.h"
 #include "lab/results.h"
 
-typedef struct words {
+typedef struct record {
     const field *field;
     int count;
-} words;
-extern const words words_setup, words_entry, words_train, words_test, words_run, words_failure;
+} record;
+extern const record record_setup, record_entry, record_train, record_test, record_run, record_failure;
 
 /* race.json. */
 pe_status results_read_setup(lab_setup *out, const io_node *root, pe_error *err);
