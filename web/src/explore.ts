@@ -97,6 +97,6 @@ export class Explore {
     this.properties.update(specs, shapeArgs(state));
     this.walk.update(specs[0] ?? "", state.walk);
     const first = inSight[0];
-    this.code.update(state, specs, hooks, first ? showArgs(first, state, "") : []);
+    this.code.update(state, subjects, first ? showArgs(first, state, "") : []);
   }
 }
