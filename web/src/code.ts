@@ -7,7 +7,7 @@ import { cProgram } from "./code_c";
 import { fill, h } from "./dom";
 import { copyButton } from "./save";
 import { Tabs } from "./tabs";
-import { shapeArgs } from "./views";
+import { shapeArgs, type Subject } from "./views";
 import { words } from "./words";
 
 /** As a word of a shell. */
@@ -19,53 +19,57 @@ export function command(args: readonly string[]): string {
   return ["posenc", ...args].map(quoted).join(" ");
 }
 
-/** The verb that prints the numbers of a row with these hooks: positions get a table, pairs of them a bias. */
-function numbersOf(hooks: readonly string[]): "table" | "bias" | null {
+/** The verb that writes its numbers: positions get a table, pairs of them a bias. Coordinates would need a file. */
+function numbersOf({ hooks, axes }: Subject): "table" | "bias" | null {
+  if (axes > 1) return null;
   if (hooks.includes("embed") || hooks.includes("rotate")) return "table";
   return hooks.includes("bias") ? "bias" : null;
 }
 
-/** What is shown: the state, the specs, their hooks, and the command line of the picture. */
+/** What is shown: the state, the encodings, and the command line of the picture. */
 interface Shown {
   state: Readonly<State>;
-  specs: readonly string[];
-  hooks: readonly (readonly string[])[];
+  subjects: readonly Subject[];
   show: readonly string[];
 }
 
 function count(s: Readonly<State>): number {
-  return s.n || 64;
+  return s.n || 16;
 }
 
 function start(s: Readonly<State>): string[] {
   return s.start ? ["--start", `${s.start}`] : [];
 }
 
-function cli({ state: s, specs, hooks, show }: Shown): string {
+function cli({ state: s, subjects, show }: Shown): string {
+  const specs = subjects.map((x) => x.spec);
   const lines = [command(["show", ...specs, ...show]), command(["prove", ...specs])];
-  specs.forEach((spec, i) => {
-    const verb = numbersOf(hooks[i] ?? []);
-    if (verb) lines.push(command([verb, spec, "-n", `${count(s)}`, ...start(s), ...shapeArgs(s), "-o", `${"ab"[i]}.npy`]));
+  subjects.forEach((x, i) => {
+    const verb = numbersOf(x);
+    if (verb) lines.push(command([verb, x.spec, "-n", `${count(s)}`, ...start(s), ...shapeArgs(s), "-o", `${"ab"[i]}.npy`]));
   });
   return lines.join("\n") + "\n";
 }
 
-function python({ state: s, specs, hooks }: Shown): string {
-  const spec = JSON.stringify(specs[0] ?? "none"), verb = numbersOf(hooks[0] ?? []);
+function python(subject: Subject, { state: s, show }: Shown): string {
+  const spec = JSON.stringify(subject.spec), verb = numbersOf(subject);
+  const words = (list: readonly string[]): string => list.map((a) => JSON.stringify(a)).join(", ");
   if (!verb) return `import json, subprocess
 
-spec = ${spec}
-print(json.loads(subprocess.run(["posenc", "list", spec.split(":")[0], "--json"],
-                                check=True, capture_output=True).stdout))
+# The numbers of the picture, by the posenc tool, which must be on the PATH.
+made = subprocess.run(["posenc", "show", ${spec},
+                       ${words(show)}, "--json"],
+                      check=True, capture_output=True)
+for figure in json.loads(made.stdout)["figures"]:
+    print(figure["title"], figure.get("values") or figure["series"])
 `;
-  const args = [...start(s), ...shapeArgs(s)].map((a) => JSON.stringify(a));
   return `import io, subprocess
 import numpy as np
 
 def ${verb}(spec, n):
     """The numbers of the posenc tool, which must be on the PATH."""
     made = subprocess.run(["posenc", "${verb}", spec, "-n", str(n), "-o", "-",
-                           ${args.join(", ")}],
+                           ${words([...start(s), ...shapeArgs(s)])}],
                           check=True, capture_output=True)
     return np.load(io.BytesIO(made.stdout))
 
@@ -86,9 +90,10 @@ export class CodePanel {
       this.pre);
   }
 
-  update(state: Readonly<State>, specs: readonly string[], hooks: readonly (readonly string[])[], show: readonly string[]): void {
-    const shown = { state, specs, hooks, show };
-    this.texts = { cli: cli(shown), c: cProgram(state, specs[0] ?? "none", hooks[0] ?? [], count(state)), python: python(shown) };
+  update(state: Readonly<State>, subjects: readonly Subject[], show: readonly string[]): void {
+    const shown = { state, subjects, show }, [first] = subjects;
+    if (!first) return;
+    this.texts = { cli: cli(shown), c: cProgram(state, first.spec, first.hooks, first.axes > 1 ? Math.min(count(state), 4) : count(state)), python: python(first, shown) };
     this.show();
   }
 
