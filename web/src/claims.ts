@@ -93,6 +93,6 @@ export class ClaimsPanel {
     const counted = new Map<string, { text: string; n: number }>();
     for (const v of this.verdicts.values())
       counted.set(v.look, { text: v.text, n: (counted.get(v.look)?.n ?? 0) + 1 });
-    fill(this.tally, ...[...counted].sort().map(([l, c]) => h("span", { class: `badge ${l}` }, `${c.text} ${c.n}`)));
+    fill(this.tally, ...[...counted].sort().map(([l, c]) => h("span", { class: `tally ${l}` }, `${c.text} ${c.n}`)));
   }
 }

@@ -88,10 +88,12 @@ export class Explore {
   private show(subjects: Subject[], state: Readonly<State>): void {
     const specs = subjects.map((s) => s.spec), hooks = subjects.map((s) => s.hooks);
     const views = subjects.flatMap((s) => s.views).filter((v, i, all) => all.findIndex((w) => w.name === v.name) === i);
-    const chosen = Stage.chosen(views, state.view);
+    const shared = views.find((v) => subjects.every((s) => s.views.some((w) => w.name === v.name)));
+    const asked = state.view === "all" || views.some((v) => v.name === state.view);
+    const chosen = asked ? state.view : (shared ?? views[0])?.name ?? "";
     const inSight = views.filter((v) => chosen === "all" || v.name === chosen);
     this.strip.update(new Set(inSight.flatMap((v) => v.asks)), new Set(hooks.flat()), Math.max(...subjects.map((s) => s.axes)), state);
-    this.stage.update(specs, views, state);
+    this.stage.update(specs, views, chosen, state);
     this.properties.update(specs, shapeArgs(state));
     this.walk.update(specs[0] ?? "", state.walk);
     const first = inSight[0];

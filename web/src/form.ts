@@ -21,6 +21,7 @@ export class SideForm {
   private controls = new Map<string, KeyControl>();
   private built = "";
   private parts: Part[] = [];
+  private readonly folds = new Map<string, boolean>(); // open or not, where the reader chose
 
   constructor(private readonly app: App, private readonly registry: Registry, name: string,
               private readonly change: (spec: string) => void) {
@@ -75,13 +76,23 @@ export class SideForm {
     const shown = row.keys.filter((k) => applies(row, k, part.keys));
     const open = shown.filter((k) => this.isOpen(row, k));
     const folded = shown.filter((k) => !open.includes(k));
-    const keys = h("details", { class: "keys", open: matchMedia(wide).matches }, h("summary", {}, `${this.app.t(words.keys)} (${shown.length})`));
+    const keys = this.fold("keys", this.app.t(words.keys), shown.length, matchMedia(wide).matches);
     keys.append(...open.map((k) => this.key(k, i)));
-    if (folded.length)
-      keys.append(h("details", { open: folded.some((k) => part.keys.has(k.name)) },
-        h("summary", {}, `${this.app.t(words.moreKeys)} (${folded.length})`), ...folded.map((k) => this.key(k, i))));
+    if (folded.length) {
+      const more = this.fold("more", this.app.t(words.moreKeys), folded.length, folded.some((k) => part.keys.has(k.name)));
+      more.append(...folded.map((k) => this.key(k, i)));
+      keys.append(more);
+    }
     if (shown.length) box.append(keys);
     return box;
+  }
+
+  /** A fold that stays as the reader left it when the form is built anew. */
+  private fold(name: string, title: string, count: number, open: boolean): HTMLDetailsElement {
+    const el = h("details", { class: name, open: this.folds.get(name) ?? open }, h("summary", {
+      onclick: () => this.folds.set(name, !el.open),
+    }, `${title} (${count})`));
+    return el;
   }
 
   private isOpen(row: Row, key: Key): boolean {

@@ -44,7 +44,7 @@ class Page implements App {
     this.registry = readRegistry((args) => this.run(args));
     inks(this);
     this.build();
-    addEventListener("hashchange", () => this.follow());
+    addEventListener("hashchange", (event) => this.follow(new URL(event.newURL).hash));
     onTheme(() => this.show());
     addEventListener("resize", eachFrame(() => this.show()));
   }
@@ -86,10 +86,11 @@ class Page implements App {
     else if (this.state.tab !== before.tab) { this.show(); scrollTo({ top: 0 }); } else this.soon();
   }
 
-  /** A link that was typed or gone back to. */
-  private follow(): void {
+  /** A link that was typed or gone back to; the address may hold our own again by now. */
+  private follow(hash: string): void {
     const lang = this.state.lang;
-    this.state = readLink(location.hash, { ...this.first, theme: keptTheme() });
+    this.keep();
+    this.state = readLink(hash, { ...this.first, theme: keptTheme() });
     this.made.delete(this.state.tab);
     if (this.state.lang !== lang) this.build();
     else this.show();

@@ -22,7 +22,7 @@ export function makeSlider(el: HTMLElement, wanted: SliderWanted, onChange: (val
   const fromTick = (t: number): number => {
     if (!ratio) return t;
     const v = min * Math.exp((ratio * t) / ticks);
-    return whole ? Math.round(v) : Number(v.toPrecision(3));
+    return whole ? Math.round(v / step) * step : Number(v.toPrecision(3));
   };
   let value = wanted.value;
 
@@ -31,7 +31,7 @@ export function makeSlider(el: HTMLElement, wanted: SliderWanted, onChange: (val
     "aria-label": wanted.label,
   });
   const field = h("input", {
-    type: "number", id, min, max: most, step: whole ? step : "any", inputmode: whole ? "numeric" : "decimal",
+    type: "number", id, min, max: most, step: whole ? 1 : "any", inputmode: whole ? "numeric" : "decimal",
     placeholder: wanted.none ?? null, "aria-describedby": wanted.help ? `${id}-help` : null,
   });
   const show = (): void => {

@@ -1,130 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// The pictures: one view at a time or all of them below each other, each for A and, beside it, for B. What views there
-// are the tool says. Only what is in sight is drawn, once a frame.
+// The pictures: one view at a time or all of them below each other. What views there are the tool says.
 
-import { sentence, type App, type State } from "./app";
+import type { App, State } from "./app";
+import { Card } from "./card";
 import { fill, h } from "./dom";
-import { readFigures, type Figure, type Sheet } from "./figure";
-import { measured, WhileSeen } from "./frame";
-import { Picture, type Saved } from "./picture";
-import { saveFile } from "./save";
 import { Tabs } from "./tabs";
-import { isDark } from "./theme";
-import { showArgs, type View } from "./views";
+import type { View } from "./views";
 import { words } from "./words";
 
 const most = 4096; // positions that every view has room for; more are asked for one view only
-const least = 300; // pixels of a figure that has another beside it
-const files = [["SVG", "svg", "image/svg+xml"], ["PNG", "png", "image/png"], ["CSV", "csv", "text/csv"]] as const;
-
-/** All figures of one view, of one or two specs. */
-class Card {
-  readonly root = h("section", { class: "card" });
-  private readonly about = h("p", { class: "faint about" });
-  private readonly grid = h("div", { class: "sides" });
-  private readonly error = h("p", { class: "error" });
-  private readonly seen: WhileSeen;
-  private pictures = new Map<string, Picture>();
-  private args: string[] = [];
-  private columns = 1; // of figures, where one spec has several of a kind
-  private narrow = Infinity; // the width at which the tallest fits into the window
-  private specs: string[] = [];
-  private named = ""; // the specs whose names stand above the pictures
-
-  constructor(private readonly app: App, readonly view: View) {
-    this.about.textContent = view.about;
-    fill(this.root, this.about, this.error, this.grid);
-    this.seen = new WhileSeen(this.root, () => this.draw());
-  }
-
-  update(specs: string[], state: Readonly<State>): void {
-    this.specs = specs;
-    this.args = showArgs(this.view, state, this.app.lang);
-    this.seen.ask();
-  }
-
-  stop(): void {
-    this.seen.stop();
-  }
-
-  private command(as: readonly string[]): string[] {
-    return ["show", ...this.specs, ...this.args, ...as];
-  }
-
-  private draw(): void {
-    measured("picture", () => {
-      const sheet = this.make(Math.min(this.narrow, this.room()));
-      if (!sheet) return;
-      const again = this.refit(sheet);
-      this.lay(again ? (this.make(again) ?? sheet) : sheet);
-    });
-  }
-
-  private make(width: number): Sheet | null {
-    const ran = this.app.run(this.command(["--as", "parts", "--width", `${Math.floor(width)}`]));
-    this.error.textContent = ran.code ? sentence(ran) : "";
-    return ran.code ? null : readFigures(ran.text);
-  }
-
-  /** Pixels that one figure has: half of the row where there are two. */
-  private room(): number {
-    const all = this.grid.clientWidth || 640, columns = all < 2 * least ? 1 : this.specs.length > 1 ? 2 : this.columns;
-    return Math.max(280, Math.min((all - 20 * (columns - 1)) / columns, 900));
-  }
-
-  /** Pictures fit into the window: the width to draw them at instead, or 0 where they are well as they are. */
-  private refit(sheet: Sheet): number {
-    const columns = sheet.figures.length > 1 && sheet.figures.every((f) => f.kind === "cells") ? 2 : 1;
-    const tallest = Math.max(...sheet.figures.map((f) => f.height)), most = Math.max(380, 0.7 * innerHeight);
-    const before = Math.min(this.narrow, this.room());
-    this.columns = columns;
-    this.grid.classList.toggle("pairs", this.specs.length === 1 && columns === 2);
-    if (tallest > most || (this.narrow < this.room() && tallest < 0.85 * most)) this.narrow = (before * most) / tallest;
-    const now = Math.min(this.narrow, this.room());
-    return Math.abs(now - before) > 2 ? Math.max(280, now) : 0;
-  }
-
-  /** Figures of A on the left, of B on the right. */
-  private lay(sheet: Sheet): void {
-    const kept = new Map<string, Picture>();
-    const sides = this.specs.map((_, side) =>
-      this.ofSide(sheet.figures, side).map((f, i) => this.picture(`${side}.${i}`, f, sheet, kept)));
-    const names = this.specs.join("\n");
-    const same = names === this.named && kept.size === this.pictures.size && [...kept.keys()].every((k) => this.pictures.has(k)) &&
-      this.grid.childElementCount === sides.length;
-    this.pictures = kept;
-    this.named = names;
-    if (same) return;
-    fill(this.grid, ...sides.map((pictures, side) => h("div", { class: "side" },
-      sides.length > 1 && h("p", { class: "side-name" }, "AB"[side] ?? "", " ", h("code", { class: "cut" }, this.specs[side] ?? "")),
-      ...(pictures.length ? pictures.map((p) => p.root) : [h("p", { class: "faint" }, this.app.t(words.unfit))]))));
-  }
-
-  /** A figure names its spec as the tool writes it, as specs are here. The same spec on both sides gives the same figures twice. */
-  private ofSide(figures: readonly Figure[], side: number): Figure[] {
-    const mine = figures.filter((f) => f.group === this.specs[side]);
-    return this.specs.length > 1 && this.specs[0] === this.specs[1] ? mine.slice(0, mine.length / 2) : mine;
-  }
-
-  private picture(key: string, f: Figure, sheet: Sheet, kept: Map<string, Picture>): Picture {
-    const picture = this.pictures.get(key) ?? new Picture(this.app, this.saves());
-    picture.draw(f, sheet.palette);
-    kept.set(key, picture);
-    return picture;
-  }
-
-  private saves(): Saved[] {
-    return files.map(([name, as, type]) => ({
-      name,
-      save: () => {
-        const ran = this.app.run(this.command(["--as", as, ...(as === "png" && isDark() ? ["--dark"] : [])]));
-        if (ran.code) this.error.textContent = sentence(ran);
-        else saveFile(`posenc-${this.view.name}.${as}`, ran.out, type);
-      },
-    }));
-  }
-}
 
 export class Stage {
   private readonly tabs: Tabs;
@@ -139,13 +24,7 @@ export class Stage {
     fill(root, list, strip, this.body);
   }
 
-  /** The view that is shown: the one asked for where it is there, else the first. */
-  static chosen(views: readonly View[], wanted: string): string {
-    return wanted === "all" || views.some((v) => v.name === wanted) ? wanted : (views[0]?.name ?? "");
-  }
-
-  update(specs: string[], views: readonly View[], state: Readonly<State>): void {
-    const chosen = Stage.chosen(views, state.view);
+  update(specs: string[], views: readonly View[], chosen: string, state: Readonly<State>): void {
     this.tabs.show([...views.map((v) => ({ name: v.name, title: this.app.lang === "en" ? v.name : v.title, about: v.title, panel: "pictures" })),
       { name: "all", title: this.app.t(words.allViews), panel: "pictures" }], chosen);
     this.body.setAttribute("aria-labelledby", `tab-${chosen}`);
@@ -157,10 +36,6 @@ export class Stage {
       fill(this.body, ...wanted.map((v) => this.cards.get(v.name)?.root ?? null));
       this.shown = names;
     }
-    for (const card of this.cards.values()) card.update(specs, state);
-  }
-
-  redraw(specs: string[], state: Readonly<State>): void {
     for (const card of this.cards.values()) card.update(specs, state);
   }
 }

@@ -19,6 +19,7 @@ interface Wish {
   hooks?: string[]; // or an encoding's
   none?: number; // the value that stands for "the view's own choice"
   range?: [number, number]; // of the slider, where the field goes further
+  step?: number; // of the slider; the field takes any whole number
 }
 
 const wishes: Wish[] = [
@@ -27,8 +28,8 @@ const wishes: Wish[] = [
   { name: "at", label: "at", help: "atHelp", ask: "at", none: -1, range: [0, 255] },
   { name: "head", label: "head", help: "headHelp", ask: "head", range: [0, 31] },
   { name: "axis", label: "axis", help: "axisHelp", ask: "axis" },
-  { name: "dim", label: "headDim", help: "headDimHelp", hooks: ["rotate", "content", "value"] },
-  { name: "model", label: "modelDim", help: "modelDimHelp", hooks: ["embed"], range: [2, 1024] },
+  { name: "dim", label: "headDim", help: "headDimHelp", hooks: ["rotate", "content", "value"], step: 2 },
+  { name: "model", label: "modelDim", help: "modelDimHelp", hooks: ["embed"], range: [2, 1024], step: 2 },
   { name: "heads", label: "heads", help: "headsHelp", hooks: ["content", "bias", "value"] },
 ];
 
@@ -75,7 +76,7 @@ export class Strip {
     const [min, max] = bounds[wish.name], [low, high] = wish.range ?? [min, max];
     const box = h("div", { class: "look" });
     const slider = app.slider(box, {
-      label: app.t(words[wish.label]), help: app.t(words[wish.help]), value: NaN, min: low, max: high, most: max,
+      label: app.t(words[wish.label]), help: app.t(words[wish.help]), value: NaN, min: low, max: high, most: max, step: wish.step ?? 1,
       log: low > 0 && high > 200, none: app.t(words.auto),
     }, (v) => app.setState({ [wish.name]: v }));
     const reset = h("button", {

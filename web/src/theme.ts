@@ -2,8 +2,6 @@
 //
 // Light or dark: the system's, or the reader's choice, which is kept where the browser lets us keep things.
 
-import { h } from "./dom";
-
 const kept = "posenc-theme";
 
 export function keptTheme(): string {
@@ -38,8 +36,4 @@ export function moves(): boolean {
 /** Calls f where the system changes between light and dark. */
 export function onTheme(f: () => void): void {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", f);
-}
-
-export function themeButton(label: string, next: () => void): HTMLButtonElement {
-  return h("button", { type: "button", class: "plain icon", "aria-label": label, title: label, onclick: next }, "◐");
 }

@@ -42,7 +42,6 @@ export const words = {
   compare: say("Compare with a second encoding", "与另一种编码对比"),
   stopCompare: say("Remove B", "移除 B"),
   swap: say("Swap A and B", "交换 A 与 B"),
-  shape: say("Shape", "形状"),
   length: say("Positions", "位置数"),
   lengthHelp: say("how many positions are drawn; auto: what suits the view", "画多少个位置；自动：由视图决定"),
   at: say("Seen from", "观察位置"),
@@ -66,7 +65,6 @@ export const words = {
   tryThese: say("Try", "试试"),
   views: say("Views", "视图"),
   allViews: say("all", "全部"),
-  position: say("Position", "位置"),
   playHelp: say("moves the first position along", "让起始位置逐步前移"),
   head: say("Head", "头"),
   play: say("Play", "播放"),
@@ -100,7 +98,6 @@ export const words = {
   // code
   copyAs: say("Copy as", "复制为"),
   copy: say("Copy", "复制"),
-  copyAbout: say("The same numbers outside this page.", "在页面之外得到相同的数值。"),
 
   // a model's config
   modelTitle: say("What does a real model do?", "真实模型是怎么做的？"),
@@ -145,6 +142,5 @@ export const words = {
   stop: say("Stop", "停止"),
   evidence: say("Evidence", "证据"),
   claim: say("Claim", "论断"),
-  verdict: say("Verdict", "结论"),
   broken: say("The page could not start", "页面无法启动"),
 };

@@ -228,7 +228,8 @@ check("the numbers it shows are the native library's, for every row", async () =
 /** The numbers of a figure of `posenc show --as json`, as the page's table has them: row by row. */
 function numbersOf(figure) {
   if (figure.values) return figure.values.flat().map((x) => (x === null ? "" : shown(Math.fround(x))));
-  const lines = figure.series.map((s) => (s.cos ? { x: s.cos, y: s.sin } : s));
+  const lines = figure.series;
+  if (figure.kind === "dials") return lines.flatMap((l) => l.cos.slice(0, 128).flatMap((cos, i) => [shown(cos), shown(l.sin[i])]));
   const shared = lines.every((l) => JSON.stringify(l.x) === JSON.stringify(lines[0].x));
   if (!shared) return lines.flatMap((l) => l.y.slice(0, 128).map(shown));
   return lines[0].x.slice(0, 128).flatMap((_, i) => lines.map((l) => shown(l.y[i])));

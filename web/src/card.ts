@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+//
+// One view on the page: its figures of A and, beside them, of B, by one command, so that what stands side by side has one
+// scale. Drawn while it is in sight, at a width that fits the window.
+
+import { sentence, type App, type State } from "./app";
+import { fill, h } from "./dom";
+import { readFigures, type Figure, type Sheet } from "./figure";
+import { measured, WhileSeen } from "./frame";
+import { Picture, type Saved } from "./picture";
+import { saveFile } from "./save";
+import { isDark } from "./theme";
+import { showArgs, type View } from "./views";
+import { words } from "./words";
+
+const least = 300; // pixels of a figure that has another beside it
+const files = [["SVG", "svg", "image/svg+xml"], ["PNG", "png", "image/png"], ["CSV", "csv", "text/csv"]] as const;
+
+export class Card {
+  readonly root = h("section", { class: "card" });
+  private readonly about = h("p", { class: "faint about" });
+  private readonly grid = h("div", { class: "sides" });
+  private readonly error = h("p", { class: "error" });
+  private readonly seen: WhileSeen;
+  private pictures = new Map<string, Picture>();
+  private args: string[] = [];
+  private columns = 1; // of figures, where one spec has several of a kind
+  private narrow = Infinity; // the width at which the tallest fits into the window
+  private specs: string[] = [];
+  private named = ""; // the specs whose names stand above the pictures
+
+  constructor(private readonly app: App, readonly view: View) {
+    this.about.textContent = view.about;
+    fill(this.root, this.about, this.error, this.grid);
+    this.seen = new WhileSeen(this.root, () => this.draw());
+  }
+
+  update(specs: string[], state: Readonly<State>): void {
+    this.specs = specs;
+    this.args = showArgs(this.view, state, this.app.lang);
+    this.seen.ask();
+  }
+
+  stop(): void {
+    this.seen.stop();
+  }
+
+  private command(as: readonly string[]): string[] {
+    return ["show", ...this.specs, ...this.args, ...as];
+  }
+
+  private draw(): void {
+    measured("picture", () => {
+      const sheet = this.make(Math.min(this.narrow, this.room()));
+      if (!sheet) return;
+      const again = this.refit(sheet);
+      this.lay(again ? (this.make(again) ?? sheet) : sheet);
+    });
+  }
+
+  private make(width: number): Sheet | null {
+    const ran = this.app.run(this.command(["--as", "parts", "--width", `${Math.floor(width)}`]));
+    this.error.textContent = ran.code ? sentence(ran) : "";
+    return ran.code ? null : readFigures(ran.text);
+  }
+
+  /** Pixels that one figure has: half of the row where there are two. */
+  private room(): number {
+    const all = this.grid.clientWidth || 640, columns = all < 2 * least ? 1 : this.specs.length > 1 ? 2 : this.columns;
+    return Math.max(280, Math.min((all - 20 * (columns - 1)) / columns, 900));
+  }
+
+  /** Pictures fit into the window: the width to draw them at instead, or 0 where they are well as they are. */
+  private refit(sheet: Sheet): number {
+    const columns = sheet.figures.length > 1 && sheet.figures.every((f) => f.kind === "cells") ? 2 : 1;
+    const tallest = Math.max(...sheet.figures.map((f) => f.height)), most = Math.max(380, 0.7 * innerHeight);
+    const before = Math.min(this.narrow, this.room());
+    this.columns = columns;
+    this.grid.classList.toggle("pairs", this.specs.length === 1 && columns === 2);
+    if (tallest > most || (this.narrow < this.room() && tallest < 0.85 * most)) this.narrow = (before * most) / tallest;
+    const now = Math.min(this.narrow, this.room());
+    return Math.abs(now - before) > 2 ? Math.max(280, now) : 0;
+  }
+
+  /** Figures of A on the left, of B on the right. */
+  private lay(sheet: Sheet): void {
+    const kept = new Map<string, Picture>();
+    const sides = this.specs.map((_, side) =>
+      this.ofSide(sheet.figures, side).map((f, i) => this.picture(`${side}.${i}`, f, sheet, kept)));
+    const names = this.specs.join("\n");
+    const same = names === this.named && kept.size === this.pictures.size && [...kept.keys()].every((k) => this.pictures.has(k)) &&
+      this.grid.childElementCount === sides.length;
+    this.pictures = kept;
+    this.named = names;
+    if (same) return;
+    fill(this.grid, ...sides.map((pictures, side) => h("div", { class: "side" },
+      sides.length > 1 && h("p", { class: "side-name" }, "AB"[side] ?? "", " ", h("code", { class: "cut" }, this.specs[side] ?? "")),
+      ...(pictures.length ? pictures.map((p) => p.root) : [h("p", { class: "faint" }, this.app.t(words.unfit))]))));
+  }
+
+  /** A figure names its spec as the tool writes it, as specs are here. The same spec on both sides gives the same figures twice. */
+  private ofSide(figures: readonly Figure[], side: number): Figure[] {
+    const mine = figures.filter((f) => f.group === this.specs[side]);
+    return this.specs.length > 1 && this.specs[0] === this.specs[1] ? mine.slice(0, mine.length / 2) : mine;
+  }
+
+  private picture(key: string, f: Figure, sheet: Sheet, kept: Map<string, Picture>): Picture {
+    const picture = this.pictures.get(key) ?? new Picture(this.app, this.saves());
+    picture.draw(f, sheet.palette);
+    kept.set(key, picture);
+    return picture;
+  }
+
+  private saves(): Saved[] {
+    return files.map(([name, as, type]) => ({
+      name,
+      save: () => {
+        const ran = this.app.run(this.command(["--as", as, ...(as === "png" && isDark() ? ["--dark"] : [])]));
+        if (ran.code) this.error.textContent = sentence(ran);
+        else saveFile(`posenc-${this.view.name}.${as}`, ran.out, type);
+      },
+    }));
+  }
+}
