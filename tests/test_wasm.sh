@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: browser; sanitize: no
+# labels: browser; timeout: 600; sanitize: no
 # The tool in WebAssembly says what the native tool says, bit for bit: that inside web/posenc.html, and one compiled now.
 set -uo pipefail
 posenc=$(realpath "${POSENC:-build/posenc}")
