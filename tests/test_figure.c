@@ -4,7 +4,7 @@
  * Figures: the same numbers in every format, whatever the numbers and the names are. */
 #include "draw_case.h"
 #include "draw/figure.h"
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 /* ------------------------------------------------ figures to try */
 

@@ -58,6 +58,17 @@ if grep -q 置换 out; then ok; else bad "the environment's language is not spok
 lacks $'\033' out "colours in a file"
 lacks . err "progress where stderr is no terminal"
 
+# ---- a terminal has colours and progress, unless it says otherwise
+if command -v script >/dev/null; then
+  terminal() { env "$@" script -qec "'$POSENC' prove order-blind" /dev/null </dev/null >out 2>&1; }
+  terminal TERM=xterm NO_COLOR=
+  if grep -q $'\033\[1;32mHOLDS' out && grep -q '1/1 order-blind' out; then ok; else bad "no colour or no progress on a terminal"; fi
+  terminal TERM=xterm NO_COLOR=1
+  lacks $'\033\[1;' out "NO_COLOR is not minded"
+  terminal TERM=dumb NO_COLOR=
+  lacks $'\033' out "colours or progress on a dumb terminal"
+fi
+
 # ---- files
 expect 0 "wrote proofs.html" order -o proofs.html
 if grep -q 'verdict HOLDS' proofs.html && grep -q 'prefers-color-scheme' proofs.html && grep -q '</html>' proofs.html; then ok; else bad "proofs.html is not whole"; fi

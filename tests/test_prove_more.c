@@ -48,7 +48,8 @@ static const plant plants[] = {
       .is = PROVE_HOLDS,
       .spec = { "rope:scaling=yarn,factor=4,trained=2048" },
       .becomes = PROVE_REFUTED },
-    { .claim = "rope-bound-decays", .is = PROVE_HOLDS, .spec = { "rope:theta=2" }, .becomes = PROVE_REFUTED },
+    { .claim = "rope-bound-decays", .is = PROVE_DEPENDS, .spec = { "rope:theta=10" }, .becomes = PROVE_REFUTED },
+    { .claim = "rope-bound-decays", .is = PROVE_DEPENDS, .length = 8192, .becomes = PROVE_HOLDS },
     { .claim = "rope-scores-decay", .is = PROVE_REFUTED, .spec = { "rope+alibi" }, .becomes = PROVE_DEPENDS },
     { .claim = "rope-scores-decay", .is = PROVE_REFUTED, .spec = { "alibi" }, .becomes = PROVE_HOLDS },
     { .claim = "rope-bands", .is = PROVE_DEPENDS, .spec = { "rope:theta=100" }, .becomes = PROVE_REFUTED },
@@ -331,7 +332,7 @@ static void the_bound_at_one_token_is_the_papers_sum(void **state)
         im += sin(angle);
         sum += sqrt(re * re + im * im);
     }
-    assert_true(fabs(number(&f, "bound, mean over distances from", "1") - sum / 64) < 1e-9);
+    assert_true(fabs(number(&f, "bound, mean over distances from n to 2n, n =", "1") - sum / 64) < 1e-9);
 }
 
 /* ------------------------------------------------ what cannot be measured */

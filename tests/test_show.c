@@ -576,6 +576,37 @@ static void long_lines_are_sampled_and_say_so(void **state)
     show_sheet_free(&sheet);
 }
 
+/* What reads keys back only, is made for that, or counts them, is not drawn ahead; what is symmetric is. */
+static void keys_ahead_are_drawn_where_they_are_served(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        bool ahead;
+    } cases[] = { { "alibi", false },   { "alibi:form=symmetric", true }, { "transformer-xl", false },
+                  { "xlnet", true },    { "cope", false },                { "t5", true },
+                  { "sinusoidal", true }, { "rope", true } };
+    for (int i = 0; i < COUNT(cases); i++) {
+        show_request r = request_of(0);
+        show_sheet sheet = sheet_of(cases[i].spec, "decay", &r);
+        if ((only(&sheet)->series[0].x[0] < 0) != cases[i].ahead)
+            fail_msg("%s: distances from %g on", cases[i].spec, only(&sheet)->series[0].x[0]);
+        show_sheet_free(&sheet);
+    }
+}
+
+static void the_trained_length_is_a_line_where_it_is_passed(void **state)
+{
+    (void)state;
+    const char *spec = "rope:scaling=yarn,factor=4,trained=64";
+    show_request near = request_of(64), far = request_of(200);
+    show_sheet short_one = sheet_of(spec, "curves", &near), long_one = sheet_of(spec, "curves", &far);
+    assert_near(only(&short_one)->x_mark, 0, 0);
+    assert_near(only(&long_one)->x_mark, 64, 0);
+    show_sheet_free(&short_one);
+    show_sheet_free(&long_one);
+}
+
 /* ---------------------------------------------------------------- no memory */
 
 static pe_status all_views(const char *spec, pe_error *err)
@@ -643,6 +674,8 @@ int main(void)
         cmocka_unit_test(what_cannot_be_drawn_is_refused),
         cmocka_unit_test(a_long_sentence_is_refused),
         cmocka_unit_test(long_lines_are_sampled_and_say_so),
+        cmocka_unit_test(keys_ahead_are_drawn_where_they_are_served),
+        cmocka_unit_test(the_trained_length_is_a_line_where_it_is_passed),
         cmocka_unit_test(without_memory_nothing_leaks_and_nothing_is_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/complete.h"
 
+#include "prove/prove.h"
+
 #include <string.h>
 
 void complete_verbs(FILE *to)
@@ -15,6 +17,16 @@ static void encodings(FILE *to)
         fprintf(to, "%s%s", i ? " " : "", pe_info_at(i)->name);
 }
 
+static void claims(FILE *to)
+{
+    encodings(to);
+    for (int g = 0; g < prove_group_count; g++) {
+        fprintf(to, " %s", prove_groups[g]->name);
+        for (int c = 0; c < prove_groups[g]->count; c++)
+            fprintf(to, " %s", prove_groups[g]->claims[c].name);
+    }
+}
+
 void complete_words(FILE *to, const char *list)
 {
     char item[64];
@@ -26,7 +38,7 @@ void complete_words(FILE *to, const char *list)
 static const struct {
     const char *operand;
     void (*write)(FILE *to);
-} lists[] = { { "SPEC", encodings }, { "NAME", encodings }, { "VERB", complete_verbs } };
+} lists[] = { { "CLAIM", claims }, { "SPEC", encodings }, { "NAME", encodings }, { "VERB", complete_verbs } };
 
 /* The row of lists; -1: none. */
 static int find_list(const cli_verb *v)

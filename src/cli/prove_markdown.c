@@ -49,7 +49,7 @@ static void markdown_line(FILE *to, const prove_line *l, language g)
 static void markdown_properties(FILE *to, const prove_subject *s, language g)
 {
     fprintf(to, "\n## `%s`\n\n%s\n|---|---|---|---|\n", s->spec,
-            g == CHINESE ? "| 性质 | 结果 | 数值 | 该行声明 |" : "| property | outcome | number | claimed |");
+            g == CHINESE ? "| 性质 | 结果 | 数值 | 是否声明 |" : "| property | outcome | number | claimed |");
     for (int p = 0; p < PE_CLAIM_COUNT; p++) {
         const property_found *f = &s->property[p];
         bool none = f->is == PROPERTY_NO_MEANING;

@@ -97,15 +97,21 @@ static bool takes(const prove_claim *c, const char *spec, pe_shape shape)
 
 /* ---------------------------------------------------------------- measuring */
 
+static bool is_terminal(int fd)
+{
+    const char *term = getenv("TERM");
+    return isatty(fd) && term && strcmp(term, "dumb") != 0;
+}
+
 static void show_progress(int n, int of, const char *name)
 {
-    if (isatty(STDERR_FILENO))
+    if (is_terminal(STDERR_FILENO))
         fprintf(stderr, "\r%d/%d %s\033[K", n, of, name);
 }
 
 static void end_progress(void)
 {
-    if (isatty(STDERR_FILENO))
+    if (is_terminal(STDERR_FILENO))
         fputs("\r\033[K", stderr);
 }
 
@@ -221,8 +227,8 @@ static cli_exit write_file(const cli_args *a, const prove_report *r)
 static cli_exit tell(const cli_args *a, const prove_report *r)
 {
     int broken = 0;
-    const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
-    bool colour = isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
+    const char *no = getenv("NO_COLOR");
+    bool colour = is_terminal(STDOUT_FILENO) && !(no && *no);
     if (cli_given(a, "json"))
         prove_json(stdout, r);
     if (cli_given(a, "out"))

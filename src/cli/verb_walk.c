@@ -48,21 +48,18 @@ static cli_exit read_place(const cli_args *a, const char *option, int64_t *at, i
     return CLI_OK;
 }
 
-static cli_exit print(const cli_args *a, const walk *w)
+static void print(const cli_args *a, const walk *w)
 {
-    pe_error err;
     draw_screen screen = draw_screen_of(stdout);
     if (cli_given(a, "json")) {
         json_out j = out_start(stdout);
         out_open(&j, NULL, '{');
-        if (walk_json(&j, w, &err))
-            return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
+        walk_json(&j, w);
         out_close(&j, '}');
-        return CLI_OK;
+        return;
     }
     int columns = screen.columns <= 0 || screen.columns > COLUMNS ? COLUMNS : screen.columns;
     walk_text(stdout, w, columns < COLUMNS_MIN ? COLUMNS_MIN : columns, screen.glyphs == GLYPHS_ASCII);
-    return CLI_OK;
 }
 
 static cli_exit run(const cli_args *a)
@@ -85,7 +82,7 @@ static cli_exit run(const cli_args *a)
         return code;
     if (walk_new(&w, a->operand[0], &r, &err))
         return cli_fail_from(a, CLI_USAGE, NULL, &err);
-    code = print(a, w);
+    print(a, w);
     walk_free(w);
     return code;
 }

@@ -30,5 +30,5 @@ uint8_t draw_cells_mean(const draw *d, const draw_shape *s, cells_box box)
             sum += h == DRAW_NOTHING ? 0 : h;
             count += h != DRAW_NOTHING;
         }
-    return count ? (uint8_t)((sum + count / 2) / count) : DRAW_NOTHING;
+    return (uint8_t)(count ? (sum + count / 2) / count : DRAW_NOTHING);
 }

@@ -23,6 +23,24 @@ void sink_big32(byte_sink *s, uint32_t n); /* the greatest byte first */
 void zlib_pack(byte_sink *out, const uint8_t *in, size_t size);
 uint32_t zlib_adler(const uint8_t *in, size_t size);
 
+/* ---------------------------------------------------------------- inside (deflate_block.c, huffman.c) */
+
+typedef struct bit_sink {
+    byte_sink *to;
+    uint32_t held;
+    int count;
+} bit_sink;
+
+/* A literal (distance 0), or a match. */
+typedef struct token {
+    uint16_t length, distance;
+} token;
+
+#define DEFLATE_MATCH_MOST 258
+/* Tokens as one block, with a code of its own. */
+void deflate_block(bit_sink *to, const token *t, int count, bool is_last);
+void deflate_end(bit_sink *to); /* up to a whole byte */
+
 /* Code lengths, of at most limit bits, for symbols that are used as often as weight says; 0: a symbol that is not. At
  * least two have a code. */
 void huffman_lengths(uint8_t *length, const uint32_t *weight, int count, int limit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A matrix as colours: title and y label above, rows downwards, the scale at the right. */
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "io/checked.h"
 #include "io/io.h"
@@ -22,6 +22,7 @@ typedef struct cells_plan {
     axis x, y, scale;
     bool names_stand;       /* the columns' names read upwards */
     double below;           /* height of the columns' names or ticks */
+    double end;             /* where these begin */
     draw_point low, high;   /* the cells; low is their upper left */
     double bar, bar_labels; /* widths of the scale and its numbers */
 } cells_plan;
@@ -49,11 +50,12 @@ static double widest_name(const cells_plan *p, char *const *names, int count)
     return width;
 }
 
-/* The largest of n steps, of a half pixel or a character, that fit; all of it where not even one a step does. */
+/* Room for n cells of whole units (half pixels, or characters); where there are more cells than units, for whole
+ * cells of each unit: a pattern stays as even as it is. */
 static double snapped(double room, int n, double unit)
 {
-    double step = floor(room / (n * unit)) * unit;
-    return step > 0 ? step * n : floor(room / (2 * unit)) * 2 * unit;
+    double units = fmax(floor(room / unit), 1), each = floor(units / n);
+    return each >= 1 ? each * n * unit : n / ceil(n / units) * unit;
 }
 
 static void plan_scale(cells_plan *p, double height)
@@ -128,6 +130,7 @@ static void plan_frame(cells_plan *p)
     p->low.y = f->cell > 0 ? ceil(top / f->line) * f->line : floor(top);
     p->high.x = p->low.x + snapped(width, p->f->columns, unit);
     p->high.y = p->low.y + snapped(height, p->f->rows, f->cell > 0 ? f->line / 2 : 0.5);
+    p->end = f->cell > 0 ? ceil(p->high.y / f->line) * f->line : p->high.y;
     double half = (p->high.y - p->low.y) / p->f->rows / 2;
     p->y.from = p->low.y + half;
     p->y.to = p->high.y - half;
@@ -169,10 +172,10 @@ static void draw_column_names(const cells_plan *p)
         figure_column_name(name, sizeof name, p->f, i);
         if (p->names_stand) {
             face_shorten(f, name, p->below * 1.2);
-            draw_text(p->d, x + 0.35 * f->size, p->high.y + f->gap, f->size, ANCHOR_END, INK_FAINT, true, name);
+            draw_text(p->d, x + 0.35 * f->size, p->end + f->gap, f->size, ANCHOR_END, INK_FAINT, true, name);
         } else {
             face_shorten(f, name, stride * step * 1.2);
-            face_centred(p->d, f, x, p->high.y + 0.8 * f->line + (f->cell > 0 ? 0 : 2), name);
+            face_centred(p->d, f, x, p->end + 0.8 * f->line + (f->cell > 0 ? 0 : 2), name);
         }
     }
 }
@@ -186,11 +189,11 @@ static void draw_columns(const cells_plan *p)
     for (int i = 0; !p->f->x_names && i < p->x.count; i++) {
         double x = axis_at(&p->x, p->x.tick[i]);
         if (f->cell <= 0)
-            face_rule(p->d, (draw_point){ x, p->high.y }, (draw_point){ x, p->high.y + 4 }, INK_FAINT, DASH_NONE);
-        face_centred(p->d, f, x, p->high.y + gap + 0.8 * f->line, p->x.label[i]);
+            face_rule(p->d, (draw_point){ x, p->end }, (draw_point){ x, p->end + 4 }, INK_FAINT, DASH_NONE);
+        face_centred(p->d, f, x, p->end + gap + 0.8 * f->line, p->x.label[i]);
     }
     if (is_given(p->f->x_label))
-        face_centred(p->d, f, (p->low.x + p->high.x) / 2, p->high.y + gap + p->below + 0.8 * f->line, p->f->x_label);
+        face_centred(p->d, f, (p->low.x + p->high.x) / 2, p->end + gap + p->below + 0.8 * f->line, p->f->x_label);
 }
 
 static void draw_scale(const cells_plan *p)
@@ -225,7 +228,7 @@ static void describe(const cells_plan *p)
 static void fit_height(const cells_plan *p)
 {
     const face *f = p->face;
-    double end = p->high.y + p->below + (is_given(p->f->x_label) ? f->line : 0) + f->pad + (f->cell > 0 ? 0 : 6);
+    double end = p->end + p->below + (is_given(p->f->x_label) ? f->line : 0) + f->pad + (f->cell > 0 ? 0 : 6);
     if (p->at.fits)
         p->d->height = fmin(p->d->height, f->cell > 0 ? ceil(end / f->line) * f->line : ceil(end));
 }

@@ -2,7 +2,7 @@
  *
  * RFC 4180, long form: a line per number. Of cells, the series is the row and x the column; of dials, x is the cosine
  * and y the sine. */
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "io/io.h"
 

@@ -2,7 +2,7 @@
  *
  * Pairs that turn: a dial each, in a grid, with a hand per position. The first and the last hand stand out. Angles grow
  * against the clock, as in mathematics. */
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "io/io.h"
 

@@ -2,7 +2,7 @@
  *
  * A figure as shapes. */
 #include "draw/chart.h"
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "io/io.h"
 
@@ -29,7 +29,7 @@ static chart chart_of(const figure *f, figure_place at)
                     .height = at.height,
                     .x_unit = "",
                     .cells = at.cells,
-                    .language = at.language };
+                    .language = (int)at.language };
 }
 
 int figure_ink(int series)
@@ -57,6 +57,16 @@ static pe_status draw_lines(draw **out, const figure *f, figure_place at, pe_err
     return s;
 }
 
+/* Of a terminal, where a row of cells is a half of a character, or several are one: as a whole number of them. */
+static double screen_height(const figure *f, double height)
+{
+    const int most = 40; /* halves */
+    int each = (f->rows + most - 1) / most;
+    if (f->rows > 10)
+        height = (f->rows + each - 1) / each * CELL_HEIGHT / 2;
+    return ceil(fmin(height, most * CELL_HEIGHT / 2) / CELL_HEIGHT + 4) * CELL_HEIGHT;
+}
+
 double figure_height(const figure *f, double width, bool cells)
 {
     if (f->kind == FIGURE_DIALS)
@@ -65,8 +75,8 @@ double figure_height(const figure *f, double width, bool cells)
     if (f->kind != FIGURE_CELLS || f->columns == 0)
         return height;
     height = fmin(frame * f->rows / f->columns, CELL_MOST * f->rows);
-    height = fmin(fmax(height, fmin(160, 28.0 * f->rows)), cells ? 20 * CELL_HEIGHT : frame);
-    return cells ? ceil(height / CELL_HEIGHT + 4) * CELL_HEIGHT : ceil(height + 90);
+    height = fmin(fmax(height, fmin(160, 28.0 * f->rows)), frame);
+    return cells ? screen_height(f, height) : ceil(height + 90);
 }
 
 pe_status figure_draw_at(draw **out, const figure *f, figure_place at, pe_error *err)

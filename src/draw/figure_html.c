@@ -2,7 +2,7 @@
  *
  * A page of figures: a section for each title, with the groups beside each other, and the numbers where they are few.
  */
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "draw/page.h"
 #include "io/io.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The numbers of figures and their names, as JSON and as CSV. */
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "io/io.h"
 #include "io/json_out.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Numbers as levels of the colour scale. */
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "io/io.h"
 
@@ -48,7 +48,7 @@ void figure_levels(const figure *f, uint8_t *levels)
     for (size_t i = 0; i < count; i++) {
         double at = (f->value[i] - low) * scale;
         at = at < 0 ? 0 : at > DRAW_LEVELS - 1 ? DRAW_LEVELS - 1 : at;
-        levels[i] = isnan(at) ? DRAW_NOTHING : (uint8_t)at;
+        levels[i] = (uint8_t)(isnan(at) ? DRAW_NOTHING : at);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Figures to a stream, by format. */
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "io/io.h"
 

@@ -2,7 +2,7 @@
  *
  * Several figures as one picture: a column for each group, a row for figures of one title. Where there is no room for
  * columns, all stand below each other, figures of one title together. */
-#include "draw/figure_parts.h"
+#include "draw/figure_inside.h"
 
 #include "io/io.h"
 

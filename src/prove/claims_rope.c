@@ -38,7 +38,7 @@ static const prove_claim claims[] = {
     { .name = "rope-bound-decays",
       .claim = { "The bound of a rotated score decays with the distance.", "旋转后得分的上界随距离衰减。" },
       .source = ROPE ", 3.4.3 (arXiv:2104.09864)",
-      .given = { .spec = { "rope" }, .head_dim = 128, .length = 8192 },
+      .given = { .spec = { "rope" }, .head_dim = 128, .length = 131072 },
       .measure = measure_bound_decays,
       .takes = PE_HOOK_ROTATE },
     { .name = "rope-scores-decay",

@@ -17,7 +17,7 @@ static const prove_claim claims[] = {
       .takes = PE_HOOK_EMBED },
     { .name = "wavelengths",
       .claim = { "The wavelengths form a geometric progression from 2 pi to 10000 * 2 pi.",
-                 "波长构成从 2π 到 10000·2π 的几何级数。" },
+                 "波长构成从 2π 到 10000·2π 的等比数列。" },
       .source = "Vaswani et al. 2017, 3.5 (arXiv:1706.03762)",
       .given = { WIDTH(128), .spec = { "sinusoidal", "sinusoidal:denominator=d-2" } },
       .measure = sinusoids_wavelengths },

@@ -80,10 +80,10 @@ pe_status codes_drown(prove_finding *out, const prove_given *g, pe_error *err)
             out, PROVE_HOLDS,
             (words){ "The code is louder than the word, more so with every position; a LayerNorm, which takes the "
                      "mean off, would take an equal number in every element off too, and the position with it.",
-                     "编码比词向量更“响”，而且位置越靠后越严重；若其后有减均值的 "
+                     "编码的能量盖过了词向量，而且位置越靠后越严重；若其后有减均值的 "
                      "LayerNorm，加在每一维上的同一个数会被整个减掉，位置信息也随之消失。" });
     else
-        prove_say(out, PROVE_REFUTED, (words){ "The word is louder than the code.", "词向量比编码更“响”。" });
+        prove_say(out, PROVE_REFUTED, (words){ "The word is louder than the code.", "词向量的能量大于编码。" });
     return PE_OK;
 }
 

@@ -149,7 +149,7 @@ static pe_status measure_rounding(prove_finding *out, const prove_given *g, roun
     pe_status status = measure_each_row(rank_row, &r[0], g, err);
     status = status ? status : measure_each_row(rank_row, &r[1], g, err);
     int lost = r[0].lost + r[1].lost, all = r[0].count + r[1].count;
-    prove_add(out, (words){ "rows at a length whose steps are lost", "步长被舍入淹没的（编码, 长度）数" },
+    prove_add(out, (words){ "rows at a length whose steps are lost", "步长被舍入淹没的（编码，长度）组数" },
               measure_named("/ ", all).is, lost, "");
     add_ranking(out, &r[0]);
     add_ranking(out, &r[1]);

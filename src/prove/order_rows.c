@@ -101,7 +101,7 @@ pe_status order_seen(prove_finding *out, const prove_given *g, pe_error *err)
         prove_say(
             out, PROVE_HOLDS,
             (words){ "Every row of the registry changes some output when the words change places, without a mask.",
-                     "不加掩码时，登记表里的每种编码在词序改变后都会改变某些输出。" });
+                     "不加掩码时，收录的每种编码在词序改变后都会改变某些输出。" });
     return PE_OK;
 }
 

@@ -39,34 +39,49 @@ static double bound(const double *frequency, int64_t pairs, int64_t distance)
     return sum / (double)pairs;
 }
 
-/* Mean over the distances of one octave, 64 of them at most. */
+#define SAMPLES 512
+
+/* Mean over the distances from `from` up to twice that: all of them, or as many as SAMPLES, spread by the golden ratio
+ * so that they keep no step with any pair. */
 static double octave(const double *frequency, int64_t pairs, int64_t from)
 {
-    int64_t step = from > 64 ? from / 64 : 1, count = 0;
+    int64_t count = from < SAMPLES ? from : SAMPLES;
     double sum = 0;
-    for (int64_t d = from; d < 2 * from; d += step, count++)
-        sum += bound(frequency, pairs, d);
+    for (int64_t n = 0; n < count; n++) {
+        double part = from < SAMPLES ? (double)n / (double)from : fmod((double)n * 0.61803398874989485, 1);
+        sum += bound(frequency, pairs, from + (int64_t)(part * (double)from + 0.5));
+    }
     return sum / (double)count;
 }
 
-/* given: spec, head_dim, length (the last distance). REFUTED where the mean of an octave rises above the one before. */
+#define FAR_ENOUGH 256 /* tokens: a bound that rises before them does not decay */
+
+/* given: spec, head_dim, length (the last distance). HOLDS: it falls with every doubling of the distance, DEPENDS: with
+ * those up to a distance, REFUTED: it rises among near tokens already. */
 pe_status measure_bound_decays(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    double frequency[MEASURE_HEAD_MAX / 2], rise = -INFINITY;
-    int64_t pairs;
-    static const words what = { "bound, mean over distances from", "界在一个倍程上的均值，起始距离" };
+    double frequency[MEASURE_HEAD_MAX / 2], before = INFINITY;
+    int64_t pairs, fell = 0;
+    bool falls = true;
     PROVE_TRY(frequencies(frequency, &pairs, g->spec[0], g, err));
-    for (int64_t from = g->length / 2; from > 1; from /= 2)
-        rise = fmax(rise, octave(frequency, pairs, from) / octave(frequency, pairs, from / 2) - 1);
-    prove_add(out, (words){ "largest rise from an octave to the next", "相邻倍程之间的最大上升" }, g->spec[0],
-              100 * rise, "%");
     for (int64_t from = 1; from <= g->length / 2; from *= 2) {
-        prove_add(out, what, measure_named("", (double)from).is, octave(frequency, pairs, from), "");
+        double here = octave(frequency, pairs, from);
+        prove_add(out, (words){ "bound, mean over distances from n to 2n, n =", "界在 [n, 2n) 上的均值，n =" },
+                  measure_named("", (double)from).is, here, "");
+        falls = falls && here < before;
+        fell = falls ? 2 * from : fell;
+        before = here;
     }
-    bool falls = rise <= 0;
-    prove_say(out, falls ? PROVE_HOLDS : PROVE_REFUTED,
-              falls ? (words){ "From octave to octave the bound falls.", "界随倍程逐级下降。" }
-                    : (words){ "The bound rises again with distance.", "界随距离又升高了。" });
+    measure_add_first(out, (words){ "distance up to which each doubling lowers it", "每翻一倍都下降，直到距离" },
+                      g->spec[0], (double)fell, "");
+    prove_verdict v = falls ? PROVE_HOLDS : fell >= FAR_ENOUGH ? PROVE_DEPENDS : PROVE_REFUTED;
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "Each time the distance doubles the bound falls.", "距离每翻一倍，界都下降。" },
+        { "The bound rises again among near tokens already.", "在很近的距离上界就已回升。" },
+        { "On the distance: the bound falls until the slowest pairs turn, and then stays level.",
+          "取决于距离：界一直降到最慢的维度对也开始转动为止，此后不再下降。" },
+    };
+    prove_say(out, v, because[v]);
     return PE_OK;
 }
 

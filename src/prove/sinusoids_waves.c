@@ -154,11 +154,12 @@ pe_status sinusoids_extrapolate(prove_finding *out, const prove_given *g, pe_err
     else if (share > 0)
         prove_say(
             out, PROVE_DEPENDS,
-            (words){ "On what is meant: a code exists at any length and stays bounded, but slow waves reach angles "
-                     "never seen in training, and models fail there: 2.64 bits a byte at 256, 4.39 at 4096 in the "
-                     "race (docs/results.md).",
-                     "取决于怎么理解：任意长度都有编码且有界，但慢波会转到训练中从未见过的角度，模型在那里失效："
-                     "比赛中每字节 2.64 比特（长度 256）升到 4.39（长度 4096），见 docs/results.md。" });
+            (words){
+                "On what is meant: a code exists at any length and stays bounded, but slow waves reach angles "
+                "never seen in training, and models fail there: 2.64 bits a byte at 256, 4.39 at 4096 in the "
+                "race (docs/results.md).",
+                "取决于怎么理解：任意长度都有编码且有界，但慢波会转到训练中从未见过的角度，模型在那里失效："
+                "实测（posenc race）从每字节 2.64 比特（长度 256）升到 4.39 比特（长度 4096），见 docs/results.md。" });
     else
         prove_say(out, PROVE_HOLDS,
                   (words){ "Every pair has had every angle in training: only combinations are new.",

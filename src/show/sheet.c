@@ -64,6 +64,14 @@ void show_caption(figure *f, const show_path *p, const show_request *r, words fo
         figure_text(f, &f->caption, "%s", text);
 }
 
+void show_mark_trained(figure *f, const show_subject *s, const show_request *r, double from, double to)
+{
+    if (!s->trained || !(from < (double)s->trained) || !((double)s->trained < to))
+        return;
+    f->x_mark = (double)s->trained;
+    show_say(f, &f->x_mark_label, r, (words){ "trained", "训练长度" });
+}
+
 /* Codes, turns and score terms. */
 static int kinds_of(const show_subject *s)
 {

@@ -79,12 +79,12 @@ pe_status show_add(show_sheet *to, const show_view *v, const show_subject *s, co
 
 /*     walk *w;
  *     walk_new(&w, "sinusoidal", &(walk_request){ .position = { 5 }, .dim = 8, .heads = 8 }, &err);
- *     walk_text(stdout, w, 100, false);         walk_json(&out, w, &err);
+ *     walk_text(stdout, w, 100, false);         walk_json(&out, w);
  *     walk_free(w);
  *
  * Three words at three positions, one of them looks at all: every number is the library's, and every line is an
  * equation whose sides agree to the digits shown. */
-#define WALK_STEPS_MAX 16
+#define WALK_STEPS_MAX 24 /* parts, their terms, and what every walk has */
 #define WALK_DIM_MAX 64
 #define WALK_HEADS_MAX 64
 
@@ -127,7 +127,6 @@ void walk_free(walk *w); /* NULL is fine */
 /* For people: lines of at most so many columns where they can be broken. ascii: · becomes *, and so on. */
 void walk_text(FILE *to, const walk *w, int columns, bool ascii);
 struct json_out;
-/* The members of an object that is open. */
-pe_status walk_json(struct json_out *j, const walk *w, pe_error *err);
+void walk_json(struct json_out *j, const walk *w); /* the members of an object that is open */
 
 #endif

@@ -80,6 +80,8 @@ pe_status show_figure(figure **out, show_sheet *to, figure_kind kind, const show
 void show_title(figure *f, const show_view *v, const show_subject *s, const show_request *r, unsigned hook);
 /* printf in the request's language; both formats take the same arguments. */
 void show_say(figure *f, char **field, const show_request *r, words format, ...);
+/* A line at the trained length, where the spec names one that lies between. */
+void show_mark_trained(figure *f, const show_subject *s, const show_request *r, double from, double to);
 /* The caption, and a sentence on the steps of the path where it has any. */
 void show_caption(figure *f, const show_path *p, const show_request *r, words format, ...);
 

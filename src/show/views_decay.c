@@ -78,11 +78,12 @@ static void put_line(figure *f, const char *name, const around *a, const double 
         f->series[f->series_count - 1].dashed = dashed;
 }
 
-static pe_status begin(figure **f, show_sheet *to, const show_subject *s, const show_request *r, unsigned hook,
-                       pe_error *err)
+static pe_status begin(figure **f, show_sheet *to, const around *a, const show_subject *s, const show_request *r,
+                       unsigned hook, pe_error *err)
 {
     SHOW_TRY(show_figure(f, to, FIGURE_LINES, s, err));
     show_title(*f, &show_view_decay, s, r, hook);
+    show_mark_trained(*f, s, r, a->x[0], a->x[a->count - 1]);
     show_say(*f, &(*f)->x_label, r, (words){ "distance, query − key", "距离（查询 − 键）" });
     return PE_OK;
 }
@@ -116,7 +117,7 @@ static pe_status draw_codes(show_sheet *to, around *a, const show_subject *s, co
     double norm = show_dot(own, own, width);
     free(code);
     divide(a->y, a->count, norm);
-    SHOW_TRY(begin(&f, to, s, r, PE_HOOK_EMBED, err));
+    SHOW_TRY(begin(&f, to, a, s, r, PE_HOOK_EMBED, err));
     put_line(f, "p(i)·p(j)", a, a->y, false);
     if (norm != 0)
         show_say(f, &f->y_label, r, (words){ "share of distance 0", "与距离 0 处之比" });
@@ -185,7 +186,7 @@ static pe_status draw_turns(show_sheet *to, around *a, const show_subject *s, co
     figure *f;
     SHOW_TRY(score_ones(a, s, err));
     divide(a->y, a->count, a->y[here(a)]);
-    SHOW_TRY(begin(&f, to, s, r, PE_HOOK_ROTATE, err));
+    SHOW_TRY(begin(&f, to, a, s, r, PE_HOOK_ROTATE, err));
     put_line(f, say((words){ "q = k = ones", "q = k = 全 1" }, r->language), a, a->y, false);
     SHOW_TRY(put_bound(f, a, s, r, err));
     show_say(f, &f->y_label, r, (words){ "share of distance 0", "与距离 0 处之比" });
@@ -218,7 +219,7 @@ static pe_status draw_terms(show_sheet *to, around *a, const show_subject *s, co
     for (int i = 0; i < a->count; i++)
         a->y[i] = term[r->head * a->count + a->count - 1 - i];
     free(term);
-    SHOW_TRY(begin(&f, to, s, r, PE_HOOK_BIAS, err));
+    SHOW_TRY(begin(&f, to, a, s, r, PE_HOOK_BIAS, err));
     snprintf(name, sizeof name, say((words){ "head %d", "第 %d 头" }, r->language), (int)r->head);
     put_line(f, name, a, a->y, false);
     show_say(f, &f->y_label, r, (words){ "added to the score", "加到分数上的值" });

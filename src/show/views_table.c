@@ -174,6 +174,7 @@ static pe_status draw_curves(show_sheet *to, const block *b, const show_subject 
         }
     }
     show_title(f, &show_view_curves, s, r, b->hook);
+    show_mark_trained(f, s, r, (double)r->start, (double)(r->start + b->path.length - 1));
     figure_text(f, &f->x_label, "%s", say(position, r->language));
     show_say(f, &f->y_label, r, (words){ "value", "值" });
     show_caption(

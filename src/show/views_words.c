@@ -237,15 +237,23 @@ static pe_status draw_attention(show_sheet *to, const stage *g, bool with, const
     show_say(f, &f->y_label, r, (words){ "query", "查询" });
     figure_names(f, &f->x_names, g->words.word, n);
     figure_names(f, &f->y_names, g->words.word, n);
-    f->high = 1;
     if (!p)
         return PE_OK; /* show_add asks the figure */
     SHOW_TRY(attend_words(p, &g->words, s, r, g->path.where, with, g->causal, err));
     caption_attention(f, p, g, r);
+    for (int i = 0; i < n * n; i++)
+        f->high = fmax(f->high, p[i]);
     for (int i = 0; g->causal && i < n; i++)
         for (int j = i + 1; j < n; j++)
             p[i * n + j] = NAN;
     return PE_OK;
+}
+
+/* One scale for both, up to a quarter, a half, three quarters or 1, so that it seldom differs between encodings. */
+static void share_scale(figure *without, figure *with)
+{
+    double most = fmax(without->high, with->high);
+    without->high = with->high = ceil(most * 4) / 4;
 }
 
 static pe_status make_attention(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
@@ -256,6 +264,8 @@ static pe_status make_attention(show_sheet *to, const show_subject *s, const sho
         status = draw_attention(to, &g, false, s, r, err);
     if (!status)
         status = draw_attention(to, &g, true, s, r, err);
+    if (!status)
+        share_scale(to->figure[to->count - 2], to->figure[to->count - 1]);
     stage_free(&g);
     return status;
 }

@@ -33,9 +33,9 @@ void walk_begin(walk *w, words title, const char *formula, words note)
 /* A new line, zeroed; NULL: no memory. */
 static walk_line *add_line(walk *w)
 {
-    walk_step *s = &w->step[w->count - 1];
     if (w->failed)
         return NULL;
+    walk_step *s = &w->step[w->count - 1];
     if (s->count == s->room) {
         int room = s->room ? 2 * s->room : 16;
         walk_line *line = realloc(s->line, (size_t)room * sizeof *line);
@@ -66,9 +66,10 @@ void walk_vector(walk *w, const char *name, const char *text, const double *numb
 }
 
 /* What one key's lines begin with may be what another's did. */
-static bool stands(const walk_step *s, const char *text, size_t length)
+static bool stands(const walk *w, const char *text, size_t length)
 {
-    for (int i = 0; i < s->count; i++)
+    const walk_step *s = w->count ? &w->step[w->count - 1] : NULL;
+    for (int i = 0; s && i < s->count; i++)
         if (!s->line[i].name && s->line[i].text && strlen(s->line[i].text) == length &&
             !memcmp(s->line[i].text, text, length))
             return true;
@@ -79,7 +80,7 @@ void walk_equation(walk *w, const char *name, const char *text, double number)
 {
     for (const char *end; text && (end = strchr(text, '\n')); text = end + 1) {
         size_t length = (size_t)(end - text);
-        walk_line *line = stands(&w->step[w->count - 1], text, length) ? NULL : add_line(w);
+        walk_line *line = stands(w, text, length) ? NULL : add_line(w);
         if (line)
             line->text = copy(w, text, length);
     }

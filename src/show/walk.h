@@ -69,8 +69,6 @@ typedef struct name_text {
 } name_text;
 PRINTF(1, 2) name_text walk_name(const char *format, ...);
 
-void walk_lines(FILE *to, const walk_step *s, int columns, int indent, bool ascii); /* for people */
-
 void walk_case(walk *w, walk_scene *s);
 void walk_code(walk *w, walk_scene *s);
 pe_status walk_turn(walk *w, walk_scene *s, pe_error *err);

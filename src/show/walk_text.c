@@ -11,7 +11,7 @@ enum { INDENT = 4, TEXT_COLUMNS = 56, PER_LINE = 8 };
 
 typedef struct page {
     FILE *to;
-    int columns, indent;
+    int columns;
     bool ascii;
 } page;
 
@@ -135,8 +135,8 @@ static layout layout_of(const page *p, const walk_step *s)
 
 static void put_equation(const page *p, const walk_line *line, layout l)
 {
-    int indent = p->indent + l.name + 3;
-    pad(p, p->indent);
+    int indent = INDENT + l.name + 3;
+    pad(p, INDENT);
     put(p, true, line->name, strlen(line->name));
     pad(p, l.name - columns_of(p, line->name));
     fputs(" = ", p->to);
@@ -157,18 +157,10 @@ static void put_line(const page *p, const walk_line *line, layout l)
     if (line->name && line->count)
         put_equation(p, line, l);
     else if (line->text) {
-        pad(p, p->indent);
-        put_wrapped(p, line->text, p->indent, strstr(line->text, " = ") ? piece_of : word_of);
+        pad(p, INDENT);
+        put_wrapped(p, line->text, INDENT, strstr(line->text, " = ") ? piece_of : word_of);
     }
     fputc('\n', p->to);
-}
-
-void walk_lines(FILE *to, const walk_step *s, int columns, int indent, bool ascii)
-{
-    page p = { to, columns, indent, ascii };
-    layout l = layout_of(&p, s);
-    for (int i = 0; i < s->count; i++)
-        put_line(&p, &s->line[i], l);
 }
 
 static void put_step(const page *p, const walk *w, int n)
@@ -183,7 +175,9 @@ static void put_step(const page *p, const walk *w, int n)
         put_wrapped(p, s->formula, INDENT, word_of);
         fputc('\n', p->to);
     }
-    walk_lines(p->to, s, p->columns, INDENT, p->ascii);
+    layout l = layout_of(p, s);
+    for (int i = 0; i < s->count; i++)
+        put_line(p, &s->line[i], l);
     if (s->note.en) {
         pad(p, INDENT);
         put_wrapped(p, say(s->note, w->language), INDENT, word_of);
@@ -193,7 +187,7 @@ static void put_step(const page *p, const walk *w, int n)
 
 void walk_text(FILE *to, const walk *w, int columns, bool ascii)
 {
-    page p = { to, columns, INDENT, ascii };
+    page p = { to, columns, ascii };
     fprintf(to, "%s\n", w->spec);
     for (int i = 0; i < w->count; i++)
         put_step(&p, w, i);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * A figure on its way out. */
-#ifndef POSENC_DRAW_FIGURE_PARTS_H
-#define POSENC_DRAW_FIGURE_PARTS_H
+#ifndef POSENC_DRAW_FIGURE_INSIDE_H
+#define POSENC_DRAW_FIGURE_INSIDE_H
 
 #include "draw/face.h"
 #include "draw/figure.h"
+#include "io/json_out.h"
 
 /* Where it goes: pixels, and whether they are the character cells of a terminal. */
 typedef struct figure_place {
@@ -56,6 +57,15 @@ double figure_dials_height(const figure *f, double width, bool cells);
 pe_status figures_sheet(draw **out, figure *const *f, int count, const figure_how *how, pe_error *err);
 pe_status figures_parts(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);
 pe_status figures_html(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);
+/* Where the points of a figure lie (figure_points.c). */
+typedef struct figure_points {
+    const figure *f;
+    const figure_series *s;
+    int dial;
+    draw_frame frame;
+    dials_plan dials;
+} figure_points;
+bool figure_put_points(json_out *j, figure_points *p); /* false: no memory */
 pe_status figures_csv(FILE *to, figure *const *f, int count, pe_error *err);
 pe_status figures_json(FILE *to, figure *const *f, int count, pe_error *err);
 
