@@ -98,11 +98,6 @@ export class Explore {
     this.properties.update(specs, shapeArgs(state));
     this.walk.update(specs[0] ?? "", state.walk);
     const first = inSight[0];
-<<<<<<< HEAD
     this.code.update(state, subjects, first ? showArgs(first, state, "") : []);
-=======
-    const counted = subjects.map((s) => (s.axes > 1 ? [] : s.hooks)); // several coordinates come from a file, not from -n
-    this.code.update(state, specs, counted, first ? showArgs(first, state, "") : []);
->>>>>>> lead
   }
 }
