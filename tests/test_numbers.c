@@ -122,6 +122,27 @@ static void a_product_by_halves_is_the_product_by_fma(void **state)
     }
 }
 
+/* Third terms of any size, those that end halfway between two doubles, and those that leave nothing. */
+static void a_sum_by_halves_is_rounded_once(void **state)
+{
+    (void)state;
+    uint64_t seed = 4;
+    for (int n = 0; n < 400000; n++) {
+        int range = n % 4 ? 30 : 1000;
+        double x = ldexp(test_uniform(&seed), (int)test_range(&seed, -range, range));
+        double y = ldexp(test_uniform(&seed), (int)test_range(&seed, -range, range));
+        if (n % 3 == 0) { /* few bits: exact ties are common */
+            x = ldexp((double)test_range(&seed, 1, 1 << 20), -10);
+            y = ldexp((double)test_range(&seed, 1, 1 << 8), 30);
+        }
+        double c = n % 5 ? ldexp(x * y, (int)test_range(&seed, -120, 120)) : -x * y;
+        c = n % 3 ? c : c * (double)test_range(&seed, -3, 3) * 0x1p+50;
+        double got = dd_fma_by_halves(x, y, c), want = fma(x, y, c);
+        if (memcmp(&got, &want, sizeof got) != 0 && !isnan(want))
+            fail_msg("%a * %a + %a is %a; needs %a", x, y, c, got, want);
+    }
+}
+
 static void wide_powers_of_theta_keep_exact_cases(void **state)
 {
     (void)state;
@@ -559,6 +580,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wide_arithmetic_is_right_to_140_bits),
         cmocka_unit_test(a_product_by_halves_is_the_product_by_fma),
+        cmocka_unit_test(a_sum_by_halves_is_rounded_once),
         cmocka_unit_test(wide_powers_of_theta_keep_exact_cases),
         cmocka_unit_test(wide_constants_are_right_to_three_doubles),
         cmocka_unit_test(wide_floor_looks_below_the_first_double),

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The pictures that everybody knows: 50 positions of 128 numbers, sines and cosines in turn (The Illustrated and the
- * Annotated Transformer's later readers), and 20 of 512, all sines before all cosines (tensor2tensor's). */
+/* Two pictures that are often printed: 50 positions of 128 numbers, sines and cosines in turn, and 20 of 512, all sines
+ * before all cosines. */
 typedef struct preset {
     const char *name;
     int64_t length, width;

@@ -26,7 +26,7 @@ static const cli_option options[] = {
     { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "of learned parameters and of contents" },
     { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "of titles and captions; default: that of the environment" },
     { "as", 0, CLI_CHOICE, "term|svg|png|html|csv|json|parts", NULL, 0, 0,
-      "the format; default: the terminal, or by the end of FILE. parts: for a page that paints" },
+      "the format; default: the terminal, or by the end of FILE; parts: for a page" },
     { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write .svg, .png, .html, .csv or .json; -: stdout" },
     { "width", 0, CLI_INT, "N", NULL, 20, 8192, "columns of the terminal, or pixels of one picture" },
     { "dark", 0, CLI_FLAG, NULL, NULL, 0, 0, "PNG: dark paper; the other formats follow the reader" },
@@ -37,7 +37,7 @@ static const cli_example examples[] = {
     { "posenc show sinusoidal --preset 20x512 -o halves.svg",
       "the table as it is often printed, sines left of cosines" },
     { "posenc show sinusoidal rope alibi --view decay -o decay.html", "three encodings side by side" },
-    { "posenc show rope:theta=500000,scaling=llama3,factor=8,trained=8192 --view wavelengths -n 128k --head-dim 128",
+    { "posenc show rope:theta=5e5,scaling=yarn,factor=4,trained=8k --view wavelengths -n 32k",
       "which pairs come full circle within a length, and within the trained one" },
     { "posenc show t5 --view heads --log", "the bias of every head against the distance" },
     { "posenc show rope --view attention --sentence 'a dog saw a dog' --causal", "one head, without and with" },
@@ -187,9 +187,8 @@ const cli_verb cli_verb_show = {
     .operands = "[SPEC...]",
     .operands_min = 0,
     .operands_max = SHOW_SPECS_MAX,
-    .notes =
-        "In the terminal a few views are drawn; files, and --view all, have all that fit. Several specs stand side\n"
-        "by side. Learned parameters are shown as they start, by --seed.\n",
+    .notes = "In the terminal a few views are drawn; files, and --view all, have all that fit. Several specs\n"
+             "stand side by side. Learned parameters are shown as they start, by --seed.\n",
     .options = options,
     .option_count = CLI_COUNT(options),
     .examples = examples,

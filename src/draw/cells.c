@@ -30,5 +30,7 @@ uint8_t draw_cells_mean(const draw *d, const draw_shape *s, cells_box box)
             sum += h == DRAW_NOTHING ? 0 : h;
             count += h != DRAW_NOTHING;
         }
-    return (uint8_t)(count ? (sum + count / 2) / count : DRAW_NOTHING);
+    if (!count)
+        return DRAW_NOTHING;
+    return (uint8_t)((sum + count / 2) / count);
 }

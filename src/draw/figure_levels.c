@@ -48,7 +48,9 @@ void figure_levels(const figure *f, uint8_t *levels)
     for (size_t i = 0; i < count; i++) {
         double at = (f->value[i] - low) * scale;
         at = at < 0 ? 0 : at > DRAW_LEVELS - 1 ? DRAW_LEVELS - 1 : at;
-        levels[i] = (uint8_t)(isnan(at) ? DRAW_NOTHING : at);
+        levels[i] = DRAW_NOTHING;
+        if (!isnan(at))
+            levels[i] = (uint8_t)at;
     }
 }
 

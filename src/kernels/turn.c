@@ -61,16 +61,14 @@ void turn_cos_sin(double n, wide f, double *c, double *s)
     dd r = turn_fraction(n, f, &quarter);
     const double two_pi = 0x1.921fb54442d18p+2, two_pi_low = 0x1.1a62633145c07p-52;
     dd y = dd_product(r.hi, two_pi);
-    y.lo += fma(r.lo, two_pi, r.hi * two_pi_low);
+    y.lo += dd_fma(r.lo, two_pi, r.hi * two_pi_low);
     double z = y.hi * y.hi;
     double sine = y.hi + (y.hi * series(turn_sine_term, 8, z) + y.lo * (1 - z / 2));
     double cosine = 1 + (series(turn_cosine_term, 9, z) - y.lo * y.hi);
-    switch (quarter) {
-    case 0: *c = cosine, *s = sine; break;
-    case 1: *c = -sine, *s = cosine; break;
-    case 2: *c = -cosine, *s = -sine; break;
-    default: *c = sine, *s = -cosine; break;
-    }
+    /* No branch, for quarters come as they like: cos is negative in 1 and 2, sin in 2 and 3. */
+    double across = quarter & 1 ? sine : cosine, up = quarter & 1 ? cosine : sine;
+    *c = (quarter + 1) & 2 ? -across : across;
+    *s = quarter & 2 ? -up : up;
 }
 
 static void turn_many_c(double *c, double *s, const double *n, const double *f, int64_t f_row, int64_t count)
@@ -84,7 +82,7 @@ bool turn_sums_c(float *c, float *s, const double *base, const double *step, int
     bool certain = true;
     for (int64_t i = 0; i < count; i++) {
         double bc = base[i], bs = base[row + i], sc = step[i], ss = step[row + i];
-        double cosine = fma(bc, sc, -(bs * ss)), sine = fma(bs, sc, bc * ss);
+        double cosine = dd_fma(bc, sc, -(bs * ss)), sine = dd_fma(bs, sc, bc * ss);
         c[i] = (float)(cosine + slack);
         s[i] = (float)(sine + slack);
         certain = certain && c[i] == (float)(cosine - slack) && s[i] == (float)(sine - slack);

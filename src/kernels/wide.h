@@ -8,6 +8,8 @@
 #define PE_WIDE_H
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 typedef struct dd {
     double hi, lo;
@@ -39,6 +41,39 @@ static inline dd dd_product_by_halves(double a, double b)
         return (dd){ hi, fma(a, b, -hi) };
     dd x = dd_halves(a), y = dd_halves(b);
     return (dd){ hi, ((x.hi * y.hi - hi) + x.hi * y.lo + x.lo * y.hi) + x.lo * y.lo };
+}
+
+/* The double next to the exact sum a + b, of the two around it the odd one: a later sum rounds it as if it were exact.
+ */
+static inline double dd_sum_to_odd(double a, double b)
+{
+    dd s = dd_sum(a, b);
+    int64_t bits;
+    memcpy(&bits, &s.hi, sizeof bits);
+    bits += s.lo == 0 || bits & 1 ? 0 : (s.lo > 0) == (s.hi > 0) ? 1 : -1;
+    memcpy(&s.hi, &bits, sizeof bits);
+    return s.hi;
+}
+
+/* fma(a, b, c) without one (Boldo and Melquiond 2008). */
+static inline double dd_fma_by_halves(double a, double b, double c)
+{
+    double size = fabs(a * b);
+    if (!(fabs(a) < 0x1p+900 && fabs(b) < 0x1p+900 && size > 0x1p-800 && size < 0x1p+900 && fabs(c) < 0x1p+900 &&
+          fabs(c) > 0x1p-800))
+        return fma(a, b, c);
+    dd p = dd_product_by_halves(a, b), low = dd_sum(c, p.lo), high = dd_sum(p.hi, low.hi);
+    return high.hi + dd_sum_to_odd(low.lo, high.lo);
+}
+
+/* a * b + c, rounded once. */
+static inline double dd_fma(double a, double b, double c)
+{
+#if defined __wasm__
+    return dd_fma_by_halves(a, b, c);
+#else
+    return fma(a, b, c);
+#endif
 }
 
 /* a * b = hi + lo exactly. */

@@ -112,14 +112,19 @@ async function launchPipe(executablePath) {
 
 // ---------------------------------------------------------------- the door
 
-/** newPage({ viewport, colorScheme }) has goto, evaluate, keyboard.press, setViewportSize, emulateMedia, screenshot, on, close. */
+/** newPage({ viewport, colorScheme }) has goto, evaluate, keyboard.press, setViewportSize, emulateMedia, screenshot, on, close;
+ *  and send, for what Chromium alone knows. */
 export async function launch(executablePath) {
   const playwright = process.env.POSENC_NO_PLAYWRIGHT ? null : await import("playwright-core").catch(() => null);
   if (!playwright) return launchPipe(executablePath);
   const browser = await playwright.chromium.launch({ executablePath, args: flags });
   return {
     by: `Chromium ${browser.version()}, by Playwright`,
-    newPage: (options) => browser.newPage({ reducedMotion: "reduce", ...options }),
+    async newPage(options) {
+      const page = await browser.newPage({ reducedMotion: "reduce", ...options }), session = await page.context().newCDPSession(page);
+      page.send = (method, params) => session.send(method, params);
+      return page;
+    },
     close: () => browser.close(),
   };
 }

@@ -9,9 +9,12 @@
 
 #define EXPORT(name) __attribute__((export_name(name)))
 
+static char buffer[1 << 16]; /* of stdout: libc's holds 1 KiB, and a picture is 400 calls of the page then */
+
 /* argv (argc) and its texts are the caller's. Nothing is left in a buffer: the next call starts clean. */
 EXPORT("page_run") int page_run(int argc, char **argv)
 {
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     clearerr(stdin);
     clearerr(stdout);
     int code = cli_main(argc, argv);
