@@ -87,7 +87,8 @@ export class Explore {
 
   private show(subjects: Subject[], state: Readonly<State>): void {
     const specs = subjects.map((s) => s.spec), hooks = subjects.map((s) => s.hooks);
-    const views = subjects.flatMap((s) => s.views).filter((v, i, all) => all.findIndex((w) => w.name === v.name) === i);
+    const views = subjects.flatMap((s) => s.views).filter((v, i, all) => all.findIndex((w) => w.name === v.name) === i)
+      .sort((v, w) => v.place - w.place);
     const shared = views.find((v) => subjects.every((s) => s.views.some((w) => w.name === v.name)));
     const asked = state.view === "all" || views.some((v) => v.name === state.view);
     const chosen = asked ? state.view : (shared ?? views[0])?.name ?? "";

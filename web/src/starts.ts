@@ -12,12 +12,12 @@ const clean: Partial<State> = {
 };
 
 const starts: [Words, Partial<State>][] = [
-  [{ en: "the sinusoids of 2017", zh: "2017 年的正弦编码" }, { a: "sinusoidal", view: "table" }],
+  [{ en: "sinusoids", zh: "正弦编码" }, { a: "sinusoidal", view: "table" }],
   [{ en: "RoPE's clocks", zh: "RoPE 的时钟" }, { a: "rope", view: "turns" }],
   [{ en: "does RoPE decay?", zh: "RoPE 会衰减吗？" }, { a: "rope", b: "xpos", view: "decay" }],
   [{ en: "ALiBi against T5", zh: "ALiBi 与 T5" }, { a: "alibi", b: "t5", view: "heads", causal: true }],
   [{ en: "what YaRN changes", zh: "YaRN 改了什么" }, { a: "rope", b: "rope:scaling=yarn,factor=8,trained=2048", view: "wavelengths" }],
-  [{ en: "two dogs, no position", zh: "两只狗，没有位置" }, { a: "none", b: "rope", view: "attention" }],
+  [{ en: "two dogs", zh: "两只狗" }, { a: "rope", view: "attention" }],
   [{ en: "a code in bits", zh: "二进制编码" }, { a: "binary:join=concat,width=12", b: "sinusoidal:join=concat,width=12", view: "table" }],
   [{ en: "a million positions out", zh: "百万位置之外" }, { a: "rope", view: "curves", start: 1048576 }],
 ];

@@ -6,6 +6,7 @@ import { sentence, type App, type State } from "./app";
 
 export interface View {
   name: string;
+  place: number; // in the tool's order
   title: string;
   about: string;
   asks: string[]; // what it looks at besides the shape, by option: "length", "start", "sentence"
@@ -29,10 +30,11 @@ export function subjectOf(app: App, spec: string, state: Readonly<State>): Subje
   if (ran.code) return { views: [], spec, axes: 1, hooks: [], error: sentence(ran) };
   const said = JSON.parse(ran.text) as {
     specs: { spec: string; axes: number; hooks: string[] }[];
-    views: (View & { fits: string[] })[];
+    views: (Omit<View, "place"> & { fits: string[] })[];
   };
   const { axes = 1, hooks = [], spec: canonical = spec } = said.specs[0] ?? {};
-  return { views: said.views.filter((v) => v.fits.length > 0), spec: canonical, axes, hooks, error: "" };
+  const views = said.views.map((v, place) => ({ ...v, place })).filter((v) => v.fits.length > 0);
+  return { views, spec: canonical, axes, hooks, error: "" };
 }
 
 export function showArgs(view: View, s: Readonly<State>, lang: string): string[] {
