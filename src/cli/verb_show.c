@@ -26,7 +26,7 @@ static const cli_option options[] = {
     { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "of learned parameters and of contents" },
     { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "of titles and captions; default: that of the environment" },
     { "as", 0, CLI_CHOICE, "term|svg|png|html|csv|json|parts", NULL, 0, 0,
-      "the format; default: the terminal, or by the end of FILE; parts: for a page" },
+      "the format; default: by FILE's ending, or the terminal" },
     { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write .svg, .png, .html, .csv or .json; -: stdout" },
     { "width", 0, CLI_INT, "N", NULL, 20, 8192, "columns of the terminal, or pixels of one picture" },
     { "dark", 0, CLI_FLAG, NULL, NULL, 0, 0, "PNG: dark paper; the other formats follow the reader" },
