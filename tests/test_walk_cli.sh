@@ -63,6 +63,7 @@ for row in $("$POSENC" list --json | sed -n 's|^      "name": "\([^"]*\)",$|\1|p
   check "$row: both languages have as many steps" test "$(grep -c '^[0-9]' en)" = "$(grep -c '^[0-9]' zh)"
   check "$row: both languages have the same equations" diff <(grep '· .* = ' en | tr -s ' ') <(grep '· .* = ' zh | tr -s ' ') >/dev/null
   check "$row: Chinese is Chinese" grep -q '没有位置编码' zh
+  check "$row: one Chinese word for each thing" test -z "$(grep -wE 'query|key|value|attention|at' zh; grep '得分' zh)"
   check "$row: English is English" test -z "$(LC_ALL=C.UTF-8 grep -P '\p{Han}' en)"
   check "$row: lines end within 100 columns" test -z "$(LC_ALL=C.UTF-8 awk 'length($0) > 100' en)"
 done
