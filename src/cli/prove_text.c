@@ -140,26 +140,34 @@ static int width_of(const char *text)
     return columns_of(text, (int)strlen(text));
 }
 
+/* How many bytes of it go into this many columns. */
+static int fitting(const char *text, int width)
+{
+    int bytes = 0;
+    for (int n, used = 0; text[bytes]; bytes += n) {
+        n = out_character(text + bytes, &(unsigned){ 0 });
+        n = n > 0 ? n : 1;
+        used += columns_of(text + bytes, n);
+        if (used > width)
+            break;
+    }
+    return bytes;
+}
+
 /* In this many columns and two more; what is longer ends in an ellipsis. */
 static void padded(FILE *to, const char *text, int width)
 {
-    int used = width_of(text), bytes = (int)strlen(text);
-    bool cut = used > width;
-    for (int n = 0, all = 0; cut && all + n <= bytes;
-         n = out_character(text + all, &(unsigned){ 0 }), n = n > 0 ? n : 1)
-        if (columns_of(text, all + n) >= width) {
-            bytes = all;
-            break;
-        } else
-            all += n;
-    used = cut ? columns_of(text, bytes) + 1 : used;
+    bool whole = width_of(text) <= width;
+    int bytes = whole ? (int)strlen(text) : fitting(text, width - 1);
     out_plain(to, text, bytes);
-    fprintf(to, "%s%*s", cut ? "…" : "", width - used + 2, "");
+    fprintf(to, "%s%*s", whole ? "" : "…", width + 2 - columns_of(text, bytes) - !whole, "");
 }
 
+/* The larger of two widths, the second of which has a limit. */
 static int larger(int a, int b, int most)
 {
-    return a > b ? a : b < most ? b : most;
+    b = b < most ? b : most;
+    return a > b ? a : b;
 }
 
 /* ---------------------------------------------------------------- colours */
