@@ -229,14 +229,19 @@ static void print_evidence(FILE *to, const prove_line *l, language g)
     }
 }
 
-/* The number that decides and what it is; of a spec, which stands before it, once. */
+/* The number that decides and what it is; the spec, which stands before it, once. */
 static void print_number(FILE *to, const prove_line *l, language g, layout w)
 {
-    const prove_number *x = &l->found.number[0];
+    prove_number x = l->found.number[0];
     char label[PROVE_LABEL];
-    prove_label(label, x, g);
-    padded(to, prove_number_text(x).text, w.number);
-    wrapped(to, l->spec && !strcmp(x->of, l->spec) ? say(x->what, g) : label, VERDICT + w.name + w.number + 4);
+    size_t spec = l->spec ? strlen(l->spec) : 0;
+    if (spec && !strncmp(x.of, l->spec, spec) && (!x.of[spec] || x.of[spec] == ',')) {
+        size_t gone = spec + strspn(x.of + spec, ", ");
+        memmove(x.of, x.of + gone, strlen(x.of + gone) + 1);
+    }
+    prove_label(label, &x, g);
+    padded(to, prove_number_text(&x).text, w.number);
+    wrapped(to, label, VERDICT + w.name + w.number + 4);
 }
 
 static void print_line(FILE *to, const prove_report *r, const prove_line *l, layout w, bool colour)
@@ -315,6 +320,12 @@ static void print_subject(FILE *to, const prove_subject *s, language l, bool col
     putc('\n', to);
 }
 
+static void print_title(FILE *to, const prove_group *g, language l, bool apart, const char *end)
+{
+    bool zh = l == CHINESE;
+    fprintf(to, "%s%s%s%s%s%s", apart ? "\n" : "", say(g->title, l), zh ? "（" : " (", g->name, zh ? "）" : ")", end);
+}
+
 void prove_print(FILE *to, const prove_report *r, bool colour)
 {
     const prove_group *before = NULL;
@@ -324,7 +335,7 @@ void prove_print(FILE *to, const prove_report *r, bool colour)
     for (int n = 0; n < r->lines; n++) {
         const prove_line *l = &r->line[n];
         if (l->group != before && !r->in_full)
-            fprintf(to, "%s%s (%s)\n\n", before ? "\n" : "", say(l->group->title, r->language), l->group->name);
+            print_title(to, l->group, r->language, before != NULL, "\n\n");
         before = l->group;
         print_line(to, r, l, w, colour);
     }
@@ -339,7 +350,7 @@ void prove_print_list(FILE *to, language l)
         for (int c = 0; c < prove_groups[g]->count; c++)
             name = larger(name, width_of(prove_groups[g]->claims[c].name), NAME_MAX_COLUMNS);
     for (int g = 0; g < prove_group_count; g++) {
-        fprintf(to, "%s%s (%s)\n", g ? "\n" : "", say(prove_groups[g]->title, l), prove_groups[g]->name);
+        print_title(to, prove_groups[g], l, g > 0, "\n");
         for (int c = 0; c < prove_groups[g]->count; c++) {
             fputs("  ", to);
             padded(to, prove_groups[g]->claims[c].name, name);
