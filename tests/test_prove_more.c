@@ -29,6 +29,7 @@ static const plant plants[] = {
     { .claim = "rope-edit", .is = PROVE_HOLDS, .spec = { "rope+t5" }, .becomes = PROVE_REFUTED },
     { .claim = "only-the-distance", .is = PROVE_DEPENDS, .spec = { "shaw", "t5" }, .becomes = PROVE_HOLDS },
     { .claim = "only-the-distance", .is = PROVE_DEPENDS, .spec = { "binary" }, .becomes = PROVE_REFUTED },
+    { .claim = "only-the-distance", .is = PROVE_DEPENDS, .spec = { "fire" }, .becomes = PROVE_REFUTED },
     { .claim = "orthogonal", .is = PROVE_HOLDS, .width = 8, .becomes = PROVE_REFUTED },
     { .claim = "adding-is-concatenating",
       .is = PROVE_HOLDS,

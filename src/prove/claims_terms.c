@@ -9,7 +9,7 @@ static const prove_claim claims[] = {
     { .name = "four-terms",
       .claim = { "With codes added to words the score (x + e)' Q' K (y + f) is four terms: content-content, "
                  "content-position, position-content and position-position.",
-                 "编码加到词向量上之后，得分 (x+e)ᵀQᵀK(y+f) 展开为四项：内容-内容、内容-位置、位置-内容、位置-位置。" },
+                 "编码加到词向量上之后，分数 (x+e)ᵀQᵀK(y+f) 展开为四项：内容-内容、内容-位置、位置-内容、位置-位置。" },
       .source = "Dai et al. 2019, 3.3 (arXiv:1901.02860)",
       .given = { .spec = { "sinusoidal" }, .heads = 1, .head_dim = 64, .model_dim = 64, .length = 64, .seed = 6 },
       .measure = measure_four_terms,
@@ -51,7 +51,7 @@ static const prove_claim claims[] = {
       .measure = measure_edit_rope },
     { .name = "only-the-distance",
       .claim = { "Whatever the encoding, position enters the score only as i - j.",
-                 "无论哪种编码，位置都只以 i - j 的形式进入得分。" },
+                 "无论哪种编码，位置都只以 i - j 的形式进入分数。" },
       .source = "Shaw et al. 2018 (arXiv:1803.02155); Su et al. 2021, 2.3 (arXiv:2104.09864)",
       .given = { SMALL, .causal = true },
       .measure = measure_edits,

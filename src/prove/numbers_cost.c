@@ -167,7 +167,7 @@ static void tell_times(prove_finding *out, const field *f)
         dear += f->row[n].best > CHEAP * plain;
     prove_add(out, (words){ "rows above 1.5 times plain attention", "耗时超过普通注意力 1.5 倍的编码数" },
               measure_named("/ ", all).is, dear, "");
-    prove_add(out, (words){ "plain attention, a score", "普通注意力，每个得分" }, "", 1e9 * plain / pairs / heads,
+    prove_add(out, (words){ "plain attention, a score", "普通注意力，每个分数" }, "", 1e9 * plain / pairs / heads,
               "ns");
     for (int n = 1; n <= all; n++)
         prove_add(out, (words){ "time, in times of plain attention", "耗时，普通注意力的倍数" }, f->row[n].spec,

@@ -156,7 +156,7 @@ pe_status measure_scores_decay(prove_finding *out, const prove_given *g, pe_erro
     static const words because[PROVE_VERDICT_COUNT] = {
         { "No choice of q and k moves the peak away from the near keys.", "怎样选 q 和 k 都不能把峰值移离近处。" },
         { "Only a bound decays: for any distance there are q and k whose score peaks there.",
-          "衰减的只是上界：任给一个距离，都有 q 和 k 让得分在那里最大。" },
+          "衰减的只是上界：任给一个距离，都有 q 和 k 让分数在那里最大。" },
         { "On the distance: near ones can be made the peak, far ones cannot.",
           "取决于距离：近处可以成为峰值，远处不行。" },
     };
@@ -208,7 +208,7 @@ static pe_status add_bands(measure_tally *t, const char *spec, const prove_given
               fastest > 0 ? TURN / fastest : 0, "");
     prove_add(t->out,
               (words){ "of a one-token step's effect on scores, by pairs at least a quarter as fast",
-                       "移动一个词元对得分的影响中，由不慢于最快者四分之一的维度对承担" },
+                       "移动一个词元对分数的影响中，由不慢于最快者四分之一的维度对承担" },
               spec, 100 * near_share(frequency, pairs, fastest), "%");
     return PE_OK;
 }

@@ -13,7 +13,7 @@ pe_status measure_relative_only(prove_finding *out, const prove_given *g, pe_err
 {
     static const int64_t step[] = { 1, 1000, 1000000, INT64_C(1) << 35 };
     static const char *const name[] = { "1", "1000", "1000000", "2^35" };
-    static const words what = { "largest change, of the score, under a step of", "整体平移后得分的最大相对变化，步长" };
+    static const words what = { "largest change, of the score, under a step of", "整体平移后分数的最大相对变化，步长" };
     double most = 0;
     scores s;
     PROVE_TRY(scores_open(&s, g->spec[0], g, err));
@@ -31,9 +31,9 @@ pe_status measure_relative_only(prove_finding *out, const prove_given *g, pe_err
     bool relative = most < MEASURE_ROUNDING;
     prove_say(out, relative ? PROVE_HOLDS : PROVE_REFUTED,
               relative ? (words){ "Scores stay as they are when all positions move by the same step.",
-                                  "所有位置一起平移时得分不变。" }
+                                  "所有位置一起平移时分数不变。" }
                        : (words){ "Scores change when all positions move by the same step.",
-                                  "所有位置一起平移时得分会变。" });
+                                  "所有位置一起平移时分数会变。" });
     return status;
 }
 
@@ -192,6 +192,6 @@ pe_status measure_turns_once(prove_finding *out, const prove_given *g, pe_error 
               same ? (words){ "Turning both is turning one of them by the difference.",
                               "两边各转一次，等于一边转过位置之差。" }
                    : (words){ "Turning one by the difference gives another score: a factor on both counts twice.",
-                              "只转一边得分不同：两边的系数会乘两次。" });
+                              "只转一边分数不同：两边的系数会乘两次。" });
     return status;
 }
