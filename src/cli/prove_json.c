@@ -19,14 +19,14 @@ static void number_json(json_out *j, const char *key, const prove_number *n, lan
     out_close(j, '}');
 }
 
-static void head_json(json_out *j, const prove_group *g, const prove_claim *c, language l)
+static void head_json(json_out *j, const prove_group *g, const prove_claim *c, const char *spec, language l)
 {
     out_text(j, "name", c->name);
     out_text(j, "group", g->name);
-    out_text(j, "claim", say(c->claim, l));
+    out_text(j, "claim", say(prove_sentence(c, spec), l));
     out_text(j, "source", c->source);
     out_bool(j, "timed", c->timed);
-    out_bool(j, "takes_spec", c->takes != 0);
+    out_bool(j, "takes_spec", prove_takes_spec(c));
 }
 
 static void line_json(json_out *j, const prove_line *line, language l)
@@ -34,7 +34,7 @@ static void line_json(json_out *j, const prove_line *line, language l)
     char command[400];
     prove_command(command, sizeof command, line);
     out_open(j, NULL, '{');
-    head_json(j, line->group, line->claim, l);
+    head_json(j, line->group, line->claim, line->spec, l);
     out_text(j, "command", command);
     out_text(j, "spec", line->spec);
     if (line->failed) {
@@ -104,7 +104,7 @@ void prove_json_list(FILE *to, language l)
         out_open(&j, "claims", '[');
         for (int c = 0; c < prove_groups[g]->count; c++) {
             out_open(&j, NULL, '{');
-            head_json(&j, prove_groups[g], &prove_groups[g]->claims[c], l);
+            head_json(&j, prove_groups[g], &prove_groups[g]->claims[c], NULL, l);
             out_close(&j, '}');
         }
         out_close(&j, ']');

@@ -30,7 +30,7 @@ static void markdown_line(FILE *to, const prove_line *l, language g)
     char command[400];
     prove_command(command, sizeof command, l);
     fprintf(to, "| `%s` | ", command);
-    cell(to, say(l->claim->claim, g));
+    cell(to, say(prove_sentence(l->claim, l->spec), g));
     fprintf(to, " | **%s** | ", l->failed ? "-" : say(prove_verdict_words(l->found.verdict), g));
     cell(to, number_of(&text, l));
     fputs(" | ", to);

@@ -44,7 +44,7 @@ static void page_line(FILE *to, const prove_line *l, language g)
         tagged(to, "", prove_number_text(&l->found.number[0]).text, " <span class=\"faint\">");
         tagged(to, "", label, "</span>");
     }
-    tagged(to, "</p>\n<p>", say(l->claim->claim, g), "</p>\n");
+    tagged(to, "</p>\n<p>", say(prove_sentence(l->claim, l->spec), g), "</p>\n");
     tagged(to, "<p>", l->failed ? l->err.text : say(l->found.because, g), "</p>\n");
     tagged(to, "<p class=\"faint\">", l->claim->source, " &middot; <code>");
     tagged(to, "", command, "</code></p>\n");

@@ -165,7 +165,7 @@ static void print_line(FILE *to, const prove_report *r, const prove_line *l, boo
     } else
         putc('\n', to);
     fprintf(to, "%*s", INDENT, "");
-    wrapped(to, say(l->claim->claim, g), INDENT);
+    wrapped(to, say(prove_sentence(l->claim, l->spec), g), INDENT);
     fprintf(to, "%*s", INDENT, "");
     if (l->failed)
         wrapped(to, l->err.text, INDENT);

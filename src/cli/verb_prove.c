@@ -88,8 +88,8 @@ static bool asked(const prove_wish *w, const cli_args *a, const prove_group *g, 
 static bool takes(const prove_claim *c, const char *spec, pe_shape shape)
 {
     pe_encoding *e;
-    if (c->takes == PROVE_ANY || !c->takes || pe_encoding_new(&e, spec, shape, NULL))
-        return c->takes != 0;
+    if (c->takes == PROVE_ANY || !prove_takes_spec(c) || pe_encoding_new(&e, spec, shape, NULL))
+        return prove_takes_spec(c);
     bool fits = pe_encoding_hooks(e) & c->takes;
     pe_encoding_free(e);
     return fits;
@@ -115,10 +115,19 @@ static void end_progress(void)
         fputs("\r\033[K", stderr);
 }
 
-static void measure(prove_line *l)
+/* The sizes of the command line, 0 where it has none. */
+static pe_shape given_shape(const cli_args *a)
+{
+    pe_shape all = job_shape(a);
+    return (pe_shape){ .heads = cli_given(a, "heads") ? all.heads : 0,
+                       .head_dim = cli_given(a, "head-dim") ? all.head_dim : 0,
+                       .model_dim = cli_given(a, "model-dim") ? all.model_dim : 0 };
+}
+
+static void measure(prove_line *l, const cli_args *a)
 {
     double start = io_seconds();
-    l->failed = prove_measure(&l->found, l->claim, l->spec, &l->err);
+    l->failed = prove_measure_as(&l->found, l->claim, l->spec, given_shape(a), &l->err);
     l->seconds = io_seconds() - start;
 }
 
@@ -187,7 +196,7 @@ static cli_exit fill(prove_report *r, const cli_args *a)
     r->in_full = w.claims && r->lines <= 2;
     for (int n = 0; n < r->lines; n++) {
         show_progress(n + 1, r->lines, r->line[n].claim->name);
-        measure(&r->line[n]);
+        measure(&r->line[n], a);
         if (r->line[n].failed && r->line[n].err.status == PE_ERR_NOMEM)
             return cli_fail_from(a, CLI_SYSTEM, r->line[n].claim->name, &r->line[n].err);
     }

@@ -125,12 +125,17 @@ void measure_conclude(const measure_tally *t, words what, const words because[PR
     prove_say(t->out, v, because[v]);
 }
 
+void measure_first(prove_finding *out)
+{
+    prove_number first = out->number[out->count - 1];
+    memmove(out->number + 1, out->number, (size_t)(out->count - 1) * sizeof first);
+    out->number[0] = first;
+}
+
 void measure_add_first(prove_finding *out, words what, const char *of, double value, const char *unit)
 {
     if (out->count == PROVE_NUMBERS_MAX)
         out->count--;
     prove_add(out, what, of, value, unit);
-    prove_number first = out->number[out->count - 1];
-    memmove(out->number + 1, out->number, (size_t)(out->count - 1) * sizeof first);
-    out->number[0] = first;
+    measure_first(out);
 }

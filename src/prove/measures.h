@@ -37,6 +37,7 @@ void measure_count(measure_tally *t, bool good);
 void measure_conclude(const measure_tally *t, words what, const words because[PROVE_VERDICT_COUNT]);
 /* prove_add, before all other numbers: what decides is known last and told first. */
 void measure_add_first(prove_finding *out, words what, const char *of, double value, const char *unit);
+void measure_first(prove_finding *out); /* the number that was added last goes before all others */
 
 /* terms_four.c: the four terms */
 measure_fn measure_four_terms;
