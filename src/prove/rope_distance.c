@@ -66,20 +66,20 @@ pe_status measure_bound_decays(prove_finding *out, const prove_given *g, pe_erro
     PROVE_TRY(frequencies(frequency, &pairs, g->spec[0], g, err));
     for (int64_t from = 1; from <= g->length / 2; from *= 2) {
         double here = octave(frequency, pairs, from);
-        prove_add(out, (words){ "bound, mean over distances from n to 2n, n =", "界在 [n, 2n) 上的均值，n =" },
+        prove_add(out, (words){ "bound, mean over distances from n to 2n, n =", "上界在 [n, 2n) 上的均值，n =" },
                   measure_named("", (double)from).is, here, "");
         falls = falls && here < before;
         fell = falls ? 2 * from : fell;
         before = here;
     }
-    measure_add_first(out, (words){ "distance up to which each doubling lowers it", "每翻一倍都下降，直到距离" },
+    measure_add_first(out, (words){ "distance up to which each doubling lowers it", "上界逐次下降所到的距离" },
                       g->spec[0], (double)fell, "");
     prove_verdict v = falls ? PROVE_HOLDS : fell >= FAR_ENOUGH ? PROVE_DEPENDS : PROVE_REFUTED;
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "Each time the distance doubles the bound falls.", "距离每翻一倍，界都下降。" },
-        { "The bound rises again among near tokens already.", "在很近的距离上界就已回升。" },
+        { "Each time the distance doubles the bound falls.", "距离每加倍一次，上界都下降。" },
+        { "The bound rises again among near tokens already.", "在很近的距离上，上界就已回升。" },
         { "On the distance: the bound falls until the slowest pairs turn, and then stays level.",
-          "取决于距离：界一直降到最慢的维度对也开始转动为止，此后不再下降。" },
+          "取决于距离：上界一直降到最慢的维度对也开始转动为止，此后不再下降。" },
     };
     prove_say(out, v, because[v]);
     return PE_OK;

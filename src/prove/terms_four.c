@@ -4,8 +4,8 @@
  *   position-position  s(0, 0)                 content-position  s(a, 0) - s(0, 0)
  *   content-content    the rest of s(a, b)     position-content  s(0, b) - s(0, 0)
  * A term carries position when it changes as all tokens move to one place, and carries i - j only when it stays as all
- * move by the same step: a near one, and the farthest that the row serves, for some look at the place itself only past a
- * length. */
+ * move by the same step: a near one, and the farthest that the row serves, for some look at the place itself only past
+ * a length. */
 #include "prove/scores.h"
 #include "prove/terms.h"
 
