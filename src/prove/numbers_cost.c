@@ -196,14 +196,16 @@ static void tell_times(prove_finding *out, const field *f)
     int dear = 0, all = f->count - 1;
     for (int n = 1; n <= all; n++)
         dear += is_dear(f, n);
-    prove_add(out, (words){ "rows above 1.5 times plain attention", "耗时超过普通注意力 1.5 倍的编码数" },
-              measure_named("/ ", all).is, dear, "");
-    add_kinds(out, f, is_dear);
-    prove_add(out, (words){ "plain attention, a score", "普通注意力，每个分数" }, "", 1e9 * plain / pairs / heads,
-              "ns");
+    if (all > 1)
+        prove_add(out, (words){ "rows above 1.5 times plain attention", "耗时超过普通注意力 1.5 倍的编码数" },
+                  measure_named("/ ", all).is, dear, "");
+    if (all > 1)
+        add_kinds(out, f, is_dear);
     for (int n = 1; n <= all; n++)
         prove_add(out, (words){ "time, in times of plain attention", "耗时，普通注意力的倍数" }, f->row[n].spec,
                   f->row[n].best / plain, "");
+    prove_add(out, (words){ "plain attention, a score", "普通注意力，每个分数" }, "", 1e9 * plain / pairs / heads,
+              "ns");
     for (int n = 1; n <= all; n++)
         if (f->row[n].codes < INFINITY)
             prove_add(out,
@@ -272,15 +274,17 @@ static void tell_memory(prove_finding *out, const field *f, const field *half)
         large += is_large(f, n);
         growth = bytes_of(half, n) > 0 ? fmax(growth, bytes_of(f, n) / bytes_of(half, n)) : growth;
     }
-    prove_add(out, (words){ "rows above a tenth of q, k and v", "超过 q、k、v 十分之一的编码数" },
-              measure_named("/ ", all).is, large, "");
-    add_kinds(out, f, is_large);
-    prove_add(out, (words){ "largest growth as the length doubles", "长度加倍时的最大增长倍数" }, "", growth, "");
+    if (all > 1)
+        prove_add(out, (words){ "rows above a tenth of q, k and v", "超过 q、k、v 十分之一的编码数" },
+                  measure_named("/ ", all).is, large, "");
+    if (all > 1)
+        add_kinds(out, f, is_large);
     for (int n = 1; n <= all; n++) {
         prove_add(out, (words){ "parameters and work, of q, k and v", "参数与工作内存，占 q、k、v" }, f->row[n].spec,
                   100 * bytes_of(f, n) / kept, "%");
         prove_add(out, (words){ "parameters", "参数量" }, f->row[n].spec, (double)f->row[n].w.count, "");
     }
+    prove_add(out, (words){ "largest growth as the length doubles", "长度加倍时的最大增长倍数" }, "", growth, "");
     for (int n = 1; n <= all; n++)
         if (table_bytes(f, n) > 0)
             prove_add(out,
