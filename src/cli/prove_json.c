@@ -12,7 +12,7 @@ static void number_json(json_out *j, const char *key, const prove_number *n, lan
 {
     out_open(j, key, '{');
     out_text(j, "what", say(n->what, l));
-    out_text(j, "of", n->of);
+    out_text(j, "of", prove_of(n, l));
     out_real(j, "value", n->value);
     out_text(j, "unit", n->unit ? n->unit : "");
     out_text(j, "text", prove_number_text(n).text);
@@ -39,6 +39,7 @@ static void line_json(json_out *j, const prove_line *line, language l)
     out_text(j, "spec", line->spec);
     if (line->failed) {
         out_text(j, "verdict", NULL);
+        out_text(j, "cannot", line->err.text);
         out_text(j, "because", line->err.text);
     } else {
         out_text(j, "verdict", prove_verdict_words(line->found.verdict).en);
@@ -46,7 +47,7 @@ static void line_json(json_out *j, const prove_line *line, language l)
         out_text(j, "because", say(line->found.because, l));
     }
     out_open(j, "numbers", '[');
-    for (int n = 0; n < line->found.count; n++)
+    for (int n = 0; n < line->found.count && !line->failed; n++)
         number_json(j, NULL, &line->found.number[n], l);
     out_close(j, ']');
     out_close(j, '}');
@@ -54,7 +55,7 @@ static void line_json(json_out *j, const prove_line *line, language l)
 
 static void property_json(json_out *j, const property_found *f, language l)
 {
-    static const char *const names[] = { "fails", "holds", "no meaning" };
+    static const char *const names[] = { "fails", "holds", "no meaning", "yes", "no" };
     out_open(j, NULL, '{');
     out_text(j, "name", pe_claim_name(f->claim));
     out_text(j, "sentence", say(prove_property_words(f->claim), l));

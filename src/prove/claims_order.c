@@ -70,7 +70,7 @@ static const prove_claim claims[] = {
       .source = "Yan et al. 2019, on direction (arXiv:1911.04474)",
       .given = { SMALL, .spec = { "alibi:form=symmetric", "kerple", "sandwich" } },
       .measure = order_reversal_blind,
-      .takes = PROVE_ANY },
+      .takes = PE_HOOK_BIAS },
     { .name = "reversal-seen",
       .claim = { "A position encoding tells a text from the same text read backwards.", "位置编码能区分正读与倒读。" },
       .put = { "It tells a text from the same text read backwards.", "它能区分一段文字的正读与倒读。" },

@@ -73,10 +73,10 @@ const prove_group *prove_group_named(const char *name); /* NULL: none */
 /* Measures a claim, on this spec in place of its own where spec is not NULL. */
 pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_error *err);
 /* The same, with the sizes that are not 0 in place of the claim's own; kv_heads has no meaning here. */
-#define PROVE_HEADS_MAX 256
-#define PROVE_HEAD_DIM_MAX 256
-#define PROVE_WIDTH_MAX 2048
+#define PROVE_HEADS_MAX 128
+#define PROVE_WIDTH_MAX 4096 /* of the model */
 pe_status prove_measure_as(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, pe_error *err);
+pe_status prove_check_shape(pe_shape s, pe_error *err);       /* sizes that can be measured, or 0 */
 bool prove_takes_spec(const prove_claim *c);                  /* any at all */
 words prove_sentence(const prove_claim *c, const char *spec); /* the claim, or as it is put to a spec */
 
