@@ -120,11 +120,6 @@ static void cause_fast_waves(prove_given *g)
     g->spec[0] = "sinusoidal:theta=10"; /* the longest wave is 61 positions */
 }
 
-static void cause_table(prove_given *g)
-{
-    g->spec[0] = "learned:rows=256";
-}
-
 /* Reversal is also seen by a row that is not in the list; a mask makes two dogs differ without an encoding. */
 static const struct {
     const char *claim;
@@ -158,7 +153,6 @@ static const struct {
     { "first-dims", PROVE_DEPENDS, cause_halves, PROVE_REFUTED },
     { "first-dims", PROVE_DEPENDS, cause_short, PROVE_HOLDS },
     { "sinusoids-extrapolate", PROVE_DEPENDS, cause_fast_waves, PROVE_HOLDS },
-    { "sinusoids-extrapolate", PROVE_DEPENDS, cause_table, PROVE_REFUTED },
 };
 
 static void same_bits(const prove_claim *c, const prove_finding *a, const prove_finding *b)

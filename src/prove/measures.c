@@ -121,7 +121,8 @@ void measure_count(measure_tally *t, bool good)
 void measure_conclude(const measure_tally *t, words what, const words because[PROVE_VERDICT_COUNT])
 {
     prove_verdict v = !t->bad ? PROVE_HOLDS : !t->good ? PROVE_REFUTED : PROVE_DEPENDS;
-    measure_add_first(t->out, what, measure_named("/ ", t->good + t->bad).is, t->bad, "");
+    if (t->good + t->bad > 1) /* of one row its own number is told */
+        measure_add_first(t->out, what, measure_named("/ ", t->good + t->bad).is, t->bad, "");
     prove_say(t->out, v, because[v]);
 }
 
