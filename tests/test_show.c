@@ -252,11 +252,13 @@ static void wavelengths_are_those_of_the_frequencies(void **state)
     const figure *f = only(&sheet);
     pe_encoding *e = test_encoding(spec, shape);
     assert_ok(pe_encoding_pairs(e, pair, 8, &err));
-    assert_int_equal(f->series_count, 3); /* the waves, the length, the trained length */
+    assert_int_equal(f->series_count, 4); /* the waves, the length, the trained length, the waves before the scaling */
     for (int p = 0; p < 8; p++)
         assert_near(f->series[0].y[p] * fabs(pair[p].frequency), 6.283185307179586, 1e-12);
     assert_near(f->series[1].y[0], 131072, 0);
     assert_near(f->series[2].y[1], 8192, 0);
+    for (int p = 0; p < 8; p++)
+        assert_near(f->series[3].y[p] * pow(500000, -p / 8.0), 6.283185307179586, 1e-9);
     pe_encoding_free(e);
     show_sheet_free(&sheet);
 }

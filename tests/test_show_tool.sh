@@ -45,6 +45,22 @@ expect 0 '"pair 3"' rope --view turns --pairs 3,5 --json
 expect 0 '"head 2"' alibi --view decay --head 2 --json
 expect 0 '"c 0"' t5 --view around --sentence "a b c" --at 2 --json
 
+# ---- training saw the frequencies from before the scaling: show and explain count the same pairs
+cat >config.json <<'EOF'
+{ "model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 2,
+  "max_position_embeddings": 131072, "rope_theta": 500000.0, "rope_scaling": { "rope_type": "llama3", "factor": 8.0,
+  "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192 } }
+EOF
+"$POSENC" explain config.json --json >explain.json
+unturned=$(grep -o '"pairs_without_a_turn": [0-9]*' explain.json | grep -o '[0-9]*$')
+from=$(grep -o '"extrapolates_from": [0-9]*' explain.json | grep -o '[0-9]*$')
+check "explain's numbers" test "$unturned,$from" = 29,65536
+for part in "" sinusoidal+; do
+  expect 0 "$unturned made no whole turn: they meet new angles from position $from on" \
+    "${part}rope:theta=500000,scaling=llama3,factor=8,trained=8192" --head-dim 128 --view wavelengths -n 8192 --json
+done
+expect 0 "In training, over 8192 positions, all of them did" rope:theta=100,scaling=yarn,factor=8,trained=8192 --view wavelengths --json
+
 # ---- presets: positions x width, in halves where the row knows halves
 show sinusoidal --preset 50x128 --view table --json
 check "50x128" grep -qz '"sinusoidal".*"rows": 50.*"columns": 128' stdout
