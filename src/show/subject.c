@@ -60,6 +60,8 @@ pe_status show_subject_new(show_subject **out, const char *spec, const show_requ
         s->shape = pe_encoding_shape(s->e);
         s->axes = pe_encoding_axes(s->e);
         s->hooks = pe_encoding_hooks(s->e);
+        if (!pe_encoding_pair_count(s->e))
+            s->hooks &= ~(unsigned)PE_HOOK_ROTATE; /* a rotation of no pairs: there is nothing to look at */
         status = find_trained(s, err);
     }
     if (!status)
