@@ -15,7 +15,7 @@
 
 #define LENGTH 2048
 #define HANDS 12
-#define HANDS_MAX 512
+#define HANDS_MAX 64 /* of a dial: more are no longer told apart */
 #define DIALS 6
 #define SAMPLES 64 /* positions that a frequency of a code is taken from */
 
@@ -243,6 +243,23 @@ const show_view show_view_wavelengths = {
 
 /* ---------------------------------------------------------------- turns */
 
+static void caption_dials(figure *f, const show_path *p, const show_request *r)
+{
+    int64_t last = r->start + p->length - 1;
+    if (p->step > 1)
+        show_caption(f, NULL, r,
+                     (words){ "Where each pair points at %" PRId64 " of the positions %" PRId64 " to %" PRId64
+                              ", evenly spread with the first and the last: one hand each.",
+                              "每一对的指向：在 %" PRId64 " 个位置各画一根指针，均匀取自位置 %" PRId64 " 至 %" PRId64
+                              "，含首尾。" },
+                     p->where.tokens, r->start, last);
+    else
+        show_caption(f, NULL, r,
+                     (words){ "Where each pair points at positions %" PRId64 " to %" PRId64 ": one hand per position.",
+                              "位置 %" PRId64 " 至 %" PRId64 " 时每一对的指向：每个位置一根指针。" },
+                     r->start, last);
+}
+
 static pe_status draw_dials(show_sheet *to, const show_path *p, const double *turn, int64_t pairs,
                             const show_subject *s, const show_request *r, pe_error *err)
 {
@@ -261,11 +278,17 @@ static pe_status draw_dials(show_sheet *to, const show_path *p, const double *tu
         }
     }
     show_title(f, &show_view_turns, s, r, PE_HOOK_ROTATE);
-    show_caption(f, p, r,
-                 (words){ "Where each pair points at positions %" PRId64 " to %" PRId64 ": one hand per position.",
-                          "位置 %" PRId64 " 至 %" PRId64 " 时每一对的指向：每个位置一根指针。" },
-                 r->start, r->start + p->length - 1);
+    caption_dials(f, p, r);
     return PE_OK;
+}
+
+/* The first and the last position are among those drawn. */
+static void spread(show_path *p, const show_request *r)
+{
+    int64_t n = p->where.tokens;
+    for (int64_t i = 1; p->step > 1 && i < n; i++)
+        p->at[i * p->where.axes + r->axis] =
+            r->start + (int64_t)((double)i / (double)(n - 1) * (double)(p->length - 1) + 0.5);
 }
 
 static pe_status make_turns(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
@@ -274,6 +297,7 @@ static pe_status make_turns(show_sheet *to, const show_subject *s, const show_re
     double *turn = NULL;
     int64_t pairs;
     SHOW_TRY(path_new(&path, s, r, HANDS, HANDS_MAX, err));
+    spread(&path, r);
     pe_status status = show_turns(&turn, &pairs, s, path.where, err);
     if (!status)
         status = draw_dials(to, &path, turn, pairs, s, r, err);
