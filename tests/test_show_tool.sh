@@ -45,6 +45,13 @@ expect 0 '"pair 3"' rope --view turns --pairs 3,5 --json
 expect 0 '"head 2"' alibi --view decay --head 2 --json
 expect 0 '"c 0"' t5 --view around --sentence "a b c" --at 2 --json
 
+show rope --view table -n 2 --as csv; check "columns have names" grep -q '"sin 31",' stdout
+show rope --view table -n 2 --as svg; check "which are not drawn" bash -c '! grep -q ">cos 0<" stdout'
+for spec in rope:dims=0 rope:fraction=0; do
+  show $spec --list; check "nothing of $spec turns: no views of turns" test "$(cut -d' ' -f1 stdout | xargs)" = attention
+  expect 2 "has nothing for the view turns" $spec --view turns
+done
+
 # ---- training saw the frequencies from before the scaling: show and explain count the same pairs
 cat >config.json <<'EOF'
 { "model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 2,
