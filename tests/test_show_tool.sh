@@ -46,6 +46,7 @@ expect 0 '"head 2"' alibi --view decay --head 2 --json
 expect 0 '"c 0"' t5 --view around --sentence "a b c" --at 2 --json
 
 show rope --view table -n 2 --as csv; check "columns have names" grep -q '"sin 31",' stdout
+expect 0 '"names_alone": true' rope --view table -n 2 --as parts
 show rope --view table -n 2 --as svg; check "which are not drawn" bash -c '! grep -q ">cos 0<" stdout'
 for spec in rope:dims=0 rope:fraction=0; do
   show $spec --list; check "nothing of $spec turns: no views of turns" test "$(cut -d' ' -f1 stdout | xargs)" = attention

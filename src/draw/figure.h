@@ -109,6 +109,7 @@ typedef struct figure_how {
  *           "low", "high": values at the ends of the scale,
  *           "first_row", "first_column": what they stand for,
  *           "row_names", "column_names": [texts], where there are some,
+ *           "names_alone": true where a column's name says all, without x_label,
  *           "values": base64 of rows * columns float32, the least byte first } ],
  *         "points": [ {
  *           "name",
