@@ -119,6 +119,14 @@ expect 2 "needs 0 to 1" rope --view around --sentence "a b" --at 2
 expect 2 "no words" rope --view attention --sentence " "
 expect 2 "needs one of" rope --preset 3x3
 expect 2 "unknown" rop
+# the work is counted before it is done: sampled where that can be said, refused where not
+expect 0 "One position of 33 is drawn" sandwich:width=65536 --view decay -n 4096 --json
+expect 0 "One position of 2 is drawn" sandwich --view decay -n 4096 --json
+expect 2 "too many for a picture; needs 1048576 or less" sinusoidal:join=concat,width=65538 --view variance
+expect 2 "needs 128 or less" sinusoidal:join=concat,width=32768 --view table -n 129
+expect 2 "needs 16 or less" sandwich:width=65534+alibi --view bias -n 17
+expect 2 "learns 33554432 numbers, too many to make for a picture; needs 8388608 or less" hierarchical:rows=262144
+expect 2 "too many numbers for a picture; needs 2097152" alibi --view attention --model-dim 65536
 mkdir d.svg; expect 4 "d.svg" rope --view decay -o d.svg
 echo kept >k.svg; expect 2 "unknown" rop -o k.svg; check "a file is left as it was" test "$(cat k.svg)" = kept
 

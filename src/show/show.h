@@ -42,6 +42,7 @@ typedef struct show_subject {
     pe_shape shape;
     int64_t axes;
     unsigned hooks;
+    int64_t work;    /* steps that one score takes */
     int64_t trained; /* positions that training has, where the spec says so; 0: it does not */
 } show_subject;
 

@@ -48,9 +48,6 @@ static pe_status codes(block *b, const show_subject *s, pe_error *err)
 {
     int64_t width;
     SHOW_TRY(show_codes(&b->value, &width, s, b->path.where, err));
-    if (width > 1 << 16)
-        return io_fail(err, PE_ERR_RANGE, "the codes are %" PRId64 " wide, too wide for a picture; needs 65536 or less",
-                       width);
     b->columns = (int)width;
     return PE_OK;
 }
