@@ -109,6 +109,14 @@ pe_status show_is_causal(bool *out, const show_subject *s, const show_request *r
     return *out ? PE_OK : rewards_ahead(out, s, r, err);
 }
 
+pe_status show_one_mask(show_request *r, show_subject *const *s, int count, pe_error *err)
+{
+    for (int i = 0; i < count && !r->causal; i++)
+        if (r->axis < s[i]->axes)
+            SHOW_TRY(show_is_causal(&r->causal, s[i], r, err));
+    return PE_OK;
+}
+
 /* Steps that one position takes: the numbers of its code and its turn, its scores with one query. Shapes and keys are
  * bounded, so that no sum overflows. */
 static int64_t work_of(const show_subject *s)

@@ -25,7 +25,7 @@ static const double two_pi = 6.283185307179586;
 
 typedef struct waves {
     double *length;  /* (count); NaN: does not turn */
-    double *trained; /* (count): before what was changed for longer contexts */
+    double *trained; /* (count), of pairs: before what was changed for longer contexts */
     int64_t count;
     int64_t unturned; /* have not made a whole turn in training */
     double leaves;    /* the first position with an angle that one of them never had in training */
@@ -106,25 +106,53 @@ static double wave_of(const double *code, int64_t width, int64_t column)
     return w > 1e-9 ? two_pi / w : NAN;
 }
 
-static pe_status code_waves(waves *w, const show_subject *s, const show_request *r, pe_error *err)
+pe_status show_code_waves(double **out, int64_t *count, const show_subject *s, const show_request *r, pe_error *err)
 {
     show_path path;
     show_request few = *r;
     double *code = NULL;
-    int64_t count = 0;
     few.length = SAMPLES;
     SHOW_TRY(path_new(&path, s, &few, SAMPLES, SAMPLES, err));
-    pe_status status = show_codes(&code, &count, s, path.where, err);
+    pe_status status = show_codes(&code, count, s, path.where, err);
     if (!status)
-        status = waves_new(w, count, err);
-    for (int64_t i = 0; !status && i < count; i++) {
-        w->length[i] = w->trained[i] = wave_of(code, count, i);
-        w->unturned += s->trained && w->length[i] > (double)s->trained;
-    }
-    w->leaves = w->unturned ? (double)s->trained : INFINITY;
+        status = show_memory(out, *count, 1, err);
+    for (int64_t i = 0; !status && i < *count; i++)
+        (*out)[i] = wave_of(code, *count, i);
     free(code);
     path_free(&path);
     return status;
+}
+
+static pe_status code_waves(waves *w, const show_subject *s, const show_request *r, pe_error *err)
+{
+    SHOW_TRY(show_code_waves(&w->length, &w->count, s, r, err));
+    for (int64_t i = 0; i < w->count; i++)
+        w->unturned += s->trained && w->length[i] > (double)s->trained;
+    w->leaves = w->unturned ? (double)s->trained : INFINITY;
+    return PE_OK;
+}
+
+/* Wavelengths grow along the dimensions; where they fall, others begin (cosines after all sines). */
+static bool begins_anew(const double *wave, int64_t i)
+{
+    return wave && i > 0 && wave[i] < 0.5 * wave[i - 1];
+}
+
+void show_put_broken(figure *f, const char *name, const double *y, const double *wave, int64_t count)
+{
+    int64_t points = count, at = 0;
+    for (int64_t i = 0; i < count; i++)
+        points += begins_anew(wave, i);
+    double *to = figure_line(f, name, NULL, (int)points);
+    for (int64_t i = 0; to && i < count; i++) {
+        double *x = f->series[f->series_count - 1].x;
+        if (begins_anew(wave, i)) {
+            x[at] = (double)i - 0.5;
+            to[at++] = NAN;
+        }
+        x[at] = (double)i;
+        to[at++] = y[i];
+    }
 }
 
 static void level(figure *f, const char *name, double value, int64_t last)
@@ -179,20 +207,13 @@ static void caption_waves(figure *f, const waves *w, int64_t length, const show_
                  within(w, (double)length), within(w, INFINITY), length, longest, training);
 }
 
-static void put_wave(figure *f, const char *name, const double *value, int64_t count)
-{
-    double *y = figure_line(f, name, NULL, (int)count);
-    for (int64_t i = 0; y && i < count; i++)
-        y[i] = value[i];
-}
-
 static pe_status draw_waves(show_sheet *to, const waves *w, const show_subject *s, const show_request *r, pe_error *err)
 {
     figure *f;
     char name[80];
     int64_t length = r->length ? r->length : s->trained ? s->trained : LENGTH;
     SHOW_TRY(show_figure(&f, to, FIGURE_LINES, s, err));
-    put_wave(f, say((words){ "wavelength", "波长" }, r->language), w->length, w->count);
+    show_put_broken(f, say((words){ "wavelength", "波长" }, r->language), w->length, w->length, w->count);
     snprintf(name, sizeof name, say((words){ "length %" PRId64, "长度 %" PRId64 }, r->language), length);
     if (length != s->trained)
         level(f, name, (double)length, w->count - 1);
@@ -200,7 +221,8 @@ static pe_status draw_waves(show_sheet *to, const waves *w, const show_subject *
     if (s->trained)
         level(f, name, (double)s->trained, w->count - 1);
     if (w->scaled)
-        put_wave(f, say((words){ "before the scaling", "缩放之前" }, r->language), w->trained, w->count);
+        show_put_broken(f, say((words){ "before the scaling", "缩放之前" }, r->language), w->trained, w->trained,
+                        w->count);
     show_title(f, &show_view_wavelengths, s, r, w->pairs ? PE_HOOK_ROTATE : PE_HOOK_EMBED);
     show_say(f, &f->x_label, r, w->pairs ? (words){ "pair", "对" } : (words){ "dimension", "维度" });
     show_say(f, &f->y_label, r, (words){ "positions per turn", "每转一圈的位置数" });
@@ -209,9 +231,9 @@ static pe_status draw_waves(show_sheet *to, const waves *w, const show_subject *
     return PE_OK;
 }
 
-static pe_status make_waves(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
+static pe_status make_one(show_sheet *to, bool pairs, const show_subject *s, const show_request *r, pe_error *err)
 {
-    waves w = { .pairs = s->hooks & PE_HOOK_ROTATE };
+    waves w = { .pairs = pairs };
     if (r->axis < 0 || r->axis >= s->axes)
         return io_fail(err, PE_ERR_RANGE, "axis is %" PRId64 "; there are %" PRId64 ", counted from 0", r->axis,
                        s->axes);
@@ -222,10 +244,16 @@ static pe_status make_waves(show_sheet *to, const show_subject *s, const show_re
     return status;
 }
 
-/* Turns, and codes of which one matrix moves every position on: sines. */
+static pe_status make_waves(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
+{
+    if (s->waves)
+        SHOW_TRY(make_one(to, false, s, r, err));
+    return s->hooks & PE_HOOK_ROTATE ? make_one(to, true, s, r, err) : PE_OK;
+}
+
 static bool has_waves(const show_subject *s)
 {
-    return s->hooks & PE_HOOK_ROTATE || pe_encoding_claims(s->e) & PE_CLAIM_LINEAR;
+    return s->hooks & PE_HOOK_ROTATE || s->waves;
 }
 
 const show_view show_view_wavelengths = {
