@@ -469,6 +469,27 @@ static void a_line_is_as_dark_as_it_is_wide(void **state)
     }
 }
 
+/* pi r^2, and of a ring 2 pi r times its width. */
+static void a_disc_is_as_dark_as_it_is_large(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        picture p;
+        draw *d = list(60, 60);
+        double radius = 3 + 1.7 * i, sum = 0, width = 2 * (i % 2);
+        draw_style style = { .line = width > 0 ? INK_TEXT : INK_NONE, .fill = width > 0 ? INK_NONE : INK_TEXT, .width = width };
+        draw_circle(d, 30 + 0.1 * i, 30 - 0.07 * i, radius, style);
+        paint_list(&p, d, false, 1);
+        double ink = 255.0 - ink_light(1).r, pi = 3.14159265, area = width > 0 ? 2 * pi * radius * width : pi * radius * radius;
+        for (int k = 0; k < 60 * 60; k++)
+            sum += (255.0 - p.bytes[3 * k]) / ink;
+        if (fabs(sum - area) > 0.02 * area)
+            fail_msg("radius %g, width %g: %g; its area is %g", radius, width, sum, area);
+        free(p.bytes);
+        draw_free(d);
+    }
+}
+
 static void an_area_lets_through_what_its_alpha_says(void **state)
 {
     (void)state;
@@ -695,6 +716,7 @@ int main(void)
         cmocka_unit_test(no_code_is_longer_than_its_limit),
         cmocka_unit_test(shapes_are_painted_where_they_stand),
         cmocka_unit_test(a_line_is_as_dark_as_it_is_wide),
+        cmocka_unit_test(a_disc_is_as_dark_as_it_is_large),
         cmocka_unit_test(an_area_lets_through_what_its_alpha_says),
         cmocka_unit_test(dashes_leave_gaps),
         cmocka_unit_test(cells_are_sharp_and_nothing_is_paper),
