@@ -699,6 +699,7 @@ static void pictures_too_large_and_streams_that_fail_are_errors(void **state)
     assert_int_equal(draw_png(f, d, false, 0, &err), PE_ERR_IO);
     fclose(f);
     assert_int_equal(draw_png(stdout, large, false, 1, &err), PE_ERR_RANGE);
+    assert_non_null(strstr(err.text, "fewer views or specs"));
     assert_int_equal(draw_png(stdout, d, false, 17, &err), PE_ERR_RANGE);
     assert_int_equal(draw_png(stdout, d, false, INFINITY, &err), PE_ERR_RANGE);
     draw_free(d);

@@ -44,6 +44,15 @@ LANG=zh_CN.UTF-8 expect 0 "每一行" rope --view table
 expect 0 '"pair 3"' rope --view turns --pairs 3,5 --json
 expect 0 '"head 2"' alibi --view decay --head 2 --json
 expect 0 '"c 0"' t5 --view around --sentence "a b c" --at 2 --json
+expect 0 "Causal mask" t5 alibi --view attention
+expect 0 "changes nothing" rope --view decay --log
+expect 0 "--dark is for a PNG" rope --view decay --as svg --dark
+LC_ALL=C expect 0 'Seen from "dog"' alibi --view around
+LC_ALL=C expect 0 "none beyond +-1." sinusoidal --view table
+LC_ALL=C expect 0 "locale is not UTF-8" sinusoidal --view decay --lang zh
+show rope alibi t5 kerple sinusoidal shaw --view decay,heads,around,attention,table,curves,wavelengths,turns -o six.png
+check "six specs fit a PNG" test -s six.png
+show sinusoidal --preset 20x512 --json; check "a preset is a table" test "$(views)" = 1
 
 # ---- presets: positions x width, in halves where the row knows halves
 show sinusoidal --preset 50x128 --view table --json
@@ -87,6 +96,9 @@ expect 2 "ends in none of" rope -o x.jpg
 expect 2 "choose one" rope -o x.svg --as png
 expect 2 "do not go together" rope --json --as svg
 expect 2 "letters for English only" rope -o x.png --lang zh
+expect 2 "no letter for 狗; use .svg" rope --view attention --sentence '狗 追 🐕' -o x.png
+expect 2 "more than 8 specs" rope rope rope rope rope rope rope rope rope
+expect 2 "a list is text" --list --as svg
 expect 2 "needs whole numbers" rope --pairs 1,x
 expect 2 "there are 32" rope --view turns --pairs 99
 expect 2 "there are 8" alibi --view bias --head 8

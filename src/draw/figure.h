@@ -128,6 +128,10 @@ const char *figure_kind_name(figure_kind k);     /* "lines" */
 const char *figure_format_name(figure_format f); /* "svg" */
 /* Whether its writer can set the words of a language: PNG has letters for English only. */
 bool figure_format_speaks(figure_format f, language l);
+/* PE_ERR_RANGE with a sentence where the format's writer would set a box for a letter: PNG. */
+pe_status figures_have_letters(figure *const *f, int count, figure_format format, pe_error *err);
+/* Its words in ASCII where there is a way to write them so (π is pi): for a screen that has no more. */
+void figure_plain(figure *f);
 /* By the end of a file's name; FIGURE_FORMAT_COUNT: none of ours. */
 figure_format figure_format_of(const char *file);
 

@@ -63,6 +63,8 @@ static void plan_scale(cells_plan *p, double height)
     const face *f = p->face;
     figure_range(p->f, &p->scale.low, &p->scale.high);
     axis_ticks(&p->scale, (int)(height / (f->cell > 0 ? 2 * f->line : 36)) + 1, false, NULL);
+    if (p->scale.count < 3)
+        axis_ends(&p->scale);
     p->bar = f->cell > 0 ? 2 * f->cell : 12;
     p->bar_labels = axis_widest(&p->scale, f);
 }

@@ -109,6 +109,14 @@ pe_status show_is_causal(bool *out, const show_subject *s, const show_request *r
     return *out ? PE_OK : rewards_ahead(out, s, r, err);
 }
 
+pe_status show_one_mask(show_request *r, show_subject *const *s, int count, pe_error *err)
+{
+    for (int i = 0; i < count && !r->causal; i++)
+        if (r->axis < s[i]->axes)
+            SHOW_TRY(show_is_causal(&r->causal, s[i], r, err));
+    return PE_OK;
+}
+
 static pe_status check(const show_subject *s, const show_request *r, int64_t length, pe_error *err)
 {
     if (r->axis < 0 || r->axis >= s->axes)

@@ -85,6 +85,13 @@ void show_mark_trained(figure *f, const show_subject *s, const show_request *r, 
 /* The caption, and a sentence on the steps of the path where it has any. */
 void show_caption(figure *f, const show_path *p, const show_request *r, words format, ...);
 
+/* ---------------------------------------------------------------- waves of codes (views_waves.c) */
+
+/* Positions per turn of every dimension; of a subject that has waves. */
+pe_status show_code_waves(double **out, int64_t *count, const show_subject *s, const show_request *r, pe_error *err);
+/* A line over dimensions, broken where their wavelengths begin anew; wave NULL: nowhere. */
+void show_put_broken(figure *f, const char *name, const double *y, const double *wave, int64_t count);
+
 /* ---------------------------------------------------------------- sentences (sentence.c) */
 
 typedef struct show_sentence {

@@ -49,7 +49,7 @@ static double wave_of(const double *code, int64_t width, int64_t column)
     return w > 1e-9 ? two_pi / w : NAN;
 }
 
-static pe_status code_waves(double **out, int64_t *count, const show_subject *s, const show_request *r, pe_error *err)
+pe_status show_code_waves(double **out, int64_t *count, const show_subject *s, const show_request *r, pe_error *err)
 {
     show_path path;
     show_request few = *r;
@@ -64,6 +64,29 @@ static pe_status code_waves(double **out, int64_t *count, const show_subject *s,
     free(code);
     path_free(&path);
     return status;
+}
+
+/* Wavelengths grow along the dimensions; where they fall, others begin (cosines after all sines). */
+static bool begins_anew(const double *wave, int64_t i)
+{
+    return wave && i > 0 && wave[i] < 0.5 * wave[i - 1];
+}
+
+void show_put_broken(figure *f, const char *name, const double *y, const double *wave, int64_t count)
+{
+    int64_t points = count, at = 0;
+    for (int64_t i = 0; i < count; i++)
+        points += begins_anew(wave, i);
+    double *to = figure_line(f, name, NULL, (int)points);
+    for (int64_t i = 0; to && i < count; i++) {
+        double *x = f->series[f->series_count - 1].x;
+        if (begins_anew(wave, i)) {
+            x[at] = (double)i - 0.5;
+            to[at++] = NAN;
+        }
+        x[at] = (double)i;
+        to[at++] = y[i];
+    }
 }
 
 static void level(figure *f, const char *name, double value, int64_t last)
@@ -117,9 +140,7 @@ static pe_status draw_waves(show_sheet *to, const waves *w, const show_subject *
     char name[80];
     int64_t length = r->length ? r->length : s->trained ? s->trained : LENGTH;
     SHOW_TRY(show_figure(&f, to, FIGURE_LINES, s, err));
-    double *y = figure_line(f, say((words){ "wavelength", "波长" }, r->language), NULL, (int)w->count);
-    for (int64_t i = 0; y && i < w->count; i++)
-        y[i] = w->length[i];
+    show_put_broken(f, say((words){ "wavelength", "波长" }, r->language), w->length, w->length, w->count);
     snprintf(name, sizeof name, say((words){ "length %" PRId64, "长度 %" PRId64 }, r->language), length);
     if (length != s->trained)
         level(f, name, (double)length, w->count - 1);
@@ -134,24 +155,30 @@ static pe_status draw_waves(show_sheet *to, const waves *w, const show_subject *
     return PE_OK;
 }
 
-static pe_status make_waves(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
+static pe_status make_one(show_sheet *to, bool pairs, const show_subject *s, const show_request *r, pe_error *err)
 {
     double *length = NULL;
-    waves w = { .pairs = s->hooks & PE_HOOK_ROTATE };
+    waves w = { .pairs = pairs };
     if (r->axis < 0 || r->axis >= s->axes)
         return io_fail(err, PE_ERR_RANGE, "axis is %" PRId64 "; there are %" PRId64 ", counted from 0", r->axis,
                        s->axes);
-    SHOW_TRY((w.pairs ? pair_waves : code_waves)(&length, &w.count, s, r, err));
+    SHOW_TRY((pairs ? pair_waves : show_code_waves)(&length, &w.count, s, r, err));
     w.length = length;
     pe_status status = draw_waves(to, &w, s, r, err);
     free(length);
     return status;
 }
 
-/* Turns, and codes of which one matrix moves every position on: sines. */
+static pe_status make_waves(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
+{
+    if (s->waves)
+        SHOW_TRY(make_one(to, false, s, r, err));
+    return s->hooks & PE_HOOK_ROTATE ? make_one(to, true, s, r, err) : PE_OK;
+}
+
 static bool has_waves(const show_subject *s)
 {
-    return s->hooks & PE_HOOK_ROTATE || pe_encoding_claims(s->e) & PE_CLAIM_LINEAR;
+    return s->hooks & PE_HOOK_ROTATE || s->waves;
 }
 
 const show_view show_view_wavelengths = {
