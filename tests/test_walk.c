@@ -467,7 +467,7 @@ static void every_choice_of_a_row_agrees(void **state)
     (void)state;
     static const char *const specs[] = { "hierarchical:rows=16", "kerple:form=power", "sandwich:width=8,first=1", "alibi:convention=falcon,products=bf16",
                                          "alibi:form=symmetric", "alibi:slopes=learned", "t5:direction=causal", "learned:rows=300/300", "learned:rows=300/300,merge=split",
-                                         "sinusoidal:layout=halves,order=cos-sin,axes=2", "shaw:table=sinusoidal,on=values", "rope:scaling=yarn,factor=4,trained=4096", "rope:scaling=yarn,factor=4,trained=4096,truncate=no,mscale=0.7,mscale_all_dim=1,sign=negative",
+                                         "sinusoidal:layout=halves,order=cos-sin,axes=2", "shaw:table=sinusoidal,on=values", "rope:scaling=yarn,factor=4,trained=4096", "rope:dims=4,temperature=0.1,floor=64", "rope:scaling=yarn,factor=4,trained=4096,truncate=no,mscale=0.7,mscale_all_dim=1,sign=negative",
                                          "rope:scaling=llama3,factor=8,trained=8192", "rope:scaling=llama3,factor=8,trained=8192,low=1,high=1", "rope:scaling=linear,factor=4",
                                          "rope:scaling=ntk,alpha=8", "rope:scaling=dynamic,factor=2,trained=2048,length=6000", "rope:scaling=yarn,factor=2,trained=64,temperature=0.1,floor=64",
                                          "rope:scaling=longrope,factor=8,trained=1024,length=5000,short=1/1/1/1,long=1/2/4/8", "rope:scaling=proportional,turning=0.5,factor=2",

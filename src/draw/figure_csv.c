@@ -8,13 +8,17 @@
 
 #include <math.h>
 
+/* What is no UTF-8 becomes U+FFFD. */
 void draw_csv_text(FILE *to, const char *text)
 {
     putc('"', to);
-    for (; *text; text++) {
+    while (*text) {
+        unsigned code = 0;
+        int n = out_character(text, &code);
         if (*text == '"')
             putc('"', to);
-        putc(*text, to);
+        fwrite(n ? text : "\xEF\xBF\xBD", 1, n ? (size_t)n : 3, to);
+        text += n ? n : 1;
     }
     putc('"', to);
 }
@@ -47,16 +51,15 @@ static void put_end(FILE *to, double y)
 
 static void put_cells(FILE *to, const figure *f)
 {
-    char row[200], column[200];
+    char row[FIGURE_NUMBER], column[FIGURE_NUMBER];
     for (int r = 0; r < f->rows; r++)
         for (int c = 0; c < f->columns; c++) {
-            figure_row_name(row, sizeof row, f, r);
-            figure_column_name(column, sizeof column, f, c);
-            put_start(to, f, row);
-            if (f->x_names)
-                draw_csv_text(to, column);
+            const char *x = figure_column_name(column, f, c);
+            put_start(to, f, figure_row_name(row, f, r));
+            if (x == column)
+                fputs(x, to);
             else
-                fputs(column, to);
+                draw_csv_text(to, x);
             put_end(to, f->value[(size_t)r * (size_t)f->columns + (size_t)c]);
         }
 }

@@ -142,24 +142,29 @@ static double norm_line(walk *w, walk_scene *s, const char *name, const double *
 /* The same product from the distance alone: the query at the difference, the key at 0. */
 static pe_status distance_line(walk *w, walk_scene *s, pe_error *err)
 {
-    double q[WIDTH_MAX], k[WIDTH_MAX], sum = 0;
+    double q[WIDTH_MAX], k[WIDTH_MAX], sum = 0, size = 0;
     int64_t at[PE_AXES_MAX], zero[PE_AXES_MAX] = { 0 };
     pe_view vq = pe_view_packed(q, PE_F64, 1, 1, s->D), vk = pe_view_packed(k, PE_F64, 1, 1, s->D), x = vq, y = vk;
-    for (int64_t a = 0; a < s->axes; a++)
+    double far = 0; /* an angle is as exact as the position is small */
+    for (int64_t a = 0; a < s->axes; a++) {
         at[a] = walk_scene_at(s, s->query)[a] - walk_scene_at(s, s->key)[a];
+        far += fabs((double)walk_scene_at(s, s->query)[a]) + fabs((double)at[a]);
+    }
     x.data = s->y + s->query * s->D;
     y.data = s->y + s->key * s->D;
     WALK_TRY(pe_encoding_rotate(s->e, PE_QUERY, vq, x, (pe_positions){ at, 1, s->axes, 0, 0 }, err));
     WALK_TRY(pe_encoding_rotate(s->e, PE_KEY, vk, y, (pe_positions){ zero, 1, s->axes, 0, 0 }, err));
-    for (int64_t d = 0; d < s->D; d++)
+    for (int64_t d = 0; d < s->D; d++) {
         sum += q[d] * k[d];
+        size += fabs(q[d]) + fabs(k[d]);
+    }
     char distance[PLACE_ROOM], zero_text[PLACE_ROOM];
     walk_place(distance, at, s->axes);
     walk_place(zero_text, zero, s->axes);
     tell t = tell_into(s->text, sizeof s->text);
     tell_products(&t, q, k, s->D);
     walk_equation(w, walk_name("q'_%s·k'_%s", distance, zero_text).text, s->text, sum);
-    return PE_OK;
+    return walk_scene_hold(s, sum, s->with.dot[s->key], size * size * (1 + far), err);
 }
 
 static void product_lines(walk *w, walk_scene *s)
