@@ -86,6 +86,8 @@ export interface App {
   picture(el: HTMLElement, wanted: Wanted): void;
   /** Appends a labelled slider with its number field; onChange comes at most once a frame. */
   slider(el: HTMLElement, wanted: SliderWanted, onChange: (value: number) => void): Slider;
+  /** What a part keeps while it is made anew (another language, a link followed), by a name of its own. */
+  readonly kept: Map<string, unknown>;
   readonly state: Readonly<State>;
   /** Changes the state, the link, and all that shows it. */
   setState(change: Partial<State>): void;
@@ -96,4 +98,9 @@ export interface App {
 /** The sentence of a command that failed, without the tool's name before it. */
 export function sentence(ran: Ran): string {
   return ran.err.trim().replace(/^posenc( \w+)?: /, "") || `exit ${ran.code}`;
+}
+
+/** A command with its specs last, after "--": what begins with '-' is a spec that the tool refuses, never an option. */
+export function specArgs(verb: string, specs: readonly string[], options: readonly string[]): string[] {
+  return [verb, ...options, "--", ...specs];
 }

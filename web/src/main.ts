@@ -24,6 +24,7 @@ import { words } from "./words";
 
 class Page implements App {
   state: State;
+  readonly kept = new Map<string, unknown>();
   private readonly first: State;
   private readonly registry: Registry;
   private header!: Header;
