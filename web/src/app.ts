@@ -65,6 +65,8 @@ export interface State {
   text: string; // the sentence
   walk: string; // the steps: "": folded; "5,3,8": the query's position, the key's, the width
   step: string; // of the tour
+  demo: string; // what the reader has set in it: "3.0.n=64&1.spec=2", the step, then by demo and control
+  term: string; // of the glossary
   lang: Lang;
   theme: string; // "": as the system says; light, dark
 }
@@ -89,10 +91,13 @@ export interface App {
   /** What a part keeps while it is made anew (another language, a link followed), by a name of its own. */
   readonly kept: Map<string, unknown>;
   readonly state: Readonly<State>;
-  /** Changes the state, the link, and all that shows it. */
-  setState(change: Partial<State>): void;
-  /** A link to the page in another state, for <a href>. */
+  /** Changes the state, the link, and all that shows it. place: one to come back to with the browser's Back, as another
+   *  tab or view is in any case. */
+  setState(change: Partial<State>, place?: boolean): void;
+  /** A link to the page in another state. */
   link(change: Partial<State>): string;
+  /** Makes a lead there from whatever the state is when it is followed: only what is named changes. */
+  leads(a: HTMLAnchorElement, change: () => Partial<State>): HTMLAnchorElement;
 }
 
 /** The sentence of a command that failed, without the tool's name before it. */

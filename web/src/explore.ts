@@ -33,8 +33,8 @@ export class Explore {
   private readonly subjects = new Map<string, Subject>();
 
   constructor(root: HTMLElement, private readonly app: App, registry: Registry, first: Readonly<State>) {
-    this.formA = new SideForm(app, registry, "A", (a) => app.setState({ a }));
-    this.formB = new SideForm(app, registry, "B", (b) => app.setState({ b }));
+    this.formA = new SideForm(app, registry, "A", (a, place) => app.setState({ a }, place));
+    this.formB = new SideForm(app, registry, "B", (b, place) => app.setState({ b }, place));
     this.compare = h("button", { type: "button", class: "quiet", id: "compare", onclick: () => this.toggle() });
     this.boxB = h("section", { class: "panel side-b", "aria-label": "B" }, h("h2", { class: "letter b" }, "B"), this.formB.root,
       h("button", { type: "button", class: "plain", onclick: () => this.swap() }, "⇅ " + app.t(words.swap)));
@@ -45,7 +45,7 @@ export class Explore {
         h("section", { class: "panel side-a", "aria-label": "A" }, h("h2", { class: "letter a" }, "A"), this.formA.root),
         this.compare, this.boxB),
       h("div", { class: "stage" }, starts, pictures, properties, walk, code));
-    renderStarts(starts, app);
+    renderStarts(starts, app, first);
     this.stage = new Stage(pictures, app, strip);
     this.strip = new Strip(strip, app, first);
     this.properties = new PropertiesPanel(properties, app);
@@ -53,14 +53,24 @@ export class Explore {
     this.code = new CodePanel(code, app);
   }
 
+  /** Nothing moves while the explorer is out of sight. */
+  rest(): void {
+    this.strip.stop();
+  }
+
+  stop(): void {
+    this.rest();
+    this.stage.stop();
+  }
+
   private toggle(): void {
     const { a, b } = this.app.state;
-    this.app.setState({ b: b ? "" : a });
+    this.app.setState({ b: b ? "" : a }, true);
   }
 
   private swap(): void {
     const { a, b } = this.app.state;
-    this.app.setState({ a: b, b: a });
+    this.app.setState({ a: b, b: a }, true);
   }
 
   private subject(spec: string, state: Readonly<State>): Subject {

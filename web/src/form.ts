@@ -24,7 +24,7 @@ export class SideForm {
   private readonly folds = new Map<string, boolean>(); // open or not, where the reader chose
 
   constructor(private readonly app: App, private readonly registry: Registry, name: string,
-              private readonly change: (spec: string) => void) {
+              private readonly change: (spec: string, place?: boolean) => void) {
     const id = newId("spec");
     this.text = h("input", {
       type: "text", id, class: "spec", spellcheck: "false", autocomplete: "off", autocapitalize: "off",

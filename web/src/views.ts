@@ -2,7 +2,7 @@
 //
 // `posenc show`: which views an encoding has, and the command line of one.
 
-import { sentence, type App, type State } from "./app";
+import { sentence, specArgs, type App, type State } from "./app";
 
 export interface View {
   name: string;
@@ -26,7 +26,7 @@ export function shapeArgs(s: Readonly<State>): string[] {
 
 /** What the spec is, or why it is none. */
 export function subjectOf(app: App, spec: string, state: Readonly<State>): Subject {
-  const ran = app.run(["show", spec, "--list", "--json", "--lang", app.lang, ...shapeArgs(state)]);
+  const ran = app.run(specArgs("show", [spec], ["--list", "--json", "--lang", app.lang, ...shapeArgs(state)]));
   if (ran.code) return { views: [], spec, axes: 1, hooks: [], error: sentence(ran) };
   const said = JSON.parse(ran.text) as {
     specs: { spec: string; axes: number; hooks: string[] }[];
