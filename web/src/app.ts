@@ -36,6 +36,8 @@ export interface SliderWanted {
   step?: number; // 1
   log?: boolean; // equal ratios, not equal steps; the field beside it takes any number
   help?: string;
+  side?: string; // A or B, said before the label to those who hear it
+  free?: boolean; // the field takes any number: who is told judges it
   none?: string; // what stands in the field where there is no value: "auto"
 }
 
@@ -86,7 +88,8 @@ export interface App {
   forget(owner: object): void;
   /** Draws into el, replacing what is there; an error becomes the tool's sentence. Call again to redraw. */
   picture(el: HTMLElement, wanted: Wanted): void;
-  /** Appends a labelled slider with its number field; onChange comes at most once a frame. */
+  /** Appends a labelled slider with its number field; onChange comes at most once a frame, with NaN where the
+   *  field of a slider with `none` is cleared. */
   slider(el: HTMLElement, wanted: SliderWanted, onChange: (value: number) => void): Slider;
   /** What a part keeps while it is made anew (another language, a link followed), by a name of its own. */
   readonly kept: Map<string, unknown>;

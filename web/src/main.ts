@@ -78,7 +78,7 @@ class Page implements App {
     this.placed.draw(el, wanted);
   }
   slider(el: HTMLElement, wanted: SliderWanted, onChange: (value: number) => void): Slider {
-    return makeSlider(el, wanted, onChange);
+    return makeSlider(el, wanted, (low, high) => this.t(words.outside).replace("LOW", low).replace("HIGH", high), onChange);
   }
   link(change: Partial<State>): string {
     return writeLink({ ...this.state, ...change }, this.first);

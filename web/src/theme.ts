@@ -16,6 +16,10 @@ export function showTheme(theme: string): void {
   const root = document.documentElement;
   if (theme) root.dataset.theme = theme;
   else delete root.dataset.theme;
+}
+
+/** The reader's own choice; what a link says is only shown. */
+export function keepTheme(theme: string): void {
   try {
     if (theme) localStorage.setItem(kept, theme);
     else localStorage.removeItem(kept);
@@ -27,6 +31,12 @@ export function showTheme(theme: string): void {
 export function isDark(): boolean {
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+/** The theme after this one: from the system's to the other one, then back to that of the system's name, then the system's. */
+export function nextTheme(theme: string): string {
+  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light", other = system === "dark" ? "light" : "dark";
+  return theme === "" ? other : theme === other ? system : "";
 }
 
 export function moves(): boolean {
