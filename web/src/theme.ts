@@ -3,6 +3,7 @@
 // Light or dark: the system's, or the reader's choice, which is kept where the browser lets us keep things.
 
 const kept = "posenc-theme";
+const print = "print";
 
 export function keptTheme(): string {
   try {
@@ -12,8 +13,9 @@ export function keptTheme(): string {
   }
 }
 
-export function showTheme(theme: string): void {
-  const root = document.documentElement;
+/** Paper is light. */
+export function showTheme(chosen: string): void {
+  const root = document.documentElement, theme = matchMedia(print).matches ? "light" : chosen;
   if (theme) root.dataset.theme = theme;
   else delete root.dataset.theme;
 }
@@ -43,7 +45,7 @@ export function moves(): boolean {
   return !matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-/** Calls f where the system changes between light and dark. */
+/** Calls f where the system changes between light and dark, or the page goes to paper and back. */
 export function onTheme(f: () => void): void {
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", f);
+  for (const asked of ["(prefers-color-scheme: dark)", print]) matchMedia(asked).addEventListener("change", f);
 }
