@@ -17,6 +17,7 @@ export interface Ran {
   out: Uint8Array; // stdout
   readonly text: string; // stdout as text
   err: string; // stderr: a sentence where code is not 0
+  ms?: number; // how long it took, where it ran beside the page
 }
 
 /** A picture of `posenc show`. */
@@ -82,8 +83,11 @@ export interface App {
   /** One command of the tool, without its name: run(["table", "rope", "-n", "4", "--json"]). Files it may read are
    *  handed in: run(["explain", "config.json"], { "config.json": text }). */
   run(args: readonly string[], files?: Readonly<Record<string, string>>): Ran;
-  /** The same beside the page, for what may take seconds; owner: whose it is. Files cannot be handed in. */
-  later(args: readonly string[], owner: object, done: (ran: Ran) => void): void;
+  /** The same beside the page, for what may take seconds; owner: whose it is. Files cannot be handed in. live: for what is
+   *  in sight now, which does not wait for the rest. */
+  later(args: readonly string[], owner: object, done: (ran: Ran) => void, live?: boolean): void;
+  /** The newest command of owner: at once where that is quick, else beside the page, and then true comes back. */
+  newest(args: readonly string[], owner: object, done: (ran: Ran) => void): boolean;
   /** Takes back what owner asked for later and has not got. */
   forget(owner: object): void;
   /** Draws into el, replacing what is there; an error becomes the tool's sentence. Call again to redraw. */

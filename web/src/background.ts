@@ -81,7 +81,8 @@ export function serve(): void {
       tool = toolOf(event.data);
       return;
     }
+    const start = performance.now();
     const { code, out, text, err } = tool?.run(event.data) ?? { code: 4, out: new Uint8Array(0), text: "", err: "no tool" };
-    postMessage({ code, out, text, err });
+    postMessage({ code, out, text, err, ms: performance.now() - start });
   };
 }

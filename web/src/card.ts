@@ -21,6 +21,7 @@ export class Card {
   private readonly about = h("p", { class: "faint about" });
   private readonly grid = h("div", { class: "sides" });
   private readonly error = h("p", { class: "error" });
+  private readonly waiting = h("p", { class: "faint", role: "status" });
   private readonly seen: WhileSeen;
   private pictures = new Map<string, Picture>();
   private args: string[] = [];
@@ -31,7 +32,7 @@ export class Card {
 
   constructor(private readonly app: App, readonly view: View) {
     this.about.textContent = view.about;
-    fill(this.root, this.about, this.error, this.grid);
+    fill(this.root, this.about, this.error, this.waiting, this.grid);
     this.seen = new WhileSeen(this.root, () => this.draw());
   }
 
@@ -43,6 +44,7 @@ export class Card {
 
   stop(): void {
     this.seen.stop();
+    this.app.forget(this);
   }
 
   private command(as: readonly string[]): string[] {
@@ -50,18 +52,23 @@ export class Card {
   }
 
   private draw(): void {
-    measured("picture", () => {
-      const sheet = this.make(Math.min(this.narrow, this.room()));
-      if (!sheet) return;
+    measured("picture", () => this.make(Math.min(this.narrow, this.room()), (sheet) => {
       const again = this.refit(sheet);
-      this.lay(again ? (this.make(again) ?? sheet) : sheet);
-    });
+      if (again) this.make(again, (fitting) => this.lay(fitting));
+      else this.lay(sheet);
+    }));
   }
 
-  private make(width: number): Sheet | null {
-    const ran = this.app.run(this.command(["--as", "parts", "--width", `${Math.floor(width)}`]));
-    this.error.textContent = ran.code ? sentence(ran) : "";
-    return ran.code ? null : readFigures(ran.text);
+  private make(width: number, done: (sheet: Sheet) => void): void {
+    this.waiting.textContent = "";
+    let made = false;
+    const slow = this.app.newest(this.command(["--as", "parts", "--width", `${Math.floor(width)}`]), this, (ran) => {
+      made = true;
+      this.waiting.textContent = "";
+      this.error.textContent = ran.code ? sentence(ran) : "";
+      if (!ran.code) done(readFigures(ran.text));
+    });
+    if (slow && !made) this.waiting.textContent = this.app.t(words.measuring);
   }
 
   /** Pixels that one figure has: half of the row where there are two. */

@@ -12,7 +12,7 @@ import type { Registry } from "./registry";
 import { Stage } from "./stage";
 import { renderStarts } from "./starts";
 import { Strip } from "./strip";
-import { shapeArgs, showArgs, subjectOf, type Subject } from "./views";
+import { shapeArgs, showArgs, subjectArgs, subjectOf, type Subject } from "./views";
 import { WalkPanel } from "./walk";
 import { words } from "./words";
 
@@ -32,6 +32,7 @@ export class Explore {
   private readonly walk: WalkPanel;
   private readonly code: CodePanel;
   private readonly subjects = new Map<string, Subject>();
+  private readonly asked = new Map<object, string>(); // what a side waits for
 
   constructor(root: HTMLElement, private readonly app: App, registry: Registry, first: Readonly<State>) {
     this.formA = new SideForm(app, registry, "A", (a, place) => app.setState({ a }, place));
@@ -74,20 +75,27 @@ export class Explore {
     this.app.setState({ a: b, b: a }, true);
   }
 
-  private subject(spec: string, state: Readonly<State>): Subject {
-    const key = [spec, ...shapeArgs(state)].join(" ");
-    let known = this.subjects.get(key);
-    if (!known) {
-      if (this.subjects.size > 500) this.subjects.clear();
-      known = subjectOf(this.app, spec, state);
-      this.subjects.set(key, known);
-    }
-    return known;
+  /** What the spec of a side is; where that takes long, that it is being found out. */
+  private subject(side: object, spec: string, state: Readonly<State>): Subject {
+    const args = subjectArgs(spec, state), key = args.join(" ");
+    const known = this.subjects.get(key);
+    if (known) return known;
+    if (this.subjects.size > 500) this.subjects.clear();
+    this.subjects.delete(this.asked.get(side) ?? ""); // no longer waited for
+    this.asked.delete(side);
+    const slow = this.app.newest(args, side, (ran) => {
+      const waited = this.asked.delete(side);
+      this.subjects.set(key, subjectOf(spec, ran));
+      if (waited) this.app.setState({});
+    });
+    if (slow) this.asked.set(side, key);
+    if (slow) this.subjects.set(key, { views: [], spec, axes: 1, hooks: [], parts: [], error: this.app.t(words.measuring), waits: true });
+    return this.subjects.get(key) as Subject;
   }
 
   /** Shows the state. What the tool refuses is said beside its form; the last good picture stays. */
   update(state: Readonly<State>): void {
-    const a = this.subject(state.a, state), b = state.b ? this.subject(state.b, state) : null;
+    const a = this.subject(this.formA, state.a, state), b = state.b ? this.subject(this.formB, state.b, state) : null;
     this.formA.update(state.a, a, state.dim);
     if (b) this.formB.update(state.b, b, state.dim);
     this.names.a.textContent = `: ${a.parts.map((p) => p.name).join(" + ") || state.a}`;

@@ -45,9 +45,10 @@ export class SideForm {
   }
 
   /** Shows the spec, and the tool's sentence where it is wrong: then the form stays as it is. */
-  update(spec: string, { error, parts }: Subject, dim: number): void {
+  update(spec: string, { error, parts, waits = false }: Subject, dim: number): void {
     if (this.text.value.trim() !== spec) this.text.value = spec;
-    this.text.setAttribute("aria-invalid", String(error !== ""));
+    this.text.setAttribute("aria-invalid", String(error !== "" && !waits));
+    this.error.classList.toggle("faint", waits);
     this.error.textContent = error;
     if (!error) this.parts = partsOf(parts);
     this.dim = dim;

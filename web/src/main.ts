@@ -12,6 +12,7 @@ import { renderGlossary } from "./glossary";
 import { Header } from "./header";
 import { inks } from "./inks";
 import { ModelPanel } from "./model";
+import { Pace } from "./pace";
 import { Placed } from "./placed";
 import { readRegistry, type Registry } from "./registry";
 import { registryZh } from "./registry.zh";
@@ -39,13 +40,19 @@ class Page implements App {
 
   private readonly tool: Tool;
   private readonly background: Background;
+  private readonly live: Background; // for what is measured of what is in sight
+  private readonly front: Background; // for what is drawn
+  private readonly pace: Pace;
 
   constructor(module: WebAssembly.Module, lang: Lang) {
     this.tool = toolOf(module);
     this.background = new Background(module);
+    this.live = new Background(module);
+    this.front = new Background(module);
     this.first = firstState(lang);
     this.state = readLink(location.hash, { ...this.first, theme: keptTheme() });
     this.registry = readRegistry((args) => this.run(args));
+    this.pace = new Pace(this.registry);
     inks(this);
     this.build();
     addEventListener("hashchange", (event) => this.follow(new URL(event.newURL).hash));
@@ -68,11 +75,22 @@ class Page implements App {
     const bytes = new Map(Object.entries(files).map(([name, text]) => [name, new TextEncoder().encode(text)]));
     return this.tool.run(args, undefined, bytes);
   }
-  later(args: readonly string[], owner: object, done: (ran: Ran) => void): void {
-    this.background.run(args, owner, done);
+  later(args: readonly string[], owner: object, done: (ran: Ran) => void, live = false): void {
+    (live ? this.live : this.background).run(args, owner, done);
+  }
+  newest(args: readonly string[], owner: object, done: (ran: Ran) => void): boolean {
+    this.forget(owner);
+    const slow = this.pace.isSlow(args);
+    if (slow) this.front.run(args, owner, (ran) => { this.pace.took(args, ran.ms ?? 0); done(ran); });
+    else {
+      const start = performance.now(), ran = this.run(args);
+      this.pace.took(args, performance.now() - start);
+      done(ran);
+    }
+    return slow;
   }
   forget(owner: object): void {
-    this.background.forget(owner);
+    for (const worker of [this.background, this.live, this.front]) worker.forget(owner);
   }
   picture(el: HTMLElement, wanted: Wanted): void {
     this.placed.draw(el, wanted);
@@ -127,7 +145,7 @@ class Page implements App {
     byId("skip").textContent = this.t(words.skip);
     this.made = new Set();
     this.explore?.stop();
-    this.background.clear();
+    for (const worker of [this.background, this.live, this.front]) worker.clear();
     this.header = new Header(byId("top"), this);
     this.explore = new Explore(byId("explore"), this, this.registry, this.first);
     fill(byId("foot"), h("p", {}, this.t(words.footer)), h("p", {}, `${this.t(words.source)} · ${this.registry.version}`));

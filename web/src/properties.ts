@@ -55,7 +55,7 @@ export class PropertiesPanel {
           ? { properties: [], error: sentence(ran) }
           : { properties: (JSON.parse(ran.text) as { specs: Checked[] }).specs[0]?.properties ?? [], error: "" });
         this.show();
-      });
+      }, true);
     }
     this.show();
   }

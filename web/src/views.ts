@@ -2,7 +2,7 @@
 //
 // `posenc show`: which views an encoding has, and the command line of one.
 
-import { sentence, specArgs, type App, type State } from "./app";
+import { sentence, specArgs, type Ran, type State } from "./app";
 import type { SaidPart } from "./spec";
 
 export interface View {
@@ -20,15 +20,20 @@ export interface Subject {
   hooks: string[];
   parts: SaidPart[];
   error: string;
+  waits?: boolean; // the tool is still at it
 }
 
 export function shapeArgs(s: Readonly<State>): string[] {
   return ["--heads", `${s.heads}`, "--head-dim", `${s.dim}`, "--model-dim", `${s.model}`];
 }
 
-/** What the spec is, or why it is none. */
-export function subjectOf(app: App, spec: string, state: Readonly<State>): Subject {
-  const ran = app.run(specArgs("show", [spec], ["--list", "--json", "--lang", app.lang, ...shapeArgs(state)]));
+/** The command that says what a spec is. */
+export function subjectArgs(spec: string, state: Readonly<State>): string[] {
+  return specArgs("show", [spec], ["--list", "--json", "--lang", state.lang, ...shapeArgs(state)]);
+}
+
+/** What the spec is, or why it is none, by what that command said. */
+export function subjectOf(spec: string, ran: Ran): Subject {
   if (ran.code) return { views: [], spec, axes: 1, hooks: [], parts: [], error: sentence(ran) };
   const said = JSON.parse(ran.text) as {
     specs: { spec: string; axes: number; hooks: string[]; parts: SaidPart[] }[];

@@ -44,7 +44,9 @@ export class WalkPanel {
   private show(): void {
     if (!this.box.open || !this.spec) return;
     const [pos, key, dim] = this.sliders.map((s) => `${s.get()}`) as [string, string, string];
-    const ran = this.app.run(specArgs("walk", [this.spec], ["--pos", pos, "--key", key, "--dim", dim, "--json", "--lang", this.app.lang]));
-    fill(this.body, ran.code ? h("p", { class: "error" }, sentence(ran)) : walkSteps(ran.text));
+    const args = specArgs("walk", [this.spec], ["--pos", pos, "--key", key, "--dim", dim, "--json", "--lang", this.app.lang]);
+    const slow = this.app.newest(args, this, (ran) =>
+      fill(this.body, ran.code ? h("p", { class: "error" }, sentence(ran)) : walkSteps(ran.text)));
+    if (slow) fill(this.body, h("p", { class: "faint" }, this.app.t(words.measuring)));
   }
 }
