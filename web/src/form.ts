@@ -48,7 +48,7 @@ export class SideForm {
   update(spec: string, { error, parts, waits = false }: Subject, dim: number): void {
     if (this.text.value.trim() !== spec) this.text.value = spec;
     this.text.setAttribute("aria-invalid", String(error !== "" && !waits));
-    this.error.classList.toggle("faint", waits);
+    this.error.className = waits ? "faint" : "error";
     this.error.textContent = error;
     if (!error) this.parts = partsOf(parts);
     this.dim = dim;

@@ -5,7 +5,7 @@
 import type { Registry } from "./registry";
 
 const patience = 200; // milliseconds
-const large = 4096;
+const large = 8192;
 
 export class Pace {
   private readonly last = new Map<string, number>(); // milliseconds, by kind
