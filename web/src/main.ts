@@ -11,7 +11,7 @@ import { eachFrame, measured, whenQuiet } from "./frame";
 import { renderGlossary } from "./glossary";
 import { Header } from "./header";
 import { inks } from "./inks";
-import { ModelPanel } from "./model";
+import { ModelPanel, takeDrops } from "./model";
 import { Placed } from "./placed";
 import { readRegistry, type Registry } from "./registry";
 import { registryZh } from "./registry.zh";
@@ -45,6 +45,7 @@ class Page implements App {
     inks(this);
     this.build();
     addEventListener("hashchange", (event) => this.follow(new URL(event.newURL).hash));
+    takeDrops(this);
     onTheme(() => this.show());
     addEventListener("resize", eachFrame(() => this.show()));
   }

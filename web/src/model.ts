@@ -10,14 +10,20 @@ import { explainedPart, shapeOf, type Explained } from "./explained";
 import { extendTable } from "./extend";
 import { words } from "./words";
 
-const most = 64 * 2 ** 20; // bytes of a file
+const most = 2 ** 20; // bytes of a file
+const echoed = 2 ** 16; // characters that the field shows; a longer file is read and not shown
 const longest = 2 ** 24; // positions to serve
+
+/** The file at hand: it stays where the panel is made anew, in another language or by a link. */
+let kept = "";
+let panel: ModelPanel | null = null; // the one on the page
 
 export class ModelPanel {
   private text = "";
   private readonly result = h("div", { class: "model-result", "aria-live": "polite" });
   private readonly longer = h("div", {});
   private readonly area: HTMLTextAreaElement;
+  private readonly box: HTMLElement;
   private readonly lenient = h("input", { type: "checkbox", id: newId("lenient"), onchange: () => this.read(this.text) });
   private target = 0;
   private shape: Partial<State> = {};
@@ -28,13 +34,14 @@ export class ModelPanel {
     this.area.addEventListener("input", whenQuiet(() => this.read(this.area.value), 250));
     const file = h("input", { type: "file", id: `${id}-file`, accept: ".json,application/json", class: "hidden" });
     file.addEventListener("change", () => { const f = file.files?.[0]; if (f) void this.take(f); });
-    const drop = h("div", { class: "drop" },
+    this.box = h("div", { class: "drop" },
       h("label", { class: "button", for: `${id}-file` }, app.t(words.choose)), file, " ",
       this.examples(),
       h("label", { for: id, class: "quiet" }, app.t(words.paste)), this.area,
       h("div", { class: "look check" }, this.lenient, " ", h("label", { for: this.lenient.id }, app.t(words.lenient))));
-    this.droppable(drop);
-    fill(root, h("h2", {}, app.t(words.modelTitle)), h("p", {}, app.t(words.modelAbout)), drop, this.result, this.longer);
+    fill(root, h("h2", {}, app.t(words.modelTitle)), h("p", {}, app.t(words.modelAbout)), this.box, this.result, this.longer);
+    panel = this;
+    if (kept) this.give(kept);
   }
 
   private examples(): HTMLElement {
@@ -43,7 +50,7 @@ export class ModelPanel {
     for (const e of examples) select.append(h("option", { value: e.name }, e.name));
     select.addEventListener("change", () => {
       const chosen = examples.find((e) => e.name === select.value);
-      if (chosen) this.read((this.area.value = JSON.stringify(chosen.config, null, 2)));
+      if (chosen) this.give(JSON.stringify(chosen.config, null, 2));
     });
     return select;
   }
@@ -54,24 +61,21 @@ export class ModelPanel {
     return this.app.run([verb, "config.json", "--json", ...options, ...lenient], { "config.json": this.text });
   }
 
-  private droppable(el: HTMLElement): void {
-    const over = (on: boolean) => (event: DragEvent) => {
-      event.preventDefault();
-      el.classList.toggle("over", on);
-    };
-    el.addEventListener("dragover", over(true));
-    el.addEventListener("dragleave", over(false));
-    el.addEventListener("drop", (event) => {
-      over(false)(event);
-      const f = event.dataTransfer?.files[0];
-      if (f) void this.take(f);
-    });
+  /** A file is over the page, or no longer. */
+  over(on: boolean): void {
+    this.box.classList.toggle("over", on);
   }
 
   async take(file: File): Promise<void> {
+    this.area.value = kept = "";
     if (file.size > most) return this.fail(this.app.t(words.tooLarge));
     const text = await file.text();
-    this.area.value = text;
+    if (!text.trim()) return this.fail(this.app.t(words.emptyFile));
+    this.give(text);
+  }
+
+  private give(text: string): void {
+    this.area.value = text.length > echoed ? "" : text;
     this.read(text);
   }
 
@@ -81,7 +85,8 @@ export class ModelPanel {
   }
 
   read(text: string): void {
-    this.text = text;
+    this.text = kept = text;
+    if (text.length > most) return this.fail(this.app.t(words.tooLarge));
     if (!text.trim()) { fill(this.result); fill(this.longer); return; }
     const ran = this.run("explain");
     if (ran.code) return this.fail(sentence(ran));
@@ -110,4 +115,23 @@ export class ModelPanel {
     this.longer.append(out);
     draw();
   }
+}
+
+/** A file dropped anywhere on the page is the model's, not the browser's to open. */
+export function takeDrops(app: App): void {
+  const ofFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
+  const over = (on: boolean) => (event: DragEvent): void => {
+    if (!ofFiles(event)) return;
+    event.preventDefault();
+    panel?.over(on);
+  };
+  addEventListener("dragover", over(true));
+  addEventListener("dragleave", over(false));
+  addEventListener("drop", (event) => {
+    const file = event.dataTransfer?.files[0];
+    over(false)(event);
+    if (!file) return;
+    app.setState({ tab: "model" });
+    void panel?.take(file);
+  });
 }

@@ -131,7 +131,9 @@ export const words = {
   yes: say("yes", "是"),
   no: say("no", "否"),
   settings: say("Settings for engines", "各引擎的设置"),
-  tooLarge: say("The file is larger than 64 MiB; give a config.json.", "文件超过 64 MiB，请提供 config.json。"),
+  tooLarge: say("The file is larger than 1 MiB; give the config.json of a model, which has a few thousand bytes.",
+    "文件超过 1 MiB。请提供模型的 config.json，它通常只有几 KB。"),
+  emptyFile: say("The file is empty; give the config.json of a model.", "文件是空的，请提供模型的 config.json。"),
 
   // claims
   claimsTitle: say("What the literature says, each sentence as a measurement", "文献中的论断，逐条实测"),

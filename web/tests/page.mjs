@@ -49,13 +49,13 @@ export function skip(why) {
 /** Every message of the console and every request is kept; trouble(page) is what should not have been. */
 export async function open(browser, url, options = {}) {
   const page = await browser.newPage(options);
-  const home = url.startsWith("file:") ? "file:" : new URL(url).origin;
+  const own = url.startsWith("file:") ? [url.replace(/#.*/, "")] : ["", "page.js", "page.css", "posenc.wasm"].map((f) => new URL(f, url).href);
   page.troubles = [];
   page.on("console", (m) => ["error", "warning", "warn", "assert"].includes(m.type()) && page.troubles.push(`console: ${m.text()}`));
   page.on("pageerror", (e) => page.troubles.push(`exception: ${e.message}`));
   page.on("request", (r) => {
     const to = r.url();
-    if (!to.startsWith(home) && !to.startsWith("data:") && !to.startsWith("blob:")) page.troubles.push(`a request left: ${to}`);
+    if (!own.includes(to.replace(/#.*/, "")) && !to.startsWith("data:") && !to.startsWith("blob:")) page.troubles.push(`a request left: ${to}`);
   });
   await page.goto(url);
   const said = await until(page, () => document.querySelector("[role=alert]")?.textContent ?? (document.documentElement.dataset.ready === undefined ? "" : " "));
@@ -91,6 +91,18 @@ let followed = 0;
 export async function follow(page, link) {
   await page.evaluate((link) => { location.hash = link; }, `${link}&test=${++followed}`);
   await settle(page, 20);
+}
+
+/** In the page: sets a control as a user would, and says what it was. */
+export function turnControl({ selector, index, value }) {
+  const all = [...document.querySelectorAll(selector)].filter((e) => e.offsetParent !== null);
+  const control = all[index];
+  if (!control) return null;
+  if (control.type === "checkbox") control.checked = value;
+  else control.value = value;
+  control.dispatchEvent(new Event("input", { bubbles: true }));
+  control.dispatchEvent(new Event("change", { bubbles: true }));
+  return true;
 }
 
 // ---------------------------------------------------------------- the native tool, a server
