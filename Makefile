@@ -59,5 +59,5 @@ configure:
 	@scripts/setup.sh --check run
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run test conformance check fuzz bench bench-docs install docs page claims clean setup-run configure
+.PHONY: all run test conformance check fuzz bench bench-docs install docs page claims screens clean setup-run configure
 .NOTPARALLEL:

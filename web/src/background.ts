@@ -35,6 +35,11 @@ export class Background {
     this.next();
   }
 
+  /** Takes back all that anyone asked for. */
+  clear(): void {
+    for (const owner of new Set([...this.waiting, ...(this.running ? [this.running] : [])].map((j) => j.owner))) this.forget(owner);
+  }
+
   forget(owner: object): void {
     this.waiting = this.waiting.filter((j) => j.owner !== owner);
     if (this.running?.owner !== owner) return;

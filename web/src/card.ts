@@ -3,7 +3,7 @@
 // One view on the page: its figures of A and, beside them, of B, by one command, so that what stands side by side has one
 // scale. Drawn while it is in sight, at a width that fits the window.
 
-import { sentence, type App, type State } from "./app";
+import { sentence, specArgs, type App, type State } from "./app";
 import { fill, h } from "./dom";
 import { readFigures, type Figure, type Sheet } from "./figure";
 import { measured, WhileSeen } from "./frame";
@@ -46,7 +46,7 @@ export class Card {
   }
 
   private command(as: readonly string[]): string[] {
-    return ["show", ...this.specs, ...this.args, ...as];
+    return specArgs("show", this.specs, [...this.args, ...as]);
   }
 
   private draw(): void {

@@ -83,7 +83,7 @@ ${some.length ? some.join("\n") : pictured}
 
 export class CodePanel {
   private readonly tabs: Tabs;
-  private readonly pre = h("pre", { tabindex: "0" });
+  private readonly pre = h("pre", { tabindex: "0", id: "code", role: "tabpanel" });
   private chosen = "cli";
   private texts: Record<string, string> = {};
   private shown: Shown | null = null;
@@ -122,7 +122,8 @@ export class CodePanel {
   }
 
   private show(): void {
-    this.tabs.show([{ name: "cli", title: "CLI" }, { name: "c", title: "C" }, { name: "python", title: "Python" }], this.chosen);
+    this.tabs.show([["cli", "CLI"], ["c", "C"], ["python", "Python"]].map(([name = "", title = ""]) => ({ name, title, panel: "code" })), this.chosen);
+    this.pre.setAttribute("aria-labelledby", `tab-${this.chosen}`);
     this.pre.textContent = this.texts[this.chosen] ?? "";
   }
 }

@@ -24,6 +24,7 @@ export class Explore {
   private readonly formA: SideForm;
   private readonly formB: SideForm;
   private readonly boxB: HTMLElement;
+  private readonly names = { a: h("span", { class: "hidden" }), b: h("span", { class: "hidden" }) }; // in the headings, to hear
   private readonly compare: HTMLButtonElement;
   private readonly stage: Stage;
   private readonly strip: Strip;
@@ -33,19 +34,19 @@ export class Explore {
   private readonly subjects = new Map<string, Subject>();
 
   constructor(root: HTMLElement, private readonly app: App, registry: Registry, first: Readonly<State>) {
-    this.formA = new SideForm(app, registry, "A", (a) => app.setState({ a }));
-    this.formB = new SideForm(app, registry, "B", (b) => app.setState({ b }));
+    this.formA = new SideForm(app, registry, "A", (a, place) => app.setState({ a }, place));
+    this.formB = new SideForm(app, registry, "B", (b, place) => app.setState({ b }, place));
     this.compare = h("button", { type: "button", class: "quiet", id: "compare", onclick: () => this.toggle() });
-    this.boxB = h("section", { class: "panel side-b", "aria-label": "B" }, h("h2", { class: "letter b" }, "B"), this.formB.root,
+    this.boxB = h("section", { class: "panel side-b", "aria-label": "B" }, h("h2", { class: "letter b" }, "B", this.names.b), this.formB.root,
       h("button", { type: "button", class: "plain", onclick: () => this.swap() }, "⇅ " + app.t(words.swap)));
     const pictures = section("pictures-box"), strip = section("strip shape");
     const starts = h("p", { class: "starts" }), properties = section("panel"), walk = section("panel"), code = section("panel");
     fill(root,
       h("div", { class: "controls" },
-        h("section", { class: "panel side-a", "aria-label": "A" }, h("h2", { class: "letter a" }, "A"), this.formA.root),
+        h("section", { class: "panel side-a", "aria-label": "A" }, h("h2", { class: "letter a" }, "A", this.names.a), this.formA.root),
         this.compare, this.boxB),
       h("div", { class: "stage" }, starts, pictures, properties, walk, code));
-    renderStarts(starts, app);
+    renderStarts(starts, app, first);
     this.stage = new Stage(pictures, app, strip);
     this.strip = new Strip(strip, app, first);
     this.properties = new PropertiesPanel(properties, app);
@@ -53,14 +54,24 @@ export class Explore {
     this.code = new CodePanel(code, app);
   }
 
+  /** Nothing moves while the explorer is out of sight. */
+  rest(): void {
+    this.strip.stop();
+  }
+
+  stop(): void {
+    this.rest();
+    this.stage.stop();
+  }
+
   private toggle(): void {
     const { a, b } = this.app.state;
-    this.app.setState({ b: b ? "" : a });
+    this.app.setState({ b: b ? "" : a }, true);
   }
 
   private swap(): void {
     const { a, b } = this.app.state;
-    this.app.setState({ a: b, b: a });
+    this.app.setState({ a: b, b: a }, true);
   }
 
   private subject(spec: string, state: Readonly<State>): Subject {
@@ -77,8 +88,10 @@ export class Explore {
   /** Shows the state. What the tool refuses is said beside its form; the last good picture stays. */
   update(state: Readonly<State>): void {
     const a = this.subject(state.a, state), b = state.b ? this.subject(state.b, state) : null;
-    this.formA.update(state.a, a.error);
-    if (b) this.formB.update(state.b, b.error);
+    this.formA.update(state.a, a, state.dim);
+    if (b) this.formB.update(state.b, b, state.dim);
+    this.names.a.textContent = `: ${a.parts.map((p) => p.name).join(" + ") || state.a}`;
+    this.names.b.textContent = `: ${b?.parts.map((p) => p.name).join(" + ") || state.b}`;
     this.boxB.hidden = !b;
     this.compare.textContent = this.app.t(b ? words.stopCompare : words.compare);
     const good = [a, b].filter((s): s is Subject => s !== null && s.error === "");

@@ -2,7 +2,7 @@
 //
 // The live check: what an ideal encoding would do, measured on the specs at hand (`posenc prove SPEC --json`).
 
-import { sentence, type App } from "./app";
+import { sentence, specArgs, type App } from "./app";
 import { fill, h } from "./dom";
 import { whenQuiet, WhileSeen } from "./frame";
 import { words } from "./words";
@@ -50,7 +50,7 @@ export class PropertiesPanel {
     for (const spec of new Set(this.specs)) {
       const key = this.key(spec);
       if (this.known.has(key)) continue;
-      this.app.later(["prove", spec, "--properties", "--json", "--lang", this.app.lang, ...this.shape], this, (ran) => {
+      this.app.later(specArgs("prove", [spec], ["--properties", "--json", "--lang", this.app.lang, ...this.shape]), this, (ran) => {
         this.known.set(key, ran.code > 1
           ? { properties: [], error: sentence(ran) }
           : { properties: (JSON.parse(ran.text) as { specs: Checked[] }).specs[0]?.properties ?? [], error: "" });

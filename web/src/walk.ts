@@ -2,7 +2,7 @@
 //
 // `posenc walk`: the arithmetic of one small case, formula beside number. Open or not, and which case, is in the link.
 
-import { sentence, type App, type Slider } from "./app";
+import { sentence, specArgs, type App, type Slider } from "./app";
 import { fill, h } from "./dom";
 import { whenQuiet } from "./frame";
 import { walkSteps } from "./walk_steps";
@@ -44,7 +44,7 @@ export class WalkPanel {
   private show(): void {
     if (!this.box.open || !this.spec) return;
     const [pos, key, dim] = this.sliders.map((s) => `${s.get()}`) as [string, string, string];
-    const ran = this.app.run(["walk", this.spec, "--pos", pos, "--key", key, "--dim", dim, "--json", "--lang", this.app.lang]);
+    const ran = this.app.run(specArgs("walk", [this.spec], ["--pos", pos, "--key", key, "--dim", dim, "--json", "--lang", this.app.lang]));
     fill(this.body, ran.code ? h("p", { class: "error" }, sentence(ran)) : walkSteps(ran.text));
   }
 }
