@@ -73,6 +73,7 @@ check("what it copies runs: command, C and Python print the same numbers", async
     numbers += compared;
   }
   await follow(page, "#a=learned%3Arows%3D16&b=alibi&n=300&view=table");
+  await copied(page, "cli");
   const lines = await until(page, () => { const text = document.querySelector("#explore pre").textContent; return text.includes("300") ? "" : text; });
   that(/bias alibi/.test(lines), `B has no lines: ${lines}`);
   calm(page);
