@@ -3,6 +3,7 @@
 // The tool itself, compiled to WebAssembly: run(["table", "rope", "-n", "4"]) is what `posenc table rope -n 4` is in a
 // terminal, on the WASI of wasi.ts.
 
+import { noted } from "./frame";
 import { Exit, nosys, System, type Files } from "./wasi";
 
 /** What one command gave back. */
@@ -79,8 +80,9 @@ class Module implements Tool {
 
   run(args: readonly string[], stdin: Uint8Array = nothing, files: Files = new Map()): Answer {
     this.system.start(stdin, files);
-    const code = this.call(args);
+    const start = performance.now(), code = this.call(args);
     const out = this.system.stdout.take();
+    noted("command", start, { args, code, bytes: out.length });
     const err = new TextDecoder().decode(this.system.stderr.take());
     let text: string | null = null;
     return { code, out, err, get text() { return (text ??= new TextDecoder().decode(out)); } };

@@ -116,12 +116,13 @@ export function tool(posenc) {
 
 const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
 
-/** The files of a folder, on a port of this machine. */
-export async function serve(folder) {
+/** The files of a folder, on a port of this machine; change(name, bytes) may give others, or null: there is none. */
+export async function serve(folder, change = (_, bytes) => bytes) {
   const server = createServer((request, response) => {
     const name = new URL(request.url, "http://x").pathname.replace(/\/$/, "/index.html");
     try {
-      const bytes = readFileSync(join(folder, name.replaceAll("..", "")));
+      const bytes = change(name, readFileSync(join(folder, name.replaceAll("..", ""))));
+      if (!bytes) throw new Error(name);
       response.writeHead(200, { "content-type": types[extname(name)] ?? "application/octet-stream" }).end(bytes);
     } catch {
       response.writeHead(404).end();
