@@ -27,6 +27,7 @@ export class Card {
   private args: string[] = [];
   private columns = 1; // of figures, where one spec has several of a kind
   private narrow = Infinity; // the width at which the tallest fits into the window
+  private fitted = ""; // the cells that narrow was found for
   private specs: string[] = [];
   private named = ""; // the specs whose names stand above the pictures
 
@@ -77,14 +78,18 @@ export class Card {
     return Math.max(280, Math.min((all - 20 * (columns - 1)) / columns, 900));
   }
 
-  /** Pictures fit into the window: the width to draw them at instead, or 0 where they are well as they are. */
+  /** Pictures fit into the window: the width to draw them at instead, or 0 where they are well as they are. Heights go in
+   *  steps of cells, so the width that fits is looked for once for as many cells, and not hunted after. */
   private refit(sheet: Sheet): number {
     const columns = sheet.figures.length > 1 && sheet.figures.every((f) => f.kind === "cells") ? 2 : 1;
     const tallest = Math.max(...sheet.figures.map((f) => f.height)), most = Math.max(380, 0.7 * innerHeight);
     const before = Math.min(this.narrow, this.room());
     this.columns = columns;
     this.grid.classList.toggle("pairs", this.specs.length === 1 && columns === 2);
-    if (tallest > most || (this.narrow < this.room() && tallest < 0.85 * most)) this.narrow = (before * most) / tallest;
+    const cells = [this.room(), most, ...sheet.figures.map((f) => `${f.kind} ${f.matrix?.rows} ${f.matrix?.columns}`)].join();
+    if (cells === this.fitted) return 0;
+    this.fitted = cells;
+    if (tallest > most || (this.narrow < this.room() && tallest < 0.6 * most)) this.narrow = (before * most) / tallest;
     const now = Math.min(this.narrow, this.room());
     return Math.abs(now - before) > 2 ? Math.max(280, now) : 0;
   }

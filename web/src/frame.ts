@@ -45,14 +45,19 @@ export class AtMost {
   }
 }
 
-/** The time f takes, as an entry of performance.getEntriesByName(name). Old ones are dropped. */
+/** What took from start until now, as an entry of performance.getEntriesByName(name). Old ones are dropped. */
+export function noted(name: string, start: number, detail?: unknown): void {
+  if (performance.getEntriesByName(name).length > 200) performance.clearMeasures(name);
+  performance.measure(name, { start, end: performance.now(), detail });
+}
+
+/** The time f takes, noted. */
 export function measured<T>(name: string, f: () => T): T {
   const start = performance.now();
   try {
     return f();
   } finally {
-    if (performance.getEntriesByName(name).length > 200) performance.clearMeasures(name);
-    performance.measure(name, { start, end: performance.now() });
+    noted(name, start);
   }
 }
 

@@ -11,7 +11,7 @@ import { AtMost, eachFrame, measured } from "./frame";
 import { renderGlossary } from "./glossary";
 import { Header } from "./header";
 import { inks } from "./inks";
-import { ModelPanel } from "./model";
+import { ModelPanel, takeDrops } from "./model";
 import { Pace } from "./pace";
 import { Placed } from "./placed";
 import { readRegistry, type Registry } from "./registry";
@@ -58,6 +58,7 @@ class Page implements App {
     addEventListener("hashchange", (event) => this.follow(new URL(event.newURL).hash));
     byId("skip").addEventListener("click", (event) => { event.preventDefault(); byId("main").focus(); });
     for (const kind of ["pointerdown", "focusin", "contextmenu", "click"]) addEventListener(kind, (e) => this.freshen(e), { capture: true });
+    takeDrops(this);
     onTheme(() => this.show());
     addEventListener("resize", eachFrame(() => this.show()));
   }

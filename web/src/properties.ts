@@ -10,7 +10,7 @@ import { words } from "./words";
 interface Property {
   name: string;
   sentence: string;
-  outcome: "holds" | "fails" | "no meaning";
+  outcome: "holds" | "fails" | "no meaning" | "yes" | "no";
   outcome_text: string;
   number_text: string;
   what: string;
@@ -19,7 +19,8 @@ interface Property {
 
 type Checked = { properties: Property[]; error: string };
 
-const looks = { holds: "good", fails: "bad", "no meaning": "none" } as const;
+const looks = { holds: "good", fails: "bad", "no meaning": "none", yes: "none", no: "none" } as const;
+const traits = new Set(["learned", "symmetric"]); // what an encoding is, neither wished for nor not
 
 export class PropertiesPanel {
   private readonly body = h("div", { class: "wide", "aria-live": "polite" });
@@ -62,7 +63,7 @@ export class PropertiesPanel {
 
   private cell(p: Property | undefined): HTMLElement {
     if (!p) return h("td", { class: "faint" }, "…");
-    return h("td", {}, h("span", { class: `badge ${looks[p.outcome]}` }, p.outcome_text), " ", p.number_text,
+    return h("td", {}, h("span", { class: `badge ${traits.has(p.name) ? "none" : looks[p.outcome]}` }, p.outcome_text), " ", p.number_text,
       p.number_text ? h("div", { class: "what faint" }, p.what) : null);
   }
 

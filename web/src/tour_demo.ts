@@ -8,7 +8,7 @@ import { fill, h, newId } from "./dom";
 import { claimOutput } from "./tour_claim";
 import type { ChoiceControl, Control, Demo, Option, Output, TextControl } from "./tour_step";
 import { marked, paragraph, type Formulas } from "./tour_text";
-import { walkOutput } from "./tour_walk";
+import { walkOutput } from "./walk_steps";
 
 const words = {
   open: { en: "Open it in the explorer", zh: "在“探索”页打开" },

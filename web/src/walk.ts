@@ -2,10 +2,10 @@
 //
 // `posenc walk`: the arithmetic of one small case, formula beside number. Open or not, and which case, is in the link.
 
-import { sentence, specArgs, type App, type Slider } from "./app";
+import type { App, Slider } from "./app";
 import { fill, h } from "./dom";
 import { whenQuiet } from "./frame";
-import { walkSteps } from "./walk_steps";
+import { walkOutput } from "./walk_steps";
 import { words } from "./words";
 
 const first = "5,3,8"; // the query's position, the key's, the width
@@ -44,9 +44,6 @@ export class WalkPanel {
   private show(): void {
     if (!this.box.open || !this.spec) return;
     const [pos, key, dim] = this.sliders.map((s) => `${s.get()}`) as [string, string, string];
-    const args = specArgs("walk", [this.spec], ["--pos", pos, "--key", key, "--dim", dim, "--json", "--lang", this.app.lang]);
-    const slow = this.app.newest(args, this, (ran) =>
-      fill(this.body, ran.code ? h("p", { class: "error" }, sentence(ran)) : walkSteps(ran.text)));
-    if (slow) fill(this.body, h("p", { class: "faint" }, this.app.t(words.measuring)));
+    walkOutput(this.body, this.spec, ["--pos", pos, "--key", key, "--dim", dim], this.app);
   }
 }
