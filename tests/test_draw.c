@@ -144,7 +144,7 @@ static void cells_are_half_blocks_shades_and_rectangles(void **state)
     draw_cells(d, 0, 0, 4, 2, 2, 4, heat);
     draw_screen s = { .columns = 4, .rows = 1, .glyphs = GLYPHS_ASCII };
     assert_ok(draw_terminal(memory_open(&p), d, &s, &err));
-    assert_string_equal(memory_end(&p), "=@=:\n");
+    assert_string_equal(memory_end(&p), "+@+-\n");
     memory_free(&p);
     s.glyphs = GLYPHS_BRAILLE;
     s.colour = true;
@@ -181,6 +181,27 @@ static void nothing_is_left_to_the_paper(void **state)
     draw_free(d);
 }
 
+/* Without colour a blank is the lowest level, and nothing has a sign of its own; larger cells are not mixed. */
+static void without_colour_nothing_is_not_the_lowest(void **state)
+{
+    (void)state;
+    static const uint8_t heat[6] = { 0, DRAW_NOTHING, 254, 0, 254, DRAW_NOTHING };
+    pe_error err;
+    memory p;
+    draw *d;
+    assert_ok(draw_new(&d, 3, 10, &err));
+    draw_cells(d, 0, 0, 3, 10, 2, 3, heat);
+    draw_screen s = { .columns = 3, .rows = 5, .glyphs = GLYPHS_ASCII };
+    assert_ok(draw_terminal(memory_open(&p), d, &s, &err));
+    assert_string_equal(memory_end(&p), " .@\n .@\n .@\n @.\n @.\n");
+    memory_free(&p);
+    s.glyphs = GLYPHS_BRAILLE;
+    assert_ok(draw_terminal(memory_open(&p), d, &s, &err));
+    assert_string_equal(memory_end(&p), " ·█\n ·█\n ·█\n █·\n █·\n");
+    memory_free(&p);
+    draw_free(d);
+}
+
 /* Stripes that are finer than the screen: their mean, not some of them. */
 static void cells_finer_than_the_screen_are_their_mean(void **state)
 {
@@ -195,7 +216,7 @@ static void cells_finer_than_the_screen_are_their_mean(void **state)
     draw_cells(d, 0, 0, 10, 10, 1, 400, heat);
     draw_screen s = { .columns = 10, .rows = 1, .glyphs = GLYPHS_ASCII };
     assert_ok(draw_terminal(memory_open(&p), d, &s, &err));
-    assert_string_equal(memory_end(&p), "==========\n");
+    assert_string_equal(memory_end(&p), "++++++++++\n");
     memory_free(&p);
     draw_free(d);
 }
@@ -320,6 +341,7 @@ int main(void)
         cmocka_unit_test(areas_are_filled),
         cmocka_unit_test(cells_are_half_blocks_shades_and_rectangles),
         cmocka_unit_test(nothing_is_left_to_the_paper),
+        cmocka_unit_test(without_colour_nothing_is_not_the_lowest),
         cmocka_unit_test(cells_finer_than_the_screen_are_their_mean),
         cmocka_unit_test(many_cells_are_an_image),
         cmocka_unit_test(a_list_in_a_list_is_moved),

@@ -93,6 +93,10 @@ static void the_table_of_a_rotation_is_pe_encoding_table(void **state)
     assert_int_equal(f->rows, N);
     assert_int_equal(f->columns, 2 * PAIRS);
     assert_near(f->y_first, 1000, 0);
+    assert_int_equal(f->x_name_count, 2 * PAIRS);
+    assert_string_equal(f->x_names[3], "cos 3");
+    assert_string_equal(f->x_names[PAIRS + 3], "sin 3");
+    assert_true(f->x_numbered);
     for (int t = 0; t < N; t++)
         for (int p = 0; p < PAIRS; p++) {
             assert_near((float)f->value[t * 2 * PAIRS + p], cosine[t * PAIRS + p], 1e-7);
@@ -252,11 +256,13 @@ static void wavelengths_are_those_of_the_frequencies(void **state)
     const figure *f = only(&sheet);
     pe_encoding *e = test_encoding(spec, shape);
     assert_ok(pe_encoding_pairs(e, pair, 8, &err));
-    assert_int_equal(f->series_count, 3); /* the waves, the length, the trained length */
+    assert_int_equal(f->series_count, 4); /* the waves, the length, the trained length, the waves before the scaling */
     for (int p = 0; p < 8; p++)
         assert_near(f->series[0].y[p] * fabs(pair[p].frequency), 6.283185307179586, 1e-12);
     assert_near(f->series[1].y[0], 131072, 0);
     assert_near(f->series[2].y[1], 8192, 0);
+    for (int p = 0; p < 8; p++)
+        assert_near(f->series[3].y[p] * pow(500000, -p / 8.0), 6.283185307179586, 1e-9);
     pe_encoding_free(e);
     show_sheet_free(&sheet);
 }
@@ -269,11 +275,38 @@ static void wavelengths_of_codes_are_measured(void **state)
     for (int i = 0; i < COUNT(specs); i++) {
         show_request r = request_of(0);
         show_sheet sheet = sheet_of(specs[i], "wavelengths", &r);
-        const double *y = only(&sheet)->series[0].y;
-        for (int c = 0; c < 32; c++) {
-            double wave = 6.283185307179586 * pow(10000, (double)(i == 1 ? c % 16 : c / 2) / 16);
-            assert_near(y[c] / wave, 1, 1e-6);
+        const figure_series *line = &only(&sheet)->series[0];
+        assert_int_equal(line->count, i == 1 ? 33 : 32);
+        for (int n = 0; n < line->count; n++) {
+            double c = line->x[n], wave = 6.283185307179586 * pow(10000, (i == 1 ? fmod(c, 16) : floor(c / 2)) / 16);
+            if (i == 1 && n == 16) /* no line from the last sine to the first cosine */
+                assert_true(isnan(line->y[n]) && c == 15.5);
+            else
+                assert_near(line->y[n] / wave, 1, 1e-6);
         }
+        show_sheet_free(&sheet);
+    }
+}
+
+/* A combination keeps the waves of its one part of sines. */
+static void wavelengths_survive_in_combinations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int figures; /* 0: it has none */
+    } cases[] = { { "sinusoidal+alibi", 1 }, { "alibi+sinusoidal", 1 }, { "sinusoidal+rope", 2 }, { "learned:rows=8+alibi", 0 }, { "sinusoidal+learned:rows=8", 0 } };
+    for (int i = 0; i < COUNT(cases); i++) {
+        pe_error err = { 0 };
+        show_request r = request_of(0);
+        show_subject *s = NULL;
+        assert_ok(show_subject_new(&s, cases[i].spec, &r, &err));
+        assert_int_equal(show_fits(show_view_named("wavelengths"), s), cases[i].figures > 0);
+        show_subject_free(s);
+        if (!cases[i].figures)
+            continue;
+        show_sheet sheet = sheet_of(cases[i].spec, "wavelengths", &r);
+        assert_int_equal(sheet.count, cases[i].figures);
         show_sheet_free(&sheet);
     }
 }
@@ -292,6 +325,27 @@ static void dials_turn_by_their_frequency(void **state)
         assert_near(f->series[0].y[t], sin(angle), 1e-12);
     }
     show_sheet_free(&sheet);
+}
+
+/* Many positions: as many hands as can be told apart, the first and the last among them. */
+static void dials_have_few_hands(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = { 64, 65, 512, 1000000 };
+    for (int i = 0; i < COUNT(lengths); i++) {
+        show_request r = request_of(lengths[i]);
+        r.pick[0] = 7, r.pick_count = 1;
+        r.start = 3;
+        show_sheet sheet = sheet_of("rope", "turns", &r);
+        const figure *f = only(&sheet);
+        const figure_series *hands = &f->series[0];
+        double slow = pow(10000, -2.0 * 7 / 16), last = (double)(3 + lengths[i] - 1);
+        assert_true(hands->count >= 32 && hands->count <= 64);
+        assert_near(hands->y[0], sin(3 * slow), 1e-12);
+        assert_near(hands->y[hands->count - 1], sin(last * slow), 1e-9);
+        assert_true(!strstr(f->caption, "evenly spread") == (lengths[i] == 64));
+        show_sheet_free(&sheet);
+    }
 }
 
 /* A whole number: (n^2 - 1) / 12 in every dimension; a bit that is 1 half of the time: 1/4. */
@@ -331,6 +385,35 @@ static void around_one_word_are_its_distances(void **state)
 }
 
 /* ---------------------------------------------------------------- attention */
+
+/* One of two needs a mask: both get it, and what it does is not said of the encoding. */
+static void one_mask_for_all_that_stand_side_by_side(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "t5", "alibi" };
+    pe_error err = { 0 };
+    show_subject *s[2];
+    show_request r = request_of(0);
+    show_sheet sheet = { .count = 0 };
+    for (int i = 0; i < 2; i++)
+        assert_ok(show_subject_new(&s[i], specs[i], &r, &err));
+    assert_ok(show_one_mask(&r, s, 1, &err));
+    assert_false(r.causal);
+    assert_ok(show_one_mask(&r, s, 2, &err));
+    assert_true(r.causal);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(show_add(&sheet, show_view_named("attention"), s[i], &r, &err));
+        show_subject_free(s[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_true(isnan(sheet.figure[i]->value[1]));
+        assert_non_null(strstr(sheet.figure[i]->caption, "Causal mask"));
+        assert_int_equal(strstr(sheet.figure[i]->caption, "by the mask alone") != NULL, i % 2 == 0);
+    }
+    for (int i = 0; i < 36; i++) /* the same picture without either */
+        assert_true(sheet.figure[0]->value[i] == sheet.figure[2]->value[i] || isnan(sheet.figure[0]->value[i]));
+    show_sheet_free(&sheet);
+}
 
 static void attention_rows_sum_to_one(const pe_info *row, const char *spec)
 {
@@ -491,6 +574,12 @@ static void scales_are_shared_where_it_helps(void **state)
         assert_near(sheet.figure[i]->y_max, 1, 0);
     }
     show_sheet_free(&sheet);
+    show_sheet slow = sheet_of("rope:theta=1e6", "wavelengths", &r), fast = sheet_of("rope:theta=1000", "wavelengths", &r);
+    show_sheet waves = { .figure = { slow.figure[0], fast.figure[0] }, .count = 2 };
+    show_align(&waves); /* far apart on a linear axis, alike on the logarithmic one that is drawn */
+    assert_true(waves.figure[0]->y_max > 1e5 && waves.figure[0]->y_min > 6);
+    assert_near(waves.figure[0]->y_max, waves.figure[1]->y_max, 0);
+    show_sheet_free(&waves);
     show_sheet near = sheet_of("alibi:max=0.1", "bias", &r), far = sheet_of("alibi:max=64", "bias", &r);
     r.head = 7;
     show_sheet both = { .figure = { near.figure[0], far.figure[0] }, .count = 2 };
@@ -661,11 +750,14 @@ int main(void)
         cmocka_unit_test(content_terms_follow_the_distance),
         cmocka_unit_test(wavelengths_are_those_of_the_frequencies),
         cmocka_unit_test(wavelengths_of_codes_are_measured),
+        cmocka_unit_test(wavelengths_survive_in_combinations),
         cmocka_unit_test(dials_turn_by_their_frequency),
+        cmocka_unit_test(dials_have_few_hands),
         cmocka_unit_test(variances_are_those_of_whole_numbers_and_bits),
         cmocka_unit_test(around_one_word_are_its_distances),
         cmocka_unit_test(attention_of_every_row_sums_to_one),
         cmocka_unit_test(a_bias_moves_attention_by_itself),
+        cmocka_unit_test(one_mask_for_all_that_stand_side_by_side),
         cmocka_unit_test(equal_words_attend_alike_only_without_an_encoding),
         cmocka_unit_test(a_chinese_character_is_a_word),
         cmocka_unit_test(every_row_has_its_views_in_every_format),

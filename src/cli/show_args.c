@@ -94,6 +94,8 @@ static cli_exit take_views(show_job *j)
     }
     if (j->all && j->view_count)
         return cli_fail(j->args, CLI_USAGE, "--view has all and %s; all has every view that fits", j->view[0]->name);
+    if (preset_of(j->args) && !j->all && !j->view_count)
+        j->view[j->view_count++] = show_view_named("table"); /* a preset is a shape of the table */
     return CLI_OK;
 }
 
@@ -106,6 +108,9 @@ static cli_exit take_format(show_job *j)
     bool file = out && strcmp(out, "-") != 0;
     int as = cli_given(a, "json") ? FIGURE_JSON : cli_choice(a, "as");
     figure_format by_name = file ? figure_format_of(out) : FIGURE_FORMAT_COUNT;
+    if (cli_given(a, "list") && cli_given(a, "as") && cli_choice(a, "as") != FIGURE_JSON)
+        return cli_fail(a, CLI_USAGE, "--list and --as %s do not go together; a list is text, or --json",
+                        cli_text(a, "as"));
     if (cli_given(a, "json") && cli_given(a, "as") && cli_choice(a, "as") != FIGURE_JSON)
         return cli_fail(a, CLI_USAGE, "--json and --as %s do not go together; choose one", cli_text(a, "as"));
     if (file && as < 0 && by_name == FIGURE_FORMAT_COUNT)
@@ -133,9 +138,11 @@ static void take_screen(show_job *j)
     else if (j->how.screen.columns > COLUMNS_MAX)
         j->how.screen.columns = COLUMNS_MAX;
     j->how.dark = cli_given(j->args, "dark");
+    if (j->how.dark && j->how.format != FIGURE_PNG)
+        cli_note(j->args, "--dark is for a PNG; the other formats follow the reader");
 }
 
-/* --lang, else the environment's; a format that cannot write it gets English. */
+/* --lang, else the environment's; a format or a terminal that cannot write it gets English. */
 static cli_exit take_language(show_job *j)
 {
     const cli_args *a = j->args;
@@ -144,7 +151,14 @@ static cli_exit take_language(show_job *j)
     if (given && !figure_format_speaks(j->how.format, l))
         return cli_fail(a, CLI_USAGE, "--lang %s: a %s has letters for English only; use .svg or .html",
                         cli_text(a, "lang"), figure_format_name(j->how.format));
-    j->request.language = j->how.language = figure_format_speaks(j->how.format, l) ? l : ENGLISH;
+    bool can = figure_format_speaks(j->how.format, l);
+    if (j->how.format == FIGURE_TERMINAL && l != ENGLISH && j->how.screen.glyphs == GLYPHS_ASCII) {
+        can = false;
+        if (given)
+            cli_note(a, "--lang %s: the terminal's locale is not UTF-8, so English; set LC_ALL=C.UTF-8, or use -o",
+                     cli_text(a, "lang"));
+    }
+    j->request.language = j->how.language = can ? l : ENGLISH;
     return CLI_OK;
 }
 

@@ -9,7 +9,8 @@
 static const cli_option options[] = {
     { "view", 0, CLI_TEXT, "NAME,NAME", NULL, 0, 0, "which pictures, or all; default: those that fit" },
     { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "the views there are; with SPECs: those that fit" },
-    { "preset", 0, CLI_CHOICE, "50x128|20x512", NULL, 0, 0, "positions x width; 20x512 in halves, as often printed" },
+    { "preset", 0, CLI_CHOICE, "50x128|20x512", NULL, 0, 0,
+      "the table of so many positions x width; 20x512 in halves" },
     { "length", 'n', CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "positions; default: what suits the view" },
     { "start", 0, CLI_INT, "N", "0", -PE_POSITION_MAX, PE_POSITION_MAX, "first position" },
     { "axis", 0, CLI_INT, "N", "0", 0, PE_AXES_MAX - 1, "which coordinate runs, of several; the others are 0" },
@@ -109,6 +110,27 @@ static cli_exit check_views(const show_job *j)
     return CLI_OK;
 }
 
+static bool is_asked(const show_job *j, const char *option)
+{
+    char item[32];
+    for (int v = 0; v < show_view_count; v++)
+        for (int i = 0; i < j->subjects; i++)
+            for (int n = 0;
+                 is_wanted(j, show_views[v], j->subject[i]) && cli_item(show_views[v]->asks, n, item, sizeof item); n++)
+                if (!strcmp(item, option))
+                    return true;
+    return false;
+}
+
+/* Options that change nothing of what is drawn. */
+static void tell_idle(const show_job *j)
+{
+    static const char *const looks[] = { "start", "axis", "at", "head", "pairs", "log", "sentence", "causal" };
+    for (int i = 0; i < CLI_COUNT(looks); i++)
+        if (cli_given(j->args, looks[i]) && !is_asked(j, looks[i]))
+            cli_note(j->args, "--%s changes nothing: no view that is drawn looks at it", looks[i]);
+}
+
 /* A view that nobody named and that cannot be drawn of what is asked for is left out, and said so in the end. */
 static cli_exit add_view(show_job *j, const show_view *v, const show_subject *s)
 {
@@ -124,8 +146,18 @@ static cli_exit add_view(show_job *j, const show_view *v, const show_subject *s)
     return CLI_OK;
 }
 
+/* What stands side by side is seen through one mask. */
+static cli_exit take_mask(show_job *j)
+{
+    pe_error err;
+    if (show_one_mask(&j->request, j->subject, j->subjects, &err))
+        return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
+    return CLI_OK;
+}
+
 static cli_exit make_figures(show_job *j)
 {
+    CLI_TRY(take_mask(j));
     for (int v = 0; v < show_view_count; v++)
         for (int i = 0; i < j->subjects; i++)
             if (is_wanted(j, show_views[v], j->subject[i]))
@@ -154,6 +186,8 @@ static void tell_others(const show_job *j)
 static cli_exit work(show_job *j)
 {
     CLI_TRY(show_args(j));
+    if (j->args->operands > SHOW_SPECS_MAX)
+        return cli_fail(j->args, CLI_USAGE, "more than %d specs; needs fewer in one picture", SHOW_SPECS_MAX);
     if (!j->args->operands && !cli_given(j->args, "list"))
         return cli_fail(j->args, CLI_USAGE,
                         "no SPEC is given; posenc list names the encodings, posenc show --list the views");
@@ -161,6 +195,7 @@ static cli_exit work(show_job *j)
     if (cli_given(j->args, "list"))
         return show_list(j);
     CLI_TRY(check_views(j));
+    tell_idle(j);
     CLI_TRY(make_figures(j));
     CLI_TRY(show_write(j));
     tell_others(j);
@@ -186,9 +221,10 @@ const cli_verb cli_verb_show = {
     .summary = "pictures of encodings: tables, curves, decay, biases, wavelengths, attention",
     .operands = "[SPEC...]",
     .operands_min = 0,
-    .operands_max = SHOW_SPECS_MAX,
-    .notes = "In the terminal a few views are drawn; files, and --view all, have all that fit. Several specs\n"
-             "stand side by side. Learned parameters are shown as they start, by --seed.\n",
+    .operands_max = SHOW_SPECS_MAX + 1, /* one more, so that the limit can be named */
+    .notes = "In the terminal a few views are drawn; files, and --view all, have all that fit. Up to 8 specs\n"
+             "stand side by side, behind one mask. Learned parameters are "
+             "shown as they start, by --seed.\n",
     .options = options,
     .option_count = CLI_COUNT(options),
     .examples = examples,

@@ -107,6 +107,7 @@ static void put_half(canvas *c, const draw *d, const draw_shape *s, int half, in
     at_y *= s->rows;
     at->heat[half % 2] = draw_cells_mean(d, s, (cells_box){ at_x - wide, at_x + wide, at_y - high, at_y + high });
     at->is_cells = true;
+    at->is_large = s->height / s->rows >= 2 * y * (1 - 1e-9);
 }
 
 static void put_cells(canvas *c, const draw *d, const draw_shape *s)

@@ -13,6 +13,7 @@ typedef struct canvas_cell {
     bool is_soft;    /* grid and light areas: give way to lines */
     bool is_cells;   /* heat, of its upper and its lower half */
     uint8_t heat[2]; /* DRAW_NOTHING: none */
+    bool is_large;   /* its cells are a character high, or more */
     int ink;
 } canvas_cell;
 

@@ -176,6 +176,15 @@ void axis_ticks(axis *a, int most, bool grow, const char *unit)
     add_unit(a, unit);
 }
 
+void axis_ends(axis *a)
+{
+    double step = pow(10, floor(log10(a->high - a->low)) - 1), end[2] = { a->low, a->high };
+    for (a->count = 0; a->count < 2; a->count++) {
+        a->tick[a->count] = end[a->count];
+        print_tick(a->label[a->count], step * round(end[a->count] / step) + 0.0, step, false);
+    }
+}
+
 /* ---------------------------------------------------------------- room for labels */
 
 double axis_widest(const axis *a, const face *f)

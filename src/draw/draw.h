@@ -84,8 +84,9 @@ void draw_escape(FILE *to, const char *text);
 /* A field of CSV in quotes (RFC 4180). */
 void draw_csv_text(FILE *to, const char *text);
 
-/* Painted, at scale pixels a pixel (0: 2), on light or dark paper. Text is set in a font of its own, which has ASCII
- * and the signs of formulas (draw_png_has); what it has not is a box. */
+/* Painted, at scale pixels a pixel (0: 2, or less, down to 1, where the picture is too large), on light or dark paper.
+ * Text is set in a font of its own, which has ASCII and the signs of formulas (draw_png_has); what it has not is a box.
+ */
 pe_status draw_png(FILE *to, const draw *d, bool dark, double scale, pe_error *err);
 bool draw_png_has(unsigned code);
 

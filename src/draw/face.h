@@ -57,6 +57,8 @@ void axis_open_up(axis *a);
 void axis_ticks(axis *a, int most, bool grow, const char *unit);
 /* The same for an axis across: as many as have room beside each other. */
 void axis_ticks_apart(axis *a, const face *f, int most, const char *unit);
+/* At its two ends, to the second digit of the range: where there is no room for round numbers. */
+void axis_ends(axis *a);
 /* Where values lie in a picture. */
 typedef struct draw_frame {
     draw_point low, high; /* low is the upper left */

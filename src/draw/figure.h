@@ -54,7 +54,8 @@ typedef struct figure {
     double x_first, y_first;   /* what column 0 and row 0 stand for, in steps of 1 */
     char **x_names, **y_names; /* (columns), (rows): words of a sentence; NULL: numbers */
     int x_name_count, y_name_count;
-    bool midpoint; /* 0 is the middle of the scale */
+    bool x_numbered; /* the axis has numbers all the same: the names are too many to draw, and for readers of values */
+    bool midpoint;   /* 0 is the middle of the scale */
     /* dials: each series is one; x the cosine, y the sine of its hands, the first to the last position */
     bool failed; /* no memory */
 } figure;
@@ -75,7 +76,7 @@ typedef enum figure_format {
     FIGURE_SVG,
     FIGURE_PNG,
     FIGURE_HTML,  /* a page of its own: every figure with its caption and its numbers */
-    FIGURE_CSV,   /* long form: group,figure,series,x,y; of cells: the row, the column, the value */
+    FIGURE_CSV,   /* long form: group,figure,series,x,value; of cells the row, the column */
     FIGURE_JSON,  /* numbers and names */
     FIGURE_PARTS, /* JSON for a page that paints: each figure's SVG without its cells, the cells as bytes, the points */
     FIGURE_FORMAT_COUNT
@@ -108,6 +109,7 @@ typedef struct figure_how {
  *           "low", "high": values at the ends of the scale,
  *           "first_row", "first_column": what they stand for,
  *           "row_names", "column_names": [texts], where there are some,
+ *           "names_alone": true where a column's name says all, without x_label,
  *           "values": base64 of rows * columns float32, the least byte first } ],
  *         "points": [ {
  *           "name",
@@ -128,6 +130,10 @@ const char *figure_kind_name(figure_kind k);     /* "lines" */
 const char *figure_format_name(figure_format f); /* "svg" */
 /* Whether its writer can set the words of a language: PNG has letters for English only. */
 bool figure_format_speaks(figure_format f, language l);
+/* PE_ERR_RANGE with a sentence where the format's writer would set a box for a letter: PNG. */
+pe_status figures_have_letters(figure *const *f, int count, figure_format format, pe_error *err);
+/* Its words in ASCII where there is a way to write them so (π is pi): for a screen that has no more. */
+void figure_plain(figure *f);
 /* By the end of a file's name; FIGURE_FORMAT_COUNT: none of ours. */
 figure_format figure_format_of(const char *file);
 

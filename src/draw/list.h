@@ -61,6 +61,9 @@ int draw_code_columns(unsigned code);
 /* The character at text, U+FFFD for what is none or is an order to a terminal; its bytes. */
 int draw_next_code(const char *text, unsigned *code);
 
+/* ASCII for a sign; NULL: there is none. */
+const char *draw_plain(unsigned code);
+
 /* Bytes of the text, and the text, which has no end; false where there is no such size. */
 bool draw_base64_size(size_t *out, size_t size);
 size_t draw_base64(char *out, const void *bytes, size_t size);

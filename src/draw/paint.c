@@ -13,16 +13,25 @@
 
 #define SUBROWS 4 /* of a row, where an area is measured */
 
+double paint_scale(const draw *d)
+{
+    double scale = 2;
+    while (scale > 1 && ceil(d->width * scale) * ceil(d->height * scale) > (double)PNG_PIXELS_MOST)
+        scale -= 0.25;
+    return scale;
+}
+
 pe_status paint_new(paint *out, const draw *d, double scale, bool dark, pe_error *err)
 {
     size_t pixels, bytes;
     double width = ceil(d->width * scale), height = ceil(d->height * scale);
     *out = (paint){ .scale = scale, .dark = dark };
-    if (!(scale > 0 && scale <= 16) || width * height > (double)PNG_PIXELS_MOST)
+    if (!(scale > 0 && scale <= 16))
+        return io_fail(err, PE_ERR_RANGE, "a PNG at scale %g; needs one above 0, at most 16", scale);
+    if (width * height > (double)PNG_PIXELS_MOST)
         return io_fail(err, PE_ERR_RANGE,
-                       "a picture of %g by %g pixels at scale %g; needs a scale above 0, at most 16, and at most %zu "
-                       "pixels in all",
-                       d->width, d->height, scale, PNG_PIXELS_MOST);
+                       "a PNG of %g by %g pixels, more than %zu in all; needs fewer views or specs, or .svg or .html",
+                       width, height, PNG_PIXELS_MOST);
     out->width = (int)width;
     out->height = (int)height;
     if (io_mul(&pixels, (size_t)out->width, (size_t)out->height) && io_mul(&bytes, pixels, 3)) {

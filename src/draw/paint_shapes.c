@@ -203,7 +203,7 @@ pe_status draw_png(FILE *to, const draw *d, bool dark, double scale, pe_error *e
     paint p;
     byte_sink file = { 0 };
     pe_status s = draw_status(d, err);
-    s = s ? s : paint_new(&p, d, scale > 0 ? scale : 2, dark, err);
+    s = s ? s : paint_new(&p, d, scale > 0 ? scale : paint_scale(d), dark, err);
     if (s)
         return s;
     for (size_t i = 0; i < d->shape_count; i++)

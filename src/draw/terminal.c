@@ -80,7 +80,8 @@ static void put_code(brush *b, unsigned code)
     if (code < 0x80) {
         fputc((int)code, b->to);
     } else if (b->ascii) {
-        fputs(code == 0xD7 ? "x" : code == 0xB7 ? "." : code == 0x2013 || code == 0x2212 ? "-" : "?", b->to);
+        const char *plain = draw_plain(code);
+        fputc(plain ? plain[0] : '?', b->to); /* a column has one letter; figure_plain has them all */
         if (draw_code_columns(code) == 2)
             fputc(' ', b->to);
     } else if (code < 0x800) {
@@ -93,8 +94,12 @@ static void put_code(brush *b, unsigned code)
     }
 }
 
-static int mean_of(const uint8_t heat[2])
+/* Of two halves that are cells of their own; where cells are larger, the upper one: a mean would be of no cell. */
+static int heat_of(const canvas_cell *at)
 {
+    const uint8_t *heat = at->heat;
+    if (at->is_large)
+        return heat[0];
     if (heat[0] == DRAW_NOTHING || heat[1] == DRAW_NOTHING)
         return heat[0] == DRAW_NOTHING ? heat[1] : heat[0];
     return (heat[0] + heat[1] + 1) / 2;
@@ -111,22 +116,23 @@ static void put_halves(brush *b, const uint8_t heat[2])
     put_code(b, heat[0] == DRAW_NOTHING ? 0x2584 : 0x2580);
 }
 
-/* Two heats in one character: half blocks in colour, else a shade of their mean. */
+/* Two heats in one character: half blocks in colour, else a shade. */
 static void put_heat(brush *b, const canvas_cell *at)
 {
     static const unsigned blocks[] = { ' ', 0x2591, 0x2592, 0x2593, 0x2588 };
-    static const char shades[] = " .:-=+*#%@";
-    int mean = mean_of(at->heat);
-    if (mean == DRAW_NOTHING) {
-        plain(b);
-        fputc(' ', b->to);
-    } else if (b->ascii) {
-        set(b, ink_heat(INK_HEAT + mean), NULL);
-        put_code(b, (unsigned)shades[mean * 10 / DRAW_LEVELS]);
-    } else if (b->colour) {
+    static const char shades[] = " :-=+*#%@";
+    bool halves = b->colour && !b->ascii;
+    int heat = heat_of(at);
+    if (halves && (at->heat[0] != DRAW_NOTHING || at->heat[1] != DRAW_NOTHING)) {
         put_halves(b, at->heat);
+    } else if (heat == DRAW_NOTHING) {
+        plain(b);
+        put_code(b, halves ? ' ' : b->ascii ? '.' : 0xB7); /* a blank is the lowest */
+    } else if (b->ascii) {
+        set(b, ink_heat(INK_HEAT + heat), NULL);
+        put_code(b, (unsigned)shades[heat * 9 / DRAW_LEVELS]);
     } else {
-        put_code(b, blocks[mean * 5 / DRAW_LEVELS]);
+        put_code(b, blocks[heat * 5 / DRAW_LEVELS]);
     }
 }
 

@@ -97,22 +97,25 @@ typedef struct range {
     double low, high;
 } range;
 
-static void widen(range *r, const double *x, int count)
+/* On a logarithmic axis the logarithms are what is seen. */
+static void widen(range *r, const double *x, int count, bool is_log)
 {
-    for (int i = 0; i < count; i++)
-        if (isfinite(x[i])) {
-            r->low = fmin(r->low, x[i]);
-            r->high = fmax(r->high, x[i]);
+    for (int i = 0; i < count; i++) {
+        double v = is_log ? log(x[i]) : x[i];
+        if (isfinite(v)) {
+            r->low = fmin(r->low, v);
+            r->high = fmax(r->high, v);
         }
+    }
 }
 
 static range range_of(const figure *f)
 {
     range r = { INFINITY, -INFINITY };
     if (f->kind == FIGURE_CELLS)
-        widen(&r, f->value, f->rows * f->columns);
+        widen(&r, f->value, f->rows * f->columns, false);
     for (int i = 0; i < f->series_count; i++)
-        widen(&r, f->series[i].y, f->series[i].count);
+        widen(&r, f->series[i].y, f->series[i].count, f->y_log);
     return r;
 }
 
@@ -139,8 +142,8 @@ static void align_with(show_sheet *sheet, int first)
         figure *f = sheet->figure[i];
         if (!is_alike(sheet->figure[first], f))
             continue;
-        *(f->kind == FIGURE_CELLS ? &f->low : &f->y_min) = all.low;
-        *(f->kind == FIGURE_CELLS ? &f->high : &f->y_max) = all.high;
+        *(f->kind == FIGURE_CELLS ? &f->low : &f->y_min) = f->y_log ? exp(all.low) : all.low;
+        *(f->kind == FIGURE_CELLS ? &f->high : &f->y_max) = f->y_log ? exp(all.high) : all.high;
     }
 }
 

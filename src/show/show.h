@@ -6,6 +6,7 @@
  *     show_subject *s;
  *     show_sheet sheet = { 0 };
  *     show_subject_new(&s, "rope:theta=500000", &request, &err);
+ *     show_one_mask(&request, &s, 1, &err);
  *     for each view that show_fits(view, s): show_add(&sheet, view, s, &request, &err)
  *     show_align(&sheet);          figures_write(to, sheet.figure, sheet.count, &how, &err);
  *     show_sheet_free(&sheet);     show_subject_free(s);
@@ -42,11 +43,17 @@ typedef struct show_subject {
     pe_shape shape;
     int64_t axes;
     unsigned hooks;
+    int64_t work;    /* steps that one score takes */
     int64_t trained; /* positions that training has, where the spec says so; 0: it does not */
+    bool waves;      /* its codes are sines: one part makes them, and one matrix moves every position on */
 } show_subject;
 
 pe_status show_subject_new(show_subject **out, const char *spec, const show_request *r, pe_error *err);
 void show_subject_free(show_subject *s); /* NULL is fine */
+
+/* One mask for subjects that stand side by side: r->causal, where one of them serves, or is made for, keys up to the
+ * query only. Else what differs between two pictures would be the mask. */
+pe_status show_one_mask(show_request *r, show_subject *const *s, int count, pe_error *err);
 
 /* The figures of several views and subjects; owned. */
 typedef struct show_sheet {

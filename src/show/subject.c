@@ -7,11 +7,13 @@
 #include "io/io.h"
 #include "zoo/spec_read.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define HEADS 8
 #define HEAD_DIM 64
 #define MODEL_DIM 128
+#define PARAMS_MAX (INT64_C(1) << 23) /* 64 MiB as they start */
 
 static pe_shape shape_of(const show_request *r)
 {
@@ -23,18 +25,47 @@ static pe_shape shape_of(const show_request *r)
 }
 
 /* Of the first part that names one. */
-static pe_status find_trained(show_subject *s, pe_error *err)
+static void find_trained(show_subject *s, const char *part)
 {
-    for (int i = 0; !s->trained && i < zoo_spec_parts(s->spec); i++) {
+    const pe_info *row = zoo_spec_row(part);
+    double found = row && row->key_trained ? zoo_spec_num_or(part, row->key_trained, 0) : 0;
+    if (!s->trained)
+        s->trained = found > 0 && found < (double)PE_POSITION_MAX ? (int64_t)found : 0;
+}
+
+static void find_work(show_subject *s, const char *part)
+{
+    const pe_info *row = zoo_spec_row(part);
+    double found = row && row->key_work ? zoo_spec_num_or(part, row->key_work, 0) : 0;
+    s->work += found > 0 && found < 0x1p31 ? (int64_t)found : 0;
+}
+
+static pe_status find_waves(show_subject *s, const char *part, int *coders, pe_error *err)
+{
+    pe_encoding *e;
+    SHOW_TRY(pe_encoding_new(&e, part, s->shape, err));
+    bool codes = pe_encoding_hooks(e) & PE_HOOK_EMBED;
+    *coders += codes;
+    s->waves = codes ? *coders == 1 && pe_encoding_claims(e) & PE_CLAIM_LINEAR : s->waves && *coders < 2;
+    pe_encoding_free(e);
+    return PE_OK;
+}
+
+static pe_status look_at_parts(show_subject *s, pe_error *err)
+{
+    pe_status status = PE_OK;
+    int coders = 0;
+    s->work = 1;
+    for (int i = 0; !status && i < zoo_spec_parts(s->spec); i++) {
         char *part = zoo_spec_part(s->spec, i);
         if (!part)
             return io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
-        const pe_info *row = zoo_spec_row(part);
-        double found = row && row->key_trained ? zoo_spec_num_or(part, row->key_trained, 0) : 0;
-        s->trained = found > 0 && found < (double)PE_POSITION_MAX ? (int64_t)found : 0;
+        find_trained(s, part);
+        find_work(s, part);
+        status = find_waves(s, part, &coders, err);
         free(part);
     }
-    return PE_OK;
+    return status;
 }
 
 static pe_status fill_params(show_subject *s, const show_request *r, pe_error *err)
@@ -43,6 +74,10 @@ static pe_status fill_params(show_subject *s, const show_request *r, pe_error *e
     int64_t count = pe_encoding_param_count(s->e);
     if (!count)
         return PE_OK;
+    if (count > PARAMS_MAX)
+        return io_fail(err, PE_ERR_RANGE,
+                       "%.150s learns %" PRId64 " numbers, too many to make for a picture; needs %" PRId64 " or less",
+                       s->spec, count, PARAMS_MAX);
     SHOW_TRY(show_memory(&data, count, 1, err));
     s->params = (pe_params){ .data = data, .dtype = PE_F64, .count = count };
     return pe_encoding_init(s->e, s->params, r->seed, err);
@@ -60,7 +95,9 @@ pe_status show_subject_new(show_subject **out, const char *spec, const show_requ
         s->shape = pe_encoding_shape(s->e);
         s->axes = pe_encoding_axes(s->e);
         s->hooks = pe_encoding_hooks(s->e);
-        status = find_trained(s, err);
+        if (!pe_encoding_pair_count(s->e))
+            s->hooks &= ~(unsigned)PE_HOOK_ROTATE; /* a rotation of no pairs: there is nothing to look at */
+        status = look_at_parts(s, err);
     }
     if (!status)
         status = fill_params(s, r, err);

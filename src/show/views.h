@@ -12,6 +12,10 @@
 #define SHOW_CELLS_MAX 4096  /* rows or columns of a heat map */
 #define SHOW_LINES_MAX 8     /* of one figure */
 
+/* What is drawn while somebody waits is counted before it is computed, in steps of a multiplication or so. */
+#define SHOW_WORK_MAX (INT64_C(1) << 26)
+#define SHOW_SINE 16 /* steps of a number of a code, or of a turn */
+
 #define SHOW_TRY(call)                                                                                                 \
     do {                                                                                                               \
         pe_status try_status = (call);                                                                                 \
@@ -31,8 +35,8 @@ typedef struct show_path {
     int64_t step;
 } show_path;
 
-/* The request's length, or as much of own as the encoding serves; at most `most` points, by steps where more are
- * wanted. */
+/* The request's length, or as much of own as the encoding serves; at most `most` points, and as many as SHOW_WORK_MAX
+ * allows, by steps where more are wanted. Refused where not even a sentence's would be allowed. */
 pe_status path_new(show_path *p, const show_subject *s, const show_request *r, int64_t own, int64_t most,
                    pe_error *err);
 /* The same without steps: a length above `most` is refused, in the name of the view. */
@@ -84,6 +88,13 @@ void show_say(figure *f, char **field, const show_request *r, words format, ...)
 void show_mark_trained(figure *f, const show_subject *s, const show_request *r, double from, double to);
 /* The caption, and a sentence on the steps of the path where it has any. */
 void show_caption(figure *f, const show_path *p, const show_request *r, words format, ...);
+
+/* ---------------------------------------------------------------- waves of codes (views_waves.c) */
+
+/* Positions per turn of every dimension; of a subject that has waves. */
+pe_status show_code_waves(double **out, int64_t *count, const show_subject *s, const show_request *r, pe_error *err);
+/* A line over dimensions, broken where their wavelengths begin anew; wave NULL: nowhere. */
+void show_put_broken(figure *f, const char *name, const double *y, const double *wave, int64_t count);
 
 /* ---------------------------------------------------------------- sentences (sentence.c) */
 

@@ -48,9 +48,6 @@ static pe_status codes(block *b, const show_subject *s, pe_error *err)
 {
     int64_t width;
     SHOW_TRY(show_codes(&b->value, &width, s, b->path.where, err));
-    if (width > 1 << 16)
-        return io_fail(err, PE_ERR_RANGE, "the codes are %" PRId64 " wide, too wide for a picture; needs 65536 or less",
-                       width);
     b->columns = (int)width;
     return PE_OK;
 }
@@ -99,6 +96,23 @@ static double largest(const block *b)
     return most;
 }
 
+/* "cos 3": what a column holds, for whoever reads a value. */
+static pe_status name_columns(figure *f, int pairs, pe_error *err)
+{
+    enum { NAME = 24 };
+    char *text = calloc((size_t)pairs * 2 + 1, NAME); /* at most PE_HEAD_DIM_MAX names */
+    const char **name = calloc((size_t)pairs * 2 + 1, sizeof *name);
+    for (int i = 0; text && name && i < 2 * pairs; i++) {
+        name[i] = text + i * NAME;
+        snprintf(text + i * NAME, NAME, "%s %d", i < pairs ? "cos" : "sin", i % pairs);
+    }
+    bool done = text && name && figure_names(f, &f->x_names, name, 2 * pairs);
+    f->x_numbered = true;
+    free(name);
+    free(text);
+    return done ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for the names of %d pairs", pairs);
+}
+
 static pe_status draw_table(show_sheet *to, const block *b, const show_subject *s, const show_request *r, pe_error *err)
 {
     figure *f;
@@ -132,7 +146,7 @@ static pe_status draw_table(show_sheet *to, const block *b, const show_subject *
                  "of %d angles. Fast pairs come first.",
                  "每一行是一个位置对查询的旋转，逐对给出：左半为 %d 个角度的余弦，右半为正弦；转得快的在前。" },
         pairs);
-    return PE_OK;
+    return name_columns(f, pairs, err);
 }
 
 static pe_status make_table(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
@@ -233,15 +247,10 @@ static pe_status count_nine_tenths(int *out, const double *v, int count, pe_erro
     return PE_OK;
 }
 
-static pe_status caption_variance(figure *f, const block *b, const show_request *r, pe_error *err)
+static pe_status caption_variance(figure *f, const block *b, const double *all, const show_request *r, pe_error *err)
 {
-    double *all;
     int most;
-    SHOW_TRY(show_memory(&all, b->columns, 1, err));
-    for (int i = 0; i < b->columns; i++)
-        all[i] = variance(b, i);
     pe_status status = count_nine_tenths(&most, all, b->columns, err);
-    free(all);
     if (!status)
         show_caption(f, &b->path, r,
                      (words){ "Over %" PRId64 " positions, %d of %d numbers hold nine tenths of all the variance; the "
@@ -251,23 +260,39 @@ static pe_status caption_variance(figure *f, const block *b, const show_request 
     return status;
 }
 
-static pe_status draw_variance(show_sheet *to, const block *b, const show_subject *s, const show_request *r,
-                               pe_error *err)
+/* all: of every column; wave: of every dimension of a code of sines, or NULL. */
+static pe_status put_variance(show_sheet *to, const block *b, const double *all, const double *wave,
+                              const show_subject *s, const show_request *r, pe_error *err)
 {
     figure *f;
     bool codes = b->hook == PE_HOOK_EMBED;
     int lines = codes ? 1 : 2, width = b->columns / lines;
     const char *name[2] = { codes ? say((words){ "variance", "方差" }, r->language) : "cos", "sin" };
     SHOW_TRY(show_figure(&f, to, FIGURE_LINES, s, err));
-    for (int n = 0; n < lines; n++) {
-        double *y = figure_line(f, name[n], NULL, width);
-        for (int i = 0; y && i < width; i++)
-            y[i] = variance(b, n * width + i);
-    }
+    for (int n = 0; n < lines; n++)
+        show_put_broken(f, name[n], all + n * width, wave, width);
     show_title(f, &show_view_variance, s, r, b->hook);
     figure_text(f, &f->x_label, "%s", say(codes ? dimension : (words){ "pair", "对" }, r->language));
     show_say(f, &f->y_label, r, (words){ "variance over the positions", "在各位置上的方差" });
-    return caption_variance(f, b, r, err);
+    return caption_variance(f, b, all, r, err);
+}
+
+static pe_status draw_variance(show_sheet *to, const block *b, const show_subject *s, const show_request *r,
+                               pe_error *err)
+{
+    double *all, *wave = NULL;
+    int64_t count;
+    SHOW_TRY(show_memory(&all, b->columns, 1, err));
+    for (int i = 0; i < b->columns; i++)
+        all[i] = variance(b, i);
+    pe_status status = PE_OK;
+    if (s->waves && b->hook == PE_HOOK_EMBED)
+        status = show_code_waves(&wave, &count, s, r, err);
+    if (!status)
+        status = put_variance(to, b, all, wave, s, r, err);
+    free(wave);
+    free(all);
+    return status;
 }
 
 static pe_status make_variance(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)

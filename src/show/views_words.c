@@ -70,16 +70,25 @@ static pe_status begin(figure **f, show_sheet *to, const stage *g, int64_t query
     SHOW_TRY(show_figure(f, to, FIGURE_CELLS, s, err));
     show_title(*f, &show_view_around, s, r, hook);
     name_columns(*f, g, query);
-    (*f)->midpoint = true;
     show_say(*f, &(*f)->x_label, r, (words){ "key and its distance", "键及其距离" });
     return PE_OK;
+}
+
+/* What a causal mask hides from the query. */
+static void hide_ahead(double *v, int rows, const stage *g, int64_t query)
+{
+    for (int i = 0; v && g->causal && i < rows; i++)
+        for (int64_t j = query + 1; j < g->words.count; j++)
+            v[i * g->words.count + j] = NAN;
 }
 
 static void caption(figure *f, const stage *g, int64_t query, const show_request *r, words what)
 {
     show_say(f, &f->caption, r,
-             (words){ "Seen from “%.60s”, word %" PRId64 " counted from 0: %s.",
-                      "从“%.60s”（第 %" PRId64 " 个词，从 0 数）看：%s。" },
+             g->causal ? (words){ "Seen from “%.60s”, word %" PRId64 " counted from 0, under a causal mask: %s.",
+                                  "加因果掩码，从“%.60s”（第 %" PRId64 " 个词，从 0 数）看：%s。" }
+                       : (words){ "Seen from “%.60s”, word %" PRId64 " counted from 0: %s.",
+                                  "从“%.60s”（第 %" PRId64 " 个词，从 0 数）看：%s。" },
              g->words.word[query], query, say(what, r->language));
 }
 
@@ -96,6 +105,7 @@ static pe_status around_codes(show_sheet *to, const stage *g, int64_t query, con
     double *v = status ? NULL : figure_cells(f, 1, g->words.count);
     for (int i = 0; v && i < g->words.count; i++)
         v[i] = show_dot(own, code + i * width, width) / (norm != 0 ? norm : 1);
+    hide_ahead(v, 1, g, query);
     free(code);
     if (status)
         return status;
@@ -126,14 +136,27 @@ static pe_status around_turns(show_sheet *to, const stage *g, int64_t query, con
         for (int64_t j = 0; j < n; j++)
             v[i * n + j] = turn[query * pairs + pick[i]] * turn[j * pairs + pick[i]] +
                            sine[query * pairs + pick[i]] * sine[j * pairs + pick[i]];
+    hide_ahead(v, picked, g, query);
     free(turn);
     if (status)
         return status;
+    f->midpoint = true;
     name_rows(f, r, (words){ "pair %d", "第 %d 对" }, pick, picked);
     caption(f, g, query, r,
             (words){ "the cosine of the angle by which each pair is turned against the same pair at every word",
                      "每一对相对于各词处同一对所转角度的余弦" });
     return PE_OK;
+}
+
+/* Above and below 0: then it is the middle of the colours. */
+static bool has_both_signs(const double *v, int64_t count)
+{
+    bool above = false, below = false;
+    for (int64_t i = 0; v && i < count; i++) {
+        above = above || v[i] > 0;
+        below = below || v[i] < 0;
+    }
+    return above && below;
 }
 
 static pe_status around_terms(show_sheet *to, const stage *g, int64_t query, const show_subject *s,
@@ -151,6 +174,7 @@ static pe_status around_terms(show_sheet *to, const stage *g, int64_t query, con
     free(term);
     if (status)
         return status;
+    f->midpoint = has_both_signs(v, heads * n);
     name_rows(f, r, (words){ "head %d", "第 %d 头" }, pick, heads);
     caption(f, g, query, r, (words){ "what each head adds to the score of every word", "每个头给各词的分数加多少" });
     return PE_OK;
@@ -203,21 +227,29 @@ static double between_equals(const double *p, const show_sentence *w)
     return most;
 }
 
-static void caption_attention(figure *f, const double *p, const stage *g, const show_request *r)
+/* What is said of equal words: a mask alone shows each of them other words. */
+static words said_of_equals(double apart, bool with, bool causal)
+{
+    if (!(apart > 0))
+        return (words){ " Equal words attend alike: nothing tells them apart.", "相同的词注意力完全一样：无法区分。" };
+    if (causal && !with)
+        return (words){ " Equal words attend differently, by up to %.3g, by the mask alone: each sees other words.",
+                        "相同的词注意力不同，最多相差 %.3g，这只来自掩码：它们各自看到的词不同。" };
+    return (words){ " Equal words attend differently, by up to %.3g.", "相同的词注意力不同，最多相差 %.3g。" };
+}
+
+static void caption_attention(figure *f, const double *p, const stage *g, bool with, const show_request *r)
 {
     double apart = between_equals(p, &g->words);
     apart = apart >= 0 && apart < 1e-9 ? 0 : apart; /* without the rounding */
-    words equal =
-        apart > 0
-            ? (words){ " Equal words attend differently, by up to %.3g.", "相同的词注意力不同，最多相差 %.3g。" }
-            : (words){ " Equal words attend alike: nothing tells them apart.", "相同的词注意力完全一样：无法区分。" };
-    char text[160];
-    snprintf(text, sizeof text, say(equal, r->language), apart);
+    char text[200];
+    snprintf(text, sizeof text, say(said_of_equals(apart, with, g->causal), r->language), apart);
     show_say(
         f, &f->caption, r,
         g->causal
-            ? (words){ "Each row is one word's attention to itself and the words before it, and sums to 1.%s",
-                       "每一行是一个词对自己和前面各词的注意力，和为 1。%s" }
+            ? (words){ "Causal mask: each row is one word's attention to itself and the words before it, and sums to "
+                       "1.%s",
+                       "因果掩码：每一行是一个词对自己和前面各词的注意力，和为 1。%s" }
             : (words){ "Each row is one word's attention, and sums to 1.%s", "每一行是一个词的注意力，和为 1。%s" },
         apart < 0 ? "" : text);
 }
@@ -240,7 +272,7 @@ static pe_status draw_attention(show_sheet *to, const stage *g, bool with, const
     if (!p)
         return PE_OK; /* show_add asks the figure */
     SHOW_TRY(attend_words(p, &g->words, s, r, g->path.where, with, g->causal, err));
-    caption_attention(f, p, g, r);
+    caption_attention(f, p, g, with, r);
     for (int i = 0; i < n * n; i++)
         f->high = fmax(f->high, p[i]);
     for (int i = 0; g->causal && i < n; i++)

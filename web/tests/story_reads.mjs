@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Links, languages, light and dark, a phone.
-import { calm, check, follow, open, settle, that, turnControl } from "./page.mjs";
+import { calm, check, follow, open, settle, that, turnControl, until } from "./page.mjs";
 import { browser, disk, tabs } from "./setup.mjs";
 
 check("a link restores what it was made from", async () => {
@@ -68,6 +68,74 @@ check("a phone scrolls it one way only", async () => {
       });
       that(wide.over <= 0, `${lang} ${link}: ${wide.over} pixels too wide: ${wide.what}`);
     }
+  calm(page);
+  await page.close();
+});
+
+check("the skip link and Back keep what the reader set", async () => {
+  const page = await open(browser, `${disk}#a=alibi&n=48`);
+  const at = () => page.evaluate(() => ({ spec: document.querySelector(".side-a input.spec").value, hash: location.hash, tab: document.querySelector("main > section:not([hidden])").id }));
+  await page.evaluate(() => document.getElementById("skip").click());
+  await settle(page, 100);
+  that((await at()).spec === "alibi", `after the skip link: ${JSON.stringify(await at())}`);
+  await page.evaluate(() => document.getElementById("tab-claims").click());
+  await settle(page, 100);
+  that((await at()).tab === "claims", JSON.stringify(await at()));
+  await page.evaluate(() => history.back());
+  await until(page, () => !document.getElementById("explore").hidden);
+  const back = await at();
+  that(back.tab === "explore" && back.spec === "alibi", `after Back: ${JSON.stringify(back)}`);
+  calm(page);
+  await page.close();
+});
+
+check("playing goes on, or stops, in the other language, and nothing breaks", async () => {
+  const page = await open(browser, `${disk}#a=rope&view=table`);
+  await page.evaluate(() => [...document.querySelectorAll(".strip button")].find((b) => /Play/.test(b.textContent))?.click());
+  await settle(page, 200);
+  await page.evaluate(() => document.getElementById("language").click());
+  await settle(page, 300);
+  const buttons = await page.evaluate(() => [...document.querySelectorAll(".strip button")].map((b) => b.textContent).join());
+  that(!/Play|Pause/.test(buttons), `English is left: ${buttons}`);
+  calm(page);
+  await page.close();
+});
+
+check("a spec that looks like an option is a spec, and + may stand in a value of it", async () => {
+  const page = await open(browser, disk);
+  const said = async (spec) => {
+    await follow(page, `#a=${encodeURIComponent(spec)}`);
+    return page.evaluate(() => [...document.querySelectorAll("#explore .error")].map((e) => e.textContent).filter(Boolean).join(" "));
+  };
+  that(/unknown encoding/.test(await said("--help")), await said("--help"));
+  that((await said("rope:theta=1e+6")) === "" || /1e/.test(await said("rope:theta=1e+6")), await said("rope:theta=1e+6"));
+  that((await said("rope+alibi")) === "", await said("rope+alibi"));
+  calm(page);
+  await page.close();
+});
+
+check("a model's file is told in Chinese, and what is English is marked", async () => {
+  const page = await open(browser, `${disk}#tab=model&lang=en`);
+  for (const name of ["Llama 3.1 8B", "BLOOM 7B1", "T5 small"]) {
+    await page.evaluate((name) => {
+      const select = document.querySelector("#model select.examples");
+      select.value = name;
+      select.dispatchEvent(new Event("change", { bubbles: true }));
+    }, name);
+    await settle(page, 100);
+    await page.evaluate(() => document.getElementById("language").click());
+    await settle(page, 200);
+    const model = await page.evaluate(() => {
+      const root = document.getElementById("model"), specs = root.querySelectorAll(".spec-cell").length;
+      const loose = [...root.querySelectorAll("p, th, td, button, label, h2, h3")].filter((e) => !e.closest("[lang=en]") && !e.querySelector("[lang=en]"))
+        .map((e) => e.textContent.trim()).filter((t) => /[a-z]{3,} [a-z]{3,} [a-z]{3,}/i.test(t) && !/[\u4e00-\u9fff]/.test(t));
+      return { specs, loose };
+    });
+    that(model.specs > 0, `${name}: the file is gone in the other language`);
+    that(model.loose.length === 0, `${name}: English that is not marked: ${model.loose[0]}`);
+    await page.evaluate(() => document.getElementById("language").click());
+    await settle(page, 200);
+  }
   calm(page);
   await page.close();
 });
