@@ -30,6 +30,8 @@ views() { grep -o '"title": "[^"]*"' stdout | sort -u | wc -l; }
 expect 0 "has more views: curves" rope
 expect 0 "attention" --list
 expect 0 '"fits": ["alibi"]' alibi --list --json
+expect 0 '"terms": "c2p"' deberta:terms=c2p --list --json
+show "shaw:on=keys+values,left=4+alibi" --list --json; check "a + inside a value starts no part" test "$(grep -c '"keys": ' stdout)" = 2
 show alibi --list; check "a list of one spec holds what fits" test "$(wc -l <stdout)" = 5
 show none; check "a row without a hook has its attention" grep -q "Attention with the encoding" stdout
 show rope --view table,decay --json; check "two views by name" test "$(views)" = 2

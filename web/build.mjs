@@ -15,9 +15,9 @@ const [wasmFile, fingerprint, compiler] = process.argv.slice(2);
 const site = join(here, "build", "site");
 const scriptTag = '<script src="page.js" defer></script>', styleTag = '<link rel="stylesheet" href="page.css">';
 
-/** tex`...` and texBlock`...` as MathML without the TeX it came from. */
-function formula(block, source) {
-  const html = katex.renderToString(source, { output: "mathml", displayMode: block, throwOnError: true, strict: "error" });
+/** tex`...` as MathML without the TeX it came from. */
+function formula(source) {
+  const html = katex.renderToString(source, { output: "mathml", displayMode: false, throwOnError: true, strict: "error" });
   const math = /<math[^]*<\/math>/.exec(html)[0];
   return math.replace(/<annotation[^]*?<\/annotation>/g, "").replace(/<\/?semantics>/g, "");
 }
@@ -27,8 +27,8 @@ const formulas = {
   setup(build) {
     build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const text = readFileSync(path, "utf8");
-      const contents = text.replace(/^(?!\s*(?:\/\/|\*|\/\*)).*$/gm, (line) => line.replace(/\b(tex|texBlock)`([^`]*)`/g,
-        (_, tag, source) => JSON.stringify(formula(tag === "texBlock", source))));
+      const contents = text.replace(/^(?!\s*(?:\/\/|\*|\/\*)).*$/gm, (line) => line.replace(/\btex`([^`]*)`/g,
+        (_, source) => JSON.stringify(formula(source))));
       return { contents, loader: "ts" };
     });
   },

@@ -4,6 +4,10 @@
 #include "cli/show.h"
 
 #include "io/json_out.h"
+#include "zoo/spec_read.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static bool fits_any(const show_job *j, const show_view *v)
 {
@@ -13,10 +17,45 @@ static bool fits_any(const show_job *j, const show_view *v)
     return !j->subjects;
 }
 
+/* A part's name, and the keys that are not as by default. text: room for any value. */
+static void json_part(json_out *o, const char *part, char *text, size_t cap)
+{
+    const pe_info *row = zoo_spec_row(part);
+    out_open(o, NULL, '{');
+    out_text(o, "name", row->name);
+    out_open(o, "keys", '{');
+    for (int i = 0; i < row->key_count; i++)
+        if (zoo_spec_has(part, row->keys[i].name) && zoo_spec_text(text, cap, part, row->keys[i].name))
+            out_text(o, row->keys[i].name, text);
+    out_close(o, '}');
+    out_close(o, '}');
+}
+
+/* Null without memory. */
+static void json_parts(json_out *o, const char *spec)
+{
+    size_t cap = strlen(spec) + 1;
+    char *text = malloc(cap);
+    if (!text) {
+        out_text(o, "parts", NULL);
+        return;
+    }
+    out_open(o, "parts", '[');
+    for (int i = 0; i < zoo_spec_parts(spec); i++) {
+        char *part = zoo_spec_part(spec, i);
+        if (part && zoo_spec_row(part))
+            json_part(o, part, text, cap);
+        free(part);
+    }
+    out_close(o, ']');
+    free(text);
+}
+
 static void json_subject(json_out *o, const show_subject *s)
 {
     out_open(o, NULL, '{');
     out_text(o, "spec", s->spec);
+    json_parts(o, s->spec);
     out_int(o, "axes", s->axes);
     out_open(o, "hooks", '-');
     for (unsigned bit = 1; pe_hook_name(bit); bit <<= 1)

@@ -17,6 +17,7 @@ export interface Ran {
   out: Uint8Array; // stdout
   readonly text: string; // stdout as text
   err: string; // stderr: a sentence where code is not 0
+  ms?: number; // how long it took, where it ran beside the page
 }
 
 /** A picture of `posenc show`. */
@@ -36,6 +37,8 @@ export interface SliderWanted {
   step?: number; // 1
   log?: boolean; // equal ratios, not equal steps; the field beside it takes any number
   help?: string;
+  side?: string; // A or B, said before the label to those who hear it
+  free?: boolean; // the field takes any number: who is told judges it
   none?: string; // what stands in the field where there is no value: "auto"
 }
 
@@ -65,6 +68,8 @@ export interface State {
   text: string; // the sentence
   walk: string; // the steps: "": folded; "5,3,8": the query's position, the key's, the width
   step: string; // of the tour
+  demo: string; // what the reader has set in it: "3.0.n=64&1.spec=2", the step, then by demo and control
+  term: string; // of the glossary
   lang: Lang;
   theme: string; // "": as the system says; light, dark
 }
@@ -78,22 +83,36 @@ export interface App {
   /** One command of the tool, without its name: run(["table", "rope", "-n", "4", "--json"]). Files it may read are
    *  handed in: run(["explain", "config.json"], { "config.json": text }). */
   run(args: readonly string[], files?: Readonly<Record<string, string>>): Ran;
-  /** The same beside the page, for what may take seconds; owner: whose it is. Files cannot be handed in. */
-  later(args: readonly string[], owner: object, done: (ran: Ran) => void): void;
+  /** The same beside the page, for what may take seconds; owner: whose it is. Files cannot be handed in. live: for what is
+   *  in sight now, which does not wait for the rest. */
+  later(args: readonly string[], owner: object, done: (ran: Ran) => void, live?: boolean): void;
+  /** The newest command of owner: at once where that is quick, else beside the page, and then true comes back. */
+  newest(args: readonly string[], owner: object, done: (ran: Ran) => void): boolean;
   /** Takes back what owner asked for later and has not got. */
   forget(owner: object): void;
   /** Draws into el, replacing what is there; an error becomes the tool's sentence. Call again to redraw. */
   picture(el: HTMLElement, wanted: Wanted): void;
-  /** Appends a labelled slider with its number field; onChange comes at most once a frame. */
+  /** Appends a labelled slider with its number field; onChange comes at most once a frame, with NaN where the
+   *  field of a slider with `none` is cleared. */
   slider(el: HTMLElement, wanted: SliderWanted, onChange: (value: number) => void): Slider;
+  /** What a part keeps while it is made anew (another language, a link followed), by a name of its own. */
+  readonly kept: Map<string, unknown>;
   readonly state: Readonly<State>;
-  /** Changes the state, the link, and all that shows it. */
-  setState(change: Partial<State>): void;
-  /** A link to the page in another state, for <a href>. */
+  /** Changes the state, the link, and all that shows it. place: one to come back to with the browser's Back, as another
+   *  tab or view is in any case. */
+  setState(change: Partial<State>, place?: boolean): void;
+  /** A link to the page in another state. */
   link(change: Partial<State>): string;
+  /** Makes a lead there from whatever the state is when it is followed: only what is named changes. */
+  leads(a: HTMLAnchorElement, change: () => Partial<State>): HTMLAnchorElement;
 }
 
 /** The sentence of a command that failed, without the tool's name before it. */
 export function sentence(ran: Ran): string {
   return ran.err.trim().replace(/^posenc( \w+)?: /, "") || `exit ${ran.code}`;
+}
+
+/** A command with its specs last, after "--": what begins with '-' is a spec that the tool refuses, never an option. */
+export function specArgs(verb: string, specs: readonly string[], options: readonly string[]): string[] {
+  return [verb, ...options, "--", ...specs];
 }

@@ -35,6 +35,11 @@ export class Background {
     this.next();
   }
 
+  /** Takes back all that anyone asked for. */
+  clear(): void {
+    for (const owner of new Set([...this.waiting, ...(this.running ? [this.running] : [])].map((j) => j.owner))) this.forget(owner);
+  }
+
   forget(owner: object): void {
     this.waiting = this.waiting.filter((j) => j.owner !== owner);
     if (this.running?.owner !== owner) return;
@@ -76,7 +81,8 @@ export function serve(): void {
       tool = toolOf(event.data);
       return;
     }
+    const start = performance.now();
     const { code, out, text, err } = tool?.run(event.data) ?? { code: 4, out: new Uint8Array(0), text: "", err: "no tool" };
-    postMessage({ code, out, text, err });
+    postMessage({ code, out, text, err, ms: performance.now() - start });
   };
 }

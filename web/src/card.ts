@@ -3,7 +3,7 @@
 // One view on the page: its figures of A and, beside them, of B, by one command, so that what stands side by side has one
 // scale. Drawn while it is in sight, at a width that fits the window.
 
-import { sentence, type App, type State } from "./app";
+import { sentence, specArgs, type App, type State } from "./app";
 import { fill, h } from "./dom";
 import { readFigures, type Figure, type Sheet } from "./figure";
 import { measured, WhileSeen } from "./frame";
@@ -21,17 +21,19 @@ export class Card {
   private readonly about = h("p", { class: "faint about" });
   private readonly grid = h("div", { class: "sides" });
   private readonly error = h("p", { class: "error" });
+  private readonly waiting = h("p", { class: "faint", role: "status" });
   private readonly seen: WhileSeen;
   private pictures = new Map<string, Picture>();
   private args: string[] = [];
   private columns = 1; // of figures, where one spec has several of a kind
   private narrow = Infinity; // the width at which the tallest fits into the window
+  private fitted = ""; // the cells that narrow was found for
   private specs: string[] = [];
   private named = ""; // the specs whose names stand above the pictures
 
   constructor(private readonly app: App, readonly view: View) {
     this.about.textContent = view.about;
-    fill(this.root, this.about, this.error, this.grid);
+    fill(this.root, this.about, this.error, this.waiting, this.grid);
     this.seen = new WhileSeen(this.root, () => this.draw());
   }
 
@@ -43,25 +45,31 @@ export class Card {
 
   stop(): void {
     this.seen.stop();
+    this.app.forget(this);
   }
 
   private command(as: readonly string[]): string[] {
-    return ["show", ...this.specs, ...this.args, ...as];
+    return specArgs("show", this.specs, [...this.args, ...as]);
   }
 
   private draw(): void {
-    measured("picture", () => {
-      const sheet = this.make(Math.min(this.narrow, this.room()));
-      if (!sheet) return;
+    measured("picture", () => this.make(Math.min(this.narrow, this.room()), (sheet) => {
       const again = this.refit(sheet);
-      this.lay(again ? (this.make(again) ?? sheet) : sheet);
-    });
+      if (again) this.make(again, (fitting) => this.lay(fitting));
+      else this.lay(sheet);
+    }));
   }
 
-  private make(width: number): Sheet | null {
-    const ran = this.app.run(this.command(["--as", "parts", "--width", `${Math.floor(width)}`]));
-    this.error.textContent = ran.code ? sentence(ran) : "";
-    return ran.code ? null : readFigures(ran.text);
+  private make(width: number, done: (sheet: Sheet) => void): void {
+    this.waiting.textContent = "";
+    let made = false;
+    const slow = this.app.newest(this.command(["--as", "parts", "--width", `${Math.floor(width)}`]), this, (ran) => {
+      made = true;
+      this.waiting.textContent = "";
+      this.error.textContent = ran.code ? sentence(ran) : "";
+      if (!ran.code) done(readFigures(ran.text));
+    });
+    if (slow && !made) this.waiting.textContent = this.app.t(words.measuring);
   }
 
   /** Pixels that one figure has: half of the row where there are two. */
@@ -70,14 +78,18 @@ export class Card {
     return Math.max(280, Math.min((all - 20 * (columns - 1)) / columns, 900));
   }
 
-  /** Pictures fit into the window: the width to draw them at instead, or 0 where they are well as they are. */
+  /** Pictures fit into the window: the width to draw them at instead, or 0 where they are well as they are. Heights go in
+   *  steps of cells, so the width that fits is looked for once for as many cells, and not hunted after. */
   private refit(sheet: Sheet): number {
     const columns = sheet.figures.length > 1 && sheet.figures.every((f) => f.kind === "cells") ? 2 : 1;
     const tallest = Math.max(...sheet.figures.map((f) => f.height)), most = Math.max(380, 0.7 * innerHeight);
     const before = Math.min(this.narrow, this.room());
     this.columns = columns;
     this.grid.classList.toggle("pairs", this.specs.length === 1 && columns === 2);
-    if (tallest > most || (this.narrow < this.room() && tallest < 0.85 * most)) this.narrow = (before * most) / tallest;
+    const cells = [this.room(), most, ...sheet.figures.map((f) => `${f.kind} ${f.matrix?.rows} ${f.matrix?.columns}`)].join();
+    if (cells === this.fitted) return 0;
+    this.fitted = cells;
+    if (tallest > most || (this.narrow < this.room() && tallest < 0.6 * most)) this.narrow = (before * most) / tallest;
     const now = Math.min(this.narrow, this.room());
     return Math.abs(now - before) > 2 ? Math.max(280, now) : 0;
   }

@@ -33,6 +33,21 @@ export class ClaimsPanel {
     if (ran.code) { root.append(h("p", { class: "error" }, sentence(ran))); return; }
     for (const g of (JSON.parse(ran.text) as Groups).groups)
       root.append(h("section", { class: "claims" }, h("h3", {}, g.title), ...g.claims.map((c) => this.row(c))));
+    this.again();
+  }
+
+  /** What was measured before the panel was made anew, by claim; the words are of the language it was measured in. */
+  private get kept(): Map<string, { lang: string; ran: Ran }> {
+    const kept = (this.app.kept.get("claims") as Map<string, { lang: string; ran: Ran }> | undefined) ?? new Map<string, { lang: string; ran: Ran }>();
+    this.app.kept.set("claims", kept);
+    return kept;
+  }
+
+  /** Shows that again; what was said in the other language is measured once more for its words. */
+  private again(): void {
+    const before = [...this.kept].filter(([name]) => this.rows.has(name));
+    for (const [name, { lang, ran }] of before) if (lang === this.app.lang) this.show(name, ran);
+    this.ask(before.filter(([, { lang }]) => lang !== this.app.lang).map(([name]) => name));
   }
 
   private row(c: Claim): HTMLElement {
@@ -66,6 +81,7 @@ export class ClaimsPanel {
       fill(this.found(name), h("span", { class: "faint" }, this.app.t(words.measuring)));
       this.app.later(["prove", name, "--json", "--lang", this.app.lang], this, (ran) => {
         this.waiting.delete(name);
+        this.kept.set(name, { lang: this.app.lang, ran });
         this.show(name, ran);
         this.label();
       });

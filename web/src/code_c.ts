@@ -1,47 +1,70 @@
 // SPDX-License-Identifier: MIT
 //
-// The encoding at hand as a C program: complete, and doing what the encoding does (a code, a turn, or attention).
+// The encoding at hand as a C program: complete, and doing all that the encoding does, hook by hook. It prints the same
+// numbers as the commands beside it.
 
 import type { State } from "./app";
+import type { Subject } from "./views";
 
 function text(spec: string): string {
   return `"${spec.replace(/[\\"]/g, "\\$&").replace(/[^\x20-\x7e]/g, "?")}"`;
 }
 
-const embed = (s: Readonly<State>): string => `    int64_t width = pe_encoding_embed_width(e, ${s.model});
-    float *y = calloc((size_t)(n * width), sizeof *y); /* (n, width): the codes alone, x being 0 */
-    pe_view code = pe_view_packed(y, PE_F32, n, 1, width), x = pe_view_packed(NULL, PE_F32, n, 1, ${s.model});
-    if (pe_encoding_embed(e, params, code, x, where, &err))
+const embed = (s: Readonly<State>): string => `
+    /* What is added to x, or joined to it: x being 0, the code alone. */
+    int64_t own = pe_encoding_embed_width(e, 0), x = own > 0 ? 0 : ${s.model}, width = pe_encoding_embed_width(e, x);
+    float *y = calloc((size_t)(n * width), sizeof *y); /* (n, width) */
+    if (pe_encoding_embed(e, params, pe_view_packed(y, PE_F32, n, 1, width), pe_view_packed(NULL, PE_F32, n, 1, x), where, &err))
         return fail(&err);
-    for (int64_t c = width > ${s.model} ? ${s.model} : 0, end = c + 4; c < end && c < width; c++)
-        printf("y[%d][%d] = %.9g\\n", (int)(n - 1), (int)c, (double)y[(n - 1) * width + c]);
+    show("code", y + width, width);
 `;
 
-const rotate = (s: Readonly<State>): string => `    float *q = malloc(sizeof *q * (size_t)(n * ${s.heads} * ${s.dim})); /* (n, heads, head_dim), of ones */
-    for (int64_t i = 0; i < n * ${s.heads} * ${s.dim}; i++)
-        q[i] = 1;
-    pe_view view = pe_view_packed(q, PE_F32, n, ${s.heads}, ${s.dim});
-    if (pe_encoding_rotate(e, PE_QUERY, view, view, where, &err))
+const rotate = (s: Readonly<State>): string => `
+    /* The angles of the pairs, then queries turned by them. */
+    int64_t pairs = pe_encoding_pair_count(e);
+    float *cosine = malloc(sizeof *cosine * (size_t)(n * pairs)), *sine = malloc(sizeof *sine * (size_t)(n * pairs));
+    if (pe_encoding_table(e, PE_QUERY, pe_view_packed(cosine, PE_F32, n, 1, pairs), pe_view_packed(sine, PE_F32, n, 1, pairs), where, &err))
         return fail(&err);
-    for (int c = 0; c < 4 && c < ${s.dim}; c++)
-        printf("q[%d][0][%d] = %.9g\\n", (int)(n - 1), c, (double)q[(n - 1) * ${s.heads} * ${s.dim} + c]);
+    show("cos", cosine + pairs, pairs);
+    float *q = calloc((size_t)(n * ${s.heads} * ${s.dim}), sizeof *q); /* (n, heads, head_dim): yours */
+    pe_view turned = pe_view_packed(q, PE_F32, n, ${s.heads}, ${s.dim});
+    if (pe_encoding_rotate(e, PE_QUERY, turned, turned, where, &err))
+        return fail(&err);
 `;
 
-const attend = (s: Readonly<State>): string => `    float *q = malloc(sizeof *q * (size_t)(n * ${s.heads} * ${s.dim})), *out = calloc((size_t)(n * ${s.heads} * ${s.dim}), sizeof *out);
+const bias = (s: Readonly<State>): string => `
+    /* What is added to the scores, on this side of their scale. */
+    pe_stage stage = pe_encoding_hooks_at(e, PE_BEFORE_SCALE) & PE_HOOK_BIAS ? PE_BEFORE_SCALE : PE_AFTER_SCALE;
+    float *score = calloc((size_t)(n * ${s.heads} * n), sizeof *score); /* (queries, heads, keys) */
+    pe_tile tile = { .score = pe_view_packed(score, PE_F32, n, ${s.heads}, n), .q_at = where, .k_at = where };
+    if (pe_encoding_bias(e, stage, params, &tile, &err))
+        return fail(&err);
+    show("bias", score + ${s.heads} * n, n);
+`;
+
+const attend = (s: Readonly<State>): string => `
+    /* It looks at queries and keys: attention of these made-up ones (queries, keys and values at once). */
+    float *q = malloc(sizeof *q * (size_t)(n * ${s.heads} * ${s.dim})), *out = calloc((size_t)(n * ${s.heads} * ${s.dim}), sizeof *out);
     for (int64_t i = 0; i < n * ${s.heads} * ${s.dim}; i++)
-        q[i] = (float)(i % 7) / 7; /* queries, keys and values at once */
+        q[i] = (float)(i % 7) / 7;
     pe_view view = pe_view_packed(q, PE_F32, n, ${s.heads}, ${s.dim});
     pe_attention a = { .q = view, .k = view, .v = view, .q_at = where, .k_at = where, .mask = { .causal = true } };
     a.out = pe_view_packed(out, PE_F32, n, ${s.heads}, ${s.dim});
     size_t bytes;
     if (pe_attention_work(e, &a, &bytes, &err) || pe_attention_forward(e, params, &a, malloc(bytes), bytes, &err))
         return fail(&err);
-    for (int c = 0; c < 4 && c < ${s.dim}; c++)
-        printf("out[%d][0][%d] = %.9g\\n", (int)(n - 1), c, (double)out[(n - 1) * ${s.heads} * ${s.dim} + c]);
+    show("attended", out + ${s.heads} * ${s.dim}, ${s.dim});
 `;
 
-export function cProgram(s: Readonly<State>, spec: string, hooks: readonly string[], n: number): string {
-  const does = hooks.includes("embed") ? embed : hooks.includes("rotate") ? rotate : attend;
+const blocks = { embed, rotate, bias, content: attend } as Record<string, (s: Readonly<State>) => string>;
+
+/** A block for every hook; of an encoding that looks at content, or does nothing, attention itself. */
+function does({ hooks }: Subject, s: Readonly<State>): string {
+  const known = hooks.filter((hook) => blocks[hook]);
+  return (known.length ? known : ["content"]).map((hook) => `    {${blocks[hook]?.(s).replace(/^(?=.)/gm, "    ") ?? ""}    }\n`).join("");
+}
+
+export function cProgram(s: Readonly<State>, subject: Subject): string {
   return `/* cc try.c $(pkg-config --cflags --libs posenc) && ./a.out */
 #include <posenc.h>
 #include <stdio.h>
@@ -53,22 +76,32 @@ static int fail(const pe_error *err)
     return 1;
 }
 
+/* The first four numbers. */
+static void show(const char *what, const float *x, int64_t count)
+{
+    printf("%s", what);
+    for (int64_t i = 0; i < 4 && i < count; i++)
+        printf(" %.6g", (double)x[i]);
+    printf("\\n");
+}
+
 int main(void)
 {
     pe_encoding *e;
     pe_error err;
     pe_shape shape = { .heads = ${s.heads}, .head_dim = ${s.dim}, .model_dim = ${s.model} };
-    if (pe_encoding_new(&e, ${text(spec)}, shape, &err))
+    if (pe_encoding_new(&e, ${text(subject.spec)}, shape, &err))
         return fail(&err);
-    int64_t n = ${n}, axes = pe_encoding_axes(e), *at = calloc((size_t)(n * axes), sizeof *at);
+    enum { n = 2, axes = ${subject.axes} }; /* two positions; what is shown is the second's */
+    int64_t at[n * axes] = { 0 };
     for (int64_t t = 0; t < n; t++)
-        at[t * axes] = ${s.start} + t;
+        at[t * axes + ${Math.min(s.axis, subject.axes - 1)}] = ${s.start} + t;
     pe_positions where = { .at = at, .tokens = n, .axes = axes };
     pe_params params = { .dtype = PE_F32, .count = pe_encoding_param_count(e) };
     params.data = params.count ? malloc(sizeof(float) * (size_t)params.count) : NULL;
     if (params.count && pe_encoding_init(e, params, 0, &err))
         return fail(&err);
-${does(s)}    return 0; /* the system takes the memory back */
+${does(subject, s)}    return 0; /* the system takes the memory back */
 }
 `;
 }

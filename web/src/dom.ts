@@ -34,6 +34,11 @@ export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   return el as T;
 }
 
+/** A part of a whole, for a style. */
+export function percent(part: number, whole: number): string {
+  return `${(100 * part) / whole}%`;
+}
+
 let made = 0;
 export function newId(stem: string): string {
   return `${stem}-${++made}`;

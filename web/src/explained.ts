@@ -43,7 +43,7 @@ function ranges(numbers: readonly number[]): string {
 
 /** As much of the model's shape as the page shows. */
 export function shapeOf(g: Group): Partial<State> {
-  return { dim: Math.min(g.head_dim, bounds.dim[1]), heads: Math.min(g.heads, bounds.heads[1]), model: Math.min(g.model_dim, 1024) };
+  return { dim: Math.min(g.head_dim, bounds.dim[1]), heads: Math.min(g.heads, bounds.heads[1]), model: Math.min(g.model_dim, bounds.model[1]) };
 }
 
 function saw(app: App, g: Group): string {
@@ -54,12 +54,19 @@ function saw(app: App, g: Group): string {
   return `${r.pairs.length} ${app.t(words.pairsOf)}${rest}${from}`;
 }
 
+/** Where the page has no room for the model's own: what it is shown with. */
+function cut(app: App, g: Group): HTMLElement | null {
+  const { dim = 0, model = 0, heads = 0 } = shapeOf(g);
+  if (dim === g.head_dim && model === g.model_dim && heads === g.heads) return null;
+  return h("div", { class: "faint" }, app.t(words.cutShape).replace("MODEL", `${model}`).replace("DIM", `${dim}`));
+}
+
 function groupRow(app: App, g: Group): HTMLElement {
   const show = (): void => app.setState({ ...shapeOf(g), tab: "explore", a: g.spec, n: 0 });
   return h("tr", {},
     h("td", { class: "spec-cell" }, h("code", {}, g.spec)), h("td", {}, ranges(g.layers)), h("td", {}, `${g.heads} × ${g.head_dim}`),
     h("td", {}, saw(app, g)),
-    h("td", {}, h("button", { type: "button", class: "quiet small", onclick: show }, app.t(words.asA))));
+    h("td", {}, h("button", { type: "button", class: "quiet small", onclick: show }, app.t(words.asA)), cut(app, g)));
 }
 
 /** The wavelengths of a group that turns, against the length it was trained at. */

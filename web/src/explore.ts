@@ -12,7 +12,7 @@ import type { Registry } from "./registry";
 import { Stage } from "./stage";
 import { renderStarts } from "./starts";
 import { Strip } from "./strip";
-import { shapeArgs, showArgs, subjectOf, type Subject } from "./views";
+import { shapeArgs, showArgs, subjectArgs, subjectOf, type Subject } from "./views";
 import { WalkPanel } from "./walk";
 import { words } from "./words";
 
@@ -24,6 +24,7 @@ export class Explore {
   private readonly formA: SideForm;
   private readonly formB: SideForm;
   private readonly boxB: HTMLElement;
+  private readonly names = { a: h("span", { class: "hidden" }), b: h("span", { class: "hidden" }) }; // in the headings, to hear
   private readonly compare: HTMLButtonElement;
   private readonly stage: Stage;
   private readonly strip: Strip;
@@ -31,21 +32,22 @@ export class Explore {
   private readonly walk: WalkPanel;
   private readonly code: CodePanel;
   private readonly subjects = new Map<string, Subject>();
+  private readonly asked = new Map<object, string>(); // what a side waits for
 
   constructor(root: HTMLElement, private readonly app: App, registry: Registry, first: Readonly<State>) {
-    this.formA = new SideForm(app, registry, "A", (a) => app.setState({ a }));
-    this.formB = new SideForm(app, registry, "B", (b) => app.setState({ b }));
+    this.formA = new SideForm(app, registry, "A", (a, place) => app.setState({ a }, place));
+    this.formB = new SideForm(app, registry, "B", (b, place) => app.setState({ b }, place));
     this.compare = h("button", { type: "button", class: "quiet", id: "compare", onclick: () => this.toggle() });
-    this.boxB = h("section", { class: "panel side-b", "aria-label": "B" }, h("h2", { class: "letter b" }, "B"), this.formB.root,
+    this.boxB = h("section", { class: "panel side-b", "aria-label": "B" }, h("h2", { class: "letter b" }, "B", this.names.b), this.formB.root,
       h("button", { type: "button", class: "plain", onclick: () => this.swap() }, "⇅ " + app.t(words.swap)));
     const pictures = section("pictures-box"), strip = section("strip shape");
     const starts = h("p", { class: "starts" }), properties = section("panel"), walk = section("panel"), code = section("panel");
     fill(root,
       h("div", { class: "controls" },
-        h("section", { class: "panel side-a", "aria-label": "A" }, h("h2", { class: "letter a" }, "A"), this.formA.root),
+        h("section", { class: "panel side-a", "aria-label": "A" }, h("h2", { class: "letter a" }, "A", this.names.a), this.formA.root),
         this.compare, this.boxB),
       h("div", { class: "stage" }, starts, pictures, properties, walk, code));
-    renderStarts(starts, app);
+    renderStarts(starts, app, first);
     this.stage = new Stage(pictures, app, strip);
     this.strip = new Strip(strip, app, first);
     this.properties = new PropertiesPanel(properties, app);
@@ -53,32 +55,51 @@ export class Explore {
     this.code = new CodePanel(code, app);
   }
 
+  /** Nothing moves while the explorer is out of sight. */
+  rest(): void {
+    this.strip.stop();
+  }
+
+  stop(): void {
+    this.rest();
+    this.stage.stop();
+  }
+
   private toggle(): void {
     const { a, b } = this.app.state;
-    this.app.setState({ b: b ? "" : a });
+    this.app.setState({ b: b ? "" : a }, true);
   }
 
   private swap(): void {
     const { a, b } = this.app.state;
-    this.app.setState({ a: b, b: a });
+    this.app.setState({ a: b, b: a }, true);
   }
 
-  private subject(spec: string, state: Readonly<State>): Subject {
-    const key = [spec, ...shapeArgs(state)].join(" ");
-    let known = this.subjects.get(key);
-    if (!known) {
-      if (this.subjects.size > 500) this.subjects.clear();
-      known = subjectOf(this.app, spec, state);
-      this.subjects.set(key, known);
-    }
-    return known;
+  /** What the spec of a side is; where that takes long, that it is being found out. */
+  private subject(side: object, spec: string, state: Readonly<State>): Subject {
+    const args = subjectArgs(spec, state), key = args.join(" ");
+    const known = this.subjects.get(key);
+    if (known) return known;
+    if (this.subjects.size > 500) this.subjects.clear();
+    this.subjects.delete(this.asked.get(side) ?? ""); // no longer waited for
+    this.asked.delete(side);
+    const slow = this.app.newest(args, side, (ran) => {
+      const waited = this.asked.delete(side);
+      this.subjects.set(key, subjectOf(spec, ran));
+      if (waited) this.app.setState({});
+    });
+    if (slow) this.asked.set(side, key);
+    if (slow) this.subjects.set(key, { views: [], spec, axes: 1, hooks: [], parts: [], error: this.app.t(words.measuring), waits: true });
+    return this.subjects.get(key) as Subject;
   }
 
   /** Shows the state. What the tool refuses is said beside its form; the last good picture stays. */
   update(state: Readonly<State>): void {
-    const a = this.subject(state.a, state), b = state.b ? this.subject(state.b, state) : null;
-    this.formA.update(state.a, a.error);
-    if (b) this.formB.update(state.b, b.error);
+    const a = this.subject(this.formA, state.a, state), b = state.b ? this.subject(this.formB, state.b, state) : null;
+    this.formA.update(state.a, a, state.dim);
+    if (b) this.formB.update(state.b, b, state.dim);
+    this.names.a.textContent = `: ${a.parts.map((p) => p.name).join(" + ") || state.a}`;
+    this.names.b.textContent = `: ${b?.parts.map((p) => p.name).join(" + ") || state.b}`;
     this.boxB.hidden = !b;
     this.compare.textContent = this.app.t(b ? words.stopCompare : words.compare);
     const good = [a, b].filter((s): s is Subject => s !== null && s.error === "");

@@ -31,7 +31,7 @@ interface Plan {
 function row(app: App, plan: Plan, shape: Partial<State>, m: Method): HTMLElement {
   const name = h("th", { scope: "row" }, m.method, " ",
     m.method === plan.recommended ? h("span", { class: "badge good" }, app.t(words.recommended)) : null);
-  if (!m.applies) return h("tr", {}, name, h("td", { colspan: "5", class: "faint" }, m.why ?? ""));
+  if (!m.applies) return h("tr", {}, name, h("td", { colspan: "5", class: "faint", lang: "en" }, m.why ?? ""));
   const { same, changed_pairs, logits } = m.short_prompts;
   const short = same ? app.t(words.same)
     : changed_pairs ? `${changed_pairs} ${app.t(words.changedPairs)}` : `${app.t(words.onlyLogits)} ${logits.toPrecision(4)}`;
@@ -44,11 +44,19 @@ function row(app: App, plan: Plan, shape: Partial<State>, m: Method): HTMLElemen
     }, app.t(words.asB))));
 }
 
+/** The plan in a sentence of the page's language; the tool's reason, which is English, follows it. */
+function advice(app: App, plan: Plan): HTMLElement {
+  const leaving = plan.methods?.find((m) => m.method === "none")?.leaving_pairs;
+  const said = !plan.recommended || leaving === undefined ? ""
+    : app.t(leaving ? words.plan : words.planNone).replace("TARGET", `${plan.target}`).replace("COUNT", `${leaving}`).replace("METHOD", plan.recommended);
+  return h("p", {}, said && h("strong", {}, said), said && " ", plan.why && h("span", { lang: "en" }, plan.why));
+}
+
 /** shape: the model's, to look at the plan with. */
 export function extendTable(app: App, json: string, shape: Partial<State>): HTMLElement {
   const plan = JSON.parse(json) as Plan;
   const out = h("div", {});
-  if (plan.why) out.append(h("p", {}, plan.recommended ? h("strong", {}, plan.recommended) : null, plan.recommended ? ": " : null, plan.why));
+  if (plan.why) out.append(advice(app, plan));
   if (plan.methods)
     out.append(h("div", { class: "wide" }, h("table", {},
       h("thead", {}, h("tr", {}, ...[words.method, words.serves, words.leaving, words.shortPrompts, words.logits]
@@ -57,6 +65,6 @@ export function extendTable(app: App, json: string, shape: Partial<State>): HTML
   if (plan.settings?.length)
     out.append(h("details", {}, h("summary", {}, app.t(words.settings)), ...plan.settings.map((s) => h("section", {},
       h("h4", {}, s.engine), h("pre", { tabindex: "0" }, s.command ?? JSON.stringify(s.config, null, 2)),
-      s.remark && h("p", { class: "faint" }, s.remark)))));
+      s.remark && h("p", { class: "faint", lang: "en" }, s.remark)))));
   return out;
 }

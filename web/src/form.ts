@@ -7,11 +7,17 @@ import type { App } from "./app";
 import { fill, h, newId } from "./dom";
 import { keyControl, type KeyControl } from "./key";
 import { applies, rowOf, type Key, type Registry, type Row } from "./registry";
-import { readSpec, writeSpec, type Part } from "./spec";
+import { partsOf, readSpec, writeSpec, type Part } from "./spec";
+import type { Subject } from "./views";
 import { words } from "./words";
 
 const wide = "(min-width: 901px)"; // beside the pictures; where the form stands above them, keys begin folded
 const straight = 4; // so many keys of a row stand in the open, and those that others hang on; the rest are folded
+
+/** Counts dimensions of a head: there are no more than it has. */
+function ofWidth(key: Key): boolean {
+  return key.name === "dims";
+}
 
 export class SideForm {
   readonly root: HTMLElement;
@@ -20,11 +26,13 @@ export class SideForm {
   private readonly body: HTMLElement;
   private controls = new Map<string, KeyControl>();
   private built = "";
-  private parts: Part[] = [];
+  private parts: Part[] = [{ name: "", keys: new Map() }]; // of the last spec that was one, and what the form made of them
+  private next = ""; // the data-key that is to have the focus once the form is built
+  private dim = 0; // the width of a head
   private readonly folds = new Map<string, boolean>(); // open or not, where the reader chose
 
-  constructor(private readonly app: App, private readonly registry: Registry, name: string,
-              private readonly change: (spec: string) => void) {
+  constructor(private readonly app: App, private readonly registry: Registry, private readonly name: string,
+              private readonly change: (spec: string, place?: boolean) => void) {
     const id = newId("spec");
     this.text = h("input", {
       type: "text", id, class: "spec", spellcheck: "false", autocomplete: "off", autocapitalize: "off",
@@ -36,12 +44,14 @@ export class SideForm {
       h("label", { class: "quiet", for: id }, `${app.t(words.spec)} ${name}`), this.text, this.error, this.body);
   }
 
-  /** Shows the spec, and the tool's sentence where it is wrong. */
-  update(spec: string, error: string): void {
+  /** Shows the spec, and the tool's sentence where it is wrong: then the form stays as it is. */
+  update(spec: string, { error, parts, waits = false }: Subject, dim: number): void {
     if (this.text.value.trim() !== spec) this.text.value = spec;
-    this.text.setAttribute("aria-invalid", String(error !== ""));
+    this.text.setAttribute("aria-invalid", String(error !== "" && !waits));
+    this.error.className = waits ? "faint" : "error";
     this.error.textContent = error;
-    this.parts = readSpec(spec);
+    if (!error) this.parts = partsOf(parts);
+    this.dim = dim;
     const shape = this.shape();
     if (shape !== this.built) this.build(shape);
     this.parts.forEach((part, i) => {
@@ -54,7 +64,8 @@ export class SideForm {
   private shape(): string {
     return this.parts.map((part) => {
       const row = rowOf(this.registry, part.name);
-      return row ? `${row.name}(${row.keys.filter((k) => applies(row, k, part.keys)).map((k) => k.name)})` : "?";
+      const keys = row?.keys.filter((k) => applies(row, k, part.keys)) ?? [];
+      return row ? `${row.name}(${keys.map((k) => (ofWidth(k) ? `${k.name}<=${this.dim}` : k.name))})` : "?";
     }).join("+");
   }
 
@@ -64,8 +75,9 @@ export class SideForm {
     this.built = shape;
     this.controls = new Map();
     fill(this.body, ...this.parts.map((part, i) => this.part(part, i)), this.adder());
-    if (within && focused)
-      this.body.querySelector<HTMLElement>(`select[data-key="${focused}"], [data-key="${focused}"] input`)?.focus();
+    const key = this.next || (within && focused);
+    this.next = "";
+    if (key) this.body.querySelector<HTMLElement>(`select[data-key="${key}"], [data-key="${key}"] input`)?.focus();
   }
 
   private part(part: Part, i: number): HTMLElement {
@@ -108,7 +120,7 @@ export class SideForm {
   }
 
   private key(key: Key, i: number): HTMLElement {
-    const control = keyControl(this.app, key, (value) => this.set(i, key, value));
+    const control = keyControl(this.app, this.name, ofWidth(key) ? { ...key, max: this.dim } : key, (value) => this.set(i, key, value));
     this.controls.set(`${i}.${key.name}`, control);
     return control.root;
   }
@@ -128,7 +140,7 @@ export class SideForm {
   private complete(row: Row, part: Part, key: Key): void {
     const chosen = part.keys.get(key.name);
     if (key.kind !== "choice" || chosen === undefined) return;
-    const example = row.examples.map((e) => readSpec(e)[0]?.keys).find((keys) => keys?.get(key.name) === chosen);
+    const example = row.examples.map((e) => readSpec(this.app, e)[0]?.keys).find((keys) => keys?.get(key.name) === chosen);
     for (const k of row.keys) {
       const value = example?.get(k.name);
       if (value !== undefined && k.when?.startsWith(`${key.name}=`) && !part.keys.has(k.name)) part.keys.set(k.name, value);
@@ -144,13 +156,13 @@ export class SideForm {
       select.append(h("option", { value: row.name, selected: row.name === part.name }, row.name));
     select.addEventListener("change", () => {
       this.parts[i] = { name: select.value, keys: new Map() };
-      this.change(writeSpec(this.parts));
+      this.change(writeSpec(this.parts), true);
     });
     const remove = this.parts.length > 1 && h("button", {
       type: "button", class: "plain", "aria-label": `${app.t(words.remove)} ${part.name}`, title: app.t(words.remove),
-      onclick: () => { this.parts.splice(i, 1); this.change(writeSpec(this.parts)); },
+      onclick: () => this.remove(i),
     }, "×");
-    return h("div", { class: "chooser" }, h("label", { class: "hidden", for: id }, app.t(words.encoding)), select,
+    return h("div", { class: "chooser" }, h("label", { class: "hidden", for: id }, `${this.name}: ${app.t(words.encoding)}`), select,
       this.examples(part), remove);
   }
 
@@ -158,10 +170,10 @@ export class SideForm {
     const row = rowOf(this.registry, part.name);
     if (!row || row.examples.length < 2 || this.parts.length > 1) return null;
     const label = this.app.t(words.examples);
-    const select = h("select", { class: "examples", "aria-label": label, "data-key": "examples" },
+    const select = h("select", { class: "examples", "aria-label": `${this.name}: ${label}`, "data-key": "examples" },
       h("option", { value: "" }, label + " …"));
     for (const e of row.examples) select.append(h("option", { value: e }, e.length > 60 ? e.slice(0, 57) + "…" : e));
-    select.addEventListener("change", () => { const spec = select.value; select.value = ""; if (spec) this.change(spec); });
+    select.addEventListener("change", () => { const spec = select.value; select.value = ""; if (spec) this.change(spec, true); });
     return select;
   }
 
@@ -174,7 +186,17 @@ export class SideForm {
   private adder(): HTMLElement {
     return h("button", {
       type: "button", class: "plain add", title: this.app.t(words.addHelp),
-      onclick: () => this.change(writeSpec([...this.parts, { name: this.another(), keys: new Map() }])),
+      onclick: () => this.append(),
     }, "+ " + this.app.t(words.add));
+  }
+
+  private append(): void {
+    this.next = `encoding-${this.parts.length}`;
+    this.change(writeSpec([...this.parts, { name: this.another(), keys: new Map() }]), true);
+  }
+
+  private remove(i: number): void {
+    this.next = `encoding-${Math.max(0, i - 1)}`;
+    this.change(writeSpec(this.parts.filter((_, n) => n !== i)), true);
   }
 }

@@ -23,14 +23,41 @@ export function whenQuiet(f: () => void, ms: number): () => void {
   };
 }
 
-/** The time f takes, as an entry of performance.getEntriesByName(name). Old ones are dropped. */
+/** Runs f at once, then at most once in so many milliseconds, the last time after the last call. */
+export class AtMost {
+  private timer = 0;
+  private last = -Infinity;
+  constructor(private readonly f: () => void, private readonly ms: number) {}
+  ask(): void {
+    if (this.timer) return;
+    const wait = this.last + this.ms - performance.now();
+    if (wait <= 0) this.now();
+    else this.timer = window.setTimeout(() => this.now(), wait);
+  }
+  now(): void {
+    this.cancel();
+    this.last = performance.now();
+    this.f();
+  }
+  cancel(): void {
+    clearTimeout(this.timer);
+    this.timer = 0;
+  }
+}
+
+/** What took from start until now, as an entry of performance.getEntriesByName(name). Old ones are dropped. */
+export function noted(name: string, start: number, detail?: unknown): void {
+  if (performance.getEntriesByName(name).length > 200) performance.clearMeasures(name);
+  performance.measure(name, { start, end: performance.now(), detail });
+}
+
+/** The time f takes, noted. */
 export function measured<T>(name: string, f: () => T): T {
   const start = performance.now();
   try {
     return f();
   } finally {
-    if (performance.getEntriesByName(name).length > 200) performance.clearMeasures(name);
-    performance.measure(name, { start, end: performance.now() });
+    noted(name, start);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The glossary: terms of glossary_terms.ts, searched in both languages at once. A link names its term as the step.
+// The glossary: terms of glossary_terms.ts, searched in both languages at once. A link names its term.
 
 import type { App } from "./app";
 import { fill, h } from "./dom";
@@ -30,8 +30,9 @@ export function found(asked: string, all: readonly Term[] = terms): Term[] {
 }
 
 function entry(t: Term, app: App): HTMLElement {
-  const anchor = h("a", { href: app.link({ tab: "glossary", step: t.id }), class: "anchor", "aria-label": app.t(words.link) }, "#");
-  const open = t.open && h("a", { href: app.link(t.open), class: "open" }, app.t(words.open));
+  const { id, open: there } = t;
+  const anchor = app.leads(h("a", { class: "anchor", "aria-label": `${app.t(words.link)}: ${app.t(t.name)}` }, "#"), () => ({ tab: "glossary", term: id }));
+  const open = there && app.leads(h("a", { class: "open" }, app.t(words.open)), () => there);
   return h("div", { class: "entry", id: `term-${t.id}` },
     h("dt", {}, app.t(t.name), " ", anchor),
     h("dd", {}, ...marked(app.t(t.text), app), open && " ", open));
@@ -50,7 +51,7 @@ export function renderGlossary(root: HTMLElement, app: App): void {
   fill(root, h("h2", {}, app.t(words.title)), search, count, list);
   show();
   const goTo = (): void => {
-    const asked = app.state.tab === "glossary" && app.state.step ? root.querySelector(`#term-${CSS.escape(app.state.step)}`) : null;
+    const asked = app.state.tab === "glossary" && app.state.term ? root.querySelector(`#term-${CSS.escape(app.state.term)}`) : null;
     root.querySelector(".asked")?.classList.remove("asked");
     asked?.classList.add("asked");
     asked?.scrollIntoView({ block: "center" });

@@ -5,7 +5,6 @@
 import type { App } from "./app";
 import { h, newId } from "./dom";
 import type { Key } from "./registry";
-import { makeSlider } from "./slider";
 import { words } from "./words";
 
 export interface KeyControl {
@@ -21,21 +20,22 @@ function walkable(key: Key): "steps" | "ratios" | null {
   const { min, max } = key;
   if (key.kind === "list" || key.kind === "choice" || min === null || max === null) return null;
   if (min > 0 && max / min > 500) return "ratios";
-  return max - min <= 4096 ? "steps" : null;
+  if (max - min <= 4096) return "steps";
+  return min === 0 ? "ratios" : null;
 }
 
-function choice(app: App, key: Key, change: Change): KeyControl {
+function choice(app: App, side: string, key: Key, change: Change): KeyControl {
   const id = newId("key");
   const select = h("select", { id, "data-key": key.name, "aria-describedby": `${id}-help` });
   for (const c of key.choices) select.append(h("option", { value: c }, c));
   const first = key.default ?? key.choices[0] ?? "";
   select.addEventListener("change", () => change(select.value === first ? undefined : select.value));
   const root = h("div", { class: "key" },
-    h("label", { for: id }, key.name), select, h("p", { class: "help", id: `${id}-help` }, app.about(key.help)));
+    h("label", { for: id }, h("span", { class: "hidden" }, `${side}: `), key.name), select, h("p", { class: "help", id: `${id}-help` }, app.about(key.help)));
   return { root, set: (v) => { select.value = v ?? first; } };
 }
 
-function typed(app: App, key: Key, change: Change): KeyControl {
+function typed(app: App, side: string, key: Key, change: Change): KeyControl {
   const id = newId("key");
   const field = h("input", {
     type: "text", id, "data-key": key.name, placeholder: key.default ?? app.t(words.auto), spellcheck: "false",
@@ -43,42 +43,37 @@ function typed(app: App, key: Key, change: Change): KeyControl {
   });
   field.addEventListener("input", () => change(field.value.trim() || undefined));
   const root = h("div", { class: "key" },
-    h("label", { for: id }, key.name), field, h("p", { class: "help", id: `${id}-help` }, app.about(key.help)));
+    h("label", { for: id }, h("span", { class: "hidden" }, `${side}: `), key.name), field, h("p", { class: "help", id: `${id}-help` }, app.about(key.help)));
   return {
     root,
     set: (v) => { if (document.activeElement !== field) field.value = v ?? ""; },
   };
 }
 
-function slid(app: App, key: Key, ratios: boolean, change: Change): KeyControl {
+function slid(app: App, side: string, key: Key, ratios: boolean, change: Change): KeyControl {
   const fallback = key.default === null ? NaN : Number(key.default);
   const root = h("div", { class: "key" });
   const reset = h("button", {
     type: "button", class: "plain reset", hidden: true, title: app.t(words.reset),
-    "aria-label": `${key.name}: ${app.t(words.reset)}`,
+    "aria-label": `${side}: ${key.name}: ${app.t(words.reset)}`,
     onclick: () => { control.set(fallback); reset.hidden = true; change(undefined); },
   }, "↺");
   const whole = key.kind === "int";
-  const control = makeSlider(root, {
-    label: key.name, value: fallback, min: key.min ?? 0, max: key.max ?? 0, log: ratios, none: app.t(words.auto),
+  const control = app.slider(root, {
+    label: key.name, side, free: true, value: fallback, min: key.min ?? 0, max: key.max ?? 0, log: ratios, none: app.t(words.auto),
     step: whole ? 1 : 0.01, help: app.about(key.help),
-  }, (v) => { reset.hidden = false; change(String(v)); });
+  }, (v) => { reset.hidden = Number.isNaN(v); change(Number.isNaN(v) ? undefined : String(v)); });
   control.root.dataset.key = key.name;
   control.root.prepend(reset);
   return {
     root,
-    set: (v) => { reset.hidden = v === undefined; control.set(v === undefined ? fallback : readUnit(v)); },
+    set: (v) => { reset.hidden = v === undefined; control.set(v === undefined ? fallback : Number(v)); },
   };
 }
 
-/** 32k is 32768, as the tool reads it; what is no number shows as none. */
-function readUnit(text: string): number {
-  const unit = { k: 2 ** 10, M: 2 ** 20, G: 2 ** 30 }[text.slice(-1)];
-  return unit ? Number(text.slice(0, -1)) * unit : Number(text);
-}
-
-export function keyControl(app: App, key: Key, change: Change): KeyControl {
-  if (key.kind === "choice") return choice(app, key, change);
+/** side: A or B, for those who hear the label. */
+export function keyControl(app: App, side: string, key: Key, change: Change): KeyControl {
+  if (key.kind === "choice") return choice(app, side, key, change);
   const way = walkable(key);
-  return way ? slid(app, key, way === "ratios", change) : typed(app, key, change);
+  return way ? slid(app, side, key, way === "ratios", change) : typed(app, side, key, change);
 }

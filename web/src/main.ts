@@ -7,44 +7,58 @@ import { Background, serve } from "./background";
 import { ClaimsPanel } from "./claims";
 import { byId, fill, h } from "./dom";
 import { Explore } from "./explore";
-import { eachFrame, measured, whenQuiet } from "./frame";
+import { AtMost, eachFrame, measured } from "./frame";
 import { renderGlossary } from "./glossary";
 import { Header } from "./header";
 import { inks } from "./inks";
-import { ModelPanel } from "./model";
+import { ModelPanel, takeDrops } from "./model";
+import { Pace } from "./pace";
 import { Placed } from "./placed";
 import { readRegistry, type Registry } from "./registry";
 import { registryZh } from "./registry.zh";
 import { makeSlider } from "./slider";
-import { firstState, readLink, tabs, writeLink } from "./state";
+import { firstState, isLink, readLink, tabs, writeLink } from "./state";
 import { keptTheme, onTheme, showTheme } from "./theme";
 import { loadModule, toolOf, type Tool } from "./tool";
 import { renderTour } from "./tour";
 import { words } from "./words";
 
+const ours = "posenc"; // what an entry of the history holds that the page has written itself
+
 class Page implements App {
   state: State;
+  readonly kept = new Map<string, unknown>();
   private readonly first: State;
   private readonly registry: Registry;
   private header!: Header;
-  private explore!: Explore;
+  private explore: Explore | null = null;
   private made = new Set<string>(); // tabs that have been filled
   private readonly placed = new Placed(this);
   private readonly soon = eachFrame(() => this.show());
-  private readonly keep = whenQuiet(() => history.replaceState(null, "", this.link({})), 150);
+  private readonly keep = new AtMost(() => history.replaceState(ours, "", this.link({})), 350);
+  private readonly leading = new WeakMap<HTMLAnchorElement, () => Partial<State>>();
 
   private readonly tool: Tool;
   private readonly background: Background;
+  private readonly live: Background; // for what is measured of what is in sight
+  private readonly front: Background; // for what is drawn
+  private readonly pace: Pace;
 
   constructor(module: WebAssembly.Module, lang: Lang) {
     this.tool = toolOf(module);
     this.background = new Background(module);
+    this.live = new Background(module);
+    this.front = new Background(module);
     this.first = firstState(lang);
     this.state = readLink(location.hash, { ...this.first, theme: keptTheme() });
     this.registry = readRegistry((args) => this.run(args));
+    this.pace = new Pace(this.registry);
     inks(this);
     this.build();
     addEventListener("hashchange", (event) => this.follow(new URL(event.newURL).hash));
+    byId("skip").addEventListener("click", (event) => { event.preventDefault(); byId("main").focus(); });
+    for (const kind of ["pointerdown", "focusin", "contextmenu", "click"]) addEventListener(kind, (e) => this.freshen(e), { capture: true });
+    takeDrops(this);
     onTheme(() => this.show());
     addEventListener("resize", eachFrame(() => this.show()));
   }
@@ -62,36 +76,65 @@ class Page implements App {
     const bytes = new Map(Object.entries(files).map(([name, text]) => [name, new TextEncoder().encode(text)]));
     return this.tool.run(args, undefined, bytes);
   }
-  later(args: readonly string[], owner: object, done: (ran: Ran) => void): void {
-    this.background.run(args, owner, done);
+  later(args: readonly string[], owner: object, done: (ran: Ran) => void, live = false): void {
+    (live ? this.live : this.background).run(args, owner, done);
+  }
+  newest(args: readonly string[], owner: object, done: (ran: Ran) => void): boolean {
+    this.forget(owner);
+    const slow = this.pace.isSlow(args);
+    if (slow) this.front.run(args, owner, (ran) => { this.pace.took(args, ran.ms ?? 0); done(ran); });
+    else {
+      const start = performance.now(), ran = this.run(args);
+      this.pace.took(args, performance.now() - start);
+      done(ran);
+    }
+    return slow;
   }
   forget(owner: object): void {
-    this.background.forget(owner);
+    for (const worker of [this.background, this.live, this.front]) worker.forget(owner);
   }
   picture(el: HTMLElement, wanted: Wanted): void {
     this.placed.draw(el, wanted);
   }
   slider(el: HTMLElement, wanted: SliderWanted, onChange: (value: number) => void): Slider {
-    return makeSlider(el, wanted, onChange);
+    return makeSlider(el, wanted, (low, high) => this.t(words.outside).replace("LOW", low).replace("HIGH", high), onChange);
   }
   link(change: Partial<State>): string {
     return writeLink({ ...this.state, ...change }, this.first);
   }
 
-  setState(change: Partial<State>): void {
-    const before = this.state;
-    this.state = { ...before, ...change };
-    this.keep();
+  leads(a: HTMLAnchorElement, change: () => Partial<State>): HTMLAnchorElement {
+    this.leading.set(a, change);
+    a.href = this.link(change());
+    return a;
+  }
+
+  /** A link that is about to be followed or copied starts from the state of now. */
+  private freshen(event: Event): void {
+    const a = (event.target as Element | null)?.closest?.("a");
+    const change = a && this.leading.get(a);
+    if (a && change) a.href = this.link(change());
+  }
+
+  setState(change: Partial<State>, place = false): void {
+    const before = this.state, after = { ...before, ...change };
+    const moves = place || after.tab !== before.tab || after.view !== before.view;
+    if (moves) this.keep.now(); // the place that is left, as it is now
+    this.state = after;
+    if (moves) history.pushState(ours, "", this.link({}));
+    else this.keep.ask();
     if (this.state.lang !== before.lang) this.build();
     else if (this.state.tab !== before.tab) { this.show(); scrollTo({ top: 0 }); } else this.soon();
   }
 
-  /** A link that was typed or gone back to; the address may hold our own again by now. */
+  /** A link that was typed or clicked, or an entry of our own gone back to, which leaves language and theme as they are. The
+   *  address may hold our own again by now. */
   private follow(hash: string): void {
-    const lang = this.state.lang;
-    this.keep();
-    this.state = readLink(hash, { ...this.first, theme: keptTheme() });
-    this.made.delete(this.state.tab);
+    const { lang, theme } = this.state;
+    this.keep.cancel();
+    if (isLink(hash)) this.state = readLink(hash, { ...this.first, theme: keptTheme() });
+    if (history.state === ours) this.state = { ...this.state, lang, theme };
+    this.keep.ask();
     if (this.state.lang !== lang) this.build();
     else this.show();
   }
@@ -102,6 +145,8 @@ class Page implements App {
     document.title = this.t(words.title);
     byId("skip").textContent = this.t(words.skip);
     this.made = new Set();
+    this.explore?.stop();
+    for (const worker of [this.background, this.live, this.front]) worker.clear();
     this.header = new Header(byId("top"), this);
     this.explore = new Explore(byId("explore"), this, this.registry, this.first);
     fill(byId("foot"), h("p", {}, this.t(words.footer)), h("p", {}, `${this.t(words.source)} · ${this.registry.version}`));
@@ -113,8 +158,9 @@ class Page implements App {
     showTheme(this.state.theme);
     this.header.update(this.state);
     for (const name of tabs) byId(name).hidden = name !== tab;
-    if (tab === "explore") measured("redraw", () => this.explore.update(this.state));
-    else if (!this.made.has(tab)) {
+    if (tab === "explore") measured("redraw", () => this.explore?.update(this.state));
+    else this.explore?.rest();
+    if (tab !== "explore" && !this.made.has(tab)) {
       this.made.add(tab);
       this.make(tab, byId(tab));
     }

@@ -10,31 +10,46 @@ import { explainedPart, shapeOf, type Explained } from "./explained";
 import { extendTable } from "./extend";
 import { words } from "./words";
 
-const most = 64 * 2 ** 20; // bytes of a file
+const most = 2 ** 20; // bytes of a file
+const echoed = 2 ** 16; // characters that the field shows; a longer file is read and not shown
 const longest = 2 ** 24; // positions to serve
 
+let panel: ModelPanel | null = null; // the one on the page
+
+/** What the reader gave: it stays where the panel is made anew. What the file leaves open may be said beside it. */
+interface Given {
+  text: string;
+  lenient: boolean;
+  type: string; // model_type
+  pairs: string; // half, adjacent
+  trained: string; // a length
+}
+
 export class ModelPanel {
-  private text = "";
+  private readonly given: Given;
   private readonly result = h("div", { class: "model-result", "aria-live": "polite" });
   private readonly longer = h("div", {});
   private readonly area: HTMLTextAreaElement;
-  private readonly lenient = h("input", { type: "checkbox", id: newId("lenient"), onchange: () => this.read(this.text) });
+  private readonly box: HTMLElement;
   private target = 0;
   private shape: Partial<State> = {};
 
   constructor(root: HTMLElement, private readonly app: App) {
+    this.given = (app.kept.get("model") as Given | undefined) ?? { text: "", lenient: false, type: "", pairs: "", trained: "" };
+    app.kept.set("model", this.given);
     const id = newId("config");
     this.area = h("textarea", { id, rows: "6", spellcheck: "false", placeholder: '{ "model_type": "llama", … }' });
     this.area.addEventListener("input", whenQuiet(() => this.read(this.area.value), 250));
     const file = h("input", { type: "file", id: `${id}-file`, accept: ".json,application/json", class: "hidden" });
     file.addEventListener("change", () => { const f = file.files?.[0]; if (f) void this.take(f); });
-    const drop = h("div", { class: "drop" },
+    this.box = h("div", { class: "drop" },
       h("label", { class: "button", for: `${id}-file` }, app.t(words.choose)), file, " ",
       this.examples(),
       h("label", { for: id, class: "quiet" }, app.t(words.paste)), this.area,
-      h("div", { class: "look check" }, this.lenient, " ", h("label", { for: this.lenient.id }, app.t(words.lenient))));
-    this.droppable(drop);
-    fill(root, h("h2", {}, app.t(words.modelTitle)), h("p", {}, app.t(words.modelAbout)), drop, this.result, this.longer);
+      this.said());
+    fill(root, h("h2", {}, app.t(words.modelTitle)), h("p", {}, app.t(words.modelAbout)), this.box, this.result, this.longer);
+    panel = this;
+    if (this.given.text) this.give(this.given.text);
   }
 
   private examples(): HTMLElement {
@@ -43,35 +58,61 @@ export class ModelPanel {
     for (const e of examples) select.append(h("option", { value: e.name }, e.name));
     select.addEventListener("change", () => {
       const chosen = examples.find((e) => e.name === select.value);
-      if (chosen) this.read((this.area.value = JSON.stringify(chosen.config, null, 2)));
+      if (chosen) this.give(JSON.stringify(chosen.config, null, 2));
     });
     return select;
   }
 
-  /** One command on the file at hand. */
-  private run(verb: string, ...options: string[]): Ran {
-    const lenient = this.lenient.checked ? ["--lenient"] : [];
-    return this.app.run([verb, "config.json", "--json", ...options, ...lenient], { "config.json": this.text });
+  /** What the file may leave open, to be said here: the options of the tool that its sentences name. */
+  private said(): HTMLElement {
+    const { app, given } = this, changed = (): void => this.read(given.text);
+    const field = (label: string, control: HTMLInputElement | HTMLSelectElement): HTMLElement => {
+      control.id = newId("given");
+      return h("span", { class: "check" }, h("label", { for: control.id }, label), " ", control);
+    };
+    const lenient = h("input", { type: "checkbox", onchange: () => { given.lenient = lenient.checked; changed(); } });
+    lenient.checked = given.lenient;
+    const type = h("input", { type: "text", size: "10", spellcheck: "false", placeholder: "llama", onchange: () => { given.type = type.value.trim(); changed(); } });
+    type.value = given.type;
+    const pairs = h("select", { onchange: () => { given.pairs = pairs.value; changed(); } },
+      h("option", { value: "" }, app.t(words.asFile)), h("option", { value: "half" }, "half"), h("option", { value: "adjacent" }, "adjacent"));
+    pairs.value = given.pairs;
+    const trained = h("input", { type: "number", min: "1", max: `${longest}`, step: "1", onchange: () => { given.trained = trained.value; changed(); } });
+    trained.value = given.trained;
+    return h("div", { class: "look" }, field("model_type", type), " ", field(app.t(words.pairLayout), pairs), " ", field(app.t(words.trained), trained),
+      " ", field(app.t(words.lenient), lenient));
   }
 
-  private droppable(el: HTMLElement): void {
-    const over = (on: boolean) => (event: DragEvent) => {
-      event.preventDefault();
-      el.classList.toggle("over", on);
-    };
-    el.addEventListener("dragover", over(true));
-    el.addEventListener("dragleave", over(false));
-    el.addEventListener("drop", (event) => {
-      over(false)(event);
-      const f = event.dataTransfer?.files[0];
-      if (f) void this.take(f);
-    });
+  /** One command on the file at hand. */
+  private run(verb: string, ...options: string[]): Ran {
+    const { text, lenient, type, pairs, trained } = this.given;
+    const more = [...(lenient ? ["--lenient"] : []), ...(type ? ["--type", type] : []), ...(pairs ? ["--pairs", pairs] : []),
+      ...(trained ? ["--trained", trained] : [])];
+    return this.app.run([verb, "config.json", "--json", ...options, ...more], { "config.json": text });
+  }
+
+  /** What the tool refuses, in its words; the options they name are the fields above. */
+  private refused(ran: Ran): HTMLElement[] {
+    const text = sentence(ran);
+    const fields = /--(pairs|type|lenient|trained)\b/.test(text) ? [h("p", { class: "faint" }, this.app.t(words.sayAbove))] : [];
+    return [h("p", { class: "error", lang: "en" }, text), ...fields];
+  }
+
+  /** A file is over the page, or no longer. */
+  over(on: boolean): void {
+    this.box.classList.toggle("over", on);
   }
 
   async take(file: File): Promise<void> {
+    this.area.value = this.given.text = "";
     if (file.size > most) return this.fail(this.app.t(words.tooLarge));
     const text = await file.text();
-    this.area.value = text;
+    if (!text.trim()) return this.fail(this.app.t(words.emptyFile));
+    this.give(text);
+  }
+
+  private give(text: string): void {
+    this.area.value = text.length > echoed ? "" : text;
     this.read(text);
   }
 
@@ -81,18 +122,19 @@ export class ModelPanel {
   }
 
   read(text: string): void {
-    this.text = text;
+    this.given.text = text;
+    if (text.length > most) return this.fail(this.app.t(words.tooLarge));
     if (!text.trim()) { fill(this.result); fill(this.longer); return; }
     const ran = this.run("explain");
-    if (ran.code) return this.fail(sentence(ran));
+    if (ran.code) { fill(this.result, ...this.refused(ran)); fill(this.longer); return; }
     const said = JSON.parse(ran.text) as Explained;
     fill(this.result, ...said.parts.map((p) => explainedPart(this.app, p)),
-      ...said.notes.map((n) => h("p", { class: `note ${n.level}` }, n.text)),
-      ...said.engines.map((q) => h("p", { class: "note warning" }, h("strong", {}, q.engine), " ", q.text)));
+      ...said.notes.map((n) => h("p", { class: `note ${n.level}`, lang: "en" }, n.text)),
+      ...said.engines.map((q) => h("p", { class: "note warning", lang: "en" }, h("strong", {}, q.engine), " ", q.text)));
     const { trained = null, served = null, groups = [] } = said.parts[0] ?? {}, group = groups[0];
     this.shape = group ? shapeOf(group) : {};
-    fill(this.longer);
-    if (trained === null) return; // a file that says no length has none to make longer
+    fill(this.longer, h("h3", {}, this.app.t(words.extension)), trained === null && h("p", {}, this.app.t(words.noLength)));
+    if (trained === null) return;
     this.target = Math.min((served ?? trained) * 4, longest);
     this.extendForm(trained);
   }
@@ -101,13 +143,31 @@ export class ModelPanel {
     const out = h("div", {});
     const draw = (): void => {
       const ran = this.run("extend", "--to", `${this.target}`);
-      fill(out, ran.code > 1 ? h("p", { class: "error" }, sentence(ran)) : extendTable(this.app, ran.text, this.shape));
+      fill(out, ...(ran.code > 1 ? this.refused(ran) : [extendTable(this.app, ran.text, this.shape)]));
     };
-    fill(this.longer, h("h3", {}, this.app.t(words.extension)));
     this.app.slider(this.longer, {
       label: this.app.t(words.target), value: this.target, min: Math.min(trained, longest - 1), max: longest, log: true,
     }, (v) => { this.target = v; draw(); });
     this.longer.append(out);
     draw();
   }
+}
+
+/** A file dropped anywhere on the page is the model's, not the browser's to open. */
+export function takeDrops(app: App): void {
+  const ofFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
+  const over = (on: boolean) => (event: DragEvent): void => {
+    if (!ofFiles(event)) return;
+    event.preventDefault();
+    panel?.over(on);
+  };
+  addEventListener("dragover", over(true));
+  addEventListener("dragleave", over(false));
+  addEventListener("drop", (event) => {
+    const file = event.dataTransfer?.files[0];
+    over(false)(event);
+    if (!file) return;
+    app.setState({ tab: "model" });
+    void panel?.take(file);
+  });
 }

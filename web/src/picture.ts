@@ -4,7 +4,7 @@
 // the pointer or the arrow keys, its numbers as a table, and the tool's own files of it.
 
 import type { App } from "./app";
-import { fill, h, svgElement } from "./dom";
+import { fill, h, percent, svgElement } from "./dom";
 import type { Cells, Figure, Palette } from "./figure";
 import { numbersTable } from "./numbers";
 import { Readout } from "./readout";
@@ -13,10 +13,6 @@ import { words } from "./words";
 export interface Saved {
   name: string; // "SVG"
   save(): void;
-}
-
-function percent(part: number, whole: number): string {
-  return `${(100 * part) / whole}%`;
 }
 
 export class Picture {

@@ -2,7 +2,7 @@
 //
 // The live check: what an ideal encoding would do, measured on the specs at hand (`posenc prove SPEC --json`).
 
-import { sentence, type App } from "./app";
+import { sentence, specArgs, type App } from "./app";
 import { fill, h } from "./dom";
 import { whenQuiet, WhileSeen } from "./frame";
 import { words } from "./words";
@@ -20,6 +20,7 @@ interface Property {
 type Checked = { properties: Property[]; error: string };
 
 const looks = { holds: "good", fails: "bad", "no meaning": "none", yes: "none", no: "none" } as const;
+const traits = new Set(["learned", "symmetric"]); // what an encoding is, neither wished for nor not
 
 export class PropertiesPanel {
   private readonly body = h("div", { class: "wide", "aria-live": "polite" });
@@ -50,19 +51,19 @@ export class PropertiesPanel {
     for (const spec of new Set(this.specs)) {
       const key = this.key(spec);
       if (this.known.has(key)) continue;
-      this.app.later(["prove", spec, "--properties", "--json", "--lang", this.app.lang, ...this.shape], this, (ran) => {
+      this.app.later(specArgs("prove", [spec], ["--properties", "--json", "--lang", this.app.lang, ...this.shape]), this, (ran) => {
         this.known.set(key, ran.code > 1
           ? { properties: [], error: sentence(ran) }
           : { properties: (JSON.parse(ran.text) as { specs: Checked[] }).specs[0]?.properties ?? [], error: "" });
         this.show();
-      });
+      }, true);
     }
     this.show();
   }
 
   private cell(p: Property | undefined): HTMLElement {
     if (!p) return h("td", { class: "faint" }, "…");
-    return h("td", {}, h("span", { class: `badge ${looks[p.outcome]}` }, p.outcome_text), " ", p.number_text,
+    return h("td", {}, h("span", { class: `badge ${traits.has(p.name) ? "none" : looks[p.outcome]}` }, p.outcome_text), " ", p.number_text,
       p.number_text ? h("div", { class: "what faint" }, p.what) : null);
   }
 

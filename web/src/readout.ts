@@ -3,7 +3,7 @@
 // The value under the pointer, or under the cursor that the arrow keys move, in words below the picture.
 
 import type { App } from "./app";
-import { h } from "./dom";
+import { h, percent } from "./dom";
 import type { Figure, Line } from "./figure";
 import { shown } from "./numbers";
 import { words } from "./words";
@@ -115,8 +115,7 @@ export class Readout {
     this.mark.hidden = false;
     this.mark.classList.toggle("line", width === 0);
     Object.assign(this.mark.style, {
-      left: `${(100 * left) / f.width}%`, top: `${(100 * top) / f.height}%`,
-      width: `${(100 * width) / f.width}%`, height: `${(100 * height) / f.height}%`,
+      left: percent(left, f.width), top: percent(top, f.height), width: percent(width, f.width), height: percent(height, f.height),
     });
   }
 

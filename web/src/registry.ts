@@ -51,5 +51,5 @@ export function applies(row: Row, key: Key, given: ReadonlyMap<string, string>):
   if (!key.when) return true;
   const [other = "", values = ""] = key.when.split("=");
   const asked = row.keys.find((k) => k.name === other);
-  return values.split("|").includes(given.get(other) ?? asked?.default ?? "");
+  return values.split("|").includes(given.get(other) ?? asked?.default ?? "") && (!asked || applies(row, asked, given));
 }

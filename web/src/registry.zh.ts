@@ -2,7 +2,7 @@
 // The Chinese of what `posenc list --json` says in English, by the English text itself: a sentence that changes in the
 // registry has no entry any more, which web/tests/registry.test.mjs reports, as it does an entry that nobody says.
 
-import type { Lang, Words } from "./app";
+import type { Words } from "./app";
 
 /** Summaries, help of keys, what tensors are, and papers and models that carry a remark. */
 export const registryZh: Readonly<Record<string, string>> = {
@@ -258,8 +258,3 @@ export const claimWords: Readonly<Record<string, { name: Words; about: Words }>>
     about: { en: "has parameters to train", zh: "含有需要训练的参数" },
   },
 };
-
-/** The registry's English in the language of the page; text without an entry (names, formulas) stands for itself. */
-export function registryText(text: string, lang: Lang): string {
-  return lang === "zh" ? (registryZh[text] ?? text) : text;
-}

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: MIT
 //
-// The text of a spec as the form sees it: name[:key=value[,key=value...]][+name...]. What it means, and whether it is
-// right, the tool says.
+// A spec as the form sees it: encodings, each with its keys. The tool takes a text apart (`posenc show SPEC --list --json`)
+// and says whether it is right; the form only puts one together.
+
+import { specArgs, type App } from "./app";
 
 export interface Part {
   name: string;
-  keys: Map<string, string>;
+  keys: Map<string, string>; // those that are not as by default
 }
 
-export function readSpec(text: string): Part[] {
-  return text.trim().split("+").map((part) => {
-    const colon = part.indexOf(":");
-    const keys = new Map<string, string>();
-    if (colon >= 0)
-      for (const pair of part.slice(colon + 1).split(",")) {
-        const equals = pair.indexOf("=");
-        if (equals > 0) keys.set(pair.slice(0, equals), pair.slice(equals + 1));
-      }
-    return { name: colon >= 0 ? part.slice(0, colon) : part, keys };
-  });
+/** A part as the tool's JSON has it. */
+export interface SaidPart {
+  name: string;
+  keys: Record<string, string>;
+}
+
+export function partsOf(said: readonly SaidPart[]): Part[] {
+  return said.map(({ name, keys }) => ({ name, keys: new Map(Object.entries(keys)) }));
+}
+
+/** The parts of a spec that needs no shape to be read, such as an example of the registry. */
+export function readSpec(app: App, spec: string): Part[] {
+  const ran = app.run(specArgs("show", [spec], ["--list", "--json"]));
+  return ran.code ? [] : partsOf((JSON.parse(ran.text) as { specs: { parts: SaidPart[] }[] }).specs[0]?.parts ?? []);
 }
 
 export function writeSpec(parts: readonly Part[]): string {

@@ -38,4 +38,8 @@ export class Stage {
     }
     for (const card of this.cards.values()) card.update(specs, state);
   }
+
+  stop(): void {
+    for (const card of this.cards.values()) card.stop();
+  }
 }

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Places to begin: pictures worth seeing, as links into the explorer.
+// Places to begin: pictures worth seeing, as links into the explorer, each from the first state.
 
 import type { App, State, Words } from "./app";
 import { fill, h } from "./dom";
 import { words } from "./words";
-
-const clean: Partial<State> = {
-  tab: "explore", b: "", n: 0, start: 0, at: -1, head: 0, axis: 0, pairs: "", causal: false, log: false, text: "",
-  dim: 64, heads: 8, model: 128,
-};
 
 const starts: [Words, Partial<State>][] = [
   [{ en: "sinusoids", zh: "正弦编码" }, { a: "sinusoidal", view: "table" }],
@@ -22,7 +17,7 @@ const starts: [Words, Partial<State>][] = [
   [{ en: "a million positions out", zh: "百万位置之外" }, { a: "rope", view: "curves", start: 1048576 }],
 ];
 
-export function renderStarts(root: HTMLElement, app: App): void {
+export function renderStarts(root: HTMLElement, app: App, first: Readonly<State>): void {
   fill(root, h("span", { class: "faint" }, app.t(words.tryThese) + ": "), ...starts.map(([name, state]) =>
-    h("a", { href: app.link({ ...clean, ...state, theme: "" }) }, app.t(name))));
+    app.leads(h("a", {}, app.t(name)), () => ({ ...first, lang: app.lang, theme: app.state.theme, ...state }))));
 }

@@ -10,7 +10,7 @@ export const tabs = ["explore", "tour", "model", "claims", "glossary"] as const;
 export function firstState(lang: Lang): State {
   return {
     tab: "explore", a: "rope", b: "", view: "", n: 0, start: 0, dim: 64, heads: 8, model: 128, at: -1, head: 0,
-    axis: 0, pairs: "", causal: false, log: false, text: "", walk: "", step: "", lang, theme: "",
+    axis: 0, pairs: "", causal: false, log: false, text: "", walk: "", step: "", demo: "", term: "", lang, theme: "",
   };
 }
 
@@ -26,12 +26,18 @@ function number(name: keyof typeof bounds, text: string, fallback: number): numb
   return text !== "" && Number.isInteger(value) && value >= low && value <= high ? value : fallback;
 }
 
+/** Whether a hash is a link of ours: an anchor such as #main says nothing of the state. */
+export function isLink(hash: string): boolean {
+  return hash.length < 2 || hash.includes("=");
+}
+
+/** A '+' is a '+', as in a=rope+alibi typed by hand: links of ours write a space as %20. */
 export function readLink(hash: string, first: State): State {
-  const said = new URLSearchParams(hash.replace(/^#/, ""));
+  const said = new URLSearchParams(hash.replace(/^#/, "").replaceAll("+", "%2B"));
   const state: State = { ...first };
   for (const name of Object.keys(bounds) as (keyof typeof bounds)[])
     state[name] = number(name, said.get(name) ?? "", first[name]);
-  for (const name of ["a", "b", "view", "text", "pairs", "walk", "step"] as const) state[name] = said.get(name) ?? first[name];
+  for (const name of ["a", "b", "view", "text", "pairs", "walk", "step", "demo", "term"] as const) state[name] = said.get(name) ?? first[name];
   const tab = said.get("tab") ?? "", lang = said.get("lang") ?? "", theme = said.get("theme") ?? "";
   if ((tabs as readonly string[]).includes(tab)) state.tab = tab;
   if (lang === "en" || lang === "zh") state.lang = lang;
@@ -47,5 +53,5 @@ export function writeLink(state: Readonly<State>, first: Readonly<State>): strin
     const value = state[name];
     if (value !== first[name] || name === "a") said.set(name, value === true ? "1" : value === false ? "0" : String(value));
   }
-  return "#" + said.toString();
+  return "#" + said.toString().replaceAll("+", "%20");
 }

@@ -78,7 +78,7 @@ export class Strip {
     const slider = app.slider(box, {
       label: app.t(words[wish.label]), help: app.t(words[wish.help]), value: NaN, min: low, max: high, most: max, step: wish.step ?? 1,
       log: low > 0 && high > 200, none: app.t(words.auto),
-    }, (v) => app.setState({ [wish.name]: v }));
+    }, (v) => app.setState({ [wish.name]: Number.isNaN(v) ? this.first[wish.name] : v }));
     const reset = h("button", {
       type: "button", class: "plain reset", title: app.t(words.reset), "aria-label": `${app.t(words[wish.label])}: ${app.t(words.reset)}`,
       onclick: () => app.setState({ [wish.name]: this.first[wish.name] }),

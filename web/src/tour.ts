@@ -4,7 +4,7 @@
 
 import type { App } from "./app";
 import { fill, h } from "./dom";
-import { renderDemo, type Values } from "./tour_demo";
+import { readDemos, renderDemo, writeDemos } from "./tour_demo";
 import { onLink } from "./tour_link";
 import type { Step, Table } from "./tour_step";
 import { steps } from "./tour_steps";
@@ -17,23 +17,25 @@ const words = {
   tries: { en: "Try this", zh: "动手试试" },
 };
 
-/** What the reader has set, by language, step and demo, so that drawing a step again keeps it. */
-const kept = new Map<string, Values>();
+/** What the reader has set in each step, as links have it. */
+function demosOf(app: App): Map<string, string> {
+  const kept = (app.kept.get("tour") as Map<string, string> | undefined) ?? new Map<string, string>();
+  app.kept.set("tour", kept);
+  return kept;
+}
 
-function valuesOf(key: string): Values {
-  const values = kept.get(key) ?? new Map<string, string>();
-  kept.set(key, values);
-  return values;
+function toStep(a: HTMLAnchorElement, step: Step, app: App): HTMLElement {
+  return app.leads(a, () => ({ tab: "tour", step: step.id, demo: demosOf(app).get(step.id) ?? "" }));
 }
 
 function go(to: Step | undefined, label: string, rel: string, app: App): HTMLElement {
   if (!to) return h("span", {});
-  return h("a", { href: app.link({ tab: "tour", step: to.id }), rel, class: "button" }, label + app.t(to.title));
+  return toStep(h("a", { rel, class: "button" }, label + app.t(to.title)), to, app);
 }
 
 function contents(at: number, app: App): HTMLElement {
   return h("nav", { class: "contents", "aria-label": app.t(words.contents) }, h("ol", { start: 0 }, ...steps.map((s, n) => h("li", {},
-    h("a", { href: app.link({ tab: "tour", step: s.id }), "aria-current": n === at ? "step" : null }, app.t(s.title))))));
+    toStep(h("a", { "aria-current": n === at ? "step" : null }, app.t(s.title)), s, app)))));
 }
 
 function table(t: Table, app: App): HTMLElement {
@@ -44,7 +46,13 @@ function table(t: Table, app: App): HTMLElement {
 }
 
 function article(step: Step, at: number, app: App): HTMLElement {
-  const demos = step.demos.map((d, n) => renderDemo(d, step.formulas, valuesOf(`${app.lang} ${step.id} ${n}`), app));
+  const values = readDemos(app.state.demo.startsWith(`${step.id}.`) ? app.state.demo.slice(step.id.length + 1) : "", step.demos, app);
+  const keep = (): void => {
+    const changed = writeDemos(values, step.demos, app), demo = changed && `${step.id}.${changed}`;
+    demosOf(app).set(step.id, demo);
+    app.setState({ demo });
+  };
+  const demos = step.demos.map((d, n) => renderDemo(d, step.formulas, values[n] ?? new Map<string, string>(), keep, app));
   return h("article", { class: "step", "data-step": step.id },
     h("h2", { tabindex: -1 }, `${at} · ${app.t(step.title)}`),
     ...step.text[app.lang].map((p) => paragraph(p, app, step.formulas)),
@@ -63,8 +71,11 @@ function show(root: HTMLElement, app: App): void {
 export function renderTour(root: HTMLElement, app: App): void {
   show(root, app);
   onLink(root, () => {
-    if (app.state.tab !== "tour" || app.state.step === root.querySelector("article")?.dataset.step) return;
+    const before = root.querySelector("article")?.dataset;
+    if (app.state.tab !== "tour" || !before) return;
+    const same = (app.state.step || steps[0]?.id) === before.step;
     show(root, app);
+    if (same) return;
     scrollTo({ top: 0 });
     root.querySelector("h2")?.focus({ preventScroll: true }); // a reader who went on starts at the top
   });

@@ -8,7 +8,7 @@ import { fill, h, newId } from "./dom";
 import { claimOutput } from "./tour_claim";
 import type { ChoiceControl, Control, Demo, Option, Output, TextControl } from "./tour_step";
 import { marked, paragraph, type Formulas } from "./tour_text";
-import { walkOutput } from "./tour_walk";
+import { walkOutput } from "./walk_steps";
 
 const words = {
   open: { en: "Open it in the explorer", zh: "在“探索”页打开" },
@@ -30,6 +30,36 @@ export function command(templates: readonly string[], values: Values): string[] 
 function firstValue(c: Control, app: App): string {
   if (c.kind === "slider") return String(c.value);
   return c.kind === "text" ? app.t(c.value) : (c.options[0]?.value ?? "");
+}
+
+/** A control's value as a link has it: of a choice, which one. */
+function said(c: Control, value: string): string {
+  return c.kind === "choice" ? String(c.options.findIndex((o) => o.value === value)) : value;
+}
+
+/** What a link says of a control; undefined: nothing that it could be. */
+function heard(c: Control, text: string | null): string | undefined {
+  if (text === null || text === "") return undefined;
+  if (c.kind === "choice") return c.options[Number(text)]?.value;
+  if (c.kind === "text") return text.slice(0, 400);
+  const value = Number(text);
+  return value >= c.min && value <= c.max ? String(value) : undefined;
+}
+
+/** The values of each demo, from the link's "0.n=64&1.spec=2". */
+export function readDemos(text: string, demos: readonly Demo[], app: App): Values[] {
+  const link = new URLSearchParams(text);
+  return demos.map((d, n) => new Map(d.controls.map((c) => [c.id, heard(c, link.get(`${n}.${c.id}`)) ?? firstValue(c, app)])));
+}
+
+/** That text: only what has been changed. */
+export function writeDemos(values: readonly Values[], demos: readonly Demo[], app: App): string {
+  const link = new URLSearchParams();
+  demos.forEach((d, n) => d.controls.forEach((c) => {
+    const value = values[n]?.get(c.id) ?? "";
+    if (value !== firstValue(c, app)) link.set(`${n}.${c.id}`, said(c, value));
+  }));
+  return link.toString();
 }
 
 function textField(c: TextControl, values: Values, changed: (id: string) => void, app: App): HTMLElement {
@@ -109,11 +139,11 @@ function show(el: HTMLElement, o: Output, values: Values, app: App): void {
 }
 
 /** The same picture in the explorer, with what it can take over from the demo. */
-function explorer(o: Output & { kind: "picture" }, values: Values, app: App): string {
+function explorer(o: Output & { kind: "picture" }, values: Values): Partial<State> {
   const state: Partial<State> = { tab: "explore", a: filled(o.spec, values), b: filled(o.beside ?? "", values), view: o.view };
   if (values.has("n")) state.n = Number(values.get("n"));
   if (values.has("words")) state.text = values.get("words") ?? "";
-  return app.link(state);
+  return state;
 }
 
 /** The ids whose change an output must follow: those it names, and those that the values of these name. */
@@ -128,19 +158,16 @@ function output(o: Output, values: Values, app: App): { o: Output; box: HTMLElem
   const scrolls = o.kind === "walk" ? { tabindex: 0, role: "region", "aria-label": filled(o.spec, values) } : {};
   const el = h("div", { class: `output ${o.kind}`, ...scrolls });
   if (o.kind !== "picture") return { o, box: el, draw: () => show(el, o, values, app) };
-  const link = h("a", { class: "open" }, app.t(words.open));
-  const draw = (): void => {
-    show(el, o, values, app);
-    link.href = explorer(o, values, app);
-  };
+  const link = app.leads(h("a", { class: "open" }, app.t(words.open)), () => explorer(o, values));
+  const draw = (): void => show(el, o, values, app);
   return { o, box: h("div", { class: o.narrow ? "narrow" : null }, el, link), draw };
 }
 
-export function renderDemo(demo: Demo, formulas: Formulas, values: Values, app: App): HTMLElement {
-  for (const c of demo.controls) if (!values.has(c.id)) values.set(c.id, firstValue(c, app));
+export function renderDemo(demo: Demo, formulas: Formulas, values: Values, keep: () => void, app: App): HTMLElement {
   const outputs = demo.outputs.map((o) => output(o, values, app));
   const changed = (id: string): void => {
     for (const { o, draw } of outputs) if (listens(o, values).has(id)) draw();
+    keep();
   };
   const controls = h("div", { class: "demo-controls" });
   for (const c of demo.controls) addControl(controls, c, formulas, values, changed, app);

@@ -22,7 +22,7 @@ function piece(match: RegExpExecArray, app: App, formulas: Formulas): Node {
   const [, code, strong, words, term, name] = match;
   if (code) return h("code", {}, code);
   if (strong) return h("strong", {}, strong);
-  if (words && term) return h("a", { href: app.link({ tab: "glossary", step: term }), class: "term" }, ...marked(words, app, formulas));
+  if (words && term) return app.leads(h("a", { class: "term" }, ...marked(words, app, formulas)), () => ({ tab: "glossary", term }));
   return formula(formulas[name ?? ""] ?? `{${name}}`, false);
 }
 

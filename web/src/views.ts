@@ -2,7 +2,8 @@
 //
 // `posenc show`: which views an encoding has, and the command line of one.
 
-import { sentence, type App, type State } from "./app";
+import { sentence, specArgs, type Ran, type State } from "./app";
+import type { SaidPart } from "./spec";
 
 export interface View {
   name: string;
@@ -17,24 +18,30 @@ export interface Subject {
   spec: string; // as the tool writes it
   axes: number;
   hooks: string[];
+  parts: SaidPart[];
   error: string;
+  waits?: boolean; // the tool is still at it
 }
 
 export function shapeArgs(s: Readonly<State>): string[] {
   return ["--heads", `${s.heads}`, "--head-dim", `${s.dim}`, "--model-dim", `${s.model}`];
 }
 
-/** What the spec is, or why it is none. */
-export function subjectOf(app: App, spec: string, state: Readonly<State>): Subject {
-  const ran = app.run(["show", spec, "--list", "--json", "--lang", app.lang, ...shapeArgs(state)]);
-  if (ran.code) return { views: [], spec, axes: 1, hooks: [], error: sentence(ran) };
+/** The command that says what a spec is. */
+export function subjectArgs(spec: string, state: Readonly<State>): string[] {
+  return specArgs("show", [spec], ["--list", "--json", "--lang", state.lang, ...shapeArgs(state)]);
+}
+
+/** What the spec is, or why it is none, by what that command said. */
+export function subjectOf(spec: string, ran: Ran): Subject {
+  if (ran.code) return { views: [], spec, axes: 1, hooks: [], parts: [], error: sentence(ran) };
   const said = JSON.parse(ran.text) as {
-    specs: { spec: string; axes: number; hooks: string[] }[];
+    specs: { spec: string; axes: number; hooks: string[]; parts: SaidPart[] }[];
     views: (Omit<View, "place"> & { fits: string[] })[];
   };
-  const { axes = 1, hooks = [], spec: canonical = spec } = said.specs[0] ?? {};
+  const { axes = 1, hooks = [], parts = [], spec: canonical = spec } = said.specs[0] ?? {};
   const views = said.views.map((v, place) => ({ ...v, place })).filter((v) => v.fits.length > 0);
-  return { views, spec: canonical, axes, hooks, error: "" };
+  return { views, spec: canonical, axes, hooks, parts, error: "" };
 }
 
 export function showArgs(view: View, s: Readonly<State>, lang: string): string[] {

@@ -2,10 +2,10 @@
 //
 // `posenc walk`: the arithmetic of one small case, formula beside number. Open or not, and which case, is in the link.
 
-import { sentence, type App, type Slider } from "./app";
+import type { App, Slider } from "./app";
 import { fill, h } from "./dom";
 import { whenQuiet } from "./frame";
-import { walkSteps } from "./walk_steps";
+import { walkOutput } from "./walk_steps";
 import { words } from "./words";
 
 const first = "5,3,8"; // the query's position, the key's, the width
@@ -44,7 +44,6 @@ export class WalkPanel {
   private show(): void {
     if (!this.box.open || !this.spec) return;
     const [pos, key, dim] = this.sliders.map((s) => `${s.get()}`) as [string, string, string];
-    const ran = this.app.run(["walk", this.spec, "--pos", pos, "--key", key, "--dim", dim, "--json", "--lang", this.app.lang]);
-    fill(this.body, ran.code ? h("p", { class: "error" }, sentence(ran)) : walkSteps(ran.text));
+    walkOutput(this.body, this.spec, ["--pos", pos, "--key", key, "--dim", dim], this.app);
   }
 }

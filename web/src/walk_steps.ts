@@ -2,7 +2,9 @@
 //
 // `posenc walk --json` as a list of steps: the formula with letters, then line by line the same with numbers.
 
-import { h } from "./dom";
+import { sentence, specArgs, type App } from "./app";
+import { fill, h } from "./dom";
+import { words } from "./words";
 
 interface Line {
   name: string | null; // "q'[0]"
@@ -26,10 +28,16 @@ function line(l: Line): HTMLElement {
     !vector && h("td", { class: "result" }, l.shown[0] ?? ""));
 }
 
-export function walkSteps(json: string): HTMLElement {
+function steps(json: string): HTMLElement {
   const { steps } = JSON.parse(json) as { steps: Step[] };
   return h("ol", { class: "steps" }, ...steps.map((s) => h("li", {},
     h("h3", {}, s.title), s.formula && h("code", { class: "formula" }, s.formula),
     h("div", { class: "wide" }, h("table", { class: "walk" }, h("tbody", {}, ...s.lines.map(line)))),
     s.note && h("p", { class: "faint note-below" }, s.note))));
+}
+
+export function walkOutput(el: HTMLElement, spec: string, options: readonly string[], app: App): void {
+  const slow = app.newest(specArgs("walk", [spec], [...options, "--json", "--lang", app.lang]), el, (ran) =>
+    fill(el, ran.code ? h("p", { class: "error", role: "alert" }, sentence(ran)) : steps(ran.text)));
+  if (slow) fill(el, h("p", { class: "faint" }, app.t(words.measuring)));
 }

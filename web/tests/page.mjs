@@ -49,13 +49,13 @@ export function skip(why) {
 /** Every message of the console and every request is kept; trouble(page) is what should not have been. */
 export async function open(browser, url, options = {}) {
   const page = await browser.newPage(options);
-  const home = url.startsWith("file:") ? "file:" : new URL(url).origin;
+  const own = url.startsWith("file:") ? [url.replace(/#.*/, "")] : ["", "page.js", "page.css", "posenc.wasm"].map((f) => new URL(f, url).href);
   page.troubles = [];
   page.on("console", (m) => ["error", "warning", "warn", "assert"].includes(m.type()) && page.troubles.push(`console: ${m.text()}`));
   page.on("pageerror", (e) => page.troubles.push(`exception: ${e.message}`));
   page.on("request", (r) => {
     const to = r.url();
-    if (!to.startsWith(home) && !to.startsWith("data:") && !to.startsWith("blob:")) page.troubles.push(`a request left: ${to}`);
+    if (!own.includes(to.replace(/#.*/, "")) && !to.startsWith("data:") && !to.startsWith("blob:")) page.troubles.push(`a request left: ${to}`);
   });
   await page.goto(url);
   const said = await until(page, () => document.querySelector("[role=alert]")?.textContent ?? (document.documentElement.dataset.ready === undefined ? "" : " "));
@@ -93,6 +93,18 @@ export async function follow(page, link) {
   await settle(page, 20);
 }
 
+/** In the page: sets a control as a user would, and says what it was. */
+export function turnControl({ selector, index, value }) {
+  const all = [...document.querySelectorAll(selector)].filter((e) => e.offsetParent !== null);
+  const control = all[index];
+  if (!control) return null;
+  if (control.type === "checkbox") control.checked = value;
+  else control.value = value;
+  control.dispatchEvent(new Event("input", { bubbles: true }));
+  control.dispatchEvent(new Event("change", { bubbles: true }));
+  return true;
+}
+
 // ---------------------------------------------------------------- the native tool, a server
 
 export function tool(posenc) {
@@ -104,12 +116,13 @@ export function tool(posenc) {
 
 const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
 
-/** The files of a folder, on a port of this machine. */
-export async function serve(folder) {
+/** The files of a folder, on a port of this machine; change(name, bytes) may give others, or null: there is none. */
+export async function serve(folder, change = (_, bytes) => bytes) {
   const server = createServer((request, response) => {
     const name = new URL(request.url, "http://x").pathname.replace(/\/$/, "/index.html");
     try {
-      const bytes = readFileSync(join(folder, name.replaceAll("..", "")));
+      const bytes = change(name, readFileSync(join(folder, name.replaceAll("..", ""))));
+      if (!bytes) throw new Error(name);
       response.writeHead(200, { "content-type": types[extname(name)] ?? "application/octet-stream" }).end(bytes);
     } catch {
       response.writeHead(404).end();

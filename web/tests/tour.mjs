@@ -93,11 +93,11 @@ for (const lang of ["en", "zh"]) {
   await go(await tab.evaluate(() => document.querySelector("#tour a[rel=next]").hash.slice(1)));
   check(`${lang}: next goes on`, before === "3" && (await there()) === "4" ? [] : [`from ${before} to ${await there()}`]);
 
-  await go(`tab=glossary&lang=${lang}&step=yarn`);
+  await go(`tab=glossary&lang=${lang}&term=yarn`);
   const glossary = await tab.evaluate(() => {
     const root = document.querySelector("#glossary"), entries = [...root.querySelectorAll(".entry")];
     const ids = new Set(entries.map((e) => e.id));
-    const links = [...root.querySelectorAll("a.term")].map((a) => new URLSearchParams(a.hash.slice(1)).get("step"));
+    const links = [...root.querySelectorAll("a.term")].map((a) => new URLSearchParams(a.hash.slice(1)).get("term"));
     return {
       count: entries.length, asked: root.querySelector(".asked")?.id, dead: links.filter((l) => !ids.has(`term-${l}`)),
       opens: [...root.querySelectorAll("a.open")].map((a) => a.hash.slice(1)),
@@ -119,7 +119,7 @@ for (const lang of ["en", "zh"]) {
   const termLinks = [];
   for (const step of steps) {
     await go(step);
-    termLinks.push(...(await tab.evaluate(() => [...document.querySelectorAll("#tour a.term")].map((a) => new URLSearchParams(a.hash.slice(1)).get("step")))));
+    termLinks.push(...(await tab.evaluate(() => [...document.querySelectorAll("#tour a.term")].map((a) => new URLSearchParams(a.hash.slice(1)).get("term")))));
   }
   await go(`tab=glossary&lang=${lang}`);
   check(`${lang}: the tour's links into the glossary`, await tab.evaluate((all) => all.filter((t) => !document.getElementById(`term-${t}`)), termLinks));
