@@ -63,6 +63,8 @@ expect 0 "order-blind" transformer-xl # its table is made as long as the text
 lacks "CANNOT" out "transformer-xl: a table about which the spec says nothing ends too early"
 
 # ---- the sizes of the command line
+expect 0 "HOLDS       alibi-linear" alibi-linear alibi
+expect 0 "REFUTED     alibi-linear" alibi-linear alibi --heads 12 # no power of two: no one series
 expect 0 "REFUTED" order-blind rope:theta=1000000,sections=16/24/24 --head-dim 128
 expect 2 "heads is 60000; needs 1 to" order-blind rope --heads 60000
 expect 2 "heads * head_dim" order-blind --head-dim 512 --heads 100

@@ -49,6 +49,11 @@ void prove_label(char out[PROVE_LABEL], const prove_number *n, language l);
 /* "posenc prove two-dogs" */
 void prove_command(char *out, size_t cap, const prove_line *l);
 
+int prove_width(const char *text);                          /* in columns */
+void prove_wrapped(FILE *to, const char *text, int indent); /* from column indent on, and a line's end */
+/* In this many columns and two more; what is longer ends in an ellipsis. */
+void prove_padded(FILE *to, const char *text, int width);
+
 void prove_print(FILE *to, const prove_report *r, bool colour);
 void prove_print_list(FILE *to, language l);
 void prove_json(FILE *to, const prove_report *r);

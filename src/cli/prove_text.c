@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#define COLUMNS 98
 #define INDENT 4
 #define VERDICT 12
 #define NAME_MAX_COLUMNS 44
@@ -86,83 +85,6 @@ void prove_command(char *out, size_t cap, const prove_line *l)
     snprintf(out, cap, "posenc prove %s%s%s", l->claim->name, l->spec ? " " : "", l->spec ? l->spec : "");
 }
 
-/* ---------------------------------------------------------------- columns: a Chinese character takes two */
-
-static int columns_of(const char *text, int bytes)
-{
-    int columns = 0;
-    for (int i = 0, n; i < bytes; i += n) {
-        unsigned code = 0;
-        n = out_character(text + i, &code);
-        n = n > 0 ? n : 1;
-        columns += (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xffdc && code != 0x303f) ? 2 : 1;
-    }
-    return columns;
-}
-
-/* The next piece that stays on one line: a word, or one wide character, with the stop that follows it. */
-static int piece(const char *text)
-{
-    unsigned code = 0;
-    int n = out_character(text, &code), all = n > 0 ? n : 1;
-    if (columns_of(text, all) < 2)
-        while (text[all] && text[all] != ' ' && (n = out_character(text + all, &code)) > 0 &&
-               columns_of(text + all, n) < 2)
-            all += n;
-    while (text[all] && (n = out_character(text + all, &code)) > 0 &&
-           (code == 0x3002 || code == 0xff0c || code == 0xff1b || code == 0xff1a || code == 0xff09 || code == 0x3001 ||
-            code == 0xff1f))
-        all += n;
-    return all;
-}
-
-static void wrapped(FILE *to, const char *text, int indent)
-{
-    int column = indent;
-    while (*text) {
-        bool space = *text == ' ';
-        text += strspn(text, " ");
-        int n = *text ? piece(text) : 0, wide = columns_of(text, n);
-        if (column > indent && column + space + wide > COLUMNS) {
-            fprintf(to, "\n%*s", indent, "");
-            column = indent;
-        } else if (space && column > indent)
-            column += fprintf(to, " ");
-        out_plain(to, text, n);
-        column += wide;
-        text += n;
-    }
-    putc('\n', to);
-}
-
-static int width_of(const char *text)
-{
-    return columns_of(text, (int)strlen(text));
-}
-
-/* How many bytes of it go into this many columns. */
-static int fitting(const char *text, int width)
-{
-    int bytes = 0;
-    for (int n, used = 0; text[bytes]; bytes += n) {
-        n = out_character(text + bytes, &(unsigned){ 0 });
-        n = n > 0 ? n : 1;
-        used += columns_of(text + bytes, n);
-        if (used > width)
-            break;
-    }
-    return bytes;
-}
-
-/* In this many columns and two more; what is longer ends in an ellipsis. */
-static void padded(FILE *to, const char *text, int width)
-{
-    bool whole = width_of(text) <= width;
-    int bytes = whole ? (int)strlen(text) : fitting(text, width - 1);
-    out_plain(to, text, bytes);
-    fprintf(to, "%s%*s", whole ? "" : "…", width + 2 - columns_of(text, bytes) - !whole, "");
-}
-
 /* The larger of two widths, the second of which has a limit. */
 static int larger(int a, int b, int most)
 {
@@ -176,7 +98,7 @@ static void coloured(FILE *to, const char *text, int width, int code, bool colou
 {
     if (colour)
         fprintf(to, "\033[1;%dm", code);
-    padded(to, text, width - 2);
+    prove_padded(to, text, width - 2);
     if (colour)
         fputs("\033[0m", to);
 }
@@ -204,9 +126,9 @@ static layout layout_of(const prove_report *r)
         const prove_line *l = &r->line[n];
         char name[PROVE_LABEL];
         line_name(name, l);
-        w.name = larger(w.name, width_of(name), NAME_MAX_COLUMNS);
+        w.name = larger(w.name, prove_width(name), NAME_MAX_COLUMNS);
         if (l->found.count && !l->failed)
-            w.number = larger(w.number, width_of(prove_number_text(&l->found.number[0]).text), NUMBER_MAX_COLUMNS);
+            w.number = larger(w.number, prove_width(prove_number_text(&l->found.number[0]).text), NUMBER_MAX_COLUMNS);
     }
     return w;
 }
@@ -215,16 +137,16 @@ static void print_evidence(FILE *to, const prove_line *l, language g)
 {
     int what = 0, of = 0;
     fprintf(to, "%*s%s", INDENT, "", g == CHINESE ? "来源：" : "source: ");
-    wrapped(to, l->claim->source, INDENT + 8);
+    prove_wrapped(to, l->claim->source, INDENT + 8);
     for (int n = 0; n < l->found.count; n++) {
-        what = larger(what, width_of(say(l->found.number[n].what, g)), WHAT_MAX_COLUMNS);
-        of = larger(of, width_of(prove_of(&l->found.number[n], g)), OF_MAX_COLUMNS);
+        what = larger(what, prove_width(say(l->found.number[n].what, g)), WHAT_MAX_COLUMNS);
+        of = larger(of, prove_width(prove_of(&l->found.number[n], g)), OF_MAX_COLUMNS);
     }
     for (int n = 0; n < l->found.count; n++) {
         const prove_number *x = &l->found.number[n];
         fprintf(to, "%*s", INDENT, "");
-        padded(to, say(x->what, g), what);
-        padded(to, prove_of(x, g), of);
+        prove_padded(to, say(x->what, g), what);
+        prove_padded(to, prove_of(x, g), of);
         fprintf(to, "%s\n", prove_number_text(x).text);
     }
 }
@@ -240,8 +162,8 @@ static void print_number(FILE *to, const prove_line *l, language g, layout w)
         memmove(x.of, x.of + gone, strlen(x.of + gone) + 1);
     }
     prove_label(label, &x, g);
-    padded(to, prove_number_text(&x).text, w.number);
-    wrapped(to, label, VERDICT + w.name + w.number + 4);
+    prove_padded(to, prove_number_text(&x).text, w.number);
+    prove_wrapped(to, label, VERDICT + w.name + w.number + 4);
 }
 
 static void print_line(FILE *to, const prove_report *r, const prove_line *l, layout w, bool colour)
@@ -254,14 +176,14 @@ static void print_line(FILE *to, const prove_report *r, const prove_line *l, lay
     else
         coloured(to, say(prove_verdict_words(l->found.verdict), g), VERDICT, colour_of(l->found.verdict), colour);
     if (l->found.count && !l->failed) {
-        padded(to, name, w.name);
+        prove_padded(to, name, w.name);
         print_number(to, l, g, w);
     } else
         fprintf(to, "%s\n", name);
     fprintf(to, "%*s", INDENT, "");
-    wrapped(to, say(prove_sentence(l->claim, l->spec), g), INDENT);
+    prove_wrapped(to, say(prove_sentence(l->claim, l->spec), g), INDENT);
     fprintf(to, "%*s-> ", INDENT, "");
-    wrapped(to, l->failed ? l->err.text : say(l->found.because, g), INDENT + 3);
+    prove_wrapped(to, l->failed ? l->err.text : say(l->found.because, g), INDENT + 3);
     if (r->in_full && !l->failed)
         print_evidence(to, l, g);
 }
@@ -305,16 +227,16 @@ static void print_subject(FILE *to, const prove_subject *s, language l, bool col
 {
     int what = 0;
     for (int p = 0; p < PE_CLAIM_COUNT; p++)
-        what = larger(what, width_of(say(s->property[p].what, l)), WHAT_MAX_COLUMNS);
+        what = larger(what, prove_width(say(s->property[p].what, l)), WHAT_MAX_COLUMNS);
     out_plain(to, s->spec, (int)strlen(s->spec));
     fputs("\n\n", to);
     for (int p = 0; p < PE_CLAIM_COUNT; p++) {
         const property_found *f = &s->property[p];
         fputs("  ", to);
         coloured(to, say(prove_outcome_words(f->is), l), VERDICT, outcome_colour(f), colour);
-        padded(to, pe_claim_name(f->claim), 10);
-        padded(to, prove_property_text(f).text, 9);
-        padded(to, f->is == PROPERTY_NO_MEANING ? "" : say(f->what, l), what);
+        prove_padded(to, pe_claim_name(f->claim), 10);
+        prove_padded(to, prove_property_text(f).text, 9);
+        prove_padded(to, f->is == PROPERTY_NO_MEANING ? "" : say(f->what, l), what);
         fprintf(to, "%s\n", claimed_text(f, l));
     }
     putc('\n', to);
@@ -348,13 +270,13 @@ void prove_print_list(FILE *to, language l)
     int name = 0;
     for (int g = 0; g < prove_group_count; g++)
         for (int c = 0; c < prove_groups[g]->count; c++)
-            name = larger(name, width_of(prove_groups[g]->claims[c].name), NAME_MAX_COLUMNS);
+            name = larger(name, prove_width(prove_groups[g]->claims[c].name), NAME_MAX_COLUMNS);
     for (int g = 0; g < prove_group_count; g++) {
         print_title(to, prove_groups[g], l, g > 0, "\n");
         for (int c = 0; c < prove_groups[g]->count; c++) {
             fputs("  ", to);
-            padded(to, prove_groups[g]->claims[c].name, name);
-            wrapped(to, say(prove_groups[g]->claims[c].claim, l), name + 4);
+            prove_padded(to, prove_groups[g]->claims[c].name, name);
+            prove_wrapped(to, say(prove_groups[g]->claims[c].claim, l), name + 4);
         }
     }
 }
