@@ -46,7 +46,7 @@ page:                       # web/posenc.html: the tool in a page, for any brows
 claims: all                 # docs/claims.md: what papers say, measured
 	@LC_ALL=C build/posenc prove --lang en -o docs/claims.md
 
-screens: all                # docs/screens/*.png: the page as the tests see it (needs node and chromium)
+screens: all                # docs/screens/*.png: the page as the tests see it (needs node, chromium and a Chinese font)
 	@POSENC=build/posenc POSENC_BUILD=build ONLY=screenshots SCREENS=docs/screens bash tests/test_page.sh
 
 clean:
@@ -59,5 +59,5 @@ configure:
 	@scripts/setup.sh --check run
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run test conformance check fuzz bench bench-docs install docs page claims clean setup-run configure
+.PHONY: all run test conformance check fuzz bench bench-docs install docs page claims screens clean setup-run configure
 .NOTPARALLEL:

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * max_len: 1024
  *
- * Figures: any numbers and any words become a picture, a table or parts; JSON that is written can be read. */
+ * Figures: any numbers and any words become a picture, a table or parts; JSON that is written can be read, and
+ * text is UTF-8. */
 #include "harness.h"
 
 #include "draw/figure.h"
+#include "io/json_out.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +34,17 @@ static void fill(figure *f, const double *v, int count, const char *text)
     f->x_log2 = count % 3 == 0;
 }
 
+static void check_text(const char *text, size_t size, figure_format format)
+{
+    unsigned code;
+    for (size_t i = 0; i < size;) {
+        int n = out_character(text + i, &code);
+        if (n == 0 || code == 0)
+            harness_fail("format %d: byte %zu of %zu is no UTF-8: %02x", (int)format, i, size, (unsigned char)text[i]);
+        i += (size_t)n;
+    }
+}
+
 static void check(figure *f, figure_how how)
 {
     char *text = NULL;
@@ -44,6 +57,10 @@ static void check(figure *f, figure_how how)
         fclose(to);
     if (s)
         harness_fail("format %d: status %d, '%.200s'", (int)how.format, (int)s, err.text);
+    if (how.format == FIGURE_PNG ? size < 8 || memcmp(text, "\x89PNG\r\n\x1a\n", 8) : size == 0)
+        harness_fail("format %d: %zu bytes are no such file", (int)how.format, size);
+    if (how.format != FIGURE_PNG)
+        check_text(text, size, how.format);
     if (how.format == FIGURE_JSON || how.format == FIGURE_PARTS) {
         if (io_json_parse(&root, "figure", text, size, &err))
             harness_fail("what was written is no JSON: %s", err.text);
@@ -54,7 +71,6 @@ static void check(figure *f, figure_how how)
 
 static void work(const uint8_t *data, size_t size)
 {
-    static const figure_format formats[] = { FIGURE_TERMINAL, FIGURE_SVG, FIGURE_CSV, FIGURE_JSON, FIGURE_PARTS };
     double v[16] = { 0 };
     figure *f;
     if (size < 4)
@@ -66,7 +82,9 @@ static void work(const uint8_t *data, size_t size)
     if (!figure_new(&f, (figure_kind)(data[0] % 3), NULL)) {
         fill(f, v, count, (const char *)text.data);
         check(f,
-              (figure_how){ .format = formats[data[1] % 5],
+              (figure_how){ .format = (figure_format)(data[1] % FIGURE_FORMAT_COUNT),
+                            .width = 200, /* a picture as dear as the other formats */
+                            .scale = 0.25,
                             .screen = { .columns = 8 + data[2] / 2, .rows = 20, .glyphs = (draw_glyphs)(data[2] % 2) },
                             .language = (language)(data[0] / 3 % 2) });
         figure_free(f);

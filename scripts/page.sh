@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: MIT
 # page.sh: the page from its sources: web/posenc.html, one file with everything inside, and web/build/site/.
 # page.sh --check: is web/posenc.html made from the web/ there is? Needs no compiler. page.sh --wasm FOLDER: only the module.
+# page.sh --compiler: the one that would make it; the same one makes the same bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Of all that the page is made from in web/. Of the C it is made from too, tests/test_wasm.sh asks whether numbers differ.
+# Of all that the page is made from in web/. Of the C it is made from too, tests/test_wasm.sh asks by compiling it.
 fingerprint() {
   { find web/src web/wasm -type f; ls web/index.html web/style.css web/build.mjs web/tsconfig.json web/package-lock.json; } |
     LC_ALL=C sort | while read -r file; do printf '%s %s\n' "$file" "$(sha256sum <"$file")"; done | sha256sum | cut -c1-16
 }
+
+compiler() { clang --version | head -n 1; }
 
 module() { # module FOLDER: posenc.wasm there
   local launcher=''
@@ -26,8 +29,9 @@ case "${1:-}" in
     fi
     exit 0 ;;
   --wasm) module "$2"; exit ;;
+  --compiler) compiler; exit ;;
   '') ;;
-  *) echo "usage: page.sh [--check | --wasm FOLDER]" >&2; exit 2 ;;
+  *) echo "usage: page.sh [--check | --wasm FOLDER | --compiler]" >&2; exit 2 ;;
 esac
 
 scripts/setup.sh --check page
@@ -35,4 +39,4 @@ module web/build/wasm
 cd web
 cmp -s package-lock.json node_modules/.posenc-lock || { npm ci --silent && cp package-lock.json node_modules/.posenc-lock; }
 node_modules/.bin/tsc -p .
-node build.mjs build/wasm/posenc.wasm "$(cd .. && fingerprint)"
+node build.mjs build/wasm/posenc.wasm "$(cd .. && fingerprint)" "$(compiler)"

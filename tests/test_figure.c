@@ -103,6 +103,14 @@ static void check_html(const char *text)
     assert_non_null(strstr(text, "<figcaption>What to look at in rope.</figcaption>"));
 }
 
+static void check_json(const memory *m)
+{
+    pe_error err = { 0 };
+    io_node root;
+    assert_ok(io_json_parse(&root, "figures", m->text, m->size, &err));
+    io_json_free(&root);
+}
+
 static void every_kind_has_every_format(void **state)
 {
     (void)state;
@@ -118,12 +126,8 @@ static void every_kind_has_every_format(void **state)
                 check_html(text);
             if (format == FIGURE_PNG)
                 assert_memory_equal(text, "\x89PNG", 4);
-            if (format == FIGURE_JSON || format == FIGURE_PARTS) {
-                pe_error err = { 0 };
-                io_node root;
-                assert_ok(io_json_parse(&root, "figures", text, m.size, &err));
-                io_json_free(&root);
-            }
+            if (format == FIGURE_JSON || format == FIGURE_PARTS)
+                check_json(&m);
             memory_free(&m);
         }
         figure_free(f);
@@ -143,6 +147,64 @@ static void csv_has_a_line_for_each_number(void **state)
     assert_non_null(strstr(text, "\"Table\",\"10\",3,\r\n")); /* nothing there */
     memory_free(&m);
     free_all(f, 3);
+}
+
+static void check_utf8(const char *text)
+{
+    unsigned code;
+    for (const char *at = text; *at;) {
+        int n = out_character(at, &code);
+        if (n == 0)
+            fail_msg("byte %d is no UTF-8: %.40s", (int)(at - text), at > text + 20 ? at - 20 : text);
+        at += n;
+    }
+}
+
+/* Longer than any room for it, and every cut falls inside a character of one of them. */
+static void long_names_are_cut_between_characters_and_whole_in_tables(void **state)
+{
+    (void)state;
+    for (int ahead = 0; ahead < 3; ahead++)
+        for (int kind = 0; kind < 3; kind++) {
+            char name[700] = "aa";
+            for (int i = 0; i < 200; i++)
+                memcpy(name + ahead + 3 * i, "\xe7\x8b\x97", 4);
+            figure *f = new_figure((figure_kind)kind, name, name);
+            double *v = kind == FIGURE_CELLS ? figure_cells(f, 2, 2) : figure_line(f, name, NULL, 4);
+            memcpy(v, (double[4]){ 1, 2, 3, 4 }, 4 * sizeof *v);
+            figure_names(f, &f->x_names, (const char *const[]){ name, "b" }, 2);
+            figure_names(f, &f->y_names, (const char *const[]){ "c", name }, 2);
+            for (int format = 0; format < FIGURE_FORMAT_COUNT; format++) {
+                memory m;
+                const char *text = written(&m, &f, 1, (figure_how){ .format = (figure_format)format, .scale = 0.25 });
+                if (format != FIGURE_PNG)
+                    check_utf8(text);
+                if (format != FIGURE_PNG) /* U+FFFD, as it is and as it is escaped */
+                    if (strstr(text, "\xef\xbf\xbd") || strstr(text, "xFFFD") || strstr(text, "ufffd"))
+                        fail_msg("format %d, kind %d: a character was cut", format, kind);
+                if (format == FIGURE_CSV)
+                    assert_int_equal(count_of(text, name), kind == FIGURE_CELLS ? 2 * 4 + 2 + 2 : 3 * 4);
+                memory_free(&m);
+            }
+            figure_free(f);
+        }
+}
+
+/* Angles grow against the clock: a quarter of a turn points up. */
+static void hands_turn_against_the_clock(void **state)
+{
+    (void)state;
+    figure *f = new_figure(FIGURE_DIALS, "t", "g");
+    memcpy(figure_line(f, "a", (double[]){ 1, 0, -1, 0 }, 4), (double[]){ 0, 1, 0, -1 }, 4 * sizeof(double));
+    dials_plan p = figure_dials_plan(f, (figure_place){ .width = 300, .height = 300 });
+    draw_point middle = figure_dial_middle(&p, f, 0);
+    static const int wanted[4][2] = { { 1, 0 }, { 0, -1 }, { -1, 0 }, { 0, 1 } }; /* y of a picture grows downwards */
+    for (int i = 0; i < 4; i++) {
+        draw_point tip = figure_dial_tip(&p, f, 0, i);
+        assert_true(fabs(tip.x - middle.x - p.unit * wanted[i][0]) < 1e-9);
+        assert_true(fabs(tip.y - middle.y - p.unit * wanted[i][1]) < 1e-9);
+    }
+    figure_free(f);
 }
 
 /* Every number of it is the shortest that reads back as it is. */
@@ -452,12 +514,8 @@ static void numbers_of_any_kind_are_drawn_or_left_out(void **state)
                     const char *text = written(&m, &f, 1, (figure_how){ .format = (figure_format)format, .width = 200, .scale = 1 });
                     if (format == FIGURE_SVG)
                         assert_well_formed(text);
-                    if (format == FIGURE_PARTS || format == FIGURE_JSON) {
-                        pe_error err = { 0 };
-                        io_node root;
-                        assert_ok(io_json_parse(&root, "figures", text, m.size, &err));
-                        io_json_free(&root);
-                    }
+                    if (format == FIGURE_PARTS || format == FIGURE_JSON)
+                        check_json(&m);
                     memory_free(&m);
                 }
                 figure_free(f);
@@ -541,6 +599,8 @@ int main(void)
         cmocka_unit_test(formats_are_known_by_name),
         cmocka_unit_test(every_kind_has_every_format),
         cmocka_unit_test(csv_has_a_line_for_each_number),
+        cmocka_unit_test(long_names_are_cut_between_characters_and_whole_in_tables),
+        cmocka_unit_test(hands_turn_against_the_clock),
         cmocka_unit_test(csv_has_the_numbers_themselves),
         cmocka_unit_test(words_fit_their_writer),
         cmocka_unit_test(the_range_follows_the_numbers),

@@ -11,4 +11,6 @@ command -v node >/dev/null || skip "no node (Debian: nodejs)"
 if [ ! -e web/node_modules/playwright-core/package.json ] && command -v npm >/dev/null; then
   (cd web && timeout 120 npm ci --silent >/dev/null 2>&1) || echo "npm reaches no registry: Chromium is driven over its pipe"
 fi
+[ -n "$(fc-list :lang=zh 2>/dev/null)" ] ||
+  echo "no font for Chinese (Debian: fonts-wqy-microhei): screenshots in Chinese show boxes"
 POSENC_BUILD=$build node web/tests/page.spec.mjs "$posenc" "$chromium" "${SCREENS:-$build/screens}"

@@ -116,6 +116,7 @@ static size_t inflate(uint8_t *out, size_t room, const uint8_t *in, size_t size)
             }
             assert_true(s - 257 < COUNT(base));
             int length = base[s - 257] + (int)take(&b, extra[s - 257]), d = symbol(&b, &distance);
+            assert_true(d < COUNT(far_base));
             size_t back = (size_t)far_base[d] + take(&b, d < 4 ? 0 : d / 2 - 1);
             assert_true(back <= n && n + (size_t)length <= room);
             for (; length > 0; length--, n++)
@@ -174,6 +175,86 @@ static void what_is_packed_unpacks_to_itself(void **state)
     free(in);
 }
 
+/* A match may lie 32768 back at most: a phrase, and again on both sides of that. */
+static void repeats_stay_inside_the_window(void **state)
+{
+    (void)state;
+    uint64_t seed = 9;
+    for (size_t back = 32764; back <= 32776; back++) {
+        uint8_t *in = calloc(back + 40, 1);
+        for (size_t i = 0; i < 40; i++)
+            in[i] = in[back + i] = (uint8_t)(1 + test_random(&seed) % 255);
+        check_packed(in, back + 40, back < 32768 ? 250 : 300);
+        free(in);
+    }
+}
+
+/* Literals, each as often as weight says, as the one block of a stream. */
+static void check_block(const uint32_t *weight)
+{
+    int count = 0;
+    for (int i = 0; i < 256; i++)
+        count += (int)weight[i];
+    token *t = calloc((size_t)count + 1, sizeof *t);
+    uint8_t *in = malloc((size_t)count + 1), *out = malloc((size_t)count + 1);
+    byte_sink packed = { 0 };
+    for (int i = 0, n = 0; i < 256; i++)
+        for (uint32_t k = 0; k < weight[i]; k++, n++) {
+            in[n] = (uint8_t)i;
+            t[n].length = (uint16_t)i;
+        }
+    sink_put(&packed, "\x78\x9c", 2);
+    bit_sink to = { .to = &packed };
+    deflate_block(&to, t, count, true);
+    deflate_end(&to);
+    sink_big32(&packed, zlib_adler(in, (size_t)count));
+    assert_int_equal(inflate(out, (size_t)count + 1, packed.at, packed.size), count);
+    assert_memory_equal(out, in, (size_t)count);
+    free(t);
+    free(in);
+    free(out);
+    free(packed.at);
+}
+
+/* A literal's code has 15 bits at most, and the code of the codes' lengths 7: weights whose trees are deeper than that. */
+static void deep_trees_are_read_again(void **state)
+{
+    (void)state;
+    uint32_t weight[256] = { 0 }, a = 2, b = 3;
+    for (int i = 0; i < 22; i++) {
+        weight[i] = a - 1; /* Fibonacci's, less the 1 that every symbol gets */
+        check_block(weight);
+        b += a;
+        a = b - a;
+    }
+    static const uint32_t how_many[] = { 90, 56, 34, 20, 12, 6, 3, 1, 1 }; /* literals of weight 8, 16, 32 .. */
+    uint64_t seed = 3;
+    for (int run = 0; run < 60; run++) {
+        memset(weight, 0, sizeof weight);
+        for (uint32_t w = 0; w < COUNT(how_many); w++)
+            for (uint64_t k = how_many[w] / 2 + test_random(&seed) % (how_many[w] / 2 + 1); k > 0;) {
+                uint32_t *at = &weight[test_random(&seed) % 255];
+                k -= *at == 0;
+                *at = *at ? *at : 8u << w;
+            }
+        check_block(weight);
+    }
+}
+
+/* Phrases that begin alike: the longest match is not the nearest, and looking further makes the stream shorter. */
+static void the_longest_match_is_looked_for(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    uint8_t in[20000];
+    for (size_t i = 0; i < sizeof in; i += 10) {
+        uint8_t phrase = (uint8_t)(test_random(&seed) % 40);
+        for (size_t k = 0; k < 10; k++)
+            in[i + k] = (uint8_t)(k < 3 ? 7 : (phrase + 1) * (k + 11));
+    }
+    check_packed(in, sizeof in, 3000);
+}
+
 /* Fibonacci weights make the deepest tree there is. */
 static void no_code_is_longer_than_its_limit(void **state)
 {
@@ -219,6 +300,7 @@ static uint32_t crc(const uint8_t *b, size_t size)
 
 typedef struct picture {
     int width, height, pixel; /* bytes of a pixel */
+    int ties;                 /* bytes of Paeth rows where left and corner are as near, and left must be taken */
     uint8_t *bytes;           /* (height, width, pixel) */
     uint8_t palette[768], alpha[256];
 } picture;
@@ -236,6 +318,7 @@ static void unfilter(picture *p, const uint8_t *rows)
             const int guess[5] = { 0, a, b, (a + b) / 2, best };
             assert_true(in[0] < 5);
             out[i] = (uint8_t)(in[i + 1] + guess[in[0]]);
+            p->ties += in[0] == 4 && a != c && a - c == -2 * (b - c);
         }
     }
 }
@@ -277,6 +360,40 @@ static void read_png(picture *p, const uint8_t *file, size_t size)
         at += 12 + n;
     }
     assert_true(ended);
+}
+
+static void check_pixels(int width, int height, unsigned noise, int *ties)
+{
+    uint64_t seed = 4;
+    size_t size = 3 * (size_t)width * (size_t)height;
+    uint8_t *rgb = malloc(size);
+    byte_sink file = { 0 };
+    picture p;
+    for (size_t i = 0; i < size; i++) {
+        int x = (int)(i / 3) % width, y = (int)(i / 3) / width;
+        rgb[i] = (uint8_t)(x * y / 8 * (1 + (int)(i % 3)) + (int)(test_random(&seed) % noise));
+    }
+    png_pixels(&file, rgb, width, height);
+    assert_false(file.failed);
+    read_png(&p, file.at, file.size);
+    assert_true(p.width == width && p.height == height && p.pixel == 3);
+    assert_memory_equal(p.bytes, rgb, size);
+    *ties += p.ties;
+    free(p.bytes);
+    free(rgb);
+    free(file.at);
+}
+
+static void pixels_come_back_whatever_the_size(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 1, 1 }, { 1, 2 }, { 2, 1 }, { 1, 300 }, { 300, 1 }, { 2, 2 }, { 7, 5 }, { 64, 48 } };
+    int ties = 0;
+    for (int i = 0; i < COUNT(sizes); i++)
+        for (unsigned noise = 1; noise < 200; noise += 3)
+            check_pixels(sizes[i][0], sizes[i][1], noise, &ties);
+    if (ties < 50)
+        fail_msg("%d ties: the picture tries none", ties);
 }
 
 static void paint_list(picture *p, const draw *d, bool dark, double scale)
@@ -347,6 +464,27 @@ static void a_line_is_as_dark_as_it_is_wide(void **state)
         for (int k = 0; k < 100 * 100; k++)
             sum += (255.0 - p.bytes[3 * k]) / ink;
         assert_true(fabs(sum - (30 * 3 + 3.14159 * 1.5 * 1.5)) < 2.5); /* 2.5 of 97: how a round end falls on pixels */
+        free(p.bytes);
+        draw_free(d);
+    }
+}
+
+/* pi r^2, and of a ring 2 pi r times its width. */
+static void a_disc_is_as_dark_as_it_is_large(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        picture p;
+        draw *d = list(60, 60);
+        double radius = 3 + 1.7 * i, sum = 0, width = 2 * (i % 2);
+        draw_style style = { .line = width > 0 ? INK_TEXT : INK_NONE, .fill = width > 0 ? INK_NONE : INK_TEXT, .width = width };
+        draw_circle(d, 30 + 0.1 * i, 30 - 0.07 * i, radius, style);
+        paint_list(&p, d, false, 1);
+        double ink = 255.0 - ink_light(1).r, pi = 3.14159265, area = width > 0 ? 2 * pi * radius * width : pi * radius * radius;
+        for (int k = 0; k < 60 * 60; k++)
+            sum += (255.0 - p.bytes[3 * k]) / ink;
+        if (fabs(sum - area) > 0.02 * area)
+            fail_msg("radius %g, width %g: %g; its area is %g", radius, width, sum, area);
         free(p.bytes);
         draw_free(d);
     }
@@ -585,9 +723,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_packed_unpacks_to_itself),
+        cmocka_unit_test(repeats_stay_inside_the_window),
+        cmocka_unit_test(deep_trees_are_read_again),
+        cmocka_unit_test(pixels_come_back_whatever_the_size),
+        cmocka_unit_test(the_longest_match_is_looked_for),
         cmocka_unit_test(no_code_is_longer_than_its_limit),
         cmocka_unit_test(shapes_are_painted_where_they_stand),
         cmocka_unit_test(a_line_is_as_dark_as_it_is_wide),
+        cmocka_unit_test(a_disc_is_as_dark_as_it_is_large),
         cmocka_unit_test(an_area_lets_through_what_its_alpha_says),
         cmocka_unit_test(dashes_leave_gaps),
         cmocka_unit_test(cells_are_sharp_and_nothing_is_paper),

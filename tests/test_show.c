@@ -6,6 +6,8 @@
 #include "common.h"
 #include "heap.h"
 
+#include "core/random.h"
+#include "io/io.h"
 #include "show/show.h"
 
 static const pe_shape shape = { .heads = 8, .kv_heads = 4, .head_dim = 16, .model_dim = 32 };
@@ -479,6 +481,215 @@ static void equal_words_attend_alike_only_without_an_encoding(void **state)
     }
 }
 
+/* Contents and projections, drawn again as the view says it draws them: x (T, C) by word, y (T, heads, D) of one head. */
+static void draw_contents(double *x, const figure *f, int64_t C)
+{
+    for (int64_t t = 0; t < f->columns; t++) {
+        io_hash h = io_hash_start(random_at(0, 2));
+        io_hash_add(&h, f->x_names[t], strlen(f->x_names[t]));
+        for (int64_t c = 0; c < C; c++)
+            x[t * C + c] = random_normal(io_hash_end(&h), (uint64_t)c);
+    }
+}
+
+static void draw_projection(double *y, const double *x, int64_t T, int64_t width, int64_t heads, int64_t head,
+                            uint64_t stream, double factor)
+{
+    for (int64_t t = 0; t < T; t++)
+        for (int64_t d = 0; d < shape.head_dim; d++) {
+            double sum = 0;
+            for (int64_t c = 0; c < width; c++)
+                sum += x[t * width + c] * random_normal(random_at(random_at(0, stream), (uint64_t)head), (uint64_t)(c * shape.head_dim + d));
+            y[(t * heads + head) * shape.head_dim + d] = factor * sum / sqrt((double)shape.model_dim);
+        }
+}
+
+enum { SENTENCE = 6 };
+
+/* p (T, T): the value of word j is the unit vector j, so that what comes out is the attention. */
+static void attention_by_definition(double p[SENTENCE * SENTENCE], const show_subject *s, const double *x, int64_t width, int64_t head,
+                                    double factor, bool causal)
+{
+    enum { T = SENTENCE, H = 8, KV = 4, D = 16 };
+    pe_error err = { 0 };
+    static double q[T * H * D], k[T * KV * D], v[T * KV * T], out[T * H * T];
+    int64_t at[T] = { 0, 1, 2, 3, 4, 5 };
+    size_t bytes = 0;
+    memset(q, 0, sizeof q);
+    memset(k, 0, sizeof k);
+    for (int i = 0; i < COUNT(v); i++)
+        v[i] = i % T == i / (KV * T);
+    draw_projection(q, x, T, width, H, head, 3, factor);
+    draw_projection(k, x, T, width, KV, head / (H / KV), 4, 1);
+    pe_attention a = { .out = pe_view_packed(out, PE_F64, T, H, T), .q = pe_view_packed(q, PE_F64, T, H, D),
+                       .k = pe_view_packed(k, PE_F64, T, KV, D),    .v = pe_view_packed(v, PE_F64, T, KV, T),
+                       .q_at = { at, T, 1, 0, 0 },                  .k_at = { at, T, 1, 0, 0 },
+                       .mask = { .causal = causal } };
+    assert_ok(pe_reference_work(s->e, &a, &bytes, &err));
+    void *work = malloc(bytes);
+    assert_ok(pe_reference_forward(s->e, s->params, &a, work, bytes, &err));
+    free(work);
+    for (int i = 0; i < T; i++)
+        memcpy(p + i * T, out + (i * H + head) * T, T * sizeof *p);
+}
+
+static void check_attention(const figure *f, const double *p)
+{
+    for (int i = 0; i < SENTENCE * SENTENCE; i++)
+        if (!isnan(f->value[i]))
+            assert_near(f->value[i], p[i], 1e-12);
+}
+
+/* Four heads of keys for eight of queries; both figures, whatever the head. */
+static void attention_of_every_head_is_the_definition(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "rope", "alibi:form=symmetric", "t5", "sinusoidal", "shaw:on=keys", "cope", "rope+t5", "sinusoidal:join=concat,width=8" };
+    static double x[SENTENCE * 32], wide[SENTENCE * 80], p[SENTENCE * SENTENCE];
+    for (int i = 0; i < COUNT(specs); i++)
+        for (int head = 0; head < 8; head += 1 + head % 3) {
+            pe_error err = { 0 };
+            int64_t at[SENTENCE] = { 0, 1, 2, 3, 4, 5 };
+            show_request r = request_of(0);
+            r.head = head;
+            r.causal = strcmp(specs[i], "cope") == 0 || head == 7;
+            r.sentence = "a b c d a f";
+            show_sheet sheet = sheet_of(specs[i], "attention", &r);
+            show_subject *s, *none;
+            assert_ok(show_subject_new(&s, specs[i], &r, &err));
+            assert_ok(show_subject_new(&none, "none", &r, &err));
+            int64_t width = pe_encoding_embed_width(s->e, 32);
+            double one = pe_encoding_scale(s->e) == 1 ? 0.25 : 1; /* 1/sqrt(16), where the encoding leaves it out */
+            assert_true(width <= 80);
+            draw_contents(x, sheet.figure[0], 32);
+            memset(wide, 0, sizeof wide);
+            for (int t = 0; t < SENTENCE; t++)
+                memcpy(wide + t * width, x + t * 32, 32 * sizeof *x);
+            attention_by_definition(p, none, wide, width, head, 1, r.causal);
+            check_attention(sheet.figure[0], p);
+            assert_ok(pe_encoding_embed(s->e, s->params, pe_view_packed(wide, PE_F64, SENTENCE, 1, width),
+                                        pe_view_packed(x, PE_F64, SENTENCE, 1, 32), (pe_positions){ at, SENTENCE, 1, 0, 0 }, &err));
+            attention_by_definition(p, s, wide, width, head, one, r.causal);
+            check_attention(sheet.figure[1], p);
+            show_subject_free(s);
+            show_subject_free(none);
+            show_sheet_free(&sheet);
+        }
+}
+
+/* ---------------------------------------------------------------- captions: their numbers, from the figure's */
+
+static void expect_caption(const figure *f, const char *format, ...)
+{
+    char wanted[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(wanted, sizeof wanted, format, args);
+    va_end(args);
+    if (!strstr(f->caption, wanted))
+        fail_msg("\"%s\" does not say \"%s\"", f->caption, wanted);
+}
+
+static void captions_say_where_half_is_left(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "rope", "sinusoidal", "learned:rows=257", "rope:theta=100" };
+    for (int i = 0; i < COUNT(specs); i++) {
+        show_request r = request_of(257);
+        show_sheet sheet = sheet_of(specs[i], "decay", &r);
+        const figure_series *y = &only(&sheet)->series[0];
+        int here = 0, half;
+        while (y->x[here] != 0)
+            here++;
+        for (half = here; half < y->count && y->y[half] >= 0.5 * y->y[here];)
+            half++;
+        if (half < y->count)
+            expect_caption(only(&sheet), "Less than half is left from distance %.0f on for the first time; at the end, %.3g.", y->x[half], y->y[y->count - 1]);
+        else
+            expect_caption(only(&sheet), "never falls below half of its value at distance 0; at the end, %.3g", y->y[y->count - 1]);
+        show_sheet_free(&sheet);
+    }
+}
+
+static void captions_say_which_head_changes_most(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "alibi", "t5", "kerple", "fire" };
+    int others = 0;
+    for (int i = 0; i < COUNT(specs); i++)
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            show_request r = request_of(33);
+            r.seed = seed;
+            r.causal = true;
+            show_sheet sheet = sheet_of(specs[i], "heads", &r);
+            const figure *f = only(&sheet);
+            int most = 0;
+            double changes[8];
+            for (int h = 0; h < 8; h++) {
+                const figure_series *y = &f->series[h];
+                int here = 0, away = 0;
+                for (int n = 0; n < y->count; n++) {
+                    here = y->x[n] == 0 ? n : here;
+                    away = y->x[n] > y->x[away] ? n : away;
+                }
+                changes[h] = fabs(y->y[away] - y->y[here]);
+                most = changes[h] > changes[most] ? h : most;
+            }
+            others += most > 0;
+            expect_caption(f, "8 of 8 heads. Head %d changes most, by %.3g ", most, changes[most]);
+            show_sheet_free(&sheet);
+        }
+    assert_true(others > 2);
+}
+
+static void captions_say_how_far_equal_words_are_apart(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "none", "sinusoidal", "rope", "shaw", "t5", "alibi:form=symmetric" };
+    int little = 0;
+    for (int i = 0; i < COUNT(specs); i++) {
+        show_request r = request_of(0);
+        r.sentence = "a dog is a dog here";
+        show_sheet sheet = sheet_of(specs[i], "attention", &r);
+        for (int n = 0; n < 2; n++) {
+            const double *p = sheet.figure[n]->value;
+            double apart = 0;
+            for (int a = 0; a < 2; a++) /* a and dog, again three words later */
+                for (int j = 0; j < 6; j++)
+                    apart = fmax(apart, fabs(p[a * 6 + j] - p[(a + 3) * 6 + j]));
+            little += apart > 1e-9 && apart < 0.1;
+            if (apart < 1e-9)
+                expect_caption(sheet.figure[n], "Equal words attend alike");
+            else
+                expect_caption(sheet.figure[n], "Equal words attend differently, by up to %.3g.", apart);
+        }
+        show_sheet_free(&sheet);
+    }
+    assert_true(little > 0);
+}
+
+/* A quarter of the scale at least for each of them, or each has its own. */
+static void scales_are_shared_unless_one_would_be_flat(void **state)
+{
+    (void)state;
+    static const double highest[] = { 1, 3.9, 4.1, 100 };
+    for (int i = 0; i < COUNT(highest); i++) {
+        pe_error err = { 0 };
+        show_sheet sheet = { .count = 2 };
+        for (int n = 0; n < 2; n++) {
+            figure **f = &sheet.figure[n];
+            assert_ok(figure_new(f, FIGURE_LINES, &err));
+            figure_text(*f, &(*f)->title, "t");
+            figure_text(*f, &(*f)->y_label, "y");
+            figure_line(*f, "a", NULL, 2)[1] = n ? highest[i] : 1;
+        }
+        show_align(&sheet);
+        for (int n = 0; n < 2; n++)
+            assert_near(sheet.figure[n]->y_max, highest[i] < 4 ? fmax(highest[i], 1) : 0, 0);
+        show_sheet_free(&sheet);
+    }
+}
+
 static void a_chinese_character_is_a_word(void **state)
 {
     (void)state;
@@ -761,6 +972,11 @@ int main(void)
         cmocka_unit_test(a_bias_moves_attention_by_itself),
         cmocka_unit_test(one_mask_for_all_that_stand_side_by_side),
         cmocka_unit_test(equal_words_attend_alike_only_without_an_encoding),
+        cmocka_unit_test(attention_of_every_head_is_the_definition),
+        cmocka_unit_test(captions_say_where_half_is_left),
+        cmocka_unit_test(captions_say_which_head_changes_most),
+        cmocka_unit_test(captions_say_how_far_equal_words_are_apart),
+        cmocka_unit_test(scales_are_shared_unless_one_would_be_flat),
         cmocka_unit_test(a_chinese_character_is_a_word),
         cmocka_unit_test(every_row_has_its_views_in_every_format),
         cmocka_unit_test(every_view_speaks_both_languages),

@@ -62,13 +62,14 @@ static double root(double a, double b) { (void)b; return sqrt(fmax(a, 0)); }
 static double power_of_e(double a, double b) { (void)b; return exp(a); }
 static double logarithm(double a, double b) { (void)b; return log(a); }
 static double down(double a, double b) { (void)b; return floor(a); }
+static double up(double a, double b) { (void)b; return ceil(a); }
 
 static const struct {
     const char *name;
     double (*f)(double, double);
     int arguments;
 } functions[] = { { "sin(", sine, 1 },        { "cos(", cosine, 1 }, { "sqrt(", root, 1 }, { "exp(", power_of_e, 1 },
-                  { "log(", logarithm, 1 }, { "floor(", down, 1 }, { "max(", fmax, 2 },  { "min(", fmin, 2 } };
+                  { "log(", logarithm, 1 }, { "floor(", down, 1 }, { "ceil(", up, 1 }, { "max(", fmax, 2 },  { "min(", fmin, 2 } };
 
 /* As tell_number writes them: whole numbers in full, else four digits. */
 static quantity number_of(reader *r)
@@ -195,7 +196,7 @@ typedef struct tally {
     int lines, checked; /* equations, and those with a side to check the number against */
 } tally;
 
-/* The number as the tool shows it stands at the end of the printed text: taken from there, not made again. */
+/* Each line before its number is rounded: its sides agree, and the last one is the number. */
 static void check_walk(const char *spec, const walk *w, tally *t)
 {
     for (int i = 0; i < w->count; i++)
@@ -221,6 +222,33 @@ static void check_walk(const char *spec, const walk *w, tally *t)
         }
 }
 
+/* The page as people read it, no line broken. */
+static char *printed(const walk *w)
+{
+    char *text = NULL;
+    size_t size_of_text = 0;
+    FILE *f = open_memstream(&text, &size_of_text);
+    assert_non_null(f);
+    walk_text(f, w, 30000, false);
+    assert_int_equal(fclose(f), 0);
+    return text;
+}
+
+/* Every line that is printed, its last number with it: all its sides agree. Returns how many lines had two to compare. */
+static int check_printed(const char *spec, const walk *w)
+{
+    int compared = 0;
+    char *text = printed(w), *save = NULL;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        int known = chain_agrees(line);
+        if (known < 0)
+            fail_msg("%s: the sides of %s disagree", spec, line);
+        compared += known > 1;
+    }
+    free(text);
+    return compared;
+}
+
 static walk_request ask(int64_t position, int64_t dim)
 {
     return (walk_request){ .position = { position }, .position_count = 1, .dim = dim, .heads = 8, .seed = 1 };
@@ -234,6 +262,8 @@ static tally walk_spec(const char *spec, const walk_request *r)
     if (walk_new(&w, spec, r, &err))
         fail_msg("%s at %lld, dim %lld: %s", spec, (long long)r->position[0], (long long)r->dim, err.text);
     check_walk(spec, w, &t);
+    if (check_printed(spec, w) < t.checked)
+        fail_msg("%s: of %d equations fewer are printed with both sides", spec, t.checked);
     walk_free(w);
     return t;
 }
@@ -336,6 +366,89 @@ static void the_code_is_the_librarys(void **state)
     }
 }
 
+/* Not within the rounding of what is shown, but as printed: to the digits that both operands show. */
+static void what_has_changed_is_true_as_printed(void **state)
+{
+    (void)state;
+    int lines = 0;
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int64_t position = 0; position < 7; position++) {
+            walk *w;
+            walk_request r = ask(position, 8);
+            assert_int_equal(walk_new(&w, pe_info_at(i)->name, &r, NULL), PE_OK);
+            char *text = printed(w);
+            for (char *at = text; (at = strstr(at, "with - without")); at++) {
+                char *end;
+                double a = strtod(strchr(at, '=') + 1, &end), b = strtod(strstr(end, " - ") + 3, &end);
+                double less = strtod(strchr(end, '=') + 1, &end), large = fmax(a, b);
+                double digit = large >= 0.1 ? 1e-4 : pow(10, floor(log10(large)) - 3);
+                if (fabs(a - b - less) > (fmin(a, b) >= 0.1 ? 1e-12 : 0.5001 * digit))
+                    fail_msg("%s at %lld: %.*s", w->spec, (long long)position, (int)(end - at), at);
+                lines++;
+            }
+            free(text);
+            walk_free(w);
+        }
+    assert_true(lines > 300);
+}
+
+static const walk_step *step_titled(const walk *w, const char *title)
+{
+    for (int i = 0; i < w->count; i++)
+        if (!strcmp(say(w->step[i].title, ENGLISH), title))
+            return &w->step[i];
+    return NULL;
+}
+
+/* Every pair's frequency is evaluated from its own text, with every scaling. */
+static void where_every_frequency_comes_from_is_told(void **state)
+{
+    (void)state;
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int n = 0; n < pe_info_at(i)->example_count; n++) {
+            walk *w;
+            walk_request r = ask(5, 64);
+            if (!(pe_info_at(i)->hooks & PE_HOOK_ROTATE))
+                continue;
+            assert_int_equal(walk_new(&w, pe_info_at(i)->examples[n], &r, NULL), PE_OK);
+            const walk_step *step = step_titled(w, "the frequency of each pair");
+            int told = 0;
+            for (int k = 0; step && k < step->count; k++) {
+                const walk_line *l = &step->line[k];
+                if (!l->count || strncmp(l->name, "f_", 2))
+                    continue;
+                if (!l->text || !value_of(l->text).known)
+                    fail_msg("%s: %s is not told: %s", w->spec, l->name, l->text ? l->text : "nothing");
+                told++;
+            }
+            if (strcmp(pe_info_at(i)->examples[n], "rope:dims=0"))
+                assert_true(told > 0);
+            walk_free(w);
+        }
+}
+
+/* Position alone: what the encoding divides by is the same on both sides. */
+static void without_the_encoding_the_scale_is_the_same(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "t5", "deberta", "rope:softmax=1.5", "sinusoidal:join=concat", "alibi" };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        walk *w;
+        walk_request r = ask(5, 8);
+        double scale[2] = { 0 };
+        int found = 0;
+        assert_int_equal(walk_new(&w, specs[i], &r, NULL), PE_OK);
+        for (int n = 0; n < w->count; n++)
+            for (int k = 0; k < w->step[n].count; k++)
+                if (w->step[n].line[k].name && !strcmp(w->step[n].line[k].name, "scale") && found < 2)
+                    scale[found++] = w->step[n].line[k].value[0];
+        assert_int_equal(found, 2);
+        assert_true(scale[0] == scale[1] && scale[0] > 0);
+        assert_int_equal(step_titled(w, "attention without the encoding")->note.en != NULL, i < 4);
+        walk_free(w);
+    }
+}
+
 static void far_positions_agree_too(void **state)
 {
     (void)state;
@@ -354,7 +467,11 @@ static void every_choice_of_a_row_agrees(void **state)
     (void)state;
     static const char *const specs[] = { "hierarchical:rows=16", "kerple:form=power", "sandwich:width=8,first=1", "alibi:convention=falcon,products=bf16",
                                          "alibi:form=symmetric", "alibi:slopes=learned", "t5:direction=causal", "learned:rows=300/300", "learned:rows=300/300,merge=split",
-                                         "sinusoidal:layout=halves,order=cos-sin,axes=2", "shaw:table=sinusoidal,on=values", "rope:scaling=yarn,factor=4,trained=4096" };
+                                         "sinusoidal:layout=halves,order=cos-sin,axes=2", "shaw:table=sinusoidal,on=values", "rope:scaling=yarn,factor=4,trained=4096", "rope:dims=4,temperature=0.1,floor=64", "rope:scaling=yarn,factor=4,trained=4096,truncate=no,mscale=0.7,mscale_all_dim=1,sign=negative",
+                                         "rope:scaling=llama3,factor=8,trained=8192", "rope:scaling=llama3,factor=8,trained=8192,low=1,high=1", "rope:scaling=linear,factor=4",
+                                         "rope:scaling=ntk,alpha=8", "rope:scaling=dynamic,factor=2,trained=2048,length=6000", "rope:scaling=yarn,factor=2,trained=64,temperature=0.1,floor=64",
+                                         "rope:scaling=longrope,factor=8,trained=1024,length=5000,short=1/1/1/1,long=1/2/4/8", "rope:scaling=proportional,turning=0.5,factor=2",
+                                         "rope:axes=2,split=axial,coords=normalised,extent=300/300", "deberta:terms=c2p", "xpos:centre=100,gamma=0.9" };
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         walk_request r = ask(200, 8);
         walk_spec(specs[i], &r);
@@ -462,6 +579,9 @@ int main(void)
         cmocka_unit_test(every_row_walks_and_its_sides_agree),
         cmocka_unit_test(every_example_walks),
         cmocka_unit_test(the_code_is_the_librarys),
+        cmocka_unit_test(what_has_changed_is_true_as_printed),
+        cmocka_unit_test(where_every_frequency_comes_from_is_told),
+        cmocka_unit_test(without_the_encoding_the_scale_is_the_same),
         cmocka_unit_test(far_positions_agree_too),
         cmocka_unit_test(every_choice_of_a_row_agrees),
         cmocka_unit_test(combinations_and_wider_words_walk),

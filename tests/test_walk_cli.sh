@@ -34,6 +34,14 @@ expect 0 "q'[0] = q[0] · c - q[2] · s =" rope --dim 4
 expect 0 "A turn keeps the length of a vector" rope
 expect 0 "the query at i - j and the key at 0 give the same" rope
 expect 0 "cos and sin are those of the rounded angle" rope:precision=hf --pos 1000003
+expect 0 "f_1 = 10000^(-2/8) = 0.1" rope --dim 8
+expect 0 "keep_2 = 1 - min(max((2 - 1) / (3 - 1), 0), 1) = 0.5 f_2 = 0.01 · 0.5 + 0.01 / 4 · (1 - 0.5)" rope:scaling=yarn,factor=4,trained=4096
+expect 0 "m = 0.1 · log(4) + 1 = 1.1386" rope:scaling=yarn,factor=4,trained=4096
+expect 0 "turns_2 = 8192 · 0.001414 / (2π) = 1.8438" rope:theta=500000,scaling=llama3,factor=8,trained=8192
+expect 0 "theta = 10000 · 8^(8/6) = 160000" rope:scaling=ntk,alpha=8
+expect 0 "scale = 1 / sqrt(8)" rope
+expect 0 "scale = 1 / sqrt(8 · (1 + 2))" deberta
+expect 0 "The scale is the encoding's here too" t5
 expect 0 "m = 2^(-4) = 0.0625" alibi --heads 8 --head 3
 expect 0 "term(5, 2) = -0.5 · (5 - 2) = -0.5 · 3 = -1.5" alibi --key 2
 expect 0 "term(5, 2) = -0.5 · |5 - 2| = -0.5 · 3 = -1.5" alibi:form=symmetric --key 2
@@ -55,6 +63,7 @@ for row in $("$POSENC" list --json | sed -n 's|^      "name": "\([^"]*\)",$|\1|p
   check "$row: both languages have as many steps" test "$(grep -c '^[0-9]' en)" = "$(grep -c '^[0-9]' zh)"
   check "$row: both languages have the same equations" diff <(grep '· .* = ' en | tr -s ' ') <(grep '· .* = ' zh | tr -s ' ') >/dev/null
   check "$row: Chinese is Chinese" grep -q '没有位置编码' zh
+  check "$row: one Chinese word for each thing" test -z "$(grep -wE 'query|key|value|attention|at' zh; grep '得分' zh)"
   check "$row: English is English" test -z "$(LC_ALL=C.UTF-8 grep -P '\p{Han}' en)"
   check "$row: lines end within 100 columns" test -z "$(LC_ALL=C.UTF-8 awk 'length($0) > 100' en)"
 done

@@ -9,10 +9,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 skipped=0
 skip() { echo "SKIP: $1"; skipped=$((skipped + 1)); }
+stale=0
+scripts/page.sh --check || stale=1
 if ! command -v node >/dev/null; then
   skip "no node (Debian: nodejs)"
-  echo "0 passed, 0 failed, 1 skipped"
-  exit 0
+  echo "$((1 - stale)) passed, $stale failed, 1 skipped"
+  exit $stale
 fi
 
 cp examples/llama-3.1-8b/config.json "$work/config.json"
@@ -28,8 +30,7 @@ cat >"$work/broken.json" <<'J'
 {"model_type": "llama", "hidden_size": "many"}
 J
 
-modules=(web/posenc.html) stale=0
-scripts/page.sh --check || stale=1
+modules=(web/posenc.html)
 if ! missing=$(scripts/setup.sh --check wasm 2>&1); then
   skip "a module compiled now: $(echo "$missing" | head -1)"
 elif scripts/page.sh --wasm "$build/wasm"; then modules+=("$build/wasm/posenc.wasm")
@@ -37,5 +38,11 @@ else echo "FAILED: the module does not compile"; stale=$((stale + 1)); fi
 
 node --no-warnings web/tests/wasm.mjs "$posenc" "$work" "${modules[@]}" >"$work/log"; grep -v " skipped$" "$work/log"
 read -r passed failed < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed,.*/\1 \2/p' "$work/log")
+# The compiler that made the page makes the same bytes of the same sources.
+if [ ${#modules[@]} = 2 ] && grep -qF "name=\"posenc-compiler\" content=\"$(scripts/page.sh --compiler)\"" web/posenc.html &&
+  ! grep -q "the same bytes" "$work/log"; then
+  echo "FAILED: web/posenc.html is older than the C it is made from; run: make page"
+  stale=$((stale + 1))
+fi
 echo "${passed:-0} passed, $((${failed:-1} + stale)) failed, $skipped skipped"
 [ "${failed:-1}" = 0 ] && [ $stale = 0 ]

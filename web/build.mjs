@@ -11,7 +11,7 @@ import * as esbuild from "esbuild";
 import katex from "katex";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const [wasmFile, fingerprint] = process.argv.slice(2);
+const [wasmFile, fingerprint, compiler] = process.argv.slice(2);
 const site = join(here, "build", "site");
 const scriptTag = '<script src="page.js" defer></script>', styleTag = '<link rel="stylesheet" href="page.css">';
 
@@ -57,7 +57,7 @@ function put(html, tag, text) {
 
 function head(html, rules) {
   return put(html, '<meta charset="utf-8">', `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${rules}">\n` +
-    `<meta name="posenc-sources" content="${fingerprint}">`);
+    `<meta name="posenc-sources" content="${fingerprint}">\n<meta name="posenc-compiler" content="${compiler}">`);
 }
 
 const script = await bundle("src/main.ts", true), style = await bundle("style.css", false);

@@ -94,7 +94,7 @@ const cli_verb cli_verb_walk = {
     .operands_min = 1,
     .operands_max = 1,
     .notes = "Three words at three positions; one of them, the query, looks at all. Every number is the\n"
-             "library's, shown to four digits; both sides of every line agree to the digits shown.\n",
+             "library's, shown to four digits; the sides of a line agree within the rounding of what they show.\n",
     .options = options,
     .option_count = CLI_COUNT(options),
     .examples = examples,

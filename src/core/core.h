@@ -130,9 +130,12 @@ typedef struct row {
     double (*absolute)(const part *p, int64_t h, const int64_t *at);
     /* content is declared by init: as terms, or as a count */
 
-    /* for people: embed's element c, and the bias of a pair, as formulas with numbers in them; NULL: not told */
+    /* for people, as formulas with numbers in them: embed's element c, the bias of a query and a key, the frequency of
+     * pair n in radians after lines for its magnitude at a query's place, part.scale; NULL: not told */
     void (*tell_embed)(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out);
     void (*tell_bias)(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out);
+    void (*tell_pair)(const part *p, const int64_t *at, int64_t n, tell *out);
+    void (*tell_scale)(const part *p, tell *out);
 } row;
 
 /* Pairs that one coordinate drives in the same steps, at * multiplier + shift; still: their frequency is 0. */

@@ -65,6 +65,26 @@ number_text tell_factor(double x)
     return in;
 }
 
+/* The unit of the last digit of what tell_number shows. */
+static double last_digit(double x)
+{
+    double size = fabs(x);
+    if (x == floor(x) && size < 1e15)
+        return 0;
+    return size >= 0.1 && size < 1e6 ? (size < 100 ? 1e-4 : 1e-2) : pow(10, floor(log10(size)) - 3);
+}
+
+static double to_digit(double x, double unit)
+{
+    return unit == 0 ? x : unit < 1 ? rint(x / unit) / rint(1 / unit) : rint(x / unit) * unit;
+}
+
+double tell_difference(double a, double b)
+{
+    double one = last_digit(a), other = last_digit(b);
+    return to_digit(to_digit(a, one) - to_digit(b, other), fmax(one, other));
+}
+
 void tell_products(tell *t, const double *a, const double *b, int64_t count)
 {
     for (int64_t d = 0; d < count; d++)
@@ -179,4 +199,33 @@ double tell_one(const told *what, pe_params w, const tell_of *of, tell *out)
     case TOLD_COUNT: return count_one(what->part, w, of, out);
     }
     return 0;
+}
+
+/* ------------------------------------------------ turns, and the scale */
+
+void tell_pair(const pe_encoding *e, const int64_t *at, int64_t n, tell *out)
+{
+    const part *p = turning(e, PE_QUERY);
+    if (p && p->row->tell_pair)
+        p->row->tell_pair(p, at, n, out);
+}
+
+/* 1/sqrt(head_dim), or that of the last part that has one; then the factors of all. */
+void tell_scale(const pe_encoding *e, tell *out)
+{
+    const part *own = NULL;
+    bool factors = false;
+    for (int i = 0; i < e->parts; i++) {
+        own = e->part[i].scale != 0 ? &e->part[i] : own;
+        factors = factors || e->part[i].scale_factor != 1;
+    }
+    if (!own)
+        tell_say(out, "1 / sqrt(%" PRId64 ")", e->shape.head_dim);
+    else if (own->row->tell_scale)
+        own->row->tell_scale(own, out);
+    else if (factors)
+        tell_say(out, "%s", tell_number(own->scale).text);
+    for (int i = 0; i < e->parts; i++)
+        if (e->part[i].scale_factor != 1)
+            tell_say(out, " · %s", tell_number(e->part[i].scale_factor).text);
 }

@@ -20,6 +20,8 @@ PRINTF(2, 3) void tell_say(tell *t, const char *format, ...);
 /* To four digits, whole numbers in full; what is not whole shows a point. */
 number_text tell_number(double x);
 number_text tell_factor(double x); /* in parentheses where it is negative */
+/* a - b of the numbers as they are shown, to the digits that both show: "0.7864 - 0.7874" is -0.001. */
+double tell_difference(double a, double b);
 /* "0.3 · 0.1 + (-1.2) · 2" */
 void tell_products(tell *t, const double *a, const double *b, int64_t count);
 
@@ -46,5 +48,9 @@ typedef struct tell_of {
 } tell_of;
 /* The number, and the text of it. Arguments have been checked: the library has served them. */
 double tell_one(const told *what, pe_params w, const tell_of *of, tell *out);
+
+/* Where the frequency of pair n comes from, for a query at this place; and the softmax scale. Nothing: no formula. */
+void tell_pair(const pe_encoding *e, const int64_t *at, int64_t n, tell *out);
+void tell_scale(const pe_encoding *e, tell *out);
 
 #endif

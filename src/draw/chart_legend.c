@@ -28,7 +28,7 @@ static int flow(const chart_plan *p, double top, bool draw_it)
     for (int i = 0; i < p->c->series_count; i++) {
         const chart_name *n = &p->names[i];
         char text[NAME_MOST];
-        snprintf(text, sizeof text, "%s", n->last < 0 ? n->text : n->series->name ? n->series->name : "");
+        face_cut(text, sizeof text, n->last < 0 ? n->text : n->series->name ? n->series->name : "");
         face_shorten(f, text, right - f->pad - sample(f) - f->gap);
         double width = sample(f) + f->gap + face_width(f, text, f->size);
         if (x > f->pad && x + width > right) {

@@ -3,6 +3,8 @@
  * Text in lines, and thin rules. */
 #include "draw/face.h"
 
+#include "io/io.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -39,6 +41,12 @@ static bool is_closing(unsigned code)
            code == 0xFF09 || code == 0x3001 || code == 0x300D || code == 0x201D;
 }
 
+void face_cut(char *out, size_t room, const char *text)
+{
+    if ((size_t)snprintf(out, room, "%s", text) >= room)
+        io_end_with_dots(out, room);
+}
+
 /* A line may end behind text[0 .. n]: before a space, at the end, or beside a wide character. */
 static bool may_break(const char *text, unsigned last)
 {
@@ -73,7 +81,9 @@ double face_lines(draw *d, face_text at, const char *text)
     double size = at.is_title ? at.f->title_size : at.f->size, line = at.is_title ? at.f->title_line : at.f->line;
     for (int row = 0; row < (at.most ? at.most : LINES_MOST) && text && *text; row++) {
         size_t n = line_length(at.f, text, size, at.width);
-        snprintf(part, sizeof part, "%.*s", n < sizeof part ? (int)n : (int)sizeof part - 1, text);
+        face_cut(part, sizeof part, text);
+        if (n < sizeof part)
+            snprintf(part, sizeof part, "%.*s", (int)n, text);
         if (d)
             draw_text(d, at.left, at.top + 0.8 * line, size, ANCHOR_START, at.ink, false, part);
         at.top += line;

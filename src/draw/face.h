@@ -21,6 +21,8 @@ extern const face face_paper, face_screen;
 double face_width(const face *f, const char *text, double size);
 /* Cut at a character, with two points for what is missing, until it fits. */
 void face_shorten(const face *f, char *text, double width);
+/* As much of a text as there is room for, in whole characters. */
+void face_cut(char *out, size_t room, const char *text);
 
 typedef struct face_text {
     const face *f;

@@ -151,11 +151,11 @@ static void plan_frame(cells_plan *p)
 static void draw_rows(const cells_plan *p)
 {
     const face *f = p->face;
-    char name[NAME_MOST];
+    char name[NAME_MOST], number[FIGURE_NUMBER];
     double step = (p->high.y - p->low.y) / p->f->rows;
     int stride = step >= f->line * 0.9 ? 1 : (int)ceil(f->line / step);
     for (int i = 0; p->f->y_names && i < p->f->rows; i += stride) {
-        figure_row_name(name, sizeof name, p->f, i);
+        face_cut(name, sizeof name, figure_row_name(number, p->f, i));
         face_shorten(f, name, p->low.x - f->gap - f->pad + 0.2 * p->at.width);
         draw_text(p->d, p->low.x - f->gap, p->low.y + (i + 0.5) * step + 0.35 * f->size, f->size, ANCHOR_END, INK_FAINT,
                   false, name);
@@ -168,7 +168,7 @@ static void draw_rows(const cells_plan *p)
 static void draw_column_names(const cells_plan *p)
 {
     const face *f = p->face;
-    char name[NAME_MOST];
+    char name[NAME_MOST], number[FIGURE_NUMBER];
     double step = (p->high.x - p->low.x) / p->f->columns, widest = 0;
     for (int i = 0; i < p->f->x_name_count; i++)
         widest = fmax(widest, face_width(f, p->f->x_names[i], f->size));
@@ -176,7 +176,7 @@ static void draw_column_names(const cells_plan *p)
     int stride = step >= need ? 1 : (int)ceil(need / step);
     for (int i = 0; i < p->f->columns; i += stride) {
         double x = p->low.x + (i + 0.5) * step;
-        figure_column_name(name, sizeof name, p->f, i);
+        face_cut(name, sizeof name, figure_column_name(number, p->f, i));
         if (p->names_stand) {
             face_shorten(f, name, p->below * 1.2);
             draw_text(p->d, x + 0.35 * f->size, p->end + f->gap, f->size, ANCHOR_END, INK_FAINT, true, name);

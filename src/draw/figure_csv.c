@@ -11,13 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is no UTF-8 becomes U+FFFD. */
 void draw_csv_text(FILE *to, const char *text)
 {
     putc('"', to);
-    for (; *text; text++) {
+    while (*text) {
+        unsigned code = 0;
+        int n = out_character(text, &code);
         if (*text == '"')
             putc('"', to);
-        putc(*text, to);
+        fwrite(n ? text : "\xEF\xBF\xBD", 1, n ? (size_t)n : 3, to);
+        text += n ? n : 1;
     }
     putc('"', to);
 }
@@ -56,43 +60,36 @@ static void put_real(FILE *to, double v)
 
 /* ---------------------------------------------------------------- lines */
 
-/* A field and a comma; its end. */
-static char *add_text(char *out, const char *text)
-{
-    *out++ = '"';
-    for (; *text; *out++ = *text++)
-        if (*text == '"')
-            *out++ = '"';
-    memcpy(out, "\",", 3);
-    return out + 2;
-}
-
 /* What all lines of a series begin with; malloc'ed, NULL: no memory. */
 static char *start_of(const figure *f, const char *series)
 {
     const char *part[] = { f->group ? f->group : "", f->title ? f->title : "", series };
-    size_t size = 1, each;
-    for (int i = 0; i < 3; i++)
-        if (!io_mul(&each, strlen(part[i]) + 2, 2) || !io_add(&size, size, each))
-            return NULL;
-    char *text = malloc(size), *to = text;
-    for (int i = 0; to && i < 3; i++)
-        to = add_text(to, part[i]);
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    for (int i = 0; to && i < 3; i++) {
+        draw_csv_text(to, part[i]);
+        putc(',', to);
+    }
+    bool failed = !to || ferror(to);
+    if ((to && fclose(to)) || failed) {
+        free(text);
+        return NULL;
+    }
     return text;
 }
 
 static bool put_row(FILE *to, const figure *f, int row)
 {
-    char name[200];
-    figure_row_name(name, sizeof name, f, row);
-    char *start = start_of(f, name);
+    char number[FIGURE_NUMBER];
+    char *start = start_of(f, figure_row_name(number, f, row));
     for (int c = 0; start && c < f->columns; c++) {
         fputs(start, to);
-        figure_column_name(name, sizeof name, f, c);
-        if (f->x_names)
-            draw_csv_text(to, name);
+        const char *x = figure_column_name(number, f, c);
+        if (x == number)
+            fputs(x, to);
         else
-            fputs(name, to);
+            draw_csv_text(to, x);
         putc(',', to);
         put_real(to, f->value[(size_t)row * (size_t)f->columns + (size_t)c]);
         fputs("\r\n", to);

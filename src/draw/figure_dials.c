@@ -130,12 +130,14 @@ static void draw_name(draw *d, const face *t, const dials_plan *p, draw_point mi
     const char *comma = strstr(name, ", ");
     double y = middle.y + p->radius + (t->cell > 0 ? 0.8 : 1) * t->line;
     bool two = p->name_lines == 2 && comma;
-    snprintf(part, sizeof part, "%.*s", two ? (int)(comma - name) : (int)sizeof part - 1, name);
+    face_cut(part, sizeof part, name);
+    if (two && (size_t)(comma - name) < strlen(part))
+        part[comma - name] = 0;
     face_shorten(t, part, p->wide * 1.15);
     draw_text(d, middle.x, y, t->size, ANCHOR_MIDDLE, INK_TEXT, false, part);
     if (!two)
         return;
-    snprintf(part, sizeof part, "%s", comma + 2);
+    face_cut(part, sizeof part, comma + 2);
     face_shorten(t, part, p->wide * 1.15);
     draw_text(d, middle.x, y + t->line, t->size, ANCHOR_MIDDLE, INK_FAINT, false, part);
 }
@@ -158,12 +160,14 @@ static void draw_dial(draw *d, const face *t, const dials_plan *p, const figure 
 /* Where the last hand points, in degrees. */
 static void describe(draw *d, const figure *f, figure_place at)
 {
-    static const words many = { "%d dials. ", "%d 个表盘。" }, one = { "%.60s: %d hands. ", "%.60s：%d 根指针。" };
-    char text[2000];
+    static const words many = { "%d dials. ", "%d 个表盘。" }, one = { "%s: %d hands. ", "%s：%d 根指针。" };
+    char text[2000], name[61];
     int n = snprintf(text, sizeof text, at.language == CHINESE ? many.zh : many.en, f->series_count);
-    for (int i = 0; i < f->series_count && n < (int)sizeof text - 200; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, at.language == CHINESE ? one.zh : one.en, f->series[i].name,
+    for (int i = 0; i < f->series_count && n < (int)sizeof text - 200; i++) {
+        face_cut(name, sizeof name, f->series[i].name);
+        n += snprintf(text + n, sizeof text - (size_t)n, at.language == CHINESE ? one.zh : one.en, name,
                       f->series[i].count);
+    }
     draw_describe(d, f->title, f->description ? f->description : text);
 }
 

@@ -43,17 +43,14 @@ static void put_head_cell(FILE *to, const char *scope, const char *text)
 
 static void put_matrix(FILE *to, const figure *f)
 {
-    char name[200];
+    char number[FIGURE_NUMBER];
     fputs("<thead><tr><td></td>", to);
-    for (int c = 0; c < f->columns; c++) {
-        figure_column_name(name, sizeof name, f, c);
-        put_head_cell(to, "col", name);
-    }
+    for (int c = 0; c < f->columns; c++)
+        put_head_cell(to, "col", figure_column_name(number, f, c));
     fputs("</tr></thead><tbody>\n", to);
     for (int r = 0; r < f->rows; r++) {
-        figure_row_name(name, sizeof name, f, r);
         fputs("<tr>", to);
-        put_head_cell(to, "row", name);
+        put_head_cell(to, "row", figure_row_name(number, f, r));
         for (int c = 0; c < f->columns; c++)
             put_number(to, f->value[(size_t)r * (size_t)f->columns + (size_t)c]);
         fputs("</tr>\n", to);
@@ -121,7 +118,9 @@ static pe_status draw_size(draw **out, const void *with, page_size size, pe_erro
     pe_status s = figure_draw_at(out, &f, at, err);
     if (s)
         return s;
-    snprintf(title, sizeof title, "%s%s%s", text_of(g->f->title), f.group ? ": " : "", text_of(f.group));
+    if (snprintf(title, sizeof title, "%s%s%s", text_of(g->f->title), f.group ? ": " : "", text_of(f.group)) >=
+        (int)sizeof title)
+        io_end_with_dots(title, sizeof title);
     draw_rename(*out, title);
     return draw_status(*out, err);
 }

@@ -30,9 +30,11 @@ void figure_range(const figure *f, double *low, double *high);
 void figure_levels(const figure *f, uint8_t *levels);
 pe_status figure_draw_cells(draw **out, const figure *f, figure_place at, pe_error *err);
 
-/* What stands at row or column i, by name or number. */
-void figure_row_name(char *out, size_t room, const figure *f, int row);
-void figure_column_name(char *out, size_t room, const figure *f, int column);
+/* What stands at row or column i: its name, whole, or its number, which is printed into number. */
+#define FIGURE_NUMBER 40
+const char *figure_row_name(char number[FIGURE_NUMBER], const figure *f, int row);
+const char *figure_column_name(char number[FIGURE_NUMBER], const figure *f, int column);
+void figure_put_names(json_out *j, const char *key, char *const *names, int count); /* NULL: nothing (figure_json.c) */
 
 /* ---------------------------------------------------------------- dials (figure_dials.c) */
 

@@ -18,7 +18,7 @@ static void put_reals(json_out *j, const char *key, const double *v, int count)
     out_close(j, '-');
 }
 
-static void put_names(json_out *j, const char *key, char *const *names, int count)
+void figure_put_names(json_out *j, const char *key, char *const *names, int count)
 {
     if (!names)
         return;
@@ -48,8 +48,8 @@ static void put_cells(json_out *j, const figure *f)
     out_int(j, "columns", f->columns);
     out_real(j, "first_row", f->y_first);
     out_real(j, "first_column", f->x_first);
-    put_names(j, "row_names", f->y_names, f->y_name_count);
-    put_names(j, "column_names", f->x_names, f->x_name_count);
+    figure_put_names(j, "row_names", f->y_names, f->y_name_count);
+    figure_put_names(j, "column_names", f->x_names, f->x_name_count);
     out_open(j, "values", '[');
     for (int r = 0; r < f->rows; r++)
         put_reals(j, NULL, f->value + (size_t)r * (size_t)f->columns, f->columns);

@@ -54,19 +54,20 @@ void figure_levels(const figure *f, uint8_t *levels)
     }
 }
 
-static void print_name(char *out, size_t room, char *const *names, int count, double first, int i)
+static const char *name_at(char *number, char *const *names, int count, double first, int i)
 {
-    char number[40];
+    if (names && i < count)
+        return names[i];
     draw_fixed(number, fabs(first) < 1e9 ? first + i : i, 2, true);
-    snprintf(out, room, "%s", names && i < count ? names[i] : number);
+    return number;
 }
 
-void figure_row_name(char *out, size_t room, const figure *f, int row)
+const char *figure_row_name(char number[FIGURE_NUMBER], const figure *f, int row)
 {
-    print_name(out, room, f->y_names, f->y_name_count, f->y_first, row);
+    return name_at(number, f->y_names, f->y_name_count, f->y_first, row);
 }
 
-void figure_column_name(char *out, size_t room, const figure *f, int column)
+const char *figure_column_name(char number[FIGURE_NUMBER], const figure *f, int column)
 {
-    print_name(out, room, f->x_names, f->x_name_count, f->x_first, column);
+    return name_at(number, f->x_names, f->x_name_count, f->x_first, column);
 }

@@ -46,16 +46,6 @@ static bool put_values(json_out *j, const figure *f)
     return done;
 }
 
-static void put_names(json_out *j, const char *key, char *const *names, int count)
-{
-    if (!names)
-        return;
-    out_open(j, key, '-');
-    for (int i = 0; i < count; i++)
-        out_text(j, NULL, names[i]);
-    out_close(j, '-');
-}
-
 /* What the matrix has and the scale has not. */
 static bool put_matrix(json_out *j, const figure *f)
 {
@@ -65,8 +55,8 @@ static bool put_matrix(json_out *j, const figure *f)
     out_real(j, "high", high);
     out_real(j, "first_row", f->y_first);
     out_real(j, "first_column", f->x_first);
-    put_names(j, "row_names", f->y_names, f->y_name_count);
-    put_names(j, "column_names", f->x_names, f->x_name_count);
+    figure_put_names(j, "row_names", f->y_names, f->y_name_count);
+    figure_put_names(j, "column_names", f->x_names, f->x_name_count);
     if (f->x_numbered)
         out_bool(j, "names_alone", true);
     return put_values(j, f);

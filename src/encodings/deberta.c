@@ -61,6 +61,11 @@ static pe_status init(part *p, pe_error *err)
     return PE_OK;
 }
 
+static void tell_deberta_scale(const part *p, tell *out)
+{
+    tell_say(out, "1 / sqrt(%lld · (1 + %d))", (long long)p->shape.head_dim, p->terms);
+}
+
 const row pe_row_deberta = {
     .info = { .name = "deberta",
               .summary = "Content-to-position and position-to-content scores over logarithmic buckets of the distance.",
@@ -76,4 +81,5 @@ const row pe_row_deberta = {
               .examples = examples,
               .example_count = COUNT_OF(examples) },
     .init = init,
+    .tell_scale = tell_deberta_scale,
 };

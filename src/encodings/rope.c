@@ -138,7 +138,7 @@ static int64_t section(const part *p, int64_t axis)
     return v->given ? (int64_t)v->list[axis] : p->pairs / p->axes;
 }
 
-static slot slot_of(const part *p, int64_t n)
+slot rope_slot(const part *p, int64_t n)
 {
     int64_t axis = 0, start = 0, W = 2 * p->pairs;
     split how = p->axes == 1 ? CHUNKED : (split)whole(p, SPLIT);
@@ -206,7 +206,7 @@ static void lay_pairs(const part *p, rope *r, int64_t first)
 {
     bool blocks = p->axes > 1 && whole(p, SPLIT) == BLOCKS;
     for (int64_t n = 0; n < p->pairs; n++) {
-        slot s = slot_of(p, n);
+        slot s = rope_slot(p, n);
         int64_t base = first, m = n, half = p->pairs;
         if (blocks) {
             base = first + 2 * s.start;
@@ -355,7 +355,7 @@ static pe_status init(part *p, pe_error *err)
         if (d < first || d >= first + 2 * p->pairs)
             r->rest[p->rests++] = d;
     for (int64_t n = 0; n < p->pairs; n++) {
-        slot s = slot_of(p, n);
+        slot s = rope_slot(p, n);
         r->pair[n] = (pair){ .axis = s.axis, .multiplier = 1 };
         if (num(p, COORDS) != 0)
             TRY(normalise(p, &r->pair[n], err));
@@ -392,4 +392,5 @@ const row pe_row_rope = {
     .init = init,
     .turn = rope_turn,
     .gain = rope_gain,
+    .tell_pair = rope_tell_pair,
 };

@@ -81,6 +81,7 @@ typedef struct rope {
     int64_t *rest;        /* (head_dim) */
 } rope;
 
+slot rope_slot(const part *p, int64_t n);
 pe_status rope_check_scaling(part *p, pe_error *err);
 double rope_magnitude(const part *p);
 bool rope_is_long(const part *p);       /* the sequence exceeds the trained length */
@@ -93,5 +94,8 @@ void rope_prepare_hf(const part *p, float_pair *f, double theta, double ratio, i
 void rope_prepare_ggml(const part *p, float_pair *f, double theta, double ratio, int64_t n, slot s);
 float rope_angle_hf(const float_pair *f, int64_t steps);
 float rope_angle_ggml(const float_pair *f, int64_t steps);
+
+/* Where the numbers come from, for people (rope_tell.c). */
+void rope_tell_pair(const part *p, const int64_t *at, int64_t n, tell *out);
 
 #endif

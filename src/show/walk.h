@@ -53,6 +53,7 @@ extern const char *const walk_word[WORDS];
 pe_status walk_scene_new(walk_scene **out, const char *spec, const walk_request *r, pe_error *err);
 void walk_scene_free(walk_scene *s); /* NULL is fine */
 const int64_t *walk_scene_at(const walk_scene *s, int word);
+void walk_place(char text[PLACE_ROOM], const int64_t *at, int64_t axes); /* "5", "(5,5)" */
 tell_of walk_scene_asks(const walk_scene *s, int key, int64_t element); /* of the query, about this key */
 /* What is shown is what the library has, up to rounding, of numbers as large as size. */
 pe_status walk_scene_hold(const walk_scene *s, double shown, double library, double size, pe_error *err);

@@ -23,6 +23,9 @@ static void dot_lines(walk *w, walk_scene *s, const attending *a)
 static void score_lines(walk *w, walk_scene *s, const attending *a)
 {
     unsigned early = pe_encoding_hooks_at(a->e, PE_BEFORE_SCALE), late = pe_encoding_hooks_at(a->e, PE_AFTER_SCALE);
+    tell own = tell_into(s->text, sizeof s->text);
+    tell_scale(s->e, &own);
+    walk_equation(w, "scale", s->text, a->scale);
     for (int j = 0; j < WORDS; j++) {
         if (!s->seen[j])
             continue;
@@ -42,7 +45,7 @@ static void score_lines(walk *w, walk_scene *s, const attending *a)
 static void weight_lines(walk *w, walk_scene *s, const attending *a)
 {
     static const words why = { "softmax does not change when the same number is taken from every score: the largest is",
-                               "softmax 的所有得分减去同一个数，结果不变；这里减去最大值" };
+                               "softmax 的所有分数减去同一个数，结果不变；这里减去最大值" };
     double top = -INFINITY, low = INFINITY;
     for (int j = 0; j < WORDS; j++)
         if (s->seen[j]) {
@@ -101,16 +104,16 @@ static void sum_lines(walk *w, walk_scene *s, const attending *a)
         apart = fmax(apart, fabs(sum[d] - a->out[d]));
         walk_equation(w, walk_name("out[%" PRId64 "]", d).text, s->text, sum[d]);
     }
-    static const words back = { "The output is turned back at the query's place.", "输出在 query 的位置上转回来。" };
+    static const words back = { "The output is turned back at the query's place.", "输出在查询的位置上转回来。" };
     if (apart > 1e-9 * (1 + fabs(sum[0]))) {
         walk_sentence(w, say(back, w->language));
         walk_vector(w, "out'", NULL, a->out, a->D);
     }
 }
 
-static void attention_step(walk *w, walk_scene *s, const attending *a, words title, const char *formula)
+static void attention_step(walk *w, walk_scene *s, const attending *a, words title, const char *formula, words note)
 {
-    walk_begin(w, title, formula, none);
+    walk_begin(w, title, formula, note);
     dot_lines(w, s, a);
     score_lines(w, s, a);
     weight_lines(w, s, a);
@@ -141,7 +144,7 @@ static void change_step(walk *w, walk_scene *s)
         tell t = tell_into(s->text, sizeof s->text);
         tell_say(&t, "%s - %s", tell_number(s->with.weight[j]).text, tell_number(s->plain.weight[j]).text);
         walk_equation(w, walk_name("weight(%s), %s", walk_word[j], say(names[2], w->language)).text, s->text,
-                      s->with.weight[j] - s->plain.weight[j]);
+                      tell_difference(s->with.weight[j], s->plain.weight[j]));
     }
     walk_vector(w, walk_name("out, %s", say(names[0], w->language)).text, NULL, s->plain.out, s->plain.D);
     walk_vector(w, walk_name("out, %s", say(names[1], w->language)).text, NULL, s->with.out, s->with.D);
@@ -149,11 +152,16 @@ static void change_step(walk *w, walk_scene *s)
 
 void walk_attend(walk *w, walk_scene *s)
 {
-    static const words plain = { "attention without the encoding", "没有位置编码的 attention" };
-    static const words with = { "attention with the encoding", "有位置编码的 attention" };
-    attention_step(w, s, &s->plain, plain, score_formula(s->none));
+    static const words plain = { "attention without the encoding", "没有位置编码的注意力" };
+    static const words with = { "attention with the encoding", "有位置编码的注意力" };
+    static const words same = {
+        "The scale is the encoding's here too, so that what changes below is what position does.",
+        "这里的缩放系数也取该编码自己的，这样后面的变化只来自位置。"
+    };
+    bool own = pe_encoding_scale(s->e) != pe_encoding_scale(s->none);
+    attention_step(w, s, &s->plain, plain, score_formula(s->none), own ? same : none);
     if (!pe_encoding_hooks(s->e))
         return;
-    attention_step(w, s, &s->with, with, score_formula(s->e));
+    attention_step(w, s, &s->with, with, score_formula(s->e), none);
     change_step(w, s);
 }

@@ -12,7 +12,7 @@ void walk_case(walk *w, walk_scene *s)
         "The vectors are drawn by the seed, with one digit. To keep every number in sight W_Q, W_K "
         "and W_V are the identity: a word is its own query, key and value.",
         "向量由随机种子生成，只保留一位小数。为了让每个数都看得见，取 W_Q、W_K、W_V "
-        "为单位矩阵：词向量本身就是它的 query、key 和 value。"
+        "为单位矩阵：词向量本身就是它的查询、键和值。"
     };
     walk_begin(w, title, NULL, note);
     for (int t = 0; t < WORDS; t++)
@@ -20,7 +20,7 @@ void walk_case(walk *w, walk_scene *s)
     tell t = tell_into(s->text, sizeof s->text);
     if (w->language == CHINESE)
         tell_say(&t,
-                 "query：位置 %s 的“%s”；key：位置 %s 的“%s”；第 %" PRId64 " 个头（从 0 数，共 %" PRId64
+                 "查询：位置 %s 的“%s”；键：位置 %s 的“%s”；第 %" PRId64 " 个头（从 0 数，共 %" PRId64
                  " 个），宽度 %" PRId64,
                  s->place[s->query], walk_word[s->query], s->place[s->key], walk_word[s->key], s->head, s->heads, s->D);
     else
@@ -46,7 +46,7 @@ void walk_code(walk *w, walk_scene *s)
 {
     static const words title = { "the word gets its code", "词向量加上编码" };
     static const words note = { "Attention sees y in place of x from here on: as query, key and value.",
-                                "此后 attention 看到的是 y 而不是 x：query、key、value 都由它而来。" };
+                                "此后注意力看到的是 y 而不是 x：查询、键、值都由它而来。" };
     bool joins = s->D > s->dim, any = false;
     for (int i = 0; i < s->told_count; i++)
         if (s->told[i].hook == PE_HOOK_EMBED) {

@@ -79,13 +79,12 @@ static int64_t third(int64_t query, int64_t key)
     return low > 0 || low < -1 ? low - 1 : high + 1;
 }
 
-static void place_text(walk_scene *s, int word)
+void walk_place(char text[PLACE_ROOM], const int64_t *at, int64_t axes)
 {
-    const int64_t *at = walk_scene_at(s, word);
-    tell t = tell_into(s->place[word], PLACE_ROOM);
-    for (int64_t a = 0; a < s->axes; a++)
-        tell_say(&t, "%s%" PRId64, a ? "," : s->axes > 1 ? "(" : "", at[a]);
-    tell_say(&t, "%s", s->axes > 1 ? ")" : "");
+    tell t = tell_into(text, PLACE_ROOM);
+    for (int64_t a = 0; a < axes; a++)
+        tell_say(&t, "%s%" PRId64, a ? "," : axes > 1 ? "(" : "", at[a]);
+    tell_say(&t, "%s", axes > 1 ? ")" : "");
 }
 
 /* By the first coordinate: query, key and third, in rising order. */
@@ -100,7 +99,7 @@ static void order_words(walk_scene *s, int64_t at[WORDS][PE_AXES_MAX])
     s->query = rank[0];
     s->key = rank[1];
     for (int i = 0; i < WORDS; i++)
-        place_text(s, i);
+        walk_place(s->place[i], walk_scene_at(s, i), s->axes);
 }
 
 static pe_status place_words(walk_scene *s, pe_error *err)

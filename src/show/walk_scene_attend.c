@@ -92,7 +92,7 @@ static void softmax(attending *a, const walk_scene *s)
 
 static void weigh(attending *a, const walk_scene *s)
 {
-    a->scale = pe_encoding_scale(a->e);
+    a->scale = pe_encoding_scale(s->e); /* without the encoding too: what differs is what position does */
     for (int j = 0; j < WORDS; j++) {
         for (int64_t d = 0; d < a->D; d++)
             a->dot[j] += a->q[d] * a->k[j * a->D + d];
@@ -129,7 +129,8 @@ static pe_status ask_library(attending *a, walk_scene *s, pe_error *err)
                           .v = same_for_heads(s, a->from, WORDS, a->D),
                           .q_at = at_query(s, a),
                           .k_at = at_keys(s, a),
-                          .mask.key_used = s->seen };
+                          .mask.key_used = s->seen,
+                          .scale = a->e == s->e ? 0 : a->scale };
     WALK_TRY(pe_reference_work(a->e, &call, &bytes, err));
     void *work = malloc(bytes ? bytes : 1);
     if (!work)

@@ -7,11 +7,11 @@
 
 static const words before_note = { "Added before the scale: the scale multiplies it too.",
                                    "在缩放之前相加：它也会被缩放。" };
-static const words after_note = { "Added after the scale, as it is.", "在缩放之后相加，原样进入得分。" };
+static const words after_note = { "Added after the scale, as it is.", "在缩放之后相加，原样进入分数。" };
 
 static void score_step(walk *w, walk_scene *s, const told *what, double sum[2][WORDS])
 {
-    static const words title = { "what each score gets", "每个得分加上的项" };
+    static const words title = { "what each score gets", "每个分数加上的项" };
     walk_begin(w, title, what->part->row->info.formula, what->stage == PE_BEFORE_SCALE ? before_note : after_note);
     for (int j = 0; j < WORDS; j++) {
         if (!s->seen[j])
@@ -28,7 +28,7 @@ static void score_step(walk *w, walk_scene *s, const told *what, double sum[2][W
 static void hidden_line(walk *w, const walk_scene *s)
 {
     static const words why = { "Keys ahead of the query are not served by this spec, and are hidden.",
-                               "这个 spec 不支持排在 query 之后的 key，这里把它们遮住。" };
+                               "这个 spec 不支持排在查询之后的键，这里把它们遮住。" };
     if (s->hidden)
         walk_sentence(w, say(why, w->language));
 }
@@ -36,8 +36,8 @@ static void hidden_line(walk *w, const walk_scene *s)
 /* A vector for each key: tell of its element 0 names its row, "value_table[14][0]". */
 static void value_step(walk *w, walk_scene *s, const told *what)
 {
-    static const words title = { "what each value gets", "每个 value 加上的向量" };
-    static const words note = { "Added to the output by the weight of its key.", "按该 key 的权重加到输出上。" };
+    static const words title = { "what each value gets", "每个值加上的向量" };
+    static const words note = { "Added to the output by the weight of its key.", "按该键的权重加到输出上。" };
     walk_begin(w, title, what->part->row->info.formula, note);
     for (int j = 0; j < WORDS; j++) {
         double vector[WIDTH_MAX];

@@ -31,6 +31,32 @@ static pe_status ask_pairs(turning_pairs *p, const walk_scene *s, pe_error *err)
                              pe_view_packed(p->sine, PE_F64, 1, 1, p->count), at, err);
 }
 
+/* Where the angle at position 0 is not 0: shift / multiplier steps. */
+static void phase_line(walk *w, walk_scene *s, const pe_pair *two, int64_t n)
+{
+    const pair *steps = &turning(s->e, PE_QUERY)->pair[n];
+    tell t = tell_into(s->text, sizeof s->text);
+    tell_say(&t, "f_%" PRId64 " · %s / %" PRId64 " = %s · %s / %" PRId64, n, tell_factor((double)steps->shift).text,
+             steps->multiplier, tell_factor(two->frequency).text, tell_factor((double)steps->shift).text,
+             steps->multiplier);
+    walk_equation(w, walk_name("phase_%" PRId64, n).text, s->text, two->phase);
+}
+
+/* Where each pair's frequency comes from, and what multiplies it. */
+static void frequency_step(walk *w, walk_scene *s, const turning_pairs *p)
+{
+    static const words title = { "the frequency of each pair", "每一对的频率" };
+    static const words note = { "Angle per position, in radians.", "每前进一个位置转过的角度，单位是弧度。" };
+    walk_begin(w, title, turning(s->e, PE_QUERY)->row->info.formula, note);
+    for (int64_t n = 0; n < p->count; n++) {
+        tell t = tell_into(s->text, sizeof s->text);
+        tell_pair(s->e, walk_scene_at(s, s->query), n, &t);
+        walk_equation(w, walk_name("f_%" PRId64, n).text, s->text, p->pair[n].frequency);
+        if (p->pair[n].phase != 0)
+            phase_line(w, s, &p->pair[n], n);
+    }
+}
+
 /* The angle, and what is left of it without whole turns: that of the cos and sin that the library has. */
 static double angle_lines(walk *w, walk_scene *s, turning_pairs *p, int64_t n)
 {
@@ -116,21 +142,29 @@ static double norm_line(walk *w, walk_scene *s, const char *name, const double *
 /* The same product from the distance alone: the query at the difference, the key at 0. */
 static pe_status distance_line(walk *w, walk_scene *s, pe_error *err)
 {
-    double q[WIDTH_MAX], k[WIDTH_MAX], sum = 0;
+    double q[WIDTH_MAX], k[WIDTH_MAX], sum = 0, size = 0;
     int64_t at[PE_AXES_MAX], zero[PE_AXES_MAX] = { 0 };
     pe_view vq = pe_view_packed(q, PE_F64, 1, 1, s->D), vk = pe_view_packed(k, PE_F64, 1, 1, s->D), x = vq, y = vk;
-    for (int64_t a = 0; a < s->axes; a++)
+    double far = 0; /* an angle is as exact as the position is small */
+    for (int64_t a = 0; a < s->axes; a++) {
         at[a] = walk_scene_at(s, s->query)[a] - walk_scene_at(s, s->key)[a];
+        far += fabs((double)walk_scene_at(s, s->query)[a]) + fabs((double)at[a]);
+    }
     x.data = s->y + s->query * s->D;
     y.data = s->y + s->key * s->D;
     WALK_TRY(pe_encoding_rotate(s->e, PE_QUERY, vq, x, (pe_positions){ at, 1, s->axes, 0, 0 }, err));
     WALK_TRY(pe_encoding_rotate(s->e, PE_KEY, vk, y, (pe_positions){ zero, 1, s->axes, 0, 0 }, err));
-    for (int64_t d = 0; d < s->D; d++)
+    for (int64_t d = 0; d < s->D; d++) {
         sum += q[d] * k[d];
+        size += fabs(q[d]) + fabs(k[d]);
+    }
+    char distance[PLACE_ROOM], zero_text[PLACE_ROOM];
+    walk_place(distance, at, s->axes);
+    walk_place(zero_text, zero, s->axes);
     tell t = tell_into(s->text, sizeof s->text);
     tell_products(&t, q, k, s->D);
-    walk_equation(w, walk_name("q'·k' at %s, %s", "i - j", "0").text, s->text, sum);
-    return PE_OK;
+    walk_equation(w, walk_name("q'_%s·k'_%s", distance, zero_text).text, s->text, sum);
+    return walk_scene_hold(s, sum, s->with.dot[s->key], size * size * (1 + far), err);
 }
 
 static void product_lines(walk *w, walk_scene *s)
@@ -140,8 +174,7 @@ static void product_lines(walk *w, walk_scene *s)
     walk_vector(w, walk_name("k'_%s", s->place[s->key]).text, NULL, k, s->D);
     tell t = tell_into(s->text, sizeof s->text);
     tell_products(&t, s->with.q, k, s->D);
-    walk_equation(w, walk_name("q'·k' at %s, %s", s->place[s->query], s->place[s->key]).text, s->text,
-                  s->with.dot[s->key]);
+    walk_equation(w, walk_name("q'_%s·k'_%s", s->place[s->query], s->place[s->key]).text, s->text, s->with.dot[s->key]);
 }
 
 static const words round_note = { "This spec rounds its angles on the way: cos and sin are those of the rounded angle.",
@@ -149,7 +182,7 @@ static const words round_note = { "This spec rounds its angles on the way: cos a
 static const words norm_note = { "A turn keeps the length of a vector.", "旋转不改变向量的长度。" };
 static const words relative_note = {
     "The score sees the distance only: the query at i - j and the key at 0 give the same.",
-    "得分只与距离有关：把 query 放到 i - j、key 放到 0，结果相同。"
+    "分数只与距离有关：把查询放到 i - j、键放到 0，结果相同。"
 };
 
 static pe_status after_lines(walk *w, walk_scene *s, pe_error *err)
@@ -168,11 +201,12 @@ static pe_status after_lines(walk *w, walk_scene *s, pe_error *err)
 
 pe_status walk_turn(walk *w, walk_scene *s, pe_error *err)
 {
-    static const words title = { "the query turns, pair by pair", "query 逐对旋转" };
+    static const words title = { "the query turns, pair by pair", "查询逐对旋转" };
     turning_pairs p = { 0 };
     if (!pe_encoding_pair_count(s->e))
         return PE_OK;
     WALK_TRY(ask_pairs(&p, s, err));
+    frequency_step(w, s, &p);
     walk_begin(w, title, "x' = x c - y s, y' = x s + y c", (words){ NULL, NULL });
     walk_vector(w, walk_name("q_%s", s->place[s->query]).text, NULL, s->y + s->query * s->D, s->D);
     for (int64_t n = 0; n < p.count; n++) {

@@ -41,10 +41,10 @@ const attention: Term[] = [
   {
     id: "head",
     name: { en: "head", zh: "注意力头" },
-    also: "head_dim multi-head 多头 头维度 GQA kv_heads",
+    also: "head_dim multi-head 多头 头宽度 头维度 GQA kv_heads",
     text: {
       en: "One of H independent attentions that run side by side, each on vectors of `head_dim` elements. `model_dim` is usually heads times head_dim. Under grouped-query attention several query heads share one key and value head (`kv_heads`).",
-      zh: "H 个并行、互相独立的注意力之一，每个处理 `head_dim`（头维度）个分量；`model_dim` 一般等于头数乘头维度。分组查询注意力（GQA）里，多个查询头共用一组键和值（`kv_heads`）。",
+      zh: "H 个并行、互相独立的注意力之一，每个处理 `head_dim`（头宽度）个分量；`model_dim` 一般等于头数乘头宽度。分组查询注意力（GQA）里，多个查询头共用一组键和值（`kv_heads`）。",
     },
     open: see("alibi", "bias"),
   },
@@ -241,7 +241,7 @@ const rotary: Term[] = [
     also: "long-term decay bound 上界 衰减",
     text: {
       en: "Summed over many frequencies, cosines of a growing distance cancel, so the *bound* of RoPE's score falls. It is a bound: for each distance there are q and k that score highest exactly there (2410.06205).",
-      zh: "距离越大，多个频率的余弦相互抵消，RoPE 分数的*上界*随之下降。注意这只是上界：对任意距离都能构造出恰好在该处得分最高的 q 和 k（2410.06205）。",
+      zh: "距离越大，多个频率的余弦相互抵消，RoPE 分数的*上界*随之下降。注意这只是上界：对任意距离都能构造出让分数恰好在该处最高的 q 和 k（2410.06205）。",
     },
     open: see("rope", "decay"),
   },

@@ -59,8 +59,8 @@ export const registryZh: Readonly<Record<string, string>> = {
   "which elements turn together: i and i+d/2 [ccss], 2i and 2i+1 [cscs], read cscs and write ccss":
     "哪两个分量结成一对旋转：i 与 i+d/2 [ccss]；2i 与 2i+1 [cscs]；或按 cscs 读、按 ccss 写",
   "elements of a head that turn; default: all": "每个头中参与旋转的分量数；默认全部",
-  "the same as a share of the head, rounded down": "同上，以占头维度的比例给出，向下取整",
-  "which end of the head turns": "旋转头维度的前段还是后段",
+  "the same as a share of the head, rounded down": "同上，以占头宽度的比例给出，向下取整",
+  "which end of the head turns": "旋转每个头的前段还是后段",
   "direction of the turn (nanochat: negative)": "旋转方向（nanochat 为负向）",
   "exponent 2i/d, 2i/(d-2), or 2i/(d-1) (transformers where an odd number would turn)":
     "指数取 2i/d、2i/(d-2) 或 2i/(d-1)（旋转分量数为奇数时 transformers 的做法）",

@@ -77,7 +77,7 @@ const rotary: Step = {
       title: { en: "The decay, and what it does not say", zh: "远程衰减，以及它没说的事" },
       controls: [
         { kind: "slider", id: "n", label: { en: "Farthest distance", zh: "最远距离" }, value: 256, min: 16, max: 4096, log: true },
-        { kind: "slider", id: "d", label: { en: "Head width", zh: "头维度" }, value: 64, min: 4, max: 256, step: 2 },
+        { kind: "slider", id: "d", label: { en: "Head width", zh: "头宽度" }, value: 64, min: 4, max: 256, step: 2 },
       ],
       outputs: [
         { kind: "picture", spec: "rope", view: "decay", options: ["-n", "{n}", "--head-dim", "{d}"] },
@@ -88,7 +88,7 @@ const rotary: Step = {
   ],
   tries: {
     en: "In the arithmetic, set m = 5, n = 3, then m = 25, n = 23: every angle is another, the score is the same. Then run the last check: for any distance there are a q and a k that score highest exactly there, so the decay is a habit, not a law.",
-    zh: "在分步计算里先取 m = 5、n = 3，再取 m = 25、n = 23：每个角度都变了，分数不变。再运行最后一个检验：对任意距离，都能找到恰好在那里得分最高的 q 和 k。所以衰减只是倾向，不是定律。",
+    zh: "在分步计算里先取 m = 5、n = 3，再取 m = 25、n = 23：每个角度都变了，分数不变。再运行最后一个检验：对任意距离，都能找到让分数恰好在那里最高的 q 和 k。所以衰减只是倾向，不是定律。",
   },
 };
 

@@ -54,10 +54,10 @@ export const words = {
   log: say("logarithmic", "对数坐标"),
   start: say("First position", "起始位置"),
   startHelp: say("look far out: the angles stay exact up to 2^36", "可以看很远处：直到 2^36 角度都是精确的"),
-  headDim: say("Head width", "每头维度"),
-  headDimHelp: say("head_dim: what is rotated", "head_dim：被旋转的维度"),
-  modelDim: say("Model width", "模型维度"),
-  modelDimHelp: say("model_dim: what a code is added to", "model_dim：编码所加到的向量维度"),
+  headDim: say("Head width", "头宽度"),
+  headDimHelp: say("head_dim: what is rotated", "head_dim：被旋转的向量有多宽"),
+  modelDim: say("Model width", "模型宽度"),
+  modelDimHelp: say("model_dim: what a code is added to", "model_dim：编码加到多宽的向量上"),
   heads: say("Heads", "头数"),
   headsHelp: say("biases differ by head", "各头的偏置不同"),
 
@@ -93,7 +93,7 @@ export const words = {
     "用一个小例子走完全程：先是向量，再看注意力在加入位置前后的变化。"),
   queryAt: say("Query at", "查询位置"),
   keyAt: say("Key at", "键位置"),
-  walkDim: say("Width", "维度"),
+  walkDim: say("Width", "宽度"),
 
   // code
   copyAs: say("Copy as", "复制为"),
@@ -114,7 +114,7 @@ export const words = {
   noTurn: say("without a whole turn in training", "对在训练长度内转不满一圈"),
   newAngles: say("new angles from position", "新角度出现于位置"),
   layers: say("Layers", "层"),
-  headsOf: say("Heads × width", "头数 × 维度"),
+  headsOf: say("Heads × width", "头数 × 宽度"),
   asA: say("Show as A", "作为 A 查看"),
   asB: say("Compare as B", "作为 B 对比"),
   extension: say("What would each context extension change?", "各种长度外推方法会改变什么？"),

@@ -5,7 +5,7 @@
 
 /* clang-format off */
 #define VERBS(X) \
-    X(list) X(table) X(apply) X(bias) X(show) X(walk) X(prove) X(explain) X(extend)
+    X(list) X(table) X(apply) X(bias) X(show) X(walk) X(prove) X(explain) X(extend) X(help)
 /* clang-format on */
 
 #define DECLARE(name) extern const cli_verb cli_verb_##name;
