@@ -799,6 +799,8 @@ static void scales_are_shared_where_it_helps(void **state)
     show_align(&both);
     assert_near(both.figure[0]->low, 0, 0);
     assert_near(both.figure[1]->low, 0, 0);
+    assert_non_null(strstr(both.figure[0]->caption, " Scales differ: here "));
+    assert_non_null(strstr(both.figure[1]->caption, ", in alibi:max="));
     show_sheet_free(&both);
 }
 

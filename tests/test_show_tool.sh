@@ -62,6 +62,14 @@ for spec in rope:dims=0 rope:fraction=0; do
   expect 2 "has nothing for the view turns" $spec --view turns
 done
 
+# ---- side by side: one scale, or a sentence
+expect 0 "Scales differ: here -80 to 0, in t5 " alibi t5 --view heads --json -n 161
+expect 0 "Scales differ: here -1 to 1, in integer -63 to 63." sinusoidal integer --view table --json
+expect 0 "各图刻度不同：本图为 -1 至 1，integer 为 -63 至 63。" sinusoidal integer --view table --json --lang zh
+show sinusoidal rope --view table --json; check "equal scales need no words" bash -c '! grep -q "Scales differ" stdout'
+show rope rope:theta=1e6 --view wavelengths --json; check "nor do like ones in logarithms" bash -c '! grep -q "Scales differ" stdout'
+show none rope --view attention --json; check "nor those up to a quarter" bash -c '! grep -q "Scales differ" stdout'
+
 # ---- training saw the frequencies from before the scaling: show and explain count the same pairs
 cat >config.json <<'EOF'
 { "model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 2,

@@ -109,14 +109,28 @@ static void widen(range *r, const double *x, int count, bool is_log)
     }
 }
 
+static range given(const figure *f)
+{
+    range r = f->kind == FIGURE_CELLS ? (range){ f->low, f->high } : (range){ f->y_min, f->y_max };
+    return f->y_log && r.low > 0 ? (range){ log(r.low), log(r.high) } : r;
+}
+
+static bool is_given(const figure *f)
+{
+    return given(f).low < given(f).high;
+}
+
 static range range_of(const figure *f)
 {
     range r = { INFINITY, -INFINITY };
+    if (is_given(f))
+        return given(f);
     if (f->kind == FIGURE_CELLS)
         widen(&r, f->value, f->rows * f->columns, false);
     for (int i = 0; i < f->series_count; i++)
         widen(&r, f->series[i].y, f->series[i].count, f->y_log);
-    return r;
+    double most = fmax(fabs(r.low), fabs(r.high));
+    return f->midpoint && isfinite(most) ? (range){ -most, most } : r;
 }
 
 static bool is_alike(const figure *a, const figure *b)
@@ -125,19 +139,8 @@ static bool is_alike(const figure *a, const figure *b)
            !strcmp(a->title, b->title) && a->y_label && b->y_label && !strcmp(a->y_label, b->y_label);
 }
 
-/* A common scale, unless one of the figures would be left with less than a quarter of it. */
-static void align_with(show_sheet *sheet, int first)
+static void share(show_sheet *sheet, int first, range all)
 {
-    range all = { INFINITY, -INFINITY };
-    double least = INFINITY;
-    for (int i = first; i < sheet->count; i++)
-        if (is_alike(sheet->figure[first], sheet->figure[i])) {
-            range r = range_of(sheet->figure[i]);
-            all = (range){ fmin(all.low, r.low), fmax(all.high, r.high) };
-            least = fmin(least, r.high - r.low);
-        }
-    if (!(least > 0) || !(least >= (all.high - all.low) / 4))
-        return;
     for (int i = first; i < sheet->count; i++) {
         figure *f = sheet->figure[i];
         if (!is_alike(sheet->figure[first], f))
@@ -147,14 +150,67 @@ static void align_with(show_sheet *sheet, int first)
     }
 }
 
-/* Its scale is not given, and no figure before it is its like. */
+/* ", in alibi -80 to 0" */
+static void say_range(char *out, size_t room, const figure *f, language l, words format)
+{
+    range r = range_of(f);
+    if (f->y_log)
+        r = (range){ exp(r.low), exp(r.high) };
+    snprintf(out, room, say(format, l), f->group ? f->group : "", r.low, r.high);
+}
+
+/* Colours and heights that look alike are not: every one of the figures says so. */
+static void tell_scales(show_sheet *sheet, int first)
+{
+    enum { OTHERS = 3 };
+    for (int i = first; i < sheet->count; i++) {
+        figure *f = sheet->figure[i];
+        char own[120], others[120 * OTHERS] = "";
+        int told = 0;
+        if (!is_alike(sheet->figure[first], f))
+            continue;
+        say_range(own, sizeof own, f, sheet->language,
+                  (words){ " Scales differ: here%.0s %.3g to %.3g", "各图刻度不同：本图%.0s为 %.3g 至 %.3g" });
+        for (int j = first; j < sheet->count && told < OTHERS; j++)
+            if (j != i && is_alike(f, sheet->figure[j])) {
+                size_t used = strlen(others);
+                say_range(others + used, 120, sheet->figure[j], sheet->language,
+                          (words){ ", in %.60s %.3g to %.3g", "，%.60s 为 %.3g 至 %.3g" });
+                told++;
+            }
+        figure_text(f, &f->caption, "%s%s%s%s", f->caption ? f->caption : "", own, others,
+                    say((words){ ".", "。" }, sheet->language));
+    }
+}
+
+/* A common scale, unless one of the figures would be left with less than a quarter of it. What has a scale of its own
+ * keeps it where all have. */
+static void align_with(show_sheet *sheet, int first)
+{
+    range all = { INFINITY, -INFINITY };
+    double least = INFINITY;
+    bool fixed = true;
+    for (int i = first; i < sheet->count; i++)
+        if (is_alike(sheet->figure[first], sheet->figure[i])) {
+            range r = range_of(sheet->figure[i]);
+            all = (range){ fmin(all.low, r.low), fmax(all.high, r.high) };
+            least = r.low < r.high ? fmin(least, r.high - r.low) : least;
+            fixed = fixed && is_given(sheet->figure[i]);
+        }
+    if (!(all.low < all.high))
+        return;
+    if (least < (all.high - all.low) / 4)
+        tell_scales(sheet, first);
+    else if (!fixed)
+        share(sheet, first, all);
+}
+
 static bool is_first(const show_sheet *sheet, int index)
 {
-    const figure *f = sheet->figure[index];
     for (int i = 0; i < index; i++)
-        if (is_alike(sheet->figure[i], f))
+        if (is_alike(sheet->figure[i], sheet->figure[index]))
             return false;
-    return f->low == 0 && f->high == 0 && f->y_min == 0 && f->y_max == 0;
+    return true;
 }
 
 void show_align(show_sheet *sheet)

@@ -59,9 +59,11 @@ pe_status show_one_mask(show_request *r, show_subject *const *s, int count, pe_e
 typedef struct show_sheet {
     figure *figure[SHOW_FIGURES_MAX];
     int count;
+    language language; /* of what was added last */
 } show_sheet;
 void show_sheet_free(show_sheet *sheet);
-/* Figures of one title and like ranges get one scale, so that what stands side by side can be compared. */
+/* Figures of one title and like ranges get one scale, so that what stands side by side can be compared; where a range
+ * is below a quarter of what they would share, each keeps its own, and the captions say so. */
 void show_align(show_sheet *sheet);
 
 typedef struct show_view {

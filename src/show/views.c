@@ -36,6 +36,7 @@ static pe_status make(show_sheet *to, const show_view *v, const show_subject *s,
 pe_status show_add(show_sheet *to, const show_view *v, const show_subject *s, const show_request *r, pe_error *err)
 {
     int before = to->count;
+    to->language = r->language;
     pe_status status = make(to, v, s, r, err);
     while (status && to->count > before)
         figure_free(to->figure[--to->count]);
