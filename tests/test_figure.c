@@ -140,7 +140,7 @@ static void csv_has_a_line_for_each_number(void **state)
     memory m;
     figure *f[3] = { a_figure(FIGURE_LINES, "rope"), a_figure(FIGURE_CELLS, "a \"b\", c"), a_figure(FIGURE_DIALS, "rope") };
     const char *text = written(&m, f, 3, (figure_how){ .format = FIGURE_CSV });
-    assert_memory_equal(text, "group,figure,series,x,y\r\n", 25);
+    assert_memory_equal(text, "group,figure,series,x,value\r\n", 29);
     assert_int_equal(count_of(text, "\r\n"), 1 + 18 + ROWS * COLUMNS + 18);
     assert_non_null(strstr(text, "\"rope\",\"Curves\",\"pair 1\",4,2\r\n"));
     assert_non_null(strstr(text, "\"a \"\"b\"\", c\",\"Table\",\"11\",2,-1.5\r\n"));
@@ -204,6 +204,49 @@ static void hands_turn_against_the_clock(void **state)
         assert_true(fabs(tip.x - middle.x - p.unit * wanted[i][0]) < 1e-9);
         assert_true(fabs(tip.y - middle.y - p.unit * wanted[i][1]) < 1e-9);
     }
+    figure_free(f);
+}
+
+/* Every number of it is the shortest that reads back as it is. */
+static void csv_has_the_numbers_themselves(void **state)
+{
+    (void)state;
+    static const double odd[] = { 0, -0.0, 1, -1, 0.1, 1.0 / 3, 2.0 / 3, -0.0625, 1e-3, 1.00000000000001e-3, 5e-324, 1e300, 123456789012.5, 999999999999.9999, 0.761720408471602, 0.99999999999999989, 1e12, 4503599627370497.5 };
+    memory m;
+    figure *f = new_figure(FIGURE_LINES, "t", "g");
+    double *y = figure_line(f, "s", NULL, COUNT(odd));
+    for (int i = 0; i < COUNT(odd); i++)
+        y[i] = odd[i];
+    const char *text = written(&m, &f, 1, (figure_how){ .format = FIGURE_CSV });
+    for (int i = 0; i < COUNT(odd); i++) {
+        char number[40], line[100];
+        io_print_real(number, sizeof number, odd[i]);
+        snprintf(line, sizeof line, ",%d,%s\r\n", i, number);
+        if (!strstr(text, line))
+            fail_msg("no %s in %s", line, text);
+    }
+    memory_free(&m);
+    figure_free(f);
+}
+
+/* Signs become ASCII words; what has none stays. A PNG says which letter it lacks. */
+static void words_fit_their_writer(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    figure *f = new_figure(FIGURE_LINES, "θ ≤ 2π", "±1");
+    figure_line(f, "“a”·b²…", NULL, 2);
+    assert_ok(figures_have_letters(&f, 1, FIGURE_SVG, &err));
+    assert_ok(figures_have_letters(&f, 1, FIGURE_PNG, &err));
+    figure_plain(f);
+    assert_string_equal(f->title, "theta <= 2pi");
+    assert_string_equal(f->group, "+-1");
+    assert_string_equal(f->series[0].name, "\"a\".b^2...");
+    figure_names(f, &f->x_names, (const char *[]){ "a", "狗" }, 2);
+    figure_plain(f);
+    assert_string_equal(f->x_names[1], "狗");
+    assert_int_equal(figures_have_letters(&f, 1, FIGURE_PNG, &err), PE_ERR_RANGE);
+    assert_non_null(strstr(err.text, "狗; use .svg or .html"));
     figure_free(f);
 }
 
@@ -558,6 +601,8 @@ int main(void)
         cmocka_unit_test(csv_has_a_line_for_each_number),
         cmocka_unit_test(long_names_are_cut_between_characters_and_whole_in_tables),
         cmocka_unit_test(hands_turn_against_the_clock),
+        cmocka_unit_test(csv_has_the_numbers_themselves),
+        cmocka_unit_test(words_fit_their_writer),
         cmocka_unit_test(the_range_follows_the_numbers),
         cmocka_unit_test(parts_carry_cells_as_bytes),
         cmocka_unit_test(parts_say_where_points_lie),

@@ -690,6 +690,19 @@ static void a_picture_without_memory_says_so(void **state)
     }
 }
 
+static void large_pictures_are_painted_at_a_lower_scale(void **state)
+{
+    (void)state;
+    static const struct {
+        double width, height, scale;
+    } cases[] = { { 640, 480, 2 }, { 3960, 5526, 1.75 }, { 8000, 8000, 1 }, { 9000, 9000, 1 } };
+    for (int i = 0; i < COUNT(cases); i++) {
+        draw *d = list(cases[i].width, cases[i].height);
+        assert_true(paint_scale(d) == cases[i].scale);
+        draw_free(d);
+    }
+}
+
 static void pictures_too_large_and_streams_that_fail_are_errors(void **state)
 {
     (void)state;
@@ -725,6 +738,7 @@ int main(void)
         cmocka_unit_test(every_letter_stays_in_its_place),
         cmocka_unit_test(text_stands_by_its_anchor_and_reads_upwards_when_turned),
         cmocka_unit_test(a_picture_without_memory_says_so),
+        cmocka_unit_test(large_pictures_are_painted_at_a_lower_scale),
         cmocka_unit_test(pictures_too_large_and_streams_that_fail_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

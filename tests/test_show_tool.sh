@@ -50,8 +50,6 @@ expect 0 "--dark is for a PNG" rope --view decay --as svg --dark
 LC_ALL=C expect 0 'Seen from "dog"' alibi --view around
 LC_ALL=C expect 0 "none beyond +-1." sinusoidal --view table
 LC_ALL=C expect 0 "locale is not UTF-8" sinusoidal --view decay --lang zh
-show rope alibi t5 kerple sinusoidal shaw --view decay,heads,around,attention,table,curves,wavelengths,turns -o six.png
-check "six specs fit a PNG" test -s six.png
 show sinusoidal --preset 20x512 --json; check "a preset is a table" test "$(views)" = 1
 
 # ---- presets: positions x width, in halves where the row knows halves
@@ -98,6 +96,7 @@ expect 2 "do not go together" rope --json --as svg
 expect 2 "letters for English only" rope -o x.png --lang zh
 expect 2 "no letter for 狗; use .svg" rope --view attention --sentence '狗 追 🐕' -o x.png
 expect 2 "more than 8 specs" rope rope rope rope rope rope rope rope rope
+expect 2 "fewer views or specs" rope rope:theta=5 alibi t5 --view decay,around,curves,attention --width 8192 -o x.png
 expect 2 "a list is text" --list --as svg
 expect 2 "needs whole numbers" rope --pairs 1,x
 expect 2 "there are 32" rope --view turns --pairs 99

@@ -5,7 +5,6 @@
 
 #include "io/io.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What is asked for may be more than a format holds; all else is the system's. */
@@ -14,22 +13,21 @@ static cli_exit failed(const show_job *j, pe_status s, const pe_error *err)
     return cli_fail_from(j->args, s == PE_ERR_RANGE ? CLI_USAGE : CLI_SYSTEM, NULL, err);
 }
 
+/* Nothing is to be seen at path before all of it is there. */
 static cli_exit write_file(const show_job *j, const char *path)
 {
     pe_error err;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        return cli_fail(j->args, CLI_SYSTEM, "no memory for %s", path);
-    pe_status s = figures_write(to, j->sheet.figure, j->sheet.count, &j->how, &err);
-    bool whole = !ferror(to);
-    whole = !fclose(to) && whole;
-    if (!s && !whole)
-        s = io_fail(&err, PE_ERR_NOMEM, "no memory for %s", path);
-    if (!s)
-        s = io_write_file(path, &(io_span){ text, size }, 1, &err);
-    free(text);
+    io_writer *w;
+    pe_status s = io_writer_open(&w, path, &err);
+    if (s)
+        return failed(j, s, &err);
+    FILE *to = io_writer_stream(w);
+    s = to ? figures_write(to, j->sheet.figure, j->sheet.count, &j->how, &err)
+           : io_fail(&err, PE_ERR_NOMEM, "no memory for %s", path);
+    if (s)
+        io_writer_abort(w);
+    else
+        s = io_writer_commit(w, &err);
     return s ? failed(j, s, &err) : CLI_OK;
 }
 

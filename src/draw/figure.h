@@ -75,7 +75,7 @@ typedef enum figure_format {
     FIGURE_SVG,
     FIGURE_PNG,
     FIGURE_HTML,  /* a page of its own: every figure with its caption and its numbers */
-    FIGURE_CSV,   /* long form: group,figure,series,x,y; of cells: the row, the column, the value */
+    FIGURE_CSV,   /* long form: group,figure,series,x,value; of cells the row, the column */
     FIGURE_JSON,  /* numbers and names */
     FIGURE_PARTS, /* JSON for a page that paints: each figure's SVG without its cells, the cells as bytes, the points */
     FIGURE_FORMAT_COUNT

@@ -13,6 +13,7 @@
 #define NUMBERS_MOST 600 /* of a table */
 #define WIDE 720.0
 #define PAIRED 560.0 /* beside another */
+#define THIRD 380.0  /* beside two others, or more */
 #define PHONE 360.0
 
 static const words numbers_word = { "The numbers", "数据" };
@@ -124,10 +125,34 @@ static pe_status draw_size(draw **out, const void *with, page_size size, pe_erro
     return draw_status(*out, err);
 }
 
-static pe_status put_figure(FILE *to, const figure *f, const figure_how *how, bool is_alone, pe_error *err)
+/* Which group a figure is of, and how many there are. */
+typedef struct column {
+    int at, count;
+} column;
+
+static column column_of(figure *const *f, int count, int index)
 {
-    double width = how->width > 0 ? how->width : is_alone ? WIDE : PAIRED;
-    fputs("<figure>\n", to);
+    column c = { 0, 0 };
+    for (int i = 0; i < count; i++) {
+        int k = 0;
+        while (strcmp(text_of(f[k]->group), text_of(f[i]->group)))
+            k++;
+        c.count += k == i;
+        if (!strcmp(text_of(f[i]->group), text_of(f[index]->group)) && k == i)
+            c.at = c.count;
+    }
+    return c;
+}
+
+static double width_of(column c, bool is_alone)
+{
+    return is_alone ? WIDE : c.count > 2 ? THIRD : PAIRED;
+}
+
+static pe_status put_figure(FILE *to, const figure *f, const figure_how *how, column c, bool is_alone, pe_error *err)
+{
+    double width = how->width > 0 ? how->width : width_of(c, is_alone);
+    fprintf(to, "<figure class=\"at-%d\">\n", c.at);
     pe_status s = page_picture(to, draw_size, &(drawing){ f, how }, (page_size){ width, how->height },
                                (page_size){ PHONE, how->height }, err);
     if (s)
@@ -155,10 +180,15 @@ static pe_status put_section(FILE *to, figure *const *f, int count, int first, c
         many += same_title(f[i], f[first]);
     fputs("<section>\n<h2>", to);
     draw_escape(to, text_of(f[first]->title));
-    fprintf(to, "</h2>\n<div class=\"%s\">\n", many > 1 ? "sheet" : "single");
+    int groups = column_of(f, count, first).count;
+    fprintf(to, "</h2>\n<div class=\"%s\">\n",
+            many < 2     ? "single"
+            : groups > 3 ? "sheet many"
+            : groups > 2 ? "sheet many three"
+                         : "sheet");
     for (int i = first; i < count && !s; i++)
         if (same_title(f[i], f[first]))
-            s = put_figure(to, f[i], how, many == 1, err);
+            s = put_figure(to, f[i], how, column_of(f, count, i), many == 1, err);
     fputs("</div>\n</section>\n", to);
     return s;
 }

@@ -37,6 +37,10 @@ const char page_css[] =
     "details>summary{cursor:pointer;margin:.8rem 0}\n"
     "figcaption{font-size:.9rem;color:var(--faint);max-width:44rem;margin:.4rem 0 0}\n"
     ".sheet{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:1rem 2rem}\n"
+    ".single figure{max-width:45rem}.sheet figure{max-width:35rem;width:100%}\n"
+    ".many{grid-template-columns:repeat(auto-fill,minmax(min(100%,22rem),1fr))}\n"
+    "@media (min-width:75rem){.three .at-1{grid-column:1}.three .at-2{grid-column:2}.three .at-3{grid-column:3}"
+    ".three{grid-auto-flow:column}}\n"
     "@media (max-width:40rem){main{padding:1.2rem 1rem 3rem}h1{font-size:1.35rem}}\n"
     "@media print{main{max-width:none;padding:0}.scroll,figure{overflow:visible;background:none;break-inside:avoid}"
     "table{font-size:.7rem}th,td{padding:.2rem .3rem}h2,h2+p{break-after:avoid}}\n";

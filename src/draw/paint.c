@@ -13,6 +13,14 @@
 
 #define SUBROWS 4 /* of a row, where an area is measured */
 
+double paint_scale(const draw *d)
+{
+    double scale = 2;
+    while (scale > 1 && ceil(d->width * scale) * ceil(d->height * scale) > (double)PNG_PIXELS_MOST)
+        scale -= 0.25;
+    return scale;
+}
+
 pe_status paint_new(paint *out, const draw *d, double scale, bool dark, pe_error *err)
 {
     size_t pixels, bytes;

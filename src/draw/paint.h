@@ -21,6 +21,8 @@ typedef struct paint {
 } paint;
 
 pe_status paint_new(paint *out, const draw *d, double scale, bool dark, pe_error *err);
+/* Where nobody asks: two pixels a pixel, or what a large picture leaves room for, 1 at least. */
+double paint_scale(const draw *d);
 void paint_free(paint *p); /* zeroed: fine */
 
 /* Masks: a line with round ends, a disc, a ring, an area (every edge turns inside and outside over). */

@@ -198,21 +198,12 @@ void paint_shape(paint *p, const draw *d, const draw_shape *s)
 
 /* ---------------------------------------------------------------- the picture */
 
-/* Two pixels a pixel, or what a large picture leaves room for. */
-static double own_scale(const draw *d)
-{
-    double scale = 2;
-    while (scale > 1 && ceil(d->width * scale) * ceil(d->height * scale) > (double)PNG_PIXELS_MOST)
-        scale -= 0.25;
-    return scale;
-}
-
 pe_status draw_png(FILE *to, const draw *d, bool dark, double scale, pe_error *err)
 {
     paint p;
     byte_sink file = { 0 };
     pe_status s = draw_status(d, err);
-    s = s ? s : paint_new(&p, d, scale > 0 ? scale : own_scale(d), dark, err);
+    s = s ? s : paint_new(&p, d, scale > 0 ? scale : paint_scale(d), dark, err);
     if (s)
         return s;
     for (size_t i = 0; i < d->shape_count; i++)

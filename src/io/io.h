@@ -233,6 +233,7 @@ pe_status io_npy_open(io_array *out, uint64_t *begin, const io_file *f, unsigned
 typedef struct io_writer io_writer;
 pe_status io_writer_open(io_writer **out, const char *path, pe_error *err);
 pe_status io_writer_put(io_writer *w, io_span part, pe_error *err);
+FILE *io_writer_stream(io_writer *w);                    /* the same as a stream, the writer's; NULL: no memory */
 pe_status io_writer_commit(io_writer *w, pe_error *err); /* w is gone afterwards, whatever comes of it */
 void io_writer_abort(io_writer *w);                      /* so it is here; NULL is fine */
 

@@ -19,7 +19,8 @@
 
 struct io_writer {
     int fd;
-    bool made; /* temp exists and is ours to remove */
+    FILE *stream; /* of fd; NULL: not asked for */
+    bool made;    /* temp exists and is ours to remove */
     size_t room;
     char *path, *temp; /* both in text */
     char text[];
@@ -112,13 +113,29 @@ pe_status io_writer_put(io_writer *w, io_span part, pe_error *err)
     return PE_OK;
 }
 
+FILE *io_writer_stream(io_writer *w)
+{
+    if (!w->stream)
+        w->stream = fdopen(w->fd, "w");
+    return w->stream;
+}
+
+static bool shut(io_writer *w)
+{
+    int fd = w->fd;
+    FILE *stream = w->stream;
+    w->fd = -1;
+    w->stream = NULL;
+    return (stream ? fclose(stream) : close(fd)) == 0;
+}
+
 static pe_status settle(io_writer *w, pe_error *err)
 {
+    if (w->stream && (fflush(w->stream) || ferror(w->stream)))
+        return refuse(w->path, err);
     if (fsync(w->fd) != 0)
         return refuse(w->path, err);
-    int fd = w->fd;
-    w->fd = -1;
-    return close(fd) == 0 ? PE_OK : refuse(w->path, err); /* some file systems tell of a full disk only here */
+    return shut(w) ? PE_OK : refuse(w->path, err); /* some file systems tell of a full disk only here */
 }
 
 /* In one step from the temporary file to the path. */
@@ -145,7 +162,7 @@ void io_writer_abort(io_writer *w)
     if (!w)
         return;
     if (w->fd >= 0)
-        close(w->fd);
+        shut(w);
     if (w->made)
         unlink(w->temp);
     free(w);
