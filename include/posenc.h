@@ -468,6 +468,7 @@ typedef struct pe_info {
     const char *key_ahead;   /* the farthest key ahead                                                       */
     const char *key_factor;  /* the sequence at hand, in trained lengths; "factor|alpha": the one that means something */
     const char *trained_as;  /* the row whose trained parameters it takes over; NULL: it is trained as itself */
+    const char *key_work;    /* steps that one score takes: a sum's terms, a network's width; NULL: a few    */
 } pe_info;
 
 PE_API int pe_info_count(void);

@@ -120,11 +120,6 @@ static void cause_fast_waves(prove_given *g)
     g->spec[0] = "sinusoidal:theta=10"; /* the longest wave is 61 positions */
 }
 
-static void cause_table(prove_given *g)
-{
-    g->spec[0] = "learned:rows=256";
-}
-
 /* Reversal is also seen by a row that is not in the list; a mask makes two dogs differ without an encoding. */
 static const struct {
     const char *claim;
@@ -158,7 +153,6 @@ static const struct {
     { "first-dims", PROVE_DEPENDS, cause_halves, PROVE_REFUTED },
     { "first-dims", PROVE_DEPENDS, cause_short, PROVE_HOLDS },
     { "sinusoids-extrapolate", PROVE_DEPENDS, cause_fast_waves, PROVE_HOLDS },
-    { "sinusoids-extrapolate", PROVE_DEPENDS, cause_table, PROVE_REFUTED },
 };
 
 static void same_bits(const prove_claim *c, const prove_finding *a, const prove_finding *b)
@@ -279,6 +273,91 @@ static void a_spec_takes_the_place_of_a_claims_own(void **state)
     assert_int_equal(prove_measure(&f, claim_named("order-blind"), "nonsense", &err), PE_ERR_SPEC);
 }
 
+static prove_finding put_to(const char *claim, const char *spec, pe_shape shape)
+{
+    pe_error err = { 0 };
+    prove_finding f;
+    if (prove_measure_as(&f, claim_named(claim), spec, shape, &err))
+        fail_msg("%s %s: %s", claim, spec, err.text);
+    return f;
+}
+
+/* Only the sizes that are given change; those that cannot be measured are refused. */
+static void sizes_take_the_place_of_a_claims_own(void **state)
+{
+    (void)state;
+    pe_error err = { 0 };
+    prove_finding f, narrow = put_to("integer-drowns", "sinusoidal", (pe_shape){ 0 }),
+                     wide = put_to("integer-drowns", "sinusoidal", (pe_shape){ .head_dim = 32 });
+    double change = number_of(&narrow, "change from first to last, after LayerNorm", "sinusoidal");
+    assert_true(change != number_of(&wide, "change from first to last, after LayerNorm", "sinusoidal"));
+    put_to("order-blind", "rope:theta=1000000,sections=16/24/24", (pe_shape){ .head_dim = 128 });
+    assert_int_equal(prove_measure_as(&f, claim_named("order-blind"), "rope", (pe_shape){ .heads = 60000 }, &err),
+                     PE_ERR_SHAPE);
+    assert_non_null(strstr(err.text, "heads is 60000"));
+    assert_int_equal(
+        prove_measure_as(&f, claim_named("order-blind"), "rope", (pe_shape){ .heads = 128, .head_dim = 512 }, &err),
+        PE_ERR_SHAPE);
+}
+
+/* Of none the number, the verdict and the reason say the same. */
+static void what_is_put_to_a_spec_is_said_of_it(void **state)
+{
+    static const struct {
+        const char *claim, *spec;
+        prove_verdict is;
+    } puts[] = {
+        { "two-dogs", "none", PROVE_REFUTED },        { "two-dogs", "rope", PROVE_HOLDS },
+        { "order-seen", "none", PROVE_REFUTED },      { "order-seen", "alibi", PROVE_HOLDS },
+        { "reversal-seen", "none", PROVE_REFUTED },   { "reversal-seen", "sandwich", PROVE_REFUTED },
+        { "reversal-seen", "t5", PROVE_HOLDS },       { "bit-periods", "binary", PROVE_HOLDS },
+        { "bit-periods", "sinusoidal", PROVE_REFUTED }, { "integer-drowns", "integer", PROVE_HOLDS },
+    };
+    (void)state;
+    for (int i = 0; i < COUNT(puts); i++) {
+        prove_finding f = put_to(puts[i].claim, puts[i].spec, (pe_shape){ 0 });
+        if (f.verdict != puts[i].is)
+            fail_msg("%s %s: %s", puts[i].claim, puts[i].spec, prove_verdict_words(f.verdict).en);
+        if (!strncmp(puts[i].claim, "two", 3) || strstr(puts[i].claim, "seen"))
+            assert_true((f.number[0].value > 1e-9) == (f.verdict == PROVE_HOLDS));
+    }
+    EACH_CLAIM(c)
+    {
+        if (c->put.en)
+            whole_words(c, c->put, "the sentence that is put");
+        assert_true(prove_takes_spec(c) == (c->takes && c->put.en));
+        assert_string_equal(prove_sentence(c, NULL).en, c->claim.en);
+    }
+}
+
+/* A table about which the spec says nothing is made to reach; one that is given stays. */
+static void tables_reach_as_far_as_a_claim_looks(void **state)
+{
+    (void)state;
+    prove_finding f = put_to("order-blind", "transformer-xl", (pe_shape){ 0 });
+    pe_error err = { 0 };
+    assert_non_null(strstr(f.number[0].of, "ahead="));
+    assert_int_equal(prove_measure(&f, claim_named("order-blind"), "transformer-xl:ahead=2", &err), PE_ERR_POSITION);
+    assert_true(*err.text);
+    char spec[200];
+    assert_true(measure_fit(spec, sizeof spec, "learned", 700));
+    assert_string_equal(spec, "learned:rows=700");
+    assert_false(measure_fit(spec, sizeof spec, "learned:rows=3", 700));
+    assert_false(measure_fit(spec, sizeof spec, "alibi", 700));
+    assert_false(measure_fit(spec, 12, "learned", 700));
+}
+
+static void what_a_number_is_of_has_both_languages(void **state)
+{
+    (void)state;
+    prove_finding f = { 0 };
+    prove_add_at(&f, (words){ "x", "某" }, (words){ "length %.9g, twice", "长度 %.9g，两次" }, 64, 1, "");
+    assert_string_equal(f.number[0].of, "length 64, twice");
+    assert_string_equal(f.number[0].of_zh, "长度 64，两次");
+    prove_add_at(&f, (words){ "x", "某" }, (words){ "no mask", "无掩码" }, 0, 1, "");
+    assert_string_equal(f.number[1].of_zh, "无掩码");
+}
+
 /* ------------------------------------------------ numbers, computed once more by hand */
 
 static void one_and_10001_are_as_far_apart_as_libm_says(void **state)
@@ -381,7 +460,8 @@ static void properties_say_what_test_claims_says(void **state)
         bool none = p[b].claim == PE_CLAIM_AXES; /* one axis cannot mix */
         assert_int_equal(p[b].claim, 1u << b);
         assert_true(p[b].what.en && p[b].what.zh);
-        assert_int_equal(p[b].is, none ? PROPERTY_NO_MEANING : p[b].claimed ? PROPERTY_HOLDS : PROPERTY_FAILS);
+        property_outcome no = p[b].claim == PE_CLAIM_LEARNED ? PROPERTY_NO : PROPERTY_FAILS; /* no merit, no failure */
+        assert_int_equal(p[b].is, none ? PROPERTY_NO_MEANING : p[b].claimed ? PROPERTY_HOLDS : no);
     }
     assert_int_equal(prove_properties(p, "rope:theta=no", test_shape, &err), PE_ERR_SPEC);
     assert_true(*err.text);
@@ -444,6 +524,10 @@ int main(void)
         cmocka_unit_test(every_claim_is_whole_in_both_languages),
         cmocka_unit_test(names_are_told_apart),
         cmocka_unit_test(a_spec_takes_the_place_of_a_claims_own),
+        cmocka_unit_test(sizes_take_the_place_of_a_claims_own),
+        cmocka_unit_test(what_is_put_to_a_spec_is_said_of_it),
+        cmocka_unit_test(tables_reach_as_far_as_a_claim_looks),
+        cmocka_unit_test(what_a_number_is_of_has_both_languages),
         cmocka_unit_test(one_and_10001_are_as_far_apart_as_libm_says),
         cmocka_unit_test(integers_drown_by_the_sum_of_squares),
         cmocka_unit_test(wavelengths_end_where_the_formula_says),

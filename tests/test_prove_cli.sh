@@ -44,12 +44,41 @@ expect 0 "claimed" rope --properties
 lacks "order-blind" out "--properties prints no claims"
 expect 0 "no meaning  axes" rope --properties
 expect 0 "HOLDS       axes" rope:axes=2,split=axial --properties
-expect 0 "cannot" learned:rows=64 # some claims need positions that it does not have
+expect 0 "no          learned" rope --properties # a fact, no failure
+expect 0 "for equal contents" rope --properties --json
+
+# ---- a sentence that is put to a spec is about it
+expect 0 "Permuted words give permuted outputs" order-blind rope
+lacks "Without a position encoding" out "a claim about no encoding is put to rope as it stands"
+expect 0 "REFUTED     two-dogs" two-dogs none
+expect 2 "binary-jumps cannot be put to rope" binary-jumps rope
+
+# ---- what cannot be measured: listed with its reason, counted, not on stderr
+expect 0 "CANNOT      binary-jumps" learned:rows=64 # it ends before the text does
+if grep -q ' CANNOT$' out && [ ! -s err ]; then ok; else bad "CANNOT is not counted, or told on stderr: $(cat err)"; fi
+expect 0 '"cannot": "learned: position 64' learned:rows=64 --json
+expect 2 "CANNOT" binary-jumps learned:rows=64 # nothing at all
+expect 0 "HOLDS       binary-jumps" binary-jumps binary
+expect 0 "order-blind" transformer-xl # its table is made as long as the text
+lacks "CANNOT" out "transformer-xl: a table about which the spec says nothing ends too early"
+
+# ---- the sizes of the command line
+expect 0 "REFUTED" order-blind rope:theta=1000000,sections=16/24/24 --head-dim 128
+expect 2 "heads is 60000; needs 1 to" order-blind rope --heads 60000
+expect 2 "heads * head_dim" order-blind --head-dim 512 --heads 100
+expect 2 "head-dim is 0" order-blind --heads 1 --head-dim 0
+
+# ---- columns
+"$POSENC" prove rope:theta=500000,scaling=llama3,factor=8,low=1,high=4,trained=8192 >out 2>err
+if awk 'length > 100 { wide = 1 } END { exit wide }' out; then ok; else bad "more than 100 columns: $(awk 'length > 100' out | head -1)"; fi
 
 # ---- two languages
 expect 0 "成立" order-blind --lang zh
 expect 0 "视情况而定" two-dogs --lang zh
 expect 0 "满足" rope --properties --lang zh
+expect 0 "无掩码" causal-mask --lang zh
+expect 0 "来源：Haviv" causal-mask --lang zh
+lacks "causal mask" out "what a number is of, in English"
 LC_ALL=zh_CN.UTF-8 "$POSENC" prove order-blind >out 2>err
 if grep -q 置换 out; then ok; else bad "the environment's language is not spoken"; fi
 

@@ -6,7 +6,7 @@
 #include "common.h"
 #include "heap.h"
 
-#include "prove/prove.h"
+#include "prove/measures.h"
 
 typedef struct plant {
     const char *claim;
@@ -29,6 +29,7 @@ static const plant plants[] = {
     { .claim = "rope-edit", .is = PROVE_HOLDS, .spec = { "rope+t5" }, .becomes = PROVE_REFUTED },
     { .claim = "only-the-distance", .is = PROVE_DEPENDS, .spec = { "shaw", "t5" }, .becomes = PROVE_HOLDS },
     { .claim = "only-the-distance", .is = PROVE_DEPENDS, .spec = { "binary" }, .becomes = PROVE_REFUTED },
+    { .claim = "only-the-distance", .is = PROVE_DEPENDS, .spec = { "fire" }, .becomes = PROVE_REFUTED },
     { .claim = "orthogonal", .is = PROVE_HOLDS, .width = 8, .becomes = PROVE_REFUTED },
     { .claim = "adding-is-concatenating",
       .is = PROVE_HOLDS,
@@ -74,6 +75,8 @@ static const plant plants[] = {
     { .claim = "bfloat16-is-enough", .is = PROVE_DEPENDS, .spec = { "rope", "t5" }, .becomes = PROVE_HOLDS },
     { .claim = "bfloat16-is-enough", .is = PROVE_DEPENDS, .spec = { "integer", "alibi" }, .becomes = PROVE_REFUTED },
     { .claim = "float16-is-enough", .is = PROVE_DEPENDS, .length = 4096, .becomes = PROVE_HOLDS },
+    { .claim = "bfloat16-breaks-relative", .is = PROVE_HOLDS, .spec = { "alibi" }, .becomes = PROVE_REFUTED },
+    { .claim = "float16-breaks-relative", .is = PROVE_REFUTED, .spec = { "rope:precision=hf" }, .becomes = PROVE_HOLDS },
     { .claim = "8-bit-is-enough", .is = PROVE_DEPENDS, .spec = { "alibi" }, .becomes = PROVE_REFUTED },
     { .claim = "4-bit-is-enough", .is = PROVE_DEPENDS, .spec = { "shaw" }, .becomes = PROVE_HOLDS },
     { .claim = "costs-no-memory", .is = PROVE_DEPENDS, .spec = { "alibi" }, .becomes = PROVE_HOLDS },
@@ -317,8 +320,41 @@ static void bfloat16_drowns_the_step_of_integers_by_as_much_as_its_bits_say(void
     assert_true(fabs(number(&f, "step against rounding", "integer, n = 131072") - integer_in_bf16(131072)) < 1e-6);
     for (int n = 2; n < f.count; n++) { /* ranked: the best first, within a length */
         bool same = !strcmp(strrchr(f.number[n].of, ' '), strrchr(f.number[n - 1].of, ' '));
-        assert_true(!same || f.number[n].value <= f.number[n - 1].value);
+        bool both = !strcmp(f.number[n].unit, "dB") && !strcmp(f.number[n - 1].unit, "dB");
+        assert_true(!same || !both || f.number[n].value <= f.number[n - 1].value);
     }
+}
+
+/* What is exact, what overflows and what is left out has no number of dB. */
+static void what_is_no_ratio_is_told_as_what_it_is(void **state)
+{
+    (void)state;
+    prove_finding f = measured("float16-is-enough", &claim_of("float16-is-enough")->given);
+    assert_true(number(&f, "exact: rounding error", "binary, n = 4096") == 0);
+    assert_true(number(&f, "numbers that overflow", "xpos, n = 131072") > 1);
+    int told = 0, rows = 0;
+    for (int n = 1; n < f.count; n++)
+        told += strstr(f.number[n].of, ", n = 131072") != NULL;
+    for (int n = 0; n < pe_info_count(); n++)
+        rows += pe_info_at(n)->hooks != 0;
+    assert_int_equal(number(&f, "left out: tables of more than 2^20 numbers", "n = 131072"), rows - told);
+}
+
+/* A number is off by a part in 2^9 at most, uniformly in its last place: q.k by about 2^-9 sqrt(2/3) of its size. */
+static void turned_and_stored_scores_move_by_as_much_as_the_type_rounds(void **state)
+{
+    (void)state;
+    prove_given g = claim_of("bfloat16-breaks-relative")->given;
+    prove_finding f = measured("bfloat16-breaks-relative", &g);
+    static const char *const what = "change of scores at equal distance, turned and then stored";
+    double bf16 = number(&f, what, "bfloat16, + 131072"), f32 = number(&f, what, "float32, + 131072");
+    assert_true(bf16 > 100 * 0x1p-10 && bf16 < 100 * 0x1p-7);
+    assert_true(f32 > 0 && bf16 / f32 > 0x1p15 && bf16 / f32 < 0x1p17); /* 16 bits more */
+    /* position 257 is none of bfloat16's: angles made in it are others */
+    assert_true(number(&f, "change of scores at equal distance, angles in that type too", "bfloat16, + 4096") > 50);
+    f = (prove_finding){ 0 };
+    assert_int_equal(measure_moved_f32(&f, &g, NULL), PE_OK);
+    assert_int_equal(f.verdict, PROVE_REFUTED);
 }
 
 static void the_bound_at_one_token_is_the_papers_sum(void **state)
@@ -333,6 +369,96 @@ static void the_bound_at_one_token_is_the_papers_sum(void **state)
         sum += sqrt(re * re + im * im);
     }
     assert_true(fabs(number(&f, "bound, mean over distances from n to 2n, n =", "1") - sum / 64) < 1e-9);
+}
+
+/* p(t).p(t+k) / p.p is the mean of cos(k w): its means over [k, 2k) fall up to 16384 and no further. */
+static void the_dot_product_is_the_mean_of_cosines_and_its_octaves_fall_so_far(void **state)
+{
+    (void)state;
+    prove_finding f = measured("decaying-dot", &claim_of("decaying-dot")->given);
+    double fell = 2, before = INFINITY, w[64];
+    bool falls = true;
+    for (int i = 0; i < 64; i++)
+        w[i] = pow(10000, -i / 64.0);
+    for (int from = 1; from <= 1 << 14; from *= 2) {
+        double mean = 0;
+        char of[40];
+        for (int k = from; k < 2 * from; k++)
+            for (int i = 0; i < 64; i++)
+                mean += cos(k * w[i]) / 64 / from;
+        snprintf(of, sizeof of, "k = %d", from);
+        assert_true(fabs(number(&f, "mean of p(t).p(t+k) / p.p from k to 2k", of) - mean) < 1e-9);
+        falls = falls && mean < before;
+        fell = falls ? 2 * from : fell;
+        before = mean;
+    }
+    assert_true(number(&f, "distance up to which each doubling lowers the mean", NULL) == fell);
+    assert_true(fell < number(&f, "distances measured", NULL));
+}
+
+static void waves_are_counted_whatever_their_layout_and_only_waves(void **state)
+{
+    (void)state;
+    static const char *const same[] = { "sinusoidal", "sinusoidal:layout=halves", "sinusoidal:order=cos-sin,offset=2",
+                                        "sinusoidal:join=concat,width=128" };
+    int slow = 0;
+    for (int i = 0; i < 64; i++)
+        slow += 2 * 3.14159265358979323846 * pow(10000, i / 64.0) > 256;
+    for (int n = 0; n < COUNT(same); n++) {
+        prove_finding f;
+        assert_int_equal(prove_measure(&f, claim_of("sinusoids-extrapolate"), same[n], NULL), PE_OK);
+        assert_true(fabs(f.number[0].value - 100 * slow / 64.0) < 1e-9);
+        assert_true(number(&f, "largest element past it, up to 2^30", NULL) <= 1);
+        assert_null(strpbrk(f.because.en, "0123456789")); /* figures are in the evidence */
+    }
+    static const char *const others[] = { "integer", "binary", "learned", "normalised", "rope" };
+    for (int n = 0; n < COUNT(others); n++) {
+        prove_finding f;
+        assert_int_equal(prove_measure(&f, claim_of("sinusoids-extrapolate"), others[n], NULL), PE_ERR_UNSUITED);
+    }
+}
+
+static void tokens_without_residuals_become_one(void **state)
+{
+    (void)state;
+    prove_given g = claim_of("no-residuals-no-position")->given;
+    g.head_dim = 8;
+    g.length = 16;
+    prove_finding f = measured("no-residuals-no-position", &g);
+    double before = 100;
+    for (int l = 0; l <= 6; l++) {
+        char of[8];
+        snprintf(of, sizeof of, "%d", l);
+        double r2 = number(&f, "R^2 of a token's place after layers", of);
+        double spread = number(&f, "tokens less their mean, of their size, after layers", of);
+        assert_true(r2 >= 0 && r2 <= 1);
+        assert_true(spread <= before * 1.1);
+        before = spread < 1e-9 ? 1e-9 : spread;
+    }
+    assert_true(before < 1e-6);
+}
+
+static void costs_are_counted_by_where_position_enters(void **state)
+{
+    (void)state;
+    prove_given g = claim_of("costs-no-memory")->given;
+    g.length = 1024;
+    prove_finding f = measured("costs-no-memory", &g);
+    double sum = 0;
+    for (int n = 1; n < f.count; n++)
+        sum += strstr(f.number[n].what.en, "above it, ") ? f.number[n].value : 0;
+    assert_true(sum == f.number[0].value); /* no row enters at two of the four */
+    assert_true(number(&f, "above it, of those that turn q and k", NULL) == 0);
+}
+
+static void a_count_of_keys_is_called_one(void **state)
+{
+    (void)state;
+    prove_finding f;
+    assert_int_equal(prove_measure(&f, claim_of("only-the-distance"), "cope", NULL), PE_OK);
+    assert_non_null(strstr(f.number[0].what.en, "count of keys"));
+    assert_int_equal(prove_measure(&f, claim_of("only-the-distance"), "none", NULL), PE_OK);
+    assert_non_null(strstr(f.number[0].what.en, "nowhere"));
 }
 
 /* ------------------------------------------------ what cannot be measured */
@@ -424,6 +550,13 @@ int main(void)
         cmocka_unit_test(slow_pairs_are_those_whose_wavelength_is_longer_than_the_context),
         cmocka_unit_test(buckets_begin_where_the_formula_says),
         cmocka_unit_test(bfloat16_drowns_the_step_of_integers_by_as_much_as_its_bits_say),
+        cmocka_unit_test(what_is_no_ratio_is_told_as_what_it_is),
+        cmocka_unit_test(turned_and_stored_scores_move_by_as_much_as_the_type_rounds),
+        cmocka_unit_test(the_dot_product_is_the_mean_of_cosines_and_its_octaves_fall_so_far),
+        cmocka_unit_test(waves_are_counted_whatever_their_layout_and_only_waves),
+        cmocka_unit_test(tokens_without_residuals_become_one),
+        cmocka_unit_test(costs_are_counted_by_where_position_enters),
+        cmocka_unit_test(a_count_of_keys_is_called_one),
         cmocka_unit_test(the_bound_at_one_token_is_the_papers_sum),
         cmocka_unit_test(a_spec_that_a_claim_cannot_take_is_refused_with_a_sentence),
         cmocka_unit_test(memory_that_runs_out_is_told),

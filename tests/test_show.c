@@ -95,6 +95,10 @@ static void the_table_of_a_rotation_is_pe_encoding_table(void **state)
     assert_int_equal(f->rows, N);
     assert_int_equal(f->columns, 2 * PAIRS);
     assert_near(f->y_first, 1000, 0);
+    assert_int_equal(f->x_name_count, 2 * PAIRS);
+    assert_string_equal(f->x_names[3], "cos 3");
+    assert_string_equal(f->x_names[PAIRS + 3], "sin 3");
+    assert_true(f->x_numbered);
     for (int t = 0; t < N; t++)
         for (int p = 0; p < PAIRS; p++) {
             assert_near((float)f->value[t * 2 * PAIRS + p], cosine[t * PAIRS + p], 1e-7);
@@ -254,11 +258,13 @@ static void wavelengths_are_those_of_the_frequencies(void **state)
     const figure *f = only(&sheet);
     pe_encoding *e = test_encoding(spec, shape);
     assert_ok(pe_encoding_pairs(e, pair, 8, &err));
-    assert_int_equal(f->series_count, 3); /* the waves, the length, the trained length */
+    assert_int_equal(f->series_count, 4); /* the waves, the length, the trained length, the waves before the scaling */
     for (int p = 0; p < 8; p++)
         assert_near(f->series[0].y[p] * fabs(pair[p].frequency), 6.283185307179586, 1e-12);
     assert_near(f->series[1].y[0], 131072, 0);
     assert_near(f->series[2].y[1], 8192, 0);
+    for (int p = 0; p < 8; p++)
+        assert_near(f->series[3].y[p] * pow(500000, -p / 8.0), 6.283185307179586, 1e-9);
     pe_encoding_free(e);
     show_sheet_free(&sheet);
 }
@@ -321,6 +327,27 @@ static void dials_turn_by_their_frequency(void **state)
         assert_near(f->series[0].y[t], sin(angle), 1e-12);
     }
     show_sheet_free(&sheet);
+}
+
+/* Many positions: as many hands as can be told apart, the first and the last among them. */
+static void dials_have_few_hands(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = { 64, 65, 512, 1000000 };
+    for (int i = 0; i < COUNT(lengths); i++) {
+        show_request r = request_of(lengths[i]);
+        r.pick[0] = 7, r.pick_count = 1;
+        r.start = 3;
+        show_sheet sheet = sheet_of("rope", "turns", &r);
+        const figure *f = only(&sheet);
+        const figure_series *hands = &f->series[0];
+        double slow = pow(10000, -2.0 * 7 / 16), last = (double)(3 + lengths[i] - 1);
+        assert_true(hands->count >= 32 && hands->count <= 64);
+        assert_near(hands->y[0], sin(3 * slow), 1e-12);
+        assert_near(hands->y[hands->count - 1], sin(last * slow), 1e-9);
+        assert_true(!strstr(f->caption, "evenly spread") == (lengths[i] == 64));
+        show_sheet_free(&sheet);
+    }
 }
 
 /* A whole number: (n^2 - 1) / 12 in every dimension; a bit that is 1 half of the time: 1/4. */
@@ -936,6 +963,7 @@ int main(void)
         cmocka_unit_test(wavelengths_of_codes_are_measured),
         cmocka_unit_test(wavelengths_survive_in_combinations),
         cmocka_unit_test(dials_turn_by_their_frequency),
+        cmocka_unit_test(dials_have_few_hands),
         cmocka_unit_test(variances_are_those_of_whole_numbers_and_bits),
         cmocka_unit_test(around_one_word_are_its_distances),
         cmocka_unit_test(attention_of_every_row_sums_to_one),

@@ -52,6 +52,30 @@ LC_ALL=C expect 0 "none beyond +-1." sinusoidal --view table
 LC_ALL=C expect 0 "locale is not UTF-8" sinusoidal --view decay --lang zh
 show sinusoidal --preset 20x512 --json; check "a preset is a table" test "$(views)" = 1
 
+show rope --view table -n 2 --as csv; check "columns have names" grep -q '"sin 31",' stdout
+expect 0 '"names_alone": true' rope --view table -n 2 --as parts
+show rope --view table -n 2 --as svg; check "which are not drawn" bash -c '! grep -q ">cos 0<" stdout'
+for spec in rope:dims=0 rope:fraction=0; do
+  show $spec --list; check "nothing of $spec turns: no views of turns" test "$(cut -d' ' -f1 stdout | xargs)" = attention
+  expect 2 "has nothing for the view turns" $spec --view turns
+done
+
+# ---- training saw the frequencies from before the scaling: show and explain count the same pairs
+cat >config.json <<'EOF'
+{ "model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 2,
+  "max_position_embeddings": 131072, "rope_theta": 500000.0, "rope_scaling": { "rope_type": "llama3", "factor": 8.0,
+  "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192 } }
+EOF
+"$POSENC" explain config.json --json >explain.json
+unturned=$(grep -o '"pairs_without_a_turn": [0-9]*' explain.json | grep -o '[0-9]*$')
+from=$(grep -o '"extrapolates_from": [0-9]*' explain.json | grep -o '[0-9]*$')
+check "explain's numbers" test "$unturned,$from" = 29,65536
+for part in "" sinusoidal+; do
+  expect 0 "$unturned made no whole turn: they meet new angles from position $from on" \
+    "${part}rope:theta=500000,scaling=llama3,factor=8,trained=8192" --head-dim 128 --view wavelengths -n 8192 --json
+done
+expect 0 "In training, over 8192 positions, all of them did" rope:theta=100,scaling=yarn,factor=8,trained=8192 --view wavelengths --json
+
 # ---- presets: positions x width, in halves where the row knows halves
 show sinusoidal --preset 50x128 --view table --json
 check "50x128" grep -qz '"sinusoidal".*"rows": 50.*"columns": 128' stdout
@@ -106,6 +130,14 @@ expect 2 "needs 0 to 1" rope --view around --sentence "a b" --at 2
 expect 2 "no words" rope --view attention --sentence " "
 expect 2 "needs one of" rope --preset 3x3
 expect 2 "unknown" rop
+# the work is counted before it is done: sampled where that can be said, refused where not
+expect 0 "One position of 33 is drawn" sandwich:width=65536 --view decay -n 4096 --json
+expect 0 "One position of 2 is drawn" sandwich --view decay -n 4096 --json
+expect 2 "too many for a picture; needs 1048576 or less" sinusoidal:join=concat,width=65538 --view variance
+expect 2 "needs 128 or less" sinusoidal:join=concat,width=32768 --view table -n 129
+expect 2 "needs 16 or less" sandwich:width=65534+alibi --view bias -n 17
+expect 2 "learns 33554432 numbers, too many to make for a picture; needs 8388608 or less" hierarchical:rows=262144
+expect 2 "too many numbers for a picture; needs 2097152" alibi --view attention --model-dim 65536
 mkdir d.svg; expect 4 "d.svg" rope --view decay -o d.svg
 echo kept >k.svg; expect 2 "unknown" rop -o k.svg; check "a file is left as it was" test "$(cat k.svg)" = kept
 

@@ -7,16 +7,7 @@
 
 #include "cli/cli.h"
 #include "zoo/engines.h"
-
-/* What one pair does. "Trained": with the frequencies from before they were changed for longer contexts. */
-typedef struct explain_pair {
-    pe_pair at;        /* as served                                                                       */
-    double wavelength; /* positions per turn, as served; infinite: does not turn                           */
-    double trained;    /* the same as trained                                                             */
-    double turns;      /* in training; NAN: the trained length is not known                                 */
-    double divisor;    /* served over trained wavelength; 1: kept                                           */
-    double leaves;     /* first position with an angle it never had in training; infinite: it had them all    */
-} explain_pair;
+#include "zoo/turns.h"
 
 typedef struct explain_facts {
     pe_encoding *e; /* at the length asked for, else the served one, where frequencies follow the length    */
@@ -24,7 +15,7 @@ typedef struct explain_facts {
     bool as_served; /* none was asked for                                                                   */
     int64_t trained, served;
     int64_t window; /* keys are never further away than this, in all layers of the group; 0: no such bound */
-    explain_pair *pair;
+    zoo_turns *pair;
     int64_t pairs;
     bool *unturned; /* (pairs): turned, but less than once in training                                     */
     int64_t unturned_count;

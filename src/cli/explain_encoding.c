@@ -136,7 +136,7 @@ pe_status explain_encoding(const zoo_group *g, const explain_facts *f, pe_error 
 
 static void print_pair(const explain_facts *f, int64_t n)
 {
-    const explain_pair *p = &f->pair[n];
+    const zoo_turns *p = &f->pair[n];
     bool still = !isfinite(p->wavelength);
     const char *never = still ? "never" : f->unturned[n] ? "never: the window" : "never: had every angle";
     char how[40];

@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pair this close to its trained frequency is as trained: what rounding leaves. */
-#define AS_TRAINED 1e-9
-
 /* ---------------------------------------------------------------- the two encodings */
 
 /* Frequencies that follow the length are looked at where the model is served, unless another is asked for. */
@@ -47,32 +44,6 @@ static pe_status make_unscaled(pe_encoding **out, const zoo_group *g, pe_error *
 
 /* ---------------------------------------------------------------- pairs */
 
-static double wavelength(const pe_pair *p)
-{
-    return p->turns[0] == 0 ? (double)INFINITY : 1 / fabs(p->turns[0]);
-}
-
-/* Distances seen in training reach up to here. */
-static int64_t reach(const explain_facts *f)
-{
-    return f->window > 0 && f->window < f->trained ? f->window : f->trained;
-}
-
-static void measure(explain_pair *p, const pe_pair *born, const explain_facts *f)
-{
-    p->wavelength = wavelength(&p->at);
-    p->trained = wavelength(born);
-    p->divisor = isfinite(p->trained) ? p->wavelength / p->trained : 1;
-    if (fabs(p->divisor - 1) < AS_TRAINED)
-        p->divisor = 1;
-    p->turns = f->trained > 0 ? (double)reach(f) / p->trained : (double)NAN;
-    bool windowed = f->window > 0 && f->window <= f->trained; /* distances stay what they were */
-    bool all_seen = !isfinite(p->trained) || p->turns >= 1 || (windowed && p->divisor >= 1);
-    p->leaves = all_seen ? (double)INFINITY : ceil((double)reach(f) * p->divisor * (1 - AS_TRAINED));
-    if (f->trained <= 0)
-        p->leaves = (double)NAN;
-}
-
 /* The widest window of the group's layers, where each has one. */
 static int64_t window_of(const zoo_part *part, const zoo_group *g)
 {
@@ -91,9 +62,9 @@ static void summarise(explain_facts *f)
 {
     f->first = f->last = f->shortest = f->longest = -1;
     for (int64_t n = 0; n < f->pairs; n++) {
-        const explain_pair *p = &f->pair[n];
+        const zoo_turns *p = &f->pair[n];
         f->scaled |= p->divisor != 1;
-        f->unturned[n] = isfinite(p->trained) && p->turns < 1;
+        f->unturned[n] = zoo_turns_unturned(p);
         if (isfinite(p->wavelength) && (f->shortest < 0 || p->wavelength < f->pair[f->shortest].wavelength))
             f->shortest = n;
         if (isfinite(p->wavelength) && (f->longest < 0 || p->wavelength > f->pair[f->longest].wavelength))
@@ -122,10 +93,8 @@ static pe_status read_pairs(explain_facts *f, const pe_encoding *born, pe_error 
         s = pe_encoding_pairs(f->e, now, f->pairs, err);
     if (!s)
         s = pe_encoding_pairs(born, now + f->pairs, f->pairs, err);
-    for (int64_t n = 0; !s && n < f->pairs; n++) {
-        f->pair[n].at = now[n];
-        measure(&f->pair[n], &now[f->pairs + n], f);
-    }
+    for (int64_t n = 0; !s && n < f->pairs; n++)
+        zoo_turns_measure(&f->pair[n], &now[n], &now[f->pairs + n], f->trained, f->window);
     free(now);
     if (!s)
         summarise(f);

@@ -14,7 +14,7 @@
 
 static void pair_json(json_out *j, const explain_facts *f, int64_t n)
 {
-    const explain_pair *p = &f->pair[n];
+    const zoo_turns *p = &f->pair[n];
     out_open(j, NULL, '{');
     out_int(j, "pair", n);
     out_ints(j, "elements", (int64_t[]){ p->at.x, p->at.y }, 2);

@@ -153,7 +153,7 @@ static size_t say(char *out, size_t cap, size_t used, const char *text)
 static size_t say_end(char *out, size_t cap, size_t used, const explain_facts *f)
 {
     char text[300];
-    const explain_pair *p = &f->pair[f->first];
+    const zoo_turns *p = &f->pair[f->first];
     bool asked = f->length > 0 && !f->as_served; /* these frequencies are that length's, not the served one's */
     int64_t end = asked ? f->length : f->served;
     const char *which = asked ? "length asked for" : "served length";
@@ -172,7 +172,7 @@ static size_t say_end(char *out, size_t cap, size_t used, const explain_facts *f
 static void say_where(char *out, size_t cap, const explain_facts *f)
 {
     char how[40];
-    const explain_pair *p = &f->pair[f->first], *q = &f->pair[f->last];
+    const zoo_turns *p = &f->pair[f->first], *q = &f->pair[f->last];
     explain_divisor(how, p->divisor);
     if (!f->scaled)
         snprintf(out, cap,

@@ -100,6 +100,7 @@ static void json_row(json_out *j, const pe_info *r)
     out_text(j, "key_ahead", r->key_ahead);
     json_words(j, "key_factor", r->key_factor);
     out_text(j, "trained_as", r->trained_as);
+    out_text(j, "key_work", r->key_work);
     json_example(j, r);
     out_open(j, "keys", '[');
     for (int i = 0; i < r->key_count; i++)

@@ -21,7 +21,7 @@ typedef struct prove_line {
 typedef struct prove_subject {
     const char *spec;
     property_found property[PE_CLAIM_COUNT];
-    int broken; /* properties that the row claims and that are measured to fail */
+    int broken; /* properties that the encoding claims and that are measured to fail */
 } prove_subject;
 
 typedef struct prove_report {
@@ -41,6 +41,8 @@ typedef struct prove_text {
 prove_text prove_number_text(const prove_number *n);
 prove_text prove_property_text(const property_found *f); /* "" where it has no meaning */
 words prove_outcome_words(property_outcome o);
+words prove_cannot_words(void);                          /* of a claim that cannot be measured on a spec */
+const char *prove_of(const prove_number *n, language l); /* what it is of */
 /* "largest difference of the outputs (none)" */
 #define PROVE_LABEL 400
 void prove_label(char out[PROVE_LABEL], const prove_number *n, language l);

@@ -12,21 +12,21 @@ static void number_json(json_out *j, const char *key, const prove_number *n, lan
 {
     out_open(j, key, '{');
     out_text(j, "what", say(n->what, l));
-    out_text(j, "of", n->of);
+    out_text(j, "of", prove_of(n, l));
     out_real(j, "value", n->value);
     out_text(j, "unit", n->unit ? n->unit : "");
     out_text(j, "text", prove_number_text(n).text);
     out_close(j, '}');
 }
 
-static void head_json(json_out *j, const prove_group *g, const prove_claim *c, language l)
+static void head_json(json_out *j, const prove_group *g, const prove_claim *c, const char *spec, language l)
 {
     out_text(j, "name", c->name);
     out_text(j, "group", g->name);
-    out_text(j, "claim", say(c->claim, l));
+    out_text(j, "claim", say(prove_sentence(c, spec), l));
     out_text(j, "source", c->source);
     out_bool(j, "timed", c->timed);
-    out_bool(j, "takes_spec", c->takes != 0);
+    out_bool(j, "takes_spec", prove_takes_spec(c));
 }
 
 static void line_json(json_out *j, const prove_line *line, language l)
@@ -34,11 +34,12 @@ static void line_json(json_out *j, const prove_line *line, language l)
     char command[400];
     prove_command(command, sizeof command, line);
     out_open(j, NULL, '{');
-    head_json(j, line->group, line->claim, l);
+    head_json(j, line->group, line->claim, line->spec, l);
     out_text(j, "command", command);
     out_text(j, "spec", line->spec);
     if (line->failed) {
         out_text(j, "verdict", NULL);
+        out_text(j, "cannot", line->err.text);
         out_text(j, "because", line->err.text);
     } else {
         out_text(j, "verdict", prove_verdict_words(line->found.verdict).en);
@@ -46,7 +47,7 @@ static void line_json(json_out *j, const prove_line *line, language l)
         out_text(j, "because", say(line->found.because, l));
     }
     out_open(j, "numbers", '[');
-    for (int n = 0; n < line->found.count; n++)
+    for (int n = 0; n < line->found.count && !line->failed; n++)
         number_json(j, NULL, &line->found.number[n], l);
     out_close(j, ']');
     out_close(j, '}');
@@ -54,7 +55,7 @@ static void line_json(json_out *j, const prove_line *line, language l)
 
 static void property_json(json_out *j, const property_found *f, language l)
 {
-    static const char *const names[] = { "fails", "holds", "no meaning" };
+    static const char *const names[] = { "fails", "holds", "no meaning", "yes", "no" };
     out_open(j, NULL, '{');
     out_text(j, "name", pe_claim_name(f->claim));
     out_text(j, "sentence", say(prove_property_words(f->claim), l));
@@ -104,7 +105,7 @@ void prove_json_list(FILE *to, language l)
         out_open(&j, "claims", '[');
         for (int c = 0; c < prove_groups[g]->count; c++) {
             out_open(&j, NULL, '{');
-            head_json(&j, prove_groups[g], &prove_groups[g]->claims[c], l);
+            head_json(&j, prove_groups[g], &prove_groups[g]->claims[c], NULL, l);
             out_close(&j, '}');
         }
         out_close(&j, ']');

@@ -18,7 +18,7 @@ static void cell(FILE *to, const char *text)
 /* Times are this machine's: the table, which is kept, has none. */
 static const char *number_of(prove_text *text, const prove_line *l)
 {
-    if (!l->found.count || l->claim->timed)
+    if (!l->found.count || l->claim->timed || l->failed)
         return "";
     *text = prove_number_text(&l->found.number[0]);
     return text->text;
@@ -30,11 +30,11 @@ static void markdown_line(FILE *to, const prove_line *l, language g)
     char command[400];
     prove_command(command, sizeof command, l);
     fprintf(to, "| `%s` | ", command);
-    cell(to, say(l->claim->claim, g));
+    cell(to, say(prove_sentence(l->claim, l->spec), g));
     fprintf(to, " | **%s** | ", l->failed ? "-" : say(prove_verdict_words(l->found.verdict), g));
     cell(to, number_of(&text, l));
     fputs(" | ", to);
-    if (l->found.count) {
+    if (l->found.count && !l->failed) {
         char label[PROVE_LABEL];
         prove_label(label, &l->found.number[0], g);
         cell(to, label);

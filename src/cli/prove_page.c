@@ -25,7 +25,7 @@ static void page_evidence(FILE *to, const prove_line *l, language g)
     for (int n = 0; n < l->found.count; n++) {
         const prove_number *x = &l->found.number[n];
         tagged(to, "<tr><td>", say(x->what, g), "</td>");
-        tagged(to, "<td><code>", x->of, "</code></td>");
+        tagged(to, "<td><code>", prove_of(x, g), "</code></td>");
         tagged(to, "<td class=\"number\">", prove_number_text(x).text, "</td></tr>\n");
     }
     fputs("</table></details>\n", to);
@@ -34,17 +34,17 @@ static void page_evidence(FILE *to, const prove_line *l, language g)
 static void page_line(FILE *to, const prove_line *l, language g)
 {
     char command[400];
-    words verdict = l->failed ? (words){ "cannot", "无法测量" } : prove_verdict_words(l->found.verdict);
+    words verdict = l->failed ? prove_cannot_words() : prove_verdict_words(l->found.verdict);
     prove_command(command, sizeof command, l);
     fprintf(to, "<article><p><span class=\"verdict %s\">%s</span> <b>%s</b> ", verdict.en, say(verdict, g),
             l->claim->name);
-    if (l->found.count) {
+    if (l->found.count && !l->failed) {
         char label[PROVE_LABEL];
         prove_label(label, &l->found.number[0], g);
         tagged(to, "", prove_number_text(&l->found.number[0]).text, " <span class=\"faint\">");
         tagged(to, "", label, "</span>");
     }
-    tagged(to, "</p>\n<p>", say(l->claim->claim, g), "</p>\n");
+    tagged(to, "</p>\n<p>", say(prove_sentence(l->claim, l->spec), g), "</p>\n");
     tagged(to, "<p>", l->failed ? l->err.text : say(l->found.because, g), "</p>\n");
     tagged(to, "<p class=\"faint\">", l->claim->source, " &middot; <code>");
     tagged(to, "", command, "</code></p>\n");

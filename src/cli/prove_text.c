@@ -8,7 +8,11 @@
 
 #define COLUMNS 98
 #define INDENT 4
-#define NUMBER_AT 50 /* where what the number is begins: 12 + 26 + 12 */
+#define VERDICT 12
+#define NAME_MAX_COLUMNS 44
+#define NUMBER_MAX_COLUMNS 16
+#define WHAT_MAX_COLUMNS 48
+#define OF_MAX_COLUMNS 34
 #define ROUNDING 1e-9
 
 /* ---------------------------------------------------------------- numbers and words */
@@ -45,16 +49,36 @@ prove_text prove_property_text(const property_found *f)
     return out;
 }
 
+const char *prove_of(const prove_number *n, language l)
+{
+    return l == CHINESE && *n->of_zh ? n->of_zh : n->of;
+}
+
 void prove_label(char out[PROVE_LABEL], const prove_number *n, language l)
 {
-    bool of = *n->of;
-    snprintf(out, PROVE_LABEL, "%s%s%s%s", say(n->what, l), of ? " (" : "", n->of, of ? ")" : "");
+    const char *of = prove_of(n, l);
+    bool zh = l == CHINESE;
+    snprintf(out, PROVE_LABEL, "%s%s%s%s", say(n->what, l),
+             !*of ? ""
+             : zh ? "（"
+                  : " (",
+             of,
+             !*of ? ""
+             : zh ? "）"
+                  : ")");
 }
 
 words prove_outcome_words(property_outcome o)
 {
-    static const words all[] = { { "fails", "不满足" }, { "HOLDS", "满足" }, { "no meaning", "不适用" } };
+    static const words all[] = {
+        { "fails", "不满足" }, { "HOLDS", "满足" }, { "no meaning", "不适用" }, { "yes", "是" }, { "no", "否" }
+    };
     return all[o];
+}
+
+words prove_cannot_words(void)
+{
+    return (words){ "CANNOT", "无法测量" };
 }
 
 void prove_command(char *out, size_t cap, const prove_line *l)
@@ -111,10 +135,39 @@ static void wrapped(FILE *to, const char *text, int indent)
     putc('\n', to);
 }
 
+static int width_of(const char *text)
+{
+    return columns_of(text, (int)strlen(text));
+}
+
+/* How many bytes of it go into this many columns. */
+static int fitting(const char *text, int width)
+{
+    int bytes = 0;
+    for (int n, used = 0; text[bytes]; bytes += n) {
+        n = out_character(text + bytes, &(unsigned){ 0 });
+        n = n > 0 ? n : 1;
+        used += columns_of(text + bytes, n);
+        if (used > width)
+            break;
+    }
+    return bytes;
+}
+
+/* In this many columns and two more; what is longer ends in an ellipsis. */
 static void padded(FILE *to, const char *text, int width)
 {
-    int used = columns_of(text, (int)strlen(text));
-    fprintf(to, "%s%*s", text, used < width ? width - used : 1, "");
+    bool whole = width_of(text) <= width;
+    int bytes = whole ? (int)strlen(text) : fitting(text, width - 1);
+    out_plain(to, text, bytes);
+    fprintf(to, "%s%*s", whole ? "" : "…", width + 2 - columns_of(text, bytes) - !whole, "");
+}
+
+/* The larger of two widths, the second of which has a limit. */
+static int larger(int a, int b, int most)
+{
+    b = b < most ? b : most;
+    return a > b ? a : b;
 }
 
 /* ---------------------------------------------------------------- colours */
@@ -123,7 +176,7 @@ static void coloured(FILE *to, const char *text, int width, int code, bool colou
 {
     if (colour)
         fprintf(to, "\033[1;%dm", code);
-    padded(to, text, width);
+    padded(to, text, width - 2);
     if (colour)
         fputs("\033[0m", to);
 }
@@ -135,97 +188,156 @@ static int colour_of(prove_verdict v)
 
 /* ---------------------------------------------------------------- claims */
 
+typedef struct layout {
+    int name, number;
+} layout;
+
+static void line_name(char out[PROVE_LABEL], const prove_line *l)
+{
+    snprintf(out, PROVE_LABEL, "%s%s%.200s", l->claim->name, l->spec ? " " : "", l->spec ? l->spec : "");
+}
+
+static layout layout_of(const prove_report *r)
+{
+    layout w = { 0, 0 };
+    for (int n = 0; n < r->lines; n++) {
+        const prove_line *l = &r->line[n];
+        char name[PROVE_LABEL];
+        line_name(name, l);
+        w.name = larger(w.name, width_of(name), NAME_MAX_COLUMNS);
+        if (l->found.count && !l->failed)
+            w.number = larger(w.number, width_of(prove_number_text(&l->found.number[0]).text), NUMBER_MAX_COLUMNS);
+    }
+    return w;
+}
+
 static void print_evidence(FILE *to, const prove_line *l, language g)
 {
-    fprintf(to, "%*s%s %s\n", INDENT, "", g == CHINESE ? "来源：" : "source:", l->claim->source);
+    int what = 0, of = 0;
+    fprintf(to, "%*s%s", INDENT, "", g == CHINESE ? "来源：" : "source: ");
+    wrapped(to, l->claim->source, INDENT + 8);
+    for (int n = 0; n < l->found.count; n++) {
+        what = larger(what, width_of(say(l->found.number[n].what, g)), WHAT_MAX_COLUMNS);
+        of = larger(of, width_of(prove_of(&l->found.number[n], g)), OF_MAX_COLUMNS);
+    }
     for (int n = 0; n < l->found.count; n++) {
         const prove_number *x = &l->found.number[n];
         fprintf(to, "%*s", INDENT, "");
-        padded(to, say(x->what, g), 48);
-        padded(to, x->of, 34);
+        padded(to, say(x->what, g), what);
+        padded(to, prove_of(x, g), of);
         fprintf(to, "%s\n", prove_number_text(x).text);
     }
 }
 
-static void print_line(FILE *to, const prove_report *r, const prove_line *l, bool colour)
+/* The number that decides and what it is; the spec, which stands before it, once. */
+static void print_number(FILE *to, const prove_line *l, language g, layout w)
+{
+    prove_number x = l->found.number[0];
+    char label[PROVE_LABEL];
+    size_t spec = l->spec ? strlen(l->spec) : 0;
+    if (spec && !strncmp(x.of, l->spec, spec) && (!x.of[spec] || x.of[spec] == ',')) {
+        size_t gone = spec + strspn(x.of + spec, ", ");
+        memmove(x.of, x.of + gone, strlen(x.of + gone) + 1);
+    }
+    prove_label(label, &x, g);
+    padded(to, prove_number_text(&x).text, w.number);
+    wrapped(to, label, VERDICT + w.name + w.number + 4);
+}
+
+static void print_line(FILE *to, const prove_report *r, const prove_line *l, layout w, bool colour)
 {
     language g = r->language;
-    if (l->failed)
-        coloured(to, g == CHINESE ? "无法测量" : "cannot", 12, 90, colour);
-    else
-        coloured(to, say(prove_verdict_words(l->found.verdict), g), 12, colour_of(l->found.verdict), colour);
     char name[PROVE_LABEL];
-    snprintf(name, sizeof name, "%s%s%.200s", l->claim->name, l->spec ? " " : "", l->spec ? l->spec : "");
-    padded(to, name, 26);
-    if (l->found.count) {
-        char label[PROVE_LABEL];
-        prove_label(label, &l->found.number[0], g);
-        padded(to, prove_number_text(&l->found.number[0]).text, 12);
-        wrapped(to, label, NUMBER_AT);
-    } else
-        putc('\n', to);
-    fprintf(to, "%*s", INDENT, "");
-    wrapped(to, say(l->claim->claim, g), INDENT);
-    fprintf(to, "%*s", INDENT, "");
+    line_name(name, l);
     if (l->failed)
-        wrapped(to, l->err.text, INDENT);
-    else {
-        fputs("-> ", to);
-        wrapped(to, say(l->found.because, g), INDENT + 3);
-    }
+        coloured(to, say(prove_cannot_words(), g), VERDICT, 90, colour);
+    else
+        coloured(to, say(prove_verdict_words(l->found.verdict), g), VERDICT, colour_of(l->found.verdict), colour);
+    if (l->found.count && !l->failed) {
+        padded(to, name, w.name);
+        print_number(to, l, g, w);
+    } else
+        fprintf(to, "%s\n", name);
+    fprintf(to, "%*s", INDENT, "");
+    wrapped(to, say(prove_sentence(l->claim, l->spec), g), INDENT);
+    fprintf(to, "%*s-> ", INDENT, "");
+    wrapped(to, l->failed ? l->err.text : say(l->found.because, g), INDENT + 3);
     if (r->in_full && !l->failed)
         print_evidence(to, l, g);
 }
 
 static void print_totals(FILE *to, const prove_report *r)
 {
-    int count[PROVE_VERDICT_COUNT] = { 0 };
+    int count[PROVE_VERDICT_COUNT] = { 0 }, cannot = 0;
+    bool zh = r->language == CHINESE;
     for (int n = 0; n < r->lines; n++)
-        if (!r->line[n].failed)
+        if (r->line[n].failed)
+            cannot++;
+        else
             count[r->line[n].found.verdict]++;
-    fprintf(to, "\n%d: %d %s, %d %s, %d %s\n", r->lines, count[PROVE_HOLDS],
-            say(prove_verdict_words(PROVE_HOLDS), r->language), count[PROVE_REFUTED],
-            say(prove_verdict_words(PROVE_REFUTED), r->language), count[PROVE_DEPENDS],
-            say(prove_verdict_words(PROVE_DEPENDS), r->language));
+    fprintf(to, "\n%d%s", r->lines, zh ? "：" : ": ");
+    for (int v = 0; v < PROVE_VERDICT_COUNT; v++)
+        fprintf(to, "%s%d %s",
+                !v   ? ""
+                : zh ? "，"
+                     : ", ",
+                count[v], say(prove_verdict_words((prove_verdict)v), r->language));
+    if (cannot)
+        fprintf(to, "%s%d %s", zh ? "，" : ", ", cannot, say(prove_cannot_words(), r->language));
+    putc('\n', to);
 }
 
 /* ---------------------------------------------------------------- properties */
 
+static int outcome_colour(const property_found *f)
+{
+    return f->is == PROPERTY_HOLDS ? 32 : f->is == PROPERTY_FAILS ? (f->claimed ? 31 : 33) : 90;
+}
+
+static const char *claimed_text(const property_found *f, language l)
+{
+    if (f->claimed && (f->is == PROPERTY_FAILS || f->is == PROPERTY_NO))
+        return l == CHINESE ? "声明了，但测量不满足" : "CLAIMED, but measured to fail";
+    return !f->claimed ? "" : l == CHINESE ? "已声明" : "claimed";
+}
+
 static void print_subject(FILE *to, const prove_subject *s, language l, bool colour)
 {
+    int what = 0;
+    for (int p = 0; p < PE_CLAIM_COUNT; p++)
+        what = larger(what, width_of(say(s->property[p].what, l)), WHAT_MAX_COLUMNS);
     out_plain(to, s->spec, (int)strlen(s->spec));
     fputs("\n\n", to);
     for (int p = 0; p < PE_CLAIM_COUNT; p++) {
         const property_found *f = &s->property[p];
-        bool broken = f->claimed && f->is == PROPERTY_FAILS;
         fputs("  ", to);
-        coloured(to, say(prove_outcome_words(f->is), l), 12,
-                 f->is == PROPERTY_HOLDS   ? 32
-                 : f->is == PROPERTY_FAILS ? (broken ? 31 : 33)
-                                           : 90,
-                 colour);
-        padded(to, pe_claim_name(f->claim), 12);
-        padded(to, prove_property_text(f).text, 10);
-        padded(to, f->is == PROPERTY_NO_MEANING ? "" : say(f->what, l), 40);
-        fprintf(to, "%s\n",
-                broken       ? (l == CHINESE ? "声明了，但测量不满足" : "CLAIMED, but measured to fail")
-                : f->claimed ? (l == CHINESE ? "已声明" : "claimed")
-                             : "");
+        coloured(to, say(prove_outcome_words(f->is), l), VERDICT, outcome_colour(f), colour);
+        padded(to, pe_claim_name(f->claim), 10);
+        padded(to, prove_property_text(f).text, 9);
+        padded(to, f->is == PROPERTY_NO_MEANING ? "" : say(f->what, l), what);
+        fprintf(to, "%s\n", claimed_text(f, l));
     }
     putc('\n', to);
+}
+
+static void print_title(FILE *to, const prove_group *g, language l, bool apart, const char *end)
+{
+    bool zh = l == CHINESE;
+    fprintf(to, "%s%s%s%s%s%s", apart ? "\n" : "", say(g->title, l), zh ? "（" : " (", g->name, zh ? "）" : ")", end);
 }
 
 void prove_print(FILE *to, const prove_report *r, bool colour)
 {
     const prove_group *before = NULL;
+    layout w = layout_of(r);
     for (int n = 0; n < r->subjects; n++)
         print_subject(to, &r->subject[n], r->language, colour);
     for (int n = 0; n < r->lines; n++) {
         const prove_line *l = &r->line[n];
         if (l->group != before && !r->in_full)
-            fprintf(to, "%s%s (%s)\n\n", before ? "\n" : "", say(l->group->title, r->language), l->group->name);
+            print_title(to, l->group, r->language, before != NULL, "\n\n");
         before = l->group;
-        print_line(to, r, l, colour);
+        print_line(to, r, l, w, colour);
     }
     if (r->lines > 1)
         print_totals(to, r);
@@ -233,12 +345,16 @@ void prove_print(FILE *to, const prove_report *r, bool colour)
 
 void prove_print_list(FILE *to, language l)
 {
+    int name = 0;
+    for (int g = 0; g < prove_group_count; g++)
+        for (int c = 0; c < prove_groups[g]->count; c++)
+            name = larger(name, width_of(prove_groups[g]->claims[c].name), NAME_MAX_COLUMNS);
     for (int g = 0; g < prove_group_count; g++) {
-        fprintf(to, "%s%s (%s)\n", g ? "\n" : "", say(prove_groups[g]->title, l), prove_groups[g]->name);
+        print_title(to, prove_groups[g], l, g > 0, "\n");
         for (int c = 0; c < prove_groups[g]->count; c++) {
             fputs("  ", to);
-            padded(to, prove_groups[g]->claims[c].name, 26);
-            wrapped(to, say(prove_groups[g]->claims[c].claim, l), 28);
+            padded(to, prove_groups[g]->claims[c].name, name);
+            wrapped(to, say(prove_groups[g]->claims[c].claim, l), name + 4);
         }
     }
 }

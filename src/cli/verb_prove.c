@@ -88,8 +88,8 @@ static bool asked(const prove_wish *w, const cli_args *a, const prove_group *g, 
 static bool takes(const prove_claim *c, const char *spec, pe_shape shape)
 {
     pe_encoding *e;
-    if (c->takes == PROVE_ANY || !c->takes || pe_encoding_new(&e, spec, shape, NULL))
-        return c->takes != 0;
+    if (c->takes == PROVE_ANY || !prove_takes_spec(c) || pe_encoding_new(&e, spec, shape, NULL))
+        return prove_takes_spec(c);
     bool fits = pe_encoding_hooks(e) & c->takes;
     pe_encoding_free(e);
     return fits;
@@ -103,10 +103,18 @@ static bool is_terminal(int fd)
     return isatty(fd) && term && strcmp(term, "dumb") != 0;
 }
 
-static void show_progress(int n, int of, const char *name)
+#define PATIENCE 3.0 /* seconds, after which one wants to know how long it takes */
+
+/* The n-th of `of` begins. Those that are left take as long as those before, for all we know. */
+static void show_progress(int n, int of, const char *name, double start)
 {
-    if (is_terminal(STDERR_FILENO))
-        fprintf(stderr, "\r%d/%d %s\033[K", n, of, name);
+    double spent = io_seconds() - start, left = n > 1 ? spent / (n - 1) * (of - n + 1) : 0;
+    if (!is_terminal(STDERR_FILENO))
+        return;
+    fprintf(stderr, "\r%d/%d %s", n, of, name);
+    if (spent > PATIENCE)
+        fprintf(stderr, ", about %.0f s left", left < 1 ? 1 : left);
+    fputs("\033[K", stderr);
 }
 
 static void end_progress(void)
@@ -115,26 +123,39 @@ static void end_progress(void)
         fputs("\r\033[K", stderr);
 }
 
-static void measure(prove_line *l)
+/* The sizes of the command line, 0 where it has none. */
+static pe_shape given_shape(const cli_args *a)
+{
+    pe_shape all = job_shape(a);
+    return (pe_shape){ .heads = cli_given(a, "heads") ? all.heads : 0,
+                       .head_dim = cli_given(a, "head-dim") ? all.head_dim : 0,
+                       .model_dim = cli_given(a, "model-dim") ? all.model_dim : 0 };
+}
+
+static void measure(prove_line *l, const cli_args *a)
 {
     double start = io_seconds();
-    l->failed = prove_measure(&l->found, l->claim, l->spec, &l->err);
+    l->failed = prove_measure_as(&l->found, l->claim, l->spec, given_shape(a), &l->err);
+    if (l->failed && l->spec && l->err.status != PE_ERR_NOMEM) /* it may need more room than the claim's own sizes */
+        l->failed = prove_measure_as(&l->found, l->claim, l->spec, job_shape(a), NULL);
     l->seconds = io_seconds() - start;
 }
 
 static cli_exit measure_subjects(prove_report *r, const prove_wish *w, const cli_args *a)
 {
+    double start = io_seconds();
     for (int n = 0; n < a->operands; n++) {
         pe_error err;
         prove_subject *s = &r->subject[r->subjects];
         if (w->claim[n] || w->claims)
             continue;
         s->spec = a->operand[n];
-        show_progress(n + 1, a->operands, s->spec);
+        show_progress(n + 1, a->operands, s->spec, start);
         if (prove_properties(s->property, s->spec, job_shape(a), &err))
             return cli_fail_from(a, CLI_USAGE, s->spec, &err);
         for (int p = 0; p < PE_CLAIM_COUNT; p++)
-            s->broken += s->property[p].claimed && s->property[p].is == PROPERTY_FAILS;
+            s->broken +=
+                s->property[p].claimed && (s->property[p].is == PROPERTY_FAILS || s->property[p].is == PROPERTY_NO);
         r->subjects++;
     }
     return CLI_OK;
@@ -168,30 +189,72 @@ static int claims_in_all(void)
     return n;
 }
 
-static cli_exit fill(prove_report *r, const cli_args *a)
+/* Which hooks a claim asks about: "embed or bias". */
+static void hooks_text(char *out, size_t cap, unsigned hooks)
 {
-    prove_wish w;
-    CLI_TRY(read_wish(&w, a));
-    if (cli_given(a, "properties") && (w.claims || !w.specs))
-        return cli_fail(a, CLI_USAGE, "--properties is about encodings; give specs, and no claims");
-    size_t room = (size_t)(claims_in_all() * (w.specs ? w.specs : 1));
+    size_t used = 0;
+    *out = 0;
+    for (unsigned bit = 1; bit && used < cap; bit <<= 1)
+        if (hooks & bit && pe_hook_name(bit))
+            used += (size_t)snprintf(out + used, cap - used, "%s%s", used ? " or " : "", pe_hook_name(bit));
+}
+
+/* No claim of those named can be put to any spec of those given: why the first cannot. */
+static cli_exit fail_unsuited(const prove_wish *w, const cli_args *a)
+{
+    int claim = 0, spec = 0;
+    char hooks[200];
+    while (!w->claim[claim])
+        claim++;
+    while (w->claim[spec])
+        spec++;
+    const prove_claim *c = prove_claim_named(a->operand[claim]);
+    if (!c || !prove_takes_spec(c))
+        return cli_fail(a, CLI_USAGE, "%s cannot be put to a spec; run it without one", a->operand[claim]);
+    hooks_text(hooks, sizeof hooks, c->takes);
+    return cli_fail(a, CLI_USAGE, "%s cannot be put to %s, which has no such hook; needs one with %s", c->name,
+                    a->operand[spec], hooks);
+}
+
+static cli_exit make_room(prove_report *r, const prove_wish *w, const cli_args *a)
+{
+    size_t room = (size_t)(claims_in_all() * (w->specs ? w->specs : 1));
     r->line = calloc(room ? room : 1, sizeof *r->line);
-    r->subject = calloc((size_t)(w.specs ? w.specs : 1), sizeof *r->subject);
+    r->subject = calloc((size_t)(w->specs ? w->specs : 1), sizeof *r->subject);
     if (!r->line || !r->subject)
         return cli_fail(a, CLI_SYSTEM, "no memory for %zu claims", room);
-    CLI_TRY(measure_subjects(r, &w, a));
-    if (!cli_given(a, "properties"))
-        collect(r, &w, a);
-    if (!r->lines && w.claims)
-        return cli_fail(a, CLI_USAGE, "%s cannot be put to a spec; run it without one", a->operand[0]);
-    r->in_full = w.claims && r->lines <= 2;
+    return CLI_OK;
+}
+
+static cli_exit measure_lines(prove_report *r, const cli_args *a)
+{
+    double start = io_seconds();
     for (int n = 0; n < r->lines; n++) {
-        show_progress(n + 1, r->lines, r->line[n].claim->name);
-        measure(&r->line[n]);
+        show_progress(n + 1, r->lines, r->line[n].claim->name, start);
+        measure(&r->line[n], a);
         if (r->line[n].failed && r->line[n].err.status == PE_ERR_NOMEM)
             return cli_fail_from(a, CLI_SYSTEM, r->line[n].claim->name, &r->line[n].err);
     }
     return CLI_OK;
+}
+
+static cli_exit fill(prove_report *r, const cli_args *a)
+{
+    prove_wish w;
+    pe_error err;
+    if (prove_check_shape(job_shape(a), &err))
+        return cli_fail_from(a, CLI_USAGE, NULL, &err);
+    CLI_TRY(read_wish(&w, a));
+    if (cli_given(a, "properties") && (w.claims || !w.specs))
+        return cli_fail(a, CLI_USAGE, "--properties is about encodings; give specs, and no claims");
+    CLI_TRY(make_room(r, &w, a));
+    CLI_TRY(measure_subjects(r, &w, a));
+    if (!cli_given(a, "properties"))
+        collect(r, &w, a);
+    if (!r->lines && w.claims)
+        return fail_unsuited(&w, a);
+    r->in_full = w.claims && r->lines <= 2;
+    return measure_lines(r, a);
 }
 
 /* ---------------------------------------------------------------- telling */
@@ -226,7 +289,7 @@ static cli_exit write_file(const cli_args *a, const prove_report *r)
 
 static cli_exit tell(const cli_args *a, const prove_report *r)
 {
-    int broken = 0;
+    int broken = 0, failed = 0;
     const char *no = getenv("NO_COLOR");
     bool colour = is_terminal(STDOUT_FILENO) && !(no && *no);
     if (cli_given(a, "json"))
@@ -238,9 +301,8 @@ static cli_exit tell(const cli_args *a, const prove_report *r)
     for (int n = 0; n < r->subjects; n++)
         broken += r->subject[n].broken;
     for (int n = 0; n < r->lines; n++)
-        if (r->line[n].failed)
-            cli_note(a, "%s: %s", r->line[n].claim->name, r->line[n].err.text);
-    return broken ? CLI_NO : CLI_OK;
+        failed += r->line[n].failed;
+    return broken ? CLI_NO : failed && failed == r->lines && !r->subjects ? CLI_USAGE : CLI_OK;
 }
 
 static cli_exit run(const cli_args *a)
@@ -269,8 +331,8 @@ const cli_verb cli_verb_prove = {
     .operands_max = CLI_OPERANDS_MAX,
     .notes = "CLAIM is a claim or a group of them (--list); without one, all. A SPEC behind claims takes the\n"
              "place of what they are measured on. A SPEC alone: the properties of an ideal encoding, measured,\n"
-             "against what its row claims, and every claim that can be put to it. Exit code 1: a row claims\n"
-             "what is measured to fail.\n",
+             "against what it claims, and every claim that can be put to it. Exit code 1: an encoding claims\n"
+             "what is measured to fail; 2: nothing could be measured.\n",
     .options = options,
     .option_count = CLI_COUNT(options),
     .examples = examples,

@@ -54,7 +54,8 @@ typedef struct figure {
     double x_first, y_first;   /* what column 0 and row 0 stand for, in steps of 1 */
     char **x_names, **y_names; /* (columns), (rows): words of a sentence; NULL: numbers */
     int x_name_count, y_name_count;
-    bool midpoint; /* 0 is the middle of the scale */
+    bool x_numbered; /* the axis has numbers all the same: the names are too many to draw, and for readers of values */
+    bool midpoint;   /* 0 is the middle of the scale */
     /* dials: each series is one; x the cosine, y the sine of its hands, the first to the last position */
     bool failed; /* no memory */
 } figure;
@@ -108,6 +109,7 @@ typedef struct figure_how {
  *           "low", "high": values at the ends of the scale,
  *           "first_row", "first_column": what they stand for,
  *           "row_names", "column_names": [texts], where there are some,
+ *           "names_alone": true where a column's name says all, without x_label,
  *           "values": base64 of rows * columns float32, the least byte first } ],
  *         "points": [ {
  *           "name",

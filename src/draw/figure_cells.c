@@ -27,6 +27,11 @@ typedef struct cells_plan {
     double bar, bar_labels; /* widths of the scale and its numbers */
 } cells_plan;
 
+static bool names_columns(const figure *f)
+{
+    return f->x_names && !f->x_numbered;
+}
+
 static bool is_given(const char *text)
 {
     return text && *text;
@@ -108,7 +113,7 @@ static void plan_names(cells_plan *p, double width)
     const face *f = p->face;
     p->below = f->line;
     p->names_stand = false;
-    if (!p->f->x_names)
+    if (!names_columns(p->f))
         return;
     double widest = widest_name(p, p->f->x_names, p->f->x_name_count);
     p->names_stand = f->cell <= 0 && widest + f->gap > width / p->f->columns;
@@ -186,9 +191,9 @@ static void draw_columns(const cells_plan *p)
 {
     const face *f = p->face;
     double gap = f->cell > 0 ? 0 : 4;
-    if (p->f->x_names)
+    if (names_columns(p->f))
         draw_column_names(p);
-    for (int i = 0; !p->f->x_names && i < p->x.count; i++) {
+    for (int i = 0; !names_columns(p->f) && i < p->x.count; i++) {
         double x = axis_at(&p->x, p->x.tick[i]);
         if (f->cell <= 0)
             face_rule(p->d, (draw_point){ x, p->end }, (draw_point){ x, p->end + 4 }, INK_FAINT, DASH_NONE);

@@ -57,6 +57,8 @@ static bool put_matrix(json_out *j, const figure *f)
     out_real(j, "first_column", f->x_first);
     figure_put_names(j, "row_names", f->y_names, f->y_name_count);
     figure_put_names(j, "column_names", f->x_names, f->x_name_count);
+    if (f->x_numbered)
+        out_bool(j, "names_alone", true);
     return put_values(j, f);
 }
 

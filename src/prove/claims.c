@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The list of groups of claims: a group is one file. */
-#include "prove/prove.h"
+#include "prove/measure.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* clang-format off */
@@ -34,16 +35,83 @@ const prove_group *prove_group_named(const char *name)
     return NULL;
 }
 
-pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_error *err)
+bool prove_takes_spec(const prove_claim *c)
+{
+    return c->takes && c->put.en;
+}
+
+words prove_sentence(const prove_claim *c, const char *spec)
+{
+    return spec && c->put.en ? c->put : c->claim;
+}
+
+/* ---------------------------------------------------------------- measuring */
+
+static pe_status within(const char *what, int64_t value, int64_t most, pe_error *err)
+{
+    if (value < 0 || value > most)
+        return io_fail(err, PE_ERR_SHAPE, "%s is %lld; needs 1 to %lld to be measured", what, (long long)value,
+                       (long long)most);
+    return PE_OK;
+}
+
+pe_status prove_check_shape(pe_shape s, pe_error *err)
+{
+    PROVE_TRY(within("heads", s.heads, PROVE_HEADS_MAX, err));
+    PROVE_TRY(within("head_dim", s.head_dim, PE_HEAD_DIM_MAX, err));
+    if (s.model_dim)
+        return within("model_dim", s.model_dim, PROVE_WIDTH_MAX, err);
+    return within("heads * head_dim", s.heads * s.head_dim, PROVE_WIDTH_MAX, err);
+}
+
+/* A model that is as wide as its heads stays so. */
+static pe_status resize(prove_given *g, pe_shape s, pe_error *err)
+{
+    bool as_heads = g->model_dim == g->heads * g->head_dim;
+    PROVE_TRY(prove_check_shape(s, err));
+    g->heads = s.heads ? s.heads : g->heads;
+    g->head_dim = s.head_dim ? s.head_dim : g->head_dim;
+    g->model_dim = s.model_dim ? s.model_dim : as_heads ? g->heads * g->head_dim : g->model_dim;
+    return s.heads || s.head_dim ? within("heads * head_dim", g->heads * g->head_dim, PROVE_WIDTH_MAX, err) : PE_OK;
+}
+
+static pe_status measure_put(prove_finding *out, const prove_claim *c, prove_given g, const char *spec, pe_error *err)
+{
+    memset(g.spec, 0, sizeof g.spec);
+    g.spec[0] = spec;
+    g.put = true;
+    *out = (prove_finding){ 0 };
+    return c->measure(out, &g, err);
+}
+
+/* A table that ends too early, and about which the spec says nothing, is made as long as the text, then longer. */
+static pe_status measure_spec(prove_finding *out, const prove_claim *c, prove_given g, const char *spec, pe_error *err)
+{
+    static const int64_t reach[] = { 64, 1024, 16384 };
+    char fitted[1200];
+    pe_error why = { 0 };
+    pe_status status = measure_put(out, c, g, spec, &why);
+    bool ends = status == PE_ERR_POSITION;
+    for (size_t n = 0; ends && status == PE_ERR_POSITION && n < sizeof reach / sizeof *reach; n++)
+        if (measure_fit(fitted, sizeof fitted, spec, reach[n]))
+            status = measure_put(out, c, g, fitted, NULL);
+    return status ? io_fail(err, status, "%s", why.text) : PE_OK;
+}
+
+pe_status prove_measure_as(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, pe_error *err)
 {
     prove_given g = c->given;
     *out = (prove_finding){ 0 };
-    if (spec) {
-        memset(g.spec, 0, sizeof g.spec);
-        g.spec[0] = spec;
-    }
-    return c->measure(out, &g, err);
+    PROVE_TRY(resize(&g, shape, err));
+    return spec ? measure_spec(out, c, g, spec, err) : c->measure(out, &g, err);
 }
+
+pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_error *err)
+{
+    return prove_measure_as(out, c, spec, (pe_shape){ 0 }, err);
+}
+
+/* ---------------------------------------------------------------- what was found */
 
 void prove_say(prove_finding *f, prove_verdict v, words because)
 {
@@ -57,9 +125,27 @@ void prove_add(prove_finding *f, words what, const char *of, double value, const
         return;
     prove_number *n = &f->number[f->count++];
     *n = (prove_number){ .what = what, .value = value, .unit = unit };
-    size_t size = strlen(of);
-    size = size < sizeof n->of ? size : sizeof n->of - 1;
-    memcpy(n->of, of, size);
+    snprintf(n->of, sizeof n->of, "%.*s", (int)sizeof n->of - 1, of);
+}
+
+/* format with its first %.9g, where it has one, as n. */
+static void put_number(char *out, size_t cap, const char *format, double n)
+{
+    const char *at = strstr(format, "%.9g");
+    if (at)
+        snprintf(out, cap, "%.*s%.9g%s", (int)(at - format), format, n, at + strlen("%.9g"));
+    else
+        snprintf(out, cap, "%s", format);
+}
+
+void prove_add_at(prove_finding *f, words what, words of, double n, double value, const char *unit)
+{
+    char text[sizeof f->number[0].of];
+    put_number(text, sizeof text, of.en, n);
+    int before = f->count;
+    prove_add(f, what, text, value, unit);
+    if (f->count > before && of.zh)
+        put_number(f->number[before].of_zh, sizeof f->number[before].of_zh, of.zh, n);
 }
 
 words prove_verdict_words(prove_verdict v)

@@ -75,7 +75,9 @@ pe_status codes_drown(prove_finding *out, const prove_given *g, pe_error *err)
     PROVE_TRY(snr(out, g->spec[0], g, &first, err));
     for (int i = 1; i < PROVE_SPECS_MAX && g->spec[i]; i++)
         PROVE_TRY(snr(out, g->spec[i], g, &other, err));
-    if (first < 0)
+    if (first < 0 && g->put)
+        prove_say(out, PROVE_HOLDS, (words){ "The code is louder than the word.", "编码的能量盖过了词向量。" });
+    else if (first < 0)
         prove_say(
             out, PROVE_HOLDS,
             (words){ "The code is louder than the word, more so with every position; a LayerNorm, which takes the "
@@ -99,9 +101,43 @@ static void at_length(char out[200], const char *spec, int64_t n)
         snprintf(out, 200, "%.190s", spec);
 }
 
+static void say_fractions(prove_finding *out, const prove_given *g, double change)
+{
+    if (change <= MEASURE_ROUNDING)
+        prove_say(out, PROVE_REFUTED, (words){ "The code is the same at both lengths.", "两种长度下编码相同。" });
+    else if (g->put)
+        prove_say(out, PROVE_HOLDS,
+                  (words){ "Position 10 has another code in the longer text.", "文本变长后，位置 10 的编码变了。" });
+    else
+        prove_say(out, PROVE_HOLDS,
+                  (words){ "The same place has another code in a longer text, and another place has its code.",
+                           "文本变长后，同一位置的编码变了，而另一个位置占用了它的编码。" });
+}
+
+#define AT 10 /* the position that is looked at */
+
+/* code[n] (length, width): in a text of length[n]. */
+static void compare(prove_finding *out, const prove_given *g, double *const code[2], const int64_t length[2],
+                    int64_t width)
+{
+    static const words of = { "length %.9g", "长度 %.9g" };
+    double change = measure_difference(code[0] + AT * width, code[1] + AT * width, width);
+    prove_add_at(out, (words){ "change of the code of position 10", "位置 10 的编码的变化" },
+                 (words){ "length %.9g, then 8 times that", "长度 %.9g，再放大 8 倍" }, (double)length[0], change, "");
+    for (int n = 0; n < 2; n++) {
+        prove_add_at(out, (words){ "code of position 10", "位置 10 的编码" }, of, (double)length[n],
+                     code[n][AT * width], "");
+        prove_add_at(out, (words){ "step between neighbours", "相邻位置的步长" }, of, (double)length[n],
+                     measure_difference(code[n], code[n] + width, width), "");
+    }
+    prove_add(out,
+              (words){ "position 10 of the short, 80 of the long: difference", "短序列第 10 位与长序列第 80 位之差" },
+              "", measure_difference(code[0] + AT * width, code[1] + 8 * AT * width, width), "");
+    say_fractions(out, g, change);
+}
+
 pe_status codes_fractions(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    enum { AT = 10 };
     const int64_t length[2] = { g->length / 8, g->length };
     double *code[2] = { NULL, NULL };
     int64_t width = 0;
@@ -111,28 +147,8 @@ pe_status codes_fractions(prove_finding *out, const prove_given *g, pe_error *er
         at_length(spec, g->spec[0], length[n]);
         status = measure_line(&code[n], &width, spec, g, g->length, err);
     }
-    if (!status) {
-        double change = measure_difference(code[0] + AT * width, code[1] + AT * width, width);
-        prove_add(out, (words){ "change of the code of position 10", "位置 10 的编码的变化" },
-                  measure_named("8 times the length, ", (double)length[1]).is, change, "");
-        for (int n = 0; n < 2; n++) {
-            prove_add(out, (words){ "code of position 10", "位置 10 的编码" },
-                      measure_named("length ", (double)length[n]).is, code[n][AT * width], "");
-            prove_add(out, (words){ "step between neighbours", "相邻位置的步长" },
-                      measure_named("length ", (double)length[n]).is,
-                      measure_difference(code[n], code[n] + width, width), "");
-        }
-        prove_add(
-            out,
-            (words){ "position 10 of the short, 80 of the long: difference", "短序列第 10 位与长序列第 80 位之差" }, "",
-            measure_difference(code[0] + AT * width, code[1] + 8 * AT * width, width), "");
-        if (change > MEASURE_ROUNDING)
-            prove_say(out, PROVE_HOLDS,
-                      (words){ "The same place has another code in a longer text, and another place has its code.",
-                               "文本变长后，同一位置的编码变了，而另一个位置占用了它的编码。" });
-        else
-            prove_say(out, PROVE_REFUTED, (words){ "The code is the same at both lengths.", "两种长度下编码相同。" });
-    }
+    if (!status)
+        compare(out, g, code, length, width);
     free(code[0]), free(code[1]);
     return status;
 }

@@ -63,6 +63,10 @@ pe_status measure_line(double **code, int64_t *width, const char *spec, const pr
 /* The row of the registry that a spec of one part names; NULL: none. */
 const pe_info *measure_row(const char *spec);
 
+/* The spec with the keys by which its row says how far it reaches, where the spec has them not; false: there is none to
+ * set (measure_fit.c). */
+bool measure_fit(char *out, size_t cap, const char *spec, int64_t reach);
+
 /* ---------------------------------------------------------------- one layer of attention (measure_scene.c) */
 
 typedef struct scene {

@@ -121,8 +121,16 @@ void measure_count(measure_tally *t, bool good)
 void measure_conclude(const measure_tally *t, words what, const words because[PROVE_VERDICT_COUNT])
 {
     prove_verdict v = !t->bad ? PROVE_HOLDS : !t->good ? PROVE_REFUTED : PROVE_DEPENDS;
-    measure_add_first(t->out, what, measure_named("/ ", t->good + t->bad).is, t->bad, "");
+    if (t->good + t->bad > 1) /* of one row its own number is told */
+        measure_add_first(t->out, what, measure_named("/ ", t->good + t->bad).is, t->bad, "");
     prove_say(t->out, v, because[v]);
+}
+
+void measure_first(prove_finding *out)
+{
+    prove_number first = out->number[out->count - 1];
+    memmove(out->number + 1, out->number, (size_t)(out->count - 1) * sizeof first);
+    out->number[0] = first;
 }
 
 void measure_add_first(prove_finding *out, words what, const char *of, double value, const char *unit)
@@ -130,7 +138,5 @@ void measure_add_first(prove_finding *out, words what, const char *of, double va
     if (out->count == PROVE_NUMBERS_MAX)
         out->count--;
     prove_add(out, what, of, value, unit);
-    prove_number first = out->number[out->count - 1];
-    memmove(out->number + 1, out->number, (size_t)(out->count - 1) * sizeof first);
-    out->number[0] = first;
+    measure_first(out);
 }

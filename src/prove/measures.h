@@ -33,10 +33,11 @@ typedef struct measure_tally {
     int good, bad;
 } measure_tally;
 void measure_count(measure_tally *t, bool good);
-/* The count of those that do not pass goes before all other numbers, as `what`. */
+/* The count of those that do not pass goes before all other numbers, as `what`, where there are several. */
 void measure_conclude(const measure_tally *t, words what, const words because[PROVE_VERDICT_COUNT]);
 /* prove_add, before all other numbers: what decides is known last and told first. */
 void measure_add_first(prove_finding *out, words what, const char *of, double value, const char *unit);
+void measure_first(prove_finding *out); /* the number that was added last goes before all others */
 
 /* terms_four.c: the four terms */
 measure_fn measure_four_terms;
@@ -60,6 +61,8 @@ measure_fn measure_no_learning, measure_table_ends, measure_beyond_table;
 measure_fn measure_probe_kept, measure_probe_lost, measure_probe_mask;
 /* numbers_precision.c: what survives rounding */
 measure_fn measure_bf16, measure_f16, measure_q8, measure_q4;
+/* numbers_moved.c: turned in few bits, is a score still one of the distance? */
+measure_fn measure_moved_bf16, measure_moved_f16, measure_moved_f32;
 /* numbers_cost.c: time and memory */
 measure_fn measure_time_cost, measure_memory_cost;
 /* numbers_kernels.c: which fast attentions an encoding allows */

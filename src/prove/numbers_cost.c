@@ -156,7 +156,38 @@ static pe_status race(field *f, double (*clock)(void), pe_error *err)
     return PE_OK;
 }
 
+/* Which rows were above, by where position enters. */
+typedef bool above_fn(const field *f, int n);
+
+static void add_kinds(prove_finding *out, const field *f, above_fn *above)
+{
+    static const struct {
+        unsigned hooks;
+        words what;
+    } kind[] = {
+        { PE_HOOK_EMBED, { "above it, of those that add codes", "其中：加到词向量上的编码" } },
+        { PE_HOOK_ROTATE, { "above it, of those that turn q and k", "其中：旋转 q 和 k 的编码" } },
+        { PE_HOOK_CONTENT, { "above it, of those whose terms look at content", "其中：各项与内容相乘的编码" } },
+        { PE_HOOK_BIAS, { "above it, of those that add a bias", "其中：给分数加偏置的编码" } },
+    };
+    for (int k = 0; k < 4; k++) {
+        int high = 0, all = 0;
+        for (int n = 1; n < f->count; n++)
+            if (pe_encoding_hooks(f->row[n].e) & kind[k].hooks) {
+                all++;
+                high += above(f, n);
+            }
+        if (all)
+            prove_add(out, kind[k].what, measure_named("/ ", all).is, high, "");
+    }
+}
+
 #define CHEAP 1.5 /* times attention without an encoding */
+
+static bool is_dear(const field *f, int n)
+{
+    return f->row[n].best > CHEAP * f->row[0].best;
+}
 
 static void tell_times(prove_finding *out, const field *f)
 {
@@ -164,14 +195,17 @@ static void tell_times(prove_finding *out, const field *f)
     double heads = (double)pe_encoding_shape(f->row[0].e).heads;
     int dear = 0, all = f->count - 1;
     for (int n = 1; n <= all; n++)
-        dear += f->row[n].best > CHEAP * plain;
-    prove_add(out, (words){ "rows above 1.5 times plain attention", "耗时超过普通注意力 1.5 倍的编码数" },
-              measure_named("/ ", all).is, dear, "");
-    prove_add(out, (words){ "plain attention, a score", "普通注意力，每个得分" }, "", 1e9 * plain / pairs / heads,
-              "ns");
+        dear += is_dear(f, n);
+    if (all > 1)
+        prove_add(out, (words){ "rows above 1.5 times plain attention", "耗时超过普通注意力 1.5 倍的编码数" },
+                  measure_named("/ ", all).is, dear, "");
+    if (all > 1)
+        add_kinds(out, f, is_dear);
     for (int n = 1; n <= all; n++)
         prove_add(out, (words){ "time, in times of plain attention", "耗时，普通注意力的倍数" }, f->row[n].spec,
                   f->row[n].best / plain, "");
+    prove_add(out, (words){ "plain attention, a score", "普通注意力，每个分数" }, "", 1e9 * plain / pairs / heads,
+              "ns");
     for (int n = 1; n <= all; n++)
         if (f->row[n].codes < INFINITY)
             prove_add(out,
@@ -180,10 +214,10 @@ static void tell_times(prove_finding *out, const field *f)
                       f->row[n].spec, f->row[n].codes / plain, "");
     prove_verdict v = !dear ? PROVE_HOLDS : dear == all ? PROVE_REFUTED : PROVE_DEPENDS;
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "None takes more than 1.5 times plain attention.", "没有一种超过普通注意力的 1.5 倍。" },
-        { "Each takes more than 1.5 times plain attention.", "每一种都超过普通注意力的 1.5 倍。" },
-        { "On the row: codes, turns and biases by distance are cheap, terms that look at content are not.",
-          "取决于编码：相加、旋转和按距离的偏置都便宜，与内容相乘的项则不便宜。" },
+        { "Nothing measured takes more than 1.5 times plain attention.", "测过的都不超过普通注意力的 1.5 倍。" },
+        { "All that was measured takes more than 1.5 times plain attention.", "测过的都超过普通注意力的 1.5 倍。" },
+        { "On the row: how many were above 1.5 times plain attention is counted by where position enters.",
+          "取决于编码：超过普通注意力 1.5 倍的编码数，按位置进入之处分别列出。" },
     };
     prove_say(out, v, because[v]);
 }
@@ -221,22 +255,36 @@ static double table_bytes(const field *f, int n)
     return 4 * (double)width * (double)f->tokens;
 }
 
-static void tell_memory(prove_finding *out, const field *f, const field *half, const prove_given *g)
+static double kept_bytes(const field *f)
 {
-    double kept = 3 * 4 * (double)(f->tokens * g->heads * g->head_dim), growth = 0;
+    pe_shape s = pe_encoding_shape(f->row[0].e);
+    return 3 * 4 * (double)(f->tokens * s.heads * s.head_dim);
+}
+
+static bool is_large(const field *f, int n)
+{
+    return bytes_of(f, n) > SMALL_SHARE * kept_bytes(f);
+}
+
+static void tell_memory(prove_finding *out, const field *f, const field *half)
+{
+    double kept = kept_bytes(f), growth = 0;
     int large = 0, all = f->count - 1;
     for (int n = 1; n <= all; n++) {
-        large += bytes_of(f, n) > SMALL_SHARE * kept;
+        large += is_large(f, n);
         growth = bytes_of(half, n) > 0 ? fmax(growth, bytes_of(f, n) / bytes_of(half, n)) : growth;
     }
-    prove_add(out, (words){ "rows above a tenth of q, k and v", "超过 q、k、v 十分之一的编码数" },
-              measure_named("/ ", all).is, large, "");
-    prove_add(out, (words){ "largest growth as the length doubles", "长度加倍时的最大增长倍数" }, "", growth, "");
+    if (all > 1)
+        prove_add(out, (words){ "rows above a tenth of q, k and v", "超过 q、k、v 十分之一的编码数" },
+                  measure_named("/ ", all).is, large, "");
+    if (all > 1)
+        add_kinds(out, f, is_large);
     for (int n = 1; n <= all; n++) {
         prove_add(out, (words){ "parameters and work, of q, k and v", "参数与工作内存，占 q、k、v" }, f->row[n].spec,
                   100 * bytes_of(f, n) / kept, "%");
         prove_add(out, (words){ "parameters", "参数量" }, f->row[n].spec, (double)f->row[n].w.count, "");
     }
+    prove_add(out, (words){ "largest growth as the length doubles", "长度加倍时的最大增长倍数" }, "", growth, "");
     for (int n = 1; n <= all; n++)
         if (table_bytes(f, n) > 0)
             prove_add(out,
@@ -244,11 +292,13 @@ static void tell_memory(prove_finding *out, const field *f, const field *half, c
                       f->row[n].spec, 100 * table_bytes(f, n) / kept, "%");
     prove_verdict v = !large ? PROVE_HOLDS : large == all ? PROVE_REFUTED : PROVE_DEPENDS;
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "None needs more than a tenth of what q, k and v take.", "没有一种超过 q、k、v 所占内存的十分之一。" },
-        { "Each needs more than a tenth of what q, k and v take.", "每一种都超过 q、k、v 所占内存的十分之一。" },
-        { "On the row: formulas need almost nothing, tables by position or distance grow with the length; none needs "
-          "a matrix of all pairs.",
-          "取决于编码：公式几乎不占内存，按位置或距离的表随长度增长；没有一种需要所有词元对的矩阵。" },
+        { "Nothing measured needs more than a tenth of what q, k and v take.",
+          "测过的都不超过 q、k、v 所占内存的十分之一。" },
+        { "All that was measured needs more than a tenth of what q, k and v take.",
+          "测过的都超过 q、k、v 所占内存的十分之一。" },
+        { "On the row: how many need more than a tenth of q, k and v is counted by where position enters, and how fast "
+          "that grows with the length.",
+          "取决于编码：超过 q、k、v 十分之一的编码数按位置进入之处分别列出，并给出随长度的增长倍数。" },
     };
     prove_say(out, v, because[v]);
 }
@@ -262,7 +312,7 @@ pe_status measure_memory_cost(prove_finding *out, const prove_given *g, pe_error
     status = status ? status : enter_all(f, g, err);
     status = status ? status : enter_all(half, g, err);
     if (!status)
-        tell_memory(out, f, half, g);
+        tell_memory(out, f, half);
     field_free(f);
     field_free(half);
     return status;

@@ -61,7 +61,7 @@ static pe_status find_kernel(void *with, const char *spec, const prove_given *g,
 {
     static const words name[KERNELS] = {
         { "any kernel, linear attention too; difference", "任何内核均可，线性注意力也可；误差" },
-        { "a kernel with a bias on scores; difference", "需要支持得分偏置的内核；误差" },
+        { "a kernel with a bias on scores; difference", "需要支持分数偏置的内核；误差" },
         { "code of its own in the kernel; difference without", "内核需专门实现；否则误差" },
     };
     trial t;
@@ -85,7 +85,7 @@ pe_status measure_any_kernel(prove_finding *out, const prove_given *g, pe_error 
         { "None of these can be had by changing q and k alone.", "这些编码都不能只靠改变 q 和 k 得到。" },
         { "On where position enters: in words, q and k any kernel serves, and linear attention; a number per distance "
           "needs a bias on scores; terms of content and values need code of their own.",
-          "取决于位置从何处进入：进入词向量或 q、k 的可用任何内核（包括线性注意力）；每个距离一个数的需要得分偏置；"
+          "取决于位置从何处进入：进入词向量或 q、k 的可用任何内核（包括线性注意力）；每个距离一个数的需要分数偏置；"
           "与内容相乘或进入值的需要专门实现。" },
     };
     measure_tally t = { .out = out };
@@ -138,7 +138,7 @@ static pe_status try_shift(void *with, const char *spec, const prove_given *g, p
     PROVE_TRY(status);
     prove_add(
         ((measure_tally *)with)->out,
-        (words){ "shifted cache against keys made afresh, of the score", "平移后的缓存与重新计算的键，得分相对差" },
+        (words){ "shifted cache against keys made afresh, of the score", "平移后的缓存与重新计算的键，分数相对差" },
         spec, apart, "");
     measure_count(with, apart < MEASURE_ROUNDING);
     return PE_OK;

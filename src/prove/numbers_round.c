@@ -29,6 +29,12 @@ void round_f16(double *x)
     round_each(x, PE_F16);
 }
 
+void round_f32(double *x)
+{
+    for (int i = 0; i < BLOCK_WIDTH; i++)
+        x[i] = (double)(float)x[i];
+}
+
 static void round_block(double *x, pe_block kind)
 {
     float f[BLOCK_WIDTH];

@@ -36,6 +36,16 @@ static pe_status count(tally *t, const char *spec, double difference, const prov
     return PE_OK;
 }
 
+/* ---------------------------------------------------------------- a spec of a user's: one number, about it */
+
+static void say_put(prove_finding *out, words holds, words refuted)
+{
+    if (out->number[0].value >= MEASURE_ROUNDING)
+        prove_say(out, PROVE_HOLDS, holds);
+    else
+        prove_say(out, PROVE_REFUTED, refuted);
+}
+
 /* ---------------------------------------------------------------- two dogs */
 
 static const words DOGS = { "between the outputs of the two dogs", "两个 dog 的输出之差" };
@@ -56,21 +66,36 @@ static pe_status dogs(void *with, const char *spec, const prove_given *g, pe_err
     return status ? status : count(with, spec, difference, g, DOGS, err);
 }
 
+static pe_status put_dogs(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    PROVE_TRY(dogs(&(tally){ .f = out }, g->spec[0], g, err));
+    say_put(out,
+            (words){ "The two outputs differ: the same word is told apart by its place.",
+                     "两个输出不同：同一个词因位置不同而被区分开。" },
+            (words){ "Both places give the word the same output, without a mask.",
+                     "不加掩码时，这个词在两个位置上的输出相同。" });
+    return PE_OK;
+}
+
 pe_status order_dogs(prove_finding *out, const prove_given *g, pe_error *err)
 {
     tally t = { .f = out };
+    if (g->put)
+        return put_dogs(out, g, err);
     prove_add(out, (words){ "encodings that leave the two dogs alike", "两个 dog 仍然相同的编码数" }, "", 0, "");
     PROVE_TRY(measure_each_row(dogs, &t, g, err));
     out->number[0].value = t.blind;
     if (t.wrong || (!t.seen && t.blind))
-        prove_say(out, PROVE_REFUTED, (words){ "The outputs do not do what the sentence says.", "输出与该说法不符。" });
+        prove_say(out, PROVE_REFUTED,
+                  (words){ "The outputs of the two dogs differ without an encoding, or no encoding makes them differ.",
+                           "没有位置编码时两个输出就已不同，或者没有一种编码能让它们不同。" });
     else if (t.blind)
         prove_say(out, PROVE_DEPENDS,
                   (words){ "Identical without an encoding; different with every row but those that look at one side: "
                            "unmasked, they add the same to all scores of a query, or count the same keys, wherever it "
                            "stands.",
-                           "没有位置编码时完全相同；有编码时除单向的几种外都不同：不加掩码时，单向编码给同一个 query "
-                           "的所有分数加上相同的量（或数出相同的 key），与它站在哪里无关。" });
+                           "没有位置编码时完全相同；有编码时除单向的几种外都不同：不加掩码时，单向编码给同一个查询"
+                           "的所有分数加上相同的量（或数出相同的键），与它站在哪里无关。" });
     else
         prove_say(
             out, PROVE_HOLDS,
@@ -87,9 +112,19 @@ static pe_status broken_of(void *with, const char *spec, const prove_given *g, p
     return count(with, spec, difference, g, order_difference_words, err);
 }
 
+static pe_status put_seen(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    PROVE_TRY(broken_of(&(tally){ .f = out }, g->spec[0], g, err));
+    say_put(out, (words){ "Some output changes when the words change places.", "词换了位置，某些输出随之改变。" },
+            (words){ "Each word keeps its output wherever it stands.", "每个词无论在哪里，输出都不变。" });
+    return PE_OK;
+}
+
 pe_status order_seen(prove_finding *out, const prove_given *g, pe_error *err)
 {
     tally t = { .f = out };
+    if (g->put)
+        return put_seen(out, g, err);
     prove_add(out, (words){ "encodings that stay blind", "仍然看不到顺序的编码数" }, "", 0, "");
     PROVE_TRY(measure_each_row(broken_of, &t, g, err));
     out->number[0].value = t.blind;
@@ -113,8 +148,9 @@ pe_status order_causal(prove_finding *out, const prove_given *g, pe_error *err)
     without.causal = false;
     PROVE_TRY(moved_difference(&masked, spec, g, false, err));
     PROVE_TRY(moved_difference(&open, spec, &without, false, err));
-    prove_add(out, order_difference_words, g->causal ? "causal mask" : "no mask", masked, "");
-    prove_add(out, order_difference_words, "no mask", open, "");
+    const words no_mask = { "no mask", "无掩码" }, mask = { "causal mask", "因果掩码" };
+    prove_add_at(out, order_difference_words, g->causal ? mask : no_mask, 0, masked, "");
+    prove_add_at(out, order_difference_words, no_mask, 0, open, "");
     if (masked >= MEASURE_ROUNDING && open < MEASURE_ROUNDING)
         prove_say(out, PROVE_HOLDS,
                   (words){ "The n-th word sees n words: the mask alone counts places.",
@@ -145,7 +181,8 @@ pe_status order_reversal_blind(prove_finding *out, const prove_given *g, pe_erro
         prove_say(out, PROVE_HOLDS,
                   (words){ "Read backwards, each word gets the output it had.", "倒着读，每个词得到的输出不变。" });
     else
-        prove_say(out, PROVE_REFUTED, (words){ "This encoding tells left from right.", "这种编码能区分左右。" });
+        prove_say(out, PROVE_REFUTED,
+                  (words){ "Read backwards, words get other outputs.", "倒着读，词得到的输出变了。" });
     return PE_OK;
 }
 
@@ -156,9 +193,19 @@ static pe_status reversal_row(void *with, const char *spec, const prove_given *g
     return count(with, spec, difference, g, BACKWARDS, err);
 }
 
+static pe_status put_reversal_seen(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    PROVE_TRY(reversal_row(&(tally){ .f = out }, g->spec[0], g, err));
+    say_put(out, (words){ "Read backwards, words get other outputs.", "倒着读，词得到的输出变了。" },
+            (words){ "Read backwards, each word gets the output it had.", "倒着读，每个词得到的输出不变。" });
+    return PE_OK;
+}
+
 pe_status order_reversal_seen(prove_finding *out, const prove_given *g, pe_error *err)
 {
     tally t = { .f = out };
+    if (g->put)
+        return put_reversal_seen(out, g, err);
     prove_add(out, (words){ "encodings that tell a text from its reversal", "能区分正读与倒读的编码数" }, "", 0, "");
     PROVE_TRY(measure_each_row(reversal_row, &t, g, err));
     out->number[0].value = t.seen;

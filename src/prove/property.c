@@ -98,7 +98,8 @@ static const struct {
     { { "the vectors it touches keep their length", "经过它的向量模长不变" },
       { "largest change of a length", "模长的最大变化" } },
     { { "axes do not mix", "各坐标轴互不混合" }, { "largest mixed difference", "最大混合差分" } },
-    { { "i before j and j before i look alike", "i 在 j 前与 j 在 i 前没有区别（对称）" },
+    { { "i before j and j before i look alike, for equal contents",
+        "内容相同时，i 在 j 前与 j 在 i 前没有区别（对称）" },
       { "largest difference, ahead and back", "向前与向后的最大差异" } },
     { { "unrotate undoes rotate", "反向旋转能还原（可逆）" },
       { "largest difference after turning back", "转回之后的最大差异" } },
@@ -130,6 +131,8 @@ pe_status prove_properties(property_found out[PE_CLAIM_COUNT], const char *spec,
     for (int b = 0; !status && b < PE_CLAIM_COUNT; b++) {
         property_verdict v;
         status = property_ask(&v, &s, b, err);
+        if (1u << b == PE_CLAIM_LEARNED) /* a fact, no merit */
+            v.is = v.is == PROPERTY_HOLDS ? PROPERTY_YES : PROPERTY_NO;
         out[b] = (property_found){ .claim = 1u << b,
                                    .is = v.is,
                                    .number = v.number,

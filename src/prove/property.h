@@ -42,6 +42,8 @@ struct property_subject {
 
 pe_status property_open(property_subject *s, const char *spec, pe_shape shape, uint64_t seed, pe_error *err);
 void property_close(property_subject *s); /* zeroed or half-built: fine */
+/* The narrowest heads that the spec accepts: fewer unknowns, better conditioned, tables that cost little. */
+pe_shape property_narrow_shape(const property_subject *s);
 
 /* n zeroed numbers that live until they are released; NULL: no memory, and s->err says so. */
 double *property_doubles(property_subject *s, int64_t n);

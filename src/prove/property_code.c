@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTED_KEYS 256 /* keys that a term which counts them gets to see */
+#define COUNTED_KEYS 128 /* keys that a term which counts them gets to see */
 #define BITE 64          /* positions at a time: a term that counts keys needs n x keys of memory */
 
 int64_t property_embed_size(const property_subject *s)

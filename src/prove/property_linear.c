@@ -109,8 +109,7 @@ static property_verdict linear_by(property_subject *s, const int64_t *shift)
     return (property_verdict){ worst < 1e-8 ? PROPERTY_HOLDS : PROPERTY_FAILS, worst };
 }
 
-/* The narrowest heads that the spec accepts: fewer unknowns, better conditioned. */
-static pe_shape narrow_shape(const property_subject *s)
+pe_shape property_narrow_shape(const property_subject *s)
 {
     for (int64_t D = 8; D <= 32; D *= 2) {
         pe_encoding *e;
@@ -129,7 +128,7 @@ property_verdict property_linear(property_subject *given)
     property_subject s;
     int64_t near[PE_AXES_MAX], far[PE_AXES_MAX];
     uint64_t *r = &given->randomness;
-    if (property_open(&s, given->spec, narrow_shape(given), PROPERTY_SEED, &given->err))
+    if (property_open(&s, given->spec, property_narrow_shape(given), PROPERTY_SEED, &given->err))
         return PROPERTY_NOTHING;
     for (int64_t a = 0; a < s.axes; a++) {
         near[a] = measure_range(r, 1, property_clamp(s.high[a] / 5, 1, 5));

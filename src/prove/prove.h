@@ -22,6 +22,7 @@ typedef struct prove_given {
     int64_t length;
     double theta;
     bool causal, residual;
+    bool put; /* spec[0] is a user's: what is said, and the numbers, are of it alone */
     uint64_t seed;
     double (*clock)(void); /* seconds; NULL: this machine's */
 } prove_given;
@@ -29,7 +30,8 @@ typedef struct prove_given {
 /* One number of the evidence: "largest difference | alibi | 0.31". */
 typedef struct prove_number {
     words what;
-    char of[96]; /* a spec, a size; "": of all */
+    char of[96];    /* a spec, a size; "": of all */
+    char of_zh[96]; /* where it has words: in Chinese; "": as of */
     double value;
     const char *unit; /* "", "%", "dB", "ns" */
 } prove_number;
@@ -46,6 +48,7 @@ typedef pe_status prove_measure_fn(prove_finding *out, const prove_given *g, pe_
 typedef struct prove_claim {
     const char *name;   /* "two-dogs" */
     words claim;        /* the sentence as the literature has it */
+    words put;          /* as it is put to any spec, "Its penalty grows with the distance."; none: takes no spec */
     const char *source; /* "Vaswani et al. 2017, 3.5 (arXiv:1706.03762)" */
     prove_given given;
     prove_measure_fn *measure;
@@ -69,14 +72,30 @@ const prove_claim *prove_claim_named(const char *name); /* NULL: none */
 const prove_group *prove_group_named(const char *name); /* NULL: none */
 /* Measures a claim, on this spec in place of its own where spec is not NULL. */
 pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_error *err);
+/* The same, with the sizes that are not 0 in place of the claim's own; kv_heads has no meaning here. */
+#define PROVE_HEADS_MAX 128
+#define PROVE_WIDTH_MAX 4096 /* of the model */
+pe_status prove_measure_as(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, pe_error *err);
+pe_status prove_check_shape(pe_shape s, pe_error *err);       /* sizes that can be measured, or 0 */
+bool prove_takes_spec(const prove_claim *c);                  /* any at all */
+words prove_sentence(const prove_claim *c, const char *spec); /* the claim, or as it is put to a spec */
 
 void prove_say(prove_finding *f, prove_verdict v, words because);
 void prove_add(prove_finding *f, words what, const char *of, double value, const char *unit);
+/* Where `of` has words: a size with its name, { "length %.9g", "长度 %.9g" } and 64. One %.9g, or none. */
+void prove_add_at(prove_finding *f, words what, words of, double n, double value, const char *unit);
 words prove_verdict_words(prove_verdict v); /* HOLDS 成立, REFUTED 不成立, DEPENDS 视情况而定 */
 
 /* ---------------------------------------------------------------- the ideal properties of one spec (property*.c) */
 
-typedef enum property_outcome { PROPERTY_FAILS = 0, PROPERTY_HOLDS, PROPERTY_NO_MEANING } property_outcome;
+/* YES and NO: of what is no merit. */
+typedef enum property_outcome {
+    PROPERTY_FAILS = 0,
+    PROPERTY_HOLDS,
+    PROPERTY_NO_MEANING,
+    PROPERTY_YES,
+    PROPERTY_NO
+} property_outcome;
 
 typedef struct property_found {
     unsigned claim; /* a PE_CLAIM_ bit */

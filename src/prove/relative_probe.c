@@ -2,7 +2,8 @@
  *
  * Is position still readable further up? At every layer of a Transformer with random weights a linear map is fitted to
  * tell a token's place, and asked on texts that it was not fitted on. R^2 is the share of the places' variance that it
- * explains: 1 all, 0 none, below 0 worse than their mean. */
+ * explains: 1 all, 0 none, or worse than their mean. Beside it stands how far the tokens of a text are from their mean
+ * token, of their size: 0 where all have become alike. */
 #include "prove/relative_stack.h"
 
 #include <math.h>
@@ -45,28 +46,51 @@ static pe_status read_place(double *r2, stack *s, pe_error *err)
         wrong += off * off;
         all += place * place;
     }
-    *r2 = 1 - wrong / all;
+    *r2 = fmax(1 - wrong / all, 0);
     free(map);
     return status;
 }
 
-static pe_status climb(double r2[LAYERS + 1], stack *s, uint64_t seed, pe_error *err)
+/* Of all texts: root of the mean square of what is left of a token without its text's mean, of its size. */
+static double spread_of(const stack *s)
+{
+    int64_t T = s->tokens, C = s->width;
+    double apart = 0, all = 0;
+    for (int64_t n = 0; n < TEXTS * C; n++) {
+        const double *x = s->x + n / C * T * C + n % C;
+        double mean = 0;
+        for (int64_t t = 0; t < T; t++)
+            mean += x[t * C] / (double)T;
+        for (int64_t t = 0; t < T; t++) {
+            apart += (x[t * C] - mean) * (x[t * C] - mean);
+            all += x[t * C] * x[t * C];
+        }
+    }
+    return all > 0 ? sqrt(apart / all) : 0;
+}
+
+typedef struct layers {
+    double r2[LAYERS + 1];     /* how well place can be read after so many layers */
+    double spread[LAYERS + 1]; /* how far tokens are from their mean */
+} layers;
+
+static pe_status climb(layers *p, stack *s, uint64_t seed, pe_error *err)
 {
     PROVE_TRY(stack_fill(s, seed, err));
-    PROVE_TRY(read_place(&r2[0], s, err));
-    for (int l = 1; l <= LAYERS; l++) {
-        PROVE_TRY(stack_climb(s, seed + (uint64_t)(l * STACK_WEIGHTS), err));
-        PROVE_TRY(read_place(&r2[l], s, err));
+    for (int l = 0; l <= LAYERS; l++) {
+        if (l)
+            PROVE_TRY(stack_climb(s, seed + (uint64_t)(l * STACK_WEIGHTS), err));
+        PROVE_TRY(read_place(&p->r2[l], s, err));
+        p->spread[l] = spread_of(s);
     }
     return PE_OK;
 }
 
-/* r2[l]: how well place can be read after l layers. */
-static pe_status probe(double r2[LAYERS + 1], const prove_given *g, pe_error *err)
+static pe_status probe(layers *p, const prove_given *g, pe_error *err)
 {
     stack s;
     pe_status status = stack_open(&s, g, err);
-    status = status ? status : climb(r2, &s, g->seed, err);
+    status = status ? status : climb(p, &s, g->seed, err);
     stack_close(&s);
     return status;
 }
@@ -74,23 +98,28 @@ static pe_status probe(double r2[LAYERS + 1], const prove_given *g, pe_error *er
 #define READ 0.5  /* R^2 from which place counts as readable */
 #define TRACE 0.2 /* and as readable in part */
 
-static void add_layers(prove_finding *out, const double r2[LAYERS + 1])
+static void add_layers(prove_finding *out, const layers *p)
 {
     for (int l = 0; l <= LAYERS; l++)
         prove_add(out, (words){ "R^2 of a token's place after layers", "位置可读程度 R²，已过层数" },
-                  measure_named("", l).is, r2[l], "");
+                  measure_named("", l).is, p->r2[l], "");
+    for (int l = 0; l <= LAYERS; l++)
+        prove_add(
+            out, (words){ "tokens less their mean, of their size, after layers", "词元与均值之差的相对大小，已过层数" },
+            measure_named("", l).is, 100 * p->spread[l], "%");
 }
 
 /* given: spec, heads, head_dim, length (tokens of a text), causal, residual. REFUTED where a layer has lost the place.
  */
 pe_status measure_probe_kept(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    double r2[LAYERS + 1], least = 1;
-    PROVE_TRY(probe(r2, g, err));
+    double least = 1;
+    layers p;
+    PROVE_TRY(probe(&p, g, err));
     for (int l = 0; l <= LAYERS; l++)
-        least = fmin(least, r2[l]);
+        least = fmin(least, p.r2[l]);
     prove_add(out, (words){ "least R^2 of any layer", "各层中最小的 R²" }, g->spec[0], least, "");
-    add_layers(out, r2);
+    add_layers(out, &p);
     bool kept = least > READ;
     prove_say(out, kept ? PROVE_HOLDS : PROVE_REFUTED,
               kept ? (words){ "At every layer a linear map still tells most of a token's place.",
@@ -100,29 +129,35 @@ pe_status measure_probe_kept(prove_finding *out, const prove_given *g, pe_error 
     return PE_OK;
 }
 
-/* given: as above. REFUTED where the last layer still tells the place. */
+#define ALIKE 0.1 /* of a token's size: below it tokens have become one */
+
+/* given: as above. REFUTED where the last layer still tells the place, or its tokens are not alike. */
 pe_status measure_probe_lost(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    double r2[LAYERS + 1];
-    PROVE_TRY(probe(r2, g, err));
-    prove_add(out, (words){ "R^2 at the last layer", "最后一层的 R²" }, g->spec[0], r2[LAYERS], "");
-    add_layers(out, r2);
-    bool lost = r2[LAYERS] < TRACE;
+    layers p;
+    PROVE_TRY(probe(&p, g, err));
+    prove_add(out,
+              (words){ "tokens less their mean, of their size, at the last layer", "最后一层词元与均值之差的相对大小" },
+              g->spec[0], 100 * p.spread[LAYERS], "%");
+    add_layers(out, &p);
+    bool lost = p.r2[LAYERS] < TRACE && p.spread[LAYERS] < ALIKE;
     prove_say(out, lost ? PROVE_HOLDS : PROVE_REFUTED,
-              lost ? (words){ "Attention averages the places away within a few layers.",
-                              "注意力的平均作用在几层之内就抹掉了位置。" }
-                   : (words){ "The last layer still tells a token's place.", "最后一层仍能读出词元的位置。" });
+              lost ? (words){ "Layer by layer the tokens of a text become alike, and with what told them apart goes "
+                              "their place.",
+                              "一层层下来，同一文本的词元变得彼此相同，区分它们的信息连同位置一起消失。" }
+                   : (words){ "At the last layer tokens still differ, or a linear map still tells their place.",
+                              "最后一层的词元仍不相同，或线性映射仍能读出位置。" });
     return PE_OK;
 }
 
 /* given: as above, causal. REFUTED where the last layer tells nothing of the place, or the input did already. */
 pe_status measure_probe_mask(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    double r2[LAYERS + 1];
-    PROVE_TRY(probe(r2, g, err));
-    prove_add(out, (words){ "R^2 at the last layer", "最后一层的 R²" }, g->spec[0], r2[LAYERS], "");
-    add_layers(out, r2);
-    bool made = r2[0] < TRACE && r2[LAYERS] > TRACE;
+    layers p;
+    PROVE_TRY(probe(&p, g, err));
+    prove_add(out, (words){ "R^2 at the last layer", "最后一层的 R²" }, g->spec[0], p.r2[LAYERS], "");
+    add_layers(out, &p);
+    bool made = p.r2[0] < TRACE && p.r2[LAYERS] > TRACE;
     prove_say(
         out, made ? PROVE_HOLDS : PROVE_REFUTED,
         made ? (words){ "The words tell nothing of the place; after some layers the mask has made it readable in "

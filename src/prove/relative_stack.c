@@ -66,7 +66,7 @@ pe_status stack_fill(stack *s, uint64_t seed, pe_error *err)
     for (int64_t n = 0; n < TEXTS * T; n++) {
         uint64_t word = n % T ? (uint64_t)measure_range(&seed, 1, VOCABULARY) : 0; /* each text begins alike */
         measure_normals(s->x + n * C, C, 1, word * 1000003);
-        s->goal[n] = (double)(n % T) / (double)T - 0.5;
+        s->goal[n] = ((double)(n % T) + 0.5) / (double)T - 0.5; /* of mean 0 */
     }
     for (int64_t t = 0; t < TEXTS; t++) {
         pe_view x = pe_view_packed(s->x + t * T * C, PE_F64, T, 1, C);

@@ -87,7 +87,7 @@ static pe_status look_at_axes(double *most, const char *spec, const prove_given 
             status = mixed(&joint, &m, q, k, a, b, err);
     }
     measure_close(&m);
-    prove_add(out, (words){ "score that belongs to no single axis, largest", "得分中不属于任何单一轴的部分，最大" },
+    prove_add(out, (words){ "score that belongs to no single axis, largest", "分数中不属于任何单一轴的部分，最大" },
               spec, joint, "");
     prove_add(out, (words){ "change in pairs of other axes, largest", "其他轴的维度对的最大变化" }, spec, strange, "");
     *most = fmax(*most, fmax(strange, joint));
@@ -105,8 +105,8 @@ pe_status measure_axes_apart(prove_finding *out, const prove_given *g, pe_error 
     prove_say(
         out, apart ? PROVE_HOLDS : PROVE_REFUTED,
         apart ? (words){ "A step along one axis turns its own pairs only; the score is a sum over the axes.",
-                         "沿一个轴移动只转动该轴自己的维度对；得分是各轴之和。" }
-              : (words){ "The score has a part that belongs to two axes at once.", "得分里有同时属于两个轴的部分。" });
+                         "沿一个轴移动只转动该轴自己的维度对；分数是各轴之和。" }
+              : (words){ "The score has a part that belongs to two axes at once.", "分数里有同时属于两个轴的部分。" });
     return PE_OK;
 }
 

@@ -66,20 +66,20 @@ pe_status measure_bound_decays(prove_finding *out, const prove_given *g, pe_erro
     PROVE_TRY(frequencies(frequency, &pairs, g->spec[0], g, err));
     for (int64_t from = 1; from <= g->length / 2; from *= 2) {
         double here = octave(frequency, pairs, from);
-        prove_add(out, (words){ "bound, mean over distances from n to 2n, n =", "界在 [n, 2n) 上的均值，n =" },
+        prove_add(out, (words){ "bound, mean over distances from n to 2n, n =", "上界在 [n, 2n) 上的均值，n =" },
                   measure_named("", (double)from).is, here, "");
         falls = falls && here < before;
         fell = falls ? 2 * from : fell;
         before = here;
     }
-    measure_add_first(out, (words){ "distance up to which each doubling lowers it", "每翻一倍都下降，直到距离" },
+    measure_add_first(out, (words){ "distance up to which each doubling lowers it", "上界逐次下降所到的距离" },
                       g->spec[0], (double)fell, "");
     prove_verdict v = falls ? PROVE_HOLDS : fell >= FAR_ENOUGH ? PROVE_DEPENDS : PROVE_REFUTED;
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "Each time the distance doubles the bound falls.", "距离每翻一倍，界都下降。" },
-        { "The bound rises again among near tokens already.", "在很近的距离上界就已回升。" },
+        { "Each time the distance doubles the bound falls.", "距离每加倍一次，上界都下降。" },
+        { "The bound rises again among near tokens already.", "在很近的距离上，上界就已回升。" },
         { "On the distance: the bound falls until the slowest pairs turn, and then stays level.",
-          "取决于距离：界一直降到最慢的维度对也开始转动为止，此后不再下降。" },
+          "取决于距离：上界一直降到最慢的维度对也开始转动为止，此后不再下降。" },
     };
     prove_say(out, v, because[v]);
     return PE_OK;
@@ -156,7 +156,7 @@ pe_status measure_scores_decay(prove_finding *out, const prove_given *g, pe_erro
     static const words because[PROVE_VERDICT_COUNT] = {
         { "No choice of q and k moves the peak away from the near keys.", "怎样选 q 和 k 都不能把峰值移离近处。" },
         { "Only a bound decays: for any distance there are q and k whose score peaks there.",
-          "衰减的只是上界：任给一个距离，都有 q 和 k 让得分在那里最大。" },
+          "衰减的只是上界：任给一个距离，都有 q 和 k 让分数在那里最大。" },
         { "On the distance: near ones can be made the peak, far ones cannot.",
           "取决于距离：近处可以成为峰值，远处不行。" },
     };
@@ -208,7 +208,7 @@ static pe_status add_bands(measure_tally *t, const char *spec, const prove_given
               fastest > 0 ? TURN / fastest : 0, "");
     prove_add(t->out,
               (words){ "of a one-token step's effect on scores, by pairs at least a quarter as fast",
-                       "移动一个词元对得分的影响中，由不慢于最快者四分之一的维度对承担" },
+                       "移动一个词元对分数的影响中，由不慢于最快者四分之一的维度对承担" },
               spec, 100 * near_share(frequency, pairs, fastest), "%");
     return PE_OK;
 }

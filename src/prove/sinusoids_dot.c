@@ -39,27 +39,57 @@ pe_status sinusoids_symmetric(prove_finding *out, const prove_given *g, pe_error
 typedef struct decay {
     int64_t rises, first_rise;
     double ripple; /* the largest rise from a low to a later value */
-    bool octaves;  /* the mean over [2^j, 2^(j+1)) falls with every j */
+    int64_t fell;  /* the mean over [k, 2k) falls with every doubling up to this distance */
 } decay;
+
+static double octave(const double *dot, int64_t from)
+{
+    double mean = 0;
+    for (int64_t k = from; k < 2 * from; k++)
+        mean += dot[k] / (double)from;
+    return mean;
+}
 
 static decay decay_of(const double *dot, int64_t n)
 {
-    decay s = { .octaves = true };
-    double low = dot[0], before = INFINITY;
+    decay s = { 0 };
+    double low = dot[0];
     for (int64_t k = 1; k < n; k++) {
         s.rises += dot[k] > dot[k - 1];
         s.first_rise = s.first_rise || dot[k] <= dot[k - 1] ? s.first_rise : k;
         s.ripple = fmax(s.ripple, dot[k] - low);
         low = fmin(low, dot[k]);
     }
-    for (int64_t from = 1; 2 * from <= n; from *= 2) {
-        double mean = 0;
-        for (int64_t k = from; k < 2 * from; k++)
-            mean += dot[k] / (double)from;
-        s.octaves = s.octaves && mean < before;
-        before = mean;
-    }
+    for (int64_t from = 2; 2 * from <= n && octave(dot, from) < octave(dot, from / 2); from *= 2)
+        s.fell = 2 * from;
     return s;
+}
+
+#define FAR_ENOUGH 256 /* a mean that rises before this distance does not decay */
+
+static void tell_decay(prove_finding *out, const decay *s, const double *dot, const prove_given *g)
+{
+    int64_t n = g->length;
+    prove_add(out, (words){ "distance up to which each doubling lowers the mean", "均值逐次下降所到的距离" },
+              g->spec[0], (double)s->fell, "");
+    prove_add(out, (words){ "distances measured", "测量的距离数" }, g->spec[0], (double)n, "");
+    prove_add(out, (words){ "share of steps that rise", "上升步所占比例" }, g->spec[0],
+              100.0 * (double)s->rises / (double)(n - 1), "%");
+    prove_add(out, (words){ "first rise, at distance", "第一次上升处的距离" }, g->spec[0], (double)s->first_rise, "");
+    prove_add(out, (words){ "largest rise above an earlier low, of p.p", "相对之前低点的最大回升（占 p·p）" },
+              g->spec[0], s->ripple, "");
+    for (int64_t from = 1; 2 * from <= n; from *= 2)
+        prove_add(out, (words){ "mean of p(t).p(t+k) / p.p from k to 2k", "p(t)·p(t+k) / p·p 在 [k, 2k) 上的均值" },
+                  measure_named("k = ", (double)from).is, octave(dot, from), "");
+    prove_verdict v = s->fell < FAR_ENOUGH && s->fell < n / 2 ? PROVE_REFUTED : s->rises ? PROVE_DEPENDS : PROVE_HOLDS;
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "Up to the last distance measured it falls with every step.", "直到测量的最远距离，每一步都下降。" },
+        { "Its mean rises among near distances already.", "在很近的距离上，均值就已回升。" },
+        { "On what is meant: up to the distance of the first number the mean over each doubling is lower than the one "
+          "before, but from step to step it ripples.",
+          "取决于怎么理解：在第一个数给出的距离以内，距离每加倍一次，均值都比前一段低；但逐步看有波纹，并不单调。" },
+    };
+    prove_say(out, v, because[v]);
 }
 
 pe_status sinusoids_decay(prove_finding *out, const prove_given *g, pe_error *err)
@@ -76,27 +106,8 @@ pe_status sinusoids_decay(prove_finding *out, const prove_given *g, pe_error *er
     for (int64_t k = 0; k < n; k++)
         dot[k] = measure_dot(p + FROM * d, p + (FROM + k) * d, d) / one;
     decay s = decay_of(dot, n);
-    prove_add(out, (words){ "share of steps that rise", "上升步所占比例" }, g->spec[0],
-              100.0 * (double)s.rises / (double)(n - 1), "%");
-    prove_add(out, (words){ "first rise, at distance", "第一次上升处的距离" }, g->spec[0], (double)s.first_rise, "");
-    prove_add(out, (words){ "largest rise above an earlier low, of p.p", "相对之前低点的最大回升（占 p·p）" },
-              g->spec[0], s.ripple, "");
-    for (int64_t k = 1; k < n; k *= 10) {
-        prove_add(out, (words){ "p(t).p(t+k) / p.p", "p(t)·p(t+k) / p·p" }, measure_named("k = ", (double)k).is, dot[k],
-                  "");
-    }
+    tell_decay(out, &s, dot, g);
     free(p), free(dot);
-    if (!s.octaves)
-        prove_say(out, PROVE_REFUTED,
-                  (words){ "Its mean does not fall as the distance doubles.", "距离加倍时，平均值并不下降。" });
-    else if (s.rises)
-        prove_say(
-            out, PROVE_DEPENDS,
-            (words){ "On what is meant: the mean over each doubling of the distance falls every time, but from step "
-                     "to step it ripples.",
-                     "取决于怎么理解：距离每加倍一次，平均值都下降（远程衰减）；但逐步看有波纹，并不单调。" });
-    else
-        prove_say(out, PROVE_HOLDS, (words){ "It falls with every step.", "每一步都下降。" });
     return PE_OK;
 }
 
@@ -133,8 +144,8 @@ pe_status sinusoids_coincide(prove_finding *out, const prove_given *g, pe_error 
         prove_add(out, (words){ "|p(1) - p(10001)|", "|p(1) - p(10001)|" }, g->spec[0], apart, "");
         prove_add(out, (words){ "length of a code, |p|", "编码的模长 |p|" }, g->spec[0], sqrt(measure_dot(p, p, d)),
                   "");
-        prove_add(out, (words){ "nearest two positions, up to 2^17 apart", "相距不超过 2^17 的位置中最近的两个" },
-                  measure_named("0 and ", (double)nearest).is, least, "");
+        prove_add_at(out, (words){ "nearest two positions, up to 2^17 apart", "相距不超过 2^17 的位置中最近的两个" },
+                     (words){ "0 and %.9g", "0 与 %.9g" }, (double)nearest, least, "");
     }
     free(p);
     if (apart < MEASURE_ROUNDING)

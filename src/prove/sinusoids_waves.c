@@ -96,8 +96,8 @@ pe_status sinusoids_first_dims(prove_finding *out, const prove_given *g, pe_erro
     PROVE_TRY(measure_line(&p, &d, g->spec[0], g, g->length, err));
     for (int64_t n = 64; n <= g->length; n *= 4) {
         double share = first_half(p, n, d);
-        prove_add(out, (words){ "variance in the first half of the dimensions", "前一半维度所占的方差" },
-                  measure_named("length ", (double)n).is, share, "%");
+        prove_add_at(out, (words){ "variance in the first half of the dimensions", "前一半维度所占的方差" },
+                     (words){ "length %.9g", "长度 %.9g" }, (double)n, share, "%");
         least = fmin(least, share);
         most = fmax(most, share);
     }
@@ -119,50 +119,93 @@ pe_status sinusoids_first_dims(prove_finding *out, const prove_given *g, pe_erro
 
 /* ---------------------------------------------------------------- extrapolation */
 
-/* Whether pair i meets an angle past the trained length that it did not have within it: it never completed a turn. */
-static pe_status unturned(double *share, const measure_encoding *m, int64_t trained, pe_error *err)
+/* Two elements are a pair where their squares add up to the same at every place. */
+static bool is_pair(const double *code, int64_t d, int64_t a, int64_t b, int64_t n)
 {
-    int64_t P = measure_width(m) / 2, n = 0;
-    double *length = measure_memory(P, 1, err);
-    pe_status status = length ? sinusoids_lengths(length, m, err) : PE_ERR_NOMEM;
-    for (int64_t i = 0; !status && i < P; i++)
-        n += length[i] > (double)trained;
-    free(length);
-    *share = 100.0 * (double)n / (double)P;
+    double first = code[a] * code[a] + code[b] * code[b], most = 0;
+    for (int64_t t = 1; t < n; t++)
+        most = fmax(most, fabs(code[t * d + a] * code[t * d + a] + code[t * d + b] * code[t * d + b] - first));
+    return most < MEASURE_ROUNDING;
+}
+
+typedef struct waves {
+    int64_t pairs, unturned; /* those that move; of them those that complete no turn within the trained length */
+    double within, beyond;   /* the largest element up to it, and past it */
+} waves;
+
+/* code: places 0 .. PLACES-1. Pairs stand side by side, or half the width apart. */
+static void count_turns(waves *w, const double *code, int64_t places, int64_t d, int64_t trained)
+{
+    int64_t P = d / 2;
+    bool beside = true;
+    for (int64_t i = 0; i < P; i++)
+        beside = beside && is_pair(code, d, 2 * i, 2 * i + 1, places);
+    for (int64_t i = 0; i < P; i++) {
+        int64_t a = beside ? 2 * i : i, b = beside ? a + 1 : i + P;
+        double s0 = code[a], c0 = code[b], s1 = code[d + a], c1 = code[d + b];
+        double angle = fabs(atan2(s1 * c0 - c1 * s0, c1 * c0 + s1 * s0));
+        w->pairs += angle > 0;
+        w->unturned += angle > 0 && angle * (double)trained < 2 * PI;
+    }
+}
+
+/* From the trained length on, by doublings, to 2^30. */
+static pe_status reach_of(waves *w, double *code, const measure_encoding *m, int64_t trained, pe_error *err)
+{
+    enum { PLACES = 64 };
+    int64_t d = measure_width(m);
+    PROVE_TRY(measure_codes(code, m, 0, PLACES, err));
+    w->within = measure_largest(code, PLACES * d);
+    count_turns(w, code, PLACES, d, trained);
+    for (int64_t from = trained; from <= INT64_C(1) << 30; from *= 2) {
+        PROVE_TRY(measure_codes(code, m, from, PLACES, err));
+        w->beyond = fmax(w->beyond, measure_largest(code, PLACES * d));
+    }
+    return PE_OK;
+}
+
+/* Only codes that a matrix shifts are waves. */
+static pe_status waves_of(waves *w, const prove_given *g, pe_error *err)
+{
+    measure_encoding m;
+    *w = (waves){ 0 };
+    PROVE_TRY(measure_open(&m, g->spec[0], g, err));
+    double *code = measure_memory(64, measure_width(&m), err);
+    bool linear = pe_encoding_claims(m.e) & PE_CLAIM_LINEAR && pe_encoding_hooks(m.e) & PE_HOOK_EMBED;
+    pe_status status = !code    ? PE_ERR_NOMEM
+                       : linear ? reach_of(w, code, &m, g->length, err)
+                                : io_fail(err, PE_ERR_UNSUITED, "%s adds no waves to words; needs one that does: %s",
+                                          g->spec[0], "sinusoidal");
+    free(code);
+    measure_close(&m);
     return status;
 }
 
+/* given: spec (waves), length (the trained one). HOLDS: no angle past it is new, REFUTED: codes grow. */
 pe_status sinusoids_extrapolate(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    enum { TIMES = 16 };
-    measure_encoding m;
-    double share = 0, most = 0;
-    PROVE_TRY(measure_open(&m, g->spec[0], g, err));
-    double *p = measure_memory(1, measure_width(&m), err);
-    pe_status status = p ? unturned(&share, &m, g->length, err) : PE_ERR_NOMEM;
-    pe_status far = status ? status : measure_codes(p, &m, TIMES * g->length, 1, err);
-    most = far ? NAN : measure_largest(p, measure_width(&m));
-    free(p);
-    measure_close(&m);
-    if (status || (far && far != PE_ERR_POSITION))
-        return status ? status : far;
-    measure_text of = measure_named("trained at ", (double)g->length);
-    prove_add(out, (words){ "pairs that meet new angles past it", "超出后遇到新角度的维度对" }, of.is, share, "%");
-    prove_add(out, (words){ "largest element at 16 times the length", "16 倍长度处的最大元素" }, of.is, most, "");
-    if (far)
-        prove_say(out, PROVE_REFUTED, (words){ "There is no code past the trained length.", "训练长度之外没有编码。" });
-    else if (share > 0)
-        prove_say(
-            out, PROVE_DEPENDS,
-            (words){
-                "On what is meant: a code exists at any length and stays bounded, but slow waves reach angles "
-                "never seen in training, and models fail there: 2.64 bits a byte at 256, 4.39 at 4096 in the "
-                "race (docs/results.md).",
-                "取决于怎么理解：任意长度都有编码且有界，但慢波会转到训练中从未见过的角度，模型在那里失效："
-                "实测（posenc race）从每字节 2.64 比特（长度 256）升到 4.39 比特（长度 4096），见 docs/results.md。" });
-    else
-        prove_say(out, PROVE_HOLDS,
-                  (words){ "Every pair has had every angle in training: only combinations are new.",
-                           "每一对在训练中都转满过一圈，超出后只有组合是新的。" });
+    waves w;
+    PROVE_TRY(waves_of(&w, g, err));
+    const words of = { "trained at %.9g", "训练长度 %.9g" };
+    double n = (double)g->length;
+    prove_add_at(out, (words){ "pairs that meet new angles past it", "超出后遇到新角度的维度对" }, of, n,
+                 100 * (double)w.unturned / (double)w.pairs, "%");
+    prove_add_at(out, (words){ "largest element of the first codes", "开头各编码的最大元素" }, of, n, w.within, "");
+    prove_add_at(out, (words){ "largest element past it, up to 2^30", "超出后直到 2^30 的最大元素" }, of, n, w.beyond,
+                 "");
+    bool bounded = w.beyond <= w.within * (1 + MEASURE_ROUNDING);
+    prove_verdict v = !bounded ? PROVE_REFUTED : w.unturned ? PROVE_DEPENDS : PROVE_HOLDS;
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "Codes stay bounded, and every pair has had every angle in training: only combinations are new.",
+          "编码保持有界，且每一对在训练中都转满过一圈，超出后只有组合是新的。" },
+        { "Past the trained length codes grow beyond all that training had.",
+          "超出训练长度后，编码的数值超过训练中出现过的范围。" },
+        { "On what is meant: a code exists at any length tried and stays bounded, but slow waves reach angles that "
+          "training never had. What a model makes of them is no property of the code: docs/results.md has trained "
+          "ones.",
+          "取决于怎么理解：试过的任意长度都有编码且有界，但慢波会转到训练中从未见过的角度。模型如何对待这些角度，"
+          "不是编码本身的性质：训练过的模型见 docs/results.md。" },
+    };
+    prove_say(out, v, because[v]);
     return PE_OK;
 }

@@ -14,6 +14,7 @@ enum { CC, CP, PC, PP, FOUR };
 typedef struct terms_found {
     double size[FOUR];        /* root of the mean square */
     unsigned there, position; /* HAS(term): it is there; it changes with the positions */
+    bool counts;              /* a term counts keys: by their order, whatever their positions are */
     double moved;             /* the largest change of a term under a common step, in sizes of the score */
 } terms_found;
 

@@ -13,7 +13,7 @@ static pe_status measure_edit(prove_finding *out, const prove_given *g, const ed
     terms_found f;
     PROVE_TRY(terms_find(&f, g->spec[0], g, err));
     bool same = f.there == want->there && f.position == want->position, relative = f.moved < MEASURE_ROUNDING;
-    prove_add(out, (words){ "change under a common step, of the score", "整体平移时得分的相对变化" }, g->spec[0],
+    prove_add(out, (words){ "change under a common step, of the score", "整体平移时分数的相对变化" }, g->spec[0],
               f.moved, "");
     terms_add_sizes(out, &f, g->spec[0]);
     prove_say(out, same && relative ? PROVE_HOLDS : PROVE_REFUTED, same && relative ? want->is : want->differs);
@@ -35,7 +35,7 @@ EDIT(shaw, HAS(CC) | HAS(CP), HAS(CP),
        "测得的并不是“内容-内容”加一个相对的“内容-位置”项。" })
 EDIT(xl, HAS(CC) | HAS(CP) | HAS(PC) | HAS(PP), HAS(CP) | HAS(PP),
      { "All four are there; the key's place enters as i - j, the query's place is a constant vector (u, v).",
-       "四项俱全：键的位置以 i - j 出现，查询的位置换成了常向量 u、v，因此“位置-内容”项不含位置。" },
+       "四项俱全：键的位置以 i - j 出现，查询的位置是常向量 (u, v)。" },
      { "The terms found are not those four.", "测得的并不是这四项。" })
 EDIT(t5, HAS(CC) | HAS(PP), HAS(PP),
      { "Content and position do not meet: beside q.k there is one number per distance.",
@@ -52,8 +52,10 @@ EDIT(rope, HAS(CC), HAS(CC),
 /* ------------------------------------------------ all rows */
 
 /* Where position enters, by the terms that change with it. */
-static words where(unsigned position)
+static words where(const terms_found *f)
 {
+    static const words keys = { "change under a common step; position enters: as a count of keys, by content",
+                                "平移引起的变化；位置进入：对键的计数（由内容决定）" };
     static const words all[1u << FOUR] = {
         { "change under a common step; position enters: nowhere", "平移引起的变化；位置进入：无" },
         { "change under a common step; position enters: content-content", "平移引起的变化；位置进入：内容-内容" },
@@ -82,7 +84,7 @@ static words where(unsigned position)
           "平移引起的变化；位置进入：除内容-内容外各项" },
         { "change under a common step; position enters: all four", "平移引起的变化；位置进入：全部四项" },
     };
-    return all[position];
+    return !f->position && f->counts ? keys : all[f->position];
 }
 
 static pe_status tally_row(void *with, const char *spec, const prove_given *g, pe_error *err)
@@ -90,7 +92,7 @@ static pe_status tally_row(void *with, const char *spec, const prove_given *g, p
     measure_tally *t = with;
     terms_found f;
     PROVE_TRY(terms_find(&f, spec, g, err));
-    prove_add(t->out, where(f.position), spec, f.moved, "");
+    prove_add(t->out, where(&f), spec, f.moved, "");
     measure_count(t, f.moved < MEASURE_ROUNDING);
     return PE_OK;
 }
@@ -101,10 +103,12 @@ pe_status measure_edits(prove_finding *out, const prove_given *g, pe_error *err)
     measure_tally t = { .out = out };
     PROVE_TRY(measure_each_row(tally_row, &t, g, err));
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "No score changes when all tokens move by the same step.", "所有词元一起平移时，得分都不变。" },
-        { "Every score changes when all tokens move by the same step.", "所有词元一起平移时，得分全都改变。" },
-        { "On the row: codes that are added to words keep i and j apart in the cross terms, the others see i - j only.",
-          "取决于编码：加到词向量上的绝对编码在交叉项里分别保留 i 和 j，其余编码只看 i - j。" },
+        { "No score changes when all tokens move by the same step.", "所有词元一起平移时，分数都不变。" },
+        { "Every score changes when all tokens move by the same step.", "所有词元一起平移时，分数全都改变。" },
+        { "On the row: codes that are added to words keep i and j apart in the cross terms, and a bias that divides by "
+          "the query's place sees it once that is far; those whose change is 0 to rounding see i - j only.",
+          "取决于编码：加到词向量上的编码在交叉项里分别保留 i 和 j；除以查询位置的偏置在位置足够远时也能看到位置本身；"
+          "变化为零（舍入误差以内）的编码只看 i - j。" },
     };
     measure_conclude(&t, (words){ "rows that see more than i - j", "不只看 i - j 的编码数" }, because);
     return PE_OK;

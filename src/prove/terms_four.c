@@ -4,35 +4,38 @@
  *   position-position  s(0, 0)                 content-position  s(a, 0) - s(0, 0)
  *   content-content    the rest of s(a, b)     position-content  s(0, b) - s(0, 0)
  * A term carries position when it changes as all tokens move to one place, and carries i - j only when it stays as all
- * move by the same step. */
+ * move by the same step: a near one, and the farthest that the row serves, for some look at the place itself only past
+ * a length. */
 #include "prove/scores.h"
 #include "prove/terms.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define SHIFT 5
+#define NEAR 5
+#define FAR (INT64_C(1) << 20)
 
 static const words name[FOUR] = { { "size of content-content", "“内容-内容”项的大小" },
                                   { "size of content-position", "“内容-位置”项的大小" },
                                   { "size of position-content", "“位置-内容”项的大小" },
                                   { "size of position-position", "“位置-位置”项的大小" } };
 
-typedef pe_status scores_fn(double *out, scores *s, int words_there, pe_error *err);
+typedef pe_status scores_fn(double *out, scores *s, int words_there, int64_t by, pe_error *err);
 
-static pe_status shifted(double *out, scores *s, int words_there, pe_error *err)
+static pe_status alike(double *out, scores *s, int words_there, int64_t by, pe_error *err)
 {
-    return scores_shifted(out, s, words_there, SHIFT, err);
+    (void)by;
+    return scores_alike(out, s, words_there, err);
 }
 
 /* term (4, size), in the order of the enum. */
-static pe_status split(double *term, scores *s, scores_fn *make, pe_error *err)
+static pe_status split(double *term, scores *s, scores_fn *make, int64_t by, pe_error *err)
 {
     double *cc = term, *cp = cc + s->size, *pc = cp + s->size, *pp = pc + s->size;
-    PROVE_TRY(make(cc, s, SCORES_BOTH, err));
-    PROVE_TRY(make(cp, s, SCORES_QUERY, err));
-    PROVE_TRY(make(pc, s, SCORES_KEY, err));
-    PROVE_TRY(make(pp, s, SCORES_NONE, err));
+    PROVE_TRY(make(cc, s, SCORES_BOTH, by, err));
+    PROVE_TRY(make(cp, s, SCORES_QUERY, by, err));
+    PROVE_TRY(make(pc, s, SCORES_KEY, by, err));
+    PROVE_TRY(make(pp, s, SCORES_NONE, by, err));
     for (int64_t n = 0; n < s->size; n++) {
         cp[n] -= pp[n];
         pc[n] -= pp[n];
@@ -48,21 +51,40 @@ static double apart(double *x, const double *y, const scores *s)
     return scores_rms(x, s);
 }
 
+/* The farthest common step, of FAR and its halves, that has scores: tables end, factors overflow. */
+static int64_t farthest(scores *s, double *room)
+{
+    int64_t by = FAR;
+    while (by > NEAR && scores_shifted(room, s, SCORES_BOTH, by, NULL))
+        by /= 2;
+    return by;
+}
+
+/* The largest change of a term under a common step, in sizes of the score. */
+static pe_status move(double *moved, scores *s, const double *term, double *other, double whole, pe_error *err)
+{
+    int64_t by[] = { NEAR, farthest(s, other) };
+    for (int n = 0; n < 2; n++) {
+        PROVE_TRY(split(other, s, scores_shifted, by[n], err));
+        for (int t = 0; t < FOUR; t++)
+            *moved = fmax(*moved, apart(other + t * s->size, term + t * s->size, s) / whole);
+    }
+    return PE_OK;
+}
+
 static pe_status look_at(terms_found *f, scores *s, double *term, double *other, pe_error *err)
 {
     double whole = 0;
-    PROVE_TRY(split(term, s, scores_make, err));
+    PROVE_TRY(split(term, s, scores_shifted, 0, err));
     for (int t = 0; t < FOUR; t++)
         whole = hypot(whole, f->size[t] = scores_rms(term + t * s->size, s));
-    PROVE_TRY(split(other, s, scores_alike, err));
+    PROVE_TRY(split(other, s, alike, 0, err));
     for (int t = 0; t < FOUR; t++) {
         f->there |= f->size[t] > MEASURE_ROUNDING * whole ? HAS(t) : 0;
         f->position |= apart(other + t * s->size, term + t * s->size, s) > MEASURE_ROUNDING * whole ? HAS(t) : 0;
     }
-    PROVE_TRY(split(other, s, shifted, err));
-    for (int t = 0; t < FOUR; t++)
-        f->moved = fmax(f->moved, apart(other + t * s->size, term + t * s->size, s) / whole);
-    return PE_OK;
+    f->counts = pe_encoding_carries(s->m.e);
+    return move(&f->moved, s, term, other, whole, err);
 }
 
 pe_status terms_find(terms_found *f, const char *spec, const prove_given *g, pe_error *err)
@@ -145,12 +167,12 @@ pe_status measure_four_terms(prove_finding *out, const prove_given *g, pe_error 
     free(room);
     scores_close(&s);
     bool equal = most < MEASURE_ROUNDING;
-    prove_add(out, (words){ "score less its four terms, largest", "得分与四项之和的最大差" }, g->spec[0], most, "");
+    prove_add(out, (words){ "score less its four terms, largest", "分数与四项之和的最大差" }, g->spec[0], most, "");
     terms_add_sizes(out, &f, g->spec[0]);
     prove_say(out, equal ? PROVE_HOLDS : PROVE_REFUTED,
               equal ? (words){ "The score is the sum of the four products to the last digits.",
-                               "得分与四个乘积之和直到最后几位数字都相等。" }
+                               "分数与四个乘积之和直到最后几位数字都相等。" }
                     : (words){ "The score holds more than the four products of words and added codes.",
-                               "得分里有四个乘积之外的东西。" });
+                               "分数里有四个乘积之外的东西。" });
     return status;
 }

@@ -6,9 +6,12 @@
 #include "core/random.h"
 #include "io/io.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define WEIGHTS_MAX (1 << 21) /* of one projection */
 
 enum { STREAM_WORDS = 2, STREAM_Q, STREAM_K };
 
@@ -34,6 +37,11 @@ static pe_status layer_new(layer *l, const show_subject *s, int64_t T, pe_error 
 {
     int64_t H = s->shape.heads, Hkv = s->shape.kv_heads, D = s->shape.head_dim;
     l->width = pe_encoding_embed_width(s->e, s->shape.model_dim);
+    if (l->width > WEIGHTS_MAX / D)
+        return io_fail(err, PE_ERR_RANGE,
+                       "attention: random projections of %" PRId64 " times %" PRId64
+                       " are too many numbers for a picture; needs %d or less",
+                       l->width, D, WEIGHTS_MAX);
     SHOW_TRY(show_memory(&l->x, T, s->shape.model_dim, err));
     SHOW_TRY(show_memory(&l->embedded, T, l->width, err));
     SHOW_TRY(show_memory(&l->q, T, H * D, err));

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define NUMBERS_MAX (INT64_C(1) << 26) /* 512 MiB: no picture needs more */
+#define TERMS_WORK_MAX (4 * SHOW_WORK_MAX)
 
 pe_status show_memory(double **out, int64_t a, int64_t b, pe_error *err)
 {
@@ -169,6 +170,10 @@ pe_status show_terms(double **out, const show_subject *s, const show_request *r,
     *out = NULL;
     if (!io_mul_i64(&scores, q.tokens * s->shape.heads, k.tokens)) /* tokens and heads are bounded */
         return io_fail(err, PE_ERR_OVERFLOW, "queries, heads and keys span more than memory can hold");
+    if (scores > TERMS_WORK_MAX / s->work)
+        return io_fail(err, PE_ERR_RANGE,
+                       "%" PRId64 " scores of %" PRId64 " steps each are too many for a picture; make it smaller",
+                       scores, s->work);
     SHOW_TRY(show_memory(out, scores, 1, err));
     pe_status status = add_terms(*out, s, r, q, k, causal, err);
     if (status) {

@@ -117,8 +117,29 @@ pe_status show_one_mask(show_request *r, show_subject *const *s, int count, pe_e
     return PE_OK;
 }
 
+/* Steps that one position takes: the numbers of its code and its turn, its scores with one query. Shapes and keys are
+ * bounded, so that no sum overflows. */
+static int64_t work_of(const show_subject *s)
+{
+    int64_t joined = pe_encoding_embed_width(s->e, 0), H = s->shape.heads, work = 0;
+    if (s->hooks & PE_HOOK_EMBED)
+        work += SHOW_SINE * (joined > 0 ? joined : pe_encoding_embed_width(s->e, s->shape.model_dim));
+    if (s->hooks & PE_HOOK_ROTATE)
+        work += SHOW_SINE * 2 * pe_encoding_pair_count(s->e);
+    if (s->hooks & PE_HOOK_BIAS)
+        work += H * s->work;
+    if (s->hooks & PE_HOOK_CONTENT)
+        work += H * s->shape.head_dim;
+    return work > 0 ? work : 1;
+}
+
 static pe_status check(const show_subject *s, const show_request *r, int64_t length, pe_error *err)
 {
+    if (work_of(s) > SHOW_WORK_MAX / SHOW_WORDS_MAX)
+        return io_fail(err, PE_ERR_RANGE,
+                       "%.150s takes about %" PRId64 " steps for one position, too many for a picture; needs %" PRId64
+                       " or less: give it a smaller width",
+                       s->spec, work_of(s), SHOW_WORK_MAX / SHOW_WORDS_MAX);
     if (r->axis < 0 || r->axis >= s->axes)
         return io_fail(err, PE_ERR_RANGE, "axis is %" PRId64 "; %.150s has %" PRId64 ", counted from 0", r->axis,
                        s->spec, s->axes);
@@ -137,6 +158,8 @@ pe_status path_new(show_path *p, const show_subject *s, const show_request *r, i
     p->length = r->length;
     if (!r->length)
         SHOW_TRY(own_length(&p->length, s, r, own, err));
+    int64_t allowed = SHOW_WORK_MAX / work_of(s);
+    most = most < allowed ? most : allowed;
     p->step = (p->length + most - 1) / most;
     int64_t points = (p->length + p->step - 1) / p->step;
     p->at = io_byte_count(&bytes, points * s->axes, sizeof(int64_t)) ? calloc(1, bytes) : NULL;
@@ -151,13 +174,16 @@ pe_status path_new(show_path *p, const show_subject *s, const show_request *r, i
 pe_status path_new_whole(show_path *p, const show_subject *s, const show_request *r, int64_t own, int64_t most,
                          const char *view, pe_error *err)
 {
+    int64_t allowed = SHOW_WORK_MAX / work_of(s);
     *p = (show_path){ 0 };
+    if (allowed >= SHOW_WORDS_MAX && allowed < most)
+        most = allowed;
     if (r->length > most)
         return io_fail(err, PE_ERR_RANGE,
                        "%s: the length is %" PRId64 ", too many rows for one picture; needs %" PRId64
                        " or less (the first position may be any)",
                        view, r->length, most);
-    return path_new(p, s, r, own, most, err);
+    return path_new(p, s, r, own < most ? own : most, most, err);
 }
 
 void path_free(show_path *p)

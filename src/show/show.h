@@ -43,6 +43,7 @@ typedef struct show_subject {
     pe_shape shape;
     int64_t axes;
     unsigned hooks;
+    int64_t work;    /* steps that one score takes */
     int64_t trained; /* positions that training has, where the spec says so; 0: it does not */
     bool waves;      /* its codes are sines: one part makes them, and one matrix moves every position on */
 } show_subject;

@@ -7,11 +7,13 @@
 #include "io/io.h"
 #include "zoo/spec_read.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define HEADS 8
 #define HEAD_DIM 64
 #define MODEL_DIM 128
+#define PARAMS_MAX (INT64_C(1) << 23) /* 64 MiB as they start */
 
 static pe_shape shape_of(const show_request *r)
 {
@@ -31,6 +33,13 @@ static void find_trained(show_subject *s, const char *part)
         s->trained = found > 0 && found < (double)PE_POSITION_MAX ? (int64_t)found : 0;
 }
 
+static void find_work(show_subject *s, const char *part)
+{
+    const pe_info *row = zoo_spec_row(part);
+    double found = row && row->key_work ? zoo_spec_num_or(part, row->key_work, 0) : 0;
+    s->work += found > 0 && found < 0x1p31 ? (int64_t)found : 0;
+}
+
 static pe_status find_waves(show_subject *s, const char *part, int *coders, pe_error *err)
 {
     pe_encoding *e;
@@ -46,11 +55,13 @@ static pe_status look_at_parts(show_subject *s, pe_error *err)
 {
     pe_status status = PE_OK;
     int coders = 0;
+    s->work = 1;
     for (int i = 0; !status && i < zoo_spec_parts(s->spec); i++) {
         char *part = zoo_spec_part(s->spec, i);
         if (!part)
             return io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
         find_trained(s, part);
+        find_work(s, part);
         status = find_waves(s, part, &coders, err);
         free(part);
     }
@@ -63,6 +74,10 @@ static pe_status fill_params(show_subject *s, const show_request *r, pe_error *e
     int64_t count = pe_encoding_param_count(s->e);
     if (!count)
         return PE_OK;
+    if (count > PARAMS_MAX)
+        return io_fail(err, PE_ERR_RANGE,
+                       "%.150s learns %" PRId64 " numbers, too many to make for a picture; needs %" PRId64 " or less",
+                       s->spec, count, PARAMS_MAX);
     SHOW_TRY(show_memory(&data, count, 1, err));
     s->params = (pe_params){ .data = data, .dtype = PE_F64, .count = count };
     return pe_encoding_init(s->e, s->params, r->seed, err);
@@ -80,6 +95,8 @@ pe_status show_subject_new(show_subject **out, const char *spec, const show_requ
         s->shape = pe_encoding_shape(s->e);
         s->axes = pe_encoding_axes(s->e);
         s->hooks = pe_encoding_hooks(s->e);
+        if (!pe_encoding_pair_count(s->e))
+            s->hooks &= ~(unsigned)PE_HOOK_ROTATE; /* a rotation of no pairs: there is nothing to look at */
         status = look_at_parts(s, err);
     }
     if (!status)

@@ -12,6 +12,10 @@
 #define SHOW_CELLS_MAX 4096  /* rows or columns of a heat map */
 #define SHOW_LINES_MAX 8     /* of one figure */
 
+/* What is drawn while somebody waits is counted before it is computed, in steps of a multiplication or so. */
+#define SHOW_WORK_MAX (INT64_C(1) << 26)
+#define SHOW_SINE 16 /* steps of a number of a code, or of a turn */
+
 #define SHOW_TRY(call)                                                                                                 \
     do {                                                                                                               \
         pe_status try_status = (call);                                                                                 \
@@ -31,8 +35,8 @@ typedef struct show_path {
     int64_t step;
 } show_path;
 
-/* The request's length, or as much of own as the encoding serves; at most `most` points, by steps where more are
- * wanted. */
+/* The request's length, or as much of own as the encoding serves; at most `most` points, and as many as SHOW_WORK_MAX
+ * allows, by steps where more are wanted. Refused where not even a sentence's would be allowed. */
 pe_status path_new(show_path *p, const show_subject *s, const show_request *r, int64_t own, int64_t most,
                    pe_error *err);
 /* The same without steps: a length above `most` is refused, in the name of the view. */

@@ -140,6 +140,13 @@ static pe_status draw_matrix(show_sheet *to, const show_path *p, const double *t
     return PE_OK;
 }
 
+/* As many rows and columns as there is time for. */
+static int64_t matrix_most(const show_subject *s)
+{
+    int64_t most = (int64_t)sqrt(2 * (double)SHOW_WORK_MAX / (double)(s->shape.heads * s->work));
+    return most < 1 ? 1 : most < MATRIX_MAX ? most : MATRIX_MAX;
+}
+
 static pe_status make_matrix(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
 {
     show_path path;
@@ -147,7 +154,7 @@ static pe_status make_matrix(show_sheet *to, const show_subject *s, const show_r
     bool causal;
     SHOW_TRY(show_head(s, r, err));
     SHOW_TRY(show_is_causal(&causal, s, r, err));
-    SHOW_TRY(path_new_whole(&path, s, r, MATRIX_LENGTH, MATRIX_MAX, "bias", err));
+    SHOW_TRY(path_new_whole(&path, s, r, MATRIX_LENGTH, matrix_most(s), "bias", err));
     pe_status status = show_terms(&term, s, r, path.where, path.where, causal, err);
     if (!status)
         status = draw_matrix(to, &path, term, causal, s, r, err);

@@ -48,9 +48,6 @@ static pe_status codes(block *b, const show_subject *s, pe_error *err)
 {
     int64_t width;
     SHOW_TRY(show_codes(&b->value, &width, s, b->path.where, err));
-    if (width > 1 << 16)
-        return io_fail(err, PE_ERR_RANGE, "the codes are %" PRId64 " wide, too wide for a picture; needs 65536 or less",
-                       width);
     b->columns = (int)width;
     return PE_OK;
 }
@@ -99,6 +96,23 @@ static double largest(const block *b)
     return most;
 }
 
+/* "cos 3": what a column holds, for whoever reads a value. */
+static pe_status name_columns(figure *f, int pairs, pe_error *err)
+{
+    enum { NAME = 24 };
+    char *text = calloc((size_t)pairs * 2 + 1, NAME); /* at most PE_HEAD_DIM_MAX names */
+    const char **name = calloc((size_t)pairs * 2 + 1, sizeof *name);
+    for (int i = 0; text && name && i < 2 * pairs; i++) {
+        name[i] = text + i * NAME;
+        snprintf(text + i * NAME, NAME, "%s %d", i < pairs ? "cos" : "sin", i % pairs);
+    }
+    bool done = text && name && figure_names(f, &f->x_names, name, 2 * pairs);
+    f->x_numbered = true;
+    free(name);
+    free(text);
+    return done ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for the names of %d pairs", pairs);
+}
+
 static pe_status draw_table(show_sheet *to, const block *b, const show_subject *s, const show_request *r, pe_error *err)
 {
     figure *f;
@@ -132,7 +146,7 @@ static pe_status draw_table(show_sheet *to, const block *b, const show_subject *
                  "of %d angles. Fast pairs come first.",
                  "每一行是一个位置对查询的旋转，逐对给出：左半为 %d 个角度的余弦，右半为正弦；转得快的在前。" },
         pairs);
-    return PE_OK;
+    return name_columns(f, pairs, err);
 }
 
 static pe_status make_table(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)

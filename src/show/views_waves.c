@@ -5,6 +5,8 @@
 #include "show/views.h"
 
 #include "io/io.h"
+#include "zoo/spec_read.h"
+#include "zoo/turns.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +15,7 @@
 
 #define LENGTH 2048
 #define HANDS 12
-#define HANDS_MAX 512
+#define HANDS_MAX 64 /* of a dial: more are no longer told apart */
 #define DIALS 6
 #define SAMPLES 64 /* positions that a frequency of a code is taken from */
 
@@ -21,17 +23,72 @@ static const double two_pi = 6.283185307179586;
 
 /* ---------------------------------------------------------------- wavelengths */
 
-/* Along the axis that runs; pairs of another axis do not turn. */
-static pe_status pair_waves(double **out, int64_t *count, const show_subject *s, const show_request *r, pe_error *err)
+typedef struct waves {
+    double *length;  /* (count); NaN: does not turn */
+    double *trained; /* (count), of pairs: before what was changed for longer contexts */
+    int64_t count;
+    int64_t unturned; /* have not made a whole turn in training */
+    double leaves;    /* the first position with an angle that one of them never had in training */
+    bool pairs, scaled;
+} waves;
+
+static void waves_free(waves *w)
 {
-    pe_pair *pair;
-    SHOW_TRY(show_pairs(&pair, count, s, err));
-    pe_status status = show_memory(out, *count, 1, err);
-    for (int64_t i = 0; !status && i < *count; i++) {
-        bool turns = pair[i].axis == r->axis && pair[i].frequency != 0;
-        (*out)[i] = turns ? two_pi / fabs(pair[i].frequency) : NAN;
-    }
-    free(pair);
+    free(w->length);
+    free(w->trained);
+}
+
+static pe_status waves_new(waves *w, int64_t count, pe_error *err)
+{
+    w->count = count;
+    w->leaves = INFINITY;
+    SHOW_TRY(show_memory(&w->length, count, 1, err));
+    return show_memory(&w->trained, count, 1, err);
+}
+
+static void put_pair(waves *w, int64_t i, const pe_pair *at, const pe_pair *born, const show_subject *s,
+                     const show_request *r)
+{
+    zoo_turns t;
+    zoo_turns_measure(&t, at, born, s->trained, 0);
+    bool turns = at->axis == r->axis && isfinite(t.wavelength); /* pairs of another axis do not turn */
+    w->length[i] = turns ? t.wavelength : NAN;
+    w->trained[i] = turns ? t.trained : NAN;
+    w->scaled |= turns && t.divisor != 1;
+    if (!turns || !s->trained || !zoo_turns_unturned(&t))
+        return;
+    w->unturned++;
+    w->leaves = fmin(w->leaves, t.leaves);
+}
+
+/* What training had: the same spec without its scaling. */
+static pe_status born_pairs(pe_pair *out, int64_t count, const show_subject *s, pe_error *err)
+{
+    pe_encoding *e = NULL;
+    char *spec = zoo_spec_unscaled(s->spec);
+    pe_status status =
+        spec ? pe_encoding_new(&e, spec, s->shape, err) : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
+    if (!status)
+        status = pe_encoding_pairs(e, out, count, err);
+    pe_encoding_free(e);
+    free(spec);
+    return status;
+}
+
+static pe_status pair_waves(waves *w, const show_subject *s, const show_request *r, pe_error *err)
+{
+    pe_pair *at, *born;
+    int64_t count;
+    SHOW_TRY(show_pairs(&at, &count, s, err));
+    pe_status status = show_pairs(&born, &count, s, err);
+    if (!status)
+        status = born_pairs(born, count, s, err);
+    if (!status)
+        status = waves_new(w, count, err);
+    for (int64_t i = 0; !status && i < count; i++)
+        put_pair(w, i, &at[i], &born[i], s, r);
+    free(at);
+    free(born);
     return status;
 }
 
@@ -66,6 +123,15 @@ pe_status show_code_waves(double **out, int64_t *count, const show_subject *s, c
     return status;
 }
 
+static pe_status code_waves(waves *w, const show_subject *s, const show_request *r, pe_error *err)
+{
+    SHOW_TRY(show_code_waves(&w->length, &w->count, s, r, err));
+    for (int64_t i = 0; i < w->count; i++)
+        w->unturned += s->trained && w->length[i] > (double)s->trained;
+    w->leaves = w->unturned ? (double)s->trained : INFINITY;
+    return PE_OK;
+}
+
 /* Wavelengths grow along the dimensions; where they fall, others begin (cosines after all sines). */
 static bool begins_anew(const double *wave, int64_t i)
 {
@@ -98,12 +164,6 @@ static void level(figure *f, const char *name, double value, int64_t last)
         f->series[f->series_count - 1].dashed = true;
 }
 
-typedef struct waves {
-    const double *length; /* (count); NaN: does not turn */
-    int64_t count;
-    bool pairs;
-} waves;
-
 static int within(const waves *w, double length)
 {
     int n = 0;
@@ -112,26 +172,39 @@ static int within(const waves *w, double length)
     return n;
 }
 
+/* What training has to do with it. */
+static void say_training(char *out, size_t room, const waves *w, const show_subject *s, const show_request *r)
+{
+    out[0] = 0;
+    if (w->unturned)
+        snprintf(out, room,
+                 say((words){ " In training, over %" PRId64 " positions%s, %" PRId64
+                              " made no whole turn: they meet new angles from position %.0f on.",
+                              "训练时（%" PRId64 " 个位置%s）有 %" PRId64
+                              " 个没有转满一圈：从位置 %.0f 起会遇到没见过的角度。" },
+                     r->language),
+                 s->trained, w->scaled ? say((words){ " and before the scaling", "，缩放之前" }, r->language) : "",
+                 w->unturned, w->leaves);
+    else if (s->trained && within(w, INFINITY))
+        snprintf(out, room,
+                 say((words){ " In training, over %" PRId64 " positions, all of them did.",
+                              "训练时（%" PRId64 " 个位置）全部转满过一圈。" },
+                     r->language),
+                 s->trained);
+}
+
 static void caption_waves(figure *f, const waves *w, int64_t length, const show_subject *s, const show_request *r)
 {
+    char training[400];
     double longest = 0;
-    int turning = within(w, INFINITY), full = within(w, (double)length);
     for (int64_t i = 0; i < w->count; i++)
         longest = fmax(longest, w->length[i]);
-    if (s->trained)
-        show_caption(f, NULL, r,
-                     (words){ "%d of %d come full circle within %" PRId64
-                              " positions; %d do not within the trained %" PRId64
-                              " and meet new angles beyond it. The longest wave is %.0f positions.",
-                              "%d 个（共 %d 个）在 %" PRId64 " 个位置内转满一圈；有 %d 个在训练长度 %" PRId64
-                              " 内转不满，超出后会遇到没见过的角度。最长的波长为 %.0f 个位置。" },
-                     full, turning, length, turning - within(w, (double)s->trained), s->trained, longest);
-    else
-        show_caption(f, NULL, r,
-                     (words){ "%d of %d come full circle within %" PRId64
-                              " positions; the longest wave is %.0f positions.",
-                              "%d 个（共 %d 个）在 %" PRId64 " 个位置内转满一圈；最长的波长为 %.0f 个位置。" },
-                     full, turning, length, longest);
+    say_training(training, sizeof training, w, s, r);
+    show_caption(f, NULL, r,
+                 (words){ "%d of %d come full circle within %" PRId64
+                          " positions; the longest wave is %.0f positions.%s",
+                          "%d 个（共 %d 个）在 %" PRId64 " 个位置内转满一圈；最长的波长为 %.0f 个位置。%s" },
+                 within(w, (double)length), within(w, INFINITY), length, longest, training);
 }
 
 static pe_status draw_waves(show_sheet *to, const waves *w, const show_subject *s, const show_request *r, pe_error *err)
@@ -147,6 +220,9 @@ static pe_status draw_waves(show_sheet *to, const waves *w, const show_subject *
     snprintf(name, sizeof name, say((words){ "trained %" PRId64, "训练长度 %" PRId64 }, r->language), s->trained);
     if (s->trained)
         level(f, name, (double)s->trained, w->count - 1);
+    if (w->scaled)
+        show_put_broken(f, say((words){ "before the scaling", "缩放之前" }, r->language), w->trained, w->trained,
+                        w->count);
     show_title(f, &show_view_wavelengths, s, r, w->pairs ? PE_HOOK_ROTATE : PE_HOOK_EMBED);
     show_say(f, &f->x_label, r, w->pairs ? (words){ "pair", "对" } : (words){ "dimension", "维度" });
     show_say(f, &f->y_label, r, (words){ "positions per turn", "每转一圈的位置数" });
@@ -157,15 +233,14 @@ static pe_status draw_waves(show_sheet *to, const waves *w, const show_subject *
 
 static pe_status make_one(show_sheet *to, bool pairs, const show_subject *s, const show_request *r, pe_error *err)
 {
-    double *length = NULL;
     waves w = { .pairs = pairs };
     if (r->axis < 0 || r->axis >= s->axes)
         return io_fail(err, PE_ERR_RANGE, "axis is %" PRId64 "; there are %" PRId64 ", counted from 0", r->axis,
                        s->axes);
-    SHOW_TRY((pairs ? pair_waves : show_code_waves)(&length, &w.count, s, r, err));
-    w.length = length;
-    pe_status status = draw_waves(to, &w, s, r, err);
-    free(length);
+    pe_status status = (w.pairs ? pair_waves : code_waves)(&w, s, r, err);
+    if (!status)
+        status = draw_waves(to, &w, s, r, err);
+    waves_free(&w);
     return status;
 }
 
@@ -196,6 +271,23 @@ const show_view show_view_wavelengths = {
 
 /* ---------------------------------------------------------------- turns */
 
+static void caption_dials(figure *f, const show_path *p, const show_request *r)
+{
+    int64_t last = r->start + p->length - 1;
+    if (p->step > 1)
+        show_caption(f, NULL, r,
+                     (words){ "Where each pair points at %" PRId64 " of the positions %" PRId64 " to %" PRId64
+                              ", evenly spread with the first and the last: one hand each.",
+                              "每一对的指向：在 %" PRId64 " 个位置各画一根指针，均匀取自位置 %" PRId64 " 至 %" PRId64
+                              "，含首尾。" },
+                     p->where.tokens, r->start, last);
+    else
+        show_caption(f, NULL, r,
+                     (words){ "Where each pair points at positions %" PRId64 " to %" PRId64 ": one hand per position.",
+                              "位置 %" PRId64 " 至 %" PRId64 " 时每一对的指向：每个位置一根指针。" },
+                     r->start, last);
+}
+
 static pe_status draw_dials(show_sheet *to, const show_path *p, const double *turn, int64_t pairs,
                             const show_subject *s, const show_request *r, pe_error *err)
 {
@@ -214,11 +306,17 @@ static pe_status draw_dials(show_sheet *to, const show_path *p, const double *tu
         }
     }
     show_title(f, &show_view_turns, s, r, PE_HOOK_ROTATE);
-    show_caption(f, p, r,
-                 (words){ "Where each pair points at positions %" PRId64 " to %" PRId64 ": one hand per position.",
-                          "位置 %" PRId64 " 至 %" PRId64 " 时每一对的指向：每个位置一根指针。" },
-                 r->start, r->start + p->length - 1);
+    caption_dials(f, p, r);
     return PE_OK;
+}
+
+/* The first and the last position are among those drawn. */
+static void spread(show_path *p, const show_request *r)
+{
+    int64_t n = p->where.tokens;
+    for (int64_t i = 1; p->step > 1 && i < n; i++)
+        p->at[i * p->where.axes + r->axis] =
+            r->start + (int64_t)((double)i / (double)(n - 1) * (double)(p->length - 1) + 0.5);
 }
 
 static pe_status make_turns(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
@@ -227,6 +325,7 @@ static pe_status make_turns(show_sheet *to, const show_subject *s, const show_re
     double *turn = NULL;
     int64_t pairs;
     SHOW_TRY(path_new(&path, s, r, HANDS, HANDS_MAX, err));
+    spread(&path, r);
     pe_status status = show_turns(&turn, &pairs, s, path.where, err);
     if (!status)
         status = draw_dials(to, &path, turn, pairs, s, r, err);

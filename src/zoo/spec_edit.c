@@ -104,7 +104,24 @@ char *zoo_spec_at(const char *spec, int64_t length)
     return zoo_spec_set(spec, "length", length > 0 && zoo_spec_grows(spec) ? text : NULL);
 }
 
+/* spec, which is malloc'ed and freed, with one part unscaled; NULL without memory. */
+static char *unscale_part(char *spec, int index)
+{
+    char *part = spec ? zoo_spec_part(spec, index) : NULL, *out = NULL;
+    if (part && zoo_spec_put(&part, zoo_spec_has(part, "turning") ? "factor" : "scaling", NULL))
+        out = zoo_spec_with_part(spec, index, part);
+    free(part);
+    free(spec);
+    return out;
+}
+
 char *zoo_spec_unscaled(const char *spec)
 {
-    return zoo_spec_set(spec, zoo_spec_has(spec, "turning") ? "factor" : "scaling", NULL);
+    size_t size = strlen(spec) + 1;
+    char *out = malloc(size);
+    if (out)
+        memcpy(out, spec, size);
+    for (int i = 0; i < zoo_spec_parts(spec); i++)
+        out = unscale_part(out, i);
+    return out;
 }

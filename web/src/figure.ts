@@ -18,6 +18,7 @@ export interface Matrix extends Cells {
   readonly values: Float32Array; // (rows, columns)
   rowName(row: number): string;
   columnName(column: number): string;
+  readonly namesAlone: boolean; // a column's name says all: without the axis's label
 }
 
 export interface Line {
@@ -59,6 +60,7 @@ interface SaidCells extends Omit<Cells, "levels"> {
   first_column?: number;
   row_names?: string[];
   column_names?: string[];
+  names_alone?: boolean;
 }
 
 interface SaidFigure {
@@ -91,6 +93,7 @@ function matrix(said: SaidCells, cells: Cells): Matrix {
     get values() { return (values ??= new Float32Array(bytes(said.values ?? "").buffer)); },
     rowName: (r) => row_names?.[r] ?? String(first_row + r),
     columnName: (c) => column_names?.[c] ?? String(first_column + c),
+    namesAlone: said.names_alone ?? false,
   };
 }
 

@@ -10,7 +10,7 @@ import { words } from "./words";
 interface Property {
   name: string;
   sentence: string;
-  outcome: "holds" | "fails" | "no meaning";
+  outcome: "holds" | "fails" | "no meaning" | "yes" | "no";
   outcome_text: string;
   number_text: string;
   what: string;
@@ -19,7 +19,7 @@ interface Property {
 
 type Checked = { properties: Property[]; error: string };
 
-const looks = { holds: "good", fails: "bad", "no meaning": "none" } as const;
+const looks = { holds: "good", fails: "bad", "no meaning": "none", yes: "none", no: "none" } as const;
 
 export class PropertiesPanel {
   private readonly body = h("div", { class: "wide", "aria-live": "polite" });

@@ -124,8 +124,8 @@ export class Readout {
     const c = f.matrix;
     if (!c || this.row >= c.rows || this.column >= c.columns || this.row < 0) return this.clear();
     const value = shown(c.values[this.row * c.columns + this.column]) || this.app.t(words.masked);
-    this.line.textContent =
-      `${f.yLabel} ${c.rowName(this.row)}, ${f.xLabel} ${c.columnName(this.column)}: ${value}`;
+    const column = c.namesAlone ? c.columnName(this.column) : `${f.xLabel} ${c.columnName(this.column)}`;
+    this.line.textContent = `${f.yLabel} ${c.rowName(this.row)}, ${column}: ${value}`;
     const width = c.width / c.columns, height = c.height / c.rows;
     this.place(c.x + this.column * width, c.y + this.row * height, width, height);
   }
