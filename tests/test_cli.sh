@@ -6,26 +6,12 @@ set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
 root=$PWD
 dir=$(mktemp -d)
+. tests/lib.sh
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 mkdir "$dir/bin" && ln -s "$POSENC" "$dir/bin/posenc"
 PATH=$dir/bin:$PATH
 export XDG_CACHE_HOME=$dir/cache
 cd "$dir" || exit 1
-passed=0 failed=0
-
-ok() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
-check() { local what=$1; shift; if "$@"; then ok; else bad "$what"; fi; }
-
-# expect CODE WORDS COMMAND...: the exit code, and WORDS in what it prints; an error prints nothing on stdout.
-expect() {
-  local code=$1 words=$2 got; shift 2
-  "$@" >stdout 2>stderr; got=$?
-  if [ $got != "$code" ]; then bad "$* : exit code $got, not $code: $(head -c 300 stderr)"; return; fi
-  if [ "$code" -gt 1 ] && [ -s stdout ]; then bad "$* : an error, and something on stdout"; return; fi
-  if ! grep -qF -- "$words" stdout stderr; then bad "$* : '$words' is not in: $(cat stdout stderr | head -c 300)"; return; fi
-  ok
-}
 
 . "$root/tests/tiny_model.sh"
 # gguf FILE ARCH KEY:NUMBER...: metadata of a model without tensors; rope.freq_base is 500000.

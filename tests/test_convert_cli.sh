@@ -5,24 +5,12 @@
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
 dir=$(mktemp -d)
+. tests/lib.sh
+seen=$dir
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/bin" "$dir/work" && ln -s "$POSENC" "$dir/bin/posenc"
 PATH=$dir/bin:$PATH
 cd "$dir/work" || exit 1
-passed=0 failed=0
-
-ok() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
-check() { local what=$1; shift; if "$@"; then ok; else bad "$what"; fi; }
-# expect CODE WORDS COMMAND...: the exit code, and WORDS in what it prints; an error prints nothing on stdout.
-expect() {
-  local code=$1 words=$2 got; shift 2
-  "$@" >"$dir/stdout" 2>"$dir/stderr"; got=$?
-  if [ $got != "$code" ]; then bad "$* : exit code $got, not $code: $(head -c 300 "$dir/stderr")"; return; fi
-  if [ "$code" -gt 1 ] && [ -s "$dir/stdout" ]; then bad "$* : an error, and something on stdout"; return; fi
-  if ! grep -qF -- "$words" "$dir/stdout" "$dir/stderr"; then bad "$* : '$words' is not in: $(head -c 300 "$dir/stderr")"; return; fi
-  ok
-}
 not() { ! "$@"; }
 le() { local n=$1 k; for ((k = 0; k < $2; k++)); do printf "\\x$(printf %02x $((n & 255)))"; n=$((n >> 8)); done; }
 weights() { { le ${#2} 8; printf %s "$2"; [ -z "${3:-}" ] || printf %s "$3"; } >"$1"; }

@@ -6,24 +6,11 @@ set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
 page=$PWD/web/posenc.html
 dir=$(mktemp -d)
+. tests/lib.sh
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 export XDG_CACHE_HOME=$dir/cache HOME=$dir/home
 unset DISPLAY WAYLAND_DISPLAY WSL_DISTRO_NAME BROWSER
-passed=0 failed=0
-
-ok() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
-check() { local what=$1; shift; if "$@"; then ok; else bad "$what"; fi; }
-# expect CODE WORDS COMMAND...: the exit code, and WORDS in what it prints; an error prints nothing on stdout.
-expect() {
-  local code=$1 words=$2 got; shift 2
-  "$@" >stdout 2>stderr; got=$?
-  if [ $got != "$code" ]; then bad "$*: exit code $got, not $code: $(head -c 300 stderr)"
-  elif [ "$code" -gt 1 ] && [ -s stdout ]; then bad "$*: an error, and something on stdout"
-  elif ! grep -qF -- "$words" stdout stderr; then bad "$*: no '$words' in: $(cat stdout stderr | head -c 300)"
-  else ok; fi
-}
 
 # ---- the file
 expect 0 "file://$dir/out.html" "$POSENC" explore -o out.html

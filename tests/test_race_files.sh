@@ -7,14 +7,10 @@ set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
 root=$PWD
 dir=$(mktemp -d)
+. tests/lib.sh
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 . "$root/tests/tiny_model.sh"
-passed=0 failed=0
-
-ok() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
-check() { local what=$1; shift; if "$@"; then ok; else bad "$what"; fi; }
 # expect CODE WORDS VERB OPTIONS...: the exit code, and WORDS in what it prints.
 expect() {
   local code=$1 words=$2 got; shift 2

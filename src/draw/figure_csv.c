@@ -11,17 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is no UTF-8 becomes U+FFFD. */
+/* The character at text, as it is written: what is no UTF-8 becomes U+FFFD. How many bytes of text it is. */
+static int next_of(const char *text, const char **shown, size_t *size)
+{
+    unsigned code;
+    int n = out_character(text, &code);
+    *shown = n ? text : "\xEF\xBF\xBD";
+    *size = n ? (size_t)n : 3;
+    return n ? n : 1;
+}
+
 void draw_csv_text(FILE *to, const char *text)
 {
+    const char *shown;
+    size_t size;
     putc('"', to);
     while (*text) {
-        unsigned code = 0;
-        int n = out_character(text, &code);
         if (*text == '"')
             putc('"', to);
-        fwrite(n ? text : "\xEF\xBF\xBD", 1, n ? (size_t)n : 3, to);
-        text += n ? n : 1;
+        text += next_of(text, &shown, &size);
+        fwrite(shown, 1, size, to);
     }
     putc('"', to);
 }
@@ -60,22 +69,33 @@ static void put_real(FILE *to, double v)
 
 /* ---------------------------------------------------------------- lines */
 
+/* A field and a comma; its end. */
+static char *add_text(char *out, const char *text)
+{
+    const char *shown;
+    size_t size;
+    *out++ = '"';
+    for (; *text; out += size) {
+        if (*text == '"')
+            *out++ = '"';
+        text += next_of(text, &shown, &size);
+        memcpy(out, shown, size);
+    }
+    memcpy(out, "\",", 3);
+    return out + 2;
+}
+
 /* What all lines of a series begin with; malloc'ed, NULL: no memory. */
 static char *start_of(const figure *f, const char *series)
 {
     const char *part[] = { f->group ? f->group : "", f->title ? f->title : "", series };
-    char *text = NULL;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
-    for (int i = 0; to && i < 3; i++) {
-        draw_csv_text(to, part[i]);
-        putc(',', to);
-    }
-    bool failed = !to || ferror(to);
-    if ((to && fclose(to)) || failed) {
-        free(text);
-        return NULL;
-    }
+    size_t size = 1, each;
+    for (int i = 0; i < 3; i++)
+        if (!io_mul(&each, strlen(part[i]) + 2, 3) || !io_add(&size, size, each))
+            return NULL;
+    char *text = malloc(size), *to = text;
+    for (int i = 0; to && i < 3; i++)
+        to = add_text(to, part[i]);
     return text;
 }
 
@@ -84,8 +104,8 @@ static bool put_row(FILE *to, const figure *f, int row)
     char number[FIGURE_NUMBER];
     char *start = start_of(f, figure_row_name(number, f, row));
     for (int c = 0; start && c < f->columns; c++) {
-        fputs(start, to);
         const char *x = figure_column_name(number, f, c);
+        fputs(start, to);
         if (x == number)
             fputs(x, to);
         else

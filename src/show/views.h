@@ -7,6 +7,7 @@
 #define POSENC_SHOW_VIEWS_H
 
 #include "show/show.h"
+#include "show/try.h"
 
 #define SHOW_POINTS_MAX 2048 /* of a line; longer ones are sampled */
 #define SHOW_CELLS_MAX 4096  /* rows or columns of a heat map */
@@ -15,13 +16,6 @@
 /* What is drawn while somebody waits is counted before it is computed, in steps of a multiplication or so. */
 #define SHOW_WORK_MAX (INT64_C(1) << 26)
 #define SHOW_SINE 16 /* steps of a number of a code, or of a turn */
-
-#define SHOW_TRY(call)                                                                                                 \
-    do {                                                                                                               \
-        pe_status try_status = (call);                                                                                 \
-        if (try_status)                                                                                                \
-            return try_status;                                                                                         \
-    } while (0)
 
 #define SHOW_HOOKS_SCORE (PE_HOOK_CONTENT | PE_HOOK_BIAS)
 

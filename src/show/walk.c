@@ -107,8 +107,8 @@ static pe_status take_steps(walk *w, walk_scene *s, pe_error *err)
     w->spec = copy_all(w, pe_encoding_spec(s->e));
     walk_case(w, s);
     walk_code(w, s);
-    WALK_TRY(walk_turn(w, s, err));
-    WALK_TRY(walk_terms(w, s, err));
+    SHOW_TRY(walk_turn(w, s, err));
+    SHOW_TRY(walk_terms(w, s, err));
     walk_attend(w, s);
     return w->failed ? io_fail(err, PE_ERR_NOMEM, "no memory for the steps of %s", pe_encoding_spec(s->e)) : PE_OK;
 }

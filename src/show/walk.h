@@ -8,15 +8,9 @@
 #include "core/tell.h"
 #include "io/io.h"
 #include "show/show.h"
+#include "show/try.h"
 
 enum { WORDS = 3, WIDTH_MAX = 2 * WALK_DIM_MAX, PLACE_ROOM = 200, TEXT_ROOM = 16384 };
-
-#define WALK_TRY(call)                                                                                                 \
-    do {                                                                                                               \
-        pe_status try_status = (call);                                                                                 \
-        if (try_status)                                                                                                \
-            return try_status;                                                                                         \
-    } while (0)
 
 /* One query's way through attention, in the order it is taken. */
 typedef struct attending {
@@ -54,7 +48,7 @@ pe_status walk_scene_new(walk_scene **out, const char *spec, const walk_request 
 void walk_scene_free(walk_scene *s); /* NULL is fine */
 const int64_t *walk_scene_at(const walk_scene *s, int word);
 void walk_place(char text[PLACE_ROOM], const int64_t *at, int64_t axes); /* "5", "(5,5)" */
-tell_of walk_scene_asks(const walk_scene *s, int key, int64_t element); /* of the query, about this key */
+tell_of walk_scene_asks(const walk_scene *s, int key, int64_t element);  /* of the query, about this key */
 /* What is shown is what the library has, up to rounding, of numbers as large as size. */
 pe_status walk_scene_hold(const walk_scene *s, double shown, double library, double size, pe_error *err);
 pe_status walk_scene_attend(walk_scene *s, pe_error *err); /* fills in plain and with */

@@ -33,7 +33,7 @@ static pe_status make_encoding(walk_scene *s, const char *spec, pe_error *err)
 {
     const walk_request *r = s->r;
     pe_shape shape = { .heads = r->heads, .head_dim = r->dim, .model_dim = r->dim };
-    WALK_TRY(pe_encoding_new(&s->e, spec, shape, err));
+    SHOW_TRY(pe_encoding_new(&s->e, spec, shape, err));
     s->D = pe_encoding_embed_width(s->e, r->dim);
     if (s->D < 0 || s->D > WIDTH_MAX)
         return io_fail(err, PE_ERR_SHAPE, "%s: with its codes a word is %" PRId64 " wide; a walk shows %d at most",
@@ -41,7 +41,7 @@ static pe_status make_encoding(walk_scene *s, const char *spec, pe_error *err)
     shape.head_dim = s->D;
     if (s->D != r->dim) { /* codes that join make the heads wider */
         pe_encoding_free(s->e);
-        WALK_TRY(pe_encoding_new(&s->e, spec, shape, err));
+        SHOW_TRY(pe_encoding_new(&s->e, spec, shape, err));
     }
     shape.head_dim = r->dim;
     return pe_encoding_new(&s->none, no_encoding(), shape, err);
@@ -106,8 +106,8 @@ static pe_status place_words(walk_scene *s, pe_error *err)
 {
     const walk_request *r = s->r;
     int64_t at[WORDS][PE_AXES_MAX] = { 0 };
-    WALK_TRY(check_count("the position", r->position_count, s->axes, err));
-    WALK_TRY(check_count("the key's position", r->other_count, s->axes, err));
+    SHOW_TRY(check_count("the position", r->position_count, s->axes, err));
+    SHOW_TRY(check_count("the key's position", r->other_count, s->axes, err));
     for (int64_t a = 0; a < s->axes; a++) {
         int64_t query = r->position[r->position_count > 1 ? a : 0];
         int64_t step_back = a < s->axes - 1 ? 1 : 2; /* near on all axes but the last: windows may be narrow */
@@ -165,14 +165,14 @@ static pe_status set_up(walk_scene *s, const char *spec, pe_error *err)
         return io_fail(err, PE_ERR_RANGE,
                        "head is %" PRId64 " of %" PRId64 "; a walk takes 0 to heads - 1 of %d at most", r->head,
                        r->heads, WALK_HEADS_MAX);
-    WALK_TRY(make_encoding(s, spec, err));
+    SHOW_TRY(make_encoding(s, spec, err));
     s->axes = pe_encoding_axes(s->e);
     s->dim = r->dim;
     s->heads = r->heads;
     s->head = r->head;
     s->told_count = tell_list(s->e, s->told);
-    WALK_TRY(make_params(s, err));
-    WALK_TRY(place_words(s, err));
+    SHOW_TRY(make_params(s, err));
+    SHOW_TRY(place_words(s, err));
     draw_words(s);
     return embed_words(s, err);
 }

@@ -38,8 +38,8 @@ static pe_status turn_all(attending *a, const walk_scene *s, pe_error *err)
     }
     pe_view q = pe_view_packed(a->q, PE_F64, 1, 1, a->D), k = pe_view_packed(a->k, PE_F64, WORDS, 1, a->D), v = k;
     v.data = a->v;
-    WALK_TRY(pe_encoding_rotate(a->e, PE_QUERY, q, q, at_query(s, a), err));
-    WALK_TRY(pe_encoding_rotate(a->e, PE_KEY, k, k, at_keys(s, a), err));
+    SHOW_TRY(pe_encoding_rotate(a->e, PE_QUERY, q, q, at_query(s, a), err));
+    SHOW_TRY(pe_encoding_rotate(a->e, PE_KEY, k, k, at_keys(s, a), err));
     return pe_encoding_rotate(a->e, PE_VALUE, v, v, at_keys(s, a), err);
 }
 
@@ -53,15 +53,15 @@ static pe_status add_terms(double out[WORDS], attending *a, const walk_scene *s,
                      .q_at = at_query(s, a),
                      .k_at = at_keys(s, a),
                      .seen = s->seen };
-    WALK_TRY(pe_encoding_content(a->e, stage, params_of(s, a), &tile, err));
-    WALK_TRY(pe_encoding_bias(a->e, stage, params_of(s, a), &tile, err));
+    SHOW_TRY(pe_encoding_content(a->e, stage, params_of(s, a), &tile, err));
+    SHOW_TRY(pe_encoding_bias(a->e, stage, params_of(s, a), &tile, err));
     memcpy(out, score + s->head * WORDS, WORDS * sizeof *out);
     return PE_OK;
 }
 
 static pe_status both_stages(attending *a, const walk_scene *s, pe_error *err)
 {
-    WALK_TRY(add_terms(a->before, a, s, PE_BEFORE_SCALE, err));
+    SHOW_TRY(add_terms(a->before, a, s, PE_BEFORE_SCALE, err));
     return add_terms(a->after, a, s, PE_AFTER_SCALE, err);
 }
 
@@ -113,9 +113,9 @@ static pe_status finish(double *out, const attending *a, walk_scene *s, pe_error
         memcpy(s->wide + h * a->D, a->sum, (size_t)a->D * sizeof *out);
     }
     pe_view all = pe_view_packed(s->wide, PE_F64, 1, s->heads, a->D);
-    WALK_TRY(pe_encoding_value(a->e, params_of(s, a), all, pe_view_packed(weight, PE_F64, 1, s->heads, WORDS),
+    SHOW_TRY(pe_encoding_value(a->e, params_of(s, a), all, pe_view_packed(weight, PE_F64, 1, s->heads, WORDS),
                                at_query(s, a), at_keys(s, a), err));
-    WALK_TRY(pe_encoding_rotate(a->e, PE_OUTPUT, all, all, at_query(s, a), err));
+    SHOW_TRY(pe_encoding_rotate(a->e, PE_OUTPUT, all, all, at_query(s, a), err));
     memcpy(out, s->wide + s->head * a->D, (size_t)a->D * sizeof *out);
     return PE_OK;
 }
@@ -131,7 +131,7 @@ static pe_status ask_library(attending *a, walk_scene *s, pe_error *err)
                           .k_at = at_keys(s, a),
                           .mask.key_used = s->seen,
                           .scale = a->e == s->e ? 0 : a->scale };
-    WALK_TRY(pe_reference_work(a->e, &call, &bytes, err));
+    SHOW_TRY(pe_reference_work(a->e, &call, &bytes, err));
     void *work = malloc(bytes ? bytes : 1);
     if (!work)
         return io_fail(err, PE_ERR_NOMEM, "no memory for attention");
@@ -159,7 +159,7 @@ static pe_status hold(const double *steps, const attending *a, const walk_scene 
     for (int64_t d = 0; d < a->D; d++)
         size = fmax(size, fabs(a->out[d]));
     for (int64_t d = 0; d < a->D; d++)
-        WALK_TRY(walk_scene_hold(s, steps[d], a->out[d], size * score, err));
+        SHOW_TRY(walk_scene_hold(s, steps[d], a->out[d], size * score, err));
     return PE_OK;
 }
 
@@ -167,8 +167,8 @@ static pe_status attend(attending *a, walk_scene *s, pe_error *err)
 {
     double steps[WIDTH_MAX];
     weigh(a, s);
-    WALK_TRY(finish(steps, a, s, err));
-    WALK_TRY(ask_library(a, s, err));
+    SHOW_TRY(finish(steps, a, s, err));
+    SHOW_TRY(ask_library(a, s, err));
     return hold(steps, a, s, err);
 }
 
@@ -176,9 +176,9 @@ pe_status walk_scene_attend(walk_scene *s, pe_error *err)
 {
     s->with.e = s->e, s->with.from = s->y, s->with.D = s->D;
     s->plain.e = s->none, s->plain.from = s->x, s->plain.D = s->dim;
-    WALK_TRY(turn_all(&s->with, s, err));
-    WALK_TRY(terms(&s->with, s, err)); /* which finds out what is seen */
-    WALK_TRY(turn_all(&s->plain, s, err));
-    WALK_TRY(attend(&s->with, s, err));
+    SHOW_TRY(turn_all(&s->with, s, err));
+    SHOW_TRY(terms(&s->with, s, err)); /* which finds out what is seen */
+    SHOW_TRY(turn_all(&s->plain, s, err));
+    SHOW_TRY(attend(&s->with, s, err));
     return attend(&s->plain, s, err);
 }

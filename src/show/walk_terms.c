@@ -58,8 +58,8 @@ static void value_step(walk *w, walk_scene *s, const told *what)
 static pe_status hold(const walk_scene *s, double sum[2][WORDS], pe_error *err)
 {
     for (int j = 0; j < WORDS; j++) {
-        WALK_TRY(walk_scene_hold(s, sum[0][j], s->with.before[j], 1 + fabs(sum[0][j]), err));
-        WALK_TRY(walk_scene_hold(s, sum[1][j], s->with.after[j], 1 + fabs(sum[1][j]), err));
+        SHOW_TRY(walk_scene_hold(s, sum[0][j], s->with.before[j], 1 + fabs(sum[0][j]), err));
+        SHOW_TRY(walk_scene_hold(s, sum[1][j], s->with.after[j], 1 + fabs(sum[1][j]), err));
     }
     return PE_OK;
 }

@@ -24,7 +24,7 @@ static pe_status ask_pairs(turning_pairs *p, const walk_scene *s, pe_error *err)
     pe_positions at = { walk_scene_at(s, s->query), 1, s->axes, 0, 0 };
     p->count = pe_encoding_pair_count(s->e);
     p->gain = pe_encoding_gain(s->e, PE_QUERY, at.at[0]);
-    WALK_TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
+    SHOW_TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
     for (int64_t n = 0; n < p->count; n++)
         p->turns[p->pair[n].x_out] = p->turns[p->pair[n].y_out] = true;
     return pe_encoding_table(s->e, PE_QUERY, pe_view_packed(p->cosine, PE_F64, 1, 1, p->count),
@@ -152,8 +152,8 @@ static pe_status distance_line(walk *w, walk_scene *s, pe_error *err)
     }
     x.data = s->y + s->query * s->D;
     y.data = s->y + s->key * s->D;
-    WALK_TRY(pe_encoding_rotate(s->e, PE_QUERY, vq, x, (pe_positions){ at, 1, s->axes, 0, 0 }, err));
-    WALK_TRY(pe_encoding_rotate(s->e, PE_KEY, vk, y, (pe_positions){ zero, 1, s->axes, 0, 0 }, err));
+    SHOW_TRY(pe_encoding_rotate(s->e, PE_QUERY, vq, x, (pe_positions){ at, 1, s->axes, 0, 0 }, err));
+    SHOW_TRY(pe_encoding_rotate(s->e, PE_KEY, vk, y, (pe_positions){ zero, 1, s->axes, 0, 0 }, err));
     for (int64_t d = 0; d < s->D; d++) {
         sum += q[d] * k[d];
         size += fabs(q[d]) + fabs(k[d]);
@@ -205,7 +205,7 @@ pe_status walk_turn(walk *w, walk_scene *s, pe_error *err)
     turning_pairs p = { 0 };
     if (!pe_encoding_pair_count(s->e))
         return PE_OK;
-    WALK_TRY(ask_pairs(&p, s, err));
+    SHOW_TRY(ask_pairs(&p, s, err));
     frequency_step(w, s, &p);
     walk_begin(w, title, "x' = x c - y s, y' = x s + y c", (words){ NULL, NULL });
     walk_vector(w, walk_name("q_%s", s->place[s->query]).text, NULL, s->y + s->query * s->D, s->D);
