@@ -40,14 +40,27 @@ static pe_status stage_new(stage *g, const show_subject *s, const show_request *
 
 /* ---------------------------------------------------------------- around */
 
+/* As much of a word as a label has room for, in whole characters. */
+typedef struct short_word {
+    char text[61];
+} short_word;
+
+static short_word shorten(const char *word)
+{
+    short_word out;
+    if ((size_t)snprintf(out.text, sizeof out.text, "%s", word) >= sizeof out.text)
+        io_end_with_dots(out.text, sizeof out.text);
+    return out;
+}
+
 /* "dog +4": a word and its distance. */
 static void name_columns(figure *f, const stage *g, int64_t query)
 {
-    char text[SHOW_WORDS_MAX][80];
+    char text[SHOW_WORDS_MAX][90];
     const char *name[SHOW_WORDS_MAX];
     for (int i = 0; i < g->words.count; i++) {
         int64_t d = query - i;
-        snprintf(text[i], sizeof text[i], d ? "%.48s %+" PRId64 : "%.48s %" PRId64, g->words.word[i], d);
+        snprintf(text[i], sizeof text[i], d ? "%s %+" PRId64 : "%s %" PRId64, shorten(g->words.word[i]).text, d);
         name[i] = text[i];
     }
     figure_names(f, &f->x_names, name, g->words.count);
@@ -85,11 +98,11 @@ static void hide_ahead(double *v, int rows, const stage *g, int64_t query)
 static void caption(figure *f, const stage *g, int64_t query, const show_request *r, words what)
 {
     show_say(f, &f->caption, r,
-             g->causal ? (words){ "Seen from “%.60s”, word %" PRId64 " counted from 0, under a causal mask: %s.",
-                                  "加因果掩码，从“%.60s”（第 %" PRId64 " 个词，从 0 数）看：%s。" }
-                       : (words){ "Seen from “%.60s”, word %" PRId64 " counted from 0: %s.",
-                                  "从“%.60s”（第 %" PRId64 " 个词，从 0 数）看：%s。" },
-             g->words.word[query], query, say(what, r->language));
+             g->causal ? (words){ "Seen from “%s”, word %" PRId64 " counted from 0, under a causal mask: %s.",
+                                  "加因果掩码，从“%s”（第 %" PRId64 " 个词，从 0 数）看：%s。" }
+                       : (words){ "Seen from “%s”, word %" PRId64 " counted from 0: %s.",
+                                  "从“%s”（第 %" PRId64 " 个词，从 0 数）看：%s。" },
+             shorten(g->words.word[query]).text, query, say(what, r->language));
 }
 
 static pe_status around_codes(show_sheet *to, const stage *g, int64_t query, const show_subject *s,
