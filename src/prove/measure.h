@@ -57,6 +57,8 @@ void measure_close(measure_encoding *m);
 /* Codes of positions first .. first + n - 1 (of the last axis, the others 0), without a word: out (n, width), width as
  * measure_width says. PE_ERR_UNSUITED where it adds no code. */
 int64_t measure_width(const measure_encoding *m);
+/* PE_ERR_UNSUITED where codes are not so wide: those that are put behind a word. */
+pe_status measure_added(const measure_encoding *m, int64_t width, pe_error *err);
 pe_status measure_codes(double *out, const measure_encoding *m, int64_t first, int64_t n, pe_error *err);
 /* The same of a spec, from position 0 on: *code (n, *width), the caller's to free; NULL on failure. */
 pe_status measure_line(double **code, int64_t *width, const char *spec, const prove_given *g, int64_t n, pe_error *err);

@@ -32,6 +32,14 @@ int64_t measure_width(const measure_encoding *m)
     return pe_encoding_embed_width(m->e, m->shape.model_dim);
 }
 
+pe_status measure_added(const measure_encoding *m, int64_t width, pe_error *err)
+{
+    if (measure_width(m) != width)
+        return io_fail(err, PE_ERR_UNSUITED, "%s makes %lld numbers of %lld; needs a code that is added to the word",
+                       pe_encoding_spec(m->e), (long long)measure_width(m), (long long)width);
+    return PE_OK;
+}
+
 pe_status measure_codes(double *out, const measure_encoding *m, int64_t first, int64_t n, pe_error *err)
 {
     int64_t width = measure_width(m), axes = pe_encoding_axes(m->e);

@@ -18,7 +18,8 @@ static pe_status mean_cosine(double *mean, const char *spec, const prove_given *
     measure_encoding m;
     PROVE_TRY(measure_open(&m, spec, &one, err));
     double *word = measure_memory(WORDS + g->length, width, err), *code = word ? word + WORDS * width : NULL;
-    pe_status status = word ? measure_codes(code, &m, 0, g->length, err) : PE_ERR_NOMEM;
+    pe_status status = word ? measure_added(&m, width, err) : PE_ERR_NOMEM;
+    status = status ? status : measure_codes(code, &m, 0, g->length, err);
     if (!status) {
         measure_normals(word, WORDS * width, 1, g->seed);
         for (int64_t n = 0; n < WORDS * g->length; n++) {

@@ -96,6 +96,7 @@ static pe_status read_at(reading *r, const prove_given *g, int64_t width, pe_err
     *r = (reading){ 0 };
     PROVE_TRY(measure_open(&e, g->spec[0], &one, err));
     pe_status status = mixture_new(&m, g, width, err);
+    status = status ? status : measure_added(&e, width, err);
     status = status ? status : measure_codes(m.code, &e, 0, g->length, err);
     if (!status)
         mix(&m, g->seed);
