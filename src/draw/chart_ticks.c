@@ -181,7 +181,8 @@ void axis_ends(axis *a)
     double step = pow(10, floor(log10(a->high - a->low)) - 1), end[2] = { a->low, a->high };
     for (a->count = 0; a->count < 2; a->count++) {
         a->tick[a->count] = end[a->count];
-        print_tick(a->label[a->count], step * round(end[a->count] / step) + 0.0, step, false);
+        double v = step * round(end[a->count] / step) + 0.0;
+        print_tick(a->label[a->count], isfinite(v) ? v : end[a->count], step, false); /* a step may be too small */
     }
 }
 
