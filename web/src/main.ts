@@ -7,7 +7,7 @@ import { Background, serve } from "./background";
 import { ClaimsPanel } from "./claims";
 import { byId, fill, h } from "./dom";
 import { Explore } from "./explore";
-import { AtMost, eachFrame, measured } from "./frame";
+import { AtMost, eachFrame, measured, noted } from "./frame";
 import { renderGlossary } from "./glossary";
 import { Header } from "./header";
 import { inks } from "./inks";
@@ -81,10 +81,14 @@ class Page implements App {
   }
   newest(args: readonly string[], owner: object, done: (ran: Ran) => void): boolean {
     this.forget(owner);
-    const slow = this.pace.isSlow(args);
-    if (slow) this.front.run(args, owner, (ran) => { this.pace.took(args, ran.ms ?? 0); done(ran); });
+    const slow = this.pace.isSlow(args), start = performance.now();
+    if (slow) this.front.run(args, owner, (ran) => {
+      this.pace.took(args, ran.ms ?? 0);
+      noted("command", start, { args, code: ran.code, bytes: ran.out.length });
+      done(ran);
+    });
     else {
-      const start = performance.now(), ran = this.run(args);
+      const ran = this.run(args);
       this.pace.took(args, performance.now() - start);
       done(ran);
     }

@@ -24,6 +24,16 @@ const state = () => ({
   fresh: performance.getEntriesByName("command").some((e) => e.detail.args.includes("parts") && e.detail.code === 0),
 });
 
+/** The state once the tool has answered, which may be in a worker: a picture or a sentence. */
+async function answered(page) {
+  await settle(page);
+  for (const end = Date.now() + 20000; ;) {
+    const now = await page.evaluate(state);
+    if (now.fresh || now.said || Date.now() > end) return now;
+    await settle(page, 50);
+  }
+}
+
 /** Why the tool may refuse what a control asks for: a sentence that says what would be right, and never that memory is short. */
 const reasons = /^(?!.*no memory).*(; |needs|wants|between|outside|only|must|has a meaning)/is;
 
@@ -42,8 +52,7 @@ check("every control of every row does something, and nothing breaks", async () 
         const before = await page.evaluate(state);
         await page.evaluate(() => performance.clearMeasures("command"));
         that(await page.evaluate(turnControl, { selector, index, value }), `${row.name}: ${label} is gone`);
-        await settle(page);
-        const after = await page.evaluate(state);
+        const after = await answered(page);
         turned++;
         that(after.spec !== before.spec || (typed && after.said), `${row.name}: ${label} to ${value} leaves the spec as it was: ${after.spec}`);
         that(!/stopped|undefined|NaN/.test(after.said), `${row.name}: ${label} to ${value}: ${after.said}`);
