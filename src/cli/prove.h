@@ -33,6 +33,10 @@ typedef struct prove_report {
     bool in_full; /* with the evidence */
 } prove_report;
 
+bool prove_on_terminal(int fd); /* that can do more than lines of text */
+/* Measures what the operands name into *r, whose line and subject are the caller's to free, also after a failure. */
+cli_exit prove_fill(prove_report *r, const cli_args *a);
+
 typedef struct prove_text {
     char text[48];
 } prove_text;
