@@ -131,6 +131,8 @@
 #define rope_magnitude pei_rope_magnitude
 #define rope_prepare_ggml pei_rope_prepare_ggml
 #define rope_prepare_hf pei_rope_prepare_hf
+#define rope_slot pei_rope_slot
+#define rope_tell_pair pei_rope_tell_pair
 #define rope_turns pei_rope_turns
 #define rotate_f32_c pei_rotate_f32_c
 #define rotate_f64_c pei_rotate_f64_c
@@ -152,13 +154,16 @@
 #define table_row_f32 pei_table_row_f32
 #define table_row_f64 pei_table_row_f64
 #define table_start pei_table_start
+#define tell_difference pei_tell_difference
 #define tell_factor pei_tell_factor
 #define tell_into pei_tell_into
 #define tell_list pei_tell_list
 #define tell_number pei_tell_number
 #define tell_one pei_tell_one
+#define tell_pair pei_tell_pair
 #define tell_products pei_tell_products
 #define tell_say pei_tell_say
+#define tell_scale pei_tell_scale
 #define text_nearest pei_text_nearest
 #define text_number pei_text_number
 #define text_plain_point pei_text_plain_point
