@@ -5,6 +5,7 @@
 #   1. the size given to malloc, calloc, realloc, memcpy, memmove or memset holds no *, + or <<, but in sizeof
 #   2. nothing named as a size or count is cast to int; (int) of a bounded one says why on its line: /* fits: ... */
 # It does not follow a value from line to line; the readers' tests and the fuzzer do.
+# Kernels widen a vector by zext or setr, never by a cast: the new lanes of a cast are undefined.
 set -euo pipefail
 
 lint() { # lint FILE...: prints FILE:LINE: what is wrong
@@ -55,6 +56,10 @@ lint() { # lint FILE...: prints FILE:LINE: what is wrong
     }' "$@"
 }
 
+widening_casts() { # widening_casts FILE...: casts to a vector with more lanes
+  grep -HnE '_mm256_cast[a-z]+128_[a-z]+256\(|_mm512_cast[a-z]+(128|256)_[a-z]+512\(' "$@" || true
+}
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -89,6 +94,25 @@ if [ "$bad" -ne 8 ] || [ -n "$good" ]; then
   exit 1
 fi
 
+cat >"$work/casts.c" <<'C'
+    a = _mm256_castps128_ps256(x);
+    b = _mm512_castsi256_si512(x);
+    c = _mm512_castps128_ps512(x);
+    d = _mm256_castps256_ps128(x);
+    e = _mm256_castsi256_ps(x);
+    f = _mm256_zextps128_ps256(x);
+C
+if [ "$(widening_casts "$work/casts.c" | wc -l)" -ne 3 ]; then
+  echo "FAILED: the lint itself: of 3 casts to a wider vector it sees"
+  widening_casts "$work/casts.c"
+  exit 1
+fi
+found=$(widening_casts src/kernels/*.[ch])
+if [ -n "$found" ]; then
+  printf 'FAILED: the new lanes are undefined; use zext or setr:\n%s\n' "$found"
+  exit 1
+fi
+
 own='engine_[a-z]*|extend_[a-z]*|json_edit|spec_[a-z]*' # text that is in memory already: its length is no file's number
 readers=$(ls src/io/*.[ch] src/zoo/*.[ch] | grep -vE "^src/zoo/($own)\.[ch]$")
 found=$(lint $readers)
@@ -97,3 +121,4 @@ if [ -n "$found" ]; then
   exit 1
 fi
 echo "$(wc -w <<<"$readers") files of src/io and src/zoo: sizes are checked"
+echo "$(ls src/kernels/*.[ch] | wc -l) files of src/kernels: no cast to a wider vector"

@@ -194,7 +194,7 @@ INLINE vf vf_sum_after(vf x)
     x = _mm256_add_ps(x, _mm256_castsi256_ps(_mm256_srli_si256(_mm256_castps_si256(x), 4)));
     x = _mm256_add_ps(x, _mm256_castsi256_ps(_mm256_srli_si256(_mm256_castps_si256(x), 8)));
     __m128 upper = _mm256_extractf128_ps(x, 1);
-    return _mm256_add_ps(x, _mm256_castps128_ps256(_mm_shuffle_ps(upper, upper, 0)));
+    return _mm256_add_ps(x, _mm256_zextps128_ps256(_mm_shuffle_ps(upper, upper, 0)));
 }
 
 /* p[i], p[i + 1], p[j], p[j + 1] */
@@ -224,8 +224,7 @@ INLINE void vf_transpose(vf y[VW], const float *x, int64_t x_row)
         vf r[4];
         UNROLL
         for (int i = 0; i < 4; i++)
-            r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(x + i * x_row + h)),
-                                        _mm_loadu_ps(x + (i + 4) * x_row + h), 1);
+            r[i] = _mm256_setr_m128(_mm_loadu_ps(x + i * x_row + h), _mm_loadu_ps(x + (i + 4) * x_row + h));
         vf a = _mm256_unpacklo_ps(r[0], r[1]), b = _mm256_unpackhi_ps(r[0], r[1]);
         vf c = _mm256_unpacklo_ps(r[2], r[3]), d = _mm256_unpackhi_ps(r[2], r[3]);
         y[h] = _mm256_shuffle_ps(a, c, 0x44);

@@ -207,8 +207,8 @@ INLINE void vf_pairs(vf *here, vf *next, const float *p, vf at)
 {
     int32_t i[VW];
     _mm512_storeu_si512(i, _mm512_cvttps_epi32(at));
-    vf a = _mm512_insertf32x8(_mm512_castps256_ps512(pairs_four(p, i, 0)), pairs_four(p, i, 8), 1);
-    vf b = _mm512_insertf32x8(_mm512_castps256_ps512(pairs_four(p, i, 2)), pairs_four(p, i, 10), 1);
+    vf a = _mm512_insertf32x8(_mm512_zextps256_ps512(pairs_four(p, i, 0)), pairs_four(p, i, 8), 1);
+    vf b = _mm512_insertf32x8(_mm512_zextps256_ps512(pairs_four(p, i, 2)), pairs_four(p, i, 10), 1);
     *here = _mm512_shuffle_ps(a, b, 0x88);
     *next = _mm512_shuffle_ps(a, b, 0xdd);
 }
