@@ -44,13 +44,15 @@ static pe_status check_spec(const lab_setup *s, const lab_entry *e, pe_error *er
     return status;
 }
 
-/* One pass at the length of the training: what cannot serve it is refused now, and not after others have trained. */
+/* One pass at the length of the training, with the numbers a training begins with: what cannot serve it is refused now,
+ * and not after others have trained. */
 static pe_status check_pass(const race *r, model *m, pe_error *err)
 {
     const lab_setup *s = &r->results.setup;
     lab_batch b;
     RACE_TRY(lab_batch_new(&b, r->data, LAB_TRAIN, 1, s->train_length, err));
     lab_data_train(r->data, &b, s->seed[0], 0);
+    model_init(m, s->seed[0]);
     model_batch batch = race_batch(r, m, &b);
     real *losses = calloc((size_t)s->train_length, sizeof *losses);
     pe_status status = losses ? model_losses(m, &batch, losses, NULL, err)
