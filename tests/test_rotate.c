@@ -870,6 +870,29 @@ static void xpos_stays_within_its_type(void **state)
     pe_encoding_free(e);
 }
 
+/* The same holds of a table whose cos and sin differ in type: both must hold the magnitude. */
+static void a_table_of_two_types_stays_within_the_narrower_one(void **state)
+{
+    (void)state;
+    static const pe_dtype held[] = { PE_F16, PE_BF16, PE_F32, PE_F64 };
+    static const int64_t fails[] = { 20000, 36000, 36000, 300000 }; /* as above, by type */
+    pe_error err = { 0 };
+    pe_encoding *e = test_encoding("xpos", test_shape);
+    for (int i = 0; i < COUNT(held); i++)
+        for (int j = 0; j < COUNT(held); j++)
+            for (int f = 0; f < COUNT(fails); f++) {
+                double c[32], s[32];
+                pe_positions at = { &fails[f], 1, 1, 0, 0 };
+                pe_status got = pe_encoding_table(e, PE_KEY, pe_view_packed(c, held[i], 1, 1, 32),
+                                                  pe_view_packed(s, held[j], 1, 1, 32), at, &err);
+                bool fits = fails[f] < fails[i] && fails[f] < fails[j];
+                if (got != (fits ? PE_OK : PE_ERR_POSITION))
+                    fail_msg("cos of type %d, sin of type %d at %" PRId64 ": status %d", held[i], held[j], fails[f],
+                             got);
+            }
+    pe_encoding_free(e);
+}
+
 /* Where those code bases have no such pipeline, their precision still means the same angle, in float32. */
 static void precision_keeps_every_other_key(void **state)
 {
@@ -997,6 +1020,7 @@ int main(void)
         cmocka_unit_test(precision_reproduces_the_float_pipelines),
         cmocka_unit_test(every_pair_says_how_it_turns),
         cmocka_unit_test(xpos_stays_within_its_type),
+        cmocka_unit_test(a_table_of_two_types_stays_within_the_narrower_one),
         cmocka_unit_test(precision_keeps_every_other_key),
         cmocka_unit_test(precision_changes_only_angles),
         cmocka_unit_test(a_canonical_spec_makes_the_same_encoding),

@@ -212,7 +212,9 @@ pe_status pe_encoding_table_with(const pe_encoding *e, pe_side side, pe_view cos
     TRY(check_positions(&where, "positions", cosine.tokens, e->axes, err));
     CHECK_MEMORY(false, view_region("cosine", cosine, WRITES), view_region("sine", sine, WRITES),
                  positions_region("positions", where));
-    TRY(check_turning(p, side, cosine.dtype == PE_F16 ? PE_F16 : sine.dtype, where, err));
+    TRY(check_turning(p, side, cosine.dtype, where, err));
+    if (sine.dtype != cosine.dtype)
+        TRY(check_turning(p, side, sine.dtype, where, err));
     table_call call = { e, p, side, cosine, sine, where };
     if (p->pairs)
         pool_run(pool, make_piece, &call, (cosine.tokens + PIECE - 1) / PIECE);
