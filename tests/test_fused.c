@@ -352,6 +352,57 @@ static void positions_may_be_any(void **state)
     report("positions");
 }
 
+/* A bias that is straight from distances below 60 to those near 2^36, some of the latter being seen. Formed about its
+ * far end, it is off there by 2^-53 of 10 2^36, which is 10^-4 or 50 units at its near end; not for every slope, so there
+ * are some. */
+static void compare_far_and_near(const char *spec, bool ahead, void (*prepare)(attention_case *c, uint64_t *r))
+{
+    uint64_t r = SEED;
+    for (int64_t n = 0; n < 12; n++) {
+        attention_case c = case_begun(spec, case_encoding(spec));
+        c.Tk = 60;
+        c.Tq = 3;
+        c = case_made(c, ahead ? 0 : CAUSAL, SEED);
+        for (int64_t j = 0; j < c.Tk; j++)
+            c.k_at[j] = (j < (ahead ? 52 : 8) ? 0 : PE_POSITION_MAX - 60 - n * 54321) + j;
+        for (int64_t i = 0; i < c.Tq; i++)
+            c.q_at[i] = c.k_at[ahead ? i : c.Tk - c.Tq + i];
+        prepare(&c, &r);
+        compare(c, ahead ? "far keys ahead" : "far keys behind");
+    }
+}
+
+/* All 53 bits of them: the quotient of two far points often gives a shorter slope back whole. */
+static void steep_slopes(attention_case *c, uint64_t *r)
+{
+    for (int64_t h = 0; h < c->params.count; h++)
+        c->w[h] = 10 + 4 * test_uniform(r);
+}
+
+/* A small c, so that the logarithm is straight and x the distance over L. All weights fall with x. */
+static void straight_fire(attention_case *c, uint64_t *r)
+{
+    int64_t n = 8, H = c->shape.heads;
+    double *w1 = c->w + 2, *b1 = w1 + n, *w2 = b1 + n;
+    c->w[0] = 0x1p-60;
+    c->w[1] = 0.5;
+    for (int64_t i = 0; i < n; i++) {
+        w1[i] = (float)(1 + 0.5 * test_uniform(r));
+        b1[i] = (float)test_uniform(r);
+    }
+    for (int64_t i = 0; i < H * n; i++)
+        w2[i] = (float)(-1 + 0.5 * test_uniform(r));
+}
+
+static void far_keys_cost_near_ones_nothing(void **state)
+{
+    (void)state;
+    compare_far_and_near("alibi:slopes=learned", false, steep_slopes);
+    compare_far_and_near("alibi:slopes=learned,form=symmetric", true, steep_slopes);
+    compare_far_and_near("fire:hidden=8", true, straight_fire);
+    report("far keys and near ones");
+}
+
 /* Keys that are not in use may stand anywhere: first in a tile, last, all of a tile. */
 static void compare_padding(const char *spec)
 {
@@ -584,6 +635,7 @@ int main(int argc, char **argv)
         TEST(any_number_of_queries_and_keys),
         TEST(a_window_of_any_size_is_one),
         TEST(positions_may_be_any),
+        TEST(far_keys_cost_near_ones_nothing),
         TEST(padding_may_stand_anywhere),
         TEST(scores_may_be_large),
         TEST(views_of_any_strides_give_the_same_bits),

@@ -80,7 +80,7 @@ static void sum_piece(const fused *f, const line *l, int64_t h, int64_t s)
     }
     if (level == 0 && slope == 0)
         return;
-    double at_b = b > a ? (slope - level * a) / (b - a) : 0;
+    double at_b = b != a ? (slope - level * a) / (b - a) : 0;
     l->p->row->bias_back(l->p, f->p.w, f->g->dparams, h, a, l->factor * (level - at_b));
     l->p->row->bias_back(l->p, f->p.w, f->g->dparams, h, b, l->factor * at_b);
 }

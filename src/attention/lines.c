@@ -120,14 +120,18 @@ static void find_reach(const fused *f, line *l)
     l->most = fmax(fmax(m[0] * s[0], m[0] * s[1]), fmax(m[1] * s[0], m[1] * s[1]));
 }
 
-/* Two points inside a piece; one where it has no width. */
+/* Two points inside a piece; one where it has no width. The first is about as near to 0 as any x of the piece, so that
+ * the level, bias(a) - slope a, is the difference of numbers no larger than the bias there; the second is far from it,
+ * which gives the slope all its digits. */
 void line_points(const line *l, int64_t s, double *a, double *b)
 {
     double low = s ? fmax(l->knot[s - 1], l->least) : l->least,
            high = s < l->knots ? fmin(l->knot[s], l->most) : l->most;
     high = high > low ? high : low;
-    *a = low + (high - low) / 3;
-    *b = low + (high - low) / 3 * 2;
+    double near = low > 0 ? low : high < 0 ? high : 0, width = near - low > high - near ? low - near : high - near;
+    double inside = near != 0 ? fmin(fabs(near), fabs(width) / 3) : fabs(width) * 0x1p-30;
+    *a = low < near && near < high ? near : near + copysign(inside, width);
+    *b = near + width / 3 * 2;
 }
 
 /* One piece, all heads: the line through two points of it. */
@@ -141,8 +145,8 @@ static void fill_piece(void *arg, int64_t s, int worker)
     (void)worker;
     line_points(l, s, &a, &b);
     for (int64_t h = 0; h < f->H; h++) {
-        double at_a = r->bias(l->p, f->p.w, h, a), at_b = b > a ? r->bias(l->p, f->p.w, h, b) : at_a;
-        double slope = b > a ? (at_b - at_a) / (b - a) : 0;
+        double at_a = r->bias(l->p, f->p.w, h, a), at_b = b != a ? r->bias(l->p, f->p.w, h, b) : at_a;
+        double slope = b != a ? (at_b - at_a) / (b - a) : 0;
         l->slope[h * (l->knots + 1) + s] = (float)(l->factor * slope);
         l->level[h * (l->knots + 1) + s] = (float)(l->factor * (at_a - slope * a));
     }
