@@ -467,6 +467,33 @@ static void properties_say_what_test_claims_says(void **state)
     assert_true(*err.text);
 }
 
+/* A part whose code follows the length makes that of the whole do so, whatever stands beside it and wherever. */
+static void a_combination_has_any_length_where_every_part_has(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        property_outcome is;
+    } tries[] = {
+        { "sinusoidal:theta=100+normalised", PROPERTY_FAILS },
+        { "normalised+sinusoidal:theta=100", PROPERTY_FAILS },
+        { "normalised:length=64+sinusoidal", PROPERTY_FAILS },
+        { "sinusoidal+rope:scaling=dynamic,factor=2,trained=64", PROPERTY_FAILS },
+        { "rope:axes=2,split=axial,coords=normalised,extent=14/14+alibi", PROPERTY_FAILS },
+        { "sinusoidal:theta=100+alibi", PROPERTY_HOLDS },
+        { "sinusoidal+fire:length=64", PROPERTY_HOLDS }, /* where L starts, not how long the text is */
+    };
+    for (int i = 0; i < COUNT(tries); i++) {
+        property_found p[PE_CLAIM_COUNT];
+        pe_error err = { 0 };
+        if (prove_properties(p, tries[i].spec, (pe_shape){ 2, 1, 8, 16 }, &err))
+            fail_msg("%s: %s", tries[i].spec, err.text);
+        for (int b = 0; b < PE_CLAIM_COUNT; b++)
+            if (p[b].claim == PE_CLAIM_ANY_LENGTH && p[b].is != tries[i].is)
+                fail_msg("%s: any-length is %d, should be %d", tries[i].spec, p[b].is, tries[i].is);
+    }
+}
+
 /* ------------------------------------------------ no memory */
 
 static const char *const hungry[] = { "two-dogs",      "order-blind",  "pooled-blind", "cross-blind", "integer-drowns",
@@ -535,6 +562,7 @@ int main(void)
         cmocka_unit_test(least_squares_finds_the_matrix),
         cmocka_unit_test(a_shuffle_is_a_permutation),
         cmocka_unit_test(properties_say_what_test_claims_says),
+        cmocka_unit_test(a_combination_has_any_length_where_every_part_has),
         cmocka_unit_test(a_claim_without_memory_says_so),
         cmocka_unit_test(properties_without_memory_say_so),
     };

@@ -46,6 +46,9 @@ expect 0 "no meaning  axes" rope --properties
 expect 0 "HOLDS       axes" rope:axes=2,split=axial --properties
 expect 0 "no          learned" rope --properties # a fact, no failure
 expect 0 "for equal contents" rope --properties --json
+expect 0 "fails       any-length" "sinusoidal:theta=100+normalised" --properties
+expect 0 "HOLDS       fractions-depend" fractions-depend "sinusoidal:theta=100+normalised"
+expect 0 "HOLDS       fractions-depend" fractions-depend normalised:length=9
 
 # ---- a sentence that is put to a spec is about it
 expect 0 "Permuted words give permuted outputs" order-blind rope

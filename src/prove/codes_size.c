@@ -3,6 +3,8 @@
  * How loud a code is against the word, and what it does at another length. */
 #include "prove/codes.h"
 
+#include "zoo/spec_read.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,14 +93,23 @@ pe_status codes_drown(prove_finding *out, const prove_given *g, pe_error *err)
 
 /* ---------------------------------------------------------------- fractions */
 
-/* The spec with its row's key for the length, where it has one. */
-static void at_length(char out[200], const char *spec, int64_t n)
+/* The spec with each row's key for the length, where it has one; malloc'ed, NULL: no memory. */
+static char *at_length(const char *spec, int64_t n)
 {
-    const pe_info *row = measure_row(spec);
-    if (row && row->key_length)
-        snprintf(out, 200, "%.150s%c%s=%lld", spec, strchr(spec, ':') ? ',' : ':', row->key_length, (long long)n);
-    else
-        snprintf(out, 200, "%.190s", spec);
+    size_t size = strlen(spec) + 1;
+    char *out = malloc(size), text[24];
+    if (out)
+        memcpy(out, spec, size);
+    snprintf(text, sizeof text, "%lld", (long long)n);
+    for (int i = 0; out && i < zoo_spec_parts(spec); i++) {
+        const pe_info *row = zoo_spec_row(zoo_spec_part_at(out, i).text);
+        char *old = out;
+        if (row && row->key_length) {
+            out = measure_with_key(old, i, row->key_length, text);
+            free(old);
+        }
+    }
+    return out;
 }
 
 static void say_fractions(prove_finding *out, const prove_given *g, double change)
@@ -141,11 +152,12 @@ pe_status codes_fractions(prove_finding *out, const prove_given *g, pe_error *er
     const int64_t length[2] = { g->length / 8, g->length };
     double *code[2] = { NULL, NULL };
     int64_t width = 0;
-    char spec[200];
     pe_status status = PE_OK;
     for (int n = 0; !status && n < 2; n++) {
-        at_length(spec, g->spec[0], length[n]);
-        status = measure_line(&code[n], &width, spec, g, g->length, err);
+        char *spec = at_length(g->spec[0], length[n]);
+        status = spec ? measure_line(&code[n], &width, spec, g, g->length, err)
+                      : io_fail(err, PE_ERR_NOMEM, "no memory for a spec like %.60s", g->spec[0]);
+        free(spec);
     }
     if (!status)
         compare(out, g, code, length, width);

@@ -68,6 +68,9 @@ const pe_info *measure_row(const char *spec);
 /* The spec with the keys by which its row says how far it reaches, where the spec has them not; false: there is none to
  * set (measure_fit.c). */
 bool measure_fit(char *out, size_t cap, const char *spec, int64_t reach);
+/* The spec with a key of one of its parts set, or as it was where the key has no meaning in that part; malloc'ed, NULL:
+ * no memory (measure_spec.c). */
+char *measure_with_key(const char *spec, int part, const char *key, const char *value);
 
 /* ---------------------------------------------------------------- one layer of attention (measure_scene.c) */
 

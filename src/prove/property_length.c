@@ -3,6 +3,8 @@
  * Codes by themselves: told apart, the same at any length, bounded, axis by axis. */
 #include "prove/property.h"
 
+#include "zoo/spec_read.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,20 +83,6 @@ property_verdict property_unique(property_subject *s)
 
 /* ---------------------------------------------------------------- the same code at any length */
 
-/* The spec with the part's key set to `to`; false: too long. */
-static bool with_key(char *out, size_t cap, const char *spec, const char *key, const char *to)
-{
-    char name[40];
-    int all;
-    snprintf(name, sizeof name, "%s=", key);
-    const char *old = strstr(spec, name);
-    if (old)
-        all = snprintf(out, cap, "%.*s%s%s%s", (int)(old - spec), spec, name, to, old + strcspn(old, ",+"));
-    else
-        all = snprintf(out, cap, "%s%c%s%s", spec, strchr(spec, ':') ? ',' : ':', name, to);
-    return all > 0 && (size_t)all < cap;
-}
-
 /* Contents are the same, and parameters wherever their shapes are. */
 static void take_contents(property_subject *b, const property_subject *a)
 {
@@ -142,22 +130,23 @@ static double batch_difference(property_subject *s)
     return most;
 }
 
-/* The largest change with the key at this length; 0: this spec has no such key. */
-static double length_difference(property_subject *s, const char *key, const char *to)
+/* The largest change with the key of this part at this length; 0: the part has no such key. */
+static double length_difference(property_subject *s, int part, const char *key, const char *to)
 {
-    char spec[1200];
     property_subject other;
     double most = 0;
     pe_error err = { 0 };
-    if (!with_key(spec, sizeof spec, s->spec, key, to))
-        return 0;
-    if (property_open(&other, spec, s->shape, PROPERTY_SEED, &err)) {
-        if (err.status == PE_ERR_NOMEM)
-            s->err = err;
-        return 0;
-    }
-    most = code_difference(s, &other);
-    property_close(&other);
+    char *spec = measure_with_key(pe_encoding_spec(s->e), part, key, to);
+    if (!spec)
+        io_fail(&s->err, PE_ERR_NOMEM, "no memory for a spec like %.60s", s->spec);
+    else if (!strcmp(spec, pe_encoding_spec(s->e)))
+        most = 0;
+    else if (!property_open(&other, spec, s->shape, PROPERTY_SEED, &err)) {
+        most = code_difference(s, &other);
+        property_close(&other);
+    } else if (err.status == PE_ERR_NOMEM)
+        s->err = err;
+    free(spec);
     return most;
 }
 
@@ -175,8 +164,10 @@ static double lengths_difference(property_subject *given)
         char list[200] = "";
         for (int64_t a = 0; a < s.axes; a++)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%d", a ? "/" : "", 9 + 10 * n);
-        most = fmax(most, length_difference(&s, "length", length[n]));
-        most = fmax(most, length_difference(&s, "extent", list));
+        for (int part = 0; part < zoo_spec_parts(pe_encoding_spec(s.e)); part++) {
+            most = fmax(most, length_difference(&s, part, "length", length[n]));
+            most = fmax(most, length_difference(&s, part, "extent", list));
+        }
     }
     if (s.err.status)
         given->err = s.err;
