@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define LIST_MAX 4096
+#define CHOICES_MAX 24   /* of a key,                                */
+#define CHOICES_TEXT 300 /* and their letters, with bars between them */
 
 typedef struct slice {
     const char *s;
@@ -74,6 +76,25 @@ static pe_status unknown(pe_error *err, const char *where, const char *what, sli
     return pe_fail(err, PE_ERR_SPEC, "%sunknown %s '%.*s'; use one of %s", where, what, SHOW(word), all);
 }
 
+/* Rows are written by hand: one that is too large for the arrays here is refused, not read past their ends. */
+pe_status spec_row_fits(const row *r, pe_error *err)
+{
+    if (r->info.key_count > KEYS_MAX)
+        return pe_fail(err, PE_ERR_SPEC, "%s: the row has %d keys; needs at most %d (KEYS_MAX in core/core.h)",
+                       r->info.name, r->info.key_count, KEYS_MAX);
+    for (int i = 0; i < r->info.key_count; i++) {
+        const char *words = r->info.keys[i].choices;
+        int count = 1;
+        for (const char *w = words; w && *w; w++)
+            count += *w == '|';
+        if (count > CHOICES_MAX || (words && strlen(words) >= CHOICES_TEXT))
+            return pe_fail(err, PE_ERR_SPEC,
+                           "%s: %s has %d choices; needs at most %d, of less than %d letters in all (core/spec.c)",
+                           r->info.name, r->info.keys[i].name, count, CHOICES_MAX, CHOICES_TEXT);
+    }
+    return PE_OK;
+}
+
 static pe_status find_row(slice name, const row **out, pe_error *err)
 {
     const char *list[ROWS_MAX], *also[ROWS_MAX];
@@ -82,7 +103,7 @@ static pe_status find_row(slice name, const row **out, pe_error *err)
         also[i] = pe_rows[i]->info.also;
         if (is(name, list[i])) {
             *out = pe_rows[i];
-            return PE_OK;
+            return spec_row_fits(pe_rows[i], err);
         }
     }
     return unknown(err, "", "encoding", name, list, also, pe_row_count);
@@ -106,8 +127,8 @@ static pe_status find_key(const row *r, slice name, int *out, pe_error *err)
 
 static pe_status read_choice(const row *r, const pe_key *k, slice text, double *out, pe_error *err)
 {
-    char words[300], where[96];
-    const char *list[24];
+    char words[CHOICES_TEXT], where[96];
+    const char *list[CHOICES_MAX];
     int count = 0;
     snprintf(words, sizeof words, "%s", k->choices);
     for (char *w = words; w; count++) {

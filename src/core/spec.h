@@ -9,6 +9,9 @@
 pe_status spec_read(const char **cursor, const row **row, value **values, pe_error *err);
 void spec_free(const row *row, const value *values);
 
+/* Whether a row has no more keys and choices than spec_read has room for. */
+pe_status spec_row_fits(const row *row, pe_error *err);
+
 /* The canonical text of a part: only keys that differ from their default. Returns the length it needs, as snprintf. */
 size_t spec_print(char *out, size_t cap, const part *p);
 

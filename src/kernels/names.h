@@ -150,6 +150,7 @@
 #define spec_free pei_spec_free
 #define spec_print pei_spec_print
 #define spec_read pei_spec_read
+#define spec_row_fits pei_spec_row_fits
 #define spectrum pei_spectrum
 #define table_row_f32 pei_table_row_f32
 #define table_row_f64 pei_table_row_f64
