@@ -56,7 +56,7 @@ setup-run:
 	@scripts/setup.sh run
 
 configure:
-	@scripts/setup.sh --check run
+	@scripts/setup.sh --check build
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
 .PHONY: all run test conformance check fuzz bench bench-docs install docs page claims screens clean setup-run configure

@@ -1,25 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# setup.sh [--check] run|test|fuzz|wasm|page: is there what `make run`, `make test`, `make fuzz`, the module of the page or
-# `make page` needs? Says what is missing; installs it where it may (root, or CI with sudo; never with --check); otherwise
-# prints the line to type and fails.
+# setup.sh [--check] build|run|test|fuzz|wasm|page: is there what `make`, `make run`, `make test`, `make fuzz`, the module of
+# the page or `make page` needs? Says what is missing; installs it where it may (root, or CI with sudo; never with --check);
+# otherwise prints the line to type and fails.
 set -euo pipefail
 check=no
 [ "${1:-}" = --check ] && check=yes && shift
 what=${1:-}
 case $what in
-  run) wants=" run " ;;
-  test | fuzz | wasm) wants=" run $what " ;;
-  page) wants=" run wasm page " ;;
-  *) echo "usage: setup.sh [--check] run|test|fuzz|wasm|page" >&2; exit 2 ;;
+  build) wants=" build " ;;
+  run) wants=" build run " ;;
+  test) wants=" build run test " ;;
+  fuzz | wasm) wants=" build $what " ;;
+  page) wants=" build wasm page " ;;
+  *) echo "usage: setup.sh [--check] build|run|test|fuzz|wasm|page" >&2; exit 2 ;;
 esac
 
 # what to look for | for what | package: Debian, Fedora, Arch, Alpine, Homebrew
 needs() {
   cat <<'END'
-cc          run   gcc             gcc             gcc         gcc           gcc
-make        run   make            make            make        make          make
-cmake       run   cmake           cmake           cmake       cmake         cmake
+cc          build gcc             gcc             gcc         gcc           gcc
+make        build make            make            make        make          make
+cmake       build cmake           cmake           cmake       cmake         cmake
 openblas    run   libopenblas0-pthread openblas   openblas    openblas      openblas
 pkg-config  test  pkg-config      pkgconf         pkgconf     pkgconf       pkgconf
 jansson.h   test  libjansson-dev  jansson-devel   jansson     jansson-dev   jansson

@@ -421,6 +421,11 @@ check "the second Ctrl-C ends an eval by the signal, code 130, not $code" test $
 mkdir few
 for tool in bash cat id; do ln -s "$(command -v $tool)" few/; done
 expect 1 "missing: cc make cmake" env PATH="$dir/few" CC=cc bash "$root/scripts/setup.sh" --check run
+check "a race wants OpenBLAS" grep -q "cmake openblas" stderr
+expect 1 "missing: cc make cmake" env PATH="$dir/few" CC=cc bash "$root/scripts/setup.sh" --check build
+check "library and tool do not" test -z "$(grep openblas stderr)"
+check "make asks for what it needs, and no more" grep -qF 'setup.sh --check build' <(make -C "$root" -n)
+check "make run for OpenBLAS too" grep -qF 'setup.sh run' <(make -C "$root" -n run)
 check "which make command it is for is not guessed" test -z "$(grep 'make run' stderr)"
 check "make conformance: a folder with spaces" grep -qF 'posenc-conformance "a b"' <(make -C "$root" -n conformance DIR="a b")
 check "make install: a folder with spaces" grep -qF -- '--prefix "a b"' <(make -C "$root" -n install PREFIX="a b")

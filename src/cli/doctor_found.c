@@ -61,7 +61,7 @@ void doctor_libraries(doctor_report *r)
     doctor_text(r, "libc", "not glibc");
 #endif
     doctor_text(r, "libm", "linked; cos, sin and powers of encodings are our own");
-    doctor_text(r, "matrix products", "race and eval: %s", gemm_name());
+    doctor_text(r, "matrix products", "race and eval: %s", gemm_missing() ? gemm_missing() : gemm_name());
     found(r, "cuda driver", "libcuda.so.1", NO_CUDA_KERNELS);
 }
 

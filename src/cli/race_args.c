@@ -148,6 +148,7 @@ cli_exit race_read_args(race_asked *out, race_words *words, const cli_args *a)
     out->keep = (int)cli_int(a, "keep");
     out->threads = (int)cli_int(a, "threads");
     out->show = cli_given(a, "quiet") ? NULL : stderr;
+    out->warn = stderr;
     CLI_TRY(name_folder(out, a));
     if (out->resume)
         return check_resume(a);

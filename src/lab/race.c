@@ -159,7 +159,9 @@ pe_status race_start(race *r, pe_error *err)
     r->screen = screen_new(r->asked.show);
     if (recovered)
         screen_say(r->screen, "a lock of a process that is gone was taken over");
-    if (!gemm_is_fast())
+    if (gemm_missing())
+        race_warn(r, "%s", gemm_missing());
+    else if (!gemm_is_fast())
         screen_say(r->screen, "matrix products: %s", gemm_name());
     r->saved = r->asked.resume;
     if (r->asked.resume)

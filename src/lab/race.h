@@ -35,6 +35,7 @@ typedef struct race_asked {
     int keep;                          /* checkpoints of a training */
     int threads;                       /* 0: one per CPU that the process may use */
     FILE *show;                        /* progress; NULL: none */
+    FILE *warn;                        /* what must be said even so; NULL: nothing */
     const volatile sig_atomic_t *stop; /* not 0: finish the step, save, return; NULL: never */
 } race_asked;
 
@@ -141,5 +142,7 @@ void screen_free(screen *s); /* the last picture stays, the cursor is back; NULL
 /* Drawn when it is time. */
 void screen_show(screen *s, const race *r, const screen_now *now);
 void screen_say(screen *s, const char *format, ...) IO_PRINTF(2, 3); /* a line that stays */
+/* The same, said to asked.warn where nothing is shown. */
+void race_warn(const race *r, const char *format, ...) IO_PRINTF(2, 3);
 
 #endif

@@ -56,6 +56,14 @@ void screen_free(screen *s)
     free(s);
 }
 
+static void put_line(FILE *to, const char *format, va_list list) IO_PRINTF(2, 0);
+static void put_line(FILE *to, const char *format, va_list list)
+{
+    vfprintf(to, format, list);
+    putc('\n', to);
+    fflush(to);
+}
+
 void screen_say(screen *s, const char *format, ...)
 {
     va_list list;
@@ -63,10 +71,21 @@ void screen_say(screen *s, const char *format, ...)
         return;
     rub_out(s);
     va_start(list, format);
-    vfprintf(s->to, format, list);
+    put_line(s->to, format, list);
     va_end(list);
-    putc('\n', s->to);
-    fflush(s->to);
+}
+
+void race_warn(const race *r, const char *format, ...)
+{
+    va_list list;
+    FILE *to = r->screen ? r->screen->to : r->asked.warn;
+    if (!to)
+        return;
+    if (r->screen)
+        rub_out(r->screen);
+    va_start(list, format);
+    put_line(to, format, list);
+    va_end(list);
 }
 
 /* Bytes of an order to the terminal, "\033[38;2;1;2;3m"; 0: none stands here. */

@@ -24,7 +24,8 @@ typedef void (*gemm_function)(int order, int ta, int tb, int m, int n, int k, re
 #endif
 
 static gemm_function blas; /* NULL: plain loops */
-static char name[160] = "plain loops, an order of magnitude slower than a BLAS; install OpenBLAS";
+static char name[160] = "plain loops: no BLAS was found";
+static bool missing; /* it was looked for, and is not there */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* A function's address out of a data pointer, as POSIX has it. */
@@ -88,8 +89,10 @@ static void load(void)
     static const char *const file[] = { "libopenblas.so.0", "libopenblas.so",    "libblis.so.4",
                                         "libcblas.so.3",    "libopenblas.dylib", "libblas.dylib" };
     const char *wanted = getenv("POSENC_BLAS"); /* a file, or "none" */
-    if (wanted && !strcmp(wanted, "none"))
+    if (wanted && !strcmp(wanted, "none")) {
+        snprintf(name, sizeof name, "plain loops: POSENC_BLAS is none");
         return;
+    }
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     setenv("BLIS_NUM_THREADS", "1", 1);
     if (wanted && !take(load_openblas(wanted), wanted))
@@ -99,6 +102,7 @@ static void load(void)
     for (size_t i = 0; i < sizeof file / sizeof file[0]; i++)
         if (take(load_openblas(file[i]), file[i]))
             return;
+    missing = true;
 }
 
 void gemm_start(void)
@@ -116,6 +120,14 @@ const char *gemm_name(void)
 {
     gemm_start();
     return name;
+}
+
+const char *gemm_missing(void)
+{
+    gemm_start();
+    return missing ? "OpenBLAS is missing: matrix products are plain loops, several times slower. To install it: "
+                     "scripts/setup.sh run, or the package libopenblas0-pthread (Debian, Ubuntu) or openblas (others)"
+                   : NULL;
 }
 
 /* ---------------------------------------------------------------- the definition, and what there is without a BLAS */
