@@ -31,6 +31,24 @@ cp -r a left; rm left/race.json
 expect 2 "left/rope-1 is there, but no race.json" race $small --out left
 check "which is not begun" test ! -e left/race.json
 
+# ---- files that are not a race's: refused by name, and as they were
+for name in report.html results.csv results.jsonl extrapolation.svg source.json lock; do
+  rm -rf other && mkdir other && echo mine >other/$name
+  expect $([ $name = lock ] && echo 4 || echo 2) "other/$name" race $small --out other
+  check "$name is as it was, and alone" test "$(cat other/$name) $(ls other)" = "mine $name"
+done
+rm -rf other && mkdir other && ln -s nowhere other/report.html
+expect 2 "other/report.html is there" race $small --out other
+rm -rf other && mkdir other && cp a/source.json other/ # all that a kill just before race.json leaves
+expect 0 "rope" race $small --out other
+cp -r a b && echo mine >victim && ln victim b/lock
+expect 4 "b/lock: is there, and no lock of posenc's" race --resume b
+check "a hard link is not written through" test "$(cat victim)" = mine
+rm -f b/lock victim && : >b/lock # of a process that was killed before it signed
+expect 0 "rope" race --resume b
+check "an empty lock is a lock" test ! -e b/lock
+rm -rf b
+
 # ---- logs
 cp -r a lost; rm lost/rope-1/log.jsonl
 expect 0 "step-00000006.safetensors: lost/rope-1/log.jsonl: cannot be opened" race --resume lost
@@ -61,6 +79,11 @@ expect 2 "a has a race, which would be lost" $evaluate --out a
 check "the race is as it was" cmp -s before <(cksum a/race.json a/report.html)
 expect 0 "" $evaluate --out e
 expect 0 "" $evaluate --out e # over one of its own
+mkdir other-e && echo mine >other-e/log.jsonl
+expect 2 "other-e/log.jsonl is there" $evaluate --out other-e
+mv other-e/log.jsonl other-e/report.html
+expect 2 "other-e/report.html is there" $evaluate --out other-e
+check "not replaced by an eval" test "$(cat other-e/report.html)" = mine
 
 # ---- texts
 printf 'rope\n\0\nalibi\n' >sweep.txt

@@ -70,8 +70,10 @@ pe_status eval_check_folder(const char *folder, pe_error *err)
 {
     char path[1200];
     snprintf(path, sizeof path, "%s/race.json", folder);
-    if (access(path, F_OK))
-        return PE_OK;
+    if (access(path, F_OK)) {
+        pe_status free_name = lab_folder_lacks(folder, "log.jsonl", err);
+        return free_name ? free_name : lab_report_lacks(folder, err);
+    }
     lab_setup *there = malloc(sizeof *there);
     pe_status s = there ? lab_read_setup(there, folder, err)
                         : io_fail(err, PE_ERR_NOMEM, "%s: no memory for what is there", folder);

@@ -58,6 +58,16 @@ pe_status lab_folder_new(const char *path, pe_error *err)
     return s;
 }
 
+pe_status lab_folder_lacks(const char *folder, const char *name, pe_error *err)
+{
+    char path[1300];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (lstat(path, &st))
+        return PE_OK;
+    return io_fail(err, PE_ERR_SPEC, "%s is there and would be lost; move it away, or take another folder", path);
+}
+
 /* Others may write reports here without the lock: what they are at is left alone. */
 static void remove_leftovers(const char *folder)
 {
@@ -76,17 +86,40 @@ static void remove_leftovers(const char *folder)
 
 /* ---------------------------------------------------------------- the lock */
 
-static pe_status say_owner(const lab_lock *l, pe_error *err)
-{
-    char text[400] = "", host[256], since[64];
+typedef struct owner {
     long pid;
+    char host[256], since[64];
+} owner;
+
+/* Who signed; false: nobody, or this is another text. */
+static bool read_owner(const lab_lock *l, owner *o)
+{
+    char text[400] = "";
+    int end = 0;
     ssize_t n = pread(l->fd, text, sizeof text - 1, 0);
     text[n > 0 ? n : 0] = '\0';
-    if (sscanf(text, "process %ld on %255s since %63s", &pid, host, since) != 3)
+    return sscanf(text, "process %ld on %255s since %63s%n", &o->pid, o->host, o->since, &end) == 3 && end > 0 &&
+           !strcmp(text + end, "\n");
+}
+
+static pe_status say_owner(const lab_lock *l, pe_error *err)
+{
+    owner o;
+    if (!read_owner(l, &o))
         return io_fail(err, PE_ERR_IO, "%s: is held by another process; wait for it, or take another folder", l->path);
     return io_fail(err, PE_ERR_IO,
                    "%s: is held by process %ld on %s since %s; wait for it, stop it, or take another folder", l->path,
-                   pid, host, since);
+                   o.pid, o.host, o.since);
+}
+
+/* A lock is a file of its own, empty or signed: anything else of that name would be lost. */
+static pe_status check_own(const lab_lock *l, const struct stat *st, pe_error *err)
+{
+    owner o;
+    if (S_ISREG(st->st_mode) && st->st_nlink == 1 && (st->st_size == 0 || read_owner(l, &o)))
+        return PE_OK;
+    return io_fail(err, PE_ERR_IO, "%s: is there, and no lock of posenc's; move it away, or take another folder",
+                   l->path);
 }
 
 static pe_status write_all(int fd, const char *text, size_t size)
@@ -139,8 +172,11 @@ static pe_status try_once(lab_lock *l, bool *recovered, bool *again, pe_error *e
     *again = lstat(l->path, &there) != 0 || ours.st_ino != there.st_ino || ours.st_dev != there.st_dev;
     if (*again)
         return PE_OK;
+    pe_status s = check_own(l, &ours, err);
+    if (s != PE_OK)
+        return s;
     *recovered = ours.st_size > 0;
-    pe_status s = sign(l, err);
+    s = sign(l, err);
     if (s != PE_OK)
         unlink(l->path);
     return s;

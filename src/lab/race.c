@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lab/race.h"
 
+#include "lab/report.h"
 #include "model/gemm.h"
 
 #include <inttypes.h>
@@ -121,15 +122,18 @@ static pe_status check_trainings(const race *r, pe_error *err)
     return PE_OK;
 }
 
-/* A race that began here before is for --resume. */
+/* A race that began here before is for --resume. Without a race.json no file here is a race's, but a source.json that
+ * was written just before it. */
 static pe_status check_folder(const race *r, pe_error *err)
 {
     char path[RACE_FOLDER + 20];
     snprintf(path, sizeof path, "%s/race.json", r->asked.folder);
-    FILE *there = fopen(path, "r");
-    if (!there)
-        return check_trainings(r, err);
-    fclose(there);
+    if (access(path, F_OK)) {
+        RACE_TRY(lab_folder_lacks(r->asked.folder, "race.json", err)); /* a link to nothing */
+        RACE_TRY(check_trainings(r, err));
+        RACE_TRY(race_is_source(r->asked.folder) ? PE_OK : lab_folder_lacks(r->asked.folder, "source.json", err));
+        return lab_report_lacks(r->asked.folder, err);
+    }
     return io_fail(err, PE_ERR_SPEC, "%s has a race already: go on with --resume, or take another folder",
                    r->asked.folder);
 }

@@ -80,6 +80,21 @@ static pe_status read_source(race *r, const io_node *root, pe_error *err)
     return read_list(r, r->test, &s->tests, RACE_FILES, root, "tests", &used, err);
 }
 
+bool race_is_source(const char *folder)
+{
+    char path[RACE_FOLDER + 20];
+    io_node root = { 0 }, list;
+    const char *name;
+    bool masked;
+    snprintf(path, sizeof path, "%s/source.json", folder);
+    bool ours = !io_json_load(&root, path, NULL) && !io_json_string(&name, &root, "name", IO_REQUIRED, NULL) &&
+                !io_json_bool(&masked, &root, "masked", IO_REQUIRED, NULL) &&
+                !io_json_array(&list, &root, "files", IO_REQUIRED, NULL) &&
+                !io_json_array(&list, &root, "tests", IO_REQUIRED, NULL);
+    io_json_free(&root);
+    return ours;
+}
+
 pe_status race_load(race *r, pe_error *err)
 {
     char path[RACE_FOLDER + 20];

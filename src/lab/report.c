@@ -3,6 +3,7 @@
  * The files of a report. Each is made in memory and put in its place in one step. */
 #include "lab/report.h"
 #include "lab/report_parts.h"
+#include "lab/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,12 +101,26 @@ static pe_status put_picture(const char *folder, const figure *f, const lab_resu
     return s;
 }
 
+static const struct {
+    const char *name;
+    writer write;
+} file[] = { { "results.jsonl", all_lines }, { "results.csv", report_csv }, { "report.html", report_page } };
+
+pe_status lab_report_lacks(const char *folder, pe_error *err)
+{
+    pe_status s = PE_OK;
+    for (int i = 0; i < (int)(sizeof file / sizeof *file) && !s; i++)
+        s = lab_folder_lacks(folder, file[i].name, err);
+    for (int i = 0; i < REPORT_FIGURES && !s; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s.svg", report_figures[i].id);
+        s = lab_folder_lacks(folder, name, err);
+    }
+    return s;
+}
+
 pe_status lab_report_write(const char *folder, const lab_results *r, pe_error *err)
 {
-    static const struct {
-        const char *name;
-        writer write;
-    } file[] = { { "results.jsonl", all_lines }, { "results.csv", report_csv }, { "report.html", report_page } };
     pe_status s = PE_OK;
     for (int i = 0; i < REPORT_FIGURES && !s; i++)
         s = put_picture(folder, &report_figures[i], r, err);

@@ -13,6 +13,8 @@
 #include "draw/draw.h"
 #include "lab/results.h"
 
+/* PE_ERR_SPEC where one of these files is there, which would be lost. */
+pe_status lab_report_lacks(const char *folder, pe_error *err);
 /* The folder is there. Each file is replaced in one step, or left as it was. */
 pe_status lab_report_write(const char *folder, const lab_results *r, pe_error *err);
 

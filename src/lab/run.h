@@ -24,9 +24,12 @@ typedef struct lab_lock {
 } lab_lock;
 /* Makes the folder, and those above it, where they are not there. */
 pe_status lab_folder_new(const char *path, pe_error *err);
+/* PE_ERR_SPEC where something of this name is in the folder: nothing said that it is ours to replace. */
+pe_status lab_folder_lacks(const char *folder, const char *name, pe_error *err);
 /* FOLDER/lock, held by the system's lock on that file, so that it goes with its owner however that ends. PE_ERR_IO and
- * the owner's process, host and time where someone holds it. *recovered: the last owner did not come to release it;
- * temporary files of dead processes are removed then. A child made by fork holds it too. */
+ * the owner's process, host and time where someone holds it; PE_ERR_IO too where a file of that name is no lock, which
+ * stays as it is. *recovered: the last owner did not come to release it; temporary files of dead processes are removed
+ * then. A child made by fork holds it too. */
 pe_status lab_lock_take(lab_lock *out, const char *folder, bool *recovered, pe_error *err);
 void lab_lock_release(lab_lock *l); /* zeroed or released before: fine */
 
