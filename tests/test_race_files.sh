@@ -60,6 +60,19 @@ cp -r a linked; rm linked/rope-1/*; ln -s ../../elsewhere linked/rope-1/log.json
 expect 4 "is a symbolic link" race --resume linked
 check "what it leads to is not made" test ! -e elsewhere
 
+
+# ---- --quiet is about progress, not about what was passed over
+stopped() { cp -r a "$1"; sed -i '/"length"/d' "$1"/rope-1/log.jsonl; } # before its test
+stopped damaged
+for file in damaged/rope-1/step-*; do printf x | dd of="$file" bs=1 seek=900 conv=notrunc status=none; done
+expect 0 "step-00000006.safetensors" race --resume damaged --quiet
+check "a training that began anew says so" test -s stderr
+check "and comes to the same" test "$(lines damaged/rope-1)" = "$(cat log)"
+expect 0 "rope" race --resume damaged --quiet
+check "where nothing was passed over, nothing is said" test ! -s stderr
+stopped edited; sed -i 's/"rate": 0.002/"rate": 0.003/' edited/race.json
+expect 0 "step-00000006.safetensors" race --resume edited --quiet
+
 # ---- race.json
 edit() { rm -rf b; cp -r a b; sed -i "$1" b/race.json; }
 edit 's/"batch": 2/"batch": 9223372036854775807/'

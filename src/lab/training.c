@@ -51,7 +51,7 @@ static pe_status begin(trainer *t, pe_error *err)
     if (found) /* a kill may have come between a save and this */
         checkpoint_remove_old(trainer_training(t)->folder, t->state.step, t->race->asked.keep);
     if (*skipped)
-        screen_say(t->race->screen, "%s", skipped);
+        race_warn(t->race, "%s", skipped);
     if (!found) {
         t->state = (checkpoint_state){ .seed = trainer_training(t)->seed, .config = config };
         snprintf(t->state.trained, sizeof t->state.trained, "%s", s->entry[trainer_training(t)->entry].trained);
