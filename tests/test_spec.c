@@ -79,6 +79,9 @@ static void equal_specs_print_alike(void **state)
         { "normalised:length=1M", "normalised:length=1048576" },
         { "normalised:length=1G", "normalised:length=1073741824" },
         { "learned:offset=-1K", "learned:offset=-1024" },
+        { "learned:rows=1k", "learned:rows=1024" },
+        { "learned:rows=1k/16", "learned:rows=1024/16" },
+        { "window:window=7/1k", "window:window=7/1024" },
         { "rope:theta=1e6", "rope:theta=1000000" },
         { "rope:theta=1E+6", "rope:theta=1000000" },
         { "rope:theta=1000000.000", "rope:theta=1000000" },
@@ -271,9 +274,10 @@ static void a_number_out_of_range_is_answered_by_key_value_and_fix(void **state)
                 snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, words[n]);
                 assert_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
             }
-            if (key->kind == PE_KEY_INT && key->min <= 1 && key->max > 1) {
+            bool whole = key->kind == PE_KEY_INT || (key->kind == PE_KEY_LIST && key->min == floor(key->min));
+            if (whole && key->min <= 1 && key->max > 1) {
                 snprintf(spec, sizeof spec, "%s:%s=1.5", row->name, key->name);
-                if (key->min <= 1.5 && key->max >= 1.5)
+                if (key->kind == PE_KEY_INT && key->min <= 1.5 && key->max >= 1.5)
                     assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "1.5", "whole", NULL });
                 snprintf(spec, sizeof spec, "%s:%s=1.5k", row->name, key->name);
                 assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "1.5k", "whole", NULL });
@@ -281,12 +285,12 @@ static void a_number_out_of_range_is_answered_by_key_value_and_fix(void **state)
                 assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "9999999999G", "to", NULL });
             }
             static const char *const units[] = { "k", "1kk", "1k0", "-k" };
-            for (int n = 0; n < COUNT(units) && key->kind == PE_KEY_INT; n++) {
+            for (int n = 0; n < COUNT(units) && whole; n++) {
                 snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, units[n]);
                 assert_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
             }
             snprintf(spec, sizeof spec, "%s:%s=1k", row->name, key->name); /* a unit is for whole numbers */
-            if (key->kind != PE_KEY_INT)
+            if (!whole)
                 assert_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
         }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The spec: name[:key=value[,key=value...]][+name...]. Values are numbers, words, or lists joined by '/'.
- * A key that takes whole numbers reads units too: trained=32k. */
+ * A key that takes whole numbers reads units too: trained=32k, rows=1k/2k. */
 #include "core/spec.h"
 
 #include <stdio.h>
@@ -147,16 +147,22 @@ static pe_status read_choice(const row *r, const pe_key *k, slice text, double *
     return unknown(err, where, what, text, list, NULL, count);
 }
 
+/* Whether a number may have a unit: whole ones may. A list whose least number is whole is of rows, cells or pairs. */
+static bool takes_units(const pe_key *k)
+{
+    return k->kind == PE_KEY_INT || (k->kind == PE_KEY_LIST && k->min == floor(k->min));
+}
+
 static pe_status read_number(const row *r, const pe_key *k, slice text, double *out, pe_error *err)
 {
     char least[32], most[32];
-    int unit = k->kind == PE_KEY_INT && text.n ? text_unit(text.s[text.n - 1]) : 0;
+    int unit = takes_units(k) && text.n ? text_unit(text.s[text.n - 1]) : 0;
     if (!text_number(text.s, text.n - (unit > 0), out))
         return pe_fail(err, PE_ERR_SPEC, "%s: %s is '%.*s'; needs a number that fits a double, of at most %d digits",
                        r->info.name, k->name, SHOW(text), TEXT_DIGITS_MAX);
     text_print(least, sizeof least, k->min);
     text_print(most, sizeof most, k->max);
-    if (k->kind == PE_KEY_INT && *out != floor(*out))
+    if ((k->kind == PE_KEY_INT || unit > 0) && *out != floor(*out))
         return pe_fail(err, PE_ERR_RANGE, "%s: %s is %.*s; needs a whole number", r->info.name, k->name, SHOW(text));
     *out = ldexp(*out, unit);
     if (!(*out >= k->min && *out <= k->max))
