@@ -146,6 +146,12 @@ static void csv_has_a_line_for_each_number(void **state)
     assert_non_null(strstr(text, "\"a \"\"b\"\", c\",\"Table\",\"11\",2,-1.5\r\n"));
     assert_non_null(strstr(text, "\"Table\",\"10\",3,\r\n")); /* nothing there */
     memory_free(&m);
+    figure *evil = a_figure(FIGURE_LINES, "=HYPERLINK(1)"), *number = a_figure(FIGURE_LINES, "-2.5");
+    text = written(&m, (figure *[]){ evil, number }, 2, (figure_how){ .format = FIGURE_CSV });
+    assert_non_null(strstr(text, "\r\n\"'=HYPERLINK(1)\",")); /* no formula of a spreadsheet's */
+    assert_non_null(strstr(text, "\r\n\"-2.5\","));
+    free_all((figure *[]){ evil, number }, 2);
+    memory_free(&m);
     free_all(f, 3);
 }
 

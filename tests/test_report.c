@@ -156,6 +156,21 @@ static void data_has_a_line_for_each_test(void **state)
 
 /* ---------------------------------------------------------------- what is in names stays in names */
 
+/* Spreadsheets run a field that begins like this, in quotes or not. */
+static void names_cannot_be_formulas(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "+cmd|'/C calc'!A0", "@SUM(1+9)", "=1+1", "-2+3", "\t=1" };
+    for (int i = 0; i < COUNT(names); i++) {
+        char field[100];
+        snprintf(results.setup.entry[0].name, sizeof results.setup.entry[0].name, "%s", names[i]);
+        write_report();
+        snprintf(field, sizeof field, ",\"'%s\",", names[i]);
+        if (!strstr(read_back("results.csv"), field))
+            fail_msg("%s stands in results.csv as it is", names[i]);
+    }
+}
+
 static void names_cannot_write_html(void **state)
 {
     (void)state;
@@ -294,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_page_holds_together_and_asks_no_one), CASE(pictures_stand_alone_too),
+        CASE(names_cannot_be_formulas),
         CASE(data_has_a_line_for_each_test),         CASE(names_cannot_write_html),
         CASE(a_race_that_has_just_begun_has_a_page), CASE(an_eval_shows_perplexity),
         CASE(an_unwritable_folder_is_said),          CASE(a_mean_of_fewer_seeds_is_marked),

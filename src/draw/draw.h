@@ -81,7 +81,7 @@ void draw_css(FILE *to);
 
 /* Text that means itself in XML and HTML, in attributes too. */
 void draw_escape(FILE *to, const char *text);
-/* A field of CSV in quotes (RFC 4180). */
+/* A field of CSV in quotes (RFC 4180); what a spreadsheet would run as a formula gets an apostrophe in front. */
 void draw_csv_text(FILE *to, const char *text);
 
 /* Painted, at scale pixels a pixel (0: 2, or less, down to 1, where the picture is too large), on light or dark paper.

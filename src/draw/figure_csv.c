@@ -21,11 +21,19 @@ static int next_of(const char *text, const char **shown, size_t *size)
     return n ? n : 1;
 }
 
+/* A spreadsheet takes such a text for a formula, quotes or not; a number with its sign is none. */
+static bool is_formula(const char *text)
+{
+    bool signed_number = (*text == '-' || *text == '+') && strpbrk(text, "0123456789") &&
+                         strspn(text + 1, "0123456789.") == strlen(text + 1);
+    return *text && strchr("=+-@\t\r", *text) && !signed_number;
+}
+
 void draw_csv_text(FILE *to, const char *text)
 {
     const char *shown;
     size_t size;
-    putc('"', to);
+    fputs(is_formula(text) ? "\"'" : "\"", to);
     while (*text) {
         if (*text == '"')
             putc('"', to);
@@ -75,6 +83,8 @@ static char *add_text(char *out, const char *text)
     const char *shown;
     size_t size;
     *out++ = '"';
+    if (is_formula(text))
+        *out++ = '\'';
     for (; *text; out += size) {
         if (*text == '"')
             *out++ = '"';
