@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 const harness_bound harness_reader = { 4, 1 << 20, 1, 0.05 };
 
@@ -158,17 +159,36 @@ io_bytes harness_bytes(const uint8_t *data, size_t size)
     return b;
 }
 
+#if defined __GLIBC__
+
 /* The streams are exchanged, not the descriptors: libFuzzer kept its pointer, sanitizers write to descriptor 2. Their
  * buffer is there before anything is counted. */
-void harness_be_quiet(void)
+static bool exchange_streams(void)
 {
     static char buffer[1 << 16];
-    if (heard)
-        return;
     FILE *nowhere = fopen("/dev/null", "w");
     if (!nowhere)
-        harness_fail("no /dev/null");
+        return false;
     setvbuf(nowhere, buffer, _IOFBF, sizeof buffer);
     heard = stderr;
     stdout = stderr = nowhere;
+    return true;
+}
+
+#else
+
+/* Where streams are constants (musl) there is neither fuzzer nor sanitizer to be heard: they are opened elsewhere. */
+static bool exchange_streams(void)
+{
+    int kept = dup(2);
+    heard = kept >= 0 ? fdopen(kept, "w") : NULL;
+    return heard && freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr);
+}
+
+#endif
+
+void harness_be_quiet(void)
+{
+    if (!heard && !exchange_streams())
+        harness_fail("no /dev/null");
 }
