@@ -95,20 +95,18 @@ static worst measure(const pe_encoding *e, int64_t position)
     worst w = { 0, 0 };
     pe_error err;
     float *c = buffer(TOKENS * PAIRS * 4), *s = buffer(TOKENS * PAIRS * 4);
-    pe_positions at = positions(TOKENS, 1, position);
     frequencies(frequency);
-    must(pe_encoding_table(e, PE_QUERY, pe_view_packed(c, PE_F32, TOKENS, 1, PAIRS),
-                           pe_view_packed(s, PE_F32, TOKENS, 1, PAIRS), at, &err),
+    must(pe_rotate_table(e, PE_QUERY, pe_view_of(c, PE_F32, 1, TOKENS, 1, PAIRS),
+                         pe_view_of(s, PE_F32, 1, TOKENS, 1, PAIRS), pe_positions_run(1, TOKENS, position), NULL, &err),
          &err, "rope");
     for (int64_t i = 0; i < TOKENS * PAIRS; i++) {
         double truth[2];
-        true_turn(twin_mul(frequency[i % PAIRS], (twin){ (double)at.at[i / PAIRS], 0 }), truth);
+        true_turn(twin_mul(frequency[i % PAIRS], (twin){ (double)(position + i / PAIRS), 0 }), truth);
         compare(&w, c[i], truth[0]);
         compare(&w, s[i], truth[1]);
     }
     free(c);
     free(s);
-    free((void *)(uintptr_t)at.at);
     return w;
 }
 

@@ -19,11 +19,10 @@ typedef struct attend_setting {
 typedef struct attending {
     pe_encoding *e;
     pe_shape shape;
-    pe_params params;
     pe_attention a; /* causal */
     pe_attention_grad g;
-    void *work;
-    size_t bytes, forward_bytes, backward_bytes;
+    pe_run run;
+    size_t forward_bytes, backward_bytes;
     bool borrowed; /* k and v are the caller's */
 } attending;
 
@@ -37,6 +36,5 @@ void attend_forward(void *arg);                                    /* contenders
 void attend_backward(void *arg);
 
 int64_t grid_side(int64_t count, int64_t axes);
-pe_positions positions(int64_t tokens, int64_t axes, int64_t first); /* at is the caller's to free */
 
 #endif

@@ -17,14 +17,17 @@ static bool reaches(const char *spec, int64_t n, pe_error *err)
     pe_encoding *e = NULL;
     if (pe_encoding_new(&e, spec, attend_shape, err))
         return false;
-    int64_t axes = pe_encoding_axes(e);
+    int64_t axes = pe_encoding_axes(e), ends[2 * PE_AXES_MAX] = { 0 };
     pe_encoding_free(e);
     attend_setting s = { .spec = spec, .shape = attend_shape, .queries = 2, .keys = 2 };
     attending *c = attend_new(&s);
-    int64_t *q = (int64_t *)(uintptr_t)c->a.q_at.at, *k = (int64_t *)(uintptr_t)c->a.k_at.at;
-    for (int64_t i = 0; i < 2 * axes; i++)
-        q[i] = k[i] = i < axes ? 0 : grid_side(n, axes) - 1;
-    bool fits = !attend_size(c, false, err) && !pe_attention_forward(c->e, c->params, &c->a, c->work, c->bytes, err);
+    pe_positions q = c->a.q_at, k = c->a.k_at;
+    for (int64_t a = 0; a < axes; a++)
+        ends[axes + a] = grid_side(n, axes) - 1;
+    c->a.q_at = c->a.k_at = pe_positions_of(ends, PE_I64, 1, 2, axes);
+    bool fits = !attend_size(c, false, err) && !pe_attention_forward(c->e, &c->a, &c->run, err);
+    c->a.q_at = q;
+    c->a.k_at = k;
     attend_free(c);
     return fits;
 }
@@ -41,10 +44,10 @@ static bool far_spec(const pe_info *row, int64_t n, char out[120], pe_error *err
     if (reaches(out, n, err))
         return true;
     for (int k = 0; k < row->key_count; k++) {
-        int used = snprintf(out, 120, "%s%c%s=", first, strchr(first, ':') ? ',' : ':', row->keys[k].name);
-        for (int a = 0; a < (row->keys[k].kind == PE_KEY_LIST ? axes : 1) && used < 100; a++)
+        int used = snprintf(out, 120, "%s%c%s=", first, strchr(first, ':') ? ',' : ':', pe_info_key(row, k)->name);
+        for (int a = 0; a < (pe_info_key(row, k)->kind == PE_KEY_LIST ? axes : 1) && used < 100; a++)
             used += snprintf(out + used, (size_t)(120 - used), "%s%lld", a ? "/" : "", (long long)grid_side(n, axes));
-        if (row->keys[k].kind != PE_KEY_CHOICE && reaches(out, n, &why))
+        if (pe_info_key(row, k)->kind != PE_KEY_CHOICE && reaches(out, n, &why))
             return true;
     }
     return false;

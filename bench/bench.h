@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "kernels/exact.h" /* the internal names */
 #include "posenc.h"
 
 #define BENCH_COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
@@ -118,6 +117,18 @@ typedef struct memory_job {
     int rounds; /* over each piece in one call, where waking threads is not to be measured; 0: one */
 } memory_job;
 void memory_run(void *job); /* a contender */
+
+/* Compilers that have the vectors of these CPUs. */
+#if defined __GNUC__ && defined __x86_64__
+#define BENCH_X86 1
+#else
+#define BENCH_X86 0
+#endif
+#if defined __GNUC__ && defined __aarch64__
+#define BENCH_ARM 1
+#else
+#define BENCH_ARM 0
+#endif
 
 /* Yardsticks of one rung. */
 typedef struct yardstick {

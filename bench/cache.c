@@ -6,36 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/num.h"
+#include "base/num.h"
 
 enum { HEADS = 8, DIM = 128, BLOCK = 32 };
 
 typedef struct cache_case {
     const char *line, *spec;
     pe_dtype type;
-    pe_block block;
     int bits; /* per element, scales included, times BLOCK */
 } cache_case;
 static const cache_case cases[] = {
-    { "f32 half", "rope", PE_F32, PE_BLOCK_NONE, 32 * BLOCK },
-    { "f32 adjacent", "rope:pairs=adjacent", PE_F32, PE_BLOCK_NONE, 32 * BLOCK },
-    { "f16 half", "rope", PE_F16, PE_BLOCK_NONE, 16 * BLOCK },
-    { "bf16 half", "rope", PE_BF16, PE_BLOCK_NONE, 16 * BLOCK },
-    { "q8_0 half", "rope", PE_F16, PE_BLOCK_Q8_0, 8 * BLOCK + 16 },
-    { "q4_0 half", "rope", PE_F16, PE_BLOCK_Q4_0, 4 * BLOCK + 16 },
+    { "f32 half", "rope", PE_F32, 32 * BLOCK },       { "f32 adjacent", "rope:pairs=adjacent", PE_F32, 32 * BLOCK },
+    { "f16 half", "rope", PE_F16, 16 * BLOCK },       { "bf16 half", "rope", PE_BF16, 16 * BLOCK },
+    { "q8_0 half", "rope", PE_Q8_0, 8 * BLOCK + 16 }, { "q4_0 half", "rope", PE_Q4_0, 4 * BLOCK + 16 },
 };
 
 typedef struct shifting {
     const pe_encoding *e;
-    pe_cache cache;
+    pe_view k;
     pe_positions from, to;
+    pe_run run;
 } shifting;
 
 static void shift(void *arg)
 {
     const shifting *s = arg;
     pe_error err;
-    must(pe_cache_shift(s->e, s->cache, s->from, s->to, &err), &err, pe_encoding_spec(s->e));
+    must(pe_cache_shift(s->e, s->k, NULL, s->from, s->to, &s->run, &err), &err, pe_encoding_spec(s->e));
 }
 
 /* Blocks: a scale of 1/64, then what bytes there are. */
@@ -78,22 +75,18 @@ static void measure(bench *b, const cache_case *k, int64_t n, int thread_index)
     int64_t elements = n * HEADS * DIM, bytes = elements / BLOCK * k->bits / 8;
     const pe_pool *pool = pool_at(b, thread_index);
     pe_encoding *e = encoding(k->spec, (pe_shape){ HEADS, 0, DIM, 0 }, NULL);
-    shifting s = { e,
-                   { .k = pe_view_packed(buffer(bytes), k->type, n, HEADS, DIM), .block = k->block, .pool = pool },
-                   positions(n, 1, 100),
-                   positions(n, 1, 0) };
+    shifting s = { e, pe_view_of(buffer(bytes), k->type, 1, n, HEADS, DIM), pe_positions_run(1, n, 100),
+                   pe_positions_run(1, n, 0), PE_MAKE(pe_run, .pool = pool) };
     memory_job limit = { .kind = MEMORY_SCALE, .to = buffer(bytes), .bytes = bytes, .pool = pool };
     contender c[] = { { .run = shift, .arg = &s }, { .run = memory_run, .arg = &limit } };
-    if (k->block)
-        fill_blocks(s.cache.k.data, bytes, k->bits / 8);
+    if (k->type == PE_Q8_0 || k->type == PE_Q4_0)
+        fill_blocks(s.k.data, bytes, k->bits / 8);
     else
-        fill(s.cache.k.data, k->type, elements, 1);
+        fill(s.k.data, k->type, elements, 1);
     race(b, c, 2);
     add_cells(b, k->line, n, c, bytes, threads_at(b, thread_index));
-    free(s.cache.k.data);
+    free(s.k.data);
     free(limit.to);
-    free((void *)(uintptr_t)s.from.at);
-    free((void *)(uintptr_t)s.to.at);
     pe_encoding_free(e);
 }
 

@@ -66,8 +66,8 @@ static attending *attend_row(const decode_row *row, int64_t keys, void *k, void 
 {
     attend_setting s = { .spec = row->spec, .shape = attend_shape, .type = PE_F16, .queries = 1, .keys = keys };
     s.shape.kv_heads = row->kv_heads;
-    s.k = pe_view_packed(k, PE_F16, keys, row->kv_heads, attend_shape.head_dim);
-    s.v = pe_view_packed(v, PE_F16, keys, row->kv_heads, attend_shape.head_dim);
+    s.k = pe_view_of(k, PE_F16, 1, keys, row->kv_heads, attend_shape.head_dim);
+    s.v = pe_view_of(v, PE_F16, 1, keys, row->kv_heads, attend_shape.head_dim);
     s.turned = true;
     s.pool = pool;
     return attend_new(&s);

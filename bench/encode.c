@@ -40,18 +40,20 @@ int64_t grid_side(int64_t count, int64_t axes)
     }
 }
 
-/* Tokens 0, 1, ... along one axis, or in the rows of a grid. */
-pe_positions positions(int64_t tokens, int64_t axes, int64_t first)
+/* Tokens 0, 1, ... along one axis, or in the rows of a grid. data is the caller's to free. */
+static pe_positions positions(int64_t tokens, int64_t axes, int64_t first)
 {
+    if (axes == 1)
+        return pe_positions_run(1, tokens, first);
     int64_t side = grid_side(first + tokens, axes), *at = buffer(tokens * axes * 8);
     for (int64_t t = 0; t < tokens; t++) {
         int64_t rest = first + t;
         for (int64_t a = axes - 1; a >= 0; a--) {
-            at[t * axes + a] = axes == 1 ? rest : rest % side;
+            at[t * axes + a] = rest % side;
             rest /= side;
         }
     }
-    return (pe_positions){ .at = at, .tokens = tokens, .axes = axes };
+    return pe_positions_of(at, PE_I64, 1, tokens, axes);
 }
 
 /* ---------------------------------------------------------------- attention */
@@ -79,12 +81,13 @@ static pe_view vectors(pe_dtype type, int64_t tokens, const pe_shape *s, int64_t
     int64_t count = tokens * heads * s->head_dim;
     void *data = buffer(count * (int64_t)pe_dtype_size(type));
     fill(data, type, count, seed);
-    return pe_view_packed(data, type, tokens, heads, s->head_dim);
+    return pe_view_of(data, type, 1, tokens, heads, s->head_dim);
 }
 
 static void add_gradients(attending *c, const attend_setting *s)
 {
     pe_attention_grad *g = &c->g;
+    g->size = sizeof *g;
     g->dout = vectors(s->type, s->queries, &c->shape, c->shape.heads, 4);
     g->dq = vectors(s->type, s->queries, &c->shape, c->shape.heads, 5);
     g->dk = vectors(s->type, s->keys, &c->shape, c->shape.kv_heads, 6);
@@ -94,12 +97,12 @@ static void add_gradients(attending *c, const attend_setting *s)
 
 pe_status attend_size(attending *c, bool backward, pe_error *err)
 {
-    pe_status s = pe_attention_work(c->e, &c->a, &c->forward_bytes, err);
+    pe_status s = pe_attention_work(c->e, &c->a, &c->run, &c->forward_bytes, err);
     if (!s && backward)
-        s = pe_attention_backward_work(c->e, &c->a, &c->backward_bytes, err);
-    c->bytes = c->forward_bytes > c->backward_bytes ? c->forward_bytes : c->backward_bytes;
-    free(c->work);
-    c->work = buffer((int64_t)c->bytes);
+        s = pe_attention_backward_work(c->e, &c->a, &c->run, &c->backward_bytes, err);
+    c->run.work_bytes = c->forward_bytes > c->backward_bytes ? c->forward_bytes : c->backward_bytes;
+    free(c->run.work);
+    c->run.work = buffer((int64_t)c->run.work_bytes);
     return s;
 }
 
@@ -109,10 +112,11 @@ attending *attend_new(const attend_setting *s)
     attending *c = buffer(sizeof *c);
     c->e = encoding(s->spec, s->shape, s->rung);
     c->shape = pe_encoding_shape(c->e);
-    c->params = learned(c->e, false);
+    c->run = PE_MAKE(pe_run, .params = learned(c->e, false), .pool = s->pool);
     int64_t axes = pe_encoding_axes(c->e);
     c->borrowed = s->k.data != NULL;
     c->a = (pe_attention){
+        .size = sizeof c->a,
         .q = vectors(s->type == PE_F64 ? PE_F32 : s->type, s->queries, &c->shape, c->shape.heads, 1),
         .k = s->k.data ? s->k : vectors(s->type, s->keys, &c->shape, c->shape.kv_heads, 2),
         .v = s->k.data ? s->v : vectors(s->type, s->keys, &c->shape, c->shape.kv_heads, 3),
@@ -121,9 +125,8 @@ attending *attend_new(const attend_setting *s)
         .k_at = positions(s->keys, axes, 0),
         .mask = { .causal = true },
         .turned = s->turned,
-        .pool = s->pool,
     };
-    c->a.lse = pe_view_packed(buffer(s->queries * c->shape.heads * 4), PE_F32, s->queries, c->shape.heads, 1);
+    c->a.lse = pe_view_of(buffer(s->queries * c->shape.heads * 4), PE_F32, 1, s->queries, c->shape.heads, 1);
     if (s->backward)
         add_gradients(c, s);
     must(attend_size(c, s->backward, &err), &err, s->spec);
@@ -137,9 +140,9 @@ void attend_free(attending *c)
         free(c->a.v.data);
     }
     void *const owned[] = {
-        c->params.data, c->a.q.data,      c->a.out.data, c->a.lse.data, (void *)(uintptr_t)c->a.q_at.at,
-        c->g.dout.data, c->g.dq.data,     c->g.dk.data,  c->g.dv.data,  (void *)(uintptr_t)c->a.k_at.at,
-        c->work,        c->g.dparams.data
+        c->run.params.data, c->a.q.data,      c->a.out.data, c->a.lse.data, (void *)(uintptr_t)c->a.q_at.data,
+        c->g.dout.data,     c->g.dq.data,     c->g.dk.data,  c->g.dv.data,  (void *)(uintptr_t)c->a.k_at.data,
+        c->run.work,        c->g.dparams.data
     };
     for (int i = 0; i < BENCH_COUNT(owned); i++)
         free(owned[i]);
@@ -151,12 +154,12 @@ void attend_forward(void *arg)
 {
     attending *c = arg;
     pe_error err;
-    must(pe_attention_forward(c->e, c->params, &c->a, c->work, c->bytes, &err), &err, pe_encoding_spec(c->e));
+    must(pe_attention_forward(c->e, &c->a, &c->run, &err), &err, pe_encoding_spec(c->e));
 }
 
 void attend_backward(void *arg)
 {
     attending *c = arg;
     pe_error err;
-    must(pe_attention_backward(c->e, c->params, &c->a, &c->g, c->work, c->bytes, &err), &err, pe_encoding_spec(c->e));
+    must(pe_attention_backward(c->e, &c->a, &c->g, &c->run, &err), &err, pe_encoding_spec(c->e));
 }

@@ -18,42 +18,22 @@ typedef struct made {
     const pe_pool *pool;
 } made;
 
-/* ---------------------------------------------------------------- tables, in chunks that threads share */
-
-enum { CHUNK = 256 };
-
-static void table_chunk(void *arg, int64_t n, int worker)
-{
-    made *m = arg;
-    pe_error err;
-    pe_view c = m->a, s = m->b;
-    int64_t from = n * CHUNK, count = m->at.tokens - from < CHUNK ? m->at.tokens - from : CHUNK;
-    (void)worker;
-    c.data = (float *)c.data + from * c.dim;
-    s.data = (float *)s.data + from * s.dim;
-    c.tokens = s.tokens = count;
-    must(pe_encoding_table(m->e, PE_QUERY, c, s, (pe_positions){ .at = m->at.at + from, .tokens = count, .axes = 1 },
-                           &err),
-         &err, "rope");
-}
+/* ---------------------------------------------------------------- tables */
 
 static void run_table(void *arg)
 {
     made *m = arg;
-    int64_t chunks = (m->at.tokens + CHUNK - 1) / CHUNK;
-    if (m->pool)
-        m->pool->run(m->pool->self, table_chunk, m, chunks);
-    for (int64_t n = 0; !m->pool && n < chunks; n++)
-        table_chunk(m, n, 0);
+    pe_error err;
+    must(pe_rotate_table(m->e, PE_QUERY, m->a, m->b, m->at, &PE_MAKE(pe_run, .pool = m->pool), &err), &err, "rope");
 }
 
 static void make_table(made *m, int64_t n)
 {
     m->e = encoding("rope", attend_shape, NULL);
     int64_t pairs = pe_encoding_pair_count(m->e);
-    m->a = pe_view_packed(buffer(n * pairs * 4), PE_F32, n, 1, pairs);
-    m->b = pe_view_packed(buffer(n * pairs * 4), PE_F32, n, 1, pairs);
-    m->at = positions(n, 1, 0);
+    m->a = pe_view_of(buffer(n * pairs * 4), PE_F32, 1, n, 1, pairs);
+    m->b = pe_view_of(buffer(n * pairs * 4), PE_F32, 1, n, 1, pairs);
+    m->at = pe_positions_run(1, n, 0);
 }
 
 /* ---------------------------------------------------------------- rotation and attention */
@@ -62,17 +42,17 @@ static void run_rotation(void *arg)
 {
     made *m = arg;
     pe_error err;
-    pe_rotation r = { .q = m->a, .at = m->at, .pool = m->pool };
-    must(pe_encoding_rotate_qk(m->e, &r, &err), &err, "rope");
+    pe_rotation r = PE_MAKE(pe_rotation, .q = m->a, .at = m->at);
+    must(pe_rotate_qk(m->e, &r, &PE_MAKE(pe_run, .pool = m->pool), &err), &err, "rope");
 }
 
 static void make_rotation(made *m, int64_t n)
 {
     int64_t count = n * attend_shape.heads * attend_shape.head_dim;
     m->e = encoding("rope", attend_shape, NULL);
-    m->a = pe_view_packed(buffer(count * 4), PE_F32, n, attend_shape.heads, attend_shape.head_dim);
+    m->a = pe_view_of(buffer(count * 4), PE_F32, 1, n, attend_shape.heads, attend_shape.head_dim);
     fill(m->a.data, PE_F32, count, 1);
-    m->at = positions(n, 1, 0);
+    m->at = pe_positions_run(1, n, 0);
 }
 
 static void run_attention(void *arg)
@@ -98,7 +78,6 @@ static void made_free(made *m)
 {
     free(m->a.data);
     free(m->b.data);
-    free((void *)(uintptr_t)m->at.at);
     pe_encoding_free(m->e);
     if (m->call)
         attend_free(m->call);

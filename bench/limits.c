@@ -6,16 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
-#include "kernels/ladder.h"
-
 static const yardstick *const sticks[] = {
     &yardstick_scalar,
-#if LADDER_X86
+#if BENCH_X86
     &yardstick_avx2,
     &yardstick_avx512,
 #endif
-#if LADDER_NEON
+#if BENCH_ARM
     &yardstick_neon,
 #endif
 };
@@ -26,11 +23,12 @@ static const char *rungs[BENCH_RUNGS_MAX + 1];
 static void find_rungs(void)
 {
     const char *name;
-    unsigned has = ladder_rungs();
+    pe_encoding *e = encoding(pe_info_at(0)->name, (pe_shape){ .heads = 8, .head_dim = 64 }, NULL);
     int count = 0;
-    for (int i = 0; (name = ladder_name(i)) && count < BENCH_RUNGS_MAX; i++)
-        if (!(ladder_named(name) & ~has))
+    for (int i = 0; (name = pe_kernels_name(i)) && count < BENCH_RUNGS_MAX; i++)
+        if (!pe_encoding_set_kernels(e, name, NULL))
             rungs[count++] = name;
+    pe_encoding_free(e);
 }
 
 const char *rung_name(int index)

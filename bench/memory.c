@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/num.h"
+#include "base/num.h"
 
 #define PIECES 4          /* per worker, so that a late one does not hold up the rest */
 #define ALONE (256 << 10) /* bytes below which waking threads costs more than they bring */

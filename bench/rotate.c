@@ -22,13 +22,14 @@ typedef struct rotate_case {
 typedef struct turning {
     pe_encoding *e;
     pe_rotation r;
+    pe_run run;
 } turning;
 
 static void turn(void *arg)
 {
     const turning *t = arg;
     pe_error err;
-    must(pe_encoding_rotate_qk(t->e, &t->r, &err), &err, pe_encoding_spec(t->e));
+    must(pe_rotate_qk(t->e, &t->r, &t->run, &err), &err, pe_encoding_spec(t->e));
 }
 
 /* What all contenders of one case share. */
@@ -47,21 +48,21 @@ static void make_table(stage *s)
     pe_error err;
     pe_encoding *e = encoding(s->spec, (pe_shape){ HEADS, 0, DIM, 0 }, NULL);
     int64_t pairs = pe_encoding_pair_count(e), n = s->k->n;
-    s->table.cosine = pe_view_packed(buffer(n * pairs * 4), PE_F32, n, 1, pairs);
-    s->table.sine = pe_view_packed(buffer(n * pairs * 4), PE_F32, n, 1, pairs);
-    must(pe_encoding_table(e, PE_QUERY, s->table.cosine, s->table.sine, s->at, &err), &err, s->spec);
+    s->table.cosine = pe_view_of(buffer(n * pairs * 4), PE_F32, 1, n, 1, pairs);
+    s->table.sine = pe_view_of(buffer(n * pairs * 4), PE_F32, 1, n, 1, pairs);
+    must(pe_rotate_table(e, PE_QUERY, s->table.cosine, s->table.sine, s->at, NULL, &err), &err, s->spec);
     pe_encoding_free(e);
 }
 
 static stage stage_new(const rotate_case *k)
 {
-    stage s = { .k = k, .at = positions(k->n, 1, 0) };
+    stage s = { .k = k, .at = pe_positions_run(1, k->n, 0) };
     int64_t count = k->n * HEADS * DIM;
     s.bytes = count * (int64_t)pe_dtype_size(k->type);
-    s.q = pe_view_packed(buffer(s.bytes), k->type, k->n, HEADS, DIM);
+    s.q = pe_view_of(buffer(s.bytes), k->type, 1, k->n, HEADS, DIM);
     fill(s.q.data, k->type, count, 3);
     if (!k->in_place)
-        s.out = pe_view_packed(buffer(s.bytes), k->type, k->n, HEADS, DIM);
+        s.out = pe_view_of(buffer(s.bytes), k->type, 1, k->n, HEADS, DIM);
     s.copy = buffer(2 * s.bytes);
     fill(s.copy, PE_F32, 2 * s.bytes / 4, 4);
     snprintf(s.spec, sizeof s.spec, "rope:pairs=%s", k->layout);
@@ -79,7 +80,6 @@ static void stage_free(stage *s)
     free(s->table.cosine.data);
     free(s->table.sine.data);
     free(s->copy);
-    free((void *)(uintptr_t)s->at.at);
 }
 
 static void add_cells(bench *b, const stage *s, const contender *c, int rungs, int threads)
@@ -120,7 +120,8 @@ static void measure(bench *b, const stage *s, int thread_index)
                          .pool = pool };
     for (int r = 0; r < rungs; r++) {
         t[r].e = encoding(s->spec, (pe_shape){ HEADS, 0, DIM, 0 }, rung_name(r));
-        t[r].r = (pe_rotation){ .q = s->q, .q_out = s->out, .at = s->at, .q_table = s->table, .pool = pool };
+        t[r].r = PE_MAKE(pe_rotation, .q = s->q, .q_out = s->out, .at = s->at, .q_table = s->table);
+        t[r].run = PE_MAKE(pe_run, .pool = pool);
         c[r] = (contender){ .run = turn, .arg = &t[r] };
     }
     c[rungs] = (contender){ .run = memory_run, .arg = &limit };

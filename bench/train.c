@@ -53,7 +53,7 @@ static void add_cells(bench *b, const char *spec, const training *t, const conte
     cell_add(b, x);
 }
 
-static void measure(bench *b, const char *spec, const int32_t *token, const int64_t *at, int thread_index)
+static void measure(bench *b, const char *spec, const int32_t *token, int thread_index)
 {
     training t = { 0 };
     pe_error err;
@@ -62,7 +62,7 @@ static void measure(bench *b, const char *spec, const int32_t *token, const int6
     must(model_new(&t.m, &c, spec, pool_at(b, thread_index), &err), &err, spec);
     must(adam_new(&t.a, t.m, &err), &err, spec);
     model_init(t.m, 1);
-    t.batch = (model_batch){ token, token + 1, { at, length, 1, 0, 0 }, b->quick ? 1 : SEQUENCES, length };
+    t.batch = (model_batch){ token, token + 1, pe_positions_run(1, length, 0), b->quick ? 1 : SEQUENCES, length };
     contender one = { .run = train_step, .arg = &t };
     race(b, &one, 1);
     add_cells(b, spec, &t, &one, thread_index);
@@ -75,16 +75,12 @@ void bench_train(bench *b)
     static const char *const specs[] = { "none", "rope", "alibi", "t5", "shaw" };
     int64_t rows = SEQUENCES * LENGTH;
     int32_t *token = buffer((rows + 1) * (int64_t)sizeof *token);
-    int64_t *at = buffer(LENGTH * (int64_t)sizeof *at);
     for (int64_t i = 0; i <= rows; i++)
         token[i] = (int32_t)((i * i * 31 + i) % VOCAB);
-    for (int64_t i = 0; i < LENGTH; i++)
-        at[i] = i;
     for (int s = 0; s < BENCH_COUNT(specs); s++)
         for (int t = 0; t < thread_counts(b); t++) {
             say(b, "training: %s", specs[s]);
-            measure(b, specs[s], token, at, t);
+            measure(b, specs[s], token, t);
         }
     free(token);
-    free(at);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench.h"
-#include "kernels/ladder.h"
 
-#if LADDER_X86
+#if BENCH_X86
 #include <immintrin.h>
 
 #define VEC __m256

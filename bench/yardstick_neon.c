@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench.h"
-#include "kernels/ladder.h"
 
-#if LADDER_NEON
+#if BENCH_ARM
 #include <arm_neon.h>
 
 #define VEC float32x4_t

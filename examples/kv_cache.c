@@ -14,12 +14,10 @@ static int decode(pe_error *err)
     if (pe_encoding_new(&rope, "rope:theta=500000,scaling=llama3,factor=8,trained=8192", shape, err))
         return 1;
     for (int64_t n_past = 0; n_past < CONTEXT; n_past += STEP) {
-        int64_t pos[STEP];
-        float *k = k_cache + n_past * KV_HEADS * DIM; /* this step's keys, in the cache */
-        pe_positions_offset(pos, STEP, n_past, err);  /* n_past, n_past + 1, ... */
-        pe_positions at = { pos, STEP, 1, 0, 0 };
-        pe_view qv = pe_view_packed(q, PE_F32, STEP, HEADS, DIM), kv = pe_view_packed(k, PE_F32, STEP, KV_HEADS, DIM);
-        if (pe_encoding_rotate(rope, PE_QUERY, qv, qv, at, err) || pe_encoding_rotate(rope, PE_KEY, kv, kv, at, err))
+        float *k = k_cache + n_past * KV_HEADS * DIM;        /* this step's keys, in the cache */
+        pe_positions at = pe_positions_run(1, STEP, n_past); /* n_past, n_past + 1, ... */
+        pe_view qv = pe_view_of(q, PE_F32, 1, STEP, HEADS, DIM), kv = pe_view_of(k, PE_F32, 1, STEP, KV_HEADS, DIM);
+        if (pe_rotate(rope, PE_QUERY, qv, qv, at, NULL, err) || pe_rotate(rope, PE_KEY, kv, kv, at, NULL, err))
             break;
     }
     pe_encoding_free(rope);

@@ -4,31 +4,35 @@
  *
  *     pe_encoding *rope;
  *     pe_encoding_new(&rope, "rope:theta=500000", (pe_shape){ .heads = 32, .kv_heads = 8, .head_dim = 128 }, &err);
- *     pe_encoding_rotate(rope, PE_QUERY, q, q, at, &err);      // in place, float32 | float16 | bfloat16
+ *     pe_view q = pe_view_of(data, PE_F32, batch, tokens, 32, 128);            // (batch, tokens, heads, dim)
+ *     pe_rotate(rope, PE_QUERY, q, q, pe_positions_run(batch, tokens, 0), NULL, &err);    // in place
  *     pe_encoding_free(rope);
  *
  * An encoding touches attention in at most five places; a hook that an encoding does not fill is the identity.
  *
  *     tokens --embed--> x --> q,k,v --rotate--> q.k --content--> *scale --bias--> mask > softmax --value--> out
  *
- * This header reads in layers: make, use, free | threads | attention | caches | gradients | score hooks and the
- * definition of attention | learned parameters | positions | introspection.
+ * This header reads in layers: make, use, free | rotation | embedding | attention | pieces of attention | caches |
+ * gradients | score hooks and the definition of attention | learned parameters | positions | introspection.
  *
  * Rules
- *  - Memory: the caller owns every buffer in and out. Only pe_encoding_new and pe_pool_new allocate; their _free frees.
- *    Nothing else allocates or keeps state outside its arguments, so nothing else can run out of memory.
+ *  - Memory: the caller owns every buffer in and out. Only the _new functions allocate; their _free frees. Nothing
+ *    else allocates or keeps state outside its arguments, so nothing else can run out of memory.
  *  - Threads: an encoding is const once made; any number of threads may use one at the same time. Two calls that write
  *    the same buffer are the caller's to order. The same call gives the same bits on any thread, with any pool and any
  *    number of workers. Kernels are picked when an encoding is made, by what the CPU has (pe_encoding_kernels).
  *  - Errors: every fallible function returns a pe_status and writes a sentence to *err (which may be NULL): what was
  *    wrong, its value, what would be right. The library never prints, exits or aborts. After an error no output has
  *    been written.
- *  - Positions are explicit: int64, for queries and keys apart, one or more axes per token, negative allowed, absolute
- *    value at most PE_POSITION_MAX. A relative position is query minus key, everywhere.
- *  - Sizes and strides are int64 and counted in elements, products are checked.
- *  - ABI: while the version is 0.x, the SONAME carries the minor version and any minor release may change structs. From
- *    1.0 on a struct or an enum value never changes within a SONAME; what is new gets a new function. Zero-initialise
- *    structs: zero is the default of every field that has one.
+ *  - Positions are explicit, for queries and keys apart, one or more axes per token, negative allowed, absolute value at
+ *    most PE_POSITION_MAX. A relative position is query minus key, everywhere.
+ *  - Sizes and strides are int64 and counted in elements, products are checked. A stride means what it says: 0 repeats
+ *    one element, which only inputs may do; a negative stride walks backwards, which only inputs may do.
+ *  - ABI: pe_view, pe_positions, pe_params, pe_shape and pe_error are passed whole and do not change within a SONAME.
+ *    Structs that will grow begin with their size: make them with PE_MAKE(pe_run, .pool = pool). A field that is not
+ *    named is zero, and zero is the default of every field that has one. What the library hands out as const pointers
+ *    (pe_info, pe_key, pe_tensor) grows at its end only. pe_agrees tells whether the header and the library that was
+ *    loaded belong together. While the version is 0.x, the SONAME carries the minor version.
  */
 #ifndef POSENC_H
 #define POSENC_H
@@ -38,7 +42,7 @@
 #include <stdint.h>
 
 #define PE_VERSION_MAJOR 0
-#define PE_VERSION_MINOR 1
+#define PE_VERSION_MINOR 2
 #define PE_VERSION_PATCH 0
 
 #if defined _WIN32
@@ -71,8 +75,7 @@ typedef enum pe_status {
     PE_ERR_NOMEM,    /* out of memory                                                                        */
     PE_ERR_UNSUITED, /* this encoding has no such thing (a table of a row that does not rotate)              */
     PE_ERR_IO,       /* reading or writing a file failed (tools; never the library)                          */
-    PE_ERR_FORMAT,   /* a file is not what it should be  (tools; never the library)                          */
-    PE_STATUS_COUNT
+    PE_ERR_FORMAT    /* a file is not what it should be  (tools; never the library)                          */
 } pe_status;
 
 typedef struct pe_error { /* written by every call that takes one: PE_OK and "" after a success */
@@ -80,7 +83,22 @@ typedef struct pe_error { /* written by every call that takes one: PE_OK and "" 
     char text[300];
 } pe_error;
 
-typedef enum pe_dtype { PE_F32 = 0, PE_F16, PE_BF16, PE_F64, PE_DTYPE_COUNT } pe_dtype;
+/* Elements. Vectors, scores and parameters are PE_F32, PE_F16, PE_BF16 or PE_F64; positions PE_I64, PE_I32 or PE_F64;
+ * masks PE_BOOL, a byte each. PE_Q8_0 and PE_Q4_0 are keys and values of a cache in blocks of 32 elements along the head
+ * with one float16 scale each, as ggml lays them out (q8_0: scale, 32 bytes; q4_0: scale, 16 bytes, elements n and n+16
+ * share one): their dim and strides count elements and are multiples of 32. A NaN or an infinity in a block makes all
+ * of it NaN.                                                                                                          */
+typedef enum pe_dtype {
+    PE_F32 = 0,
+    PE_F16,
+    PE_BF16,
+    PE_F64,
+    PE_Q8_0,
+    PE_Q4_0,
+    PE_I64,
+    PE_I32,
+    PE_BOOL
+} pe_dtype;
 
 typedef struct pe_encoding pe_encoding;
 
@@ -91,20 +109,26 @@ typedef struct pe_shape {
     int64_t model_dim; /* C: width of the embedding; 0: heads * head_dim                                     */
 } pe_shape;
 
-/* (tokens, heads, dim), element [t][h][d] at data + t*token_stride + h*head_stride + d. Strides of 0, 0 mean packed.
- * Scores and probabilities use the same view: tokens = Tq, heads = H, dim = Tk.                                       */
+/* (batch, tokens, heads, dim), element [b][t][h][d] at data + b*batch_stride + t*token_stride + h*head_stride + d: any
+ * order of the first three. Scores and probabilities use the same view: tokens = Tq, heads = H, dim = Tk.            */
 typedef struct pe_view {
     void *data;
     pe_dtype dtype;
-    int64_t tokens, heads, dim;
-    int64_t token_stride, head_stride;
+    int64_t batch, tokens, heads, dim;
+    int64_t batch_stride, token_stride, head_stride;
 } pe_view;
 
-/* (tokens, axes), coordinate [t][a] at at + t*token_stride + a*axis_stride. Strides of 0, 0 mean packed.              */
+/* (batch, tokens, axes): coordinate a of token t of sequence b is start + t*step, and where data is given its element
+ * [b*batch_stride + t*token_stride + a*axis_stride] is added to that. So an array has start and step 0; a run that
+ * counts up has step 1 and needs no memory; and sequences that stand at places of their own, as in a batch that decodes,
+ * are a run with data (batch) and a token_stride of 0. A fraction (PE_F64) is an error where the encoding takes whole
+ * positions only.                                                                                                     */
 typedef struct pe_positions {
-    const int64_t *at;
-    int64_t tokens, axes;
-    int64_t token_stride, axis_stride;
+    const void *data; /* NULL: none                                                                          */
+    pe_dtype dtype;   /* PE_I64, PE_I32 or PE_F64                                                            */
+    int64_t batch, tokens, axes;
+    int64_t batch_stride, token_stride, axis_stride;
+    int64_t start, step;
 } pe_positions;
 
 typedef enum pe_side { PE_QUERY = 0, PE_KEY, PE_VALUE, PE_OUTPUT } pe_side;
@@ -121,18 +145,63 @@ PE_API pe_shape pe_encoding_shape(const pe_encoding *e);         /* with the def
 PE_API int64_t pe_encoding_axes(const pe_encoding *e);           /* coordinates per token it wants           */
 PE_API double pe_encoding_scale(const pe_encoding *e);           /* what the score is multiplied by          */
 
-/* A packed (tokens, heads, dim) view.                                                                                 */
-PE_API pe_view pe_view_packed(void *data, pe_dtype dtype, int64_t tokens, int64_t heads, int64_t dim);
+/* Views and positions of memory that lies in order, without gaps: the strides are filled in.                          */
+PE_API pe_view pe_view_of(void *data, pe_dtype dtype, int64_t batch, int64_t tokens, int64_t heads, int64_t dim);
+PE_API pe_positions pe_positions_of(const void *data, pe_dtype dtype, int64_t batch, int64_t tokens, int64_t axes);
+/* start, start + 1, ... in every sequence and on every axis. With a KV cache start is the number of tokens in it.     */
+PE_API pe_positions pe_positions_run(int64_t batch, int64_t tokens, int64_t start);
+
+/* Learned parameters are the caller's memory: one block, laid out by pe_encoding_tensor. {0} where there are none.
+ * float32 or float64 for gradients, any type for values.                                                              */
+typedef struct pe_params {
+    void *data;
+    pe_dtype dtype;
+    int64_t count;
+} pe_params;
+
+/* A pool runs job(arg, n, worker) once for each n = 0 .. count-1, in any order, on any thread, and returns when all are
+ * done; worker is 0 .. workers-1, and two jobs that run at the same time have different ones. Fill in the fields to
+ * use your engine's own.                                                                                              */
+typedef void (*pe_job)(void *arg, int64_t n, int worker);
+typedef struct pe_pool {
+    void *self;
+    int workers;
+    void (*run)(void *self, pe_job job, void *arg, int64_t count);
+} pe_pool;
+
+/* Threads that sleep between calls and take no signals; workers 0: one per CPU that the process may use. One call at a
+ * time uses a pool. In a child of fork, which has no such threads, the calling thread does all the work.              */
+PE_API pe_status pe_pool_new(pe_pool **out, int workers, pe_error *err);
+PE_API void pe_pool_free(pe_pool *pool); /* NULL is fine */
+
+/* What does not change between the calls of an encoding, made once: its tables by distance (pe_plan_new). Any number of
+ * calls and threads may use one at the same time.                                                                     */
+typedef struct pe_plan pe_plan;
+
+/* What a call may be given beside its own arguments, the same for every call. A NULL pe_run has none of it.           */
+typedef struct pe_run {
+    size_t size;           /* sizeof(pe_run)                                                                 */
+    pe_params params;      /* of encodings that are trained                                                  */
+    const pe_plan *plan;   /* made for this encoding: its params are used; NULL: none                        */
+    const pe_pool *pool;   /* NULL: the calling thread does all the work                                     */
+    void *work;            /* memory to work in, aligned to 8, for calls that say how much they need         */
+    size_t work_bytes;
+} pe_run;
+
+/* A struct that begins with its size: PE_MAKE(pe_run, .pool = pool).                                                  */
+#define PE_MAKE(type, ...) ((type){ .size = sizeof(type), __VA_ARGS__ })
+
+/* ---------------------------------------------------------------- rotation */
 
 /* y = x turned by its positions. y may be x itself; any other overlap is an error. float32: x*c - y*s with each
  * product rounded; float16 and bfloat16 are computed in float32 and rounded once; float64 in float64.
  * PE_QUERY and PE_KEY turn q and k; PE_VALUE turns v and PE_OUTPUT turns the attention output back, where the spec says
  * so, and are the identity elsewhere.                                                                                 */
-PE_API pe_status pe_encoding_rotate(const pe_encoding *e, pe_side side, pe_view y, pe_view x, pe_positions at,
-                                    pe_error *err);
+PE_API pe_status pe_rotate(const pe_encoding *e, pe_side side, pe_view y, pe_view x, pe_positions at, const pe_run *run,
+                           pe_error *err);
 /* x = y turned back: angle negated, reciprocal magnitude.                                                             */
-PE_API pe_status pe_encoding_unrotate(const pe_encoding *e, pe_side side, pe_view x, pe_view y, pe_positions at,
-                                      pe_error *err);
+PE_API pe_status pe_unrotate(const pe_encoding *e, pe_side side, pe_view x, pe_view y, pe_positions at,
+                             const pe_run *run, pe_error *err);
 
 /* The same turn as data, for a caller's own kernel: which two elements a pair joins, and how fast it turns. Pair p of
  * the tables below reads elements x and y, writes x_out and y_out:
@@ -151,162 +220,180 @@ PE_API double pe_encoding_magnitude(const pe_encoding *e);
 /* The factor on a whole vector at this first coordinate (a query's temperature; else 1). The tables hold it already;
  * elements that do not turn are multiplied by it too.                                                                 */
 PE_API double pe_encoding_gain(const pe_encoding *e, pe_side side, int64_t position);
-/* Tables (tokens, 1, pairs), magnitude included, each value rounded once to the view's type.                          */
-PE_API pe_status pe_encoding_table(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions at,
-                                   pe_error *err);
+/* Tables (batch, tokens, 1, pairs), or (batch, tokens, Hkv, pairs) where each key head has trained frequencies of its
+ * own; magnitude included, each value rounded once to the view's type.                                                */
+PE_API pe_status pe_rotate_table(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions at,
+                                 const pe_run *run, pe_error *err);
 
-/* Learned parameters are the caller's memory: one block, laid out by pe_encoding_tensor. {0} where there are none.
- * float32 or float64 for gradients, any type for values.                                                              */
-typedef struct pe_params {
-    void *data;
-    pe_dtype dtype;
-    int64_t count;
-} pe_params;
-
-/* y = x + code(position), or [x, code] with the spec's join=concat, where y is wider. Views (tokens, 1, width).
- * x.data NULL stands for x = 0: the bare table.                                                                       */
-PE_API pe_status pe_encoding_embed(const pe_encoding *e, pe_params params, pe_view y, pe_view x, pe_positions at,
-                                   pe_error *err);
-PE_API int64_t pe_encoding_embed_width(const pe_encoding *e, int64_t x_width); /* width of y for this x; -1: too wide */
-
-/* ---------------------------------------------------------------- threads */
-
-/* A pool runs job(arg, n, worker) once for each n = 0 .. count-1, in any order, on any thread, and returns when all are
- * done; worker is 0 .. workers-1, and two jobs that run at the same time have different ones. Fill in the fields to
- * use your engine's own. Where a pool is NULL the calling thread does all the work.                                   */
-typedef void (*pe_job)(void *arg, int64_t n, int worker);
-typedef struct pe_pool {
-    void *self;
-    int workers;
-    void (*run)(void *self, pe_job job, void *arg, int64_t count);
-} pe_pool;
-
-/* Threads that sleep between calls and take no signals; workers 0: one per CPU that the process may use. One call at a
- * time uses a pool. In a child of fork, which has no such threads, the calling thread does all the work.              */
-PE_API pe_status pe_pool_new(pe_pool **out, int workers, pe_error *err);
-PE_API void pe_pool_free(pe_pool *pool); /* NULL is fine */
-
-/* pe_encoding_table on a pool.                                                                                        */
-PE_API pe_status pe_encoding_table_with(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine,
-                                        pe_positions at, const pe_pool *pool, pe_error *err);
-
-/* cos and sin, float32 (float64 where the vectors are), as pe_encoding_table makes them: a row per token, or, with row
+/* cos and sin, float32 (float64 where the vectors are), as pe_rotate_table makes them: a row per token, or, with row
  * given, token t has row[t]: a cache by position. data NULL: made on the fly.                                         */
 typedef struct pe_table {
     pe_view cosine, sine;
-    const int64_t *row; /* (tokens) */
+    const int64_t *row; /* (batch, tokens) */
 } pe_table;
 
 /* q and k in one call; outputs whose data is NULL are written in place.                                               */
 typedef struct pe_rotation {
-    pe_view q, k;             /* (tokens, H, D), (tokens, Hkv, D); data NULL: none                           */
+    size_t size;              /* sizeof(pe_rotation)                                                         */
+    pe_view q, k;             /* (batch, tokens, H, D), (batch, tokens, Hkv, D); data NULL: none             */
     pe_view q_out, k_out;
     pe_positions at;
     pe_table q_table, k_table;
-    const pe_pool *pool;
 } pe_rotation;
-PE_API pe_status pe_encoding_rotate_qk(const pe_encoding *e, const pe_rotation *r, pe_error *err);
+PE_API pe_status pe_rotate_qk(const pe_encoding *e, const pe_rotation *r, const pe_run *run, pe_error *err);
+
+/* ---------------------------------------------------------------- embedding */
+
+/* y = x + code(position), or [x, code] with the spec's join=concat, where y is wider. Views (batch, tokens, 1, width).
+ * x.data NULL stands for x = 0: the bare table.                                                                       */
+PE_API pe_status pe_embed(const pe_encoding *e, pe_view y, pe_view x, pe_positions at, const pe_run *run,
+                          pe_error *err);
+PE_API int64_t pe_embed_width(const pe_encoding *e, int64_t x_width); /* width of y for this x; -1: too wide */
 
 /* Which kernels an encoding uses: "avx512", "avx2", "neon" or "scalar". Another rung that the CPU has can be asked for
  * before threads share e. Rotations, tables and codes have the same bits on every rung and machine; attention has them
  * on one rung with one C library, whose exp and log it uses.                                                          */
+PE_API const char *pe_kernels_name(int index); /* all there are, in rising order; NULL past the end */
 PE_API const char *pe_encoding_kernels(const pe_encoding *e);
 PE_API pe_status pe_encoding_set_kernels(pe_encoding *e, const char *name, pe_error *err);
 
 /* ---------------------------------------------------------------- attention */
 
-/* A zeroed mask lets every query see every key. Query i of Tq stands at key i + Tk + keys_after - Tq.                 */
+/* How long each sequence is, where they are not all as long as the view. Either length (batch) real tokens in a padded
+ * view, or offset: sequences packed end to end in a view of batch 1, sequence s being tokens offset[s] to
+ * offset[s + 1] - 1; offset has sequences + 1 numbers, rising from 0 to tokens. Padding enters nothing: outputs and
+ * gradients there are 0, log-sum-exp -inf.                                                                            */
+typedef struct pe_lengths {
+    const int64_t *length;    /* (batch); NULL: every token is real                                          */
+    const int64_t *offset;    /* (sequences + 1); NULL: not packed                                           */
+    int64_t sequences;
+    bool padded_left;         /* padding stands before the real tokens, not after them                       */
+} pe_lengths;
+
+/* Keys and values in pages of one pool, as paged KV caches keep them: k and v are then (pages, page size, Hkv, dim), and
+ * token t of sequence b lies in page table[b*columns + t / page size], at t modulo the page size. table NULL: k and v are
+ * sequences as they are. k_lengths.length says how many tokens each sequence has.                                     */
+typedef struct pe_pages {
+    const int32_t *table;     /* (batch, columns)                                                            */
+    int64_t columns;
+} pe_pages;
+
+/* Where a query stands among the keys, for causal and window. In a block of a longer cache keys_after counts as keys. */
+typedef enum pe_align {
+    PE_ALIGN_END = 0,         /* the last query at the last key: query i at key i + Tk - Tq                  */
+    PE_ALIGN_START,           /* the first query at the first key: query i at key i                          */
+    PE_ALIGN_POSITION         /* at its position (first axis), and so do the keys, in whatever order they lie */
+} pe_align;
+
+/* A zeroed mask lets every query see every key of its sequence.                                                       */
 typedef struct pe_mask {
-    bool causal;              /* keys after the query are hidden; after by place in the views, here and in
-                                 window, not by position                                                     */
-    int64_t window;           /* > 0: only keys less than this many places away                              */
-    const uint8_t *key_used;  /* (Tk): 0 hides a key (padding)                                               */
-    const int64_t *q_segment; /* (Tq), (Tk): a query sees its own segment only (packing)                     */
-    const int64_t *k_segment;
-    pe_view additive;         /* (Tq, H or 1, Tk): added to the score after the bias; -inf hides             */
+    bool causal;              /* keys after the query are hidden                                             */
+    pe_align align;
+    int64_t window;           /* > 0: only keys less than this many places away,                             */
+    int64_t first_keys;       /* and this many keys at the start of the sequence (sink tokens)               */
+    pe_view keep;             /* PE_BOOL (B or 1, Tq or 1, H or 1, Tk): 0 hides                              */
+    pe_view additive;         /* (B or 1, Tq or 1, H or 1, Tk): added to the score after the bias; -inf hides */
     int64_t keys_after;       /* keys of the sequence that follow these ones and are not here: a block of a
                                  longer cache. Say it without causal too where terms count keys              */
 } pe_mask;
 
 typedef struct pe_attention {
-    pe_view out;             /* (Tq, H, Dv)                                                                  */
-    pe_view lse;             /* (Tq, H, 1): log-sum-exp of the scores; data NULL: not wanted. float32 or
-                                float64 where pe_attention_backward reads it                                 */
-    pe_view q, k, v;         /* (Tq, H, D), (Tk, Hkv, D), (Tk, Hkv, Dv), not yet rotated                     */
+    size_t size;              /* sizeof(pe_attention)                                                        */
+    pe_view out;              /* (B, Tq, H, Dv)                                                              */
+    pe_view lse;              /* (B, Tq, H, 1): log-sum-exp of the scores; data NULL: not wanted. float32 or
+                                 float64 where pe_attention_backward reads it                                */
+    pe_view q, k, v;          /* (B, Tq, H, D), (B, Tk, Hkv, D), (B, Tk, Hkv, Dv), not yet rotated           */
     pe_positions q_at, k_at;
+    pe_lengths q_lengths, k_lengths;
+    pe_pages pages;           /* of k and v                                                                  */
     pe_mask mask;
-    pe_params sinks;         /* (H): a logit per head that joins the softmax and has no value                */
-    double soft_cap;         /* > 0: cap * tanh(score / cap), before terms that come after the scale         */
-    double scale;            /* 0: the encoding's own. Fused attention wants both from 2^-60 to 2^60         */
-    bool turned;             /* k and v are already turned (a cache); q is not. dk and dv are then theirs     */
-    const pe_pool *pool;
+    pe_params sinks;          /* (H): a logit per head that joins the softmax and has no value               */
+    double soft_cap;          /* > 0: cap * tanh(score / cap), before terms that come after the scale        */
+    double scale;             /* 0: the encoding's own. Fused attention wants both from 2^-60 to 2^60        */
+    bool turned;              /* k and v are already turned (a cache); q is not. dk and dv are then theirs   */
+    pe_view scores;           /* (B, Tq, H, Tk): the scores that enter the softmax, -inf where hidden; for   */
+    pe_view probabilities;    /* people who look, and small problems. data NULL: not wanted                  */
 } pe_attention;
 
 /* Fused attention with any encoding: tiles of scores that never leave the cache, no n x n of anything. float32 inside;
- * float32, float16 and bfloat16 in and out. Few queries against many keys are split over the keys.
+ * float32, float16 and bfloat16 in and out, and keys and values also in blocks. Few queries against many keys are split
+ * over the keys; sequences of a batch share the pool.
  * A query that sees no key gets exactly 0, log-sum-exp -inf (its sink's logit, where there are sinks) and no gradient.
  * What is hidden enters no sum, so that a NaN there does not leak; a NaN or +inf score that is seen makes its query's
- * output NaN. Work memory is the caller's, aligned to 8. Its size follows from Tq, Tk, the mask, the positions and the
- * pool's workers: a float32 copy of q, and of k and v where many queries meet them (more than 64, or more than 8 and
+ * output NaN. How much work memory is needed follows from the sizes, the mask, the positions, the parameters' type and
+ * the pool's workers: a float32 copy of q, and of k and v where many queries meet them (more than 64, or more than 8 and
  * fewer than 2048 keys), tables by distance, and a tile per worker. For training give out and lse as float32: gradients
  * of parameters are taken from them.                                                                                  */
-PE_API pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
-PE_API pe_status pe_attention_forward(const pe_encoding *e, pe_params params, const pe_attention *a, void *work,
-                                      size_t bytes, pe_error *err);
+PE_API pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, const pe_run *run, size_t *bytes,
+                                   pe_error *err);
+PE_API pe_status pe_attention_forward(const pe_encoding *e, const pe_attention *a, const pe_run *run, pe_error *err);
 
-/* What attention over some of the keys leaves behind, for schemes that see them in pieces: paged, split, distributed.
- * float32, packed. Merging is exact up to rounding; a fixed order of merging gives fixed bits.                        */
-typedef struct pe_partial {
-    float *out;    /* (Tq, H, Dv) sum of exp(score - max) * value                                            */
-    float *max;    /* (Tq, H)     largest score; -inf: no key seen                                           */
-    float *sum;    /* (Tq, H)     sum of exp(score - max)                                                    */
-    double *carry; /* (H, Tq)     of terms that count keys (pe_encoding_carries): pieces go from right to left,
-                                  zero before the first, never more than the mask's keys_after; NULL where
-                                  nothing counts                                                             */
-} pe_partial;
-/* out, lse and sinks of a are not looked at. Work as for pe_attention_forward.                                        */
-PE_API pe_status pe_attention_partial(const pe_encoding *e, pe_params params, const pe_attention *a, pe_partial piece,
-                                      void *work, size_t bytes, pe_error *err);
-/* into = into and from together; the shapes are those of a.                                                           */
-PE_API pe_status pe_attention_merge(const pe_encoding *e, const pe_attention *a, pe_partial into, pe_partial from,
-                                    pe_error *err);
-/* Divides, lets the sinks join, turns the output back where the spec says so: writes a's out and lse.                 */
-PE_API pe_status pe_attention_finish(const pe_encoding *e, const pe_attention *a, pe_partial piece, pe_error *err);
+/* A plan for keys up to `behind` positions before their query and up to `ahead` after it. Decoding one token after the
+ * other with run.plan fills no table anew; a call with distances beyond is served as without a plan, and so are
+ * gradients. A plan has a copy of the parameters; pe_plan_set_params takes new ones of the same type, while no call
+ * uses the plan. Results are those without a plan up to rounding. The encoding must outlive it.                       */
+PE_API pe_status pe_plan_new(pe_plan **out, const pe_encoding *e, int64_t behind, int64_t ahead, const pe_run *run,
+                             pe_error *err);
+PE_API pe_status pe_plan_set_params(pe_plan *plan, const pe_run *run, pe_error *err);
+PE_API void pe_plan_free(pe_plan *plan); /* NULL is fine */
 
 typedef struct pe_attention_grad {
-    pe_view dout;               /* (Tq, H, Dv), read                                                         */
+    size_t size;                /* sizeof(pe_attention_grad)                                                 */
+    pe_view dout;               /* (B, Tq, H, Dv), read                                                      */
     pe_view dq, dk, dv;         /* written; data NULL: not wanted                                            */
-    pe_view dadditive;          /* (Tq, H or 1, Tk), added to; data NULL: not wanted                         */
+    pe_view dadditive;          /* as mask.additive, added to; data NULL: not wanted                         */
     pe_params dparams, dsinks;  /* added to; data NULL: not wanted                                           */
+    bool accumulate;            /* dq, dk and dv are added to, not overwritten                               */
+    bool piece;                 /* k and v are some of the keys, and out and lse are those of all: the
+                                   gradients of all pieces add up to those of the whole. Give dsinks with one
+                                   piece only, and lse as float64 where scores are large (past 2048)         */
+    const double *carry;        /* (B, H, Tq) of terms that count keys: what pe_partial.carry was before this
+                                   piece; NULL: 0                                                            */
+    double *dcarry;             /* (B, H, Tq): its gradient. Pieces go from left to right, zero before the
+                                   first; NULL: this is all of the keys                                      */
 } pe_attention_grad;
 /* a's out and lse are read: what pe_attention_forward wrote.                                                          */
-PE_API pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
-PE_API pe_status pe_attention_backward(const pe_encoding *e, pe_params params, const pe_attention *a,
-                                       const pe_attention_grad *g, void *work, size_t bytes, pe_error *err);
+PE_API pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a, const pe_run *run,
+                                            size_t *bytes, pe_error *err);
+PE_API pe_status pe_attention_backward(const pe_encoding *e, const pe_attention *a, const pe_attention_grad *g,
+                                       const pe_run *run, pe_error *err);
+
+/* ---------------------------------------------------------------- pieces of attention */
+
+/* What attention over some of the keys leaves behind, for schemes that see them in pieces: split, distributed. float32,
+ * packed. Merging is exact up to rounding; a fixed order of merging gives fixed bits.                                 */
+typedef struct pe_partial {
+    float *out;    /* (B, Tq, H, Dv) sum of exp(score - max) * value                                         */
+    float *max;    /* (B, Tq, H)     largest score; -inf: no key seen                                        */
+    float *sum;    /* (B, Tq, H)     sum of exp(score - max)                                                 */
+    double *carry; /* (B, H, Tq)     of terms that count keys (pe_encoding_carries): pieces go from right to
+                                     left, zero before the first, never more than the mask's keys_after; NULL
+                                     where nothing counts                                                    */
+} pe_partial;
+/* out, lse and sinks of a are not looked at. Work as for pe_attention_forward.                                        */
+PE_API pe_status pe_attention_partial(const pe_encoding *e, const pe_attention *a, pe_partial piece, const pe_run *run,
+                                      pe_error *err);
+/* into = into and from together: `rows` queries and heads (B * Tq * H), values `dim` wide.                            */
+PE_API pe_status pe_attention_merge(pe_partial into, pe_partial from, int64_t rows, int64_t dim, pe_error *err);
+/* Divides, lets the sinks join, turns the output back where the spec says so: writes a's out and lse.                 */
+PE_API pe_status pe_attention_finish(const pe_encoding *e, const pe_attention *a, pe_partial piece, const pe_run *run,
+                                     pe_error *err);
 
 /* ---------------------------------------------------------------- caches */
 
-/* Keys as a cache keeps them, turned by their positions; any number of heads. Quantised: blocks of 32 elements along the
- * head with one float16 scale each, as ggml lays them out (q8_0: scale, 32 bytes; q4_0: scale, 16 bytes, elements n and
- * n+16 share one); k's dtype is then not looked at, its strides count blocks, its dim elements, a multiple of 32. A NaN
- * or an infinity in a block makes all of it NaN.                                                                      */
-typedef enum pe_block { PE_BLOCK_NONE = 0, PE_BLOCK_Q8_0, PE_BLOCK_Q4_0, PE_BLOCK_COUNT } pe_block;
-typedef struct pe_cache {
-    pe_view k; /* (tokens, Hkv, D) */
-    pe_block block;
-    const pe_pool *pool;
-} pe_cache;
-/* Turns keys at positions from on to positions to, in place: a context that drops its oldest tokens, or moves a piece.
- * The angle is that of the difference, formed as exactly as any, so that a shift is as good as turning afresh what is
- * stored; each one rounds once more (docs/caches.md). Tokens that stay, elements that do not turn and blocks of none that
- * do keep their bits. An encoding that does not rotate has nothing of a position in its keys: the identity. Values that
- * the spec turns (turn=qkv) are shifted the same way, in a second call.                                               */
-PE_API pe_status pe_cache_shift(const pe_encoding *e, pe_cache cache, pe_positions from, pe_positions to,
-                                pe_error *err);
+/* Turns the keys of a cache, already turned at positions from, on to positions to, in place: a context that drops its
+ * oldest tokens, or moves a piece. Any number of heads; also in blocks, also in pages (positions are then (sequences,
+ * tokens); pages NULL: none; a page that two tables share would be turned twice). The angle is that of the difference,
+ * formed as exactly as any, so that a shift is as good as turning afresh what is stored; each one rounds once more
+ * (docs/caches.md). Tokens that stay, elements that do not turn and blocks of none that do keep their bits. An encoding
+ * that does not rotate has nothing of a position in its keys: the identity. Values that the spec turns (turn=qkv) are
+ * shifted the same way, in a second call.                                                                             */
+PE_API pe_status pe_cache_shift(const pe_encoding *e, pe_view k, const pe_pages *pages, pe_positions from,
+                                pe_positions to, const pe_run *run, pe_error *err);
 /* Keys turned by one encoding become keys turned by another at the same positions: another theta, factor, short or long
  * table, magnitude. Both read and write the same pairs of elements and have as many axes, or neither rotates.         */
-PE_API pe_status pe_cache_rebase(const pe_encoding *to, const pe_encoding *from, pe_cache cache, pe_positions at,
-                                 pe_error *err);
+PE_API pe_status pe_cache_rebase(const pe_encoding *to, const pe_encoding *from, pe_view k, const pe_pages *pages,
+                                 pe_positions at, const pe_run *run, pe_error *err);
 
 /* ---------------------------------------------------------------- score hooks, on tiles */
 
@@ -339,21 +426,25 @@ PE_API pe_status pe_encoding_value(const pe_encoding *e, pe_params params, pe_vi
 
 /* ---------------------------------------------------------------- attention, the definition */
 
-/* What fused attention is held to: query by query in float64, any type in and out, one thread.                        */
+/* What fused attention is held to: query by query in float64, any type in and out, one thread. The work memory is the
+ * same for both.                                                                                                      */
 PE_API pe_status pe_reference_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
-PE_API pe_status pe_reference_forward(const pe_encoding *e, pe_params params, const pe_attention *a, void *work,
-                                      size_t bytes, pe_error *err);
-PE_API pe_status pe_reference_backward(const pe_encoding *e, pe_params params, const pe_attention *a,
-                                       const pe_attention_grad *g, void *work, size_t bytes, pe_error *err);
+PE_API pe_status pe_reference_forward(const pe_encoding *e, const pe_attention *a, const pe_run *run, pe_error *err);
+PE_API pe_status pe_reference_backward(const pe_encoding *e, const pe_attention *a, const pe_attention_grad *g,
+                                       const pe_run *run, pe_error *err);
 
 /* ---------------------------------------------------------------- gradients */
 
 /* dx = transpose of the turn applied to dy: angle negated, same magnitude.                                            */
-PE_API pe_status pe_encoding_rotate_back(const pe_encoding *e, pe_side side, pe_view dx, pe_view dy, pe_positions at,
-                                         pe_error *err);
+PE_API pe_status pe_rotate_back(const pe_encoding *e, pe_side side, pe_view dx, pe_view dy, pe_positions at,
+                                const pe_run *run, pe_error *err);
+/* dparams += the gradient of frequencies that are trained, from the turned vectors' gradient dy and the vectors x as they
+ * were before the turn; nothing where none are.                                                                       */
+PE_API pe_status pe_rotate_grad(const pe_encoding *e, pe_params dparams, pe_side side, pe_view dy, pe_view x,
+                                pe_positions at, const pe_run *run, pe_error *err);
 /* dx = gradient of x (data NULL: not wanted); dparams is added to (data NULL: not wanted).                            */
-PE_API pe_status pe_encoding_embed_back(const pe_encoding *e, pe_params params, pe_params dparams, pe_view dx,
-                                        pe_view dy, pe_positions at, pe_error *err);
+PE_API pe_status pe_embed_back(const pe_encoding *e, pe_params dparams, pe_view dx, pe_view dy, pe_positions at,
+                               const pe_run *run, pe_error *err);
 
 /* Gradients of a tile's terms from its dscore. Everything is added to; data NULL: not wanted. Terms that carry want all
  * keys in one tile here.                                                                                              */
@@ -382,34 +473,22 @@ typedef struct pe_tensor {
     const char *about;  /* what its rows are, in the order of the memory                                     */
     unsigned hooks;     /* of the part it belongs to                                                         */
     bool projected;     /* its first values are codes of the distance, (rows, heads * head_dim): what is
-                           trained is a weight that they are multiplied by (pe_project), whatever the rows    */
+                           trained is a weight that they are multiplied by, whatever the rows                 */
     double min, max;    /* a step of training keeps it within these; -inf, inf: it goes where it likes       */
 } pe_tensor;
 PE_API int64_t pe_encoding_param_count(const pe_encoding *e); /* elements of the block */
 PE_API int pe_encoding_tensor_count(const pe_encoding *e);
-PE_API pe_status pe_encoding_tensor(const pe_encoding *e, int index, pe_tensor *out, pe_error *err);
+PE_API const pe_tensor *pe_encoding_tensor(const pe_encoding *e, int index); /* lives as long as e; NULL past the end */
 /* Fills the block: same seed, same bits, on every machine.                                                            */
 PE_API pe_status pe_encoding_init(const pe_encoding *e, pe_params params, uint64_t seed, pe_error *err);
 
-/* out (R, H, D) = table (R, C) times weight (H*D, C) transposed plus bias (H*D, or NULL): the projected tables that
- * content rows take (Transformer-XL's W_kR, DeBERTa's shared or own projections). float32.                            */
-PE_API pe_status pe_project(float *out, const float *table, const float *weight, const float *bias, int64_t rows,
-                            int64_t heads, int64_t head_dim, int64_t model_dim, pe_error *err);
-/* The gradients of pe_project; each is added to, NULL: not wanted.                                                    */
-PE_API pe_status pe_project_back(float *dtable, float *dweight, float *dbias, const float *dout, const float *table,
-                                 const float *weight, int64_t rows, int64_t heads, int64_t head_dim,
-                                 int64_t model_dim, pe_error *err);
-
 /* ---------------------------------------------------------------- positions */
 
-/* at (tokens): start, start + 1, ... With a KV cache start is the number of tokens already in it.                     */
-PE_API pe_status pe_positions_offset(int64_t *at, int64_t tokens, int64_t start, pe_error *err);
 /* at (tokens) from a padding mask (1: real token), left or right padded: real tokens count from start, padding gets
  * start.                                                                                                              */
 PE_API pe_status pe_positions_masked(int64_t *at, const uint8_t *used, int64_t tokens, int64_t start, pe_error *err);
-/* at (tokens) and segment (tokens, may be NULL) for sequences packed end to end: each counts from 0.                  */
-PE_API pe_status pe_positions_packed(int64_t *at, int64_t *segment, int64_t tokens, const int64_t *lengths,
-                                     int64_t sequences, pe_error *err);
+/* at (offset[sequences]) for sequences packed end to end, as pe_lengths has them: each counts from 0.                 */
+PE_API pe_status pe_positions_packed(int64_t *at, const int64_t *offset, int64_t sequences, pe_error *err);
 /* at (t*h*w, 3): the (t, h, w) grid in row-major order, start added to each coordinate.                               */
 PE_API pe_status pe_positions_grid(int64_t *at, int64_t t, int64_t h, int64_t w, int64_t start, pe_error *err);
 
@@ -432,7 +511,6 @@ PE_API pe_status pe_positions_grid(int64_t *at, int64_t t, int64_t h, int64_t w,
 #define PE_CLAIM_INVERTIBLE 256u /* unrotate undoes rotate                                                   */
 #define PE_CLAIM_ENDLESS 512u    /* every position up to PE_POSITION_MAX has a code                          */
 #define PE_CLAIM_LEARNED 1024u   /* has parameters to train                                                  */
-#define PE_CLAIM_COUNT 11
 
 typedef enum pe_key_kind { PE_KEY_INT = 0, PE_KEY_REAL, PE_KEY_CHOICE, PE_KEY_LIST } pe_key_kind;
 
@@ -457,8 +535,7 @@ typedef struct pe_info {
     const char *models;  /* that use it, "Llama|Qwen (note)"; "": none known                                 */
     unsigned hooks;
     unsigned claims;     /* of the row with its defaults; pe_encoding_claims tells those of a spec           */
-    const pe_key *keys;
-    int key_count;
+    int key_count;       /* pe_info_key reaches them                                                         */
     const char *const *examples; /* specs, each valid for 8 heads of 64                                      */
     int example_count;
     const char *also;            /* "rotary|yarn": other names, for suggestions; NULL: none                  */
@@ -471,8 +548,38 @@ typedef struct pe_info {
     const char *key_work;    /* steps that one score takes: a sum's terms, a network's width; NULL: a few    */
 } pe_info;
 
+/* Formulas, for people: where a number of an encoding comes from, "sin(5 · 10000^(-2/8)) = sin(5 · 0.1)".           */
+typedef struct pe_formula {
+    unsigned hook;       /* whose number: PE_HOOK_EMBED an element of the code, PE_HOOK_ROTATE a pair's frequency in
+                            radians, PE_HOOK_CONTENT and PE_HOOK_BIAS a term of a score, PE_HOOK_VALUE an element of
+                            what a key's value gets; 0: the softmax scale                                    */
+    pe_stage stage;      /* of a term of a score                                                             */
+    const pe_info *info; /* the row; NULL: the softmax scale                                                 */
+    int64_t count;       /* elements or pairs; 1: one number                                                 */
+} pe_formula;
+#define PE_FORMULAS_MAX 32
+/* How many there are; out gets the first `room` of them.                                                             */
+PE_API int pe_encoding_formulas(const pe_encoding *e, pe_formula *out, int room);
+
+/* Which number, of one query. What a formula does not look at may be left out.                                        */
+typedef struct pe_question {
+    pe_params params;
+    const int64_t *q_at; /* (axes): where the query stands; all but the softmax scale                       */
+    const int64_t *k_at; /* (keys, axes): terms of a score and values                                       */
+    const double *q, *k; /* (D), (keys, D), as they enter q.k: content terms                                */
+    const uint8_t *seen; /* (keys): 0: the query does not see this key, and it is not counted; NULL: all are */
+    int64_t keys;
+    int64_t key, head;   /* of a term or a value                                                            */
+    int64_t element;     /* or pair                                                                         */
+} pe_question;
+/* The number and its formula, perhaps after lines that are equations of their own; "" where the row has none to tell.
+ * What does not fit the room, 16 bytes or more, is left out and marked.                                               */
+PE_API pe_status pe_encoding_tell(const pe_encoding *e, int formula, const pe_question *asked, double *number,
+                                  char *text, size_t room, pe_error *err);
+
 PE_API int pe_info_count(void);
 PE_API const pe_info *pe_info_at(int index); /* NULL past the end */
+PE_API const pe_key *pe_info_key(const pe_info *info, int index); /* NULL past the end */
 PE_API unsigned pe_encoding_hooks(const pe_encoding *e);
 PE_API unsigned pe_encoding_claims(const pe_encoding *e); /* of a combination: those all parts make and none spoils */
 PE_API const char *pe_claim_name(unsigned claim);  /* "unique"; NULL if not one claim bit */
@@ -480,6 +587,8 @@ PE_API const char *pe_hook_name(unsigned hook);    /* "embed"; NULL if not one h
 PE_API const char *pe_status_name(pe_status s);    /* "PE_ERR_SHAPE" */
 PE_API size_t pe_dtype_size(pe_dtype t);           /* bytes; 0 if unknown */
 PE_API const char *pe_version(void);
+/* Whether the library that was loaded is the one this header describes: pe_agrees(PE_VERSION_MAJOR, PE_VERSION_MINOR). */
+PE_API bool pe_agrees(int major, int minor);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # readme-table.sh [--check]: the tables of encodings between two markers: README.md's as `posenc list --markdown` prints it,
 # README.zh-CN.md's from the registry and its Chinese (web/registry-zh.mjs; without node it is left as it is).
-# --check changes nothing and fails where they differ. POSENC names the tool (build/posenc unless told).
+# --check changes nothing and fails where they differ; a row that a table does not have yet is told, and no failure.
+# POSENC names the tool (build/posenc unless told).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 posenc=${POSENC:-build/posenc}
@@ -10,11 +11,22 @@ check=${1:-}
 table=$(mktemp) wanted=$(mktemp)
 trap 'rm -f "$table" "$wanted"' EXIT
 
+known() { # known FILE: the table less the rows that the file's has not
+  local line name rows
+  rows=$(sed -n '/^<!-- encodings -->$/,/^<!-- \/encodings -->$/s/^| `\([^`]*\)` .*/\1/p' "$1")
+  while IFS= read -r line; do
+    name=$(sed -n 's/^| `\([^`]*\)` .*/\1/p' <<<"$line")
+    if [ -z "$name" ] || grep -qxF -- "$name" <<<"$rows"; then echo "$line"
+    else echo "note: $1 lacks the row $name: make docs" >&2; fi
+  done <"$table"
+}
+
 put() { # put FILE: the table between the file's markers
   [ -s "$table" ] || { echo "no table for $1" >&2; exit 1; }
   for marker in '<!-- encodings -->' '<!-- /encodings -->'; do
     grep -qxF -- "$marker" "$1" || { echo "$1: no line '$marker'" >&2; exit 1; }
   done
+  if [ "$check" = --check ]; then known "$1" >"$wanted" && cp "$wanted" "$table"; fi
   awk -v table="$table" '
     $0 == "<!-- /encodings -->" { inside = 0 }
     !inside { print }

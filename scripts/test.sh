@@ -35,15 +35,17 @@ suite() {
 }
 
 # One row per test from ctest's log. The cases inside count: cmocka's lines, or a program's own closing line
-# "N passed, N failed, N skipped"; without either the test is one case. Reasons ("SKIP: ...") go to $work/TITLE.skips.
+# "N passed, N failed, N skipped"; without either the test is one case. Reasons ("SKIP: ...") go to $work/TITLE.skips,
+# what is left to do ("note: README.md lacks the row x: make docs") to $work/TITLE.notes.
 results() {
-  : >"$work/$2.skips"
-  awk -v skips="$work/$2.skips" '
+  : >"$work/$2.skips" >"$work/$2.notes"
+  awk -v skips="$work/$2.skips" -v notes="$work/$2.notes" '
     /^[0-9]+\/[0-9]+ Test: /                           { name = $3; ok = bad = skip = 0; own = "" }
     /^\[       OK \] /                                 { ok++ }
     /^\[  FAILED  \] [A-Za-z_]/                        { failing[name, $4] = 1 }
     /^\[  SKIPPED \] [A-Za-z_]/                        { skipping[name, $4] = 1 }
     /^SKIP: /                                          { print name ": " substr($0, 7) >skips }
+    /^note: /                                          { print substr($0, 7) >notes }
     /^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/   { own = $1 " " $3 " " $5 }
     /^Test (Passed|Failed|Not Run|Timeout|Skipped)|^Test .*(Exception|Disabled)/ {
       status = ($2 == "Passed.") ? "passed" : ($0 ~ /Disabled|Skipped/) ? "skipped" : "failed"
@@ -86,6 +88,7 @@ for label in core data; do
   only=$(grep -vxFf "$work/sanitize.$label" "$work/release.$label" | paste -sd' ' || true)
   [ -z "$only" ] || printf '%20snot run: %s (release build only)\n' '' "$only"
 done
+LC_ALL=C sort -u "$work/release.notes" "$work/sanitize.notes" | sed 's/^/to do: /'
 core_skips=$({ count release core; count sanitize core; } | awk '{ n += $4 } END { print n }')
 if [ "${CI:-}" = true ] && [ "$core_skips" -gt 0 ]; then
   echo "CI: $core_skips skipped inside core, which must run whole"

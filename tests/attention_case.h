@@ -30,7 +30,8 @@ typedef struct attention_case {
     int64_t axes, Tq, Tk, Dv;
     double *q, *k, *v, *out, *lse, *dout, *additive, *sinks, *w;
     int64_t *q_at, *k_at, *q_segment, *k_segment;
-    uint8_t *key_used;
+    uint8_t *key_used, *keep; /* keep: what key_used and the segments make, where they count (case_keep) */
+    bool padded, segmented;
     pe_params params;
     pe_attention a;
     void *work;
@@ -58,6 +59,12 @@ static inline double *case_random(int64_t n, double size, uint64_t *r)
     return x;
 }
 
+/* What a call is given beside its problem. */
+static inline pe_run case_run(const attention_case *c, const pe_pool *pool, void *work, size_t bytes)
+{
+    return PE_MAKE(pe_run, .params = c->params, .pool = pool, .work = work, .work_bytes = bytes);
+}
+
 /* The narrowest heads that the spec accepts. */
 static inline pe_encoding *case_encoding(const char *spec)
 {
@@ -78,13 +85,12 @@ static inline double *case_params(const pe_encoding *e, uint64_t *r)
     double *w = case_doubles(n);
     assert_ok(pe_encoding_init(e, (pe_params){ w, PE_F64, n }, test_random(r), &err));
     for (int t = 0; t < pe_encoding_tensor_count(e); t++) {
-        pe_tensor x;
+        const pe_tensor *x = pe_encoding_tensor(e, t);
         double most = 0;
-        assert_ok(pe_encoding_tensor(e, t, &x, &err));
-        for (int64_t i = x.offset; i < x.offset + x.count; i++)
+        for (int64_t i = x->offset; i < x->offset + x->count; i++)
             most = fmax(most, fabs(w[i]));
-        for (int64_t i = x.offset; i < x.offset + x.count; i++)
-            w[i] = (float)(w[i] * (1 - 0.03 * fabs(test_uniform(r))) * (x.rank > 1 && most < 0.2 ? 8 : 1));
+        for (int64_t i = x->offset; i < x->offset + x->count; i++)
+            w[i] = (float)(w[i] * (1 - 0.03 * fabs(test_uniform(r))) * (x->rank > 1 && most < 0.2 ? 8 : 1));
     }
     return w;
 }
@@ -97,8 +103,8 @@ static inline bool case_reaches(const pe_encoding *e, pe_params w, int64_t axis,
     double *score = case_doubles(s.heads), *x = case_doubles(s.heads * s.head_dim);
     i[axis] = q;
     j[axis] = k;
-    pe_tile t = { .score = pe_view_packed(score, PE_F64, 1, s.heads, 1), .q = pe_view_packed(x, PE_F64, 1, s.heads, s.head_dim),
-                  .k = pe_view_packed(x, PE_F64, 1, s.kv_heads, s.head_dim), .q_at = { i, 1, axes, 0, 0 }, .k_at = { j, 1, axes, 0, 0 } };
+    pe_tile t = { .score = pe_view_of(score, PE_F64, 1, 1, s.heads, 1), .q = pe_view_of(x, PE_F64, 1, 1, s.heads, s.head_dim),
+                  .k = pe_view_of(x, PE_F64, 1, 1, s.kv_heads, s.head_dim), .q_at = pe_positions_of(i, PE_I64, 1, 1, axes), .k_at = pe_positions_of(j, PE_I64, 1, 1, axes) };
     bool reaches = !pe_encoding_bias(e, PE_AFTER_SCALE, w, &t, NULL) && !pe_encoding_content(e, PE_BEFORE_SCALE, w, &t, NULL);
     free(score), free(x);
     return reaches;
@@ -126,6 +132,18 @@ static inline void case_positions(attention_case *c, uint64_t *r)
     }
 }
 
+/* Says again which keys are hidden, after key_used or a segment has changed. */
+static inline void case_keep(attention_case *c)
+{
+    int64_t rows = c->segmented ? c->Tq : 1;
+    if (!c->padded && !c->segmented)
+        return;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < c->Tk; j++)
+            c->keep[i * c->Tk + j] = (!c->padded || c->key_used[j]) && (!c->segmented || c->q_segment[i] == c->k_segment[j]);
+    c->a.mask.keep = pe_view_of(c->keep, PE_BOOL, 1, rows, 1, c->Tk);
+}
+
 static inline void case_mask(attention_case *c, unsigned features, uint64_t *r)
 {
     int64_t H = c->shape.heads, heads = features & ADDITIVE_ONE ? 1 : H;
@@ -136,25 +154,23 @@ static inline void case_mask(attention_case *c, unsigned features, uint64_t *r)
     c->key_used = case_memory(c->Tk, 1);
     for (int64_t j = 0; j < c->Tk; j++)
         c->key_used[j] = j != c->Tk / 2;
-    if (features & PADDING)
-        m->key_used = c->key_used;
+    c->padded = features & PADDING;
+    c->segmented = features & SEGMENTS;
+    c->keep = case_memory(c->Tq * c->Tk, 1);
     c->q_segment = case_memory(c->Tq, sizeof(int64_t));
     c->k_segment = case_memory(c->Tk, sizeof(int64_t));
     for (int64_t i = 0; i < c->Tq; i++)
         c->q_segment[i] = i + c->Tk - c->Tq < 2 ? 0 : 1;
     for (int64_t j = 0; j < c->Tk; j++)
         c->k_segment[j] = j < 2 ? 0 : 1;
-    if (features & SEGMENTS) {
-        m->q_segment = c->q_segment;
-        m->k_segment = c->k_segment;
-    }
+    case_keep(c);
     if (!(features & (ADDITIVE_HEADS | ADDITIVE_ONE)))
         return;
     c->additive = case_random(c->Tq * heads * c->Tk, 1, r);
     for (int64_t n = 0; n < c->Tq * heads * c->Tk; n++)
         if (test_range(r, 0, 4) == 0)
             c->additive[n] = -INFINITY;
-    m->additive = pe_view_packed(c->additive, PE_F64, c->Tq, heads, c->Tk);
+    m->additive = pe_view_of(c->additive, PE_F64, 1, c->Tq, heads, c->Tk);
 }
 
 static inline void case_sizes(attention_case *c, unsigned features, int64_t n)
@@ -169,11 +185,11 @@ static inline void case_sizes(attention_case *c, unsigned features, int64_t n)
     c->Dv = s.head_dim;
     if (features & OTHER_VALUES) {
         double *v = case_doubles(s.heads * (s.head_dim + 3));
-        pe_view q = pe_view_packed(v, PE_F64, 0, s.heads, s.head_dim), k = q, wide = q;
-        k.heads = wide.heads = s.kv_heads;
-        wide.dim += 3;
         size_t bytes;
-        pe_attention a = { .q = q, .k = k, .v = wide, .q_at = { NULL, 0, c->axes, 0, 0 }, .k_at = { NULL, 0, c->axes, 0, 0 } };
+        pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(v, PE_F64, 1, 0, s.heads, s.head_dim + 3),
+                           .q = pe_view_of(v, PE_F64, 1, 0, s.heads, s.head_dim), .k = pe_view_of(v, PE_F64, 1, 0, s.kv_heads, s.head_dim),
+                           .v = pe_view_of(v, PE_F64, 1, 0, s.kv_heads, s.head_dim + 3), .q_at = pe_positions_of(NULL, PE_I64, 1, 0, c->axes),
+                           .k_at = pe_positions_of(NULL, PE_I64, 1, 0, c->axes) };
         if (!pe_reference_work(c->e, &a, &bytes, NULL))
             c->Dv += 3;
         free(v);
@@ -197,13 +213,13 @@ static inline attention_case case_made(attention_case c, unsigned features, uint
     c.out = case_doubles(c.Tq * H * c.Dv);
     c.lse = case_doubles(c.Tq * H);
     c.sinks = case_random(H, 1, &r);
-    c.a.q = pe_view_packed(c.q, PE_F64, c.Tq, H, D);
-    c.a.k = pe_view_packed(c.k, PE_F64, c.Tk, G, D);
-    c.a.v = pe_view_packed(c.v, PE_F64, c.Tk, G, c.Dv);
-    c.a.out = pe_view_packed(c.out, PE_F64, c.Tq, H, c.Dv);
-    c.a.lse = pe_view_packed(c.lse, PE_F64, c.Tq, H, 1);
-    c.a.q_at = (pe_positions){ c.q_at, c.Tq, c.axes, 0, 0 };
-    c.a.k_at = (pe_positions){ c.k_at, c.Tk, c.axes, 0, 0 };
+    c.a.q = pe_view_of(c.q, PE_F64, 1, c.Tq, H, D);
+    c.a.k = pe_view_of(c.k, PE_F64, 1, c.Tk, G, D);
+    c.a.v = pe_view_of(c.v, PE_F64, 1, c.Tk, G, c.Dv);
+    c.a.out = pe_view_of(c.out, PE_F64, 1, c.Tq, H, c.Dv);
+    c.a.lse = pe_view_of(c.lse, PE_F64, 1, c.Tq, H, 1);
+    c.a.q_at = pe_positions_of(c.q_at, PE_I64, 1, c.Tq, c.axes);
+    c.a.k_at = pe_positions_of(c.k_at, PE_I64, 1, c.Tk, c.axes);
     if (features & SINKS)
         c.a.sinks = (pe_params){ c.sinks, PE_F64, H };
     c.a.soft_cap = features & SOFT_CAP ? 0.75 : 0;
@@ -215,7 +231,8 @@ static inline attention_case case_made(attention_case c, unsigned features, uint
 
 static inline attention_case case_begun(const char *spec, pe_encoding *e)
 {
-    return (attention_case){ .spec = spec, .e = e, .shape = pe_encoding_shape(e), .axes = pe_encoding_axes(e), .Dv = pe_encoding_shape(e).head_dim };
+    return (attention_case){ .spec = spec, .e = e, .shape = pe_encoding_shape(e), .a.size = sizeof(pe_attention),
+                              .axes = pe_encoding_axes(e), .Dv = pe_encoding_shape(e).head_dim };
 }
 
 static inline attention_case case_sized(const char *spec, unsigned features, uint64_t seed, int64_t n)
@@ -234,13 +251,14 @@ static inline void case_free(attention_case *c)
 {
     pe_encoding_free(c->e);
     free(c->q), free(c->k), free(c->v), free(c->out), free(c->lse), free(c->dout), free(c->additive), free(c->sinks);
-    free(c->w), free(c->q_at), free(c->k_at), free(c->q_segment), free(c->k_segment), free(c->key_used), free(c->work);
+    free(c->w), free(c->q_at), free(c->k_at), free(c->q_segment), free(c->k_segment), free(c->key_used), free(c->keep), free(c->work);
 }
 
 static inline void case_forward(attention_case *c)
 {
     pe_error err = { 0 };
-    if (pe_reference_forward(c->e, c->params, &c->a, c->work, c->bytes, &err))
+    pe_run run = case_run(c, NULL, c->work, c->bytes);
+    if (pe_reference_forward(c->e, &c->a, &run, &err))
         fail_msg("%s: %s", c->spec, err.text);
 }
 

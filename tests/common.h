@@ -20,6 +20,14 @@
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
+/* What src/io/io.h has as well. */
+#ifndef CLAIM_COUNT
+#define CLAIM_COUNT 11 /* claims */
+#endif
+#ifndef FLOAT_COUNT
+#define FLOAT_COUNT 4 /* element types of vectors, PE_F32 to PE_F64 */
+#endif
+
 /* Prints why and skips; scripts/test.sh counts it, and CI fails on it in core. */
 static inline void test_skip(const char *why)
 {

@@ -39,7 +39,7 @@ static inline ledger ledger_of(const attention_case *c, pe_dtype type, pe_dtype 
 {
     int64_t H = c->shape.heads, G = c->shape.kv_heads, D = c->shape.head_dim, rows = c->a.mask.additive.heads;
     bool additive = c->a.mask.additive.data;
-    ledger l = { .count = { c->Tq * H * D, c->Tk * G * D, c->Tk * G * c->Dv, additive ? c->Tq * rows * c->Tk : 0, c->params.count,
+    ledger l = { .g.size = sizeof l.g, .count = { c->Tq * H * D, c->Tk * G * D, c->Tk * G * c->Dv, additive ? c->Tq * rows * c->Tk : 0, c->params.count,
                             c->a.sinks.data ? H : 0 } };
     l.dout = case_typed(c->dout, c->Tq * H * c->Dv, type);
     for (int n = 0; n < GRADS; n++) {
@@ -48,12 +48,12 @@ static inline ledger ledger_of(const attention_case *c, pe_dtype type, pe_dtype 
         for (int64_t i = 0; i < l.count[n]; i++)
             num_store(l.at[n], l.type[n], i, ledger_start(n, i));
     }
-    l.g.dout = pe_view_packed(l.dout, type, c->Tq, H, c->Dv);
-    l.g.dq = pe_view_packed(l.at[DQ], type, c->Tq, H, D);
-    l.g.dk = pe_view_packed(l.at[DK], type, c->Tk, G, D);
-    l.g.dv = pe_view_packed(l.at[DV], type, c->Tk, G, c->Dv);
+    l.g.dout = pe_view_of(l.dout, type, 1, c->Tq, H, c->Dv);
+    l.g.dq = pe_view_of(l.at[DQ], type, 1, c->Tq, H, D);
+    l.g.dk = pe_view_of(l.at[DK], type, 1, c->Tk, G, D);
+    l.g.dv = pe_view_of(l.at[DV], type, 1, c->Tk, G, c->Dv);
     if (additive)
-        l.g.dadditive = pe_view_packed(l.at[DADDITIVE], sums, c->Tq, rows, c->Tk);
+        l.g.dadditive = pe_view_of(l.at[DADDITIVE], sums, 1, c->Tq, rows, c->Tk);
     if (l.count[DPARAMS])
         l.g.dparams = (pe_params){ l.at[DPARAMS], sums, l.count[DPARAMS] };
     if (l.count[DSINKS])
@@ -79,13 +79,15 @@ static inline pe_status twin_backward(const attention_case *c, const twin *t, co
 {
     enum { CANARY = 4096 };
     size_t bytes;
-    pe_status status = pe_attention_backward_work(c->e, &t->a, &bytes, err);
+    pe_run run = case_run(c, t->pool, NULL, 0);
+    pe_status status = pe_attention_backward_work(c->e, &t->a, &run, &bytes, err);
     if (status)
         return status;
     unsigned char *work = case_memory((int64_t)bytes + CANARY, 1);
     memset(work, 0xff, bytes);
     memset(work + bytes, 0x5a, CANARY);
-    status = pe_attention_backward(c->e, c->params, &t->a, g, work, bytes, err);
+    run = case_run(c, t->pool, work, bytes);
+    status = pe_attention_backward(c->e, &t->a, g, &run, err);
     for (int i = 0; i < CANARY; i++)
         if (work[bytes + (size_t)i] != 0x5a)
             fail_msg("%s: byte %d past the work memory was written", c->spec, i);
@@ -148,15 +150,13 @@ static inline double ledger_compare(const attention_case *c, double unit, const 
  * table that is linear, exactly so in float32, and has one slope. (Past its end there is none: few counts are near it.) */
 static inline void back_smooth(attention_case *c)
 {
-    pe_error err = { 0 };
-    pe_tensor t;
     for (int n = 0; pe_encoding_carries(c->e) && c->Tk > 40 && n < pe_encoding_tensor_count(c->e); n++) {
-        assert_ok(pe_encoding_tensor(c->e, n, &t, &err));
-        if (strcmp(t.name, "table") != 0 && strcmp(t.name, "cope.table") != 0)
+        const pe_tensor *t = pe_encoding_tensor(c->e, n);
+        if (strcmp(t->name, "table") != 0 && strcmp(t->name, "cope.table") != 0)
             continue;
-        int64_t row = t.count / t.shape[0];
-        for (int64_t i = 0; i < t.count; i++) /* whole multiples of 2^-16 */
-            c->w[t.offset + i] = ldexp((double)((i % row * 619) % 1024 - 512 + i / row * ((i % row * 389) % 1024 - 512)), -16);
+        int64_t row = t->count / t->shape[0];
+        for (int64_t i = 0; i < t->count; i++) /* whole multiples of 2^-16 */
+            c->w[t->offset + i] = ldexp((double)((i % row * 619) % 1024 - 512 + i / row * ((i % row * 389) % 1024 - 512)), -16);
     }
 }
 
@@ -167,10 +167,8 @@ static inline double ledger_compare_all(const attention_case *c, pe_dtype out, c
         if (n < DADDITIVE || (n != DPARAMS && out == PE_F32))
             worst = fmax(worst, ledger_compare(c, unit, mine, right, n, 0, mine->count[n], grad_names[n], how));
     for (int n = 0; mine->g.dparams.data && out == PE_F32 && n < pe_encoding_tensor_count(c->e); n++) {
-        pe_tensor t;
-        pe_error err = { 0 };
-        assert_ok(pe_encoding_tensor(c->e, n, &t, &err));
-        worst = fmax(worst, ledger_compare(c, unit, mine, right, DPARAMS, t.offset, t.count, t.name, how));
+        const pe_tensor *t = pe_encoding_tensor(c->e, n);
+        worst = fmax(worst, ledger_compare(c, unit, mine, right, DPARAMS, t->offset, t->count, t->name, how));
     }
     return worst;
 }

@@ -8,9 +8,7 @@
 #include <float.h>
 
 #include "attention_case.h"
-#include "kernels/names.h"
-#include "kernels/kernels.h"
-#include "kernels/num.h"
+#include "base/num.h"
 
 /* The bound. A score that weighs anything lies within a few units of the log-sum-exp. It is a product of D terms, 1/4
  * each here, times the scale, and a sum of float32 terms: it is off by some units of eps (4 + |lse| + scale D / 4).
@@ -36,7 +34,7 @@ static const unsigned case_features[] = {
 static const char *const case_combinations[] = {
     "sinusoidal+alibi", "rope+t5", "shaw+alibi:slopes=learned", "cope+rope:magnitude=1.25", "xpos+kerple",
     "deberta:buckets=8,max=32+fire:hidden=8", "transformer-xl+rope:turn=qkvo+alibi", "rope:axes=2,split=axial+window", "cope+shaw",
-    "rope+deberta:buckets=8,max=32", "t5+alibi+kerple+fire",
+    "rope+deberta:buckets=8,max=32", "t5+alibi+kerple+fire", "rope:learned=heads", "rope:axes=2,learned=shared,pairs=adjacent",
 };
 
 typedef struct twin {
@@ -44,6 +42,7 @@ typedef struct twin {
     void *q, *k, *v, *out;
     float *lse;
     pe_attention a;
+    const pe_pool *pool;
     void *work;
     size_t bytes;
     pe_status status; /* of pe_attention_work */
@@ -67,10 +66,10 @@ static inline int case_rungs(const char *names[], int room)
 {
     int count = 0;
     pe_encoding *e = test_encoding("none", test_shape);
-    for (int i = 0; ladder_name(i); i++)
-        if (!pe_encoding_set_kernels(e, ladder_name(i), NULL)) {
+    for (int i = 0; pe_kernels_name(i); i++)
+        if (!pe_encoding_set_kernels(e, pe_kernels_name(i), NULL)) {
             assert_true(count < room);
-            names[count++] = ladder_name(i);
+            names[count++] = pe_kernels_name(i);
         }
     pe_encoding_free(e);
     return count;
@@ -87,11 +86,17 @@ static inline void *case_typed(double *x, int64_t n, pe_dtype type)
     return y;
 }
 
+static inline pe_run twin_run(const attention_case *c, const twin *t)
+{
+    return case_run(c, t->pool, t->work, t->bytes);
+}
+
 static inline void twin_work(attention_case *c, twin *t)
 {
     pe_error err = { 0 };
+    pe_run run = case_run(c, t->pool, NULL, 0);
     free(t->work);
-    t->status = pe_attention_work(c->e, &t->a, &t->bytes, &err);
+    t->status = pe_attention_work(c->e, &t->a, &run, &t->bytes, &err);
     if (t->status && t->status != PE_ERR_POSITION)
         fail_msg("%s: %s", c->spec, err.text);
     if (t->status)
@@ -103,18 +108,17 @@ static inline void twin_work(attention_case *c, twin *t)
 static inline twin twin_of(attention_case *c, pe_dtype type, const pe_pool *pool)
 {
     int64_t H = c->shape.heads, G = c->shape.kv_heads, D = c->shape.head_dim;
-    twin t = { .type = type, .a = c->a };
+    twin t = { .type = type, .a = c->a, .pool = pool };
     t.q = case_typed(c->q, c->Tq * H * D, type);
     t.k = case_typed(c->k, c->Tk * G * D, type);
     t.v = case_typed(c->v, c->Tk * G * c->Dv, type);
     t.out = case_memory(c->Tq * H * c->Dv, pe_dtype_size(type));
     t.lse = case_memory(c->Tq * H, sizeof(float));
-    t.a.q = pe_view_packed(t.q, type, c->Tq, H, D);
-    t.a.k = pe_view_packed(t.k, type, c->Tk, G, D);
-    t.a.v = pe_view_packed(t.v, type, c->Tk, G, c->Dv);
-    t.a.out = pe_view_packed(t.out, type, c->Tq, H, c->Dv);
-    t.a.lse = pe_view_packed(t.lse, PE_F32, c->Tq, H, 1);
-    t.a.pool = pool;
+    t.a.q = pe_view_of(t.q, type, 1, c->Tq, H, D);
+    t.a.k = pe_view_of(t.k, type, 1, c->Tk, G, D);
+    t.a.v = pe_view_of(t.v, type, 1, c->Tk, G, c->Dv);
+    t.a.out = pe_view_of(t.out, type, 1, c->Tq, H, c->Dv);
+    t.a.lse = pe_view_of(t.lse, PE_F32, 1, c->Tq, H, 1);
     twin_work(c, &t);
     return t;
 }
@@ -127,7 +131,8 @@ static inline void twin_free(twin *t)
 static inline void twin_forward(attention_case *c, twin *t)
 {
     pe_error err = { 0 };
-    if (pe_attention_forward(c->e, c->params, &t->a, t->work, t->bytes, &err))
+    pe_run run = twin_run(c, t);
+    if (pe_attention_forward(c->e, &t->a, &run, &err))
         fail_msg("%s: %s", c->spec, err.text);
 }
 

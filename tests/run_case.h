@@ -52,7 +52,7 @@ static inline pe_status run_step(model *m, adam *a, double *loss, pe_error *err)
     for (int i = 0; i < RUN_LENGTH; i++)
         at[i] = i;
     model_batch b = { .token = token, .target = target, .sequences = 2, .length = RUN_LENGTH };
-    b.at = (pe_positions){ .at = at, .tokens = RUN_LENGTH, .axes = 1 };
+    b.at = pe_positions_of(at, PE_I64, 1, RUN_LENGTH, 1);
     pe_status s = model_gradients(m, &b, loss, err);
     if (s == PE_OK)
         adam_step(a, m, &ADAM_DEFAULTS);

@@ -1,12 +1,11 @@
 /* labels: core; needs: threads */
 /* SPDX-License-Identifier: MIT
  *
- * Caches: keys that are turned on equal keys turned afresh. Truth is pe_encoding_rotate, which test_rotate.c and
+ * Caches: keys that are turned on equal keys turned afresh. Truth is pe_rotate, which test_rotate.c and
  * test_exact.c prove. Errors are counted in u, half an ulp of 1 in the type that stores, times the length of the pair: a
  * bare ulp bound would not hold where x*c and y*s cancel. */
 #include "common.h"
-#include "kernels/exact.h"
-#include "kernels/num.h" /* conversions of 16-bit numbers, which test_numbers.c proves */
+#include "base/num.h" /* conversions of 16-bit numbers, which test_numbers.c proves */
 
 #define T 7 /* tokens */
 #define H 4
@@ -20,7 +19,7 @@ static _Alignas(8) unsigned char space[8][BYTES];
 
 static pe_view view(int s, pe_dtype type)
 {
-    return (pe_view){ space[s], type, T, H, D, H * D, D };
+    return (pe_view){ space[s], type, 1, T, H, D, 0, H * D, D };
 }
 
 static void fill(pe_view v, uint64_t *seed)
@@ -48,7 +47,7 @@ static pe_positions near_positions(const pe_encoding *e, int64_t *at, uint64_t *
     int64_t axes = pe_encoding_axes(e);
     for (int64_t n = 0; n < T * axes; n++)
         at[n] = test_range(seed, -100, 300);
-    return (pe_positions){ at, T, axes, 0, 0 };
+    return pe_positions_of(at, PE_I64, 1, T, axes);
 }
 
 /* No element is further from what it should be than so many u times the length of its pair; the rest has its bits. */
@@ -95,10 +94,10 @@ static void check_shift(const pe_info *row, const char *spec)
         pe_positions from = near_positions(e, at[0], &seed), to = near_positions(e, at[1], &seed);
         memcpy(&at[1][2 * to.axes], &at[0][2 * to.axes], (size_t)to.axes * 8); /* token 2 stays */
         fill(raw, &seed);
-        assert_ok(pe_encoding_rotate(e, PE_KEY, cache, raw, from, &err));
-        assert_ok(pe_encoding_rotate(e, PE_KEY, want, raw, to, &err));
+        assert_ok(pe_rotate(e, PE_KEY, cache, raw, from, NULL, &err));
+        assert_ok(pe_rotate(e, PE_KEY, want, raw, to, NULL, &err));
         memcpy(space[3], space[1], BYTES);
-        assert_ok(pe_cache_shift(e, (pe_cache){ .k = cache }, from, to, &err));
+        assert_ok(pe_cache_shift(e, cache, NULL, from, to, NULL, &err));
         assert_close(e, cache, want, afresh[types[k]], spec);
         size_t stays = 2 * H * D * pe_dtype_size(types[k]);
         assert_memory_equal(space[1] + stays, space[3] + stays, stays / 2);
@@ -131,15 +130,15 @@ static void shifts_across_all_positions_are_as_good(void **state)
                 at[0][i] = ends[i % COUNT(ends)];
                 at[1][i] = ends[(i + 1 + i / COUNT(ends)) % COUNT(ends)];
             }
-            pe_positions from = { at[0], T, axes, 0, 0 }, to = { at[1], T, axes, 0, 0 };
+            pe_positions from = pe_positions_of(at[0], PE_I64, 1, T, axes), to = pe_positions_of(at[1], PE_I64, 1, T, axes);
             pe_view raw = view(0, types[k]), cache = view(1, types[k]), want = view(2, types[k]);
             fill(raw, &seed);
-            assert_ok(pe_encoding_rotate(e, PE_KEY, cache, raw, from, &err));
-            assert_ok(pe_encoding_rotate(e, PE_KEY, want, raw, to, &err));
-            assert_ok(pe_cache_shift(e, (pe_cache){ .k = cache }, from, to, &err));
+            assert_ok(pe_rotate(e, PE_KEY, cache, raw, from, NULL, &err));
+            assert_ok(pe_rotate(e, PE_KEY, want, raw, to, NULL, &err));
+            assert_ok(pe_cache_shift(e, cache, NULL, from, to, NULL, &err));
             assert_close(e, cache, want, afresh[types[k]], specs[n]);
-            assert_ok(pe_cache_shift(e, (pe_cache){ .k = cache }, to, from, &err));
-            assert_ok(pe_encoding_rotate(e, PE_KEY, want, raw, from, &err));
+            assert_ok(pe_cache_shift(e, cache, NULL, to, from, NULL, &err));
+            assert_ok(pe_rotate(e, PE_KEY, want, raw, from, NULL, &err));
             assert_close(e, cache, want, afresh[types[k]] * 5 / 3, "back again"); /* one turn more */
             pe_encoding_free(e);
         }
@@ -155,9 +154,9 @@ static void values_that_turn_are_shifted_as_keys(void **state)
     pe_positions from = near_positions(e, at[0], &seed), to = near_positions(e, at[1], &seed);
     pe_view raw = view(0, PE_F32), cache = view(1, PE_F32), want = view(2, PE_F32);
     fill(raw, &seed);
-    assert_ok(pe_encoding_rotate(e, PE_VALUE, cache, raw, from, &err));
-    assert_ok(pe_encoding_rotate(e, PE_VALUE, want, raw, to, &err));
-    assert_ok(pe_cache_shift(e, (pe_cache){ .k = cache }, from, to, &err));
+    assert_ok(pe_rotate(e, PE_VALUE, cache, raw, from, NULL, &err));
+    assert_ok(pe_rotate(e, PE_VALUE, want, raw, to, NULL, &err));
+    assert_ok(pe_cache_shift(e, cache, NULL, from, to, NULL, &err));
     assert_close(e, cache, want, afresh[PE_F32], "values");
     pe_encoding_free(e);
 }
@@ -179,7 +178,7 @@ static void an_axis_that_stays_keeps_its_bits(void **state)
     pe_view k = view(0, PE_F32), before = view(1, PE_F32);
     fill(k, &seed);
     memcpy(space[1], space[0], BYTES);
-    assert_ok(pe_cache_shift(e, (pe_cache){ .k = k }, (pe_positions){ from, T, 3, 0, 0 }, (pe_positions){ to, T, 3, 0, 0 }, &err));
+    assert_ok(pe_cache_shift(e, k, NULL, pe_positions_of(from, PE_I64, 1, T, 3), pe_positions_of(to, PE_I64, 1, T, 3), NULL, &err));
     for (int64_t row = 0; row < T * H; row++)
         for (int64_t n = 0; n < 32; n++)
             changed[pair[n].axis] += get(k, row / H, row % H, pair[n].x_out) != get(before, row / H, row % H, pair[n].x_out);
@@ -210,7 +209,7 @@ static void elements_that_do_not_turn_keep_their_bits(void **state)
             for (int64_t row = 0; row < T * H; row++)
                 for (int64_t d = cases[n].first; d < cases[n].last; d++)
                     num_store(space[0], types[k], row * D + d, test_uniform(&seed));
-            assert_ok(pe_cache_shift(e, (pe_cache){ .k = view(0, types[k]) }, from, to, &err));
+            assert_ok(pe_cache_shift(e, view(0, types[k]), NULL, from, to, NULL, &err));
             for (size_t b = 0; b < T * H * D * size; b++) {
                 int64_t d = (int64_t)(b / size) % D;
                 if ((d < cases[n].first || d >= cases[n].last) && space[0][b] != 0xff)
@@ -232,8 +231,8 @@ static void a_cache_without_rotation_stays_as_it_is(void **state)
         pe_positions from = near_positions(e, at[0], &seed), to = near_positions(e, at[1], &seed);
         fill(view(0, PE_F32), &seed);
         memcpy(space[1], space[0], BYTES);
-        assert_ok(pe_cache_shift(e, (pe_cache){ .k = view(0, PE_F32) }, from, to, &err));
-        assert_ok(pe_cache_rebase(e, other, (pe_cache){ .k = view(0, PE_F32) }, from, &err));
+        assert_ok(pe_cache_shift(e, view(0, PE_F32), NULL, from, to, NULL, &err));
+        assert_ok(pe_cache_rebase(e, other, view(0, PE_F32), NULL, from, NULL, &err));
         assert_memory_equal(space[0], space[1], BYTES);
         pe_encoding_free(e);
         pe_encoding_free(other);
@@ -261,15 +260,15 @@ static void strided_caches_equal_packed_ones(void **state)
             for (int p = 0; p < T * 3; p++)
                 for (int s = 0; s < 2; s++)
                     across[s][p % 3 * T + p / 3] = at[s][p];
-            pe_view k0 = view(0, types[k]), v = { block, types[k], T, H, D, inlays[i].token_stride, inlays[i].head_stride };
+            pe_view k0 = view(0, types[k]), v = { block, types[k], 1, T, H, D, 0, inlays[i].token_stride, inlays[i].head_stride };
             fill(k0, &seed);
             memset(block, 0xa5, sizeof block);
             for (int64_t row = 0; row < T * H; row++)
                 memcpy(block + (size_t)(row / H * v.token_stride + row % H * v.head_stride) * size, space[0] + (size_t)(row * D) * size,
                        D * size);
-            assert_ok(pe_cache_shift(e, (pe_cache){ .k = pe_view_packed(space[0], types[k], T, H, D) }, from, to, &err));
-            assert_ok(pe_cache_shift(e, (pe_cache){ .k = v }, (pe_positions){ across[0], T, 3, 1, T },
-                                     (pe_positions){ across[1], T, 3, 1, T }, &err));
+            assert_ok(pe_cache_shift(e, pe_view_of(space[0], types[k], 1, T, H, D), NULL, from, to, NULL, &err));
+            assert_ok(pe_cache_shift(e, v, NULL, (pe_positions){ .data = across[0], .dtype = PE_I64, .batch = 1, .tokens = T, .axes = 3, .token_stride = 1, .axis_stride = T },
+                                     (pe_positions){ .data = across[1], .dtype = PE_I64, .batch = 1, .tokens = T, .axes = 3, .token_stride = 1, .axis_stride = T }, NULL, &err));
             for (int64_t row = 0; row < T * H; row++) {
                 unsigned char *here = block + (size_t)(row / H * v.token_stride + row % H * v.head_stride) * size;
                 assert_memory_equal(here, space[0] + (size_t)(row * D) * size, D * size);
@@ -292,25 +291,24 @@ static void a_shift_that_would_overflow_is_a_sentence(void **state)
     int64_t far[] = { 30000, -30000, 40000, 3000 }, near[] = { 0 }; /* e^73 at 30000 */
     fill(view(0, PE_F32), &(uint64_t){ 7 });
     memcpy(space[1], space[0], BYTES);
-    pe_cache one = { .k = pe_view_packed(space[0], PE_F32, 1, H, D) };
-#define AT(p) (pe_positions){ p, 1, 1, 0, 0 }
-    assert_int_equal(pe_cache_shift(e, one, AT(far), AT(far + 1), &err), PE_ERR_POSITION); /* e^146 */
+    pe_view one = pe_view_of(space[0], PE_F32, 1, 1, H, D);
+#define AT(p) pe_positions_of(p, PE_I64, 1, 1, 1)
+    assert_int_equal(pe_cache_shift(e, one, NULL, AT(far), AT(far + 1), NULL, &err), PE_ERR_POSITION); /* e^146 */
     assert_non_null(strstr(err.text, "smaller steps"));
-    assert_int_equal(pe_cache_shift(e, one, AT(far + 2), AT(near), &err), PE_ERR_POSITION);
-    assert_int_equal(pe_cache_shift(e, one, AT(near), AT(far + 2), &err), PE_ERR_POSITION);
-    assert_int_equal(pe_cache_rebase(e, rope, one, AT(far + 2), &err), PE_ERR_POSITION);
-    assert_int_equal(pe_cache_rebase(rope, e, one, AT(far + 2), &err), PE_ERR_POSITION);
-    one.k.dtype = PE_F16;
-    assert_int_equal(pe_cache_shift(e, one, AT(near), AT(far), &err), PE_ERR_POSITION);
-    assert_ok(pe_cache_shift(e, one, AT(near), AT(near), &err));
-    one.block = PE_BLOCK_Q8_0;
-    assert_int_equal(pe_cache_shift(e, one, AT(near), AT(far), &err), PE_ERR_POSITION);
+    assert_int_equal(pe_cache_shift(e, one, NULL, AT(far + 2), AT(near), NULL, &err), PE_ERR_POSITION);
+    assert_int_equal(pe_cache_shift(e, one, NULL, AT(near), AT(far + 2), NULL, &err), PE_ERR_POSITION);
+    assert_int_equal(pe_cache_rebase(e, rope, one, NULL, AT(far + 2), NULL, &err), PE_ERR_POSITION);
+    assert_int_equal(pe_cache_rebase(rope, e, one, NULL, AT(far + 2), NULL, &err), PE_ERR_POSITION);
+    one.dtype = PE_F16;
+    assert_int_equal(pe_cache_shift(e, one, NULL, AT(near), AT(far), NULL, &err), PE_ERR_POSITION);
+    assert_ok(pe_cache_shift(e, one, NULL, AT(near), AT(near), NULL, &err));
+    one.dtype = PE_Q8_0;
+    assert_int_equal(pe_cache_shift(e, one, NULL, AT(near), AT(far), NULL, &err), PE_ERR_POSITION);
     assert_memory_equal(space[0], space[1], BYTES);
-    one.block = PE_BLOCK_NONE;
-    one.k.dtype = PE_F32;
-    assert_ok(pe_cache_shift(e, one, AT(near), AT(far), &err)); /* in steps it arrives, and is still a number */
-    assert_ok(pe_cache_shift(e, one, AT(far), AT(near), &err));
-    assert_ok(pe_cache_shift(e, one, AT(near), AT(far + 1), &err));
+    one.dtype = PE_F32;
+    assert_ok(pe_cache_shift(e, one, NULL, AT(near), AT(far), NULL, &err)); /* in steps it arrives, and is still a number */
+    assert_ok(pe_cache_shift(e, one, NULL, AT(far), AT(near), NULL, &err));
+    assert_ok(pe_cache_shift(e, one, NULL, AT(near), AT(far + 1), NULL, &err));
     for (int64_t n = 0; n < H * D; n++)
         assert_true(isfinite(((float *)(void *)space[0])[n]));
     pe_encoding_free(e);
@@ -352,18 +350,18 @@ static void check_rebase(const char *to_spec, const char *from_spec, const int64
     uint64_t seed = 8;
     pe_error err = { 0 };
     pe_encoding *to = test_encoding(to_spec, test_shape), *from = test_encoding(from_spec, test_shape);
-    pe_positions at = { where, T, pe_encoding_axes(to), 0, 0 };
+    pe_positions at = pe_positions_of(where, PE_I64, 1, T, pe_encoding_axes(to));
     for (int k = 0; k < COUNT(types); k++) {
         pe_view raw = view(0, types[k]), cache = view(1, types[k]), want = view(2, types[k]);
         fill(raw, &seed);
-        assert_ok(pe_encoding_rotate(from, PE_KEY, cache, raw, at, &err));
-        assert_ok(pe_encoding_rotate(to, PE_KEY, want, raw, at, &err));
-        assert_ok(pe_cache_rebase(to, from, (pe_cache){ .k = cache }, at, &err));
+        assert_ok(pe_rotate(from, PE_KEY, cache, raw, at, NULL, &err));
+        assert_ok(pe_rotate(to, PE_KEY, want, raw, at, NULL, &err));
+        assert_ok(pe_cache_rebase(to, from, cache, NULL, at, NULL, &err));
         assert_close(to, cache, want, bound[types[k]], to_spec);
         memcpy(space[3], space[1], BYTES);
-        assert_ok(pe_cache_rebase(to, to, (pe_cache){ .k = cache }, at, &err));
+        assert_ok(pe_cache_rebase(to, to, cache, NULL, at, NULL, &err));
         pe_encoding *twin = test_encoding(to_spec, test_shape);
-        assert_ok(pe_cache_rebase(to, twin, (pe_cache){ .k = cache }, at, &err));
+        assert_ok(pe_cache_rebase(to, twin, cache, NULL, at, NULL, &err));
         assert_memory_equal(space[1], space[3], BYTES); /* to itself: nothing turns */
         pe_encoding_free(twin);
     }
@@ -376,7 +374,7 @@ static void a_rebase_equals_turning_afresh(void **state)
     (void)state;
     int64_t near[T * PE_AXES_MAX], far[T * PE_AXES_MAX];
     uint64_t seed = 9;
-    double bound[PE_DTYPE_COUNT];
+    double bound[FLOAT_COUNT];
     memcpy(bound, afresh, sizeof bound);
     for (int i = 0; i < T * PE_AXES_MAX; i++) {
         near[i] = test_range(&seed, -1000, 100000);
@@ -398,7 +396,7 @@ static void a_rebase_of_xpos_equals_turning_afresh(void **state)
                                             { "xpos", "rope:pairs=adjacent,magnitude=2" } };
     int64_t near[T];
     uint64_t seed = 10;
-    double bound[PE_DTYPE_COUNT];
+    double bound[FLOAT_COUNT];
     memcpy(bound, afresh, sizeof bound);
     for (int i = 0; i < T; i++)
         near[i] = test_range(&seed, -100, 300);
@@ -414,7 +412,7 @@ static void a_rebase_between_other_elements_is_a_sentence(void **state)
         const char *to, *from, *says;
     } cases[] = {
         { "rope", "alibi", "rope rotates and alibi does not" },
-        { "none", "rope", "pe_encoding_unrotate" },
+        { "none", "rope", "pe_unrotate" },
         { "rope", "rope:pairs=adjacent", "pair 0" },
         { "rope:pairs=adjacent-half", "rope", "pair 0" },
         { "rope:dims=32", "rope", "turns 16 pairs of 64 elements" },
@@ -426,8 +424,8 @@ static void a_rebase_between_other_elements_is_a_sentence(void **state)
     int64_t at[3] = { 1, 2, 3 };
     for (int n = 0; n < COUNT(cases); n++) {
         pe_encoding *to = test_encoding(cases[n].to, test_shape), *from = test_encoding(cases[n].from, test_shape);
-        pe_cache one = { .k = pe_view_packed(space[0], PE_F32, 1, H, D) };
-        assert_int_equal(pe_cache_rebase(to, from, one, (pe_positions){ at, 1, pe_encoding_axes(to), 0, 0 }, &err), PE_ERR_UNSUITED);
+        pe_view one = pe_view_of(space[0], PE_F32, 1, 1, H, D);
+        assert_int_equal(pe_cache_rebase(to, from, one, NULL, pe_positions_of(at, PE_I64, 1, 1, pe_encoding_axes(to)), NULL, &err), PE_ERR_UNSUITED);
         if (!strstr(err.text, cases[n].says))
             fail_msg("%s from %s: '%s' does not say '%s'", cases[n].to, cases[n].from, err.text, cases[n].says);
         pe_encoding_free(to);
@@ -440,33 +438,33 @@ static void a_rebase_between_other_elements_is_a_sentence(void **state)
 #define Q8 34
 #define Q4 18
 
-static int64_t bytes_of(pe_block kind)
+static int64_t bytes_of(pe_dtype kind)
 {
-    return kind == PE_BLOCK_Q8_0 ? Q8 : Q4;
+    return kind == PE_Q8_0 ? Q8 : Q4;
 }
 
-static void unpack(float *x, const unsigned char *b, pe_block kind)
+static void unpack(float *x, const unsigned char *b, pe_dtype kind)
 {
     double d = num_load(b, PE_F16, 0);
     for (int n = 0; n < 32; n++)
-        x[n] = (float)(d * (kind == PE_BLOCK_Q8_0 ? (double)(int8_t)b[2 + n]
+        x[n] = (float)(d * (kind == PE_Q8_0 ? (double)(int8_t)b[2 + n]
                                                   : (double)((n < 16 ? b[2 + n] & 15 : b[2 + n - 16] >> 4) - 8)));
 }
 
-static void pack(unsigned char *b, const float *x, pe_block kind)
+static void pack(unsigned char *b, const float *x, pe_dtype kind)
 {
     float most = 0;
     for (int n = 0; n < 32; n++)
         if (fabsf(x[n]) > fabsf(most))
             most = x[n];
-    float d = kind == PE_BLOCK_Q8_0 ? fabsf(most) / 127 : most / -8, inverse = d != 0 ? 1 / d : 0;
+    float d = kind == PE_Q8_0 ? fabsf(most) / 127 : most / -8, inverse = d != 0 ? 1 / d : 0;
     double above = 0, below = 0;
     memset(b, 0, (size_t)bytes_of(kind));
     for (int n = 0; n < 32; n++) {
-        float q = kind == PE_BLOCK_Q8_0 ? roundf(x[n] * inverse) : fminf(15, truncf(x[n] * inverse + 8.5f)) - 8;
+        float q = kind == PE_Q8_0 ? roundf(x[n] * inverse) : fminf(15, truncf(x[n] * inverse + 8.5f)) - 8;
         above += (double)x[n] * (double)q;
         below += (double)q * (double)q;
-        if (kind == PE_BLOCK_Q8_0)
+        if (kind == PE_Q8_0)
             b[2 + n] = (unsigned char)(int8_t)q;
         else
             b[2 + n % 16] |= (unsigned char)((int)(q + 8) << (n < 16 ? 0 : 4));
@@ -474,13 +472,13 @@ static void pack(unsigned char *b, const float *x, pe_block kind)
     num_store(b, PE_F16, 0, below > 0 ? above / below : (double)d);
 }
 
-static void pack_all(void *blocks, pe_block kind, const float *x, int64_t count)
+static void pack_all(void *blocks, pe_dtype kind, const float *x, int64_t count)
 {
     for (int64_t n = 0; n < count / 32; n++)
         pack((unsigned char *)blocks + n * bytes_of(kind), x + 32 * n, kind);
 }
 
-static void unpack_all(float *x, const void *blocks, pe_block kind, int64_t count)
+static void unpack_all(float *x, const void *blocks, pe_dtype kind, int64_t count)
 {
     for (int64_t n = 0; n < count / 32; n++)
         unpack(x + 32 * n, (const unsigned char *)blocks + n * bytes_of(kind), kind);
@@ -497,29 +495,27 @@ static void shifted_blocks_are_shifted_numbers_quantised(void **state)
     uint64_t seed = 11;
     pe_error err = { 0 };
     for (int n = 0; n < COUNT(specs); n++)
-        for (pe_block kind = PE_BLOCK_Q8_0; kind <= PE_BLOCK_Q4_0; kind++) {
-            int64_t at[2][T * PE_AXES_MAX], per = D / 32, size = bytes_of(kind) * per;
+        for (pe_dtype kind = PE_Q8_0; kind <= PE_Q4_0; kind++) {
+            int64_t at[2][T * PE_AXES_MAX], size = bytes_of(kind) * D / 32;
             pe_encoding *e = test_encoding(specs[n], test_shape);
             pe_positions from = near_positions(e, at[0], &seed), to = near_positions(e, at[1], &seed);
-            pe_view k = pe_view_packed(x, PE_F32, T, H, D);
-            fill(pe_view_packed(x, PE_F32, T, H, D), &seed);
-            assert_ok(pe_encoding_rotate(e, PE_KEY, pe_view_packed(fresh, PE_F32, T, H, D), k, to, &err));
-            assert_ok(pe_encoding_rotate(e, PE_KEY, k, k, from, &err));
+            pe_view k = pe_view_of(x, PE_F32, 1, T, H, D);
+            fill(pe_view_of(x, PE_F32, 1, T, H, D), &seed);
+            assert_ok(pe_rotate(e, PE_KEY, pe_view_of(fresh, PE_F32, 1, T, H, D), k, to, NULL, &err));
+            assert_ok(pe_rotate(e, PE_KEY, k, k, from, NULL, &err));
             pack_all(blocks, kind, x, T * H * D);
             for (int64_t row = 0; row < T * H; row++)
                 memcpy(across + (row % H * T + row / H) * size, blocks + row * size, (size_t)size);
             unpack_all(x, blocks, kind, T * H * D);
-            assert_ok(pe_cache_shift(e, (pe_cache){ .k = k }, from, to, &err));
+            assert_ok(pe_cache_shift(e, k, NULL, from, to, NULL, &err));
             pack_all(want, kind, x, T * H * D);
-            pe_cache cache = { .k = { blocks, (pe_dtype)77, T, H, D, 0, 0 }, .block = kind };
-            assert_ok(pe_cache_shift(e, cache, from, to, &err));
+            assert_ok(pe_cache_shift(e, pe_view_of(blocks, kind, 1, T, H, D), NULL, from, to, NULL, &err));
             assert_memory_equal(blocks, want, (size_t)(T * H * size));
-            cache.k = (pe_view){ across, PE_F32, T, H, D, per, T * per };
-            assert_ok(pe_cache_shift(e, cache, from, to, &err));
+            assert_ok(pe_cache_shift(e, (pe_view){ across, kind, 1, T, H, D, 0, D, T * D }, NULL, from, to, NULL, &err));
             for (int64_t row = 0; row < T * H; row++)
                 assert_memory_equal(across + (row % H * T + row / H) * size, blocks + row * size, (size_t)size);
             unpack_all(back, blocks, kind, T * H * D); /* two roundings to codes, of half a step of the largest each */
-            double step = kind == PE_BLOCK_Q8_0 ? 1 / 127.0 : 1 / 8.0, most = 0;
+            double step = kind == PE_Q8_0 ? 1 / 127.0 : 1 / 8.0, most = 0;
             for (int i = 0; i < T * H * D; i++)
                 most = fmax(most, fabs((double)fresh[i]));
             for (int i = 0; i < T * H * D; i++)
@@ -543,7 +539,7 @@ static void blocks_that_do_not_turn_keep_their_bits(void **state)
     unsigned char blocks[4 * Q8], before[sizeof blocks];
     pe_error err = { 0 };
     for (int n = 0; n < COUNT(cases); n++)
-        for (pe_block kind = PE_BLOCK_Q8_0; kind <= PE_BLOCK_Q4_0; kind++) {
+        for (pe_dtype kind = PE_Q8_0; kind <= PE_Q4_0; kind++) {
             uint64_t seed = 12;
             int64_t from[3] = { 5, 6, 7 }, to[3] = { 5, 6, 7 }, size = bytes_of(kind);
             pe_encoding *e = test_encoding(cases[n].spec, (pe_shape){ 1, 1, 128, 0 });
@@ -551,9 +547,9 @@ static void blocks_that_do_not_turn_keep_their_bits(void **state)
             for (int i = 0; i < COUNT(blocks); i++) /* scales of 1 and codes that no quantiser gives back */
                 blocks[i] = i % size == 0 ? 0 : i % size == 1 ? 0x3c : (unsigned char)(test_random(&seed) & 0x33);
             memcpy(before, blocks, sizeof blocks);
-            assert_ok(pe_cache_shift(e, (pe_cache){ .k = { blocks, PE_F32, 1, 1, 128, 0, 0 }, .block = kind },
-                                     (pe_positions){ from, 1, pe_encoding_axes(e), 0, 0 },
-                                     (pe_positions){ to, 1, pe_encoding_axes(e), 0, 0 }, &err));
+            assert_ok(pe_cache_shift(e, pe_view_of(blocks, kind, 1, 1, 1, 128), NULL,
+                                     pe_positions_of(from, PE_I64, 1, 1, pe_encoding_axes(e)),
+                                     pe_positions_of(to, PE_I64, 1, 1, pe_encoding_axes(e)), NULL, &err));
             for (int b = 0; b < 4; b++)
                 if ((memcmp(blocks + b * size, before + b * size, (size_t)size) != 0) != (cases[n].moves >> b & 1))
                     fail_msg("%s, blocks of %d bytes: block %d", cases[n].spec, (int)size, b);
@@ -575,10 +571,10 @@ static void blocks_are_written_as_ggml_reads_them(void **state)
     eight[2] = 127;
     for (int n = 0; n < 16; n++)
         four[2 + n] = (unsigned char)(n | (15 - n) << 4); /* -8 .. 7, and 7 .. -8 */
-    assert_ok(pe_cache_rebase(two, one, (pe_cache){ .k = { eight, PE_F32, 1, 1, 32, 0, 0 }, .block = PE_BLOCK_Q8_0 },
-                              (pe_positions){ at, 1, 1, 0, 0 }, &err));
-    assert_ok(pe_cache_rebase(two, one, (pe_cache){ .k = { four, PE_F32, 1, 1, 32, 0, 0 }, .block = PE_BLOCK_Q4_0 },
-                              (pe_positions){ at, 1, 1, 0, 0 }, &err));
+    assert_ok(pe_cache_rebase(two, one, pe_view_of(eight, PE_Q8_0, 1, 1, 1, 32), NULL,
+                              pe_positions_of(at, PE_I64, 1, 1, 1), NULL, &err));
+    assert_ok(pe_cache_rebase(two, one, pe_view_of(four, PE_Q4_0, 1, 1, 1, 32), NULL,
+                              pe_positions_of(at, PE_I64, 1, 1, 1), NULL, &err));
     assert_true(eight[0] == 0 && eight[1] == 0x40 && eight[2] == 127); /* scale 2, the same codes */
     for (int n = 1; n < 32; n++)
         assert_int_equal((int8_t)eight[2 + n], n % 2 ? -4 * n : 4 * n);
@@ -598,14 +594,14 @@ static void blocks_without_numbers_stay_without(void **state)
     int64_t from[1] = { 0 }, to[1] = { 1 };
     pe_encoding *e = test_encoding("rope:pairs=adjacent", (pe_shape){ 1, 1, 64, 0 });
     for (int n = 0; n < COUNT(scales); n++)
-        for (pe_block kind = PE_BLOCK_Q8_0; kind <= PE_BLOCK_Q4_0; kind++) {
+        for (pe_dtype kind = PE_Q8_0; kind <= PE_Q4_0; kind++) {
             unsigned char blocks[2 * Q8];
             float x[64];
             memset(blocks, 0x5a, sizeof blocks);
             memcpy(blocks, &scales[n], 2);
             num_store(blocks + bytes_of(kind), PE_F16, 0, 1); /* the other block holds numbers */
-            assert_ok(pe_cache_shift(e, (pe_cache){ .k = { blocks, PE_F32, 1, 1, 64, 0, 0 }, .block = kind },
-                                     (pe_positions){ from, 1, 1, 0, 0 }, (pe_positions){ to, 1, 1, 0, 0 }, &err));
+            assert_ok(pe_cache_shift(e, pe_view_of(blocks, kind, 1, 1, 1, 64), NULL,
+                                     pe_positions_of(from, PE_I64, 1, 1, 1), pe_positions_of(to, PE_I64, 1, 1, 1), NULL, &err));
             unpack_all(x, blocks, kind, 64);
             for (int d = 0; d < 32; d++)
                 assert_true(isfinite(x[d]) == (n >= 4) || scales[n] == 0x7bff);
@@ -621,21 +617,28 @@ static void blocks_need_whole_blocks(void **state)
     pe_error err = { 0 };
     int64_t at[1] = { 0 };
     pe_encoding *e = test_encoding("rope", (pe_shape){ 1, 1, 48, 0 });
-    pe_cache cache = { .k = { space[0], PE_F32, 1, 1, 48, 0, 0 }, .block = PE_BLOCK_Q8_0 };
-    assert_int_equal(pe_cache_shift(e, cache, (pe_positions){ at, 1, 1, 0, 0 }, (pe_positions){ at, 1, 1, 0, 0 }, &err), PE_ERR_SHAPE);
+    pe_view cache = pe_view_of(space[0], PE_Q8_0, 1, 1, 1, 48);
+    assert_int_equal(pe_cache_shift(e, cache, NULL, AT(at), AT(at), NULL, &err), PE_ERR_SHAPE);
     assert_string_equal(err.text, "the cache: dim is 48; blocks need a multiple of 32");
-    cache.k.dim = 64;
-    assert_int_equal(pe_cache_shift(e, cache, (pe_positions){ at, 1, 1, 0, 0 }, (pe_positions){ at, 1, 1, 0, 0 }, &err), PE_ERR_SHAPE);
+    cache = pe_view_of(space[0], PE_Q8_0, 1, 1, 1, 64);
+    assert_int_equal(pe_cache_shift(e, cache, NULL, AT(at), AT(at), NULL, &err), PE_ERR_SHAPE);
     pe_encoding_free(e);
     e = test_encoding("rope", (pe_shape){ 1, 1, 64, 0 });
-    cache.k.token_stride = INT64_MAX / 8;
-    assert_int_equal(pe_cache_shift(e, cache, (pe_positions){ at, 1, 1, 0, 0 }, (pe_positions){ at, 1, 1, 0, 0 }, &err), PE_ERR_OVERFLOW);
-    cache.k.token_stride = 2;
-    cache.k.head_stride = 1; /* in blocks: rows of two overlap */
-    cache.k.heads = 2;
-    assert_int_equal(pe_cache_shift(e, cache, (pe_positions){ at, 1, 1, 0, 0 }, (pe_positions){ at, 1, 1, 0, 0 }, &err), PE_ERR_ALIAS);
-    cache.k.data = space[0] + 1;
-    assert_int_equal(pe_cache_shift(e, cache, (pe_positions){ at, 1, 1, 0, 0 }, (pe_positions){ at, 1, 1, 0, 0 }, &err), PE_ERR_ALIGN);
+    pe_positions two = pe_positions_run(1, 2, 0);
+    cache.tokens = 2;
+    cache.token_stride = INT64_MAX / 8;
+    assert_int_equal(pe_cache_shift(e, cache, NULL, two, two, NULL, &err), PE_ERR_OVERFLOW);
+    for (int n = 0; n < 3; n++) { /* strides count elements, and go from block to block */
+        cache = pe_view_of(space[0], PE_Q8_0, 1, 1, 1, 64);
+        *(n == 0 ? &cache.batch_stride : n == 1 ? &cache.token_stride : &cache.head_stride) = 80;
+        assert_int_equal(pe_cache_shift(e, cache, NULL, AT(at), AT(at), NULL, &err), PE_ERR_RANGE);
+        assert_non_null(strstr(err.text, "multiples of 32"));
+    }
+    cache = pe_view_of(space[0], PE_Q8_0, 1, 1, 2, 64);
+    cache.head_stride = 32; /* one block: rows of two overlap */
+    assert_int_equal(pe_cache_shift(e, cache, NULL, AT(at), AT(at), NULL, &err), PE_ERR_ALIAS);
+    cache.data = space[0] + 1;
+    assert_int_equal(pe_cache_shift(e, cache, NULL, AT(at), AT(at), NULL, &err), PE_ERR_ALIGN);
     pe_encoding_free(e);
 }
 
@@ -654,15 +657,16 @@ static void a_pool_that_cannot_work_is_refused(void **state)
     pe_error err = { 0 };
     int64_t at[1] = { 0 };
     pe_pool none = { NULL, 1, NULL }, *inside = (pe_pool *)(void *)space[0];
-    pe_positions where = { at, 1, 1, 0, 0 };
+    pe_positions where = pe_positions_of(at, PE_I64, 1, 1, 1);
     pe_encoding *e = test_encoding("rope", test_shape);
-    pe_cache cache = { .k = pe_view_packed(space[0], PE_F32, 1, H, D), .pool = &none };
-    assert_int_equal(pe_cache_shift(e, cache, where, where, &err), PE_ERR_RANGE);
-    assert_int_equal(pe_cache_rebase(e, e, cache, where, &err), PE_ERR_RANGE);
+    pe_view cache = pe_view_of(space[0], PE_F32, 1, 1, H, D);
+    pe_run run = PE_MAKE(pe_run, .pool = &none);
+    assert_int_equal(pe_cache_shift(e, cache, NULL, where, where, &run, &err), PE_ERR_RANGE);
+    assert_int_equal(pe_cache_rebase(e, e, cache, NULL, where, &run, &err), PE_ERR_RANGE);
     *inside = (pe_pool){ NULL, 1, run_backwards };
-    cache.pool = inside;
-    assert_int_equal(pe_cache_shift(e, cache, where, where, &err), PE_ERR_ALIAS);
-    assert_int_equal(pe_cache_rebase(e, e, cache, where, &err), PE_ERR_ALIAS);
+    run.pool = inside;
+    assert_int_equal(pe_cache_shift(e, cache, NULL, where, where, &run, &err), PE_ERR_ALIAS);
+    assert_int_equal(pe_cache_rebase(e, e, cache, NULL, where, &run, &err), PE_ERR_ALIAS);
     pe_encoding_free(e);
 }
 
@@ -684,14 +688,15 @@ static void any_pool_gives_the_same_bits(void **state)
             from[t] = t + 1000;
             to[t] = kind == 1 ? test_range(&seed, 0, 3) : t;
         }
-        fill(pe_view_packed(k[0], PE_F32, N, H, D), &seed);
+        fill(pe_view_of(k[0], PE_F32, 1, N, H, D), &seed);
         for (int p = 0; p < 3; p++) {
-            pe_cache c = { .k = pe_view_packed(k[p + 1], PE_F32, N, H, D), .pool = p == 1 ? threads : p == 2 ? &backwards : NULL };
+            pe_view c = pe_view_of(k[p + 1], PE_F32, 1, N, H, D);
+            pe_run run = PE_MAKE(pe_run, .pool = p == 1 ? threads : p == 2 ? &backwards : NULL);
             memcpy(k[p + 1], k[0], sizeof k[0]);
             if (kind == 3)
-                assert_ok(pe_cache_rebase(e, base, c, (pe_positions){ from, N, 1, 0, 0 }, &err));
+                assert_ok(pe_cache_rebase(e, base, c, NULL, pe_positions_of(from, PE_I64, 1, N, 1), &run, &err));
             else
-                assert_ok(pe_cache_shift(e, c, (pe_positions){ from, N, 1, 0, 0 }, (pe_positions){ to, N, 1, 0, 0 }, &err));
+                assert_ok(pe_cache_shift(e, c, NULL, pe_positions_of(from, PE_I64, 1, N, 1), pe_positions_of(to, PE_I64, 1, N, 1), &run, &err));
         }
         assert_memory_equal(k[1], k[2], sizeof k[1]);
         assert_memory_equal(k[1], k[3], sizeof k[1]);
@@ -706,10 +711,9 @@ static void any_pool_gives_the_same_bits(void **state)
 static void every_rung_gives_the_same_bits(void **state)
 {
     (void)state;
-    static const char *const rungs[] = { "scalar", "avx2", "avx512", "neon" },
-                             *const specs[] = { "rope", "rope:pairs=adjacent,dims=48,range=trailing",
-                                                "rope:pairs=adjacent-half,magnitude=1.5", "rope:axes=2,split=blocks",
-                                                "rope:axes=4,split=alternate,pairs=adjacent", "xpos" };
+    static const char *const specs[] = { "rope", "rope:pairs=adjacent,dims=48,range=trailing",
+                                         "rope:pairs=adjacent-half,magnitude=1.5", "rope:axes=2,split=blocks",
+                                         "rope:axes=4,split=alternate,pairs=adjacent", "xpos" };
     pe_error err = { 0 };
     for (int n = 0; n < COUNT(specs) * 6; n++) {
         uint64_t seed = 17;
@@ -718,19 +722,19 @@ static void every_rung_gives_the_same_bits(void **state)
         snprintf(slower, sizeof slower, "%s%ctheta=500", specs[n / 6], strchr(specs[n / 6], ':') ? ',' : ':');
         pe_encoding *e = test_encoding(specs[n / 6], test_shape), *base = test_encoding(slower, test_shape);
         pe_positions from = near_positions(e, at[0], &seed), to = near_positions(e, at[1], &seed);
-        pe_block kind = n % 6 < 4 ? PE_BLOCK_NONE : (pe_block)(n % 6 - 3);
-        if (kind)
+        pe_dtype kind = n % 6 < 4 ? types[n % 6] : n % 6 == 4 ? PE_Q8_0 : PE_Q4_0;
+        if (n % 6 >= 4)
             for (int i = 0; i < T * H * D / 32 * bytes_of(kind); i++) /* any codes; scales above 1 */
                 space[0][i] = (unsigned char)(i % bytes_of(kind) == 1 ? 0x3c : test_random(&seed));
         else
-            fill(view(0, types[n % 6]), &seed);
-        for (int r = 0; r < COUNT(rungs); r++) {
+            fill(view(0, kind), &seed);
+        for (int r = 0; pe_kernels_name(r); r++) {
             memcpy(space[2], space[0], BYTES);
-            if (pe_encoding_set_kernels(e, rungs[r], NULL))
+            if (pe_encoding_set_kernels(e, pe_kernels_name(r), NULL))
                 continue;
-            pe_cache cache = { .k = { space[2], types[n % 6 < 4 ? n % 6 : 0], T, H, D, 0, 0 }, .block = kind };
-            assert_ok(pe_cache_shift(e, cache, from, to, &err));
-            assert_ok(pe_cache_rebase(e, base, cache, to, &err));
+            pe_view cache = pe_view_of(space[2], kind, 1, T, H, D);
+            assert_ok(pe_cache_shift(e, cache, NULL, from, to, NULL, &err));
+            assert_ok(pe_cache_rebase(e, base, cache, NULL, to, NULL, &err));
             if (!r)
                 memcpy(space[1], space[2], BYTES);
             assert_memory_equal(space[1], space[2], BYTES);
@@ -762,24 +766,24 @@ static void attention_does_not_notice_a_shift(void **state)
             at[i] = 100 + i / axes * 3 + i % axes;
             later[i] = at[i] - 73;
         }
-        fill(pe_view_packed(q, PE_F64, 1, 8, D), &seed);
-        fill(pe_view_packed(k, PE_F64, T, H, D), &seed);
-        fill(pe_view_packed(v, PE_F64, T, H, D), &seed);
-        pe_positions old = { at, T, axes, 0, 0 }, new = { later, T, axes, 0, 0 };
+        fill(pe_view_of(q, PE_F64, 1, 1, 8, D), &seed);
+        fill(pe_view_of(k, PE_F64, 1, T, H, D), &seed);
+        fill(pe_view_of(v, PE_F64, 1, T, H, D), &seed);
+        pe_positions old = pe_positions_of(at, PE_I64, 1, T, axes), new = pe_positions_of(later, PE_I64, 1, T, axes);
         for (int way = 0; way < 3; way++) { /* unturned keys at the old place; fresh at the new one; shifted */
-            pe_view view_k = pe_view_packed(way ? turned : k, PE_F64, T, H, D);
+            pe_view view_k = pe_view_of(way ? turned : k, PE_F64, 1, T, H, D);
             pe_positions where = way ? new : old;
             if (way)
-                assert_ok(pe_encoding_rotate(e, PE_KEY, view_k, pe_view_packed(k, PE_F64, T, H, D), way == 1 ? new : old, &err));
+                assert_ok(pe_rotate(e, PE_KEY, view_k, pe_view_of(k, PE_F64, 1, T, H, D), way == 1 ? new : old, NULL, &err));
             if (way == 2)
-                assert_ok(pe_cache_shift(e, (pe_cache){ .k = view_k }, old, new, &err));
-            pe_attention a = { .out = pe_view_packed(out[way], PE_F64, 1, 8, D), .lse = pe_view_packed(lse[way], PE_F64, 1, 8, 1),
-                               .q = pe_view_packed(q, PE_F64, 1, 8, D), .k = view_k, .v = pe_view_packed(v, PE_F64, T, H, D),
-                               .q_at = { where.at + (T - 1) * axes, 1, axes, 0, 0 }, .k_at = where, .turned = way > 0 };
+                assert_ok(pe_cache_shift(e, view_k, NULL, old, new, NULL, &err));
+            pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(out[way], PE_F64, 1, 1, 8, D), .lse = pe_view_of(lse[way], PE_F64, 1, 1, 8, 1),
+                               .q = pe_view_of(q, PE_F64, 1, 1, 8, D), .k = view_k, .v = pe_view_of(v, PE_F64, 1, T, H, D),
+                               .q_at = pe_positions_of((const int64_t *)where.data + (T - 1) * axes, PE_I64, 1, 1, axes), .k_at = where, .turned = way > 0 };
             size_t bytes;
             assert_ok(pe_reference_work(e, &a, &bytes, &err));
             void *work = malloc(bytes);
-            assert_ok(pe_reference_forward(e, params, &a, work, bytes, &err));
+            assert_ok(pe_reference_forward(e, &a, &PE_MAKE(pe_run, .params = params, .work = work, .work_bytes = bytes), &err));
             free(work);
         }
         for (int i = 0; i < 8 * D; i++) /* scores of up to 100 in float64, known to 2^-44 */
@@ -797,7 +801,6 @@ enum { N = 8, KV = 2, W = 128, SHIFTS = 1000 };
 typedef struct store {
     const char *name;
     pe_dtype type;
-    pe_block block;
     double each;                   /* the most that one shift can add */
     double once, forth, back, any; /* asserted: one shift by 1,000; 1,000 by +1, by -1, by -50 to 50 */
 } store;
@@ -807,17 +810,22 @@ typedef struct store {
  * elements by half a step of max/127, or by one of max/8 where the codes have no +8, and its scale by u of float16. Errors are turned and
  * added, and a block gets no longer than float16 rounds its scale up: 1,000 shifts cannot make it e^0.5 times as long. */
 static const store stores[] = {
-    { "f32", PE_F32, PE_BLOCK_NONE, 3.42 * 0x1p-24, 1e-7, 3e-5, 3e-5, 6e-6 },
-    { "f16", PE_F16, PE_BLOCK_NONE, 1.001 * 0x1p-11, 4e-4, 1e-1, 1e-1, 1.2e-2 },
-    { "bf16", PE_BF16, PE_BLOCK_NONE, 1.001 * 0x1p-8, 3e-3, 8e-1, 8e-1, 8e-2 },
-    { "q8_0", PE_F32, PE_BLOCK_Q8_0, 5.66 / 254 + 0x1p-11, 7e-3, 1.4, 1.4, 2e-1 },
-    { "q4_0", PE_F32, PE_BLOCK_Q4_0, 5.66 / 8 + 0x1p-11, 1e-1, 1.2, 1.2, 1.2 },
+    { "f32", PE_F32, 3.42 * 0x1p-24, 1e-7, 3e-5, 3e-5, 6e-6 },
+    { "f16", PE_F16, 1.001 * 0x1p-11, 4e-4, 1e-1, 1e-1, 1.2e-2 },
+    { "bf16", PE_BF16, 1.001 * 0x1p-8, 3e-3, 8e-1, 8e-1, 8e-2 },
+    { "q8_0", PE_Q8_0, 5.66 / 254 + 0x1p-11, 7e-3, 1.4, 1.4, 2e-1 },
+    { "q4_0", PE_Q4_0, 5.66 / 8 + 0x1p-11, 1e-1, 1.2, 1.2, 1.2 },
 };
+
+static bool in_blocks(const store *s)
+{
+    return s->type == PE_Q8_0 || s->type == PE_Q4_0;
+}
 
 static void save(void *to, const store *s, const float *x)
 {
-    if (s->block)
-        pack_all(to, s->block, x, N * KV * W);
+    if (in_blocks(s))
+        pack_all(to, s->type, x, N * KV * W);
     else
         for (int i = 0; i < N * KV * W; i++)
             num_store(to, s->type, i, x[i]);
@@ -825,8 +833,8 @@ static void save(void *to, const store *s, const float *x)
 
 static void load(float *x, const store *s, const void *from)
 {
-    if (s->block)
-        unpack_all(x, from, s->block, N * KV * W);
+    if (in_blocks(s))
+        unpack_all(x, from, s->type, N * KV * W);
     else
         for (int i = 0; i < N * KV * W; i++)
             x[i] = (float)num_load(from, s->type, i);
@@ -842,19 +850,19 @@ static double drift(const pe_encoding *e, const store *s, int times, int64_t low
     pe_error err = { 0 };
     int64_t at[2] = { 0, 0 };
     double worst = 0;
-    fill(pe_view_packed(start, PE_F32, N, KV, W), &seed);
+    fill(pe_view_of(start, PE_F32, 1, N, KV, W), &seed);
     save(cache, s, start);
     load(start, s, cache);
-    pe_positions from = { at, N, 1, 0, 1 }, to = { at + 1, N, 1, 0, 1 };
+    pe_positions from = (pe_positions){ .data = at, .dtype = PE_I64, .batch = 1, .tokens = N, .axes = 1, .token_stride = 0, .axis_stride = 1 }, to = (pe_positions){ .data = at + 1, .dtype = PE_I64, .batch = 1, .tokens = N, .axes = 1, .token_stride = 0, .axis_stride = 1 };
     for (int i = 0; i < times; i++, at[0] = at[1]) {
         at[1] = at[0] + test_range(&seed, low, high);
-        assert_ok(pe_cache_shift(e, (pe_cache){ .k = { cache, s->type, N, KV, W, 0, 0 }, .block = s->block }, from, to, &err));
+        assert_ok(pe_cache_shift(e, pe_view_of(cache, s->type, 1, N, KV, W), NULL, from, to, NULL, &err));
     }
     load(end, s, cache);
     for (int i = 0; i < N * KV * W; i++)
         exact[i] = start[i];
-    pe_view k = pe_view_packed(exact, PE_F64, N, KV, W);
-    assert_ok(pe_encoding_rotate(e, PE_KEY, k, k, from, &err));
+    pe_view k = pe_view_of(exact, PE_F64, 1, N, KV, W);
+    assert_ok(pe_rotate(e, PE_KEY, k, k, from, NULL, &err));
     for (int row = 0; row < N * KV; row++) {
         double off = 0, length = 0;
         for (int d = row * W; d < (row + 1) * W; d++) {
@@ -876,7 +884,7 @@ static void a_thousand_shifts_err_within_bounds(void **state)
         const store *s = &stores[n];
         double once = drift(e, s, 1, 1000, 1000), forth = drift(e, s, SHIFTS, 1, 1), back = drift(e, s, SHIFTS, -1, -1),
                any = drift(e, s, SHIFTS, -50, 50);
-        double most = fmin(s->block ? 1 + exp(0.5) : INFINITY, SHIFTS * s->each);
+        double most = fmin(in_blocks(s) ? 1 + exp(0.5) : INFINITY, SHIFTS * s->each);
         printf("| %s | %.1e | %.1e | %.1e | %.1e | %.1e |\n", s->name, once, forth, back, any, s->each);
         if (!(once < s->once && forth < s->forth && back < s->back && any < s->any))
             fail_msg("%s: an error above what it was", s->name);

@@ -1013,12 +1013,40 @@ static void shapes_of_engines_are_taken(void **state)
     store("q.npy", FLOAT, 3, (int64_t[]){ HEADS, TOKENS, 64 }, u);
     store("y.npy", FLOAT, 3, (int64_t[]){ HEADS, TOKENS, 64 }, v);
     says(&p, "", 3, "shape is (2, 96, 64); needs (T, H, D): in numpy y.transpose(1, 0, 2)");
-    store("q.npy", FLOAT, 4, (int64_t[]){ 2, TOKENS, 1, 64 }, u);
-    store("y.npy", FLOAT, 4, (int64_t[]){ 2, TOKENS, 1, 64 }, v);
-    says(&p, "", 3, "needs one sequence, (T, H, D): in numpy y[0].transpose(1, 0, 2)");
-    store("q.npy", FLOAT, 4, (int64_t[]){ 1, TOKENS, TOKENS, 1 }, u);
-    store("y.npy", FLOAT, 4, (int64_t[]){ 1, TOKENS, TOKENS, 1 }, v);
-    says(&p, "", 3, "shape is (1, 96, 96, 1); needs (T, H, D): in numpy y[0].transpose(1, 0, 2)");
+    store("q.npy", FLOAT, 4, (int64_t[]){ 1, TOKENS / 2, HEADS, 128 }, u);
+    store("y.npy", FLOAT, 4, (int64_t[]){ 1, TOKENS / 2, HEADS, 128 }, v);
+    says(&p, "", 3, "needs as many tokens as --pos has positions: (B, T, H, D) or (B, H, T, D)");
+}
+
+/* Two sequences, the second the first's numbers with one wrong, in either order of tokens and heads. */
+static void batches_are_taken(void **state)
+{
+    (void)state;
+    enum { COUNT = TOKENS * HEADS * 64 };
+    static double u[2][2 * COUNT], v[2][2 * COUNT]; /* tokens first, heads first */
+    static const char *const taken[2] = { "taken as (B, T, H, D)", "taken as (B, H, T, D)" };
+    plan p = plan_of(0);
+    write_vectors(&p);
+    for (int s = 0; s < 2; s++) {
+        memcpy(u[0] + s * COUNT, x, COUNT * sizeof *x);
+        memcpy(v[0] + s * COUNT, y, COUNT * sizeof *y);
+        heads_first(u[1] + s * COUNT, x, 64);
+        heads_first(v[1] + s * COUNT, y, 64);
+    }
+    for (int first = 0; first < 2; first++) {
+        int64_t shape[4] = { 2, first ? HEADS : TOKENS, first ? TOKENS : HEADS, 64 };
+        store("q.npy", FLOAT, 4, shape, u[first]);
+        store("y.npy", FLOAT, 4, shape, v[first]);
+        says(&p, "", 0, taken[first]);
+        static char out[20000]; /* without --pos the numbers tell the order */
+        assert_int_equal(run_tool("rope --before q.npy --after y.npy", out, sizeof out), 0);
+        assert_non_null(strstr(out, taken[first]));
+        v[first][COUNT + 5] += 1; /* token 0, head 0 */
+        store("y.npy", FLOAT, 4, shape, v[first]);
+        says(&p, "", 1, "at token 0 of sequence 1");
+        assert_int_equal(run_tool("rope --before q.npy --after y.npy", out, sizeof out), 1);
+        assert_non_null(strstr(out, taken[first]));
+    }
 }
 
 static void rounded_dumps_are_seen(void **state)
@@ -1124,6 +1152,7 @@ int main(void)
         cmocka_unit_test(specs_come_from_models),
         cmocka_unit_test(zeros_are_refused),
         cmocka_unit_test(shapes_of_engines_are_taken),
+        cmocka_unit_test(batches_are_taken),
         cmocka_unit_test(rounded_dumps_are_seen),
         cmocka_unit_test(what_no_bug_explains_is_shown),
         cmocka_unit_test(bad_numbers_are_told),

@@ -2,12 +2,11 @@
  * SPDX-License-Identifier: MIT
  *
  * Every row is held to its claims, both ways: what it claims must be measured, what it does not claim must be measured
- * to fail, or the reason stands in `reasons`. The predicates are src/prove/property*.c. */
+ * to fail, or the row says why not (row.excuse). The predicates are src/prove/property*.c. */
 #include "common.h"
 
+#include "core/core.h"
 #include "prove/property.h"
-
-#define EVERY (~0u)
 
 static uint64_t randomness;
 
@@ -56,60 +55,43 @@ static pe_shape random_shape(const char *spec)
 
 /* ------------------------------------------------ rows against their claims */
 
-/* Where a claim and its measurement differ, and why. `who` is a spec, a row, or "+" for combinations. */
-static struct reason {
-    const char *who;
-    unsigned claim;
-    const char *why;
-    int used;
-} reasons[] = {
-    { "none", PE_CLAIM_NORM, "touches no vector, so all keep their length", 0 },
-    { "sandwich", PE_CLAIM_UNIQUE,
-      "one bounded number (a multiple of it per head): codes come as close as one likes, so samples differ but it does not claim it", 0 },
-    { "+", EVERY, "a combination claims what all its parts claim; one part may be enough for the whole", 0 },
-};
+/* Rows with an excuse, and how often it was needed. */
+static struct {
+    const row *row;
+    int needed;
+} excuses[ROWS_MAX + 1];
 
-static bool is_row(const char *name, size_t n)
+/* A combination claims what all its parts claim, and one part may be enough for the whole: it may hold more than it
+ * claims. A row may be measured otherwise than it states where it says why. */
+static bool is_excused(const pe_encoding *e, unsigned claim, bool claims, bool ok)
 {
-    for (int i = 0; i < pe_info_count(); i++)
-        if (strlen(pe_info_at(i)->name) == n && !memcmp(pe_info_at(i)->name, name, n))
-            return true;
-    return false;
+    const row *r = e->part[0].row;
+    int n = 0;
+    if (e->parts > 1)
+        return !claims;
+    if (!(r->excused & claim))
+        return false;
+    while (excuses[n].row && excuses[n].row != r)
+        n++;
+    excuses[n].row = r;
+    excuses[n].needed += !ok;
+    return true;
 }
 
-static struct reason *reason_for(const char *spec, unsigned claim)
-{
-    bool many = false;
-    for (const char *c = strchr(spec, '+'); c; c = strchr(c + 1, '+'))
-        many = many || is_row(c + 1, strcspn(c + 1, ":+"));
-    for (int i = 0; i < COUNT(reasons); i++) {
-        const char *who = reasons[i].who;
-        size_t n = strlen(who);
-        bool fits = *who == '+' ? many : !many && !strncmp(who, spec, n) && (!spec[n] || spec[n] == ':');
-        if (fits && reasons[i].claim & claim)
-            return &reasons[i];
-    }
-    return NULL;
-}
-
-static int said[PE_CLAIM_COUNT][3];
+static int said[CLAIM_COUNT][3];
 static int wrong;
 
 /* One line of the matrix. Upper case: claimed. Y y holds, . fails, - has no meaning. */
 static void hold_to_claims(const char *spec, pe_shape shape)
 {
     property_subject s = subject_new(spec, shape, test_random(&randomness));
-    char line[2 * PE_CLAIM_COUNT + 1] = "";
-    for (int b = 0; b < PE_CLAIM_COUNT; b++) {
+    char line[2 * CLAIM_COUNT + 1] = "";
+    for (int b = 0; b < CLAIM_COUNT; b++) {
         property_verdict v = ask(&s, b);
         bool claims = pe_encoding_claims(s.e) & 1u << b, ok = claims == (v.is == PROPERTY_HOLDS);
-        struct reason *why = ok ? NULL : reason_for(spec, 1u << b);
-        bool listed = why && !(*why->who == '+' && claims); /* a combination that claims must hold */
         said[b][v.is]++;
-        if (listed)
-            why->used++;
         snprintf(line + 2 * b, 3, "%c ", v.is == PROPERTY_HOLDS ? (claims ? 'Y' : 'y') : claims ? '!' : v.is == PROPERTY_FAILS ? '.' : '-');
-        if (ok || listed)
+        if (is_excused(s.e, 1u << b, claims, ok) || ok)
             continue;
         wrong++;
         print_error("%s (%d heads of %d, model %d) %s %s, but the measurement says %s: %g\n", spec, (int)shape.heads,
@@ -121,12 +103,12 @@ static void hold_to_claims(const char *spec, pe_shape shape)
     property_close(&s);
 }
 
-static void both_shapes(const pe_info *row, const char *spec)
+static void both_shapes(const pe_info *info, const char *spec)
 {
-    (void)row;
+    (void)info;
     hold_to_claims(spec, usual_shape);
     pe_shape other = random_shape(spec);
-    printf("%*s  %d heads of %d, model %d\n", 2 * PE_CLAIM_COUNT, "", (int)other.heads, (int)other.head_dim,
+    printf("%*s  %d heads of %d, model %d\n", 2 * CLAIM_COUNT, "", (int)other.heads, (int)other.head_dim,
            (int)other.model_dim);
     hold_to_claims(spec, other);
 }
@@ -160,19 +142,18 @@ static void a_row_claims_what_is_measured_and_nothing_else(void **state)
 {
     (void)state;
     printf("claims: ");
-    for (int b = 0; b < PE_CLAIM_COUNT; b++)
+    for (int b = 0; b < CLAIM_COUNT; b++)
         printf("%s%s", b ? ", " : "", pe_claim_name(1u << b));
-    printf("\nY claimed and holds, . fails, - has no meaning; y holds unclaimed, ! claimed all the same (see reasons)\n");
+    printf("\nY claimed and holds, . fails, - has no meaning; y holds unclaimed, ! claimed all the same\n");
     wrong = 0;
     test_each_example(both_shapes);
     for (int i = 0; i < COUNT(more_specs); i++)
         hold_to_claims(more_specs[i], usual_shape);
     hold_to_claims("wavelet", (pe_shape){ 4, 2, 8, 16 }); /* 8 scales of 8 elements: no shifts */
-    for (int i = 0; i < COUNT(reasons); i++) {
-        printf("reason: %s, %s: %s (%d times)\n", reasons[i].who,
-               reasons[i].claim == EVERY ? "any claim" : pe_claim_name(reasons[i].claim), reasons[i].why, reasons[i].used);
-        if (!reasons[i].used)
-            fail_msg("the reason for %s is not needed", reasons[i].who);
+    for (int i = 0; excuses[i].row; i++) {
+        printf("%s: %s (%d times)\n", excuses[i].row->info.name, excuses[i].row->excuse, excuses[i].needed);
+        if (!excuses[i].needed)
+            fail_msg("%s needs no excuse", excuses[i].row->info.name);
     }
     assert_int_equal(wrong, 0);
 }
@@ -216,7 +197,7 @@ static void the_transpose_is_not_the_inverse(void **state)
     property_subject s = subject_new("rope:magnitude=1.25", usual_shape, PROPERTY_SEED);
     int bit = bit_of(PE_CLAIM_INVERTIBLE);
     assert_int_equal(ask(&s, bit).is, PROPERTY_HOLDS);
-    s.undo = pe_encoding_rotate_back;
+    s.undo = pe_rotate_back;
     property_verdict v = ask(&s, bit);
     said[bit][v.is]++;
     assert_int_equal(v.is, PROPERTY_FAILS);
@@ -252,7 +233,7 @@ static void rows_that_must_lack_a_claim_lack_it(void **state)
 static void every_predicate_has_said_yes_and_no(void **state)
 {
     (void)state;
-    for (int b = 0; b < PE_CLAIM_COUNT; b++) {
+    for (int b = 0; b < CLAIM_COUNT; b++) {
         printf("%-11s yes %d, no %d, no meaning %d\n", pe_claim_name(1u << b), said[b][PROPERTY_HOLDS], said[b][PROPERTY_FAILS], said[b][PROPERTY_NO_MEANING]);
         assert_true(said[b][PROPERTY_HOLDS] > 0);
         assert_true(said[b][PROPERTY_FAILS] > 0);
@@ -261,12 +242,21 @@ static void every_predicate_has_said_yes_and_no(void **state)
 
 /* ------------------------------------------------ deterministic */
 
-/* Parameters that start where the spec says, whatever the seed. */
-static const char *const seedless[] = { "alibi:slopes=learned" };
-
-static void same_bits(const pe_info *row, const char *spec)
+/* Whether parameters are drawn, or start where the spec says, whatever the seed. */
+static bool seeded(const pe_encoding *e)
 {
-    (void)row;
+    for (int i = 0; i < e->parts; i++)
+        for (int t = 0; t < e->part[i].tensors; t++) {
+            fill how = e->part[i].tensor[t].fill;
+            if (how == FILL_NORMAL || how == FILL_UNIFORM)
+                return true;
+        }
+    return false;
+}
+
+static void same_bits(const pe_info *info, const char *spec)
+{
+    (void)info;
     property_subject a = subject_new(spec, usual_shape, 7), b = subject_new(spec, usual_shape, 7), c = subject_new(spec, usual_shape, 8);
     size_t bytes = (size_t)a.w.count * sizeof(double), n = 24;
     int64_t at[24 * PE_AXES_MAX];
@@ -277,17 +267,14 @@ static void same_bits(const pe_info *row, const char *spec)
         code[i] = calloc(n * (size_t)a.size + 1, sizeof *code[i]);
         assert_true(code[i] && property_codes(i < 2 ? &a : &b, at, (int64_t)n, code[i]));
     }
-    bool seeded = a.w.count > 0;
-    for (int i = 0; i < COUNT(seedless); i++)
-        seeded = seeded && strcmp(spec, seedless[i]);
     if (memcmp(code[0], code[1], n * (size_t)a.size * sizeof(double)))
         fail_msg("%s: the same call twice gives other bits", spec);
     if (memcmp(code[0], code[2], n * (size_t)a.size * sizeof(double)))
         fail_msg("%s: two encodings of one spec differ", spec);
     if (bytes && memcmp(a.w.data, b.w.data, bytes))
         fail_msg("%s: the same seed gives other parameters", spec);
-    if (seeded != (bytes && memcmp(a.w.data, c.w.data, bytes)))
-        fail_msg("%s: another seed gives %s parameters", spec, seeded ? "the same" : "other");
+    if (seeded(a.e) != (bytes && memcmp(a.w.data, c.w.data, bytes)))
+        fail_msg("%s: another seed gives %s parameters", spec, seeded(a.e) ? "the same" : "other");
     assert_string_equal(pe_encoding_spec(a.e), pe_encoding_spec(b.e));
     assert_true(pe_encoding_fingerprint(a.e) == pe_encoding_fingerprint(b.e));
     for (int i = 0; i < 3; i++)
@@ -301,6 +288,49 @@ static void same_call_same_bits(void **state)
     test_each_example(same_bits);
 }
 
+/* ------------------------------------------------ scales */
+
+/* What the parts state: one of them the scale, each a factor. */
+static double stated_scale(const pe_encoding *e)
+{
+    double scale = 1 / sqrt((double)e->shape.head_dim), factor = 1;
+    for (int i = 0; i < e->parts; i++) {
+        scale = e->part[i].scale != 0 ? e->part[i].scale : scale;
+        factor *= e->part[i].scale_factor;
+    }
+    return scale * factor;
+}
+
+static void scale_of(const pe_info *info, const char *spec)
+{
+    static const struct {
+        const char *spec;
+        double times; /* 1/sqrt(D); 0: the scale is 1 */
+    } published[] = {
+        { "none", 1 }, { "rope", 1 }, { "alibi", 1 }, { "shaw", 1 }, { "t5", 0 }, { "t5:direction=causal", 0 }, { "t5:buckets=64,max=256,scale=sqrt", 1 },
+        { "deberta", 0.57735026918962573 }, { "deberta:buckets=8,max=32", 0.57735026918962573 },
+        { "deberta:buckets=8,max=32,terms=c2p", 0.70710678118654757 }, { "deberta:buckets=0,max=16,terms=p2c", 0.70710678118654757 },
+        { "rope+t5", 0 }, { "deberta:buckets=8,max=32+fire:hidden=8", 0.57735026918962573 },
+    };
+    pe_encoding *e = test_encoding(spec, test_shape);
+    double expected = stated_scale(e), usual = 1 / sqrt((double)test_shape.head_dim);
+    (void)info;
+    for (int i = 0; i < COUNT(published); i++)
+        if (!strcmp(spec, published[i].spec))
+            expected = published[i].times > 0 ? published[i].times * usual : 1;
+    if (fabs(pe_encoding_scale(e) / expected - 1) > 1e-15)
+        fail_msg("%s: the scale is %.17g, should be %.17g", spec, pe_encoding_scale(e), expected);
+    pe_encoding_free(e);
+}
+
+static void the_softmax_scale_is_what_the_row_states(void **state)
+{
+    (void)state;
+    test_each_example(scale_of);
+    scale_of(NULL, "rope+t5");
+    scale_of(NULL, "deberta:buckets=8,max=32+fire:hidden=8");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +340,7 @@ int main(void)
         cmocka_unit_test(rows_that_must_lack_a_claim_lack_it),
         cmocka_unit_test(every_predicate_has_said_yes_and_no),
         cmocka_unit_test(same_call_same_bits),
+        cmocka_unit_test(the_softmax_scale_is_what_the_row_states),
     };
     randomness = PROPERTY_SEED;
     printf("seed %#" PRIx64 "\n", PROPERTY_SEED);

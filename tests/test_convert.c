@@ -199,9 +199,8 @@ static void make_side(float *out, const form *c, const io_safetensors *st, io_pa
     snprintf(spec, sizeof spec, "rope:pairs=%s,dims=%" PRId64 ",range=%s", io_pairs_name(layout), c->dims,
              c->trailing ? "trailing" : "leading");
     pe_encoding *e = test_encoding(spec, (pe_shape){ .heads = heads, .head_dim = D });
-    pe_view view = pe_view_packed(out, PE_F32, T, heads, D);
-    assert_ok(pe_encoding_rotate(e, key ? PE_KEY : PE_QUERY, view, view,
-                                 (pe_positions){ .at = at, .tokens = T, .axes = 1 }, &err));
+    pe_view view = pe_view_of(out, PE_F32, 1, T, heads, D);
+    assert_ok(pe_rotate(e, key ? PE_KEY : PE_QUERY, view, view, pe_positions_of(at, PE_I64, 1, T, 1), NULL, &err));
     pe_encoding_free(e);
 }
 
@@ -469,8 +468,8 @@ static void cache_keeps_every_bit(void **state)
             char spec[80];
             snprintf(spec, sizeof spec, "rope:pairs=%s,dims=8,range=trailing", io_pairs_name((io_pairs)layout));
             pe_encoding *e = test_encoding(spec, (pe_shape){ .heads = H, .head_dim = D });
-            pe_view v = pe_view_packed(x[layout], types[i], T, H, D);
-            assert_ok(pe_encoding_rotate(e, PE_KEY, v, v, (pe_positions){ .at = at, .tokens = T, .axes = 1 }, &err));
+            pe_view v = pe_view_of(x[layout], types[i], 1, T, H, D);
+            assert_ok(pe_rotate(e, PE_KEY, v, v, pe_positions_of(at, PE_I64, 1, T, 1), NULL, &err));
             pe_encoding_free(e);
         }
         for (int way = 0; way < 2; way++) {

@@ -62,7 +62,7 @@ sed -i 's/X(window)/X(window) X(gaussian)/' "$added/src/encodings/registry.c"
 cd "$added"
 build() {
   mkdir -p o && cd o && ${CC:-cc} -std=c11 -O2 -ffp-contract=off -Wall -Wextra -Werror -I../include -I../src -c \
-    ../src/core/*.c ../src/encodings/*.c ../src/kernels/*.c ../src/attention/*.c ../src/prove/property*.c \
+    ../src/base/*.c ../src/core/*.c ../src/encodings/*.c ../src/kernels/*.c ../src/attention/*.c ../src/prove/property*.c \
     ../src/prove/measure.c ../src/prove/measure_spec.c ../src/zoo/spec_read.c ../src/zoo/spec_edit.c ../src/io/numbers.c &&
     ${CC:-cc} -std=c11 -O2 -I../include -I../src -c ../src/io/error.c -o io_error.o && cd ..
 }

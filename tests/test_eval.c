@@ -617,7 +617,7 @@ static void none_is_the_plain_model(void **state)
     assert_ok(load(&m, in_folder("model.bin"), &(zoo_options){ 0 }, &err));
     for (int n = 0; n < 32; n++)
         at[n] = n;
-    model_batch b = { token, token + 1, { at, 32, 1, 1, 1 }, 1, 32 };
+    model_batch b = { token, token + 1, pe_positions_of(at, PE_I64, 1, 32, 1), 1, 32 };
     assert_ok(model_losses(m, &b, loss, NULL, &err));
     for (int n = 0; n < 32; n++)
         sum += (double)loss[n];

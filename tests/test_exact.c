@@ -538,18 +538,16 @@ static void tables(const pe_encoding *e, const subject *s, const int64_t *at, pe
     static _Alignas(8) unsigned char one[PAIRS_MAX * 16], two[PAIRS_MAX * 8];
     pe_error err = { 0 };
     int64_t P = s->d / 2, axes = s->axes ? s->axes : 1, half = P / axes;
-    pe_positions where = { at, 1, axes, 0, 0 };
+    pe_positions where = pe_positions_of(at, PE_I64, 1, 1, axes);
     if (s->family != SINUSOIDAL) {
-        assert_ok(pe_encoding_table(e, PE_QUERY, pe_view_packed(one, type, 1, 1, P), pe_view_packed(two, type, 1, 1, P),
-                                    where, &err));
+        assert_ok(pe_rotate_table(e, PE_QUERY, pe_view_of(one, type, 1, 1, 1, P), pe_view_of(two, type, 1, 1, 1, P), where, NULL, &err));
         for (int64_t n = 0; n < P; n++) {
             c[n] = decode(one, type, n);
             s_out[n] = decode(two, type, n);
         }
         return;
     }
-    assert_ok(pe_encoding_embed(e, (pe_params){ 0 }, pe_view_packed(one, type, 1, 1, s->d), (pe_view){ 0 }, where,
-                                &err));
+    assert_ok(pe_embed(e, pe_view_of(one, type, 1, 1, 1, s->d), (pe_view){ 0 }, where, NULL, &err));
     for (int64_t n = 0; n < P; n++) { /* sin cos sin cos, or all sin then all cos, per axis */
         int64_t block = n / half * 2 * half, i = n % half;
         int64_t first = block + (s->halves ? i : 2 * i), second = block + (s->halves ? i + half : 2 * i + 1);
@@ -584,7 +582,7 @@ static bool served(const subject *s, int64_t at, pe_dtype type)
     return s->family != XPOS || fabs(exponent) < (type == PE_F16 ? 7.9 : 79.9);
 }
 
-static void check_value(trial *t, int64_t n, int64_t at, const char *what, const double got[PE_DTYPE_COUNT],
+static void check_value(trial *t, int64_t n, int64_t at, const char *what, const double got[FLOAT_COUNT],
                         mpfr_t want)
 {
     double u32 = ulps(got[PE_F32], want, 23, -126), u64 = ulps(got[PE_F64], want, 52, -1022);
@@ -609,22 +607,22 @@ static void check_value(trial *t, int64_t n, int64_t at, const char *what, const
 /* Pairs `first` to `last` at a position; other axes stand elsewhere, so that a pair on the wrong axis is wrong. */
 static void check_at(trial *t, int64_t at, int64_t first, int64_t last)
 {
-    double c[PE_DTYPE_COUNT][PAIRS_MAX], s[PE_DTYPE_COUNT][PAIRS_MAX];
+    double c[FLOAT_COUNT][PAIRS_MAX], s[FLOAT_COUNT][PAIRS_MAX];
     int64_t coordinate[4] = { at, at, at, at };
     if (at > FAR || at < -FAR || !served(t->s, at, PE_F32))
         return;
     for (int64_t a = 0; a < t->s->axes; a++)
         if (a != places[first].axis)
             coordinate[a] = at + (at > 0 ? -1000003 : 1000003) * (a + 1);
-    for (int type = 0; type < PE_DTYPE_COUNT; type++)
+    for (int type = 0; type < FLOAT_COUNT; type++)
         if (served(t->s, at, (pe_dtype)type))
             tables(t->e, t->s, coordinate, (pe_dtype)type, c[type], s[type]);
         else
             for (int64_t n = first; n <= last; n++)
                 c[type][n] = s[type][n] = NAN; /* nothing to compare */
     for (int64_t n = first; n <= last; n++) {
-        double gc[PE_DTYPE_COUNT], gs[PE_DTYPE_COUNT];
-        for (int type = 0; type < PE_DTYPE_COUNT; type++) {
+        double gc[FLOAT_COUNT], gs[FLOAT_COUNT];
+        for (int type = 0; type < FLOAT_COUNT; type++) {
             gc[type] = c[type][n];
             gs[type] = s[type][n];
         }

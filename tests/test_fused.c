@@ -38,7 +38,7 @@ static void compare(attention_case c, const char *how)
     snprintf(text, sizeof text, "%s, %s", rung, how);
     assert_ok(pe_encoding_set_kernels(c.e, rung, &err));
     twin t = twin_of(&c, type, NULL);
-    pe_status status = pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, NULL);
+    pe_status status = pe_reference_forward(c.e, &c.a, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), NULL);
     if (status != t.status) /* both know how far a table reaches */
         fail_msg("%s, %s: %s here, %s by definition", c.spec, text, pe_status_name(t.status), pe_status_name(status));
     if (!status) {
@@ -308,8 +308,8 @@ static void compare_places(attention_case c, const char *how)
     pe_error err = { 0 };
     assert_ok(pe_encoding_set_kernels(c.e, rungs[rung_at++ % rung_count], &err));
     twin t = twin_of(&c, PE_F32, NULL);
-    pe_status definition = pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, NULL);
-    pe_status status = t.status ? t.status : pe_attention_forward(c.e, c.params, &t.a, t.work, t.bytes, &err);
+    pe_status definition = pe_reference_forward(c.e, &c.a, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), NULL);
+    pe_status status = t.status ? t.status : pe_attention_forward(c.e, &t.a, &PE_MAKE(pe_run, .params = c.params, .pool = t.pool, .work = t.work, .work_bytes = t.bytes), &err);
     bool refuses_more = strstr(c.spec, "xpos") && status == PE_ERR_POSITION;
     if (status != definition && !refuses_more)
         fail_msg("%s, %s: %s (%s), but %s by definition", c.spec, how, pe_status_name(status), err.text, pe_status_name(definition));
@@ -340,6 +340,7 @@ static void compare_all_places(const char *spec)
                             c.k_segment[j] = j / 37;
                         for (int64_t i = 0; i < c.Tq; i++)
                             c.q_segment[i] = (i + c.Tk - c.Tq) / 37;
+                        case_keep(&c);
                     }
                     compare_places(c, how);
                 }
@@ -414,6 +415,7 @@ static void compare_padding(const char *spec)
             c = case_made(c, PADDING | CAUSAL, SEED);
             for (int64_t j = 0; j < c.Tk; j++)
                 c.key_used[j] = left ? j >= 135 : j % 128 && j < 35;
+            case_keep(&c);
             for (int64_t i = 0; i < c.Tq && !left; i++) /* queries beside the keys that are left */
                 for (int64_t a = 0; a < c.axes; a++)
                     c.q_at[i * c.axes + a] = c.k_at[(34 - c.Tq + i) * c.axes + a];
@@ -515,9 +517,9 @@ static void compare_views(const char *spec)
         int64_t *q_at = case_memory(3 * c.Tq * c.axes, 8);
         for (int64_t i = 0; i < c.Tq * c.axes; i++)
             q_at[3 * i] = c.q_at[i];
-        a.q_at = (pe_positions){ q_at, c.Tq, c.axes, 3 * c.axes, 3 };
+        a.q_at = (pe_positions){ .data = q_at, .dtype = PE_I64, .batch = 1, .tokens = c.Tq, .axes = c.axes, .token_stride = 3 * c.axes, .axis_stride = 3 };
         memset(t.work, 0xff, t.bytes);
-        assert_ok(pe_attention_forward(c.e, c.params, &a, t.work, t.bytes, &err));
+        assert_ok(pe_attention_forward(c.e, &a, &PE_MAKE(pe_run, .params = c.params, .pool = t.pool, .work = t.work, .work_bytes = t.bytes), &err));
         assert_moved(&out, t.a.out, spec);
         assert_moved(&lse, t.a.lse, spec);
         free(q.base), free(k.base), free(v.base), free(out.base), free(lse.base), free(add.base), free(q_at);

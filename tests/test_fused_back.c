@@ -60,7 +60,7 @@ static void compare_on(const char *rung, attention_case *c, twin *t, pe_status d
     ledger mine = ledger_of(c, type, PE_F64);
     if (params_open)
         mine.g.dparams = (pe_params){ 0 };
-    pe_status status = t->status ? t->status : pe_attention_forward(c->e, c->params, &t->a, t->work, t->bytes, &err);
+    pe_status status = t->status ? t->status : pe_attention_forward(c->e, &t->a, &PE_MAKE(pe_run, .params = c->params, .pool = t->pool, .work = t->work, .work_bytes = t->bytes), &err);
     if (status != definition && !(strstr(c->spec, "xpos") && status == PE_ERR_POSITION))
         fail_msg("%s, %s: %s (%s), but %s by definition", c->spec, text, pe_status_name(status), err.text, pe_status_name(definition));
     if (twin_backward(c, t, &mine.g, &err) != status)
@@ -81,11 +81,11 @@ static void compare(attention_case c, const char *how)
     free(case_typed(c.dout, c.Tq * c.shape.heads * c.Dv, type));
     float *out = case_memory(c.Tq * c.shape.heads * c.Dv, sizeof *out);
     if (out_type == PE_F32)
-        t.a.out = pe_view_packed(out, PE_F32, c.Tq, c.shape.heads, c.Dv);
+        t.a.out = pe_view_of(out, PE_F32, 1, c.Tq, c.shape.heads, c.Dv);
     ledger right = ledger_of(&c, PE_F64, PE_F64);
-    pe_status definition = pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, NULL);
+    pe_status definition = pe_reference_forward(c.e, &c.a, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), NULL);
     if (!definition)
-        assert_ok(pe_reference_backward(c.e, c.params, &c.a, &right.g, c.work, c.bytes, &err));
+        assert_ok(pe_reference_backward(c.e, &c.a, &right.g, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err));
     for (int i = 0; rung_at == EACH_RUNG && i < rung_count; i++)
         compare_on(rungs[i], &c, &t, definition, &right, how);
     if (rung_at != EACH_RUNG)
@@ -164,7 +164,7 @@ static bool gradients(attention_case *c, const char *rung, ledger *l)
     assert_ok(pe_encoding_set_kernels(c->e, rung, &err));
     twin t = twin_of(c, PE_F32, NULL);
     *l = ledger_of(c, PE_F32, PE_F64);
-    bool has = !t.status && !pe_attention_forward(c->e, c->params, &t.a, t.work, t.bytes, &err);
+    bool has = !t.status && !pe_attention_forward(c->e, &t.a, &PE_MAKE(pe_run, .params = c->params, .pool = t.pool, .work = t.work, .work_bytes = t.bytes), &err);
     if (has)
         assert_ok(twin_backward(c, &t, &l->g, &err));
     for (int64_t r = 0; has && r < c->Tq * c->shape.heads; r++)
@@ -306,6 +306,7 @@ static void compare_places(const char *spec)
             c.k_segment[j] = j / 37;
         for (int64_t i = 0; i < c.Tq; i++)
             c.q_segment[i] = (i + c.Tk - c.Tq) / 37;
+        case_keep(&c);
         compare(c, how);
     }
 }
@@ -392,7 +393,7 @@ static void compare_pools(const char *spec)
         for (int64_t j = 0; all[n].apart && c.axes == 1 && j < c.Tk; j++)
             c.q_at[j] = c.k_at[j] = j * all[n].apart;
         twin t = twin_of(&c, PE_F32, NULL);
-        if (!t.status && !pe_attention_forward(c.e, c.params, &t.a, t.work, t.bytes, NULL)) {
+        if (!t.status && !pe_attention_forward(c.e, &t.a, &PE_MAKE(pe_run, .params = c.params, .pool = t.pool, .work = t.work, .work_bytes = t.bytes), NULL)) {
             ledger first = ledger_of(&c, PE_F32, PE_F32);
             assert_ok(twin_backward(&c, &t, &first.g, &err));
             for (int i = 0; i < COUNT(pools); i++)
@@ -585,6 +586,7 @@ static void compare_hidden(const char *spec)
             c.key_used[borders[i]] = 0;
             c.q_segment[borders[i]] = 1;
         }
+        case_keep(&c);
         ledger clean, poisoned;
         bool has = gradients(&c, rungs[n % rung_count], &clean);
         poison_borders(&c);
@@ -655,6 +657,7 @@ static void compare_blind(const char *spec)
         c.q_segment[borders[i]] = 1;
         c.key_used[borders[i]] = 0;
     }
+    case_keep(&c);
     twin t = twin_of(&c, PE_F32, NULL);
     ledger l = ledger_of(&c, PE_F32, PE_F64);
     twin_forward(&c, &t);
@@ -668,6 +671,7 @@ static void compare_blind(const char *spec)
     ledger nothing = ledger_of(&c, PE_F32, PE_F64);
     for (int64_t i = 0; i < c.Tq; i++)
         c.q_segment[i] = 1;
+    case_keep(&c);
     twin_forward(&c, &t);
     assert_ok(twin_backward(&c, &t, &nothing.g, &err));
     for (int n = 0; n < GRADS; n++)
@@ -696,9 +700,10 @@ static void a_nan_in_a_row_that_is_not_looked_into_is_not_seen(void **state)
             c.q_at[j] = c.k_at[j] = j / 4 * 30 + (j % 4 < 2 ? j % 4 : 4 + j % 4);
             c.q_segment[j] = c.k_segment[j] = j / 4;
         }
+        case_keep(&c);
         pe_error err = { 0 };
         ledger before = ledger_of(&c, PE_F64, PE_F64); /* rows without a gradient are not looked into */
-        assert_ok(pe_reference_backward(c.e, c.params, &c.a, &before.g, c.work, c.bytes, &err));
+        assert_ok(pe_reference_backward(c.e, &c.a, &before.g, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err));
         for (int64_t n = 0; n < c.params.count; n++)
             if (ledger_get(&before, DPARAMS, n) == 0)
                 c.w[n] = NAN;
@@ -779,11 +784,11 @@ static size_t work_at(const char *spec, int64_t n)
     size_t bytes;
     for (int64_t i = 0; i < n * axes; i++)
         at[i] = axes == 1 ? i : i % 2;
-    pe_attention a = { .q = pe_view_packed(x, PE_F32, n, H, D), .k = pe_view_packed(x, PE_F32, n, G, D), .v = pe_view_packed(x, PE_F32, n, G, D),
-                       .q_at = { at, n, axes, 0, 0 }, .k_at = { at, n, axes, 0, 0 }, .mask.causal = true };
-    if (pe_attention_backward_work(e, &a, &bytes, NULL)) { /* its table is short */
+    pe_attention a = { .size = sizeof(pe_attention), .q = pe_view_of(x, PE_F32, 1, n, H, D), .k = pe_view_of(x, PE_F32, 1, n, G, D), .v = pe_view_of(x, PE_F32, 1, n, G, D),
+                       .q_at = pe_positions_of(at, PE_I64, 1, n, axes), .k_at = pe_positions_of(at, PE_I64, 1, n, axes), .mask.causal = true };
+    if (pe_attention_backward_work(e, &a, NULL, &bytes, NULL)) { /* its table is short */
         a.mask.window = 8;
-        assert_ok(pe_attention_backward_work(e, &a, &bytes, &err));
+        assert_ok(pe_attention_backward_work(e, &a, NULL, &bytes, &err));
     }
     free(at);
     pe_encoding_free(e);
@@ -815,9 +820,9 @@ static void compare_heap(const char *spec)
     ledger l = ledger_of(&c, PE_F32, PE_F32);
     twin_forward(&c, &t);
     long before = heap.made;
-    assert_ok(pe_attention_backward_work(c.e, &t.a, &bytes, &err));
+    assert_ok(pe_attention_backward_work(c.e, &t.a, &PE_MAKE(pe_run, .params = c.params), &bytes, &err));
     void *work = case_memory((int64_t)bytes, 1);
-    assert_ok(pe_attention_backward(c.e, c.params, &t.a, &l.g, work, bytes, &err));
+    assert_ok(pe_attention_backward(c.e, &t.a, &l.g, &PE_MAKE(pe_run, .params = c.params, .work = work, .work_bytes = bytes), &err));
     if (heap.made != before + 1)
         fail_msg("%s: %ld allocations in the call", spec, heap.made - before - 1);
     free(work);
@@ -839,20 +844,20 @@ static void what_is_written_lies_over_nothing_else(void **state)
     (void)state;
     pe_error err = { 0 };
     size_t bytes;
-    attention_case c = case_sized("t5", CAUSAL | SINKS | ADDITIVE_HEADS, SEED, 40);
+    attention_case c = case_sized("t5", CAUSAL | PADDING | SINKS | ADDITIVE_HEADS, SEED, 40);
     twin t = twin_of(&c, PE_F32, NULL);
     ledger l = ledger_of(&c, PE_F32, PE_F32);
     twin_forward(&c, &t);
-    assert_ok(pe_attention_backward_work(c.e, &t.a, &bytes, &err));
+    assert_ok(pe_attention_backward_work(c.e, &t.a, &PE_MAKE(pe_run, .params = c.params), &bytes, &err));
     void *work = case_memory((int64_t)bytes, 1);
-    const void *read[] = { t.q, t.k, t.v, t.out, t.lse, l.dout, c.w, c.sinks, c.additive, c.q_at, c.k_at, work };
+    const void *read[] = { t.q, t.k, t.v, t.out, t.lse, l.dout, c.w, c.sinks, c.keep, c.additive, c.q_at, c.k_at, work };
     for (int n = 0; n <= GRADS; n++)
         for (int i = 0; i < COUNT(read) - (n == GRADS); i++) {
             pe_attention_grad g = l.g;
             void **to[] = { &g.dq.data, &g.dk.data, &g.dv.data, &g.dadditive.data, &g.dparams.data, &g.dsinks.data };
             void *memory = work;
             *(n < GRADS ? to[n] : &memory) = (void *)(uintptr_t)read[i];
-            if (pe_attention_backward(c.e, c.params, &t.a, &g, memory, bytes, &err) != PE_ERR_ALIAS || !strstr(err.text, "overlap"))
+            if (pe_attention_backward(c.e, &t.a, &g, &PE_MAKE(pe_run, .params = c.params, .work = memory, .work_bytes = bytes), &err) != PE_ERR_ALIAS || !strstr(err.text, "overlap"))
                 fail_msg("%s over input %d: %s, '%s'", n < GRADS ? grad_names[n] : "work", i, pe_status_name(err.status), err.text);
         }
     for (int n = 0; n < GRADS; n++)
@@ -860,7 +865,7 @@ static void what_is_written_lies_over_nothing_else(void **state)
             pe_attention_grad g = l.g;
             void **to[] = { &g.dq.data, &g.dk.data, &g.dv.data, &g.dadditive.data, &g.dparams.data, &g.dsinks.data };
             *to[n] = l.at[i];
-            assert_int_equal(pe_attention_backward(c.e, c.params, &t.a, &g, work, bytes, &err), PE_ERR_ALIAS);
+            assert_int_equal(pe_attention_backward(c.e, &t.a, &g, &PE_MAKE(pe_run, .params = c.params, .work = work, .work_bytes = bytes), &err), PE_ERR_ALIAS);
         }
     free(work);
     ledger_free(&l);
@@ -908,12 +913,10 @@ static void a_network_may_have_weights_of_any_size(void **state)
     (void)state;
     static const double sizes[] = { 1e-4, -1e-8, 1e-20, 0, 1e4 };
     for (int i = 0; i < COUNT(sizes); i++) {
-        pe_error err = { 0 };
-        pe_tensor w1;
         attention_case c = case_sized("fire:hidden=4,length=16", i % 2 ? CAUSAL : 0, SEED, 40);
-        assert_ok(pe_encoding_tensor(c.e, 2, &w1, &err));
-        assert_string_equal(w1.name, "w1");
-        c.w[w1.offset] = sizes[i];
+        const pe_tensor *w1 = pe_encoding_tensor(c.e, 2);
+        assert_string_equal(w1->name, "w1");
+        c.w[w1->offset] = sizes[i];
         compare(c, "a small weight");
     }
     report("fire, weights of any size");
@@ -932,9 +935,9 @@ static void a_row_masked_by_a_number_shares_itself_out(void **state)
             c.additive[n] = n / c.Tk % 3 ? 0 : down[i % 2];
         twin t = twin_of(&c, PE_F32, NULL);
         ledger right = ledger_of(&c, PE_F64, PE_F64), mine = ledger_of(&c, PE_F32, PE_F64);
-        assert_ok(pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, &err));
-        assert_ok(pe_reference_backward(c.e, c.params, &c.a, &right.g, c.work, c.bytes, &err));
-        assert_ok(pe_attention_forward(c.e, c.params, &t.a, t.work, t.bytes, &err));
+        assert_ok(pe_reference_forward(c.e, &c.a, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err));
+        assert_ok(pe_reference_backward(c.e, &c.a, &right.g, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err));
+        assert_ok(pe_attention_forward(c.e, &t.a, &PE_MAKE(pe_run, .params = c.params, .pool = t.pool, .work = t.work, .work_bytes = t.bytes), &err));
         assert_ok(twin_backward(&c, &t, &mine.g, &err));
         for (int64_t n = 0; n < c.Tk * c.shape.kv_heads * c.Dv; n++) {
             double x = ledger_get(&mine, 2, n), y = ledger_get(&right, 2, n);

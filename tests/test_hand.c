@@ -16,12 +16,12 @@ static void assert_near(double got, double want)
 
 static pe_view f64(void *data, int64_t tokens, int64_t heads, int64_t dim)
 {
-    return pe_view_packed(data, PE_F64, tokens, heads, dim);
+    return pe_view_of(data, PE_F64, 1, tokens, heads, dim);
 }
 
 static pe_positions places(const int64_t *at, int64_t tokens)
 {
-    return (pe_positions){ at, tokens, 1, 0, 0 };
+    return pe_positions_of(at, PE_I64, 1, tokens, 1);
 }
 
 static pe_params block(double *w, int64_t count)
@@ -268,9 +268,9 @@ static void xpos_scales_queries_by_a_power_of_zeta(void **state)
             int64_t at = centres[c] + by_hand[n].away;
             snprintf(text, sizeof text, "xpos:centre=%d", (int)centres[c]);
             pe_encoding *e = test_encoding(text, test_shape);
-            assert_ok(pe_encoding_table(e, PE_QUERY, f64(cosine, 1, 1, 32), f64(sine, 1, 1, 32), places(&at, 1), &err));
+            assert_ok(pe_rotate_table(e, PE_QUERY, f64(cosine, 1, 1, 32), f64(sine, 1, 1, 32), places(&at, 1), NULL, &err));
             assert_near(hypot(cosine[by_hand[n].pair], sine[by_hand[n].pair]), by_hand[n].magnitude);
-            assert_ok(pe_encoding_table(e, PE_KEY, f64(cosine, 1, 1, 32), f64(sine, 1, 1, 32), places(&at, 1), &err));
+            assert_ok(pe_rotate_table(e, PE_KEY, f64(cosine, 1, 1, 32), f64(sine, 1, 1, 32), places(&at, 1), NULL, &err));
             assert_near(hypot(cosine[by_hand[n].pair], sine[by_hand[n].pair]), 1 / by_hand[n].magnitude);
             pe_encoding_free(e);
         }
@@ -290,8 +290,8 @@ static void xpos_turns_and_scales_a_pair(void **state)
     double q[] = { 1, 2, 3, 4 }, k[] = { 4, 3, 2, 1 };
     int64_t at[] = { 4, 1 };
     pe_encoding *e = test_encoding("xpos:centre=3", (pe_shape){ 1, 1, 4, 0 });
-    assert_ok(pe_encoding_rotate(e, PE_QUERY, f64(q, 1, 1, 4), f64(q, 1, 1, 4), places(at, 1), &err));
-    assert_ok(pe_encoding_rotate(e, PE_KEY, f64(k, 1, 1, 4), f64(k, 1, 1, 4), places(at + 1, 1), &err));
+    assert_ok(pe_rotate(e, PE_QUERY, f64(q, 1, 1, 4), f64(q, 1, 1, 4), places(at, 1), NULL, &err));
+    assert_ok(pe_rotate(e, PE_KEY, f64(k, 1, 1, 4), f64(k, 1, 1, 4), places(at + 1, 1), NULL, &err));
     for (int d = 0; d < 4; d++) {
         assert_near(q[d], q_hand[d]);
         assert_near(k[d], k_hand[d]);
@@ -311,8 +311,8 @@ static void xpos_scores_do_not_see_the_centre(void **state)
         int64_t at[] = { 4, 1 };
         snprintf(text, sizeof text, "xpos:centre=%d", centres[c]);
         pe_encoding *e = test_encoding(text, (pe_shape){ 1, 1, 4, 0 });
-        assert_ok(pe_encoding_rotate(e, PE_QUERY, f64(q, 1, 1, 4), f64(q, 1, 1, 4), places(at, 1), &err));
-        assert_ok(pe_encoding_rotate(e, PE_KEY, f64(k, 1, 1, 4), f64(k, 1, 1, 4), places(at + 1, 1), &err));
+        assert_ok(pe_rotate(e, PE_QUERY, f64(q, 1, 1, 4), f64(q, 1, 1, 4), places(at, 1), NULL, &err));
+        assert_ok(pe_rotate(e, PE_KEY, f64(k, 1, 1, 4), f64(k, 1, 1, 4), places(at + 1, 1), NULL, &err));
         for (int d = 0; d < 4; d++)
             sum += q[d] * k[d];
         /* far from the centre exp() of an exponent up to 50 loses 50 roundings */
@@ -331,12 +331,13 @@ static void attend(const char *spec, pe_shape shape, int64_t start, double *q, d
     size_t bytes = 0;
     pe_encoding *e = test_encoding(spec, shape);
     int64_t H = shape.heads, D = shape.head_dim;
-    assert_ok(pe_positions_offset(at, 4, start, &err));
-    pe_attention a = { .out = f64(out, 4, H, D), .q = f64(q, 4, H, D), .k = f64(k, 4, H, D), .v = f64(v, 4, H, D),
+    for (int t = 0; t < 4; t++)
+        at[t] = start + t;
+    pe_attention a = { .size = sizeof(pe_attention), .out = f64(out, 4, H, D), .q = f64(q, 4, H, D), .k = f64(k, 4, H, D), .v = f64(v, 4, H, D),
                        .q_at = places(at, 4), .k_at = places(at, 4), .mask = { .causal = true } };
     assert_ok(pe_reference_work(e, &a, &bytes, &err));
     assert_true(bytes <= sizeof work);
-    assert_ok(pe_reference_forward(e, (pe_params){ 0 }, &a, work, sizeof work, &err));
+    assert_ok(pe_reference_forward(e, &a, &PE_MAKE(pe_run, .work = work, .work_bytes = sizeof work), &err));
     pe_encoding_free(e);
 }
 
@@ -370,7 +371,7 @@ static void xpos_far_from_its_centre_is_an_error_that_names_it(void **state)
     pe_encoding *e = test_encoding("xpos", (pe_shape){ 1, 1, 4, 0 });
     for (int n = 0; n < COUNT(far); n++) {
         pe_error err = { 0 };
-        assert_int_equal(pe_encoding_rotate(e, PE_QUERY, f64(y, 1, 1, 4), f64(x, 1, 1, 4), places(&far[n], 1), &err),
+        assert_int_equal(pe_rotate(e, PE_QUERY, f64(y, 1, 1, 4), f64(x, 1, 1, 4), places(&far[n], 1), NULL, &err),
                          PE_ERR_POSITION);
         assert_non_null(strstr(err.text, "centre"));
         assert_true(y[0] == 7); /* nothing was written */
@@ -399,8 +400,8 @@ static void xpos_attention_at_a_million_equals_attention_at_zero(void **state)
     }
     /* and it is the softmax of the rotated vectors, here where rotate can serve */
     pe_encoding *e = test_encoding("xpos:base=2", shape);
-    assert_ok(pe_encoding_rotate(e, PE_QUERY, f64(rq, 4, 2, 4), f64(q, 4, 2, 4), places(at, 4), &err));
-    assert_ok(pe_encoding_rotate(e, PE_KEY, f64(rk, 4, 2, 4), f64(k, 4, 2, 4), places(at, 4), &err));
+    assert_ok(pe_rotate(e, PE_QUERY, f64(rq, 4, 2, 4), f64(q, 4, 2, 4), places(at, 4), NULL, &err));
+    assert_ok(pe_rotate(e, PE_KEY, f64(rk, 4, 2, 4), f64(k, 4, 2, 4), places(at, 4), NULL, &err));
     for (int64_t i = 0; i < 4; i++)
         for (int64_t h = 0; h < 2; h++)
             for (int64_t j = 0; j < 4; j++) {
@@ -434,10 +435,8 @@ static void hierarchical_serves_nine_positions_from_three_rows(void **state)
                                           { 1. / 3, 10. / 3 }, { 7. / 3, 1. / 3 }, { -2. / 3, 16. / 3 } };
     pe_error err = { 0 };
     double w[] = { 1, 2, 3, -1, 0, 4 }, y[18];
-    int64_t at[9];
     pe_encoding *e = test_encoding("hierarchical:rows=3", (pe_shape){ 1, 1, 2, 2 });
-    assert_ok(pe_positions_offset(at, 9, 0, &err));
-    assert_ok(pe_encoding_embed(e, block(w, 6), f64(y, 9, 1, 2), (pe_view){ 0 }, places(at, 9), &err));
+    assert_ok(pe_embed(e, f64(y, 9, 1, 2), (pe_view){ 0 }, pe_positions_run(1, 9, 0), &PE_MAKE(pe_run, .params = block(w, 6)), &err));
     for (int t = 0; t < 9; t++)
         for (int c = 0; c < 2; c++)
             assert_near(y[2 * t + c], by_hand[t][c]);
@@ -452,11 +451,9 @@ static void hierarchical_is_its_table_on_the_first_rows(void **state)
     pe_error err = { 0 };
     for (int n = 0; n < COUNT(specs); n++) {
         double w[64 * 8], y[64 * 8];
-        int64_t at[64];
         pe_encoding *e = test_encoding(specs[n], (pe_shape){ 1, 1, 8, 8 });
         assert_ok(pe_encoding_init(e, block(w, 512), 7, &err));
-        assert_ok(pe_positions_offset(at, 64, 0, &err));
-        assert_ok(pe_encoding_embed(e, block(w, 512), f64(y, 64, 1, 8), (pe_view){ 0 }, places(at, 64), &err));
+        assert_ok(pe_embed(e, f64(y, 64, 1, 8), (pe_view){ 0 }, pe_positions_run(1, 64, 0), &PE_MAKE(pe_run, .params = block(w, 512)), &err));
         assert_memory_equal(w, y, sizeof w); /* bit for bit */
         pe_encoding_free(e);
     }
@@ -478,8 +475,7 @@ static void hierarchical_refuses_what_it_cannot_tell_apart(void **state)
     for (int n = 0; n < COUNT(outside); n++) {
         pe_error err = { 0 };
         double w[6] = { 0 }, y[2] = { 7, 7 };
-        assert_int_equal(pe_encoding_embed(e, block(w, 6), f64(y, 1, 1, 2), (pe_view){ 0 }, places(&outside[n], 1),
-                                           &err), PE_ERR_POSITION);
+        assert_int_equal(pe_embed(e, f64(y, 1, 1, 2), (pe_view){ 0 }, places(&outside[n], 1), &PE_MAKE(pe_run, .params = block(w, 6)), &err), PE_ERR_POSITION);
         assert_non_null(strstr(err.text, "0 to 8"));
         assert_true(y[0] == 7);
     }

@@ -17,9 +17,9 @@ static bool sees(const attention_case *c, int64_t h, int64_t i, int64_t j)
         return false;
     if (m->window && (ahead >= m->window || -ahead >= m->window))
         return false;
-    if (m->key_used && !m->key_used[j])
+    if (c->padded && !c->key_used[j])
         return false;
-    if (m->q_segment && m->q_segment[i] != m->k_segment[j])
+    if (c->segmented && c->q_segment[i] != c->k_segment[j])
         return false;
     int64_t heads = m->additive.heads;
     return !m->additive.data || c->additive[(i * heads + (heads == 1 ? 0 : h)) * c->Tk + j] != -INFINITY;
@@ -184,11 +184,12 @@ static void hide_all(const char *spec)
                 for (int64_t i = 0; how == 1 && i < c.Tq; i++)
                     c.q_segment[i] = 99;
                 if (how == 2)
-                    m->causal = true, m->key_used = NULL, m->q_segment = m->k_segment = NULL, c.Tk = 0;
+                    m->causal = true, m->keep = (pe_view){ 0 }, c.padded = c.segmented = false, c.Tk = 0;
                 for (int64_t j = 0; how == 3 && j < c.Tk; j++)
                     c.additive[blind * c.Tk + j] = -INFINITY;
                 if (how == 4)
                     c.q_segment[blind] = -1;
+                case_keep(&c);
                 if (how == 5) { /* all keys lie ahead of the window, in the part that is not here */
                     m->window = 3;
                     m->keys_after = 500;

@@ -6,8 +6,7 @@
 #include <float.h>
 
 #include "common.h"
-#include "kernels/names.h"
-#include "kernels/num.h"
+#include "base/num.h"
 
 enum { N = 1 << 20, H = 4, D = 16, MOST = 3 };
 #define THETA 10000.0
@@ -138,21 +137,23 @@ static double run(kind what, const char *spec, int64_t queries)
     fill(what >= ROPE, queries);
     for (int n = 0; n < 32 * H; n++)
         table[n] = (float)test_uniform(&r);
-    pe_attention a = { .out = pe_view_packed(out, PE_F32, queries, H, D), .lse = pe_view_packed(lse, PE_F32, queries, H, 1),
-                       .q = pe_view_packed(q, PE_F32, queries, H, D), .k = pe_view_packed(k, PE_BF16, N, 1, D),
-                       .v = pe_view_packed(v, PE_BF16, N, 1, D), .q_at = { at + N - queries, queries, 1, 0, 0 },
-                       .k_at = { at, N, 1, 0, 0 }, .mask = { .causal = true }, .turned = what == ROPE_TURNED };
+    pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(out, PE_F32, 1, queries, H, D), .lse = pe_view_of(lse, PE_F32, 1, queries, H, 1),
+                       .q = pe_view_of(q, PE_F32, 1, queries, H, D), .k = pe_view_of(k, PE_BF16, 1, N, 1, D),
+                       .v = pe_view_of(v, PE_BF16, 1, N, 1, D), .q_at = pe_positions_of(at + N - queries, PE_I64, 1, queries, 1),
+                       .k_at = pe_positions_of(at, PE_I64, 1, N, 1), .mask = { .causal = true }, .turned = what == ROPE_TURNED };
     if (what == ROPE_TURNED)
-        assert_ok(pe_encoding_rotate(e, PE_KEY, a.k, a.k, a.k_at, &err));
-    assert_ok(pe_attention_work(e, &a, &bytes, &err));
+        assert_ok(pe_rotate(e, PE_KEY, a.k, a.k, a.k_at, NULL, &err));
+    pe_run with = PE_MAKE(pe_run, .params = what == T5 ? (pe_params){ table, PE_F32, 32 * H } : (pe_params){ 0 });
+    assert_ok(pe_attention_work(e, &a, &with, &bytes, &err));
     assert_true(bytes < (size_t)64 << 20); /* the cache itself has 64 MiB */
-    void *work = malloc(bytes);
-    assert_non_null(work);
-    assert_ok(pe_attention_forward(e, what == T5 ? (pe_params){ table, PE_F32, 32 * H } : (pe_params){ 0 }, &a, work, bytes, &err));
+    with.work = malloc(bytes);
+    with.work_bytes = bytes;
+    assert_non_null(with.work);
+    assert_ok(pe_attention_forward(e, &a, &with, &err));
     double worst = compare(what, table, pe_encoding_scale(e), 0, queries, 0);
     worst = fmax(worst, compare(what, table, pe_encoding_scale(e), queries - 1, queries, H - 1));
     printf("%-24s %d queries: %5.1f MiB of work, worst %.2f units\n", spec, (int)queries, (double)bytes / (1 << 20), worst);
-    free(work);
+    free(with.work);
     pe_encoding_free(e);
     return worst;
 }

@@ -91,7 +91,7 @@ static model_batch batch_for(const model *m, const lab_batch *b)
     for (int64_t i = 0; i < COUNT(line); i++)
         line[i] = i;
     bool own = pe_encoding_axes(model_encoding(m)) == b->axes;
-    return (model_batch){ b->token, b->target, { own ? b->at : line, b->length, own ? b->axes : 1, 0, 0 }, b->sequences,
+    return (model_batch){ b->token, b->target, pe_positions_of(own ? b->at : line, PE_I64, 1, b->length, own ? b->axes : 1), b->sequences,
                           b->length };
 }
 

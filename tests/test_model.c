@@ -35,7 +35,7 @@ static void start_model(bench *b, const model_config *c, int length, const char 
     for (int i = 0; i < length; i++)
         for (int a = 0; a < axes; a++)
             b->at[i * axes + a] = axes == 1 ? i : a ? i % 3 : i / 3;
-    b->batch = (model_batch){ b->token, b->target, { b->at, length, axes, 0, 0 }, B, length };
+    b->batch = (model_batch){ b->token, b->target, pe_positions_of(b->at, PE_I64, 1, length, axes), B, length };
 }
 
 static void start(bench *b, const char *spec, bool causal, const pe_pool *pool)

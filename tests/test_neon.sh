@@ -19,7 +19,7 @@ echo 'int main(void) { return 0; }' >"$work/hello.c"
   skip "$cc and qemu make no program that runs (Debian: libc6-dev-arm64-cross)"
 
 compile() { # the library once, then both programs
-  printf '%s\n' src/core/*.c src/encodings/*.c src/kernels/*.c src/attention/*.c tests/check/*.c tests/packaging/bits.c |
+  printf '%s\n' src/base/*.c src/core/*.c src/encodings/*.c src/kernels/*.c src/attention/*.c tests/check/*.c tests/packaging/bits.c |
     xargs -P 2 -I{} sh -c '"$0" -std=c11 -O2 -Wall -Wextra -Werror -Iinclude -Isrc -c "$1" -o "$2/$(echo "$1" | tr / _).o"' "$cc" {} "$work" &&
     "$cc" -static "$work"/src_*.o "$work"/tests_check_*.o -lm -pthread -o "$work/check" &&
     "$cc" -static "$work"/src_*.o "$work"/tests_packaging_*.o -lm -pthread -o "$work/bits"

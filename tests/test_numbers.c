@@ -1,4 +1,4 @@
-/* labels: core; needs: mpfr */
+/* labels: core; needs: mpfr inside */
 /* SPDX-License-Identifier: MIT
  *
  * The arithmetic everything stands on: wide numbers, turns, 16-bit formats, numbers in specs. Truth is MPFR at 400
@@ -575,6 +575,24 @@ static void specs_do_not_follow_the_locale(void **state)
            tried, tried ? "" : " (none here and no localedef: nothing to try)");
 }
 
+/* However little room there is and however much is said. */
+static void text_that_does_not_fit_is_cut_and_marked_once(void **state)
+{
+    (void)state;
+    for (size_t room = 5; room < 40; room++) {
+        char text[64];
+        memset(text, '#', sizeof text);
+        tell t = tell_into(text, room);
+        for (int i = 0; i < 20; i++)
+            tell_say(&t, "%s%d", i ? " + " : "", i);
+        assert_true(strlen(text) < room);
+        assert_string_equal(text + strlen(text) - strlen(" …"), " …");
+        assert_ptr_equal(strstr(text, "…"), strrchr(text, ' ') + 1);
+        for (size_t i = room; i < sizeof text; i++)
+            assert_int_equal(text[i], '#');
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -594,6 +612,7 @@ int main(void)
         cmocka_unit_test(what_is_no_number_is_not_read),
         cmocka_unit_test(numbers_print_as_text_that_reads_back),
         cmocka_unit_test(specs_do_not_follow_the_locale),
+        cmocka_unit_test(text_that_does_not_fit_is_cut_and_marked_once),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -37,15 +37,17 @@ static pe_attention some_keys(const attention_case *c, const twin *t, int64_t fr
     pe_attention a = t->a;
     int64_t G = c->shape.kv_heads, D = c->shape.head_dim;
     size_t size = pe_dtype_size(t->type);
-    a.k = pe_view_packed((char *)t->k + (size_t)(from * G * D) * size, t->type, n, G, D);
-    a.v = pe_view_packed((char *)t->v + (size_t)(from * G * c->Dv) * size, t->type, n, G, c->Dv);
-    a.k_at = (pe_positions){ c->k_at + from * c->axes, n, c->axes, 0, 0 };
+    a.k = pe_view_of((char *)t->k + (size_t)(from * G * D) * size, t->type, 1, n, G, D);
+    a.v = pe_view_of((char *)t->v + (size_t)(from * G * c->Dv) * size, t->type, 1, n, G, c->Dv);
+    a.k_at = pe_positions_of(c->k_at + from * c->axes, PE_I64, 1, n, c->axes);
     a.mask.keys_after = c->Tk - from - n;
-    a.mask.key_used = c->a.mask.key_used ? c->a.mask.key_used + from : NULL;
-    a.mask.k_segment = c->a.mask.k_segment ? c->a.mask.k_segment + from : NULL;
+    if (a.mask.keep.data) {
+        a.mask.keep.data = (uint8_t *)a.mask.keep.data + from;
+        a.mask.keep.dim = n;
+    }
     if (a.mask.additive.data) {
         int64_t heads = a.mask.additive.heads;
-        a.mask.additive = (pe_view){ (double *)a.mask.additive.data + from, PE_F64, c->Tq, heads, n, heads * c->Tk, c->Tk };
+        a.mask.additive = (pe_view){ (double *)a.mask.additive.data + from, PE_F64, 1, c->Tq, heads, n, 0, heads * c->Tk, c->Tk };
     }
     return a;
 }
@@ -54,10 +56,10 @@ static void partial(const attention_case *c, const pe_attention *a, pe_partial p
 {
     pe_error err = { 0 };
     size_t bytes;
-    assert_ok(pe_attention_work(c->e, a, &bytes, &err));
+    assert_ok(pe_attention_work(c->e, a, &PE_MAKE(pe_run, .params = c->params), &bytes, &err));
     void *work = case_memory((int64_t)bytes, 1);
     memset(work, 0xff, bytes);
-    if (pe_attention_partial(c->e, c->params, a, p, work, bytes, &err))
+    if (pe_attention_partial(c->e, a, p, &PE_MAKE(pe_run, .params = c->params, .work = work, .work_bytes = bytes), &err))
         fail_msg("%s: %s", c->spec, err.text);
     free(work);
 }
@@ -77,15 +79,15 @@ static void in_pieces(const attention_case *c, twin *t, const int64_t *sizes, in
         n = sizes[k % count] < c->Tk - done ? sizes[k % count] : c->Tk - done;
         pe_attention a = some_keys(c, t, carries ? c->Tk - done - n : done, n);
         partial(c, &a, part.p);
-        assert_ok(pe_attention_merge(c->e, &a, whole.p, part.p, &err));
+        assert_ok(pe_attention_merge(whole.p, part.p, whole.rows, whole.width, &err));
         if (k == 1 || done + n == c->Tk) {
             partial(c, &none, part.p);
-            assert_ok(pe_attention_merge(c->e, &none, whole.p, part.p, &err));
+            assert_ok(pe_attention_merge(whole.p, part.p, whole.rows, whole.width, &err));
         }
     }
     part.p.carry = NULL;
     memset(t->out, 0xff, (size_t)(whole.rows * c->Dv) * pe_dtype_size(t->type));
-    assert_ok(pe_attention_finish(c->e, &t->a, whole.p, &err));
+    assert_ok(pe_attention_finish(c->e, &t->a, whole.p, &PE_MAKE(pe_run, .params = c->params), &err));
     piece_free(&whole);
     piece_free(&part);
 }
@@ -146,10 +148,10 @@ static void merging_in_a_fixed_order_gives_fixed_bits(void **state)
             p[n] = piece_new(&c);
             partial(&c, &a, p[n].p);
         }
-        assert_ok(pe_attention_merge(c.e, &t.a, p[2].p, p[3].p, &err));
-        assert_ok(pe_attention_merge(c.e, &t.a, p[0].p, p[1].p, &err));
-        assert_ok(pe_attention_merge(c.e, &t.a, p[0].p, p[2].p, &err));
-        assert_ok(pe_attention_finish(c.e, &t.a, p[0].p, &err));
+        assert_ok(pe_attention_merge(p[2].p, p[3].p, p[2].rows, p[2].width, &err));
+        assert_ok(pe_attention_merge(p[0].p, p[1].p, p[0].rows, p[0].width, &err));
+        assert_ok(pe_attention_merge(p[0].p, p[2].p, p[0].rows, p[0].width, &err));
+        assert_ok(pe_attention_finish(c.e, &t.a, p[0].p, &PE_MAKE(pe_run, .params = c.params), &err));
         twin_compare(&c, &t, "a tree of merges");
         if (round)
             assert_memory_equal(first, t.out, (size_t)(c.Tq * c.shape.heads * c.Dv) * 4);
@@ -179,11 +181,11 @@ static void an_empty_piece_is_neutral(void **state)
         assert_true(none.p.max[r] == -INFINITY && none.p.sum[r] == 0);
     for (int64_t n = 0; n < none.rows * none.width; n++)
         assert_true(none.p.out[n] == 0);
-    assert_ok(pe_attention_merge(c.e, &t.a, all.p, none.p, &err));
+    assert_ok(pe_attention_merge(all.p, none.p, all.rows, all.width, &err));
     assert_memory_equal(all.p.out, kept.p.out, values);
     assert_memory_equal(all.p.max, kept.p.max, row);
     assert_memory_equal(all.p.sum, kept.p.sum, row);
-    assert_ok(pe_attention_merge(c.e, &t.a, none.p, all.p, &err));
+    assert_ok(pe_attention_merge(none.p, all.p, all.rows, all.width, &err));
     assert_memory_equal(none.p.out, kept.p.out, values);
     assert_memory_equal(none.p.max, kept.p.max, row);
     assert_memory_equal(none.p.sum, kept.p.sum, row);
@@ -200,19 +202,19 @@ static void what_is_wrong_is_named(void **state)
     twin t = twin_of(&c, PE_F32, NULL);
     piece one = piece_new(&c);
     float sink[1] = { 0 };
-    assert_int_equal(pe_attention_merge(c.e, &t.a, one.p, one.p, &err), PE_ERR_ALIAS);
+    assert_int_equal(pe_attention_merge(one.p, one.p, one.rows, one.width, &err), PE_ERR_ALIAS);
     assert_non_null(strstr(err.text, "into.out and from.out overlap"));
     pe_attention a = t.a;
     a.soft_cap = -1;
-    assert_int_equal(pe_attention_merge(c.e, &a, one.p, one.p, &err), PE_ERR_RANGE);
+    assert_int_equal(pe_attention_finish(c.e, &a, one.p, NULL, &err), PE_ERR_RANGE);
     assert_string_equal(err.text, "soft_cap is -1; needs 0 (none) or a finite number above");
     a = t.a;
     a.scale = INFINITY;
-    assert_int_equal(pe_attention_merge(c.e, &a, one.p, one.p, &err), PE_ERR_RANGE);
+    assert_int_equal(pe_attention_finish(c.e, &a, one.p, NULL, &err), PE_ERR_RANGE);
     assert_string_equal(err.text, "scale is inf; needs a finite number (0: the encoding's own)");
     a = t.a;
     a.sinks = (pe_params){ sink, PE_F32, 99 };
-    assert_int_equal(pe_attention_merge(c.e, &a, one.p, one.p, &err), PE_ERR_SHAPE);
+    assert_int_equal(pe_attention_finish(c.e, &a, one.p, NULL, &err), PE_ERR_SHAPE);
     assert_non_null(strstr(err.text, "sinks: count is 99; needs "));
     assert_non_null(strstr(err.text, ", one per head"));
     piece_free(&one);
@@ -234,14 +236,14 @@ static void a_nan_survives_merging(void **state)
             double *add = case_doubles(20);
             for (int j = 0; j < 10; j++)
                 add[j] = alone && j ? -INFINITY : -500;
-            t.a.mask.additive = pe_view_packed(add, PE_F64, 1, 1, 20);
+            t.a.mask.additive = pe_view_of(add, PE_F64, 1, 1, 1, 20);
             piece p[2] = { piece_new(&c), piece_new(&c) };
             for (int n = 0; n < 2; n++) {
                 pe_attention a = some_keys(&c, &t, n * 10, 10);
                 partial(&c, &a, p[n].p);
             }
-            assert_ok(pe_attention_merge(c.e, &t.a, p[order].p, p[1 - order].p, &err));
-            assert_ok(pe_attention_finish(c.e, &t.a, p[order].p, &err));
+            assert_ok(pe_attention_merge(p[order].p, p[1 - order].p, p[order].rows, p[order].width, &err));
+            assert_ok(pe_attention_finish(c.e, &t.a, p[order].p, NULL, &err));
             for (int64_t n = 0; n < c.shape.heads * c.Dv; n++)
                 assert_true(isnan(((float *)t.out)[n]));
             for (int64_t h = 0; h < c.shape.heads; h++)
@@ -263,14 +265,15 @@ static void compare_turned(const char *spec)
         pe_error err = { 0 };
         attention_case c = case_sized(spec, CAUSAL | SINKS, SEED, sizes[n]);
         pe_view k = c.a.k, v = c.a.v;
-        if (pe_reference_forward(c.e, c.params, &c.a, c.work, c.bytes, NULL)) { /* out of reach */
+        if (pe_reference_forward(c.e, &c.a, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), NULL)) { /* out of reach */
             case_free(&c);
             continue;
         }
         double *kept = case_doubles(c.Tq * c.shape.heads * c.Dv);
         memcpy(kept, c.out, (size_t)(c.Tq * c.shape.heads * c.Dv) * 8);
-        assert_ok(pe_encoding_rotate(c.e, PE_KEY, k, k, c.a.k_at, &err));
-        assert_ok(pe_encoding_rotate(c.e, PE_VALUE, v, v, c.a.k_at, &err));
+        pe_run run = PE_MAKE(pe_run, .params = c.params);
+        assert_ok(pe_rotate(c.e, PE_KEY, k, k, c.a.k_at, &run, &err));
+        assert_ok(pe_rotate(c.e, PE_VALUE, v, v, c.a.k_at, &run, &err));
         c.a.turned = true;
         case_forward(&c); /* the definition: in float64, twice the same but for rounding */
         for (int64_t i = 0; i < c.Tq * c.shape.heads * c.Dv; i++)

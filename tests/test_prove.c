@@ -229,7 +229,7 @@ static void every_claim_is_whole_in_both_languages(void **state)
     }
     for (int g = 0; g < prove_group_count; g++)
         assert_true(prove_groups[g]->title.en && prove_groups[g]->title.zh && prove_groups[g]->count > 0);
-    for (int b = 0; b < PE_CLAIM_COUNT; b++)
+    for (int b = 0; b < CLAIM_COUNT; b++)
         assert_true(*prove_property_words(1u << b).en && *prove_property_words(1u << b).zh);
 }
 
@@ -453,10 +453,10 @@ static void a_shuffle_is_a_permutation(void **state)
 static void properties_say_what_test_claims_says(void **state)
 {
     (void)state;
-    property_found p[PE_CLAIM_COUNT];
+    property_found p[CLAIM_COUNT];
     pe_error err = { 0 };
     assert_ok(prove_properties(p, "rope", test_shape, &err));
-    for (int b = 0; b < PE_CLAIM_COUNT; b++) {
+    for (int b = 0; b < CLAIM_COUNT; b++) {
         bool none = p[b].claim == PE_CLAIM_AXES; /* one axis cannot mix */
         assert_int_equal(p[b].claim, 1u << b);
         assert_true(p[b].what.en && p[b].what.zh);
@@ -484,11 +484,11 @@ static void a_combination_has_any_length_where_every_part_has(void **state)
         { "sinusoidal+fire:length=64", PROPERTY_HOLDS }, /* where L starts, not how long the text is */
     };
     for (int i = 0; i < COUNT(tries); i++) {
-        property_found p[PE_CLAIM_COUNT];
+        property_found p[CLAIM_COUNT];
         pe_error err = { 0 };
         if (prove_properties(p, tries[i].spec, (pe_shape){ 2, 1, 8, 16 }, &err))
             fail_msg("%s: %s", tries[i].spec, err.text);
-        for (int b = 0; b < PE_CLAIM_COUNT; b++)
+        for (int b = 0; b < CLAIM_COUNT; b++)
             if (p[b].claim == PE_CLAIM_ANY_LENGTH && p[b].is != tries[i].is)
                 fail_msg("%s: any-length is %d, should be %d", tries[i].spec, p[b].is, tries[i].is);
     }
@@ -528,7 +528,7 @@ static void properties_without_memory_say_so(void **state)
     (void)state;
     for (int i = 0; i < COUNT(specs); i++)
         for (long n = 1;; n += 1 + n / 3) {
-            property_found p[PE_CLAIM_COUNT];
+            property_found p[CLAIM_COUNT];
             pe_error err = { 0 };
             size_t live = heap.live;
             heap.fail = n;

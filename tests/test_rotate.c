@@ -1,17 +1,16 @@
 /* labels: core */
 /* SPDX-License-Identifier: MIT
  *
- * What rotate, unrotate and rotate_back do to memory, bit for bit. Truth is pe_encoding_table, which test_exact.c holds
+ * What rotate, unrotate and rotate_back do to memory, bit for bit. Truth is pe_rotate_table, which test_exact.c holds
  * to MPFR: here only the arithmetic after it, the layouts and the views are at stake. */
 #include "common.h"
-#include "kernels/exact.h"
-#include "kernels/num.h" /* conversions of 16-bit numbers, which test_numbers.c proves */
+#include "base/num.h" /* conversions of 16-bit numbers, which test_numbers.c proves */
 
 #define T 5 /* tokens */
 #define EPS 0x1p-52
 #define PAIRS_MAX 64
 
-typedef pe_status turn_call(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, pe_error *);
+typedef pe_status turn_call(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *, pe_error *);
 
 static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16, PE_F64 };
 static const pe_side sides[] = { PE_QUERY, PE_KEY, PE_VALUE, PE_OUTPUT };
@@ -37,7 +36,7 @@ static pe_positions positions(const pe_encoding *e, int64_t *at, uint64_t *seed)
     int64_t axes = pe_encoding_axes(e);
     for (int64_t n = 0; n < T * axes; n++)
         at[n] = test_range(seed, -600, 900);
-    return (pe_positions){ at, T, axes, 0, 0 };
+    return pe_positions_of(at, PE_I64, 1, T, axes);
 }
 
 static void fill(pe_view v, uint64_t *seed) /* packed */
@@ -70,10 +69,10 @@ static void assert_same(pe_view a, pe_view b, const char *what)
                              get(a, t, h, d), get(b, t, h, d));
 }
 
-/* Packed, with the strides that 0, 0 stands for, so that get and bits can use them. */
+/* Packed, by its strides. */
 static pe_view view(void *data, pe_dtype type, int64_t heads, int64_t dim)
 {
-    return (pe_view){ data, type, T, heads, dim, heads * dim, dim };
+    return (pe_view){ data, type, 1, T, heads, dim, 0, heads * dim, dim };
 }
 
 /* ------------------------------------------------ float32: each product rounded */
@@ -92,7 +91,7 @@ static void tables(turning *t, const pe_encoding *e, pe_side side, pe_dtype type
     static _Alignas(8) unsigned char c[T * PAIRS_MAX * 8], s[T * PAIRS_MAX * 8];
     int64_t P = t->pairs = pe_encoding_pair_count(e);
     assert_ok(pe_encoding_pairs(e, t->pair, P, &err));
-    assert_ok(pe_encoding_table(e, side, view(c, type, 1, P), view(s, type, 1, P), at, &err));
+    assert_ok(pe_rotate_table(e, side, view(c, type, 1, P), view(s, type, 1, P), at, NULL, &err));
     for (int64_t n = 0; n < T * P; n++) {
         t->c[n / P][n % P] = num_load(c, type, n);
         t->s[n / P][n % P] = num_load(s, type, n);
@@ -154,12 +153,11 @@ static void check_definition(const pe_info *row, const char *spec)
             fill(x, &seed);
             tables(&t, e, (pe_side)side, types[k] == PE_F64 ? PE_F64 : PE_F32, where);
             define(want, x, &t);
-            assert_ok(pe_encoding_rotate(e, (pe_side)side, y, x, where, &err));
+            assert_ok(pe_rotate(e, (pe_side)side, y, x, where, NULL, &err));
             assert_same(y, want, spec);
             memset(space[1], 0, sizeof space[1]);
-            assert_ok(pe_encoding_rotate(e, (pe_side)side, pe_view_packed(space[1], types[k], T, heads, 64),
-                                         pe_view_packed(space[0], types[k], T, heads, 64), where, &err));
-            assert_same(y, want, "strides 0, 0");
+            assert_ok(pe_rotate(e, (pe_side)side, pe_view_of(space[1], types[k], 1, T, heads, 64), pe_view_of(space[0], types[k], 1, T, heads, 64), where, NULL, &err));
+            assert_same(y, want, "pe_view_of");
         }
     pe_encoding_free(e);
 }
@@ -196,14 +194,14 @@ static void in_place_equals_out_of_place_for(const pe_info *row, const char *spe
     int64_t at[T * PE_AXES_MAX];
     pe_encoding *e = test_encoding(spec, test_shape);
     pe_positions where = positions(e, at, &seed);
-    static turn_call *const calls[] = { pe_encoding_rotate, pe_encoding_unrotate, pe_encoding_rotate_back };
+    static turn_call *const calls[] = { pe_rotate, pe_unrotate, pe_rotate_back };
     for (int k = 0; k < COUNT(types); k++)
         for (int c = 0; c < COUNT(calls); c++)
             for (int s = 0; s < COUNT(sides); s++) {
                 pe_view x = view(space[0], types[k], 8, 64), y = view(space[1], types[k], 8, 64);
                 fill(x, &seed);
-                assert_ok(calls[c](e, sides[s], y, x, where, &err));
-                assert_ok(calls[c](e, sides[s], x, x, where, &err));
+                assert_ok(calls[c](e, sides[s], y, x, where, NULL, &err));
+                assert_ok(calls[c](e, sides[s], x, x, where, NULL, &err));
                 assert_same(x, y, spec);
             }
     pe_encoding_free(e);
@@ -237,7 +235,7 @@ static void *poisoned(unsigned char *block)
 
 static pe_view inlaid(const inlay *i, unsigned char *block, pe_dtype type)
 {
-    return (pe_view){ block + (size_t)i->first * pe_dtype_size(type), type, T, 8, 64, i->token_stride, i->head_stride };
+    return (pe_view){ block + (size_t)i->first * pe_dtype_size(type), type, 1, T, 8, 64, 0, i->token_stride, i->head_stride };
 }
 
 static void copy(pe_view to, pe_view from)
@@ -279,21 +277,21 @@ static void strided_views_equal_packed_ones_and_touch_nothing_else(void **state)
                 const inlay *a = &inlays[i % COUNT(inlays)], *b = &inlays[i / COUNT(inlays)];
                 int64_t at[T * PE_AXES_MAX], turned[T * PE_AXES_MAX];
                 pe_encoding *e = test_encoding(specs[n], test_shape);
-                pe_positions where = positions(e, at, &seed), across = { turned, T, where.axes, 1, T };
+                pe_positions where = positions(e, at, &seed), across = { .data = turned, .dtype = PE_I64, .batch = 1, .tokens = T, .axes = where.axes, .token_stride = 1, .axis_stride = T };
                 for (int64_t p = 0; p < T * where.axes; p++) /* the same positions in (axes, tokens) order */
                     turned[p % where.axes * T + p / where.axes] = at[p];
                 pe_view x = view(space[0], types[k], 8, 64), want = view(space[1], types[k], 8, 64);
                 fill(x, &seed);
-                assert_ok(pe_encoding_rotate(e, sides[i % COUNT(sides)], want, x, where, &err));
+                assert_ok(pe_rotate(e, sides[i % COUNT(sides)], want, x, where, NULL, &err));
                 poisoned(from);
                 poisoned(to);
                 pe_view sx = inlaid(a, from, types[k]), sy = inlaid(b, to, types[k]);
                 copy(sx, x);
-                assert_ok(pe_encoding_rotate(e, sides[i % COUNT(sides)], sy, sx, across, &err));
+                assert_ok(pe_rotate(e, sides[i % COUNT(sides)], sy, sx, across, NULL, &err));
                 assert_same(sy, want, b->name);
                 assert_same(sx, x, "the input");
                 assert_untouched(b, to, sy);
-                assert_ok(pe_encoding_rotate(e, sides[i % COUNT(sides)], sx, sx, across, &err));
+                assert_ok(pe_rotate(e, sides[i % COUNT(sides)], sx, sx, across, NULL, &err));
                 assert_same(sx, want, a->name);
                 assert_untouched(a, from, sx);
                 pe_encoding_free(e);
@@ -318,7 +316,7 @@ static void elements_that_do_not_turn_pass_through(void **state)
             pe_positions where = positions(e, at, &seed);
             pe_view x = view(space[0], types[k], 8, 64), y = view(space[1], types[k], 8, 64);
             fill(x, &seed);
-            assert_ok(pe_encoding_rotate(e, PE_QUERY, y, x, where, &err));
+            assert_ok(pe_rotate(e, PE_QUERY, y, x, where, NULL, &err));
             for (int64_t row = 0; row < T * 8; row++)
                 for (int64_t d = 0; d < 64; d++) {
                     bool same = bits(x, row / 8, row % 8, d) == bits(y, row / 8, row % 8, d);
@@ -337,12 +335,12 @@ static void no_tokens_are_fine(void **state)
     (void)state;
     pe_error err = { 0 };
     pe_encoding *e = test_encoding("rope", test_shape);
-    pe_view none = { NULL, PE_F32, 0, 8, 64, 0, 0 };
-    assert_ok(pe_encoding_rotate(e, PE_QUERY, none, none, (pe_positions){ NULL, 0, 1, 0, 0 }, &err));
-    assert_ok(pe_encoding_unrotate(e, PE_KEY, none, none, (pe_positions){ NULL, 0, 1, 0, 0 }, &err));
-    assert_ok(pe_encoding_rotate_back(e, PE_VALUE, none, none, (pe_positions){ NULL, 0, 1, 0, 0 }, &err));
-    pe_view table = { NULL, PE_F32, 0, 1, 32, 0, 0 };
-    assert_ok(pe_encoding_table(e, PE_KEY, table, table, (pe_positions){ NULL, 0, 1, 0, 0 }, &err));
+    pe_view none = pe_view_of(NULL, PE_F32, 1, 0, 8, 64);
+    assert_ok(pe_rotate(e, PE_QUERY, none, none, pe_positions_of(NULL, PE_I64, 1, 0, 1), NULL, &err));
+    assert_ok(pe_unrotate(e, PE_KEY, none, none, pe_positions_of(NULL, PE_I64, 1, 0, 1), NULL, &err));
+    assert_ok(pe_rotate_back(e, PE_VALUE, none, none, pe_positions_of(NULL, PE_I64, 1, 0, 1), NULL, &err));
+    pe_view table = pe_view_of(NULL, PE_F32, 1, 0, 1, 32);
+    assert_ok(pe_rotate_table(e, PE_KEY, table, table, pe_positions_of(NULL, PE_I64, 1, 0, 1), NULL, &err));
     pe_encoding_free(e);
 }
 
@@ -364,10 +362,10 @@ static void one_bad_pair_does_not_leak_into_another(void **state)
                 y = view(space[2], PE_F32, 8, 64);
             assert_ok(pe_encoding_pairs(e, pair, 32, &err));
             fill(x, &seed);
-            assert_ok(pe_encoding_rotate(e, PE_QUERY, good, x, where, &err));
+            assert_ok(pe_rotate(e, PE_QUERY, good, x, where, NULL, &err));
             int64_t p = test_range(&seed, 0, 31), t = test_range(&seed, 0, T - 1), h = test_range(&seed, 0, 7);
             ((float *)x.data)[(t * 8 + h) * 64 + pair[p].x] = (float)bad[b];
-            assert_ok(pe_encoding_rotate(e, PE_QUERY, y, x, where, &err));
+            assert_ok(pe_rotate(e, PE_QUERY, y, x, where, NULL, &err));
             for (int64_t i = 0; i < T * 8 * 64; i++) {
                 bool hit = i / 64 == t * 8 + h && (i % 64 == pair[p].x_out || i % 64 == pair[p].y_out);
                 if (hit)
@@ -408,8 +406,8 @@ static void check_transpose(const pe_info *row, const char *spec)
         double terms, more;
         fill(x, &seed);
         fill(y, &seed);
-        assert_ok(pe_encoding_rotate(e, sides[s], rx, x, where, &err));
-        assert_ok(pe_encoding_rotate_back(e, sides[s], ry, y, where, &err));
+        assert_ok(pe_rotate(e, sides[s], rx, x, where, NULL, &err));
+        assert_ok(pe_rotate_back(e, sides[s], ry, y, where, NULL, &err));
         double left = dot(rx, y, &terms), right = dot(x, ry, &more);
         if (fabs(left - right) > 64 * EPS * (terms + more))
             fail_msg("%s, side %d: <Rx, y> is %.17g, <x, R'y> is %.17g", spec, s, left, right);
@@ -433,8 +431,8 @@ static void check_explicitly(const pe_encoding *e, pe_side side, const turning *
     pe_view y = view(space[0], PE_F64, 8, 64), back = view(space[1], PE_F64, 8, 64),
         undone = view(space[2], PE_F64, 8, 64);
     fill(y, seed);
-    assert_ok(pe_encoding_rotate_back(e, side, back, y, where, &err));
-    assert_ok(pe_encoding_unrotate(e, side, undone, y, where, &err));
+    assert_ok(pe_rotate_back(e, side, back, y, where, NULL, &err));
+    assert_ok(pe_unrotate(e, side, undone, y, where, NULL, &err));
     for (int64_t row = 0; row < T * 8; row++)
         for (int64_t n = 0; n < t->pairs; n++) {
             const pe_pair *p = &t->pair[n];
@@ -462,7 +460,7 @@ static void backward_keeps_the_magnitude_and_the_inverse_takes_its_reciprocal(vo
             pe_positions where = positions(e, at, &seed);
             tables(&t, e, (pe_side)side, PE_F64, where);
             double m = hypot(t.c[0][0], t.s[0][0]);
-            if (where.at[0] != 0 && where.at[0] != 100)
+            if (at[0] != 0 && at[0] != 100)
                 assert_true(fabs(m - 1) > 1e-6); /* there is a magnitude to get wrong */
             check_explicitly(e, (pe_side)side, &t, where, &seed);
             pe_encoding_free(e);
@@ -485,11 +483,11 @@ static void outputs_undo_what_values_had(void **state)
             o = view(space[3], PE_F64, 4, 64),
                 u = view(space[4], PE_F64, 4, 64);
         fill(x, &seed);
-        assert_ok(pe_encoding_rotate(e, PE_VALUE, v, x, where, &err));
-        assert_ok(pe_encoding_rotate(e, PE_KEY, k, x, where, &err));
+        assert_ok(pe_rotate(e, PE_VALUE, v, x, where, NULL, &err));
+        assert_ok(pe_rotate(e, PE_KEY, k, x, where, NULL, &err));
         assert_same(v, k, "a value turns as a key");
-        assert_ok(pe_encoding_rotate(e, PE_OUTPUT, o, x, where, &err));
-        assert_ok(pe_encoding_unrotate(e, PE_VALUE, u, x, where, &err));
+        assert_ok(pe_rotate(e, PE_OUTPUT, o, x, where, NULL, &err));
+        assert_ok(pe_unrotate(e, PE_VALUE, u, x, where, NULL, &err));
         assert_same(o, u, "an output turns back");
         pe_encoding_free(e);
     }
@@ -504,9 +502,9 @@ static void outputs_undo_what_values_had(void **state)
         pe_positions where = positions(e, at, &seed);
         pe_view x = view(space[0], PE_F32, 4, 64), y = view(space[1], PE_F32, 4, 64);
         fill(x, &seed);
-        assert_ok(pe_encoding_rotate(e, PE_VALUE, y, x, where, &err));
+        assert_ok(pe_rotate(e, PE_VALUE, y, x, where, NULL, &err));
         assert_int_equal(memcmp(x.data, y.data, T * 4 * 64 * 4) != 0, turns[n].value);
-        assert_ok(pe_encoding_rotate(e, PE_OUTPUT, y, x, where, &err));
+        assert_ok(pe_rotate(e, PE_OUTPUT, y, x, where, NULL, &err));
         assert_int_equal(memcmp(x.data, y.data, T * 4 * 64 * 4) != 0, turns[n].output);
         pe_encoding_free(e);
     }
@@ -517,7 +515,7 @@ static void outputs_undo_what_values_had(void **state)
 static void check_undone(const pe_info *row, const char *spec)
 {
     (void)row;
-    static const double eps[PE_DTYPE_COUNT] = { [PE_F32] = 8 * 0x1p-23, [PE_F16] = 4 * 0x1p-10, [PE_BF16] = 4 * 0x1p-7,
+    static const double eps[FLOAT_COUNT] = { [PE_F32] = 8 * 0x1p-23, [PE_F16] = 4 * 0x1p-10, [PE_BF16] = 4 * 0x1p-7,
                                                 [PE_F64] = 8 * EPS };
     uint64_t seed = 10;
     pe_error err = { 0 };
@@ -531,8 +529,8 @@ static void check_undone(const pe_info *row, const char *spec)
             pe_view x = view(space[0], types[k], 8, 64), y = view(space[1], types[k], 8, 64),
                 z = view(space[2], types[k], 8, 64);
             fill(x, &seed);
-            assert_ok(pe_encoding_rotate(e, sides[s], y, x, where, &err));
-            assert_ok(pe_encoding_unrotate(e, sides[s], z, y, where, &err));
+            assert_ok(pe_rotate(e, sides[s], y, x, where, NULL, &err));
+            assert_ok(pe_unrotate(e, sides[s], z, y, where, NULL, &err));
             for (int64_t i = 0; i < T * 8 * 64; i++) {
                 double a = num_load(x.data, types[k], i), b = num_load(z.data, types[k], i);
                 if (fabs(a - b) > eps[types[k]] * 4 * sqrt(2)) /* elements are below 4 */
@@ -579,11 +577,11 @@ static void layouts_are_equal_under_the_permutation(void **state)
             again = view(space[4], PE_F32, 8, 64);
     fill(x, &seed);
     permute(px, x, true);
-    assert_ok(pe_encoding_rotate(half, PE_QUERY, y, x, where, &err));
-    assert_ok(pe_encoding_rotate(adjacent, PE_QUERY, py, px, where, &err));
+    assert_ok(pe_rotate(half, PE_QUERY, y, x, where, NULL, &err));
+    assert_ok(pe_rotate(adjacent, PE_QUERY, py, px, where, NULL, &err));
     permute(again, py, false);
     assert_same(again, y, "adjacent against half");
-    assert_ok(pe_encoding_rotate(both, PE_QUERY, again, px, where, &err));
+    assert_ok(pe_rotate(both, PE_QUERY, again, px, where, NULL, &err));
     assert_same(again, y, "adjacent in, half out"); /* so q.k adds the same products: the dot products are equal */
     pe_encoding_free(half);
     pe_encoding_free(adjacent);
@@ -605,8 +603,8 @@ static void adjacent_half_gives_the_dot_products_of_adjacent(void **state)
     for (int n = 0; n < 2; n++) {
         uint64_t same = 13;
         pe_encoding *e = test_encoding(specs[n], test_shape);
-        assert_ok(pe_encoding_rotate(e, PE_QUERY, rq, q, positions(e, at, &same), &err));
-        assert_ok(pe_encoding_rotate(e, PE_KEY, rk, k, positions(e, at, &same), &err));
+        assert_ok(pe_rotate(e, PE_QUERY, rq, q, positions(e, at, &same), NULL, &err));
+        assert_ok(pe_rotate(e, PE_KEY, rk, k, positions(e, at, &same), NULL, &err));
         score[n] = dot(rq, rk, &terms);
         pe_encoding_free(e);
     }
@@ -627,9 +625,7 @@ static void assert_same_tables(const char *a, const char *b, pe_side side, int64
         for (int i = 0; i < PE_AXES_MAX; i++)
             at[i] = where;
         for (int i = 0; i < 2; i++)
-            assert_ok(pe_encoding_table(e[i], side, pe_view_packed(c[i], type, 1, 1, 32),
-                                        pe_view_packed(s[i], type, 1, 1, 32),
-                                        (pe_positions){ at, 1, pe_encoding_axes(e[i]), 0, 0 }, &err));
+            assert_ok(pe_rotate_table(e[i], side, pe_view_of(c[i], type, 1, 1, 1, 32), pe_view_of(s[i], type, 1, 1, 1, 32), pe_positions_of(at, PE_I64, 1, 1, pe_encoding_axes(e[i])), NULL, &err));
         if (memcmp(c[0], c[1], 32 * pe_dtype_size(type)) || memcmp(s[0], s[1], 32 * pe_dtype_size(type)))
             fail_msg("%s and %s differ at %" PRId64, a, b, where);
     }
@@ -671,15 +667,15 @@ static void temperature_multiplies_queries_only(void **state)
     pe_encoding *e = test_encoding(spec, test_shape), *plain = test_encoding("rope:dims=32", test_shape);
     for (int64_t t = 0; t < 700; t += 7) {
         double gain = 1 + 0.1 * log(1 + floor((double)(t + 1) / 64)); /* Llama 4 */
-        pe_positions where = { &t, 1, 1, 0, 0 };
+        pe_positions where = pe_positions_of(&t, PE_I64, 1, 1, 1);
         pe_view x = view(space[0], PE_F64, 8, 64), q = view(space[1], PE_F64, 8, 64), k = view(space[2], PE_F64, 8, 64),
             want = view(space[3], PE_F64, 8, 64);
         x.tokens = q.tokens = k.tokens = want.tokens = 1;
         uint64_t seed = 15;
         fill(x, &seed);
-        assert_ok(pe_encoding_rotate(e, PE_QUERY, q, x, where, &err));
-        assert_ok(pe_encoding_rotate(e, PE_KEY, k, x, where, &err));
-        assert_ok(pe_encoding_rotate(plain, PE_QUERY, want, x, where, &err));
+        assert_ok(pe_rotate(e, PE_QUERY, q, x, where, NULL, &err));
+        assert_ok(pe_rotate(e, PE_KEY, k, x, where, NULL, &err));
+        assert_ok(pe_rotate(plain, PE_QUERY, want, x, where, NULL, &err));
         assert_same(k, want, "keys have no temperature");
         for (int64_t i = 0; i < 8 * 64; i++) { /* elements that do not turn too: it is the query that is multiplied */
             double a = ((double *)q.data)[i], b = ((double *)want.data)[i] * gain;
@@ -783,8 +779,7 @@ static void check_pipeline(const char *spec, float (*angle_of)(int, int64_t), do
     for (int round = 0; round < 40; round++) {
         int64_t at = round < 2 ? round : test_range(&seed, -2000000, 2000000);
         float c[32], s[32];
-        assert_ok(pe_encoding_table(e, PE_KEY, pe_view_packed(c, PE_F32, 1, 1, 32), pe_view_packed(s, PE_F32, 1, 1, 32),
-                                    (pe_positions){ &at, 1, 1, 0, 0 }, &err));
+        assert_ok(pe_rotate_table(e, PE_KEY, pe_view_of(c, PE_F32, 1, 1, 1, 32), pe_view_of(s, PE_F32, 1, 1, 1, 32), pe_positions_of(&at, PE_I64, 1, 1, 1), NULL, &err));
         for (int i = 0; i < 32; i++) {
             double angle = angle_of(i, at);
             if (c[i] != (float)(cos(angle) * magnitude) || s[i] != (float)(sin(angle) * magnitude))
@@ -827,8 +822,7 @@ static void pairs_say_what_the_table_holds(const pe_info *row, const char *spec)
     for (at[0] = 0; n && !strstr(spec, "precision") && at[0] < 20; at[0] += 4) {
         double gain = pe_encoding_gain(e, PE_QUERY, at[0]);
         assert_ok(pe_encoding_pairs(e, pair, n, &err));
-        assert_ok(pe_encoding_table(e, PE_QUERY, pe_view_packed(c, PE_F64, 1, 1, n), pe_view_packed(s, PE_F64, 1, 1, n),
-                                    (pe_positions){ at, 1, pe_encoding_axes(e), 0, 0 }, &err));
+        assert_ok(pe_rotate_table(e, PE_QUERY, pe_view_of(c, PE_F64, 1, 1, 1, n), pe_view_of(s, PE_F64, 1, 1, 1, n), pe_positions_of(at, PE_I64, 1, 1, pe_encoding_axes(e)), NULL, &err));
         for (int64_t p = 0; p < n && (magnitude == 1 || !strstr(spec, "xpos")); p++) {
             double angle = (double)at[pair[p].axis] * pair[p].frequency + pair[p].phase, m = magnitude * gain;
             if (strstr(spec, "xpos")) /* its magnitude moves with the position */
@@ -861,11 +855,11 @@ static void xpos_stays_within_its_type(void **state)
     pe_encoding *e = test_encoding("xpos", test_shape);
     for (int i = 0; i < COUNT(tries); i++) {
         double numbers[64] = { 0 };
-        pe_view k = pe_view_packed(numbers, tries[i].type, 1, 1, 64);
-        pe_positions at = { &tries[i].fits, 1, 1, 0, 0 };
-        assert_ok(pe_encoding_rotate(e, PE_KEY, k, k, at, &err));
-        at.at = &tries[i].fails;
-        assert_int_equal(pe_encoding_rotate(e, PE_KEY, k, k, at, &err), PE_ERR_POSITION);
+        pe_view k = pe_view_of(numbers, tries[i].type, 1, 1, 1, 64);
+        pe_positions at = pe_positions_of(&tries[i].fits, PE_I64, 1, 1, 1);
+        assert_ok(pe_rotate(e, PE_KEY, k, k, at, NULL, &err));
+        at.data = &tries[i].fails;
+        assert_int_equal(pe_rotate(e, PE_KEY, k, k, at, NULL, &err), PE_ERR_POSITION);
     }
     pe_encoding_free(e);
 }
@@ -882,9 +876,9 @@ static void a_table_of_two_types_stays_within_the_narrower_one(void **state)
         for (int j = 0; j < COUNT(held); j++)
             for (int f = 0; f < COUNT(fails); f++) {
                 double c[32], s[32];
-                pe_positions at = { &fails[f], 1, 1, 0, 0 };
-                pe_status got = pe_encoding_table(e, PE_KEY, pe_view_packed(c, held[i], 1, 1, 32),
-                                                  pe_view_packed(s, held[j], 1, 1, 32), at, &err);
+                pe_positions at = pe_positions_of(&fails[f], PE_I64, 1, 1, 1);
+                pe_status got = pe_rotate_table(e, PE_KEY, pe_view_of(c, held[i], 1, 1, 1, 32),
+                                                pe_view_of(s, held[j], 1, 1, 1, 32), at, NULL, &err);
                 bool fits = fails[f] < fails[i] && fails[f] < fails[j];
                 if (got != (fits ? PE_OK : PE_ERR_POSITION))
                     fail_msg("cos of type %d, sin of type %d at %" PRId64 ": status %d", held[i], held[j], fails[f],
@@ -909,8 +903,7 @@ static void precision_keeps_every_other_key(void **state)
         int64_t at[] = { 3, 11 }, axes = pe_encoding_axes(hf), n = pe_encoding_pair_count(hf);
         double c[2][32], s[2][32];
         for (int k = 0; k < 2; k++)
-            assert_ok(pe_encoding_table(k ? exact : hf, PE_KEY, pe_view_packed(c[k], PE_F64, 1, 1, n),
-                                        pe_view_packed(s[k], PE_F64, 1, 1, n), (pe_positions){ at, 1, axes, 0, 0 }, &err));
+            assert_ok(pe_rotate_table(k ? exact : hf, PE_KEY, pe_view_of(c[k], PE_F64, 1, 1, 1, n), pe_view_of(s[k], PE_F64, 1, 1, 1, n), pe_positions_of(at, PE_I64, 1, 1, axes), NULL, &err));
         for (int64_t p = 0; p < n; p++) /* angles below 24 rounded in float32 a few times */
             if (fabs(c[0][p] - c[1][p]) > 1e-5 || fabs(s[0][p] - s[1][p]) > 1e-5)
                 fail_msg("%s: pair %" PRId64 " turns otherwise with precision=hf", text, p);
@@ -931,7 +924,7 @@ static void precision_changes_only_angles(void **state)
     turning exact, other;
     snprintf(text, sizeof text, "rope:%s", rest);
     pe_encoding *e = test_encoding(text, test_shape);
-    pe_positions where = { at, T, 1, 0, 0 };
+    pe_positions where = pe_positions_of(at, PE_I64, 1, T, 1);
     tables(&exact, e, PE_KEY, PE_F64, where);
     for (int i = 0; i < COUNT(precision); i++) {
         snprintf(text, sizeof text, "rope:%s,precision=%s", rest, precision[i]);
@@ -956,7 +949,7 @@ static void precision_changes_only_angles(void **state)
         fill(x, &seed);
         tables(&other, f, PE_KEY, PE_F32, where);
         define(want, x, &other);
-        assert_ok(pe_encoding_rotate(f, PE_KEY, y, x, where, &err));
+        assert_ok(pe_rotate(f, PE_KEY, y, x, where, NULL, &err));
         assert_same(y, want, text);
         pe_encoding_free(f);
     }

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: threads
+ * labels: core; needs: threads inside
  *
  * Every rung of kernels gives the bits of the scalar one, which test_rotate.c and test_exact.c hold to the header: tables,
  * rotations in every layout and type, q and k in one call, any pool. */
 #include "common.h"
-#include "kernels/exact.h"
-#include "kernels/kernels.h"
-#include "kernels/num.h"
+#include "base/num.h"
+#include "kernels/turn.h"
 
 enum { T = 37, H = 3, D = 64, ROW = D + 5 };
 
 static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16 };
 
-typedef pe_status turn_call(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, pe_error *);
-static turn_call *const calls[] = { pe_encoding_rotate, pe_encoding_unrotate, pe_encoding_rotate_back };
+typedef pe_status turn_call(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *, pe_error *);
+static turn_call *const calls[] = { pe_rotate, pe_unrotate, pe_rotate_back };
 
 /* Besides the examples: odd counts, both ends, blocks, everything that moves. */
 static const char *const more[] = {
@@ -49,7 +48,7 @@ static void each_rotation(void (*f)(const char *))
 static pe_encoding *next_rung(const char *spec, pe_shape shape, int *n)
 {
     const char *name;
-    while ((name = ladder_name(++*n))) {
+    while ((name = pe_kernels_name(++*n))) {
         pe_encoding *e = test_encoding(spec, shape);
         if (!pe_encoding_set_kernels(e, name, NULL))
             return e;
@@ -108,7 +107,7 @@ static void assert_same(pe_dtype type, const char *spec, const char *what)
 /* Token-major and head-major, both with gaps, at an odd offset. */
 static pe_view view(void *data, pe_dtype type, int layout)
 {
-    pe_view v = { (char *)data + pe_dtype_size(type) * 3, type, T, H, D, H * ROW, ROW };
+    pe_view v = (pe_view){ (char *)data + pe_dtype_size(type) * 3, type, 1, T, H, D, 0, H * ROW, ROW };
     if (layout) {
         v.token_stride = ROW;
         v.head_stride = T * ROW;
@@ -131,7 +130,7 @@ static void try_call(const char *spec, const pe_encoding *e, const pe_encoding *
     const pe_encoding *both[] = { c, e };
     for (int i = 0; i < 2; i++) {
         pe_view y = view(memory[1 + i], type, layout), x = in_place ? y : view(memory[0], type, layout);
-        assert_ok(calls[call](both[i], side, y, x, at, &err));
+        assert_ok(calls[call](both[i], side, y, x, at, NULL, &err));
     }
     snprintf(what, sizeof what, "%s, call %d, side %d, layout %d%s", pe_encoding_kernels(e), call, (int)side, layout,
              in_place ? ", in place" : "");
@@ -143,7 +142,7 @@ static void check_rotations(const char *spec)
     uint64_t seed = 31;
     int64_t at[T * PE_AXES_MAX];
     pe_encoding *c = scalar(spec, test_shape), *e;
-    pe_positions where = { at, T, pe_encoding_axes(c), 0, 0 };
+    pe_positions where = pe_positions_of(at, PE_I64, 1, T, pe_encoding_axes(c));
     for (int n = 0; (e = next_rung(spec, test_shape, &n)); pe_encoding_free(e))
         for (int round = 0; round < COUNT(types) * COUNT(calls) * 2 * 2 * 2; round++) {
             pe_dtype type = types[round % 3];
@@ -172,17 +171,17 @@ static void types_may_differ(void **state)
     int64_t at[T];
     pe_error err;
     pe_encoding *e = test_encoding("rope:pairs=adjacent-half,dims=40,temperature=0.3,floor=3", test_shape);
-    pe_positions where = { at, T, 1, 0, 0 };
+    pe_positions where = pe_positions_of(at, PE_I64, 1, T, 1);
     at_positions(at, T, true, &seed);
     for (int n = 0; n < T * H * D; n++) {
         in[n] = num_to_f16(test_uniform(&seed));
         wide_in[n] = (float)num_from_f16(in[n]);
     }
-    pe_view x16 = pe_view_packed(in, PE_F16, T, H, D), x32 = pe_view_packed(wide_in, PE_F32, T, H, D);
-    assert_ok(pe_encoding_rotate(e, PE_QUERY, pe_view_packed(wide_out, PE_F32, T, H, D), x32, where, &err));
-    assert_ok(pe_encoding_rotate(e, PE_QUERY, pe_view_packed(out, PE_F32, T, H, D), x16, where, &err));
+    pe_view x16 = pe_view_of(in, PE_F16, 1, T, H, D), x32 = pe_view_of(wide_in, PE_F32, 1, T, H, D);
+    assert_ok(pe_rotate(e, PE_QUERY, pe_view_of(wide_out, PE_F32, 1, T, H, D), x32, where, NULL, &err));
+    assert_ok(pe_rotate(e, PE_QUERY, pe_view_of(out, PE_F32, 1, T, H, D), x16, where, NULL, &err));
     assert_memory_equal(out, wide_out, sizeof out);
-    assert_ok(pe_encoding_rotate(e, PE_QUERY, pe_view_packed(narrow_out, PE_BF16, T, H, D), x32, where, &err));
+    assert_ok(pe_rotate(e, PE_QUERY, pe_view_of(narrow_out, PE_BF16, 1, T, H, D), x32, where, NULL, &err));
     for (int n = 0; n < T * H * D; n++)
         assert_int_equal(narrow_out[n], num_to_bf16(wide_out[n]));
     pe_encoding_free(e);
@@ -199,13 +198,12 @@ static void try_table(const char *spec, const pe_encoding *e, const pe_encoding 
     int64_t P = pe_encoding_pair_count(c);
     const pe_encoding *both[] = { c, e };
     for (int i = 0; i < 2; i++)
-        assert_ok(pe_encoding_table(both[i], side, pe_view_packed(value[i][0], PE_F32, at.tokens, 1, P),
-                                    pe_view_packed(value[i][1], PE_F32, at.tokens, 1, P), at, &err));
+        assert_ok(pe_rotate_table(both[i], side, pe_view_of(value[i][0], PE_F32, 1, at.tokens, 1, P), pe_view_of(value[i][1], PE_F32, 1, at.tokens, 1, P), at, NULL, &err));
     for (int k = 0; k < 2; k++)
         for (int64_t n = 0; n < at.tokens * P; n++)
             if (memcmp(&value[0][k][n], &value[1][k][n], 4))
                 fail_msg("%s, %s: %s of pair %d at %" PRId64 " is %.9g; the scalar kernels give %.9g", spec,
-                         pe_encoding_kernels(e), k ? "sine" : "cosine", (int)(n % P), at.at[n / P * at.token_stride],
+                         pe_encoding_kernels(e), k ? "sine" : "cosine", (int)(n % P), ((const int64_t *)at.data)[n / P * at.token_stride],
                          (double)value[1][k][n], (double)value[0][k][n]);
 }
 
@@ -217,7 +215,7 @@ static void check_tables(const char *spec)
     static int64_t at[N * PE_AXES_MAX];
     pe_encoding *c = scalar(spec, test_shape), *e;
     int64_t axes = pe_encoding_axes(c), most = strstr(spec, "xpos") ? 600 : PE_POSITION_MAX;
-    pe_positions where = { at, N, axes, axes, 1 };
+    pe_positions where = pe_positions_of(at, PE_I64, 1, N, axes);
     for (int n = 0; (e = next_rung(spec, test_shape, &n)); pe_encoding_free(e))
         for (int round = 0; round < COUNT(start) + 8; round++) {
             int64_t from = round < COUNT(start) ? start[round] : 0;
@@ -239,7 +237,7 @@ static void every_rung_makes_the_same_tables(void **state)
     each_rotation(check_tables);
 }
 
-/* The product of two angles never shows: what pe_encoding_table makes of many positions is what turn_cos_sin makes of
+/* The product of two angles never shows: what pe_rotate_table makes of many positions is what turn_cos_sin makes of
  * each, over millions of values. The scalar kernels go through the same product, so truth is made here. */
 static void check_truth(const char *spec, int64_t start, int64_t count, turn_call *back, double power)
 {
@@ -254,14 +252,13 @@ static void check_truth(const char *spec, int64_t start, int64_t count, turn_cal
     for (int64_t from = start; from < start + count; from += N) {
         for (int64_t t = 0; t < N; t++)
             at[t] = from + t;
-        pe_positions where = { at, N, 1, 0, 0 };
+        pe_positions where = pe_positions_of(at, PE_I64, 1, N, 1);
         if (!back)
-            assert_ok(pe_encoding_table(e, PE_KEY, pe_view_packed(value[0], PE_F32, N, 1, P),
-                                        pe_view_packed(value[1], PE_F32, N, 1, P), where, &err));
+            assert_ok(pe_rotate_table(e, PE_KEY, pe_view_of(value[0], PE_F32, 1, N, 1, P), pe_view_of(value[1], PE_F32, 1, N, 1, P), where, NULL, &err));
         else { /* (1, 0) turned back is (cos, -sin) */
             for (int64_t n = 0; n < N * D; n++)
                 x[n] = n % D < P;
-            assert_ok(back(e, PE_KEY, pe_view_packed(y, PE_F32, N, 1, D), pe_view_packed(x, PE_F32, N, 1, D), where, &err));
+            assert_ok(back(e, PE_KEY, pe_view_of(y, PE_F32, 1, N, 1, D), pe_view_of(x, PE_F32, 1, N, 1, D), where, NULL, &err));
             for (int64_t n = 0; n < N * P; n++) {
                 value[0][n] = y[n / P * D + n % P];
                 value[1][n] = -y[n / P * D + P + n % P];
@@ -289,8 +286,8 @@ static void a_table_is_made_of_single_turns(void **state)
     check_truth("rope:magnitude=1.2345", 1000000000, 30000, NULL, 1);
     check_truth("rope:magnitude=1.2345", PE_POSITION_MAX - 20000, 20000, NULL, 1);
     check_truth("rope:magnitude=1.2345,dims=60", 0, 3000, NULL, 1);
-    check_truth("rope:magnitude=0.71", -100, 20000, pe_encoding_rotate_back, 1);
-    check_truth("rope:magnitude=0.71", -100, 20000, pe_encoding_unrotate, -1);
+    check_truth("rope:magnitude=0.71", -100, 20000, pe_rotate_back, 1);
+    check_truth("rope:magnitude=0.71", -100, 20000, pe_unrotate, -1);
     check_truth("rope:scaling=proportional,turning=0.25,magnitude=3", -500, 5000, NULL, 1);
 }
 
@@ -304,7 +301,7 @@ typedef struct pair_of_views {
 
 static pair_of_views views(void *q, void *k, pe_dtype type, int64_t tokens, bool by_head)
 {
-    pair_of_views v = { { q, type, tokens, H, D, H * ROW, ROW }, { k, type, tokens, KV, D, KV * ROW, ROW } };
+    pair_of_views v = { { q, type, 1, tokens, H, D, 0, H * ROW, ROW }, { k, type, 1, tokens, KV, D, 0, KV * ROW, ROW } };
     if (by_head) {
         v.q.token_stride = v.k.token_stride = ROW;
         v.q.head_stride = v.k.head_stride = tokens * ROW;
@@ -328,11 +325,11 @@ static pe_table cached(const pe_encoding *e, pe_side side, pe_dtype type, const 
     pe_error err;
     static int64_t at[Q * PE_AXES_MAX];
     int64_t P = pe_encoding_pair_count(e), axes = pe_encoding_axes(e);
-    pe_table t = { pe_view_packed(table_space[2 * side], type, Q, 1, P),
-                   pe_view_packed(table_space[2 * side + 1], type, Q, 1, P), row };
+    pe_table t = { pe_view_of(table_space[2 * side], type, 1, Q, 1, P),
+                   pe_view_of(table_space[2 * side + 1], type, 1, Q, 1, P), row };
     for (int64_t n = 0; n < Q * axes; n++)
         at[n] = n / axes;
-    assert_ok(pe_encoding_table(e, side, t.cosine, t.sine, (pe_positions){ at, Q, axes, 0, 0 }, &err));
+    assert_ok(pe_rotate_table(e, side, t.cosine, t.sine, pe_positions_of(at, PE_I64, 1, Q, axes), NULL, &err));
     return t;
 }
 
@@ -362,10 +359,10 @@ static void try_both(const char *spec, const pe_encoding *e, pe_dtype type, int 
     pair_of_views out = views(block[4], block[5], type, tokens, by_head);
     for (int i = 2; i < 6; i++)
         memcpy(block[i], block[i % 2], SPACE);
-    pe_positions where = { at, tokens, axes, 0, 0 };
-    assert_ok(pe_encoding_rotate(e, PE_QUERY, want.q, in.q, where, &err));
-    assert_ok(pe_encoding_rotate(e, PE_KEY, want.k, in.k, where, &err));
-    pe_rotation r = { .q = in_place ? out.q : in.q, .k = in_place ? out.k : in.k, .at = where, .pool = pool };
+    pe_positions where = pe_positions_of(at, PE_I64, 1, tokens, axes);
+    assert_ok(pe_rotate(e, PE_QUERY, want.q, in.q, where, NULL, &err));
+    assert_ok(pe_rotate(e, PE_KEY, want.k, in.k, where, NULL, &err));
+    pe_rotation r = { .size = sizeof(pe_rotation), .q = in_place ? out.q : in.q, .k = in_place ? out.k : in.k, .at = where };
     if (!in_place) {
         r.q_out = out.q;
         r.k_out = out.k;
@@ -376,7 +373,7 @@ static void try_both(const char *spec, const pe_encoding *e, pe_dtype type, int 
         if (!alike || way & 16)
             r.k_table = cached(e, PE_KEY, in_table, row);
     }
-    assert_ok(pe_encoding_rotate_qk(e, &r, &err));
+    assert_ok(pe_rotate_qk(e, &r, &PE_MAKE(pe_run, .pool = pool), &err));
     size_t bytes = LONG * H * ROW * pe_dtype_size(type);
     if (memcmp(block[2], block[4], bytes) || memcmp(block[3], block[5], bytes))
         fail_msg("%s, type %d, way %d: q and k together differ from each alone", spec, (int)type, way);
@@ -417,11 +414,10 @@ static void any_pool_makes_the_same_table(void **state)
     int64_t jobs = 0;
     pe_pool backwards = { &jobs, 3, run_backwards };
     pe_encoding *e = test_encoding("rope", test_shape);
-    assert_ok(pe_positions_offset(at, LONG, -50, &err));
+    for (int t = 0; t < LONG; t++)
+        at[t] = t - 50;
     for (int i = 0; i < 2; i++)
-        assert_ok(pe_encoding_table_with(e, PE_KEY, pe_view_packed(value[2 * i], PE_F32, LONG, 1, 32),
-                                         pe_view_packed(value[2 * i + 1], PE_F32, LONG, 1, 32),
-                                         (pe_positions){ at, LONG, 1, 0, 0 }, i ? &backwards : NULL, &err));
+        assert_ok(pe_rotate_table(e, PE_KEY, pe_view_of(value[2 * i], PE_F32, 1, LONG, 1, 32), pe_view_of(value[2 * i + 1], PE_F32, 1, LONG, 1, 32), pe_positions_of(at, PE_I64, 1, LONG, 1), &PE_MAKE(pe_run, .pool = i ? &backwards : NULL), &err));
     assert_memory_equal(value[0], value[2], sizeof value[0]);
     assert_memory_equal(value[1], value[3], sizeof value[0]);
     assert_true(jobs > 1);
@@ -450,10 +446,10 @@ static void a_nan_stays_a_nan(void **state)
                 }
                 for (int i = 0; i < H * D; i++)
                     x[i] = type == PE_BF16 ? num_to_bf16(i + 1) : num_to_f16(i + 1);
-                pe_rotation r = { .q = pe_view_packed(x, type, 1, H, D), .q_out = pe_view_packed(y, type, 1, H, D),
-                                  .at = { &at, 1, 1, 0, 0 },
-                                  .q_table = { pe_view_packed(c, PE_F32, 1, 1, P), pe_view_packed(s, PE_F32, 1, 1, P), NULL } };
-                assert_ok(pe_encoding_rotate_qk(e, &r, &err));
+                pe_rotation r = { .size = sizeof(pe_rotation), .q = pe_view_of(x, type, 1, 1, H, D), .q_out = pe_view_of(y, type, 1, 1, H, D),
+                                  .at = pe_positions_of(&at, PE_I64, 1, 1, 1),
+                                  .q_table = { pe_view_of(c, PE_F32, 1, 1, 1, P), pe_view_of(s, PE_F32, 1, 1, 1, P), NULL } };
+                assert_ok(pe_rotate_qk(e, &r, NULL, &err));
                 for (int i = 0; i < H * D; i++)
                     if (i % D < 2 * P && !isnan(num_load(y, type, i)))
                         fail_msg("%s, %s: element %d of type %d is %g; needs NaN", spec[pairs], pe_encoding_kernels(e), i,
@@ -471,34 +467,34 @@ static void tables_are_checked(void **state)
     pe_error err;
     pe_encoding *rope = test_encoding("rope", test_shape), *xpos = test_encoding("xpos", test_shape),
                 *none = test_encoding("none", test_shape);
-    pe_rotation r = { .q = pe_view_packed(x, PE_F32, 1, 1, D), .k = pe_view_packed(x + D, PE_F32, 1, 1, D),
-                      .at = { at, 1, 1, 0, 0 } };
-    assert_ok(pe_encoding_rotate_qk(rope, &r, &err));
-    r.q_table = (pe_table){ pe_view_packed(c, PE_F32, 1, 1, 32), pe_view_packed(s, PE_F32, 1, 1, 32), NULL };
-    assert_ok(pe_encoding_rotate_qk(rope, &r, &err));
-    assert_int_equal(pe_encoding_rotate_qk(xpos, &r, &err), PE_ERR_UNSUITED);
-    assert_int_equal(pe_encoding_rotate_qk(none, &r, &err), PE_ERR_UNSUITED);
+    pe_rotation r = { .size = sizeof(pe_rotation), .q = pe_view_of(x, PE_F32, 1, 1, 1, D), .k = pe_view_of(x + D, PE_F32, 1, 1, 1, D),
+                      .at = pe_positions_of(at, PE_I64, 1, 1, 1) };
+    assert_ok(pe_rotate_qk(rope, &r, NULL, &err));
+    r.q_table = (pe_table){ pe_view_of(c, PE_F32, 1, 1, 1, 32), pe_view_of(s, PE_F32, 1, 1, 1, 32), NULL };
+    assert_ok(pe_rotate_qk(rope, &r, NULL, &err));
+    assert_int_equal(pe_rotate_qk(xpos, &r, NULL, &err), PE_ERR_UNSUITED);
+    assert_int_equal(pe_rotate_qk(none, &r, NULL, &err), PE_ERR_UNSUITED);
     r.q_table.cosine.tokens = r.q_table.sine.tokens = 3;
-    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_SHAPE);
+    assert_int_equal(pe_rotate_qk(rope, &r, NULL, &err), PE_ERR_SHAPE);
     r.q_table.row = row;
-    assert_ok(pe_encoding_rotate_qk(rope, &r, &err));
+    assert_ok(pe_rotate_qk(rope, &r, NULL, &err));
     row[0] = 3;
-    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_RANGE);
+    assert_int_equal(pe_rotate_qk(rope, &r, NULL, &err), PE_ERR_RANGE);
     row[0] = -1;
-    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_RANGE);
+    assert_int_equal(pe_rotate_qk(rope, &r, NULL, &err), PE_ERR_RANGE);
     row[0] = 2;
     r.q_table.sine.data = NULL;
-    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_NULL);
+    assert_int_equal(pe_rotate_qk(rope, &r, NULL, &err), PE_ERR_NULL);
     r.q_table = (pe_table){ .row = NULL };
     r.q_out = r.k;
-    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_ALIAS);
+    assert_int_equal(pe_rotate_qk(rope, &r, NULL, &err), PE_ERR_ALIAS);
     r.q_out = (pe_view){ 0 };
     r.k.data = x;
-    assert_int_equal(pe_encoding_rotate_qk(rope, &r, &err), PE_ERR_ALIAS);
+    assert_int_equal(pe_rotate_qk(rope, &r, NULL, &err), PE_ERR_ALIAS);
     r.k = (pe_view){ 0 };
-    assert_ok(pe_encoding_rotate_qk(rope, &r, &err));
+    assert_ok(pe_rotate_qk(rope, &r, NULL, &err));
     r.q = (pe_view){ 0 };
-    assert_ok(pe_encoding_rotate_qk(rope, &r, &err));
+    assert_ok(pe_rotate_qk(rope, &r, NULL, &err));
     pe_encoding_free(rope);
     pe_encoding_free(xpos);
     pe_encoding_free(none);
@@ -512,8 +508,8 @@ static void the_kernels_that_there_are_are_listed(void **state)
     pe_encoding *e = test_encoding("rope", test_shape);
     for (int i = 0; i < COUNT(wrong); i++) {
         assert_int_not_equal(pe_encoding_set_kernels(e, wrong[i], &err), PE_OK);
-        for (int n = 0; ladder_name(n); n++)
-            assert_non_null(strstr(err.text, ladder_name(n)));
+        for (int n = 0; pe_kernels_name(n); n++)
+            assert_non_null(strstr(err.text, pe_kernels_name(n)));
     }
     pe_encoding_free(e);
 }

@@ -6,7 +6,7 @@
 #include "common.h"
 #include "heap.h"
 
-#include "core/random.h"
+#include "base/random.h"
 #include "io/io.h"
 #include "show/show.h"
 
@@ -56,20 +56,20 @@ static double score_at(const pe_encoding *e, int64_t head, int64_t q_at, int64_t
     size_t bytes = 0;
     for (int i = 0; i < COUNT(x); i++)
         x[i] = value;
-    pe_attention a = { .out = pe_view_packed(out, PE_F64, 1, s.heads, s.head_dim),
-                       .lse = pe_view_packed(lse, PE_F64, 1, s.heads, 1),
-                       .q = pe_view_packed(x, PE_F64, 1, s.heads, s.head_dim),
-                       .k = pe_view_packed(x, PE_F64, 1, s.kv_heads, s.head_dim),
-                       .v = pe_view_packed(x, PE_F64, 1, s.kv_heads, s.head_dim),
-                       .q_at = { q, 1, axes, 0, 0 },
-                       .k_at = { k, 1, axes, 0, 0 } };
+    pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(out, PE_F64, 1, 1, s.heads, s.head_dim),
+                       .lse = pe_view_of(lse, PE_F64, 1, 1, s.heads, 1),
+                       .q = pe_view_of(x, PE_F64, 1, 1, s.heads, s.head_dim),
+                       .k = pe_view_of(x, PE_F64, 1, 1, s.kv_heads, s.head_dim),
+                       .v = pe_view_of(x, PE_F64, 1, 1, s.kv_heads, s.head_dim),
+                       .q_at = pe_positions_of(q, PE_I64, 1, 1, axes),
+                       .k_at = pe_positions_of(k, PE_I64, 1, 1, axes) };
     int64_t count = pe_encoding_param_count(e);
     pe_params params = { .data = calloc((size_t)count + 1, sizeof(double)), .dtype = PE_F64, .count = count };
     if (count)
         assert_ok(pe_encoding_init(e, params, 0, &err));
     assert_ok(pe_reference_work(e, &a, &bytes, &err));
     void *work = malloc(bytes);
-    assert_ok(pe_reference_forward(e, params, &a, work, bytes, &err));
+    assert_ok(pe_reference_forward(e, &a, &PE_MAKE(pe_run, .params = params, .work = work, .work_bytes = bytes), &err));
     free(work);
     free(params.data);
     return lse[head];
@@ -77,21 +77,18 @@ static double score_at(const pe_encoding *e, int64_t head, int64_t q_at, int64_t
 
 /* ---------------------------------------------------------------- numbers */
 
-static void the_table_of_a_rotation_is_pe_encoding_table(void **state)
+static void the_table_of_a_rotation_is_pe_rotate_table(void **state)
 {
     (void)state;
     enum { N = 20, PAIRS = 8 };
     pe_error err = { 0 };
     float cosine[N * PAIRS], sine[N * PAIRS];
-    int64_t at[N];
     show_request r = request_of(N);
     r.start = 1000;
     show_sheet sheet = sheet_of("rope:theta=500", "table", &r);
     const figure *f = only(&sheet);
     pe_encoding *e = test_encoding("rope:theta=500", shape);
-    assert_ok(pe_positions_offset(at, N, 1000, &err));
-    assert_ok(pe_encoding_table(e, PE_QUERY, pe_view_packed(cosine, PE_F32, N, 1, PAIRS),
-                                pe_view_packed(sine, PE_F32, N, 1, PAIRS), (pe_positions){ at, N, 1, 0, 0 }, &err));
+    assert_ok(pe_rotate_table(e, PE_QUERY, pe_view_of(cosine, PE_F32, 1, N, 1, PAIRS), pe_view_of(sine, PE_F32, 1, N, 1, PAIRS), pe_positions_run(1, N, 1000), NULL, &err));
     assert_int_equal(f->rows, N);
     assert_int_equal(f->columns, 2 * PAIRS);
     assert_near(f->y_first, 1000, 0);
@@ -521,13 +518,13 @@ static void attention_by_definition(double p[SENTENCE * SENTENCE], const show_su
         v[i] = i % T == i / (KV * T);
     draw_projection(q, x, T, width, H, head, 3, factor);
     draw_projection(k, x, T, width, KV, head / (H / KV), 4, 1);
-    pe_attention a = { .out = pe_view_packed(out, PE_F64, T, H, T), .q = pe_view_packed(q, PE_F64, T, H, D),
-                       .k = pe_view_packed(k, PE_F64, T, KV, D),    .v = pe_view_packed(v, PE_F64, T, KV, T),
-                       .q_at = { at, T, 1, 0, 0 },                  .k_at = { at, T, 1, 0, 0 },
+    pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(out, PE_F64, 1, T, H, T), .q = pe_view_of(q, PE_F64, 1, T, H, D),
+                       .k = pe_view_of(k, PE_F64, 1, T, KV, D),    .v = pe_view_of(v, PE_F64, 1, T, KV, T),
+                       .q_at = pe_positions_of(at, PE_I64, 1, T, 1),                  .k_at = pe_positions_of(at, PE_I64, 1, T, 1),
                        .mask = { .causal = causal } };
     assert_ok(pe_reference_work(s->e, &a, &bytes, &err));
     void *work = malloc(bytes);
-    assert_ok(pe_reference_forward(s->e, s->params, &a, work, bytes, &err));
+    assert_ok(pe_reference_forward(s->e, &a, &PE_MAKE(pe_run, .params = s->params, .work = work, .work_bytes = bytes), &err));
     free(work);
     for (int i = 0; i < T; i++)
         memcpy(p + i * T, out + (i * H + head) * T, T * sizeof *p);
@@ -558,7 +555,7 @@ static void attention_of_every_head_is_the_definition(void **state)
             show_subject *s, *none;
             assert_ok(show_subject_new(&s, specs[i], &r, &err));
             assert_ok(show_subject_new(&none, "none", &r, &err));
-            int64_t width = pe_encoding_embed_width(s->e, 32);
+            int64_t width = pe_embed_width(s->e, 32);
             double one = pe_encoding_scale(s->e) == 1 ? 0.25 : 1; /* 1/sqrt(16), where the encoding leaves it out */
             assert_true(width <= 80);
             draw_contents(x, sheet.figure[0], 32);
@@ -567,8 +564,7 @@ static void attention_of_every_head_is_the_definition(void **state)
                 memcpy(wide + t * width, x + t * 32, 32 * sizeof *x);
             attention_by_definition(p, none, wide, width, head, 1, r.causal);
             check_attention(sheet.figure[0], p);
-            assert_ok(pe_encoding_embed(s->e, s->params, pe_view_packed(wide, PE_F64, SENTENCE, 1, width),
-                                        pe_view_packed(x, PE_F64, SENTENCE, 1, 32), (pe_positions){ at, SENTENCE, 1, 0, 0 }, &err));
+            assert_ok(pe_embed(s->e, pe_view_of(wide, PE_F64, 1, SENTENCE, 1, width), pe_view_of(x, PE_F64, 1, SENTENCE, 1, 32), pe_positions_of(at, PE_I64, 1, SENTENCE, 1), &PE_MAKE(pe_run, .params = s->params), &err));
             attention_by_definition(p, s, wide, width, head, one, r.causal);
             check_attention(sheet.figure[1], p);
             show_subject_free(s);
@@ -953,7 +949,7 @@ static void without_memory_nothing_leaks_and_nothing_is_drawn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_of_a_rotation_is_pe_encoding_table),
+        cmocka_unit_test(the_table_of_a_rotation_is_pe_rotate_table),
         cmocka_unit_test(the_table_of_codes_is_the_formula),
         cmocka_unit_test(curves_are_columns_of_the_table),
         cmocka_unit_test(decay_of_turns_is_the_score_of_ones),

@@ -13,7 +13,7 @@
 #define T 4
 #define STEP ((INT64_C(1) << 31) + 64) /* elements from row to row: they start at 0, past 2^31, 2^32 and 3 * 2^31 */
 
-typedef pe_status turn_call(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, pe_error *);
+typedef pe_status turn_call(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *, pe_error *);
 
 /* ------------------------------------------------ address space with few pages in it */
 
@@ -90,7 +90,7 @@ static void assert_rows(pe_view sparse, pe_view packed, const char *what)
 
 static pe_view packed(void *data, pe_dtype type, int64_t tokens, int64_t heads, int64_t dim)
 {
-    return pe_view_packed(data, type, tokens, heads, dim);
+    return pe_view_of(data, type, 1, tokens, heads, dim);
 }
 
 static void fill(pe_view v, uint64_t *seed)
@@ -117,12 +117,13 @@ static pe_positions positions_afloat(const int64_t *at, int64_t tokens, int64_t 
         open_row(base + (size_t)(t * step) * 8, (size_t)axes * 8);
         memcpy(base + (size_t)(t * step) * 8, at + t * axes, (size_t)axes * 8);
     }
-    return (pe_positions){ (const int64_t *)base, tokens, axes, step, 1 };
+    return (pe_positions){ .data = (const int64_t *)base, .dtype = PE_I64, .batch = 1, .tokens = tokens, .axes = axes, .token_stride = step, .axis_stride = 1 };
 }
 
 static const int64_t at3[T * 3] = { 0, 7, 9, 5, 1, 2, 1000003, 77, 4, PE_POSITION_MAX, -5, 12345678901 };
 static const int64_t at1[T] = { 3, 1000, 5000000000, -7 };
-static const pe_positions small3 = { at3, T, 3, 0, 0 }, small1 = { at1, T, 1, 0, 0 };
+static const pe_positions small3 = { .data = at3, .dtype = PE_I64, .batch = 1, .tokens = T, .axes = 3, .token_stride = 3, .axis_stride = 1 },
+                          small1 = { .data = at1, .dtype = PE_I64, .batch = 1, .tokens = T, .axes = 1, .token_stride = 1, .axis_stride = 1 };
 
 /* ------------------------------------------------ claims; all bit for bit */
 
@@ -134,7 +135,7 @@ static void rotate_reaches_past_2_to_the_32(void **state)
     uint64_t seed = 1;
     pe_error err = { 0 };
     pe_encoding *e = test_encoding("rope:sections=8/12/12,turn=qkvo,magnitude=1.25", (pe_shape){ 4, 4, 64, 0 });
-    static turn_call *const calls[] = { pe_encoding_rotate, pe_encoding_unrotate, pe_encoding_rotate_back };
+    static turn_call *const calls[] = { pe_rotate, pe_unrotate, pe_rotate_back };
     for (int k = 0; k < COUNT(types); k++)
         for (int heads_apart = 0; heads_apart < 2; heads_apart++) {
             pe_view px = packed(x, types[k], T, 4, 64), py = packed(y, types[k], T, 4, 64);
@@ -142,13 +143,13 @@ static void rotate_reaches_past_2_to_the_32(void **state)
             pe_view sx = afloat(px, heads_apart), sy = afloat(px, !heads_apart);
             pe_positions where = positions_afloat(at3, T, 3);
             for (int c = 0; c < COUNT(calls); c++) {
-                assert_ok(calls[c](e, PE_QUERY, py, px, small3, &err));
-                assert_ok(calls[c](e, PE_QUERY, sy, sx, where, &err));
+                assert_ok(calls[c](e, PE_QUERY, py, px, small3, NULL, &err));
+                assert_ok(calls[c](e, PE_QUERY, sy, sx, where, NULL, &err));
                 assert_rows(sy, py, "out of place");
                 assert_rows(sx, px, "the input");
             }
-            assert_ok(pe_encoding_rotate(e, PE_OUTPUT, py, px, small3, &err));
-            assert_ok(pe_encoding_rotate(e, PE_OUTPUT, sx, sx, where, &err));
+            assert_ok(pe_rotate(e, PE_OUTPUT, py, px, small3, NULL, &err));
+            assert_ok(pe_rotate(e, PE_OUTPUT, sx, sx, where, NULL, &err));
             assert_rows(sx, py, "in place");
             give_back(NULL);
         }
@@ -168,7 +169,7 @@ static void values_that_do_not_turn_are_copied_past_2_to_the_32(void **state)
     for (int64_t t = 0; t < T; t++)
         for (int64_t h = 0; h < 4; h++)
             memset(row_at(&sy, t, h), 0, bytes_of(&sy));
-    assert_ok(pe_encoding_rotate(e, PE_VALUE, sy, sx, small1, &err));
+    assert_ok(pe_rotate(e, PE_VALUE, sy, sx, small1, NULL, &err));
     assert_rows(sy, px, "identity");
     pe_encoding_free(e);
 }
@@ -181,8 +182,8 @@ static void tables_reach_past_2_to_the_32(void **state)
     pe_encoding *e = test_encoding("rope:theta=500000", (pe_shape){ 1, 1, 64, 0 });
     pe_view pc = packed(c, PE_F32, T, 1, 32), ps = packed(s, PE_F32, T, 1, 32);
     pe_view sc = afloat(pc, false), ss = afloat(ps, false);
-    assert_ok(pe_encoding_table(e, PE_QUERY, pc, ps, small1, &err));
-    assert_ok(pe_encoding_table(e, PE_QUERY, sc, ss, positions_afloat(at1, T, 1), &err));
+    assert_ok(pe_rotate_table(e, PE_QUERY, pc, ps, small1, NULL, &err));
+    assert_ok(pe_rotate_table(e, PE_QUERY, sc, ss, positions_afloat(at1, T, 1), NULL, &err));
     assert_rows(sc, pc, "cos");
     assert_rows(ss, ps, "sin");
     pe_encoding_free(e);
@@ -197,16 +198,16 @@ static void embed_reaches_past_2_to_the_32(void **state)
     pe_error err = { 0 };
     for (int n = 0; n < COUNT(specs); n++) {
         pe_encoding *e = test_encoding(specs[n], (pe_shape){ 1, 1, 64, 0 });
-        pe_view px = packed(x, PE_F32, T, 1, 64), py = packed(y, PE_F32, T, 1, pe_encoding_embed_width(e, 64)),
+        pe_view px = packed(x, PE_F32, T, 1, 64), py = packed(y, PE_F32, T, 1, pe_embed_width(e, 64)),
             pdx = packed(dx, PE_F32, T, 1, 64);
         fill(px, &seed);
         pe_view sx = afloat(px, false), sy = afloat(py, false), sdx = afloat(pdx, false);
         pe_positions where = positions_afloat(at1, T, 1);
-        assert_ok(pe_encoding_embed(e, (pe_params){ 0 }, py, px, small1, &err));
-        assert_ok(pe_encoding_embed(e, (pe_params){ 0 }, sy, sx, where, &err));
+        assert_ok(pe_embed(e, py, px, small1, NULL, &err));
+        assert_ok(pe_embed(e, sy, sx, where, NULL, &err));
         assert_rows(sy, py, specs[n]);
-        assert_ok(pe_encoding_embed_back(e, (pe_params){ 0 }, (pe_params){ 0 }, pdx, py, small1, &err));
-        assert_ok(pe_encoding_embed_back(e, (pe_params){ 0 }, (pe_params){ 0 }, sdx, sy, where, &err));
+        assert_ok(pe_embed_back(e, (pe_params){ 0 }, pdx, py, small1, NULL, &err));
+        assert_ok(pe_embed_back(e, (pe_params){ 0 }, sdx, sy, where, NULL, &err));
         assert_rows(sdx, pdx, "gradient");
         pe_encoding_free(e);
         give_back(NULL);
@@ -231,11 +232,11 @@ static void parameters_reach_past_2_to_the_32(void **state)
             ((float *)table)[rows[t] * 8 + c] = (float)(100 * t + c);
     }
     pe_params w = { table, PE_F32, count }, dw = { grads, PE_F32, count };
-    pe_positions where = { rows, T, 1, 0, 0 };
-    assert_ok(pe_encoding_embed(e, w, packed(y, PE_F32, T, 1, 8), (pe_view){ 0 }, where, &err));
+    pe_positions where = pe_positions_of(rows, PE_I64, 1, T, 1);
+    assert_ok(pe_embed(e, packed(y, PE_F32, T, 1, 8), (pe_view){ 0 }, where, &PE_MAKE(pe_run, .params = w), &err));
     for (int n = 0; n < T * 8; n++)
         assert_true(y[n] == (float)(100 * (n / 8) + n % 8));
-    assert_ok(pe_encoding_embed_back(e, w, dw, (pe_view){ 0 }, packed(y, PE_F32, T, 1, 8), where, &err));
+    assert_ok(pe_embed_back(e, dw, (pe_view){ 0 }, packed(y, PE_F32, T, 1, 8), where, &PE_MAKE(pe_run, .params = w), &err));
     for (int n = 0; n < T * 8; n++)
         assert_true(((float *)grads)[rows[n / 8] * 8 + n % 8] == y[n]);
     pe_encoding_free(e);
@@ -260,7 +261,7 @@ static void score_tiles_reach_past_2_to_the_32(void **state)
     fill(pp, &seed);
     fill(po, &seed);
     for (int heads_apart = 0; heads_apart < 2; heads_apart++) {
-        pe_positions small = { at, T, 1, 0, 0 };
+        pe_positions small = pe_positions_of(at, PE_I64, 1, T, 1);
         pe_view ss = afloat(ps, heads_apart), sp = afloat(pp, heads_apart), so = afloat(po, !heads_apart);
         pe_tile p = { .score = ps, .q = pq, .k = pk, .q_at = small, .k_at = small };
         pe_tile s = { .score = ss, .q = afloat(pq, heads_apart), .k = afloat(pk, !heads_apart),
@@ -298,12 +299,12 @@ static void attention_reaches_past_2_to_the_32(void **state)
         for (int heads_apart = 0; heads_apart < 2; heads_apart++) {
             pe_encoding *e = test_encoding(specs[n], (pe_shape){ 4, 2, 16, 0 });
             memset(&m, 0, sizeof m);
-            pe_positions small = { at, T, 1, 0, 0 };
-            pe_attention p = { .out = packed(m.out, PE_F32, T, 4, 16), .lse = packed(m.lse, PE_F32, T, 4, 1),
+            pe_positions small = pe_positions_of(at, PE_I64, 1, T, 1);
+            pe_attention p = { .size = sizeof(pe_attention), .out = packed(m.out, PE_F32, T, 4, 16), .lse = packed(m.lse, PE_F32, T, 4, 1),
                                .q = packed(m.q, PE_F32, T, 4, 16), .k = packed(m.k, PE_F32, T, 2, 16),
                                .v = packed(m.v, PE_F32, T, 2, 16), .q_at = small, .k_at = small,
                                .mask = { .causal = true, .additive = packed(m.mask, PE_F32, T, 4, T) } };
-            pe_attention_grad g = { .dout = packed(m.dout, PE_F32, T, 4, 16), .dq = packed(m.dq, PE_F32, T, 4, 16),
+            pe_attention_grad g = { .size = sizeof(pe_attention_grad), .dout = packed(m.dout, PE_F32, T, 4, 16), .dq = packed(m.dq, PE_F32, T, 4, 16),
                                     .dk = packed(m.dk, PE_F32, T, 2, 16), .dv = packed(m.dv, PE_F32, T, 2, 16),
                                     .dadditive = packed(m.dmask, PE_F32, T, 4, T) };
             fill(p.q, &seed);
@@ -311,22 +312,22 @@ static void attention_reaches_past_2_to_the_32(void **state)
             fill(p.v, &seed);
             fill(p.mask.additive, &seed);
             fill(g.dout, &seed);
-            pe_attention s = { .out = afloat(p.out, false), .lse = afloat(p.lse, false), .q = afloat(p.q, heads_apart),
+            pe_attention s = { .size = sizeof(pe_attention), .out = afloat(p.out, false), .lse = afloat(p.lse, false), .q = afloat(p.q, heads_apart),
                                .k = afloat(p.k, false), .v = afloat(p.v, false),
                                .q_at = positions_afloat(at, T, 1), .k_at = positions_afloat(at, T, 1),
                                .mask = { .causal = true, .additive = afloat(p.mask.additive, heads_apart) } };
-            pe_attention_grad h = { .dout = afloat(g.dout, heads_apart), .dq = afloat(g.dq, !heads_apart),
+            pe_attention_grad h = { .size = sizeof(pe_attention_grad), .dout = afloat(g.dout, heads_apart), .dq = afloat(g.dq, !heads_apart),
                                     .dk = afloat(g.dk, false), .dv = afloat(g.dv, false),
                                     .dadditive = afloat(g.dadditive, heads_apart) };
             size_t bytes = 0;
             assert_ok(pe_reference_work(e, &s, &bytes, &err));
             assert_true(bytes <= sizeof work); /* of the tokens, not of the strides */
-            assert_ok(pe_reference_forward(e, (pe_params){ 0 }, &p, work, sizeof work, &err));
-            assert_ok(pe_reference_forward(e, (pe_params){ 0 }, &s, work, sizeof work, &err));
+            assert_ok(pe_reference_forward(e, &p, &PE_MAKE(pe_run, .work = work, .work_bytes = sizeof work), &err));
+            assert_ok(pe_reference_forward(e, &s, &PE_MAKE(pe_run, .work = work, .work_bytes = sizeof work), &err));
             assert_rows(s.out, p.out, "out");
             assert_rows(s.lse, p.lse, "log-sum-exp");
-            assert_ok(pe_reference_backward(e, (pe_params){ 0 }, &p, &g, work, sizeof work, &err));
-            assert_ok(pe_reference_backward(e, (pe_params){ 0 }, &s, &h, work, sizeof work, &err));
+            assert_ok(pe_reference_backward(e, &p, &g, &PE_MAKE(pe_run, .work = work, .work_bytes = sizeof work), &err));
+            assert_ok(pe_reference_backward(e, &s, &h, &PE_MAKE(pe_run, .work = work, .work_bytes = sizeof work), &err));
             assert_rows(h.dq, g.dq, "dq");
             assert_rows(h.dk, g.dk, "dk");
             assert_rows(h.dv, g.dv, "dv");
@@ -357,23 +358,24 @@ static void fused_attention_reaches_past_2_to_the_32(void **state)
         size_t bytes = 0;
         assert_true(params <= COUNT(w));
         assert_ok(pe_encoding_init(e, p, 5, &err));
-        assert_ok(pe_positions_offset(at, tokens, 0, &err));
-        pe_positions small = { at, tokens, 1, 0, 0 };
-        pe_attention a = { .out = packed(out, type, tokens, 4, 16), .lse = packed(lse, PE_F32, tokens, 4, 1), .q = packed(q, type, tokens, 4, 16),
+        for (int64_t t = 0; t < tokens; t++)
+            at[t] = t;
+        pe_positions small = pe_positions_of(at, PE_I64, 1, tokens, 1);
+        pe_attention a = { .size = sizeof(pe_attention), .out = packed(out, type, tokens, 4, 16), .lse = packed(lse, PE_F32, tokens, 4, 1), .q = packed(q, type, tokens, 4, 16),
                            .k = packed(k, type, tokens, 2, 16), .v = packed(v, type, tokens, 2, 16), .q_at = small, .k_at = small,
                            .mask = { .causal = true, .additive = packed(mask, PE_F32, tokens, 4, tokens) } };
         fill(a.q, &seed);
         fill(a.k, &seed);
         fill(a.v, &seed);
         fill(a.mask.additive, &seed);
-        pe_attention s = { .out = afloat(a.out, heads_apart), .lse = afloat(a.lse, !heads_apart), .q = afloat(a.q, heads_apart),
+        pe_attention s = { .size = sizeof(pe_attention), .out = afloat(a.out, heads_apart), .lse = afloat(a.lse, !heads_apart), .q = afloat(a.q, heads_apart),
                            .k = afloat(a.k, false), .v = afloat(a.v, false), .q_at = positions_afloat(at, tokens, 1),
                            .k_at = positions_afloat(at, tokens, 1), .mask = { .causal = true, .additive = afloat(a.mask.additive, heads_apart) } };
-        assert_ok(pe_attention_work(e, &s, &bytes, &err));
+        assert_ok(pe_attention_work(e, &s, &PE_MAKE(pe_run, .params = p), &bytes, &err));
         assert_true(bytes < 1 << 22); /* of the tokens, not of the strides */
         void *work = malloc(bytes);
-        assert_ok(pe_attention_forward(e, p, &a, work, bytes, &err));
-        assert_ok(pe_attention_forward(e, p, &s, work, bytes, &err));
+        assert_ok(pe_attention_forward(e, &a, &PE_MAKE(pe_run, .params = p, .work = work, .work_bytes = bytes), &err));
+        assert_ok(pe_attention_forward(e, &s, &PE_MAKE(pe_run, .params = p, .work = work, .work_bytes = bytes), &err));
         assert_rows(s.out, a.out, specs[n / 4]);
         assert_rows(s.lse, a.lse, "log-sum-exp");
         free(work);

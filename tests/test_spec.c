@@ -226,7 +226,7 @@ static void a_default_written_out_changes_nothing(void **state)
     for (int i = 0; i < pe_info_count(); i++)
         for (int k = 0; k < pe_info_at(i)->key_count; k++) {
             const pe_info *row = pe_info_at(i);
-            const pe_key *key = &row->keys[k];
+            const pe_key *key = pe_info_key(row, k);
             if (!*key->fallback)
                 continue;
             if (!accepted_somewhere(row, key->name, key->fallback, base, text, sizeof text))
@@ -255,7 +255,7 @@ static void a_number_out_of_range_is_answered_by_key_value_and_fix(void **state)
     for (int i = 0; i < pe_info_count(); i++)
         for (int k = 0; k < pe_info_at(i)->key_count; k++) {
             const pe_info *row = pe_info_at(i);
-            const pe_key *key = &row->keys[k];
+            const pe_key *key = pe_info_key(row, k);
             char spec[200], value[40];
             if (key->kind == PE_KEY_CHOICE)
                 continue;
@@ -302,7 +302,7 @@ static void the_ends_of_a_range_are_taken_or_explained(void **state)
     for (int i = 0; i < pe_info_count(); i++)
         for (int k = 0; k < pe_info_at(i)->key_count; k++) {
             const pe_info *row = pe_info_at(i);
-            const pe_key *key = &row->keys[k];
+            const pe_key *key = pe_info_key(row, k);
             for (int n = 0; n < 2 && key->kind != PE_KEY_CHOICE; n++)
                 for (int j = 0; j < row->example_count; j++) {
                     pe_encoding *e;
@@ -331,7 +331,7 @@ static void every_choice_is_taken_or_explained(void **state)
     for (int i = 0; i < pe_info_count(); i++)
         for (int k = 0; k < pe_info_at(i)->key_count; k++) {
             const pe_info *row = pe_info_at(i);
-            const pe_key *key = &row->keys[k];
+            const pe_key *key = pe_info_key(row, k);
             for (const char *c = key->kind == PE_KEY_CHOICE ? key->choices : NULL; c;) {
                 pe_encoding *e;
                 pe_error err;
@@ -420,12 +420,12 @@ static void drop_required(const pe_info *r, const char *spec)
 {
     for (int k = 0; k < r->key_count; k++) {
         char mark[40], text[1000], missing[60];
-        snprintf(mark, sizeof mark, ",%s=", r->keys[k].name);
+        snprintf(mark, sizeof mark, ",%s=", pe_info_key(r, k)->name);
         const char *at = strstr(spec, mark);
-        if (!r->keys[k].required || !at)
+        if (!pe_info_key(r, k)->required || !at)
             continue;
         snprintf(text, sizeof text, "%.*s%s", (int)(at - spec), spec, at + 1 + strcspn(at + 1, ","));
-        snprintf(missing, sizeof missing, "%s is missing", r->keys[k].name);
+        snprintf(missing, sizeof missing, "%s is missing", pe_info_key(r, k)->name);
         assert_refused(text, PE_ERR_SPEC, (const char *[]){ missing, NULL });
         required_dropped++;
     }
@@ -473,7 +473,7 @@ static void other_peoples_names_are_answered_by_ours(void **state)
         snprintf(before, sizeof before, "%s:", r->name);
         check_foreign("", r->also, "", r->name);
         for (int k = 0; k < r->key_count; k++)
-            check_foreign(before, r->keys[k].also, "=1", r->keys[k].name);
+            check_foreign(before, pe_info_key(r, k)->also, "=1", pe_info_key(r, k)->name);
     }
 }
 
@@ -490,14 +490,14 @@ static void a_typing_error_is_answered_by_the_nearest_word(void **state)
         const char *keys[64];
         char before[100];
         for (int k = 0; k < row->key_count; k++)
-            keys[k] = row->keys[k].name;
+            keys[k] = pe_info_key(row, k)->name;
         snprintf(before, sizeof before, "%s:", row->name);
         try_typos(before, keys, row->key_count, "=1");
         for (int k = 0; k < row->key_count; k++) {
             char words[20][60];
             const char *list[20];
             int count = 0;
-            for (const char *c = row->keys[k].kind == PE_KEY_CHOICE ? row->keys[k].choices : NULL; c; count++) {
+            for (const char *c = pe_info_key(row, k)->kind == PE_KEY_CHOICE ? pe_info_key(row, k)->choices : NULL; c; count++) {
                 c = next_choice(c, words[count]);
                 list[count] = words[count];
             }
@@ -640,7 +640,7 @@ static void mutate(char *text, size_t cap, uint64_t *seed)
         int row = (int)test_range(seed, 0, pe_info_count() - 1);
         const pe_info *info = pe_info_at(row);
         const char *piece = info->examples[test_range(seed, 0, info->example_count - 1)];
-        const pe_key *key = info->key_count ? &info->keys[test_range(seed, 0, info->key_count - 1)] : NULL;
+        const pe_key *key = info->key_count ? pe_info_key(info, (int)test_range(seed, 0, info->key_count - 1)) : NULL;
         int64_t other = test_range(seed, 0, (int64_t)sizeof letters - 2);
         char joined[4000] = "";
         switch (test_range(seed, 0, 6)) {
@@ -714,7 +714,7 @@ static void print_numbers(char out[3][400])
     pe_error err;
     pe_encoding *e = test_encoding("rope:theta=1234.5,magnitude=0.25,sections=8/12/12", test_shape);
     pe_encoding *kerple = test_encoding("kerple", (pe_shape){ 1, 1, 1, 1 });
-    pe_tile tile = { .score = pe_view_packed(score, PE_F32, 1, 1, 1), .q_at = { at, 1, 1, 0, 0 }, .k_at = { at, 1, 1, 0, 0 } };
+    pe_tile tile = { .score = pe_view_of(score, PE_F32, 1, 1, 1, 1), .q_at = pe_positions_of(at, PE_I64, 1, 1, 1), .k_at = pe_positions_of(at, PE_I64, 1, 1, 1) };
     strcpy(out[0], pe_encoding_spec(e));
     pe_encoding_free(e);
     w[0] = -0.5f;
@@ -769,7 +769,7 @@ static void check_when(const pe_info *row, const pe_key *key)
         return;
     assert_non_null(equals);
     for (int i = 0; i < row->key_count; i++) {
-        const pe_key *on = &row->keys[i];
+        const pe_key *on = pe_info_key(row, i);
         if (strlen(on->name) != (size_t)(equals - key->when) || strncmp(on->name, key->when, strlen(on->name)))
             continue;
         assert_true(on->kind == PE_KEY_CHOICE && on != key);
@@ -785,8 +785,8 @@ static void check_key(const pe_info *row, const pe_key *key)
 {
     assert_true(*key->name && *key->help && key->fallback);
     assert_true(strlen(key->name) <= 30 && strspn(key->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(key->name));
-    for (const pe_key *other = row->keys; other < key; other++)
-        assert_string_not_equal(other->name, key->name);
+    for (int k = 0; pe_info_key(row, k) != key; k++)
+        assert_string_not_equal(pe_info_key(row, k)->name, key->name);
     if (key->kind == PE_KEY_CHOICE) {
         assert_true(key->choices && *key->fallback && has_choice(key, key->fallback, strlen(key->fallback)));
         for (const char *c = key->choices, *next; c; c = next) {
@@ -809,11 +809,11 @@ static void every_row_is_well_formed(void **state)
         assert_true(strlen(row->name) <= 30 && strspn(row->name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(row->name));
         assert_true(row->summary[strlen(row->summary) - 1] == '.');
         assert_true(!*row->arxiv || (strlen(row->arxiv) == 10 && row->arxiv[4] == '.'));
-        assert_true(row->hooks < 32 && row->claims < 1u << PE_CLAIM_COUNT);
+        assert_true(row->hooks < 32 && row->claims < 1u << CLAIM_COUNT);
         for (int j = 0; j < i; j++)
             assert_string_not_equal(row->name, pe_info_at(j)->name);
         for (int k = 0; k < row->key_count; k++)
-            check_key(row, &row->keys[k]);
+            check_key(row, pe_info_key(row, k));
         assert_true(row->example_count >= 1);
         assert_string_equal(row->examples[0], row->name); /* defaults alone are an encoding */
         for (int k = 0; k < row->example_count; k++) {
@@ -841,16 +841,16 @@ static unsigned hooks_at_work(const pe_encoding *e)
     for (int i = 0; i < N * PE_AXES_MAX; i++)
         q_at[i] = 1, k_at[i] = i / axes % 2;
     pe_params p = { n ? w : NULL, PE_F64, n };
-    pe_positions qp = { q_at, N, axes, 0, 0 }, kp = { k_at, N, axes, 0, 0 };
-    pe_view vq = pe_view_packed(q, PE_F64, N, H, D), vk = pe_view_packed(k, PE_F64, N, H, D), out = pe_view_packed(y, PE_F64, N, H, D);
-    pe_tile t = { .score = pe_view_packed(score, PE_F64, N, H, N), .q = vq, .k = vk, .q_at = qp, .k_at = kp };
+    pe_positions qp = pe_positions_of(q_at, PE_I64, 1, N, axes), kp = pe_positions_of(k_at, PE_I64, 1, N, axes);
+    pe_view vq = pe_view_of(q, PE_F64, 1, N, H, D), vk = pe_view_of(k, PE_F64, 1, N, H, D), out = pe_view_of(y, PE_F64, 1, N, H, D);
+    pe_tile t = { .score = pe_view_of(score, PE_F64, 1, N, H, N), .q = vq, .k = vk, .q_at = qp, .k_at = kp };
     assert_true(n <= PARAMS);
     assert_ok(pe_encoding_init(e, p, 1, &err));
-    int64_t width = pe_encoding_embed_width(e, C);
-    assert_ok(pe_encoding_embed(e, p, pe_view_packed(y, PE_F64, N, 1, width), (pe_view){ 0 }, qp, &err));
+    int64_t width = pe_embed_width(e, C);
+    assert_ok(pe_embed(e, pe_view_of(y, PE_F64, 1, N, 1, width), (pe_view){ 0 }, qp, &PE_MAKE(pe_run, .params = p), &err));
     for (int64_t i = 0; i < N * width; i++)
         found |= y[i] != 0 ? PE_HOOK_EMBED : 0;
-    assert_ok(pe_encoding_rotate(e, PE_QUERY, out, vq, qp, &err));
+    assert_ok(pe_rotate(e, PE_QUERY, out, vq, qp, NULL, &err));
     found |= memcmp(y, q, sizeof q) ? PE_HOOK_ROTATE : 0;
     for (unsigned hook = PE_HOOK_CONTENT; hook <= PE_HOOK_BIAS; hook *= 2)
         for (pe_stage stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
@@ -863,7 +863,7 @@ static unsigned hooks_at_work(const pe_encoding *e)
                 found |= score[i] != 0 ? hook : 0;
         }
     memset(y, 0, sizeof y);
-    assert_ok(pe_encoding_value(e, p, out, pe_view_packed(q, PE_F64, N, H, N), qp, kp, &err));
+    assert_ok(pe_encoding_value(e, p, out, pe_view_of(q, PE_F64, 1, N, H, N), qp, kp, &err));
     for (int i = 0; i < N * H * D; i++)
         found |= y[i] != 0 ? PE_HOOK_VALUE : 0;
     return found;

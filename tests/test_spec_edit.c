@@ -135,7 +135,7 @@ static void survives(const pe_info *row, const char *spec)
     char *bare = zoo_spec_part(spec, 0);
     assert_ptr_equal(zoo_spec_row(spec), row);
     for (int n = 0; n < row->key_count; n++)
-        assert_true(zoo_spec_put(&bare, row->keys[n].name, NULL));
+        assert_true(zoo_spec_put(&bare, pe_info_key(row, n)->name, NULL));
     expect(bare, row->name);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core
+ * labels: core; needs: inside
  *
  * Rows against the room that the reader of specs has for them: those of the registry fit, larger ones are refused. */
 #include "common.h"
@@ -12,7 +12,7 @@ static pe_status fits(int count, const char *choices)
     pe_error err = { 0 };
     for (int i = 0; i < count; i++)
         many[i] = (pe_key){ .name = "key", .kind = choices ? PE_KEY_CHOICE : PE_KEY_INT, .fallback = "", .choices = choices };
-    pe_status s = spec_row_fits(&(row){ .info = { .name = "made", .keys = many, .key_count = count } }, &err);
+    pe_status s = spec_row_fits(&(row){ .info = { .name = "made", .key_count = count }, .keys = many }, &err);
     assert_true(!s == !*err.text);
     return s;
 }

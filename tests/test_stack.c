@@ -37,7 +37,7 @@ static _Alignas(4096) unsigned char stack[ROOM];
 
 static pe_view view_of(const use *u, void *x, pe_dtype type)
 {
-    return pe_view_packed(x, type, TOKENS, 1, u->c->shape.head_dim);
+    return pe_view_of(x, type, 1, TOKENS, 1, u->c->shape.head_dim);
 }
 
 static pe_status make(const use *u, pe_error *err)
@@ -51,59 +51,55 @@ static pe_status make(const use *u, pe_error *err)
 
 static pe_status rotate(const use *u, pe_error *err)
 {
-    return pe_encoding_rotate(u->c->e, PE_KEY, view_of(u, u->x, u->type), view_of(u, u->x, u->type), u->c->a.k_at, err);
+    return pe_rotate(u->c->e, PE_KEY, view_of(u, u->x, u->type), view_of(u, u->x, u->type), u->c->a.k_at, &PE_MAKE(pe_run, .params = u->c->params), err);
 }
 
 static pe_status rotate_between(const use *u, pe_error *err)
 {
     pe_dtype other = u->type == PE_F64 ? PE_F64 : u->type == PE_F32 ? PE_F16 : PE_F32;
-    return pe_encoding_unrotate(u->c->e, PE_QUERY, view_of(u, u->y, other), view_of(u, u->x, u->type), u->c->a.k_at, err);
+    return pe_unrotate(u->c->e, PE_QUERY, view_of(u, u->y, other), view_of(u, u->x, u->type), u->c->a.k_at, &PE_MAKE(pe_run, .params = u->c->params), err);
 }
 
 static pe_status rotate_both(const use *u, pe_error *err)
 {
-    pe_rotation r = { .q = view_of(u, u->x, u->type), .k = view_of(u, u->y, u->type), .at = u->c->a.k_at };
-    return pe_encoding_rotate_qk(u->c->e, &r, err);
+    pe_rotation r = { .size = sizeof(pe_rotation), .q = view_of(u, u->x, u->type), .k = view_of(u, u->y, u->type), .at = u->c->a.k_at };
+    return pe_rotate_qk(u->c->e, &r, &PE_MAKE(pe_run, .params = u->c->params), err);
 }
 
 static pe_status table(const use *u, pe_error *err)
 {
     int64_t pairs = pe_encoding_pair_count(u->c->e);
-    return pe_encoding_table(u->c->e, PE_KEY, pe_view_packed(u->x, u->type, TOKENS, 1, pairs),
-                             pe_view_packed(u->y, u->type, TOKENS, 1, pairs), u->c->a.k_at, err);
+    return pe_rotate_table(u->c->e, PE_KEY, pe_view_of(u->x, u->type, 1, TOKENS, 1, pairs), pe_view_of(u->y, u->type, 1, TOKENS, 1, pairs), u->c->a.k_at, &PE_MAKE(pe_run, .params = u->c->params), err);
 }
 
 static pe_status shift(const use *u, pe_error *err)
 {
-    pe_cache cache = { .k = view_of(u, u->x, u->type) };
-    return pe_cache_shift(u->c->e, cache, u->c->a.k_at, u->to, err);
+    return pe_cache_shift(u->c->e, view_of(u, u->x, u->type), NULL, u->c->a.k_at, u->to, &PE_MAKE(pe_run, .params = u->c->params), err);
 }
 
 static pe_status shift_blocks(const use *u, pe_error *err)
 {
-    int64_t dim = u->c->shape.head_dim, blocks = dim / 32;
-    pe_cache cache = { .k = { u->x, PE_F16, TOKENS, 1, dim, blocks, blocks }, .block = PE_BLOCK_Q8_0 };
-    return pe_cache_shift(u->c->e, cache, u->c->a.k_at, u->to, err);
+    return pe_cache_shift(u->c->e, view_of(u, u->x, PE_Q8_0), NULL, u->c->a.k_at, u->to, &PE_MAKE(pe_run, .params = u->c->params), err);
 }
 
 static pe_status reference(const use *u, pe_error *err)
 {
-    return pe_reference_forward(u->c->e, u->c->params, &u->c->a, u->c->work, u->c->bytes, err);
+    return pe_reference_forward(u->c->e, &u->c->a, &PE_MAKE(pe_run, .params = u->c->params, .work = u->c->work, .work_bytes = u->c->bytes), err);
 }
 
 static pe_status reference_back(const use *u, pe_error *err)
 {
-    return pe_reference_backward(u->c->e, u->c->params, &u->t->a, &u->l->g, u->c->work, u->c->bytes, err);
+    return pe_reference_backward(u->c->e, &u->t->a, &u->l->g, &PE_MAKE(pe_run, .params = u->c->params, .work = u->c->work, .work_bytes = u->c->bytes), err);
 }
 
 static pe_status fused(const use *u, pe_error *err)
 {
-    return pe_attention_forward(u->c->e, u->c->params, &u->t->a, u->t->work, u->t->bytes, err);
+    return pe_attention_forward(u->c->e, &u->t->a, &PE_MAKE(pe_run, .params = u->c->params, .work = u->t->work, .work_bytes = u->t->bytes), err);
 }
 
 static pe_status fused_back(const use *u, pe_error *err)
 {
-    return pe_attention_backward(u->c->e, u->c->params, &u->t->a, &u->l->g, u->memory, u->bytes, err);
+    return pe_attention_backward(u->c->e, &u->t->a, &u->l->g, &PE_MAKE(pe_run, .params = u->c->params, .work = u->memory, .work_bytes = u->bytes), err);
 }
 
 static pe_status partial(const use *u, pe_error *err)
@@ -112,8 +108,8 @@ static pe_status partial(const use *u, pe_error *err)
     double *carry = (double *)(void *)u->piece;
     float *max = u->piece + 2 * rows;
     pe_partial p = { .out = max + 2 * rows, .max = max, .sum = max + rows, .carry = carry };
-    pe_status status = pe_attention_partial(u->c->e, u->c->params, &u->t->a, p, u->t->work, u->t->bytes, err);
-    return status ? status : pe_attention_finish(u->c->e, &u->t->a, p, err);
+    pe_status status = pe_attention_partial(u->c->e, &u->t->a, p, &PE_MAKE(pe_run, .params = u->c->params, .work = u->t->work, .work_bytes = u->t->bytes), err);
+    return status ? status : pe_attention_finish(u->c->e, &u->t->a, p, &PE_MAKE(pe_run, .params = u->c->params), err);
 }
 
 /* ------------------------------------------------ the stack */
@@ -176,7 +172,7 @@ static void check_attention(use *u)
     pe_error err = { 0 };
     if (u->t->status)
         return;
-    assert_ok(pe_attention_backward_work(u->c->e, &u->t->a, &u->bytes, &err));
+    assert_ok(pe_attention_backward_work(u->c->e, &u->t->a, &PE_MAKE(pe_run, .params = u->c->params), &u->bytes, &err));
     u->memory = case_memory((int64_t)u->bytes, 1);
     u->piece = case_memory(u->c->Tq * u->c->shape.heads * (u->c->Dv + 4), sizeof(float));
     check(u, fused, "forward");
@@ -199,7 +195,7 @@ static void check_spec(const char *spec)
         to[n] = c.k_at[n] + 1 + n / c.axes;
     twin t = twin_of(&c, PE_F32, NULL);
     ledger l = ledger_of(&c, PE_F32, PE_F32);
-    use u = { .to = { to, TOKENS, c.axes, 0, 0 }, .c = &c, .t = &t, .l = &l, .x = case_doubles(TOKENS * PE_HEAD_DIM_MAX), .y = case_doubles(TOKENS * PE_HEAD_DIM_MAX) };
+    use u = { .to = pe_positions_of(to, PE_I64, 1, TOKENS, c.axes), .c = &c, .t = &t, .l = &l, .x = case_doubles(TOKENS * PE_HEAD_DIM_MAX), .y = case_doubles(TOKENS * PE_HEAD_DIM_MAX) };
     worked = 0;
     check(&u, make, "new");
     check(&u, reference, "reference_forward");

@@ -33,33 +33,31 @@ static void use(const pe_encoding *e, results *r, double *work, size_t bytes)
 {
     int64_t n = pe_encoding_param_count(e), axes = pe_encoding_axes(e), pairs = pe_encoding_pair_count(e);
     pe_params w = n ? (pe_params){ params, PE_F32, n } : (pe_params){ 0 };
-    pe_positions where = { at, N, axes, 0, 0 };
-    pe_view vq = pe_view_packed(q, PE_F32, N, H, D), vk = pe_view_packed(k, PE_F32, N, G, D), vv = pe_view_packed(v, PE_F32, N, G, D);
-    pe_view vp = pe_view_packed(prob, PE_F32, N, H, N);
+    pe_positions where = pe_positions_of(at, PE_I64, 1, N, axes);
+    pe_view vq = pe_view_of(q, PE_F32, 1, N, H, D), vk = pe_view_of(k, PE_F32, 1, N, G, D), vv = pe_view_of(v, PE_F32, 1, N, G, D);
+    pe_view vp = pe_view_of(prob, PE_F32, 1, N, H, N);
     static const uint8_t causal[N * N] = { 1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1 };
-    pe_tile t = { .seen = causal, .score = pe_view_packed(r->score, PE_F32, N, H, N), .q = vq, .k = vk, .q_at = where, .k_at = where };
-    pe_attention a = { .out = pe_view_packed(r->out, PE_F32, N, H, D), .lse = pe_view_packed(r->lse, PE_F32, N, H, 1), .q = vq, .k = vk,
+    pe_tile t = { .seen = causal, .score = pe_view_of(r->score, PE_F32, 1, N, H, N), .q = vq, .k = vk, .q_at = where, .k_at = where };
+    pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(r->out, PE_F32, 1, N, H, D), .lse = pe_view_of(r->lse, PE_F32, 1, N, H, 1), .q = vq, .k = vk,
                        .v = vv, .q_at = where, .k_at = where, .mask = { .causal = true } };
-    pe_attention_grad g = { .dout = vq, .dq = pe_view_packed(r->dq, PE_F32, N, H, D), .dk = pe_view_packed(r->dk, PE_F32, N, G, D),
-                            .dv = pe_view_packed(r->dv, PE_F32, N, G, D) };
-    pe_tile_grad tg = { .dscore = vp, .dq = pe_view_packed(r->turned_back, PE_F32, N, H, D) };
+    pe_attention_grad g = { .size = sizeof(pe_attention_grad), .dout = vq, .dq = pe_view_of(r->dq, PE_F32, 1, N, H, D), .dk = pe_view_of(r->dk, PE_F32, 1, N, G, D),
+                            .dv = pe_view_of(r->dv, PE_F32, 1, N, G, D) };
+    pe_tile_grad tg = { .dscore = vp, .dq = pe_view_of(r->turned_back, PE_F32, 1, N, H, D) };
     memset(r, 0, sizeof *r);
     int bad = 0;
-    bad += pe_encoding_rotate(e, PE_QUERY, pe_view_packed(r->turned, PE_F32, N, H, D), vq, where, NULL) != PE_OK;
-    bad += pe_encoding_unrotate(e, PE_KEY, pe_view_packed(r->turned_back, PE_F32, N, H, D), vq, where, NULL) != PE_OK;
+    bad += pe_rotate(e, PE_QUERY, pe_view_of(r->turned, PE_F32, 1, N, H, D), vq, where, NULL, NULL) != PE_OK;
+    bad += pe_unrotate(e, PE_KEY, pe_view_of(r->turned_back, PE_F32, 1, N, H, D), vq, where, NULL, NULL) != PE_OK;
     if (pairs)
-        bad += pe_encoding_table(e, PE_KEY, pe_view_packed(r->cosine, PE_F32, N, 1, pairs), pe_view_packed(r->sine, PE_F32, N, 1, pairs),
-                                 where, NULL) != PE_OK;
-    bad += pe_encoding_embed(e, w, pe_view_packed(r->embedded, PE_F32, N, 1, pe_encoding_embed_width(e, C)),
-                             pe_view_packed(x, PE_F32, N, 1, C), where, NULL) != PE_OK;
+        bad += pe_rotate_table(e, PE_KEY, pe_view_of(r->cosine, PE_F32, 1, N, 1, pairs), pe_view_of(r->sine, PE_F32, 1, N, 1, pairs), where, NULL, NULL) != PE_OK;
+    bad += pe_embed(e, pe_view_of(r->embedded, PE_F32, 1, N, 1, pe_embed_width(e, C)), pe_view_of(x, PE_F32, 1, N, 1, C), where, &PE_MAKE(pe_run, .params = w), NULL) != PE_OK;
     for (pe_stage s = PE_BEFORE_SCALE; s <= PE_AFTER_SCALE; s++) {
         bad += pe_encoding_content(e, s, w, &t, NULL) != PE_OK;
         bad += pe_encoding_bias(e, s, w, &t, NULL) != PE_OK;
         bad += pe_encoding_content_back(e, s, w, &t, &tg, NULL) != PE_OK;
     }
-    bad += pe_encoding_value(e, w, pe_view_packed(r->value, PE_F32, N, H, D), vp, where, where, NULL) != PE_OK;
-    bad += pe_reference_forward(e, w, &a, work, bytes, NULL) != PE_OK;
-    bad += pe_reference_backward(e, w, &a, &g, work, bytes, NULL) != PE_OK;
+    bad += pe_encoding_value(e, w, pe_view_of(r->value, PE_F32, 1, N, H, D), vp, where, where, NULL) != PE_OK;
+    bad += pe_reference_forward(e, &a, &PE_MAKE(pe_run, .params = w, .work = work, .work_bytes = bytes), NULL) != PE_OK;
+    bad += pe_reference_backward(e, &a, &g, &PE_MAKE(pe_run, .params = w, .work = work, .work_bytes = bytes), NULL) != PE_OK;
     r->fingerprint = pe_encoding_fingerprint(e) ^ (uint64_t)strlen(pe_encoding_spec(e));
     r->failures = bad;
 }
@@ -145,8 +143,7 @@ static void *turn_wide(void *out)
     pe_encoding *e;
     if (pe_encoding_new(&e, "rope", (pe_shape){ 1, 1, PE_HEAD_DIM_MAX, 0 }, NULL))
         return "new";
-    pe_status s = pe_encoding_rotate(e, PE_KEY, pe_view_packed(out, PE_F32, 1, 1, PE_HEAD_DIM_MAX),
-                                     pe_view_packed(in, PE_F32, 1, 1, PE_HEAD_DIM_MAX), (pe_positions){ where, 1, 1, 0, 0 }, NULL);
+    pe_status s = pe_rotate(e, PE_KEY, pe_view_of(out, PE_F32, 1, 1, 1, PE_HEAD_DIM_MAX), pe_view_of(in, PE_F32, 1, 1, 1, PE_HEAD_DIM_MAX), pe_positions_of(where, PE_I64, 1, 1, 1), NULL, NULL);
     pe_encoding_free(e);
     return s ? "rotate" : NULL;
 }

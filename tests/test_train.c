@@ -29,7 +29,7 @@ static void fill(bench *b, int64_t axes)
     for (int i = 0; i < T; i++)
         for (int a = 0; a < axes; a++)
             b->at[i * axes + a] = axes == 1 ? i : a ? i % 14 : i / 14;
-    b->batch = (model_batch){ b->token, b->target, { b->at, T, axes, 0, 0 }, B, T };
+    b->batch = (model_batch){ b->token, b->target, pe_positions_of(b->at, PE_I64, 1, T, axes), B, T };
 }
 
 static void start_model(bench *b, const model_config *c, const char *spec, int workers)

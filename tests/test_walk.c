@@ -351,8 +351,7 @@ static void the_code_is_the_librarys(void **state)
         params.data = params.count ? malloc((size_t)params.count * 8) : NULL;
         if (params.count)
             assert_int_equal(pe_encoding_init(e, params, r.seed, NULL), PE_OK);
-        assert_int_equal(pe_encoding_embed(e, params, pe_view_packed(code, PE_F64, 1, 1, 8), (pe_view){ 0 },
-                                           (pe_positions){ (int64_t[]){ 5 }, 1, 1, 0, 0 }, NULL), PE_OK);
+        assert_int_equal(pe_embed(e, pe_view_of(code, PE_F64, 1, 1, 1, 8), (pe_view){ 0 }, pe_positions_of((int64_t[]){ 5 }, PE_I64, 1, 1, 1), &PE_MAKE(pe_run, .params = params), NULL), PE_OK);
         for (int c = 0; c < 8; c++) {
             char name[20];
             snprintf(name, sizeof name, "p_5[%d]", c);
@@ -400,6 +399,15 @@ static const walk_step *step_titled(const walk *w, const char *title)
     return NULL;
 }
 
+/* A row tells where the frequencies of all its pairs come from, or of none (its row has no tell_pair). */
+static bool tells_frequencies(const walk_step *step)
+{
+    for (int k = 0; step && k < step->count; k++)
+        if (step->line[k].count && !strncmp(step->line[k].name, "f_", 2) && step->line[k].text)
+            return true;
+    return false;
+}
+
 /* Every pair's frequency is evaluated from its own text, with every scaling. */
 static void where_every_frequency_comes_from_is_told(void **state)
 {
@@ -413,16 +421,20 @@ static void where_every_frequency_comes_from_is_told(void **state)
             assert_int_equal(walk_new(&w, pe_info_at(i)->examples[n], &r, NULL), PE_OK);
             const walk_step *step = step_titled(w, "the frequency of each pair");
             int told = 0;
+            bool tells = tells_frequencies(step);
+            if (!tells) {
+                printf("%s does not tell where its frequencies come from\n", w->spec);
+                assert_true(strcmp(pe_info_at(i)->name, "rope") && strcmp(pe_info_at(i)->name, "xpos"));
+            }
             for (int k = 0; step && k < step->count; k++) {
                 const walk_line *l = &step->line[k];
                 if (!l->count || strncmp(l->name, "f_", 2))
                     continue;
-                if (!l->text || !value_of(l->text).known)
+                if (l->text ? !value_of(l->text).known : tells)
                     fail_msg("%s: %s is not told: %s", w->spec, l->name, l->text ? l->text : "nothing");
                 told++;
             }
-            if (strcmp(pe_info_at(i)->examples[n], "rope:dims=0"))
-                assert_true(told > 0);
+            assert_true(told > 0);
             walk_free(w);
         }
 }

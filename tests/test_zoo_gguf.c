@@ -231,9 +231,9 @@ static void factors_and_yarn_together(void **state)
     const char *specs[] = { m->part->group[0].spec, "rope:pairs=adjacent,scaling=yarn,factor=4,trained=4096" };
     for (int i = 0; i < 2; i++) {
         pe_encoding *e;
-        pe_view x = pe_view_packed(i ? b : a, PE_F64, 1, 1, 64);
+        pe_view x = pe_view_of(i ? b : a, PE_F64, 1, 1, 1, 64);
         assert_ok(pe_encoding_new(&e, specs[i], m->part->group[0].shape, &err));
-        assert_ok(pe_encoding_rotate(e, PE_QUERY, x, x, (pe_positions){ &(int64_t){ 1000 }, 1, 1, 0, 0 }, &err));
+        assert_ok(pe_rotate(e, PE_QUERY, x, x, pe_positions_of(&(int64_t){ 1000 }, PE_I64, 1, 1, 1), NULL, &err));
         pe_encoding_free(e);
     }
     for (int i = 0; i < 64; i++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// posenc list --json | node web/registry-zh.mjs: the table of encodings of README.zh-CN.md. Needs node alone.
+// posenc list --json | node web/registry-zh.mjs: the table of encodings of README.zh-CN.md; what has no Chinese stays in
+// English. Needs node alone.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -17,7 +18,7 @@ export async function markdown(list) {
   const zh = (text) => (registryZh[text] ?? text).replace(/_/g, "\\_");
   const paper = (r) => (r.arxiv ? `[${zh(r.paper)}](https://arxiv.org/abs/${r.arxiv})` : zh(r.paper));
   const rows = list.encodings.map((r) => [
-    `\`${r.name}\``, zh(r.summary), r.hooks.map((h) => hookWords[h].name.zh).join("、") || "-", paper(r),
+    `\`${r.name}\``, zh(r.summary), r.hooks.map((h) => hookWords[h]?.name.zh ?? h).join("、") || "-", paper(r),
     r.models.map(zh).join("、") || "-",
   ]);
   const lines = [["名称", "做什么", "作用点", "出处", "使用者"], Array(5).fill("---"), ...rows];

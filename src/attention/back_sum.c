@@ -36,6 +36,10 @@ void back_clear(fused *f)
         zero(l->drows, fused_copies(f, l->heads) * l->columns * l->width);
         zero(l->dextra, f->splits * f->H * f->Dp);
     }
+    const part *turns = f->p.turns;
+    int64_t each = turns && turns->trained ? turns->axes * turns->pairs : 0;
+    zero_doubles(f->dturn_q, f->splits * f->H * each);
+    zero_doubles(f->dturn_k, up_to(f->Tk, LOAD) / LOAD * f->G * each);
     if (f->count)
         zero(f->dcount, fused_copies(f, count_heads(f)) * f->count_columns * f->Dp);
 }
@@ -62,10 +66,10 @@ static void sum_table(const fused *f, const line *l)
         for (int64_t h = 0; h < f->H; h++) {
             double db = over_splits(l->dtable + h * total + x, f->splits, f->H * total);
             if (db != 0)
-                dm += r->bias_back(l->p, f->p.w, f->g->dparams, h, m, l->factor * db);
+                dm += r->bias_back(l->p, f->p.w, f->p.g.dparams, h, m, l->factor * db);
         }
         if (r->measure_back)
-            r->measure_back(l->p, f->p.w, f->g->dparams, d, dm);
+            r->measure_back(l->p, f->p.w, f->p.g.dparams, d, dm);
     }
 }
 
@@ -81,8 +85,8 @@ static void sum_piece(const fused *f, const line *l, int64_t h, int64_t s)
     if (level == 0 && slope == 0)
         return;
     double at_b = b != a ? (slope - level * a) / (b - a) : 0;
-    l->p->row->bias_back(l->p, f->p.w, f->g->dparams, h, a, l->factor * (level - at_b));
-    l->p->row->bias_back(l->p, f->p.w, f->g->dparams, h, b, l->factor * at_b);
+    l->p->row->bias_back(l->p, f->p.w, f->p.g.dparams, h, a, l->factor * (level - at_b));
+    l->p->row->bias_back(l->p, f->p.w, f->p.g.dparams, h, b, l->factor * at_b);
 }
 
 static void sum_pieces(const fused *f, const line *l)
@@ -93,11 +97,11 @@ static void sum_pieces(const fused *f, const line *l)
             sum_piece(f, l, h, s);
     for (int64_t x = 0; l->dmeasure && x < total; x++)
         if (!walk_pads(l->w, x))
-            l->p->row->measure_back(l->p, f->p.w, f->g->dparams, walk_distance(l->w, x),
+            l->p->row->measure_back(l->p, f->p.w, f->p.g.dparams, walk_distance(l->w, x),
                                     over_splits(l->dmeasure + x, items, total));
     for (int64_t i = 0; l->dshare && i < f->Tq; i++) {
         int64_t at[PE_AXES_MAX];
-        l->p->row->share_back(l->p, f->p.w, f->g->dparams, position(f->p.a.q_at, i, at),
+        l->p->row->share_back(l->p, f->p.w, f->p.g.dparams, position(f->p.a.q_at, i, at),
                               over_splits(l->dshare + i, items, f->Tq));
     }
 }
@@ -112,7 +116,7 @@ static void sum_lookup(const fused *f, const lookup *l)
     for (int64_t h = 0; h < l->heads; h++)
         for (int64_t c = 0; c < l->columns; c++)
             for (int64_t d = 0; d < dims; d++)
-                part_entry_grad(l->p, f->g->dparams, l->t, lookups_row(l, c), h, d,
+                part_entry_grad(l->p, f->p.g.dparams, l->t, lookups_row(l, c), h, d,
                                 factor * over_splits(l->drows + h * size + c * l->width + d, count, apart));
 }
 
@@ -120,7 +124,7 @@ static void sum_extra(const fused *f, const lookup *l)
 {
     for (int64_t h = 0; h < f->H; h++)
         for (int64_t d = 0; d < f->D; d++)
-            grad(l->p, f->g->dparams, l->t->extra, h * f->D + d,
+            grad(l->p, f->p.g.dparams, l->t->extra, h * f->D + d,
                  over_splits(l->dextra + h * f->Dp + d, f->splits, f->H * f->Dp));
 }
 
@@ -132,13 +136,13 @@ static void sum_counts(const fused *f)
     for (int64_t h = 0; h < heads; h++)
         for (int64_t c = 0; c <= f->count_last; c++)
             for (int64_t d = 0; d < f->D; d++)
-                grad(p, f->g->dparams, p->count.table, (c * heads + h) * f->D + d,
+                grad(p, f->p.g.dparams, p->count.table, (c * heads + h) * f->D + d,
                      over_splits(f->dcount + h * size + c * f->Dp + d, count, apart));
 }
 
 static void sum_sinks(const fused *f)
 {
-    const pe_params sinks = f->p.a.sinks, to = f->g->dsinks;
+    const pe_params sinks = f->p.a.sinks, to = f->p.g.dsinks;
     for (int64_t h = 0; h < f->H; h++) {
         double sink = num_load(sinks.data, sinks.dtype, h), sum = 0;
         for (int64_t i = 0; i < f->Tq && sink != -INFINITY; i++)
@@ -149,6 +153,15 @@ static void sum_sinks(const fused *f)
 
 /* ------------------------------------------------ keys and values */
 
+void fused_store(const fused *f, pe_view to, int64_t t, int64_t h, float *x)
+{
+    char *row_at = (char *)to.data + dtype_bytes(to.dtype, row_vec(to, t, h).at);
+    if (f->p.g.accumulate)
+        for (int64_t d = 0; d < to.dim; d++)
+            x[d] = (float)((double)x[d] + num_load(row_at, to.dtype, d));
+    f->k->narrow(row_at, to.dtype, x, to.dim);
+}
+
 typedef struct token_grad {
     fused *f;
     const float *from; /* (items, tiles BK, padded) */
@@ -157,6 +170,29 @@ typedef struct token_grad {
     pe_side side;
     bool turn;
 } token_grad;
+
+/* Of frequencies that are trained: the ledger of these keys; x (count, G, D) has their gradients, still turned. */
+static void frequencies_of_keys(const fused *f, float *x, int64_t t, int64_t count)
+{
+    const part *p = f->p.turns;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t k = 0; k < f->G; k++) {
+            int64_t at[PE_AXES_MAX];
+            trained_grad(
+                p, position(f->p.a.k_at, t + i, at), (vec){ f->kr, PE_F32, (k * f->tiles * BK + t + i) * f->Dp },
+                (vec){ x, PE_F32, (i * f->G + k) * f->D }, f->dturn_k + (t / LOAD * f->G + k) * p->axes * p->pairs);
+        }
+}
+
+static void sum_frequencies(const fused *f)
+{
+    const part *p = f->p.turns;
+    int64_t each = p->axes * p->pairs;
+    for (int64_t n = 0; n < f->splits * f->H; n++)
+        trained_store(p, f->p.g.dparams, trained_head(p, f->H, n % f->H), f->dturn_q + n * each);
+    for (int64_t n = 0; f->dturn_k && n < up_to(f->Tk, LOAD) / LOAD * f->G; n++)
+        trained_store(p, f->p.g.dparams, trained_head(p, f->G, n % f->G), f->dturn_k + n * each);
+}
 
 /* LOAD tokens, all heads: added up, turned back, stored. */
 static void sum_tokens(void *arg, int64_t n, int worker)
@@ -170,34 +206,37 @@ static void sum_tokens(void *arg, int64_t n, int worker)
             for (int64_t d = 0; d < g->dim; d++)
                 x[(i * f->G + k) * g->dim + d] =
                     (float)over_splits(g->from + k * all + (t + i) * g->padded + d, f->splits, f->G * all);
+    if (g->side == PE_KEY && f->dturn_k && f->p.g.dparams.data)
+        frequencies_of_keys(f, x, t, count);
     if (g->turn)
-        ready_turn(f, g->side, (turn_mode){ true, false }, x, f->G, g->dim, f->p.a.k_at, t, count,
+        ready_turn(f, g->side, (turn_mode){ true, false }, x, 0, f->G, g->dim, f->p.a.k_at, t, count,
                    g->side == PE_KEY ? f->k_shift[t / BK] : 0);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; g->to.data && i < count; i++)
         for (int64_t k = 0; k < f->G; k++)
-            f->k->narrow((char *)g->to.data + row_vec(g->to, t + i, k).at * (int64_t)pe_dtype_size(g->to.dtype),
-                         g->to.dtype, x + (i * f->G + k) * g->dim, g->dim);
+            fused_store(f, g->to, t + i, k, x + (i * f->G + k) * g->dim);
 }
 
 static void sum_keys(fused *f)
 {
     const part *turns = f->p.a.turned ? NULL : f->p.turns;
-    token_grad k = { f, f->dk, f->D, f->Dp, f->g->dk, PE_KEY, turns != NULL };
-    token_grad v = { f, f->dv, f->Dv, f->Dw, f->g->dv, PE_VALUE, turns && turns->turns_value };
+    token_grad k = { f, f->dk, f->D, f->Dp, f->p.g.dk, PE_KEY, turns != NULL };
+    token_grad v = { f, f->dv, f->Dv, f->Dw, f->p.g.dv, PE_VALUE, turns && turns->turns_value };
     int64_t blocks = up_to(f->Tk, LOAD) / LOAD;
-    if (k.to.data)
-        pool_run(f->p.a.pool, sum_tokens, &k, blocks);
+    if (k.to.data || f->dturn_k)
+        pool_run(f->p.pool, sum_tokens, &k, blocks);
     if (v.to.data)
-        pool_run(f->p.a.pool, sum_tokens, &v, blocks);
+        pool_run(f->p.pool, sum_tokens, &v, blocks);
 }
 
 void back_sum(fused *f)
 {
     sum_keys(f);
-    if (f->g->dsinks.data && f->p.a.sinks.data)
+    if (f->p.g.dsinks.data && f->p.a.sinks.data)
         sum_sinks(f);
-    if (!f->g->dparams.data)
+    if (!f->p.g.dparams.data)
         return;
+    if (f->dturn_q)
+        sum_frequencies(f);
     for (int n = 0; n < f->lines; n++)
         if (f->line[n].dtable)
             sum_table(f, &f->line[n]);

@@ -5,7 +5,7 @@
 
 static bool learns(const fused *f, const part *p)
 {
-    return p->tensors && f->g->dparams.data;
+    return p->tensors && f->p.g.dparams.data;
 }
 
 static void cut_line(fused *f, line *l, char *memory, int64_t *used)
@@ -26,8 +26,13 @@ void back_cut(fused *f, char *memory, int64_t *used)
     f->dO = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dw);
     f->mean = fused_take(memory, used, rows, sizeof(float));
     f->lse = fused_take(memory, used, rows, sizeof(float));
+    f->lse_low = fused_take(memory, used, rows, sizeof(float));
     f->dk = fused_take(memory, used, items, sizeof(float) * (size_t)f->Dp);
     f->dv = fused_take(memory, used, items, sizeof(float) * (size_t)f->Dw);
+    const part *turns = f->p.turns;
+    int64_t each = turns && turns->trained ? turns->axes * turns->pairs : 0;
+    f->dturn_q = fused_take(memory, used, f->splits * f->H * each, sizeof(double));
+    f->dturn_k = fused_take(memory, used, f->p.a.turned ? 0 : up_to(f->Tk, LOAD) / LOAD * f->G * each, sizeof(double));
     for (int n = 0; n < f->lines; n++)
         cut_line(f, &f->line[n], memory, used);
     for (int n = 0; n < f->lookups; n++) {
@@ -71,13 +76,13 @@ static void scattered_back(const fused *f, const line *l, int64_t h, int64_t i, 
     for (int64_t j = 0; j < t->n; j++) {
         if (ds[j] == 0)
             continue;
-        int64_t d = (int64_t)((uint64_t)l->w->q[i] - (uint64_t)l->w->k[t->j + j]);
+        int64_t d = (int64_t)((uint64_t)l->w->q[i] - (uint64_t)walk_key(l->w, t->j + j));
         double m = part_measure(l->p, f->p.w, d);
-        double dx = r->bias_back(l->p, f->p.w, f->g->dparams, h, m * share, l->factor * (double)ds[j]);
+        double dx = r->bias_back(l->p, f->p.w, f->p.g.dparams, h, m * share, l->factor * (double)ds[j]);
         if (r->measure_back)
-            r->measure_back(l->p, f->p.w, f->g->dparams, d, dx * share);
+            r->measure_back(l->p, f->p.w, f->p.g.dparams, d, dx * share);
         if (r->share_back)
-            r->share_back(l->p, f->p.w, f->g->dparams, at, dx * m);
+            r->share_back(l->p, f->p.w, f->p.g.dparams, at, dx * m);
     }
 }
 
@@ -188,7 +193,7 @@ static void pair_back(const fused *f, scratch *s, const lookup *l, int64_t r, in
         if (drow)
             drow[d] += (float)(key ? dentry : l->factor * dentry);
         else if (l->odd)
-            part_entry_grad(l->p, f->g->dparams, l->t, at, h, d, l->factor * dentry);
+            part_entry_grad(l->p, f->p.g.dparams, l->t, at, h, d, l->factor * dentry);
     }
 }
 
@@ -235,7 +240,7 @@ static void value_pairs_back(const fused *f, scratch *s, const lookup *l, const 
                 if (drow)
                     drow[d] += p * g;
                 else if (l->odd)
-                    part_entry_grad(l->p, f->g->dparams, l->t, at, t->h, d, (double)p * (double)g);
+                    part_entry_grad(l->p, f->p.g.dparams, l->t, at, t->h, d, (double)p * (double)g);
             }
             s->dP[r * BK + j] += sum;
         }

@@ -26,10 +26,9 @@ static void divide_row(const problem *p, const kernels *k, int64_t h, int64_t i,
 /* Outputs turn back by the places of their queries: one table of cosines for all heads. */
 static void turn_back(const problem *p, const kernels *k, const tile *t, float *O, int64_t width)
 {
-    pe_view v = { O, PE_F32, t->m, t->heads, p->a.v.dim, width, t->m * width };
+    pe_view v = { O, PE_F32, 1, t->m, t->heads, p->a.v.dim, 0, width, t->m * width };
     turn_job job = { .k = k, .p = p->turns, .side = PE_OUTPUT, .mode = { true, true }, .y = v, .x = v };
-    job.at = query_at(p, t->i);
-    job.at.tokens = t->m;
+    job.at = positions_from(p->a.q_at, t->i, t->m);
     rotate_tokens(&job, 1, false, NULL);
 }
 
@@ -66,14 +65,13 @@ static const piece_names in_piece = { "piece.out", "piece.max", "piece.sum", "pi
                          in_into = { "into.out", "into.max", "into.sum", "into.carry" },
                          in_from = { "from.out", "from.max", "from.sum", "from.carry" };
 
-static pe_status check_piece(const problem *p, const piece_names *name, pe_partial piece, use how, region s[4],
+static pe_status check_piece(int64_t rows, int64_t dim, const piece_names *name, pe_partial piece, use how, region s[4],
                              pe_error *err)
 {
-    int64_t rows, values, bytes;
-    if (!checked_mul(&rows, p->a.q.tokens, p->e->shape.heads) || !checked_mul(&values, rows, p->a.v.dim) ||
-        !checked_mul(&bytes, values, 8))
-        return pe_fail(err, PE_ERR_OVERFLOW, "a piece for %" PRId64 " queries does not fit 64-bit sizes",
-                       p->a.q.tokens);
+    int64_t values, bytes;
+    if (!checked_mul(&values, rows, dim) || !checked_mul(&bytes, values, 8))
+        return pe_fail(err, PE_ERR_OVERFLOW, "a piece of %" PRId64 " rows of %" PRId64 " does not fit 64-bit sizes",
+                       rows, dim);
     const struct {
         const char *name;
         const void *data;
@@ -89,65 +87,73 @@ static pe_status check_piece(const problem *p, const piece_names *name, pe_parti
             return pe_fail(err, PE_ERR_ALIGN, "%s is not aligned to its 4-byte elements", all[i].name);
         s[i] = array_region(all[i].name, all[i].data, all[i].count, all[i].size, how);
     }
-    if ((uintptr_t)piece.carry % 8)
+    if ((uintptr_t)piece.carry % _Alignof(double))
         return pe_fail(err, PE_ERR_ALIGN, "%s is not aligned to its 8-byte elements", name->carry);
     s[3] = array_region(name->carry, piece.carry, rows, 8, how);
     return PE_OK;
 }
 
+/* Queries and heads of a call; its views are checked. */
+static pe_status rows_of(const call *c, int64_t *rows, pe_error *err)
+{
+    if (!checked_mul(rows, c->a.q.batch, c->a.q.tokens) || !checked_mul(rows, *rows, c->e->shape.heads))
+        return pe_fail(err, PE_ERR_OVERFLOW, "a piece for %" PRId64 " queries does not fit 64-bit sizes",
+                       c->a.q.tokens);
+    return PE_OK;
+}
+
 /* Each key counts 1 at most. What is further would be past the rows of the table that are made ready; 1 of it is for
  * sums that were rounded. A piece of no keys looks none up. */
-static pe_status check_carry(const problem *p, const double *carry, pe_error *err)
+pe_status carry_check(const call *c, const char *name, const double *carry, pe_error *err)
 {
-    int64_t after = p->a.mask.keys_after;
-    for (int64_t r = 0; r < p->a.q.tokens * p->e->shape.heads; r++) {
+    int64_t after = c->a.mask.keys_after, rows;
+    TRY(rows_of(c, &rows, err));
+    for (int64_t r = 0; r < rows; r++) {
         if (!(carry[r] >= 0))
+            return pe_fail(err, PE_ERR_RANGE, "%s has %s; needs the keys counted so far, 0 before the first piece",
+                           name, text_show(carry[r]).text);
+        if (c->Tk && carry[r] > (double)after + 1)
             return pe_fail(err, PE_ERR_RANGE,
-                           "piece.carry has %s; needs the keys counted so far, 0 before the first piece",
-                           text_show(carry[r]).text);
-        if (p->a.k.tokens && carry[r] > (double)after + 1)
-            return pe_fail(err, PE_ERR_RANGE,
-                           "piece.carry has %s, but mask.keys_after says that %" PRId64
-                           " keys follow; needs that many at most",
-                           text_show(carry[r]).text, after);
+                           "%s has %s, but mask.keys_after says that %" PRId64 " keys follow; needs that many at most",
+                           name, text_show(carry[r]).text, after);
     }
     return PE_OK;
 }
 
-pe_status partial_check(const problem *p, pe_partial piece, pe_error *err)
+pe_status partial_check(const call *c, pe_partial piece, pe_error *err)
 {
-    region s[4 + PROBLEM_REGIONS];
-    if (pe_encoding_carries(p->e) && !piece.carry)
-        return pe_fail(err, PE_ERR_NULL, "piece.carry is NULL; %s counts keys from piece to piece", p->e->text);
-    TRY(check_piece(p, &in_piece, piece, WRITES, s, err));
-    problem_regions(p, s + 4);
-    TRY(check_memory(s, COUNT_OF(s), false, err));
-    return pe_encoding_carries(p->e) ? check_carry(p, piece.carry, err) : PE_OK;
+    region s[4];
+    int64_t rows;
+    if (pe_encoding_carries(c->e) && !piece.carry)
+        return pe_fail(err, PE_ERR_NULL, "piece.carry is NULL; %s counts keys from piece to piece", c->e->text);
+    TRY(rows_of(c, &rows, err));
+    TRY(check_piece(rows, c->a.v.dim, &in_piece, piece, WRITES, s, err));
+    TRY(call_apart(c, s, 4, true, err));
+    return pe_encoding_carries(c->e) ? carry_check(c, "piece.carry", piece.carry, err) : PE_OK;
 }
 
-pe_status pe_attention_merge(const pe_encoding *e, const pe_attention *a, pe_partial into, pe_partial from,
-                             pe_error *err)
+pe_status pe_attention_merge(pe_partial into, pe_partial from, int64_t rows, int64_t dim, pe_error *err)
 {
-    problem p;
     region s[8];
-    TRY(problem_check(&p, e, a, err));
-    TRY(check_piece(&p, &in_into, into, WRITES, s, err));
-    TRY(check_piece(&p, &in_from, from, READS, s + 4, err));
+    if (rows < 0 || dim < 0 || dim > PE_HEAD_DIM_MAX)
+        return pe_fail(err, PE_ERR_SHAPE, "rows is %" PRId64 " and dim %" PRId64 "; need 0 or more, and dim %d at most",
+                       rows, dim, PE_HEAD_DIM_MAX);
+    TRY(check_piece(rows, dim, &in_into, into, WRITES, s, err));
+    TRY(check_piece(rows, dim, &in_from, from, READS, s + 4, err));
     s[3] = s[7] = array_region("carry", NULL, 0, 8, READS); /* not looked at */
     TRY(check_memory(s, COUNT_OF(s), false, err));
-    for (int64_t r = 0; r < a->q.tokens * e->shape.heads; r++) {
+    for (int64_t r = 0; r < rows; r++) {
         double sum = (double)into.sum[r];
-        merge_row(into.out + r * a->v.dim, &into.max[r], &sum, from.out + r * a->v.dim, from.max[r],
-                  (double)from.sum[r], a->v.dim);
+        merge_row(into.out + r * dim, &into.max[r], &sum, from.out + r * dim, from.max[r], (double)from.sum[r], dim);
         into.sum[r] = (float)sum;
     }
     return pe_pass(err);
 }
 
 /* As many heads of a query at a time as a row of the stack holds. */
-static void finish_token(const problem *p, pe_partial piece, int64_t i)
+static void finish_token(const problem *p, int64_t i)
 {
-    enum { MOST = 64 };
+    enum { MOST = 16 };
     float O[PE_HEAD_DIM_MAX];
     double sum[MOST];
     int64_t H = p->e->shape.heads, Dv = p->a.v.dim, fit = Dv ? PE_HEAD_DIM_MAX / Dv : MOST,
@@ -155,26 +161,38 @@ static void finish_token(const problem *p, pe_partial piece, int64_t i)
     for (int64_t h = 0, heads; h < H; h += heads) {
         int64_t r = i * H + h;
         heads = H - h < most ? H - h : most;
-        p->e->kernels.widen(O, piece.out + r * Dv, PE_F32, heads * Dv);
+        p->e->kernels.widen(O, p->piece.out + r * Dv, PE_F32, heads * Dv);
         for (int64_t n = 0; n < heads; n++)
-            sum[n] = (double)piece.sum[r + n];
-        finish_rows(p, &p->e->kernels, &(tile){ h, heads, i, 1, 0, 0 }, O, Dv, piece.max + r, sum);
+            sum[n] = (double)p->piece.sum[r + n];
+        finish_rows(p, &p->e->kernels, &(tile){ h, heads, i, 1, 0, 0 }, O, Dv, p->piece.max + r, sum);
     }
 }
 
-pe_status pe_attention_finish(const pe_encoding *e, const pe_attention *a, pe_partial piece, pe_error *err)
+pe_status pe_attention_finish(const pe_encoding *e, const pe_attention *a, pe_partial piece, const pe_run *run,
+                              pe_error *err)
 {
-    problem p;
-    region s[5];
-    TRY(problem_check(&p, e, a, err));
-    TRY(problem_outputs(&p, err));
-    TRY(check_piece(&p, &in_piece, piece, READS, s, err));
-    s[3] = view_region("lse", p.a.lse, WRITES);
-    s[4] = view_region("out", p.a.out, WRITES);
+    call c;
+    region s[6];
+    int64_t rows;
+    TRY(call_open(&c, e, a, run, err));
+    c.run.work = NULL;
+    c.a.scores = c.a.probabilities = (pe_view){ 0 };
+    TRY(call_outputs(&c, true, err));
+    TRY(rows_of(&c, &rows, err));
+    TRY(check_piece(rows, c.a.v.dim, &in_piece, piece, READS, s, err));
+    s[3] = view_region("lse", c.a.lse, WRITES);
+    s[4] = view_region("out", c.a.out, WRITES);
     TRY(check_memory(s, 5, false, err));
-    if (p.a.out.dtype == PE_F64)
+    if (c.a.out.dtype == PE_F64)
         return pe_fail(err, PE_ERR_DTYPE, "out is float64; fused attention takes float32, float16 and bfloat16");
-    for (int64_t i = 0; i < p.a.q.tokens; i++)
-        finish_token(&p, piece, i);
+    for (int64_t n = 0; n < c.sequences; n++) {
+        problem p;
+        c.piece = piece;
+        call_sequence(&c, n, &p);
+        for (int64_t i = 0; i < p.Tq; i++)
+            finish_token(&p, i);
+        c.piece = (pe_partial){ 0 };
+        call_clear_padding(&c, n);
+    }
     return pe_pass(err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening a fused problem: checks, sizes, memory. */
+ * Opening a fused call: checks, sizes, memory, and its sequences one by one or side by side. */
 #include "attention/fused.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
 /* Everything from one block; with memory NULL only its size. */
 static bool cut(fused *f, char *memory)
 {
-    int64_t used = 0, workers = pool_workers(f->p.a.pool), rows = f->direct ? f->chunks * f->H * f->Tq : 0;
+    int64_t used = 0, workers = pool_workers(f->p.pool), rows = f->direct ? f->chunks * f->H * f->Tq : 0;
     char *base = memory ? memory + (64 - (uintptr_t)memory % 64) % 64 : NULL;
     walks_cut(f, base, &used);
     lines_cut(f, base, &used);
@@ -99,20 +99,19 @@ static bool cut(fused *f, char *memory)
     return used >= 0 && (uint64_t)used < SIZE_MAX - 64;
 }
 
-static pe_status check_types(const fused *f, pe_error *err)
+static pe_status check_types(const call *c, pe_error *err)
 {
-    const pe_attention *a = &f->p.a;
     const struct {
         const char *name;
         const pe_view *v;
-    } all[] = { { "q", &a->q }, { "k", &a->k }, { "v", &a->v } };
+    } all[] = { { "q", &c->a.q }, { "k", &c->a.k }, { "v", &c->a.v } };
     for (int i = 0; i < COUNT_OF(all); i++)
         if (all[i].v->dtype == PE_F64)
             return pe_fail(err, PE_ERR_DTYPE,
                            "%s is float64; fused attention takes float32, float16 and bfloat16, and "
                            "pe_reference_forward float64",
                            all[i].name);
-    return check_pool(a->pool, err);
+    return PE_OK;
 }
 
 /* Scores, their cap and what a count takes out of the scale again are float32: none of them may overflow or vanish. */
@@ -127,14 +126,14 @@ static pe_status check_number(const char *name, double x, const char *what, pe_e
                    text_show(x).text, what);
 }
 
-static pe_status check_numbers(const fused *f, pe_error *err)
+static pe_status check_numbers(const call *c, pe_error *err)
 {
-    if (f->p.a.soft_cap != 0)
-        TRY(check_number("soft_cap", f->p.a.soft_cap, "0 (none) or ", err));
-    return check_number("scale", f->p.scale, "0 (the encoding's own) or a size of ", err);
+    if (c->a.soft_cap != 0)
+        TRY(check_number("soft_cap", c->a.soft_cap, "0 (none) or ", err));
+    return check_number("scale", c->scale, "0 (the encoding's own) or a size of ", err);
 }
 
-static void find_shape(fused *f)
+void fused_shape(fused *f)
 {
     const pe_attention *a = &f->p.a;
     const pe_shape *s = &f->p.e->shape;
@@ -146,69 +145,38 @@ static void find_shape(fused *f)
     f->Dv = a->v.dim;
     f->Dp = up_to(f->D, LANES);
     f->Dw = up_to(f->Dv, LANES);
-    f->Tq = a->q.tokens;
-    f->Tk = a->k.tokens;
+    f->Tq = f->p.Tq;
+    f->Tk = f->p.Tk;
     f->tiles = up_to(f->Tk, BK) / BK;
-    f->offset = f->Tk + a->mask.keys_after - f->Tq;
     f->direct = (f->Tq <= FEW || (f->Tq <= SOME && f->Tk >= MANY)) && !f->backward;
     int64_t items = f->G < 8 ? (8 + f->G - 1) / f->G : 1; /* enough for a few workers, whatever their number */
     f->splits = items < fused_queries(f) ? items : fused_queries(f) ? fused_queries(f) : 1;
-    f->plain_mask = !a->mask.key_used && !a->mask.q_segment && !a->mask.additive.data;
+}
+
+static void find_mask(fused *f)
+{
+    const pe_mask *m = &f->p.a.mask;
+    bool ranges = m->causal || m->window;
+    f->offset = m->align == PE_ALIGN_START ? 0 : f->Tk + m->keys_after - f->Tq;
+    f->by_range = !ranges || m->align != PE_ALIGN_POSITION || walk_rises(f);
+    f->plain_ranges = f->by_range && !(m->window && m->first_keys);
+    f->plain_views = !m->keep.data && !m->additive.data;
 }
 
 static void find_loads(fused *f)
 {
-    const part *turns = f->p.turns;
+    const part *turns = f->p.a.turned ? NULL : f->p.turns;
     f->chunk = 256 * f->Tq > CHUNK ? 256 * f->Tq : CHUNK;
     if (f->count || f->Tk <= f->chunk) /* keys that are counted go one after the other */
         f->chunk = f->Tk;
     f->chunks = f->chunk ? up_to(f->Tk, f->chunk) / f->chunk : 1;
     for (int n = 0; n < f->lookups; n++)
         f->load_panel = f->load_panel || (f->lookup[n].t->side == PE_KEY && !f->lookup[n].fold && !f->lookup[n].odd);
+    f->turn_k = turns != NULL;
+    f->turn_v = turns && turns->turns_value;
     f->load_panel = f->load_panel && f->direct;
-    f->load_k = f->direct && (f->load_panel || (turns && !f->p.a.turned));
-    f->load_v = f->direct && turns && turns->turns_value && !f->p.a.turned;
-}
-
-/* The sizes of everything: what pe_attention_work answers. */
-static pe_status measure(fused *f, const pe_encoding *e, const pe_attention *a, bool backward, pe_error *err)
-{
-    *f = (fused){ .backward = backward };
-    TRY(problem_check(&f->p, e, a, err));
-    TRY(check_types(f, err));
-    TRY(check_numbers(f, err));
-    find_shape(f);
-    if (f->Tk > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 64 || f->Tq > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 64)
-        return pe_fail(err, PE_ERR_OVERFLOW,
-                       "the work memory for %" PRId64 " queries and %" PRId64 " keys does not fit 64-bit sizes", f->Tq,
-                       f->Tk);
-    TRY(walks_reach(f, err));
-    walks_find(f);
-    lines_find(f);
-    lookups_find(f);
-    find_loads(f);
-    if (!cut(f, NULL))
-        return pe_fail(err, PE_ERR_OVERFLOW, "the work memory for %" PRId64 " keys does not fit 64-bit sizes", f->Tk);
-    return PE_OK;
-}
-
-static pe_status answer_size(const pe_encoding *e, const pe_attention *a, bool backward, size_t *bytes, pe_error *err)
-{
-    fused f;
-    CHECK_POINTER(size_t, bytes, "bytes");
-    TRY(measure(&f, e, a, backward, err));
-    *bytes = f.bytes;
-    return pe_pass(err);
-}
-
-pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err)
-{
-    return answer_size(e, a, false, bytes, err);
-}
-
-pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err)
-{
-    return answer_size(e, a, true, bytes, err);
+    f->load_k = f->direct && (f->load_panel || f->turn_k || problem_blocks(f->p.a.k));
+    f->load_v = f->direct && (f->turn_v || problem_blocks(f->p.a.v));
 }
 
 /* A tile is turned about one place: what stands further from it than this, as an exponent, has no float32 that is
@@ -233,7 +201,7 @@ static pe_status check_ahead(const fused *f, double steepest, int64_t i, int64_t
     int64_t low, high;
     mask_range(f, i, &low, &high);
     for (int64_t j = low; j < high; j++) {
-        int64_t k = f->p.a.k_at.at[j * f->p.a.k_at.token_stride];
+        int64_t k = coordinate(f->p.a.k_at, j, 0);
         for (int64_t h = 0; steepest * (double)(k - q) > AHEAD_REACH && h < f->H; h++)
             if (mask_sees(f, h, i, j))
                 return pe_fail(err, PE_ERR_POSITION, "%s: a key %" PRId64 " ahead of its query overflows; hide it",
@@ -247,7 +215,7 @@ static pe_status check_tiles(const fused *f, pe_error *err)
 {
     const part *p = f->p.turns;
     const pe_positions q_at = f->p.a.q_at, k_at = f->p.a.k_at;
-    const uint8_t *used = f->p.a.mask.key_used;
+    const uint8_t *used = f->p.used;
     int64_t at[PE_AXES_MAX];
     for (int64_t i = 0; p && f->p.a.turned && p->row->check && i < f->Tq; i++)
         TRY(p->row->check(p, PE_QUERY, PE_F32, position(q_at, i, at), err));
@@ -260,38 +228,137 @@ static pe_status check_tiles(const fused *f, pe_error *err)
     walk_range(f, &first_axis);
     bool ahead = -steepest * (double)first_axis.low > AHEAD_REACH; /* some key may be */
     for (int64_t i = 0; i < f->Tq; i++) {
-        int64_t q = q_at.at[i * q_at.token_stride];
-        TRY(check_apart(f, steepest, "queries", q_at.at[i / BQ * BQ * q_at.token_stride], q, err));
+        int64_t q = coordinate(q_at, i, 0);
+        TRY(check_apart(f, steepest, "queries", coordinate(q_at, i / BQ * BQ, 0), q, err));
         if (ahead)
             TRY(check_ahead(f, steepest, i, q, err));
     }
     for (int64_t j = 0; f->Tq && j < f->Tk; j++)
         if (!used || used[j])
-            TRY(check_apart(f, steepest, "keys", ready_place(f, j / BK), k_at.at[j * k_at.token_stride], err));
+            TRY(check_apart(f, steepest, "keys", ready_place(f, j / BK), coordinate(k_at, j, 0), err));
     return PE_OK;
 }
 
-pe_status fused_open(fused *f, const pe_encoding *e, pe_params w, const pe_attention *a, bool backward, void *memory,
-                     size_t bytes, pe_error *err)
+/* The sizes of everything that one sequence needs, and what can be wrong with its places. */
+static pe_status measure(fused *f, const call *c, int64_t sequence, bool backward, bool alone, pe_error *err)
 {
-    TRY(measure(f, e, a, backward, err));
-    f->p.w = w;
-    TRY(check_params(e, w, err));
-    if (!memory)
-        return pe_fail(err, PE_ERR_NULL, "work is NULL; needs %zu bytes", f->bytes);
-    if ((uintptr_t)memory % sizeof(double))
-        return pe_fail(err, PE_ERR_ALIGN, "work is not aligned to 8 bytes");
-    if (bytes < f->bytes)
-        return pe_fail(err, PE_ERR_SHAPE, "work has %zu bytes; needs %zu (%s)", bytes, f->bytes,
-                       backward ? "pe_attention_backward_work" : "pe_attention_work");
-    f->p.m.q.data = memory; /* the region that problem_regions names work */
-    f->p.m.bytes = f->bytes;
-    return check_tiles(f, err);
+    *f = (fused){ .backward = backward };
+    call_sequence(c, sequence, &f->p);
+    if (alone)
+        f->p.pool = NULL;
+    fused_shape(f);
+    if (f->Tk > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 64 || f->Tq > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 64)
+        return pe_fail(err, PE_ERR_OVERFLOW,
+                       "the work memory for %" PRId64 " queries and %" PRId64 " keys does not fit 64-bit sizes", f->Tq,
+                       f->Tk);
+    find_mask(f);
+    TRY(walks_reach(f, err));
+    walks_find(f);
+    plan_use(f, c->run.plan);
+    lines_find(f);
+    lookups_find(f);
+    find_loads(f);
+    if (!cut(f, NULL))
+        return pe_fail(err, PE_ERR_OVERFLOW, "the work memory for %" PRId64 " keys does not fit 64-bit sizes", f->Tk);
+    return PE_OK;
+}
+
+static size_t bytes_of(const fused_call *f)
+{
+    return f->spread ? f->each * (size_t)pool_workers(f->c.run.pool) : f->each;
+}
+
+/* Sequences that are as many as the workers go side by side; gradients of parameters are one sum, in order. */
+pe_status fused_open(fused_call *f, const pe_encoding *e, const pe_attention *a, const pe_run *run, bool backward,
+                     pe_error *err)
+{
+    TRY(call_open(&f->c, e, a, run, err));
+    TRY(plan_check(f->c.run.plan, e, &f->c.run, err));
+    TRY(check_types(&f->c, err));
+    TRY(check_numbers(&f->c, err));
+    int workers = pool_workers(f->c.run.pool);
+    f->backward = backward;
+    f->spread = !backward && workers > 1 && f->c.sequences >= workers;
+    f->each = 0;
+    for (int64_t s = 0; s < f->c.sequences; s++) {
+        TRY(measure(&f->one, &f->c, s, backward, f->spread, err));
+        f->each = f->one.bytes > f->each ? f->one.bytes : f->each;
+    }
+    if (f->c.sequences > 1)
+        f->each = (size_t)up_to((int64_t)(f->each + sizeof(fused)), 64) + 64;
+    if (f->each > SIZE_MAX / 2 / (size_t)workers)
+        return pe_fail(err, PE_ERR_OVERFLOW, "the work memory for %d workers does not fit", workers);
+    return PE_OK;
+}
+
+pe_status fused_check(fused_call *f, pe_error *err)
+{
+    TRY(check_params(f->c.e, f->c.run.params, err));
+    TRY(call_work(&f->c, bytes_of(f), f->backward ? "pe_attention_backward_work" : "pe_attention_work", err));
+    f->c.run.work_bytes = bytes_of(f);
+    for (int64_t s = 0; s < f->c.sequences && f->c.turns; s++) {
+        if (f->c.sequences > 1)
+            TRY(measure(&f->one, &f->c, s, f->backward, f->spread, err));
+        TRY(check_tiles(&f->one, err));
+    }
+    return PE_OK;
+}
+
+typedef struct visiting {
+    fused_call *f;
+    void (*visit)(fused *);
+} visiting;
+
+/* One of many sequences: it begins the worker's share of the work memory. */
+static void visit_one(void *arg, int64_t s, int worker)
+{
+    const visiting *v = arg;
+    fused_call *c = v->f;
+    char *memory = (char *)c->c.run.work + (size_t)worker * c->each;
+    fused *f = (fused *)(void *)memory;
+    measure(f, &c->c, s, c->backward, c->spread, NULL);
+    cut(f, memory + up_to(sizeof *f, 64));
+    v->visit(f);
+}
+
+void fused_each(fused_call *f, void (*visit)(fused *))
+{
+    visiting v = { f, visit };
+    if (f->c.sequences == 1) {
+        call_sequence(&f->c, 0, &f->one.p); /* with gradients and pieces, which were not known when it was measured */
+        cut(&f->one, f->c.run.work);
+        visit(&f->one);
+    } else if (f->spread)
+        pool_run(f->c.run.pool, visit_one, &v, f->c.sequences);
+    else
+        for (int64_t s = 0; s < f->c.sequences; s++)
+            visit_one(&v, s, 0);
+}
+
+static pe_status answer_size(const pe_encoding *e, const pe_attention *a, const pe_run *run, bool backward,
+                             size_t *bytes, pe_error *err)
+{
+    fused_call f;
+    CHECK_POINTER(size_t, bytes, "bytes");
+    TRY(fused_open(&f, e, a, run, backward, err));
+    *bytes = bytes_of(&f);
+    return pe_pass(err);
+}
+
+pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, const pe_run *run, size_t *bytes,
+                            pe_error *err)
+{
+    return answer_size(e, a, run, false, bytes, err);
+}
+
+pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a, const pe_run *run, size_t *bytes,
+                                     pe_error *err)
+{
+    return answer_size(e, a, run, true, bytes, err);
 }
 
 void fused_ready(fused *f)
 {
-    cut(f, f->p.m.q.data);
     walks_fill(f);
     lines_fill(f);
     lookups_fill(f);

@@ -5,6 +5,8 @@
  * are made ready once per call, whatever their type. What depends on positions is kept by distance, so that memory
  * grows with Tq + Tk and no row has code of its own here.
  *
+ *   fused.c    a call: its checks and sizes, its sequences one by one or side by side
+ *   plan.c     tables by distance that outlive a call
  *   walk.c     distances: where queries and keys stand, what range of distances is seen
  *   lines.c    bias: a table by distance per head
  *   lookups.c  content and value terms: q T^t or T k^t for the rows of T that a tile needs
@@ -42,8 +44,11 @@ typedef struct band {
 
 /* Where queries and keys stand on one line. */
 typedef struct walk {
-    const part *p;        /* whose place it is; NULL: first coordinates */
-    int64_t *q, *k;       /* (Tq), (Tk)                                 */
+    const part *p;  /* whose place it is; NULL: first coordinates */
+    int64_t *q, *k; /* (Tq), (Tk); k NULL: key j stands at first + j */
+    int64_t first, keys;
+    bool counted;         /* keys count up by one */
+    bool planned;         /* its bands are a plan's */
     int32_t *run;         /* (Tk) consecutive places from here on, BK at most */
     int64_t low, high;    /* distances of pairs that are seen lie between */
     band band[BANDS_MAX]; /* falling; places with gaps have several */
@@ -55,14 +60,17 @@ typedef struct walk {
 
 /* The bias of one part. */
 typedef struct line {
+    const struct line *plan; /* whose table it takes over; NULL: none */
     const part *p;
     const walk *w;
-    double factor;        /* the scale, where it comes before it                              */
-    float *table;         /* (H or 1, total) by falling distance; measures where queries have shares */
-    double *key, *query;  /* (H, Tk), (H, Tq): absolute; only their difference is small       */
+    double factor;       /* the scale, where it comes before it                              */
+    float *table;        /* (H or 1, total) by falling distance; measures where queries have shares */
+    double *key, *query; /* (H, key_row), (H, Tq): absolute; only their difference is small  */
+    int64_t key_row;
     double *knot;         /* (knots) rising                                                   */
     float *slope, *level; /* (H, knots + 1): bias = slope x + level                    */
     float *share;         /* (Tq)                                                             */
+    double extreme[2];    /* of the table, where it holds measures */
     double least, most;   /* x lies between */
     int64_t knots;
     /* gradients: (splits, H, total) by distance; of pieces (splits, H, knots + 1) sums of db and of db x, (items,
@@ -73,6 +81,7 @@ typedef struct line {
 
 /* A term by table. Columns are the rows of its table in the order in which rising keys meet them. */
 typedef struct lookup {
+    const struct lookup *plan; /* whose tables it takes over; NULL: none */
     const part *p;
     const term *t;
     const walk *w;
@@ -125,14 +134,17 @@ typedef struct fused {
     int64_t H, G, group, D, Dp, Dv, Dw, Tq, Tk, tiles; /* Dp, Dw: D, Dv padded to LANES; tiles of keys */
     int64_t offset;                                    /* query i stands at key i + offset */
     bool direct;                                       /* keys are read where they lie     */
-    bool plain_mask;                                   /* causal and window are all there is */
+    bool by_range;                                     /* causal and window leave each query a range of keys, */
+    bool plain_ranges;                                 /* and nothing beside it          */
+    bool plain_views;                                  /* the mask has no views           */
     float *q;                                          /* (H, Tq, D)  turned               */
     float *kt;                                         /* (G, tiles, BK / PANEL, D, PANEL) */
     float *kr;                                         /* (G, tiles BK, Dp); NULL: not wanted */
     float *v;                                          /* (G, tiles BK, Dw)                */
     float *vt;                                         /* (G, tiles, BK / PANEL, Dv, PANEL); NULL: not wanted */
     uint8_t *v_odd, *k_odd;                            /* (G, tiles, BK / LOAD) holds a NaN or infinity */
-    bool load_k, load_v, load_panel;                   /* direct: what must be loaded first */
+    bool load_k, load_v, load_panel;                   /* direct: what must be loaded first, and */
+    bool turn_k, turn_v;                               /* what must be turned             */
     int64_t *q_shift, *k_shift;                        /* (q tiles), (tiles) where a turn is centred, if it is */
     walk walk[1 + PARTS_MAX];
     line line[PARTS_MAX];
@@ -149,14 +161,14 @@ typedef struct fused {
     double *part_sum, *part_carry; /* (H, Tq) */
     int64_t chunks, chunk;         /* pieces, keys of one */
     /* backward */
-    const pe_attention_grad *g;
-    int64_t splits;   /* of the queries, so that there are items enough: item = split G + kv head */
-    float *dO;        /* (H, Tq, Dw) turned */
-    float *mean;      /* (H, Tq)     dO . out */
-    float *lse;       /* (H, Tq)     */
-    float *dk, *dv;   /* (items, tiles BK, Dp), (items, tiles BK, Dw) */
-    float *dcount;    /* (copies, count_columns, Dp) */
-    pe_partial piece; /* where the sums go instead of out and lse; out NULL: they do not */
+    int64_t splits;       /* of the queries, so that there are items enough: item = split G + kv head */
+    float *dO;            /* (H, Tq, Dw) turned */
+    float *mean;          /* (H, Tq)     dO . out */
+    float *lse, *lse_low; /* (H, Tq) its sum is the log-sum-exp */
+    float *dk, *dv;       /* (items, tiles BK, Dp), (items, tiles BK, Dw) */
+    double *dturn_q;      /* (splits, H, axes, pairs), and */
+    double *dturn_k;      /* (blocks of LOAD keys, G, axes, pairs): of frequencies that are trained; NULL: none */
+    float *dcount;        /* (copies, count_columns, Dp) */
     bool backward;
     size_t bytes;
 } fused;
@@ -172,10 +184,8 @@ typedef struct tile {
 /* The keys and values of a tile: packed, or as they lie. */
 typedef struct keys {
     const float *kt, *v;
-    const void *k, *v_raw;
-    pe_dtype k_type, v_type;
-    int64_t k_row, v_row;
-    bool odd; /* some value is not finite */
+    int64_t g, j; /* head and first key: where they lie is asked stretch by stretch */
+    bool odd;     /* some value is not finite */
 } keys;
 
 /* The sums of a tile's rows. */
@@ -184,21 +194,49 @@ typedef struct state {
     double *sum, *carry;
 } state;
 
+/* plan.c */
+pe_status plan_check(const pe_plan *plan, const pe_encoding *e, pe_run *run, pe_error *err); /* NULL is fine */
+void plan_use(fused *f, const pe_plan *plan); /* after walks_find: what of it this problem takes over */
+
 /* fused.c */
-pe_status fused_open(fused *f, const pe_encoding *e, pe_params w, const pe_attention *a, bool backward, void *memory,
-                     size_t bytes, pe_error *err);
-void fused_ready(fused *f);            /* everything that tiles need; all checks are behind us */
-int64_t fused_queries(const fused *f); /* tiles of queries */
+void fused_shape(fused *f); /* sizes of heads, tokens and tiles */
+/* What a call needs, and how its sequences share the pool. */
+typedef struct fused_call {
+    call c;
+    bool backward;
+    bool spread; /* sequences side by side, each on one worker; else one after the other on all of them */
+    size_t each; /* bytes of work memory that one sequence at a time needs */
+    fused one;   /* the last that was measured; the only one, if there is one */
+} fused_call;
+pe_status fused_open(fused_call *f, const pe_encoding *e, const pe_attention *a, const pe_run *run, bool backward,
+                     pe_error *err);
+pe_status fused_check(fused_call *f, pe_error *err);    /* the work memory, parameters, every sequence's places */
+void fused_each(fused_call *f, void (*visit)(fused *)); /* every sequence, its memory cut */
+void fused_ready(fused *f);                             /* everything that tiles need; all checks are behind us */
+int64_t fused_queries(const fused *f);                  /* tiles of queries */
 /* Takes count x size bytes of the block at *used; with memory NULL only counts. */
 void *fused_take(char *memory, int64_t *used, int64_t count, size_t size);
 
 /* walk.c */
 void walks_find(fused *f); /* which walks there are; ranges */
 void walk_range(const fused *f, walk *w);
+bool walk_rises(const fused *f); /* first coordinates, from query to query and from key to key */
 void walks_cut(fused *f, char *memory, int64_t *used);
 void walks_fill(fused *f);
 const band *walk_band(const walk *w, int64_t x); /* the one that has place x of a table */
 int64_t walk_distance(const walk *w, int64_t x);
+
+static inline int64_t walk_key(const walk *w, int64_t j)
+{
+    return w->k ? w->k[j] : w->first + j;
+}
+
+/* Consecutive places from key j on, BK at most. */
+static inline int64_t walk_run(const walk *w, int64_t j)
+{
+    return w->k ? w->run[j] : w->keys - j < BK ? w->keys - j : BK;
+}
+
 bool walk_pads(const walk *w, int64_t x); /* no pair that is seen looks there */
 /* The stretch of consecutive places from key j of query i on, n at most. *x: where a table by falling distance has it.
  * Sets *skip to the keys of the stretch before the table begins; returns how many follow that it has. */
@@ -252,9 +290,16 @@ void ready_keys(const fused *f, scratch *s, int64_t j, int64_t n); /* direct: lo
 void ready_touch(const fused *f, int64_t j, int64_t n);            /* direct: brings keys and values near */
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
 
-void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n);
-void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t heads, int64_t dim, pe_positions at,
-                int64_t t, int64_t n, int64_t shift); /* (n, heads, dim), packed, in place */
+void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n, bool cached);
+/* Keys or values j .. j + *n - 1 of a tile, head g, as far as they lie in order; *n at most. */
+typedef struct kv_rows {
+    const void *data;
+    pe_dtype type;
+    int64_t stride;
+} kv_rows;
+kv_rows ready_rows(const fused *f, const scratch *s, bool values, const keys *k, int64_t j, int64_t *n);
+void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t head, int64_t heads, int64_t dim,
+                pe_positions at, int64_t t, int64_t n, int64_t shift); /* (n, heads, dim), packed, in place */
 void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim); /* transposes */
 void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t padded);
 bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n); /* holds a NaN or infinity */
@@ -276,6 +321,8 @@ void back_counts_end(const fused *f, scratch *s, const tile *t, int64_t item);
 /* back_sum.c: ledgers to the caller's gradients, in a fixed order. */
 void back_clear(fused *f);
 void back_sum(fused *f);
+/* A row of a gradient, in its own type, added or overwritten; x is used up. */
+void fused_store(const fused *f, pe_view to, int64_t t, int64_t h, float *x);
 /* Of a table's gradient: one per split and head, or per item where heads share the table. */
 static inline int64_t fused_copies(const fused *f, int64_t heads)
 {
@@ -291,7 +338,8 @@ static inline float *fused_copy(const fused *f, float *all, int64_t heads, int64
 /* Sums of the rows of a tile, (rows, width), to out and lse; O is used up. */
 void finish_rows(const problem *p, const kernels *k, const tile *t, float *O, int64_t width, const float *max,
                  const double *sum);
-pe_status partial_check(const problem *p, pe_partial piece, pe_error *err);
+pe_status partial_check(const call *c, pe_partial piece, pe_error *err);
+pe_status carry_check(const call *c, const char *name, const double *carry, pe_error *err);
 void merge_row(float *O, float *max, double *sum, const float *from_O, float from_max, double from_sum, int64_t width);
 
 /* What is too small to matter is 0: products of denormal numbers cost some CPUs a hundred cycles each. */

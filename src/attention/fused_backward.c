@@ -27,11 +27,12 @@ static void ready_outputs(void *arg, int64_t n, int worker)
         for (int64_t i = t; i < t + count; i++) {
             double lse = vec_get(row_vec(a->lse, i, h), 0);
             f->lse[h * f->Tq + i] = (float)lse;
-            f->mean[h * f->Tq + i] = lse == -INFINITY ? 0 : (float)row_dot(f->g->dout, a->out, i, h);
+            f->lse_low[h * f->Tq + i] = (float)(isfinite(lse) ? lse - (double)(float)lse : 0);
+            f->mean[h * f->Tq + i] = lse == -INFINITY ? 0 : (float)row_dot(f->p.g.dout, a->out, i, h);
         }
-    ready_load(f, x, f->g->dout, t, count);
+    ready_load(f, x, f->p.g.dout, t, count, false);
     if (f->p.turns && f->p.turns->turns_output)
-        ready_turn(f, PE_OUTPUT, (turn_mode){ false, true }, x, f->H, f->Dv, a->q_at, t, count, 0);
+        ready_turn(f, PE_OUTPUT, (turn_mode){ false, true }, x, 0, f->H, f->Dv, a->q_at, t, count, 0);
     for (int64_t h = 0; h < f->H; h++)
         for (int64_t i = 0; i < count; i++)
             ready_pad(f, f->dO + (h * f->Tq + t + i) * f->Dw, x + (i * f->H + h) * f->Dv, f->Dv, f->Dw);
@@ -59,10 +60,10 @@ static void weights_back(const fused *f, scratch *s, const tile *t, int64_t item
 
 static void additive_back(const fused *f, const scratch *s, const tile *t)
 {
-    pe_view to = f->g->dadditive;
+    pe_view to = f->p.g.dadditive;
     for (int64_t r = 0; to.data && r < t->m; r++)
         for (int64_t j = 0; j < t->n; j++)
-            vec_add(row_vec(to, t->i + r, to.heads == 1 ? 0 : t->h), t->j + j, (double)s->dP[r * BK + j]);
+            vec_add(mask_row(to, t->i + r, t->h), t->j + j, (double)s->dP[r * BK + j]);
 }
 
 static void cap_back(const fused *f, scratch *s, const tile *t)
@@ -151,6 +152,16 @@ static bool lse_is_large(const scratch *s, const tile *t)
     return large;
 }
 
+/* A piece has no sum of its own: what float32 lost of a large log-sum-exp comes back as a factor. */
+static void weigh_exactly(const fused *f, scratch *s, const tile *t)
+{
+    for (int64_t r = 0; r < t->m; r++) {
+        float low = f->lse_low[t->h * f->Tq + t->i + r];
+        if (fabsf(s->lse[r]) > LSE_MOST && low != 0)
+            s->share[r] = expf(low > 80 ? -80 : low < -80 ? 80 : -low);
+    }
+}
+
 /* max and sum with the sink: exp(s - lse) becomes exp(s - max) / sum. */
 static void settle_sums(const fused *f, scratch *s, const tile *t)
 {
@@ -169,7 +180,8 @@ static void walk_keys(const fused *f, scratch *s, tile *t, bool sums)
 {
     state st = { s->O, s->max, s->sum, s->carry };
     for (int64_t r = 0; r < t->m; r++) {
-        st.carry[r] = st.sum[r] = 0;
+        st.carry[r] = f->p.g.carry ? f->p.g.carry[t->h * f->p.carry_row + t->i + r] : 0;
+        st.sum[r] = 0;
         st.max[r] = -INFINITY;
     }
     for (int64_t b = f->tiles - 1; b >= 0; b--) {
@@ -198,7 +210,7 @@ static void begin(const fused *f, scratch *s, const tile *t)
         s->lse[r] = f->lse[at + r];
         s->mean[r] = f->mean[at + r];
         s->share[r] = 1;
-        s->dcarry[r] = 0;
+        s->dcarry[r] = f->p.g.dcarry ? f->p.g.dcarry[t->h * f->p.carry_row + t->i + r] : 0;
     }
     for (int64_t n = 0; n < t->m * f->Dp; n++)
         s->dqs[n] = s->dq[n] = 0;
@@ -221,21 +233,34 @@ static void fold_back(const fused *f, scratch *s, const tile *t, int64_t item)
     }
 }
 
-static void store_queries(const fused *f, scratch *s, const tile *t)
+/* Of frequencies that are trained: the ledger of this split and head. */
+static void frequencies_back(const fused *f, const scratch *s, const tile *t, int64_t item)
 {
-    pe_view to = f->g->dq;
-    if (!to.data)
+    const part *p = f->p.turns;
+    double *sum = f->dturn_q + (item / f->G * f->H + t->h) * p->axes * p->pairs;
+    for (int64_t r = 0; r < t->m; r++) {
+        int64_t at[PE_AXES_MAX];
+        trained_grad(p, position(f->p.a.q_at, t->i + r, at), (vec){ f->q, PE_F32, (t->h * f->Tq + t->i + r) * f->D },
+                     (vec){ s->dqt, PE_F32, r * f->D }, sum);
+    }
+}
+
+static void store_queries(const fused *f, scratch *s, const tile *t, int64_t item)
+{
+    pe_view to = f->p.g.dq;
+    if (!to.data && !f->dturn_q)
         return;
     f->k->axpy(s->dq, (float)f->p.scale, s->dqs, t->m * f->Dp);
     for (int64_t r = 0; r < t->m; r++) /* rows side by side, as a turn takes them */
         for (int64_t d = 0; d < f->D; d++)
             s->dqt[r * f->D + d] = s->dq[r * f->Dp + d];
+    if (f->dturn_q && f->p.g.dparams.data)
+        frequencies_back(f, s, t, item);
     if (f->p.turns)
-        ready_turn(f, PE_QUERY, (turn_mode){ true, false }, s->dqt, 1, f->D, f->p.a.q_at, t->i, t->m,
+        ready_turn(f, PE_QUERY, (turn_mode){ true, false }, s->dqt, t->h, 1, f->D, f->p.a.q_at, t->i, t->m,
                    f->q_shift[t->i / BQ]);
-    for (int64_t r = 0; r < t->m; r++)
-        f->k->narrow((char *)to.data + row_vec(to, t->i + r, t->h).at * (int64_t)pe_dtype_size(to.dtype), to.dtype,
-                     s->dqt + r * f->D, f->D);
+    for (int64_t r = 0; to.data && r < t->m; r++)
+        fused_store(f, to, t->i + r, t->h, s->dqt + r * f->D);
 }
 
 static void one_item(void *arg, int64_t item, int worker)
@@ -251,25 +276,29 @@ static void one_item(void *arg, int64_t item, int worker)
         for (int64_t b = item / f->G; b < fused_queries(f); b += f->splits) {
             tile t = { h, 1, b * BQ, f->Tq - b * BQ < BQ ? f->Tq - b * BQ : BQ, 0, 0 };
             begin(f, s, &t);
-            bool large = lse_is_large(s, &t);
+            bool large = lse_is_large(s, &t) && !f->p.g.piece;
+            if (f->p.g.piece)
+                weigh_exactly(f, s, &t);
             if (f->count || large)
                 walk_keys(f, s, &t, large);
             for (int64_t k = 0; k < f->tiles; k++) {
                 key_tile(f, &t, k);
                 tile_back(f, s, &t, item);
             }
+            for (int64_t r = 0; f->p.g.dcarry && r < t.m; r++)
+                f->p.g.dcarry[h * f->p.carry_row + t.i + r] = s->dcarry[r];
             if (f->count)
                 back_counts_end(f, s, &t, item);
             fold_back(f, s, &t, item);
-            store_queries(f, s, &t);
+            store_queries(f, s, &t, item);
         }
 }
 
 /* ------------------------------------------------ the call */
 
-static pe_status check_saved(const fused *f, pe_error *err)
+static pe_status check_saved(const call *c, pe_error *err)
 {
-    const pe_attention *a = &f->p.a;
+    const pe_attention *a = &c->a;
     if (!a->lse.data)
         return pe_fail(err, PE_ERR_NULL, "lse is NULL; the gradient reads what pe_attention_forward wrote there");
     if (a->lse.dtype != PE_F32 && a->lse.dtype != PE_F64)
@@ -277,22 +306,16 @@ static pe_status check_saved(const fused *f, pe_error *err)
                        "lse is %s, which has too few digits for a gradient; needs float32 or float64 in "
                        "pe_attention_forward and here",
                        a->lse.dtype == PE_F16 ? "float16" : "bfloat16");
-    region s[2 + 7] = { view_region("out", a->out, READS), view_region("lse", a->lse, READS) };
-    const pe_attention_grad *g = f->g;
-    s[2] = view_region("dq", g->dq, WRITES);
-    s[3] = view_region("dk", g->dk, WRITES);
-    s[4] = view_region("dv", g->dv, WRITES);
-    s[5] = view_region("dadditive", g->dadditive, WRITES);
-    s[6] = params_region("dparams", g->dparams, WRITES);
-    s[7] = params_region("dsinks", g->dsinks, WRITES);
-    s[8] = array_region("work", f->p.m.q.data, (int64_t)f->bytes, 1, WRITES);
-    return check_memory(s, COUNT_OF(s), false, err);
+    if (c->g.piece && pe_encoding_carries(c->e) && !c->g.dcarry)
+        return pe_fail(err, PE_ERR_NULL, "dcarry is NULL; %s counts keys from piece to piece", c->e->text);
+    return c->g.carry && pe_encoding_carries(c->e) ? carry_check(c, "carry", c->g.carry, err) : PE_OK;
 }
 
 /* Where items would add to the same numbers. */
 static bool must_be_serial(const fused *f)
 {
-    bool serial = f->g->dadditive.data && f->g->dadditive.heads == 1 && f->H > 1;
+    pe_view d = f->p.g.dadditive;
+    bool serial = d.data && ((d.heads == 1 && f->H > 1) || (d.tokens == 1 && f->Tq > 1));
     for (int n = 0; n < f->lines; n++)
         serial = serial || (!f->line[n].p->absolute && f->line[n].w->scattered);
     for (int n = 0; n < f->lookups; n++)
@@ -300,21 +323,26 @@ static bool must_be_serial(const fused *f)
     return serial;
 }
 
-pe_status pe_attention_backward(const pe_encoding *e, pe_params w, const pe_attention *a,
-                                const pe_attention_grad *grads, void *memory, size_t bytes, pe_error *err)
+static void backward(fused *f)
 {
-    fused f;
-    CHECK_POINTER(pe_attention_grad, grads, "the gradient");
-    pe_attention_grad g = *grads;
-    TRY(fused_open(&f, e, w, a, true, memory, bytes, err));
-    TRY(problem_outputs(&f.p, err));
-    TRY(problem_gradients(&f.p, &g, err));
-    f.g = &g;
-    TRY(check_saved(&f, err));
-    fused_ready(&f);
-    back_clear(&f);
-    pool_run(f.p.a.pool, ready_outputs, &f, up_to(f.Tq, LOAD) / LOAD);
-    pool_run(must_be_serial(&f) ? NULL : f.p.a.pool, one_item, &f, f.splits * f.G);
-    back_sum(&f);
+    fused_ready(f);
+    back_clear(f);
+    pool_run(f->p.pool, ready_outputs, f, up_to(f->Tq, LOAD) / LOAD);
+    pool_run(must_be_serial(f) ? NULL : f->p.pool, one_item, f, f->splits * f->G);
+    back_sum(f);
+}
+
+pe_status pe_attention_backward(const pe_encoding *e, const pe_attention *a, const pe_attention_grad *grads,
+                                const pe_run *run, pe_error *err)
+{
+    fused_call f;
+    TRY(fused_open(&f, e, a, run, true, err));
+    TRY(fused_check(&f, err));
+    TRY(call_outputs(&f.c, false, err));
+    TRY(call_gradients(&f.c, grads, err));
+    TRY(check_saved(&f.c, err));
+    fused_each(&f, backward);
+    for (int64_t s = 0; s < f.c.sequences; s++)
+        call_clear_padding_back(&f.c, s);
     return pe_pass(err);
 }

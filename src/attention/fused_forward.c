@@ -6,23 +6,94 @@
 /* Sums of rows to out and lse, or to the caller's piece. */
 static void end_rows(const fused *f, const tile *t, const state *st)
 {
-    if (!f->piece.out) {
+    if (!f->p.piece.out) {
         finish_rows(&f->p, f->k, t, st->O, f->Dw, st->max, st->sum);
         return;
     }
     for (int64_t r = 0; r < t->heads * t->m; r++) {
         int64_t h = t->h + r / t->m, i = t->i + r % t->m, to = i * f->H + h;
-        f->k->widen(f->piece.out + to * f->Dv, st->O + r * f->Dw, PE_F32, f->Dv);
-        f->piece.max[to] = st->max[r];
-        f->piece.sum[to] = (float)st->sum[r];
+        f->k->widen(f->p.piece.out + to * f->Dv, st->O + r * f->Dw, PE_F32, f->Dv);
+        f->p.piece.max[to] = st->max[r];
+        f->p.piece.sum[to] = (float)st->sum[r];
         if (f->count)
-            f->piece.carry[h * f->Tq + i] = st->carry[r];
+            f->p.piece.carry[h * f->p.carry_row + i] = st->carry[r];
     }
 }
 
+/* ------------------------------------------------ scores for people who look */
+
+/* Scores of a tile, and weights by the row's log-sum-exp; what no tile holds is hidden. */
+static void store_scores(const fused *f, const scratch *s, const tile *t, const double *lse)
+{
+    for (int64_t r = 0; r < t->heads * t->m; r++)
+        for (int64_t j = 0; j < t->n; j++) {
+            int64_t h = t->h + r / t->m, i = t->i + r % t->m;
+            double x = (double)s->S[r * BK + j];
+            pe_view to = f->p.a.scores, prob = f->p.a.probabilities;
+            if (to.data)
+                num_store(to.data, to.dtype, row_vec(to, i, h).at + t->j + j, x);
+            if (prob.data)
+                num_store(prob.data, prob.dtype, row_vec(prob, i, h).at + t->j + j,
+                          x == -INFINITY ? 0 : exp(x - lse[r]));
+        }
+}
+
+/* Softmax needs each row's sum first: the keys are walked twice. */
+static void scores_tile(const fused *f, scratch *s, tile *t, double *lse, bool store)
+{
+    state st = { s->O, s->max, s->sum, s->carry };
+    tile_begin(f, s, t, &st);
+    for (int64_t r = 0; r < t->heads * t->m; r++)
+        st.carry[r] = 0;
+    for (int64_t b = f->tiles - 1; b >= 0; b--) {
+        t->j = b * BK;
+        t->n = f->Tk - t->j < BK ? f->Tk - t->j : BK;
+        sight what = mask_tile(f, t);
+        for (int64_t n = 0; what == SEES_NONE && n < BQ * BK; n++)
+            s->S[n] = -INFINITY;
+        if (what != SEES_NONE) {
+            ready_keys(f, s, t->j, t->n);
+            keys k = ready_tile(f, s, t->h / f->group, t->j, t->n);
+            tile_scores(f, s, t, &k, s->qs, &st, what);
+        }
+        if (store)
+            store_scores(f, s, t, lse);
+        for (int64_t r = 0; !store && r < t->heads * t->m; r++) {
+            float factor, sum = f->k->soften(s->S + r * BK, up_to(t->n, LANES), &st.max[r], &factor);
+            st.sum[r] = st.sum[r] * (double)factor + (double)sum;
+        }
+    }
+}
+
+static void scores_write(fused *f)
+{
+    scratch *s = &f->scratch[0];
+    const pe_params sinks = f->p.a.sinks;
+    double lse[BQ];
+    for (int64_t h = 0; h < f->H; h++)
+        for (int64_t i = 0; i < f->Tq; i += BQ) {
+            tile t = { h, 1, i, f->Tq - i < BQ ? f->Tq - i : BQ, 0, 0 };
+            float *counts = s->counts;
+            if (f->count && f->direct)
+                s->counts = f->counts;
+            tile_queries(f, &t, s->qs);
+            scores_tile(f, s, &t, lse, false);
+            for (int64_t r = 0; r < t.m; r++) {
+                double sink = sinks.data ? num_load(sinks.data, sinks.dtype, h) : -INFINITY, max = (double)s->max[r];
+                double most = sink > max ? sink : max;
+                lse[r] = most + log((max == -INFINITY ? 0 : s->sum[r] * exp(max - most)) +
+                                    (sink == -INFINITY ? 0 : exp(sink - most)));
+            }
+            scores_tile(f, s, &t, lse, true);
+            s->counts = counts;
+        }
+}
+
+/* ------------------------------------------------ sums of rows */
+
 static double carry_in(const fused *f, int64_t h, int64_t i)
 {
-    return f->piece.out && f->count ? f->piece.carry[h * f->Tq + i] : 0;
+    return f->p.piece.out && f->count ? f->p.piece.carry[h * f->p.carry_row + i] : 0;
 }
 
 /* The last queries see most: they go first. */
@@ -64,6 +135,8 @@ static void count_queries(const fused *f, scratch *s)
 static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t n)
 {
     int64_t most = BQ / f->Tq;
+    if (mask_tile(f, &(tile){ 0, f->H, 0, f->Tq, j, n }) == SEES_NONE)
+        return;
     ready_touch(f, j, n);
     ready_keys(f, s, j, n);
     for (int64_t g = 0; g < f->G; g++) {
@@ -129,35 +202,47 @@ static void forward(fused *f)
     if (!f->Tq)
         return;
     fused_ready(f);
-    if (!f->direct) {
-        pool_run(f->p.a.pool, one_tile, f, fused_queries(f) * f->H);
-        return;
+    if (!f->direct)
+        pool_run(f->p.pool, one_tile, f, fused_queries(f) * f->H);
+    else {
+        for (int64_t r = 0; f->count && r < f->H * f->Tq; r++)
+            f->part_carry[r] = carry_in(f, r / f->Tq, r % f->Tq);
+        pool_run(f->p.pool, one_chunk, f, f->chunks);
+        join_chunks(f);
     }
-    for (int64_t r = 0; f->count && r < f->H * f->Tq; r++)
-        f->part_carry[r] = carry_in(f, r / f->Tq, r % f->Tq);
-    pool_run(f->p.a.pool, one_chunk, f, f->chunks);
-    join_chunks(f);
+    if (f->p.a.scores.data || f->p.a.probabilities.data)
+        scores_write(f);
 }
 
-pe_status pe_attention_forward(const pe_encoding *e, pe_params w, const pe_attention *a, void *memory, size_t bytes,
-                               pe_error *err)
+static void clear_padding(const call *c)
 {
-    fused f;
-    TRY(fused_open(&f, e, w, a, false, memory, bytes, err));
-    TRY(problem_outputs(&f.p, err));
-    if (f.p.a.out.dtype == PE_F64)
+    for (int64_t s = 0; s < c->sequences; s++)
+        call_clear_padding(c, s);
+}
+
+pe_status pe_attention_forward(const pe_encoding *e, const pe_attention *a, const pe_run *run, pe_error *err)
+{
+    fused_call f;
+    TRY(fused_open(&f, e, a, run, false, err));
+    TRY(fused_check(&f, err));
+    TRY(call_outputs(&f.c, true, err));
+    if (f.c.a.out.dtype == PE_F64)
         return pe_fail(err, PE_ERR_DTYPE, "out is float64; fused attention takes float32, float16 and bfloat16");
-    forward(&f);
+    fused_each(&f, forward);
+    clear_padding(&f.c);
     return pe_pass(err);
 }
 
-pe_status pe_attention_partial(const pe_encoding *e, pe_params w, const pe_attention *a, pe_partial piece, void *memory,
-                               size_t bytes, pe_error *err)
+pe_status pe_attention_partial(const pe_encoding *e, const pe_attention *a, pe_partial piece, const pe_run *run,
+                               pe_error *err)
 {
-    fused f;
-    TRY(fused_open(&f, e, w, a, false, memory, bytes, err));
-    TRY(partial_check(&f.p, piece, err));
-    f.piece = piece;
-    forward(&f);
+    fused_call f;
+    TRY(fused_open(&f, e, a, run, false, err));
+    TRY(fused_check(&f, err));
+    TRY(partial_check(&f.c, piece, err));
+    f.c.piece = piece;
+    f.c.a.scores = f.c.a.probabilities = (pe_view){ 0 };
+    fused_each(&f, forward);
+    clear_padding(&f.c);
     return pe_pass(err);
 }

@@ -44,19 +44,29 @@ void tile_recentre(const fused *f, const tile *t, float *y, const float *x)
             y[r * f->Dp + d] = x[r * f->Dp + d] * factor[d];
 }
 
+/* Keys where they lie, stretch by stretch. */
+static void products_direct(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs)
+{
+    for (int64_t j = 0, n; j < t->n; j += n) {
+        n = t->n - j;
+        kv_rows r = ready_rows(f, s, false, k, j, &n);
+        f->k->dots(s->S + j, BK, qs, f->Dp, t->heads * t->m, r.data, r.type, r.stride, n, f->D);
+    }
+}
+
 static void products(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs)
 {
-    int64_t rows = t->heads * t->m;
     if (f->p.recentres) {
         tile_recentre(f, t, s->qa, qs);
         qs = s->qa;
     }
     if (f->direct) {
-        f->k->dots(s->S, BK, qs, f->Dp, rows, k->k, k->k_type, k->k_row, t->n, f->D);
+        products_direct(f, s, t, k, qs);
         return;
     }
     for (int64_t p = 0; p * PANEL < t->n; p++)
-        f->k->gemm(s->S + p * PANEL, BK, qs, f->Dp, 1, k->kt + p * f->D * PANEL, PANEL, rows, PANEL, f->D, false);
+        f->k->gemm(s->S + p * PANEL, BK, qs, f->Dp, 1, k->kt + p * f->D * PANEL, PANEL, t->heads * t->m, PANEL, f->D,
+                   false);
 }
 
 /* What is hidden stays so, whatever the query has for it. */
@@ -104,6 +114,16 @@ static void mix_odd(const fused *f, scratch *s, const tile *t, const keys *k, fl
                 O[r * Dw + n % Dw] += s->S[r * BK + n / Dw] * k->v[n];
 }
 
+/* Values where they lie, stretch by stretch. */
+static void mix_direct(const fused *f, scratch *s, const tile *t, const keys *k, float *O)
+{
+    for (int64_t j = 0, n; j < t->n; j += n) {
+        n = t->n - j;
+        kv_rows r = ready_rows(f, s, true, k, j, &n);
+        f->k->mix(O, f->Dw, s->S + j, BK, t->heads * t->m, r.data, r.type, r.stride, n, f->Dv);
+    }
+}
+
 void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st)
 {
     sight what = mask_tile(f, t);
@@ -118,7 +138,7 @@ void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const f
             f->k->scale(st->O + r * f->Dw, factor, f->Dw);
     }
     if (f->direct)
-        f->k->mix(st->O, f->Dw, s->S, BK, rows, k->v_raw, k->v_type, k->v_row, t->n, f->Dv);
+        mix_direct(f, s, t, k, st->O);
     else if (k->odd)
         mix_odd(f, s, t, k, st->O);
     else

@@ -24,9 +24,9 @@ void lines_cut(fused *f, char *memory, int64_t *used)
     for (int n = 0; n < f->lines; n++) {
         line *l = &f->line[n];
         bool pieces = by_pieces(f, l), absolute = l->p->absolute;
-        int64_t span = absolute ? 0 : l->w->total;
+        int64_t span = absolute || l->plan ? 0 : l->w->total;
         l->table = fused_take(memory, used, span * (pieces ? 1 : f->H), sizeof(float));
-        l->key = fused_take(memory, used, absolute ? f->H * f->Tk : 0, sizeof(double));
+        l->key = fused_take(memory, used, absolute && !l->plan ? f->H * f->Tk : 0, sizeof(double));
         l->query = fused_take(memory, used, absolute ? f->H * f->Tq : 0, sizeof(double));
         l->knot = fused_take(memory, used, pieces ? l->knots + 2 : 0, sizeof(double));
         l->slope = fused_take(memory, used, pieces ? f->H * (l->knots + 1) : 0, sizeof(float));
@@ -107,8 +107,8 @@ static void fill_shares(const fused *f, line *l)
 /* What x = measure times share lies between. */
 static void find_reach(const fused *f, line *l)
 {
-    double m[2] = { 0, 0 }, s[2] = { 0, 0 };
-    for (int64_t x = 0; x < l->w->total; x++) {
+    double *m = l->extreme, s[2] = { 0, 0 };
+    for (int64_t x = 0; !l->plan && x < l->w->total; x++) {
         m[0] = x ? fmin(m[0], (double)l->table[x]) : (double)l->table[x];
         m[1] = x ? fmax(m[1], (double)l->table[x]) : (double)l->table[x];
     }
@@ -161,14 +161,17 @@ static void fill_pieces(fused *f, line *l)
         l->knot[i] = at < l->least ? -INFINITY : at > l->most ? INFINITY : at;
     }
     qsort(l->knot, (size_t)l->knots, sizeof(double), by_size);
-    pool_run(f->p.a.pool, fill_piece, &(filling){ f, l, NULL }, l->knots + 1);
+    pool_run(f->p.pool, fill_piece, &(filling){ f, l, NULL }, l->knots + 1);
 }
 
 static void fill_absolute(const fused *f, line *l)
 {
     int64_t at[PE_AXES_MAX];
+    l->key_row = l->plan ? l->plan->key_row : f->Tk;
+    if (l->plan)
+        l->key = l->plan->key + coordinate(f->p.a.k_at, 0, 0);
     for (int64_t h = 0; h < f->H; h++) {
-        for (int64_t j = 0; j < f->Tk; j++)
+        for (int64_t j = 0; !l->plan && j < f->Tk; j++)
             l->key[h * f->Tk + j] = l->factor * l->p->row->absolute(l->p, h, position(f->p.a.k_at, j, at));
         for (int64_t i = 0; i < f->Tq; i++)
             l->query[h * f->Tq + i] = l->factor * l->p->row->absolute(l->p, h, position(f->p.a.q_at, i, at));
@@ -183,9 +186,14 @@ void lines_fill(fused *f)
             fill_absolute(f, l);
         if (l->p->absolute || l->w->scattered)
             continue;
-        fill_pads(f, l);
-        for (const band *b = l->w->band; b < l->w->band + l->w->bands; b++)
-            pool_run(f->p.a.pool, fill_block, &(filling){ f, l, b }, up_to(b->high - b->low + 1, BLOCK) / BLOCK);
+        if (l->plan) {
+            l->table = l->plan->table;
+            l->extreme[0] = l->plan->extreme[0];
+            l->extreme[1] = l->plan->extreme[1];
+        } else
+            fill_pads(f, l);
+        for (const band *b = l->w->band; !l->plan && b < l->w->band + l->w->bands; b++)
+            pool_run(f->p.pool, fill_block, &(filling){ f, l, b }, up_to(b->high - b->low + 1, BLOCK) / BLOCK);
         if (l->knots >= 0)
             fill_shares(f, l);
         if (l->knots >= 0)
@@ -264,7 +272,7 @@ static void add_scattered(const fused *f, const line *l, int64_t h, int64_t i, c
     int64_t at[PE_AXES_MAX];
     double share = r->share ? r->share(l->p, f->p.w, position(f->p.a.q_at, i, at)) : 1;
     for (int64_t j = 0; j < t->n; j++) {
-        int64_t d = (int64_t)((uint64_t)l->w->q[i] - (uint64_t)l->w->k[t->j + j]);
+        int64_t d = (int64_t)((uint64_t)l->w->q[i] - (uint64_t)walk_key(l->w, t->j + j));
         s[j] += (float)(l->factor * r->bias(l->p, f->p.w, h, share * part_measure(l->p, f->p.w, d)));
     }
 }
@@ -273,7 +281,7 @@ static void add_row(const fused *f, const line *l, int64_t h, int64_t i, const t
 {
     if (l->p->absolute) {
         for (int64_t j = 0; j < t->n; j++)
-            s[j] += (float)(l->key[h * f->Tk + t->j + j] - l->query[h * f->Tq + i]);
+            s[j] += (float)(l->key[h * l->key_row + t->j + j] - l->query[h * f->Tq + i]);
         return;
     }
     if (l->w->scattered) {

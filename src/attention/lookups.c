@@ -42,6 +42,14 @@ void lookups_find(fused *f)
 {
     for (int n = 0; n < f->lookups; n++) {
         lookup *l = &f->lookup[n];
+        if (l->plan) { /* all but where its keys stand */
+            const lookup *from = l->plan;
+            const walk *w = l->w;
+            *l = *from;
+            l->plan = from;
+            l->w = w;
+            continue;
+        }
         l->before = l->p->stage == PE_BEFORE_SCALE;
         l->factor = l->before && l->t->side != PE_VALUE ? f->p.scale : 1;
         l->heads = l->t->table < 0 ? 1 : l->p->tensor[l->t->table].shape[1];
@@ -67,6 +75,8 @@ void lookups_cut(fused *f, char *memory, int64_t *used)
         lookup *l = &f->lookup[n];
         int64_t total = l->odd ? 0 : l->w->total, columns = l->odd ? 0 : l->columns;
         bool panels = wants_panels(f, l);
+        if (l->plan)
+            continue;
         l->column = fused_take(memory, used, total, sizeof *l->column);
         l->even = fused_take(memory, used, total, sizeof *l->even);
         l->panels =
@@ -176,14 +186,14 @@ void lookups_fill(fused *f)
 {
     for (int n = 0; n < f->lookups; n++) {
         lookup *l = &f->lookup[n];
-        if (l->odd)
+        if (l->odd || l->plan)
             continue;
         fill_columns(l);
-        pool_run(f->p.a.pool, fill_panel, &(filling){ f, l }, l->heads * (up_to(l->columns, PANEL) / PANEL));
+        pool_run(f->p.pool, fill_panel, &(filling){ f, l }, l->heads * (up_to(l->columns, PANEL) / PANEL));
         l->finite = !ready_odd(l->rows, 1, 0, l->heads * l->columns * l->width);
     }
     int64_t rows = f->count ? f->count->tensor[f->count->count.table].shape[1] * f->count_columns : 0;
-    pool_run(f->p.a.pool, fill_counts, f, rows / PANEL);
+    pool_run(f->p.pool, fill_counts, f, rows / PANEL);
     f->count_finite = f->count_rows && !ready_odd(f->count_rows, 1, 0, rows * f->Dp);
 }
 
@@ -243,7 +253,7 @@ bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high)
 {
     *low = INT64_MAX;
     *high = -1;
-    if (l->w->q_rises && l->w->run[t->j] >= t->n && columns_of(l, t, t->i, low, high) &&
+    if (l->w->q_rises && walk_run(l->w, t->j) >= t->n && columns_of(l, t, t->i, low, high) &&
         columns_of(l, t, t->i + t->m - 1, low, high))
         return true;
     for (int64_t i = t->i; i < t->i + t->m; i++)
@@ -360,7 +370,7 @@ static double pair_dot(const fused *f, const lookup *l, const float *x, int64_t 
 
 int64_t lookups_pair(const lookup *l, int64_t i, int64_t j)
 {
-    return l->t->index(l->p, (int64_t)((uint64_t)l->w->q[i] - (uint64_t)l->w->k[j]));
+    return l->t->index(l->p, (int64_t)((uint64_t)l->w->q[i] - (uint64_t)walk_key(l->w, j)));
 }
 
 bool lookups_reaches(const fused *f, const lookup *l, int64_t i, int64_t j)
@@ -370,11 +380,15 @@ bool lookups_reaches(const fused *f, const lookup *l, int64_t i, int64_t j)
 }
 
 /* A key of a tile, wherever it lies. */
-static void key_row(const fused *f, const keys *k, int64_t j, float *x)
+static void key_row(const fused *f, const scratch *s, const keys *k, int64_t j, float *x)
 {
-    for (int64_t d = 0; d < f->D; d++)
-        x[d] = k->kt ? k->kt[(j / PANEL * f->D + d) * PANEL + j % PANEL]
-                     : (float)num_load(k->k, k->k_type, j * k->k_row + d);
+    int64_t one = 1;
+    if (!k->kt) {
+        kv_rows r = ready_rows(f, s, false, k, j, &one);
+        f->k->widen(x, r.data, r.type, f->D);
+    }
+    for (int64_t d = 0; k->kt && d < f->D; d++)
+        x[d] = k->kt[(j / PANEL * f->D + d) * PANEL + j % PANEL];
 }
 
 static void add_pairs(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k)
@@ -386,7 +400,7 @@ static void add_pairs(const fused *f, scratch *s, const lookup *l, const tile *t
             if (!lookups_reaches(f, l, i, t->j + j))
                 continue;
             if (l->t->side == PE_KEY)
-                key_row(f, k, j, x);
+                key_row(f, s, k, j, x);
             const float *of = l->t->side == PE_KEY ? x : f->q + (h * f->Tq + i) * f->D;
             s->S[r * BK + j] += (float)pair_dot(f, l, of, h, lookups_pair(l, i, t->j + j));
         }

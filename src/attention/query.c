@@ -5,100 +5,82 @@
 
 pe_positions query_at(const problem *p, int64_t i)
 {
-    pe_positions at = p->a.q_at;
-    at.at += i * at.token_stride;
-    at.tokens = 1;
-    return at;
+    return positions_from(p->a.q_at, i, 1);
 }
 
 int64_t query_shift(const problem *p, int64_t i)
 {
-    return p->recentres ? query_at(p, i).at[0] - p->turns->centre : 0;
-}
-
-static bool sees(const pe_attention *a, int64_t h, int64_t i, int64_t j)
-{
-    const pe_mask *m = &a->mask;
-    int64_t ahead = j - (i + a->k.tokens + m->keys_after - a->q.tokens);
-    if (m->causal && ahead > 0)
-        return false;
-    if (m->window && (ahead >= m->window || ahead <= -m->window))
-        return false;
-    if (m->key_used && !m->key_used[j])
-        return false;
-    if (m->q_segment && m->q_segment[i] != m->k_segment[j])
-        return false;
-    return !m->additive.data || vec_get(row_vec(m->additive, i, m->additive.heads == 1 ? 0 : h), j) != -INFINITY;
+    return p->recentres ? coordinate(p->a.q_at, i, 0) - p->turns->centre : 0;
 }
 
 void query_seen(problem *p, int64_t i)
 {
-    int64_t Tk = p->a.k.tokens;
+    int64_t Tk = p->Tk;
     for (int64_t j = 0; j < Tk; j++) {
         bool any = false;
         for (int64_t h = 0; h < p->e->shape.heads; h++) {
-            bool seen = sees(&p->a, h, i, j);
-            p->m.seen[h * Tk + j] = seen;
+            bool seen = problem_sees(p, h, i, j);
+            p->m->seen[h * Tk + j] = seen;
             any = any || seen;
         }
-        p->m.any[j] = any;
+        p->m->any[j] = any;
     }
 }
 
 void query_tile(const problem *p, int64_t i, pe_tile *t)
 {
-    *t = (pe_tile){ .score = p->m.score,
-                    .q = p->m.q,
-                    .k = p->m.k,
+    *t = (pe_tile){ .score = p->m->score,
+                    .q = p->m->q,
+                    .k = p->m->k,
                     .q_at = query_at(p, i),
                     .k_at = p->a.k_at,
-                    .seen = p->m.seen,
-                    .seen_head_stride = p->a.k.tokens };
+                    .seen = p->m->seen,
+                    .seen_head_stride = p->Tk };
 }
 
 /* score = cap((q.k + before) * scale) + after + mask, -inf where hidden. */
 static void scores(problem *p, int64_t i)
 {
     pe_tile t;
-    int64_t H = p->e->shape.heads, D = p->e->shape.head_dim, Tk = p->a.k.tokens;
+    int64_t H = p->e->shape.heads, D = p->e->shape.head_dim, Tk = p->Tk;
     pe_view add = p->a.mask.additive;
     query_tile(p, i, &t);
     for (int64_t h = 0; h < H; h++)
         for (int64_t j = 0; j < Tk; j++) {
-            double *q = cell_of(p->m.q, 0, h), *k = cell_of(p->m.k, j, kv_head(p, h)), sum = 0;
-            for (int64_t d = 0; p->m.seen[h * Tk + j] && d < D; d++)
+            double *q = cell_of(p->m->q, 0, h), *k = cell_of(p->m->k, j, kv_head(p, h)), sum = 0;
+            for (int64_t d = 0; p->m->seen[h * Tk + j] && d < D; d++)
                 sum += q[d] * k[d];
-            cell_of(p->m.score, 0, h)[j] = sum;
+            cell_of(p->m->score, 0, h)[j] = sum;
         }
     score_content(p->e, PE_BEFORE_SCALE, p->w, &t);
     score_bias(p->e, PE_BEFORE_SCALE, p->w, &t);
     for (int64_t n = 0; n < H * Tk; n++) {
-        double *s = (double *)p->m.score.data + n, cap = p->a.soft_cap;
+        double *s = (double *)p->m->score.data + n, cap = p->a.soft_cap;
         *s *= p->scale;
         if (cap > 0)
             *s = cap * tanh(*s / cap);
-        ((double *)p->m.capped.data)[n] = *s;
+        ((double *)p->m->capped.data)[n] = *s;
     }
     score_content(p->e, PE_AFTER_SCALE, p->w, &t);
     score_bias(p->e, PE_AFTER_SCALE, p->w, &t);
     for (int64_t h = 0; h < H; h++)
         for (int64_t j = 0; j < Tk; j++) {
-            double *s = &cell_of(p->m.score, 0, h)[j];
-            if (!p->m.seen[h * Tk + j])
+            double *s = &cell_of(p->m->score, 0, h)[j];
+            if (!p->m->seen[h * Tk + j])
                 *s = -INFINITY;
             else if (add.data)
-                *s += vec_get(row_vec(add, i, add.heads == 1 ? 0 : h), j);
+                *s += vec_get(mask_row(add, i, h), j);
         }
 }
 
 /* Softmax over what is seen, and the sink; all zero where there is nothing. */
 void query_probabilities(problem *p, int64_t i)
 {
-    int64_t H = p->e->shape.heads, Tk = p->a.k.tokens;
+    int64_t H = p->e->shape.heads, Tk = p->Tk;
     query_seen(p, i);
     scores(p, i);
     for (int64_t h = 0; h < H; h++) {
-        double *s = cell_of(p->m.score, 0, h), *prob = cell_of(p->m.prob, 0, h), sum = 0;
+        double *s = cell_of(p->m->score, 0, h), *prob = cell_of(p->m->prob, 0, h), sum = 0;
         double sink = p->a.sinks.data ? num_load(p->a.sinks.data, p->a.sinks.dtype, h) : -INFINITY, most = sink;
         for (int64_t j = 0; j < Tk; j++)
             if (s[j] > most || isnan(s[j]))
@@ -107,12 +89,12 @@ void query_probabilities(problem *p, int64_t i)
             prob[j] = s[j] == -INFINITY ? 0 : exp(s[j] - most);
             sum += prob[j];
         }
-        p->m.sink[h] = sink == -INFINITY ? 0 : exp(sink - most);
-        sum += p->m.sink[h];
-        p->m.lse[h] = sum == 0 ? -INFINITY : most + log(sum);
+        p->m->sink[h] = sink == -INFINITY ? 0 : exp(sink - most);
+        sum += p->m->sink[h];
+        p->m->lse[h] = sum == 0 ? -INFINITY : most + log(sum);
         for (int64_t j = 0; sum != 0 && j < Tk; j++) /* what is hidden stays 0 where the sum is NaN */
             prob[j] = s[j] == -INFINITY ? 0 : prob[j] / sum;
         if (sum != 0)
-            p->m.sink[h] /= sum;
+            p->m->sink[h] /= sum;
     }
 }

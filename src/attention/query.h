@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * The reference works query by query, all heads at once, in float64: nothing of size n x n exists. */
+ * What both attentions share: a call, checked once as a whole, and its sequences, cut out of it one by one. The
+ * reference works query by query, all heads at once, in float64: nothing of size n x n exists. */
 #ifndef PE_QUERY_H
 #define PE_QUERY_H
 
 #include "core/core.h"
 
-/* Work memory, cut from the caller's block. Views are float64 and packed. */
+/* A call: the caller's structs, checked. */
+typedef struct call {
+    const pe_encoding *e;
+    pe_run run;
+    pe_attention a;
+    pe_attention_grad g; /* backward */
+    pe_partial piece;    /* where sums go instead of out and lse; out NULL: they do not */
+    const part *turns;   /* the part that rotates, or NULL */
+    double scale;
+    bool outputs; /* out, lse, scores and probabilities are checked: no sequence has them before */
+    int64_t sequences;
+    int64_t Tk; /* of the longest view of keys */
+} call;
+
+/* Work memory of the reference, cut from the caller's block. Views are float64 and packed. */
 typedef struct work {
     pe_view q;                   /* (1, H, D)     the query, turned                     */
     pe_view k, v;                /* (Tk, Hkv, .)  keys and values, turned               */
@@ -20,26 +35,43 @@ typedef struct work {
     size_t bytes;
 } work;
 
+/* One sequence of a call: views of its real tokens. */
 typedef struct problem {
     const pe_encoding *e;
     pe_params w;
-    pe_attention a;    /* strides filled in */
-    const part *turns; /* the part that rotates, or NULL */
-    bool recentres;    /* keys are turned again for each query */
+    const pe_pool *pool;
+    pe_attention a;
+    pe_attention_grad g;
+    pe_partial piece;
+    int64_t carry_row; /* from one head's carry to the next */
+    int64_t Tq, Tk;
+    const int32_t *page; /* of its keys and values; NULL: they are not in pages */
+    int64_t page_size;
+    const uint8_t *used; /* (Tk) 0 hides a key from all; NULL: none is */
+    const part *turns;
+    bool recentres; /* keys are turned again for each query */
     double scale;
-    work m;
+    work *m; /* of the reference */
 } problem;
 
-pe_status problem_open(problem *p, const pe_encoding *e, pe_params w, const pe_attention *a, void *memory, size_t bytes,
-                       pe_error *err);
-pe_status problem_size(const pe_encoding *e, const pe_attention *a, size_t *bytes, pe_error *err);
-/* What every attention call checks first; fills in strides. */
-pe_status problem_check(problem *p, const pe_encoding *e, const pe_attention *a, pe_error *err);
-pe_status problem_gradients(problem *p, pe_attention_grad *g, pe_error *err); /* fills in strides */
-pe_status problem_outputs(problem *p, pe_error *err); /* out and lse; only forward writes them */
-pe_status problem_reach(problem *p, pe_error *err);   /* writes to the work memory: after all other checks */
-#define PROBLEM_REGIONS 12
-void problem_regions(const problem *p, region s[PROBLEM_REGIONS]);
+/* call.c: checks a whole call, once */
+pe_status call_open(call *c, const pe_encoding *e, const pe_attention *a, const pe_run *run, pe_error *err);
+pe_status call_outputs(call *c, bool written, pe_error *err); /* out, lse, scores, probabilities */
+pe_status call_gradients(call *c, const pe_attention_grad *g, pe_error *err);
+pe_status call_work(const call *c, size_t needed, const char *asked, pe_error *err);
+pe_status call_apart(const call *c, const region *more, int count, bool params, pe_error *err);
+void call_sequence(const call *c, int64_t s, problem *p);
+void call_clear_padding(const call *c, int64_t s); /* outputs of tokens that are not there */
+void call_clear_padding_back(const call *c, int64_t s);
+
+/* problem.c */
+bool problem_cut(problem *p, char *memory);         /* with memory NULL only its size, p->m.bytes */
+pe_status problem_reach(problem *p, pe_error *err); /* writes to the work memory: after all other checks */
+bool problem_sees(const problem *p, int64_t h, int64_t i, int64_t j);
+
+/* reference_forward.c: a call of either reference function, and what every pair that is seen needs */
+pe_status reference_open(call *c, const pe_encoding *e, const pe_attention *a, const pe_run *run, pe_error *err);
+pe_status reference_reach(const call *c, pe_error *err);
 
 void query_turn_keys(problem *p, int64_t i); /* i: the query, for encodings that re-centre */
 void query_probabilities(problem *p, int64_t i);
@@ -47,6 +79,33 @@ void query_tile(const problem *p, int64_t i, pe_tile *t);
 int64_t query_shift(const problem *p, int64_t i);
 pe_positions query_at(const problem *p, int64_t i);
 void query_seen(problem *p, int64_t i);
+
+/* Where head h of key or value t begins. */
+static inline void *problem_row(const problem *p, pe_view v, int64_t t, int64_t h)
+{
+    int64_t at = t * v.token_stride;
+    if (p->page)
+        at = p->page[t / p->page_size] * v.batch_stride + t % p->page_size * v.token_stride;
+    return (char *)v.data + dtype_bytes(v.dtype, at + h * v.head_stride);
+}
+
+/* How many tokens from t on lie one token_stride after the other. */
+static inline int64_t problem_stretch(const problem *p, int64_t t, int64_t n)
+{
+    int64_t left = p->page ? p->page_size - t % p->page_size : n;
+    return left < n ? left : n;
+}
+
+static inline bool problem_blocks(pe_view v)
+{
+    return v.dtype == PE_Q8_0 || v.dtype == PE_Q4_0;
+}
+
+/* A row of a mask, which may be one for all heads or queries. */
+static inline vec mask_row(pe_view v, int64_t i, int64_t h)
+{
+    return row_vec(v, v.tokens == 1 ? 0 : i, v.heads == 1 ? 0 : h);
+}
 
 static inline double *cell_of(pe_view v, int64_t token, int64_t head)
 {

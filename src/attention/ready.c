@@ -7,16 +7,27 @@
 
 static const turn_mode forward = { false, false };
 
-/* (n, heads, dim) of a view from token t on. */
-void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n)
+/* A row of any type, also in blocks. */
+static void load_row(const fused *f, float *to, const char *from, pe_dtype type, int64_t n)
+{
+    if (type != PE_Q8_0 && type != PE_Q4_0) {
+        f->k->widen(to, from, type, n);
+        return;
+    }
+    for (int64_t d = 0; d < n; d += BLOCK_WIDTH)
+        block_load(to + d, from + dtype_bytes(type, d), type);
+}
+
+/* (n, heads, dim) of a view from token t on; keys and values may lie in pages. */
+void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n, bool cached)
 {
     bool packed = from.head_stride == from.dim || from.heads == 1;
-    int64_t size = (int64_t)pe_dtype_size(from.dtype), heads = packed ? 1 : from.heads;
-    int64_t dim = packed ? from.heads * from.dim : from.dim;
+    int64_t heads = packed ? 1 : from.heads, dim = packed ? from.heads * from.dim : from.dim;
     for (int64_t i = 0; i < n; i++)
         for (int64_t h = 0; h < heads; h++) {
-            const char *at = (const char *)from.data + row_vec(from, t + i, h).at * size;
-            f->k->widen(to + (i * heads + h) * dim, at, from.dtype, dim);
+            const char *at = cached ? problem_row(&f->p, from, t + i, h)
+                                    : (const char *)from.data + dtype_bytes(from.dtype, row_vec(from, t + i, h).at);
+            load_row(f, to + (i * heads + h) * dim, at, from.dtype, dim);
         }
 }
 
@@ -37,14 +48,16 @@ static void turn_on(const fused *f, float *x, int64_t vectors, int64_t shift, bo
 }
 
 /* A shift is meant for the magnitude, which attention centres per tile; the angle stays that of the position itself. */
-void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t heads, int64_t dim, pe_positions at,
-                int64_t t, int64_t n, int64_t shift)
+void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t head, int64_t heads, int64_t dim,
+                pe_positions at, int64_t t, int64_t n, int64_t shift)
 {
-    pe_view v = { x, PE_F32, n, heads, dim, heads * dim, dim };
-    turn_job job = { .k = f->k, .p = f->p.turns, .side = side, .mode = mode, .y = v, .x = v, .shift = shift };
-    job.at = at;
-    job.at.at += t * at.token_stride;
-    job.at.tokens = n;
+    pe_view v = pe_view_of(x, PE_F32, 1, n, heads, dim);
+    turn_job job = {
+        .k = f->k, .p = f->p.turns, .side = side, .mode = mode, .y = v, .x = v, .w = f->p.w, .shift = shift
+    };
+    job.at = positions_from(at, t, n);
+    job.head = head;
+    job.heads = side == PE_QUERY || side == PE_OUTPUT ? f->H : f->G;
     if (shift && mode.negate)
         turn_on(f, x, n * heads, shift, true);
     rotate_tokens(&job, 1, false, NULL);
@@ -54,9 +67,9 @@ void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t 
 
 static void ready_queries(const fused *f, scratch *s, int64_t t, int64_t n)
 {
-    ready_load(f, s->load, f->p.a.q, t, n);
+    ready_load(f, s->load, f->p.a.q, t, n, false);
     if (f->p.turns)
-        ready_turn(f, PE_QUERY, forward, s->load, f->H, f->D, f->p.a.q_at, t, n, f->q_shift[t / BQ]);
+        ready_turn(f, PE_QUERY, forward, s->load, 0, f->H, f->D, f->p.a.q_at, t, n, f->q_shift[t / BQ]);
     for (int64_t i = 0; i < n; i++)
         for (int64_t h = 0; h < f->H; h++)
             f->k->widen(f->q + (h * f->Tq + t + i) * f->D, s->load + (i * f->H + h) * f->D, PE_F32, f->D);
@@ -89,9 +102,9 @@ void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t p
 
 static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
 {
-    ready_load(f, s->load, f->p.a.k, t, n);
-    if (f->p.turns && !f->p.a.turned)
-        ready_turn(f, PE_KEY, forward, s->load, f->G, f->D, f->p.a.k_at, t, n, f->k_shift[t / BK]);
+    ready_load(f, s->load, f->p.a.k, t, n, true);
+    if (f->turn_k)
+        ready_turn(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, t, n, f->k_shift[t / BK]);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->D;
         ready_panel(f, f->kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
@@ -103,9 +116,9 @@ static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
 
 static void pack_values(const fused *f, scratch *s, int64_t t, int64_t n)
 {
-    ready_load(f, s->load, f->p.a.v, t, n);
-    if (f->p.turns && f->p.turns->turns_value && !f->p.a.turned)
-        ready_turn(f, PE_VALUE, forward, s->load, f->G, f->Dv, f->p.a.k_at, t, n, 0);
+    ready_load(f, s->load, f->p.a.v, t, n, true);
+    if (f->turn_v)
+        ready_turn(f, PE_VALUE, forward, s->load, 0, f->G, f->Dv, f->p.a.k_at, t, n, 0);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->Dv;
         for (int64_t i = 0; i < n; i++) {
@@ -133,51 +146,46 @@ static void ready_block(void *arg, int64_t n, int worker)
 
 int64_t ready_place(const fused *f, int64_t b)
 {
-    const uint8_t *used = f->p.a.mask.key_used;
+    const uint8_t *used = f->p.used;
     int64_t j = b * BK, end = j + BK < f->Tk ? j + BK : f->Tk;
     while (used && j < end - 1 && !used[j])
         j++;
-    return f->p.a.k_at.at[j * f->p.a.k_at.token_stride];
+    return coordinate(f->p.a.k_at, j, 0);
 }
 
 void ready_tokens(fused *f)
 {
     int64_t centre = f->p.recentres ? f->p.turns->centre : 0;
     for (int64_t i = 0; i < fused_queries(f); i++)
-        f->q_shift[i] = f->p.recentres ? f->p.a.q_at.at[i * BQ * f->p.a.q_at.token_stride] - centre : 0;
+        f->q_shift[i] = f->p.recentres ? coordinate(f->p.a.q_at, i * BQ, 0) - centre : 0;
     for (int64_t j = 0; j < f->tiles; j++)
         f->k_shift[j] = f->p.recentres ? ready_place(f, j) - centre : 0;
     for (int64_t n = 0; f->v_odd && n < f->G * f->tiles * BK / LOAD; n++)
         f->v_odd[n] = f->k_odd[n] = 0;
-    pool_run(f->p.a.pool, ready_block, f, up_to(f->Tq, LOAD) / LOAD + (f->direct ? 0 : up_to(f->Tk, LOAD) / LOAD));
+    pool_run(f->p.pool, ready_block, f, up_to(f->Tq, LOAD) / LOAD + (f->direct ? 0 : up_to(f->Tk, LOAD) / LOAD));
 }
 
 void ready_keys(const fused *f, scratch *s, int64_t j, int64_t n)
 {
     if (f->load_k)
-        ready_load(f, s->load, f->p.a.k, j, n);
-    if (f->load_k && f->p.turns && !f->p.a.turned)
-        ready_turn(f, PE_KEY, forward, s->load, f->G, f->D, f->p.a.k_at, j, n, f->k_shift[j / BK]);
-    if (!f->load_v)
-        return;
-    ready_load(f, s->load_v, f->p.a.v, j, n);
-    ready_turn(f, PE_VALUE, forward, s->load_v, f->G, f->Dv, f->p.a.k_at, j, n, 0);
-}
-
-static const void *element(pe_view v, int64_t t, int64_t h)
-{
-    return (const char *)v.data + row_vec(v, t, h).at * (int64_t)pe_dtype_size(v.dtype);
+        ready_load(f, s->load, f->p.a.k, j, n, true);
+    if (f->turn_k && f->load_k)
+        ready_turn(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, j, n, f->k_shift[j / BK]);
+    if (f->load_v)
+        ready_load(f, s->load_v, f->p.a.v, j, n, true);
+    if (f->turn_v && f->load_v)
+        ready_turn(f, PE_VALUE, forward, s->load_v, 0, f->G, f->Dv, f->p.a.k_at, j, n, 0);
 }
 
 /* Rows of many heads lie far apart where one head reads them, too far for a CPU to foresee: read once in the order of
  * memory, which it does, they are near when their heads come. Asking for them ahead by prefetches was slower. */
-static void touch(pe_view v, int64_t from, int64_t to)
+static void touch(const fused *f, pe_view v, int64_t from, int64_t to)
 {
     bool packed = v.head_stride == v.dim;
-    int64_t size = (int64_t)pe_dtype_size(v.dtype), bytes = (packed ? v.heads * v.dim : v.dim) * size;
+    int64_t bytes = dtype_bytes(v.dtype, packed ? v.heads * v.dim : v.dim);
     for (int64_t t = from; t < to; t++)
         for (int64_t h = 0; h < (packed ? 1 : v.heads); h++) {
-            const volatile char *at = (const char *)v.data + (t * v.token_stride + h * v.head_stride) * size;
+            const volatile char *at = problem_row(&f->p, v, t, h);
             for (int64_t b = 0; b < bytes; b += 64)
                 (void)at[b];
         }
@@ -187,14 +195,27 @@ void ready_touch(const fused *f, int64_t j, int64_t n)
 {
     if (f->G == 1)
         return;
-    touch(f->p.a.k, j, j + n);
-    touch(f->p.a.v, j, j + n);
+    if (!f->load_k)
+        touch(f, f->p.a.k, j, j + n);
+    if (!f->load_v)
+        touch(f, f->p.a.v, j, j + n);
+}
+
+kv_rows ready_rows(const fused *f, const scratch *s, bool values, const keys *k, int64_t j, int64_t *n)
+{
+    pe_view v = values ? f->p.a.v : f->p.a.k;
+    if (values ? f->load_v : f->load_k) {
+        const float *from = values ? s->load_v : s->load;
+        return (kv_rows){ from + (j * f->G + k->g) * v.dim, PE_F32, f->G * v.dim };
+    }
+    *n = problem_stretch(&f->p, k->j + j, *n);
+    return (kv_rows){ problem_row(&f->p, v, k->j + j, k->g), v.dtype, v.token_stride };
 }
 
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n)
 {
     int64_t at = g * f->tiles * BK + j;
-    keys k = { 0 };
+    keys k = { .g = g, .j = j };
     if (!f->direct) {
         k.kt = f->kt + at * f->D;
         k.v = f->v + at * f->Dw;
@@ -202,12 +223,6 @@ keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n)
             k.odd = k.odd || f->v_odd[(at + i) / LOAD];
         return k;
     }
-    k.k = f->load_k ? s->load + g * f->D : element(f->p.a.k, j, g);
-    k.k_type = f->load_k ? PE_F32 : f->p.a.k.dtype;
-    k.k_row = f->load_k ? f->G * f->D : f->p.a.k.token_stride;
-    k.v_raw = f->load_v ? s->load_v + g * f->Dv : element(f->p.a.v, j, g);
-    k.v_type = f->load_v ? PE_F32 : f->p.a.v.dtype;
-    k.v_row = f->load_v ? f->G * f->Dv : f->p.a.v.token_stride;
     for (int64_t i = 0; f->load_panel && i < n; i += PANEL)
         ready_panel(f, s->panel + i * f->D, s->load + (i * f->G + g) * f->D, f->G * f->D, n - i < PANEL ? n - i : PANEL,
                     f->D);

@@ -14,38 +14,38 @@ static void clear(pe_view v)
 /* dout through the turned-back output, the mix of values and the softmax, to dscore. */
 static void softmax_back(problem *p, pe_view dout, pe_params dw, int64_t i)
 {
-    int64_t H = p->e->shape.heads, Dv = p->a.v.dim, Tk = p->a.k.tokens;
+    int64_t H = p->e->shape.heads, Dv = p->a.v.dim, Tk = p->Tk;
     for (int64_t h = 0; h < H; h++)
         for (int64_t d = 0; d < Dv; d++)
-            cell_of(p->m.dout, 0, h)[d] = vec_get(row_vec(dout, i, h), d);
+            cell_of(p->m->dout, 0, h)[d] = vec_get(row_vec(dout, i, h), d);
     if (p->turns && p->turns->turns_output)
-        rotate_view(p->turns, PE_OUTPUT, (turn_mode){ false, true }, p->m.dout, p->m.dout, query_at(p, i), 0);
-    clear(p->m.dprob);
+        rotate_view(p->turns, p->w, PE_OUTPUT, (turn_mode){ false, true }, p->m->dout, p->m->dout, query_at(p, i), 0);
+    clear(p->m->dprob);
     for (int64_t h = 0; h < H; h++) {
-        double *g = cell_of(p->m.dout, 0, h), *prob = cell_of(p->m.prob, 0, h);
+        double *g = cell_of(p->m->dout, 0, h), *prob = cell_of(p->m->prob, 0, h);
         for (int64_t j = 0; j < Tk; j++)
             for (int64_t d = 0; prob[j] != 0 && d < Dv; d++) {
-                cell_of(p->m.dprob, 0, h)[j] += g[d] * cell_of(p->m.v, j, kv_head(p, h))[d];
-                cell_of(p->m.dv, j, kv_head(p, h))[d] += g[d] * prob[j];
+                cell_of(p->m->dprob, 0, h)[j] += g[d] * cell_of(p->m->v, j, kv_head(p, h))[d];
+                cell_of(p->m->dv, j, kv_head(p, h))[d] += g[d] * prob[j];
             }
     }
-    value_back(p->e, p->w, dw, p->m.dprob, p->m.prob, p->m.dout, query_at(p, i), p->a.k_at, p->m.seen, Tk);
+    value_back(p->e, p->w, dw, p->m->dprob, p->m->prob, p->m->dout, query_at(p, i), p->a.k_at, p->m->seen, Tk);
 }
 
 static void scores_back(problem *p, const pe_attention_grad *g, int64_t i)
 {
-    int64_t H = p->e->shape.heads, Tk = p->a.k.tokens;
+    int64_t H = p->e->shape.heads, Tk = p->Tk;
     for (int64_t h = 0; h < H; h++) {
-        double *prob = cell_of(p->m.prob, 0, h), *dprob = cell_of(p->m.dprob, 0, h), mean = 0;
+        double *prob = cell_of(p->m->prob, 0, h), *dprob = cell_of(p->m->dprob, 0, h), mean = 0;
         for (int64_t j = 0; j < Tk; j++)
             mean += prob[j] * dprob[j];
         if (g->dsinks.data)
-            num_add(g->dsinks.data, g->dsinks.dtype, h, -p->m.sink[h] * mean);
+            num_add(g->dsinks.data, g->dsinks.dtype, h, -p->m->sink[h] * mean);
         for (int64_t j = 0; j < Tk; j++) {
             double ds = prob[j] != 0 ? prob[j] * (dprob[j] - mean) : 0;
-            cell_of(p->m.dscore, 0, h)[j] = ds;
+            cell_of(p->m->dscore, 0, h)[j] = ds;
             if (g->dadditive.data)
-                vec_add(row_vec(g->dadditive, i, g->dadditive.heads == 1 ? 0 : h), j, ds);
+                vec_add(mask_row(g->dadditive, i, h), j, ds);
         }
     }
 }
@@ -53,110 +53,112 @@ static void scores_back(problem *p, const pe_attention_grad *g, int64_t i)
 /* Terms after the scale, the cap and the scale, terms before it, q.k. */
 static void terms_back(problem *p, pe_params dw, int64_t i)
 {
-    int64_t H = p->e->shape.heads, D = p->e->shape.head_dim, Tk = p->a.k.tokens;
+    int64_t H = p->e->shape.heads, D = p->e->shape.head_dim, Tk = p->Tk;
     pe_tile t;
-    pe_tile_grad tg = { p->m.dscore, p->m.dq, p->m.dk, dw };
+    pe_tile_grad tg = { p->m->dscore, p->m->dq, p->m->dk, dw };
     query_tile(p, i, &t);
     score_bias_back(p->e, PE_AFTER_SCALE, p->w, &t, &tg);
     score_content_back(p->e, PE_AFTER_SCALE, p->w, &t, &tg);
     for (int64_t n = 0; n < H * Tk; n++) {
-        double cap = p->a.soft_cap, x = cap > 0 ? ((double *)p->m.capped.data)[n] / cap : 0;
-        double *ds = (double *)p->m.dscore.data + n;
+        double cap = p->a.soft_cap, x = cap > 0 ? ((double *)p->m->capped.data)[n] / cap : 0;
+        double *ds = (double *)p->m->dscore.data + n;
         *ds = *ds != 0 ? *ds * (1 - x * x) * p->scale : 0;
     }
     score_bias_back(p->e, PE_BEFORE_SCALE, p->w, &t, &tg);
     score_content_back(p->e, PE_BEFORE_SCALE, p->w, &t, &tg);
     for (int64_t h = 0; h < H; h++)
         for (int64_t j = 0; j < Tk; j++) {
-            double ds = cell_of(p->m.dscore, 0, h)[j];
+            double ds = cell_of(p->m->dscore, 0, h)[j];
             for (int64_t d = 0; ds != 0 && d < D; d++) {
-                cell_of(p->m.dq, 0, h)[d] += ds * cell_of(p->m.k, j, kv_head(p, h))[d];
-                cell_of(p->m.dk, j, kv_head(p, h))[d] += ds * cell_of(p->m.q, 0, h)[d];
+                cell_of(p->m->dq, 0, h)[d] += ds * cell_of(p->m->k, j, kv_head(p, h))[d];
+                cell_of(p->m->dk, j, kv_head(p, h))[d] += ds * cell_of(p->m->q, 0, h)[d];
             }
         }
 }
 
-static void store(pe_view to, int64_t token, pe_view from)
+static void store(pe_view to, int64_t token, pe_view from, bool add)
 {
     for (int64_t t = 0; to.data && t < from.tokens; t++)
         for (int64_t h = 0; h < from.heads; h++)
             for (int64_t d = 0; d < from.dim; d++) {
                 vec v = row_vec(to, token + t, h);
-                num_store(v.data, v.type, v.at + d, cell_of(from, t, h)[d]);
+                num_store(v.data, v.type, v.at + d, (add ? vec_get(v, d) : 0) + cell_of(from, t, h)[d]);
             }
+}
+
+/* Gradients of frequencies that are trained, from turned vectors. */
+static void frequencies_back(problem *p, pe_view y, pe_view dy, pe_positions where)
+{
+    int64_t at[PE_AXES_MAX];
+    for (int64_t t = 0; p->turns && p->turns->trained && p->g.dparams.data && t < y.tokens; t++)
+        for (int64_t h = 0; h < y.heads; h++)
+            trained_back(p->turns, p->g.dparams, trained_head(p->turns, y.heads, h), position(where, t, at),
+                         row_vec(y, t, h), row_vec(dy, t, h));
 }
 
 /* Turns dq back and stores it; keys that were turned for this query alone are turned back now and summed. */
 static void turns_back(problem *p, const pe_attention_grad *g, int64_t i)
 {
     int64_t shift = query_shift(p, i);
+    frequencies_back(p, p->m->q, p->m->dq, query_at(p, i));
     if (p->turns)
-        rotate_view(p->turns, PE_QUERY, transpose, p->m.dq, p->m.dq, query_at(p, i), shift);
-    store(g->dq, i, p->m.dq);
+        rotate_view(p->turns, p->w, PE_QUERY, transpose, p->m->dq, p->m->dq, query_at(p, i), shift);
+    store(g->dq, i, p->m->dq, g->accumulate);
     if (!p->recentres)
         return;
-    rotate_view(p->turns, PE_KEY, transpose, p->m.dk, p->m.dk, p->a.k_at, shift);
-    int64_t width = p->m.dk.heads * p->m.dk.dim;
-    for (int64_t j = 0; j < p->m.dk.tokens; j++) /* a hidden key's turn may overflow, and 0 * inf is no gradient */
-        for (int64_t n = j * width; p->m.any[j] && n < (j + 1) * width; n++)
-            ((double *)p->m.dk_sum.data)[n] += ((double *)p->m.dk.data)[n];
-    clear(p->m.dk);
+    rotate_view(p->turns, p->w, PE_KEY, transpose, p->m->dk, p->m->dk, p->a.k_at, shift);
+    int64_t width = p->m->dk.heads * p->m->dk.dim;
+    for (int64_t j = 0; j < p->m->dk.tokens; j++) /* a hidden key's turn may overflow, and 0 * inf is no gradient */
+        for (int64_t n = j * width; p->m->any[j] && n < (j + 1) * width; n++)
+            ((double *)p->m->dk_sum.data)[n] += ((double *)p->m->dk.data)[n];
+    clear(p->m->dk);
 }
 
-pe_status problem_gradients(problem *p, pe_attention_grad *g, pe_error *err)
+static void backward(problem *p)
 {
-    const pe_attention *a = &p->a;
-    pe_view *written[] = { &g->dq, &g->dk, &g->dv, &g->dadditive };
-    static const char *const name[] = { "dq", "dk", "dv", "dadditive" };
-    const pe_view *like[] = { &a->q, &a->k, &a->v, &a->mask.additive };
-    region s[PROBLEM_REGIONS + 7] = { 0 };
-    TRY(check_view(&g->dout, "dout", a->q.tokens, p->e->shape.heads, a->v.dim, READS, err));
-    for (int i = 0; i < COUNT_OF(written); i++) {
-        if (!written[i]->data)
-            continue;
-        if (!like[i]->data && i == 3)
-            return pe_fail(err, PE_ERR_NULL, "dadditive is given; the mask has no additive part");
-        TRY(check_view(written[i], name[i], like[i]->tokens, like[i]->heads, like[i]->dim, WRITES, err));
-        s[i + 1] = view_region(name[i], *written[i], WRITES);
+    pe_attention_grad *g = &p->g;
+    clear(p->m->dk);
+    clear(p->m->dv);
+    clear(p->m->dk_sum);
+    for (int64_t i = 0; i < p->Tq; i++) {
+        clear(p->m->dq);
+        query_turn_keys(p, i);
+        query_probabilities(p, i);
+        softmax_back(p, g->dout, g->dparams, i);
+        scores_back(p, g, i);
+        terms_back(p, g->dparams, i);
+        turns_back(p, g, i);
     }
-    if (g->dsinks.data)
-        TRY(check_block(g->dsinks, "dsinks", p->e->shape.heads, "one per head", true, err));
-    TRY(check_grads(p->e, g->dparams, err));
-    s[0] = view_region("dout", g->dout, READS);
-    s[5] = params_region("dparams", g->dparams, WRITES);
-    s[6] = params_region("dsinks", g->dsinks, WRITES);
-    problem_regions(p, s + 7);
-    return check_memory(s, COUNT_OF(s), false, err);
+    if (!p->a.turned && p->Tq)
+        frequencies_back(p, p->m->k, p->m->dk, p->a.k_at);
+    if (p->recentres)
+        p->m->dk = p->m->dk_sum;
+    else if (p->turns && !p->a.turned)
+        rotate_view(p->turns, p->w, PE_KEY, transpose, p->m->dk, p->m->dk, p->a.k_at, 0);
+    if (p->turns && p->turns->turns_value && !p->a.turned)
+        rotate_view(p->turns, p->w, PE_VALUE, transpose, p->m->dv, p->m->dv, p->a.k_at, 0);
+    store(g->dk, 0, p->m->dk, g->accumulate);
+    store(g->dv, 0, p->m->dv, g->accumulate);
 }
 
-pe_status pe_reference_backward(const pe_encoding *e, pe_params w, const pe_attention *a,
-                                const pe_attention_grad *grads, void *memory, size_t bytes, pe_error *err)
+pe_status pe_reference_backward(const pe_encoding *e, const pe_attention *a, const pe_attention_grad *grads,
+                                const pe_run *run, pe_error *err)
 {
-    problem p;
-    CHECK_POINTER(pe_attention_grad, grads, "the gradient");
-    pe_attention_grad g = *grads;
-    TRY(problem_open(&p, e, w, a, memory, bytes, err));
-    TRY(problem_gradients(&p, &g, err));
-    TRY(problem_reach(&p, err));
-    clear(p.m.dk);
-    clear(p.m.dv);
-    clear(p.m.dk_sum);
-    for (int64_t i = 0; i < p.a.q.tokens; i++) {
-        clear(p.m.dq);
-        query_turn_keys(&p, i);
-        query_probabilities(&p, i);
-        softmax_back(&p, g.dout, g.dparams, i);
-        scores_back(&p, &g, i);
-        terms_back(&p, g.dparams, i);
-        turns_back(&p, &g, i);
+    call c;
+    TRY(reference_open(&c, e, a, run, err));
+    c.a.out = c.a.lse = (pe_view){ 0 }; /* made again, not read */
+    TRY(call_gradients(&c, grads, err));
+    if (c.g.piece)
+        return pe_fail(err, PE_ERR_UNSUITED, "piece is set; the definition has all keys at once");
+    TRY(reference_reach(&c, err));
+    for (int64_t s = 0; s < c.sequences; s++) {
+        problem p;
+        work m;
+        call_sequence(&c, s, &p);
+        p.m = &m;
+        problem_cut(&p, c.run.work);
+        backward(&p);
+        call_clear_padding_back(&c, s);
     }
-    if (p.recentres)
-        p.m.dk = p.m.dk_sum;
-    else if (p.turns && !p.a.turned)
-        rotate_view(p.turns, PE_KEY, transpose, p.m.dk, p.m.dk, p.a.k_at, 0);
-    if (p.turns && p.turns->turns_value && !p.a.turned)
-        rotate_view(p.turns, PE_VALUE, transpose, p.m.dv, p.m.dv, p.a.k_at, 0);
-    store(g.dk, 0, p.m.dk);
-    store(g.dv, 0, p.m.dv);
     return pe_pass(err);
 }

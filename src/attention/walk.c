@@ -3,12 +3,11 @@
  * Distances: where queries and keys stand, and which distances are seen. */
 #include "attention/fused.h"
 
-
 static int64_t place_of(const walk *w, pe_positions where, int64_t t)
 {
     int64_t at[PE_AXES_MAX];
     if (!w->p)
-        return where.at[t * where.token_stride];
+        return coordinate(where, t, 0);
     return part_place(w->p, position(where, t, at));
 }
 
@@ -30,7 +29,7 @@ static places queries(const fused *f)
 
 static places all_keys(const fused *f)
 {
-    return (places){ f->p.a.k_at, f->p.a.mask.key_used };
+    return (places){ f->p.a.k_at, f->p.used };
 }
 
 static bool used(places where, int64_t t)
@@ -41,6 +40,8 @@ static bool used(places where, int64_t t)
 static bool rises(const walk *w, places where)
 {
     bool some = false;
+    if (!w->p && positions_run(where.at) && where.at.step >= 0)
+        return true;
     int64_t last = 0;
     for (int64_t t = 0; t < where.at.tokens; t++) {
         if (!used(where, t))
@@ -58,6 +59,12 @@ static bool extremes(const walk *w, places where, int64_t *low, int64_t *high)
 {
     bool some = false;
     *low = *high = 0;
+    if (!w->p && positions_run(where.at) && !where.used && where.at.tokens) { /* both ends tell */
+        int64_t a = coordinate(where.at, 0, 0), b = coordinate(where.at, where.at.tokens - 1, 0);
+        *low = a < b ? a : b;
+        *high = a < b ? b : a;
+        return true;
+    }
     for (int64_t t = 0; t < where.at.tokens; t++) {
         if (!used(where, t))
             continue;
@@ -100,7 +107,7 @@ void walk_range(const fused *f, walk *w)
         return;
     w->low = distance(q_low, k_high);
     w->high = distance(q_high, k_low);
-    if (rises(w, queries(f)) && rises(w, all_keys(f)))
+    if (f->by_range && rises(w, queries(f)) && rises(w, all_keys(f)))
         seen_range(f, w);
 }
 
@@ -195,6 +202,9 @@ static walk *walk_for(fused *f, const part *p)
     walk *w = &f->walk[f->walks++];
     w->p = p;
     w->q_rises = rises(w, queries(f));
+    w->counted = !p && positions_run(f->p.a.k_at) && f->p.a.k_at.step == 1;
+    w->first = f->Tk ? coordinate(f->p.a.k_at, 0, 0) : 0;
+    w->keys = f->Tk;
     walk_range(f, w);
     lay_bands(f, w);
     return w;
@@ -241,8 +251,8 @@ void walks_cut(fused *f, char *memory, int64_t *used)
     for (int n = 0; n < f->walks; n++) {
         walk *w = &f->walk[n];
         w->q = fused_take(memory, used, f->Tq, sizeof *w->q);
-        w->k = fused_take(memory, used, f->Tk, sizeof *w->k);
-        w->run = fused_take(memory, used, f->Tk, sizeof *w->run);
+        w->k = fused_take(memory, used, w->counted ? 0 : f->Tk, sizeof *w->k);
+        w->run = fused_take(memory, used, w->counted ? 0 : f->Tk, sizeof *w->run);
     }
 }
 
@@ -252,7 +262,7 @@ void walks_fill(fused *f)
         walk *w = &f->walk[n];
         for (int64_t i = 0; i < f->Tq; i++)
             w->q[i] = place_of(w, f->p.a.q_at, i);
-        for (int64_t j = f->Tk - 1; j >= 0; j--) {
+        for (int64_t j = f->Tk - 1; w->k && j >= 0; j--) {
             w->k[j] = place_of(w, f->p.a.k_at, j);
             bool next = j + 1 < f->Tk && distance(w->k[j + 1], w->k[j]) == 1;
             w->run[j] = !next ? 1 : w->run[j + 1] < BK ? w->run[j + 1] + 1 : BK;
@@ -263,9 +273,9 @@ void walks_fill(fused *f)
 int64_t walk_stretch(const walk *w, int64_t i, int64_t j, int64_t n, int64_t *x, int64_t *skip, int64_t *length)
 {
     const band *b = w->band, *end = w->band + w->bands;
-    *length = w->run[j] < n ? w->run[j] : n;
+    *length = walk_run(w, j) < n ? walk_run(w, j) : n;
     *skip = 0;
-    int64_t d = distance(w->q[i], w->k[j]);
+    int64_t d = distance(w->q[i], walk_key(w, j));
     while (b < end && d < b->low - PAD)
         b++;
     if (b == end)
@@ -300,6 +310,14 @@ static pe_status check_pairs(const fused *f, const part *p, pe_error *err)
     return PE_OK;
 }
 
+/* Positions whose first coordinate is this one. */
+static pe_positions axis_of(pe_positions p, int64_t axis)
+{
+    if (p.data)
+        p.data = (const char *)p.data + axis * p.axis_stride * position_bytes(p);
+    return p;
+}
+
 /* What a row reaches is a box of offsets: where both its far corners are inside, all pairs are. */
 static bool corners_inside(const fused *f, const part *p)
 {
@@ -307,8 +325,8 @@ static bool corners_inside(const fused *f, const part *p)
     for (int64_t a = 0; a < p->axes; a++) {
         places q = queries(f), k = all_keys(f);
         int64_t q_low, q_high, k_low, k_high;
-        q.at.at += a * q.at.axis_stride;
-        k.at.at += a * k.at.axis_stride;
+        q.at = axis_of(q.at, a);
+        k.at = axis_of(k.at, a);
         walk first = { 0 };
         extremes(&first, q, &q_low, &q_high);
         extremes(&first, k, &k_low, &k_high);
@@ -322,6 +340,12 @@ static bool corners_inside(const fused *f, const part *p)
     least[0] = first.low;
     most[0] = first.high;
     return p->row->reaches(p, least, none) && p->row->reaches(p, most, none);
+}
+
+bool walk_rises(const fused *f)
+{
+    walk first = { 0 };
+    return rises(&first, queries(f)) && rises(&first, (places){ f->p.a.k_at, NULL });
 }
 
 pe_status walks_reach(fused *f, pe_error *err)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/array.h"
 
+#include "base/num.h"
 #include "io/checked.h"
-#include "kernels/exact.h"
-#include "kernels/num.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,13 +40,13 @@ cli_exit array_new(const cli_args *a, io_array *out, pe_dtype type, int rank, co
     for (int i = 0; i < rank; i++)
         out->shape[i] = shape[i];
     if (!io_shape_count(&out->count, shape, rank))
-        return cli_fail(a, CLI_SYSTEM, "the result has more elements than 64 bits can count; give a smaller -n");
+        return cli_fail(a, CLI_SYSTEM, "the result would take more elements than 64 bits can count; give a smaller -n");
     return array_memory(a, &out->data, "the result", out->count, pe_dtype_size(type));
 }
 
 bool array_type(const io_array *a, pe_dtype *out)
 {
-    for (int t = 0; t < PE_DTYPE_COUNT; t++)
+    for (int t = 0; t < FLOAT_COUNT; t++)
         if (io_type_of((pe_dtype)t) == a->type) {
             *out = (pe_dtype)t;
             return true;
@@ -57,7 +56,7 @@ bool array_type(const io_array *a, pe_dtype *out)
 
 const char *array_type_name(pe_dtype type)
 {
-    static const char *const name[PE_DTYPE_COUNT] = {
+    static const char *const name[FLOAT_COUNT] = {
         [PE_F32] = "float32", [PE_F16] = "float16", [PE_BF16] = "bfloat16", [PE_F64] = "float64"
     };
     return name[type];
@@ -77,7 +76,7 @@ static void print_position(const pe_positions *p, int64_t token, int width)
     char text[200] = "";
     size_t n = 0;
     for (int64_t x = 0; x < p->axes && n < 160; x++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRId64, x ? "," : "", p->at[token * p->axes + x]);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRId64, x ? "," : "", io_position(*p, token, x));
     printf("%*s", width, text);
 }
 

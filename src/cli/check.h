@@ -26,15 +26,17 @@
 typedef struct check_data {
     const cli_args *args;
     bool tables;         /* cos and sin, not vectors before and after */
-    const void *data[2]; /* before, after (tokens, heads, width); or cos, sin (tokens, width) */
+    const void *data[2]; /* before, after (B, T, H, D); or cos, sin (T, width) */
     pe_dtype type[2];
     pe_dtype grain;    /* the coarser of the types, or what all numbers after were rounded to */
     bool rounded;      /* they are of fewer bits than their file */
-    const char *taken; /* how axes were taken that are not (T, H, D); NULL: they are */
-    pe_positions at;   /* packed */
+    const char *taken; /* how four axes were taken; NULL: there are fewer */
+    bool heads_first;  /* before, after are (B, H, T, D) */
+    pe_positions at;   /* of each sequence */
     pe_side side;
     pe_shape shape;
-    int64_t tokens, heads, width;
+    int64_t tokens, length; /* in all; T, of a sequence: token t is at t % length of sequence t / length */
+    int64_t heads, width;
     const char *given;          /* the spec as it was given */
     char *part;                 /* the part that rotates, canonical */
     double unit;                /* half a unit in the last place of grain, float32's at least */
@@ -46,6 +48,9 @@ typedef struct check_data {
     const struct suspect *spec; /* made of part; suspects of the same text share its encoding; NULL: not yet */
 } check_data;
 
+int64_t check_position(const check_data *d, int64_t token, int64_t axis);
+/* Element e of a vector before the turn. */
+double check_before(const check_data *d, int64_t token, int64_t head, int64_t e);
 /* Element e of what was observed at a token and head: CHECK_ROW_MAX at most. */
 int64_t check_row(const check_data *d);
 double check_seen(const check_data *d, int64_t token, int64_t head, int64_t e);
@@ -55,6 +60,8 @@ double check_seen(const check_data *d, int64_t token, int64_t head, int64_t e);
 typedef struct check_files {
     cli_job job;
     io_array a[2];    /* before and after, or cos and sin */
+    int orders;       /* of axes that are tried: 1, or 2 where nothing tells tokens from heads */
+    bool heads_first; /* the first of them is (B, H, T, D) */
     char *spec;       /* of a model's file; NULL: it was given */
     int64_t head_dim; /* and its width of a head; 0: not known */
     check_data d;
@@ -71,8 +78,10 @@ cli_exit check_no_model(const cli_args *a);                  /* options that nee
 
 /* ---------------------------------------------------------------- shapes (check_shape.c) */
 
-/* Vectors as engines dump them, (1, H, T, D) or (1, T, H, D), become (T, H, D); or says how to make them so. */
-cli_exit check_take_shape(check_files *f);
+/* Vectors are (T, D), (T, H, D), or, as engines dump them, (B, T, H, D) or (B, H, T, D). */
+cli_exit check_take_shape(check_files *f);        /* sets orders */
+cli_exit check_count_positions(check_files *f);   /* those of --pos tell which axis is T */
+void check_take_order(check_files *f, int order); /* sets d's sizes */
 cli_exit check_bad_shape(const check_files *f, const char *option, const char *needs);
 
 /* ---------------------------------------------------------------- numbers (check_numbers.c) */

@@ -53,7 +53,7 @@ plant plant_off_by_one(suspect *s, const check_data *d, int variant)
 
 plant plant_offset(suspect *s, const check_data *d, int variant)
 {
-    int64_t start = d->at.at[0];
+    int64_t start = check_position(d, 0, 0);
     if (variant < OFFSETS)
         return shift_by(s, (variant % 2 ? -1 : 1) * (2 + variant / 2));
     if (variant > OFFSETS + 1)
@@ -70,8 +70,9 @@ plant plant_offset(suspect *s, const check_data *d, int variant)
 plant plant_index(suspect *s, const check_data *d, int variant)
 {
     bool same = true;
-    for (int64_t i = 0; i < d->tokens * d->at.axes; i++)
-        same = same && d->at.at[i] == i / d->at.axes + d->at.at[0];
+    for (int64_t t = 0; t < d->length; t++)
+        for (int64_t a = 0; a < d->at.axes; a++)
+            same = same && check_position(d, t, a) == t + check_position(d, 0, 0);
     if (variant)
         return PLANT_END;
     if (same) /* that would be an offset */

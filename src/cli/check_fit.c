@@ -3,8 +3,7 @@
  * How well what a suspect foretells fits what is seen. */
 #include "cli/check.h"
 
-#include "kernels/exact.h"
-#include "kernels/num.h"
+#include "base/num.h"
 
 #include <stdlib.h>
 #include <math.h>
@@ -12,6 +11,25 @@
 #define SPREAD 64 /* tokens of a sample */
 #define SPREAD_HEADS 4
 #define TIES 200 /* of so many roundings one may fall the other way */
+
+int64_t check_position(const check_data *d, int64_t token, int64_t axis)
+{
+    return io_position(d->at, token % d->length, axis);
+}
+
+/* The first element of a vector. */
+static int64_t vector_at(const check_data *d, int64_t token, int64_t head)
+{
+    int64_t sequence = token / d->length;
+    if (!d->heads_first)
+        return (token * d->heads + head) * d->width;
+    return ((sequence * d->heads + head) * d->length + token % d->length) * d->width;
+}
+
+double check_before(const check_data *d, int64_t token, int64_t head, int64_t e)
+{
+    return num_load(d->data[0], d->type[0], vector_at(d, token, head) + e);
+}
 
 int64_t check_row(const check_data *d)
 {
@@ -21,21 +39,21 @@ int64_t check_row(const check_data *d)
 double check_seen(const check_data *d, int64_t token, int64_t head, int64_t e)
 {
     if (!d->tables)
-        return num_load(d->data[1], d->type[1], (token * d->heads + head) * d->width + e);
+        return num_load(d->data[1], d->type[1], vector_at(d, token, head) + e);
     int which = e >= d->width;
     return num_load(d->data[which], d->type[which], token * d->width + e - (which ? d->width : 0));
 }
 
 static bool is_further(const check_data *d, int64_t a, int64_t b)
 {
-    return llabs(d->at.at[a * d->at.axes]) > llabs(d->at.at[b * d->at.axes]);
+    return llabs(check_position(d, a, 0)) > llabs(check_position(d, b, 0));
 }
 
 check_sample check_spread(const check_data *d)
 {
     check_sample s = { .heads = d->heads < SPREAD_HEADS ? d->heads : SPREAD_HEADS };
     int64_t furthest = 0;
-    for (int64_t t = 1; t < d->tokens; t++)
+    for (int64_t t = 1; t < d->length; t++)
         furthest = is_further(d, t, furthest) ? t : furthest;
     for (int64_t i = 0; i < SPREAD && i < d->tokens; i++)
         s.token[s.tokens++] = d->tokens <= SPREAD ? i : (int64_t)((double)i * (double)(d->tokens - 1) / (SPREAD - 1));

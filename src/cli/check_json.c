@@ -7,11 +7,15 @@
 
 static void spot_json(json_out *j, const char *key, const check_data *d, const check_spot *s)
 {
+    int64_t at[PE_AXES_MAX];
+    for (int64_t a = 0; a < d->at.axes; a++)
+        at[a] = check_position(d, s->token, a);
     out_open(j, key, '{');
     out_real(j, "error", s->error);
     out_real(j, "tolerance", s->tolerance);
-    out_int(j, "token", s->token);
-    out_ints(j, "position", d->at.at + s->token * d->at.axes, (int)d->at.axes);
+    out_int(j, "sequence", s->token / d->length);
+    out_int(j, "token", s->token % d->length);
+    out_ints(j, "position", at, (int)d->at.axes);
     out_int(j, "head", s->head);
     out_text(j, "what", check_element_name(d, s));
     out_int(j, "element", check_element_index(d, s));

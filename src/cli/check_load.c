@@ -45,20 +45,13 @@ static cli_exit check_same(const check_files *f, const char *one, const char *ot
 cli_exit check_load_vectors(check_files *f)
 {
     check_data *d = &f->d;
-    const io_array *a = &f->a[0];
     CLI_TRY(load_floats(f, 0, "before"));
     CLI_TRY(load_floats(f, 1, "after"));
     CLI_TRY(check_same(f, "before", "after"));
     CLI_TRY(check_take_shape(f));
-    if ((a->rank != 2 && a->rank != 3) || !a->count)
-        return check_bad_shape(f, "before", "(T, D) or (T, H, D), none of them 0");
-    d->tokens = a->shape[0];
-    d->heads = a->rank == 3 ? a->shape[1] : 1;
-    d->width = a->shape[a->rank - 1];
     if (d->width > PE_HEAD_DIM_MAX)
         return cli_fail(f->job.args, CLI_INPUT, "%s: heads are %" PRId64 " wide; needs %d at most",
                         job_file(f->job.args, "before"), d->width, PE_HEAD_DIM_MAX);
-    d->shape = (pe_shape){ .heads = d->heads, .head_dim = d->width };
     return CLI_OK;
 }
 
@@ -131,7 +124,8 @@ cli_exit check_load_tables(check_files *f)
     bool batch = a->rank == 3 && a->shape[0] == 1; /* transformers: (1, n, dims) */
     if ((a->rank != 2 && !batch) || !a->count)
         return check_bad_shape(f, "cos", "(n, pairs) or (n, dims), none of them 0");
-    d->tokens = a->shape[a->rank - 2];
+    f->orders = 1;
+    d->tokens = d->length = a->shape[a->rank - 2];
     d->width = a->shape[a->rank - 1];
     d->heads = 1;
     if (d->width > PE_HEAD_DIM_MAX)

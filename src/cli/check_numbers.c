@@ -3,15 +3,14 @@
  * The numbers before anything is made of them: whether they tell anything, and how finely. */
 #include "cli/check.h"
 
-#include "kernels/exact.h"
-#include "kernels/num.h"
+#include "base/num.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 /* ------------------------------------------------ how fine they are */
 
-static const double unit_of[PE_DTYPE_COUNT] = { 0x1p-24, 0x1p-11, 0x1p-8, 0x1p-24 };
+static const double unit_of[FLOAT_COUNT] = { 0x1p-24, 0x1p-11, 0x1p-8, 0x1p-24 };
 
 static bool is_of(double x, pe_dtype type)
 {

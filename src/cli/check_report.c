@@ -38,12 +38,21 @@ int64_t check_element_index(const check_data *d, const check_spot *s)
     return s->element - (s->element >= d->width ? d->width : 0);
 }
 
+/* "token 17", of a batch "token 17 of sequence 1" */
+static void print_token(const check_data *d, int64_t token)
+{
+    printf("token %" PRId64, token % d->length);
+    if (d->tokens > d->length)
+        printf(" of sequence %" PRId64, token / d->length);
+}
+
 /* "token 17 (position 40), head 3, element 5 (got 1, expected 2)" */
 static void print_spot(const check_data *d, const check_spot *s)
 {
-    printf("token %" PRId64 " (position", s->token);
+    print_token(d, s->token);
+    printf(" (position");
     for (int64_t a = 0; a < d->at.axes; a++)
-        printf("%s%" PRId64, a ? ", " : " ", d->at.at[s->token * d->at.axes + a]);
+        printf("%s%" PRId64, a ? ", " : " ", check_position(d, s->token, a));
     printf(")");
     if (!d->tables)
         printf(", head %" PRId64, s->head);
@@ -174,7 +183,9 @@ static void print_pairs(const check_answer *a, const check_data *d)
                    "): turned by %.5g, factor %.5g; expected %.5g, factor %.5g\n",
                    n, p->x, p->y, angle, factor, expected, m);
     }
-    printf("  at token %" PRId64 " %" PRId64 " of %" PRId64 " pairs are right\n", token, right, a->spec.pairs);
+    printf("  at ");
+    print_token(d, token);
+    printf(" %" PRId64 " of %" PRId64 " pairs are right\n", right, a->spec.pairs);
 }
 
 static void print_unknown(const check_answer *a, const check_data *d)
@@ -216,7 +227,9 @@ cli_exit check_report_not_finite(const check_data *d, check_spot at)
         check_json_not_finite(d, at);
         return CLI_NO;
     }
-    printf("MISMATCH: not-finite: token %" PRId64 ", head %" PRId64 ", %s %" PRId64 " is %g\n", at.token, at.head,
-           check_element_name(d, &at), check_element_index(d, &at), at.got);
+    printf("MISMATCH: not-finite: ");
+    print_token(d, at.token);
+    printf(", head %" PRId64 ", %s %" PRId64 " is %g\n", at.head, check_element_name(d, &at),
+           check_element_index(d, &at), at.got);
     return CLI_NO;
 }

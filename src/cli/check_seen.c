@@ -3,8 +3,7 @@
  * What the data shows of itself: how far each pair turned, by what it was multiplied, which base its angles have. */
 #include "cli/check.h"
 
-#include "kernels/exact.h"
-#include "kernels/num.h"
+#include "base/num.h"
 
 #include <math.h>
 
@@ -27,8 +26,7 @@ static bool turned(const check_data *d, const suspect *s, int64_t token, int64_t
         return true;
     }
     for (int64_t h = 0; h < d->heads; h++) {
-        int64_t row = (token * d->heads + h) * d->width;
-        double x = num_load(d->data[0], d->type[0], row + p->x), y = num_load(d->data[0], d->type[0], row + p->y);
+        double x = check_before(d, token, h, p->x), y = check_before(d, token, h, p->y);
         double u = check_seen(d, token, h, p->x_out), v = check_seen(d, token, h, p->y_out);
         *C += x * u + y * v;
         *S += x * v - y * u;
@@ -57,9 +55,9 @@ static double seen_factor(const check_data *d, const suspect *s, const check_sam
         for (int64_t h = 0; h < sample->heads; h++)
             for (int64_t n = 0; n < s->pairs; n++) {
                 const pe_pair *p = &s->pair[n];
-                int64_t t = sample->token[i], row = (t * d->heads + h) * d->width, at = d->tables ? n : 0;
-                double x = d->tables ? 1 : num_load(d->data[0], d->type[0], row + p->x);
-                double y = d->tables ? 0 : num_load(d->data[0], d->type[0], row + p->y);
+                int64_t t = sample->token[i], at = d->tables ? n : 0;
+                double x = d->tables ? 1 : check_before(d, t, h, p->x);
+                double y = d->tables ? 0 : check_before(d, t, h, p->y);
                 double u = check_seen(d, t, h, d->tables ? at : p->x_out);
                 double v = check_seen(d, t, h, d->tables ? d->width + at : p->y_out);
                 before += x * x + y * y;
@@ -80,7 +78,7 @@ static void keep_near(hunt *h, const check_sample *all, double limit)
 {
     h->sample.tokens = 0;
     for (int64_t i = 0; i < all->tokens; i++)
-        if (fabs((double)h->d->at.at[all->token[i] * h->d->at.axes]) <= limit)
+        if (fabs((double)check_position(h->d, all->token[i], 0)) <= limit)
             h->sample.token[h->sample.tokens++] = all->token[i];
 }
 
@@ -94,7 +92,7 @@ static double distance(const hunt *h, double log_base)
     bool made = suspect_make(&s, h->d) && s.pairs == h->spec->pairs;
     for (int64_t i = 0; made && i < h->sample.tokens; i++)
         for (int64_t n = 0; n < s.pairs; n++) {
-            double C, S, steps = (double)h->d->at.at[h->sample.token[i] * h->d->at.axes + s.pair[n].axis];
+            double C, S, steps = (double)check_position(h->d, h->sample.token[i], s.pair[n].axis);
             double angle = steps * s.pair[n].frequency + s.pair[n].phase;
             if (!turned(h->d, h->spec, h->sample.token[i], n, &C, &S) || hypot(C, S) == 0)
                 continue;

@@ -121,7 +121,7 @@ double check_seen_stretch(const check_data *d, const suspect *s, const check_sam
     double plain = s->pair[n].frequency * zoo_spec_num_or(s->spec, "factor", 1);
     for (int64_t i = 0; i < sample->tokens; i++) {
         int64_t token = sample->token[i];
-        double steps = (double)d->at.at[token * d->at.axes + s->pair[n].axis];
+        double steps = (double)check_position(d, token, s->pair[n].axis);
         if (fabs(steps * plain) > STRETCH_TURN || !check_angle(d, s, token, n, &angle, &factor))
             continue;
         sum += steps * angle;

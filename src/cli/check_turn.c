@@ -3,8 +3,7 @@
  * A suspect: an edited spec, and what it foretells for a token. */
 #include "cli/check.h"
 
-#include "kernels/exact.h"
-#include "kernels/num.h"
+#include "base/num.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -94,8 +93,8 @@ bool suspect_make(suspect *s, const check_data *d)
 static void positions(const suspect *s, const check_data *d, int64_t token, int64_t at[PE_AXES_MAX])
 {
     for (int64_t a = 0; a < d->at.axes; a++) {
-        int64_t given = d->at.at[token * d->at.axes + s->axis[a]];
-        at[a] = s->shift + (s->walk == WALK_GIVEN ? given : s->walk == WALK_INDEX ? token : 0);
+        int64_t given = check_position(d, token, s->axis[a]);
+        at[a] = s->shift + (s->walk == WALK_GIVEN ? given : s->walk == WALK_INDEX ? token % d->length : 0);
     }
 }
 
@@ -154,9 +153,9 @@ bool suspect_turns(const suspect *s, const check_data *d, int64_t token, check_t
     int64_t at[PE_AXES_MAX];
     pe_side side = s->other_side ? (d->side == PE_KEY ? PE_QUERY : PE_KEY) : d->side;
     positions(s, d, token, at);
-    if (pe_encoding_table(s->e, side, pe_view_packed(out->c, PE_F64, 1, 1, s->pairs),
-                          pe_view_packed(out->s, PE_F64, 1, 1, s->pairs),
-                          (pe_positions){ .at = at, .tokens = 1, .axes = d->at.axes }, NULL))
+    if (pe_rotate_table(s->e, side, pe_view_of(out->c, PE_F64, 1, 1, 1, s->pairs),
+                        pe_view_of(out->s, PE_F64, 1, 1, 1, s->pairs), pe_positions_of(at, PE_I64, 1, 1, d->at.axes),
+                        NULL, NULL))
         return false;
     out->gain = s->still ? 1 : pe_encoding_gain(s->e, side, at[0]);
     for (int64_t n = 0; n < s->pairs; n++) {
@@ -235,7 +234,7 @@ void suspect_foretell(const suspect *s, const check_data *d, const check_turns *
         foretell_tables(s, d, t, expected, tolerance);
     else {
         for (int64_t e = 0; e < d->width; e++)
-            x[e] = num_load(d->data[0], d->type[0], (token * d->heads + head) * d->width + e);
+            x[e] = check_before(d, token, head, e);
         foretell_vector(s, d, t, x, expected, tolerance);
     }
     for (int64_t e = 0; e < check_row(d); e++)

@@ -42,7 +42,7 @@ static void write_keys(FILE *to)
         const pe_info *r = pe_info_at(i);
         fprintf(to, "        %s) echo '", r->name);
         for (int k = 0; k < r->key_count; k++)
-            fprintf(to, "%s%s=", k ? " " : "", r->keys[k].name);
+            fprintf(to, "%s%s=", k ? " " : "", pe_info_key(r, k)->name);
         fputs("' ;;\n", to);
     }
     fputs("    esac\n}\n", to);
@@ -53,7 +53,7 @@ static void write_choices(FILE *to)
     fputs("_posenc_choices() {\n    case $1 in\n", to);
     for (int i = 0; i < pe_info_count(); i++)
         for (int k = 0; k < pe_info_at(i)->key_count; k++) {
-            const pe_key *key = &pe_info_at(i)->keys[k];
+            const pe_key *key = pe_info_key(pe_info_at(i), k);
             if (key->kind != PE_KEY_CHOICE)
                 continue;
             fprintf(to, "        %s:%s) echo '", pe_info_at(i)->name, key->name);

@@ -52,10 +52,10 @@ static void compare_keys(diff_result *r, const char *a, const char *b)
         return;
     }
     for (int i = 0; x && i < x->key_count; i++) {
-        zoo_slice u = in_force(a, &x->keys[i]), v = in_force(b, &x->keys[i]);
+        zoo_slice u = in_force(a, pe_info_key(x, i)), v = in_force(b, pe_info_key(x, i));
         bool same = !u.text == !v.text && u.length == v.length && (!u.text || !memcmp(u.text, v.text, u.length));
         if (!same)
-            add_key(r, x->keys[i].name, u, v);
+            add_key(r, pe_info_key(x, i)->name, u, v);
     }
 }
 
@@ -114,9 +114,9 @@ static pe_status turn(const pe_encoding *e, int64_t position, double *out, pe_er
     int64_t pairs = pe_encoding_pair_count(e), axes = pe_encoding_axes(e), at[PE_AXES_MAX];
     for (int64_t i = 0; i < axes; i++)
         at[i] = position;
-    return pe_encoding_table(e, PE_QUERY, pe_view_packed(out, PE_F64, 1, 1, pairs),
-                             pe_view_packed(out + pairs, PE_F64, 1, 1, pairs),
-                             (pe_positions){ .at = at, .tokens = 1, .axes = axes }, err);
+    return pe_rotate_table(e, PE_QUERY, pe_view_of(out, PE_F64, 1, 1, 1, pairs),
+                           pe_view_of(out + pairs, PE_F64, 1, 1, 1, pairs), pe_positions_of(at, PE_I64, 1, 1, axes),
+                           NULL, err);
 }
 
 static pe_status compare_turns(diff_result *r, diff_at *at, const pe_encoding *a, const pe_encoding *b, pe_error *err)
@@ -157,19 +157,20 @@ static void compare_biases(diff_result *r, diff_at *at, const pe_encoding *a, co
 /* Codes that are not learned. */
 static void compare_codes(diff_result *r, diff_at *at, const pe_encoding *a, const pe_encoding *b)
 {
-    int64_t n = pe_encoding_embed_width(a, pe_encoding_shape(a).model_dim);
-    int64_t m = pe_encoding_embed_width(b, pe_encoding_shape(b).model_dim), axes = pe_encoding_axes(a);
+    int64_t n = pe_embed_width(a, pe_encoding_shape(a).model_dim);
+    int64_t m = pe_embed_width(b, pe_encoding_shape(b).model_dim), axes = pe_encoding_axes(a);
     unsigned both = pe_encoding_hooks(a) & pe_encoding_hooks(b);
     if (!(both & PE_HOOK_EMBED) || pe_encoding_param_count(a) || pe_encoding_param_count(b) || n < 1 || axes != 1)
         return;
     r->numbers |= n != m;
     double *x = calloc((size_t)n, 2 * sizeof *x);
-    pe_positions where = { .at = &at->position, .tokens = 1, .axes = 1 };
+    pe_positions where = pe_positions_of(&at->position, PE_I64, 1, 1, 1);
     const pe_encoding *e[2] = { a, b };
     bool good = x && n == m;
     for (int i = 0; good && i < 2; i++)
-        good = !pe_encoding_embed(e[i], (pe_params){ 0 }, pe_view_packed(x + i * n, PE_F64, 1, 1, n),
-                                  pe_view_packed(NULL, PE_F64, 1, 1, pe_encoding_shape(a).model_dim), where, NULL);
+        good = !pe_embed(e[i], pe_view_of(x + i * n, PE_F64, 1, 1, 1, n),
+                         pe_view_of(NULL, PE_F64, 1, 1, 1, pe_encoding_shape(a).model_dim), where,
+                         &PE_MAKE(pe_run, .params = (pe_params){ 0 }), NULL);
     if (good) {
         double gap = worst(x, x + n, n);
         r->numbers |= gap > DIFF_ROUNDING * (double)(at->position + 1);

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the CPU can do, and which kernels of this build use it. */
-#include "kernels/exact.h"
-
 #include "cli/doctor.h"
 
 #include <string.h>
-
-#include "kernels/kernels.h"
-#include "kernels/ladder.h"
 
 #if defined __linux__ && defined __aarch64__
 #include <sys/auxv.h>
@@ -80,34 +75,32 @@ static int features(feature out[FEATURES_MAX])
 }
 #endif
 
-#if defined POSENC_SCALAR
-#define NOT_BUILT "left out of this build (POSENC_SCALAR)"
-#else
-#define NOT_BUILT "not built for this architecture"
-#endif
-
-/* The rungs that this build has code for. */
-static const unsigned built = (LADDER_X86 ? RUNG_AVX2 | RUNG_AVX512 : 0) | (LADDER_NEON ? RUNG_NEON : 0);
+/* By asking an encoding for each of them. */
+static void doctor_kernels(doctor_report *r)
+{
+    pe_encoding *e;
+    pe_error err;
+    if (pe_encoding_new(&e, pe_info_at(0)->name, (pe_shape){ .heads = 8, .head_dim = 64 }, &err)) {
+        doctor_text(r, "used", "%s", err.text);
+        return;
+    }
+    doctor_text(r, "used", "%s", pe_encoding_kernels(e));
+    for (int i = 0; pe_kernels_name(i); i++) {
+        bool on = !pe_encoding_set_kernels(e, pe_kernels_name(i), &err);
+        err.text[strcspn(err.text, ";")] = 0; /* why; what follows is for programs */
+        doctor_flag(r, pe_kernels_name(i), on, err.text);
+    }
+    pe_encoding_free(e);
+}
 
 void doctor_cpu(doctor_report *r)
 {
     feature f[FEATURES_MAX];
-    kernels used;
     int count = features(f);
-    unsigned has = ladder_rungs();
     doctor_group(r, "cpu", "yes", "no");
     doctor_text(r, "architecture", "%s", ARCHITECTURE);
     for (int i = 0; i < count; i++)
         doctor_flag(r, f[i].name, f[i].present, "");
-    ladder_fill(&used, has);
     doctor_group(r, "kernels", "on", "off");
-    doctor_text(r, "used", "%s", used.name);
-    for (int i = 0; ladder_name(i); i++) {
-        unsigned rungs = ladder_named(ladder_name(i));
-        bool on = (rungs & has) == rungs;
-        doctor_flag(r, ladder_name(i), on,
-                    on                         ? ""
-                    : (rungs & built) == rungs ? "this CPU does not have it"
-                                               : NOT_BUILT);
-    }
+    doctor_kernels(r);
 }

@@ -32,9 +32,9 @@ static bool table_is(const struct known *k, pe_error *err)
     if (!e)
         return false;
     int64_t pairs = pe_encoding_pair_count(e);
-    pe_status s = pe_encoding_table(e, PE_QUERY, pe_view_packed(cosine, PE_F32, 1, 1, pairs),
-                                    pe_view_packed(sine, PE_F32, 1, 1, pairs),
-                                    (pe_positions){ .at = &k->at, .tokens = 1, .axes = 1 }, err);
+    pe_status s =
+        pe_rotate_table(e, PE_QUERY, pe_view_of(cosine, PE_F32, 1, 1, 1, pairs),
+                        pe_view_of(sine, PE_F32, 1, 1, 1, pairs), pe_positions_of(&k->at, PE_I64, 1, 1, 1), NULL, err);
     pe_encoding_free(e);
     return !s && cosine[k->pair] == (float)k->cosine && sine[k->pair] == (float)k->sine;
 }
@@ -45,14 +45,14 @@ static bool comes_back(pe_error *err)
     enum { WIDTH = 64 };
     double x[WIDTH], y[WIDTH], worst = 0;
     int64_t at = INT64_C(55798549571);
-    pe_positions where = { .at = &at, .tokens = 1, .axes = 1 };
+    pe_positions where = pe_positions_of(&at, PE_I64, 1, 1, 1);
     pe_encoding *e = make("rope", WIDTH, err);
     for (int d = 0; d < WIDTH; d++)
         x[d] = (d * 37 % 64 - 31.5) / 32;
-    pe_view vx = pe_view_packed(x, PE_F64, 1, 1, WIDTH), vy = pe_view_packed(y, PE_F64, 1, 1, WIDTH);
-    pe_status s = e ? pe_encoding_rotate(e, PE_QUERY, vy, vx, where, err) : PE_ERR_NOMEM;
+    pe_view vx = pe_view_of(x, PE_F64, 1, 1, 1, WIDTH), vy = pe_view_of(y, PE_F64, 1, 1, 1, WIDTH);
+    pe_status s = e ? pe_rotate(e, PE_QUERY, vy, vx, where, NULL, err) : PE_ERR_NOMEM;
     if (!s)
-        s = pe_encoding_unrotate(e, PE_QUERY, vy, vy, where, err);
+        s = pe_unrotate(e, PE_QUERY, vy, vy, where, NULL, err);
     for (int d = 0; !s && d < WIDTH; d++)
         worst = fmax(worst, fabs(y[d] - x[d]));
     pe_encoding_free(e);

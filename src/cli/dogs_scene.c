@@ -30,7 +30,7 @@ static void place_words(scene *s, sentence words)
         for (int64_t c = 0; c < WIDTH; c++)
             s->x[t * WIDTH + c] = draw(hash(words[t]), (uint64_t)c);
     }
-    s->job.at = (pe_positions){ s->at, TOKENS, axes, 0, 0 };
+    s->job.at = pe_positions_of(s->at, PE_I64, 1, TOKENS, axes);
 }
 
 /* q, k, v: the embedded words times three fixed random matrices (width, C). */
@@ -52,8 +52,9 @@ static cli_exit embed(scene *s, int64_t width)
     void *memory;
     CLI_TRY(array_memory(s->job.args, &memory, "the sentence", TOKENS * width, sizeof(double)));
     s->embedded = memory;
-    if (pe_encoding_embed(s->job.e, s->job.params, pe_view_packed(memory, PE_F64, TOKENS, 1, width),
-                          pe_view_packed(s->x, PE_F64, TOKENS, 1, WIDTH), s->job.at, &err))
+    if (pe_embed(s->job.e, pe_view_of(memory, PE_F64, 1, TOKENS, 1, width),
+                 pe_view_of(s->x, PE_F64, 1, TOKENS, 1, WIDTH), s->job.at, &PE_MAKE(pe_run, .params = s->job.params),
+                 &err))
         return job_fail(&s->job, &err);
     return CLI_OK;
 }
@@ -62,15 +63,16 @@ static cli_exit attend(scene *s)
 {
     pe_error err;
     size_t bytes = 0;
-    pe_view v = pe_view_packed(s->out, PE_F64, TOKENS, HEADS, HEAD_DIM);
-    pe_attention a = { .out = v, .q = v, .k = v, .v = v, .q_at = s->job.at, .k_at = s->job.at };
+    pe_view v = pe_view_of(s->out, PE_F64, 1, TOKENS, HEADS, HEAD_DIM);
+    pe_attention a = PE_MAKE(pe_attention, .out = v, .q = v, .k = v, .v = v, .q_at = s->job.at, .k_at = s->job.at);
     a.q.data = s->qkv[0];
     a.k.data = s->qkv[1];
     a.v.data = s->qkv[2];
     if (pe_reference_work(s->job.e, &a, &bytes, &err))
         return job_fail(&s->job, &err);
     CLI_TRY(array_memory(s->job.args, &s->work, "attention's work memory", (int64_t)bytes, 1));
-    pe_status status = pe_reference_forward(s->job.e, s->job.params, &a, s->work, bytes, &err);
+    pe_status status = pe_reference_forward(
+        s->job.e, &a, &PE_MAKE(pe_run, .params = s->job.params, .work = s->work, .work_bytes = bytes), &err);
     s->out_of_reach = status == PE_ERR_POSITION;
     return status && !s->out_of_reach ? job_fail(&s->job, &err) : CLI_OK;
 }
@@ -81,7 +83,7 @@ static cli_exit play(scene *s, const char *spec, sentence words)
     if (pe_encoding_new(&s->job.e, spec, (pe_shape){ .heads = HEADS, .head_dim = HEAD_DIM }, &err))
         return cli_fail_from(s->job.args, CLI_USAGE, NULL, &err);
     place_words(s, words);
-    int64_t width = pe_encoding_embed_width(s->job.e, WIDTH);
+    int64_t width = pe_embed_width(s->job.e, WIDTH);
     CLI_TRY(job_params(&s->job));
     CLI_TRY(embed(s, width));
     project(s, width);

@@ -21,7 +21,7 @@ static void print_keys(const char *spec)
 {
     const pe_info *info = zoo_spec_row(spec);
     for (int i = 0; info && i < info->key_count; i++) {
-        const pe_key *k = &info->keys[i];
+        const pe_key *k = pe_info_key(info, i);
         zoo_slice v = zoo_spec_get(spec, k->name);
         if (v.text && zoo_spec_means(spec, k))
             page_field(i ? "" : "keys", EXPLAIN_INDENT, "%s = %.*s: %s", k->name, (int)v.length, v.text, k->help);

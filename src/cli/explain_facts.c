@@ -174,9 +174,9 @@ bool explain_bias(const pe_encoding *e, int64_t distance, double *score)
 {
     static const int64_t zero = 0;
     int64_t heads = pe_encoding_shape(e).heads;
-    pe_tile t = { .score = pe_view_packed(score, PE_F64, 1, heads, 1),
-                  .q_at = { .at = &distance, .tokens = 1, .axes = 1 },
-                  .k_at = { .at = &zero, .tokens = 1, .axes = 1 } };
+    pe_tile t = { .score = pe_view_of(score, PE_F64, 1, 1, heads, 1),
+                  .q_at = pe_positions_of(&distance, PE_I64, 1, 1, 1),
+                  .k_at = pe_positions_of(&zero, PE_I64, 1, 1, 1) };
     bool good = pe_encoding_hooks(e) & PE_HOOK_BIAS && !pe_encoding_param_count(e) && pe_encoding_axes(e) == 1;
     memset(score, 0, (size_t)heads * sizeof *score);
     for (int stage = PE_BEFORE_SCALE; good && stage <= PE_AFTER_SCALE; stage++)

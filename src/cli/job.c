@@ -10,9 +10,9 @@ static void job_free(cli_job *j)
 {
     pe_encoding_free(j->e);
     free(j->params.data);
-    free((void *)j->at.at);
-    if (j->k_at.at != j->at.at)
-        free((void *)j->k_at.at);
+    free((void *)j->at.data);
+    if (j->k_at.data != j->at.data)
+        free((void *)j->k_at.data);
     io_array_free(&j->in);
     io_array_free(&j->out);
 }
@@ -165,7 +165,7 @@ static cli_exit positions_from_file(cli_job *j, pe_positions *out, const char *o
                         pe_encoding_spec(j->e), axes, axes == 1 ? " or (n,)" : "");
     if (s)
         return cli_fail_from(j->args, CLI_INPUT, file, &err);
-    *out = (pe_positions){ .at = at, .tokens = found, .axes = axes };
+    *out = pe_positions_of(at, PE_I64, 1, found, axes);
     if (tokens >= 0 && found != tokens)
         return cli_fail(j->args, CLI_INPUT, "%s: holds %" PRId64 " positions; there are %" PRId64 " tokens", file,
                         found, tokens);
@@ -174,18 +174,16 @@ static cli_exit positions_from_file(cli_job *j, pe_positions *out, const char *o
 
 static cli_exit positions_in_order(cli_job *j, pe_positions *out, int64_t tokens)
 {
-    pe_error err;
-    void *at;
-    int64_t axes = pe_encoding_axes(j->e);
+    int64_t axes = pe_encoding_axes(j->e), start = cli_int(j->args, "start");
     if (axes > 1)
         return cli_fail(j->args, CLI_USAGE,
                         "%s wants %" PRId64 " coordinates per token; give --pos FILE: .npy, int64, shape (n, %" PRId64
                         "), a row of coordinates for each token",
                         pe_encoding_spec(j->e), axes, axes);
-    CLI_TRY(array_memory(j->args, &at, "the positions", tokens, sizeof(int64_t)));
-    *out = (pe_positions){ .at = at, .tokens = tokens, .axes = 1 };
-    if (pe_positions_offset(at, tokens, cli_int(j->args, "start"), &err))
-        return cli_fail_from(j->args, CLI_USAGE, NULL, &err);
+    if (start < -PE_POSITION_MAX || start > PE_POSITION_MAX || tokens - 1 > PE_POSITION_MAX - start)
+        return cli_fail(j->args, CLI_USAGE, "start is %" PRId64 "; positions need to stay within -2^36 to 2^36", start);
+    *out = pe_positions_run(1, tokens, start);
+    out->axes = 1;
     return CLI_OK;
 }
 

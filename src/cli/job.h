@@ -17,7 +17,7 @@ typedef struct cli_job {
     const cli_args *args;
     pe_encoding *e;
     pe_params params;
-    pe_positions at, k_at; /* packed; k_at empty: not used */
+    pe_positions at, k_at; /* of one sequence; k_at empty: not used */
     io_array in, out;
     int64_t rest;   /* rows after those of out, which are counted and no more: only the first are printed */
     pe_dtype dtype; /* of in and out */

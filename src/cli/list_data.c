@@ -48,16 +48,16 @@ static void json_key(json_out *j, const pe_key *k)
 
 static void json_tensors(json_out *j, const pe_encoding *e)
 {
-    pe_tensor t;
     out_open(j, "tensors", '[');
-    for (int i = 0; i < pe_encoding_tensor_count(e) && !pe_encoding_tensor(e, i, &t, NULL); i++) {
+    for (int i = 0; i < pe_encoding_tensor_count(e); i++) {
+        const pe_tensor *t = pe_encoding_tensor(e, i);
         out_open(j, NULL, '{');
-        out_text(j, "name", t.name);
-        out_ints(j, "shape", t.shape, t.rank);
-        out_text(j, "about", t.about);
-        out_bool(j, "projected", t.projected);
-        out_real(j, "min", t.min);
-        out_real(j, "max", t.max);
+        out_text(j, "name", t->name);
+        out_ints(j, "shape", t->shape, t->rank);
+        out_text(j, "about", t->about);
+        out_bool(j, "projected", t->projected);
+        out_real(j, "min", t->min);
+        out_real(j, "max", t->max);
         out_close(j, '}');
     }
     out_close(j, ']');
@@ -104,7 +104,7 @@ static void json_row(json_out *j, const pe_info *r)
     json_example(j, r);
     out_open(j, "keys", '[');
     for (int i = 0; i < r->key_count; i++)
-        json_key(j, &r->keys[i]);
+        json_key(j, pe_info_key(r, i));
     out_close(j, ']');
     out_open(j, "examples", '[');
     for (int i = 0; i < r->example_count; i++)

@@ -20,10 +20,10 @@ void list_bits(char *out, size_t cap, unsigned bits, const char *(*name)(unsigne
 }
 
 /* A letter per claim, the first of its name that no claim before it has: like the modes of ls -l. */
-static void claim_letters(char out[PE_CLAIM_COUNT + 1])
+static void claim_letters(char out[CLAIM_COUNT + 1])
 {
-    memset(out, 0, PE_CLAIM_COUNT + 1);
-    for (int i = 0; i < PE_CLAIM_COUNT; i++) {
+    memset(out, 0, CLAIM_COUNT + 1);
+    for (int i = 0; i < CLAIM_COUNT; i++) {
         const char *c = pe_claim_name(1u << i);
         while (c[1] && memchr(out, *c, (size_t)i))
             c++;
@@ -50,7 +50,7 @@ static void print_source(const pe_info *r, size_t width)
 static void print_legend(const char *letters)
 {
     fputs("\nclaims:", stdout);
-    for (int i = 0; i < PE_CLAIM_COUNT; i++)
+    for (int i = 0; i < CLAIM_COUNT; i++)
         printf("%s %c %s", i == 6 ? "\n       " : i ? " " : "", letters[i], pe_claim_name(1u << i));
     puts("\nposenc list NAME shows one in full: its keys, ranges, defaults, formula.");
 }
@@ -64,19 +64,31 @@ void list_words(char *out, size_t cap, const char *words)
         used += (size_t)snprintf(out + used, cap - used, "%s%s", i ? ", " : "", item);
 }
 
+/* Of the column of names: 16, or two more than the longest. */
+static int name_width(void)
+{
+    int width = 16;
+    for (int i = 0; i < pe_info_count(); i++) {
+        int n = (int)strlen(pe_info_at(i)->name) + 2;
+        width = n > width ? n : width;
+    }
+    return width;
+}
+
 void list_rows(void)
 {
-    char letters[PE_CLAIM_COUNT + 1], flags[PE_CLAIM_COUNT + 1], hooks[64];
+    char letters[CLAIM_COUNT + 1], flags[CLAIM_COUNT + 1], hooks[64];
+    int width = name_width();
     claim_letters(letters);
-    printf("%-16s%-16s%-14s%s\n", "NAME", "HOOKS", "CLAIMS", "PAPER");
+    printf("%-*s%-16s%-14s%s\n", width, "NAME", "HOOKS", "CLAIMS", "PAPER");
     for (int i = 0; i < pe_info_count(); i++) {
         const pe_info *r = pe_info_at(i);
         list_bits(hooks, sizeof hooks, r->hooks, pe_hook_name, " ");
-        for (int c = 0; c < PE_CLAIM_COUNT; c++)
+        for (int c = 0; c < CLAIM_COUNT; c++)
             flags[c] = r->claims & 1u << c ? letters[c] : '-';
-        flags[PE_CLAIM_COUNT] = 0;
-        printf("%-16s%-16s%-14s", r->name, hooks, flags);
-        print_source(r, 54);
+        flags[CLAIM_COUNT] = 0;
+        printf("%-*s%-16s%-14s", width, r->name, hooks, flags);
+        print_source(r, (size_t)(70 - width));
         printf("  %s\n", r->summary);
     }
     print_legend(letters);
@@ -115,10 +127,10 @@ static void print_keys(const pe_info *r)
     if (r->key_count)
         puts("\nKeys");
     for (int i = 0; i < r->key_count; i++) {
-        printf("  %-16s  ", r->keys[i].name);
-        print_range(&r->keys[i], 20);
+        printf("  %-16s  ", pe_info_key(r, i)->name);
+        print_range(pe_info_key(r, i), 20);
         printf("%*s", 20, "");
-        page_wrapped(r->keys[i].help, 20);
+        page_wrapped(pe_info_key(r, i)->help, 20);
     }
 }
 
@@ -153,11 +165,10 @@ static void print_tensor(const pe_tensor *t)
 
 static void print_tensors(const pe_encoding *e)
 {
-    pe_tensor t;
     if (pe_encoding_tensor_count(e))
         print_field("tensors", "learned; with 8 heads of 64, in the order of the block:");
-    for (int i = 0; i < pe_encoding_tensor_count(e) && !pe_encoding_tensor(e, i, &t, NULL); i++)
-        print_tensor(&t);
+    for (int i = 0; i < pe_encoding_tensor_count(e); i++)
+        print_tensor(pe_encoding_tensor(e, i));
 }
 
 static void print_example(const pe_info *r)

@@ -20,7 +20,7 @@ typedef struct prove_line {
 
 typedef struct prove_subject {
     const char *spec;
-    property_found property[PE_CLAIM_COUNT];
+    property_found property[CLAIM_COUNT];
     int broken; /* properties that the encoding claims and that are measured to fail */
 } prove_subject;
 

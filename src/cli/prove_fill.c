@@ -132,7 +132,7 @@ static cli_exit measure_subjects(prove_report *r, const prove_wish *w, const cli
         show_progress(n + 1, a->operands, s->spec, start);
         if (prove_properties(s->property, s->spec, job_shape(a), &err))
             return cli_fail_from(a, CLI_USAGE, s->spec, &err);
-        for (int p = 0; p < PE_CLAIM_COUNT; p++)
+        for (int p = 0; p < CLAIM_COUNT; p++)
             s->broken +=
                 s->property[p].claimed && (s->property[p].is == PROPERTY_FAILS || s->property[p].is == PROPERTY_NO);
         r->subjects++;

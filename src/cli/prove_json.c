@@ -27,6 +27,7 @@ static void head_json(json_out *j, const prove_group *g, const prove_claim *c, c
     out_text(j, "source", c->source);
     out_bool(j, "timed", c->timed);
     out_bool(j, "takes_spec", prove_takes_spec(c));
+    out_bool(j, "every_row", !c->given.spec[0]); /* measured on the registry, unless a spec is put in its place */
 }
 
 static void line_json(json_out *j, const prove_line *line, language l)
@@ -79,7 +80,7 @@ void prove_json(FILE *to, const prove_report *r)
         out_text(&j, "spec", r->subject[n].spec);
         out_bool(&j, "as_claimed", !r->subject[n].broken);
         out_open(&j, "properties", '[');
-        for (int p = 0; p < PE_CLAIM_COUNT; p++)
+        for (int p = 0; p < CLAIM_COUNT; p++)
             property_json(&j, &r->subject[n].property[p], r->language);
         out_close(&j, ']');
         out_close(&j, '}');

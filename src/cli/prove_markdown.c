@@ -46,11 +46,20 @@ static void markdown_line(FILE *to, const prove_line *l, language g)
     fputs(" |\n", to);
 }
 
+/* What claims about every encoding were measured on: a table that is kept may be older than a row. */
+static void markdown_rows(FILE *to, language g)
+{
+    fputs(g == CHINESE ? "\n涉及所有编码的说法，测量对象为：" : "\nClaims about every encoding are measured on:", to);
+    for (int i = 0; i < pe_info_count(); i++)
+        fprintf(to, "%s`%s`", g == ENGLISH ? " " : i ? "、" : "", pe_info_at(i)->name);
+    fputs(g == CHINESE ? "。\n" : ".\n", to);
+}
+
 static void markdown_properties(FILE *to, const prove_subject *s, language g)
 {
     fprintf(to, "\n## `%s`\n\n%s\n|---|---|---|---|\n", s->spec,
             g == CHINESE ? "| 性质 | 结果 | 数值 | 是否声明 |" : "| property | outcome | number | claimed |");
-    for (int p = 0; p < PE_CLAIM_COUNT; p++) {
+    for (int p = 0; p < CLAIM_COUNT; p++) {
         const property_found *f = &s->property[p];
         bool none = f->is == PROPERTY_NO_MEANING;
         fprintf(to, "| %s | **%s** | ", say(prove_property_words(f->claim), g), say(prove_outcome_words(f->is), g));
@@ -72,6 +81,8 @@ pe_status prove_markdown(FILE *to, const void *report, pe_error *err)
                 "line is a command. What is below rounding\nreads <1e-9; times, which are each machine's own, "
                 "are left out.\n",
           to);
+    if (r->lines && !r->line[0].spec)
+        markdown_rows(to, g);
     for (int n = 0; n < r->subjects; n++)
         markdown_properties(to, &r->subject[n], g);
     for (int n = 0; n < r->lines; n++) {

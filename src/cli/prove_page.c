@@ -56,7 +56,7 @@ static void page_line(FILE *to, const prove_line *l, language g)
 static void page_subject(FILE *to, const prove_subject *s, language g)
 {
     tagged(to, "<article><h2><code>", s->spec, "</code></h2>\n<table>\n");
-    for (int p = 0; p < PE_CLAIM_COUNT; p++) {
+    for (int p = 0; p < CLAIM_COUNT; p++) {
         const property_found *f = &s->property[p];
         bool none = f->is == PROPERTY_NO_MEANING;
         tagged(to, "<tr><td>", say(prove_property_words(f->claim), g), "</td>");

@@ -226,11 +226,11 @@ static const char *claimed_text(const property_found *f, language l)
 static void print_subject(FILE *to, const prove_subject *s, language l, bool colour)
 {
     int what = 0;
-    for (int p = 0; p < PE_CLAIM_COUNT; p++)
+    for (int p = 0; p < CLAIM_COUNT; p++)
         what = larger(what, prove_width(say(s->property[p].what, l)), WHAT_MAX_COLUMNS);
     out_plain(to, s->spec, (int)strlen(s->spec));
     fputs("\n\n", to);
-    for (int p = 0; p < PE_CLAIM_COUNT; p++) {
+    for (int p = 0; p < CLAIM_COUNT; p++) {
         const property_found *f = &s->property[p];
         fputs("  ", to);
         coloured(to, say(prove_outcome_words(f->is), l), VERDICT, outcome_colour(f), colour);

@@ -25,8 +25,8 @@ static void json_part(json_out *o, const char *part, char *text, size_t cap)
     out_text(o, "name", row->name);
     out_open(o, "keys", '{');
     for (int i = 0; i < row->key_count; i++)
-        if (zoo_spec_has(part, row->keys[i].name) && zoo_spec_text(text, cap, part, row->keys[i].name))
-            out_text(o, row->keys[i].name, text);
+        if (zoo_spec_has(part, pe_info_key(row, i)->name) && zoo_spec_text(text, cap, part, pe_info_key(row, i)->name))
+            out_text(o, pe_info_key(row, i)->name, text);
     out_close(o, '}');
     out_close(o, '}');
 }

@@ -2,7 +2,9 @@
  *
  * posenc apply: vectors in, vectors with their positions out. */
 #include "cli/job.h"
+#include "zoo/spec_read.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const cli_option options[] = {
@@ -29,7 +31,8 @@ static const cli_example examples[] = {
 
 static const char notes[] =
     "  Heads and widths are those of the file, and so is the element type: float32, float16, float64.\n"
-    "  Without --pos the tokens stand at start, start + 1, ...\n";
+    "  Without --pos the tokens stand at start, start + 1, ...\n"
+    "  A batch has one axis more: (B, T, H, D), or (B, T, C); each sequence has these positions.\n";
 
 static cli_exit load(cli_job *j)
 {
@@ -46,25 +49,54 @@ static cli_exit load(cli_job *j)
     if (!array_type(&j->in, &j->dtype))
         return cli_fail(j->args, CLI_INPUT, "%s: holds %s; needs float32, float16 or float64%s", file,
                         io_type_name(j->in.type), j->in.type == IO_U16 ? " (or bfloat16, with --bf16)" : "");
-    if (j->in.rank != 2 && j->in.rank != 3) {
+    if (j->in.rank < 2 || j->in.rank > 4) {
         char shape[160];
         array_shape(shape, &j->in);
-        return cli_fail(j->args, CLI_INPUT, "%s: shape is %s; needs (T, D) or (T, H, D)", file, shape);
+        return cli_fail(j->args, CLI_INPUT, "%s: shape is %s; needs (T, D) or (T, H, D), or a batch, (B, T, H, D)",
+                        file, shape);
     }
     return CLI_OK;
+}
+
+/* Whether the spec, by its rows or by --hook, adds codes: then vectors have no heads. */
+static bool has_no_heads(const cli_args *a)
+{
+    unsigned hooks = 0;
+    for (int i = 0; i < zoo_spec_parts(a->operand[0]); i++) {
+        char *part = zoo_spec_part(a->operand[0], i);
+        const pe_info *row = part ? zoo_spec_row(part) : NULL;
+        hooks |= row ? row->hooks : 0;
+        free(part);
+    }
+    int choice = cli_choice(a, "hook");
+    return choice < 0 ? (hooks & PE_HOOK_EMBED) && !(hooks & PE_HOOK_ROTATE) : !choice;
+}
+
+typedef struct sizes {
+    int64_t batch, tokens, heads, width;
+} sizes;
+
+/* (T, D), (T, H, D), (B, T, H, D); without heads (T, C), (B, T, C). */
+static sizes sizes_of(const cli_job *j)
+{
+    const io_array *in = &j->in;
+    bool heads = in->rank > 2 && !has_no_heads(j->args);
+    int tokens = in->rank - (heads ? 3 : 2);
+    return (sizes){ tokens ? in->shape[0] : 1, in->shape[tokens], heads ? in->shape[tokens + 1] : 1,
+                    in->shape[in->rank - 1] };
 }
 
 /* The encoding that fits the file: (T, D) is one head. Embeddings may be wider than any head. */
 static cli_exit make(cli_job *j)
 {
-    int64_t heads = j->in.rank == 3 ? j->in.shape[1] : 1, width = j->in.shape[j->in.rank - 1];
-    bool wide = width > PE_HEAD_DIM_MAX;
-    pe_shape shape = { .heads = heads, .head_dim = wide ? 64 : width, .model_dim = wide ? width : 0 };
+    sizes s = sizes_of(j);
+    bool wide = s.width > PE_HEAD_DIM_MAX;
+    pe_shape shape = { .heads = s.heads, .head_dim = wide ? 64 : s.width, .model_dim = wide ? s.width : 0 };
     CLI_TRY(job_encoding(j, shape));
     CLI_TRY(job_hook(j));
     if (wide && j->hook == PE_HOOK_ROTATE)
         return cli_fail(j->args, CLI_INPUT, "%s: heads are %lld wide; needs %d at most", job_file(j->args, "in"),
-                        (long long)width, PE_HEAD_DIM_MAX);
+                        (long long)s.width, PE_HEAD_DIM_MAX);
     return CLI_OK;
 }
 
@@ -72,29 +104,34 @@ static cli_exit make(cli_job *j)
 static bool is_identity(const pe_encoding *e, pe_side side)
 {
     double x[PE_HEAD_DIM_MAX], y[PE_HEAD_DIM_MAX];
-    int64_t at[PE_AXES_MAX], width = pe_encoding_shape(e).head_dim;
+    int64_t width = pe_encoding_shape(e).head_dim;
     for (int64_t d = 0; d < width; d++)
         x[d] = 1;
-    for (int a = 0; a < PE_AXES_MAX; a++)
-        at[a] = 1;
-    return !pe_encoding_rotate(e, side, pe_view_packed(y, PE_F64, 1, 1, width), pe_view_packed(x, PE_F64, 1, 1, width),
-                               (pe_positions){ .at = at, .tokens = 1, .axes = pe_encoding_axes(e) }, NULL) &&
+    return !pe_rotate(e, side, pe_view_of(y, PE_F64, 1, 1, 1, width), pe_view_of(x, PE_F64, 1, 1, 1, width),
+                      pe_positions_run(1, 1, 1), NULL, NULL) &&
            !memcmp(x, y, (size_t)width * sizeof *x);
+}
+
+/* The same positions in every sequence. */
+static pe_positions for_each(pe_positions at, int64_t batch)
+{
+    at.batch = batch;
+    at.batch_stride = 0;
+    return at;
 }
 
 static cli_exit rotate(cli_job *j)
 {
-    static pe_status (*const turn[])(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions,
-                                     pe_error *) = { pe_encoding_rotate, pe_encoding_unrotate,
-                                                     pe_encoding_rotate_back };
+    static pe_status (*const turn[])(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *,
+                                     pe_error *) = { pe_rotate, pe_unrotate, pe_rotate_back };
     pe_error err;
-    pe_shape s = pe_encoding_shape(j->e);
+    sizes s = sizes_of(j);
     pe_side side = (pe_side)cli_choice(j->args, "side");
     CLI_TRY(array_new(j->args, &j->out, j->dtype, j->in.rank, j->in.shape));
-    pe_view x = pe_view_packed(j->in.data, j->dtype, j->in.shape[0], s.heads, s.head_dim), y = x;
+    pe_view x = pe_view_of(j->in.data, j->dtype, s.batch, s.tokens, s.heads, s.width), y = x;
     y.data = j->out.data;
     int way = cli_given(j->args, "inverse") ? 1 : cli_given(j->args, "back") ? 2 : 0;
-    if (turn[way](j->e, side, y, x, j->at, &err))
+    if (turn[way](j->e, side, y, x, for_each(j->at, s.batch), NULL, &err))
         return job_fail(j, &err);
     if (is_identity(j->e, side) && !memcmp(j->in.data, j->out.data, (size_t)j->out.count * pe_dtype_size(j->dtype)))
         cli_note(j->args, "%s does not turn this side (%s): the vectors are as they were", pe_encoding_spec(j->e),
@@ -110,13 +147,15 @@ static cli_exit embed(cli_job *j)
     if (back || cli_given(j->args, "inverse"))
         return cli_fail(j->args, CLI_USAGE, "--%s is for rotations; %s adds a code", back ? "back" : "inverse",
                         pe_encoding_spec(j->e));
-    if (in->rank != 2)
-        return cli_fail(j->args, CLI_INPUT, "%s: has %d dimensions; %s takes embeddings (T, C)",
+    if (in->rank > 3)
+        return cli_fail(j->args, CLI_INPUT, "%s: has %d dimensions; %s takes embeddings (T, C) or (B, T, C)",
                         job_file(j->args, "in"), in->rank, pe_encoding_spec(j->e));
-    int64_t width = pe_encoding_embed_width(j->e, in->shape[1]);
-    CLI_TRY(array_new(j->args, &j->out, j->dtype, 2, (int64_t[]){ in->shape[0], width }));
-    if (pe_encoding_embed(j->e, j->params, pe_view_packed(j->out.data, j->dtype, in->shape[0], 1, width),
-                          pe_view_packed(in->data, j->dtype, in->shape[0], 1, in->shape[1]), j->at, &err))
+    sizes s = sizes_of(j);
+    int64_t width = pe_embed_width(j->e, s.width), batch[] = { s.batch, s.tokens, width };
+    CLI_TRY(array_new(j->args, &j->out, j->dtype, in->rank, batch + 3 - in->rank));
+    if (pe_embed(j->e, pe_view_of(j->out.data, j->dtype, s.batch, s.tokens, 1, width),
+                 pe_view_of(in->data, j->dtype, s.batch, s.tokens, 1, s.width), for_each(j->at, s.batch),
+                 &PE_MAKE(pe_run, .params = j->params), &err))
         return job_fail(j, &err);
     return CLI_OK;
 }
@@ -138,15 +177,18 @@ static void fields(json_out *out, const cli_job *j)
 /* Every head of a token on one line. */
 static void preview(const cli_job *j)
 {
-    int64_t tokens = j->out.shape[0];
-    array_preview(&j->out, j->dtype, (array_block){ 0, tokens, tokens ? j->out.count / tokens : 0, &j->at, NULL });
+    sizes s = sizes_of(j);
+    int64_t rows = s.batch * s.tokens;
+    if (s.batch > 1)
+        printf("sequence 0 of %lld\n", (long long)s.batch);
+    array_preview(&j->out, j->dtype, (array_block){ 0, s.tokens, rows ? j->out.count / rows : 0, &j->at, NULL });
 }
 
 static cli_exit work(cli_job *j)
 {
     CLI_TRY(load(j));
     CLI_TRY(make(j));
-    CLI_TRY(job_positions(j, &j->at, "pos", j->in.shape[0]));
+    CLI_TRY(job_positions(j, &j->at, "pos", sizes_of(j).tokens));
     CLI_TRY(job_params(j));
     CLI_TRY(j->hook == PE_HOOK_EMBED ? embed(j) : rotate(j));
     return job_finish(j, fields, preview);

@@ -3,8 +3,7 @@
  * posenc bias: what is added to every score, as an array (H, queries, keys). */
 #include "cli/job.h"
 
-#include "kernels/exact.h"
-#include "kernels/num.h"
+#include "base/num.h"
 
 #include <stdlib.h>
 
@@ -64,11 +63,14 @@ static cli_exit check_stage(const cli_job *j)
 static cli_exit add_query(cli_job *j, double *term, int64_t query)
 {
     pe_error err;
-    pe_positions at = { j->at.at + query * j->at.axes, 1, j->at.axes, 0, 0 };
-    int64_t heads = pe_encoding_shape(j->e).heads, keys = j->k_at.tokens;
+    int64_t heads = pe_encoding_shape(j->e).heads, keys = j->k_at.tokens, at[PE_AXES_MAX];
+    for (int64_t a = 0; a < j->at.axes; a++)
+        at[a] = io_position(j->at, query, a);
     for (int64_t i = 0; i < heads * keys; i++)
         term[i] = 0;
-    pe_tile tile = { .score = pe_view_packed(term, PE_F64, 1, heads, keys), .q_at = at, .k_at = j->k_at };
+    pe_tile tile = { .score = pe_view_of(term, PE_F64, 1, 1, heads, keys),
+                     .q_at = pe_positions_of(at, PE_I64, 1, 1, j->at.axes),
+                     .k_at = j->k_at };
     if (pe_encoding_bias(j->e, stage_of(j), j->params, &tile, &err))
         return job_fail(j, &err);
     for (int64_t h = 0; h < heads; h++)

@@ -102,30 +102,91 @@ static cli_exit check_positions(const check_files *f)
     pe_error err;
     double c[CHECK_PAIRS_MAX], s[CHECK_PAIRS_MAX];
     const check_data *d = &f->d;
-    int64_t pairs = pe_encoding_pair_count(f->job.e);
-    for (int64_t t = 0; t < d->tokens; t++)
-        if (pe_encoding_table(f->job.e, d->side, pe_view_packed(c, PE_F64, 1, 1, pairs),
-                              pe_view_packed(s, PE_F64, 1, 1, pairs),
-                              (pe_positions){ .at = d->at.at + t * d->at.axes, .tokens = 1, .axes = d->at.axes }, &err))
+    int64_t pairs = pe_encoding_pair_count(f->job.e), at[PE_AXES_MAX];
+    for (int64_t t = 0; t < d->length; t++) {
+        for (int64_t a = 0; a < d->at.axes; a++)
+            at[a] = check_position(d, t, a);
+        if (pe_rotate_table(f->job.e, d->side, pe_view_of(c, PE_F64, 1, 1, 1, pairs),
+                            pe_view_of(s, PE_F64, 1, 1, 1, pairs), pe_positions_of(at, PE_I64, 1, 1, d->at.axes), NULL,
+                            &err))
             return job_fail(&f->job, &err);
+    }
     return CLI_OK;
+}
+
+/* The files with their axes in this order, and positions for as many tokens. */
+static cli_exit take_order(check_files *f, int order)
+{
+    if (!f->d.tables)
+        check_take_order(f, order);
+    if (!f->job.at.data)
+        CLI_TRY(job_positions(&f->job, &f->job.at, "pos", f->d.length));
+    f->d.at = f->job.at;
+    return check_positions(f);
+}
+
+/* One order of the axes, and what comes of it. */
+typedef struct attempt {
+    check_data d;
+    check_answer answer;
+} attempt;
+
+static int weight_of(const attempt *t)
+{
+    static const int weight[] = {
+        [VERDICT_UNKNOWN] = 0, [VERDICT_MISMATCH] = 1, [VERDICT_CANNOT_TELL] = 2, [VERDICT_OK] = 3
+    };
+    return weight[check_verdict_of(&t->answer)];
+}
+
+static bool is_better(const attempt *t, const attempt *than)
+{
+    int more = weight_of(t) - weight_of(than);
+    return more ? more > 0 : t->answer.spec_fit.out < than->answer.spec_fit.out;
+}
+
+static cli_exit search(attempt *out, const check_files *f)
+{
+    out->d = f->d;
+    return check_search(&out->answer, &out->d);
+}
+
+/* Where nothing tells tokens from heads, the order that the spec, or a bug, explains is the one that is meant. */
+static cli_exit search_orders(check_files *f)
+{
+    attempt t[2] = { 0 };
+    int best = 0;
+    cli_exit code = search(&t[0], f);
+    if (!code && f->orders > 1 && check_verdict_of(&t[0].answer) != VERDICT_OK) {
+        code = take_order(f, 1);
+        if (!code)
+            code = search(&t[1], f);
+        best = !code && is_better(&t[1], &t[0]);
+    }
+    if (!code)
+        code = check_report(&t[best].answer, &t[best].d);
+    for (int i = 0; i < 2; i++)
+        check_answer_free(&t[i].answer);
+    return code;
 }
 
 static cli_exit answer(check_files *f)
 {
-    check_answer a;
     bool stop = false;
-    CLI_TRY(check_positions(f));
+    CLI_TRY(take_order(f, 0));
     CLI_TRY(check_zeros(&f->d));
     check_grain(&f->d);
     cli_exit code = check_finite(&f->d, &stop);
-    if (code || stop)
-        return code;
-    code = check_search(&a, &f->d);
-    if (!code)
-        code = check_report(&a, &f->d);
-    check_answer_free(&a);
-    return code;
+    return code || stop ? code : search_orders(f);
+}
+
+/* Those of a file are read once, whatever the order of the axes. */
+static cli_exit read_positions(check_files *f)
+{
+    if (!cli_given(f->job.args, "pos"))
+        return CLI_OK;
+    CLI_TRY(job_positions(&f->job, &f->job.at, "pos", f->d.tables ? f->d.length : -1));
+    return f->d.tables ? CLI_OK : check_count_positions(f);
 }
 
 static cli_exit work(cli_job *j)
@@ -135,8 +196,7 @@ static cli_exit work(cli_job *j)
     if (!code)
         code = find_part(&f);
     if (!code)
-        code = job_positions(&f.job, &f.job.at, "pos", f.d.tokens);
-    f.d.at = f.job.at;
+        code = read_positions(&f);
     if (!code)
         code = answer(&f);
     for (int i = 0; i < 2; i++)
@@ -159,6 +219,7 @@ static void notes(FILE *to)
     for (int i = 0; i < check_bug_count; i++)
         fprintf(to, "    %-26s%s\n", check_bugs[i].id, check_bugs[i].about);
     fprintf(to, "    %-26s%s\n", "not-finite", "the data holds a NaN or an infinity");
+    fputs("  A batch has one axis more, (B, T, H, D) or (B, H, T, D); each sequence has these positions.\n", to);
     fputs("  With --cos, --head-dim N is the width of a head; by default all of it turns.\n", to);
     fputs("  Data that fits the spec and most bugs, or untouched vectors, is CANNOT TELL (exit code 1).\n", to);
     fputs("  float32 angles are no bug up to position 4096. A spec of several parts: only the one that rotates.\n", to);

@@ -29,13 +29,14 @@ static const cli_example examples[] = {
 static cli_exit embed_table(cli_job *j)
 {
     pe_error err;
-    int64_t n = j->at.tokens, joined = pe_encoding_embed_width(j->e, 0), model = pe_encoding_shape(j->e).model_dim;
+    int64_t n = j->at.tokens, joined = pe_embed_width(j->e, 0), model = pe_encoding_shape(j->e).model_dim;
     /* Codes that are joined stand alone; codes that are added span model_dim. */
     for (int64_t x = joined ? 0 : model;; x = model) {
         io_array_free(&j->out);
-        CLI_TRY(array_new(j->args, &j->out, j->dtype, 2, (int64_t[]){ n, pe_encoding_embed_width(j->e, x) }));
-        pe_view y = pe_view_packed(j->out.data, j->dtype, n, 1, j->out.shape[1]);
-        pe_status s = pe_encoding_embed(j->e, j->params, y, pe_view_packed(NULL, j->dtype, n, 1, x), j->at, &err);
+        CLI_TRY(array_new(j->args, &j->out, j->dtype, 2, (int64_t[]){ n, pe_embed_width(j->e, x) }));
+        pe_view y = pe_view_of(j->out.data, j->dtype, 1, n, 1, j->out.shape[1]);
+        pe_status s = pe_embed(j->e, y, pe_view_of(NULL, j->dtype, 1, n, 1, x), j->at,
+                               &PE_MAKE(pe_run, .params = j->params), &err);
         if (!s)
             return CLI_OK;
         if (s != PE_ERR_SHAPE || x)
@@ -50,8 +51,8 @@ static cli_exit rotate_table(cli_job *j)
     CLI_TRY(array_new(j->args, &j->out, j->dtype, 3, (int64_t[]){ 2, n, pairs }));
     char *sine = (char *)j->out.data + (size_t)(n * pairs) * pe_dtype_size(j->dtype);
     pe_side side = (pe_side)cli_choice(j->args, "side");
-    if (pe_encoding_table(j->e, side, pe_view_packed(j->out.data, j->dtype, n, 1, pairs),
-                          pe_view_packed(sine, j->dtype, n, 1, pairs), j->at, &err))
+    if (pe_rotate_table(j->e, side, pe_view_of(j->out.data, j->dtype, 1, n, 1, pairs),
+                        pe_view_of(sine, j->dtype, 1, n, 1, pairs), j->at, NULL, &err))
         return job_fail(j, &err);
     return CLI_OK;
 }
@@ -76,7 +77,7 @@ static cli_exit compute_brief(cli_job *j)
     if (last > PE_POSITION_MAX)
         return cli_fail(j->args, CLI_USAGE,
                         "the last position is %" PRId64 "; positions need to stay within -2^36 to 2^36", last);
-    j->at = (pe_positions){ .at = &last, .tokens = 1, .axes = 1 };
+    j->at = pe_positions_run(1, 1, last);
     cli_exit code = compute(j);
     j->at = first;
     j->rest = cli_int(j->args, "count") - first.tokens;

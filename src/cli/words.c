@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Words and numbers, by the rules that specs follow (core/text.c): the only file of src/cli that looks into core. */
+ * Words and numbers, by the rules that specs follow. */
 #include "cli/cli.h"
 
-#include "core/core.h"
+#include "base/text.h"
 
 #include <string.h>
 

@@ -6,41 +6,54 @@
 
 #include <inttypes.h>
 
-#include "kernels/block.h"
-
-/* A cache of blocks becomes a view of its 16-bit units, so that one door serves all. */
-static pe_status open_blocks(pe_cache *cache, pe_error *err)
+pe_status check_pages(const pe_pages *p, pe_view k, int64_t batch, int64_t tokens, const int64_t *length, pe_error *err)
 {
-    pe_view *k = &cache->k;
-    int64_t units = block_bytes(cache->block) / 2, strides[] = { k->token_stride, k->head_stride };
-    if (k->dim < 0 || k->dim % BLOCK_WIDTH)
-        return pe_fail(err, PE_ERR_SHAPE, "the cache: dim is %" PRId64 "; blocks need a multiple of %d", k->dim,
-                       BLOCK_WIDTH);
-    for (int i = 0; i < 2; i++)
-        if (strides[i] > 0 && !checked_mul(&strides[i], strides[i], units))
-            return pe_fail(err, PE_ERR_OVERFLOW,
-                           "the cache: strides are %" PRId64 " and %" PRId64 " blocks; their bytes do not fit 64 bits",
-                           k->token_stride, k->head_stride);
-    if (!checked_mul(&k->dim, k->dim / BLOCK_WIDTH, units))
-        return pe_fail(err, PE_ERR_OVERFLOW, "the cache: the bytes of a row do not fit 64 bits");
-    k->dtype = PE_F16;
-    k->token_stride = strides[0];
-    k->head_stride = strides[1];
+    int64_t entries;
+    CHECK_POINTER(int32_t, p->table, "pages.table");
+    if (p->columns < 0 || !checked_mul(&entries, batch, p->columns))
+        return pe_fail(err, PE_ERR_SHAPE, "pages: columns is %" PRId64 "; needs 0 or more", p->columns);
+    if (k.tokens < 1)
+        return pe_fail(err, PE_ERR_SHAPE, "pages: a page has %" PRId64 " tokens; needs 1 or more", k.tokens);
+    if (tokens > 0 && (tokens - 1) / k.tokens >= p->columns)
+        return pe_fail(err, PE_ERR_SHAPE,
+                       "pages: %" PRId64 " tokens need %" PRId64 " pages of %" PRId64 "; columns is %" PRId64, tokens,
+                       (tokens - 1) / k.tokens + 1, k.tokens, p->columns);
+    for (int64_t b = 0; b < batch; b++) {
+        int64_t used = length ? length[b] : tokens, pages = used > 0 ? (used - 1) / k.tokens + 1 : 0;
+        for (int64_t n = 0; n < pages; n++)
+            if (p->table[b * p->columns + n] < 0 || p->table[b * p->columns + n] >= k.batch)
+                return pe_fail(err, PE_ERR_RANGE,
+                               "pages: entry %" PRId64 " of sequence %" PRId64 " is %d; there are %" PRId64 " pages", n,
+                               b, (int)p->table[b * p->columns + n], k.batch);
+    }
     return PE_OK;
 }
 
-static pe_status open_cache(pe_cache *cache, const pe_encoding *e, pe_error *err)
+static pe_status open_cache(move *m, const pe_encoding *e, pe_view k, const pe_pages *pages, pe_positions at,
+                            pe_error *err)
 {
-    if ((int)cache->block < PE_BLOCK_NONE || cache->block >= PE_BLOCK_COUNT)
-        return pe_fail(err, PE_ERR_RANGE, "block is %d; needs PE_BLOCK_NONE, PE_BLOCK_Q8_0 or PE_BLOCK_Q4_0",
-                       (int)cache->block);
-    if (turning(e, PE_KEY) && cache->k.dim != e->shape.head_dim)
+    if (pages)
+        CHECK_POINTER(pe_pages, pages, "pages");
+    if (turning(e, PE_KEY) && k.dim != e->shape.head_dim)
         return pe_fail(err, PE_ERR_SHAPE, "the cache: dim is %" PRId64 "; needs %" PRId64 ", the head_dim of %.80s",
-                       cache->k.dim, e->shape.head_dim, e->text);
-    if (cache->block)
-        TRY(open_blocks(cache, err));
-    TRY(check_view(&cache->k, "the cache", -1, -1, -1, WRITES, err));
-    return check_pool(cache->pool, err);
+                       k.dim, e->shape.head_dim, e->text);
+    TRY(check_typed(&k, "the cache", (extent){ -1, -1, -1, -1 }, TYPES_CACHE, WRITES, err));
+    m->k = k;
+    m->blocks = k.dtype == PE_Q8_0 || k.dtype == PE_Q4_0;
+    m->batch = pages ? at.batch : k.batch;
+    m->tokens = pages ? at.tokens : k.tokens;
+    if (pages)
+        m->pages = *pages;
+    if (m->batch < 0 || m->tokens < 0)
+        return pe_fail(err, PE_ERR_SHAPE, "positions: batch is %" PRId64 " and tokens %" PRId64 "; need 0 or more",
+                       at.batch, at.tokens);
+    return pages ? check_pages(pages, k, m->batch, m->tokens, NULL, err) : PE_OK;
+}
+
+static region table_region(const move *m)
+{
+    return array_region("pages.table", m->pages.table, m->pages.table ? m->batch * m->pages.columns : 0,
+                        sizeof(int32_t), READS);
 }
 
 /* How far ln of a factor may go: both ends are served, but from one to the other it may still overflow. */
@@ -49,10 +62,10 @@ static pe_status check_decay(const move *m, pe_error *err)
     double most = m->k.dtype == PE_F64 ? 600 : 80;
     if (!m->to->decay && !m->from->decay)
         return PE_OK;
-    for (int64_t t = 0; t < m->k.tokens; t++) {
-        int64_t to[PE_AXES_MAX], from[PE_AXES_MAX];
-        position(m->to_at, t, to);
-        position(m->from_at, t, from);
+    for (int64_t r = 0; r < m->batch * m->tokens; r++) {
+        int64_t to[PE_AXES_MAX], from[PE_AXES_MAX], t = r % m->tokens;
+        position(positions_at(m->to_at, r / m->tokens), t, to);
+        position(positions_at(m->from_at, r / m->tokens), t, from);
         for (int64_t n = 0; n < m->to->pairs; n++)
             if (fabs(move_decay(m, to[0], from[0], n)) > most)
                 return pe_fail(err, PE_ERR_POSITION,
@@ -82,34 +95,43 @@ static void settle(move *m)
     }
 }
 
-static pe_status run(move *m, pe_cache cache, pe_error *err)
+static pe_status turn_keys(move *m, const pe_pool *pool, pe_error *err)
 {
-    m->k = cache.k;
-    m->block = cache.block;
-    TRY(check_turning(m->from, PE_KEY, m->k.dtype, m->from_at, err));
-    TRY(check_turning(m->to, PE_KEY, m->k.dtype, m->to_at, err));
+    pe_dtype type = m->blocks ? PE_F16 : m->k.dtype; /* the scale of a block */
+    TRY(check_turning(m->from, PE_KEY, type, m->from_at, err));
+    TRY(check_turning(m->to, PE_KEY, type, m->to_at, err));
     TRY(check_decay(m, err));
-    if (!m->to->pairs || !m->k.heads)
+    if (!m->to->pairs || !m->k.heads || !m->tokens)
         return pe_pass(err);
     settle(m);
-    cache_turn(m, cache.pool);
+    cache_turn(m, pool);
     return pe_pass(err);
 }
 
-pe_status pe_cache_shift(const pe_encoding *e, pe_cache cache, pe_positions from, pe_positions to, pe_error *err)
+pe_status pe_cache_shift(const pe_encoding *e, pe_view k, const pe_pages *pages, pe_positions from, pe_positions to,
+                         const pe_run *given, pe_error *err)
 {
+    pe_run run;
+    move m = { .magnitude = 1 };
     CHECK_POINTER(pe_encoding, e, "the encoding");
-    TRY(open_cache(&cache, e, err));
-    TRY(check_positions(&from, "the positions from", cache.k.tokens, e->axes, err));
-    TRY(check_positions(&to, "the positions to", cache.k.tokens, e->axes, err));
-    CHECK_MEMORY(false, view_region("the cache", cache.k, WRITES), positions_region("the positions from", from),
-                 positions_region("the positions to", to),
-                 array_region("the pool", cache.pool, 1, sizeof(pe_pool), READS));
+    TRY(check_run(&run, given, err));
+    TRY(open_cache(&m, e, k, pages, from, err));
+    TRY(check_positions(&from, "the positions from", m.batch, m.tokens, e->axes, err));
+    TRY(check_positions(&to, "the positions to", m.batch, m.tokens, e->axes, err));
+    CHECK_MEMORY(false, view_region("the cache", m.k, WRITES), positions_region("the positions from", from),
+                 positions_region("the positions to", to), table_region(&m),
+                 trained_region(turning(e, PE_KEY), run.params),
+                 array_region("the pool", run.pool, 1, sizeof(pe_pool), READS));
     const part *p = turning(e, PE_KEY);
     if (!p)
         return pe_pass(err);
-    move m = { .kernels = &e->kernels, .to = p, .from = p, .to_at = to, .from_at = from, .magnitude = 1 };
-    return run(&m, cache, err);
+    TRY(check_trained(e, p, run.params, k.heads, err));
+    m.kernels = &e->kernels;
+    m.w = run.params;
+    m.to = m.from = p;
+    m.to_at = to;
+    m.from_at = from;
+    return turn_keys(&m, run.pool, err);
 }
 
 /* Both turn the same pairs of elements, or neither turns any. */
@@ -117,8 +139,7 @@ static pe_status check_same_pairs(const pe_encoding *to, const pe_encoding *from
 {
     const part *a = turning(to, PE_KEY), *b = turning(from, PE_KEY);
     if (!a != !b)
-        return pe_fail(err, PE_ERR_UNSUITED,
-                       "%.80s rotates and %.80s does not; turn these keys with pe_encoding_%srotate",
+        return pe_fail(err, PE_ERR_UNSUITED, "%.80s rotates and %.80s does not; turn these keys with pe_%srotate",
                        (a ? to : from)->text, (a ? from : to)->text, a ? "" : "un");
     if (!a)
         return PE_OK;
@@ -139,27 +160,31 @@ static pe_status check_same_pairs(const pe_encoding *to, const pe_encoding *from
     return PE_OK;
 }
 
-pe_status pe_cache_rebase(const pe_encoding *to, const pe_encoding *from, pe_cache cache, pe_positions at,
-                          pe_error *err)
+pe_status pe_cache_rebase(const pe_encoding *to, const pe_encoding *from, pe_view k, const pe_pages *pages,
+                          pe_positions at, const pe_run *given, pe_error *err)
 {
+    pe_run run;
+    move m = { .magnitude = 1 };
     CHECK_POINTER(pe_encoding, to, "the encoding to");
     CHECK_POINTER(pe_encoding, from, "the encoding from");
+    TRY(check_run(&run, given, err));
     if (to->axes != from->axes)
         return pe_fail(err, PE_ERR_UNSUITED, "%.80s has %" PRId64 " axes and %.80s %" PRId64 "; both need the same",
                        to->text, to->axes, from->text, from->axes);
     TRY(check_same_pairs(to, from, err));
-    TRY(open_cache(&cache, to, err));
-    TRY(check_positions(&at, "positions", cache.k.tokens, to->axes, err));
-    CHECK_MEMORY(false, view_region("the cache", cache.k, WRITES), positions_region("positions", at),
-                 array_region("the pool", cache.pool, 1, sizeof(pe_pool), READS));
-    const part *a = turning(to, PE_KEY), *b = turning(from, PE_KEY);
-    if (!a)
+    TRY(open_cache(&m, to, k, pages, at, err));
+    TRY(check_positions(&at, "positions", m.batch, m.tokens, to->axes, err));
+    CHECK_MEMORY(false, view_region("the cache", m.k, WRITES), positions_region("positions", at), table_region(&m),
+                 array_region("the pool", run.pool, 1, sizeof(pe_pool), READS));
+    m.to = turning(to, PE_KEY);
+    m.from = turning(from, PE_KEY);
+    if (!m.to)
         return pe_pass(err);
-    move m = { .kernels = &to->kernels,
-               .to = a,
-               .from = b,
-               .to_at = at,
-               .from_at = at,
-               .magnitude = pe_encoding_magnitude(to) / pe_encoding_magnitude(from) };
-    return run(&m, cache, err);
+    if (m.to->trained || m.from->trained)
+        return pe_fail(err, PE_ERR_UNSUITED,
+                       "frequencies that are trained have no other encoding's to go to; use pe_unrotate and pe_rotate");
+    m.kernels = &to->kernels;
+    m.to_at = m.from_at = at;
+    m.magnitude = pe_encoding_magnitude(to) / pe_encoding_magnitude(from);
+    return turn_keys(&m, run.pool, err);
 }

@@ -13,9 +13,12 @@
 typedef struct move {
     const kernels *kernels;
     const part *to, *from;
+    pe_params w; /* of frequencies that are trained: to and from are then one */
     pe_positions to_at, from_at;
-    pe_view k; /* of blocks: their bytes as 16-bit units, (tokens, heads, dim) and strides count these */
-    pe_block block;
+    pe_view k;                      /* (sequences, tokens, heads, dim), or pages */
+    pe_pages pages;                 /* table NULL: none */
+    int64_t batch, tokens;          /* of the positions */
+    bool blocks;                    /* the keys are quantised */
     int64_t first, last;            /* elements that turn lie from first to last - 1 */
     double magnitude;               /* of to over that of from, where neither decays */
     bool exact;                     /* the angle is steps times frequency            */

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "kernels/block.h"
-
 #define TOKENS_PER_JOB 128
 #define PAIRS_AT_ONCE 64
 
@@ -28,11 +26,11 @@ typedef struct factors {
 _Static_assert(PE_HEAD_DIM_MAX / BLOCK_WIDTH <= 64, "a bit per block of a head");
 
 /* One encoding whose angles are exact sees the difference only, so that tokens that move alike have one route. */
-static route route_of(const move *m, int64_t token)
+static route route_of(const move *m, int64_t sequence, int64_t token)
 {
     route r = { { 0 }, { 0 } };
-    position(m->to_at, token, r.to);
-    position(m->from_at, token, r.from);
+    position(positions_at(m->to_at, sequence), token, r.to);
+    position(positions_at(m->from_at, sequence), token, r.from);
     for (int64_t a = 0; m->exact && m->to == m->from && a < m->to_at.axes; a++) {
         r.to[a] -= r.from[a];
         r.from[a] = 0;
@@ -40,9 +38,9 @@ static route route_of(const move *m, int64_t token)
     return r;
 }
 
-static bool goes_along(const move *m, const route *r, int64_t token)
+static bool goes_along(const move *m, const route *r, int64_t sequence, int64_t token)
 {
-    route other = route_of(m, token);
+    route other = route_of(m, sequence, token);
     return !memcmp(&other, r, sizeof other);
 }
 
@@ -106,6 +104,20 @@ static void prepare(const move *m, const route *r, factors *f)
     }
 }
 
+/* Of one key head, where frequencies are trained: all that counts is how far it goes; its size stays. */
+static void prepare_head(const move *m, const route *r, int64_t head, factors *f)
+{
+    int64_t by[PE_AXES_MAX] = { 0 };
+    for (int64_t a = 0; a < m->to_at.axes; a++)
+        by[a] = r->to[a] - r->from[a];
+    f->blocks = 0;
+    for (int64_t n = 0; n < m->to->pairs; n++) {
+        double c, s;
+        trained_angle(m->to, m->w, head, by, n, &c, &s);
+        set_factor(m, f, n, c, s);
+    }
+}
+
 /* Rows of float32, float16 or bfloat16, in place: runs of pairs as they were written. */
 static void turn_numbers(const move *m, const factors *f, pe_dtype type, void *key, int64_t rows, int64_t stride)
 {
@@ -122,27 +134,27 @@ static void turn_numbers(const move *m, const factors *f, pe_dtype type, void *k
 static void turn_blocks(const move *m, const factors *f, unsigned char *key)
 {
     float x[PE_HEAD_DIM_MAX];
-    int64_t bytes = block_bytes(m->block), from = m->first / BLOCK_WIDTH, end = (m->last - 1) / BLOCK_WIDTH + 1;
+    int64_t bytes = block_bytes(m->k.dtype), from = m->first / BLOCK_WIDTH, end = (m->last - 1) / BLOCK_WIDTH + 1;
     for (int64_t b = from; b < end; b++)
-        block_load(x + b * BLOCK_WIDTH, key + b * bytes, m->block);
+        block_load(x + b * BLOCK_WIDTH, key + b * bytes, m->k.dtype);
     turn_numbers(m, f, PE_F32, x, 1, 0);
     for (int64_t b = from; b < end; b++)
         if (f->blocks >> b & 1)
-            block_store(key + b * bytes, x + b * BLOCK_WIDTH, m->block);
+            block_store(key + b * bytes, x + b * BLOCK_WIDTH, m->k.dtype);
 }
 
-/* Rows of this token and head and on, each `stride` elements after the last. */
-static void turn_rows(const move *m, const factors *f, int64_t token, int64_t head, int64_t rows, int64_t stride)
+/* Rows of this token and head of a page or sequence and on, each `stride` elements after the last. */
+static void turn_rows(const move *m, const factors *f, pe_view k, int64_t token, int64_t head, int64_t rows,
+                      int64_t stride)
 {
     const lane *at = m->to->to;
-    int64_t first = token * m->k.token_stride + head * m->k.head_stride;
-    char *key = (char *)m->k.data + first * (int64_t)pe_dtype_size(m->k.dtype);
-    if (!m->block && m->k.dtype != PE_F64) {
-        turn_numbers(m, f, m->k.dtype, key, rows, stride);
+    char *key = (char *)k.data + dtype_bytes(k.dtype, token * k.token_stride + head * k.head_stride);
+    if (!m->blocks && k.dtype != PE_F64) {
+        turn_numbers(m, f, k.dtype, key, rows, stride);
         return;
     }
-    for (int64_t n = 0; n < rows; n++, key += stride * (int64_t)pe_dtype_size(m->k.dtype))
-        if (m->block)
+    for (int64_t n = 0; n < rows; n++, key += dtype_bytes(k.dtype, stride))
+        if (m->blocks)
             turn_blocks(m, f, (unsigned char *)key);
         else
             rotate_f64_c((double *)(void *)key, (double *)(void *)key, at, at, f->c.f64, f->s.f64, m->to->pairs, NULL,
@@ -150,14 +162,42 @@ static void turn_rows(const move *m, const factors *f, int64_t token, int64_t he
 }
 
 /* Memory is walked the way it lies: heads of a token, or tokens of a head. */
-static void turn_alike(const move *m, const factors *f, int64_t first, int64_t end)
+static void turn_alike(const move *m, const factors *f, pe_view k, int64_t first, int64_t end)
 {
-    if (m->k.token_stride < m->k.head_stride)
-        for (int64_t h = 0; h < m->k.heads; h++)
-            turn_rows(m, f, first, h, end - first, m->k.token_stride);
+    if (k.token_stride < k.head_stride)
+        for (int64_t h = 0; h < k.heads; h++)
+            turn_rows(m, f, k, first, h, end - first, k.token_stride);
     else
         for (int64_t t = first; t < end; t++)
-            turn_rows(m, f, t, 0, m->k.heads, m->k.head_stride);
+            turn_rows(m, f, k, t, 0, k.heads, k.head_stride);
+}
+
+/* Tokens first .. end - 1 of a sequence, page by page where there are pages. */
+static void turn_stretch(const move *m, const factors *f, pe_view k, int64_t sequence, int64_t first, int64_t end)
+{
+    int64_t size = k.tokens;
+    if (!m->pages.table) {
+        turn_alike(m, f, view_at(k, sequence), first, end);
+        return;
+    }
+    for (int64_t t = first, last; t < end; t = last) {
+        int64_t page = t / size;
+        last = (page + 1) * size < end ? (page + 1) * size : end;
+        turn_alike(m, f, view_at(k, m->pages.table[sequence * m->pages.columns + page]), t - page * size,
+                   last - page * size);
+    }
+}
+
+static pe_view head_of(pe_view k, int64_t h)
+{
+    k.data = (char *)k.data + dtype_bytes(k.dtype, h * k.head_stride);
+    k.heads = 1;
+    return k;
+}
+
+static int64_t jobs_of(const move *m)
+{
+    return m->tokens / TOKENS_PER_JOB + (m->tokens % TOKENS_PER_JOB != 0);
 }
 
 /* Tokens that stay where they are keep their bits. */
@@ -166,19 +206,26 @@ static void turn_tokens(void *arg, int64_t job, int worker)
     (void)worker;
     const move *m = arg;
     factors f;
-    int64_t first = job * TOKENS_PER_JOB, left = m->k.tokens - first;
-    int64_t end = left < TOKENS_PER_JOB ? m->k.tokens : first + TOKENS_PER_JOB;
+    int64_t b = job / jobs_of(m), first = job % jobs_of(m) * TOKENS_PER_JOB, left = m->tokens - first;
+    int64_t end = left < TOKENS_PER_JOB ? m->tokens : first + TOKENS_PER_JOB;
     for (int64_t t = first, next; t < end; t = next) {
-        route r = route_of(m, t);
-        for (next = t + 1; next < end && goes_along(m, &r, next);)
+        route r = route_of(m, b, t);
+        for (next = t + 1; next < end && goes_along(m, &r, b, next);)
             next++;
+        for (int64_t h = 0; m->to->trained && h < m->k.heads; h++) {
+            prepare_head(m, &r, trained_head(m->to, m->k.heads, h), &f);
+            if (f.blocks)
+                turn_stretch(m, &f, head_of(m->k, h), b, t, next);
+        }
+        if (m->to->trained)
+            continue;
         prepare(m, &r, &f);
         if (f.blocks)
-            turn_alike(m, &f, t, next);
+            turn_stretch(m, &f, m->k, b, t, next);
     }
 }
 
 void cache_turn(move *m, const pe_pool *pool)
 {
-    pool_run(pool, turn_tokens, m, m->k.tokens / TOKENS_PER_JOB + (m->k.tokens % TOKENS_PER_JOB != 0));
+    pool_run(pool, turn_tokens, m, m->batch * jobs_of(m));
 }

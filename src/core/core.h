@@ -6,14 +6,17 @@
 #ifndef PE_CORE_H
 #define PE_CORE_H
 
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/block.h"
+#include "base/num.h"
+#include "base/tell.h"
+#include "base/text.h"
 #include "kernels/kernels.h"
-#include "kernels/num.h"
 #include "kernels/rotate.h"
 #include "kernels/wide.h"
 #include "posenc.h"
@@ -23,10 +26,10 @@
 #define KEYS_MAX 40
 #define TENSORS_MAX 8
 #define TERMS_MAX 4
+#define DTYPE_COUNT (PE_BOOL + 1)
 #define COUNT_OF(a) ((int)(sizeof(a) / sizeof *(a)))
 
 typedef struct pe_part part;
-typedef struct tell tell; /* core/tell.h */
 
 /* ------------------------------------------------ a key's value */
 
@@ -97,6 +100,9 @@ typedef struct counting {
 
 typedef struct row {
     pe_info info;
+    const pe_key *keys; /* (info.key_count) */
+    unsigned excused;   /* claims that are measured otherwise than the row states them, and why (tests/test_claims.c) */
+    const char *excuse;
     pe_status (*init)(part *p, pe_error *err);
     double (*fill)(const part *p, int tensor, int64_t i); /* for FILL_ROW tensors */
 
@@ -155,7 +161,7 @@ typedef struct rest_range {
 #define STEP_BYTES 131072 /* of their cos and sin; fewer steps for many pairs */
 #define SPANS_MAX 16
 
-/* A rotation prepared for its loops, from the pairs and lanes that init gave (core/plan.c). */
+/* A rotation prepared for its loops, from the pairs and lanes that init gave (core/turn_plan.c). */
 typedef struct turn_plan {
     pair_run *run[2]; /* x to y, and from and to exchanged: what turns back */
     int runs[2];
@@ -203,6 +209,9 @@ struct pe_part {
                             inverse; NULL: nothing */
     double magnitude;    /* where the angle is exact: of cos and sin, beside the decay */
     bool gains;          /* init says: gain is not 1 everywhere */
+    bool trained; /* init says: its frequencies are the tensor `frequencies` (heads or 1, axes, pairs), in radians
+                     per position */
+    int frequencies;
     struct turn_plan *plan; /* how it turns, as loops want it; one block, freed with the part */
 
     /* embed */
@@ -219,6 +228,7 @@ struct pe_encoding {
     double scale;
     int64_t axes, param_count;
     unsigned hooks, claims;
+    pe_tensor tensor[PARTS_MAX * TENSORS_MAX]; /* as the caller sees them */
     kernels kernels;
 };
 
@@ -229,11 +239,6 @@ extern const int pe_row_count;
 
 /* ------------------------------------------------ errors */
 
-#if defined __GNUC__
-#define PRINTF(at, first) __attribute__((format(printf, at, first)))
-#else
-#define PRINTF(at, first)
-#endif
 PRINTF(3, 4) pe_status pe_fail(pe_error *err, pe_status s, const char *format, ...);
 pe_status pe_pass(pe_error *err); /* PE_OK, and err says so */
 #define TRY(call)                                                                                                      \
@@ -272,17 +277,74 @@ static inline void grad(const part *p, pe_params dw, int t, int64_t i, double x)
         num_add(dw.data, dw.dtype, p->tensor[t].offset + i, x);
 }
 
+/* Inside a call views and positions are those of one sequence: view_at and positions_at cut it out of a batch. */
 static inline vec row_vec(pe_view v, int64_t token, int64_t head)
 {
     return (vec){ v.data, v.dtype, token * v.token_stride + head * v.head_stride };
+}
+
+/* Bytes of so many elements; of a type in blocks, a multiple of BLOCK_WIDTH of them. */
+static inline int64_t dtype_bytes(pe_dtype type, int64_t elements)
+{
+    return type == PE_Q8_0   ? elements / BLOCK_WIDTH * 34
+           : type == PE_Q4_0 ? elements / BLOCK_WIDTH * 18
+                             : elements * (int64_t)pe_dtype_size(type);
+}
+
+static inline pe_view view_at(pe_view v, int64_t sequence)
+{
+    if (v.data && v.batch > 1)
+        v.data = (char *)v.data + dtype_bytes(v.dtype, sequence * v.batch_stride);
+    v.batch = 1;
+    return v;
+}
+
+static inline int64_t position_bytes(pe_positions p)
+{
+    return p.dtype == PE_I32 ? 4 : 8;
+}
+
+static inline pe_positions positions_at(pe_positions p, int64_t sequence)
+{
+    if (p.data && p.batch > 1)
+        p.data = (const char *)p.data + sequence * p.batch_stride * position_bytes(p);
+    p.batch = 1;
+    return p;
+}
+
+/* From this token on, so many. */
+static inline pe_positions positions_from(pe_positions p, int64_t token, int64_t tokens)
+{
+    if (p.data)
+        p.data = (const char *)p.data + token * p.token_stride * position_bytes(p);
+    p.start += token * p.step;
+    p.tokens = tokens;
+    return p;
+}
+
+/* One coordinate; of a fraction its whole part. */
+static inline int64_t coordinate(pe_positions p, int64_t token, int64_t axis)
+{
+    int64_t at = p.start + token * p.step, i = token * p.token_stride + axis * p.axis_stride;
+    if (!p.data)
+        return at;
+    return at + (p.dtype == PE_I64   ? ((const int64_t *)p.data)[i]
+                 : p.dtype == PE_I32 ? ((const int32_t *)p.data)[i]
+                                     : (int64_t)floor(((const double *)p.data)[i]));
 }
 
 /* The coordinates of one token, packed. */
 static inline const int64_t *position(pe_positions p, int64_t token, int64_t at[PE_AXES_MAX])
 {
     for (int64_t a = 0; a < p.axes; a++)
-        at[a] = p.at[token * p.token_stride + a * p.axis_stride];
+        at[a] = coordinate(p, token, a);
     return at;
+}
+
+/* Whether first coordinates count up or down by step and need not be read one by one. */
+static inline bool positions_run(pe_positions p)
+{
+    return !p.data || !p.token_stride;
 }
 
 /* One key more of a term that counts (core/count.c): what it sees of a query and head, and the count with this key. */
@@ -298,6 +360,8 @@ double count_gate_slope(const part *p, double dot);
 double count_term(const step *s);                     /* the score term at s->sum */
 double count_term_back(const step *s, double dscore); /* gradient to s->sum; dq, dw are added to */
 
+void params_tell(pe_encoding *e); /* fills e->tensor */
+
 double part_measure(const part *p, pe_params w, int64_t distance);
 int64_t part_place(const part *p, const int64_t *at);
 double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d);
@@ -307,9 +371,26 @@ void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int6
 
 typedef enum use { READS, WRITES } use;
 
-/* Fills in packed strides; -1 accepts any size. */
-pe_status check_view(pe_view *v, const char *name, int64_t tokens, int64_t heads, int64_t dim, use how, pe_error *err);
-pe_status check_positions(pe_positions *p, const char *name, int64_t tokens, int64_t axes, pe_error *err);
+typedef struct extent { /* of a view; -1: any */
+    int64_t batch, tokens, heads, dim;
+} extent;
+
+/* A view of float32, float16, bfloat16 or float64. */
+pe_status check_view(pe_view *v, const char *name, extent size, use how, pe_error *err);
+pe_status check_typed(pe_view *v, const char *name, extent size, unsigned types, use how, pe_error *err);
+#define TYPE_BIT(t) (1u << (t))
+#define TYPES_FLOAT (TYPE_BIT(PE_F32) | TYPE_BIT(PE_F16) | TYPE_BIT(PE_BF16) | TYPE_BIT(PE_F64))
+#define TYPES_CACHE (TYPES_FLOAT | TYPE_BIT(PE_Q8_0) | TYPE_BIT(PE_Q4_0))
+pe_status check_positions(pe_positions *p, const char *name, int64_t batch, int64_t tokens, int64_t axes,
+                          pe_error *err);
+/* A copy of a struct that begins with its size; what the caller's header did not have is 0. */
+pe_status check_struct(void *out, size_t size, const void *given, const char *name, pe_error *err);
+#define CHECK_STRUCT(type, out, given, name) TRY(check_struct(out, sizeof(type), given, name, err))
+/* Entries of a table of pages that these tokens use, or so many of each sequence where length is given. */
+pe_status check_pages(const pe_pages *p, pe_view k, int64_t batch, int64_t tokens, const int64_t *length,
+                      pe_error *err);
+/* What a call was given beside its arguments; NULL: nothing. */
+pe_status check_run(pe_run *out, const pe_run *given, pe_error *err);
 pe_status check_params(const pe_encoding *e, pe_params w, pe_error *err);
 pe_status check_grads(const pe_encoding *e, pe_params dw, pe_error *err);
 pe_status check_block(pe_params w, const char *name, int64_t count, const char *why, bool written, pe_error *err);
@@ -318,12 +399,12 @@ pe_status check_pointer(const void *p, size_t align, const char *name, pe_error 
 bool checked_mul(int64_t *out, int64_t a, int64_t b); /* false: a negative factor or a product past int64 */
 bool checked_add(int64_t *out, int64_t a, int64_t b);
 
-/* Memory of one argument, in bytes: far_count x near_count pieces of this width (core/memory.c). */
+/* Memory of one argument, in bytes: pieces of this width at three nested steps, the nearest first (core/memory.c). */
 typedef struct region {
     const char *name;
-    uint64_t at;
+    uint64_t at, end;
     int type; /* of a view's elements; -1: no view */
-    int64_t width, near, near_count, far, far_count;
+    int64_t width, step[3], count[3];
     use how;
 } region;
 
@@ -331,6 +412,7 @@ region view_region(const char *name, pe_view v, use how);
 region positions_region(const char *name, pe_positions p);
 region params_region(const char *name, pe_params w, use how);
 region array_region(const char *name, const void *data, int64_t count, size_t size, use how);
+bool regions_overlap(const region *a, const region *b);
 /* Nothing that is written overlaps anything else; in_place: two views may be the same. */
 pe_status check_memory(const region *s, int count, bool in_place, pe_error *err);
 #define CHECK_MEMORY(in_place, ...)                                                                                    \
@@ -374,6 +456,24 @@ void turn_factors(const part *p, pe_side side, turn_mode mode, const int64_t *at
 void table_row_f32(table_maker *m, float *c, float *s, const int64_t *at); /* (pairs) */
 void table_row_f64(table_maker *m, double *c, double *s, const int64_t *at);
 
+/* Frequencies that are parameters (core/trained.c). */
+int64_t trained_heads(const part *p);                          /* 1 where they are not */
+int64_t trained_head(const part *p, int64_t heads, int64_t h); /* whose frequencies head h of a view with so many has */
+/* The signed and sized cos and sin of one head's pairs. */
+void trained_row(const part *p, pe_params w, int64_t head, pe_side side, turn_mode mode, const int64_t *at, double *c,
+                 double *s);
+/* sum (axes, pairs) += the gradient of the frequencies that turned one vector into y. */
+void trained_grad(const part *p, const int64_t *at, vec y, vec dy, double *sum);
+/* The same, added to the parameters' gradient at once. */
+void trained_back(const part *p, pe_params dw, int64_t head, const int64_t *at, vec y, vec dy);
+void trained_store(const part *p, pe_params dw, int64_t head, const double *sum);
+void trained_angle(const part *p, pe_params w, int64_t head, const int64_t *at, int64_t n, double *c, double *s);
+region trained_region(const part *p, pe_params w); /* what a call reads of them */
+/* Parameters, and a view's heads, where frequencies are trained. */
+pe_status check_trained(const pe_encoding *e, const part *p, pe_params w, int64_t heads, pe_error *err);
+
+double pair_frequency(const pair *p); /* radians per position */
+
 /* The part that rotates this side, or NULL: the identity. */
 const part *turning(const pe_encoding *e, pe_side side);
 pe_status check_turning(const part *p, pe_side side, pe_dtype type, pe_positions at, pe_error *err);
@@ -386,15 +486,18 @@ typedef struct turn_job {
     turn_mode mode;
     pe_view y, x;
     pe_positions at;
-    int64_t shift;  /* taken from first coordinates */
-    pe_table table; /* cosine.data NULL: made on the fly */
+    pe_params w;         /* of frequencies that are trained, */
+    int64_t head, heads; /* and which of so many heads the view's first is; 0 heads: the view has them all */
+    int64_t shift;       /* taken from first coordinates */
+    pe_table table;      /* cosine.data NULL: made on the fly */
 } turn_job;
-/* Views of jobs[0 .. count-1], all with the same tokens, in blocks of tokens over the pool. Those after the first whose
- * table is `shared` use the first's. */
+/* Views of jobs[0 .. count-1], all with the same batch and tokens, in blocks of tokens over the pool. Those after the
+ * first whose table is `shared` use the first's. */
 void rotate_tokens(const turn_job *jobs, int count, bool shared, const pe_pool *pool);
 void copy_view(pe_view y, pe_view x); /* y = x, any types */
 
-void rotate_view(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions at, int64_t shift);
+void rotate_view(const part *p, pe_params w, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions at,
+                 int64_t shift);
 void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t);
 void score_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t);
 void score_content_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, const pe_tile_grad *g);
@@ -409,22 +512,5 @@ void value_back(const pe_encoding *e, pe_params w, pe_params dw, pe_view dprob, 
 /* "window: query at 0, 0 and key at 0, 7 are further apart than its table reaches; ..." */
 pe_status fail_reach(const part *p, const int64_t *q, const int64_t *k, pe_error *err);
 pe_status check_reach(const pe_encoding *e, unsigned hooks, int stage, const pe_tile *t, pe_error *err);
-
-/* ------------------------------------------------ numbers and words in specs (core/text.c) */
-
-#define TEXT_DIGITS_MAX 64 /* of a number, zeros in front not counted */
-/* [sign] digits [. digits] [e [sign] digits], correctly rounded, whatever the locale. False: no numeral, too many
- * digits, or past the largest double. */
-bool text_number(const char *s, size_t n, double *out);
-/* digits[0] to digits[count - 1], the first of them not 0, times 10^exponent: the nearest double (core/decimal.c). */
-double decimal_value(const char *digits, int count, int64_t exponent);
-int text_unit(char c); /* 'k': 10, 'M': 20, 'G': 30, powers of two that a whole number may be given in; 0: none */
-int text_print(char *out, size_t cap, double x); /* the shortest text that reads back as x */
-int text_plain_point(char *text);                /* '.' where printf put the locale's point; the new length */
-typedef struct number_text {
-    char text[40];
-} number_text;
-number_text text_show(double x); /* for sentences: %s with text_show(x).text, as %g would follow the locale */
-const char *text_nearest(const char *word, size_t n, const char *const *list, int count); /* NULL: nothing close */
 
 #endif

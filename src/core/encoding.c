@@ -49,7 +49,7 @@ pe_status part_tensor(part *p, tensor t, pe_error *err)
 
 pe_status part_fail(const part *p, pe_error *err, int key, const char *why)
 {
-    const pe_key *k = &p->row->info.keys[key];
+    const pe_key *k = &p->row->keys[key];
     if (k->kind == PE_KEY_INT || k->kind == PE_KEY_REAL)
         return pe_fail(err, PE_ERR_RANGE, "%s: %s is %s; %s", p->row->info.name, k->name,
                        text_show(p->value[key].num).text, why);
@@ -183,6 +183,7 @@ static pe_status build(pe_encoding *e, const char *spec, pe_error *err)
         TRY(add_part(e, &cursor, err));
     }
     TRY(join_parts(e, err));
+    params_tell(e);
     size_t n = print_all(e, NULL, 0) + 1;
     e->text = malloc(n);
     if (!e->text)

@@ -11,6 +11,14 @@ const pe_info *pe_info_at(int index)
     return index >= 0 && index < pe_row_count ? &pe_rows[index]->info : NULL;
 }
 
+const pe_key *pe_info_key(const pe_info *info, int index)
+{
+    for (int i = 0; info && i < pe_row_count; i++)
+        if (&pe_rows[i]->info == info)
+            return index >= 0 && index < info->key_count ? &pe_rows[i]->keys[index] : NULL;
+    return NULL;
+}
+
 static const char *bit_name(unsigned bit, const char *const *name, int count)
 {
     for (int i = 0; i < count; i++)
@@ -21,9 +29,8 @@ static const char *bit_name(unsigned bit, const char *const *name, int count)
 
 const char *pe_claim_name(unsigned claim)
 {
-    static const char *const name[PE_CLAIM_COUNT] = { "unique",     "any-length", "bounded", "linear",
-                                                      "relative",   "norm",       "axes",    "symmetric",
-                                                      "invertible", "endless",    "learned" };
+    static const char *const name[] = { "unique", "any-length", "bounded",    "linear",  "relative", "norm",
+                                        "axes",   "symmetric",  "invertible", "endless", "learned" };
     return bit_name(claim, name, COUNT_OF(name));
 }
 
@@ -35,8 +42,10 @@ const char *pe_hook_name(unsigned hook)
 
 size_t pe_dtype_size(pe_dtype t)
 {
-    static const size_t size[PE_DTYPE_COUNT] = { 4, 2, 2, 8 };
-    return (int)t >= 0 && t < PE_DTYPE_COUNT ? size[t] : 0;
+    static const size_t size[DTYPE_COUNT] = {
+        [PE_F32] = 4, [PE_F16] = 2, [PE_BF16] = 2, [PE_F64] = 8, [PE_I64] = 8, [PE_I32] = 4, [PE_BOOL] = 1
+    };
+    return (int)t >= 0 && t < DTYPE_COUNT ? size[t] : 0;
 }
 
 #define TEXT_OF(x) #x
@@ -46,7 +55,30 @@ const char *pe_version(void)
     return TEXT(PE_VERSION_MAJOR) "." TEXT(PE_VERSION_MINOR) "." TEXT(PE_VERSION_PATCH);
 }
 
-pe_view pe_view_packed(void *data, pe_dtype dtype, int64_t tokens, int64_t heads, int64_t dim)
+bool pe_agrees(int major, int minor)
 {
-    return (pe_view){ data, dtype, tokens, heads, dim, 0, 0 };
+    return major == PE_VERSION_MAJOR && (major ? minor <= PE_VERSION_MINOR : minor == PE_VERSION_MINOR);
+}
+
+/* Sizes that do not fit together are left for the door of the call to refuse. */
+static int64_t product(int64_t a, int64_t b)
+{
+    int64_t n;
+    return checked_mul(&n, a, b) ? n : INT64_MAX;
+}
+
+pe_view pe_view_of(void *data, pe_dtype dtype, int64_t batch, int64_t tokens, int64_t heads, int64_t dim)
+{
+    return (pe_view){ data, dtype, batch, tokens, heads, dim, product(tokens, product(heads, dim)), product(heads, dim),
+                      dim };
+}
+
+pe_positions pe_positions_of(const void *data, pe_dtype dtype, int64_t batch, int64_t tokens, int64_t axes)
+{
+    return (pe_positions){ data, dtype, batch, tokens, axes, product(tokens, axes), axes, 1, 0, 0 };
+}
+
+pe_positions pe_positions_run(int64_t batch, int64_t tokens, int64_t start)
+{
+    return (pe_positions){ .dtype = PE_I64, .batch = batch, .tokens = tokens, .start = start, .step = 1 };
 }

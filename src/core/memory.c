@@ -3,36 +3,60 @@
  * What a call writes must overlap nothing else it touches: positions that change under way would lead past a table. */
 #include "core/core.h"
 
-/* Strides count only where there is more than one; the door has seen that those fit. */
-static region lattice(const char *name, const void *data, int type, int64_t width, int64_t size, const int64_t count[2],
-                      const int64_t stride[2], use how)
+/* Bytes that the steps below this level span. */
+static int64_t line_of(const region *r, int level)
+{
+    int64_t line = r->width;
+    for (int i = 0; i < level; i++)
+        line += (r->count[i] - 1) * r->step[i];
+    return line;
+}
+
+/* Strides count only where there is more than one; the door has seen that those fit. Elements that repeat are one. A
+ * stride that is negative begins at its other end. */
+static region lattice(const char *name, const void *data, int type, int64_t width, const int64_t count[3],
+                      const int64_t by[3], use how)
 {
     region r = { .name = name, .at = (uintptr_t)data, .type = type, .width = width, .how = how };
-    int64_t a = count[0] > 1 ? stride[0] * size : 0, b = count[1] > 1 ? stride[1] * size : 0;
-    int near = a > b;
-    r.near = near ? b : a;
-    r.far = near ? a : b;
-    r.near_count = count[near];
-    r.far_count = count[!near];
+    for (int i = 0; i < 3; i++) {
+        int64_t n = count[i] > 1 && by[i] ? count[i] : 1, far = n > 1 ? by[i] : 0;
+        if (far < 0) {
+            r.at -= (uint64_t)((n - 1) * -far);
+            far = -far;
+        }
+        int at = i;
+        for (; at > 0 && r.step[at - 1] > far; at--) {
+            r.step[at] = r.step[at - 1];
+            r.count[at] = r.count[at - 1];
+        }
+        r.step[at] = far;
+        r.count[at] = n;
+    }
+    r.end = r.at + (uint64_t)line_of(&r, 3);
     return r;
 }
 
-static const region nothing = { .near_count = 1, .far_count = 1 };
+static const region nothing = { .count = { 1, 1, 1 } };
 
 region view_region(const char *name, pe_view v, use how)
 {
-    int64_t size = (int64_t)pe_dtype_size(v.dtype);
-    if (!v.data || !v.tokens || !v.heads || !v.dim)
+    if (!v.data || !v.batch || !v.tokens || !v.heads || !v.dim)
         return nothing;
-    return lattice(name, v.data, (int)v.dtype, v.dim * size, size, (int64_t[]){ v.tokens, v.heads },
-                   (int64_t[]){ v.token_stride, v.head_stride }, how);
+    return lattice(name, v.data, (int)v.dtype, dtype_bytes(v.dtype, v.dim), (int64_t[]){ v.batch, v.tokens, v.heads },
+                   (int64_t[]){ dtype_bytes(v.dtype, v.batch > 1 ? v.batch_stride : 0),
+                                dtype_bytes(v.dtype, v.tokens > 1 ? v.token_stride : 0),
+                                dtype_bytes(v.dtype, v.heads > 1 ? v.head_stride : 0) },
+                   how);
 }
 
 region positions_region(const char *name, pe_positions p)
 {
-    if (!p.tokens)
+    int64_t size = position_bytes(p);
+    if (!p.tokens || !p.batch || !p.data)
         return nothing;
-    return lattice(name, p.at, -1, 8, 8, (int64_t[]){ p.tokens, p.axes }, (int64_t[]){ p.token_stride, p.axis_stride },
+    return lattice(name, p.data, -1, size, (int64_t[]){ p.batch, p.tokens, p.axes },
+                   (int64_t[]){ p.batch > 1 ? p.batch_stride * size : 0, p.tokens > 1 ? p.token_stride * size : 0,
+                                p.axes > 1 ? p.axis_stride * size : 0 },
                    READS);
 }
 
@@ -48,7 +72,7 @@ region array_region(const char *name, const void *data, int64_t count, size_t si
         return nothing;
     if (!checked_mul(&bytes, count, (int64_t)size))
         bytes = INT64_MAX;
-    return (region){ name, (uintptr_t)data, -1, bytes, 0, 1, 0, 1, how };
+    return (region){ name, (uintptr_t)data, (uintptr_t)data + (uint64_t)bytes, -1, bytes, { 0 }, { 1, 1, 1 }, how };
 }
 
 /* Both repeat with this period, and what each covers of it leaves room for the other: q, k and v of a fused block. */
@@ -62,30 +86,36 @@ static bool take_turns(const region *a, const region *b, int64_t a_step, int64_t
     return offset >= wa && offset + wb <= period;
 }
 
-static bool overlap(const region *a, const region *b)
+/* Whether they take turns at this level: all further steps are whole multiples of its period. */
+static bool apart_at(const region *a, const region *b, int level)
 {
-    int64_t a_line = (a->near_count - 1) * a->near + a->width, b_line = (b->near_count - 1) * b->near + b->width;
-    uint64_t a_end = a->at + (uint64_t)((a->far_count - 1) * a->far + a_line);
-    uint64_t b_end = b->at + (uint64_t)((b->far_count - 1) * b->far + b_line);
-    int64_t pitch = a->near > b->near ? a->near : b->near;
-    if (!a->width || !b->width || a_end <= b->at || b_end <= a->at)
+    int64_t period = a->step[level] > b->step[level] ? a->step[level] : b->step[level];
+    for (int i = level + 1; period && i < 3; i++)
+        if (a->step[i] % period || b->step[i] % period)
+            return false;
+    return take_turns(a, b, a->step[level], b->step[level], line_of(a, level), line_of(b, level));
+}
+
+bool regions_overlap(const region *a, const region *b)
+{
+    if (!a->width || !b->width || a->end <= b->at || b->end <= a->at)
         return false;
-    if (take_turns(a, b, a->far, b->far, a_line, b_line))
-        return false;
-    return !(pitch && a->far % pitch == 0 && b->far % pitch == 0 &&
-             take_turns(a, b, a->near, b->near, a->width, b->width));
+    return !apart_at(a, b, 2) && !apart_at(a, b, 1) && !apart_at(a, b, 0);
 }
 
 static bool same(const region *a, const region *b)
 {
-    return a->at == b->at && a->type >= 0 && a->type == b->type && a->near == b->near && a->far == b->far;
+    bool steps = true;
+    for (int i = 0; i < 3; i++)
+        steps = steps && a->step[i] == b->step[i] && a->count[i] == b->count[i];
+    return a->at == b->at && a->type >= 0 && a->type == b->type && steps;
 }
 
 pe_status check_memory(const region *s, int count, bool in_place, pe_error *err)
 {
     for (int i = 0; i < count; i++)
         for (int j = i + 1; j < count; j++)
-            if ((s[i].how == WRITES || s[j].how == WRITES) && overlap(&s[i], &s[j]) &&
+            if ((s[i].how == WRITES || s[j].how == WRITES) && regions_overlap(&s[i], &s[j]) &&
                 !(in_place && same(&s[i], &s[j])))
                 return pe_fail(err, PE_ERR_ALIAS, "%s and %s overlap; give %s", s[i].name, s[j].name,
                                in_place ? "the same view (in place) or memory apart" : "memory apart");

@@ -12,7 +12,7 @@ static pe_status check_array(const int64_t *at, const char *name, int64_t tokens
                        tokens);
     if (tokens && !at)
         return pe_fail(err, PE_ERR_NULL, "%s is NULL; needs %" PRId64 " int64", name, tokens);
-    if ((uintptr_t)at % sizeof(int64_t))
+    if ((uintptr_t)at % _Alignof(int64_t))
         return pe_fail(err, PE_ERR_ALIGN, "%s is not aligned to its 8-byte elements", name);
     return PE_OK;
 }
@@ -23,15 +23,6 @@ static pe_status check_start(int64_t start, int64_t last, pe_error *err)
         return pe_fail(err, PE_ERR_POSITION, "start is %" PRId64 "; positions need to stay within -2^36 to 2^36",
                        start);
     return PE_OK;
-}
-
-pe_status pe_positions_offset(int64_t *at, int64_t tokens, int64_t start, pe_error *err)
-{
-    TRY(check_array(at, "at", tokens, err));
-    TRY(check_start(start, tokens ? tokens - 1 : 0, err));
-    for (int64_t t = 0; t < tokens; t++)
-        at[t] = start + t;
-    return pe_pass(err);
 }
 
 pe_status pe_positions_masked(int64_t *at, const uint8_t *used, int64_t tokens, int64_t start, pe_error *err)
@@ -48,34 +39,23 @@ pe_status pe_positions_masked(int64_t *at, const uint8_t *used, int64_t tokens, 
     return pe_pass(err);
 }
 
-pe_status pe_positions_packed(int64_t *at, int64_t *segment, int64_t tokens, const int64_t *lengths, int64_t sequences,
-                              pe_error *err)
+pe_status pe_positions_packed(int64_t *at, const int64_t *offset, int64_t sequences, pe_error *err)
 {
-    int64_t sum = 0;
-    TRY(check_array(at, "at", tokens, err));
-    TRY(check_array(segment, "segment", 0, err));
-    if (sequences < 0 || sequences > PTRDIFF_MAX / 8)
-        return pe_fail(err, PE_ERR_SHAPE, "sequences is %" PRId64 "; needs 0 to 2^60", sequences);
-    if (sequences && !lengths)
-        return pe_fail(err, PE_ERR_NULL, "lengths is NULL; needs %" PRId64 " int64", sequences);
-    if ((uintptr_t)lengths % sizeof(int64_t))
-        return pe_fail(err, PE_ERR_ALIGN, "lengths is not aligned to its 8-byte elements");
-    CHECK_MEMORY(false, array_region("at", at, tokens, sizeof *at, WRITES),
-                 array_region("segment", segment, tokens, sizeof *segment, WRITES),
-                 array_region("lengths", lengths, sequences, sizeof *lengths, READS));
+    if (sequences < 0 || sequences > PTRDIFF_MAX / 16)
+        return pe_fail(err, PE_ERR_SHAPE, "sequences is %" PRId64 "; needs 0 to 2^59", sequences);
+    CHECK_POINTER(int64_t, offset, "offset");
     for (int64_t s = 0; s < sequences; s++)
-        if (lengths[s] < 0 || !checked_add(&sum, sum, lengths[s]) || sum > tokens)
+        if (offset[0] || offset[s + 1] < offset[s])
             return pe_fail(err, PE_ERR_SHAPE,
-                           "length %" PRId64 " is %" PRId64 "; the lengths must add up to tokens, %" PRId64, s,
-                           lengths[s], tokens);
-    if (sum != tokens)
-        return pe_fail(err, PE_ERR_SHAPE, "the lengths add up to %" PRId64 "; tokens is %" PRId64, sum, tokens);
-    for (int64_t s = 0, t = 0; s < sequences; s++)
-        for (int64_t n = 0; n < lengths[s]; n++, t++) {
-            at[t] = n;
-            if (segment)
-                segment[t] = s;
-        }
+                           "offset %" PRId64 " is %" PRId64 " and the next %" PRId64 "; needs to rise from 0", s,
+                           offset[s], offset[s + 1]);
+    int64_t tokens = sequences ? offset[sequences] : 0;
+    TRY(check_array(at, "at", tokens, err));
+    CHECK_MEMORY(false, array_region("at", at, tokens, sizeof *at, WRITES),
+                 array_region("offset", offset, sequences + 1, sizeof *offset, READS));
+    for (int64_t s = 0; s < sequences; s++)
+        for (int64_t t = offset[s]; t < offset[s + 1]; t++)
+            at[t] = t - offset[s];
     return pe_pass(err);
 }
 

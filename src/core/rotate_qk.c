@@ -24,7 +24,7 @@ static pe_status check_rows(const half *s, int64_t rows, pe_error *err)
     if (!s->table.row || !s->x.tokens)
         return PE_OK;
     CHECK_POINTER(int64_t, s->table.row, s->table_name);
-    for (int64_t t = 0; t < s->x.tokens; t++)
+    for (int64_t t = 0; t < s->x.batch * s->x.tokens; t++)
         if (s->table.row[t] < 0 || s->table.row[t] >= rows)
             return pe_fail(err, PE_ERR_RANGE,
                            "%s: row of token %" PRId64 " is %" PRId64 "; the table has %" PRId64 " rows", s->table_name,
@@ -46,8 +46,10 @@ static pe_status check_table(const part *p, half *s, pe_error *err)
     if (!c->data || !sine->data)
         return pe_fail(err, PE_ERR_NULL, "%s: it has %s; needs both, or none", s->table_name,
                        c->data ? "a cosine and no sine" : "a sine and no cosine");
-    TRY(check_view(c, s->table_name, s->table.row ? -1 : s->x.tokens, 1, p->pairs, READS, err));
-    TRY(check_view(sine, s->table_name, c->tokens, 1, p->pairs, READS, err));
+    int64_t batch = c->batch == 1 ? 1 : s->x.batch;
+    TRY(check_view(c, s->table_name, (extent){ batch, s->table.row ? -1 : s->x.tokens, trained_heads(p), p->pairs },
+                   READS, err));
+    TRY(check_view(sine, s->table_name, (extent){ batch, c->tokens, trained_heads(p), p->pairs }, READS, err));
     if (c->dtype != wanted || sine->dtype != wanted)
         return pe_fail(err, PE_ERR_DTYPE, "%s: a table for %s needs %s", s->table_name, s->name,
                        wanted == PE_F64 ? "PE_F64, as the vectors have" : "PE_F32");
@@ -61,51 +63,63 @@ static pe_status check_half(const pe_encoding *e, const part *p, half *s, pe_pos
         s->table = (pe_table){ .row = NULL };
         return PE_OK;
     }
-    TRY(check_view(&s->x, s->name, -1, -1, p ? e->shape.head_dim : -1, READS, err));
+    TRY(check_view(&s->x, s->name, (extent){ -1, -1, -1, p ? e->shape.head_dim : -1 }, READS, err));
     if (!s->y.data)
         s->y = s->x;
-    TRY(check_view(&s->y, s->out_name, s->x.tokens, s->x.heads, s->x.dim, WRITES, err));
+    TRY(check_view(&s->y, s->out_name, (extent){ s->x.batch, s->x.tokens, s->x.heads, s->x.dim }, WRITES, err));
     if ((s->x.dtype == PE_F64) != (s->y.dtype == PE_F64))
         return pe_fail(err, PE_ERR_DTYPE, "%s and %s must both be PE_F64, or neither", s->name, s->out_name);
-    TRY(check_positions(at, "positions", s->x.tokens, e->axes, err));
+    TRY(check_positions(at, "positions", s->x.batch, s->x.tokens, e->axes, err));
     TRY(check_turning(p, s->side, s->y.dtype, *at, err));
     return check_table(p, s, err);
 }
 
 /* An output may be its own input and nothing else. */
-static pe_status check_apart(const half *q, const half *k, pe_positions at, pe_error *err)
+static pe_status check_apart(const half *q, const half *k, pe_positions at, region params, pe_error *err)
 {
-    const region q_out = view_region(q->out_name, q->y, WRITES), k_out = view_region(k->out_name, k->y, WRITES);
-    CHECK_MEMORY(true, q_out, view_region(q->name, q->x, READS));
-    CHECK_MEMORY(true, k_out, view_region(k->name, k->x, READS));
-    CHECK_MEMORY(false, q_out, view_region(k->name, k->x, READS));
-    CHECK_MEMORY(false, k_out, view_region(q->name, q->x, READS));
-    CHECK_MEMORY(false, q_out, k_out, positions_region("positions", at),
-                 view_region(q->table_name, q->table.cosine, READS), view_region(q->table_name, q->table.sine, READS),
-                 view_region(k->table_name, k->table.cosine, READS), view_region(k->table_name, k->table.sine, READS),
-                 array_region(q->table_name, q->table.row, q->x.tokens, sizeof(int64_t), READS),
-                 array_region(k->table_name, k->table.row, k->x.tokens, sizeof(int64_t), READS));
+    const region s[] = { view_region(q->out_name, q->y, WRITES),
+                         view_region(q->name, q->x, READS),
+                         view_region(k->out_name, k->y, WRITES),
+                         view_region(k->name, k->x, READS),
+                         positions_region("positions", at),
+                         params,
+                         view_region(q->table_name, q->table.cosine, READS),
+                         view_region(q->table_name, q->table.sine, READS),
+                         view_region(k->table_name, k->table.cosine, READS),
+                         view_region(k->table_name, k->table.sine, READS),
+                         array_region(q->table_name, q->table.row, q->x.batch * q->x.tokens, sizeof(int64_t), READS),
+                         array_region(k->table_name, k->table.row, k->x.batch * k->x.tokens, sizeof(int64_t), READS) };
+    for (int out = 0; out < 4; out += 2) {
+        TRY(check_memory(&s[out], 2, true, err));
+        for (int i = 0; i < COUNT_OF(s); i++)
+            if (i != out && i != out + 1 && regions_overlap(&s[out], &s[i]))
+                return check_memory((region[]){ s[out], s[i] }, 2, false, err);
+    }
     return PE_OK;
 }
 
 static void turn_both(const pe_encoding *e, const part *p, const half *sides, bool shared, pe_positions at,
-                      const pe_pool *pool)
+                      const pe_run *run)
 {
     turn_job jobs[2];
     int count = 0;
     for (int i = 0; i < 2; i++) {
         const half *s = &sides[i];
-        if (s->x.tokens && s->x.heads && s->x.dim)
-            jobs[count++] = (turn_job){ &e->kernels, p, s->side, { false, false }, s->y, s->x, at, 0, s->table };
+        if (s->x.batch && s->x.tokens && s->x.heads && s->x.dim)
+            jobs[count++] =
+                (turn_job){ &e->kernels, p, s->side, { false, false }, s->y, s->x, at, run->params, 0, 0, 0, s->table };
     }
-    rotate_tokens(jobs, count, shared && count == 2, pool);
+    rotate_tokens(jobs, count, shared && count == 2, run->pool);
 }
 
-pe_status pe_encoding_rotate_qk(const pe_encoding *e, const pe_rotation *r, pe_error *err)
+pe_status pe_rotate_qk(const pe_encoding *e, const pe_rotation *given, const pe_run *with, pe_error *err)
 {
+    pe_rotation both;
+    const pe_rotation *r = &both;
+    pe_run run;
     CHECK_POINTER(pe_encoding, e, "the encoding");
-    CHECK_POINTER(pe_rotation, r, "the rotation");
-    TRY(check_pool(r->pool, err));
+    CHECK_STRUCT(pe_rotation, &both, given, "the rotation");
+    TRY(check_run(&run, with, err));
     const part *p = turning(e, PE_QUERY);
     pe_positions at = r->at;
     half sides[2] = { { "q", "q_out", "q_table", PE_QUERY, r->q, r->q_out, r->q_table },
@@ -117,14 +131,17 @@ pe_status pe_encoding_rotate_qk(const pe_encoding *e, const pe_rotation *r, pe_e
         sides[1].table = r->q_table;
     TRY(check_half(e, p, &sides[0], &at, err));
     TRY(check_half(e, p, &sides[1], &at, err));
-    TRY(check_apart(&sides[0], &sides[1], at, err));
+    for (int i = 0; i < 2; i++)
+        if (sides[i].x.data)
+            TRY(check_trained(e, p, run.params, sides[i].x.heads, err));
+    TRY(check_apart(&sides[0], &sides[1], at, trained_region(p, run.params), err));
     if (!p)
         for (int i = 0; i < 2; i++)
             copy_view(sides[i].y, sides[i].x);
     else {
         bool made = !sides[0].table.cosine.data && !sides[1].table.cosine.data;
         bool single = sides[0].x.dtype != PE_F64 && sides[1].x.dtype != PE_F64;
-        turn_both(e, p, sides, single && alike(p) && (made || one_table), at, r->pool);
+        turn_both(e, p, sides, single && alike(p) && !p->trained && (made || one_table), at, &run);
     }
     return pe_pass(err);
 }

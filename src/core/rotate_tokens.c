@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PIECE 256                  /* tokens of one job */
-#define BLOCK 2048                 /* cosines of a block that is made here: 32 tokens of 64 pairs */
+#define BLOCK 1792                 /* cosines of a block that is made here: 28 tokens of 64 pairs */
 #define ROOM (2 * PE_HEAD_DIM_MAX) /* floats for a row on its way */
 
 /* What a piece has on the stack: one block for all ways, so that none of it is there twice. */
@@ -16,9 +16,11 @@ typedef union stage {
         _Alignas(64) double base[PE_HEAD_DIM_MAX];
     } f32;
     struct {
-        double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2], in[PE_HEAD_DIM_MAX], out[PE_HEAD_DIM_MAX];
+        double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2], out[PE_HEAD_DIM_MAX];
     } f64;
 } stage;
+_Static_assert(offsetof(stage, f32.room) <= offsetof(stage, f64.out),
+               "frequencies that are trained pass from one to the other");
 
 typedef struct table_rows {
     const float *c, *s; /* (tokens, stride) */
@@ -30,20 +32,16 @@ static char *element(pe_view v, int64_t token, int64_t head)
     return (char *)v.data + (token * v.token_stride + head * v.head_stride) * (int64_t)pe_dtype_size(v.dtype);
 }
 
-/* ------------------------------------------------ any types */
+/* ------------------------------------------------ float64, and two types */
 
-static void token_f64(const turn_job *j, int64_t t, const double *c, const double *s, double gain, double *in,
-                      double *out)
+static void token_f64(const turn_job *j, int64_t t, const double *c, const double *s, double gain, double *out)
 {
     const part *p = j->p;
     const lane *to = j->mode.negate ? p->from : p->to, *from = j->mode.negate ? p->to : p->from;
     for (int64_t h = 0; h < j->x.heads; h++) {
-        vec vx = row_vec(j->x, t, h), vy = row_vec(j->y, t, h);
-        for (int64_t d = 0; d < j->x.dim; d++)
-            in[d] = vec_get(vx, d);
-        rotate_f64_c(out, in, to, from, c, s, p->pairs, p->rest, p->rests, gain);
-        for (int64_t d = 0; d < j->x.dim; d++)
-            num_store(vy.data, vy.type, vy.at + d, out[d]);
+        rotate_f64_c(out, (const double *)(void *)element(j->x, t, h), to, from, c, s, p->pairs, p->rest, p->rests,
+                     gain);
+        memcpy(element(j->y, t, h), out, (size_t)j->x.dim * sizeof *out);
     }
 }
 
@@ -227,8 +225,56 @@ static void turn_tokens_f64(const turn_job *j, int64_t first, int64_t end, stage
             row_s = (const double *)sine.data + table_row(j, t) * sine.token_stride;
         } else
             table_row_f64(&m, w->f64.c, w->f64.s, at);
-        token_f64(j, t, row_c, row_s, gain, w->f64.in, w->f64.out);
+        token_f64(j, t, row_c, row_s, gain, w->f64.out);
     }
+}
+
+/* ------------------------------------------------ frequencies that are trained */
+
+/* cos and sin of one token and head, from the caller's table or made here. */
+static void trained_table(const turn_job *j, int64_t t, int64_t head, const int64_t *at, double *c, double *s)
+{
+    pe_view cosine = j->table.cosine, sine = j->table.sine;
+    if (!cosine.data) {
+        trained_row(j->p, j->w, head, j->side, j->mode, at, c, s);
+        return;
+    }
+    for (int64_t n = 0; n < j->p->pairs; n++) {
+        c[n] = vec_get(row_vec(cosine, table_row(j, t), head), n);
+        s[n] = vec_get(row_vec(sine, table_row(j, t), head), n);
+    }
+}
+
+/* One head of one token, in the arithmetic of its type. */
+static void trained_token(turn_job one, int64_t t, double gain, stage *w)
+{
+    const double *c = w->f64.out, *s = w->f64.out + PE_HEAD_DIM_MAX / 2; /* past where float32 has its own */
+    if (one.x.dtype == PE_F64) {
+        token_f64(&one, t, w->f64.c, w->f64.s, gain, w->f64.out);
+        return;
+    }
+    for (int64_t n = 0; n < one.p->pairs; n++) {
+        w->f32.c[n] = (float)c[n];
+        w->f32.s[n] = (float)s[n];
+    }
+    token_f32(&one, t, w->f32.c, w->f32.s, (float)gain, w->f32.room);
+}
+
+static void turn_trained(const turn_job *j, int64_t first, int64_t end, stage *w)
+{
+    for (int64_t t = first; t < end; t++)
+        for (int64_t h = 0; h < j->x.heads; h++) {
+            int64_t at[PE_AXES_MAX];
+            turn_job one = *j;
+            double gain = gain_of(j, place(j, t, at));
+            one.x.data = element(j->x, 0, h);
+            one.y.data = element(j->y, 0, h);
+            one.x.heads = one.y.heads = 1;
+            bool real = j->x.dtype == PE_F64;
+            trained_table(j, t, trained_head(j->p, j->heads ? j->heads : j->x.heads, j->head + h), at,
+                          real ? w->f64.c : w->f64.out, real ? w->f64.s : w->f64.out + PE_HEAD_DIM_MAX / 2);
+            trained_token(one, t, gain, w);
+        }
 }
 
 /* ------------------------------------------------ pieces of the whole */
@@ -239,25 +285,71 @@ typedef struct turn_call {
     bool shared;
 } turn_call;
 
+/* Sequence b of a job. A table is one for all sequences, or has each one's. */
+static turn_job job_at(const turn_job *j, int64_t b)
+{
+    turn_job one = *j;
+    one.y = view_at(j->y, b);
+    one.x = view_at(j->x, b);
+    one.at = positions_at(j->at, b);
+    one.table.cosine = view_at(j->table.cosine, j->table.cosine.batch > 1 ? b : 0);
+    one.table.sine = view_at(j->table.sine, j->table.sine.batch > 1 ? b : 0);
+    if (j->table.row)
+        one.table.row += b * j->x.tokens;
+    return one;
+}
+
+static void turn_jobs(const turn_job *jobs, const turn_call *a, int64_t first, int64_t end, stage *w)
+{
+    if (a->shared)
+        turn_tokens(jobs, a->count, first, end, w);
+    else
+        for (int i = 0; i < a->count; i++)
+            if (jobs[i].p->trained)
+                turn_trained(&jobs[i], first, end, w);
+            else if (jobs[i].x.dtype == PE_F64)
+                turn_tokens_f64(&jobs[i], first, end, w);
+            else
+                turn_tokens(&jobs[i], 1, first, end, w);
+}
+
+static void turn_sequence(const turn_call *a, int64_t b, int64_t first, int64_t end, stage *w)
+{
+    turn_job jobs[2];
+    for (int i = 0; i < a->count; i++)
+        jobs[i] = job_at(&a->jobs[i], b);
+    turn_jobs(jobs, a, first, end, w);
+}
+
+/* PIECE tokens of one sequence, or as many short sequences as have PIECE tokens. */
+static int64_t pieces_of(int64_t tokens)
+{
+    return (tokens + PIECE - 1) / PIECE;
+}
+
+static int64_t sequences_of(int64_t tokens)
+{
+    return tokens < PIECE ? PIECE / tokens : 1;
+}
+
 static void turn_piece(void *arg, int64_t n, int worker)
 {
     const turn_call *a = arg;
-    int64_t tokens = a->jobs->x.tokens, first = n * PIECE, end = first + PIECE < tokens ? first + PIECE : tokens;
+    int64_t tokens = a->jobs->x.tokens, batch = a->jobs->x.batch, together = sequences_of(tokens);
+    int64_t b = n / pieces_of(tokens) * together, first = n % pieces_of(tokens) * PIECE;
+    int64_t end = first + PIECE < tokens ? first + PIECE : tokens, last = b + together < batch ? b + together : batch;
     stage w;
     (void)worker;
-    if (a->shared)
-        turn_tokens(a->jobs, a->count, first, end, &w);
-    else
-        for (int i = 0; i < a->count; i++)
-            if (a->jobs[i].x.dtype == PE_F64)
-                turn_tokens_f64(&a->jobs[i], first, end, &w);
-            else
-                turn_tokens(&a->jobs[i], 1, first, end, &w);
+    if (batch == 1) /* there is nothing to cut */
+        turn_jobs(a->jobs, a, first, end, &w);
+    for (; batch > 1 && b < last; b++)
+        turn_sequence(a, b, first, end, &w);
 }
 
 void rotate_tokens(const turn_job *jobs, int count, bool shared, const pe_pool *pool)
 {
     turn_call call = { jobs, count, shared && jobs->x.dtype != PE_F64 };
-    if (count)
-        pool_run(pool, turn_piece, &call, (jobs->x.tokens + PIECE - 1) / PIECE);
+    int64_t tokens = count ? jobs->x.tokens : 0, together = tokens ? sequences_of(tokens) : 1;
+    if (tokens)
+        pool_run(pool, turn_piece, &call, (jobs->x.batch + together - 1) / together * pieces_of(tokens));
 }

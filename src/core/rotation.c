@@ -5,21 +5,28 @@
 
 #include <inttypes.h>
 
-void rotate_view(const part *p, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions where, int64_t shift)
+void rotate_view(const part *p, pe_params w, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions where,
+                 int64_t shift)
 {
     kernels k;
     ladder_fill(&k, 0);
-    rotate_tokens(&(turn_job){ &k, p, side, mode, y, x, where, shift, { .row = NULL } }, 1, false, NULL);
+    rotate_tokens(&(turn_job){ &k, p, side, mode, y, x, where, w, 0, 0, shift, { .row = NULL } }, 1, false, NULL);
 }
 
-void copy_view(pe_view y, pe_view x)
+static void copy_sequence(pe_view y, pe_view x)
 {
-    for (int64_t t = 0; t < x.tokens && y.data != x.data; t++)
+    for (int64_t t = 0; t < x.tokens; t++)
         for (int64_t h = 0; h < x.heads; h++) {
             vec vx = row_vec(x, t, h), vy = row_vec(y, t, h);
             for (int64_t d = 0; d < x.dim; d++)
                 num_store(vy.data, vy.type, vy.at + d, vec_get(vx, d));
         }
+}
+
+void copy_view(pe_view y, pe_view x)
+{
+    for (int64_t b = 0; b < x.batch && y.data != x.data; b++)
+        copy_sequence(view_at(y, b), view_at(x, b));
 }
 
 const part *turning(const pe_encoding *e, pe_side side)
@@ -34,54 +41,61 @@ const part *turning(const pe_encoding *e, pe_side side)
 
 pe_status check_turning(const part *p, pe_side side, pe_dtype type, pe_positions where, pe_error *err)
 {
-    for (int64_t t = 0; p && p->row->check && t < where.tokens; t++) {
-        int64_t at[PE_AXES_MAX];
-        TRY(p->row->check(p, side, type, position(where, t, at), err));
-    }
+    for (int64_t b = 0; p && p->row->check && b < where.batch; b++)
+        for (int64_t t = 0; t < where.tokens; t++) {
+            int64_t at[PE_AXES_MAX];
+            TRY(p->row->check(p, side, type, position(positions_at(where, b), t, at), err));
+        }
     return PE_OK;
 }
 
 static pe_status turn_all(const pe_encoding *e, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions where,
-                          pe_error *err)
+                          const pe_run *given, pe_error *err)
 {
+    pe_run run;
     CHECK_POINTER(pe_encoding, e, "the encoding");
+    TRY(check_run(&run, given, err));
     if ((int)side < PE_QUERY || side > PE_OUTPUT)
         return pe_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY, PE_KEY, PE_VALUE or PE_OUTPUT", (int)side);
     const part *p = turning(e, side);
-    TRY(check_view(&x, "the input", -1, -1, p ? e->shape.head_dim : -1, READS, err));
-    TRY(check_view(&y, "the output", x.tokens, x.heads, x.dim, WRITES, err));
-    TRY(check_positions(&where, "positions", x.tokens, e->axes, err));
+    TRY(check_view(&x, "the input", (extent){ -1, -1, -1, p ? e->shape.head_dim : -1 }, READS, err));
+    TRY(check_view(&y, "the output", (extent){ x.batch, x.tokens, x.heads, x.dim }, WRITES, err));
+    TRY(check_positions(&where, "positions", x.batch, x.tokens, e->axes, err));
     CHECK_MEMORY(true, view_region("the output", y, WRITES), view_region("the input", x, READS),
-                 positions_region("positions", where));
+                 positions_region("positions", where), trained_region(p, run.params));
     if ((x.dtype == PE_F64) != (y.dtype == PE_F64))
         return pe_fail(err, PE_ERR_DTYPE, "the input and the output must both be PE_F64, or neither");
-    if (!x.heads || !x.dim)
+    if (!x.batch || !x.heads || !x.dim)
         return pe_pass(err);
     TRY(check_turning(p, side, y.dtype, where, err));
+    TRY(check_trained(e, p, run.params, x.heads, err));
     if (!p)
         copy_view(y, x);
     else {
         if (side == PE_OUTPUT) /* the output is turned back */
             mode = (turn_mode){ !mode.negate, !mode.reciprocal };
-        rotate_tokens(&(turn_job){ &e->kernels, p, side, mode, y, x, where, 0, { .row = NULL } }, 1, false, NULL);
+        rotate_tokens(&(turn_job){ &e->kernels, p, side, mode, y, x, where, run.params, 0, 0, 0, { .row = NULL } }, 1,
+                      false, run.pool);
     }
     return pe_pass(err);
 }
 
-pe_status pe_encoding_rotate(const pe_encoding *e, pe_side side, pe_view y, pe_view x, pe_positions at, pe_error *err)
+pe_status pe_rotate(const pe_encoding *e, pe_side side, pe_view y, pe_view x, pe_positions at, const pe_run *run,
+                    pe_error *err)
 {
-    return turn_all(e, side, (turn_mode){ false, false }, y, x, at, err);
+    return turn_all(e, side, (turn_mode){ false, false }, y, x, at, run, err);
 }
 
-pe_status pe_encoding_unrotate(const pe_encoding *e, pe_side side, pe_view x, pe_view y, pe_positions at, pe_error *err)
+pe_status pe_unrotate(const pe_encoding *e, pe_side side, pe_view x, pe_view y, pe_positions at, const pe_run *run,
+                      pe_error *err)
 {
-    return turn_all(e, side, (turn_mode){ true, true }, x, y, at, err);
+    return turn_all(e, side, (turn_mode){ true, true }, x, y, at, run, err);
 }
 
-pe_status pe_encoding_rotate_back(const pe_encoding *e, pe_side side, pe_view dx, pe_view dy, pe_positions at,
-                                  pe_error *err)
+pe_status pe_rotate_back(const pe_encoding *e, pe_side side, pe_view dx, pe_view dy, pe_positions at, const pe_run *run,
+                         pe_error *err)
 {
-    return turn_all(e, side, (turn_mode){ true, false }, dx, dy, at, err);
+    return turn_all(e, side, (turn_mode){ true, false }, dx, dy, at, run, err);
 }
 
 static const part *rotation(const pe_encoding *e)
@@ -93,6 +107,11 @@ int64_t pe_encoding_pair_count(const pe_encoding *e)
 {
     const part *p = rotation(e);
     return p ? p->pairs : 0;
+}
+
+double pair_frequency(const pair *p)
+{
+    return wide_scale(p->frequency, (double)p->multiplier).part[0] * wide_two_pi().part[0];
 }
 
 pe_status pe_encoding_pairs(const pe_encoding *e, pe_pair *pairs, int64_t count, pe_error *err)
@@ -114,7 +133,7 @@ pe_status pe_encoding_pairs(const pe_encoding *e, pe_pair *pairs, int64_t count,
                               p->to[n].x,
                               p->to[n].y,
                               q->axis,
-                              f.part[0] * two_pi,
+                              pair_frequency(q),
                               (double)q->shift * q->frequency.part[0] * two_pi,
                               { f.part[0], f.part[1], f.part[2] } };
     }

@@ -5,6 +5,11 @@
 
 #include <stdio.h>
 
+const char *pe_kernels_name(int index)
+{
+    return ladder_name(index);
+}
+
 const char *pe_encoding_kernels(const pe_encoding *e)
 {
     return e ? e->kernels.name : "";
@@ -31,11 +36,14 @@ pe_status pe_encoding_set_kernels(pe_encoding *e, const char *name, pe_error *er
     char all[RUNG_TEXT];
     if (!name)
         return pe_fail(err, PE_ERR_NULL, "the kernels' name is NULL; needs %s", list_rungs(all));
-    unsigned rungs = ladder_named(name), has = ladder_rungs();
+    unsigned rungs = ladder_named(name);
     if (rungs == ~0u)
         return pe_fail(err, PE_ERR_SPEC, "there are no kernels '%.40s'; needs %s", name, list_rungs(all));
-    if ((rungs & has) != rungs)
-        return pe_fail(err, PE_ERR_UNSUITED, "this CPU does not have %s; pe_encoding_kernels says what it has", name);
+    if (rungs & ~ladder_built())
+        return pe_fail(err, PE_ERR_UNSUITED, "this build has no %s kernels; a new encoding has the best there is",
+                       name);
+    if (rungs & ~ladder_rungs())
+        return pe_fail(err, PE_ERR_UNSUITED, "this CPU does not have %s; a new encoding has the best there is", name);
     ladder_fill(&e->kernels, rungs);
     return pe_pass(err);
 }

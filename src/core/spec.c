@@ -83,14 +83,14 @@ pe_status spec_row_fits(const row *r, pe_error *err)
         return pe_fail(err, PE_ERR_SPEC, "%s: the row has %d keys; needs at most %d (KEYS_MAX in core/core.h)",
                        r->info.name, r->info.key_count, KEYS_MAX);
     for (int i = 0; i < r->info.key_count; i++) {
-        const char *words = r->info.keys[i].choices;
+        const char *words = r->keys[i].choices;
         int count = 1;
         for (const char *w = words; w && *w; w++)
             count += *w == '|';
         if (count > CHOICES_MAX || (words && strlen(words) >= CHOICES_TEXT))
             return pe_fail(err, PE_ERR_SPEC,
                            "%s: %s has %d choices; needs at most %d, of less than %d letters in all (core/spec.c)",
-                           r->info.name, r->info.keys[i].name, count, CHOICES_MAX, CHOICES_TEXT);
+                           r->info.name, r->keys[i].name, count, CHOICES_MAX, CHOICES_TEXT);
     }
     return PE_OK;
 }
@@ -114,8 +114,8 @@ static pe_status find_key(const row *r, slice name, int *out, pe_error *err)
     const char *list[KEYS_MAX], *also[KEYS_MAX];
     char where[48];
     for (int i = 0; i < r->info.key_count; i++) {
-        list[i] = r->info.keys[i].name;
-        also[i] = r->info.keys[i].also;
+        list[i] = r->keys[i].name;
+        also[i] = r->keys[i].also;
         if (is(name, list[i])) {
             *out = i;
             return PE_OK;
@@ -230,14 +230,14 @@ static bool holds(const row *r, const value *v, const char *when)
         return true;
     size_t n = strcspn(when, "=");
     int key = 0;
-    while (strlen(r->info.keys[key].name) != n || memcmp(r->info.keys[key].name, when, n))
+    while (strlen(r->keys[key].name) != n || memcmp(r->keys[key].name, when, n))
         key++;
-    slice word = choice_word(&r->info.keys[key], (int)v[key].num);
+    slice word = choice_word(&r->keys[key], (int)v[key].num);
     for (const char *w = when + n; *w;) {
         w++;
         size_t len = strcspn(w, "|");
         if (len == word.n && !memcmp(w, word.s, len))
-            return holds(r, v, r->info.keys[key].when);
+            return holds(r, v, r->keys[key].when);
         w += len;
     }
     return false;
@@ -247,7 +247,7 @@ static bool holds(const row *r, const value *v, const char *when)
 static pe_status check_keys(const row *r, const value *v, pe_error *err)
 {
     for (int i = 0; i < r->info.key_count; i++) {
-        const pe_key *k = &r->info.keys[i];
+        const pe_key *k = &r->keys[i];
         bool meant = holds(r, v, k->when);
         if (v[i].given && !meant)
             return pe_fail(err, PE_ERR_SPEC, "%s: %s has a meaning only with %s; leave it out or set that",
@@ -270,7 +270,7 @@ static pe_status read_keys(const char **cursor, const row *r, value *v, pe_error
         TRY(find_key(r, name, &key, err));
         ++*cursor;
         slice text = { *cursor, 0 };
-        *cursor += choice_length(&r->info.keys[key], *cursor);
+        *cursor += choice_length(&r->keys[key], *cursor);
         for (; **cursor && **cursor != ','; ++*cursor) { /* a '+' before a letter starts the next part */
             char next = (*cursor)[1];
             if (**cursor == '+' && ((next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z')))
@@ -278,10 +278,10 @@ static pe_status read_keys(const char **cursor, const row *r, value *v, pe_error
         }
         text.n = (size_t)(*cursor - text.s);
         if (v[key].given)
-            return pe_fail(err, PE_ERR_SPEC, "%s: %s is given twice", r->info.name, r->info.keys[key].name);
+            return pe_fail(err, PE_ERR_SPEC, "%s: %s is given twice", r->info.name, r->keys[key].name);
         free((void *)v[key].list);
         v[key] = (value){ .given = true };
-        TRY(read_value(r, &r->info.keys[key], text, &v[key], err));
+        TRY(read_value(r, &r->keys[key], text, &v[key], err));
     }
     return PE_OK;
 }
@@ -296,7 +296,7 @@ pe_status spec_read(const char **cursor, const row **out, value **values, pe_err
     if (!v)
         return pe_fail(err, PE_ERR_NOMEM, "%s: no memory for its keys", r->info.name);
     for (int i = 0; i < r->info.key_count; i++) {
-        const pe_key *k = &r->info.keys[i];
+        const pe_key *k = &r->keys[i];
         if (*k->fallback)
             TRY(read_value(r, k, (slice){ k->fallback, strlen(k->fallback) }, &v[i], err));
     }
@@ -357,7 +357,7 @@ size_t spec_print(char *out, size_t cap, const part *p)
     char sep = ':';
     append(out, cap, &used, r->info.name, strlen(r->info.name));
     for (int i = 0; i < r->info.key_count; i++) {
-        const pe_key *k = &r->info.keys[i];
+        const pe_key *k = &r->keys[i];
         if (is_default(k, &p->value[i]) || !holds(r, p->value, k->when))
             continue;
         append(out, cap, &used, &sep, 1);

@@ -161,7 +161,7 @@ void table_row_f64(table_maker *m, double *c, double *s, const int64_t *at)
             turn_factors(p, m->side, m->mode, at, n, gain, &c[n], &s[n]);
 }
 
-/* ------------------------------------------------ pe_encoding_table */
+/* ------------------------------------------------ pe_rotate_table */
 
 #define PIECE 256 /* tokens of one job */
 
@@ -171,58 +171,80 @@ typedef struct table_call {
     pe_side side;
     pe_view cosine, sine;
     pe_positions where;
+    pe_params w;
+    int64_t pieces; /* of a sequence */
 } table_call;
+
+static void store_row(pe_view cosine, pe_view sine, int64_t t, int64_t h, const double *c, const double *s)
+{
+    for (int64_t f = 0; f < cosine.dim; f++) {
+        num_store(cosine.data, cosine.dtype, row_vec(cosine, t, h).at + f, c[f]);
+        num_store(sine.data, sine.dtype, row_vec(sine, t, h).at + f, s[f]);
+    }
+}
+
+/* A row that is not float32 in both. */
+static void make_row(table_maker *m, pe_view cosine, pe_view sine, int64_t t, const int64_t *at)
+{
+    double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2];
+    table_row_f64(m, c, s, at);
+    store_row(cosine, sine, t, 0, c, s);
+}
+
+/* Rows of every head, where frequencies are trained. */
+static void make_trained(const table_call *g, pe_view cosine, pe_view sine, int64_t t, const int64_t *at)
+{
+    double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2];
+    for (int64_t h = 0; h < cosine.heads; h++) {
+        trained_row(g->p, g->w, h, g->side, (turn_mode){ false, false }, at, c, s);
+        store_row(cosine, sine, t, h, c, s);
+    }
+}
 
 static void make_piece(void *arg, int64_t n, int worker)
 {
     const table_call *t = arg;
     _Alignas(64) double base[PE_HEAD_DIM_MAX];
     table_maker m;
-    int64_t end = (n + 1) * PIECE < t->cosine.tokens ? (n + 1) * PIECE : t->cosine.tokens;
+    pe_view cosine = view_at(t->cosine, n / t->pieces), sine = view_at(t->sine, n / t->pieces);
+    pe_positions where = positions_at(t->where, n / t->pieces);
+    int64_t first = n % t->pieces * PIECE, end = first + PIECE < cosine.tokens ? first + PIECE : cosine.tokens;
     (void)worker;
     table_start(&m, base, &t->e->kernels, t->p, t->side, (turn_mode){ false, false });
-    for (int64_t i = n * PIECE; i < end; i++) {
-        int64_t at[PE_AXES_MAX], c_at = i * t->cosine.token_stride, s_at = i * t->sine.token_stride;
-        position(t->where, i, at);
-        if (t->cosine.dtype == PE_F32 && t->sine.dtype == PE_F32) {
-            table_row_f32(&m, (float *)t->cosine.data + c_at, (float *)t->sine.data + s_at, at);
-            continue;
-        }
-        double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2];
-        table_row_f64(&m, c, s, at);
-        for (int64_t f = 0; f < t->p->pairs; f++) {
-            num_store(t->cosine.data, t->cosine.dtype, c_at + f, c[f]);
-            num_store(t->sine.data, t->sine.dtype, s_at + f, s[f]);
-        }
+    for (int64_t i = first; i < end; i++) {
+        int64_t at[PE_AXES_MAX];
+        position(where, i, at);
+        if (t->p->trained)
+            make_trained(t, cosine, sine, i, at);
+        else if (cosine.dtype == PE_F32 && sine.dtype == PE_F32)
+            table_row_f32(&m, (float *)cosine.data + i * cosine.token_stride,
+                          (float *)sine.data + i * sine.token_stride, at);
+        else
+            make_row(&m, cosine, sine, i, at);
     }
 }
 
-pe_status pe_encoding_table_with(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions where,
-                                 const pe_pool *pool, pe_error *err)
+pe_status pe_rotate_table(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions where,
+                          const pe_run *given, pe_error *err)
 {
+    pe_run run;
     CHECK_POINTER(pe_encoding, e, "the encoding");
+    TRY(check_run(&run, given, err));
     if ((int)side < PE_QUERY || side > PE_KEY)
         return pe_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY or PE_KEY", (int)side);
     const part *p = turning(e, PE_QUERY);
     if (!p)
         return pe_fail(err, PE_ERR_UNSUITED, "%s does not rotate; it has no table of cos and sin", e->text);
-    TRY(check_pool(pool, err));
-    TRY(check_view(&cosine, "cosine", -1, 1, p->pairs, WRITES, err));
-    TRY(check_view(&sine, "sine", cosine.tokens, 1, p->pairs, WRITES, err));
-    TRY(check_positions(&where, "positions", cosine.tokens, e->axes, err));
+    TRY(check_view(&cosine, "cosine", (extent){ -1, -1, trained_heads(p), p->pairs }, WRITES, err));
+    TRY(check_view(&sine, "sine", (extent){ cosine.batch, cosine.tokens, trained_heads(p), p->pairs }, WRITES, err));
+    TRY(check_positions(&where, "positions", cosine.batch, cosine.tokens, e->axes, err));
     CHECK_MEMORY(false, view_region("cosine", cosine, WRITES), view_region("sine", sine, WRITES),
-                 positions_region("positions", where));
-    TRY(check_turning(p, side, cosine.dtype, where, err));
-    if (sine.dtype != cosine.dtype)
-        TRY(check_turning(p, side, sine.dtype, where, err));
-    table_call call = { e, p, side, cosine, sine, where };
-    if (p->pairs)
-        pool_run(pool, make_piece, &call, (cosine.tokens + PIECE - 1) / PIECE);
+                 positions_region("positions", where), trained_region(p, run.params));
+    TRY(check_turning(p, side, cosine.dtype, where, err)); /* both types have their own limit */
+    TRY(check_turning(p, side, sine.dtype, where, err));
+    TRY(check_trained(e, p, run.params, e->shape.heads, err));
+    table_call call = { e, p, side, cosine, sine, where, run.params, (cosine.tokens + PIECE - 1) / PIECE };
+    if (p->pairs && cosine.tokens)
+        pool_run(run.pool, make_piece, &call, cosine.batch * call.pieces);
     return pe_pass(err);
-}
-
-pe_status pe_encoding_table(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions where,
-                            pe_error *err)
-{
-    return pe_encoding_table_with(e, side, cosine, sine, where, NULL, err);
 }

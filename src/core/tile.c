@@ -96,12 +96,12 @@ static pe_status check_tile(const pe_encoding *e, pe_stage stage, pe_params w, p
     if (stage != PE_BEFORE_SCALE && stage != PE_AFTER_SCALE)
         return pe_fail(err, PE_ERR_RANGE, "stage is %d; needs PE_BEFORE_SCALE or PE_AFTER_SCALE", (int)stage);
     TRY(check_params(e, w, err));
-    TRY(check_positions(&t->q_at, "q_at", t->q_at.tokens, e->axes, err));
-    TRY(check_positions(&t->k_at, "k_at", t->k_at.tokens, e->axes, err));
-    TRY(check_view(score, name, t->q_at.tokens, s->heads, t->k_at.tokens, how, err));
+    TRY(check_positions(&t->q_at, "q_at", 1, t->q_at.tokens, e->axes, err));
+    TRY(check_positions(&t->k_at, "k_at", 1, t->k_at.tokens, e->axes, err));
+    TRY(check_view(score, name, (extent){ 1, t->q_at.tokens, s->heads, t->k_at.tokens }, how, err));
     if (content && pe_encoding_hooks_at(e, stage) & PE_HOOK_CONTENT) {
-        TRY(check_view(&t->q, "q", t->q_at.tokens, s->heads, s->head_dim, READS, err));
-        TRY(check_view(&t->k, "k", t->k_at.tokens, s->kv_heads, s->head_dim, READS, err));
+        TRY(check_view(&t->q, "q", (extent){ 1, t->q_at.tokens, s->heads, s->head_dim }, READS, err));
+        TRY(check_view(&t->k, "k", (extent){ 1, t->k_at.tokens, s->kv_heads, s->head_dim }, READS, err));
     } else
         t->q = t->k = (pe_view){ 0 };
     if ((uintptr_t)t->carry % sizeof(double))
@@ -152,9 +152,9 @@ static pe_status backward(const pe_encoding *e, pe_stage stage, pe_params w, con
     if (!content || !g.dk.data)
         g.dk = (pe_view){ 0 };
     if (g.dq.data)
-        TRY(check_view(&g.dq, "dq", t.q_at.tokens, e->shape.heads, e->shape.head_dim, WRITES, err));
+        TRY(check_view(&g.dq, "dq", (extent){ 1, t.q_at.tokens, e->shape.heads, e->shape.head_dim }, WRITES, err));
     if (g.dk.data)
-        TRY(check_view(&g.dk, "dk", t.k_at.tokens, e->shape.kv_heads, e->shape.head_dim, WRITES, err));
+        TRY(check_view(&g.dk, "dk", (extent){ 1, t.k_at.tokens, e->shape.kv_heads, e->shape.head_dim }, WRITES, err));
     CHECK_MEMORY(false, view_region("dq", g.dq, WRITES), view_region("dk", g.dk, WRITES),
                  params_region("dparams", g.dparams, WRITES), view_region("dscore", g.dscore, READS),
                  view_region("q", t.q, READS), view_region("k", t.k, READS), positions_region("q_at", t.q_at),
@@ -181,11 +181,11 @@ static pe_status check_value(const pe_encoding *e, pe_params w, pe_view *out, us
 {
     bool has = e->hooks & PE_HOOK_VALUE;
     TRY(check_params(e, w, err));
-    TRY(check_positions(q_at, "q_at", q_at->tokens, e->axes, err));
-    TRY(check_positions(k_at, "k_at", k_at->tokens, e->axes, err));
-    TRY(check_view(out, how == WRITES ? "out" : "dout", q_at->tokens, e->shape.heads, has ? e->shape.head_dim : -1, how,
-                   err));
-    TRY(check_view(prob, "prob", q_at->tokens, e->shape.heads, k_at->tokens, READS, err));
+    TRY(check_positions(q_at, "q_at", 1, q_at->tokens, e->axes, err));
+    TRY(check_positions(k_at, "k_at", 1, k_at->tokens, e->axes, err));
+    TRY(check_view(out, how == WRITES ? "out" : "dout",
+                   (extent){ 1, q_at->tokens, e->shape.heads, has ? e->shape.head_dim : -1 }, how, err));
+    TRY(check_view(prob, "prob", (extent){ 1, q_at->tokens, e->shape.heads, k_at->tokens }, READS, err));
     return check_reach(e, PE_HOOK_VALUE, -1, &(pe_tile){ .q_at = *q_at, .k_at = *k_at }, err);
 }
 
@@ -209,7 +209,7 @@ pe_status pe_encoding_value_back(const pe_encoding *e, pe_params w, pe_params dw
     if (!dprob.data)
         dprob = (pe_view){ 0 };
     else
-        TRY(check_view(&dprob, "dprob", q_at.tokens, e->shape.heads, k_at.tokens, WRITES, err));
+        TRY(check_view(&dprob, "dprob", (extent){ 1, q_at.tokens, e->shape.heads, k_at.tokens }, WRITES, err));
     CHECK_MEMORY(false, view_region("dprob", dprob, WRITES), params_region("dparams", dw, WRITES),
                  view_region("prob", prob, READS), view_region("dout", dout, READS), positions_region("q_at", q_at),
                  positions_region("k_at", k_at), params_region("params", w, READS));

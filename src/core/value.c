@@ -18,7 +18,7 @@ static bool sees(const mix *m, int64_t h, int64_t i, int64_t j)
 
 static int64_t row_of(const part *p, const term *t, const mix *m, int64_t i, int64_t j)
 {
-    return t->index(p, m->q_at.at[i * m->q_at.token_stride] - m->k_at.at[j * m->k_at.token_stride]);
+    return t->index(p, coordinate(m->q_at, i, 0) - coordinate(m->k_at, j, 0));
 }
 
 /* Summed over the keys first, so that out is rounded once. */

@@ -146,6 +146,7 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 }
 
 const row pe_row_alibi = {
+    .keys = keys,
     .info = { .name = "alibi",
               .summary = "A penalty linear in the distance, with a slope per head.",
               .formula = "score += -m_h (i - j), m_h = 2^(-8h/n)",
@@ -154,7 +155,6 @@ const row pe_row_alibi = {
               .models = "BLOOM|MPT|Falcon-RW|Baichuan-13B|Jina embeddings (symmetric)",
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples) },

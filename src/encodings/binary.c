@@ -32,6 +32,7 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 }
 
 const row pe_row_binary = {
+    .keys = keys,
     .info = { .name = "binary",
               .summary = "The bits of the position.",
               .formula = "p_t[c] = floor(t / 2^c) mod 2",
@@ -40,7 +41,6 @@ const row pe_row_binary = {
               .models = "",
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_ENDLESS,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples) },

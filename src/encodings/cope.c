@@ -28,6 +28,7 @@ static pe_status init(part *p, pe_error *err)
 }
 
 const row pe_row_cope = {
+    .keys = keys,
     .info = { .name = "cope",
               .summary = "The position is a count of the keys a query finds relevant, taken from right to left.",
               .formula = "p_ij = min(sum_(t=j..i) sigmoid(q_i.k_t/sqrt(d)), P-1), score += q_i . e[p_ij]",
@@ -37,7 +38,6 @@ const row pe_row_cope = {
               .hooks = PE_HOOK_CONTENT,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples) },

@@ -2,7 +2,7 @@
  *
  * deberta: content looks at position and position at content, over logarithmic buckets of the distance.
  *   score = q_i . k_j + q_i . Kr[b(i-j)] + k_j . Qr[b(i-j)],  scale 1/sqrt(d (1 + c2p + p2c))      (He et al. 2020)
- * Kr and Qr are projected tables; shared or own projections are the caller's (pe_project). */
+ * Kr and Qr are projected tables; shared or own projections are the caller's. */
 #include "encodings/shared.h"
 
 enum { BUCKETS, MAX, TERMS };
@@ -50,7 +50,7 @@ static pe_status init(part *p, pe_error *err)
             p,
             (tensor){ .name = names[side],
                       .about =
-                          "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected (pe_project)",
+                          "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected",
                       .rank = 3,
                       .shape = { 2 * span, p->shape.heads, p->shape.head_dim },
                       .fill = FILL_NORMAL,
@@ -67,6 +67,7 @@ static void tell_deberta_scale(const part *p, tell *out)
 }
 
 const row pe_row_deberta = {
+    .keys = keys,
     .info = { .name = "deberta",
               .summary = "Content-to-position and position-to-content scores over logarithmic buckets of the distance.",
               .formula = "score = q_i.k_j + q_i.Kr[b(i-j)] + k_j.Qr[b(i-j)], scale 1/sqrt(d(1 + c2p + p2c))",
@@ -76,7 +77,6 @@ const row pe_row_deberta = {
               .hooks = PE_HOOK_CONTENT,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples) },

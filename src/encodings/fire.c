@@ -130,6 +130,7 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 }
 
 const row pe_row_fire = {
+    .keys = keys,
     .info = { .name = "fire",
               .summary =
                   "A small trained network of the distance relative to the query's position, on a logarithmic scale.",
@@ -139,7 +140,6 @@ const row pe_row_fire = {
               .models = "",
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples),

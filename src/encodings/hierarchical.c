@@ -77,6 +77,7 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 }
 
 const row pe_row_hierarchical = {
+    .keys = keys,
     .info = { .name = "hierarchical",
               .summary = "A learned table of n rows, extended to n^2 positions by combining a coarse and a fine row.",
               .formula = "p_((i-1)n+j) = a u_i + (1-a) u_j, u_i = (p_i - a p_1)/(1-a), i, j = 1..n",
@@ -85,7 +86,6 @@ const row pe_row_hierarchical = {
               .models = "BERT (stretched from 512 to 262144 positions)",
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LEARNED,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .key_trained = "rows",

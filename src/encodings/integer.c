@@ -27,6 +27,7 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 }
 
 const row pe_row_integer = {
+    .keys = keys,
     .info = { .name = "integer",
               .summary = "The position as a number, added to (or put behind) the embedding.",
               .formula = "p_t = t",
@@ -35,7 +36,6 @@ const row pe_row_integer = {
               .models = "",
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_ENDLESS,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples) },

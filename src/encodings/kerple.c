@@ -94,6 +94,7 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 }
 
 const row pe_row_kerple = {
+    .keys = keys,
     .info = { .name = "kerple",
               .summary = "A trained logarithmic or power kernel of the distance, per head.",
               .formula = "score += -r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2",
@@ -103,7 +104,6 @@ const row pe_row_kerple = {
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC |
                         PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples) },

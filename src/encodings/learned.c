@@ -105,6 +105,7 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 }
 
 const row pe_row_learned = {
+    .keys = keys,
     .info = { .name = "learned",
               .summary = "A trained vector per position; past the table's end there is none.",
               .formula = "p_t = T[t + offset]",
@@ -113,7 +114,6 @@ const row pe_row_learned = {
               .models = "BERT|GPT-2|OPT|BART|RoBERTa|ViT|DETR (2-D)",
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LEARNED,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .key_trained = "rows",

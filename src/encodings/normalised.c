@@ -32,6 +32,7 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 }
 
 const row pe_row_normalised = {
+    .keys = keys,
     .info = { .name = "normalised",
               .summary = "The position divided by the length of the sequence.",
               .formula = "p_t = t / N",
@@ -40,7 +41,6 @@ const row pe_row_normalised = {
               .models = "",
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ENDLESS,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .key_length = "length",

@@ -98,6 +98,11 @@ static const pe_key keys[ROPE_KEYS] = {
                false },
     [PRECISION] = { "precision", PE_KEY_CHOICE, "exact", 0, 0, "exact|hf|ggml", NULL,
                     "how angles are formed: exactly, or as those float32 pipelines do", NULL, false },
+    [FREQUENCIES] = { "frequencies", PE_KEY_LIST, "", 0, 0x1p10, NULL, "scaling=none",
+                      "radians per position of each pair, instead of theta's", "inv_freq|freqs", false },
+    [LEARNED] = { "learned", PE_KEY_CHOICE, "no", 0, 0, "no|shared|heads", "precision=exact",
+                  "frequencies are trained from where they start: one set, or one per key head (RoPE-Mixed)", NULL,
+                  false },
 };
 
 static const char *const examples[] = {
@@ -335,11 +340,51 @@ static void settle_claims(part *p, const rope *r)
     p->claims &= ~lost;
 }
 
+/* A list of frequencies stands for theta and all that changes it. */
+static pe_status check_list(const part *p, pe_error *err)
+{
+    const value *v = &p->value[FREQUENCIES];
+    if (v->given && v->count != p->pairs)
+        return pe_fail(err, PE_ERR_SPEC, "rope: frequencies holds %" PRId64 " numbers; needs one per pair, %" PRId64,
+                       v->count, p->pairs);
+    if (v->given && (p->value[THETA].given || whole(p, PRECISION) != EXACT || num(p, COORDS) != 0))
+        return part_fail(p, err, FREQUENCIES, "goes without theta, precision and coords");
+    return PE_OK;
+}
+
+/* Every pair turns by every axis, from the frequency that the spec gives it on its own. */
+static pe_status learn(part *p, pe_error *err)
+{
+    if (num(p, LEARNED) == 0)
+        return PE_OK;
+    if (num(p, COORDS) != 0 || whole(p, TURN) != 0)
+        return part_fail(p, err, LEARNED, "goes without coords and turn");
+    p->trained = true;
+    p->frequencies = p->tensors;
+    p->exact = false;
+    p->claims &= ~(PE_CLAIM_UNIQUE | PE_CLAIM_AXES);
+    return part_tensor(p,
+                       (tensor){ .name = "frequencies",
+                                 .about = "radians per position: key head, axis, pair",
+                                 .rank = 3,
+                                 .shape = { whole(p, LEARNED) == 2 ? p->shape.kv_heads : 1, p->axes, p->pairs },
+                                 .fill = FILL_ROW },
+                       err);
+}
+
+static double first_frequency(const part *p, int t, int64_t i)
+{
+    const pair *f = &p->pair[i % p->pairs];
+    (void)t;
+    return i / p->pairs % p->axes == f->axis ? wide_mul(f->frequency, wide_two_pi()).part[0] : 0;
+}
+
 static pe_status init(part *p, pe_error *err)
 {
     int64_t first = 0, D = p->shape.head_dim;
     TRY(settle_dims(p, &first, err));
     TRY(check_axes(p, err));
+    TRY(check_list(p, err));
     TRY(rope_check_scaling(p, err));
     if (num(p, TEMPERATURE) == 0 && (p->value[FLOOR].given || p->value[SHIFT].given))
         return part_fail(p, err, p->value[FLOOR].given ? FLOOR : SHIFT, "has a meaning only with temperature above 0");
@@ -368,10 +413,11 @@ static pe_status init(part *p, pe_error *err)
     p->turns_output = whole(p, TURN) & 2;
     p->exact = r->precision == EXACT;
     settle_claims(p, r);
-    return PE_OK;
+    return learn(p, err);
 }
 
 const row pe_row_rope = {
+    .keys = keys,
     .info = { .name = "rope",
               .summary = "Queries and keys turned by their positions, pair by pair, so that scores see only distances.",
               .formula = "(x, y) -> m (x cos a - y sin a, x sin a + y cos a), a = t theta^(-2i/d)",
@@ -381,7 +427,6 @@ const row pe_row_rope = {
               .hooks = PE_HOOK_ROTATE,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE |
                         PE_CLAIM_NORM | PE_CLAIM_SYMMETRIC | PE_CLAIM_INVERTIBLE | PE_CLAIM_ENDLESS,
-              .keys = keys,
               .key_count = ROPE_KEYS,
               .examples = examples,
               .key_trained = "trained",
@@ -390,6 +435,7 @@ const row pe_row_rope = {
               .example_count = COUNT_OF(examples),
               .also = "rotary|ropes|yarn|ntk|longrope|llama3|mrope|m-rope|p-rope|prope" },
     .init = init,
+    .fill = first_frequency,
     .turn = rope_turn,
     .gain = rope_gain,
     .tell_pair = rope_tell_pair,

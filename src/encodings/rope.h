@@ -41,6 +41,8 @@ enum {
     SHIFT,
     TURN,
     PRECISION,
+    FREQUENCIES,
+    LEARNED,
     ROPE_KEYS
 };
 

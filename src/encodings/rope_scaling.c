@@ -33,13 +33,13 @@ pe_status rope_check_scaling(part *p, pe_error *err)
 {
     scaling how = (scaling)whole(p, SCALING);
     if (needs_factor(p) && !p->value[FACTOR].given)
-        return pe_fail(err, PE_ERR_SPEC, "rope: factor is missing; %s needs it (%s)", p->row->info.keys[FACTOR].when,
-                       p->row->info.keys[FACTOR].help);
+        return pe_fail(err, PE_ERR_SPEC, "rope: factor is missing; %s needs it (%s)", p->row->keys[FACTOR].when,
+                       p->row->keys[FACTOR].help);
     if (how == LONGROPE)
         for (int key = SHORT; key <= LONG; key++) {
             if (p->value[key].count != p->pairs)
                 return pe_fail(err, PE_ERR_SPEC, "rope: %s holds %" PRId64 " numbers; needs %" PRId64 ", one per pair",
-                               p->row->info.keys[key].name, p->value[key].count, p->pairs);
+                               p->row->keys[key].name, p->value[key].count, p->pairs);
         }
     if (how == LLAMA3 && num(p, HIGH) < num(p, LOW))
         return pe_fail(err, PE_ERR_RANGE, "rope: high is %s; needs low, %s, or more", text_show(num(p, HIGH)).text,
@@ -208,6 +208,6 @@ void rope_frequency(const part *p, rope *r, int64_t n, slot s)
     if (num(p, COORDS) != 0) /* whole turns: the 2 pi of the angle is already one */
         f = wide_div(f, wide_from(p->value[EXTENT].list[s.axis]));
     else
-        f = wide_div(f, wide_two_pi());
+        f = wide_div(p->value[FREQUENCIES].given ? wide_from(p->value[FREQUENCIES].list[n]) : f, wide_two_pi());
     r->pair[n].frequency = wide_scale(f, sign);
 }

@@ -86,6 +86,9 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 }
 
 const row pe_row_sandwich = {
+    .keys = keys,
+    .excused = PE_CLAIM_UNIQUE,
+    .excuse = "one bounded number, a multiple of it per head: codes come as close as one likes, though samples differ",
     .info = { .name = "sandwich",
               .summary = "The inner product of sinusoidal codes as a bias, compressed differently per head.",
               .formula = "score += sum_n cos((i-j) theta^(-2n/d)) / (8h/H)",
@@ -95,7 +98,6 @@ const row pe_row_sandwich = {
               .hooks = PE_HOOK_BIAS,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples),

@@ -5,7 +5,6 @@
 #define PE_SHARED_H
 
 #include "core/core.h"
-#include "core/tell.h"
 #include "kernels/turn.h"
 
 /* Every embed row ends its keys with these two, in this order. */

@@ -64,6 +64,7 @@ static pe_status init(part *p, pe_error *err)
 }
 
 const row pe_row_shaw = {
+    .keys = keys,
     .info = { .name = "shaw",
               .summary = "A trained vector per clipped distance, added to keys and values.",
               .formula = "score += q_i . K[clip(j-i)], out_i += p_ij V[clip(j-i)]",
@@ -73,7 +74,6 @@ const row pe_row_shaw = {
               .hooks = PE_HOOK_CONTENT | PE_HOOK_VALUE,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples),

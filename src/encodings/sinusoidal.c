@@ -70,6 +70,7 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 }
 
 const row pe_row_sinusoidal = {
+    .keys = keys,
     .info = { .name = "sinusoidal",
               .summary =
                   "Sines and cosines of the position at falling frequencies, added to (or put behind) the embedding.",
@@ -80,7 +81,6 @@ const row pe_row_sinusoidal = {
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR |
                         PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples),

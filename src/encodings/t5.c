@@ -80,6 +80,7 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 }
 
 const row pe_row_t5 = {
+    .keys = keys,
     .info = { .name = "t5",
               .summary = "A trained bias per head and bucket of the distance, logarithmic far away.",
               .formula = "score += T[bucket(i-j)][h], scale 1",
@@ -89,7 +90,6 @@ const row pe_row_t5 = {
               .hooks = PE_HOOK_BIAS,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples) },

@@ -63,7 +63,7 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
         p,
         (tensor){ .name = "r",
                   .about =
-                      "row (i-j) + ahead: distances -ahead .. back in rising order; sinusoids, projected (pe_project)",
+                      "row (i-j) + ahead: distances -ahead .. back in rising order; sinusoids, projected",
                   .rank = 3,
                   .shape = { back + ahead + 1, H, D },
                   .fill = FILL_ROW,
@@ -96,6 +96,7 @@ static pe_status init(part *p, pe_error *err)
 }
 
 const row pe_row_transformer_xl = {
+    .keys = keys,
     .info = { .name = "transformer-xl",
               .summary = "Scores from content and from projected sinusoids of the distance, with two trained biases.",
               .formula = "score = (q_i + u) . k_j + (q_i + v) . r_(i-j)",
@@ -104,7 +105,6 @@ const row pe_row_transformer_xl = {
               .models = "Transformer-XL|Conformer encoders",
               .hooks = PE_HOOK_CONTENT,
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE | PE_CLAIM_LEARNED,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples),

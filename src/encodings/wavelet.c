@@ -42,6 +42,7 @@ static pe_status init(part *p, pe_error *err)
 }
 
 const row pe_row_wavelet = {
+    .keys = keys,
     .info = { .name = "wavelet",
               .summary =
                   "Ricker wavelets of the distance at many scales and shifts, in place of Shaw's trained vectors.",
@@ -51,7 +52,6 @@ const row pe_row_wavelet = {
               .models = "",
               .hooks = PE_HOOK_CONTENT,
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples) },

@@ -84,6 +84,7 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 }
 
 const row pe_row_window = {
+    .keys = keys,
     .info = { .name = "window",
               .summary = "A trained bias per head and offset inside a two-dimensional window.",
               .formula = "score += T[(dy + h-1)(2w-1) + dx + w-1][head]",
@@ -92,7 +93,6 @@ const row pe_row_window = {
               .models = "Swin|BEiT (between patches)",
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_LEARNED,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples),

@@ -18,6 +18,7 @@ static pe_status init(part *p, pe_error *err)
 }
 
 const row pe_row_xlnet = {
+    .keys = keys,
     .info = { .name = "xlnet",
               .summary = "Transformer-XL's scores in both directions, with memory.",
               .formula = "score = (q_i + u) . k_j + (q_i + v) . r_(i-j)",
@@ -26,7 +27,6 @@ const row pe_row_xlnet = {
               .models = "XLNet",
               .hooks = PE_HOOK_CONTENT,
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE | PE_CLAIM_LEARNED,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .key_length = "length",

@@ -68,7 +68,7 @@ static turn xpos_turn(const part *p, pe_side side, const int64_t *at, int64_t n)
 /* How far the logarithm of a magnitude may go, with room for the vector it multiplies; the first pair moves fastest. */
 static pe_status check(const part *p, pe_side side, pe_dtype type, const int64_t *at, pe_error *err)
 {
-    static const double most[PE_DTYPE_COUNT] = { [PE_F32] = 80, [PE_F16] = 8, [PE_BF16] = 80, [PE_F64] = 600 };
+    static const double most[DTYPE_COUNT] = { [PE_F32] = 80, [PE_F16] = 8, [PE_BF16] = 80, [PE_F64] = 600 };
     if (fabs(exponent_of(p, side, at[0], 0)) > most[type])
         return pe_fail(err, PE_ERR_POSITION,
                        "xpos: position %" PRId64 " is too far from centre %" PRId64
@@ -92,6 +92,7 @@ static void tell_xpos_pair(const part *p, const int64_t *at, int64_t n, tell *ou
 }
 
 const row pe_row_xpos = {
+    .keys = keys,
     .info = { .name = "xpos",
               .summary = "RoPE with a decay: queries and keys are also scaled inversely, so that far scores fade.",
               .formula = "q zeta^((n-c)/B), k zeta^-((n-c)/B), zeta_i = (2i/d + g)/(1 + g), both turned as in RoPE",
@@ -101,7 +102,6 @@ const row pe_row_xpos = {
               .hooks = PE_HOOK_ROTATE,
               .claims =
                   PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE | PE_CLAIM_INVERTIBLE,
-              .keys = keys,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples) },

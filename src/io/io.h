@@ -30,6 +30,14 @@
 #define IO_PRINTF(text, args)
 #endif
 
+/* ---------------------------------------------------------------- what the header leaves to its users */
+
+#define CLAIM_COUNT 11 /* claims: the bits PE_CLAIM_UNIQUE to PE_CLAIM_LEARNED */
+#define FLOAT_COUNT 4  /* element types of vectors: PE_F32 to PE_F64 */
+
+/* A coordinate of a token of the first sequence: of a run, or of int64 in memory. */
+int64_t io_position(pe_positions p, int64_t token, int64_t axis);
+
 /* ---------------------------------------------------------------- errors */
 
 /* Fills *err and returns s, so that a check reads: if (bad) return io_fail(err, PE_ERR_FORMAT, "..."); */

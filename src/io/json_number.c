@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/text.h"
 #include "checked.h"
-#include "core/core.h"
 #include "json_text.h"
+
+#include <math.h>
 
 static const char *pass_digits(const char *at, const char *end)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers as text, by the rules that specs follow (core/text.c): the only file of src/io that looks into core. */
+ * Numbers as text, by the rules that specs follow. */
 #include "io/io.h"
 
-#include "core/core.h"
+#include "base/text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

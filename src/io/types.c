@@ -110,10 +110,10 @@ size_t io_type_size(io_type t)
 
 io_type io_type_of(pe_dtype t)
 {
-    static const io_type same[PE_DTYPE_COUNT] = {
+    static const io_type same[FLOAT_COUNT] = {
         [PE_F32] = IO_F32, [PE_F16] = IO_F16, [PE_BF16] = IO_BF16, [PE_F64] = IO_F64
     };
-    return (unsigned)t < PE_DTYPE_COUNT ? same[t] : IO_TYPE_COUNT;
+    return (unsigned)t < FLOAT_COUNT ? same[t] : IO_TYPE_COUNT;
 }
 
 bool io_type_by_name(io_type *out, const char *name)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * The loops of attention: their definitions (kernels.h says what each does). */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include <math.h>
 
+#include "base/num.h"
 #include "kernels/kernels.h"
-#include "kernels/ladder.h"
-#include "kernels/num.h"
 
 void gemm_c(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,
             int64_t rows, int64_t cols, int64_t depth, bool add)
@@ -162,7 +161,7 @@ static double count_c(float *s, const float *gate, int64_t n, double carry, cons
     return carry;
 }
 
-static void attend_c(kernels *k)
+void attend_c(kernels *k)
 {
     k->gemm = gemm_c;
     k->soften = soften_c;
@@ -183,19 +182,4 @@ static void attend_c(kernels *k)
     k->dots = dots_c;
     k->mix = mix_c;
     k->count = count_c;
-}
-
-void attend_kernels(kernels *k, unsigned rungs)
-{
-    attend_c(k);
-    (void)rungs;
-#if LADDER_X86
-    if (rungs & RUNG_AVX2)
-        attend_avx2(k);
-    if (rungs & RUNG_AVX512)
-        attend_avx512(k);
-#elif LADDER_NEON
-    if (rungs & RUNG_NEON)
-        attend_neon(k);
-#endif
 }

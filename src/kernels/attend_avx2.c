@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The loops of attention with AVX2. */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include "kernels/rung_avx2.h"
 

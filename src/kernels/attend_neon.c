@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The loops of attention with NEON. */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include "kernels/rung_neon.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether this build computes as written: a caller who compiles the files may have flags that we cannot undo. */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include <stddef.h>
 
-#include "kernels/rotate.h"
-#include "kernels/turn.h"
+#include "kernels/kernels.h"
 
 /* 1 + 2^-60 keeps its second part; nothing is left of it when sums are reordered. */
 static bool sums_keep_their_errors(void)

@@ -86,20 +86,21 @@ typedef struct kernels {
 #define RUNG_AVX2 1u   /* with FMA and F16C */
 #define RUNG_AVX512 2u /* F, BW, DQ, VL, on top of AVX2 */
 #define RUNG_NEON 4u
-#define RUNGS_ALL 7u
 
-unsigned ladder_rungs(void); /* what this CPU and this build have                      */
+unsigned ladder_built(void); /* what this build has code for                            */
+unsigned ladder_rungs(void); /* of these, what this CPU has                             */
 void ladder_fill(kernels *k, unsigned rungs);
 unsigned ladder_named(const char *name); /* the rungs up to and with this one; ~0u: no such name    */
 const char *ladder_name(int index);      /* scalar, avx2, ...; NULL past the end                    */
 
-/* Each family overwrites what it has on these rungs. */
-void attend_kernels(kernels *k, unsigned rungs);
-void rotate_kernels(kernels *k, unsigned rungs);
-void turn_kernels(kernels *k, unsigned rungs);
-void attend_avx2(kernels *k);
-void attend_avx512(kernels *k);
-void attend_neon(kernels *k);
+/* Each family puts into the table what it has on a rung; ladder.c lists them. */
+typedef void kernels_fill(kernels *k);
+kernels_fill attend_c, attend_avx2, attend_avx512, attend_neon;
+kernels_fill rotate_c, rotate_avx2, rotate_avx512, rotate_neon;
+kernels_fill turn_c, turn_avx2, turn_avx512, turn_neon;
+
+/* Whether this build computes as written, which base/exact.h asks for (exact.c). */
+bool exact_arithmetic(void);
 
 /* The definitions that exist outside the table too. */
 void gemm_c(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,

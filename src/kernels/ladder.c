@@ -1,68 +1,97 @@
 /* SPDX-License-Identifier: MIT
  *
- * What this CPU has, and the table of kernels filled accordingly. */
-#include "kernels/exact.h"
+ * The rungs: what this CPU has, and the table of kernels filled accordingly. */
+#include "base/exact.h"
 
 #include <string.h>
 
 #include "kernels/kernels.h"
 #include "kernels/ladder.h"
 
+static bool has_nothing_more(void)
+{
+    return true;
+}
+
 #if LADDER_X86
 #include <cpuid.h>
 
-/* Half floats; not every compiler's __builtin_cpu_supports knows them. */
-static bool has_f16c(void)
+/* __builtin_cpu_init asks the CPU, and whether the system saves the registers. Not every compiler's
+ * __builtin_cpu_supports knows half floats. */
+static bool has_avx2(void)
 {
     unsigned a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __get_cpuid(1, &a, &b, &c, &d) &&
+           (c & bit_F16C);
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 #endif
 
-/* In rising order; a rung includes those of its kind below it. */
+/* What a row ends with where this build has code for it: whether this CPU has it, and its families. */
+#define RUNG(has, rung) has, { attend_##rung, rotate_##rung, turn_##rung }
+#define NOT_BUILT NULL, { NULL }
+#if LADDER_X86
+#define X86(has, rung) RUNG(has, rung)
+#else
+#define X86(has, rung) NOT_BUILT
+#endif
+#if LADDER_NEON
+#define ARM(has, rung) RUNG(has, rung)
+#else
+#define ARM(has, rung) NOT_BUILT
+#endif
+
+/* In rising order. */
 static const struct {
     const char *name;
-    unsigned rungs;
+    unsigned rungs; /* this one, and those of its kind below it */
+    bool (*has)(void);
+    kernels_fill *fill[3];
 } ladder[] = {
-    { "scalar", 0 },
-    { "avx2", RUNG_AVX2 },
-    { "avx512", RUNG_AVX2 | RUNG_AVX512 },
-    { "neon", RUNG_NEON },
+    { "scalar", 0, RUNG(has_nothing_more, c) },
+    { "avx2", RUNG_AVX2, X86(has_avx2, avx2) },
+    { "avx512", RUNG_AVX2 | RUNG_AVX512, X86(has_avx512, avx512) },
+    { "neon", RUNG_NEON, ARM(has_nothing_more, neon) }, /* every 64-bit ARM has it */
 };
-#define COUNT (int)(sizeof ladder / sizeof *ladder)
+#define COUNT(a) (int)(sizeof(a) / sizeof *(a))
+
+unsigned ladder_built(void)
+{
+    unsigned rungs = 0;
+    for (int i = 0; i < COUNT(ladder); i++)
+        rungs |= ladder[i].has ? ladder[i].rungs : 0;
+    return rungs;
+}
 
 unsigned ladder_rungs(void)
 {
-#if LADDER_X86
     unsigned rungs = 0;
-    __builtin_cpu_init(); /* asks the CPU, and whether the system saves the registers */
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
-        rungs |= RUNG_AVX2;
-    if (rungs && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        rungs |= RUNG_AVX512;
+    for (int i = 0; i < COUNT(ladder); i++)
+        rungs |= ladder[i].has && ladder[i].has() ? ladder[i].rungs : 0;
     return rungs;
-#elif LADDER_NEON
-    return RUNG_NEON; /* every 64-bit ARM has it */
-#else
-    return 0;
-#endif
 }
 
 void ladder_fill(kernels *k, unsigned rungs)
 {
     memset(k, 0, sizeof *k);
-    for (int i = 0; i < COUNT; i++)
-        if ((ladder[i].rungs & rungs) == ladder[i].rungs)
-            k->name = ladder[i].name;
-    attend_kernels(k, rungs);
-    rotate_kernels(k, rungs);
-    turn_kernels(k, rungs);
+    for (int i = 0; i < COUNT(ladder); i++) {
+        if (!ladder[i].has || (ladder[i].rungs & rungs) != ladder[i].rungs)
+            continue;
+        k->name = ladder[i].name;
+        for (int n = 0; n < COUNT(ladder[i].fill); n++)
+            ladder[i].fill[n](k);
+    }
 }
 
 unsigned ladder_named(const char *name)
 {
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < COUNT(ladder); i++)
         if (!strcmp(ladder[i].name, name))
             return ladder[i].rungs;
     return ~0u;
@@ -70,5 +99,5 @@ unsigned ladder_named(const char *name)
 
 const char *ladder_name(int index)
 {
-    return index >= 0 && index < COUNT ? ladder[index].name : NULL;
+    return index >= 0 && index < COUNT(ladder) ? ladder[index].name : NULL;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include <string.h>
 
+#include "base/num.h"
 #include "kernels/kernels.h"
-#include "kernels/ladder.h"
-#include "kernels/num.h"
 
 void rotate_f32_c(float *y, const float *x, const lane *to, const lane *from, const float *c, const float *s,
                   int64_t pairs, const int64_t *rest, int64_t rests, float gain)
@@ -64,19 +63,9 @@ static void bf16_c(void *y, int64_t y_stride, const void *x, int64_t x_stride, i
     rows_of(y, y_stride, x, x_stride, rows, r, c, s, table_stride, PE_BF16);
 }
 
-rotate_rows *const rotate_rows_c[3] = { [PE_F32] = f32_c, [PE_F16] = f16_c, [PE_BF16] = bf16_c };
-
-void rotate_kernels(kernels *k, unsigned rungs)
+void rotate_c(kernels *k)
 {
-    memcpy(k->rotate, rotate_rows_c, sizeof k->rotate);
-#if LADDER_X86
-    if (rungs & RUNG_AVX2)
-        memcpy(k->rotate, rotate_rows_avx2, sizeof k->rotate);
-    if (rungs & RUNG_AVX512)
-        memcpy(k->rotate, rotate_rows_avx512, sizeof k->rotate);
-#elif LADDER_NEON
-    if (rungs & RUNG_NEON)
-        memcpy(k->rotate, rotate_rows_neon, sizeof k->rotate);
-#endif
-    (void)rungs;
+    k->rotate[PE_F32] = f32_c;
+    k->rotate[PE_F16] = f16_c;
+    k->rotate[PE_BF16] = bf16_c;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include "kernels/rung_avx2.h"
 
@@ -95,6 +95,11 @@ static rotate_rows *const *const lower = NULL;
 #include "kernels/rotate_body.h"
 
 rotate_rows *const rotate_rows_avx2[3] = { [PE_F32] = rows_f32, [PE_F16] = rows_f16, [PE_BF16] = rows_bf16 };
+
+void rotate_avx2(kernels *k)
+{
+    memcpy(k->rotate, rotate_rows_avx2, sizeof k->rotate);
+}
 #endif
 
 #include "kernels/rung_end.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include "kernels/rung_avx512.h"
 
@@ -94,7 +94,12 @@ static rotate_rows *const *const lower = rotate_rows_avx2;
 
 #include "kernels/rotate_body.h"
 
-rotate_rows *const rotate_rows_avx512[3] = { [PE_F32] = rows_f32, [PE_F16] = rows_f16, [PE_BF16] = rows_bf16 };
+void rotate_avx512(kernels *k)
+{
+    k->rotate[PE_F32] = rows_f32;
+    k->rotate[PE_F16] = rows_f16;
+    k->rotate[PE_BF16] = rows_bf16;
+}
 #endif
 
 #include "kernels/rung_end.h"

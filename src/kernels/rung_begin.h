@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "kernels/kernels.h"
 #include "kernels/ladder.h"
-#include "kernels/num.h"
 
 #if LADDER_X86
 #include <immintrin.h>

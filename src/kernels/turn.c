@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include "kernels/kernels.h"
-#include "kernels/ladder.h"
 #include "kernels/turn.h"
 
 const wide turn_per_radian = { { 0x1.45f306dc9c883p-3, -0x1.6b01ec5417056p-57, -0x1.6447e493ad4cep-111 } };
@@ -90,24 +89,8 @@ bool turn_sums_c(float *c, float *s, const double *base, const double *step, int
     return certain;
 }
 
-void turn_kernels(kernels *k, unsigned rungs)
+void turn_c(kernels *k)
 {
     k->turns = turn_many_c;
     k->turn_sums = turn_sums_c;
-#if LADDER_X86
-    if (rungs & RUNG_AVX2) {
-        k->turns = turn_many_avx2;
-        k->turn_sums = turn_sums_avx2;
-    }
-    if (rungs & RUNG_AVX512) {
-        k->turns = turn_many_avx512;
-        k->turn_sums = turn_sums_avx512;
-    }
-#elif LADDER_NEON
-    if (rungs & RUNG_NEON) {
-        k->turns = turn_many_neon;
-        k->turn_sums = turn_sums_neon;
-    }
-#endif
-    (void)rungs;
 }

@@ -21,7 +21,6 @@ extern const double turn_sine_term[8], turn_cosine_term[9];
 typedef void turn_many(double *c, double *s, const double *n, const double *f, int64_t f_row, int64_t count);
 typedef bool turn_sums(float *c, float *s, const double *base, const double *step, int64_t row, double slack,
                        int64_t count);
-turn_many turn_many_avx2, turn_many_avx512, turn_many_neon;
-turn_sums turn_sums_c, turn_sums_avx2, turn_sums_avx512, turn_sums_neon;
+turn_sums turn_sums_c; /* the definition */
 
 #endif

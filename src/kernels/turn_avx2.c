@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include "kernels/rung_avx2.h"
 
@@ -93,15 +93,10 @@ INLINE bool reaches(vq a, vq b)
 
 #include "kernels/turn_body.h"
 
-void turn_many_avx2(double *c, double *s, const double *n, const double *f, int64_t f_row, int64_t count)
+void turn_avx2(kernels *k)
 {
-    many(c, s, n, f, f_row, count);
-}
-
-bool turn_sums_avx2(float *c, float *s, const double *base, const double *step, int64_t row, double slack,
-                    int64_t count)
-{
-    return sums(c, s, base, step, row, slack, count);
+    k->turns = many;
+    k->turn_sums = sums;
 }
 #endif
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include "kernels/wide.h"
 

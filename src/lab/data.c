@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lab/page.h"
 
+#include "base/random.h"
 #include "io/io.h"
-#include "core/random.h"
 
 #include <inttypes.h>
 #include <stdio.h>

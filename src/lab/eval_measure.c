@@ -24,7 +24,6 @@ typedef struct work {
     int32_t *token, *target;
     real *loss;
     uint8_t *right;
-    int64_t *at; /* positions */
     bool stopped;
 } work;
 
@@ -72,7 +71,7 @@ static pe_status run_batch(work *w, sums *s, int64_t length, int64_t first, int6
     }
     model_batch b = { .token = w->token,
                       .target = w->target,
-                      .at = { .at = w->at, .tokens = length, .axes = 1, .token_stride = 1, .axis_stride = 1 },
+                      .at = pe_positions_run(1, length, 0),
                       .sequences = sequences,
                       .length = length };
     pe_status status = model_losses(w->m, &b, w->loss, w->right, err);
@@ -181,11 +180,8 @@ static pe_status get_room(work *w, pe_error *err)
     w->target = calloc(room, sizeof *w->target);
     w->loss = calloc(room, sizeof *w->loss);
     w->right = calloc(room, sizeof *w->right);
-    w->at = calloc(room, sizeof *w->at);
-    if (!w->token || !w->target || !w->loss || !w->right || !w->at)
+    if (!w->token || !w->target || !w->loss || !w->right)
         return io_fail(err, PE_ERR_NOMEM, "no memory for windows of %zu tokens", room);
-    for (size_t n = 0; n < room; n++)
-        w->at[n] = (int64_t)n;
     return PE_OK;
 }
 
@@ -217,7 +213,6 @@ pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_erro
     free(w.target);
     free(w.loss);
     free(w.right);
-    free(w.at);
     return s == PE_OK ? check_finite(e, why) : s;
 }
 

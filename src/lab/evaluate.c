@@ -107,7 +107,7 @@ static pe_status all_windows(lab_test_line *out, bool *done, race *r, model *m, 
             return PE_OK;
         o->batch.sequences = out->windows - first < most ? out->windows - first : most;
         lab_data_test(r->data, &o->batch, first);
-        model_batch b = race_batch(r, m, &o->batch);
+        model_batch b = race_batch(m, &o->batch);
         RACE_TRY(model_losses(m, &b, o->loss, o->right, err));
         for (int64_t row = 0; row < o->batch.sequences; row++)
             add_window(&t, out, &o->batch, row, o->loss, o->right);

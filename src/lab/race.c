@@ -35,12 +35,13 @@ pe_status race_new_model(model **out, const race *r, const race_training *t, pe_
     return PE_OK;
 }
 
-model_batch race_batch(const race *r, const model *m, const lab_batch *b)
+model_batch race_batch(const model *m, const lab_batch *b)
 {
-    bool line = pe_encoding_axes(model_encoding(m)) != b->axes;
+    bool line = pe_encoding_axes(model_encoding(m)) != b->axes; /* the encoding knows one axis: tokens in a row */
     return (model_batch){ .token = b->token,
                           .target = b->target,
-                          .at = { .at = line ? r->line : b->at, .tokens = b->length, .axes = line ? 1 : b->axes },
+                          .at = line ? pe_positions_run(1, b->length, 0)
+                                     : pe_positions_of(b->at, PE_I64, 1, b->length, b->axes),
                           .sequences = b->sequences,
                           .length = b->length };
 }
@@ -212,6 +213,5 @@ void race_free(race *r)
     lab_data_free(r->data);
     pe_pool_free(r->pool);
     free(r->training);
-    free(r->line);
     free(r);
 }

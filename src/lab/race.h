@@ -63,7 +63,6 @@ typedef struct race {
     int trainings;
     lab_data *data;
     pe_pool *pool;
-    int64_t *line; /* 0, 1, 2, ...: positions for encodings that know one axis */
     lab_lock lock;
     screen *screen;
     bool locked, stopped;
@@ -105,7 +104,7 @@ model_config race_model(const lab_setup *s);
 /* A model of the training, its first weights set. */
 pe_status race_new_model(model **out, const race *r, const race_training *t, pe_error *err);
 /* The batch as the model takes it: positions as many as its encoding knows. */
-model_batch race_batch(const race *r, const model *m, const lab_batch *b);
+model_batch race_batch(const model *m, const lab_batch *b);
 uint64_t race_fingerprint(const lab_setup *s, const race_training *t); /* of all that weights follow from */
 bool race_shares(const lab_setup *s, int entry, const race_training *t);
 const char *race_spec_at(char out[400], const lab_setup *s, int entry, int64_t length); /* NULL: out of memory */

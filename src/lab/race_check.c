@@ -53,7 +53,7 @@ static pe_status check_pass(const race *r, model *m, pe_error *err)
     RACE_TRY(lab_batch_new(&b, r->data, LAB_TRAIN, 1, s->train_length, err));
     lab_data_train(r->data, &b, s->seed[0], 0);
     model_init(m, s->seed[0]);
-    model_batch batch = race_batch(r, m, &b);
+    model_batch batch = race_batch(m, &b);
     real *losses = calloc((size_t)s->train_length, sizeof *losses);
     pe_status status = losses ? model_losses(m, &batch, losses, NULL, err)
                               : io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " losses", s->train_length);
@@ -163,16 +163,6 @@ static pe_status check_lengths(race *r, pe_error *err)
     return PE_OK;
 }
 
-static pe_status make_line(race *r, pe_error *err)
-{
-    const lab_setup *s = &r->results.setup;
-    int64_t longest = s->test[s->tests - 1] > s->train_length ? s->test[s->tests - 1] : s->train_length;
-    r->line = calloc((size_t)longest, sizeof *r->line);
-    if (!r->line)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " positions", longest);
-    return pe_positions_offset(r->line, longest, 0, err);
-}
-
 /* Which one of them is meant, if that is not said already. */
 static pe_status check_one(race *r, int index, pe_error *err)
 {
@@ -196,7 +186,6 @@ pe_status race_check(race *r, pe_error *err)
     const lab_setup *s = &r->results.setup;
     RACE_TRY(check_numbers(s, err));
     RACE_TRY(check_lengths(r, err));
-    RACE_TRY(make_line(r, err));
     for (int i = 0; i < s->entries; i++)
         RACE_TRY(check_one(r, i, err));
     return PE_OK;

@@ -65,7 +65,7 @@ static char *as_trained(const char *spec, const pe_info *row)
     if (out)
         memcpy(out, row->trained_as, strlen(row->trained_as) + 1);
     for (int i = 0; out && i < row->key_count; i++) {
-        const char *key = row->keys[i].name;
+        const char *key = pe_info_key(row, i)->name;
         if (zoo_spec_has(spec, key) && zoo_spec_key(out, key) && zoo_spec_text(text, sizeof text, spec, key) &&
             !zoo_spec_put(&out, key, text))
             replace(&out, NULL);

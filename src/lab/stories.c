@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lab/stories.h"
 
-#include "core/random.h"
+#include "base/random.h"
 #include "lab/page.h"
 
 enum { DRAW_END = 0, DRAW_CUT = 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lab/stories.h"
 
-#include "core/random.h"
+#include "base/random.h"
 
 enum { DRAW_KIND, DRAW_NEAR, DRAW_BACK, DRAW_INITIAL };
 enum { STAY_BEATS = 4096, FRESH_PERCENT = 15 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lab/stories.h"
 
-#include "core/random.h"
+#include "base/random.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
  */
 #include "lab/page.h"
 
-#include "core/random.h"
+#include "base/random.h"
 
 #include <stdlib.h>
 #include <string.h>

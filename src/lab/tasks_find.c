@@ -7,7 +7,7 @@
  */
 #include "lab/page.h"
 
-#include "core/random.h"
+#include "base/random.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
  */
 #include "lab/page.h"
 
-#include "core/random.h"
+#include "base/random.h"
 
 enum { DOWN = 1, RIGHT = 2, LETTERS = 26, PERCENT = 18 }; /* drawn to be masked; neighbours may forbid it */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lab/text.h"
 
+#include "base/random.h"
 #include "io/checked.h"
-#include "core/random.h"
 #include "lab/page.h"
 
 #include <stdlib.h>

@@ -32,7 +32,7 @@ static pe_status step(trainer *t, lab_train_line *line, pe_error *err)
     adam_rates rates = ADAM_DEFAULTS;
     int64_t n = t->adam.step;
     lab_data_train(t->race->data, &t->batch, trainer_training(t)->seed, n);
-    model_batch b = race_batch(t->race, t->model, &t->batch);
+    model_batch b = race_batch(t->model, &t->batch);
     RACE_TRY(model_gradients(t->model, &b, &line->loss, err));
     rates.rate = adam_rate_at(s->rate, n, s->steps, s->warmup);
     rates.decay = s->decay;

@@ -1,53 +1,69 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the encoding enters: at the embedding, and in attention, one sequence after another or side by side. */
+ * Where the encoding enters: at the embedding, and in attention, each one call for all sequences of a batch. */
 #include "model/parts.h"
 
 #include "io/io.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #ifdef MODEL_DOUBLE
 #define ATTENTION(what) pe_reference_##what
-#define pe_reference_backward_work pe_reference_work
+#define attention_work(e, a, run, bytes, err) ((void)(run), pe_reference_work(e, a, bytes, err))
+#define attention_backward_work attention_work
 #else
 #define ATTENTION(what) pe_attention_##what
+#define attention_work pe_attention_work
+#define attention_backward_work pe_attention_backward_work
 #endif
+
+/* (B, T, heads, dim), a token every stride numbers. */
+static pe_view batch_view(const real *x, const model_batch *b, int64_t heads, int64_t dim, int64_t stride)
+{
+    pe_view v = pe_view_of((void *)(uintptr_t)x, MODEL_TYPE, b->sequences, b->length, heads, dim);
+    v.token_stride = stride;
+    v.batch_stride = b->length * stride;
+    return v;
+}
+
+/* The same in each sequence. */
+static pe_positions batch_positions(const model_batch *b)
+{
+    pe_positions at = b->at;
+    at.batch = b->sequences;
+    at.batch_stride = 0;
+    return at;
+}
+
+static pe_run layer_run(const model *m, int64_t l)
+{
+    return PE_MAKE(pe_run, .params = position_block(m, m->at.block, l), .pool = m->pool, .work = m->work,
+                   .work_bytes = m->work_bytes);
+}
 
 /* ---------------------------------------------------------------- the embedding */
 
-static void look_up(const model *m, const model_batch *b, int64_t s, real *x, int64_t stride)
+static void look_up(const model *m, const model_batch *b, real *x)
 {
     int64_t width = m->embed.in;
     real scale = (real)m->c.embed_scale;
-    for (int64_t t = 0; t < b->length; t++) {
-        const real *row = m->weights + m->embed.weight + b->token[s * b->length + t] * width;
+    for (int64_t i = 0; i < b->sequences * b->length; i++) {
+        const real *row = m->weights + m->embed.weight + b->token[i] * width;
         for (int64_t j = 0; j < width; j++)
-            x[t * stride + j] = row[j] * scale;
+            x[i * m->c.width + j] = row[j] * scale;
     }
-}
-
-static pe_view wide_view(const real *x, int64_t tokens, int64_t width, int64_t stride)
-{
-    pe_view v = pe_view_packed((void *)(uintptr_t)x, MODEL_TYPE, tokens, 1, width);
-    v.token_stride = stride;
-    v.head_stride = width;
-    return v;
 }
 
 /* Looked up where the final norm will be, which is free until then; the code goes on top on the way to x. */
 pe_status embed_forward(model *m, const model_batch *b, real *x, pe_error *err)
 {
-    int64_t width = m->c.width, own = m->embed.in;
+    int64_t width = m->c.width;
     bool coded = pe_encoding_hooks(m->at.e) & PE_HOOK_EMBED;
-    for (int64_t s = 0; s < b->sequences; s++) {
-        real *to = x + s * b->length * width, *from = coded ? m->h + s * b->length * width : to;
-        look_up(m, b, s, from, width);
-        if (coded)
-            TRY(pe_encoding_embed(m->at.e, position_block(m, m->at.block, 0), wide_view(to, b->length, width, width),
-                                  wide_view(from, b->length, own, width), b->at, err));
-    }
+    pe_run run = layer_run(m, 0);
+    look_up(m, b, coded ? m->h : x);
+    if (coded)
+        TRY(pe_embed(m->at.e, batch_view(x, b, 1, width, width), batch_view(m->h, b, 1, m->embed.in, width),
+                     batch_positions(b), &run, err));
     if (m->c.embed_norm)
         layer_forward(x, x, m->weights + m->embed_norm.weight, m->weights + m->embed_norm.bias,
                       b->sequences * b->length, width, m->c.eps);
@@ -78,150 +94,68 @@ static void spread_columns(void *arg, piece p)
 pe_status embed_backward(model *m, const model_batch *b, const real *dx, pe_error *err)
 {
     int64_t width = m->c.width;
+    pe_run run = layer_run(m, 0);
     if (m->at.count && pe_encoding_hooks(m->at.e) & PE_HOOK_EMBED)
-        for (int64_t s = 0; s < b->sequences; s++)
-            TRY(pe_encoding_embed_back(m->at.e, position_block(m, m->at.block, 0), position_block(m, m->at.dblock, 0),
-                                       (pe_view){ 0 }, wide_view(dx + s * b->length * width, b->length, width, width),
-                                       b->at, err));
+        TRY(pe_embed_back(m->at.e, position_block(m, m->at.dblock, 0), (pe_view){ 0 },
+                          batch_view(dx, b, 1, width, width), batch_positions(b), &run, err));
     run_rows(m, spread_columns, &(spread){ m, b, dx }, m->embed.in);
     return PE_OK;
 }
 
 /* ---------------------------------------------------------------- attention */
 
-typedef struct attend {
-    model *m;
-    const model_batch *b;
-    int64_t l;
-    const pe_pool *pool; /* inside one sequence; NULL: sequences side by side */
-    bool backward;
-    pe_error *err; /* (workers) */
-} attend;
-
-static pe_view heads_view(real *x, int64_t tokens, int64_t heads, int64_t dim, int64_t stride)
+static pe_attention problem(const model *m, const model_batch *b, int64_t l)
 {
-    pe_view v = pe_view_packed(x, MODEL_TYPE, tokens, heads, dim);
-    v.token_stride = stride;
-    v.head_stride = dim;
-    return v;
-}
-
-static pe_attention problem(const attend *a, int64_t s)
-{
-    const model *m = a->m;
     const model_config *c = &m->c;
-    const trace *t = &m->trace[a->l];
-    int64_t T = a->b->length, first = s * T, stride = m->layer[0].qkv.out, D = c->head_dim;
-    real *q = t->qkv + first * stride, *k = q + c->heads * D, *v = k + c->kv_heads * D;
-    pe_attention p = { .out = pe_view_packed(t->att + first * c->heads * D, MODEL_TYPE, T, c->heads, D),
-                       .q = heads_view(q, T, c->heads, D, stride),
-                       .k = heads_view(k, T, c->kv_heads, D, stride),
-                       .v = heads_view(v, T, c->kv_heads, D, stride),
-                       .q_at = a->b->at,
-                       .k_at = a->b->at,
-                       .mask = { .causal = c->causal },
-                       .pool = a->pool };
-    if (t->lse)
-        p.lse = pe_view_packed(t->lse + first * c->heads, MODEL_TYPE, T, c->heads, 1);
-    return p;
+    const trace *t = &m->trace[l];
+    int64_t stride = m->layer[0].qkv.out, D = c->head_dim;
+    real *q = t->qkv, *k = q + c->heads * D, *v = k + c->kv_heads * D;
+    return PE_MAKE(pe_attention, .out = batch_view(t->att, b, c->heads, D, c->heads * D),
+                   .lse = batch_view(t->lse, b, c->heads, 1, c->heads), .q = batch_view(q, b, c->heads, D, stride),
+                   .k = batch_view(k, b, c->kv_heads, D, stride), .v = batch_view(v, b, c->kv_heads, D, stride),
+                   .q_at = batch_positions(b), .k_at = batch_positions(b), .mask.causal = c->causal);
 }
 
-static pe_attention_grad gradient(const attend *a, int64_t s)
+static pe_attention_grad gradient(const model *m, const model_batch *b, int64_t l)
 {
-    const model *m = a->m;
     const model_config *c = &m->c;
-    int64_t T = a->b->length, first = s * T, stride = m->layer[0].qkv.out, D = c->head_dim;
-    real *dq = m->d.dqkv + first * stride, *dk = dq + c->heads * D, *dv = dk + c->kv_heads * D;
-    real *own = m->d.dblock + s * m->at.count;
-    pe_attention_grad g = { .dout = pe_view_packed(m->d.datt + first * c->heads * D, MODEL_TYPE, T, c->heads, D),
-                            .dq = heads_view(dq, T, c->heads, D, stride),
-                            .dk = heads_view(dk, T, c->kv_heads, D, stride),
-                            .dv = heads_view(dv, T, c->kv_heads, D, stride) };
-    if (m->at.count) {
-        memset(own, 0, (size_t)m->at.count * sizeof(real));
-        g.dparams = (pe_params){ own, MODEL_TYPE, m->at.count };
-    }
-    return g;
-}
-
-static void attend_sequence(void *arg, piece p)
-{
-    const attend *a = arg;
-    const model *m = a->m;
-    pe_attention problem_of = problem(a, p.first);
-    pe_params block = position_block(m, m->at.block, a->l);
-    void *work = (char *)m->work + (size_t)p.worker * m->work_bytes;
-    pe_error *err = &a->err[p.worker], own;
-    if (err->status)
-        return;
-    if (a->backward) {
-        pe_attention_grad g = gradient(a, p.first);
-        ATTENTION(backward)(m->at.e, block, &problem_of, &g, work, m->work_bytes, &own);
-    } else
-        ATTENTION(forward)(m->at.e, block, &problem_of, work, m->work_bytes, &own);
-    if (own.status)
-        *err = own;
-}
-
-/* One long sequence is split by attention itself; several go side by side. Both give the same bits. */
-static const pe_pool *inner_pool(const model *m, const model_batch *b)
-{
-    return b->sequences < m->workers ? m->pool : NULL;
+    int64_t stride = m->layer[0].qkv.out, D = c->head_dim;
+    real *dq = m->d.dqkv, *dk = dq + c->heads * D, *dv = dk + c->kv_heads * D;
+    return PE_MAKE(pe_attention_grad, .dout = batch_view(m->d.datt, b, c->heads, D, c->heads * D),
+                   .dq = batch_view(dq, b, c->heads, D, stride), .dk = batch_view(dk, b, c->kv_heads, D, stride),
+                   .dv = batch_view(dv, b, c->kv_heads, D, stride), .dparams = position_block(m, m->at.dblock, l));
 }
 
 pe_status heads_ready(model *m, const model_batch *b, bool backward, pe_error *err)
 {
-    attend a = { .m = m, .b = b, .pool = inner_pool(m, b), .backward = backward };
-    pe_attention p = problem(&a, 0);
+    pe_attention a = problem(m, b, 0);
+    pe_run run = layer_run(m, 0);
     size_t bytes, more;
-    TRY(ATTENTION(work)(m->at.e, &p, &bytes, err));
+    TRY(attention_work(m->at.e, &a, &run, &bytes, err));
     if (backward) {
-        TRY(ATTENTION(backward_work)(m->at.e, &p, &more, err));
+        TRY(attention_backward_work(m->at.e, &a, &run, &more, err));
         bytes = more > bytes ? more : bytes;
     }
-    bytes = (bytes / 64 + 1) * 64;
-    size_t sets = a.pool ? 1 : (size_t)m->workers; /* with a pool inside, one holds all workers' */
-    if (m->work && m->work_bytes >= bytes && m->work_sets >= sets)
+    if (m->work && m->work_bytes >= bytes)
         return PE_OK;
     free(m->work);
-    m->work_bytes = m->work_sets = 0;
-    m->work = bytes < SIZE_MAX / 2 / sets ? malloc(bytes * sets) : NULL;
-    if (!m->work)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for attention over %lld tokens", (long long)b->length);
-    m->work_bytes = bytes;
-    m->work_sets = sets;
-    return PE_OK;
-}
-
-static pe_status run_attend(attend a, pe_error *err)
-{
-    const model *m = a.m;
-    pe_status s = PE_OK;
-    a.err = calloc((size_t)m->workers, sizeof *a.err);
-    if (!a.err)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for attention");
-    if (a.pool)
-        for (int64_t n = 0; n < a.b->sequences; n++)
-            attend_sequence(&a, (piece){ n, 1, n, 0 });
-    else
-        run_each(m, attend_sequence, &a, a.b->sequences);
-    for (int w = 0; w < m->workers && !s; w++)
-        s = a.err[w].status ? io_fail(err, a.err[w].status, "%s", a.err[w].text) : PE_OK;
-    free(a.err);
-    return s;
+    m->work = malloc(bytes ? bytes : 1);
+    m->work_bytes = m->work ? bytes : 0;
+    return m->work ? PE_OK
+                   : io_fail(err, PE_ERR_NOMEM, "no memory for attention over %lld tokens", (long long)b->length);
 }
 
 pe_status heads_forward(model *m, const model_batch *b, int64_t l, pe_error *err)
 {
-    return run_attend((attend){ .m = m, .b = b, .l = l, .pool = inner_pool(m, b) }, err);
+    pe_attention a = problem(m, b, l);
+    pe_run run = layer_run(m, l);
+    return ATTENTION(forward)(m->at.e, &a, &run, err);
 }
 
 pe_status heads_backward(model *m, const model_batch *b, int64_t l, pe_error *err)
 {
-    TRY(run_attend((attend){ .m = m, .b = b, .l = l, .pool = inner_pool(m, b), .backward = true }, err));
-    real *sum = position_block(m, m->at.dblock, l).data;
-    for (int64_t s = 0; s < b->sequences; s++)
-        for (int64_t i = 0; i < m->at.count; i++)
-            sum[i] += m->d.dblock[s * m->at.count + i];
-    return PE_OK;
+    pe_attention a = problem(m, b, l);
+    pe_attention_grad g = gradient(m, b, l);
+    pe_run run = layer_run(m, l);
+    return ATTENTION(backward)(m->at.e, &a, &g, &run, err);
 }

@@ -155,22 +155,19 @@ pe_status model_losses(model *m, const model_batch *b, real *losses, uint8_t *ri
     return PE_OK;
 }
 
-static pe_status forward_text(model *m, const int32_t *token, int64_t n, int64_t *at, pe_error *err)
+static pe_status forward_text(model *m, const int32_t *token, int64_t n, pe_error *err)
 {
-    model_batch b = { .token = token, .at = { at, n, 1, 0, 0 }, .sequences = 1, .length = n };
+    model_batch b = { .token = token, .at = pe_positions_run(1, n, 0), .sequences = 1, .length = n };
     TRY(check_batch(m, &b, err));
-    TRY(pe_positions_offset(at, n, 0, err));
     TRY(memory_for(m, &b, false, err));
     return forward_layers(m, &b, err);
 }
 
 pe_status model_logits(model *m, real *logits, const int32_t *token, int64_t n, pe_error *err)
 {
-    int64_t *at = calloc((size_t)(n > 0 ? n : 1), sizeof *at);
-    pe_status s = at ? forward_text(m, token, n, at, err) : io_fail(err, PE_ERR_NOMEM, "no memory for positions");
+    pe_status s = forward_text(m, token, n, err);
     if (!s)
         logits_of(m, logits, (piece){ n - 1, 1, 0, 0 });
-    free(at);
     return s;
 }
 
@@ -187,10 +184,8 @@ static void chunk_logits(void *arg, piece p)
 
 pe_status model_all_logits(model *m, real *logits, const int32_t *token, int64_t n, pe_error *err)
 {
-    int64_t *at = calloc((size_t)(n > 0 ? n : 1), sizeof *at);
-    pe_status s = at ? forward_text(m, token, n, at, err) : io_fail(err, PE_ERR_NOMEM, "no memory for positions");
+    pe_status s = forward_text(m, token, n, err);
     if (!s)
         run_rows(m, chunk_logits, &(all){ m, logits }, n);
-    free(at);
     return s;
 }

@@ -4,7 +4,7 @@
  * alone start alike. */
 #include "model/parts.h"
 
-#include "core/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>

@@ -142,8 +142,7 @@ static bool add_layer(model *m, int64_t n)
 /* The embedding leaves room for a code that is joined to it. */
 static pe_status embed_width(const model *m, int64_t *width, pe_error *err)
 {
-    int64_t code =
-        pe_encoding_hooks(m->at.e) & PE_HOOK_EMBED ? pe_encoding_embed_width(m->at.e, m->c.width) - m->c.width : 0;
+    int64_t code = pe_encoding_hooks(m->at.e) & PE_HOOK_EMBED ? pe_embed_width(m->at.e, m->c.width) - m->c.width : 0;
     *width = m->c.width - code;
     if (code < 0 || *width < 1)
         return io_fail(err, PE_ERR_SHAPE, "%s: its code leaves no room in a width of %" PRId64,

@@ -51,7 +51,7 @@ static void cut_trace(cutter *c, trace *t, const model *m, int64_t rows, bool ba
     cut(c, &t->act, rows, l->down.in);
 }
 
-static void cut_slopes(cutter *c, model *m, int64_t rows, int64_t sequences)
+static void cut_slopes(cutter *c, model *m, int64_t rows)
 {
     const layer *l = &m->layer[0];
     slopes *d = &m->d;
@@ -64,11 +64,10 @@ static void cut_slopes(cutter *c, model *m, int64_t rows, int64_t sequences)
     cut(c, &d->dact, rows, l->down.in);
     cut(c, &d->dlogits, rows, m->c.vocab);
     cut(c, &d->dnorm, chunks_of(rows), m->c.width);
-    cut(c, &d->dblock, sequences, m->at.count);
 }
 
 /* Layers that go backward each keep their own; x of a layer is y of the one before. */
-static void cut_all(cutter *c, model *m, int64_t rows, int64_t sequences, bool backward)
+static void cut_all(cutter *c, model *m, int64_t rows, bool backward)
 {
     real *x;
     cut(c, &x, backward ? rows : 0, m->c.width);
@@ -87,7 +86,7 @@ static void cut_all(cutter *c, model *m, int64_t rows, int64_t sequences, bool b
     cut(c, &m->losses, rows, 1);
     cut(c, &m->scratch, (int64_t)m->workers * CHUNK, m->c.vocab);
     if (backward)
-        cut_slopes(c, m, rows, sequences);
+        cut_slopes(c, m, rows);
 }
 
 void memory_free(model *m)
@@ -98,7 +97,7 @@ void memory_free(model *m)
     m->memory = NULL;
     m->trace = NULL;
     m->work = NULL;
-    m->work_bytes = m->work_sets = 0;
+    m->work_bytes = 0;
     m->rows = 0;
 }
 
@@ -111,23 +110,22 @@ static pe_status no_memory(model *m, int64_t rows, pe_error *err)
 pe_status memory_for(model *m, const model_batch *b, bool backward, pe_error *err)
 {
     int64_t rows = b->sequences * b->length;
-    if (m->memory && rows == m->rows && b->sequences == m->sequences && backward == m->backward)
+    if (m->memory && rows == m->rows && backward == m->backward)
         return PE_OK;
     memory_free(m);
     cutter size = { .fits = true };
     m->trace = calloc((size_t)m->c.layers, sizeof *m->trace);
     if (!m->trace)
         return no_memory(m, rows, err);
-    cut_all(&size, m, rows, b->sequences, backward);
+    cut_all(&size, m, rows, backward);
     if (!size.fits || (uint64_t)size.used > SIZE_MAX / sizeof(real) - 1)
         return no_memory(m, rows, err);
     m->memory = malloc((size_t)size.used * sizeof(real) + 1);
     if (!m->memory)
         return no_memory(m, rows, err);
     cutter c = { .at = m->memory, .fits = true };
-    cut_all(&c, m, rows, b->sequences, backward);
+    cut_all(&c, m, rows, backward);
     m->rows = rows;
-    m->sequences = b->sequences;
     m->backward = backward;
     if (backward && !m->grads)
         m->grads = calloc((size_t)m->count, sizeof *m->grads);

@@ -62,7 +62,6 @@ typedef struct slopes {
     real *dqkv, *datt, *dup, *dact;
     real *dlogits; /* (N, V) */
     real *dnorm;   /* (chunks, 2 C): each chunk's share of a norm's gradient */
-    real *dblock;  /* (B, block): each sequence's share of an encoding's */
 } slopes;
 
 /* The encoding in use, and its parameters as it wants them. */
@@ -88,16 +87,16 @@ struct model {
     position at;
 
     /* memory for a batch of this size */
-    int64_t rows, sequences;
+    int64_t rows;
     bool backward;
     real *memory;
     trace *trace;   /* (layers) */
     real *h, *size; /* (N, C), (N): the final norm */
     real *losses;   /* (N) */
     slopes d;
-    real *scratch;                /* (workers, CHUNK, V) */
-    void *work;                   /* of attention */
-    size_t work_bytes, work_sets; /* of one set; sets: one for each that works at the same time */
+    real *scratch; /* (workers, CHUNK, V) */
+    void *work;    /* of attention */
+    size_t work_bytes;
 };
 
 #define CHUNK 256 /* rows of a piece; part of the definition: another number gives other bits */

@@ -61,12 +61,11 @@ pe_status position_layout(model *m, pe_error *err)
 {
     int64_t width = m->c.heads * m->c.head_dim;
     char name[MODEL_NAME_MAX];
-    pe_tensor t;
     for (int i = 0; i < pe_encoding_tensor_count(m->at.e); i++) {
-        TRY(pe_encoding_tensor(m->at.e, i, &t, err));
-        for (int64_t l = 0; l < copies(m, &t); l++) {
-            name_of(name, &t, l);
-            model_tensor *added = t.projected ? layout_add_weight(m, name, width, width) : layout_add(m, name, &t);
+        const pe_tensor *t = pe_encoding_tensor(m->at.e, i);
+        for (int64_t l = 0; l < copies(m, t); l++) {
+            name_of(name, t, l);
+            model_tensor *added = t->projected ? layout_add_weight(m, name, width, width) : layout_add(m, name, t);
             if (!added)
                 return io_fail(err, PE_ERR_NOMEM, "no memory for the encoding's tensors");
             added->position = true;
@@ -77,21 +76,20 @@ pe_status position_layout(model *m, pe_error *err)
 
 void position_init(model *m, uint64_t seed)
 {
-    pe_tensor t;
     char name[MODEL_NAME_MAX];
     for (int64_t l = 0; m->at.count && l < m->at.blocks; l++) {
         pe_params block = position_block(m, m->at.block, l);
         snprintf(name, sizeof name, "layer.%" PRId64 ".position", l);
         pe_encoding_init(m->at.e, block, name_seed(name, seed), NULL);
         for (int i = 0; i < pe_encoding_tensor_count(m->at.e); i++) {
-            pe_encoding_tensor(m->at.e, i, &t, NULL);
-            const model_tensor *own = find(m, t, l);
-            if (l >= copies(m, &t))
+            const pe_tensor *t = pe_encoding_tensor(m->at.e, i);
+            const model_tensor *own = find(m, *t, l);
+            if (l >= copies(m, t))
                 continue;
-            if (t.projected)
+            if (t->projected)
                 init_tensor(m, own, seed);
             else
-                memcpy(m->weights + own->offset, (real *)block.data + t.offset, (size_t)t.count * sizeof(real));
+                memcpy(m->weights + own->offset, (real *)block.data + t->offset, (size_t)t->count * sizeof(real));
         }
     }
 }
@@ -113,22 +111,18 @@ static pe_status fits(const model *m, const pe_encoding *e, const pe_tensor *t, 
 /* Every tensor of e is one of the model's. */
 static pe_status check_tensors(const model *m, const pe_encoding *e, pe_error *err)
 {
-    pe_tensor t;
     for (int i = 0; i < pe_encoding_tensor_count(e); i++) {
-        TRY(pe_encoding_tensor(e, i, &t, err));
-        TRY(fits(m, e, &t, find(m, t, 0), err));
+        const pe_tensor *t = pe_encoding_tensor(e, i);
+        TRY(fits(m, e, t, find(m, *t, 0), err));
     }
     return PE_OK;
 }
 
 static pe_status make_codes(position *p, pe_error *err)
 {
-    pe_tensor t;
     bool any = false;
-    for (int i = 0; i < pe_encoding_tensor_count(p->e); i++) {
-        TRY(pe_encoding_tensor(p->e, i, &t, err));
-        any = any || t.projected;
-    }
+    for (int i = 0; i < pe_encoding_tensor_count(p->e); i++)
+        any = any || pe_encoding_tensor(p->e, i)->projected;
     if (!any)
         return PE_OK;
     p->codes = malloc((size_t)p->count * sizeof(real));
@@ -184,7 +178,7 @@ pe_status model_use(model *m, const char *spec, pe_error *err)
     TRY(position_use(&next, m, spec, err));
     pe_status s = check_tensors(m, next.e, err);
     bool joined = pe_encoding_hooks(next.e) & PE_HOOK_EMBED;
-    if (!s && m->embed.in + (joined ? pe_encoding_embed_width(next.e, m->embed.in) - m->embed.in : 0) != m->c.width)
+    if (!s && m->embed.in + (joined ? pe_embed_width(next.e, m->embed.in) - m->embed.in : 0) != m->c.width)
         s = io_fail(err, PE_ERR_SHAPE, "%s: its code is not as wide as the one the model was trained with", spec);
     if (s) {
         position_free(&next);
@@ -203,11 +197,10 @@ typedef void (*tensor_job)(model *m, const pe_tensor *t, const model_tensor *own
 
 static void each_tensor(model *m, tensor_job job)
 {
-    pe_tensor t;
     for (int i = 0; i < pe_encoding_tensor_count(m->at.e); i++) {
-        pe_encoding_tensor(m->at.e, i, &t, NULL);
-        for (int64_t l = 0; l < copies(m, &t); l++)
-            job(m, &t, find(m, t, l), l);
+        const pe_tensor *t = pe_encoding_tensor(m->at.e, i);
+        for (int64_t l = 0; l < copies(m, t); l++)
+            job(m, t, find(m, *t, l), l);
     }
 }
 

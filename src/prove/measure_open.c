@@ -29,7 +29,7 @@ void measure_close(measure_encoding *m)
 
 int64_t measure_width(const measure_encoding *m)
 {
-    return pe_encoding_embed_width(m->e, m->shape.model_dim);
+    return pe_embed_width(m->e, m->shape.model_dim);
 }
 
 pe_status measure_added(const measure_encoding *m, int64_t width, pe_error *err)
@@ -49,9 +49,9 @@ pe_status measure_codes(double *out, const measure_encoding *m, int64_t first, i
     for (int64_t t = 0; t < n; t++) {
         int64_t at[PE_AXES_MAX] = { 0 };
         at[axes - 1] = first + t;
-        pe_view y = pe_view_packed(out + t * width, PE_F64, 1, 1, width);
-        pe_view x = { .dtype = PE_F64, .tokens = 1, .heads = 1, .dim = m->shape.model_dim };
-        PROVE_TRY(pe_encoding_embed(m->e, m->w, y, x, (pe_positions){ .at = at, .tokens = 1, .axes = axes }, err));
+        pe_view y = pe_view_of(out + t * width, PE_F64, 1, 1, 1, width);
+        pe_view x = pe_view_of(NULL, PE_F64, 1, 1, 1, m->shape.model_dim);
+        PROVE_TRY(pe_embed(m->e, y, x, pe_positions_of(at, PE_I64, 1, 1, axes), &PE_MAKE(pe_run, .params = m->w), err));
     }
     return PE_OK;
 }

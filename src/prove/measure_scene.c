@@ -65,14 +65,15 @@ static pe_status side_new(side *out, const scene *s, scene_text t, pe_error *err
 
 static pe_positions side_positions(const side *d, const scene *s, int64_t count)
 {
-    return (pe_positions){ .at = d->at, .tokens = count, .axes = pe_encoding_axes(s->m.e) };
+    return pe_positions_of(d->at, PE_I64, 1, count, pe_encoding_axes(s->m.e));
 }
 
 static pe_status project(side *d, const scene *s, int64_t count, pe_error *err)
 {
     int64_t C = s->m.shape.model_dim, HD = s->m.shape.heads * s->m.shape.head_dim;
-    PROVE_TRY(pe_encoding_embed(s->m.e, s->m.w, pe_view_packed(d->y, PE_F64, count, 1, s->width),
-                                pe_view_packed(d->x, PE_F64, count, 1, C), side_positions(d, s, count), err));
+    PROVE_TRY(pe_embed(s->m.e, pe_view_of(d->y, PE_F64, 1, count, 1, s->width),
+                       pe_view_of(d->x, PE_F64, 1, count, 1, C), side_positions(d, s, count),
+                       &PE_MAKE(pe_run, .params = s->m.w), err));
     for (int n = 0; n < 3; n++)
         for (int64_t t = 0; t < count; t++)
             for (int64_t i = 0; i < s->width; i++) {
@@ -87,9 +88,10 @@ static pe_status project(side *d, const scene *s, int64_t count, pe_error *err)
 static pe_status forward(pe_view out, const scene *s, const side *q, const side *k, pe_view v, pe_error *err)
 {
     int64_t H = s->m.shape.heads, D = s->m.shape.head_dim;
-    pe_attention a = { .out = out,
-                       .q = pe_view_packed(q->to[0], PE_F64, out.tokens, H, D),
-                       .k = pe_view_packed(k->to[1], PE_F64, v.tokens, H, D),
+    pe_attention a = { .size = sizeof a,
+                       .out = out,
+                       .q = pe_view_of(q->to[0], PE_F64, 1, out.tokens, H, D),
+                       .k = pe_view_of(k->to[1], PE_F64, 1, v.tokens, H, D),
                        .v = v,
                        .q_at = side_positions(q, s, out.tokens),
                        .k_at = side_positions(k, s, v.tokens),
@@ -99,7 +101,8 @@ static pe_status forward(pe_view out, const scene *s, const side *q, const side 
     void *work = malloc(bytes ? bytes : 1);
     if (!work)
         return io_fail(err, PE_ERR_NOMEM, "no memory for attention's work");
-    pe_status status = pe_reference_forward(s->m.e, s->m.w, &a, work, bytes, err);
+    pe_status status =
+        pe_reference_forward(s->m.e, &a, &PE_MAKE(pe_run, .params = s->m.w, .work = work, .work_bytes = bytes), err);
     free(work);
     return status;
 }
@@ -114,8 +117,8 @@ static pe_status look(double *weights, const scene *s, const side *q, int64_t qu
         return PE_ERR_NOMEM;
     for (int64_t i = 0; i < keys * H; i++)
         k->eyes[i * keys + i / H] = 1;
-    return forward(pe_view_packed(weights, PE_F64, queries, H, keys), s, q, k,
-                   pe_view_packed(k->eyes, PE_F64, keys, H, keys), err);
+    return forward(pe_view_of(weights, PE_F64, 1, queries, H, keys), s, q, k,
+                   pe_view_of(k->eyes, PE_F64, 1, keys, H, keys), err);
 }
 
 pe_status scene_attend(double *out, double *weights, const scene *s, scene_text q, scene_text k, pe_error *err)
@@ -127,8 +130,8 @@ pe_status scene_attend(double *out, double *weights, const scene *s, scene_text 
     status = status ? status : project(&from, s, q.count, err);
     status = status ? status : project(&to, s, k.count, err);
     if (!status && out)
-        status = forward(pe_view_packed(out, PE_F64, q.count, H, D), s, &from, &to,
-                         pe_view_packed(to.to[2], PE_F64, k.count, H, D), err);
+        status = forward(pe_view_of(out, PE_F64, 1, q.count, H, D), s, &from, &to,
+                         pe_view_of(to.to[2], PE_F64, 1, k.count, H, D), err);
     if (!status && weights)
         status = look(weights, s, &from, q.count, &to, k.count, err);
     side_free(&from);

@@ -46,8 +46,8 @@ static const pe_key *reach_key(const pe_info *row)
 {
     const char *name = row ? row->key_length ? row->key_length : row->key_trained : NULL;
     for (int n = 0; name && n < row->key_count; n++)
-        if (!strcmp(row->keys[n].name, name))
-            return row->keys[n].when ? NULL : &row->keys[n];
+        if (!strcmp(pe_info_key(row, n)->name, name))
+            return pe_info_key(row, n)->when ? NULL : pe_info_key(row, n);
     return NULL;
 }
 
@@ -57,11 +57,12 @@ static bool serves(const measure_encoding *m, double *room, int64_t length)
     int64_t axes = pe_encoding_axes(m->e), H = m->shape.heads, D = m->shape.head_dim;
     int64_t last[PE_AXES_MAX] = { 0 }, first[PE_AXES_MAX] = { 0 };
     measure_place_one(last, length - 1, length, axes);
-    pe_positions q = { .at = last, .tokens = 1, .axes = axes }, k = { .at = first, .tokens = 1, .axes = axes };
-    pe_view x = pe_view_packed(room + H, PE_F64, 1, H, D);
-    pe_tile t = { .score = pe_view_packed(room, PE_F64, 1, H, 1), .q = x, .k = x, .q_at = q, .k_at = k };
-    bool ok = !pe_encoding_embed(m->e, m->w, pe_view_packed(room + H + H * D, PE_F64, 1, 1, measure_width(m)),
-                                 pe_view_packed(room + H + H * D, PE_F64, 1, 1, m->shape.model_dim), q, NULL) ||
+    pe_positions q = pe_positions_of(last, PE_I64, 1, 1, axes), k = pe_positions_of(first, PE_I64, 1, 1, axes);
+    pe_view x = pe_view_of(room + H, PE_F64, 1, 1, H, D);
+    pe_tile t = { .score = pe_view_of(room, PE_F64, 1, 1, H, 1), .q = x, .k = x, .q_at = q, .k_at = k };
+    bool ok = !pe_embed(m->e, pe_view_of(room + H + H * D, PE_F64, 1, 1, 1, measure_width(m)),
+                        pe_view_of(room + H + H * D, PE_F64, 1, 1, 1, m->shape.model_dim), q,
+                        &PE_MAKE(pe_run, .params = m->w), NULL) ||
               measure_width(m) != m->shape.model_dim;
     for (int stage = PE_BEFORE_SCALE; ok && stage <= PE_AFTER_SCALE; stage++)
         ok = !pe_encoding_content(m->e, (pe_stage)stage, m->w, &t, NULL) &&

@@ -12,7 +12,7 @@
 
 #define ROUND_BLOCK 32 /* numbers that share a scale where the type has one */
 typedef void round_fn(double x[ROUND_BLOCK]);
-round_fn round_f32, round_bf16, round_f16, round_q8, round_q4; /* q8, q4: the blocks of a quantised cache (pe_block) */
+round_fn round_f32, round_bf16, round_f16, round_q8, round_q4; /* q8, q4: the blocks of a quantised cache */
 /* n numbers, block by block; the last is filled up with zeros. */
 void round_all(double *x, int64_t n, round_fn *round);
 

@@ -50,7 +50,7 @@ pe_status codes_open(codes *c, const char *spec, const prove_given *g, int64_t l
 
 static pe_positions places(const codes *c)
 {
-    return (pe_positions){ .at = c->at, .tokens = PLACES, .axes = c->axes };
+    return pe_positions_of(c->at, PE_I64, 1, PLACES, c->axes);
 }
 
 /* out (H, PLACES): what the query behind all places adds to its scores. */
@@ -58,10 +58,10 @@ static pe_status score_codes(double *out, const codes *c, pe_error *err)
 {
     int64_t H = c->m.shape.heads, D = c->m.shape.head_dim, last[PE_AXES_MAX];
     memcpy(last, c->at + (PLACES - 1) * c->axes, (size_t)c->axes * sizeof *last);
-    pe_tile t = { .score = { .data = out, .dtype = PE_F64, .tokens = 1, .heads = H, .dim = PLACES },
-                  .q = pe_view_packed(c->q, PE_F64, 1, H, D),
-                  .k = pe_view_packed(c->k, PE_F64, PLACES, H, D),
-                  .q_at = { .at = last, .tokens = 1, .axes = c->axes },
+    pe_tile t = { .score = pe_view_of(out, PE_F64, 1, 1, H, PLACES),
+                  .q = pe_view_of(c->q, PE_F64, 1, 1, H, D),
+                  .k = pe_view_of(c->k, PE_F64, 1, PLACES, H, D),
+                  .q_at = pe_positions_of(last, PE_I64, 1, 1, c->axes),
                   .k_at = places(c) };
     memset(out, 0, (size_t)c->size * sizeof *out);
     for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
@@ -75,12 +75,15 @@ pe_status codes_make(double *out, const codes *c, pe_error *err)
 {
     int64_t P = pe_encoding_pair_count(c->m.e);
     if (pe_encoding_hooks(c->m.e) & PE_HOOK_EMBED) {
-        pe_view y = pe_view_packed(out, PE_F64, PLACES, 1, c->step);
-        pe_view x = { .dtype = PE_F64, .tokens = PLACES, .heads = 1, .dim = c->m.shape.model_dim };
-        return pe_encoding_embed(c->m.e, c->m.w, y, x, places(c), err);
+        pe_view y = pe_view_of(out, PE_F64, 1, PLACES, 1, c->step);
+        pe_view x = pe_view_of(NULL, PE_F64, 1, PLACES, 1, c->m.shape.model_dim);
+        return pe_embed(c->m.e, y, x, places(c), &PE_MAKE(pe_run, .params = c->m.w), err);
     }
     if (!P)
         return score_codes(out, c, err);
-    pe_view cosine = { out, PE_F64, PLACES, 1, P, 2 * P, P }, sine = { out + P, PE_F64, PLACES, 1, P, 2 * P, P };
-    return pe_encoding_table(c->m.e, PE_KEY, cosine, sine, places(c), err);
+    pe_view cosine = pe_view_of(out, PE_F64, 1, PLACES, 1, P), sine;
+    cosine.token_stride = 2 * P;
+    sine = cosine;
+    sine.data = out + P;
+    return pe_rotate_table(c->m.e, PE_KEY, cosine, sine, places(c), NULL, err);
 }

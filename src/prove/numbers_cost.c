@@ -45,14 +45,12 @@ static void field_free(field *f)
 static pe_attention attention(const field *f, const runner *r)
 {
     pe_shape s = pe_encoding_shape(r->e);
-    pe_positions at = { .at = r->at, .tokens = f->tokens, .axes = pe_encoding_axes(r->e) };
-    return (pe_attention){ .out = pe_view_packed(f->x[3], PE_F32, f->tokens, s.heads, s.head_dim),
-                           .q = pe_view_packed(f->x[0], PE_F32, f->tokens, s.heads, s.head_dim),
-                           .k = pe_view_packed(f->x[1], PE_F32, f->tokens, s.heads, s.head_dim),
-                           .v = pe_view_packed(f->x[2], PE_F32, f->tokens, s.heads, s.head_dim),
-                           .q_at = at,
-                           .k_at = at,
-                           .mask.causal = true };
+    pe_positions at = pe_positions_of(r->at, PE_I64, 1, f->tokens, pe_encoding_axes(r->e));
+    return PE_MAKE(pe_attention, .out = pe_view_of(f->x[3], PE_F32, 1, f->tokens, s.heads, s.head_dim),
+                   .q = pe_view_of(f->x[0], PE_F32, 1, f->tokens, s.heads, s.head_dim),
+                   .k = pe_view_of(f->x[1], PE_F32, 1, f->tokens, s.heads, s.head_dim),
+                   .v = pe_view_of(f->x[2], PE_F32, 1, f->tokens, s.heads, s.head_dim), .q_at = at, .k_at = at,
+                   .mask.causal = true);
 }
 
 static float *floats(int64_t n)
@@ -95,10 +93,10 @@ static pe_status enter(field *f, const char *spec, const prove_given *g, pe_erro
         return io_fail(err, PE_ERR_NOMEM, "no memory for %s", r->spec);
     measure_place(r->at, f->tokens, pe_encoding_axes(r->e));
     PROVE_TRY(pe_encoding_init(r->e, r->w, g->seed, err));
-    int64_t width = pe_encoding_embed_width(r->e, pe_encoding_shape(r->e).model_dim);
+    int64_t width = pe_embed_width(r->e, pe_encoding_shape(r->e).model_dim);
     f->widest = width > f->widest ? width : f->widest;
     pe_attention a = attention(f, r);
-    return pe_attention_work(r->e, &a, &r->bytes, err);
+    return pe_attention_work(r->e, &a, &PE_MAKE(pe_run, .params = r->w), &r->bytes, err);
 }
 
 static pe_status enter_row(void *with, const char *spec, const prove_given *g, pe_error *err)
@@ -118,16 +116,17 @@ static pe_status enter_all(field *f, const prove_given *g, pe_error *err)
 static pe_status attend_once(field *f, runner *r, pe_error *err)
 {
     pe_attention a = attention(f, r);
-    return pe_attention_forward(r->e, r->w, &a, r->work, r->bytes, err);
+    return pe_attention_forward(r->e, &a, &PE_MAKE(pe_run, .params = r->w, .work = r->work, .work_bytes = r->bytes),
+                                err);
 }
 
 /* The bare codes of all tokens: made once, whatever the number of layers. */
 static pe_status embed_once(field *f, runner *r, pe_error *err)
 {
-    int64_t C = pe_encoding_shape(r->e).model_dim, width = pe_encoding_embed_width(r->e, C);
-    pe_view y = pe_view_packed(f->word, PE_F32, f->tokens, 1, width);
-    pe_view x = { .dtype = PE_F32, .tokens = f->tokens, .heads = 1, .dim = C };
-    return pe_encoding_embed(r->e, r->w, y, x, attention(f, r).q_at, err);
+    int64_t C = pe_encoding_shape(r->e).model_dim, width = pe_embed_width(r->e, C);
+    pe_view y = pe_view_of(f->word, PE_F32, 1, f->tokens, 1, width);
+    pe_view x = pe_view_of(NULL, PE_F32, 1, f->tokens, 1, C);
+    return pe_embed(r->e, y, x, attention(f, r).q_at, &PE_MAKE(pe_run, .params = r->w), err);
 }
 
 typedef pe_status run_fn(field *f, runner *r, pe_error *err);
@@ -251,7 +250,7 @@ static double table_bytes(const field *f, int n)
 {
     const pe_encoding *e = f->row[n].e;
     bool adds = pe_encoding_hooks(e) & PE_HOOK_EMBED && !f->row[n].w.count;
-    int64_t width = adds ? pe_encoding_embed_width(e, pe_encoding_shape(e).model_dim) : 2 * pe_encoding_pair_count(e);
+    int64_t width = adds ? pe_embed_width(e, pe_encoding_shape(e).model_dim) : 2 * pe_encoding_pair_count(e);
     return 4 * (double)width * (double)f->tokens;
 }
 

@@ -16,7 +16,7 @@ static pe_status bare_bias(trial *t, pe_error *err)
     double *none = measure_memory(t->size, 1, err), scale = pe_encoding_scale(t->m.e);
     if (!none)
         return PE_ERR_NOMEM;
-    pe_tile tile = { .score = pe_view_packed(t->bias, PE_F64, T, H, T),
+    pe_tile tile = { .score = pe_view_of(t->bias, PE_F64, 1, T, H, T),
                      .q = trial_view(t, none),
                      .k = trial_view(t, none),
                      .q_at = trial_places(t),
@@ -38,21 +38,22 @@ typedef enum kernel { ANY_KERNEL = 0, BIASED_KERNEL, OWN_KERNEL, KERNELS } kerne
 /* The plainest attention that gives what this encoding gives; *apart: how far that of any kernel is, or the next. */
 static pe_status plainest(kernel *is, double *apart, trial *t, pe_error *err)
 {
-    pe_attention a = { .scale = pe_encoding_scale(t->m.e) };
-    PROVE_TRY(trial_attend(t, &t->m, (pe_attention){ 0 }, t->out, err));
+    pe_attention bare = { .size = sizeof bare }, a = bare;
+    a.scale = pe_encoding_scale(t->m.e);
+    PROVE_TRY(trial_attend(t, &t->m, bare, t->out, err));
     double *turned[] = { t->q, t->k, t->v };
     for (int side = PE_QUERY; side <= PE_VALUE; side++)
-        PROVE_TRY(pe_encoding_rotate(t->m.e, (pe_side)side, trial_view(t, turned[side]), trial_view(t, turned[side]),
-                                     trial_places(t), err));
+        PROVE_TRY(pe_rotate(t->m.e, (pe_side)side, trial_view(t, turned[side]), trial_view(t, turned[side]),
+                            trial_places(t), NULL, err));
     for (*is = ANY_KERNEL; *is < OWN_KERNEL; ++*is) {
         PROVE_TRY(trial_attend(t, &t->plain, a, t->other, err));
-        PROVE_TRY(pe_encoding_rotate(t->m.e, PE_OUTPUT, trial_view(t, t->other), trial_view(t, t->other),
-                                     trial_places(t), err));
+        PROVE_TRY(
+            pe_rotate(t->m.e, PE_OUTPUT, trial_view(t, t->other), trial_view(t, t->other), trial_places(t), NULL, err));
         *apart = measure_difference(t->out, t->other, t->size);
         if (*apart < MEASURE_ROUNDING)
             break;
         PROVE_TRY(bare_bias(t, err));
-        a.mask.additive = pe_view_packed(t->bias, PE_F64, t->tokens, t->m.shape.heads, t->tokens);
+        a.mask.additive = pe_view_of(t->bias, PE_F64, 1, t->tokens, t->m.shape.heads, t->tokens);
     }
     return PE_OK;
 }
@@ -112,10 +113,10 @@ static pe_status shift_cache(double *apart, scores *s, double *fresh, pe_error *
         memcpy(from, s->at, (size_t)(T * s->axes) * sizeof *from);
     }
     scores_move(s, 0);
-    pe_positions old = { .at = from, .tokens = T, .axes = s->axes },
-                 now = { .at = s->at, .tokens = T, .axes = s->axes };
-    status = status ? status
-                    : pe_cache_shift(s->m.e, (pe_cache){ .k = pe_view_packed(cached, PE_F64, T, H, D) }, old, now, err);
+    pe_positions old = pe_positions_of(from, PE_I64, 1, T, s->axes),
+                 now = pe_positions_of(s->at, PE_I64, 1, T, s->axes);
+    status =
+        status ? status : pe_cache_shift(s->m.e, pe_view_of(cached, PE_F64, 1, T, H, D), NULL, old, now, NULL, err);
     status = status ? status : scores_make(fresh, s, SCORES_BOTH, err);
     if (!status) {
         memcpy(s->k, cached, (size_t)n * sizeof *cached);

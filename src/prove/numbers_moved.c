@@ -39,7 +39,7 @@ typedef struct angles {
 /* cos and sin of a place, as the library has them or of angles in the type. */
 static pe_status angles_of(angles *a, const turner *t, pe_side side, int way, pe_positions at, pe_error *err)
 {
-    double position = (double)at.at[0], angle[PAIRS_MAX] = { 0 };
+    double position = (double)io_position(at, 0, 0), angle[PAIRS_MAX] = { 0 };
     if (way == ANGLES) {
         round_all(&position, 1, t->round);
         for (int64_t p = 0; p < t->pairs; p++)
@@ -53,8 +53,8 @@ static pe_status angles_of(angles *a, const turner *t, pe_side side, int way, pe
             a->s[p] = sin(angle[p]);
         }
     } else
-        PROVE_TRY(pe_encoding_table(t->m.e, side, pe_view_packed(a->c, PE_F64, 1, 1, t->pairs),
-                                    pe_view_packed(a->s, PE_F64, 1, 1, t->pairs), at, err));
+        PROVE_TRY(pe_rotate_table(t->m.e, side, pe_view_of(a->c, PE_F64, 1, 1, 1, t->pairs),
+                                  pe_view_of(a->s, PE_F64, 1, 1, 1, t->pairs), at, NULL, err));
     round_all(a->c, t->pairs, t->round);
     round_all(a->s, t->pairs, t->round);
     return PE_OK;
@@ -82,11 +82,11 @@ static pe_status turn(double *to, const turner *t, pe_side side, int way, const 
     double low[PAIRS_MAX], high[PAIRS_MAX];
     for (int64_t n = 0; n < axes; n++)
         at[n] = place;
-    pe_positions where = { .at = at, .tokens = 1, .axes = axes };
+    pe_positions where = pe_positions_of(at, PE_I64, 1, 1, axes);
     memcpy(to, x, (size_t)D * sizeof *to);
-    pe_view y = pe_view_packed(to, PE_F64, 1, 1, D);
+    pe_view y = pe_view_of(to, PE_F64, 1, 1, 1, D);
     if (way == STORED || !t->pairs)
-        PROVE_TRY(pe_encoding_rotate(t->m.e, side, y, y, where, err));
+        PROVE_TRY(pe_rotate(t->m.e, side, y, y, where, NULL, err));
     else {
         PROVE_TRY(angles_of(&a, t, side, way, where, err));
         combine(low, t, x, a.c, a.s, -1);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "prove/numbers.h"
 
-#include "kernels/exact.h"
-
-#include "kernels/block.h"
-#include "kernels/num.h"
+#include "base/block.h"
+#include "base/num.h"
 
 #include <string.h>
 
@@ -35,7 +33,7 @@ void round_f32(double *x)
         x[i] = (double)(float)x[i];
 }
 
-static void round_block(double *x, pe_block kind)
+static void round_block(double *x, pe_dtype kind)
 {
     float f[BLOCK_WIDTH];
     unsigned char block[64];
@@ -49,12 +47,12 @@ static void round_block(double *x, pe_block kind)
 
 void round_q8(double *x)
 {
-    round_block(x, PE_BLOCK_Q8_0);
+    round_block(x, PE_Q8_0);
 }
 
 void round_q4(double *x)
 {
-    round_block(x, PE_BLOCK_Q4_0);
+    round_block(x, PE_Q4_0);
 }
 
 /* n numbers, block by block; the last is filled up with zeros. */

@@ -46,18 +46,17 @@ static pe_status halves_new(halves *h, const trial *t, pe_error *err)
 static pe_attention over(const trial *t, const halves *h, int64_t from, int64_t to)
 {
     int64_t T = t->tokens, H = t->m.shape.heads, D = t->m.shape.head_dim, skip = from * H * D;
-    return (pe_attention){ .out = pe_view_packed(h->x[4], PE_F32, T, H, D),
-                           .q = pe_view_packed(h->x[0], PE_F32, T, H, D),
-                           .k = pe_view_packed(h->x[1] + skip, PE_F32, to - from, H, D),
-                           .v = pe_view_packed(h->x[2] + skip, PE_F32, to - from, H, D),
-                           .q_at = trial_places(t),
-                           .k_at = { .at = t->at + from * t->axes, .tokens = to - from, .axes = t->axes },
-                           .mask = { .causal = true, .keys_after = T - to } };
+    return PE_MAKE(pe_attention, .out = pe_view_of(h->x[4], PE_F32, 1, T, H, D),
+                   .q = pe_view_of(h->x[0], PE_F32, 1, T, H, D),
+                   .k = pe_view_of(h->x[1] + skip, PE_F32, 1, to - from, H, D),
+                   .v = pe_view_of(h->x[2] + skip, PE_F32, 1, to - from, H, D), .q_at = trial_places(t),
+                   .k_at = pe_positions_of(t->at + from * t->axes, PE_I64, 1, to - from, t->axes),
+                   .mask = { .causal = true, .keys_after = T - to });
 }
 
 static pe_status need_work(halves *h, const trial *t, pe_attention a, pe_error *err)
 {
-    PROVE_TRY(pe_attention_work(t->m.e, &a, &h->bytes, err));
+    PROVE_TRY(pe_attention_work(t->m.e, &a, &PE_MAKE(pe_run, .params = t->m.w), &h->bytes, err));
     free(h->work);
     h->work = malloc(h->bytes ? h->bytes : 1);
     return h->work ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for attention's work");
@@ -74,11 +73,12 @@ static pe_status in_halves(halves *h, const trial *t, pe_error *err)
         piece[n] = (pe_partial){ h->part[n], h->line + 2 * n * lines, h->line + (2 * n + 1) * lines,
                                  counts ? h->carry + n * lines : NULL };
         PROVE_TRY(need_work(h, t, a, err));
-        PROVE_TRY(pe_attention_partial(t->m.e, t->m.w, &a, piece[n], h->work, h->bytes, err));
+        PROVE_TRY(pe_attention_partial(
+            t->m.e, &a, piece[n], &PE_MAKE(pe_run, .params = t->m.w, .work = h->work, .work_bytes = h->bytes), err));
     }
     pe_attention a = over(t, h, 0, T);
-    PROVE_TRY(pe_attention_merge(t->m.e, &a, piece[0], piece[1], err));
-    return pe_attention_finish(t->m.e, &a, piece[0], err);
+    PROVE_TRY(pe_attention_merge(piece[0], piece[1], lines, t->m.shape.head_dim, err));
+    return pe_attention_finish(t->m.e, &a, piece[0], NULL, err);
 }
 
 static pe_status try_halves(double *apart, const trial *t, halves *h, pe_error *err)
@@ -86,7 +86,8 @@ static pe_status try_halves(double *apart, const trial *t, halves *h, pe_error *
     pe_attention a = over(t, h, 0, t->tokens);
     a.out.data = h->x[3];
     PROVE_TRY(need_work(h, t, a, err));
-    PROVE_TRY(pe_attention_forward(t->m.e, t->m.w, &a, h->work, h->bytes, err));
+    PROVE_TRY(pe_attention_forward(t->m.e, &a,
+                                   &PE_MAKE(pe_run, .params = t->m.w, .work = h->work, .work_bytes = h->bytes), err));
     PROVE_TRY(in_halves(h, t, err));
     for (int64_t n = 0; n < t->size; n++)
         *apart = fmax(*apart, fabs((double)h->x[3][n] - (double)h->x[4][n]));

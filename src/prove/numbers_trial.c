@@ -40,18 +40,17 @@ pe_status trial_open(trial *t, const char *spec, const prove_given *g, pe_error 
 
 pe_view trial_view(const trial *t, double *x)
 {
-    return pe_view_packed(x, PE_F64, t->tokens, t->m.shape.heads, t->m.shape.head_dim);
+    return pe_view_of(x, PE_F64, 1, t->tokens, t->m.shape.heads, t->m.shape.head_dim);
 }
 
 pe_positions trial_places(const trial *t)
 {
-    return (pe_positions){ .at = t->at, .tokens = t->tokens, .axes = t->axes };
+    return pe_positions_of(t->at, PE_I64, 1, t->tokens, t->axes);
 }
 
 pe_status trial_attend(const trial *t, const measure_encoding *m, pe_attention a, double *to, pe_error *err)
 {
-    static const int64_t zero[PE_AXES_MAX];
-    pe_positions one_place = { .at = zero, .tokens = t->tokens, .axes = 1, .token_stride = 0, .axis_stride = 1 };
+    pe_positions one_place = { .batch = 1, .tokens = t->tokens };
     size_t bytes = 0;
     a.out = trial_view(t, to);
     a.q = trial_view(t, t->q);
@@ -63,7 +62,8 @@ pe_status trial_attend(const trial *t, const measure_encoding *m, pe_attention a
     void *work = malloc(bytes ? bytes : 1);
     if (!work)
         return io_fail(err, PE_ERR_NOMEM, "no memory for attention's work");
-    pe_status status = pe_reference_forward(m->e, m->w, &a, work, bytes, err);
+    pe_status status =
+        pe_reference_forward(m->e, &a, &PE_MAKE(pe_run, .params = m->w, .work = work, .work_bytes = bytes), err);
     free(work);
     return status;
 }

@@ -40,8 +40,8 @@ property_verdict property_norm(property_subject *s)
         property_random(s, PE_POSITION_MAX, at);
         for (int64_t c = 0; c < C; c++)
             x[c] = measure_uniform(&s->randomness);
-        if (W && pe_encoding_embed(s->e, s->w, pe_view_packed(y, PE_F64, 1, 1, W), pe_view_packed(x, PE_F64, 1, 1, C),
-                                   property_positions(s, at, 1), &s->err))
+        if (W && pe_embed(s->e, pe_view_of(y, PE_F64, 1, 1, 1, W), pe_view_of(x, PE_F64, 1, 1, 1, C),
+                          property_positions(s, at, 1), &PE_MAKE(pe_run, .params = s->w), &s->err))
             break;
         worst = fmax(worst, W ? length_change(y, W, x, C) : 0);
         worst = fmax(worst, hooks & PE_HOOK_ROTATE ? turn_change(s, y, at) : 0);
@@ -59,9 +59,9 @@ property_verdict property_invertible(property_subject *s)
         int64_t at[PE_AXES_MAX];
         property_random(s, PE_POSITION_MAX, at);
         for (int side = PE_QUERY; side <= PE_OUTPUT; side++) {
-            pe_view v = pe_view_packed(y, PE_F64, 1, H, D);
+            pe_view v = pe_view_of(y, PE_F64, 1, 1, H, D);
             bool bad = property_turned(s, (pe_side)side, y, s->q, H, at) ||
-                       s->undo(s->e, (pe_side)side, v, v, property_positions(s, at, 1), NULL);
+                       s->undo(s->e, (pe_side)side, v, v, property_positions(s, at, 1), NULL, NULL);
             worst = fmax(worst, bad ? (double)INFINITY : measure_difference(y, s->q, H * D));
         }
     }
@@ -76,7 +76,7 @@ property_verdict property_learned(property_subject *s)
 
 /* ---------------------------------------------------------------- all of them */
 
-property_predicate *const property_predicates[PE_CLAIM_COUNT] = {
+property_predicate *const property_predicates[CLAIM_COUNT] = {
     property_unique, property_any_length, property_bounded,    property_linear,  property_relative, property_norm,
     property_axes,   property_symmetric,  property_invertible, property_endless, property_learned,
 };
@@ -84,7 +84,7 @@ property_predicate *const property_predicates[PE_CLAIM_COUNT] = {
 /* Of each: the sentence, and what its number is. */
 static const struct {
     words sentence, number;
-} said[PE_CLAIM_COUNT] = {
+} said[CLAIM_COUNT] = {
     { { "no two positions share a code", "任意两个位置的编码都不同（唯一）" },
       { "nearest two codes, relative", "最近两个编码的相对距离" } },
     { { "a position's code does not depend on the length of the sequence", "同一位置的编码与序列长度无关" },
@@ -110,7 +110,7 @@ static const struct {
 
 words prove_property_words(unsigned claim)
 {
-    for (int b = 0; b < PE_CLAIM_COUNT; b++)
+    for (int b = 0; b < CLAIM_COUNT; b++)
         if (claim == 1u << b)
             return said[b].sentence;
     return (words){ "", "" };
@@ -123,12 +123,12 @@ pe_status property_ask(property_verdict *out, property_subject *s, int bit, pe_e
     return s->err.status ? io_fail(err, s->err.status, "%s", s->err.text) : PE_OK;
 }
 
-pe_status prove_properties(property_found out[PE_CLAIM_COUNT], const char *spec, pe_shape shape, pe_error *err)
+pe_status prove_properties(property_found out[CLAIM_COUNT], const char *spec, pe_shape shape, pe_error *err)
 {
     property_subject s;
     PROVE_TRY(property_open(&s, spec, shape, PROPERTY_SEED, err));
     pe_status status = PE_OK;
-    for (int b = 0; !status && b < PE_CLAIM_COUNT; b++) {
+    for (int b = 0; !status && b < CLAIM_COUNT; b++) {
         property_verdict v;
         status = property_ask(&v, &s, b, err);
         if (1u << b == PE_CLAIM_LEARNED) /* a fact, no merit */

@@ -22,7 +22,8 @@ typedef struct property_verdict {
 typedef struct property_room property_room;
 typedef struct property_subject property_subject;
 typedef pe_status property_code(property_subject *s, const int64_t *at, int64_t n, double *out); /* out (n, size) */
-typedef pe_status property_undo(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, pe_error *);
+typedef pe_status property_undo(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *,
+                                pe_error *);
 
 /* An encoding with parameters and contents, and the range of each coordinate that it serves. */
 struct property_subject {
@@ -83,7 +84,7 @@ pe_status property_pair(property_subject *s, property_contents c, const int64_t 
 /* ---------------------------------------------------------------- predicates, in the order of the claim bits */
 
 typedef property_verdict property_predicate(property_subject *s);
-extern property_predicate *const property_predicates[PE_CLAIM_COUNT];
+extern property_predicate *const property_predicates[CLAIM_COUNT];
 property_predicate property_unique, property_any_length, property_bounded, property_linear, property_relative,
     property_norm, property_axes, property_symmetric, property_invertible, property_endless, property_learned;
 /* One of them, by the number of its bit; what it took is released. */

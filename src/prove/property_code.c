@@ -12,14 +12,15 @@
 
 int64_t property_embed_size(const property_subject *s)
 {
-    return pe_encoding_hooks(s->e) & PE_HOOK_EMBED ? pe_encoding_embed_width(s->e, s->shape.model_dim) : 0;
+    return pe_encoding_hooks(s->e) & PE_HOOK_EMBED ? pe_embed_width(s->e, s->shape.model_dim) : 0;
 }
 
 static pe_status embed_code(property_subject *s, const int64_t *at, int64_t n, double *out)
 {
-    pe_view y = { out, PE_F64, n, 1, property_embed_size(s), s->size, s->size };
-    pe_view x = { NULL, PE_F64, n, 1, s->shape.model_dim, 0, 0 };
-    return pe_encoding_embed(s->e, s->w, y, x, property_positions(s, at, n), NULL);
+    pe_view y = pe_view_of(out, PE_F64, 1, n, 1, property_embed_size(s));
+    y.token_stride = s->size;
+    pe_view x = pe_view_of(NULL, PE_F64, 1, n, 1, s->shape.model_dim);
+    return pe_embed(s->e, y, x, property_positions(s, at, n), &PE_MAKE(pe_run, .params = s->w), NULL);
 }
 
 /* cos and sin as a query and as a key. */
@@ -29,8 +30,8 @@ static pe_status turn_code(property_subject *s, const int64_t *at, int64_t n, do
     double *table = property_doubles(s, 2 * n * P);
     pe_status bad = table ? PE_OK : PE_ERR_NOMEM;
     for (int side = PE_QUERY; !bad && side <= PE_KEY; side++) {
-        bad = pe_encoding_table(s->e, (pe_side)side, pe_view_packed(table, PE_F64, n, 1, P),
-                                pe_view_packed(table + n * P, PE_F64, n, 1, P), property_positions(s, at, n), NULL);
+        bad = pe_rotate_table(s->e, (pe_side)side, pe_view_of(table, PE_F64, 1, n, 1, P),
+                              pe_view_of(table + n * P, PE_F64, 1, n, 1, P), property_positions(s, at, n), NULL, NULL);
         for (int64_t i = 0; i < n * P; i++) {
             double *to = out + i / P * s->size + 2 * side * P + i % P;
             to[0] = table[i];
@@ -43,7 +44,7 @@ static pe_status turn_code(property_subject *s, const int64_t *at, int64_t n, do
 pe_status property_terms(const property_subject *s, double *score, pe_view q, pe_view k, const int64_t *q_at,
                          const int64_t *k_at, pe_stage stage)
 {
-    pe_tile t = { .score = pe_view_packed(score, PE_F64, q.tokens, s->shape.heads, k.tokens),
+    pe_tile t = { .score = pe_view_of(score, PE_F64, 1, q.tokens, s->shape.heads, k.tokens),
                   .q = q,
                   .k = k,
                   .q_at = property_positions(s, q_at, q.tokens),
@@ -73,7 +74,7 @@ static pe_status score_code(property_subject *s, const int64_t *at, int64_t n, d
         k_at[j * s->axes] = j;
     pe_status bad = q && k && score ? PE_OK : PE_ERR_NOMEM;
     for (int stage = PE_BEFORE_SCALE; !bad && stage <= PE_AFTER_SCALE; stage++)
-        bad = property_terms(s, score, pe_view_packed(q, PE_F64, n, H, D), pe_view_packed(k, PE_F64, keys, G, D), at,
+        bad = property_terms(s, score, pe_view_of(q, PE_F64, 1, n, H, D), pe_view_of(k, PE_F64, 1, keys, G, D), at,
                              k_at, (pe_stage)stage);
     for (int64_t t = 0; !bad && t < n; t++)
         for (int64_t h = 0; h < H; h++)
@@ -90,10 +91,11 @@ static pe_status value_code(property_subject *s, const int64_t *at, int64_t n, d
         return PE_ERR_NOMEM;
     for (int64_t i = 0; i < n * H; i++)
         prob[i] = 1;
-    pe_view y = { out, PE_F64, n, H, D, s->size, D };
+    pe_view y = pe_view_of(out, PE_F64, 1, n, H, D);
+    y.token_stride = s->size;
     for (int64_t t = 0; t < n; t++)
         memset(out + t * s->size, 0, (size_t)(H * D) * sizeof *out);
-    return pe_encoding_value(s->e, s->w, y, pe_view_packed(prob, PE_F64, n, H, 1), property_positions(s, at, n),
+    return pe_encoding_value(s->e, s->w, y, pe_view_of(prob, PE_F64, 1, n, H, 1), property_positions(s, at, n),
                              property_positions(s, origin, 1), NULL);
 }
 

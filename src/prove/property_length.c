@@ -87,9 +87,9 @@ property_verdict property_unique(property_subject *s)
 static void take_contents(property_subject *b, const property_subject *a)
 {
     for (int t = 0; t < pe_encoding_tensor_count(a->e); t++) {
-        pe_tensor x, y;
-        if (!pe_encoding_tensor(a->e, t, &x, NULL) && !pe_encoding_tensor(b->e, t, &y, NULL) && x.count == y.count)
-            memcpy((double *)b->w.data + y.offset, (double *)a->w.data + x.offset, (size_t)x.count * sizeof(double));
+        const pe_tensor *x = pe_encoding_tensor(a->e, t), *y = pe_encoding_tensor(b->e, t);
+        if (y && x->count == y->count)
+            memcpy((double *)b->w.data + y->offset, (double *)a->w.data + x->offset, (size_t)x->count * sizeof(double));
     }
     memcpy(b->q, a->q, (size_t)(a->shape.heads * a->shape.head_dim) * sizeof(double));
     memcpy(b->k, a->k, (size_t)(a->shape.kv_heads * a->shape.head_dim) * sizeof(double));

@@ -15,9 +15,9 @@
 pe_status property_turned(const property_subject *s, pe_side side, double *y, const double *x, int64_t heads,
                           const int64_t *at)
 {
-    pe_view from = pe_view_packed((void *)(uintptr_t)x, PE_F64, 1, heads, s->shape.head_dim), to = from;
+    pe_view from = pe_view_of((void *)(uintptr_t)x, PE_F64, 1, 1, heads, s->shape.head_dim), to = from;
     to.data = y;
-    return pe_encoding_rotate(s->e, side, to, from, property_positions(s, at, 1), NULL);
+    return pe_rotate(s->e, side, to, from, property_positions(s, at, 1), NULL, NULL);
 }
 
 /* Terms that count keys find a key at every place from j to i, but no more than 63. */
@@ -48,7 +48,7 @@ static pe_status head_scores(property_subject *s, const double *q0, const double
     for (int64_t h = 0; h < H; h++)
         sum[h * keys] = measure_dot(q + h * D, k + h / (H / G) * D, D);
     for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
-        PROVE_TRY(property_terms(s, sum, pe_view_packed(q, PE_F64, 1, H, D), pe_view_packed(k, PE_F64, keys, G, D), i,
+        PROVE_TRY(property_terms(s, sum, pe_view_of(q, PE_F64, 1, 1, H, D), pe_view_of(k, PE_F64, 1, keys, G, D), i,
                                  k_at, (pe_stage)stage));
         for (int64_t h = 0; stage == PE_BEFORE_SCALE && h < H; h++)
             sum[h * keys] *= pe_encoding_scale(s->e);
@@ -69,9 +69,9 @@ static pe_status embed_score(property_subject *s, property_contents c, const int
     if (!out)
         return PE_ERR_NOMEM;
     for (int n = 0; W && n < 2; n++) {
-        pe_view from = { (void *)(uintptr_t)in[n], PE_F64, 1, 1, C, 0, 0 };
-        PROVE_TRY(pe_encoding_embed(s->e, s->w, pe_view_packed(out + n * W, PE_F64, 1, 1, W), from,
-                                    property_positions(s, at[n], 1), NULL));
+        pe_view from = pe_view_of((void *)(uintptr_t)in[n], PE_F64, 1, 1, 1, C);
+        PROVE_TRY(pe_embed(s->e, pe_view_of(out + n * W, PE_F64, 1, 1, 1, W), from, property_positions(s, at[n], 1),
+                           &PE_MAKE(pe_run, .params = s->w), NULL));
     }
     *score = c.projections ? 0 : measure_dot(out, out + W, W);
     for (int64_t n = 0; c.projections && n < W; n++)
@@ -89,7 +89,7 @@ static pe_status value_terms(property_subject *s, const int64_t *i, const int64_
     for (int64_t h = 0; h < H; h++)
         prob[h] = 1;
     memset(out, 0, (size_t)(H * D) * sizeof *out);
-    return pe_encoding_value(s->e, s->w, pe_view_packed(out, PE_F64, 1, H, D), pe_view_packed(prob, PE_F64, 1, H, 1),
+    return pe_encoding_value(s->e, s->w, pe_view_of(out, PE_F64, 1, 1, H, D), pe_view_of(prob, PE_F64, 1, 1, H, 1),
                              property_positions(s, i, 1), property_positions(s, j, 1), NULL);
 }
 

@@ -40,7 +40,7 @@ void property_release(property_subject *s, property_room *mark)
 
 pe_positions property_positions(const property_subject *s, const int64_t *at, int64_t n)
 {
-    return (pe_positions){ at, n, s->axes, 0, 0 };
+    return pe_positions_of(at, PE_I64, 1, n, s->axes);
 }
 
 bool property_scores_pairs(const property_subject *s)
@@ -139,7 +139,7 @@ static pe_status find_ends(property_subject *s, pe_error *err)
 
 pe_status property_open(property_subject *s, const char *spec, pe_shape shape, uint64_t seed, pe_error *err)
 {
-    *s = (property_subject){ .code = property_whole_code, .undo = pe_encoding_unrotate };
+    *s = (property_subject){ .code = property_whole_code, .undo = pe_unrotate };
     size_t n = strlen(spec);
     if (n >= sizeof s->spec)
         return io_fail(err, PE_ERR_SPEC, "the spec has %zu characters; needs less than %zu", n, sizeof s->spec);

@@ -7,11 +7,12 @@
 #ifndef POSENC_PROVE_H
 #define POSENC_PROVE_H
 
+#include "io/io.h"
 #include "io/words.h"
 #include "posenc.h"
 
 #define PROVE_SPECS_MAX 24
-#define PROVE_NUMBERS_MAX 64
+#define PROVE_NUMBERS_MAX 160 /* two for each of the rows there may be (ROWS_MAX), and some */
 
 typedef enum prove_verdict { PROVE_HOLDS = 0, PROVE_REFUTED, PROVE_DEPENDS, PROVE_VERDICT_COUNT } prove_verdict;
 
@@ -106,7 +107,7 @@ typedef struct property_found {
 } property_found;
 
 /* Measures every PE_CLAIM_ of a spec, in the order of its bits. */
-pe_status prove_properties(property_found out[PE_CLAIM_COUNT], const char *spec, pe_shape shape, pe_error *err);
+pe_status prove_properties(property_found out[CLAIM_COUNT], const char *spec, pe_shape shape, pe_error *err);
 words prove_property_words(unsigned claim); /* "no two positions share a code" */
 
 #endif

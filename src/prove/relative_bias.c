@@ -48,11 +48,11 @@ static pe_status ruler_open(ruler *r, const prove_given *g, pe_error *err)
 static pe_status ruler_read(ruler *r, pe_error *err)
 {
     int64_t H = r->m.shape.heads, D = r->m.shape.head_dim, n = r->length;
-    pe_tile t = { .score = { .data = r->term, .dtype = PE_F64, .tokens = 1, .heads = H, .dim = n },
-                  .q = pe_view_packed(r->q, PE_F64, 1, H, D),
-                  .k = pe_view_packed(r->k, PE_F64, n, H, D),
-                  .q_at = { .at = r->at, .tokens = 1, .axes = 1 },
-                  .k_at = { .at = r->at + 1, .tokens = n, .axes = 1 } };
+    pe_tile t = { .score = pe_view_of(r->term, PE_F64, 1, 1, H, n),
+                  .q = pe_view_of(r->q, PE_F64, 1, 1, H, D),
+                  .k = pe_view_of(r->k, PE_F64, 1, n, H, D),
+                  .q_at = pe_positions_of(r->at, PE_I64, 1, 1, 1),
+                  .k_at = pe_positions_of(r->at + 1, PE_I64, 1, n, 1) };
     memset(r->term, 0, (size_t)(H * n) * sizeof *r->term);
     for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
         PROVE_TRY(pe_encoding_content(r->m.e, (pe_stage)stage, r->m.w, &t, err));
@@ -107,16 +107,14 @@ pe_status measure_linear_penalty(prove_finding *out, const prove_given *g, pe_er
 /* ------------------------------------------------ buckets */
 
 /* Every parameter becomes the number of its row, so that a bias tells which row it was read from. */
-static pe_status number_rows(measure_encoding *m, pe_error *err)
+static void number_rows(measure_encoding *m)
 {
     double *w = m->w.data;
     for (int n = 0; n < pe_encoding_tensor_count(m->e); n++) {
-        pe_tensor t;
-        PROVE_TRY(pe_encoding_tensor(m->e, n, &t, err));
-        for (int64_t i = 0; i < t.count; i++)
-            w[t.offset + i] = (double)(i / (t.count / t.shape[0]));
+        const pe_tensor *t = pe_encoding_tensor(m->e, n);
+        for (int64_t i = 0; i < t->count; i++)
+            w[t->offset + i] = (double)(i / (t->count / t->shape[0]));
     }
-    return PE_OK;
 }
 
 static void add_buckets(prove_finding *out, const ruler *r)
@@ -133,7 +131,8 @@ pe_status measure_buckets(prove_finding *out, const prove_given *g, pe_error *er
     ruler r;
     double falls = 0, rises = 0;
     pe_status status = ruler_open(&r, g, err);
-    status = status ? status : number_rows(&r.m, err);
+    if (!status)
+        number_rows(&r.m);
     status = status ? status : ruler_read(&r, err);
     for (int64_t d = 1; !status && d < r.length; d++) {
         falls += r.term[d] < r.term[d - 1];

@@ -65,8 +65,8 @@ static int64_t served(const measure_encoding *m, double *code)
 /* Rows of the first tensor; 0 where nothing is learned. */
 static int64_t table_rows(const measure_encoding *m)
 {
-    pe_tensor t;
-    return pe_encoding_tensor_count(m->e) && !pe_encoding_tensor(m->e, 0, &t, NULL) ? t.shape[0] : 0;
+    const pe_tensor *t = pe_encoding_tensor(m->e, 0);
+    return t ? t->shape[0] : 0;
 }
 
 /* given: spec (one that adds codes), head_dim. REFUTED where positions past every table are served. */

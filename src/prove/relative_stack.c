@@ -10,7 +10,7 @@ enum { VOCABULARY = 256 };
 void stack_close(stack *s)
 {
     measure_close(&s->m);
-    free(s->x), free(s->y), free(s->probe), free(s->goal), free(s->at), free(s->work);
+    free(s->x), free(s->y), free(s->probe), free(s->goal), free(s->work);
     for (int n = 0; n < 4; n++)
         free(s->part[n]);
     for (int n = 0; n < 6; n++)
@@ -20,14 +20,10 @@ void stack_close(stack *s)
 static pe_attention attention(const stack *s)
 {
     int64_t H = s->m.shape.heads, D = s->m.shape.head_dim, T = s->tokens;
-    pe_positions at = { .at = s->at, .tokens = T, .axes = 1 };
-    return (pe_attention){ .out = pe_view_packed(s->part[3], PE_F64, T, H, D),
-                           .q = pe_view_packed(s->part[0], PE_F64, T, H, D),
-                           .k = pe_view_packed(s->part[1], PE_F64, T, H, D),
-                           .v = pe_view_packed(s->part[2], PE_F64, T, H, D),
-                           .q_at = at,
-                           .k_at = at,
-                           .mask.causal = s->causal };
+    pe_positions at = pe_positions_run(1, T, 0);
+    return PE_MAKE(pe_attention, .out = pe_view_of(s->part[3], PE_F64, 1, T, H, D),
+                   .q = pe_view_of(s->part[0], PE_F64, 1, T, H, D), .k = pe_view_of(s->part[1], PE_F64, 1, T, H, D),
+                   .v = pe_view_of(s->part[2], PE_F64, 1, T, H, D), .q_at = at, .k_at = at, .mask.causal = s->causal);
 }
 
 static bool take_memory(stack *s, pe_error *err)
@@ -39,7 +35,7 @@ static bool take_memory(stack *s, pe_error *err)
         whole = (s->part[i] = measure_memory(s->tokens, i < 2 ? 2 * C : C, err));
     for (int i = 0; whole && i < 6; i++)
         whole = (s->weight[i] = measure_memory(C, i < 4 ? C : 2 * C, err));
-    return whole && (s->at = calloc((size_t)s->tokens, sizeof *s->at));
+    return whole;
 }
 
 pe_status stack_open(stack *s, const prove_given *g, pe_error *err)
@@ -53,7 +49,6 @@ pe_status stack_open(stack *s, const prove_given *g, pe_error *err)
                        g->spec[0]);
     if (!take_memory(s, err))
         return io_fail(err, PE_ERR_NOMEM, "no memory for a small Transformer");
-    PROVE_TRY(pe_positions_offset(s->at, s->tokens, 0, err));
     pe_attention a = attention(s);
     PROVE_TRY(pe_reference_work(s->m.e, &a, &s->bytes, err));
     s->work = malloc(s->bytes ? s->bytes : 1);
@@ -68,11 +63,8 @@ pe_status stack_fill(stack *s, uint64_t seed, pe_error *err)
         measure_normals(s->x + n * C, C, 1, word * 1000003);
         s->goal[n] = ((double)(n % T) + 0.5) / (double)T - 0.5; /* of mean 0 */
     }
-    for (int64_t t = 0; t < TEXTS; t++) {
-        pe_view x = pe_view_packed(s->x + t * T * C, PE_F64, T, 1, C);
-        PROVE_TRY(pe_encoding_embed(s->m.e, s->m.w, x, x, (pe_positions){ .at = s->at, .tokens = T, .axes = 1 }, err));
-    }
-    return PE_OK;
+    pe_view x = pe_view_of(s->x, PE_F64, TEXTS, T, 1, C);
+    return pe_embed(s->m.e, x, x, pe_positions_run(TEXTS, T, 0), &PE_MAKE(pe_run, .params = s->m.w), err);
 }
 
 /* to (n, out) = x (n, in) W (in, out). */
@@ -115,7 +107,8 @@ static pe_status layer(stack *s, double *x, double *y, pe_error *err)
     for (int n = 0; n < 3; n++)
         times(s->part[n], y, s->weight[n], T, C, C);
     pe_attention a = attention(s);
-    PROVE_TRY(pe_reference_forward(s->m.e, s->m.w, &a, s->work, s->bytes, err));
+    PROVE_TRY(pe_reference_forward(s->m.e, &a,
+                                   &PE_MAKE(pe_run, .params = s->m.w, .work = s->work, .work_bytes = s->bytes), err));
     times(y, s->part[3], s->weight[3], T, C, C);
     join(x, y, T * C, s->residual);
     normalise(y, x, T, C);

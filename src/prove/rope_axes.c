@@ -11,9 +11,9 @@ static pe_status turn_at(double *to, const double *x, const measure_encoding *m,
                          pe_error *err)
 {
     int64_t D = m->shape.head_dim;
-    return pe_encoding_rotate(m->e, side, pe_view_packed(to, PE_F64, 1, 1, D),
-                              pe_view_packed((void *)(uintptr_t)x, PE_F64, 1, 1, D),
-                              (pe_positions){ .at = at, .tokens = 1, .axes = pe_encoding_axes(m->e) }, err);
+    return pe_rotate(m->e, side, pe_view_of(to, PE_F64, 1, 1, 1, D),
+                     pe_view_of((void *)(uintptr_t)x, PE_F64, 1, 1, 1, D),
+                     pe_positions_of(at, PE_I64, 1, 1, pe_encoding_axes(m->e)), NULL, err);
 }
 
 static void step_along(int64_t *to, const int64_t *from, int64_t axis, int64_t by)
@@ -49,9 +49,10 @@ static pe_status score(double *out, const measure_encoding *m, const double *q, 
     const int64_t *place[2] = { at, origin };
     double to[2][MEASURE_HEAD_MAX], with[MEASURE_HEAD_MAX];
     for (int side = PE_QUERY; side <= PE_KEY; side++) {
-        pe_positions p = { .at = place[side], .tokens = 1, .axes = pe_encoding_axes(m->e) };
-        PROVE_TRY(pe_encoding_embed(m->e, m->w, pe_view_packed(with, PE_F64, 1, 1, D),
-                                    pe_view_packed((void *)(uintptr_t)from[side], PE_F64, 1, 1, D), p, err));
+        pe_positions p = pe_positions_of(place[side], PE_I64, 1, 1, pe_encoding_axes(m->e));
+        PROVE_TRY(pe_embed(m->e, pe_view_of(with, PE_F64, 1, 1, 1, D),
+                           pe_view_of((void *)(uintptr_t)from[side], PE_F64, 1, 1, 1, D), p,
+                           &PE_MAKE(pe_run, .params = m->w), err));
         PROVE_TRY(turn_at(to[side], with, m, (pe_side)side, place[side], err));
     }
     *out = measure_dot(to[0], to[1], D);

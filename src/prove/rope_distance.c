@@ -93,15 +93,15 @@ static pe_status score_at(double *score, const measure_encoding *m, const double
 {
     int64_t D = m->shape.head_dim, at[2] = { distance, 0 };
     double a[MEASURE_HEAD_MAX], b[MEASURE_HEAD_MAX], *both[2] = { a, b };
-    pe_positions where[2] = { { .at = at, .tokens = 1, .axes = 1 }, { .at = at + 1, .tokens = 1, .axes = 1 } };
+    pe_positions where[2] = { pe_positions_of(at, PE_I64, 1, 1, 1), pe_positions_of(at + 1, PE_I64, 1, 1, 1) };
     const double *from[2] = { q, k };
     for (int side = PE_QUERY; side <= PE_KEY; side++)
-        PROVE_TRY(pe_encoding_rotate(m->e, (pe_side)side, pe_view_packed(both[side], PE_F64, 1, 1, D),
-                                     pe_view_packed((void *)(uintptr_t)from[side], PE_F64, 1, 1, D), where[side], err));
+        PROVE_TRY(pe_rotate(m->e, (pe_side)side, pe_view_of(both[side], PE_F64, 1, 1, 1, D),
+                            pe_view_of((void *)(uintptr_t)from[side], PE_F64, 1, 1, 1, D), where[side], NULL, err));
     *score = measure_dot(a, b, D);
-    pe_tile t = { .score = pe_view_packed(score, PE_F64, 1, 1, 1),
-                  .q = pe_view_packed(a, PE_F64, 1, 1, D),
-                  .k = pe_view_packed(b, PE_F64, 1, 1, D),
+    pe_tile t = { .score = pe_view_of(score, PE_F64, 1, 1, 1, 1),
+                  .q = pe_view_of(a, PE_F64, 1, 1, 1, D),
+                  .k = pe_view_of(b, PE_F64, 1, 1, 1, D),
                   .q_at = where[0],
                   .k_at = where[1] };
     for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
@@ -119,9 +119,9 @@ static pe_status peak(int64_t *best, const measure_encoding *m, const double *q,
 {
     double k[MEASURE_HEAD_MAX], most = -INFINITY, score;
     int64_t D = m->shape.head_dim;
-    PROVE_TRY(pe_encoding_rotate(m->e, PE_QUERY, pe_view_packed(k, PE_F64, 1, 1, D),
-                                 pe_view_packed((void *)(uintptr_t)q, PE_F64, 1, 1, D),
-                                 (pe_positions){ .at = &wanted, .tokens = 1, .axes = 1 }, err));
+    PROVE_TRY(pe_rotate(m->e, PE_QUERY, pe_view_of(k, PE_F64, 1, 1, 1, D),
+                        pe_view_of((void *)(uintptr_t)q, PE_F64, 1, 1, 1, D), pe_positions_of(&wanted, PE_I64, 1, 1, 1),
+                        NULL, err));
     for (int64_t d = 0; d < length; d++) {
         PROVE_TRY(score_at(&score, m, q, k, d, err));
         if (score > most) {

@@ -54,9 +54,9 @@ static pe_status turn(double *to, const double *x, const measure_encoding *m, pe
     int64_t at[PE_AXES_MAX], axes = pe_encoding_axes(m->e), H = m->shape.heads, D = m->shape.head_dim;
     for (int64_t a = 0; a < axes; a++)
         at[a] = position;
-    return pe_encoding_rotate(m->e, side, pe_view_packed(to, PE_F64, 1, H, D),
-                              pe_view_packed((void *)(uintptr_t)x, PE_F64, 1, H, D),
-                              (pe_positions){ .at = at, .tokens = 1, .axes = axes }, err);
+    return pe_rotate(m->e, side, pe_view_of(to, PE_F64, 1, 1, H, D),
+                     pe_view_of((void *)(uintptr_t)x, PE_F64, 1, 1, H, D), pe_positions_of(at, PE_I64, 1, 1, axes),
+                     NULL, err);
 }
 
 /* given: spec, heads, head_dim, length (the farthest position). REFUTED where a turned vector is longer or shorter. */

@@ -10,16 +10,14 @@
 #define STIR 0.05 /* deviation of what parameters are moved by */
 
 /* Parameters as after some training, each within its bounds. */
-static pe_status stir(measure_encoding *m, uint64_t seed, pe_error *err)
+static void stir(measure_encoding *m, uint64_t seed)
 {
     double *w = m->w.data;
     for (int n = 0; n < pe_encoding_tensor_count(m->e); n++) {
-        pe_tensor t;
-        PROVE_TRY(pe_encoding_tensor(m->e, n, &t, err));
-        for (int64_t i = t.offset; i < t.offset + t.count; i++)
-            w[i] = fmin(fmax(w[i] + STIR * measure_normal(&seed), t.min), t.max);
+        const pe_tensor *t = pe_encoding_tensor(m->e, n);
+        for (int64_t i = t->offset; i < t->offset + t->count; i++)
+            w[i] = fmin(fmax(w[i] + STIR * measure_normal(&seed), t->min), t->max);
     }
-    return PE_OK;
 }
 
 static void place(const scores *s)
@@ -55,8 +53,8 @@ pe_status scores_open(scores *s, const char *spec, const prove_given *g, pe_erro
     s->axes = pe_encoding_axes(s->m.e);
     s->width = measure_width(&s->m);
     s->size = s->tokens * s->m.shape.heads * s->tokens;
-    pe_status status = stir(&s->m, g->seed, err);
-    status = status ? status : take_memory(s, g->seed, err);
+    stir(&s->m, g->seed);
+    pe_status status = take_memory(s, g->seed, err);
     if (status)
         scores_close(s);
     return status;
@@ -72,33 +70,33 @@ void scores_close(scores *s)
 
 static pe_positions places(const scores *s)
 {
-    return (pe_positions){ .at = s->at, .tokens = s->tokens, .axes = s->axes };
+    return pe_positions_of(s->at, PE_I64, 1, s->tokens, s->axes);
 }
 
 /* to (T, H, D): the words with their codes, projected and turned. */
 static pe_status one_side(double *to, scores *s, pe_side side, bool there, pe_error *err)
 {
     int64_t H = s->m.shape.heads, D = s->m.shape.head_dim, HD = H * D, C = s->m.shape.model_dim;
-    pe_view x = pe_view_packed(there ? s->x : NULL, PE_F64, s->tokens, 1, C);
-    pe_view out = pe_view_packed(to, PE_F64, s->tokens, H, D);
+    pe_view x = pe_view_of(there ? s->x : NULL, PE_F64, 1, s->tokens, 1, C);
+    pe_view out = pe_view_of(to, PE_F64, 1, s->tokens, H, D);
     memset(s->y, 0, (size_t)(s->tokens * s->width) * sizeof *s->y);
     if (there || pe_encoding_hooks(s->m.e) & PE_HOOK_EMBED)
-        PROVE_TRY(
-            pe_encoding_embed(s->m.e, s->m.w, pe_view_packed(s->y, PE_F64, s->tokens, 1, s->width), x, places(s), err));
+        PROVE_TRY(pe_embed(s->m.e, pe_view_of(s->y, PE_F64, 1, s->tokens, 1, s->width), x, places(s),
+                           &PE_MAKE(pe_run, .params = s->m.w), err));
     memset(to, 0, (size_t)(s->tokens * HD) * sizeof *to);
     for (int64_t t = 0; t < s->tokens; t++)
         for (int64_t i = 0; i < s->width; i++)
             for (int64_t c = 0; c < HD; c++)
                 to[t * HD + c] += s->y[t * s->width + i] * s->weight[side][i * HD + c];
-    return pe_encoding_rotate(s->m.e, side, out, out, places(s), err);
+    return pe_rotate(s->m.e, side, out, out, places(s), NULL, err);
 }
 
 static pe_status terms(double *out, const scores *s, pe_stage stage, pe_error *err)
 {
     int64_t T = s->tokens, H = s->m.shape.heads, D = s->m.shape.head_dim;
-    pe_tile tile = { .score = pe_view_packed(out, PE_F64, T, H, T),
-                     .q = pe_view_packed(s->q, PE_F64, T, H, D),
-                     .k = pe_view_packed(s->k, PE_F64, T, H, D),
+    pe_tile tile = { .score = pe_view_of(out, PE_F64, 1, T, H, T),
+                     .q = pe_view_of(s->q, PE_F64, 1, T, H, D),
+                     .k = pe_view_of(s->k, PE_F64, 1, T, H, D),
                      .q_at = places(s),
                      .k_at = places(s),
                      .seen = s->seen };

@@ -3,7 +3,7 @@
  * words -> contents (+ codes) -> q, k of one head -> turned -> scores -> softmax, by the library's hooks. */
 #include "show/attend.h"
 
-#include "core/random.h"
+#include "base/random.h"
 #include "io/io.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static void layer_free(layer *l)
 static pe_status layer_new(layer *l, const show_subject *s, int64_t T, pe_error *err)
 {
     int64_t H = s->shape.heads, Hkv = s->shape.kv_heads, D = s->shape.head_dim;
-    l->width = pe_encoding_embed_width(s->e, s->shape.model_dim);
+    l->width = pe_embed_width(s->e, s->shape.model_dim);
     if (l->width > WEIGHTS_MAX / D)
         return io_fail(err, PE_ERR_RANGE,
                        "attention: random projections of %" PRId64 " times %" PRId64
@@ -76,8 +76,8 @@ static pe_status embed(layer *l, const show_subject *s, pe_positions where, bool
         memcpy(l->embedded + t * l->width, l->x + t * C, (size_t)C * sizeof *l->x);
     if (!with)
         return PE_OK;
-    return pe_encoding_embed(s->e, s->params, pe_view_packed(l->embedded, PE_F64, T, 1, l->width),
-                             pe_view_packed(l->x, PE_F64, T, 1, C), where, err);
+    return pe_embed(s->e, pe_view_of(l->embedded, PE_F64, 1, T, 1, l->width), pe_view_of(l->x, PE_F64, 1, T, 1, C),
+                    where, &PE_MAKE(pe_run, .params = s->params), err);
 }
 
 /* An encoding that wants its scores as they are has the usual scale in its projections. */
@@ -108,10 +108,10 @@ static void project(double *y, const double *x, const show_subject *s, int64_t T
 static pe_status turn(layer *l, const show_subject *s, pe_positions where, pe_error *err)
 {
     int64_t T = where.tokens, D = s->shape.head_dim;
-    pe_view q = pe_view_packed(l->q, PE_F64, T, s->shape.heads, D);
-    pe_view k = pe_view_packed(l->k, PE_F64, T, s->shape.kv_heads, D);
-    SHOW_TRY(pe_encoding_rotate(s->e, PE_QUERY, q, q, where, err));
-    return pe_encoding_rotate(s->e, PE_KEY, k, k, where, err);
+    pe_view q = pe_view_of(l->q, PE_F64, 1, T, s->shape.heads, D);
+    pe_view k = pe_view_of(l->k, PE_F64, 1, T, s->shape.kv_heads, D);
+    SHOW_TRY(pe_rotate(s->e, PE_QUERY, q, q, where, NULL, err));
+    return pe_rotate(s->e, PE_KEY, k, k, where, NULL, err);
 }
 
 static pe_status score(layer *l, const show_subject *s, const show_request *r, pe_positions where, bool with,
@@ -126,9 +126,9 @@ static pe_status score(layer *l, const show_subject *s, const show_request *r, p
     if (!with)
         return PE_OK;
     return show_scores(s,
-                       &(pe_tile){ .score = pe_view_packed(l->score, PE_F64, T, H, T),
-                                   .q = pe_view_packed(l->q, PE_F64, T, H, D),
-                                   .k = pe_view_packed(l->k, PE_F64, T, Hkv, D),
+                       &(pe_tile){ .score = pe_view_of(l->score, PE_F64, 1, T, H, T),
+                                   .q = pe_view_of(l->q, PE_F64, 1, T, H, D),
+                                   .k = pe_view_of(l->k, PE_F64, 1, T, Hkv, D),
                                    .q_at = where,
                                    .k_at = where,
                                    .seen = l->seen },

@@ -3,7 +3,7 @@
  * The library's numbers, as the views want them: float64, packed. */
 #include "show/views.h"
 
-#include "core/random.h"
+#include "base/random.h"
 #include "io/checked.h"
 #include "io/io.h"
 
@@ -29,12 +29,13 @@ pe_status show_memory(double **out, int64_t a, int64_t b, pe_error *err)
 /* Codes that are joined stand alone; codes that are added span model_dim. */
 pe_status show_codes(double **out, int64_t *width, const show_subject *s, pe_positions where, pe_error *err)
 {
-    int64_t n = where.tokens, joined = pe_encoding_embed_width(s->e, 0), model = s->shape.model_dim;
+    int64_t n = where.tokens, joined = pe_embed_width(s->e, 0), model = s->shape.model_dim;
     for (int64_t x = joined > 0 ? 0 : model;; x = model) {
-        *width = pe_encoding_embed_width(s->e, x);
+        *width = pe_embed_width(s->e, x);
         SHOW_TRY(show_memory(out, n, *width, err));
-        pe_status status = pe_encoding_embed(s->e, s->params, pe_view_packed(*out, PE_F64, n, 1, *width),
-                                             pe_view_packed(NULL, PE_F64, n, 1, x), where, err);
+        pe_status status =
+            pe_embed(s->e, pe_view_of(*out, PE_F64, 1, n, 1, *width), pe_view_of(NULL, PE_F64, 1, n, 1, x), where,
+                     &PE_MAKE(pe_run, .params = s->params), err);
         if (!status)
             return PE_OK;
         free(*out);
@@ -49,9 +50,9 @@ pe_status show_turns(double **out, int64_t *pairs, const show_subject *s, pe_pos
     int64_t n = where.tokens;
     *pairs = pe_encoding_pair_count(s->e);
     SHOW_TRY(show_memory(out, 2 * n, *pairs, err));
-    pe_view cosine = pe_view_packed(*out, PE_F64, n, 1, *pairs), sine = cosine;
+    pe_view cosine = pe_view_of(*out, PE_F64, 1, n, 1, *pairs), sine = cosine;
     sine.data = *out + n * *pairs;
-    pe_status status = pe_encoding_table(s->e, PE_QUERY, cosine, sine, where, err);
+    pe_status status = pe_rotate_table(s->e, PE_QUERY, cosine, sine, where, NULL, err);
     if (status) {
         free(*out);
         *out = NULL;
@@ -127,7 +128,7 @@ static void look(uint8_t *seen, pe_positions q, pe_positions k, int64_t axis, bo
 {
     for (int64_t i = 0; i < q.tokens; i++)
         for (int64_t j = 0; j < k.tokens; j++)
-            seen[i * k.tokens + j] = !causal || k.at[j * k.axes + axis] <= q.at[i * q.axes + axis];
+            seen[i * k.tokens + j] = !causal || io_position(k, j, axis) <= io_position(q, i, axis);
 }
 
 static void blank(double *out, const uint8_t *seen, int64_t queries, int64_t heads, int64_t keys)
@@ -149,9 +150,9 @@ static pe_status add_terms(double *out, const show_subject *s, const show_reques
         look(c.seen, q, k, r->axis, causal);
         /* Terms that count keys decide for themselves what they count where nothing is hidden. */
         status = show_scores(s,
-                             &(pe_tile){ .score = pe_view_packed(out, PE_F64, q.tokens, H, k.tokens),
-                                         .q = pe_view_packed(c.q, PE_F64, q.tokens, H, D),
-                                         .k = pe_view_packed(c.k, PE_F64, k.tokens, s->shape.kv_heads, D),
+                             &(pe_tile){ .score = pe_view_of(out, PE_F64, 1, q.tokens, H, k.tokens),
+                                         .q = pe_view_of(c.q, PE_F64, 1, q.tokens, H, D),
+                                         .k = pe_view_of(c.k, PE_F64, 1, k.tokens, s->shape.kv_heads, D),
                                          .q_at = q,
                                          .k_at = k,
                                          .seen = causal ? c.seen : NULL },

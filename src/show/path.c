@@ -14,7 +14,7 @@ static pe_positions one(const show_subject *s, const show_request *r, int64_t *a
 {
     for (int64_t a = 0; a < s->axes; a++)
         at[a] = a == r->axis ? position : 0;
-    return (pe_positions){ .at = at, .tokens = 1, .axes = s->axes };
+    return pe_positions_of(at, PE_I64, 1, 1, s->axes);
 }
 
 /* A refusal is an answer; no memory is none. */
@@ -121,9 +121,9 @@ pe_status show_one_mask(show_request *r, show_subject *const *s, int count, pe_e
  * bounded, so that no sum overflows. */
 static int64_t work_of(const show_subject *s)
 {
-    int64_t joined = pe_encoding_embed_width(s->e, 0), H = s->shape.heads, work = 0;
+    int64_t joined = pe_embed_width(s->e, 0), H = s->shape.heads, work = 0;
     if (s->hooks & PE_HOOK_EMBED)
-        work += SHOW_SINE * (joined > 0 ? joined : pe_encoding_embed_width(s->e, s->shape.model_dim));
+        work += SHOW_SINE * (joined > 0 ? joined : pe_embed_width(s->e, s->shape.model_dim));
     if (s->hooks & PE_HOOK_ROTATE)
         work += SHOW_SINE * 2 * pe_encoding_pair_count(s->e);
     if (s->hooks & PE_HOOK_BIAS)
@@ -167,7 +167,7 @@ pe_status path_new(show_path *p, const show_subject *s, const show_request *r, i
         return io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " positions", points);
     for (int64_t i = 0; i < points; i++)
         p->at[i * s->axes + r->axis] = r->start + i * p->step;
-    p->where = (pe_positions){ .at = p->at, .tokens = points, .axes = s->axes };
+    p->where = pe_positions_of(p->at, PE_I64, 1, points, s->axes);
     return PE_OK;
 }
 
@@ -213,5 +213,5 @@ pe_status path_point(int64_t *out, const show_path *p, const show_request *r, in
 
 pe_positions path_one(const show_path *p, int64_t i)
 {
-    return (pe_positions){ .at = p->at + i * p->where.axes, .tokens = 1, .axes = p->where.axes };
+    return pe_positions_of(p->at + i * p->where.axes, PE_I64, 1, 1, p->where.axes);
 }

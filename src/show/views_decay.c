@@ -139,11 +139,11 @@ static pe_status score_ones(around *a, const show_subject *s, pe_error *err)
         status = show_memory(&k, n, D, err);
     for (int64_t i = 0; !status && i < n * D; i++)
         k[i] = q[i % D] = 1;
-    pe_view qv = pe_view_packed(q, PE_F64, 1, 1, D), kv = pe_view_packed(k, PE_F64, n, 1, D);
+    pe_view qv = pe_view_of(q, PE_F64, 1, 1, 1, D), kv = pe_view_of(k, PE_F64, 1, n, 1, D);
     if (!status)
-        status = pe_encoding_rotate(s->e, PE_QUERY, qv, qv, path_one(&a->path, a->query), err);
+        status = pe_rotate(s->e, PE_QUERY, qv, qv, path_one(&a->path, a->query), NULL, err);
     if (!status)
-        status = pe_encoding_rotate(s->e, PE_KEY, kv, kv, a->path.where, err);
+        status = pe_rotate(s->e, PE_KEY, kv, kv, a->path.where, NULL, err);
     for (int64_t i = 0; !status && i < n; i++)
         a->y[i] = show_dot(q, k + (n - 1 - i) * D, D);
     free(q);

@@ -110,6 +110,8 @@ static pe_status take_steps(walk *w, walk_scene *s, pe_error *err)
     SHOW_TRY(walk_turn(w, s, err));
     SHOW_TRY(walk_terms(w, s, err));
     walk_attend(w, s);
+    if (s->failed.status)
+        return io_fail(err, s->failed.status, "%s", s->failed.text);
     return w->failed ? io_fail(err, PE_ERR_NOMEM, "no memory for the steps of %s", pe_encoding_spec(s->e)) : PE_OK;
 }
 

@@ -5,7 +5,7 @@
 #ifndef POSENC_WALK_H
 #define POSENC_WALK_H
 
-#include "core/tell.h"
+#include "base/tell.h"
 #include "io/io.h"
 #include "show/show.h"
 #include "show/try.h"
@@ -28,8 +28,9 @@ typedef struct walk_scene {
     const walk_request *r;
     pe_encoding *e, *none;
     pe_params params;
-    told told[TOLD_MAX];
-    int told_count;
+    pe_formula formula[PE_FORMULAS_MAX]; /* what the encoding adds, turns by and scales by */
+    int formulas;
+    pe_error failed; /* what kept the library from telling one of them */
     int64_t axes, dim, D, heads, head; /* D: of a word with its codes, and so of a head */
     int64_t at[WORDS * PE_AXES_MAX];   /* (T, axes), the first coordinate rising */
     char place[WORDS][PLACE_ROOM];     /* "5", "(5,5)" */
@@ -48,7 +49,8 @@ pe_status walk_scene_new(walk_scene **out, const char *spec, const walk_request 
 void walk_scene_free(walk_scene *s); /* NULL is fine */
 const int64_t *walk_scene_at(const walk_scene *s, int word);
 void walk_place(char text[PLACE_ROOM], const int64_t *at, int64_t axes); /* "5", "(5,5)" */
-tell_of walk_scene_asks(const walk_scene *s, int key, int64_t element);  /* of the query, about this key */
+/* The number and the text of a formula, of the query and this key. */
+double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, char *text, size_t room);
 /* What is shown is what the library has, up to rounding, of numbers as large as size. */
 pe_status walk_scene_hold(const walk_scene *s, double shown, double library, double size, pe_error *err);
 pe_status walk_scene_attend(walk_scene *s, pe_error *err); /* fills in plain and with */
@@ -62,7 +64,7 @@ void walk_sentence(walk *w, const char *text);
 typedef struct name_text {
     char text[PLACE_ROOM + 40];
 } name_text;
-PRINTF(1, 2) name_text walk_name(const char *format, ...);
+IO_PRINTF(1, 2) name_text walk_name(const char *format, ...);
 
 void walk_case(walk *w, walk_scene *s);
 void walk_code(walk *w, walk_scene *s);

@@ -4,6 +4,7 @@
 #include "show/walk.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #define LARGE 50
 
@@ -23,9 +24,9 @@ static void dot_lines(walk *w, walk_scene *s, const attending *a)
 static void score_lines(walk *w, walk_scene *s, const attending *a)
 {
     unsigned early = pe_encoding_hooks_at(a->e, PE_BEFORE_SCALE), late = pe_encoding_hooks_at(a->e, PE_AFTER_SCALE);
-    tell own = tell_into(s->text, sizeof s->text);
-    tell_scale(s->e, &own);
-    walk_equation(w, "scale", s->text, a->scale);
+    for (int i = 0; i < s->formulas; i++)
+        if (!s->formula[i].hook)
+            walk_equation(w, "scale", s->text, walk_scene_tell(s, i, 0, 0, s->text, sizeof s->text));
     for (int j = 0; j < WORDS; j++) {
         if (!s->seen[j])
             continue;
@@ -75,12 +76,10 @@ static void weight_lines(walk *w, walk_scene *s, const attending *a)
 static double value_terms(walk_scene *s, const attending *a, int64_t d, tell *t)
 {
     double sum = 0;
-    for (int i = 0; a->e == s->e && i < s->told_count; i++)
-        for (int j = 0; s->told[i].hook == PE_HOOK_VALUE && j < WORDS; j++) {
-            char own[200];
-            tell unused = tell_into(own, sizeof own);
-            tell_of of = walk_scene_asks(s, j, d);
-            double number = s->seen[j] ? tell_one(&s->told[i], s->params, &of, &unused) : 0;
+    for (int i = 0; a->e == s->e && i < s->formulas; i++)
+        for (int j = 0; s->formula[i].hook == PE_HOOK_VALUE && j < WORDS; j++) {
+            char unused[200];
+            double number = s->seen[j] ? walk_scene_tell(s, i, j, d, unused, sizeof unused) : 0;
             if (s->seen[j])
                 tell_say(t, " + %s · %s", tell_number(a->weight[j]).text, tell_factor(number).text);
             sum += a->weight[j] * number;

@@ -30,14 +30,12 @@ void walk_case(walk *w, walk_scene *s)
 }
 
 /* Element by element, of one part. */
-static void code_of(walk *w, walk_scene *s, const told *what)
+static void code_of(walk *w, walk_scene *s, int formula)
 {
     static const words title = { "the code of a position", "位置的编码" };
-    walk_begin(w, title, what->part->row->info.formula, (words){ NULL, NULL });
-    for (int64_t c = 0; c < what->part->width; c++) {
-        tell_of of = walk_scene_asks(s, s->key, c);
-        tell t = tell_into(s->text, sizeof s->text);
-        double number = tell_one(what, s->params, &of, &t);
+    walk_begin(w, title, s->formula[formula].info->formula, (words){ NULL, NULL });
+    for (int64_t c = 0; c < s->formula[formula].count; c++) {
+        double number = walk_scene_tell(s, formula, s->key, c, s->text, sizeof s->text);
         walk_equation(w, walk_name("p_%s[%" PRId64 "]", s->place[s->query], c).text, s->text, number);
     }
 }
@@ -48,9 +46,9 @@ void walk_code(walk *w, walk_scene *s)
     static const words note = { "Attention sees y in place of x from here on: as query, key and value.",
                                 "此后注意力看到的是 y 而不是 x：查询、键、值都由它而来。" };
     bool joins = s->D > s->dim, any = false;
-    for (int i = 0; i < s->told_count; i++)
-        if (s->told[i].hook == PE_HOOK_EMBED) {
-            code_of(w, s, &s->told[i]);
+    for (int i = 0; i < s->formulas; i++)
+        if (s->formula[i].hook == PE_HOOK_EMBED) {
+            code_of(w, s, i);
             any = true;
         }
     if (!any)

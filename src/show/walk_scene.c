@@ -3,9 +3,10 @@
  * The case: three words, where they stand, their vectors, and the encoding. */
 #include "show/walk.h"
 
-#include "core/random.h"
+#include "base/random.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ static pe_status make_encoding(walk_scene *s, const char *spec, pe_error *err)
     const walk_request *r = s->r;
     pe_shape shape = { .heads = r->heads, .head_dim = r->dim, .model_dim = r->dim };
     SHOW_TRY(pe_encoding_new(&s->e, spec, shape, err));
-    s->D = pe_encoding_embed_width(s->e, r->dim);
+    s->D = pe_embed_width(s->e, r->dim);
     if (s->D < 0 || s->D > WIDTH_MAX)
         return io_fail(err, PE_ERR_SHAPE, "%s: with its codes a word is %" PRId64 " wide; a walk shows %d at most",
                        spec, s->D, WIDTH_MAX);
@@ -135,23 +136,26 @@ static void draw_words(walk_scene *s)
 
 static pe_status embed_words(walk_scene *s, pe_error *err)
 {
-    return pe_encoding_embed(s->e, s->params, pe_view_packed(s->y, PE_F64, WORDS, 1, s->D),
-                             pe_view_packed(s->x, PE_F64, WORDS, 1, s->dim),
-                             (pe_positions){ s->at, WORDS, s->axes, 0, 0 }, err);
+    return pe_embed(s->e, pe_view_of(s->y, PE_F64, 1, WORDS, 1, s->D), pe_view_of(s->x, PE_F64, 1, WORDS, 1, s->dim),
+                    pe_positions_of(s->at, PE_I64, 1, WORDS, s->axes), &PE_MAKE(pe_run, .params = s->params), err);
 }
 
-tell_of walk_scene_asks(const walk_scene *s, int key, int64_t element)
+double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, char *text, size_t room)
 {
-    return (tell_of){ .q_at = walk_scene_at(s, s->query),
-                      .k_at = s->at,
-                      .seen = s->seen,
-                      .q = s->with.q,
-                      .k = s->with.k,
-                      .keys = WORDS,
-                      .key = key,
-                      .axes = s->axes,
-                      .head = s->head,
-                      .element = element };
+    pe_question asked = { .params = s->params,
+                          .q_at = walk_scene_at(s, s->query),
+                          .k_at = s->at,
+                          .q = s->with.q,
+                          .k = s->with.k,
+                          .seen = s->seen,
+                          .keys = WORDS,
+                          .key = key,
+                          .head = s->head,
+                          .element = element };
+    double number = NAN;
+    if (!s->failed.status)
+        pe_encoding_tell(s->e, formula, &asked, &number, text, room, &s->failed);
+    return number;
 }
 
 /* ---------------------------------------------------------------- all of it */
@@ -170,7 +174,7 @@ static pe_status set_up(walk_scene *s, const char *spec, pe_error *err)
     s->dim = r->dim;
     s->heads = r->heads;
     s->head = r->head;
-    s->told_count = tell_list(s->e, s->told);
+    s->formulas = pe_encoding_formulas(s->e, s->formula, PE_FORMULAS_MAX);
     SHOW_TRY(make_params(s, err));
     SHOW_TRY(place_words(s, err));
     draw_words(s);

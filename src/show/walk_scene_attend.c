@@ -4,23 +4,35 @@
  * pe_reference_forward at the end. */
 #include "show/walk.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Every head is given the same vectors; one of them is looked at. */
 static pe_view same_for_heads(const walk_scene *s, const double *data, int64_t tokens, int64_t D)
 {
-    return (pe_view){ (void *)(uintptr_t)data, PE_F64, tokens, s->heads, D, D, 0 };
+    pe_view v = pe_view_of((void *)(uintptr_t)data, PE_F64, 1, tokens, 1, D);
+    v.heads = s->heads;
+    v.head_stride = 0;
+    return v;
+}
+
+/* An encoding of one axis takes the first coordinate of words that have more. */
+static pe_positions at_words(const walk_scene *s, const attending *a, int64_t first, int64_t count)
+{
+    pe_positions at = pe_positions_of(s->at + first * s->axes, PE_I64, 1, count, s->axes);
+    at.axes = pe_encoding_axes(a->e);
+    return at;
 }
 
 static pe_positions at_query(const walk_scene *s, const attending *a)
 {
-    return (pe_positions){ walk_scene_at(s, s->query), 1, pe_encoding_axes(a->e), s->axes, 1 };
+    return at_words(s, a, s->query, 1);
 }
 
 static pe_positions at_keys(const walk_scene *s, const attending *a)
 {
-    return (pe_positions){ s->at, WORDS, pe_encoding_axes(a->e), s->axes, 1 };
+    return at_words(s, a, 0, WORDS);
 }
 
 static pe_params params_of(const walk_scene *s, const attending *a)
@@ -36,18 +48,18 @@ static pe_status turn_all(attending *a, const walk_scene *s, pe_error *err)
         memcpy(a->k + t * a->D, a->from + t * a->D, bytes);
         memcpy(a->v + t * a->D, a->from + t * a->D, bytes);
     }
-    pe_view q = pe_view_packed(a->q, PE_F64, 1, 1, a->D), k = pe_view_packed(a->k, PE_F64, WORDS, 1, a->D), v = k;
+    pe_view q = pe_view_of(a->q, PE_F64, 1, 1, 1, a->D), k = pe_view_of(a->k, PE_F64, 1, WORDS, 1, a->D), v = k;
     v.data = a->v;
-    SHOW_TRY(pe_encoding_rotate(a->e, PE_QUERY, q, q, at_query(s, a), err));
-    SHOW_TRY(pe_encoding_rotate(a->e, PE_KEY, k, k, at_keys(s, a), err));
-    return pe_encoding_rotate(a->e, PE_VALUE, v, v, at_keys(s, a), err);
+    SHOW_TRY(pe_rotate(a->e, PE_QUERY, q, q, at_query(s, a), NULL, err));
+    SHOW_TRY(pe_rotate(a->e, PE_KEY, k, k, at_keys(s, a), NULL, err));
+    return pe_rotate(a->e, PE_VALUE, v, v, at_keys(s, a), NULL, err);
 }
 
 /* What a stage adds to the scores of the head that is followed. */
 static pe_status add_terms(double out[WORDS], attending *a, const walk_scene *s, pe_stage stage, pe_error *err)
 {
     double score[WALK_HEADS_MAX * WORDS] = { 0 }; /* (H, T) */
-    pe_tile tile = { .score = pe_view_packed(score, PE_F64, 1, s->heads, WORDS),
+    pe_tile tile = { .score = pe_view_of(score, PE_F64, 1, 1, s->heads, WORDS),
                      .q = same_for_heads(s, a->q, 1, a->D),
                      .k = same_for_heads(s, a->k, WORDS, a->D),
                      .q_at = at_query(s, a),
@@ -112,10 +124,10 @@ static pe_status finish(double *out, const attending *a, walk_scene *s, pe_error
         memcpy(weight + h * WORDS, a->weight, sizeof a->weight);
         memcpy(s->wide + h * a->D, a->sum, (size_t)a->D * sizeof *out);
     }
-    pe_view all = pe_view_packed(s->wide, PE_F64, 1, s->heads, a->D);
-    SHOW_TRY(pe_encoding_value(a->e, params_of(s, a), all, pe_view_packed(weight, PE_F64, 1, s->heads, WORDS),
+    pe_view all = pe_view_of(s->wide, PE_F64, 1, 1, s->heads, a->D);
+    SHOW_TRY(pe_encoding_value(a->e, params_of(s, a), all, pe_view_of(weight, PE_F64, 1, 1, s->heads, WORDS),
                                at_query(s, a), at_keys(s, a), err));
-    SHOW_TRY(pe_encoding_rotate(a->e, PE_OUTPUT, all, all, at_query(s, a), err));
+    SHOW_TRY(pe_rotate(a->e, PE_OUTPUT, all, all, at_query(s, a), NULL, err));
     memcpy(out, s->wide + s->head * a->D, (size_t)a->D * sizeof *out);
     return PE_OK;
 }
@@ -123,19 +135,21 @@ static pe_status finish(double *out, const attending *a, walk_scene *s, pe_error
 static pe_status ask_library(attending *a, walk_scene *s, pe_error *err)
 {
     size_t bytes = 0;
-    pe_attention call = { .out = pe_view_packed(s->wide, PE_F64, 1, s->heads, a->D),
+    pe_attention call = { .size = sizeof call,
+                          .out = pe_view_of(s->wide, PE_F64, 1, 1, s->heads, a->D),
                           .q = same_for_heads(s, a->from + s->query * a->D, 1, a->D),
                           .k = same_for_heads(s, a->from, WORDS, a->D),
                           .v = same_for_heads(s, a->from, WORDS, a->D),
                           .q_at = at_query(s, a),
                           .k_at = at_keys(s, a),
-                          .mask.key_used = s->seen,
+                          .mask.keep = pe_view_of(s->seen, PE_BOOL, 1, 1, 1, WORDS),
                           .scale = a->e == s->e ? 0 : a->scale };
     SHOW_TRY(pe_reference_work(a->e, &call, &bytes, err));
     void *work = malloc(bytes ? bytes : 1);
     if (!work)
         return io_fail(err, PE_ERR_NOMEM, "no memory for attention");
-    pe_status status = pe_reference_forward(a->e, params_of(s, a), &call, work, bytes, err);
+    pe_status status = pe_reference_forward(
+        a->e, &call, &PE_MAKE(pe_run, .params = params_of(s, a), .work = work, .work_bytes = bytes), err);
     free(work);
     memcpy(a->out, s->wide + s->head * a->D, (size_t)a->D * sizeof *a->out);
     return status;

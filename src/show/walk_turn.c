@@ -5,6 +5,7 @@
 #include "show/walk.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #define TURN 6.283185307179586476925
 enum { PAIRS_MAX = WIDTH_MAX / 2 };
@@ -21,37 +22,34 @@ typedef struct turning_pairs {
 
 static pe_status ask_pairs(turning_pairs *p, const walk_scene *s, pe_error *err)
 {
-    pe_positions at = { walk_scene_at(s, s->query), 1, s->axes, 0, 0 };
+    pe_positions at = pe_positions_of(walk_scene_at(s, s->query), PE_I64, 1, 1, s->axes);
     p->count = pe_encoding_pair_count(s->e);
-    p->gain = pe_encoding_gain(s->e, PE_QUERY, at.at[0]);
+    p->gain = pe_encoding_gain(s->e, PE_QUERY, walk_scene_at(s, s->query)[0]);
     SHOW_TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
     for (int64_t n = 0; n < p->count; n++)
         p->turns[p->pair[n].x_out] = p->turns[p->pair[n].y_out] = true;
-    return pe_encoding_table(s->e, PE_QUERY, pe_view_packed(p->cosine, PE_F64, 1, 1, p->count),
-                             pe_view_packed(p->sine, PE_F64, 1, 1, p->count), at, err);
+    return pe_rotate_table(s->e, PE_QUERY, pe_view_of(p->cosine, PE_F64, 1, 1, 1, p->count),
+                           pe_view_of(p->sine, PE_F64, 1, 1, 1, p->count), at, NULL, err);
 }
 
-/* Where the angle at position 0 is not 0: shift / multiplier steps. */
+/* Where the angle at position 0 is not 0: so many steps, in halves, for positions are the middles of cells. */
 static void phase_line(walk *w, walk_scene *s, const pe_pair *two, int64_t n)
 {
-    const pair *steps = &turning(s->e, PE_QUERY)->pair[n];
+    number_text steps = tell_factor(rint(2 * two->phase / two->frequency) / 2);
     tell t = tell_into(s->text, sizeof s->text);
-    tell_say(&t, "f_%" PRId64 " · %s / %" PRId64 " = %s · %s / %" PRId64, n, tell_factor((double)steps->shift).text,
-             steps->multiplier, tell_factor(two->frequency).text, tell_factor((double)steps->shift).text,
-             steps->multiplier);
+    tell_say(&t, "f_%" PRId64 " · %s = %s · %s", n, steps.text, tell_factor(two->frequency).text, steps.text);
     walk_equation(w, walk_name("phase_%" PRId64, n).text, s->text, two->phase);
 }
 
 /* Where each pair's frequency comes from, and what multiplies it. */
-static void frequency_step(walk *w, walk_scene *s, const turning_pairs *p)
+static void frequency_step(walk *w, walk_scene *s, const turning_pairs *p, int formula)
 {
     static const words title = { "the frequency of each pair", "每一对的频率" };
     static const words note = { "Angle per position, in radians.", "每前进一个位置转过的角度，单位是弧度。" };
-    walk_begin(w, title, turning(s->e, PE_QUERY)->row->info.formula, note);
+    walk_begin(w, title, s->formula[formula].info->formula, note);
     for (int64_t n = 0; n < p->count; n++) {
-        tell t = tell_into(s->text, sizeof s->text);
-        tell_pair(s->e, walk_scene_at(s, s->query), n, &t);
-        walk_equation(w, walk_name("f_%" PRId64, n).text, s->text, p->pair[n].frequency);
+        double frequency = walk_scene_tell(s, formula, 0, n, s->text, sizeof s->text);
+        walk_equation(w, walk_name("f_%" PRId64, n).text, s->text, frequency);
         if (p->pair[n].phase != 0)
             phase_line(w, s, &p->pair[n], n);
     }
@@ -144,7 +142,7 @@ static pe_status distance_line(walk *w, walk_scene *s, pe_error *err)
 {
     double q[WIDTH_MAX], k[WIDTH_MAX], sum = 0, size = 0;
     int64_t at[PE_AXES_MAX], zero[PE_AXES_MAX] = { 0 };
-    pe_view vq = pe_view_packed(q, PE_F64, 1, 1, s->D), vk = pe_view_packed(k, PE_F64, 1, 1, s->D), x = vq, y = vk;
+    pe_view vq = pe_view_of(q, PE_F64, 1, 1, 1, s->D), vk = pe_view_of(k, PE_F64, 1, 1, 1, s->D), x = vq, y = vk;
     double far = 0; /* an angle is as exact as the position is small */
     for (int64_t a = 0; a < s->axes; a++) {
         at[a] = walk_scene_at(s, s->query)[a] - walk_scene_at(s, s->key)[a];
@@ -152,8 +150,8 @@ static pe_status distance_line(walk *w, walk_scene *s, pe_error *err)
     }
     x.data = s->y + s->query * s->D;
     y.data = s->y + s->key * s->D;
-    SHOW_TRY(pe_encoding_rotate(s->e, PE_QUERY, vq, x, (pe_positions){ at, 1, s->axes, 0, 0 }, err));
-    SHOW_TRY(pe_encoding_rotate(s->e, PE_KEY, vk, y, (pe_positions){ zero, 1, s->axes, 0, 0 }, err));
+    SHOW_TRY(pe_rotate(s->e, PE_QUERY, vq, x, pe_positions_of(at, PE_I64, 1, 1, s->axes), NULL, err));
+    SHOW_TRY(pe_rotate(s->e, PE_KEY, vk, y, pe_positions_of(zero, PE_I64, 1, 1, s->axes), NULL, err));
     for (int64_t d = 0; d < s->D; d++) {
         sum += q[d] * k[d];
         size += fabs(q[d]) + fabs(k[d]);
@@ -206,7 +204,9 @@ pe_status walk_turn(walk *w, walk_scene *s, pe_error *err)
     if (!pe_encoding_pair_count(s->e))
         return PE_OK;
     SHOW_TRY(ask_pairs(&p, s, err));
-    frequency_step(w, s, &p);
+    for (int i = 0; i < s->formulas; i++)
+        if (s->formula[i].hook == PE_HOOK_ROTATE)
+            frequency_step(w, s, &p, i);
     walk_begin(w, title, "x' = x c - y s, y' = x s + y c", (words){ NULL, NULL });
     walk_vector(w, walk_name("q_%s", s->place[s->query]).text, NULL, s->y + s->query * s->D, s->D);
     for (int64_t n = 0; n < p.count; n++) {

@@ -210,7 +210,7 @@ void zoo_engine_fixed(char *out, size_t cap, const zoo_engine *engine, const zoo
     const char *spec = g >= 0 ? part->group[g].spec : "";
     const pe_info *info = g >= 0 ? zoo_spec_row(spec) : NULL;
     for (int k = 0; info && k < info->key_count && used < cap; k++) {
-        const char *key = info->keys[k].name;
+        const char *key = pe_info_key(info, k)->name;
         zoo_slice v = zoo_spec_get(spec, key);
         bool length = engine->takes_config && !strcmp(key, "trained"); /* max_position_embeddings is it, at least */
         bool count = !strcmp(key, "axes") && zoo_spec_has(spec, "sections"); /* the list has that many */

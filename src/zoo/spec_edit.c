@@ -75,8 +75,8 @@ char *zoo_spec_set(const char *spec, const char *key, const char *value)
     if (value)
         add_key(out, key, value);
     for (int i = 0; info && i < info->key_count; i++)
-        if (is_about(info->keys[i].when, key) && !zoo_spec_means(out, &info->keys[i]))
-            cut_key(out, info->keys[i].name);
+        if (is_about(pe_info_key(info, i)->when, key) && !zoo_spec_means(out, pe_info_key(info, i)))
+            cut_key(out, pe_info_key(info, i)->name);
     return out;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "zoo/spec_read.h"
 
-#include "core/core.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -54,8 +54,8 @@ const pe_key *zoo_spec_key(const char *spec, const char *key)
 {
     const pe_info *info = zoo_spec_row(spec);
     for (int i = 0; info && i < info->key_count; i++)
-        if (!strcmp(info->keys[i].name, key))
-            return &info->keys[i];
+        if (!strcmp(pe_info_key(info, i)->name, key))
+            return pe_info_key(info, i);
     return NULL;
 }
 

@@ -3,7 +3,7 @@
  * Spec text, key by key. */
 #include "zoo/build.h"
 
-#include "core/core.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -66,7 +66,7 @@ static double elements_of(const problem *p)
     return most;
 }
 
-static const char *const type_names[PE_DTYPE_COUNT] = { "f32", "f16", "bf16", "f64" };
+static const char *const type_names[] = { "f32", "f16", "bf16", "f64" };
 
 static void print_one(const options *o, const kernel *k, const problem *p, const rung *r, double s, double copy,
                       double scalar, bool comma)

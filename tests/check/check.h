@@ -6,7 +6,7 @@
 #ifndef CHECK_H
 #define CHECK_H
 
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "kernels/kernels.h"
-#include "kernels/num.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 #define BUFFERS_MAX 8

@@ -5,15 +5,6 @@
 
 #include <stdio.h>
 
-static pe_status count_up(golden *c, int64_t n, pe_positions *out)
-{
-    int64_t *at = golden_alloc(c, n, sizeof *at);
-    if (!at)
-        return PE_ERR_NOMEM;
-    *out = (pe_positions){ at, n, 1, 1, 1 };
-    return pe_positions_offset(at, n, 0, &c->err);
-}
-
 /* ---------------------------------------------------------------- alibi */
 
 /* Nothing in meta names the convention, but the note (Falcon) or the case's name does. Without either: MPT's rows end
@@ -36,7 +27,6 @@ static pe_status run_alibi(golden *c)
     int64_t H = 0, n = 0;
     double max = NAN, *own, *other;
     spec_text *spec = golden_alloc(c, 1, sizeof *spec);
-    pe_positions at;
     if (!spec)
         return PE_ERR_NOMEM;
     TRY(golden_size(c, "heads", IO_REQUIRED, &H));
@@ -53,7 +43,7 @@ static pe_status run_alibi(golden *c)
     pe_encoding *e = golden_encoding(c, spec->text, (pe_shape){ .heads = H, .head_dim = 2 });
     if (!e)
         return c->err.status;
-    TRY(count_up(c, n, &at));
+    pe_positions at = pe_positions_run(1, n, 0);
     TRY(bias_tile(c, e, falcon ? PE_BEFORE_SCALE : PE_AFTER_SCALE, (pe_params){ 0 }, at, at, &own));
     TRY(bias_tile(c, e, falcon ? PE_AFTER_SCALE : PE_BEFORE_SCALE, (pe_params){ 0 }, at, at, &other));
     double tolerance = TOL_BIAS * golden_largest(&want);
@@ -82,10 +72,17 @@ static pe_status read_relative(golden *c, bool key_minus_query, golden_tensor *b
         key_minus_query = true;
     if (golden_note_says(c, "query - key"))
         key_minus_query = false;
-    pe_positions many = { relative.whole, relative.count, 1, 1, 1 }, one = { &zero, 1, 1, 1, 1 };
+    pe_positions many = pe_positions_of(relative.whole, PE_I64, 1, relative.count, 1), one = pe_positions_of(&zero, PE_I64, 1, 1, 1);
     *q_at = key_minus_query ? one : many;
     *k_at = key_minus_query ? many : one;
     return PE_OK;
+}
+
+/* Query minus key of pair n. */
+static int64_t distance_at(pe_positions q_at, pe_positions k_at, int64_t n)
+{
+    const int64_t *q = q_at.data, *k = k_at.data;
+    return q[q_at.tokens > 1 ? n : 0] - k[k_at.tokens > 1 ? n : 0];
 }
 
 static pe_status run_t5_buckets(golden *c)
@@ -115,7 +112,7 @@ static pe_status run_t5_buckets(golden *c)
     TRY(bias_tile(c, e, PE_AFTER_SCALE, w, q_at, k_at, &own));
     for (int64_t n = 0; n < bucket.count; n++)
         golden_compare(c, own[n], (double)bucket.whole[n], 0, "bucket of query - key = %" PRId64,
-                       q_at.at[q_at.tokens > 1 ? n : 0] - k_at.at[k_at.tokens > 1 ? n : 0]);
+                       distance_at(q_at, k_at, n));
     return PE_OK;
 }
 
@@ -132,8 +129,8 @@ static pe_status probe_content(golden *c, const pe_encoding *e, pe_positions q_a
         q[i * D] = 1;
     TRY(params_new(c, e, &w));
     TRY(params_number_rows(c, e, w, "key_table"));
-    pe_tile t = { .score = pe_view_packed(*out, PE_F64, Tq, 1, Tk), .q = pe_view_packed(q, PE_F64, Tq, 1, D),
-                  .k = pe_view_packed(k, PE_F64, Tk, 1, D), .q_at = q_at, .k_at = k_at };
+    pe_tile t = { .score = pe_view_of(*out, PE_F64, 1, Tq, 1, Tk), .q = pe_view_of(q, PE_F64, 1, Tq, 1, D),
+                  .k = pe_view_of(k, PE_F64, 1, Tk, 1, D), .q_at = q_at, .k_at = k_at };
     return pe_encoding_content(e, PE_BEFORE_SCALE, w, &t, &c->err);
 }
 
@@ -162,7 +159,7 @@ static pe_status run_deberta_buckets(golden *c)
         int64_t row = bucket.whole[n] + span;
         row = row < 0 ? 0 : row > 2 * span - 1 ? 2 * span - 1 : row;
         golden_compare(c, own[n], (double)row, 0, "row of query - key = %" PRId64,
-                       q_at.at[q_at.tokens > 1 ? n : 0] - k_at.at[k_at.tokens > 1 ? n : 0]);
+                       distance_at(q_at, k_at, n));
     }
     return PE_OK;
 }
@@ -199,7 +196,7 @@ static pe_status window_positions(golden *c, const int64_t size[2], pe_positions
         at[2 * t] = t / size[1];
         at[2 * t + 1] = t % size[1];
     }
-    *out = (pe_positions){ at, n, 2, 2, 1 };
+    *out = pe_positions_of(at, PE_I64, 1, n, 2);
     return PE_OK;
 }
 

@@ -30,7 +30,7 @@ static pe_status positions_of(golden *c, const char *spec, pe_shape shape, pe_po
     TRY(golden_whole(c, "positions", &t));
     if (t.rank != 1)
         return rope_positions(c, pe_encoding_axes(e), out);
-    *out = (pe_positions){ t.whole, t.count, pe_encoding_axes(e), 1, 0 };
+    *out = (pe_positions){ .data = t.whole, .dtype = PE_I64, .batch = 1, .tokens = t.count, .axes = pe_encoding_axes(e), .token_stride = 1, .axis_stride = 0 };
     return PE_OK;
 }
 

@@ -62,16 +62,10 @@ pe_encoding *module_encoding(golden *c, const module *m, const char *spec)
 }
 
 /* Keys count from 0; the last query stands at the last key. */
-pe_status module_positions(golden *c, const module *m, pe_positions *q_at, pe_positions *k_at)
+void module_positions(const module *m, pe_positions *q_at, pe_positions *k_at)
 {
-    int64_t *at = golden_alloc(c, m->queries + m->keys, sizeof *at);
-    if (!at)
-        return PE_ERR_NOMEM;
-    TRY(pe_positions_offset(at, m->queries, m->keys - m->queries, &c->err));
-    TRY(pe_positions_offset(at + m->queries, m->keys, 0, &c->err));
-    *q_at = (pe_positions){ at, m->queries, 1, 1, 1 };
-    *k_at = (pe_positions){ at + m->queries, m->keys, 1, 1, 1 };
-    return PE_OK;
+    *q_at = pe_positions_run(1, m->queries, m->keys - m->queries);
+    *k_at = pe_positions_run(1, m->keys, 0);
 }
 
 /* out (queries, heads, head_dim) for any v (keys, kv_heads, head_dim). */
@@ -79,15 +73,15 @@ static pe_status attend(golden *c, const module *m, const pe_encoding *e, pe_par
 {
     size_t bytes = 0;
     pe_positions q_at, k_at;
-    TRY(module_positions(c, m, &q_at, &k_at));
-    pe_attention a = { .out = pe_view_packed(out, PE_F64, m->queries, m->heads, m->head_dim),
-                       .q = pe_view_packed(m->q, PE_F64, m->queries, m->heads, m->head_dim),
-                       .k = pe_view_packed(m->k, PE_F64, m->keys, m->kv_heads, m->head_dim),
-                       .v = pe_view_packed(v, PE_F64, m->keys, m->kv_heads, m->head_dim),
+    module_positions(m, &q_at, &k_at);
+    pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(out, PE_F64, 1, m->queries, m->heads, m->head_dim),
+                       .q = pe_view_of(m->q, PE_F64, 1, m->queries, m->heads, m->head_dim),
+                       .k = pe_view_of(m->k, PE_F64, 1, m->keys, m->kv_heads, m->head_dim),
+                       .v = pe_view_of(v, PE_F64, 1, m->keys, m->kv_heads, m->head_dim),
                        .q_at = q_at, .k_at = k_at, .mask = { .causal = m->causal } };
     TRY(pe_reference_work(e, &a, &bytes, &c->err));
     void *work = golden_alloc(c, (int64_t)bytes, 1);
-    return work ? pe_reference_forward(e, w, &a, work, bytes, &c->err) : PE_ERR_NOMEM;
+    return work ? pe_reference_forward(e, &a, &PE_MAKE(pe_run, .params = w, .work = work, .work_bytes = bytes), &c->err) : PE_ERR_NOMEM;
 }
 
 /* Probabilities are what attention makes of unit vectors: out_i = sum_j p_ij e_j, head_dim keys at a time. */

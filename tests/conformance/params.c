@@ -63,44 +63,44 @@ pe_status params_new(golden *c, const pe_encoding *e, pe_params *out)
     return out->data ? PE_OK : PE_ERR_NOMEM;
 }
 
-static bool find_tensor(golden *c, const pe_encoding *e, const char *name, pe_tensor *t)
+static const pe_tensor *find_tensor(golden *c, const pe_encoding *e, const char *name)
 {
     for (int i = 0; i < pe_encoding_tensor_count(e); i++)
-        if (!pe_encoding_tensor(e, i, t, &c->err) && !strcmp(t->name, name))
-            return true;
+        if (!strcmp(pe_encoding_tensor(e, i)->name, name))
+            return pe_encoding_tensor(e, i);
     io_fail(&c->err, PE_ERR_UNSUITED, "%s has no tensor %s", pe_encoding_spec(e), name);
-    return false;
+    return NULL;
 }
 
 double *params_tensor(golden *c, const pe_encoding *e, pe_params w, const char *name, int64_t *rows)
 {
-    pe_tensor t;
-    if (!find_tensor(c, e, name, &t))
+    const pe_tensor *t = find_tensor(c, e, name);
+    if (!t)
         return NULL;
-    *rows = t.shape[0];
-    return (double *)w.data + t.offset;
+    *rows = t->shape[0];
+    return (double *)w.data + t->offset;
 }
 
 pe_status params_set(golden *c, const pe_encoding *e, pe_params w, const char *name, const float *from, int64_t count)
 {
-    pe_tensor t;
-    if (!find_tensor(c, e, name, &t))
+    const pe_tensor *t = find_tensor(c, e, name);
+    if (!t)
         return PE_ERR_UNSUITED;
-    if (t.count != count)
+    if (t->count != count)
         return golden_fail(c, "the file's %s has %" PRId64 " elements; %s needs %" PRId64, name, count,
-                           pe_encoding_spec(e), t.count);
+                           pe_encoding_spec(e), t->count);
     for (int64_t n = 0; n < count; n++)
-        ((double *)w.data)[t.offset + n] = (double)from[n];
+        ((double *)w.data)[t->offset + n] = (double)from[n];
     return PE_OK;
 }
 
 pe_status params_number_rows(golden *c, const pe_encoding *e, pe_params w, const char *name)
 {
-    pe_tensor t;
-    if (!find_tensor(c, e, name, &t))
+    const pe_tensor *t = find_tensor(c, e, name);
+    if (!t)
         return PE_ERR_UNSUITED;
-    for (int64_t n = 0; n < t.count; n++)
-        ((double *)w.data)[t.offset + n] = (double)(n / (t.count / t.shape[0]));
+    for (int64_t n = 0; n < t->count; n++)
+        ((double *)w.data)[t->offset + n] = (double)(n / (t->count / t->shape[0]));
     return PE_OK;
 }
 
@@ -111,6 +111,6 @@ pe_status bias_tile(golden *c, const pe_encoding *e, pe_stage stage, pe_params w
     *out = golden_alloc(c, q_at.tokens * H * k_at.tokens, sizeof **out);
     if (!*out)
         return PE_ERR_NOMEM;
-    pe_tile t = { .score = pe_view_packed(*out, PE_F64, q_at.tokens, H, k_at.tokens), .q_at = q_at, .k_at = k_at };
+    pe_tile t = { .score = pe_view_of(*out, PE_F64, 1, q_at.tokens, H, k_at.tokens), .q_at = q_at, .k_at = k_at };
     return pe_encoding_bias(e, stage, w, &t, &c->err);
 }

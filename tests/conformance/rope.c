@@ -16,7 +16,7 @@ static pe_status view_of(golden *c, const char *field, pe_view *out)
         return golden_fail(c, "shape is \"%s\"; needs \"n,heads,head_dim\" or \"heads,n,head_dim\"", shape);
     TRY(golden_real(c, field, &t));
     TRY(golden_fits(c, field, &t, 3, -1, -1, -1));
-    *out = pe_view_packed(t.real, PE_F32, t.shape[tokens_first ? 0 : 1], t.shape[tokens_first ? 1 : 0], t.shape[2]);
+    *out = pe_view_of(t.real, PE_F32, 1, t.shape[tokens_first ? 0 : 1], t.shape[tokens_first ? 1 : 0], t.shape[2]);
     out->token_stride = tokens_first ? t.shape[1] * t.shape[2] : t.shape[2];
     out->head_stride = tokens_first ? t.shape[2] : t.shape[1] * t.shape[2];
     return PE_OK;
@@ -57,7 +57,7 @@ pe_status rope_positions(golden *c, int64_t axes, pe_positions *out)
     if (last && first)
         last = !golden_kind(&c->meta, "mrope_section");
     int64_t n = t.count / axes;
-    *out = last ? (pe_positions){ t.whole, n, axes, axes, 1 } : (pe_positions){ t.whole, n, axes, 1, n };
+    *out = last ? pe_positions_of(t.whole, PE_I64, 1, n, axes) : (pe_positions){ .data = t.whole, .dtype = PE_I64, .batch = 1, .tokens = n, .axes = axes, .token_stride = 1, .axis_stride = n };
     return PE_OK;
 }
 
@@ -80,7 +80,7 @@ static pe_status read_grid(golden *c, const io_node *patches, rope_case *r)
         at[2 * t] = t / size[1];
         at[2 * t + 1] = t % size[1];
     }
-    r->at = (pe_positions){ at, tokens, 2, 2, 1 };
+    r->at = pe_positions_of(at, PE_I64, 1, tokens, 2);
     return PE_OK;
 }
 

@@ -6,7 +6,7 @@
 static double coordinate(const rope_case *r, int64_t t, int64_t p)
 {
     const pe_positions *at = &r->at;
-    return (double)at->at[t * at->token_stride + r->pair[p].axis * at->axis_stride] - r->origin[r->pair[p].axis];
+    return (double)((const int64_t *)at->data)[t * at->token_stride + r->pair[p].axis * at->axis_stride] - r->origin[r->pair[p].axis];
 }
 
 /* Files hold frequencies and tables of the plain turn, whichever way the model's code turns (nanochat: the other). */
@@ -93,8 +93,7 @@ static pe_status compare_tables(golden *c, rope_case *r)
     double *own = golden_alloc(c, 2 * n * P, sizeof *own);
     if (!own)
         return PE_ERR_NOMEM;
-    TRY(pe_encoding_table(r->e, PE_KEY, pe_view_packed(own, PE_F64, n, 1, P),
-                          pe_view_packed(own + n * P, PE_F64, n, 1, P), r->at, &c->err));
+    TRY(pe_rotate_table(r->e, PE_KEY, pe_view_of(own, PE_F64, 1, n, 1, P), pe_view_of(own + n * P, PE_F64, 1, n, 1, P), r->at, NULL, &c->err));
     for (int64_t i = 0; i < n * P * 4; i++) {
         int64_t t = i / 4 / P, p = i / 4 % P;
         bool second = i & 1, sines = i & 2;
@@ -163,12 +162,12 @@ static pe_status compare_rest(golden *c, const rope_case *r, const turned *s)
 static pe_status compare_turned(golden *c, const rope_case *r, turned *s)
 {
     int64_t T = s->x.tokens, H = s->x.heads;
-    s->own = pe_view_packed(golden_alloc(c, T * H * r->head_dim, sizeof(float)), PE_F32, T, H, r->head_dim);
+    s->own = pe_view_of(golden_alloc(c, T * H * r->head_dim, sizeof(float)), PE_F32, 1, T, H, r->head_dim);
     if (!s->own.data)
         return PE_ERR_NOMEM;
     s->own.token_stride = H * r->head_dim;
     s->own.head_stride = r->head_dim;
-    TRY(pe_encoding_rotate(r->e, s->side, s->own, s->x, r->at, &c->err));
+    TRY(pe_rotate(r->e, s->side, s->own, s->x, r->at, NULL, &c->err));
     for (int64_t n = 0; n < T * H * r->pairs; n++) {
         int64_t p = n % r->pairs, h = n / r->pairs % H, t = n / r->pairs / H;
         if (r->cosine.real && s->turns)

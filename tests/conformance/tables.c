@@ -8,9 +8,9 @@ static double *frequencies(golden *c, const pe_encoding *e, int64_t width, bool 
 {
     int64_t one = 1;
     double *row = golden_alloc(c, 2 * width, sizeof *row), *f = row ? row + width : NULL;
-    pe_positions at = { &one, 1, 1, 1, 1 };
-    pe_view y = pe_view_packed(row, PE_F64, 1, 1, width);
-    if (!row || pe_encoding_embed(e, (pe_params){ 0 }, y, (pe_view){ 0 }, at, &c->err))
+    pe_positions at = pe_positions_of(&one, PE_I64, 1, 1, 1);
+    pe_view y = pe_view_of(row, PE_F64, 1, 1, 1, width);
+    if (!row || pe_embed(e, y, (pe_view){ 0 }, at, NULL, &c->err))
         return NULL;
     for (int64_t d = 0; d < width; d++) {
         int64_t pair = halves ? d % (width / 2) : d / 2, x = halves ? pair : 2 * pair;
@@ -42,8 +42,7 @@ pe_status sinusoid_compare(golden *c, const char *field, const char *spec, int64
         return c->err.status;
     for (int64_t r = 0; r < rows; r++)
         at[r] = first + r * step;
-    TRY(pe_encoding_embed(e, (pe_params){ 0 }, pe_view_packed(own, PE_F64, rows, 1, width), (pe_view){ 0 },
-                          (pe_positions){ at, rows, 1, 1, 1 }, &c->err));
+    TRY(pe_embed(e, pe_view_of(own, PE_F64, 1, rows, 1, width), (pe_view){ 0 }, pe_positions_of(at, PE_I64, 1, rows, 1), NULL, &c->err));
     for (int64_t n = 0; n < rows * width; n++) {
         int64_t r = n / width, d = n % width, offset = step > 0 ? -first : 0;
         if (r < offset && is_padding(&t, r))

@@ -45,7 +45,7 @@ static int try_spec(const char *spec)
         printf("%s: %s\n", spec, err.text);
         return 1;
     }
-    pe_positions where = { .at = at, .tokens = T, .axes = pe_encoding_axes(e) };
+    pe_positions where = pe_positions_of(at, PE_I64, 1, T, pe_encoding_axes(e));
     for (int64_t i = 0; i < T * where.axes; i++)
         at[i] = i / where.axes + i % where.axes;
     int64_t learned = pe_encoding_param_count(e);
@@ -54,22 +54,21 @@ static int try_spec(const char *spec)
     pe_status ready = memory ? pe_encoding_init(e, params, 7, &err) : PE_ERR_NOMEM;
     fill(x, count, 1), fill(q, count, 2), fill(k, count, 3), fill(v, count, 4);
 
-    pe_view in = pe_view_packed(x, PE_F32, T, H, D);
-    show("rotate", spec, pe_encoding_rotate(e, PE_QUERY, pe_view_packed(y, PE_F32, T, H, D), in, where, &err), y, count);
-    int64_t width = pe_encoding_embed_width(e, H * D);
+    pe_view in = pe_view_of(x, PE_F32, 1, T, H, D);
+    show("rotate", spec, pe_rotate(e, PE_QUERY, pe_view_of(y, PE_F32, 1, T, H, D), in, where, NULL, &err), y, count);
+    int64_t width = pe_embed_width(e, H * D);
     if (ready == PE_OK && width > 0 && width <= 2 * H * D)
         show("embed", spec,
-             pe_encoding_embed(e, params, pe_view_packed(y, PE_F32, T, 1, width),
-                               pe_view_packed(x, PE_F32, T, 1, H * D), where, &err),
+             pe_embed(e, pe_view_of(y, PE_F32, 1, T, 1, width), pe_view_of(x, PE_F32, 1, T, 1, H * D), where, &PE_MAKE(pe_run, .params = params), &err),
              y, (size_t)(T * width));
 
-    pe_attention a = { .out = pe_view_packed(y, PE_F32, T, H, D), .q = pe_view_packed(q, PE_F32, T, H, D),
-                       .k = pe_view_packed(k, PE_F32, T, H, D), .v = pe_view_packed(v, PE_F32, T, H, D),
+    pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(y, PE_F32, 1, T, H, D), .q = pe_view_of(q, PE_F32, 1, T, H, D),
+                       .k = pe_view_of(k, PE_F32, 1, T, H, D), .v = pe_view_of(v, PE_F32, 1, T, H, D),
                        .q_at = where, .k_at = where, .mask = { .causal = true } };
     size_t bytes = 0;
     void *work = pe_reference_work(e, &a, &bytes, &err) == PE_OK ? malloc(bytes + 1) : NULL;
     if (ready == PE_OK && work)
-        show("attend", spec, pe_reference_forward(e, params, &a, work, bytes, &err), y, count);
+        show("attend", spec, pe_reference_forward(e, &a, &PE_MAKE(pe_run, .params = params, .work = work, .work_bytes = bytes), &err), y, count);
     free(work);
     free(memory);
     pe_encoding_free(e);

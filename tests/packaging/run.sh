@@ -27,6 +27,27 @@ step() { # step NAME COMMAND...: the command's output is shown only when it fail
 prints_the_same() { "$@" >out && diff expected out; }
 
 install_it() { cmake --install "$build" --prefix "$work/prefix"; }
+# Names of the library's floors, from the lowest; the tools stand above them.
+floors='base|kernels|core|encodings|attention'
+tools_include_no_private_header() {
+  cd "$root"
+  if find src bench fuzz web/wasm examples -name '*.[ch]' | grep -vE "^src/($floors)/" |
+    xargs grep -nE '#include "(kernels|core|encodings|attention)/'; then
+    echo "these link the public library only: what an encoding knows is asked through posenc.h, what the library and the"
+    echo "tools both need and knows nothing of encodings belongs in src/base"
+    return 1
+  fi
+}
+base_stands_on_nothing() {
+  cd "$root"
+  if grep -rnE '#include "' src/base | grep -vE '"(base/[a-z_]+|posenc)\.h"'; then
+    echo "the library and the tools each have their own src/base: it includes the public header and nothing else of ours"
+    return 1
+  fi
+}
+step "no file above attention includes a private header" tools_include_no_private_header
+step "src/base includes the public header only" base_stands_on_nothing
+
 step "cmake --install" install_it
 lib=$(dirname "$(find prefix -name libposenc.a | head -n 1)")
 so=$lib/libposenc.so
@@ -48,13 +69,10 @@ needs_libc_and_libm_only() {
   readelf -d "$so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >needed
   ! grep -vE '^(lib[cm]\.|ld-)' needed
 }
-static_names_are_ours() {
-  nm -g --defined-only "$lib/libposenc.a" | awk 'NF == 3 { n++ } NF == 3 && $3 !~ /^pei?_/ { print; bad = 1 } END { exit bad || !n }'
-}
-declared_is_exported() {
-  sed -n 's/^PE_API [^(]*[ *]\(pe_[a-z0-9_]*\)(.*/\1/p' "$root/include/posenc.h" | sort >declared
-  nm -D --defined-only "$so" | awk '{ print $3 }' | sort >exported
-  diff declared exported
+declared() { sed -n 's/^PE_API [^(]*[ *]\(pe_[a-z0-9_]*\)(.*/\1/p' "$root/include/posenc.h" | sort; }
+declared_is_exported() { nm -D --defined-only "$so" | awk '{ print $3 }' | sort >exported && diff <(declared) exported; }
+declared_is_global() { # and nothing else: a program that links the archive may use any other name
+  nm -g --defined-only "$lib/libposenc.a" | awk 'NF == 3 { print $3 }' | sort >global && diff <(declared) global
 }
 tool_is_hardened() {
   readelf -hW prefix/bin/posenc | grep -E 'Type: +DYN'
@@ -65,8 +83,8 @@ tool_is_hardened() {
 pkg_config_version() { [ "$(pkg-config --modversion posenc)" = "$version" ]; }
 step "SONAME is libposenc.so.$soversion" the_soname
 step "exports pe_ symbols only" exports_pe_only
-step "the static library's names start with pe_ or pei_" static_names_are_ours
 step "exports what the header declares" declared_is_exported
+step "the static library's names are what the header declares" declared_is_global
 step "needs libc and libm only" needs_libc_and_libm_only
 step "posenc.pc says $version" pkg_config_version
 has_pages() {
@@ -114,7 +132,7 @@ step "FetchContent, shared and static, C11 and C++17" fetch_content
 
 # ---- "add these files", with the flags of an engine that wants speed
 
-added="-I$root/include -I$root/src $root/src/core/*.c $root/src/encodings/*.c $root/src/kernels/*.c $root/src/attention/*.c -lm -pthread"
+added="-I$root/include -I$root/src $root/src/base/*.c $root/src/core/*.c $root/src/encodings/*.c $root/src/kernels/*.c $root/src/attention/*.c -lm -pthread"
 add_plain() { $cc -std=c11 -O2 example.c $added -o add_plain && prints_the_same ./add_plain; }
 same_bits() {
   local bits=$root/tests/packaging/bits.c

@@ -12,9 +12,9 @@ function text(spec: string): string {
 
 const embed = (s: Readonly<State>): string => `
     /* What is added to x, or joined to it: x being 0, the code alone. */
-    int64_t own = pe_encoding_embed_width(e, 0), x = own > 0 ? 0 : ${s.model}, width = pe_encoding_embed_width(e, x);
+    int64_t own = pe_embed_width(e, 0), x = own > 0 ? 0 : ${s.model}, width = pe_embed_width(e, x);
     float *y = calloc((size_t)(n * width), sizeof *y); /* (n, width) */
-    if (pe_encoding_embed(e, params, pe_view_packed(y, PE_F32, n, 1, width), pe_view_packed(NULL, PE_F32, n, 1, x), where, &err))
+    if (pe_embed(e, pe_view_of(y, PE_F32, 1, n, 1, width), pe_view_of(NULL, PE_F32, 1, n, 1, x), where, &PE_MAKE(pe_run, .params = params), &err))
         return fail(&err);
     show("code", y + width, width);
 `;
@@ -23,12 +23,12 @@ const rotate = (s: Readonly<State>): string => `
     /* The angles of the pairs, then queries turned by them. */
     int64_t pairs = pe_encoding_pair_count(e);
     float *cosine = malloc(sizeof *cosine * (size_t)(n * pairs)), *sine = malloc(sizeof *sine * (size_t)(n * pairs));
-    if (pe_encoding_table(e, PE_QUERY, pe_view_packed(cosine, PE_F32, n, 1, pairs), pe_view_packed(sine, PE_F32, n, 1, pairs), where, &err))
+    if (pe_rotate_table(e, PE_QUERY, pe_view_of(cosine, PE_F32, 1, n, 1, pairs), pe_view_of(sine, PE_F32, 1, n, 1, pairs), where, NULL, &err))
         return fail(&err);
     show("cos", cosine + pairs, pairs);
     float *q = calloc((size_t)(n * ${s.heads} * ${s.dim}), sizeof *q); /* (n, heads, head_dim): yours */
-    pe_view turned = pe_view_packed(q, PE_F32, n, ${s.heads}, ${s.dim});
-    if (pe_encoding_rotate(e, PE_QUERY, turned, turned, where, &err))
+    pe_view turned = pe_view_of(q, PE_F32, 1, n, ${s.heads}, ${s.dim});
+    if (pe_rotate(e, PE_QUERY, turned, turned, where, NULL, &err))
         return fail(&err);
 `;
 
@@ -36,7 +36,7 @@ const bias = (s: Readonly<State>): string => `
     /* What is added to the scores, on this side of their scale. */
     pe_stage stage = pe_encoding_hooks_at(e, PE_BEFORE_SCALE) & PE_HOOK_BIAS ? PE_BEFORE_SCALE : PE_AFTER_SCALE;
     float *score = calloc((size_t)(n * ${s.heads} * n), sizeof *score); /* (queries, heads, keys) */
-    pe_tile tile = { .score = pe_view_packed(score, PE_F32, n, ${s.heads}, n), .q_at = where, .k_at = where };
+    pe_tile tile = { .score = pe_view_of(score, PE_F32, 1, n, ${s.heads}, n), .q_at = where, .k_at = where };
     if (pe_encoding_bias(e, stage, params, &tile, &err))
         return fail(&err);
     show("bias", score + ${s.heads} * n, n);
@@ -47,11 +47,14 @@ const attend = (s: Readonly<State>): string => `
     float *q = malloc(sizeof *q * (size_t)(n * ${s.heads} * ${s.dim})), *out = calloc((size_t)(n * ${s.heads} * ${s.dim}), sizeof *out);
     for (int64_t i = 0; i < n * ${s.heads} * ${s.dim}; i++)
         q[i] = (float)(i % 7) / 7;
-    pe_view view = pe_view_packed(q, PE_F32, n, ${s.heads}, ${s.dim});
-    pe_attention a = { .q = view, .k = view, .v = view, .q_at = where, .k_at = where, .mask = { .causal = true } };
-    a.out = pe_view_packed(out, PE_F32, n, ${s.heads}, ${s.dim});
-    size_t bytes;
-    if (pe_attention_work(e, &a, &bytes, &err) || pe_attention_forward(e, params, &a, malloc(bytes), bytes, &err))
+    pe_view view = pe_view_of(q, PE_F32, 1, n, ${s.heads}, ${s.dim});
+    pe_attention a = PE_MAKE(pe_attention, .q = view, .k = view, .v = view, .q_at = where, .k_at = where, .mask.causal = true);
+    a.out = pe_view_of(out, PE_F32, 1, n, ${s.heads}, ${s.dim});
+    pe_run run = PE_MAKE(pe_run, .params = params);
+    if (pe_attention_work(e, &a, &run, &run.work_bytes, &err))
+        return fail(&err);
+    run.work = malloc(run.work_bytes);
+    if (pe_attention_forward(e, &a, &run, &err))
         return fail(&err);
     show("attended", out + ${s.heads} * ${s.dim}, ${s.dim});
 `;
@@ -96,7 +99,7 @@ int main(void)
     int64_t at[n * axes] = { 0 };
     for (int64_t t = 0; t < n; t++)
         at[t * axes + ${Math.min(s.axis, subject.axes - 1)}] = ${s.start} + t;
-    pe_positions where = { .at = at, .tokens = n, .axes = axes };
+    pe_positions where = pe_positions_of(at, PE_I64, 1, n, axes);
     pe_params params = { .dtype = PE_F32, .count = pe_encoding_param_count(e) };
     params.data = params.count ? malloc(sizeof(float) * (size_t)params.count) : NULL;
     if (params.count && pe_encoding_init(e, params, 0, &err))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The Chinese of what `posenc list --json` says in English, by the English text itself: a sentence that changes in the
-// registry has no entry any more, which web/tests/registry.test.mjs reports, as it does an entry that nobody says.
+// The Chinese of what `posenc list --json` says in English, by the English text itself. A text that has no entry (a new row,
+// a sentence that changed) is shown in English; web/tests/registry.test.mjs lists those, and fails on an entry that nobody says.
 
 import type { Words } from "./app";
 
@@ -139,12 +139,12 @@ export const registryZh: Readonly<Record<string, string>> = {
   "row t: the code of position t, the first rows^2 positions follow from it":
     "第 t 行：位置 t 的编码；前 rows² 个位置都由此表推出",
   "row clip(j-i) + left: keys far back first": "第 clip(j-i) + left 行：最左（最远之前）的键在前",
-  "row (i-j) + ahead: distances -ahead .. back in rising order; sinusoids, projected (pe_project)":
-    "第 (i-j) + ahead 行：距离从 -ahead 到 back 递增；正弦编码经投影（pe_project）",
+  "row (i-j) + ahead: distances -ahead .. back in rising order; sinusoids, projected":
+    "第 (i-j) + ahead 行：距离从 -ahead 到 back 递增；正弦编码经投影",
   "added to the query where it meets the key": "查询与键相乘时加到查询上",
   "added to the query where it meets r": "查询与 r 相乘时加到查询上",
-  "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected (pe_project)":
-    "第 b(i-j) + buckets 行：距离所在的桶，最靠后的键在前；经投影（pe_project）",
+  "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected":
+    "第 b(i-j) + buckets 行：距离所在的桶，最靠后的键在前；经投影",
   "row p: the vector of count p": "第 p 行：计数 p 的向量",
   "row: bucket of the distance, keys at and before the query first": "每行一个距离桶，查询自身及之前的键在前",
   "strength per head; above 0": "每头的强度；大于 0",

@@ -69,7 +69,9 @@ check("what it copies runs: command, C and Python print the same numbers", async
     await follow(page, `#a=${encodeURIComponent(spec)}&n=32`);
     await settle(page, 600);
     const compared = await runCopied(page, spec);
-    that(compared > 0 || !process.env.POSENC_BUILD || /none|shaw|transformer-xl|xlnet|deberta|cope|wavelet/.test(spec), `${spec}: no numbers`);
+    const hooks = registry.encodings.find((r) => r.name === spec)?.hooks ?? ["rotate"];
+    const printed = hooks.some((h) => ["embed", "rotate", "bias"].includes(h)); // content and value have no table of their own
+    that(compared > 0 || !process.env.POSENC_BUILD || !printed, `${spec}: no numbers`);
     numbers += compared;
   }
   await follow(page, "#a=learned%3Arows%3D16&b=alibi&n=300&view=table");

@@ -2,7 +2,7 @@
 //
 // The tour, the glossary, the claims.
 import { calm, check, follow, open, settle, that, until } from "./page.mjs";
-import { browser, disk, native } from "./setup.mjs";
+import { browser, disk, native, registry } from "./setup.mjs";
 
 check("every step of the tour opens, and its checks run", async () => {
   const page = await open(browser, `${disk}#tab=tour`);
@@ -65,7 +65,8 @@ check("claims are measured in it, one after the other", async () => {
     return found.every(Boolean) && found;
   }, group.claims.length, 60000);
   const told = JSON.parse(native(["prove", group.name, "--json"]).text).claims.map((c) => c.verdict_text);
-  that(JSON.stringify(verdicts) === JSON.stringify(told), `${verdicts}; native ${told}`);
+  const both = group.claims.map((c, i) => i).filter((i) => !(group.claims[i].every_row && registry.lacking.length));
+  that(both.every((i) => verdicts[i] === told[i]), `${verdicts}; native ${told}`);
   calm(page);
   await page.close();
   return `${names.length} claims`;

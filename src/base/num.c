@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include <math.h>
 
-#include "kernels/num.h"
+#include "base/num.h"
 
 uint16_t num_to_16(double x, int fraction, int least, int most)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Included first by every library source: arithmetic means what it says, whatever the caller's compiler flags. */
+ * Included first by every source of base and of the library: arithmetic means what it says, whatever the caller's compiler flags. */
 #ifndef PE_EXACT_H
 #define PE_EXACT_H
-
-#include "kernels/names.h"
 
 #if defined __FAST_MATH__
 #error "posenc needs IEEE arithmetic: compile without -ffast-math"
@@ -16,15 +14,11 @@
 #endif
 
 /* A product and a sum stay two roundings: no contraction into one, no reordering. What these cannot undo (clang with
- * -ffp-contract=fast) exact_arithmetic finds out, and pe_encoding_new refuses. */
+ * -ffp-contract=fast) exact_arithmetic (kernels/exact.c) finds out, and pe_encoding_new refuses. */
 #if defined __clang__
 #pragma STDC FP_CONTRACT OFF
 #elif defined __GNUC__
 #pragma GCC optimize("fp-contract=off", "no-unsafe-math-optimizations")
 #endif
-
-#include <stdbool.h>
-
-bool exact_arithmetic(void);
 
 #endif

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers and words in specs. Own code because strtod and printf follow the locale, and a spec must not. */
-#include "core/core.h"
+ * Own code because strtod and printf follow the locale, and a spec must not. */
+#include "base/exact.h"
 
+#include "base/text.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/decimal.h"
 
 /* The significant digits of a numeral, and the power of ten of the last one. */
 typedef struct numeral {

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/exact.h"
+#include "base/exact.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "kernels/block.h"
-#include "kernels/num.h"
+#include "base/block.h"
+#include "base/num.h"
 
 #define HALF (BLOCK_WIDTH / 2)
 
-int64_t block_bytes(pe_block kind)
+int64_t block_bytes(pe_dtype kind)
 {
-    return 2 + (kind == PE_BLOCK_Q8_0 ? BLOCK_WIDTH : HALF);
+    return 2 + (kind == PE_Q8_0 ? BLOCK_WIDTH : HALF);
 }
 
-void block_load(float x[BLOCK_WIDTH], const void *block, pe_block kind)
+void block_load(float x[BLOCK_WIDTH], const void *block, pe_dtype kind)
 {
     const unsigned char *code = (const unsigned char *)block + 2;
     uint16_t bits;
     memcpy(&bits, block, 2);
     float d = (float)num_from_f16(bits);
-    if (kind == PE_BLOCK_Q8_0)
+    if (kind == PE_Q8_0)
         for (int n = 0; n < BLOCK_WIDTH; n++)
             x[n] = d * (float)(signed char)code[n];
     else
@@ -54,9 +54,9 @@ static int nearest(float x)
 }
 
 /* Codes for scale 1 / inverse, less their zero. */
-static void encode(int q[BLOCK_WIDTH], const float x[BLOCK_WIDTH], float inverse, pe_block kind)
+static void encode(int q[BLOCK_WIDTH], const float x[BLOCK_WIDTH], float inverse, pe_dtype kind)
 {
-    if (kind == PE_BLOCK_Q8_0)
+    if (kind == PE_Q8_0)
         for (int n = 0; n < BLOCK_WIDTH; n++)
             q[n] = nearest(x[n] * inverse);
     else
@@ -79,10 +79,10 @@ static double fit(const float x[BLOCK_WIDTH], const int q[BLOCK_WIDTH])
     return ((product[0] + product[2]) + (product[1] + product[3])) / squares;
 }
 
-void block_store(void *block, const float x[BLOCK_WIDTH], pe_block kind)
+void block_store(void *block, const float x[BLOCK_WIDTH], pe_dtype kind)
 {
     unsigned char *code = (unsigned char *)block + 2;
-    float most = extreme(x), d = kind == PE_BLOCK_Q8_0 ? fabsf(most) / 127 : most / -8, inverse = 1 / d;
+    float most = extreme(x), d = kind == PE_Q8_0 ? fabsf(most) / 127 : most / -8, inverse = 1 / d;
     int q[BLOCK_WIDTH];
     bool holds = isfinite(most) && isfinite(inverse); /* else no numbers, or none that a scale is small enough for */
     if (holds)
@@ -91,7 +91,7 @@ void block_store(void *block, const float x[BLOCK_WIDTH], pe_block kind)
         memset(q, 0, sizeof q);
     uint16_t bits = num_to_f16(holds ? fit(x, q) : (double)d);
     memcpy(block, &bits, 2);
-    if (kind == PE_BLOCK_Q8_0)
+    if (kind == PE_Q8_0)
         for (int n = 0; n < BLOCK_WIDTH; n++)
             code[n] = (unsigned char)q[n];
     else

@@ -14,10 +14,10 @@
 
 #include "posenc.h"
 
-#define BLOCK_WIDTH 32
+#define BLOCK_WIDTH 32 /* elements of a block */
 
-int64_t block_bytes(pe_block kind);
-void block_load(float x[BLOCK_WIDTH], const void *block, pe_block kind);
-void block_store(void *block, const float x[BLOCK_WIDTH], pe_block kind);
+int64_t block_bytes(pe_dtype kind);
+void block_load(float x[BLOCK_WIDTH], const void *block, pe_dtype kind);
+void block_store(void *block, const float x[BLOCK_WIDTH], pe_dtype kind);
 
 #endif

@@ -2,8 +2,13 @@
  *
  * A decimal numeral as the nearest double, exactly: digits x 10^exponent is a fraction a / b of whole numbers, 2^s a /
  * b is divided out to 63 bits or more with a remainder, and that is rounded once, ties to even. */
-#include "core/core.h"
+#include "base/exact.h"
 
+#include "base/decimal.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LIMBS = 40, PLACES_MOST = 310, PLACES_LEAST = -330 }; /* 10^310 has 1030 bits, 5^394 915; 63 for the quotient */

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How a number came about, for people: a formula with its numbers, equal to the number. Words stand only for names
+ * (table[3][0]); the rows tell what they alone know, the loops that all share are told here. */
+#include "core/core.h"
+
+#include <inttypes.h>
+
+typedef enum formula_kind { TELLS_CODE, TELLS_TERM, TELLS_COUNT, TELLS_BIAS, TELLS_PAIR, TELLS_SCALE } formula_kind;
+
+typedef struct formula {
+    formula_kind kind;
+    const part *part; /* NULL: the scale */
+    const term *term; /* TELLS_TERM */
+    int64_t axes;     /* of all parts together */
+    pe_formula is;
+} formula;
+
+/* ------------------------------------------------ what there is */
+
+_Static_assert(PE_FORMULAS_MAX >= PARTS_MAX * (TERMS_MAX + 3) + 2, "room for the formulas of all parts");
+
+static formula formula_of(formula_kind kind, const part *p, const term *t, unsigned hook, int64_t count)
+{
+    return (formula){ kind, p, t, 0, { hook, p->stage, &p->row->info, count } };
+}
+
+static int formula_list(const pe_encoding *e, formula out[PE_FORMULAS_MAX])
+{
+    int n = 0;
+    for (int i = 0; i < e->parts; i++) {
+        const part *p = &e->part[i];
+        if (p->row->embed)
+            out[n++] = formula_of(TELLS_CODE, p, NULL, PE_HOOK_EMBED, p->width);
+        for (const term *t = p->term; t < p->term + p->terms; t++)
+            out[n++] = t->side == PE_VALUE ? formula_of(TELLS_TERM, p, t, PE_HOOK_VALUE, p->shape.head_dim)
+                                           : formula_of(TELLS_TERM, p, t, PE_HOOK_CONTENT, 1);
+        if (p->count.on)
+            out[n++] = formula_of(TELLS_COUNT, p, NULL, PE_HOOK_CONTENT, 1);
+        if (p->hooks & PE_HOOK_BIAS)
+            out[n++] = formula_of(TELLS_BIAS, p, NULL, PE_HOOK_BIAS, 1);
+    }
+    const part *p = turning(e, PE_QUERY);
+    if (p)
+        out[n++] = formula_of(TELLS_PAIR, p, NULL, PE_HOOK_ROTATE, p->pairs);
+    out[n++] = (formula){ .kind = TELLS_SCALE, .is = { .count = 1 } };
+    for (int i = 0; i < n; i++)
+        out[i].axes = e->axes;
+    return n;
+}
+
+int pe_encoding_formulas(const pe_encoding *e, pe_formula *out, int room)
+{
+    formula all[PE_FORMULAS_MAX];
+    int count = e ? formula_list(e, all) : 0;
+    for (int i = 0; out && i < count && i < room; i++)
+        out[i] = all[i].is;
+    return count;
+}
+
+/* ------------------------------------------------ one by one */
+
+static double tell_code(const part *p, const pe_question *of, tell *out)
+{
+    if (p->row->tell_embed)
+        p->row->tell_embed(p, of->params, of->q_at, of->element, out);
+    return p->row->embed(p, of->params, of->q_at, of->element);
+}
+
+static const int64_t *key_at(const formula *f, const pe_question *of)
+{
+    return of->k_at + of->key * f->axes;
+}
+
+static double tell_bias(const formula *f, const pe_question *of, tell *out)
+{
+    const part *p = f->part;
+    const int64_t *k_at = key_at(f, of);
+    pe_params w = of->params;
+    if (p->row->tell_bias)
+        p->row->tell_bias(p, w, of->head, of->q_at, k_at, out);
+    if (p->absolute)
+        return p->row->absolute(p, of->head, k_at) - p->row->absolute(p, of->head, of->q_at);
+    double x = part_measure(p, w, part_place(p, of->q_at) - part_place(p, k_at));
+    return p->row->bias(p, w, of->head, p->row->share ? x * p->row->share(p, w, of->q_at) : x);
+}
+
+/* "value_table[14][0]" */
+static double tell_value(const formula *f, const pe_question *of, int64_t r, const char *name, tell *out)
+{
+    tell_say(out, "%s[%" PRId64 "][%" PRId64 "]", name, r, of->element);
+    return part_entry(f->part, of->params, f->term, r, of->head, of->element);
+}
+
+/* "q_5 · key_table[14] = ...", (q_5 + v) where a term has an extra. */
+static double tell_term(const formula *f, const pe_question *of, tell *out)
+{
+    const part *p = f->part;
+    const term *t = f->term;
+    int64_t D = p->shape.head_dim, k_at = key_at(f, of)[0], r = t->index(p, of->q_at[0] - k_at);
+    const char *name = t->table < 0 ? "w" : p->tensor[t->table].name;
+    bool query = t->side == PE_QUERY;
+    if (t->side == PE_VALUE)
+        return tell_value(f, of, r, name, out);
+    const double *x = query ? of->q : of->k + of->key * D;
+    const char *extra = t->extra < 0 ? NULL : p->tensor[t->extra].name;
+    tell_say(out, "%s%c_%" PRId64 "%s%s%s · %s[%" PRId64 "] = ", extra ? "(" : "", query ? 'q' : 'k',
+             query ? of->q_at[0] : k_at, extra ? " + " : "", extra ? extra : "", extra ? ")" : "", name, r);
+    double sum = 0;
+    for (int64_t d = 0; d < D; d++) {
+        double a = x[d] + (extra ? param(p, of->params, t->extra, of->head * D + d) : 0),
+               b = part_entry(p, of->params, t, r, of->head, d);
+        tell_say(out, "%s%s · %s", d ? " + " : "", tell_factor(a).text, tell_factor(b).text);
+        sum += a * b;
+    }
+    return sum;
+}
+
+static double gate_of(const part *p, const pe_question *of, int64_t key)
+{
+    double dot = 0;
+    for (int64_t d = 0; d < p->shape.head_dim; d++)
+        dot += of->q[d] * of->k[key * p->shape.head_dim + d];
+    return count_gate(p, dot);
+}
+
+static bool sees(const pe_question *of, int64_t key)
+{
+    return !of->seen || of->seen[key];
+}
+
+/* The gates of the keys from the last one down to this, their sum, and q between two rows of the table. */
+static double tell_count(const part *p, const pe_question *of, tell *out)
+{
+    step s = { .p = p, .w = of->params, .head = of->head, .q = { (void *)(uintptr_t)of->q, PE_F64, 0 } };
+    int64_t last = p->tensor[p->count.table].shape[0] - 1;
+    tell_say(out, "count = ");
+    for (int64_t j = of->keys - 1; j >= of->key; j--) {
+        if (!sees(of, j))
+            continue;
+        double g = gate_of(p, of, j);
+        tell_say(out, "%s%s", s.sum > 0 ? " + " : "", tell_number(g).text);
+        s.sum += g;
+    }
+    double count = fmin(s.sum, (double)last), low = floor(count);
+    if (low == (double)last)
+        low--;
+    tell_say(out, " = %s\n", tell_number(s.sum).text);
+    if (s.sum > (double)last)
+        tell_say(out, "min(count, %" PRId64 ") = %" PRId64 "\n", last, last);
+    const char *name = p->tensor[p->count.table].name;
+    tell_say(out, "q_%" PRId64 " · (%s · %s[%.0f] + %s · %s[%.0f])", of->q_at[0], tell_number(1 - (count - low)).text,
+             name, low, tell_number(count - low).text, name, low + 1);
+    return count_term(&s);
+}
+
+static double tell_pair(const part *p, const pe_question *of, tell *out)
+{
+    if (p->row->tell_pair)
+        p->row->tell_pair(p, of->q_at, of->element, out);
+    return pair_frequency(&p->pair[of->element]);
+}
+
+/* 1/sqrt(head_dim), or that of the last part that has one; then the factors of all. */
+static double tell_scale(const pe_encoding *e, tell *out)
+{
+    const part *own = NULL;
+    bool factors = false;
+    for (int i = 0; i < e->parts; i++) {
+        own = e->part[i].scale != 0 ? &e->part[i] : own;
+        factors = factors || e->part[i].scale_factor != 1;
+    }
+    if (!own)
+        tell_say(out, "1 / sqrt(%" PRId64 ")", e->shape.head_dim);
+    else if (own->row->tell_scale)
+        own->row->tell_scale(own, out);
+    else if (factors)
+        tell_say(out, "%s", tell_number(own->scale).text);
+    for (int i = 0; i < e->parts; i++)
+        if (e->part[i].scale_factor != 1)
+            tell_say(out, " · %s", tell_number(e->part[i].scale_factor).text);
+    return e->scale;
+}
+
+static double tell_any(const pe_encoding *e, const formula *f, const pe_question *of, tell *out)
+{
+    switch (f->kind) {
+    case TELLS_CODE: return tell_code(f->part, of, out);
+    case TELLS_TERM: return tell_term(f, of, out);
+    case TELLS_COUNT: return tell_count(f->part, of, out);
+    case TELLS_BIAS: return tell_bias(f, of, out);
+    case TELLS_PAIR: return tell_pair(f->part, of, out);
+    case TELLS_SCALE: break;
+    }
+    return tell_scale(e, out);
+}
+
+/* ------------------------------------------------ what was asked */
+
+#define PAIRWISE (PE_HOOK_CONTENT | PE_HOOK_BIAS | PE_HOOK_VALUE) /* a query meets a key */
+#define ROOM_MIN 16
+
+static pe_status check_index(const char *name, int64_t is, int64_t count, pe_error *err)
+{
+    if (is < 0 || is >= count)
+        return pe_fail(err, PE_ERR_RANGE, "%s is %" PRId64 "; needs 0 to %" PRId64, name, is, count - 1);
+    return PE_OK;
+}
+
+/* (count, axes) positions. */
+static pe_status check_places(const char *name, const int64_t *at, int64_t count, int64_t axes, pe_error *err)
+{
+    CHECK_POINTER(int64_t, at, name);
+    for (int64_t n = 0; n < count * axes; n++)
+        if (at[n] > PE_POSITION_MAX || at[n] < -PE_POSITION_MAX)
+            return pe_fail(err, PE_ERR_POSITION, "%s: a position is %" PRId64 "; needs -2^36 to 2^36", name, at[n]);
+    return PE_OK;
+}
+
+/* The key, and vectors where the term looks at them. */
+static pe_status check_key(const pe_encoding *e, const formula *f, const pe_question *q, pe_error *err)
+{
+    int64_t size;
+    if (!checked_mul(&size, q->keys, e->shape.head_dim > e->axes ? e->shape.head_dim : e->axes) ||
+        size > PTRDIFF_MAX / 8)
+        return pe_fail(err, PE_ERR_OVERFLOW, "keys is %" PRId64 "; needs 0 or more, and what memory can hold", q->keys);
+    TRY(check_index("key", q->key, q->keys, err));
+    TRY(check_index("head", q->head, e->shape.heads, err));
+    TRY(check_places("k_at", q->k_at, q->keys, e->axes, err));
+    if (f->is.hook == PE_HOOK_CONTENT) {
+        CHECK_POINTER(double, q->q, "the vector q");
+        CHECK_POINTER(double, q->k, "the vectors k");
+    }
+    if (!sees(q, q->key))
+        return pe_fail(err, PE_ERR_RANGE, "key is %" PRId64 ", which the query does not see", q->key);
+    if (f->part->row->reaches && !f->part->row->reaches(f->part, q->q_at, key_at(f, q)))
+        return fail_reach(f->part, q->q_at, key_at(f, q), err);
+    return PE_OK;
+}
+
+static pe_status check_question(const pe_encoding *e, const formula *f, const pe_question *q, pe_error *err)
+{
+    CHECK_POINTER(pe_question, q, "the question");
+    TRY(check_index("element", q->element, f->is.count, err));
+    TRY(check_params(e, q->params, err));
+    TRY(check_places("q_at", q->q_at, 1, e->axes, err));
+    if (f->is.hook & PAIRWISE)
+        return check_key(e, f, q, err);
+    return f->part->row->check ? f->part->row->check(f->part, PE_QUERY, PE_F64, q->q_at, err) : PE_OK;
+}
+
+/* The number and the text overlap nothing that is read. */
+static pe_status check_apart(const pe_encoding *e, const formula *f, const pe_question *q, const double *number,
+                             const char *text, size_t room, pe_error *err)
+{
+    static const pe_question none;
+    const pe_question *of = f->part ? q : &none;
+    int64_t keys = f->is.hook & PAIRWISE ? of->keys : 0, D = f->is.hook == PE_HOOK_CONTENT ? e->shape.head_dim : 0;
+    CHECK_MEMORY(false, array_region("text", text, (int64_t)room, 1, WRITES),
+                 array_region("number", number, 1, sizeof *number, WRITES), params_region("params", of->params, READS),
+                 array_region("q_at", of->q_at, e->axes, sizeof *of->q_at, READS),
+                 array_region("k_at", of->k_at, keys * e->axes, sizeof *of->k_at, READS),
+                 array_region("q", of->q, D, sizeof *of->q, READS),
+                 array_region("k", of->k, keys * D, sizeof *of->k, READS),
+                 array_region("seen", of->seen, keys, sizeof *of->seen, READS));
+    return PE_OK;
+}
+
+pe_status pe_encoding_tell(const pe_encoding *e, int index, const pe_question *asked, double *number, char *text,
+                           size_t room, pe_error *err)
+{
+    CHECK_POINTER(pe_encoding, e, "the encoding");
+    CHECK_POINTER(double, number, "number");
+    CHECK_POINTER(char, text, "text");
+    formula all[PE_FORMULAS_MAX];
+    TRY(check_index("formula", index, formula_list(e, all), err));
+    if (room < ROOM_MIN || room > PTRDIFF_MAX)
+        return pe_fail(err, PE_ERR_RANGE, "room is %zu; needs %d or more, and what memory can hold", room, ROOM_MIN);
+    if (all[index].part)
+        TRY(check_question(e, &all[index], asked, err));
+    TRY(check_apart(e, &all[index], asked, number, text, room, err));
+    tell out = tell_into(text, room);
+    *number = tell_any(e, &all[index], asked, &out);
+    return pe_pass(err);
+}

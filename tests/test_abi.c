@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core
+ *
+ * The layout of what callers compile into their programs, written down: a change here is a change of the SONAME. Structs
+ * that begin with their size may grow at their end; those passed whole may not. */
+#include "common.h"
+
+#if INTPTR_MAX == INT64_MAX
+#define AT(type, field, where) _Static_assert(offsetof(type, field) == (where), #type "." #field)
+#define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type)
+
+/* Passed whole. */
+SIZE(pe_view, 72);
+AT(pe_view, dtype, 8);
+AT(pe_view, batch, 16);
+AT(pe_view, dim, 40);
+AT(pe_view, batch_stride, 48);
+AT(pe_view, head_stride, 64);
+SIZE(pe_positions, 80);
+AT(pe_positions, dtype, 8);
+AT(pe_positions, batch, 16);
+AT(pe_positions, axes, 32);
+AT(pe_positions, batch_stride, 40);
+AT(pe_positions, start, 64);
+SIZE(pe_params, 24);
+SIZE(pe_shape, 32);
+SIZE(pe_error, 304);
+SIZE(pe_pool, 24);
+SIZE(pe_table, 152);
+SIZE(pe_partial, 32);
+SIZE(pe_pages, 16);
+SIZE(pe_lengths, 32);
+SIZE(pe_pair, 80);
+
+/* With their size in front: what is there stays where it is. */
+AT(pe_run, params, 8);
+AT(pe_run, plan, 32);
+AT(pe_run, pool, 40);
+AT(pe_run, work, 48);
+AT(pe_run, work_bytes, 56);
+AT(pe_rotation, q, 8);
+AT(pe_rotation, at, 296);
+AT(pe_rotation, k_table, 528);
+AT(pe_attention, out, 8);
+AT(pe_attention, q, 152);
+AT(pe_attention, q_at, 368);
+AT(pe_attention, q_lengths, 528);
+AT(pe_attention, pages, 592);
+AT(pe_attention, mask, 608);
+AT(pe_attention, sinks, 784);
+AT(pe_attention, scores, 832);
+AT(pe_attention, probabilities, 904);
+AT(pe_attention_grad, dout, 8);
+AT(pe_attention_grad, dparams, 368);
+AT(pe_attention_grad, accumulate, 416);
+AT(pe_attention_grad, carry, 424);
+#endif
+
+/* Numbers that files and bindings may keep. */
+static void enumerators_keep_their_numbers(void **state)
+{
+    (void)state;
+    static const int is[] = { PE_OK,       PE_ERR_NULL, PE_ERR_SPEC,  PE_ERR_SHAPE, PE_ERR_RANGE,    PE_ERR_DTYPE,
+                              PE_ERR_POSITION, PE_ERR_OVERFLOW, PE_ERR_ALIGN, PE_ERR_ALIAS, PE_ERR_NOMEM,
+                              PE_ERR_UNSUITED, PE_ERR_IO, PE_ERR_FORMAT };
+    for (int i = 0; i < COUNT(is); i++)
+        assert_int_equal(is[i], i);
+    static const int types[] = { PE_F32, PE_F16, PE_BF16, PE_F64, PE_Q8_0, PE_Q4_0, PE_I64, PE_I32, PE_BOOL };
+    for (int i = 0; i < COUNT(types); i++)
+        assert_int_equal(types[i], i);
+    assert_int_equal(PE_QUERY, 0);
+    assert_int_equal(PE_KEY, 1);
+    assert_int_equal(PE_VALUE, 2);
+    assert_int_equal(PE_OUTPUT, 3);
+    assert_int_equal(PE_ALIGN_END, 0);
+    assert_int_equal(PE_ALIGN_START, 1);
+    assert_int_equal(PE_ALIGN_POSITION, 2);
+}
+
+static void header_and_library_agree(void **state)
+{
+    (void)state;
+    assert_true(pe_agrees(PE_VERSION_MAJOR, PE_VERSION_MINOR));
+    assert_false(pe_agrees(PE_VERSION_MAJOR, PE_VERSION_MINOR + 1));
+    assert_false(pe_agrees(PE_VERSION_MAJOR + 1, 0));
+}
+
+/* A program of an older header gives a shorter struct, one of a newer header a longer one. */
+static void structs_of_other_headers_are_read_as_far_as_they_are_known(void **state)
+{
+    (void)state;
+    float x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    pe_error err;
+    pe_encoding *rope;
+    pe_view v = pe_view_of(x, PE_F32, 1, 1, 1, 8);
+    struct {
+        pe_run run;
+        char more[64];
+    } newer = { .run = { .size = sizeof newer } };
+    pe_run older = { .size = offsetof(pe_run, pool) }, none = { 0 };
+    older.pool = (const pe_pool *)(const void *)x; /* not part of it */
+    assert_ok(pe_encoding_new(&rope, "rope", (pe_shape){ .heads = 1, .head_dim = 8 }, &err));
+    assert_ok(pe_rotate(rope, PE_KEY, v, v, pe_positions_run(1, 1, 0), &newer.run, &err));
+    assert_ok(pe_rotate(rope, PE_KEY, v, v, pe_positions_run(1, 1, 0), &older, &err));
+    assert_int_equal(pe_rotate(rope, PE_KEY, v, v, pe_positions_run(1, 1, 0), &none, &err), PE_ERR_SHAPE);
+    newer.more[63] = 1; /* a field that this library does not know, and that is asked for */
+    assert_int_equal(pe_rotate(rope, PE_KEY, v, v, pe_positions_run(1, 1, 0), &newer.run, &err), PE_ERR_UNSUITED);
+    pe_encoding_free(rope);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(enumerators_keep_their_numbers),
+        cmocka_unit_test(header_and_library_agree),
+        cmocka_unit_test(structs_of_other_headers_are_read_as_far_as_they_are_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
