@@ -27,9 +27,10 @@ uint16_t num_to_16(double x, int fraction, int least, int most)
 
 double num_from_f16(uint16_t h)
 {
-    int exponent = h >> 10 & 31, fraction = h & 1023;
-    double size = exponent == 31  ? (fraction ? NAN : INFINITY)
-                  : exponent == 0 ? ldexp(fraction, -24)
-                                  : ldexp(1024 + fraction, exponent - 25);
-    return h & 0x8000 ? -size : size;
+    uint64_t exponent = h >> 10 & 31, fraction = h & 1023, sign = (uint64_t)(h >> 15) << 63;
+    uint64_t bits = sign | (exponent == 31 ? 2047 : exponent + 1008) << 52 | fraction << 42;
+    double x, least = sign ? -0x1p-24 : 0x1p-24;
+    bits |= exponent == 31 && fraction ? UINT64_C(1) << 51 : 0; /* a quiet NaN */
+    memcpy(&x, &bits, sizeof x);
+    return exponent ? x : least * (double)fraction;
 }
