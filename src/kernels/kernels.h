@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/code.h"
 #include "kernels/rotate.h"
 #include "kernels/turn.h"
 #include "kernels/wide.h"
@@ -80,6 +81,19 @@ typedef struct kernels {
      * - slack), bit for bit, for all of them: then it is what any number within slack of x is rounded to. Any count.
      * Bit for bit where it is true, and true on all rungs alike. */
     turn_sums *turn_sums;
+
+    /* A code added to a row: y[i] = x[i] + code[i], formed in double and rounded once. odd: where no float is the sum,
+     * to the odd one of the two around it, which narrow rounds as it would the sum. y may be x. Any n. Bit for bit. */
+    code_add *add_code;
+    /* The same of waves. base: `n` waves, each a cos or a sin, and at base + base_row the same a quarter turn on; step:
+     * n cosines, and at step + step_row sines. code[i] = base[i] step[i] + base[base_row + i] step[step_row + i], each
+     * product rounded, is taken as code[i] + slack. True where code[i] - slack gives the same y, bit for bit, for all
+     * of them: then it is what any number within slack of code gives. y may not be x. Bit for bit where it is true, and
+     * true on all rungs alike. */
+    wave_add *add_waves;
+    /* Waves turned on: to[i] = from[i] step[i] + from[row + i] step[step_row + i], and to[row + i] the same a quarter
+     * turn on, from[row + i] step[i] - from[i] step[step_row + i]. Each product is rounded. Any n. Bit for bit. */
+    wave_turn *turn_waves;
 } kernels;
 
 /* Rungs, as bits; the ladder is filled with C, then overwritten as far up as these go. */
@@ -97,7 +111,7 @@ const char *ladder_name(int index);      /* scalar, avx2, ...; NULL past the end
 typedef void kernels_fill(kernels *k);
 kernels_fill attend_c, attend_avx2, attend_avx512, attend_neon;
 kernels_fill rotate_c, rotate_avx2, rotate_avx512, rotate_neon;
-kernels_fill turn_c, turn_avx2, turn_avx512, turn_neon;
+kernels_fill turn_c, turn_avx2, turn_avx512, turn_neon; /* those of code too: both are vectors of doubles */
 
 /* Whether this build computes as written, which base/exact.h asks for (exact.c). */
 bool exact_arithmetic(void);

@@ -93,4 +93,7 @@ void turn_c(kernels *k)
 {
     k->turns = turn_many_c;
     k->turn_sums = turn_sums_c;
+    k->add_code = add_code_c;
+    k->add_waves = add_waves_c;
+    k->turn_waves = turn_waves_c;
 }

@@ -56,6 +56,28 @@ INLINE vn narrow(vd x)
     return _mm256_cvtpd_ps(x);
 }
 
+INLINE vd widen(const float *x)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps(x));
+}
+
+INLINE __m128i lower_halves(vd x)
+{
+    __m256 f = _mm256_castpd_ps(x);
+    return _mm_castps_si128(_mm_shuffle_ps(_mm256_castps256_ps128(f), _mm256_extractf128_ps(f, 1), 0x88));
+}
+
+/* The nearest float, one less in size where that is too large, then odd where it is not x. */
+INLINE vn narrow_odd(vd x)
+{
+    __m128 y = _mm256_cvtpd_ps(x);
+    __m256d back = _mm256_cvtps_pd(y), sign = all(-0.0);
+    __m256d off = _mm256_cmp_pd(back, x, _CMP_NEQ_OQ);
+    __m256d over = _mm256_cmp_pd(_mm256_andnot_pd(sign, back), _mm256_andnot_pd(sign, x), _CMP_GT_OQ);
+    __m128i bits = _mm_add_epi32(_mm_castps_si128(y), lower_halves(over));
+    return _mm_castsi128_ps(_mm_or_si128(bits, _mm_srli_epi32(lower_halves(off), 31)));
+}
+
 INLINE void store_f32(float *y, vn x)
 {
     _mm_storeu_ps(y, x);
@@ -93,10 +115,15 @@ INLINE bool reaches(vq a, vq b)
 
 #include "kernels/turn_body.h"
 
+#include "kernels/code_body.h"
+
 void turn_avx2(kernels *k)
 {
     k->turns = many;
     k->turn_sums = sums;
+    k->add_code = add_code;
+    k->add_waves = add_waves;
+    k->turn_waves = turn_waves;
 }
 #endif
 

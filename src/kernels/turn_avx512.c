@@ -56,6 +56,20 @@ INLINE vn narrow(vd x)
     return _mm512_cvtpd_ps(x);
 }
 
+INLINE vd widen(const float *x)
+{
+    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
+}
+
+/* Cut off, then odd where that is not x. */
+INLINE vn narrow_odd(vd x)
+{
+    __m256 y = _mm512_cvt_roundpd_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    __mmask8 off = _mm512_cmp_pd_mask(_mm512_cvtps_pd(y), x, _CMP_NEQ_OQ);
+    __m256i bits = _mm256_castps_si256(y);
+    return _mm256_castsi256_ps(_mm256_mask_or_epi32(bits, off, bits, _mm256_set1_epi32(1)));
+}
+
 INLINE void store_f32(float *y, vn x)
 {
     _mm256_storeu_ps(y, x);
@@ -93,10 +107,15 @@ INLINE bool reaches(vq a, vq b)
 
 #include "kernels/turn_body.h"
 
+#include "kernels/code_body.h"
+
 void turn_avx512(kernels *k)
 {
     k->turns = many;
     k->turn_sums = sums;
+    k->add_code = add_code;
+    k->add_waves = add_waves;
+    k->turn_waves = turn_waves;
 }
 #endif
 

@@ -56,6 +56,16 @@ INLINE vn narrow(vd x)
     return vcvt_f32_f64(x);
 }
 
+INLINE vd widen(const float *x)
+{
+    return vcvt_f64_f32(vld1_f32(x));
+}
+
+INLINE vn narrow_odd(vd x)
+{
+    return vcvtx_f32_f64(x);
+}
+
 INLINE void store_f32(float *y, vn x)
 {
     vst1_f32(y, x);
@@ -93,9 +103,14 @@ INLINE bool reaches(vq a, vq b)
 
 #include "kernels/turn_body.h"
 
+#include "kernels/code_body.h"
+
 void turn_neon(kernels *k)
 {
     k->turns = many;
     k->turn_sums = sums;
+    k->add_code = add_code;
+    k->add_waves = add_waves;
+    k->turn_waves = turn_waves;
 }
 #endif

@@ -255,6 +255,46 @@ static bool turn_sums_rounds_twice(float *c, float *s, const double *base, const
     return certain;
 }
 
+static void add_code_rounds_twice(float *y, const float *x, const double *code, bool odd, int64_t n)
+{
+    right.add_code(y, x, code, odd, n);
+    for (int64_t i = 0; i < n && !odd; i++)
+        y[i] = x[i] + (float)code[i];
+}
+
+static void add_code_is_never_odd(float *y, const float *x, const double *code, bool odd, int64_t n)
+{
+    (void)odd;
+    right.add_code(y, x, code, false, n);
+}
+
+static bool add_waves_is_too_certain(float *y, const float *x, const double *base, int64_t base_row,
+                                     const double *step, int64_t step_row, double slack, bool odd, int64_t n)
+{
+    right.add_waves(y, x, base, base_row, step, step_row, slack, odd, n);
+    return true;
+}
+
+static bool add_waves_doubts_the_code_alone(float *y, const float *x, const double *base, int64_t base_row,
+                                            const double *step, int64_t step_row, double slack, bool odd, int64_t n)
+{
+    bool certain = true;
+    right.add_waves(y, x, base, base_row, step, step_row, slack, odd, n);
+    for (int64_t i = 0; i < n; i++) {
+        double code = base[i] * step[i] + base[base_row + i] * step[step_row + i];
+        certain = certain && (float)(code + slack) == (float)(code - slack);
+    }
+    return certain;
+}
+
+static void turn_waves_fuses(double *to, const double *from, int64_t row, const double *step, int64_t step_row,
+                             int64_t n)
+{
+    right.turn_waves(to, from, row, step, step_row, n);
+    for (int64_t i = 0; i < n; i++)
+        to[i] = fma(from[i], step[i], from[row + i] * step[step_row + i]);
+}
+
 /* ---------------------------------------------------------------- the list */
 
 #define BREAK(kernel, how)                                                                                             \
@@ -310,6 +350,11 @@ static const struct breakage {
     BREAK(turns, turns_lose_far_positions),
     BREAK(turn_sums, turn_sums_is_too_certain),
     BREAK(turn_sums, turn_sums_rounds_twice),
+    BREAK(add_code, add_code_rounds_twice),
+    BREAK(add_code, add_code_is_never_odd),
+    BREAK(add_waves, add_waves_is_too_certain),
+    BREAK(add_waves, add_waves_doubts_the_code_alone),
+    BREAK(turn_waves, turn_waves_fuses),
 };
 
 const char *broken_name(int index)

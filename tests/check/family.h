@@ -33,6 +33,9 @@ FAMILY(count);
 FAMILY(rotate);
 FAMILY(turns);
 FAMILY(turn_sums);
+FAMILY(add_code);
+FAMILY(add_waves);
+FAMILY(turn_waves);
 
 /* What a term adds to sum|terms|: nothing where it is infinite or NaN, for then the value decides. */
 static inline double finite_size(double term)

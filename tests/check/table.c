@@ -41,5 +41,8 @@ const kernel table[] = {
     { KERNEL(rotate), NULL, 0, 0, 0, "bit for bit: each product rounded, then the sum", true, 2 },
     { KERNEL(turns), NULL, 0, 0, 0, "bit for bit: every operation is the definition's, fused where it is", false, 0 },
     { KERNEL(turn_sums), truth_turn_sums, 0, 0, 0, "bit for bit where it is certain, and certain alike", false, 0 },
+    { KERNEL(add_code), NULL, 0, 0, 0, "bit for bit: the sum in double, rounded once", false, 0 },
+    { KERNEL(add_waves), truth_add_waves, 0, 0, 0, "bit for bit where it is certain, and certain alike", false, 0 },
+    { KERNEL(turn_waves), NULL, 0, 0, 0, "bit for bit: each product rounded, then the sum", false, 0 },
 };
 const int table_count = COUNT(table);
