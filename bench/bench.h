@@ -162,6 +162,7 @@ extern const int bench_topic_count;
 void bench_limits(bench *b);
 void bench_rotate(bench *b);
 void bench_table(bench *b);
+void bench_embed(bench *b);
 void bench_accuracy(bench *b);
 void bench_attention(bench *b);
 void bench_rungs(bench *b);

@@ -9,6 +9,7 @@ const topic bench_topics[] = {
     { "limits", "what the machine allows: bandwidth, multiply-adds", bench_limits },
     { "rotate", "rotation by type, layout, size and rung", bench_rotate },
     { "tables", "tables of cos and sin", bench_table },
+    { "embed", "codes added to rows, beside memcpy", bench_embed },
     { "accuracy", "how far cos and sin are off, far out", bench_accuracy },
     { "attention", "every encoding beside plain attention, forward and backward", bench_attention },
     { "rungs", "attention by rung, length and type", bench_rungs },
@@ -27,6 +28,10 @@ const table bench_tables[] = {
       "not the tables. ggml makes cos and sin inside the call, PyTorch reads a table and writes new tensors.",
       "what", "n" },
     { "tables", "Tables of cos and sin, 64 pairs", "A value is one cosine or one sine.", "what", "n" },
+    { "embed", "Codes added to rows of 1024",
+      "The limit moves the same bytes: memcpy for out of place, in-place scale for in place; GB/s counts the rows, not "
+      "learned tables.",
+      "what", "n" },
     { "accuracy", "Worst error of cos and sin, theta 10000, 64 pairs, 512 positions",
       "Against 106-bit arithmetic; half an ulp is the least that rounding allows.", "what", "position" },
     { "forward", "Attention forward, causal, float32, 8 heads of 64",

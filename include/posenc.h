@@ -245,7 +245,7 @@ PE_API pe_status pe_rotate_qk(const pe_encoding *e, const pe_rotation *r, const 
 /* ---------------------------------------------------------------- embedding */
 
 /* y = x + code(position), or [x, code] with the spec's join=concat, where y is wider. Views (batch, tokens, 1, width).
- * x.data NULL stands for x = 0: the bare table.                                                                       */
+ * x.data NULL stands for x = 0: the bare table. Each sum is formed in float64 and rounded once.                       */
 PE_API pe_status pe_embed(const pe_encoding *e, pe_view y, pe_view x, pe_positions at, const pe_run *run,
                           pe_error *err);
 PE_API int64_t pe_embed_width(const pe_encoding *e, int64_t x_width); /* width of y for this x; -1: too wide */

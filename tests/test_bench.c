@@ -88,7 +88,7 @@ static void every_row_is_timed_forward_and_backward_with_1_and_2_threads(void **
 
 static void every_topic_leaves_times(void **state)
 {
-    static const char *const tables[] = { "bandwidth", "peak",  "rotate", "tables", "forward",
+    static const char *const tables[] = { "bandwidth", "peak",  "rotate", "tables", "embed", "forward",
                                           "backward",  "rungs", "decode", "cache",  "length" };
     (void)state;
     for (int i = 0; i < COUNT(tables); i++)

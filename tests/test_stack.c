@@ -112,6 +112,24 @@ static pe_status partial(const use *u, pe_error *err)
     return status ? status : pe_attention_finish(u->c->e, &u->t->a, p, &PE_MAKE(pe_run, .params = u->c->params), err);
 }
 
+static pe_view rows_of(const use *u, void *x, int64_t width)
+{
+    return pe_view_of(x, u->type, 1, TOKENS, 1, width);
+}
+
+static pe_status embed(const use *u, pe_error *err)
+{
+    int64_t C = u->c->shape.model_dim;
+    return pe_embed(u->c->e, rows_of(u, u->y, pe_embed_width(u->c->e, C)), rows_of(u, u->x, C), u->c->a.k_at, &PE_MAKE(pe_run, .params = u->c->params), err);
+}
+
+static pe_status embed_back(const use *u, pe_error *err)
+{
+    int64_t C = u->c->shape.model_dim;
+    pe_params dw = u->l->g.dparams;
+    return pe_embed_back(u->c->e, dw, rows_of(u, u->x, C), rows_of(u, u->y, pe_embed_width(u->c->e, C)), u->c->a.k_at, &PE_MAKE(pe_run, .params = u->c->params), err);
+}
+
 /* ------------------------------------------------ the stack */
 
 static void *in_thread(void *arg)
@@ -163,6 +181,8 @@ static void check_turns(use *u)
         check(u, rotate_both, "rotate_qk");
         check(u, table, "table");
         check(u, shift, "shift");
+        check(u, embed, "embed");
+        check(u, embed_back, "embed_back");
     }
     check(u, shift_blocks, "shift of blocks");
 }

@@ -42,6 +42,27 @@ static inline double num_load(const void *data, pe_dtype type, int64_t i)
     }
 }
 
+/* y = elements i .. i + n - 1, or += them; where the type is a constant, by eight, which compilers make vectors of. */
+static inline void num_loads(double *y, const void *data, pe_dtype type, int64_t i, int64_t n)
+{
+    int64_t j = 0;
+    for (; j + 8 <= n; j += 8)
+        for (int l = 0; l < 8; l++)
+            y[j + l] = num_load(data, type, i + j + l);
+    for (; j < n; j++)
+        y[j] = num_load(data, type, i + j);
+}
+
+static inline void num_adds(double *y, const void *data, pe_dtype type, int64_t i, int64_t n)
+{
+    int64_t j = 0;
+    for (; j + 8 <= n; j += 8)
+        for (int l = 0; l < 8; l++)
+            y[j + l] += num_load(data, type, i + j + l);
+    for (; j < n; j++)
+        y[j] += num_load(data, type, i + j);
+}
+
 static inline void num_store(void *data, pe_dtype type, int64_t i, double x)
 {
     switch (type) {

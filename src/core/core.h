@@ -106,9 +106,11 @@ typedef struct row {
     pe_status (*init)(part *p, pe_error *err);
     double (*fill)(const part *p, int tensor, int64_t i); /* for FILL_ROW tensors */
 
-    /* embed: element c of the code, and where its gradient goes */
-    double (*embed)(const part *p, pe_params w, const int64_t *at, int64_t c);
-    void (*embed_back)(const part *p, pe_params dw, const int64_t *at, int64_t c, double dy);
+    /* embed: elements first .. first + count - 1 of the code, and where their gradient goes: parameters that no other
+     * element's gradient goes to */
+    void (*embed)(const part *p, pe_params w, const double *at, int64_t first, int64_t count, double *code);
+    void (*embed_back)(const part *p, pe_params dw, const double *at, int64_t first, int64_t count,
+                       const double *dcode);
     /* rotate: pair n's turn; gain: a factor on the whole vector (NULL: 1) */
     turn (*turn)(const part *p, pe_side side, const int64_t *at, int64_t n);
     double (*gain)(const part *p, pe_side side, const int64_t *at);
@@ -175,6 +177,16 @@ typedef struct turn_plan {
     double *step;  /* (steps, 2, pairs) cos and sin of 0 .. steps - 1 steps */
 } turn_plan;
 
+/* A code of waves, each a cos or a sin of (at[axis] + offset) frequency turns: coordinates share the width equally, and
+ * have the same waves, sin cos sin cos ... or all sines before all cosines. The row's embed is their definition. */
+typedef struct waves {
+    const wide *frequency; /* (count) of one coordinate's pairs of waves */
+    int64_t count;         /* 0: the code is not of waves */
+    double offset;
+    bool halves, cosine_first;
+    struct wave_plan *plan; /* how loops want them; one block, freed with the part */
+} waves;
+
 struct pe_part {
     const row *row;
     value *value; /* one per key of the row; init may settle what follows from the shape */
@@ -217,6 +229,7 @@ struct pe_part {
     /* embed */
     int64_t width;
     bool concat;
+    waves waves; /* init says */
 };
 
 struct pe_encoding {
@@ -269,6 +282,50 @@ pe_status part_fail(const part *p, pe_error *err, int key, const char *why);
 static inline double param(const part *p, pe_params w, int t, int64_t i)
 {
     return num_load(w.data, w.dtype, p->tensor[t].offset + i);
+}
+
+/* Loops over codes, by eight, which compilers make vectors of. */
+static inline void code_fill(double *code, double x, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++)
+            code[i + l] = x;
+    for (; i < n; i++)
+        code[i] = x;
+}
+
+static inline void code_sum(double *restrict code, const double *restrict x, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++)
+            code[i + l] += x[i + l];
+    for (; i < n; i++)
+        code[i] += x[i];
+}
+
+/* y = elements i .. i + n - 1, or += them. */
+static inline void params_row(const part *p, pe_params w, int t, int64_t i, double *y, int64_t n)
+{
+    i += p->tensor[t].offset;
+    switch (w.dtype) { /* once, not for each */
+    case PE_F32: num_loads(y, w.data, PE_F32, i, n); break;
+    case PE_F64: num_loads(y, w.data, PE_F64, i, n); break;
+    case PE_F16: num_loads(y, w.data, PE_F16, i, n); break;
+    default: num_loads(y, w.data, PE_BF16, i, n); break;
+    }
+}
+
+static inline void params_add(const part *p, pe_params w, int t, int64_t i, double *y, int64_t n)
+{
+    i += p->tensor[t].offset;
+    switch (w.dtype) {
+    case PE_F32: num_adds(y, w.data, PE_F32, i, n); break;
+    case PE_F64: num_adds(y, w.data, PE_F64, i, n); break;
+    case PE_F16: num_adds(y, w.data, PE_F16, i, n); break;
+    default: num_adds(y, w.data, PE_BF16, i, n); break;
+    }
 }
 
 static inline void grad(const part *p, pe_params dw, int t, int64_t i, double x)
@@ -339,6 +396,15 @@ static inline const int64_t *position(pe_positions p, int64_t token, int64_t at[
     for (int64_t a = 0; a < p.axes; a++)
         at[a] = coordinate(p, token, a);
     return at;
+}
+
+/* The same with their fractions; what is added to a fraction is so in float64. */
+static inline void position_real(pe_positions p, int64_t token, double at[PE_AXES_MAX])
+{
+    for (int64_t a = 0; a < p.axes; a++)
+        at[a] = p.data && p.dtype == PE_F64 ? (double)(p.start + token * p.step) +
+                                                  ((const double *)p.data)[token * p.token_stride + a * p.axis_stride]
+                                            : (double)coordinate(p, token, a);
 }
 
 /* Whether first coordinates count up or down by step and need not be read one by one. */

@@ -2,6 +2,7 @@
  *
  * Making an encoding: parts from the spec, then what they add up to. */
 #include "core/spec.h"
+#include "core/waves.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,6 +76,8 @@ static pe_status add_part(pe_encoding *e, const char **cursor, pe_error *err)
     p->stage = PE_AFTER_SCALE;
     p->width = e->shape.model_dim;
     TRY(p->row->init ? p->row->init(p, err) : PE_OK);
+    if (p->waves.count)
+        TRY(part_waves(p, &e->kernels, err));
     return p->row->turn ? part_plan(p, &e->kernels, err) : PE_OK;
 }
 
@@ -228,6 +231,7 @@ void pe_encoding_free(pe_encoding *e)
         spec_free(e->part[i].row, e->part[i].value);
         free(e->part[i].state);
         free(e->part[i].plan);
+        free(e->part[i].waves.plan);
     }
     free(e->text);
     free(e);

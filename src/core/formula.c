@@ -64,7 +64,11 @@ static double tell_code(const part *p, const pe_question *of, tell *out)
 {
     if (p->row->tell_embed)
         p->row->tell_embed(p, of->params, of->q_at, of->element, out);
-    return p->row->embed(p, of->params, of->q_at, of->element);
+    double at[PE_AXES_MAX], x;
+    for (int64_t a = 0; a < p->axes; a++)
+        at[a] = (double)of->q_at[a];
+    p->row->embed(p, of->params, at, of->element, 1, &x);
+    return x;
 }
 
 static const int64_t *key_at(const formula *f, const pe_question *of)

@@ -19,10 +19,14 @@ static pe_status init(part *p, pe_error *err)
     return PE_OK;
 }
 
-static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
+static void embed(const part *p, pe_params w, const double *at, int64_t first, int64_t count, double *code)
 {
     (void)p, (void)w;
-    return (double)((uint64_t)at[0] >> (c < 63 ? c : 63) & 1);
+    uint64_t bits = (uint64_t)(int64_t)at[0];
+    int64_t left = 63 - first, own = left < 0 ? 0 : left < count ? left : count; /* from bit 63 on all are the sign */
+    for (int64_t c = 0; c < own; c++)
+        code[c] = (double)(int)(bits >> (first + c) & 1);
+    code_fill(code + own, (double)(int)(bits >> 63), count - own);
 }
 
 static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out)

@@ -7,6 +7,8 @@
 
 #include <inttypes.h>
 
+#define ROOM 64 /* elements on the way */
+
 enum { TABLE_ROWS, ALPHA, JOIN, WIDTH };
 static const pe_key keys[] = {
     { "rows", PE_KEY_INT, "512", 2, 262144, NULL, NULL, "n: rows of the table; serves n^2 positions", NULL, false },
@@ -44,22 +46,30 @@ static pe_status check(const part *p, pe_side side, pe_dtype type, const int64_t
 }
 
 /* a u_i + (1-a) u_j = a/(1-a) p_i + p_j - (a/(1-a)) p_1: the weights of the three rows that make a code. */
-static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
+static void embed(const part *p, pe_params w, const double *at, int64_t first, int64_t count, double *code)
 {
-    int64_t n = whole(p, TABLE_ROWS), i = at[0] / n, j = at[0] % n;
-    double ratio = num(p, ALPHA) / (1 - num(p, ALPHA)), fine = param(p, w, 0, j * p->width + c);
-    if (i == 0)
-        return fine;
-    return ratio * (param(p, w, 0, i * p->width + c) - param(p, w, 0, c)) + fine;
+    int64_t t = (int64_t)at[0], n = whole(p, TABLE_ROWS), i = t / n, j = t % n;
+    double ratio = num(p, ALPHA) / (1 - num(p, ALPHA));
+    params_row(p, w, 0, j * p->width + first, code, count);
+    for (int64_t done = 0; i && done < count; done += ROOM) {
+        double coarse[ROOM], start[ROOM];
+        int64_t left = count - done < ROOM ? count - done : ROOM;
+        params_row(p, w, 0, i * p->width + first + done, coarse, left);
+        params_row(p, w, 0, first + done, start, left);
+        for (int64_t c = 0; c < left; c++)
+            code[done + c] = ratio * (coarse[c] - start[c]) + code[done + c];
+    }
 }
 
-static void embed_back(const part *p, pe_params dw, const int64_t *at, int64_t c, double dy)
+static void embed_back(const part *p, pe_params dw, const double *at, int64_t first, int64_t count, const double *dcode)
 {
-    int64_t n = whole(p, TABLE_ROWS), i = at[0] / n, j = at[0] % n;
+    int64_t t = (int64_t)at[0], n = whole(p, TABLE_ROWS), i = t / n, j = t % n;
     double ratio = num(p, ALPHA) / (1 - num(p, ALPHA));
-    grad(p, dw, 0, j * p->width + c, dy);
-    grad(p, dw, 0, i * p->width + c, ratio * dy);
-    grad(p, dw, 0, c, -ratio * dy);
+    for (int64_t c = 0; c < count; c++) { /* one after the other: they may be the same row */
+        grad(p, dw, 0, j * p->width + first + c, dcode[c]);
+        grad(p, dw, 0, i * p->width + first + c, ratio * dcode[c]);
+        grad(p, dw, 0, first + c, -ratio * dcode[c]);
+    }
 }
 
 static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out)

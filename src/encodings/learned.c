@@ -65,31 +65,50 @@ static pe_status check(const part *p, pe_side side, pe_dtype type, const int64_t
     return PE_OK;
 }
 
-/* Element c comes from one table when axes split the width, from all of them when they sum. */
-static int64_t index_of(const part *p, const int64_t *at, int64_t axis, int64_t c)
+/* Where element c of a table's row at this coordinate lies. */
+static int64_t index_of(const part *p, int64_t at, int64_t axis, int64_t c)
 {
-    int64_t width = p->tensor[axis].shape[1];
-    return (at[axis] + whole(p, OFFSET)) * width + c % width;
+    return (at + whole(p, OFFSET)) * p->tensor[axis].shape[1] + c;
 }
 
-static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
+/* Of elements first .. first + count - 1 those that an axis' table has: all of them when axes sum, its share of the
+ * width when they split it. */
+typedef struct share {
+    int64_t first, count; /* of the table's row */
+    int64_t skip;         /* elements before them */
+} share;
+
+static share share_of(const part *p, int64_t axis, int64_t first, int64_t count)
 {
-    if (num(p, MERGE) != 0) {
-        int64_t axis = c / (p->width / p->axes);
-        return param(p, w, (int)axis, index_of(p, at, axis, c));
-    }
-    double sum = 0;
-    for (int64_t a = 0; a < p->axes; a++)
-        sum += param(p, w, (int)a, index_of(p, at, a, c));
-    return sum;
+    int64_t width = p->tensor[axis].shape[1], start = num(p, MERGE) != 0 ? axis * width : 0;
+    int64_t low = first > start ? first : start;
+    int64_t end = first + count < start + width ? first + count : start + width;
+    return (share){ low - start, end > low ? end - low : 0, low - first };
 }
 
-static void embed_back(const part *p, pe_params dw, const int64_t *at, int64_t c, double dy)
+static void embed(const part *p, pe_params w, const double *at, int64_t first, int64_t count, double *code)
 {
     bool split = num(p, MERGE) != 0;
-    for (int64_t a = 0; a < p->axes; a++)
-        if (!split || a == c / (p->width / p->axes))
-            grad(p, dw, (int)a, index_of(p, at, a, c), dy);
+    if (!split)
+        code_fill(code, 0, count);
+    for (int64_t a = 0; a < p->axes; a++) {
+        share s = share_of(p, a, first, count);
+        int64_t from = index_of(p, (int64_t)at[a], a, s.first);
+        if (split)
+            params_row(p, w, (int)a, from, code + s.skip, s.count);
+        else
+            params_add(p, w, (int)a, from, code, s.count);
+    }
+}
+
+static void embed_back(const part *p, pe_params dw, const double *at, int64_t first, int64_t count, const double *dcode)
+{
+    for (int64_t a = 0; a < p->axes; a++) {
+        share s = share_of(p, a, first, count);
+        int64_t to = index_of(p, (int64_t)at[a], a, s.first);
+        for (int64_t c = 0; c < s.count; c++)
+            grad(p, dw, (int)a, to + c, dcode[s.skip + c]);
+    }
 }
 
 /* One row of one table, or the sum of a row of each. */
@@ -101,7 +120,8 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
         tell_say(out, "%s%s[%" PRId64 "][%" PRId64 "]", !split && a ? " + " : "", names[a], at[a] + whole(p, OFFSET),
                  c % width);
     for (int64_t a = 0; !split && p->axes > 1 && a < p->axes; a++)
-        tell_say(out, "%s%s", a ? " + " : " = ", tell_factor(param(p, w, (int)a, index_of(p, at, a, c))).text);
+        tell_say(out, "%s%s", a ? " + " : " = ",
+                 tell_factor(param(p, w, (int)a, index_of(p, at[a], a, c % width))).text);
 }
 
 const row pe_row_learned = {

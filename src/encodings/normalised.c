@@ -19,10 +19,10 @@ static pe_status init(part *p, pe_error *err)
     return PE_OK;
 }
 
-static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
+static void embed(const part *p, pe_params w, const double *at, int64_t first, int64_t count, double *code)
 {
-    (void)w, (void)c;
-    return (double)at[0] / num(p, LENGTH);
+    (void)w, (void)first;
+    code_fill(code, at[0] / num(p, LENGTH), count);
 }
 
 static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out)

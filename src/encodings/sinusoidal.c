@@ -39,21 +39,25 @@ static pe_status init(part *p, pe_error *err)
     if (!f)
         return PE_ERR_NOMEM;
     spectrum(f, d / 2, num(p, THETA), num(p, DENOMINATOR) != 0 && d > 2 ? d - 2 : d);
+    p->waves = (waves){ f, d / 2, num(p, OFFSET), num(p, LAYOUT) != 0, num(p, ORDER) != 0, NULL };
     if (p->axes > 1)
         p->claims |= PE_CLAIM_AXES;
     return PE_OK;
 }
 
-static double embed(const part *p, pe_params w, const int64_t *at, int64_t c)
+static void embed(const part *p, pe_params w, const double *at, int64_t first, int64_t count, double *code)
 {
     (void)w;
-    int64_t d = p->width / p->axes, r = c % d;
+    int64_t d = p->width / p->axes;
     bool halves = num(p, LAYOUT) != 0;
-    bool second = halves ? r >= d / 2 : r % 2;
-    double cosine, sine;
-    turn_cos_sin((double)at[c / d] + num(p, OFFSET), ((const wide *)p->state)[halves ? r % (d / 2) : r / 2], &cosine,
-                 &sine);
-    return second == (num(p, ORDER) != 0) ? sine : cosine;
+    for (int64_t c = first; c < first + count; c++) {
+        int64_t r = c % d;
+        bool second = halves ? r >= d / 2 : r % 2;
+        double cosine, sine;
+        turn_cos_sin(at[c / d] + num(p, OFFSET), ((const wide *)p->state)[halves ? r % (d / 2) : r / 2], &cosine,
+                     &sine);
+        code[c - first] = second == (num(p, ORDER) != 0) ? sine : cosine;
+    }
 }
 
 static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out)

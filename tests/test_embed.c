@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core; needs: threads
+ *
+ * Codes added to rows are what the rows' formula says, element by element and bit for bit: whatever the types, the batch,
+ * the rung and the number of workers, and next to every rounding. */
+#include "common.h"
+
+#include "core/core.h"
+
+enum { T_MAX = 300, WIDTH_MAX = 1400 };
+static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16, PE_F64 };
+
+/* Beside the examples of every row: ranges that end anywhere, many axes, codes that meet. */
+static const struct subject {
+    const char *spec;
+    int64_t width; /* of the model */
+} subjects[] = {
+    { "sinusoidal", 1046 },
+    { "sinusoidal:layout=halves,order=cos-sin", 1046 },
+    { "sinusoidal:axes=4,layout=halves,offset=2", 1064 },
+    { "sinusoidal:axes=2,order=cos-sin", 12 },
+    { "sinusoidal:theta=1e15,denominator=d-2", 514 },
+    { "sinusoidal:join=concat,width=530", 6 },
+    { "sinusoidal", 2 },
+    { "sinusoidal+learned:rows=400", 640 },
+    { "learned:rows=400+binary:join=concat,width=40+sinusoidal:join=concat,width=30", 70 },
+    { "integer+normalised+binary+sinusoidal:join=concat,width=514", 34 },
+    { "rope", 32 },
+};
+
+/* ------------------------------------------------ the definition */
+
+typedef struct embedding {
+    pe_encoding *e;
+    pe_params w;
+    pe_view y, x; /* x.data NULL: of nothing */
+    pe_positions where;
+} embedding;
+
+static double code_of(const part *p, pe_params w, const double *at, int64_t c)
+{
+    double code;
+    p->row->embed(p, w, at, c, 1, &code);
+    return code;
+}
+
+static void define_token(const embedding *g, void *y, const void *x, const double *at)
+{
+    int64_t joined = g->x.dim;
+    for (int64_t c = 0; c < g->x.dim; c++) {
+        double sum = x ? num_load(x, g->x.dtype, c) : 0;
+        for (int i = 0; i < g->e->parts; i++)
+            if (g->e->part[i].row->embed && !g->e->part[i].concat)
+                sum += code_of(&g->e->part[i], g->w, at, c);
+        num_store(y, g->y.dtype, c, sum);
+    }
+    for (int i = 0; i < g->e->parts; i++)
+        for (int64_t c = 0; g->e->part[i].row->embed && g->e->part[i].concat && c < g->e->part[i].width; c++)
+            num_store(y, g->y.dtype, joined++, code_of(&g->e->part[i], g->w, at, c));
+}
+
+static const char *row_of(pe_view v, int64_t b, int64_t t)
+{
+    return v.data ? (const char *)v.data + (b * v.batch_stride + t * v.token_stride) * (int64_t)pe_dtype_size(v.dtype)
+                  : NULL;
+}
+
+/* NaN is NaN, whatever its other bits. */
+static bool same_element(const void *a, const void *b, pe_dtype type, int64_t i)
+{
+    size_t size = pe_dtype_size(type);
+    double x = num_load(a, type, i), y = num_load(b, type, i);
+    return !memcmp((const char *)a + (size_t)i * size, (const char *)b + (size_t)i * size, size) ||
+           (isnan(x) && isnan(y));
+}
+
+/* Every element of g->y; x may be a copy of what it was, where the call was in place. */
+static void compare(const embedding *g, const char *what)
+{
+    static double want[WIDTH_MAX];
+    for (int64_t b = 0; b < g->y.batch; b++)
+        for (int64_t t = 0; t < g->y.tokens; t++) {
+            double at[PE_AXES_MAX];
+            position_real(positions_at(g->where, b), t, at);
+            define_token(g, want, row_of(g->x, b, t), at);
+            for (int64_t c = 0; c < g->y.dim; c++)
+                if (!same_element(row_of(g->y, b, t), want, g->y.dtype, c))
+                    fail_msg("%s, %s: element %d of token %d of sequence %d is %a; the row says %a",
+                             pe_encoding_spec(g->e), what, (int)c, (int)t, (int)b,
+                             num_load(row_of(g->y, b, t), g->y.dtype, c), num_load(want, g->y.dtype, c));
+        }
+}
+
+/* ------------------------------------------------ cases */
+
+static void fill_view(pe_view v, uint64_t *seed)
+{
+    for (int64_t i = 0; i < v.batch * v.tokens * v.dim; i++) {
+        uint64_t kind = test_random(seed) % 64;
+        double x = test_uniform(seed);
+        num_store(v.data, v.dtype, i,
+                  kind == 0   ? -0.0
+                  : kind == 1 ? x * 0x1p-130
+                  : kind == 2 ? x * 60000
+                  : kind == 3 ? NAN
+                              : x);
+    }
+}
+
+static embedding open_case(const struct subject *s, uint64_t *seed)
+{
+    embedding g = { .e = test_encoding(s->spec, (pe_shape){ 1, 0, 2, s->width }) };
+    int64_t count = pe_encoding_param_count(g.e);
+    g.w = (pe_params){ calloc((size_t)count + 1, 8), PE_F32, count };
+    for (int64_t i = 0; i < count; i++)
+        num_store(g.w.data, g.w.dtype, i, test_random(seed) % 32 ? test_uniform(seed) : -0.0);
+    return g;
+}
+
+static void close_case(embedding *g)
+{
+    pe_encoding_free(g->e);
+    free(g->w.data);
+}
+
+/* The last position that every table has, whatever its offset; 0: there are none. */
+static int64_t last_row(const pe_encoding *e)
+{
+    int64_t rows = 0;
+    for (int i = 0; i < e->parts; i++)
+        for (int t = 0; t < e->part[i].tensors; t++)
+            rows = !rows || e->part[i].tensor[t].shape[0] < rows ? e->part[i].tensor[t].shape[0] : rows;
+    return rows * 3 / 4;
+}
+
+/* Positions of (batch, tokens): scattered, all the same, or up from a place; each sequence's own, or one for all. */
+static pe_positions draw_positions(int64_t *at, const embedding *g, int64_t batch, int64_t tokens, uint64_t *seed)
+{
+    int64_t axes = pe_encoding_axes(g->e), last = last_row(g->e), base = 0;
+    int64_t low = last ? 0 : -PE_POSITION_MAX, high = last ? last : PE_POSITION_MAX;
+    uint64_t kind = test_random(seed) % 4;
+    for (int64_t n = 0; n < batch * tokens; n++) {
+        base = n % tokens ? base : test_range(seed, low, high - (last ? 0 : T_MAX));
+        for (int64_t a = 0; a < axes; a++) {
+            int64_t up = last ? (base + n % tokens) % (last + 1) : base + n % tokens;
+            at[n * axes + a] = kind == 0 ? test_range(seed, low, high) : kind == 1 ? base : up;
+        }
+    }
+    pe_positions p = pe_positions_of(at, PE_I64, batch, tokens, axes);
+    if (test_random(seed) % 2)
+        p.batch_stride = 0;
+    if (kind == 3 && !last)
+        p = pe_positions_run(batch, tokens, base);
+    return p;
+}
+
+/* One call with everything drawn; in place where the types are the same. */
+static void one_call(const struct subject *s, pe_dtype to, pe_dtype from, int64_t batch, int64_t tokens, uint64_t *seed)
+{
+    embedding g = open_case(s, seed);
+    pe_error err = { 0 };
+    int64_t C = s->width, width = pe_embed_width(g.e, C);
+    assert_true(width <= WIDTH_MAX);
+    int64_t *at = malloc((size_t)(batch * tokens * PE_AXES_MAX) * 8);
+    void *x = calloc((size_t)(batch * tokens * C), 8), *y = calloc((size_t)(batch * tokens * width), 8);
+    g.where = draw_positions(at, &g, batch, tokens, seed);
+    g.x = pe_view_of(x, from, batch, tokens, 1, C);
+    g.y = pe_view_of(y, to, batch, tokens, 1, width);
+    fill_view(g.x, seed);
+    uint64_t how = test_random(seed) % 4;
+    if (how == 0)
+        g.x.data = NULL;
+    pe_view given = g.x;
+    if (how == 1 && to == from && width == C) {
+        memcpy(y, x, (size_t)(batch * tokens * C) * pe_dtype_size(to));
+        given = g.y;
+    }
+    pe_positions axes = g.where;
+    axes.axes = pe_encoding_axes(g.e);
+    assert_ok(pe_embed(g.e, g.y, given, g.where, &PE_MAKE(pe_run, .params = g.w), &err));
+    g.where = axes;
+    char what[80];
+    snprintf(what, sizeof what, "%d to %d, batch %d, %s", (int)from, (int)to, (int)batch,
+             how == 0   ? "bare"
+             : how == 1 ? "in place"
+                        : "added");
+    compare(&g, what);
+    free(x);
+    free(y);
+    free(at);
+    close_case(&g);
+}
+
+/* ------------------------------------------------ tests */
+
+static void every_element_is_what_its_row_says_in_every_type(void **state)
+{
+    (void)state;
+    uint64_t seed = 11;
+    for (int s = 0; s < COUNT(subjects); s++)
+        for (int to = 0; to < COUNT(types); to++)
+            for (int from = 0; from < COUNT(types); from++)
+                if (test_turn(s + to + from, 1))
+                    one_call(&subjects[s], types[to], types[from], 1, test_range(&seed, 1, 150), &seed);
+}
+
+static void try_example(const pe_info *info, const char *spec)
+{
+    static uint64_t seed = 12;
+    if (info->hooks & PE_HOOK_EMBED)
+        for (int to = 0; to < COUNT(types); to++)
+            one_call(&(struct subject){ spec, 64 }, types[to], types[test_random(&seed) % 4], 1, 40, &seed);
+}
+
+static void every_example_of_every_row_too(void **state)
+{
+    (void)state;
+    test_each_example(try_example);
+}
+
+static void sequences_of_a_batch_are_independent(void **state)
+{
+    (void)state;
+    static const int64_t batches[] = { 2, 3, 17, 40 };
+    uint64_t seed = 13;
+    for (int s = 0; s < COUNT(subjects); s++)
+        for (int b = 0; b < COUNT(batches); b++)
+            one_call(&subjects[s], types[(s + b) % 4], types[(s + b) / 2 % 4], batches[b], test_range(&seed, 1, 9),
+                     &seed);
+}
+
+/* x takes each sum to within 2^-50 of where its rounding changes: half way between two floats, or, for 16 bits, at one. */
+static void next_to_roundings_the_bits_are_those_of_the_row(void **state)
+{
+    (void)state;
+    enum { T = 130, C = 96 };
+    static float x[T * C], y[T * C];
+    uint64_t seed = 14;
+    pe_error err = { 0 };
+    for (int s = 0; s < 60; s++) {
+        embedding g = open_case(&(struct subject){ s % 2 ? "sinusoidal" : "sinusoidal:layout=halves,theta=500", C }, &seed);
+        g.x = pe_view_of(x, PE_F32, 1, T, 1, C);
+        g.y = pe_view_of(y, s % 3 == 0 ? PE_F32 : s % 3 == 1 ? PE_F16 : PE_BF16, 1, T, 1, C);
+        g.where = pe_positions_run(1, T, test_range(&seed, -5000, 5000));
+        for (int t = 0; t < T; t++)
+            for (int c = 0; c < C; c++) {
+                double at[1] = { (double)coordinate(g.where, t, 0) }, code = code_of(&g.e->part[0], g.w, at, c);
+                float near = (float)code, next = nextafterf(near, test_random(&seed) % 2 ? 2 : -2);
+                double edge = s % 3 ? near : ((double)near + (double)next) / 2;
+                x[t * C + c] = (float)(edge - code);
+            }
+        assert_ok(pe_embed(g.e, g.y, g.x, g.where, NULL, &err));
+        g.where.axes = 1;
+        compare(&g, "next to roundings");
+        close_case(&g);
+    }
+}
+
+/* ------------------------------------------------ workers and rungs */
+
+typedef struct outcome {
+    float *y, *dx, *dw;
+} outcome;
+
+enum { BATCH = 3, TOKENS = 210, MODEL = 600 };
+
+/* Forward and backward of one encoding, on a rung, with a pool. */
+static void run_both(const char *spec, const char *rung, const pe_pool *pool, outcome *to, int64_t *width, int64_t *params)
+{
+    uint64_t seed = 15;
+    pe_error err = { 0 };
+    embedding g = open_case(&(struct subject){ spec, MODEL }, &seed);
+    *width = pe_embed_width(g.e, MODEL);
+    *params = g.w.count;
+    assert_ok(pe_encoding_set_kernels(g.e, rung, &err));
+    float *x = malloc(sizeof *x * BATCH * TOKENS * MODEL), *dy = malloc(sizeof *dy * BATCH * TOKENS * (size_t)*width);
+    for (int64_t i = 0; i < BATCH * TOKENS * MODEL; i++)
+        x[i] = (float)test_uniform(&seed);
+    for (int64_t i = 0; i < BATCH * TOKENS * *width; i++)
+        dy[i] = (float)test_uniform(&seed);
+    to->y = malloc(sizeof *to->y * BATCH * TOKENS * (size_t)*width);
+    to->dx = malloc(sizeof *to->dx * BATCH * TOKENS * MODEL);
+    to->dw = calloc((size_t)*params + 1, sizeof *to->dw);
+    pe_positions at = pe_positions_run(BATCH, TOKENS, 7);
+    pe_run run = PE_MAKE(pe_run, .params = g.w, .pool = pool);
+    assert_ok(pe_embed(g.e, pe_view_of(to->y, PE_F32, BATCH, TOKENS, 1, *width), pe_view_of(x, PE_F32, BATCH, TOKENS, 1, MODEL), at, &run, &err));
+    assert_ok(pe_embed_back(g.e, (pe_params){ to->dw, PE_F32, *params }, pe_view_of(to->dx, PE_F32, BATCH, TOKENS, 1, MODEL), pe_view_of(dy, PE_F32, BATCH, TOKENS, 1, *width), at, &run, &err));
+    free(x);
+    free(dy);
+    close_case(&g);
+}
+
+static void outcome_free(outcome *o)
+{
+    free(o->y);
+    free(o->dx);
+    free(o->dw);
+}
+
+static const char *const spread[] = { "sinusoidal", "learned:rows=300", "hierarchical:rows=20,alpha=0.3",
+                                      "sinusoidal+learned:rows=300+binary:join=concat,width=70" };
+
+static void any_number_of_workers_and_any_rung_give_the_same_bits(void **state)
+{
+    static const int workers[] = { 1, 2, 5 };
+    const char *rung;
+    (void)state;
+    for (int s = 0; s < COUNT(spread); s++) {
+        outcome want, got;
+        int64_t width, params;
+        pe_error err = { 0 };
+        run_both(spread[s], "scalar", NULL, &want, &width, &params);
+        pe_encoding *e = test_encoding("rope", test_shape);
+        for (int n = 0; n < COUNT(workers); n++)
+            for (int r = 0; (rung = pe_kernels_name(r)); r++) {
+                pe_pool *pool = NULL;
+                if (pe_encoding_set_kernels(e, rung, NULL))
+                    continue;
+                assert_ok(pe_pool_new(&pool, workers[n], &err));
+                run_both(spread[s], rung, pool, &got, &width, &params);
+                assert_memory_equal(got.y, want.y, sizeof *got.y * BATCH * TOKENS * (size_t)width);
+                assert_memory_equal(got.dx, want.dx, sizeof *got.dx * BATCH * TOKENS * MODEL);
+                assert_memory_equal(got.dw, want.dw, sizeof *got.dw * (size_t)params);
+                outcome_free(&got);
+                pe_pool_free(pool);
+            }
+        pe_encoding_free(e);
+        outcome_free(&want);
+    }
+}
+
+/* Each parameter's gradient is added up in the order of tokens, in the gradient's own type. */
+static void gradients_are_added_token_by_token(void **state)
+{
+    enum { T = 90, C = 130, ROWS = 12 };
+    static float dy[T * C], dw[ROWS * C], want[ROWS * C];
+    uint64_t seed = 16;
+    pe_error err = { 0 };
+    (void)state;
+    embedding g = open_case(&(struct subject){ "hierarchical:rows=12", C }, &seed);
+    int64_t at[T];
+    for (int t = 0; t < T; t++)
+        at[t] = test_range(&seed, 0, ROWS * ROWS - 1);
+    for (int i = 0; i < T * C; i++)
+        dy[i] = (float)test_uniform(&seed);
+    const part *p = &g.e->part[0];
+    for (int t = 0; t < T; t++)
+        for (int64_t c = 0; c < C; c++) {
+            double place = (double)at[t], one = dy[t * C + c];
+            p->row->embed_back(p, (pe_params){ want, PE_F32, ROWS * C }, &place, c, 1, &one);
+        }
+    assert_ok(pe_embed_back(g.e, (pe_params){ dw, PE_F32, ROWS * C }, (pe_view){ 0 }, pe_view_of(dy, PE_F32, 1, T, 1, C), pe_positions_of(at, PE_I64, 1, T, 1), &PE_MAKE(pe_run, .params = g.w), &err));
+    assert_memory_equal(dw, want, sizeof dw);
+    close_case(&g);
+}
+
+/* ------------------------------------------------ wide codes */
+
+/* Far apart in width: more than the plan keeps steps for. */
+static void a_code_wider_than_the_plan_is_the_row_too(void **state)
+{
+    enum { C = 1 << 17, T = 3 };
+    (void)state;
+    pe_error err = { 0 };
+    float *y = malloc(sizeof *y * T * C);
+    pe_encoding *e = test_encoding("sinusoidal", (pe_shape){ 1, 0, 2, C });
+    assert_ok(pe_embed(e, pe_view_of(y, PE_F32, 1, T, 1, C), (pe_view){ 0 }, pe_positions_run(1, T, 1000), NULL, &err));
+    for (int t = 0; t < T; t++)
+        for (int64_t c = 0; c < C; c += 1 + c / 100) {
+            double at = 1000 + t;
+            assert_true(y[t * C + c] == (float)code_of(&e->part[0], (pe_params){ 0 }, &at, c));
+        }
+    pe_encoding_free(e);
+    free(y);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_element_is_what_its_row_says_in_every_type),
+        cmocka_unit_test(every_example_of_every_row_too),
+        cmocka_unit_test(sequences_of_a_batch_are_independent),
+        cmocka_unit_test(next_to_roundings_the_bits_are_those_of_the_row),
+        cmocka_unit_test(any_number_of_workers_and_any_rung_give_the_same_bits),
+        cmocka_unit_test(gradients_are_added_token_by_token),
+        cmocka_unit_test(a_code_wider_than_the_plan_is_the_row_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
