@@ -121,8 +121,8 @@ typedef struct pe_view {
 /* (batch, tokens, axes): coordinate a of token t of sequence b is start + t*step, and where data is given its element
  * [b*batch_stride + t*token_stride + a*axis_stride] is added to that. So an array has start and step 0; a run that
  * counts up has step 1 and needs no memory; and sequences that stand at places of their own, as in a batch that decodes,
- * are a run with data (batch) and a token_stride of 0. A fraction (PE_F64) is an error where the encoding takes whole
- * positions only.                                                                                                     */
+ * are a run with data (batch) and a token_stride of 0. A fraction (PE_F64) is an error where the call or the encoding
+ * takes whole positions only; what is added to one is so in float64.                                                  */
 typedef struct pe_positions {
     const void *data; /* NULL: none                                                                          */
     pe_dtype dtype;   /* PE_I64, PE_I32 or PE_F64                                                            */
@@ -245,7 +245,8 @@ PE_API pe_status pe_rotate_qk(const pe_encoding *e, const pe_rotation *r, const 
 /* ---------------------------------------------------------------- embedding */
 
 /* y = x + code(position), or [x, code] with the spec's join=concat, where y is wider. Views (batch, tokens, 1, width).
- * x.data NULL stands for x = 0: the bare table. Each sum is formed in float64 and rounded once.                       */
+ * x.data NULL stands for x = 0: the bare table. Each sum is formed in float64 and rounded once. Fractions are taken where
+ * the code's formula is continuous, as that of sinusoids is: those are as exact there as at whole positions.          */
 PE_API pe_status pe_embed(const pe_encoding *e, pe_view y, pe_view x, pe_positions at, const pe_run *run,
                           pe_error *err);
 PE_API int64_t pe_embed_width(const pe_encoding *e, int64_t x_width); /* width of y for this x; -1: too wide */

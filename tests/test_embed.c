@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: threads
+ * labels: core; needs: mpfr threads
  *
  * Codes added to rows are what the rows' formula says, element by element and bit for bit: whatever the types, the batch,
- * the rung and the number of workers, and next to every rounding. */
+ * the rung and the number of workers, next to every rounding too; and between two positions they are right. */
 #include "common.h"
+
+#include <mpfr.h>
 
 #include "core/core.h"
 
@@ -354,7 +356,114 @@ static void gradients_are_added_token_by_token(void **state)
     close_case(&g);
 }
 
-/* ------------------------------------------------ wide codes */
+/* ------------------------------------------------ between two positions */
+
+static mpfr_t angle, truth, power;
+
+/* |got - truth| as a share of |truth|. */
+static double off(double got)
+{
+    mpfr_sub_d(power, truth, got, MPFR_RNDN);
+    mpfr_div(power, power, truth, MPFR_RNDN);
+    return fabs(mpfr_get_d(power, MPFR_RNDN));
+}
+
+/* Of all sizes up to 2^36, with as many bits as a double has. */
+static double draw_fraction(uint64_t *seed)
+{
+    return ldexp(test_uniform(seed), (int)test_range(seed, -3, 36));
+}
+
+/* turn.h: within 2^-51 of itself; float32 is that, rounded once. */
+static void sinusoids_between_positions_are_as_exact_as_at_them(void **state)
+{
+    enum { T = 400, C = 16 };
+    static double at[T], y[T * C];
+    static float single[T * C];
+    static const double theta[] = { 10000, 500000, 100.5 };
+    uint64_t seed = 17;
+    pe_error err = { 0 };
+    double worst = 0;
+    (void)state;
+    mpfr_inits2(400, angle, truth, power, (mpfr_ptr)0);
+    for (int n = 0; n < COUNT(theta); n++) {
+        char spec[60];
+        snprintf(spec, sizeof spec, "sinusoidal:theta=%.17g", theta[n]);
+        pe_encoding *e = test_encoding(spec, (pe_shape){ 1, 0, 2, C });
+        for (int t = 0; t < T; t++)
+            at[t] = draw_fraction(&seed);
+        pe_positions where = pe_positions_of(at, PE_F64, 1, T, 1);
+        assert_ok(pe_embed(e, pe_view_of(y, PE_F64, 1, T, 1, C), (pe_view){ 0 }, where, NULL, &err));
+        assert_ok(pe_embed(e, pe_view_of(single, PE_F32, 1, T, 1, C), (pe_view){ 0 }, where, NULL, &err));
+        for (int t = 0; t < T; t++)
+            for (int c = 0; c < C; c++) {
+                mpfr_set_d(angle, theta[n], MPFR_RNDN);
+                mpfr_set_si(power, -(c / 2 * 2), MPFR_RNDN);
+                mpfr_div_ui(power, power, C, MPFR_RNDN);
+                mpfr_pow(angle, angle, power, MPFR_RNDN);
+                mpfr_mul_d(angle, angle, at[t], MPFR_RNDN);
+                (c % 2 ? mpfr_cos : mpfr_sin)(truth, angle, MPFR_RNDN);
+                double share = off(y[t * C + c]);
+                worst = share > worst ? share : worst;
+                if (!(share <= 0x1p-51))
+                    fail_msg("%s at %.17g, element %d: %.17g is off by %g of itself", spec, at[t], c, y[t * C + c],
+                             share);
+                assert_true(single[t * C + c] == (float)y[t * C + c]);
+            }
+        pe_encoding_free(e);
+    }
+    print_message("worst: %.2f 2^-52 of itself\n", worst * 0x1p52);
+    mpfr_clears(angle, truth, power, (mpfr_ptr)0);
+}
+
+static void a_fraction_is_added_to_the_run_it_stands_in(void **state)
+{
+    double quarter[2] = { 0.25, -1.5 }, y[6];
+    pe_error err = { 0 };
+    pe_encoding *e = test_encoding("integer:join=concat,width=1", (pe_shape){ 1, 0, 2, 8 });
+    pe_positions where = { quarter, PE_F64, 2, 3, 1, 1, 0, 1, 10, 2 };
+    (void)state;
+    assert_ok(pe_embed(e, pe_view_of(y, PE_F64, 2, 3, 1, 1), (pe_view){ NULL, PE_F64, 2, 3, 1, 0, 0, 0, 0 }, where, NULL, &err));
+    for (int t = 0; t < 3; t++) {
+        assert_true(y[t] == 10 + 2 * t + 0.25);
+        assert_true(y[3 + t] == 10 + 2 * t - 1.5);
+    }
+    pe_encoding_free(e);
+}
+
+static void fractions_are_taken_where_the_formula_is_continuous(void **state)
+{
+    static const struct {
+        const char *spec;
+        bool taken;
+    } cases[] = { { "sinusoidal", true },     { "integer", true },           { "normalised:length=10", true },
+                  { "binary", false },        { "learned", false },          { "hierarchical", false },
+                  { "sinusoidal+alibi", true }, { "sinusoidal+learned", false }, { "rope", true } };
+    double at[2] = { 3, 4.5 }, far[2] = { 0, 0x1p36 + 0.5 }, y[2 * 8];
+    pe_error err = { 0 };
+    (void)state;
+    for (int i = 0; i < COUNT(cases); i++) {
+        uint64_t seed = 18;
+        embedding g = open_case(&(struct subject){ cases[i].spec, 8 }, &seed);
+        pe_view to = pe_view_of(y, PE_F64, 1, 2, 1, 8);
+        pe_run run = PE_MAKE(pe_run, .params = g.w);
+        pe_status s = pe_embed(g.e, to, (pe_view){ 0 }, pe_positions_of(at, PE_F64, 1, 2, 1), &run, &err);
+        assert_int_equal(s, cases[i].taken ? PE_OK : PE_ERR_POSITION);
+        if (s)
+            assert_string_equal(err.text,
+                                "positions: position of token 1 is 4.5; needs a whole number, -2^36 to 2^36");
+        s = pe_embed_back(g.e, (pe_params){ 0 }, (pe_view){ 0 }, to, pe_positions_of(at, PE_F64, 1, 2, 1), &run, &err);
+        assert_int_equal(s, cases[i].taken ? PE_OK : PE_ERR_POSITION);
+        s = pe_embed(g.e, to, (pe_view){ 0 }, pe_positions_of(far, PE_F64, 1, 2, 1), &run, &err);
+        assert_int_equal(s, PE_ERR_POSITION);
+        assert_non_null(strstr(err.text, "-2^36 to 2^36"));
+        close_case(&g);
+    }
+    pe_encoding *e = test_encoding("normalised:length=10", (pe_shape){ 1, 0, 2, 8 });
+    assert_ok(pe_embed(e, pe_view_of(y, PE_F64, 1, 2, 1, 8), (pe_view){ 0 }, pe_positions_of(at, PE_F64, 1, 2, 1), NULL, &err));
+    assert_true(y[0] == 3 / 10.0 && y[8 + 7] == 4.5 / 10.0);
+    pe_encoding_free(e);
+}
 
 /* Far apart in width: more than the plan keeps steps for. */
 static void a_code_wider_than_the_plan_is_the_row_too(void **state)
@@ -383,6 +492,9 @@ int main(void)
         cmocka_unit_test(next_to_roundings_the_bits_are_those_of_the_row),
         cmocka_unit_test(any_number_of_workers_and_any_rung_give_the_same_bits),
         cmocka_unit_test(gradients_are_added_token_by_token),
+        cmocka_unit_test(sinusoids_between_positions_are_as_exact_as_at_them),
+        cmocka_unit_test(a_fraction_is_added_to_the_run_it_stands_in),
+        cmocka_unit_test(fractions_are_taken_where_the_formula_is_continuous),
         cmocka_unit_test(a_code_wider_than_the_plan_is_the_row_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1058,6 +1058,7 @@ static struct {
     { "*", "*[!pt].dtype", "*F*", 0, 0 },
     { "*", "*out.dtype", "*F*", 0, 0 },
     { "*", "*at.dtype", "I32", 0, 0 }, /* small numbers, read as twice as many */
+    { "pe_embed*", "at.dtype", "F64", 0, 0 }, /* the same bits are fractions, which some rows take */
     { "*", "*at.st*", "-1", 0, 0 },
     { "*", "*at.st*", "one *", 0, 0 },
     { "pe_*rotate", "side", "[0-3]", 0, 0 },

@@ -107,10 +107,11 @@ typedef struct row {
     double (*fill)(const part *p, int tensor, int64_t i); /* for FILL_ROW tensors */
 
     /* embed: elements first .. first + count - 1 of the code, and where their gradient goes: parameters that no other
-     * element's gradient goes to */
+     * element's gradient goes to. fractional: at may have fractions */
     void (*embed)(const part *p, pe_params w, const double *at, int64_t first, int64_t count, double *code);
     void (*embed_back)(const part *p, pe_params dw, const double *at, int64_t first, int64_t count,
                        const double *dcode);
+    bool fractional;
     /* rotate: pair n's turn; gain: a factor on the whole vector (NULL: 1) */
     turn (*turn)(const part *p, pe_side side, const int64_t *at, int64_t n);
     double (*gain)(const part *p, pe_side side, const int64_t *at);
@@ -449,6 +450,9 @@ pe_status check_typed(pe_view *v, const char *name, extent size, unsigned types,
 #define TYPES_CACHE (TYPES_FLOAT | TYPE_BIT(PE_Q8_0) | TYPE_BIT(PE_Q4_0))
 pe_status check_positions(pe_positions *p, const char *name, int64_t batch, int64_t tokens, int64_t axes,
                           pe_error *err);
+/* The same where fractions are taken, or not. */
+pe_status check_positions_real(pe_positions *p, const char *name, int64_t batch, int64_t tokens, int64_t axes,
+                               bool fractions, pe_error *err);
 /* A copy of a struct that begins with its size; what the caller's header did not have is 0. */
 pe_status check_struct(void *out, size_t size, const void *given, const char *name, pe_error *err);
 #define CHECK_STRUCT(type, out, given, name) TRY(check_struct(out, sizeof(type), given, name, err))

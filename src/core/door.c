@@ -189,8 +189,17 @@ pe_status check_pointer(const void *p, size_t align, const char *name, pe_error 
     return PE_OK;
 }
 
-/* Every coordinate is within bounds; a fraction is whole. */
-static pe_status check_coordinates(const pe_positions *p, const char *name, pe_error *err)
+/* One of float64, before start and step are added to it. */
+static pe_status check_real(double x, const char *name, int64_t token, bool fractions, pe_error *err)
+{
+    if (fabs(x) <= 2 * (double)PE_POSITION_MAX && (fractions || x == floor(x)))
+        return PE_OK;
+    return pe_fail(err, PE_ERR_POSITION, "%s: position of token %" PRId64 " is %s; needs %s-2^36 to 2^36", name, token,
+                   text_show(x).text, fractions ? "" : "a whole number, ");
+}
+
+/* Every coordinate is within bounds, and whole where fractions are not taken. */
+static pe_status check_coordinates(const pe_positions *p, const char *name, bool fractions, pe_error *err)
 {
     int64_t rows = p->data && p->token_stride ? p->tokens : p->tokens > 1 ? 2 : p->tokens; /* of a run both ends tell */
     int64_t axes = p->data ? p->axes : p->axes > 0, batch = p->data && p->batch_stride ? p->batch : p->batch > 0;
@@ -200,11 +209,13 @@ static pe_status check_coordinates(const pe_positions *p, const char *name, pe_e
                 int64_t t = rows == 2 && r ? p->tokens - 1 : r, at;
                 pe_positions one = positions_at(*p, b);
                 if (p->data && p->dtype == PE_F64) {
-                    double x = ((const double *)one.data)[t * p->token_stride + a * p->axis_stride];
-                    if (!(fabs(x) <= 2 * (double)PE_POSITION_MAX) || x != floor(x))
+                    double x = ((const double *)one.data)[t * p->token_stride + a * p->axis_stride], all[PE_AXES_MAX];
+                    TRY(check_real(x, name, t, fractions, err));
+                    position_real(one, t, all);
+                    if (fractions && !(fabs(all[a]) <= (double)PE_POSITION_MAX))
                         return pe_fail(err, PE_ERR_POSITION,
-                                       "%s: position of token %" PRId64 " is %s; needs a whole number, -2^36 to 2^36",
-                                       name, t, text_show(x).text);
+                                       "%s: position of token %" PRId64 " is %s; needs -2^36 to 2^36", name, t,
+                                       text_show(all[a]).text);
                 } else if (p->data && p->dtype == PE_I64) {
                     int64_t x = ((const int64_t *)one.data)[t * p->token_stride + a * p->axis_stride];
                     if (x > 2 * PE_POSITION_MAX || x < -2 * PE_POSITION_MAX)
@@ -234,6 +245,12 @@ static pe_status check_run_of(const pe_positions *p, const char *name, pe_error 
 
 pe_status check_positions(pe_positions *p, const char *name, int64_t batch, int64_t tokens, int64_t axes, pe_error *err)
 {
+    return check_positions_real(p, name, batch, tokens, axes, false, err);
+}
+
+pe_status check_positions_real(pe_positions *p, const char *name, int64_t batch, int64_t tokens, int64_t axes,
+                               bool fractions, pe_error *err)
+{
     span s = { 0, 1 };
     int64_t sum;
     TRY(check_size(name, "batch", p->batch, batch, err));
@@ -247,7 +264,7 @@ pe_status check_positions(pe_positions *p, const char *name, int64_t batch, int6
     if (!p->tokens || !p->batch)
         return PE_OK;
     if (!p->data)
-        return check_coordinates(p, name, err);
+        return check_coordinates(p, name, fractions, err);
     if (p->dtype != PE_I64 && p->dtype != PE_I32 && p->dtype != PE_F64)
         return pe_fail(err, PE_ERR_DTYPE, "%s: dtype is %d; needs PE_I64, PE_I32 or PE_F64", name, (int)p->dtype);
     if ((uintptr_t)p->data % dtype_align(p->dtype))
@@ -256,7 +273,7 @@ pe_status check_positions(pe_positions *p, const char *name, int64_t batch, int6
     if (!span_add(&s, p->batch, p->batch_stride) || !span_add(&s, p->tokens, p->token_stride) ||
         !span_add(&s, axes, p->axis_stride) || !checked_add(&sum, s.low, s.high) || sum > PTRDIFF_MAX / 8)
         return pe_fail(err, PE_ERR_OVERFLOW, "%s: sizes and strides span more than memory can hold", name);
-    return check_coordinates(p, name, err);
+    return check_coordinates(p, name, fractions, err);
 }
 
 pe_status check_block(pe_params w, const char *name, int64_t count, const char *why, bool written, pe_error *err)

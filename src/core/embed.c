@@ -38,6 +38,15 @@ static pe_status check_served(const pe_encoding *e, pe_positions where, pe_error
     return PE_OK;
 }
 
+/* Whether all that embeds takes fractions. */
+static bool takes_fractions(const pe_encoding *e)
+{
+    for (int i = 0; i < e->parts; i++)
+        if (e->part[i].row->embed && !e->part[i].row->fractional)
+            return false;
+    return true;
+}
+
 /* ------------------------------------------------ rows of numbers */
 
 #define RANGE WAVES /* elements at a time */
@@ -269,7 +278,7 @@ pe_status pe_embed(const pe_encoding *e, pe_view y, pe_view x, pe_positions wher
         return pe_fail(err, PE_ERR_OVERFLOW, "x: dim is %" PRId64 "; with the codes that join it does not fit 64 bits",
                        x.dim);
     TRY(check_view(&y, "y", (extent){ x.batch, x.tokens, 1, width }, WRITES, err));
-    TRY(check_positions(&where, "positions", y.batch, y.tokens, e->axes, err));
+    TRY(check_positions_real(&where, "positions", y.batch, y.tokens, e->axes, takes_fractions(e), err));
     TRY(check_params(e, run.params, err));
     CHECK_MEMORY(true, view_region("y", y, WRITES), view_region("x", x, READS), positions_region("positions", where),
                  params_region("params", run.params, READS));
@@ -357,7 +366,7 @@ pe_status pe_embed_back(const pe_encoding *e, pe_params dw, pe_view dx, pe_view 
     TRY(check_widths(e, x_dim, err));
     if (dx.data)
         TRY(check_view(&dx, "dx", (extent){ dy.batch, dy.tokens, 1, x_dim }, WRITES, err));
-    TRY(check_positions(&where, "positions", dy.batch, dy.tokens, e->axes, err));
+    TRY(check_positions_real(&where, "positions", dy.batch, dy.tokens, e->axes, takes_fractions(e), err));
     TRY(check_params(e, run.params, err));
     TRY(check_grads(e, dw, err));
     CHECK_MEMORY(true, view_region("dx", dx, WRITES), view_region("dy", dy, READS),

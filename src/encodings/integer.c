@@ -41,5 +41,6 @@ const row pe_row_integer = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .embed = embed,
+    .fractional = true,
     .tell_embed = tell_code,
 };

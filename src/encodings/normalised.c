@@ -48,5 +48,6 @@ const row pe_row_normalised = {
               .also = "normalized|fraction" },
     .init = init,
     .embed = embed,
+    .fractional = true,
     .tell_embed = tell_code,
 };

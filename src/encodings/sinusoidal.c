@@ -91,5 +91,6 @@ const row pe_row_sinusoidal = {
               .also = "sinusoid|sincos|sin|absolute|fixed" },
     .init = init,
     .embed = embed,
+    .fractional = true,
     .tell_embed = tell_code,
 };
