@@ -5,7 +5,7 @@
  * to fail, or the row says why not (row.excuse). The predicates are src/prove/property*.c. */
 #include "common.h"
 
-#include "core/core.h"
+#include "core/encoding.h"
 #include "prove/property.h"
 
 static uint64_t randomness;

@@ -7,7 +7,8 @@
 
 #include <mpfr.h>
 
-#include "core/core.h"
+#include "core/encoding.h"
+#include "core/place.h"
 
 enum { T_MAX = 300, WIDTH_MAX = 1400 };
 static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16, PE_F64 };

@@ -9,7 +9,7 @@
 #include <mpfr.h>
 
 #include "common.h"
-#include "core/core.h"
+#include "core/row.h"
 #include "kernels/turn.h"
 
 #define BITS 400

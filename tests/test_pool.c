@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/core.h"
+#include "core/pool.h"
 #include "heap.h"
 
 enum { WORKERS = 8, JOBS = 5000 };

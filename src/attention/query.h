@@ -5,7 +5,12 @@
 #ifndef PE_QUERY_H
 #define PE_QUERY_H
 
-#include "core/core.h"
+#include "core/door.h"
+#include "core/encoding.h"
+#include "core/place.h"
+#include "core/pool.h"
+#include "core/score.h"
+#include "core/turning.h"
 
 /* A call: the caller's structs, checked. */
 typedef struct call {

@@ -3,6 +3,7 @@
  * Caches: pe_cache_shift and pe_cache_rebase. Both turn keys that are turned already by the difference of two turns, in
  * the elements that the turn wrote; here they are checked and made into one kind of move. */
 #include "core/cache.h"
+#include "core/turning.h"
 
 #include <inttypes.h>
 

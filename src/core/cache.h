@@ -4,7 +4,9 @@
 #ifndef PE_CACHE_H
 #define PE_CACHE_H
 
-#include "core/core.h"
+#include "core/encoding.h"
+#include "core/place.h"
+#include "core/pool.h"
 
 #define PAIRS_MAX (PE_HEAD_DIM_MAX / 2)
 

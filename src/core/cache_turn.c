@@ -3,6 +3,7 @@
  * The loops of a cache: cos and sin of the difference of two turns, made once for tokens in a row that move alike; then
  * every head's row in place, through float32 where it is stored in blocks. */
 #include "core/cache.h"
+#include "core/turning.h"
 
 #include <string.h>
 

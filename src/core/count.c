@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A content term whose position is a count of keys (counting in core.h), key by key, and its gradient. */
-#include "core/core.h"
+ * A content term whose position is a count of keys (counting in row.h), key by key, and its gradient. */
+#include "core/score.h"
 
 double count_gate(const part *p, double dot)
 {

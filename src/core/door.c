@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The checks at the door: once per call, before anything is written. */
-#include "core/core.h"
+#include "core/door.h"
+#include "core/encoding.h"
+#include "core/place.h"
+#include "core/pool.h"
 
 #include <inttypes.h>
 #include <string.h>

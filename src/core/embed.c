@@ -2,6 +2,10 @@
  *
  * The embed hook: y = x + code, or [x, code]. Pieces of tokens, whatever sequence they are of, in ranges of elements,
  * so that what a range needs stays in the cache. */
+#include "core/door.h"
+#include "core/place.h"
+#include "core/pool.h"
+#include "core/turning.h"
 #include "core/waves.h"
 
 #include <inttypes.h>

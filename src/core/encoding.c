@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Making an encoding: parts from the spec, then what they add up to. */
+#include "core/door.h"
 #include "core/spec.h"
+#include "core/turning.h"
 #include "core/waves.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/core.h"
+#include "core/door.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,9 @@
  *
  * How a number came about, for people: a formula with its numbers, equal to the number. Words stand only for names
  * (table[3][0]); the rows tell what they alone know, the loops that all share are told here. */
-#include "core/core.h"
+#include "core/door.h"
+#include "core/score.h"
+#include "core/turning.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/core.h"
+#include "core/row.h"
 
 int pe_info_count(void)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a call writes must overlap nothing else it touches: positions that change under way would lead past a table. */
-#include "core/core.h"
+#include "core/door.h"
+#include "core/place.h"
 
 /* Bytes that the steps below this level span. */
 static int64_t line_of(const region *r, int level)

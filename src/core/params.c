@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Learned parameters: what they are and how they start. */
-#include "core/core.h"
+#include "core/door.h"
+#include "core/encoding.h"
 
 #include "base/random.h"
 

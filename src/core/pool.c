@@ -4,7 +4,8 @@
 #if !defined _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity, pthread_sigmask */
 #endif
-#include "core/core.h"
+#include "core/door.h"
+#include "core/pool.h"
 
 #if defined __wasm__ || defined POSENC_NO_THREADS
 

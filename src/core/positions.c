@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Position builders: the arrays that people get wrong. */
-#include "core/core.h"
+#include "core/door.h"
+#include "core/place.h"
 
 #include <inttypes.h>
 

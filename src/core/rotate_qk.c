@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * q and k in one call, with tables from a cache or made on the fly. */
-#include "core/core.h"
+#include "core/turning.h"
 
 #include <inttypes.h>
 

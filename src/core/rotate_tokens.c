@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rotation at the speed of memory: blocks of tokens whose tables stay in the cache, then all their heads. */
-#include "core/core.h"
+#include "core/pool.h"
+#include "core/turning.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The rotate hook: one loop for every rotation, its transpose and its inverse. */
-#include "core/core.h"
+#include "core/turning.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which rung of kernels an encoding stands on. */
-#include "core/core.h"
+#include "core/door.h"
+#include "core/encoding.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  *
  * The score hooks: content and bias, forward and backward, on a tile of all heads. Rows state what a term is (a table
  * and an index, a function of two positions, a count of keys); the loops are here, once. */
-#include "core/core.h"
+#include "core/score.h"
 
 double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d)
 {

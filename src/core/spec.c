@@ -80,7 +80,7 @@ static pe_status unknown(pe_error *err, const char *where, const char *what, sli
 pe_status spec_row_fits(const row *r, pe_error *err)
 {
     if (r->info.key_count > KEYS_MAX)
-        return pe_fail(err, PE_ERR_SPEC, "%s: the row has %d keys; needs at most %d (KEYS_MAX in core/core.h)",
+        return pe_fail(err, PE_ERR_SPEC, "%s: the row has %d keys; needs at most %d (KEYS_MAX in core/row.h)",
                        r->info.name, r->info.key_count, KEYS_MAX);
     for (int i = 0; i < r->info.key_count; i++) {
         const char *words = r->keys[i].choices;

@@ -2,7 +2,7 @@
 #ifndef PE_SPEC_H
 #define PE_SPEC_H
 
-#include "core/core.h"
+#include "core/row.h"
 
 /* Reads one part's values from the text at *cursor and moves it behind the part; *row and *values are set. The values
  * (and their lists) are the caller's, freed with spec_free. */

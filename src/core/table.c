@@ -9,7 +9,8 @@
  * add up to 1 at most, two roundings); sizing the base by m adds 2^-52 m; turn_factors is within (2^-51 + 2^-53) m.
  * They differ by less than 2^-49 m. Where every number within 2^-48 m of the product has the same float, it is the one;
  * elsewhere the row is made by turn_cos_sin itself. */
-#include "core/core.h"
+#include "core/pool.h"
+#include "core/turning.h"
 
 #include "kernels/turn.h"
 

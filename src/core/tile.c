@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The score and value hooks' public face: checks, then the loops of score.c. */
-#include "core/core.h"
+#include "core/door.h"
+#include "core/score.h"
 
 #include <inttypes.h>
 #include <stdio.h>

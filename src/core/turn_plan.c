@@ -2,7 +2,7 @@
  *
  * From a row's pairs and lanes to what loops want: runs of pairs that lie regularly, spans of pairs that turn by the
  * same coordinate, ranges of elements that do not turn. */
-#include "core/core.h"
+#include "core/turning.h"
 
 #include <string.h>
 

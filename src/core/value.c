@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The value hook: out_i += sum over j of p(i, j) table[index(i - j)], and its gradient. */
-#include "core/core.h"
+#include "core/score.h"
 
 typedef struct mix {
     pe_params w, dw;

@@ -4,7 +4,7 @@
 #ifndef PE_WAVES_H
 #define PE_WAVES_H
 
-#include "core/core.h"
+#include "core/encoding.h"
 
 #define WAVES 512 /* at a time */
 

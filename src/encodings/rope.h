@@ -46,7 +46,7 @@ enum {
     ROPE_KEYS
 };
 
-_Static_assert(ROPE_KEYS <= KEYS_MAX, "raise KEYS_MAX in core/core.h");
+_Static_assert(ROPE_KEYS <= KEYS_MAX, "raise KEYS_MAX in core/row.h");
 
 /* In the order of the keys' choices. */
 typedef enum scaling { UNSCALED, LINEAR, DYNAMIC, NTK, YARN, LONGROPE, LLAMA3, PROPORTIONAL } scaling;

@@ -148,7 +148,7 @@ static void tell_scaled_magnitude(const part *p, tell *out)
 /* A line for what multiplies cos and sin, a query's temperature with it; none where it is 1. */
 static void tell_magnitude(const part *p, const int64_t *at, tell *out)
 {
-    double m = rope_magnitude(p), b = num(p, TEMPERATURE), gain = gain_at(p, PE_QUERY, at);
+    double m = rope_magnitude(p), b = num(p, TEMPERATURE), gain = p->row->gain(p, PE_QUERY, at);
     if (m == 1 && b == 0)
         return;
     tell_say(out, "m = ");

@@ -4,7 +4,8 @@
 #ifndef PE_SHARED_H
 #define PE_SHARED_H
 
-#include "core/core.h"
+#include "core/row.h"
+#include "kernels/code.h"
 #include "kernels/turn.h"
 
 /* Every embed row ends its keys with these two, in this order. */
@@ -21,6 +22,29 @@ static inline void embed_init(part *p, int first)
     if (p->value[first + 1].given) {
         p->value[first + 1].given = whole(p, first + 1) != p->width; /* one canonical form */
         p->width = whole(p, first + 1);
+    }
+}
+
+/* Rows of tables: y = elements i .. i + n - 1 of tensor t, or += them. */
+static inline void params_row(const part *p, pe_params w, int t, int64_t i, double *y, int64_t n)
+{
+    i += p->tensor[t].offset;
+    switch (w.dtype) { /* once, not for each */
+    case PE_F32: num_loads(y, w.data, PE_F32, i, n); break;
+    case PE_F64: num_loads(y, w.data, PE_F64, i, n); break;
+    case PE_F16: num_loads(y, w.data, PE_F16, i, n); break;
+    default: num_loads(y, w.data, PE_BF16, i, n); break;
+    }
+}
+
+static inline void params_add(const part *p, pe_params w, int t, int64_t i, double *y, int64_t n)
+{
+    i += p->tensor[t].offset;
+    switch (w.dtype) {
+    case PE_F32: num_adds(y, w.data, PE_F32, i, n); break;
+    case PE_F64: num_adds(y, w.data, PE_F64, i, n); break;
+    case PE_F16: num_adds(y, w.data, PE_F16, i, n); break;
+    default: num_adds(y, w.data, PE_BF16, i, n); break;
     }
 }
 

@@ -17,4 +17,25 @@ code_add add_code_c;
 wave_add add_waves_c;
 wave_turn turn_waves_c;
 
+/* Loops over codes, by eight, which compilers make vectors of. */
+static inline void code_fill(double *code, double x, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++)
+            code[i + l] = x;
+    for (; i < n; i++)
+        code[i] = x;
+}
+
+static inline void code_sum(double *restrict code, const double *restrict x, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++)
+            code[i + l] += x[i + l];
+    for (; i < n; i++)
+        code[i] += x[i];
+}
+
 #endif

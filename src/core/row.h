@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the author of an encoding needs, and nothing else. An encoding is one file: its keys, init, hooks with their
+ * _back, and a row that lists them. The framework loops, checks and differentiates for all of them; a hook that is NULL
+ * is the identity. A part is a row with the values of its keys; after init it is const.
+ * What follows "must" is a contract.
+ * H heads, D head_dim, P pairs. */
+#ifndef PE_ROW_H
+#define PE_ROW_H
+
+#include "base/exact.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/num.h"
+#include "base/tell.h"
+#include "base/text.h"
+#include "kernels/rotate.h"
+#include "posenc.h"
+
+#define ROWS_MAX 64
+#define KEYS_MAX 40
+#define TENSORS_MAX 8
+#define TERMS_MAX 4
+#define DTYPE_COUNT (PE_BOOL + 1)
+#define COUNT_OF(a) ((int)(sizeof(a) / sizeof *(a)))
+
+typedef struct pe_part part;
+
+/* ------------------------------------------------ what init reads and fills */
+
+typedef struct value {
+    double num;         /* a number, or the index of a choice */
+    const double *list; /* PE_KEY_LIST; owned by the part     */
+    int64_t count;
+    bool given;
+} value;
+
+typedef enum fill { FILL_NORMAL, FILL_UNIFORM, FILL_CONSTANT, FILL_ROW } fill;
+
+/* Learned parameters. */
+typedef struct tensor {
+    const char *name, *about; /* about: what its rows are */
+    int rank;
+    int64_t shape[3];
+    int64_t offset, count; /* core fills these */
+    fill fill;
+    double a, b; /* normal: deviation; uniform: from, to; constant: value */
+    bool projected;
+    double min, max; /* training keeps it within; 0, 0: it goes where it likes */
+} tensor;
+
+/* A score or value term by table: score(i, j) += x . table[index(i - j)][h], x being q_i + extra[h] or k_j; for
+ * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. The distance is that of first coordinates. */
+typedef struct term {
+    pe_side side;
+    int table; /* must be a tensor (R, H or 1, D), or -1: entry computes it */
+    double (*entry)(const part *p, int64_t row, int64_t d);
+    int extra;                                         /* must be a tensor (1, H, D) of PE_QUERY, or -1 */
+    int64_t (*index)(const part *p, int64_t distance); /* must be a row of the table wherever reaches says so */
+} term;
+
+/* A content term that counts keys from right to left: each adds sigmoid(scale q.k), and the count, capped at the last
+ * row, is where q meets the table: q . table[count][h], linear between rows. */
+typedef struct counting {
+    bool on;
+    int table; /* must be a tensor (R, H or 1, D), R at least 2 */
+    double scale;
+} counting;
+
+/* One pair's turn at one position: multiply by magnitude, turn by the angle. */
+typedef struct turn {
+    double cosine, sine, magnitude;
+} turn;
+
+/* A code of waves, each a cos or a sin of (at[axis] + offset) frequency turns: coordinates share the width equally, and
+ * have the same waves, sin cos sin cos ... or all sines before all cosines. The row's embed is their definition. */
+typedef struct waves {
+    const wide *frequency; /* (count) of one coordinate's pairs of waves */
+    int64_t count;         /* 0: the code is not of waves */
+    double offset;
+    bool halves, cosine_first;
+    struct wave_plan *plan; /* core's */
+} waves;
+
+struct pe_part {
+    const struct row *row;
+    value *value; /* one per key of the row; init may settle what follows from the shape */
+    pe_shape shape;
+    void *state; /* the row's own; one block, freed with the part */
+
+    tensor tensor[TENSORS_MAX];
+    int tensors;
+    unsigned hooks; /* the row's; init may take away what the spec leaves out */
+    unsigned claims;
+    int64_t axes; /* coordinates of a position; must be 1 to PE_AXES_MAX */
+
+    /* content, value and bias */
+    term term[TERMS_MAX];
+    int terms;
+    counting count;
+    bool absolute;
+    pe_stage stage;      /* of content and bias */
+    double scale;        /* softmax scale; 0: 1/sqrt(D) */
+    double scale_factor; /* on whatever scale there is */
+
+    /* rotate: no element must be in two lanes, or in a lane and in rest, and all must be in one of them */
+    const lane *from, *to; /* (P) elements read and written */
+    const pair *pair;      /* (P) */
+    int64_t pairs;
+    const int64_t *rest; /* (rests) elements that do not turn */
+    int64_t rests;
+    bool turns_value, turns_output;
+    bool exact;     /* pair n's angle is (at[axis] * multiplier + shift) * frequency turns, not rounded on the way */
+    bool recentres; /* attention shifts positions so that the query stands at centre */
+    int64_t centre;
+    const double *decay; /* (P) ln of what a query's pair is multiplied by per position from centre, a key's by the
+                            inverse; NULL: nothing */
+    double magnitude;    /* where the angle is exact or trained: of cos and sin, beside the decay; must be above 0 */
+    bool gains;          /* gain is not 1 everywhere */
+    bool trained;        /* frequencies are parameters, in radians per position; then exact must be false */
+    int frequencies;     /* must be a tensor (kv_heads or 1, axes, P) */
+
+    /* embed */
+    int64_t width; /* of the code; must be 1 or more, and model_dim where it is added */
+    bool concat;
+    waves waves;
+
+    struct turn_plan *plan; /* core's: how loops want the rotation */
+};
+
+/* ------------------------------------------------ the row */
+
+typedef struct row {
+    pe_info info;       /* info.hooks must be the hooks that are filled */
+    const pe_key *keys; /* (info.key_count) */
+    unsigned excused;   /* claims that are measured otherwise than the row states them, and why (tests/test_claims.c) */
+    const char *excuse;
+    pe_status (*init)(part *p, pe_error *err);
+    double (*fill)(const part *p, int tensor, int64_t i); /* must be there for FILL_ROW tensors */
+
+    /* embed: elements first .. first + count - 1 of the code, and where their gradient goes: parameters that no other
+     * element's gradient goes to. fractional: at may have fractions */
+    void (*embed)(const part *p, pe_params w, const double *at, int64_t first, int64_t count, double *code);
+    void (*embed_back)(const part *p, pe_params dw, const double *at, int64_t first, int64_t count,
+                       const double *dcode); /* must be there where the part learns */
+    bool fractional;
+
+    /* rotate: pair n's turn; gain: a factor on the whole vector (NULL: 1) */
+    turn (*turn)(const part *p, pe_side side, const int64_t *at, int64_t n);
+    double (*gain)(const part *p, pe_side side, const int64_t *at);
+
+    /* whether a position can be served at all, in numbers of this type (NULL: always) */
+    pe_status (*check)(const part *p, pe_side side, pe_dtype type, const int64_t *at, pe_error *err);
+    pe_status (*check_params)(const part *p, pe_params w, pe_error *err);
+    /* whether its tables cover this pair (NULL: always); index and bias are asked only then. Must be a box of offsets
+     * q - k around 0: what lies between two offsets that are reached is reached */
+    bool (*reaches)(const part *p, const int64_t *q, const int64_t *k);
+
+    /* bias: each head's function of x = measure(distance) share(query). The distance is that of two places (place NULL:
+     * the first coordinate); measure NULL: the distance itself; share NULL: 1. So a table by distance holds a bias,
+     * whatever the length. The _back functions add to dw; bias_back returns the gradient to x */
+    int64_t (*place)(const part *p, const int64_t *at); /* must be linear: its differences are those of offsets */
+    double (*measure)(const part *p, pe_params w, int64_t distance); /* must rise or fall all the way on each side of 0
+                                                                        where there are knots */
+    void (*measures)(const part *p, double *out, int64_t distance, int64_t count); /* falling distances; may be NULL */
+    double (*share)(const part *p, pe_params w, const int64_t *q);                 /* must have knots beside it */
+    double (*bias)(const part *p, pe_params w, int64_t h, double x);
+    double (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db); /* as embed_back */
+    void (*measure_back)(const part *p, pe_params w, pe_params dw, int64_t distance, double dm);
+    void (*share_back)(const part *p, pe_params w, pe_params dw, const int64_t *q, double ds);
+    /* bias must be linear in x between these, at most so many, in any order */
+    int64_t (*knots)(const part *p);
+    double (*knot)(const part *p, pe_params w, int64_t i);
+    /* where part.absolute is set instead: bias = absolute(k) - absolute(q) */
+    double (*absolute)(const part *p, int64_t h, const int64_t *at);
+    /* content and value are declared by init: as terms, or as a count */
+
+    /* for people, as formulas with numbers in them: embed's element c, the bias of a query and a key, the frequency of
+     * pair n in radians after lines for its magnitude at a query's place, part.scale; NULL: not told */
+    void (*tell_embed)(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out);
+    void (*tell_bias)(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out);
+    void (*tell_pair)(const part *p, const int64_t *at, int64_t n, tell *out);
+    void (*tell_scale)(const part *p, tell *out);
+} row;
+
+extern const row *const pe_rows[]; /* encodings/registry.c */
+extern const int pe_row_count;
+
+/* ------------------------------------------------ for init */
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        pe_status try_status = (call);                                                                                 \
+        if (try_status)                                                                                                \
+            return try_status;                                                                                         \
+    } while (0)
+
+static inline double num(const part *p, int key)
+{
+    return p->value[key].num;
+}
+
+static inline int64_t whole(const part *p, int key)
+{
+    return (int64_t)p->value[key].num;
+}
+
+void *part_alloc(part *p, int64_t count, size_t size, pe_error *err); /* zeroed; becomes p->state */
+pe_status part_tensor(part *p, tensor t, pe_error *err);
+pe_status part_fail(const part *p, pe_error *err, int key, const char *why);
+PRINTF(3, 4) pe_status pe_fail(pe_error *err, pe_status s, const char *format, ...);
+bool checked_mul(int64_t *out, int64_t a, int64_t b); /* false: a negative factor or a product past int64 */
+
+/* ------------------------------------------------ for hooks: element i of tensor t, and its gradient */
+
+static inline double param(const part *p, pe_params w, int t, int64_t i)
+{
+    return num_load(w.data, w.dtype, p->tensor[t].offset + i);
+}
+
+static inline void grad(const part *p, pe_params dw, int t, int64_t i, double x)
+{
+    if (dw.data)
+        num_add(dw.data, dw.dtype, p->tensor[t].offset + i, x);
+}
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rotations, for their loops: plans, tables of cos and sin, frequencies that are trained, views to be turned. */
+#ifndef PE_TURNING_H
+#define PE_TURNING_H
+
+#include "core/door.h"
+#include "core/encoding.h"
+#include "core/place.h"
+
+/* Pairs that one coordinate drives in the same steps, at * multiplier + shift; still: their frequency is 0. */
+typedef struct turn_span {
+    int64_t first, count;
+    int64_t axis, multiplier, shift;
+    bool still;
+} turn_span;
+
+/* Elements first .. first + count - 1. */
+typedef struct rest_range {
+    int64_t first, count;
+} rest_range;
+
+#define STEPS_MAX                                                                                                      \
+    64 /* positions that share a base: n = steps b + r, cos and sin of n f are the base's turned on by r */
+#define STEP_BYTES 131072 /* of their cos and sin; fewer steps for many pairs */
+#define SPANS_MAX 16
+
+/* A rotation prepared for its loops, from the pairs and lanes that init gave (core/turn_plan.c). */
+typedef struct turn_plan {
+    pair_run *run[2]; /* x to y, and from and to exchanged: what turns back */
+    int runs[2];
+    bool moves;       /* a pair is not written where it was read */
+    rest_range *rest; /* elements that do not turn */
+    int rests;
+    double *frequency; /* (3, pairs); exact angles only, as all that follows */
+    turn_span *span;
+    int spans;     /* 0: too many to be worth it */
+    int64_t steps; /* a power of two */
+    double *step;  /* (steps, 2, pairs) cos and sin of 0 .. steps - 1 steps */
+} turn_plan;
+
+typedef struct turn_mode {
+    bool negate, reciprocal;
+} turn_mode;
+
+pe_status part_plan(part *p, const kernels *k, pe_error *err); /* for parts that turn, after init */
+
+static inline double gain_at(const part *p, pe_side side, const int64_t *at)
+{
+    return p->gains ? p->row->gain(p, side, at) : 1;
+}
+
+/* Makes rows of cos and sin, one token after another (core/table.c): what it remembers from one to the next. */
+typedef struct table_maker {
+    const kernels *k;
+    const part *p;
+    pe_side side;
+    turn_mode mode;
+    struct {
+        bool made;
+        int64_t block;
+        double size;
+    } at[SPANS_MAX]; /* which base each span has */
+    double *base;    /* (2, pairs) */
+} table_maker;
+/* base: memory for PE_HEAD_DIM_MAX numbers; NULL where only rows of float64 are made. */
+void table_start(table_maker *m, double *base, const kernels *k, const part *p, pe_side side, turn_mode mode);
+/* The signed and sized cos and sin of pair n at this position: the definition. */
+void turn_factors(const part *p, pe_side side, turn_mode mode, const int64_t *at, int64_t n, double gain, double *c,
+                  double *s);
+void table_row_f32(table_maker *m, float *c, float *s, const int64_t *at); /* (pairs) */
+void table_row_f64(table_maker *m, double *c, double *s, const int64_t *at);
+
+/* Frequencies that are parameters (core/trained.c). */
+int64_t trained_heads(const part *p);                          /* 1 where they are not */
+int64_t trained_head(const part *p, int64_t heads, int64_t h); /* whose frequencies head h of a view with so many has */
+/* The signed and sized cos and sin of one head's pairs. */
+void trained_row(const part *p, pe_params w, int64_t head, pe_side side, turn_mode mode, const int64_t *at, double *c,
+                 double *s);
+/* sum (axes, pairs) += the gradient of the frequencies that turned one vector into y. */
+void trained_grad(const part *p, const int64_t *at, vec y, vec dy, double *sum);
+/* The same, added to the parameters' gradient at once. */
+void trained_back(const part *p, pe_params dw, int64_t head, const int64_t *at, vec y, vec dy);
+void trained_store(const part *p, pe_params dw, int64_t head, const double *sum);
+void trained_angle(const part *p, pe_params w, int64_t head, const int64_t *at, int64_t n, double *c, double *s);
+region trained_region(const part *p, pe_params w); /* what a call reads of them */
+/* Parameters, and a view's heads, where frequencies are trained. */
+pe_status check_trained(const pe_encoding *e, const part *p, pe_params w, int64_t heads, pe_error *err);
+
+double pair_frequency(const pair *p); /* radians per position */
+
+/* The part that rotates this side, or NULL: the identity. */
+const part *turning(const pe_encoding *e, pe_side side);
+pe_status check_turning(const part *p, pe_side side, pe_dtype type, pe_positions at, pe_error *err);
+
+/* A view to be turned, and its table; the arguments of rotate_tokens. */
+typedef struct turn_job {
+    const kernels *k;
+    const part *p;
+    pe_side side;
+    turn_mode mode;
+    pe_view y, x;
+    pe_positions at;
+    pe_params w;         /* of frequencies that are trained, */
+    int64_t head, heads; /* and which of so many heads the view's first is; 0 heads: the view has them all */
+    int64_t shift;       /* taken from first coordinates */
+    pe_table table;      /* cosine.data NULL: made on the fly */
+} turn_job;
+/* Views of jobs[0 .. count-1], all with the same batch and tokens, in blocks of tokens over the pool. Those after the
+ * first whose table is `shared` use the first's. */
+void rotate_tokens(const turn_job *jobs, int count, bool shared, const pe_pool *pool);
+void copy_view(pe_view y, pe_view x); /* y = x, any types */
+
+void rotate_view(const part *p, pe_params w, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions at,
+                 int64_t shift);
+
+#endif
