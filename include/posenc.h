@@ -132,6 +132,7 @@ typedef struct pe_positions {
 } pe_positions;
 
 typedef enum pe_side { PE_QUERY = 0, PE_KEY, PE_VALUE, PE_OUTPUT } pe_side;
+typedef enum pe_stage { PE_BEFORE_SCALE = 0, PE_AFTER_SCALE } pe_stage;
 
 /* Makes an encoding from its spec, for example "rope:theta=500000,scaling=llama3,factor=8,trained=8192", "alibi",
  * "sinusoidal+alibi" (up to four parts; where one wants its own softmax scale, as t5 does, the whole has it). Whole
@@ -212,6 +213,7 @@ typedef struct pe_pair {
     double frequency; /* radians per position; negative where the spec turns the other way                   */
     double phase;     /* radians at position 0; 0 but for normalised coordinates                             */
     double turns[3];  /* the frequency in turns per position, exact as the sum of three                      */
+    double decay;     /* ln of what a query's pair is multiplied by per position, a key's by the inverse (xpos) */
 } pe_pair;
 PE_API int64_t pe_encoding_pair_count(const pe_encoding *e); /* 0: does not rotate */
 PE_API pe_status pe_encoding_pairs(const pe_encoding *e, pe_pair *pairs, int64_t count, pe_error *err);
@@ -314,7 +316,19 @@ typedef struct pe_attention {
     bool turned;              /* k and v are already turned (a cache); q is not. dk and dv are then theirs   */
     pe_view scores;           /* (B, Tq, H, Tk): the scores that enter the softmax, -inf where hidden; for   */
     pe_view probabilities;    /* people who look, and small problems. data NULL: not wanted                  */
+    pe_view q_gates, k_gates; /* (B, Tq, H, 1), (B, Tk, H, 1): a number per token and head, c; score += c_i - c_j.
+                                 Given where the encoding takes them (pe_encoding_inputs), else data NULL    */
+    pe_view relative;         /* (B, Tq, H, R): a vector per query and head that meets a table by distance;
+                                 given where the encoding takes it                                           */
 } pe_attention;
+
+/* What an encoding takes of each token beside its vectors. Gates and the table's vector are float32 inside fused
+ * attention, but for the difference of two gates, which is formed in float64.                                         */
+typedef struct pe_inputs {
+    bool gates;
+    int64_t relative; /* R; 0: none */
+} pe_inputs;
+PE_API pe_inputs pe_encoding_inputs(const pe_encoding *e);
 
 /* Fused attention with any encoding: tiles of scores that never leave the cache, no n x n of anything. float32 inside;
  * float32, float16 and bfloat16 in and out, and keys and values also in blocks. Few queries against many keys are split
@@ -344,7 +358,7 @@ typedef struct pe_attention_grad {
     pe_view dq, dk, dv;         /* written; data NULL: not wanted                                            */
     pe_view dadditive;          /* as mask.additive, added to; data NULL: not wanted                         */
     pe_params dparams, dsinks;  /* added to; data NULL: not wanted                                           */
-    bool accumulate;            /* dq, dk and dv are added to, not overwritten                               */
+    bool accumulate;            /* dq, dk, dv and those of inputs are added to, not overwritten              */
     bool piece;                 /* k and v are some of the keys, and out and lse are those of all: the
                                    gradients of all pieces add up to those of the whole. Give dsinks with one
                                    piece only, and lse as float64 where scores are large (past 2048)         */
@@ -352,12 +366,109 @@ typedef struct pe_attention_grad {
                                    piece; NULL: 0                                                            */
     double *dcarry;             /* (B, H, Tq): its gradient. Pieces go from left to right, zero before the
                                    first; NULL: this is all of the keys                                      */
+    pe_view dq_gates, dk_gates; /* as q_gates, k_gates and relative; written like dq; data NULL: not wanted  */
+    pe_view drelative;
 } pe_attention_grad;
 /* a's out and lse are read: what pe_attention_forward wrote.                                                          */
 PE_API pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a, const pe_run *run,
                                             size_t *bytes, pe_error *err);
 PE_API pe_status pe_attention_backward(const pe_encoding *e, const pe_attention *a, const pe_attention_grad *g,
                                        const pe_run *run, pe_error *err);
+
+/* ---------------------------------------------------------------- the lowered form */
+
+/* What a kernel of any kind needs to know of an encoding, as data, for the distances that a plan covers; fused attention
+ * is written on these structs. Where cap is the soft cap,
+ *     score = cap(scale * (q.k + terms before the scale)) + terms after it,  q and k turned by the pairs.
+ * A term by distance: the distance of a query and a key is the sum over axes of weight * (q_at - k_at). Tables go by
+ * falling distance, as rising keys meet them: distance d, low <= d <= high, is entry first + high - d; entries before
+ * and after those belong to no distance and may be read.                                                              */
+typedef struct pe_distances {
+    int64_t weight[PE_AXES_MAX];
+    int64_t low, high;
+    int64_t first, count; /* entries in all */
+} pe_distances;
+
+typedef enum pe_piece_kind {
+    PE_PIECE_CONSTANT = 0,    /* level                                                                       */
+    PE_PIECE_LINEAR,          /* level + slope * distance                                                    */
+    PE_PIECE_TABLE            /* table[at + entry - first]                                                   */
+} pe_piece_kind;
+typedef struct pe_piece {
+    pe_piece_kind kind;
+    int64_t first, count;     /* entries; pieces follow each other from entry 0 on                           */
+    int64_t at;
+} pe_piece;
+
+/* A bias. Without knots (-1) head h has it in pieces. With knots x = table[entry] * share(query), and the bias is
+ * slope[h][s] * x + level[h][s], s being the number of knots at or below x. share(query) has one number per place of a
+ * query, from 0 on.                                                                                                   */
+typedef struct pe_lowered_bias {
+    pe_stage stage;
+    pe_distances by;
+    int64_t pieces, knots;
+    const pe_piece *piece;    /* (pieces)                                                                    */
+    const float *level;       /* (H, pieces), or (H, knots + 1)                                              */
+    const float *slope;
+    const float *table;       /* (H, table_row), or (by.count) where there are knots                         */
+    int64_t table_row;
+    const double *knot;       /* (knots) rising                                                              */
+    const float *share;       /* (shares)                                                                    */
+    int64_t shares;
+} pe_lowered_bias;
+
+/* score += level[h][place of the key] - level[h][place of the query], first coordinates from 0 on; or, where gates is
+ * set, q_gates - k_gates.                                                                                             */
+typedef struct pe_lowered_level {
+    pe_stage stage;
+    bool gates;
+    const double *level;      /* (H, level_row)                                                              */
+    int64_t level_row;
+} pe_lowered_level;
+
+/* A table whose row a distance tells: row column[entry], of head h or of all. PE_QUERY: score += (q + extra[h]) . row,
+ * or with input relative . row; PE_KEY: score += k . row; PE_VALUE: out += probability * row, whatever the stage.     */
+typedef struct pe_lowered_lookup {
+    pe_side side;
+    pe_stage stage;
+    bool input;
+    pe_distances by;
+    const int32_t *column;    /* (by.count); NULL: nothing is known by distance, use the definition           */
+    int64_t heads, columns, dim, row_stride;
+    const float *rows;        /* (heads or 1, columns, row_stride)                                           */
+    const float *extra;       /* (H, row_stride); NULL: 0                                                    */
+} pe_lowered_lookup;
+
+/* Keys counted from right to left: each that is seen adds sigmoid(scale * q.k), and score += q . row(count), where the
+ * count is at most rows - 1 and row is linear between rows.                                                           */
+typedef struct pe_lowered_count {
+    pe_stage stage;
+    double scale;
+    int64_t heads, rows, dim;
+    const float *table;       /* (rows, heads or 1, dim)                                                     */
+} pe_lowered_count;
+
+typedef struct pe_lowered {
+    pe_shape shape;
+    double scale;
+    /* Rotation: pair p of head h (of Hkv, or the only one) turns by position of its axis * frequency + phase, in radians;
+     * where frequencies are trained, by the sum over axes. exact is false where the angle is rounded on the way, as some
+     * models do: take pe_rotate_table then. Where pairs decay, positions are counted from centre; pe_encoding_gain tells
+     * the factor on a whole vector.                                                                                   */
+    int64_t pairs, pair_heads, pair_axes;
+    const pe_pair *pair;      /* (pair_heads, pair_axes, pairs)                                              */
+    bool exact, turns_value, turns_output;
+    double magnitude;
+    int64_t centre;
+    int biases, levels, lookups;
+    const pe_lowered_bias *const *bias;
+    const pe_lowered_level *const *level;
+    const pe_lowered_lookup *const *lookup;
+    const pe_lowered_count *count; /* NULL: nothing counts                                                   */
+    pe_inputs inputs;
+} pe_lowered;
+/* Lives as long as the plan; pe_plan_set_params changes the numbers in place.                                         */
+PE_API const pe_lowered *pe_plan_lowered(const pe_plan *plan);
 
 /* ---------------------------------------------------------------- pieces of attention */
 
@@ -398,10 +509,9 @@ PE_API pe_status pe_cache_rebase(const pe_encoding *to, const pe_encoding *from,
 
 /* ---------------------------------------------------------------- score hooks, on tiles */
 
-typedef enum pe_stage { PE_BEFORE_SCALE = 0, PE_AFTER_SCALE } pe_stage;
-
 /* One tile of scores, all heads: score = (…(q.k + terms before the scale) * scale + terms after it).                  */
 typedef struct pe_tile {
+    size_t size;             /* sizeof(pe_tile)                                                              */
     pe_view score;           /* (Tq, H, Tk), added to                                                        */
     pe_view q, k;            /* (Tq, H, D), (Tk, Hkv, D), as they enter q.k; content terms only              */
     pe_positions q_at, k_at;
@@ -412,6 +522,8 @@ typedef struct pe_tile {
     double *carry;           /* (H, Tq) packed. Terms that count keys (pe_encoding_carries) take key tiles
                                 from right to left and keep their sums here; zero before the first, NULL
                                 where one tile holds all keys                                                */
+    pe_view q_gates, k_gates; /* (Tq, H, 1), (Tk, H, 1): a bias of encodings that take them                  */
+    pe_view relative;         /* (Tq, H, R): content of encodings that take it                               */
 } pe_tile;
 
 PE_API bool pe_encoding_carries(const pe_encoding *e);
@@ -450,9 +562,11 @@ PE_API pe_status pe_embed_back(const pe_encoding *e, pe_params dparams, pe_view 
 /* Gradients of a tile's terms from its dscore. Everything is added to; data NULL: not wanted. Terms that carry want all
  * keys in one tile here.                                                                                              */
 typedef struct pe_tile_grad {
+    size_t size;    /* sizeof(pe_tile_grad)                                                                  */
     pe_view dscore; /* (Tq, H, Tk), read                                                                     */
     pe_view dq, dk; /* (Tq, H, D), (Tk, Hkv, D)                                                              */
     pe_params dparams;
+    pe_view dq_gates, dk_gates, drelative;
 } pe_tile_grad;
 PE_API pe_status pe_encoding_content_back(const pe_encoding *e, pe_stage stage, pe_params params, const pe_tile *tile,
                                           const pe_tile_grad *grad, pe_error *err);
@@ -564,6 +678,7 @@ PE_API int pe_encoding_formulas(const pe_encoding *e, pe_formula *out, int room)
 
 /* Which number, of one query. What a formula does not look at may be left out.                                        */
 typedef struct pe_question {
+    size_t size;         /* sizeof(pe_question)                                                              */
     pe_params params;
     const int64_t *q_at; /* (axes): where the query stands; all but the softmax scale                       */
     const int64_t *k_at; /* (keys, axes): terms of a score and values                                       */

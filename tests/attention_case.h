@@ -29,6 +29,7 @@ typedef struct attention_case {
     pe_shape shape;
     int64_t axes, Tq, Tk, Dv;
     double *q, *k, *v, *out, *lse, *dout, *additive, *sinks, *w;
+    double *q_gates, *k_gates, *relative; /* where the encoding takes them */
     int64_t *q_at, *k_at, *q_segment, *k_segment;
     uint8_t *key_used, *keep; /* keep: what key_used and the segments make, where they count (case_keep) */
     bool padded, segmented;
@@ -103,10 +104,15 @@ static inline bool case_reaches(const pe_encoding *e, pe_params w, int64_t axis,
     double *score = case_doubles(s.heads), *x = case_doubles(s.heads * s.head_dim);
     i[axis] = q;
     j[axis] = k;
-    pe_tile t = { .score = pe_view_of(score, PE_F64, 1, 1, s.heads, 1), .q = pe_view_of(x, PE_F64, 1, 1, s.heads, s.head_dim),
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, 1, s.heads, 1), .q = pe_view_of(x, PE_F64, 1, 1, s.heads, s.head_dim),
                   .k = pe_view_of(x, PE_F64, 1, 1, s.kv_heads, s.head_dim), .q_at = pe_positions_of(i, PE_I64, 1, 1, axes), .k_at = pe_positions_of(j, PE_I64, 1, 1, axes) };
+    double *input = case_doubles(s.heads * (pe_encoding_inputs(e).relative + 1));
+    if (pe_encoding_inputs(e).gates)
+        t.q_gates = t.k_gates = pe_view_of(input, PE_F64, 1, 1, s.heads, 1);
+    if (pe_encoding_inputs(e).relative)
+        t.relative = pe_view_of(input, PE_F64, 1, 1, s.heads, pe_encoding_inputs(e).relative);
     bool reaches = !pe_encoding_bias(e, PE_AFTER_SCALE, w, &t, NULL) && !pe_encoding_content(e, PE_BEFORE_SCALE, w, &t, NULL);
-    free(score), free(x);
+    free(score), free(x), free(input);
     return reaches;
 }
 
@@ -190,6 +196,10 @@ static inline void case_sizes(attention_case *c, unsigned features, int64_t n)
                            .q = pe_view_of(v, PE_F64, 1, 0, s.heads, s.head_dim), .k = pe_view_of(v, PE_F64, 1, 0, s.kv_heads, s.head_dim),
                            .v = pe_view_of(v, PE_F64, 1, 0, s.kv_heads, s.head_dim + 3), .q_at = pe_positions_of(NULL, PE_I64, 1, 0, c->axes),
                            .k_at = pe_positions_of(NULL, PE_I64, 1, 0, c->axes) };
+        if (pe_encoding_inputs(c->e).gates)
+            a.q_gates = a.k_gates = pe_view_of(v, PE_F64, 1, 0, s.heads, 1);
+        if (pe_encoding_inputs(c->e).relative)
+            a.relative = pe_view_of(v, PE_F64, 1, 0, s.heads, pe_encoding_inputs(c->e).relative);
         if (!pe_reference_work(c->e, &a, &bytes, NULL))
             c->Dv += 3;
         free(v);
@@ -220,6 +230,16 @@ static inline attention_case case_made(attention_case c, unsigned features, uint
     c.a.lse = pe_view_of(c.lse, PE_F64, 1, c.Tq, H, 1);
     c.a.q_at = pe_positions_of(c.q_at, PE_I64, 1, c.Tq, c.axes);
     c.a.k_at = pe_positions_of(c.k_at, PE_I64, 1, c.Tk, c.axes);
+    pe_inputs in = pe_encoding_inputs(c.e);
+    c.q_gates = case_random(in.gates ? c.Tq * H : 0, 1, &r);
+    c.k_gates = case_random(in.gates ? c.Tk * H : 0, 1, &r);
+    c.relative = case_random(c.Tq * H * in.relative, 1, &r);
+    if (in.gates) {
+        c.a.q_gates = pe_view_of(c.q_gates, PE_F64, 1, c.Tq, H, 1);
+        c.a.k_gates = pe_view_of(c.k_gates, PE_F64, 1, c.Tk, H, 1);
+    }
+    if (in.relative)
+        c.a.relative = pe_view_of(c.relative, PE_F64, 1, c.Tq, H, in.relative);
     if (features & SINKS)
         c.a.sinks = (pe_params){ c.sinks, PE_F64, H };
     c.a.soft_cap = features & SOFT_CAP ? 0.75 : 0;
@@ -250,6 +270,7 @@ static inline attention_case case_new(const char *spec, unsigned features, uint6
 static inline void case_free(attention_case *c)
 {
     pe_encoding_free(c->e);
+    free(c->q_gates), free(c->k_gates), free(c->relative);
     free(c->q), free(c->k), free(c->v), free(c->out), free(c->lse), free(c->dout), free(c->additive), free(c->sinks);
     free(c->w), free(c->q_at), free(c->k_at), free(c->q_segment), free(c->k_segment), free(c->key_used), free(c->keep), free(c->work);
 }

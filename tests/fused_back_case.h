@@ -14,12 +14,12 @@
  * parameters, where each is times a distance, are not held to a bound.
  *
  * Each gradient has its own bound, about twice the worst that was measured: 9.3 (queries of cope, positions far apart), 3.9
- * (keys of xpos), 0.7, 0.5, 8.2 (parameters of four biases at once, 150 tokens), 0.3. A unit is some 1e-6 of the largest
+ * (keys of xpos), 0.7, 0.5 (the three of inputs, tests/test_inputs.c), 0.5, 8.2 (parameters of four biases at once, 150 tokens), 0.3. A unit is some 1e-6 of the largest
  * gradient, or of a term where that is larger: a factor of 1.001 on gradients near 0.1 is some 100 units, a tile that is
  * lost thousands. */
-enum { DQ, DK, DV, DADDITIVE, DPARAMS, DSINKS, GRADS };
-static const char *const grad_names[GRADS] = { "dq", "dk", "dv", "dadditive", "dparams", "dsinks" };
-static const double back_bound[GRADS] = { 19, 8, 1.5, 1, 16, 0.7 };
+enum { DQ, DK, DV, DQ_GATES, DK_GATES, DRELATIVE, DADDITIVE, DPARAMS, DSINKS, GRADS };
+static const char *const grad_names[GRADS] = { "dq", "dk", "dv", "dq_gates", "dk_gates", "drelative", "dadditive", "dparams", "dsinks" };
+static const double back_bound[GRADS] = { 19, 8, 1.5, 1, 1, 1, 1, 16, 0.7 };
 
 typedef struct ledger {
     void *at[GRADS], *dout;
@@ -38,8 +38,10 @@ static inline double ledger_start(int n, int64_t i)
 static inline ledger ledger_of(const attention_case *c, pe_dtype type, pe_dtype sums)
 {
     int64_t H = c->shape.heads, G = c->shape.kv_heads, D = c->shape.head_dim, rows = c->a.mask.additive.heads;
-    bool additive = c->a.mask.additive.data;
-    ledger l = { .g.size = sizeof l.g, .count = { c->Tq * H * D, c->Tk * G * D, c->Tk * G * c->Dv, additive ? c->Tq * rows * c->Tk : 0, c->params.count,
+    bool additive = c->a.mask.additive.data, gates = c->a.q_gates.data;
+    int64_t R = c->a.relative.data ? c->a.relative.dim : 0;
+    ledger l = { .g.size = sizeof l.g, .count = { c->Tq * H * D, c->Tk * G * D, c->Tk * G * c->Dv, gates ? c->Tq * H : 0,
+                            gates ? c->Tk * H : 0, c->Tq * H * R, additive ? c->Tq * rows * c->Tk : 0, c->params.count,
                             c->a.sinks.data ? H : 0 } };
     l.dout = case_typed(c->dout, c->Tq * H * c->Dv, type);
     for (int n = 0; n < GRADS; n++) {
@@ -52,6 +54,12 @@ static inline ledger ledger_of(const attention_case *c, pe_dtype type, pe_dtype 
     l.g.dq = pe_view_of(l.at[DQ], type, 1, c->Tq, H, D);
     l.g.dk = pe_view_of(l.at[DK], type, 1, c->Tk, G, D);
     l.g.dv = pe_view_of(l.at[DV], type, 1, c->Tk, G, c->Dv);
+    if (gates) {
+        l.g.dq_gates = pe_view_of(l.at[DQ_GATES], type, 1, c->Tq, H, 1);
+        l.g.dk_gates = pe_view_of(l.at[DK_GATES], type, 1, c->Tk, H, 1);
+    }
+    if (R)
+        l.g.drelative = pe_view_of(l.at[DRELATIVE], type, 1, c->Tq, H, R);
     if (additive)
         l.g.dadditive = pe_view_of(l.at[DADDITIVE], sums, 1, c->Tq, rows, c->Tk);
     if (l.count[DPARAMS])
@@ -154,9 +162,9 @@ static inline void back_smooth(attention_case *c)
         const pe_tensor *t = pe_encoding_tensor(c->e, n);
         if (strcmp(t->name, "table") != 0 && strcmp(t->name, "cope.table") != 0)
             continue;
-        int64_t row = t->count / t->shape[0];
+        int64_t each = t->count / t->shape[0];
         for (int64_t i = 0; i < t->count; i++) /* whole multiples of 2^-16 */
-            c->w[t->offset + i] = ldexp((double)((i % row * 619) % 1024 - 512 + i / row * ((i % row * 389) % 1024 - 512)), -16);
+            c->w[t->offset + i] = ldexp((double)((i % each * 619) % 1024 - 512 + i / each * ((i % each * 389) % 1024 - 512)), -16);
     }
 }
 

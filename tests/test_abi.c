@@ -30,7 +30,11 @@ SIZE(pe_table, 152);
 SIZE(pe_partial, 32);
 SIZE(pe_pages, 16);
 SIZE(pe_lengths, 32);
-SIZE(pe_pair, 80);
+SIZE(pe_pair, 88);
+AT(pe_pair, frequency, 40);
+AT(pe_pair, decay, 80);
+SIZE(pe_inputs, 16);
+SIZE(pe_formula, 24);
 
 /* With their size in front: what is there stays where it is. */
 AT(pe_run, params, 8);
@@ -54,6 +58,38 @@ AT(pe_attention_grad, dout, 8);
 AT(pe_attention_grad, dparams, 368);
 AT(pe_attention_grad, accumulate, 416);
 AT(pe_attention_grad, carry, 424);
+AT(pe_attention_grad, dq_gates, 440);
+AT(pe_attention, q_gates, 976);
+AT(pe_attention, relative, 1120);
+AT(pe_tile, score, 8);
+AT(pe_tile, q_at, 224);
+AT(pe_tile, seen, 384);
+AT(pe_tile, q_gates, 408);
+AT(pe_tile_grad, dscore, 8);
+AT(pe_tile_grad, dparams, 224);
+AT(pe_tile_grad, dq_gates, 248);
+AT(pe_question, q_at, 32);
+
+/* Made by the library and read through pointers: what is there stays where it is. */
+AT(pe_distances, low, 64);
+AT(pe_distances, first, 80);
+SIZE(pe_distances, 96);
+SIZE(pe_piece, 32);
+AT(pe_lowered_bias, by, 8);
+AT(pe_lowered_bias, pieces, 104);
+AT(pe_lowered_bias, piece, 120);
+AT(pe_lowered_bias, shares, 176);
+AT(pe_lowered_level, level, 8);
+AT(pe_lowered_lookup, by, 16);
+AT(pe_lowered_lookup, column, 112);
+AT(pe_lowered_lookup, rows, 152);
+AT(pe_lowered_count, table, 40);
+AT(pe_lowered, pairs, 40);
+AT(pe_lowered, pair, 64);
+AT(pe_lowered, magnitude, 80);
+AT(pe_lowered, bias, 112);
+AT(pe_lowered, count, 136);
+AT(pe_lowered, inputs, 144);
 #endif
 
 /* Numbers that files and bindings may keep. */

@@ -58,7 +58,7 @@ static void plain_terms(const attention_case *c, pe_stage stage, pe_view q, pe_v
     pe_error err = { 0 };
     int64_t H = c->shape.heads;
     double *all = case_doubles(c->Tq * H * c->Tk);
-    pe_tile t = { .score = pe_view_of(all, PE_F64, 1, c->Tq, H, c->Tk), .q = q, .k = k, .q_at = c->a.q_at, .k_at = c->a.k_at, .seen = seen };
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(all, PE_F64, 1, c->Tq, H, c->Tk), .q = q, .k = k, .q_at = c->a.q_at, .k_at = c->a.k_at, .seen = seen };
     assert_ok(pe_encoding_content(c->e, stage, c->params, &t, &err));
     assert_ok(pe_encoding_bias(c->e, stage, c->params, &t, &err));
     for (int64_t i = 0; i < c->Tq; i++)
@@ -464,7 +464,7 @@ static void add_tile(const attention_case *c, double *score, const uint8_t *seen
     uint8_t *part = case_memory(m * n, 1);
     for (int64_t x = 0; x < m * n; x++)
         part[x] = seen[(i + x / n) * c->Tk + j + x % n];
-    pe_tile t = { .score = { score + i * H * c->Tk + j, PE_F64, 1, m, H, n, 0, H * c->Tk, c->Tk }, .q = part_of(c->a.q, i, m),
+    pe_tile t = { .size = sizeof(pe_tile), .score = { score + i * H * c->Tk + j, PE_F64, 1, m, H, n, 0, H * c->Tk, c->Tk }, .q = part_of(c->a.q, i, m),
                   .k = part_of(c->a.k, j, n), .q_at = places_of(c->a.q_at, i, m), .k_at = places_of(c->a.k_at, j, n),
                   .seen = part, .carry = carry };
     for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
@@ -652,7 +652,7 @@ static void a_tile_may_hide_pairs_per_head(void **state)
         assert_ok(pe_encoding_init(e, params, 1, &err));
         /* (H, Tq, Tk) with a gap between heads: head 0 sees only itself, head 1 nothing */
         const uint8_t seen[9] = { 1, 0, 0, 1, 1, 0, 0, 0, 0 };
-        pe_tile t = { .score = pe_view_of(score, PE_F64, 1, 2, 2, 2), .q = pe_view_of(q, PE_F64, 1, 2, 2, 4),
+        pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, 2, 2, 2), .q = pe_view_of(q, PE_F64, 1, 2, 2, 4),
                       .k = pe_view_of(k, PE_F64, 1, 2, 2, 4), .q_at = pe_positions_of(at, PE_I64, 1, 2, 1), .k_at = pe_positions_of(at, PE_I64, 1, 2, 1),
                       .seen = seen, .seen_head_stride = 5 };
         for (int stage = 0; stage < 2; stage++) {

@@ -292,7 +292,7 @@ static void tile_floats(const tile_case *t, const double *dq, const double *dk, 
     pe_tile tile = t->tile;
     pe_view vq = tile.q, vk = tile.k, vs = tile.score;
     vq.dtype = vk.dtype = vs.dtype = PE_F32;
-    pe_tile_grad g = { vs, vq, vk, { dw32, PE_F32, c->params.count } };
+    pe_tile_grad g = { .size = sizeof(pe_tile_grad), .dscore = vs, .dq = vq, .dk = vk, .dparams = { dw32, PE_F32, c->params.count } };
     g.dscore.data = ds;
     g.dq.data = dq32;
     g.dk.data = dk32;
@@ -313,7 +313,7 @@ static void tile_gradient(checker *k, tile_case *t)
     pe_error err = { 0 };
     int64_t nq = c->Tq * c->shape.heads * c->shape.head_dim, nk = c->Tk * c->shape.kv_heads * c->shape.head_dim;
     double *dq = filled(nq, BEFORE), *dk = filled(nk, BEFORE), *dw = filled(c->params.count, BEFORE);
-    pe_tile_grad g = { t->tile.score, t->tile.q, t->tile.k, { dw, PE_F64, c->params.count } };
+    pe_tile_grad g = { .size = sizeof(pe_tile_grad), .dscore = t->tile.score, .dq = t->tile.q, .dk = t->tile.k, .dparams = { dw, PE_F64, c->params.count } };
     g.dscore.data = t->dscore;
     g.dq.data = dq;
     g.dk.data = dk;
@@ -338,7 +338,7 @@ static void tile_backward(const pe_info *row, const char *spec)
         seen[i] = test_range(&k.r, 0, 3) && (!a.a.mask.causal || i % a.Tk <= i / a.Tk);
     double *score = case_doubles(n), *dscore = case_random(n, 1, &k.r);
     tile_case t = { .c = &a, .dscore = dscore };
-    t.tile = (pe_tile){ .score = pe_view_of(score, PE_F64, 1, a.Tq, a.shape.heads, a.Tk), .q = a.a.q, .k = a.a.k,
+    t.tile = (pe_tile){ .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, a.Tq, a.shape.heads, a.Tk), .q = a.a.q, .k = a.a.k,
                         .q_at = a.a.q_at, .k_at = a.a.k_at };
     k.of = &t;
     for (int way = 0; way < 8; way++) {

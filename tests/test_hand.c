@@ -34,7 +34,7 @@ static double bias_at(const pe_encoding *e, pe_stage stage, pe_params w, int64_t
 {
     pe_error err = { 0 };
     double score[64] = { 0 };
-    pe_tile t = { .score = f64(score, 1, pe_encoding_shape(e).heads, 1), .q_at = places(&i, 1), .k_at = places(&j, 1) };
+    pe_tile t = { .size = sizeof(pe_tile), .score = f64(score, 1, pe_encoding_shape(e).heads, 1), .q_at = places(&i, 1), .k_at = places(&j, 1) };
     assert_ok(pe_encoding_bias(e, stage, w, &t, &err));
     return score[h];
 }
@@ -45,7 +45,7 @@ static double content_at(const pe_encoding *e, pe_stage stage, double *q, int64_
     pe_error err = { 0 };
     double score = 0, k[PE_HEAD_DIM_MAX] = { 0 };
     int64_t D = pe_encoding_shape(e).head_dim;
-    pe_tile t = { .score = f64(&score, 1, 1, 1), .q = f64(q, 1, 1, D), .k = f64(k, 1, 1, D), .q_at = places(&i, 1),
+    pe_tile t = { .size = sizeof(pe_tile), .score = f64(&score, 1, 1, 1), .q = f64(q, 1, 1, D), .k = f64(k, 1, 1, D), .q_at = places(&i, 1),
                   .k_at = places(&j, 1) };
     assert_ok(pe_encoding_content(e, stage, (pe_params){ 0 }, &t, &err));
     return score;
@@ -191,7 +191,7 @@ static void cope_counts_keys_from_right_to_left(void **state)
     int64_t q_at = 2, k_at[] = { 0, 1, 2 };
     double score[3] = { 0 };
     pe_encoding *e = test_encoding("cope:positions=3", (pe_shape){ 1, 1, 4, 0 });
-    pe_tile t = { .score = f64(score, 1, 1, 3), .q = f64(cope_q, 1, 1, 4), .k = f64(cope_k, 3, 1, 4),
+    pe_tile t = { .size = sizeof(pe_tile), .score = f64(score, 1, 1, 3), .q = f64(cope_q, 1, 1, 4), .k = f64(cope_k, 3, 1, 4),
                   .q_at = places(&q_at, 1), .k_at = places(k_at, 3) };
     assert_true(pe_encoding_carries(e));
     assert_ok(pe_encoding_content(e, PE_BEFORE_SCALE, block(cope_e, 12), &t, &err));
@@ -211,7 +211,7 @@ static void cope_in_two_tiles_with_a_carry_is_cope_in_one(void **state)
     pe_encoding *e = test_encoding("cope:positions=3", (pe_shape){ 1, 1, 4, 0 });
     for (int64_t cut = 1; cut < 3; cut++) { /* right tile first */
         double score[3] = { 0 }, carry = 0;
-        pe_tile right = { .score = f64(score + cut, 1, 1, 3 - cut), .q = f64(cope_q, 1, 1, 4),
+        pe_tile right = { .size = sizeof(pe_tile), .score = f64(score + cut, 1, 1, 3 - cut), .q = f64(cope_q, 1, 1, 4),
                           .k = f64(cope_k + 4 * cut, 3 - cut, 1, 4),
                           .q_at = places(&q_at, 1), .k_at = places(k_at + cut, 3 - cut), .carry = &carry };
         pe_tile left = right;
@@ -237,7 +237,7 @@ static void cope_counts_only_keys_that_are_seen(void **state)
     int64_t q_at = 1, k_at[] = { 0, 1, 2 };
     double score[3] = { 0 };
     pe_encoding *e = test_encoding("cope:positions=3", (pe_shape){ 1, 1, 4, 0 });
-    pe_tile t = { .score = f64(score, 1, 1, 3), .q = f64(cope_q, 1, 1, 4), .k = f64(cope_k, 3, 1, 4),
+    pe_tile t = { .size = sizeof(pe_tile), .score = f64(score, 1, 1, 3), .q = f64(cope_q, 1, 1, 4), .k = f64(cope_k, 3, 1, 4),
                   .q_at = places(&q_at, 1), .k_at = places(k_at, 3) };
     assert_ok(pe_encoding_content(e, PE_AFTER_SCALE, block(cope_e, 12), &t, &err));
     assert_near(score[2], 0);

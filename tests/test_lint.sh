@@ -6,6 +6,7 @@
 #   2. nothing named as a size or count is cast to int; (int) of a bounded one says why on its line: /* fits: ... */
 # It does not follow a value from line to line; the readers' tests and the fuzzer do.
 # Kernels widen a vector by zext or setr, never by a cast: the new lanes of a cast are undefined.
+# Rows include core/row.h and nothing else of core.
 set -euo pipefail
 
 lint() { # lint FILE...: prints FILE:LINE: what is wrong
@@ -113,6 +114,12 @@ if [ -n "$found" ]; then
   exit 1
 fi
 
+found=$(grep -nE '#include "(core|attention)/' src/encodings/*.[ch] | grep -v '"core/row.h"' || true)
+if [ -n "$found" ]; then
+  printf 'FAILED: what rows need of core is in core/row.h:\n%s\n' "$found"
+  exit 1
+fi
+
 own='engine_[a-z]*|extend_[a-z]*|json_edit|spec_[a-z]*' # text that is in memory already: its length is no file's number
 readers=$(ls src/io/*.[ch] src/zoo/*.[ch] | grep -vE "^src/zoo/($own)\.[ch]$")
 found=$(lint $readers)
@@ -122,3 +129,4 @@ if [ -n "$found" ]; then
 fi
 echo "$(wc -w <<<"$readers") files of src/io and src/zoo: sizes are checked"
 echo "$(ls src/kernels/*.[ch] | wc -l) files of src/kernels: no cast to a wider vector"
+echo "$(ls src/encodings/*.[ch] | wc -l) files of src/encodings: of core they include row.h alone"

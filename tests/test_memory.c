@@ -133,10 +133,9 @@ static void use_embedding(const pe_encoding *e, pe_params p, pe_params dp, pe_po
 static void use_tiles(const pe_encoding *e, pe_params p, pe_params dp, pe_positions q_at, pe_positions k_at)
 {
     pe_error err = { 0 };
-    pe_tile t = { .score = pe_view_of(score, PE_F32, 1, TQ, H, TK), .q = pe_view_of(q, PE_F32, 1, TQ, H, D),
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F32, 1, TQ, H, TK), .q = pe_view_of(q, PE_F32, 1, TQ, H, D),
                   .k = pe_view_of(k, PE_F32, 1, TK, G, D), .q_at = q_at, .k_at = k_at };
-    pe_tile_grad g = { pe_view_of(prob, PE_F32, 1, TQ, H, TK), pe_view_of(dq, PE_F32, 1, TQ, H, D),
-                       pe_view_of(dk, PE_F32, 1, TK, G, D), dp };
+    pe_tile_grad g = { .size = sizeof(pe_tile_grad), .dscore = pe_view_of(prob, PE_F32, 1, TQ, H, TK), .dq = pe_view_of(dq, PE_F32, 1, TQ, H, D), .dk = pe_view_of(dk, PE_F32, 1, TK, G, D), .dparams = dp };
     pe_view out = pe_view_of(dq, PE_F32, 1, TQ, H, D), in = pe_view_of(prob, PE_F32, 1, TQ, H, TK);
     for (pe_stage stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
         assert_ok(pe_encoding_content(e, stage, p, &t, &err));

@@ -438,7 +438,7 @@ static const field fields_embed_back[] = { OF(args, e, HANDLE), IN(args, dw, par
 static void build_tile(args *a)
 {
     a->w = params(a->e, W);
-    a->tile_value = (pe_tile){ .score = view(Y, TQ, H, TK), .q = view(X, TQ, H, D), .k = view(K, TK, 1, D),
+    a->tile_value = (pe_tile){ .size = sizeof(pe_tile), .score = view(Y, TQ, H, TK), .q = view(X, TQ, H, D), .k = view(K, TK, 1, D),
                                .q_at = positions(a->e, AT, TQ), .k_at = positions(a->e, K_AT, TK), .seen = slot[SEEN],
                                .carry = (double *)(void *)slot[CARRY] };
     a->tile = &a->tile_value;
@@ -468,7 +468,7 @@ static void build_tile_grad(args *a)
 {
     a->tile_value.score = (pe_view){ 0 };
     a->tile_value.carry = NULL;
-    a->grad_value = (pe_tile_grad){ .dscore = view(DOUT, TQ, H, TK), .dq = view(Y, TQ, H, D), .dk = view(Y2, TK, 1, D),
+    a->grad_value = (pe_tile_grad){ .size = sizeof(pe_tile_grad), .dscore = view(DOUT, TQ, H, TK), .dq = view(Y, TQ, H, D), .dk = view(Y2, TK, 1, D),
                                     .dparams = params(a->e, DW) };
     a->grad = &a->grad_value;
 }
@@ -797,7 +797,7 @@ static void build_tell(args *a)
     while (a->index < count && !(f[a->index].hook & PAIR_HOOKS))
         a->index++;
     a->index = a->index < count ? a->index : 0;
-    a->question_value = (pe_question){ .params = params(a->e, W), .q_at = (int64_t *)(void *)slot[AT],
+    a->question_value = (pe_question){ .size = sizeof(pe_question), .params = params(a->e, W), .q_at = (int64_t *)(void *)slot[AT],
                                        .k_at = (int64_t *)(void *)slot[K_AT], .q = (double *)(void *)slot[X],
                                        .k = (double *)(void *)slot[K], .seen = slot[SEEN], .keys = TK, .key = 1 };
     a->question = &a->question_value;
@@ -864,6 +864,8 @@ static void try_getters(void)
     pe_encoding_free(NULL);
     pe_pool_free(NULL);
     pe_plan_free(NULL);
+    assert_null(pe_plan_lowered(NULL));
+    assert_true(!pe_encoding_inputs(NULL).gates && pe_encoding_inputs(NULL).relative == 0);
     assert_string_equal(pe_encoding_spec(NULL), "");
     assert_string_equal(pe_encoding_kernels(NULL), "");
     assert_true(*pe_encoding_kernels(some));
@@ -1031,7 +1033,7 @@ static const row table[] = {
     ALONE("pe_encoding_free pe_encoding_spec pe_encoding_fingerprint pe_encoding_shape pe_encoding_axes pe_encoding_scale "
           "pe_encoding_magnitude pe_encoding_pair_count pe_encoding_param_count pe_encoding_tensor_count pe_encoding_hooks "
           "pe_encoding_claims pe_encoding_carries pe_encoding_hooks_at pe_encoding_gain pe_encoding_kernels pe_encoding_tensor "
-          "pe_pool_free pe_plan_free pe_encoding_formulas", try_getters),
+          "pe_pool_free pe_plan_free pe_encoding_formulas pe_encoding_inputs pe_plan_lowered", try_getters),
     ALONE("pe_embed_width", try_embed_width),
     ALONE("pe_claim_name pe_hook_name pe_status_name pe_dtype_size pe_version pe_agrees", try_names),
     ALONE("pe_info_count pe_info_at pe_info_key pe_kernels_name", try_info),
@@ -1816,10 +1818,9 @@ static void cope_sums_below_zero_stay_inside_the_table(void **state)
             ds[j] = 1;
             k[j * WIDTH] = j < N - 1 ? 4 * test_uniform(&seed) : -1000;
         }
-        pe_tile t = { .q = pe_view_of(q, PE_F64, 1, 1, 1, WIDTH), .k = pe_view_of(k, PE_F64, 1, N, 1, WIDTH),
+        pe_tile t = { .size = sizeof(pe_tile), .q = pe_view_of(q, PE_F64, 1, 1, 1, WIDTH), .k = pe_view_of(k, PE_F64, 1, N, 1, WIDTH),
                       .q_at = pe_positions_of(q_at, PE_I64, 1, 1, 1), .k_at = pe_positions_of(k_at, PE_I64, 1, N, 1) };
-        pe_tile_grad g = { pe_view_of(ds, PE_F64, 1, 1, 1, N), pe_view_of(dq, PE_F64, 1, 1, 1, WIDTH),
-                           pe_view_of(dk, PE_F64, 1, N, 1, WIDTH), { dw, PE_F64, P * WIDTH } };
+        pe_tile_grad g = { .size = sizeof(pe_tile_grad), .dscore = pe_view_of(ds, PE_F64, 1, 1, 1, N), .dq = pe_view_of(dq, PE_F64, 1, 1, 1, WIDTH), .dk = pe_view_of(dk, PE_F64, 1, N, 1, WIDTH), .dparams = { dw, PE_F64, P * WIDTH } };
         assert_ok(pe_encoding_content_back(e, PE_AFTER_SCALE, (pe_params){ w, PE_F64, P * WIDTH }, &t, &g, &err));
     }
     free(w);
@@ -1941,8 +1942,8 @@ static void strides_of_nothing_are_not_used(void **state)
     assert_int_equal(pe_encoding_new(&e, "cope:positions=2", (pe_shape){ 1, 1, 8, 8 }, &err), PE_OK);
     double rows[16] = { 0 };
     pe_params w = { rows, PE_F64, 16 };
-    pe_tile t = { .q = pe_view_of(numbers, PE_F64, 1, 3, 1, 8), .k = pe_view_of(more, PE_F64, 1, 3, 1, 8), .q_at = where, .k_at = where };
-    pe_tile_grad g = { .dscore = pe_view_of(numbers, PE_F64, 1, 3, 1, 3), .dq = { NULL, PE_F64, 1, 3, 1, 8, far, far, far },
+    pe_tile t = { .size = sizeof(pe_tile), .q = pe_view_of(numbers, PE_F64, 1, 3, 1, 8), .k = pe_view_of(more, PE_F64, 1, 3, 1, 8), .q_at = where, .k_at = where };
+    pe_tile_grad g = { .size = sizeof(pe_tile_grad), .dscore = pe_view_of(numbers, PE_F64, 1, 3, 1, 3), .dq = { NULL, PE_F64, 1, 3, 1, 8, far, far, far },
                        .dk = { NULL, PE_F64, 1, 3, 1, 8, far, far, far } };
     assert_int_equal(pe_encoding_content_back(e, PE_AFTER_SCALE, w, &t, &g, &err), PE_OK);
     t.k_at.tokens = 0;

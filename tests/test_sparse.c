@@ -263,8 +263,8 @@ static void score_tiles_reach_past_2_to_the_32(void **state)
     for (int heads_apart = 0; heads_apart < 2; heads_apart++) {
         pe_positions small = pe_positions_of(at, PE_I64, 1, T, 1);
         pe_view ss = afloat(ps, heads_apart), sp = afloat(pp, heads_apart), so = afloat(po, !heads_apart);
-        pe_tile p = { .score = ps, .q = pq, .k = pk, .q_at = small, .k_at = small };
-        pe_tile s = { .score = ss, .q = afloat(pq, heads_apart), .k = afloat(pk, !heads_apart),
+        pe_tile p = { .size = sizeof(pe_tile), .score = ps, .q = pq, .k = pk, .q_at = small, .k_at = small };
+        pe_tile s = { .size = sizeof(pe_tile), .score = ss, .q = afloat(pq, heads_apart), .k = afloat(pk, !heads_apart),
                       .q_at = positions_afloat(at, T, 1), .k_at = positions_afloat(at, T, 1) };
         for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
             assert_ok(pe_encoding_bias(e, (pe_stage)stage, params, &p, &err));

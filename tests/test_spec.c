@@ -714,7 +714,7 @@ static void print_numbers(char out[3][400])
     pe_error err;
     pe_encoding *e = test_encoding("rope:theta=1234.5,magnitude=0.25,sections=8/12/12", test_shape);
     pe_encoding *kerple = test_encoding("kerple", (pe_shape){ 1, 1, 1, 1 });
-    pe_tile tile = { .score = pe_view_of(score, PE_F32, 1, 1, 1, 1), .q_at = pe_positions_of(at, PE_I64, 1, 1, 1), .k_at = pe_positions_of(at, PE_I64, 1, 1, 1) };
+    pe_tile tile = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F32, 1, 1, 1, 1), .q_at = pe_positions_of(at, PE_I64, 1, 1, 1), .k_at = pe_positions_of(at, PE_I64, 1, 1, 1) };
     strcpy(out[0], pe_encoding_spec(e));
     pe_encoding_free(e);
     w[0] = -0.5f;
@@ -843,7 +843,7 @@ static unsigned hooks_at_work(const pe_encoding *e)
     pe_params p = { n ? w : NULL, PE_F64, n };
     pe_positions qp = pe_positions_of(q_at, PE_I64, 1, N, axes), kp = pe_positions_of(k_at, PE_I64, 1, N, axes);
     pe_view vq = pe_view_of(q, PE_F64, 1, N, H, D), vk = pe_view_of(k, PE_F64, 1, N, H, D), out = pe_view_of(y, PE_F64, 1, N, H, D);
-    pe_tile t = { .score = pe_view_of(score, PE_F64, 1, N, H, N), .q = vq, .k = vk, .q_at = qp, .k_at = kp };
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, N, H, N), .q = vq, .k = vk, .q_at = qp, .k_at = kp };
     assert_true(n <= PARAMS);
     assert_ok(pe_encoding_init(e, p, 1, &err));
     int64_t width = pe_embed_width(e, C);

@@ -37,12 +37,12 @@ static void use(const pe_encoding *e, results *r, double *work, size_t bytes)
     pe_view vq = pe_view_of(q, PE_F32, 1, N, H, D), vk = pe_view_of(k, PE_F32, 1, N, G, D), vv = pe_view_of(v, PE_F32, 1, N, G, D);
     pe_view vp = pe_view_of(prob, PE_F32, 1, N, H, N);
     static const uint8_t causal[N * N] = { 1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1 };
-    pe_tile t = { .seen = causal, .score = pe_view_of(r->score, PE_F32, 1, N, H, N), .q = vq, .k = vk, .q_at = where, .k_at = where };
+    pe_tile t = { .size = sizeof(pe_tile), .seen = causal, .score = pe_view_of(r->score, PE_F32, 1, N, H, N), .q = vq, .k = vk, .q_at = where, .k_at = where };
     pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(r->out, PE_F32, 1, N, H, D), .lse = pe_view_of(r->lse, PE_F32, 1, N, H, 1), .q = vq, .k = vk,
                        .v = vv, .q_at = where, .k_at = where, .mask = { .causal = true } };
     pe_attention_grad g = { .size = sizeof(pe_attention_grad), .dout = vq, .dq = pe_view_of(r->dq, PE_F32, 1, N, H, D), .dk = pe_view_of(r->dk, PE_F32, 1, N, G, D),
                             .dv = pe_view_of(r->dv, PE_F32, 1, N, G, D) };
-    pe_tile_grad tg = { .dscore = vp, .dq = pe_view_of(r->turned_back, PE_F32, 1, N, H, D) };
+    pe_tile_grad tg = { .size = sizeof(pe_tile_grad), .dscore = vp, .dq = pe_view_of(r->turned_back, PE_F32, 1, N, H, D) };
     memset(r, 0, sizeof *r);
     int bad = 0;
     bad += pe_rotate(e, PE_QUERY, pe_view_of(r->turned, PE_F32, 1, N, H, D), vq, where, NULL, NULL) != PE_OK;

@@ -137,12 +137,16 @@ void call_sequence(const call *c, int64_t s, problem *p)
                     .scale = c->scale };
     if (!c->outputs)
         p->a.out = p->a.lse = p->a.scores = p->a.probabilities = (pe_view){ 0 };
-    pe_view *by_query[] = { &p->a.q, &p->a.out, &p->a.lse, &p->g.dout, &p->g.dq };
-    pe_view *by_key[] = { &p->a.k, &p->a.v, &p->g.dk, &p->g.dv };
+    pe_view *by_query[] = { &p->a.q,    &p->a.out, &p->a.lse,      &p->a.q_gates,  &p->a.relative,
+                            &p->g.dout, &p->g.dq,  &p->g.dq_gates, &p->g.drelative };
+    pe_view *in_pages[] = { &p->a.k, &p->a.v, &p->g.dk, &p->g.dv };
+    pe_view *by_key[] = { &p->a.k_gates, &p->g.dk_gates };
     pe_view *by_both[] = { &p->a.mask.keep, &p->a.mask.additive, &p->a.scores, &p->a.probabilities, &p->g.dadditive };
     for (int i = 0; i < COUNT_OF(by_query); i++)
         *by_query[i] = view_cut(*by_query[i], q);
-    for (int i = 0; i < COUNT_OF(by_key) && !a->pages.table; i++)
+    for (int i = 0; i < COUNT_OF(in_pages) && !a->pages.table; i++)
+        *in_pages[i] = view_cut(*in_pages[i], k);
+    for (int i = 0; i < COUNT_OF(by_key); i++)
         *by_key[i] = view_cut(*by_key[i], k);
     for (int i = 0; i < COUNT_OF(by_both); i++)
         *by_both[i] = mask_cut(*by_both[i], q, k);
@@ -225,12 +229,12 @@ void call_clear_padding_back(const call *c, int64_t s)
 {
     if (c->g.accumulate)
         return;
-    if (!c->a.q_lengths.offset)
-        fill_padding(c->g.dq, stretch_of(&c->a.q_lengths, s, c->a.q.tokens), 0);
-    if (!c->a.k_lengths.offset) {
-        fill_padding(c->g.dk, stretch_of(&c->a.k_lengths, s, c->Tk), 0);
-        fill_padding(c->g.dv, stretch_of(&c->a.k_lengths, s, c->Tk), 0);
-    }
+    const pe_view by_query[] = { c->g.dq, c->g.dq_gates, c->g.drelative };
+    const pe_view by_key[] = { c->g.dk, c->g.dv, c->g.dk_gates };
+    for (int i = 0; i < COUNT_OF(by_query) && !c->a.q_lengths.offset; i++)
+        fill_padding(by_query[i], stretch_of(&c->a.q_lengths, s, c->a.q.tokens), 0);
+    for (int i = 0; i < COUNT_OF(by_key) && !c->a.k_lengths.offset; i++)
+        fill_padding(by_key[i], stretch_of(&c->a.k_lengths, s, c->Tk), 0);
 }
 
 /* ------------------------------------------------ checks */
@@ -293,6 +297,16 @@ static pe_status check_keys(call *c, pe_error *err)
     return PE_OK;
 }
 
+static pe_status check_inputs(call *c, pe_error *err)
+{
+    pe_attention *a = &c->a;
+    pe_inputs in = pe_encoding_inputs(c->e);
+    int64_t H = c->e->shape.heads, keys = a->pages.table ? c->sequences : a->k.batch;
+    TRY(check_input(&a->q_gates, "q_gates", in.gates, (extent){ a->q.batch, a->q.tokens, H, 1 }, err));
+    TRY(check_input(&a->k_gates, "k_gates", in.gates, (extent){ keys, c->Tk, H, 1 }, err));
+    return check_input(&a->relative, "relative", in.relative, (extent){ a->q.batch, a->q.tokens, H, in.relative }, err);
+}
+
 static pe_status check_numbers(const pe_attention *a, int64_t heads, pe_error *err)
 {
     if (a->sinks.data)
@@ -320,6 +334,7 @@ pe_status call_open(call *c, const pe_encoding *e, const pe_attention *given, co
     TRY(check_positions(&a->q_at, "q_at", a->q.batch, a->q.tokens, e->axes, err));
     TRY(check_positions(&a->k_at, "k_at", a->pages.table ? c->sequences : a->k.batch, c->Tk, e->axes, err));
     TRY(check_mask(c, err));
+    TRY(check_inputs(c, err));
     return check_numbers(a, e->shape.heads, err);
 }
 
@@ -336,7 +351,7 @@ pe_status call_work(const call *c, size_t needed, const char *asked, pe_error *e
     return PE_OK;
 }
 
-#define INPUTS 15
+#define INPUTS 18
 
 /* Nothing that is written, `more`, overlaps what is read or the work memory. */
 pe_status call_apart(const call *c, const region *more, int count, bool params, pe_error *err)
@@ -346,6 +361,9 @@ pe_status call_apart(const call *c, const region *more, int count, bool params, 
         view_region("q", a->q, READS),
         view_region("k", a->k, READS),
         view_region("v", a->v, READS),
+        view_region("q_gates", a->q_gates, READS),
+        view_region("k_gates", a->k_gates, READS),
+        view_region("relative", a->relative, READS),
         view_region("mask.keep", a->mask.keep, READS),
         view_region("mask.additive", a->mask.additive, READS),
         positions_region("q_at", a->q_at),
@@ -404,10 +422,10 @@ pe_status call_gradients(call *c, const pe_attention_grad *given, pe_error *err)
     CHECK_STRUCT(pe_attention_grad, &c->g, given, "the gradient");
     const pe_attention *a = &c->a;
     pe_attention_grad *g = &c->g;
-    pe_view *written[] = { &g->dq, &g->dk, &g->dv, &g->dadditive };
-    static const char *const name[] = { "dq", "dk", "dv", "dadditive" };
-    const pe_view *like[] = { &a->q, &a->k, &a->v, &a->mask.additive };
-    region s[11] = { 0 };
+    pe_view *written[] = { &g->dq, &g->dk, &g->dv, &g->dadditive, &g->dq_gates, &g->dk_gates, &g->drelative };
+    static const char *const name[] = { "dq", "dk", "dv", "dadditive", "dq_gates", "dk_gates", "drelative" };
+    const pe_view *like[] = { &a->q, &a->k, &a->v, &a->mask.additive, &a->q_gates, &a->k_gates, &a->relative };
+    region s[14] = { 0 };
     if (a->pages.table || problem_blocks(a->k) || problem_blocks(a->v))
         return pe_fail(err, PE_ERR_UNSUITED,
                        "k and v lie in pages or blocks; gradients need them as sequences of float32, float16 or "
@@ -417,8 +435,9 @@ pe_status call_gradients(call *c, const pe_attention_grad *given, pe_error *err)
         const pe_view *x = like[i];
         if (!written[i]->data)
             continue;
-        if (!x->data && i == 3)
-            return pe_fail(err, PE_ERR_NULL, "dadditive is given; the mask has no additive part");
+        if (!x->data && i >= 3)
+            return pe_fail(err, i == 3 ? PE_ERR_NULL : PE_ERR_UNSUITED, "%s is given; %s", name[i],
+                           i == 3 ? "the mask has no additive part" : "the encoding takes no such input");
         TRY(check_view(written[i], name[i], (extent){ x->batch, x->tokens, x->heads, x->dim }, WRITES, err));
         s[i + 1] = view_region(name[i], *written[i], WRITES);
     }
@@ -429,11 +448,11 @@ pe_status call_gradients(call *c, const pe_attention_grad *given, pe_error *err)
         return pe_fail(err, PE_ERR_ALIGN, "carry and dcarry are not aligned to their 8-byte elements");
     int64_t rows = a->q.batch * a->q.tokens * c->e->shape.heads;
     s[0] = view_region("dout", g->dout, READS);
-    s[5] = params_region("dparams", g->dparams, WRITES);
-    s[6] = params_region("dsinks", g->dsinks, WRITES);
-    s[7] = array_region("carry", g->carry, rows, sizeof(double), READS);
-    s[8] = array_region("dcarry", g->dcarry, rows, sizeof(double), WRITES);
-    s[9] = view_region("out", a->out, READS);
-    s[10] = view_region("lse", a->lse, READS);
+    s[8] = params_region("dparams", g->dparams, WRITES);
+    s[9] = params_region("dsinks", g->dsinks, WRITES);
+    s[10] = array_region("carry", g->carry, rows, sizeof(double), READS);
+    s[11] = array_region("dcarry", g->dcarry, rows, sizeof(double), WRITES);
+    s[12] = view_region("out", a->out, READS);
+    s[13] = view_region("lse", a->lse, READS);
     return call_apart(c, s, COUNT_OF(s), true, err);
 }

@@ -3,7 +3,66 @@
  * Opening a fused call: checks, sizes, memory, and its sequences one by one or side by side. */
 #include "attention/fused.h"
 
+#include <assert.h>
 #include <inttypes.h>
+
+/* Kinds of terms: a new one is a file and a row here. */
+static const term_kind *const kinds[] = { &kind_lines, &kind_levels, &kind_lookups, &kind_counts };
+
+static size_t place_of(const term_kind *kind)
+{
+    size_t at = 0;
+    for (int n = 0; kinds[n] != kind; n++)
+        at += (kinds[n]->bytes + 15) / 16 * 16;
+    assert(at + kind->bytes <= KIND_BYTES);
+    return at;
+}
+
+void *kind_of(const fused *f, const term_kind *kind)
+{
+    return (char *)(uintptr_t)f->kind + place_of(kind);
+}
+
+void *kind_worker(const scratch *s, const term_kind *kind)
+{
+    int n = 0;
+    while (kinds[n] != kind)
+        n++;
+    return s->kind[n];
+}
+
+const term_kind *kind_next(const fused *f, int *n)
+{
+    while (*n < COUNT_OF(kinds) && !(f->kinds >> *n & 1))
+        ++*n;
+    return *n < COUNT_OF(kinds) ? kinds[(*n)++] : NULL;
+}
+
+void kinds_find(fused *f, const fused *plan)
+{
+    const term_kind *kind;
+    for (int n = 0; n < COUNT_OF(kinds); n++)
+        if (kinds[n]->find(f))
+            f->kinds |= 1u << n;
+    f->plan = plan;
+    walks_plan(f);
+    for (int n = 0; (kind = kind_next(f, &n));)
+        kind->size(f);
+}
+
+void kinds_cut(fused *f, char *memory, int64_t *used)
+{
+    const term_kind *kind;
+    for (int n = 0; (kind = kind_next(f, &n));)
+        kind->cut(f, memory, used);
+}
+
+void kinds_fill(fused *f)
+{
+    const term_kind *kind;
+    for (int n = 0; (kind = kind_next(f, &n));)
+        kind->fill(f);
+}
 
 void *fused_take(char *memory, int64_t *used, int64_t count, size_t size)
 {
@@ -22,13 +81,14 @@ int64_t fused_queries(const fused *f)
 static void cut_tokens(fused *f, char *memory, int64_t *used)
 {
     int64_t packed = f->direct ? 0 : f->G * f->tiles * BK, D = f->D, rows = f->backward ? packed : 0;
-    f->q = fused_take(memory, used, f->H * f->Tq, sizeof(float) * (size_t)D);
-    f->kt = fused_take(memory, used, packed, sizeof(float) * (size_t)D);
-    f->kr = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
-    f->v = fused_take(memory, used, packed, sizeof(float) * (size_t)f->Dw);
-    f->vt = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dv);
-    f->v_odd = fused_take(memory, used, packed / LOAD, 1);
-    f->k_odd = fused_take(memory, used, packed / LOAD, 1);
+    f->ready.q = fused_take(memory, used, f->H * f->Tq, sizeof(float) * (size_t)D);
+    f->ready.relative = fused_take(memory, used, f->H * f->Tq * f->R, sizeof(float));
+    f->ready.kt = fused_take(memory, used, packed, sizeof(float) * (size_t)D);
+    f->ready.kr = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
+    f->ready.v = fused_take(memory, used, packed, sizeof(float) * (size_t)f->Dw);
+    f->ready.vt = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dv);
+    f->ready.v_odd = fused_take(memory, used, packed / LOAD, 1);
+    f->ready.k_odd = fused_take(memory, used, packed / LOAD, 1);
 }
 
 static void cut_back(const fused *f, scratch *s, char *memory, int64_t *used)
@@ -38,9 +98,9 @@ static void cut_back(const fused *f, scratch *s, char *memory, int64_t *used)
     s->dO = fused_take(memory, used, BQ * f->Dw, sizeof(float));
     s->dqs = fused_take(memory, used, BQ * f->Dp, sizeof(float));
     s->dq = fused_take(memory, used, BQ * f->Dp, sizeof(float));
-    s->dqt = fused_take(memory, used, BQ * f->Dp, sizeof(float));
-    s->dcounts = fused_take(memory, used, BQ * f->count_columns, sizeof(float));
-    s->carries = fused_take(memory, used, f->count ? f->tiles * BQ : 0, sizeof(double));
+    s->dqt = fused_take(memory, used, BQ * (f->Rp > f->Dp ? f->Rp : f->Dp), sizeof(float));
+    s->drelative = fused_take(memory, used, BQ * f->Rp, sizeof(float));
+    s->carries = fused_take(memory, used, f->carries ? f->tiles * BQ : 0, sizeof(double));
 }
 
 static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
@@ -48,19 +108,23 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
     int64_t D = f->D, rows = f->direct ? f->H * f->Tq : BQ, most = LOAD * f->H * D;
     int64_t values = LOAD * (f->backward ? f->H : f->G) * f->Dv; /* backward: dout is as wide, of every head */
     most = values > most ? values : most;
-    most = f->load_k && BK * f->G * D > most ? BK * f->G * D : most;
+    most = f->ready.load_k && BK * f->G * D > most ? BK * f->G * D : most;
     s->S = fused_take(memory, used, BQ * BK, sizeof(float));
-    s->gate = fused_take(memory, used, f->count ? BQ * BK : 0, sizeof(float));
+    s->gate = fused_take(memory, used, f->carries ? BQ * BK : 0, sizeof(float));
     s->O = fused_take(memory, used, BQ * f->Dw, sizeof(float));
     s->qs = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
     s->qa = fused_take(memory, used, BQ * f->Dp, sizeof(float));
-    s->E = fused_take(memory, used, f->lookups ? NEED * BK : 0, sizeof(float));
     s->tame = fused_take(memory, used, f->direct ? 0 : BK * f->Dw, sizeof(float));
     s->row = fused_take(memory, used, BK, sizeof(float));
     s->load = fused_take(memory, used, most, sizeof(float));
-    s->load_v = fused_take(memory, used, f->load_v ? BK * f->G : 0, sizeof(float) * (size_t)f->Dv);
-    s->panel = fused_take(memory, used, f->load_panel ? BK : 0, sizeof(float) * (size_t)D);
-    lookups_scratch(f, s, memory, used);
+    s->load_v = fused_take(memory, used, f->ready.load_v ? BK * f->G : 0, sizeof(float) * (size_t)f->Dv);
+    s->panel = fused_take(memory, used, f->ready.load_panel ? BK : 0, sizeof(float) * (size_t)D);
+    for (int n = 0; n < COUNT_OF(kinds); n++) {
+        bool wanted = f->kinds >> n & 1 && kinds[n]->cut_worker;
+        s->kind[n] = fused_take(memory, used, wanted ? (int64_t)kinds[n]->worker_bytes : 0, 1);
+        if (wanted)
+            kinds[n]->cut_worker(f, s, memory, used);
+    }
     if (f->backward)
         cut_back(f, s, memory, used);
 }
@@ -68,20 +132,19 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
 /* Everything from one block; with memory NULL only its size. */
 static bool cut(fused *f, char *memory)
 {
-    int64_t used = 0, workers = pool_workers(f->p.pool), rows = f->direct ? f->chunks * f->H * f->Tq : 0;
+    int64_t used = 0, workers = pool_workers(f->p.pool), rows = f->direct ? f->piece.count * f->H * f->Tq : 0;
     char *base = memory ? memory + (64 - (uintptr_t)memory % 64) % 64 : NULL;
     walks_cut(f, base, &used);
-    lines_cut(f, base, &used);
-    lookups_cut(f, base, &used);
+    kinds_cut(f, base, &used);
     cut_tokens(f, base, &used);
     if (f->backward)
         back_cut(f, base, &used);
-    f->q_shift = fused_take(base, &used, fused_queries(f), sizeof(int64_t));
-    f->k_shift = fused_take(base, &used, f->tiles, sizeof(int64_t));
-    f->part_O = fused_take(base, &used, rows, sizeof(float) * (size_t)f->Dw);
-    f->part_max = fused_take(base, &used, rows, sizeof(float));
-    f->part_sum = fused_take(base, &used, rows, sizeof(double));
-    f->part_carry = fused_take(base, &used, f->count && f->direct ? f->H * f->Tq : 0, sizeof(double));
+    f->ready.q_shift = fused_take(base, &used, fused_queries(f), sizeof(int64_t));
+    f->ready.k_shift = fused_take(base, &used, f->tiles, sizeof(int64_t));
+    f->piece.O = fused_take(base, &used, rows, sizeof(float) * (size_t)f->Dw);
+    f->piece.max = fused_take(base, &used, rows, sizeof(float));
+    f->piece.sum = fused_take(base, &used, rows, sizeof(double));
+    f->piece.carry = fused_take(base, &used, f->carries && f->direct ? f->H * f->Tq : 0, sizeof(double));
     f->scratch = fused_take(base, &used, workers, sizeof(scratch));
     int64_t before = used;
     for (int64_t n = 0; n < workers && used >= 0; n++) {
@@ -145,38 +208,28 @@ void fused_shape(fused *f)
     f->Dv = a->v.dim;
     f->Dp = up_to(f->D, LANES);
     f->Dw = up_to(f->Dv, LANES);
+    f->R = f->p.e->relative;
+    f->Rp = up_to(f->R, LANES);
     f->Tq = f->p.Tq;
     f->Tk = f->p.Tk;
     f->tiles = up_to(f->Tk, BK) / BK;
     f->direct = (f->Tq <= FEW || (f->Tq <= SOME && f->Tk >= MANY)) && !f->backward;
     int64_t items = f->G < 8 ? (8 + f->G - 1) / f->G : 1; /* enough for a few workers, whatever their number */
-    f->splits = items < fused_queries(f) ? items : fused_queries(f) ? fused_queries(f) : 1;
-}
-
-static void find_mask(fused *f)
-{
-    const pe_mask *m = &f->p.a.mask;
-    bool ranges = m->causal || m->window;
-    f->offset = m->align == PE_ALIGN_START ? 0 : f->Tk + m->keys_after - f->Tq;
-    f->by_range = !ranges || m->align != PE_ALIGN_POSITION || walk_rises(f);
-    f->plain_ranges = f->by_range && !(m->window && m->first_keys);
-    f->plain_views = !m->keep.data && !m->additive.data;
+    f->back.splits = items < fused_queries(f) ? items : fused_queries(f) ? fused_queries(f) : 1;
 }
 
 static void find_loads(fused *f)
 {
     const part *turns = f->p.a.turned ? NULL : f->p.turns;
-    f->chunk = 256 * f->Tq > CHUNK ? 256 * f->Tq : CHUNK;
-    if (f->count || f->Tk <= f->chunk) /* keys that are counted go one after the other */
-        f->chunk = f->Tk;
-    f->chunks = f->chunk ? up_to(f->Tk, f->chunk) / f->chunk : 1;
-    for (int n = 0; n < f->lookups; n++)
-        f->load_panel = f->load_panel || (f->lookup[n].t->side == PE_KEY && !f->lookup[n].fold && !f->lookup[n].odd);
-    f->turn_k = turns != NULL;
-    f->turn_v = turns && turns->turns_value;
-    f->load_panel = f->load_panel && f->direct;
-    f->load_k = f->direct && (f->load_panel || f->turn_k || problem_blocks(f->p.a.k));
-    f->load_v = f->direct && (f->turn_v || problem_blocks(f->p.a.v));
+    f->piece.keys = 256 * f->Tq > CHUNK ? 256 * f->Tq : CHUNK;
+    if (f->carries || f->Tk <= f->piece.keys) /* keys that are counted go one after the other */
+        f->piece.keys = f->Tk;
+    f->piece.count = f->piece.keys ? up_to(f->Tk, f->piece.keys) / f->piece.keys : 1;
+    f->ready.turn_k = turns != NULL;
+    f->ready.turn_v = turns && turns->turns_value;
+    f->ready.load_panel = f->ready.load_panel && f->direct;
+    f->ready.load_k = f->direct && (f->ready.load_panel || f->ready.turn_k || problem_blocks(f->p.a.k));
+    f->ready.load_v = f->direct && (f->ready.turn_v || problem_blocks(f->p.a.v));
 }
 
 /* A tile is turned about one place: what stands further from it than this, as an exponent, has no float32 that is
@@ -251,12 +304,9 @@ static pe_status measure(fused *f, const call *c, int64_t sequence, bool backwar
         return pe_fail(err, PE_ERR_OVERFLOW,
                        "the work memory for %" PRId64 " queries and %" PRId64 " keys does not fit 64-bit sizes", f->Tq,
                        f->Tk);
-    find_mask(f);
+    mask_find(f);
     TRY(walks_reach(f, err));
-    walks_find(f);
-    plan_use(f, c->run.plan);
-    lines_find(f);
-    lookups_find(f);
+    kinds_find(f, plan_shell(c->run.plan, f));
     find_loads(f);
     if (!cut(f, NULL))
         return pe_fail(err, PE_ERR_OVERFLOW, "the work memory for %" PRId64 " keys does not fit 64-bit sizes", f->Tk);
@@ -360,7 +410,6 @@ pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a
 void fused_ready(fused *f)
 {
     walks_fill(f);
-    lines_fill(f);
-    lookups_fill(f);
+    kinds_fill(f);
     ready_tokens(f);
 }

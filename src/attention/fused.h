@@ -6,15 +6,15 @@
  * grows with Tq + Tk and no row has code of its own here.
  *
  *   fused.c    a call: its checks and sizes, its sequences one by one or side by side
- *   plan.c     tables by distance that outlive a call
+ *   plan.c     tables by distance that outlive a call, and the lowered form
  *   walk.c     distances: where queries and keys stand, what range of distances is seen
- *   lines.c    bias: a table by distance per head
- *   lookups.c  content and value terms: q T^t or T k^t for the rows of T that a tile needs
+ *   lines.c, levels.c, lookups*.c, counts.c   kinds of terms: bias by distance, differences of two levels, tables that
+ *              queries, keys or weights meet, counts of keys
  *   mask.c     which keys a query sees
  *   ready.c    queries, keys and values turned, in float32, packed
  *   fused_tile.c  the scores of one tile
  *   finish.c   from sums to outputs; pieces of the keys merged
- *   back_*.c   gradients: an item of work has a ledger of its own, ledgers are added up in a fixed order
+ *   back_sum.c gradients: an item of work has a ledger of its own, ledgers are added up in a fixed order
  */
 #ifndef PE_FUSED_H
 #define PE_FUSED_H
@@ -31,10 +31,11 @@ enum {
     FEW = 8,        /* queries for which keys are read where they lie, not packed,           */
     SOME = 64,      /* and so many where there are MANY keys                                 */
     MANY = 2048,
-    LOAD = 32,      /* tokens made ready at a time                                           */
-    CHUNK = 1024,   /* keys of a piece, or 256 for each query, where these are split over the keys */
-    BANDS_MAX = 16, /* ranges of distances with a table each                                 */
-    LOOKUPS_MAX = PARTS_MAX * TERMS_MAX
+    LOAD = 32,         /* tokens made ready at a time                                           */
+    CHUNK = 1024,      /* keys of a piece, or 256 for each query, where these are split over the keys */
+    BANDS_MAX = 16,    /* ranges of distances with a table each                                 */
+    KIND_BYTES = 8192, /* of what all kinds of terms keep of a call                          */
+    KINDS_MAX = 8
 };
 
 /* A range of distances in the tables: PAD, then high down to low, then PAD. */
@@ -44,8 +45,8 @@ typedef struct band {
 
 /* Where queries and keys stand on one line. */
 typedef struct walk {
-    const part *p;  /* whose place it is; NULL: first coordinates */
-    int64_t *q, *k; /* (Tq), (Tk); k NULL: key j stands at first + j */
+    const int64_t *weight; /* (axes) of coordinates: a place is their sum; NULL: the first coordinate */
+    int64_t *q, *k;        /* (Tq), (Tk); k NULL: key j stands at first + j */
     int64_t first, keys;
     bool counted;         /* keys count up by one */
     bool planned;         /* its bands are a plan's */
@@ -58,70 +59,63 @@ typedef struct walk {
     bool scattered; /* too far between for a table                */
 } walk;
 
-/* The bias of one part. */
-typedef struct line {
-    const struct line *plan; /* whose table it takes over; NULL: none */
-    const part *p;
-    const walk *w;
-    double factor;       /* the scale, where it comes before it                              */
-    float *table;        /* (H or 1, total) by falling distance; measures where queries have shares */
-    double *key, *query; /* (H, key_row), (H, Tq): absolute; only their difference is small  */
-    int64_t key_row;
-    double *knot;         /* (knots) rising                                                   */
-    float *slope, *level; /* (H, knots + 1): bias = slope x + level                    */
-    float *share;         /* (Tq)                                                             */
-    double extreme[2];    /* of the table, where it holds measures */
-    double least, most;   /* x lies between */
-    int64_t knots;
-    /* gradients: (splits, H, total) by distance; of pieces (splits, H, knots + 1) sums of db and of db x, (items,
-     * total) of measures, (items, Tq) of shares */
-    float *dtable, *dmeasure, *dshare;
-    double *dlevel, *dslope;
-} line;
+/* Which keys queries see: what mask.c works out once. */
+typedef struct sights {
+    int64_t offset;    /* query i stands at key i + offset */
+    bool by_range;     /* causal and window leave each query a range of keys, */
+    bool plain_ranges; /* and nothing beside it          */
+    bool plain_views;  /* the mask has no views           */
+} sights;
 
-/* A term by table. Columns are the rows of its table in the order in which rising keys meet them. */
-typedef struct lookup {
-    const struct lookup *plan; /* whose tables it takes over; NULL: none */
-    const part *p;
-    const term *t;
-    const walk *w;
-    double factor;
-    bool before;            /* the scale                                                     */
-    bool fold;              /* one row for all distances, added to the query                 */
-    int64_t first, columns; /* table rows first .. first + columns - 1                   */
-    bool flip;              /* column = last row - row                                       */
-    bool odd;               /* rows neither rise nor fall with the distance, or no table: pair by pair */
-    bool finite;            /* its table                                                     */
-    int32_t *column;        /* (total) by falling distance                                   */
-    int32_t *even;          /* > 0: columns rise by one for so many; < 0: stay for so many   */
-    float *panels;          /* (heads of the table, columns / PANEL, D, PANEL)               */
-    float *rows;            /* (heads of the table, columns, width)                          */
-    int64_t heads, width;
-    float *drows;  /* (copies, columns, width): a copy per split and head, or per item where heads share the table */
-    float *dextra; /* (splits, H, Dp) */
-} lookup;
+/* Queries, keys and values in float32: what ready.c makes. */
+typedef struct tokens {
+    float *q;                        /* (H, Tq, D)  turned               */
+    float *relative;                 /* (H, Tq, R)  the caller's vectors */
+    float *kt;                       /* (G, tiles, BK / PANEL, D, PANEL) */
+    float *kr;                       /* (G, tiles BK, Dp); NULL: not wanted */
+    float *v;                        /* (G, tiles BK, Dw)                */
+    float *vt;                       /* (G, tiles, BK / PANEL, Dv, PANEL); NULL: not wanted */
+    uint8_t *v_odd, *k_odd;          /* (G, tiles, BK / LOAD) holds a NaN or infinity */
+    bool load_k, load_v, load_panel; /* direct: what must be loaded first, and */
+    bool turn_k, turn_v;             /* what must be turned             */
+    int64_t *q_shift, *k_shift;      /* (q tiles), (tiles) where a turn is centred, if it is */
+} tokens;
 
+/* Sums of pieces of the keys, where few queries are split over them (fused_forward.c). */
+typedef struct pieces {
+    float *O, *max;      /* (count, H, Tq, Dw), (count, H, Tq) */
+    double *sum, *carry; /* (count, H, Tq), (H, Tq) */
+    int64_t count, keys; /* pieces, keys of one */
+} pieces;
+
+/* Ledgers of gradients, one per item of work (fused_backward.c, back_sum.c). */
+typedef struct ledgers {
+    int64_t splits;       /* of the queries, so that there are items enough: item = split G + kv head */
+    float *dO;            /* (H, Tq, Dw) turned */
+    float *mean;          /* (H, Tq)     dO . out */
+    float *lse, *lse_low; /* (H, Tq) its sum is the log-sum-exp */
+    float *dk, *dv;       /* (items, tiles BK, Dp), (items, tiles BK, Dw) */
+    double *dturn_q;      /* (splits, H, axes, pairs), and */
+    double *dturn_k;      /* (blocks of LOAD keys, G, axes, pairs): of frequencies that are trained; NULL: none */
+} ledgers;
+
+/* What one worker needs for a tile, and what kinds of terms keep beside it. */
 typedef struct scratch {
-    float *S, *gate;       /* (BQ, BK)     scores; gates of keys that are counted      */
-    float *O;              /* (BQ, Dw)                                                 */
-    float *qs, *qa;        /* (BQ, Dp)     queries times the scale; as a term takes them; direct: qs (H Tq, Dp) */
-    float *E;              /* (NEED, BK)   products or weights by column, of a tile or a panel */
-    float *tame;           /* (BK, Dw)     values without those that are not finite; NULL: direct */
-    float *row;            /* (BK)         a row of an additive mask                   */
-    float *counts;         /* (BQ, count_columns); direct: a place in those of all heads */
-    bool counts_odd;       /* some of them is not finite */
-    float *A[LOOKUPS_MAX]; /* (BQ, Dp)     queries as a term takes them, once taken    */
-    bool taken[LOOKUPS_MAX];
-    float *G[LOOKUPS_MAX];                  /* (BQ, ring)   q T^t                                       */
-    int64_t tag[LOOKUPS_MAX][RING / PANEL]; /* which panel is in a place of the ring    */
-    float *load, *load_v, *panel;           /* tokens on their way: (LOAD, H, D); direct: (BK, G, .), (D, BK) */
+    float *S;                     /* (BQ, BK)     scores                                   */
+    float *gate;                  /* (BQ, BK)     gates of keys that are counted; 0 where they are hidden */
+    float *O;                     /* (BQ, Dw)                                                 */
+    float *qs, *qa;               /* (BQ, Dp)     queries times the scale; on their way; direct: qs (H Tq, Dp) */
+    float *tame;                  /* (BK, Dw)     values without those that are not finite; NULL: direct */
+    float *row;                   /* (BK)         a row of an additive mask                   */
+    float *load, *load_v, *panel; /* tokens on their way: (LOAD, H, D); direct: (BK, G, .), (D, BK) */
     float max[BQ];
     double sum[BQ], carry[BQ];
+    void *kind[KINDS_MAX];
     /* backward */
     float *dP, *capped;    /* (BQ, BK)     gradient of weights, then of scores; scores after the cap */
     float *dO;             /* (BQ, Dw)                                                 */
     float *dqs, *dq, *dqt; /* (BQ, Dp)     gradients: of qs, of q by its terms, of one tile */
-    float *dcounts;        /* (BQ, count_columns)                                      */
+    float *drelative;      /* (BQ, Rp)                                                 */
     double *carries;       /* (tiles, BQ)  keys counted right of each tile             */
     double dcarry[BQ];
     float lse[BQ], mean[BQ], share[BQ]; /* weights are exp(s - lse) share */
@@ -131,45 +125,21 @@ typedef struct scratch {
 typedef struct fused {
     problem p;
     const kernels *k;
-    int64_t H, G, group, D, Dp, Dv, Dw, Tq, Tk, tiles; /* Dp, Dw: D, Dv padded to LANES; tiles of keys */
-    int64_t offset;                                    /* query i stands at key i + offset */
-    bool direct;                                       /* keys are read where they lie     */
-    bool by_range;                                     /* causal and window leave each query a range of keys, */
-    bool plain_ranges;                                 /* and nothing beside it          */
-    bool plain_views;                                  /* the mask has no views           */
-    float *q;                                          /* (H, Tq, D)  turned               */
-    float *kt;                                         /* (G, tiles, BK / PANEL, D, PANEL) */
-    float *kr;                                         /* (G, tiles BK, Dp); NULL: not wanted */
-    float *v;                                          /* (G, tiles BK, Dw)                */
-    float *vt;                                         /* (G, tiles, BK / PANEL, Dv, PANEL); NULL: not wanted */
-    uint8_t *v_odd, *k_odd;                            /* (G, tiles, BK / LOAD) holds a NaN or infinity */
-    bool load_k, load_v, load_panel;                   /* direct: what must be loaded first, and */
-    bool turn_k, turn_v;                               /* what must be turned             */
-    int64_t *q_shift, *k_shift;                        /* (q tiles), (tiles) where a turn is centred, if it is */
-    walk walk[1 + PARTS_MAX];
-    line line[PARTS_MAX];
-    lookup lookup[LOOKUPS_MAX];
-    int walks, lines, lookups;
-    const part *count;   /* the part that counts keys, or NULL */
-    float *count_rows;   /* (heads of its table, count_columns, Dp): backward */
-    float *count_panels; /* (heads of its table, panels, D, PANEL) */
-    float *counts;       /* (H, Tq, count_columns): direct */
-    int64_t count_columns, count_last;
-    bool count_finite;             /* its table */
-    scratch *scratch;              /* (workers) */
-    float *part_O, *part_max;      /* (chunks, H, Tq, Dw), (chunks, H, Tq): direct */
-    double *part_sum, *part_carry; /* (H, Tq) */
-    int64_t chunks, chunk;         /* pieces, keys of one */
-    /* backward */
-    int64_t splits;       /* of the queries, so that there are items enough: item = split G + kv head */
-    float *dO;            /* (H, Tq, Dw) turned */
-    float *mean;          /* (H, Tq)     dO . out */
-    float *lse, *lse_low; /* (H, Tq) its sum is the log-sum-exp */
-    float *dk, *dv;       /* (items, tiles BK, Dp), (items, tiles BK, Dw) */
-    double *dturn_q;      /* (splits, H, axes, pairs), and */
-    double *dturn_k;      /* (blocks of LOAD keys, G, axes, pairs): of frequencies that are trained; NULL: none */
-    float *dcount;        /* (copies, count_columns, Dp) */
+    int64_t H, G, group, D, Dp, Dv, Dw, R, Rp, Tq, Tk, tiles; /* Dp, Dw, Rp: D, Dv, R padded; tiles of keys */
     bool backward;
+    bool direct;  /* keys are read where they lie     */
+    bool shell;   /* a plan's: there are no tokens, only distances */
+    bool carries; /* a term goes from key to key, from the right: no piece can be begun before its neighbour */
+    sights sight;
+    tokens ready;
+    pieces piece;
+    ledgers back;
+    walk walk[1 + PARTS_MAX];
+    int walks;
+    const struct fused *plan;           /* a plan's shell, whose tables this call may take over; NULL: none */
+    unsigned kinds;                     /* which kinds of terms it has, bit by bit */
+    _Alignas(16) char kind[KIND_BYTES]; /* the kinds' own, one after the other */
+    scratch *scratch;                   /* (workers) */
     size_t bytes;
 } fused;
 
@@ -194,9 +164,55 @@ typedef struct state {
     double *sum, *carry;
 } state;
 
-/* plan.c */
+/* ------------------------------------------------ kinds of terms */
+
+/* When terms enter a tile's scores. */
+typedef enum moment {
+    AT_PRODUCT, /* q.k times the scale, nothing else yet */
+    AT_BEFORE,  /* terms before the scale, which bring it with them */
+    AT_AFTER,   /* after the scale and the cap */
+    AT_MASKED   /* what is hidden is -inf */
+} moment;
+
+/* One way in which position enters attention: a file of its own, and a row in fused.c. What an encoding has of it is
+ * kept in `bytes` of the call; hooks that it does not need are NULL. A tile's gradients go to a ledger of its item. */
+typedef struct term_kind {
+    size_t bytes, worker_bytes;                         /* of a call, and of a worker's scratch */
+    bool (*find)(fused *f);                             /* its terms and their walks; false: none */
+    void (*size)(fused *f);                             /* when it is known which distances there are */
+    void (*cut)(fused *f, char *memory, int64_t *used); /* tables and ledgers */
+    void (*cut_worker)(const fused *f, scratch *s, char *memory, int64_t *used);
+    void (*fill)(fused *f);                                   /* tables; ledgers become 0 */
+    void (*query)(const fused *f, float *qs, int64_t h);      /* what is added to a query itself */
+    void (*begin)(const fused *f, scratch *s, const tile *t); /* a tile of queries, which keys will meet */
+    void (*add)(const fused *f, scratch *s, const tile *t, const keys *k, state *st, moment when);
+    void (*mix)(const fused *f, scratch *s, const tile *t, float *O); /* S holds weights */
+    void (*mix_back)(const fused *f, scratch *s, const tile *t, int64_t item);
+    void (*back)(const fused *f, scratch *s, const tile *t, int64_t item, moment when); /* dP: gradients of scores */
+    void (*end)(const fused *f, scratch *s, const tile *t, int64_t item); /* a tile of queries has met all keys */
+    bool (*serial)(const fused *f);                                       /* items would add to the same numbers */
+    void (*sum)(fused *f);                                                /* ledgers to the caller's gradients */
+} term_kind;
+extern const term_kind kind_lines, kind_levels, kind_lookups, kind_counts;
+
+/* What a kind keeps: of a call, of a worker. */
+void *kind_of(const fused *f, const term_kind *kind);
+void *kind_worker(const scratch *s, const term_kind *kind);
+/* The kinds that this encoding has, one after the other: for (int n = 0; (k = kind_next(f, &n));) */
+const term_kind *kind_next(const fused *f, int *n);
+
+void kinds_find(fused *f,
+                const fused *plan); /* terms, walks and sizes; plan: whose tables may be taken over, or NULL */
+void kinds_cut(fused *f, char *memory, int64_t *used);
+void kinds_fill(fused *f);
+/* Term n as others read it; NULL or false past the last. */
+const pe_lowered_bias *lines_form(const fused *f, int n);
+const pe_lowered_lookup *lookups_form(const fused *f, int n);
+bool levels_form(const fused *f, int n, pe_lowered_level *out);
+
+/* ------------------------------------------------ plan.c */
 pe_status plan_check(const pe_plan *plan, const pe_encoding *e, pe_run *run, pe_error *err); /* NULL is fine */
-void plan_use(fused *f, const pe_plan *plan); /* after walks_find: what of it this problem takes over */
+const fused *plan_shell(const pe_plan *plan, const fused *f); /* whose tables this call may take over; NULL: none */
 
 /* fused.c */
 void fused_shape(fused *f); /* sizes of heads, tokens and tiles */
@@ -218,12 +234,15 @@ int64_t fused_queries(const fused *f);                  /* tiles of queries */
 void *fused_take(char *memory, int64_t *used, int64_t count, size_t size);
 
 /* walk.c */
-void walks_find(fused *f); /* which walks there are; ranges */
+walk *walk_for(fused *f, const part *p); /* by the part's weights; NULL: by first coordinates */
+void walks_plan(fused *f);               /* which of them take over the plan's distances */
 void walk_range(const fused *f, walk *w);
 bool walk_rises(const fused *f); /* first coordinates, from query to query and from key to key */
 void walks_cut(fused *f, char *memory, int64_t *used);
 void walks_fill(fused *f);
-const band *walk_band(const walk *w, int64_t x); /* the one that has place x of a table */
+pe_distances walk_told(const walk *w);
+int64_t walk_apart(const walk *w, int64_t i, int64_t j); /* the distance of query i and key j */
+const band *walk_band(const walk *w, int64_t x);         /* the one that has place x of a table */
 int64_t walk_distance(const walk *w, int64_t x);
 
 static inline int64_t walk_key(const walk *w, int64_t j)
@@ -243,41 +262,9 @@ bool walk_pads(const walk *w, int64_t x); /* no pair that is seen looks there */
 int64_t walk_stretch(const walk *w, int64_t i, int64_t j, int64_t n, int64_t *x, int64_t *skip, int64_t *length);
 pe_status walks_reach(fused *f, pe_error *err);
 
-/* lines.c */
-void lines_find(fused *f);
-void lines_cut(fused *f, char *memory, int64_t *used);
-void lines_fill(fused *f);
-void line_points(const line *l, int64_t s, double *a, double *b); /* of a piece; gradients are linear between */
-int64_t line_turn(const line *l, int64_t x, int64_t n);           /* of n measures, those before the distance 0 */
-int64_t line_piece(const line *l, int64_t i, int64_t x, int64_t n, int64_t *run); /* measures of one piece: how many */
-void lines_add(const fused *f, scratch *s, const tile *t, bool before);
-
-/* lookups.c */
-typedef enum lookup_way { BY_NOTHING, BY_PAIRS, BY_COLUMNS } lookup_way;
-/* How a tile is served: by columns low .. high, pair by pair where these are too many, or not at all. */
-lookup_way lookups_way(const lookup *l, const tile *t, int64_t *low, int64_t *high);
-bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high); /* columns; false: none */
-const float *lookups_take(const fused *f, scratch *s, int n, const tile *t);      /* queries as the term takes them */
-void lookups_columns(const fused *f, scratch *s, int n, const tile *t, int64_t low, int64_t high, const float *from);
-void lookups_gather(const fused *f, const lookup *l, const tile *t, const float *p, float *W, int64_t low,
-                    int64_t high);
-void lookups_add_columns(const fused *f, scratch *s, int n, const tile *t, float *to);
-int64_t lookups_row(const lookup *l, int64_t column);
-int64_t lookups_pair(const lookup *l, int64_t i, int64_t j); /* the table's row of a pair */
-bool lookups_reaches(const fused *f, const lookup *l, int64_t i, int64_t j);
-void lookups_find(fused *f);
-void lookups_cut(fused *f, char *memory, int64_t *used);
-void lookups_fill(fused *f);
-void lookups_scratch(const fused *f, scratch *s, char *memory, int64_t *used);
-void lookups_begin(const fused *f, scratch *s); /* a new tile of queries */
-void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, bool before);
-void lookups_mix(const fused *f, scratch *s, const tile *t, float *O);
-void lookups_counts(const fused *f, scratch *s, const tile *t); /* q T^t of the part that counts; its q in qa */
-void lookups_raise(const fused *f, float *to, const part *p, int extra, double factor, const tile *t);
-void lookups_fold(const fused *f, float *qs, int64_t h); /* adds what is folded into the query */
-
 /* mask.c */
 typedef enum sight { SEES_NONE, SEES_SOME, SEES_ALL } sight;
+void mask_find(fused *f);
 void mask_range(const fused *f, int64_t i, int64_t *low, int64_t *high);
 sight mask_tile(const fused *f, const tile *t);
 void mask_scores(const fused *f, scratch *s, const tile *t, sight what, float *gate);
@@ -302,23 +289,22 @@ void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t 
                 pe_positions at, int64_t t, int64_t n, int64_t shift); /* (n, heads, dim), packed, in place */
 void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim); /* transposes */
 void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t padded);
+void ready_raise(const fused *f, float *to, const tile *t, const float *from, int64_t dim, int64_t width,
+                 const float *extra, double factor);
+void ready_param(const fused *f, const part *p, int table, int64_t at, int64_t h, float *to, int64_t dims);
 bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n); /* holds a NaN or infinity */
 
 /* fused_tile.c */
 void tile_recentre(const fused *f, const tile *t, float *y, const float *x); /* (rows, Dp) */
-void tile_begin(const fused *f, scratch *s, const tile *t, state *st);       /* sums of nothing */
+void tile_begin(const fused *f, scratch *s, const tile *t);                  /* terms are told of a tile of queries */
+void tile_clear(const fused *f, const tile *t, state *st);                   /* sums of nothing */
 void tile_queries(const fused *f, const tile *t, float *qs);
 void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st, sight what);
 void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st);
 
-/* back_terms.c: a tile's gradients of position terms, from the gradients of its scores in dP. */
-void back_cut(fused *f, char *memory, int64_t *used);
-void back_lines(const fused *f, scratch *s, const tile *t, int64_t item, bool before);
-void back_lookups(const fused *f, scratch *s, const tile *t, int64_t item, bool before);
-void back_values(const fused *f, scratch *s, const tile *t, int64_t item);
-void back_counts(const fused *f, scratch *s, const tile *t);
-void back_counts_end(const fused *f, scratch *s, const tile *t, int64_t item);
 /* back_sum.c: ledgers to the caller's gradients, in a fixed order. */
+void back_cut(fused *f, char *memory, int64_t *used);
+double back_over(const float *x, int64_t copies, int64_t apart); /* the sum of an element's copies */
 void back_clear(fused *f);
 void back_sum(fused *f);
 /* A row of a gradient, in its own type, added or overwritten; x is used up. */
@@ -326,7 +312,7 @@ void fused_store(const fused *f, pe_view to, int64_t t, int64_t h, float *x);
 /* Of a table's gradient: one per split and head, or per item where heads share the table. */
 static inline int64_t fused_copies(const fused *f, int64_t heads)
 {
-    return f->splits * (heads == 1 ? f->G : f->H);
+    return f->back.splits * (heads == 1 ? f->G : f->H);
 }
 
 static inline float *fused_copy(const fused *f, float *all, int64_t heads, int64_t h, int64_t item, int64_t size)
@@ -346,6 +332,23 @@ void merge_row(float *O, float *max, double *sum, const float *from_O, float fro
 static inline float fused_small(float x)
 {
     return x < 0x1p-100f && x > -0x1p-100f ? 0 : x;
+}
+
+static inline bool fused_learns(const fused *f, const part *p)
+{
+    return p->tensors && f->p.g.dparams.data;
+}
+
+static inline void clear_floats(float *x, int64_t n)
+{
+    for (int64_t i = 0; x && i < n; i++)
+        x[i] = 0;
+}
+
+static inline void clear_doubles(double *x, int64_t n)
+{
+    for (int64_t i = 0; x && i < n; i++)
+        x[i] = 0;
 }
 
 static inline int64_t up_to(int64_t n, int64_t unit)

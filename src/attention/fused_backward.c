@@ -26,16 +26,16 @@ static void ready_outputs(void *arg, int64_t n, int worker)
     for (int64_t h = 0; h < f->H; h++)
         for (int64_t i = t; i < t + count; i++) {
             double lse = vec_get(row_vec(a->lse, i, h), 0);
-            f->lse[h * f->Tq + i] = (float)lse;
-            f->lse_low[h * f->Tq + i] = (float)(isfinite(lse) ? lse - (double)(float)lse : 0);
-            f->mean[h * f->Tq + i] = lse == -INFINITY ? 0 : (float)row_dot(f->p.g.dout, a->out, i, h);
+            f->back.lse[h * f->Tq + i] = (float)lse;
+            f->back.lse_low[h * f->Tq + i] = (float)(isfinite(lse) ? lse - (double)(float)lse : 0);
+            f->back.mean[h * f->Tq + i] = lse == -INFINITY ? 0 : (float)row_dot(f->p.g.dout, a->out, i, h);
         }
     ready_load(f, x, f->p.g.dout, t, count, false);
     if (f->p.turns && f->p.turns->turns_output)
         ready_turn(f, PE_OUTPUT, (turn_mode){ false, true }, x, 0, f->H, f->Dv, a->q_at, t, count, 0);
     for (int64_t h = 0; h < f->H; h++)
         for (int64_t i = 0; i < count; i++)
-            ready_pad(f, f->dO + (h * f->Tq + t + i) * f->Dw, x + (i * f->H + h) * f->Dv, f->Dv, f->Dw);
+            ready_pad(f, f->back.dO + (h * f->Tq + t + i) * f->Dw, x + (i * f->H + h) * f->Dv, f->Dv, f->Dw);
 }
 
 /* ------------------------------------------------ one tile of queries meets one of keys */
@@ -50,10 +50,13 @@ static void weights_back(const fused *f, scratch *s, const tile *t, int64_t item
             f->k->scale(s->S + r * BK, s->share[r], n);
     }
     for (int64_t p = 0; p * PANEL < t->n; p++)
-        f->k->gemm(s->dP + p * PANEL, BK, s->dO, f->Dw, 1, f->vt + at + p * f->Dv * PANEL, PANEL, t->m, PANEL, f->Dv,
-                   false);
-    gemm(f->dv + (item * f->tiles * BK + t->j) * f->Dw, f->Dw, s->S, 1, BK, s->dO, f->Dw, t->n, f->Dw, t->m, true);
-    back_values(f, s, t, item);
+        f->k->gemm(s->dP + p * PANEL, BK, s->dO, f->Dw, 1, f->ready.vt + at + p * f->Dv * PANEL, PANEL, t->m, PANEL,
+                   f->Dv, false);
+    gemm(f->back.dv + (item * f->tiles * BK + t->j) * f->Dw, f->Dw, s->S, 1, BK, s->dO, f->Dw, t->n, f->Dw, t->m, true);
+    const term_kind *kind;
+    for (int k = 0; (kind = kind_next(f, &k));)
+        if (kind->mix_back)
+            kind->mix_back(f, s, t, item);
     for (int64_t r = 0; r < t->m; r++)
         f->k->score_grad(s->dP + r * BK, s->S + r * BK, s->dP + r * BK, s->mean[r], n);
 }
@@ -76,27 +79,31 @@ static void cap_back(const fused *f, scratch *s, const tile *t)
         }
 }
 
+static void terms_at(const fused *f, scratch *s, const tile *t, int64_t item, moment when)
+{
+    const term_kind *kind;
+    for (int n = 0; (kind = kind_next(f, &n));)
+        kind->back(f, s, t, item, when);
+}
+
+/* From the scores back to q.k, in the order in which they were made, turned round. */
 static void terms_back(const fused *f, scratch *s, const tile *t, int64_t item)
 {
+    terms_at(f, s, t, item, AT_MASKED);
     additive_back(f, s, t);
-    back_lines(f, s, t, item, false);
-    back_lookups(f, s, t, item, false);
-    if (f->count)
-        back_counts(f, s, t);
+    terms_at(f, s, t, item, AT_AFTER);
     cap_back(f, s, t);
-    back_lines(f, s, t, item, true);
-    back_lookups(f, s, t, item, true);
-    for (int64_t r = 0; f->count && r < t->m; r++)
-        f->k->add(s->dP + r * BK, s->gate + r * BK, t->n);
+    terms_at(f, s, t, item, AT_BEFORE);
+    terms_at(f, s, t, item, AT_PRODUCT);
 }
 
 static void products_back(const fused *f, scratch *s, const tile *t, int64_t item, gemm_fn *gemm)
 {
     int64_t Dp = f->Dp;
     const float *qs = f->p.recentres ? s->qa : s->qs; /* as the products had them */
-    const float *kr = f->kr + (t->h / f->group * f->tiles * BK + t->j) * Dp;
+    const float *kr = f->ready.kr + (t->h / f->group * f->tiles * BK + t->j) * Dp;
     float *dqs = f->p.recentres ? s->dqt : s->dqs;
-    gemm(f->dk + (item * f->tiles * BK + t->j) * Dp, Dp, s->dP, 1, BK, qs, Dp, t->n, Dp, t->m, true);
+    gemm(f->back.dk + (item * f->tiles * BK + t->j) * Dp, Dp, s->dP, 1, BK, qs, Dp, t->n, Dp, t->m, true);
     gemm(dqs, Dp, s->dP, BK, 1, kr, Dp, t->m, Dp, t->n, !f->p.recentres);
     if (f->p.recentres) {
         tile_recentre(f, t, s->dqt, s->dqt);
@@ -109,7 +116,7 @@ static bool odd_keys(const fused *f, const tile *t)
     bool odd = false;
     int64_t at = t->h / f->group * f->tiles * BK + t->j;
     for (int64_t j = 0; j < t->n; j += LOAD)
-        odd = odd || f->k_odd[(at + j) / LOAD] || f->v_odd[(at + j) / LOAD];
+        odd = odd || f->ready.k_odd[(at + j) / LOAD] || f->ready.v_odd[(at + j) / LOAD];
     return odd;
 }
 
@@ -123,7 +130,7 @@ static void tile_back(const fused *f, scratch *s, const tile *t, int64_t item)
     s->odd = odd || odd_keys(f, t);
     gemm_fn *gemm = s->odd ? gemm_c : f->k->gemm;
     keys k = ready_tile(f, s, t->h / f->group, t->j, t->n);
-    for (int64_t r = 0; f->count && r < t->m; r++)
+    for (int64_t r = 0; f->carries && r < t->m; r++)
         st.carry[r] = s->carries[t->j / BK * BQ + r];
     tile_scores(f, s, t, &k, s->qs, &st, what);
     weights_back(f, s, t, item, gemm);
@@ -156,7 +163,7 @@ static bool lse_is_large(const scratch *s, const tile *t)
 static void weigh_exactly(const fused *f, scratch *s, const tile *t)
 {
     for (int64_t r = 0; r < t->m; r++) {
-        float low = f->lse_low[t->h * f->Tq + t->i + r];
+        float low = f->back.lse_low[t->h * f->Tq + t->i + r];
         if (fabsf(s->lse[r]) > LSE_MOST && low != 0)
             s->share[r] = expf(low > 80 ? -80 : low < -80 ? 80 : -low);
     }
@@ -186,7 +193,7 @@ static void walk_keys(const fused *f, scratch *s, tile *t, bool sums)
     }
     for (int64_t b = f->tiles - 1; b >= 0; b--) {
         key_tile(f, t, b);
-        for (int64_t r = 0; f->count && r < t->m; r++)
+        for (int64_t r = 0; f->carries && r < t->m; r++)
             s->carries[b * BQ + r] = st.carry[r];
         sight what = mask_tile(f, t);
         if (what == SEES_NONE)
@@ -205,62 +212,60 @@ static void walk_keys(const fused *f, scratch *s, tile *t, bool sums)
 static void begin(const fused *f, scratch *s, const tile *t)
 {
     int64_t at = t->h * f->Tq + t->i;
-    f->k->widen(s->dO, f->dO + at * f->Dw, PE_F32, t->m * f->Dw);
+    f->k->widen(s->dO, f->back.dO + at * f->Dw, PE_F32, t->m * f->Dw);
     for (int64_t r = 0; r < t->m; r++) {
-        s->lse[r] = f->lse[at + r];
-        s->mean[r] = f->mean[at + r];
+        s->lse[r] = f->back.lse[at + r];
+        s->mean[r] = f->back.mean[at + r];
         s->share[r] = 1;
         s->dcarry[r] = f->p.g.dcarry ? f->p.g.dcarry[t->h * f->p.carry_row + t->i + r] : 0;
     }
     for (int64_t n = 0; n < t->m * f->Dp; n++)
         s->dqs[n] = s->dq[n] = 0;
-    for (int64_t n = 0; n < t->m * f->count_columns; n++)
-        s->dcounts[n] = 0;
-    s->odd = ready_odd(f->q + at * f->D, t->m, f->D, f->D) || ready_odd(s->dO, t->m, f->Dw, f->Dv);
+    clear_floats(s->drelative, t->m * f->Rp);
+    s->odd = ready_odd(f->ready.q + at * f->D, t->m, f->D, f->D) || ready_odd(s->dO, t->m, f->Dw, f->Dv);
     tile_queries(f, t, s->qs);
-    lookups_begin(f, s);
-    if (f->count)
-        lookups_counts(f, s, t);
-}
-
-/* What was folded into the query has the query's gradient. */
-static void fold_back(const fused *f, scratch *s, const tile *t, int64_t item)
-{
-    for (int n = 0; n < f->lookups; n++) {
-        const lookup *l = &f->lookup[n];
-        for (int64_t r = 0; l->fold && l->drows && r < t->m; r++)
-            f->k->add(fused_copy(f, l->drows, l->heads, t->h, item, l->width), s->dqs + r * f->Dp, f->D);
-    }
+    tile_begin(f, s, t);
 }
 
 /* Of frequencies that are trained: the ledger of this split and head. */
 static void frequencies_back(const fused *f, const scratch *s, const tile *t, int64_t item)
 {
     const part *p = f->p.turns;
-    double *sum = f->dturn_q + (item / f->G * f->H + t->h) * p->axes * p->pairs;
+    double *sum = f->back.dturn_q + (item / f->G * f->H + t->h) * p->axes * p->pairs;
     for (int64_t r = 0; r < t->m; r++) {
         int64_t at[PE_AXES_MAX];
-        trained_grad(p, position(f->p.a.q_at, t->i + r, at), (vec){ f->q, PE_F32, (t->h * f->Tq + t->i + r) * f->D },
-                     (vec){ s->dqt, PE_F32, r * f->D }, sum);
+        trained_grad(p, position(f->p.a.q_at, t->i + r, at),
+                     (vec){ f->ready.q, PE_F32, (t->h * f->Tq + t->i + r) * f->D }, (vec){ s->dqt, PE_F32, r * f->D },
+                     sum);
     }
 }
 
 static void store_queries(const fused *f, scratch *s, const tile *t, int64_t item)
 {
     pe_view to = f->p.g.dq;
-    if (!to.data && !f->dturn_q)
+    for (int64_t r = 0; f->p.g.drelative.data && r < t->m; r++)
+        fused_store(f, f->p.g.drelative, t->i + r, t->h, s->drelative + r * f->Rp);
+    if (!to.data && !f->back.dturn_q)
         return;
     f->k->axpy(s->dq, (float)f->p.scale, s->dqs, t->m * f->Dp);
     for (int64_t r = 0; r < t->m; r++) /* rows side by side, as a turn takes them */
         for (int64_t d = 0; d < f->D; d++)
             s->dqt[r * f->D + d] = s->dq[r * f->Dp + d];
-    if (f->dturn_q && f->p.g.dparams.data)
+    if (f->back.dturn_q && f->p.g.dparams.data)
         frequencies_back(f, s, t, item);
     if (f->p.turns)
         ready_turn(f, PE_QUERY, (turn_mode){ true, false }, s->dqt, t->h, 1, f->D, f->p.a.q_at, t->i, t->m,
-                   f->q_shift[t->i / BQ]);
+                   f->ready.q_shift[t->i / BQ]);
     for (int64_t r = 0; to.data && r < t->m; r++)
         fused_store(f, to, t->i + r, t->h, s->dqt + r * f->D);
+}
+
+static void end_terms(const fused *f, scratch *s, const tile *t, int64_t item)
+{
+    const term_kind *kind;
+    for (int n = 0; (kind = kind_next(f, &n));)
+        if (kind->end)
+            kind->end(f, s, t, item);
 }
 
 static void one_item(void *arg, int64_t item, int worker)
@@ -269,17 +274,17 @@ static void one_item(void *arg, int64_t item, int worker)
     scratch *s = &f->scratch[worker];
     int64_t g = item % f->G;
     for (int64_t n = 0; n < f->tiles * BK * f->Dp; n++)
-        f->dk[item * f->tiles * BK * f->Dp + n] = 0;
+        f->back.dk[item * f->tiles * BK * f->Dp + n] = 0;
     for (int64_t n = 0; n < f->tiles * BK * f->Dw; n++)
-        f->dv[item * f->tiles * BK * f->Dw + n] = 0;
+        f->back.dv[item * f->tiles * BK * f->Dw + n] = 0;
     for (int64_t h = g * f->group; h < (g + 1) * f->group; h++)
-        for (int64_t b = item / f->G; b < fused_queries(f); b += f->splits) {
+        for (int64_t b = item / f->G; b < fused_queries(f); b += f->back.splits) {
             tile t = { h, 1, b * BQ, f->Tq - b * BQ < BQ ? f->Tq - b * BQ : BQ, 0, 0 };
             begin(f, s, &t);
             bool large = lse_is_large(s, &t) && !f->p.g.piece;
             if (f->p.g.piece)
                 weigh_exactly(f, s, &t);
-            if (f->count || large)
+            if (f->carries || large)
                 walk_keys(f, s, &t, large);
             for (int64_t k = 0; k < f->tiles; k++) {
                 key_tile(f, &t, k);
@@ -287,9 +292,7 @@ static void one_item(void *arg, int64_t item, int worker)
             }
             for (int64_t r = 0; f->p.g.dcarry && r < t.m; r++)
                 f->p.g.dcarry[h * f->p.carry_row + t.i + r] = s->dcarry[r];
-            if (f->count)
-                back_counts_end(f, s, &t, item);
-            fold_back(f, s, &t, item);
+            end_terms(f, s, &t, item);
             store_queries(f, s, &t, item);
         }
 }
@@ -316,10 +319,9 @@ static bool must_be_serial(const fused *f)
 {
     pe_view d = f->p.g.dadditive;
     bool serial = d.data && ((d.heads == 1 && f->H > 1) || (d.tokens == 1 && f->Tq > 1));
-    for (int n = 0; n < f->lines; n++)
-        serial = serial || (!f->line[n].p->absolute && f->line[n].w->scattered);
-    for (int n = 0; n < f->lookups; n++)
-        serial = serial || f->lookup[n].odd;
+    const term_kind *kind;
+    for (int n = 0; (kind = kind_next(f, &n));)
+        serial = serial || (kind->serial && kind->serial(f));
     return serial;
 }
 
@@ -328,7 +330,7 @@ static void backward(fused *f)
     fused_ready(f);
     back_clear(f);
     pool_run(f->p.pool, ready_outputs, f, up_to(f->Tq, LOAD) / LOAD);
-    pool_run(must_be_serial(f) ? NULL : f->p.pool, one_item, f, f->splits * f->G);
+    pool_run(must_be_serial(f) ? NULL : f->p.pool, one_item, f, f->back.splits * f->G);
     back_sum(f);
 }
 

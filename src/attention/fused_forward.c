@@ -15,7 +15,7 @@ static void end_rows(const fused *f, const tile *t, const state *st)
         f->k->widen(f->p.piece.out + to * f->Dv, st->O + r * f->Dw, PE_F32, f->Dv);
         f->p.piece.max[to] = st->max[r];
         f->p.piece.sum[to] = (float)st->sum[r];
-        if (f->count)
+        if (f->carries)
             f->p.piece.carry[h * f->p.carry_row + i] = st->carry[r];
     }
 }
@@ -42,7 +42,8 @@ static void store_scores(const fused *f, const scratch *s, const tile *t, const 
 static void scores_tile(const fused *f, scratch *s, tile *t, double *lse, bool store)
 {
     state st = { s->O, s->max, s->sum, s->carry };
-    tile_begin(f, s, t, &st);
+    tile_clear(f, t, &st);
+    tile_begin(f, s, t);
     for (int64_t r = 0; r < t->heads * t->m; r++)
         st.carry[r] = 0;
     for (int64_t b = f->tiles - 1; b >= 0; b--) {
@@ -73,9 +74,6 @@ static void scores_write(fused *f)
     for (int64_t h = 0; h < f->H; h++)
         for (int64_t i = 0; i < f->Tq; i += BQ) {
             tile t = { h, 1, i, f->Tq - i < BQ ? f->Tq - i : BQ, 0, 0 };
-            float *counts = s->counts;
-            if (f->count && f->direct)
-                s->counts = f->counts;
             tile_queries(f, &t, s->qs);
             scores_tile(f, s, &t, lse, false);
             for (int64_t r = 0; r < t.m; r++) {
@@ -85,7 +83,6 @@ static void scores_write(fused *f)
                                     (sink == -INFINITY ? 0 : exp(sink - most)));
             }
             scores_tile(f, s, &t, lse, true);
-            s->counts = counts;
         }
 }
 
@@ -93,7 +90,7 @@ static void scores_write(fused *f)
 
 static double carry_in(const fused *f, int64_t h, int64_t i)
 {
-    return f->p.piece.out && f->count ? f->p.piece.carry[h * f->p.carry_row + i] : 0;
+    return f->p.piece.out && f->carries ? f->p.piece.carry[h * f->p.carry_row + i] : 0;
 }
 
 /* The last queries see most: they go first. */
@@ -107,9 +104,10 @@ static void one_tile(void *arg, int64_t n, int worker)
     for (int64_t r = 0; r < t.m; r++)
         st.carry[r] = carry_in(f, h, i + r);
     tile_queries(f, &t, s->qs);
-    tile_begin(f, s, &t, &st);
+    tile_clear(f, &t, &st);
+    tile_begin(f, s, &t);
     for (int64_t b = 0; b < f->tiles; b++) {
-        t.j = (f->count ? f->tiles - 1 - b : b) * BK;
+        t.j = (f->carries ? f->tiles - 1 - b : b) * BK;
         t.n = f->Tk - t.j < BK ? f->Tk - t.j : BK;
         if (mask_tile(f, &t) == SEES_NONE)
             continue;
@@ -117,18 +115,6 @@ static void one_tile(void *arg, int64_t n, int worker)
         tile_step(f, s, &t, &k, s->qs, &st);
     }
     end_rows(f, &t, &st);
-}
-
-/* What every query has for every count, once for all keys: one piece has them all. */
-static void count_queries(const fused *f, scratch *s)
-{
-    bool odd = false;
-    for (int64_t h = 0; f->count && h < f->H; h++) {
-        s->counts = f->counts + h * f->Tq * f->count_columns;
-        lookups_counts(f, s, &(tile){ h, 1, 0, f->Tq, 0, 0 });
-        odd = odd || s->counts_odd;
-    }
-    s->counts_odd = odd;
 }
 
 /* All heads meet one tile of keys: those of a group, or as many as fit, at a time. */
@@ -145,10 +131,9 @@ static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t 
             heads = (g + 1) * f->group - h < most ? (g + 1) * f->group - h : most;
             tile t = { h, heads, 0, f->Tq, j, n };
             int64_t r = h * f->Tq;
-            lookups_begin(f, s);
-            s->counts = f->count ? f->counts + r * f->count_columns : NULL;
+            tile_begin(f, s, &t);
             tile_step(f, s, &t, &k, s->qs + r * f->Dp,
-                      &(state){ st->O + r * f->Dw, st->max + r, st->sum + r, f->count ? st->carry + r : NULL });
+                      &(state){ st->O + r * f->Dw, st->max + r, st->sum + r, f->carries ? st->carry + r : NULL });
         }
     }
 }
@@ -156,14 +141,14 @@ static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t 
 static state chunk_state(const fused *f, int64_t c)
 {
     int64_t rows = f->H * f->Tq;
-    return (state){ f->part_O + c * rows * f->Dw, f->part_max + c * rows, f->part_sum + c * rows, f->part_carry };
+    return (state){ f->piece.O + c * rows * f->Dw, f->piece.max + c * rows, f->piece.sum + c * rows, f->piece.carry };
 }
 
 static void one_chunk(void *arg, int64_t c, int worker)
 {
     const fused *f = arg;
     scratch *s = &f->scratch[worker];
-    int64_t from = c * f->chunk, to = from + f->chunk, low, high, unused;
+    int64_t from = c * f->piece.keys, to = from + f->piece.keys, low, high, unused;
     mask_range(f, 0, &low, &unused); /* ranges move right with the query: */
     mask_range(f, f->Tq - 1, &unused, &high);
     from = from > low ? from : low / BK * BK; /* no query sees what lies before this, or from there on */
@@ -171,15 +156,9 @@ static void one_chunk(void *arg, int64_t c, int worker)
     tile all = { 0, f->H, 0, f->Tq, 0, 0 };
     state st = chunk_state(f, c);
     tile_queries(f, &all, s->qs);
-    count_queries(f, s);
-    for (int64_t r = 0; r < f->H * f->Tq; r++) {
-        st.max[r] = -INFINITY;
-        st.sum[r] = 0;
-    }
-    for (int64_t n = 0; n < f->H * f->Tq * f->Dw; n++)
-        st.O[n] = 0;
+    tile_clear(f, &all, &st);
     for (int64_t b = 0, tiles = to > from ? up_to(to - from, BK) / BK : 0; b < tiles; b++) {
-        int64_t at = from + (f->count ? tiles - 1 - b : b) * BK; /* counted from the right */
+        int64_t at = from + (f->carries ? tiles - 1 - b : b) * BK; /* counted from the right */
         meet_keys(f, s, &st, at, to - at < BK ? to - at : BK);
     }
 }
@@ -189,7 +168,7 @@ static void join_chunks(const fused *f)
 {
     state all = chunk_state(f, 0);
     int64_t rows = f->H * f->Tq;
-    for (int64_t c = 1; c < f->chunks; c++) {
+    for (int64_t c = 1; c < f->piece.count; c++) {
         state st = chunk_state(f, c);
         for (int64_t r = 0; r < rows; r++)
             merge_row(all.O + r * f->Dw, &all.max[r], &all.sum[r], st.O + r * f->Dw, st.max[r], st.sum[r], f->Dw);
@@ -205,9 +184,9 @@ static void forward(fused *f)
     if (!f->direct)
         pool_run(f->p.pool, one_tile, f, fused_queries(f) * f->H);
     else {
-        for (int64_t r = 0; f->count && r < f->H * f->Tq; r++)
-            f->part_carry[r] = carry_in(f, r / f->Tq, r % f->Tq);
-        pool_run(f->p.pool, one_chunk, f, f->chunks);
+        for (int64_t r = 0; f->carries && r < f->H * f->Tq; r++)
+            f->piece.carry[r] = carry_in(f, r / f->Tq, r % f->Tq);
+        pool_run(f->p.pool, one_chunk, f, f->piece.count);
         join_chunks(f);
     }
     if (f->p.a.scores.data || f->p.a.probabilities.data)

@@ -5,28 +5,29 @@
 
 void tile_queries(const fused *f, const tile *t, float *qs)
 {
-    for (int64_t r = 0; r < t->heads * t->m; r++) {
-        float *to = qs + r * f->Dp;
-        f->k->widen(to, f->q + ((t->h + r / t->m) * f->Tq + t->i + r % t->m) * f->D, PE_F32, f->D);
-        for (int64_t d = f->D; d < f->Dp; d++)
-            to[d] = 0;
-        f->k->scale(to, (float)f->p.scale, f->D);
-        lookups_fold(f, to, t->h + r / t->m);
-    }
+    const term_kind *kind;
+    ready_raise(f, qs, t, f->ready.q, f->D, f->Dp, NULL, f->p.scale);
+    for (int n = 0; (kind = kind_next(f, &n));)
+        for (int64_t r = 0; kind->query && r < t->heads * t->m; r++)
+            kind->query(f, qs + r * f->Dp, t->h + r / t->m);
 }
 
-void tile_begin(const fused *f, scratch *s, const tile *t, state *st)
+void tile_begin(const fused *f, scratch *s, const tile *t)
+{
+    const term_kind *kind;
+    for (int n = 0; (kind = kind_next(f, &n));)
+        if (kind->begin)
+            kind->begin(f, s, t);
+}
+
+void tile_clear(const fused *f, const tile *t, state *st)
 {
     int64_t rows = t->heads * t->m;
     for (int64_t r = 0; r < rows; r++) {
         st->max[r] = -INFINITY;
         st->sum[r] = 0;
     }
-    for (int64_t n = 0; n < rows * f->Dw; n++)
-        st->O[n] = 0;
-    lookups_begin(f, s);
-    if (f->count)
-        lookups_counts(f, s, t);
+    clear_floats(st->O, rows * f->Dw);
 }
 
 /* Queries and keys each have magnitudes about a place of their own tile: y = x times what lies between the two. */
@@ -34,7 +35,7 @@ void tile_recentre(const fused *f, const tile *t, float *y, const float *x)
 {
     const part *p = f->p.turns;
     float factor[PE_HEAD_DIM_MAX];
-    double apart = (double)(f->q_shift[t->i / BQ] - f->k_shift[t->j / BK]);
+    double apart = (double)(f->ready.q_shift[t->i / BQ] - f->ready.k_shift[t->j / BK]);
     for (int64_t d = 0; d < f->Dp; d++)
         factor[d] = 1;
     for (int64_t n = 0; n < p->pairs; n++)
@@ -69,35 +70,26 @@ static void products(const fused *f, scratch *s, const tile *t, const keys *k, c
                    false);
 }
 
-/* What is hidden stays so, whatever the query has for it. */
-static double count_keys(const fused *f, scratch *s, int64_t r, int64_t n, double carry)
+static void add_terms(const fused *f, scratch *s, const tile *t, const keys *k, state *st, moment when)
 {
-    float *score = s->S + r * BK;
-    if (s->counts_odd)
-        f->k->widen(s->row, score, PE_F32, n);
-    carry = f->k->count(score, s->gate + r * BK, n, carry, s->counts + r * f->count_columns, f->count_last);
-    for (int64_t j = 0; s->counts_odd && j < n; j++)
-        score[j] = s->row[j] == -INFINITY ? s->row[j] : score[j];
-    return carry;
+    const term_kind *kind;
+    for (int n = 0; (kind = kind_next(f, &n));)
+        kind->add(f, s, t, k, st, when);
 }
 
 void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs, state *st, sight what)
 {
-    int64_t rows = t->heads * t->m;
+    int64_t rows = f->p.a.soft_cap > 0 ? t->heads * t->m : 0;
     products(f, s, t, k, qs);
-    for (int64_t r = 0; f->count && r < rows; r++)
-        f->k->sigmoid(s->gate + r * BK, s->S + r * BK, (float)(f->count->count.scale / f->p.scale), t->n);
-    lookups_add(f, s, t, k, true);
-    lines_add(f, s, t, true);
-    for (int64_t r = 0; f->p.a.soft_cap > 0 && r < rows; r++)
+    add_terms(f, s, t, k, st, AT_PRODUCT);
+    add_terms(f, s, t, k, st, AT_BEFORE);
+    for (int64_t r = 0; r < rows; r++)
         f->k->cap(s->S + r * BK, (float)f->p.a.soft_cap, t->n);
-    for (int64_t r = 0; f->p.a.soft_cap > 0 && f->backward && r < rows; r++)
+    for (int64_t r = 0; f->backward && r < rows; r++)
         f->k->widen(s->capped + r * BK, s->S + r * BK, PE_F32, t->n);
-    lookups_add(f, s, t, k, false);
-    lines_add(f, s, t, false);
+    add_terms(f, s, t, k, st, AT_AFTER);
     mask_scores(f, s, t, what, s->gate);
-    for (int64_t r = 0; f->count && r < rows; r++)
-        st->carry[r] = count_keys(f, s, r, t->n, st->carry[r]);
+    add_terms(f, s, t, k, st, AT_MASKED);
 }
 
 /* Values that are not finite stand apart: 0 in the product, so that a weight of 0 hides them and all else keeps its
@@ -143,5 +135,8 @@ void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const f
         mix_odd(f, s, t, k, st->O);
     else
         f->k->gemm(st->O, f->Dw, s->S, BK, 1, k->v, f->Dw, rows, f->Dw, t->n, true);
-    lookups_mix(f, s, t, st->O);
+    const term_kind *kind;
+    for (int n = 0; (kind = kind_next(f, &n));)
+        if (kind->mix)
+            kind->mix(f, s, t, st->O);
 }

@@ -1,48 +1,134 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bias. A table by falling distance is read along rising keys: one contiguous load per vector of scores. Where queries
- * have shares of their own (or few queries make a table per head too dear), the table holds measures, and each head's
- * function of them is a handful of straight pieces. */
+ * Bias by distance. Distances fall along rising keys: a stretch of scores meets a constant, a ramp, or a contiguous
+ * stretch of a table. Where queries have shares of their own, the table holds measures, and each head's function of
+ * measure times share is a handful of straight pieces between knots. */
 #include "attention/fused.h"
 
-static bool by_pieces(const fused *f, const line *l)
+typedef struct line {
+    const struct line *plan; /* whose tables it takes over; NULL: none */
+    const part *p;
+    const walk *w;
+    double factor;        /* the scale, where it comes before it */
+    pe_lowered_bias form; /* what tiles read */
+    /* what it points to */
+    pe_piece *piece;
+    float *level, *slope; /* (H, pieces), or (H, knots + 1) */
+    float *table;         /* (H, table_row) biases; (total) measures where queries have shares */
+    double *knot;         /* (knots) rising */
+    float *share;         /* (Tq) */
+    double extreme[2];    /* of the measures */
+    double least, most;   /* x lies between */
+    /* gradients: (splits, H, total) by distance; of knots (splits, H, knots + 1) sums of db and of db x, (items,
+     * total) of measures, (items, Tq) of shares */
+    float *dtable, *dmeasure, *dshare;
+    double *dlevel, *dslope;
+} line;
+
+typedef struct lines {
+    line line[PARTS_MAX];
+    int count;
+} lines;
+
+static lines *own(const fused *f)
 {
-    return l->p->row->share || (f->direct && l->p->row->knots && l->p->row->knots(l->p) == 0);
+    return kind_of(f, &kind_lines);
 }
 
-void lines_find(fused *f)
+/* ------------------------------------------------ finding */
+
+static bool lines_find(fused *f)
 {
-    for (int n = 0; n < f->lines; n++) {
-        line *l = &f->line[n];
+    lines *all = own(f);
+    for (int n = 0; n < f->p.e->parts; n++) {
+        const part *p = &f->p.e->part[n];
+        if (p->hooks & PE_HOOK_BIAS && !p->absolute && !p->gates)
+            all->line[all->count++] = (line){ .p = p, .w = walk_for(f, p) };
+    }
+    return all->count > 0;
+}
+
+static void put_piece(pe_piece *piece, pe_lowered_bias *b, pe_piece_kind kind, int64_t first, int64_t end)
+{
+    if (first >= end)
+        return;
+    if (piece)
+        piece[b->pieces] = (pe_piece){ kind, first, end - first, kind == PE_PIECE_TABLE ? b->table_row : 0 };
+    b->pieces++;
+    b->table_row += kind == PE_PIECE_TABLE ? end - first : 0;
+}
+
+/* Which distances are told how, band by band; the pads go with their ends. */
+static void lay_pieces(const line *l, pe_lowered_bias *b, pe_piece *piece)
+{
+    b->pieces = b->table_row = 0;
+    for (const band *d = l->w->band; d < l->w->band + l->w->bands; d++) {
+        int64_t zero = d->start + PAD + d->high,
+                end = d->start + 2 * PAD + d->high - d->low + 1; /* distance 0's entry */
+        int64_t near = l->p->straight ? 0 : l->p->flat ? l->p->flat - 1 : INT64_MAX / 4;
+        int64_t from = zero - near > d->start ? zero - near : d->start,
+                to = zero + near + 1 < end ? zero + near + 1 : end;
+        from = from < end ? from : end;
+        to = to > d->start ? to : d->start;
+        pe_piece_kind far = l->p->straight ? PE_PIECE_LINEAR : PE_PIECE_CONSTANT;
+        put_piece(piece, b, far, d->start, l->p->straight ? to : from);
+        put_piece(piece, b, PE_PIECE_TABLE, from, l->p->straight ? from : to);
+        put_piece(piece, b, far, to, end);
+    }
+}
+
+static void lines_size(fused *f)
+{
+    for (line *l = own(f)->line; l < own(f)->line + own(f)->count; l++) {
         l->factor = l->p->stage == PE_BEFORE_SCALE ? f->p.scale : 1;
-        l->knots = by_pieces(f, l) ? l->p->row->knots(l->p) : -1;
+        if (f->plan && l->w->planned)
+            l->plan = &own(f->plan)->line[l - own(f)->line];
+        l->form = (pe_lowered_bias){ .stage = l->p->stage, .knots = -1, .by = walk_told(l->w) };
+        if (l->p->row->share)
+            l->form.knots = l->p->row->knots(l->p);
+        else
+            lay_pieces(l, &l->form, NULL);
     }
 }
 
-void lines_cut(fused *f, char *memory, int64_t *used)
+static void cut_gradients(fused *f, line *l, char *memory, int64_t *used)
 {
-    for (int n = 0; n < f->lines; n++) {
-        line *l = &f->line[n];
-        bool pieces = by_pieces(f, l), absolute = l->p->absolute;
-        int64_t span = absolute || l->plan ? 0 : l->w->total;
-        l->table = fused_take(memory, used, span * (pieces ? 1 : f->H), sizeof(float));
-        l->key = fused_take(memory, used, absolute && !l->plan ? f->H * f->Tk : 0, sizeof(double));
-        l->query = fused_take(memory, used, absolute ? f->H * f->Tq : 0, sizeof(double));
-        l->knot = fused_take(memory, used, pieces ? l->knots + 2 : 0, sizeof(double));
-        l->slope = fused_take(memory, used, pieces ? f->H * (l->knots + 1) : 0, sizeof(float));
-        l->level = fused_take(memory, used, pieces ? f->H * (l->knots + 1) : 0, sizeof(float));
-        l->share = fused_take(memory, used, pieces ? f->Tq : 0, sizeof(float));
+    const row *r = l->p->row;
+    bool table = f->backward && l->p->tensors && !l->w->scattered, knots = table && l->form.knots >= 0;
+    int64_t total = table ? l->w->total : 0, H = f->back.splits * f->H, items = f->back.splits * f->G;
+    l->dtable = fused_take(memory, used, table && !knots ? H * total : 0, sizeof(float));
+    l->dlevel = fused_take(memory, used, knots ? H * (l->form.knots + 1) : 0, sizeof(double));
+    l->dslope = fused_take(memory, used, knots ? H * (l->form.knots + 1) : 0, sizeof(double));
+    l->dmeasure = fused_take(memory, used, knots && r->measure_back ? items * total : 0, sizeof(float));
+    l->dshare = fused_take(memory, used, knots && r->share_back ? items * f->Tq : 0, sizeof(float));
+}
+
+static void lines_cut(fused *f, char *memory, int64_t *used)
+{
+    for (line *l = own(f)->line; l < own(f)->line + own(f)->count; l++) {
+        const pe_lowered_bias *b = &l->form;
+        bool knots = b->knots >= 0;
+        int64_t straight = f->H * (knots ? b->knots + 1 : l->plan ? 0 : b->pieces);
+        l->piece = fused_take(memory, used, knots || l->plan ? 0 : b->pieces, sizeof *l->piece);
+        l->level = fused_take(memory, used, straight, sizeof(float));
+        l->slope = fused_take(memory, used, straight, sizeof(float));
+        l->table = fused_take(memory, used, l->plan ? 0 : knots ? l->w->total : f->H * b->table_row, sizeof(float));
+        l->knot = fused_take(memory, used, knots ? b->knots + 2 : 0, sizeof(double));
+        l->share = fused_take(memory, used, knots ? f->Tq : 0, sizeof(float));
+        cut_gradients(f, l, memory, used);
     }
 }
 
-/* ------------------------------------------------ filling */
+/* ------------------------------------------------ filling: from a row's functions to data */
 
 enum { BLOCK = 1024 };
 
 typedef struct filling {
     fused *f;
     line *l;
-    const band *b;
+    int64_t first, count; /* entries of the walk's tables */
+    float *to;            /* where the first goes, */
+    int64_t apart;        /* and the next head's; 0: measures */
 } filling;
 
 /* Falling distances from d on. */
@@ -56,37 +142,70 @@ static void measure_block(const fused *f, const line *l, double *m, int64_t d, i
         m[i] = part_measure(l->p, f->p.w, d - i);
 }
 
-/* One block of a band's distances, all heads; neighbours with one measure (far buckets) share a value. */
+static double bias_at(const fused *f, const line *l, int64_t h, double x)
+{
+    return l->p->row->bias(l->p, f->p.w, h, x);
+}
+
+/* One block of distances, all heads; neighbours with one measure (far buckets) share a value. No pair that is seen
+ * looks at a pad: it is 0, and of measures, which rise or fall all the way, it is as it is. */
 static void fill_block(void *arg, int64_t n, int worker)
 {
     const filling *g = arg;
     const line *l = g->l;
-    const fused *f = g->f;
     double m[BLOCK];
-    int64_t total = l->w->total, first = g->b->start + PAD + n * BLOCK, left = g->b->high - g->b->low + 1 - n * BLOCK;
-    int64_t count = left < BLOCK ? left : BLOCK;
+    int64_t x = g->first + n * BLOCK, left = g->count - n * BLOCK, count = left < BLOCK ? left : BLOCK;
     (void)worker;
-    measure_block(f, l, m, g->b->high - n * BLOCK, count);
-    for (int64_t i = 0; l->knots >= 0 && i < count; i++)
-        l->table[first + i] = (float)m[i];
-    for (int64_t h = 0; l->knots < 0 && h < f->H; h++) {
-        float *to = l->table + h * total + first;
+    measure_block(g->f, l, m, walk_distance(l->w, x), count);
+    for (int64_t i = 0; !g->apart && i < count; i++)
+        g->to[n * BLOCK + i] = (float)m[i];
+    for (int64_t h = 0; g->apart && h < g->f->H; h++) {
+        float *to = g->to + h * g->apart + n * BLOCK;
         for (int64_t i = 0; i < count; i++)
-            to[i] = i && m[i] == m[i - 1] ? to[i - 1] : (float)(l->factor * l->p->row->bias(l->p, f->p.w, h, m[i]));
+            if (walk_pads(l->w, x + i))
+                to[i] = 0;
+            else
+                to[i] =
+                    i && m[i] == m[i - 1] && !walk_pads(l->w, x + i - 1) ? to[i - 1] : (float)bias_at(g->f, l, h, m[i]);
     }
 }
 
-/* Hidden pairs look here; measures go on, so that those of a row rise or fall all the way. */
-static void fill_pads(const fused *f, line *l)
+static void fill_table(fused *f, line *l, int64_t first, int64_t count, float *to, int64_t apart)
 {
-    for (int64_t x = 0; x < l->w->total; x++) {
-        if (!walk_pads(l->w, x))
-            continue;
-        for (int64_t h = 0; l->knots < 0 && h < f->H; h++)
-            l->table[h * l->w->total + x] = 0;
-        if (l->knots >= 0)
-            l->table[x] = (float)part_measure(l->p, f->p.w, walk_distance(l->w, x));
+    pool_run(f->p.pool, fill_block, &(filling){ f, l, first, count, to, apart }, up_to(count, BLOCK) / BLOCK);
+}
+
+static double bias_of(const fused *f, const line *l, int64_t h, int64_t distance)
+{
+    return bias_at(f, l, h, part_measure(l->p, f->p.w, distance));
+}
+
+/* A constant, or a line through two points of a piece: the slope from its ends, the level where the distance is 0. */
+static void fill_straight(const fused *f, line *l, int64_t n)
+{
+    const pe_piece *s = &l->piece[n];
+    int64_t far = walk_distance(l->w, s->first), near = far - s->count + 1, mid = far - s->count / 2;
+    for (int64_t h = 0; h < f->H; h++) {
+        double a = bias_of(f, l, h, far), b = bias_of(f, l, h, near);
+        double slope = s->kind == PE_PIECE_LINEAR && far != near ? (a - b) / (double)(far - near) : 0;
+        int64_t at = s->kind == PE_PIECE_CONSTANT ? mid : llabs(near) < llabs(far) ? near : far;
+        l->slope[h * l->form.pieces + n] = (float)slope;
+        l->level[h * l->form.pieces + n] = (float)(bias_of(f, l, h, at) - slope * (double)at);
     }
+}
+
+static void fill_pieces(fused *f, line *l)
+{
+    lay_pieces(l, &l->form, l->piece);
+    for (int64_t n = 0; n < l->form.pieces; n++)
+        if (l->piece[n].kind == PE_PIECE_TABLE)
+            fill_table(f, l, l->piece[n].first, l->piece[n].count, l->table + l->piece[n].at, l->form.table_row);
+        else
+            fill_straight(f, l, n);
+    l->form.piece = l->piece;
+    l->form.level = l->level;
+    l->form.slope = l->slope;
+    l->form.table = l->table;
 }
 
 static int by_size(const void *a, const void *b)
@@ -97,10 +216,9 @@ static int by_size(const void *a, const void *b)
 
 static void fill_shares(const fused *f, line *l)
 {
-    const row *r = l->p->row;
     for (int64_t i = 0; i < f->Tq; i++) {
         int64_t at[PE_AXES_MAX];
-        l->share[i] = (float)(r->share ? r->share(l->p, f->p.w, position(f->p.a.q_at, i, at)) : 1);
+        l->share[i] = (float)l->p->row->share(l->p, f->p.w, position(f->p.a.q_at, i, at));
     }
 }
 
@@ -120,13 +238,13 @@ static void find_reach(const fused *f, line *l)
     l->most = fmax(fmax(m[0] * s[0], m[0] * s[1]), fmax(m[1] * s[0], m[1] * s[1]));
 }
 
-/* Two points inside a piece; one where it has no width. The first is about as near to 0 as any x of the piece, so that
- * the level, bias(a) - slope a, is the difference of numbers no larger than the bias there; the second is far from it,
- * which gives the slope all its digits. */
-void line_points(const line *l, int64_t s, double *a, double *b)
+/* Two points between knots; one where these have no width. The first is about as near to 0 as any x there, so that the
+ * level, bias(a) - slope a, is the difference of numbers no larger than the bias there; the second is far from it,
+ * which gives the slope all its digits. Gradients are linear between them too. */
+static void points_of(const line *l, int64_t s, double *a, double *b)
 {
     double low = s ? fmax(l->knot[s - 1], l->least) : l->least,
-           high = s < l->knots ? fmin(l->knot[s], l->most) : l->most;
+           high = s < l->form.knots ? fmin(l->knot[s], l->most) : l->most;
     high = high > low ? high : low;
     double near = low > 0 ? low : high < 0 ? high : 0, width = near - low > high - near ? low - near : high - near;
     double inside = near != 0 ? fmin(fabs(near), fabs(width) / 3) : fabs(width) * 0x1p-30;
@@ -134,71 +252,77 @@ void line_points(const line *l, int64_t s, double *a, double *b)
     *b = near + width / 3 * 2;
 }
 
-/* One piece, all heads: the line through two points of it. */
-static void fill_piece(void *arg, int64_t s, int worker)
+/* One piece between knots, all heads. */
+static void fill_between(void *arg, int64_t s, int worker)
 {
     const filling *g = arg;
-    const fused *f = g->f;
     const line *l = g->l;
-    const row *r = l->p->row;
     double a, b;
     (void)worker;
-    line_points(l, s, &a, &b);
-    for (int64_t h = 0; h < f->H; h++) {
-        double at_a = r->bias(l->p, f->p.w, h, a), at_b = b != a ? r->bias(l->p, f->p.w, h, b) : at_a;
+    points_of(l, s, &a, &b);
+    for (int64_t h = 0; h < g->f->H; h++) {
+        double at_a = bias_at(g->f, l, h, a), at_b = b != a ? bias_at(g->f, l, h, b) : at_a;
         double slope = b != a ? (at_b - at_a) / (b - a) : 0;
-        l->slope[h * (l->knots + 1) + s] = (float)(l->factor * slope);
-        l->level[h * (l->knots + 1) + s] = (float)(l->factor * (at_a - slope * a));
+        l->slope[h * (l->form.knots + 1) + s] = (float)slope;
+        l->level[h * (l->form.knots + 1) + s] = (float)(at_a - slope * a);
     }
 }
 
 /* Knots in order; one that x never reaches, and that would put points where nothing is, is infinitely far. */
-static void fill_pieces(fused *f, line *l)
+static void fill_knots(fused *f, line *l)
 {
+    if (!l->plan)
+        for (const band *d = l->w->band; d < l->w->band + l->w->bands; d++)
+            fill_table(f, l, d->start, 2 * PAD + d->high - d->low + 1, l->table + d->start, 0);
+    else {
+        l->table = l->plan->table;
+        l->extreme[0] = l->plan->extreme[0];
+        l->extreme[1] = l->plan->extreme[1];
+    }
+    fill_shares(f, l);
     find_reach(f, l);
-    for (int64_t i = 0; i < l->knots; i++) {
+    for (int64_t i = 0; i < l->form.knots; i++) {
         double at = l->p->row->knot(l->p, f->p.w, i);
         l->knot[i] = at < l->least ? -INFINITY : at > l->most ? INFINITY : at;
     }
-    qsort(l->knot, (size_t)l->knots, sizeof(double), by_size);
-    pool_run(f->p.pool, fill_piece, &(filling){ f, l, NULL }, l->knots + 1);
+    qsort(l->knot, (size_t)l->form.knots, sizeof(double), by_size);
+    pool_run(f->p.pool, fill_between, &(filling){ .f = f, .l = l }, l->form.knots + 1);
+    l->form.knot = l->knot;
+    l->form.level = l->level;
+    l->form.slope = l->slope;
+    l->form.table = l->table;
+    l->form.share = l->share;
+    l->form.shares = f->Tq;
 }
 
-static void fill_absolute(const fused *f, line *l)
+static void clear_gradients(const fused *f, line *l)
 {
-    int64_t at[PE_AXES_MAX];
-    l->key_row = l->plan ? l->plan->key_row : f->Tk;
-    if (l->plan)
-        l->key = l->plan->key + coordinate(f->p.a.k_at, 0, 0);
-    for (int64_t h = 0; h < f->H; h++) {
-        for (int64_t j = 0; !l->plan && j < f->Tk; j++)
-            l->key[h * f->Tk + j] = l->factor * l->p->row->absolute(l->p, h, position(f->p.a.k_at, j, at));
-        for (int64_t i = 0; i < f->Tq; i++)
-            l->query[h * f->Tq + i] = l->factor * l->p->row->absolute(l->p, h, position(f->p.a.q_at, i, at));
-    }
+    int64_t total = l->w->total, H = f->back.splits * f->H, items = f->back.splits * f->G;
+    clear_floats(l->dtable, H * total);
+    clear_floats(l->dmeasure, items * total);
+    clear_floats(l->dshare, items * f->Tq);
+    clear_doubles(l->dlevel, H * (l->form.knots + 1));
+    clear_doubles(l->dslope, H * (l->form.knots + 1));
 }
 
-void lines_fill(fused *f)
+static void lines_fill(fused *f)
 {
-    for (int n = 0; n < f->lines; n++) {
-        line *l = &f->line[n];
-        if (l->p->absolute)
-            fill_absolute(f, l);
-        if (l->p->absolute || l->w->scattered)
+    for (line *l = own(f)->line; l < own(f)->line + own(f)->count; l++) {
+        clear_gradients(f, l);
+        if (l->w->scattered)
             continue;
-        if (l->plan) {
-            l->table = l->plan->table;
-            l->extreme[0] = l->plan->extreme[0];
-            l->extreme[1] = l->plan->extreme[1];
-        } else
-            fill_pads(f, l);
-        for (const band *b = l->w->band; !l->plan && b < l->w->band + l->w->bands; b++)
-            pool_run(f->p.pool, fill_block, &(filling){ f, l, b }, up_to(b->high - b->low + 1, BLOCK) / BLOCK);
-        if (l->knots >= 0)
-            fill_shares(f, l);
-        if (l->knots >= 0)
+        if (l->form.knots >= 0)
+            fill_knots(f, l);
+        else if (l->plan)
+            l->form = l->plan->form;
+        else
             fill_pieces(f, l);
     }
+}
+
+const pe_lowered_bias *lines_form(const fused *f, int n)
+{
+    return n < own(f)->count ? &own(f)->line[n].form : NULL;
 }
 
 /* ------------------------------------------------ adding */
@@ -217,13 +341,13 @@ static int64_t until(const float *m, int64_t n, float limit, bool falls)
     return low;
 }
 
-/* The piece that holds x: the number of knots at or below it. */
-static int64_t piece_of(const line *l, double x)
+/* The number of knots at or below x. */
+static int64_t knots_below(const pe_lowered_bias *b, double x)
 {
-    int64_t low = 0, high = l->knots;
+    int64_t low = 0, high = b->knots;
     while (low < high) {
         int64_t mid = (low + high) / 2;
-        if (l->knot[mid] <= x)
+        if (b->knot[mid] <= x)
             low = mid + 1;
         else
             high = mid;
@@ -231,77 +355,253 @@ static int64_t piece_of(const line *l, double x)
     return low;
 }
 
-/* Measures that rise or fall all the way cross one knot after the other. */
-int64_t line_piece(const line *l, int64_t i, int64_t x, int64_t n, int64_t *run)
+/* Measures that rise or fall all the way cross one knot after the other: between which the first of n lies, and how
+ * many follow that lie there too. */
+static int64_t between(const pe_lowered_bias *b, int64_t i, int64_t x, int64_t n, int64_t *run)
 {
-    const float *m = l->table + x;
-    double share = (double)l->share[i];
-    int64_t piece = piece_of(l, (double)m[0] * share);
+    const float *m = b->table + x;
+    double share = (double)b->share[i];
+    int64_t at = knots_below(b, (double)m[0] * share);
     bool falls = n > 1 && m[n - 1] < m[0];
     *run = n;
-    if (falls && piece > 0)
-        *run = until(m, n, (float)(l->knot[piece - 1] / share), true);
-    else if (!falls && piece < l->knots)
-        *run = until(m, n, (float)(l->knot[piece] / share), false);
+    if (falls && at > 0)
+        *run = until(m, n, (float)(b->knot[at - 1] / share), true);
+    else if (!falls && at < b->knots)
+        *run = until(m, n, (float)(b->knot[at] / share), false);
     *run = *run > 0 ? *run : 1;
-    return piece;
+    return at;
 }
 
-/* Distances fall along the keys; a measure turns round at 0. */
-int64_t line_turn(const line *l, int64_t x, int64_t n)
+/* Distances fall along the keys; a measure turns round at 0: of n, those before it. */
+static int64_t before_zero(const walk *w, int64_t x, int64_t n)
 {
-    const band *b = walk_band(l->w, x);
+    const band *b = walk_band(w, x);
     int64_t zero = b->start + PAD + b->high - x;
     return zero < 0 ? 0 : zero < n ? zero : n;
 }
 
-static void add_pieces(const fused *f, const line *l, int64_t h, int64_t i, float *s, int64_t x, int64_t n)
+static void add_shared(const fused *f, const line *l, int64_t h, int64_t i, float *s, int64_t x, int64_t n)
 {
-    const float *slope = l->slope + h * (l->knots + 1), *level = l->level + h * (l->knots + 1);
-    int64_t first = line_turn(l, x, n);
+    const pe_lowered_bias *b = &l->form;
+    const float *slope = b->slope + h * (b->knots + 1), *level = b->level + h * (b->knots + 1);
+    float factor = (float)l->factor;
+    int64_t first = before_zero(l->w, x, n);
     for (int64_t j = 0, run; j < n; j += run) {
-        int64_t piece = line_piece(l, i, x + j, j < first ? first - j : n - j, &run);
-        f->k->line(s + j, l->table + x + j, slope[piece] * l->share[i], level[piece], run);
+        int64_t at = between(b, i, x + j, j < first ? first - j : n - j, &run);
+        f->k->line(s + j, b->table + x + j, factor * slope[at] * b->share[i], factor * level[at], run);
     }
 }
 
-/* Places too far between for a table: pair by pair. */
+static void add_pieces(const fused *f, const line *l, int64_t h, float *s, int64_t x, int64_t n)
+{
+    const pe_lowered_bias *b = &l->form;
+    const pe_piece *p = b->piece;
+    float factor = (float)l->factor;
+    for (int64_t j = 0, run; j < n; j += run) {
+        while (x + j >= p->first + p->count)
+            p++;
+        int64_t at = h * b->pieces + (p - b->piece), skip = x + j - p->first;
+        run = p->count - skip < n - j ? p->count - skip : n - j;
+        if (p->kind == PE_PIECE_TABLE && factor == 1)
+            f->k->add(s + j, b->table + h * b->table_row + p->at + skip, run);
+        else if (p->kind == PE_PIECE_TABLE)
+            f->k->axpy(s + j, factor, b->table + h * b->table_row + p->at + skip, run);
+        else if (p->kind == PE_PIECE_LINEAR)
+            f->k->ramp(s + j, walk_distance(l->w, x + j), factor * b->slope[at], factor * b->level[at], run);
+        else
+            f->k->add_one(s + j, factor * b->level[at], run);
+    }
+}
+
+/* Places too far between for a table: pair by pair, by the row's functions themselves. */
 static void add_scattered(const fused *f, const line *l, int64_t h, int64_t i, const tile *t, float *s)
 {
     const row *r = l->p->row;
     int64_t at[PE_AXES_MAX];
     double share = r->share ? r->share(l->p, f->p.w, position(f->p.a.q_at, i, at)) : 1;
-    for (int64_t j = 0; j < t->n; j++) {
-        int64_t d = (int64_t)((uint64_t)l->w->q[i] - (uint64_t)walk_key(l->w, t->j + j));
-        s[j] += (float)(l->factor * r->bias(l->p, f->p.w, h, share * part_measure(l->p, f->p.w, d)));
-    }
+    for (int64_t j = 0; j < t->n; j++)
+        s[j] +=
+            (float)(l->factor * bias_at(f, l, h, share * part_measure(l->p, f->p.w, walk_apart(l->w, i, t->j + j))));
 }
 
 static void add_row(const fused *f, const line *l, int64_t h, int64_t i, const tile *t, float *s)
 {
-    if (l->p->absolute) {
-        for (int64_t j = 0; j < t->n; j++)
-            s[j] += (float)(l->key[h * l->key_row + t->j + j] - l->query[h * f->Tq + i]);
-        return;
-    }
     if (l->w->scattered) {
         add_scattered(f, l, h, i, t, s);
         return;
     }
-    int64_t total = l->w->total;
     for (int64_t j = 0, length; j < t->n; j += length) {
         int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
-        if (n > 0 && l->knots >= 0)
-            add_pieces(f, l, h, i, s + j + skip, x, n);
+        if (n > 0 && l->form.knots >= 0)
+            add_shared(f, l, h, i, s + j + skip, x, n);
         else if (n > 0)
-            f->k->add(s + j + skip, l->table + h * total + x, n);
+            add_pieces(f, l, h, s + j + skip, x, n);
     }
 }
 
-void lines_add(const fused *f, scratch *s, const tile *t, bool before)
+static bool enters(const line *l, moment when)
 {
-    for (int n = 0; n < f->lines; n++)
-        if ((f->line[n].p->stage == PE_BEFORE_SCALE) == before)
-            for (int64_t r = 0; r < t->heads * t->m; r++)
-                add_row(f, &f->line[n], t->h + r / t->m, t->i + r % t->m, t, s->S + r * BK);
+    return when == (l->p->stage == PE_BEFORE_SCALE ? AT_BEFORE : AT_AFTER);
 }
+
+static void lines_add(const fused *f, scratch *s, const tile *t, const keys *k, state *st, moment when)
+{
+    const lines *all = own(f);
+    (void)k, (void)st;
+    for (int n = 0; n < all->count; n++)
+        for (int64_t r = 0; enters(&all->line[n], when) && r < t->heads * t->m; r++)
+            add_row(f, &all->line[n], t->h + r / t->m, t->i + r % t->m, t, s->S + r * BK);
+}
+
+/* ------------------------------------------------ gradients of a tile */
+
+/* One stretch of measures that rise or fall all the way: sums between knots, and what goes on to measure and share. */
+static void shared_back(const fused *f, const line *l, int64_t h, int64_t i, int64_t item, const float *ds, int64_t x,
+                        int64_t n)
+{
+    const pe_lowered_bias *b = &l->form;
+    int64_t total = l->w->total, at = (item / f->G * f->H + h) * (b->knots + 1);
+    for (int64_t j = 0, run; j < n; j += run) {
+        int64_t here = between(b, i, x + j, n - j, &run);
+        const float *m = b->table + x + j;
+        float share = b->share[i], slope = (float)l->factor * b->slope[h * (b->knots + 1) + here],
+              dot = f->k->dot(ds + j, m, run);
+        l->dlevel[at + here] += (double)f->k->sum(ds + j, run);
+        l->dslope[at + here] += (double)dot * (double)share;
+        if (l->dmeasure)
+            f->k->axpy(l->dmeasure + item * total + x + j, slope * share, ds + j, run);
+        if (l->dshare)
+            l->dshare[item * f->Tq + i] += slope * dot;
+    }
+}
+
+static void scattered_back(const fused *f, const line *l, int64_t h, int64_t i, const tile *t, const float *ds)
+{
+    const row *r = l->p->row;
+    int64_t at[PE_AXES_MAX];
+    position(f->p.a.q_at, i, at);
+    double share = r->share ? r->share(l->p, f->p.w, at) : 1;
+    for (int64_t j = 0; j < t->n; j++) {
+        if (ds[j] == 0)
+            continue;
+        int64_t d = walk_apart(l->w, i, t->j + j);
+        double m = part_measure(l->p, f->p.w, d);
+        double dx = r->bias_back(l->p, f->p.w, f->p.g.dparams, h, m * share, l->factor * (double)ds[j]);
+        if (r->measure_back)
+            r->measure_back(l->p, f->p.w, f->p.g.dparams, d, dx * share);
+        if (r->share_back)
+            r->share_back(l->p, f->p.w, f->p.g.dparams, at, dx * m);
+    }
+}
+
+static void row_back(const fused *f, const line *l, int64_t h, int64_t i, int64_t item, const tile *t, const float *ds)
+{
+    int64_t total = l->w->total;
+    if (l->w->scattered) {
+        scattered_back(f, l, h, i, t, ds);
+        return;
+    }
+    for (int64_t j = 0, length; j < t->n; j += length) {
+        int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
+        if (n <= 0)
+            continue;
+        if (l->form.knots < 0) {
+            f->k->add(l->dtable + (item / f->G * f->H + h) * total + x, ds + j + skip, n);
+            continue;
+        }
+        int64_t first = before_zero(l->w, x, n);
+        shared_back(f, l, h, i, item, ds + j + skip, x, first);
+        shared_back(f, l, h, i, item, ds + j + skip + first, x + first, n - first);
+    }
+}
+
+static void lines_back(const fused *f, scratch *s, const tile *t, int64_t item, moment when)
+{
+    const lines *all = own(f);
+    for (int n = 0; n < all->count; n++)
+        for (int64_t r = 0; fused_learns(f, all->line[n].p) && enters(&all->line[n], when) && r < t->m; r++)
+            row_back(f, &all->line[n], t->h, t->i + r, item, t, s->dP + r * BK);
+}
+
+static bool lines_serial(const fused *f)
+{
+    bool scattered = false;
+    for (int n = 0; n < own(f)->count; n++)
+        scattered = scattered || own(f)->line[n].w->scattered;
+    return scattered;
+}
+
+/* ------------------------------------------------ gradients of parameters */
+
+static void sum_table(const fused *f, const line *l)
+{
+    const row *r = l->p->row;
+    int64_t total = l->w->total;
+    for (int64_t x = 0; x < total; x++) {
+        int64_t d = walk_distance(l->w, x);
+        if (walk_pads(l->w, x))
+            continue;
+        double m = part_measure(l->p, f->p.w, d), dm = 0;
+        for (int64_t h = 0; h < f->H; h++) {
+            double db = back_over(l->dtable + h * total + x, f->back.splits, f->H * total);
+            if (db != 0)
+                dm += r->bias_back(l->p, f->p.w, f->p.g.dparams, h, m, l->factor * db);
+        }
+        if (r->measure_back)
+            r->measure_back(l->p, f->p.w, f->p.g.dparams, d, dm);
+    }
+}
+
+/* Between knots every gradient is linear in x: two points, weighted, stand for all that were there. */
+static void sum_between(const fused *f, const line *l, int64_t h, int64_t s)
+{
+    double a, b, level = 0, slope = 0;
+    points_of(l, s, &a, &b);
+    for (int64_t c = 0; c < f->back.splits; c++) {
+        level += l->dlevel[(c * f->H + h) * (l->form.knots + 1) + s];
+        slope += l->dslope[(c * f->H + h) * (l->form.knots + 1) + s];
+    }
+    if (level == 0 && slope == 0)
+        return;
+    double at_b = b != a ? (slope - level * a) / (b - a) : 0;
+    l->p->row->bias_back(l->p, f->p.w, f->p.g.dparams, h, a, l->factor * (level - at_b));
+    l->p->row->bias_back(l->p, f->p.w, f->p.g.dparams, h, b, l->factor * at_b);
+}
+
+static void sum_shared(const fused *f, const line *l)
+{
+    int64_t total = l->w->total, items = f->back.splits * f->G;
+    for (int64_t h = 0; h < f->H; h++)
+        for (int64_t s = 0; s <= l->form.knots; s++)
+            sum_between(f, l, h, s);
+    for (int64_t x = 0; l->dmeasure && x < total; x++)
+        if (!walk_pads(l->w, x))
+            l->p->row->measure_back(l->p, f->p.w, f->p.g.dparams, walk_distance(l->w, x),
+                                    back_over(l->dmeasure + x, items, total));
+    for (int64_t i = 0; l->dshare && i < f->Tq; i++) {
+        int64_t at[PE_AXES_MAX];
+        l->p->row->share_back(l->p, f->p.w, f->p.g.dparams, position(f->p.a.q_at, i, at),
+                              back_over(l->dshare + i, items, f->Tq));
+    }
+}
+
+static void lines_sum(fused *f)
+{
+    for (const line *l = own(f)->line; f->p.g.dparams.data && l < own(f)->line + own(f)->count; l++)
+        if (l->dtable)
+            sum_table(f, l);
+        else if (l->dlevel)
+            sum_shared(f, l);
+}
+
+const term_kind kind_lines = {
+    .bytes = sizeof(lines),
+    .find = lines_find,
+    .size = lines_size,
+    .cut = lines_cut,
+    .fill = lines_fill,
+    .add = lines_add,
+    .back = lines_back,
+    .serial = lines_serial,
+    .sum = lines_sum,
+};

@@ -6,6 +6,16 @@
 
 #include <float.h>
 
+void mask_find(fused *f)
+{
+    const pe_mask *m = &f->p.a.mask;
+    bool ranges = m->causal || m->window;
+    f->sight.offset = m->align == PE_ALIGN_START ? 0 : f->Tk + m->keys_after - f->Tq;
+    f->sight.by_range = !ranges || m->align != PE_ALIGN_POSITION || walk_rises(f);
+    f->sight.plain_ranges = f->sight.by_range && !(m->window && m->first_keys);
+    f->sight.plain_views = !m->keep.data && !m->additive.data;
+}
+
 /* The first key whose position is at least `at`, where positions of keys rise. */
 static int64_t key_at(const fused *f, int64_t at)
 {
@@ -41,10 +51,10 @@ static void range_by_position(const fused *f, int64_t i, int64_t *low, int64_t *
 static void range_of(const fused *f, int64_t i, int64_t *low, int64_t *high)
 {
     const pe_mask *m = &f->p.a.mask;
-    int64_t at = i + f->offset;
+    int64_t at = i + f->sight.offset;
     *low = 0;
     *high = f->Tk;
-    if (!f->by_range)
+    if (!f->sight.by_range)
         return;
     if (m->align == PE_ALIGN_POSITION) {
         range_by_position(f, i, low, high);
@@ -66,7 +76,7 @@ static void range_of(const fused *f, int64_t i, int64_t *low, int64_t *high)
 static int64_t first_keys(const fused *f, int64_t high)
 {
     const pe_mask *m = &f->p.a.mask;
-    if (!f->by_range || !m->window || !m->first_keys)
+    if (!f->sight.by_range || !m->window || !m->first_keys)
         return 0;
     int64_t first = m->align == PE_ALIGN_POSITION ? key_at(f, m->first_keys) : m->first_keys;
     first = first < f->Tk ? first : f->Tk;
@@ -116,16 +126,16 @@ static sight tile_by_position(const fused *f, const tile *t)
 sight mask_tile(const fused *f, const tile *t)
 {
     int64_t first_low, first_high, last_low, last_high, end = t->j + t->n;
-    if (!f->by_range) {
+    if (!f->sight.by_range) {
         sight what = tile_by_position(f, t);
-        return what == SEES_ALL && !f->plain_views ? SEES_SOME : what;
+        return what == SEES_ALL && !f->sight.plain_views ? SEES_SOME : what;
     }
     range_of(f, t->i, &first_low, &first_high);
     range_of(f, t->i + t->m - 1, &last_low, &last_high);
     if (last_high <= t->j || first_low >= end)
         return t->j < first_keys(f, last_high) ? SEES_SOME : SEES_NONE;
     bool whole = last_low <= t->j && first_high >= end && t->n % LANES == 0;
-    return whole && f->plain_views ? SEES_ALL : SEES_SOME;
+    return whole && f->sight.plain_views ? SEES_ALL : SEES_SOME;
 }
 
 static void hide(float *s, float *gate, int64_t from, int64_t to)
@@ -152,7 +162,7 @@ static void hide_inside(const fused *f, scratch *s, const tile *t, int64_t r, fl
 {
     const pe_mask *m = &f->p.a.mask;
     int64_t h = t->h + r / t->m, i = t->i + r % t->m;
-    if (!f->plain_ranges) {
+    if (!f->sight.plain_ranges) {
         for (int64_t j = from; j < to; j++)
             if (!problem_sees(&f->p, h, i, t->j + j))
                 hide(score, gate, j, j + 1);
@@ -189,7 +199,7 @@ void mask_scores(const fused *f, scratch *s, const tile *t, sight what, float *g
         high = high < t->n ? high : t->n;
         hide(score, gate ? gate + r * BK : NULL, 0, low);
         hide(score, gate ? gate + r * BK : NULL, high > low ? high : low, width);
-        if (!f->plain_ranges || !f->plain_views)
+        if (!f->sight.plain_ranges || !f->sight.plain_views)
             hide_inside(f, s, t, r, score, gate ? gate + r * BK : NULL, low, high);
     }
 }

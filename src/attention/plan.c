@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plan: tables by distance, made once for all distances that calls will have. It holds two shells of a fused problem,
- * as many queries and as few queries want their tables; a call whose distances lie inside takes them over. */
+ * A plan: an encoding as data, for all distances that calls will have. It is the shell of a fused problem, without
+ * tokens; a call whose distances lie inside takes its tables over, and other kernels read them as pe_lowered. */
 #include "attention/fused.h"
 
 #include <inttypes.h>
@@ -11,56 +11,36 @@ struct pe_plan {
     const pe_encoding *e;
     int64_t behind, ahead;
     pe_params params; /* its own copy */
-    fused shell[2];   /* for many queries, and for few */
+    fused shell;
     void *memory;
-    bool before; /* some term comes before the scale */
+    /* as others read it */
+    pe_lowered form;
+    pe_pair *pair;
+    const pe_lowered_bias *bias[PARTS_MAX];
+    pe_lowered_level level_form[PARTS_MAX];
+    const pe_lowered_level *level[PARTS_MAX];
+    const pe_lowered_lookup *lookup[PARTS_MAX * TERMS_MAX];
+    pe_lowered_count count;
+    float *counts; /* the table of what counts keys */
 };
 
-/* One query that sees every distance. */
-static void shell_open(fused *f, const pe_plan *plan, const pe_pool *pool, bool few)
+/* One query for each position, of which the last sees every distance; shares are asked for each. */
+static void shell_open(pe_plan *plan)
 {
     const pe_encoding *e = plan->e;
-    *f = (fused){ .p = { .e = e, .w = plan->params, .pool = pool, .scale = e->scale, .Tq = 1 } };
+    fused *f = &plan->shell;
+    bool shares = false;
+    for (int n = 0; n < e->parts; n++)
+        shares = shares || e->part[n].row->share;
+    *f = (fused){ .p = { .e = e, .w = plan->params, .scale = e->scale, .Tq = shares ? plan->behind + 1 : 1 },
+                  .shell = true };
     f->p.Tk = plan->behind + plan->ahead + 1;
     f->p.a.v.dim = e->shape.head_dim;
-    f->p.a.q_at = pe_positions_run(1, 1, plan->behind);
+    f->p.a.q_at = pe_positions_run(1, f->p.Tq, plan->behind + 1 - f->p.Tq);
     f->p.a.k_at = pe_positions_run(1, f->p.Tk, 0);
     f->p.a.q_at.axes = f->p.a.k_at.axes = e->axes;
     fused_shape(f);
-    f->direct = few;
-    walks_find(f);
-    lines_find(f);
-    lookups_find(f);
-    f->count = NULL; /* what counts keys looks its table up by count */
-    f->count_columns = 0;
-}
-
-/* Whether a term's table can be made for every distance: places of their own have distances that nobody knows yet. */
-static bool usable(const walk *w, const fused *f)
-{
-    bool all = !w->p && !w->scattered;
-    for (int n = 0; n < f->lines; n++)
-        all = all && !(f->line[n].w == w && f->line[n].p->row->reaches);
-    return all;
-}
-
-static void shell_drop(fused *f)
-{
-    for (int n = 0; n < f->walks; n++)
-        if (!usable(&f->walk[n], f)) {
-            f->walk[n].scattered = true; /* no call can take it over */
-            f->walk[n].total = 0;
-            f->walk[n].bands = 0;
-        }
-    for (int n = 0; n < f->lookups; n++)
-        f->lookup[n].odd = f->lookup[n].odd || f->lookup[n].w->scattered;
-}
-
-static bool shell_cut(fused *f, char *memory, int64_t *used)
-{
-    lines_cut(f, memory, used);
-    lookups_cut(f, memory, used);
-    return *used >= 0;
+    kinds_find(f, NULL);
 }
 
 static pe_status check_plan(const pe_encoding *e, int64_t behind, int64_t ahead, pe_error *err)
@@ -71,22 +51,110 @@ static pe_status check_plan(const pe_encoding *e, int64_t behind, int64_t ahead,
     return PE_OK;
 }
 
+static const part *turning_part(const pe_encoding *e)
+{
+    for (int n = 0; n < e->parts; n++)
+        if (e->part[n].row->turn)
+            return &e->part[n];
+    return NULL;
+}
+
+static const part *counting_part(const pe_encoding *e)
+{
+    for (int n = 0; n < e->parts; n++)
+        if (e->part[n].count.on)
+            return &e->part[n];
+    return NULL;
+}
+
+/* Frequencies that are trained have every axis turn every pair. */
+static int64_t pair_axes(const part *p)
+{
+    return p->trained ? p->axes : 1;
+}
+
 static pe_status plan_allocate(pe_plan *plan, pe_error *err)
 {
-    int64_t used = 0;
-    for (int i = 0; i < 2; i++) {
-        shell_open(&plan->shell[i], plan, NULL, i == 1);
-        shell_drop(&plan->shell[i]);
-        if (!shell_cut(&plan->shell[i], NULL, &used))
-            return pe_fail(err, PE_ERR_OVERFLOW, "a plan for %" PRId64 " and %" PRId64 " does not fit 64-bit sizes",
-                           plan->behind, plan->ahead);
-    }
+    const part *turns = turning_part(plan->e), *counts = counting_part(plan->e);
+    int64_t used = 0, pairs = turns ? turns->pairs * trained_heads(turns) * pair_axes(turns) : 0;
+    int64_t counted = counts ? counts->tensor[counts->count.table].count : 0;
+    shell_open(plan);
+    kinds_cut(&plan->shell, NULL, &used);
+    if (used < 0 || used >= PTRDIFF_MAX - 64)
+        return pe_fail(err, PE_ERR_OVERFLOW, "a plan for %" PRId64 " and %" PRId64 " does not fit 64-bit sizes",
+                       plan->behind, plan->ahead);
     plan->params.data = calloc(1, (size_t)dtype_bytes(plan->params.dtype, plan->params.count) + 8);
-    plan->memory = used < PTRDIFF_MAX - 64 ? malloc((size_t)used + 64) : NULL;
-    if (!plan->params.data || !plan->memory)
+    plan->memory = malloc((size_t)used + 64);
+    plan->pair = calloc((size_t)pairs + 1, sizeof *plan->pair);
+    plan->counts = calloc((size_t)counted + 1, sizeof *plan->counts);
+    if (!plan->params.data || !plan->memory || !plan->pair || !plan->counts)
         return pe_fail(err, PE_ERR_NOMEM, "no memory for a plan of %" PRId64 " bytes", used);
     return PE_OK;
 }
+
+/* ------------------------------------------------ as others read it */
+
+static void tell_rotation(pe_plan *plan)
+{
+    const part *p = turning_part(plan->e);
+    if (!p)
+        return;
+    pe_lowered *form = &plan->form;
+    form->pairs = p->pairs;
+    form->pair_heads = trained_heads(p);
+    form->pair_axes = pair_axes(p);
+    form->pair = plan->pair;
+    form->exact = p->exact || p->trained;
+    form->turns_value = p->turns_value;
+    form->turns_output = p->turns_output;
+    form->magnitude = pe_encoding_magnitude(plan->e);
+    form->centre = p->centre;
+    for (int64_t n = 0; n < form->pair_heads * form->pair_axes; n++) {
+        pe_pair *to = plan->pair + n * p->pairs;
+        pe_encoding_pairs(plan->e, to, p->pairs, NULL);
+        for (int64_t i = 0; p->trained && i < p->pairs; i++) {
+            to[i].axis = n % p->axes;
+            to[i].frequency = param(p, plan->params, p->frequencies, n * p->pairs + i);
+        }
+    }
+}
+
+static void tell_count(pe_plan *plan)
+{
+    const part *p = counting_part(plan->e);
+    if (!p)
+        return;
+    const tensor *x = &p->tensor[p->count.table];
+    for (int64_t i = 0; i < x->count; i++)
+        plan->counts[i] = (float)param(p, plan->params, p->count.table, i);
+    plan->count = (pe_lowered_count){ p->stage, p->count.scale, x->shape[1], x->shape[0], x->shape[2], plan->counts };
+    plan->form.count = &plan->count;
+}
+
+static void tell_terms(pe_plan *plan)
+{
+    pe_lowered *form = &plan->form;
+    const fused *f = &plan->shell;
+    form->biases = form->levels = form->lookups = 0;
+    for (const pe_lowered_bias *b; (b = lines_form(f, form->biases));)
+        plan->bias[form->biases++] = b;
+    for (const pe_lowered_lookup *l; (l = lookups_form(f, form->lookups));)
+        plan->lookup[form->lookups++] = l;
+    while (levels_form(f, form->levels, &plan->level_form[form->levels])) {
+        plan->level[form->levels] = &plan->level_form[form->levels];
+        form->levels++;
+    }
+    form->bias = plan->bias;
+    form->level = plan->level;
+    form->lookup = plan->lookup;
+}
+
+const pe_lowered *pe_plan_lowered(const pe_plan *plan)
+{
+    return plan ? &plan->form : NULL;
+}
+
+/* ------------------------------------------------ its life */
 
 pe_status pe_plan_new(pe_plan **out, const pe_encoding *e, int64_t behind, int64_t ahead, const pe_run *given,
                       pe_error *err)
@@ -106,7 +174,7 @@ pe_status pe_plan_new(pe_plan **out, const pe_encoding *e, int64_t behind, int64
     plan->behind = behind;
     plan->ahead = ahead;
     plan->params = (pe_params){ NULL, run.params.dtype, run.params.count };
-    plan->before = pe_encoding_hooks_at(e, PE_BEFORE_SCALE) != 0;
+    plan->form = (pe_lowered){ .shape = e->shape, .scale = e->scale, .magnitude = 1, .inputs = pe_encoding_inputs(e) };
     pe_status s = plan_allocate(plan, err);
     if (!s)
         s = pe_plan_set_params(plan, given, err);
@@ -130,16 +198,15 @@ pe_status pe_plan_set_params(pe_plan *plan, const pe_run *given, pe_error *err)
                        (int)plan->params.dtype);
     if (run.params.count)
         memcpy(plan->params.data, run.params.data, (size_t)dtype_bytes(run.params.dtype, run.params.count));
-    char *base = (char *)plan->memory + (64 - (uintptr_t)plan->memory % 64) % 64;
-    for (int i = 0; i < 2; i++) {
-        fused *f = &plan->shell[i];
-        f->p.pool = run.pool;
-        f->p.w = plan->params;
-        shell_cut(f, base, &used);
-        lines_fill(f);
-        lookups_fill(f);
-        f->p.pool = NULL;
-    }
+    fused *f = &plan->shell;
+    f->p.pool = run.pool;
+    f->p.w = plan->params;
+    kinds_cut(f, (char *)plan->memory + (64 - (uintptr_t)plan->memory % 64) % 64, &used);
+    kinds_fill(f);
+    f->p.pool = NULL;
+    tell_rotation(plan);
+    tell_count(plan);
+    tell_terms(plan);
     return pe_pass(err);
 }
 
@@ -149,6 +216,8 @@ void pe_plan_free(pe_plan *plan)
         return;
     free(plan->params.data);
     free(plan->memory);
+    free(plan->pair);
+    free(plan->counts);
     free(plan);
 }
 
@@ -164,37 +233,7 @@ pe_status plan_check(const pe_plan *plan, const pe_encoding *e, pe_run *run, pe_
     return PE_OK;
 }
 
-/* The distances of a call lie inside those of the plan. */
-static bool covers(const walk *plan, const walk *w)
+const fused *plan_shell(const pe_plan *plan, const fused *f)
 {
-    return !plan->scattered && !w->p && plan->low <= w->low && plan->high >= w->high;
-}
-
-/* Positions themselves, where a bias is a difference of two of them: keys that count up, from 0 on. */
-static bool covers_keys(const fused *shell, const fused *f)
-{
-    pe_positions k = f->p.a.k_at;
-    int64_t first = f->Tk ? coordinate(k, 0, 0) : -1;
-    return positions_run(k) && k.step == 1 && first >= 0 && first + f->Tk <= shell->Tk;
-}
-
-void plan_use(fused *f, const pe_plan *plan)
-{
-    if (!plan || f->backward || (plan->before && f->p.scale != plan->shell[0].p.scale))
-        return;
-    const fused *shell = &plan->shell[f->direct];
-    for (int n = 0; n < f->walks; n++)
-        if (covers(&shell->walk[n], &f->walk[n])) {
-            walk *w = &f->walk[n];
-            memcpy(w->band, shell->walk[n].band, sizeof w->band);
-            w->bands = shell->walk[n].bands;
-            w->total = shell->walk[n].total;
-            w->scattered = false;
-            w->planned = true;
-        }
-    for (int n = 0; n < f->lines; n++)
-        if (f->line[n].p->absolute ? covers_keys(shell, f) : f->line[n].w->planned)
-            f->line[n].plan = &shell->line[n];
-    for (int n = 0; n < f->lookups; n++)
-        f->lookup[n].plan = f->lookup[n].w->planned ? &shell->lookup[n] : NULL;
+    return plan && !f->backward ? &plan->shell : NULL;
 }

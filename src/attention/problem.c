@@ -29,7 +29,9 @@ bool problem_cut(problem *p, char *memory)
                 take(&m->dk, memory, &used, Tk, G, D) && take(&m->dv, memory, &used, Tk, G, Dv) &&
                 take(&m->dk_sum, memory, &used, again ? Tk : 0, G, D) && take(&m->dscore, memory, &used, 1, H, Tk) &&
                 take(&m->dprob, memory, &used, 1, H, Tk) && take(&m->dout, memory, &used, 1, H, Dv) &&
-                take(&lse, memory, &used, 1, H, 1) && take(&sink, memory, &used, 1, H, 1);
+                take(&m->dq_gates, memory, &used, 1, H, 1) && take(&m->dk_gates, memory, &used, Tk, H, 1) &&
+                take(&m->drelative, memory, &used, 1, H, p->e->relative) && take(&lse, memory, &used, 1, H, 1) &&
+                take(&sink, memory, &used, 1, H, 1);
     m->lse = lse.data;
     m->sink = sink.data;
     m->seen = memory ? (uint8_t *)memory + used : NULL;

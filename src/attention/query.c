@@ -27,9 +27,21 @@ void query_seen(problem *p, int64_t i)
     }
 }
 
+static pe_view token_of(pe_view v, int64_t i)
+{
+    if (v.data)
+        v.data = (char *)v.data + dtype_bytes(v.dtype, i * v.token_stride);
+    v.tokens = 1;
+    return v;
+}
+
 void query_tile(const problem *p, int64_t i, pe_tile *t)
 {
-    *t = (pe_tile){ .score = p->m->score,
+    *t = (pe_tile){ .size = sizeof *t,
+                    .q_gates = token_of(p->a.q_gates, i),
+                    .k_gates = p->a.k_gates,
+                    .relative = token_of(p->a.relative, i),
+                    .score = p->m->score,
                     .q = p->m->q,
                     .k = p->m->k,
                     .q_at = query_at(p, i),

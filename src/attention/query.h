@@ -34,6 +34,8 @@ typedef struct work {
     pe_view out;                 /* (1, H, Dv)                                          */
     pe_view dq, dk, dv;          /* gradients of q, k, v                                */
     pe_view dk_sum;              /* (Tk, Hkv, D)  of keys that are turned per query     */
+    pe_view dq_gates, drelative; /* (1, H, 1), (1, H, R) */
+    pe_view dk_gates;            /* (Tk, H, 1)                                          */
     pe_view dscore, dprob, dout;
     double *lse, *sink;  /* (H)           log-sum-exp; the sink's probability   */
     uint8_t *seen, *any; /* (H, Tk), (Tk) seen by this head, by some head       */

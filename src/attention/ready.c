@@ -69,10 +69,37 @@ static void ready_queries(const fused *f, scratch *s, int64_t t, int64_t n)
 {
     ready_load(f, s->load, f->p.a.q, t, n, false);
     if (f->p.turns)
-        ready_turn(f, PE_QUERY, forward, s->load, 0, f->H, f->D, f->p.a.q_at, t, n, f->q_shift[t / BQ]);
+        ready_turn(f, PE_QUERY, forward, s->load, 0, f->H, f->D, f->p.a.q_at, t, n, f->ready.q_shift[t / BQ]);
     for (int64_t i = 0; i < n; i++)
         for (int64_t h = 0; h < f->H; h++)
-            f->k->widen(f->q + (h * f->Tq + t + i) * f->D, s->load + (i * f->H + h) * f->D, PE_F32, f->D);
+            f->k->widen(f->ready.q + (h * f->Tq + t + i) * f->D, s->load + (i * f->H + h) * f->D, PE_F32, f->D);
+    const pe_view r = f->p.a.relative;
+    for (int64_t i = t; f->R && i < t + n; i++)
+        for (int64_t h = 0; h < f->H; h++)
+            f->k->widen(f->ready.relative + (h * f->Tq + i) * f->R,
+                        (const char *)r.data + dtype_bytes(r.dtype, row_vec(r, i, h).at), r.dtype, f->R);
+}
+
+/* (rows, width) of a tile: vectors from (H, Tq, dim), and extra (H, width) where it is given, times a factor. */
+void ready_raise(const fused *f, float *to, const tile *t, const float *from, int64_t dim, int64_t width,
+                 const float *extra, double factor)
+{
+    for (int64_t r = 0; r < t->heads * t->m; r++, to += width) {
+        int64_t h = t->h + r / t->m;
+        ready_pad(f, to, from + (h * f->Tq + t->i + r % t->m) * dim, dim, width);
+        if (extra)
+            f->k->add(to, extra + h * width, dim);
+        if (factor != 1)
+            f->k->scale(to, (float)factor, dim);
+    }
+}
+
+/* A row of a table of parameters, (rows, heads, dims). */
+void ready_param(const fused *f, const part *p, int table, int64_t at, int64_t h, float *to, int64_t dims)
+{
+    const tensor *x = &p->tensor[table];
+    int64_t first = x->offset + (at * x->shape[1] + h) * x->shape[2];
+    f->k->widen(to, (const char *)f->p.w.data + first * (int64_t)pe_dtype_size(f->p.w.dtype), f->p.w.dtype, dims);
 }
 
 bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n)
@@ -103,30 +130,30 @@ void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t p
 static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
 {
     ready_load(f, s->load, f->p.a.k, t, n, true);
-    if (f->turn_k)
-        ready_turn(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, t, n, f->k_shift[t / BK]);
+    if (f->ready.turn_k)
+        ready_turn(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, t, n, f->ready.k_shift[t / BK]);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->D;
-        ready_panel(f, f->kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
-        for (int64_t i = 0; f->kr && i < n; i++)
-            ready_pad(f, f->kr + (g * f->tiles * BK + t + i) * f->Dp, x + i * f->G * f->D, f->D, f->Dp);
-        f->k_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->D, f->D);
+        ready_panel(f, f->ready.kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
+        for (int64_t i = 0; f->ready.kr && i < n; i++)
+            ready_pad(f, f->ready.kr + (g * f->tiles * BK + t + i) * f->Dp, x + i * f->G * f->D, f->D, f->Dp);
+        f->ready.k_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->D, f->D);
     }
 }
 
 static void pack_values(const fused *f, scratch *s, int64_t t, int64_t n)
 {
     ready_load(f, s->load, f->p.a.v, t, n, true);
-    if (f->turn_v)
+    if (f->ready.turn_v)
         ready_turn(f, PE_VALUE, forward, s->load, 0, f->G, f->Dv, f->p.a.k_at, t, n, 0);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->Dv;
         for (int64_t i = 0; i < n; i++) {
-            ready_pad(f, f->v + (g * f->tiles * BK + t + i) * f->Dw, x + i * f->G * f->Dv, f->Dv, f->Dw);
+            ready_pad(f, f->ready.v + (g * f->tiles * BK + t + i) * f->Dw, x + i * f->G * f->Dv, f->Dv, f->Dw);
         }
-        if (f->vt)
-            ready_panel(f, f->vt + (g * f->tiles * BK + t) * f->Dv, x, f->G * f->Dv, n, f->Dv);
-        f->v_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->Dv, f->Dv);
+        if (f->ready.vt)
+            ready_panel(f, f->ready.vt + (g * f->tiles * BK + t) * f->Dv, x, f->G * f->Dv, n, f->Dv);
+        f->ready.v_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->Dv, f->Dv);
     }
 }
 
@@ -157,23 +184,23 @@ void ready_tokens(fused *f)
 {
     int64_t centre = f->p.recentres ? f->p.turns->centre : 0;
     for (int64_t i = 0; i < fused_queries(f); i++)
-        f->q_shift[i] = f->p.recentres ? coordinate(f->p.a.q_at, i * BQ, 0) - centre : 0;
+        f->ready.q_shift[i] = f->p.recentres ? coordinate(f->p.a.q_at, i * BQ, 0) - centre : 0;
     for (int64_t j = 0; j < f->tiles; j++)
-        f->k_shift[j] = f->p.recentres ? ready_place(f, j) - centre : 0;
-    for (int64_t n = 0; f->v_odd && n < f->G * f->tiles * BK / LOAD; n++)
-        f->v_odd[n] = f->k_odd[n] = 0;
+        f->ready.k_shift[j] = f->p.recentres ? ready_place(f, j) - centre : 0;
+    for (int64_t n = 0; f->ready.v_odd && n < f->G * f->tiles * BK / LOAD; n++)
+        f->ready.v_odd[n] = f->ready.k_odd[n] = 0;
     pool_run(f->p.pool, ready_block, f, up_to(f->Tq, LOAD) / LOAD + (f->direct ? 0 : up_to(f->Tk, LOAD) / LOAD));
 }
 
 void ready_keys(const fused *f, scratch *s, int64_t j, int64_t n)
 {
-    if (f->load_k)
+    if (f->ready.load_k)
         ready_load(f, s->load, f->p.a.k, j, n, true);
-    if (f->turn_k && f->load_k)
-        ready_turn(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, j, n, f->k_shift[j / BK]);
-    if (f->load_v)
+    if (f->ready.turn_k && f->ready.load_k)
+        ready_turn(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, j, n, f->ready.k_shift[j / BK]);
+    if (f->ready.load_v)
         ready_load(f, s->load_v, f->p.a.v, j, n, true);
-    if (f->turn_v && f->load_v)
+    if (f->ready.turn_v && f->ready.load_v)
         ready_turn(f, PE_VALUE, forward, s->load_v, 0, f->G, f->Dv, f->p.a.k_at, j, n, 0);
 }
 
@@ -195,16 +222,16 @@ void ready_touch(const fused *f, int64_t j, int64_t n)
 {
     if (f->G == 1)
         return;
-    if (!f->load_k)
+    if (!f->ready.load_k)
         touch(f, f->p.a.k, j, j + n);
-    if (!f->load_v)
+    if (!f->ready.load_v)
         touch(f, f->p.a.v, j, j + n);
 }
 
 kv_rows ready_rows(const fused *f, const scratch *s, bool values, const keys *k, int64_t j, int64_t *n)
 {
     pe_view v = values ? f->p.a.v : f->p.a.k;
-    if (values ? f->load_v : f->load_k) {
+    if (values ? f->ready.load_v : f->ready.load_k) {
         const float *from = values ? s->load_v : s->load;
         return (kv_rows){ from + (j * f->G + k->g) * v.dim, PE_F32, f->G * v.dim };
     }
@@ -217,15 +244,15 @@ keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n)
     int64_t at = g * f->tiles * BK + j;
     keys k = { .g = g, .j = j };
     if (!f->direct) {
-        k.kt = f->kt + at * f->D;
-        k.v = f->v + at * f->Dw;
+        k.kt = f->ready.kt + at * f->D;
+        k.v = f->ready.v + at * f->Dw;
         for (int64_t i = 0; i < n; i += LOAD)
-            k.odd = k.odd || f->v_odd[(at + i) / LOAD];
+            k.odd = k.odd || f->ready.v_odd[(at + i) / LOAD];
         return k;
     }
-    for (int64_t i = 0; f->load_panel && i < n; i += PANEL)
+    for (int64_t i = 0; f->ready.load_panel && i < n; i += PANEL)
         ready_panel(f, s->panel + i * f->D, s->load + (i * f->G + g) * f->D, f->G * f->D, n - i < PANEL ? n - i : PANEL,
                     f->D);
-    k.kt = f->load_panel ? s->panel : NULL;
+    k.kt = f->ready.load_panel ? s->panel : NULL;
     return k;
 }

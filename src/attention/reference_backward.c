@@ -55,7 +55,13 @@ static void terms_back(problem *p, pe_params dw, int64_t i)
 {
     int64_t H = p->e->shape.heads, D = p->e->shape.head_dim, Tk = p->Tk;
     pe_tile t;
-    pe_tile_grad tg = { p->m->dscore, p->m->dq, p->m->dk, dw };
+    pe_tile_grad tg = { .dscore = p->m->dscore,
+                        .dq = p->m->dq,
+                        .dk = p->m->dk,
+                        .dparams = dw,
+                        .dq_gates = p->m->dq_gates,
+                        .dk_gates = p->m->dk_gates,
+                        .drelative = p->m->drelative };
     query_tile(p, i, &t);
     score_bias_back(p->e, PE_AFTER_SCALE, p->w, &t, &tg);
     score_content_back(p->e, PE_AFTER_SCALE, p->w, &t, &tg);
@@ -120,14 +126,19 @@ static void backward(problem *p)
     clear(p->m->dk);
     clear(p->m->dv);
     clear(p->m->dk_sum);
+    clear(p->m->dk_gates);
     for (int64_t i = 0; i < p->Tq; i++) {
         clear(p->m->dq);
+        clear(p->m->dq_gates);
+        clear(p->m->drelative);
         query_turn_keys(p, i);
         query_probabilities(p, i);
         softmax_back(p, g->dout, g->dparams, i);
         scores_back(p, g, i);
         terms_back(p, g->dparams, i);
         turns_back(p, g, i);
+        store(g->dq_gates, i, p->m->dq_gates, g->accumulate);
+        store(g->drelative, i, p->m->drelative, g->accumulate);
     }
     if (!p->a.turned && p->Tq)
         frequencies_back(p, p->m->k, p->m->dk, p->a.k_at);
@@ -139,6 +150,7 @@ static void backward(problem *p)
         rotate_view(p->turns, p->w, PE_VALUE, transpose, p->m->dv, p->m->dv, p->a.k_at, 0);
     store(g->dk, 0, p->m->dk, g->accumulate);
     store(g->dv, 0, p->m->dv, g->accumulate);
+    store(g->dk_gates, 0, p->m->dk_gates, g->accumulate);
 }
 
 pe_status pe_reference_backward(const pe_encoding *e, const pe_attention *a, const pe_attention_grad *grads,

@@ -3,12 +3,12 @@
  * Distances: where queries and keys stand, and which distances are seen. */
 #include "attention/fused.h"
 
+#include <string.h>
+
 static int64_t place_of(const walk *w, pe_positions where, int64_t t)
 {
     int64_t at[PE_AXES_MAX];
-    if (!w->p)
-        return coordinate(where, t, 0);
-    return part_place(w->p, position(where, t, at));
+    return w->weight ? place_by(w->weight, position(where, t, at), where.axes) : coordinate(where, t, 0);
 }
 
 static int64_t distance(int64_t q, int64_t k)
@@ -40,7 +40,7 @@ static bool used(places where, int64_t t)
 static bool rises(const walk *w, places where)
 {
     bool some = false;
-    if (!w->p && positions_run(where.at) && where.at.step >= 0)
+    if (!w->weight && positions_run(where.at) && where.at.step >= 0)
         return true;
     int64_t last = 0;
     for (int64_t t = 0; t < where.at.tokens; t++) {
@@ -59,7 +59,7 @@ static bool extremes(const walk *w, places where, int64_t *low, int64_t *high)
 {
     bool some = false;
     *low = *high = 0;
-    if (!w->p && positions_run(where.at) && !where.used && where.at.tokens) { /* both ends tell */
+    if (!w->weight && positions_run(where.at) && !where.used && where.at.tokens) { /* both ends tell */
         int64_t a = coordinate(where.at, 0, 0), b = coordinate(where.at, where.at.tokens - 1, 0);
         *low = a < b ? a : b;
         *high = a < b ? b : a;
@@ -107,7 +107,7 @@ void walk_range(const fused *f, walk *w)
         return;
     w->low = distance(q_low, k_high);
     w->high = distance(q_high, k_low);
-    if (f->by_range && rises(w, queries(f)) && rises(w, all_keys(f)))
+    if (f->sight.by_range && rises(w, queries(f)) && rises(w, all_keys(f)))
         seen_range(f, w);
 }
 
@@ -193,21 +193,41 @@ static void lay_bands(const fused *f, walk *w)
     w->total = w->scattered ? 0 : w->total;
 }
 
-static walk *walk_for(fused *f, const part *p)
+walk *walk_for(fused *f, const part *p)
 {
-    p = p->row->place ? p : NULL;
+    const int64_t *weight = p && p->weighs ? p->weight : NULL;
     for (int n = 0; n < f->walks; n++)
-        if (f->walk[n].p == p)
+        if (f->walk[n].weight == weight)
             return &f->walk[n];
     walk *w = &f->walk[f->walks++];
-    w->p = p;
+    w->weight = weight;
     w->q_rises = rises(w, queries(f));
-    w->counted = !p && positions_run(f->p.a.k_at) && f->p.a.k_at.step == 1;
+    w->counted = !weight && positions_run(f->p.a.k_at) && f->p.a.k_at.step == 1;
     w->first = f->Tk ? coordinate(f->p.a.k_at, 0, 0) : 0;
     w->keys = f->Tk;
     walk_range(f, w);
+    if (weight && (f->shell || w->low < -p->reach)) /* those beyond are of no pair that is reached */
+        w->low = -p->reach;
+    if (weight && (f->shell || w->high > p->reach))
+        w->high = p->reach;
     lay_bands(f, w);
     return w;
+}
+
+/* The distances of a call lie inside those of the plan: their tables are its tables. */
+void walks_plan(fused *f)
+{
+    for (int n = 0; f->plan && n < f->walks; n++) {
+        const walk *from = &f->plan->walk[n];
+        walk *w = &f->walk[n];
+        if (from->scattered || from->low > w->low || from->high < w->high)
+            continue;
+        memcpy(w->band, from->band, sizeof w->band);
+        w->bands = from->bands;
+        w->total = from->total;
+        w->scattered = false;
+        w->planned = true;
+    }
 }
 
 const band *walk_band(const walk *w, int64_t x)
@@ -231,19 +251,19 @@ bool walk_pads(const walk *w, int64_t x)
     return d < b->low || d > b->high;
 }
 
-void walks_find(fused *f)
+/* As a plan tells it: one band. */
+pe_distances walk_told(const walk *w)
 {
-    for (int n = 0; n < f->p.e->parts; n++) {
-        const part *p = &f->p.e->part[n];
-        if (p->hooks & PE_HOOK_BIAS && !p->absolute)
-            f->line[f->lines].w = walk_for(f, p);
-        if (p->hooks & PE_HOOK_BIAS)
-            f->line[f->lines++].p = p;
-        for (int t = 0; t < p->terms; t++)
-            f->lookup[f->lookups++] = (lookup){ .p = p, .t = &p->term[t], .w = walk_for(f, p) };
-        if (p->count.on)
-            f->count = p;
-    }
+    pe_distances d = { .low = w->low, .high = w->high, .first = PAD, .count = w->total };
+    d.weight[0] = 1;
+    for (int64_t a = 0; w->weight && a < PE_AXES_MAX; a++)
+        d.weight[a] = w->weight[a];
+    return d;
+}
+
+int64_t walk_apart(const walk *w, int64_t i, int64_t j)
+{
+    return distance(w->q[i], walk_key(w, j));
 }
 
 void walks_cut(fused *f, char *memory, int64_t *used)

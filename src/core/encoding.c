@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Making an encoding: parts from the spec, then what they add up to. */
+#include "core/contract.h"
 #include "core/door.h"
 #include "core/spec.h"
 #include "core/turning.h"
@@ -59,6 +60,31 @@ pe_status part_fail(const part *p, pe_error *err, int key, const char *why)
     return pe_fail(err, PE_ERR_RANGE, "%s: %s %s", p->row->info.name, k->name, why);
 }
 
+pe_status part_make(part *p, const row *r, value *values, pe_shape shape, const kernels *k, pe_error *err)
+{
+    *p = (part){ .row = r,
+                 .value = values,
+                 .shape = shape,
+                 .hooks = r->info.hooks,
+                 .claims = r->info.claims,
+                 .axes = 1,
+                 .scale_factor = 1,
+                 .stage = PE_AFTER_SCALE,
+                 .width = shape.model_dim };
+    TRY(r->init ? r->init(p, err) : PE_OK);
+    TRY(part_contract(p, err));
+    if (p->waves.count)
+        TRY(part_waves(p, k, err));
+    return r->turn ? part_plan(p, k, err) : PE_OK;
+}
+
+void part_free(part *p)
+{
+    free(p->state);
+    free(p->plan);
+    free(p->waves.plan);
+}
+
 static pe_status add_part(pe_encoding *e, const char **cursor, pe_error *err)
 {
     if (e->parts == PARTS_MAX)
@@ -68,26 +94,14 @@ static pe_status add_part(pe_encoding *e, const char **cursor, pe_error *err)
     pe_status s = spec_read(cursor, &p->row, &values, err);
     p->value = values;
     e->parts += p->row != NULL; /* now pe_encoding_free knows it */
-    if (s)
-        return s;
-    p->shape = e->shape;
-    p->hooks = p->row->info.hooks;
-    p->claims = p->row->info.claims;
-    p->axes = 1;
-    p->scale_factor = 1;
-    p->stage = PE_AFTER_SCALE;
-    p->width = e->shape.model_dim;
-    TRY(p->row->init ? p->row->init(p, err) : PE_OK);
-    if (p->waves.count)
-        TRY(part_waves(p, &e->kernels, err));
-    return p->row->turn ? part_plan(p, &e->kernels, err) : PE_OK;
+    return s ? s : part_make(p, p->row, values, e->shape, &e->kernels, err);
 }
 
 /* Parts must agree: one softmax scale, one rotation, one count of keys; and no content term beside a turn that
  * attention may shift. */
 static pe_status check_parts(const pe_encoding *e, pe_error *err)
 {
-    const part *turns = NULL, *scales = NULL, *carries = NULL;
+    const part *turns = NULL, *scales = NULL, *carries = NULL, *inputs = NULL, *gates = NULL;
     for (int i = 0; i < e->parts; i++) {
         const part *p = &e->part[i];
         const char *name = p->row->info.name;
@@ -101,6 +115,16 @@ static pe_status check_parts(const pe_encoding *e, pe_error *err)
         if (p->count.on && carries)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s both count keys; one such term per encoding",
                            carries->row->info.name, name);
+        for (int t = 0; t < p->terms; t++)
+            if (p->term[t].input && inputs && inputs != p)
+                return pe_fail(err, PE_ERR_SPEC, "%s and %s both take a vector with each query; one per encoding",
+                               inputs->row->info.name, name);
+            else if (p->term[t].input)
+                inputs = p;
+        if (p->gates && gates)
+            return pe_fail(err, PE_ERR_SPEC, "%s and %s both take gates; one per encoding", gates->row->info.name,
+                           name);
+        gates = p->gates ? p : gates;
         turns = p->row->turn ? p : turns;
         scales = p->scale != 0 ? p : scales;
         carries = p->count.on ? p : carries;
@@ -141,6 +165,8 @@ static pe_status join_parts(pe_encoding *e, pe_error *err)
             e->scale = p->scale;
         e->axes = p->axes > e->axes ? p->axes : e->axes;
         e->hooks |= p->hooks;
+        for (int t = 0; t < p->terms; t++)
+            e->relative = p->term[t].input ? p->term[t].input : e->relative;
         for (int t = 0; t < p->tensors; t++) {
             p->tensor[t].offset = e->param_count;
             if (!checked_add(&e->param_count, e->param_count, p->tensor[t].count))
@@ -231,9 +257,7 @@ void pe_encoding_free(pe_encoding *e)
         return;
     for (int i = 0; i < e->parts; i++) {
         spec_free(e->part[i].row, e->part[i].value);
-        free(e->part[i].state);
-        free(e->part[i].plan);
-        free(e->part[i].waves.plan);
+        part_free(&e->part[i]);
     }
     free(e->text);
     free(e);

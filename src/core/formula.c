@@ -35,11 +35,12 @@ static int formula_list(const pe_encoding *e, formula out[PE_FORMULAS_MAX])
         if (p->row->embed)
             out[n++] = formula_of(TELLS_CODE, p, NULL, PE_HOOK_EMBED, p->width);
         for (const term *t = p->term; t < p->term + p->terms; t++)
-            out[n++] = t->side == PE_VALUE ? formula_of(TELLS_TERM, p, t, PE_HOOK_VALUE, p->shape.head_dim)
-                                           : formula_of(TELLS_TERM, p, t, PE_HOOK_CONTENT, 1);
+            if (!t->input) /* what the caller gives has no formula here */
+                out[n++] = t->side == PE_VALUE ? formula_of(TELLS_TERM, p, t, PE_HOOK_VALUE, p->shape.head_dim)
+                                               : formula_of(TELLS_TERM, p, t, PE_HOOK_CONTENT, 1);
         if (p->count.on)
             out[n++] = formula_of(TELLS_COUNT, p, NULL, PE_HOOK_CONTENT, 1);
-        if (p->hooks & PE_HOOK_BIAS)
+        if (p->hooks & PE_HOOK_BIAS && !p->gates)
             out[n++] = formula_of(TELLS_BIAS, p, NULL, PE_HOOK_BIAS, 1);
     }
     const part *p = turning(e, PE_QUERY);
@@ -246,7 +247,6 @@ static pe_status check_key(const pe_encoding *e, const formula *f, const pe_ques
 
 static pe_status check_question(const pe_encoding *e, const formula *f, const pe_question *q, pe_error *err)
 {
-    CHECK_POINTER(pe_question, q, "the question");
     TRY(check_index("element", q->element, f->is.count, err));
     TRY(check_params(e, q->params, err));
     TRY(check_places("q_at", q->q_at, 1, e->axes, err));
@@ -256,11 +256,9 @@ static pe_status check_question(const pe_encoding *e, const formula *f, const pe
 }
 
 /* The number and the text overlap nothing that is read. */
-static pe_status check_apart(const pe_encoding *e, const formula *f, const pe_question *q, const double *number,
+static pe_status check_apart(const pe_encoding *e, const formula *f, const pe_question *of, const double *number,
                              const char *text, size_t room, pe_error *err)
 {
-    static const pe_question none;
-    const pe_question *of = f->part ? q : &none;
     int64_t keys = f->is.hook & PAIRWISE ? of->keys : 0, D = f->is.hook == PE_HOOK_CONTENT ? e->shape.head_dim : 0;
     CHECK_MEMORY(false, array_region("text", text, (int64_t)room, 1, WRITES),
                  array_region("number", number, 1, sizeof *number, WRITES), params_region("params", of->params, READS),
@@ -282,10 +280,13 @@ pe_status pe_encoding_tell(const pe_encoding *e, int index, const pe_question *a
     TRY(check_index("formula", index, formula_list(e, all), err));
     if (room < ROOM_MIN || room > PTRDIFF_MAX)
         return pe_fail(err, PE_ERR_RANGE, "room is %zu; needs %d or more, and what memory can hold", room, ROOM_MIN);
-    if (all[index].part)
-        TRY(check_question(e, &all[index], asked, err));
-    TRY(check_apart(e, &all[index], asked, number, text, room, err));
+    pe_question q = { 0 };
+    if (all[index].part) {
+        CHECK_STRUCT(pe_question, &q, asked, "the question");
+        TRY(check_question(e, &all[index], &q, err));
+    }
+    TRY(check_apart(e, &all[index], &q, number, text, room, err));
     tell out = tell_into(text, room);
-    *number = tell_any(e, &all[index], asked, &out);
+    *number = tell_any(e, &all[index], &q, &out);
     return pe_pass(err);
 }

@@ -62,7 +62,7 @@ void params_tell(pe_encoding *e)
         }
 }
 
-static double first_value(const part *p, int t, int64_t i, uint64_t seed)
+double params_first(const part *p, int t, int64_t i, uint64_t seed)
 {
     const tensor *x = &p->tensor[t];
     uint64_t n = (uint64_t)(x->offset + i);
@@ -81,6 +81,6 @@ pe_status pe_encoding_init(const pe_encoding *e, pe_params w, uint64_t seed, pe_
     for (int i = 0; i < e->parts; i++)
         for (int t = 0; t < e->part[i].tensors; t++)
             for (int64_t n = 0; n < e->part[i].tensor[t].count; n++)
-                num_store(w.data, w.dtype, e->part[i].tensor[t].offset + n, first_value(&e->part[i], t, n, seed));
+                num_store(w.data, w.dtype, e->part[i].tensor[t].offset + n, params_first(&e->part[i], t, n, seed));
     return pe_pass(err);
 }

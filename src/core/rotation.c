@@ -135,7 +135,8 @@ pe_status pe_encoding_pairs(const pe_encoding *e, pe_pair *pairs, int64_t count,
                               q->axis,
                               pair_frequency(q),
                               (double)q->shift * q->frequency.part[0] * two_pi,
-                              { f.part[0], f.part[1], f.part[2] } };
+                              { f.part[0], f.part[1], f.part[2] },
+                              p->decay ? p->decay[n] : 0 };
     }
     return pe_pass(err);
 }

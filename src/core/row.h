@@ -3,7 +3,7 @@
  * What the author of an encoding needs, and nothing else. An encoding is one file: its keys, init, hooks with their
  * _back, and a row that lists them. The framework loops, checks and differentiates for all of them; a hook that is NULL
  * is the identity. A part is a row with the values of its keys; after init it is const.
- * What follows "must" is a contract.
+ * What follows "must" is a contract: core/contract.c checks it whenever a part is made, and refuses the encoding.
  * H heads, D head_dim, P pairs. */
 #ifndef PE_ROW_H
 #define PE_ROW_H
@@ -53,13 +53,16 @@ typedef struct tensor {
 } tensor;
 
 /* A score or value term by table: score(i, j) += x . table[index(i - j)][h], x being q_i + extra[h] or k_j; for
- * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. The distance is that of first coordinates. */
+ * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. The distance is that of first coordinates. With input, D is that
+ * many, and in place of q_i stands a vector that the caller gives with each query and head. */
 typedef struct term {
-    pe_side side;
-    int table; /* must be a tensor (R, H or 1, D), or -1: entry computes it */
+    pe_side side; /* must be PE_QUERY, PE_KEY or PE_VALUE */
+    int table;    /* must be a tensor (R, H or 1, D), or -1: entry computes it */
     double (*entry)(const part *p, int64_t row, int64_t d);
-    int extra;                                         /* must be a tensor (1, H, D) of PE_QUERY, or -1 */
-    int64_t (*index)(const part *p, int64_t distance); /* must be a row of the table wherever reaches says so */
+    int extra; /* must be a tensor (1, H, D) of PE_QUERY, or -1 */
+    /* must be a row of the table wherever reaches says so; of an input nothing is added outside it */
+    int64_t (*index)(const part *p, int64_t distance);
+    int64_t input; /* 0: none; must be of PE_QUERY, and of one part */
 } term;
 
 /* A content term that counts keys from right to left: each adds sigmoid(scale q.k), and the count, capped at the last
@@ -101,32 +104,39 @@ struct pe_part {
     term term[TERMS_MAX];
     int terms;
     counting count;
-    bool absolute;
+    bool absolute; /* bias is what the hook absolute says */
+    bool gates;    /* bias is c_i - c_j, a number that the caller gives with each token and head */
+    bool weighs;   /* the distance of a bias is the sum of weight[a] (q[a] - k[a]), not that of first coordinates */
+    int64_t weight[PE_AXES_MAX];
+    int64_t reach;       /* where it weighs: no pair that is reached is further apart; must be above 0 */
+    bool straight;       /* bias must be linear in the distance on each side of 0 */
+    int64_t flat;        /* measure must stay as it is from this distance on, on each side; 0: nowhere */
     pe_stage stage;      /* of content and bias */
     double scale;        /* softmax scale; 0: 1/sqrt(D) */
     double scale_factor; /* on whatever scale there is */
 
-    /* rotate: no element must be in two lanes, or in a lane and in rest, and all must be in one of them */
+    /* rotate: every element of a head must be in one lane of from, one of to, or in rest */
     const lane *from, *to; /* (P) elements read and written */
-    const pair *pair;      /* (P) */
+    const pair *pair;      /* (P) its axis must be one of the part's */
     int64_t pairs;
     const int64_t *rest; /* (rests) elements that do not turn */
     int64_t rests;
     bool turns_value, turns_output;
-    bool exact;     /* pair n's angle is (at[axis] * multiplier + shift) * frequency turns, not rounded on the way */
+    bool exact;     /* pair n's angle is (at[axis] * multiplier + shift) * frequency turns, not rounded on the way:
+                       then turn must be that, bit for bit */
     bool recentres; /* attention shifts positions so that the query stands at centre */
     int64_t centre;
     const double *decay; /* (P) ln of what a query's pair is multiplied by per position from centre, a key's by the
                             inverse; NULL: nothing */
     double magnitude;    /* where the angle is exact or trained: of cos and sin, beside the decay; must be above 0 */
-    bool gains;          /* gain is not 1 everywhere */
+    bool gains;          /* gain is not 1 everywhere: then the row must have it */
     bool trained;        /* frequencies are parameters, in radians per position; then exact must be false */
     int frequencies;     /* must be a tensor (kv_heads or 1, axes, P) */
 
     /* embed */
     int64_t width; /* of the code; must be 1 or more, and model_dim where it is added */
     bool concat;
-    waves waves;
+    waves waves; /* must fill the width */
 
     struct turn_plan *plan; /* core's: how loops want the rotation */
 };
@@ -134,7 +144,7 @@ struct pe_part {
 /* ------------------------------------------------ the row */
 
 typedef struct row {
-    pe_info info;       /* info.hooks must be the hooks that are filled */
+    pe_info info;       /* info.hooks must be those that are filled, here or by init */
     const pe_key *keys; /* (info.key_count) */
     unsigned excused;   /* claims that are measured otherwise than the row states them, and why (tests/test_claims.c) */
     const char *excuse;
@@ -145,7 +155,7 @@ typedef struct row {
      * element's gradient goes to. fractional: at may have fractions */
     void (*embed)(const part *p, pe_params w, const double *at, int64_t first, int64_t count, double *code);
     void (*embed_back)(const part *p, pe_params dw, const double *at, int64_t first, int64_t count,
-                       const double *dcode); /* must be there where the part learns */
+                       const double *dcode); /* must be there where embed reads parameters */
     bool fractional;
 
     /* rotate: pair n's turn; gain: a factor on the whole vector (NULL: 1) */
@@ -159,22 +169,22 @@ typedef struct row {
      * q - k around 0: what lies between two offsets that are reached is reached */
     bool (*reaches)(const part *p, const int64_t *q, const int64_t *k);
 
-    /* bias: each head's function of x = measure(distance) share(query). The distance is that of two places (place NULL:
-     * the first coordinate); measure NULL: the distance itself; share NULL: 1. So a table by distance holds a bias,
-     * whatever the length. The _back functions add to dw; bias_back returns the gradient to x */
-    int64_t (*place)(const part *p, const int64_t *at); /* must be linear: its differences are those of offsets */
+    /* bias: each head's function of x = measure(distance) share(query); measure NULL: the distance itself; share
+     * NULL: 1. So a table by distance holds a bias, whatever the length. The _back functions add to dw; bias_back
+     * returns the gradient to x, and must be there where there are parameters */
     double (*measure)(const part *p, pe_params w, int64_t distance); /* must rise or fall all the way on each side of 0
                                                                         where there are knots */
-    void (*measures)(const part *p, double *out, int64_t distance, int64_t count); /* falling distances; may be NULL */
-    double (*share)(const part *p, pe_params w, const int64_t *q);                 /* must have knots beside it */
+    void (*measures)(const part *p, double *out, int64_t distance,
+                     int64_t count);                               /* falling distances; must be measure */
+    double (*share)(const part *p, pe_params w, const int64_t *q); /* must have knots beside it */
     double (*bias)(const part *p, pe_params w, int64_t h, double x);
-    double (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db); /* as embed_back */
+    double (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db);
     void (*measure_back)(const part *p, pe_params w, pe_params dw, int64_t distance, double dm);
     void (*share_back)(const part *p, pe_params w, pe_params dw, const int64_t *q, double ds);
-    /* bias must be linear in x between these, at most so many, in any order */
+    /* bias must be linear in x between these, at most so many, in any order; knots NULL: it is not */
     int64_t (*knots)(const part *p);
     double (*knot)(const part *p, pe_params w, int64_t i);
-    /* where part.absolute is set instead: bias = absolute(k) - absolute(q) */
+    /* where part.absolute is set, and must be there: bias = absolute(k) - absolute(q) */
     double (*absolute)(const part *p, int64_t h, const int64_t *at);
     /* content and value are declared by init: as terms, or as a count */
 

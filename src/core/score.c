@@ -9,6 +9,8 @@ double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t 
     if (t->table < 0)
         return t->entry(p, r, d);
     const tensor *x = &p->tensor[t->table];
+    if (r < 0 || r >= x->shape[0])
+        return 0;
     int64_t h = x->shape[1] == 1 ? 0 : head;
     return param(p, w, t->table, (r * x->shape[1] + h) * x->shape[2] + d);
 }
@@ -18,13 +20,20 @@ void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int6
     if (t->table < 0)
         return;
     const tensor *s = &p->tensor[t->table];
+    if (r < 0 || r >= s->shape[0])
+        return;
     int64_t h = s->shape[1] == 1 ? 0 : head;
     grad(p, dw, t->table, (r * s->shape[1] + h) * s->shape[2] + d, x);
 }
 
+static int64_t depth(const part *p, const term *t)
+{
+    return t->input ? t->input : p->shape.head_dim;
+}
+
 static double extra_of(const part *p, pe_params w, const term *t, int64_t head, int64_t d)
 {
-    return t->extra < 0 ? 0 : param(p, w, t->extra, head * p->shape.head_dim + d);
+    return t->extra < 0 ? 0 : param(p, w, t->extra, head * depth(p, t) + d);
 }
 
 /* The pair (i, j) of a tile, one head. */
@@ -34,28 +43,29 @@ typedef struct cell {
     int64_t head;
     const uint8_t *seen; /* (Tk) of this query and head, or NULL */
     int64_t q_at[PE_AXES_MAX], k_at[PE_AXES_MAX];
-    vec q, k, dq, dk;
+    vec q, k, dq, dk, relative, drelative;
 } cell;
 
 static double term_value(const part *p, const term *t, const cell *c)
 {
     int64_t r = t->index(p, c->q_at[0] - c->k_at[0]);
-    vec x = t->side == PE_QUERY ? c->q : c->k;
+    vec x = t->input ? c->relative : t->side == PE_QUERY ? c->q : c->k;
     double sum = 0;
-    for (int64_t d = 0; d < p->shape.head_dim; d++)
+    for (int64_t d = 0; d < depth(p, t); d++)
         sum += (vec_get(x, d) + extra_of(p, c->w, t, c->head, d)) * part_entry(p, c->w, t, r, c->head, d);
     return sum;
 }
 
 static void term_back(const part *p, const term *t, const cell *c, double ds)
 {
-    int64_t r = t->index(p, c->q_at[0] - c->k_at[0]);
-    vec x = t->side == PE_QUERY ? c->q : c->k, dx = t->side == PE_QUERY ? c->dq : c->dk;
-    for (int64_t d = 0; d < p->shape.head_dim; d++) {
+    int64_t r = t->index(p, c->q_at[0] - c->k_at[0]), D = depth(p, t);
+    vec x = t->input ? c->relative : t->side == PE_QUERY ? c->q : c->k;
+    vec dx = t->input ? c->drelative : t->side == PE_QUERY ? c->dq : c->dk;
+    for (int64_t d = 0; d < D; d++) {
         double x_grad = ds * part_entry(p, c->w, t, r, c->head, d);
         vec_add(dx, d, x_grad);
         if (t->extra >= 0)
-            grad(p, c->dw, t->extra, c->head * p->shape.head_dim + d, x_grad);
+            grad(p, c->dw, t->extra, c->head * D + d, x_grad);
         part_entry_grad(p, c->dw, t, r, c->head, d, ds * (vec_get(x, d) + extra_of(p, c->w, t, c->head, d)));
     }
 }
@@ -80,9 +90,11 @@ static cell cell_of(const pe_encoding *e, pe_params w, const pe_tile *t, const p
     if (t->seen)
         c.seen = t->seen + h * t->seen_head_stride + i * t->k_at.tokens;
     c.q = row_vec(t->q, i, h);
+    c.relative = row_vec(t->relative, i, h);
     if (g) {
         c.dw = g->dparams;
         c.dq = row_vec(g->dq, i, h);
+        c.drelative = row_vec(g->drelative, i, h);
     }
     position(t->q_at, i, c.q_at);
     return c;
@@ -182,9 +194,17 @@ static bool seen_at(const pe_tile *t, int64_t h, int64_t i, int64_t j)
     return !t->seen || t->seen[h * t->seen_head_stride + i * t->k_at.tokens + j];
 }
 
+int64_t place_by(const int64_t *weight, const int64_t *at, int64_t axes)
+{
+    uint64_t place = 0;
+    for (int64_t a = 0; a < axes; a++)
+        place += (uint64_t)weight[a] * (uint64_t)at[a];
+    return (int64_t)place;
+}
+
 int64_t part_place(const part *p, const int64_t *at)
 {
-    return p->row->place ? p->row->place(p, at) : at[0];
+    return p->weighs ? place_by(p->weight, at, p->axes) : at[0];
 }
 
 double part_measure(const part *p, pe_params w, int64_t distance)
@@ -230,9 +250,31 @@ static void bias_grad(const part *p, pe_params w, pe_params dw, int64_t h, const
         p->row->share_back(p, w, dw, g->q, dx * g->measure);
 }
 
+/* Gates are the caller's: nothing of a position is in them. */
+static void gates_of(const pe_encoding *e, const pe_tile *t, const pe_tile_grad *g)
+{
+    for (int64_t h = 0; h < e->shape.heads; h++)
+        for (int64_t i = 0; i < t->q_at.tokens; i++)
+            for (int64_t j = 0; j < t->k_at.tokens; j++) {
+                if (!seen_at(t, h, i, j))
+                    continue;
+                double ds = g ? vec_get(row_vec(g->dscore, i, h), j) : 0;
+                if (g) {
+                    vec_add(row_vec(g->dq_gates, i, h), 0, ds);
+                    vec_add(row_vec(g->dk_gates, j, h), 0, -ds);
+                } else
+                    vec_add(row_vec(t->score, i, h), j,
+                            vec_get(row_vec(t->q_gates, i, h), 0) - vec_get(row_vec(t->k_gates, j, h), 0));
+            }
+}
+
 /* A gap is measured once, for the first head that sees it. */
 static void bias_of(const pe_encoding *e, const part *p, pe_params w, const pe_tile *t, const pe_tile_grad *g)
 {
+    if (p->gates) {
+        gates_of(e, t, g);
+        return;
+    }
     for (int64_t i = 0; i < t->q_at.tokens; i++)
         for (int64_t j = 0; j < t->k_at.tokens; j++) {
             int64_t q[PE_AXES_MAX], k[PE_AXES_MAX], h = 0, H = e->shape.heads;

@@ -9,7 +9,8 @@
 
 double part_measure(const part *p, pe_params w, int64_t distance);
 int64_t part_place(const part *p, const int64_t *at);
-double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d);
+int64_t place_by(const int64_t *weight, const int64_t *at, int64_t axes); /* wraps: hidden pairs may lie anywhere */
+double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d); /* 0 outside */
 void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int64_t head, int64_t d, double x);
 
 /* One key more of a term that counts (core/count.c): what it sees of a query and head, and the count with this key. */

@@ -81,6 +81,33 @@ unsigned pe_encoding_hooks_at(const pe_encoding *e, pe_stage stage)
     return hooks;
 }
 
+pe_inputs pe_encoding_inputs(const pe_encoding *e)
+{
+    pe_inputs in = { false, e ? e->relative : 0 };
+    for (int n = 0; e && n < e->parts; n++)
+        in.gates = in.gates || e->part[n].gates;
+    return in;
+}
+
+/* Inputs that an encoding takes must be given, and those that it does not take must not. */
+pe_status check_input(pe_view *v, const char *name, bool taken, extent size, pe_error *err)
+{
+    if (taken && !v->data)
+        return pe_fail(err, PE_ERR_NULL, "%s is NULL; the encoding takes it (pe_encoding_inputs)", name);
+    if (!taken && v->data)
+        return pe_fail(err, PE_ERR_UNSUITED, "%s is given; the encoding takes none", name);
+    return taken ? check_view(v, name, size, READS, err) : PE_OK;
+}
+
+pe_status check_input_grad(pe_view *v, const char *name, bool taken, extent size, pe_error *err)
+{
+    if (!v->data)
+        *v = (pe_view){ 0 };
+    else if (!taken)
+        return pe_fail(err, PE_ERR_UNSUITED, "%s is given; the encoding takes no such input", name);
+    return v->data ? check_view(v, name, size, WRITES, err) : PE_OK;
+}
+
 bool pe_encoding_carries(const pe_encoding *e)
 {
     for (int n = 0; e && n < e->parts; n++)
@@ -105,6 +132,16 @@ static pe_status check_tile(const pe_encoding *e, pe_stage stage, pe_params w, p
         TRY(check_view(&t->k, "k", (extent){ 1, t->k_at.tokens, s->kv_heads, s->head_dim }, READS, err));
     } else
         t->q = t->k = (pe_view){ 0 };
+    pe_inputs in = pe_encoding_inputs(e);
+    if (content) {
+        t->q_gates = t->k_gates = (pe_view){ 0 };
+        TRY(check_input(&t->relative, "relative", in.relative, (extent){ 1, t->q_at.tokens, s->heads, in.relative },
+                        err));
+    } else {
+        t->relative = (pe_view){ 0 };
+        TRY(check_input(&t->q_gates, "q_gates", in.gates, (extent){ 1, t->q_at.tokens, s->heads, 1 }, err));
+        TRY(check_input(&t->k_gates, "k_gates", in.gates, (extent){ 1, t->k_at.tokens, s->heads, 1 }, err));
+    }
     if ((uintptr_t)t->carry % sizeof(double))
         return pe_fail(err, PE_ERR_ALIGN, "carry is not aligned to its 8-byte elements");
     TRY(check_seen(e, t, err));
@@ -115,12 +152,14 @@ static pe_status forward(const pe_encoding *e, pe_stage stage, pe_params w, cons
                          pe_error *err)
 {
     CHECK_POINTER(pe_encoding, e, "the encoding");
-    CHECK_POINTER(pe_tile, tile, "the tile");
-    pe_tile t = *tile;
+    pe_tile t;
+    CHECK_STRUCT(pe_tile, &t, tile, "the tile");
     TRY(check_tile(e, stage, w, &t, &t.score, "score", WRITES, content, err));
     CHECK_MEMORY(false, view_region("score", t.score, WRITES), view_region("q", t.q, READS),
                  view_region("k", t.k, READS), positions_region("q_at", t.q_at), positions_region("k_at", t.k_at),
-                 params_region("params", w, READS), array_region("seen", t.seen, seen_bytes(e, &t), 1, READS),
+                 view_region("q_gates", t.q_gates, READS), view_region("k_gates", t.k_gates, READS),
+                 view_region("relative", t.relative, READS), params_region("params", w, READS),
+                 array_region("seen", t.seen, seen_bytes(e, &t), 1, READS),
                  array_region("carry", t.carry, t.score.tokens, (size_t)e->shape.heads * sizeof(double), WRITES));
     (content ? score_content : score_bias)(e, stage, w, &t);
     return pe_pass(err);
@@ -140,14 +179,24 @@ static pe_status backward(const pe_encoding *e, pe_stage stage, pe_params w, con
                           const pe_tile_grad *grads, bool content, pe_error *err)
 {
     CHECK_POINTER(pe_encoding, e, "the encoding");
-    CHECK_POINTER(pe_tile, tile, "the tile");
-    CHECK_POINTER(pe_tile_grad, grads, "the gradient");
-    pe_tile t = *tile;
-    pe_tile_grad g = *grads;
+    pe_tile t;
+    pe_tile_grad g;
+    CHECK_STRUCT(pe_tile, &t, tile, "the tile");
+    CHECK_STRUCT(pe_tile_grad, &g, grads, "the gradient");
     TRY(check_tile(e, stage, w, &t, &g.dscore, "dscore", READS, content, err));
     TRY(check_grads(e, g.dparams, err));
     if (t.carry && pe_encoding_carries(e))
         return pe_fail(err, PE_ERR_UNSUITED, "carry is given; the gradient wants all keys in one tile and carry NULL");
+    const pe_shape *shape = &e->shape;
+    pe_inputs in = pe_encoding_inputs(e);
+    if (content)
+        g.dq_gates = g.dk_gates = (pe_view){ 0 };
+    else
+        g.drelative = (pe_view){ 0 };
+    TRY(check_input_grad(&g.dq_gates, "dq_gates", in.gates, (extent){ 1, t.q_at.tokens, shape->heads, 1 }, err));
+    TRY(check_input_grad(&g.dk_gates, "dk_gates", in.gates, (extent){ 1, t.k_at.tokens, shape->heads, 1 }, err));
+    TRY(check_input_grad(&g.drelative, "drelative", in.relative,
+                         (extent){ 1, t.q_at.tokens, shape->heads, in.relative }, err));
     if (!content || !g.dq.data)
         g.dq = (pe_view){ 0 };
     if (!content || !g.dk.data)
@@ -157,6 +206,9 @@ static pe_status backward(const pe_encoding *e, pe_stage stage, pe_params w, con
     if (g.dk.data)
         TRY(check_view(&g.dk, "dk", (extent){ 1, t.k_at.tokens, e->shape.kv_heads, e->shape.head_dim }, WRITES, err));
     CHECK_MEMORY(false, view_region("dq", g.dq, WRITES), view_region("dk", g.dk, WRITES),
+                 view_region("dq_gates", g.dq_gates, WRITES), view_region("dk_gates", g.dk_gates, WRITES),
+                 view_region("drelative", g.drelative, WRITES), view_region("q_gates", t.q_gates, READS),
+                 view_region("k_gates", t.k_gates, READS), view_region("relative", t.relative, READS),
                  params_region("dparams", g.dparams, WRITES), view_region("dscore", g.dscore, READS),
                  view_region("q", t.q, READS), view_region("k", t.k, READS), positions_region("q_at", t.q_at),
                  positions_region("k_at", t.k_at), params_region("params", w, READS),

@@ -82,6 +82,7 @@ static pe_status init(part *p, pe_error *err)
         p->stage = PE_BEFORE_SCALE;
     }
     p->absolute = num(p, PRODUCTS) != 0;
+    p->straight = !p->absolute;
     if (p->absolute)
         p->claims &= ~(PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE);
     if (num(p, FORM) != 0)
@@ -117,12 +118,6 @@ static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, dou
     if (p->tensors)
         grad(p, dw, 0, h, -db * x);
     return 0; /* nothing to train lies below x */
-}
-
-static int64_t knots(const part *p)
-{
-    (void)p;
-    return 0;
 }
 
 static double product(const part *p, int64_t h, const int64_t *at)
@@ -163,7 +158,6 @@ const row pe_row_alibi = {
     .measure = measure,
     .bias = bias,
     .bias_back = bias_back,
-    .knots = knots,
     .absolute = product,
     .tell_bias = tell_term,
 };

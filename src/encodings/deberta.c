@@ -45,12 +45,12 @@ static pe_status init(part *p, pe_error *err)
     for (int side = 0; side < 2; side++) {
         if (!(on & 1 << side))
             continue;
-        p->term[p->terms++] = (term){ side ? PE_KEY : PE_QUERY, p->tensors, NULL, -1, row_of };
+        p->term[p->terms++] =
+            (term){ .side = side ? PE_KEY : PE_QUERY, .table = p->tensors, .extra = -1, .index = row_of };
         TRY(part_tensor(
             p,
             (tensor){ .name = names[side],
-                      .about =
-                          "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected",
+                      .about = "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected",
                       .rank = 3,
                       .shape = { 2 * span, p->shape.heads, p->shape.head_dim },
                       .fill = FILL_NORMAL,

@@ -42,7 +42,11 @@ static pe_status init(part *p, pe_error *err)
     for (int side = 0; side < 2; side++) {
         if (!(on & 1 << side))
             continue;
-        p->term[p->terms++] = (term){ side ? PE_VALUE : PE_QUERY, learned ? p->tensors : -1, sinusoid, -1, clip };
+        p->term[p->terms++] = (term){ .side = side ? PE_VALUE : PE_QUERY,
+                                      .table = learned ? p->tensors : -1,
+                                      .entry = sinusoid,
+                                      .extra = -1,
+                                      .index = clip };
         if (learned)
             TRY(part_tensor(p,
                             (tensor){ .name = names[side],

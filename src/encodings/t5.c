@@ -47,6 +47,7 @@ static pe_status init(part *p, pe_error *err)
         return pe_fail(err, PE_ERR_RANGE,
                        "t5: max is %lld; needs more than the %lld distances that have a bucket of their own",
                        (long long)whole(p, MAX), (long long)(side / 2));
+    p->flat = whole(p, MAX);
     if (num(p, SCALE) == 0)
         p->scale = 1;
     return part_tensor(p,

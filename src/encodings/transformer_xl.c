@@ -62,8 +62,7 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
     TRY(part_tensor(
         p,
         (tensor){ .name = "r",
-                  .about =
-                      "row (i-j) + ahead: distances -ahead .. back in rising order; sinusoids, projected",
+                  .about = "row (i-j) + ahead: distances -ahead .. back in rising order; sinusoids, projected",
                   .rank = 3,
                   .shape = { back + ahead + 1, H, D },
                   .fill = FILL_ROW,
@@ -85,8 +84,8 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
                               .fill = FILL_NORMAL,
                               .a = 0.02 },
                     err));
-    p->term[p->terms++] = (term){ PE_QUERY, R, NULL, V, row_of };
-    p->term[p->terms++] = (term){ PE_KEY, U, NULL, -1, first_row };
+    p->term[p->terms++] = (term){ .side = PE_QUERY, .table = R, .extra = V, .index = row_of };
+    p->term[p->terms++] = (term){ .side = PE_KEY, .table = U, .extra = -1, .index = first_row };
     return PE_OK;
 }
 

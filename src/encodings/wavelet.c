@@ -37,7 +37,7 @@ static pe_status init(part *p, pe_error *err)
     if (p->shape.head_dim == whole(p, SCALES)) /* no shifts: psi is even */
         p->claims |= PE_CLAIM_SYMMETRIC;
     p->stage = PE_BEFORE_SCALE;
-    p->term[p->terms++] = (term){ PE_QUERY, -1, ricker, -1, own_row };
+    p->term[p->terms++] = (term){ .side = PE_QUERY, .table = -1, .entry = ricker, .extra = -1, .index = own_row };
     return PE_OK;
 }
 

@@ -22,6 +22,11 @@ static pe_status init(part *p, pe_error *err)
     for (int64_t a = 0; a < p->axes; a++)
         if (v->list[a] != floor(v->list[a]) || !checked_mul(&rows, rows, 2 * (int64_t)v->list[a] - 1))
             return part_fail(p, err, WINDOW, "needs whole numbers whose offsets can be counted in 64 bits");
+    p->weighs = true; /* offsets along all axes as one number, (2w-1) dy + dx: the row, counted from the middle */
+    p->reach = rows / 2;
+    p->weight[p->axes - 1] = 1;
+    for (int64_t a = p->axes - 2; a >= 0; a--)
+        p->weight[a] = p->weight[a + 1] * (2 * (int64_t)v->list[a + 1] - 1);
     return part_tensor(p,
                        (tensor){ .name = "table",
                                  .about = "row (dy + h-1)(2w-1) + dx + w-1, query minus key",
@@ -38,15 +43,6 @@ static bool reaches(const part *p, const int64_t *q, const int64_t *k)
         if (fabs((double)(q[a] - k[a])) >= p->value[WINDOW].list[a])
             return false;
     return true;
-}
-
-/* Offsets along all axes as one number: (2w-1) y + x of cells, so that the difference of two places is a row. */
-static int64_t place(const part *p, const int64_t *at)
-{
-    uint64_t place = 0; /* hidden pairs may lie anywhere: wraps */
-    for (int64_t a = 0; a < p->axes; a++)
-        place = place * (2 * (uint64_t)p->value[WINDOW].list[a] - 1) + (uint64_t)at[a];
-    return (int64_t)place;
 }
 
 /* The middle row is that of the query's own place; pairs out of reach may have any distance. */
@@ -71,7 +67,10 @@ static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, dou
 
 static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
 {
-    int64_t row_at = (int64_t)row_of(p, w, place(p, q) - place(p, k)), last = p->axes - 1;
+    int64_t distance = 0, last = p->axes - 1;
+    for (int64_t a = 0; a <= last; a++)
+        distance += p->weight[a] * (q[a] - k[a]);
+    int64_t row_at = (int64_t)row_of(p, w, distance);
     for (int64_t a = 0; a < last; a++)
         tell_say(out, "(");
     for (int64_t a = 0; a <= last; a++) {
@@ -100,7 +99,6 @@ const row pe_row_window = {
               .also = "swin|relative_position_bias_table" },
     .init = init,
     .reaches = reaches,
-    .place = place,
     .measure = row_of,
     .bias = bias,
     .bias_back = bias_back,

@@ -72,6 +72,12 @@ static void line_c(float *y, const float *x, float a, float b, int64_t n)
         y[j] += a * x[j] + b;
 }
 
+static void ramp_c(float *y, int64_t x, float a, float b, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += a * (float)(x - j) + b;
+}
+
 static float sum_c(const float *x, int64_t n)
 {
     float sum = 0;
@@ -171,6 +177,7 @@ void attend_c(kernels *k)
     k->add_one = add_one_c;
     k->axpy = axpy_c;
     k->line = line_c;
+    k->ramp = ramp_c;
     k->sum = sum_c;
     k->dot = dot_c;
     k->cap = cap_c;

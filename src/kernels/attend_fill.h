@@ -21,6 +21,7 @@ static void attend_fill(kernels *k)
     k->add_one = add_one_v;
     k->axpy = axpy_v;
     k->line = line_v;
+    k->ramp = ramp_v;
     k->sum = sum_v;
     k->dot = dot_v;
     k->cap = cap_v;

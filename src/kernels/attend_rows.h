@@ -76,6 +76,22 @@ static void line_v(float *y, const float *x, float a, float b, int64_t n)
     }
 }
 
+/* Below 2^24 a whole number less a each's is a float; beyond it each is converted. */
+static void ramp_v(float *y, int64_t x, float a, float b, int64_t n)
+{
+    float each[VW];
+    bool near = x < 1 << 24 && x - n > -(1 << 24);
+    for (int l = 0; l < VW; l++)
+        each[l] = (float)l;
+    vf step = vf_load(each);
+    for (int64_t j = 0; j < n; j += VW) {
+        for (int l = 0; !near && l < VW; l++)
+            each[l] = (float)(x - j - l);
+        vf at = near ? vf_sub(vf_set((float)(x - j)), step) : vf_load(each);
+        vf_put(y + j, vf_add(vf_get(y + j, n - j), vf_add(vf_mul(vf_set(a), at), vf_set(b))), n - j);
+    }
+}
+
 static void score_grad_v(float *ds, const float *p, const float *dp, float mean, int64_t n)
 {
     for (int64_t j = 0; j < n; j += VW) {

@@ -34,12 +34,14 @@ typedef struct kernels {
     /* s = exp(s - lse), 0 where s is -inf or lse is. n is a multiple of LANES. */
     void (*weigh)(float *s, int64_t n, float lse);
 
-    /* Rows of n elements, any n; scale to line bit for bit, each product and sum rounded. */
+    /* Rows of n elements, any n; scale to ramp bit for bit, each product and sum rounded. */
     void (*scale)(float *y, float a, int64_t n);                         /* y *= a                    */
     void (*add)(float *y, const float *x, int64_t n);                    /* y += x                    */
     void (*add_one)(float *y, float a, int64_t n);                       /* y += a                    */
     void (*axpy)(float *y, float a, const float *x, int64_t n);          /* y += a x                  */
     void (*line)(float *y, const float *x, float a, float b, int64_t n); /* y += a x + b              */
+    /* y[j] += a (x - j) + b, where x - j is rounded once */
+    void (*ramp)(float *y, int64_t x, float a, float b, int64_t n);
     float (*sum)(const float *x, int64_t n);
     float (*dot)(const float *x, const float *y, int64_t n);
     void (*cap)(float *y, float cap, int64_t n);                   /* y = cap tanh(y / cap)     */

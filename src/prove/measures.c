@@ -59,7 +59,7 @@ static bool serves(const measure_encoding *m, double *room, int64_t length)
     measure_place_one(last, length - 1, length, axes);
     pe_positions q = pe_positions_of(last, PE_I64, 1, 1, axes), k = pe_positions_of(first, PE_I64, 1, 1, axes);
     pe_view x = pe_view_of(room + H, PE_F64, 1, 1, H, D);
-    pe_tile t = { .score = pe_view_of(room, PE_F64, 1, 1, H, 1), .q = x, .k = x, .q_at = q, .k_at = k };
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(room, PE_F64, 1, 1, H, 1), .q = x, .k = x, .q_at = q, .k_at = k };
     bool ok = !pe_embed(m->e, pe_view_of(room + H + H * D, PE_F64, 1, 1, 1, measure_width(m)),
                         pe_view_of(room + H + H * D, PE_F64, 1, 1, 1, m->shape.model_dim), q,
                         &PE_MAKE(pe_run, .params = m->w), NULL) ||

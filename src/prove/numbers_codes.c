@@ -58,7 +58,7 @@ static pe_status score_codes(double *out, const codes *c, pe_error *err)
 {
     int64_t H = c->m.shape.heads, D = c->m.shape.head_dim, last[PE_AXES_MAX];
     memcpy(last, c->at + (PLACES - 1) * c->axes, (size_t)c->axes * sizeof *last);
-    pe_tile t = { .score = pe_view_of(out, PE_F64, 1, 1, H, PLACES),
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(out, PE_F64, 1, 1, H, PLACES),
                   .q = pe_view_of(c->q, PE_F64, 1, 1, H, D),
                   .k = pe_view_of(c->k, PE_F64, 1, PLACES, H, D),
                   .q_at = pe_positions_of(last, PE_I64, 1, 1, c->axes),

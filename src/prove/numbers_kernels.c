@@ -16,7 +16,7 @@ static pe_status bare_bias(trial *t, pe_error *err)
     double *none = measure_memory(t->size, 1, err), scale = pe_encoding_scale(t->m.e);
     if (!none)
         return PE_ERR_NOMEM;
-    pe_tile tile = { .score = pe_view_of(t->bias, PE_F64, 1, T, H, T),
+    pe_tile tile = { .size = sizeof(pe_tile), .score = pe_view_of(t->bias, PE_F64, 1, T, H, T),
                      .q = trial_view(t, none),
                      .k = trial_view(t, none),
                      .q_at = trial_places(t),

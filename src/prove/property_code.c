@@ -44,7 +44,7 @@ static pe_status turn_code(property_subject *s, const int64_t *at, int64_t n, do
 pe_status property_terms(const property_subject *s, double *score, pe_view q, pe_view k, const int64_t *q_at,
                          const int64_t *k_at, pe_stage stage)
 {
-    pe_tile t = { .score = pe_view_of(score, PE_F64, 1, q.tokens, s->shape.heads, k.tokens),
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, q.tokens, s->shape.heads, k.tokens),
                   .q = q,
                   .k = k,
                   .q_at = property_positions(s, q_at, q.tokens),

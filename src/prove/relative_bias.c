@@ -48,7 +48,7 @@ static pe_status ruler_open(ruler *r, const prove_given *g, pe_error *err)
 static pe_status ruler_read(ruler *r, pe_error *err)
 {
     int64_t H = r->m.shape.heads, D = r->m.shape.head_dim, n = r->length;
-    pe_tile t = { .score = pe_view_of(r->term, PE_F64, 1, 1, H, n),
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(r->term, PE_F64, 1, 1, H, n),
                   .q = pe_view_of(r->q, PE_F64, 1, 1, H, D),
                   .k = pe_view_of(r->k, PE_F64, 1, n, H, D),
                   .q_at = pe_positions_of(r->at, PE_I64, 1, 1, 1),

@@ -99,7 +99,7 @@ static pe_status score_at(double *score, const measure_encoding *m, const double
         PROVE_TRY(pe_rotate(m->e, (pe_side)side, pe_view_of(both[side], PE_F64, 1, 1, 1, D),
                             pe_view_of((void *)(uintptr_t)from[side], PE_F64, 1, 1, 1, D), where[side], NULL, err));
     *score = measure_dot(a, b, D);
-    pe_tile t = { .score = pe_view_of(score, PE_F64, 1, 1, 1, 1),
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, 1, 1, 1),
                   .q = pe_view_of(a, PE_F64, 1, 1, 1, D),
                   .k = pe_view_of(b, PE_F64, 1, 1, 1, D),
                   .q_at = where[0],

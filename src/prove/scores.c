@@ -94,7 +94,7 @@ static pe_status one_side(double *to, scores *s, pe_side side, bool there, pe_er
 static pe_status terms(double *out, const scores *s, pe_stage stage, pe_error *err)
 {
     int64_t T = s->tokens, H = s->m.shape.heads, D = s->m.shape.head_dim;
-    pe_tile tile = { .score = pe_view_of(out, PE_F64, 1, T, H, T),
+    pe_tile tile = { .size = sizeof(pe_tile), .score = pe_view_of(out, PE_F64, 1, T, H, T),
                      .q = pe_view_of(s->q, PE_F64, 1, T, H, D),
                      .k = pe_view_of(s->k, PE_F64, 1, T, H, D),
                      .q_at = places(s),

@@ -126,7 +126,7 @@ static pe_status score(layer *l, const show_subject *s, const show_request *r, p
     if (!with)
         return PE_OK;
     return show_scores(s,
-                       &(pe_tile){ .score = pe_view_of(l->score, PE_F64, 1, T, H, T),
+                       &(pe_tile){ .size = sizeof(pe_tile), .score = pe_view_of(l->score, PE_F64, 1, T, H, T),
                                    .q = pe_view_of(l->q, PE_F64, 1, T, H, D),
                                    .k = pe_view_of(l->k, PE_F64, 1, T, Hkv, D),
                                    .q_at = where,

@@ -150,7 +150,7 @@ static pe_status add_terms(double *out, const show_subject *s, const show_reques
         look(c.seen, q, k, r->axis, causal);
         /* Terms that count keys decide for themselves what they count where nothing is hidden. */
         status = show_scores(s,
-                             &(pe_tile){ .score = pe_view_of(out, PE_F64, 1, q.tokens, H, k.tokens),
+                             &(pe_tile){ .size = sizeof(pe_tile), .score = pe_view_of(out, PE_F64, 1, q.tokens, H, k.tokens),
                                          .q = pe_view_of(c.q, PE_F64, 1, q.tokens, H, D),
                                          .k = pe_view_of(c.k, PE_F64, 1, k.tokens, s->shape.kv_heads, D),
                                          .q_at = q,

@@ -142,7 +142,8 @@ static pe_status embed_words(walk_scene *s, pe_error *err)
 
 double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, char *text, size_t room)
 {
-    pe_question asked = { .params = s->params,
+    pe_question asked = { .size = sizeof asked,
+                          .params = s->params,
                           .q_at = walk_scene_at(s, s->query),
                           .k_at = s->at,
                           .q = s->with.q,

@@ -59,7 +59,7 @@ static pe_status turn_all(attending *a, const walk_scene *s, pe_error *err)
 static pe_status add_terms(double out[WORDS], attending *a, const walk_scene *s, pe_stage stage, pe_error *err)
 {
     double score[WALK_HEADS_MAX * WORDS] = { 0 }; /* (H, T) */
-    pe_tile tile = { .score = pe_view_of(score, PE_F64, 1, 1, s->heads, WORDS),
+    pe_tile tile = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, 1, s->heads, WORDS),
                      .q = same_for_heads(s, a->q, 1, a->D),
                      .k = same_for_heads(s, a->k, WORDS, a->D),
                      .q_at = at_query(s, a),

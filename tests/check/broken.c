@@ -74,6 +74,18 @@ static void line_forgets_b(float *y, const float *x, float a, float b, int64_t n
     right.line(y, x, a, n == 1 ? 0 : b, n);
 }
 
+static void ramp_rounds_its_start(float *y, int64_t x, float a, float b, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += a * ((float)x - (float)j) + b;
+}
+
+static void ramp_climbs(float *y, int64_t x, float a, float b, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += a * (float)(x + j) + b;
+}
+
 static float sum_skips_one(const float *x, int64_t n)
 {
     return n == 257 ? right.sum(x + 1, n - 1) : right.sum(x, n);
@@ -326,6 +338,8 @@ static const struct breakage {
     BREAK(axpy, axpy_fuses),
     BREAK(line, line_forgets_b),
     BREAK(line, line_fuses),
+    BREAK(ramp, ramp_rounds_its_start),
+    BREAK(ramp, ramp_climbs),
     BREAK(sum, sum_skips_one),
     BREAK(dot, dot_flushes_denormals),
     BREAK(score_grad, score_grad_multiplies_by_zero),

@@ -64,6 +64,19 @@ void call_line(const kernels *k, const problem *p, void *const *at)
     k->line(at[0], at[1], p->a, p->b, p->n);
 }
 
+/* From a whole number that float32 has exactly, or no longer, or crosses. */
+void make_ramp(problem *p)
+{
+    static const int64_t from[] = { 0, 100, -100, 1 << 24, -(1 << 24), INT64_C(1) << 36, -(INT64_C(1) << 36) };
+    draw_row(p, false);
+    p->d = from[draw_range(p, 0, COUNT(from) - 1)] + draw_range(p, -40, 40);
+}
+
+void call_ramp(const kernels *k, const problem *p, void *const *at)
+{
+    k->ramp(at[0], p->d, p->a, p->b, p->n);
+}
+
 /* ---------------------------------------------------------------- one number of a row */
 
 void make_sum(problem *p)

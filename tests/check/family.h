@@ -19,6 +19,7 @@ FAMILY(add);
 FAMILY(add_one);
 FAMILY(axpy);
 FAMILY(line);
+FAMILY(ramp);
 FAMILY(sum);
 FAMILY(dot);
 FAMILY(cap);

@@ -22,6 +22,7 @@ const kernel table[] = {
     { KERNEL(add_one), NULL, 0, 0, 0, exact, false, 0 },
     { KERNEL(axpy), NULL, 0, 0, 0, exact, false, 0 },
     { KERNEL(line), NULL, 0, 0, 0, exact, false, 0 },
+    { KERNEL(ramp), NULL, 0, 0, 0, exact, false, 0 },
     { KERNEL(sum), truth_sum, 0, 0.5, 0, "n terms in any order: (n - 1) u; sums do not underflow", false, 0 },
     { KERNEL(dot), truth_dot, 1, 0.5, TINY, summed, false, 0 },
     { KERNEL(cap), truth_cap, 4, 0, 100 * TINY,

@@ -129,7 +129,7 @@ static pe_status probe_content(golden *c, const pe_encoding *e, pe_positions q_a
         q[i * D] = 1;
     TRY(params_new(c, e, &w));
     TRY(params_number_rows(c, e, w, "key_table"));
-    pe_tile t = { .score = pe_view_of(*out, PE_F64, 1, Tq, 1, Tk), .q = pe_view_of(q, PE_F64, 1, Tq, 1, D),
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(*out, PE_F64, 1, Tq, 1, Tk), .q = pe_view_of(q, PE_F64, 1, Tq, 1, D),
                   .k = pe_view_of(k, PE_F64, 1, Tk, 1, D), .q_at = q_at, .k_at = k_at };
     return pe_encoding_content(e, PE_BEFORE_SCALE, w, &t, &c->err);
 }

@@ -111,6 +111,6 @@ pe_status bias_tile(golden *c, const pe_encoding *e, pe_stage stage, pe_params w
     *out = golden_alloc(c, q_at.tokens * H * k_at.tokens, sizeof **out);
     if (!*out)
         return PE_ERR_NOMEM;
-    pe_tile t = { .score = pe_view_of(*out, PE_F64, 1, q_at.tokens, H, k_at.tokens), .q_at = q_at, .k_at = k_at };
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(*out, PE_F64, 1, q_at.tokens, H, k_at.tokens), .q_at = q_at, .k_at = k_at };
     return pe_encoding_bias(e, stage, w, &t, &c->err);
 }
