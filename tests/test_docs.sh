@@ -63,7 +63,7 @@ cd "$added"
 build() {
   mkdir -p o && cd o && ${CC:-cc} -std=c11 -O2 -ffp-contract=off -Wall -Wextra -Werror -I../include -I../src -c \
     ../src/base/*.c ../src/core/*.c ../src/encodings/*.c ../src/kernels/*.c ../src/attention/*.c ../src/prove/property*.c \
-    ../src/prove/measure.c ../src/prove/measure_spec.c ../src/zoo/spec_read.c ../src/zoo/spec_edit.c ../src/io/numbers.c &&
+    ../src/prove/measure.c ../src/prove/measure_spec.c ../src/zoo/spec_read.c ../src/zoo/spec_edit.c ../src/zoo/look.c ../src/io/numbers.c &&
     ${CC:-cc} -std=c11 -O2 -I../include -I../src -c ../src/io/error.c -o io_error.o && cd ..
 }
 check "the library builds with gaussian" build

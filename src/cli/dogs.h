@@ -17,7 +17,6 @@ typedef struct scene {
     double out[TOKENS * WIDTH];
     bool out_of_reach; /* the encoding does not serve keys ahead of their query */
     double *embedded;  /* (T, width); freed when played */
-    void *work;
 } scene;
 
 /* s->out is the output of words under spec; s owns nothing afterwards. */

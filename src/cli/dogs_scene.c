@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/dogs.h"
 
+#include "zoo/look.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -62,17 +64,12 @@ static cli_exit embed(scene *s, int64_t width)
 static cli_exit attend(scene *s)
 {
     pe_error err;
-    size_t bytes = 0;
     pe_view v = pe_view_of(s->out, PE_F64, 1, TOKENS, HEADS, HEAD_DIM);
     pe_attention a = PE_MAKE(pe_attention, .out = v, .q = v, .k = v, .v = v, .q_at = s->job.at, .k_at = s->job.at);
     a.q.data = s->qkv[0];
     a.k.data = s->qkv[1];
     a.v.data = s->qkv[2];
-    if (pe_reference_work(s->job.e, &a, &bytes, &err))
-        return job_fail(&s->job, &err);
-    CLI_TRY(array_memory(s->job.args, &s->work, "attention's work memory", (int64_t)bytes, 1));
-    pe_status status = pe_reference_forward(
-        s->job.e, &a, &PE_MAKE(pe_run, .params = s->job.params, .work = s->work, .work_bytes = bytes), &err);
+    pe_status status = zoo_look(s->job.e, a, s->job.params, &err);
     s->out_of_reach = status == PE_ERR_POSITION;
     return status && !s->out_of_reach ? job_fail(&s->job, &err) : CLI_OK;
 }
@@ -97,6 +94,5 @@ cli_exit dogs_play(scene *s, const cli_args *a, const char *spec, sentence words
     pe_encoding_free(s->job.e);
     free(s->job.params.data);
     free(s->embedded);
-    free(s->work);
     return code;
 }

@@ -174,7 +174,8 @@ bool explain_bias(const pe_encoding *e, int64_t distance, double *score)
 {
     static const int64_t zero = 0;
     int64_t heads = pe_encoding_shape(e).heads;
-    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, 1, heads, 1),
+    pe_tile t = { .size = sizeof(pe_tile),
+                  .score = pe_view_of(score, PE_F64, 1, 1, heads, 1),
                   .q_at = pe_positions_of(&distance, PE_I64, 1, 1, 1),
                   .k_at = pe_positions_of(&zero, PE_I64, 1, 1, 1) };
     bool good = pe_encoding_hooks(e) & PE_HOOK_BIAS && !pe_encoding_param_count(e) && pe_encoding_axes(e) == 1;

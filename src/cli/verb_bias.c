@@ -68,7 +68,8 @@ static cli_exit add_query(cli_job *j, double *term, int64_t query)
         at[a] = io_position(j->at, query, a);
     for (int64_t i = 0; i < heads * keys; i++)
         term[i] = 0;
-    pe_tile tile = { .size = sizeof(pe_tile), .score = pe_view_of(term, PE_F64, 1, 1, heads, keys),
+    pe_tile tile = { .size = sizeof(pe_tile),
+                     .score = pe_view_of(term, PE_F64, 1, 1, heads, keys),
                      .q_at = pe_positions_of(at, PE_I64, 1, 1, j->at.axes),
                      .k_at = j->k_at };
     if (pe_encoding_bias(j->e, stage_of(j), j->params, &tile, &err))

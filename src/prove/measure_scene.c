@@ -3,6 +3,8 @@
  * One layer of attention over a line of words: embed, three fixed random projections, the library's definition. */
 #include "prove/measure.h"
 
+#include "zoo/look.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +36,13 @@ void scene_close(scene *s)
 
 /* Memory of one look: positions, words with their codes, and what they become. */
 typedef struct side {
-    int64_t *at;                  /* (count, axes) */
-    double *x, *y, *to[3], *eyes; /* (count, C), (count, width), three (count, H D), (count, H, count) */
+    int64_t *at;           /* (count, axes) */
+    double *x, *y, *to[3]; /* (count, C), (count, width), three (count, H D) */
 } side;
 
 static void side_free(side *s)
 {
-    free(s->at), free(s->x), free(s->y), free(s->eyes);
+    free(s->at), free(s->x), free(s->y);
     for (int n = 0; n < 3; n++)
         free(s->to[n]);
 }
@@ -85,42 +87,6 @@ static pe_status project(side *d, const scene *s, int64_t count, pe_error *err)
     return PE_OK;
 }
 
-static pe_status forward(pe_view out, const scene *s, const side *q, const side *k, pe_view v, pe_error *err)
-{
-    int64_t H = s->m.shape.heads, D = s->m.shape.head_dim;
-    pe_attention a = { .size = sizeof a,
-                       .out = out,
-                       .q = pe_view_of(q->to[0], PE_F64, 1, out.tokens, H, D),
-                       .k = pe_view_of(k->to[1], PE_F64, 1, v.tokens, H, D),
-                       .v = v,
-                       .q_at = side_positions(q, s, out.tokens),
-                       .k_at = side_positions(k, s, v.tokens),
-                       .mask.causal = s->causal };
-    size_t bytes = 0;
-    PROVE_TRY(pe_reference_work(s->m.e, &a, &bytes, err));
-    void *work = malloc(bytes ? bytes : 1);
-    if (!work)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for attention's work");
-    pe_status status =
-        pe_reference_forward(s->m.e, &a, &PE_MAKE(pe_run, .params = s->m.w, .work = work, .work_bytes = bytes), err);
-    free(work);
-    return status;
-}
-
-/* Keys whose values are the rows of the identity give their weights. */
-static pe_status look(double *weights, const scene *s, const side *q, int64_t queries, side *k, int64_t keys,
-                      pe_error *err)
-{
-    int64_t H = s->m.shape.heads;
-    k->eyes = measure_memory(keys * H, keys, err);
-    if (!k->eyes)
-        return PE_ERR_NOMEM;
-    for (int64_t i = 0; i < keys * H; i++)
-        k->eyes[i * keys + i / H] = 1;
-    return forward(pe_view_of(weights, PE_F64, 1, queries, H, keys), s, q, k,
-                   pe_view_of(k->eyes, PE_F64, 1, keys, H, keys), err);
-}
-
 pe_status scene_attend(double *out, double *weights, const scene *s, scene_text q, scene_text k, pe_error *err)
 {
     int64_t H = s->m.shape.heads, D = s->m.shape.head_dim;
@@ -129,11 +95,13 @@ pe_status scene_attend(double *out, double *weights, const scene *s, scene_text 
     status = status ? status : side_new(&to, s, k, err);
     status = status ? status : project(&from, s, q.count, err);
     status = status ? status : project(&to, s, k.count, err);
-    if (!status && out)
-        status = forward(pe_view_of(out, PE_F64, 1, q.count, H, D), s, &from, &to,
-                         pe_view_of(to.to[2], PE_F64, 1, k.count, H, D), err);
-    if (!status && weights)
-        status = look(weights, s, &from, q.count, &to, k.count, err);
+    pe_attention a = PE_MAKE(
+        pe_attention, .out = pe_view_of(out, PE_F64, 1, q.count, H, D),
+        .q = pe_view_of(from.to[0], PE_F64, 1, q.count, H, D), .k = pe_view_of(to.to[1], PE_F64, 1, k.count, H, D),
+        .v = pe_view_of(to.to[2], PE_F64, 1, k.count, H, D), .q_at = side_positions(&from, s, q.count),
+        .k_at = side_positions(&to, s, k.count), .mask.causal = s->causal,
+        .probabilities = pe_view_of(weights, PE_F64, 1, q.count, H, k.count));
+    status = status ? status : zoo_look(s->m.e, a, s->m.w, err);
     side_free(&from);
     side_free(&to);
     return status;

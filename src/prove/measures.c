@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "prove/measures.h"
 
+#include "zoo/look.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,14 +33,6 @@ measure_text measure_named(const char *before, double n)
     return t;
 }
 
-const char *measure_plain(void)
-{
-    int n = 0;
-    while (n + 1 < pe_info_count() && pe_info_at(n)->hooks)
-        n++;
-    return pe_info_at(n)->name;
-}
-
 /* ------------------------------------------------ how far a spec reaches */
 
 /* The key that makes a row reach further, where it has a meaning without others. */
@@ -58,16 +52,14 @@ static bool serves(const measure_encoding *m, double *room, int64_t length)
     int64_t last[PE_AXES_MAX] = { 0 }, first[PE_AXES_MAX] = { 0 };
     measure_place_one(last, length - 1, length, axes);
     pe_positions q = pe_positions_of(last, PE_I64, 1, 1, axes), k = pe_positions_of(first, PE_I64, 1, 1, axes);
-    pe_view x = pe_view_of(room + H, PE_F64, 1, 1, H, D);
-    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(room, PE_F64, 1, 1, H, 1), .q = x, .k = x, .q_at = q, .k_at = k };
-    bool ok = !pe_embed(m->e, pe_view_of(room + H + H * D, PE_F64, 1, 1, 1, measure_width(m)),
-                        pe_view_of(room + H + H * D, PE_F64, 1, 1, 1, m->shape.model_dim), q,
+    pe_view x = pe_view_of(room, PE_F64, 1, 1, H, D);
+    pe_attention a = PE_MAKE(pe_attention, .q = x, .k = x, .q_at = q, .k_at = k);
+    bool ok = !pe_embed(m->e, pe_view_of(room + H * D, PE_F64, 1, 1, 1, measure_width(m)),
+                        pe_view_of(room + H * D, PE_F64, 1, 1, 1, m->shape.model_dim), q,
                         &PE_MAKE(pe_run, .params = m->w), NULL) ||
               measure_width(m) != m->shape.model_dim;
-    for (int stage = PE_BEFORE_SCALE; ok && stage <= PE_AFTER_SCALE; stage++)
-        ok = !pe_encoding_content(m->e, (pe_stage)stage, m->w, &t, NULL) &&
-             !pe_encoding_bias(m->e, (pe_stage)stage, m->w, &t, NULL);
-    return ok;
+    pe_status status = ok ? zoo_look(m->e, a, m->w, NULL) : PE_ERR_POSITION;
+    return !status || status == PE_ERR_NOMEM; /* without memory, whoever opens it will say so */
 }
 
 static bool reaches(const char *spec, const prove_given *g, int64_t length)
@@ -75,7 +67,7 @@ static bool reaches(const char *spec, const prove_given *g, int64_t length)
     measure_encoding m;
     if (measure_open(&m, spec, g, NULL))
         return true; /* whoever opens it will say why not */
-    double *room = measure_memory(m.shape.heads * (m.shape.head_dim + 1) + measure_width(&m), 1, NULL);
+    double *room = measure_memory(m.shape.heads * m.shape.head_dim + measure_width(&m), 1, NULL);
     bool ok = !room || serves(&m, room, length);
     free(room);
     measure_close(&m);

@@ -19,7 +19,6 @@ typedef struct measure_text {
     char is[96];
 } measure_text;
 measure_text measure_named(const char *before, double n); /* "d = 512" */
-const char *measure_plain(void);                          /* the row that does nothing */
 /* The spec as it is where it serves a text of this length, else with the key by which its row says how far it reaches.
  */
 measure_text measure_reaching(const char *spec, const prove_given *g, int64_t length);

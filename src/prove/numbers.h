@@ -42,7 +42,6 @@ typedef struct trial {
     int64_t *at;
     double *q, *k, *v, *out, *other; /* (T, H, D) */
     double *bias;                    /* (T, H, T) */
-    uint8_t *seen;
 } trial;
 
 pe_status trial_open(trial *t, const char *spec, const prove_given *g, pe_error *err);

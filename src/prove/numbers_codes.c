@@ -3,6 +3,8 @@
  * What an encoding makes of a position, whichever way it enters. */
 #include "prove/numbers.h"
 
+#include "zoo/look.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,17 +60,14 @@ static pe_status score_codes(double *out, const codes *c, pe_error *err)
 {
     int64_t H = c->m.shape.heads, D = c->m.shape.head_dim, last[PE_AXES_MAX];
     memcpy(last, c->at + (PLACES - 1) * c->axes, (size_t)c->axes * sizeof *last);
-    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(out, PE_F64, 1, 1, H, PLACES),
+    pe_tile t = { .size = sizeof(pe_tile),
+                  .score = pe_view_of(out, PE_F64, 1, 1, H, PLACES),
                   .q = pe_view_of(c->q, PE_F64, 1, 1, H, D),
                   .k = pe_view_of(c->k, PE_F64, 1, PLACES, H, D),
                   .q_at = pe_positions_of(last, PE_I64, 1, 1, c->axes),
                   .k_at = places(c) };
     memset(out, 0, (size_t)c->size * sizeof *out);
-    for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
-        PROVE_TRY(pe_encoding_content(c->m.e, (pe_stage)stage, c->m.w, &t, err));
-        PROVE_TRY(pe_encoding_bias(c->m.e, (pe_stage)stage, c->m.w, &t, err));
-    }
-    return PE_OK;
+    return zoo_look_terms(c->m.e, &t, c->m.w, 1, err);
 }
 
 pe_status codes_make(double *out, const codes *c, pe_error *err)

@@ -3,6 +3,8 @@
  * What position costs beside attention without any: time of the library's fused attention, parameters and work. */
 #include "prove/measures.h"
 
+#include "zoo/look.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +109,7 @@ static pe_status enter_row(void *with, const char *spec, const prove_given *g, p
 /* All rows, the one without an encoding first. */
 static pe_status enter_all(field *f, const prove_given *g, pe_error *err)
 {
-    PROVE_TRY(enter(f, measure_plain(), g, err));
+    PROVE_TRY(enter(f, zoo_look_plain(), g, err));
     return measure_each_row(enter_row, f, g, err);
 }
 

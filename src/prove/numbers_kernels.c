@@ -4,31 +4,21 @@
  * a bias, a cache whose oldest tokens are dropped. */
 #include "prove/numbers.h"
 #include "prove/scores.h"
+#include "zoo/look.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* bias (T, H, T): what the encoding adds to the scores of words that are not there, scaled as scores are. */
+/* bias (T, H, T): the scores of words that are not there, which is what the encoding adds to any. */
 static pe_status bare_bias(trial *t, pe_error *err)
 {
-    int64_t T = t->tokens, H = t->m.shape.heads;
-    double *none = measure_memory(t->size, 1, err), scale = pe_encoding_scale(t->m.e);
-    if (!none)
-        return PE_ERR_NOMEM;
-    pe_tile tile = { .size = sizeof(pe_tile), .score = pe_view_of(t->bias, PE_F64, 1, T, H, T),
-                     .q = trial_view(t, none),
-                     .k = trial_view(t, none),
-                     .q_at = trial_places(t),
-                     .k_at = trial_places(t),
-                     .seen = t->seen };
-    pe_status status = PE_OK;
-    for (int stage = PE_BEFORE_SCALE; !status && stage <= PE_AFTER_SCALE; stage++) {
-        status = pe_encoding_content(t->m.e, (pe_stage)stage, t->m.w, &tile, err);
-        status = status ? status : pe_encoding_bias(t->m.e, (pe_stage)stage, t->m.w, &tile, err);
-        for (int64_t n = 0; stage == PE_BEFORE_SCALE && n < T * H * T; n++)
-            t->bias[n] *= scale;
-    }
+    int64_t T = t->tokens;
+    double *none = measure_memory(t->size, 1, err);
+    pe_attention a = PE_MAKE(pe_attention, .q = trial_view(t, none), .k = trial_view(t, none), .q_at = trial_places(t),
+                             .k_at = trial_places(t), .mask.causal = true,
+                             .scores = pe_view_of(t->bias, PE_F64, 1, T, t->m.shape.heads, T));
+    pe_status status = none ? zoo_look(t->m.e, a, t->m.w, err) : PE_ERR_NOMEM;
     free(none);
     return status;
 }
@@ -113,14 +103,15 @@ static pe_status shift_cache(double *apart, scores *s, double *fresh, pe_error *
         memcpy(from, s->at, (size_t)(T * s->axes) * sizeof *from);
     }
     scores_move(s, 0);
+    pe_view k = pe_view_of(cached, PE_F64, 1, T, H, D);
     pe_positions old = pe_positions_of(from, PE_I64, 1, T, s->axes),
                  now = pe_positions_of(s->at, PE_I64, 1, T, s->axes);
-    status =
-        status ? status : pe_cache_shift(s->m.e, pe_view_of(cached, PE_F64, 1, T, H, D), NULL, old, now, NULL, err);
+    status = status ? status : pe_rotate(s->m.e, PE_KEY, k, k, old, NULL, err);
+    status = status ? status : pe_cache_shift(s->m.e, k, NULL, old, now, NULL, err);
     status = status ? status : scores_make(fresh, s, SCORES_BOTH, err);
     if (!status) {
         memcpy(s->k, cached, (size_t)n * sizeof *cached);
-        status = scores_pairs(score, s, err);
+        status = scores_pairs(score, s, true, err);
         *apart = measure_difference(fresh, score, s->size) / scores_rms(fresh, s);
     }
     free(cached), free(from);

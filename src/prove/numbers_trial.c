@@ -3,21 +3,22 @@
  * Some random queries, keys and values, and attention over them by the definition, with an encoding or without. */
 #include "prove/numbers.h"
 
+#include "zoo/look.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 void trial_close(trial *t)
 {
     measure_close(&t->m);
     measure_close(&t->plain);
-    free(t->at), free(t->q), free(t->k), free(t->v), free(t->out), free(t->other), free(t->bias), free(t->seen);
+    free(t->at), free(t->q), free(t->k), free(t->v), free(t->out), free(t->other), free(t->bias);
 }
 
 pe_status trial_open(trial *t, const char *spec, const prove_given *g, pe_error *err)
 {
     *t = (trial){ .tokens = g->length };
     PROVE_TRY(measure_open(&t->m, spec, g, err));
-    PROVE_TRY(measure_open(&t->plain, measure_plain(), g, err));
+    PROVE_TRY(measure_open(&t->plain, zoo_look_plain(), g, err));
     int64_t T = t->tokens, H = g->heads;
     t->axes = pe_encoding_axes(t->m.e);
     t->size = T * H * g->head_dim;
@@ -29,11 +30,8 @@ pe_status trial_open(trial *t, const char *spec, const prove_given *g, pe_error 
     }
     t->bias = measure_memory(T * H, T, err);
     t->at = calloc((size_t)(T * t->axes), sizeof *t->at);
-    t->seen = calloc((size_t)(T * T), 1);
-    if (!t->bias || !t->at || !t->seen)
+    if (!t->bias || !t->at)
         return io_fail(err, PE_ERR_NOMEM, "no memory for %lld tokens", (long long)T);
-    for (int64_t i = 0; i < T; i++)
-        memset(t->seen + i * T, 1, (size_t)i + 1);
     measure_place(t->at, T, t->axes);
     return PE_OK;
 }
@@ -51,19 +49,11 @@ pe_positions trial_places(const trial *t)
 pe_status trial_attend(const trial *t, const measure_encoding *m, pe_attention a, double *to, pe_error *err)
 {
     pe_positions one_place = { .batch = 1, .tokens = t->tokens };
-    size_t bytes = 0;
     a.out = trial_view(t, to);
     a.q = trial_view(t, t->q);
     a.k = trial_view(t, t->k);
     a.v = trial_view(t, t->v);
     a.q_at = a.k_at = m == &t->m ? trial_places(t) : one_place;
     a.mask.causal = true;
-    PROVE_TRY(pe_reference_work(m->e, &a, &bytes, err));
-    void *work = malloc(bytes ? bytes : 1);
-    if (!work)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for attention's work");
-    pe_status status =
-        pe_reference_forward(m->e, &a, &PE_MAKE(pe_run, .params = m->w, .work = work, .work_bytes = bytes), err);
-    free(work);
-    return status;
+    return zoo_look(m->e, a, m->w, err);
 }

@@ -19,7 +19,6 @@ typedef struct order_looked {
     order_line l;
     int64_t C, H;
     double *out[2], *weights[2];
-    bool weighed; /* the weights are there: a row that acts on values has none of its own width */
 } order_looked;
 
 pe_status order_line_make(order_line *l, const prove_given *g, bool backwards, pe_error *err);

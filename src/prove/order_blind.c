@@ -36,11 +36,11 @@ static pe_status blind_of(void *with, const char *spec, const prove_given *g, pe
     prove_finding *out = with;
     order_looked k;
     pe_status status = order_looked_new(&k, spec, g, false, err);
-    if (!status)
+    if (!status) {
         prove_add(out, order_difference_words, spec, order_difference(&k), "");
-    if (!status && k.weighed)
         prove_add(out, (words){ "largest element of A' - P A P^T", "A' - P A P^T 的最大元素" }, spec,
                   weight_difference(&k), "");
+    }
     order_looked_free(&k);
     return status;
 }

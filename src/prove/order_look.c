@@ -43,11 +43,9 @@ void order_looked_free(order_looked *k)
 
 static pe_status look(order_looked *k, const scene *s, pe_error *err)
 {
-    k->weighed = true;
     for (int n = 0; n < 2; n++) {
         scene_text t = n ? as_moved(&k->l) : as_it_was(&k->l);
-        PROVE_TRY(scene_attend(k->out[n], NULL, s, t, t, err));
-        k->weighed = k->weighed && !scene_attend(NULL, k->weights[n], s, t, t, NULL);
+        PROVE_TRY(scene_attend(k->out[n], k->weights[n], s, t, t, err));
     }
     return PE_OK;
 }

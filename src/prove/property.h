@@ -67,9 +67,9 @@ int64_t property_code_size(const property_subject *s);
 property_code property_whole_code;
 /* out (n, size) at positions inside the range; false: s->err says why. */
 bool property_codes(property_subject *s, const int64_t *at, int64_t n, double *out);
-/* One stage's terms of one tile of packed contents, added to score (n, H, keys). */
+/* The terms of one tile of packed contents: score (n, H, keys) becomes (score + terms) * scale + terms. */
 pe_status property_terms(const property_subject *s, double *score, pe_view q, pe_view k, const int64_t *q_at,
-                         const int64_t *k_at, pe_stage stage);
+                         const int64_t *k_at, double scale);
 pe_status property_turned(const property_subject *s, pe_side side, double *y, const double *x, int64_t heads,
                           const int64_t *at);
 

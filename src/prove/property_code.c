@@ -4,6 +4,8 @@
  * adds to the value from there; side by side. */
 #include "prove/property.h"
 
+#include "zoo/look.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,15 +44,15 @@ static pe_status turn_code(property_subject *s, const int64_t *at, int64_t n, do
 }
 
 pe_status property_terms(const property_subject *s, double *score, pe_view q, pe_view k, const int64_t *q_at,
-                         const int64_t *k_at, pe_stage stage)
+                         const int64_t *k_at, double scale)
 {
-    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, q.tokens, s->shape.heads, k.tokens),
+    pe_tile t = { .size = sizeof(pe_tile),
+                  .score = pe_view_of(score, PE_F64, 1, q.tokens, s->shape.heads, k.tokens),
                   .q = q,
                   .k = k,
                   .q_at = property_positions(s, q_at, q.tokens),
                   .k_at = property_positions(s, k_at, k.tokens) };
-    PROVE_TRY(pe_encoding_content(s->e, stage, s->w, &t, NULL));
-    return pe_encoding_bias(s->e, stage, s->w, &t, NULL);
+    return zoo_look_terms(s->e, &t, s->w, scale, NULL);
 }
 
 /* The same content for n tokens: a token stride of 0 is not a view, so it is copied. */
@@ -72,10 +74,10 @@ static pe_status score_code(property_subject *s, const int64_t *at, int64_t n, d
            *score = property_doubles(s, n * H * keys);
     for (int64_t j = 0; j < keys; j++)
         k_at[j * s->axes] = j;
-    pe_status bad = q && k && score ? PE_OK : PE_ERR_NOMEM;
-    for (int stage = PE_BEFORE_SCALE; !bad && stage <= PE_AFTER_SCALE; stage++)
-        bad = property_terms(s, score, pe_view_of(q, PE_F64, 1, n, H, D), pe_view_of(k, PE_F64, 1, keys, G, D), at,
-                             k_at, (pe_stage)stage);
+    if (!q || !k || !score)
+        return PE_ERR_NOMEM;
+    pe_status bad =
+        property_terms(s, score, pe_view_of(q, PE_F64, 1, n, H, D), pe_view_of(k, PE_F64, 1, keys, G, D), at, k_at, 1);
     for (int64_t t = 0; !bad && t < n; t++)
         for (int64_t h = 0; h < H; h++)
             out[t * s->size + h] = score[(t * H + h) * keys];

@@ -47,12 +47,8 @@ static pe_status head_scores(property_subject *s, const double *q0, const double
         PROVE_TRY(property_turned(s, PE_KEY, k + n * G * D, k0, G, k_at + n * s->axes));
     for (int64_t h = 0; h < H; h++)
         sum[h * keys] = measure_dot(q + h * D, k + h / (H / G) * D, D);
-    for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
-        PROVE_TRY(property_terms(s, sum, pe_view_of(q, PE_F64, 1, 1, H, D), pe_view_of(k, PE_F64, 1, keys, G, D), i,
-                                 k_at, (pe_stage)stage));
-        for (int64_t h = 0; stage == PE_BEFORE_SCALE && h < H; h++)
-            sum[h * keys] *= pe_encoding_scale(s->e);
-    }
+    PROVE_TRY(property_terms(s, sum, pe_view_of(q, PE_F64, 1, 1, H, D), pe_view_of(k, PE_F64, 1, keys, G, D), i, k_at,
+                             pe_encoding_scale(s->e)));
     for (int64_t h = 0; h < H; h++)
         score[h] = sum[h * keys];
     return PE_OK;

@@ -3,6 +3,8 @@
  * What an encoding adds to a score, by distance: one query behind all keys, which are all the same word. */
 #include "prove/measures.h"
 
+#include "zoo/look.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,17 +50,14 @@ static pe_status ruler_open(ruler *r, const prove_given *g, pe_error *err)
 static pe_status ruler_read(ruler *r, pe_error *err)
 {
     int64_t H = r->m.shape.heads, D = r->m.shape.head_dim, n = r->length;
-    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(r->term, PE_F64, 1, 1, H, n),
+    pe_tile t = { .size = sizeof(pe_tile),
+                  .score = pe_view_of(r->term, PE_F64, 1, 1, H, n),
                   .q = pe_view_of(r->q, PE_F64, 1, 1, H, D),
                   .k = pe_view_of(r->k, PE_F64, 1, n, H, D),
                   .q_at = pe_positions_of(r->at, PE_I64, 1, 1, 1),
                   .k_at = pe_positions_of(r->at + 1, PE_I64, 1, n, 1) };
     memset(r->term, 0, (size_t)(H * n) * sizeof *r->term);
-    for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
-        PROVE_TRY(pe_encoding_content(r->m.e, (pe_stage)stage, r->m.w, &t, err));
-        PROVE_TRY(pe_encoding_bias(r->m.e, (pe_stage)stage, r->m.w, &t, err));
-    }
-    return PE_OK;
+    return zoo_look_terms(r->m.e, &t, r->m.w, 1, err);
 }
 
 static pe_status ruler_make(ruler *r, const prove_given *g, pe_error *err)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "prove/relative_stack.h"
 
+#include "zoo/look.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +12,11 @@ enum { VOCABULARY = 256 };
 void stack_close(stack *s)
 {
     measure_close(&s->m);
-    free(s->x), free(s->y), free(s->probe), free(s->goal), free(s->work);
+    free(s->x), free(s->y), free(s->probe), free(s->goal);
     for (int n = 0; n < 4; n++)
         free(s->part[n]);
     for (int n = 0; n < 6; n++)
         free(s->weight[n]);
-}
-
-static pe_attention attention(const stack *s)
-{
-    int64_t H = s->m.shape.heads, D = s->m.shape.head_dim, T = s->tokens;
-    pe_positions at = pe_positions_run(1, T, 0);
-    return PE_MAKE(pe_attention, .out = pe_view_of(s->part[3], PE_F64, 1, T, H, D),
-                   .q = pe_view_of(s->part[0], PE_F64, 1, T, H, D), .k = pe_view_of(s->part[1], PE_F64, 1, T, H, D),
-                   .v = pe_view_of(s->part[2], PE_F64, 1, T, H, D), .q_at = at, .k_at = at, .mask.causal = s->causal);
 }
 
 static bool take_memory(stack *s, pe_error *err)
@@ -49,10 +42,7 @@ pe_status stack_open(stack *s, const prove_given *g, pe_error *err)
                        g->spec[0]);
     if (!take_memory(s, err))
         return io_fail(err, PE_ERR_NOMEM, "no memory for a small Transformer");
-    pe_attention a = attention(s);
-    PROVE_TRY(pe_reference_work(s->m.e, &a, &s->bytes, err));
-    s->work = malloc(s->bytes ? s->bytes : 1);
-    return s->work ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for attention's work");
+    return PE_OK;
 }
 
 pe_status stack_fill(stack *s, uint64_t seed, pe_error *err)
@@ -100,15 +90,24 @@ static void join(double *x, const double *y, int64_t n, bool residual)
         x[i] = residual ? x[i] + y[i] : y[i];
 }
 
+static pe_status attend(const stack *s, pe_error *err)
+{
+    int64_t H = s->m.shape.heads, D = s->m.shape.head_dim, T = s->tokens;
+    pe_positions at = pe_positions_run(1, T, 0);
+    pe_attention a =
+        PE_MAKE(pe_attention, .out = pe_view_of(s->part[3], PE_F64, 1, T, H, D),
+                .q = pe_view_of(s->part[0], PE_F64, 1, T, H, D), .k = pe_view_of(s->part[1], PE_F64, 1, T, H, D),
+                .v = pe_view_of(s->part[2], PE_F64, 1, T, H, D), .q_at = at, .k_at = at, .mask.causal = s->causal);
+    return zoo_look(s->m.e, a, s->m.w, err);
+}
+
 static pe_status layer(stack *s, double *x, double *y, pe_error *err)
 {
     int64_t T = s->tokens, C = s->width;
     normalise(y, x, T, C);
     for (int n = 0; n < 3; n++)
         times(s->part[n], y, s->weight[n], T, C, C);
-    pe_attention a = attention(s);
-    PROVE_TRY(pe_reference_forward(s->m.e, &a,
-                                   &PE_MAKE(pe_run, .params = s->m.w, .work = s->work, .work_bytes = s->bytes), err));
+    PROVE_TRY(attend(s, err));
     times(y, s->part[3], s->weight[3], T, C, C);
     join(x, y, T * C, s->residual);
     normalise(y, x, T, C);

@@ -19,8 +19,6 @@ typedef struct stack {
     double *weight[STACK_WEIGHTS]; /* (C, C) four times, (C, 2C), (2C, C) */
     double *probe;                 /* (FITTED T + C + 1, C + 1): the stream and a 1, then the ridge */
     double *goal;                  /* (FITTED T + C + 1): the places to be read */
-    void *work;
-    size_t bytes;
 } stack;
 
 pe_status stack_open(stack *s, const prove_given *g, pe_error *err);

@@ -3,6 +3,8 @@
  * More than one coordinate: pairs shared out among the axes, or every pair turned by all of them. */
 #include "prove/measures.h"
 
+#include "zoo/look.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +41,7 @@ static pe_status outside(double *most, const measure_encoding *m, const double *
     return PE_OK;
 }
 
-/* The score of q at `at` and k at the origin, both with the codes that the spec adds. */
+/* The score, not scaled, of q at `at` and k at the origin, both with the codes that the spec adds. */
 static pe_status score(double *out, const measure_encoding *m, const double *q, const double *k, const int64_t *at,
                        pe_error *err)
 {
@@ -47,16 +49,18 @@ static pe_status score(double *out, const measure_encoding *m, const double *q, 
     int64_t D = m->shape.head_dim;
     const double *from[2] = { q, k };
     const int64_t *place[2] = { at, origin };
-    double to[2][MEASURE_HEAD_MAX], with[MEASURE_HEAD_MAX];
+    double with[2][MEASURE_HEAD_MAX];
+    pe_view x[2];
+    pe_positions p[2];
     for (int side = PE_QUERY; side <= PE_KEY; side++) {
-        pe_positions p = pe_positions_of(place[side], PE_I64, 1, 1, pe_encoding_axes(m->e));
-        PROVE_TRY(pe_embed(m->e, pe_view_of(with, PE_F64, 1, 1, 1, D),
-                           pe_view_of((void *)(uintptr_t)from[side], PE_F64, 1, 1, 1, D), p,
+        p[side] = pe_positions_of(place[side], PE_I64, 1, 1, pe_encoding_axes(m->e));
+        x[side] = pe_view_of(with[side], PE_F64, 1, 1, 1, D);
+        PROVE_TRY(pe_embed(m->e, x[side], pe_view_of((void *)(uintptr_t)from[side], PE_F64, 1, 1, 1, D), p[side],
                            &PE_MAKE(pe_run, .params = m->w), err));
-        PROVE_TRY(turn_at(to[side], with, m, (pe_side)side, place[side], err));
     }
-    *out = measure_dot(to[0], to[1], D);
-    return PE_OK;
+    pe_attention a = PE_MAKE(pe_attention, .q = x[0], .k = x[1], .q_at = p[0], .k_at = p[1], .scale = 1,
+                             .scores = pe_view_of(out, PE_F64, 1, 1, 1, 1));
+    return zoo_look(m->e, a, m->w, err);
 }
 
 /* s(x, y) - s(x, 0) - s(0, y) + s(0, 0): 0 where each axis adds a part of its own. */

@@ -3,6 +3,8 @@
  * What distance does to a turned score: a bound that falls, scores that need not, and pairs too slow to matter. */
 #include "prove/measures.h"
 
+#include "zoo/look.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,29 +89,17 @@ pe_status measure_bound_decays(prove_finding *out, const prove_given *g, pe_erro
 
 /* ------------------------------------------------ scores that peak where one wants */
 
-/* What a query at `distance` adds to its score with the key at 0. */
-static pe_status score_at(double *score, const measure_encoding *m, const double *q, const double *k, int64_t distance,
-                          pe_error *err)
+/* score (length): of queries at 0, 1, ... with the key at 0. */
+static pe_status scores_of(double *score, const measure_encoding *m, const double *q, const double *k, int64_t length,
+                           pe_error *err)
 {
-    int64_t D = m->shape.head_dim, at[2] = { distance, 0 };
-    double a[MEASURE_HEAD_MAX], b[MEASURE_HEAD_MAX], *both[2] = { a, b };
-    pe_positions where[2] = { pe_positions_of(at, PE_I64, 1, 1, 1), pe_positions_of(at + 1, PE_I64, 1, 1, 1) };
-    const double *from[2] = { q, k };
-    for (int side = PE_QUERY; side <= PE_KEY; side++)
-        PROVE_TRY(pe_rotate(m->e, (pe_side)side, pe_view_of(both[side], PE_F64, 1, 1, 1, D),
-                            pe_view_of((void *)(uintptr_t)from[side], PE_F64, 1, 1, 1, D), where[side], NULL, err));
-    *score = measure_dot(a, b, D);
-    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, 1, 1, 1),
-                  .q = pe_view_of(a, PE_F64, 1, 1, 1, D),
-                  .k = pe_view_of(b, PE_F64, 1, 1, 1, D),
-                  .q_at = where[0],
-                  .k_at = where[1] };
-    for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
-        PROVE_TRY(pe_encoding_content(m->e, (pe_stage)stage, m->w, &t, err));
-        PROVE_TRY(pe_encoding_bias(m->e, (pe_stage)stage, m->w, &t, err));
-        *score *= stage == PE_BEFORE_SCALE ? pe_encoding_scale(m->e) : 1;
-    }
-    return PE_OK;
+    int64_t D = m->shape.head_dim;
+    pe_attention a =
+        PE_MAKE(pe_attention, .q = pe_view_of((void *)(uintptr_t)q, PE_F64, 1, length, 1, D),
+                .k = pe_view_of((void *)(uintptr_t)k, PE_F64, 1, 1, 1, D), .q_at = pe_positions_run(1, length, 0),
+                .k_at = pe_positions_run(1, 1, 0), .scores = pe_view_of(score, PE_F64, 1, length, 1, 1));
+    a.q.token_stride = 0; /* one vector for all of them */
+    return zoo_look(m->e, a, m->w, err);
 }
 
 /* Where the score of the query q and the key R_r q is largest: by Cauchy and Schwarz at distance r, where the turned
@@ -117,19 +107,17 @@ static pe_status score_at(double *score, const measure_encoding *m, const double
 static pe_status peak(int64_t *best, const measure_encoding *m, const double *q, int64_t wanted, int64_t length,
                       pe_error *err)
 {
-    double k[MEASURE_HEAD_MAX], most = -INFINITY, score;
+    double k[MEASURE_HEAD_MAX];
     int64_t D = m->shape.head_dim;
     PROVE_TRY(pe_rotate(m->e, PE_QUERY, pe_view_of(k, PE_F64, 1, 1, 1, D),
                         pe_view_of((void *)(uintptr_t)q, PE_F64, 1, 1, 1, D), pe_positions_of(&wanted, PE_I64, 1, 1, 1),
                         NULL, err));
-    for (int64_t d = 0; d < length; d++) {
-        PROVE_TRY(score_at(&score, m, q, k, d, err));
-        if (score > most) {
-            most = score;
-            *best = d;
-        }
-    }
-    return PE_OK;
+    double *score = measure_memory(length, 1, err);
+    pe_status status = score ? scores_of(score, m, q, k, length, err) : PE_ERR_NOMEM;
+    for (int64_t d = *best = 0; !status && d < length; d++)
+        *best = score[d] > score[*best] ? d : *best;
+    free(score);
+    return status;
 }
 
 /* given: spec, head_dim, length (distances tried). The claim is that scores decay; HOLDS where no choice of q and k

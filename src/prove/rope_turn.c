@@ -22,8 +22,8 @@ pe_status measure_relative_only(prove_finding *out, const prove_given *g, pe_err
     double *here = measure_memory(2, s.size, err), *there = here ? here + s.size : NULL;
     pe_status status = here ? scores_make(here, &s, SCORES_BOTH, err) : PE_ERR_NOMEM;
     for (int n = 3; !status && n >= 0; n--) {
-        status = scores_shifted(there, &s, SCORES_BOTH, step[n], n ? NULL : err);
-        if (status && n) {
+        status = scores_shifted(there, &s, SCORES_BOTH, step[n], err);
+        if (status && status != PE_ERR_NOMEM && n) {
             status = PE_OK;
             out_of_reach++;
             continue;

@@ -2,6 +2,7 @@
 #include "prove/scores.h"
 
 #include "prove/measures.h"
+#include "zoo/look.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,14 +35,11 @@ static pe_status take_memory(scores *s, uint64_t seed, pe_error *err)
         if (!(*all[n] = measure_memory(rows[n], columns[n], err)))
             return PE_ERR_NOMEM;
     s->at = calloc((size_t)(T * s->axes), sizeof *s->at);
-    s->seen = calloc((size_t)(T * T), 1);
-    if (!s->at || !s->seen)
+    if (!s->at)
         return io_fail(err, PE_ERR_NOMEM, "no memory for %lld positions", (long long)T);
     measure_normals(s->x, T * C, 1, seed + 1);
     for (int n = 0; n < 2; n++)
         measure_normals(s->weight[n], s->width * HD, 1 / sqrt((double)s->width), seed + 2 + (uint64_t)n);
-    for (int64_t i = 0; i < T; i++)
-        memset(s->seen + i * T, 1, (size_t)i + 1);
     place(s);
     return PE_OK;
 }
@@ -63,7 +61,7 @@ pe_status scores_open(scores *s, const char *spec, const prove_given *g, pe_erro
 void scores_close(scores *s)
 {
     measure_close(&s->m);
-    free(s->at), free(s->x), free(s->y), free(s->q), free(s->k), free(s->seen);
+    free(s->at), free(s->x), free(s->y), free(s->q), free(s->k);
     free(s->weight[0]), free(s->weight[1]);
     *s = (scores){ 0 };
 }
@@ -73,12 +71,11 @@ static pe_positions places(const scores *s)
     return pe_positions_of(s->at, PE_I64, 1, s->tokens, s->axes);
 }
 
-/* to (T, H, D): the words with their codes, projected and turned. */
+/* to (T, H, D): the words with their codes, projected. */
 static pe_status one_side(double *to, scores *s, pe_side side, bool there, pe_error *err)
 {
-    int64_t H = s->m.shape.heads, D = s->m.shape.head_dim, HD = H * D, C = s->m.shape.model_dim;
+    int64_t HD = s->m.shape.heads * s->m.shape.head_dim, C = s->m.shape.model_dim;
     pe_view x = pe_view_of(there ? s->x : NULL, PE_F64, 1, s->tokens, 1, C);
-    pe_view out = pe_view_of(to, PE_F64, 1, s->tokens, H, D);
     memset(s->y, 0, (size_t)(s->tokens * s->width) * sizeof *s->y);
     if (there || pe_encoding_hooks(s->m.e) & PE_HOOK_EMBED)
         PROVE_TRY(pe_embed(s->m.e, pe_view_of(s->y, PE_F64, 1, s->tokens, 1, s->width), x, places(s),
@@ -88,20 +85,7 @@ static pe_status one_side(double *to, scores *s, pe_side side, bool there, pe_er
         for (int64_t i = 0; i < s->width; i++)
             for (int64_t c = 0; c < HD; c++)
                 to[t * HD + c] += s->y[t * s->width + i] * s->weight[side][i * HD + c];
-    return pe_rotate(s->m.e, side, out, out, places(s), NULL, err);
-}
-
-static pe_status terms(double *out, const scores *s, pe_stage stage, pe_error *err)
-{
-    int64_t T = s->tokens, H = s->m.shape.heads, D = s->m.shape.head_dim;
-    pe_tile tile = { .size = sizeof(pe_tile), .score = pe_view_of(out, PE_F64, 1, T, H, T),
-                     .q = pe_view_of(s->q, PE_F64, 1, T, H, D),
-                     .k = pe_view_of(s->k, PE_F64, 1, T, H, D),
-                     .q_at = places(s),
-                     .k_at = places(s),
-                     .seen = s->seen };
-    PROVE_TRY(pe_encoding_content(s->m.e, stage, s->m.w, &tile, err));
-    return pe_encoding_bias(s->m.e, stage, s->m.w, &tile, err);
+    return PE_OK;
 }
 
 pe_status scores_sides(scores *s, int words_there, pe_error *err)
@@ -110,25 +94,22 @@ pe_status scores_sides(scores *s, int words_there, pe_error *err)
     return one_side(s->k, s, PE_KEY, words_there & SCORES_KEY, err);
 }
 
-pe_status scores_pairs(double *out, const scores *s, pe_error *err)
+pe_status scores_pairs(double *out, const scores *s, bool turned, pe_error *err)
 {
     int64_t T = s->tokens, H = s->m.shape.heads, D = s->m.shape.head_dim;
-    double scale = pe_encoding_scale(s->m.e);
-    memset(out, 0, (size_t)s->size * sizeof *out);
-    for (int64_t i = 0; i < T; i++)
-        for (int64_t h = 0; h < H; h++)
-            for (int64_t j = 0; j <= i; j++)
-                out[(i * H + h) * T + j] = measure_dot(s->q + (i * H + h) * D, s->k + (j * H + h) * D, D);
-    PROVE_TRY(terms(out, s, PE_BEFORE_SCALE, err));
+    pe_attention a = PE_MAKE(pe_attention, .q = pe_view_of(s->q, PE_F64, 1, T, H, D),
+                             .k = pe_view_of(s->k, PE_F64, 1, T, H, D), .q_at = places(s), .k_at = places(s),
+                             .mask.causal = true, .turned = turned, .scores = pe_view_of(out, PE_F64, 1, T, H, T));
+    PROVE_TRY(zoo_look(s->m.e, a, s->m.w, err));
     for (int64_t n = 0; n < s->size; n++)
-        out[n] *= scale;
-    return terms(out, s, PE_AFTER_SCALE, err);
+        out[n] = n % T > n / (H * T) ? 0 : out[n];
+    return PE_OK;
 }
 
 pe_status scores_make(double *out, scores *s, int words_there, pe_error *err)
 {
     PROVE_TRY(scores_sides(s, words_there, err));
-    return scores_pairs(out, s, err);
+    return scores_pairs(out, s, false, err);
 }
 
 void scores_move(scores *s, int64_t by)

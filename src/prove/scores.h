@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every score of a line of tokens, as the library's hooks make it in float64: words get their codes, W_q and W_k make
- * q and k of them, then rotation, q.k, content terms, scale and bias. A word can be left out on either side, so that
+ * Every score of a line of tokens, by the library's definition in float64: words get their codes, W_q and W_k make q
+ * and k of them, the rest is attention. A word can be left out on either side, so that
  * what is left is what position alone does there.
  */
 #ifndef POSENC_SCORES_H
@@ -16,7 +16,6 @@ typedef struct scores {
     double *x;                         /* (T, C), of deviation 1 */
     double *weight[2];                 /* (width, H D): W_q, W_k */
     double *y, *q, *k;
-    uint8_t *seen; /* (T, T): no key ahead of its query */
 } scores;
 
 /* Which words are there. */
@@ -27,9 +26,9 @@ pe_status scores_open(scores *s, const char *spec, const prove_given *g, pe_erro
 void scores_close(scores *s); /* zeroed or half-built: fine */
 /* out (T, H, T); 0 where a key is not seen. */
 pe_status scores_make(double *out, scores *s, int words_there, pe_error *err);
-/* The two steps of it: q and k, turned, in s; then the scores of what stands there. */
+/* The two steps of it: q and k in s; then the scores of what stands there. turned: k is so already, as in a cache. */
 pe_status scores_sides(scores *s, int words_there, pe_error *err);
-pe_status scores_pairs(double *out, const scores *s, pe_error *err);
+pe_status scores_pairs(double *out, const scores *s, bool turned, pe_error *err);
 void scores_move(scores *s, int64_t by); /* every coordinate this far from where it began */
 /* The same with every coordinate moved by this much. */
 pe_status scores_shifted(double *out, scores *s, int words_there, int64_t by, pe_error *err);

@@ -51,19 +51,20 @@ static double apart(double *x, const double *y, const scores *s)
     return scores_rms(x, s);
 }
 
-/* The farthest common step, of FAR and its halves, that has scores: tables end, factors overflow. */
-static int64_t farthest(scores *s, double *room)
+/* The farthest common step, of FAR and its halves, that has scores: tables end. */
+static pe_status farthest(int64_t *by, scores *s, double *room, pe_error *err)
 {
-    int64_t by = FAR;
-    while (by > NEAR && scores_shifted(room, s, SCORES_BOTH, by, NULL))
-        by /= 2;
-    return by;
+    pe_status status = PE_ERR_POSITION;
+    for (*by = 2 * FAR; status && status != PE_ERR_NOMEM && *by > NEAR;)
+        status = scores_shifted(room, s, SCORES_BOTH, *by /= 2, err);
+    return status;
 }
 
 /* The largest change of a term under a common step, in sizes of the score. */
 static pe_status move(double *moved, scores *s, const double *term, double *other, double whole, pe_error *err)
 {
-    int64_t by[] = { NEAR, farthest(s, other) };
+    int64_t by[] = { NEAR, 0 };
+    PROVE_TRY(farthest(&by[1], s, other, err));
     for (int n = 0; n < 2; n++) {
         PROVE_TRY(split(other, s, scores_shifted, by[n], err));
         for (int t = 0; t < FOUR; t++)

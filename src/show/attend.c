@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * words -> contents (+ codes) -> q, k of one head -> turned -> scores -> softmax, by the library's hooks. */
+ * words -> contents (+ codes) -> q, k of one head -> the library's attention. */
 #include "show/attend.h"
 
 #include "base/random.h"
 #include "io/io.h"
+#include "zoo/look.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,8 +19,7 @@ enum { STREAM_WORDS = 2, STREAM_Q, STREAM_K };
 typedef struct layer {
     double *x, *embedded; /* (T, C), (T, width) */
     double *q, *k;        /* (T, H, D), (T, Hkv, D): zero but for the one head */
-    double *score;        /* (T, H, T) */
-    uint8_t *seen;        /* (T, T) */
+    double *prob;         /* (T, H, T) */
     int64_t width;
 } layer;
 
@@ -29,8 +29,7 @@ static void layer_free(layer *l)
     free(l->embedded);
     free(l->q);
     free(l->k);
-    free(l->score);
-    free(l->seen);
+    free(l->prob);
 }
 
 static pe_status layer_new(layer *l, const show_subject *s, int64_t T, pe_error *err)
@@ -46,9 +45,7 @@ static pe_status layer_new(layer *l, const show_subject *s, int64_t T, pe_error 
     SHOW_TRY(show_memory(&l->embedded, T, l->width, err));
     SHOW_TRY(show_memory(&l->q, T, H * D, err));
     SHOW_TRY(show_memory(&l->k, T, Hkv * D, err));
-    SHOW_TRY(show_memory(&l->score, T * H, T, err));
-    l->seen = malloc(SHOW_WORDS_MAX * SHOW_WORDS_MAX);
-    return l->seen ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for a sentence");
+    return show_memory(&l->prob, T * H, T, err);
 }
 
 static uint64_t name_of(const char *word, uint64_t seed)
@@ -58,14 +55,11 @@ static uint64_t name_of(const char *word, uint64_t seed)
     return io_hash_end(&h);
 }
 
-static void fill(layer *l, const show_sentence *w, const show_request *r, int64_t model, bool causal)
+static void fill(layer *l, const show_sentence *w, const show_request *r, int64_t model)
 {
     for (int64_t t = 0; t < w->count; t++)
         for (int64_t c = 0; c < model; c++)
             l->x[t * model + c] = random_normal(name_of(w->word[t], random_at(r->seed, STREAM_WORDS)), (uint64_t)c);
-    for (int i = 0; i < w->count; i++)
-        for (int j = 0; j < w->count; j++)
-            l->seen[i * w->count + j] = !causal || j <= i;
 }
 
 /* Without the encoding what it would join is 0, so that the projections are the same. */
@@ -105,71 +99,48 @@ static void project(double *y, const double *x, const show_subject *s, int64_t T
         }
 }
 
-static pe_status turn(layer *l, const show_subject *s, pe_positions where, pe_error *err)
+static void project_words(layer *l, const show_subject *s, const show_request *r, int64_t T)
 {
-    int64_t T = where.tokens, D = s->shape.head_dim;
-    pe_view q = pe_view_of(l->q, PE_F64, 1, T, s->shape.heads, D);
-    pe_view k = pe_view_of(l->k, PE_F64, 1, T, s->shape.kv_heads, D);
-    SHOW_TRY(pe_rotate(s->e, PE_QUERY, q, q, where, NULL, err));
-    return pe_rotate(s->e, PE_KEY, k, k, where, NULL, err);
-}
-
-static pe_status score(layer *l, const show_subject *s, const show_request *r, pe_positions where, bool with,
-                       pe_error *err)
-{
-    int64_t T = where.tokens, H = s->shape.heads, Hkv = s->shape.kv_heads, D = s->shape.head_dim;
-    int64_t kv = r->head / (H / Hkv);
-    for (int64_t i = 0; i < T; i++)
-        for (int64_t j = 0; j < T; j++)
-            l->score[(i * H + r->head) * T + j] =
-                show_dot(l->q + (i * H + r->head) * D, l->k + (j * Hkv + kv) * D, D) * (with ? 1 : scale_without(s));
-    if (!with)
-        return PE_OK;
-    return show_scores(s,
-                       &(pe_tile){ .size = sizeof(pe_tile), .score = pe_view_of(l->score, PE_F64, 1, T, H, T),
-                                   .q = pe_view_of(l->q, PE_F64, 1, T, H, D),
-                                   .k = pe_view_of(l->k, PE_F64, 1, T, Hkv, D),
-                                   .q_at = where,
-                                   .k_at = where,
-                                   .seen = l->seen },
-                       err);
-}
-
-static void soften(double *prob, const double *score, const uint8_t *seen, int64_t n)
-{
-    double most = -INFINITY, sum = 0;
-    for (int64_t j = 0; j < n; j++)
-        most = seen[j] ? fmax(most, score[j]) : most;
-    for (int64_t j = 0; j < n; j++)
-        sum += prob[j] = seen[j] ? exp(score[j] - most) : 0;
-    for (int64_t j = 0; j < n; j++)
-        prob[j] /= sum;
-}
-
-static pe_status attend(double *prob, layer *l, const show_sentence *w, const show_subject *s, const show_request *r,
-                        pe_positions where, bool with, pe_error *err)
-{
-    int64_t T = where.tokens, H = s->shape.heads, Hkv = s->shape.kv_heads;
-    SHOW_TRY(embed(l, s, where, with, err));
+    int64_t H = s->shape.heads, Hkv = s->shape.kv_heads;
     project(l->q, l->embedded, s, T, l->width, H, r->head, random_at(r->seed, STREAM_Q), factor_of_queries(s));
     project(l->k, l->embedded, s, T, l->width, Hkv, r->head / (H / Hkv), random_at(r->seed, STREAM_K), 1);
+}
+
+/* prob (T, H, T), with the encoding or with none of the same shape. */
+static pe_status attend(const layer *l, const show_subject *s, pe_positions where, bool with, bool causal,
+                        pe_error *err)
+{
+    int64_t T = where.tokens, H = s->shape.heads, D = s->shape.head_dim;
+    pe_attention a = PE_MAKE(pe_attention, .q = pe_view_of(l->q, PE_F64, 1, T, H, D),
+                             .k = pe_view_of(l->k, PE_F64, 1, T, s->shape.kv_heads, D), .q_at = where, .k_at = where,
+                             .mask.causal = causal, .probabilities = pe_view_of(l->prob, PE_F64, 1, T, H, T));
     if (with)
-        SHOW_TRY(turn(l, s, where, err));
-    SHOW_TRY(score(l, s, r, where, with, err));
-    for (int64_t i = 0; i < T; i++)
-        soften(prob + i * T, l->score + (i * H + r->head) * T, l->seen + i * w->count, T);
-    return PE_OK;
+        return zoo_look(s->e, a, s->params, err);
+    pe_encoding *none;
+    SHOW_TRY(pe_encoding_new(&none, zoo_look_plain(), s->shape, err));
+    a.q_at = a.k_at = pe_positions_run(1, T, 0);
+    a.scale = scale_without(s);
+    pe_status status = zoo_look(none, a, (pe_params){ 0 }, err);
+    pe_encoding_free(none);
+    return status;
 }
 
 pe_status attend_words(double *prob, const show_sentence *w, const show_subject *s, const show_request *r,
                        pe_positions where, bool with, bool causal, pe_error *err)
 {
     layer l = { 0 };
-    pe_status status = layer_new(&l, s, w->count, err);
+    int64_t T = w->count, H = s->shape.heads;
+    pe_status status = layer_new(&l, s, T, err);
     if (!status) {
-        fill(&l, w, r, s->shape.model_dim, causal);
-        status = attend(prob, &l, w, s, r, where, with, err);
+        fill(&l, w, r, s->shape.model_dim);
+        status = embed(&l, s, where, with, err);
     }
+    if (!status) {
+        project_words(&l, s, r, T);
+        status = attend(&l, s, where, with, causal, err);
+    }
+    for (int64_t i = 0; !status && i < T; i++)
+        memcpy(prob + i * T, l.prob + (i * H + r->head) * T, (size_t)T * sizeof *prob);
     layer_free(&l);
     return status;
 }

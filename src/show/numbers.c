@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "io/checked.h"
 #include "io/io.h"
+#include "zoo/look.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -74,19 +75,6 @@ pe_status show_pairs(pe_pair **out, int64_t *count, const show_subject *s, pe_er
     return status;
 }
 
-pe_status show_scores(const show_subject *s, const pe_tile *tile, pe_error *err)
-{
-    double *score = tile->score.data, scale = pe_encoding_scale(s->e);
-    for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
-        SHOW_TRY(pe_encoding_content(s->e, (pe_stage)stage, s->params, tile, err));
-        SHOW_TRY(pe_encoding_bias(s->e, (pe_stage)stage, s->params, tile, err));
-        for (int64_t i = 0; stage == PE_BEFORE_SCALE && i < tile->score.tokens * tile->score.heads * tile->score.dim;
-             i++)
-            score[i] *= scale;
-    }
-    return PE_OK;
-}
-
 /* ---------------------------------------------------------------- terms of one content */
 
 typedef struct content {
@@ -149,14 +137,14 @@ static pe_status add_terms(double *out, const show_subject *s, const show_reques
     if (!status) {
         look(c.seen, q, k, r->axis, causal);
         /* Terms that count keys decide for themselves what they count where nothing is hidden. */
-        status = show_scores(s,
-                             &(pe_tile){ .size = sizeof(pe_tile), .score = pe_view_of(out, PE_F64, 1, q.tokens, H, k.tokens),
-                                         .q = pe_view_of(c.q, PE_F64, 1, q.tokens, H, D),
-                                         .k = pe_view_of(c.k, PE_F64, 1, k.tokens, s->shape.kv_heads, D),
-                                         .q_at = q,
-                                         .k_at = k,
-                                         .seen = causal ? c.seen : NULL },
-                             err);
+        pe_tile tile = { .size = sizeof tile,
+                         .score = pe_view_of(out, PE_F64, 1, q.tokens, H, k.tokens),
+                         .q = pe_view_of(c.q, PE_F64, 1, q.tokens, H, D),
+                         .k = pe_view_of(c.k, PE_F64, 1, k.tokens, s->shape.kv_heads, D),
+                         .q_at = q,
+                         .k_at = k,
+                         .seen = causal ? c.seen : NULL };
+        status = zoo_look_terms(s->e, &tile, s->params, pe_encoding_scale(s->e), err);
     }
     if (!status)
         blank(out, c.seen, q.tokens, H, k.tokens);

@@ -53,8 +53,6 @@ pe_status show_codes(double **out, int64_t *width, const show_subject *s, pe_pos
 /* cos, then sin, of the queries' turn: (2, points, pairs). */
 pe_status show_turns(double **out, int64_t *pairs, const show_subject *s, pe_positions where, pe_error *err);
 pe_status show_pairs(pe_pair **out, int64_t *count, const show_subject *s, pe_error *err);
-/* tile->score, which holds q.k or zeros, becomes (score + terms before the scale) * scale + terms after it. */
-pe_status show_scores(const show_subject *s, const pe_tile *tile, pe_error *err);
 /* What is added to the score, (Tq, H, Tk), where all queries have one content and all keys another. causal: pairs whose
  * key comes after the query are left out, as NaN. */
 pe_status show_terms(double **out, const show_subject *s, const show_request *r, pe_positions q, pe_positions k,

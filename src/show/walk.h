@@ -18,10 +18,9 @@ typedef struct attending {
     const double *from; /* (T, D): the words, before they are turned */
     int64_t D;
     double q[WIDTH_MAX], k[WORDS * WIDTH_MAX], v[WORDS * WIDTH_MAX]; /* (D), (T, D), turned */
-    double dot[WORDS], before[WORDS], after[WORDS], score[WORDS], weight[WORDS];
-    double scale;
-    double sum[WIDTH_MAX]; /* of weight v */
-    double out[WIDTH_MAX]; /* the library's: sum, with what values get, turned back */
+    double dot[WORDS], before[WORDS], after[WORDS], scale;
+    double score[WORDS], weight[WORDS], out[WIDTH_MAX]; /* the library's */
+    double sum[WIDTH_MAX];                              /* out as it was before it was turned back */
 } attending;
 
 typedef struct walk_scene {

@@ -89,22 +89,29 @@ static double value_terms(walk_scene *s, const attending *a, int64_t d, tell *t)
 
 static void sum_lines(walk *w, walk_scene *s, const attending *a)
 {
-    double sum[WIDTH_MAX], apart = 0;
+    static const words back = { "The output is turned back at the query's place.", "输出在查询的位置上转回来。" };
+    double size = 1, apart = 0;
     for (int64_t d = 0; d < a->D; d++) {
+        size += fabs(a->out[d]);
+        apart = fmax(apart, fabs(a->sum[d] - a->out[d]));
+    }
+    for (int64_t d = 0; d < a->D; d++) {
+        double sum = 0;
         bool first = true;
         tell t = tell_into(s->text, sizeof s->text);
         for (int j = 0; j < WORDS; j++)
             if (s->seen[j]) {
                 tell_say(&t, "%s%s · %s", first ? "" : " + ", tell_number(a->weight[j]).text,
                          tell_factor(a->v[j * a->D + d]).text);
+                sum += a->weight[j] * a->v[j * a->D + d];
                 first = false;
             }
-        sum[d] = a->sum[d] + value_terms(s, a, d, &t);
-        apart = fmax(apart, fabs(sum[d] - a->out[d]));
-        walk_equation(w, walk_name("out[%" PRId64 "]", d).text, s->text, sum[d]);
+        sum += value_terms(s, a, d, &t);
+        walk_equation(w, walk_name("out[%" PRId64 "]", d).text, s->text, sum);
+        if (!s->failed.status)
+            walk_scene_hold(s, sum, a->sum[d], size, &s->failed);
     }
-    static const words back = { "The output is turned back at the query's place.", "输出在查询的位置上转回来。" };
-    if (apart > 1e-9 * (1 + fabs(sum[0]))) {
+    if (apart > 1e-9 * size) {
         walk_sentence(w, say(back, w->language));
         walk_vector(w, "out'", NULL, a->out, a->D);
     }

@@ -4,6 +4,7 @@
 #include "show/walk.h"
 
 #include "base/random.h"
+#include "zoo/look.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,15 +22,6 @@ const int64_t *walk_scene_at(const walk_scene *s, int word)
 
 /* ---------------------------------------------------------------- the encoding */
 
-/* The row that has no hooks is attention without an encoding. */
-static const char *no_encoding(void)
-{
-    for (int i = 0; i < pe_info_count(); i++)
-        if (!pe_info_at(i)->hooks)
-            return pe_info_at(i)->name;
-    return "";
-}
-
 static pe_status make_encoding(walk_scene *s, const char *spec, pe_error *err)
 {
     const walk_request *r = s->r;
@@ -45,7 +37,7 @@ static pe_status make_encoding(walk_scene *s, const char *spec, pe_error *err)
         SHOW_TRY(pe_encoding_new(&s->e, spec, shape, err));
     }
     shape.head_dim = r->dim;
-    return pe_encoding_new(&s->none, no_encoding(), shape, err);
+    return pe_encoding_new(&s->none, zoo_look_plain(), shape, err);
 }
 
 static pe_status make_params(walk_scene *s, pe_error *err)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attention of one query in the steps that the definition takes, each by the library's own hook, held against
- * pe_reference_forward at the end. */
+ * Attention of one query: scores, weights and output by the library, and the steps that lead to the scores, each by the
+ * library's own hook. */
 #include "show/walk.h"
 
+#include "zoo/look.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Every head is given the same vectors; one of them is looked at. */
@@ -59,7 +60,8 @@ static pe_status turn_all(attending *a, const walk_scene *s, pe_error *err)
 static pe_status add_terms(double out[WORDS], attending *a, const walk_scene *s, pe_stage stage, pe_error *err)
 {
     double score[WALK_HEADS_MAX * WORDS] = { 0 }; /* (H, T) */
-    pe_tile tile = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, 1, s->heads, WORDS),
+    pe_tile tile = { .size = sizeof(pe_tile),
+                     .score = pe_view_of(score, PE_F64, 1, 1, s->heads, WORDS),
                      .q = same_for_heads(s, a->q, 1, a->D),
                      .k = same_for_heads(s, a->k, WORDS, a->D),
                      .q_at = at_query(s, a),
@@ -90,69 +92,22 @@ static pe_status terms(attending *a, walk_scene *s, pe_error *err)
     return both_stages(a, s, err);
 }
 
-static void softmax(attending *a, const walk_scene *s)
-{
-    double top = -INFINITY, sum = 0;
-    for (int j = 0; j < WORDS; j++)
-        if (s->seen[j])
-            top = fmax(top, a->score[j]);
-    for (int j = 0; j < WORDS; j++)
-        sum += a->weight[j] = s->seen[j] ? exp(a->score[j] - top) : 0;
-    for (int j = 0; j < WORDS; j++)
-        a->weight[j] /= sum;
-}
-
-static void weigh(attending *a, const walk_scene *s)
-{
-    a->scale = pe_encoding_scale(s->e); /* without the encoding too: what differs is what position does */
-    for (int j = 0; j < WORDS; j++) {
-        for (int64_t d = 0; d < a->D; d++)
-            a->dot[j] += a->q[d] * a->k[j * a->D + d];
-        a->score[j] = (a->dot[j] + a->before[j]) * a->scale + a->after[j];
-    }
-    softmax(a, s);
-    for (int64_t d = 0; d < a->D; d++)
-        for (int j = 0; j < WORDS; j++)
-            a->sum[d] += a->weight[j] * a->v[j * a->D + d];
-}
-
-/* What our steps lead to: the sum, with what values get, turned back. */
-static pe_status finish(double *out, const attending *a, walk_scene *s, pe_error *err)
-{
-    double weight[WALK_HEADS_MAX * WORDS];
-    for (int64_t h = 0; h < s->heads; h++) {
-        memcpy(weight + h * WORDS, a->weight, sizeof a->weight);
-        memcpy(s->wide + h * a->D, a->sum, (size_t)a->D * sizeof *out);
-    }
-    pe_view all = pe_view_of(s->wide, PE_F64, 1, 1, s->heads, a->D);
-    SHOW_TRY(pe_encoding_value(a->e, params_of(s, a), all, pe_view_of(weight, PE_F64, 1, 1, s->heads, WORDS),
-                               at_query(s, a), at_keys(s, a), err));
-    SHOW_TRY(pe_rotate(a->e, PE_OUTPUT, all, all, at_query(s, a), NULL, err));
-    memcpy(out, s->wide + s->head * a->D, (size_t)a->D * sizeof *out);
-    return PE_OK;
-}
-
 static pe_status ask_library(attending *a, walk_scene *s, pe_error *err)
 {
-    size_t bytes = 0;
-    pe_attention call = { .size = sizeof call,
-                          .out = pe_view_of(s->wide, PE_F64, 1, 1, s->heads, a->D),
-                          .q = same_for_heads(s, a->from + s->query * a->D, 1, a->D),
-                          .k = same_for_heads(s, a->from, WORDS, a->D),
-                          .v = same_for_heads(s, a->from, WORDS, a->D),
-                          .q_at = at_query(s, a),
-                          .k_at = at_keys(s, a),
-                          .mask.keep = pe_view_of(s->seen, PE_BOOL, 1, 1, 1, WORDS),
-                          .scale = a->e == s->e ? 0 : a->scale };
-    SHOW_TRY(pe_reference_work(a->e, &call, &bytes, err));
-    void *work = malloc(bytes ? bytes : 1);
-    if (!work)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for attention");
-    pe_status status = pe_reference_forward(
-        a->e, &call, &PE_MAKE(pe_run, .params = params_of(s, a), .work = work, .work_bytes = bytes), err);
-    free(work);
+    double score[WALK_HEADS_MAX * WORDS], weight[WALK_HEADS_MAX * WORDS];
+    pe_attention call = PE_MAKE(pe_attention, .out = pe_view_of(s->wide, PE_F64, 1, 1, s->heads, a->D),
+                                .q = same_for_heads(s, a->from + s->query * a->D, 1, a->D),
+                                .k = same_for_heads(s, a->from, WORDS, a->D),
+                                .v = same_for_heads(s, a->from, WORDS, a->D), .q_at = at_query(s, a),
+                                .k_at = at_keys(s, a), .mask.keep = pe_view_of(s->seen, PE_BOOL, 1, 1, 1, WORDS),
+                                .scale = a->scale, .scores = pe_view_of(score, PE_F64, 1, 1, s->heads, WORDS),
+                                .probabilities = pe_view_of(weight, PE_F64, 1, 1, s->heads, WORDS));
+    SHOW_TRY(zoo_look(a->e, call, params_of(s, a), err));
+    memcpy(a->score, score + s->head * WORDS, sizeof a->score);
+    memcpy(a->weight, weight + s->head * WORDS, sizeof a->weight);
     memcpy(a->out, s->wide + s->head * a->D, (size_t)a->D * sizeof *a->out);
-    return status;
+    return pe_unrotate(a->e, PE_OUTPUT, pe_view_of(a->sum, PE_F64, 1, 1, 1, a->D),
+                       pe_view_of(a->out, PE_F64, 1, 1, 1, a->D), at_query(s, a), NULL, err);
 }
 
 /* Sums of up to 128 products round by 1e-13 of their largest. */
@@ -164,26 +119,26 @@ pe_status walk_scene_hold(const walk_scene *s, double shown, double library, dou
                    pe_encoding_spec(s->e), text_show(shown).text, text_show(library).text);
 }
 
-/* Rounding in the scores becomes rounding in the weights. */
-static pe_status hold(const double *steps, const attending *a, const walk_scene *s, pe_error *err)
+/* q.k of a key, and that the terms make the library's score of it. */
+static pe_status hold_score(attending *a, const walk_scene *s, int j, pe_error *err)
 {
-    double size = 1, score = 1;
-    for (int j = 0; j < WORDS; j++)
-        score = fmax(score, (fabs(a->dot[j]) + fabs(a->before[j])) * a->scale + fabs(a->after[j]));
-    for (int64_t d = 0; d < a->D; d++)
-        size = fmax(size, fabs(a->out[d]));
-    for (int64_t d = 0; d < a->D; d++)
-        SHOW_TRY(walk_scene_hold(s, steps[d], a->out[d], size * score, err));
-    return PE_OK;
+    double size = 1 + fabs(a->before[j]) * a->scale + fabs(a->after[j]);
+    for (int64_t d = 0; d < a->D; d++) {
+        double product = a->q[d] * a->k[j * a->D + d];
+        a->dot[j] += product;
+        size += fabs(product) * a->scale;
+    }
+    double score = (a->dot[j] + a->before[j]) * a->scale + a->after[j];
+    return s->seen[j] ? walk_scene_hold(s, score, a->score[j], size, err) : PE_OK;
 }
 
 static pe_status attend(attending *a, walk_scene *s, pe_error *err)
 {
-    double steps[WIDTH_MAX];
-    weigh(a, s);
-    SHOW_TRY(finish(steps, a, s, err));
+    a->scale = pe_encoding_scale(s->e); /* without the encoding too: what differs is what position does */
     SHOW_TRY(ask_library(a, s, err));
-    return hold(steps, a, s, err);
+    for (int j = 0; j < WORDS; j++)
+        SHOW_TRY(hold_score(a, s, j, err));
+    return PE_OK;
 }
 
 pe_status walk_scene_attend(walk_scene *s, pe_error *err)
