@@ -13,6 +13,7 @@ typedef struct attend_setting {
     int64_t queries, keys;
     pe_view k, v; /* data NULL: made here */
     bool turned, backward;
+    bool planned; /* with a plan for as many keys */
     const pe_pool *pool;
 } attend_setting;
 
@@ -22,6 +23,7 @@ typedef struct attending {
     pe_attention a; /* causal */
     pe_attention_grad g;
     pe_run run;
+    pe_plan *plan;
     size_t forward_bytes, backward_bytes;
     bool borrowed; /* k and v are the caller's */
 } attending;

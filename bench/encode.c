@@ -129,6 +129,9 @@ attending *attend_new(const attend_setting *s)
     c->a.lse = pe_view_of(buffer(s->queries * c->shape.heads * 4), PE_F32, 1, s->queries, c->shape.heads, 1);
     if (s->backward)
         add_gradients(c, s);
+    if (s->planned)
+        must(pe_plan_new(&c->plan, c->e, s->keys, 0, &c->run, &err), &err, s->spec);
+    c->run.plan = c->plan;
     must(attend_size(c, s->backward, &err), &err, s->spec);
     return c;
 }
@@ -146,6 +149,7 @@ void attend_free(attending *c)
     };
     for (int i = 0; i < BENCH_COUNT(owned); i++)
         free(owned[i]);
+    pe_plan_free(c->plan);
     pe_encoding_free(c->e);
     free(c);
 }

@@ -190,6 +190,8 @@ static void what_is_no_number_or_off_is_seen_by_the_comparison(void **state)
     assert_true(gradients(&c, rungs[0], &mine) && gradients(&c, rungs[0], &right));
     for (int n = 0; n < GRADS; n++) {
         int64_t at = 0; /* of the largest */
+        if (!mine.count[n]) /* t5 takes no inputs */
+            continue;
         for (int64_t i = 0; i < mine.count[n]; i++)
             at = fabs(ledger_get(&mine, n, i)) > fabs(ledger_get(&mine, n, at)) ? i : at;
         double x = num_load(mine.at[n], mine.type[n], at);
@@ -428,7 +430,7 @@ static void the_same_bits_with_any_pool(void **state)
 /* Gradient n of the call is not asked for. */
 static void leave_out(pe_attention_grad *g, int n)
 {
-    pe_view *views[] = { &g->dq, &g->dk, &g->dv, &g->dadditive };
+    pe_view *views[] = { &g->dq, &g->dk, &g->dv, &g->dq_gates, &g->dk_gates, &g->drelative, &g->dadditive };
     if (n < DPARAMS)
         *views[n] = (pe_view){ 0 };
     else
@@ -447,7 +449,7 @@ static void compare_wanted(const char *spec)
         twin_forward(&c, &t);
         assert_ok(twin_backward(&c, &t, &all.g, &err));
         for (int n = 0; n < GRADS; n++) {
-            if (!test_turn(n + case_number / 2, 2))
+            if (!test_turn(n + case_number / 2, 2) || !all.count[n])
                 continue;
             ledger l = ledger_of(&c, PE_F32, PE_F32), untouched = ledger_of(&c, PE_F32, PE_F32);
             leave_out(&l.g, n);
@@ -852,18 +854,20 @@ static void what_is_written_lies_over_nothing_else(void **state)
     void *work = case_memory((int64_t)bytes, 1);
     const void *read[] = { t.q, t.k, t.v, t.out, t.lse, l.dout, c.w, c.sinks, c.keep, c.additive, c.q_at, c.k_at, work };
     for (int n = 0; n <= GRADS; n++)
-        for (int i = 0; i < COUNT(read) - (n == GRADS); i++) {
+        for (int i = 0; (n == GRADS || l.count[n]) && i < COUNT(read) - (n == GRADS); i++) {
             pe_attention_grad g = l.g;
-            void **to[] = { &g.dq.data, &g.dk.data, &g.dv.data, &g.dadditive.data, &g.dparams.data, &g.dsinks.data };
+            void **to[] = { &g.dq.data, &g.dk.data, &g.dv.data, &g.dq_gates.data, &g.dk_gates.data, &g.drelative.data, &g.dadditive.data, &g.dparams.data, &g.dsinks.data };
             void *memory = work;
             *(n < GRADS ? to[n] : &memory) = (void *)(uintptr_t)read[i];
             if (pe_attention_backward(c.e, &t.a, &g, &PE_MAKE(pe_run, .params = c.params, .work = memory, .work_bytes = bytes), &err) != PE_ERR_ALIAS || !strstr(err.text, "overlap"))
                 fail_msg("%s over input %d: %s, '%s'", n < GRADS ? grad_names[n] : "work", i, pe_status_name(err.status), err.text);
         }
     for (int n = 0; n < GRADS; n++)
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; l.count[n] && i < n; i++) {
             pe_attention_grad g = l.g;
-            void **to[] = { &g.dq.data, &g.dk.data, &g.dv.data, &g.dadditive.data, &g.dparams.data, &g.dsinks.data };
+            if (!l.count[i])
+                continue;
+            void **to[] = { &g.dq.data, &g.dk.data, &g.dv.data, &g.dq_gates.data, &g.dk_gates.data, &g.drelative.data, &g.dadditive.data, &g.dparams.data, &g.dsinks.data };
             *to[n] = l.at[i];
             assert_int_equal(pe_attention_backward(c.e, &t.a, &g, &PE_MAKE(pe_run, .params = c.params, .work = work, .work_bytes = bytes), &err), PE_ERR_ALIAS);
         }

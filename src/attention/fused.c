@@ -108,7 +108,7 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
     int64_t D = f->D, rows = f->direct ? f->H * f->Tq : BQ, most = LOAD * f->H * D;
     int64_t values = LOAD * (f->backward ? f->H : f->G) * f->Dv; /* backward: dout is as wide, of every head */
     most = values > most ? values : most;
-    most = f->ready.load_k && BK * f->G * D > most ? BK * f->G * D : most;
+    most = (f->ready.load_k || f->ready.load_panel) && BK * f->G * D > most ? BK * f->G * D : most;
     s->S = fused_take(memory, used, BQ * BK, sizeof(float));
     s->gate = fused_take(memory, used, f->carries ? BQ * BK : 0, sizeof(float));
     s->O = fused_take(memory, used, BQ * f->Dw, sizeof(float));
@@ -228,7 +228,7 @@ static void find_loads(fused *f)
     f->ready.turn_k = turns != NULL;
     f->ready.turn_v = turns && turns->turns_value;
     f->ready.load_panel = f->ready.load_panel && f->direct;
-    f->ready.load_k = f->direct && (f->ready.load_panel || f->ready.turn_k || problem_blocks(f->p.a.k));
+    f->ready.load_k = f->direct && (f->ready.turn_k || problem_blocks(f->p.a.k));
     f->ready.load_v = f->direct && (f->ready.turn_v || problem_blocks(f->p.a.v));
 }
 

@@ -76,7 +76,7 @@ typedef struct tokens {
     float *v;                        /* (G, tiles BK, Dw)                */
     float *vt;                       /* (G, tiles, BK / PANEL, Dv, PANEL); NULL: not wanted */
     uint8_t *v_odd, *k_odd;          /* (G, tiles, BK / LOAD) holds a NaN or infinity */
-    bool load_k, load_v, load_panel; /* direct: what must be loaded first, and */
+    bool load_k, load_v, load_panel; /* direct: what must be loaded first, for some tiles as panels, and */
     bool turn_k, turn_v;             /* what must be turned             */
     int64_t *q_shift, *k_shift;      /* (q tiles), (tiles) where a turn is centred, if it is */
 } tokens;
@@ -110,6 +110,7 @@ typedef struct scratch {
     float *load, *load_v, *panel; /* tokens on their way: (LOAD, H, D); direct: (BK, G, .), (D, BK) */
     float max[BQ];
     double sum[BQ], carry[BQ];
+    bool panels, loaded; /* direct: this tile's keys are in panel, in load */
     void *kind[KINDS_MAX];
     /* backward */
     float *dP, *capped;    /* (BQ, BK)     gradient of weights, then of scores; scores after the cap */
@@ -182,8 +183,10 @@ typedef struct term_kind {
     void (*size)(fused *f);                             /* when it is known which distances there are */
     void (*cut)(fused *f, char *memory, int64_t *used); /* tables and ledgers */
     void (*cut_worker)(const fused *f, scratch *s, char *memory, int64_t *used);
-    void (*fill)(fused *f);                                   /* tables; ledgers become 0 */
-    void (*query)(const fused *f, float *qs, int64_t h);      /* what is added to a query itself */
+    void (*fill)(fused *f);                        /* tables; ledgers become 0 */
+    bool (*panels)(const fused *f, const tile *t); /* few queries: whether these keys are wanted as panels */
+    /* Queries (rows, Dp) as these keys meet them: qs, or a copy of them in qa with more in it */
+    const float *(*meet)(const fused *f, scratch *s, const tile *t, const float *qs);
     void (*begin)(const fused *f, scratch *s, const tile *t); /* a tile of queries, which keys will meet */
     void (*add)(const fused *f, scratch *s, const tile *t, const keys *k, state *st, moment when);
     void (*mix)(const fused *f, scratch *s, const tile *t, float *O); /* S holds weights */
@@ -273,8 +276,7 @@ bool mask_sees(const fused *f, int64_t h, int64_t i, int64_t j);
 /* ready.c */
 void ready_tokens(fused *f);                    /* queries; keys and values where they are packed */
 int64_t ready_place(const fused *f, int64_t b); /* about which keys are turned, if they are: the first in use */
-void ready_keys(const fused *f, scratch *s, int64_t j, int64_t n); /* direct: loads and turns where that is needed    */
-void ready_touch(const fused *f, int64_t j, int64_t n);            /* direct: brings keys and values near */
+void ready_keys(const fused *f, scratch *s, const tile *t); /* direct: loads and turns where that is needed    */
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
 
 void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n, bool cached);

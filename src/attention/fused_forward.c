@@ -53,7 +53,7 @@ static void scores_tile(const fused *f, scratch *s, tile *t, double *lse, bool s
         for (int64_t n = 0; what == SEES_NONE && n < BQ * BK; n++)
             s->S[n] = -INFINITY;
         if (what != SEES_NONE) {
-            ready_keys(f, s, t->j, t->n);
+            ready_keys(f, s, t);
             keys k = ready_tile(f, s, t->h / f->group, t->j, t->n);
             tile_scores(f, s, t, &k, s->qs, &st, what);
         }
@@ -121,10 +121,10 @@ static void one_tile(void *arg, int64_t n, int worker)
 static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t n)
 {
     int64_t most = BQ / f->Tq;
-    if (mask_tile(f, &(tile){ 0, f->H, 0, f->Tq, j, n }) == SEES_NONE)
+    const tile all = { 0, f->H, 0, f->Tq, j, n };
+    if (mask_tile(f, &all) == SEES_NONE)
         return;
-    ready_touch(f, j, n);
-    ready_keys(f, s, j, n);
+    ready_keys(f, s, &all);
     for (int64_t g = 0; g < f->G; g++) {
         keys k = ready_tile(f, s, g, j, n);
         for (int64_t h = g * f->group, heads; h < (g + 1) * f->group; h += heads) {

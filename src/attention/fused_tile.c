@@ -5,11 +5,7 @@
 
 void tile_queries(const fused *f, const tile *t, float *qs)
 {
-    const term_kind *kind;
     ready_raise(f, qs, t, f->ready.q, f->D, f->Dp, NULL, f->p.scale);
-    for (int n = 0; (kind = kind_next(f, &n));)
-        for (int64_t r = 0; kind->query && r < t->heads * t->m; r++)
-            kind->query(f, qs + r * f->Dp, t->h + r / t->m);
 }
 
 void tile_begin(const fused *f, scratch *s, const tile *t)
@@ -57,10 +53,14 @@ static void products_direct(const fused *f, scratch *s, const tile *t, const key
 
 static void products(const fused *f, scratch *s, const tile *t, const keys *k, const float *qs)
 {
+    const term_kind *kind;
     if (f->p.recentres) {
         tile_recentre(f, t, s->qa, qs);
         qs = s->qa;
     }
+    for (int n = 0; (kind = kind_next(f, &n));)
+        if (kind->meet)
+            qs = kind->meet(f, s, t, qs);
     if (f->direct) {
         products_direct(f, s, t, k, qs);
         return;

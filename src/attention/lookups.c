@@ -63,7 +63,7 @@ static void size_one(fused *f, lookup *l)
     l->form.dim = l->depth;
     l->form.row_stride = l->width;
     find_rows(f, l);
-    l->fold = side == PE_KEY && l->form.columns == 1 && l->before && l->t->extra < 0 && !f->carries && !l->odd;
+    l->meets = side == PE_KEY && l->before && !f->carries && !l->odd;
 }
 
 static void lookups_size(fused *f)
@@ -80,7 +80,7 @@ static void lookups_size(fused *f)
             l->factor = l->before && l->t->side != PE_VALUE ? f->p.scale : 1;
         } else
             size_one(f, l);
-        f->ready.load_panel = f->ready.load_panel || (l->t->side == PE_KEY && !l->fold && !l->odd);
+        f->ready.load_panel = f->ready.load_panel || (l->t->side == PE_KEY && !l->odd);
     }
 }
 
@@ -281,13 +281,13 @@ const term_kind kind_lookups = {
     .cut = lookups_cut,
     .cut_worker = lookups_cut_worker,
     .fill = lookups_fill,
-    .query = lookups_fold,
+    .panels = lookups_panels,
+    .meet = lookups_meet,
     .begin = lookups_begin,
     .add = lookups_add,
     .mix = lookups_mix,
     .mix_back = lookups_mix_back,
     .back = lookups_back,
-    .end = lookups_end,
     .sum = lookups_sum,
     .serial = lookups_serial,
 };

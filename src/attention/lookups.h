@@ -20,7 +20,7 @@ typedef struct lookup {
     pe_lowered_lookup form; /* what tiles read */
     double factor;          /* the scale, where it comes before it */
     bool before;
-    bool fold;              /* one row for all distances, added to the query                 */
+    bool meets;             /* of keys: a row that a whole tile has is added to the queries   */
     int64_t first;          /* column 0 is table row first, or the last one where flip is set */
     bool flip;              /* column = last row - row                                       */
     bool odd;               /* rows neither rise nor fall with the distance, or no table: pair by pair */
@@ -59,7 +59,7 @@ static inline worker_lookups *lookups_worker(const scratch *s)
 
 static inline bool lookups_enters(const lookup *l, moment when)
 {
-    return l->t->side != PE_VALUE && !l->fold && when == (l->before ? AT_BEFORE : AT_AFTER);
+    return l->t->side != PE_VALUE && when == (l->before ? AT_BEFORE : AT_AFTER);
 }
 
 /* The row of the table that a column is; outside the table: nothing. */
@@ -101,7 +101,8 @@ double lookups_extra(const fused *f, const lookup *l, int64_t h, int64_t d);
 
 /* lookups_add.c */
 void lookups_begin(const fused *f, scratch *s, const tile *t);
-void lookups_fold(const fused *f, float *qs, int64_t h);
+bool lookups_panels(const fused *f, const tile *t);
+const float *lookups_meet(const fused *f, scratch *s, const tile *t, const float *qs);
 void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, state *st, moment when);
 void lookups_mix(const fused *f, scratch *s, const tile *t, float *O);
 const float *lookups_take(const fused *f, scratch *s, int n, const tile *t); /* queries as the term takes them */
@@ -116,7 +117,6 @@ void lookups_cut_back(fused *f, lookup *l, char *memory, int64_t *used);
 void lookups_clear(const fused *f, lookup *l);
 void lookups_back(const fused *f, scratch *s, const tile *t, int64_t item, moment when);
 void lookups_mix_back(const fused *f, scratch *s, const tile *t, int64_t item);
-void lookups_end(const fused *f, scratch *s, const tile *t, int64_t item);
 void lookups_sum(fused *f);
 
 #endif

@@ -118,9 +118,31 @@ static void add_line(const fused *f, scratch *s, const lookup *l, const tile *t,
     }
 }
 
+/* Few queries, keys where they lie: a product per pair, of keys side by side that have one row at once. */
+static void add_few(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k)
+{
+    float *E = lookups_worker(s)->E;
+    for (int64_t r = 0; r < t->heads * t->m; r++)
+        for (int64_t j = 0, length; j < t->n; j += length) {
+            int64_t x = 0, skip, n = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
+            for (int64_t e = 0, run; e < n; e += run) {
+                run = l->even[x + e] < 0 ? -l->even[x + e] : 1;
+                run = run < n - e ? run : n - e;
+                kv_rows rows = ready_rows(f, s, false, k, j + skip + e, &run);
+                f->k->dots(E, BK, lookups_rows(l, t->h + r / t->m, l->column[x + e]), l->width, 1, rows.data, rows.type,
+                           rows.stride, run, f->D);
+                f->k->axpy(s->S + r * BK + j + skip + e, (float)l->factor, E, run);
+            }
+        }
+}
+
 static void add_keys(const fused *f, scratch *s, const lookup *l, const tile *t, const keys *k, int64_t low,
                      int64_t high)
 {
+    if (f->direct && t->m <= FEW) {
+        add_few(f, s, l, t, k);
+        return;
+    }
     if (low == high)
         add_line(f, s, l, t, k->kt, low);
     for (int64_t p = 0; low != high && p * PANEL < t->n; p++)
@@ -177,22 +199,50 @@ void lookups_add(const fused *f, scratch *s, const tile *t, const keys *k, state
         lookup_way way = lookups_way(l, t, &low, &high);
         if (way == BY_PAIRS)
             add_pairs(f, s, l, t, k);
-        else if (way == BY_COLUMNS && l->t->side == PE_KEY)
+        else if (way == BY_COLUMNS && l->t->side == PE_KEY && !(l->meets && low == high))
             add_keys(f, s, l, t, k, low, high);
-        else if (way == BY_COLUMNS) {
+        else if (way == BY_COLUMNS && l->t->side == PE_QUERY) {
             lookups_columns(f, s, n, t, low, high, NULL);
             lookups_add_columns(f, s, n, t, s->S);
         }
     }
 }
 
-/* One row for all distances meets the keys as part of the query. */
-void lookups_fold(const fused *f, float *qs, int64_t h)
+/* Keys of a tile that all have one row: it meets them as part of the query. */
+static bool meets(const lookup *l, const tile *t, int64_t *column)
+{
+    int64_t high;
+    return l->meets && lookups_needed(l, t, column, &high) && *column == high;
+}
+
+const float *lookups_meet(const fused *f, scratch *s, const tile *t, const float *qs)
 {
     const lookups *all = lookups_of(f);
-    for (int n = 0; n < all->count; n++)
-        if (all->lookup[n].fold)
-            f->k->axpy(qs, (float)all->lookup[n].factor, lookups_rows(&all->lookup[n], h, 0), f->D);
+    for (int n = 0; n < all->count; n++) {
+        const lookup *l = &all->lookup[n];
+        int64_t rows = t->heads * t->m, column;
+        if (!meets(l, t, &column))
+            continue;
+        if (qs != s->qa)
+            f->k->widen(s->qa, qs, PE_F32, rows * f->Dp);
+        qs = s->qa;
+        for (int64_t r = 0; r < rows; r++)
+            f->k->axpy(s->qa + r * f->Dp, (float)l->factor, lookups_rows(l, t->h + r / t->m, column), f->D);
+    }
+    return qs;
+}
+
+bool lookups_panels(const fused *f, const tile *t)
+{
+    const lookups *all = lookups_of(f);
+    bool wanted = false;
+    for (int n = 0; t->m > FEW && n < all->count; n++) {
+        const lookup *l = &all->lookup[n];
+        int64_t low, high;
+        wanted = wanted ||
+                 (l->t->side == PE_KEY && lookups_way(l, t, &low, &high) == BY_COLUMNS && !(l->meets && low == high));
+    }
+    return wanted;
 }
 
 /* ------------------------------------------------ values */

@@ -71,9 +71,27 @@ static void panel_back(const fused *f, scratch *s, const lookup *l, const tile *
         gemm(drows, Dp, E, PANEL, 1, f->ready.kr + at * Dp, Dp, high - low + 1, Dp, u.n, true);
 }
 
-static void key_back(const fused *f, scratch *s, const lookup *l, const tile *t, int64_t item, gemm_fn *gemm)
+/* One column for the whole tile: E (n) are sums over the queries. */
+static void line_back(const fused *f, scratch *s, const lookup *l, const tile *t, int64_t item, int64_t column,
+                      gemm_fn *gemm)
 {
-    for (int64_t p = 0; p * PANEL < t->n; p++)
+    float *E = lookups_worker(s)->E, *drows = drows_of(f, l, t->h, item, column);
+    int64_t Dp = f->Dp, at = t->h / f->group * f->tiles * BK + t->j;
+    clear_floats(E, t->n);
+    for (int64_t r = 0; r < t->m; r++)
+        f->k->axpy(E, (float)l->factor, s->dP + r * BK, t->n);
+    (l->finite ? f->k->gemm : gemm_c)(f->back.dk + (item * f->tiles * BK + t->j) * Dp, Dp, E, 1, BK,
+                                      lookups_rows(l, t->h, column), Dp, t->n, Dp, 1, true);
+    if (drows)
+        gemm(drows, Dp, E, BK, 1, f->ready.kr + at * Dp, Dp, 1, Dp, t->n, true);
+}
+
+static void key_back(const fused *f, scratch *s, const lookup *l, const tile *t, int64_t item, int64_t low,
+                     int64_t high, gemm_fn *gemm)
+{
+    if (low == high)
+        line_back(f, s, l, t, item, low, gemm);
+    for (int64_t p = 0; low != high && p * PANEL < t->n; p++)
         panel_back(f, s, l, t, item, p, gemm);
 }
 
@@ -122,7 +140,7 @@ void lookups_back(const fused *f, scratch *s, const tile *t, int64_t item, momen
         if (way == BY_PAIRS)
             pairs_back(f, s, l, t, item);
         else if (way == BY_COLUMNS && l->t->side == PE_KEY)
-            key_back(f, s, l, t, item, gemm);
+            key_back(f, s, l, t, item, low, high, gemm);
         else if (way == BY_COLUMNS)
             query_back(f, s, n, t, item, low, high, gemm);
     }
@@ -177,17 +195,6 @@ void lookups_mix_back(const fused *f, scratch *s, const tile *t, int64_t item)
 }
 
 /* ------------------------------------------------ ledgers */
-
-/* What was folded into the query has the query's gradient. */
-void lookups_end(const fused *f, scratch *s, const tile *t, int64_t item)
-{
-    const lookups *all = lookups_of(f);
-    for (int n = 0; n < all->count; n++) {
-        const lookup *l = &all->lookup[n];
-        for (int64_t r = 0; l->fold && l->drows && r < t->m; r++)
-            f->k->axpy(drows_of(f, l, t->h, item, 0), (float)l->factor, s->dqs + r * f->Dp, f->D);
-    }
-}
 
 static void sum_rows(const fused *f, const lookup *l)
 {

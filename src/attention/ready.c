@@ -192,18 +192,6 @@ void ready_tokens(fused *f)
     pool_run(f->p.pool, ready_block, f, up_to(f->Tq, LOAD) / LOAD + (f->direct ? 0 : up_to(f->Tk, LOAD) / LOAD));
 }
 
-void ready_keys(const fused *f, scratch *s, int64_t j, int64_t n)
-{
-    if (f->ready.load_k)
-        ready_load(f, s->load, f->p.a.k, j, n, true);
-    if (f->ready.turn_k && f->ready.load_k)
-        ready_turn(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, j, n, f->ready.k_shift[j / BK]);
-    if (f->ready.load_v)
-        ready_load(f, s->load_v, f->p.a.v, j, n, true);
-    if (f->ready.turn_v && f->ready.load_v)
-        ready_turn(f, PE_VALUE, forward, s->load_v, 0, f->G, f->Dv, f->p.a.k_at, j, n, 0);
-}
-
 /* Rows of many heads lie far apart where one head reads them, too far for a CPU to foresee: read once in the order of
  * memory, which it does, they are near when their heads come. Asking for them ahead by prefetches was slower. */
 static void touch(const fused *f, pe_view v, int64_t from, int64_t to)
@@ -218,20 +206,34 @@ static void touch(const fused *f, pe_view v, int64_t from, int64_t to)
         }
 }
 
-void ready_touch(const fused *f, int64_t j, int64_t n)
+void ready_keys(const fused *f, scratch *s, const tile *t)
 {
-    if (f->G == 1)
+    const term_kind *kind;
+    int64_t j = t->j, n = t->n;
+    if (!f->direct)
         return;
-    if (!f->ready.load_k)
+    s->panels = false;
+    for (int i = 0; (kind = kind_next(f, &i));)
+        s->panels = s->panels || (kind->panels && kind->panels(f, t));
+    s->loaded = f->ready.load_k || s->panels;
+    if (f->G > 1 && !s->loaded)
         touch(f, f->p.a.k, j, j + n);
-    if (!f->ready.load_v)
+    if (f->G > 1 && !f->ready.load_v)
         touch(f, f->p.a.v, j, j + n);
+    if (s->loaded)
+        ready_load(f, s->load, f->p.a.k, j, n, true);
+    if (f->ready.turn_k && s->loaded)
+        ready_turn(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, j, n, f->ready.k_shift[j / BK]);
+    if (f->ready.load_v)
+        ready_load(f, s->load_v, f->p.a.v, j, n, true);
+    if (f->ready.turn_v && f->ready.load_v)
+        ready_turn(f, PE_VALUE, forward, s->load_v, 0, f->G, f->Dv, f->p.a.k_at, j, n, 0);
 }
 
 kv_rows ready_rows(const fused *f, const scratch *s, bool values, const keys *k, int64_t j, int64_t *n)
 {
     pe_view v = values ? f->p.a.v : f->p.a.k;
-    if (values ? f->ready.load_v : f->ready.load_k) {
+    if (values ? f->ready.load_v : s->loaded) {
         const float *from = values ? s->load_v : s->load;
         return (kv_rows){ from + (j * f->G + k->g) * v.dim, PE_F32, f->G * v.dim };
     }
@@ -250,9 +252,9 @@ keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n)
             k.odd = k.odd || f->ready.v_odd[(at + i) / LOAD];
         return k;
     }
-    for (int64_t i = 0; f->ready.load_panel && i < n; i += PANEL)
+    for (int64_t i = 0; s->panels && i < n; i += PANEL)
         ready_panel(f, s->panel + i * f->D, s->load + (i * f->G + g) * f->D, f->G * f->D, n - i < PANEL ? n - i : PANEL,
                     f->D);
-    k.kt = f->ready.load_panel ? s->panel : NULL;
+    k.kt = s->panels ? s->panel : NULL;
     return k;
 }
