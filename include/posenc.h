@@ -197,7 +197,9 @@ typedef struct pe_run {
 /* y = x turned by its positions. y may be x itself; any other overlap is an error. float32: x*c - y*s with each
  * product rounded; float16 and bfloat16 are computed in float32 and rounded once; float64 in float64.
  * PE_QUERY and PE_KEY turn q and k; PE_VALUE turns v and PE_OUTPUT turns the attention output back, where the spec says
- * so, and are the identity elsewhere.                                                                                 */
+ * so, and are the identity elsewhere. Fractions of positions are taken, and are as exact as whole ones, unless angles are
+ * formed as float32 pipelines do (precision=hf, precision=ggml) or a temperature goes by steps; attention and caches take
+ * whole positions only.                                                                                               */
 PE_API pe_status pe_rotate(const pe_encoding *e, pe_side side, pe_view y, pe_view x, pe_positions at, const pe_run *run,
                            pe_error *err);
 /* x = y turned back: angle negated, reciprocal magnitude.                                                             */

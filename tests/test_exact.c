@@ -4,7 +4,7 @@
  * Tables of cos and sin against MPFR. Truth is the papers' formula at 320 bits on the spec's numbers read as doubles,
  * written out here once more. Positions are aimed: the convergents of a continued fraction of 4 f, f in turns per
  * position, are the positions where the angle comes closest to a quarter turn, so that cos or sin nearly vanishes and
- * every bit the reduction lost shows. */
+ * every bit the reduction lost shows. Those of 4 f 2^-e do so between whole positions, in steps of 2^-e. */
 #include <mpfr.h>
 
 #include "common.h"
@@ -392,7 +392,7 @@ static void yarn_gain(mpfr_t out, double factor, double m)
 }
 
 /* What multiplies cos and sin of pair n of a query at t. */
-static void magnitude(mpfr_t out, const subject *s, int64_t n, int64_t t)
+static void magnitude(mpfr_t out, const subject *s, int64_t n, double t)
 {
     mpfr_t y;
     mpfr_init(y);
@@ -414,7 +414,7 @@ static void magnitude(mpfr_t out, const subject *s, int64_t n, int64_t t)
         mpfr_sqrt(out, out, MPFR_RNDN);
     }
     if (s->temperature != 0) { /* 1 + b ln(1 + max(0, floor((t + shift)/floor))) */
-        double blocks = floor(((double)t + s->shift) / s->floor);
+        double blocks = floor((t + s->shift) / s->floor);
         mpfr_set_d(y, blocks > 0 ? blocks : 0, MPFR_RNDN);
         mpfr_log1p(y, y, MPFR_RNDN);
         mpfr_mul_d(y, y, s->temperature, MPFR_RNDN);
@@ -428,7 +428,8 @@ static void magnitude(mpfr_t out, const subject *s, int64_t n, int64_t t)
         mpfr_set_d(y, s->gamma, MPFR_RNDN);
         mpfr_add_ui(y, y, 1, MPFR_RNDN);
         mpfr_div(out, out, y, MPFR_RNDN);
-        mpfr_set_si(y, t - (int64_t)s->centre, MPFR_RNDN);
+        mpfr_set_d(y, t, MPFR_RNDN);
+        mpfr_sub_d(y, y, s->centre, MPFR_RNDN);
         mpfr_div_d(y, y, s->base, MPFR_RNDN);
         mpfr_pow(out, out, y, MPFR_RNDN);
     }
@@ -436,10 +437,13 @@ static void magnitude(mpfr_t out, const subject *s, int64_t n, int64_t t)
 }
 
 /* cosine and sine of pair n, its coordinate being t. */
-static void truth(const subject *s, int64_t n, int64_t t)
+static void truth(const subject *s, int64_t n, double t)
 {
     const place *p = &places[n];
-    mpfr_mul_si(x1, p->turns, p->multiplier * t + p->shift, MPFR_RNDN);
+    mpfr_set_d(x1, t, MPFR_RNDN);
+    mpfr_mul_si(x1, x1, p->multiplier, MPFR_RNDN);
+    mpfr_add_si(x1, x1, p->shift, MPFR_RNDN);
+    mpfr_mul(x1, x1, p->turns, MPFR_RNDN);
     mpfr_rint_round(x2, x1, MPFR_RNDN);
     mpfr_sub(x1, x1, x2, MPFR_RNDN);
     mpfr_mul(x2, x1, two_pi, MPFR_RNDN);
@@ -533,12 +537,18 @@ static double decode(const void *data, pe_dtype type, int64_t i)
 /* ------------------------------------------------ what the library says */
 
 /* cos and sin of every pair at one token's coordinates, in this type. */
-static void tables(const pe_encoding *e, const subject *s, const int64_t *at, pe_dtype type, double *c, double *s_out)
+static void tables(const pe_encoding *e, const subject *s, const double *at, pe_dtype type, double *c, double *s_out)
 {
     static _Alignas(8) unsigned char one[PAIRS_MAX * 16], two[PAIRS_MAX * 8];
     pe_error err = { 0 };
     int64_t P = s->d / 2, axes = s->axes ? s->axes : 1, half = P / axes;
-    pe_positions where = pe_positions_of(at, PE_I64, 1, 1, axes);
+    int64_t whole[PE_AXES_MAX] = { 0 };
+    pe_positions where = pe_positions_of(whole, PE_I64, 1, 1, axes);
+    for (int64_t a = 0; a < axes; a++) {
+        whole[a] = (int64_t)at[a];
+        if ((double)whole[a] != at[a])
+            where = pe_positions_of(at, PE_F64, 1, 1, axes);
+    }
     if (s->family != SINUSOIDAL) {
         assert_ok(pe_rotate_table(e, PE_QUERY, pe_view_of(one, type, 1, 1, 1, P), pe_view_of(two, type, 1, 1, 1, P), where, NULL, &err));
         for (int64_t n = 0; n < P; n++) {
@@ -566,38 +576,37 @@ typedef struct trial {
     int64_t count;
 } trial;
 
-static void note(worst *w, double ulp, const trial *t, int64_t n, int64_t at, const char *what)
+static void note(worst *w, double ulp, const trial *t, int64_t n, double at, const char *what)
 {
     if (ulp <= w->ulp)
         return;
     w->ulp = ulp;
-    snprintf(w->where, sizeof w->where, "%s of pair %d at %" PRId64 ", %s (theta %.17g, d %d)", what, (int)n, at,
+    snprintf(w->where, sizeof w->where, "%s of pair %d at %.17g, %s (theta %.17g, d %d)", what, (int)n, at,
              t->s->title, t->s->theta, (int)t->s->d);
 }
 
 /* xpos serves magnitudes that the type can hold, with room for the vector: e^80 in float32, e^8 in float16. */
-static bool served(const subject *s, int64_t at, pe_dtype type)
+static bool served(const subject *s, double at, pe_dtype type)
 {
-    double exponent = ((double)at - s->centre) / s->base * log(s->gamma / (1 + s->gamma));
+    double exponent = (at - s->centre) / s->base * log(s->gamma / (1 + s->gamma));
     return s->family != XPOS || fabs(exponent) < (type == PE_F16 ? 7.9 : 79.9);
 }
 
-static void check_value(trial *t, int64_t n, int64_t at, const char *what, const double got[FLOAT_COUNT],
-                        mpfr_t want)
+static void check_value(trial *t, int64_t n, double at, const char *what, const double got[FLOAT_COUNT], mpfr_t want)
 {
     double u32 = ulps(got[PE_F32], want, 23, -126), u64 = ulps(got[PE_F64], want, 52, -1022);
     if (!(u32 <= 0.51))
-        fail_msg("%s, %s of pair %d at %" PRId64 " is %.9g; off by %.4f ulp of float32, needs 0.51", t->s->title, what,
+        fail_msg("%s, %s of pair %d at %.17g is %.9g; off by %.4f ulp of float32, needs 0.51", t->s->title, what,
                  (int)n, at, got[PE_F32], u32);
     if (!(u64 <= t->limit64))
-        fail_msg("%s, %s of pair %d at %" PRId64 " is %.17g; off by %.2f ulp of double, needs %g", t->s->title, what,
+        fail_msg("%s, %s of pair %d at %.17g is %.17g; off by %.2f ulp of double, needs %g", t->s->title, what,
                  (int)n, at, got[PE_F64], u64, t->limit64);
     double f16 = rounded(want, 11, -23, 16), bf16 = rounded(want, 8, -132, 128);
     if (served(t->s, at, PE_F16) && got[PE_F16] != f16 && !on_the_fence(got[PE_F16], f16, want))
-        fail_msg("%s, %s of pair %d at %" PRId64 ": float16 is %a; rounded once it is %a", t->s->title, what, (int)n,
+        fail_msg("%s, %s of pair %d at %.17g: float16 is %a; rounded once it is %a", t->s->title, what, (int)n,
                  at, got[PE_F16], f16);
     if (got[PE_BF16] != bf16 && !on_the_fence(got[PE_BF16], bf16, want))
-        fail_msg("%s, %s of pair %d at %" PRId64 ": bfloat16 is %a; rounded once it is %a", t->s->title, what, (int)n,
+        fail_msg("%s, %s of pair %d at %.17g: bfloat16 is %a; rounded once it is %a", t->s->title, what, (int)n,
                  at, got[PE_BF16], bf16);
     note(t->f32, u32, t, n, at, what);
     note(t->f64, u64, t, n, at, what);
@@ -605,15 +614,15 @@ static void check_value(trial *t, int64_t n, int64_t at, const char *what, const
 }
 
 /* Pairs `first` to `last` at a position; other axes stand elsewhere, so that a pair on the wrong axis is wrong. */
-static void check_at(trial *t, int64_t at, int64_t first, int64_t last)
+static void check_at(trial *t, double at, int64_t first, int64_t last)
 {
     double c[FLOAT_COUNT][PAIRS_MAX], s[FLOAT_COUNT][PAIRS_MAX];
-    int64_t coordinate[4] = { at, at, at, at };
-    if (at > FAR || at < -FAR || !served(t->s, at, PE_F32))
+    double coordinate[4] = { at, at, at, at };
+    if (fabs(at) > FAR || !served(t->s, at, PE_F32))
         return;
     for (int64_t a = 0; a < t->s->axes; a++)
         if (a != places[first].axis)
-            coordinate[a] = at + (at > 0 ? -1000003 : 1000003) * (a + 1);
+            coordinate[a] = at + (at > 0 ? -1000003 : 1000003) * (double)(a + 1);
     for (int type = 0; type < FLOAT_COUNT; type++)
         if (served(t->s, at, (pe_dtype)type))
             tables(t->e, t->s, coordinate, (pe_dtype)type, c[type], s[type]);
@@ -636,9 +645,9 @@ static void check_at(trial *t, int64_t at, int64_t first, int64_t last)
 
 /* ------------------------------------------------ where it is hard */
 
-/* Positions up to FAR next to a quarter turn for f turns per step: denominators of the convergents of 4 f, with the
+/* Positions up to `most` next to a quarter turn for f turns per step: denominators of the convergents of 4 f, with the
  * partial quotient that follows (large: closer than its size lets expect). */
-static int convergents(mpfr_t f, int64_t *at, double *next, int room)
+static int convergents(mpfr_t f, int64_t most, int64_t *at, double *next, int room)
 {
     int64_t before = 1, now = 0;
     int count = 0;
@@ -650,7 +659,7 @@ static int convergents(mpfr_t f, int64_t *at, double *next, int room)
             at[count] = now;
             next[count++] = a;
         }
-        if (a * (double)now + (double)before > (double)FAR)
+        if (a * (double)now + (double)before > (double)most)
             break;
         int64_t after = (int64_t)a * now + before;
         before = now;
@@ -671,8 +680,7 @@ static int64_t coordinate_of(const place *p, int64_t step)
 
 static void check_hard(trial *t, int64_t n, int64_t step)
 {
-    int64_t at = coordinate_of(&places[n], step);
-    check_at(t, at, n, n);
+    check_at(t, (double)coordinate_of(&places[n], step), n, n);
 }
 
 static void check_pair_where_hard(trial *t, int64_t n)
@@ -681,7 +689,7 @@ static void check_pair_where_hard(trial *t, int64_t n)
     double next[100];
     if (mpfr_zero_p(places[n].turns))
         return;
-    int count = convergents(places[n].turns, at, next, COUNT(at));
+    int count = convergents(places[n].turns, FAR, at, next, COUNT(at));
     for (int k = 0; k < count; k++) {
         int64_t q = at[k], multiple = (int64_t)fmin(next[k] / 2, (double)(FAR / q));
         check_hard(t, n, q);
@@ -701,16 +709,48 @@ static void check_everywhere(trial *t, uint64_t *seed)
     int64_t last = t->s->d / 2 - 1;
     static const int64_t fixed[] = { 0, 1, -1, FAR, -FAR, FAR - 1, 1 - FAR, 1000000, -1000000 };
     for (int i = 0; i < COUNT(fixed); i++)
-        check_at(t, fixed[i], 0, last);
+        check_at(t, (double)fixed[i], 0, last);
     for (int e = 1; e < 36; e += 2) {
-        check_at(t, (INT64_C(1) << e) + (e % 3 - 1), 0, last);
-        check_at(t, -(INT64_C(1) << (e + 1)) + (e % 3 - 1), 0, last);
+        check_at(t, ldexp(1, e) + (e % 3 - 1), 0, last);
+        check_at(t, -ldexp(1, e + 1) + (e % 3 - 1), 0, last);
     }
     for (int i = 0; i < 24; i++)
-        check_at(t, test_range(seed, -FAR, FAR) >> test_range(seed, 0, 30), 0, last);
+        check_at(t, (double)(test_range(seed, -FAR, FAR) >> test_range(seed, 0, 30)), 0, last);
     if (t->s->family == XPOS)
         for (int i = 0; i < 60; i++)
-            check_at(t, (int64_t)(t->s->centre + test_uniform(seed) * t->s->base * 60), 0, last);
+            check_at(t, trunc(t->s->centre + test_uniform(seed) * t->s->base * 60), 0, last);
+}
+
+/* Of all sizes, with as many bits as a double has. */
+static double draw_fraction(uint64_t *seed)
+{
+    return ldexp(test_uniform(seed), (int)test_range(seed, -30, 36));
+}
+
+/* Fractions everywhere, and next to quarter turns in steps of 2^-e. */
+static void check_between(trial *t, uint64_t *seed)
+{
+    static const int exponents[] = { 1, 2, 5, 10, 16, 17, 18, 23, 29, 37, 44, 52 };
+    int64_t last = t->s->d / 2 - 1;
+    static const double fixed[] = { 0.5, -0.5, 0x1p-20, -0x1p-52, 0x1p-300, 0.1, -1.0 / 3, 0x1p36 - 0x1p-17 };
+    for (int i = 0; i < COUNT(fixed); i++)
+        check_at(t, fixed[i], 0, last);
+    for (int i = 0; i < 24; i++)
+        check_at(t, draw_fraction(seed), 0, last);
+    for (int i = 0; t->s->family == XPOS && i < 60; i++)
+        check_at(t, t->s->centre + test_uniform(seed) * t->s->base * 60, 0, last);
+    for (int64_t n = 0; n <= last; n += t->s->d > 64 ? 7 : 3)
+        for (int i = 0; i < COUNT(exponents) && !mpfr_zero_p(places[n].turns); i++) {
+            int64_t at[100], most = (int64_t)fmin(0x1p53, ldexp(1, 36 + exponents[i]));
+            double next[100];
+            mpfr_t f;
+            mpfr_init(f);
+            mpfr_mul_2si(f, places[n].turns, -exponents[i], MPFR_RNDN);
+            int count = convergents(f, most, at, next, COUNT(at));
+            for (int k = count < 3 ? 0 : count - 3; k < count; k++)
+                check_at(t, ldexp((double)(k % 2 ? at[k] : -at[k]), -exponents[i]) / (double)places[n].multiplier, n, n);
+            mpfr_clear(f);
+        }
 }
 
 static pe_encoding *make(const subject *s)
@@ -733,25 +773,53 @@ static void report(const char *what, int64_t count, const worst *f32, const wors
  * float64: 2 ulp: cos and sin come within 2^-52.2 of themselves, 1.8 ulp at most. Where a magnitude multiplies, 5: its
  * own rounding, libm's log in it and the product add up to 3 more.
  * xpos in float64: exp of an exponent up to 87 turns half an ulp of the exponent into 60 of the result. */
+enum { TURN, SIZED, DECAY, KINDS };
+static const double limits[] = { 2, 5, 200 };
+
+static int kind_of(const subject *s)
+{
+    bool sized = s->magnitude != 0 || s->temperature != 0 || s->how == YARN || s->how == LONGROPE;
+    return s->family == XPOS ? DECAY : sized ? SIZED : TURN;
+}
+
 static void tables_are_within_0_51_ulp_for_every_scaling(void **state)
 {
     (void)state;
     uint64_t seed = 1;
-    enum { TURN, SIZED, DECAY, KINDS };
     static const char *const kinds[] = { "every scaling, magnitude 1", "every scaling, other magnitudes", "xpos" };
-    static const double limits[] = { 2, 5, 200 };
     worst f32[KINDS] = { 0 }, f64[KINDS] = { 0 };
     int64_t count[KINDS] = { 0 };
     for (int i = 0; i < COUNT(subjects); i++) {
         const subject *s = &subjects[i];
-        bool sized = s->magnitude != 0 || s->temperature != 0 || s->how == YARN || s->how == LONGROPE;
-        int kind = s->family == XPOS ? DECAY : sized ? SIZED : TURN;
+        int kind = kind_of(s);
         trial t = { s, make(s), limits[kind], &f32[kind], &f64[kind], 0 };
         prepare(s);
         check_everywhere(&t, &seed);
         for (int64_t n = 0; n < s->d / 2; n += s->d > 64 ? 3 : 1)
             check_pair_where_hard(&t, n);
         count[kind] += t.count;
+        pe_encoding_free(t.e);
+    }
+    for (int k = 0; k < KINDS; k++)
+        report(kinds[k], count[k], &f32[k], &f64[k]);
+}
+
+/* The same limits. A gain by steps takes whole positions only; of a code's offset the sum with a fraction is rounded. */
+static void tables_are_within_0_51_ulp_between_whole_positions(void **state)
+{
+    (void)state;
+    uint64_t seed = 2;
+    static const char *const kinds[] = { "fractions, magnitude 1", "fractions, other magnitudes", "fractions, xpos" };
+    worst f32[KINDS] = { 0 }, f64[KINDS] = { 0 };
+    int64_t count[KINDS] = { 0 };
+    for (int i = 0; i < COUNT(subjects); i++) {
+        const subject *s = &subjects[i];
+        if (s->temperature != 0 || s->offset != 0)
+            continue;
+        trial t = { s, make(s), limits[kind_of(s)], &f32[kind_of(s)], &f64[kind_of(s)], 0 };
+        prepare(s);
+        check_between(&t, &seed);
+        count[kind_of(s)] += t.count;
         pe_encoding_free(t.e);
     }
     for (int k = 0; k < KINDS; k++)
@@ -776,14 +844,14 @@ static void tables_are_within_0_51_ulp_where_angles_come_closest_to_a_quarter_tu
         for (int64_t n = 0; n < s.d / 2 && mpfr_get_exp(places[n].turns) > -10; n++) {
             int64_t at[100];
             double next[100];
-            for (int k = convergents(places[n].turns, at, next, COUNT(at)) - 1; k >= 0; k--) {
+            for (int k = convergents(places[n].turns, FAR, at, next, COUNT(at)) - 1; k >= 0; k--) {
                 double close = next[k] * (double)at[k] * (double)at[k];
                 if (close < 0x1p76)
                     continue;
                 if (!t.e)
                     t.e = make(&s);
                 for (int64_t m = 1; m <= 16 && m * at[k] <= FAR && (double)m < next[k] / 2 + 1; m++)
-                    check_at(&t, m % 2 ? m * at[k] : -m * at[k], n, n);
+                    check_at(&t, (double)(m % 2 ? m * at[k] : -m * at[k]), n, n);
                 closest = close > closest ? close : closest;
             }
         }
@@ -809,8 +877,8 @@ static void the_hardest_positions_known_are_within_0_51_ulp(void **state)
         subject s = { "known", .theta = known[i].theta, .d = known[i].d };
         trial t = { &s, make(&s), 2, &f32, &f64, 0 };
         prepare(&s);
-        check_at(&t, known[i].at, known[i].pair, known[i].pair);
-        check_at(&t, -known[i].at, known[i].pair, known[i].pair);
+        check_at(&t, (double)known[i].at, known[i].pair, known[i].pair);
+        check_at(&t, (double)-known[i].at, known[i].pair, known[i].pair);
         count += t.count;
         pe_encoding_free(t.e);
     }
@@ -818,7 +886,7 @@ static void the_hardest_positions_known_are_within_0_51_ulp(void **state)
 }
 
 /* How far off this spec's float32 table is at a position: the largest absolute error and the largest in ulp. */
-static void measure(const char *text, const subject *s, int64_t at, double *absolute, double *ulp)
+static void measure(const char *text, const subject *s, double at, double *absolute, double *ulp)
 {
     double c[PAIRS_MAX], sn[PAIRS_MAX];
     pe_encoding *e = test_encoding(text, (pe_shape){ 2, 1, s->d, 0 });
@@ -856,6 +924,79 @@ static void float_pipelines_and_wrong_bases_fail_the_same_ruler(void **state)
     assert_true(ulp > 0.51);
 }
 
+/* cos and sin of the sum over axes of at[a] w[a] radians. */
+static void trained_truth(const double *at, const double *w, int64_t axes, int64_t stride)
+{
+    mpfr_set_zero(x1, 1);
+    for (int64_t a = 0; a < axes; a++) {
+        mpfr_set_d(x2, at[a], MPFR_RNDN);
+        mpfr_mul_d(x2, x2, w[a * stride], MPFR_RNDN);
+        mpfr_add(x1, x1, x2, MPFR_RNDN);
+    }
+    mpfr_sin_cos(sine, cosine, x1, MPFR_RNDN);
+}
+
+#define TRAINED_PAIRS 16
+
+static void check_trained(const pe_encoding *e, const double *w, const double *at, worst *f64)
+{
+    double c[TRAINED_PAIRS], s[TRAINED_PAIRS];
+    float c32[TRAINED_PAIRS], s32[TRAINED_PAIRS];
+    int64_t axes = pe_encoding_axes(e), P = TRAINED_PAIRS;
+    pe_error err = { 0 };
+    pe_run run = PE_MAKE(pe_run, .params = { (void *)w, PE_F64, axes * P });
+    pe_positions where = pe_positions_of(at, PE_F64, 1, 1, axes);
+    assert_ok(pe_rotate_table(e, PE_QUERY, pe_view_of(c, PE_F64, 1, 1, 1, P), pe_view_of(s, PE_F64, 1, 1, 1, P), where,
+                              &run, &err));
+    assert_ok(pe_rotate_table(e, PE_QUERY, pe_view_of(c32, PE_F32, 1, 1, 1, P), pe_view_of(s32, PE_F32, 1, 1, 1, P),
+                              where, &run, &err));
+    for (int64_t n = 0; n < P; n++) {
+        trained_truth(at, w + n, axes, P);
+        double u64 = fmax(ulps(c[n], cosine, 52, -1022), ulps(s[n], sine, 52, -1022));
+        double u32 = fmax(ulps(c32[n], cosine, 23, -126), ulps(s32[n], sine, 23, -126));
+        if (!(u64 <= 2 && u32 <= 0.51))
+            fail_msg("pair %d at %.17g, %d axes: off by %.2f ulp of double, needs 2, and %.4f of float32, needs 0.51",
+                     (int)n, at[0], (int)axes, u64, u32);
+        if (u64 > f64->ulp) {
+            f64->ulp = u64;
+            snprintf(f64->where, sizeof f64->where, "pair %d at %.17g, %d axes", (int)n, at[0], (int)axes);
+        }
+    }
+}
+
+/* A trained frequency is a double, in radians per position: 2 ulp and 0.51 ulp as above. */
+static void trained_angles_are_as_exact_as_fixed_ones(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "rope:learned=shared", "rope:axes=2,learned=shared" };
+    uint64_t seed = 3;
+    worst f64 = { 0 };
+    int count = 0;
+    for (int axes = 1; axes <= 2; axes++) {
+        pe_encoding *e = test_encoding(specs[axes - 1], (pe_shape){ 1, 1, 2 * TRAINED_PAIRS, 0 });
+        double w[2 * TRAINED_PAIRS];
+        for (int i = 0; i < axes * TRAINED_PAIRS; i++)
+            w[i] = test_uniform(&seed) * pow(10, 2 * test_uniform(&seed) - 1);
+        for (int i = 0; i < 300; i++, count++) {
+            double at[2];
+            for (int a = 0; a < axes; a++)
+                at[a] = i % 2 ? draw_fraction(&seed) : trunc(draw_fraction(&seed));
+            check_trained(e, w, at, &f64);
+        }
+        for (int n = 0; axes == 1 && n < TRAINED_PAIRS; n++) {
+            int64_t hard[100];
+            double next[100];
+            mpfr_set_d(x3, fabs(w[n]), MPFR_RNDN);
+            mpfr_div(x3, x3, two_pi, MPFR_RNDN);
+            mpfr_mul_2si(x3, x3, -n, MPFR_RNDN);
+            for (int k = convergents(x3, FAR << n, hard, next, COUNT(hard)) - 1; k >= 0; k--, count++)
+                check_trained(e, w, &(double){ ldexp((double)hard[k], -n) }, &f64);
+        }
+        pe_encoding_free(e);
+    }
+    printf("trained: %d positions\n  float64: worst %.3f ulp, %s\n", count, f64.ulp, f64.where);
+}
+
 /* The place where every table starts: no turn at all is exactly 1 and 0, times the magnitude. */
 static void position_zero_is_exact(void **state)
 {
@@ -863,7 +1004,7 @@ static void position_zero_is_exact(void **state)
     for (int i = 0; i < COUNT(subjects); i++) {
         const subject *s = &subjects[i];
         double c[PAIRS_MAX], sn[PAIRS_MAX];
-        int64_t at[4] = { 0 };
+        double at[4] = { 0 };
         if (s->extent[0] || s->offset != 0 || s->magnitude != 0 || s->how == YARN || s->how == LONGROPE ||
             s->family == XPOS)
             continue;
@@ -879,9 +1020,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_within_0_51_ulp_for_every_scaling),
+        cmocka_unit_test(tables_are_within_0_51_ulp_between_whole_positions),
         cmocka_unit_test(tables_are_within_0_51_ulp_where_angles_come_closest_to_a_quarter_turn),
         cmocka_unit_test(the_hardest_positions_known_are_within_0_51_ulp),
         cmocka_unit_test(float_pipelines_and_wrong_bases_fail_the_same_ruler),
+        cmocka_unit_test(trained_angles_are_as_exact_as_fixed_ones),
         cmocka_unit_test(position_zero_is_exact),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -51,6 +51,15 @@ static pe_positions grid(const pe_encoding *e, int64_t *at, int64_t batch, int64
     return pe_positions_of(at, PE_I64, batch, tokens, axes);
 }
 
+/* The same grid in steps of 3/8, so that most are between whole positions. */
+static pe_positions fractions(const pe_encoding *e, double *at, int64_t batch, int64_t tokens)
+{
+    int64_t axes = pe_encoding_axes(e);
+    for (int64_t n = 0; n < batch * tokens * axes; n++)
+        at[n] = 0.375 * (double)(n / axes % tokens + 3 * (n % axes) - 5);
+    return pe_positions_of(at, PE_F64, batch, tokens, axes);
+}
+
 static void frequencies_begin_as_the_fixed_ones(void **state)
 {
     (void)state;
@@ -68,14 +77,17 @@ static void frequencies_begin_as_the_fixed_ones(void **state)
         subject s = open_subject(pairs[n][0], 0);
         pe_encoding *fixed;
         int64_t at[B * T * 2];
-        pe_positions where = grid(s.e, at, B, T);
+        double real[B * T * 2];
+        pe_positions where[2] = { grid(s.e, at, B, T), fractions(s.e, real, B, T) };
         assert_ok(pe_encoding_new(&fixed, pairs[n][1], shape, &err));
         pe_view in = pe_view_of(x, PE_F32, B, T, H, D);
-        assert_ok(pe_rotate(s.e, PE_QUERY, pe_view_of(y[0], PE_F32, B, T, H, D), in, where,
-                            &PE_MAKE(pe_run, .params = params(s.w, &s)), &err));
-        assert_ok(pe_rotate(fixed, PE_QUERY, pe_view_of(y[1], PE_F32, B, T, H, D), in, where, NULL, &err));
-        for (int i = 0; i < COUNT(x); i++) /* a frequency is a double here, 150 bits there: a last bit of cos */
-            assert_true(fabsf(y[0][i] - y[1][i]) <= 4e-7f);
+        for (int k = 0; k < 2; k++) {
+            assert_ok(pe_rotate(s.e, PE_QUERY, pe_view_of(y[0], PE_F32, B, T, H, D), in, where[k],
+                                &PE_MAKE(pe_run, .params = params(s.w, &s)), &err));
+            assert_ok(pe_rotate(fixed, PE_QUERY, pe_view_of(y[1], PE_F32, B, T, H, D), in, where[k], NULL, &err));
+            for (int i = 0; i < COUNT(x); i++) /* a frequency is a double here, 150 bits there: a last bit of cos */
+                assert_true(fabsf(y[0][i] - y[1][i]) <= 4e-7f);
+        }
         pe_encoding_free(fixed);
         pe_encoding_free(s.e);
     }
@@ -128,12 +140,12 @@ static void gradients_of_a_rotation_are_differences(void **state)
     static double x[T * H * D], dy[T * H * D];
     fill(x, COUNT(x), 1);
     fill(dy, COUNT(dy), 2);
-    for (int n = 0; n < COUNT(specs); n++) {
-        subject s = open_subject(specs[n], 0.1);
+    for (int n = 0; n < 2 * COUNT(specs); n++) {
+        subject s = open_subject(specs[n / 2], 0.1);
         int64_t at[T * 2];
+        double difference, real[T * 2];
         pe_error err;
-        double difference;
-        pe_positions where = grid(s.e, at, 1, T);
+        pe_positions where = n % 2 ? fractions(s.e, real, 1, T) : grid(s.e, at, 1, T);
         assert_ok(pe_rotate_grad(s.e, params(s.dw, &s), PE_QUERY, pe_view_of(dy, PE_F64, 1, T, H, D),
                                  pe_view_of(x, PE_F64, 1, T, H, D), where,
                                  &PE_MAKE(pe_run, .params = params(s.w, &s)), &err));
@@ -156,13 +168,46 @@ static void tables_have_a_row_per_head_and_turn_as_the_rotation_does(void **stat
     subject s = open_subject("rope:learned=heads", 0.1);
     pe_run run = PE_MAKE(pe_run, .params = params(s.w, &s));
     pe_table t = { pe_view_of(c, PE_F32, 1, T, G, D / 2), pe_view_of(sn, PE_F32, 1, T, G, D / 2), NULL };
-    pe_positions where = pe_positions_run(1, T, 11);
-    assert_ok(pe_rotate_table(s.e, PE_QUERY, t.cosine, t.sine, where, &run, &err));
-    pe_view in = pe_view_of(x, PE_F32, 1, T, H, D), out = pe_view_of(y[1], PE_F32, 1, T, H, D);
-    assert_ok(pe_rotate(s.e, PE_QUERY, pe_view_of(y[0], PE_F32, 1, T, H, D), in, where, &run, &err));
-    assert_ok(pe_rotate_qk(s.e, &PE_MAKE(pe_rotation, .q = in, .q_out = out, .at = where, .q_table = t), &run, &err));
-    assert_memory_equal(y[0], y[1], sizeof y[0]);
+    double real[T];
+    pe_positions where[2] = { pe_positions_run(1, T, 11), fractions(s.e, real, 1, T) };
+    for (int k = 0; k < 2; k++) {
+        assert_ok(pe_rotate_table(s.e, PE_QUERY, t.cosine, t.sine, where[k], &run, &err));
+        pe_view in = pe_view_of(x, PE_F32, 1, T, H, D), out = pe_view_of(y[1], PE_F32, 1, T, H, D);
+        assert_ok(pe_rotate(s.e, PE_QUERY, pe_view_of(y[0], PE_F32, 1, T, H, D), in, where[k], &run, &err));
+        pe_rotation with = PE_MAKE(pe_rotation, .q = in, .q_out = out, .at = where[k], .q_table = t);
+        assert_ok(pe_rotate_qk(s.e, &with, &run, &err));
+        assert_memory_equal(y[0], y[1], sizeof y[0]);
+    }
     pe_encoding_free(s.e);
+}
+
+/* x back, and <R x, dy> = <x, R^T dy>: 16 eps of vectors below 1, and of the terms' sizes. */
+static void fractions_are_undone_and_transposed(void **state)
+{
+    (void)state;
+    static double x[T * H * D], dy[T * H * D], y[T * H * D], z[T * H * D], dx[T * H * D];
+    fill(x, COUNT(x), 6);
+    fill(dy, COUNT(dy), 7);
+    for (int n = 0; n < COUNT(specs); n++) {
+        pe_error err;
+        double real[T * 2], left = 0, right = 0, terms = 0;
+        subject s = open_subject(specs[n], 0.1);
+        pe_run run = PE_MAKE(pe_run, .params = params(s.w, &s));
+        pe_positions where = fractions(s.e, real, 1, T);
+        pe_view in = pe_view_of(x, PE_F64, 1, T, H, D), out = pe_view_of(y, PE_F64, 1, T, H, D);
+        assert_ok(pe_rotate(s.e, PE_QUERY, out, in, where, &run, &err));
+        assert_ok(pe_unrotate(s.e, PE_QUERY, pe_view_of(z, PE_F64, 1, T, H, D), out, where, &run, &err));
+        assert_ok(pe_rotate_back(s.e, PE_QUERY, pe_view_of(dx, PE_F64, 1, T, H, D),
+                                 pe_view_of(dy, PE_F64, 1, T, H, D), where, &run, &err));
+        for (int i = 0; i < COUNT(x); i++) {
+            assert_true(fabs(x[i] - z[i]) <= 16 * 0x1p-52);
+            left += y[i] * dy[i];
+            right += x[i] * dx[i];
+            terms += fabs(y[i] * dy[i]) + fabs(x[i] * dx[i]);
+        }
+        assert_true(fabs(left - right) <= 16 * 0x1p-52 * terms);
+        pe_encoding_free(s.e);
+    }
 }
 
 static void a_shift_is_as_good_as_turning_afresh(void **state)
@@ -191,6 +236,7 @@ typedef struct setting {
     double q[B * T * H * D], k[B * T * G * D], v[B * T * G * D], out[B * T * H * D], dout[B * T * H * D];
     float q32[B * T * H * D], k32[B * T * G * D], v32[B * T * G * D], out32[B * T * H * D], lse[B * T * H];
     int64_t at[B * T * 2];
+    double real[B * T * 2];
     void *work;
     size_t bytes;
     pe_attention a;
@@ -212,6 +258,11 @@ static void open_setting(const subject *s)
         g.v[i] = g.v32[i] = (float)g.v[i];
     }
     pe_positions where = grid(s->e, g.at, B, T);
+    bool whole = pe_encoding_hooks(s->e) & PE_HOOK_BIAS; /* a table by distance: elsewhere three quarters of a place */
+    for (int i = 0; i < COUNT(g.at); i++)
+        g.real[i] = whole ? (double)g.at[i] : 0.75 * (double)g.at[i];
+    where.data = g.real;
+    where.dtype = PE_F64;
     g.a = PE_MAKE(pe_attention, .out = pe_view_of(g.out, PE_F64, B, T, H, D), .q = pe_view_of(g.q, PE_F64, B, T, H, D),
                   .k = pe_view_of(g.k, PE_F64, B, T, G, D), .v = pe_view_of(g.v, PE_F64, B, T, G, D), .q_at = where,
                   .k_at = where, .mask = { .causal = true });
@@ -285,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_rotation_wants_its_parameters),
         cmocka_unit_test(gradients_of_a_rotation_are_differences),
         cmocka_unit_test(tables_have_a_row_per_head_and_turn_as_the_rotation_does),
+        cmocka_unit_test(fractions_are_undone_and_transposed),
         cmocka_unit_test(a_shift_is_as_good_as_turning_afresh),
         cmocka_unit_test(gradients_through_attention_are_differences_and_fused_agrees),
     };

@@ -72,9 +72,9 @@ static void frequencies_of_keys(const fused *f, float *x, int64_t t, int64_t cou
     const part *p = f->p.turns;
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < f->G; k++) {
-            int64_t at[PE_AXES_MAX];
-            trained_grad(p, position(f->p.a.k_at, t + i, at),
-                         (vec){ f->ready.kr, PE_F32, (k * f->tiles * BK + t + i) * f->Dp },
+            spot at;
+            spot_find(&at, f->p.a.k_at, t + i);
+            trained_grad(p, &at, (vec){ f->ready.kr, PE_F32, (k * f->tiles * BK + t + i) * f->Dp },
                          (vec){ x, PE_F32, (i * f->G + k) * f->D },
                          f->back.dturn_k + (t / LOAD * f->G + k) * p->axes * p->pairs);
         }

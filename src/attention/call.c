@@ -320,6 +320,14 @@ static pe_status check_numbers(const pe_attention *a, int64_t heads, pe_error *e
     return PE_OK;
 }
 
+/* Where nothing but a turn sees the positions; tables by distance and a mask by position have whole ones. */
+static bool takes_fractions(const call *c)
+{
+    bool terms = c->e->hooks & (PE_HOOK_CONTENT | PE_HOOK_BIAS | PE_HOOK_VALUE);
+    return !terms && turns_between(c->turns) && !(c->turns && c->turns->recentres) &&
+           c->a.mask.align != PE_ALIGN_POSITION;
+}
+
 pe_status call_open(call *c, const pe_encoding *e, const pe_attention *given, const pe_run *run, pe_error *err)
 {
     CHECK_POINTER(pe_encoding, e, "the encoding");
@@ -331,8 +339,10 @@ pe_status call_open(call *c, const pe_encoding *e, const pe_attention *given, co
     TRY(check_view(&a->q, "q", (extent){ -1, -1, e->shape.heads, e->shape.head_dim }, READS, err));
     TRY(check_keys(c, err));
     TRY(check_sequences(c, err));
-    TRY(check_positions(&a->q_at, "q_at", a->q.batch, a->q.tokens, e->axes, err));
-    TRY(check_positions(&a->k_at, "k_at", a->pages.table ? c->sequences : a->k.batch, c->Tk, e->axes, err));
+    bool real = takes_fractions(c);
+    int64_t keys = a->pages.table ? c->sequences : a->k.batch;
+    TRY(check_positions_real(&a->q_at, "q_at", a->q.batch, a->q.tokens, e->axes, real, err));
+    TRY(check_positions_real(&a->k_at, "k_at", keys, c->Tk, e->axes, real, err));
     TRY(check_mask(c, err));
     TRY(check_inputs(c, err));
     return check_numbers(a, e->shape.heads, err);

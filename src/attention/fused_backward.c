@@ -233,10 +233,10 @@ static void frequencies_back(const fused *f, const scratch *s, const tile *t, in
     const part *p = f->p.turns;
     double *sum = f->back.dturn_q + (item / f->G * f->H + t->h) * p->axes * p->pairs;
     for (int64_t r = 0; r < t->m; r++) {
-        int64_t at[PE_AXES_MAX];
-        trained_grad(p, position(f->p.a.q_at, t->i + r, at),
-                     (vec){ f->ready.q, PE_F32, (t->h * f->Tq + t->i + r) * f->D }, (vec){ s->dqt, PE_F32, r * f->D },
-                     sum);
+        spot at;
+        spot_find(&at, f->p.a.q_at, t->i + r);
+        trained_grad(p, &at, (vec){ f->ready.q, PE_F32, (t->h * f->Tq + t->i + r) * f->D },
+                     (vec){ s->dqt, PE_F32, r * f->D }, sum);
     }
 }
 

@@ -95,11 +95,13 @@ static void store(pe_view to, int64_t token, pe_view from, bool add)
 /* Gradients of frequencies that are trained, from turned vectors. */
 static void frequencies_back(problem *p, pe_view y, pe_view dy, pe_positions where)
 {
-    int64_t at[PE_AXES_MAX];
-    for (int64_t t = 0; p->turns && p->turns->trained && p->g.dparams.data && t < y.tokens; t++)
+    for (int64_t t = 0; p->turns && p->turns->trained && p->g.dparams.data && t < y.tokens; t++) {
+        spot at;
+        spot_find(&at, where, t);
         for (int64_t h = 0; h < y.heads; h++)
-            trained_back(p->turns, p->g.dparams, trained_head(p->turns, y.heads, h), position(where, t, at),
-                         row_vec(y, t, h), row_vec(dy, t, h));
+            trained_back(p->turns, p->g.dparams, trained_head(p->turns, y.heads, h), &at, row_vec(y, t, h),
+                         row_vec(dy, t, h));
+    }
 }
 
 /* Turns dq back and stores it; keys that were turned for this query alone are turned back now and summed. */

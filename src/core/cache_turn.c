@@ -108,9 +108,9 @@ static void prepare(const move *m, const route *r, factors *f)
 /* Of one key head, where frequencies are trained: all that counts is how far it goes; its size stays. */
 static void prepare_head(const move *m, const route *r, int64_t head, factors *f)
 {
-    int64_t by[PE_AXES_MAX] = { 0 };
+    double by[PE_AXES_MAX] = { 0 };
     for (int64_t a = 0; a < m->to_at.axes; a++)
-        by[a] = r->to[a] - r->from[a];
+        by[a] = (double)(r->to[a] - r->from[a]);
     f->blocks = 0;
     for (int64_t n = 0; n < m->to->pairs; n++) {
         double c, s;

@@ -104,6 +104,33 @@ static inline void position_real(pe_positions p, int64_t token, double at[PE_AXE
                                             : (double)coordinate(p, token, a);
 }
 
+/* Where a token stands: its coordinates rounded down, and with their fractions where it is between whole positions. */
+typedef struct spot {
+    int64_t at[PE_AXES_MAX];
+    double real[PE_AXES_MAX]; /* only where it is between them, */
+    bool between;             /* on some axis */
+} spot;
+
+static inline void spot_find(spot *o, pe_positions p, int64_t token)
+{
+    o->between = false;
+    if (!p.data || p.dtype != PE_F64) {
+        position(p, token, o->at);
+        return;
+    }
+    position_real(p, token, o->real);
+    for (int64_t a = 0; a < p.axes; a++) {
+        double x = o->real[a], whole = (double)(int64_t)x;
+        o->at[a] = (int64_t)x - (whole > x);
+        o->between |= whole != x;
+    }
+}
+
+static inline double spot_real(const spot *o, int64_t axis)
+{
+    return o->between ? o->real[axis] : (double)o->at[axis];
+}
+
 /* Whether first coordinates count up or down by step and need not be read one by one. */
 static inline bool positions_run(pe_positions p)
 {

@@ -69,7 +69,7 @@ static pe_status check_half(const pe_encoding *e, const part *p, half *s, pe_pos
     TRY(check_view(&s->y, s->out_name, (extent){ s->x.batch, s->x.tokens, s->x.heads, s->x.dim }, WRITES, err));
     if ((s->x.dtype == PE_F64) != (s->y.dtype == PE_F64))
         return pe_fail(err, PE_ERR_DTYPE, "%s and %s must both be PE_F64, or neither", s->name, s->out_name);
-    TRY(check_positions(at, "positions", s->x.batch, s->x.tokens, e->axes, err));
+    TRY(check_positions_real(at, "positions", s->x.batch, s->x.tokens, e->axes, turns_between(p), err));
     TRY(check_turning(p, s->side, s->y.dtype, *at, err));
     return check_table(p, s, err);
 }

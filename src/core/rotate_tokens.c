@@ -69,6 +69,15 @@ static const int64_t *place(const turn_job *j, int64_t t, int64_t at[PE_AXES_MAX
     return at;
 }
 
+static const spot *find_spot(const turn_job *j, int64_t t, spot *o)
+{
+    spot_find(o, j->at, t);
+    o->at[0] -= j->shift;
+    if (o->between)
+        o->real[0] -= (double)j->shift;
+    return o;
+}
+
 static double gain_of(const turn_job *j, const int64_t *at)
 {
     double gain = gain_at(j->p, j->side, at);
@@ -188,12 +197,13 @@ static table_rows block_table(table_maker *m, const turn_job *j, float *c, float
         return (table_rows){ from_c + first * cosine.token_stride, from_s + first * sine.token_stride,
                              cosine.token_stride };
     for (int64_t t = first; t < end; t++) {
-        int64_t at[PE_AXES_MAX], n = (t - first) * P;
+        int64_t n = (t - first) * P;
+        spot at;
         if (from_c) {
             memcpy(c + n, from_c + table_row(j, t) * cosine.token_stride, (size_t)P * sizeof *c);
             memcpy(s + n, from_s + table_row(j, t) * sine.token_stride, (size_t)P * sizeof *s);
         } else
-            table_row_f32(m, c + n, s + n, place(j, t, at));
+            table_row_f32(m, c + n, s + n, find_spot(j, t, &at));
     }
     return (table_rows){ c, s, P };
 }
@@ -218,14 +228,14 @@ static void turn_tokens_f64(const turn_job *j, int64_t first, int64_t end, stage
     table_maker m;
     table_start(&m, NULL, j->k, j->p, j->side, j->mode);
     for (int64_t t = first; t < end; t++) {
-        int64_t at[PE_AXES_MAX];
-        double gain = gain_of(j, place(j, t, at));
+        spot at;
+        double gain = gain_of(j, find_spot(j, t, &at)->at);
         const double *row_c = w->f64.c, *row_s = w->f64.s;
         if (cosine.data) {
             row_c = (const double *)cosine.data + table_row(j, t) * cosine.token_stride;
             row_s = (const double *)sine.data + table_row(j, t) * sine.token_stride;
         } else
-            table_row_f64(&m, w->f64.c, w->f64.s, at);
+            table_row_f64(&m, w->f64.c, w->f64.s, &at);
         token_f64(j, t, row_c, row_s, gain, w->f64.out);
     }
 }
@@ -233,7 +243,7 @@ static void turn_tokens_f64(const turn_job *j, int64_t first, int64_t end, stage
 /* ------------------------------------------------ frequencies that are trained */
 
 /* cos and sin of one token and head, from the caller's table or made here. */
-static void trained_table(const turn_job *j, int64_t t, int64_t head, const int64_t *at, double *c, double *s)
+static void trained_table(const turn_job *j, int64_t t, int64_t head, const spot *at, double *c, double *s)
 {
     pe_view cosine = j->table.cosine, sine = j->table.sine;
     if (!cosine.data) {
@@ -265,14 +275,14 @@ static void turn_trained(const turn_job *j, int64_t first, int64_t end, stage *w
 {
     for (int64_t t = first; t < end; t++)
         for (int64_t h = 0; h < j->x.heads; h++) {
-            int64_t at[PE_AXES_MAX];
+            spot at;
             turn_job one = *j;
-            double gain = gain_of(j, place(j, t, at));
+            double gain = gain_of(j, find_spot(j, t, &at)->at);
             one.x.data = element(j->x, 0, h);
             one.y.data = element(j->y, 0, h);
             one.x.heads = one.y.heads = 1;
             bool real = j->x.dtype == PE_F64;
-            trained_table(j, t, trained_head(j->p, j->heads ? j->heads : j->x.heads, j->head + h), at,
+            trained_table(j, t, trained_head(j->p, j->heads ? j->heads : j->x.heads, j->head + h), &at,
                           real ? w->f64.c : w->f64.out, real ? w->f64.s : w->f64.out + PE_HEAD_DIM_MAX / 2);
             trained_token(one, t, gain, w);
         }

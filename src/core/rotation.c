@@ -39,14 +39,30 @@ const part *turning(const pe_encoding *e, pe_side side)
     return NULL;
 }
 
+/* Between two positions is served where both are. */
+static pe_status check_spot(const part *p, pe_side side, pe_dtype type, spot *o, pe_error *err)
+{
+    TRY(p->row->check(p, side, type, o->at, err));
+    for (int64_t a = 0; o->between && a < p->axes; a++)
+        o->at[a] += (double)o->at[a] < o->real[a];
+    return o->between ? p->row->check(p, side, type, o->at, err) : PE_OK;
+}
+
 pe_status check_turning(const part *p, pe_side side, pe_dtype type, pe_positions where, pe_error *err)
 {
     for (int64_t b = 0; p && p->row->check && b < where.batch; b++)
         for (int64_t t = 0; t < where.tokens; t++) {
-            int64_t at[PE_AXES_MAX];
-            TRY(p->row->check(p, side, type, position(positions_at(where, b), t, at), err));
+            spot at;
+            spot_find(&at, positions_at(where, b), t);
+            TRY(check_spot(p, side, type, &at, err));
         }
     return PE_OK;
+}
+
+/* An angle that is rounded on its way is so from a whole number, and a gain goes by steps of positions. */
+bool turns_between(const part *p)
+{
+    return !p || ((p->exact || p->trained) && !p->gains);
 }
 
 static pe_status turn_all(const pe_encoding *e, pe_side side, turn_mode mode, pe_view y, pe_view x, pe_positions where,
@@ -60,7 +76,7 @@ static pe_status turn_all(const pe_encoding *e, pe_side side, turn_mode mode, pe
     const part *p = turning(e, side);
     TRY(check_view(&x, "the input", (extent){ -1, -1, -1, p ? e->shape.head_dim : -1 }, READS, err));
     TRY(check_view(&y, "the output", (extent){ x.batch, x.tokens, x.heads, x.dim }, WRITES, err));
-    TRY(check_positions(&where, "positions", x.batch, x.tokens, e->axes, err));
+    TRY(check_positions_real(&where, "positions", x.batch, x.tokens, e->axes, turns_between(p), err));
     CHECK_MEMORY(true, view_region("the output", y, WRITES), view_region("the input", x, READS),
                  positions_region("positions", where), trained_region(p, run.params));
     if ((x.dtype == PE_F64) != (y.dtype == PE_F64))

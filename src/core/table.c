@@ -8,7 +8,7 @@
  * within 2^-51 of the truth, so the product of base and step is within 2^-50 + 2^-53 (two errors on terms whose sizes
  * add up to 1 at most, two roundings); sizing the base by m adds 2^-52 m; turn_factors is within (2^-51 + 2^-53) m.
  * They differ by less than 2^-49 m. Where every number within 2^-48 m of the product has the same float, it is the one;
- * elsewhere the row is made by turn_cos_sin itself. */
+ * elsewhere the row is made by turn_cos_sin itself, and so is one between whole positions. */
 #include "core/pool.h"
 #include "core/turning.h"
 
@@ -45,16 +45,34 @@ void table_start(table_maker *m, double *base, const kernels *k, const part *p, 
 
 #define CHUNK 64 /* pairs at a time */
 
-/* What a pair is multiplied by, where that differs from pair to pair. */
-static double decayed(const table_maker *m, const int64_t *at, int64_t n, double size)
+/* What a pair so far from the centre is multiplied by, where that differs from pair to pair. */
+static double decayed(const table_maker *m, double far, int64_t n, double size)
 {
-    double e = ((double)at[0] - (double)m->p->centre) * m->p->decay[n];
+    double e = far * m->p->decay[n];
     return exp(m->side == PE_KEY ? -e : e) * size;
 }
 
-/* Up to CHUNK pairs of an exact row from `first` on, at their own positions. */
-static void plain_chunk(const table_maker *m, double *c, double *s, const int64_t *at, int64_t first, int64_t count,
-                        double size)
+/* Turns between whole positions. A fraction and its shift may be more than one double holds. */
+static void between_chunk(const table_maker *m, double *c, double *s, const double *at, int64_t first, int64_t count)
+{
+    const part *p = m->p;
+    double n[CHUNK] = { 0 }, low[CHUNK];
+    for (int64_t i = 0; i < count; i++) {
+        const pair *f = &p->pair[first + i];
+        dd steps = dd_sum(at[f->axis] * (double)f->multiplier, (double)f->shift);
+        n[i] = steps.hi;
+        low[i] = steps.lo;
+    }
+    m->k->turns(c, s, n, p->plan->frequency + first, p->pairs, count);
+    for (int64_t i = 0; i < count; i++)
+        if (low[i] != 0) {
+            wide f = p->pair[first + i].frequency;
+            wide turns = wide_add(wide_mul(f, wide_from(n[i])), wide_mul(f, wide_from(low[i])));
+            turn_cos_sin(1, turns, &c[i], &s[i]);
+        }
+}
+
+static void whole_chunk(const table_maker *m, double *c, double *s, const int64_t *at, int64_t first, int64_t count)
 {
     const part *p = m->p;
     double n[CHUNK] = { 0 };
@@ -63,18 +81,30 @@ static void plain_chunk(const table_maker *m, double *c, double *s, const int64_
         n[i] = (double)(at[f->axis] * f->multiplier + f->shift);
     }
     m->k->turns(c, s, n, p->plan->frequency + first, p->pairs, count);
+}
+
+/* Up to CHUNK pairs of an exact row from `first` on, at their own positions. */
+static void plain_chunk(const table_maker *m, double *c, double *s, const spot *where, int64_t first, int64_t count,
+                        double size)
+{
+    const part *p = m->p;
+    double far = spot_real(where, 0) - (double)p->centre;
+    if (where->between)
+        between_chunk(m, c, s, where->real, first, count);
+    else
+        whole_chunk(m, c, s, where->at, first, count);
     for (int64_t i = 0; i < count; i++)
-        size_turn(m->mode, p->decay ? decayed(m, at, first + i, size) : size, &c[i], &s[i]);
+        size_turn(m->mode, p->decay ? decayed(m, far, first + i, size) : size, &c[i], &s[i]);
 }
 
 /* Pairs first .. end - 1 without the product. */
-static void plain_f32(const table_maker *m, float *c, float *s, const int64_t *at, int64_t first, int64_t end,
+static void plain_f32(const table_maker *m, float *c, float *s, const spot *where, int64_t first, int64_t end,
                       double size)
 {
     for (; first < end; first += CHUNK) {
         double cosine[CHUNK], sine[CHUNK];
         int64_t count = end - first < CHUNK ? end - first : CHUNK;
-        plain_chunk(m, cosine, sine, at, first, count, size);
+        plain_chunk(m, cosine, sine, where, first, count, size);
         for (int64_t i = 0; i < count; i++) {
             c[first + i] = (float)cosine[i];
             s[first + i] = (float)sine[i];
@@ -108,7 +138,7 @@ static void fill_still(const table_maker *m, float *c, float *s, const turn_span
     }
 }
 
-static void span_f32(table_maker *m, float *c, float *s, const int64_t *at, int index, double size)
+static void span_f32(table_maker *m, float *c, float *s, const spot *where, int index, double size)
 {
     const part *p = m->p;
     const turn_span *a = &p->plan->span[index];
@@ -117,7 +147,8 @@ static void span_f32(table_maker *m, float *c, float *s, const int64_t *at, int 
         fill_still(m, c, s, a, size);
         return;
     }
-    int64_t n = at[a->axis] * a->multiplier + a->shift, r = n & (p->plan->steps - 1), block = (n - r) / p->plan->steps;
+    int64_t n = where->at[a->axis] * a->multiplier + a->shift, r = n & (p->plan->steps - 1);
+    int64_t block = (n - r) / p->plan->steps;
     if (!m->at[index].made || m->at[index].block != block || m->at[index].size != factor) {
         make_base(m, a, block, factor);
         m->at[index].made = true;
@@ -126,40 +157,40 @@ static void span_f32(table_maker *m, float *c, float *s, const int64_t *at, int 
     }
     const double *near = p->plan->step + 2 * p->pairs * r, slack = 0x1p-48 * factor;
     if (!m->k->turn_sums(c + a->first, s + a->first, m->base + a->first, near + a->first, p->pairs, slack, a->count))
-        plain_f32(m, c, s, at, a->first, a->first + a->count, size);
+        plain_f32(m, c, s, where, a->first, a->first + a->count, size);
     else if (m->mode.negate)
         for (int64_t i = a->first; i < a->first + a->count; i++)
             s[i] = -s[i];
 }
 
-void table_row_f32(table_maker *m, float *c, float *s, const int64_t *at)
+void table_row_f32(table_maker *m, float *c, float *s, const spot *where)
 {
     const part *p = m->p;
-    double gain = gain_at(p, m->side, at), size = p->magnitude * gain;
-    if (p->plan->spans)
+    double gain = gain_at(p, m->side, where->at), size = p->magnitude * gain;
+    if (p->plan->spans && !where->between)
         for (int i = 0; i < p->plan->spans; i++)
-            span_f32(m, c, s, at, i, size);
+            span_f32(m, c, s, where, i, size);
     else if (p->exact)
-        plain_f32(m, c, s, at, 0, p->pairs, size);
+        plain_f32(m, c, s, where, 0, p->pairs, size);
     else
         for (int64_t n = 0; n < p->pairs; n++) {
             double cosine, sine;
-            turn_factors(p, m->side, m->mode, at, n, gain, &cosine, &sine);
+            turn_factors(p, m->side, m->mode, where->at, n, gain, &cosine, &sine);
             c[n] = (float)cosine;
             s[n] = (float)sine;
         }
 }
 
-void table_row_f64(table_maker *m, double *c, double *s, const int64_t *at)
+void table_row_f64(table_maker *m, double *c, double *s, const spot *where)
 {
     const part *p = m->p;
-    double gain = gain_at(p, m->side, at);
+    double gain = gain_at(p, m->side, where->at), size = p->magnitude * gain;
     if (p->exact)
         for (int64_t n = 0; n < p->pairs; n += CHUNK)
-            plain_chunk(m, c + n, s + n, at, n, p->pairs - n < CHUNK ? p->pairs - n : CHUNK, p->magnitude * gain);
+            plain_chunk(m, c + n, s + n, where, n, p->pairs - n < CHUNK ? p->pairs - n : CHUNK, size);
     else
         for (int64_t n = 0; n < p->pairs; n++)
-            turn_factors(p, m->side, m->mode, at, n, gain, &c[n], &s[n]);
+            turn_factors(p, m->side, m->mode, where->at, n, gain, &c[n], &s[n]);
 }
 
 /* ------------------------------------------------ pe_rotate_table */
@@ -176,29 +207,39 @@ typedef struct table_call {
     int64_t pieces; /* of a sequence */
 } table_call;
 
-static void store_row(pe_view cosine, pe_view sine, int64_t t, int64_t h, const double *c, const double *s)
+static void store_row(vec to, const double *x, int64_t n)
 {
-    for (int64_t f = 0; f < cosine.dim; f++) {
-        num_store(cosine.data, cosine.dtype, row_vec(cosine, t, h).at + f, c[f]);
-        num_store(sine.data, sine.dtype, row_vec(sine, t, h).at + f, s[f]);
+    for (int64_t i = 0; i < n; i++)
+        num_store(to.data, to.type, to.at + i, x[i]);
+}
+
+/* Rows of float32 in both. */
+static void make_f32(table_maker *m, pe_view cosine, pe_view sine, pe_positions where, int64_t first, int64_t end)
+{
+    for (int64_t t = first; t < end; t++) {
+        spot at;
+        spot_find(&at, where, t);
+        table_row_f32(m, (float *)cosine.data + t * cosine.token_stride, (float *)sine.data + t * sine.token_stride,
+                      &at);
     }
 }
 
-/* A row that is not float32 in both. */
-static void make_row(table_maker *m, pe_view cosine, pe_view sine, int64_t t, const int64_t *at)
+/* Rows of other types, and those of every head, where frequencies are trained. */
+static void make_any(const table_call *g, table_maker *m, pe_view cosine, pe_view sine, pe_positions where,
+                     int64_t first, int64_t end)
 {
     double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2];
-    table_row_f64(m, c, s, at);
-    store_row(cosine, sine, t, 0, c, s);
-}
-
-/* Rows of every head, where frequencies are trained. */
-static void make_trained(const table_call *g, pe_view cosine, pe_view sine, int64_t t, const int64_t *at)
-{
-    double c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2];
-    for (int64_t h = 0; h < cosine.heads; h++) {
-        trained_row(g->p, g->w, h, g->side, (turn_mode){ false, false }, at, c, s);
-        store_row(cosine, sine, t, h, c, s);
+    for (int64_t t = first; t < end; t++) {
+        spot at;
+        spot_find(&at, where, t);
+        for (int64_t h = 0; h < cosine.heads; h++) {
+            if (g->p->trained)
+                trained_row(g->p, g->w, h, g->side, m->mode, &at, c, s);
+            else
+                table_row_f64(m, c, s, &at);
+            store_row(row_vec(cosine, t, h), c, cosine.dim);
+            store_row(row_vec(sine, t, h), s, sine.dim);
+        }
     }
 }
 
@@ -212,17 +253,10 @@ static void make_piece(void *arg, int64_t n, int worker)
     int64_t first = n % t->pieces * PIECE, end = first + PIECE < cosine.tokens ? first + PIECE : cosine.tokens;
     (void)worker;
     table_start(&m, base, &t->e->kernels, t->p, t->side, (turn_mode){ false, false });
-    for (int64_t i = first; i < end; i++) {
-        int64_t at[PE_AXES_MAX];
-        position(where, i, at);
-        if (t->p->trained)
-            make_trained(t, cosine, sine, i, at);
-        else if (cosine.dtype == PE_F32 && sine.dtype == PE_F32)
-            table_row_f32(&m, (float *)cosine.data + i * cosine.token_stride,
-                          (float *)sine.data + i * sine.token_stride, at);
-        else
-            make_row(&m, cosine, sine, i, at);
-    }
+    if (cosine.dtype == PE_F32 && sine.dtype == PE_F32 && !t->p->trained)
+        make_f32(&m, cosine, sine, where, first, end);
+    else
+        make_any(t, &m, cosine, sine, where, first, end);
 }
 
 pe_status pe_rotate_table(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions where,
@@ -238,7 +272,7 @@ pe_status pe_rotate_table(const pe_encoding *e, pe_side side, pe_view cosine, pe
         return pe_fail(err, PE_ERR_UNSUITED, "%s does not rotate; it has no table of cos and sin", e->text);
     TRY(check_view(&cosine, "cosine", (extent){ -1, -1, trained_heads(p), p->pairs }, WRITES, err));
     TRY(check_view(&sine, "sine", (extent){ cosine.batch, cosine.tokens, trained_heads(p), p->pairs }, WRITES, err));
-    TRY(check_positions(&where, "positions", cosine.batch, cosine.tokens, e->axes, err));
+    TRY(check_positions_real(&where, "positions", cosine.batch, cosine.tokens, e->axes, turns_between(p), err));
     CHECK_MEMORY(false, view_region("cosine", cosine, WRITES), view_region("sine", sine, WRITES),
                  positions_region("positions", where), trained_region(p, run.params));
     TRY(check_turning(p, side, cosine.dtype, where, err)); /* both types have their own limit */

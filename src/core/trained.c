@@ -25,22 +25,31 @@ static int64_t element(const part *p, int64_t head, int64_t axis, int64_t n)
     return (head * p->axes + axis) * p->pairs + n;
 }
 
-void trained_angle(const part *p, pe_params w, int64_t head, const int64_t *at, int64_t n, double *c, double *s)
+/* Turns per position. */
+static wide frequency(const part *p, pe_params w, int64_t head, int64_t axis, int64_t n)
 {
-    wide turns = wide_from(0);
-    for (int64_t a = 0; a < p->axes; a++) {
-        wide f = wide_mul(wide_from(param(p, w, p->frequencies, element(p, head, a, n))), turn_per_radian);
-        turns = wide_add(turns, wide_scale(f, (double)at[a]));
-    }
-    turn_cos_sin(1, turns, c, s);
+    return wide_mul(wide_from(param(p, w, p->frequencies, element(p, head, axis, n))), turn_per_radian);
 }
 
-void trained_row(const part *p, pe_params w, int64_t head, pe_side side, turn_mode mode, const int64_t *at, double *c,
+void trained_angle(const part *p, pe_params w, int64_t head, const double *at, int64_t n, double *c, double *s)
+{
+    wide turns = wide_from(0);
+    for (int64_t a = 0; p->axes > 1 && a < p->axes; a++)
+        turns = wide_add(turns, wide_mul(frequency(p, w, head, a, n), wide_from(at[a])));
+    if (p->axes > 1)
+        turn_cos_sin(1, turns, c, s);
+    else
+        turn_cos_sin(at[0], frequency(p, w, head, 0, n), c, s);
+}
+
+void trained_row(const part *p, pe_params w, int64_t head, pe_side side, turn_mode mode, const spot *at, double *c,
                  double *s)
 {
-    double size = p->magnitude * gain_at(p, side, at);
+    double size = p->magnitude * gain_at(p, side, at->at), real[PE_AXES_MAX];
+    for (int64_t a = 0; a < p->axes; a++)
+        real[a] = spot_real(at, a);
     for (int64_t n = 0; n < p->pairs; n++) {
-        trained_angle(p, w, head, at, n, &c[n], &s[n]);
+        trained_angle(p, w, head, real, n, &c[n], &s[n]);
         c[n] = mode.reciprocal ? c[n] / size : c[n] * size;
         s[n] = mode.reciprocal ? s[n] / size : s[n] * size;
         s[n] = mode.negate ? -s[n] : s[n];
@@ -54,21 +63,21 @@ static double angle_grad(lane l, vec y, vec dy)
     return dx == 0 && dz == 0 ? 0 : dz * vec_get(y, l.x) - dx * vec_get(y, l.y);
 }
 
-void trained_grad(const part *p, const int64_t *at, vec y, vec dy, double *sum)
+void trained_grad(const part *p, const spot *at, vec y, vec dy, double *sum)
 {
     for (int64_t n = 0; n < p->pairs; n++) {
         double d = angle_grad(p->to[n], y, dy);
         for (int64_t a = 0; a < p->axes; a++)
-            sum[a * p->pairs + n] += d * (double)at[a];
+            sum[a * p->pairs + n] += d * spot_real(at, a);
     }
 }
 
-void trained_back(const part *p, pe_params dw, int64_t head, const int64_t *at, vec y, vec dy)
+void trained_back(const part *p, pe_params dw, int64_t head, const spot *at, vec y, vec dy)
 {
     for (int64_t n = 0; n < p->pairs; n++) {
         double d = angle_grad(p->to[n], y, dy);
         for (int64_t a = 0; a < p->axes; a++)
-            grad(p, dw, p->frequencies, element(p, head, a, n), d * (double)at[a]);
+            grad(p, dw, p->frequencies, element(p, head, a, n), d * spot_real(at, a));
     }
 }
 
@@ -103,16 +112,16 @@ static void head_grad(const part *p, pe_params w, pe_params dw, pe_side side, pe
     double y[PE_HEAD_DIM_MAX], c[PE_HEAD_DIM_MAX / 2], s[PE_HEAD_DIM_MAX / 2];
     int64_t head = trained_head(p, x.heads, h);
     for (int64_t t = 0; t < x.tokens; t++) {
-        int64_t at[PE_AXES_MAX];
-        position(where, t, at);
-        trained_row(p, w, head, side, (turn_mode){ false, false }, at, c, s);
+        spot at;
+        spot_find(&at, where, t);
+        trained_row(p, w, head, side, (turn_mode){ false, false }, &at, c, s);
         vec vx = row_vec(x, t, h), vdy = row_vec(dy, t, h);
         for (int64_t n = 0; n < p->pairs; n++) {
             double a = vec_get(vx, p->from[n].x), b = vec_get(vx, p->from[n].y);
             y[p->to[n].x] = a * c[n] - b * s[n];
             y[p->to[n].y] = a * s[n] + b * c[n];
         }
-        trained_back(p, dw, head, at, (vec){ y, PE_F64, 0 }, vdy);
+        trained_back(p, dw, head, &at, (vec){ y, PE_F64, 0 }, vdy);
     }
 }
 
@@ -127,7 +136,7 @@ pe_status pe_rotate_grad(const pe_encoding *e, pe_params dw, pe_side side, pe_vi
     const part *p = turning(e, side);
     TRY(check_view(&x, "x", (extent){ -1, -1, -1, p ? e->shape.head_dim : -1 }, READS, err));
     TRY(check_view(&dy, "dy", (extent){ x.batch, x.tokens, x.heads, x.dim }, READS, err));
-    TRY(check_positions(&where, "positions", x.batch, x.tokens, e->axes, err));
+    TRY(check_positions_real(&where, "positions", x.batch, x.tokens, e->axes, turns_between(p), err));
     TRY(check_trained(e, p, run.params, x.heads, err));
     TRY(check_grads(e, dw, err));
     CHECK_MEMORY(false, params_region("dparams", dw, WRITES), params_region("params", run.params, READS),

@@ -68,21 +68,21 @@ void table_start(table_maker *m, double *base, const kernels *k, const part *p, 
 /* The signed and sized cos and sin of pair n at this position: the definition. */
 void turn_factors(const part *p, pe_side side, turn_mode mode, const int64_t *at, int64_t n, double gain, double *c,
                   double *s);
-void table_row_f32(table_maker *m, float *c, float *s, const int64_t *at); /* (pairs) */
-void table_row_f64(table_maker *m, double *c, double *s, const int64_t *at);
+void table_row_f32(table_maker *m, float *c, float *s, const spot *at); /* (pairs) */
+void table_row_f64(table_maker *m, double *c, double *s, const spot *at);
 
 /* Frequencies that are parameters (core/trained.c). */
 int64_t trained_heads(const part *p);                          /* 1 where they are not */
 int64_t trained_head(const part *p, int64_t heads, int64_t h); /* whose frequencies head h of a view with so many has */
 /* The signed and sized cos and sin of one head's pairs. */
-void trained_row(const part *p, pe_params w, int64_t head, pe_side side, turn_mode mode, const int64_t *at, double *c,
+void trained_row(const part *p, pe_params w, int64_t head, pe_side side, turn_mode mode, const spot *at, double *c,
                  double *s);
 /* sum (axes, pairs) += the gradient of the frequencies that turned one vector into y. */
-void trained_grad(const part *p, const int64_t *at, vec y, vec dy, double *sum);
+void trained_grad(const part *p, const spot *at, vec y, vec dy, double *sum);
 /* The same, added to the parameters' gradient at once. */
-void trained_back(const part *p, pe_params dw, int64_t head, const int64_t *at, vec y, vec dy);
+void trained_back(const part *p, pe_params dw, int64_t head, const spot *at, vec y, vec dy);
 void trained_store(const part *p, pe_params dw, int64_t head, const double *sum);
-void trained_angle(const part *p, pe_params w, int64_t head, const int64_t *at, int64_t n, double *c, double *s);
+void trained_angle(const part *p, pe_params w, int64_t head, const double *at, int64_t n, double *c, double *s);
 region trained_region(const part *p, pe_params w); /* what a call reads of them */
 /* Parameters, and a view's heads, where frequencies are trained. */
 pe_status check_trained(const pe_encoding *e, const part *p, pe_params w, int64_t heads, pe_error *err);
@@ -92,6 +92,7 @@ double pair_frequency(const pair *p); /* radians per position */
 /* The part that rotates this side, or NULL: the identity. */
 const part *turning(const pe_encoding *e, pe_side side);
 pe_status check_turning(const part *p, pe_side side, pe_dtype type, pe_positions at, pe_error *err);
+bool turns_between(const part *p); /* whether it turns at positions between whole ones too; of NULL: it does */
 
 /* A view to be turned, and its table; the arguments of rotate_tokens. */
 typedef struct turn_job {

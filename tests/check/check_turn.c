@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * cos and sin of whole numbers of steps, however many: bit for bit, and next to quarter turns too. */
+ * cos and sin of any number of steps, whole or not: bit for bit, and next to quarter turns too. */
 #include "family.h"
 
 static double draw_position(problem *p)
 {
-    static const double far[] = { 0, 1, -1, 0x1p31, 0x1p36, -0x1p36, 0x1p37, 0x1p36 - 1 };
-    uint64_t kind = p->bench ? 2 : draw_bits(p) % 3;
+    static const double far[] = { 0, 1, -1, 0x1p31, 0x1p36, -0x1p36, 0x1p37, 0x1p36 - 1, 0.5, -0x1p-30, 0x1p-1000 };
+    uint64_t kind = p->bench ? 2 : draw_bits(p) % 4;
     if (kind == 0)
         return far[draw_bits(p) % COUNT(far)];
+    if (kind == 3)
+        return ldexp(draw_uniform(p), (int)draw_range(p, -60, 36));
     return (double)draw_range(p, kind == 1 ? -(INT64_C(1) << 36) : 0, kind == 1 ? INT64_C(1) << 36 : 1 << 20);
 }
 
