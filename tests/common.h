@@ -93,6 +93,60 @@ static inline pe_encoding *test_encoding(const char *spec, pe_shape shape)
     return e;
 }
 
+/* Heads that a table of cos and sin has: 1, or as many as have trained frequencies of their own. */
+static inline int64_t test_table_heads(const pe_encoding *e)
+{
+    int64_t heads = 1;
+    for (int i = 0; i < pe_encoding_tensor_count(e); i++)
+        if (pe_encoding_tensor(e, i)->hooks & PE_HOOK_ROTATE)
+            heads = pe_encoding_tensor(e, i)->shape[0];
+    return heads;
+}
+
+static inline bool test_turns_by_params(const pe_encoding *e)
+{
+    for (int i = 0; i < pe_encoding_tensor_count(e); i++)
+        if (pe_encoding_tensor(e, i)->hooks & PE_HOOK_ROTATE)
+            return true;
+    return false;
+}
+
+/* What a rotation is given beside its arguments: frequencies that are trained, where they start. All heads turn alike
+ * there. Holds until the next call. */
+static inline const pe_run *test_run(const pe_encoding *e)
+{
+    static double w[4096];
+    static pe_run run;
+    pe_error err = { 0 };
+    run = PE_MAKE(pe_run, .pool = NULL);
+    if (test_turns_by_params(e)) {
+        run.params = (pe_params){ w, PE_F64, pe_encoding_param_count(e) };
+        assert_true(run.params.count <= COUNT(w));
+        assert_ok(pe_encoding_init(e, run.params, 1, &err));
+    }
+    return &run;
+}
+
+/* pe_rotate_table of one head, with these parameters. */
+static inline pe_status test_table(const pe_encoding *e, pe_side side, pe_view cosine, pe_view sine, pe_positions at, pe_error *err)
+{
+    static double room[2][1 << 16];
+    int64_t heads = test_table_heads(e), n = cosine.tokens, P = cosine.dim;
+    size_t size = pe_dtype_size(cosine.dtype);
+    pe_view one[2] = { cosine, sine }, all[2];
+    if (heads == 1)
+        return pe_rotate_table(e, side, cosine, sine, at, test_run(e), err);
+    assert_true(n * heads * P <= COUNT(room[0]));
+    for (int i = 0; i < 2; i++)
+        all[i] = pe_view_of(room[i], cosine.dtype, 1, n, heads, P);
+    pe_status s = pe_rotate_table(e, side, all[0], all[1], at, test_run(e), err);
+    for (int i = 0; i < 2; i++)
+        for (int64_t t = 0; !s && t < n; t++)
+            memcpy((char *)one[i].data + (size_t)(t * one[i].token_stride) * size, (char *)all[i].data + (size_t)(t * heads * P) * size,
+                   (size_t)P * size);
+    return s;
+}
+
 /* Calls f with every example spec of every row. */
 static inline void test_each_example(void (*f)(const pe_info *row, const char *spec))
 {

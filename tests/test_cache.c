@@ -94,10 +94,10 @@ static void check_shift(const pe_info *row, const char *spec)
         pe_positions from = near_positions(e, at[0], &seed), to = near_positions(e, at[1], &seed);
         memcpy(&at[1][2 * to.axes], &at[0][2 * to.axes], (size_t)to.axes * 8); /* token 2 stays */
         fill(raw, &seed);
-        assert_ok(pe_rotate(e, PE_KEY, cache, raw, from, NULL, &err));
-        assert_ok(pe_rotate(e, PE_KEY, want, raw, to, NULL, &err));
+        assert_ok(pe_rotate(e, PE_KEY, cache, raw, from, test_run(e), &err));
+        assert_ok(pe_rotate(e, PE_KEY, want, raw, to, test_run(e), &err));
         memcpy(space[3], space[1], BYTES);
-        assert_ok(pe_cache_shift(e, cache, NULL, from, to, NULL, &err));
+        assert_ok(pe_cache_shift(e, cache, NULL, from, to, test_run(e), &err));
         assert_close(e, cache, want, afresh[types[k]], spec);
         size_t stays = 2 * H * D * pe_dtype_size(types[k]);
         assert_memory_equal(space[1] + stays, space[3] + stays, stays / 2);

@@ -223,7 +223,7 @@ static double rotate_loss(void *of)
     pe_error err = { 0 };
     pe_view y = c->c->a.q;
     y.data = c->y;
-    assert_ok(pe_rotate(c->c->e, c->side, y, c->c->a.q, c->c->a.q_at, NULL, &err));
+    assert_ok(pe_rotate(c->c->e, c->side, y, c->c->a.q, c->c->a.q_at, &PE_MAKE(pe_run, .params = c->c->params), &err));
     return case_dot(c->y, c->dy, y.tokens * y.heads * y.dim);
 }
 
@@ -242,13 +242,13 @@ static void rotate_backward(const pe_info *row, const char *spec)
         from.data = c.dy;
         k.of = &c;
         snprintf(k.where, sizeof k.where, "rotate side %d", side);
-        assert_ok(pe_rotate_back(a.e, (pe_side)side, to, from, a.a.q_at, NULL, &err));
+        assert_ok(pe_rotate_back(a.e, (pe_side)side, to, from, a.a.q_at, &PE_MAKE(pe_run, .params = a.params), &err));
         check_gradient(&k, "x", a.q, dx, n);
         float *dy32 = to_floats(c.dy, n), *dx32 = case_memory(n, 4);
         to.dtype = from.dtype = PE_F32;
         to.data = dx32;
         from.data = dy32;
-        assert_ok(pe_rotate_back(a.e, (pe_side)side, to, from, a.a.q_at, NULL, &err));
+        assert_ok(pe_rotate_back(a.e, (pe_side)side, to, from, a.a.q_at, &PE_MAKE(pe_run, .params = a.params), &err));
         check_floats(spec, "x", dx32, dx, n, 0);
         free(c.y), free(c.dy), free(dx), free(dy32), free(dx32);
     }

@@ -111,13 +111,13 @@ static void use_rotation(const pe_encoding *e, pe_positions at)
     int64_t n = pe_encoding_pair_count(e);
     pe_view in = pe_view_of(q, PE_F32, 1, TQ, H, D), out = pe_view_of(dq, PE_F32, 1, TQ, H, D);
     for (pe_side side = PE_QUERY; side <= PE_OUTPUT; side++) {
-        assert_ok(pe_rotate(e, side, out, in, at, NULL, &err));
-        assert_ok(pe_unrotate(e, side, out, in, at, NULL, &err));
-        assert_ok(pe_rotate_back(e, side, out, in, at, NULL, &err));
+        assert_ok(pe_rotate(e, side, out, in, at, test_run(e), &err));
+        assert_ok(pe_unrotate(e, side, out, in, at, test_run(e), &err));
+        assert_ok(pe_rotate_back(e, side, out, in, at, test_run(e), &err));
     }
     pe_status wanted = pe_encoding_hooks(e) & PE_HOOK_ROTATE ? PE_OK : PE_ERR_UNSUITED;
     assert_int_equal(pe_encoding_pairs(e, pairs, n, &err), wanted);
-    assert_int_equal(pe_rotate_table(e, PE_KEY, pe_view_of(y, PE_F32, 1, TQ, 1, n), pe_view_of(y2, PE_F32, 1, TQ, 1, n), at, NULL, &err),
+    assert_int_equal(test_table(e, PE_KEY, pe_view_of(y, PE_F32, 1, TQ, 1, n), pe_view_of(y2, PE_F32, 1, TQ, 1, n), at, &err),
                      wanted);
 }
 

@@ -91,7 +91,7 @@ static void tables(turning *t, const pe_encoding *e, pe_side side, pe_dtype type
     static _Alignas(8) unsigned char c[T * PAIRS_MAX * 8], s[T * PAIRS_MAX * 8];
     int64_t P = t->pairs = pe_encoding_pair_count(e);
     assert_ok(pe_encoding_pairs(e, t->pair, P, &err));
-    assert_ok(pe_rotate_table(e, side, view(c, type, 1, P), view(s, type, 1, P), at, NULL, &err));
+    assert_ok(test_table(e, side, view(c, type, 1, P), view(s, type, 1, P), at, &err));
     for (int64_t n = 0; n < T * P; n++) {
         t->c[n / P][n % P] = num_load(c, type, n);
         t->s[n / P][n % P] = num_load(s, type, n);
@@ -153,10 +153,10 @@ static void check_definition(const pe_info *row, const char *spec)
             fill(x, &seed);
             tables(&t, e, (pe_side)side, types[k] == PE_F64 ? PE_F64 : PE_F32, where);
             define(want, x, &t);
-            assert_ok(pe_rotate(e, (pe_side)side, y, x, where, NULL, &err));
+            assert_ok(pe_rotate(e, (pe_side)side, y, x, where, test_run(e), &err));
             assert_same(y, want, spec);
             memset(space[1], 0, sizeof space[1]);
-            assert_ok(pe_rotate(e, (pe_side)side, pe_view_of(space[1], types[k], 1, T, heads, 64), pe_view_of(space[0], types[k], 1, T, heads, 64), where, NULL, &err));
+            assert_ok(pe_rotate(e, (pe_side)side, pe_view_of(space[1], types[k], 1, T, heads, 64), pe_view_of(space[0], types[k], 1, T, heads, 64), where, test_run(e), &err));
             assert_same(y, want, "pe_view_of");
         }
     pe_encoding_free(e);
@@ -200,8 +200,8 @@ static void in_place_equals_out_of_place_for(const pe_info *row, const char *spe
             for (int s = 0; s < COUNT(sides); s++) {
                 pe_view x = view(space[0], types[k], 8, 64), y = view(space[1], types[k], 8, 64);
                 fill(x, &seed);
-                assert_ok(calls[c](e, sides[s], y, x, where, NULL, &err));
-                assert_ok(calls[c](e, sides[s], x, x, where, NULL, &err));
+                assert_ok(calls[c](e, sides[s], y, x, where, test_run(e), &err));
+                assert_ok(calls[c](e, sides[s], x, x, where, test_run(e), &err));
                 assert_same(x, y, spec);
             }
     pe_encoding_free(e);
@@ -406,8 +406,8 @@ static void check_transpose(const pe_info *row, const char *spec)
         double terms, more;
         fill(x, &seed);
         fill(y, &seed);
-        assert_ok(pe_rotate(e, sides[s], rx, x, where, NULL, &err));
-        assert_ok(pe_rotate_back(e, sides[s], ry, y, where, NULL, &err));
+        assert_ok(pe_rotate(e, sides[s], rx, x, where, test_run(e), &err));
+        assert_ok(pe_rotate_back(e, sides[s], ry, y, where, test_run(e), &err));
         double left = dot(rx, y, &terms), right = dot(x, ry, &more);
         if (fabs(left - right) > 64 * EPS * (terms + more))
             fail_msg("%s, side %d: <Rx, y> is %.17g, <x, R'y> is %.17g", spec, s, left, right);
@@ -431,8 +431,8 @@ static void check_explicitly(const pe_encoding *e, pe_side side, const turning *
     pe_view y = view(space[0], PE_F64, 8, 64), back = view(space[1], PE_F64, 8, 64),
         undone = view(space[2], PE_F64, 8, 64);
     fill(y, seed);
-    assert_ok(pe_rotate_back(e, side, back, y, where, NULL, &err));
-    assert_ok(pe_unrotate(e, side, undone, y, where, NULL, &err));
+    assert_ok(pe_rotate_back(e, side, back, y, where, test_run(e), &err));
+    assert_ok(pe_unrotate(e, side, undone, y, where, test_run(e), &err));
     for (int64_t row = 0; row < T * 8; row++)
         for (int64_t n = 0; n < t->pairs; n++) {
             const pe_pair *p = &t->pair[n];
@@ -529,8 +529,8 @@ static void check_undone(const pe_info *row, const char *spec)
             pe_view x = view(space[0], types[k], 8, 64), y = view(space[1], types[k], 8, 64),
                 z = view(space[2], types[k], 8, 64);
             fill(x, &seed);
-            assert_ok(pe_rotate(e, sides[s], y, x, where, NULL, &err));
-            assert_ok(pe_unrotate(e, sides[s], z, y, where, NULL, &err));
+            assert_ok(pe_rotate(e, sides[s], y, x, where, test_run(e), &err));
+            assert_ok(pe_unrotate(e, sides[s], z, y, where, test_run(e), &err));
             for (int64_t i = 0; i < T * 8 * 64; i++) {
                 double a = num_load(x.data, types[k], i), b = num_load(z.data, types[k], i);
                 if (fabs(a - b) > eps[types[k]] * 4 * sqrt(2)) /* elements are below 4 */
@@ -822,7 +822,7 @@ static void pairs_say_what_the_table_holds(const pe_info *row, const char *spec)
     for (at[0] = 0; n && !strstr(spec, "precision") && at[0] < 20; at[0] += 4) {
         double gain = pe_encoding_gain(e, PE_QUERY, at[0]);
         assert_ok(pe_encoding_pairs(e, pair, n, &err));
-        assert_ok(pe_rotate_table(e, PE_QUERY, pe_view_of(c, PE_F64, 1, 1, 1, n), pe_view_of(s, PE_F64, 1, 1, 1, n), pe_positions_of(at, PE_I64, 1, 1, pe_encoding_axes(e)), NULL, &err));
+        assert_ok(test_table(e, PE_QUERY, pe_view_of(c, PE_F64, 1, 1, 1, n), pe_view_of(s, PE_F64, 1, 1, 1, n), pe_positions_of(at, PE_I64, 1, 1, pe_encoding_axes(e)), &err));
         for (int64_t p = 0; p < n && (magnitude == 1 || !strstr(spec, "xpos")); p++) {
             double angle = (double)at[pair[p].axis] * pair[p].frequency + pair[p].phase, m = magnitude * gain;
             if (strstr(spec, "xpos")) /* its magnitude moves with the position */

@@ -130,7 +130,7 @@ static void try_call(const char *spec, const pe_encoding *e, const pe_encoding *
     const pe_encoding *both[] = { c, e };
     for (int i = 0; i < 2; i++) {
         pe_view y = view(memory[1 + i], type, layout), x = in_place ? y : view(memory[0], type, layout);
-        assert_ok(calls[call](both[i], side, y, x, at, NULL, &err));
+        assert_ok(calls[call](both[i], side, y, x, at, test_run(both[i]), &err));
     }
     snprintf(what, sizeof what, "%s, call %d, side %d, layout %d%s", pe_encoding_kernels(e), call, (int)side, layout,
              in_place ? ", in place" : "");
@@ -141,9 +141,10 @@ static void check_rotations(const char *spec)
 {
     uint64_t seed = 31;
     int64_t at[T * PE_AXES_MAX];
-    pe_encoding *c = scalar(spec, test_shape), *e;
+    const pe_shape shape = { H, H, D, 0 };
+    pe_encoding *c = scalar(spec, shape), *e;
     pe_positions where = pe_positions_of(at, PE_I64, 1, T, pe_encoding_axes(c));
-    for (int n = 0; (e = next_rung(spec, test_shape, &n)); pe_encoding_free(e))
+    for (int n = 0; (e = next_rung(spec, shape, &n)); pe_encoding_free(e))
         for (int round = 0; round < COUNT(types) * COUNT(calls) * 2 * 2 * 2; round++) {
             pe_dtype type = types[round % 3];
             int call = round / 3 % 3, layout = round / 9 % 2;
@@ -198,7 +199,7 @@ static void try_table(const char *spec, const pe_encoding *e, const pe_encoding 
     int64_t P = pe_encoding_pair_count(c);
     const pe_encoding *both[] = { c, e };
     for (int i = 0; i < 2; i++)
-        assert_ok(pe_rotate_table(both[i], side, pe_view_of(value[i][0], PE_F32, 1, at.tokens, 1, P), pe_view_of(value[i][1], PE_F32, 1, at.tokens, 1, P), at, NULL, &err));
+        assert_ok(test_table(both[i], side, pe_view_of(value[i][0], PE_F32, 1, at.tokens, 1, P), pe_view_of(value[i][1], PE_F32, 1, at.tokens, 1, P), at, &err));
     for (int k = 0; k < 2; k++)
         for (int64_t n = 0; n < at.tokens * P; n++)
             if (memcmp(&value[0][k][n], &value[1][k][n], 4))
@@ -329,7 +330,7 @@ static pe_table cached(const pe_encoding *e, pe_side side, pe_dtype type, const 
                    pe_view_of(table_space[2 * side + 1], type, 1, Q, 1, P), row };
     for (int64_t n = 0; n < Q * axes; n++)
         at[n] = n / axes;
-    assert_ok(pe_rotate_table(e, side, t.cosine, t.sine, pe_positions_of(at, PE_I64, 1, Q, axes), NULL, &err));
+    assert_ok(test_table(e, side, t.cosine, t.sine, pe_positions_of(at, PE_I64, 1, Q, axes), &err));
     return t;
 }
 
@@ -360,8 +361,8 @@ static void try_both(const char *spec, const pe_encoding *e, pe_dtype type, int 
     for (int i = 2; i < 6; i++)
         memcpy(block[i], block[i % 2], SPACE);
     pe_positions where = pe_positions_of(at, PE_I64, 1, tokens, axes);
-    assert_ok(pe_rotate(e, PE_QUERY, want.q, in.q, where, NULL, &err));
-    assert_ok(pe_rotate(e, PE_KEY, want.k, in.k, where, NULL, &err));
+    assert_ok(pe_rotate(e, PE_QUERY, want.q, in.q, where, test_run(e), &err));
+    assert_ok(pe_rotate(e, PE_KEY, want.k, in.k, where, test_run(e), &err));
     pe_rotation r = { .size = sizeof(pe_rotation), .q = in_place ? out.q : in.q, .k = in_place ? out.k : in.k, .at = where };
     if (!in_place) {
         r.q_out = out.q;
@@ -373,7 +374,7 @@ static void try_both(const char *spec, const pe_encoding *e, pe_dtype type, int 
         if (!alike || way & 16)
             r.k_table = cached(e, PE_KEY, in_table, row);
     }
-    assert_ok(pe_rotate_qk(e, &r, &PE_MAKE(pe_run, .pool = pool), &err));
+    assert_ok(pe_rotate_qk(e, &r, &PE_MAKE(pe_run, .pool = pool, .params = test_run(e)->params), &err));
     size_t bytes = LONG * H * ROW * pe_dtype_size(type);
     if (memcmp(block[2], block[4], bytes) || memcmp(block[3], block[5], bytes))
         fail_msg("%s, type %d, way %d: q and k together differ from each alone", spec, (int)type, way);
@@ -381,7 +382,7 @@ static void try_both(const char *spec, const pe_encoding *e, pe_dtype type, int 
 
 static const char *const turned_together[] = {
     "rope", "rope:pairs=adjacent-half,dims=48", "rope:temperature=0.1,floor=16,dims=40,range=trailing", "xpos:centre=300",
-    "rope:sections=12/10/10,split=interleaved", "rope:precision=hf", "rope:dims=0", "none",
+    "rope:sections=12/10/10,split=interleaved", "rope:precision=hf", "rope:dims=0", "rope:learned=shared", "none",
 };
 
 static void q_and_k_together_are_each_alone(void **state)

@@ -850,7 +850,7 @@ static unsigned hooks_at_work(const pe_encoding *e)
     assert_ok(pe_embed(e, pe_view_of(y, PE_F64, 1, N, 1, width), (pe_view){ 0 }, qp, &PE_MAKE(pe_run, .params = p), &err));
     for (int64_t i = 0; i < N * width; i++)
         found |= y[i] != 0 ? PE_HOOK_EMBED : 0;
-    assert_ok(pe_rotate(e, PE_QUERY, out, vq, qp, NULL, &err));
+    assert_ok(pe_rotate(e, PE_QUERY, out, vq, qp, test_run(e), &err));
     found |= memcmp(y, q, sizeof q) ? PE_HOOK_ROTATE : 0;
     for (unsigned hook = PE_HOOK_CONTENT; hook <= PE_HOOK_BIAS; hook *= 2)
         for (pe_stage stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {

@@ -16,7 +16,7 @@ static const char *const combinations[] = { "sinusoidal+alibi", "rope:turn=qkvo+
 
 /* Everything that one use of an encoding gives. */
 typedef struct results {
-    float turned[N * H * D], turned_back[N * H * D], cosine[N * D], sine[N * D];
+    float turned[N * H * D], turned_back[N * H * D], cosine[N * G * D], sine[N * G * D];
     float embedded[N * C * 2];
     float score[N * H * N], out[N * H * D], lse[N * H], dq[N * H * D], dk[N * G * D], dv[N * G * D], dscore[N * H * N];
     float value[N * H * D];
@@ -31,7 +31,7 @@ static pe_encoding *shared;
 
 static void use(const pe_encoding *e, results *r, double *work, size_t bytes)
 {
-    int64_t n = pe_encoding_param_count(e), axes = pe_encoding_axes(e), pairs = pe_encoding_pair_count(e);
+    int64_t n = pe_encoding_param_count(e), axes = pe_encoding_axes(e), pairs = pe_encoding_pair_count(e), heads = test_table_heads(e);
     pe_params w = n ? (pe_params){ params, PE_F32, n } : (pe_params){ 0 };
     pe_positions where = pe_positions_of(at, PE_I64, 1, N, axes);
     pe_view vq = pe_view_of(q, PE_F32, 1, N, H, D), vk = pe_view_of(k, PE_F32, 1, N, G, D), vv = pe_view_of(v, PE_F32, 1, N, G, D);
@@ -45,10 +45,11 @@ static void use(const pe_encoding *e, results *r, double *work, size_t bytes)
     pe_tile_grad tg = { .size = sizeof(pe_tile_grad), .dscore = vp, .dq = pe_view_of(r->turned_back, PE_F32, 1, N, H, D) };
     memset(r, 0, sizeof *r);
     int bad = 0;
-    bad += pe_rotate(e, PE_QUERY, pe_view_of(r->turned, PE_F32, 1, N, H, D), vq, where, NULL, NULL) != PE_OK;
-    bad += pe_unrotate(e, PE_KEY, pe_view_of(r->turned_back, PE_F32, 1, N, H, D), vq, where, NULL, NULL) != PE_OK;
+    bad += pe_rotate(e, PE_QUERY, pe_view_of(r->turned, PE_F32, 1, N, H, D), vq, where, &PE_MAKE(pe_run, .params = w), NULL) != PE_OK;
+    bad += pe_unrotate(e, PE_KEY, pe_view_of(r->turned_back, PE_F32, 1, N, H, D), vq, where, &PE_MAKE(pe_run, .params = w), NULL) != PE_OK;
     if (pairs)
-        bad += pe_rotate_table(e, PE_KEY, pe_view_of(r->cosine, PE_F32, 1, N, 1, pairs), pe_view_of(r->sine, PE_F32, 1, N, 1, pairs), where, NULL, NULL) != PE_OK;
+        bad += pe_rotate_table(e, PE_KEY, pe_view_of(r->cosine, PE_F32, 1, N, heads, pairs), pe_view_of(r->sine, PE_F32, 1, N, heads, pairs), where,
+                               &PE_MAKE(pe_run, .params = w), NULL) != PE_OK;
     bad += pe_embed(e, pe_view_of(r->embedded, PE_F32, 1, N, 1, pe_embed_width(e, C)), pe_view_of(x, PE_F32, 1, N, 1, C), where, &PE_MAKE(pe_run, .params = w), NULL) != PE_OK;
     for (pe_stage s = PE_BEFORE_SCALE; s <= PE_AFTER_SCALE; s++) {
         bad += pe_encoding_content(e, s, w, &t, NULL) != PE_OK;

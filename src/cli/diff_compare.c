@@ -4,6 +4,7 @@
 
 #include "zoo/build.h"
 #include "zoo/spec_read.h"
+#include "zoo/turn_head.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -108,15 +109,23 @@ static double worst(const double *a, const double *b, int64_t count)
     return most;
 }
 
-/* cos and sin of every pair at one position: 2 * pairs numbers. */
+/* cos and sin of every pair of the first head at one position: 2 * pairs numbers. Frequencies that are trained are
+ * compared where they start. */
 static pe_status turn(const pe_encoding *e, int64_t position, double *out, pe_error *err)
 {
     int64_t pairs = pe_encoding_pair_count(e), axes = pe_encoding_axes(e), at[PE_AXES_MAX];
+    pe_params w = { .dtype = PE_F64, .count = pe_encoding_param_count(e) };
     for (int64_t i = 0; i < axes; i++)
         at[i] = position;
-    return pe_rotate_table(e, PE_QUERY, pe_view_of(out, PE_F64, 1, 1, 1, pairs),
-                           pe_view_of(out + pairs, PE_F64, 1, 1, 1, pairs), pe_positions_of(at, PE_I64, 1, 1, axes),
-                           NULL, err);
+    w.data = w.count ? calloc((size_t)w.count, sizeof(double)) : NULL;
+    if (w.count && !w.data)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for the learned parameters");
+    pe_status s = pe_encoding_init(e, w, 0, err);
+    s = s ? s
+          : zoo_turn_table(pe_view_of(out, PE_F64, 1, 1, 1, pairs), pe_view_of(out + pairs, PE_F64, 1, 1, 1, pairs), e,
+                           w, 0, PE_QUERY, pe_positions_of(at, PE_I64, 1, 1, axes), err);
+    free(w.data);
+    return s;
 }
 
 static pe_status compare_turns(diff_result *r, diff_at *at, const pe_encoding *a, const pe_encoding *b, pe_error *err)

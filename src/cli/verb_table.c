@@ -2,6 +2,7 @@
  *
  * posenc table: what every position gets, as an array. */
 #include "cli/job.h"
+#include "zoo/turn_head.h"
 
 #include <inttypes.h>
 
@@ -47,12 +48,17 @@ static cli_exit embed_table(cli_job *j)
 static cli_exit rotate_table(cli_job *j)
 {
     pe_error err;
-    int64_t n = j->at.tokens, pairs = pe_encoding_pair_count(j->e);
-    CLI_TRY(array_new(j->args, &j->out, j->dtype, 3, (int64_t[]){ 2, n, pairs }));
-    char *sine = (char *)j->out.data + (size_t)(n * pairs) * pe_dtype_size(j->dtype);
+    int64_t n = j->at.tokens, pairs = pe_encoding_pair_count(j->e), heads = zoo_turn_heads(j->e);
+    bool own = heads > 1; /* heads that turn each in their own way: (2, heads, n, pairs) */
+    CLI_TRY(array_new(j->args, &j->out, j->dtype, own ? 4 : 3,
+                      own ? (int64_t[]){ 2, heads, n, pairs } : (int64_t[]){ 2, n, pairs }));
+    pe_view cosine = pe_view_of(j->out.data, j->dtype, 1, n, heads, pairs), sine;
+    cosine.token_stride = pairs;
+    cosine.head_stride = n * pairs;
+    sine = cosine;
+    sine.data = (char *)j->out.data + (size_t)(heads * n * pairs) * pe_dtype_size(j->dtype);
     pe_side side = (pe_side)cli_choice(j->args, "side");
-    if (pe_rotate_table(j->e, side, pe_view_of(j->out.data, j->dtype, 1, n, 1, pairs),
-                        pe_view_of(sine, j->dtype, 1, n, 1, pairs), j->at, NULL, &err))
+    if (pe_rotate_table(j->e, side, cosine, sine, j->at, &PE_MAKE(pe_run, .params = j->params), &err))
         return job_fail(j, &err);
     return CLI_OK;
 }
@@ -100,13 +106,15 @@ static void preview(const cli_job *j)
 {
     const int64_t *shape = j->out.shape + j->out.rank - 2;
     array_block b = { 0, shape[0] + j->rest, shape[1], &j->at, NULL };
+    if (j->out.rank == 4)
+        printf("head 0 of %" PRId64 "\n", j->out.shape[1]);
     if (j->hook == PE_HOOK_ROTATE)
         puts("cos");
     array_preview(&j->out, j->dtype, b);
     if (j->hook != PE_HOOK_ROTATE)
         return;
     puts("sin");
-    b.first = shape[0] * shape[1];
+    b.first = j->out.count / 2;
     array_preview(&j->out, j->dtype, b);
 }
 

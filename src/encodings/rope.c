@@ -133,6 +133,8 @@ static const char *const examples[] = {
     "rope:precision=ggml",
     "rope:scaling=yarn,factor=4,trained=2048,precision=hf",
     "rope:scaling=yarn,factor=4,trained=2048,precision=ggml",
+    "rope:learned=heads",
+    "rope:learned=shared,axes=2",
 };
 
 /* ------------------------------------------------ which coordinate drives which pair */
@@ -362,7 +364,7 @@ static pe_status learn(part *p, pe_error *err)
     p->trained = true;
     p->frequencies = p->tensors;
     p->exact = false;
-    p->claims &= ~(PE_CLAIM_UNIQUE | PE_CLAIM_AXES);
+    p->claims &= ~PE_CLAIM_AXES; /* every pair may turn by every axis */
     return part_tensor(p,
                        (tensor){ .name = "frequencies",
                                  .about = "radians per position: key head, axis, pair",

@@ -4,6 +4,7 @@
 #include "prove/numbers.h"
 
 #include "zoo/look.h"
+#include "zoo/turn_head.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,5 +85,5 @@ pe_status codes_make(double *out, const codes *c, pe_error *err)
     cosine.token_stride = 2 * P;
     sine = cosine;
     sine.data = out + P;
-    return pe_rotate_table(c->m.e, PE_KEY, cosine, sine, places(c), NULL, err);
+    return zoo_turn_table(cosine, sine, c->m.e, c->m.w, 0, PE_KEY, places(c), err);
 }

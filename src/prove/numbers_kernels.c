@@ -34,11 +34,11 @@ static pe_status plainest(kernel *is, double *apart, trial *t, pe_error *err)
     double *turned[] = { t->q, t->k, t->v };
     for (int side = PE_QUERY; side <= PE_VALUE; side++)
         PROVE_TRY(pe_rotate(t->m.e, (pe_side)side, trial_view(t, turned[side]), trial_view(t, turned[side]),
-                            trial_places(t), NULL, err));
+                            trial_places(t), &PE_MAKE(pe_run, .params = t->m.w), err));
     for (*is = ANY_KERNEL; *is < OWN_KERNEL; ++*is) {
         PROVE_TRY(trial_attend(t, &t->plain, a, t->other, err));
-        PROVE_TRY(
-            pe_rotate(t->m.e, PE_OUTPUT, trial_view(t, t->other), trial_view(t, t->other), trial_places(t), NULL, err));
+        PROVE_TRY(pe_rotate(t->m.e, PE_OUTPUT, trial_view(t, t->other), trial_view(t, t->other), trial_places(t),
+                            &PE_MAKE(pe_run, .params = t->m.w), err));
         *apart = measure_difference(t->out, t->other, t->size);
         if (*apart < MEASURE_ROUNDING)
             break;
@@ -106,8 +106,9 @@ static pe_status shift_cache(double *apart, scores *s, double *fresh, pe_error *
     pe_view k = pe_view_of(cached, PE_F64, 1, T, H, D);
     pe_positions old = pe_positions_of(from, PE_I64, 1, T, s->axes),
                  now = pe_positions_of(s->at, PE_I64, 1, T, s->axes);
-    status = status ? status : pe_rotate(s->m.e, PE_KEY, k, k, old, NULL, err);
-    status = status ? status : pe_cache_shift(s->m.e, k, NULL, old, now, NULL, err);
+    pe_run run = PE_MAKE(pe_run, .params = s->m.w);
+    status = status ? status : pe_rotate(s->m.e, PE_KEY, k, k, old, &run, err);
+    status = status ? status : pe_cache_shift(s->m.e, k, NULL, old, now, &run, err);
     status = status ? status : scores_make(fresh, s, SCORES_BOTH, err);
     if (!status) {
         memcpy(s->k, cached, (size_t)n * sizeof *cached);

@@ -54,7 +54,8 @@ static pe_status angles_of(angles *a, const turner *t, pe_side side, int way, pe
         }
     } else
         PROVE_TRY(pe_rotate_table(t->m.e, side, pe_view_of(a->c, PE_F64, 1, 1, 1, t->pairs),
-                                  pe_view_of(a->s, PE_F64, 1, 1, 1, t->pairs), at, NULL, err));
+                                  pe_view_of(a->s, PE_F64, 1, 1, 1, t->pairs), at, &PE_MAKE(pe_run, .params = t->m.w),
+                                  err));
     round_all(a->c, t->pairs, t->round);
     round_all(a->s, t->pairs, t->round);
     return PE_OK;
@@ -86,7 +87,7 @@ static pe_status turn(double *to, const turner *t, pe_side side, int way, const 
     memcpy(to, x, (size_t)D * sizeof *to);
     pe_view y = pe_view_of(to, PE_F64, 1, 1, 1, D);
     if (way == STORED || !t->pairs)
-        PROVE_TRY(pe_rotate(t->m.e, side, y, y, where, NULL, err));
+        PROVE_TRY(pe_rotate(t->m.e, side, y, y, where, &PE_MAKE(pe_run, .params = t->m.w), err));
     else {
         PROVE_TRY(angles_of(&a, t, side, way, where, err));
         combine(low, t, x, a.c, a.s, -1);

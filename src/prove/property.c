@@ -61,7 +61,8 @@ property_verdict property_invertible(property_subject *s)
         for (int side = PE_QUERY; side <= PE_OUTPUT; side++) {
             pe_view v = pe_view_of(y, PE_F64, 1, 1, H, D);
             bool bad = property_turned(s, (pe_side)side, y, s->q, H, at) ||
-                       s->undo(s->e, (pe_side)side, v, v, property_positions(s, at, 1), NULL, NULL);
+                       s->undo(s->e, (pe_side)side, v, v, property_positions(s, at, 1),
+                               &PE_MAKE(pe_run, .params = s->w), NULL);
             worst = fmax(worst, bad ? (double)INFINITY : measure_difference(y, s->q, H * D));
         }
     }

@@ -5,6 +5,7 @@
 #include "prove/property.h"
 
 #include "zoo/look.h"
+#include "zoo/turn_head.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +26,16 @@ static pe_status embed_code(property_subject *s, const int64_t *at, int64_t n, d
     return pe_embed(s->e, y, x, property_positions(s, at, n), &PE_MAKE(pe_run, .params = s->w), NULL);
 }
 
-/* cos and sin as a query and as a key. */
+/* cos and sin of every head that has its own, as a query and as a key. */
 static pe_status turn_code(property_subject *s, const int64_t *at, int64_t n, double *out)
 {
-    int64_t P = pe_encoding_pair_count(s->e);
+    int64_t heads = zoo_turn_heads(s->e), pairs = pe_encoding_pair_count(s->e), P = heads * pairs;
     double *table = property_doubles(s, 2 * n * P);
     pe_status bad = table ? PE_OK : PE_ERR_NOMEM;
     for (int side = PE_QUERY; !bad && side <= PE_KEY; side++) {
-        bad = pe_rotate_table(s->e, (pe_side)side, pe_view_of(table, PE_F64, 1, n, 1, P),
-                              pe_view_of(table + n * P, PE_F64, 1, n, 1, P), property_positions(s, at, n), NULL, NULL);
+        bad = pe_rotate_table(s->e, (pe_side)side, pe_view_of(table, PE_F64, 1, n, heads, pairs),
+                              pe_view_of(table + n * P, PE_F64, 1, n, heads, pairs), property_positions(s, at, n),
+                              &PE_MAKE(pe_run, .params = s->w), NULL);
         for (int64_t i = 0; i < n * P; i++) {
             double *to = out + i / P * s->size + 2 * side * P + i % P;
             to[0] = table[i];
@@ -111,7 +113,7 @@ static int layers_of(const property_subject *s, layer out[4])
 {
     int64_t H = s->shape.heads, D = s->shape.head_dim;
     const layer all[] = { { PE_HOOK_EMBED, property_embed_size(s), embed_code },
-                          { PE_HOOK_ROTATE, 4 * pe_encoding_pair_count(s->e), turn_code },
+                          { PE_HOOK_ROTATE, 4 * zoo_turn_heads(s->e) * pe_encoding_pair_count(s->e), turn_code },
                           { PE_HOOK_CONTENT | PE_HOOK_BIAS, H, score_code },
                           { PE_HOOK_VALUE, H * D, value_code } };
     int n = 0;

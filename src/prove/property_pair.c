@@ -17,7 +17,7 @@ pe_status property_turned(const property_subject *s, pe_side side, double *y, co
 {
     pe_view from = pe_view_of((void *)(uintptr_t)x, PE_F64, 1, 1, heads, s->shape.head_dim), to = from;
     to.data = y;
-    return pe_rotate(s->e, side, to, from, property_positions(s, at, 1), NULL, NULL);
+    return pe_rotate(s->e, side, to, from, property_positions(s, at, 1), &PE_MAKE(pe_run, .params = s->w), NULL);
 }
 
 /* Terms that count keys find a key at every place from j to i, but no more than 63. */

@@ -107,6 +107,18 @@ static int64_t furthest(property_subject *s, int64_t axis, int64_t sign, double 
 
 /* ---------------------------------------------------------------- subjects */
 
+/* Frequencies a little off where they start: what holds there only, as axes that do not mix, is no property of theirs.
+ */
+static void move_frequencies(property_subject *s)
+{
+    uint64_t state = PROPERTY_SEED;
+    for (int t = 0; t < pe_encoding_tensor_count(s->e); t++) {
+        const pe_tensor *x = pe_encoding_tensor(s->e, t);
+        for (int64_t i = 0; x->hooks & PE_HOOK_ROTATE && i < x->count; i++)
+            ((double *)s->w.data)[x->offset + i] += 0x1p-10 * measure_uniform(&state);
+    }
+}
+
 static pe_status fill_contents(property_subject *s, uint64_t seed, pe_error *err)
 {
     int64_t D = s->shape.head_dim, H = s->shape.heads, G = s->shape.kv_heads;
@@ -116,6 +128,7 @@ static pe_status fill_contents(property_subject *s, uint64_t seed, pe_error *err
     if (!s->w.data || !s->q || !s->k)
         return io_fail(err, PE_ERR_NOMEM, "%.60s: no memory for its parameters", s->spec);
     PROVE_TRY(pe_encoding_init(s->e, s->w, seed, err));
+    move_frequencies(s);
     for (int64_t i = 0; i < H * D; i++)
         s->q[i] = measure_uniform(&seed);
     for (int64_t i = 0; i < G * D; i++)

@@ -15,7 +15,7 @@ static pe_status turn_at(double *to, const double *x, const measure_encoding *m,
     int64_t D = m->shape.head_dim;
     return pe_rotate(m->e, side, pe_view_of(to, PE_F64, 1, 1, 1, D),
                      pe_view_of((void *)(uintptr_t)x, PE_F64, 1, 1, 1, D),
-                     pe_positions_of(at, PE_I64, 1, 1, pe_encoding_axes(m->e)), NULL, err);
+                     pe_positions_of(at, PE_I64, 1, 1, pe_encoding_axes(m->e)), &PE_MAKE(pe_run, .params = m->w), err);
 }
 
 static void step_along(int64_t *to, const int64_t *from, int64_t axis, int64_t by)

@@ -111,7 +111,7 @@ static pe_status peak(int64_t *best, const measure_encoding *m, const double *q,
     int64_t D = m->shape.head_dim;
     PROVE_TRY(pe_rotate(m->e, PE_QUERY, pe_view_of(k, PE_F64, 1, 1, 1, D),
                         pe_view_of((void *)(uintptr_t)q, PE_F64, 1, 1, 1, D), pe_positions_of(&wanted, PE_I64, 1, 1, 1),
-                        NULL, err));
+                        &PE_MAKE(pe_run, .params = m->w), err));
     double *score = measure_memory(length, 1, err);
     pe_status status = score ? scores_of(score, m, q, k, length, err) : PE_ERR_NOMEM;
     for (int64_t d = *best = 0; !status && d < length; d++)

@@ -56,7 +56,7 @@ static pe_status turn(double *to, const double *x, const measure_encoding *m, pe
         at[a] = position;
     return pe_rotate(m->e, side, pe_view_of(to, PE_F64, 1, 1, H, D),
                      pe_view_of((void *)(uintptr_t)x, PE_F64, 1, 1, H, D), pe_positions_of(at, PE_I64, 1, 1, axes),
-                     NULL, err);
+                     &PE_MAKE(pe_run, .params = m->w), err);
 }
 
 /* given: spec, heads, head_dim, length (the farthest position). REFUTED where a turned vector is longer or shorter. */

@@ -7,6 +7,7 @@
 #include "io/checked.h"
 #include "io/io.h"
 #include "zoo/look.h"
+#include "zoo/turn_head.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -53,7 +54,7 @@ pe_status show_turns(double **out, int64_t *pairs, const show_subject *s, pe_pos
     SHOW_TRY(show_memory(out, 2 * n, *pairs, err));
     pe_view cosine = pe_view_of(*out, PE_F64, 1, n, 1, *pairs), sine = cosine;
     sine.data = *out + n * *pairs;
-    pe_status status = pe_rotate_table(s->e, PE_QUERY, cosine, sine, where, NULL, err);
+    pe_status status = zoo_turn_table(cosine, sine, s->e, s->params, 0, PE_QUERY, where, err);
     if (status) {
         free(*out);
         *out = NULL;

@@ -5,6 +5,7 @@
 #include "show/views.h"
 
 #include "io/io.h"
+#include "zoo/turn_head.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -141,9 +142,9 @@ static pe_status score_ones(around *a, const show_subject *s, pe_error *err)
         k[i] = q[i % D] = 1;
     pe_view qv = pe_view_of(q, PE_F64, 1, 1, 1, D), kv = pe_view_of(k, PE_F64, 1, n, 1, D);
     if (!status)
-        status = pe_rotate(s->e, PE_QUERY, qv, qv, path_one(&a->path, a->query), NULL, err);
+        status = zoo_turn_head(qv, qv, s->e, s->params, 0, PE_QUERY, path_one(&a->path, a->query), err);
     if (!status)
-        status = pe_rotate(s->e, PE_KEY, kv, kv, a->path.where, NULL, err);
+        status = zoo_turn_head(kv, kv, s->e, s->params, 0, PE_KEY, a->path.where, err);
     for (int64_t i = 0; !status && i < n; i++)
         a->y[i] = show_dot(q, k + (n - 1 - i) * D, D);
     free(q);

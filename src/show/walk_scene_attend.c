@@ -3,6 +3,7 @@
  * Attention of one query: scores, weights and output by the library, and the steps that lead to the scores, each by the
  * library's own hook. */
 #include "show/walk.h"
+#include "zoo/turn_head.h"
 
 #include "zoo/look.h"
 
@@ -51,9 +52,10 @@ static pe_status turn_all(attending *a, const walk_scene *s, pe_error *err)
     }
     pe_view q = pe_view_of(a->q, PE_F64, 1, 1, 1, a->D), k = pe_view_of(a->k, PE_F64, 1, WORDS, 1, a->D), v = k;
     v.data = a->v;
-    SHOW_TRY(pe_rotate(a->e, PE_QUERY, q, q, at_query(s, a), NULL, err));
-    SHOW_TRY(pe_rotate(a->e, PE_KEY, k, k, at_keys(s, a), NULL, err));
-    return pe_rotate(a->e, PE_VALUE, v, v, at_keys(s, a), NULL, err);
+    pe_params w = params_of(s, a);
+    SHOW_TRY(zoo_turn_head(q, q, a->e, w, s->head, PE_QUERY, at_query(s, a), err));
+    SHOW_TRY(zoo_turn_head(k, k, a->e, w, s->head, PE_KEY, at_keys(s, a), err));
+    return zoo_turn_head(v, v, a->e, w, s->head, PE_VALUE, at_keys(s, a), err);
 }
 
 /* What a stage adds to the scores of the head that is followed. */

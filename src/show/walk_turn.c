@@ -3,6 +3,7 @@
  * The turn, pair by pair: angle, cos and sin, the query's two elements, and what it does to the product with the key.
  */
 #include "show/walk.h"
+#include "zoo/turn_head.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,8 +29,8 @@ static pe_status ask_pairs(turning_pairs *p, const walk_scene *s, pe_error *err)
     SHOW_TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
     for (int64_t n = 0; n < p->count; n++)
         p->turns[p->pair[n].x_out] = p->turns[p->pair[n].y_out] = true;
-    return pe_rotate_table(s->e, PE_QUERY, pe_view_of(p->cosine, PE_F64, 1, 1, 1, p->count),
-                           pe_view_of(p->sine, PE_F64, 1, 1, 1, p->count), at, NULL, err);
+    return zoo_turn_table(pe_view_of(p->cosine, PE_F64, 1, 1, 1, p->count),
+                          pe_view_of(p->sine, PE_F64, 1, 1, 1, p->count), s->e, s->params, s->head, PE_QUERY, at, err);
 }
 
 /* Where the angle at position 0 is not 0: so many steps, in halves, for positions are the middles of cells. */
@@ -150,8 +151,8 @@ static pe_status distance_line(walk *w, walk_scene *s, pe_error *err)
     }
     x.data = s->y + s->query * s->D;
     y.data = s->y + s->key * s->D;
-    SHOW_TRY(pe_rotate(s->e, PE_QUERY, vq, x, pe_positions_of(at, PE_I64, 1, 1, s->axes), NULL, err));
-    SHOW_TRY(pe_rotate(s->e, PE_KEY, vk, y, pe_positions_of(zero, PE_I64, 1, 1, s->axes), NULL, err));
+    SHOW_TRY(zoo_turn_head(vq, x, s->e, s->params, s->head, PE_QUERY, pe_positions_of(at, PE_I64, 1, 1, s->axes), err));
+    SHOW_TRY(zoo_turn_head(vk, y, s->e, s->params, s->head, PE_KEY, pe_positions_of(zero, PE_I64, 1, 1, s->axes), err));
     for (int64_t d = 0; d < s->D; d++) {
         sum += q[d] * k[d];
         size += fabs(q[d]) + fabs(k[d]);

@@ -55,7 +55,7 @@ static int try_spec(const char *spec)
     fill(x, count, 1), fill(q, count, 2), fill(k, count, 3), fill(v, count, 4);
 
     pe_view in = pe_view_of(x, PE_F32, 1, T, H, D);
-    show("rotate", spec, pe_rotate(e, PE_QUERY, pe_view_of(y, PE_F32, 1, T, H, D), in, where, NULL, &err), y, count);
+    show("rotate", spec, pe_rotate(e, PE_QUERY, pe_view_of(y, PE_F32, 1, T, H, D), in, where, &PE_MAKE(pe_run, .params = params), &err), y, count);
     int64_t width = pe_embed_width(e, H * D);
     if (ready == PE_OK && width > 0 && width <= 2 * H * D)
         show("embed", spec,
