@@ -122,7 +122,8 @@ typedef struct pe_view {
  * [b*batch_stride + t*token_stride + a*axis_stride] is added to that. So an array has start and step 0; a run that
  * counts up has step 1 and needs no memory; and sequences that stand at places of their own, as in a batch that decodes,
  * are a run with data (batch) and a token_stride of 0. A fraction (PE_F64) is an error where the call or the encoding
- * takes whole positions only; what is added to one is so in float64.                                                  */
+ * takes whole positions only (attention: where anything but a rotation sees them); what is added to one is so in
+ * float64.                                                                                                            */
 typedef struct pe_positions {
     const void *data; /* NULL: none                                                                          */
     pe_dtype dtype;   /* PE_I64, PE_I32 or PE_F64                                                            */
