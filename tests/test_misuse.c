@@ -1062,6 +1062,8 @@ static struct {
     { "*", "*at.dtype", "I32", 0, 0 }, /* small numbers, read as twice as many */
     { "pe_embed*", "at.dtype", "F64", 0, 0 }, /* the same bits are fractions, which some rows take */
     { "pe_*rotate*", "*at.dtype", "F64", 0, 0 },
+    { "pe_attention_*", "attention_value.*_at.dtype", "F64", 0, 0 },
+    { "pe_reference_*", "attention_value.*_at.dtype", "F64", 0, 0 },
     { "*", "*at.st*", "-1", 0, 0 },
     { "*", "*at.st*", "one *", 0, 0 },
     { "pe_*rotate", "side", "[0-3]", 0, 0 },

@@ -43,7 +43,7 @@ pe_status check_pointer(const void *p, size_t align, const char *name, pe_error 
 #define CHECK_POINTER(type, p, name) TRY(check_pointer(p, _Alignof(type), name, err))
 bool checked_add(int64_t *out, int64_t a, int64_t b);
 
-/* Memory of one argument, in bytes: pieces of this width at three nested steps, the nearest first (core/memory.c). */
+/* Memory of one argument, in bytes: pieces of this width at three nested steps, in any order (core/memory.c). */
 typedef struct region {
     const char *name;
     uint64_t at, end;

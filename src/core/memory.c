@@ -13,40 +13,49 @@ static int64_t line_of(const region *r, int level)
     return line;
 }
 
-/* Strides count only where there is more than one; the door has seen that those fit. Elements that repeat are one. A
- * stride that is negative begins at its other end. */
-static region lattice(const char *name, const void *data, int type, int64_t width, const int64_t count[3],
-                      const int64_t by[3], use how)
+/* The nearest step first. */
+static region in_order(const region *from)
 {
-    region r = { .name = name, .at = (uintptr_t)data, .type = type, .width = width, .how = how };
-    for (int i = 0; i < 3; i++) {
-        int64_t n = count[i] > 1 && by[i] ? count[i] : 1, far = n > 1 ? by[i] : 0;
-        if (far < 0) {
-            r.at -= (uint64_t)((n - 1) * -far);
-            far = -far;
-        }
-        int at = i;
-        for (; at > 0 && r.step[at - 1] > far; at--) {
+    region r = *from;
+    for (int i = 1; i < 3; i++)
+        for (int at = i; at > 0 && r.step[at - 1] > r.step[at]; at--) {
+            int64_t step = r.step[at], count = r.count[at];
             r.step[at] = r.step[at - 1];
             r.count[at] = r.count[at - 1];
+            r.step[at - 1] = step;
+            r.count[at - 1] = count;
         }
-        r.step[at] = far;
-        r.count[at] = n;
-    }
-    r.end = r.at + (uint64_t)line_of(&r, 3);
     return r;
 }
 
 static const region nothing = { .count = { 1, 1, 1 } };
+
+/* Pieces of this width, n of them at each of three steps. Strides count only where there is more than one; the door has
+ * seen that those fit. Elements that repeat are one. A stride that is negative begins at its other end. */
+static inline region lattice(const char *name, const void *data, int type, int64_t width, const int64_t n[3],
+                             const int64_t by[3], use how)
+{
+    int64_t back = 0, ahead = width;
+    for (int i = 0; i < 3; i++)
+        *(by[i] < 0 ? &back : &ahead) += (n[i] - 1) * (by[i] < 0 ? -by[i] : by[i]);
+    return (region){ name,
+                     (uintptr_t)data - (uint64_t)back,
+                     (uintptr_t)data + (uint64_t)ahead,
+                     type,
+                     width,
+                     { llabs(by[0]), llabs(by[1]), llabs(by[2]) },
+                     { by[0] ? n[0] : 1, by[1] ? n[1] : 1, by[2] ? n[2] : 1 },
+                     how };
+}
 
 region view_region(const char *name, pe_view v, use how)
 {
     if (!v.data || !v.batch || !v.tokens || !v.heads || !v.dim)
         return nothing;
     return lattice(name, v.data, (int)v.dtype, dtype_bytes(v.dtype, v.dim), (int64_t[]){ v.batch, v.tokens, v.heads },
-                   (int64_t[]){ dtype_bytes(v.dtype, v.batch > 1 ? v.batch_stride : 0),
-                                dtype_bytes(v.dtype, v.tokens > 1 ? v.token_stride : 0),
-                                dtype_bytes(v.dtype, v.heads > 1 ? v.head_stride : 0) },
+                   (int64_t[]){ v.batch > 1 ? dtype_bytes(v.dtype, v.batch_stride) : 0,
+                                v.tokens > 1 ? dtype_bytes(v.dtype, v.token_stride) : 0,
+                                v.heads > 1 ? dtype_bytes(v.dtype, v.head_stride) : 0 },
                    how);
 }
 
@@ -101,7 +110,8 @@ bool regions_overlap(const region *a, const region *b)
 {
     if (!a->width || !b->width || a->end <= b->at || b->end <= a->at)
         return false;
-    return !apart_at(a, b, 2) && !apart_at(a, b, 1) && !apart_at(a, b, 0);
+    region x = in_order(a), y = in_order(b);
+    return !apart_at(&x, &y, 2) && !apart_at(&x, &y, 1) && !apart_at(&x, &y, 0);
 }
 
 static bool same(const region *a, const region *b)
@@ -116,8 +126,8 @@ pe_status check_memory(const region *s, int count, bool in_place, pe_error *err)
 {
     for (int i = 0; i < count; i++)
         for (int j = i + 1; j < count; j++)
-            if ((s[i].how == WRITES || s[j].how == WRITES) && regions_overlap(&s[i], &s[j]) &&
-                !(in_place && same(&s[i], &s[j])))
+            if ((s[i].how == WRITES || s[j].how == WRITES) && !(in_place && same(&s[i], &s[j])) &&
+                regions_overlap(&s[i], &s[j]))
                 return pe_fail(err, PE_ERR_ALIAS, "%s and %s overlap; give %s", s[i].name, s[j].name,
                                in_place ? "the same view (in place) or memory apart" : "memory apart");
     return PE_OK;

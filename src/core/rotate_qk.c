@@ -74,27 +74,48 @@ static pe_status check_half(const pe_encoding *e, const part *p, half *s, pe_pos
     return check_table(p, s, err);
 }
 
+static bool in_place(const half *s)
+{
+    return s->y.data == s->x.data && s->y.dtype == s->x.dtype && s->y.batch_stride == s->x.batch_stride &&
+           s->y.token_stride == s->x.token_stride && s->y.head_stride == s->x.head_stride;
+}
+
+/* What there is of one side that is only read: for one token an empty region costs as much as a full one. */
+static int add_read(region *to, const half *s)
+{
+    int n = 0;
+    if (s->x.data && !in_place(s))
+        to[n++] = view_region(s->name, s->x, READS);
+    if (s->table.cosine.data) {
+        to[n++] = view_region(s->table_name, s->table.cosine, READS);
+        to[n++] = view_region(s->table_name, s->table.sine, READS);
+        to[n++] = array_region(s->table_name, s->table.row, s->x.batch * s->x.tokens, sizeof(int64_t), READS);
+    }
+    return n;
+}
+
 /* An output may be its own input and nothing else. */
 static pe_status check_apart(const half *q, const half *k, pe_positions at, region params, pe_error *err)
 {
-    const region s[] = { view_region(q->out_name, q->y, WRITES),
-                         view_region(q->name, q->x, READS),
-                         view_region(k->out_name, k->y, WRITES),
-                         view_region(k->name, k->x, READS),
-                         positions_region("positions", at),
-                         params,
-                         view_region(q->table_name, q->table.cosine, READS),
-                         view_region(q->table_name, q->table.sine, READS),
-                         view_region(k->table_name, k->table.cosine, READS),
-                         view_region(k->table_name, k->table.sine, READS),
-                         array_region(q->table_name, q->table.row, q->x.batch * q->x.tokens, sizeof(int64_t), READS),
-                         array_region(k->table_name, k->table.row, k->x.batch * k->x.tokens, sizeof(int64_t), READS) };
-    for (int out = 0; out < 4; out += 2) {
-        TRY(check_memory(&s[out], 2, true, err));
-        for (int i = 0; i < COUNT_OF(s); i++)
-            if (i != out && i != out + 1 && regions_overlap(&s[out], &s[i]))
-                return check_memory((region[]){ s[out], s[i] }, 2, false, err);
-    }
+    region s[12];
+    int n = 0, outs;
+    if (q->y.data)
+        s[n++] = view_region(q->out_name, q->y, WRITES);
+    if (k->y.data)
+        s[n++] = view_region(k->out_name, k->y, WRITES);
+    outs = n;
+    n += add_read(s + n, q);
+    n += add_read(s + n, k);
+    if (at.data)
+        s[n++] = positions_region("positions", at);
+    if (params.width)
+        s[n++] = params;
+    for (int out = 0; out < outs; out++)
+        for (int i = out + 1; i < n; i++)
+            if (regions_overlap(&s[out], &s[i])) {
+                bool own = s[i].name == (s[out].name == q->out_name ? q->name : k->name);
+                TRY(check_memory((region[]){ s[out], s[i] }, 2, own, err));
+            }
     return PE_OK;
 }
 
