@@ -340,7 +340,8 @@ PE_API pe_inputs pe_encoding_inputs(const pe_encoding *e);
  * What is hidden enters no sum, so that a NaN there does not leak; a NaN or +inf score that is seen makes its query's
  * output NaN. How much work memory is needed follows from the sizes, the mask, the positions, the parameters' type and
  * the pool's workers: a float32 copy of q, and of k and v where many queries meet them (more than 64, or more than 8 and
- * fewer than 2048 keys), tables by distance, and a tile per worker. For training give out and lse as float32: gradients
+ * fewer than 2048 keys), tables by distance, and a tile per worker. With up to 8 queries what is enough for some keys is
+ * enough for fewer, so that decoding asks once, for its last step. For training give out and lse as float32: gradients
  * of parameters are taken from them.                                                                                  */
 PE_API pe_status pe_attention_work(const pe_encoding *e, const pe_attention *a, const pe_run *run, size_t *bytes,
                                    pe_error *err);

@@ -192,10 +192,10 @@ pe_status pe_plan_set_params(pe_plan *plan, const pe_run *given, pe_error *err)
     int64_t used = 0;
     CHECK_POINTER(pe_plan, plan, "the plan");
     TRY(check_run(&run, given, err));
-    TRY(check_params(plan->e, run.params, err));
     if (run.params.dtype != plan->params.dtype)
         return pe_fail(err, PE_ERR_DTYPE, "params: dtype is %d; the plan was made with %d", (int)run.params.dtype,
                        (int)plan->params.dtype);
+    TRY(check_params(plan->e, run.params, err));
     if (run.params.count)
         memcpy(plan->params.data, run.params.data, (size_t)dtype_bytes(run.params.dtype, run.params.count));
     fused *f = &plan->shell;
