@@ -6,11 +6,6 @@
 
 #define CACHE_FLOATS 4096 /* of the buffer: what fits beside the rest in the first cache */
 
-INLINE int64_t type_size(pe_dtype type)
-{
-    return type == PE_F32 ? 4 : 2;
-}
-
 /* Asks memory for rows that will be needed soon, in order. */
 INLINE void fetch_rows(const char *rows, int64_t row_bytes, int64_t bytes, int64_t n)
 {
@@ -74,7 +69,7 @@ INLINE vf dots_one(const float *q, const char *k, pe_dtype type, int64_t d)
     }
     for (; e < d; e += VW)
         sum[0] = vf_fma(vf_get_as(k + e * size, type, d - e), vf_get(q + e, d - e), sum[0]);
-    return vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3]));
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 /* One query: memory is the limit, and likes to be read in order, row after row. */
@@ -114,7 +109,7 @@ INLINE void dots_several(float *s, int64_t s_row, const float *q, int64_t q_row,
     for (; j + 4 <= n; j += 4) {
         const char *rows = k + j * k_bytes;
         for (int l = 0; convert && l < 4; l++)
-            widen_from(buffer + l * d, rows + l * k_bytes, type, 2, d);
+            widen_from(buffer + l * d, rows + l * k_bytes, type, d);
         if (convert) {
             dots_keys(s + j, s_row, q, q_row, m, (const char *)buffer, PE_F32, 4 * d, d, 4);
         } else {
@@ -212,7 +207,7 @@ static bool any_zero(const float *p, int64_t p_row, int64_t m, int64_t n)
         for (; j < n; j++)
             any |= p[j] == 0;
     }
-    return any || vf_most(vf_sub(vf_set(0), least)) >= 0;
+    return any || vf_most(vf_set(0) - least) >= 0;
 }
 
 /* Many queries, values in float32: a product of matrices, if no value is to be left out. */
@@ -241,7 +236,7 @@ INLINE void mix_as(float *o, int64_t o_row, const float *p, int64_t p_row, int64
         const float *from = type == PE_F32 ? (const void *)v : buffer;
         fetch_rows(v + keys * v_bytes, v_bytes, type_size(type) * d, next);
         for (int64_t l = 0; type != PE_F32 && l < keys; l++)
-            widen_from(buffer + l * d, v + l * v_bytes, type, 2, d);
+            widen_from(buffer + l * d, v + l * v_bytes, type, d);
         mix_many(o, o_row, p, p_row, m, from, type == PE_F32 ? v_bytes / 4 : d, keys, d);
     }
 }

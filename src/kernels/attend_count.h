@@ -8,11 +8,11 @@ INLINE vf count_some(vf s, vf after, double carry, const float *line, int64_t la
 {
     int64_t whole = (int64_t)carry;
     vf end = vf_set((float)(last - whole));
-    vf place = vf_min(vf_add(vf_set((float)(carry - (double)whole)), after), end); /* a NaN counts as the end */
-    vf at = vf_min(vf_floor(place), vf_sub(end, vf_set(1)));
+    vf place = vf_min(vf_set((float)(carry - (double)whole)) + after, end); /* a NaN counts as the end */
+    vf at = vf_min(vf_floor(place), end - vf_set(1));
     vf here, next;
     vf_pairs(&here, &next, line + whole, at);
-    return vf_add(s, vf_add(here, vf_mul(vf_sub(place, at), vf_sub(next, here))));
+    return s + (here + (place - at) * (next - here));
 }
 
 static double count_v(float *s, const float *gate, int64_t n, double carry, const float *line, int64_t last)
@@ -25,7 +25,7 @@ static double count_v(float *s, const float *gate, int64_t n, double carry, cons
         if (carry < (double)last)
             y = count_some(y, after, carry, line, last);
         else
-            y = vf_add(y, beyond);
+            y += beyond;
         vf_put(s + n, y, left);
         carry += vf_first(after);
     }

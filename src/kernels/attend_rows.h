@@ -23,14 +23,14 @@ static float soften_v(float *s, int64_t n, float *max, float *factor)
     for (int64_t j = 0; j < n; j += LANES) {
         UNROLL
         for (int i = 0; i < LANES; i += VW) {
-            vf y = vf_exp(vf_sub(vf_load(s + j + i), from));
+            vf y = vf_exp(vf_load(s + j + i) - from);
             vf_store(s + j + i, y);
-            sum[i / VW % 2] = vf_add(sum[i / VW % 2], y);
+            sum[i / VW % 2] += y;
         }
     }
-    *factor = before == -INFINITY ? 1 : vf_first(vf_exp(vf_sub(vf_set(before), from)));
+    *factor = before == -INFINITY ? 1 : vf_first(vf_exp(vf_set(before) - from));
     *max = most;
-    return vf_sum(vf_add(sum[0], sum[1]));
+    return vf_sum(sum[0] + sum[1]);
 }
 
 static void weigh_v(float *s, int64_t n, float lse)
@@ -39,40 +39,40 @@ static void weigh_v(float *s, int64_t n, float lse)
     for (int64_t j = 0; none && j < n; j += VW)
         vf_store(s + j, vf_unless_less(vf_load(s + j), vf_set(-FLT_MAX), vf_set(isnan(lse) ? lse : 0)));
     for (int64_t j = 0; !none && j < n; j += VW)
-        vf_store(s + j, vf_exp_any(vf_sub(vf_load(s + j), vf_set(lse))));
+        vf_store(s + j, vf_exp_any(vf_load(s + j) - vf_set(lse)));
 }
 
 static void scale_v(float *y, float a, int64_t n)
 {
     for (int64_t j = 0; j < n; j += VW)
-        vf_put(y + j, vf_mul(vf_get(y + j, n - j), vf_set(a)), n - j);
+        vf_put(y + j, vf_get(y + j, n - j) * vf_set(a), n - j);
 }
 
 static void add_v(float *y, const float *x, int64_t n)
 {
     for (int64_t j = 0; j < n; j += VW)
-        vf_put(y + j, vf_add(vf_get(y + j, n - j), vf_get(x + j, n - j)), n - j);
+        vf_put(y + j, vf_get(y + j, n - j) + vf_get(x + j, n - j), n - j);
 }
 
 static void add_one_v(float *y, float a, int64_t n)
 {
     for (int64_t j = 0; j < n; j += VW)
-        vf_put(y + j, vf_add(vf_get(y + j, n - j), vf_set(a)), n - j);
+        vf_put(y + j, vf_get(y + j, n - j) + vf_set(a), n - j);
 }
 
 static void axpy_v(float *y, float a, const float *x, int64_t n)
 {
     for (int64_t j = 0; j < n; j += VW) {
-        vf ax = vf_mul(vf_set(a), vf_get(x + j, n - j));
-        vf_put(y + j, vf_add(vf_get(y + j, n - j), ax), n - j);
+        vf ax = vf_set(a) * vf_get(x + j, n - j);
+        vf_put(y + j, vf_get(y + j, n - j) + ax, n - j);
     }
 }
 
 static void line_v(float *y, const float *x, float a, float b, int64_t n)
 {
     for (int64_t j = 0; j < n; j += VW) {
-        vf ax = vf_mul(vf_set(a), vf_get(x + j, n - j));
-        vf_put(y + j, vf_add(vf_get(y + j, n - j), vf_add(ax, vf_set(b))), n - j);
+        vf ax = vf_set(a) * vf_get(x + j, n - j);
+        vf_put(y + j, vf_get(y + j, n - j) + (ax + vf_set(b)), n - j);
     }
 }
 
@@ -83,20 +83,21 @@ static void ramp_v(float *y, int64_t x, float a, float b, int64_t n)
     bool near = x < 1 << 24 && x - n > -(1 << 24);
     for (int l = 0; l < VW; l++)
         each[l] = (float)l;
-    vf step = vf_load(each);
     for (int64_t j = 0; j < n; j += VW) {
         for (int l = 0; !near && l < VW; l++)
             each[l] = (float)(x - j - l);
-        vf at = near ? vf_sub(vf_set((float)(x - j)), step) : vf_load(each);
-        vf_put(y + j, vf_add(vf_get(y + j, n - j), vf_add(vf_mul(vf_set(a), at), vf_set(b))), n - j);
+        vf at = vf_load(each);
+        if (near)
+            at = vf_set((float)(x - j)) - at;
+        vf_put(y + j, vf_get(y + j, n - j) + (vf_set(a) * at + vf_set(b)), n - j);
     }
 }
 
 static void score_grad_v(float *ds, const float *p, const float *dp, float mean, int64_t n)
 {
     for (int64_t j = 0; j < n; j += VW) {
-        vf w = vf_get(p + j, n - j), d = vf_sub(vf_get(dp + j, n - j), vf_set(mean));
-        vf_put(ds + j, vf_unless_zero(w, vf_mul(w, d)), n - j);
+        vf w = vf_get(p + j, n - j), d = vf_get(dp + j, n - j) - vf_set(mean);
+        vf_put(ds + j, vf_unless_zero(w, w * d), n - j);
     }
 }
 
@@ -107,11 +108,11 @@ static float sum_v(const float *x, int64_t n)
     for (; j + 4 * VW <= n; j += 4 * VW) {
         UNROLL
         for (int i = 0; i < 4; i++)
-            sum[i] = vf_add(sum[i], vf_load(x + j + i * VW));
+            sum[i] += vf_load(x + j + i * VW);
     }
     for (; j < n; j += VW)
-        sum[0] = vf_add(sum[0], vf_get(x + j, n - j));
-    return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
+        sum[0] += vf_get(x + j, n - j);
+    return vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
 static float dot_v(const float *x, const float *y, int64_t n)
@@ -125,42 +126,43 @@ static float dot_v(const float *x, const float *y, int64_t n)
     }
     for (; j < n; j += VW)
         sum[0] = vf_fma(vf_get(x + j, n - j), vf_get(y + j, n - j), sum[0]);
-    return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
+    return vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
 /* tanh: below 0.55 x + x^3 (c1 + ... + c5 x^8), the best c (off by 2^-29); from there on 1 - 2 / (exp(2 x) + 1), which
  * is 1 from 10 on. */
 INLINE vf vf_tanh(vf x)
 {
-    vf a = vf_abs(x), b = vf_mul(a, a);
+    vf a = vf_abs(x), b = a * a;
     vf p = vf_fma(vf_set(-0x1.9b304ap-8f), b, vf_set(0x1.593d08p-6f));
     p = vf_fma(p, b, vf_set(-0x1.b9287ap-5f));
     p = vf_fma(p, b, vf_set(0x1.110d26p-3f));
     p = vf_fma(p, b, vf_set(-0x1.55554ap-2f));
-    vf near = vf_fma(vf_mul(p, b), a, a);
-    vf e = vf_exp(vf_at_most(vf_add(a, a), vf_set(20)));
-    vf far = vf_sub(vf_set(1), vf_div(vf_set(2), vf_add(e, vf_set(1))));
+    vf near = vf_fma(p * b, a, a);
+    vf e = vf_exp(vf_at_most(a + a, vf_set(20)));
+    vf far = vf_set(1) - vf_set(2) / (e + vf_set(1));
     return vf_sign(vf_if_less(a, vf_set(0.55f), near, far), x);
 }
 
 static void cap_v(float *y, float cap, int64_t n)
 {
     for (int64_t j = 0; j < n; j += VW) {
-        vf x = vf_div(vf_get(y + j, n - j), vf_set(cap));
-        vf_put(y + j, vf_mul(vf_set(cap), vf_tanh(x)), n - j);
+        vf x = vf_get(y + j, n - j) / vf_set(cap);
+        vf_put(y + j, vf_set(cap) * vf_tanh(x), n - j);
     }
 }
 
 static void sigmoid_v(float *y, const float *x, float a, int64_t n)
 {
     for (int64_t j = 0; j < n; j += VW) {
-        vf e = vf_exp_any(vf_mul(vf_set(-a), vf_get(x + j, n - j)));
-        vf_put(y + j, vf_div(vf_set(1), vf_add(vf_set(1), e)), n - j);
+        vf e = vf_exp_any(vf_set(-a) * vf_get(x + j, n - j));
+        vf_put(y + j, vf_set(1) / (vf_set(1) + e), n - j);
     }
 }
 
-INLINE void widen_from(float *y, const char *x, pe_dtype type, int64_t size, int64_t n)
+INLINE void widen_from(float *y, const char *x, pe_dtype type, int64_t n)
 {
+    const int64_t size = type_size(type);
     int64_t j = 0;
     for (; j + 2 * VW <= n; j += 2 * VW) {
         vf a = vf_get_as(x + j * size, type, VW), b = vf_get_as(x + (j + VW) * size, type, VW);
@@ -175,18 +177,21 @@ static void widen_v(float *y, const void *x, pe_dtype type, int64_t n)
     if (type == PE_F32 && n > 0)
         memcpy(y, x, (size_t)n * sizeof *y);
     else if (type == PE_F16)
-        widen_from(y, x, PE_F16, 2, n);
+        widen_from(y, x, PE_F16, n);
     else if (type == PE_BF16)
-        widen_from(y, x, PE_BF16, 2, n);
+        widen_from(y, x, PE_BF16, n);
     else
         for (int64_t j = 0; j < n; j++)
             y[j] = (float)num_load(x, type, j);
 }
 
-INLINE void narrow_to(char *y, pe_dtype type, int64_t size, const float *x, int64_t n)
+INLINE void narrow_to(char *y, pe_dtype type, const float *x, int64_t n)
 {
-    for (int64_t j = 0; j < n; j += VW)
-        vf_put_as(y + j * size, type, vf_get(x + j, n - j), n - j);
+    const int64_t size = type_size(type);
+    for (int64_t j = 0; j < n; j += VW) {
+        vf a = vf_get(x + j, n - j);
+        vf_put_as(y + j * size, type, type == PE_BF16 ? vf_tame(a) : a, n - j);
+    }
 }
 
 static void narrow_v(void *y, pe_dtype type, const float *x, int64_t n)
@@ -194,9 +199,9 @@ static void narrow_v(void *y, pe_dtype type, const float *x, int64_t n)
     if (type == PE_F32 && n > 0)
         memcpy(y, x, (size_t)n * sizeof *x);
     else if (type == PE_F16)
-        narrow_to(y, PE_F16, 2, x, n);
+        narrow_to(y, PE_F16, x, n);
     else if (type == PE_BF16)
-        narrow_to(y, PE_BF16, 2, x, n);
+        narrow_to(y, PE_BF16, x, n);
     else
         for (int64_t j = 0; j < n; j++)
             num_store(y, type, j, x[j]);

@@ -19,7 +19,9 @@ static void transpose_v(float *y, int64_t y_row, const float *x, int64_t x_row, 
             UNROLL
             for (int64_t l = 0; l < VW; l++) {
                 float *to = y + (j + l) * y_row + i;
-                vf_store(to, add ? vf_add(vf_load(to), square[l]) : square[l]);
+                if (add)
+                    square[l] += vf_load(to);
+                vf_store(to, square[l]);
             }
         }
         transpose_edge(y + whole * y_row + i, y_row, x + i * x_row + whole, x_row, VW, cols - whole, add);

@@ -31,7 +31,7 @@ typedef struct pair_run {
 /* A run of every row (kernels.h says more). One function per type, by pe_dtype. */
 typedef void rotate_rows(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
                          const float *c, const float *s, int64_t table_stride);
-extern rotate_rows *const rotate_rows_avx2[3]; /* AVX-512's too, for short runs */
+extern rotate_rows *const *const rotate_rows_avx2; /* AVX-512's too, for short runs */
 
 /* One row: y[to] = x[from] turned by (c, s), y[rest] = x[rest] * gain. y and x do not overlap,
  * or are the same where to is from. */

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The vocabulary of vectors, 8 floats wide. The same words with the same meaning are in simd_avx512.h, simd_neon.h. */
+ * The vocabulary of vectors, 8 floats or 4 doubles wide. The same words with the same meaning are in simd_avx512.h,
+ * simd_neon.h. The operators of C are words too: + - * / of vf and vd, each rounded, and + & ^ ~ << of vq. */
 #ifndef PE_SIMD_H
 #define PE_SIMD_H
 
 #define VW 8         /* floats in a vector                                  */
+#define VD 4         /* doubles in one                                      */
 #define GEMM_ROWS 6  /* a tile of gemm: 12 of 16 registers hold its sums    */
 #define GEMM_WIDE 2  /* in vectors                                          */
 #define CACHE_ROWS 2 /* queries that share a key */
 
 typedef __m256 vf;
+typedef __m256d vd;
+typedef __m256i vq; /* VD whole numbers of 64 bits */
+typedef __m128 vh;  /* VD floats: half a vector    */
 
 INLINE vf vf_load(const float *p)
 {
@@ -54,43 +59,72 @@ INLINE vf vf_load_bf16(const uint16_t *p)
     return _mm256_castsi256_ps(_mm256_slli_epi32(bits, 16));
 }
 
-/* Nearest, ties to even: add half of the last place less what makes an even one round down. A NaN could carry over into
- * the sign, so it is set apart. */
+/* x, but NaNs quiet and without their lowest 16 bits, so that rounding to bfloat16 leaves them NaN: what is stored as
+ * bfloat16 must be tame. */
+INLINE vf vf_tame(vf x)
+{
+    vf cut = _mm256_castsi256_ps(_mm256_set1_epi32(-0x10000)), quiet = _mm256_castsi256_ps(_mm256_set1_epi32(0x400000));
+    return _mm256_blendv_ps(x, _mm256_or_ps(_mm256_and_ps(x, cut), quiet), _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+}
+
+/* The bits of x rounded to its upper 16: half a unit less one, and one more where the kept part is odd, so that ties go
+ * to even. */
+INLINE __m256i vf_rounded(vf x)
+{
+    __m256i bits = _mm256_castps_si256(x), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    return _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+}
+
 INLINE void vf_store_bf16(uint16_t *p, vf x)
 {
-    __m256i bits = _mm256_castps_si256(x), high = _mm256_srli_epi32(bits, 16);
-    __m256i odd = _mm256_and_si256(high, _mm256_set1_epi32(1));
-    __m256i near = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
-    __m256i nan = _mm256_or_si256(high, _mm256_set1_epi32(0x7fc0));
-    __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-    __m256i y = _mm256_blendv_epi8(_mm256_srli_epi32(near, 16), nan, is_nan);
-    y = _mm256_permute4x64_epi64(_mm256_packus_epi32(y, y), 0x08);
-    _mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128(y));
+    __m256i kept = _mm256_srli_epi32(vf_rounded(x), 16);
+    __m128i low = _mm256_castsi256_si128(kept), high = _mm256_extracti128_si256(kept, 1);
+    _mm_storeu_si128((__m128i *)(void *)p, _mm_packus_epi32(low, high));
+}
+
+/* The even and the odd ones of 2 VW bfloat16 in memory, and back. */
+INLINE void vf_split_bf16(const uint16_t *p, vf *even, vf *odd)
+{
+    __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    *even = _mm256_castsi256_ps(_mm256_slli_epi32(words, 16));
+    *odd = _mm256_castsi256_ps(_mm256_and_si256(words, _mm256_set1_epi32(-0x10000)));
+}
+
+INLINE void vf_join_bf16(uint16_t *p, vf even, vf odd)
+{
+    __m256i words = _mm256_blend_epi16(_mm256_srli_epi32(vf_rounded(even), 16), vf_rounded(odd), 0xaa);
+    _mm256_storeu_si256((__m256i *)(void *)p, words);
+}
+
+/* The even and the odd ones of 2 VW elements, in an order of the rung's own: here 0 1 4 5 2 3 6 7, which needs no
+ * crossing of halves. vf_join undoes it. */
+INLINE void vf_split(vf low, vf high, vf *even, vf *odd)
+{
+    *even = _mm256_shuffle_ps(low, high, 0x88);
+    *odd = _mm256_shuffle_ps(low, high, 0xdd);
+}
+
+INLINE void vf_join(vf even, vf odd, vf *low, vf *high)
+{
+    *low = _mm256_unpacklo_ps(even, odd);
+    *high = _mm256_unpackhi_ps(even, odd);
+}
+
+/* From that order to the natural one, or back: one word does both. */
+INLINE vf vf_ordered(vf x)
+{
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8));
+}
+
+/* Each element exchanged with its neighbour. */
+INLINE vf vf_swapped(vf x)
+{
+    return _mm256_permute_ps(x, 0xb1);
 }
 
 INLINE vf vf_set(float a)
 {
     return _mm256_set1_ps(a);
-}
-
-INLINE vf vf_add(vf a, vf b)
-{
-    return _mm256_add_ps(a, b);
-}
-
-INLINE vf vf_sub(vf a, vf b)
-{
-    return _mm256_sub_ps(a, b);
-}
-
-INLINE vf vf_mul(vf a, vf b)
-{
-    return _mm256_mul_ps(a, b);
-}
-
-INLINE vf vf_div(vf a, vf b)
-{
-    return _mm256_div_ps(a, b);
 }
 
 /* a b + c, rounded once. */
@@ -232,6 +266,108 @@ INLINE void vf_transpose(vf y[VW], const float *x, int64_t x_row)
         y[h + 2] = _mm256_shuffle_ps(b, d, 0x44);
         y[h + 3] = _mm256_shuffle_ps(b, d, 0xee);
     }
+}
+
+/* ---------------------------------------------------------------- doubles */
+
+INLINE vd vd_load(const double *p)
+{
+    return _mm256_loadu_pd(p);
+}
+
+INLINE void vd_store(double *p, vd x)
+{
+    _mm256_storeu_pd(p, x);
+}
+
+/* VD floats, as doubles. */
+INLINE vd vd_load_f32(const float *p)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+}
+
+INLINE vd vd_set(double a)
+{
+    return _mm256_set1_pd(a);
+}
+
+/* a b + c, rounded once. */
+INLINE vd vd_fma(vd a, vd b, vd c)
+{
+    return _mm256_fmadd_pd(a, b, c);
+}
+
+/* The nearest whole number, ties to even. */
+INLINE vd vd_nearest(vd x)
+{
+    return _mm256_round_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* b where bit 0 of q is set, else a. */
+INLINE vd vd_choose(vd a, vd b, vq q)
+{
+    return _mm256_blendv_pd(a, b, _mm256_castsi256_pd(_mm256_slli_epi64(q, 63)));
+}
+
+INLINE vq vd_bits(vd x)
+{
+    return _mm256_castpd_si256(x);
+}
+
+INLINE vd vq_double(vq bits)
+{
+    return _mm256_castsi256_pd(bits);
+}
+
+INLINE vq vq_set(uint64_t n)
+{
+    return _mm256_set1_epi64x((int64_t)n);
+}
+
+/* The larger of each half of 32 bits; and whether any of a's is at least b's. */
+INLINE vq vq_max(vq a, vq b)
+{
+    return _mm256_max_epu32(a, b);
+}
+
+INLINE bool vq_reaches(vq a, vq b)
+{
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(a, b), a)) != 0;
+}
+
+/* Rounded to the nearest float; and to the odd one of the two around it, where no float is x. */
+INLINE vh vd_float(vd x)
+{
+    return _mm256_cvtpd_ps(x);
+}
+
+INLINE __m128i vd_lower_halves(vd x)
+{
+    __m256 f = _mm256_castpd_ps(x);
+    return _mm_castps_si128(_mm_shuffle_ps(_mm256_castps256_ps128(f), _mm256_extractf128_ps(f, 1), 0x88));
+}
+
+/* The nearest float, one less in size where that is too large, then odd where it is not x. */
+INLINE vh vd_float_odd(vd x)
+{
+    __m128 y = _mm256_cvtpd_ps(x);
+    __m256d back = _mm256_cvtps_pd(y), sign = vd_set(-0.0);
+    __m256d off = _mm256_cmp_pd(back, x, _CMP_NEQ_OQ);
+    __m256d over = _mm256_cmp_pd(_mm256_andnot_pd(sign, back), _mm256_andnot_pd(sign, x), _CMP_GT_OQ);
+    __m128i bits = _mm_add_epi32(_mm_castps_si128(y), vd_lower_halves(over));
+    return _mm_castsi128_ps(_mm_or_si128(bits, _mm_srli_epi32(vd_lower_halves(off), 31)));
+}
+
+INLINE void vh_store(float *p, vh x)
+{
+    _mm_storeu_ps(p, x);
+}
+
+/* Whether any bits do. */
+INLINE bool vh_differ(vh a, vh b)
+{
+    __m128i bits = _mm_castps_si128(_mm_xor_ps(a, b));
+    return !_mm_testz_si128(bits, bits);
 }
 
 #endif

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The vocabulary of vectors, 16 floats wide; simd_avx2.h says what the words mean. */
+ * The vocabulary of vectors, 16 floats or 8 doubles wide; simd_avx2.h says what the words mean. */
 #ifndef PE_SIMD_H
 #define PE_SIMD_H
 
 #define VW 16
+#define VD 8
 #define GEMM_ROWS 8 /* 16 of 32 registers hold sums */
 #define GEMM_WIDE 2
 #define CACHE_ROWS 4
 
 typedef __m512 vf;
+typedef __m512d vd;
+typedef __m512i vq;
+typedef __m256 vh;
 
 INLINE vf vf_load(const float *p)
 {
@@ -52,39 +56,67 @@ INLINE vf vf_load_bf16(const uint16_t *p)
     return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
 }
 
+INLINE vf vf_tame(vf x)
+{
+    __m512i bits = _mm512_castps_si512(x);
+    __m512i cut = _mm512_or_si512(_mm512_and_si512(bits, _mm512_set1_epi32(-0x10000)), _mm512_set1_epi32(0x400000));
+    return _mm512_castsi512_ps(_mm512_mask_blend_epi32(_mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), bits, cut));
+}
+
+/* AVX512_BF16 has an instruction, but it drops denormals. */
+INLINE __m512i vf_rounded(vf x)
+{
+    __m512i bits = _mm512_castps_si512(x);
+    __mmask16 odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
+    return _mm512_add_epi32(bits, _mm512_mask_blend_epi32(odd, _mm512_set1_epi32(0x7fff), _mm512_set1_epi32(0x8000)));
+}
+
 INLINE void vf_store_bf16(uint16_t *p, vf x)
 {
-    __m512i bits = _mm512_castps_si512(x), high = _mm512_srli_epi32(bits, 16);
-    __m512i odd = _mm512_and_si512(high, _mm512_set1_epi32(1));
-    __m512i near = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
-    __m512i nan = _mm512_or_si512(high, _mm512_set1_epi32(0x7fc0));
-    __m512i y = _mm512_mask_mov_epi32(_mm512_srli_epi32(near, 16), _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), nan);
-    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(y));
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(_mm512_srli_epi32(vf_rounded(x), 16)));
+}
+
+INLINE void vf_split_bf16(const uint16_t *p, vf *even, vf *odd)
+{
+    __m512i words = _mm512_loadu_si512(p);
+    *even = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
+    *odd = _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32(-0x10000)));
+}
+
+INLINE void vf_join_bf16(uint16_t *p, vf even, vf odd)
+{
+    __m512i low = _mm512_srli_epi32(vf_rounded(even), 16);
+    _mm512_storeu_si512(p, _mm512_mask_blend_epi16(0xaaaaaaaa, low, vf_rounded(odd)));
+}
+
+/* In the natural order. */
+INLINE void vf_split(vf low, vf high, vf *even, vf *odd)
+{
+    const __m512i evens = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    *even = _mm512_permutex2var_ps(low, evens, high);
+    *odd = _mm512_permutex2var_ps(low, _mm512_add_epi32(evens, _mm512_set1_epi32(1)), high);
+}
+
+INLINE void vf_join(vf even, vf odd, vf *low, vf *high)
+{
+    const __m512i first = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    *low = _mm512_permutex2var_ps(even, first, odd);
+    *high = _mm512_permutex2var_ps(even, _mm512_add_epi32(first, _mm512_set1_epi32(8)), odd);
+}
+
+INLINE vf vf_ordered(vf x)
+{
+    return x;
+}
+
+INLINE vf vf_swapped(vf x)
+{
+    return _mm512_permute_ps(x, 0xb1);
 }
 
 INLINE vf vf_set(float a)
 {
     return _mm512_set1_ps(a);
-}
-
-INLINE vf vf_add(vf a, vf b)
-{
-    return _mm512_add_ps(a, b);
-}
-
-INLINE vf vf_sub(vf a, vf b)
-{
-    return _mm512_sub_ps(a, b);
-}
-
-INLINE vf vf_mul(vf a, vf b)
-{
-    return _mm512_mul_ps(a, b);
-}
-
-INLINE vf vf_div(vf a, vf b)
-{
-    return _mm512_div_ps(a, b);
 }
 
 INLINE vf vf_fma(vf a, vf b, vf c)
@@ -211,6 +243,93 @@ INLINE void vf_pairs(vf *here, vf *next, const float *p, vf at)
     vf b = _mm512_insertf32x8(_mm512_zextps256_ps512(pairs_four(p, i, 2)), pairs_four(p, i, 10), 1);
     *here = _mm512_shuffle_ps(a, b, 0x88);
     *next = _mm512_shuffle_ps(a, b, 0xdd);
+}
+
+/* ---------------------------------------------------------------- doubles */
+
+INLINE vd vd_load(const double *p)
+{
+    return _mm512_loadu_pd(p);
+}
+
+INLINE void vd_store(double *p, vd x)
+{
+    _mm512_storeu_pd(p, x);
+}
+
+INLINE vd vd_load_f32(const float *p)
+{
+    return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+}
+
+INLINE vd vd_set(double a)
+{
+    return _mm512_set1_pd(a);
+}
+
+INLINE vd vd_fma(vd a, vd b, vd c)
+{
+    return _mm512_fmadd_pd(a, b, c);
+}
+
+INLINE vd vd_nearest(vd x)
+{
+    return _mm512_roundscale_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+INLINE vd vd_choose(vd a, vd b, vq q)
+{
+    return _mm512_mask_blend_pd(_mm512_test_epi64_mask(q, _mm512_set1_epi64(1)), a, b);
+}
+
+INLINE vq vd_bits(vd x)
+{
+    return _mm512_castpd_si512(x);
+}
+
+INLINE vd vq_double(vq bits)
+{
+    return _mm512_castsi512_pd(bits);
+}
+
+INLINE vq vq_set(uint64_t n)
+{
+    return _mm512_set1_epi64((int64_t)n);
+}
+
+INLINE vq vq_max(vq a, vq b)
+{
+    return _mm512_max_epu32(a, b);
+}
+
+INLINE bool vq_reaches(vq a, vq b)
+{
+    return _mm512_cmpge_epu32_mask(a, b) != 0;
+}
+
+INLINE vh vd_float(vd x)
+{
+    return _mm512_cvtpd_ps(x);
+}
+
+/* Cut off, then odd where that is not x. */
+INLINE vh vd_float_odd(vd x)
+{
+    __m256 y = _mm512_cvt_roundpd_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    __mmask8 off = _mm512_cmp_pd_mask(_mm512_cvtps_pd(y), x, _CMP_NEQ_OQ);
+    __m256i bits = _mm256_castps_si256(y);
+    return _mm256_castsi256_ps(_mm256_mask_or_epi32(bits, off, bits, _mm256_set1_epi32(1)));
+}
+
+INLINE void vh_store(float *p, vh x)
+{
+    _mm256_storeu_ps(p, x);
+}
+
+INLINE bool vh_differ(vh a, vh b)
+{
+    __m256i bits = _mm256_castps_si256(_mm256_xor_ps(a, b));
+    return !_mm256_testz_si256(bits, bits);
 }
 
 #endif

@@ -18,29 +18,43 @@ INLINE void vf_put(float *p, vf x, int64_t left)
         vf_store_some(p, x, left);
 }
 
-/* The same for elements of any type but float64. */
+/* Elements of any type but float64: the bytes of one; a vector of them, of which bfloat16 takes what is tame; and
+ * `left` of them, all or fewer. */
+INLINE int64_t type_size(pe_dtype type)
+{
+    return type == PE_F32 ? 4 : 2;
+}
+
+INLINE vf vf_load_as(const void *p, pe_dtype type)
+{
+    return type == PE_F32 ? vf_load(p) : type == PE_F16 ? vf_load_f16(p) : vf_load_bf16(p);
+}
+
+INLINE void vf_store_as(void *p, pe_dtype type, vf x)
+{
+    switch (type) {
+    case PE_F32: vf_store(p, x); break;
+    case PE_F16: vf_store_f16(p, x); break;
+    default: vf_store_bf16(p, x); break;
+    }
+}
+
 INLINE vf vf_get_as(const void *p, pe_dtype type, int64_t left)
 {
     if (type == PE_F32)
         return vf_get(p, left);
     uint16_t part[VW] = { 0 };
-    if (left < VW)
-        p = memcpy(part, p, (size_t)left * sizeof *part);
-    return type == PE_F16 ? vf_load_f16(p) : vf_load_bf16(p);
+    return vf_load_as(left < VW ? memcpy(part, p, (size_t)left * sizeof *part) : p, type);
 }
 
 INLINE void vf_put_as(void *p, pe_dtype type, vf x, int64_t left)
 {
-    uint16_t part[VW];
-    void *to = left < VW ? part : p;
     if (type == PE_F32) {
         vf_put(p, x, left);
         return;
     }
-    if (type == PE_F16)
-        vf_store_f16(to, x);
-    else
-        vf_store_bf16(to, x);
+    uint16_t part[VW];
+    vf_store_as(left < VW ? part : p, type, x);
     if (left < VW)
         memcpy(p, part, (size_t)left * sizeof *part);
 }
@@ -52,14 +66,14 @@ INLINE vf vf_exp(vf x)
 {
     const vf shift = vf_set(0x1.8p23f + 127);
     x = vf_at_least(x, vf_set(-88)); /* where 2^n is 0 */
-    vf t = vf_fma(x, vf_set(0x1.715476p+0f), shift), n = vf_sub(t, shift), power = vf_power(t);
+    vf t = vf_fma(x, vf_set(0x1.715476p+0f), shift), n = t - shift, power = vf_power(t);
     vf r = vf_fma(n, vf_set(-0x1.62e4p-1f), x);
     r = vf_fma(n, vf_set(-0x1.7f7d1cp-20f), r);
     vf p = vf_fma(vf_set(0x1.6a235p-10f), r, vf_set(0x1.123a6cp-7f));
     p = vf_fma(p, r, vf_set(0x1.5558f4p-5f));
     p = vf_fma(p, r, vf_set(0x1.55549p-3f));
     p = vf_fma(p, r, vf_set(0x1.fffffcp-2f));
-    return vf_fma(vf_fma(vf_mul(p, r), r, r), power, power);
+    return vf_fma(vf_fma(p * r, r, r), power, power);
 }
 
 /* The same for any x: infinite from 88.3 on. */

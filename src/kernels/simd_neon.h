@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The vocabulary of vectors, 4 floats wide; simd_avx2.h says what the words mean. */
+ * The vocabulary of vectors, 4 floats or 2 doubles wide; simd_avx2.h says what the words mean. */
 #ifndef PE_SIMD_H
 #define PE_SIMD_H
 
 #define VW 4
+#define VD 2
 #define GEMM_ROWS 6 /* 24 of 32 registers hold sums */
 #define GEMM_WIDE 4
 #define CACHE_ROWS 4
 
 typedef float32x4_t vf;
+typedef float64x2_t vd;
+typedef uint64x2_t vq;
+typedef float32x2_t vh;
 
 INLINE vf vf_load(const float *p)
 {
@@ -52,38 +56,62 @@ INLINE vf vf_load_bf16(const uint16_t *p)
     return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
 }
 
+INLINE vf vf_tame(vf x)
+{
+    uint32x4_t bits = vreinterpretq_u32_f32(x);
+    uint32x4_t cut = vorrq_u32(vandq_u32(bits, vdupq_n_u32(0xffff0000)), vdupq_n_u32(0x400000));
+    return vreinterpretq_f32_u32(vbslq_u32(vceqq_f32(x, x), bits, cut));
+}
+
+INLINE uint32x4_t vf_rounded(vf x)
+{
+    uint32x4_t bits = vreinterpretq_u32_f32(x), odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
+    return vaddq_u32(vaddq_u32(bits, vdupq_n_u32(0x7fff)), odd);
+}
+
 INLINE void vf_store_bf16(uint16_t *p, vf x)
 {
-    uint32x4_t bits = vreinterpretq_u32_f32(x), high = vshrq_n_u32(bits, 16);
-    uint32x4_t odd = vandq_u32(high, vdupq_n_u32(1));
-    uint32x4_t near = vshrq_n_u32(vaddq_u32(vaddq_u32(bits, vdupq_n_u32(0x7fff)), odd), 16);
-    uint32x4_t nan = vorrq_u32(high, vdupq_n_u32(0x7fc0));
-    vst1_u16(p, vmovn_u32(vbslq_u32(vceqq_f32(x, x), near, nan)));
+    vst1_u16(p, vshrn_n_u32(vf_rounded(x), 16));
+}
+
+INLINE void vf_split_bf16(const uint16_t *p, vf *even, vf *odd)
+{
+    uint32x4_t words = vreinterpretq_u32_u16(vld1q_u16(p));
+    *even = vreinterpretq_f32_u32(vshlq_n_u32(words, 16));
+    *odd = vreinterpretq_f32_u32(vandq_u32(words, vdupq_n_u32(0xffff0000)));
+}
+
+INLINE void vf_join_bf16(uint16_t *p, vf even, vf odd)
+{
+    vst1q_u16(p, vreinterpretq_u16_u32(vsriq_n_u32(vf_rounded(odd), vf_rounded(even), 16)));
+}
+
+/* In the natural order. */
+INLINE void vf_split(vf low, vf high, vf *even, vf *odd)
+{
+    *even = vuzp1q_f32(low, high);
+    *odd = vuzp2q_f32(low, high);
+}
+
+INLINE void vf_join(vf even, vf odd, vf *low, vf *high)
+{
+    *low = vzip1q_f32(even, odd);
+    *high = vzip2q_f32(even, odd);
+}
+
+INLINE vf vf_ordered(vf x)
+{
+    return x;
+}
+
+INLINE vf vf_swapped(vf x)
+{
+    return vrev64q_f32(x);
 }
 
 INLINE vf vf_set(float a)
 {
     return vdupq_n_f32(a);
-}
-
-INLINE vf vf_add(vf a, vf b)
-{
-    return vaddq_f32(a, b);
-}
-
-INLINE vf vf_sub(vf a, vf b)
-{
-    return vsubq_f32(a, b);
-}
-
-INLINE vf vf_mul(vf a, vf b)
-{
-    return vmulq_f32(a, b);
-}
-
-INLINE vf vf_div(vf a, vf b)
-{
-    return vdivq_f32(a, b);
 }
 
 INLINE vf vf_fma(vf a, vf b, vf c)
@@ -190,6 +218,88 @@ INLINE void vf_transpose(vf y[VW], const float *x, int64_t x_row)
     y[1] = vcombine_f32(vget_low_f32(a.val[1]), vget_low_f32(b.val[1]));
     y[2] = vcombine_f32(vget_high_f32(a.val[0]), vget_high_f32(b.val[0]));
     y[3] = vcombine_f32(vget_high_f32(a.val[1]), vget_high_f32(b.val[1]));
+}
+
+/* ---------------------------------------------------------------- doubles */
+
+INLINE vd vd_load(const double *p)
+{
+    return vld1q_f64(p);
+}
+
+INLINE void vd_store(double *p, vd x)
+{
+    vst1q_f64(p, x);
+}
+
+INLINE vd vd_load_f32(const float *p)
+{
+    return vcvt_f64_f32(vld1_f32(p));
+}
+
+INLINE vd vd_set(double a)
+{
+    return vdupq_n_f64(a);
+}
+
+INLINE vd vd_fma(vd a, vd b, vd c)
+{
+    return vfmaq_f64(c, a, b);
+}
+
+INLINE vd vd_nearest(vd x)
+{
+    return vrndnq_f64(x);
+}
+
+INLINE vd vd_choose(vd a, vd b, vq q)
+{
+    return vbslq_f64(vtstq_u64(q, vdupq_n_u64(1)), b, a);
+}
+
+INLINE vq vd_bits(vd x)
+{
+    return vreinterpretq_u64_f64(x);
+}
+
+INLINE vd vq_double(vq bits)
+{
+    return vreinterpretq_f64_u64(bits);
+}
+
+INLINE vq vq_set(uint64_t n)
+{
+    return vdupq_n_u64(n);
+}
+
+INLINE vq vq_max(vq a, vq b)
+{
+    return vreinterpretq_u64_u32(vmaxq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
+}
+
+INLINE bool vq_reaches(vq a, vq b)
+{
+    return vmaxvq_u32(vcgeq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b))) != 0;
+}
+
+INLINE vh vd_float(vd x)
+{
+    return vcvt_f32_f64(x);
+}
+
+INLINE vh vd_float_odd(vd x)
+{
+    return vcvtx_f32_f64(x);
+}
+
+INLINE void vh_store(float *p, vh x)
+{
+    vst1_f32(p, x);
+}
+
+INLINE bool vh_differ(vh a, vh b)
+{
+    return vmaxv_u32(veor_u32(vreinterpret_u32_f32(a), vreinterpret_u32_f32(b))) != 0;
 }
 
 #endif
