@@ -228,8 +228,8 @@ static void find_loads(fused *f)
     f->ready.turn_k = turns != NULL;
     f->ready.turn_v = turns && turns->turns_value;
     f->ready.load_panel = f->ready.load_panel && f->direct;
-    f->ready.load_k = f->direct && (f->ready.turn_k || problem_blocks(f->p.a.k));
-    f->ready.load_v = f->direct && (f->ready.turn_v || problem_blocks(f->p.a.v));
+    f->ready.load_k = f->direct && f->ready.turn_k;
+    f->ready.load_v = f->direct && f->ready.turn_v;
 }
 
 /* A tile is turned about one place: what stands further from it than this, as an exponent, has no float32 that is

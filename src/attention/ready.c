@@ -7,17 +7,6 @@
 
 static const turn_mode forward = { false, false };
 
-/* A row of any type, also in blocks. */
-static void load_row(const fused *f, float *to, const char *from, pe_dtype type, int64_t n)
-{
-    if (type != PE_Q8_0 && type != PE_Q4_0) {
-        f->k->widen(to, from, type, n);
-        return;
-    }
-    for (int64_t d = 0; d < n; d += BLOCK_WIDTH)
-        block_load(to + d, from + dtype_bytes(type, d), type);
-}
-
 /* (n, heads, dim) of a view from token t on; keys and values may lie in pages. */
 void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n, bool cached)
 {
@@ -27,7 +16,7 @@ void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n, b
         for (int64_t h = 0; h < heads; h++) {
             const char *at = cached ? problem_row(&f->p, from, t + i, h)
                                     : (const char *)from.data + dtype_bytes(from.dtype, row_vec(from, t + i, h).at);
-            load_row(f, to + (i * heads + h) * dim, at, from.dtype, dim);
+            f->k->widen(to + (i * heads + h) * dim, at, from.dtype, dim);
         }
 }
 

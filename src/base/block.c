@@ -9,11 +9,6 @@
 
 #define HALF (BLOCK_WIDTH / 2)
 
-int64_t block_bytes(pe_dtype kind)
-{
-    return 2 + (kind == PE_Q8_0 ? BLOCK_WIDTH : HALF);
-}
-
 void block_load(float x[BLOCK_WIDTH], const void *block, pe_dtype kind)
 {
     const unsigned char *code = (const unsigned char *)block + 2;

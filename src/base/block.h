@@ -10,13 +10,23 @@
 #ifndef PE_BLOCK_H
 #define PE_BLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "posenc.h"
 
 #define BLOCK_WIDTH 32 /* elements of a block */
 
-int64_t block_bytes(pe_dtype kind);
+static inline bool block_kind(pe_dtype type)
+{
+    return type == PE_Q8_0 || type == PE_Q4_0;
+}
+
+static inline int64_t block_bytes(pe_dtype kind)
+{
+    return 2 + (kind == PE_Q8_0 ? BLOCK_WIDTH : BLOCK_WIDTH / 2);
+}
+
 void block_load(float x[BLOCK_WIDTH], const void *block, pe_dtype kind);
 void block_store(void *block, const float x[BLOCK_WIDTH], pe_dtype kind);
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/block.h"
 #include "base/num.h"
 #include "kernels/kernels.h"
 
@@ -121,7 +122,9 @@ static void transpose_c(float *y, int64_t y_row, const float *x, int64_t x_row, 
 
 static void widen_c(float *y, const void *x, pe_dtype type, int64_t n)
 {
-    for (int64_t j = 0; j < n; j++)
+    for (int64_t j = 0; block_kind(type) && j < n; j += BLOCK_WIDTH)
+        block_load(y + j, (const char *)x + j / BLOCK_WIDTH * block_bytes(type), type);
+    for (int64_t j = 0; !block_kind(type) && j < n; j++)
         y[j] = (float)num_load(x, type, j);
 }
 
@@ -131,26 +134,50 @@ static void narrow_c(void *y, pe_dtype type, const float *x, int64_t n)
         num_store(y, type, j, x[j]);
 }
 
+/* Elements of a row from `at` on, BLOCK_WIDTH or the n that are left: where they lie, or as floats in x. */
+static const float *row_next(float x[BLOCK_WIDTH], const void *row, pe_dtype type, int64_t at, int64_t n)
+{
+    if (type == PE_F32)
+        return (const float *)row + at;
+    if (block_kind(type))
+        block_load(x, (const char *)row + at / BLOCK_WIDTH * block_bytes(type), type);
+    else
+        for (int64_t j = 0; j < n && j < BLOCK_WIDTH; j++)
+            x[j] = (float)num_load(row, type, at + j);
+    return x;
+}
+
 static void dots_c(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k, pe_dtype type,
                    int64_t k_row, int64_t n, int64_t d)
 {
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {
-            float sum = 0;
-            for (int64_t e = 0; e < d; e++)
-                sum += q[i * q_row + e] * (float)num_load(k, type, j * k_row + e);
-            s[i * s_row + j] = sum;
+    float buffer[BLOCK_WIDTH];
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t i = 0; i < m; i++)
+            s[i * s_row + j] = 0;
+        for (int64_t e = 0; e < d; e += BLOCK_WIDTH) {
+            const float *x = row_next(buffer, k, type, j * k_row + e, d - e);
+            for (int64_t i = 0; i < m; i++) {
+                float sum = s[i * s_row + j];
+                for (int64_t l = 0; l < BLOCK_WIDTH && e + l < d; l++)
+                    sum += q[i * q_row + e + l] * x[l];
+                s[i * s_row + j] = sum;
+            }
         }
+    }
 }
 
 static void mix_c(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const void *v, pe_dtype type,
                   int64_t v_row, int64_t n, int64_t d)
 {
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {
-            float a = p[i * p_row + j];
-            for (int64_t e = 0; a != 0 && e < d; e++)
-                o[i * o_row + e] += a * (float)num_load(v, type, j * v_row + e);
+    float buffer[BLOCK_WIDTH];
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t e = 0; e < d; e += BLOCK_WIDTH) {
+            const float *x = row_next(buffer, v, type, j * v_row + e, d - e);
+            for (int64_t i = 0; i < m; i++) {
+                float a = p[i * p_row + j];
+                for (int64_t l = 0; a != 0 && l < BLOCK_WIDTH && e + l < d; l++)
+                    o[i * o_row + e + l] += a * x[l];
+            }
         }
 }
 

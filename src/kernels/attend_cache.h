@@ -7,24 +7,24 @@
 #define CACHE_FLOATS 4096 /* of the buffer: what fits beside the rest in the first cache */
 
 /* Asks memory for rows that will be needed soon, in order. */
-INLINE void fetch_rows(const char *rows, int64_t row_bytes, int64_t bytes, int64_t n)
+INLINE void fetch_rows(const char *rows, int64_t step, int64_t bytes, int64_t n)
 {
     for (int64_t j = 0; j < n; j++)
         for (int64_t b = 0; b < bytes; b += 64)
-            __builtin_prefetch(rows + j * row_bytes + b);
+            __builtin_prefetch(rows + j * step + b);
 }
 
-/* sums (queries, keys) += q . k over one vector of the rows. */
+/* sums (queries, keys) += q . k over one vector of the rows, from element e on. */
 INLINE void dots_step(vf sums[][4], const float *q, int64_t q_row, const char *k, pe_dtype type, int64_t k_bytes,
-                      int64_t left, const int queries, const int keys)
+                      int64_t e, int64_t left, const int queries, const int keys)
 {
     vf a[4];
     UNROLL
     for (int j = 0; j < keys; j++)
-        a[j] = vf_get_as(k + j * k_bytes, type, left);
+        a[j] = vf_get_as(k + j * k_bytes, type, e, left);
     UNROLL
     for (int i = 0; i < queries; i++) {
-        vf b = vf_get(q + i * q_row, left);
+        vf b = vf_get(q + i * q_row + e, left);
         UNROLL
         for (int j = 0; j < keys; j++)
             sums[i][j] = vf_fma(a[j], b, sums[i][j]);
@@ -35,7 +35,6 @@ INLINE void dots_step(vf sums[][4], const float *q, int64_t q_row, const char *k
 INLINE void dots_tile(float *s, int64_t s_row, const float *q, int64_t q_row, const char *k, pe_dtype type,
                       int64_t k_bytes, int64_t d, const int queries, const int keys)
 {
-    const int64_t size = type_size(type);
     vf sums[4][4];
     int64_t e = 0;
     UNROLL
@@ -45,9 +44,9 @@ INLINE void dots_tile(float *s, int64_t s_row, const float *q, int64_t q_row, co
             sums[i][j] = vf_set(0);
     }
     for (; e + VW <= d; e += VW)
-        dots_step(sums, q + e, q_row, k + e * size, type, k_bytes, VW, queries, keys);
+        dots_step(sums, q, q_row, k, type, k_bytes, e, VW, queries, keys);
     if (e < d)
-        dots_step(sums, q + e, q_row, k + e * size, type, k_bytes, d - e, queries, keys);
+        dots_step(sums, q, q_row, k, type, k_bytes, e, d - e, queries, keys);
     UNROLL
     for (int i = 0; i < queries; i++)
         if (keys == 4)
@@ -59,16 +58,16 @@ INLINE void dots_tile(float *s, int64_t s_row, const float *q, int64_t q_row, co
 /* The products of one query and one key, to be summed. */
 INLINE vf dots_one(const float *q, const char *k, pe_dtype type, int64_t d)
 {
-    const int64_t size = type_size(type);
     vf sum[4] = { vf_set(0), vf_set(0), vf_set(0), vf_set(0) };
     int64_t e = 0;
-    for (; e + 4 * VW <= d; e += 4 * VW) {
+    for (; e + WIDE * VW <= d; e += WIDE * VW) {
+        const char *from = k + row_bytes(type, e);
         UNROLL
-        for (int c = 0; c < 4; c++)
-            sum[c] = vf_fma(vf_get_as(k + (e + c * VW) * size, type, VW), vf_load(q + e + c * VW), sum[c]);
+        for (int c = 0; c < WIDE; c++)
+            sum[c % 4] = vf_fma(vf_get_as(from, type, c * VW, VW), vf_load(q + e + c * VW), sum[c % 4]);
     }
     for (; e < d; e += VW)
-        sum[0] = vf_fma(vf_get_as(k + e * size, type, d - e), vf_get(q + e, d - e), sum[0]);
+        sum[0] = vf_fma(vf_get_as(k, type, e, d - e), vf_get(q + e, d - e), sum[0]);
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
@@ -104,7 +103,7 @@ INLINE void dots_several(float *s, int64_t s_row, const float *q, int64_t q_row,
                          pe_dtype type, int64_t k_bytes, int64_t n, int64_t d)
 {
     float buffer[CACHE_FLOATS];
-    bool convert = type != PE_F32 && m > CACHE_ROWS && d <= CACHE_FLOATS / 4;
+    bool convert = type != PE_F32 && (m > CACHE_ROWS || block_kind(type)) && d <= CACHE_FLOATS / 4;
     int64_t j = 0;
     for (; j + 4 <= n; j += 4) {
         const char *rows = k + j * k_bytes;
@@ -113,7 +112,7 @@ INLINE void dots_several(float *s, int64_t s_row, const float *q, int64_t q_row,
         if (convert) {
             dots_keys(s + j, s_row, q, q_row, m, (const char *)buffer, PE_F32, 4 * d, d, 4);
         } else {
-            fetch_rows(rows + 8 * k_bytes, k_bytes, d * type_size(type), n - j < 12 ? 0 : 4);
+            fetch_rows(rows + 8 * k_bytes, k_bytes, row_bytes(type, d), n - j < 12 ? 0 : 4);
             dots_keys(s + j, s_row, q, q_row, m, rows, type, k_bytes, d, 4);
         }
     }
@@ -133,19 +132,20 @@ INLINE void dots_as(float *s, int64_t s_row, const float *q, int64_t q_row, int6
 static void dots_v(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k, pe_dtype type,
                    int64_t k_row, int64_t n, int64_t d)
 {
-    if (type == PE_F32)
-        dots_as(s, s_row, q, q_row, m, k, PE_F32, 4 * k_row, n, d);
-    else if (type == PE_F16)
-        dots_as(s, s_row, q, q_row, m, k, PE_F16, 2 * k_row, n, d);
-    else
-        dots_as(s, s_row, q, q_row, m, k, PE_BF16, 2 * k_row, n, d);
+    const int64_t k_bytes = row_bytes(type, k_row);
+    switch (type) {
+    case PE_F32: dots_as(s, s_row, q, q_row, m, k, PE_F32, k_bytes, n, d); break;
+    case PE_F16: dots_as(s, s_row, q, q_row, m, k, PE_F16, k_bytes, n, d); break;
+    case PE_Q8_0: dots_as(s, s_row, q, q_row, m, k, PE_Q8_0, k_bytes, n, d); break;
+    case PE_Q4_0: dots_as(s, s_row, q, q_row, m, k, PE_Q4_0, k_bytes, n, d); break;
+    default: dots_as(s, s_row, q, q_row, m, k, PE_BF16, k_bytes, n, d); break;
+    }
 }
 
 /* o (across vectors) += p (n) v (n, across vectors). */
 INLINE void mix_tile(float *o, const float *p, const char *v, pe_dtype type, int64_t v_bytes, int64_t n,
                      const int across)
 {
-    const int64_t size = type_size(type);
     vf sum[8];
     UNROLL
     for (int c = 0; c < across; c++)
@@ -156,7 +156,7 @@ INLINE void mix_tile(float *o, const float *p, const char *v, pe_dtype type, int
         vf w = vf_set(p[j]);
         UNROLL
         for (int c = 0; c < across; c++)
-            sum[c] = vf_fma(w, vf_get_as(v + j * v_bytes + c * VW * size, type, VW), sum[c]);
+            sum[c] = vf_fma(w, vf_get_as(v + j * v_bytes, type, c * VW, VW), sum[c]);
     }
     UNROLL
     for (int c = 0; c < across; c++)
@@ -166,27 +166,28 @@ INLINE void mix_tile(float *o, const float *p, const char *v, pe_dtype type, int
 /* o (d) += w v (d) */
 INLINE void mix_one(float *o, float w, const char *v, pe_dtype type, int64_t d)
 {
-    const int64_t size = type_size(type);
     int64_t e = 0;
-    for (; e + 4 * VW <= d; e += 4 * VW) {
+    for (; e + WIDE * VW <= d; e += WIDE * VW) {
+        const char *from = v + row_bytes(type, e);
         UNROLL
-        for (int c = 0; c < 4; c++) {
-            vf a = vf_get_as(v + (e + c * VW) * size, type, VW);
+        for (int c = 0; c < WIDE; c++) {
+            vf a = vf_get_as(from, type, c * VW, VW);
             vf_store(o + e + c * VW, vf_fma(vf_set(w), a, vf_load(o + e + c * VW)));
         }
     }
     for (; e < d; e += VW) {
-        vf a = vf_get_as(v + e * size, type, d - e);
+        vf a = vf_get_as(v, type, e, d - e);
         vf_put(o + e, vf_fma(vf_set(w), a, vf_get(o + e, d - e)), d - e);
     }
 }
 
-/* Row after row, as memory likes it; o stays in registers where it fits. */
+/* Row after row, as memory likes it; one query: o stays in registers, as much of it as fits. */
 INLINE void mix_rows(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const char *v, pe_dtype type,
                      int64_t v_bytes, int64_t n, int64_t d)
 {
-    if (m == 1 && d == 8 * VW)
-        mix_tile(o, p, v, type, v_bytes, n, 8);
+    if (m == 1 && d % (8 * VW) == 0)
+        for (int64_t e = 0; e < d; e += 8 * VW)
+            mix_tile(o + e, p, v + row_bytes(type, e), type, v_bytes, n, 8);
     else if (m == 1 && d == 4 * VW)
         mix_tile(o, p, v, type, v_bytes, n, 4);
     else
@@ -234,7 +235,7 @@ INLINE void mix_as(float *o, int64_t o_row, const float *p, int64_t p_row, int64
     for (; n > 0; n -= group, v += group * v_bytes, p += group) {
         int64_t keys = n < group ? n : group, next = n - keys < group ? n - keys : group;
         const float *from = type == PE_F32 ? (const void *)v : buffer;
-        fetch_rows(v + keys * v_bytes, v_bytes, type_size(type) * d, next);
+        fetch_rows(v + keys * v_bytes, v_bytes, row_bytes(type, d), next);
         for (int64_t l = 0; type != PE_F32 && l < keys; l++)
             widen_from(buffer + l * d, v + l * v_bytes, type, d);
         mix_many(o, o_row, p, p_row, m, from, type == PE_F32 ? v_bytes / 4 : d, keys, d);
@@ -244,10 +245,12 @@ INLINE void mix_as(float *o, int64_t o_row, const float *p, int64_t p_row, int64
 static void mix_v(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const void *v, pe_dtype type,
                   int64_t v_row, int64_t n, int64_t d)
 {
-    if (type == PE_F32)
-        mix_as(o, o_row, p, p_row, m, v, PE_F32, 4 * v_row, n, d);
-    else if (type == PE_F16)
-        mix_as(o, o_row, p, p_row, m, v, PE_F16, 2 * v_row, n, d);
-    else
-        mix_as(o, o_row, p, p_row, m, v, PE_BF16, 2 * v_row, n, d);
+    const int64_t v_bytes = row_bytes(type, v_row);
+    switch (type) {
+    case PE_F32: mix_as(o, o_row, p, p_row, m, v, PE_F32, v_bytes, n, d); break;
+    case PE_F16: mix_as(o, o_row, p, p_row, m, v, PE_F16, v_bytes, n, d); break;
+    case PE_Q8_0: mix_as(o, o_row, p, p_row, m, v, PE_Q8_0, v_bytes, n, d); break;
+    case PE_Q4_0: mix_as(o, o_row, p, p_row, m, v, PE_Q4_0, v_bytes, n, d); break;
+    default: mix_as(o, o_row, p, p_row, m, v, PE_BF16, v_bytes, n, d); break;
+    }
 }

@@ -162,14 +162,19 @@ static void sigmoid_v(float *y, const float *x, float a, int64_t n)
 
 INLINE void widen_from(float *y, const char *x, pe_dtype type, int64_t n)
 {
-    const int64_t size = type_size(type);
     int64_t j = 0;
-    for (; j + 2 * VW <= n; j += 2 * VW) {
-        vf a = vf_get_as(x + j * size, type, VW), b = vf_get_as(x + (j + VW) * size, type, VW);
-        vf_store(y + j, a), vf_store(y + j + VW, b);
+    for (; j + WIDE * VW <= n; j += WIDE * VW) {
+        const char *from = x + row_bytes(type, j);
+        vf a[WIDE];
+        UNROLL
+        for (int c = 0; c < WIDE; c++)
+            a[c] = vf_get_as(from, type, c * VW, VW);
+        UNROLL
+        for (int c = 0; c < WIDE; c++)
+            vf_store(y + j + c * VW, a[c]);
     }
     for (; j < n; j += VW)
-        vf_put(y + j, vf_get_as(x + j * size, type, n - j), n - j);
+        vf_put(y + j, vf_get_as(x, type, j, n - j), n - j);
 }
 
 static void widen_v(float *y, const void *x, pe_dtype type, int64_t n)
@@ -180,6 +185,10 @@ static void widen_v(float *y, const void *x, pe_dtype type, int64_t n)
         widen_from(y, x, PE_F16, n);
     else if (type == PE_BF16)
         widen_from(y, x, PE_BF16, n);
+    else if (type == PE_Q8_0)
+        widen_from(y, x, PE_Q8_0, n);
+    else if (type == PE_Q4_0)
+        widen_from(y, x, PE_Q4_0, n);
     else
         for (int64_t j = 0; j < n; j++)
             y[j] = (float)num_load(x, type, j);

@@ -52,12 +52,13 @@ typedef struct kernels {
     /* y (cols, rows) = x (rows, cols) transposed, or += with add. */
     void (*transpose)(float *y, int64_t y_row, const float *x, int64_t x_row, int64_t rows, int64_t cols, bool add);
 
-    /* A row of any type to float32 and back, rounded once. */
+    /* A row of any type to float32 and back, rounded once; blocks, n a multiple of their width, to float32 only. */
     void (*widen)(float *y, const void *x, pe_dtype type, int64_t n);
     void (*narrow)(void *y, pe_dtype type, const float *x, int64_t n);
 
-    /* Keys and values as they lie in a cache, float32, float16 or bfloat16: s (m, n) = q (m, d) . k (n, d), and
-     * o (m, d) += p (m, n) v (n, d), where p of 0 leaves its v out. Any sizes. */
+    /* Keys and values as they lie in a cache, float32, float16, bfloat16 or blocks: s (m, n) = q (m, d) . k (n, d), and
+     * o (m, d) += p (m, n) v (n, d), where p of 0 leaves its v out. Any sizes; of blocks d and the stride are multiples
+     * of their width. */
     void (*dots)(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k, pe_dtype type,
                  int64_t k_row, int64_t n, int64_t d);
     void (*mix)(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const void *v, pe_dtype type,

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "base/num.h"
 #include "kernels/kernels.h"
 #include "kernels/ladder.h"

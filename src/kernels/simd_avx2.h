@@ -59,6 +59,27 @@ INLINE vf vf_load_bf16(const uint16_t *p)
     return _mm256_castsi256_ps(_mm256_slli_epi32(bits, 16));
 }
 
+/* The float16 at p in every lane; VW numbers of 8 bits; and the lower or the upper halves of VW bytes, less 8. p needs
+ * no alignment. */
+INLINE vf vf_set_f16(const void *p)
+{
+    int16_t bits;
+    memcpy(&bits, p, sizeof bits);
+    return _mm256_cvtph_ps(_mm_set1_epi16(bits));
+}
+
+INLINE vf vf_load_i8(const void *p)
+{
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(p)));
+}
+
+INLINE vf vf_load_i4(const void *p, bool upper)
+{
+    __m256i bytes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(p));
+    bytes = upper ? _mm256_srli_epi32(bytes, 4) : _mm256_and_si256(bytes, _mm256_set1_epi32(15));
+    return _mm256_cvtepi32_ps(_mm256_sub_epi32(bytes, _mm256_set1_epi32(8)));
+}
+
 /* x, but NaNs quiet and without their lowest 16 bits, so that rounding to bfloat16 leaves them NaN: what is stored as
  * bfloat16 must be tame. */
 INLINE vf vf_tame(vf x)

@@ -56,6 +56,26 @@ INLINE vf vf_load_bf16(const uint16_t *p)
     return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
 }
 
+INLINE vf vf_set_f16(const void *p)
+{
+    int16_t bits;
+    memcpy(&bits, p, sizeof bits);
+    return _mm512_cvtph_ps(_mm256_set1_epi16(bits));
+}
+
+INLINE vf vf_load_i8(const void *p)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(p)));
+}
+
+/* Out of a list, by the lowest 4 bits. */
+INLINE vf vf_load_i4(const void *p, bool upper)
+{
+    __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(p));
+    return _mm512_permutexvar_ps(upper ? _mm512_srli_epi32(bytes, 4) : bytes,
+                                 _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7));
+}
+
 INLINE vf vf_tame(vf x)
 {
     __m512i bits = _mm512_castps_si512(x);

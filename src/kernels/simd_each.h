@@ -18,8 +18,7 @@ INLINE void vf_put(float *p, vf x, int64_t left)
         vf_store_some(p, x, left);
 }
 
-/* Elements of any type but float64: the bytes of one; a vector of them, of which bfloat16 takes what is tame; and
- * `left` of them, all or fewer. */
+/* Elements of float32 and the 16-bit types: the bytes of one; a vector of them, which for bfloat16 must be tame. */
 INLINE int64_t type_size(pe_dtype type)
 {
     return type == PE_F32 ? 4 : 2;
@@ -39,8 +38,29 @@ INLINE void vf_store_as(void *p, pe_dtype type, vf x)
     }
 }
 
-INLINE vf vf_get_as(const void *p, pe_dtype type, int64_t left)
+/* Vectors of a step through a row; steps end where blocks do. */
+#define WIDE (4 * VW < BLOCK_WIDTH ? BLOCK_WIDTH / VW : 4)
+
+/* Bytes of so many elements, also of blocks. */
+INLINE int64_t row_bytes(pe_dtype type, int64_t n)
 {
+    return block_kind(type) ? n / BLOCK_WIDTH * block_bytes(type) : n * type_size(type);
+}
+
+/* Of a block's numbers those from i on; the product with its scale is exact. */
+INLINE vf vf_load_block(const char *block, pe_dtype kind, int64_t i)
+{
+    const int64_t half = BLOCK_WIDTH / 2;
+    vf code = kind == PE_Q8_0 ? vf_load_i8(block + 2 + i) : vf_load_i4(block + 2 + i % half, i >= half);
+    return vf_set_f16(block) * code;
+}
+
+/* Elements i, i + 1, ... of a row of any type but float64: a vector of them, or the `left` that there are. */
+INLINE vf vf_get_as(const char *row, pe_dtype type, int64_t i, int64_t left)
+{
+    if (block_kind(type))
+        return vf_load_block(row + row_bytes(type, i), type, i % BLOCK_WIDTH);
+    const void *p = row + i * type_size(type);
     if (type == PE_F32)
         return vf_get(p, left);
     uint16_t part[VW] = { 0 };

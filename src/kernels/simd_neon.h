@@ -56,6 +56,32 @@ INLINE vf vf_load_bf16(const uint16_t *p)
     return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
 }
 
+INLINE vf vf_set_f16(const void *p)
+{
+    uint16_t bits;
+    memcpy(&bits, p, sizeof bits);
+    return vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(bits)));
+}
+
+INLINE uint32x2_t vf_bytes(const void *p)
+{
+    uint32_t bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    return vdup_n_u32(bytes);
+}
+
+INLINE vf vf_load_i8(const void *p)
+{
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vf_bytes(p))))));
+}
+
+INLINE vf vf_load_i4(const void *p, bool upper)
+{
+    uint8x8_t bytes = vreinterpret_u8_u32(vf_bytes(p));
+    int8x8_t half = vreinterpret_s8_u8(upper ? vshr_n_u8(bytes, 4) : vand_u8(bytes, vdup_n_u8(15)));
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vsub_s8(half, vdup_n_s8(8))))));
+}
+
 INLINE vf vf_tame(vf x)
 {
     uint32x4_t bits = vreinterpretq_u32_f32(x);

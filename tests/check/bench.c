@@ -53,7 +53,7 @@ static double bytes_of(const problem *p)
     double bytes = 0;
     for (int i = 0; i < p->buffers; i++) {
         const buffer *b = &p->buffer[i];
-        bytes += (double)(b->rows * b->cols) * (double)pe_dtype_size(b->type) * (b->out + b->read);
+        bytes += (double)dtype_bytes(b->type, b->rows * b->cols) * (b->out + b->read);
     }
     return bytes;
 }
@@ -66,7 +66,7 @@ static double elements_of(const problem *p)
     return most;
 }
 
-static const char *const type_names[] = { "f32", "f16", "bf16", "f64" };
+static const char *const type_names[] = { "f32", "f16", "bf16", "f64", "q8_0", "q4_0" };
 
 static void print_one(const options *o, const kernel *k, const problem *p, const rung *r, double s, double copy,
                       double scalar, bool comma)
@@ -120,6 +120,7 @@ void bench_kernel(const kernel *k, const rung *rungs, int count, const options *
     if (first && !o->json)
         printf("%-11s %-5s %-8s %9s %9s %9s %9s %9s\n", "kernel", "type", "rung", "ns/elem", "GB/s", "of memcpy",
                "GFLOP/s", "of scalar");
-    for (int type = PE_F32; type <= (k->typed ? PE_BF16 : PE_F32); type++)
-        bench_type(k, (pe_dtype)type, rungs, count, o, first && type == PE_F32);
+    for (pe_dtype type = PE_F32; type <= k->last; type++)
+        if (type != PE_F64)
+            bench_type(k, type, rungs, count, o, first && type == PE_F32);
 }

@@ -164,6 +164,32 @@ static void widen_flushes_denormals(float *y, const void *x, pe_dtype type, int6
         y[j] = fabsf(y[j]) < 0x1p-14f ? 0 : y[j];
 }
 
+static void widen_takes_codes_for_unsigned(float *y, const void *x, pe_dtype type, int64_t n)
+{
+    right.widen(y, x, type, n);
+    for (int64_t j = 0; j < n && type == PE_Q8_0; j++) {
+        const unsigned char *block = (const unsigned char *)x + dtype_bytes(type, j / BLOCK_WIDTH * BLOCK_WIDTH);
+        y[j] = (float)num_load(block, PE_F16, 0) * (float)block[2 + j % BLOCK_WIDTH];
+    }
+}
+
+static void widen_exchanges_the_halves(float *y, const void *x, pe_dtype type, int64_t n)
+{
+    right.widen(y, x, type, n);
+    for (int64_t j = 0; j < n && type == PE_Q4_0; j += j % 16 == 15 ? 17 : 1) {
+        float low = y[j];
+        y[j] = y[j + 16];
+        y[j + 16] = low;
+    }
+}
+
+static void widen_makes_numbers_of_no_numbers(float *y, const void *x, pe_dtype type, int64_t n)
+{
+    right.widen(y, x, type, n);
+    for (int64_t j = 0; j < n && block_kind(type); j++)
+        y[j] = isfinite(y[j]) ? y[j] : 0;
+}
+
 static void narrow_cuts(void *y, pe_dtype type, const float *x, int64_t n)
 {
     right.narrow(y, type, x, n);
@@ -180,13 +206,30 @@ static void dots_ignores_the_tail(float *s, int64_t s_row, const float *q, int64
     right.dots(s, s_row, q, q_row, m, k, type, k_row, n, type == PE_F16 ? d / 4 * 4 : d);
 }
 
+static void dots_ignores_the_last_block(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m,
+                                        const void *k, pe_dtype type, int64_t k_row, int64_t n, int64_t d)
+{
+    right.dots(s, s_row, q, q_row, m, k, type, k_row, n, block_kind(type) && d > 64 ? d - BLOCK_WIDTH : d);
+}
+
+static void mix_repeats_the_first_block(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m,
+                                        const void *v, pe_dtype type, int64_t v_row, int64_t n, int64_t d)
+{
+    for (int64_t e = 0; e < d && block_kind(type); e += BLOCK_WIDTH)
+        right.mix(o + e, o_row, p, p_row, m, v, type, v_row, n, BLOCK_WIDTH);
+    if (!block_kind(type))
+        right.mix(o, o_row, p, p_row, m, v, type, v_row, n, d);
+}
+
 static void mix_reads_what_weighs_nothing(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m,
                                           const void *v, pe_dtype type, int64_t v_row, int64_t n, int64_t d)
 {
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++)
-            for (int64_t e = 0; e < d; e++)
-                o[i * o_row + e] += p[i * p_row + j] * (float)num_load(v, type, j * v_row + e);
+    float x[1024];
+    for (int64_t j = 0; j < n && d <= COUNT(x); j++) {
+        right.widen(x, (const char *)v + dtype_bytes(type, j * v_row), type, d);
+        for (int64_t i = 0; i < m; i++)
+            right.axpy(o + i * o_row, p[i * p_row + j], x, d);
+    }
 }
 
 static double count_reads_past_the_line(float *s, const float *gate, int64_t n, double carry, const float *line,
@@ -280,8 +323,8 @@ static void add_code_is_never_odd(float *y, const float *x, const double *code, 
     right.add_code(y, x, code, false, n);
 }
 
-static bool add_waves_is_too_certain(float *y, const float *x, const double *base, int64_t base_row,
-                                     const double *step, int64_t step_row, double slack, bool odd, int64_t n)
+static bool add_waves_is_too_certain(float *y, const float *x, const double *base, int64_t base_row, const double *step,
+                                     int64_t step_row, double slack, bool odd, int64_t n)
 {
     right.add_waves(y, x, base, base_row, step, step_row, slack, odd, n);
     return true;
@@ -352,8 +395,13 @@ static const struct breakage {
     BREAK(cap, cap_is_a_clamp),
     BREAK(sigmoid, sigmoid_saturates_early),
     BREAK(widen, widen_flushes_denormals),
+    BREAK(widen, widen_takes_codes_for_unsigned),
+    BREAK(widen, widen_exchanges_the_halves),
+    BREAK(widen, widen_makes_numbers_of_no_numbers),
     BREAK(narrow, narrow_cuts),
     BREAK(dots, dots_ignores_the_tail),
+    BREAK(dots, dots_ignores_the_last_block),
+    BREAK(mix, mix_repeats_the_first_block),
     BREAK(mix, mix_reads_what_weighs_nothing),
     BREAK(count, count_reads_past_the_line),
     BREAK(count, count_forgets_the_cap),

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "core/place.h"
 #include "kernels/kernels.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
@@ -72,13 +73,14 @@ double draw_uniform(problem *p);                           /* -1 .. 1 */
 int64_t draw_size(problem *p, int64_t most);               /* of the list, at most this */
 int64_t draw_main(problem *p);                             /* this case's size of the list */
 int64_t draw_stride(problem *p, int64_t width);            /* width or a little more */
+int64_t draw_blocks(const problem *p, int64_t n);          /* n, or of a type in blocks what these hold */
 float draw_value(problem *p);                              /* of this case's kind */
 float draw_finite(problem *p);
 /* Memory for rows; filled with values, or an output that holds nothing yet (poison). */
 buffer *draw_in(problem *p, const char *name, pe_dtype type, int64_t rows, int64_t cols, int64_t stride);
 buffer *draw_out(problem *p, const char *name, pe_dtype type, int64_t rows, int64_t cols, int64_t stride, bool filled);
-void put(buffer *b, int64_t i, int64_t j, double x);
-double was(const buffer *b, int64_t i, int64_t j); /* before the call */
+void put(buffer *b, int64_t i, int64_t j, double x); /* in blocks: the scale of its block */
+double was(const buffer *b, int64_t i, int64_t j);   /* before the call */
 /* truth of one element of an output, with the sum of what its terms measure. */
 void expect(buffer *b, int64_t i, int64_t j, double truth, double size);
 
@@ -94,8 +96,8 @@ typedef struct kernel {
     double k, k_term;
     double least; /* what underflow may cost */
     const char *why;
-    bool typed; /* timed for each type */
-    int more;   /* functions that follow, one per type */
+    pe_dtype last; /* timed for each type up to this one, but float64 */
+    int more;      /* functions that follow, one per type */
 } kernel;
 
 #define KERNELS_FIRST (offsetof(kernels, name) + sizeof(char *)) /* functions begin here, and are all that follows */

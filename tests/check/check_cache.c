@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Queries against keys and values as a cache holds them, in three types; and keys counted from right to left. */
+ * Queries against keys and values as a cache holds them, in five types; and keys counted from right to left. */
 #include "family.h"
 
 static void draw_cache(problem *p)
 {
-    static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16 };
+    static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16, PE_Q8_0, PE_Q4_0 };
     int64_t main = draw_main(p);
     bool keys = draw_bits(p) % 2;
     p->m = p->bench ? 1 : draw_range(p, 0, 9);
     p->n = p->bench ? p->bench / 32 : keys ? main : draw_size(p, 23);
-    p->d = p->bench ? 128 : keys ? draw_size(p, 40) : main;
-    p->type = p->bench ? p->type : types[draw_bits(p) % 3];
+    p->type = p->bench ? p->type : types[draw_bits(p) % COUNT(types)];
+    p->d = draw_blocks(p, p->bench ? 128 : keys ? draw_size(p, 40) : main);
     for (int i = 0; i < 3; i++)
         p->stride[i] = draw_stride(p, i == 0 ? p->n : p->d);
+    p->stride[2] = draw_blocks(p, p->stride[2]);
     p->flops = 2 * (double)(p->m * p->n * p->d);
 }
 

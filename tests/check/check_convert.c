@@ -3,17 +3,17 @@
  * Rows of any type to float32 and back. */
 #include "family.h"
 
-/* Now and then all codes of a 16-bit type in one row. */
-static void draw_row(problem *p)
+static void draw_row(problem *p, bool blocks)
 {
-    static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16, PE_F64 };
-    p->n = draw_main(p);
-    p->type = p->bench ? p->type : types[draw_bits(p) % 4];
+    static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16, PE_F64, PE_Q8_0, PE_Q4_0 };
+    p->type = p->bench ? p->type : types[draw_bits(p) % (blocks ? 6 : 4)];
+    p->n = draw_blocks(p, draw_main(p));
 }
 
+/* Now and then all codes of a 16-bit type in one row. */
 void make_widen(problem *p)
 {
-    draw_row(p);
+    draw_row(p, true);
     bool all = !p->bench && (p->type == PE_F16 || p->type == PE_BF16) && draw_bits(p) % 32 == 0;
     if (all)
         p->n = 65536;
@@ -45,7 +45,7 @@ static float beside_a_tie(problem *p)
 
 void make_narrow(problem *p)
 {
-    draw_row(p);
+    draw_row(p, false);
     draw_out(p, "y", p->type, 1, p->n, p->n, false);
     buffer *x = draw_in(p, "x", PE_F32, 1, p->n, p->n);
     for (int64_t j = 0; !p->bench && j < p->n; j++)

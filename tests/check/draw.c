@@ -63,6 +63,11 @@ int64_t draw_stride(problem *p, int64_t width)
     return width + (p->bench || draw_bits(p) % 2 ? 0 : draw_range(p, 1, 9));
 }
 
+int64_t draw_blocks(const problem *p, int64_t n)
+{
+    return block_kind(p->type) ? (n + BLOCK_WIDTH - 1) / BLOCK_WIDTH * BLOCK_WIDTH : n;
+}
+
 /* ---------------------------------------------------------------- values */
 
 static float from_bits(uint64_t bits)
@@ -111,7 +116,7 @@ float draw_value(problem *p)
 static size_t span(const buffer *b)
 {
     int64_t elements = b->rows > 0 && b->cols > 0 ? (b->rows - 1) * b->stride + b->cols : 0;
-    return (size_t)elements * pe_dtype_size(b->type);
+    return (size_t)dtype_bytes(b->type, elements);
 }
 
 static buffer *draw_buffer(problem *p, const char *name, pe_dtype type, int64_t rows, int64_t cols, int64_t stride)
@@ -119,18 +124,34 @@ static buffer *draw_buffer(problem *p, const char *name, pe_dtype type, int64_t 
     buffer *b = &p->buffer[p->buffers++];
     *b = (buffer){ .name = name, .type = type, .rows = rows, .cols = cols, .stride = stride };
     b->bytes = span(b);
-    b->data = guard_take(p, b->bytes, pe_dtype_size(type));
+    b->data = guard_take(p, b->bytes, block_kind(type) ? 2 : pe_dtype_size(type));
     memset(b->data, 0xff, b->bytes); /* NaN in every type */
     return b;
+}
+
+static unsigned char *block_of(void *data, const buffer *b, int64_t i, int64_t j)
+{
+    return (unsigned char *)data + dtype_bytes(b->type, i * b->stride + j / BLOCK_WIDTH * BLOCK_WIDTH);
+}
+
+/* Of a block the codes, every fourth of them that of 0; its scale is a value. */
+static void fill_codes(problem *p, buffer *b, int64_t i, int64_t j)
+{
+    unsigned char *block = block_of(b->data, b, i, j);
+    for (int64_t n = 2; n < block_bytes(b->type); n++)
+        block[n] = draw_bits(p) % 4 ? (unsigned char)draw_bits(p) : b->type == PE_Q8_0 ? 0 : 0x88;
 }
 
 /* Large values stay finite in float16 too; infinities have kinds of their own. */
 static void fill(problem *p, buffer *b)
 {
+    bool blocks = block_kind(b->type), half = blocks || b->type == PE_F16;
     for (int64_t i = 0; i < b->rows; i++)
-        for (int64_t j = 0; j < b->cols; j++) {
+        for (int64_t j = 0; j < b->cols; j += blocks ? BLOCK_WIDTH : 1) {
             double x = (double)draw_value(p);
-            put(b, i, j, b->type == PE_F16 && p->values <= CANCELLING ? ldexp(x, -8) : x);
+            put(b, i, j, half && p->values <= CANCELLING ? ldexp(x, -8) : x);
+            if (blocks)
+                fill_codes(p, b, i, j);
         }
 }
 
@@ -154,12 +175,19 @@ buffer *draw_out(problem *p, const char *name, pe_dtype type, int64_t rows, int6
 
 void put(buffer *b, int64_t i, int64_t j, double x)
 {
-    num_store(b->data, b->type, i * b->stride + j, x);
+    if (block_kind(b->type))
+        num_store(block_of(b->data, b, i, j), PE_F16, 0, x);
+    else
+        num_store(b->data, b->type, i * b->stride + j, x);
 }
 
 double was(const buffer *b, int64_t i, int64_t j)
 {
-    return num_load(b->was, b->type, i * b->stride + j);
+    float x[BLOCK_WIDTH];
+    if (!block_kind(b->type))
+        return num_load(b->was, b->type, i * b->stride + j);
+    block_load(x, block_of(b->was, b, i, j), b->type);
+    return (double)x[j % BLOCK_WIDTH];
 }
 
 void expect(buffer *b, int64_t i, int64_t j, double truth, double size)
