@@ -409,12 +409,12 @@ typedef struct pe_piece {
  * query, from 0 on.                                                                                                   */
 typedef struct pe_lowered_bias {
     pe_stage stage;
-    pe_distances by;
+    const pe_distances *by;
     int64_t pieces, knots;
     const pe_piece *piece;    /* (pieces)                                                                    */
     const float *level;       /* (H, pieces), or (H, knots + 1)                                              */
     const float *slope;
-    const float *table;       /* (H, table_row), or (by.count) where there are knots                         */
+    const float *table;       /* (H, table_row), or (by->count) where there are knots                        */
     int64_t table_row;
     const double *knot;       /* (knots) rising                                                              */
     const float *share;       /* (shares)                                                                    */
@@ -436,8 +436,8 @@ typedef struct pe_lowered_lookup {
     pe_side side;
     pe_stage stage;
     bool input;
-    pe_distances by;
-    const int32_t *column;    /* (by.count); NULL: nothing is known by distance, use the definition           */
+    const pe_distances *by;
+    const int32_t *column;    /* (by->count); NULL: nothing is known by distance, use the definition           */
     int64_t heads, columns, dim, row_stride;
     const float *rows;        /* (heads or 1, columns, row_stride)                                           */
     const float *extra;       /* (H, row_stride); NULL: 0                                                    */

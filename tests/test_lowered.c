@@ -92,7 +92,7 @@ static int64_t entry_of(const reader *r, const pe_distances *by, int64_t i, int6
 
 static double bias_of(const reader *r, const pe_lowered_bias *b, int64_t h, int64_t i, int64_t j)
 {
-    int64_t x = entry_of(r, &b->by, i, j), s = 0, place = r->c->q_at[i * r->c->axes];
+    int64_t x = entry_of(r, b->by, i, j), s = 0, place = r->c->q_at[i * r->c->axes];
     assert_true(x >= 0);
     if (b->knots >= 0) {
         assert_true(place >= 0 && place < b->shares);
@@ -107,7 +107,7 @@ static double bias_of(const reader *r, const pe_lowered_bias *b, int64_t h, int6
     if (p->kind == PE_PIECE_TABLE)
         return (double)b->table[h * b->table_row + p->at + x - p->first];
     double level = (double)b->level[h * b->pieces + s], slope = (double)b->slope[h * b->pieces + s];
-    return p->kind == PE_PIECE_LINEAR ? level + slope * (double)(b->by.high - (x - b->by.first)) : level;
+    return p->kind == PE_PIECE_LINEAR ? level + slope * (double)(b->by->high - (x - b->by->first)) : level;
 }
 
 static double level_of(const reader *r, const pe_lowered_level *v, int64_t h, int64_t i, int64_t j)
@@ -122,7 +122,7 @@ static double level_of(const reader *r, const pe_lowered_level *v, int64_t h, in
 
 static const float *row_of(const reader *r, const pe_lowered_lookup *t, int64_t h, int64_t i, int64_t j)
 {
-    int64_t x = entry_of(r, &t->by, i, j);
+    int64_t x = entry_of(r, t->by, i, j);
     assert_true(x >= 0 && t->column[x] >= 0 && t->column[x] < t->columns);
     return t->rows + ((t->heads == 1 ? 0 : h) * t->columns + t->column[x]) * t->row_stride;
 }

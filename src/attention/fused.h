@@ -34,7 +34,7 @@ enum {
     LOAD = 32,         /* tokens made ready at a time                                           */
     CHUNK = 1024,      /* keys of a piece, or 256 for each query, where these are split over the keys */
     BANDS_MAX = 16,    /* ranges of distances with a table each                                 */
-    KIND_BYTES = 8192, /* of what all kinds of terms keep of a call                          */
+    KIND_BYTES = 4352, /* of what all kinds of terms keep of a call                          */
     KINDS_MAX = 8
 };
 
@@ -54,9 +54,10 @@ typedef struct walk {
     int64_t low, high;    /* distances of pairs that are seen lie between */
     band band[BANDS_MAX]; /* falling; places with gaps have several */
     int bands;
-    int64_t total;  /* length of a table by falling distance, pads and all; 0: scattered */
-    bool q_rises;   /* from query to query                         */
-    bool scattered; /* too far between for a table                */
+    int64_t total;     /* length of a table by falling distance, pads and all; 0: scattered */
+    pe_distances told; /* the same as others read it: one band */
+    bool q_rises;      /* from query to query                         */
+    bool scattered;    /* too far between for a table                */
 } walk;
 
 /* Which keys queries see: what mask.c works out once. */
@@ -243,7 +244,6 @@ void walk_range(const fused *f, walk *w);
 bool walk_rises(const fused *f); /* first coordinates, from query to query and from key to key */
 void walks_cut(fused *f, char *memory, int64_t *used);
 void walks_fill(fused *f);
-pe_distances walk_told(const walk *w);
 int64_t walk_apart(const walk *w, int64_t i, int64_t j); /* the distance of query i and key j */
 const band *walk_band(const walk *w, int64_t x);         /* the one that has place x of a table */
 int64_t walk_distance(const walk *w, int64_t x);

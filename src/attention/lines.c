@@ -83,7 +83,7 @@ static void lines_size(fused *f)
         l->factor = l->p->stage == PE_BEFORE_SCALE ? f->p.scale : 1;
         if (f->plan && l->w->planned)
             l->plan = &own(f->plan)->line[l - own(f)->line];
-        l->form = (pe_lowered_bias){ .stage = l->p->stage, .knots = -1, .by = walk_told(l->w) };
+        l->form = (pe_lowered_bias){ .stage = l->p->stage, .knots = -1, .by = &l->w->told };
         if (l->p->row->share)
             l->form.knots = l->p->row->knots(l->p);
         else

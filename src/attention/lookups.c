@@ -58,7 +58,7 @@ static void size_one(fused *f, lookup *l)
     l->width = side == PE_VALUE ? f->Dw : l->t->input ? f->Rp : f->Dp;
     l->before = l->p->stage == PE_BEFORE_SCALE;
     l->factor = l->before && side != PE_VALUE ? f->p.scale : 1;
-    l->form = (pe_lowered_lookup){ .side = side, .stage = l->p->stage, .input = l->t->input, .by = walk_told(l->w) };
+    l->form = (pe_lowered_lookup){ .side = side, .stage = l->p->stage, .input = l->t->input, .by = &l->w->told };
     l->form.heads = l->t->table < 0 ? 1 : l->p->tensor[l->t->table].shape[1];
     l->form.dim = l->depth;
     l->form.row_stride = l->width;

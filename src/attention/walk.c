@@ -193,6 +193,15 @@ static void lay_bands(const fused *f, walk *w)
     w->total = w->scattered ? 0 : w->total;
 }
 
+/* As a plan tells it: one band. */
+static void tell_distances(walk *w)
+{
+    w->told = (pe_distances){ .low = w->low, .high = w->high, .first = PAD, .count = w->total };
+    w->told.weight[0] = 1;
+    for (int64_t a = 0; w->weight && a < PE_AXES_MAX; a++)
+        w->told.weight[a] = w->weight[a];
+}
+
 walk *walk_for(fused *f, const part *p)
 {
     const int64_t *weight = p && p->weighs ? p->weight : NULL;
@@ -211,6 +220,7 @@ walk *walk_for(fused *f, const part *p)
     if (weight && (f->shell || w->high > p->reach))
         w->high = p->reach;
     lay_bands(f, w);
+    tell_distances(w);
     return w;
 }
 
@@ -249,16 +259,6 @@ bool walk_pads(const walk *w, int64_t x)
     const band *b = walk_band(w, x);
     int64_t d = walk_distance(w, x);
     return d < b->low || d > b->high;
-}
-
-/* As a plan tells it: one band. */
-pe_distances walk_told(const walk *w)
-{
-    pe_distances d = { .low = w->low, .high = w->high, .first = PAD, .count = w->total };
-    d.weight[0] = 1;
-    for (int64_t a = 0; w->weight && a < PE_AXES_MAX; a++)
-        d.weight[a] = w->weight[a];
-    return d;
 }
 
 int64_t walk_apart(const walk *w, int64_t i, int64_t j)

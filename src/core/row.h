@@ -23,7 +23,7 @@
 #define ROWS_MAX 64
 #define KEYS_MAX 40
 #define TENSORS_MAX 8
-#define TERMS_MAX 4
+#define TERMS_MAX 3
 #define DTYPE_COUNT (PE_BOOL + 1)
 #define COUNT_OF(a) ((int)(sizeof(a) / sizeof *(a)))
 

@@ -126,12 +126,12 @@ void truth_count(problem *p)
     for (int64_t j = p->n - 1; j >= 0; j--) {
         carry += was(&p->buffer[2], 0, j);
         total += fabs(was(&p->buffer[2], 0, j));
-        double spot = carry < (double)p->d ? carry : (double)p->d;
-        int64_t at = (int64_t)spot;
+        double place_at = carry < (double)p->d ? carry : (double)p->d;
+        int64_t at = (int64_t)place_at;
         at -= at == p->d;
-        double t = spot - (double)at, low = was(&p->buffer[3], 0, at), high = was(&p->buffer[3], 0, at + 1);
+        double t = place_at - (double)at, low = was(&p->buffer[3], 0, at), high = was(&p->buffer[3], 0, at + 1);
         double s = was(&p->buffer[0], 0, j), size = finite_size(s) + 2 * finite_size(low) + finite_size(high);
-        expect(&p->buffer[0], 0, j, s + (low + t * (high - low)), size + spot * slope(&p->buffer[3], at));
+        expect(&p->buffer[0], 0, j, s + (low + t * (high - low)), size + place_at * slope(&p->buffer[3], at));
     }
     p->free[0] = isnan(carry) || p->values >= SPECIAL;
     expect(&p->buffer[1], 0, 0, carry, total);
