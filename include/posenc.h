@@ -28,11 +28,11 @@
  *    most PE_POSITION_MAX. A relative position is query minus key, everywhere.
  *  - Sizes and strides are int64 and counted in elements, products are checked. A stride means what it says: 0 repeats
  *    one element, which only inputs may do; a negative stride walks backwards, which only inputs may do.
- *  - ABI: pe_view, pe_positions, pe_params, pe_shape and pe_error are passed whole and do not change within a SONAME.
- *    Structs that will grow begin with their size: make them with PE_MAKE(pe_run, .pool = pool). A field that is not
- *    named is zero, and zero is the default of every field that has one. What the library hands out as const pointers
- *    (pe_info, pe_key, pe_tensor) grows at its end only. pe_agrees tells whether the header and the library that was
- *    loaded belong together. While the version is 0.x, the SONAME carries the minor version.
+ *  - ABI: structs that will grow begin with their size: make them with PE_MAKE(pe_run, .pool = pool). A field that is
+ *    not named is zero, and zero is the default of every field that has one. What the library hands out as const
+ *    pointers (pe_info, pe_key, pe_tensor, pe_lowered) grows at its end only. All other structs are passed whole, lie
+ *    inside others or in arrays, and do not change within a SONAME. pe_agrees tells whether the header and the library
+ *    that was loaded belong together. While the version is 0.x, the SONAME carries the minor version.
  */
 #ifndef POSENC_H
 #define POSENC_H
@@ -184,7 +184,8 @@ typedef struct pe_plan pe_plan;
 typedef struct pe_run {
     size_t size;           /* sizeof(pe_run)                                                                 */
     pe_params params;      /* of encodings that are trained                                                  */
-    const pe_plan *plan;   /* made for this encoding: its params are used; NULL: none                        */
+    const pe_plan *plan;   /* of attention, made for this encoding: its params are used; NULL: none. Other
+                              calls do not look at it                                                        */
     const pe_pool *pool;   /* NULL: the calling thread does all the work                                     */
     void *work;            /* memory to work in, aligned to 8, for calls that say how much they need         */
     size_t work_bytes;
@@ -199,8 +200,8 @@ typedef struct pe_run {
  * product rounded; float16 and bfloat16 are computed in float32 and rounded once; float64 in float64.
  * PE_QUERY and PE_KEY turn q and k; PE_VALUE turns v and PE_OUTPUT turns the attention output back, where the spec says
  * so, and are the identity elsewhere. Fractions of positions are taken, and are as exact as whole ones, unless angles are
- * formed as float32 pipelines do (precision=hf, precision=ggml) or a temperature goes by steps; attention and caches take
- * whole positions only.                                                                                               */
+ * formed as float32 pipelines do (precision=hf, precision=ggml) or a temperature goes by steps; caches take whole
+ * positions only.                                                                                                     */
 PE_API pe_status pe_rotate(const pe_encoding *e, pe_side side, pe_view y, pe_view x, pe_positions at, const pe_run *run,
                            pe_error *err);
 /* x = y turned back: angle negated, reciprocal magnitude.                                                             */
@@ -267,8 +268,9 @@ PE_API pe_status pe_encoding_set_kernels(pe_encoding *e, const char *name, pe_er
 
 /* How long each sequence is, where they are not all as long as the view. Either length (batch) real tokens in a padded
  * view, or offset: sequences packed end to end in a view of batch 1, sequence s being tokens offset[s] to
- * offset[s + 1] - 1; offset has sequences + 1 numbers, rising from 0 to tokens. Padding enters nothing: outputs and
- * gradients there are 0, log-sum-exp -inf.                                                                            */
+ * offset[s + 1] - 1; offset has sequences + 1 numbers, rising from 0 to tokens. Packed sequences have no mask of their
+ * own and no scores as outputs: pad them for that. Padding enters nothing: outputs and gradients there are 0,
+ * log-sum-exp -inf.                                                                                                   */
 typedef struct pe_lengths {
     const int64_t *length;    /* (batch); NULL: every token is real                                          */
     const int64_t *offset;    /* (sequences + 1); NULL: not packed                                           */
@@ -278,7 +280,8 @@ typedef struct pe_lengths {
 
 /* Keys and values in pages of one pool, as paged KV caches keep them: k and v are then (pages, page size, Hkv, dim), and
  * token t of sequence b lies in page table[b*columns + t / page size], at t modulo the page size. table NULL: k and v are
- * sequences as they are. k_lengths.length says how many tokens each sequence has.                                     */
+ * sequences as they are. There are as many keys as k_at has tokens; k_lengths.length says how many of them each sequence
+ * has, from its first page on.                                                                                        */
 typedef struct pe_pages {
     const int32_t *table;     /* (batch, columns)                                                            */
     int64_t columns;
@@ -296,11 +299,13 @@ typedef struct pe_mask {
     bool causal;              /* keys after the query are hidden                                             */
     pe_align align;
     int64_t window;           /* > 0: only keys less than this many places away,                             */
-    int64_t first_keys;       /* and this many keys at the start of the sequence (sink tokens)               */
+    int64_t first_keys;       /* and this many keys at the start of the sequence (sink tokens); by position
+                                 those at 0 and on                                                           */
     pe_view keep;             /* PE_BOOL (B or 1, Tq or 1, H or 1, Tk): 0 hides                              */
     pe_view additive;         /* (B or 1, Tq or 1, H or 1, Tk): added to the score after the bias; -inf hides */
     int64_t keys_after;       /* keys of the sequence that follow these ones and are not here: a block of a
                                  longer cache. Say it without causal too where terms count keys              */
+    int64_t keys_before;      /* and those that come before them: for first_keys and PE_ALIGN_START          */
 } pe_mask;
 
 typedef struct pe_attention {
@@ -393,26 +398,26 @@ typedef struct pe_distances {
     int64_t first, count; /* entries in all */
 } pe_distances;
 
-typedef enum pe_piece_kind {
-    PE_PIECE_CONSTANT = 0,    /* level                                                                       */
-    PE_PIECE_LINEAR,          /* level + slope * distance                                                    */
-    PE_PIECE_TABLE            /* table[at + entry - first]                                                   */
-} pe_piece_kind;
-typedef struct pe_piece {
-    pe_piece_kind kind;
-    int64_t first, count;     /* entries; pieces follow each other from entry 0 on                           */
+typedef enum pe_segment_kind {
+    PE_SEGMENT_CONSTANT = 0,  /* level                                                                       */
+    PE_SEGMENT_LINEAR,        /* level + slope * distance                                                    */
+    PE_SEGMENT_TABLE          /* table[at + entry - first]                                                   */
+} pe_segment_kind;
+typedef struct pe_segment {
+    pe_segment_kind kind;
+    int64_t first, count;     /* entries; segments follow each other from entry 0 on                         */
     int64_t at;
-} pe_piece;
+} pe_segment;
 
-/* A bias. Without knots (-1) head h has it in pieces. With knots x = table[entry] * share(query), and the bias is
- * slope[h][s] * x + level[h][s], s being the number of knots at or below x. share(query) has one number per place of a
- * query, from 0 on.                                                                                                   */
+/* A bias. Without knots (-1) each head has it in segments of the distance. With knots x = table[entry] * share(query),
+ * and the bias is slope[h][s] * x + level[h][s], s being the number of knots at or below x. share(query) has one number
+ * per place of a query, from 0 on.                                                                                    */
 typedef struct pe_lowered_bias {
     pe_stage stage;
     const pe_distances *by;
-    int64_t pieces, knots;
-    const pe_piece *piece;    /* (pieces)                                                                    */
-    const float *level;       /* (H, pieces), or (H, knots + 1)                                              */
+    int64_t segments, knots;
+    const pe_segment *segment; /* (segments)                                                                 */
+    const float *level;       /* (H, segments), or (H, knots + 1)                                            */
     const float *slope;
     const float *table;       /* (H, table_row), or (by->count) where there are knots                        */
     int64_t table_row;
@@ -705,7 +710,7 @@ PE_API unsigned pe_encoding_claims(const pe_encoding *e); /* of a combination: t
 PE_API const char *pe_claim_name(unsigned claim);  /* "unique"; NULL if not one claim bit */
 PE_API const char *pe_hook_name(unsigned hook);    /* "embed"; NULL if not one hook bit   */
 PE_API const char *pe_status_name(pe_status s);    /* "PE_ERR_SHAPE" */
-PE_API size_t pe_dtype_size(pe_dtype t);           /* bytes; 0 if unknown */
+PE_API size_t pe_dtype_size(pe_dtype t);           /* bytes; 0 if unknown, or in blocks */
 PE_API const char *pe_version(void);
 /* Whether the library that was loaded is the one this header describes: pe_agrees(PE_VERSION_MAJOR, PE_VERSION_MINOR). */
 PE_API bool pe_agrees(int major, int minor);

@@ -1598,11 +1598,11 @@ static void an_additive_mask_spreads_and_gathers(void **state)
 /* Written from the header: whether query i of a sequence sees its key j. */
 static bool sees(const pe_mask *m, int64_t i, int64_t j, int64_t Tq, int64_t Tk, int64_t q_at, int64_t k_at)
 {
-    int64_t place = m->align == PE_ALIGN_POSITION ? q_at : m->align == PE_ALIGN_START ? i : i + Tk + m->keys_after - Tq;
-    int64_t key = m->align == PE_ALIGN_POSITION ? k_at : j;
+    int64_t all = m->keys_before + Tk + m->keys_after, key = m->align == PE_ALIGN_POSITION ? k_at : m->keys_before + j;
+    int64_t place = m->align == PE_ALIGN_POSITION ? q_at : m->align == PE_ALIGN_START ? i : i + all - Tq;
     if (m->causal && key > place)
         return false;
-    return !m->window || llabs(key - place) < m->window || key < m->first_keys;
+    return !m->window || llabs(key - place) < m->window || (key >= 0 && key < m->first_keys);
 }
 
 /* The same mask as bytes. */
@@ -1623,7 +1623,7 @@ static void same_as_spelled(problem *p)
     problem other = *p;
     other.a.mask.keep = spelled(p);
     other.a.mask.causal = false;
-    other.a.mask.window = other.a.mask.first_keys = 0;
+    other.a.mask.window = other.a.mask.first_keys = other.a.mask.keys_before = 0;
     problem *both[] = { p, &other };
     for (int i = 0; i < 2; i++) {
         give_outputs(both[i]);
@@ -1666,6 +1666,31 @@ static void causal_and_windows_are_masks_spelled_out(void **state)
         CASE("%s, %s, %s, align %d, window %d, first %d, %d queries, %d keys", pe_encoding_spec(p.e),
              n % 2 ? "fused" : "by definition", n / 2 % 2 ? "causal" : "both ways", (int)align, (int)wide[w].window,
              (int)wide[w].first, (int)both[size].Tq, (int)both[size].Tk);
+        same_as_spelled(&p);
+        give_back_to(mark);
+    }
+}
+
+/* Positions on both sides of 0, and keys that are a block of more: first keys are those of the sequence. */
+static void first_keys_are_those_of_the_sequence(void **state)
+{
+    (void)state;
+    static const int64_t before[] = { 0, 1, 3, 60 };
+    uint64_t seed = 27;
+    for (int n = 0; n < 3 * COUNT(before) * 2 * 2 * 2; n++) {
+        int mark = taken_count;
+        pe_align align = (pe_align)(n / 2 % 3);
+        problem p = problem_of(n / 24 % 2 ? "t5" : "none", n % 2, PE_F32, 2, 40, 60, &seed);
+        int64_t *q = take(2 * 40, 8), *k = take(2 * 60, 8);
+        for (int i = 0; i < 2 * 40; i++)
+            q[i] = i % 40 - 10;
+        for (int j = 0; j < 2 * 60; j++)
+            k[j] = n / 48 ? j % 60 * 7 % 60 - 30 : j % 60 - 30;
+        p.a.q_at = pe_positions_of(q, PE_I64, 2, 40, 1);
+        p.a.k_at = pe_positions_of(k, PE_I64, 2, 60, 1);
+        p.a.mask = (pe_mask){ .causal = true, .align = align, .window = 4, .first_keys = 2 + n / 48,
+                              .keys_before = before[n / 6 % 4] };
+        CASE("%s, align %d, before %d", n % 2 ? "fused" : "by definition", (int)align, (int)p.a.mask.keys_before);
         same_as_spelled(&p);
         give_back_to(mark);
     }
@@ -2030,6 +2055,7 @@ int main(int argc, char **argv)
         TEST(a_boolean_mask_is_minus_infinity_added),
         TEST(an_additive_mask_spreads_and_gathers),
         TEST(causal_and_windows_are_masks_spelled_out),
+        TEST(first_keys_are_those_of_the_sequence),
         TEST(causal_stands_at_the_start_or_at_the_end),
         TEST(by_position_keys_may_lie_in_any_order),
         TEST(scores_and_probabilities_are_the_softmax_written_out),

@@ -6,6 +6,7 @@
 #include "common.h"
 
 #include "core/encoding.h"
+#include "core/spec.h"
 #include "prove/property.h"
 
 static uint64_t randomness;

@@ -269,6 +269,14 @@ for file in six32 sixf; do
   posenc table rope --pos $file.npy -o c.npy 2>/dev/null
   check "--pos of another type: $file" cmp -s b32.npy c.npy
 done
+npy batch.npy '<f4' '(2, 2, 1, 4)' 4 $(for i in $(seq 16); do echo $((0x3f800000)); done)
+npy each.npy '<i8' '(2, 2)' 8 5 6 7 8
+npy pairs3.npy '<i8' '(2, 3)' 8 $(seq 6)
+npy half.npy '<f8' '(2,)' 8 0 $((0x3fe0000000000000)) # 0, 0.5
+expect 0 "         5 " posenc apply rope --in batch.npy --pos each.npy
+expect 0 "       0.5 " posenc apply rope --in batch.npy --pos half.npy
+expect 3 "2 sequences of 2 tokens need (2, 1) or (2, 2, 1)" posenc apply rope --in batch.npy --pos pairs3.npy
+expect 0 "rope:learned=heads: (2, 2, 1, 4) float32" posenc apply rope:learned=heads --in batch.npy
 check "help tells the types of positions" grep -q "int64, int32, whole floats" <(posenc table --help)
 
 # ---- what is not printed is not computed

@@ -4,7 +4,7 @@
  * What a score takes of the caller beside vectors: gates, a number per token and head (score += c_i - c_j), and a vector
  * per query and head that meets a table by distance. Two rows that take them are the whole registry here; they are held
  * to their formulas, fused attention to the definition, pieces to the whole, gradients to differences. */
-#include "core/row.h"
+#include "core/spec.h"
 #include "fused_back_case.h"
 
 /* ------------------------------------------------ the rows */
@@ -354,6 +354,31 @@ static void sequences_of_a_batch_have_their_own(void **state)
     }
 }
 
+/* A sequence without keys has gradients too: 0. */
+static void no_keys_have_no_gradient(void **state)
+{
+    (void)state;
+    for (int s = 0; s < COUNT(specs); s++) {
+        pe_error err = { 0 };
+        attention_case c = case_sized(specs[s], 0, 3, 6);
+        twin t = twin_of(&c, PE_F32, NULL);
+        ledger mine = ledger_of(&c, PE_F32, PE_F32);
+        t.a.k.tokens = t.a.v.tokens = t.a.k_at.tokens = 0;
+        t.a.k_gates.tokens = t.a.k_gates.data ? 0 : t.a.k_gates.tokens;
+        mine.g.dk.tokens = mine.g.dv.tokens = 0;
+        mine.g.dk_gates.tokens = mine.g.dk_gates.data ? 0 : mine.g.dk_gates.tokens;
+        twin_work(&c, &t);
+        twin_forward(&c, &t);
+        assert_ok(twin_backward(&c, &t, &mine.g, &err));
+        for (int n = 0; n < DADDITIVE; n++)
+            for (int64_t i = 0; n != DK && n != DV && n != DK_GATES && i < mine.count[n]; i++)
+                assert_true(ledger_get(&mine, n, i) == 0);
+        ledger_free(&mine);
+        twin_free(&t);
+        case_free(&c);
+    }
+}
+
 /* ------------------------------------------------ the door */
 
 static pe_status ask(attention_case *c, const pe_attention *a, pe_error *err)
@@ -426,6 +451,7 @@ int main(void)
         cmocka_unit_test(gradients_are_those_of_the_definition),
         cmocka_unit_test(pieces_add_up_to_the_whole),
         cmocka_unit_test(sequences_of_a_batch_have_their_own),
+        cmocka_unit_test(no_keys_have_no_gradient),
         cmocka_unit_test(inputs_are_checked_at_the_door),
         cmocka_unit_test(an_encoding_says_what_it_takes),
     };

@@ -101,13 +101,13 @@ static double bias_of(const reader *r, const pe_lowered_bias *b, int64_t h, int6
             s++;
         return (double)b->slope[h * (b->knots + 1) + s] * at + (double)b->level[h * (b->knots + 1) + s];
     }
-    while (x >= b->piece[s].first + b->piece[s].count)
+    while (x >= b->segment[s].first + b->segment[s].count)
         s++;
-    const pe_piece *p = &b->piece[s];
-    if (p->kind == PE_PIECE_TABLE)
+    const pe_segment *p = &b->segment[s];
+    if (p->kind == PE_SEGMENT_TABLE)
         return (double)b->table[h * b->table_row + p->at + x - p->first];
-    double level = (double)b->level[h * b->pieces + s], slope = (double)b->slope[h * b->pieces + s];
-    return p->kind == PE_PIECE_LINEAR ? level + slope * (double)(b->by->high - (x - b->by->first)) : level;
+    double level = (double)b->level[h * b->segments + s], slope = (double)b->slope[h * b->segments + s];
+    return p->kind == PE_SEGMENT_LINEAR ? level + slope * (double)(b->by->high - (x - b->by->first)) : level;
 }
 
 static double level_of(const reader *r, const pe_lowered_level *v, int64_t h, int64_t i, int64_t j)
@@ -206,6 +206,16 @@ static void compare(const attention_case *c, const char *what, const double *x, 
             fail_msg("%s: %s %d is %.9g by the form, %.9g by the definition", c->spec, what, (int)d, x[d], y[d]);
 }
 
+/* The frequency twice: as it is, and in turns, which a position may be multiplied by without loss. */
+static void compare_frequencies(const pe_lowered *l, const char *spec)
+{
+    for (int64_t n = 0; n < l->pair_heads * l->pair_axes * l->pairs; n++) {
+        double turns = l->pair[n].turns[0] + l->pair[n].turns[1] + l->pair[n].turns[2], radians = l->pair[n].frequency;
+        if (!(fabs(turns * 2 * acos(-1) - radians) <= 1e-14 * fabs(radians)))
+            fail_msg("%s: pair %d has %.17g radians and %.17g turns", spec, (int)n, radians, turns);
+    }
+}
+
 static int told;
 
 static void form_of(const char *spec)
@@ -222,6 +232,7 @@ static void form_of(const char *spec)
     assert_ok(pe_plan_new(&plan, c.e, FAR, FAR, &run, &err));
     reader r = { .l = pe_plan_lowered(plan), .c = &c };
     bool all = true;
+    compare_frequencies(r.l, spec);
     for (int n = 0; n < r.l->lookups; n++)
         all = all && r.l->lookup[n]->column;
     if (!all)
@@ -248,12 +259,12 @@ static void an_attention_on_the_form_alone_is_the_definition(void **state)
 }
 
 /* Far distances cost nothing where they are straight or constant. */
-static void pieces_are_few(void **state)
+static void segments_are_few(void **state)
 {
     (void)state;
     static const struct {
         const char *spec;
-        int64_t pieces, most; /* numbers of a table */
+        int64_t segments, most; /* numbers of a table */
     } right[] = { { "alibi", 2, 0 }, { "alibi:form=symmetric", 2, 0 }, { "t5:max=128", 3, 2 * 128 }, { "kerple", 1, INT64_C(1) << 21 } };
     for (int n = 0; n < COUNT(right); n++) {
         pe_error err = { 0 };
@@ -265,7 +276,7 @@ static void pieces_are_few(void **state)
         pe_run run = PE_MAKE(pe_run, .params = { w, PE_F32, count });
         assert_ok(pe_plan_new(&plan, e, 1 << 20, 1 << 10, &run, &err));
         const pe_lowered_bias *b = pe_plan_lowered(plan)->bias[0];
-        assert_int_equal(b->pieces, right[n].pieces);
+        assert_int_equal(b->segments, right[n].segments);
         assert_true(b->table_row <= right[n].most);
         pe_plan_free(plan);
         pe_encoding_free(e);
@@ -278,7 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_attention_on_the_form_alone_is_the_definition),
-        cmocka_unit_test(pieces_are_few),
+        cmocka_unit_test(segments_are_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,8 +73,8 @@ static pe_attention keys_of(results *to, int first, int n, bool sinks)
                              .k = pe_view_of(r.k + first * G * D, PE_F32, 1, n, G, D),
                              .v = pe_view_of(r.v + first * G * D, PE_F32, 1, n, G, D), .q_at = q_at,
                              .k_at = pe_positions_of(r.at + first * r.axes, PE_I64, 1, n, r.axes), .mask = r.mask);
-    if (r.mask.align == PE_ALIGN_END)
-        a.mask.keys_after = T - first - n;
+    a.mask.keys_after = T - first - n;
+    a.mask.keys_before = first;
     if (sinks)
         a.sinks = (pe_params){ r.sinks, PE_F32, H };
     return a;
@@ -248,6 +248,22 @@ static void any_order_of_keys_will_do_where_the_mask_goes_by_position(void **sta
     }
 }
 
+/* A piece knows where it stands in the sequence: from its start, from its end, and which are the first keys. */
+static void a_piece_knows_its_place(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "none", "rope", "t5:direction=causal", "cope:positions=40" };
+    static const pe_mask masks[] = { { .causal = true, .align = PE_ALIGN_START },
+                                     { .causal = true, .align = PE_ALIGN_START, .window = 20, .first_keys = 5 },
+                                     { .causal = true, .window = 10, .first_keys = 3 },
+                                     { .causal = true, .window = 10, .first_keys = 40 } };
+    int order[T];
+    for (int n = 0; n < T; n++)
+        order[n] = n;
+    for (int i = 0; i < COUNT(specs) * COUNT(masks); i++)
+        check(specs[i % COUNT(specs)], 1, masks[i / COUNT(specs)], order, 2e-5);
+}
+
 /* Scores in the thousands: float32 has no digits left for the log of a sum beside them, a float64 has. */
 static void large_scores_in_pieces_are_those_of_the_whole(void **state)
 {
@@ -264,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_in_pieces_is_the_whole),
         cmocka_unit_test(any_order_of_keys_will_do_where_the_mask_goes_by_position),
+        cmocka_unit_test(a_piece_knows_its_place),
         cmocka_unit_test(large_scores_in_pieces_are_those_of_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,8 +17,10 @@ static pe_status check_offsets(const pe_lengths *l, const char *name, pe_view v,
         return pe_fail(err, PE_ERR_SHAPE, "%s: sequences that are packed lie in a view of batch 1; it is %" PRId64,
                        name, v.batch);
     CHECK_POINTER(int64_t, l->offset, name);
+    if (l->offset[0] != 0)
+        return pe_fail(err, PE_ERR_RANGE, "%s: offset 0 is %" PRId64 "; needs 0", name, l->offset[0]);
     for (int64_t s = 0; s < l->sequences; s++)
-        if (l->offset[0] != 0 || l->offset[s + 1] < l->offset[s])
+        if (l->offset[s + 1] < l->offset[s])
             return pe_fail(err, PE_ERR_RANGE,
                            "%s: offset %" PRId64 " is %" PRId64 " and the next %" PRId64 "; needs to rise from 0", name,
                            s, l->offset[s], l->offset[s + 1]);
@@ -47,8 +49,9 @@ static pe_status check_sequences(call *c, pe_error *err)
     bool paged = a->pages.table != NULL;
     if (a->q_lengths.offset)
         TRY(check_offsets(&a->q_lengths, "q_lengths", a->q, err));
-    if (a->k_lengths.offset && paged)
-        return pe_fail(err, PE_ERR_UNSUITED, "k_lengths has offset and k lies in pages; needs length");
+    if (paged && (a->k_lengths.offset || a->k_lengths.padded_left))
+        return pe_fail(err, PE_ERR_UNSUITED, "k_lengths has %s and k lies in pages; needs length alone",
+                       a->k_lengths.offset ? "offset" : "padded_left");
     if (a->k_lengths.offset)
         TRY(check_offsets(&a->k_lengths, "k_lengths", a->k, err));
     c->sequences = a->q_lengths.offset ? a->q_lengths.sequences : a->q.batch;
@@ -263,6 +266,8 @@ static pe_status check_mask_view(const call *c, pe_view *v, const char *name, un
 static pe_status check_mask(call *c, pe_error *err)
 {
     pe_mask *m = &c->a.mask;
+    if (m->keys_before < 0 || m->keys_before > PE_POSITION_MAX)
+        return pe_fail(err, PE_ERR_RANGE, "mask: keys_before is %" PRId64 "; needs 0 (none) to 2^36", m->keys_before);
     if (m->keys_after < 0 || m->keys_after > PE_POSITION_MAX)
         return pe_fail(err, PE_ERR_RANGE, "mask: keys_after is %" PRId64 "; needs 0 (none) to 2^36", m->keys_after);
     if (m->window < 0)

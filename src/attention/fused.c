@@ -64,6 +64,8 @@ void kinds_fill(fused *f)
         kind->fill(f);
 }
 
+#define STRUCT_UNIT 512 /* of structs in the work memory, so that its size does not tell how wide pointers are */
+
 void *fused_take(char *memory, int64_t *used, int64_t count, size_t size)
 {
     int64_t at = up_to(*used, 64), bytes;
@@ -121,7 +123,7 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
     s->panel = fused_take(memory, used, f->ready.load_panel ? BK : 0, sizeof(float) * (size_t)D);
     for (int n = 0; n < COUNT_OF(kinds); n++) {
         bool wanted = f->kinds >> n & 1 && kinds[n]->cut_worker;
-        s->kind[n] = fused_take(memory, used, wanted ? (int64_t)kinds[n]->worker_bytes : 0, 1);
+        s->kind[n] = fused_take(memory, used, wanted ? up_to((int64_t)kinds[n]->worker_bytes, STRUCT_UNIT) : 0, 1);
         if (wanted)
             kinds[n]->cut_worker(f, s, memory, used);
     }
@@ -145,7 +147,7 @@ static bool cut(fused *f, char *memory)
     f->piece.max = fused_take(base, &used, rows, sizeof(float));
     f->piece.sum = fused_take(base, &used, rows, sizeof(double));
     f->piece.carry = fused_take(base, &used, f->carries && f->direct ? f->H * f->Tq : 0, sizeof(double));
-    f->scratch = fused_take(base, &used, workers, sizeof(scratch));
+    f->scratch = fused_take(base, &used, up_to(workers * (int64_t)sizeof(scratch), STRUCT_UNIT), 1);
     int64_t before = used;
     for (int64_t n = 0; n < workers && used >= 0; n++) {
         scratch none;
@@ -302,8 +304,9 @@ static pe_status measure(fused *f, const call *c, int64_t sequence, bool backwar
     fused_shape(f);
     if (f->Tk > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 64 || f->Tq > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 64)
         return pe_fail(err, PE_ERR_OVERFLOW,
-                       "the work memory for %" PRId64 " queries and %" PRId64 " keys does not fit 64-bit sizes", f->Tq,
-                       f->Tk);
+                       "there are %" PRId64 " queries and %" PRId64
+                       " keys; fused attention takes fewer than 2^30 of each",
+                       f->Tq, f->Tk);
     mask_find(f);
     TRY(walks_reach(f, err));
     kinds_find(f, plan_shell(c->run.plan, f));

@@ -205,8 +205,8 @@ void *kind_worker(const scratch *s, const term_kind *kind);
 /* The kinds that this encoding has, one after the other: for (int n = 0; (k = kind_next(f, &n));) */
 const term_kind *kind_next(const fused *f, int *n);
 
-void kinds_find(fused *f,
-                const fused *plan); /* terms, walks and sizes; plan: whose tables may be taken over, or NULL */
+/* Terms, walks and sizes. plan: whose tables may be taken over, or NULL. */
+void kinds_find(fused *f, const fused *plan);
 void kinds_cut(fused *f, char *memory, int64_t *used);
 void kinds_fill(fused *f);
 /* Term n as others read it; NULL or false past the last. */

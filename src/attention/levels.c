@@ -142,7 +142,7 @@ static void store(const fused *f, pe_view to, int64_t count, const float *from)
 static void levels_sum(fused *f)
 {
     for (const level *l = own(f)->level; l < own(f)->level + own(f)->count; l++)
-        if (l->dkey) {
+        if (l->p->gates) {
             store(f, f->p.g.dq_gates, f->Tq, l->dquery);
             store(f, f->p.g.dk_gates, f->Tk, l->dkey);
         }

@@ -2,7 +2,7 @@
  *
  * Bias by distance. Distances fall along rising keys: a stretch of scores meets a constant, a ramp, or a contiguous
  * stretch of a table. Where queries have shares of their own, the table holds measures, and each head's function of
- * measure times share is a handful of straight pieces between knots. */
+ * measure times share is straight between a handful of knots. */
 #include "attention/fused.h"
 
 typedef struct line {
@@ -12,8 +12,8 @@ typedef struct line {
     double factor;        /* the scale, where it comes before it */
     pe_lowered_bias form; /* what tiles read */
     /* what it points to */
-    pe_piece *piece;
-    float *level, *slope; /* (H, pieces), or (H, knots + 1) */
+    pe_segment *segment;
+    float *level, *slope; /* (H, segments), or (H, knots + 1) */
     float *table;         /* (H, table_row) biases; (total) measures where queries have shares */
     double *knot;         /* (knots) rising */
     float *share;         /* (Tq) */
@@ -48,32 +48,33 @@ static bool lines_find(fused *f)
     return all->count > 0;
 }
 
-static void put_piece(pe_piece *piece, pe_lowered_bias *b, pe_piece_kind kind, int64_t first, int64_t end)
+static void put_segment(pe_segment *segment, pe_lowered_bias *b, pe_segment_kind kind, int64_t first, int64_t end)
 {
     if (first >= end)
         return;
-    if (piece)
-        piece[b->pieces] = (pe_piece){ kind, first, end - first, kind == PE_PIECE_TABLE ? b->table_row : 0 };
-    b->pieces++;
-    b->table_row += kind == PE_PIECE_TABLE ? end - first : 0;
+    if (segment)
+        segment[b->segments] = (pe_segment){ kind, first, end - first, kind == PE_SEGMENT_TABLE ? b->table_row : 0 };
+    b->segments++;
+    b->table_row += kind == PE_SEGMENT_TABLE ? end - first : 0;
 }
 
-/* Which distances are told how, band by band; the pads go with their ends. */
-static void lay_pieces(const line *l, pe_lowered_bias *b, pe_piece *piece)
+/* Which distances are told how, band by band; the pads go with their ends. A bias that is straight is so on each side
+ * of 0; one that is flat from some distance on has a table up to there. */
+static void lay_segments(const line *l, pe_lowered_bias *b, pe_segment *segment)
 {
-    b->pieces = b->table_row = 0;
+    b->segments = b->table_row = 0;
     for (const band *d = l->w->band; d < l->w->band + l->w->bands; d++) {
-        int64_t zero = d->start + PAD + d->high,
-                end = d->start + 2 * PAD + d->high - d->low + 1; /* distance 0's entry */
+        int64_t zero = d->start + PAD + d->high; /* where distance 0 has its entry */
+        int64_t end = d->start + 2 * PAD + d->high - d->low + 1;
         int64_t near = l->p->straight ? 0 : l->p->flat ? l->p->flat - 1 : INT64_MAX / 4;
         int64_t from = zero - near > d->start ? zero - near : d->start,
                 to = zero + near + 1 < end ? zero + near + 1 : end;
         from = from < end ? from : end;
         to = to > d->start ? to : d->start;
-        pe_piece_kind far = l->p->straight ? PE_PIECE_LINEAR : PE_PIECE_CONSTANT;
-        put_piece(piece, b, far, d->start, l->p->straight ? to : from);
-        put_piece(piece, b, PE_PIECE_TABLE, from, l->p->straight ? from : to);
-        put_piece(piece, b, far, to, end);
+        pe_segment_kind far = l->p->straight ? PE_SEGMENT_LINEAR : PE_SEGMENT_CONSTANT;
+        put_segment(segment, b, far, d->start, l->p->straight ? to : from);
+        put_segment(segment, b, PE_SEGMENT_TABLE, from, l->p->straight ? from : to);
+        put_segment(segment, b, far, to, end);
     }
 }
 
@@ -87,7 +88,7 @@ static void lines_size(fused *f)
         if (l->p->row->share)
             l->form.knots = l->p->row->knots(l->p);
         else
-            lay_pieces(l, &l->form, NULL);
+            lay_segments(l, &l->form, NULL);
     }
 }
 
@@ -108,8 +109,8 @@ static void lines_cut(fused *f, char *memory, int64_t *used)
     for (line *l = own(f)->line; l < own(f)->line + own(f)->count; l++) {
         const pe_lowered_bias *b = &l->form;
         bool knots = b->knots >= 0;
-        int64_t straight = f->H * (knots ? b->knots + 1 : l->plan ? 0 : b->pieces);
-        l->piece = fused_take(memory, used, knots || l->plan ? 0 : b->pieces, sizeof *l->piece);
+        int64_t straight = f->H * (knots ? b->knots + 1 : l->plan ? 0 : b->segments);
+        l->segment = fused_take(memory, used, knots || l->plan ? 0 : b->segments, sizeof *l->segment);
         l->level = fused_take(memory, used, straight, sizeof(float));
         l->slope = fused_take(memory, used, straight, sizeof(float));
         l->table = fused_take(memory, used, l->plan ? 0 : knots ? l->w->total : f->H * b->table_row, sizeof(float));
@@ -183,26 +184,26 @@ static double bias_of(const fused *f, const line *l, int64_t h, int64_t distance
 /* A constant, or a line through two points of a piece: the slope from its ends, the level where the distance is 0. */
 static void fill_straight(const fused *f, line *l, int64_t n)
 {
-    const pe_piece *s = &l->piece[n];
+    const pe_segment *s = &l->segment[n];
     int64_t far = walk_distance(l->w, s->first), near = far - s->count + 1, mid = far - s->count / 2;
     for (int64_t h = 0; h < f->H; h++) {
         double a = bias_of(f, l, h, far), b = bias_of(f, l, h, near);
-        double slope = s->kind == PE_PIECE_LINEAR && far != near ? (a - b) / (double)(far - near) : 0;
-        int64_t at = s->kind == PE_PIECE_CONSTANT ? mid : llabs(near) < llabs(far) ? near : far;
-        l->slope[h * l->form.pieces + n] = (float)slope;
-        l->level[h * l->form.pieces + n] = (float)(bias_of(f, l, h, at) - slope * (double)at);
+        double slope = s->kind == PE_SEGMENT_LINEAR && far != near ? (a - b) / (double)(far - near) : 0;
+        int64_t at = s->kind == PE_SEGMENT_CONSTANT ? mid : llabs(near) < llabs(far) ? near : far;
+        l->slope[h * l->form.segments + n] = (float)slope;
+        l->level[h * l->form.segments + n] = (float)(bias_of(f, l, h, at) - slope * (double)at);
     }
 }
 
-static void fill_pieces(fused *f, line *l)
+static void fill_segments(fused *f, line *l)
 {
-    lay_pieces(l, &l->form, l->piece);
-    for (int64_t n = 0; n < l->form.pieces; n++)
-        if (l->piece[n].kind == PE_PIECE_TABLE)
-            fill_table(f, l, l->piece[n].first, l->piece[n].count, l->table + l->piece[n].at, l->form.table_row);
+    lay_segments(l, &l->form, l->segment);
+    for (int64_t n = 0; n < l->form.segments; n++)
+        if (l->segment[n].kind == PE_SEGMENT_TABLE)
+            fill_table(f, l, l->segment[n].first, l->segment[n].count, l->table + l->segment[n].at, l->form.table_row);
         else
             fill_straight(f, l, n);
-    l->form.piece = l->piece;
+    l->form.segment = l->segment;
     l->form.level = l->level;
     l->form.slope = l->slope;
     l->form.table = l->table;
@@ -316,7 +317,7 @@ static void lines_fill(fused *f)
         else if (l->plan)
             l->form = l->plan->form;
         else
-            fill_pieces(f, l);
+            fill_segments(f, l);
     }
 }
 
@@ -392,21 +393,21 @@ static void add_shared(const fused *f, const line *l, int64_t h, int64_t i, floa
     }
 }
 
-static void add_pieces(const fused *f, const line *l, int64_t h, float *s, int64_t x, int64_t n)
+static void add_segments(const fused *f, const line *l, int64_t h, float *s, int64_t x, int64_t n)
 {
     const pe_lowered_bias *b = &l->form;
-    const pe_piece *p = b->piece;
+    const pe_segment *p = b->segment;
     float factor = (float)l->factor;
     for (int64_t j = 0, run; j < n; j += run) {
         while (x + j >= p->first + p->count)
             p++;
-        int64_t at = h * b->pieces + (p - b->piece), skip = x + j - p->first;
+        int64_t at = h * b->segments + (p - b->segment), skip = x + j - p->first;
         run = p->count - skip < n - j ? p->count - skip : n - j;
-        if (p->kind == PE_PIECE_TABLE && factor == 1)
+        if (p->kind == PE_SEGMENT_TABLE && factor == 1)
             f->k->add(s + j, b->table + h * b->table_row + p->at + skip, run);
-        else if (p->kind == PE_PIECE_TABLE)
+        else if (p->kind == PE_SEGMENT_TABLE)
             f->k->axpy(s + j, factor, b->table + h * b->table_row + p->at + skip, run);
-        else if (p->kind == PE_PIECE_LINEAR)
+        else if (p->kind == PE_SEGMENT_LINEAR)
             f->k->ramp(s + j, walk_distance(l->w, x + j), factor * b->slope[at], factor * b->level[at], run);
         else
             f->k->add_one(s + j, factor * b->level[at], run);
@@ -435,7 +436,7 @@ static void add_row(const fused *f, const line *l, int64_t h, int64_t i, const t
         if (n > 0 && l->form.knots >= 0)
             add_shared(f, l, h, i, s + j + skip, x, n);
         else if (n > 0)
-            add_pieces(f, l, h, s + j + skip, x, n);
+            add_segments(f, l, h, s + j + skip, x, n);
     }
 }
 

@@ -10,8 +10,9 @@ void mask_find(fused *f)
 {
     const pe_mask *m = &f->p.a.mask;
     bool ranges = m->causal || m->window;
-    f->sight.offset = m->align == PE_ALIGN_START ? 0 : f->Tk + m->keys_after - f->Tq;
-    f->sight.by_range = !ranges || m->align != PE_ALIGN_POSITION || walk_rises(f);
+    bool odd_start = m->window && m->first_keys && f->Tk && coordinate(f->p.a.k_at, 0, 0) < 0; /* not the first keys */
+    f->sight.offset = m->align == PE_ALIGN_START ? -m->keys_before : f->Tk + m->keys_after - f->Tq;
+    f->sight.by_range = !ranges || m->align != PE_ALIGN_POSITION || (walk_rises(f) && !odd_start);
     f->sight.plain_ranges = f->sight.by_range && !(m->window && m->first_keys);
     f->sight.plain_views = !m->keep.data && !m->additive.data;
 }
@@ -78,8 +79,8 @@ static int64_t first_keys(const fused *f, int64_t high)
     const pe_mask *m = &f->p.a.mask;
     if (!f->sight.by_range || !m->window || !m->first_keys)
         return 0;
-    int64_t first = m->align == PE_ALIGN_POSITION ? key_at(f, m->first_keys) : m->first_keys;
-    first = first < f->Tk ? first : f->Tk;
+    int64_t first = m->align == PE_ALIGN_POSITION ? key_at(f, m->first_keys) : m->first_keys - m->keys_before;
+    first = first < 0 ? 0 : first < f->Tk ? first : f->Tk;
     return m->causal && high < first ? high : first;
 }
 

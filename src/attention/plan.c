@@ -24,7 +24,7 @@ struct pe_plan {
     float *counts; /* the table of what counts keys */
 };
 
-/* One query for each position, of which the last sees every distance; shares are asked for each. */
+/* One query that sees every distance; where rows ask for a share of each query, one at each position up to it. */
 static void shell_open(pe_plan *plan)
 {
     const pe_encoding *e = plan->e;
@@ -115,6 +115,8 @@ static void tell_rotation(pe_plan *plan)
         for (int64_t i = 0; p->trained && i < p->pairs; i++) {
             to[i].axis = n % p->axes;
             to[i].frequency = param(p, plan->params, p->frequencies, n * p->pairs + i);
+            wide turns = wide_div(wide_from(to[i].frequency), wide_two_pi());
+            memcpy(to[i].turns, turns.part, sizeof to[i].turns);
         }
     }
 }
@@ -227,8 +229,8 @@ pe_status plan_check(const pe_plan *plan, const pe_encoding *e, pe_run *run, pe_
         return PE_OK;
     TRY(check_pointer(plan, _Alignof(pe_plan), "the plan", err));
     if (plan->e != e)
-        return pe_fail(err, PE_ERR_UNSUITED, "the plan was made for %.80s; this call is for %.80s", plan->e->text,
-                       e->text);
+        return pe_fail(err, PE_ERR_UNSUITED, "the plan was made for %.80s; this call is for %.80s%s", plan->e->text,
+                       e->text, strcmp(plan->e->text, e->text) ? "" : ", another encoding though of the same spec");
     run->params = plan->params;
     return PE_OK;
 }

@@ -47,13 +47,14 @@ static int64_t behind(const problem *p, int64_t i, int64_t j)
     const pe_mask *m = &p->a.mask;
     if (m->align == PE_ALIGN_POSITION)
         return coordinate(p->a.q_at, i, 0) - coordinate(p->a.k_at, j, 0);
-    return (m->align == PE_ALIGN_START ? i : i + p->Tk + m->keys_after - p->Tq) - j;
+    return (m->align == PE_ALIGN_START ? i - m->keys_before : i + p->Tk + m->keys_after - p->Tq) - j;
 }
 
 static bool is_first(const problem *p, int64_t j)
 {
     const pe_mask *m = &p->a.mask;
-    return (m->align == PE_ALIGN_POSITION ? coordinate(p->a.k_at, j, 0) : j) < m->first_keys;
+    int64_t at = m->align == PE_ALIGN_POSITION ? coordinate(p->a.k_at, j, 0) : j + m->keys_before;
+    return at >= 0 && at < m->first_keys;
 }
 
 bool problem_sees(const problem *p, int64_t h, int64_t i, int64_t j)

@@ -76,7 +76,11 @@ static void print_position(const pe_positions *p, int64_t token, int width)
     char text[200] = "";
     size_t n = 0;
     for (int64_t x = 0; x < p->axes && n < 160; x++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRId64, x ? "," : "", io_position(*p, token, x));
+        if (p->data && p->dtype == PE_F64)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%g", x ? "," : "",
+                                  ((const double *)p->data)[token * p->token_stride + x * p->axis_stride]);
+        else
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRId64, x ? "," : "", io_position(*p, token, x));
     printf("%*s", width, text);
 }
 

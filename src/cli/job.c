@@ -172,6 +172,57 @@ static cli_exit positions_from_file(cli_job *j, pe_positions *out, const char *o
     return CLI_OK;
 }
 
+/* Whether the file has positions of each sequence: (B, T) of one axis, (B, T, axes). */
+static bool has_batch(const io_array *a, int64_t axes, int64_t batch, int64_t tokens)
+{
+    bool flat = a->rank == 2 && axes == 1 && !(a->shape[0] == tokens && a->shape[1] == 1);
+    return (flat || (a->rank == 3 && a->shape[2] == axes)) && a->shape[0] == batch && a->shape[1] == tokens;
+}
+
+/* Whole numbers as they are, fractions as float64. */
+static pe_status positions_of_array(pe_positions *out, const io_array *a, int64_t batch, int64_t tokens, int64_t axes,
+                                    pe_error *err)
+{
+    int64_t *whole;
+    double *real;
+    pe_status s = io_array_to_i64(&whole, a, err);
+    if (!s)
+        *out = pe_positions_of(whole, PE_I64, batch, tokens, axes);
+    else if (!io_array_to_f64(&real, a, err)) {
+        *out = pe_positions_of(real, PE_F64, batch, tokens, axes);
+        s = PE_OK;
+    }
+    return s;
+}
+
+cli_exit job_positions_of(cli_job *j, int64_t batch, int64_t tokens)
+{
+    const char *file = job_file(j->args, "pos");
+    int64_t axes = pe_encoding_axes(j->e), sequences;
+    char shape[160];
+    pe_error err;
+    io_array a;
+    if (!file || cli_given(j->args, "start"))
+        return job_positions(j, &j->at, "pos", tokens);
+    CLI_TRY(job_load(j, &a, "pos", 0));
+    array_shape(shape, &a);
+    sequences = has_batch(&a, axes, batch, tokens) ? batch : 1;
+    bool one = (a.rank == 1 && axes == 1) || (a.rank == 2 && a.shape[1] == axes);
+    int64_t found = a.rank ? a.shape[0] : 0;
+    bool fits = sequences > 1 || has_batch(&a, axes, 1, tokens) || (one && found == tokens);
+    pe_status s = fits ? positions_of_array(&j->at, &a, sequences, tokens, axes, &err) : PE_OK;
+    io_array_free(&a);
+    if (!fits && one)
+        return cli_fail(j->args, CLI_INPUT, "%s: holds %" PRId64 " positions; there are %" PRId64 " tokens", file,
+                        found, tokens);
+    if (!fits)
+        return cli_fail(j->args, CLI_INPUT,
+                        "%s: shape is %s; %" PRId64 " sequences of %" PRId64 " tokens need (%" PRId64 ", %" PRId64
+                        ") or (%" PRId64 ", %" PRId64 ", %" PRId64 ")",
+                        file, shape, batch, tokens, tokens, axes, batch, tokens, axes);
+    return s ? cli_fail_from(j->args, CLI_INPUT, file, &err) : CLI_OK;
+}
+
 static cli_exit positions_in_order(cli_job *j, pe_positions *out, int64_t tokens)
 {
     int64_t axes = pe_encoding_axes(j->e), start = cli_int(j->args, "start");

@@ -101,22 +101,23 @@ static cli_exit make(cli_job *j)
 }
 
 /* Tried on a head of ones at position 1: what is turned there and comes back the same is turned nowhere. */
-static bool is_identity(const pe_encoding *e, pe_side side)
+static bool is_identity(const pe_encoding *e, pe_side side, const pe_run *run)
 {
     double x[PE_HEAD_DIM_MAX], y[PE_HEAD_DIM_MAX];
     int64_t width = pe_encoding_shape(e).head_dim;
     for (int64_t d = 0; d < width; d++)
         x[d] = 1;
     return !pe_rotate(e, side, pe_view_of(y, PE_F64, 1, 1, 1, width), pe_view_of(x, PE_F64, 1, 1, 1, width),
-                      pe_positions_run(1, 1, 1), NULL, NULL) &&
+                      pe_positions_run(1, 1, 1), run, NULL) &&
            !memcmp(x, y, (size_t)width * sizeof *x);
 }
 
-/* The same positions in every sequence. */
+/* The same positions in every sequence, unless the file had each one's. */
 static pe_positions for_each(pe_positions at, int64_t batch)
 {
+    if (at.batch != batch)
+        at.batch_stride = 0;
     at.batch = batch;
-    at.batch_stride = 0;
     return at;
 }
 
@@ -130,10 +131,12 @@ static cli_exit rotate(cli_job *j)
     CLI_TRY(array_new(j->args, &j->out, j->dtype, j->in.rank, j->in.shape));
     pe_view x = pe_view_of(j->in.data, j->dtype, s.batch, s.tokens, s.heads, s.width), y = x;
     y.data = j->out.data;
+    pe_run run = PE_MAKE(pe_run, .params = j->params);
     int way = cli_given(j->args, "inverse") ? 1 : cli_given(j->args, "back") ? 2 : 0;
-    if (turn[way](j->e, side, y, x, for_each(j->at, s.batch), NULL, &err))
+    if (turn[way](j->e, side, y, x, for_each(j->at, s.batch), &run, &err))
         return job_fail(j, &err);
-    if (is_identity(j->e, side) && !memcmp(j->in.data, j->out.data, (size_t)j->out.count * pe_dtype_size(j->dtype)))
+    if (is_identity(j->e, side, &run) &&
+        !memcmp(j->in.data, j->out.data, (size_t)j->out.count * pe_dtype_size(j->dtype)))
         cli_note(j->args, "%s does not turn this side (%s): the vectors are as they were", pe_encoding_spec(j->e),
                  cli_text(j->args, "side"));
     return CLI_OK;
@@ -188,7 +191,7 @@ static cli_exit work(cli_job *j)
 {
     CLI_TRY(load(j));
     CLI_TRY(make(j));
-    CLI_TRY(job_positions(j, &j->at, "pos", sizes_of(j).tokens));
+    CLI_TRY(job_positions_of(j, sizes_of(j).batch, sizes_of(j).tokens));
     CLI_TRY(job_params(j));
     CLI_TRY(j->hook == PE_HOOK_EMBED ? embed(j) : rotate(j));
     return job_finish(j, fields, preview);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/row.h"
+#include "core/spec.h"
 
 int pe_info_count(void)
 {
@@ -42,10 +42,10 @@ const char *pe_hook_name(unsigned hook)
 
 size_t pe_dtype_size(pe_dtype t)
 {
-    static const size_t size[DTYPE_COUNT] = {
+    static const size_t size[PE_BOOL + 1] = {
         [PE_F32] = 4, [PE_F16] = 2, [PE_BF16] = 2, [PE_F64] = 8, [PE_I64] = 8, [PE_I32] = 4, [PE_BOOL] = 1
     };
-    return (int)t >= 0 && t < DTYPE_COUNT ? size[t] : 0;
+    return (int)t >= 0 && t <= PE_BOOL ? size[t] : 0;
 }
 
 #define TEXT_OF(x) #x

@@ -3,7 +3,8 @@
  * What the author of an encoding needs, and nothing else. An encoding is one file: its keys, init, hooks with their
  * _back, and a row that lists them. The framework loops, checks and differentiates for all of them; a hook that is NULL
  * is the identity. A part is a row with the values of its keys; after init it is const.
- * What follows "must" is a contract: core/contract.c checks it whenever a part is made, and refuses the encoding.
+ * What follows "must" is a contract: whenever a part is made core/contract.c asks for it, of functions at a few points,
+ * and refuses the encoding where it is broken.
  * H heads, D head_dim, P pairs. */
 #ifndef PE_ROW_H
 #define PE_ROW_H
@@ -20,11 +21,9 @@
 #include "kernels/rotate.h"
 #include "posenc.h"
 
-#define ROWS_MAX 64
 #define KEYS_MAX 40
 #define TENSORS_MAX 8
 #define TERMS_MAX 3
-#define DTYPE_COUNT (PE_BOOL + 1)
 #define COUNT_OF(a) ((int)(sizeof(a) / sizeof *(a)))
 
 typedef struct pe_part part;
@@ -195,9 +194,6 @@ typedef struct row {
     void (*tell_pair)(const part *p, const int64_t *at, int64_t n, tell *out);
     void (*tell_scale)(const part *p, tell *out);
 } row;
-
-extern const row *const pe_rows[]; /* encodings/registry.c */
-extern const int pe_row_count;
 
 /* ------------------------------------------------ for init */
 

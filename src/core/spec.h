@@ -4,6 +4,10 @@
 
 #include "core/row.h"
 
+#define ROWS_MAX 64
+extern const row *const pe_rows[]; /* encodings/registry.c */
+extern const int pe_row_count;
+
 /* Reads one part's values from the text at *cursor and moves it behind the part; *row and *values are set. The values
  * (and their lists) are the caller's, freed with spec_free. */
 pe_status spec_read(const char **cursor, const row **row, value **values, pe_error *err);

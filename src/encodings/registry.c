@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The only list there is. */
-#include "core/row.h"
+#include "core/spec.h"
 
 #define ROWS(X)                                                                                                        \
     X(none)                                                                                                            \
@@ -19,4 +19,4 @@
 ROWS(DECLARE)
 const row *const pe_rows[] = { ROWS(POINT) };
 const int pe_row_count = COUNT_OF(pe_rows);
-_Static_assert(COUNT_OF(pe_rows) <= ROWS_MAX, "raise ROWS_MAX in core/row.h");
+_Static_assert(COUNT_OF(pe_rows) <= ROWS_MAX, "raise ROWS_MAX in core/spec.h");

@@ -68,7 +68,7 @@ static turn xpos_turn(const part *p, pe_side side, const int64_t *at, int64_t n)
 /* How far the logarithm of a magnitude may go, with room for the vector it multiplies; the first pair moves fastest. */
 static pe_status check(const part *p, pe_side side, pe_dtype type, const int64_t *at, pe_error *err)
 {
-    static const double most[DTYPE_COUNT] = { [PE_F32] = 80, [PE_F16] = 8, [PE_BF16] = 80, [PE_F64] = 600 };
+    static const double most[PE_BOOL + 1] = { [PE_F32] = 80, [PE_F16] = 8, [PE_BF16] = 80, [PE_F64] = 600 };
     if (fabs(exponent_of(p, side, at[0], 0)) > most[type])
         return pe_fail(err, PE_ERR_POSITION,
                        "xpos: position %" PRId64 " is too far from centre %" PRId64

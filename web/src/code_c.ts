@@ -36,7 +36,7 @@ const bias = (s: Readonly<State>): string => `
     /* What is added to the scores, on this side of their scale. */
     pe_stage stage = pe_encoding_hooks_at(e, PE_BEFORE_SCALE) & PE_HOOK_BIAS ? PE_BEFORE_SCALE : PE_AFTER_SCALE;
     float *score = calloc((size_t)(n * ${s.heads} * n), sizeof *score); /* (queries, heads, keys) */
-    pe_tile tile = { .score = pe_view_of(score, PE_F32, 1, n, ${s.heads}, n), .q_at = where, .k_at = where };
+    pe_tile tile = PE_MAKE(pe_tile, .score = pe_view_of(score, PE_F32, 1, n, ${s.heads}, n), .q_at = where, .k_at = where);
     if (pe_encoding_bias(e, stage, params, &tile, &err))
         return fail(&err);
     show("bias", score + ${s.heads} * n, n);
