@@ -166,8 +166,11 @@ static void new_parameters_are_taken_over(void **state)
         pe_plan *plan = plan_of(&c, 1200, 0);
         for (int64_t i = 0; i < c.params.count; i++)
             c.w[i] = (float)(c.w[i] * 0.75);
+        pe_run old = PE_MAKE(pe_run, .plan = plan, .work = c.work, .work_bytes = c.bytes);
+        assert_ok(pe_reference_forward(c.e, &c.a, &old, &err)); /* the definition takes the plan's too */
+        forward_with(&c, &t, plan);                             /* has a copy of the old ones */
+        twin_compare(&c, &t, "old parameters");
         case_forward(&c);
-        forward_with(&c, &t, plan); /* has a copy of the old ones */
         if (!twin_fault(&c, &t).found)
             fail_msg("%s: the plan had no copy of its parameters", specs[n]);
         pe_run run = case_run(&c, NULL, NULL, 0);

@@ -281,14 +281,6 @@ static pe_status check_mask(call *c, pe_error *err)
     return check_mask_view(c, &m->additive, "mask.additive", TYPES_FLOAT, err);
 }
 
-static const part *turning_part(const pe_encoding *e)
-{
-    for (int i = 0; i < e->parts; i++)
-        if (e->part[i].row->turn)
-            return &e->part[i];
-    return NULL;
-}
-
 static pe_status check_keys(call *c, pe_error *err)
 {
     pe_attention *a = &c->a;
@@ -336,9 +328,10 @@ static bool takes_fractions(const call *c)
 pe_status call_open(call *c, const pe_encoding *e, const pe_attention *given, const pe_run *run, pe_error *err)
 {
     CHECK_POINTER(pe_encoding, e, "the encoding");
-    *c = (call){ .e = e, .turns = turning_part(e) };
+    *c = (call){ .e = e, .turns = turning(e, PE_QUERY) };
     CHECK_STRUCT(pe_attention, &c->a, given, "the attention problem");
     TRY(check_run(&c->run, run, err));
+    TRY(plan_check(c->run.plan, e, &c->run, err));
     pe_attention *a = &c->a;
     c->scale = a->scale != 0 ? a->scale : e->scale;
     TRY(check_view(&a->q, "q", (extent){ -1, -1, e->shape.heads, e->shape.head_dim }, READS, err));

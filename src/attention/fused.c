@@ -326,7 +326,6 @@ pe_status fused_open(fused_call *f, const pe_encoding *e, const pe_attention *a,
                      pe_error *err)
 {
     TRY(call_open(&f->c, e, a, run, err));
-    TRY(plan_check(f->c.run.plan, e, &f->c.run, err));
     TRY(check_types(&f->c, err));
     TRY(check_numbers(&f->c, err));
     int workers = pool_workers(f->c.run.pool);

@@ -215,7 +215,6 @@ const pe_lowered_lookup *lookups_form(const fused *f, int n);
 bool levels_form(const fused *f, int n, pe_lowered_level *out);
 
 /* ------------------------------------------------ plan.c */
-pe_status plan_check(const pe_plan *plan, const pe_encoding *e, pe_run *run, pe_error *err); /* NULL is fine */
 const fused *plan_shell(const pe_plan *plan, const fused *f); /* whose tables this call may take over; NULL: none */
 
 /* fused.c */

@@ -51,14 +51,6 @@ static pe_status check_plan(const pe_encoding *e, int64_t behind, int64_t ahead,
     return PE_OK;
 }
 
-static const part *turning_part(const pe_encoding *e)
-{
-    for (int n = 0; n < e->parts; n++)
-        if (e->part[n].row->turn)
-            return &e->part[n];
-    return NULL;
-}
-
 static const part *counting_part(const pe_encoding *e)
 {
     for (int n = 0; n < e->parts; n++)
@@ -75,7 +67,7 @@ static int64_t pair_axes(const part *p)
 
 static pe_status plan_allocate(pe_plan *plan, pe_error *err)
 {
-    const part *turns = turning_part(plan->e), *counts = counting_part(plan->e);
+    const part *turns = turning(plan->e, PE_QUERY), *counts = counting_part(plan->e);
     int64_t used = 0, pairs = turns ? turns->pairs * trained_heads(turns) * pair_axes(turns) : 0;
     int64_t counted = counts ? counts->tensor[counts->count.table].count : 0;
     shell_open(plan);
@@ -96,7 +88,7 @@ static pe_status plan_allocate(pe_plan *plan, pe_error *err)
 
 static void tell_rotation(pe_plan *plan)
 {
-    const part *p = turning_part(plan->e);
+    const part *p = turning(plan->e, PE_QUERY);
     if (!p)
         return;
     pe_lowered *form = &plan->form;

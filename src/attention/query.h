@@ -61,6 +61,9 @@ typedef struct problem {
     work *m; /* of the reference */
 } problem;
 
+/* plan.c: a plan is of this encoding, and the run has its parameters; NULL is fine */
+pe_status plan_check(const pe_plan *plan, const pe_encoding *e, pe_run *run, pe_error *err);
+
 /* call.c: checks a whole call, once */
 pe_status call_open(call *c, const pe_encoding *e, const pe_attention *a, const pe_run *run, pe_error *err);
 pe_status call_outputs(call *c, bool written, pe_error *err); /* out, lse, scores, probabilities */
