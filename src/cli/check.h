@@ -124,7 +124,7 @@ typedef struct suspect {
 void suspect_start(suspect *s, const check_data *d);
 void suspect_set(suspect *s, const char *key, const char *value);
 void suspect_set_number(suspect *s, const char *key, double value);
-void suspect_say(suspect *s, const char *format, ...) CLI_PRINTF(2, 3);
+PRINTF(2, 3) void suspect_say(suspect *s, const char *format, ...);
 bool suspect_make(suspect *s, const check_data *d); /* false: no such encoding, or it does not suit the data */
 void suspect_free(suspect *s);
 

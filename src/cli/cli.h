@@ -2,20 +2,16 @@
  *
  * The tool: one file per verb, one table of verbs (verbs.c). Help is printed from that table and nothing else.
  *
- * Results go to stdout, messages to stderr. There is no colour but in pictures (draw_screen_of minds NO_COLOR).
+ * A verb fills a tree of results (result/result.h); cli_main writes it in the form that was asked for. Messages go to
+ * stderr.
  */
 #ifndef POSENC_CLI_H
 #define POSENC_CLI_H
 
 #include "posenc.h"
+#include "result/result.h"
 
 #include <stdio.h>
-
-#if defined __GNUC__
-#define CLI_PRINTF(text, args) __attribute__((format(printf, text, args)))
-#else
-#define CLI_PRINTF(text, args)
-#endif
 
 #define CLI_COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 #define CLI_OPTIONS_MAX 40
@@ -36,8 +32,16 @@ int cli_main(int argc, char **argv);
 
 /* ---------------------------------------------------------------- the table */
 
-/* CLI_PATH: files or folders that have a name, so - is none. */
-typedef enum cli_kind { CLI_FLAG, CLI_INT, CLI_CHOICE, CLI_TEXT, CLI_FILE_IN, CLI_FILE_OUT, CLI_PATH } cli_kind;
+typedef enum cli_kind {
+    CLI_FLAG,
+    CLI_INT,
+    CLI_CHOICE,
+    CLI_TEXT,
+    CLI_FILE_IN,
+    CLI_FILE_OUT,
+    CLI_PATH,       /* files or folders that have a name, so - is none */
+    CLI_RESULT_FILE /* the file that the result goes to, in the form that its ending names */
+} cli_kind;
 
 typedef struct cli_option {
     const char *name; /* without its dashes */
@@ -60,13 +64,14 @@ typedef struct cli_verb {
     const char *summary;  /* one line */
     const char *operands; /* "SPEC", "[NAME]", "FILE", "a|b", ""; completion knows what to offer for them */
     int operands_min, operands_max;
-    const char *notes;             /* lines after the options; NULL: none */
-    void (*print_notes)(FILE *to); /* more of them, from a table; NULL: none */
+    const char *notes;              /* paragraphs after the options, a line each; NULL: none */
+    void (*add_notes)(result *out); /* more of them, from a table; NULL: none */
     const cli_option *options;
     int option_count;
     const cli_example *examples;
     int example_count;
-    cli_exit (*run)(const cli_args *a);
+    /* Fills out. What is in it is written where the code is CLI_OK, CLI_NO or CLI_STOPPED. */
+    cli_exit (*run)(const cli_args *a, result *out);
 } cli_verb;
 
 extern const cli_verb *const cli_verbs[];
@@ -77,6 +82,18 @@ extern const int cli_verb_count;
     {                                                                                                                  \
         "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the result as JSON"                                              \
     }
+/* Of a verb whose whole result is its tree. */
+#define CLI_OPTIONS_RESULT                                                                                             \
+    { "as", 0, CLI_CHOICE, "text|json|csv|md|html", NULL, 0, 0, "print the result in this form" },                     \
+        { "out",                                                                                                       \
+          'o',                                                                                                         \
+          CLI_RESULT_FILE,                                                                                             \
+          "FILE",                                                                                                      \
+          NULL,                                                                                                        \
+          0,                                                                                                           \
+          0,                                                                                                           \
+          "write the result to this file, in the form of its ending: .txt .json .csv .md .html" },                     \
+        CLI_OPTION_JSON
 #define CLI_OPTION_OUT                                                                                                 \
     {                                                                                                                  \
         "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the array to this .npy; without it: print"                \
@@ -134,9 +151,9 @@ int cli_choice(const cli_args *a, const char *name);       /* index; -1: no valu
 /* ---------------------------------------------------------------- messages (message.c) */
 
 /* Notes and failures hold no control characters, whatever file their words came from. */
-void cli_note(const cli_args *a, const char *format, ...) CLI_PRINTF(2, 3);
+PRINTF(2, 3) void cli_note(const cli_args *a, const char *format, ...);
 /* Prints and returns code. */
-cli_exit cli_fail(const cli_args *a, cli_exit code, const char *format, ...) CLI_PRINTF(3, 4);
+PRINTF(3, 4) cli_exit cli_fail(const cli_args *a, cli_exit code, const char *format, ...);
 /* Prints err's sentence, after "file: " unless file is NULL. Returns code, or CLI_SYSTEM where the status says so. */
 cli_exit cli_fail_from(const cli_args *a, cli_exit code, const char *file, const pe_error *err);
 /* The spec has none of the hooks this verb serves: says which verb fits. */
@@ -159,13 +176,12 @@ bool cli_read_length(const char *text, int64_t trained, int64_t *out);
 
 /* ---------------------------------------------------------------- help (help.c) */
 
-void cli_help(FILE *to);
-void cli_help_verb(FILE *to, const cli_verb *v);
-#define CLI_VALUE_NOTES_MAX 2
-int cli_value_notes(const cli_verb *v, const char *out[CLI_VALUE_NOTES_MAX]); /* what N and FILE may be; the count */
-extern const cli_option cli_option_help;                                      /* which every verb has */
-const char *cli_exit_text(cli_exit code);
-const cli_verb *cli_find_verb(const char *name); /* NULL: none */
-cli_exit cli_unknown_verb(const char *name);     /* says so, and what may be meant */
+void cli_help(result *out);                           /* of the tool */
+void cli_manual(result *out, const cli_verb *v);      /* NULL: of the tool */
+void cli_help_verb(result *out, const cli_verb *v);   /* of a verb */
+cli_exit cli_print_help(FILE *to, const cli_verb *v); /* NULL: of the tool */
+extern const cli_option cli_option_help;              /* which every verb has */
+const cli_verb *cli_find_verb(const char *name);      /* NULL: none */
+cli_exit cli_unknown_verb(const char *name);          /* says so, and what may be meant */
 
 #endif

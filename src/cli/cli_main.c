@@ -3,22 +3,109 @@
  * The whole tool as a function: no state is kept between calls, and nothing is left to free. */
 #include "cli/cli.h"
 
+#include "draw/draw.h"
+#include "io/io.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
-static cli_exit run(int argc, char **argv)
+/* ---------------------------------------------------------------- writing the result */
+
+typedef struct writing {
+    const result *tree;
+    result_form form;
+    result_page page;
+} writing;
+
+static pe_status write_result(FILE *to, const void *with, pe_error *err)
+{
+    const writing *w = with;
+    return result_write(to, w->tree, w->form, &w->page, err);
+}
+
+/* The file of a verb whose -o takes its result; NULL: none, or stdout. */
+static const char *result_file(const cli_args *a)
+{
+    for (int i = 0; i < a->verb->option_count; i++)
+        if (a->verb->options[i].kind == CLI_RESULT_FILE && a->given[i] && strcmp(a->text[i], "-"))
+            return a->text[i];
+    return NULL;
+}
+
+/* What was asked for in words goes before the ending of a file. */
+static cli_exit find_form(const cli_args *a, result_form *form)
+{
+    static const result_form as[] = { RESULT_AS_TEXT, RESULT_AS_JSON, RESULT_AS_CSV, RESULT_AS_MARKDOWN,
+                                      RESULT_AS_HTML };
+    const char *file = result_file(a);
+    int choice = cli_choice(a, "as");
+    *form = cli_given(a, "json") ? RESULT_AS_JSON : choice >= 0 ? as[choice] : RESULT_AS_TEXT;
+    if (file && !cli_given(a, "json") && choice < 0)
+        *form = result_form_of(file);
+    if (*form == RESULT_FORMS)
+        return cli_fail(a, CLI_USAGE, "-o is %s; needs a name that ends in .txt, .json, .csv, .md or .html", file);
+    return CLI_OK;
+}
+
+static cli_exit write_file(const cli_args *a, const writing *w, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    char folder[4096] = ".";
+    pe_error err;
+    if (slash && (size_t)(slash - file) >= sizeof folder - 1)
+        return cli_fail(a, CLI_USAGE, "-o is %zu bytes long; needs less than %zu", strlen(file), sizeof folder);
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", slash == file ? 1 : (int)(slash - file), file);
+    if (io_make_file(folder, slash ? slash + 1 : file, write_result, w, &err))
+        return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
+    cli_note(a, "wrote %s", file);
+    return CLI_OK;
+}
+
+static cli_exit write_stdout(const cli_args *a, writing *w)
+{
+    pe_error err;
+    draw_screen screen = draw_screen_of(stdout);
+    w->page = (result_page){ .columns = screen.is_terminal ? screen.columns : 0,
+                             .colour = screen.colour,
+                             .ascii = screen.is_terminal && screen.glyphs == GLYPHS_ASCII };
+    return write_result(stdout, w, &err) ? cli_fail_from(a, CLI_USAGE, NULL, &err) : CLI_OK;
+}
+
+/* ---------------------------------------------------------------- running a verb */
+
+static cli_exit run_verb(const cli_args *a)
+{
+    writing w = { .form = RESULT_AS_TEXT };
+    cli_exit code = find_form(a, &w.form);
+    if (code)
+        return code;
+    result *tree = result_new();
+    if (!tree)
+        return cli_fail(a, CLI_SYSTEM, "no memory for the result");
+    w.tree = tree;
+    code = a->verb->run(a, tree);
+    bool stands = code == CLI_OK || code == CLI_NO || code == CLI_STOPPED;
+    if (stands && !result_is_empty(tree)) {
+        const char *file = result_file(a);
+        cli_exit written = file ? write_file(a, &w, file) : write_stdout(a, &w);
+        code = written ? written : code;
+    }
+    result_free(tree);
+    return code;
+}
+
+static cli_exit run_tool(int argc, char **argv)
 {
     cli_args args;
     const char *word = argc > 1 ? argv[1] : NULL;
     if (!word) {
-        cli_help(stderr);
+        cli_print_help(stderr, NULL);
         return CLI_USAGE;
     }
-    if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-        cli_help(stdout);
-        return CLI_OK;
-    }
+    if (!strcmp(word, "--help") || !strcmp(word, "-h"))
+        return cli_print_help(stdout, NULL);
     if (!strcmp(word, "--version")) {
         printf("posenc %s\n", pe_version());
         return CLI_OK;
@@ -29,11 +116,7 @@ static cli_exit run(int argc, char **argv)
     cli_exit code = cli_parse(&args, verb, argc - 2, argv + 2);
     if (code)
         return code;
-    if (args.help) {
-        cli_help_verb(stdout, verb);
-        return CLI_OK;
-    }
-    return verb->run(&args);
+    return args.help ? cli_print_help(stdout, verb) : run_verb(&args);
 }
 
 int cli_main(int argc, char **argv)
@@ -41,7 +124,7 @@ int cli_main(int argc, char **argv)
 #ifdef SIGXFSZ
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write that fails */
 #endif
-    cli_exit code = run(argc, argv);
+    cli_exit code = run_tool(argc, argv);
     if (fflush(stdout) || ferror(stdout)) {
         fprintf(stderr, "posenc: cannot write to stdout: %s\n", strerror(errno));
         return CLI_SYSTEM;

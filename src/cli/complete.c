@@ -65,7 +65,7 @@ void complete_operands(FILE *to, const cli_verb *v)
 
 bool complete_takes_file(const cli_option *o)
 {
-    return o->kind == CLI_FILE_IN || o->kind == CLI_FILE_OUT || o->kind == CLI_PATH;
+    return o->kind == CLI_FILE_IN || o->kind >= CLI_FILE_OUT;
 }
 
 void complete_quoted(FILE *to, const char *text, const char *escape, const char *also)

@@ -98,7 +98,7 @@ static void side_json(json_out *j, const char *key, const zoo_model *m, const zo
     out_close(j, '}');
 }
 
-static void result_json(json_out *j, const diff_result *r)
+static void keys_json(json_out *j, const diff_result *r)
 {
     out_open(j, "keys", '[');
     for (int i = 0; i < r->keys; i++) {
@@ -136,7 +136,7 @@ static void class_json(json_out *j, const diff_model *d, const diff_class *c)
     out_bool(j, "same", diff_same(&c->result) && c->window_a == c->window_b);
     out_bool(j, "same_layout", !c->result.layout);
     out_bool(j, "same_cache_layout", !c->result.cache);
-    result_json(j, &c->result);
+    keys_json(j, &c->result);
     out_close(j, '}');
 }
 

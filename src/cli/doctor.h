@@ -31,7 +31,7 @@ typedef struct doctor_report {
 
 /* The group of the facts to come, and how its flags are said: "on", "off". */
 void doctor_group(doctor_report *r, const char *group, const char *yes, const char *no);
-void doctor_text(doctor_report *r, const char *name, const char *format, ...) CLI_PRINTF(3, 4);
+PRINTF(3, 4) void doctor_text(doctor_report *r, const char *name, const char *format, ...);
 void doctor_int(doctor_report *r, const char *name, int64_t number, const char *unit);
 void doctor_flag(doctor_report *r, const char *name, bool on, const char *why); /* why "": nothing to say */
 void doctor_print(const doctor_report *r);

@@ -138,8 +138,8 @@ static void print_method(const extend_job *j, int i)
 
 static void print_methods(const extend_job *j)
 {
-    printf("\n  %-9s %-16s %-17s %-9s short prompts, within %" PRId64 "\n", "method", "number", "pairs leave",
-           "logits", j->x.trained);
+    printf("\n  %-9s %-16s %-17s %-9s short prompts, within %" PRId64 "\n", "method", "number", "pairs leave", "logits",
+           j->x.trained);
     for (int i = 0; i < extend_method_count; i++)
         print_method(j, i);
 }

@@ -1,71 +1,77 @@
 /* SPDX-License-Identifier: MIT
  *
- * Help, from the table of verbs: examples first, then options, then exit codes. */
+ * Help, from the table of verbs: examples first, then options, notes and exit codes. The same tree makes the manual
+ * page, and what posenc help --json prints. */
 #include "cli/cli.h"
+
+#include "io/columns.h"
 
 #include <string.h>
 
+const cli_option cli_option_help = { "help", 'h', CLI_FLAG, NULL, NULL, 0, 0, "print this text" };
+
+/* The only list of the exit codes. */
 static const char *const exit_text[CLI_EXIT_COUNT] = {
-    [CLI_OK] = "done",
-    [CLI_NO] = "done, and the answer is no",
+    [CLI_OK] = "success",
+    [CLI_NO] = "success, and the answer is no: a difference, a failed check or a broken claim",
     [CLI_USAGE] = "the command line or the spec is wrong",
     [CLI_INPUT] = "an input file is wrong: its format, shape or values",
     [CLI_SYSTEM] = "a file cannot be read or written, or memory is short",
-    [CLI_STOPPED] = "stopped by Ctrl-C, and what there is was saved or shown (race, eval)",
+    [CLI_STOPPED] = "stopped by Ctrl-C; finished work was saved or shown (race, eval)",
 };
 
-static void print_exit_codes(FILE *to)
+static void add_exit_codes(result *out)
 {
-    fputs("\nExit codes\n", to);
-    for (int i = 0; i < CLI_EXIT_COUNT; i++)
-        fprintf(to, "  %d  %s\n", i, exit_text[i]);
-}
-
-static void print_example(FILE *to, const cli_example *e)
-{
-    fprintf(to, "  %s\n      %s\n", e->command, e->what);
-}
-
-#define HELP_COLUMN 26
-#define HELP_MARGIN 98
-
-/* What an option takes: choices go on in further lines, below the first. Returns the column after it. */
-static int print_value(FILE *to, const char *value, int column)
-{
-    int indent = column;
-    while (*value) {
-        int n = (int)strcspn(value, "|");
-        n += value[n] == '|';
-        if (column > indent && column + n > HELP_MARGIN) {
-            fprintf(to, "\n%*s", indent, "");
-            column = indent;
-        }
-        column += fprintf(to, "%.*s", n, value);
-        value += n;
+    char code[12];
+    result_open(out, RESULT_RECORD, NULL, "Exit codes");
+    for (int i = 0; i < CLI_EXIT_COUNT; i++) {
+        snprintf(code, sizeof code, "%d", i);
+        result_text(out, NULL, code, exit_text[i]);
     }
-    return column;
+    result_close(out);
 }
 
-static void print_option(FILE *to, const cli_option *o)
+/* ---------------------------------------------------------------- a verb */
+
+static void add_example(result *out, const cli_example *e)
 {
-    char dash[] = "-?, ";
-    dash[1] = o->letter;
-    int column = fprintf(to, "  %s--%s%s", o->letter ? dash : "    ", o->name, o->value ? " " : "");
-    if (o->value)
-        column = print_value(to, o->value, column);
-    if (column >= HELP_COLUMN) {
-        putc('\n', to);
-        column = 0;
-    }
-    fprintf(to, "%*s%s", HELP_COLUMN - column, "", o->help);
+    result_open(out, RESULT_RECORD, NULL, e->command);
+    result_shown(out, "%s", e->what);
+    result_below(out);
+    result_text(out, "command", NULL, e->command);
+    result_text(out, "what", NULL, e->what);
+    result_close(out);
+}
+
+static void add_examples(result *out, const cli_verb *v)
+{
+    result_open(out, RESULT_LIST, "examples", "Examples");
+    for (int i = 0; i < v->example_count; i++)
+        add_example(out, &v->examples[i]);
+    result_close(out);
+}
+
+/* For people "-n, --count N"; choices as they are. */
+static void add_option(result *out, const cli_option *o)
+{
+    static const char *const kind[] = { "flag", "int", "choice", "text", "file-in", "file-out", "path", "file-out" };
+    const char letter[2] = { o->letter, 0 };
+    char dash[8] = "", label[400];
+    if (o->letter)
+        snprintf(dash, sizeof dash, "-%s, ", letter);
+    snprintf(label, sizeof label, "%s--%s%s%s", dash, o->name, o->value ? " " : "", o->value ? o->value : "");
+    result_open(out, RESULT_RECORD, NULL, label);
     if (o->fallback)
-        fprintf(to, " (%s)", o->fallback);
-    putc('\n', to);
-}
-
-const char *cli_exit_text(cli_exit code)
-{
-    return exit_text[code];
+        result_shown(out, "%s (default: %s)", o->help, o->fallback);
+    else
+        result_shown(out, "%s", o->help);
+    result_text(out, "name", NULL, o->name);
+    result_text(out, "letter", NULL, o->letter ? letter : NULL);
+    result_text(out, "kind", NULL, kind[o->kind]);
+    result_text(out, "value", NULL, o->value);
+    result_text(out, "default", NULL, o->fallback);
+    result_text(out, "help", NULL, o->help);
+    result_close(out);
 }
 
 static bool takes(const cli_verb *v, cli_kind kind)
@@ -76,52 +82,133 @@ static bool takes(const cli_verb *v, cli_kind kind)
     return false;
 }
 
-int cli_value_notes(const cli_verb *v, const char *out[CLI_VALUE_NOTES_MAX])
+static void add_options(result *out, const cli_verb *v)
 {
-    int count = 0;
-    if (takes(v, CLI_INT))
-        out[count++] = "N may have a unit: 32k is 32768, 1M is 1048576, 1G is 2^30";
-    if (takes(v, CLI_FILE_IN))
-        out[count++] = "FILE may be -: stdin (for one option), or stdout";
-    return count;
-}
-
-const cli_option cli_option_help = { "help", 'h', CLI_FLAG, NULL, NULL, 0, 0, "this text" };
-
-void cli_help_verb(FILE *to, const cli_verb *v)
-{
-    const char *note[CLI_VALUE_NOTES_MAX];
-    int note_count = cli_value_notes(v, note);
-    fputs("Examples\n", to);
-    for (int i = 0; i < v->example_count; i++)
-        print_example(to, &v->examples[i]);
-    fprintf(to, "\nposenc %s%s%s [options]\n  %s\n\nOptions\n", v->name, *v->operands ? " " : "", v->operands,
-            v->summary);
+    result_open(out, RESULT_RECORD, NULL, "Options");
+    result_open(out, RESULT_LIST, "options", NULL);
     for (int i = 0; i < v->option_count; i++)
-        print_option(to, &v->options[i]);
-    print_option(to, &cli_option_help);
-    for (int i = 0; i < note_count; i++)
-        fprintf(to, "  %s\n", note[i]);
-    if (v->notes)
-        fprintf(to, "\n%s", v->notes);
-    if (v->print_notes) {
-        putc('\n', to);
-        v->print_notes(to);
-    }
-    print_exit_codes(to);
+        add_option(out, &v->options[i]);
+    add_option(out, &cli_option_help);
+    result_close(out);
+    if (takes(v, CLI_INT))
+        result_text(out, NULL, "", "N may have a unit: 32k is 32768, 1M is 1048576, 1G is 2^30.");
+    if (takes(v, CLI_FILE_IN))
+        result_text(out, NULL, "", "FILE may be -: stdin (for one option), or stdout.");
+    result_close(out);
 }
 
-void cli_help(FILE *to)
+static void add_notes(result *out, const cli_verb *v)
 {
-    fputs("Examples\n", to);
-    for (int i = 0; i < cli_verb_count; i++)
-        print_example(to, &cli_verbs[i]->examples[0]);
-    fputs("\nposenc VERB [options]\n  Every position encoding for Transformers.\n\nVerbs\n", to);
-    for (int i = 0; i < cli_verb_count; i++)
-        fprintf(to, "  %-12s%s\n", cli_verbs[i]->name, cli_verbs[i]->summary);
-    fputs("\nOptions\n  VERB --help  examples and options of a verb\n  --version    the version\n", to);
-    print_exit_codes(to);
+    result_open(out, RESULT_RECORD, NULL, v->notes ? "Notes" : NULL);
+    result_text(out, "notes", "", v->notes);
+    result_close(out);
+    if (v->add_notes)
+        v->add_notes(out);
 }
+
+static void add_usage(result *out, const char *name, const char *operands, const char *summary)
+{
+    result_open(out, RESULT_RECORD, NULL, "Usage");
+    result_say(out, NULL, "", "posenc %s%s%s [options]", name, *operands ? " " : "", operands);
+    result_say(out, NULL, "", "%s", summary);
+    result_close(out);
+}
+
+void cli_help_verb(result *out, const cli_verb *v)
+{
+    result_text(out, "name", NULL, v->name);
+    result_text(out, "summary", NULL, v->summary);
+    result_text(out, "operands", NULL, v->operands);
+    add_examples(out, v);
+    add_usage(out, v->name, v->operands, v->summary);
+    add_options(out, v);
+    add_notes(out, v);
+    add_exit_codes(out);
+}
+
+/* ---------------------------------------------------------------- the tool */
+
+static const char about[] = "every position encoding for Transformers, exact and fast";
+
+static void add_first_examples(result *out)
+{
+    result_open(out, RESULT_LIST, NULL, "Examples");
+    for (int i = 0; i < cli_verb_count; i++)
+        add_example(out, &cli_verbs[i]->examples[0]);
+    result_close(out);
+}
+
+static void add_verbs(result *out)
+{
+    result_open(out, RESULT_RECORD, NULL, "Verbs");
+    for (int i = 0; i < cli_verb_count; i++)
+        result_text(out, NULL, cli_verbs[i]->name, cli_verbs[i]->summary);
+    result_close(out);
+    result_open(out, RESULT_RECORD, NULL, "Options");
+    result_text(out, NULL, "VERB --help", "print the examples and options of a verb");
+    result_text(out, NULL, "--version", "print the version");
+    result_close(out);
+}
+
+void cli_help(result *out)
+{
+    add_first_examples(out);
+    add_usage(out, "VERB", "", about);
+    add_verbs(out);
+    add_exit_codes(out);
+}
+
+cli_exit cli_print_help(FILE *to, const cli_verb *v)
+{
+    pe_error err = { 0 };
+    result *tree = result_new();
+    if (tree && v)
+        cli_help_verb(tree, v);
+    else if (tree)
+        cli_help(tree);
+    bool failed = !tree || result_write(to, tree, RESULT_AS_TEXT, &(result_page){ 0 }, &err);
+    result_free(tree);
+    if (failed)
+        fputs("posenc: no memory for the help\n", stderr);
+    return failed ? CLI_SYSTEM : CLI_OK;
+}
+
+/* ---------------------------------------------------------------- the manual */
+
+static void add_name(result *out, const char *name, const char *summary)
+{
+    result_open(out, RESULT_RECORD, NULL, "Name");
+    result_say(out, NULL, "", "%s - %s", name, summary);
+    result_close(out);
+}
+
+void cli_manual(result *out, const cli_verb *v)
+{
+    char name[80];
+    snprintf(name, sizeof name, "posenc%s%.60s", v ? "-" : "", v ? v->name : "");
+    result_title(out, 0, "%s %s", name, pe_version());
+    add_name(out, name, v ? v->summary : about);
+    result_open(out, RESULT_RECORD, NULL, "Synopsis");
+    result_say(out, NULL, "", "posenc %s%s%s [options]", v ? v->name : "VERB", v && *v->operands ? " " : "",
+               v ? v->operands : "");
+    result_close(out);
+    if (v) {
+        add_options(out, v);
+        add_notes(out, v);
+        add_examples(out, v);
+    } else {
+        add_verbs(out);
+        add_first_examples(out);
+    }
+    add_exit_codes(out);
+    result_open(out, RESULT_RECORD, NULL, "See also");
+    for (int i = -1; i < cli_verb_count; i++)
+        if (i < 0 ? v != NULL : !v)
+            result_say(out, NULL, "", "posenc%s%s(1)", i < 0 ? "" : "-", i < 0 ? "" : cli_verbs[i]->name);
+    result_close(out);
+}
+
+/* ---------------------------------------------------------------- verbs by name */
 
 const cli_verb *cli_find_verb(const char *name)
 {
@@ -139,6 +226,8 @@ cli_exit cli_unknown_verb(const char *name)
     for (int i = 0; i < count; i++)
         names[i] = cli_verbs[i]->name;
     cli_did_you_mean(hint, "", name, names, count);
-    fprintf(stderr, "posenc: unknown verb %s%s (see posenc --help)\n", name, hint);
+    fputs("posenc: unknown verb ", stderr);
+    columns_print(&(columns_out){ stderr, 0, false }, name);
+    fprintf(stderr, "%s (see posenc --help)\n", hint);
     return CLI_USAGE;
 }

@@ -12,8 +12,8 @@ int page_print_to(FILE *to, const char *text, int length);
 /* Words, broken at the right margin; lines after the first start at column indent, where the first is taken to be. */
 void page_wrapped(const char *text, int indent);
 /* "  label     text", the text from column indent on. */
-void page_field(const char *label, int indent, const char *format, ...) CLI_PRINTF(3, 4);
-void page_title(const char *format, ...) CLI_PRINTF(1, 2); /* after an empty line */
+PRINTF(3, 4) void page_field(const char *label, int indent, const char *format, ...);
+PRINTF(1, 2) void page_title(const char *format, ...); /* after an empty line */
 
 /* A number for a sentence: whole ones in full, others to a few digits. */
 typedef struct page_text {

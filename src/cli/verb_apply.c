@@ -197,8 +197,9 @@ static cli_exit work(cli_job *j)
     return job_finish(j, fields, preview);
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit apply_verb(const cli_args *a, result *out)
 {
+    (void)out;
     return job_run(a, work);
 }
 
@@ -213,5 +214,5 @@ const cli_verb cli_verb_apply = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = apply_verb,
 };

@@ -131,8 +131,9 @@ static cli_exit work(cli_job *j)
     return job_finish(j, fields, preview);
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit bias_verb(const cli_args *a, result *out)
 {
+    (void)out;
     return job_run(a, work);
 }
 
@@ -147,5 +148,5 @@ const cli_verb cli_verb_bias = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = bias_verb,
 };

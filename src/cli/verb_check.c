@@ -207,22 +207,20 @@ static cli_exit work(cli_job *j)
     return code;
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit check_verb(const cli_args *a, result *out)
 {
+    (void)out;
     return job_run(a, work);
 }
 
 /* The names, from the table of bugs. */
-static void notes(FILE *to)
+static void add_bugs(result *out)
 {
-    fputs("  Prints OK, or the name of a bug and the evidence (exit code 1):\n", to);
+    result_open(out, RESULT_RECORD, NULL, "Bugs");
     for (int i = 0; i < check_bug_count; i++)
-        fprintf(to, "    %-26s%s\n", check_bugs[i].id, check_bugs[i].about);
-    fprintf(to, "    %-26s%s\n", "not-finite", "the data holds a NaN or an infinity");
-    fputs("  A batch has one axis more, (B, T, H, D) or (B, H, T, D); each sequence has these positions.\n", to);
-    fputs("  With --cos, --head-dim N is the width of a head; by default all of it turns.\n", to);
-    fputs("  Data that fits the spec and most bugs, or untouched vectors, is CANNOT TELL (exit code 1).\n", to);
-    fputs("  float32 angles are no bug up to position 4096. A spec of several parts: only the one that rotates.\n", to);
+        result_text(out, NULL, check_bugs[i].id, check_bugs[i].about);
+    result_text(out, NULL, "not-finite", "the data holds a NaN or an infinity");
+    result_close(out);
 }
 
 const cli_verb cli_verb_check = {
@@ -230,10 +228,16 @@ const cli_verb cli_verb_check = {
     .summary = "what is wrong with an implementation: OK, or the name of the bug",
     .operands = "[SPEC]",
     .operands_max = 1,
-    .print_notes = notes,
+    .notes = "Prints OK, or the name of a bug and the evidence (exit code 1).\n"
+             "A batch has one axis more, (B, T, H, D) or (B, H, T, D); each sequence has these positions.\n"
+             "With --cos, --head-dim N is the head dimension; by default all of it is rotated.\n"
+             "Data that fits the spec and most bugs, or untouched vectors, is CANNOT TELL (exit code 1).\n"
+             "float32 angles are no bug up to position 4096. Of a spec of several parts, only the one that rotates is "
+             "checked.",
+    .add_notes = add_bugs,
     .options = options,
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = check_verb,
 };

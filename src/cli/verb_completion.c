@@ -2,17 +2,18 @@
  *
  * posenc completion: a script for a shell, from the table of verbs. */
 #include "cli/complete.h"
-#include "cli/made.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const cli_option options[] = { CLI_OPTION_JSON };
 static const cli_example examples[] = {
-    { "posenc completion bash > posenc.bash", "the Tab key knows verbs, options, encodings, after: source posenc.bash" },
+    { "posenc completion bash > posenc.bash",
+      "the Tab key knows verbs, options, encodings, after: source posenc.bash" },
     { "posenc completion zsh > _posenc", "into a folder of fpath" },
     { "posenc completion fish > posenc.fish", "into ~/.config/fish/completions" },
 };
-static const char notes[] = "  make install puts the three where bash, zsh and fish look for them.\n";
+static const char notes[] = "make install puts the three where bash, zsh and fish look for them.";
 
 typedef struct shell {
     const char *name, *file;
@@ -25,19 +26,29 @@ static const shell shells[] = {
     { "fish", "posenc.fish", complete_fish },
 };
 
-static void write(FILE *to, const void *about)
+static cli_exit add_script(const cli_args *a, result *out, const shell *s)
 {
-    ((const shell *)about)->write(to);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (to)
+        s->write(to);
+    bool done = to && !fclose(to);
+    result_text(out, "verb", NULL, a->verb->name);
+    result_text(out, "file", NULL, s->file);
+    result_code(out, "text", done ? text : "");
+    free(text);
+    return done ? CLI_OK : cli_fail(a, CLI_SYSTEM, "no memory for the script");
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit completion_verb(const cli_args *a, result *out)
 {
     const char *names[CLI_COUNT(shells)];
     char hint[80];
     for (int i = 0; i < CLI_COUNT(shells); i++) {
         names[i] = shells[i].name;
         if (!strcmp(names[i], a->operand[0]))
-            return made_print(a, shells[i].file, write, &shells[i]);
+            return add_script(a, out, &shells[i]);
     }
     return cli_fail(a, CLI_USAGE, "the shell is %s; needs one of %s%s", a->operand[0], a->verb->operands,
                     cli_did_you_mean(hint, "", a->operand[0], names, CLI_COUNT(shells)));
@@ -54,5 +65,5 @@ const cli_verb cli_verb_completion = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = completion_verb,
 };

@@ -210,8 +210,9 @@ static cli_exit work(convert_job *j)
     return CLI_OK;
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit convert_verb(const cli_args *a, result *out)
 {
+    (void)out;
     convert_job j = {
         .args = a, .in = a->operand[0], .file.fd = -1, .from = cli_choice(a, "from"), .to = cli_choice(a, "to")
     };
@@ -235,5 +236,5 @@ const cli_verb cli_verb_convert = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = convert_verb,
 };

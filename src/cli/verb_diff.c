@@ -148,8 +148,9 @@ static cli_exit compare(const cli_args *a, diff_model *d)
     return same ? CLI_OK : CLI_NO;
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit diff_verb(const cli_args *a, result *out)
 {
+    (void)out;
     zoo_model *side[2] = { NULL, NULL };
     diff_model d = { 0 };
     cli_exit code = open_both(side, a);
@@ -180,5 +181,5 @@ const cli_verb cli_verb_diff = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = diff_verb,
 };

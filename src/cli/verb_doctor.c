@@ -35,8 +35,9 @@ static void tool(doctor_report *r)
                 term && *term ? term : "");
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit doctor_verb(const cli_args *a, result *out)
 {
+    (void)out;
     doctor_report r = { .well = true };
     tool(&r);
     doctor_cpu(&r);
@@ -59,5 +60,5 @@ const cli_verb cli_verb_doctor = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = doctor_verb,
 };

@@ -104,8 +104,9 @@ static void print_end(json_out *j, bool json, int wrong, int seeing, bool starre
         printf("\nWithout an encoding attention is blind to order; with each of the other %d it is not.\n", seeing);
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit dogs_verb(const cli_args *a, result *out)
 {
+    (void)out;
     json_out j = out_start(stdout);
     bool json = cli_given(a, "json"), starred = false;
     int wrong = 0, seeing = 0;
@@ -133,5 +134,5 @@ const cli_verb cli_verb_dogs = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = dogs_verb,
 };

@@ -183,8 +183,9 @@ static cli_exit work(eval_job *j)
     return cli_given(j->args, "generate") ? eval_greedy(j) : measure(j);
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit eval_verb(const cli_args *a, result *out)
 {
+    (void)out;
     eval_job *j = calloc(1, sizeof *j);
     if (!j)
         return cli_fail(a, CLI_SYSTEM, "no memory");
@@ -211,5 +212,5 @@ const cli_verb cli_verb_eval = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = eval_verb,
 };

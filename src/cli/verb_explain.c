@@ -19,8 +19,9 @@ static const cli_example examples[] = {
     { "posenc explain config.json --json", "all of it as data, every pair" },
 };
 
-static cli_exit run(const cli_args *a)
+static cli_exit explain_verb(const cli_args *a, result *out)
 {
+    (void)out;
     pe_error err;
     explain_job job = { .layer = cli_given(a, "layer") ? cli_int(a, "layer") : -1,
                         .length = cli_int(a, "length"),
@@ -51,5 +52,5 @@ const cli_verb cli_verb_explain = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = explain_verb,
 };

@@ -135,8 +135,9 @@ static cli_exit work(outcome *o, const cli_args *a)
     return CLI_OK;
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit explore_verb(const cli_args *a, result *out)
 {
+    (void)out;
     outcome o = { 0 };
     cli_exit code = work(&o, a);
     free(o.page);
@@ -159,5 +160,5 @@ const cli_verb cli_verb_explore = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = explore_verb,
 };

@@ -130,8 +130,9 @@ static cli_exit work(extend_job *j)
     return answer(j);
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit extend_verb(const cli_args *a, result *out)
 {
+    (void)out;
     extend_job j = { .args = a };
     cli_exit code = work(&j);
     extend_plans_free(j.plan);
@@ -152,5 +153,5 @@ const cli_verb cli_verb_extend = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = extend_verb,
 };

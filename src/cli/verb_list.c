@@ -63,8 +63,9 @@ static cli_exit unknown(const cli_args *a, const char *name)
     return cli_fail(a, CLI_USAGE, "%s is a spec; give the name of one encoding", name);
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit list_verb(const cli_args *a, result *out)
 {
+    (void)out;
     const pe_info *only = a->operands ? find(a->operand[0]) : NULL;
     if (a->operands && !only)
         return unknown(a, a->operand[0]);
@@ -88,5 +89,5 @@ const cli_verb cli_verb_list = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = list_verb,
 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * posenc man: manual pages, from the table of verbs. */
-#include "cli/man.h"
-#include "io/json_out.h"
-#include "cli/made.h"
+#include "cli/cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const cli_option options[] = {
@@ -16,60 +15,60 @@ static const cli_example examples[] = {
     { "posenc man > posenc.1", "the page of the tool" },
     { "posenc man --list", "posenc, posenc-list, posenc-table and so on: each can be asked for" },
 };
-static const char notes[] = "  make install puts all of them where man looks.\n";
+static const char notes[] = "make install puts all of them where man looks.";
 static const char prefix[] = "posenc-";
 
-static void write(FILE *to, const void *about)
+static void add_names(result *out)
 {
-    man_page(to, about);
-}
-
-static void print_json(const cli_args *a)
-{
-    char name[80];
-    json_out j = out_start(stdout);
-    out_open(&j, NULL, '{');
-    out_text(&j, "verb", a->verb->name);
-    out_open(&j, "pages", '[');
-    out_text(&j, NULL, "posenc");
+    result_open(out, RESULT_LIST, "pages", NULL);
+    result_code(out, NULL, "posenc");
     for (int i = 0; i < cli_verb_count; i++) {
+        char name[80];
         snprintf(name, sizeof name, "%s%.60s", prefix, cli_verbs[i]->name);
-        out_text(&j, NULL, name);
+        result_code(out, NULL, name);
     }
-    out_close(&j, ']');
-    out_close(&j, '}');
+    result_close(out);
 }
 
-static void print_names(void)
+/* The page as a text, in a result of its own. */
+static cli_exit man_page(const cli_args *a, result *out, const cli_verb *v)
 {
-    puts("posenc");
-    for (int i = 0; i < cli_verb_count; i++)
-        printf("%s%s\n", prefix, cli_verbs[i]->name);
+    char *text = NULL;
+    size_t size = 0;
+    pe_error err = { 0 };
+    result *page = result_new();
+    FILE *to = page ? open_memstream(&text, &size) : NULL;
+    bool done = to != NULL;
+    if (done) {
+        cli_manual(page, v);
+        done = !result_write(to, page, RESULT_AS_MAN, NULL, &err);
+        done = !fclose(to) && done;
+    }
+    result_text(out, "verb", NULL, a->verb->name);
+    result_say(out, "file", NULL, "posenc%s%s.1", v ? "-" : "", v ? v->name : "");
+    result_code(out, "text", done ? text : "");
+    free(text);
+    result_free(page);
+    return done ? CLI_OK : cli_fail(a, CLI_SYSTEM, "no memory for the page");
 }
 
 /* "table", "posenc-table"; "posenc" is the tool's own. */
-static cli_exit run(const cli_args *a)
+static cli_exit man_verb(const cli_args *a, result *out)
 {
     const char *name = a->operands ? a->operand[0] : "posenc";
-    char file[80];
     if (cli_given(a, "list") && a->operands)
         return cli_fail(a, CLI_USAGE, "--list is of all pages; leave out the name, %s", name);
     if (cli_given(a, "list")) {
-        if (cli_given(a, "json"))
-            print_json(a);
-        else
-            print_names();
+        result_text(out, "verb", NULL, a->verb->name);
+        add_names(out);
         return CLI_OK;
     }
     if (!strcmp(name, "posenc"))
-        return made_print(a, "posenc.1", write, NULL);
+        return man_page(a, out, NULL);
     if (!strncmp(name, prefix, strlen(prefix)))
         name += strlen(prefix);
     const cli_verb *verb = cli_find_verb(name);
-    if (!verb)
-        return cli_unknown_verb(name);
-    snprintf(file, sizeof file, "%s%.60s.1", prefix, verb->name);
-    return made_print(a, file, write, verb);
+    return verb ? man_page(a, out, verb) : cli_unknown_verb(name);
 }
 
 const cli_verb cli_verb_man = {
@@ -82,5 +81,5 @@ const cli_verb cli_verb_man = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = man_verb,
 };

@@ -74,8 +74,9 @@ static cli_exit tell(const cli_args *a, const prove_report *r)
     return broken ? CLI_NO : failed && failed == r->lines && !r->subjects ? CLI_USAGE : CLI_OK;
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit prove_verb(const cli_args *a, result *out)
 {
+    (void)out;
     prove_report r = { .language =
                            cli_choice(a, "lang") < 0 ? language_of_environment() : (language)cli_choice(a, "lang") };
     const char *file = cli_text(a, "out");
@@ -105,5 +106,5 @@ const cli_verb cli_verb_prove = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = prove_verb,
 };

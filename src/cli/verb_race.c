@@ -49,11 +49,12 @@ static const cli_example examples[] = {
     { "posenc race --data copy --show-data", "what is learned, to look at" },
 };
 
-static void print_sources(FILE *to)
+static void add_sources(result *out)
 {
-    fputs("Data\n", to);
+    result_open(out, RESULT_RECORD, NULL, "Data");
     for (int i = 0; i < lab_source_count(); i++)
-        fprintf(to, "  %-10s%s\n", lab_source_at(i)->name, lab_source_at(i)->summary);
+        result_text(out, NULL, lab_source_at(i)->name, lab_source_at(i)->summary);
+    result_close(out);
 }
 
 /* Whose fault a failure is: the command line's before the start; then that of a folder to resume, of a loss that is not
@@ -132,8 +133,9 @@ static cli_exit show_data(const cli_args *a, const race *r)
     return CLI_OK;
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit race_verb(const cli_args *a, result *out)
 {
+    (void)out;
     race_asked *asked = calloc(1, sizeof *asked);
     race_words *words = calloc(1, sizeof *words);
     race *r = NULL;
@@ -162,6 +164,6 @@ const cli_verb cli_verb_race = {
     .example_count = CLI_COUNT(examples),
     .notes = "Ctrl-C finishes the step, saves, and reports what there is; a second one stops at once.\n"
              "A loss that is not finite stops the race with exit code 3; its last checkpoint stays.\n",
-    .print_notes = print_sources,
-    .run = run,
+    .add_notes = add_sources,
+    .run = race_verb,
 };

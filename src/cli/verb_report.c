@@ -84,8 +84,9 @@ static cli_exit work(const cli_args *a, const lab_results *r)
     return CLI_OK;
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit report_verb(const cli_args *a, result *out)
 {
+    (void)out;
     pe_error err;
     if (a->operands > 1 && !cli_given(a, "out"))
         return cli_fail(a, CLI_USAGE, "%d folders are given; say with -o FOLDER where their report goes", a->operands);
@@ -114,5 +115,5 @@ const cli_verb cli_verb_report = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = report_verb,
 };

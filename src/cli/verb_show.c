@@ -202,8 +202,9 @@ static cli_exit work(show_job *j)
     return CLI_OK;
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit show_verb(const cli_args *a, result *out)
 {
+    (void)out;
     show_job *j = calloc(1, sizeof *j);
     if (!j)
         return cli_fail(a, CLI_SYSTEM, "no memory for pictures");
@@ -229,5 +230,5 @@ const cli_verb cli_verb_show = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = show_verb,
 };

@@ -129,8 +129,9 @@ static cli_exit work(cli_job *j)
     return job_finish(j, fields, preview);
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit table_verb(const cli_args *a, result *out)
 {
+    (void)out;
     return job_run(a, work);
 }
 
@@ -144,5 +145,5 @@ const cli_verb cli_verb_table = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = table_verb,
 };

@@ -62,8 +62,9 @@ static void print(const cli_args *a, const walk *w)
     walk_text(stdout, w, columns < COLUMNS_MIN ? COLUMNS_MIN : columns, screen.glyphs == GLYPHS_ASCII);
 }
 
-static cli_exit run(const cli_args *a)
+static cli_exit walk_verb(const cli_args *a, result *out)
 {
+    (void)out;
     pe_error err;
     walk *w;
     walk_request r = { .dim = cli_int(a, "dim"),
@@ -99,5 +100,5 @@ const cli_verb cli_verb_walk = {
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
-    .run = run,
+    .run = walk_verb,
 };

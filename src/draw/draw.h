@@ -96,6 +96,7 @@ typedef struct draw_screen {
     draw_glyphs glyphs;
     bool colour; /* 24-bit */
     bool is_few; /* of 256: the nearest */
+    bool is_terminal;
 } draw_screen;
 /* Lines and areas as braille dots (or ASCII), cells as half blocks, text in the character cells it falls on. */
 pe_status draw_terminal(FILE *to, const draw *d, const draw_screen *screen, pe_error *err);

@@ -58,6 +58,7 @@ draw_screen draw_screen_of(FILE *stream)
     int fd = fileno(stream);
     if (fd < 0 || !isatty(fd))
         return s;
+    s.is_terminal = true;
     take_size(&s, fd);
     find_colour(&s);
     return s;

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A page of its own: no script, and nothing that is fetched. */
+#include "result/tree.h"
+
+#include "draw/page.h"
+
+#include <string.h>
+
+enum { ROOM = 4000 };
+
+static const char css[] =
+    ".good{color:var(--ink-6);font-weight:700}.bad{color:var(--ink-5);font-weight:700}"
+    ".doubt{color:var(--ink-8);font-weight:700}\n"
+    "dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;max-width:60rem;margin:.4rem 0}\n"
+    "dt{color:var(--faint)}dd{margin:0;overflow-wrap:anywhere}\n"
+    ".result td,.result th{text-align:left;white-space:normal;vertical-align:top}\n"
+    ".result td.number,.result th.number{text-align:right;white-space:nowrap}\n"
+    ".result td.below{border-bottom:0;padding:.1rem .6rem .1rem 2rem;max-width:60rem}\n";
+
+static const char *const tone_class[] = { "", "good", "bad", "doubt", "faint" };
+
+static void put_tagged(FILE *to, const char *open, const char *text, const char *close)
+{
+    fputs(open, to);
+    draw_escape(to, text);
+    fputs(close, to);
+}
+
+static void put_node(FILE *to, const node *n)
+{
+    char room[ROOM];
+    const char *text = node_text(n, room, sizeof room);
+    if (n->tone)
+        fprintf(to, "<span class=\"%s\">", tone_class[n->tone]);
+    put_tagged(to, n->kind == RESULT_CODE ? "<code>" : "", text, n->kind == RESULT_CODE ? "</code>" : "");
+    if (n->tone)
+        fputs("</span>", to);
+}
+
+static pe_status put_values(FILE *to, const node *n, int level, pe_error *err);
+
+static pe_status put_section(FILE *to, const node *n, int level, pe_error *err);
+
+/* Cells below a row, and its sections, each across the whole table. */
+static pe_status put_below(FILE *to, const node *row, int cells, int level, pe_error *err)
+{
+    pe_status s = PE_OK;
+    for (const node *c = node_visible(row->first); c && !s; c = node_visible(c->next)) {
+        if (!c->below && !node_is_section(c))
+            continue;
+        fprintf(to, "<tr><td class=\"below\" colspan=\"%d\">", cells);
+        if (node_is_section(c))
+            s = put_section(to, c, level + 1, err);
+        else
+            put_node(to, c);
+        fputs("</td></tr>\n", to);
+    }
+    return s;
+}
+
+static void put_row(FILE *to, const table_columns *t, const node *row)
+{
+    fputs("<tr>", to);
+    for (int i = 0; i < t->cells; i++) {
+        const node *cell = row ? table_cell(row, t->label[i]) : NULL;
+        fprintf(to, "<t%c%s>", row ? 'd' : 'h', t->number[i] ? " class=\"number\"" : "");
+        if (cell)
+            put_node(to, cell);
+        else if (!row)
+            draw_escape(to, t->label[i]);
+        fprintf(to, "</t%c>", row ? 'd' : 'h');
+    }
+    fputs("</tr>\n", to);
+}
+
+static pe_status put_table(FILE *to, const node *table, int level, pe_error *err)
+{
+    table_columns t;
+    pe_status s = PE_OK;
+    table_columns_of(&t, table);
+    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\"><table class=\"result\">\n<thead>", to);
+    put_row(to, &t, NULL);
+    fputs("</thead><tbody>\n", to);
+    for (const node *row = node_visible(table->first); row && !s; row = node_visible(row->next)) {
+        put_row(to, &t, row);
+        s = put_below(to, row, t.cells, level, err);
+    }
+    fputs("</tbody></table></div>\n", to);
+    return s;
+}
+
+static pe_status put_section(FILE *to, const node *n, int level, pe_error *err)
+{
+    bool titled = n->label && *n->label;
+    char tag[] = "h2";
+    tag[1] = (char)('0' + (level < 6 ? level : 6));
+    if (n->folded)
+        put_tagged(to, "<details><summary>", titled ? n->label : "...", "</summary>\n");
+    else if (titled) {
+        fprintf(to, "<%s>", tag);
+        draw_escape(to, n->label);
+        fprintf(to, "</%s>\n", tag);
+    }
+    pe_status s = n->kind == RESULT_TABLE ? put_table(to, n, level, err) : put_values(to, n, level + titled, err);
+    if (n->folded)
+        fputs("</details>\n", to);
+    return s;
+}
+
+static pe_status put_drawing(FILE *to, const node *n, pe_error *err);
+
+/* Fields in a row are one list. */
+static const node *put_fields(FILE *to, const node *n)
+{
+    fputs("<dl>\n", to);
+    for (; n && !node_is_section(n) && n->kind != RESULT_CODE && n->kind != RESULT_DRAWING && *n->label;
+         n = node_visible(n->next)) {
+        put_tagged(to, "<dt>", n->label, "</dt><dd>");
+        put_node(to, n);
+        fputs("</dd>\n", to);
+    }
+    fputs("</dl>\n", to);
+    return n;
+}
+
+static pe_status put_values(FILE *to, const node *n, int level, pe_error *err)
+{
+    pe_status s = PE_OK;
+    for (const node *c = node_visible(n->first); c && !s;) {
+        if (node_is_section(c))
+            s = put_section(to, c, level, err);
+        else if (c->kind == RESULT_DRAWING)
+            s = put_drawing(to, c, err);
+        else if (c->kind == RESULT_CODE)
+            put_tagged(to, "<pre>", c->text ? c->text : "", "</pre>\n");
+        else if (*c->label) {
+            c = put_fields(to, c);
+            continue;
+        } else {
+            fputs("<p>", to);
+            put_node(to, c);
+            fputs("</p>\n", to);
+        }
+        c = node_visible(c->next);
+    }
+    return s;
+}
+
+static pe_status make_drawing(draw **out, const void *with, page_size size, pe_error *err)
+{
+    const node *n = with;
+    return n->make(out, n->with, size.width, size.height, err);
+}
+
+static pe_status put_drawing(FILE *to, const node *n, pe_error *err)
+{
+    fputs("<figure>\n", to);
+    pe_status s = page_picture(to, make_drawing, n, (page_size){ 760, 440 }, (page_size){ 360, 360 }, err);
+    fputs("</figure>\n", to);
+    return s;
+}
+
+pe_status write_html(FILE *to, const node *root, pe_error *err)
+{
+    const char *title = root->label ? root->label : "posenc";
+    page_begin(to, &(page_head){ .title = title, .css = css, .language = (language)root->integer });
+    pe_status s = put_values(to, root, 2, err);
+    page_end(to);
+    return s;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * JSON and CSV: what has a name. */
+#include "result/tree.h"
+
+#include "draw/draw.h"
+#include "io/io.h"
+#include "io/json_out.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static bool is_item(const node *n)
+{
+    return n->parent && n->parent->kind != RESULT_RECORD;
+}
+
+/* A record without a name is only a section: its values stand in the record around it. */
+static bool is_only_section(const node *n)
+{
+    return n->kind == RESULT_RECORD && !n->name && n->parent && !is_item(n);
+}
+
+static bool holds_groups(const node *n)
+{
+    for (const node *c = n->first; c; c = c->next)
+        if (node_is_group(c))
+            return true;
+    return false;
+}
+
+static void write_value(json_out *j, const node *n);
+
+static void write_values(json_out *j, const node *n)
+{
+    for (const node *c = n->first; c; c = c->next)
+        if (is_only_section(c))
+            write_values(j, c);
+        else if (c->name || is_item(c))
+            write_value(j, c);
+}
+
+static void write_value(json_out *j, const node *n)
+{
+    bool record = n->kind == RESULT_RECORD, flat = !record && node_is_group(n) && !holds_groups(n);
+    switch (n->kind) {
+    case RESULT_RECORD:
+    case RESULT_LIST:
+    case RESULT_TABLE:
+        out_open(j, n->name, record ? '{' : flat ? '-' : '[');
+        write_values(j, n);
+        out_close(j, record ? '}' : flat ? '-' : ']');
+        break;
+    case RESULT_INT: out_int(j, n->name, n->integer); break;
+    case RESULT_REAL: out_real(j, n->name, n->real); break;
+    case RESULT_FLOAT: out_float(j, n->name, n->real); break;
+    case RESULT_FLAG: out_bool(j, n->name, n->integer); break;
+    case RESULT_JSON: out_raw(j, n->name, n->text); break;
+    default: out_text(j, n->name, n->text);
+    }
+}
+
+void write_json(FILE *to, const node *root)
+{
+    json_out j = out_start(to);
+    write_value(&j, root);
+}
+
+/* ---------------------------------------------------------------- CSV */
+
+#define NAMES_MAX 128
+
+/* The first table, or list of records, that has a name. */
+static const node *find_table(const node *n)
+{
+    for (const node *c = n->first; c; c = c->next) {
+        if (c->name && c->kind != RESULT_RECORD && c->first && c->first->kind == RESULT_RECORD)
+            return c;
+        const node *inner = node_is_group(c) ? find_table(c) : NULL;
+        if (inner)
+            return inner;
+    }
+    return NULL;
+}
+
+static int names_of(const char **name, const node *table)
+{
+    int count = 0;
+    for (const node *row = table->first; row; row = row->next)
+        for (const node *c = row->first; c; c = c->next) {
+            int i = 0;
+            while (c->name && i < count && strcmp(name[i], c->name))
+                i++;
+            if (c->name && !node_is_group(c) && i == count && count < NAMES_MAX)
+                name[count++] = c->name;
+        }
+    return count;
+}
+
+static const node *named(const node *row, const char *name)
+{
+    for (const node *c = row->first; c; c = c->next)
+        if (c->name && !strcmp(c->name, name))
+            return c;
+    return NULL;
+}
+
+static void write_cell(FILE *to, const node *n)
+{
+    char text[40] = "";
+    if (!n || n->kind == RESULT_NONE)
+        return;
+    if (n->kind == RESULT_INT || n->kind == RESULT_FLAG)
+        fprintf(to, "%" PRId64, n->integer);
+    else if (n->text)
+        draw_csv_text(to, n->text);
+    else if (isfinite(n->real))
+        fputs((io_print_real(text, sizeof text, n->real), text), to);
+}
+
+pe_status write_csv(FILE *to, const node *root, pe_error *err)
+{
+    const char *name[NAMES_MAX];
+    const node *table = find_table(root);
+    int count = table ? names_of(name, table) : 0;
+    if (!count)
+        return io_fail(err, PE_ERR_SPEC, "this result has no table, so no CSV; --json has all of it");
+    for (int i = 0; i < count; i++)
+        fprintf(to, "%s%s", i ? "," : "", name[i]);
+    fputs("\r\n", to);
+    for (const node *row = table->first; row; row = row->next) {
+        for (int i = 0; i < count; i++) {
+            fputs(i ? "," : "", to);
+            write_cell(to, named(row, name[i]));
+        }
+        fputs("\r\n", to);
+    }
+    return PE_OK;
+}
