@@ -1,22 +1,25 @@
-/* SPDX-License-Identifier: MIT */
-#include "cli/list.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc list: the registry. What is printed of an encoding is asked of the encoding, so it cannot differ from what is
+ * computed. */
+#include "cli/array.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
 static const cli_option options[] = {
-    { "markdown", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the Markdown table of README.md" },
-    CLI_OPTION_JSON,
+    CLI_OPTIONS_RESULT,
 };
 static const cli_example examples[] = {
-    { "posenc list", "every encoding: what it does, where it acts, what it claims, who published it" },
+    { "posenc list", "every encoding: what it does, where it acts, who published it" },
     { "posenc list rope", "one encoding in full: keys with ranges and defaults, formula, models, examples" },
-    { "posenc list --json", "all of it as data" },
-    { "posenc list --markdown", "the table of README.md" },
+    { "posenc list --json", "the same as data, for programs" },
+    { "posenc list --as md", "the table of README.md" },
 };
 
-static const pe_info *find(const char *name)
+static const pe_info *find_row(const char *name)
 {
     for (int i = 0; i < pe_info_count(); i++)
         if (!strcmp(pe_info_at(i)->name, name))
@@ -49,7 +52,7 @@ static void rows_of_model(char *out, size_t cap, const char *name)
 }
 
 /* The library knows what a wrong name may have meant. */
-static cli_exit unknown(const cli_args *a, const char *name)
+static cli_exit unknown_row(const cli_args *a, const char *name)
 {
     char rows[400];
     pe_encoding *e;
@@ -63,20 +66,181 @@ static cli_exit unknown(const cli_args *a, const char *name)
     return cli_fail(a, CLI_USAGE, "%s is a spec; give the name of one encoding", name);
 }
 
+/* ---------------------------------------------------------------- keys and parameters */
+
+/* The table of all encodings has no room for the details of each. */
+static void end_details(result *out, bool in_full)
+{
+    result_close(out);
+    if (!in_full)
+        result_hide(out);
+}
+
+/* Whole numbers in full, others to three digits: bounds are to be read here, not to be copied. */
+static void bound_text(char out[40], double x)
+{
+    if (fabs(x) < 1e12 && x == floor(x))
+        io_print_real(out, 40, x);
+    else
+        snprintf(out, 40, "%.3g", x);
+}
+
+/* "a whole number, 1 to 64; default 2; with scaling=yarn" */
+static void range_text(char *out, size_t cap, const pe_key *k)
+{
+    static const char *const kind[] = { "a whole number,", "a number,", "", "a list a/b/c, each" };
+    char low[40], high[40];
+    bound_text(low, k->min);
+    bound_text(high, k->max);
+    bool choice = k->kind == PE_KEY_CHOICE;
+    snprintf(out, cap, "%s%s%s%s%s%s%s%s%s", choice ? k->choices : kind[k->kind], choice ? "" : " ", choice ? "" : low,
+             choice ? "" : " to ", choice ? "" : high,
+             k->required    ? "; required"
+             : *k->fallback ? "; default "
+                            : "",
+             k->fallback, k->when ? "; with " : "", k->when ? k->when : "");
+}
+
+/* A default that follows from the shape or from other keys, or that does not exist, is null; so are the bounds of a
+ * choice. */
+static void add_key(result *out, const pe_key *k)
+{
+    static const char *const kind[] = { "int", "real", "choice", "list" };
+    bool number = k->kind != PE_KEY_CHOICE;
+    char range[600];
+    range_text(range, sizeof range, k);
+    result_open(out, RESULT_RECORD, NULL, k->name);
+    result_shown(out, "%s\n%s", range, k->help);
+    result_text(out, "name", NULL, k->name);
+    result_text(out, "kind", NULL, kind[k->kind]);
+    result_text(out, "default", NULL, *k->fallback ? k->fallback : NULL);
+    result_real(out, "min", NULL, number ? k->min : (double)NAN);
+    result_real(out, "max", NULL, number ? k->max : (double)NAN);
+    result_words(out, "choices", NULL, k->choices);
+    result_text(out, "when", NULL, k->when);
+    result_text(out, "help", NULL, k->help);
+    result_words(out, "also", NULL, k->also);
+    result_flag(out, "required", NULL, k->required);
+    result_close(out);
+}
+
+static void add_tensor(result *out, const pe_tensor *t)
+{
+    char shape[160];
+    io_array a = { .rank = t->rank };
+    for (int i = 0; i < t->rank; i++)
+        a.shape[i] = t->shape[i];
+    array_shape(shape, &a);
+    result_open(out, RESULT_RECORD, NULL, t->name);
+    result_shown(out, "%s%s%s", shape, t->about ? ": " : "", t->about ? t->about : "");
+    result_text(out, "name", NULL, t->name);
+    result_ints(out, "shape", t->shape, t->rank);
+    result_text(out, "about", NULL, t->about);
+    result_flag(out, "projected", NULL, t->projected);
+    result_real(out, "min", NULL, t->min);
+    result_real(out, "max", NULL, t->max);
+    result_close(out);
+}
+
+/* With 8 heads of 64 and the defaults: where it enters the score, and what it learns. */
+static void add_example(result *out, const pe_info *row, bool in_full)
+{
+    pe_encoding *e = NULL;
+    if (pe_encoding_new(&e, row->name, (pe_shape){ .heads = 8, .head_dim = 64 }, NULL))
+        return;
+    unsigned before = pe_encoding_hooks_at(e, PE_BEFORE_SCALE), after = pe_encoding_hooks_at(e, PE_AFTER_SCALE);
+    result_real(out, "scale_at_head_dim_64", in_full ? "scale" : NULL, pe_encoding_scale(e));
+    result_unit(out, before  ? "at head dimension 64; its term is added before the scale"
+                     : after ? "at head dimension 64; its term is added after the scale"
+                             : "at head dimension 64");
+    result_bits(out, "before_scale", NULL, before, pe_hook_name);
+    result_bits(out, "after_scale", NULL, after, pe_hook_name);
+    result_open(out, RESULT_LIST, "tensors", "Learned parameters, with 8 heads of 64, in the order of the block");
+    for (int i = 0; i < pe_encoding_tensor_count(e); i++)
+        add_tensor(out, pe_encoding_tensor(e, i));
+    end_details(out, in_full);
+    pe_encoding_free(e);
+}
+
+/* ---------------------------------------------------------------- an encoding */
+
+static void add_paper(result *out, const pe_info *r)
+{
+    char address[80];
+    snprintf(address, sizeof address, "https://arxiv.org/abs/%.40s", r->arxiv);
+    result_text(out, "paper", "paper", r->paper);
+    if (*r->arxiv) {
+        result_shown(out, "%s, arXiv:%s", r->paper, r->arxiv);
+        result_link(out, address);
+    }
+    result_text(out, "arxiv", NULL, *r->arxiv ? r->arxiv : NULL);
+}
+
+static void add_key_roles(result *out, const pe_info *r)
+{
+    result_text(out, "key_trained", NULL, r->key_trained);
+    result_text(out, "key_length", NULL, r->key_length);
+    result_text(out, "key_ahead", NULL, r->key_ahead);
+    result_words(out, "key_factor", NULL, r->key_factor);
+    result_text(out, "trained_as", NULL, r->trained_as);
+    result_text(out, "key_work", NULL, r->key_work);
+}
+
+static void add_keys(result *out, const pe_info *r, bool in_full)
+{
+    result_open(out, RESULT_LIST, "keys", "Keys");
+    for (int i = 0; i < r->key_count; i++)
+        add_key(out, pe_info_key(r, i));
+    end_details(out, in_full);
+}
+
+static void add_specs(result *out, const pe_info *r, bool in_full)
+{
+    result_open(out, RESULT_LIST, "examples", "examples");
+    for (int i = 0; i < r->example_count; i++)
+        result_text(out, NULL, "", r->examples[i]);
+    end_details(out, in_full);
+}
+
+/* A row of the table of all encodings, or one in full. */
+static void add_row(result *out, const pe_info *r, bool in_full)
+{
+    result_open(out, RESULT_RECORD, NULL, "");
+    result_text(out, "name", "name", r->name);
+    result_bits(out, "hooks", "acts on", r->hooks, pe_hook_name);
+    add_paper(out, r);
+    result_text(out, "summary", "what it does", r->summary);
+    result_below(out);
+    result_text(out, "formula", in_full ? "formula" : NULL, r->formula);
+    result_bits(out, "claims", "promises", r->claims, pe_claim_name);
+    result_wide(out);
+    result_words(out, "models", "used by", r->models);
+    result_wide(out);
+    result_words(out, "also", NULL, r->also);
+    add_key_roles(out, r);
+    add_example(out, r, in_full);
+    add_keys(out, r, in_full);
+    add_specs(out, r, in_full);
+    result_close(out);
+}
+
 static cli_exit list_verb(const cli_args *a, result *out)
 {
-    (void)out;
-    const pe_info *only = a->operands ? find(a->operand[0]) : NULL;
+    const pe_info *only = a->operands ? find_row(a->operand[0]) : NULL;
     if (a->operands && !only)
-        return unknown(a, a->operand[0]);
-    if (cli_given(a, "json"))
-        list_json(only);
-    else if (cli_given(a, "markdown"))
-        list_markdown(only);
-    else if (only)
-        list_row(only);
-    else
-        list_rows();
+        return unknown_row(a, a->operand[0]);
+    result_title(out, 0, "%s", only ? only->name : "Position encodings for Transformers");
+    result_text(out, "version", NULL, pe_version());
+    result_bits(out, "hooks", NULL, ~0u, pe_hook_name);
+    result_bits(out, "claims", NULL, ~0u, pe_claim_name);
+    result_open(out, only ? RESULT_LIST : RESULT_TABLE, "encodings", "");
+    for (int i = 0; i < pe_info_count(); i++)
+        if (!only || only == pe_info_at(i))
+            add_row(out, pe_info_at(i), only != NULL);
+    result_close(out);
+    if (!only)
+        result_text(out, NULL, "",
+                    "posenc list NAME shows one encoding in full: its keys, defaults, formula and models.");
     return CLI_OK;
 }
 

@@ -33,7 +33,11 @@ static void put_node(FILE *to, const node *n)
     const char *text = node_text(n, room, sizeof room);
     if (n->tone)
         fprintf(to, "<span class=\"%s\">", tone_class[n->tone]);
+    if (n->link)
+        put_tagged(to, "<a href=\"", n->link, "\">");
     put_tagged(to, n->kind == RESULT_CODE ? "<code>" : "", text, n->kind == RESULT_CODE ? "</code>" : "");
+    if (n->link)
+        fputs("</a>", to);
     if (n->tone)
         fputs("</span>", to);
 }
@@ -78,7 +82,7 @@ static pe_status put_table(FILE *to, const node *table, int level, pe_error *err
 {
     table_columns t;
     pe_status s = PE_OK;
-    table_columns_of(&t, table);
+    table_columns_of(&t, table, true);
     fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\"><table class=\"result\">\n<thead>", to);
     put_row(to, &t, NULL);
     fputs("</thead><tbody>\n", to);

@@ -24,11 +24,13 @@ static void put_node(FILE *to, const node *n)
     char room[ROOM];
     const char *strong = n->tone == RESULT_GOOD || n->tone == RESULT_BAD || n->tone == RESULT_DOUBT ? "**" : "";
     const char *text = node_text(n, room, sizeof room);
-    fputs(*text ? strong : "", to);
+    fprintf(to, "%s%s", *text ? strong : "", n->link ? "[" : "");
     if (n->kind == RESULT_CODE)
         fprintf(to, "`%s`", text);
     else
         put_text(to, text);
+    if (n->link)
+        fprintf(to, "](%s)", n->link);
     fputs(*text ? strong : "", to);
 }
 
@@ -44,7 +46,7 @@ static void put_heading(FILE *to, const node *n, int level)
 static void put_table(FILE *to, const node *table)
 {
     table_columns t;
-    table_columns_of(&t, table);
+    table_columns_of(&t, table, true);
     fputs("\n|", to);
     for (int i = 0; i < t.count; i++) {
         putc(' ', to);

@@ -64,6 +64,8 @@ void result_json(result *r, const char *name, const char *json); /* not shown to
 void result_code(result *r, const char *name, const char *text);
 void result_ints(result *r, const char *name, const int64_t *value, int count);      /* a list, not shown to people */
 void result_words(result *r, const char *name, const char *label, const char *list); /* of "a|b|c" */
+/* The names of the bits that are set. */
+void result_bits(result *r, const char *name, const char *label, unsigned bits, const char *(*bit_name)(unsigned));
 
 /* Draws for the terminal and for HTML: a chart (draw/draw.h). with is the caller's, and lives as long as the tree. */
 struct draw;
@@ -75,9 +77,12 @@ void result_own(result *r, void *memory, void (*release)(void *)); /* released w
 typedef enum result_tone { RESULT_PLAIN, RESULT_GOOD, RESULT_BAD, RESULT_DOUBT, RESULT_FAINT } result_tone;
 PRINTF(2, 3) void result_shown(result *r, const char *format, ...); /* what people read in place of the value */
 void result_unit(result *r, const char *unit);
+void result_link(result *r, const char *address); /* Markdown and HTML link the value to it */
 void result_tone_is(result *r, result_tone tone);
 void result_below(result *r);  /* a cell that stands below its row, a text below its label */
-void result_folded(result *r); /* details: HTML folds this section, Markdown leaves it out */
+void result_folded(result *r); /* details: HTML folds this section, Markdown and text leave it out */
+void result_wide(result *r);   /* a cell that only Markdown and HTML have room for */
+void result_hide(result *r);   /* only programs see it, and what is in it */
 
 /* ---------------------------------------------------------------- writing */
 

@@ -145,7 +145,7 @@ static int total_width(const layout *l, int first, int last)
 static void lay_out(layout *l, const node *table, int room)
 {
     char text[ROOM];
-    table_columns_of(&l->columns, table);
+    table_columns_of(&l->columns, table, false);
     int count = l->columns.cells;
     for (int i = 0; i < count; i++) {
         l->width[i] = columns_of(l->columns.label[i]);
@@ -219,7 +219,7 @@ static pe_status print_below(text_writer *w, const node *row, int indent, pe_err
     for (const node *c = node_visible(row->first); c && !s; c = node_visible(c->next))
         if (node_is_section(c) && !c->folded)
             s = print_section(w, c, indent, err);
-        else if (c->below) {
+        else if (c->below && !c->wide) {
             columns_pad(&w->c, indent);
             print_wrapped(w, c, node_text(c, room, sizeof room), indent);
         }

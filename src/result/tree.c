@@ -223,12 +223,21 @@ void result_ints(result *r, const char *name, const int64_t *value, int count)
 
 void result_words(result *r, const char *name, const char *label, const char *list)
 {
-    result_open(r, RESULT_LIST, name, list && *list ? label : NULL);
+    result_open(r, RESULT_LIST, name, label);
     while (list && *list) {
         size_t n = strcspn(list, "|");
         result_say(r, NULL, "", "%.*s", (int)n, list);
         list += n + (list[n] == '|');
     }
+    result_close(r);
+}
+
+void result_bits(result *r, const char *name, const char *label, unsigned bits, const char *(*bit_name)(unsigned))
+{
+    result_open(r, RESULT_LIST, name, label);
+    for (unsigned bit = 1; bit; bit <<= 1)
+        if (bits & bit && bit_name(bit))
+            result_text(r, NULL, "", bit_name(bit));
     result_close(r);
 }
 
@@ -252,6 +261,11 @@ void result_unit(result *r, const char *unit)
     r->last->unit = copy(r, unit);
 }
 
+void result_link(result *r, const char *address)
+{
+    r->last->link = copy(r, address);
+}
+
 void result_tone_is(result *r, result_tone tone)
 {
     r->last->tone = tone;
@@ -265,6 +279,16 @@ void result_below(result *r)
 void result_folded(result *r)
 {
     r->last->folded = true;
+}
+
+void result_wide(result *r)
+{
+    r->last->wide = true;
+}
+
+void result_hide(result *r)
+{
+    r->last->hidden = true;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -302,12 +326,14 @@ bool node_is_section(const node *n)
 
 bool node_is_visible(const node *n)
 {
+    if (n->hidden)
+        return false;
     if (n->shown)
         return n->label != NULL;
     if (!node_is_group(n))
         return n->label && n->kind != RESULT_NONE;
-    if (is_list_of_values(n) && !n->label)
-        return false;
+    if (is_list_of_values(n))
+        return n->label != NULL;
     for (const node *c = n->first; c; c = c->next)
         if (node_is_visible(c))
             return true;
@@ -336,7 +362,7 @@ static const char *list_text(const node *n, char *out, size_t cap)
 {
     size_t used = 0;
     char one[400];
-    out[0] = 0;
+    snprintf(out, cap, "-");
     for (const node *c = node_visible(n->first); c && used < cap; c = node_visible(c->next))
         used += (size_t)snprintf(out + used, cap - used, "%s%s", used ? ", " : "", node_text(c, one, sizeof one));
     if (used >= cap)
@@ -390,13 +416,13 @@ static void add_column(table_columns *t, const node *cell, bool below)
     t->below[t->count++] = below;
 }
 
-void table_columns_of(table_columns *out, const node *table)
+void table_columns_of(table_columns *out, const node *table, bool wide)
 {
     out->count = out->cells = 0;
     for (int below = 0; below < 2; below++) {
         for (const node *row = table->first; row; row = row->next)
             for (const node *c = node_visible(row->first); c; c = node_visible(c->next))
-                if (c->below == below && c->label)
+                if (c->below == below && c->label && !node_is_section(c) && (wide || !c->wide))
                     add_column(out, c, below);
         out->cells = below ? out->cells : out->count;
     }

@@ -10,8 +10,9 @@ typedef struct node node;
 struct node {
     result_kind kind;
     result_tone tone;
-    bool below, folded;
+    bool below, folded, wide, hidden;
     const char *name, *label, *shown, *unit; /* the root's label is the title */
+    const char *link;                        /* NULL: none */
     const char *text;                        /* of RESULT_TEXT, RESULT_JSON and RESULT_CODE */
     int64_t integer;                         /* of RESULT_INT and RESULT_FLAG; of the root, its language */
     double real;
@@ -33,14 +34,15 @@ const node *node_visible(const node *n);
 const char *node_text(const node *n, char *out, size_t cap);
 bool node_is_number(const node *n);
 
-/* The columns of a table: the distinct labels of its cells, below the row or not, in the order of their appearance. */
+/* The columns of a table: the distinct labels of its cells, below the row or not, in the order of their appearance.
+ * wide: those too that need room. */
 #define RESULT_COLUMNS_MAX 64
 typedef struct table_columns {
     const char *label[RESULT_COLUMNS_MAX];
     bool number[RESULT_COLUMNS_MAX], below[RESULT_COLUMNS_MAX];
     int count, cells; /* all; those that are not below */
 } table_columns;
-void table_columns_of(table_columns *out, const node *table);
+void table_columns_of(table_columns *out, const node *table, bool wide);
 const node *table_cell(const node *row, const char *label); /* NULL: the row has none */
 
 void write_json(FILE *to, const node *root);
