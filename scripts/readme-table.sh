@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# readme-table.sh [--check]: the tables of encodings between two markers: README.md's as `posenc list --markdown` prints it,
-# README.zh-CN.md's from the registry and its Chinese (web/registry-zh.mjs; without node it is left as it is).
+# readme-table.sh [--check]: the tables of encodings between two markers: docs/encodings.md's is what `posenc list --as md`
+# prints; docs/encodings.zh-CN.md's is made from the registry and its Chinese (web/registry-zh.mjs; without node it stays as it is).
 # --check changes nothing and fails where they differ; a row that a table does not have yet is told, and no failure.
 # POSENC names the tool (build/posenc unless told).
 set -euo pipefail
@@ -39,11 +39,11 @@ put() { # put FILE: the table between the file's markers
   fi
 }
 
-"$posenc" list --markdown >"$table"
-put README.md
+"$posenc" list --as md | grep '^|' >"$table"
+put docs/encodings.md
 if command -v node >/dev/null; then
   "$posenc" list --json | node web/registry-zh.mjs >"$table"
-  put README.zh-CN.md
+  put docs/encodings.zh-CN.md
 else
-  echo "SKIP: README.zh-CN.md: no node here (apt install nodejs)"
+  echo "SKIP: docs/encodings.zh-CN.md: no node here (apt install nodejs)"
 fi

@@ -36,7 +36,7 @@ suite() {
 
 # One row per test from ctest's log. The cases inside count: cmocka's lines, or a program's own closing line
 # "N passed, N failed, N skipped"; without either the test is one case. Reasons ("SKIP: ...") go to $work/TITLE.skips,
-# what is left to do ("note: README.md lacks the row x: make docs") to $work/TITLE.notes.
+# what is left to do ("note: docs/encodings.md lacks the row x: make docs") to $work/TITLE.notes.
 results() {
   : >"$work/$2.skips" >"$work/$2.notes"
   awk -v skips="$work/$2.skips" -v notes="$work/$2.notes" '

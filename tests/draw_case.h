@@ -140,7 +140,7 @@ static inline void assert_no_request(const char *svg)
 /* ------------------------------------------------ a small judge of screens */
 
 /* Columns of a line without its escape codes. */
-static inline int columns_of(const char *line, const char *end)
+static inline int line_columns(const char *line, const char *end)
 {
     int columns = 0;
     while (line < end) {
@@ -168,7 +168,7 @@ static inline void assert_size(const char *text, draw_screen s)
 {
     int rows = 0;
     for (const char *end; (end = strchr(text, '\n')); text = end + 1, rows++) {
-        assert_int_equal(columns_of(text, end), s.columns);
+        assert_int_equal(line_columns(text, end), s.columns);
         assert_true(ends_plain(text, end));
     }
     assert_int_equal(*text, 0);

@@ -82,7 +82,7 @@ if build >"$work/log" 2>&1; then
   check "tables and Chinese that lack $rows are no failure" hold readme-table test_registry_zh test_prove_cli
   for row in $rows; do
     check "posenc list has $row" "$added/build/posenc" list "$row"
-    for file in README.md docs/claims.md; do check "$file is told to lack $row" names "$file" "$row"; done
+    for file in docs/encodings.md docs/claims.md; do check "$file is told to lack $row" names "$file" "$row"; done
   done
 else
   failed=$((failed + 1)); echo "FAILED: the build with $rows"; grep -E 'error|\*\*\*' "$work/log" | head -n 20

@@ -465,7 +465,7 @@ static void a_terminal_is_never_wider_than_asked(void **state)
             draw_screen s = { .columns = columns, .glyphs = (draw_glyphs)glyphs, .colour = columns % 2, .is_few = columns % 4 == 1 };
             const char *text = written(&m, f, 3, (figure_how){ .screen = s, .language = CHINESE });
             for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
-                assert_true(columns_of(text, end) <= columns);
+                assert_true(line_columns(text, end) <= columns);
                 assert_true(ends_plain(text, end));
             }
             memory_free(&m);

@@ -25,14 +25,14 @@ says() { # says STATUS LINE COMMAND...
     echo "FAILED: exit code $status, not $1, or not seen: $2"; cat "$work/log"; exit 1
   fi
 }
-other 's/The bits of the position\./The octets of the position./'
-says 1 "note: registryZh: no Chinese for: The octets of the position." node "$test" "$work/other.json"
-says 1 "FAILED: registryZh: nobody says: The bits of the position." node "$test" "$work/other.json"
-says 0 "| The octets of the position. |" node web/registry-zh.mjs <"$work/other.json"
+other 's/Adds the binary digits of the position/Adds the octets of the position/'
+says 1 "note: registryZh: no Chinese for: Adds the octets of the position" node "$test" "$work/other.json"
+says 1 "FAILED: registryZh: nobody says: Adds the binary digits of the position" node "$test" "$work/other.json"
+says 0 "| Adds the octets of the position" node web/registry-zh.mjs <"$work/other.json"
 other 's/"claims": *\["unique"/"claims":["unheard","unique"/'
 says 0 "note: claimWords: no Chinese for: unheard" node "$test" "$work/other.json"
 other 's/"hooks": *\["embed"\]/"hooks":["unheard"]/'
 says 0 "| unheard |" node web/registry-zh.mjs <"$work/other.json"
-other 's/"g: how slowly the slowest pair decays"/"c: where the magnitude is 1"/'
-says 1 "FAILED: registryZh: nobody says: g: how slowly the slowest pair decays" node "$test" "$work/other.json"
+other 's/"g: how slowly the lowest-frequency pair decays"/"c: the position at which the magnitude is 1"/'
+says 1 "FAILED: registryZh: nobody says: g: how slowly the lowest-frequency pair decays" node "$test" "$work/other.json"
 echo "7 passed, 0 failed"

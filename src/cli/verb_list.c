@@ -16,7 +16,7 @@ static const cli_example examples[] = {
     { "posenc list", "every encoding: what it does, where it acts, who published it" },
     { "posenc list rope", "one encoding in full: keys with ranges and defaults, formula, models, examples" },
     { "posenc list --json", "the same as data, for programs" },
-    { "posenc list --as md", "the table of README.md" },
+    { "posenc list --as md", "the table of docs/encodings.md" },
 };
 
 static const pe_info *find_row(const char *name)
@@ -207,6 +207,7 @@ static void add_row(result *out, const pe_info *r, bool in_full)
 {
     result_open(out, RESULT_RECORD, NULL, "");
     result_text(out, "name", "name", r->name);
+    result_is_code(out);
     result_bits(out, "hooks", "acts on", r->hooks, pe_hook_name);
     add_paper(out, r);
     result_text(out, "summary", "what it does", r->summary);

@@ -12,18 +12,20 @@
 enum { CONVENTION, FORM, MAX, OFFSET, TOTAL, SLOPES, PRODUCTS };
 enum { PRESS, MPT, FALCON };
 static const pe_key keys[] = {
-    { "convention", PE_KEY_CHOICE, "press", 0, 0, "press|mpt|falcon", NULL, "whose slopes (press: Press, BLOOM)", NULL,
-      false },
+    { "convention", PE_KEY_CHOICE, "press", 0, 0, "press|mpt|falcon", NULL,
+      "which slopes to use (press: Press et al., BLOOM)", NULL, false },
     { "form", PE_KEY_CHOICE, "one-sided", 0, 0, "one-sided|symmetric", NULL,
       "i-j for causal models, |i-j| for encoders", NULL, false },
     { "max", PE_KEY_REAL, "8", 0x1p-10, 1000, NULL, NULL, "the last slope is 2^-max (MPT: alibi_bias_max)",
       "alibi_bias_max", false },
-    { "offset", PE_KEY_INT, "0", 0, 65535, NULL, NULL, "first head held here, when heads are sharded", NULL, false },
-    { "total", PE_KEY_INT, "", 1, 65536, NULL, NULL, "heads in all shards; default: offset + heads", NULL, false },
-    { "slopes", PE_KEY_CHOICE, "fixed", 0, 0, "fixed|learned", NULL, "constants, or parameters that start there", NULL,
+    { "offset", PE_KEY_INT, "0", 0, 65535, NULL, NULL, "index of the first head here, when heads are sharded", NULL,
       false },
+    { "total", PE_KEY_INT, "", 1, 65536, NULL, NULL, "number of heads in all shards; default: offset + heads", NULL,
+      false },
+    { "slopes", PE_KEY_CHOICE, "fixed", 0, 0, "fixed|learned", NULL,
+      "fixed slopes, or trained parameters that start from them", NULL, false },
     { "products", PE_KEY_CHOICE, "exact", 0, 0, "exact|bf16", "convention=falcon",
-      "slope times position, or its bfloat16", NULL, false },
+      "slope times position exactly, or rounded to bfloat16", NULL, false },
 };
 static const char *const examples[] = { "alibi",
                                         "alibi:form=symmetric",
@@ -143,7 +145,8 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 const row pe_row_alibi = {
     .keys = keys,
     .info = { .name = "alibi",
-              .summary = "A penalty linear in the distance, with a slope per head.",
+              .summary = "Subtracts a penalty from attention scores that grows linearly with distance, with a fixed "
+                         "slope per head.",
               .formula = "score += -m_h (i - j), m_h = 2^(-8h/n)",
               .paper = "Press et al. 2021",
               .arxiv = "2108.12409",

@@ -38,7 +38,7 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 const row pe_row_binary = {
     .keys = keys,
     .info = { .name = "binary",
-              .summary = "The bits of the position.",
+              .summary = "Adds the binary digits of the position to the embedding.",
               .formula = "p_t[c] = floor(t / 2^c) mod 2",
               .paper = "folklore; the step between integers and sinusoids",
               .arxiv = "",

@@ -7,9 +7,10 @@
 
 enum { POSITIONS, HEADS };
 static const pe_key keys[] = {
-    { "positions", PE_KEY_INT, "64", 2, 0x1p24, NULL, NULL, "P: rows of the table; counts are capped at P-1",
+    { "positions", PE_KEY_INT, "64", 2, 0x1p24, NULL, NULL, "P: number of rows of the table; counts are capped at P-1",
       "npos_max", false },
-    { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", NULL, "one table for all heads, or one each", NULL, false },
+    { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", NULL, "one table shared by all heads, or one per head",
+      NULL, false },
 };
 static const char *const examples[] = { "cope", "cope:positions=16,heads=own" };
 
@@ -30,7 +31,8 @@ static pe_status init(part *p, pe_error *err)
 const row pe_row_cope = {
     .keys = keys,
     .info = { .name = "cope",
-              .summary = "The position is a count of the keys a query finds relevant, taken from right to left.",
+              .summary = "Contextual positions: a key's position is the number of keys, counted from right to left, "
+                         "that the query finds relevant.",
               .formula = "p_ij = min(sum_(t=j..i) sigmoid(q_i.k_t/sqrt(d)), P-1), score += q_i . e[p_ij]",
               .paper = "Golovneva et al. 2024",
               .arxiv = "2405.18719",

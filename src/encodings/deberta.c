@@ -8,11 +8,11 @@
 enum { BUCKETS, MAX, TERMS };
 static const pe_key keys[] = {
     { "buckets", PE_KEY_INT, "256", 0, 0x1p24, NULL, NULL,
-      "buckets on each side; 0: none, distances are clipped at max", "position_buckets", false },
+      "number of buckets on each side; 0: no buckets, distances are clipped at max", "position_buckets", false },
     { "max", PE_KEY_INT, "512", 2, 0x1p31, NULL, NULL, "distance at which the last bucket begins",
       "max_relative_positions|max_position", false },
-    { "terms", PE_KEY_CHOICE, "c2p+p2c", 0, 0, "c2p|p2c|c2p+p2c", NULL, "content to position, position to content",
-      "pos_att_type", false },
+    { "terms", PE_KEY_CHOICE, "c2p+p2c", 0, 0, "c2p|p2c|c2p+p2c", NULL,
+      "which terms are added: content-to-position (c2p), position-to-content (p2c)", "pos_att_type", false },
 };
 static const char *const examples[] = { "deberta", "deberta:buckets=8,max=32", "deberta:buckets=8,max=32,terms=c2p",
                                         "deberta:buckets=0,max=16,terms=p2c" };
@@ -69,7 +69,8 @@ static void tell_deberta_scale(const part *p, tell *out)
 const row pe_row_deberta = {
     .keys = keys,
     .info = { .name = "deberta",
-              .summary = "Content-to-position and position-to-content scores over logarithmic buckets of the distance.",
+              .summary =
+                  "Adds content-to-position and position-to-content scores, with distances in logarithmic buckets.",
               .formula = "score = q_i.k_j + q_i.Kr[b(i-j)] + k_j.Qr[b(i-j)], scale 1/sqrt(d(1 + c2p + p2c))",
               .paper = "He et al. 2020",
               .arxiv = "2006.03654",

@@ -11,8 +11,8 @@
 enum { HIDDEN, LENGTH };
 enum { C, L, W1, B1, W2, B2 };
 static const pe_key keys[] = {
-    { "hidden", PE_KEY_INT, "32", 1, 65536, NULL, NULL, "width of the network's one hidden layer (ReLU)", NULL, false },
-    { "length", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "where L starts", NULL, false },
+    { "hidden", PE_KEY_INT, "32", 1, 65536, NULL, NULL, "width of the network's hidden layer (ReLU)", NULL, false },
+    { "length", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "initial value of L", NULL, false },
 };
 static const char *const examples[] = { "fire", "fire:hidden=8,length=16" };
 
@@ -22,7 +22,11 @@ static pe_status init(part *p, pe_error *err)
     double spread = 1 / sqrt((double)n), start = num(p, LENGTH);
     const tensor all[] = {
         [C] = { .name = "c", .about = "scale of the logarithm; above 0", .rank = 1, .shape = { 1 }, .a = 0.1 },
-        [L] = { .name = "L", .about = "up to here queries share a normaliser", .rank = 1, .shape = { 1 }, .a = start },
+        [L] = { .name = "L",
+                .about = "queries before this position share one normaliser",
+                .rank = 1,
+                .shape = { 1 },
+                .a = start },
         [W1] = { .name = "w1", .about = "first layer", .rank = 1, .shape = { n }, .a = -1, .b = 1 },
         [B1] = { .name = "b1", .about = "first layer", .rank = 1, .shape = { n }, .a = -1, .b = 1 },
         [W2] = { .name = "w2", .about = "second layer", .rank = 2, .shape = { H, n }, .a = -spread, .b = spread },
@@ -132,8 +136,8 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 const row pe_row_fire = {
     .keys = keys,
     .info = { .name = "fire",
-              .summary =
-                  "A small trained network of the distance relative to the query's position, on a logarithmic scale.",
+              .summary = "Adds a bias computed by a small trained network from the distance relative to the query's "
+                         "position, on a logarithmic scale.",
               .formula = "score += MLP(psi(|i-j|)/psi(max(L, i))), psi(x) = log(c x + 1)",
               .paper = "Li et al. 2023",
               .arxiv = "2310.04418",

@@ -11,7 +11,8 @@
 
 enum { TABLE_ROWS, ALPHA, JOIN, WIDTH };
 static const pe_key keys[] = {
-    { "rows", PE_KEY_INT, "512", 2, 262144, NULL, NULL, "n: rows of the table; serves n^2 positions", NULL, false },
+    { "rows", PE_KEY_INT, "512", 2, 262144, NULL, NULL, "n: rows of the table, which cover n^2 positions", NULL,
+      false },
     { "alpha", PE_KEY_REAL, "0.4", -100, 100, NULL, NULL, "a: weight of the coarse position; not 0, 0.5 or 1", NULL,
       false },
     EMBED_KEYS,
@@ -24,14 +25,15 @@ static pe_status init(part *p, pe_error *err)
     embed_init(p, JOIN);
     if (a == 0 || a == 0.5 || a == 1)
         return part_fail(p, err, ALPHA, "0 and 1 lose half the position, 0.5 confuses (i,j) with (j,i); use 0.4");
-    return part_tensor(p,
-                       (tensor){ .name = "table",
-                                 .about = "row t: the code of position t, the first rows^2 positions follow from it",
-                                 .rank = 2,
-                                 .shape = { whole(p, TABLE_ROWS), p->width },
-                                 .fill = FILL_NORMAL,
-                                 .a = 0.02 },
-                       err);
+    return part_tensor(
+        p,
+        (tensor){ .name = "table",
+                  .about = "row t is the code of position t; the codes of all rows^2 positions are computed from it",
+                  .rank = 2,
+                  .shape = { whole(p, TABLE_ROWS), p->width },
+                  .fill = FILL_NORMAL,
+                  .a = 0.02 },
+        err);
 }
 
 static pe_status check(const part *p, pe_side side, pe_dtype type, const int64_t *at, pe_error *err)
@@ -89,7 +91,8 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 const row pe_row_hierarchical = {
     .keys = keys,
     .info = { .name = "hierarchical",
-              .summary = "A learned table of n rows, extended to n^2 positions by combining a coarse and a fine row.",
+              .summary =
+                  "Extends a learned table of n rows to n^2 positions: each code combines a coarse row and a fine row.",
               .formula = "p_((i-1)n+j) = a u_i + (1-a) u_j, u_i = (p_i - a p_1)/(1-a), i, j = 1..n",
               .paper = "Su 2020 (kexue.fm/archives/7947)",
               .arxiv = "",

@@ -29,7 +29,7 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 const row pe_row_integer = {
     .keys = keys,
     .info = { .name = "integer",
-              .summary = "The position as a number, added to (or put behind) the embedding.",
+              .summary = "Adds the position itself, as a number, to the embedding (or concatenates it).",
               .formula = "p_t = t",
               .paper = "folklore",
               .arxiv = "",

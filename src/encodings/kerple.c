@@ -96,7 +96,7 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 const row pe_row_kerple = {
     .keys = keys,
     .info = { .name = "kerple",
-              .summary = "A trained logarithmic or power kernel of the distance, per head.",
+              .summary = "Adds a trained logarithmic or power kernel of the distance, one per head.",
               .formula = "score += -r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2",
               .paper = "Chi et al. 2022",
               .arxiv = "2205.09921",

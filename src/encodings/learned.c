@@ -8,10 +8,11 @@
 
 enum { TABLE_ROWS, OFFSET, MERGE, JOIN, WIDTH };
 static const pe_key keys[] = {
-    { "rows", PE_KEY_LIST, "512", 1, 0x1p31, NULL, NULL, "positions the table holds; one number per axis: rows=14/14",
-      "max_position_embeddings|length|n", false },
+    { "rows", PE_KEY_LIST, "512", 1, 0x1p31, NULL, NULL,
+      "number of positions in the table; one number per axis: rows=14/14", "max_position_embeddings|length|n", false },
     { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (OPT, BART: 2)", NULL, false },
-    { "merge", PE_KEY_CHOICE, "sum", 0, 0, "sum|split", NULL, "how axes meet: added, or side by side", NULL, false },
+    { "merge", PE_KEY_CHOICE, "sum", 0, 0, "sum|split", NULL,
+      "how the codes of the axes are combined: added, or concatenated", NULL, false },
     EMBED_KEYS,
 };
 static const char *const examples[] = { "learned", "learned:rows=1026,offset=2", "learned:rows=14/14",
@@ -127,7 +128,7 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 const row pe_row_learned = {
     .keys = keys,
     .info = { .name = "learned",
-              .summary = "A trained vector per position; past the table's end there is none.",
+              .summary = "Adds a trained vector per position; positions past the end of the table have none.",
               .formula = "p_t = T[t + offset]",
               .paper = "Gehring et al. 2017",
               .arxiv = "1705.03122",

@@ -7,7 +7,7 @@ static const char *const examples[] = { "none" };
 
 const row pe_row_none = {
     .info = { .name = "none",
-              .summary = "No position: attention without a mask cannot tell one order from another.",
+              .summary = "No position information: attention without a mask cannot tell one word order from another.",
               .formula = "q.k",
               .paper = "Haviv et al. 2022 (causal models without an encoding)",
               .arxiv = "2203.16634",

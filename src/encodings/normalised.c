@@ -34,7 +34,7 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 const row pe_row_normalised = {
     .keys = keys,
     .info = { .name = "normalised",
-              .summary = "The position divided by the length of the sequence.",
+              .summary = "Adds the position divided by the sequence length to the embedding.",
               .formula = "p_t = t / N",
               .paper = "folklore",
               .arxiv = "",

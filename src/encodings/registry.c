@@ -10,8 +10,9 @@
     X(binary)                                                                                                          \
     X(sinusoidal)                                                                                                      \
     X(learned)                                                                                                         \
-    X(hierarchical) X(rope) X(xpos) X(shaw) X(transformer_xl) X(xlnet) X(deberta) X(cope) X(wavelet) X(alibi) X(t5)    \
-        X(kerple) X(fire) X(sandwich) X(window)
+    X(hierarchical)                                                                                                    \
+    X(rope) X(xpos) X(shaw) X(transformer_xl) X(xlnet) X(deberta) X(cope) X(wavelet) X(alibi) X(t5) X(kerple) X(fire)  \
+        X(sandwich) X(window)
 
 #define DECLARE(name) extern const row pe_row_##name;
 #define POINT(name) &pe_row_##name,

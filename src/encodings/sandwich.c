@@ -90,7 +90,8 @@ const row pe_row_sandwich = {
     .excused = PE_CLAIM_UNIQUE,
     .excuse = "one bounded number, a multiple of it per head: codes come as close as one likes, though samples differ",
     .info = { .name = "sandwich",
-              .summary = "The inner product of sinusoidal codes as a bias, compressed differently per head.",
+              .summary =
+                  "Adds the inner product of sinusoidal codes as a bias, compressed by a different factor per head.",
               .formula = "score += sum_n cos((i-j) theta^(-2n/d)) / (8h/H)",
               .paper = "Chi et al. 2022",
               .arxiv = "2212.10356",

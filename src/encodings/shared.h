@@ -10,7 +10,7 @@
 
 /* Every embed row ends its keys with these two, in this order. */
 #define EMBED_KEYS                                                                                                     \
-    { "join", PE_KEY_CHOICE, "add", 0, 0, "add|concat", NULL, "add the code to x, or put it behind x", NULL, false },  \
+    { "join", PE_KEY_CHOICE, "add", 0, 0, "add|concat", NULL, "add the code to the embedding, or concatenate it", NULL, false },  \
     {                                                                                                                  \
         "width", PE_KEY_INT, "", 1, 1 << 24, NULL, "join=concat", "width of the code; default: model_dim", NULL, false \
     }

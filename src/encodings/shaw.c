@@ -6,14 +6,16 @@
 
 enum { LEFT, RIGHT, ON, TABLE, HEADS };
 static const pe_key keys[] = {
-    { "left", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances back that have their own vector", NULL, false },
-    { "right", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "distances ahead that have their own vector", NULL, false },
-    { "on", PE_KEY_CHOICE, "keys+values", 0, 0, "keys|values|keys+values", NULL, "where the vectors enter", NULL,
+    { "left", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "largest distance to earlier keys that has its own vector", NULL,
       false },
-    { "table", PE_KEY_CHOICE, "learned", 0, 0, "learned|sinusoidal", NULL, "trained, or sinusoids of the distance",
-      NULL, false },
-    { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", "table=learned", "one table for all heads, or one each",
-      NULL, false },
+    { "right", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "largest distance to later keys that has its own vector", NULL,
+      false },
+    { "on", PE_KEY_CHOICE, "keys+values", 0, 0, "keys|values|keys+values", NULL,
+      "where the vectors are added: keys, values or both", NULL, false },
+    { "table", PE_KEY_CHOICE, "learned", 0, 0, "learned|sinusoidal", NULL,
+      "trained vectors, or sinusoids of the distance", NULL, false },
+    { "heads", PE_KEY_CHOICE, "shared", 0, 0, "shared|own", "table=learned",
+      "one table shared by all heads, or one per head", NULL, false },
 };
 static const char *const examples[] = { "shaw", "shaw:left=6,right=3,on=keys", "shaw:heads=own,left=8,right=0",
                                         "shaw:table=sinusoidal,left=100,right=100" };
@@ -70,7 +72,7 @@ static pe_status init(part *p, pe_error *err)
 const row pe_row_shaw = {
     .keys = keys,
     .info = { .name = "shaw",
-              .summary = "A trained vector per clipped distance, added to keys and values.",
+              .summary = "Adds a trained vector per clipped relative distance to keys and values.",
               .formula = "score += q_i . K[clip(j-i)], out_i += p_ij V[clip(j-i)]",
               .paper = "Shaw et al. 2018",
               .arxiv = "1803.02155",

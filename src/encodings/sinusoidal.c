@@ -11,8 +11,8 @@ enum { THETA, LAYOUT, ORDER, DENOMINATOR, OFFSET, AXES, JOIN, WIDTH };
 static const pe_key keys[] = {
     { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", NULL, false },
     { "layout", PE_KEY_CHOICE, "interleaved", 0, 0, "interleaved|halves", NULL,
-      "sin cos sin cos, or all sin then all cos", NULL, false },
-    { "order", PE_KEY_CHOICE, "sin-cos", 0, 0, "sin-cos|cos-sin", NULL, "which comes first", NULL, false },
+      "sin and cos interleaved, or all sines and then all cosines", NULL, false },
+    { "order", PE_KEY_CHOICE, "sin-cos", 0, 0, "sin-cos|cos-sin", NULL, "whether sin or cos comes first", NULL, false },
     { "denominator", PE_KEY_CHOICE, "d", 0, 0, "d|d-2", NULL, "exponent 2i/d, or 2i/(d-2) = i/(d/2-1)", NULL, false },
     { "offset", PE_KEY_INT, "0", -1048576, 1048576, NULL, NULL, "added to every position (fairseq: 2)", NULL, false },
     { "axes", PE_KEY_INT, "1", 1, PE_AXES_MAX, NULL, NULL, "coordinates per token", NULL, false },
@@ -76,8 +76,8 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 const row pe_row_sinusoidal = {
     .keys = keys,
     .info = { .name = "sinusoidal",
-              .summary =
-                  "Sines and cosines of the position at falling frequencies, added to (or put behind) the embedding.",
+              .summary = "Adds sines and cosines of the position, at decreasing frequencies, to the embedding (or "
+                         "concatenates them).",
               .formula = "p_t[2i] = sin(t theta^(-2i/d)), p_t[2i+1] = cos(t theta^(-2i/d))",
               .paper = "Vaswani et al. 2017",
               .arxiv = "1706.03762",

@@ -8,12 +8,12 @@
 
 enum { BUCKETS, MAX, DIRECTION, SCALE };
 static const pe_key keys[] = {
-    { "buckets", PE_KEY_INT, "32", 4, 0x1p24, NULL, NULL, "buckets in all",
+    { "buckets", PE_KEY_INT, "32", 4, 0x1p24, NULL, NULL, "total number of buckets",
       "num_buckets|relative_attention_num_buckets", false },
-    { "max", PE_KEY_INT, "128", 2, 0x1p36, NULL, NULL, "distance from which all share the last bucket",
+    { "max", PE_KEY_INT, "128", 2, 0x1p36, NULL, NULL, "distance from which all keys share the last bucket",
       "max_distance|relative_attention_max_distance", false },
     { "direction", PE_KEY_CHOICE, "both", 0, 0, "both|causal", NULL,
-      "both: half of the buckets for keys ahead; causal: keys ahead share bucket 0", NULL, false },
+      "both: half of the buckets are for later keys; causal: later keys share bucket 0", NULL, false },
     { "scale", PE_KEY_CHOICE, "one", 0, 0, "one|sqrt", NULL, "softmax scale 1 as in T5, or 1/sqrt(d)", NULL, false },
 };
 static const char *const examples[] = { "t5", "t5:direction=causal", "t5:buckets=64,max=256,scale=sqrt" };
@@ -83,7 +83,8 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 const row pe_row_t5 = {
     .keys = keys,
     .info = { .name = "t5",
-              .summary = "A trained bias per head and bucket of the distance, logarithmic far away.",
+              .summary =
+                  "Adds a trained bias per head and distance bucket; buckets are logarithmic for large distances.",
               .formula = "score += T[bucket(i-j)][h], scale 1",
               .paper = "Raffel et al. 2019",
               .arxiv = "1910.10683",

@@ -8,8 +8,8 @@
 
 enum { BACK, AHEAD };
 static const pe_key keys[] = {
-    { "back", PE_KEY_INT, "512", 0, 0x1p24, NULL, NULL, "largest distance back that the table holds", NULL, false },
-    { "ahead", PE_KEY_INT, "0", 0, 0x1p24, NULL, NULL, "largest distance ahead that the table holds", NULL, false },
+    { "back", PE_KEY_INT, "512", 0, 0x1p24, NULL, NULL, "largest distance to earlier keys in the table", NULL, false },
+    { "ahead", PE_KEY_INT, "0", 0, 0x1p24, NULL, NULL, "largest distance to later keys in the table", NULL, false },
 };
 static const char *const examples[] = { "transformer-xl", "transformer-xl:back=40,ahead=40" };
 
@@ -70,7 +70,7 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
         err));
     TRY(part_tensor(p,
                     (tensor){ .name = "u",
-                              .about = "added to the query where it meets the key",
+                              .about = "added to the query in the content term",
                               .rank = 3,
                               .shape = { 1, H, D },
                               .fill = FILL_NORMAL,
@@ -78,7 +78,7 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
                     err));
     TRY(part_tensor(p,
                     (tensor){ .name = "v",
-                              .about = "added to the query where it meets r",
+                              .about = "added to the query in the position term",
                               .rank = 3,
                               .shape = { 1, H, D },
                               .fill = FILL_NORMAL,
@@ -97,7 +97,8 @@ static pe_status init(part *p, pe_error *err)
 const row pe_row_transformer_xl = {
     .keys = keys,
     .info = { .name = "transformer-xl",
-              .summary = "Scores from content and from projected sinusoids of the distance, with two trained biases.",
+              .summary = "Attention scores are the sum of a content term and a term from projected sinusoids of the "
+                         "distance, with two trained bias vectors.",
               .formula = "score = (q_i + u) . k_j + (q_i + v) . r_(i-j)",
               .paper = "Dai et al. 2019",
               .arxiv = "1901.02860",

@@ -44,8 +44,7 @@ static pe_status init(part *p, pe_error *err)
 const row pe_row_wavelet = {
     .keys = keys,
     .info = { .name = "wavelet",
-              .summary =
-                  "Ricker wavelets of the distance at many scales and shifts, in place of Shaw's trained vectors.",
+              .summary = "Ricker wavelets of the distance at many scales and shifts replace Shaw's trained vectors.",
               .formula = "score += q_i . psi((i-j-b)/a), psi(x) = (1 - x^2) exp(-x^2/2), a in 2^s, b in 0..d/S-1",
               .paper = "Oka et al. 2025",
               .arxiv = "2502.02004",

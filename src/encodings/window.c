@@ -8,7 +8,7 @@
 
 enum { WINDOW };
 static const pe_key keys[] = {
-    { "window", PE_KEY_LIST, "7/7", 1, 0x1p20, NULL, NULL, "cells along each axis", "window_size", false },
+    { "window", PE_KEY_LIST, "7/7", 1, 0x1p20, NULL, NULL, "number of cells along each axis", "window_size", false },
 };
 static const char *const examples[] = { "window", "window:window=4/6", "window:window=2/7/7" };
 
@@ -85,7 +85,7 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 const row pe_row_window = {
     .keys = keys,
     .info = { .name = "window",
-              .summary = "A trained bias per head and offset inside a two-dimensional window.",
+              .summary = "Adds a trained bias per head and relative offset inside a two-dimensional window.",
               .formula = "score += T[(dy + h-1)(2w-1) + dx + w-1][head]",
               .paper = "Liu et al. 2021",
               .arxiv = "2103.14030",

@@ -6,9 +6,9 @@
 
 enum { LENGTH, MEMORY };
 static const pe_key keys[] = {
-    { "length", PE_KEY_INT, "512", 1, 0x1p24, NULL, NULL, "tokens of a segment", NULL, false },
-    { "memory", PE_KEY_INT, "0", 0, 0x1p24, NULL, NULL, "tokens remembered before it, as keys with smaller positions",
-      NULL, false },
+    { "length", PE_KEY_INT, "512", 1, 0x1p24, NULL, NULL, "number of tokens in a segment", NULL, false },
+    { "memory", PE_KEY_INT, "0", 0, 0x1p24, NULL, NULL,
+      "number of remembered tokens before the segment, as keys with smaller positions", NULL, false },
 };
 static const char *const examples[] = { "xlnet", "xlnet:length=40,memory=20" };
 
@@ -20,7 +20,7 @@ static pe_status init(part *p, pe_error *err)
 const row pe_row_xlnet = {
     .keys = keys,
     .info = { .name = "xlnet",
-              .summary = "Transformer-XL's scores in both directions, with memory.",
+              .summary = "Transformer-XL's attention scores in both directions, with memory of earlier segments.",
               .formula = "score = (q_i + u) . k_j + (q_i + v) . r_(i-j)",
               .paper = "Yang et al. 2019",
               .arxiv = "1906.08237",

@@ -10,10 +10,12 @@
 enum { THETA, PAIRS, GAMMA, BASE, CENTRE };
 static const pe_key keys[] = {
     { "theta", PE_KEY_REAL, "10000", 1, 1e15, NULL, NULL, "base of the wavelengths", NULL, false },
-    { "pairs", PE_KEY_CHOICE, "adjacent", 0, 0, "half|adjacent", NULL, "which elements turn together", NULL, false },
-    { "gamma", PE_KEY_REAL, "0.4", 0x1p-20, 0x1p20, NULL, NULL, "g: how slowly the slowest pair decays", NULL, false },
+    { "pairs", PE_KEY_CHOICE, "adjacent", 0, 0, "half|adjacent", NULL, "which elements form a pair", NULL, false },
+    { "gamma", PE_KEY_REAL, "0.4", 0x1p-20, 0x1p20, NULL, NULL, "g: how slowly the lowest-frequency pair decays", NULL,
+      false },
     { "base", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "B: positions per power of zeta", "scale_base", false },
-    { "centre", PE_KEY_INT, "0", -0x1p36, 0x1p36, NULL, NULL, "c: where the magnitude is 1", NULL, false },
+    { "centre", PE_KEY_INT, "0", -0x1p36, 0x1p36, NULL, NULL, "c: the position at which the magnitude is 1", NULL,
+      false },
 };
 static const char *const examples[] = { "xpos", "xpos:pairs=half,base=128,centre=100" };
 
@@ -94,8 +96,9 @@ static void tell_xpos_pair(const part *p, const int64_t *at, int64_t n, tell *ou
 const row pe_row_xpos = {
     .keys = keys,
     .info = { .name = "xpos",
-              .summary = "RoPE with a decay: queries and keys are also scaled inversely, so that far scores fade.",
-              .formula = "q zeta^((n-c)/B), k zeta^-((n-c)/B), zeta_i = (2i/d + g)/(1 + g), both turned as in RoPE",
+              .summary = "RoPE with decay: queries and keys are also scaled by inverse factors, so scores shrink with "
+                         "distance.",
+              .formula = "q zeta^((n-c)/B), k zeta^-((n-c)/B), zeta_i = (2i/d + g)/(1 + g), both rotated as in RoPE",
               .paper = "Sun et al. 2022",
               .arxiv = "2212.10554",
               .models = "LeX Transformer|RetNet (its rotation)",

@@ -118,8 +118,7 @@ static pe_status put_drawing(FILE *to, const node *n, pe_error *err);
 static const node *put_fields(FILE *to, const node *n)
 {
     fputs("<dl>\n", to);
-    for (; n && !node_is_section(n) && n->kind != RESULT_CODE && n->kind != RESULT_DRAWING && *n->label;
-         n = node_visible(n->next)) {
+    for (; n && !node_is_section(n) && n->kind != RESULT_DRAWING && *n->label; n = node_visible(n->next)) {
         put_tagged(to, "<dt>", n->label, "</dt><dd>");
         put_node(to, n);
         fputs("</dd>\n", to);
@@ -136,7 +135,7 @@ static pe_status put_values(FILE *to, const node *n, int level, pe_error *err)
             s = put_section(to, c, level, err);
         else if (c->kind == RESULT_DRAWING)
             s = put_drawing(to, c, err);
-        else if (c->kind == RESULT_CODE)
+        else if (c->kind == RESULT_CODE && !*c->label)
             put_tagged(to, "<pre>", c->text ? c->text : "", "</pre>\n");
         else if (*c->label) {
             c = put_fields(to, c);

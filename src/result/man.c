@@ -44,7 +44,7 @@ static void put_values(FILE *to, const node *n)
                 put_upper(to, c->label, "\n");
             }
             put_values(to, c);
-        } else if (c->kind == RESULT_CODE) {
+        } else if (c->kind == RESULT_CODE && !*c->label) {
             fputs(".PP\n.nf\n", to);
             put_text(to, c->text ? c->text : "");
             fputs(".fi\n", to);

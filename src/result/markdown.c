@@ -87,7 +87,7 @@ static void put_values(FILE *to, const node *n, int level)
                 put_table(to, c);
             else
                 put_values(to, c, level + 1);
-        } else if (c->kind == RESULT_CODE) {
+        } else if (c->kind == RESULT_CODE && !*c->label) {
             put_code(to, c->text ? c->text : "");
         } else if (*c->label) {
             fputs("- ", to);

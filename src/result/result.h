@@ -77,6 +77,7 @@ void result_own(result *r, void *memory, void (*release)(void *)); /* released w
 typedef enum result_tone { RESULT_PLAIN, RESULT_GOOD, RESULT_BAD, RESULT_DOUBT, RESULT_FAINT } result_tone;
 PRINTF(2, 3) void result_shown(result *r, const char *format, ...); /* what people read in place of the value */
 void result_unit(result *r, const char *unit);
+void result_is_code(result *r);                   /* a name or a spec: Markdown and HTML set it as code */
 void result_link(result *r, const char *address); /* Markdown and HTML link the value to it */
 void result_tone_is(result *r, result_tone tone);
 void result_below(result *r);  /* a cell that stands below its row, a text below its label */

@@ -287,7 +287,7 @@ static pe_status print_values(text_writer *w, const node *n, int indent, pe_erro
             s = c->folded ? PE_OK : print_section(w, c, indent, err);
         else if (c->kind == RESULT_DRAWING)
             s = print_drawing(w, c, err);
-        else if (c->kind == RESULT_CODE)
+        else if (c->kind == RESULT_CODE && !*c->label)
             print_code(w, c->text ? c->text : "", indent);
         else if (*c->label)
             print_field(w, c, indent ? indent : GAP, width);

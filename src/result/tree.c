@@ -261,6 +261,11 @@ void result_unit(result *r, const char *unit)
     r->last->unit = copy(r, unit);
 }
 
+void result_is_code(result *r)
+{
+    r->last->kind = RESULT_CODE;
+}
+
 void result_link(result *r, const char *address)
 {
     r->last->link = copy(r, address);

@@ -7,142 +7,145 @@ import type { Words } from "./app";
 /** Summaries, help of keys, what tensors are, and papers and models that carry a remark. */
 export const registryZh: Readonly<Record<string, string>> = {
   // summaries
-  "No position: attention without a mask cannot tell one order from another.":
+  "No position information: attention without a mask cannot tell one word order from another.":
     "不加任何位置信息：没有掩码的注意力分不清词序。",
-  "The position as a number, added to (or put behind) the embedding.":
+  "Adds the position itself, as a number, to the embedding (or concatenates it).":
     "把位置序号本身当作一个数，加到词向量上（或拼在其后）。",
-  "The position divided by the length of the sequence.": "位置序号除以序列长度。",
-  "The bits of the position.": "位置序号的二进制各位。",
-  "Sines and cosines of the position at falling frequencies, added to (or put behind) the embedding.":
+  "Adds the position divided by the sequence length to the embedding.": "位置序号除以序列长度。",
+  "Adds the binary digits of the position to the embedding.": "位置序号的二进制各位。",
+  "Adds sines and cosines of the position, at decreasing frequencies, to the embedding (or concatenates them).":
     "位置在一组递减频率上的正弦和余弦，加到词向量上（或拼在其后）。",
-  "A trained vector per position; past the table's end there is none.": "每个位置一个可训练向量；超出表长的位置没有编码。",
-  "A learned table of n rows, extended to n^2 positions by combining a coarse and a fine row.":
+  "Adds a trained vector per position; positions past the end of the table have none.": "每个位置一个可训练向量；超出表长的位置没有编码。",
+  "Extends a learned table of n rows to n^2 positions: each code combines a coarse row and a fine row.":
     "用一粗一细两行的组合，把 n 行的可学习位置表层次分解到 n² 个位置。",
-  "Queries and keys turned by their positions, pair by pair, so that scores see only distances.":
+  "Rotates pairs of query and key elements by an angle proportional to position, so attention scores depend only on relative distance.":
     "按位置逐对旋转查询和键，使内积只依赖相对距离。",
-  "RoPE with a decay: queries and keys are also scaled inversely, so that far scores fade.":
+  "RoPE with decay: queries and keys are also scaled by inverse factors, so scores shrink with distance.":
     "带衰减的 RoPE：查询与键再乘以互逆的缩放因子，距离越远分数越小。",
-  "A trained vector per clipped distance, added to keys and values.": "每个截断后的相对距离对应一个可训练向量，加到键和值上。",
-  "Scores from content and from projected sinusoids of the distance, with two trained biases.":
+  "Adds a trained vector per clipped relative distance to keys and values.": "每个截断后的相对距离对应一个可训练向量，加到键和值上。",
+  "Attention scores are the sum of a content term and a term from projected sinusoids of the distance, with two trained bias vectors.":
     "分数由内容项和距离的正弦编码（经投影）两部分组成，另有两个可训练偏置向量 u、v。",
-  "Transformer-XL's scores in both directions, with memory.": "Transformer-XL 的双向版本，带记忆段。",
-  "Content-to-position and position-to-content scores over logarithmic buckets of the distance.":
+  "Transformer-XL's attention scores in both directions, with memory of earlier segments.": "Transformer-XL 的双向版本，带记忆段。",
+  "Adds content-to-position and position-to-content scores, with distances in logarithmic buckets.":
     "内容对位置、位置对内容两项分数，距离按对数分桶。",
-  "The position is a count of the keys a query finds relevant, taken from right to left.":
+  "Contextual positions: a key's position is the number of keys, counted from right to left, that the query finds relevant.":
     "位置由上下文决定：从右往左累计查询认为相关的键的个数。",
-  "Ricker wavelets of the distance at many scales and shifts, in place of Shaw's trained vectors.":
+  "Ricker wavelets of the distance at many scales and shifts replace Shaw's trained vectors.":
     "以多尺度、多平移的 Ricker 小波表示距离，取代 Shaw 的可训练向量。",
-  "A penalty linear in the distance, with a slope per head.": "随距离线性增长的惩罚项，每个头一个斜率。",
-  "A trained bias per head and bucket of the distance, logarithmic far away.": "每个头、每个距离桶一个可训练偏置，远处按对数分桶。",
-  "A trained logarithmic or power kernel of the distance, per head.": "每个头一个可训练的距离核：对数核或幂核。",
-  "A small trained network of the distance relative to the query's position, on a logarithmic scale.":
+  "Subtracts a penalty from attention scores that grows linearly with distance, with a fixed slope per head.": "随距离线性增长的惩罚项，每个头一个斜率。",
+  "Adds a trained bias per head and distance bucket; buckets are logarithmic for large distances.": "每个头、每个距离桶一个可训练偏置，远处按对数分桶。",
+  "Adds a trained logarithmic or power kernel of the distance, one per head.": "每个头一个可训练的距离核：对数核或幂核。",
+  "Adds a bias computed by a small trained network from the distance relative to the query's position, on a logarithmic scale.":
     "用一个小网络把“距离 / 查询位置”（取对数后）映射成偏置。",
-  "The inner product of sinusoidal codes as a bias, compressed differently per head.":
+  "Adds the inner product of sinusoidal codes as a bias, compressed by a different factor per head.":
     "把正弦编码的内积当作偏置，各头的压缩程度不同。",
-  "A trained bias per head and offset inside a two-dimensional window.": "二维窗口内，每个头、每个相对偏移一个可训练偏置。",
+  "Adds a trained bias per head and relative offset inside a two-dimensional window.": "二维窗口内，每个头、每个相对偏移一个可训练偏置。",
 
   // keys
-  "add the code to x, or put it behind x": "编码加到 x 上，还是拼接在 x 之后",
+  "add the code to the embedding, or concatenate it": "编码加到 x 上，还是拼接在 x 之后",
   "width of the code; default: model_dim": "编码的宽度；默认等于 model_dim",
   "N: the length of the sequence": "N：序列长度",
   "base of the wavelengths": "波长的底数（base）",
-  "sin cos sin cos, or all sin then all cos": "sin、cos 交错排列，还是先全部 sin 再全部 cos",
-  "which comes first": "sin 与 cos 谁在前",
+  "sin and cos interleaved, or all sines and then all cosines": "sin、cos 交错排列，还是先全部 sin 再全部 cos",
+  "whether sin or cos comes first": "sin 与 cos 谁在前",
   "exponent 2i/d, or 2i/(d-2) = i/(d/2-1)": "指数取 2i/d，或 2i/(d-2) = i/(d/2-1)",
   "added to every position (fairseq: 2)": "加到每个位置上的偏移（fairseq：2）",
   "coordinates per token": "每个 token 的坐标个数",
-  "positions the table holds; one number per axis: rows=14/14": "表中的位置数；每个轴一个数：rows=14/14",
+  "number of positions in the table; one number per axis: rows=14/14": "表中的位置数；每个轴一个数：rows=14/14",
   "added to every position (OPT, BART: 2)": "加到每个位置上的偏移（OPT、BART：2）",
-  "how axes meet: added, or side by side": "各轴编码如何合并：相加，或并排拼接",
-  "n: rows of the table; serves n^2 positions": "n：表的行数；可覆盖 n² 个位置",
+  "how the codes of the axes are combined: added, or concatenated": "各轴编码如何合并：相加，或并排拼接",
+  "n: rows of the table, which cover n^2 positions": "n：表的行数；可覆盖 n² 个位置",
   "a: weight of the coarse position; not 0, 0.5 or 1": "a：粗粒度位置的权重；不能取 0、0.5、1",
-  "which elements turn together: i and i+d/2 [ccss], 2i and 2i+1 [cscs], read cscs and write ccss":
+  "which elements form a pair: i and i+d/2 [ccss], 2i and 2i+1 [cscs], or read as cscs and written as ccss":
     "哪两个分量结成一对旋转：i 与 i+d/2 [ccss]；2i 与 2i+1 [cscs]；或按 cscs 读、按 ccss 写",
-  "elements of a head that turn; default: all": "每个头中参与旋转的分量数；默认全部",
-  "the same as a share of the head, rounded down": "同上，以占头宽度的比例给出，向下取整",
-  "which end of the head turns": "旋转每个头的前段还是后段",
-  "direction of the turn (nanochat: negative)": "旋转方向（nanochat 为负向）",
-  "exponent 2i/d, 2i/(d-2), or 2i/(d-1) (transformers where an odd number would turn)":
+  "number of elements of a head that are rotated; default: all": "每个头中参与旋转的分量数；默认全部",
+  "the same as a fraction of the head dimension, rounded down": "同上，以占头宽度的比例给出，向下取整",
+  "which end of the head is rotated": "旋转每个头的前段还是后段",
+  "direction of the rotation (nanochat: negative)": "旋转方向（nanochat 为负向）",
+  "exponent 2i/d, 2i/(d-2), or 2i/(d-1) (transformers, where an odd number of elements would be rotated)":
     "指数取 2i/d、2i/(d-2) 或 2i/(d-1)（旋转分量数为奇数时 transformers 的做法）",
   "how frequencies are changed for longer contexts": "为更长的上下文如何修改频率",
-  "how much longer than trained": "目标长度是训练长度的几倍",
+  "how many times longer than the trained length": "目标长度是训练长度的几倍",
   "theta is multiplied by alpha^(d/(d-2))": "theta 乘以 alpha^(d/(d-2))",
   "length the model was trained at": "模型的训练长度",
-  "length of the sequence at hand; default: trained": "当前序列的长度；默认等于训练长度",
-  "turns in training above which a pair is kept": "训练长度内转的圈数高于此值的对保持不变",
-  "turns below which a pair is interpolated": "圈数低于此值的对做内插",
-  "round the ramp's ends outwards to whole pairs": "把斜坡两端向外取整到整数对",
+  "current sequence length; default: trained": "当前序列的长度；默认等于训练长度",
+  "a pair that completes more turns than this in training keeps its frequency": "训练长度内转的圈数高于此值的对保持不变",
+  "a pair that completes fewer turns than this is interpolated": "圈数低于此值的对做内插",
+  "round the ends of the ramp outwards to whole pairs": "把斜坡两端向外取整到整数对",
   "magnitude g(factor, mscale) / g(factor, mscale_all_dim)": "幅度 g(factor, mscale) / g(factor, mscale_all_dim)",
   "see mscale; g(s, m) = 0.1 m ln s + 1": "见 mscale；g(s, m) = 0.1 m ln s + 1",
-  "turns in training below which a pair is interpolated": "训练长度内转的圈数低于此值的对做内插",
-  "turns above which a pair is kept": "圈数高于此值的对保持不变",
-  "share of the pairs that turn at all (p-RoPE)": "参与旋转的对所占比例（p-RoPE）",
-  "a divisor per pair, up to the trained length": "每对一个除数，用于训练长度以内",
-  "a divisor per pair, past the trained length": "每对一个除数，用于超出训练长度时",
-  "magnitude with short (Phi-MoE)": "使用 short 时的幅度（Phi-MoE）",
-  "magnitude with long (Phi-MoE)": "使用 long 时的幅度（Phi-MoE）",
-  "how axes share the pairs. One spectrum: chunked (Qwen2-VL), interleaved (Qwen3-VL; axes take turns while their section lasts, the first takes what is left), tail (ERNIE 4.5 VL; the others take turns, the first has the last pairs), oddeven (Pixtral). One per axis: axial (ViT), blocks with pairs inside each axis' block (Gemma 4), alternate":
+  "a pair that completes fewer turns than this in training is interpolated": "训练长度内转的圈数低于此值的对做内插",
+  "a pair that completes more turns than this keeps its frequency": "圈数高于此值的对保持不变",
+  "fraction of the pairs that are rotated at all (p-RoPE)": "参与旋转的对所占比例（p-RoPE）",
+  "a divisor per pair, used up to the trained length": "每对一个除数，用于训练长度以内",
+  "a divisor per pair, used past the trained length": "每对一个除数，用于超出训练长度时",
+  "magnitude used with short (Phi-MoE)": "使用 short 时的幅度（Phi-MoE）",
+  "magnitude used with long (Phi-MoE)": "使用 long 时的幅度（Phi-MoE）",
+  "how the axes share the pairs. One spectrum for all axes: chunked (Qwen2-VL), interleaved (Qwen3-VL; axes alternate until their section is used up, the first axis takes the rest), tail (ERNIE 4.5 VL; the other axes alternate, the first has the last pairs), oddeven (Pixtral). One spectrum per axis: axial (ViT), blocks with pairs inside each axis' block (Gemma 4), alternate":
     "各轴如何分配旋转对。共用一套频率：chunked（Qwen2-VL）、interleaved（Qwen3-VL；各轴轮流取，直到各自的份额用完，剩下的归第一个轴）、tail（ERNIE 4.5 VL；其余各轴轮流取，第一个轴占最后的对）、oddeven（Pixtral）。每轴一套频率：axial（ViT）、blocks（对只在各轴自己的块内，Gemma 4）、alternate",
-  "pairs of each axis: 16/24/24; default: equal": "各轴分到的对数：16/24/24；默认均分",
-  "normalised: angle 2 pi c f, c the cell's centre scaled to -1..1 (DINOv3)":
+  "number of pairs of each axis: 16/24/24; default: equal": "各轴分到的对数：16/24/24；默认均分",
+  "normalised: the angle is 2 pi c f, with c the centre of the cell scaled to -1..1 (DINOv3)":
     "normalised：角度为 2 pi c f，c 是格子中心缩放到 -1..1 的坐标（DINOv3）",
-  "cells along each axis: 14/14": "每个轴上的格数：14/14",
-  "factor on cos and sin; default: what the scaling says": "乘在 cos、sin 上的系数；默认由 scaling 决定",
+  "number of cells along each axis: 14/14": "每个轴上的格数：14/14",
+  "factor on cos and sin; default: the scaling's own": "乘在 cos、sin 上的系数；默认由 scaling 决定",
   "factor on the softmax scale (DeepSeek: g(s, m)^2)": "乘在 softmax 缩放上的系数（DeepSeek：g(s, m)^2）",
   "b: queries are multiplied by 1 + b ln(1 + floor((t + shift)/floor)) (Llama 4: 0.1 with dims=0, its layers without rotation)":
     "b：查询乘以 1 + b ln(1 + floor((t + shift)/floor))（Llama 4 的无旋转层：0.1，dims=0）",
   "see temperature": "见 temperature",
   "see temperature (Llama 4: 1, Ministral 3: 0)": "见 temperature（Llama 4：1，Ministral 3：0）",
-  "what turns; o: the output is turned back, its magnitude undone (DeepSeek-V4, with magnitude=1)":
+  "which vectors are rotated; o: the output is rotated back and its magnitude undone (DeepSeek-V4, with magnitude=1)":
     "旋转哪些向量；o：输出再反向转回，并抵消幅度（DeepSeek-V4，magnitude=1）",
-  "how angles are formed: exactly, or as those float32 pipelines do": "角度如何计算：精确，或完全照搬这些 float32 实现",
-  "which elements turn together": "哪两个分量结成一对旋转",
-  "g: how slowly the slowest pair decays": "g：最慢的一对衰减得有多慢",
+  "angle in radians per position, for each pair; replaces theta": "每一对分量每走一个位置转过的弧度；给出后代替 theta",
+  "train the frequencies, starting from these: one set, or one per key head (RoPE-Mixed)":
+    "频率可训练，以此为初值：所有头共用一组，或每个键头各一组（RoPE-Mixed）",
+  "how angles are computed: exactly, or as transformers (hf) or ggml do in float32": "角度如何计算：精确，或完全照搬这些 float32 实现",
+  "which elements form a pair": "哪两个分量结成一对旋转",
+  "g: how slowly the lowest-frequency pair decays": "g：最慢的一对衰减得有多慢",
   "B: positions per power of zeta": "B：每经过多少个位置，zeta 的幂次加一",
-  "c: where the magnitude is 1": "c：幅度恰为 1 的位置",
-  "distances back that have their own vector": "向左（之前）多少个距离拥有各自的向量",
-  "distances ahead that have their own vector": "向右（之后）多少个距离拥有各自的向量",
-  "where the vectors enter": "向量加在键上、值上，还是两者都加",
-  "trained, or sinusoids of the distance": "可训练，或取距离的正弦编码",
-  "one table for all heads, or one each": "各头共用一张表，或每头一张",
-  "largest distance back that the table holds": "表中向左的最大距离",
-  "largest distance ahead that the table holds": "表中向右的最大距离",
-  "tokens of a segment": "一段的 token 数",
-  "tokens remembered before it, as keys with smaller positions": "段之前记忆的 token 数，作为位置更小的键",
-  "buckets on each side; 0: none, distances are clipped at max": "每一侧的桶数；0：不分桶，距离在 max 处截断",
+  "c: the position at which the magnitude is 1": "c：幅度恰为 1 的位置",
+  "largest distance to earlier keys that has its own vector": "向左（之前）多少个距离拥有各自的向量",
+  "largest distance to later keys that has its own vector": "向右（之后）多少个距离拥有各自的向量",
+  "where the vectors are added: keys, values or both": "向量加在键上、值上，还是两者都加",
+  "trained vectors, or sinusoids of the distance": "可训练，或取距离的正弦编码",
+  "one table shared by all heads, or one per head": "各头共用一张表，或每头一张",
+  "largest distance to earlier keys in the table": "表中向左的最大距离",
+  "largest distance to later keys in the table": "表中向右的最大距离",
+  "number of tokens in a segment": "一段的 token 数",
+  "number of remembered tokens before the segment, as keys with smaller positions": "段之前记忆的 token 数，作为位置更小的键",
+  "number of buckets on each side; 0: no buckets, distances are clipped at max": "每一侧的桶数；0：不分桶，距离在 max 处截断",
   "distance at which the last bucket begins": "最后一个桶起始的距离",
-  "content to position, position to content": "内容对位置（c2p），位置对内容（p2c）",
-  "P: rows of the table; counts are capped at P-1": "P：表的行数；计数上限为 P-1",
+  "which terms are added: content-to-position (c2p), position-to-content (p2c)": "内容对位置（c2p），位置对内容（p2c）",
+  "P: number of rows of the table; counts are capped at P-1": "P：表的行数；计数上限为 P-1",
   "number of scales; divides head_dim": "尺度个数；须整除 head_dim",
   "the smallest scale is 2^first": "最小尺度为 2^first",
-  "whose slopes (press: Press, BLOOM)": "采用谁的斜率（press：原论文、BLOOM）",
+  "which slopes to use (press: Press et al., BLOOM)": "采用谁的斜率（press：原论文、BLOOM）",
   "i-j for causal models, |i-j| for encoders": "因果模型用 i-j，编码器用 |i-j|",
   "the last slope is 2^-max (MPT: alibi_bias_max)": "最后一个斜率为 2^-max（MPT：alibi_bias_max）",
-  "first head held here, when heads are sharded": "注意力头切分到多卡时，本分片的第一个头",
-  "heads in all shards; default: offset + heads": "所有分片的总头数；默认 offset + heads",
-  "constants, or parameters that start there": "固定常数，或以此为初值的可训练参数",
-  "slope times position, or its bfloat16": "斜率乘位置取精确值，或取其 bfloat16",
-  "buckets in all": "桶的总数",
-  "distance from which all share the last bucket": "从这个距离起全部落入最后一个桶",
-  "both: half of the buckets for keys ahead; causal: keys ahead share bucket 0":
+  "index of the first head here, when heads are sharded": "注意力头切分到多卡时，本分片的第一个头",
+  "number of heads in all shards; default: offset + heads": "所有分片的总头数；默认 offset + heads",
+  "fixed slopes, or trained parameters that start from them": "固定常数，或以此为初值的可训练参数",
+  "slope times position exactly, or rounded to bfloat16": "斜率乘位置取精确值，或取其 bfloat16",
+  "total number of buckets": "桶的总数",
+  "distance from which all keys share the last bucket": "从这个距离起全部落入最后一个桶",
+  "both: half of the buckets are for later keys; causal: later keys share bucket 0":
     "both：一半的桶留给后面的键；causal：后面的键都归 0 号桶",
   "softmax scale 1 as in T5, or 1/sqrt(d)": "softmax 缩放取 1（T5），或 1/sqrt(d)",
   "-r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2": "-r1 log(1 + r2 |i-j|)，或 -r1 |i-j|^r2",
-  "width of the network's one hidden layer (ReLU)": "网络唯一隐藏层的宽度（ReLU）",
-  "where L starts": "L 的初值",
+  "width of the network's hidden layer (ReLU)": "网络唯一隐藏层的宽度（ReLU）",
+  "initial value of L": "L 的初值",
   "d: width of the sinusoids; even": "d：正弦编码的宽度；偶数",
   "index of the first frequency": "起始频率的下标",
-  "cells along each axis": "每个轴上的格数",
+  "number of cells along each axis": "每个轴上的格数",
 
   // tensors
   "row t + offset: the code of coordinate t": "第 t + offset 行：坐标 t 的编码",
-  "row t: the code of position t, the first rows^2 positions follow from it":
+  "row t is the code of position t; the codes of all rows^2 positions are computed from it":
     "第 t 行：位置 t 的编码；前 rows² 个位置都由此表推出",
   "row clip(j-i) + left: keys far back first": "第 clip(j-i) + left 行：最左（最远之前）的键在前",
   "row (i-j) + ahead: distances -ahead .. back in rising order; sinusoids, projected":
     "第 (i-j) + ahead 行：距离从 -ahead 到 back 递增；正弦编码经投影",
-  "added to the query where it meets the key": "查询与键相乘时加到查询上",
-  "added to the query where it meets r": "查询与 r 相乘时加到查询上",
+  "added to the query in the content term": "查询与键相乘时加到查询上",
+  "added to the query in the position term": "查询与 r 相乘时加到查询上",
   "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected":
     "第 b(i-j) + buckets 行：距离所在的桶，最靠后的键在前；经投影",
   "row p: the vector of count p": "第 p 行：计数 p 的向量",
@@ -150,7 +153,7 @@ export const registryZh: Readonly<Record<string, string>> = {
   "strength per head; above 0": "每头的强度；大于 0",
   "reach (log) or exponent (power, at most 2) per head; above 0": "每头的作用范围（log）或指数（power，至多 2）；大于 0",
   "scale of the logarithm; above 0": "对数的尺度；大于 0",
-  "up to here queries share a normaliser": "查询位置在此之前共用同一个归一化因子",
+  "queries before this position share one normaliser": "查询位置在此之前共用同一个归一化因子",
   "first layer": "第一层",
   "second layer": "第二层",
   "row (dy + h-1)(2w-1) + dx + w-1, query minus key": "第 (dy + h-1)(2w-1) + dx + w-1 行，偏移为查询减键",

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core; needs: result wrap
+ *
+ * The result tree: one tree, and the same values in every form. */
+#include "draw_case.h"
+#include "io/columns.h"
+#include "io/json_out.h"
+#include "result/result.h"
+
+/* ------------------------------------------------ a tree to try */
+
+static void add_row(result *r, const char *name, double loss, const char *why)
+{
+    result_open(r, RESULT_RECORD, NULL, "");
+    result_text(r, "name", "name", name);
+    result_is_code(r);
+    result_real(r, "loss", "loss", loss);
+    result_text(r, "why", "why", why);
+    result_below(r);
+    result_int(r, "hidden", NULL, 7);
+    result_close(r);
+}
+
+static result *a_tree(void)
+{
+    result *r = result_new();
+    assert_non_null(r);
+    result_title(r, 0, "A <title>");
+    result_text(r, "spec", "spec", "rope");
+    result_open(r, RESULT_RECORD, NULL, "Lengths"); /* a section for people only */
+    result_int(r, "trained", "trained", 4096);
+    result_unit(r, "positions");
+    result_text(r, NULL, "", "Only people read this.");
+    result_close(r);
+    result_open(r, RESULT_TABLE, "rows", "Table");
+    add_row(r, "rope", 2.5, "first");
+    add_row(r, "a|b*c", -0.125, "second");
+    result_close(r);
+    result_ints(r, "list", (int64_t[]){ 1, 2, 3 }, 3);
+    result_flag(r, "flag", "flag", true);
+    result_none(r, "nothing");
+    result_json(r, "raw", "{\"a\": 1}");
+    result_code(r, "command", "posenc list\nposenc show");
+    return r;
+}
+
+static const char *written(memory *m, const result *r, result_form form, result_page page)
+{
+    pe_error err = { 0 };
+    assert_ok(result_write(memory_open(m), r, form, &page, &err));
+    return memory_end(m);
+}
+
+/* ------------------------------------------------ forms */
+
+static void every_form_holds_what_it_is_for(void **state)
+{
+    static const struct {
+        result_form form;
+        const char *has[8], *lacks[4];
+    } wanted[] = {
+        { RESULT_AS_JSON,
+          { "\"spec\": \"rope\"", "\"trained\": 4096", "\"loss\": -0.125", "\"hidden\": 7", "\"list\": [1, 2, 3]",
+            "\"nothing\": null", "\"raw\": {\"a\": 1}", "\"command\": \"posenc list\\u000aposenc show\"" },
+          { "Lengths", "Only people", "positions" } },
+        { RESULT_AS_TEXT,
+          { "  spec", "\nLengths\n  trained  4096 positions\n  Only people read this.\n", "  name     loss\n",
+            "  rope      2.5\n      first\n", "  a|b*c  -0.125\n", "posenc list\nposenc show\n", "flag  yes" },
+          { "hidden", "nothing", "raw" } },
+        { RESULT_AS_CSV, { "name,loss,why,hidden\r\n\"rope\",2.5,\"first\",7\r\n" }, { "trained", "4096" } },
+        { RESULT_AS_MARKDOWN,
+          { "# A \\<title>\n", "- spec: rope\n", "## Lengths\n", "| name | loss | why |\n|---|---:|---|\n",
+            "| `rope` | 2.5 | first |\n", "```\nposenc list\nposenc show\n```" },
+          { "hidden" } },
+        { RESULT_AS_HTML,
+          { "<title>A &#60;title&#62;</title>", "<dt>spec</dt><dd>rope</dd>", "<h2>Lengths</h2>", "<code>a|b*c</code>",
+            "<td class=\"number\">2.5</td>", "colspan=\"2\">second" },
+          { "hidden", "<script" } },
+        { RESULT_AS_MAN, { ".SH LENGTHS\n.TP\n.B trained\n4096 positions\n" }, { "hidden" } },
+    };
+    (void)state;
+    result *r = a_tree();
+    for (int i = 0; i < COUNT(wanted); i++) {
+        memory m;
+        const char *text = written(&m, r, wanted[i].form, (result_page){ 0 });
+        for (int n = 0; n < 8 && wanted[i].has[n]; n++)
+            if (!strstr(text, wanted[i].has[n]))
+                fail_msg("form %d lacks %s:\n%s", wanted[i].form, wanted[i].has[n], text);
+        for (int n = 0; n < 4 && wanted[i].lacks[n]; n++)
+            if (strstr(text, wanted[i].lacks[n]))
+                fail_msg("form %d has %s:\n%s", wanted[i].form, wanted[i].lacks[n], text);
+        memory_free(&m);
+    }
+    result_free(r);
+}
+
+static void csv_needs_a_table(void **state)
+{
+    pe_error err = { 0 };
+    memory m;
+    (void)state;
+    result *r = result_new();
+    result_int(r, "n", "n", 1);
+    assert_int_equal(result_write(memory_open(&m), r, RESULT_AS_CSV, &(result_page){ 0 }, &err), PE_ERR_SPEC);
+    assert_non_null(strstr(err.text, "no table"));
+    memory_end(&m);
+    memory_free(&m);
+    result_free(r);
+}
+
+static void an_ending_names_a_form(void **state)
+{
+    static const struct {
+        const char *file;
+        result_form form;
+    } row[] = { { "a.txt", RESULT_AS_TEXT },    { "x/a.json", RESULT_AS_JSON }, { "a.csv", RESULT_AS_CSV },
+                { "a.md", RESULT_AS_MARKDOWN }, { "a.b.html", RESULT_AS_HTML }, { ".html", RESULT_FORMS },
+                { "html", RESULT_FORMS },       { "a.png", RESULT_FORMS } };
+    (void)state;
+    for (int i = 0; i < COUNT(row); i++)
+        assert_int_equal(result_form_of(row[i].file), row[i].form);
+}
+
+/* ------------------------------------------------ text */
+
+static int widest_line(const char *text)
+{
+    int most = 0;
+    while (*text) {
+        int bytes = (int)strcspn(text, "\n"), n = columns_of_bytes(text, bytes);
+        most = n > most ? n : most;
+        text += bytes + (text[bytes] == '\n');
+    }
+    return most;
+}
+
+/* Columns that do not fit are printed in blocks, each with the first column; nothing is lost. */
+static void a_wide_table_is_printed_in_blocks(void **state)
+{
+    char label[20];
+    memory m;
+    (void)state;
+    result *r = result_new();
+    result_open(r, RESULT_TABLE, "t", "");
+    for (int row = 0; row < 2; row++) {
+        result_open(r, RESULT_RECORD, NULL, "");
+        result_text(r, "name", "name", row ? "second" : "first");
+        for (int i = 0; i < 30; i++) {
+            snprintf(label, sizeof label, "column%d", i);
+            result_int(r, label, label, 1000 * row + i);
+        }
+        result_close(r);
+    }
+    result_close(r);
+    const char *text = written(&m, r, RESULT_AS_TEXT, (result_page){ .columns = 60 });
+    assert_true(widest_line(text) <= 60);
+    assert_true(count_of(text, "second") > 3);
+    for (int i = 0; i < 30; i++) {
+        snprintf(label, sizeof label, "%d", 1000 + i);
+        assert_int_equal(count_of(text, label), 1);
+    }
+    memory_free(&m);
+    result_free(r);
+}
+
+static void lines_end_before_the_margin(void **state)
+{
+    static const char *const texts[] = {
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen",
+        "none|linear|dynamic|ntk|yarn|longrope|llama3|proportional|and,more,of,them,without,any,space",
+        "位置编码把位置信息加到词向量上，这样注意力就能区分词序；没有它，注意力看到的只是一个集合。",
+    };
+    (void)state;
+    for (int margin = 30; margin <= 98; margin += 17)
+        for (int i = 0; i < COUNT(texts); i++) {
+            memory m;
+            columns_out c = { memory_open(&m), margin, false };
+            columns_wrap(&c, texts[i], 0);
+            const char *text = memory_end(&m);
+            if (widest_line(text) > margin)
+                fail_msg("margin %d: %s", margin, text);
+            memory_free(&m);
+        }
+}
+
+static void a_chinese_character_takes_two_columns(void **state)
+{
+    (void)state;
+    assert_int_equal(columns_of("abc"), 3);
+    assert_int_equal(columns_of("位置"), 4);
+    assert_int_equal(columns_of("e\xCC\x81"), 1); /* a letter and its accent */
+    assert_int_equal(columns_fit("位置编码", 5), 6);
+    assert_int_equal(columns_of("\xFF"), 1); /* printed as '?' */
+}
+
+/* Whatever a file holds, a terminal gets no orders from it. */
+static void no_control_character_is_printed(void **state)
+{
+    static const result_form forms[] = { RESULT_AS_TEXT, RESULT_AS_JSON, RESULT_AS_HTML };
+    (void)state;
+    for (int i = 0; i < COUNT(forms); i++) {
+        memory m;
+        result *r = result_new();
+        result_text(r, "text", "label\033[1m", "a\033[31mb\xFF");
+        result_code(r, NULL, "x\033]0;title\007");
+        const char *text = written(&m, r, forms[i], (result_page){ 0 });
+        assert_null(strchr(text, '\033'));
+        assert_null(strchr(text, '\007'));
+        memory_free(&m);
+        result_free(r);
+    }
+}
+
+static void colour_is_asked_for(void **state)
+{
+    memory m;
+    (void)state;
+    result *r = result_new();
+    result_text(r, "verdict", "verdict", "HOLDS");
+    result_tone_is(r, RESULT_GOOD);
+    assert_null(strchr(written(&m, r, RESULT_AS_TEXT, (result_page){ 0 }), '\033'));
+    memory_free(&m);
+    assert_non_null(strstr(written(&m, r, RESULT_AS_TEXT, (result_page){ .colour = true }), "\033[1;32mHOLDS"));
+    memory_free(&m);
+    result_free(r);
+}
+
+/* ------------------------------------------------ memory */
+
+static int released;
+
+static void count_release(void *what)
+{
+    (void)what;
+    released++;
+}
+
+static void what_is_owned_is_released_once(void **state)
+{
+    (void)state;
+    result *r = result_new();
+    released = 0;
+    result_own(r, &released, count_release);
+    result_own(r, &released, count_release);
+    result_free(r);
+    result_free(NULL);
+    assert_int_equal(released, 2);
+}
+
+/* Filling cannot fail; the writer says that memory ran out, and what is owned is released all the same. */
+static void memory_that_runs_out_is_said_by_the_writer(void **state)
+{
+    pe_error err = { 0 };
+    (void)state;
+    for (int fail_at = 1; fail_at < 12; fail_at++) {
+        heap.fail = fail_at;
+        result *r = result_new();
+        released = 0;
+        for (int i = 0; r && i < 2000; i++) {
+            result_open(r, RESULT_RECORD, NULL, "section");
+            result_say(r, "name", "label", "%d and a text that takes some room in the block", i);
+            result_unit(r, "unit");
+            result_shown(r, "%d", i);
+            result_close(r);
+        }
+        if (r)
+            result_own(r, &released, count_release);
+        heap.fail = 0;
+        if (r)
+            assert_int_equal(result_write(stdout, r, RESULT_AS_JSON, &(result_page){ 0 }, &err), PE_ERR_NOMEM);
+        result_free(r);
+        assert_true(!r || released == 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form_holds_what_it_is_for), cmocka_unit_test(csv_needs_a_table),
+        cmocka_unit_test(an_ending_names_a_form),          cmocka_unit_test(a_wide_table_is_printed_in_blocks),
+        cmocka_unit_test(lines_end_before_the_margin),     cmocka_unit_test(a_chinese_character_takes_two_columns),
+        cmocka_unit_test(no_control_character_is_printed), cmocka_unit_test(colour_is_asked_for),
+        cmocka_unit_test(what_is_owned_is_released_once),  cmocka_unit_test(memory_that_runs_out_is_said_by_the_writer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
