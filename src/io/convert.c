@@ -1,13 +1,22 @@
-/* SPDX-License-Identifier: MIT
- *
- * Copies of an array's or a tensor's elements in a type one can compute with.
- */
+/* SPDX-License-Identifier: MIT */
+#include "io/io.h"
+
 #include "checked.h"
 #include "types.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+int64_t io_position(pe_positions p, int64_t token, int64_t axis)
+{
+    int64_t at = p.start + token * p.step;
+    return p.data ? at + ((const int64_t *)p.data)[token * p.token_stride + axis * p.axis_stride] : at;
+}
+
+/* ---------------------------------------------------------------- convert */
+
+/* Copies of an array's or a tensor's elements in a type one can compute with. */
 
 #define EXACT (INT64_C(1) << 53) /* whole numbers up to here are doubles */
 

@@ -44,8 +44,7 @@ typedef struct io_gguf_tensor_row {
     io_type type;         /* IO_TYPE_COUNT: not a float one can read as it is */
 } io_gguf_tensor_row;
 
-const io_gguf_value_row *io_gguf_value_type(uint32_t type);   /* NULL if unknown */
-const io_gguf_tensor_row *io_gguf_tensor_type(uint32_t type); /* NULL if unknown */
+const io_gguf_value_row *io_gguf_value_type(uint32_t type); /* NULL if unknown */
 
 /* A place in the metadata that is being checked. */
 typedef struct io_gguf_cursor {
@@ -61,21 +60,14 @@ typedef struct io_gguf_cursor {
 pe_status io_gguf_take(const uint8_t **out, io_gguf_cursor *c, uint64_t size, const char *what);
 pe_status io_gguf_take_u32(uint32_t *out, io_gguf_cursor *c, const char *what);
 pe_status io_gguf_take_u64(uint64_t *out, io_gguf_cursor *c, const char *what);
-/* Ends it by 0. Any bytes; at most max of them. */
-pe_status io_gguf_take_string(const char **out, io_gguf_cursor *c, uint64_t max, const char *what);
 /* 1 to max bytes of UTF-8 without control characters. */
 pe_status io_gguf_take_name(const char **out, io_gguf_cursor *c, uint64_t max, const char *what);
-int64_t io_gguf_left(const io_gguf_cursor *c); /* bytes of the file after the cursor */
 
 size_t io_gguf_length(const char *text); /* of a string that was taken */
 uint32_t io_gguf_u32(const uint8_t *at); /* unaligned */
 uint64_t io_gguf_u64(const uint8_t *at);
 
-/* Check the count that come next, and fill keys (and alignment), tensors (and data). */
-pe_status io_gguf_keys(io_gguf *g, io_gguf_cursor *c, uint64_t count);
 pe_status io_gguf_tensors(io_gguf *g, io_gguf_cursor *c, uint64_t count);
-/* Of a tensor whose name was taken already, all but its offset, which is next then. */
-pe_status io_gguf_take_info(io_gguf_tensor *t, const io_gguf_tensor_row **row, io_gguf_cursor *c);
 
 /* count pointers for items of min bytes or more. Refused before it is allocated where the file has no room for them. */
 pe_status io_gguf_table(const char ***out, io_gguf_cursor *c, uint64_t count, uint64_t min, const char *what);

@@ -1,13 +1,158 @@
-/* SPDX-License-Identifier: MIT
- *
- * RFC 8259, Python's three words for what is no number (io.h) and our limits, once over the whole text, without
- * recursion: a level of nesting is an entry of open[].
- */
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include "checked.h"
 #include "json_text.h"
 #include "scan.h"
+#include "sort.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+static const char *pass_digits(const char *at, const char *end)
+{
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    return at;
+}
+
+/* -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? */
+size_t io_json_numeral(const char *at, const char *end, bool *real)
+{
+    const char *first = at, *digits = at + (at < end && *at == '-');
+    at = digits < end && *digits == '0' ? digits + 1 : pass_digits(digits, end);
+    bool well = at > digits;
+    *real = false;
+    if (well && at < end && *at == '.') {
+        digits = at + 1;
+        at = pass_digits(digits, end);
+        *real = true;
+        well = at > digits;
+    }
+    if (well && at < end && (*at == 'e' || *at == 'E')) {
+        digits = at + 1;
+        digits += digits < end && (*digits == '+' || *digits == '-');
+        at = pass_digits(digits, end);
+        *real = true;
+        well = at > digits;
+    }
+    return well ? (size_t)(at - first) : 0;
+}
+
+bool io_json_whole(int64_t *out, const char *at, size_t size)
+{
+    bool negative = *at == '-';
+    *out = 0;
+    for (size_t i = negative; i < size; i++) {
+        int64_t digit = at[i] - '0';
+        if (!io_mul_i64(out, *out, 10) || !io_add_i64(out, *out, negative ? -digit : digit))
+            return false;
+    }
+    return true;
+}
+
+_Static_assert(IO_JSON_NUMBER_MAX <= TEXT_DIGITS_MAX, "every numeral can be converted");
+
+bool io_json_double(double *out, const char *at, size_t size)
+{
+    if (!text_number(at, size, out))
+        return false;
+    *out = *at == '-' ? -fabs(*out) : *out; /* -0.0 keeps its sign */
+    return true;
+}
+
+/* ---------------------------------------------------------------- keys */
+
+/* The keys of the objects that are open, those of the innermost one last. */
+typedef union io_key {
+    uint64_t hashed;  /* hash, then offset in the text */
+    const char *text; /* while keys of one hash are compared */
+} io_key;
+
+typedef struct io_keys {
+    io_key *all;
+    size_t count, room;
+    const char *text;
+} io_keys;
+
+/* Does an object have a key twice? Its keys are sorted by hash, and those of one hash by text, so that keys made to
+ * collide cost k log k too. 8 bytes for each key, and a key has 4 characters or more: {"": */
+
+#define KEY_TEXT 4
+
+/* room for any text of this size; false: no memory */
+static bool io_keys_new(io_keys *out, const char *text, size_t size)
+{
+    size_t colons = 1, bytes;
+    const char *end = text + size;
+    for (const char *at = text; (at = memchr(at, ':', (size_t)(end - at))); at++)
+        colons++;
+    *out = (io_keys){ .text = text, .room = colons < size / KEY_TEXT ? colons : size / KEY_TEXT + 1 };
+    out->all = io_mul(&bytes, out->room, sizeof *out->all) ? malloc(bytes) : NULL;
+    return out->all;
+}
+
+static void io_keys_free(io_keys *k)
+{
+    free(k->all);
+    *k = (io_keys){ 0 };
+}
+
+static void io_keys_add(io_keys *k, const char *key)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (const char *c = key; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    if (k->count < k->room) /* always, by the count above */
+        k->all[k->count++].hashed = (uint64_t)hash << 32 | (uint32_t)(key - k->text);
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    uint64_t x = ((const io_key *)a)->hashed, y = ((const io_key *)b)->hashed;
+    return (x > y) - (x < y);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const io_key *)a)->text, ((const io_key *)b)->text);
+}
+
+static const char *twice_among(io_key *keys, size_t count, const char *text)
+{
+    for (size_t i = 0; i < count; i++)
+        keys[i].text = text + (uint32_t)keys[i].hashed;
+    io_sort(keys, count, sizeof *keys, by_text);
+    for (size_t i = 1; i < count; i++)
+        if (!by_text(&keys[i - 1], &keys[i]))
+            return keys[i].text;
+    return NULL;
+}
+
+/* A key that comes twice from first on, or NULL. Those keys are forgotten. */
+static const char *io_keys_close(io_keys *k, size_t first)
+{
+    io_key *keys = k->all + first;
+    size_t count = k->count - first;
+    k->count = first;
+    io_sort(keys, count, sizeof *keys, by_hash);
+    for (size_t from = 0, to; from < count; from = to) {
+        uint64_t hash = keys[from].hashed >> 32;
+        for (to = from + 1; to < count && keys[to].hashed >> 32 == hash; to++) {
+        }
+        const char *twice = to - from > 1 ? twice_among(keys + from, to - from, k->text) : NULL;
+        if (twice)
+            return twice;
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- check */
+
+/* RFC 8259, Python's three words for what is no number (io.h) and our limits, once over the whole text, without
+ * recursion: a level of nesting is an entry of open[]. */
 
 typedef struct checker {
     io_scan s;

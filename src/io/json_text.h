@@ -20,22 +20,4 @@ size_t io_json_numeral(const char *at, const char *end, bool *real);
 bool io_json_whole(int64_t *out, const char *at, size_t size);
 bool io_json_double(double *out, const char *at, size_t size);
 
-/* The keys of the objects that are open, those of the innermost one last. */
-typedef union io_key {
-    uint64_t hashed;  /* hash, then offset in the text */
-    const char *text; /* while keys of one hash are compared */
-} io_key;
-
-typedef struct io_keys {
-    io_key *all;
-    size_t count, room;
-    const char *text;
-} io_keys;
-
-bool io_keys_new(io_keys *out, const char *text, size_t size); /* room for any text of this size; false: no memory */
-void io_keys_add(io_keys *k, const char *key);
-/* A key that comes twice from first on, or NULL. Those keys are forgotten. */
-const char *io_keys_close(io_keys *k, size_t first);
-void io_keys_free(io_keys *k);
-
 #endif

@@ -9,7 +9,6 @@
 #include "checked.h"
 #include "io.h"
 
-
 #define MAGIC 0x616b3432u /* "ak42" */
 #define LEGACY_SIZE 28
 #define HEADER_SIZE 256

@@ -105,15 +105,13 @@ typedef struct io_pairs_stem {
     io_fused fused;
 } io_pairs_stem;
 
-/* The row for a tensor's name and what follows its stem ("weight", "lora_B.weight"); NULL: no q or k of ours. */
-const io_pairs_stem *io_pairs_find(const char *name, const char **rest);
-/* Of no known name, and yet: a q or k of attention, as people would read it. */
-bool io_pairs_resembles(const char *name);
-const char *io_role_name(io_role r);
-
 /* What a layer keeps beside its weight: rows of the same order, something else, or something unknown. */
 typedef enum io_part { IO_PART_TURN, IO_PART_LEAVE, IO_PART_REFUSE } io_part;
-io_part io_pairs_part(io_role role, const char *rest);
+
+/* The row for a tensor's name and what follows its stem ("weight", "lora_B.weight"); NULL: not a q or k. */
+const io_pairs_stem *io_pairs_find(const char *name, const char **rest);
+/* The name is unknown and looks like a q or k of attention. */
+bool io_pairs_resembles(const char *name);
 bool io_pairs_in_tower(const char *name); /* of a vision or audio tower, or another attention with its own positions */
 
 #endif

@@ -4,7 +4,9 @@
  * path at any moment sees the old file or the new one, whole; after success a power cut leaves the new one.
  */
 #include "checked.h"
+
 #include "io.h"
+#include "io/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -209,4 +211,23 @@ pe_status io_keep_file(const char *path, io_span bytes, const char *kept, pe_err
     if (errno == EEXIST || lstat(path, &st) != 0)
         return refuse(kept, err);
     return copy_to(kept, bytes, st.st_mode & 0777, err);
+}
+
+/* ---------------------------------------------------------------- make */
+
+pe_status io_make_file(const char *folder, const char *name, io_make *make, const void *with, pe_error *err)
+{
+    char path[4200], *text = NULL;
+    size_t size = 0;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path)
+        return io_fail(err, PE_ERR_RANGE, "%.60s...: the folder's name is too long", folder);
+    FILE *to = open_memstream(&text, &size);
+    pe_status s = to ? make(to, with, err) : PE_OK;
+    bool whole = to && !ferror(to);
+    whole = to && !fclose(to) && whole;
+    if (s == PE_OK)
+        s = whole ? io_write_file(path, &(io_span){ text, size }, 1, err)
+                  : io_fail(err, PE_ERR_NOMEM, "%s: no memory for it", path);
+    free(text);
+    return s;
 }

@@ -18,10 +18,6 @@ struct io_safetensors {
     size_t meta_count, meta_room;
 };
 
-/* Fills tensors and meta, in the header's order, from size bytes of JSON that begin with {. Each tensor lies inside
- * data and its size agrees with its shape; how they lie to one another is not looked at. */
-pe_status io_safetensors_header(io_safetensors *st, uint8_t *json, size_t size, pe_error *err);
-
 /* What is written before the data: __metadata__, then tensors as their bytes follow one another. */
 typedef struct io_layout {
     const io_pair *meta;
@@ -31,7 +27,6 @@ typedef struct io_layout {
     uint64_t data_at; /* what the tensors' offsets count from */
 } io_layout;
 
-pe_status io_safetensors_head_of(io_bytes *out, const io_layout *l, pe_error *err);
 /* Writes size and sum into the head of a file of such data: false where the head has no place for them. */
 bool io_safetensors_seal(io_bytes *head, const io_span *data, size_t count);
 
