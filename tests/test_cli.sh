@@ -34,6 +34,12 @@ near() {
     awk -v limit="$3" 'NF != 2 { bad = 1 } { d = $1 - $2; if (d < 0) d = -d; if (!(d <= limit)) bad = 1 } END { exit bad || !NR }'
 }
 differ() { ! near "$1" "$2" 1e-3; }
+# same WHAT "ARGS" "ARGS": both commands write the same array, which stays in a.npy.
+same() {
+  posenc $2 -o a.npy 2>/dev/null
+  posenc $3 -o b.npy 2>/dev/null
+  check "$1" cmp -s a.npy b.npy
+}
 
 # ---- help
 expect 0 "posenc " posenc --version
@@ -212,23 +218,21 @@ check "list: within 100 columns" test -z "$(awk 'length > 100' list.txt)"
 check "list: no escape codes" test -z "$(grep -l $'\033' list.txt)"
 for name in $names; do
   check "list shows $name" grep -q "^$name " list.txt
-  expect 0 "$name: " posenc list "$name"
+  check "list $name begins with its name" test "$(posenc list "$name" | awk 'NR == 1 { print $1, $2 }')" = "name $name"
+  check "list $name: within 100 columns" test -z "$(posenc list "$name" | awk 'length > 100')"
 done
-check "list --markdown: a line per row" test "$(posenc list --markdown | grep -c '^| `')" = "$(wc -w <<<"$names")"
-check "list --markdown: five cells" test -z "$(posenc list --markdown | awk -F' [|] ' 'NR > 2 && NF != 5')"
-check "list --markdown: arXiv links" grep -qF "](https://arxiv.org/abs/2104.09864)" <(posenc list --markdown)
+posenc list --as md >list.md
+check "list --as md: a line per row, a head and what is below it" test "$(grep -c '^| *' list.md)" = $(($(wc -w <<<"$names") + 2))
+check "list --as md: six cells" test -z "$(awk -F' [|] ' '/^[|] / && NF != 6' list.md)"
+check "list --as md: arXiv links" grep -qF "](https://arxiv.org/abs/2104.09864)" list.md
 expect 2 "no encoding is called falcon; models of that name use: rope, alibi" posenc list falcon
 expect 2 "models of that name use: rope" posenc list qwen
 expect 2 "models of that name use: shaw" posenc list "music transformer"
 expect 2 "unknown encoding 'lcon'; use one of" posenc list lcon # a name's piece
 expect 2 "unknown encoding 'use'; use one of" posenc list use   # a word between names
-expect 0 "tensors   learned; with 8 heads of 64" posenc list t5
-expect 0 "table (32, 8): row: bucket of the distance" posenc list t5
-expect 0 "value_table (33, 1, 64): row clip(j-i)" posenc list shaw
-check "list: no tensors where nothing is learned" test -z "$(posenc list rope | grep tensors)"
-for name in $names; do
-  check "list $name: within 100 columns" test -z "$(posenc list "$name" | sed "/^Examples/,\$d" | awk 'length > 100')"
-done
+expect 0 "(32, 8): row: bucket of the distance" posenc list t5
+expect 0 "(33, 1, 64): row clip(j-i)" posenc list shaw
+check "list: no parameters where nothing is learned" test -z "$(posenc list rope | grep 'Learned parameters')"
 if command -v jq >/dev/null; then
   for command in "list --json" "help --json" "dogs --json" "table rope -n 4 --json" "bias alibi -n 4 --json" "apply rope --in q.npy --json" "check rope --before q.npy --after q.npy --json"; do
     check "jq reads posenc $command" jq -e . >/dev/null < <(posenc $command)
@@ -236,11 +240,9 @@ if command -v jq >/dev/null; then
 fi
 
 # ---- table
-posenc table rope -n 4 -o a.npy 2>/dev/null
-posenc table rope --count=4 --out=b.npy 2>/dev/null
-posenc table -n4 -ob.npy2 -- rope 2>/dev/null
-check "--count=4 is -n 4" cmp -s a.npy b.npy
-check "-n4 is -n 4" cmp -s a.npy b.npy2
+same "--count=4 is -n 4" "table rope -n 4" "table rope --count=4"
+posenc table -n4 -oc.npy -- rope 2>/dev/null
+check "-n4 is -n 4, -oc.npy is -o c.npy" cmp -s a.npy c.npy
 check "shape of a rotation's table" grep -qF "'<f4', 'fortran_order': False, 'shape': (2, 4, 32)" <(header a.npy)
 check "cos 1" near "$(numbers a.npy | sed -n 33p)" 0.54030231 1e-7
 check "sin 3" near "$(numbers a.npy | sed -n 225p)" 0.14112001 1e-7
@@ -250,25 +252,18 @@ for type in f32:'<f4' f16:'<f2' bf16:'<u2' f64:'<f8'; do
 done
 npy five.npy '<i8' '(4,)' 8 5 6 7 8
 npy five2.npy '<i8' '(4, 1)' 8 5 6 7 8
-posenc table rope --pos five.npy -o a.npy 2>/dev/null
-posenc table rope --pos five2.npy -o c.npy 2>/dev/null
-posenc table rope -n 4 --start 5 -o b.npy 2>/dev/null
-cp b.npy b32.npy
-check "--pos (n,) is -n with --start" cmp -s a.npy b.npy
-check "--pos (n, 1) too" cmp -s a.npy c.npy
-posenc table learned:rows=4 -n 4 --model-dim 8 --seed 3 -o w.npy 2>/dev/null
-posenc table learned:rows=4 -n 4 --model-dim 8 --params w.npy -o a.npy 2>/dev/null
-posenc table learned:rows=4 -n 4 --model-dim 8 --seed 4 -o b.npy 2>/dev/null
-check "--params are the parameters" cmp -s w.npy a.npy
+npy six32.npy '<i4' '(4,)' 4 5 6 7 8
+npy sixf.npy '<f4' '(4,)' 4 $((0x40a00000)) $((0x40c00000)) $((0x40e00000)) $((0x41000000)) # 5, 6, 7, 8
+for file in five five2 six32 sixf; do
+  same "--pos of any type, (n,) or (n, 1): $file" "table rope -n 4 --start 5" "table rope --pos $file.npy"
+done
+learned="table learned:rows=4 -n 4 --model-dim 8"
+posenc $learned --seed 3 -o w.npy 2>/dev/null
+same "--params are the parameters" "$learned --seed 3" "$learned --params w.npy"
+posenc $learned --seed 4 -o b.npy 2>/dev/null
 check "another seed, another table" test "$(cmp -s w.npy b.npy; echo $?)" = 1
 expect 0 "(8 of 20 rows, 6 of 512 columns" posenc table sinusoidal -n 20
 expect 0 "sinusoidal: (20, 512) float32" posenc table sinusoidal -n 20
-npy six32.npy '<i4' '(4,)' 4 5 6 7 8
-npy sixf.npy '<f4' '(4,)' 4 $((0x40a00000)) $((0x40c00000)) $((0x40e00000)) $((0x41000000)) # 5, 6, 7, 8
-for file in six32 sixf; do
-  posenc table rope --pos $file.npy -o c.npy 2>/dev/null
-  check "--pos of another type: $file" cmp -s b32.npy c.npy
-done
 npy batch.npy '<f4' '(2, 2, 1, 4)' 4 $(for i in $(seq 16); do echo $((0x3f800000)); done)
 npy each.npy '<i8' '(2, 2)' 8 5 6 7 8
 npy pairs3.npy '<i8' '(2, 3)' 8 $(seq 6)
@@ -277,7 +272,7 @@ expect 0 "         5 " posenc apply rope --in batch.npy --pos each.npy
 expect 0 "       0.5 " posenc apply rope --in batch.npy --pos half.npy
 expect 3 "2 sequences of 2 tokens need (2, 1) or (2, 2, 1)" posenc apply rope --in batch.npy --pos pairs3.npy
 expect 0 "rope:learned=heads: (2, 2, 1, 4) float32" posenc apply rope:learned=heads --in batch.npy
-check "help tells the types of positions" grep -q "int64, int32, whole floats" <(posenc table --help)
+check "help tells the types of positions" grep -q "int64, int32 or whole floats" <(posenc table --help)
 
 # ---- what is not printed is not computed
 expect 0 "rope: (2, 68719476736, 32) float32" posenc table rope -n 68719476736
@@ -311,16 +306,16 @@ expect 3 "with --bf16" posenc apply rope --in q3.npy
 expect 0 '"dtype": "bfloat16"' posenc apply rope --in q3.npy --bf16 --json
 expect 3 "q.npy: holds F32; --bf16" posenc apply rope --in q.npy --bf16
 expect 3 "whole.npy: holds I32; --bf16" posenc apply rope --in whole.npy --bf16
-expect 0 "rope does not turn this side (value)" posenc apply rope --in q.npy --side value -o y.npy
+expect 0 "rope does not rotate this side (value)" posenc apply rope --in q.npy --side value -o y.npy
 check "and the vectors are as they were" cmp -s q.npy y.npy
-expect 0 "xpos does not turn this side (output)" posenc apply xpos --in q.npy --side output -o y.npy
+expect 0 "xpos does not rotate this side (output)" posenc apply xpos --in q.npy --side output -o y.npy
 expect 0 "--side is for rotations" posenc apply sinusoidal --in x.npy --side key -o y.npy
 for side in query key; do
   expect 0 "wrote y.npy" posenc apply rope --in q.npy --side $side -o y.npy
-  check "no note: rope turns a $side" test "$(wc -l <stderr)" = 1
+  check "no note: rope rotates a $side" test "$(wc -l <stderr)" = 1
 done
 expect 0 "wrote y.npy" posenc apply rope:turn=qkvo --in q.npy --side value -o y.npy
-check "no note: this rope turns values" test "$(wc -l <stderr)" = 1
+check "no note: this rope rotates values" test "$(wc -l <stderr)" = 1
 posenc apply sinusoidal --in x.npy --start 3 --out y.npy 2>/dev/null
 posenc table sinusoidal -n 16 --start 3 -o t.npy 2>/dev/null
 check "embed rows: x plus its code" near "$(numbers y.npy)" "$(paste <(numbers x.npy) <(numbers t.npy) | awk '{ print $1 + $2 }')" 1e-5
@@ -346,7 +341,7 @@ for spec in rope:theta=10000 rope:theta=1000000 rope:scaling=llama3,factor=8,tra
     expect 0 "OK: rope" posenc check "$spec,precision=$precision" --before q96.npy --after y96.npy --start 128k
   done
 done
-check "help lists the bugs" grep -q "^    pair-layout  " <(posenc check --help)
+check "help lists the bugs" grep -q "^  pair-layout  " <(posenc check --help)
 
 # ---- bias
 posenc bias alibi -n 64 -o b.npy 2>/dev/null
@@ -363,15 +358,9 @@ expect 0 "head 0 of 8" posenc bias t5 -n 4
 both=alibi:convention=falcon+t5:scale=sqrt
 expect 2 "say which: --stage before or --stage after" posenc bias $both -n 4
 expect 0 '"stage": "after"' posenc bias $both -n 4 --stage after --json
-posenc bias $both -n 4 --stage before -o a.npy 2>/dev/null
-posenc bias alibi:convention=falcon -n 4 -o b.npy 2>/dev/null
-check "--stage before: those terms" cmp -s a.npy b.npy
-posenc bias $both -n 4 --stage after --seed 5 -o a.npy 2>/dev/null
-posenc bias t5:scale=sqrt -n 4 --seed 5 -o b.npy 2>/dev/null
-check "--stage after: those terms" cmp -s a.npy b.npy
-posenc bias alibi -n 4 -o a.npy 2>/dev/null
-posenc bias alibi -n 4 --stage after -o b.npy 2>/dev/null
-check "--stage may be given where there is one" cmp -s a.npy b.npy
+same "--stage before: those terms" "bias $both -n 4 --stage before" "bias alibi:convention=falcon -n 4"
+same "--stage after: those terms" "bias $both -n 4 --stage after --seed 5" "bias t5:scale=sqrt -n 4 --seed 5"
+same "--stage may be given where there is one" "bias alibi -n 4" "bias alibi -n 4 --stage after"
 expect 0 "alibi adds nothing before the scale" posenc bias alibi -n 4 --stage before -o b.npy
 check "zeros, then" test "$(numbers b.npy | sort -u)" = 0
 
@@ -386,16 +375,12 @@ for command in "table rope -n 40" "bias t5 -n 20 --dtype f16" "apply rope --in q
   expect 2 "choose" posenc $command -o - --json
 done
 check "no file is called -" test ! -e ./-
-posenc apply rope --in q.npy --pos p.npy -o a.npy 2>/dev/null
-cat q.npy | posenc apply rope --in - --pos p.npy -o b.npy 2>/dev/null
-check "--in -: from a pipe" cmp -s a.npy b.npy
-posenc apply rope --in q.npy --pos - -o b.npy 2>/dev/null <p.npy
-check "--pos -: from a file" cmp -s a.npy b.npy
+same "--in -: from a pipe" "apply rope --in q.npy --pos p.npy" "apply rope --in - --pos p.npy" < <(cat q.npy)
+same "--pos -: from a file" "apply rope --in q.npy --pos p.npy" "apply rope --in q.npy --pos -" <p.npy
 posenc table sinusoidal -n 1k -o big.npy 2>/dev/null # past the first read
 posenc apply sinusoidal --in big.npy -o a.npy 2>/dev/null
 cat big.npy | posenc apply sinusoidal --in - -o - 2>/dev/null | cmp -s - a.npy; check "through and through" test $? = 0
-posenc table learned:rows=4 -n 4 --model-dim 8 --params - -o b.npy 2>/dev/null <w.npy
-check "--params -" cmp -s w.npy b.npy
+same "--params -" "$learned --params w.npy" "$learned --params -" <w.npy
 expect 2 "--in and --pos cannot both be stdin" posenc apply rope --in - --pos -
 expect 3 "stdin: is not a .npy file" posenc apply rope --in - </dev/null
 expect 3 "stdin: shape and dtype ask for" posenc apply rope --in - <cut.npy

@@ -9,83 +9,81 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 export LC_ALL=C
-passed=0 failed=0
-ok() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
-# expect CODE WORDS ARGS...: the exit code of posenc prove ARGS, and WORDS in what it prints.
-expect() {
+. "$root/tests/lib.sh"
+# proves CODE WORDS ARGS...: the exit code of posenc prove ARGS, and WORDS in what it prints, with any spaces between them.
+proves() {
   local code=$1 words=$2 got; shift 2
   "$POSENC" prove "$@" >out 2>err; got=$?
+  cat out err | tr -s ' ' >said
   if [ $got != "$code" ]; then bad "prove $*: exit code $got, not $code: $(head -c 300 err)"
-  elif ! grep -qF -- "$words" out err; then bad "prove $*: '$words' is not in: $(cat out err | head -c 400)"
+  elif ! grep -qF -- "$words" said; then bad "prove $*: '$words' is not in: $(head -c 400 said)"
   else ok; fi
 }
 lacks() { if grep -q -- "$1" "$2"; then bad "$3"; else ok; fi; }
 
-# ---- words on the command line
-expect 0 "HOLDS       order-blind" order-blind
-expect 0 "source: Lee et al. 2019" order-blind
-expect 0 "REFUTED     order-blind" order-blind alibi
-expect 0 "DEPENDS     reversal-seen" order
+# ---- words on the command line, sentences that are put to a spec, sizes
+while IFS='|' read -r code words args; do proves "$code" "$words" $args; done <<'E'
+0|HOLDS order-blind|order-blind
+0|source: Lee et al. 2019|order-blind
+0|REFUTED order-blind|order-blind alibi
+0|posenc prove|--help
+0|"takes_spec": true|--list --json
+2|is not a claim|two-dosg
+2|a claim is called two-dogs|two-dosg
+2|wavelengths takes no spec|wavelengths rope
+2|--properties needs one or more specs|--properties
+2|--properties needs one or more specs|--properties order
+2|-o is proofs.pdf; needs a name that ends in|order -o proofs.pdf
+0|HOLDS relative|rope
+0|REFUTED order-blind|rope
+0|no meaning axes|rope --properties
+0|HOLDS axes|rope:axes=2,split=axial --properties
+0|no learned|rope --properties
+0|for equal contents|rope --properties --json
+0|fails any-length|sinusoidal:theta=100+normalised --properties
+0|HOLDS fractions-depend|fractions-depend sinusoidal:theta=100+normalised
+0|HOLDS fractions-depend|fractions-depend normalised:length=9
+0|REFUTED two-dogs|two-dogs none
+2|binary-jumps cannot be measured on rope|binary-jumps rope
+0|"cannot": "learned: position 64|learned:rows=64 --json
+2|CANNOT binary-jumps|binary-jumps learned:rows=64
+0|HOLDS binary-jumps|binary-jumps binary
+0|HOLDS alibi-linear|alibi-linear alibi
+0|REFUTED alibi-linear|alibi-linear alibi --heads 12
+0|REFUTED|order-blind rope:theta=1000000,sections=16/24/24 --head-dim 128
+2|heads is 60000; needs 1 to|order-blind rope --heads 60000
+2|heads * head_dim|order-blind --head-dim 512 --heads 100
+2|head-dim is 0|order-blind --heads 1 --head-dim 0
+E
+proves 0 "DEPENDS reversal-seen" order
 lacks "source:" out "a group is printed without its evidence"
-expect 0 "posenc prove" --help
-expect 0 "two-dogs" --list
+proves 0 "two-dogs" --list
 lacks "HOLDS" out "--list measures nothing"
-expect 0 '"takes_spec": true' --list --json
-expect 2 "is no claim, group" two-dosg
-expect 2 "two-dogs" two-dosg # what may be meant
-expect 2 "cannot be put to a spec" wavelengths rope
-expect 2 "--properties is about encodings" --properties
-expect 2 "--properties is about encodings" --properties order
-expect 2 "needs a name that ends in .html or .md" order -o proofs.txt
-expect 0 "HOLDS       relative" rope
-expect 0 "REFUTED     order-blind" rope
-expect 0 "claimed" rope --properties
+proves 0 "claimed" rope --properties
 lacks "order-blind" out "--properties prints no claims"
-expect 0 "no meaning  axes" rope --properties
-expect 0 "HOLDS       axes" rope:axes=2,split=axial --properties
-expect 0 "no          learned" rope --properties # a fact, no failure
-expect 0 "for equal contents" rope --properties --json
-expect 0 "fails       any-length" "sinusoidal:theta=100+normalised" --properties
-expect 0 "HOLDS       fractions-depend" fractions-depend "sinusoidal:theta=100+normalised"
-expect 0 "HOLDS       fractions-depend" fractions-depend normalised:length=9
-
-# ---- a sentence that is put to a spec is about it
-expect 0 "Permuted words give permuted outputs" order-blind rope
+proves 0 "rope: Permuted words give permuted outputs" order-blind rope
 lacks "Without a position encoding" out "a claim about no encoding is put to rope as it stands"
-expect 0 "REFUTED     two-dogs" two-dogs none
-expect 2 "binary-jumps cannot be put to rope" binary-jumps rope
 
 # ---- what cannot be measured: listed with its reason, counted, not on stderr
-expect 0 "CANNOT      binary-jumps" learned:rows=64 # it ends before the text does
-if grep -q ' CANNOT$' out && [ ! -s err ]; then ok; else bad "CANNOT is not counted, or told on stderr: $(cat err)"; fi
-expect 0 '"cannot": "learned: position 64' learned:rows=64 --json
-expect 2 "CANNOT" binary-jumps learned:rows=64 # nothing at all
-expect 0 "HOLDS       binary-jumps" binary-jumps binary
-expect 0 "order-blind" transformer-xl # its table is made as long as the text
+proves 0 "CANNOT binary-jumps" learned:rows=64 # it ends before the text does
+check "CANNOT is counted" grep -q ' CANNOT$' out
+check "and not told on stderr" test ! -s err
+proves 0 "order-blind" transformer-xl # its table is made as long as the text
 lacks "CANNOT" out "transformer-xl: a table about which the spec says nothing ends too early"
-
-# ---- the sizes of the command line
-expect 0 "HOLDS       alibi-linear" alibi-linear alibi
-expect 0 "REFUTED     alibi-linear" alibi-linear alibi --heads 12 # no power of two: no one series
-expect 0 "REFUTED" order-blind rope:theta=1000000,sections=16/24/24 --head-dim 128
-expect 2 "heads is 60000; needs 1 to" order-blind rope --heads 60000
-expect 2 "heads * head_dim" order-blind --head-dim 512 --heads 100
-expect 2 "head-dim is 0" order-blind --heads 1 --head-dim 0
 
 # ---- columns
 "$POSENC" prove rope:theta=500000,scaling=llama3,factor=8,low=1,high=4,trained=8192 >out 2>err
-if awk 'length > 100 { wide = 1 } END { exit wide }' out; then ok; else bad "more than 100 columns: $(awk 'length > 100' out | head -1)"; fi
+check "within 100 columns" test -z "$(awk 'length > 100' out)"
 
 # ---- two languages
-expect 0 "成立" order-blind --lang zh
-expect 0 "视情况而定" two-dogs --lang zh
-expect 0 "满足" rope --properties --lang zh
-expect 0 "无掩码" causal-mask --lang zh
-expect 0 "来源：Haviv" causal-mask --lang zh
+proves 0 "成立" order-blind --lang zh
+proves 0 "视情况而定" two-dogs --lang zh
+proves 0 "满足" rope --properties --lang zh
+proves 0 "无掩码" causal-mask --lang zh
+proves 0 "来源：Haviv" causal-mask --lang zh
 lacks "causal mask" out "what a number is of, in English"
 LC_ALL=zh_CN.UTF-8 "$POSENC" prove order-blind >out 2>err
-if grep -q 置换 out; then ok; else bad "the environment's language is not spoken"; fi
+check "the environment's language is spoken" grep -q 置换 out
 
 # ---- no terminal, no colour
 "$POSENC" prove order >out 2>err
@@ -104,17 +102,18 @@ if command -v script >/dev/null; then
 fi
 
 # ---- files
-expect 0 "wrote proofs.html" order -o proofs.html
-if grep -q 'verdict HOLDS' proofs.html && grep -q 'prefers-color-scheme' proofs.html && grep -q '</html>' proofs.html; then ok; else bad "proofs.html is not whole"; fi
+proves 0 "wrote proofs.html" order -o proofs.html
+for part in 'class="good">HOLDS' 'prefers-color-scheme' '<details>' '</html>'; do check "proofs.html has $part" grep -qF "$part" proofs.html; done
 lacks 'src=\|href=\|url(\|<script' proofs.html "proofs.html asks for nothing outside itself"
-expect 0 "wrote sub" rope --properties --lang zh -o sub.html
-if grep -q 'lang="zh-CN"' sub.html && grep -q '满足' sub.html; then ok; else bad "the page in Chinese"; fi
-expect 4 "cannot be written" order-blind -o nowhere/x.md
+proves 0 "wrote sub" rope --properties --lang zh -o sub.html
+check "the page in Chinese" grep -q 'lang="zh-CN"' sub.html
+check "and its words" grep -q '满足' sub.html
+proves 4 "cannot be written" order-blind -o nowhere/x.md
 
 # ---- docs/claims.md says what the command says: names, verdicts, numbers (to 1 %; what is below 1e-5 is rounding). Where it
 # is older than a row, claims about every encoding have no number to compare with.
 "$POSENC" prove --lang en -o claims.md 2>err || bad "the table is not made: $(cat err)"
-measured_on() { sed -n '/^Claims about every encoding/s/[^`]*`\([^`]*\)`[^`]*/\1\n/gp' "$1" | sed '/^$/d'; }
+measured_on() { sed -n 's/^- Claims about every encoding are measured on: //p' "$1" | tr -s ', ' '\n'; }
 measured_on "$root/docs/claims.md" >old.rows
 measured_on claims.md >new.rows
 every="" # claims that are not compared
@@ -124,16 +123,15 @@ for row in $(grep -vxFf old.rows new.rows); do
 done
 for row in $(grep -vxFf new.rows old.rows); do bad "docs/claims.md has the row $row, and the registry has not: make claims"; done
 if [ -s old.rows ]; then ok; else bad "docs/claims.md does not say on which rows it was measured"; fi
-table() { # command, verdict, number of every line
-  awk -F' \\| ' '/^\| `posenc prove/ { gsub(/^\| /, "", $1); gsub(/&lt;/, "", $4); print $1 "\t" $3 "\t" $4 }' "$1"
+table() { # name, verdict, number of every line
+  awk -F' \\| ' '/^\| \*\*/ { gsub(/\\</, "", $3); print $2 "\t" $1 "\t" $3 }' "$1"
 }
 table "$root/docs/claims.md" >old
 table claims.md >new
 if paste old new | awk -F'\t' -v every="$every" '
     function small(x) { return (x < 0 ? -x : x) < 1e-5 }
     function same(x, y, d) { if (x == y || (small(x + 0) && small(y + 0) && x != "" && y != "")) return 1; d = x - y; return (d < 0 ? -d : d) <= 0.01 * (x < 0 ? -x : x) }
-    function name(command) { sub(/^`posenc prove /, "", command); sub(/`$/, "", command); return " " command " " }
-    $1 == $4 && index(every, name($1)) { next }
+    $1 == $4 && index(every, " " $1 " ") { next }
     $1 != $4 || $2 != $5 || !same($3, $6) { print "docs/claims.md: " $1 " " $2 " " $3 "; measured: " $4 " " $5 " " $6; wrong = 1 }
     END { exit wrong || NR < 20 }'; then ok; else bad "docs/claims.md is not what posenc prove says: make claims"; fi
 count=$("$POSENC" prove --list | grep -c '^  [a-z0-9]')

@@ -1,10 +1,94 @@
 /* SPDX-License-Identifier: MIT
  *
- * --name value, --name=value, -n value, -nvalue, by a verb's table of options. */
+ * The command line: --name value, --name=value, -n value, -nvalue, by a verb's table of options; words and numbers by
+ * the rules that specs follow. */
 #include "cli/cli.h"
+
+#include "base/text.h"
+#include "io/io.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+/* ---------------------------------------------------------------- words and numbers */
+
+const char *cli_nearest(const char *word, const char *const *list, int count)
+{
+    return text_nearest(word, strlen(word), list, count);
+}
+
+const char *cli_did_you_mean(char out[80], const char *dashes, const char *word, const char *const *list, int count)
+{
+    const char *best = cli_nearest(word, list, count);
+    out[0] = 0;
+    if (best)
+        snprintf(out, 80, "; did you mean %s%.40s?", dashes, best);
+    return out;
+}
+
+bool cli_item(const char *list, int index, char *out, size_t cap)
+{
+    for (; index > 0; index--) {
+        list = strchr(list, '|');
+        if (!list)
+            return false;
+        list++;
+    }
+    size_t n = strcspn(list, "|");
+    snprintf(out, cap, "%.*s", (int)n, list);
+    return true;
+}
+
+bool cli_next_item(char *out, size_t cap, const char **list)
+{
+    if (!*list)
+        return false;
+    size_t n = strcspn(*list, ",");
+    snprintf(out, cap, "%.*s", n < cap ? (int)n : (int)cap - 1, *list);
+    *list = (*list)[n] ? *list + n + 1 : NULL;
+    return true;
+}
+
+bool cli_read_int(const char *text, int64_t *out)
+{
+    bool negative = *text == '-';
+    int64_t n = 0;
+    text += *text == '-' || *text == '+';
+    if (*text < '0' || *text > '9')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (n > (INT64_MAX - 9) / 10)
+            return false;
+        n = n * 10 + (*text - '0');
+    }
+    int shift = text_unit(*text);
+    if (text[shift > 0] || n > INT64_MAX >> shift)
+        return false;
+    *out = (negative ? -1 : 1) * (n * ((int64_t)1 << shift));
+    return true;
+}
+
+bool cli_read_real(const char *text, double *out)
+{
+    return text_number(text, strlen(text), out);
+}
+
+bool cli_read_length(const char *text, int64_t trained, int64_t *out)
+{
+    char number[40];
+    double times;
+    size_t n = strlen(text);
+    if (n < 2 || n >= sizeof number || text[n - 1] != 'x')
+        return cli_read_int(text, out);
+    memcpy(number, text, n - 1);
+    number[n - 1] = 0;
+    if (trained < 1 || !cli_read_real(number, &times) || !(times > 0 && times <= 4096))
+        return false;
+    *out = (int64_t)(times * (double)trained + 0.5);
+    return true;
+}
+
+/* ---------------------------------------------------------------- options */
 
 typedef struct cursor {
     char **argv;
@@ -64,7 +148,7 @@ static cli_exit check_int(const cli_args *a, const cli_option *o, const char *te
     return CLI_OK;
 }
 
-static cli_exit set(cli_args *a, int index, const char *text)
+static cli_exit set_option(cli_args *a, int index, const char *text)
 {
     const cli_option *o = &a->verb->options[index];
     a->text[index] = text;
@@ -96,10 +180,10 @@ static cli_exit read_option(cli_args *a, cursor *c)
         value = word + 2;
     a->given[index] = true;
     if (o->kind == CLI_FLAG)
-        return value ? cli_fail(a, CLI_USAGE, "--%s takes no value", o->name) : set(a, index, "");
+        return value ? cli_fail(a, CLI_USAGE, "--%s takes no value", o->name) : set_option(a, index, "");
     if (!value && c->at == c->argc)
         return cli_fail(a, CLI_USAGE, "%s needs a value: %s %s", word, word, o->value);
-    return set(a, index, value ? value : c->argv[c->at++]);
+    return set_option(a, index, value ? value : c->argv[c->at++]);
 }
 
 static cli_exit read_operand(cli_args *a, const char *word)
@@ -118,7 +202,7 @@ cli_exit cli_parse(cli_args *out, const cli_verb *verb, int argc, char **argv)
     *out = (cli_args){ .verb = verb };
     for (int i = 0; i < verb->option_count; i++)
         if (verb->options[i].fallback)
-            set(out, i, verb->options[i].fallback);
+            set_option(out, i, verb->options[i].fallback);
     while (c.at < c.argc && !code && !out->help) {
         const char *word = c.argv[c.at];
         if (options && !strcmp(word, "--")) {
@@ -134,31 +218,65 @@ cli_exit cli_parse(cli_args *out, const cli_verb *verb, int argc, char **argv)
     return code;
 }
 
-static int find(const cli_args *a, const char *name)
+static int find_option(const cli_args *a, const char *name)
 {
     return find_name(a->verb, name, strlen(name));
 }
 
 bool cli_given(const cli_args *a, const char *name)
 {
-    int i = find(a, name);
+    int i = find_option(a, name);
     return i >= 0 && a->given[i];
 }
 
 const char *cli_text(const cli_args *a, const char *name)
 {
-    int i = find(a, name);
+    int i = find_option(a, name);
     return i >= 0 ? a->text[i] : NULL;
 }
 
 int64_t cli_int(const cli_args *a, const char *name)
 {
-    int i = find(a, name);
+    int i = find_option(a, name);
     return i >= 0 ? a->number[i] : 0;
 }
 
 int cli_choice(const cli_args *a, const char *name)
 {
-    int i = find(a, name);
+    int i = find_option(a, name);
     return i >= 0 && a->text[i] ? (int)a->number[i] : -1;
+}
+
+/* ---------------------------------------------------------------- a command as it would be typed */
+
+static size_t append_text(char *out, size_t cap, size_t used, const char *text)
+{
+    return used < cap ? used + (size_t)snprintf(out + used, cap - used, "%s", text) : used;
+}
+
+size_t cli_put_word(char *out, size_t cap, size_t used, const char *word)
+{
+    if (*word && !word[strcspn(word, " \t\n*?[]$&|;<>()'\"`\\#~!{}")])
+        return append_text(out, cap, used, word);
+    used = append_text(out, cap, used, "'");
+    for (; *word; word++)
+        used = append_text(out, cap, used, *word == '\'' ? "'\\''" : (char[]){ *word, 0 });
+    return append_text(out, cap, used, "'");
+}
+
+void cli_command(char *out, size_t cap, const cli_args *a)
+{
+    size_t used = (size_t)snprintf(out, cap, "posenc %s", a->verb->name);
+    for (int i = 0; i < a->operands; i++)
+        used = cli_put_word(out, cap, append_text(out, cap, used, " "), a->operand[i]);
+    for (int i = 0; i < a->verb->option_count && used < cap; i++) {
+        const cli_option *o = &a->verb->options[i];
+        if (!a->given[i])
+            continue;
+        used += (size_t)snprintf(out + used, cap - used, " --%s", o->name);
+        if (o->kind != CLI_FLAG)
+            used = cli_put_word(out, cap, append_text(out, cap, used, " "), a->text[i]);
+    }
+    if (used >= cap)
+        io_end_with_dots(out, cap);
 }

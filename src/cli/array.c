@@ -71,7 +71,7 @@ void array_shape(char out[160], const io_array *a)
 }
 
 /* "7", or "0,7" with several axes. */
-static void print_position(const pe_positions *p, int64_t token, int width)
+static void print_position(FILE *to, const pe_positions *p, int64_t token, int width)
 {
     char text[200] = "";
     size_t n = 0;
@@ -81,51 +81,43 @@ static void print_position(const pe_positions *p, int64_t token, int width)
                                   ((const double *)p->data)[token * p->token_stride + x * p->axis_stride]);
         else
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRId64, x ? "," : "", io_position(*p, token, x));
-    printf("%*s", width, text);
+    fprintf(to, "%*s", width, text);
 }
 
-void array_preview(const io_array *a, pe_dtype type, array_block b)
+static void print_block(FILE *to, const io_array *a, pe_dtype type, const array_block *b, int64_t rows, int64_t columns)
+{
+    const char *more = columns < b->columns ? "  ..." : "";
+    fprintf(to, "%10s", "position");
+    for (int64_t c = 0; c < columns; c++)
+        if (b->column_at)
+            print_position(to, b->column_at, c, 11);
+        else
+            fprintf(to, "%11" PRId64, c);
+    fprintf(to, "%s\n", more);
+    for (int64_t r = 0; r < rows; r++) {
+        print_position(to, b->row_at, r, 10);
+        for (int64_t c = 0; c < columns; c++)
+            fprintf(to, "%11.4g", num_load(a->data, type, b->first + r * b->columns + c));
+        fprintf(to, "%s\n", more);
+    }
+    if (rows < b->rows)
+        fprintf(to, "%10s\n", "...");
+}
+
+void array_preview(result *out, const io_array *a, pe_dtype type, array_block b)
 {
     int64_t rows = b.rows < ARRAY_PREVIEW_ROWS ? b.rows : ARRAY_PREVIEW_ROWS;
     int64_t columns = b.columns < PREVIEW_COLUMNS ? b.columns : PREVIEW_COLUMNS;
-    const char *more = columns < b.columns ? "  ..." : "";
-    printf("%10s", "position");
-    for (int64_t c = 0; c < columns; c++)
-        if (b.column_at)
-            print_position(b.column_at, c, 11);
-        else
-            printf("%11" PRId64, c);
-    printf("%s\n", more);
-    for (int64_t r = 0; r < rows; r++) {
-        print_position(b.row_at, r, 10);
-        for (int64_t c = 0; c < columns; c++)
-            printf("%11.4g", num_load(a->data, type, b.first + r * b.columns + c));
-        printf("%s\n", more);
-    }
-    if (rows < b.rows)
-        printf("%10s\n", "...");
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (to)
+        print_block(to, a, type, &b, rows, columns);
+    result_code(out, NULL, to && !fclose(to) ? text : "(no memory for the numbers)");
+    free(text);
     if (rows < b.rows || columns < b.columns)
-        printf("(%" PRId64 " of %" PRId64 " rows, %" PRId64 " of %" PRId64 " columns; all: -o FILE, or --json)\n", rows,
-               b.rows, columns, b.columns);
-}
-
-static void json_level(json_out *j, const char *key, const io_array *a, pe_dtype type, int axis, int64_t *at)
-{
-    bool last = axis == a->rank - 1;
-    out_open(j, key, last ? '-' : '[');
-    for (int64_t i = 0; i < a->shape[axis]; i++)
-        if (!last)
-            json_level(j, NULL, a, type, axis + 1, at);
-        else if (type == PE_F64)
-            out_real(j, NULL, num_load(a->data, type, (*at)++));
-        else
-            out_float(j, NULL, num_load(a->data, type, (*at)++));
-    out_close(j, last ? '-' : ']');
-}
-
-void array_json(json_out *j, const char *key, const io_array *a, pe_dtype type)
-{
-    int64_t at = 0;
-    if (a->rank)
-        json_level(j, key, a, type, 0, &at);
+        result_say(out, NULL, "",
+                   "(%" PRId64 " of %" PRId64 " rows, %" PRId64 " of %" PRId64
+                   " columns; -o FILE or --json gives all of them)",
+                   rows, b.rows, columns, b.columns);
 }

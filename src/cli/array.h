@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arrays on their way out: memory that is checked first, elements for people, elements for programs. */
+ * Arrays: memory that is checked first, names of types and shapes, the first elements for people. */
 #ifndef POSENC_CLI_ARRAY_H
 #define POSENC_CLI_ARRAY_H
 
 #include "cli/cli.h"
-#include "io/json_out.h"
 #include "io/io.h"
+#include "io/json_out.h"
 
 /* count * size bytes, never NULL on success. What neither a file nor this machine can hold is refused before it is
  * asked for, since a system that overcommits would say yes and then end the process. */
@@ -23,7 +23,6 @@ typedef struct array_block {
     int64_t first, rows, columns;
     const pe_positions *row_at, *column_at; /* column_at NULL: columns count from 0 */
 } array_block;
-void array_preview(const io_array *a, pe_dtype type, array_block b);
-void array_json(json_out *j, const char *key, const io_array *a, pe_dtype type);
+void array_preview(result *out, const io_array *a, pe_dtype type, array_block b);
 
 #endif

@@ -78,55 +78,33 @@ extern const cli_verb *const cli_verbs[];
 extern const int cli_verb_count;
 
 #define CLI_PAIRS "half|adjacent|adjacent-half" /* the choices of rope's key pairs, which an option cannot look up */
-#define CLI_OPTION_JSON                                                                                                \
-    {                                                                                                                  \
-        "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the result as JSON"                                              \
-    }
+/* clang-format off */
+#define CLI_OPTION_JSON { "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the result as JSON" }
 /* Of a verb whose whole result is its tree. */
-#define CLI_OPTIONS_RESULT                                                                                             \
-    { "as", 0, CLI_CHOICE, "text|json|csv|md|html", NULL, 0, 0, "print the result in this form" },                     \
-        { "out",                                                                                                       \
-          'o',                                                                                                         \
-          CLI_RESULT_FILE,                                                                                             \
-          "FILE",                                                                                                      \
-          NULL,                                                                                                        \
-          0,                                                                                                           \
-          0,                                                                                                           \
-          "write the result to this file, in the form of its ending: .txt .json .csv .md .html" },                     \
-        CLI_OPTION_JSON
-#define CLI_OPTION_OUT                                                                                                 \
-    {                                                                                                                  \
-        "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the array to this .npy; without it: print"                \
-    }
-#define CLI_OPTION_N                                                                                                   \
-    {                                                                                                                  \
-        "count", 'n', CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "how many positions"                                     \
-    }
-#define CLI_OPTION_POS                                                                                                 \
-    {                                                                                                                  \
-        "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0,                                                                     \
-            "positions from this .npy, (n,) or (n, axes): int64, int32, whole floats"                                  \
-    }
-#define CLI_OPTION_START                                                                                               \
-    {                                                                                                                  \
-        "start", 0, CLI_INT, "N", "0", -PE_POSITION_MAX, PE_POSITION_MAX, "first position, without --pos"              \
-    }
-#define CLI_OPTION_DTYPE                                                                                               \
-    {                                                                                                                  \
-        "dtype", 0, CLI_CHOICE, "f32|f16|bf16|f64", "f32", 0, 0, "element type; bf16 is written as uint16"             \
-    }
-#define CLI_OPTIONS_SHAPE                                                                                              \
-    { "heads", 0, CLI_INT, "N", "8", 1, 65536, "query heads" },                                                        \
-        { "kv-heads", 0, CLI_INT, "N", NULL, 1, 65536, "key and value heads; default: as many as heads" },             \
-        { "head-dim", 0, CLI_INT, "N", "64", 1, PE_HEAD_DIM_MAX, "width of a head" },                                  \
-    {                                                                                                                  \
-        "model-dim", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 30, "width of the embedding; default: heads * head-dim"   \
-    }
-#define CLI_OPTIONS_PARAMS                                                                                             \
-    { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "of the first values of learned parameters" },                       \
-    {                                                                                                                  \
-        "params", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "learned parameters from this .npy: the whole block, in order"   \
-    }
+#define CLI_OPTIONS_RESULT \
+    { "as", 0, CLI_CHOICE, "text|json|csv|md|html", NULL, 0, 0, "print the result in this form" }, \
+    { "out", 'o', CLI_RESULT_FILE, "FILE", NULL, 0, 0, \
+      "write the result to this file, in the form of its ending: .txt .json .csv .md .html" }, \
+    CLI_OPTION_JSON
+#define CLI_OPTION_OUT \
+    { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the array to this .npy; without it, print its beginning" }
+#define CLI_OPTION_N { "count", 'n', CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "number of positions" }
+#define CLI_OPTION_POS \
+    { "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, \
+      "positions from this .npy: int64, int32 or whole floats, (n,) or (n, axes)" }
+#define CLI_OPTION_START \
+    { "start", 0, CLI_INT, "N", "0", -PE_POSITION_MAX, PE_POSITION_MAX, "first position, where --pos is not given" }
+#define CLI_OPTION_DTYPE \
+    { "dtype", 0, CLI_CHOICE, "f32|f16|bf16|f64", "f32", 0, 0, "element type; bf16 is written as uint16" }
+#define CLI_OPTIONS_SHAPE \
+    { "heads", 0, CLI_INT, "N", "8", 1, 65536, "number of query heads" }, \
+    { "kv-heads", 0, CLI_INT, "N", NULL, 1, 65536, "number of key and value heads; default: heads" }, \
+    { "head-dim", 0, CLI_INT, "N", "64", 1, PE_HEAD_DIM_MAX, "head dimension" }, \
+    { "model-dim", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 30, "embedding dimension; default: heads * head-dim" }
+#define CLI_OPTIONS_PARAMS \
+    { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "seed of the initial values of learned parameters" }, \
+    { "params", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "learned parameters from this .npy: the whole block, in order" }
+/* clang-format on */
 
 /* ---------------------------------------------------------------- arguments (args.c) */
 
@@ -148,7 +126,12 @@ const char *cli_text(const cli_args *a, const char *name); /* NULL: no value */
 int64_t cli_int(const cli_args *a, const char *name);      /* 0: no value */
 int cli_choice(const cli_args *a, const char *name);       /* index; -1: no value */
 
-/* ---------------------------------------------------------------- messages (message.c) */
+/* A word as it would be typed, quoted where the shell asks for it, behind `used` characters of out; returns how many
+ * there are then, or would be: cap and more where it is cut. */
+size_t cli_put_word(char *out, size_t cap, size_t used, const char *word);
+void cli_command(char *out, size_t cap, const cli_args *a); /* the whole command line */
+
+/* ---------------------------------------------------------------- messages and results (cli_main.c) */
 
 /* Notes and failures hold no control characters, whatever file their words came from. */
 PRINTF(2, 3) void cli_note(const cli_args *a, const char *format, ...);
@@ -156,10 +139,12 @@ PRINTF(2, 3) void cli_note(const cli_args *a, const char *format, ...);
 PRINTF(3, 4) cli_exit cli_fail(const cli_args *a, cli_exit code, const char *format, ...);
 /* Prints err's sentence, after "file: " unless file is NULL. Returns code, or CLI_SYSTEM where the status says so. */
 cli_exit cli_fail_from(const cli_args *a, cli_exit code, const char *file, const pe_error *err);
-/* The spec has none of the hooks this verb serves: says which verb fits. */
+/* The spec has none of the hooks this verb serves: says which verb fits (job.c). */
 cli_exit cli_fail_unsuited(const cli_args *a, const pe_encoding *e, const char *wanted);
+/* Writes the tree in the form that was asked for: of a verb that reports and then fails. */
+void cli_write_now(const cli_args *a, const result *out);
 
-/* ---------------------------------------------------------------- words (words.c) */
+/* ---------------------------------------------------------------- words and numbers (args.c) */
 
 const char *cli_nearest(const char *word, const char *const *list, int count); /* NULL: nothing close */
 /* " did you mean X?" for a message; "" where nothing is close. */
@@ -180,6 +165,7 @@ void cli_help(result *out);                           /* of the tool */
 void cli_manual(result *out, const cli_verb *v);      /* NULL: of the tool */
 void cli_help_verb(result *out, const cli_verb *v);   /* of a verb */
 cli_exit cli_print_help(FILE *to, const cli_verb *v); /* NULL: of the tool */
+char *cli_text_of(result *tree, result_form form);    /* frees the tree, may be NULL; malloc'ed, NULL: no memory */
 extern const cli_option cli_option_help;              /* which every verb has */
 const cli_verb *cli_find_verb(const char *name);      /* NULL: none */
 cli_exit cli_unknown_verb(const char *name);          /* says so, and what may be meant */

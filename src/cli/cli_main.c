@@ -5,10 +5,51 @@
 
 #include "draw/draw.h"
 #include "io/io.h"
+#include "io/json_out.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---------------------------------------------------------------- messages */
+
+static void print_message(const cli_args *a, const char *format, va_list list)
+{
+    char text[8192]; /* of which parts may come from a file */
+    fflush(stdout);
+    int length = vsnprintf(text, sizeof text, format, list);
+    if (length >= (int)sizeof text)
+        io_end_with_dots(text, sizeof text);
+    fprintf(stderr, "posenc %s: ", a->verb->name);
+    out_plain(stderr, length < 0 ? format : text, (int)sizeof text);
+    putc('\n', stderr);
+}
+
+void cli_note(const cli_args *a, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    print_message(a, format, list);
+    va_end(list);
+}
+
+cli_exit cli_fail(const cli_args *a, cli_exit code, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    print_message(a, format, list);
+    va_end(list);
+    return code;
+}
+
+cli_exit cli_fail_from(const cli_args *a, cli_exit code, const char *file, const pe_error *err)
+{
+    if (err->status == PE_ERR_NOMEM || err->status == PE_ERR_IO)
+        code = CLI_SYSTEM;
+    return cli_fail(a, code, "%s%s%s", file ? file : "", file ? ": " : "", err->text);
+}
 
 /* ---------------------------------------------------------------- writing the result */
 
@@ -48,7 +89,7 @@ static cli_exit find_form(const cli_args *a, result_form *form)
     return CLI_OK;
 }
 
-static cli_exit write_file(const cli_args *a, const writing *w, const char *file)
+static cli_exit write_result_file(const cli_args *a, const writing *w, const char *file)
 {
     const char *slash = strrchr(file, '/');
     char folder[4096] = ".";
@@ -63,14 +104,29 @@ static cli_exit write_file(const cli_args *a, const writing *w, const char *file
     return CLI_OK;
 }
 
-static cli_exit write_stdout(const cli_args *a, writing *w)
+static cli_exit write_result_stdout(const cli_args *a, writing *w)
 {
     pe_error err;
     draw_screen screen = draw_screen_of(stdout);
+    const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
+    bool colour = screen.is_terminal && term && *term && strcmp(term, "dumb") && !(none && *none); /* 8 are enough */
     w->page = (result_page){ .columns = screen.is_terminal ? screen.columns : 0,
-                             .colour = screen.colour,
+                             .colour = colour,
                              .ascii = screen.is_terminal && screen.glyphs == GLYPHS_ASCII };
     return write_result(stdout, w, &err) ? cli_fail_from(a, CLI_USAGE, NULL, &err) : CLI_OK;
+}
+
+static cli_exit write_tree(const cli_args *a, writing *w)
+{
+    const char *file = result_file(a);
+    return file ? write_result_file(a, w, file) : write_result_stdout(a, w);
+}
+
+void cli_write_now(const cli_args *a, const result *out)
+{
+    writing w = { .tree = out };
+    if (!find_form(a, &w.form))
+        write_tree(a, &w);
 }
 
 /* ---------------------------------------------------------------- running a verb */
@@ -88,8 +144,7 @@ static cli_exit run_verb(const cli_args *a)
     code = a->verb->run(a, tree);
     bool stands = code == CLI_OK || code == CLI_NO || code == CLI_STOPPED;
     if (stands && !result_is_empty(tree)) {
-        const char *file = result_file(a);
-        cli_exit written = file ? write_file(a, &w, file) : write_stdout(a, &w);
+        cli_exit written = write_tree(a, &w);
         code = written ? written : code;
     }
     result_free(tree);

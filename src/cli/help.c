@@ -6,6 +6,7 @@
 
 #include "io/columns.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const cli_option cli_option_help = { "help", 'h', CLI_FLAG, NULL, NULL, 0, 0, "print this text" };
@@ -20,10 +21,10 @@ static const char *const exit_text[CLI_EXIT_COUNT] = {
     [CLI_STOPPED] = "stopped by Ctrl-C; finished work was saved or shown (race, eval)",
 };
 
-static void add_exit_codes(result *out)
+static void add_exit_codes(result *out, const char *title)
 {
     char code[12];
-    result_open(out, RESULT_RECORD, NULL, "Exit codes");
+    result_open(out, RESULT_RECORD, NULL, title);
     for (int i = 0; i < CLI_EXIT_COUNT; i++) {
         snprintf(code, sizeof code, "%d", i);
         result_text(out, NULL, code, exit_text[i]);
@@ -74,7 +75,7 @@ static void add_option(result *out, const cli_option *o)
     result_close(out);
 }
 
-static bool takes(const cli_verb *v, cli_kind kind)
+static bool verb_takes(const cli_verb *v, cli_kind kind)
 {
     for (int i = 0; i < v->option_count; i++)
         if (v->options[i].kind == kind)
@@ -90,20 +91,42 @@ static void add_options(result *out, const cli_verb *v)
         add_option(out, &v->options[i]);
     add_option(out, &cli_option_help);
     result_close(out);
-    if (takes(v, CLI_INT))
+    if (verb_takes(v, CLI_INT))
         result_text(out, NULL, "", "N may have a unit: 32k is 32768, 1M is 1048576, 1G is 2^30.");
-    if (takes(v, CLI_FILE_IN))
-        result_text(out, NULL, "", "FILE may be -: stdin (for one option), or stdout.");
+    if (verb_takes(v, CLI_FILE_IN))
+        result_text(out, NULL, "", "FILE may be - for stdin (in one option) or for stdout.");
     result_close(out);
 }
 
+char *cli_text_of(result *tree, result_form form)
+{
+    char *text = NULL;
+    size_t size = 0;
+    pe_error err;
+    FILE *to = tree ? open_memstream(&text, &size) : NULL;
+    bool done = to && !result_write(to, tree, form, &(result_page){ 0 }, &err);
+    done = to && !fclose(to) && done;
+    result_free(tree);
+    if (done)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* What comes from a table is one text for programs. */
 static void add_notes(result *out, const cli_verb *v)
 {
+    result *more = v->add_notes ? result_new() : NULL;
     result_open(out, RESULT_RECORD, NULL, v->notes ? "Notes" : NULL);
     result_text(out, "notes", "", v->notes);
     result_close(out);
     if (v->add_notes)
         v->add_notes(out);
+    if (more)
+        v->add_notes(more);
+    char *text = cli_text_of(more, RESULT_AS_TEXT);
+    result_text(out, "more_notes", NULL, text);
+    free(text);
 }
 
 static void add_usage(result *out, const char *name, const char *operands, const char *summary)
@@ -123,7 +146,7 @@ void cli_help_verb(result *out, const cli_verb *v)
     add_usage(out, v->name, v->operands, v->summary);
     add_options(out, v);
     add_notes(out, v);
-    add_exit_codes(out);
+    add_exit_codes(out, "Exit codes");
 }
 
 /* ---------------------------------------------------------------- the tool */
@@ -155,7 +178,7 @@ void cli_help(result *out)
     add_first_examples(out);
     add_usage(out, "VERB", "", about);
     add_verbs(out);
-    add_exit_codes(out);
+    add_exit_codes(out, "Exit codes");
 }
 
 cli_exit cli_print_help(FILE *to, const cli_verb *v)
@@ -200,7 +223,7 @@ void cli_manual(result *out, const cli_verb *v)
         add_verbs(out);
         add_first_examples(out);
     }
-    add_exit_codes(out);
+    add_exit_codes(out, "Exit status"); /* as manual pages call them */
     result_open(out, RESULT_RECORD, NULL, "See also");
     for (int i = -1; i < cli_verb_count; i++)
         if (i < 0 ? v != NULL : !v)

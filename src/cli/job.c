@@ -39,15 +39,15 @@ static cli_exit check_streams(const cli_args *a)
     if (!is_stream(cli_text(a, "out")))
         return CLI_OK;
     if (cli_given(a, "json"))
-        return cli_fail(a, CLI_USAGE, "--json and -o - both want stdout; choose one, or give -o a file");
+        return cli_fail(a, CLI_USAGE, "--json and -o - both write to stdout; choose one, or give -o a file");
     if (isatty(STDOUT_FILENO))
         return cli_fail(a, CLI_USAGE, "-o - writes binary, and stdout is a terminal; send it on: -o - >FILE");
     return CLI_OK;
 }
 
-cli_exit job_run(const cli_args *a, cli_exit (*work)(cli_job *j))
+cli_exit job_run(const cli_args *a, result *out, cli_exit (*work)(cli_job *j))
 {
-    cli_job j = { .args = a };
+    cli_job j = { .args = a, .tree = out };
     cli_exit code = check_streams(a);
     if (!code)
         code = work(&j);
@@ -79,6 +79,31 @@ const char *job_file(const cli_args *a, const char *option)
 {
     const char *file = cli_text(a, option);
     return is_stream(file) ? "stdin" : file;
+}
+
+/* The sentence for the first hook that the encoding has; the spec is put behind every verb. */
+static const struct {
+    unsigned hooks;
+    const char *advice, *verb, *other;
+} advice[] = {
+    { PE_HOOK_BIAS, "adds to the attention scores by position", "bias", NULL },
+    { PE_HOOK_EMBED | PE_HOOK_ROTATE, "changes vectors by position", "table", "apply" },
+    { PE_HOOK_CONTENT | PE_HOOK_VALUE, "reads q and k inside attention; in C: pe_reference_forward", NULL, NULL },
+    { ~0u, "does nothing, by design", NULL, NULL },
+};
+
+cli_exit cli_fail_unsuited(const cli_args *a, const pe_encoding *e, const char *wanted)
+{
+    const char *spec = pe_encoding_spec(e);
+    char try_this[200] = "", or_this[200] = "";
+    int i = 0;
+    while (i < CLI_COUNT(advice) - 1 && !(pe_encoding_hooks(e) & advice[i].hooks))
+        i++;
+    if (advice[i].verb)
+        snprintf(try_this, sizeof try_this, "; try posenc %s %.100s", advice[i].verb, spec);
+    if (advice[i].other)
+        snprintf(or_this, sizeof or_this, ", posenc %s %.100s", advice[i].other, spec);
+    return cli_fail(a, CLI_USAGE, "%s has no %s: it %s%s%s", spec, wanted, advice[i].advice, try_this, or_this);
 }
 
 static pe_status load_stdin(io_array *out, unsigned flags, pe_error *err)
@@ -137,38 +162,18 @@ cli_exit job_hook(cli_job *j)
     unsigned both = PE_HOOK_EMBED | PE_HOOK_ROTATE, has = pe_encoding_hooks(j->e) & both;
     int choice = cli_choice(j->args, "hook");
     if (has == both && choice < 0)
-        return cli_fail(j->args, CLI_USAGE, "%s adds a code and rotates; say which: --hook embed or --hook rotate",
+        return cli_fail(j->args, CLI_USAGE,
+                        "%s adds an embedding and rotates; say which: --hook embed or --hook rotate",
                         pe_encoding_spec(j->e));
     j->hook = choice < 0 ? has : has & wanted[choice];
     if (!j->hook)
-        return cli_fail_unsuited(j->args, j->e, choice < 0 ? "code and no rotation" : choice ? "rotation" : "code");
+        return cli_fail_unsuited(j->args, j->e,
+                                 choice < 0 ? "embedding and no rotation"
+                                 : choice   ? "rotation"
+                                            : "embedding");
     if (j->hook == PE_HOOK_EMBED && cli_given(j->args, "side"))
-        cli_note(j->args, "--side is for rotations; the code that %s adds is the same for all", pe_encoding_spec(j->e));
-    return CLI_OK;
-}
-
-static cli_exit positions_from_file(cli_job *j, pe_positions *out, const char *option, int64_t tokens)
-{
-    pe_error err;
-    const char *file = job_file(j->args, option);
-    io_array a;
-    int64_t axes = pe_encoding_axes(j->e), *at;
-    char shape[160];
-    CLI_TRY(job_load(j, &a, option, 0));
-    bool fits = (a.rank == 1 && axes == 1) || (a.rank == 2 && a.shape[1] == axes);
-    int64_t found = a.rank ? a.shape[0] : 0;
-    array_shape(shape, &a);
-    pe_status s = fits ? io_array_to_i64(&at, &a, &err) : PE_OK;
-    io_array_free(&a);
-    if (!fits)
-        return cli_fail(j->args, CLI_INPUT, "%s: shape is %s; %s needs (n, %" PRId64 ")%s", file, shape,
-                        pe_encoding_spec(j->e), axes, axes == 1 ? " or (n,)" : "");
-    if (s)
-        return cli_fail_from(j->args, CLI_INPUT, file, &err);
-    *out = pe_positions_of(at, PE_I64, 1, found, axes);
-    if (tokens >= 0 && found != tokens)
-        return cli_fail(j->args, CLI_INPUT, "%s: holds %" PRId64 " positions; there are %" PRId64 " tokens", file,
-                        found, tokens);
+        cli_note(j->args, "--side is for rotations; the embedding that %s adds is the same for all",
+                 pe_encoding_spec(j->e));
     return CLI_OK;
 }
 
@@ -179,48 +184,53 @@ static bool has_batch(const io_array *a, int64_t axes, int64_t batch, int64_t to
     return (flat || (a->rank == 3 && a->shape[2] == axes)) && a->shape[0] == batch && a->shape[1] == tokens;
 }
 
-/* Whole numbers as they are, fractions as float64. */
-static pe_status positions_of_array(pe_positions *out, const io_array *a, int64_t batch, int64_t tokens, int64_t axes,
-                                    pe_error *err)
+/* Whole numbers as they are; fractions, where they may be, as float64. */
+static pe_status positions_of_array(pe_positions *out, const io_array *a, bool fractions, pe_error *err)
 {
     int64_t *whole;
     double *real;
+    pe_dtype type = PE_I64;
     pe_status s = io_array_to_i64(&whole, a, err);
+    if (s && fractions && !(s = io_array_to_f64(&real, a, err)))
+        type = PE_F64;
     if (!s)
-        *out = pe_positions_of(whole, PE_I64, batch, tokens, axes);
-    else if (!io_array_to_f64(&real, a, err)) {
-        *out = pe_positions_of(real, PE_F64, batch, tokens, axes);
-        s = PE_OK;
-    }
+        *out = pe_positions_of(type == PE_I64 ? (void *)whole : (void *)real, type, out->batch, out->tokens, out->axes);
     return s;
 }
 
-cli_exit job_positions_of(cli_job *j, int64_t batch, int64_t tokens)
+/* batch 0: whole positions of one sequence; tokens -1: as many as there are. */
+static cli_exit positions_from_file(cli_job *j, pe_positions *out, const char *option, int64_t batch, int64_t tokens)
 {
-    const char *file = job_file(j->args, "pos");
-    int64_t axes = pe_encoding_axes(j->e), sequences;
-    char shape[160];
     pe_error err;
+    const char *file = job_file(j->args, option), *spec = pe_encoding_spec(j->e);
     io_array a;
-    if (!file || cli_given(j->args, "start"))
-        return job_positions(j, &j->at, "pos", tokens);
-    CLI_TRY(job_load(j, &a, "pos", 0));
+    int64_t axes = pe_encoding_axes(j->e);
+    char shape[160];
+    CLI_TRY(job_load(j, &a, option, 0));
     array_shape(shape, &a);
-    sequences = has_batch(&a, axes, batch, tokens) ? batch : 1;
     bool one = (a.rank == 1 && axes == 1) || (a.rank == 2 && a.shape[1] == axes);
+    bool each = batch && has_batch(&a, axes, batch, tokens);
     int64_t found = a.rank ? a.shape[0] : 0;
-    bool fits = sequences > 1 || has_batch(&a, axes, 1, tokens) || (one && found == tokens);
-    pe_status s = fits ? positions_of_array(&j->at, &a, sequences, tokens, axes, &err) : PE_OK;
+    bool fits = each || (batch && has_batch(&a, axes, 1, tokens)) || (one && (tokens < 0 || found == tokens));
+    pe_positions at = { .batch = each ? batch : 1, .tokens = tokens < 0 ? found : tokens, .axes = axes };
+    pe_status s = fits ? positions_of_array(&at, &a, batch, &err) : PE_OK;
     io_array_free(&a);
-    if (!fits && one)
+    if (fits && !s)
+        *out = at;
+    else if (fits)
+        return cli_fail_from(j->args, CLI_INPUT, file, &err);
+    else if (one)
         return cli_fail(j->args, CLI_INPUT, "%s: holds %" PRId64 " positions; there are %" PRId64 " tokens", file,
                         found, tokens);
-    if (!fits)
+    else if (!batch)
+        return cli_fail(j->args, CLI_INPUT, "%s: shape is %s; %s needs (n, %" PRId64 ")%s", file, shape, spec, axes,
+                        axes == 1 ? " or (n,)" : "");
+    else
         return cli_fail(j->args, CLI_INPUT,
                         "%s: shape is %s; %" PRId64 " sequences of %" PRId64 " tokens need (%" PRId64 ", %" PRId64
                         ") or (%" PRId64 ", %" PRId64 ", %" PRId64 ")",
                         file, shape, batch, tokens, tokens, axes, batch, tokens, axes);
-    return s ? cli_fail_from(j->args, CLI_INPUT, file, &err) : CLI_OK;
+    return CLI_OK;
 }
 
 static cli_exit positions_in_order(cli_job *j, pe_positions *out, int64_t tokens)
@@ -228,7 +238,7 @@ static cli_exit positions_in_order(cli_job *j, pe_positions *out, int64_t tokens
     int64_t axes = pe_encoding_axes(j->e), start = cli_int(j->args, "start");
     if (axes > 1)
         return cli_fail(j->args, CLI_USAGE,
-                        "%s wants %" PRId64 " coordinates per token; give --pos FILE: .npy, int64, shape (n, %" PRId64
+                        "%s needs %" PRId64 " coordinates per token; give --pos FILE: .npy, int64, shape (n, %" PRId64
                         "), a row of coordinates for each token",
                         pe_encoding_spec(j->e), axes, axes);
     if (start < -PE_POSITION_MAX || start > PE_POSITION_MAX || tokens - 1 > PE_POSITION_MAX - start)
@@ -238,15 +248,108 @@ static cli_exit positions_in_order(cli_job *j, pe_positions *out, int64_t tokens
     return CLI_OK;
 }
 
-cli_exit job_positions(cli_job *j, pe_positions *out, const char *option, int64_t tokens)
+static cli_exit find_positions(cli_job *j, pe_positions *out, const char *option, int64_t batch, int64_t tokens)
 {
     const cli_args *a = j->args;
     if (cli_given(a, "pos") && (cli_given(a, "count") || cli_given(a, "start")))
-        return cli_fail(a, CLI_USAGE, "--pos and %s do not go together; the file holds every position",
+        return cli_fail(a, CLI_USAGE, "--pos and %s exclude each other: the file holds every position",
                         cli_given(a, "count") ? "-n" : "--start");
     if (cli_given(a, option))
-        return positions_from_file(j, out, option, tokens);
+        return positions_from_file(j, out, option, batch, tokens);
     if (tokens < 0 && !cli_given(a, "count") && pe_encoding_axes(j->e) == 1)
         return cli_fail(a, CLI_USAGE, "needs positions: -n N, or --%s FILE", option);
     return positions_in_order(j, out, tokens < 0 ? cli_int(a, "count") : tokens);
+}
+
+cli_exit job_positions(cli_job *j, pe_positions *out, const char *option, int64_t tokens)
+{
+    return find_positions(j, out, option, 0, tokens);
+}
+
+cli_exit job_positions_of(cli_job *j, int64_t batch, int64_t tokens)
+{
+    return find_positions(j, &j->at, "pos", batch, tokens);
+}
+
+/* ---------------------------------------------------------------- the end */
+
+static void add_encoding(result *out, const pe_encoding *e)
+{
+    pe_shape s = pe_encoding_shape(e);
+    result_open(out, RESULT_RECORD, "encoding", NULL);
+    result_int(out, "heads", NULL, s.heads);
+    result_int(out, "kv_heads", NULL, s.kv_heads);
+    result_int(out, "head_dim", NULL, s.head_dim);
+    result_int(out, "model_dim", NULL, s.model_dim);
+    result_int(out, "axes", NULL, pe_encoding_axes(e));
+    result_real(out, "scale", NULL, pe_encoding_scale(e));
+    result_int(out, "parameters", NULL, pe_encoding_param_count(e));
+    result_close(out);
+}
+
+/* The array passes to the tree. */
+static void add_data(cli_job *j)
+{
+    result_array(j->tree, "data", j->out.data, j->dtype, j->out.rank, j->out.shape);
+    result_own(j->tree, j->out.data, free);
+    j->out = (io_array){ 0 };
+}
+
+/* A write that fails is told by cli_main, which looks at stdout last. */
+static cli_exit write_array_stdout(const cli_job *j)
+{
+    pe_error err;
+    char header[IO_NPY_HEADER_MAX];
+    size_t size, each = io_type_size(j->out.type), count = (size_t)j->out.count;
+    if (io_npy_header(header, &size, &j->out, &err))
+        return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
+    bool done = fwrite(header, 1, size, stdout) == size && fwrite(j->out.data, each, count, stdout) == count;
+    return done && !fflush(stdout) ? CLI_OK : CLI_SYSTEM;
+}
+
+static cli_exit write_array(const cli_job *j, const char *file, const char *shape)
+{
+    pe_error err;
+    if (is_stream(file))
+        CLI_TRY(write_array_stdout(j));
+    else if (io_npy_save(file, &j->out, &err))
+        return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
+    if (!cli_given(j->args, "json"))
+        cli_note(j->args, "wrote %s: %s %s", is_stream(file) ? "stdout" : file, shape, array_type_name(j->dtype));
+    return CLI_OK;
+}
+
+/* With the rows that were not computed. */
+static void whole_shape(char out[160], const cli_job *j)
+{
+    io_array whole = j->out;
+    if (whole.rank > 1)
+        whole.shape[whole.rank - 2] += j->rest;
+    array_shape(out, &whole);
+}
+
+cli_exit job_finish(cli_job *j, void (*fields)(const cli_job *), void (*preview)(const cli_job *))
+{
+    char shape[160];
+    result *out = j->tree;
+    const char *file = cli_text(j->args, "out"), *spec = pe_encoding_spec(j->e), *type = array_type_name(j->dtype);
+    whole_shape(shape, j);
+    if (file)
+        CLI_TRY(write_array(j, file, shape));
+    result_text(out, "verb", NULL, j->args->verb->name);
+    result_text(out, "spec", NULL, j->args->operand[0]);
+    result_text(out, "canonical", NULL, spec);
+    result_say(out, "fingerprint", NULL, "%016" PRIx64, pe_encoding_fingerprint(j->e));
+    add_encoding(out, j->e);
+    result_text(out, "hook", NULL, pe_hook_name(j->hook));
+    fields(j);
+    result_ints(out, "shape", j->out.shape, j->out.rank);
+    result_text(out, "dtype", NULL, type);
+    result_text(out, "out", NULL, file);
+    if (!file) {
+        result_say(out, NULL, "", "%s: %s %s", spec, shape, type);
+        preview(j);
+        add_data(j);
+    }
+    return CLI_OK;
 }

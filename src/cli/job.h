@@ -15,6 +15,7 @@
 
 typedef struct cli_job {
     const cli_args *args;
+    result *tree; /* of the verb */
     pe_encoding *e;
     pe_params params;
     pe_positions at, k_at; /* of one sequence; k_at empty: not used */
@@ -24,7 +25,7 @@ typedef struct cli_job {
     unsigned hook;  /* the one at work */
 } cli_job;
 
-cli_exit job_run(const cli_args *a, cli_exit (*work)(cli_job *j)); /* work on a new job, then free it */
+cli_exit job_run(const cli_args *a, result *out, cli_exit (*work)(cli_job *j)); /* on a new job, then frees it */
 
 pe_shape job_shape(const cli_args *a);             /* from --heads and its neighbours */
 cli_exit job_encoding(cli_job *j, pe_shape shape); /* from the first operand */
@@ -40,7 +41,8 @@ cli_exit job_positions_of(cli_job *j, int64_t batch, int64_t tokens);
 /* A call of the library failed on this job's data: whose fault, and the sentence. */
 cli_exit job_fail(const cli_job *j, const pe_error *err);
 
-/* Writes the file, or prints: JSON (fields adds the verb's own) or what preview prints. */
-cli_exit job_finish(cli_job *j, void (*fields)(json_out *, const cli_job *), void (*preview)(const cli_job *));
+/* Writes the array to the file of -o. Fills the tree: fields adds the verb's own values; without a file, preview adds
+ * the first numbers, and the tree has all of them. */
+cli_exit job_finish(cli_job *j, void (*fields)(const cli_job *), void (*preview)(const cli_job *));
 
 #endif

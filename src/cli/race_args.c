@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/race.h"
 
-#include "cli/command.h"
 #include "cli/job.h"
 
 #include <errno.h>

@@ -1,47 +1,51 @@
 /* SPDX-License-Identifier: MIT
  *
- * posenc apply: vectors in, vectors with their positions out. */
+ * posenc apply: vectors are rotated by their positions, or get position embeddings added. */
 #include "cli/job.h"
 #include "zoo/spec_read.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const cli_option options[] = {
-    { "in", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "vectors from this .npy: q or k (T, H, D) or (T, D); x (T, C)" },
+    { "in", 0, CLI_FILE_IN, "FILE", NULL, 0, 0,
+      "vectors from this .npy: q or k (T, H, D) or (T, D), embeddings (T, C)" },
     CLI_OPTION_OUT,
     CLI_OPTION_POS,
     CLI_OPTION_START,
     { "side", 0, CLI_CHOICE, "query|key|value|output", "query", 0, 0, "what the vectors are" },
-    { "inverse", 0, CLI_FLAG, NULL, NULL, 0, 0, "undo a rotation: angle negated, reciprocal magnitude" },
-    { "back", 0, CLI_FLAG, NULL, NULL, 0, 0, "a rotation's gradient: angle negated, same magnitude" },
-    { "hook", 0, CLI_CHOICE, "embed|rotate", NULL, 0, 0, "which, where a spec has both" },
-    { "bf16", 0, CLI_FLAG, NULL, NULL, 0, 0, "the file's uint16 are bfloat16" },
+    { "inverse", 0, CLI_FLAG, NULL, NULL, 0, 0, "undo a rotation: negate the angle, divide by the magnitude" },
+    { "back", 0, CLI_FLAG, NULL, NULL, 0, 0, "the gradient of a rotation: negate the angle, keep the magnitude" },
+    { "hook", 0, CLI_CHOICE, "embed|rotate", NULL, 0, 0, "embedding or rotation, for a spec that has both" },
+    { "bf16", 0, CLI_FLAG, NULL, NULL, 0, 0, "read the uint16 of the file as bfloat16" },
     CLI_OPTIONS_PARAMS,
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {
-    { "posenc apply rope --in q.npy --pos p.npy --out y.npy", "queries (T, H, D) turned by positions (T,)" },
-    { "posenc apply rope --in y.npy --pos p.npy --inverse --out q2.npy", "and turned back" },
+    { "posenc apply rope --in q.npy --pos p.npy --out y.npy", "rotate queries (T, H, D) by their positions (T,)" },
+    { "posenc apply rope --in y.npy --pos p.npy --inverse --out q2.npy", "undo that rotation" },
     { "posenc apply rope --in q.npy --start 4096 --json --out y.npy",
-      "4096 tokens are in the cache; says what was done" },
-    { "posenc apply sinusoidal --in x.npy --out y.npy", "embeddings (T, C) plus their codes" },
-    { "posenc table learned -n 8 --model-dim 64 -o - | posenc apply rope --in - -o y.npy", "through a pipe" },
+      "the first token is at position 4096; prints what was done as JSON" },
+    { "posenc apply sinusoidal --in x.npy --out y.npy", "add position embeddings to embeddings (T, C)" },
+    { "posenc table learned -n 8 --model-dim 64 -o - | posenc apply rope --in - -o y.npy", "read from a pipe" },
 };
 
 static const char notes[] =
-    "  Heads and widths are those of the file, and so is the element type: float32, float16, float64.\n"
-    "  Without --pos the tokens stand at start, start + 1, ...\n"
-    "  A batch has one axis more: (B, T, H, D), or (B, T, C); each sequence has these positions.\n";
+    "The number of heads, the head dimension and the element type (float32, float16, float64) are those of the file.\n"
+    "Without --pos the positions are start, start + 1, and so on.\n"
+    "A batch has one more axis: (B, T, H, D) or (B, T, C). Every sequence has the same positions, unless those of "
+    "--pos "
+    "have an axis for the batch too.";
 
-static cli_exit load(cli_job *j)
+static cli_exit load_vectors(cli_job *j)
 {
     const char *file = job_file(j->args, "in");
     bool bf16 = cli_given(j->args, "bf16");
     if (!file)
         return cli_fail(j->args, CLI_USAGE, "needs --in FILE: the vectors, as .npy");
     if (cli_given(j->args, "inverse") && cli_given(j->args, "back"))
-        return cli_fail(j->args, CLI_USAGE, "--inverse and --back do not go together; say which");
+        return cli_fail(j->args, CLI_USAGE, "--inverse and --back exclude each other; give one of them");
     CLI_TRY(job_load(j, &j->in, "in", bf16 ? IO_NPY_BF16 : 0));
     if (bf16 && j->in.type != IO_BF16)
         return cli_fail(j->args, CLI_INPUT, "%s: holds %s; --bf16 says that its uint16 are bfloat16; leave it out",
@@ -87,7 +91,7 @@ static sizes sizes_of(const cli_job *j)
 }
 
 /* The encoding that fits the file: (T, D) is one head. Embeddings may be wider than any head. */
-static cli_exit make(cli_job *j)
+static cli_exit make_encoding(cli_job *j)
 {
     sizes s = sizes_of(j);
     bool wide = s.width > PE_HEAD_DIM_MAX;
@@ -95,8 +99,8 @@ static cli_exit make(cli_job *j)
     CLI_TRY(job_encoding(j, shape));
     CLI_TRY(job_hook(j));
     if (wide && j->hook == PE_HOOK_ROTATE)
-        return cli_fail(j->args, CLI_INPUT, "%s: heads are %lld wide; needs %d at most", job_file(j->args, "in"),
-                        (long long)s.width, PE_HEAD_DIM_MAX);
+        return cli_fail(j->args, CLI_INPUT, "%s: heads are %" PRId64 " wide; needs %d at most", job_file(j->args, "in"),
+                        s.width, PE_HEAD_DIM_MAX);
     return CLI_OK;
 }
 
@@ -121,7 +125,7 @@ static pe_positions for_each(pe_positions at, int64_t batch)
     return at;
 }
 
-static cli_exit rotate(cli_job *j)
+static cli_exit rotate_vectors(cli_job *j)
 {
     static pe_status (*const turn[])(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *,
                                      pe_error *) = { pe_rotate, pe_unrotate, pe_rotate_back };
@@ -137,18 +141,18 @@ static cli_exit rotate(cli_job *j)
         return job_fail(j, &err);
     if (is_identity(j->e, side, &run) &&
         !memcmp(j->in.data, j->out.data, (size_t)j->out.count * pe_dtype_size(j->dtype)))
-        cli_note(j->args, "%s does not turn this side (%s): the vectors are as they were", pe_encoding_spec(j->e),
+        cli_note(j->args, "%s does not rotate this side (%s): the vectors are unchanged", pe_encoding_spec(j->e),
                  cli_text(j->args, "side"));
     return CLI_OK;
 }
 
-static cli_exit embed(cli_job *j)
+static cli_exit embed_vectors(cli_job *j)
 {
     pe_error err;
     const io_array *in = &j->in;
     bool back = cli_given(j->args, "back");
     if (back || cli_given(j->args, "inverse"))
-        return cli_fail(j->args, CLI_USAGE, "--%s is for rotations; %s adds a code", back ? "back" : "inverse",
+        return cli_fail(j->args, CLI_USAGE, "--%s is for rotations; %s adds an embedding", back ? "back" : "inverse",
                         pe_encoding_spec(j->e));
     if (in->rank > 3)
         return cli_fail(j->args, CLI_INPUT, "%s: has %d dimensions; %s takes embeddings (T, C) or (B, T, C)",
@@ -163,49 +167,52 @@ static cli_exit embed(cli_job *j)
     return CLI_OK;
 }
 
-static void fields(json_out *out, const cli_job *j)
+static void apply_fields(const cli_job *j)
 {
     const cli_args *a = j->args;
     if (j->hook == PE_HOOK_ROTATE) {
-        out_text(out, "side", cli_text(a, "side"));
-        out_text(out, "direction", cli_given(a, "inverse") ? "inverse" : cli_given(a, "back") ? "back" : "forward");
+        result_text(j->tree, "side", NULL, cli_text(a, "side"));
+        result_text(j->tree, "direction", NULL,
+                    cli_given(a, "inverse") ? "inverse"
+                    : cli_given(a, "back")  ? "back"
+                                            : "forward");
     }
-    out_text(out, "in", cli_text(a, "in"));
-    out_ints(out, "in_shape", j->in.shape, j->in.rank);
-    out_text(out, "pos", cli_text(a, "pos"));
+    result_text(j->tree, "in", NULL, cli_text(a, "in"));
+    result_ints(j->tree, "in_shape", j->in.shape, j->in.rank);
+    result_text(j->tree, "pos", NULL, cli_text(a, "pos"));
     if (!cli_given(a, "pos"))
-        out_int(out, "start", cli_int(a, "start"));
+        result_int(j->tree, "start", NULL, cli_int(a, "start"));
 }
 
 /* Every head of a token on one line. */
-static void preview(const cli_job *j)
+static void apply_preview(const cli_job *j)
 {
     sizes s = sizes_of(j);
     int64_t rows = s.batch * s.tokens;
     if (s.batch > 1)
-        printf("sequence 0 of %lld\n", (long long)s.batch);
-    array_preview(&j->out, j->dtype, (array_block){ 0, s.tokens, rows ? j->out.count / rows : 0, &j->at, NULL });
+        result_say(j->tree, NULL, "", "sequence 0 of %" PRId64, s.batch);
+    array_preview(j->tree, &j->out, j->dtype,
+                  (array_block){ 0, s.tokens, rows ? j->out.count / rows : 0, &j->at, NULL });
 }
 
-static cli_exit work(cli_job *j)
+static cli_exit apply_work(cli_job *j)
 {
-    CLI_TRY(load(j));
-    CLI_TRY(make(j));
+    CLI_TRY(load_vectors(j));
+    CLI_TRY(make_encoding(j));
     CLI_TRY(job_positions_of(j, sizes_of(j).batch, sizes_of(j).tokens));
     CLI_TRY(job_params(j));
-    CLI_TRY(j->hook == PE_HOOK_EMBED ? embed(j) : rotate(j));
-    return job_finish(j, fields, preview);
+    CLI_TRY(j->hook == PE_HOOK_EMBED ? embed_vectors(j) : rotate_vectors(j));
+    return job_finish(j, apply_fields, apply_preview);
 }
 
 static cli_exit apply_verb(const cli_args *a, result *out)
 {
-    (void)out;
-    return job_run(a, work);
+    return job_run(a, out, apply_work);
 }
 
 const cli_verb cli_verb_apply = {
     .name = "apply",
-    .summary = "vectors turned by their positions, or with their codes added",
+    .summary = "rotate vectors by their positions, or add position embeddings to them",
     .operands = "SPEC",
     .operands_min = 1,
     .operands_max = 1,

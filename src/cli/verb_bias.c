@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * posenc bias: what is added to every score, as an array (H, queries, keys). */
+ * posenc bias: what is added to every attention score, as an array (H, queries, keys). */
 #include "cli/job.h"
 
 #include "base/num.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static const cli_option options[] = {
     CLI_OPTION_N,
     CLI_OPTION_OUT,
     CLI_OPTION_POS,
-    { "kpos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "the keys' positions; default: those of the queries" },
+    { "kpos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "positions of the keys; default: those of the queries" },
     CLI_OPTION_START,
     CLI_OPTIONS_SHAPE,
     CLI_OPTION_DTYPE,
-    { "stage", 0, CLI_CHOICE, "before|after", NULL, 0, 0, "terms on which side of the scale, where a spec has both" },
+    { "stage", 0, CLI_CHOICE, "before|after", NULL, 0, 0, "terms before or after the scale, for a spec that has both" },
     CLI_OPTIONS_PARAMS,
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {
     { "posenc bias alibi -n 64 -o b.npy", "the bias of 8 heads, 64 queries and 64 keys: (8, 64, 64)" },
-    { "posenc bias t5 -n 12 --seed 1", "head 0, printed" },
+    { "posenc bias t5 -n 12 --seed 1", "print the bias of head 0" },
     { "posenc bias alibi:form=symmetric -n 3 --heads 2 --json", "the numbers as JSON" },
     { "posenc bias alibi:convention=falcon+t5:scale=sqrt -n 12 --stage before -o b.npy",
-      "of a spec with terms on both sides of the scale: those before it" },
+      "the terms before the scale, of a spec that has terms before and after it" },
     { "posenc bias window --pos grid.npy -o b.npy",
-      "a window in two dimensions: coordinates from a file, (n, 2) int64" },
+      "a two-dimensional window, with coordinates from a file, (n, 2) int64" },
 };
 
 static const char notes[] =
-    "  score = (q.k + terms before the scale) * scale + terms after it. The array is the sum of\n"
-    "  the terms on one side: that where the spec has any, or that of --stage. --json says which, and\n"
-    "  the scale.\n";
+    "score = (q.k + terms before the scale) * scale + terms after the scale. The array is the sum of the terms on one "
+    "side of the scale: the side on which the spec has terms, or that of --stage. --json also prints the side and the "
+    "scale.";
 
 static bool has_terms(const cli_job *j, pe_stage stage)
 {
@@ -50,8 +51,8 @@ static cli_exit check_stage(const cli_job *j)
 {
     if (!cli_given(j->args, "stage") && has_terms(j, PE_BEFORE_SCALE) && has_terms(j, PE_AFTER_SCALE))
         return cli_fail(j->args, CLI_USAGE,
-                        "%s adds terms before the scale and after it; no score takes their sum; say which: --stage "
-                        "before or --stage after",
+                        "%s adds terms before the scale and after it, which cannot be summed; say which: "
+                        "--stage before or --stage after",
                         pe_encoding_spec(j->e));
     if (!has_terms(j, stage_of(j)))
         cli_note(j->args, "%s adds nothing %s the scale: all zeros", pe_encoding_spec(j->e),
@@ -60,7 +61,7 @@ static cli_exit check_stage(const cli_job *j)
 }
 
 /* One query, all heads, as doubles (H, keys). */
-static cli_exit add_query(cli_job *j, double *term, int64_t query)
+static cli_exit sum_query(cli_job *j, double *term, int64_t query)
 {
     pe_error err;
     int64_t heads = pe_encoding_shape(j->e).heads, keys = j->k_at.tokens, at[PE_AXES_MAX];
@@ -80,7 +81,7 @@ static cli_exit add_query(cli_job *j, double *term, int64_t query)
     return CLI_OK;
 }
 
-static cli_exit add_up(cli_job *j)
+static cli_exit sum_terms(cli_job *j)
 {
     int64_t heads = pe_encoding_shape(j->e).heads, keys = j->k_at.tokens;
     void *term;
@@ -88,31 +89,31 @@ static cli_exit add_up(cli_job *j)
     CLI_TRY(array_new(j->args, &j->out, j->dtype, 3, (int64_t[]){ heads, j->at.tokens, keys }));
     CLI_TRY(array_memory(j->args, &term, "one query's terms", heads * keys, sizeof(double)));
     for (int64_t q = 0; q < j->at.tokens && !code; q++)
-        code = add_query(j, term, q);
+        code = sum_query(j, term, q);
     free(term);
     return code;
 }
 
-static void fields(json_out *out, const cli_job *j)
+static void bias_fields(const cli_job *j)
 {
-    out_text(out, "formula", "score = (q.k + before) * scale + after");
-    out_open(out, "stages", '{');
-    out_bool(out, "before", has_terms(j, PE_BEFORE_SCALE));
-    out_bool(out, "after", has_terms(j, PE_AFTER_SCALE));
-    out_close(out, '}');
-    out_text(out, "stage", stage_of(j) == PE_BEFORE_SCALE ? "before" : "after");
-    out_text(out, "pos", cli_text(j->args, "pos"));
-    out_text(out, "kpos", cli_text(j->args, "kpos"));
+    result_text(j->tree, "formula", NULL, "score = (q.k + before) * scale + after");
+    result_open(j->tree, RESULT_RECORD, "stages", NULL);
+    result_flag(j->tree, "before", NULL, has_terms(j, PE_BEFORE_SCALE));
+    result_flag(j->tree, "after", NULL, has_terms(j, PE_AFTER_SCALE));
+    result_close(j->tree);
+    result_text(j->tree, "stage", NULL, stage_of(j) == PE_BEFORE_SCALE ? "before" : "after");
+    result_text(j->tree, "pos", NULL, cli_text(j->args, "pos"));
+    result_text(j->tree, "kpos", NULL, cli_text(j->args, "kpos"));
 }
 
-static void preview(const cli_job *j)
+static void bias_preview(const cli_job *j)
 {
     if (j->out.shape[0] > 1)
-        printf("head 0 of %lld (queries down, keys across)\n", (long long)j->out.shape[0]);
-    array_preview(&j->out, j->dtype, (array_block){ 0, j->out.shape[1], j->out.shape[2], &j->at, &j->k_at });
+        result_say(j->tree, NULL, "", "head 0 of %" PRId64 " (queries down, keys across)", j->out.shape[0]);
+    array_preview(j->tree, &j->out, j->dtype, (array_block){ 0, j->out.shape[1], j->out.shape[2], &j->at, &j->k_at });
 }
 
-static cli_exit work(cli_job *j)
+static cli_exit bias_work(cli_job *j)
 {
     j->dtype = (pe_dtype)cli_choice(j->args, "dtype");
     CLI_TRY(job_encoding(j, job_shape(j->args)));
@@ -127,19 +128,18 @@ static cli_exit work(cli_job *j)
         CLI_TRY(job_positions(j, &j->k_at, "kpos", -1));
     }
     CLI_TRY(job_params(j));
-    CLI_TRY(add_up(j));
-    return job_finish(j, fields, preview);
+    CLI_TRY(sum_terms(j));
+    return job_finish(j, bias_fields, bias_preview);
 }
 
 static cli_exit bias_verb(const cli_args *a, result *out)
 {
-    (void)out;
-    return job_run(a, work);
+    return job_run(a, out, bias_work);
 }
 
 const cli_verb cli_verb_bias = {
     .name = "bias",
-    .summary = "what is added to every score: (heads, queries, keys)",
+    .summary = "the bias that is added to every attention score: (heads, queries, keys)",
     .operands = "SPEC",
     .operands_min = 1,
     .operands_max = 1,

@@ -209,8 +209,7 @@ static cli_exit work(cli_job *j)
 
 static cli_exit check_verb(const cli_args *a, result *out)
 {
-    (void)out;
-    return job_run(a, work);
+    return job_run(a, out, work);
 }
 
 /* The names, from the table of bugs. */

@@ -2,7 +2,6 @@
  *
  * posenc eval: a trained model past its length, with every method; or its greedy text. */
 #include "cli/eval.h"
-#include "cli/command.h"
 #include "cli/model.h"
 #include "lab/text.h"
 #include "model/gemm.h"

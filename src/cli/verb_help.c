@@ -4,13 +4,13 @@
 #include "cli/cli.h"
 
 static const cli_option options[] = {
-    { "examples", 0, CLI_FLAG, NULL, NULL, 0, 0, "the example commands of every verb, one per line" },
+    { "examples", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the example commands of every verb, one per line" },
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {
     { "posenc help table", "the same as posenc table --help" },
     { "posenc help --examples", "every command shown in any help" },
-    { "posenc help --json", "verbs and options as data, for completion and man pages" },
+    { "posenc help --json", "verbs and options as JSON, for programs" },
 };
 
 static void add_commands(result *out, const cli_verb *only)
@@ -20,7 +20,7 @@ static void add_commands(result *out, const cli_verb *only)
             result_code(out, NULL, cli_verbs[i]->examples[k].command);
 }
 
-static void add_verbs(result *out, const cli_verb *only)
+static void add_verb_list(result *out, const cli_verb *only)
 {
     result_text(out, "version", NULL, pe_version());
     result_open(out, RESULT_LIST, "verbs", NULL);
@@ -42,7 +42,7 @@ static cli_exit help_verb(const cli_args *a, result *out)
     if (cli_given(a, "examples"))
         add_commands(out, verb);
     else if (verb || cli_given(a, "json"))
-        add_verbs(out, verb);
+        add_verb_list(out, verb);
     else
         cli_help(out);
     return CLI_OK;

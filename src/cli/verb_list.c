@@ -155,7 +155,9 @@ static void add_example(result *out, const pe_info *row, bool in_full)
                              : "at head dimension 64");
     result_bits(out, "before_scale", NULL, before, pe_hook_name);
     result_bits(out, "after_scale", NULL, after, pe_hook_name);
-    result_open(out, RESULT_LIST, "tensors", "Learned parameters, with 8 heads of 64, in the order of the block");
+    result_open(out, RESULT_LIST, "tensors",
+                pe_encoding_tensor_count(e) ? "Learned parameters, with 8 heads of 64, in the order of the block"
+                                            : NULL);
     for (int i = 0; i < pe_encoding_tensor_count(e); i++)
         add_tensor(out, pe_encoding_tensor(e, i));
     end_details(out, in_full);

@@ -7,48 +7,44 @@
 #include <string.h>
 
 static const cli_option options[] = {
-    { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "the names of all pages, one per line" },
+    { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the names of all manual pages, one per line" },
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {
-    { "posenc man table > posenc-table.1", "the page of a verb; to read it: man ./posenc-table.1" },
-    { "posenc man > posenc.1", "the page of the tool" },
-    { "posenc man --list", "posenc, posenc-list, posenc-table and so on: each can be asked for" },
+    { "posenc man table > posenc-table.1", "the manual page of a verb; to read it: man ./posenc-table.1" },
+    { "posenc man > posenc.1", "the manual page of the tool" },
+    { "posenc man --list", "the names of all manual pages: posenc, posenc-list and so on" },
 };
-static const char notes[] = "make install puts all of them where man looks.";
+static const char notes[] = "make install puts all manual pages where man looks for them.";
 static const char prefix[] = "posenc-";
 
+/* One per line. */
 static void add_names(result *out)
 {
-    result_open(out, RESULT_LIST, "pages", NULL);
-    result_code(out, NULL, "posenc");
-    for (int i = 0; i < cli_verb_count; i++) {
-        char name[80];
-        snprintf(name, sizeof name, "%s%.60s", prefix, cli_verbs[i]->name);
+    char name[80] = "posenc";
+    for (int i = -1; i < cli_verb_count; i++) {
+        if (i >= 0)
+            snprintf(name, sizeof name, "%s%.60s", prefix, cli_verbs[i]->name);
         result_code(out, NULL, name);
     }
+    result_open(out, RESULT_LIST, "pages", NULL);
+    result_text(out, NULL, NULL, "posenc");
+    for (int i = 0; i < cli_verb_count; i++)
+        result_say(out, NULL, NULL, "%s%s", prefix, cli_verbs[i]->name);
     result_close(out);
 }
 
-/* The page as a text, in a result of its own. */
 static cli_exit man_page(const cli_args *a, result *out, const cli_verb *v)
 {
-    char *text = NULL;
-    size_t size = 0;
-    pe_error err = { 0 };
     result *page = result_new();
-    FILE *to = page ? open_memstream(&text, &size) : NULL;
-    bool done = to != NULL;
-    if (done) {
+    if (page)
         cli_manual(page, v);
-        done = !result_write(to, page, RESULT_AS_MAN, NULL, &err);
-        done = !fclose(to) && done;
-    }
+    char *text = cli_text_of(page, RESULT_AS_MAN);
     result_text(out, "verb", NULL, a->verb->name);
     result_say(out, "file", NULL, "posenc%s%s.1", v ? "-" : "", v ? v->name : "");
-    result_code(out, "text", done ? text : "");
+    result_code(out, "text", text ? text : "");
+    bool done = text != NULL;
     free(text);
-    result_free(page);
     return done ? CLI_OK : cli_fail(a, CLI_SYSTEM, "no memory for the page");
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * posenc race: train alike, test longer, compare. */
-#include "cli/command.h"
 #include "cli/job.h"
 #include "cli/race.h"
 #include "cli/signals.h"

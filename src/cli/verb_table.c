@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * posenc table: what every position gets, as an array. */
+ * posenc table: the values of each position, as an array. */
 #include "cli/job.h"
 #include "zoo/turn_head.h"
 
@@ -13,17 +13,18 @@ static const cli_option options[] = {
     CLI_OPTION_START,
     CLI_OPTIONS_SHAPE,
     CLI_OPTION_DTYPE,
-    { "hook", 0, CLI_CHOICE, "embed|rotate", NULL, 0, 0, "which, where a spec has both" },
-    { "side", 0, CLI_CHOICE, "query|key", "query", 0, 0, "whose cos and sin, where they differ" },
+    { "hook", 0, CLI_CHOICE, "embed|rotate", NULL, 0, 0, "embedding or rotation, for a spec that has both" },
+    { "side", 0, CLI_CHOICE, "query|key", "query", 0, 0, "cos and sin of queries or of keys, where they differ" },
     CLI_OPTIONS_PARAMS,
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {
-    { "posenc table sinusoidal -n 512 -o t.npy", "codes of 512 positions, (512, 512) float32" },
+    { "posenc table sinusoidal -n 512 -o t.npy", "the embeddings of 512 positions, (512, 512) float32" },
     { "posenc table rope:theta=500000 -n 8k --head-dim 128 -o t.npy",
       "cos, then sin, of 8192 positions: (2, 8192, 64)" },
-    { "posenc table rope -n 4 --start 1000000 --json", "the numbers themselves, far out" },
-    { "posenc table learned:rows=64 -n 64 --seed 7 --model-dim 16", "a learned table as it starts; printed in short" },
+    { "posenc table rope -n 4 --start 1000000 --json", "the numbers as JSON, at positions from one million on" },
+    { "posenc table learned:rows=64 -n 64 --seed 7 --model-dim 16",
+      "the initial values of a learned table; the first rows are printed" },
     { "posenc table rope:axes=2,split=axial --pos grid.npy -o t.npy", "coordinates from a file, (n, 2) int64" },
 };
 
@@ -90,35 +91,31 @@ static cli_exit compute_brief(cli_job *j)
     return code ? code : compute(j);
 }
 
-static void fields(json_out *out, const cli_job *j)
+static void table_fields(const cli_job *j)
 {
     if (j->hook != PE_HOOK_ROTATE)
         return;
-    out_open(out, "layout", '-');
-    out_text(out, NULL, "cos");
-    out_text(out, NULL, "sin");
-    out_close(out, '-');
-    out_text(out, "side", cli_text(j->args, "side"));
-    out_real(out, "magnitude", pe_encoding_magnitude(j->e));
+    result_words(j->tree, "layout", NULL, "cos|sin");
+    result_text(j->tree, "side", NULL, cli_text(j->args, "side"));
+    result_real(j->tree, "magnitude", NULL, pe_encoding_magnitude(j->e));
 }
 
-static void preview(const cli_job *j)
+static void table_preview(const cli_job *j)
 {
+    static const char *const part[] = { "cos", "sin" };
     const int64_t *shape = j->out.shape + j->out.rank - 2;
     array_block b = { 0, shape[0] + j->rest, shape[1], &j->at, NULL };
     if (j->out.rank == 4)
-        printf("head 0 of %" PRId64 "\n", j->out.shape[1]);
-    if (j->hook == PE_HOOK_ROTATE)
-        puts("cos");
-    array_preview(&j->out, j->dtype, b);
-    if (j->hook != PE_HOOK_ROTATE)
-        return;
-    puts("sin");
-    b.first = j->out.count / 2;
-    array_preview(&j->out, j->dtype, b);
+        result_say(j->tree, NULL, "", "head 0 of %" PRId64, j->out.shape[1]);
+    for (int i = 0; i < (j->hook == PE_HOOK_ROTATE ? 2 : 1); i++) {
+        if (j->hook == PE_HOOK_ROTATE)
+            result_text(j->tree, NULL, "", part[i]);
+        b.first = i * (j->out.count / 2);
+        array_preview(j->tree, &j->out, j->dtype, b);
+    }
 }
 
-static cli_exit work(cli_job *j)
+static cli_exit table_work(cli_job *j)
 {
     j->dtype = (pe_dtype)cli_choice(j->args, "dtype");
     CLI_TRY(job_encoding(j, job_shape(j->args)));
@@ -126,18 +123,17 @@ static cli_exit work(cli_job *j)
     CLI_TRY(job_positions(j, &j->at, "pos", is_brief(j->args) ? ARRAY_PREVIEW_ROWS : -1));
     CLI_TRY(job_params(j));
     CLI_TRY(is_brief(j->args) ? compute_brief(j) : compute(j));
-    return job_finish(j, fields, preview);
+    return job_finish(j, table_fields, table_preview);
 }
 
 static cli_exit table_verb(const cli_args *a, result *out)
 {
-    (void)out;
-    return job_run(a, work);
+    return job_run(a, out, table_work);
 }
 
 const cli_verb cli_verb_table = {
     .name = "table",
-    .summary = "what every position gets: codes (n, width), or cos and sin (2, n, pairs)",
+    .summary = "the values of each position: embeddings (n, width), or cos and sin (2, n, pairs)",
     .operands = "SPEC",
     .operands_min = 1,
     .operands_max = 1,

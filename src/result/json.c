@@ -3,6 +3,7 @@
  * JSON and CSV: what has a name. */
 #include "result/tree.h"
 
+#include "base/num.h"
 #include "draw/draw.h"
 #include "io/io.h"
 #include "io/json_out.h"
@@ -16,10 +17,10 @@ static bool is_item(const node *n)
     return n->parent && n->parent->kind != RESULT_RECORD;
 }
 
-/* A record without a name is only a section: its values stand in the record around it. */
+/* A record without a name in a record, or a table without a name in a list: its values stand in the group around it. */
 static bool is_only_section(const node *n)
 {
-    return n->kind == RESULT_RECORD && !n->name && n->parent && !is_item(n);
+    return n->parent && !n->name && n->kind == (is_item(n) ? RESULT_TABLE : RESULT_RECORD);
 }
 
 static bool holds_groups(const node *n)
@@ -41,6 +42,20 @@ static void write_values(json_out *j, const node *n)
             write_value(j, c);
 }
 
+static void write_array(json_out *j, const node *n, int axis, int64_t *at)
+{
+    bool last = axis >= n->rank - 1;
+    out_open(j, axis ? NULL : n->name, last ? '-' : '[');
+    for (int64_t i = 0; i < n->shape[axis]; i++)
+        if (!last)
+            write_array(j, n, axis + 1, at);
+        else if (n->type == PE_F64)
+            out_real(j, NULL, num_load(n->with, n->type, (*at)++));
+        else
+            out_float(j, NULL, num_load(n->with, n->type, (*at)++));
+    out_close(j, last ? '-' : ']');
+}
+
 static void write_value(json_out *j, const node *n)
 {
     bool record = n->kind == RESULT_RECORD, flat = !record && node_is_group(n) && !holds_groups(n);
@@ -57,6 +72,7 @@ static void write_value(json_out *j, const node *n)
     case RESULT_FLOAT: out_float(j, n->name, n->real); break;
     case RESULT_FLAG: out_bool(j, n->name, n->integer); break;
     case RESULT_JSON: out_raw(j, n->name, n->text); break;
+    case RESULT_ARRAY: write_array(j, n, 0, &(int64_t){ 0 }); break;
     default: out_text(j, n->name, n->text);
     }
 }
@@ -71,11 +87,27 @@ void write_json(FILE *to, const node *root)
 
 #define NAMES_MAX 128
 
+/* The rows of a table, or list, are records; those of its sections count as its own. */
+static const node *first_row(const node *table)
+{
+    const node *row = table->first;
+    while (row && is_only_section(row))
+        row = row->first ? row->first : row->next;
+    return row && row->kind == RESULT_RECORD ? row : NULL;
+}
+
+static const node *next_row(const node *row)
+{
+    if (row->next || !is_only_section(row->parent))
+        return row->next;
+    return row->parent->next ? row->parent->next->first : NULL;
+}
+
 /* The first table, or list of records, that has a name. */
 static const node *find_table(const node *n)
 {
     for (const node *c = n->first; c; c = c->next) {
-        if (c->name && c->kind != RESULT_RECORD && c->first && c->first->kind == RESULT_RECORD)
+        if (c->name && node_is_group(c) && c->kind != RESULT_RECORD && first_row(c))
             return c;
         const node *inner = node_is_group(c) ? find_table(c) : NULL;
         if (inner)
@@ -87,7 +119,7 @@ static const node *find_table(const node *n)
 static int names_of(const char **name, const node *table)
 {
     int count = 0;
-    for (const node *row = table->first; row; row = row->next)
+    for (const node *row = first_row(table); row; row = next_row(row))
         for (const node *c = row->first; c; c = c->next) {
             int i = 0;
             while (c->name && i < count && strcmp(name[i], c->name))
@@ -129,7 +161,7 @@ pe_status write_csv(FILE *to, const node *root, pe_error *err)
     for (int i = 0; i < count; i++)
         fprintf(to, "%s%s", i ? "," : "", name[i]);
     fputs("\r\n", to);
-    for (const node *row = table->first; row; row = row->next) {
+    for (const node *row = first_row(table); row; row = next_row(row)) {
         for (int i = 0; i < count; i++) {
             fputs(i ? "," : "", to);
             write_cell(to, named(row, name[i]));

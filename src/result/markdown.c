@@ -40,7 +40,7 @@ static void put_heading(FILE *to, const node *n, int level)
         return;
     fprintf(to, "\n%.*s ", level < 6 ? level : 6, "######");
     put_text(to, n->label);
-    fputs("\n\n", to);
+    putc('\n', to);
 }
 
 static void put_table(FILE *to, const node *table)
@@ -68,16 +68,17 @@ static void put_table(FILE *to, const node *table)
         }
         putc('\n', to);
     }
-    putc('\n', to);
 }
 
 static void put_code(FILE *to, const char *text)
 {
-    fprintf(to, "\n```\n%s%s```\n\n", text, *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
+    fprintf(to, "\n```\n%s%s```\n", text, *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
 }
 
+/* Every block begins with an empty line; fields in a row are one list. */
 static void put_values(FILE *to, const node *n, int level)
 {
+    bool in_list = false;
     for (const node *c = node_visible(n->first); c; c = node_visible(c->next)) {
         if (c->folded || c->kind == RESULT_DRAWING)
             continue;
@@ -86,11 +87,11 @@ static void put_values(FILE *to, const node *n, int level)
             if (c->kind == RESULT_TABLE)
                 put_table(to, c);
             else
-                put_values(to, c, level + 1);
+                put_values(to, c, level + (c->label && *c->label));
         } else if (c->kind == RESULT_CODE && !*c->label) {
             put_code(to, c->text ? c->text : "");
         } else if (*c->label) {
-            fputs("- ", to);
+            fputs(in_list ? "- " : "\n- ", to);
             put_text(to, c->label);
             fputs(": ", to);
             put_node(to, c);
@@ -100,6 +101,7 @@ static void put_values(FILE *to, const node *n, int level)
             put_node(to, c);
             fputs("\n", to);
         }
+        in_list = !node_is_section(c) && c->kind != RESULT_CODE && *c->label;
     }
 }
 

@@ -14,7 +14,8 @@
  *
  * The name is for programs and the label for people: a value without a name is not in JSON or CSV, a value without a
  * label is not shown to people. The label "" shows a value without a label, as a paragraph or as a row. A record
- * without a name, within a record, is only a section for people: programs find its values in the record around it.
+ * without a name, within a record, is only a section for people: programs find its values in the record around it; so
+ * is a table without a name within a list, whose rows are items of that list.
  *
  * Adding cannot fail: what ran out of memory is said once, by the writer. Texts are copied. */
 #ifndef POSENC_RESULT_H
@@ -48,6 +49,7 @@ typedef enum result_kind {
     RESULT_JSON, /* a text that is JSON already */
     RESULT_CODE, /* a text that people copy: printed as it is, line by line */
     RESULT_DRAWING,
+    RESULT_ARRAY, /* numbers of one type, with a shape: nested lists in JSON, and not shown to people */
 } result_kind;
 
 void result_open(result *r, result_kind kind, const char *name, const char *label);
@@ -64,6 +66,8 @@ void result_json(result *r, const char *name, const char *json); /* not shown to
 void result_code(result *r, const char *name, const char *text);
 void result_ints(result *r, const char *name, const int64_t *value, int count);      /* a list, not shown to people */
 void result_words(result *r, const char *name, const char *label, const char *list); /* of "a|b|c" */
+/* rank is 1 or more; data lives as long as the tree (result_own). */
+void result_array(result *r, const char *name, const void *data, pe_dtype type, int rank, const int64_t *shape);
 /* The names of the bits that are set. */
 void result_bits(result *r, const char *name, const char *label, unsigned bits, const char *(*bit_name)(unsigned));
 

@@ -241,6 +241,18 @@ void result_bits(result *r, const char *name, const char *label, unsigned bits, 
     result_close(r);
 }
 
+void result_array(result *r, const char *name, const void *data, pe_dtype type, int rank, const int64_t *shape)
+{
+    node *n = add(r, RESULT_ARRAY, name, NULL);
+    int64_t *sizes = take(r, (size_t)rank * sizeof *sizes);
+    for (int i = 0; sizes && i < rank; i++)
+        sizes[i] = shape[i];
+    n->with = data;
+    n->type = type;
+    n->rank = rank;
+    n->shape = sizes;
+}
+
 void result_drawing(result *r, result_make *make, const void *with)
 {
     node *n = add(r, RESULT_DRAWING, NULL, "");

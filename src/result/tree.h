@@ -17,7 +17,10 @@ struct node {
     int64_t integer;                         /* of RESULT_INT and RESULT_FLAG; of the root, its language */
     double real;
     result_make *make; /* of RESULT_DRAWING */
-    const void *with;
+    const void *with;  /* of RESULT_DRAWING; of RESULT_ARRAY its numbers */
+    pe_dtype type;     /* of RESULT_ARRAY, as are the next two */
+    int rank;
+    const int64_t *shape;
     node *first, *last, *next, *parent;
 };
 
