@@ -44,27 +44,6 @@ typedef struct tensor {
     int64_t shape[3];
 } tensor;
 
-static uint16_t random_half(uint64_t *seed, io_type type) /* finite, of either sign, around 1 */
-{
-    uint64_t r = test_random(seed);
-    return type == IO_F16 ? (uint16_t)((r & 0x83FF) | (10 + (r >> 20) % 8) << 10)
-                          : (uint16_t)((r & 0x807F) | (120 + (r >> 20) % 12) << 7);
-}
-
-static void fill(uint8_t *to, const tensor *t, int64_t count, uint64_t *seed)
-{
-    for (int64_t i = 0; i < count; i++) {
-        float f = (float)test_uniform(seed);
-        uint16_t h = random_half(seed, t->type);
-        uint8_t b = (uint8_t)test_random(seed);
-        switch (io_type_size(t->type)) {
-        case 4: memcpy(to + 4 * i, &f, 4); break;
-        case 2: memcpy(to + 2 * i, &h, 2); break;
-        default: to[i] = b;
-        }
-    }
-}
-
 static int64_t count_of(const tensor *t)
 {
     int64_t n = 1;
@@ -88,7 +67,8 @@ static const char *make_file(const char *name, const tensor *t, int count, uint6
         for (int r = 0; r < t[i].rank; r++)
             used += (size_t)snprintf(json + used, sizeof json - used, "%s%" PRId64, r ? "," : "", t[i].shape[r]);
         used += (size_t)snprintf(json + used, sizeof json - used, "],\"data_offsets\":[%zu,%zu]}", at, at + size);
-        fill(data + at, &t[i], count_of(&t[i]), &seed);
+        for (size_t k = 0; k < size; k++)
+            data[at + k] = (uint8_t)test_random(&seed);
         at += size;
     }
     used += (size_t)snprintf(json + used, sizeof json - used, "}");
@@ -115,7 +95,7 @@ static pe_status convert(const char *from, const char *to, const io_pairs_facts 
     return s;
 }
 
-/* ---------------------------------------------------------------- scores */
+/* ---------------------------------------------------------------- rows */
 
 enum { T = 5, C = 24 };
 
@@ -126,19 +106,6 @@ typedef struct form {
     bool trailing, bias, norm, wide_norm;
 } form;
 
-/* Where element e of head h of q or k lies in the tensor that holds it. */
-static int64_t row_of(const form *c, bool key, int64_t h, int64_t e)
-{
-    int64_t group = c->heads / c->kv_heads, block = (group + 2) * c->head_dim;
-    switch (c->fused) {
-    case IO_FUSED_QKV: return (h + (key ? c->heads : 0)) * c->head_dim + e;
-    case IO_FUSED_PER_HEAD: return (3 * h + key) * c->head_dim + e;
-    case IO_FUSED_GROUPED:
-        return key ? h * block + group * c->head_dim + e : h / group * block + h % group * c->head_dim + e;
-    default: return h * c->head_dim + e;
-    }
-}
-
 /* The place of element l of a head, counted in pairs (c0 s0 c1 s1 ..) where it is rotated. */
 static int64_t place(const form *c, io_pairs layout, int64_t l)
 {
@@ -148,140 +115,70 @@ static int64_t place(const form *c, io_pairs layout, int64_t l)
     return first + i / 2 + i % 2 * c->dims / 2;
 }
 
-static float *numbers(const io_safetensors *st, const char *name)
+/* The first row of head h of q or k in the tensor that holds both. */
+static int64_t fused_row(const form *c, bool key, int64_t h)
 {
-    pe_error err;
-    float *out;
-    const io_tensor *t;
-    assert_ok(io_safetensors_get(&t, st, name, &err));
-    assert_ok(io_tensor_to_f32(&out, t, &err));
-    return out;
-}
-
-static const char *tensor_name(const form *c, bool key, const char *what)
-{
-    static char out[80];
-    snprintf(out, sizeof out, "model.layers.0.self_attn.%s%s",
-             c->fused && !strstr(what, "norm") ? "qkv_proj"
-             : key                             ? "k"
-                                               : "q",
-             what + (c->fused && !strstr(what, "norm") ? 5 : 0));
-    return out;
-}
-
-/* q or k as a model makes them, (T, heads, head_dim), rotated. Sums go in the order of pairs, whatever the layout. */
-static void make_side(float *out, const form *c, const io_safetensors *st, io_pairs layout, bool key, const float *x)
-{
-    int64_t heads = key ? c->kv_heads : c->heads, D = c->head_dim;
-    float *w = numbers(st, tensor_name(c, key, "_proj.weight"));
-    float *b = c->bias ? numbers(st, tensor_name(c, key, "_proj.bias")) : NULL;
-    float *norm = c->norm ? numbers(st, tensor_name(c, key, "_norm.weight")) : NULL;
-    for (int64_t t = 0; t < T; t++)
-        for (int64_t h = 0; h < heads; h++) {
-            float *y = out + (t * heads + h) * D, squares = 1;
-            for (int64_t l = 0; l < D; l++) {
-                int64_t e = place(c, layout, l), row = row_of(c, key, h, e);
-                float sum = 0;
-                for (int64_t i = 0; i < C; i++)
-                    sum += w[row * C + i] * x[t * C + i];
-                y[e] = sum + (b ? b[row] : 0);
-                squares += y[e] * y[e];
-            }
-            for (int64_t e = 0; norm && e < D; e++)
-                y[e] = y[e] / sqrtf(squares) * norm[c->wide_norm ? h * D + e : e];
-        }
-    free(w);
-    free(b);
-    free(norm);
-    char spec[120];
-    pe_error err;
-    int64_t at[T] = { 0, 1, 7, 4096, 131071 };
-    snprintf(spec, sizeof spec, "rope:pairs=%s,dims=%" PRId64 ",range=%s", io_pairs_name(layout), c->dims,
-             c->trailing ? "trailing" : "leading");
-    pe_encoding *e = test_encoding(spec, (pe_shape){ .heads = heads, .head_dim = D });
-    pe_view view = pe_view_of(out, PE_F32, 1, T, heads, D);
-    assert_ok(pe_rotate(e, key ? PE_KEY : PE_QUERY, view, view, pe_positions_of(at, PE_I64, 1, T, 1), NULL, &err));
-    pe_encoding_free(e);
-}
-
-static float score(const form *c, io_pairs layout, const float *q, const float *k)
-{
-    float sum = 0;
-    for (int64_t l = 0; l < c->head_dim; l++)
-        sum += q[place(c, layout, l)] * k[place(c, layout, l)];
-    return sum;
-}
-
-typedef struct sides {
-    float *q, *k;
-} sides;
-
-static sides make_sides(const form *c, const char *path, io_pairs layout, const float *x)
-{
-    io_safetensors *st;
-    pe_error err;
-    sides s = { calloc((size_t)(T * c->heads * c->head_dim), 4), calloc((size_t)(T * c->kv_heads * c->head_dim), 4) };
-    assert_ok(io_safetensors_load(&st, path, &err)); /* our strict reader */
-    make_side(s.q, c, st, layout, false, x);
-    make_side(s.k, c, st, layout, true, x);
-    io_safetensors_free(st);
-    return s;
-}
-
-static void must_match(const form *c, const float *a, io_pairs la, const float *b, io_pairs lb, int64_t vectors)
-{
-    for (int64_t v = 0; v < vectors; v++)
-        for (int64_t l = 0; l < c->head_dim; l++)
-            assert_memory_equal(a + v * c->head_dim + place(c, la, l), b + v * c->head_dim + place(c, lb, l), 4);
-}
-
-/* Original weights with pairs=from, converted ones with pairs=to: the same bits, element by element and score by score.
- */
-static void check_scores(const form *c, const char *a, const char *b, io_pairs from, io_pairs to)
-{
-    uint64_t seed = 77;
-    float x[T * C];
-    for (int i = 0; i < T * C; i++)
-        x[i] = (float)test_uniform(&seed);
-    sides p = make_sides(c, a, from, x), q = make_sides(c, b, to, x);
-    must_match(c, p.q, from, q.q, to, T * c->heads);
-    must_match(c, p.k, from, q.k, to, T * c->kv_heads);
-    for (int64_t i = 0; i < T; i++)
-        for (int64_t j = 0; j < T; j++)
-            for (int64_t h = 0; h < c->heads; h++) {
-                int64_t at = (i * c->heads + h) * c->head_dim;
-                int64_t kat = (j * c->kv_heads + h * c->kv_heads / c->heads) * c->head_dim;
-                float s1 = score(c, from, p.q + at, p.k + kat), s2 = score(c, to, q.q + at, q.k + kat);
-                assert_memory_equal(&s1, &s2, 4);
-                assert_true(s1 != 0);
-            }
-    free(p.q);
-    free(p.k);
-    free(q.q);
-    free(q.k);
-}
-
-static int list_tensors(tensor out[12], const form *c)
-{
-    static char names[12][80];
-    int n = 0;
-    int64_t rows[2] = { c->heads * c->head_dim, c->kv_heads * c->head_dim };
-    out[n++] = (tensor){ "model.embed_tokens.weight", c->type, 2, { 7, 3 } };
-    for (int key = 0; key < 2; key++) {
-        if (!c->fused || !key) {
-            int64_t r = c->fused ? rows[0] + 2 * rows[1] : rows[key];
-            strcpy(names[n], tensor_name(c, key, "_proj.weight"));
-            out[n] = (tensor){ names[n], c->type, 2, { r, C } };
-            n++;
-            strcpy(names[n], tensor_name(c, key, "_proj.bias"));
-            out[n] = (tensor){ names[n], IO_F32, 1, { r } };
-            n += c->bias;
-        }
-        strcpy(names[n], tensor_name(c, key, "_norm.weight"));
-        out[n] = (tensor){ names[n], c->type, 1, { c->wide_norm ? rows[key] : c->head_dim } };
-        n += c->norm;
+    int64_t group = c->heads / c->kv_heads, block = group + 2;
+    switch (c->fused) {
+    case IO_FUSED_QKV: return (h + (key ? c->heads : 0)) * c->head_dim;
+    case IO_FUSED_PER_HEAD: return (3 * h + key) * c->head_dim;
+    default: return (key ? h * block + group : h / group * block + h % group) * c->head_dim;
     }
-    out[n++] = (tensor){ "model.layers.0.self_attn.v_proj.weight", c->type, 2, { rows[1], C } };
+}
+
+/* The first row of the head of q or k that a row belongs to; -1: it belongs to none. */
+static int64_t head_of(const form *c, const char *name, int64_t row)
+{
+    if (!strstr(name, ".q_") && !strstr(name, ".k_") && !strstr(name, ".qkv_") && !strstr(name, ".kv_a_"))
+        return -1;
+    if (!strstr(name, ".qkv_"))
+        return row / c->head_dim * c->head_dim;
+    for (int key = 0; key < 2; key++)
+        for (int64_t h = 0; h < (key ? c->kv_heads : c->heads); h++)
+            if (row >= fused_row(c, key, h) && row < fused_row(c, key, h) + c->head_dim)
+                return fused_row(c, key, h);
+    return -1;
+}
+
+/* Every row has the bits of the row whose place it took; those of no q and no k stay where they were. */
+static void rows_move(const form *c, const char *name, const char *a, const char *b, io_pairs from, io_pairs to)
+{
+    io_safetensors *x, *y;
+    pe_error err;
+    assert_ok(io_safetensors_load(&x, a, &err)); /* our strict reader */
+    assert_ok(io_safetensors_load(&y, b, &err));
+    const io_tensor *t = io_safetensors_find(x, name), *u = io_safetensors_find(y, name);
+    size_t size = (size_t)(t->rank > 1 ? t->shape[1] : 1) * io_type_size(t->type);
+    for (int64_t r = 0; r < t->shape[0]; r++) {
+        int64_t head = head_of(c, name, r), l = r - head;
+        int64_t before = head < 0 ? r : head + place(c, from, l), after = head < 0 ? r : head + place(c, to, l);
+        assert_memory_equal(t->bytes + (size_t)before * size, u->bytes + (size_t)after * size, size);
+    }
+    io_safetensors_free(x);
+    io_safetensors_free(y);
+}
+
+#define S "model.layers.0.self_attn."
+
+static int list_tensors(tensor out[10], const form *c)
+{
+    static const char *const name[][3] = { { S "q_proj.weight", S "q_proj.bias", S "q_norm.weight" },
+                                           { S "k_proj.weight", S "k_proj.bias", S "k_norm.weight" },
+                                           { S "qkv_proj.weight", S "qkv_proj.bias", NULL } };
+    int64_t rows[3] = { c->heads * c->head_dim, c->kv_heads * c->head_dim };
+    int n = 0;
+    rows[2] = rows[0] + 2 * rows[1];
+    out[n++] = (tensor){ "model.embed_tokens.weight", c->type, 2, { 7, 3 } };
+    for (int i = 0; i < 3; i++) {
+        bool there = (i == 2) == (c->fused != IO_FUSED_UNSAID);
+        if (there)
+            out[n++] = (tensor){ name[i][0], c->type, 2, { rows[i], C } };
+        if (there && c->bias)
+            out[n++] = (tensor){ name[i][1], IO_F32, 1, { rows[i] } };
+        if (i < 2 && c->norm)
+            out[n++] = (tensor){ name[i][2], c->type, 1, { c->wide_norm ? rows[i] : c->head_dim } };
+    }
+    out[n++] = (tensor){ S "v_proj.weight", c->type, 2, { rows[1], C } };
     return n;
 }
 
@@ -289,53 +186,24 @@ static void same_bytes(const char *a, const char *b, bool header_too)
 {
     io_bytes x, y;
     pe_error err;
+    uint64_t skip[2] = { 0, 0 };
     assert_ok(io_read_file(&x, a, IO_CAP_TEXT, &err));
     assert_ok(io_read_file(&y, b, IO_CAP_TEXT, &err));
-    uint64_t skip[2] = { 0, 0 };
     if (!header_too) {
         memcpy(&skip[0], x.data, 8);
         memcpy(&skip[1], y.data, 8);
-        skip[0] += 8;
-        skip[1] += 8;
     }
     assert_int_equal(x.size - skip[0], y.size - skip[1]);
-    assert_memory_equal(x.data + skip[0], y.data + skip[1], x.size - skip[0]);
+    assert_memory_equal(x.data + skip[0] + 8, y.data + skip[1] + 8, x.size - skip[0] - 8);
     io_bytes_free(&x);
     io_bytes_free(&y);
 }
 
-static bool is_value(const form *c, int64_t row)
-{
-    for (int key = 0; key < 2; key++)
-        for (int64_t h = 0; h < (key ? c->kv_heads : c->heads); h++)
-            if (row >= row_of(c, key, h, 0) && row < row_of(c, key, h, 0) + c->head_dim)
-                return false;
-    return true;
-}
-
-static void values_stay(const form *c, const char *a, const char *b)
-{
-    io_safetensors *x, *y;
-    pe_error err;
-    const char *name = tensor_name(c, false, "_proj.weight");
-    size_t row = C * io_type_size(c->type);
-    assert_ok(io_safetensors_load(&x, a, &err));
-    assert_ok(io_safetensors_load(&y, b, &err));
-    const io_tensor *t = io_safetensors_find(x, name), *u = io_safetensors_find(y, name);
-    int64_t found = 0;
-    for (int64_t r = 0; r < t->shape[0]; r++)
-        if (is_value(c, r)) {
-            assert_memory_equal(t->bytes + (size_t)r * row, u->bytes + (size_t)r * row, row);
-            found++;
-        }
-    assert_int_equal(found, c->kv_heads * c->head_dim);
-    io_safetensors_free(x);
-    io_safetensors_free(y);
-}
-
+/* There, back, and onto itself, from each layout. What cache_keeps_every_bit says of a vector, that it turns alike in
+ * both layouts, then says of scores that they keep every bit. */
 static void check_form(const form *c, uint64_t seed)
 {
-    tensor t[12];
+    tensor t[10];
     pe_error err = { 0 };
     for (int way = 0; way < 2; way++) {
         io_pairs_facts f = { .from = (io_pairs)way,
@@ -348,11 +216,11 @@ static void check_form(const form *c, uint64_t seed)
         io_pairs_facts back = f;
         back.from = f.to;
         back.to = f.from;
-        const char *a = make_file("a", t, list_tensors(t, c), seed), *b = in_folder("b"), *d = in_folder("c");
+        int count = list_tensors(t, c);
+        const char *a = make_file("a", t, count, seed), *b = in_folder("b"), *d = in_folder("c");
         assert_ok(convert(a, b, &f, &err));
-        check_scores(c, a, b, f.from, f.to);
-        if (c->fused)
-            values_stay(c, a, b);
+        for (int i = 0; i < count; i++)
+            rows_move(c, t[i].name, a, b, f.from, f.to);
         assert_ok(convert(b, d, &back, &err));
         same_bytes(a, d, false);
         assert_ok(convert(d, a, &f, &err));
@@ -362,7 +230,7 @@ static void check_form(const form *c, uint64_t seed)
     }
 }
 
-static void scores_keep_every_bit(void **state)
+static void rows_of_q_and_k_take_the_places_of_the_layout(void **state)
 {
     (void)state;
     static const form forms[] = {
@@ -382,50 +250,34 @@ static void scores_keep_every_bit(void **state)
 }
 
 /* DeepSeek: q_b_proj is [nope | rope] per head, kv_a_proj_with_mqa [latent | rope]. */
-static void mla_keeps_every_bit(void **state)
+static void mla_moves_the_rotated_rows_only(void **state)
 {
     (void)state;
     enum { H = 3, NOPE = 4, ROPE = 8, LATENT = 5 };
-    static const tensor t[] = {
-        { "model.layers.0.self_attn.q_a_proj.weight", IO_F32, 2, { 6, C } },
-        { "model.layers.0.self_attn.q_b_proj.weight", IO_BF16, 2, { H * (NOPE + ROPE), C } },
-        { "model.layers.0.self_attn.kv_a_proj_with_mqa.weight", IO_BF16, 2, { LATENT + ROPE, C } },
-        { "model.layers.0.self_attn.kv_b_proj.weight", IO_F32, 2, { 30, LATENT } }
-    };
+    static const tensor t[] = { { "x.q_a_proj.weight", IO_F32, 2, { 6, C } },
+                                { "x.q_b_proj.weight", IO_BF16, 2, { H * (NOPE + ROPE), C } },
+                                { "x.kv_a_proj_with_mqa.weight", IO_BF16, 2, { LATENT + ROPE, C } },
+                                { "x.kv_b_proj.weight", IO_F32, 2, { 30, LATENT } } };
+    static const int64_t head_dim[] = { 1, NOPE + ROPE, LATENT + ROPE, 1 };
     pe_error err;
     io_pairs_facts f = { .from = IO_PAIRS_ADJACENT, .to = IO_PAIRS_HALF, .heads = H, .dims = ROPE, .trailing = true };
     const char *a = make_file("a", t, COUNT(t), 5), *b = in_folder("b");
     assert_ok(convert(a, b, &f, &err));
-    io_safetensors *x, *y;
-    assert_ok(io_safetensors_load(&x, a, &err));
-    assert_ok(io_safetensors_load(&y, b, &err));
-    form q = { .heads = H, .head_dim = NOPE + ROPE, .dims = ROPE, .trailing = true };
-    form k = { .heads = 1, .head_dim = LATENT + ROPE, .dims = ROPE, .trailing = true };
-    for (int i = 0; i < 2; i++) {
-        const form *c = i ? &k : &q;
-        const uint8_t *from = io_safetensors_find(x, t[1 + i].name)->bytes,
-                      *to = io_safetensors_find(y, t[1 + i].name)->bytes;
-        for (int64_t h = 0; h < c->heads; h++)
-            for (int64_t l = 0; l < c->head_dim; l++)
-                assert_memory_equal(from + (h * c->head_dim + l) * C * 2,
-                                    to + (h * c->head_dim + place(c, IO_PAIRS_HALF, l)) * C * 2, C * 2);
+    for (int i = 0; i < COUNT(t); i++) {
+        form c = { .head_dim = head_dim[i], .dims = head_dim[i] > 1 ? ROPE : 0, .trailing = true };
+        rows_move(&c, t[i].name, a, b, f.from, f.to);
     }
-    assert_memory_equal(io_safetensors_find(x, t[0].name)->bytes, io_safetensors_find(y, t[0].name)->bytes, 6 * C * 4);
-    assert_memory_equal(io_safetensors_find(x, t[3].name)->bytes, io_safetensors_find(y, t[3].name)->bytes,
-                        30 * LATENT * 4);
-    io_safetensors_free(x);
-    io_safetensors_free(y);
 }
 
 static void a_lora_turns_on_its_way_out_only(void **state)
 {
     (void)state;
     static const tensor t[] = {
-        { "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight", IO_F32, 2, { 8, 16 } },
-        { "base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight", IO_F32, 2, { 16, 8 } },
-        { "base_model.model.model.layers.0.self_attn.k_proj.lora_B.default.weight", IO_F32, 2, { 8, 8 } },
-        { "base_model.model.model.layers.0.self_attn.q_proj.lora_magnitude_vector", IO_F32, 1, { 16 } },
-        { "base_model.model.model.layers.0.self_attn.v_proj.lora_B.weight", IO_F32, 2, { 8, 8 } }
+        { "base_model.model.self_attn.q_proj.lora_A.weight", IO_F32, 2, { 8, 16 } },
+        { "base_model.model.self_attn.q_proj.lora_B.weight", IO_F32, 2, { 16, 8 } },
+        { "base_model.model.self_attn.k_proj.lora_B.default.weight", IO_F32, 2, { 8, 8 } },
+        { "base_model.model.self_attn.q_proj.lora_magnitude_vector", IO_F32, 1, { 16 } },
+        { "base_model.model.self_attn.v_proj.lora_B.weight", IO_F32, 2, { 8, 8 } }
     };
     static const bool turned[] = { false, true, true, true, false };
     pe_error err;
@@ -444,6 +296,13 @@ static void a_lora_turns_on_its_way_out_only(void **state)
 
 /* ---------------------------------------------------------------- K caches */
 
+static uint16_t random_half(uint64_t *seed, bool f16) /* finite, of either sign, around 1 */
+{
+    uint64_t r = test_random(seed);
+    return f16 ? (uint16_t)((r & 0x83FF) | (10 + (r >> 20) % 8) << 10)
+               : (uint16_t)((r & 0x807F) | (120 + (r >> 20) % 12) << 7);
+}
+
 static void cache_keeps_every_bit(void **state)
 {
     (void)state;
@@ -459,7 +318,7 @@ static void cache_keeps_every_bit(void **state)
         for (int n = 0; n < N; n++) { /* the same vectors in both layouts */
             double d = test_uniform(&seed);
             float v = (float)d;
-            uint16_t h = random_half(&seed, types[i] == PE_F16 ? IO_F16 : IO_BF16);
+            uint16_t h = random_half(&seed, types[i] == PE_F16);
             const void *bits = size == 8 ? (void *)&d : size == 4 ? (void *)&v : (void *)&h;
             for (int layout = 0; layout < 2; layout++)
                 memcpy(x[layout] + (size_t)(n / D * D + place(&c, (io_pairs)layout, n % D)) * size, bits, size);
@@ -535,11 +394,12 @@ static void names_tell_roles(void **state)
     assert_false(io_pairs_in_tower("model.layers.0.self_attn.visuals.weight"));
 }
 
-#define Q "model.layers.0.self_attn.q_proj."
-#define K "model.layers.0.self_attn.k_proj."
-#define N "model.layers.0.self_attn."
+#define Q S "q_proj."
+#define K S "k_proj."
 #define HA IO_PAIRS_HALF
 #define AD IO_PAIRS_ADJACENT
+#define W(name, rows) { name "weight", IO_F32, 2, { rows, 4 } }
+#define FUSED W("x.query_key_value.", 96)
 
 static void what_cannot_be_known_is_refused(void **state)
 {
@@ -550,71 +410,40 @@ static void what_cannot_be_known_is_refused(void **state)
         pe_status status;
         const char *words;
     } cases[] = {
-        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { .from = AD, .to = HA }, PE_ERR_SPEC, "--heads" },
-        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, AD, .heads = 4 }, PE_ERR_SPEC, "nothing to do" },
-        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, HA, .heads = 5 }, PE_ERR_SHAPE, "not 5 equal heads" },
-        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, HA, .heads = 64 }, PE_ERR_SHAPE, "not 64 equal heads" },
-        { { { Q "weight", IO_F32, 2, { 32, 4 } } },
-          { AD, HA, .heads = 4, .head_dim = 4 },
-          PE_ERR_SHAPE,
-          "has 32 rows" },
-        { { { Q "weight", IO_F32, 2, { 36, 4 } } },
-          { AD, HA, .head_dim = 8 },
-          PE_ERR_SHAPE,
-          "a multiple of --head-dim 8" },
-        { { { Q "weight", IO_F32, 2, { 36, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_SHAPE, "even number" }, /* of 9 */
-        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, HA, .heads = 4, .dims = 5 }, PE_ERR_SPEC, "even number" },
-        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, HA, .heads = 4, .dims = 10 }, PE_ERR_SPEC, "even number" },
-        { { { Q "weight", IO_F32, 2, { 32, 4 } } }, { AD, HA, .heads = -4 }, PE_ERR_SPEC, "is -4" },
-        { { { Q "weight", IO_F32, 2, { 0, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_SHAPE, "has 0 rows" },
+        { { W(Q, 32) }, { .from = AD, .to = HA }, PE_ERR_SPEC, "--heads" },
+        { { W(Q, 32) }, { AD, AD, .heads = 4 }, PE_ERR_SPEC, "nothing to do" },
+        { { W(Q, 32) }, { AD, HA, .heads = 5 }, PE_ERR_SHAPE, "not 5 equal heads" },
+        { { W(Q, 32) }, { AD, HA, .heads = 64 }, PE_ERR_SHAPE, "not 64 equal heads" },
+        { { W(Q, 32) }, { AD, HA, .heads = 4, .head_dim = 4 }, PE_ERR_SHAPE, "has 32 rows" },
+        { { W(Q, 36) }, { AD, HA, .head_dim = 8 }, PE_ERR_SHAPE, "a multiple of --head-dim 8" },
+        { { W(Q, 36) }, { AD, HA, .heads = 4 }, PE_ERR_SHAPE, "even number" }, /* of 9 */
+        { { W(Q, 32) }, { AD, HA, .heads = 4, .dims = 5 }, PE_ERR_SPEC, "even number" },
+        { { W(Q, 32) }, { AD, HA, .heads = 4, .dims = 10 }, PE_ERR_SPEC, "even number" },
+        { { W(Q, 32) }, { AD, HA, .heads = -4 }, PE_ERR_SPEC, "is -4" },
+        { { W(Q, 0) }, { AD, HA, .heads = 4 }, PE_ERR_SHAPE, "has 0 rows" },
         { { { Q "weight", IO_F32, 0, { 0 } } }, { AD, HA, .heads = 4, .head_dim = 2 }, PE_ERR_SHAPE, "has 0 rows" },
-        { { { Q "weight", IO_F32, 2, { 32, 4 } }, { K "weight", IO_F32, 2, { 16, 4 } } },
-          { AD, HA, .heads = 4 },
-          PE_ERR_SHAPE,
-          "--kv-heads missing" },
-        { { { K "weight", IO_F32, 2, { 16, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_SPEC, "give --head-dim" },
+        { { W(Q, 32), W(K, 16) }, { AD, HA, .heads = 4 }, PE_ERR_SHAPE, "--kv-heads missing" },
+        { { W(K, 16) }, { AD, HA, .heads = 4 }, PE_ERR_SPEC, "give --head-dim" },
         { { { Q "qweight", IO_I32, 2, { 32, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_FORMAT, "quantised" },
         { { { Q "weight", IO_U8, 2, { 32, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_FORMAT, "quantised" },
         { { { Q "weight", IO_F8_E4M3, 2, { 32, 4 } }, { Q "weight_scale_inv", IO_F32, 2, { 1, 1 } } },
-          { AD, HA, .heads = 4 },
-          PE_ERR_FORMAT,
-          "weight_scale_inv" },
-        { { { Q "weight", IO_F32, 2, { 32, 4 } }, { K "g_idx", IO_I32, 1, { 4 } } },
-          { AD, HA, .heads = 4 },
-          PE_ERR_FORMAT,
-          "g_idx" },
+          { AD, HA, .heads = 4 }, PE_ERR_FORMAT, "weight_scale_inv" },
+        { { W(Q, 32), { K "g_idx", IO_I32, 1, { 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_FORMAT, "g_idx" },
         { { { Q "weight.absmax", IO_F32, 1, { 32 } } }, { AD, HA, .heads = 4 }, PE_ERR_FORMAT, "absmax" },
-        { { { Q "weight", IO_F32, 2, { 32, 4 } }, { N "q_norm.weight", IO_F32, 1, { 16 } } },
-          { AD, HA, .heads = 4 },
-          PE_ERR_SHAPE,
+        { { W(Q, 32), { S "q_norm.weight", IO_F32, 1, { 16 } } }, { AD, HA, .heads = 4 }, PE_ERR_SHAPE,
           "q_norm.weight has 16 rows" },
-        { { { "x.query_key_value.weight", IO_F32, 2, { 96, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_SPEC, "--fused" },
-        { { { "x.query_key_value.weight", IO_F32, 2, { 96, 4 } } },
-          { AD, HA, .head_dim = 8, .fused = IO_FUSED_QKV },
-          PE_ERR_SPEC,
-          "give --heads" },
-        { { { "x.query_key_value.weight", IO_F32, 2, { 96, 4 } } },
-          { AD, HA, .heads = 4, .kv_heads = 2, .fused = IO_FUSED_PER_HEAD },
-          PE_ERR_SPEC,
+        { { FUSED }, { AD, HA, .heads = 4 }, PE_ERR_SPEC, "--fused" },
+        { { FUSED }, { AD, HA, .head_dim = 8, .fused = IO_FUSED_QKV }, PE_ERR_SPEC, "give --heads" },
+        { { FUSED }, { AD, HA, .heads = 4, .kv_heads = 2, .fused = IO_FUSED_PER_HEAD }, PE_ERR_SPEC,
           "as many key heads" },
-        { { { "x.query_key_value.weight", IO_F32, 2, { 96, 4 } } },
-          { AD, HA, .heads = 5, .kv_heads = 2, .fused = IO_FUSED_GROUPED },
-          PE_ERR_SPEC,
-          "equal groups" },
-        { { { "transformer.h.0.attn.qkv_proj.weight", IO_F32, 2, { 96, 4 } } },
-          { AD, HA, .heads = 4, .fused = IO_FUSED_QKV },
-          PE_ERR_FORMAT,
+        { { FUSED }, { AD, HA, .heads = 5, .kv_heads = 2, .fused = IO_FUSED_GROUPED }, PE_ERR_SPEC, "equal groups" },
+        { { W("transformer.h.0.attn.qkv_proj.", 96) }, { AD, HA, .heads = 4, .fused = IO_FUSED_QKV }, PE_ERR_FORMAT,
           "CodeGen" },
-        { { { N "q_b_proj.weight", IO_F32, 2, { 96, 4 } } }, { AD, HA, .heads = 4 }, PE_ERR_SPEC, "qk_rope_head_dim" },
-        { { { N "kv_a_proj_with_mqa.weight", IO_F32, 2, { 9, 4 } } }, { AD, HA, .dims = 4 }, PE_ERR_SPEC, "trailing" },
-        { { { N "kv_a_proj_with_mqa.weight", IO_F32, 2, { 9, 4 } } },
-          { AD, HA, .dims = 10, .trailing = true },
-          PE_ERR_SPEC,
-          "even number" },
-        { { { Q "weight", IO_F32, 2, { 70000, 1 } } }, { AD, HA, .heads = 1 }, PE_ERR_SHAPE, "1 to 65536" },
-        { { { "my.own.weight", IO_F32, 2, { 24, 1 } } },
-          { AD, HA, .heads = 4, .kv_heads = 2, .head_dim = 8, .tensors = "my.*" },
-          PE_ERR_SHAPE,
+        { { W(S "q_b_proj.", 96) }, { AD, HA, .heads = 4 }, PE_ERR_SPEC, "qk_rope_head_dim" },
+        { { W(S "kv_a_proj_with_mqa.", 9) }, { AD, HA, .dims = 4 }, PE_ERR_SPEC, "trailing" },
+        { { W(S "kv_a_proj_with_mqa.", 9) }, { AD, HA, .dims = 10, .trailing = true }, PE_ERR_SPEC, "even number" },
+        { { W(Q, 70000) }, { AD, HA, .heads = 1 }, PE_ERR_SHAPE, "1 to 65536" },
+        { { W("my.own.", 24) }, { AD, HA, .heads = 4, .kv_heads = 2, .head_dim = 8, .tensors = "my.*" }, PE_ERR_SHAPE,
           "has 24 rows" },
     };
     for (int i = 0; i < COUNT(cases); i++) {
@@ -632,9 +461,7 @@ static void what_cannot_be_known_is_refused(void **state)
 static void a_pattern_chooses_tensors(void **state)
 {
     (void)state;
-    static const tensor t[] = { { Q "weight", IO_F32, 2, { 8, 4 } },
-                                { "vision_tower.q_proj.weight", IO_F32, 2, { 8, 4 } },
-                                { "my.own.weight", IO_F32, 2, { 8, 4 } } };
+    static const tensor t[] = { W(Q, 8), W("vision_tower.q_proj.", 8), W("my.own.", 8) };
     static const char *const patterns[] = { NULL, "vision_tower.*", "my.*", "*", "absent" };
     static const unsigned wanted[] = { 1, 2, 4, 7, 0 };
     pe_error err;
@@ -657,7 +484,7 @@ static void a_pattern_chooses_tensors(void **state)
 static void a_conversion_is_recorded_and_not_done_twice(void **state)
 {
     (void)state;
-    static const tensor t[] = { { Q "weight", IO_F32, 2, { 8, 4 } } };
+    static const tensor t[] = { W(Q, 8) };
     pe_error err;
     io_safetensors *st;
     io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .head_dim = 4 };
@@ -710,8 +537,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_no_row_are_told_from_others),
-        cmocka_unit_test(scores_keep_every_bit),
-        cmocka_unit_test(mla_keeps_every_bit),
+        cmocka_unit_test(rows_of_q_and_k_take_the_places_of_the_layout),
+        cmocka_unit_test(mla_moves_the_rotated_rows_only),
         cmocka_unit_test(a_lora_turns_on_its_way_out_only),
         cmocka_unit_test(cache_keeps_every_bit),
         cmocka_unit_test(names_tell_roles),

@@ -29,7 +29,7 @@ check "and back" test "$(tail -c 8 half.safetensors)" = aabbccdd
 expect 3 "was converted before; --force" to_adjacent half.safetensors --heads 1 -o again.safetensors
 expect 0 "wrote again" to_adjacent half.safetensors --heads 1 --force -o again.safetensors
 expect 0 '"permuted": 1' to_half q.safetensors --heads 1 --dry-run --json
-expect 0 "rows 2 to 3 of each 4" to_half q.safetensors --heads 1 --dims 2 --range trailing --dry-run -o never.safetensors
+expect 0 "2 to 3 of 4" to_half q.safetensors --heads 1 --dims 2 --range trailing --dry-run -o never.safetensors
 expect 0 "1 of 1" posenc convert q.safetensors --from adjacent-half --to half --heads 1 -o h2.safetensors
 check "a dry run writes nothing" test ! -e never.safetensors
 
@@ -38,7 +38,7 @@ mkdir model && cp q.safetensors model/
 echo '{"model_type":"cohere","hidden_size":4,"num_attention_heads":1,"num_key_value_heads":1,"num_hidden_layers":1}' >model/config.json
 expect 0 "1 of 1 tensors, adjacent to half" posenc convert model/q.safetensors --to half -o model/o.safetensors
 check "by its config" test "$(tail -c 8 model/o.safetensors)" = aaccbbdd
-expect 0 "warning: --from is half, but by model/config.json its pairs are adjacent" posenc convert model/q.safetensors --from half --to adjacent --dry-run
+expect 0 "warning: --from is half, but model/config.json says adjacent" posenc convert model/q.safetensors --from half --to adjacent --dry-run
 expect 0 "warning: --from is half" posenc convert model/q.safetensors --heads 1 --from half --to adjacent --dry-run
 expect 0 "" posenc convert model/o.safetensors --from half --to adjacent --dry-run
 check "a converted file is not what the config says" test -z "$(grep warning "$dir/stderr")"
@@ -47,7 +47,7 @@ echo '{"model_type":"chatglm","hidden_size":8,"inner_hidden_size":32,"max_sequen
 weights model/b.safetensors '{"x.query_key_value.weight":{"dtype":"F16","shape":[24,1],"data_offsets":[0,48]}}' aabbccddeeffgghhaabbccddeeffgghhaabbccddeeffgghh
 expect 3 "its pairs lie in blocks" posenc convert model/b.safetensors --to adjacent --fused per-head -o y
 expect 3 "knows half and adjacent" posenc convert model/b.safetensors --from half --to adjacent --heads 1 --fused per-head -o y
-expect 0 "what --tensors chooses is taken for half" posenc convert model/b.safetensors --from half --to adjacent --heads 1 --fused per-head --tensors 'x.*' --dry-run
+expect 0 "the tensors of --tensors are taken as half" posenc convert model/b.safetensors --from half --to adjacent --heads 1 --fused per-head --tensors 'x.*' --dry-run
 echo '{"model_type":"nobody"}' >model/config.json
 expect 2 "does not help: model/config.json: model_type nobody is unknown" posenc convert model/q.safetensors --to half -o y
 expect 2 "needs --from" posenc convert q.safetensors --to half --heads 1 -o y
@@ -70,7 +70,7 @@ weights none.safetensors '{"x.attn.other":{"dtype":"U8","shape":[4],"data_offset
 expect 3 "x.attn.other" to_half none.safetensors --heads 1 -o y
 expect 3 "matches --tensors" to_half q.safetensors --heads 1 --tensors 'y.*' -o y
 cp none.safetensors model-00002-of-00003.safetensors
-expect 0 "holds no q and no k" to_half model-00002-of-00003.safetensors --heads 1 -o copy.safetensors
+expect 0 "no q and no k" to_half model-00002-of-00003.safetensors --heads 1 -o copy.safetensors
 check "a shard without q and k is copied" cmp -s none.safetensors copy.safetensors
 echo '{"weight_map": {}}' >model.safetensors.index.json
 expect 3 "convert each of the .safetensors files" to_half model.safetensors.index.json --heads 1 -o y
@@ -89,18 +89,18 @@ check "nothing else was written" test ! -e y
 # a q or k of no known name is not passed over in silence
 two='{"h.attn.qkv.weight":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"x.q_proj.weight":{"dtype":"F16","shape":[4,1],"data_offsets":[4,12]}}'
 weights two.safetensors "$two" abcdaabbccdd
-expect 0 "left alone: h.attn.qkv.weight: of no known name" to_half two.safetensors --heads 1 -o two2.safetensors
-expect 0 "left alone: h.attn.qkv.weight" to_half two.safetensors --heads 1 --dry-run
+expect 0 "left as they are: h.attn.qkv.weight" to_half two.safetensors --heads 1 -o two2.safetensors
+expect 0 "left as they are: h.attn.qkv.weight" to_half two.safetensors --heads 1 --dry-run
 expect 0 '"h.attn.qkv.weight"' to_half two.safetensors --heads 1 --dry-run --json
 expect 0 "" to_half two.safetensors --heads 1 --tensors '*.q_proj.*' --dry-run
-check "who chooses by name knows" not grep -q "left alone" "$dir/stderr"
+check "who chooses by name knows" not grep -q "left as they are" "$dir/stderr"
 weights model-00001-of-00003.safetensors '{"h.attn.qkv.weight":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}' abcd
 expect 3 "h.attn.qkv.weight" to_half model-00001-of-00003.safetensors --heads 1 -o y
 
 # names out of a file give no orders to the terminal
 orders() { LC_ALL=C grep -q "$(printf '[\001-\011\013-\037]\\|\302[\200-\237]')" "$dir/stdout" "$dir/stderr"; }
 weights esc.safetensors '{"\u001b[31mx\u0085.q_proj.weight":{"dtype":"F16","shape":[4,1],"data_offsets":[0,8]},"visual.\u001b]0;t\u0007.q_proj.weight":{"dtype":"U8","shape":[1],"data_offsets":[8,9]}}' aabbccddx
-expect 0 "?[31mx?.q_proj.weight " to_half esc.safetensors --heads 1 --dry-run
+expect 0 "?[31mx?.q_proj.weight" to_half esc.safetensors --heads 1 --dry-run
 check "a page is plain" not orders
 expect 0 "visual.?]0;t?.q_proj.weight and the like" to_half esc.safetensors --heads 1 -o esc2.safetensors
 weights esc.safetensors '{"x.\u001b[31mattn.other":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}' abcd

@@ -4,19 +4,16 @@
 # posenc extend as people use it: plans, settings, and a config.json changed in place without losing anything.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
+lib=$(realpath tests/lib.sh)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-failed=0
-
-bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
-# expect CODE WORDS ARGUMENTS...: posenc extend ARGUMENTS exits so and prints WORDS.
-expect() {
-  local code=$1 words=$2 got; shift 2
-  "$POSENC" extend "$@" >stdout 2>stderr; got=$?
-  [ $got = "$code" ] || bad "extend $*: exit code $got, not $code: $(head -c 300 stderr)"
-  grep -qF -e "$words" stdout stderr || bad "extend $*: no '$words' in: $(cat stdout stderr | head -c 600)"
-}
+. "$lib"
+# The tool with its lines joined and its spaces squeezed; from FILE: with the file on stdin
+extend() { "$POSENC" extend "$@" >raw; local code=$?; tr -s ' \n' ' ' <raw; return $code; }
+from() { local file=$1; shift; extend "$@" <"$file"; }
+# each <<T: lines of CODE|WORDS|COMMAND, which exits so and prints WORDS
+each() { local code words command; while IFS='|' read -r code words command; do eval "expect $code \"\$words\" $command"; done; }
 # config FILE LENGTH SCALING: a Llama, with Windows line ends where the name says so
 config() {
   printf '{\n  "architectures": ["LlamaForCausalLM"],\n  "model_type": "llama",\n  "hidden_size": 4096,\n' >"$1"
@@ -26,86 +23,86 @@ config() {
 }
 
 config llama.json 4096 null
-
-# a config.json on stdin: the same plan, and the same text with it
-expect 0 "* yarn      factor 8" - --to 32k <llama.json
-expect 2 "stdin is none" - --to 32k --write <llama.json
-expect 0 "wrote out.json" - --to 32k -o out.json <llama.json
-expect 0 "wrote out2.json" llama.json --to 32k -o out2.json
-cmp -s out.json out2.json || bad "extend - -o: another text than extend FILE -o"
-expect 3 "stdin" - --to 32k </dev/null
-head -c 300 llama.json | tr '\n' '\0' >zero.json
-expect 3 "stdin" - --to 32k <zero.json
-expect 0 "46-63     less than a turn" llama.json --to 32k
-expect 0 "* yarn      factor 8" llama.json --to 32k
-expect 0 "Recommended: ntk: up to 4 times the length" llama.json --to 16k
-expect 0 "pairs 46-62 still leave the trained range, up to 1.45 x" llama.json --to 16k
-expect 0 "this rests on two small models" llama.json --to 16k --json
-expect 0 "take --method ntk" llama.json --to 32k --for sglang -m dynamic
-expect 0 "nothing to do" llama.json --to 4k
-expect 0 "63   wavelength" llama.json --to 32k --all
-expect 0 "--rope-scaling yarn --rope-freq-base 10000 --rope-scale 8 --yarn-orig-ctx 4096 -c 32768" llama.json --to 32k --for llama.cpp
-expect 0 "--rope-scaling linear --rope-freq-base 10000 --rope-scale 8" llama.json --to 32k --for llama.cpp --method linear
-expect 0 "convert the changed config.json again" llama.json --to 32k --for llama.cpp -m llama3
-expect 0 '"original_max_position_embeddings": 4096}, "max_position_embeddings": 32768}'"'"' --max-model-len 32768' \
-  llama.json --to 32k --for vllm
-expect 0 "--context-length 32768" llama.json --to 32k --for sglang
-expect 0 "has no dynamic NTK" llama.json --to 32k --for llama.cpp -m dynamic
-grep -q llama-server stdout && bad "llama.cpp has a command for what it cannot do"
-expect 2 "--theta" llama.json --to 32k --theta no
-expect 3 "nothing was written" llama.json --to 32k --theta 500000 -o theta.json
-expect 0 '"recommended": "yarn"' llama.json --to 32k --json
-expect 1 "still leave the trained range, up to 8 x" llama.json --to 32k --method none
-expect 2 "needs --to N" llama.json
-expect 2 "not both" llama.json --to 32k --write -o x.json
-expect 2 "did you mean yarn?" llama.json --to 32k --method yarm
-expect 4 "" missing.json --to 32k
-
 config own.json 131072 '{"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}'
-expect 0 "the model's own makers offer it" own.json --to 100k
-expect 0 "nothing to do" own.json --to 100k
 config grows.json 4096 '{"type": "dynamic", "factor": 2.0}'
-expect 0 "served   8192" grows.json --to 8k
-expect 0 '"served": 8192' grows.json --to 8k --json
-"$POSENC" explain grows.json | grep -q "served      8192" || bad "explain and extend disagree on the served length"
-expect 0 "merge: replace these keys" llama.json --to 32k --for transformers
-grep -q null stdout && bad "a null among the keys to replace"
 sed 's/"llama"/"gptj"/' llama.json >gptj.json
-expect 0 "its class reads rotary_dim" gptj.json --to 32k --for transformers
+head -c 300 llama.json | tr '\n' '\0' >zero.json
+
+# plans, settings and refusals; a config.json on stdin gives the same plan, and the same text with it
+each <<'T'
+0|* yarn factor 8|from llama.json - --to 32k
+2|stdin is none|from llama.json - --to 32k --write
+0|wrote out.json|from llama.json - --to 32k -o out.json
+0|wrote out2.json|extend llama.json --to 32k -o out2.json
+3|stdin|from /dev/null - --to 32k
+3|stdin|from zero.json - --to 32k
+0|none 18 (46-63), 8 x|extend llama.json --to 32k
+0|* yarn factor 8|extend llama.json --to 32k
+0|recommended ntk because up to 4 times the length|extend llama.json --to 16k
+0|pairs 46-62 still reach new angles, up to 1.45 x|extend llama.json --to 16k
+0|this rests on two small models|extend llama.json --to 16k --json
+0|take --method ntk|extend llama.json --to 32k --for sglang -m dynamic
+0|nothing to do|extend llama.json --to 4k
+0|63 54410.1|extend llama.json --to 32k --all
+0|--rope-scaling yarn --rope-freq-base 10000 --rope-scale 8 --yarn-orig-ctx 4096 -c 32768|extend llama.json --to 32k --for llama.cpp
+0|--rope-scaling linear --rope-freq-base 10000 --rope-scale 8|extend llama.json --to 32k --for llama.cpp --method linear
+0|convert the changed config.json again|extend llama.json --to 32k --for llama.cpp -m llama3
+0|"original_max_position_embeddings": 4096}, "max_position_embeddings": 32768}' --max-model-len 32768|extend llama.json --to 32k --for vllm
+0|--context-length 32768|extend llama.json --to 32k --for sglang
+2|--theta|extend llama.json --to 32k --theta no
+3|nothing was written|extend llama.json --to 32k --theta 500000 -o theta.json
+0|"recommended": "yarn"|extend llama.json --to 32k --json
+1|still reach new angles, up to 8 x|extend llama.json --to 32k --method none
+2|needs --to N|extend llama.json
+2|not both|extend llama.json --to 32k --write -o x.json
+2|did you mean yarn?|extend llama.json --to 32k --method yarm
+4||extend missing.json --to 32k
+0|makers offer it|extend own.json --to 100k
+0|nothing to do|extend own.json --to 100k
+0|served 8192|extend grows.json --to 8k
+0|"served": 8192|extend grows.json --to 8k --json
+0|"served": 8192|"$POSENC" explain grows.json --json
+0|Replace these keys|extend llama.json --to 32k --for transformers
+T
+cmp -s out.json out2.json || bad "extend - -o: another text than extend FILE -o"
+grep -q null stdout && bad "a null among the keys to replace"
+expect 0 "has no dynamic NTK" extend llama.json --to 32k --for llama.cpp -m dynamic
+grep -q llama-server stdout && bad "llama.cpp has a command for what it cannot do"
+expect 0 "its class reads rotary_dim" extend gptj.json --to 32k --for transformers
 grep -q rope_ stdout && bad "GPT-J got keys that its class does not read"
 
 # every method is written, read back, and then serves the length
 for method in linear ntk yarn longrope llama3 p-rope; do
-  expect 0 "wrote $method.json" llama.json --to 32k --method $method -o $method.json
-  [ $method = p-rope ] || expect 0 "nothing to do" $method.json --to 32k --trained $([ $method = ntk ] && echo 32768 || echo 4096)
+  expect 0 "wrote $method.json" extend llama.json --to 32k --method $method -o $method.json
+  [ $method = p-rope ] || expect 0 "nothing to do" extend $method.json --to 32k --trained $([ $method = ntk ] && echo 32768 || echo 4096)
 done
-expect 0 "wrote dynamic.json" llama.json --to 32k --method dynamic -o dynamic.json
+expect 0 "wrote dynamic.json" extend llama.json --to 32k --method dynamic -o dynamic.json
 grep -q '"max_position_embeddings": 4096' dynamic.json || bad "dynamic: max_position_embeddings is its trained length"
 
 # in place: the original is kept, and never lost
 config crlf.json 4096 null
 cp crlf.json before.json
-expect 0 "wrote crlf.json" crlf.json --to 32k --write
+expect 0 "wrote crlf.json" extend crlf.json --to 32k --write
 cmp -s before.json crlf.json.bak || bad "the original is not in crlf.json.bak"
 [ "$(grep -c $'\r$' crlf.json)" = "$(grep -c "" crlf.json)" ] || bad "a line lost its Windows end"
 [ "$(diff <(tr -d '\r' <before.json) <(tr -d '\r' <crlf.json) | grep -c '^<')" = 2 ] || bad "more than two lines changed"
-expect 2 "--force" crlf.json --to 64k --write
+expect 2 "--force" extend crlf.json --to 64k --write
 cmp -s before.json crlf.json.bak || bad "a refused write changed the backup"
-expect 0 "never stacked" crlf.json --to 64k --write --force
+expect 0 "never stacked" extend crlf.json --to 64k --write --force
 grep -q '"factor": 16.0' crlf.json || bad "yarn was not raised to 16"
 [ "$(grep -c '"rope_type"' crlf.json)" = 1 ] || bad "two scalings in one file"
 
 # a link (a snapshot in a hub's cache): refused before anything is made; the mode of the original is its backup's
 mkdir hub && config hub/blob 4096 null && ln -s blob hub/config.json
-expect 4 "is a link; needs the file it points to, or another path (-o FILE)" hub/config.json --to 32k --write
-expect 4 "is a link" hub --to 32k --write
+expect 4 "is a link; needs the file it points to, or another path (-o FILE)" extend hub/config.json --to 32k --write
+expect 4 "is a link" extend hub --to 32k --write
 [ "$(ls hub | tr '\n' ' ')" = "blob config.json " ] || bad "a refused link left something behind: $(ls hub)"
 config secret.json 4096 null
 chmod 600 secret.json
-expect 0 "wrote secret.json" secret.json --to 32k --write
+expect 0 "wrote secret.json" extend secret.json --to 32k --write
 [ "$(stat -c %a secret.json secret.json.bak | tr '\n' ' ')" = "600 600 " ] || bad "the mode of secret.json or its backup changed"
 config third.json 4096 null && mkdir third.json.bak
-expect 2 "third.json.bak is no regular file" third.json --to 32k --write --force
+expect 2 "third.json.bak is no regular file" extend third.json --to 32k --write --force
 [ "$(ls -d third* | tr '\n' ' ')" = "third.json third.json.bak " ] || bad "a refused backup left something behind"
 # someone else writes the file while it is planned: theirs stays, and no backup
 config busy.json 4096 null
@@ -127,7 +124,7 @@ kill $writer; wait $writer 2>/dev/null
 # a key spelled with an escape is found by the reader only: the edit would double it, is refused, and nothing changes
 printf '%s' '{"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"num_hidden_layers":2,"max_position_embeddings":4096,"rope_theta":1e4,"rope\u005fscaling":null}' >odd.json
 cp odd.json odd2.json
-expect 3 "nothing was written" odd.json --to 32k --write
+expect 3 "nothing was written" extend odd.json --to 32k --write
 cmp -s odd.json odd2.json || bad "a config that could not be changed was changed"
 [ -z "$(ls ./*.tmp odd.json.bak 2>/dev/null)" ] || bad "something was left behind"
 "$POSENC" extend llama.json --to 32k -o - | cmp -s - yarn.json || bad "-o - is not the changed config alone"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/cli.h"
 #include "cli/diff.h"
 #include "cli/explain.h"
 
@@ -10,6 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Numbers that files keep as float32 differ by this much at most: two roundings. */
+#define DIFF_ROUNDING 0x1p-22
 
 /* ---------------------------------------------------------------- keys */
 
@@ -60,7 +64,7 @@ static void compare_keys(diff_result *r, const char *a, const char *b)
     }
 }
 
-/* Keys whose effect is not in the tables, codes and biases that are compared. */
+/* Keys whose effect is not in the tables, embeddings and biases that are compared. */
 static bool is_hidden(const diff_result *r, const pe_encoding *a, const pe_encoding *b)
 {
     static const char *const keys[] = { "turn", "precision" };
@@ -78,7 +82,7 @@ static bool is_hidden(const diff_result *r, const pe_encoding *a, const pe_encod
 
 /* ---------------------------------------------------------------- numbers */
 
-static double relative(double a, double b)
+static double relative_gap(double a, double b)
 {
     double size = fmax(fabs(a), fabs(b));
     return size == 0 ? 0 : fabs(a - b) / size;
@@ -87,7 +91,7 @@ static double relative(double a, double b)
 static void compare_pairs(diff_result *r, diff_at *at, const pe_pair *a, const pe_pair *b, int64_t count)
 {
     for (int64_t n = 0; n < count; n++) {
-        double gap = relative(a[n].frequency, b[n].frequency);
+        double gap = relative_gap(a[n].frequency, b[n].frequency);
         double angle = fabs((a[n].frequency - b[n].frequency) * (double)at->position + a[n].phase - b[n].phase);
         bool rounding = gap <= DIFF_ROUNDING && a[n].phase == b[n].phase && a[n].axis == b[n].axis;
         r->numbers |= !rounding;
@@ -101,7 +105,7 @@ static void compare_pairs(diff_result *r, diff_at *at, const pe_pair *a, const p
     }
 }
 
-static double worst(const double *a, const double *b, int64_t count)
+static double worst_difference(const double *a, const double *b, int64_t count)
 {
     double most = 0;
     for (int64_t i = 0; i < count; i++)
@@ -111,7 +115,7 @@ static double worst(const double *a, const double *b, int64_t count)
 
 /* cos and sin of every pair of the first head at one position: 2 * pairs numbers. Frequencies that are trained are
  * compared where they start. */
-static pe_status turn(const pe_encoding *e, int64_t position, double *out, pe_error *err)
+static pe_status make_angles(const pe_encoding *e, int64_t position, double *out, pe_error *err)
 {
     int64_t pairs = pe_encoding_pair_count(e), axes = pe_encoding_axes(e), at[PE_AXES_MAX];
     pe_params w = { .dtype = PE_F64, .count = pe_encoding_param_count(e) };
@@ -128,7 +132,8 @@ static pe_status turn(const pe_encoding *e, int64_t position, double *out, pe_er
     return s;
 }
 
-static pe_status compare_turns(diff_result *r, diff_at *at, const pe_encoding *a, const pe_encoding *b, pe_error *err)
+static pe_status compare_rotations(diff_result *r, diff_at *at, const pe_encoding *a, const pe_encoding *b,
+                                   pe_error *err)
 {
     int64_t n = pe_encoding_pair_count(a), m = pe_encoding_pair_count(b), count = n < m ? n : m, most = n < m ? m : n;
     r->numbers |= n != m;
@@ -143,8 +148,9 @@ static pe_status compare_turns(diff_result *r, diff_at *at, const pe_encoding *a
         s = pe_encoding_pairs(b, pair + most, m, err);
     if (!s)
         compare_pairs(r, at, pair, pair + most, count);
-    if (!s && n == m && !(s = turn(a, at->position, x, err)) && !(s = turn(b, at->position, x + 2 * most, err)))
-        at->number = fmax(at->number, worst(x, x + 2 * most, 2 * n));
+    if (!s && n == m && !(s = make_angles(a, at->position, x, err)) &&
+        !(s = make_angles(b, at->position, x + 2 * most, err)))
+        at->number = fmax(at->number, worst_difference(x, x + 2 * most, 2 * n));
     free(pair);
     free(x);
     return s;
@@ -156,15 +162,15 @@ static void compare_biases(diff_result *r, diff_at *at, const pe_encoding *a, co
     int64_t heads = pe_encoding_shape(a).heads, others = pe_encoding_shape(b).heads;
     double *x = calloc((size_t)(heads + others), sizeof *x);
     if (x && explain_bias(a, at->position, x) && explain_bias(b, at->position, x + heads)) {
-        double gap = heads == others ? worst(x, x + heads, heads) : 0;
+        double gap = heads == others ? worst_difference(x, x + heads, heads) : 0;
         r->numbers |= heads != others || gap > DIFF_ROUNDING * (double)at->position;
         at->number = fmax(at->number, gap);
     }
     free(x);
 }
 
-/* Codes that are not learned. */
-static void compare_codes(diff_result *r, diff_at *at, const pe_encoding *a, const pe_encoding *b)
+/* Embeddings that are not learned. */
+static void compare_embeddings(diff_result *r, diff_at *at, const pe_encoding *a, const pe_encoding *b)
 {
     int64_t n = pe_embed_width(a, pe_encoding_shape(a).model_dim);
     int64_t m = pe_embed_width(b, pe_encoding_shape(b).model_dim), axes = pe_encoding_axes(a);
@@ -181,7 +187,7 @@ static void compare_codes(diff_result *r, diff_at *at, const pe_encoding *a, con
                          pe_view_of(NULL, PE_F64, 1, 1, 1, pe_encoding_shape(a).model_dim), where,
                          &PE_MAKE(pe_run, .params = (pe_params){ 0 }), NULL);
     if (good) {
-        double gap = worst(x, x + n, n);
+        double gap = worst_difference(x, x + n, n);
         r->numbers |= gap > DIFF_ROUNDING * (double)(at->position + 1);
         at->number = fmax(at->number, gap);
     }
@@ -190,8 +196,8 @@ static void compare_codes(diff_result *r, diff_at *at, const pe_encoding *a, con
 
 /* ---------------------------------------------------------------- groups */
 
-/* The group's encoding for a sequence that ends at this position: some follow the length, others are made once. */
-static pe_status make(pe_encoding **out, const zoo_group *g, int64_t position, pe_error *err)
+/* The group's encoding for a sequence that ends at this position: some depend on the length, others are made once. */
+static pe_status make_encoding(pe_encoding **out, const zoo_group *g, int64_t position, pe_error *err)
 {
     double least = (double)position + 1;
     if (*out && !zoo_spec_grows(g->spec))
@@ -209,20 +215,20 @@ static pe_status compare_at(diff_result *r, const pe_encoding *x, const pe_encod
     diff_at *at = &r->at[r->ats];
     *at = (diff_at){ .position = position, .pair = -1, .number = (double)NAN };
     if (pe_encoding_axes(x) == pe_encoding_axes(y))
-        ZOO_TRY(compare_turns(r, at, x, y, err));
+        ZOO_TRY(compare_rotations(r, at, x, y, err));
     compare_biases(r, at, x, y);
-    compare_codes(r, at, x, y);
+    compare_embeddings(r, at, x, y);
     r->numbers |=
-        relative(pe_encoding_scale(x), pe_encoding_scale(y)) > DIFF_ROUNDING ||
-        relative(pe_encoding_magnitude(x), pe_encoding_magnitude(y)) > DIFF_ROUNDING ||
-        relative(pe_encoding_gain(x, PE_QUERY, position), pe_encoding_gain(y, PE_QUERY, position)) > DIFF_ROUNDING;
+        relative_gap(pe_encoding_scale(x), pe_encoding_scale(y)) > DIFF_ROUNDING ||
+        relative_gap(pe_encoding_magnitude(x), pe_encoding_magnitude(y)) > DIFF_ROUNDING ||
+        relative_gap(pe_encoding_gain(x, PE_QUERY, position), pe_encoding_gain(y, PE_QUERY, position)) > DIFF_ROUNDING;
     r->hidden |= is_hidden(r, x, y);
     r->ats++;
     return PE_OK;
 }
 
-pe_status diff_groups(diff_result *out, const zoo_group *a, const zoo_group *b, const int64_t *at, int ats,
-                      pe_error *err)
+static pe_status compare_groups(diff_result *out, const zoo_group *a, const zoo_group *b, const int64_t *at, int ats,
+                                pe_error *err)
 {
     *out = (diff_result){ 0 };
     compare_keys(out, a->spec, b->spec);
@@ -232,18 +238,95 @@ pe_status diff_groups(diff_result *out, const zoo_group *a, const zoo_group *b, 
     pe_encoding *x = NULL, *y = NULL;
     pe_status s = PE_OK;
     for (int i = 0; !s && i < ats && i < DIFF_AT_MAX; i++) {
-        s = make(&x, a, at[i], err);
+        s = make_encoding(&x, a, at[i], err);
         if (!s)
-            s = make(&y, b, at[i], err);
+            s = make_encoding(&y, b, at[i], err);
         if (!s)
             s = compare_at(out, x, y, at[i], err);
     }
     pe_encoding_free(x);
     pe_encoding_free(y);
+    out->same = !out->numbers && !out->hidden;
     return s;
 }
 
-bool diff_same(const diff_result *r)
+/* ---------------------------------------------------------------- layers */
+
+static pe_status add_class(diff_model *d, const zoo_layer *a, const zoo_layer *b, diff_class **out, pe_error *err)
 {
-    return !r->numbers && !r->hidden;
+    if (d->classes == DIFF_CLASSES_MAX)
+        return io_fail(err, PE_ERR_FORMAT, "the layers differ in more than %d ways", DIFF_CLASSES_MAX);
+    diff_class *c = *out = &d->class[d->classes++];
+    *c = (diff_class){ .a = a->group, .b = b->group, .window_a = a->window, .window_b = b->window };
+    c->in = calloc((size_t)d->layers, sizeof *c->in);
+    if (!c->in)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for the layers");
+    for (const diff_class *k = d->class; k < c && !c->again; k++)
+        if (k->a == c->a && k->b == c->b) {
+            c->result = k->result;
+            c->again = true;
+        }
+    if (!c->again)
+        ZOO_TRY(compare_groups(&c->result, &d->part_a->group[c->a], &d->part_b->group[c->b], d->at, d->ats, err));
+    c->same = c->result.same && c->window_a == c->window_b;
+    d->same = d->same && c->same;
+    d->layout = d->layout || c->result.layout;
+    d->cache = d->cache || c->result.cache;
+    return PE_OK;
+}
+
+static pe_status add_layer(diff_model *d, int64_t n, pe_error *err)
+{
+    const zoo_layer *a = &d->part_a->layer[n], *b = &d->part_b->layer[n];
+    diff_class *found = NULL;
+    for (diff_class *c = d->class; c < d->class + d->classes && !found; c++)
+        if (c->a == a->group && c->b == b->group && c->window_a == a->window && c->window_b == b->window)
+            found = c;
+    if (!found)
+        ZOO_TRY(add_class(d, a, b, &found, err));
+    found->in[n] = true;
+    return PE_OK;
+}
+
+/* Near, far, and the last position that is served. */
+static void choose_positions(diff_model *d)
+{
+    static const int64_t usual[] = { 1, 100, 4096, 32768, 131072, 1048576 };
+    const int64_t length[] = { d->part_a->served, d->part_b->served, d->part_a->trained, d->part_b->trained };
+    int64_t end = 0;
+    for (int i = 0; i < CLI_COUNT(length); i++)
+        end = length[i] > end ? length[i] : end;
+    end = end > PE_POSITION_MAX ? PE_POSITION_MAX : end;
+    for (int i = 0; i < CLI_COUNT(usual); i++)
+        if (usual[i] < end || (!end && i < 4))
+            d->at[d->ats++] = usual[i];
+    if (end > 1 && (!d->ats || d->at[d->ats - 1] != end - 1))
+        d->at[d->ats++] = end - 1;
+}
+
+/* ---------------------------------------------------------------- models */
+
+pe_status diff_models(diff_model *d, pe_error *err)
+{
+    d->part_a = &d->a->part[0];
+    d->part_b = &d->b->part[0];
+    d->layers = d->part_a->layers < d->part_b->layers ? d->part_a->layers : d->part_b->layers;
+    d->class = calloc(DIFF_CLASSES_MAX, sizeof *d->class);
+    if (!d->class)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for the layers");
+    d->same = d->part_a->layers == d->part_b->layers;
+    if (!d->ats)
+        choose_positions(d);
+    for (int64_t n = 0; n < d->layers; n++)
+        ZOO_TRY(add_layer(d, n, err));
+    return PE_OK;
+}
+
+void diff_clear(diff_model *d)
+{
+    for (int i = 0; i < d->classes; i++)
+        free(d->class[i].in);
+    free(d->class);
+    d->class = NULL;
+    d->classes = 0;
 }

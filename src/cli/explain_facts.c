@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What a group of layers computes: its encoding, and what each pair had of its circle in training. */
 #include "cli/explain.h"
 
 #include "zoo/build.h"
@@ -11,7 +13,7 @@
 
 /* ---------------------------------------------------------------- the two encodings */
 
-/* Frequencies that follow the length are looked at where the model is served, unless another is asked for. */
+/* Frequencies that depend on the length are looked at where the model is served, unless another is asked for. */
 static int64_t wanted_length(explain_facts *f, const char *spec, int64_t asked)
 {
     f->as_served = !asked && !zoo_spec_has(spec, "length");
@@ -20,24 +22,10 @@ static int64_t wanted_length(explain_facts *f, const char *spec, int64_t asked)
     return asked ? asked : (int64_t)zoo_spec_num_or(spec, "length", (double)f->served);
 }
 
-static pe_status new_encoding(pe_encoding **out, const char *spec, pe_shape shape, pe_error *err)
+/* text: a spec, which is freed; NULL: no memory was left for it. */
+static pe_status new_encoding(pe_encoding **out, char *text, pe_shape shape, pe_error *err)
 {
-    return spec ? pe_encoding_new(out, spec, shape, err) : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
-}
-
-static pe_status make(pe_encoding **out, explain_facts *f, const zoo_group *g, int64_t asked, pe_error *err)
-{
-    f->length = wanted_length(f, g->spec, asked);
-    char *text = zoo_spec_at(g->spec, f->length);
-    pe_status s = new_encoding(out, text, g->shape, err);
-    free(text);
-    return s;
-}
-
-static pe_status make_unscaled(pe_encoding **out, const zoo_group *g, pe_error *err)
-{
-    char *text = zoo_spec_unscaled(g->spec);
-    pe_status s = new_encoding(out, text, g->shape, err);
+    pe_status s = text ? pe_encoding_new(out, text, shape, err) : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
     free(text);
     return s;
 }
@@ -45,7 +33,7 @@ static pe_status make_unscaled(pe_encoding **out, const zoo_group *g, pe_error *
 /* ---------------------------------------------------------------- pairs */
 
 /* The widest window of the group's layers, where each has one. */
-static int64_t window_of(const zoo_part *part, const zoo_group *g)
+static int64_t group_window(const zoo_part *part, const zoo_group *g)
 {
     int64_t most = 0;
     for (int64_t n = 0; n < part->layers; n++) {
@@ -58,7 +46,7 @@ static int64_t window_of(const zoo_part *part, const zoo_group *g)
     return most;
 }
 
-static void summarise(explain_facts *f)
+static void summarise_pairs(explain_facts *f)
 {
     f->first = f->last = f->shortest = f->longest = -1;
     for (int64_t n = 0; n < f->pairs; n++) {
@@ -97,7 +85,7 @@ static pe_status read_pairs(explain_facts *f, const pe_encoding *born, pe_error 
         zoo_turns_measure(&f->pair[n], &now[n], &now[f->pairs + n], f->trained, f->window);
     free(now);
     if (!s)
-        summarise(f);
+        summarise_pairs(f);
     return s;
 }
 
@@ -105,14 +93,15 @@ pe_status explain_group(explain_facts *out, const zoo_part *part, const zoo_grou
 {
     double trained = zoo_spec_num(g->spec, "trained");
     pe_encoding *born = NULL;
-    *out = (explain_facts){ .trained = part->trained, .served = part->served, .window = window_of(part, g) };
+    *out = (explain_facts){ .trained = part->trained, .served = part->served, .window = group_window(part, g) };
     if (out->trained <= 0 && trained > 0)
         out->trained = (int64_t)trained;
-    pe_status s = make(&out->e, out, g, length, err);
+    out->length = wanted_length(out, g->spec, length);
+    pe_status s = new_encoding(&out->e, zoo_spec_at(g->spec, out->length), g->shape, err);
     out->pairs = s ? 0 : pe_encoding_pair_count(out->e);
     out->shortest = out->longest = out->first = out->last = -1;
     if (out->pairs > 0) {
-        s = make_unscaled(&born, g, err);
+        s = new_encoding(&born, zoo_spec_unscaled(g->spec), g->shape, err);
         if (!s)
             s = read_pairs(out, born, err);
     }
@@ -128,39 +117,6 @@ void explain_clear(explain_facts *f)
     free(f->pair);
     free(f->unturned);
     *f = (explain_facts){ 0 };
-}
-
-/* ---------------------------------------------------------------- which pairs to show */
-
-static int add(int64_t *index, int count, int max, int64_t n, int64_t pairs)
-{
-    if (n < 0 || n >= pairs || count == max)
-        return count;
-    int at = 0;
-    while (at < count && index[at] < n)
-        at++;
-    if (at < count && index[at] == n)
-        return count;
-    memmove(index + at + 1, index + at, (size_t)(count - at) * sizeof *index);
-    index[at] = n;
-    return count + 1;
-}
-
-int explain_choose(int64_t *index, int max, const explain_facts *f)
-{
-    int count = 0;
-    count = add(index, count, max, 0, f->pairs);
-    count = add(index, count, max, f->pairs - 1, f->pairs);
-    for (int64_t n = 1; n < f->pairs; n++) {
-        bool a = f->pair[n - 1].divisor == 1, b = f->pair[n].divisor == 1; /* the scaling sets in */
-        bool still = isfinite(f->pair[n - 1].wavelength) != isfinite(f->pair[n].wavelength);
-        if (a != b || still || f->unturned[n - 1] != f->unturned[n]) {
-            count = add(index, count, max - 2, n - 1, f->pairs);
-            count = add(index, count, max - 2, n, f->pairs);
-        }
-    }
-    count = add(index, count, max, f->pairs / 2, f->pairs);
-    return add(index, count, max, f->pairs / 4, f->pairs);
 }
 
 /* ---------------------------------------------------------------- scores and tables */

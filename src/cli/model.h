@@ -8,14 +8,14 @@
 #include "zoo/zoo.h"
 
 #define CLI_OPTIONS_MODEL                                                                                              \
-    { "lenient", 0, CLI_FLAG, NULL, NULL, 0, 0, "guess what the file leaves open, and say so" },                       \
-        { "pairs", 0, CLI_CHOICE, CLI_PAIRS, NULL, 0, 0, "the pair layout, whatever the model" },                      \
-        { "type", 0, CLI_TEXT, "MODEL", NULL, 0, 0, "take the file for this model_type" },                             \
-        { "theta", 0, CLI_TEXT, "X", NULL, 0, 0, "the base, whatever the file says" },                                 \
-        { "head-dim", 0, CLI_INT, "N", NULL, 1, PE_HEAD_DIM_MAX, "width of a head, whatever the file says" },          \
-        { "trained", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "length it was trained at, whatever the file says" },  \
+    { "lenient", 0, CLI_FLAG, NULL, NULL, 0, 0, "guess what the file does not say, and report it" },                   \
+        { "pairs", 0, CLI_CHOICE, CLI_PAIRS, NULL, 0, 0, "override the model's pair layout" },                         \
+        { "type", 0, CLI_TEXT, "MODEL", NULL, 0, 0, "read the file as this model_type" },                              \
+        { "theta", 0, CLI_TEXT, "X", NULL, 0, 0, "override the base" },                                                \
+        { "head-dim", 0, CLI_INT, "N", NULL, 1, PE_HEAD_DIM_MAX, "override the head dimension" },                      \
+        { "trained", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "override the trained length" },                       \
     {                                                                                                                  \
-        "length", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "sequence at hand, for dynamic and longrope"              \
+        "length", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "sequence length, for dynamic and longrope"               \
     }
 
 cli_exit model_options(zoo_options *out, const cli_args *a);

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
  * posenc diff: do two models' files compute the same? */
-#include "cli/diff_model.h"
+#include "cli/diff.h"
 #include "cli/job.h"
 #include "cli/model.h"
-#include "cli/page.h"
 
 #include "zoo/build.h"
 #include "zoo/spec_read.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 static const cli_option options[] = {
     { "at", 0, CLI_TEXT, "LIST", NULL, 0, 0, "positions to compare at: 1,100,4k,128k" },
-    { "ignore-layout", 0, CLI_FLAG, NULL, NULL, 0, 0, "another pair layout is no difference" },
+    { "ignore-layout", 0, CLI_FLAG, NULL, NULL, 0, 0, "do not count another pair layout as a difference" },
     { "heads", 0, CLI_INT, "N", NULL, 1, 65536, "heads of a spec; default: the other side's, or 8" },
     CLI_OPTIONS_MODEL,
-    CLI_OPTION_JSON,
+    CLI_OPTIONS_RESULT,
 };
 static const cli_example examples[] = {
     { "posenc diff config.json model.gguf", "does the conversion compute what the config says?" },
-    { "posenc diff config.json config.json --at 1,4k,128k", "positions of your choice" },
-    { "posenc diff rope:theta=10000 rope --head-dim 128", "specs, without a file" },
-    { "posenc diff config.json config.json --json", "as data" },
+    { "posenc diff config.json config.json --at 1,4k,128k", "compare at these positions" },
+    { "posenc diff rope:theta=10000 rope --head-dim 128", "two specs, without a file" },
+    { "posenc diff config.json config.json --json", "the same as data" },
 };
 
 /* ---------------------------------------------------------------- two sides */
@@ -106,23 +107,97 @@ static cli_exit read_positions(diff_model *d, const cli_args *a)
     return CLI_OK;
 }
 
-/* ---------------------------------------------------------------- the answer */
+/* ---------------------------------------------------------------- the result */
 
-/* A GGUF and a config may lay pairs differently because the converter permutes weights; a spec is what it says. */
-static bool layouts_may_differ(const diff_model *d, const cli_args *a)
+static void add_side(result *out, const char *name, const char *label, const zoo_model *m, const zoo_part *p)
 {
-    bool files = strcmp(d->a->format, "spec") != 0 && strcmp(d->b->format, "spec") != 0;
-    return cli_given(a, "ignore-layout") || (files && strcmp(d->a->format, d->b->format) != 0);
+    result_open(out, RESULT_RECORD, name, label);
+    result_shown(out, "%s: %s, %s", m->path, m->format, p->type);
+    result_text(out, "file", NULL, m->path);
+    result_text(out, "format", NULL, m->format);
+    result_text(out, "type", NULL, p->type);
+    result_int(out, "layers", NULL, p->layers);
+    result_int(out, "trained", NULL, p->trained);
+    result_int(out, "served", NULL, p->served);
+    result_close(out);
+}
+
+/* What both sides have, for people, where it differs; -1 and less: not known. */
+static void add_difference(result *out, const char *label, int64_t a, int64_t b)
+{
+    if (a != b)
+        result_say(out, NULL, label, "%s | %s", a < 0 ? "not in the file" : result_number((double)a).text,
+                   b < 0 ? "not in the file" : result_number((double)b).text);
+}
+
+static void add_keys(result *out, const diff_result *r)
+{
+    result_open(out, RESULT_LIST, "keys", r->keys ? "" : NULL);
+    for (int i = 0; i < r->keys; i++) {
+        const diff_key *k = &r->key[i];
+        result_open(out, RESULT_RECORD, NULL, k->key);
+        result_shown(out, "%s | %s", k->a, k->b);
+        result_text(out, "key", NULL, k->key);
+        result_text(out, "a", NULL, k->a);
+        result_text(out, "b", NULL, k->b);
+        result_close(out);
+    }
+    result_close(out);
+}
+
+static void add_positions(result *out, const diff_result *r, bool shown)
+{
+    bool any = false;
+    result_open(out, RESULT_TABLE, "at", "");
+    for (int i = 0; i < r->ats; i++) {
+        const diff_at *at = &r->at[i];
+        result_open(out, RESULT_RECORD, NULL, "");
+        result_int(out, "position", "position", at->position);
+        result_real(out, "angle", "angle (rad)", at->angle);
+        if (at->pair < 0)
+            result_shown(out, "-");
+        result_int(out, "pair", "pair", at->pair);
+        if (at->pair < 0)
+            result_shown(out, "-");
+        result_real(out, "number", "cos, sin, bias", at->number);
+        result_close(out);
+        any = any || at->pair >= 0 || !isnan(at->number);
+    }
+    result_close(out);
+    if (!any || !shown)
+        result_hide(out);
+}
+
+static void add_class(result *out, const diff_model *d, const diff_class *c)
+{
+    const diff_result *r = &c->result;
+    result_open(out, RESULT_RECORD, NULL,
+                !c->same    ? "Different"
+                : r->layout ? "The same but for the pair layout"
+                : r->cache  ? "The same but for where rotated elements are written"
+                : r->keys   ? "The same up to rounding"
+                            : "The same");
+    result_ranges(out, "layers", "layers", c->in, d->layers);
+    result_text(out, "spec_a", NULL, d->part_a->group[c->a].spec);
+    result_text(out, "spec_b", NULL, d->part_b->group[c->b].spec);
+    result_int(out, "window_a", NULL, c->window_a);
+    result_int(out, "window_b", NULL, c->window_b);
+    result_flag(out, "same", NULL, c->same);
+    result_flag(out, "same_layout", NULL, !r->layout);
+    result_flag(out, "same_cache_layout", NULL, !r->cache);
+    add_keys(out, r);
+    add_difference(out, "window", c->window_a, c->window_b);
+    add_positions(out, r, (r->numbers || r->rounding > 0) && !c->again);
+    result_close(out);
 }
 
 static const char *verdict(const diff_model *d, bool allowed)
 {
-    bool layout = diff_models_layout(d);
-    if (!diff_models_same(d))
+    if (!d->same)
         return "different";
-    if (!layout && diff_models_cache(d))
-        return "same; layouts differ in the K cache only, where turned keys are written: weights need no change";
-    if (!layout)
+    if (!d->layout && d->cache)
+        return "same; layouts differ only in the K cache, where rotated keys are written: weights need no change";
+    if (!d->layout)
         return "same";
     return allowed
                ? "same; layouts differ: scores are equal only if the q and k weights were permuted (as converters to "
@@ -131,33 +206,56 @@ static const char *verdict(const diff_model *d, bool allowed)
                  "convert), and --ignore-layout takes that for granted";
 }
 
-static cli_exit compare(const cli_args *a, diff_model *d)
+static void add_models(result *out, const diff_model *d, bool same, bool allowed)
+{
+    const zoo_part *a = d->part_a, *b = d->part_b;
+    result_title(out, 0, "%s | %s", d->a->path, d->b->path);
+    result_text(out, "verb", NULL, "diff");
+    add_side(out, "a", "A", d->a, a);
+    add_side(out, "b", "B", d->b, b);
+    add_difference(out, "trained", a->trained > 0 ? a->trained : -1, b->trained > 0 ? b->trained : -1);
+    add_difference(out, "served", a->served > 0 ? a->served : -1, b->served > 0 ? b->served : -1);
+    add_difference(out, "layers", a->layers, b->layers);
+    result_open(out, RESULT_LIST, "groups", "");
+    for (int i = 0; i < d->classes; i++)
+        add_class(out, d, &d->class[i]);
+    result_close(out);
+    result_flag(out, "same", NULL, same);
+    result_open(out, RESULT_RECORD, NULL, "Verdict");
+    result_text(out, "verdict", "", verdict(d, allowed));
+    result_tone_is(out, same ? RESULT_GOOD : RESULT_BAD);
+    result_close(out);
+}
+
+/* ---------------------------------------------------------------- the verb */
+
+/* A GGUF and a config may lay pairs differently because the converter permutes weights; a spec is what it says. */
+static bool layouts_may_differ(const diff_model *d, const cli_args *a)
+{
+    bool files = strcmp(d->a->format, "spec") != 0 && strcmp(d->b->format, "spec") != 0;
+    return cli_given(a, "ignore-layout") || (files && strcmp(d->a->format, d->b->format) != 0);
+}
+
+static cli_exit compare_sides(const cli_args *a, diff_model *d, result *out)
 {
     pe_error err;
     CLI_TRY(read_positions(d, a));
     if (diff_models(d, &err))
         return cli_fail_from(a, CLI_INPUT, NULL, &err);
-    bool allowed = layouts_may_differ(d, a), same = diff_models_same(d) && (allowed || !diff_models_layout(d));
-    if (cli_given(a, "json"))
-        diff_json(d, same, verdict(d, allowed));
-    else {
-        diff_text(d);
-        putchar('\n');
-        page_wrapped(verdict(d, allowed), 0);
-    }
+    bool allowed = layouts_may_differ(d, a), same = d->same && (allowed || !d->layout);
+    add_models(out, d, same, allowed);
     return same ? CLI_OK : CLI_NO;
 }
 
 static cli_exit diff_verb(const cli_args *a, result *out)
 {
-    (void)out;
     zoo_model *side[2] = { NULL, NULL };
     diff_model d = { 0 };
     cli_exit code = open_both(side, a);
     d.a = side[0];
     d.b = side[1];
     if (!code)
-        code = compare(a, &d);
+        code = compare_sides(a, &d, out);
     diff_clear(&d);
     zoo_free(side[0]);
     zoo_free(side[1]);
@@ -166,17 +264,18 @@ static cli_exit diff_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_diff = {
     .name = "diff",
-    .summary = "do two models' files, or specs, compute the same? exit code 0: yes, 1: no",
+    .summary = "compare two models' files, or specs: do they compute the same? exit code 0: yes, 1: no",
     .operands = "A B",
     .operands_min = 2,
     .operands_max = 2,
-    .notes = "A and B are files as posenc explain takes them, or specs.\n"
-             "Same is: every angle, factor and bias, up to the rounding of float32. Lengths are listed only.\n"
-             "Another pair layout is a difference (exit code 1), for q and k would have to be permuted; it is\n"
-             "none (exit code 0) with --ignore-layout, and between files of two formats, as converters permute.\n"
-             "Where only turned keys are written elsewhere (adjacent, adjacent-half), weights are the same:\n"
-             "exit code 0.\n"
-             "Of a model with several parts the first, which is the language model, is compared.\n",
+    .notes =
+        "A and B are files as posenc explain reads them, or specs. They are the same where every angle, factor and "
+        "bias is equal up to the rounding of float32; other lengths are listed, and are no difference.\n"
+        "Another pair layout is a difference (exit code 1), because the weights of q and k would have to be "
+        "permuted. It is no difference (exit code 0) with --ignore-layout, and between files of two formats, "
+        "because converters permute the weights. Where only the rotated keys are written elsewhere (adjacent, "
+        "adjacent-half), the weights are the same: exit code 0.\n"
+        "Of a model with several parts, the first is compared: the language model.\n",
     .options = options,
     .option_count = CLI_COUNT(options),
     .examples = examples,

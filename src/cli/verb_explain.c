@@ -7,21 +7,20 @@
 #include <inttypes.h>
 
 static const cli_option options[] = {
-    { "for", 0, CLI_CHOICE, ZOO_ENGINE_NAMES, NULL, 0, 0, "the settings that make this engine do it" },
-    { "layer", 0, CLI_INT, "N", NULL, 0, PE_POSITION_MAX, "only this layer, from 0" },
+    { "for", 0, CLI_CHOICE, ZOO_ENGINE_NAMES, NULL, 0, 0, "show the settings for this engine too" },
+    { "layer", 0, CLI_INT, "N", NULL, 0, PE_POSITION_MAX, "show only this layer; the first is 0" },
     CLI_OPTIONS_MODEL,
-    CLI_OPTION_JSON,
+    CLI_OPTIONS_RESULT,
 };
 static const cli_example examples[] = {
     { "posenc explain config.json", "encoding, pairs, base, scaling, wavelengths, where extrapolation starts" },
-    { "posenc explain config.json --for vllm", "and the settings that make vLLM compute it" },
+    { "posenc explain config.json --for vllm", "the same, and the settings for vLLM" },
     { "posenc explain model.gguf --layer 0", "one layer of a GGUF" },
-    { "posenc explain config.json --json", "all of it as data, every pair" },
+    { "posenc explain config.json --json", "the same as data, with every pair" },
 };
 
 static cli_exit explain_verb(const cli_args *a, result *out)
 {
-    (void)out;
     pe_error err;
     explain_job job = { .layer = cli_given(a, "layer") ? cli_int(a, "layer") : -1,
                         .length = cli_int(a, "length"),
@@ -33,7 +32,7 @@ static cli_exit explain_verb(const cli_args *a, result *out)
     if (!code && job.layer >= m->part[0].layers)
         code = cli_fail(a, CLI_USAGE, "--layer is %" PRId64 "; %s has layers 0 to %" PRId64, job.layer, m->path,
                         m->part[0].layers - 1);
-    else if (!code && (cli_given(a, "json") ? explain_json : explain_text)(&job, &err))
+    else if (!code && explain_model(out, &job, &err))
         code = cli_fail_from(a, CLI_INPUT, m->path, &err);
     zoo_free(m);
     io_bytes_free(&text);
@@ -42,12 +41,12 @@ static cli_exit explain_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_explain = {
     .name = "explain",
-    .summary = "what a model's files say about positions, in plain words",
+    .summary = "explain what a model's files say about positions",
     .operands = "FILE",
     .operands_min = 1,
     .operands_max = 1,
-    .notes = "FILE is a config.json, a .gguf, a .safetensors, a llama2.c .bin, or a folder that holds one;\n"
-             "- is a config.json on stdin.\n",
+    .notes = "FILE is a config.json, a .gguf, a .safetensors, a llama2.c .bin, or a folder that holds one; - reads a "
+             "config.json from stdin.\n",
     .options = options,
     .option_count = CLI_COUNT(options),
     .examples = examples,

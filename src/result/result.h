@@ -71,6 +71,16 @@ void result_array(result *r, const char *name, const void *data, pe_dtype type, 
 /* The names of the bits that are set. */
 void result_bits(result *r, const char *name, const char *label, unsigned bits, const char *(*bit_name)(unsigned));
 
+/* The numbers n with in[n], a list; people read "0-4, 6". */
+void result_ranges(result *r, const char *name, const char *label, const bool *in, int64_t count);
+
+/* Parts of sentences: a number as the writers show it, whole ones in full and others to six digits; such ranges. */
+typedef struct ranges_text {
+    char text[400];
+} ranges_text;
+number_text result_number(double x);
+ranges_text result_ranges_text(const bool *in, int64_t count);
+
 /* Draws for the terminal and for HTML: a chart (draw/draw.h). with is the caller's, and lives as long as the tree. */
 struct draw;
 typedef pe_status result_make(struct draw **out, const void *with, double width, double height, pe_error *err);

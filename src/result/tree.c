@@ -253,6 +253,48 @@ void result_array(result *r, const char *name, const void *data, pe_dtype type, 
     n->shape = sizes;
 }
 
+void result_ranges(result *r, const char *name, const char *label, const bool *in, int64_t count)
+{
+    result_open(r, RESULT_LIST, name, label);
+    result_shown(r, "%s", result_ranges_text(in, count).text);
+    for (int64_t n = 0; n < count; n++)
+        if (in[n])
+            result_int(r, NULL, NULL, n);
+    result_close(r);
+}
+
+number_text result_number(double x)
+{
+    number_text out;
+    bool whole = fabs(x) < 1e15 && x == floor(x);
+    double unit = pow(10, 5 - floor(log10(fabs(x))));
+    if (!isfinite(x))
+        snprintf(out.text, sizeof out.text, "%s", isnan(x) ? "-" : x > 0 ? "infinite" : "-infinite");
+    else
+        io_print_real(out.text, sizeof out.text, whole || !isfinite(unit) ? x : round(x * unit) / unit);
+    return out;
+}
+
+ranges_text result_ranges_text(const bool *in, int64_t count)
+{
+    ranges_text out = { "" };
+    size_t used = 0, cap = sizeof out.text;
+    for (int64_t n = 0, last; n < count; n = last + 1) {
+        last = n;
+        if (!in[n])
+            continue;
+        while (last + 1 < count && in[last + 1])
+            last++;
+        if (used < cap)
+            used += (size_t)snprintf(out.text + used, cap - used, "%s%" PRId64, used ? ", " : "", n);
+        if (last > n && used < cap)
+            used += (size_t)snprintf(out.text + used, cap - used, "-%" PRId64, last);
+    }
+    if (used >= cap)
+        memcpy(out.text + cap - 5, " ...", 5);
+    return out;
+}
+
 void result_drawing(result *r, result_make *make, const void *with)
 {
     node *n = add(r, RESULT_DRAWING, NULL, "");
@@ -364,17 +406,6 @@ const node *node_visible(const node *n)
     return n;
 }
 
-/* To six digits, whole numbers in full. */
-static void print_real(char *out, size_t cap, double x)
-{
-    bool whole = fabs(x) < 1e15 && x == floor(x);
-    double unit = pow(10, 5 - floor(log10(fabs(x))));
-    if (!isfinite(x))
-        snprintf(out, cap, "%s", isnan(x) ? "-" : x > 0 ? "infinite" : "-infinite");
-    else
-        io_print_real(out, cap, whole || !isfinite(unit) ? x : round(x * unit) / unit);
-}
-
 static const char *list_text(const node *n, char *out, size_t cap)
 {
     size_t used = 0;
@@ -400,7 +431,7 @@ const char *node_text(const node *n, char *out, size_t cap)
     if (n->kind == RESULT_INT)
         snprintf(out, cap, "%" PRId64, n->integer);
     else if (node_is_number(n))
-        print_real(out, cap, n->real);
+        snprintf(out, cap, "%s", result_number(n->real).text);
     else
         return "";
     size_t used = strlen(out);
