@@ -6,7 +6,7 @@
 #define _XOPEN_SOURCE 700
 #include "harness.h"
 
-#include "lab/report_parts.h"
+#include "lab/report.h"
 #include "lab/results_records.h"
 
 #include <stdlib.h>
@@ -34,29 +34,25 @@ static FILE *open_page(void)
     return to;
 }
 
-static void print_all(FILE *to)
-{
-    char finding[500];
-    lab_finding(finding, sizeof finding, &results);
-    lab_print_words(to, finding, 80);
-    lab_print_table(to, &results, 80);
-    lab_write_all(to, &results);
-}
-
+/* The tree in each form; the last is the page. */
 static void report_all(void)
 {
+    static const result_form forms[] = { RESULT_AS_TEXT, RESULT_AS_JSON, RESULT_AS_CSV, RESULT_AS_MARKDOWN, RESULT_AS_HTML };
     pe_error err;
-    report p;
-    FILE *to = open_page();
-    print_all(to);
-    report_begin(&p, to, &results);
-    report_csv(&p, &err);
-    fclose(to);
-    to = open_page();
-    report_begin(&p, to, &results);
-    pe_status s = report_page(&p, &err);
-    if (fclose(to) || s)
-        harness_fail("no page: %s", s ? err.text : "it is too long");
+    FILE *lines = open_page();
+    lab_write_all(lines, &results);
+    fclose(lines);
+    result *tree = result_new();
+    if (!tree)
+        harness_fail("no memory");
+    lab_add_report(tree, &results);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        FILE *to = open_page();
+        pe_status s = result_write(to, tree, forms[i], &(result_page){ 0 }, &err);
+        if (fclose(to) || s)
+            harness_fail("no page: %s", s ? err.text : "it is too long");
+    }
+    result_free(tree);
     check_page();
 }
 

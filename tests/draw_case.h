@@ -57,7 +57,7 @@ static inline int count_of(const char *text, const char *word)
 /* A name, and where it ends. */
 static inline const char *xml_name(const char *s, char out[32])
 {
-    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-");
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
     assert_true(n > 0 && n < 32);
     memcpy(out, s, n);
     out[n] = 0;

@@ -287,6 +287,13 @@ static void save_llama(const char *config, const made *m)
     save_tensors("model.safetensors", llama, COUNT(llama), m);
 }
 
+static void save_bloom(const char *prefix)
+{
+    empty_folder();
+    save_config("\"model_type\":\"bloom\",\"hidden_size\":8,\"n_layer\":2,\"n_head\":2,\"vocab_size\":21");
+    save_tensors("model.safetensors", bloom, COUNT(bloom), &(made){ .type = "F32", .prefix = prefix });
+}
+
 /* ---------------------------------------------------------------- logits */
 
 enum { TOKENS = 9 };
@@ -364,10 +371,7 @@ static void bloom_is_read_with_and_without_its_prefix(void **state)
     model *m;
     pe_error err = { 0 };
     for (int n = 0; n < 2; n++) {
-        empty_folder();
-        save_config("\"model_type\":\"bloom\",\"hidden_size\":8,\"n_layer\":2,\"n_head\":2,\"vocab_size\":21");
-        save_tensors("model.safetensors", bloom, COUNT(bloom),
-                     &(made){ .type = "F32", .prefix = n ? "transformer." : NULL });
+        save_bloom(n ? "transformer." : NULL);
         assert_ok(load(&m, folder, &(zoo_options){ 0 }, &err));
         assert_ok(model_all_logits(m, logits[n], text, TOKENS, &err));
         model_free(m);
@@ -450,36 +454,49 @@ static void cut_llama2c_files_are_refused(void **state)
 
 /* ---------------------------------------------------------------- perplexity */
 
+static int32_t story[70]; /* token numbers at random */
+
 typedef struct measured {
     zoo_model *zoo;
     model *m;
     eval e;
 } measured;
 
-static const extend_method *methods_all(eval_ask *a)
-{
-    for (int n = 0; n < extend_method_count; n++)
-        a->method[n] = &extend_methods[n];
-    a->methods = extend_method_count;
-    return a->method[0];
-}
-
-static void measure(measured *r, eval_ask *ask, const char *path)
-{
-    pe_error err = { 0 };
-    ask->path = path;
-    assert_ok(zoo_open(&r->zoo, path, &ask->options, &err));
-    assert_ok(model_load(&r->m, r->zoo, NULL, &err));
-    assert_ok(eval_plan(&r->e, ask, r->zoo, &err));
-    assert_ok(eval_measure(&r->e, r->m, NULL, NULL, &err));
-    eval_judge(&r->e);
-}
-
 static void measured_free(measured *r)
 {
     eval_free(&r->e);
     model_free(r->m);
     zoo_free(r->zoo);
+    *r = (measured){ 0 };
+}
+
+static pe_status plan(measured *r, const char *path, eval_ask *ask, pe_error *err)
+{
+    ask->path = path;
+    measured_free(r);
+    pe_status s = zoo_open(&r->zoo, path, &ask->options, err);
+    if (s == PE_OK)
+        s = model_load(&r->m, r->zoo, NULL, err);
+    return s == PE_OK ? eval_plan(&r->e, ask, r->zoo, err) : s;
+}
+
+/* What was measured last: of a file, or of a llama2.c model where path is NULL. */
+static measured run;
+
+static void measure(eval_ask ask, const char *path)
+{
+    pe_error err = { 0 };
+    assert_ok(plan(&run, path ? path : save_bin(make_version0, true), &ask, &err));
+    assert_ok(eval_measure(&run.e, run.m, NULL, NULL, &err));
+    eval_judge(&run.e);
+}
+
+static eval_ask with_all_methods(eval_ask ask)
+{
+    for (int n = 0; n < extend_method_count; n++)
+        ask.method[n] = &extend_methods[n];
+    ask.methods = extend_method_count;
+    return ask;
 }
 
 /* -log2 softmax(logits after token n)[the next] */
@@ -497,63 +514,46 @@ static void perplexity_is_the_mean_over_windows_that_start_anew(void **state)
     (void)state;
     real logits[TOKENS * VOCAB];
     double sum = 0, last = 0;
-    measured r = { 0 };
     pe_error err = { 0 };
-    eval_ask ask = {
-        .token = text, .tokens = 7, .length = { 2 }, .lengths = 1, .method = { extend_find("none") }, .methods = 1
-    };
-    measure(&r, &ask, save_bin(make_version0, true));
+    measure((eval_ask){ .token = text, .tokens = 7, .length = { 2 }, .lengths = 1, .method = { extend_find("none") },
+                        .methods = 1 }, NULL);
     for (int64_t start = 0; start < 6; start += 2) {
-        assert_ok(model_all_logits(r.m, logits, text + start, 2, &err));
+        assert_ok(model_all_logits(run.m, logits, text + start, 2, &err));
         sum += bits_at(logits, text + start, 0) + bits_at(logits, text + start, 1);
         last += bits_at(logits, text + start, 1);
     }
-    const lab_test_line *l = eval_line(&r.e, 0, 0);
+    const lab_test_line *l = eval_line(&run.e, 0, 0);
     assert_int_equal(l->windows, 3);
     assert_int_equal(l->asked_all, 6);
     assert_true(fabs(l->bits - sum / 6) < 1e-5); /* float logits of at most 10, and a mean */
     assert_true(fabs(l->last_quarter - last / 3) < 1e-5);
-    measured_free(&r);
 }
 
-/* 33 tokens: one block of 32, two windows of 16, four of 8; all are asked for tokens 1 .. 32. */
-static void story(int32_t *token, int64_t count)
-{
-    uint64_t seed = 3;
-    for (int64_t n = 0; n < count; n++)
-        token[n] = (int32_t)test_range(&seed, 0, VOCAB - 1);
-}
-
+/* 70 tokens: one block of 64, four windows of 16, eight of 8; all are asked for tokens 1 .. 64. */
 static void methods_agree_up_to_the_trained_length_and_differ_past_it(void **state)
 {
     (void)state;
-    int32_t token[70];
-    measured r = { 0 };
-    eval_ask ask = { .token = token, .tokens = 70, .length = { 64, 8, 16, 4096 }, .lengths = 4 };
     int differ = 0;
-    story(token, 70);
-    methods_all(&ask);
-    measure(&r, &ask, save_bin(make_version0, true));
-    assert_int_equal(r.e.ask.length[0], 8);
-    assert_int_equal(r.e.longest, 64);
-    const lab_test_line *none[4] = { eval_line(&r.e, 0, 0), eval_line(&r.e, 0, 1), eval_line(&r.e, 0, 2), NULL };
-    for (int m = 0; m < ask.methods; m++) {
+    measure(with_all_methods((eval_ask){ .token = story, .tokens = 70, .length = { 64, 8, 16, 4096 }, .lengths = 4 }),
+            NULL);
+    assert_int_equal(run.e.ask.length[0], 8);
+    assert_int_equal(run.e.longest, 64);
+    for (int m = 0; m < run.e.ask.methods; m++) {
         for (int n = 0; n < 2; n++) {
-            assert_true(r.e.cell[m][n].idle);
-            assert_true(eval_line(&r.e, m, n)->bits == none[n]->bits);
+            assert_true(run.e.cell[m][n].idle);
+            assert_true(eval_line(&run.e, m, n)->bits == eval_line(&run.e, 0, n)->bits);
         }
-        const lab_test_line *l = eval_line(&r.e, m, 2);
-        differ += !*l->cannot && l->bits != none[2]->bits;
-        assert_non_null(strstr(eval_line(&r.e, m, 3)->cannot, "70 tokens"));
+        const lab_test_line *l = eval_line(&run.e, m, 2);
+        differ += !*l->cannot && l->bits != eval_line(&run.e, 0, 2)->bits;
+        assert_non_null(strstr(eval_line(&run.e, m, 3)->cannot, "70 tokens"));
     }
     assert_true(differ >= 5);
     for (int n = 0; n < 3; n++)
-        assert_int_equal(none[n]->asked_all, 64);
-    assert_null(r.e.choice[1].method); /* nothing to recommend within the trained length */
-    const eval_choice *c = &r.e.choice[2];
+        assert_int_equal(eval_line(&run.e, 0, n)->asked_all, 64);
+    assert_null(run.e.choice[1].method); /* nothing to recommend within the trained length */
+    const eval_choice *c = &run.e.choice[2];
     assert_true(c->method && c->whole.place >= 1 && c->whole.of >= 6 && c->whole.ratio >= 1);
     assert_true((c->whole.place == 1) == (c->whole.best == c->method));
-    measured_free(&r);
 }
 
 static void every_window_has_a_last_quarter(void **state)
@@ -568,69 +568,52 @@ static void every_window_has_a_last_quarter(void **state)
     }
 }
 
-static void expect_asked(eval_ask ask, int64_t first, int64_t second, bool same)
-{
-    measured r = { 0 };
-    measure(&r, &ask, save_bin(make_version0, true));
-    assert_int_equal(eval_line(&r.e, 0, 0)->asked_all, first);
-    assert_int_equal(eval_line(&r.e, 0, 1)->asked_all, second);
-    assert_int_equal(eval_same_tokens(&r.e), same);
-    measured_free(&r);
-}
-
 /* Lengths 8 and 12 share blocks of 24; 1,000 does not fit, so that it counts for nothing. */
 static void lengths_are_asked_for_the_same_tokens(void **state)
 {
     (void)state;
-    int32_t token[70];
-    eval_ask ask = { .token = token, .tokens = 70, .lengths = 2, .method = { extend_find("none") }, .methods = 1 };
-    story(token, 70);
-    ask.length[0] = 8;
-    ask.length[1] = 12;
-    expect_asked(ask, 48, 48, true);
-    ask.most = 40;
-    expect_asked(ask, 24, 24, true);
-    ask.windows = 1;
-    expect_asked(ask, 8, 12, false);
-    ask.windows = 5;
-    expect_asked(ask, 48, 48, true);
-    ask.windows = 0;
-    ask.length[1] = 1000;
-    expect_asked(ask, 40, 0, true);
+    static const struct {
+        int64_t second, most, windows; /* beside 8; at most so many tokens, windows */
+        int64_t asked[2];
+        bool same;
+    } cases[] = {
+        { 12, 0, 0, { 48, 48 }, true }, { 12, 40, 0, { 24, 24 }, true },  { 12, 40, 1, { 8, 12 }, false },
+        { 12, 40, 5, { 48, 48 }, true }, { 1000, 40, 0, { 40, 0 }, true },
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        measure((eval_ask){ .token = story, .tokens = 70, .length = { 8, cases[i].second }, .lengths = 2,
+                            .method = { extend_find("none") }, .methods = 1, .most = cases[i].most,
+                            .windows = cases[i].windows }, NULL);
+        for (int n = 0; n < 2; n++)
+            assert_int_equal(eval_line(&run.e, 0, n)->asked_all, cases[i].asked[n]);
+        assert_int_equal(eval_same_tokens(&run.e), cases[i].same);
+    }
 }
 
 /* The method none is the model as its files have it. */
 static void none_is_the_plain_model(void **state)
 {
     (void)state;
-    int32_t token[33];
     real loss[32];
     int64_t at[32];
     double sum = 0;
-    measured r = { 0 };
     model *m;
     pe_error err = { 0 };
-    eval_ask ask = { .token = token, .tokens = 33, .length = { 32 }, .lengths = 1 };
-    story(token, 33);
-    methods_all(&ask);
-    measure(&r, &ask, save_bin(make_version0, true));
+    measure(with_all_methods((eval_ask){ .token = story, .tokens = 33, .length = { 32 }, .lengths = 1 }), NULL);
     assert_ok(load(&m, in_folder("model.bin"), &(zoo_options){ 0 }, &err));
     for (int n = 0; n < 32; n++)
         at[n] = n;
-    model_batch b = { token, token + 1, pe_positions_of(at, PE_I64, 1, 32, 1), 1, 32 };
+    model_batch b = { story, story + 1, pe_positions_of(at, PE_I64, 1, 32, 1), 1, 32 };
     assert_ok(model_losses(m, &b, loss, NULL, &err));
     for (int n = 0; n < 32; n++)
         sum += (double)loss[n];
-    assert_true(eval_line(&r.e, 0, 0)->bits == sum / 32 / log(2));
+    assert_true(eval_line(&run.e, 0, 0)->bits == sum / 32 / log(2));
     model_free(m);
-    measured_free(&r);
 }
 
 static bool stop_after_one(void *with, const eval *e, int method, int length, double part)
 {
-    (void)e;
-    (void)method;
-    (void)length;
+    (void)e, (void)method, (void)length;
     assert_true(part > 0 && part <= 1 + 1e-9);
     return ++*(int *)with < 2;
 }
@@ -638,40 +621,25 @@ static bool stop_after_one(void *with, const eval *e, int method, int length, do
 static void stopped_it_keeps_what_is_whole(void **state)
 {
     (void)state;
-    int32_t token[65];
     int calls = 0;
-    measured r = { 0 };
     pe_error err = { 0 };
-    eval_ask ask = { .token = token, .tokens = 65, .length = { 32 }, .lengths = 1 };
-    story(token, 65);
-    methods_all(&ask);
-    ask.path = save_bin(make_version0, true);
-    assert_ok(zoo_open(&r.zoo, ask.path, &ask.options, &err));
-    assert_ok(model_load(&r.m, r.zoo, NULL, &err));
-    assert_ok(eval_plan(&r.e, &ask, r.zoo, &err));
-    assert_ok(eval_measure(&r.e, r.m, stop_after_one, &calls, &err));
+    eval_ask ask = with_all_methods((eval_ask){ .token = story, .tokens = 65, .length = { 32 }, .lengths = 1 });
+    assert_ok(plan(&run, save_bin(make_version0, true), &ask, &err));
+    assert_ok(eval_measure(&run.e, run.m, stop_after_one, &calls, &err));
     assert_int_equal(calls, 2);
-    assert_int_equal(r.e.results.tests, 1);
-    measured_free(&r);
+    assert_int_equal(run.e.results.tests, 1);
 }
 
 /* BLOOM past its length: there is nothing to set, so that every method leaves it as it is. */
 static void a_model_without_a_rotation_is_measured_as_it_is(void **state)
 {
     (void)state;
-    int32_t token[33];
-    measured r = { 0 };
-    eval_ask ask = { .options = { .trained = 8 }, .token = token, .tokens = 33, .length = { 8, 32 }, .lengths = 2 };
-    story(token, 33);
-    methods_all(&ask);
-    empty_folder();
-    save_config("\"model_type\":\"bloom\",\"hidden_size\":8,\"n_layer\":2,\"n_head\":2,\"vocab_size\":21");
-    save_tensors("model.safetensors", bloom, COUNT(bloom), &(made){ .type = "F32" });
-    measure(&r, &ask, folder);
+    eval_ask ask = { .options = { .trained = 8 }, .token = story, .tokens = 33, .length = { 8, 32 }, .lengths = 2 };
+    save_bloom(NULL);
+    measure(with_all_methods(ask), folder);
     for (int n = 0; n < 2; n++)
-        assert_true(isfinite(eval_line(&r.e, 0, n)->bits) && !*eval_line(&r.e, 0, n)->cannot);
-    assert_null(r.e.choice[1].method);
-    measured_free(&r);
+        assert_true(isfinite(eval_line(&run.e, 0, n)->bits) && !*eval_line(&run.e, 0, n)->cannot);
+    assert_null(run.e.choice[1].method);
 }
 
 /* ---------------------------------------------------------------- token numbers from a file */
@@ -717,12 +685,7 @@ static pe_status load_and_measure(const char *path, eval_ask *ask)
 {
     measured r = { 0 };
     pe_error err = { 0 };
-    ask->path = path;
-    pe_status s = zoo_open(&r.zoo, path, &ask->options, &err);
-    if (s == PE_OK)
-        s = model_load(&r.m, r.zoo, NULL, &err);
-    if (s == PE_OK)
-        s = eval_plan(&r.e, ask, r.zoo, &err);
+    pe_status s = plan(&r, path, ask, &err);
     if (s == PE_OK)
         s = eval_measure(&r.e, r.m, NULL, NULL, &err);
     assert_true(s == PE_OK || *err.text);
@@ -765,14 +728,8 @@ static void fail_each_allocation(job *work, const char *path, eval_ask *ask, boo
 static void memory_that_runs_out_is_an_error_and_leaves_nothing(void **state)
 {
     (void)state;
-    int32_t token[20];
-    eval_ask ask = { .token = token,
-                     .tokens = 20,
-                     .length = { 8, 18 },
-                     .lengths = 2,
-                     .method = { extend_find("none"), extend_find("yarn") },
-                     .methods = 2 };
-    story(token, 20);
+    eval_ask ask = { .token = story, .tokens = 20, .length = { 8, 18 }, .lengths = 2,
+                     .method = { extend_find("none"), extend_find("yarn") }, .methods = 2 };
     const char *path = save_bin(make_version1, true);
     fail_each_allocation(only_load, path, &ask, true);
     fail_each_allocation(load_and_measure, path, &ask, false);
@@ -784,6 +741,9 @@ static void memory_that_runs_out_is_an_error_and_leaves_nothing(void **state)
 static int begin(void **state)
 {
     (void)state;
+    uint64_t seed = 3;
+    for (int n = 0; n < COUNT(story); n++)
+        story[n] = (int32_t)test_range(&seed, 0, VOCAB - 1);
     snprintf(folder, sizeof folder, "/tmp/posenc-eval-XXXXXX");
     gemm_start();
     return mkdtemp(folder) ? 0 : -1;
@@ -792,6 +752,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
+    measured_free(&run);
     empty_folder();
     return rmdir(folder);
 }
@@ -822,12 +783,13 @@ static bool is_called_far(double whole, double last)
 static void a_recommendation_far_from_the_best_is_called_so(void **state)
 {
     (void)state;
-    assert_false(is_called_far(0.9, 0.9));
-    assert_false(is_called_far(1.09, 1.09));
-    assert_true(is_called_far(1.11, 1));
-    assert_true(is_called_far(1, 1.11));
-    assert_true(is_called_far(0.5, 1.2));
-    assert_true(is_called_far(2, 2));
+    static const struct {
+        double whole, last;
+        bool far;
+    } cases[] = { { 0.9, 0.9, false }, { 1.09, 1.09, false }, { 1.11, 1, true },
+                  { 1, 1.11, true },   { 0.5, 1.2, true },    { 2, 2, true } };
+    for (int i = 0; i < COUNT(cases); i++)
+        assert_int_equal(is_called_far(cases[i].whole, cases[i].last), cases[i].far);
 }
 
 int main(void)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab
+ * labels: core; needs: lab wrap
  *
  * A report is one page that asks no one for anything, holds together, and says nothing that a name told it to. */
 #include "lab_case.h"
+#include "draw_case.h"
 #include "lab/report.h"
-
-#include <ctype.h>
 
 static lab_case made;
 static lab_results results;
 static char text[1 << 21];
 
-static const char *read_back(const char *name)
+static char *read_back(const char *name)
 {
     char path[1300];
     snprintf(path, sizeof path, "%s/%s", made.folder, name);
@@ -25,60 +24,21 @@ static const char *read_back(const char *name)
     return text;
 }
 
-static void read_all(void)
-{
-    pe_error err;
-    assert_ok(lab_read_results(&results, &(const char *){ made.folder }, 1, &err));
-}
-
 static void write_report(void)
 {
     pe_error err;
     assert_ok(lab_report_write(made.folder, &results, &err));
 }
 
-static int times(const char *in, const char *word)
+/* The body, as it has to be XML: every tag is closed in order, and no text holds < or > of its own. */
+static void check_tags(char *page)
 {
-    int count = 0;
-    for (const char *s = in; (s = strstr(s, word)); s += strlen(word))
-        count++;
-    return count;
-}
-
-/* ---------------------------------------------------------------- tags */
-
-typedef char tag_name[24];
-
-static bool is_void(const char *tag)
-{
-    return !strcmp(tag, "meta") || !strcmp(tag, "br") || !strcmp(tag, "wbr") || !strcmp(tag, "!DOCTYPE") || !strcmp(tag, "?xml");
-}
-
-/* Every tag that is opened is closed, in order; text holds no < or > of its own. */
-static void check_tags(const char *page)
-{
-    tag_name stack[64];
-    int depth = 0;
-    for (const char *s = page; (s = strchr(s, '<'));) {
-        const char *end = strchr(s, '>');
-        assert_non_null(end);
-        assert_true((int)strcspn(s + 1, "<") > (int)(end - s - 1));
-        bool closes = s[1] == '/';
-        tag_name tag;
-        snprintf(tag, sizeof tag, "%.*s", (int)strcspn(s + 1 + closes, " >/\n"), s + 1 + closes);
-        if (closes && (depth == 0 || strcmp(stack[depth - 1], tag)))
-            fail_msg("</%s> closes <%s>: %.80s", tag, depth ? stack[depth - 1] : "", s);
-        if (closes)
-            depth--;
-        else if (!is_void(tag) && end[-1] != '/') {
-            assert_true(depth < COUNT(stack));
-            memcpy(stack[depth++], tag, sizeof tag);
-        }
-        s = end + 1;
-        if (!closes && !strcmp(tag, "style"))
-            s = strstr(s, "</style>");
-    }
-    assert_int_equal(depth, 0);
+    char *body = strstr(page, "<body>"), *end = body ? strstr(body, "</body>") + 7 : NULL;
+    assert_non_null(end);
+    char behind = *end;
+    *end = 0;
+    assert_well_formed(body);
+    *end = behind;
 }
 
 /* Nothing is loaded from anywhere, and links stay on the page. */
@@ -97,32 +57,46 @@ static void check_no_request(const char *page)
             fail_msg("an address: %.80s", s);
 }
 
-static void a_page_holds_together_and_asks_no_one(void **state)
+/* The report of what `results` holds now, whose tags are whole and which asks no one. */
+static const char *page_now(void)
 {
-    (void)state;
     write_report();
-    const char *page = read_back("report.html");
+    char *page = read_back("report.html");
     assert_non_null(page);
     check_tags(page);
     check_no_request(page);
-    assert_non_null(strstr(page, "default-src 'none'"));
-    assert_non_null(strstr(page, "<html lang=\"en\">"));
-    assert_non_null(strstr(page, "prefers-color-scheme"));
-    assert_int_equal(times(page, "<th>"), 0);
-    assert_int_equal(times(page, "role=\"img\"") - times(page, "aria-hidden=\"true\"><svg"), times(page, "<title>") - 1);
-    for (int i = 0; i < made.setup.entries; i++) {
-        char cell[200];
-        snprintf(cell, sizeof cell, "</span>%s</th>", i == 2 ? "rope:<wbr>scaling=ntk" : made.setup.entry[i].name);
-        assert_int_equal(times(page, cell), i == 2 ? 3 : 4); /* ranked, costs, specs, overfitting where it was trained */
-    }
-    static const char *const said[] = {
-        "Trained at 256, alibi holds at 4096", "2.12 <span class=\"spread\">± 0.01</span>", "cannot<sup>",
-        "position 511 is past its 256 rows",   "fedcba9876543210", "posenc race --encodings &#34;rope,alibi&#34;",
-        "arXiv 2108.12409", "178.97", "OpenBLAS 0.3.21", "0.125 s a step", "larger than the seeds&#39;",
-    };
-    for (int i = 0; i < COUNT(said); i++)
+    return page;
+}
+
+static void expect_all(const char *page, const char *const *said, int count)
+{
+    for (int i = 0; i < count; i++)
         if (!strstr(page, said[i]))
             fail_msg("the page does not say: %s", said[i]);
+}
+
+static void a_page_holds_together_and_asks_no_one(void **state)
+{
+    (void)state;
+    static const char *const said[] = {
+        "default-src 'none'", "<html lang=\"en\">", "prefers-color-scheme", "max-width:40rem", "@media print",
+        "Trained at 256, alibi holds at 4096", "2.12 ± 0.01", ">cannot<", "+1.48 (p &#60; 0.001)",
+        "position 511 is past its 256 rows", "fedcba9876543210", "posenc race --encodings &#34;rope,alibi&#34;",
+        "arXiv 2108.12409", "178.97", "OpenBLAS 0.3.21", "0.125 s a step", "Welch&#39;s t", "33 k for positions",
+        "67.5 ±",
+    };
+    const char *page = page_now();
+    expect_all(page, said, COUNT(said));
+    assert_int_equal(count_of(page, "<th>"), 0);
+    assert_int_equal(count_of(page, "class=\"drawing-wide\""), 4 + 2);
+    assert_int_equal(count_of(page, "class=\"drawing-narrow\""), 4 + 2);
+    int dots = count_of(page, "aria-hidden=\"true\"><svg");
+    assert_int_equal(count_of(page, "role=\"img\"") - dots, count_of(page, "<title>") - 1);
+    for (int i = 0; i < made.setup.entries; i++) {
+        char cell[200];
+        snprintf(cell, sizeof cell, "</span>%s</th>", made.setup.entry[i].name);
+        assert_int_equal(count_of(page, cell), i == 2 ? 3 : 4); /* ranking, costs, specs; overfitting if trained */
+    }
 }
 
 static void pictures_stand_alone_too(void **state)
@@ -133,7 +107,7 @@ static void pictures_stand_alone_too(void **state)
     for (int i = 0; i < COUNT(name); i++) {
         const char *picture = read_back(name[i]);
         assert_non_null(picture);
-        check_tags(picture);
+        assert_well_formed(picture);
         check_no_request(picture);
         assert_non_null(strstr(picture, "sinusoidal"));
     }
@@ -142,16 +116,18 @@ static void pictures_stand_alone_too(void **state)
 static void data_has_a_line_for_each_test(void **state)
 {
     (void)state;
+    static const char *const said[] = {
+        "seed,length,windows,entry,bits,last_quarter,unit,recall,accuracy,seconds,spec,cannot\r\n",
+        "\r\n1,256,256,\"alibi\",2.18,2.305,\"bits per byte\",0.775,",
+        ",\"learned\",,,\"bits per byte\",,,",
+        ",\"learned: position 511 is past its 256 rows\"\r\n",
+    };
     write_report();
-    const char *csv = read_back("results.csv");
-    assert_int_equal(times(csv, "\r\n"), 1 + 75);
-    assert_non_null(strstr(csv, ",bits,last_quarter,unit,recall,"));
-    assert_non_null(strstr(csv, "\r\n1,256,256,\"alibi\",2.18,2.305,\"bits per byte\",0.775,"));
-    assert_non_null(strstr(csv, ",\"learned\",,,\"bits per byte\",,,"));
-    assert_non_null(strstr(csv, ",\"learned: position 511 is past its 256 rows\"\r\n"));
+    expect_all(read_back("results.csv"), said, COUNT(said));
+    assert_int_equal(count_of(text, "\r\n"), 1 + 75);
     const char *lines = read_back("results.jsonl");
-    assert_int_equal(times(lines, "\"line\": \"test\""), 75);
-    assert_int_equal(times(lines, "\"line\": \"run\""), 12);
+    assert_int_equal(count_of(lines, "\"line\": \"test\""), 75);
+    assert_int_equal(count_of(lines, "\"line\": \"run\""), 12);
 }
 
 /* ---------------------------------------------------------------- what is in names stays in names */
@@ -181,23 +157,28 @@ static void names_cannot_write_html(void **state)
         snprintf(s->entry[i].spec, sizeof s->entry[i].spec, "%s", evil);
         snprintf(s->entry[i].trained, sizeof s->entry[i].trained, "%d%s", i, evil);
     }
-    char *const member[] = { s->model, s->note, s->command, s->version, s->blas, s->cpu, s->kernels, s->date, s->data };
-    static const size_t room[] = { sizeof s->model, sizeof s->note, sizeof s->command, sizeof s->version, sizeof s->blas,
-                                   sizeof s->cpu, sizeof s->kernels, sizeof s->date, sizeof s->data };
-    for (int i = 0; i < COUNT(room); i++)
-        snprintf(member[i], room[i], "%s", evil);
-    snprintf(s->calibration, sizeof s->calibration, "%s", evil);
+    const struct {
+        char *text;
+        size_t room;
+    } member[] = {
+        { s->model, sizeof s->model },     { s->note, sizeof s->note }, { s->command, sizeof s->command },
+        { s->version, sizeof s->version }, { s->blas, sizeof s->blas }, { s->cpu, sizeof s->cpu },
+        { s->kernels, sizeof s->kernels }, { s->date, sizeof s->date }, { s->data, sizeof s->data },
+        { s->calibration, sizeof s->calibration },
+    };
+    for (int i = 0; i < COUNT(member); i++)
+        snprintf(member[i].text, member[i].room, "%s", evil);
     for (int i = 0; i < results.tests; i++) {
         snprintf(results.test[i].spec, sizeof results.test[i].spec, "%s", evil);
         if (i % 3 == 0)
             snprintf(results.test[i].cannot, sizeof results.test[i].cannot, "%s", evil);
     }
     write_report();
-    const char *page = read_back("report.html");
+    char *page = read_back("report.html");
     check_tags(page);
-    assert_int_equal(times(page, "<script"), 0);
-    assert_int_equal(times(page, "<img"), 0);
-    assert_int_equal(times(page, "</style>"), 1);
+    assert_int_equal(count_of(page, "<script"), 0);
+    assert_int_equal(count_of(page, "<img"), 0);
+    assert_int_equal(count_of(page, "</style>"), 1);
 }
 
 /* ---------------------------------------------------------------- less than a whole race */
@@ -210,11 +191,9 @@ static void a_mean_of_fewer_seeds_is_marked(void **state)
         if (results.test[i].entry != 0 || results.test[i].seed != 3)
             results.test[kept++] = results.test[i];
     results.tests = kept;
-    write_report();
-    const char *page = read_back("report.html");
-    check_tags(page);
-    assert_int_equal(times(page, "<span title=\"2 of 3 seeds\">*</span>"), 5 + 1); /* and the last quarter */
-    assert_non_null(strstr(page, "* a mean of fewer seeds"));
+    const char *page = page_now();
+    assert_int_equal(count_of(page, "* ± "), 5 + 1); /* and the last quarter */
+    assert_non_null(strstr(page, "* alibi: mean of 2 of 3 seeds"));
 }
 
 static void one_line_of_a_log_stands_at_its_step(void **state)
@@ -230,49 +209,43 @@ static void one_line_of_a_log_stands_at_its_step(void **state)
 static void published_curves_stand_beside_plain_ones(void **state)
 {
     (void)state;
-    write_report();
-    assert_non_null(strstr(strstr(read_back("report.html"), "Here: per byte"), ">rope</text>"));
+    assert_non_null(strstr(strstr(page_now(), "Here: per byte"), ">rope</text>"));
     snprintf(results.setup.entry[1].spec, sizeof results.setup.entry[1].spec, "rope:scaling=yarn");
-    write_report();
-    assert_null(strstr(strstr(read_back("report.html"), "Here: per byte"), ">rope</text>"));
+    assert_null(strstr(strstr(page_now(), "Here: per byte"), ">rope</text>"));
 }
 
 static void a_race_that_has_just_begun_has_a_page(void **state)
 {
     (void)state;
+    static const char *const unsaid[] = { "best at", ">best<", "of 0", ">rank<" };
     int tests = results.tests, runs = results.runs;
     results.tests = results.runs = 0;
-    write_report();
-    check_tags(read_back("report.html"));
-    assert_non_null(strstr(text, "Nothing has been measured yet."));
-    assert_null(strstr(text, "best at"));
-    assert_null(strstr(text, "<td>best<"));
-    assert_null(strstr(text, "of 0"));
-    assert_null(strstr(text, "<td class=\"faint\">1</td>"));
+    assert_non_null(strstr(page_now(), "Nothing has been measured yet."));
+    for (int i = 0; i < COUNT(unsaid); i++)
+        if (strstr(text, unsaid[i]))
+            fail_msg("the page says: %s", unsaid[i]);
     assert_null(read_back("extrapolation.svg"));
+    assert_null(read_back("results.csv"));
     results.tests = 1;
-    write_report();
-    check_tags(read_back("report.html"));
+    page_now();
     results.tests = tests, results.runs = runs;
 }
 
 static void an_eval_shows_perplexity(void **state)
 {
     (void)state;
+    static const char *const said[] = { "stories260K.bin past its trained length of 256", "Perplexity against length",
+                                        "posenc extend recommends yarn.", "Last quarter of the window" };
     lab_setup *s = &results.setup;
     int runs = results.runs;
     results.runs = 0;
     snprintf(s->kind, sizeof s->kind, "eval");
     snprintf(s->model, sizeof s->model, "stories260K.bin");
     snprintf(s->note, sizeof s->note, "posenc extend recommends yarn.");
-    write_report();
-    const char *page = read_back("report.html");
-    check_tags(page);
-    assert_non_null(strstr(page, "stories260K.bin past its trained length of 256"));
-    assert_non_null(strstr(page, "Perplexity against length"));
-    assert_non_null(strstr(page, "posenc extend recommends yarn."));
+    const char *page = page_now();
+    expect_all(page, said, COUNT(said));
     assert_null(strstr(page, "tokens/s"));
-    assert_null(strstr(page, "seed</span>"));
+    assert_null(strstr(page, "one seed"));
     results.runs = runs;
 }
 
@@ -287,8 +260,9 @@ static void an_unwritable_folder_is_said(void **state)
 static int begin(void **state)
 {
     (void)state;
+    pe_error err;
     case_new(&made);
-    read_all();
+    assert_ok(lab_read_results(&results, &(const char *){ made.folder }, 1, &err));
     return 0;
 }
 

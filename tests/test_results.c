@@ -5,13 +5,49 @@
 #include "lab_case.h"
 #include "heap.h"
 
-static void read_text(const char *folder, const char *name, char *out, size_t cap)
+/* A race on disk, or an empty folder and what would be its setup; what was read of it last. */
+static lab_case c;
+static lab_results r;
+static pe_error err;
+static char text[1 << 20];
+
+static pe_status read_results(void)
+{
+    lab_results_free(&r);
+    return lab_read_results(&r, &(const char *){ c.folder }, 1, &err);
+}
+
+static pe_status read_setup(void)
+{
+    static lab_setup s;
+    return lab_read_setup(&s, c.folder, &err);
+}
+
+static FILE *open_file(const char *name, const char *how)
 {
     char path[1300];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "r");
+    snprintf(path, sizeof path, "%s/%s", c.folder, name);
+    FILE *f = fopen(path, how);
     assert_non_null(f);
-    out[fread(out, 1, cap - 1, f)] = 0;
+    return f;
+}
+
+/* Into text; returns how many lines. */
+static int read_text(const char *name)
+{
+    FILE *f = open_file(name, "r");
+    int lines = 0;
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    for (const char *s = text; (s = strchr(s, '\n')); s++)
+        lines++;
+    return lines;
+}
+
+static void write_all(void)
+{
+    FILE *f = open_file("all.jsonl", "w");
+    lab_write_all(f, &r);
     fclose(f);
 }
 
@@ -22,29 +58,20 @@ static void same_real(double a, double b)
 
 static void same_test(const lab_test_line *a, const lab_test_line *b)
 {
-    assert_int_equal(a->entry, b->entry);
-    assert_true(a->seed == b->seed);
-    assert_int_equal(a->length, b->length);
-    assert_int_equal(a->windows, b->windows);
+    const int64_t number[][2] = { { a->entry, b->entry },         { (int64_t)a->seed, (int64_t)b->seed },
+                                  { a->length, b->length },       { a->windows, b->windows },
+                                  { a->asked_all, b->asked_all }, { a->right_all, b->right_all } };
+    for (int i = 0; i < COUNT(number); i++)
+        assert_int_equal(number[i][0], number[i][1]);
     same_real(a->bits, b->bits);
     same_real(a->last_quarter, b->last_quarter);
+    same_real(a->seconds, b->seconds);
     for (int i = 0; i < LAB_BINS; i++)
         same_real(a->by_position[i], b->by_position[i]);
     assert_memory_equal(a->asked, b->asked, sizeof a->asked);
     assert_memory_equal(a->right, b->right, sizeof a->right);
-    assert_int_equal(a->asked_all, b->asked_all);
-    assert_int_equal(a->right_all, b->right_all);
-    same_real(a->seconds, b->seconds);
     assert_string_equal(a->spec, b->spec);
     assert_string_equal(a->cannot, b->cannot);
-}
-
-static const lab_test_line *find_test(const lab_results *r, int entry, uint64_t seed, int64_t length)
-{
-    for (int i = 0; i < r->tests; i++)
-        if (r->test[i].entry == entry && r->test[i].seed == seed && r->test[i].length == length)
-            return &r->test[i];
-    return NULL;
 }
 
 /* ---------------------------------------------------------------- round trips */
@@ -52,75 +79,48 @@ static const lab_test_line *find_test(const lab_results *r, int entry, uint64_t 
 static void what_is_written_is_read_back(void **state)
 {
     (void)state;
-    static lab_case c;
-    static lab_results r;
-    pe_error err;
-    case_new(&c);
-    assert_ok(lab_read_results(&r, &(const char *){ c.folder }, 1, &err));
+    assert_ok(read_results());
     assert_memory_equal(&r.setup, &c.setup, sizeof r.setup);
     assert_int_equal(r.runs, 4 * 3);
     assert_int_equal(r.tests, 5 * 5 * 3);
     for (int i = 0; i < r.runs; i++) {
         const lab_run *run = &r.run[i];
+        lab_train_line l = case_train(run->entry, 7);
         assert_int_equal(run->trains, 40);
+        assert_memory_equal(&run->train[7], &l, sizeof l);
         assert_true(run->ended && run->end.finished);
         assert_int_equal(run->end.params, 790000 + run->entry);
         assert_int_equal(run->end.position_params, run->entry == 3 ? 32768 : 0);
         same_real(run->end.seconds, 100 + run->entry);
-        lab_train_line l = case_train(run->entry, 7);
-        assert_memory_equal(&run->train[7], &l, sizeof l);
     }
     for (int e = 0; e < 5; e++)
         for (int n = 0; n < 5; n++) {
             lab_test_line l = case_test(&c.setup, e, 2, n);
-            const lab_test_line *there = find_test(&r, e, 2, l.length);
+            const lab_test_line *there = lab_find_test(&r, e, 2, l.length);
             assert_non_null(there);
             same_test(there, &l);
         }
-    lab_results_free(&r);
-    case_free(&c);
 }
 
 static void each_line_is_one_line(void **state)
 {
     (void)state;
-    static lab_case c;
-    static lab_results r;
-    static char text[1 << 16];
-    pe_error err;
-    case_new(&c);
-    read_text(c.folder, "rope-1/log.jsonl", text, sizeof text);
-    int lines = 0;
-    for (char *s = strtok(text, "\n"); s; s = strtok(NULL, "\n"), lines++)
+    assert_int_equal(read_text("rope-1/log.jsonl"), 40 + 1 + 2 * 5);
+    for (char *s = strtok(text, "\n"); s; s = strtok(NULL, "\n"))
         assert_true(s[0] == '{' && s[strlen(s) - 1] == '}');
-    assert_int_equal(lines, 40 + 1 + 2 * 5);
-    assert_ok(lab_read_results(&r, &(const char *){ c.folder }, 1, &err));
-    FILE *f = case_open(c.folder, "all.jsonl");
-    lab_write_all(f, &r);
-    fclose(f);
-    static char all[1 << 20];
-    read_text(c.folder, "all.jsonl", all, sizeof all);
-    lines = 0;
-    for (char *s = all; (s = strchr(s, '\n')); s++)
-        lines++;
-    assert_int_equal(lines, 1 + 12 * 41 + 75);
-    lab_results_free(&r);
-    case_free(&c);
+    assert_ok(read_results());
+    write_all();
+    assert_int_equal(read_text("all.jsonl"), 1 + 12 * 41 + 75);
 }
 
 static void a_failure_is_read_back(void **state)
 {
     (void)state;
-    static lab_case c;
-    static lab_results r;
-    static char all[1 << 20];
     lab_failure_line f = { .step = 12, .why = "rope, seed 1, step 12: why" };
-    pe_error err;
-    case_new(&c);
-    FILE *log = case_open(c.folder, "rope-1/log.jsonl");
+    FILE *log = open_file("rope-1/log.jsonl", "w");
     lab_write_failure(log, &f);
     fclose(log);
-    assert_ok(lab_read_results(&r, &(const char *){ c.folder }, 1, &err));
+    assert_ok(read_results());
     int failed = 0;
     for (int i = 0; i < r.runs; i++)
         if (r.run[i].failure.step) {
@@ -129,63 +129,48 @@ static void a_failure_is_read_back(void **state)
             failed++;
         }
     assert_int_equal(failed, 1);
-    FILE *to = case_open(c.folder, "all.jsonl");
-    lab_write_all(to, &r);
-    fclose(to);
-    read_text(c.folder, "all.jsonl", all, sizeof all);
-    assert_non_null(strstr(all, "\"line\": \"failure\", \"entry\": \"rope\", \"seed\": 1, \"step\": 12"));
-    lab_results_free(&r);
-    case_free(&c);
+    write_all();
+    read_text("all.jsonl");
+    assert_non_null(strstr(text, "\"line\": \"failure\", \"entry\": \"rope\", \"seed\": 1, \"step\": 12"));
 }
 
 /* ---------------------------------------------------------------- logs that are cut or hostile */
 
-static void append(const lab_case *c, const char *name, const char *text)
+/* A log's path and its size. */
+static off_t find_log(char path[200])
 {
-    char path[200];
-    snprintf(path, sizeof path, "%s/%s", c->folder, name);
-    FILE *f = fopen(path, "a");
-    assert_non_null(f);
-    fputs(text, f);
+    struct stat there;
+    snprintf(path, 200, "%s/rope-1/log.jsonl", c.folder);
+    assert_int_equal(stat(path, &there), 0);
+    return there.st_size;
+}
+
+static void append(const char *line)
+{
+    FILE *f = open_file("rope-1/log.jsonl", "a");
+    fputs(line, f);
     fclose(f);
 }
 
 static void a_log_may_end_at_any_byte(void **state)
 {
     (void)state;
-    static lab_case c;
-    static lab_results r;
     char path[200];
-    pe_error err;
-    int before = 0;
-    case_new(&c);
-    snprintf(path, sizeof path, "%s/rope-1/log.jsonl", c.folder);
-    struct stat there;
-    assert_int_equal(stat(path, &there), 0);
-    for (off_t size = there.st_size - 1; size > 0; size -= 997) {
+    int before = 74;
+    for (off_t size = find_log(path) - 1; size > 0; size -= 997) {
         assert_int_equal(truncate(path, size), 0);
-        assert_ok(lab_read_results(&r, &(const char *){ c.folder }, 1, &err));
-        assert_true(!before || r.tests <= before);
+        assert_ok(read_results());
+        assert_true(r.tests <= before);
         before = r.tests;
-        assert_true(r.tests < 75);
-        lab_results_free(&r);
     }
-    case_free(&c);
 }
 
 static void a_run_that_has_not_begun_is_no_error(void **state)
 {
     (void)state;
-    static lab_case c = { .folder = "/tmp/posenc-lab-XXXXXX" };
-    static lab_results r;
-    pe_error err;
-    assert_non_null(mkdtemp(c.folder));
-    case_setup(&c.setup);
     case_race_json(&c);
-    assert_ok(lab_read_results(&r, &(const char *){ c.folder }, 1, &err));
+    assert_ok(read_results());
     assert_int_equal(r.tests, 0);
-    lab_results_free(&r);
-    case_free(&c);
 }
 
 static void hostile_lines_are_refused_by_name(void **state)
@@ -205,114 +190,62 @@ static void hostile_lines_are_refused_by_name(void **state)
         { "{\"line\": \"test\"}\n", "entry" },
         { "{\"line\": \"test\", \"entry\": \"nobody\"}\n", "seed" },
         { "{\"line\": \"run\", \"params\": 1}\n", "position_params" },
-        { "\x00\n", "log.jsonl:52" },
+        { "\x01\n", "log.jsonl:52" },
         { "{\"line\": \"train\", \"line\": \"train\"}\n", "line" },
     };
-    static lab_case c;
-    static lab_results r;
     char path[200];
-    pe_error err;
-    case_new(&c);
-    snprintf(path, sizeof path, "%s/rope-1/log.jsonl", c.folder);
-    struct stat there;
-    assert_int_equal(stat(path, &there), 0);
+    off_t size = find_log(path);
     for (int i = 0; i < COUNT(bad); i++) {
-        append(&c, "rope-1/log.jsonl", bad[i].line[0] ? bad[i].line : "\x01\n");
-        assert_true(lab_read_results(&r, &(const char *){ c.folder }, 1, &err));
+        append(bad[i].line);
+        assert_true(read_results());
         if (!strstr(err.text, bad[i].word))
             fail_msg("%s: %s", bad[i].line, err.text);
         assert_null(r.run);
-        assert_int_equal(truncate(path, there.st_size), 0);
+        assert_int_equal(truncate(path, size), 0);
     }
-    append(&c, "rope-1/log.jsonl", "{\"line\": \"note\", \"text\": \"resumed\"}\n");
-    assert_ok(lab_read_results(&r, &(const char *){ c.folder }, 1, &err));
-    lab_results_free(&r);
-    case_free(&c);
+    append("{\"line\": \"note\", \"text\": \"resumed\"}\n");
+    assert_ok(read_results());
 }
 
-/* Appends one test line, changed by f, and returns what reading comes to. */
-static pe_status read_changed(const lab_case *c, void (*f)(lab_test_line *), pe_error *err)
-{
-    static lab_results r;
-    static lab_setup s;
-    lab_test_line l = case_test(&c->setup, 1, 1, 0);
-    f(&l);
-    s = c->setup;
-    FILE *log = case_open(c->folder, "log.jsonl");
-    lab_write_test(log, &s, &l);
-    fclose(log);
-    pe_status status = lab_read_results(&r, &(const char *){ c->folder }, 1, err);
-    lab_results_free(&r);
-    return status;
-}
-
-static void unknown_seed(lab_test_line *l)
-{
-    l->seed = 77;
-}
-
-static void too_many_right(lab_test_line *l)
-{
-    l->right[3] = l->asked[3] + 1;
-}
-
-static void more_right_than_all(lab_test_line *l)
-{
-    l->right_all = l->asked_all + 1;
-}
-
-static void unknown_length(lab_test_line *l)
-{
-    l->length = 257;
-}
-
-static void length_zero(lab_test_line *l)
-{
-    l->length = 0;
-}
-
-static void nothing(lab_test_line *l)
-{
-    (void)l;
-}
-
+/* One more test line, in which these differ from what a race writes. */
 static void tests_that_cannot_be_are_refused(void **state)
 {
     (void)state;
-    static lab_case c;
-    pe_error err;
-    case_new(&c);
-    assert_int_equal(read_changed(&c, unknown_seed, &err), PE_ERR_FORMAT);
-    assert_non_null(strstr(err.text, "77"));
-    assert_int_equal(read_changed(&c, unknown_length, &err), PE_ERR_FORMAT);
-    assert_non_null(strstr(err.text, "257"));
-    assert_int_equal(read_changed(&c, too_many_right, &err), PE_ERR_FORMAT);
-    assert_int_equal(read_changed(&c, more_right_than_all, &err), PE_ERR_FORMAT);
-    assert_int_equal(read_changed(&c, length_zero, &err), PE_ERR_RANGE);
-    assert_ok(read_changed(&c, nothing, &err));
-    case_free(&c);
+    static const struct {
+        int64_t seed, length; /* -1: as it is */
+        int64_t right_more, all_more;
+        pe_status status;
+        const char *word;
+    } cases[] = {
+        { 77, -1, 0, 0, PE_ERR_FORMAT, "77" }, { -1, 257, 0, 0, PE_ERR_FORMAT, "257" },
+        { -1, -1, 1, 0, PE_ERR_FORMAT, "" },   { -1, -1, 0, 1, PE_ERR_FORMAT, "" },
+        { -1, 0, 0, 0, PE_ERR_RANGE, "" },     { -1, -1, 0, 0, PE_OK, "" },
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        lab_test_line l = case_test(&c.setup, 1, 1, 0);
+        l.seed = cases[i].seed < 0 ? l.seed : (uint64_t)cases[i].seed;
+        l.length = cases[i].length < 0 ? l.length : cases[i].length;
+        l.right[3] = cases[i].right_more ? l.asked[3] + 1 : l.right[3];
+        l.right_all = cases[i].all_more ? l.asked_all + 1 : l.right_all;
+        FILE *log = open_file("log.jsonl", "w");
+        lab_write_test(log, &c.setup, &l);
+        fclose(log);
+        assert_int_equal(read_results(), cases[i].status);
+        assert_true(cases[i].status == PE_OK || strstr(err.text, cases[i].word));
+    }
 }
 
 static void a_test_made_again_counts_once(void **state)
 {
     (void)state;
-    static lab_case c;
-    static lab_results r;
-    pe_error err;
-    case_new(&c);
-    FILE *f = case_open(c.folder, "rope-1/again");
     lab_test_line l = case_test(&c.setup, 1, 1, 0);
     l.bits = 1.25;
+    FILE *f = open_file("rope-1/log.jsonl", "a");
     lab_write_test(f, &c.setup, &l);
     fclose(f);
-    static char text[8192];
-    read_text(c.folder, "rope-1/again", text, sizeof text);
-    append(&c, "rope-1/log.jsonl", text);
-    assert_ok(lab_read_results(&r, &(const char *){ c.folder }, 1, &err));
+    assert_ok(read_results());
     assert_int_equal(r.tests, 75);
-    assert_true(find_test(&r, 1, 1, 256)->bits == 1.25);
-    lab_results_free(&r);
-    case_free(&c);
+    assert_true(lab_find_test(&r, 1, 1, 256)->bits == 1.25);
 }
 
 /* ---------------------------------------------------------------- race.json */
@@ -321,44 +254,32 @@ static void a_slug_cannot_leave_the_folder(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", ".", "..", "../x", "a/b", ".hidden", "a b", "a\\b" };
-    static lab_case c = { .folder = "/tmp/posenc-lab-XXXXXX" };
-    static lab_setup s;
-    pe_error err;
-    assert_non_null(mkdtemp(c.folder));
     for (int i = 0; i < COUNT(bad); i++) {
-        case_setup(&c.setup);
         snprintf(c.setup.entry[1].slug, sizeof c.setup.entry[1].slug, "%s", bad[i]);
         case_race_json(&c);
-        assert_int_equal(lab_read_setup(&s, c.folder, &err), PE_ERR_FORMAT);
+        assert_int_equal(read_setup(), PE_ERR_FORMAT);
         assert_non_null(strstr(err.text, "slug"));
     }
-    case_free(&c);
 }
 
 static void race_json_is_checked(void **state)
 {
     (void)state;
     static const char *const bad[] = { "", "{}", "[]", "{\"kind\": 3}", "{\"kind\": \"race\"}" };
-    static lab_case c = { .folder = "/tmp/posenc-lab-XXXXXX" };
-    static lab_setup s;
-    pe_error err;
-    assert_non_null(mkdtemp(c.folder));
-    assert_int_equal(lab_read_setup(&s, c.folder, &err), PE_ERR_IO);
+    assert_int_equal(read_setup(), PE_ERR_IO);
     for (int i = 0; i < COUNT(bad); i++) {
-        FILE *f = case_open(c.folder, "race.json");
+        FILE *f = open_file("race.json", "w");
         fputs(bad[i], f);
         fclose(f);
-        assert_int_equal(lab_read_setup(&s, c.folder, &err), PE_ERR_FORMAT);
+        assert_int_equal(read_setup(), PE_ERR_FORMAT);
     }
-    case_setup(&c.setup);
     case_entry(&c.setup, "rope", "rope", "again");
     case_race_json(&c);
-    assert_int_equal(lab_read_setup(&s, c.folder, &err), PE_ERR_FORMAT);
+    assert_int_equal(read_setup(), PE_ERR_FORMAT);
     snprintf(c.setup.entry[5].name, sizeof c.setup.entry[5].name, "other");
     snprintf(c.setup.kind, sizeof c.setup.kind, "walk");
     case_race_json(&c);
-    assert_int_equal(lab_read_setup(&s, c.folder, &err), PE_ERR_FORMAT);
-    case_free(&c);
+    assert_int_equal(read_setup(), PE_ERR_FORMAT);
 }
 
 /* ---------------------------------------------------------------- several folders */
@@ -366,11 +287,8 @@ static void race_json_is_checked(void **state)
 static void folders_are_united_where_they_agree(void **state)
 {
     (void)state;
-    static lab_case a, b;
-    static lab_results r;
-    pe_error err;
-    case_new(&a);
-    snprintf(b.folder, sizeof b.folder, "/tmp/posenc-lab-XXXXXX");
+    static lab_case b = { .folder = "/tmp/posenc-lab-XXXXXX" };
+    const char *both[] = { c.folder, b.folder };
     assert_non_null(mkdtemp(b.folder));
     case_setup(&b.setup);
     b.setup.entries = 1, b.setup.seeds = 1, b.setup.tests = 1;
@@ -379,14 +297,13 @@ static void folders_are_united_where_they_agree(void **state)
     case_entry(&b.setup, "kerple", "kerple", "kerple");
     case_race_json(&b);
     case_run(&b, 0, 9);
-    const char *both[] = { a.folder, b.folder };
     assert_ok(lab_read_results(&r, both, 2, &err));
     assert_int_equal(r.setup.entries, 6);
     assert_int_equal(r.setup.seeds, 4);
     assert_int_equal(r.setup.tests, 6);
     assert_int_equal(r.setup.test[1], 384);
     assert_int_equal(r.tests, 76);
-    assert_non_null(find_test(&r, 0, 9, 384));
+    assert_non_null(lab_find_test(&r, 0, 9, 384));
     assert_int_equal(r.runs, 12 + 2); /* kerple's has not begun */
     assert_non_null(strchr(r.setup.command, '\n'));
     lab_results_free(&r);
@@ -398,7 +315,6 @@ static void folders_are_united_where_they_agree(void **state)
     snprintf(b.setup.entry[0].spec, sizeof b.setup.entry[0].spec, "alibi:slopes=other");
     case_race_json(&b);
     assert_int_equal(lab_read_results(&r, both, 2, &err), PE_ERR_FORMAT);
-    case_free(&a);
     case_free(&b);
 }
 
@@ -406,49 +322,35 @@ static void folders_are_united_where_they_agree(void **state)
 static void an_entry_with_a_foreign_member_has_its_runs(void **state)
 {
     (void)state;
-    static lab_case c;
-    static lab_results r;
-    static char text[20000];
-    pe_error err;
-    case_new(&c);
-    read_text(c.folder, "race.json", text, sizeof text);
+    const char *both[] = { c.folder, c.folder };
+    read_text("race.json");
     const char *slug = strstr(text, "\"slug\": \"alibi\"");
     assert_non_null(slug);
-    FILE *f = case_open(c.folder, "race.json");
+    FILE *f = open_file("race.json", "w");
     fprintf(f, "%.*s\"cannot\": \"x\", %s", (int)(slug - text), text, slug);
     fclose(f);
-    const char *both[] = { c.folder, c.folder };
     assert_ok(lab_read_results(&r, both, 2, &err));
     assert_int_equal(r.runs, 12);
     for (int i = 0; i < r.runs; i++)
         assert_in_range(r.run[i].entry, 0, r.setup.entries - 1);
-    lab_results_free(&r);
-    case_free(&c);
 }
 
 static void an_eval_has_one_log(void **state)
 {
     (void)state;
-    static lab_case c = { .folder = "/tmp/posenc-lab-XXXXXX" };
-    static lab_results r;
-    pe_error err;
-    assert_non_null(mkdtemp(c.folder));
-    case_setup(&c.setup);
     snprintf(c.setup.kind, sizeof c.setup.kind, "eval");
     c.setup.seeds = 1, c.setup.seed[0] = 0;
     case_race_json(&c);
-    FILE *f = case_open(c.folder, "log.jsonl");
+    FILE *f = open_file("log.jsonl", "w");
     for (int e = 0; e < 5; e++) {
         lab_test_line l = case_test(&c.setup, e, 0, 1);
         lab_write_test(f, &c.setup, &l);
     }
     fclose(f);
-    assert_ok(lab_read_results(&r, &(const char *){ c.folder }, 1, &err));
+    assert_ok(read_results());
     assert_true(lab_is_eval(&r.setup));
     assert_int_equal(r.runs, 0);
     assert_int_equal(r.tests, 5);
-    lab_results_free(&r);
-    case_free(&c);
 }
 
 /* ---------------------------------------------------------------- memory that runs out */
@@ -456,12 +358,7 @@ static void an_eval_has_one_log(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    static lab_case c = { .folder = "/tmp/posenc-lab-XXXXXX" };
-    static lab_results r;
-    pe_error err;
     pe_status s = PE_ERR_NOMEM;
-    assert_non_null(mkdtemp(c.folder));
-    case_setup(&c.setup);
     c.setup.entries = 1, c.setup.seeds = 1, c.setup.tests = 2;
     case_race_json(&c);
     case_run(&c, 0, 1);
@@ -469,36 +366,53 @@ static void every_allocation_may_fail(void **state)
     int failed = 0;
     for (long n = 1; s; n++) {
         heap.fail = n;
-        s = lab_read_results(&r, &(const char *){ c.folder }, 1, &err);
+        s = read_results();
         heap.fail = 0;
         assert_true(s == PE_OK || s == PE_ERR_NOMEM);
         failed += s != PE_OK;
-        if (!s)
-            lab_results_free(&r);
-        assert_null(r.run);
+        assert_true(s == PE_OK || !r.run);
+        lab_results_free(&r);
         assert_true(heap.live == before);
     }
     assert_true(failed > 40);
-    case_free(&c);
 }
+
+static int begin(void **state)
+{
+    (void)state;
+    case_new(&c);
+    return 0;
+}
+
+static int begin_empty(void **state)
+{
+    (void)state;
+    snprintf(c.folder, sizeof c.folder, "/tmp/posenc-lab-XXXXXX");
+    case_setup(&c.setup);
+    return mkdtemp(c.folder) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    lab_results_free(&r);
+    case_free(&c);
+    return 0;
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define EMPTY(f) cmocka_unit_test_setup_teardown(f, begin_empty, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read_back),
-        cmocka_unit_test(each_line_is_one_line),
-        cmocka_unit_test(a_failure_is_read_back),
-        cmocka_unit_test(a_log_may_end_at_any_byte),
-        cmocka_unit_test(a_run_that_has_not_begun_is_no_error),
-        cmocka_unit_test(hostile_lines_are_refused_by_name),
-        cmocka_unit_test(tests_that_cannot_be_are_refused),
-        cmocka_unit_test(a_test_made_again_counts_once),
-        cmocka_unit_test(a_slug_cannot_leave_the_folder),
-        cmocka_unit_test(race_json_is_checked),
-        cmocka_unit_test(folders_are_united_where_they_agree),
-        cmocka_unit_test(an_entry_with_a_foreign_member_has_its_runs),
-        cmocka_unit_test(an_eval_has_one_log),
-        cmocka_unit_test(every_allocation_may_fail),
+        CASE(what_is_written_is_read_back),         CASE(each_line_is_one_line),
+        CASE(a_failure_is_read_back),               CASE(a_log_may_end_at_any_byte),
+        EMPTY(a_run_that_has_not_begun_is_no_error), CASE(hostile_lines_are_refused_by_name),
+        CASE(tests_that_cannot_be_are_refused),     CASE(a_test_made_again_counts_once),
+        EMPTY(a_slug_cannot_leave_the_folder),      EMPTY(race_json_is_checked),
+        CASE(folders_are_united_where_they_agree),  CASE(an_entry_with_a_foreign_member_has_its_runs),
+        EMPTY(an_eval_has_one_log),                 EMPTY(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,9 @@
  * What a race says is what its numbers say: probabilities against mpmath's, ranks and sentences against numbers made up. */
 #include "lab_case.h"
 
+#include "io/columns.h"
+#include "lab/report.h"
+
 /* mpmath, 30 digits: betainc(v/2, 1/2, 0, v/(v + t^2), regularized). */
 static void probabilities_of_t_are_known_ones(void **state)
 {
@@ -290,12 +293,20 @@ static void means_of_fewer_seeds_are_marked(void **state)
 
 /* ---------------------------------------------------------------- the table */
 
-static const char *table(int columns)
+/* The ranking in so many columns; 0: the whole report. */
+static const char *printed(int columns)
 {
     static char text[20000];
+    pe_error err;
     FILE *f = fmemopen(text, sizeof text, "w");
-    assert_non_null(f);
-    lab_print_table(f, &race, columns);
+    result *tree = result_new();
+    assert_true(f && tree);
+    lab_add_report(tree, &race);
+    if (columns)
+        lab_print_table(f, &race, columns);
+    else
+        assert_ok(result_write(f, tree, RESULT_AS_TEXT, &(result_page){ 0 }, &err));
+    result_free(tree);
     fclose(f);
     return text;
 }
@@ -312,12 +323,12 @@ static void the_table_fits_its_columns(void **state)
             measure(e, (int64_t)256 << n, 1, 2.5 + e);
     cannot(enter("learned"), 512, "learned: position 511 is past its 256 rows; a longer sentence follows to see it wrap");
     for (int columns = 40; columns <= 160; columns += 17) {
-        const char *text = table(columns);
+        const char *text = printed(columns);
         assert_null(strpbrk(text, "\x1b\xff"));
         assert_non_null(strstr(text, "cannot"));
         assert_non_null(strstr(text, "524288"));
         for (const char *s = text; *s; s = strchr(s, '\n') + 1)
-            assert_true((int)strcspn(s, "\n") <= columns);
+            assert_true(columns_of_bytes(s, (int)strcspn(s, "\n")) <= columns);
     }
 }
 
@@ -331,14 +342,15 @@ static void the_table_says_what_it_lacks(void **state)
     lab_run run[2] = { { .entry = 0, .seed = 1, .ended = true, .end.tokens_per_second = 100 },
                        { .entry = 0, .seed = 2, .ended = true, .end.tokens_per_second = 300 } };
     race.run = run, race.runs = 2;
-    const char *text = table(80);
-    assert_non_null(strstr(text, "   bits per byte "));
+    const char *text = printed(80), *last = strstr(text, "\nc ");
+    assert_non_null(strstr(text, "Bits per byte at each length"));
     assert_non_null(strstr(text, "1.00*"));
-    assert_non_null(strstr(text, "\n* b: 1 of 2 seeds\n"));
-    assert_non_null(strstr(text, "     200\n"));
-    assert_non_null(strstr(text, "\n - c "));
+    assert_non_null(strstr(text, "* b: mean of 1 of 2 seeds\n"));
+    assert_non_null(last); /* without a rank */
+    assert_true(strcspn(last + 1, "123") > strcspn(last + 1, "\n"));
     snprintf(race.setup.data, sizeof race.setup.data, "copy");
-    assert_non_null(strstr(table(40), "   bits per answer byte "));
+    assert_non_null(strstr(printed(40), "Bits per answer byte"));
+    assert_non_null(strstr(printed(0), "  200  ")); /* tokens a second, the mean of the runs */
 }
 
 int main(void)

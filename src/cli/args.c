@@ -280,3 +280,36 @@ void cli_command(char *out, size_t cap, const cli_args *a)
     if (used >= cap)
         io_end_with_dots(out, cap);
 }
+
+static bool has_length(const int64_t *list, int count, int64_t length)
+{
+    for (int n = 0; n < count; n++)
+        if (list[n] == length)
+            return true;
+    return false;
+}
+
+cli_exit cli_read_lengths(int64_t *out, int *count, int most, int64_t least, int64_t trained, const cli_args *a,
+                          const char *option)
+{
+    const char *list = cli_text(a, option);
+    char item[40];
+    int64_t length = 0;
+    *count = 0;
+    while (cli_next_item(item, sizeof item, &list)) {
+        if (!trained && strchr(item, 'x'))
+            return cli_fail(a, CLI_USAGE, "--%s has %s, and the model does not say its length; give --trained N",
+                            option, item);
+        if (!cli_read_length(item, trained, &length) || length < least || length > 1 << 20)
+            return cli_fail(a, CLI_USAGE,
+                            "--%s has %s; needs %" PRId64
+                            " to 1M tokens, such as 512,2k, or 1x,4x of the trained length",
+                            option, item, least);
+        if (has_length(out, *count, length))
+            continue;
+        if (*count == most)
+            return cli_fail(a, CLI_USAGE, "--%s has more than %d lengths", option, most);
+        out[(*count)++] = length;
+    }
+    return CLI_OK;
+}

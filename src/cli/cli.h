@@ -27,6 +27,11 @@ typedef enum cli_exit {
     CLI_EXIT_COUNT
 } cli_exit;
 
+/* Of cli_main.c. Writes what is in the tree, and empties it: for a verb that has a result although it fails, or that
+ * goes on after it. The tree may refer to what the verb frees afterwards. */
+typedef struct cli_args cli_args;
+cli_exit cli_write_now(const cli_args *a, result *out);
+
 /* The tool: argv[0] is not looked at. Returns the exit code; may be called again (cli_main.c). */
 int cli_main(int argc, char **argv);
 
@@ -57,8 +62,6 @@ typedef struct cli_example {
     const char *command, *what; /* every command is run by tests/test_cli.sh */
 } cli_example;
 
-typedef struct cli_args cli_args;
-
 typedef struct cli_verb {
     const char *name;
     const char *summary;  /* one line */
@@ -70,7 +73,8 @@ typedef struct cli_verb {
     int option_count;
     const cli_example *examples;
     int example_count;
-    /* Fills out. What is in it is written where the code is CLI_OK, CLI_NO or CLI_STOPPED. */
+    /* Fills out. What is in it is written where the code is CLI_OK, CLI_NO or CLI_STOPPED; cli_write_now writes it at
+     * once. */
     cli_exit (*run)(const cli_args *a, result *out);
 } cli_verb;
 
@@ -130,6 +134,9 @@ int cli_choice(const cli_args *a, const char *name);       /* index; -1: no valu
  * there are then, or would be: cap and more where it is cut. */
 size_t cli_put_word(char *out, size_t cap, size_t used, const char *word);
 void cli_command(char *out, size_t cap, const cli_args *a); /* the whole command line */
+/* The option's list, such as 512,4k or 1x,2x of the trained length, each length once; trained 0: not known. */
+cli_exit cli_read_lengths(int64_t *out, int *count, int most, int64_t least, int64_t trained, const cli_args *a,
+                          const char *option);
 
 /* ---------------------------------------------------------------- messages and results (cli_main.c) */
 
@@ -141,8 +148,6 @@ PRINTF(3, 4) cli_exit cli_fail(const cli_args *a, cli_exit code, const char *for
 cli_exit cli_fail_from(const cli_args *a, cli_exit code, const char *file, const pe_error *err);
 /* The spec has none of the hooks this verb serves: says which verb fits (job.c). */
 cli_exit cli_fail_unsuited(const cli_args *a, const pe_encoding *e, const char *wanted);
-/* Writes the tree in the form that was asked for: of a verb that reports and then fails. */
-void cli_write_now(const cli_args *a, const result *out);
 
 /* ---------------------------------------------------------------- words and numbers (args.c) */
 

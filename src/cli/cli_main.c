@@ -122,31 +122,32 @@ static cli_exit write_tree(const cli_args *a, writing *w)
     return file ? write_result_file(a, w, file) : write_result_stdout(a, w);
 }
 
-void cli_write_now(const cli_args *a, const result *out)
+cli_exit cli_write_now(const cli_args *a, result *out)
 {
     writing w = { .tree = out };
-    if (!find_form(a, &w.form))
-        write_tree(a, &w);
+    cli_exit code = find_form(a, &w.form);
+    if (!code && !result_is_empty(out))
+        code = write_tree(a, &w);
+    fflush(stdout);
+    result_clear(out);
+    return code;
 }
 
 /* ---------------------------------------------------------------- running a verb */
 
 static cli_exit run_verb(const cli_args *a)
 {
-    writing w = { .form = RESULT_AS_TEXT };
-    cli_exit code = find_form(a, &w.form);
+    result_form form;
+    cli_exit code = find_form(a, &form); /* what is wrong is said before the work */
     if (code)
         return code;
     result *tree = result_new();
     if (!tree)
         return cli_fail(a, CLI_SYSTEM, "no memory for the result");
-    w.tree = tree;
     code = a->verb->run(a, tree);
     bool stands = code == CLI_OK || code == CLI_NO || code == CLI_STOPPED;
-    if (stands && !result_is_empty(tree)) {
-        cli_exit written = write_tree(a, &w);
-        code = written ? written : code;
-    }
+    cli_exit written = stands ? cli_write_now(a, tree) : CLI_OK;
+    code = written ? written : code;
     result_free(tree);
     return code;
 }

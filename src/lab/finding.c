@@ -224,18 +224,17 @@ static void say_failed(story *s)
             say(s, "%sStopped: %s.", s->used ? " " : "", s->r->run[i].failure.why);
 }
 
-/* The trained length, or the shortest that was tested; and the longest at which anyone has a number. */
-static void find_lengths(story *s)
+void lab_tested(const lab_results *r, int64_t *first, int64_t *last)
 {
-    const lab_setup *u = &s->r->setup;
-    for (int i = 0; i < u->tests; i++) {
-        if (extreme(s, u->test[i], 1) < 0)
-            continue;
-        if (u->test[i] > s->last)
-            s->last = u->test[i];
-        if (!s->first || u->test[i] == u->train_length)
-            s->first = u->test[i];
-    }
+    const lab_setup *s = &r->setup;
+    *first = *last = 0;
+    for (int i = 0; i < s->tests; i++)
+        for (int e = 0; e < s->entries; e++) {
+            if (!lab_summarise(r, e, s->test[i], lab_shown(s)).seeds)
+                continue;
+            *last = s->test[i] > *last ? s->test[i] : *last;
+            *first = !*first || s->test[i] == s->train_length ? s->test[i] : *first;
+        }
 }
 
 static void say_nothing_learned(story *s, int best)
@@ -278,7 +277,7 @@ void lab_finding(char *out, size_t cap, const lab_results *r)
 {
     story s = { .out = out, .cap = cap, .r = r };
     out[0] = 0;
-    find_lengths(&s);
+    lab_tested(r, &s.first, &s.last);
     if (s.last)
         say_numbers(&s);
     say_failed(&s);

@@ -2,116 +2,96 @@
  *
  * The files of a report. Each is made in memory and put in its place in one step. */
 #include "lab/report.h"
+
+#include "io/io.h"
 #include "lab/report_parts.h"
 #include "lab/run.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
-lab_summary report_value(const report *p, int entry, int64_t length)
-{
-    return lab_summarise(p->r, entry, length, lab_shown(&p->r->setup));
-}
-
-static bool has_value(const report *p, int64_t length)
-{
-    for (int e = 0; e < p->r->setup.entries; e++)
-        if (report_value(p, e, length).seeds)
-            return true;
-    return false;
-}
-
-void report_begin(report *out, FILE *to, const lab_results *r)
-{
-    *out = (report){ .to = to, .r = r };
-    lab_rank(out->order, r);
-    for (int i = 0; i < r->setup.tests; i++) {
-        int64_t length = r->setup.test[i];
-        if (!has_value(out, length))
-            continue;
-        out->last = length > out->last ? length : out->last;
-        if (!out->first || length == r->setup.train_length ||
-            (length < out->first && out->first != r->setup.train_length))
-            out->first = length;
-    }
-}
-
-report_runs report_runs_of(const report *p, int entry)
-{
-    report_runs out = { .finished = true };
-    const lab_setup *s = &p->r->setup;
-    for (int i = 0; i < p->r->runs; i++) {
-        const lab_run *run = &p->r->run[i];
-        if (!run->ended || strcmp(s->entry[run->entry].trained, s->entry[entry].trained))
-            continue;
-        out.finished = out.finished && run->end.finished;
-        double n = ++out.runs; /* means, one run at a time */
-        out.params += ((double)run->end.params - out.params) / n;
-        out.position_params += ((double)run->end.position_params - out.position_params) / n;
-        out.tokens += ((double)run->end.tokens - out.tokens) / n;
-        out.seconds += (run->end.seconds - out.seconds) / n;
-        out.speed += (run->end.tokens_per_second - out.speed) / n;
-        out.final_loss += (run->end.final_loss - out.final_loss) / n;
-    }
-    return out;
-}
-
-/* ---------------------------------------------------------------- files */
-
-typedef pe_status (*writer)(const report *p, pe_error *err);
-
-static pe_status all_lines(const report *p, pe_error *err)
+static pe_status write_lines(FILE *to, const void *with, pe_error *err)
 {
     (void)err;
-    lab_write_all(p->to, p->r);
+    lab_write_all(to, with);
     return PE_OK;
 }
 
-typedef struct page {
-    const lab_results *r;
-    writer write;
-} page;
-
-static pe_status make_page(FILE *to, const void *with, pe_error *err)
+static pe_status write_tree(FILE *to, result *tree, result_form form, pe_error *err)
 {
-    const page *made = with;
-    report p;
-    report_begin(&p, to, made->r);
-    return made->write(&p, err);
+    pe_status s = tree ? result_write(to, tree, form, &(result_page){ 0 }, err)
+                       : io_fail(err, PE_ERR_NOMEM, "no memory for a report");
+    result_free(tree);
+    return s;
 }
 
-static pe_status make_picture(FILE *to, const void *with, pe_error *err)
+static void add_test(result *out, const lab_setup *s, const lab_test_line *l)
+{
+    result_open(out, RESULT_RECORD, NULL, NULL);
+    result_int(out, "seed", NULL, (int64_t)l->seed);
+    result_int(out, "length", NULL, l->length);
+    result_int(out, "windows", NULL, l->windows);
+    result_text(out, "entry", NULL, s->entry[l->entry].name);
+    result_real(out, "bits", NULL, l->bits);
+    result_real(out, "last_quarter", NULL, l->last_quarter);
+    result_text(out, "unit", NULL, lab_is_eval(s) ? "bits per token" : lab_unit(s));
+    result_real(out, "recall", NULL, lab_measured(l, LAB_RECALL));
+    result_real(out, "accuracy", NULL, lab_measured(l, LAB_ACCURACY));
+    result_real(out, "seconds", NULL, l->seconds);
+    result_text(out, "spec", NULL, l->spec);
+    result_text(out, "cannot", NULL, l->cannot);
+    result_close(out);
+}
+
+static pe_status write_tests(FILE *to, const void *with, pe_error *err)
+{
+    const lab_results *r = with;
+    result *tree = result_new();
+    if (tree) {
+        result_open(tree, RESULT_TABLE, "tests", NULL);
+        for (int i = 0; i < r->tests; i++)
+            add_test(tree, &r->setup, &r->test[i]);
+        result_close(tree);
+    }
+    return write_tree(to, tree, RESULT_AS_CSV, err);
+}
+
+static pe_status write_page(FILE *to, const void *with, pe_error *err)
+{
+    result *tree = result_new();
+    if (tree)
+        lab_add_report(tree, with);
+    return write_tree(to, tree, RESULT_AS_HTML, err);
+}
+
+static pe_status write_picture(FILE *to, const void *with, pe_error *err)
 {
     return draw_svg(to, with, DRAW_ALONE, err);
 }
 
-/* Nothing to draw, no file. */
-static pe_status put_picture(const char *folder, const figure *f, const lab_results *r, pe_error *err)
+static pe_status put_picture(const char *folder, const report_figure *f, const report *p, pe_error *err)
 {
     char name[80];
     draw *d;
-    report p;
-    report_begin(&p, NULL, r);
-    pe_status s = report_draw(&d, f, &p, 760, 440, err);
+    pe_status s = report_draw(&d, f, p, 760, 440, err);
     snprintf(name, sizeof name, "%s.svg", f->id);
     if (d && !s)
-        s = io_make_file(folder, name, make_picture, d, err);
+        s = io_make_file(folder, name, write_picture, d, err);
     draw_free(d);
     return s;
 }
 
 static const struct {
     const char *name;
-    writer write;
-} file[] = { { "results.jsonl", all_lines }, { "results.csv", report_csv }, { "report.html", report_page } };
+    pe_status (*write)(FILE *to, const void *with, pe_error *err);
+} file[] = { { "results.jsonl", write_lines }, { "report.html", write_page }, { "results.csv", write_tests } };
+#define FILES ((int)(sizeof file / sizeof *file))
 
 pe_status lab_report_lacks(const char *folder, pe_error *err)
 {
     pe_status s = PE_OK;
-    for (int i = 0; i < (int)(sizeof file / sizeof *file) && !s; i++)
+    for (int i = 0; i < FILES && !s; i++)
         s = lab_folder_lacks(folder, file[i].name, err);
-    for (int i = 0; i < REPORT_FIGURES && !s; i++) {
+    for (int i = 0; i < REPORT_FILES && !s; i++) {
         char name[80];
         snprintf(name, sizeof name, "%s.svg", report_figures[i].id);
         s = lab_folder_lacks(folder, name, err);
@@ -122,9 +102,10 @@ pe_status lab_report_lacks(const char *folder, pe_error *err)
 pe_status lab_report_write(const char *folder, const lab_results *r, pe_error *err)
 {
     pe_status s = PE_OK;
-    for (int i = 0; i < REPORT_FIGURES && !s; i++)
-        s = put_picture(folder, &report_figures[i], r, err);
-    for (int i = 0; i < (int)(sizeof file / sizeof *file) && !s; i++)
-        s = io_make_file(folder, file[i].name, make_page, &(page){ r, file[i].write }, err);
+    report p = report_of(r);
+    for (int i = 0; i < REPORT_FILES && !s; i++)
+        s = put_picture(folder, &report_figures[i], &p, err);
+    for (int i = 0; i < FILES - !r->tests && !s; i++)
+        s = io_make_file(folder, file[i].name, file[i].write, r, err);
     return s;
 }

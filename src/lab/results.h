@@ -171,16 +171,9 @@ lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, l
  * shorter, those without a number last. Returns how many there are. */
 int lab_rank(int order[LAB_ENTRIES_MAX], const lab_results *r);
 bool lab_has_rank(const lab_results *r, int entry); /* it has a number at some length */
+/* Lengths with a number: the trained one, else the shortest; the longest. 0: none. */
+void lab_tested(const lab_results *r, int64_t *first, int64_t *last);
 /* One or two sentences: what this race showed. "" while there is nothing to say. */
 void lab_finding(char *out, size_t cap, const lab_results *r);
-
-/* ---------------------------------------------------------------- on a screen (table.c) */
-
-/* The ranked table in lines of at most `columns` characters (40 or more), ASCII but for names; what is not measured yet
- * is a dash. Lengths are left out of the middle where there is no room for all. */
-void lab_print_table(FILE *to, const lab_results *r, int columns);
-void lab_print_last_quarter(FILE *to, const lab_results *r, int columns); /* the same, of the last quarter */
-/* A paragraph, its lines at most `columns` characters long. */
-void lab_print_words(FILE *to, const char *text, int columns);
 
 #endif

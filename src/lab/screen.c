@@ -3,6 +3,7 @@
  * What is seen while a race runs: a frame that is drawn over and over in its place, or plain lines. */
 #include "lab/screen.h"
 
+#include "io/columns.h"
 #include "io/json_out.h"
 
 #include <stdarg.h>
@@ -97,7 +98,7 @@ static int order_size(const char *text)
     return text[n] ? n + 1 : n;
 }
 
-/* At most `columns` characters of a line: one that wraps would make two, and the frame would not be found again. */
+/* At most `columns` columns of a line: one that wraps would make two, and the frame would not be found again. */
 static void put_clipped(FILE *to, const char *line, int columns)
 {
     unsigned code;
@@ -109,7 +110,8 @@ static void put_clipped(FILE *to, const char *line, int columns)
             continue;
         }
         n = out_character(line, &code);
-        if (columns-- > 0 && n)
+        columns -= n ? columns_of_code(code) : 1;
+        if (columns >= 0 && n)
             fprintf(to, "%.*s", n, line);
         line += n ? n : 1;
     }

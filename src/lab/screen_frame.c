@@ -3,6 +3,8 @@
  * What a frame shows: how far, how fast, the table as it fills in, the losses. */
 #include "lab/screen.h"
 
+#include "lab/report.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -90,26 +92,22 @@ static void losses(FILE *to, const race *r, uint64_t seed, draw_screen place)
 {
     chart_series *s = calloc(LAB_ENTRIES_MAX, sizeof *s);
     double *room = calloc((size_t)LAB_ENTRIES_MAX * CHART_POINTS, 2 * sizeof *room);
-    draw *d = NULL;
     int count = s && room ? series(s, room, r, seed) : 0;
-    if (count && !chart_draw(&d,
-                             &(chart){ .title = "",
-                                       .x_label = "step",
-                                       .y_label = "bits per byte in training",
-                                       .series = s,
-                                       .series_count = count,
-                                       .width = 8. * place.columns,
-                                       .height = 16. * place.rows },
-                             NULL))
-        draw_terminal(to, d, &place, NULL);
-    draw_free(d);
+    if (count)
+        chart_terminal(to,
+                       &(chart){ .title = "",
+                                 .x_label = "step",
+                                 .y_label = "bits per byte in training",
+                                 .series = s,
+                                 .series_count = count },
+                       &place, NULL);
     free(room);
     free(s);
 }
 
 void frame_all(FILE *to, const race *r, const screen_now *n, const draw_screen *place)
 {
-    int used = r->results.setup.entries + 6;
+    int used = r->results.setup.entries + 10; /* with a caption of two lines */
     draw_screen rest = *place;
     rest.columns = place->columns > 100 ? 100 : place->columns - 1;
     rest.rows = place->rows - used < CHART_ROWS ? place->rows - used : CHART_ROWS;

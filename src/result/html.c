@@ -12,13 +12,20 @@ enum { ROOM = 4000 };
 static const char css[] =
     ".good{color:var(--ink-6);font-weight:700}.bad{color:var(--ink-5);font-weight:700}"
     ".doubt{color:var(--ink-8);font-weight:700}\n"
+    ".main{display:block;font-size:1.2rem;line-height:1.5;border-left:4px solid var(--ink-4);padding:.2rem 0 .2rem "
+    "1rem}\n"
+    ".swatch{position:absolute;left:.6rem}.result tbody th{position:relative}"
+    ".result tbody th:has(.swatch){padding-left:1.7rem}\n"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;max-width:60rem;margin:.4rem 0}\n"
     "dt{color:var(--faint)}dd{margin:0;overflow-wrap:anywhere}\n"
     ".result td,.result th{text-align:left;white-space:normal;vertical-align:top}\n"
     ".result td.number,.result th.number{text-align:right;white-space:nowrap}\n"
-    ".result td.below{border-bottom:0;padding:.1rem .6rem .1rem 2rem;max-width:60rem}\n";
+    ".result td.below{border-bottom:0;padding:.1rem .6rem .1rem 2rem;max-width:60rem}\n"
+    "@media (max-width:40rem){.main{font-size:1.08rem}.result th,.result td{padding:.4rem .45rem}"
+    ".result tbody th{position:sticky;left:0;background:var(--paper);min-width:7.5rem;overflow-wrap:anywhere}}\n"
+    "@media print{.result{font-size:.6rem}.result th,.result td{padding:.15rem .2rem}}\n";
 
-static const char *const tone_class[] = { "", "good", "bad", "doubt", "faint" };
+static const char *const tone_class[] = { "", "good", "bad", "doubt", "faint", "main" };
 
 static void put_tagged(FILE *to, const char *open, const char *text, const char *close)
 {
@@ -27,10 +34,24 @@ static void put_tagged(FILE *to, const char *open, const char *text, const char 
     fputs(close, to);
 }
 
+static void put_dot(FILE *to, int ink)
+{
+    draw *d;
+    if (draw_new(&d, 10, 10, NULL))
+        return;
+    draw_circle(d, 5, 5, 4.5, (draw_style){ .line = INK_NONE, .fill = ink });
+    fputs("<span class=\"swatch\" aria-hidden=\"true\">", to);
+    draw_svg(to, d, DRAW_INSIDE, NULL);
+    fputs("</span>", to);
+    draw_free(d);
+}
+
 static void put_node(FILE *to, const node *n)
 {
     char room[ROOM];
     const char *text = node_text(n, room, sizeof room);
+    if (n->ink)
+        put_dot(to, n->ink);
     if (n->tone)
         fprintf(to, "<span class=\"%s\">", tone_class[n->tone]);
     if (n->link)
@@ -63,17 +84,19 @@ static pe_status put_below(FILE *to, const node *row, int cells, int level, pe_e
     return s;
 }
 
+/* The first cell of a row is its heading. */
 static void put_row(FILE *to, const table_columns *t, const node *row)
 {
     fputs("<tr>", to);
     for (int i = 0; i < t->cells; i++) {
         const node *cell = row ? table_cell(row, t->label[i]) : NULL;
-        fprintf(to, "<t%c%s>", row ? 'd' : 'h', t->number[i] ? " class=\"number\"" : "");
+        const char *open = !row ? "th scope=\"col\"" : i ? "td" : "th scope=\"row\"";
+        fprintf(to, "<%s%s>", open, t->number[i] ? " class=\"number\"" : "");
         if (cell)
             put_node(to, cell);
         else if (!row)
             draw_escape(to, t->label[i]);
-        fprintf(to, "</t%c>", row ? 'd' : 'h');
+        fprintf(to, "</%.2s>", open);
     }
     fputs("</tr>\n", to);
 }
@@ -83,7 +106,9 @@ static pe_status put_table(FILE *to, const node *table, int level, pe_error *err
     table_columns t;
     pe_status s = PE_OK;
     table_columns_of(&t, table, true);
-    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\"><table class=\"result\">\n<thead>", to);
+    const node *named = table->label && *table->label ? table : table->parent;
+    put_tagged(to, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"",
+               named->label ? named->label : "", "\"><table class=\"result\">\n<thead>");
     put_row(to, &t, NULL);
     fputs("</thead><tbody>\n", to);
     for (const node *row = node_visible(table->first); row && !s; row = node_visible(row->next)) {
@@ -112,7 +137,7 @@ static pe_status put_section(FILE *to, const node *n, int level, pe_error *err)
     return s;
 }
 
-static pe_status put_drawing(FILE *to, const node *n, pe_error *err);
+static pe_status put_drawings(FILE *to, const node **n, pe_error *err);
 
 /* Fields in a row are one list. */
 static const node *put_fields(FILE *to, const node *n)
@@ -134,7 +159,7 @@ static pe_status put_values(FILE *to, const node *n, int level, pe_error *err)
         if (node_is_section(c))
             s = put_section(to, c, level, err);
         else if (c->kind == RESULT_DRAWING)
-            s = put_drawing(to, c, err);
+            s = put_drawings(to, &c, err);
         else if (c->kind == RESULT_CODE && !*c->label)
             put_tagged(to, "<pre>", c->text ? c->text : "", "</pre>\n");
         else if (*c->label) {
@@ -156,11 +181,26 @@ static pe_status make_drawing(draw **out, const void *with, page_size size, pe_e
     return n->make(out, n->with, size.width, size.height, err);
 }
 
-static pe_status put_drawing(FILE *to, const node *n, pe_error *err)
+static const node *next_drawing(const node *n)
 {
-    fputs("<figure>\n", to);
-    pe_status s = page_picture(to, make_drawing, n, (page_size){ 760, 440 }, (page_size){ 360, 360 }, err);
-    fputs("</figure>\n", to);
+    n = node_visible(n->next);
+    return n && n->kind == RESULT_DRAWING ? n : NULL;
+}
+
+/* One, or several side by side; *n is the last of them afterwards. */
+static pe_status put_drawings(FILE *to, const node **n, pe_error *err)
+{
+    pe_status s = PE_OK;
+    bool several = next_drawing(*n) != NULL;
+    page_size wide = several ? (page_size){ 520, 380 } : (page_size){ 920, 460 };
+    fputs(several ? "<div class=\"pair\">\n" : "", to);
+    for (const node *d = *n; d && !s; d = next_drawing(d)) {
+        fputs("<figure>\n", to);
+        s = page_picture(to, make_drawing, d, wide, (page_size){ 380, 400 }, err);
+        fputs("</figure>\n", to);
+        *n = d;
+    }
+    fputs(several ? "</div>\n" : "", to);
     return s;
 }
 

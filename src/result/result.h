@@ -31,6 +31,7 @@ typedef struct result result;
 result *result_new(void);    /* NULL: no memory */
 void result_free(result *r); /* NULL is fine */
 bool result_is_empty(const result *r);
+void result_clear(result *r); /* empty again; what it owns stays until it is freed */
 /* Of HTML, Markdown and manual pages; language is one of io/words.h. */
 PRINTF(3, 4) void result_title(result *r, int language, const char *format, ...);
 
@@ -81,22 +82,26 @@ typedef struct ranges_text {
 number_text result_number(double x);
 ranges_text result_ranges_text(const bool *in, int64_t count);
 
-/* Draws for the terminal and for HTML: a chart (draw/draw.h). with is the caller's, and lives as long as the tree. */
+/* Draws for the terminal and for HTML: a chart (draw/draw.h). with is the caller's, and lives as long as the tree. On a
+ * terminal the height is RESULT_TERMINAL_HEIGHT, and a chart is laid out for cells of 8 x 16 (chart.cells). */
+#define RESULT_TERMINAL_HEIGHT 320
 struct draw;
 typedef pe_status result_make(struct draw **out, const void *with, double width, double height, pe_error *err);
-void result_drawing(result *r, result_make *make, const void *with);
-void result_own(result *r, void *memory, void (*release)(void *)); /* released with the tree */
+void result_drawing(result *r, result_make *make, const void *with); /* HTML puts one after another side by side */
+void result_own(result *r, void *memory, void (*release)(void *));   /* released with the tree */
 
 /* These speak of the value that was added last, or of the record, list or table that was opened last and is empty. */
-typedef enum result_tone { RESULT_PLAIN, RESULT_GOOD, RESULT_BAD, RESULT_DOUBT, RESULT_FAINT } result_tone;
+/* RESULT_MAIN: the sentence that matters most. */
+typedef enum result_tone { RESULT_PLAIN, RESULT_GOOD, RESULT_BAD, RESULT_DOUBT, RESULT_FAINT, RESULT_MAIN } result_tone;
 PRINTF(2, 3) void result_shown(result *r, const char *format, ...); /* what people read in place of the value */
 void result_unit(result *r, const char *unit);
 void result_is_code(result *r);                   /* a name or a spec: Markdown and HTML set it as code */
 void result_link(result *r, const char *address); /* Markdown and HTML link the value to it */
+void result_ink(result *r, int ink); /* HTML puts a dot in this colour of draw/draw.h before it: that of its curve */
 void result_tone_is(result *r, result_tone tone);
 void result_below(result *r);  /* a cell that stands below its row, a text below its label */
 void result_folded(result *r); /* details: HTML folds this section, Markdown and text leave it out */
-void result_wide(result *r);   /* a cell that only Markdown and HTML have room for */
+void result_wide(result *r);   /* a cell, value or section that only Markdown and HTML have room for */
 void result_hide(result *r);   /* only programs see it, and what is in it */
 
 /* ---------------------------------------------------------------- writing */

@@ -8,7 +8,14 @@
 
 #include <string.h>
 
-enum { LABEL_MAX = 26, GAP = 2, FIRST_MIN = 20, LAST_MIN = 24, DRAWING_ROWS = 20, ROOM = 4000 };
+enum {
+    LABEL_MAX = 26,
+    GAP = 2,
+    FIRST_MIN = 20,
+    LAST_MIN = 24,
+    DRAWING_ROWS = RESULT_TERMINAL_HEIGHT / 16,
+    ROOM = 4000
+};
 
 typedef enum last_block { BLOCK_NONE, BLOCK_HEADING, BLOCK_LINES, BLOCK_TABLE } last_block;
 
@@ -30,7 +37,7 @@ static void begin_block(text_writer *w, last_block block, bool apart)
 
 static void begin_tone(const text_writer *w, result_tone tone)
 {
-    static const char *const code[] = { "", "\033[1;32m", "\033[1;31m", "\033[1;33m", "\033[90m" };
+    static const char *const code[] = { "", "\033[1;32m", "\033[1;31m", "\033[1;33m", "\033[90m", "\033[1m" };
     if (w->colour)
         fputs(code[tone], w->c.to);
 }
@@ -110,7 +117,7 @@ static pe_status print_drawing(text_writer *w, const node *n, pe_error *err)
     draw_screen screen = draw_screen_of(w->c.to);
     screen.columns = screen.columns < w->c.margin ? screen.columns : w->c.margin;
     screen.rows = DRAWING_ROWS;
-    pe_status s = n->make(&d, n->with, 8 * screen.columns, 16 * screen.rows, err);
+    pe_status s = n->make(&d, n->with, 8 * screen.columns, RESULT_TERMINAL_HEIGHT, err);
     if (!s && d) {
         begin_block(w, BLOCK_TABLE, true);
         s = draw_terminal(w->c.to, d, &screen, err);
@@ -272,7 +279,7 @@ static int label_width(const node *n)
 {
     int width = GAP;
     for (const node *c = node_visible(n->first); c; c = node_visible(c->next)) {
-        int wide = node_is_section(c) || !c->label ? 0 : columns_of(c->label);
+        int wide = node_is_section(c) || !c->label || c->wide ? 0 : columns_of(c->label);
         width = wide > width && wide <= LABEL_MAX && !c->below ? wide : width;
     }
     return width;
@@ -283,6 +290,8 @@ static pe_status print_values(text_writer *w, const node *n, int indent, pe_erro
     pe_status s = PE_OK;
     int width = label_width(n);
     for (const node *c = node_visible(n->first); c && !s; c = node_visible(c->next)) {
+        if (c->wide)
+            continue;
         if (node_is_section(c))
             s = c->folded ? PE_OK : print_section(w, c, indent, err);
         else if (c->kind == RESULT_DRAWING)

@@ -65,6 +65,12 @@ bool result_is_empty(const result *r)
     return !r->root.first && !r->failed;
 }
 
+void result_clear(result *r)
+{
+    r->root.first = r->root.last = NULL;
+    r->open = r->last = &r->root;
+}
+
 static void *take(result *r, size_t bytes)
 {
     bytes = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
@@ -323,6 +329,11 @@ void result_is_code(result *r)
 void result_link(result *r, const char *address)
 {
     r->last->link = copy(r, address);
+}
+
+void result_ink(result *r, int ink)
+{
+    r->last->ink = ink;
 }
 
 void result_tone_is(result *r, result_tone tone)

@@ -10,6 +10,7 @@ typedef struct node node;
 struct node {
     result_kind kind;
     result_tone tone;
+    int ink; /* 0: none */
     bool below, folded, wide, hidden;
     const char *name, *label, *shown, *unit; /* the root's label is the title */
     const char *link;                        /* NULL: none */
