@@ -21,7 +21,7 @@ static void fill(figure *f, const double *v, int count, const char *text)
         figure_text(f, fields[i], "%s", text);
     int rows = count > 4 ? 4 : 1, columns = count / rows;
     double *to =
-        f->kind == FIGURE_CELLS ? figure_cells(f, rows, columns ? columns : 1) : figure_line(f, text, v, count);
+        f->kind == FIGURE_CELLS ? figure_cells(f, rows, columns ? columns : 1) : figure_add_series(f, text, v, count);
     if (to)
         memcpy(to, v, (size_t)count / (size_t)rows * (size_t)rows * sizeof *v);
     const char *const names[4] = { text, "a", text, "" };
@@ -57,10 +57,9 @@ static void check(figure *f, figure_how how)
         fclose(to);
     if (s)
         harness_fail("format %d: status %d, '%.200s'", (int)how.format, (int)s, err.text);
-    if (how.format == FIGURE_PNG ? size < 8 || memcmp(text, "\x89PNG\r\n\x1a\n", 8) : size == 0)
-        harness_fail("format %d: %zu bytes are no such file", (int)how.format, size);
-    if (how.format != FIGURE_PNG)
-        check_text(text, size, how.format);
+    if (size == 0)
+        harness_fail("format %d: nothing was written", (int)how.format);
+    check_text(text, size, how.format);
     if (how.format == FIGURE_JSON || how.format == FIGURE_PARTS) {
         if (io_json_parse(&root, "figure", text, size, &err))
             harness_fail("what was written is no JSON: %s", err.text);
@@ -84,7 +83,6 @@ static void work(const uint8_t *data, size_t size)
         check(f,
               (figure_how){ .format = (figure_format)(data[1] % FIGURE_FORMAT_COUNT),
                             .width = 200, /* a picture as dear as the other formats */
-                            .scale = 0.25,
                             .screen = { .columns = 8 + data[2] / 2, .rows = 20, .glyphs = (draw_glyphs)(data[2] % 2) },
                             .language = (language)(data[0] / 3 % 2) });
         figure_free(f);

@@ -6,7 +6,67 @@
 
 #include "common.h"
 #include "heap.h"
-#include "draw/list.h"
+#include "draw/typeset.h"
+
+/* ------------------------------------------------ what a test makes is freed at its program's end, by free_kept */
+
+typedef struct kept {
+    void *it;
+    void (*release)(void *it);
+    struct kept *next;
+} kept;
+
+static kept *all_kept;
+
+static inline void *keep(void *it, void (*release)(void *it))
+{
+    kept *k = __real_malloc(sizeof *k);
+    *k = (kept){ it, release, all_kept };
+    all_kept = k;
+    return it;
+}
+
+static inline int free_kept(void **state)
+{
+    (void)state;
+    for (kept *k; (k = all_kept); __real_free(k)) {
+        all_kept = k->next;
+        k->release(k->it);
+    }
+    return 0;
+}
+
+static inline void release_draw(void *d)
+{
+    draw_free(d);
+}
+
+static inline draw *picture(double width, double height)
+{
+    pe_error err = { 0 };
+    draw *d;
+    assert_ok(draw_new(&d, width, height, &err));
+    return keep(d, release_draw);
+}
+
+/* Every allocation of make fails once (past the 40th one in so many): it says so, returns PE_ERR_NOMEM and leaves nothing
+ * behind. */
+static inline void each_allocation_fails(pe_status (*make)(const void *with, pe_error *err), const void *with, long stride)
+{
+    bool reached = true;
+    for (long n = 1; reached; n += n < 40 || test_full() ? 1 : stride) {
+        pe_error err = { 0 };
+        size_t live = heap.live;
+        heap.made = 0;
+        heap.fail = n;
+        pe_status s = make(with, &err);
+        reached = heap.made >= n;
+        heap.fail = 0;
+        if (s != (reached ? PE_ERR_NOMEM : PE_OK) || (reached && !strstr(err.text, "memory")) || (!reached && n < 3))
+            fail_msg("allocation %ld: %s: %s", n, pe_status_name(s), err.text);
+        assert_int_equal(heap.live, live);
+    }
+}
 
 /* ------------------------------------------------ writing into memory */
 
@@ -24,24 +84,27 @@ static inline FILE *memory_open(memory *p)
     return p->to;
 }
 
-/* The text, to be freed by memory_free. */
+/* The text, which is kept. */
 static inline const char *memory_end(memory *p)
 {
     assert_int_equal(fclose(p->to), 0);
-    return p->text;
+    return keep(p->text, __real_free); /* libc's own malloc gave it */
 }
 
-static inline void memory_free(memory *p)
-{
-    __real_free(p->text); /* libc's own malloc gave it */
-}
-
-static inline const char *svg_of(memory *p, const draw *d, draw_where where)
+static inline const char *svg_of(const draw *d, draw_where where)
 {
     pe_error err = { 0 };
-    FILE *to = memory_open(p);
-    assert_ok(draw_svg(to, d, where, &err));
-    return memory_end(p);
+    memory p;
+    assert_ok(draw_svg(memory_open(&p), d, where, &err));
+    return memory_end(&p);
+}
+
+static inline const char *terminal_of(const draw *d, draw_screen screen)
+{
+    pe_error err = { 0 };
+    memory p;
+    assert_ok(draw_terminal(memory_open(&p), d, &screen, &err));
+    return memory_end(&p);
 }
 
 static inline int count_of(const char *text, const char *word)
@@ -50,6 +113,30 @@ static inline int count_of(const char *text, const char *word)
     for (; (text = strstr(text, word)); text++)
         n++;
     return n;
+}
+
+/* Of words up to NULL: each stands in the text, or none of them does. */
+static inline void assert_words(const char *text, bool wanted, va_list words)
+{
+    for (const char *word; (word = va_arg(words, const char *));)
+        if ((strstr(text, word) != NULL) != wanted)
+            fail_msg("'%s' is %sin:\n%.4000s", word, wanted ? "not " : "", text);
+}
+
+static inline void assert_has(const char *text, ...)
+{
+    va_list words;
+    va_start(words, text);
+    assert_words(text, true, words);
+    va_end(words);
+}
+
+static inline void assert_lacks(const char *text, ...)
+{
+    va_list words;
+    va_start(words, text);
+    assert_words(text, false, words);
+    va_end(words);
 }
 
 /* ------------------------------------------------ a small judge of XML */
@@ -131,10 +218,7 @@ static inline void assert_no_request(const char *svg)
 {
     const char *space = strstr(svg, "http://www.w3.org/2000/svg");
     assert_int_equal(count_of(svg, "http"), space ? 1 : 0);
-    assert_null(strstr(svg, "url("));
-    assert_null(strstr(svg, "href"));
-    assert_null(strstr(svg, "@import"));
-    assert_null(strstr(svg, "<script"));
+    assert_lacks(svg, "url(", "href", "@import", "<script", NULL);
 }
 
 /* ------------------------------------------------ a small judge of screens */

@@ -186,11 +186,11 @@ static void names_cannot_write_html(void **state)
 static void a_mean_of_fewer_seeds_is_marked(void **state)
 {
     (void)state;
-    int kept = 0;
+    int held = 0;
     for (int i = 0; i < results.tests; i++) /* alibi has two of three */
         if (results.test[i].entry != 0 || results.test[i].seed != 3)
-            results.test[kept++] = results.test[i];
-    results.tests = kept;
+            results.test[held++] = results.test[i];
+    results.tests = held;
     const char *page = page_now();
     assert_int_equal(count_of(page, "* ± "), 5 + 1); /* and the last quarter */
     assert_non_null(strstr(page, "* alibi: mean of 2 of 3 seeds"));

@@ -89,7 +89,6 @@ static void every_form_holds_what_it_is_for(void **state)
         for (int n = 0; n < 4 && wanted[i].lacks[n]; n++)
             if (strstr(text, wanted[i].lacks[n]))
                 fail_msg("form %d has %s:\n%s", wanted[i].form, wanted[i].lacks[n], text);
-        memory_free(&m);
     }
     result_free(r);
 }
@@ -104,7 +103,6 @@ static void csv_needs_a_table(void **state)
     assert_int_equal(result_write(memory_open(&m), r, RESULT_AS_CSV, &(result_page){ 0 }, &err), PE_ERR_SPEC);
     assert_non_null(strstr(err.text, "no table"));
     memory_end(&m);
-    memory_free(&m);
     result_free(r);
 }
 
@@ -159,7 +157,6 @@ static void a_wide_table_is_printed_in_blocks(void **state)
         snprintf(label, sizeof label, "%d", 1000 + i);
         assert_int_equal(count_of(text, label), 1);
     }
-    memory_free(&m);
     result_free(r);
 }
 
@@ -179,7 +176,6 @@ static void lines_end_before_the_margin(void **state)
             const char *text = memory_end(&m);
             if (widest_line(text) > margin)
                 fail_msg("margin %d: %s", margin, text);
-            memory_free(&m);
         }
 }
 
@@ -206,7 +202,6 @@ static void no_control_character_is_printed(void **state)
         const char *text = written(&m, r, forms[i], (result_page){ 0 });
         assert_null(strchr(text, '\033'));
         assert_null(strchr(text, '\007'));
-        memory_free(&m);
         result_free(r);
     }
 }
@@ -219,9 +214,7 @@ static void colour_is_asked_for(void **state)
     result_text(r, "verdict", "verdict", "HOLDS");
     result_tone_is(r, RESULT_GOOD);
     assert_null(strchr(written(&m, r, RESULT_AS_TEXT, (result_page){ 0 }), '\033'));
-    memory_free(&m);
     assert_non_null(strstr(written(&m, r, RESULT_AS_TEXT, (result_page){ .colour = true }), "\033[1;32mHOLDS"));
-    memory_free(&m);
     result_free(r);
 }
 
@@ -282,5 +275,5 @@ int main(void)
         cmocka_unit_test(no_control_character_is_printed), cmocka_unit_test(colour_is_asked_for),
         cmocka_unit_test(what_is_owned_is_released_once),  cmocka_unit_test(memory_that_runs_out_is_said_by_the_writer),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, free_kept);
 }

@@ -3,15 +3,9 @@
  *
  * A walk's lines are equations: their sides are evaluated here, with the rounding of every number that is shown carried
  * along, and have to agree; and what they lead to is the library's. */
-#include "common.h"
+#include "draw_case.h"
 
-#include "heap.h"
 #include "show/show.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ------------------------------------------------ expressions, with the error that comes from shown digits */
 
@@ -87,7 +81,7 @@ static quantity number_of(reader *r)
 
 static quantity atom_of(reader *r)
 {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    for (int i = 0; i < COUNT(functions); i++)
         if (take(r, functions[i].name)) {
             quantity a = sum_of(r), b = { 0, 0, true };
             if (functions[i].arguments == 2)
@@ -179,19 +173,6 @@ static int chain_agrees(const char *text)
     return known;
 }
 
-static char *shown(const walk_line *l)
-{
-    static char text[20000];
-    char *part[3] = { l->name, l->text, NULL };
-    text[0] = 0;
-    for (int i = 0; i < 2; i++)
-        if (part[i]) {
-            strcat(text, *text ? " = " : "");
-            strcat(text, part[i]);
-        }
-    return text;
-}
-
 typedef struct tally {
     int lines, checked; /* equations, and those with a side to check the number against */
 } tally;
@@ -205,7 +186,7 @@ static void check_walk(const char *spec, const walk *w, tally *t)
             char line[21000];
             if (l->count > 1 || !l->text)
                 continue;
-            snprintf(line, sizeof line, "%s", shown(l));
+            snprintf(line, sizeof line, "%s%s%s", l->name ? l->name : "", l->name ? " = " : "", l->text);
             int known = chain_agrees(line);
             if (known < 0)
                 fail_msg("%s: step %d: the sides of %s disagree", spec, i + 1, line);
@@ -222,30 +203,26 @@ static void check_walk(const char *spec, const walk *w, tally *t)
         }
 }
 
-/* The page as people read it, no line broken. */
+/* The walk as people read it, no line broken; the caller may change it. */
 static char *printed(const walk *w)
 {
-    char *text = NULL;
-    size_t size_of_text = 0;
-    FILE *f = open_memstream(&text, &size_of_text);
-    assert_non_null(f);
-    walk_text(f, w, 30000, false);
-    assert_int_equal(fclose(f), 0);
-    return text;
+    memory m;
+    walk_text(memory_open(&m), w, 30000, false);
+    memory_end(&m);
+    return m.text;
 }
 
 /* Every line that is printed, its last number with it: all its sides agree. Returns how many lines had two to compare. */
 static int check_printed(const char *spec, const walk *w)
 {
     int compared = 0;
-    char *text = printed(w), *save = NULL;
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    char *save = NULL;
+    for (char *line = strtok_r(printed(w), "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         int known = chain_agrees(line);
         if (known < 0)
             fail_msg("%s: the sides of %s disagree", spec, line);
         compared += known > 1;
     }
-    free(text);
     return compared;
 }
 
@@ -254,17 +231,27 @@ static walk_request ask(int64_t position, int64_t dim)
     return (walk_request){ .position = { position }, .position_count = 1, .dim = dim, .heads = 8, .seed = 1 };
 }
 
-static tally walk_spec(const char *spec, const walk_request *r)
+static void release_walk(void *w)
+{
+    walk_free(w);
+}
+
+static walk *walk_of(const char *spec, walk_request r)
 {
     walk *w;
     pe_error err;
+    if (walk_new(&w, spec, &r, &err))
+        fail_msg("%s at %lld, dim %lld: %s", spec, (long long)r.position[0], (long long)r.dim, err.text);
+    return keep(w, release_walk);
+}
+
+static tally walk_spec(const char *spec, walk_request r)
+{
     tally t = { 0, 0 };
-    if (walk_new(&w, spec, r, &err))
-        fail_msg("%s at %lld, dim %lld: %s", spec, (long long)r->position[0], (long long)r->dim, err.text);
+    const walk *w = walk_of(spec, r);
     check_walk(spec, w, &t);
     if (check_printed(spec, w) < t.checked)
         fail_msg("%s: of %d equations fewer are printed with both sides", spec, t.checked);
-    walk_free(w);
     return t;
 }
 
@@ -273,13 +260,18 @@ static tally walk_spec(const char *spec, const walk_request *r)
 static void the_checker_sees_a_wrong_side(void **state)
 {
     (void)state;
-    assert_int_equal(chain_agrees("p = sin(5 · 10000^(-2/8)) = sin(5 · 0.1) = 0.4794"), 3);
-    assert_int_equal(chain_agrees("p = sin(5 · 10000^(-2/8)) = sin(5 · 0.1) = 0.4796"), -1);
-    assert_int_equal(chain_agrees("x = 0.3 · (-0.5) + 1.2 · 2 = 2.25"), 2);
-    assert_int_equal(chain_agrees("x = 0.3 · (-0.5) + 1.2 · 2 = 2.26"), -1);
-    assert_int_equal(chain_agrees("x = 5 - 2π · 1 = -1.2832"), 2);
-    assert_int_equal(chain_agrees("x = |3 - 5|^2 / 4 = floor(6 / 2^1) mod 2 = 1"), 3);
-    assert_int_equal(chain_agrees("x = table[3][0] = 0.1"), 1);
+    static const struct {
+        const char *chain;
+        int known;
+    } cases[] = { { "p = sin(5 · 10000^(-2/8)) = sin(5 · 0.1) = 0.4794", 3 },
+                  { "p = sin(5 · 10000^(-2/8)) = sin(5 · 0.1) = 0.4796", -1 },
+                  { "x = 0.3 · (-0.5) + 1.2 · 2 = 2.25", 2 },
+                  { "x = 0.3 · (-0.5) + 1.2 · 2 = 2.26", -1 },
+                  { "x = 5 - 2π · 1 = -1.2832", 2 },
+                  { "x = |3 - 5|^2 / 4 = floor(6 / 2^1) mod 2 = 1", 3 },
+                  { "x = table[3][0] = 0.1", 1 } };
+    for (int i = 0; i < COUNT(cases); i++)
+        assert_int_equal(chain_agrees(cases[i].chain), cases[i].known);
 }
 
 /* Examples are valid for 8 heads of 64; the row's name alone for any width that its pairs allow. */
@@ -291,14 +283,13 @@ static void every_row_walks_and_its_sides_agree(void **state)
     for (int i = 0; i < pe_info_count(); i++)
         for (int d = 0; d < 3; d++)
             for (int p = 0; p < 4; p++) {
-                walk_request r = ask(positions[p], dims[d]);
                 const pe_info *row = pe_info_at(i);
                 pe_encoding *e;
                 pe_shape shape = { .heads = 8, .head_dim = dims[d], .model_dim = dims[d] };
                 if (pe_encoding_new(&e, row->name, shape, NULL))
                     continue; /* a row that cannot be so narrow */
                 pe_encoding_free(e);
-                tally t = walk_spec(row->name, &r);
+                tally t = walk_spec(row->name, ask(positions[p], dims[d]));
                 lines += t.lines;
                 checked += t.checked;
             }
@@ -338,19 +329,16 @@ static const walk_line *line_named(const walk *w, const char *name)
 static void the_code_is_the_librarys(void **state)
 {
     (void)state;
-    walk *w;
     double code[8];
-    walk_request r = ask(5, 8);
     for (int i = 0; i < pe_info_count(); i++) {
-        pe_encoding *e;
         if (!(pe_info_at(i)->hooks & PE_HOOK_EMBED) || pe_info_at(i)->hooks & PE_HOOK_ROTATE)
             continue;
-        assert_int_equal(walk_new(&w, pe_info_at(i)->name, &r, NULL), PE_OK);
-        assert_int_equal(pe_encoding_new(&e, pe_info_at(i)->name, (pe_shape){ 8, 8, 8, 8 }, NULL), PE_OK);
+        const walk *w = walk_of(pe_info_at(i)->name, ask(5, 8));
+        pe_encoding *e = test_encoding(pe_info_at(i)->name, (pe_shape){ 8, 8, 8, 8 });
         pe_params params = { .dtype = PE_F64, .count = pe_encoding_param_count(e) };
         params.data = params.count ? malloc((size_t)params.count * 8) : NULL;
         if (params.count)
-            assert_int_equal(pe_encoding_init(e, params, r.seed, NULL), PE_OK);
+            assert_int_equal(pe_encoding_init(e, params, 1, NULL), PE_OK);
         assert_int_equal(pe_embed(e, pe_view_of(code, PE_F64, 1, 1, 1, 8), (pe_view){ 0 }, pe_positions_of((int64_t[]){ 5 }, PE_I64, 1, 1, 1), &PE_MAKE(pe_run, .params = params), NULL), PE_OK);
         for (int c = 0; c < 8; c++) {
             char name[20];
@@ -361,7 +349,6 @@ static void the_code_is_the_librarys(void **state)
         }
         free(params.data);
         pe_encoding_free(e);
-        walk_free(w);
     }
 }
 
@@ -372,11 +359,8 @@ static void what_has_changed_is_true_as_printed(void **state)
     int lines = 0;
     for (int i = 0; i < pe_info_count(); i++)
         for (int64_t position = 0; position < 7; position++) {
-            walk *w;
-            walk_request r = ask(position, 8);
-            assert_int_equal(walk_new(&w, pe_info_at(i)->name, &r, NULL), PE_OK);
-            char *text = printed(w);
-            for (char *at = text; (at = strstr(at, "with - without")); at++) {
+            const walk *w = walk_of(pe_info_at(i)->name, ask(position, 8));
+            for (char *at = printed(w); (at = strstr(at, "with - without")); at++) {
                 char *end;
                 double a = strtod(strchr(at, '=') + 1, &end), b = strtod(strstr(end, " - ") + 3, &end);
                 double less = strtod(strchr(end, '=') + 1, &end), large = fmax(a, b);
@@ -385,8 +369,6 @@ static void what_has_changed_is_true_as_printed(void **state)
                     fail_msg("%s at %lld: %.*s", w->spec, (long long)position, (int)(end - at), at);
                 lines++;
             }
-            free(text);
-            walk_free(w);
         }
     assert_true(lines > 300);
 }
@@ -414,11 +396,9 @@ static void where_every_frequency_comes_from_is_told(void **state)
     (void)state;
     for (int i = 0; i < pe_info_count(); i++)
         for (int n = 0; n < pe_info_at(i)->example_count; n++) {
-            walk *w;
-            walk_request r = ask(5, 64);
             if (!(pe_info_at(i)->hooks & PE_HOOK_ROTATE))
                 continue;
-            assert_int_equal(walk_new(&w, pe_info_at(i)->examples[n], &r, NULL), PE_OK);
+            const walk *w = walk_of(pe_info_at(i)->examples[n], ask(5, 64));
             const walk_step *step = step_titled(w, "the frequency of each pair");
             int told = 0;
             bool tells = tells_frequencies(step);
@@ -435,7 +415,6 @@ static void where_every_frequency_comes_from_is_told(void **state)
                 told++;
             }
             assert_true(told > 0);
-            walk_free(w);
         }
 }
 
@@ -444,12 +423,10 @@ static void without_the_encoding_the_scale_is_the_same(void **state)
 {
     (void)state;
     static const char *const specs[] = { "t5", "deberta", "rope:softmax=1.5", "sinusoidal:join=concat", "alibi" };
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        walk *w;
-        walk_request r = ask(5, 8);
+    for (int i = 0; i < COUNT(specs); i++) {
+        const walk *w = walk_of(specs[i], ask(5, 8));
         double scale[2] = { 0 };
         int found = 0;
-        assert_int_equal(walk_new(&w, specs[i], &r, NULL), PE_OK);
         for (int n = 0; n < w->count; n++)
             for (int k = 0; k < w->step[n].count; k++)
                 if (w->step[n].line[k].name && !strcmp(w->step[n].line[k].name, "scale") && found < 2)
@@ -457,60 +434,57 @@ static void without_the_encoding_the_scale_is_the_same(void **state)
         assert_int_equal(found, 2);
         assert_true(scale[0] == scale[1] && scale[0] > 0);
         assert_int_equal(step_titled(w, "attention without the encoding")->note.en != NULL, i < 4);
-        walk_free(w);
     }
 }
 
-static void far_positions_agree_too(void **state)
+/* Far positions and keys, every choice of a row, combinations, and words that are wider with their codes. */
+static void specs_of_every_kind_walk_and_agree(void **state)
 {
     (void)state;
-    static const char *const specs[] = { "rope", "sinusoidal", "alibi", "integer", "binary", "none", "rope:precision=hf", "sandwich" };
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        walk_request r = ask(i == 3 ? 4000 : 1000003, 8);
-        walk_spec(specs[i], &r);
-        r.other[0] = 7;
-        r.other_count = 1;
-        walk_spec(specs[i], &r);
-    }
-}
-
-static void every_choice_of_a_row_agrees(void **state)
-{
-    (void)state;
-    static const char *const specs[] = { "hierarchical:rows=16", "kerple:form=power", "sandwich:width=8,first=1", "alibi:convention=falcon,products=bf16",
-                                         "alibi:form=symmetric", "alibi:slopes=learned", "t5:direction=causal", "learned:rows=300/300", "learned:rows=300/300,merge=split",
-                                         "sinusoidal:layout=halves,order=cos-sin,axes=2", "shaw:table=sinusoidal,on=values", "rope:scaling=yarn,factor=4,trained=4096", "rope:dims=4,temperature=0.1,floor=64", "rope:scaling=yarn,factor=4,trained=4096,truncate=no,mscale=0.7,mscale_all_dim=1,sign=negative",
-                                         "rope:scaling=llama3,factor=8,trained=8192", "rope:scaling=llama3,factor=8,trained=8192,low=1,high=1", "rope:scaling=linear,factor=4",
-                                         "rope:scaling=ntk,alpha=8", "rope:scaling=dynamic,factor=2,trained=2048,length=6000", "rope:scaling=yarn,factor=2,trained=64,temperature=0.1,floor=64",
-                                         "rope:scaling=longrope,factor=8,trained=1024,length=5000,short=1/1/1/1,long=1/2/4/8", "rope:scaling=proportional,turning=0.5,factor=2",
-                                         "rope:axes=2,split=axial,coords=normalised,extent=300/300", "deberta:terms=c2p", "xpos:centre=100,gamma=0.9" };
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        walk_request r = ask(200, 8);
-        walk_spec(specs[i], &r);
-    }
-}
-
-static void combinations_and_wider_words_walk(void **state)
-{
-    (void)state;
-    static const char *const specs[] = { "sinusoidal+alibi", "rope+t5", "sinusoidal:join=concat", "shaw+learned+rope", "cope+alibi:convention=falcon",
-                                         "rope:turn=qkvo", "xpos+window:window=9", "integer:join=concat,width=1+binary" };
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        walk_request r = ask(5, 8);
-        walk_spec(specs[i], &r);
-    }
+    enum { FAR = 1000003 };
+    static const struct {
+        int64_t position, key; /* key 0: the walk's own choice */
+        const char *specs[26];
+    } cases[] = {
+        { FAR, 0, { "rope", "sinusoidal", "alibi", "binary", "none", "rope:precision=hf", "sandwich" } },
+        { FAR, 7, { "rope", "sinusoidal", "alibi", "binary", "none", "rope:precision=hf", "sandwich" } },
+        { 4000, 0, { "integer" } },
+        { 4000, 7, { "integer" } },
+        { 200, 0,
+          { "hierarchical:rows=16", "kerple:form=power", "sandwich:width=8,first=1", "alibi:convention=falcon,products=bf16",
+            "alibi:form=symmetric", "alibi:slopes=learned", "t5:direction=causal", "learned:rows=300/300",
+            "learned:rows=300/300,merge=split", "sinusoidal:layout=halves,order=cos-sin,axes=2",
+            "shaw:table=sinusoidal,on=values", "rope:scaling=yarn,factor=4,trained=4096",
+            "rope:dims=4,temperature=0.1,floor=64",
+            "rope:scaling=yarn,factor=4,trained=4096,truncate=no,mscale=0.7,mscale_all_dim=1,sign=negative",
+            "rope:scaling=llama3,factor=8,trained=8192", "rope:scaling=llama3,factor=8,trained=8192,low=1,high=1",
+            "rope:scaling=linear,factor=4", "rope:scaling=ntk,alpha=8",
+            "rope:scaling=dynamic,factor=2,trained=2048,length=6000",
+            "rope:scaling=yarn,factor=2,trained=64,temperature=0.1,floor=64",
+            "rope:scaling=longrope,factor=8,trained=1024,length=5000,short=1/1/1/1,long=1/2/4/8",
+            "rope:scaling=proportional,turning=0.5,factor=2", "rope:axes=2,split=axial,coords=normalised,extent=300/300",
+            "deberta:terms=c2p", "xpos:centre=100,gamma=0.9" } },
+        { 5, 0,
+          { "sinusoidal+alibi", "rope+t5", "sinusoidal:join=concat", "shaw+learned+rope", "cope+alibi:convention=falcon",
+            "rope:turn=qkvo", "xpos+window:window=9", "integer:join=concat,width=1+binary" } },
+    };
+    for (int i = 0; i < COUNT(cases); i++)
+        for (const char *const *spec = cases[i].specs; *spec; spec++) {
+            walk_request r = ask(cases[i].position, 8);
+            r.other[0] = cases[i].key;
+            r.other_count = cases[i].key != 0;
+            walk_spec(*spec, r);
+        }
 }
 
 static void both_languages_have_the_same_numbers(void **state)
 {
     (void)state;
     for (int i = 0; i < pe_info_count(); i++) {
-        walk *w[2];
-        for (int l = 0; l < 2; l++) {
-            walk_request r = ask(5, 8);
-            r.language = (language)l;
-            assert_int_equal(walk_new(&w[l], pe_info_at(i)->name, &r, NULL), PE_OK);
-        }
+        walk_request r = ask(5, 8);
+        const walk *w[2] = { walk_of(pe_info_at(i)->name, r), NULL };
+        r.language = CHINESE;
+        w[1] = walk_of(pe_info_at(i)->name, r);
         assert_int_equal(w[0]->count, w[1]->count);
         for (int n = 0; n < w[0]->count; n++) {
             assert_int_equal(w[0]->step[n].count, w[1]->step[n].count);
@@ -519,69 +493,58 @@ static void both_languages_have_the_same_numbers(void **state)
                 if (w[0]->step[n].line[k].count)
                     assert_memory_equal(w[0]->step[n].line[k].value, w[1]->step[n].line[k].value, 8);
         }
-        walk_free(w[0]);
-        walk_free(w[1]);
     }
-}
-
-static void expect(const char *spec, walk_request r, pe_status status, const char *words_of_it)
-{
-    walk *w = (walk *)&r;
-    pe_error err;
-    assert_int_equal(walk_new(&w, spec, &r, &err), status);
-    assert_null(w);
-    if (!strstr(err.text, words_of_it))
-        fail_msg("%s: \"%s\" does not say \"%s\"", spec, err.text, words_of_it);
 }
 
 static void what_cannot_be_walked_says_why(void **state)
 {
     (void)state;
-    walk_request r = ask(5, 7);
-    expect("rope", r, PE_ERR_SHAPE, "even");
-    expect("sinusoidal", r, PE_ERR_SHAPE, "7");
-    expect("rop", ask(5, 8), PE_ERR_SPEC, "rope");
-    expect("learned", ask(600, 8), PE_ERR_POSITION, "512");
-    expect("learned", ask(-3, 8), PE_ERR_POSITION, "row");
-    expect("rope", ask(5, 0), PE_ERR_RANGE, "dim is 0");
-    expect("rope", ask(5, 65), PE_ERR_RANGE, "64");
-    expect("sinusoidal:join=concat,width=4096", ask(5, 8), PE_ERR_SHAPE, "4104");
-    expect("learned:rows=2147483648", ask(5, 64), PE_ERR_SHAPE, "parameters");
-    r = ask(5, 8);
-    r.position_count = 2;
-    expect("rope", r, PE_ERR_SHAPE, "2 coordinates");
-    r = ask(5, 8);
-    r.head = 8;
-    expect("rope", r, PE_ERR_RANGE, "head is 8");
+    static const struct {
+        const char *spec;
+        int64_t position, dim;
+        int coordinates;
+        int64_t head;
+        pe_status status;
+        const char *words;
+    } cases[] = { { "rope", 5, 7, 1, 0, PE_ERR_SHAPE, "even" },
+                  { "sinusoidal", 5, 7, 1, 0, PE_ERR_SHAPE, "7" },
+                  { "rop", 5, 8, 1, 0, PE_ERR_SPEC, "rope" },
+                  { "learned", 600, 8, 1, 0, PE_ERR_POSITION, "512" },
+                  { "learned", -3, 8, 1, 0, PE_ERR_POSITION, "row" },
+                  { "rope", 5, 0, 1, 0, PE_ERR_RANGE, "dim is 0" },
+                  { "rope", 5, 65, 1, 0, PE_ERR_RANGE, "64" },
+                  { "sinusoidal:join=concat,width=4096", 5, 8, 1, 0, PE_ERR_SHAPE, "4104" },
+                  { "learned:rows=2147483648", 5, 64, 1, 0, PE_ERR_SHAPE, "parameters" },
+                  { "rope", 5, 8, 2, 0, PE_ERR_SHAPE, "2 coordinates" },
+                  { "rope", 5, 8, 1, 8, PE_ERR_RANGE, "head is 8" } };
+    for (int i = 0; i < COUNT(cases); i++) {
+        walk_request r = ask(cases[i].position, cases[i].dim);
+        walk *w = (walk *)&r;
+        pe_error err;
+        r.position_count = cases[i].coordinates;
+        r.head = cases[i].head;
+        assert_int_equal(walk_new(&w, cases[i].spec, &r, &err), cases[i].status);
+        assert_null(w);
+        assert_has(err.text, cases[i].words, NULL);
+    }
 }
 
-/* Each allocation fails once: a sentence, no walk, nothing left behind. */
+static pe_status walk_and_free(const void *spec, pe_error *err)
+{
+    walk *w;
+    walk_request r = ask(5, 4);
+    pe_status s = walk_new(&w, spec, &r, err);
+    assert_true(!s == !!w);
+    walk_free(w);
+    return s;
+}
+
 static void no_memory_is_said_and_nothing_is_left(void **state)
 {
     (void)state;
     static const char *const specs[] = { "rope", "sinusoidal", "shaw", "cope" };
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        bool reached = true;
-        for (long n = 1; reached; n += n < 40 ? 1 : 17) {
-            walk *w;
-            pe_error err = { 0 };
-            walk_request r = ask(5, 4);
-            size_t before = heap.live;
-            heap.made = 0;
-            heap.fail = n;
-            pe_status s = walk_new(&w, specs[i], &r, &err);
-            reached = heap.made >= n;
-            heap.fail = 0;
-            if (reached) {
-                assert_int_equal(s, PE_ERR_NOMEM);
-                assert_null(w);
-                assert_true(err.text[0]);
-            } else
-                assert_int_equal(s, PE_OK);
-            walk_free(w);
-            assert_int_equal(heap.live, before);
-        }
-    }
+    for (int i = 0; i < COUNT(specs); i++)
+        each_allocation_fails(walk_and_free, specs[i], 17);
 }
 
 int main(void)
@@ -594,12 +557,10 @@ int main(void)
         cmocka_unit_test(what_has_changed_is_true_as_printed),
         cmocka_unit_test(where_every_frequency_comes_from_is_told),
         cmocka_unit_test(without_the_encoding_the_scale_is_the_same),
-        cmocka_unit_test(far_positions_agree_too),
-        cmocka_unit_test(every_choice_of_a_row_agrees),
-        cmocka_unit_test(combinations_and_wider_words_walk),
+        cmocka_unit_test(specs_of_every_kind_walk_and_agree),
         cmocka_unit_test(both_languages_have_the_same_numbers),
         cmocka_unit_test(what_cannot_be_walked_says_why),
         cmocka_unit_test(no_memory_is_said_and_nothing_is_left),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, free_kept);
 }

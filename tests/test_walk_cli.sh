@@ -31,7 +31,7 @@ expect 0 "p_3[7] = 3 / 512 = 0.005859" normalised --pos 3
 expect 0 "p_(3,5)[0] = table[3][0] + table_1[5][0] =" learned:rows=14/14 --pos 3/5
 expect 0 "angle_0 = 5 - 2π · 1 = -1.2832" rope --dim 4
 expect 0 "q'[0] = q[0] · c - q[2] · s =" rope --dim 4
-expect 0 "A turn keeps the length of a vector" rope
+expect 0 "A rotation keeps the length of a vector" rope
 expect 0 "the query at i - j and the key at 0 give the same" rope
 expect 0 "cos and sin are those of the rounded angle" rope:precision=hf --pos 1000003
 expect 0 "f_1 = 10000^(-2/8) = 0.1" rope --dim 8
@@ -41,7 +41,7 @@ expect 0 "turns_2 = 8192 · 0.001414 / (2π) = 1.8438" rope:theta=500000,scaling
 expect 0 "theta = 10000 · 8^(8/6) = 160000" rope:scaling=ntk,alpha=8
 expect 0 "scale = 1 / sqrt(8)" rope
 expect 0 "scale = 1 / sqrt(8 · (1 + 2))" deberta
-expect 0 "The scale is the encoding's here too" t5
+expect 0 "This uses the encoding's scale too" t5
 expect 0 "m = 2^(-4) = 0.0625" alibi --heads 8 --head 3
 expect 0 "term(5, 2) = -0.5 · (5 - 2) = -0.5 · 3 = -1.5" alibi --key 2
 expect 0 "term(5, 2) = -0.5 · |5 - 2| = -0.5 · 3 = -1.5" alibi:form=symmetric --key 2
@@ -49,7 +49,7 @@ expect 0 "bucket(40 - 3) = bucket(37) = 12 term(40, 3) = table[12][0]" t5 --pos 
 expect 0 "term(5, 3) = q_5 · key_table[14] =" shaw
 expect 0 "V(5, 3) = value_table[14] =" shaw
 expect 0 "count = 0." cope
-expect 0 "Keys ahead of the query are not served" transformer-xl --pos 0
+expect 0 "does not support keys ahead of the query" transformer-xl --pos 0
 expect 0 "score(5, 5) = (" deberta
 expect 0 "weight = softmax(score)" none
 expect 0 "y = [x, p]" sinusoidal:join=concat --dim 4

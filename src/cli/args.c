@@ -134,6 +134,9 @@ static cli_exit check_choice(const cli_args *a, const cli_option *o, const char 
         *index = count;
         return CLI_OK;
     }
+    const char *why = a->verb->refused ? a->verb->refused(o->name, text) : NULL;
+    if (why)
+        return cli_fail(a, CLI_USAGE, "--%s is %s; %s", o->name, text, why);
     return cli_fail(a, CLI_USAGE, "--%s is %s; needs one of %s%s", o->name, text, o->value,
                     cli_did_you_mean(hint, "", text, names, count));
 }

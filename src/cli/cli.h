@@ -73,6 +73,8 @@ typedef struct cli_verb {
     int option_count;
     const cli_example *examples;
     int example_count;
+    /* Why an option cannot have a value, and what to do instead; returns NULL where the list of choices says all. */
+    const char *(*refused)(const char *option, const char *value);
     /* Fills out. What is in it is written where the code is CLI_OK, CLI_NO or CLI_STOPPED; cli_write_now writes it at
      * once. */
     cli_exit (*run)(const cli_args *a, result *out);

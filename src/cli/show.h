@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * posenc show, in pieces: what is asked for (show_args.c), what there is (show_list.c), where it goes (show_write.c).
+ * posenc show: what is asked for (show_args.c), and the rest (verb_show.c).
  */
 #ifndef POSENC_CLI_SHOW_H
 #define POSENC_CLI_SHOW_H
@@ -33,9 +33,7 @@ typedef struct show_job {
 cli_exit show_args(show_job *j);
 /* The spec as the preset changes it; malloc'ed, NULL: no memory. */
 char *show_preset_spec(const cli_args *a, const char *spec);
-/* The views there are; with specs, which of them fit. */
-cli_exit show_list(const show_job *j);
-/* The figures to the file, or to stdout. */
-cli_exit show_write(const show_job *j);
+/* Why --as cannot have this value, and what to do instead; NULL: it is just unknown. */
+const char *show_refused(const char *option, const char *value);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
+#include <strings.h>
 
 /* Two pictures that are often printed: 50 positions of 128 numbers, sines and cosines in turn, and 20 of 512, all sines
  * before all cosines. */
@@ -21,7 +21,7 @@ static const preset presets[] = {
     { "20x512", 20, 512, "layout", "halves" },
 };
 
-static const preset *preset_of(const cli_args *a)
+static const preset *preset_asked(const cli_args *a)
 {
     int n = cli_choice(a, "preset");
     return n < 0 ? NULL : &presets[n];
@@ -29,17 +29,17 @@ static const preset *preset_of(const cli_args *a)
 
 char *show_preset_spec(const cli_args *a, const char *spec)
 {
-    const preset *p = preset_of(a);
+    const preset *p = preset_asked(a);
     const pe_key *key = p ? zoo_spec_key(spec, p->key) : NULL;
     bool sets = key && key->choices && !zoo_spec_has(spec, p->key) &&
                 zoo_is_one_of((zoo_slice){ p->value, strlen(p->value) }, key->choices, strlen(key->choices));
     return sets ? zoo_spec_set(spec, p->key, p->value) : strdup(spec);
 }
 
-static void take_shape(show_job *j)
+static void show_take_shape(show_job *j)
 {
     const cli_args *a = j->args;
-    const preset *p = preset_of(a);
+    const preset *p = preset_asked(a);
     show_request *r = &j->request;
     r->shape = job_shape(a);
     r->length = cli_int(a, "length");
@@ -50,7 +50,7 @@ static void take_shape(show_job *j)
     r->shape.head_dim = cli_given(a, "head-dim") ? r->shape.head_dim : p->width;
 }
 
-static cli_exit take_pairs(show_job *j, const char *option)
+static cli_exit show_take_pairs(show_job *j, const char *option)
 {
     char item[40];
     const char *list = cli_text(j->args, option);
@@ -66,7 +66,7 @@ static cli_exit take_pairs(show_job *j, const char *option)
     return CLI_OK;
 }
 
-static cli_exit unknown_view(const cli_args *a, const char *name)
+static cli_exit show_unknown_view(const cli_args *a, const char *name)
 {
     const char *names[33] = { "all" };
     char hint[80], list[400] = "all";
@@ -79,7 +79,7 @@ static cli_exit unknown_view(const cli_args *a, const char *name)
                     *hint ? " (posenc show --list)" : "");
 }
 
-static cli_exit take_views(show_job *j)
+static cli_exit show_take_views(show_job *j)
 {
     char item[40];
     const char *list = cli_text(j->args, "view");
@@ -88,20 +88,33 @@ static cli_exit take_views(show_job *j)
         if (!strcmp(item, "all"))
             j->all = true;
         else if (!v)
-            return unknown_view(j->args, item);
+            return show_unknown_view(j->args, item);
         else if (j->view_count < CLI_COUNT(j->view))
             j->view[j->view_count++] = v;
     }
     if (j->all && j->view_count)
         return cli_fail(j->args, CLI_USAGE, "--view has all and %s; all has every view that fits", j->view[0]->name);
-    if (preset_of(j->args) && !j->all && !j->view_count)
+    if (preset_asked(j->args) && !j->all && !j->view_count)
         j->view[j->view_count++] = show_view_named("table"); /* a preset is a shape of the table */
     return CLI_OK;
 }
 
 /* ---------------------------------------------------------------- where it goes, and as what */
 
-static cli_exit take_format(show_job *j)
+#define NO_PNG "posenc writes no PNG: write SVG and convert it, as rsvg-convert x.svg -o x.png does"
+
+const char *show_refused(const char *option, const char *value)
+{
+    return !strcmp(option, "as") && !strcmp(value, "png") ? NO_PNG : NULL;
+}
+
+static bool file_is_png(const char *file)
+{
+    const char *end = strrchr(file, '.');
+    return end && !strcasecmp(end, ".png");
+}
+
+static cli_exit show_take_format(show_job *j)
 {
     const cli_args *a = j->args;
     const char *out = cli_text(a, "out");
@@ -113,21 +126,21 @@ static cli_exit take_format(show_job *j)
                         cli_text(a, "as"));
     if (cli_given(a, "json") && cli_given(a, "as") && cli_choice(a, "as") != FIGURE_JSON)
         return cli_fail(a, CLI_USAGE, "--json and --as %s do not go together; choose one", cli_text(a, "as"));
+    if (file && file_is_png(out))
+        return cli_fail(a, CLI_USAGE, "-o %s: " NO_PNG, out);
     if (file && as < 0 && by_name == FIGURE_FORMAT_COUNT)
-        return cli_fail(a, CLI_USAGE,
-                        "-o %s ends in none of .svg, .png, .html, .csv, .json; say what it holds with --as", out);
+        return cli_fail(a, CLI_USAGE, "-o %s ends in none of .svg, .html, .csv, .json; say what it holds with --as",
+                        out);
     if (as >= 0 && by_name != FIGURE_FORMAT_COUNT && (int)by_name != as)
         return cli_fail(a, CLI_USAGE, "-o %s ends as a .%s, and --as says %s; choose one", out,
                         figure_format_name(by_name), figure_format_name((figure_format)as));
     j->how.format = as >= 0 ? (figure_format)as : file ? by_name : FIGURE_TERMINAL;
-    if (j->how.format == FIGURE_PNG && !file && isatty(STDOUT_FILENO))
-        return cli_fail(a, CLI_USAGE, "a PNG is binary, and stdout is a terminal; send it on: -o FILE.png");
     return CLI_OK;
 }
 
 #define COLUMNS_MAX 200
 
-static void take_screen(show_job *j)
+static void show_take_screen(show_job *j)
 {
     int64_t width = cli_int(j->args, "width");
     j->how.screen = draw_screen_of(stdout);
@@ -137,36 +150,28 @@ static void take_screen(show_job *j)
         j->how.screen.columns = (int)width;
     else if (j->how.screen.columns > COLUMNS_MAX)
         j->how.screen.columns = COLUMNS_MAX;
-    j->how.dark = cli_given(j->args, "dark");
-    if (j->how.dark && j->how.format != FIGURE_PNG)
-        cli_note(j->args, "--dark is for a PNG; the other formats follow the reader");
 }
 
-/* --lang, else the environment's; a format or a terminal that cannot write it gets English. */
-static cli_exit take_language(show_job *j)
+/* --lang, else the environment's; a terminal whose locale cannot write it gets English. */
+static void show_take_language(show_job *j)
 {
     const cli_args *a = j->args;
     bool given = cli_choice(a, "lang") >= 0;
     language l = given ? (language)cli_choice(a, "lang") : language_of_environment();
-    if (given && !figure_format_speaks(j->how.format, l))
-        return cli_fail(a, CLI_USAGE, "--lang %s: a %s has letters for English only; use .svg or .html",
-                        cli_text(a, "lang"), figure_format_name(j->how.format));
-    bool can = figure_format_speaks(j->how.format, l);
     if (j->how.format == FIGURE_TERMINAL && l != ENGLISH && j->how.screen.glyphs == GLYPHS_ASCII) {
-        can = false;
+        l = ENGLISH;
         if (given)
             cli_note(a, "--lang %s: the terminal's locale is not UTF-8, so English; set LC_ALL=C.UTF-8, or use -o",
                      cli_text(a, "lang"));
     }
-    j->request.language = j->how.language = can ? l : ENGLISH;
-    return CLI_OK;
+    j->request.language = j->how.language = l;
 }
 
 cli_exit show_args(show_job *j)
 {
     const cli_args *a = j->args;
     show_request *r = &j->request;
-    take_shape(j);
+    show_take_shape(j);
     r->start = cli_int(a, "start");
     r->position = cli_given(a, "at") ? cli_int(a, "at") : -1;
     r->head = cli_int(a, "head");
@@ -175,9 +180,10 @@ cli_exit show_args(show_job *j)
     r->causal = cli_given(a, "causal");
     r->log = cli_given(a, "log");
     r->seed = (uint64_t)cli_int(a, "seed");
-    CLI_TRY(take_pairs(j, "pairs"));
-    CLI_TRY(take_views(j));
-    CLI_TRY(take_format(j));
-    take_screen(j);
-    return take_language(j);
+    CLI_TRY(show_take_pairs(j, "pairs"));
+    CLI_TRY(show_take_views(j));
+    CLI_TRY(show_take_format(j));
+    show_take_screen(j);
+    show_take_language(j);
+    return CLI_OK;
 }

@@ -3,50 +3,53 @@
  * posenc show: what encodings look like, in the terminal or as files. */
 #include "cli/show.h"
 
+#include "io/io.h"
+#include "io/json_out.h"
+#include "zoo/spec_read.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static const cli_option options[] = {
-    { "view", 0, CLI_TEXT, "NAME,NAME", NULL, 0, 0, "which pictures, or all; default: those that fit" },
-    { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "the views there are; with SPECs: those that fit" },
+    { "view", 0, CLI_TEXT, "NAME,NAME", NULL, 0, 0, "views to draw, or all; default: the views that fit" },
+    { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "list the views; with SPECs: the views that fit them" },
     { "preset", 0, CLI_CHOICE, "50x128|20x512", NULL, 0, 0,
-      "the table of so many positions x width; 20x512 in halves" },
-    { "length", 'n', CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "positions; default: what suits the view" },
+      "table of 50 positions x 128 dimensions, or 20 x 512, all sines first" },
+    { "length", 'n', CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "number of positions; default: depends on the view" },
     { "start", 0, CLI_INT, "N", "0", -PE_POSITION_MAX, PE_POSITION_MAX, "first position" },
-    { "axis", 0, CLI_INT, "N", "0", 0, PE_AXES_MAX - 1, "which coordinate runs, of several; the others are 0" },
-    { "at", 0, CLI_INT, "N", NULL, 0, PE_POSITION_MAX, "the position that looks around; default: the middle" },
-    { "head", 0, CLI_INT, "N", "0", 0, 65535, "which head" },
-    { "pairs", 0, CLI_TEXT, "N,N", NULL, 0, 0, "which pairs, or dimensions of a code; default: a spread of them" },
-    { "log", 0, CLI_FLAG, NULL, NULL, 0, 0, "heads: distances on a logarithmic axis" },
-    { "sentence", 0, CLI_TEXT, "TEXT", NULL, 0, 0, "of around and attention; default: the one with two dogs" },
-    { "causal", 0, CLI_FLAG, NULL, NULL, 0, 0, "no query sees a key after it" },
+    { "axis", 0, CLI_INT, "N", "0", 0, PE_AXES_MAX - 1, "coordinate that varies, of several; the others are 0" },
+    { "at", 0, CLI_INT, "N", NULL, 0, PE_POSITION_MAX, "position of the query; default: the middle" },
+    { "head", 0, CLI_INT, "N", "0", 0, 65535, "attention head" },
+    { "pairs", 0, CLI_TEXT, "N,N", NULL, 0, 0, "pairs, or dimensions of a code; default: a selection" },
+    { "log", 0, CLI_FLAG, NULL, NULL, 0, 0, "view heads: logarithmic axis for the distance" },
+    { "sentence", 0, CLI_TEXT, "TEXT", NULL, 0, 0, "sentence of the views around and attention" },
+    { "causal", 0, CLI_FLAG, NULL, NULL, 0, 0, "causal mask: no query sees a later key" },
     { "heads", 0, CLI_INT, "N", "8", 1, 65536, "query heads" },
     { "kv-heads", 0, CLI_INT, "N", NULL, 1, 65536, "key and value heads; default: as many as heads" },
-    { "head-dim", 0, CLI_INT, "N", "64", 1, PE_HEAD_DIM_MAX, "width of a head" },
-    { "model-dim", 0, CLI_INT, "N", "128", 1, INT64_C(1) << 30, "width of the embedding" },
-    { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "of learned parameters and of contents" },
-    { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "of titles and captions; default: that of the environment" },
-    { "as", 0, CLI_CHOICE, "term|svg|png|html|csv|json|parts", NULL, 0, 0,
-      "the format; default: by FILE's ending, or the terminal" },
-    { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write .svg, .png, .html, .csv or .json; -: stdout" },
-    { "width", 0, CLI_INT, "N", NULL, 20, 8192, "columns of the terminal, or pixels of one picture" },
-    { "dark", 0, CLI_FLAG, NULL, NULL, 0, 0, "PNG: dark paper; the other formats follow the reader" },
-    { "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "the numbers and names as JSON: --as json" },
+    { "head-dim", 0, CLI_INT, "N", "64", 1, PE_HEAD_DIM_MAX, "head dimension" },
+    { "model-dim", 0, CLI_INT, "N", "128", 1, INT64_C(1) << 30, "embedding dimension" },
+    { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "seed of learned parameters and word vectors" },
+    { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "language of titles and captions; default: the locale's" },
+    { "as", 0, CLI_CHOICE, "term|svg|html|csv|json|parts", NULL, 0, 0,
+      "output format; default: by the name of FILE, or term" },
+    { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write .svg, .html, .csv or .json; -: stdout" },
+    { "width", 0, CLI_INT, "N", NULL, 20, 8192, "terminal columns, or pixels of one picture" },
+    { "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print numbers and names as JSON, like --as json" },
 };
 static const cli_example examples[] = {
-    { "posenc show rope", "the right pictures for what it does, in the terminal" },
-    { "posenc show sinusoidal --preset 20x512 -o halves.svg",
-      "the table as it is often printed, sines left of cosines" },
+    { "posenc show rope", "the views that fit RoPE, in the terminal" },
+    { "posenc show sinusoidal --preset 20x512 -o halves.svg", "the table as papers print it, sines left of cosines" },
     { "posenc show sinusoidal rope alibi --view decay -o decay.html", "three encodings side by side" },
     { "posenc show rope:theta=5e5,scaling=yarn,factor=4,trained=8k --view wavelengths -n 32k",
-      "which pairs come full circle within a length, and within the trained one" },
+      "which pairs complete a turn within this length, and within the trained one" },
     { "posenc show t5 --view heads --log", "the bias of every head against the distance" },
-    { "posenc show rope --view attention --sentence 'a dog saw a dog' --causal", "one head, without and with" },
+    { "posenc show rope --view attention --sentence 'a dog saw a dog' --causal",
+      "one head, without and with the encoding" },
     { "posenc show learned:rows=64 --view table --as csv -n 8", "the numbers of the picture" },
     { "posenc show --list", "every view" },
 };
 
-static cli_exit make_subjects(show_job *j)
+static cli_exit show_make_subjects(show_job *j)
 {
     pe_error err;
     for (int i = 0; i < j->args->operands; i++) {
@@ -66,7 +69,7 @@ static cli_exit make_subjects(show_job *j)
 
 /* ---------------------------------------------------------------- which views of which spec */
 
-static bool has_first(const show_subject *s)
+static bool subject_has_first(const show_subject *s)
 {
     for (int i = 0; i < show_view_count; i++)
         if (show_views[i]->first && show_fits(show_views[i], s))
@@ -74,32 +77,32 @@ static bool has_first(const show_subject *s)
     return false;
 }
 
-static bool is_wanted(const show_job *j, const show_view *v, const show_subject *s)
+static bool view_is_wanted(const show_job *j, const show_view *v, const show_subject *s)
 {
     if (!show_fits(v, s))
         return false;
     for (int i = 0; i < j->view_count; i++)
         if (j->view[i] == v)
             return true;
-    return !j->view_count && (j->all || j->how.format != FIGURE_TERMINAL || v->first || !has_first(s));
+    return !j->view_count && (j->all || j->how.format != FIGURE_TERMINAL || v->first || !subject_has_first(s));
 }
 
-static void join_views(char *out, size_t room, const show_subject *s, const show_job *j, bool wanted)
+static void views_join(char *out, size_t room, const show_subject *s, const show_job *j, bool wanted)
 {
     out[0] = 0;
     for (int i = 0; i < show_view_count; i++)
-        if (show_fits(show_views[i], s) && is_wanted(j, show_views[i], s) == wanted)
+        if (show_fits(show_views[i], s) && view_is_wanted(j, show_views[i], s) == wanted)
             snprintf(out + strlen(out), room - strlen(out), "%s%s", *out ? ", " : "", show_views[i]->name);
 }
 
-static cli_exit check_views(const show_job *j)
+static cli_exit views_check(const show_job *j)
 {
     char have[400];
     for (int v = 0; v < j->view_count; v++) {
         int fit = 0;
         for (int i = 0; i < j->subjects; i++)
             fit += show_fits(j->view[v], j->subject[i]);
-        join_views(have, sizeof have, j->subject[0], j, false);
+        views_join(have, sizeof have, j->subject[0], j, false);
         if (!fit)
             return cli_fail(j->args, CLI_USAGE, "%.200s has nothing for the view %s; it has %s", j->subject[0]->spec,
                             j->view[v]->name, have);
@@ -110,29 +113,30 @@ static cli_exit check_views(const show_job *j)
     return CLI_OK;
 }
 
-static bool is_asked(const show_job *j, const char *option)
+static bool option_is_asked(const show_job *j, const char *option)
 {
     char item[32];
     for (int v = 0; v < show_view_count; v++)
         for (int i = 0; i < j->subjects; i++)
             for (int n = 0;
-                 is_wanted(j, show_views[v], j->subject[i]) && cli_item(show_views[v]->asks, n, item, sizeof item); n++)
+                 view_is_wanted(j, show_views[v], j->subject[i]) && cli_item(show_views[v]->asks, n, item, sizeof item);
+                 n++)
                 if (!strcmp(item, option))
                     return true;
     return false;
 }
 
 /* Options that change nothing of what is drawn. */
-static void tell_idle(const show_job *j)
+static void options_tell_idle(const show_job *j)
 {
     static const char *const looks[] = { "start", "axis", "at", "head", "pairs", "log", "sentence", "causal" };
     for (int i = 0; i < CLI_COUNT(looks); i++)
-        if (cli_given(j->args, looks[i]) && !is_asked(j, looks[i]))
+        if (cli_given(j->args, looks[i]) && !option_is_asked(j, looks[i]))
             cli_note(j->args, "--%s changes nothing: no view that is drawn looks at it", looks[i]);
 }
 
 /* A view that nobody named and that cannot be drawn of what is asked for is left out, and said so in the end. */
-static cli_exit add_view(show_job *j, const show_view *v, const show_subject *s)
+static cli_exit show_add_view(show_job *j, const show_view *v, const show_subject *s)
 {
     pe_error err;
     pe_status status = show_add(&j->sheet, v, s, &j->request, &err);
@@ -146,22 +150,15 @@ static cli_exit add_view(show_job *j, const show_view *v, const show_subject *s)
     return CLI_OK;
 }
 
-/* What stands side by side is seen through one mask. */
-static cli_exit take_mask(show_job *j)
+static cli_exit show_make_figures(show_job *j)
 {
     pe_error err;
-    if (show_one_mask(&j->request, j->subject, j->subjects, &err))
+    if (show_one_mask(&j->request, j->subject, j->subjects, &err)) /* specs side by side are seen through one mask */
         return cli_fail_from(j->args, CLI_SYSTEM, NULL, &err);
-    return CLI_OK;
-}
-
-static cli_exit make_figures(show_job *j)
-{
-    CLI_TRY(take_mask(j));
     for (int v = 0; v < show_view_count; v++)
         for (int i = 0; i < j->subjects; i++)
-            if (is_wanted(j, show_views[v], j->subject[i]))
-                CLI_TRY(add_view(j, show_views[v], j->subject[i]));
+            if (view_is_wanted(j, show_views[v], j->subject[i]))
+                CLI_TRY(show_add_view(j, show_views[v], j->subject[i]));
     if (!j->sheet.count)
         return cli_fail_from(j->args, CLI_USAGE, NULL, &j->left_out[0].why);
     for (int i = 0; i < j->left_outs; i++)
@@ -171,19 +168,166 @@ static cli_exit make_figures(show_job *j)
 }
 
 /* On stderr: what else there is to see. */
-static void tell_others(const show_job *j)
+static void views_tell_others(const show_job *j)
 {
     char others[400];
     if (j->view_count || j->all || j->how.format != FIGURE_TERMINAL)
         return;
     for (int i = 0; i < j->subjects; i++) {
-        join_views(others, sizeof others, j->subject[i], j, false);
+        views_join(others, sizeof others, j->subject[i], j, false);
         if (*others)
             cli_note(j->args, "%.200s has more views: %s (--view NAME, or all)", j->subject[i]->spec, others);
     }
 }
 
-static cli_exit work(show_job *j)
+/* ---------------------------------------------------------------- the views there are */
+
+static bool view_fits_any(const show_job *j, const show_view *v)
+{
+    for (int i = 0; i < j->subjects; i++)
+        if (show_fits(v, j->subject[i]))
+            return true;
+    return !j->subjects;
+}
+
+/* A part's name, and the keys that are not as by default. text: room for any value. */
+static void json_part(json_out *o, const char *part, char *text, size_t cap)
+{
+    const pe_info *row = zoo_spec_row(part);
+    out_open(o, NULL, '{');
+    out_text(o, "name", row->name);
+    out_open(o, "keys", '{');
+    for (int i = 0; i < row->key_count; i++)
+        if (zoo_spec_has(part, pe_info_key(row, i)->name) && zoo_spec_text(text, cap, part, pe_info_key(row, i)->name))
+            out_text(o, pe_info_key(row, i)->name, text);
+    out_close(o, '}');
+    out_close(o, '}');
+}
+
+/* Null without memory. */
+static void json_parts(json_out *o, const char *spec)
+{
+    size_t cap = strlen(spec) + 1;
+    char *text = malloc(cap);
+    if (!text) {
+        out_text(o, "parts", NULL);
+        return;
+    }
+    out_open(o, "parts", '[');
+    for (int i = 0; i < zoo_spec_parts(spec); i++) {
+        char *part = zoo_spec_part(spec, i);
+        if (part && zoo_spec_row(part))
+            json_part(o, part, text, cap);
+        free(part);
+    }
+    out_close(o, ']');
+    free(text);
+}
+
+static void json_subject(json_out *o, const show_subject *s)
+{
+    out_open(o, NULL, '{');
+    out_text(o, "spec", s->spec);
+    json_parts(o, s->spec);
+    out_int(o, "axes", s->axes);
+    out_open(o, "hooks", '-');
+    for (unsigned bit = 1; pe_hook_name(bit); bit <<= 1)
+        if (s->hooks & bit)
+            out_text(o, NULL, pe_hook_name(bit));
+    out_close(o, '-');
+    out_close(o, '}');
+}
+
+static void list_json(const show_job *j)
+{
+    char item[32];
+    language l = j->request.language;
+    json_out o = out_start(stdout);
+    out_open(&o, NULL, '{');
+    out_open(&o, "specs", '[');
+    for (int n = 0; n < j->subjects; n++)
+        json_subject(&o, j->subject[n]);
+    out_close(&o, ']');
+    out_open(&o, "views", '[');
+    for (int i = 0; i < show_view_count; i++) {
+        const show_view *v = show_views[i];
+        out_open(&o, NULL, '{');
+        out_text(&o, "name", v->name);
+        out_text(&o, "title", say(v->title, l));
+        out_text(&o, "about", say(v->about, l));
+        out_bool(&o, "first", v->first);
+        out_open(&o, "asks", '-');
+        for (int n = 0; cli_item(v->asks, n, item, sizeof item); n++)
+            out_text(&o, NULL, item);
+        out_close(&o, '-');
+        out_open(&o, "fits", '-');
+        for (int n = 0; n < j->subjects; n++)
+            if (show_fits(v, j->subject[n]))
+                out_text(&o, NULL, j->subject[n]->spec);
+        out_close(&o, '-');
+        out_close(&o, '}');
+    }
+    out_close(&o, ']');
+    out_close(&o, '}');
+}
+
+static cli_exit show_list(const show_job *j)
+{
+    if (j->how.format == FIGURE_JSON) {
+        list_json(j);
+        return CLI_OK;
+    }
+    for (int i = 0; i < show_view_count; i++)
+        if (view_fits_any(j, show_views[i]))
+            printf("%-14s%s\n", show_views[i]->name, say(show_views[i]->about, j->request.language));
+    return CLI_OK;
+}
+
+/* ---------------------------------------------------------------- to a file, in one step, or to stdout */
+
+/* What is asked for may be more than a format holds; all else is the system's. */
+static cli_exit show_failed(const show_job *j, pe_status s, const pe_error *err)
+{
+    return cli_fail_from(j->args, s == PE_ERR_RANGE ? CLI_USAGE : CLI_SYSTEM, NULL, err);
+}
+
+/* Nothing is to be seen at path before all of it is there. */
+static cli_exit show_write_file(const show_job *j, const char *path)
+{
+    pe_error err;
+    io_writer *w;
+    pe_status s = io_writer_open(&w, path, &err);
+    if (s)
+        return show_failed(j, s, &err);
+    FILE *to = io_writer_stream(w);
+    s = to ? figures_write(to, j->sheet.figure, j->sheet.count, &j->how, &err)
+           : io_fail(&err, PE_ERR_NOMEM, "no memory for %s", path);
+    if (s)
+        io_writer_abort(w);
+    else
+        s = io_writer_commit(w, &err);
+    return s ? show_failed(j, s, &err) : CLI_OK;
+}
+
+static cli_exit show_write(const show_job *j)
+{
+    pe_error err;
+    bool ascii = j->how.format == FIGURE_TERMINAL && j->how.screen.glyphs == GLYPHS_ASCII;
+    for (int i = 0; ascii && i < j->sheet.count; i++)
+        figure_plain(j->sheet.figure[i]);
+    const char *out = cli_text(j->args, "out");
+    if (out && strcmp(out, "-")) {
+        CLI_TRY(show_write_file(j, out));
+        cli_note(j->args, "wrote %s: %d picture%s", out, j->sheet.count, j->sheet.count == 1 ? "" : "s");
+        return CLI_OK;
+    }
+    pe_status s = figures_write(stdout, j->sheet.figure, j->sheet.count, &j->how, &err);
+    return s ? show_failed(j, s, &err) : CLI_OK;
+}
+
+/* ---------------------------------------------------------------- the verb */
+
+static cli_exit show_work(show_job *j)
 {
     CLI_TRY(show_args(j));
     if (j->args->operands > SHOW_SPECS_MAX)
@@ -191,14 +335,14 @@ static cli_exit work(show_job *j)
     if (!j->args->operands && !cli_given(j->args, "list"))
         return cli_fail(j->args, CLI_USAGE,
                         "no SPEC is given; posenc list names the encodings, posenc show --list the views");
-    CLI_TRY(make_subjects(j));
+    CLI_TRY(show_make_subjects(j));
     if (cli_given(j->args, "list"))
         return show_list(j);
-    CLI_TRY(check_views(j));
-    tell_idle(j);
-    CLI_TRY(make_figures(j));
+    CLI_TRY(views_check(j));
+    options_tell_idle(j);
+    CLI_TRY(show_make_figures(j));
     CLI_TRY(show_write(j));
-    tell_others(j);
+    views_tell_others(j);
     return CLI_OK;
 }
 
@@ -209,7 +353,7 @@ static cli_exit show_verb(const cli_args *a, result *out)
     if (!j)
         return cli_fail(a, CLI_SYSTEM, "no memory for pictures");
     j->args = a;
-    cli_exit code = work(j);
+    cli_exit code = show_work(j);
     for (int i = 0; i < j->subjects; i++)
         show_subject_free(j->subject[i]);
     show_sheet_free(&j->sheet);
@@ -219,16 +363,17 @@ static cli_exit show_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_show = {
     .name = "show",
-    .summary = "pictures of encodings: tables, curves, decay, biases, wavelengths, attention",
+    .summary = "draw encodings: tables, curves, decay, biases, wavelengths, attention",
     .operands = "[SPEC...]",
     .operands_min = 0,
     .operands_max = SHOW_SPECS_MAX + 1, /* one more, so that the limit can be named */
-    .notes = "In the terminal a few views are drawn; files, and --view all, have all that fit. Up to 8 specs\n"
-             "stand side by side, behind one mask. Learned parameters are "
-             "shown as they start, by --seed.\n",
+    .notes = "The terminal shows a few views; files and --view all have every view that fits. Up to 8 specs stand\n"
+             "side by side and share one mask. Learned parameters have their initial values, drawn with --seed.\n"
+             "For a PNG, write SVG and convert it: rsvg-convert x.svg -o x.png\n",
     .options = options,
     .option_count = CLI_COUNT(options),
     .examples = examples,
     .example_count = CLI_COUNT(examples),
+    .refused = show_refused,
     .run = show_verb,
 };

@@ -5,7 +5,7 @@
 #ifndef POSENC_DRAW_CHART_H
 #define POSENC_DRAW_CHART_H
 
-#include "draw/face.h"
+#include "draw/axis.h"
 #include "io/words.h"
 
 #define NAME_MOST 120
@@ -35,11 +35,10 @@ typedef struct chart_plan {
     double text_top;            /* of the next line of text */
 } chart_plan;
 
-/* ---------------------------------------------------------------- chart_axis.c */
+extern const words chart_no_data;
 
-/* The range of all points, bands and the mark; false where there is none. */
-bool axis_of_x(axis *a, const chart *c);
-bool axis_of_y(axis *a, const chart *c, const axis *x);
+/* chart_draw that also says where it drew; frame may be NULL. */
+pe_status chart_draw_in(draw **out, const chart *c, draw_frame *frame, pe_error *err);
 
 /* ---------------------------------------------------------------- chart_lines.c */
 
@@ -48,21 +47,14 @@ void chart_lines(const chart_plan *p);
 /* Lines and bands in a box of the frame, of all series. */
 int chart_crossings(const chart_plan *p, draw_point low, draw_point high);
 
-/* ---------------------------------------------------------------- chart_names.c, chart_legend.c */
+/* ---------------------------------------------------------------- chart_names.c */
 
 void chart_read_names(chart_plan *p);
 double chart_names_width(const chart_plan *p); /* of the margin they need */
 void chart_shorten_names(chart_plan *p, double width);
 void chart_names(chart_plan *p);
 bool chart_names_meet(chart_plan *p); /* names of lines that end early cover one another */
-int chart_legend_rows(const chart_plan *p);
-void chart_legend(const chart_plan *p, double top);
-
-/* chart_draw that also says where it drew; frame may be NULL. */
-pe_status chart_draw_in(draw **out, const chart *c, draw_frame *frame, pe_error *err);
-
-/* The chart in words. */
-extern const words chart_no_data;
-void chart_words(char *out, size_t room, const chart_plan *p);
+/* Samples and names, as many to a row as fit; returns the rows. draw_it false: nothing is drawn. */
+int chart_legend(const chart_plan *p, double top, bool draw_it);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the data is in the frame: bands, lines, dots. */
+ * The data in the frame: bands, lines, dots. */
 #include "draw/chart.h"
 
 #include "io/checked.h"
@@ -8,30 +8,30 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Many points are noise rather than a curve, and want a finer line. */
-static double line_width(const chart_series *s)
+/* Many points look like noise, and are drawn with a finer line. */
+static double series_width(const chart_series *s)
 {
     return s->count > 100 ? 1.5 : 2.25;
 }
 
-/* The seventh colour and those after it are told apart by more than their hue. */
+/* The seventh series and those after it get a dash, as many hues are hard to tell apart. */
 draw_dash chart_dash(const chart_series *s)
 {
     int n = s->ink - INK_SERIES;
     return s->dash != DASH_NONE || n < 6 ? s->dash : n < INK_COLOURS ? DASH_LONG : DASH_DOT;
 }
 
-static draw_point point_of(const chart_plan *p, const chart_series *s, int i)
+static draw_point series_point(const chart_plan *p, const chart_series *s, int i)
 {
     return (draw_point){ axis_at(&p->x, s->x[i]), axis_at(&p->y, s->y[i]) };
 }
 
-static bool is_there(draw_point at)
+static bool point_is_there(draw_point at)
 {
     return !isnan(at.x) && !isnan(at.y);
 }
 
-static bool is_inside(const chart_plan *p, draw_point at)
+static bool point_is_inside(const chart_plan *p, draw_point at)
 {
     const double slack = 0.01;
     return at.x >= p->low.x - slack && at.x <= p->high.x + slack && at.y >= p->low.y - slack &&
@@ -40,19 +40,19 @@ static bool is_inside(const chart_plan *p, draw_point at)
 
 /* ---------------------------------------------------------------- lines */
 
-static bool same_column(draw_point a, draw_point b)
+static bool points_share_column(draw_point a, draw_point b)
 {
-    return is_there(a) && is_there(b) && fabs(a.x - b.x) < 0.5;
+    return point_is_there(a) && point_is_there(b) && fabs(a.x - b.x) < 0.5;
 }
 
-/* Of the points within half a pixel, in place: the first, the lowest, the highest and the last, in their order. What is
- * left looks the same; how many there are. */
-static int thin(draw_point *p, int count)
+/* Keeps, of the points within half a pixel, the first, the lowest, the highest and the last, in their order, so that
+ * the line looks the same. Works in place; returns how many are left. */
+static int points_thin(draw_point *p, int count)
 {
     int kept = 0;
     for (int first = 0, next; first < count; first = next) {
         int low = first, high = first;
-        for (next = first + 1; next < count && same_column(p[first], p[next]); next++) {
+        for (next = first + 1; next < count && points_share_column(p[first], p[next]); next++) {
             low = p[next].y < p[low].y ? next : low;
             high = p[next].y > p[high].y ? next : high;
         }
@@ -64,17 +64,17 @@ static int thin(draw_point *p, int count)
     return kept;
 }
 
-/* The pieces of a line that lie in the frame, each as one path. room holds twice the series' points, and two. */
-static void draw_line(const chart_plan *p, const chart_series *s, draw_point *room)
+/* Draws the pieces of a line that lie in the frame, each as one path. room holds twice the series' points, and two. */
+static void series_put_line(const chart_plan *p, const chart_series *s, draw_point *room)
 {
-    draw_style style = { .line = s->ink, .fill = INK_NONE, .width = line_width(s), .dash = chart_dash(s) };
+    draw_style style = { .stroke = s->ink, .fill = INK_NONE, .width = series_width(s), .dash = chart_dash(s) };
     draw_point *at = room, *path = room + s->count;
     for (int i = 0; i < s->count; i++)
-        at[i] = point_of(p, s, i);
-    int all = thin(at, s->count), count = 0;
+        at[i] = series_point(p, s, i);
+    int all = points_thin(at, s->count), count = 0;
     for (int i = 1; i < all; i++) {
         draw_point a = at[i - 1], b = at[i];
-        bool seen = is_there(a) && is_there(b) && draw_clip(&a, &b, p->low, p->high);
+        bool seen = point_is_there(a) && point_is_there(b) && draw_clip(&a, &b, p->low, p->high);
         if (seen && count == 0)
             path[count++] = a;
         if (seen)
@@ -87,42 +87,44 @@ static void draw_line(const chart_plan *p, const chart_series *s, draw_point *ro
     draw_path(p->d, path, count, false, style);
 }
 
-/* A point without neighbours would not be seen as a line. */
-static bool is_alone(const chart_plan *p, const chart_series *s, int i)
+/* A point without neighbours makes no line, so it gets a dot. */
+static bool series_point_is_alone(const chart_plan *p, const chart_series *s, int i)
 {
-    return (i == 0 || !is_there(point_of(p, s, i - 1))) && (i + 1 == s->count || !is_there(point_of(p, s, i + 1)));
+    return (i == 0 || !point_is_there(series_point(p, s, i - 1))) &&
+           (i + 1 == s->count || !point_is_there(series_point(p, s, i + 1)));
 }
 
-static void draw_dots(const chart_plan *p, const chart_series *s)
+static void series_put_dots(const chart_plan *p, const chart_series *s)
 {
-    draw_style style = { .line = INK_PAPER, .fill = s->ink, .width = 1.25 };
+    draw_style style = { .stroke = INK_PAPER, .fill = s->ink, .width = 1.25 };
     for (int i = 0; i < s->count; i++) {
-        draw_point at = point_of(p, s, i);
-        if (is_there(at) && is_inside(p, at) && (s->dots || is_alone(p, s, i)))
+        draw_point at = series_point(p, s, i);
+        if (point_is_there(at) && point_is_inside(p, at) && (s->dots || series_point_is_alone(p, s, i)))
             draw_circle(p->d, at.x, at.y, s->dots ? 3.5 : 4, style);
     }
 }
 
 /* ---------------------------------------------------------------- bands */
 
-static double in_frame(const chart_plan *p, double y)
+static double frame_clamp_y(const chart_plan *p, double y)
 {
     return y < p->low.y ? p->low.y : y > p->high.y ? p->high.y : y;
 }
 
-/* A bound that a log axis has no place for lies below the frame. */
-static double bound_at(const chart_plan *p, double v)
+/* A log axis has no place for a bound of 0 or less: it lies below the frame. */
+static double band_bound_at(const chart_plan *p, double v)
 {
     return p->y.log && v <= 0 ? p->high.y + DRAW_FAR : axis_at(&p->y, v);
 }
 
-/* The bound from point i to point k in the frame, with the points at which it leaves and comes back. */
-static int bound_path(const chart_plan *p, const chart_series *s, const double *bound, int i, int k, draw_point *out)
+/* Follows a bound from point i to point k, clamped to the frame, with the points where it leaves and returns. */
+static int band_bound_path(const chart_plan *p, const chart_series *s, const double *bound, int i, int k,
+                           draw_point *out)
 {
-    draw_point a = { axis_at(&p->x, s->x[i]), bound_at(p, bound[i]) };
-    draw_point b = { axis_at(&p->x, s->x[k]), bound_at(p, bound[k]) }, in = a, leave = b;
+    draw_point a = { axis_at(&p->x, s->x[i]), band_bound_at(p, bound[i]) };
+    draw_point b = { axis_at(&p->x, s->x[k]), band_bound_at(p, bound[k]) }, in = a, leave = b;
     int count = 0;
-    out[count++] = (draw_point){ a.x, in_frame(p, a.y) };
+    out[count++] = (draw_point){ a.x, frame_clamp_y(p, a.y) };
     if (draw_clip(&in, &leave, (draw_point){ -DRAW_FAR, p->low.y }, (draw_point){ DRAW_FAR, p->high.y })) {
         if (in.y != a.y)
             out[count++] = in;
@@ -132,34 +134,35 @@ static int bound_path(const chart_plan *p, const chart_series *s, const double *
     return count;
 }
 
-static bool has_band(const chart_plan *p, const chart_series *s, int i)
+static bool series_has_band(const chart_plan *p, const chart_series *s, int i)
 {
-    return is_there(point_of(p, s, i)) && !isnan(bound_at(p, s->low[i])) && !isnan(bound_at(p, s->high[i]));
+    return point_is_there(series_point(p, s, i)) && !isnan(band_bound_at(p, s->low[i])) &&
+           !isnan(band_bound_at(p, s->high[i]));
 }
 
-/* The points first .. last, as one area: along the upper bound, and back along the lower. */
-static void draw_band(const chart_plan *p, const chart_series *s, int first, int last, draw_point *path)
+/* Fills the area of points first .. last: along the upper bound, and back along the lower. */
+static void series_put_band(const chart_plan *p, const chart_series *s, int first, int last, draw_point *path)
 {
     int count = 0;
     for (int i = first; i < last; i++)
-        count += bound_path(p, s, s->high, i, i + 1, path + count);
-    count += bound_path(p, s, s->high, last, last, path + count);
+        count += band_bound_path(p, s, s->high, i, i + 1, path + count);
+    count += band_bound_path(p, s, s->high, last, last, path + count);
     for (int i = last; i > first; i--)
-        count += bound_path(p, s, s->low, i, i - 1, path + count);
-    count += bound_path(p, s, s->low, first, first, path + count);
+        count += band_bound_path(p, s, s->low, i, i - 1, path + count);
+    count += band_bound_path(p, s, s->low, first, first, path + count);
     if (first < last)
-        draw_path(p->d, path, count, true, (draw_style){ .line = INK_NONE, .fill = s->ink, .alpha = 0.15 });
+        draw_path(p->d, path, count, true, (draw_style){ .stroke = INK_NONE, .fill = s->ink, .alpha = 0.15 });
 }
 
-static void draw_bands(const chart_plan *p, const chart_series *s, draw_point *path)
+static void series_put_bands(const chart_plan *p, const chart_series *s, draw_point *path)
 {
     if (!s->low || !s->high)
         return;
     for (int first = 0, last; first < s->count; first = last + 1) {
-        for (last = first; last < s->count && has_band(p, s, last);)
+        for (last = first; last < s->count && series_has_band(p, s, last);)
             last++;
         if (last > first)
-            draw_band(p, s, first, last - 1, path);
+            series_put_band(p, s, first, last - 1, path);
     }
 }
 
@@ -177,10 +180,10 @@ void chart_lines(const chart_plan *p)
         return;
     }
     for (int n = 0; n < c->series_count; n++)
-        draw_bands(p, &c->series[n], path);
+        series_put_bands(p, &c->series[n], path);
     for (int n = c->series_count - 1; n >= 0; n--) { /* the first on top */
-        draw_line(p, &c->series[n], path);
-        draw_dots(p, &c->series[n]);
+        series_put_line(p, &c->series[n], path);
+        series_put_dots(p, &c->series[n]);
     }
     free(path);
 }
@@ -190,8 +193,8 @@ int chart_crossings(const chart_plan *p, draw_point low, draw_point high)
     int count = 0;
     for (int n = 0; n < p->c->series_count; n++)
         for (int i = 1; i < p->c->series[n].count; i++) {
-            draw_point a = point_of(p, &p->c->series[n], i - 1), b = point_of(p, &p->c->series[n], i);
-            count += is_there(a) && is_there(b) && draw_clip(&a, &b, low, high);
+            draw_point a = series_point(p, &p->c->series[n], i - 1), b = series_point(p, &p->c->series[n], i);
+            count += point_is_there(a) && point_is_there(b) && draw_clip(&a, &b, low, high);
         }
     return count;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names at the ends of the lines: in the margin, moved apart where they would overlap, or inside the frame where a line
- * ends early. */
+ * The names of the series: at the ends of their lines (in the margin, moved apart where they would overlap, or inside
+ * the frame where a line ends early), or in a legend. */
 #include "draw/chart.h"
 
 #include "io/io.h"
@@ -12,7 +12,7 @@
 
 #define EARLY 0.94 /* of the frame's width */
 
-static void print_name(chart_name *n, language l)
+static void name_print(chart_name *n, language l)
 {
     const chart_series *s = n->series;
     const char *what = s->note ? s->note : n->last < 0 ? say(chart_no_data, l) : NULL, *name = s->name ? s->name : "";
@@ -21,7 +21,7 @@ static void print_name(chart_name *n, language l)
         io_end_with_dots(n->text, sizeof n->text);
 }
 
-/* Before the frame is known: the axes have their values, not their pixels. */
+/* Runs before the frame is known: the axes have values, but no pixels yet. */
 void chart_read_names(chart_plan *p)
 {
     axis whole = p->x;
@@ -34,7 +34,7 @@ void chart_read_names(chart_plan *p)
         while (n->last >= 0 && !(axis_takes(&p->x, n->series->x[n->last]) && axis_takes(&p->y, n->series->y[n->last])))
             n->last--;
         n->is_early = n->last >= 0 && axis_at(&whole, n->series->x[n->last]) < EARLY;
-        print_name(n, (language)p->c->language);
+        name_print(n, (language)p->c->language);
     }
 }
 
@@ -44,8 +44,8 @@ static double name_width(const face *f, const char *text)
     return face_width(f, text, f->size) * (f->cell > 0 ? 1 : 1.18);
 }
 
-/* From the frame to the name: room for a leader, or for a sample of the line. */
-static double leader(const face *f)
+/* The distance from the frame to a name: room for a leader, or for a sample of the line. */
+static double name_leader(const face *f)
 {
     return f->cell > 0 ? 3 * f->cell : 18;
 }
@@ -53,7 +53,7 @@ static double leader(const face *f)
 void chart_shorten_names(chart_plan *p, double width)
 {
     for (int i = 0; i < p->c->series_count; i++)
-        face_shorten(&p->f, p->names[i].text, width - leader(&p->f));
+        face_shorten(&p->f, p->names[i].text, width - name_leader(&p->f));
 }
 
 double chart_names_width(const chart_plan *p)
@@ -61,13 +61,13 @@ double chart_names_width(const chart_plan *p)
     double width = 0;
     for (int i = 0; i < p->c->series_count; i++)
         if (!p->names[i].is_early && p->names[i].text[0])
-            width = fmax(width, name_width(&p->f, p->names[i].text) + leader(&p->f));
+            width = fmax(width, name_width(&p->f, p->names[i].text) + name_leader(&p->f));
     return width;
 }
 
 /* ---------------------------------------------------------------- in the margin */
 
-static int by_end(const void *a, const void *b)
+static int name_compare(const void *a, const void *b)
 {
     const chart_name *p = *(chart_name *const *)a, *q = *(chart_name *const *)b;
     if (p->end.y != q->end.y)
@@ -75,9 +75,9 @@ static int by_end(const void *a, const void *b)
     return p->series < q->series ? -1 : p->series > q->series;
 }
 
-/* Names one line apart that move as little as can be: neighbours that would overlap become one block, which stands
- * where its middle wishes to, until no block meets the next. order is sorted by end.y. */
-static void spread(chart_name **order, int count, double line, double low, double high)
+/* Moves names one line apart, as little as possible: neighbours that would overlap become one block around their mean,
+ * until no block meets the next. order is sorted by end.y. */
+static void names_spread(chart_name **order, int count, double line, double low, double high)
 {
     for (int i = 0; i < count; i++) {
         int first = i;
@@ -95,11 +95,11 @@ static void spread(chart_name **order, int count, double line, double low, doubl
     }
 }
 
-static void draw_name(const chart_plan *p, const chart_name *n)
+static void name_put_in_margin(const chart_plan *p, const chart_name *n)
 {
     const face *f = &p->f;
-    double x = p->high.x + leader(f);
-    draw_style thin = { .line = n->series->ink, .fill = INK_NONE, .width = f->cell > 0 ? 2 : 1 };
+    double x = p->high.x + name_leader(f);
+    draw_style thin = { .stroke = n->series->ink, .fill = INK_NONE, .width = f->cell > 0 ? 2 : 1 };
     draw_point sample[2] = { { x - 2 * f->cell + 1, n->y }, { x - f->cell - 1, n->y } };
     draw_point bend[3] = { { p->high.x + 5, n->end.y }, { x - 6, n->y }, { x - 3, n->y } };
     if (f->cell > 0)
@@ -111,22 +111,22 @@ static void draw_name(const chart_plan *p, const chart_name *n)
 
 /* ---------------------------------------------------------------- inside the frame */
 
-static bool boxes_meet(const chart_name *a, draw_point low, draw_point high)
+static bool name_meets(const chart_name *a, draw_point low, draw_point high)
 {
     return a->low.x < high.x && a->high.x > low.x && a->low.y < high.y && a->high.y > low.y;
 }
 
-static double cost(const chart_plan *p, const chart_name *n, draw_point low, draw_point high)
+static double name_cost(const chart_plan *p, const chart_name *n, draw_point low, draw_point high)
 {
     double sum = chart_crossings(p, low, high);
     for (const chart_name *o = p->names; o < n; o++)
-        sum += o->is_early && boxes_meet(o, low, high) ? 20 : 0;
+        sum += o->is_early && name_meets(o, low, high) ? 20 : 0;
     bool is_out = low.x < p->low.x || high.x > p->high.x || low.y < p->low.y || high.y > p->high.y;
     return sum + (is_out ? 100 : 0);
 }
 
-/* Beside the end of its line, where it hides least. */
-static void place_early(const chart_plan *p, chart_name *n, const char *text)
+/* Chooses the place beside the end of the line where the name covers least. */
+static void name_place_early(const chart_plan *p, chart_name *n, const char *text)
 {
     const face *f = &p->f;
     static const double up[] = { 0, -1, 1, -2, 2, -3, 3 };
@@ -135,7 +135,7 @@ static void place_early(const chart_plan *p, chart_name *n, const char *text)
         bool left = i >= 7;
         double y = n->end.y + up[i % 7] * f->line * 0.9, x = left ? n->end.x - width - f->gap : n->end.x + f->gap;
         draw_point low = { x - 2, y - f->line / 2 }, high = { x + width + 2, y + f->line / 2 };
-        double c = cost(p, n, low, high) + fabs(up[i % 7]) * 0.3 + (left ? 2 : 0);
+        double c = name_cost(p, n, low, high) + fabs(up[i % 7]) * 0.3 + (left ? 2 : 0);
         if (c < best) {
             best = c;
             n->low = low;
@@ -144,28 +144,28 @@ static void place_early(const chart_plan *p, chart_name *n, const char *text)
     }
 }
 
-static void draw_early(const chart_plan *p, chart_name *n, const char *text)
+static void name_put_early(const chart_plan *p, chart_name *n, const char *text)
 {
     const face *f = &p->f;
-    place_early(p, n, text);
+    name_place_early(p, n, text);
     draw_rect(p->d, n->low.x, n->low.y, n->high.x - n->low.x, n->high.y - n->low.y,
-              (draw_style){ .line = INK_NONE, .fill = INK_PAPER, .alpha = 0.75 });
+              (draw_style){ .stroke = INK_NONE, .fill = INK_PAPER, .alpha = 0.75 });
     draw_text(p->d, n->low.x + 2, (n->low.y + n->high.y) / 2 + 0.35 * f->size, f->size, ANCHOR_START, n->series->ink,
               false, text);
 }
 
-/* Where a line ends because it cannot go on. */
-static void draw_cross(const chart_plan *p, const chart_name *n)
+/* Marks the end of a line that cannot go on. */
+static void name_put_cross(const chart_plan *p, const chart_name *n)
 {
     const double r = 4;
-    draw_style s = { .line = n->series->ink, .fill = INK_NONE, .width = 2 };
+    draw_style s = { .stroke = n->series->ink, .fill = INK_NONE, .width = 2 };
     draw_point down[2] = { { n->end.x - r, n->end.y - r }, { n->end.x + r, n->end.y + r } };
     draw_point rise[2] = { { n->end.x - r, n->end.y + r }, { n->end.x + r, n->end.y - r } };
     draw_path(p->d, down, 2, false, s);
     draw_path(p->d, rise, 2, false, s);
 }
 
-static void find_end(const chart_plan *p, chart_name *n)
+static void name_find_end(const chart_plan *p, chart_name *n)
 {
     n->end = (draw_point){ p->high.x, p->high.y };
     if (n->last >= 0) {
@@ -176,7 +176,7 @@ static void find_end(const chart_plan *p, chart_name *n)
     n->y = n->end.y;
 }
 
-static void draw_margin(chart_plan *p)
+static void names_put_in_margin(chart_plan *p)
 {
     chart_name **order = calloc((size_t)p->c->series_count + 1, sizeof(chart_name *));
     int count = 0;
@@ -187,10 +187,10 @@ static void draw_margin(chart_plan *p)
     for (int i = 0; i < p->c->series_count; i++)
         if (!p->names[i].is_early && p->names[i].text[0])
             order[count++] = &p->names[i];
-    qsort(order, (size_t)count, sizeof(chart_name *), by_end);
-    spread(order, count, p->f.line, p->low.y + (p->f.cell > 0 ? p->f.line / 2 : 0), p->high.y);
+    qsort(order, (size_t)count, sizeof(chart_name *), name_compare);
+    names_spread(order, count, p->f.line, p->low.y + (p->f.cell > 0 ? p->f.line / 2 : 0), p->high.y);
     for (int i = 0; i < count; i++)
-        draw_name(p, order[i]);
+        name_put_in_margin(p, order[i]);
     free(order);
 }
 
@@ -199,29 +199,69 @@ bool chart_names_meet(chart_plan *p)
     bool meet = false;
     for (int i = 0; i < p->c->series_count; i++) {
         chart_name *n = &p->names[i];
-        find_end(p, n);
+        name_find_end(p, n);
         if (!n->is_early || !n->text[0])
             continue;
-        place_early(p, n, n->text);
+        name_place_early(p, n, n->text);
         for (const chart_name *o = p->names; o < n; o++)
-            meet = meet || (o->is_early && o->text[0] && boxes_meet(o, n->low, n->high));
+            meet = meet || (o->is_early && o->text[0] && name_meets(o, n->low, n->high));
     }
     return meet;
 }
 
-/* With a legend, only what a line's end has to say stands at its end. */
+/* With a legend, only the note of a series stands at the end of its line. */
 void chart_names(chart_plan *p)
 {
     for (int i = 0; i < p->c->series_count; i++) {
         chart_name *n = &p->names[i];
-        find_end(p, n);
+        name_find_end(p, n);
         const char *text = !p->has_legend ? n->text : n->series->note ? n->series->note : "";
         n->is_early = n->is_early || (p->has_legend && n->last >= 0);
         if (n->is_early && text[0])
-            draw_early(p, n, text);
+            name_put_early(p, n, text);
         if (n->series->note && n->last >= 0)
-            draw_cross(p, n);
+            name_put_cross(p, n);
     }
     if (!p->has_legend)
-        draw_margin(p);
+        names_put_in_margin(p);
+}
+
+/* ---------------------------------------------------------------- the legend */
+
+/* The width of the sample of the line before a name. */
+static double legend_sample(const face *f)
+{
+    return f->cell > 0 ? 2 * f->cell : 22;
+}
+
+static void legend_put_entry(const chart_plan *p, const chart_series *s, double x, double top, const char *text)
+{
+    const face *f = &p->f;
+    double middle = top + f->line / 2;
+    draw_point line[2] = { { x + 1, middle }, { x + legend_sample(f) * (f->cell > 0 ? 0.9 : 1) - 1, middle } };
+    draw_path(p->d, line, 2, false,
+              (draw_style){ .stroke = s->ink, .fill = INK_NONE, .width = 2.25, .dash = chart_dash(s) });
+    draw_text(p->d, x + legend_sample(f) + f->gap, top + 0.8 * f->line, f->size, ANCHOR_START, INK_TEXT, false, text);
+}
+
+int chart_legend(const chart_plan *p, double top, bool draw_it)
+{
+    const face *f = &p->f;
+    double x = f->pad, right = p->c->width - f->pad;
+    int rows = p->c->series_count > 0;
+    for (int i = 0; i < p->c->series_count; i++) {
+        const chart_name *n = &p->names[i];
+        char text[NAME_MOST];
+        face_cut(text, sizeof text, n->last < 0 ? n->text : n->series->name ? n->series->name : "");
+        face_shorten(f, text, right - f->pad - legend_sample(f) - f->gap);
+        double width = legend_sample(f) + f->gap + face_width(f, text, f->size);
+        if (x > f->pad && x + width > right) {
+            x = f->pad;
+            rows++;
+        }
+        if (draw_it)
+            legend_put_entry(p, n->series, x, top + (rows - 1) * f->line, text);
+        x += width + 2 * f->gap;
+    }
+    return rows;
 }

@@ -39,9 +39,9 @@ typedef struct draw_point {
 } draw_point;
 
 typedef struct draw_style {
-    int line;     /* ink; INK_NONE: none */
+    int stroke;   /* ink; INK_NONE: none */
     int fill;     /* ink; INK_NONE: none */
-    double width; /* of the line; 0: 1 */
+    double width; /* of the stroke; 0: 1 */
     double alpha; /* of the fill; 0: 1 */
     draw_dash dash;
 } draw_style;
@@ -60,8 +60,8 @@ void draw_rect(draw *d, double x, double y, double width, double height, draw_st
 void draw_circle(draw *d, double x, double y, double radius, draw_style s);
 /* rows x columns cells of one picture, heat[r * columns + c] being a level of INK_HEAT or DRAW_NOTHING. */
 void draw_cells(draw *d, double x, double y, double width, double height, int rows, int columns, const uint8_t *heat);
-/* turned: reads upwards. Text is UTF-8; writers escape it. */
-void draw_text(draw *d, double x, double y, double size, draw_anchor anchor, int ink, bool turned, const char *text);
+/* vertical: reads upwards. Text is UTF-8; writers escape it. */
+void draw_text(draw *d, double x, double y, double size, draw_anchor anchor, int ink, bool vertical, const char *text);
 /* All shapes of another list, moved by x and y. */
 void draw_place(draw *d, const draw *from, double x, double y);
 pe_status draw_status(const draw *d, pe_error *err);
@@ -83,12 +83,6 @@ void draw_css(FILE *to);
 void draw_escape(FILE *to, const char *text);
 /* A field of CSV in quotes (RFC 4180); what a spreadsheet would run as a formula gets an apostrophe in front. */
 void draw_csv_text(FILE *to, const char *text);
-
-/* Painted, at scale pixels a pixel (0: 2, or less, down to 1, where the picture is too large), on light or dark paper.
- * Text is set in a font of its own, which has ASCII and the signs of formulas (draw_png_has); what it has not is a box.
- */
-pe_status draw_png(FILE *to, const draw *d, bool dark, double scale, pe_error *err);
-bool draw_png_has(unsigned code);
 
 typedef enum draw_glyphs { GLYPHS_BRAILLE = 0, GLYPHS_ASCII } draw_glyphs;
 typedef struct draw_screen {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * A figure: numbers with their names, and how they are best looked at. It owns copies of all it is given. What it is
- * drawn on comes later: the same figure becomes shapes (and so SVG, PNG, a terminal), a page, a table or JSON.
+ * drawn on comes later: the same figure becomes shapes (and so SVG or a terminal's text), a page, a table or JSON.
  *
  *     figure *f;
  *     figure_new(&f, FIGURE_LINES, &err);
  *     figure_text(f, &f->title, "rope: score by distance");
- *     double *y = figure_line(f, "rope", x, count);      // NULL: no memory, which figure_status says once
+ *     double *y = figure_add_series(f, "rope", x, count);      // NULL: no memory, which figure_status says once
  *     ...
  *     figures_write(stdout, figures, count, &(figure_how){ .format = FIGURE_SVG }, &err);
  *     figure_free(f);
@@ -64,7 +64,7 @@ pe_status figure_new(figure **out, figure_kind kind, pe_error *err);
 void figure_free(figure *f);                                                        /* NULL is fine */
 void figure_text(figure *f, char **field, const char *format, ...) IO_PRINTF(3, 4); /* sets a field such as title */
 /* A new series with x copied (NULL: 0, 1, ...) and room for y, which is returned zeroed. NULL: no memory. */
-double *figure_line(figure *f, const char *name, const double *x, int count);
+double *figure_add_series(figure *f, const char *name, const double *x, int count);
 double *figure_cells(figure *f, int rows, int columns); /* its values, zeroed; NULL: no memory, or too many */
 bool figure_names(figure *f, char ***field, const char *const *names, int count);
 pe_status figure_status(const figure *f, pe_error *err);
@@ -74,7 +74,6 @@ pe_status figure_status(const figure *f, pe_error *err);
 typedef enum figure_format {
     FIGURE_TERMINAL = 0,
     FIGURE_SVG,
-    FIGURE_PNG,
     FIGURE_HTML,  /* a page of its own: every figure with its caption and its numbers */
     FIGURE_CSV,   /* long form: group,figure,series,x,value; of cells the row, the column */
     FIGURE_JSON,  /* numbers and names */
@@ -87,8 +86,6 @@ typedef struct figure_how {
     double width;       /* pixels of one figure; 0: 640 */
     double height;      /* 0: by its kind */
     draw_screen screen; /* FIGURE_TERMINAL */
-    bool dark;          /* FIGURE_PNG: which paper; SVG has both */
-    double scale;       /* FIGURE_PNG: pixels per pixel; 0: 2 */
     const char *title;  /* of a page */
     language language;
 } figure_how;
@@ -124,14 +121,8 @@ typedef struct figure_how {
 /* Figures of different groups stand beside each other, those of one group below each other; a row of the sheet holds
  * figures of the same title. */
 pe_status figures_write(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);
-/* One figure as shapes, in pixels. */
-pe_status figure_draw(draw **out, const figure *f, double width, double height, pe_error *err);
 const char *figure_kind_name(figure_kind k);     /* "lines" */
 const char *figure_format_name(figure_format f); /* "svg" */
-/* Whether its writer can set the words of a language: PNG has letters for English only. */
-bool figure_format_speaks(figure_format f, language l);
-/* PE_ERR_RANGE with a sentence where the format's writer would set a box for a letter: PNG. */
-pe_status figures_have_letters(figure *const *f, int count, figure_format format, pe_error *err);
 /* Its words in ASCII where there is a way to write them so (π is pi): for a screen that has no more. */
 void figure_plain(figure *f);
 /* By the end of a file's name; FIGURE_FORMAT_COUNT: none of ours. */

@@ -3,12 +3,83 @@
  * A matrix as colours: title and y label above, rows downwards, the scale at the right. */
 #include "draw/figure_inside.h"
 
+#include "base/try.h"
 #include "io/checked.h"
 #include "io/io.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---------------------------------------------------------------- numbers as levels of the scale, and the names of
+ * rows and columns */
+
+#define VALUE_MOST 1e100 /* ranges stay finite; what is larger lies at the end of the scale */
+
+static bool level_takes(double v)
+{
+    return fabs(v) <= VALUE_MOST;
+}
+
+void figure_range(const figure *f, double *low, double *high)
+{
+    size_t count = (size_t)f->rows * (size_t)f->columns;
+    axis a = { .low = 0, .high = 0 };
+    bool any = false;
+    for (size_t i = 0; i < count && !(f->low < f->high); i++)
+        if (level_takes(f->value[i])) {
+            a.low = !any || f->value[i] < a.low ? f->value[i] : a.low;
+            a.high = !any || f->value[i] > a.high ? f->value[i] : a.high;
+            any = true;
+        }
+    if (f->low < f->high && level_takes(f->low) && level_takes(f->high)) {
+        a.low = f->low;
+        a.high = f->high;
+    } else if (f->midpoint) {
+        a.high = fmax(fabs(a.low), fabs(a.high));
+        a.low = -a.high;
+    } else if (a.low > 0 && a.low < 0.3 * a.high) {
+        a.low = 0; /* as the axis of a chart does it */
+    }
+    axis_open_up(&a);
+    *low = a.low;
+    *high = a.high;
+}
+
+void figure_levels(const figure *f, uint8_t *levels)
+{
+    double low, high;
+    size_t count = (size_t)f->rows * (size_t)f->columns;
+    figure_range(f, &low, &high);
+    double scale = DRAW_LEVELS / (high - low);
+    for (size_t i = 0; i < count; i++) {
+        double at = (f->value[i] - low) * scale;
+        at = at < 0 ? 0 : at > DRAW_LEVELS - 1 ? DRAW_LEVELS - 1 : at;
+        levels[i] = DRAW_NOTHING;
+        if (!isnan(at))
+            levels[i] = (uint8_t)at;
+    }
+}
+
+static const char *name_or_number(char *number, char *const *names, int count, double first, int i)
+{
+    if (names && i < count)
+        return names[i];
+    draw_fixed(number, fabs(first) < 1e9 ? first + i : i, 2, true);
+    return number;
+}
+
+const char *figure_row_name(char number[FIGURE_NUMBER], const figure *f, int row)
+{
+    return name_or_number(number, f->y_names, f->y_name_count, f->y_first, row);
+}
+
+const char *figure_column_name(char number[FIGURE_NUMBER], const figure *f, int column)
+{
+    return name_or_number(number, f->x_names, f->x_name_count, f->x_first, column);
+}
+
+/* ---------------------------------------------------------------- the plan */
 
 #define NAME_MOST 120   /* bytes of a word beside a row or below a column */
 #define NAMES_SHARE 0.3 /* of the width or height, that names may take */
@@ -27,17 +98,17 @@ typedef struct cells_plan {
     double bar, bar_labels; /* widths of the scale and its numbers */
 } cells_plan;
 
-static bool names_columns(const figure *f)
+static bool cells_name_columns(const figure *f)
 {
     return f->x_names && !f->x_numbered;
 }
 
-static bool is_given(const char *text)
+static bool text_is_given(const char *text)
 {
     return text && *text;
 }
 
-static double head(const cells_plan *p, draw *d)
+static double cells_put_head(const cells_plan *p, draw *d)
 {
     const face *f = p->face;
     face_text title = { f, f->pad, f->pad, p->at.width - 2 * f->pad, true, INK_TEXT, 0 };
@@ -47,7 +118,7 @@ static double head(const cells_plan *p, draw *d)
 
 /* ---------------------------------------------------------------- room */
 
-static double widest_name(const cells_plan *p, char *const *names, int count)
+static double names_widest(const cells_plan *p, char *const *names, int count)
 {
     double width = 0;
     for (int i = 0; i < count; i++)
@@ -55,15 +126,15 @@ static double widest_name(const cells_plan *p, char *const *names, int count)
     return width;
 }
 
-/* Room for n cells of whole units (half pixels, or characters); where there are more cells than units, for whole
- * cells of each unit: a pattern stays as even as it is. */
-static double snapped(double room, int n, double unit)
+/* Rounds the room for n cells so that a cell takes whole units (half pixels, or characters), or, where there are more
+ * cells than units, a unit takes whole cells: an even pattern stays even. */
+static double room_snapped(double room, int n, double unit)
 {
     double units = fmax(floor(room / unit), 1), each = floor(units / n);
     return each >= 1 ? each * n * unit : n / ceil(n / units) * unit;
 }
 
-static void plan_scale(cells_plan *p, double height)
+static void cells_plan_scale(cells_plan *p, double height)
 {
     const face *f = p->face;
     figure_range(p->f, &p->scale.low, &p->scale.high);
@@ -74,7 +145,7 @@ static void plan_scale(cells_plan *p, double height)
     p->bar_labels = axis_widest(&p->scale, f);
 }
 
-static void plan_rows(cells_plan *p, double height)
+static void cells_plan_rows(cells_plan *p, double height)
 {
     const figure *f = p->f;
     int most = (int)(height / (p->face->cell > 0 ? 2 * p->face->line : 30)) + 1;
@@ -84,19 +155,19 @@ static void plan_rows(cells_plan *p, double height)
     axis_ticks(&p->y, most < f->rows ? most : f->rows, false, NULL);
 }
 
-/* Pixels from left to the first column. */
-static double left_of(const cells_plan *p)
+/* The distance from the left edge to the first column. */
+static double cells_left(const cells_plan *p)
 {
     const face *f = p->face;
     double names = f->cell > 0 ? 0 : 20;
     if (p->f->y_names)
-        names = fmin(widest_name(p, p->f->y_names, p->f->y_name_count), NAMES_SHARE * p->at.width);
+        names = fmin(names_widest(p, p->f->y_names, p->f->y_name_count), NAMES_SHARE * p->at.width);
     else
         names = fmax(names, axis_widest(&p->y, f));
     return f->cell > 0 ? ceil((names + f->gap) / f->cell) * f->cell : ceil(f->pad + names + f->gap);
 }
 
-static void plan_columns(cells_plan *p)
+static void cells_plan_columns(cells_plan *p)
 {
     const figure *f = p->f;
     double half = (p->high.x - p->low.x) / f->columns / 2;
@@ -108,47 +179,47 @@ static void plan_columns(cells_plan *p)
     axis_ticks_apart(&p->x, p->face, f->columns < 10 ? f->columns : 10, NULL);
 }
 
-static void plan_names(cells_plan *p, double width)
+static void cells_plan_names(cells_plan *p, double width)
 {
     const face *f = p->face;
     p->below = f->line;
     p->names_stand = false;
-    if (!names_columns(p->f))
+    if (!cells_name_columns(p->f))
         return;
-    double widest = widest_name(p, p->f->x_names, p->f->x_name_count);
+    double widest = names_widest(p, p->f->x_names, p->f->x_name_count);
     p->names_stand = f->cell <= 0 && widest + f->gap > width / p->f->columns;
     if (p->names_stand)
         p->below = fmin(widest, NAMES_SHARE * p->at.height) + f->gap;
 }
 
-static void plan_frame(cells_plan *p)
+static void cells_plan_frame(cells_plan *p)
 {
     const face *f = p->face;
-    double top = head(p, NULL), unit = f->cell > 0 ? f->cell : 0.5;
+    double top = cells_put_head(p, NULL), unit = f->cell > 0 ? f->cell : 0.5;
     double height = p->at.height - top - 2 * f->line - f->pad;
-    plan_scale(p, height);
-    plan_rows(p, height);
-    p->low.x = left_of(p);
+    cells_plan_scale(p, height);
+    cells_plan_rows(p, height);
+    p->low.x = cells_left(p);
     double width = p->at.width - p->low.x - 2 * f->gap - p->bar - p->bar_labels - f->gap - f->pad;
     width = fmax(width, p->at.width / 8);
-    plan_names(p, width);
-    double label = is_given(p->f->x_label) ? f->line : 0;
+    cells_plan_names(p, width);
+    double label = text_is_given(p->f->x_label) ? f->line : 0;
     height = fmax(p->at.height - top - p->below - label - f->pad - (f->cell > 0 ? 0 : 6), f->line);
     p->low.y = f->cell > 0 ? ceil(top / f->line) * f->line : floor(top);
-    p->high.x = p->low.x + snapped(width, p->f->columns, unit);
-    p->high.y = p->low.y + snapped(height, p->f->rows, f->cell > 0 ? f->line / 2 : 0.5);
+    p->high.x = p->low.x + room_snapped(width, p->f->columns, unit);
+    p->high.y = p->low.y + room_snapped(height, p->f->rows, f->cell > 0 ? f->line / 2 : 0.5);
     p->end = f->cell > 0 ? ceil(p->high.y / f->line) * f->line : p->high.y;
     double half = (p->high.y - p->low.y) / p->f->rows / 2;
     p->y.from = p->low.y + half;
     p->y.to = p->high.y - half;
     p->scale.from = p->high.y;
     p->scale.to = p->low.y;
-    plan_columns(p);
+    cells_plan_columns(p);
 }
 
 /* ---------------------------------------------------------------- drawing */
 
-static void draw_rows(const cells_plan *p)
+static void cells_put_rows(const cells_plan *p)
 {
     const face *f = p->face;
     char name[NAME_MOST], number[FIGURE_NUMBER];
@@ -165,7 +236,7 @@ static void draw_rows(const cells_plan *p)
                   INK_FAINT, false, p->y.label[i]);
 }
 
-static void draw_column_names(const cells_plan *p)
+static void cells_put_column_names(const cells_plan *p)
 {
     const face *f = p->face;
     char name[NAME_MOST], number[FIGURE_NUMBER];
@@ -187,23 +258,23 @@ static void draw_column_names(const cells_plan *p)
     }
 }
 
-static void draw_columns(const cells_plan *p)
+static void cells_put_columns(const cells_plan *p)
 {
     const face *f = p->face;
     double gap = f->cell > 0 ? 0 : 4;
-    if (names_columns(p->f))
-        draw_column_names(p);
-    for (int i = 0; !names_columns(p->f) && i < p->x.count; i++) {
+    if (cells_name_columns(p->f))
+        cells_put_column_names(p);
+    for (int i = 0; !cells_name_columns(p->f) && i < p->x.count; i++) {
         double x = axis_at(&p->x, p->x.tick[i]);
         if (f->cell <= 0)
             face_rule(p->d, (draw_point){ x, p->end }, (draw_point){ x, p->end + 4 }, INK_FAINT, DASH_NONE);
         face_centred(p->d, f, x, p->end + gap + 0.8 * f->line, p->x.label[i]);
     }
-    if (is_given(p->f->x_label))
+    if (text_is_given(p->f->x_label))
         face_centred(p->d, f, (p->low.x + p->high.x) / 2, p->end + gap + p->below + 0.8 * f->line, p->f->x_label);
 }
 
-static void draw_scale(const cells_plan *p)
+static void cells_put_scale(const cells_plan *p)
 {
     const face *f = p->face;
     uint8_t level[SCALE_STEPS];
@@ -218,7 +289,7 @@ static void draw_scale(const cells_plan *p)
     }
 }
 
-static void describe(const cells_plan *p)
+static void cells_describe(const cells_plan *p)
 {
     char text[400], low[40], high[40];
     io_print_float(low, sizeof low, p->scale.low);
@@ -226,34 +297,34 @@ static void describe(const cells_plan *p)
     static const words map = { "Heat map: %d rows (%s) by %d columns (%s), colours from %s to %s.",
                                "热图：%d 行（%s），%d 列（%s），颜色从 %s 到 %s。" };
     snprintf(text, sizeof text, p->at.language == CHINESE ? map.zh : map.en, p->f->rows,
-             is_given(p->f->y_label) ? p->f->y_label : "y", p->f->columns,
-             is_given(p->f->x_label) ? p->f->x_label : "x", low, high);
+             text_is_given(p->f->y_label) ? p->f->y_label : "y", p->f->columns,
+             text_is_given(p->f->x_label) ? p->f->x_label : "x", low, high);
     draw_describe(p->d, p->f->title, p->f->description ? p->f->description : text);
 }
 
-/* Cells of whole pixels leave some of the room: where nobody asked for the height, the picture ends with its text. */
-static void fit_height(const cells_plan *p)
+/* Cells of whole pixels may not fill the height. Where nobody asked for a height, the picture ends below its text. */
+static void cells_fit_height(const cells_plan *p)
 {
     const face *f = p->face;
-    double end = p->end + p->below + (is_given(p->f->x_label) ? f->line : 0) + f->pad + (f->cell > 0 ? 0 : 6);
+    double end = p->end + p->below + (text_is_given(p->f->x_label) ? f->line : 0) + f->pad + (f->cell > 0 ? 0 : 6);
     if (p->at.fits)
         p->d->height = fmin(p->d->height, f->cell > 0 ? ceil(end / f->line) * f->line : ceil(end));
 }
 
-static void draw_all(cells_plan *p, uint8_t *level)
+static void cells_put_all(cells_plan *p, uint8_t *level)
 {
-    plan_frame(p);
-    fit_height(p);
-    describe(p);
-    head(p, p->d);
+    cells_plan_frame(p);
+    cells_fit_height(p);
+    cells_describe(p);
+    cells_put_head(p, p->d);
     figure_levels(p->f, level);
     if (p->face->cell <= 0)
         draw_rect(p->d, p->low.x - 0.5, p->low.y - 0.5, p->high.x - p->low.x + 1, p->high.y - p->low.y + 1,
-                  (draw_style){ .line = INK_GRID, .fill = INK_NONE });
+                  (draw_style){ .stroke = INK_GRID, .fill = INK_NONE });
     draw_cells(p->d, p->low.x, p->low.y, p->high.x - p->low.x, p->high.y - p->low.y, p->f->rows, p->f->columns, level);
-    draw_rows(p);
-    draw_columns(p);
-    draw_scale(p);
+    cells_put_rows(p);
+    cells_put_columns(p);
+    cells_put_scale(p);
 }
 
 pe_status figure_draw_cells(draw **out, const figure *f, figure_place at, pe_error *err)
@@ -262,13 +333,11 @@ pe_status figure_draw_cells(draw **out, const figure *f, figure_place at, pe_err
     size_t count;
     if (!f->value)
         return io_fail(err, PE_ERR_SHAPE, "a figure of cells without cells; needs figure_cells");
-    pe_status s = draw_new(out, at.width, at.height, err);
-    if (s)
-        return s;
+    TRY(draw_new(out, at.width, at.height, err));
     p.d = *out;
     uint8_t *level = io_mul(&count, (size_t)f->rows, (size_t)f->columns) ? malloc(count) : NULL;
     if (level)
-        draw_all(&p, level);
+        cells_put_all(&p, level);
     p.d->failed = p.d->failed || !level;
     free(level);
     return PE_OK;

@@ -4,7 +4,8 @@
  */
 #include "draw/figure_inside.h"
 
-#include "draw/page.h"
+#include "base/try.h"
+#include "draw/html_frame.h"
 #include "io/io.h"
 
 #include <math.h>
@@ -19,14 +20,14 @@
 static const words numbers_word = { "The numbers", "数据" };
 static const words page_word = { "Position encodings", "位置编码" };
 
-static const char *text_of(const char *text)
+static const char *text_or_empty(const char *text)
 {
     return text ? text : "";
 }
 
 /* ---------------------------------------------------------------- tables */
 
-static void put_number(FILE *to, double v)
+static void html_put_number(FILE *to, double v)
 {
     char text[40] = "";
     if (isfinite(v))
@@ -34,49 +35,49 @@ static void put_number(FILE *to, double v)
     fprintf(to, "<td>%s</td>", text);
 }
 
-static void put_head_cell(FILE *to, const char *scope, const char *text)
+static void html_put_head_cell(FILE *to, const char *scope, const char *text)
 {
     fprintf(to, "<th scope=\"%s\">", scope);
     draw_escape(to, text);
     fputs("</th>", to);
 }
 
-static void put_matrix(FILE *to, const figure *f)
+static void html_put_matrix(FILE *to, const figure *f)
 {
     char number[FIGURE_NUMBER];
     fputs("<thead><tr><td></td>", to);
     for (int c = 0; c < f->columns; c++)
-        put_head_cell(to, "col", figure_column_name(number, f, c));
+        html_put_head_cell(to, "col", figure_column_name(number, f, c));
     fputs("</tr></thead><tbody>\n", to);
     for (int r = 0; r < f->rows; r++) {
         fputs("<tr>", to);
-        put_head_cell(to, "row", figure_row_name(number, f, r));
+        html_put_head_cell(to, "row", figure_row_name(number, f, r));
         for (int c = 0; c < f->columns; c++)
-            put_number(to, f->value[(size_t)r * (size_t)f->columns + (size_t)c]);
+            html_put_number(to, f->value[(size_t)r * (size_t)f->columns + (size_t)c]);
         fputs("</tr>\n", to);
     }
     fputs("</tbody>\n", to);
 }
 
-static void put_points(FILE *to, const figure *f)
+static void html_put_points(FILE *to, const figure *f)
 {
     bool dials = f->kind == FIGURE_DIALS;
     fputs("<thead><tr><td></td>", to);
-    put_head_cell(to, "col", dials ? "cos" : f->x_label ? f->x_label : "x");
-    put_head_cell(to, "col", dials ? "sin" : f->y_label ? f->y_label : "y");
+    html_put_head_cell(to, "col", dials ? "cos" : f->x_label ? f->x_label : "x");
+    html_put_head_cell(to, "col", dials ? "sin" : f->y_label ? f->y_label : "y");
     fputs("</tr></thead><tbody>\n", to);
     for (int i = 0; i < f->series_count; i++)
         for (int k = 0; k < f->series[i].count; k++) {
             fputs("<tr>", to);
-            put_head_cell(to, "row", f->series[i].name);
-            put_number(to, f->series[i].x[k]);
-            put_number(to, f->series[i].y[k]);
+            html_put_head_cell(to, "row", f->series[i].name);
+            html_put_number(to, f->series[i].x[k]);
+            html_put_number(to, f->series[i].y[k]);
             fputs("</tr>\n", to);
         }
     fputs("</tbody>\n", to);
 }
 
-static int64_t count_of(const figure *f)
+static int64_t figure_number_count(const figure *f)
 {
     int64_t count = (int64_t)f->rows * f->columns;
     for (int i = 0; i < f->series_count; i++)
@@ -84,19 +85,19 @@ static int64_t count_of(const figure *f)
     return count;
 }
 
-static void put_table(FILE *to, const figure *f, language l)
+static void html_put_table(FILE *to, const figure *f, language l)
 {
-    if (count_of(f) > NUMBERS_MOST)
+    if (figure_number_count(f) > NUMBERS_MOST)
         return;
     fputs("<details><summary>", to);
     draw_escape(to, say(numbers_word, l));
     fputs("</summary>\n", to);
-    page_table(to, text_of(f->title), "numbers");
+    html_frame_table(to, text_or_empty(f->title), "numbers");
     if (f->kind == FIGURE_CELLS)
-        put_matrix(to, f);
+        html_put_matrix(to, f);
     else
-        put_points(to, f);
-    page_table_end(to);
+        html_put_points(to, f);
+    html_frame_table_end(to);
     fputs("</details>\n", to);
 }
 
@@ -107,54 +108,54 @@ typedef struct drawing {
     const figure_how *how;
 } drawing;
 
-/* The heading of the section has its title already; the picture says whose it is. */
-static pe_status draw_size(draw **out, const void *with, page_size size, pe_error *err)
+/* The section's heading shows the title, so the picture shows the group instead. */
+static pe_status html_draw_figure(draw **out, const void *with, html_frame_size size, pe_error *err)
 {
     const drawing *g = with;
     char title[400];
     figure f = *g->f;
     figure_place at = { .width = size.width, .height = size.height, .language = g->how->language };
     f.title = f.group;
-    pe_status s = figure_draw_at(out, &f, at, err);
-    if (s)
-        return s;
-    if (snprintf(title, sizeof title, "%s%s%s", text_of(g->f->title), f.group ? ": " : "", text_of(f.group)) >=
-        (int)sizeof title)
+    TRY(figure_draw_at(out, &f, at, err));
+    if (snprintf(title, sizeof title, "%s%s%s", text_or_empty(g->f->title), f.group ? ": " : "",
+                 text_or_empty(f.group)) >= (int)sizeof title)
         io_end_with_dots(title, sizeof title);
     draw_rename(*out, title);
     return draw_status(*out, err);
 }
 
-/* Which group a figure is of, and how many there are. */
+/* The column of a figure's group, from 1, and how many groups there are. */
 typedef struct column {
     int at, count;
 } column;
 
-static column column_of(figure *const *f, int count, int index)
+static column figure_column(figure *const *f, int count, int index)
 {
     column c = { 0, 0 };
     for (int i = 0; i < count; i++) {
         int k = 0;
-        while (strcmp(text_of(f[k]->group), text_of(f[i]->group)))
+        while (strcmp(text_or_empty(f[k]->group), text_or_empty(f[i]->group)))
             k++;
         c.count += k == i;
-        if (!strcmp(text_of(f[i]->group), text_of(f[index]->group)) && k == i)
+        if (!strcmp(text_or_empty(f[i]->group), text_or_empty(f[index]->group)) && k == i)
             c.at = c.count;
     }
     return c;
 }
 
-static double width_of(column c, bool is_alone)
+static double column_width(column c, bool is_alone)
 {
     return is_alone ? WIDE : c.count > 2 ? THIRD : PAIRED;
 }
 
-static pe_status put_figure(FILE *to, const figure *f, const figure_how *how, column c, bool is_alone, pe_error *err)
+static pe_status html_put_figure(FILE *to, const figure *f, const figure_how *how, column c, bool is_alone,
+                                 pe_error *err)
 {
-    double width = how->width > 0 ? how->width : width_of(c, is_alone);
+    double width = how->width > 0 ? how->width : column_width(c, is_alone);
     fprintf(to, "<figure class=\"at-%d\">\n", c.at);
-    pe_status s = page_picture(to, draw_size, &(drawing){ f, how }, (page_size){ width, how->height },
-                               (page_size){ PHONE, how->height }, err);
+    pe_status s =
+        html_frame_picture(to, html_draw_figure, &(drawing){ f, how }, (html_frame_size){ width, how->height },
+                           (html_frame_size){ PHONE, how->height }, err);
     if (s)
         return s;
     if (f->caption) {
@@ -162,33 +163,34 @@ static pe_status put_figure(FILE *to, const figure *f, const figure_how *how, co
         draw_escape(to, f->caption);
         fputs("</figcaption>\n", to);
     }
-    put_table(to, f, how->language);
+    html_put_table(to, f, how->language);
     fputs("</figure>\n", to);
     return PE_OK;
 }
 
-static bool same_title(const figure *a, const figure *b)
+static bool figures_share_title(const figure *a, const figure *b)
 {
-    return !strcmp(text_of(a->title), text_of(b->title));
+    return !strcmp(text_or_empty(a->title), text_or_empty(b->title));
 }
 
-static pe_status put_section(FILE *to, figure *const *f, int count, int first, const figure_how *how, pe_error *err)
+static pe_status html_put_section(FILE *to, figure *const *f, int count, int first, const figure_how *how,
+                                  pe_error *err)
 {
     int many = 0;
     pe_status s = PE_OK;
     for (int i = first; i < count; i++)
-        many += same_title(f[i], f[first]);
+        many += figures_share_title(f[i], f[first]);
     fputs("<section>\n<h2>", to);
-    draw_escape(to, text_of(f[first]->title));
-    int groups = column_of(f, count, first).count;
+    draw_escape(to, text_or_empty(f[first]->title));
+    int groups = figure_column(f, count, first).count;
     fprintf(to, "</h2>\n<div class=\"%s\">\n",
             many < 2     ? "single"
             : groups > 3 ? "sheet many"
             : groups > 2 ? "sheet many three"
                          : "sheet");
     for (int i = first; i < count && !s; i++)
-        if (same_title(f[i], f[first]))
-            s = put_figure(to, f[i], how, column_of(f, count, i), many == 1, err);
+        if (figures_share_title(f[i], f[first]))
+            s = html_put_figure(to, f[i], how, figure_column(f, count, i), many == 1, err);
     fputs("</div>\n</section>\n", to);
     return s;
 }
@@ -196,15 +198,15 @@ static pe_status put_section(FILE *to, figure *const *f, int count, int first, c
 pe_status figures_html(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err)
 {
     pe_status s = PE_OK;
-    page_begin(to, &(page_head){ .title = how->title ? how->title : say(page_word, how->language),
-                                 .language = how->language });
+    html_frame_begin(to, &(html_frame_head){ .title = how->title ? how->title : say(page_word, how->language),
+                                             .language = how->language });
     for (int i = 0; i < count && !s; i++) {
         int k = 0;
-        while (!same_title(f[k], f[i]))
+        while (!figures_share_title(f[k], f[i]))
             k++;
         if (k == i)
-            s = put_section(to, f, count, i, how, err);
+            s = html_put_section(to, f, count, i, how, err);
     }
-    page_end(to);
+    html_frame_end(to);
     return s;
 }

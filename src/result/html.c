@@ -3,7 +3,7 @@
  * A page of its own: no script, and nothing that is fetched. */
 #include "result/tree.h"
 
-#include "draw/page.h"
+#include "draw/html_frame.h"
 
 #include <string.h>
 
@@ -39,7 +39,7 @@ static void put_dot(FILE *to, int ink)
     draw *d;
     if (draw_new(&d, 10, 10, NULL))
         return;
-    draw_circle(d, 5, 5, 4.5, (draw_style){ .line = INK_NONE, .fill = ink });
+    draw_circle(d, 5, 5, 4.5, (draw_style){ .stroke = INK_NONE, .fill = ink });
     fputs("<span class=\"swatch\" aria-hidden=\"true\">", to);
     draw_svg(to, d, DRAW_INSIDE, NULL);
     fputs("</span>", to);
@@ -175,7 +175,7 @@ static pe_status put_values(FILE *to, const node *n, int level, pe_error *err)
     return s;
 }
 
-static pe_status make_drawing(draw **out, const void *with, page_size size, pe_error *err)
+static pe_status make_drawing(draw **out, const void *with, html_frame_size size, pe_error *err)
 {
     const node *n = with;
     return n->make(out, n->with, size.width, size.height, err);
@@ -192,11 +192,11 @@ static pe_status put_drawings(FILE *to, const node **n, pe_error *err)
 {
     pe_status s = PE_OK;
     bool several = next_drawing(*n) != NULL;
-    page_size wide = several ? (page_size){ 520, 380 } : (page_size){ 920, 460 };
+    html_frame_size wide = several ? (html_frame_size){ 520, 380 } : (html_frame_size){ 920, 460 };
     fputs(several ? "<div class=\"pair\">\n" : "", to);
     for (const node *d = *n; d && !s; d = next_drawing(d)) {
         fputs("<figure>\n", to);
-        s = page_picture(to, make_drawing, d, wide, (page_size){ 380, 400 }, err);
+        s = html_frame_picture(to, make_drawing, d, wide, (html_frame_size){ 380, 400 }, err);
         fputs("</figure>\n", to);
         *n = d;
     }
@@ -207,8 +207,8 @@ static pe_status put_drawings(FILE *to, const node **n, pe_error *err)
 pe_status write_html(FILE *to, const node *root, pe_error *err)
 {
     const char *title = root->label ? root->label : "posenc";
-    page_begin(to, &(page_head){ .title = title, .css = css, .language = (language)root->integer });
+    html_frame_begin(to, &(html_frame_head){ .title = title, .css = css, .language = (language)root->integer });
     pe_status s = put_values(to, root, 2, err);
-    page_end(to);
+    html_frame_end(to);
     return s;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The library's numbers, as the views want them: float64, packed. */
+ * The library's numbers as the views need them: float64, packed. */
 #include "show/views.h"
 
 #include "base/random.h"
@@ -16,111 +16,106 @@
 #define NUMBERS_MAX (INT64_C(1) << 26) /* 512 MiB: no picture needs more */
 #define TERMS_WORK_MAX (4 * SHOW_WORK_MAX)
 
-pe_status show_memory(double **out, int64_t a, int64_t b, pe_error *err)
+/* ---------------------------------------------------------------- memory */
+
+struct show_block {
+    struct show_block *next;
+    double data[];
+};
+
+void *show_scratch(const show_subject *s, int64_t count, size_t unit)
+{
+    size_t bytes;
+    struct show_block *b = NULL;
+    if (io_byte_count(&bytes, count, unit) && io_add(&bytes, bytes, sizeof *b))
+        b = calloc(1, bytes);
+    if (!b)
+        return NULL;
+    b->next = *s->scratch;
+    *s->scratch = b;
+    return b->data;
+}
+
+void show_release(const show_subject *s, const struct show_block *mark)
+{
+    while (*s->scratch != mark) {
+        struct show_block *b = *s->scratch;
+        *s->scratch = b->next;
+        free(b);
+    }
+}
+
+pe_status show_memory(double **out, const show_subject *s, int64_t a, int64_t b, pe_error *err)
 {
     int64_t count;
-    size_t bytes;
     *out = NULL;
-    if (!io_mul_i64(&count, a, b) || count > NUMBERS_MAX || !io_byte_count(&bytes, count, sizeof(double)))
+    if (!io_mul_i64(&count, a, b) || count > NUMBERS_MAX)
         return io_fail(err, PE_ERR_RANGE,
                        "%" PRId64 " times %" PRId64 " numbers are too many for a picture; make it smaller", a, b);
-    *out = calloc(1, bytes ? bytes : 1);
+    *out = show_scratch(s, count, sizeof **out);
     return *out ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " times %" PRId64 " numbers", a, b);
 }
 
-/* Codes that are joined stand alone; codes that are added span model_dim. */
+/* ---------------------------------------------------------------- codes and rotations */
+
+/* A code that is concatenated has a width of its own; one that is added spans model_dim. */
 pe_status show_codes(double **out, int64_t *width, const show_subject *s, pe_positions where, pe_error *err)
 {
     int64_t n = where.tokens, joined = pe_embed_width(s->e, 0), model = s->shape.model_dim;
     for (int64_t x = joined > 0 ? 0 : model;; x = model) {
         *width = pe_embed_width(s->e, x);
-        SHOW_TRY(show_memory(out, n, *width, err));
+        TRY(show_memory(out, s, n, *width, err));
         pe_status status =
             pe_embed(s->e, pe_view_of(*out, PE_F64, 1, n, 1, *width), pe_view_of(NULL, PE_F64, 1, n, 1, x), where,
                      &PE_MAKE(pe_run, .params = s->params), err);
-        if (!status)
-            return PE_OK;
-        free(*out);
-        *out = NULL;
         if (status != PE_ERR_SHAPE || x == model)
             return status;
     }
 }
 
-pe_status show_turns(double **out, int64_t *pairs, const show_subject *s, pe_positions where, pe_error *err)
+pe_status show_rotations(double **out, int64_t *pairs, const show_subject *s, pe_positions where, pe_error *err)
 {
     int64_t n = where.tokens;
     *pairs = pe_encoding_pair_count(s->e);
-    SHOW_TRY(show_memory(out, 2 * n, *pairs, err));
+    TRY(show_memory(out, s, 2 * n, *pairs, err));
     pe_view cosine = pe_view_of(*out, PE_F64, 1, n, 1, *pairs), sine = cosine;
     sine.data = *out + n * *pairs;
-    pe_status status = zoo_turn_table(cosine, sine, s->e, s->params, 0, PE_QUERY, where, err);
-    if (status) {
-        free(*out);
-        *out = NULL;
-    }
-    return status;
+    return zoo_turn_table(cosine, sine, s->e, s->params, 0, PE_QUERY, where, err);
 }
 
 pe_status show_pairs(pe_pair **out, int64_t *count, const show_subject *s, pe_error *err)
 {
     *count = pe_encoding_pair_count(s->e);
-    *out = calloc((size_t)*count + 1, sizeof **out); /* at most PE_HEAD_DIM_MAX / 2 */
+    *out = show_scratch(s, *count, sizeof **out);
     if (!*out)
         return io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " pairs", *count);
-    pe_status status = pe_encoding_pairs(s->e, *out, *count, err);
-    if (status) {
-        free(*out);
-        *out = NULL;
-    }
-    return status;
+    return pe_encoding_pairs(s->e, *out, *count, err);
 }
 
 /* ---------------------------------------------------------------- terms of one content */
 
-typedef struct content {
-    double *q, *k; /* (Tq, H, D), (Tk, Hkv, D): the same for every token */
-    uint8_t *seen; /* (Tq, Tk) */
-} content;
-
-static void fill(double *x, int64_t tokens, int64_t heads, int64_t dim, uint64_t stream)
-{
-    for (int64_t t = 0; t < tokens; t++)
-        for (int64_t i = 0; i < heads * dim; i++)
-            x[t * heads * dim + i] = t ? x[i] : random_normal(stream, (uint64_t)i);
-}
-
-static pe_status content_new(content *c, const show_subject *s, const show_request *r, int64_t queries, int64_t keys,
+/* Makes content of shape (tokens, heads, dim), the same for every token; NULL where no term looks at content. */
+static pe_status content_new(double **out, const show_subject *s, int64_t tokens, int64_t heads, uint64_t stream,
                              pe_error *err)
 {
-    int64_t H = s->shape.heads, Hkv = s->shape.kv_heads, D = s->shape.head_dim;
-    if (s->hooks & PE_HOOK_CONTENT) {
-        SHOW_TRY(show_memory(&c->q, queries, H * D, err));
-        SHOW_TRY(show_memory(&c->k, keys, Hkv * D, err));
-        fill(c->q, queries, H, D, random_at(r->seed, 0));
-        fill(c->k, keys, Hkv, D, random_at(r->seed, 1));
-    }
-    size_t count = 0;
-    if (!io_byte_count(&count, queries, (size_t)keys) || !(c->seen = malloc(count ? count : 1)))
-        return io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " times %" PRId64 " pairs", queries, keys);
+    int64_t size = heads * s->shape.head_dim;
+    *out = NULL;
+    if (!(s->hooks & PE_HOOK_CONTENT))
+        return PE_OK;
+    TRY(show_memory(out, s, tokens, size, err));
+    for (int64_t i = 0; i < tokens * size; i++)
+        (*out)[i] = i < size ? random_normal(stream, (uint64_t)i) : (*out)[i - size];
     return PE_OK;
 }
 
-static void content_free(content *c)
-{
-    free(c->q);
-    free(c->k);
-    free(c->seen);
-}
-
-static void look(uint8_t *seen, pe_positions q, pe_positions k, int64_t axis, bool causal)
+static void pairs_mark_seen(uint8_t *seen, pe_positions q, pe_positions k, int64_t axis, bool causal)
 {
     for (int64_t i = 0; i < q.tokens; i++)
         for (int64_t j = 0; j < k.tokens; j++)
             seen[i * k.tokens + j] = !causal || io_position(k, j, axis) <= io_position(q, i, axis);
 }
 
-static void blank(double *out, const uint8_t *seen, int64_t queries, int64_t heads, int64_t keys)
+static void terms_blank(double *out, const uint8_t *seen, int64_t queries, int64_t heads, int64_t keys)
 {
     for (int64_t i = 0; i < queries; i++)
         for (int64_t h = 0; h < heads; h++)
@@ -129,28 +124,27 @@ static void blank(double *out, const uint8_t *seen, int64_t queries, int64_t hea
                     out[(i * heads + h) * keys + j] = NAN;
 }
 
-static pe_status add_terms(double *out, const show_subject *s, const show_request *r, pe_positions q, pe_positions k,
+static pe_status terms_add(double *out, const show_subject *s, const show_request *r, pe_positions q, pe_positions k,
                            bool causal, pe_error *err)
 {
-    content c = { 0 };
-    int64_t H = s->shape.heads, D = s->shape.head_dim;
-    pe_status status = content_new(&c, s, r, q.tokens, k.tokens, err);
-    if (!status) {
-        look(c.seen, q, k, r->axis, causal);
-        /* Terms that count keys decide for themselves what they count where nothing is hidden. */
-        pe_tile tile = { .size = sizeof tile,
-                         .score = pe_view_of(out, PE_F64, 1, q.tokens, H, k.tokens),
-                         .q = pe_view_of(c.q, PE_F64, 1, q.tokens, H, D),
-                         .k = pe_view_of(c.k, PE_F64, 1, k.tokens, s->shape.kv_heads, D),
-                         .q_at = q,
-                         .k_at = k,
-                         .seen = causal ? c.seen : NULL };
-        status = zoo_look_terms(s->e, &tile, s->params, pe_encoding_scale(s->e), err);
-    }
-    if (!status)
-        blank(out, c.seen, q.tokens, H, k.tokens);
-    content_free(&c);
-    return status;
+    double *content_q, *content_k;
+    int64_t H = s->shape.heads, Hkv = s->shape.kv_heads, D = s->shape.head_dim;
+    TRY(content_new(&content_q, s, q.tokens, H, random_at(r->seed, 0), err));
+    TRY(content_new(&content_k, s, k.tokens, Hkv, random_at(r->seed, 1), err));
+    uint8_t *seen = show_scratch(s, q.tokens, (size_t)k.tokens);
+    if (!seen)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " times %" PRId64 " pairs", q.tokens, k.tokens);
+    pairs_mark_seen(seen, q, k, r->axis, causal);
+    pe_tile tile = { .size = sizeof tile,
+                     .score = pe_view_of(out, PE_F64, 1, q.tokens, H, k.tokens),
+                     .q = pe_view_of(content_q, PE_F64, 1, q.tokens, H, D),
+                     .k = pe_view_of(content_k, PE_F64, 1, k.tokens, Hkv, D),
+                     .q_at = q,
+                     .k_at = k,
+                     .seen = causal ? seen : NULL }; /* without a mask, terms that count keys choose what they count */
+    TRY(zoo_look_terms(s->e, &tile, s->params, pe_encoding_scale(s->e), err));
+    terms_blank(out, seen, q.tokens, H, k.tokens);
+    return PE_OK;
 }
 
 pe_status show_terms(double **out, const show_subject *s, const show_request *r, pe_positions q, pe_positions k,
@@ -164,13 +158,8 @@ pe_status show_terms(double **out, const show_subject *s, const show_request *r,
         return io_fail(err, PE_ERR_RANGE,
                        "%" PRId64 " scores of %" PRId64 " steps each are too many for a picture; make it smaller",
                        scores, s->work);
-    SHOW_TRY(show_memory(out, scores, 1, err));
-    pe_status status = add_terms(*out, s, r, q, k, causal, err);
-    if (status) {
-        free(*out);
-        *out = NULL;
-    }
-    return status;
+    TRY(show_memory(out, s, scores, 1, err));
+    return terms_add(*out, s, r, q, k, causal, err);
 }
 
 pe_status show_head(const show_subject *s, const show_request *r, pe_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A sentence as words. Chinese is written without spaces: there a character is a word. */
+ * A sentence as words on positions. Chinese is written without spaces: there a character is a word. */
 #include "show/views.h"
 
 #include "io/checked.h"
@@ -16,25 +16,25 @@
         "the dog chased the other dog", "狗追另一只狗"                                                           \
     }
 
-static bool is_han(unsigned code)
+static bool code_is_han(unsigned code)
 {
     return (code >= 0x3400 && code <= 0x9fff) || (code >= 0x20000 && code <= 0x3ffff);
 }
 
-static bool is_space(unsigned code)
+static bool code_is_space(unsigned code)
 {
     return code <= ' ' || code == 0x3000 || out_is_order(code); /* nothing that is an order to a terminal is a word */
 }
 
-/* The bytes of the word at text; 0: a space. */
+/* Returns the bytes of the word at text; 0: it is a space. */
 static size_t word_length(const char *text)
 {
     unsigned code;
     size_t n = 0;
     for (int step; text[n] && (step = out_character(text + n, &code)) > 0; n += (size_t)step) {
-        if (is_space(code))
+        if (code_is_space(code))
             break;
-        if (is_han(code))
+        if (code_is_han(code))
             return n ? n : (size_t)step;
     }
     return n;
@@ -47,7 +47,7 @@ static size_t space_length(const char *text)
     return step > 0 ? (size_t)step : 1; /* what is no UTF-8 parts words too */
 }
 
-static pe_status cut(show_sentence *s, const char *from, pe_error *err)
+static pe_status sentence_cut(show_sentence *s, const char *from, pe_error *err)
 {
     char *to = s->text;
     while (*from) {
@@ -67,22 +67,18 @@ static pe_status cut(show_sentence *s, const char *from, pe_error *err)
     return s->count ? PE_OK : io_fail(err, PE_ERR_RANGE, "the sentence has no words; needs one at least");
 }
 
-pe_status sentence_new(show_sentence *out, const show_request *r, pe_error *err)
+pe_status sentence_new(show_sentence *out, const show_subject *s, const show_request *r, pe_error *err)
 {
     const char *text = r->sentence ? r->sentence : say(TWO_DOGS, r->language);
-    size_t bytes;
+    show_request all = *r;
     *out = (show_sentence){ 0 };
-    out->text = io_mul(&bytes, strlen(text) + 1, 2) ? malloc(bytes) : NULL; /* a 0 after each word */
+    TRY(show_head(s, r, err));
+    out->text = show_scratch(s, (int64_t)strlen(text) + 1, 2); /* a 0 after each word */
     if (!out->text)
         return io_fail(err, PE_ERR_NOMEM, "no memory for the sentence");
-    pe_status status = cut(out, text, err);
-    if (status)
-        sentence_free(out);
-    return status;
-}
-
-void sentence_free(show_sentence *s)
-{
-    free(s->text);
-    *s = (show_sentence){ 0 };
+    TRY(sentence_cut(out, text, err));
+    all.length = r->sentence ? out->count : 0; /* of the sentence that nobody asked for, as much as there is room for */
+    TRY(path_new(&out->path, s, &all, out->count, SHOW_WORDS_MAX, err));
+    out->count = (int)out->path.where.tokens;
+    return show_is_causal(&out->causal, s, r, err);
 }

@@ -22,11 +22,11 @@
 
 typedef struct show_request {
     pe_shape shape;              /* zeros: 8 heads of 64, a model_dim of 128 */
-    int64_t length;              /* positions; 0: the view's own choice, or as many as the encoding serves */
+    int64_t length;              /* positions; 0: the view's own choice, or as many as the encoding supports */
     int64_t start;               /* first position */
-    int64_t position;            /* of the one that looks around; -1: the view's own choice */
-    int64_t head;                /* that is looked at */
-    int64_t axis;                /* that runs; the other coordinates are 0 */
+    int64_t position;            /* of the query; -1: the view's own choice */
+    int64_t head;                /* attention head */
+    int64_t axis;                /* coordinate that varies; the others are 0 */
     int64_t pick[SHOW_PICK_MAX]; /* which pairs (or dimensions, of codes) */
     int pick_count;              /* 0: a spread of them */
     const char *sentence;        /* words between spaces; NULL: the one with two dogs */
@@ -36,6 +36,7 @@ typedef struct show_request {
     language language;
 } show_request;
 
+struct show_block;
 typedef struct show_subject {
     pe_encoding *e;
     pe_params params; /* as they start, by the seed; float64 */
@@ -46,13 +47,14 @@ typedef struct show_subject {
     int64_t work;    /* steps that one score takes */
     int64_t trained; /* positions that training has, where the spec says so; 0: it does not */
     bool waves;      /* its codes are sines: one part makes them, and one matrix moves every position on */
+    struct show_block *blocks, **scratch; /* what a view allocates, until it is made (views.h) */
 } show_subject;
 
 pe_status show_subject_new(show_subject **out, const char *spec, const show_request *r, pe_error *err);
 void show_subject_free(show_subject *s); /* NULL is fine */
 
-/* One mask for subjects that stand side by side: r->causal, where one of them serves, or is made for, keys up to the
- * query only. Else what differs between two pictures would be the mask. */
+/* Sets r->causal where one of the subjects supports, or is made for, keys up to the query only: subjects side by side
+ * share one mask, so that pictures differ by the encoding alone. */
 pe_status show_one_mask(show_request *r, show_subject *const *s, int count, pe_error *err);
 
 /* The figures of several views and subjects; owned. */
@@ -62,8 +64,8 @@ typedef struct show_sheet {
     language language; /* of what was added last */
 } show_sheet;
 void show_sheet_free(show_sheet *sheet);
-/* Figures of one title and like ranges get one scale, so that what stands side by side can be compared; where a range
- * is below a quarter of what they would share, each keeps its own, and the captions say so. */
+/* Gives figures of one title one scale, so that they can be compared side by side. Where one of them would use less
+ * than a quarter of it, each keeps its own, and the captions say so. */
 void show_align(show_sheet *sheet);
 
 typedef struct show_view {
@@ -71,9 +73,9 @@ typedef struct show_view {
     words title;                         /* of its figures */
     words about;                         /* what to look for, one or two sentences */
     unsigned hooks;                      /* rows with any of these have it; 0: every row */
-    bool (*fits)(const show_subject *s); /* more to ask; NULL: nothing */
-    bool first;                          /* one of the few that a terminal shows unasked */
-    const char *asks;                    /* "length|start": what it looks at of the request, by option */
+    bool (*fits)(const show_subject *s); /* a further condition; NULL: none */
+    bool first;                          /* one of the few that a terminal shows by default */
+    const char *asks;                    /* the options that it reads: "length|start" */
     pe_status (*make)(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err);
 } show_view;
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the views share: positions along one axis, codes, turns, score terms, and the beginnings of figures. Functions
- * that allocate give memory that the caller frees.
- */
+ * What the views share: positions along one axis, codes, rotations, score terms, and the beginnings of figures. What
+ * they allocate belongs to the subject, and show_add frees it when the view is made: nobody else does. */
 #ifndef POSENC_SHOW_VIEWS_H
 #define POSENC_SHOW_VIEWS_H
 
 #include "show/show.h"
-#include "show/try.h"
+#include "base/try.h"
 
 #define SHOW_POINTS_MAX 2048 /* of a line; longer ones are sampled */
 #define SHOW_CELLS_MAX 4096  /* rows or columns of a heat map */
@@ -36,8 +35,6 @@ pe_status path_new(show_path *p, const show_subject *s, const show_request *r, i
 /* The same without steps: a length above `most` is refused, in the name of the view. */
 pe_status path_new_whole(show_path *p, const show_subject *s, const show_request *r, int64_t own, int64_t most,
                          const char *view, pe_error *err);
-void path_free(show_path *p);
-int64_t path_at(const show_path *p, const show_request *r, int64_t i); /* the position of point i */
 /* The point at, or next to, the request's position; fallback where it has none. */
 pe_status path_point(int64_t *out, const show_path *p, const show_request *r, int64_t fallback, pe_error *err);
 pe_positions path_one(const show_path *p, int64_t i); /* point i alone */
@@ -46,12 +43,16 @@ pe_status show_is_causal(bool *out, const show_subject *s, const show_request *r
 
 /* ---------------------------------------------------------------- numbers (numbers.c) */
 
+/* Zeroed; NULL: no memory. */
+void *show_scratch(const show_subject *s, int64_t count, size_t unit);
+/* Frees what was allocated since *s->scratch was mark. */
+void show_release(const show_subject *s, const struct show_block *mark);
 /* a * b doubles, zeroed. */
-pe_status show_memory(double **out, int64_t a, int64_t b, pe_error *err);
+pe_status show_memory(double **out, const show_subject *s, int64_t a, int64_t b, pe_error *err);
 /* What is added to (or joined with) an embedding, (points, width). */
 pe_status show_codes(double **out, int64_t *width, const show_subject *s, pe_positions where, pe_error *err);
 /* cos, then sin, of the queries' turn: (2, points, pairs). */
-pe_status show_turns(double **out, int64_t *pairs, const show_subject *s, pe_positions where, pe_error *err);
+pe_status show_rotations(double **out, int64_t *pairs, const show_subject *s, pe_positions where, pe_error *err);
 pe_status show_pairs(pe_pair **out, int64_t *count, const show_subject *s, pe_error *err);
 /* What is added to the score, (Tq, H, Tk), where all queries have one content and all keys another. causal: pairs whose
  * key comes after the query are left out, as NaN. */
@@ -94,11 +95,12 @@ typedef struct show_sentence {
     char *text;                       /* where the words lie */
     const char *word[SHOW_WORDS_MAX]; /* UTF-8 */
     int count;
+    show_path path; /* a position for each word */
+    bool causal;
 } show_sentence;
 
 /* Words between spaces; a Chinese character is a word. */
-pe_status sentence_new(show_sentence *out, const show_request *r, pe_error *err);
-void sentence_free(show_sentence *s);
+pe_status sentence_new(show_sentence *out, const show_subject *s, const show_request *r, pe_error *err);
 
 /* ---------------------------------------------------------------- the rows of show_views */
 

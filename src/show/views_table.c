@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every position gets, as colours (table), as curves (curves), and where in it the position is (variance). */
+ * Codes and rotations of every position: as colours (table), as curves (curves), and which numbers differ between
+ * positions (variance). */
 #include "show/views.h"
 
 #include "io/io.h"
@@ -23,64 +24,50 @@ typedef struct block {
     int rows, columns;
 } block;
 
-static void block_free(block *b)
-{
-    path_free(&b->path);
-    free(b->value);
-}
-
 /* cos | sin, row by row. */
-static pe_status turns_side_by_side(block *b, const show_subject *s, pe_error *err)
+static pe_status block_rotations(block *b, const show_subject *s, pe_error *err)
 {
     double *turn;
     int64_t pairs, n = b->path.where.tokens;
-    SHOW_TRY(show_turns(&turn, &pairs, s, b->path.where, err));
-    pe_status status = show_memory(&b->value, n, 2 * pairs, err);
-    for (int64_t t = 0; !status && t < n; t++)
+    TRY(show_rotations(&turn, &pairs, s, b->path.where, err));
+    TRY(show_memory(&b->value, s, n, 2 * pairs, err));
+    for (int64_t t = 0; t < n; t++)
         for (int64_t p = 0; p < 2 * pairs; p++)
             b->value[t * 2 * pairs + p] = turn[p < pairs ? t * pairs + p : (n + t - 1) * pairs + p];
     b->columns = (int)(2 * pairs);
-    free(turn);
-    return status;
-}
-
-static pe_status codes(block *b, const show_subject *s, pe_error *err)
-{
-    int64_t width;
-    SHOW_TRY(show_codes(&b->value, &width, s, b->path.where, err));
-    b->columns = (int)width;
     return PE_OK;
 }
 
 static pe_status block_fill(block *b, const show_subject *s, unsigned hook, pe_error *err)
 {
+    int64_t width;
     b->hook = hook;
     b->rows = (int)b->path.where.tokens;
-    return hook == PE_HOOK_EMBED ? codes(b, s, err) : turns_side_by_side(b, s, err);
+    if (hook == PE_HOOK_ROTATE)
+        return block_rotations(b, s, err);
+    TRY(show_codes(&b->value, &width, s, b->path.where, err));
+    b->columns = (int)width;
+    return PE_OK;
 }
 
 typedef pe_status draw_block(show_sheet *to, const block *b, const show_subject *s, const show_request *r,
                              pe_error *err);
 
-/* Draws what the subject has of codes and turns; length: the view's own; a whole view has all its positions. */
-static pe_status each(show_sheet *to, const show_subject *s, const show_request *r, int64_t length, const char *whole,
-                      draw_block *make, pe_error *err)
+/* Draws the subject's codes and rotations. length: the view's own; whole: the name of a view that samples nothing. */
+static pe_status blocks_draw(show_sheet *to, const show_subject *s, const show_request *r, int64_t length,
+                             const char *whole, draw_block *make, pe_error *err)
 {
     static const unsigned hooks[] = { PE_HOOK_EMBED, PE_HOOK_ROTATE };
-    pe_status status = PE_OK;
-    for (int i = 0; !status && i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         block b = { .hook = 0 };
         if (!(s->hooks & hooks[i]))
             continue;
-        status = whole ? path_new_whole(&b.path, s, r, length, SHOW_CELLS_MAX, whole, err)
-                       : path_new(&b.path, s, r, length, SHOW_POINTS_MAX, err);
-        if (!status)
-            status = block_fill(&b, s, hooks[i], err);
-        if (!status)
-            status = make(to, &b, s, r, err);
-        block_free(&b);
+        TRY(whole ? path_new_whole(&b.path, s, r, length, SHOW_CELLS_MAX, whole, err)
+                  : path_new(&b.path, s, r, length, SHOW_POINTS_MAX, err));
+        TRY(block_fill(&b, s, hooks[i], err));
+        TRY(make(to, &b, s, r, err));
     }
-    return status;
+    return PE_OK;
 }
 
 static const words position = { "position", "位置" };
@@ -88,7 +75,7 @@ static const words dimension = { "dimension", "维度" };
 
 /* ---------------------------------------------------------------- table */
 
-static double largest(const block *b)
+static double block_largest(const block *b)
 {
     double most = 0;
     for (int64_t i = 0; i < (int64_t)b->rows * b->columns; i++)
@@ -96,28 +83,27 @@ static double largest(const block *b)
     return most;
 }
 
-/* "cos 3": what a column holds, for whoever reads a value. */
-static pe_status name_columns(figure *f, int pairs, pe_error *err)
+/* Names columns "cos 3", for readers of single values. */
+static pe_status table_name_columns(figure *f, int pairs, const show_subject *s, pe_error *err)
 {
     enum { NAME = 24 };
-    char *text = calloc((size_t)pairs * 2 + 1, NAME); /* at most PE_HEAD_DIM_MAX names */
-    const char **name = calloc((size_t)pairs * 2 + 1, sizeof *name);
+    char *text = show_scratch(s, pairs * INT64_C(2), NAME);
+    const char **name = show_scratch(s, pairs * INT64_C(2), sizeof *name);
     for (int i = 0; text && name && i < 2 * pairs; i++) {
         name[i] = text + i * NAME;
         snprintf(text + i * NAME, NAME, "%s %d", i < pairs ? "cos" : "sin", i % pairs);
     }
-    bool done = text && name && figure_names(f, &f->x_names, name, 2 * pairs);
     f->x_numbered = true;
-    free(name);
-    free(text);
-    return done ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for the names of %d pairs", pairs);
+    if (text && name && figure_names(f, &f->x_names, name, 2 * pairs))
+        return PE_OK;
+    return io_fail(err, PE_ERR_NOMEM, "no memory for the names of %d pairs", pairs);
 }
 
-static pe_status draw_table(show_sheet *to, const block *b, const show_subject *s, const show_request *r, pe_error *err)
+static pe_status table_draw(show_sheet *to, const block *b, const show_subject *s, const show_request *r, pe_error *err)
 {
     figure *f;
-    SHOW_TRY(show_figure(&f, to, FIGURE_CELLS, s, err));
-    double *v = figure_cells(f, b->rows, b->columns), most = largest(b);
+    TRY(show_figure(&f, to, FIGURE_CELLS, s, err));
+    double *v = figure_cells(f, b->rows, b->columns), most = block_largest(b);
     if (v)
         memcpy(v, b->value, (size_t)b->rows * (size_t)b->columns * sizeof *v);
     show_title(f, &show_view_table, s, r, b->hook);
@@ -142,32 +128,32 @@ static pe_status draw_table(show_sheet *to, const block *b, const show_subject *
              pairs - 1, pairs - 1);
     show_caption(
         f, &b->path, r,
-        (words){ "Each row is how one position turns its query, pair by pair: left the cosine, right the sine "
+        (words){ "Each row is the rotation of a query at one position: left the cosines, right the sines "
                  "of %d angles. Fast pairs come first.",
                  "每一行是一个位置对查询的旋转，逐对给出：左半为 %d 个角度的余弦，右半为正弦；转得快的在前。" },
         pairs);
-    return name_columns(f, pairs, err);
+    return table_name_columns(f, pairs, s, err);
 }
 
-static pe_status make_table(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
+static pe_status table_make(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
 {
-    return each(to, s, r, TABLE_LENGTH, "table", draw_table, err);
+    return blocks_draw(to, s, r, TABLE_LENGTH, "table", table_draw, err);
 }
 
 const show_view show_view_table = {
     .name = "table",
     .title = { "What every position gets", "每个位置得到的编码" },
-    .about = { "The codes that are added, or the cos and sin of the turns, as a heat map: one row per position.",
+    .about = { "The codes that are added, or the cos and sin of the rotation, as a heat map: one row per position.",
                "以热图显示加上的编码，或旋转角的 cos 与 sin：每个位置一行。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE,
     .first = true,
     .asks = "length|start|axis",
-    .make = make_table,
+    .make = table_make,
 };
 
 /* ---------------------------------------------------------------- curves */
 
-static pe_status draw_curves(show_sheet *to, const block *b, const show_subject *s, const show_request *r,
+static pe_status curves_draw(show_sheet *to, const block *b, const show_subject *s, const show_request *r,
                              pe_error *err)
 {
     figure *f;
@@ -175,15 +161,15 @@ static pe_status draw_curves(show_sheet *to, const block *b, const show_subject 
     int picked;
     bool codes = b->hook == PE_HOOK_EMBED;
     words name = codes ? (words){ "dimension %d", "第 %d 维" } : (words){ "cos, pair %d", "第 %d 对的 cos" };
-    SHOW_TRY(show_pick(pick, &picked, r, codes ? b->columns : b->columns / 2, CURVES, true,
-                       codes ? "dimension" : "pair", err));
-    SHOW_TRY(show_figure(&f, to, FIGURE_LINES, s, err));
+    TRY(show_pick(pick, &picked, r, codes ? b->columns : b->columns / 2, CURVES, true, codes ? "dimension" : "pair",
+                  err));
+    TRY(show_figure(&f, to, FIGURE_LINES, s, err));
     for (int i = 0; i < picked; i++) {
         char text[80];
         snprintf(text, sizeof text, say(name, r->language), (int)pick[i]);
-        double *y = figure_line(f, text, NULL, b->rows);
+        double *y = figure_add_series(f, text, NULL, b->rows);
         for (int t = 0; y && t < b->rows; t++) {
-            f->series[f->series_count - 1].x[t] = (double)path_at(&b->path, r, t);
+            f->series[f->series_count - 1].x[t] = (double)(r->start + t * b->path.step);
             y[t] = b->value[(int64_t)t * b->columns + pick[i]];
         }
     }
@@ -200,9 +186,9 @@ static pe_status draw_curves(show_sheet *to, const block *b, const show_subject 
     return PE_OK;
 }
 
-static pe_status make_curves(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
+static pe_status curves_make(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
 {
-    return each(to, s, r, CURVE_LENGTH, NULL, draw_curves, err);
+    return blocks_draw(to, s, r, CURVE_LENGTH, NULL, curves_draw, err);
 }
 
 const show_view show_view_curves = {
@@ -212,12 +198,12 @@ const show_view show_view_curves = {
                "取几个维度（或几对）画成随位置变化的曲线。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE,
     .asks = "length|start|axis|pairs",
-    .make = make_curves,
+    .make = curves_make,
 };
 
 /* ---------------------------------------------------------------- variance */
 
-static double variance(const block *b, int column)
+static double column_variance(const block *b, int column)
 {
     double mean = 0, sum = 0;
     for (int64_t t = 0; t < b->rows; t++)
@@ -227,77 +213,64 @@ static double variance(const block *b, int column)
     return sum / b->rows;
 }
 
-static int falling(const void *x, const void *y)
+static int compare_falling(const void *x, const void *y)
 {
     double a = *(const double *)x, b = *(const double *)y;
     return (a < b) - (a > b);
 }
 
-/* The fewest columns that hold nine tenths of the variance. */
-static pe_status count_nine_tenths(int *out, const double *v, int count, pe_error *err)
+/* Counts the fewest columns that hold nine tenths of the variance. */
+static pe_status variance_nine_tenths(int *out, const double *v, int count, const show_subject *s, pe_error *err)
 {
     double *sorted, all = 0, sum = 0;
-    SHOW_TRY(show_memory(&sorted, count, 1, err));
+    TRY(show_memory(&sorted, s, count, 1, err));
     for (int i = 0; i < count; i++)
         all += sorted[i] = v[i];
-    qsort(sorted, (size_t)count, sizeof *sorted, falling);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_falling);
     for (*out = 0; *out < count && sum < 0.9 * all; ++*out)
         sum += sorted[*out];
-    free(sorted);
     return PE_OK;
 }
 
-static pe_status caption_variance(figure *f, const block *b, const double *all, const show_request *r, pe_error *err)
-{
-    int most;
-    pe_status status = count_nine_tenths(&most, all, b->columns, err);
-    if (!status)
-        show_caption(f, &b->path, r,
-                     (words){ "Over %" PRId64 " positions, %d of %d numbers hold nine tenths of all the variance; the "
-                              "rest hardly tells positions apart.",
-                              "在 %" PRId64 " 个位置上，方差的九成集中在 %d 个数（共 %d 个）；其余几乎不区分位置。" },
-                     b->path.length, most, b->columns);
-    return status;
-}
-
 /* all: of every column; wave: of every dimension of a code of sines, or NULL. */
-static pe_status put_variance(show_sheet *to, const block *b, const double *all, const double *wave,
+static pe_status variance_put(show_sheet *to, const block *b, const double *all, const double *wave,
                               const show_subject *s, const show_request *r, pe_error *err)
 {
     figure *f;
     bool codes = b->hook == PE_HOOK_EMBED;
-    int lines = codes ? 1 : 2, width = b->columns / lines;
+    int lines = codes ? 1 : 2, width = b->columns / lines, most;
     const char *name[2] = { codes ? say((words){ "variance", "方差" }, r->language) : "cos", "sin" };
-    SHOW_TRY(show_figure(&f, to, FIGURE_LINES, s, err));
+    TRY(show_figure(&f, to, FIGURE_LINES, s, err));
     for (int n = 0; n < lines; n++)
         show_put_broken(f, name[n], all + n * width, wave, width);
     show_title(f, &show_view_variance, s, r, b->hook);
     figure_text(f, &f->x_label, "%s", say(codes ? dimension : (words){ "pair", "对" }, r->language));
     show_say(f, &f->y_label, r, (words){ "variance over the positions", "在各位置上的方差" });
-    return caption_variance(f, b, all, r, err);
+    TRY(variance_nine_tenths(&most, all, b->columns, s, err));
+    show_caption(f, &b->path, r,
+                 (words){ "Over %" PRId64 " positions, %d of %d numbers hold nine tenths of all the variance; the "
+                          "rest are nearly the same at every position.",
+                          "在 %" PRId64 " 个位置上，方差的九成集中在 %d 个数（共 %d 个）；其余几乎不区分位置。" },
+                 b->path.length, most, b->columns);
+    return PE_OK;
 }
 
-static pe_status draw_variance(show_sheet *to, const block *b, const show_subject *s, const show_request *r,
+static pe_status variance_draw(show_sheet *to, const block *b, const show_subject *s, const show_request *r,
                                pe_error *err)
 {
     double *all, *wave = NULL;
     int64_t count;
-    SHOW_TRY(show_memory(&all, b->columns, 1, err));
+    TRY(show_memory(&all, s, b->columns, 1, err));
     for (int i = 0; i < b->columns; i++)
-        all[i] = variance(b, i);
-    pe_status status = PE_OK;
+        all[i] = column_variance(b, i);
     if (s->waves && b->hook == PE_HOOK_EMBED)
-        status = show_code_waves(&wave, &count, s, r, err);
-    if (!status)
-        status = put_variance(to, b, all, wave, s, r, err);
-    free(wave);
-    free(all);
-    return status;
+        TRY(show_code_waves(&wave, &count, s, r, err));
+    return variance_put(to, b, all, wave, s, r, err);
 }
 
-static pe_status make_variance(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
+static pe_status variance_make(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
 {
-    return each(to, s, r, VARIANCE_LENGTH, NULL, draw_variance, err);
+    return blocks_draw(to, s, r, VARIANCE_LENGTH, NULL, variance_draw, err);
 }
 
 const show_view show_view_variance = {
@@ -307,5 +280,5 @@ const show_view show_view_variance = {
                "每个数在各位置上的方差：方差为 0 处，所有位置看起来都一样。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE,
     .asks = "length|start|axis",
-    .make = make_variance,
+    .make = variance_make,
 };

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * A walk: steps, their lines, and the order in which they are taken. */
+ * A walk: its steps and their lines, the first steps (the case, and the code that joins a word), and the order of all.
+ */
 #include "show/walk.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char *copy(walk *w, const char *text, size_t length)
+static char *walk_copy(walk *w, const char *text, size_t length)
 {
     char *out = text ? malloc(length + 1) : NULL;
     if (out) {
@@ -18,20 +20,20 @@ static char *copy(walk *w, const char *text, size_t length)
     return out;
 }
 
-static char *copy_all(walk *w, const char *text)
+static char *walk_copy_all(walk *w, const char *text)
 {
-    return copy(w, text, text ? strlen(text) : 0);
+    return walk_copy(w, text, text ? strlen(text) : 0);
 }
 
 void walk_begin(walk *w, words title, const char *formula, words note)
 {
     if (w->failed || w->count == WALK_STEPS_MAX)
         return;
-    w->step[w->count++] = (walk_step){ .title = title, .formula = copy_all(w, formula), .note = note };
+    w->step[w->count++] = (walk_step){ .title = title, .formula = walk_copy_all(w, formula), .note = note };
 }
 
 /* A new line, zeroed; NULL: no memory. */
-static walk_line *add_line(walk *w)
+static walk_line *walk_add_line(walk *w)
 {
     if (w->failed)
         return NULL;
@@ -52,11 +54,11 @@ static walk_line *add_line(walk *w)
 
 void walk_vector(walk *w, const char *name, const char *text, const double *number, int64_t count)
 {
-    walk_line *line = add_line(w);
+    walk_line *line = walk_add_line(w);
     if (!line)
         return;
-    line->name = copy_all(w, name);
-    line->text = copy_all(w, text && *text ? text : NULL);
+    line->name = walk_copy_all(w, name);
+    line->text = walk_copy_all(w, text && *text ? text : NULL);
     line->value = count ? malloc((size_t)count * sizeof *number) : NULL;
     if (line->value) {
         memcpy(line->value, number, (size_t)count * sizeof *number);
@@ -65,8 +67,8 @@ void walk_vector(walk *w, const char *name, const char *text, const double *numb
         w->failed = true;
 }
 
-/* What one key's lines begin with may be what another's did. */
-static bool stands(const walk *w, const char *text, size_t length)
+/* Whether the step has this sentence already: lines of several keys may begin with the same one. */
+static bool walk_has_sentence(const walk *w, const char *text, size_t length)
 {
     const walk_step *s = w->count ? &w->step[w->count - 1] : NULL;
     for (int i = 0; s && i < s->count; i++)
@@ -80,9 +82,9 @@ void walk_equation(walk *w, const char *name, const char *text, double number)
 {
     for (const char *end; text && (end = strchr(text, '\n')); text = end + 1) {
         size_t length = (size_t)(end - text);
-        walk_line *line = stands(w, text, length) ? NULL : add_line(w);
+        walk_line *line = walk_has_sentence(w, text, length) ? NULL : walk_add_line(w);
         if (line)
-            line->text = copy(w, text, length);
+            line->text = walk_copy(w, text, length);
     }
     walk_vector(w, name, text, &number, 1);
 }
@@ -102,13 +104,76 @@ name_text walk_name(const char *format, ...)
     return out;
 }
 
-static pe_status take_steps(walk *w, walk_scene *s, pe_error *err)
+/* ---------------------------------------------------------------- the case, and the code that joins a word */
+
+static void walk_case(walk *w, walk_scene *s)
 {
-    w->spec = copy_all(w, pe_encoding_spec(s->e));
+    static const words title = { "the example", "例子" };
+    static const words note = {
+        "The vectors are random, drawn with the seed, with one digit. W_Q, W_K and W_V are the identity, so that "
+        "every number is visible: a word is its own query, key and value.",
+        "向量由随机种子生成，只保留一位小数。为了让每个数都看得见，取 W_Q、W_K、W_V "
+        "为单位矩阵：词向量本身就是它的查询、键和值。"
+    };
+    walk_begin(w, title, NULL, note);
+    for (int t = 0; t < TOKENS; t++)
+        walk_vector(w, walk_name("x_%s (%s)", s->place[t], walk_word[t]).text, NULL, s->x + t * s->dim, s->dim);
+    tell t = tell_into(s->text, sizeof s->text);
+    if (w->language == CHINESE)
+        tell_say(&t,
+                 "查询：位置 %s 的“%s”；键：位置 %s 的“%s”；第 %" PRId64 " 个头（从 0 数，共 %" PRId64
+                 " 个），宽度 %" PRId64,
+                 s->place[s->query], walk_word[s->query], s->place[s->key], walk_word[s->key], s->head, s->heads, s->D);
+    else
+        tell_say(&t, "query: \"%s\" at %s; key: \"%s\" at %s; head %" PRId64 " (from 0) of %" PRId64 ", width %" PRId64,
+                 walk_word[s->query], s->place[s->query], walk_word[s->key], s->place[s->key], s->head, s->heads, s->D);
+    walk_sentence(w, s->text);
+}
+
+/* Shows the code of one part, element by element. */
+static void walk_code_part(walk *w, walk_scene *s, int formula)
+{
+    static const words title = { "the code of a position", "位置的编码" };
+    walk_begin(w, title, s->formula[formula].info->formula, (words){ NULL, NULL });
+    for (int64_t c = 0; c < s->formula[formula].count; c++) {
+        double number = walk_scene_tell(s, formula, s->key, c, s->text, sizeof s->text);
+        walk_equation(w, walk_name("p_%s[%" PRId64 "]", s->place[s->query], c).text, s->text, number);
+    }
+}
+
+static void walk_code(walk *w, walk_scene *s)
+{
+    static const words title = { "the code joins the word", "词向量加上编码" };
+    static const words note = { "From here on attention uses y instead of x, as query, key and value.",
+                                "此后注意力看到的是 y 而不是 x：查询、键、值都由它而来。" };
+    bool joins = s->D > s->dim, any = false;
+    for (int i = 0; i < s->formulas; i++)
+        if (s->formula[i].hook == PE_HOOK_EMBED) {
+            walk_code_part(w, s, i);
+            any = true;
+        }
+    if (!any)
+        return;
+    walk_begin(w, title, joins ? "y = [x, p]" : "y = x + p", note);
+    const double *x = s->x + s->query * s->dim, *y = s->y + s->query * s->D;
+    for (int64_t c = 0; !joins && c < s->dim; c++) {
+        tell t = tell_into(s->text, sizeof s->text);
+        tell_say(&t, "%s + %s", tell_factor(x[c]).text, tell_factor(y[c] - x[c]).text);
+        walk_equation(w, walk_name("y_%s[%" PRId64 "]", s->place[s->query], c).text, s->text, y[c]);
+    }
+    for (int t = 0; t < TOKENS; t++)
+        walk_vector(w, walk_name("y_%s (%s)", s->place[t], walk_word[t]).text, NULL, s->y + t * s->D, s->D);
+}
+
+/* ---------------------------------------------------------------- all steps */
+
+static pe_status walk_take_steps(walk *w, walk_scene *s, pe_error *err)
+{
+    w->spec = walk_copy_all(w, pe_encoding_spec(s->e));
     walk_case(w, s);
     walk_code(w, s);
-    SHOW_TRY(walk_turn(w, s, err));
-    SHOW_TRY(walk_terms(w, s, err));
+    TRY(walk_rotate(w, s, err));
+    TRY(walk_terms(w, s, err));
     walk_attend(w, s);
     if (s->failed.status)
         return io_fail(err, s->failed.status, "%s", s->failed.text);
@@ -125,9 +190,7 @@ pe_status walk_new(walk **out, const char *spec, const walk_request *r, pe_error
     w->language = r->language;
     pe_status status = walk_scene_new(&s, spec, r, err);
     if (!status)
-        status = walk_scene_attend(s, err);
-    if (!status)
-        status = take_steps(w, s, err);
+        status = walk_take_steps(w, s, err);
     walk_scene_free(s);
     if (status)
         walk_free(w);

@@ -8,19 +8,21 @@
 #include "base/tell.h"
 #include "io/io.h"
 #include "show/show.h"
-#include "show/try.h"
+#include "base/try.h"
 
-enum { WORDS = 3, WIDTH_MAX = 2 * WALK_DIM_MAX, PLACE_ROOM = 200, TEXT_ROOM = 16384 };
+enum { TOKENS = 3, WIDTH_MAX = 2 * WALK_DIM_MAX, PLACE_ROOM = 200, TEXT_ROOM = 16384 };
 
 /* One query's way through attention, in the order it is taken. */
 typedef struct attending {
     const pe_encoding *e;
+    pe_params params;
+    pe_positions q_at, k_at;
     const double *from; /* (T, D): the words, before they are turned */
     int64_t D;
-    double q[WIDTH_MAX], k[WORDS * WIDTH_MAX], v[WORDS * WIDTH_MAX]; /* (D), (T, D), turned */
-    double dot[WORDS], before[WORDS], after[WORDS], scale;
-    double score[WORDS], weight[WORDS], out[WIDTH_MAX]; /* the library's */
-    double sum[WIDTH_MAX];                              /* out as it was before it was turned back */
+    double q[WIDTH_MAX], k[TOKENS * WIDTH_MAX], v[TOKENS * WIDTH_MAX]; /* (D), (T, D), turned */
+    double dot[TOKENS], before[TOKENS], after[TOKENS], scale;
+    double score[TOKENS], weight[TOKENS], out[WIDTH_MAX]; /* the library's */
+    double sum[WIDTH_MAX];                                /* out as it was before it was turned back */
 } attending;
 
 typedef struct walk_scene {
@@ -29,20 +31,20 @@ typedef struct walk_scene {
     pe_params params;
     pe_formula formula[PE_FORMULAS_MAX]; /* what the encoding adds, turns by and scales by */
     int formulas;
-    pe_error failed; /* what kept the library from telling one of them */
+    pe_error failed;                   /* what kept the library from telling one of them */
     int64_t axes, dim, D, heads, head; /* D: of a word with its codes, and so of a head */
-    int64_t at[WORDS * PE_AXES_MAX];   /* (T, axes), the first coordinate rising */
-    char place[WORDS][PLACE_ROOM];     /* "5", "(5,5)" */
+    int64_t at[TOKENS * PE_AXES_MAX];  /* (T, axes), the first coordinate rising */
+    char place[TOKENS][PLACE_ROOM];    /* "5", "(5,5)" */
     int query, key;
-    uint8_t seen[WORDS];
+    uint8_t seen[TOKENS];
     bool hidden; /* the encoding does not serve keys ahead of the query: they are not seen */
-    double x[WORDS * WIDTH_MAX], y[WORDS * WIDTH_MAX]; /* (T, dim), (T, D): before and after the codes */
+    double x[TOKENS * WIDTH_MAX], y[TOKENS * WIDTH_MAX]; /* (T, dim), (T, D): before and after the codes */
     attending plain, with;
     double wide[WALK_HEADS_MAX * WIDTH_MAX]; /* (H, D) of all heads, of which one is followed */
     char text[TEXT_ROOM];
 } walk_scene;
 
-extern const char *const walk_word[WORDS];
+extern const char *const walk_word[TOKENS];
 
 pe_status walk_scene_new(walk_scene **out, const char *spec, const walk_request *r, pe_error *err);
 void walk_scene_free(walk_scene *s); /* NULL is fine */
@@ -52,7 +54,6 @@ void walk_place(char text[PLACE_ROOM], const int64_t *at, int64_t axes); /* "5",
 double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, char *text, size_t room);
 /* What is shown is what the library has, up to rounding, of numbers as large as size. */
 pe_status walk_scene_hold(const walk_scene *s, double shown, double library, double size, pe_error *err);
-pe_status walk_scene_attend(walk_scene *s, pe_error *err); /* fills in plain and with */
 
 /* A step begins, and lines are added to it. What ran out of memory is said once, in walk->failed. */
 void walk_begin(walk *w, words title, const char *formula, words note);
@@ -65,9 +66,7 @@ typedef struct name_text {
 } name_text;
 IO_PRINTF(1, 2) name_text walk_name(const char *format, ...);
 
-void walk_case(walk *w, walk_scene *s);
-void walk_code(walk *w, walk_scene *s);
-pe_status walk_turn(walk *w, walk_scene *s, pe_error *err);
+pe_status walk_rotate(walk *w, walk_scene *s, pe_error *err);
 pe_status walk_terms(walk *w, walk_scene *s, pe_error *err);
 void walk_attend(walk *w, walk_scene *s);
 

@@ -1,18 +1,93 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attention of one query, without the encoding and with it, and what has changed. */
+ * What is added to the scores of one query and to the values, then attention without the encoding and with it, and what
+ * has changed. */
 #include "show/walk.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- terms */
+
+static const words before_note = { "Added before the scale: the scale multiplies it too.",
+                                   "在缩放之前相加：它也会被缩放。" };
+static const words after_note = { "Added after the scale, as it is.", "在缩放之后相加，原样进入分数。" };
+
+static void terms_score_step(walk *w, walk_scene *s, int formula, double sum[2][TOKENS])
+{
+    static const words title = { "what is added to each score", "每个分数加上的项" };
+    const pe_formula *what = &s->formula[formula];
+    walk_begin(w, title, what->info->formula, what->stage == PE_BEFORE_SCALE ? before_note : after_note);
+    for (int j = 0; j < TOKENS; j++) {
+        if (!s->seen[j])
+            continue;
+        double number = walk_scene_tell(s, formula, j, 0, s->text, sizeof s->text);
+        walk_equation(w, walk_name("term(%s, %s)", s->place[s->query], s->place[j]).text, s->text, number);
+        sum[what->stage == PE_AFTER_SCALE][j] += number;
+    }
+}
+
+/* Says why keys ahead of the query are missing. */
+static void terms_put_hidden(walk *w, const walk_scene *s)
+{
+    static const words why = { "This spec does not support keys ahead of the query; they are hidden.",
+                               "这个 spec 不支持排在查询之后的键，这里把它们遮住。" };
+    if (s->hidden)
+        walk_sentence(w, say(why, w->language));
+}
+
+/* Shows a vector for each key. The text of its element 0, "value_table[14][0]", names its row. */
+static void terms_value_step(walk *w, walk_scene *s, int formula)
+{
+    static const words title = { "what is added to each value", "每个值加上的向量" };
+    static const words note = { "Added to the output by the weight of its key.", "按该键的权重加到输出上。" };
+    walk_begin(w, title, s->formula[formula].info->formula, note);
+    for (int j = 0; j < TOKENS; j++) {
+        double vector[WIDTH_MAX];
+        for (int64_t d = s->D - 1; s->seen[j] && d >= 0; d--)
+            vector[d] = walk_scene_tell(s, formula, j, d, s->text, sizeof s->text);
+        char *end = strrchr(s->text, '[');
+        if (!s->seen[j] || !end)
+            continue;
+        *end = 0;
+        walk_vector(w, walk_name("V(%s, %s) = %s", s->place[s->query], s->place[j], s->text).text, NULL, vector, s->D);
+    }
+}
+
+/* Checks that the terms that are shown add up to what the library added. */
+static pe_status terms_hold(const walk_scene *s, double sum[2][TOKENS], pe_error *err)
+{
+    for (int j = 0; j < TOKENS; j++) {
+        TRY(walk_scene_hold(s, sum[0][j], s->with.before[j], 1 + fabs(sum[0][j]), err));
+        TRY(walk_scene_hold(s, sum[1][j], s->with.after[j], 1 + fabs(sum[1][j]), err));
+    }
+    return PE_OK;
+}
+
+pe_status walk_terms(walk *w, walk_scene *s, pe_error *err)
+{
+    double sum[2][TOKENS] = { { 0 } };
+    for (int i = 0; i < s->formulas; i++)
+        if (s->formula[i].hook & (PE_HOOK_CONTENT | PE_HOOK_BIAS)) {
+            terms_score_step(w, s, i, sum);
+            terms_put_hidden(w, s);
+        }
+    for (int i = 0; i < s->formulas; i++)
+        if (s->formula[i].hook == PE_HOOK_VALUE)
+            terms_value_step(w, s, i);
+    return terms_hold(s, sum, err);
+}
+
+/* ---------------------------------------------------------------- attention */
 
 #define LARGE 50
 
 static const words none = { NULL, NULL };
 
-static void dot_lines(walk *w, walk_scene *s, const attending *a)
+static void attend_put_dots(walk *w, walk_scene *s, const attending *a)
 {
-    for (int j = 0; j < WORDS; j++) {
+    for (int j = 0; j < TOKENS; j++) {
         if (!s->seen[j])
             continue;
         tell t = tell_into(s->text, sizeof s->text);
@@ -21,13 +96,13 @@ static void dot_lines(walk *w, walk_scene *s, const attending *a)
     }
 }
 
-static void score_lines(walk *w, walk_scene *s, const attending *a)
+static void attend_put_scores(walk *w, walk_scene *s, const attending *a)
 {
     unsigned early = pe_encoding_hooks_at(a->e, PE_BEFORE_SCALE), late = pe_encoding_hooks_at(a->e, PE_AFTER_SCALE);
     for (int i = 0; i < s->formulas; i++)
         if (!s->formula[i].hook)
             walk_equation(w, "scale", s->text, walk_scene_tell(s, i, 0, 0, s->text, sizeof s->text));
-    for (int j = 0; j < WORDS; j++) {
+    for (int j = 0; j < TOKENS; j++) {
         if (!s->seen[j])
             continue;
         tell t = tell_into(s->text, sizeof s->text);
@@ -42,13 +117,15 @@ static void score_lines(walk *w, walk_scene *s, const attending *a)
     }
 }
 
-/* Scores as they are, or less the largest where exp of it would be too large to mean anything. */
-static void weight_lines(walk *w, walk_scene *s, const attending *a)
+/* Subtracts the largest score where exp of the scores would be too large or too small to show. */
+static void attend_put_weights(walk *w, walk_scene *s, const attending *a)
 {
-    static const words why = { "softmax does not change when the same number is taken from every score: the largest is",
-                               "softmax 的所有分数减去同一个数，结果不变；这里减去最大值" };
+    static const words why = {
+        "softmax does not change when the same number is subtracted from every score, here the largest:",
+        "softmax 的所有分数减去同一个数，结果不变；这里减去最大值"
+    };
     double top = -INFINITY, low = INFINITY;
-    for (int j = 0; j < WORDS; j++)
+    for (int j = 0; j < TOKENS; j++)
         if (s->seen[j]) {
             top = fmax(top, a->score[j]);
             low = fmin(low, a->score[j]);
@@ -56,13 +133,13 @@ static void weight_lines(walk *w, walk_scene *s, const attending *a)
     double less = top > LARGE || low < -LARGE ? top : 0;
     if (less != 0)
         walk_sentence(w, walk_name("%s %s", say(why, w->language), tell_number(less).text).text);
-    for (int j = 0; j < WORDS; j++) {
+    for (int j = 0; j < TOKENS; j++) {
         if (!s->seen[j])
             continue;
         bool first = true;
         tell t = tell_into(s->text, sizeof s->text);
         tell_say(&t, "exp(%s) / (", tell_number(a->score[j] - less).text);
-        for (int i = 0; i < WORDS; i++)
+        for (int i = 0; i < TOKENS; i++)
             if (s->seen[i]) {
                 tell_say(&t, "%sexp(%s)", first ? "" : " + ", tell_number(a->score[i] - less).text);
                 first = false;
@@ -72,12 +149,12 @@ static void weight_lines(walk *w, walk_scene *s, const attending *a)
     }
 }
 
-/* Of the vectors that values get: out[d] += weight · table[r][d], told by the library. */
-static double value_terms(walk_scene *s, const attending *a, int64_t d, tell *t)
+/* Adds what value tables contribute: out[d] += weight · table[r][d]. */
+static double attend_value_terms(walk_scene *s, const attending *a, int64_t d, tell *t)
 {
     double sum = 0;
     for (int i = 0; a->e == s->e && i < s->formulas; i++)
-        for (int j = 0; s->formula[i].hook == PE_HOOK_VALUE && j < WORDS; j++) {
+        for (int j = 0; s->formula[i].hook == PE_HOOK_VALUE && j < TOKENS; j++) {
             char unused[200];
             double number = s->seen[j] ? walk_scene_tell(s, i, j, d, unused, sizeof unused) : 0;
             if (s->seen[j])
@@ -87,9 +164,9 @@ static double value_terms(walk_scene *s, const attending *a, int64_t d, tell *t)
     return sum;
 }
 
-static void sum_lines(walk *w, walk_scene *s, const attending *a)
+static void attend_put_sums(walk *w, walk_scene *s, const attending *a)
 {
-    static const words back = { "The output is turned back at the query's place.", "输出在查询的位置上转回来。" };
+    static const words back = { "The output is rotated back at the query's position.", "输出在查询的位置上转回来。" };
     double size = 1, apart = 0;
     for (int64_t d = 0; d < a->D; d++) {
         size += fabs(a->out[d]);
@@ -99,14 +176,14 @@ static void sum_lines(walk *w, walk_scene *s, const attending *a)
         double sum = 0;
         bool first = true;
         tell t = tell_into(s->text, sizeof s->text);
-        for (int j = 0; j < WORDS; j++)
+        for (int j = 0; j < TOKENS; j++)
             if (s->seen[j]) {
                 tell_say(&t, "%s%s · %s", first ? "" : " + ", tell_number(a->weight[j]).text,
                          tell_factor(a->v[j * a->D + d]).text);
                 sum += a->weight[j] * a->v[j * a->D + d];
                 first = false;
             }
-        sum += value_terms(s, a, d, &t);
+        sum += attend_value_terms(s, a, d, &t);
         walk_equation(w, walk_name("out[%" PRId64 "]", d).text, s->text, sum);
         if (!s->failed.status)
             walk_scene_hold(s, sum, a->sum[d], size, &s->failed);
@@ -117,16 +194,16 @@ static void sum_lines(walk *w, walk_scene *s, const attending *a)
     }
 }
 
-static void attention_step(walk *w, walk_scene *s, const attending *a, words title, const char *formula, words note)
+static void attend_step(walk *w, walk_scene *s, const attending *a, words title, const char *formula, words note)
 {
     walk_begin(w, title, formula, note);
-    dot_lines(w, s, a);
-    score_lines(w, s, a);
-    weight_lines(w, s, a);
-    sum_lines(w, s, a);
+    attend_put_dots(w, s, a);
+    attend_put_scores(w, s, a);
+    attend_put_weights(w, s, a);
+    attend_put_sums(w, s, a);
 }
 
-static const char *score_formula(const pe_encoding *e)
+static const char *attend_formula(const pe_encoding *e)
 {
     bool early = pe_encoding_hooks_at(e, PE_BEFORE_SCALE), late = pe_encoding_hooks_at(e, PE_AFTER_SCALE);
     return early && late ? "score = (q·k + term) · scale + term; weight = softmax(score); out = sum weight · v"
@@ -135,16 +212,16 @@ static const char *score_formula(const pe_encoding *e)
                          : "score = q·k · scale; weight = softmax(score); out = sum weight · v";
 }
 
-static void change_step(walk *w, walk_scene *s)
+static void attend_change_step(walk *w, walk_scene *s)
 {
     static const words title = { "what has changed", "变化" };
-    static const words note = { "Without an encoding the words could change places and nothing here would.",
+    static const words note = { "Without an encoding, nothing here would change if the words changed places.",
                                 "没有位置编码时，词换了位置，上面的结果也不会变。" };
     static const words names[] = { { "without", "无编码" },
                                    { "with", "有编码" },
                                    { "with - without", "有编码 - 无编码" } };
     walk_begin(w, title, NULL, note);
-    for (int j = 0; j < WORDS; j++) {
+    for (int j = 0; j < TOKENS; j++) {
         if (!s->seen[j])
             continue;
         tell t = tell_into(s->text, sizeof s->text);
@@ -161,13 +238,13 @@ void walk_attend(walk *w, walk_scene *s)
     static const words plain = { "attention without the encoding", "没有位置编码的注意力" };
     static const words with = { "attention with the encoding", "有位置编码的注意力" };
     static const words same = {
-        "The scale is the encoding's here too, so that what changes below is what position does.",
+        "This uses the encoding's scale too, so that only the positions make a difference below.",
         "这里的缩放系数也取该编码自己的，这样后面的变化只来自位置。"
     };
     bool own = pe_encoding_scale(s->e) != pe_encoding_scale(s->none);
-    attention_step(w, s, &s->plain, plain, score_formula(s->none), own ? same : none);
+    attend_step(w, s, &s->plain, plain, attend_formula(s->none), own ? same : none);
     if (!pe_encoding_hooks(s->e))
         return;
-    attention_step(w, s, &s->with, with, score_formula(s->e), none);
-    change_step(w, s);
+    attend_step(w, s, &s->with, with, attend_formula(s->e), none);
+    attend_change_step(w, s);
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The case: three words, where they stand, their vectors, and the encoding. */
+ * The case of a walk in numbers: three words, where they stand, their vectors, the encoding; and the attention of one
+ * query, whose scores, weights and output are the library's, as are the steps that lead to the scores. */
 #include "show/walk.h"
 
 #include "base/random.h"
 #include "zoo/look.h"
+#include "zoo/turn_head.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const walk_word[WORDS] = { "dog", "bites", "man" };
+const char *const walk_word[TOKENS] = { "dog", "bites", "man" };
 
 #define PARAMS_MAX (INT64_C(1) << 24)
 
@@ -22,11 +24,11 @@ const int64_t *walk_scene_at(const walk_scene *s, int word)
 
 /* ---------------------------------------------------------------- the encoding */
 
-static pe_status make_encoding(walk_scene *s, const char *spec, pe_error *err)
+static pe_status scene_make_encoding(walk_scene *s, const char *spec, pe_error *err)
 {
     const walk_request *r = s->r;
     pe_shape shape = { .heads = r->heads, .head_dim = r->dim, .model_dim = r->dim };
-    SHOW_TRY(pe_encoding_new(&s->e, spec, shape, err));
+    TRY(pe_encoding_new(&s->e, spec, shape, err));
     s->D = pe_embed_width(s->e, r->dim);
     if (s->D < 0 || s->D > WIDTH_MAX)
         return io_fail(err, PE_ERR_SHAPE, "%s: with its codes a word is %" PRId64 " wide; a walk shows %d at most",
@@ -34,13 +36,13 @@ static pe_status make_encoding(walk_scene *s, const char *spec, pe_error *err)
     shape.head_dim = s->D;
     if (s->D != r->dim) { /* codes that join make the heads wider */
         pe_encoding_free(s->e);
-        SHOW_TRY(pe_encoding_new(&s->e, spec, shape, err));
+        TRY(pe_encoding_new(&s->e, spec, shape, err));
     }
     shape.head_dim = r->dim;
     return pe_encoding_new(&s->none, zoo_look_plain(), shape, err);
 }
 
-static pe_status make_params(walk_scene *s, pe_error *err)
+static pe_status scene_make_params(walk_scene *s, pe_error *err)
 {
     int64_t count = pe_encoding_param_count(s->e);
     if (!count)
@@ -56,15 +58,16 @@ static pe_status make_params(walk_scene *s, pe_error *err)
 
 /* ---------------------------------------------------------------- where the words stand */
 
-static pe_status check_count(const char *name, int count, int64_t axes, pe_error *err)
+static pe_status scene_check_count(const char *name, int count, int64_t axes, pe_error *err)
 {
     if (count > 1 && count != axes)
         return io_fail(err, PE_ERR_SHAPE, "%s has %d coordinates; this encoding takes %" PRId64, name, count, axes);
     return PE_OK;
 }
 
-/* Between the two, or beside them where there is no place between: before rather than ahead, unless that is below 0. */
-static int64_t third(int64_t query, int64_t key)
+/* The third word stands between the two, or beside them where they are neighbours: before them unless that is below 0.
+ */
+static int64_t scene_third_place(int64_t query, int64_t key)
 {
     int64_t low = query < key ? query : key, high = query < key ? key : query;
     if (high - low > 1)
@@ -80,27 +83,27 @@ void walk_place(char text[PLACE_ROOM], const int64_t *at, int64_t axes)
     tell_say(&t, "%s", axes > 1 ? ")" : "");
 }
 
-/* By the first coordinate: query, key and third, in rising order. */
-static void order_words(walk_scene *s, int64_t at[WORDS][PE_AXES_MAX])
+/* Sorts query, key and third word by their first coordinate. */
+static void scene_order_words(walk_scene *s, int64_t at[TOKENS][PE_AXES_MAX])
 {
-    int rank[WORDS] = { 0 };
-    for (int i = 0; i < WORDS; i++)
-        for (int j = 0; j < WORDS; j++)
+    int rank[TOKENS] = { 0 };
+    for (int i = 0; i < TOKENS; i++)
+        for (int j = 0; j < TOKENS; j++)
             rank[i] += at[j][0] < at[i][0] || (at[j][0] == at[i][0] && j > i);
-    for (int i = 0; i < WORDS; i++)
+    for (int i = 0; i < TOKENS; i++)
         memcpy(s->at + rank[i] * s->axes, at[i], (size_t)s->axes * sizeof *at[i]);
     s->query = rank[0];
     s->key = rank[1];
-    for (int i = 0; i < WORDS; i++)
+    for (int i = 0; i < TOKENS; i++)
         walk_place(s->place[i], walk_scene_at(s, i), s->axes);
 }
 
-static pe_status place_words(walk_scene *s, pe_error *err)
+static pe_status scene_place_words(walk_scene *s, pe_error *err)
 {
     const walk_request *r = s->r;
-    int64_t at[WORDS][PE_AXES_MAX] = { 0 };
-    SHOW_TRY(check_count("the position", r->position_count, s->axes, err));
-    SHOW_TRY(check_count("the key's position", r->other_count, s->axes, err));
+    int64_t at[TOKENS][PE_AXES_MAX] = { 0 };
+    TRY(scene_check_count("the position", r->position_count, s->axes, err));
+    TRY(scene_check_count("the key's position", r->other_count, s->axes, err));
     for (int64_t a = 0; a < s->axes; a++) {
         int64_t query = r->position[r->position_count > 1 ? a : 0];
         int64_t step_back = a < s->axes - 1 ? 1 : 2; /* near on all axes but the last: windows may be narrow */
@@ -108,28 +111,28 @@ static pe_status place_words(walk_scene *s, pe_error *err)
         at[1][a] = r->other_count                    ? r->other[r->other_count > 1 ? a : 0]
                    : query >= step_back || query < 0 ? query - step_back
                                                      : query + step_back;
-        at[2][a] = a < s->axes - 1 ? query : third(at[0][a], at[1][a]);
+        at[2][a] = a < s->axes - 1 ? query : scene_third_place(at[0][a], at[1][a]);
     }
-    order_words(s, at);
+    scene_order_words(s, at);
     return PE_OK;
 }
 
 /* ---------------------------------------------------------------- their vectors */
 
-/* Numbers with one digit, so that what is shown is what is meant. */
-static void draw_words(walk_scene *s)
+/* Draws numbers with one digit after the point, so that they are shown in full. */
+static void scene_draw_words(walk_scene *s)
 {
-    for (int t = 0; t < WORDS; t++)
+    for (int t = 0; t < TOKENS; t++)
         for (int64_t c = 0; c < s->dim; c++) {
             double u = random_uniform(s->r->seed + 1, (uint64_t)(t * WALK_DIM_MAX + c));
             s->x[t * s->dim + c] = floor(u * 31 - 15) / 10;
         }
 }
 
-static pe_status embed_words(walk_scene *s, pe_error *err)
+static pe_status scene_embed_words(walk_scene *s, pe_error *err)
 {
-    return pe_embed(s->e, pe_view_of(s->y, PE_F64, 1, WORDS, 1, s->D), pe_view_of(s->x, PE_F64, 1, WORDS, 1, s->dim),
-                    pe_positions_of(s->at, PE_I64, 1, WORDS, s->axes), &PE_MAKE(pe_run, .params = s->params), err);
+    return pe_embed(s->e, pe_view_of(s->y, PE_F64, 1, TOKENS, 1, s->D), pe_view_of(s->x, PE_F64, 1, TOKENS, 1, s->dim),
+                    pe_positions_of(s->at, PE_I64, 1, TOKENS, s->axes), &PE_MAKE(pe_run, .params = s->params), err);
 }
 
 double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, char *text, size_t room)
@@ -141,7 +144,7 @@ double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, cha
                           .q = s->with.q,
                           .k = s->with.k,
                           .seen = s->seen,
-                          .keys = WORDS,
+                          .keys = TOKENS,
                           .key = key,
                           .head = s->head,
                           .element = element };
@@ -151,9 +154,143 @@ double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, cha
     return number;
 }
 
+/* ---------------------------------------------------------------- attention */
+
+/* All heads get the same vectors; one head is followed. */
+static pe_view scene_same_for_heads(const walk_scene *s, const double *data, int64_t tokens, int64_t D)
+{
+    pe_view v = pe_view_of((void *)(uintptr_t)data, PE_F64, 1, tokens, 1, D);
+    v.heads = s->heads;
+    v.head_stride = 0;
+    return v;
+}
+
+static pe_status attending_rotate(attending *a, const walk_scene *s, pe_error *err)
+{
+    size_t bytes = (size_t)a->D * sizeof *a->q;
+    memcpy(a->q, a->from + s->query * a->D, bytes);
+    for (int64_t t = 0; t < TOKENS; t++) {
+        memcpy(a->k + t * a->D, a->from + t * a->D, bytes);
+        memcpy(a->v + t * a->D, a->from + t * a->D, bytes);
+    }
+    pe_view q = pe_view_of(a->q, PE_F64, 1, 1, 1, a->D), k = pe_view_of(a->k, PE_F64, 1, TOKENS, 1, a->D), v = k;
+    v.data = a->v;
+    TRY(zoo_turn_head(q, q, a->e, a->params, s->head, PE_QUERY, a->q_at, err));
+    TRY(zoo_turn_head(k, k, a->e, a->params, s->head, PE_KEY, a->k_at, err));
+    return zoo_turn_head(v, v, a->e, a->params, s->head, PE_VALUE, a->k_at, err);
+}
+
+/* Asks what a stage adds to the scores of the head that is followed. */
+static pe_status attending_add_terms(double out[TOKENS], attending *a, const walk_scene *s, pe_stage stage,
+                                     pe_error *err)
+{
+    double score[WALK_HEADS_MAX * TOKENS] = { 0 }; /* (H, T) */
+    pe_tile tile = { .size = sizeof(pe_tile),
+                     .score = pe_view_of(score, PE_F64, 1, 1, s->heads, TOKENS),
+                     .q = scene_same_for_heads(s, a->q, 1, a->D),
+                     .k = scene_same_for_heads(s, a->k, TOKENS, a->D),
+                     .q_at = a->q_at,
+                     .k_at = a->k_at,
+                     .seen = s->seen };
+    TRY(pe_encoding_content(a->e, stage, a->params, &tile, err));
+    TRY(pe_encoding_bias(a->e, stage, a->params, &tile, err));
+    memcpy(out, score + s->head * TOKENS, TOKENS * sizeof *out);
+    return PE_OK;
+}
+
+static pe_status attending_both_stages(attending *a, const walk_scene *s, pe_error *err)
+{
+    TRY(attending_add_terms(a->before, a, s, PE_BEFORE_SCALE, err));
+    return attending_add_terms(a->after, a, s, PE_AFTER_SCALE, err);
+}
+
+/* Takes all keys; where the encoding does not support keys ahead of the query, those up to it. */
+static pe_status attending_terms(attending *a, walk_scene *s, pe_error *err)
+{
+    memset(s->seen, 1, sizeof s->seen);
+    pe_status status = attending_both_stages(a, s, err);
+    if (status != PE_ERR_POSITION || s->query == TOKENS - 1)
+        return status;
+    s->hidden = true;
+    for (int j = s->query + 1; j < TOKENS; j++)
+        s->seen[j] = 0;
+    return attending_both_stages(a, s, err);
+}
+
+static pe_status attending_ask_library(attending *a, walk_scene *s, pe_error *err)
+{
+    double score[WALK_HEADS_MAX * TOKENS], weight[WALK_HEADS_MAX * TOKENS];
+    pe_attention call = PE_MAKE(pe_attention, .out = pe_view_of(s->wide, PE_F64, 1, 1, s->heads, a->D),
+                                .q = scene_same_for_heads(s, a->from + s->query * a->D, 1, a->D),
+                                .k = scene_same_for_heads(s, a->from, TOKENS, a->D),
+                                .v = scene_same_for_heads(s, a->from, TOKENS, a->D), .q_at = a->q_at, .k_at = a->k_at,
+                                .mask.keep = pe_view_of(s->seen, PE_BOOL, 1, 1, 1, TOKENS), .scale = a->scale,
+                                .scores = pe_view_of(score, PE_F64, 1, 1, s->heads, TOKENS),
+                                .probabilities = pe_view_of(weight, PE_F64, 1, 1, s->heads, TOKENS));
+    TRY(zoo_look(a->e, call, a->params, err));
+    memcpy(a->score, score + s->head * TOKENS, sizeof a->score);
+    memcpy(a->weight, weight + s->head * TOKENS, sizeof a->weight);
+    memcpy(a->out, s->wide + s->head * a->D, (size_t)a->D * sizeof *a->out);
+    return pe_unrotate(a->e, PE_OUTPUT, pe_view_of(a->sum, PE_F64, 1, 1, 1, a->D),
+                       pe_view_of(a->out, PE_F64, 1, 1, 1, a->D), a->q_at, NULL, err);
+}
+
+/* Sums of up to 128 products round by 1e-13 of their largest. */
+pe_status walk_scene_hold(const walk_scene *s, double shown, double library, double size, pe_error *err)
+{
+    if (fabs(shown - library) <= 1e-12 * size)
+        return PE_OK;
+    return io_fail(err, PE_ERR_UNSUITED, "%s: the steps lead to %s where the library has %s: please report this",
+                   pe_encoding_spec(s->e), text_show(shown).text, text_show(library).text);
+}
+
+/* Computes q.k of a key, and checks that the terms add up to the library's score. */
+static pe_status attending_hold_score(attending *a, const walk_scene *s, int j, pe_error *err)
+{
+    double size = 1 + fabs(a->before[j]) * a->scale + fabs(a->after[j]);
+    for (int64_t d = 0; d < a->D; d++) {
+        double product = a->q[d] * a->k[j * a->D + d];
+        a->dot[j] += product;
+        size += fabs(product) * a->scale;
+    }
+    double score = (a->dot[j] + a->before[j]) * a->scale + a->after[j];
+    return s->seen[j] ? walk_scene_hold(s, score, a->score[j], size, err) : PE_OK;
+}
+
+static pe_status attending_attend(attending *a, walk_scene *s, pe_error *err)
+{
+    a->scale = pe_encoding_scale(s->e); /* without the encoding too: what differs is what position does */
+    TRY(attending_ask_library(a, s, err));
+    for (int j = 0; j < TOKENS; j++)
+        TRY(attending_hold_score(a, s, j, err));
+    return PE_OK;
+}
+
+/* An encoding of one axis takes the first coordinate of words that have more. */
+static void attending_begin(attending *a, const walk_scene *s, const pe_encoding *e, pe_params params,
+                            const double *from, int64_t D)
+{
+    *a = (attending){ .e = e, .params = params, .from = from, .D = D };
+    a->q_at = pe_positions_of(walk_scene_at(s, s->query), PE_I64, 1, 1, s->axes);
+    a->k_at = pe_positions_of(s->at, PE_I64, 1, TOKENS, s->axes);
+    a->q_at.axes = a->k_at.axes = pe_encoding_axes(e);
+}
+
+/* Fills in plain and with. */
+static pe_status scene_attend(walk_scene *s, pe_error *err)
+{
+    attending_begin(&s->with, s, s->e, s->params, s->y, s->D);
+    attending_begin(&s->plain, s, s->none, (pe_params){ 0 }, s->x, s->dim);
+    TRY(attending_rotate(&s->with, s, err));
+    TRY(attending_terms(&s->with, s, err)); /* which finds out what is seen */
+    TRY(attending_rotate(&s->plain, s, err));
+    TRY(attending_attend(&s->with, s, err));
+    return attending_attend(&s->plain, s, err);
+}
+
 /* ---------------------------------------------------------------- all of it */
 
-static pe_status set_up(walk_scene *s, const char *spec, pe_error *err)
+static pe_status scene_set_up(walk_scene *s, const char *spec, pe_error *err)
 {
     const walk_request *r = s->r;
     if (r->dim < 1 || r->dim > WALK_DIM_MAX)
@@ -162,16 +299,17 @@ static pe_status set_up(walk_scene *s, const char *spec, pe_error *err)
         return io_fail(err, PE_ERR_RANGE,
                        "head is %" PRId64 " of %" PRId64 "; a walk takes 0 to heads - 1 of %d at most", r->head,
                        r->heads, WALK_HEADS_MAX);
-    SHOW_TRY(make_encoding(s, spec, err));
+    TRY(scene_make_encoding(s, spec, err));
     s->axes = pe_encoding_axes(s->e);
     s->dim = r->dim;
     s->heads = r->heads;
     s->head = r->head;
     s->formulas = pe_encoding_formulas(s->e, s->formula, PE_FORMULAS_MAX);
-    SHOW_TRY(make_params(s, err));
-    SHOW_TRY(place_words(s, err));
-    draw_words(s);
-    return embed_words(s, err);
+    TRY(scene_make_params(s, err));
+    TRY(scene_place_words(s, err));
+    scene_draw_words(s);
+    TRY(scene_embed_words(s, err));
+    return scene_attend(s, err);
 }
 
 pe_status walk_scene_new(walk_scene **out, const char *spec, const walk_request *r, pe_error *err)
@@ -180,7 +318,7 @@ pe_status walk_scene_new(walk_scene **out, const char *spec, const walk_request 
     if (!*out)
         return io_fail(err, PE_ERR_NOMEM, "no memory for a walk");
     (*out)->r = r;
-    return set_up(*out, spec, err);
+    return scene_set_up(*out, spec, err);
 }
 
 void walk_scene_free(walk_scene *s)

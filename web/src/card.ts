@@ -9,12 +9,11 @@ import { readFigures, type Figure, type Sheet } from "./figure";
 import { measured, WhileSeen } from "./frame";
 import { Picture, type Saved } from "./picture";
 import { saveFile } from "./save";
-import { isDark } from "./theme";
 import { showArgs, type View } from "./views";
 import { words } from "./words";
 
 const least = 300; // pixels of a figure that has another beside it
-const files = [["SVG", "svg", "image/svg+xml"], ["PNG", "png", "image/png"], ["CSV", "csv", "text/csv"]] as const;
+const files = [["SVG", "svg", "image/svg+xml"], ["CSV", "csv", "text/csv"]] as const;
 
 export class Card {
   readonly root = h("section", { class: "card" });
@@ -127,7 +126,7 @@ export class Card {
     return files.map(([name, as, type]) => ({
       name,
       save: () => {
-        const ran = this.app.run(this.command(["--as", as, ...(as === "png" && isDark() ? ["--dark"] : [])]));
+        const ran = this.app.run(this.command(["--as", as]));
         if (ran.code) this.error.textContent = sentence(ran);
         else saveFile(`posenc-${this.view.name}.${as}`, ran.out, type);
       },

@@ -54,8 +54,8 @@ class Page implements App {
     this.registry = readRegistry((args) => this.run(args));
     this.pace = new Pace(this.registry);
     inks(this);
+    addEventListener("hashchange", (event) => this.follow(new URL(event.newURL).hash)); // before those of the parts: they ask the state
     this.build();
-    addEventListener("hashchange", (event) => this.follow(new URL(event.newURL).hash));
     byId("skip").addEventListener("click", (event) => { event.preventDefault(); byId("main").focus(); });
     for (const kind of ["pointerdown", "focusin", "contextmenu", "click"]) addEventListener(kind, (e) => this.freshen(e), { capture: true });
     takeDrops(this);

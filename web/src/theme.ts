@@ -30,11 +30,6 @@ export function keepTheme(theme: string): void {
   }
 }
 
-export function isDark(): boolean {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-}
-
 /** The theme after this one: from the system's to the other one, then back to that of the system's name, then the system's. */
 export function nextTheme(theme: string): string {
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light", other = system === "dark" ? "light" : "dark";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // What the tests of the page share: a page that is watched, small movements of a user, and the account of what passed.
-import { spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { extname, join } from "node:path";
@@ -48,7 +47,7 @@ export function skip(why) {
 
 /** Every message of the console and every request is kept; trouble(page) is what should not have been. */
 export async function open(browser, url, options = {}) {
-  const page = await browser.newPage(options);
+  const page = await browser.newPage({ reducedMotion: "reduce", ...options });
   const own = url.startsWith("file:") ? [url.replace(/#.*/, "")] : ["", "page.js", "page.css", "posenc.wasm"].map((f) => new URL(f, url).href);
   page.troubles = [];
   page.on("console", (m) => ["error", "warning", "warn", "assert"].includes(m.type()) && page.troubles.push(`console: ${m.text()}`));
@@ -89,7 +88,10 @@ let followed = 0;
 
 /** A number behind the link makes it another one than where the page is, which may not have written its own yet. */
 export async function follow(page, link) {
-  await page.evaluate((link) => { location.hash = link; }, `${link}&test=${++followed}`);
+  await page.evaluate((link) => new Promise((done) => {
+    addEventListener("hashchange", () => done(null), { once: true });
+    location.hash = link;
+  }), `${link}&test=${++followed}`);
   await settle(page, 20);
 }
 
@@ -105,14 +107,7 @@ export function turnControl({ selector, index, value }) {
   return true;
 }
 
-// ---------------------------------------------------------------- the native tool, a server
-
-export function tool(posenc) {
-  return (args, options = {}) => {
-    const ran = spawnSync(posenc, args, { maxBuffer: 1 << 28, ...options, env: { ...process.env, LANG: "en_US.UTF-8", LC_ALL: "" } });
-    return { code: ran.status, text: ran.stdout.toString(), err: ran.stderr.toString() };
-  };
-}
+// ---------------------------------------------------------------- a server
 
 const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
 

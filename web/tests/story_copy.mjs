@@ -28,7 +28,7 @@ function printedBy(lines, env) {
     that(ran.status === 0, `${line}: ${ran.stderr}`);
     const what = / bias /.test(line) ? "bias" : /--hook embed/.test(line) ? "code" : "cos";
     if (!line.includes("--json")) said[what] = /^ +1 +(.+)$/m.exec(text)[1].trim().split(/\s+/).slice(0, 4).map(Number);
-    else JSON.parse(text).figures.forEach((f) => { said[f.caption.includes("turns") ? "cos" : what === "bias" ? what : "code"] = f.values[1].slice(0, 4); });
+    else JSON.parse(text).figures.forEach((f) => { said[f.caption.includes("rotation") ? "cos" : what === "bias" ? what : "code"] = f.values[1].slice(0, 4); });
   }
   return said;
 }

@@ -13,7 +13,7 @@
 #define WIDTH 640.0
 #define COLUMN_LEAST (56 * CELL_WIDTH) /* of a terminal */
 #define CAPTION_LINES 6
-#define WORDS_MOST 8000
+#define DESCRIPTION_MOST 8000
 
 typedef struct slot {
     int column, row;
@@ -21,7 +21,7 @@ typedef struct slot {
     double caption; /* its height */
 } slot;
 
-typedef struct sheet {
+typedef struct panels {
     figure *const *f;
     int count;
     const figure_how *how;
@@ -33,52 +33,54 @@ typedef struct sheet {
     double gap;      /* between columns */
     slot *slot;      /* (count) */
     double *height;  /* (rows) */
-} sheet;
+} panels;
 
-static const char *text_of(const char *text)
+static const char *text_or_empty(const char *text)
 {
     return text ? text : "";
 }
 
-static bool same_group(const figure *a, const figure *b)
+static bool figures_share_group(const figure *a, const figure *b)
 {
-    return !strcmp(text_of(a->group), text_of(b->group));
+    return !strcmp(text_or_empty(a->group), text_or_empty(b->group));
 }
 
 /* ---------------------------------------------------------------- places */
 
-static void find_columns(sheet *s)
+static void panels_find_columns(panels *s)
 {
     for (int i = 0; i < s->count; i++) {
         int k = 0;
-        while (k < i && !same_group(s->f[k], s->f[i]))
+        while (k < i && !figures_share_group(s->f[k], s->f[i]))
             k++;
         s->slot[i].column = k < i ? s->slot[k].column : s->columns++;
     }
 }
 
-/* How many figures of its group and title stand before it. */
-static int nth_of(const sheet *s, int i)
+/* Counts the figures of the same group and title before figure i. */
+static int panels_nth(const panels *s, int i)
 {
     int nth = 0;
     for (int k = 0; k < i; k++)
-        nth += same_group(s->f[k], s->f[i]) && !strcmp(text_of(s->f[k]->title), text_of(s->f[i]->title));
+        nth += figures_share_group(s->f[k], s->f[i]) &&
+               !strcmp(text_or_empty(s->f[k]->title), text_or_empty(s->f[i]->title));
     return nth;
 }
 
-/* The row of its title; a title that comes again in its group has a row of its own. */
-static void find_rows(sheet *s)
+/* Figures of one title share a row; a title that comes again in its group gets another row. */
+static void panels_find_rows(panels *s)
 {
     for (int i = 0; i < s->count; i++) {
-        int k = 0, nth = nth_of(s, i);
-        while (k < i && (strcmp(text_of(s->f[k]->title), text_of(s->f[i]->title)) || nth_of(s, k) != nth))
+        int k = 0, nth = panels_nth(s, i);
+        while (k < i &&
+               (strcmp(text_or_empty(s->f[k]->title), text_or_empty(s->f[i]->title)) || panels_nth(s, k) != nth))
             k++;
         s->slot[i].row = k < i ? s->slot[k].row : s->rows++;
     }
 }
 
-/* Side by side, or below each other in the order of the rows. */
-static void stack(sheet *s)
+/* Puts all figures into one column, in the order of the rows. */
+static void panels_stack(panels *s)
 {
     int next = 0;
     for (int row = 0; row < s->rows; row++)
@@ -97,10 +99,10 @@ static void stack(sheet *s)
     s->rows = next;
 }
 
-static void set_places(sheet *s)
+static void panels_place(panels *s)
 {
-    find_columns(s);
-    find_rows(s);
+    panels_find_columns(s);
+    panels_find_rows(s);
     s->gap = s->columns > 1 ? (s->cells ? 2 * CELL_WIDTH : 24) : 0;
     s->width = s->how->width > 0 ? s->how->width : WIDTH;
     if (!s->cells)
@@ -108,14 +110,14 @@ static void set_places(sheet *s)
     int across = s->columns > 0 ? s->columns : 1, each = (s->how->screen.columns + 2) / across - 2;
     s->width = each * CELL_WIDTH;
     if (across > 1 && s->width < COLUMN_LEAST) {
-        stack(s);
+        panels_stack(s);
         s->width = s->how->screen.columns * CELL_WIDTH;
     }
 }
 
 /* ---------------------------------------------------------------- drawing */
 
-static face_text lines_at(const sheet *s, double left, double top, bool is_title)
+static face_text panels_text_at(const panels *s, double left, double top, bool is_title)
 {
     return (face_text){ .f = s->face,
                         .left = left + s->face->pad,
@@ -126,22 +128,22 @@ static face_text lines_at(const sheet *s, double left, double top, bool is_title
                         .most = is_title ? 0 : CAPTION_LINES };
 }
 
-/* Height of the name of a group, above a figure or a column. */
-static double heading(const sheet *s, draw *d, double left, double top, const char *group)
+/* Puts the name of a group above a figure or a column; returns its height. */
+static double panels_heading(const panels *s, draw *d, double left, double top, const char *group)
 {
-    double bottom = face_lines(d, lines_at(s, left, top, true), group);
+    double bottom = face_lines(d, panels_text_at(s, left, top, true), group);
     if (d && bottom > top && !s->cells)
         face_rule(d, (draw_point){ left + s->face->pad, bottom + 2 }, (draw_point){ left + s->width, bottom + 2 },
                   INK_GRID, DASH_NONE);
     return bottom > top ? bottom - top + (s->cells ? 0 : 10) : 0;
 }
 
-static double group_height(const sheet *s, const figure *f)
+static double panels_group_height(const panels *s, const figure *f)
 {
-    return s->is_stacked ? heading(s, NULL, 0, 0, f->group) : 0;
+    return s->is_stacked ? panels_heading(s, NULL, 0, 0, f->group) : 0;
 }
 
-static pe_status draw_each(sheet *s, pe_error *err)
+static pe_status panels_draw(panels *s, pe_error *err)
 {
     figure_place at = { .width = s->width, .height = s->how->height, .cells = s->cells, .language = s->how->language };
     for (int i = 0; i < s->count; i++) {
@@ -149,59 +151,59 @@ static pe_status draw_each(sheet *s, pe_error *err)
         pe_status status = figure_draw_at(&p->d, s->f[i], at, err);
         if (status)
             return status;
-        p->caption = face_lines(NULL, lines_at(s, 0, 0, false), s->f[i]->caption);
+        p->caption = face_lines(NULL, panels_text_at(s, 0, 0, false), s->f[i]->caption);
         p->caption += p->caption > 0 && !s->cells ? 6 : 0;
-        double height = p->d->height + p->caption + group_height(s, s->f[i]);
+        double height = p->d->height + p->caption + panels_group_height(s, s->f[i]);
         s->height[p->row] = fmax(s->height[p->row], height);
     }
     return PE_OK;
 }
 
-static double gap_of(const sheet *s)
+static double panels_gap(const panels *s)
 {
     return s->cells ? CELL_HEIGHT : 18;
 }
 
-static double total_height(const sheet *s)
+static double panels_height(const panels *s)
 {
     double height = 0;
     for (int row = 0; row < s->rows; row++)
-        height += s->height[row] + (row ? gap_of(s) : 0);
+        height += s->height[row] + (row ? panels_gap(s) : 0);
     return height;
 }
 
-static void place_one(const sheet *s, draw *d, int i, double top)
+static void panels_put_one(const panels *s, draw *d, int i, double top)
 {
     const slot *p = &s->slot[i];
     double left = p->column * (s->width + s->gap);
     if (s->is_stacked)
-        top += heading(s, d, left, top, s->f[i]->group);
+        top += panels_heading(s, d, left, top, s->f[i]->group);
     draw_place(d, p->d, left, top);
-    face_lines(d, lines_at(s, left, top + p->d->height, false), s->f[i]->caption);
+    face_lines(d, panels_text_at(s, left, top + p->d->height, false), s->f[i]->caption);
 }
 
-/* A heading for each column, by the first figure that stands in it; their height. */
-static double put_groups(const sheet *s, draw *d)
+/* Puts a heading above each column, named by its first figure; returns the height of the highest. */
+static double panels_put_groups(const panels *s, draw *d)
 {
     double most = 0;
     for (int column = 0, i = 0; column < s->columns && !s->is_stacked; column++) {
         for (i = 0; s->slot[i].column != column;)
             i++;
-        most = fmax(most, heading(s, d, column * (s->width + s->gap), s->face->pad, s->f[i]->group));
+        most = fmax(most, panels_heading(s, d, column * (s->width + s->gap), s->face->pad, s->f[i]->group));
     }
     return most > 0 ? most + s->face->pad : 0;
 }
 
-/* What each of them says of itself. */
-static void describe(const sheet *s, draw *d)
+/* Joins the descriptions of all figures. */
+static void panels_describe(const panels *s, draw *d)
 {
-    char text[WORDS_MOST] = "";
+    char text[DESCRIPTION_MOST] = "";
     size_t n = 0;
     for (int i = 0; i < s->count && s->count > 1; i++) {
         const draw *part = s->slot[i].d;
         const char *said = part->description ? part->bytes + part->description : "";
-        int size = snprintf(text + n, sizeof text - n, "%s%s%s: %s ", text_of(s->f[i]->group),
-                            s->f[i]->group ? ", " : "", text_of(s->f[i]->title), said);
+        int size = snprintf(text + n, sizeof text - n, "%s%s%s: %s ", text_or_empty(s->f[i]->group),
+                            s->f[i]->group ? ", " : "", text_or_empty(s->f[i]->title), said);
         if (size < 0 || n + (size_t)size >= sizeof text - 1)
             break;
         n += (size_t)size;
@@ -212,41 +214,41 @@ static void describe(const sheet *s, draw *d)
     draw_describe(d, one ? s->f[0]->title : title, one && one->description ? one->bytes + one->description : text);
 }
 
-static pe_status join(draw **out, const sheet *s, pe_error *err)
+static pe_status panels_join(draw **out, const panels *s, pe_error *err)
 {
-    double top = put_groups(s, NULL), width = s->columns * (s->width + s->gap) - s->gap;
-    double height = top + total_height(s);
+    double top = panels_put_groups(s, NULL), width = s->columns * (s->width + s->gap) - s->gap;
+    double height = top + panels_height(s);
     pe_status status = draw_new(out, width, height > 0 ? height : 1, err);
     if (status)
         return status;
-    describe(s, *out);
-    put_groups(s, *out);
+    panels_describe(s, *out);
+    panels_put_groups(s, *out);
     for (int row = 0; row < s->rows; row++) {
         for (int i = 0; i < s->count; i++)
             if (s->slot[i].row == row)
-                place_one(s, *out, i, top);
-        top += s->height[row] + gap_of(s);
+                panels_put_one(s, *out, i, top);
+        top += s->height[row] + panels_gap(s);
     }
     return draw_status(*out, err);
 }
 
-pe_status figures_sheet(draw **out, figure *const *f, int count, const figure_how *how, pe_error *err)
+pe_status figures_panels(draw **out, figure *const *f, int count, const figure_how *how, pe_error *err)
 {
     bool cells = how->format == FIGURE_TERMINAL;
-    sheet s = { .f = f, .count = count, .how = how, .face = cells ? &face_screen : &face_paper, .cells = cells };
+    panels s = { .f = f, .count = count, .how = how, .face = cells ? &face_screen : &face_paper, .cells = cells };
     *out = NULL;
     if (count < 1)
-        return io_fail(err, PE_ERR_RANGE, "a sheet of no figure; needs 1 or more");
+        return io_fail(err, PE_ERR_RANGE, "a picture of no figure; needs 1 or more");
     s.slot = calloc((size_t)count, sizeof *s.slot);
     s.height = calloc((size_t)count, sizeof *s.height);
     pe_status status = PE_OK;
     if (!s.slot || !s.height)
-        status = io_fail(err, PE_ERR_NOMEM, "no memory for a sheet of %d figures", count);
+        status = io_fail(err, PE_ERR_NOMEM, "no memory for a picture of %d figures", count);
     if (!status) {
-        set_places(&s);
-        status = draw_each(&s, err);
+        panels_place(&s);
+        status = panels_draw(&s, err);
     }
-    status = status ? status : join(out, &s, err);
+    status = status ? status : panels_join(out, &s, err);
     for (int i = 0; s.slot && i < count; i++)
         draw_free(s.slot[i].d);
     free(s.slot);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a page looks, behind draw_css, whose colours it takes: on a screen, a phone and paper. */
-#include "draw/list.h"
+ * The frame of an HTML document, and how it looks behind draw_css, whose colours it takes: on a screen, a phone and
+ * paper. */
+#include "draw/html_frame.h"
 
-const char page_css[] =
+#include "io/io.h"
+
+static const char frame_css[] =
     "*{box-sizing:border-box}\n"
     "html{color-scheme:light dark;-webkit-text-size-adjust:100%}\n"
     "body{margin:0;background:var(--paper);color:var(--text);"
@@ -44,3 +47,62 @@ const char page_css[] =
     "@media (max-width:40rem){main{padding:1.2rem 1rem 3rem}h1{font-size:1.35rem}}\n"
     "@media print{main{max-width:none;padding:0}.scroll,figure{overflow:visible;background:none;break-inside:avoid}"
     "table{font-size:.7rem}th,td{padding:.2rem .3rem}h2,h2+p{break-after:avoid}}\n";
+
+void html_frame_begin(FILE *to, const html_frame_head *head)
+{
+    fprintf(to, "<!DOCTYPE html>\n<html lang=\"%s\">\n", head->language == CHINESE ? "zh-CN" : "en");
+    fputs("<head>\n<meta charset=\"utf-8\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+          "base-uri 'none'; form-action 'none'\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta name=\"referrer\" content=\"no-referrer\">\n<title>",
+          to);
+    draw_escape(to, head->title);
+    fputs("</title>\n<style>\n", to);
+    draw_css(to);
+    fputs(frame_css, to);
+    fputs(head->css ? head->css : "", to);
+    fputs("</style>\n</head>\n<body>\n<main>\n<h1>", to);
+    draw_escape(to, head->title);
+    fputs("</h1>\n", to);
+}
+
+void html_frame_end(FILE *to)
+{
+    fputs("</main>\n</body>\n</html>\n", to);
+}
+
+static pe_status html_put_size(FILE *to, html_frame_draw *make, const void *with, html_frame_size size,
+                               const char *name, pe_error *err)
+{
+    draw *d = NULL;
+    pe_status s = make(&d, with, size, err);
+    if (!s && d) {
+        fprintf(to, "<div class=\"drawing-%s\">\n", name);
+        s = draw_svg(to, d, DRAW_INSIDE, err);
+        fputs("</div>\n", to);
+    }
+    draw_free(d);
+    return s;
+}
+
+pe_status html_frame_picture(FILE *to, html_frame_draw *make, const void *with, html_frame_size wide,
+                             html_frame_size narrow, pe_error *err)
+{
+    pe_status s = html_put_size(to, make, with, wide, "wide", err);
+    return s ? s : html_put_size(to, make, with, narrow, "narrow", err);
+}
+
+void html_frame_table(FILE *to, const char *caption, const char *class_name)
+{
+    fputs("<p class=\"faint caption\">", to);
+    draw_escape(to, caption);
+    fputs("</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", to);
+    draw_escape(to, caption);
+    fprintf(to, "\"><table class=\"%s\">\n", class_name);
+}
+
+void html_frame_table_end(FILE *to)
+{
+    fputs("</table></div>\n", to);
+}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef POSENC_SHOW_TRY_H
-#define POSENC_SHOW_TRY_H
+#ifndef PE_TRY_H
+#define PE_TRY_H
 
-/* What failed is the caller's status. */
-#define SHOW_TRY(call)                                                                                                 \
+/* Returns from the function that calls it where the call fails, with the call's status. */
+#define TRY(call)                                                                                                      \
     do {                                                                                                               \
         pe_status try_status = (call);                                                                                 \
         if (try_status)                                                                                                \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is looked at: an encoding with its parameters as they start. */
-#include "show/show.h"
+ * The subject (an encoding with its parameters as they start), and the table of views: a view is one row. */
 #include "show/views.h"
 
 #include "io/io.h"
@@ -9,13 +8,14 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define HEADS 8
 #define HEAD_DIM 64
 #define MODEL_DIM 128
 #define PARAMS_MAX (INT64_C(1) << 23) /* 64 MiB as they start */
 
-static pe_shape shape_of(const show_request *r)
+static pe_shape subject_shape(const show_request *r)
 {
     pe_shape s = r->shape;
     s.heads = s.heads ? s.heads : HEADS;
@@ -24,8 +24,8 @@ static pe_shape shape_of(const show_request *r)
     return s;
 }
 
-/* Of the first part that names one. */
-static void find_trained(show_subject *s, const char *part)
+/* Takes the trained length of the first part that has one. */
+static void subject_find_trained(show_subject *s, const char *part)
 {
     const pe_info *row = zoo_spec_row(part);
     double found = row && row->key_trained ? zoo_spec_num_or(part, row->key_trained, 0) : 0;
@@ -33,17 +33,17 @@ static void find_trained(show_subject *s, const char *part)
         s->trained = found > 0 && found < (double)PE_POSITION_MAX ? (int64_t)found : 0;
 }
 
-static void find_work(show_subject *s, const char *part)
+static void subject_find_work(show_subject *s, const char *part)
 {
     const pe_info *row = zoo_spec_row(part);
     double found = row && row->key_work ? zoo_spec_num_or(part, row->key_work, 0) : 0;
     s->work += found > 0 && found < 0x1p31 ? (int64_t)found : 0;
 }
 
-static pe_status find_waves(show_subject *s, const char *part, int *coders, pe_error *err)
+static pe_status subject_find_waves(show_subject *s, const char *part, int *coders, pe_error *err)
 {
     pe_encoding *e;
-    SHOW_TRY(pe_encoding_new(&e, part, s->shape, err));
+    TRY(pe_encoding_new(&e, part, s->shape, err));
     bool codes = pe_encoding_hooks(e) & PE_HOOK_EMBED;
     *coders += codes;
     s->waves = codes ? *coders == 1 && pe_encoding_claims(e) & PE_CLAIM_LINEAR : s->waves && *coders < 2;
@@ -51,7 +51,7 @@ static pe_status find_waves(show_subject *s, const char *part, int *coders, pe_e
     return PE_OK;
 }
 
-static pe_status look_at_parts(show_subject *s, pe_error *err)
+static pe_status subject_read_parts(show_subject *s, pe_error *err)
 {
     pe_status status = PE_OK;
     int coders = 0;
@@ -60,15 +60,15 @@ static pe_status look_at_parts(show_subject *s, pe_error *err)
         char *part = zoo_spec_part(s->spec, i);
         if (!part)
             return io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
-        find_trained(s, part);
-        find_work(s, part);
-        status = find_waves(s, part, &coders, err);
+        subject_find_trained(s, part);
+        subject_find_work(s, part);
+        status = subject_find_waves(s, part, &coders, err);
         free(part);
     }
     return status;
 }
 
-static pe_status fill_params(show_subject *s, const show_request *r, pe_error *err)
+static pe_status subject_fill_params(show_subject *s, const show_request *r, pe_error *err)
 {
     double *data;
     int64_t count = pe_encoding_param_count(s->e);
@@ -78,7 +78,7 @@ static pe_status fill_params(show_subject *s, const show_request *r, pe_error *e
         return io_fail(err, PE_ERR_RANGE,
                        "%.150s learns %" PRId64 " numbers, too many to make for a picture; needs %" PRId64 " or less",
                        s->spec, count, PARAMS_MAX);
-    SHOW_TRY(show_memory(&data, count, 1, err));
+    TRY(show_memory(&data, s, count, 1, err));
     s->params = (pe_params){ .data = data, .dtype = PE_F64, .count = count };
     return pe_encoding_init(s->e, s->params, r->seed, err);
 }
@@ -89,7 +89,8 @@ pe_status show_subject_new(show_subject **out, const char *spec, const show_requ
     *out = NULL;
     if (!s)
         return io_fail(err, PE_ERR_NOMEM, "no memory for an encoding");
-    pe_status status = pe_encoding_new(&s->e, spec, shape_of(r), err);
+    s->scratch = &s->blocks;
+    pe_status status = pe_encoding_new(&s->e, spec, subject_shape(r), err);
     if (!status) {
         s->spec = pe_encoding_spec(s->e);
         s->shape = pe_encoding_shape(s->e);
@@ -97,10 +98,10 @@ pe_status show_subject_new(show_subject **out, const char *spec, const show_requ
         s->hooks = pe_encoding_hooks(s->e);
         if (!pe_encoding_pair_count(s->e))
             s->hooks &= ~(unsigned)PE_HOOK_ROTATE; /* a rotation of no pairs: there is nothing to look at */
-        status = look_at_parts(s, err);
+        status = subject_read_parts(s, err);
     }
     if (!status)
-        status = fill_params(s, r, err);
+        status = subject_fill_params(s, r, err);
     if (status) {
         show_subject_free(s);
         return status;
@@ -114,6 +115,49 @@ void show_subject_free(show_subject *s)
     if (!s)
         return;
     pe_encoding_free(s->e);
-    free(s->params.data);
+    show_release(s, NULL);
     free(s);
+}
+
+/* ---------------------------------------------------------------- views */
+
+const show_view *const show_views[] = {
+    &show_view_table,       &show_view_curves, &show_view_decay,    &show_view_heads,  &show_view_bias,
+    &show_view_wavelengths, &show_view_turns,  &show_view_variance, &show_view_around, &show_view_attention,
+};
+const int show_view_count = sizeof show_views / sizeof *show_views;
+
+bool show_fits(const show_view *v, const show_subject *s)
+{
+    return (!v->hooks || (v->hooks & s->hooks)) && (!v->fits || v->fits(s));
+}
+
+const show_view *show_view_named(const char *name)
+{
+    for (int i = 0; i < show_view_count; i++)
+        if (!strcmp(show_views[i]->name, name))
+            return show_views[i];
+    return NULL;
+}
+
+static pe_status view_make(show_sheet *to, const show_view *v, const show_subject *s, const show_request *r,
+                           pe_error *err)
+{
+    int first = to->count;
+    TRY(v->make(to, s, r, err));
+    for (int i = first; i < to->count; i++)
+        TRY(figure_status(to->figure[i], err));
+    return PE_OK;
+}
+
+pe_status show_add(show_sheet *to, const show_view *v, const show_subject *s, const show_request *r, pe_error *err)
+{
+    int before = to->count;
+    struct show_block *mark = s->blocks;
+    to->language = r->language;
+    pe_status status = view_make(to, v, s, r, err);
+    while (status && to->count > before)
+        figure_free(to->figure[--to->count]);
+    show_release(s, mark);
+    return status;
 }

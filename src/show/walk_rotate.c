@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The turn, pair by pair: angle, cos and sin, the query's two elements, and what it does to the product with the key.
+ * The rotation of the query, pair by pair: angle, cos and sin, its two elements, and the product with the rotated key.
  */
 #include "show/walk.h"
+
 #include "zoo/turn_head.h"
 
 #include <inttypes.h>
@@ -11,30 +12,30 @@
 #define TURN 6.283185307179586476925
 enum { PAIRS_MAX = WIDTH_MAX / 2 };
 
-/* How the query turns at its place. */
-typedef struct turning_pairs {
+/* How the query is rotated at its position. */
+typedef struct rotated_pairs {
     pe_pair pair[PAIRS_MAX];
     double cosine[PAIRS_MAX], sine[PAIRS_MAX];
     int64_t count;
     double gain;
     bool turns[WIDTH_MAX]; /* (D): which elements are written by a pair */
     bool rounded;          /* an angle is not position times frequency: the spec rounds it */
-} turning_pairs;
+} rotated_pairs;
 
-static pe_status ask_pairs(turning_pairs *p, const walk_scene *s, pe_error *err)
+static pe_status pairs_ask(rotated_pairs *p, const walk_scene *s, pe_error *err)
 {
     pe_positions at = pe_positions_of(walk_scene_at(s, s->query), PE_I64, 1, 1, s->axes);
     p->count = pe_encoding_pair_count(s->e);
     p->gain = pe_encoding_gain(s->e, PE_QUERY, walk_scene_at(s, s->query)[0]);
-    SHOW_TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
+    TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
     for (int64_t n = 0; n < p->count; n++)
         p->turns[p->pair[n].x_out] = p->turns[p->pair[n].y_out] = true;
     return zoo_turn_table(pe_view_of(p->cosine, PE_F64, 1, 1, 1, p->count),
                           pe_view_of(p->sine, PE_F64, 1, 1, 1, p->count), s->e, s->params, s->head, PE_QUERY, at, err);
 }
 
-/* Where the angle at position 0 is not 0: so many steps, in halves, for positions are the middles of cells. */
-static void phase_line(walk *w, walk_scene *s, const pe_pair *two, int64_t n)
+/* The angle at position 0, in steps of half a position: some specs measure positions at the middles of cells. */
+static void rotate_put_phase(walk *w, walk_scene *s, const pe_pair *two, int64_t n)
 {
     number_text steps = tell_factor(rint(2 * two->phase / two->frequency) / 2);
     tell t = tell_into(s->text, sizeof s->text);
@@ -42,8 +43,8 @@ static void phase_line(walk *w, walk_scene *s, const pe_pair *two, int64_t n)
     walk_equation(w, walk_name("phase_%" PRId64, n).text, s->text, two->phase);
 }
 
-/* Where each pair's frequency comes from, and what multiplies it. */
-static void frequency_step(walk *w, walk_scene *s, const turning_pairs *p, int formula)
+/* Shows how each pair's frequency is computed, and its phase. */
+static void rotate_frequency_step(walk *w, walk_scene *s, const rotated_pairs *p, int formula)
 {
     static const words title = { "the frequency of each pair", "每一对的频率" };
     static const words note = { "Angle per position, in radians.", "每前进一个位置转过的角度，单位是弧度。" };
@@ -52,12 +53,12 @@ static void frequency_step(walk *w, walk_scene *s, const turning_pairs *p, int f
         double frequency = walk_scene_tell(s, formula, 0, n, s->text, sizeof s->text);
         walk_equation(w, walk_name("f_%" PRId64, n).text, s->text, frequency);
         if (p->pair[n].phase != 0)
-            phase_line(w, s, &p->pair[n], n);
+            rotate_put_phase(w, s, &p->pair[n], n);
     }
 }
 
-/* The angle, and what is left of it without whole turns: that of the cos and sin that the library has. */
-static double angle_lines(walk *w, walk_scene *s, turning_pairs *p, int64_t n)
+/* Shows the angle, and the angle without whole turns, which is that of the library's cos and sin. */
+static double rotate_put_angle(walk *w, walk_scene *s, rotated_pairs *p, int64_t n)
 {
     const pe_pair *two = &p->pair[n];
     int64_t at = walk_scene_at(s, s->query)[two->axis];
@@ -78,8 +79,8 @@ static double angle_lines(walk *w, walk_scene *s, turning_pairs *p, int64_t n)
     return rest;
 }
 
-/* cos and sin, with their factor where they have one. */
-static void factor_lines(walk *w, walk_scene *s, const turning_pairs *p, int64_t n, double angle)
+/* Shows cos and sin, with their magnitude where it is not 1. */
+static void rotate_put_cos_sin(walk *w, walk_scene *s, const rotated_pairs *p, int64_t n, double angle)
 {
     double size = hypot(p->cosine[n], p->sine[n]);
     bool sized = fabs(size - 1) > 1e-9;
@@ -93,8 +94,8 @@ static void factor_lines(walk *w, walk_scene *s, const turning_pairs *p, int64_t
     }
 }
 
-/* x' = x c - y s, y' = x s + y c */
-static void pair_lines(walk *w, walk_scene *s, const turning_pairs *p, int64_t n)
+/* Shows x' = x c - y s and y' = x s + y c. */
+static void rotate_put_pair(walk *w, walk_scene *s, const rotated_pairs *p, int64_t n)
 {
     const pe_pair *two = &p->pair[n];
     const double *q = s->y + s->query * s->D;
@@ -110,7 +111,7 @@ static void pair_lines(walk *w, walk_scene *s, const turning_pairs *p, int64_t n
     walk_equation(w, walk_name("q'[%" PRId64 "]", two->y_out).text, s->text, s->with.q[two->y_out]);
 }
 
-static void still_lines(walk *w, walk_scene *s, const turning_pairs *p)
+static void rotate_put_rest(walk *w, walk_scene *s, const rotated_pairs *p)
 {
     const double *q = s->y + s->query * s->D;
     for (int64_t d = 0; d < s->D; d++) {
@@ -124,7 +125,7 @@ static void still_lines(walk *w, walk_scene *s, const turning_pairs *p)
     }
 }
 
-static double norm_line(walk *w, walk_scene *s, const char *name, const double *x)
+static double rotate_put_norm(walk *w, walk_scene *s, const char *name, const double *x)
 {
     double sum = 0;
     tell t = tell_into(s->text, sizeof s->text);
@@ -138,8 +139,8 @@ static double norm_line(walk *w, walk_scene *s, const char *name, const double *
     return sqrt(sum);
 }
 
-/* The same product from the distance alone: the query at the difference, the key at 0. */
-static pe_status distance_line(walk *w, walk_scene *s, pe_error *err)
+/* Shows the same product from the distance alone: the query at i - j, the key at 0. */
+static pe_status rotate_put_distance(walk *w, walk_scene *s, pe_error *err)
 {
     double q[WIDTH_MAX], k[WIDTH_MAX], sum = 0, size = 0;
     int64_t at[PE_AXES_MAX], zero[PE_AXES_MAX] = { 0 };
@@ -151,8 +152,8 @@ static pe_status distance_line(walk *w, walk_scene *s, pe_error *err)
     }
     x.data = s->y + s->query * s->D;
     y.data = s->y + s->key * s->D;
-    SHOW_TRY(zoo_turn_head(vq, x, s->e, s->params, s->head, PE_QUERY, pe_positions_of(at, PE_I64, 1, 1, s->axes), err));
-    SHOW_TRY(zoo_turn_head(vk, y, s->e, s->params, s->head, PE_KEY, pe_positions_of(zero, PE_I64, 1, 1, s->axes), err));
+    TRY(zoo_turn_head(vq, x, s->e, s->params, s->head, PE_QUERY, pe_positions_of(at, PE_I64, 1, 1, s->axes), err));
+    TRY(zoo_turn_head(vk, y, s->e, s->params, s->head, PE_KEY, pe_positions_of(zero, PE_I64, 1, 1, s->axes), err));
     for (int64_t d = 0; d < s->D; d++) {
         sum += q[d] * k[d];
         size += fabs(q[d]) + fabs(k[d]);
@@ -166,7 +167,7 @@ static pe_status distance_line(walk *w, walk_scene *s, pe_error *err)
     return walk_scene_hold(s, sum, s->with.dot[s->key], size * size * (1 + far), err);
 }
 
-static void product_lines(walk *w, walk_scene *s)
+static void rotate_put_product(walk *w, walk_scene *s)
 {
     const double *k = s->with.k + s->key * s->D;
     walk_vector(w, walk_name("k_%s", s->place[s->key]).text, NULL, s->y + s->key * s->D, s->D);
@@ -176,48 +177,48 @@ static void product_lines(walk *w, walk_scene *s)
     walk_equation(w, walk_name("q'_%s·k'_%s", s->place[s->query], s->place[s->key]).text, s->text, s->with.dot[s->key]);
 }
 
-static const words round_note = { "This spec rounds its angles on the way: cos and sin are those of the rounded angle.",
+static const words round_note = { "This spec rounds its angles: cos and sin are those of the rounded angle.",
                                   "这个 spec 计算角度时会舍入：cos 和 sin 取自舍入后的角度。" };
-static const words norm_note = { "A turn keeps the length of a vector.", "旋转不改变向量的长度。" };
+static const words norm_note = { "A rotation keeps the length of a vector.", "旋转不改变向量的长度。" };
 static const words relative_note = {
-    "The score sees the distance only: the query at i - j and the key at 0 give the same.",
+    "The score depends only on the distance: the query at i - j and the key at 0 give the same.",
     "分数只与距离有关：把查询放到 i - j、键放到 0，结果相同。"
 };
 
-static pe_status after_lines(walk *w, walk_scene *s, pe_error *err)
+static pe_status rotate_after_step(walk *w, walk_scene *s, pe_error *err)
 {
     unsigned claims = pe_encoding_claims(s->e);
     static const words title = { "length and product", "长度与内积" };
     bool relative = claims & PE_CLAIM_RELATIVE;
     walk_begin(w, title, NULL, relative ? relative_note : (words){ NULL, NULL });
-    norm_line(w, s, "|q|", s->y + s->query * s->D);
-    norm_line(w, s, "|q'|", s->with.q);
+    rotate_put_norm(w, s, "|q|", s->y + s->query * s->D);
+    rotate_put_norm(w, s, "|q'|", s->with.q);
     if (claims & PE_CLAIM_NORM)
         walk_sentence(w, say(norm_note, w->language));
-    product_lines(w, s);
-    return relative ? distance_line(w, s, err) : PE_OK;
+    rotate_put_product(w, s);
+    return relative ? rotate_put_distance(w, s, err) : PE_OK;
 }
 
-pe_status walk_turn(walk *w, walk_scene *s, pe_error *err)
+pe_status walk_rotate(walk *w, walk_scene *s, pe_error *err)
 {
-    static const words title = { "the query turns, pair by pair", "查询逐对旋转" };
-    turning_pairs p = { 0 };
+    static const words title = { "the query is rotated, pair by pair", "查询逐对旋转" };
+    rotated_pairs p = { 0 };
     if (!pe_encoding_pair_count(s->e))
         return PE_OK;
-    SHOW_TRY(ask_pairs(&p, s, err));
+    TRY(pairs_ask(&p, s, err));
     for (int i = 0; i < s->formulas; i++)
         if (s->formula[i].hook == PE_HOOK_ROTATE)
-            frequency_step(w, s, &p, i);
+            rotate_frequency_step(w, s, &p, i);
     walk_begin(w, title, "x' = x c - y s, y' = x s + y c", (words){ NULL, NULL });
     walk_vector(w, walk_name("q_%s", s->place[s->query]).text, NULL, s->y + s->query * s->D, s->D);
     for (int64_t n = 0; n < p.count; n++) {
-        double angle = angle_lines(w, s, &p, n);
-        factor_lines(w, s, &p, n, angle);
-        pair_lines(w, s, &p, n);
+        double angle = rotate_put_angle(w, s, &p, n);
+        rotate_put_cos_sin(w, s, &p, n, angle);
+        rotate_put_pair(w, s, &p, n);
     }
-    still_lines(w, s, &p);
+    rotate_put_rest(w, s, &p);
     if (p.rounded)
         walk_sentence(w, say(round_note, w->language));
     walk_vector(w, walk_name("q'_%s", s->place[s->query]).text, NULL, s->with.q, s->D);
-    return after_lines(w, s, err);
+    return rotate_after_step(w, s, err);
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// The claims of the literature, measured in the page.
+import { calm, check, open, that, until } from "./page.mjs";
+import { browser, disk, native, registry } from "./setup.mjs";
+
+check("claims are measured in it, one after the other", async () => {
+  const { groups } = JSON.parse(native(["prove", "--list", "--json"]).text);
+  const names = groups.flatMap((g) => g.claims).map((c) => c.name);
+  const page = await open(browser, `${disk}#tab=claims`);
+  const there = await page.evaluate(() => [...document.querySelectorAll("#claims [data-claim]")].map((e) => e.dataset.claim));
+  that(JSON.stringify(there) === JSON.stringify(names), `the page has ${there}`);
+  await page.evaluate(() => document.querySelector("#claims button").click());
+  const [group] = groups;
+  const verdicts = await until(page, (n) => {
+    const found = [...document.querySelectorAll("#claims [data-claim]")].slice(0, n).map((e) => e.querySelector(".badge, .error")?.textContent);
+    return found.every(Boolean) && found;
+  }, group.claims.length, 60000);
+  const told = JSON.parse(native(["prove", group.name, "--json"]).text).claims.map((c) => c.verdict_text);
+  const both = group.claims.map((c, i) => i).filter((i) => !(group.claims[i].every_row && registry.lacking.length));
+  that(both.every((i) => verdicts[i] === told[i]), `${verdicts}; native ${told}`);
+  calm(page);
+  await page.close();
+  return `${names.length} claims`;
+});
