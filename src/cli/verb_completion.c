@@ -101,8 +101,7 @@ static void print_quoted(FILE *to, const char *text, const char *escape, const c
     putc('\'', to);
 }
 
-/* ---------------------------------------------------------------- bash 3.2 and later, without the bash-completion
- * package */
+/* ---------------------------------------------------------------- bash 3.2 and later, without bash-completion */
 
 static const char bash_head[] = "# bash completion for posenc; made by: posenc completion bash\n"
                                 "_posenc_words() { COMPREPLY=($(compgen -W \"$1\" -- \"$cur\")); }\n"

@@ -88,17 +88,19 @@ static cli_exit read_operands(prove_run *r)
     for (int n = 0; n < a->operands; n++) {
         pe_error err;
         pe_encoding *e;
-        const char *word = a->operand[n], *near = nearest_claim(word);
+        const char *word = a->operand[n], *near;
         r->is_claim[n] = names_claims(word);
         r->claims += r->is_claim[n];
         if (r->is_claim[n])
             continue;
         r->specs++;
-        if (pe_encoding_new(&e, word, job_shape(a), &err))
-            return cli_fail(a, CLI_USAGE,
-                            "%s is not a claim or a group (see posenc prove --list), nor an encoding: %s%s%s", word,
-                            err.text, near ? "; a claim is called " : "", near ? near : "");
-        pe_encoding_free(e);
+        if (!pe_encoding_new(&e, word, job_shape(a), &err)) {
+            pe_encoding_free(e);
+            continue;
+        }
+        near = nearest_claim(word);
+        return cli_fail(a, CLI_USAGE, "%s is not a claim or a group (see posenc prove --list), nor an encoding: %s%s%s",
+                        word, err.text, near ? "; a claim is called " : "", near ? near : "");
     }
     if (cli_given(a, "properties") && (r->claims || !r->specs))
         return cli_fail(a, CLI_USAGE, "--properties needs one or more specs, and no claims");
@@ -248,16 +250,19 @@ static void add_evidence(const prove_run *r)
     result *out = r->out;
     const prove_line *l = r->line;
     language g = r->language;
+    int count = l->failed ? 0 : l->found.count;
+    bool has_of = false;
+    for (int n = 0; n < count; n++)
+        has_of = has_of || *rest_of(&l->found.number[n], l, g);
     result_open(out, RESULT_TABLE, "numbers", r->in_full ? "" : say(evidence_label, g));
     if (!r->in_full)
         result_folded(out);
-    for (int n = 0; n < l->found.count && !l->failed; n++) {
+    for (int n = 0; n < count; n++) {
         const prove_number *x = &l->found.number[n];
-        const char *of = rest_of(x, l, g);
         result_open(out, RESULT_RECORD, NULL, "");
         result_text(out, "what", say(what_label, g), say(x->what, g));
-        result_text(out, "of", *of ? say(of_label, g) : NULL, number_of(x, g));
-        result_shown(out, "%s", of);
+        result_text(out, "of", has_of ? say(of_label, g) : NULL, number_of(x, g));
+        result_shown(out, "%s", rest_of(x, l, g));
         result_real(out, "value", say(number_label, g), x->value);
         result_shown(out, "%s", text_of_number(x).text);
         result_text(out, "unit", NULL, x->unit ? x->unit : "");
