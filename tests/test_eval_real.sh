@@ -12,13 +12,8 @@ fi
 data=$(cd "$data" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+. tests/lib.sh
 cd "$dir"
-failed=0
-check() { # check WHAT COMMAND...
-  local what=$1
-  shift
-  if "$@"; then echo "ok: $what"; else echo "FAILED: $what"; failed=1; fi
-}
 model=$data/stories260K.bin tokenizer=$data/tok512.bin
 
 "$POSENC" eval "$model" --tokenizer "$tokenizer" --generate 200 >greedy.txt
@@ -82,4 +77,5 @@ check "and the exit code is 2" test $status = 2
 status=0
 "$POSENC" eval "$model" --tokenizer "$model" --generate 5 2>message || status=$?
 check "a file that is no tokenizer is refused" test $status = 3
-exit $failed
+echo "$passed passed, $failed failed"
+test "$failed" = 0

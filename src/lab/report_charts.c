@@ -353,6 +353,10 @@ static void plot_ours(curves *c)
 
 /* ---------------------------------------------------------------- all of them */
 
+static const char recall_about[] =
+    "Facts are stated early in the window and asked for later: the share that is answered "
+    "correctly, by the distance in tokens.";
+
 const report_figure report_figures[] = {
     [FIGURE_LENGTH] = { "extrapolation",
                         "Loss against length",
@@ -363,28 +367,20 @@ const report_figure report_figures[] = {
                         plot_extrapolation },
     [FIGURE_POSITION] = { "position",
                           "Loss against position",
-                          { "The loss at each position of the longest window that each encoding can serve, in 64 "
-                            "parts; "
-                            "mean over seeds.",
-                            "The loss at each position of the longest window that each method can serve, in 64 "
-                            "parts." },
+                          { "The loss in each of 64 parts of the longest window that each encoding can serve; mean "
+                            "over "
+                            "seeds.",
+                            "The loss in each of 64 parts of the longest window that each method can serve." },
                           LAB_BINS,
                           plot_position },
-    [FIGURE_RECALL] = { "recall",
-                        "Recall by distance",
-                        { "Facts are stated early in the window and asked for later: the share that is answered "
-                          "correctly, by the distance in tokens.",
-                          "Facts are stated early in the window and asked for later: the share that is answered "
-                          "correctly, by the distance in tokens." },
-                        LAB_DISTANCES,
-                        plot_recall },
+    [FIGURE_RECALL] = { "recall", "Recall by distance", { recall_about, recall_about }, LAB_DISTANCES, plot_recall },
     [FIGURE_TRAINING] = { "training",
                           "Training",
                           { "Training loss, mean over seeds; a band shows their range.", "" },
                           BUCKETS,
                           plot_training },
-    [FIGURE_PUBLISHED] = { .id = "published", .points = PUBLISHED_LENGTHS, .plot = plot_published },
-    [FIGURE_OURS] = { .id = "ours", .points = LAB_TESTS_MAX, .plot = plot_ours },
+    [FIGURE_PUBLISHED] = { .points = PUBLISHED_LENGTHS, .plot = plot_published },
+    [FIGURE_OURS] = { .points = LAB_TESTS_MAX, .plot = plot_ours },
 };
 
 pe_status report_draw(draw **out, const report_figure *f, const report *p, double width, double height, pe_error *err)

@@ -89,6 +89,7 @@ struct draw;
 typedef pe_status result_make(struct draw **out, const void *with, double width, double height, pe_error *err);
 void result_drawing(result *r, result_make *make, const void *with); /* HTML puts one after another side by side */
 void result_own(result *r, void *memory, void (*release)(void *));   /* released with the tree */
+void *result_room(result *r, size_t bytes); /* zeros, freed with the tree; NULL: no memory, which the writer says */
 
 /* These speak of the value that was added last, or of the record, list or table that was opened last and is empty. */
 /* RESULT_MAIN: the sentence that matters most. */

@@ -89,6 +89,11 @@ static void *take(result *r, size_t bytes)
     return memset(at, 0, bytes);
 }
 
+void *result_room(result *r, size_t bytes)
+{
+    return take(r, bytes);
+}
+
 static const char *copy(result *r, const char *text)
 {
     char *at = text ? take(r, strlen(text) + 1) : NULL;
