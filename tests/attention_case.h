@@ -5,7 +5,7 @@
 #ifndef TESTS_ATTENTION_CASE_H
 #define TESTS_ATTENTION_CASE_H
 
-#include "common.h"
+#include "test.h"
 
 enum {
     CAUSAL = 1,
@@ -23,6 +23,11 @@ enum {
     ALL_AT_ONCE = CAUSAL | WINDOW | PADDING | SEGMENTS | ADDITIVE_HEADS | SOFT_CAP | SINKS | SCALE | FEWER_QUERIES | OTHER_VALUES
 };
 
+static const unsigned case_features[] = {
+    0, CAUSAL, CAUSAL | WINDOW, WINDOW, PADDING, CAUSAL | SEGMENTS, ADDITIVE_HEADS, ADDITIVE_ONE, SOFT_CAP, CAUSAL | SINKS, SCALE,
+    CAUSAL | FEWER_QUERIES, CAUSAL | MORE_QUERIES | SINKS, OTHER_VALUES, SOFT_CAP | SINKS | ADDITIVE_ONE, ALL_AT_ONCE,
+};
+
 typedef struct attention_case {
     const char *spec;
     pe_encoding *e;
@@ -37,19 +42,12 @@ typedef struct attention_case {
     pe_attention a;
     void *work;
     size_t bytes;
+    int mark;
 } attention_case;
-
-static inline void *case_memory(int64_t count, size_t size)
-{
-    void *p = calloc(count > 0 ? (size_t)count : 1, size);
-    if (!p)
-        fail_msg("no memory");
-    return p;
-}
 
 static inline double *case_doubles(int64_t n)
 {
-    return case_memory(n, sizeof(double));
+    return take(n, sizeof(double));
 }
 
 static inline double *case_random(int64_t n, double size, uint64_t *r)
@@ -70,18 +68,17 @@ static inline pe_run case_run(const attention_case *c, const pe_pool *pool, void
 static inline pe_encoding *case_encoding(const char *spec)
 {
     for (int64_t D = 8; D < 64; D *= 2) {
-        pe_encoding *e;
-        if (!pe_encoding_new(&e, spec, (pe_shape){ 4, 2, D, 16 }, NULL))
+        pe_encoding *e = encoding_if_any(spec, (pe_shape){ 4, 2, D, 16 });
+        if (e)
             return e;
     }
-    return test_encoding(spec, (pe_shape){ 8, 4, 64, 16 });
+    return encoding_of(spec, (pe_shape){ 8, 4, 64, 16 });
 }
 
 /* Initial values, tables made large enough to matter and moved off the whole numbers where kinks lie, but never up:
  * kerple's r2 has a limit. */
 static inline double *case_params(const pe_encoding *e, uint64_t *r)
 {
-    pe_error err = { 0 };
     int64_t n = pe_encoding_param_count(e);
     double *w = case_doubles(n);
     assert_ok(pe_encoding_init(e, (pe_params){ w, PE_F64, n }, test_random(r), &err));
@@ -111,16 +108,14 @@ static inline bool case_reaches(const pe_encoding *e, pe_params w, int64_t axis,
         t.q_gates = t.k_gates = pe_view_of(input, PE_F64, 1, 1, s.heads, 1);
     if (pe_encoding_inputs(e).relative)
         t.relative = pe_view_of(input, PE_F64, 1, 1, s.heads, pe_encoding_inputs(e).relative);
-    bool reaches = !pe_encoding_bias(e, PE_AFTER_SCALE, w, &t, NULL) && !pe_encoding_content(e, PE_BEFORE_SCALE, w, &t, NULL);
-    free(score), free(x), free(input);
-    return reaches;
+    return !pe_encoding_bias(e, PE_AFTER_SCALE, w, &t, NULL) && !pe_encoding_content(e, PE_BEFORE_SCALE, w, &t, NULL);
 }
 
 /* Keys at growing places, queries at those of their keys; further axes anywhere within reach. */
 static inline void case_positions(attention_case *c, uint64_t *r)
 {
-    c->q_at = case_memory(c->Tq * c->axes, sizeof(int64_t));
-    c->k_at = case_memory(c->Tk * c->axes, sizeof(int64_t));
+    c->q_at = take(c->Tq * c->axes, sizeof(int64_t));
+    c->k_at = take(c->Tk * c->axes, sizeof(int64_t));
     for (int64_t a = 0; a < c->axes; a++) {
         int64_t step = 5, most = 5, at = 3;
         while (step > 1 && !case_reaches(c->e, c->params, a, step * c->Tk, 0))
@@ -157,14 +152,14 @@ static inline void case_mask(attention_case *c, unsigned features, uint64_t *r)
     bool one_way = !case_reaches(c->e, c->params, 0, 0, 1); /* keys ahead have no score at all */
     m->causal = features & CAUSAL || one_way;
     m->window = features & WINDOW ? 4 : 0;
-    c->key_used = case_memory(c->Tk, 1);
+    c->key_used = take(c->Tk, 1);
     for (int64_t j = 0; j < c->Tk; j++)
         c->key_used[j] = j != c->Tk / 2;
     c->padded = features & PADDING;
     c->segmented = features & SEGMENTS;
-    c->keep = case_memory(c->Tq * c->Tk, 1);
-    c->q_segment = case_memory(c->Tq, sizeof(int64_t));
-    c->k_segment = case_memory(c->Tk, sizeof(int64_t));
+    c->keep = take(c->Tq * c->Tk, 1);
+    c->q_segment = take(c->Tq, sizeof(int64_t));
+    c->k_segment = take(c->Tk, sizeof(int64_t));
     for (int64_t i = 0; i < c->Tq; i++)
         c->q_segment[i] = i + c->Tk - c->Tq < 2 ? 0 : 1;
     for (int64_t j = 0; j < c->Tk; j++)
@@ -202,14 +197,12 @@ static inline void case_sizes(attention_case *c, unsigned features, int64_t n)
             a.relative = pe_view_of(v, PE_F64, 1, 0, s.heads, pe_encoding_inputs(c->e).relative);
         if (!pe_reference_work(c->e, &a, &bytes, NULL))
             c->Dv += 3;
-        free(v);
     }
 }
 
 /* Takes e, and makes a problem of sizes that are settled: Tq, Tk, Dv. */
 static inline attention_case case_made(attention_case c, unsigned features, uint64_t seed)
 {
-    pe_error err = { 0 };
     uint64_t r = seed;
     int64_t H = c.shape.heads, G = c.shape.kv_heads, D = c.shape.head_dim;
     c.w = case_params(c.e, &r);
@@ -245,14 +238,15 @@ static inline attention_case case_made(attention_case c, unsigned features, uint
     c.a.soft_cap = features & SOFT_CAP ? 0.75 : 0;
     c.a.scale = features & SCALE ? 0.6 : 0;
     assert_ok(pe_reference_work(c.e, &c.a, &c.bytes, &err));
-    c.work = case_memory((int64_t)c.bytes, 1);
+    c.work = take((int64_t)c.bytes, 1);
     return c;
 }
 
+/* e: what was taken last. */
 static inline attention_case case_begun(const char *spec, pe_encoding *e)
 {
     return (attention_case){ .spec = spec, .e = e, .shape = pe_encoding_shape(e), .a.size = sizeof(pe_attention),
-                              .axes = pe_encoding_axes(e), .Dv = pe_encoding_shape(e).head_dim };
+                             .axes = pe_encoding_axes(e), .Dv = pe_encoding_shape(e).head_dim, .mark = taken() - 1 };
 }
 
 static inline attention_case case_sized(const char *spec, unsigned features, uint64_t seed, int64_t n)
@@ -262,25 +256,44 @@ static inline attention_case case_sized(const char *spec, unsigned features, uin
     return case_made(c, features, seed);
 }
 
+/* Of so many queries and keys. */
+static inline attention_case case_of(const char *spec, unsigned features, uint64_t seed, int64_t Tq, int64_t Tk)
+{
+    attention_case c = case_begun(spec, case_encoding(spec));
+    c.Tq = Tq;
+    c.Tk = Tk;
+    return case_made(c, features, seed);
+}
+
 static inline attention_case case_new(const char *spec, unsigned features, uint64_t seed)
 {
     return case_sized(spec, features, seed, 6);
 }
 
-static inline void case_free(attention_case *c)
+/* The definition. */
+static inline pe_status case_try(attention_case *c)
 {
-    pe_encoding_free(c->e);
-    free(c->q_gates), free(c->k_gates), free(c->relative);
-    free(c->q), free(c->k), free(c->v), free(c->out), free(c->lse), free(c->dout), free(c->additive), free(c->sinks);
-    free(c->w), free(c->q_at), free(c->k_at), free(c->q_segment), free(c->k_segment), free(c->key_used), free(c->keep), free(c->work);
+    pe_run run = case_run(c, NULL, c->work, c->bytes);
+    return pe_reference_forward(c->e, &c->a, &run, &err);
 }
 
 static inline void case_forward(attention_case *c)
 {
-    pe_error err = { 0 };
-    pe_run run = case_run(c, NULL, c->work, c->bytes);
-    if (pe_reference_forward(c->e, &c->a, &run, &err))
+    if (case_try(c))
         fail_msg("%s: %s", c->spec, err.text);
+}
+
+static inline void case_backward(attention_case *c, const pe_attention_grad *g)
+{
+    pe_run run = case_run(c, NULL, c->work, c->bytes);
+    if (pe_reference_backward(c->e, &c->a, g, &run, &err))
+        fail_msg("%s: %s", c->spec, err.text);
+}
+
+/* Gives back a case and all that was taken after it. */
+static inline void case_over(const attention_case *c)
+{
+    give_back_to(c->mark);
 }
 
 static inline double case_dot(const double *a, const double *b, int64_t n)

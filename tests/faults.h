@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls that fail, are cut short or are interrupted, as a test wishes (needs: wrap wrapio): after <cmocka.h>. */
+ * Calls that fail, are cut short or are interrupted, as a test wishes (needs: wrap wrapio). */
 #ifndef TESTS_FAULTS_H
 #define TESTS_FAULTS_H
 
+#include "common.h"
 #include "heap.h"
 
 #include <errno.h>

@@ -4,26 +4,15 @@
 #ifndef POSENC_TESTS_IO_CASE_H
 #define POSENC_TESTS_IO_CASE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "common.h"
 #include "faults.h"
 #include "io/checked.h"
 #include "io/io.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
 /* ---------------------------------------------------------------- helpers */
 
@@ -86,6 +75,12 @@ static inline void put_file(const char *path, const void *data, size_t size)
     assert_int_equal(fclose(f), 0);
 }
 
+static inline const char *put_in_folder(const char *name, const void *data, size_t size)
+{
+    put_file(in_folder(name), data, size);
+    return path_text;
+}
+
 static inline void expect(const char *claim, pe_status got, pe_status want, const pe_error *err)
 {
     if (got != want)
@@ -123,16 +118,25 @@ static inline void any_failed_allocation_of(pe_status (*op)(pe_error *), const c
 
 #define CLAIM(f) cmocka_unit_test_setup(f, each_test)
 
-/* In a folder of its own. */
-static inline int run_claims(const struct CMUnitTest *tests, size_t count)
+static inline void make_folder(void)
 {
     const char *base = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%s/posenc-io-XXXXXX", base && strlen(base) < 40 ? base : "/tmp");
-    if (!mkdtemp(folder))
-        return 1;
-    int failed = _cmocka_run_group_tests("io", tests, count, NULL, NULL);
+    assert_non_null(mkdtemp(folder));
+}
+
+static inline void remove_folder(void)
+{
     empty_folder();
     rmdir(folder);
+}
+
+/* In a folder of its own. */
+static inline int run_claims(const struct CMUnitTest *tests, size_t count)
+{
+    make_folder();
+    int failed = _cmocka_run_group_tests("io", tests, count, NULL, NULL);
+    remove_folder();
     return failed;
 }
 

@@ -3,7 +3,7 @@
  *
  * The layout of what callers compile into their programs, written down: a change here is a change of the SONAME. Structs
  * that begin with their size may grow at their end; those passed whole may not. */
-#include "common.h"
+#include "test.h"
 
 #if INTPTR_MAX == INT64_MAX
 #define AT(type, field, where) _Static_assert(offsetof(type, field) == (where), #type "." #field)
@@ -94,9 +94,8 @@ AT(pe_lowered, inputs, 144);
 #endif
 
 /* Numbers that files and bindings may keep. */
-static void enumerators_keep_their_numbers(void **state)
+TEST(enumerators_keep_their_numbers)
 {
-    (void)state;
     static const int is[] = { PE_OK,       PE_ERR_NULL, PE_ERR_SPEC,  PE_ERR_SHAPE, PE_ERR_RANGE,    PE_ERR_DTYPE,
                               PE_ERR_POSITION, PE_ERR_OVERFLOW, PE_ERR_ALIGN, PE_ERR_ALIAS, PE_ERR_NOMEM,
                               PE_ERR_UNSUITED, PE_ERR_IO, PE_ERR_FORMAT };
@@ -114,20 +113,17 @@ static void enumerators_keep_their_numbers(void **state)
     assert_int_equal(PE_ALIGN_POSITION, 2);
 }
 
-static void header_and_library_agree(void **state)
+TEST(header_and_library_agree)
 {
-    (void)state;
     assert_true(pe_agrees(PE_VERSION_MAJOR, PE_VERSION_MINOR));
     assert_false(pe_agrees(PE_VERSION_MAJOR, PE_VERSION_MINOR + 1));
     assert_false(pe_agrees(PE_VERSION_MAJOR + 1, 0));
 }
 
 /* A program of an older header gives a shorter struct, one of a newer header a longer one. */
-static void structs_of_other_headers_are_read_as_far_as_they_are_known(void **state)
+TEST(structs_of_other_headers_are_read_as_far_as_they_are_known)
 {
-    (void)state;
     float x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
-    pe_error err;
     pe_encoding *rope;
     pe_view v = pe_view_of(x, PE_F32, 1, 1, 1, 8);
     struct {
@@ -143,14 +139,4 @@ static void structs_of_other_headers_are_read_as_far_as_they_are_known(void **st
     newer.more[63] = 1; /* a field that this library does not know, and that is asked for */
     assert_int_equal(pe_rotate(rope, PE_KEY, v, v, pe_positions_run(1, 1, 0), &newer.run, &err), PE_ERR_UNSUITED);
     pe_encoding_free(rope);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(enumerators_keep_their_numbers),
-        cmocka_unit_test(header_and_library_agree),
-        cmocka_unit_test(structs_of_other_headers_are_read_as_far_as_they_are_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,23 +7,11 @@
 
 #define SEED UINT64_C(0x61747465)
 
-static const unsigned feature_sets[] = {
-    0, CAUSAL, CAUSAL | WINDOW, WINDOW, PADDING, CAUSAL | SEGMENTS, ADDITIVE_HEADS, ADDITIVE_ONE, SOFT_CAP, CAUSAL | SINKS, SCALE,
-    CAUSAL | FEWER_QUERIES, CAUSAL | MORE_QUERIES | SINKS, OTHER_VALUES, SOFT_CAP | SINKS | ADDITIVE_ONE, ALL_AT_ONCE,
-};
-
 static const char *const combinations[] = {
     "sinusoidal+alibi", "rope+t5", "shaw+alibi:slopes=learned", "cope+rope:magnitude=1.25", "xpos+kerple",
     "deberta:buckets=8,max=32+fire:hidden=8", "transformer-xl+rope:turn=qkvo+alibi", "rope:axes=2,split=axial+window", "cope+shaw",
     "rope:learned=heads",
 };
-
-static void each_spec(void (*f)(const pe_info *row, const char *spec))
-{
-    test_each_example(f);
-    for (int i = 0; i < COUNT(combinations); i++)
-        f(NULL, combinations[i]);
-}
 
 static void close_to(const char *spec, const char *what, const double *x, const double *y, int64_t n, double tolerance)
 {
@@ -55,7 +43,6 @@ static bool plainly_sees(const attention_case *c, int64_t h, int64_t i, int64_t 
 /* Both score hooks of one stage for head h, on a tile of all queries and keys. */
 static void plain_terms(const attention_case *c, pe_stage stage, pe_view q, pe_view k, const uint8_t *seen, int64_t h, double *score)
 {
-    pe_error err = { 0 };
     int64_t H = c->shape.heads;
     double *all = case_doubles(c->Tq * H * c->Tk);
     pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(all, PE_F64, 1, c->Tq, H, c->Tk), .q = q, .k = k, .q_at = c->a.q_at, .k_at = c->a.k_at, .seen = seen };
@@ -64,7 +51,6 @@ static void plain_terms(const attention_case *c, pe_stage stage, pe_view q, pe_v
     for (int64_t i = 0; i < c->Tq; i++)
         for (int64_t j = 0; j < c->Tk; j++)
             score[i * c->Tk + j] += all[(i * H + h) * c->Tk + j];
-    free(all);
 }
 
 /* score (Tq, Tk) of head h, -inf where hidden. */
@@ -72,7 +58,7 @@ static void plain_scores(const attention_case *c, pe_view q, pe_view k, int64_t 
 {
     const pe_shape s = c->shape;
     int64_t D = s.head_dim, G = s.kv_heads;
-    uint8_t *seen = case_memory(c->Tq * c->Tk, 1);
+    uint8_t *seen = take(c->Tq * c->Tk, 1);
     for (int64_t n = 0; n < c->Tq * c->Tk; n++) {
         int64_t i = n / c->Tk, j = n % c->Tk;
         seen[n] = plainly_sees(c, h, i, j);
@@ -92,7 +78,6 @@ static void plain_scores(const attention_case *c, pe_view q, pe_view k, int64_t 
         if (!seen[n])
             score[n] = -INFINITY;
     }
-    free(seen);
 }
 
 static void plain_softmax(const attention_case *c, int64_t h, const double *score, double *prob, double *lse)
@@ -109,7 +94,6 @@ static void plain_softmax(const attention_case *c, int64_t h, const double *scor
 
 static double *plain_turned(const attention_case *c, pe_side side, pe_view *v, pe_positions at)
 {
-    pe_error err = { 0 };
     pe_view from = *v;
     double *data = case_doubles(v->tokens * v->heads * v->dim);
     v->data = data;
@@ -119,10 +103,10 @@ static double *plain_turned(const attention_case *c, pe_side side, pe_view *v, p
 
 static void plain_attention(const attention_case *c, double *out, double *lse)
 {
-    pe_error err = { 0 };
     const pe_shape s = c->shape;
     pe_view q = c->a.q, k = c->a.k, v = c->a.v, o = c->a.out;
-    double *tq = plain_turned(c, PE_QUERY, &q, c->a.q_at), *tk = plain_turned(c, PE_KEY, &k, c->a.k_at);
+    plain_turned(c, PE_QUERY, &q, c->a.q_at);
+    plain_turned(c, PE_KEY, &k, c->a.k_at);
     double *tv = plain_turned(c, PE_VALUE, &v, c->a.k_at);
     double *score = case_doubles(c->Tq * c->Tk), *prob = case_doubles(c->Tq * s.heads * c->Tk);
     for (int64_t h = 0; h < s.heads; h++) {
@@ -137,14 +121,12 @@ static void plain_attention(const attention_case *c, double *out, double *lse)
     o.data = out;
     assert_ok(pe_encoding_value(c->e, c->params, o, pe_view_of(prob, PE_F64, 1, c->Tq, s.heads, c->Tk), c->a.q_at, c->a.k_at, &err));
     assert_ok(pe_rotate(c->e, PE_OUTPUT, o, o, c->a.q_at, &PE_MAKE(pe_run, .params = c->params), &err));
-    free(tq), free(tk), free(tv), free(score), free(prob);
 }
 
-static void forward_against_plain(const pe_info *row, const char *spec)
+static void forward_against_plain(const char *spec)
 {
-    (void)row;
-    for (int f = 0; f < COUNT(feature_sets); f++) {
-        attention_case c = case_new(spec, feature_sets[f], SEED + (uint64_t)f);
+    for (int f = 0; f < COUNT(case_features); f++) {
+        attention_case c = case_new(spec, case_features[f], SEED + (uint64_t)f);
         int64_t n = c.Tq * c.shape.heads;
         double *out = case_doubles(n * c.Dv), *lse = case_doubles(n);
         case_forward(&c);
@@ -152,15 +134,12 @@ static void forward_against_plain(const pe_info *row, const char *spec)
         /* sums of a hundred terms in another order; xpos turns about another centre */
         close_to(spec, "output", c.out, out, n * c.Dv, 1e-12);
         close_to(spec, "log-sum-exp", c.lse, lse, n, 1e-12);
-        free(out), free(lse);
-        case_free(&c);
     }
 }
 
-static void forward_is_softmax_over_the_hooks(void **state)
+TEST(forward_is_softmax_over_the_hooks)
 {
-    (void)state;
-    each_spec(forward_against_plain);
+    each_spec(forward_against_plain, combinations, COUNT(combinations));
 }
 
 /* ------------------------------------------------ gradients, all of them */
@@ -174,7 +153,6 @@ static const char *const gradient_names[] = { "dq", "dk", "dv", "dparams", "dsin
 
 static gradients backward(attention_case *c)
 {
-    pe_error err = { 0 };
     const pe_shape s = c->shape;
     const pe_view add = c->a.mask.additive;
     gradients g = { .n = { c->Tq * s.heads * s.head_dim, c->Tk * s.kv_heads * s.head_dim, c->Tk * s.kv_heads * c->Dv, c->params.count,
@@ -186,22 +164,14 @@ static gradients backward(attention_case *c)
     out.dout.data = c->dout;
     out.dq.data = g.at[0], out.dk.data = g.at[1], out.dv.data = g.at[2];
     out.dadditive.data = add.data ? g.at[5] : NULL;
-    if (pe_reference_backward(c->e, &c->a, &out, &PE_MAKE(pe_run, .params = c->params, .work = c->work, .work_bytes = c->bytes), &err))
-        fail_msg("%s: %s", c->spec, err.text);
+    case_backward(c, &out);
     return g;
-}
-
-static void gradients_free(gradients *g)
-{
-    for (int i = 0; i < 6; i++)
-        free(g->at[i]);
 }
 
 /* ------------------------------------------------ nothing to see */
 
-static void no_key_no_trace(const pe_info *row, const char *spec)
+static void no_key_no_trace(const char *spec)
 {
-    (void)row;
     for (int way = 0; way < 4; way++) {
         static const unsigned features[] = { PADDING, SEGMENTS, ADDITIVE_ONE, ADDITIVE_HEADS };
         attention_case c = case_new(spec, features[way], SEED);
@@ -221,21 +191,17 @@ static void no_key_no_trace(const pe_info *row, const char *spec)
             for (int64_t n = 0; n < g.n[i]; n++)
                 if (!(g.at[i][n] == 0))
                     fail_msg("%s, way %d: %s is %g", spec, way, gradient_names[i], g.at[i][n]);
-        gradients_free(&g);
-        case_free(&c);
     }
 }
 
-static void a_query_that_sees_no_key_gets_zero_and_gives_none(void **state)
+TEST(a_query_that_sees_no_key_gets_zero_and_gives_none)
 {
-    (void)state;
-    each_spec(no_key_no_trace);
+    each_spec(no_key_no_trace, combinations, COUNT(combinations));
 }
 
 /* A sink takes all the probability where there is no key; then the log-sum-exp is the sink's logit. */
-static void a_sink_alone_takes_everything(void **state)
+TEST(a_sink_alone_takes_everything)
 {
-    (void)state;
     attention_case c = case_new("rope", PADDING | SINKS, SEED);
     memset(c.key_used, 0, (size_t)c.Tk);
     case_keep(&c);
@@ -247,8 +213,6 @@ static void a_sink_alone_takes_everything(void **state)
     }
     for (int i = 0; i < 6; i++)
         assert_true(case_largest(g.at[i], g.n[i]) == 0);
-    gradients_free(&g);
-    case_free(&c);
 }
 
 /* ------------------------------------------------ what is hidden is never read */
@@ -275,12 +239,11 @@ static void hide_key(attention_case *c, int64_t j)
         c->additive[n * c->Tk + j] = -INFINITY;
 }
 
-static void poison_hidden(const pe_info *row, const char *spec)
+static void poison_hidden(const char *spec)
 {
     static const unsigned sets[] = { PADDING, SEGMENTS, ADDITIVE_ONE, ADDITIVE_HEADS, CAUSAL | PADDING | WINDOW | SINKS, ALL_AT_ONCE,
                                      SOFT_CAP | ADDITIVE_HEADS | SINKS };
     static const double poison[] = { NAN, INFINITY, -INFINITY };
-    (void)row;
     for (int f = 0; f < COUNT(sets); f++) {
         attention_case c = case_new(spec, sets[f], SEED + (uint64_t)f);
         const int64_t width = c.shape.kv_heads * c.shape.head_dim, n = c.Tq * c.shape.heads;
@@ -305,23 +268,18 @@ static void poison_hidden(const pe_info *row, const char *spec)
             same_bits(spec, gradient_names[i], g.at[i], clean.at[i], g.n[i]);
         for (int64_t d = 0; d < width; d++)
             assert_true(g.at[1][3 * width + d] == 0);
-        gradients_free(&g), gradients_free(&clean);
-        free(out), free(lse);
-        case_free(&c);
     }
 }
 
-static void what_is_hidden_is_never_read(void **state)
+TEST(what_is_hidden_is_never_read)
 {
-    (void)state;
-    each_spec(poison_hidden);
+    each_spec(poison_hidden, combinations, COUNT(combinations));
 }
 
 /* A mask of one head for all and the same mask spelled out per head are one mask, also to a term that counts keys. */
-static void one_mask_for_all_heads_is_that_mask_per_head(void **state)
+TEST(one_mask_for_all_heads_is_that_mask_per_head)
 {
     static const char *const specs[] = { "cope", "shaw", "rope+t5" };
-    (void)state;
     for (int s = 0; s < COUNT(specs); s++) {
         attention_case one = case_new(specs[s], ADDITIVE_ONE, SEED), many = case_new(specs[s], ADDITIVE_HEADS, SEED);
         int64_t H = one.shape.heads, n = one.Tq * H * one.Dv;
@@ -336,16 +294,12 @@ static void one_mask_for_all_heads_is_that_mask_per_head(void **state)
         gradients a = backward(&one), b = backward(&many);
         for (int i = 0; i < 4; i++)
             same_bits(specs[s], gradient_names[i], b.at[i], a.at[i], a.n[i]);
-        gradients_free(&a), gradients_free(&b);
-        case_free(&one), case_free(&many);
     }
 }
 
 /* A key so far ahead that xpos overflows does no harm while it is hidden, and is an error when seen. */
-static void a_hidden_key_may_lie_anywhere(void **state)
+TEST(a_hidden_key_may_lie_anywhere)
 {
-    (void)state;
-    pe_error err = { 0 };
     attention_case c = case_new("xpos:base=128", CAUSAL, SEED);
     for (int64_t j = 0; j < c.Tk; j++)
         c.k_at[j] = c.q_at[j] = 40000 * j;
@@ -358,17 +312,14 @@ static void a_hidden_key_may_lie_anywhere(void **state)
             if (!isfinite(g.at[i][n]))
                 fail_msg("%s %" PRId64 " is %g", gradient_names[i], n, g.at[i][n]);
     c.a.mask.causal = false;
-    assert_int_equal(pe_reference_forward(c.e, &c.a, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err), PE_ERR_POSITION);
-    gradients_free(&g);
-    case_free(&c);
+    assert_int_equal(case_try(&c), PE_ERR_POSITION);
 }
 
 /* ------------------------------------------------ edges */
 
-static void no_queries_and_no_keys_are_fine(void **state)
+TEST(no_queries_and_no_keys_are_fine)
 {
     static const char *const specs[] = { "none", "rope:turn=qkvo", "xpos", "shaw", "cope", "t5" };
-    (void)state;
     for (int s = 0; s < COUNT(specs); s++)
         for (int none = 0; none < 2; none++) {
             attention_case c = case_new(specs[s], CAUSAL, SEED);
@@ -382,14 +333,11 @@ static void no_queries_and_no_keys_are_fine(void **state)
                 assert_true(c.lse[n] == -INFINITY && c.out[n * c.Dv] == 0);
             for (int i = 0; i < 4; i++)
                 assert_true(case_largest(g.at[i], g.n[i]) == 0);
-            gradients_free(&g);
-            case_free(&c);
         }
 }
 
-static void queries_before_the_first_key_see_nothing_when_causal(void **state)
+TEST(queries_before_the_first_key_see_nothing_when_causal)
 {
-    (void)state;
     attention_case c = case_new("rope", CAUSAL | MORE_QUERIES, SEED);
     case_forward(&c);
     for (int64_t n = 0; n < c.Tq * c.shape.heads; n++) {
@@ -397,13 +345,11 @@ static void queries_before_the_first_key_see_nothing_when_causal(void **state)
         assert_true(before == (c.lse[n] == -INFINITY));
         assert_true(before == (case_largest(c.out + n * c.Dv, c.Dv) == 0));
     }
-    case_free(&c);
 }
 
 /* +-1e300 on two keys: one takes all, nothing overflows. */
-static void a_huge_finite_bias_is_no_infinity(void **state)
+TEST(a_huge_finite_bias_is_no_infinity)
 {
-    (void)state;
     attention_case c = case_new("alibi", ADDITIVE_ONE, SEED);
     for (int64_t n = 0; n < c.Tq * c.Tk; n++)
         c.additive[n] = n % c.Tk == 2 ? 1e300 : n % c.Tk == 4 ? -1e300 : 0;
@@ -417,27 +363,22 @@ static void a_huge_finite_bias_is_no_infinity(void **state)
     }
     assert_true(case_largest(g.at[0], g.n[0]) == 0);
     assert_true(isfinite(case_dot(g.at[2], g.at[2], g.n[2])));
-    gradients_free(&g);
-    case_free(&c);
 }
 
 /* v one element wide against v of full width: element 0 is the same. */
-static void values_may_be_narrower_than_queries(void **state)
+TEST(values_may_be_narrower_than_queries)
 {
-    (void)state;
     attention_case c = case_new("rope", CAUSAL, SEED);
     case_forward(&c);
     int64_t n = c.Tq * c.shape.heads;
     double *narrow = case_doubles(n);
+    pe_run run = case_run(&c, NULL, c.work, c.bytes);
     pe_attention a = c.a;
-    pe_error err = { 0 };
     a.v.dim = 1;
     a.out = pe_view_of(narrow, PE_F64, 1, c.Tq, c.shape.heads, 1);
-    assert_ok(pe_reference_forward(c.e, &a, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err));
+    assert_ok(pe_reference_forward(c.e, &a, &run, &err));
     for (int64_t i = 0; i < n; i++)
         assert_true(narrow[i] == c.out[i * c.Dv]);
-    free(narrow);
-    case_free(&c);
 }
 
 /* ------------------------------------------------ tiles and caches */
@@ -459,9 +400,8 @@ static pe_positions places_of(pe_positions p, int64_t token, int64_t tokens)
 /* Score terms of queries [i, i+m) and keys [j, j+n), into the whole (Tq, H, Tk). */
 static void add_tile(const attention_case *c, double *score, const uint8_t *seen, double *carry, int64_t i, int64_t m, int64_t j, int64_t n)
 {
-    pe_error err = { 0 };
     int64_t H = c->shape.heads;
-    uint8_t *part = case_memory(m * n, 1);
+    uint8_t *part = take(m * n, 1);
     for (int64_t x = 0; x < m * n; x++)
         part[x] = seen[(i + x / n) * c->Tk + j + x % n];
     pe_tile t = { .size = sizeof(pe_tile), .score = { score + i * H * c->Tk + j, PE_F64, 1, m, H, n, 0, H * c->Tk, c->Tk }, .q = part_of(c->a.q, i, m),
@@ -471,16 +411,14 @@ static void add_tile(const attention_case *c, double *score, const uint8_t *seen
         assert_ok(pe_encoding_content(c->e, (pe_stage)stage, c->params, &t, &err));
         assert_ok(pe_encoding_bias(c->e, (pe_stage)stage, c->params, &t, &err));
     }
-    free(part);
 }
 
-static void tiles_against_whole(const pe_info *row, const char *spec)
+static void tiles_against_whole(const char *spec)
 {
-    (void)row;
     attention_case c = case_new(spec, CAUSAL, SEED);
     int64_t H = c.shape.heads, n = c.Tq * H * c.Tk;
     double *whole = case_random(n, 1, &(uint64_t){ SEED }), *tiled = case_doubles(n);
-    uint8_t *seen = case_memory(c.Tq * c.Tk, 1);
+    uint8_t *seen = take(c.Tq * c.Tk, 1);
     memcpy(tiled, whole, (size_t)n * sizeof *whole); /* added to, not written */
     for (int64_t x = 0; x < c.Tq * c.Tk; x++)
         seen[x] = plainly_sees(&c, 0, x / c.Tk, x % c.Tk) && x % 5;
@@ -492,29 +430,24 @@ static void tiles_against_whole(const pe_info *row, const char *spec)
             size = size % 3 + 1 < end ? size % 3 + 1 : end;
             add_tile(&c, tiled, seen, carry, i, m, end - size, size);
         }
-        free(carry);
     }
     same_bits(spec, "tiled score", tiled, whole, n);
-    free(whole), free(tiled), free(seen);
-    case_free(&c);
 }
 
-static void tiles_make_the_whole(void **state)
+TEST(tiles_make_the_whole)
 {
-    (void)state;
-    each_spec(tiles_against_whole);
+    each_spec(tiles_against_whole, combinations, COUNT(combinations));
 }
 
 /* Queries in two calls, the second with the keys of both: n_past and a cache. */
-static void chunks_against_whole(const pe_info *row, const char *spec)
+static void chunks_against_whole(const char *spec)
 {
-    (void)row;
     attention_case c = case_new(spec, CAUSAL | SINKS, SEED);
     int64_t H = c.shape.heads, n = c.Tq * H * c.Dv;
     double *whole = case_doubles(n);
-    pe_error err = { 0 };
     case_forward(&c);
     memcpy(whole, c.out, (size_t)n * sizeof *whole);
+    pe_run run = case_run(&c, NULL, c.work, c.bytes);
     for (int64_t past = 0, count = 1; past < c.Tq; past += count, count = 2) {
         count = count < c.Tq - past ? count : c.Tq - past;
         pe_attention a = c.a;
@@ -526,17 +459,14 @@ static void chunks_against_whole(const pe_info *row, const char *spec)
         a.v = part_of(a.v, 0, past + count);
         a.k_at = places_of(a.k_at, 0, past + count);
         memset(a.out.data, 0xff, (size_t)(count * H * c.Dv) * sizeof *whole);
-        assert_ok(pe_reference_forward(c.e, &a, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err));
+        assert_ok(pe_reference_forward(c.e, &a, &run, &err));
     }
     same_bits(spec, "output with a cache", c.out, whole, n);
-    free(whole);
-    case_free(&c);
 }
 
-static void a_cache_changes_nothing(void **state)
+TEST(a_cache_changes_nothing)
 {
-    (void)state;
-    each_spec(chunks_against_whole);
+    each_spec(chunks_against_whole, combinations, COUNT(combinations));
 }
 
 /* ------------------------------------------------ grouped keys */
@@ -559,23 +489,17 @@ static double *gathered(const double *x, int64_t tokens, int64_t G, int64_t time
     return y;
 }
 
-static void groups_against_copies(const pe_info *row, const char *spec)
+static void groups_against_copies(const char *spec)
 {
-    (void)row;
     attention_case c = case_new(spec, CAUSAL, SEED), full = c;
     pe_shape s = c.shape;
     int64_t G = s.kv_heads, times = s.heads / G, n = c.Tq * s.heads * c.Dv;
-    pe_error err = { 0 };
     case_forward(&c);
     gradients few = backward(&c);
     full.shape.kv_heads = s.heads;
-    full.e = test_encoding(spec, full.shape);
-    if (pe_encoding_param_count(full.e) != c.params.count) { /* frequencies of each key head: more of them */
-        gradients_free(&few);
-        pe_encoding_free(full.e);
-        case_free(&c);
+    full.e = encoding_of(spec, full.shape);
+    if (pe_encoding_param_count(full.e) != c.params.count) /* frequencies of each key head: more of them */
         return;
-    }
     full.k = spread(c.k, c.Tk, G, times, s.head_dim);
     full.v = spread(c.v, c.Tk, G, times, c.Dv);
     full.out = case_doubles(n);
@@ -583,7 +507,7 @@ static void groups_against_copies(const pe_info *row, const char *spec)
     full.a.v = pe_view_of(full.v, PE_F64, 1, c.Tk, s.heads, c.Dv);
     full.a.out.data = full.out;
     assert_ok(pe_reference_work(full.e, &full.a, &full.bytes, &err));
-    full.work = case_memory((int64_t)full.bytes, 1);
+    full.work = take((int64_t)full.bytes, 1);
     case_forward(&full);
     same_bits(spec, "output of grouped keys", c.out, full.out, n);
     gradients many = backward(&full);
@@ -592,24 +516,18 @@ static void groups_against_copies(const pe_info *row, const char *spec)
     close_to(spec, "dk of grouped keys", few.at[1], dk, few.n[1], 1e-13); /* another order of sums */
     close_to(spec, "dv of grouped keys", few.at[2], dv, few.n[2], 1e-13);
     close_to(spec, "dparams of grouped keys", few.at[3], many.at[3], few.n[3], 1e-13);
-    gradients_free(&few), gradients_free(&many);
-    free(dk), free(dv), free(full.k), free(full.v), free(full.out), free(full.work);
-    pe_encoding_free(full.e);
-    case_free(&c);
 }
 
-static void grouped_keys_are_keys_shared_by_neighbouring_heads(void **state)
+TEST(grouped_keys_are_keys_shared_by_neighbouring_heads)
 {
-    (void)state;
-    each_spec(groups_against_copies);
+    each_spec(groups_against_copies, combinations, COUNT(combinations));
 }
 
 /* ------------------------------------------------ scales */
 
 /* What these rows say of themselves; others divide by sqrt(d). */
-static void a_row_states_its_softmax_scale(void **state)
+TEST(a_row_states_its_softmax_scale)
 {
-    (void)state;
     static const struct {
         const char *spec;
         double times_sqrt_d; /* 0: the scale is 1 */
@@ -627,21 +545,18 @@ static void a_row_states_its_softmax_scale(void **state)
     };
     for (int i = 0; i < COUNT(all); i++) {
         double root = sqrt((double)test_shape.head_dim), expected = all[i].times_sqrt_d > 0 ? all[i].times_sqrt_d / root : 1;
-        pe_encoding *e = test_encoding(all[i].spec, test_shape);
+        pe_encoding *e = encoding_of(all[i].spec, test_shape);
         if (fabs(pe_encoding_scale(e) / expected - 1) > 1e-15)
             fail_msg("%s: the scale is %.17g, should be %.17g", all[i].spec, pe_encoding_scale(e), expected);
-        pe_encoding_free(e);
     }
 }
 
 /* What one head does not see is left alone for that head only, and needs no row in a table. */
-static void a_tile_may_hide_pairs_per_head(void **state)
+TEST(a_tile_may_hide_pairs_per_head)
 {
-    (void)state;
     static const char *const specs[] = { "alibi", "cope:positions=4", "shaw:left=2,right=2,on=keys", "transformer-xl:back=0,ahead=0" };
     for (int i = 0; i < COUNT(specs); i++) {
-        pe_error err = { 0 };
-        pe_encoding *e = test_encoding(specs[i], (pe_shape){ 2, 2, 4, 8 });
+        pe_encoding *e = encoding_of(specs[i], (pe_shape){ 2, 2, 4, 8 });
         int64_t at[] = { 0, 1 }, n = pe_encoding_param_count(e);
         double score[8] = { 0 }, q[16], k[16], w[512];
         uint64_t seed = 5;
@@ -666,29 +581,5 @@ static void a_tile_may_hide_pairs_per_head(void **state)
         }
         t.seen_head_stride = 3;
         assert_int_equal(pe_encoding_bias(e, PE_AFTER_SCALE, params, &t, &err), PE_ERR_RANGE);
-        pe_encoding_free(e);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tile_may_hide_pairs_per_head),
-        cmocka_unit_test(forward_is_softmax_over_the_hooks),
-        cmocka_unit_test(a_query_that_sees_no_key_gets_zero_and_gives_none),
-        cmocka_unit_test(a_sink_alone_takes_everything),
-        cmocka_unit_test(what_is_hidden_is_never_read),
-        cmocka_unit_test(one_mask_for_all_heads_is_that_mask_per_head),
-        cmocka_unit_test(a_hidden_key_may_lie_anywhere),
-        cmocka_unit_test(no_queries_and_no_keys_are_fine),
-        cmocka_unit_test(queries_before_the_first_key_see_nothing_when_causal),
-        cmocka_unit_test(a_huge_finite_bias_is_no_infinity),
-        cmocka_unit_test(values_may_be_narrower_than_queries),
-        cmocka_unit_test(tiles_make_the_whole),
-        cmocka_unit_test(a_cache_changes_nothing),
-        cmocka_unit_test(grouped_keys_are_keys_shared_by_neighbouring_heads),
-        cmocka_unit_test(a_row_states_its_softmax_scale),
-    };
-    printf("seed %#" PRIx64 "\n", SEED);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

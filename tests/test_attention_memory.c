@@ -49,7 +49,7 @@ static double largest;
 static bool try_growth(const char *spec)
 {
     pe_status status;
-    pe_encoding *e = test_encoding(spec, (pe_shape){ H, H, D, 0 });
+    pe_encoding *e = encoding_of(spec, (pe_shape){ H, H, D, 0 });
     size_t n = bytes_for(e, LONGEST / 2, LONGEST / 2, &status), twice = 0, few = 0, few_twice = 0;
     if (!status)
         twice = bytes_for(e, LONGEST, LONGEST, &status);
@@ -57,7 +57,6 @@ static bool try_growth(const char *spec)
         few = bytes_for(e, 1, LONGEST / 2, &status);
     if (!status)
         few_twice = bytes_for(e, 1, LONGEST, &status);
-    pe_encoding_free(e);
     if (status == PE_ERR_POSITION)
         return false;
     assert_int_equal(status, PE_OK);
@@ -69,11 +68,10 @@ static bool try_growth(const char *spec)
     return true;
 }
 
-static void work_grows_with_the_number_of_tokens(void **state)
+TEST(work_grows_with_the_number_of_tokens)
 {
-    (void)state;
-    numbers = case_memory((int64_t)LONGEST * H * D, sizeof *numbers);
-    places = case_memory(LONGEST * PE_AXES_MAX, sizeof *places);
+    numbers = take((int64_t)LONGEST * H * D, sizeof *numbers);
+    places = take(LONGEST * PE_AXES_MAX, sizeof *places);
     for (int i = 0; i < pe_info_count(); i++) {
         int tried = 0;
         for (int k = 0; k < pe_info_at(i)->example_count; k++)
@@ -89,67 +87,47 @@ static void work_grows_with_the_number_of_tokens(void **state)
     for (int i = 0; i < COUNT(case_combinations); i++)
         try_growth(case_combinations[i]);
     printf("at most %.1f MiB for %d tokens of %d x %d\n", largest / MIB, LONGEST, H, D);
-    free(numbers), free(places);
 }
 
 /* ------------------------------------------------ the block */
 
 enum { CANARY = 4096 };
 
-static void backwards(void *self, pe_job job, void *arg, int64_t count)
-{
-    (void)self;
-    for (int64_t n = count - 1; n >= 0; n--)
-        job(arg, n, (int)(n % 3));
-}
-
-static const pe_pool three = { NULL, 3, backwards };
-
 /* The block starts at 8 mod 64, is as large as asked for, and has canaries on both sides. */
 static void run_inside(attention_case *c, const pe_pool *pool)
 {
-    pe_error err = { 0 };
     twin t = twin_of(c, PE_F32, pool);
-    if (t.status) {
-        twin_free(&t);
+    if (t.status)
         return;
-    }
-    unsigned char *block = NULL;
     size_t all = t.bytes + 2 * CANARY + 64;
-    block = case_memory((int64_t)all, 1);
+    unsigned char *block = take((int64_t)all, 1);
     memset(block, 0xa5, all);
     unsigned char *work = block + CANARY + (72 - (uintptr_t)(block + CANARY) % 64) % 64;
     long made = heap.made;
-    pe_status status = pe_attention_forward(c->e, &t.a, &PE_MAKE(pe_run, .params = c->params, .pool = t.pool, .work = work, .work_bytes = t.bytes), &err);
-    if (status)
-        fail_msg("%s: %s", c->spec, err.text);
+    t.work = work;
+    twin_forward(c, &t);
     if (heap.made != made)
         fail_msg("%s: %ld allocations during the call", c->spec, heap.made - made);
     for (unsigned char *p = block; p < block + all; p++)
         if ((p < work || p >= work + t.bytes) && *p != 0xa5)
             fail_msg("%s: wrote %td bytes from the start of its %zu bytes", c->spec, p - work, t.bytes);
-    free(block);
-    twin_free(&t);
 }
 
 /* Work that is a byte too small is refused, and nothing is written. */
 static void run_too_small(attention_case *c)
 {
-    pe_error err = { 0 };
     twin t = twin_of(c, PE_F32, NULL);
     size_t out = (size_t)(c->Tq * c->shape.heads * c->Dv) * 4;
-    if (t.status) {
-        twin_free(&t);
+    if (t.status)
         return;
-    }
     memset(t.out, 0xa5, out);
     memset(t.work, 0xa5, t.bytes);
-    assert_int_equal(pe_attention_forward(c->e, &t.a, &PE_MAKE(pe_run, .params = c->params, .pool = t.pool, .work = t.work, .work_bytes = t.bytes - 1), &err), PE_ERR_SHAPE);
+    t.bytes--;
+    assert_int_equal(twin_try(c, &t), PE_ERR_SHAPE);
     for (size_t n = 0; n < out; n++)
         assert_true(((unsigned char *)t.out)[n] == 0xa5);
-    for (size_t n = 0; n < t.bytes; n++)
+    for (size_t n = 0; n <= t.bytes; n++)
         assert_true(((unsigned char *)t.work)[n] == 0xa5);
-    twin_free(&t);
 }
 
 static void run_spec(const char *spec)
@@ -158,41 +136,27 @@ static void run_spec(const char *spec)
     for (int n = 0; n < COUNT(sizes); n++) {
         attention_case c = case_sized(spec, CAUSAL | PADDING | SINKS | SOFT_CAP, SEED, sizes[n]);
         run_inside(&c, NULL);
-        run_inside(&c, &three);
+        run_inside(&c, &reversed_pool);
         run_too_small(&c);
-        case_free(&c);
     }
 }
 
-static void attention_stays_inside_its_work_and_allocates_nothing(void **state)
+TEST(attention_stays_inside_its_work_and_allocates_nothing)
 {
-    (void)state;
     case_each(run_spec);
 }
 
 /* More heads on one than a tile of keys has room for. */
-static void wide_groups_stay_inside_too(void **state)
+TEST(wide_groups_stay_inside_too)
 {
-    (void)state;
     static const char *const specs[] = { "rope", "xpos", "deberta:buckets=8,max=32", "cope", "rope:turn=qkvo" };
     for (int s = 0; s < COUNT(specs); s++)
         for (int64_t Tq = 1; Tq <= 9; Tq += 4) {
-            attention_case c = case_begun(specs[s], test_encoding(specs[s], (pe_shape){ 96, 1, 8, 0 }));
+            attention_case c = case_begun(specs[s], encoding_of(specs[s], (pe_shape){ 96, 1, 8, 0 }));
             c.Tq = Tq;
             c.Tk = 200;
             c = case_made(c, CAUSAL, SEED);
             run_inside(&c, NULL);
-            run_inside(&c, &three);
-            case_free(&c);
+            run_inside(&c, &reversed_pool);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_grows_with_the_number_of_tokens),
-        cmocka_unit_test(attention_stays_inside_its_work_and_allocates_nothing),
-        cmocka_unit_test(wide_groups_stay_inside_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,17 @@
  *
  * Every row is held to its claims, both ways: what it claims must be measured, what it does not claim must be measured
  * to fail, or the row says why not (row.excuse). The predicates are src/prove/property*.c. */
-#include "common.h"
 
 #include "core/encoding.h"
 #include "core/spec.h"
 #include "prove/property.h"
+#include "test.h"
 
-static uint64_t randomness;
+static uint64_t randomness = PROPERTY_SEED;
 
 static property_subject subject_new(const char *spec, pe_shape shape, uint64_t seed)
 {
     property_subject s;
-    pe_error err = { 0 };
     if (property_open(&s, spec, shape, seed, &err))
         fail_msg("%s: %s", spec, err.text);
     return s;
@@ -23,7 +22,6 @@ static property_subject subject_new(const char *spec, pe_shape shape, uint64_t s
 static property_verdict ask(property_subject *s, int bit)
 {
     property_verdict v;
-    pe_error err = { 0 };
     assert_ok(property_ask(&v, s, bit, &err));
     return v;
 }
@@ -104,9 +102,8 @@ static void hold_to_claims(const char *spec, pe_shape shape)
     property_close(&s);
 }
 
-static void both_shapes(const pe_info *info, const char *spec)
+static void both_shapes(const char *spec)
 {
-    (void)info;
     hold_to_claims(spec, usual_shape);
     pe_shape other = random_shape(spec);
     printf("%*s  %d heads of %d, model %d\n", 2 * CLAIM_COUNT, "", (int)other.heads, (int)other.head_dim,
@@ -115,39 +112,22 @@ static void both_shapes(const pe_info *info, const char *spec)
 }
 
 static const char *const more_specs[] = {
-    "shaw:on=values",
-    "binary:join=concat,width=9",
-    "rope:dims=0",
-    "rope:softmax=2",
-    "rope:sections=32/0",
-    "rope:scaling=proportional,turning=0",
-    "rope:axes=2,temperature=0.1,floor=64",
-    "rope:dims=32,axes=2,split=axial,coords=normalised,extent=14/20,sign=negative",
-    "sinusoidal+alibi",
-    "rope+t5",
-    "learned+kerple",
-    "none+rope",
-    "rope+sandwich",
-    "xpos+kerple",
-    "cope+rope",
-    "shaw+alibi:form=symmetric",
-    "integer+fire",
-    "rope:axes=2,split=axial+window",
-    "sinusoidal:axes=2+rope",
-    "sinusoidal+sinusoidal:theta=100",
-    "alibi+kerple",
-    "transformer-xl+rope:theta=100+alibi",
+    "shaw:on=values", "binary:join=concat,width=9", "rope:dims=0", "rope:softmax=2", "rope:sections=32/0",
+    "rope:scaling=proportional,turning=0", "rope:axes=2,temperature=0.1,floor=64",
+    "rope:dims=32,axes=2,split=axial,coords=normalised,extent=14/20,sign=negative", "sinusoidal+alibi", "rope+t5",
+    "learned+kerple", "none+rope", "rope+sandwich", "xpos+kerple", "cope+rope", "shaw+alibi:form=symmetric",
+    "integer+fire", "rope:axes=2,split=axial+window", "sinusoidal:axes=2+rope", "sinusoidal+sinusoidal:theta=100",
+    "alibi+kerple", "transformer-xl+rope:theta=100+alibi",
 };
 
-static void a_row_claims_what_is_measured_and_nothing_else(void **state)
+TEST(a_row_claims_what_is_measured_and_nothing_else)
 {
-    (void)state;
     printf("claims: ");
     for (int b = 0; b < CLAIM_COUNT; b++)
         printf("%s%s", b ? ", " : "", pe_claim_name(1u << b));
     printf("\nY claimed and holds, . fails, - has no meaning; y holds unclaimed, ! claimed all the same\n");
     wrong = 0;
-    test_each_example(both_shapes);
+    each_example(both_shapes);
     for (int i = 0; i < COUNT(more_specs); i++)
         hold_to_claims(more_specs[i], usual_shape);
     hold_to_claims("wavelet", (pe_shape){ 4, 2, 8, 16 }); /* 8 scales of 8 elements: no shifts */
@@ -182,9 +162,8 @@ static pe_status axes_in_one_pair(property_subject *s, const int64_t *at, int64_
     return PE_OK;
 }
 
-static void a_pair_turned_by_x_and_y_together_mixes_axes(void **state)
+TEST(a_pair_turned_by_x_and_y_together_mixes_axes)
 {
-    (void)state;
     property_subject s = { .axes = 2, .size = 2, .low = { 0 }, .high = { 1000, 1000 } };
     s.code = axes_one_by_one;
     assert_int_equal(ask(&s, bit_of(PE_CLAIM_AXES)).is, PROPERTY_HOLDS);
@@ -192,9 +171,8 @@ static void a_pair_turned_by_x_and_y_together_mixes_axes(void **state)
     assert_int_equal(ask(&s, bit_of(PE_CLAIM_AXES)).is, PROPERTY_FAILS);
 }
 
-static void the_transpose_is_not_the_inverse(void **state)
+TEST(the_transpose_is_not_the_inverse)
 {
-    (void)state;
     property_subject s = subject_new("rope:magnitude=1.25", usual_shape, PROPERTY_SEED);
     int bit = bit_of(PE_CLAIM_INVERTIBLE);
     assert_int_equal(ask(&s, bit).is, PROPERTY_HOLDS);
@@ -205,7 +183,7 @@ static void the_transpose_is_not_the_inverse(void **state)
     property_close(&s);
 }
 
-static void rows_that_must_lack_a_claim_lack_it(void **state)
+TEST(rows_that_must_lack_a_claim_lack_it)
 {
     static const struct {
         const char *spec;
@@ -221,7 +199,6 @@ static void rows_that_must_lack_a_claim_lack_it(void **state)
         { "learned", PE_CLAIM_ENDLESS },
         { "xpos", PE_CLAIM_NORM },
     };
-    (void)state;
     for (int i = 0; i < COUNT(lacks); i++) {
         property_subject s = subject_new(lacks[i].spec, usual_shape, PROPERTY_SEED);
         if (ask(&s, bit_of(lacks[i].claim)).is != PROPERTY_FAILS)
@@ -231,9 +208,8 @@ static void rows_that_must_lack_a_claim_lack_it(void **state)
     }
 }
 
-static void every_predicate_has_said_yes_and_no(void **state)
+TEST(every_predicate_has_said_yes_and_no)
 {
-    (void)state;
     for (int b = 0; b < CLAIM_COUNT; b++) {
         printf("%-11s yes %d, no %d, no meaning %d\n", pe_claim_name(1u << b), said[b][PROPERTY_HOLDS], said[b][PROPERTY_FAILS], said[b][PROPERTY_NO_MEANING]);
         assert_true(said[b][PROPERTY_HOLDS] > 0);
@@ -255,9 +231,8 @@ static bool seeded(const pe_encoding *e)
     return false;
 }
 
-static void same_bits(const pe_info *info, const char *spec)
+static void same_bits(const char *spec)
 {
-    (void)info;
     property_subject a = subject_new(spec, usual_shape, 7), b = subject_new(spec, usual_shape, 7), c = subject_new(spec, usual_shape, 8);
     size_t bytes = (size_t)a.w.count * sizeof(double), n = 24;
     int64_t at[24 * PE_AXES_MAX];
@@ -283,10 +258,9 @@ static void same_bits(const pe_info *info, const char *spec)
     property_close(&a), property_close(&b), property_close(&c);
 }
 
-static void same_call_same_bits(void **state)
+TEST(same_call_same_bits)
 {
-    (void)state;
-    test_each_example(same_bits);
+    each_example(same_bits);
 }
 
 /* ------------------------------------------------ scales */
@@ -302,7 +276,7 @@ static double stated_scale(const pe_encoding *e)
     return scale * factor;
 }
 
-static void scale_of(const pe_info *info, const char *spec)
+static void scale_of(const char *spec)
 {
     static const struct {
         const char *spec;
@@ -313,37 +287,18 @@ static void scale_of(const pe_info *info, const char *spec)
         { "deberta:buckets=8,max=32,terms=c2p", 0.70710678118654757 }, { "deberta:buckets=0,max=16,terms=p2c", 0.70710678118654757 },
         { "rope+t5", 0 }, { "deberta:buckets=8,max=32+fire:hidden=8", 0.57735026918962573 },
     };
-    pe_encoding *e = test_encoding(spec, test_shape);
+    pe_encoding *e = encoding_of(spec, test_shape);
     double expected = stated_scale(e), usual = 1 / sqrt((double)test_shape.head_dim);
-    (void)info;
     for (int i = 0; i < COUNT(published); i++)
         if (!strcmp(spec, published[i].spec))
             expected = published[i].times > 0 ? published[i].times * usual : 1;
     if (fabs(pe_encoding_scale(e) / expected - 1) > 1e-15)
         fail_msg("%s: the scale is %.17g, should be %.17g", spec, pe_encoding_scale(e), expected);
-    pe_encoding_free(e);
 }
 
-static void the_softmax_scale_is_what_the_row_states(void **state)
+TEST(the_softmax_scale_is_what_the_row_states)
 {
-    (void)state;
-    test_each_example(scale_of);
-    scale_of(NULL, "rope+t5");
-    scale_of(NULL, "deberta:buckets=8,max=32+fire:hidden=8");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_claims_what_is_measured_and_nothing_else),
-        cmocka_unit_test(a_pair_turned_by_x_and_y_together_mixes_axes),
-        cmocka_unit_test(the_transpose_is_not_the_inverse),
-        cmocka_unit_test(rows_that_must_lack_a_claim_lack_it),
-        cmocka_unit_test(every_predicate_has_said_yes_and_no),
-        cmocka_unit_test(same_call_same_bits),
-        cmocka_unit_test(the_softmax_scale_is_what_the_row_states),
-    };
-    randomness = PROPERTY_SEED;
-    printf("seed %#" PRIx64 "\n", PROPERTY_SEED);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    each_example(scale_of);
+    scale_of("rope+t5");
+    scale_of("deberta:buckets=8,max=32+fire:hidden=8");
 }

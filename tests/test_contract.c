@@ -2,9 +2,9 @@
  * labels: core; needs: inside
  *
  * The contracts of core/row.h: rows that keep them are made, and each contract has a row that breaks it and no other. */
-#include "common.h"
 #include "core/contract.h"
 #include "core/encoding.h"
+#include "test.h"
 
 enum { H = 4, G = 2, D = 8 };
 static const pe_shape shape = { .heads = H, .kv_heads = G, .head_dim = D, .model_dim = H * D };
@@ -30,9 +30,9 @@ static double fill_one(const part *p, int t, int64_t i)
 
 /* ------------------------------------------------ a bias: bent at its knot, with a share, on two axes */
 
-static pe_status bias_init(part *p, pe_error *err)
+static pe_status bias_init(part *p, pe_error *error)
 {
-    (void)err;
+    (void)error;
     p->axes = 2;
     TRY(add_tensor(p, 1, H, 0, 0));
     return done(p);
@@ -139,9 +139,9 @@ static bool reaches(const part *p, const int64_t *q, const int64_t *k)
     return llabs(q[0] - k[0]) <= 3 && llabs(q[1] - k[1]) <= 5;
 }
 
-static pe_status term_init(part *p, pe_error *err)
+static pe_status term_init(part *p, pe_error *error)
 {
-    (void)err;
+    (void)error;
     p->axes = 2;
     p->term[p->terms++] = (term){ .side = PE_QUERY, .table = 0, .extra = 1, .index = index_of };
     p->term[p->terms++] = (term){ .side = PE_VALUE, .table = 0, .extra = -1, .index = index_of };
@@ -203,9 +203,9 @@ static double doubled(const part *p, pe_params w, int64_t h, double x)
     return 2 * x;
 }
 
-static pe_status weighed_init(part *p, pe_error *err)
+static pe_status weighed_init(part *p, pe_error *error)
 {
-    (void)err;
+    (void)error;
     p->axes = 2;
     p->weighs = p->straight = true;
     p->weight[0] = 11;
@@ -220,16 +220,16 @@ static double clipped(const part *p, pe_params w, int64_t distance)
     return distance < -4 ? -4 : distance > 4 ? 4 : (double)distance;
 }
 
-static pe_status flat_init(part *p, pe_error *err)
+static pe_status flat_init(part *p, pe_error *error)
 {
-    (void)err;
+    (void)error;
     p->flat = 4;
     return done(p);
 }
 
-static pe_status gates_init(part *p, pe_error *err)
+static pe_status gates_init(part *p, pe_error *error)
 {
-    (void)err;
+    (void)error;
     p->gates = true;
     return done(p);
 }
@@ -249,9 +249,9 @@ static void has_no_gates(part *p) { p->gates = false; }
 
 /* ------------------------------------------------ a count */
 
-static pe_status count_init(part *p, pe_error *err)
+static pe_status count_init(part *p, pe_error *error)
 {
-    (void)err;
+    (void)error;
     p->count = (counting){ .on = true, .table = 0, .scale = 1 };
     TRY(add_tensor(p, 3, 2, H, D));
     return done(p);
@@ -268,9 +268,9 @@ static pair pairs[] = { { 0, { { 0.125, 0, 0 } }, 1, 0 }, { 0, { { 0.0625, 0, 0 
 static const lane lanes[] = { { 0, 1 }, { 2, 3 } }, twice[] = { { 0, 1 }, { 1, 3 } }, outside[] = { { 0, 1 }, { 2, D } };
 static const int64_t rest[] = { 4, 5, 6, 7 }, turned_rest[] = { 3, 5, 6, 7 };
 
-static pe_status turn_init(part *p, pe_error *err)
+static pe_status turn_init(part *p, pe_error *error)
 {
-    (void)err;
+    (void)error;
     p->pair = pairs;
     p->from = p->to = lanes;
     p->pairs = 2;
@@ -281,11 +281,11 @@ static pe_status turn_init(part *p, pe_error *err)
     return done(p);
 }
 
-static pe_status trained_init(part *p, pe_error *err)
+static pe_status trained_init(part *p, pe_error *error)
 {
     void (*last)(part *p) = spoil;
     spoil = NULL;
-    TRY(turn_init(p, err));
+    TRY(turn_init(p, error));
     spoil = last;
     p->exact = false;
     p->trained = true;
@@ -343,17 +343,17 @@ static void embed_back(const part *p, pe_params dw, const double *at, int64_t fi
     (void)p, (void)dw, (void)at, (void)first, (void)count, (void)dcode;
 }
 
-static pe_status code_init(part *p, pe_error *err)
+static pe_status code_init(part *p, pe_error *error)
 {
-    (void)err;
+    (void)error;
     TRY(add_tensor(p, 2, 4, H * D, 0));
     return done(p);
 }
 
-static pe_status waves_init(part *p, pe_error *err)
+static pe_status waves_init(part *p, pe_error *error)
 {
     static const wide frequency[H * D / 2] = { { { 0.125, 0, 0 } } };
-    (void)err;
+    (void)error;
     p->waves = (waves){ .frequency = frequency, .count = H * D / 2 };
     return done(p);
 }
@@ -439,44 +439,40 @@ static const struct broken {
     { "waves must fill the width", &waves_row, NULL, is_narrow_behind },
 };
 
-static pe_status make(const row *r, pe_error *err)
+static pe_status make(const row *r)
 {
+    forget_error();
     kernels k;
     part p;
     ladder_fill(&k, 0);
-    pe_status s = part_make(&p, r, NULL, shape, &k, err);
+    pe_status s = part_make(&p, r, NULL, shape, &k, &err);
     part_free(&p);
     return s;
 }
 
-static void rows_that_keep_the_contracts_are_made(void **state)
+TEST(rows_that_keep_the_contracts_are_made)
 {
-    (void)state;
-    pe_error err = { 0 };
     spoil = NULL;
     for (int i = 0; i < COUNT(kept); i++)
-        assert_ok(make(kept[i], &err));
+        assert_ok(make(kept[i]));
 }
 
-static void a_row_that_breaks_one_is_refused_by_name(void **state)
+TEST(a_row_that_breaks_one_is_refused_by_name)
 {
-    (void)state;
     for (int i = 0; i < COUNT(broken); i++) {
         row r = *broken[i].of;
-        pe_error err = { 0 };
         if (broken[i].row_fault)
             broken[i].row_fault(&r);
         spoil = broken[i].part_fault;
-        pe_status s = make(&r, &err);
+        pe_status s = make(&r);
         if (s != PE_ERR_UNSUITED || !strstr(err.text, broken[i].says) || strncmp(err.text, r.info.name, strlen(r.info.name)) != 0)
             fail_msg("fault %d, against \"%s\": %s: %s", i, broken[i].says, pe_status_name(s), err.text);
     }
     spoil = NULL;
 }
 
-static void every_contract_has_a_row_that_breaks_it(void **state)
+TEST(every_contract_has_a_row_that_breaks_it)
 {
-    (void)state;
     for (int n = 0; contract_at(n); n++) {
         bool breaks = false;
         for (int i = 0; i < COUNT(broken); i++)
@@ -484,14 +480,4 @@ static void every_contract_has_a_row_that_breaks_it(void **state)
         if (!breaks)
             fail_msg("no row here breaks \"%s\"", contract_at(n));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_that_keep_the_contracts_are_made),
-        cmocka_unit_test(a_row_that_breaks_one_is_refused_by_name),
-        cmocka_unit_test(every_contract_has_a_row_that_breaks_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

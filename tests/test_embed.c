@@ -3,12 +3,11 @@
  *
  * Codes added to rows are what the rows' formula says, element by element and bit for bit: whatever the types, the batch,
  * the rung and the number of workers, next to every rounding too; and between two positions they are right. */
-#include "common.h"
-
-#include <mpfr.h>
 
 #include "core/encoding.h"
 #include "core/place.h"
+#include "real.h"
+#include "test.h"
 
 enum { T_MAX = 300, WIDTH_MAX = 1400 };
 static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16, PE_F64 };
@@ -112,7 +111,7 @@ static void fill_view(pe_view v, uint64_t *seed)
 
 static embedding open_case(const struct subject *s, uint64_t *seed)
 {
-    embedding g = { .e = test_encoding(s->spec, (pe_shape){ 1, 0, 2, s->width }) };
+    embedding g = { .e = encoding_of(s->spec, (pe_shape){ 1, 0, 2, s->width }) };
     int64_t count = pe_encoding_param_count(g.e);
     g.w = (pe_params){ calloc((size_t)count + 1, 8), PE_F32, count };
     for (int64_t i = 0; i < count; i++)
@@ -122,7 +121,6 @@ static embedding open_case(const struct subject *s, uint64_t *seed)
 
 static void close_case(embedding *g)
 {
-    pe_encoding_free(g->e);
     free(g->w.data);
 }
 
@@ -161,7 +159,6 @@ static pe_positions draw_positions(int64_t *at, const embedding *g, int64_t batc
 static void one_call(const struct subject *s, pe_dtype to, pe_dtype from, int64_t batch, int64_t tokens, uint64_t *seed)
 {
     embedding g = open_case(s, seed);
-    pe_error err = { 0 };
     int64_t C = s->width, width = pe_embed_width(g.e, C);
     assert_true(width <= WIDTH_MAX);
     int64_t *at = malloc((size_t)(batch * tokens * PE_AXES_MAX) * 8);
@@ -196,9 +193,8 @@ static void one_call(const struct subject *s, pe_dtype to, pe_dtype from, int64_
 
 /* ------------------------------------------------ tests */
 
-static void every_element_is_what_its_row_says_in_every_type(void **state)
+TEST(every_element_is_what_its_row_says_in_every_type)
 {
-    (void)state;
     uint64_t seed = 11;
     for (int s = 0; s < COUNT(subjects); s++)
         for (int to = 0; to < COUNT(types); to++)
@@ -215,15 +211,13 @@ static void try_example(const pe_info *info, const char *spec)
             one_call(&(struct subject){ spec, 64 }, types[to], types[test_random(&seed) % 4], 1, 40, &seed);
 }
 
-static void every_example_of_every_row_too(void **state)
+TEST(every_example_of_every_row_too)
 {
-    (void)state;
     test_each_example(try_example);
 }
 
-static void sequences_of_a_batch_are_independent(void **state)
+TEST(sequences_of_a_batch_are_independent)
 {
-    (void)state;
     static const int64_t batches[] = { 2, 3, 17, 40 };
     uint64_t seed = 13;
     for (int s = 0; s < COUNT(subjects); s++)
@@ -233,13 +227,11 @@ static void sequences_of_a_batch_are_independent(void **state)
 }
 
 /* x takes each sum to within 2^-50 of where its rounding changes: half way between two floats, or, for 16 bits, at one. */
-static void next_to_roundings_the_bits_are_those_of_the_row(void **state)
+TEST(next_to_roundings_the_bits_are_those_of_the_row)
 {
-    (void)state;
     enum { T = 130, C = 96 };
     static float x[T * C], y[T * C];
     uint64_t seed = 14;
-    pe_error err = { 0 };
     for (int s = 0; s < 60; s++) {
         embedding g = open_case(&(struct subject){ s % 2 ? "sinusoidal" : "sinusoidal:layout=halves,theta=500", C }, &seed);
         g.x = pe_view_of(x, PE_F32, 1, T, 1, C);
@@ -271,7 +263,6 @@ enum { BATCH = 3, TOKENS = 210, MODEL = 600 };
 static void run_both(const char *spec, const char *rung, const pe_pool *pool, outcome *to, int64_t *width, int64_t *params)
 {
     uint64_t seed = 15;
-    pe_error err = { 0 };
     embedding g = open_case(&(struct subject){ spec, MODEL }, &seed);
     *width = pe_embed_width(g.e, MODEL);
     *params = g.w.count;
@@ -303,17 +294,15 @@ static void outcome_free(outcome *o)
 static const char *const spread[] = { "sinusoidal", "learned:rows=300", "hierarchical:rows=20,alpha=0.3",
                                       "sinusoidal+learned:rows=300+binary:join=concat,width=70" };
 
-static void any_number_of_workers_and_any_rung_give_the_same_bits(void **state)
+TEST(any_number_of_workers_and_any_rung_give_the_same_bits)
 {
     static const int workers[] = { 1, 2, 5 };
     const char *rung;
-    (void)state;
     for (int s = 0; s < COUNT(spread); s++) {
         outcome want, got;
         int64_t width, params;
-        pe_error err = { 0 };
         run_both(spread[s], "scalar", NULL, &want, &width, &params);
-        pe_encoding *e = test_encoding("rope", test_shape);
+        pe_encoding *e = encoding_of("rope", test_shape);
         for (int n = 0; n < COUNT(workers); n++)
             for (int r = 0; (rung = pe_kernels_name(r)); r++) {
                 pe_pool *pool = NULL;
@@ -327,19 +316,16 @@ static void any_number_of_workers_and_any_rung_give_the_same_bits(void **state)
                 outcome_free(&got);
                 pe_pool_free(pool);
             }
-        pe_encoding_free(e);
         outcome_free(&want);
     }
 }
 
 /* Each parameter's gradient is added up in the order of tokens, in the gradient's own type. */
-static void gradients_are_added_token_by_token(void **state)
+TEST(gradients_are_added_token_by_token)
 {
     enum { T = 90, C = 130, ROWS = 12 };
     static float dy[T * C], dw[ROWS * C], want[ROWS * C];
     uint64_t seed = 16;
-    pe_error err = { 0 };
-    (void)state;
     embedding g = open_case(&(struct subject){ "hierarchical:rows=12", C }, &seed);
     int64_t at[T];
     for (int t = 0; t < T; t++)
@@ -359,16 +345,6 @@ static void gradients_are_added_token_by_token(void **state)
 
 /* ------------------------------------------------ between two positions */
 
-static mpfr_t angle, truth, power;
-
-/* |got - truth| as a share of |truth|. */
-static double off(double got)
-{
-    mpfr_sub_d(power, truth, got, MPFR_RNDN);
-    mpfr_div(power, power, truth, MPFR_RNDN);
-    return fabs(mpfr_get_d(power, MPFR_RNDN));
-}
-
 /* Of all sizes up to 2^36, with as many bits as a double has. */
 static double draw_fraction(uint64_t *seed)
 {
@@ -376,21 +352,18 @@ static double draw_fraction(uint64_t *seed)
 }
 
 /* turn.h: within 2^-51 of itself; float32 is that, rounded once. */
-static void sinusoids_between_positions_are_as_exact_as_at_them(void **state)
+TEST(sinusoids_between_positions_are_as_exact_as_at_them)
 {
     enum { T = 400, C = 16 };
     static double at[T], y[T * C];
     static float single[T * C];
     static const double theta[] = { 10000, 500000, 100.5 };
     uint64_t seed = 17;
-    pe_error err = { 0 };
     double worst = 0;
-    (void)state;
-    mpfr_inits2(400, angle, truth, power, (mpfr_ptr)0);
     for (int n = 0; n < COUNT(theta); n++) {
         char spec[60];
         snprintf(spec, sizeof spec, "sinusoidal:theta=%.17g", theta[n]);
-        pe_encoding *e = test_encoding(spec, (pe_shape){ 1, 0, 2, C });
+        pe_encoding *e = encoding_of(spec, (pe_shape){ 1, 0, 2, C });
         for (int t = 0; t < T; t++)
             at[t] = draw_fraction(&seed);
         pe_positions where = pe_positions_of(at, PE_F64, 1, T, 1);
@@ -398,41 +371,32 @@ static void sinusoids_between_positions_are_as_exact_as_at_them(void **state)
         assert_ok(pe_embed(e, pe_view_of(single, PE_F32, 1, T, 1, C), (pe_view){ 0 }, where, NULL, &err));
         for (int t = 0; t < T; t++)
             for (int c = 0; c < C; c++) {
-                mpfr_set_d(angle, theta[n], MPFR_RNDN);
-                mpfr_set_si(power, -(c / 2 * 2), MPFR_RNDN);
-                mpfr_div_ui(power, power, C, MPFR_RNDN);
-                mpfr_pow(angle, angle, power, MPFR_RNDN);
-                mpfr_mul_d(angle, angle, at[t], MPFR_RNDN);
-                (c % 2 ? mpfr_cos : mpfr_sin)(truth, angle, MPFR_RNDN);
-                double share = off(y[t * C + c]);
+                real angle = mul(power(number(theta[n]), quo(number(-(c / 2 * 2)), number(C))), number(at[t]));
+                real truth = c % 2 ? cosine_of(angle) : sine_of(angle);
+                double share = fabs(as_double(quo(sub(truth, number(y[t * C + c])), truth)));
                 worst = share > worst ? share : worst;
                 if (!(share <= 0x1p-51))
                     fail_msg("%s at %.17g, element %d: %.17g is off by %g of itself", spec, at[t], c, y[t * C + c],
                              share);
                 assert_true(single[t * C + c] == (float)y[t * C + c]);
             }
-        pe_encoding_free(e);
     }
     print_message("worst: %.2f 2^-52 of itself\n", worst * 0x1p52);
-    mpfr_clears(angle, truth, power, (mpfr_ptr)0);
 }
 
-static void a_fraction_is_added_to_the_run_it_stands_in(void **state)
+TEST(a_fraction_is_added_to_the_run_it_stands_in)
 {
     double quarter[2] = { 0.25, -1.5 }, y[6];
-    pe_error err = { 0 };
-    pe_encoding *e = test_encoding("integer:join=concat,width=1", (pe_shape){ 1, 0, 2, 8 });
+    pe_encoding *e = encoding_of("integer:join=concat,width=1", (pe_shape){ 1, 0, 2, 8 });
     pe_positions where = { quarter, PE_F64, 2, 3, 1, 1, 0, 1, 10, 2 };
-    (void)state;
     assert_ok(pe_embed(e, pe_view_of(y, PE_F64, 2, 3, 1, 1), (pe_view){ NULL, PE_F64, 2, 3, 1, 0, 0, 0, 0 }, where, NULL, &err));
     for (int t = 0; t < 3; t++) {
         assert_true(y[t] == 10 + 2 * t + 0.25);
         assert_true(y[3 + t] == 10 + 2 * t - 1.5);
     }
-    pe_encoding_free(e);
 }
 
-static void fractions_are_taken_where_the_formula_is_continuous(void **state)
+TEST(fractions_are_taken_where_the_formula_is_continuous)
 {
     static const struct {
         const char *spec;
@@ -441,62 +405,35 @@ static void fractions_are_taken_where_the_formula_is_continuous(void **state)
                   { "binary", false },        { "learned", false },          { "hierarchical", false },
                   { "sinusoidal+alibi", true }, { "sinusoidal+learned", false }, { "rope", true } };
     double at[2] = { 3, 4.5 }, far[2] = { 0, 0x1p36 + 0.5 }, y[2 * 8];
-    pe_error err = { 0 };
-    (void)state;
     for (int i = 0; i < COUNT(cases); i++) {
         uint64_t seed = 18;
         embedding g = open_case(&(struct subject){ cases[i].spec, 8 }, &seed);
         pe_view to = pe_view_of(y, PE_F64, 1, 2, 1, 8);
         pe_run run = PE_MAKE(pe_run, .params = g.w);
-        pe_status s = pe_embed(g.e, to, (pe_view){ 0 }, pe_positions_of(at, PE_F64, 1, 2, 1), &run, &err);
-        assert_int_equal(s, cases[i].taken ? PE_OK : PE_ERR_POSITION);
-        if (s)
-            assert_string_equal(err.text,
-                                "positions: position of token 1 is 4.5; needs a whole number, -2^36 to 2^36");
-        s = pe_embed_back(g.e, (pe_params){ 0 }, (pe_view){ 0 }, to, pe_positions_of(at, PE_F64, 1, 2, 1), &run, &err);
-        assert_int_equal(s, cases[i].taken ? PE_OK : PE_ERR_POSITION);
-        s = pe_embed(g.e, to, (pe_view){ 0 }, pe_positions_of(far, PE_F64, 1, 2, 1), &run, &err);
-        assert_int_equal(s, PE_ERR_POSITION);
-        assert_non_null(strstr(err.text, "-2^36 to 2^36"));
+        pe_positions where = pe_positions_of(at, PE_F64, 1, 2, 1), beyond = pe_positions_of(far, PE_F64, 1, 2, 1);
+        pe_status wanted = cases[i].taken ? PE_OK : PE_ERR_POSITION;
+        assert_says(pe_embed(g.e, to, (pe_view){ 0 }, where, &run, &err), wanted,
+                    wanted ? "positions: position of token 1 is 4.5; needs a whole number, -2^36 to 2^36" : "");
+        assert_int_equal(pe_embed_back(g.e, (pe_params){ 0 }, (pe_view){ 0 }, to, where, &run, &err), wanted);
+        assert_refused(pe_embed(g.e, to, (pe_view){ 0 }, beyond, &run, &err), PE_ERR_POSITION, "-2^36 to 2^36");
         close_case(&g);
     }
-    pe_encoding *e = test_encoding("normalised:length=10", (pe_shape){ 1, 0, 2, 8 });
+    pe_encoding *e = encoding_of("normalised:length=10", (pe_shape){ 1, 0, 2, 8 });
     assert_ok(pe_embed(e, pe_view_of(y, PE_F64, 1, 2, 1, 8), (pe_view){ 0 }, pe_positions_of(at, PE_F64, 1, 2, 1), NULL, &err));
     assert_true(y[0] == 3 / 10.0 && y[8 + 7] == 4.5 / 10.0);
-    pe_encoding_free(e);
 }
 
 /* Far apart in width: more than the plan keeps steps for. */
-static void a_code_wider_than_the_plan_is_the_row_too(void **state)
+TEST(a_code_wider_than_the_plan_is_the_row_too)
 {
     enum { C = 1 << 17, T = 3 };
-    (void)state;
-    pe_error err = { 0 };
     float *y = malloc(sizeof *y * T * C);
-    pe_encoding *e = test_encoding("sinusoidal", (pe_shape){ 1, 0, 2, C });
+    pe_encoding *e = encoding_of("sinusoidal", (pe_shape){ 1, 0, 2, C });
     assert_ok(pe_embed(e, pe_view_of(y, PE_F32, 1, T, 1, C), (pe_view){ 0 }, pe_positions_run(1, T, 1000), NULL, &err));
     for (int t = 0; t < T; t++)
         for (int64_t c = 0; c < C; c += 1 + c / 100) {
             double at = 1000 + t;
             assert_true(y[t * C + c] == (float)code_of(&e->part[0], (pe_params){ 0 }, &at, c));
         }
-    pe_encoding_free(e);
     free(y);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_element_is_what_its_row_says_in_every_type),
-        cmocka_unit_test(every_example_of_every_row_too),
-        cmocka_unit_test(sequences_of_a_batch_are_independent),
-        cmocka_unit_test(next_to_roundings_the_bits_are_those_of_the_row),
-        cmocka_unit_test(any_number_of_workers_and_any_rung_give_the_same_bits),
-        cmocka_unit_test(gradients_are_added_token_by_token),
-        cmocka_unit_test(sinusoids_between_positions_are_as_exact_as_at_them),
-        cmocka_unit_test(a_fraction_is_added_to_the_run_it_stands_in),
-        cmocka_unit_test(fractions_are_taken_where_the_formula_is_continuous),
-        cmocka_unit_test(a_code_wider_than_the_plan_is_the_row_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

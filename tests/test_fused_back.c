@@ -3,7 +3,7 @@
  *
  * Gradients of fused attention equal the definition's: every row, every feature of a mask, every rung, every type, sizes
  * around those of a tile, any positions; the same bits whoever does the work; nothing leaks from what is hidden. */
-#include "fused_back_case.h"
+#include "fused_walk.h"
 #include "heap.h"
 
 #define SEED UINT64_C(0x6261636b)
@@ -14,36 +14,9 @@ static const char *const kinds[] = {
     "transformer-xl", "cope", "wavelet", "rope", "rope:turn=qkvo,magnitude=0.8", "xpos", "cope+shaw",
 };
 
-/* Cases take the rungs of this CPU in turn, from rung_at on; EACH_RUNG: all of them, beside one result of the definition. */
+/* In place of a rung: all of them, beside one result of the definition. */
 enum { EACH_RUNG = -1 };
-static const char *rungs[8];
-static int rung_count, rung_at;
-static pe_dtype type, out_type; /* of inputs and their gradients; of outputs */
-static double worst; /* of a family */
-static const char *worst_spec;
-static int64_t compared, refused;
 static bool params_open; /* gradients of parameters are not compared */
-
-static void note(const char *spec, double off)
-{
-    compared++;
-    if (off > worst) {
-        worst = off;
-        worst_spec = spec;
-    }
-}
-
-static void report(const char *what)
-{
-    printf("%-40s %5" PRId64 " cases, %4" PRId64 " refused, worst: %.2f units, %.60s\n", what, compared, refused, worst, worst_spec ? worst_spec : "");
-    for (int n = 0; n < GRADS; n++)
-        printf("  %s %.2f%s", grad_names[n], back_most[n], n == GRADS - 1 ? "\n" : "");
-    memset(back_most, 0, sizeof back_most);
-    assert_true(compared > 0);
-    worst = 0;
-    worst_spec = NULL;
-    compared = refused = 0;
-}
 
 /* A bias so large that float32 scores do not tell keys apart. */
 #define BLURRED 1e-3
@@ -52,7 +25,6 @@ static void report(const char *what)
  * tile being float32. */
 static void compare_on(const char *rung, attention_case *c, twin *t, pe_status definition, const ledger *right, const char *how)
 {
-    pe_error err = { 0 };
     char text[240];
     snprintf(text, sizeof text, "%s, %s", rung, how);
     assert_ok(pe_encoding_set_kernels(c->e, rung, &err));
@@ -60,40 +32,33 @@ static void compare_on(const char *rung, attention_case *c, twin *t, pe_status d
     ledger mine = ledger_of(c, type, PE_F64);
     if (params_open)
         mine.g.dparams = (pe_params){ 0 };
-    pe_status status = t->status ? t->status : pe_attention_forward(c->e, &t->a, &PE_MAKE(pe_run, .params = c->params, .pool = t->pool, .work = t->work, .work_bytes = t->bytes), &err);
+    pe_status status = t->status ? t->status : twin_try(c, t);
     if (status != definition && !(strstr(c->spec, "xpos") && status == PE_ERR_POSITION))
         fail_msg("%s, %s: %s (%s), but %s by definition", c->spec, text, pe_status_name(status), err.text, pe_status_name(definition));
-    if (twin_backward(c, t, &mine.g, &err) != status)
+    if (twin_backward(c, t, &mine.g) != status)
         fail_msg("%s, %s: %s (%s), but the forward call had %s", c->spec, text, pe_status_name(err.status), err.text, pe_status_name(status));
     if (status)
         refused++;
     else if (back_unit(c, PE_F32) < BLURRED)
         note(c->spec, ledger_compare_all(c, out_type, &mine, right, text));
-    ledger_free(&mine);
 }
 
-/* Both run, and are compared; c is used up. */
 static void compare(attention_case c, const char *how)
 {
-    pe_error err = { 0 };
     back_smooth(&c);
     twin t = twin_of(&c, type, NULL);
-    free(case_typed(c.dout, c.Tq * c.shape.heads * c.Dv, type));
-    float *out = case_memory(c.Tq * c.shape.heads * c.Dv, sizeof *out);
+    case_typed(c.dout, c.Tq * c.shape.heads * c.Dv, type);
     if (out_type == PE_F32)
-        t.a.out = pe_view_of(out, PE_F32, 1, c.Tq, c.shape.heads, c.Dv);
+        t.a.out = pe_view_of(take(c.Tq * c.shape.heads * c.Dv, 4), PE_F32, 1, c.Tq, c.shape.heads, c.Dv);
     ledger right = ledger_of(&c, PE_F64, PE_F64);
-    pe_status definition = pe_reference_forward(c.e, &c.a, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), NULL);
+    pe_status definition = case_try(&c);
     if (!definition)
-        assert_ok(pe_reference_backward(c.e, &c.a, &right.g, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err));
+        case_backward(&c, &right.g);
     for (int i = 0; rung_at == EACH_RUNG && i < rung_count; i++)
         compare_on(rungs[i], &c, &t, definition, &right, how);
     if (rung_at != EACH_RUNG)
         compare_on(rungs[rung_at++ % rung_count], &c, &t, definition, &right, how);
-    free(out);
-    ledger_free(&right);
-    twin_free(&t);
-    case_free(&c);
+    case_over(&c);
 }
 
 enum { SETS = COUNT(case_features) + 3 };
@@ -121,9 +86,8 @@ static void compare_features(const char *spec)
     }
 }
 
-static void gradients_equal_the_definitions_on_every_rung(void **state)
+TEST(gradients_equal_the_definitions_on_every_rung)
 {
-    (void)state;
     case_each(compare_features);
     report("float32, every rung");
 }
@@ -148,9 +112,8 @@ static void compare_halves(const char *spec)
 }
 
 /* The definition on the same rounded numbers; the gradients are rounded once more. */
-static void gradients_in_half_precision_are_off_by_its_units(void **state)
+TEST(gradients_in_half_precision_are_off_by_its_units)
 {
-    (void)state;
     case_each(compare_halves);
     report("float16 and bfloat16");
 }
@@ -160,16 +123,14 @@ static void gradients_in_half_precision_are_off_by_its_units(void **state)
 /* The gradients of c on one rung; false: there are none. */
 static bool gradients(attention_case *c, const char *rung, ledger *l)
 {
-    pe_error err = { 0 };
     assert_ok(pe_encoding_set_kernels(c->e, rung, &err));
     twin t = twin_of(c, PE_F32, NULL);
     *l = ledger_of(c, PE_F32, PE_F64);
-    bool has = !t.status && !pe_attention_forward(c->e, &t.a, &PE_MAKE(pe_run, .params = c->params, .pool = t.pool, .work = t.work, .work_bytes = t.bytes), &err);
+    bool has = !t.status && !twin_try(c, &t);
     if (has)
-        assert_ok(twin_backward(c, &t, &l->g, &err));
+        assert_ok(twin_backward(c, &t, &l->g));
     for (int64_t r = 0; has && r < c->Tq * c->shape.heads; r++)
         c->lse[r] = (double)t.lse[r];
-    twin_free(&t);
     return has;
 }
 
@@ -182,9 +143,8 @@ static bool sees_planted(const attention_case *c, ledger *mine, const ledger *ri
     return found;
 }
 
-static void what_is_no_number_or_off_is_seen_by_the_comparison(void **state)
+TEST(what_is_no_number_or_off_is_seen_by_the_comparison)
 {
-    (void)state;
     attention_case c = case_sized("t5", CAUSAL | SINKS | ADDITIVE_ONE, SEED, 24);
     ledger mine, right;
     assert_true(gradients(&c, rungs[0], &mine) && gradients(&c, rungs[0], &right));
@@ -202,32 +162,12 @@ static void what_is_no_number_or_off_is_seen_by_the_comparison(void **state)
         num_store(right.at[n], right.type[n], at, NAN); /* and a number where there should be none */
         assert_true(sees_planted(&c, &mine, &right, n, at, x));
     }
-    ledger_free(&mine);
-    ledger_free(&right);
-    case_free(&c);
 }
 
 /* ------------------------------------------------ shapes and sizes */
 
-static bool compare_shape(const char *spec, pe_shape shape, int64_t Dv, int64_t Tq, int64_t Tk, unsigned features)
+TEST(any_number_of_queries_and_keys)
 {
-    char how[160];
-    pe_encoding *e;
-    if (pe_encoding_new(&e, spec, shape, NULL))
-        return false;
-    snprintf(how, sizeof how, "%" PRId64 " heads on %" PRId64 ", D %" PRId64 ", Dv %" PRId64 ", Tq %" PRId64 ", Tk %" PRId64 ", features %u",
-             shape.heads, shape.kv_heads, shape.head_dim, Dv, Tq, Tk, features);
-    attention_case c = case_begun(spec, e);
-    c.Tq = Tq;
-    c.Tk = Tk;
-    c.Dv = Dv;
-    compare(case_made(c, features, SEED), how);
-    return true;
-}
-
-static void any_number_of_queries_and_keys(void **state)
-{
-    (void)state;
     static const int64_t sizes[] = { 0, 1, 63, 64, 65, 127, 128, 129, 200, 257 };
     for (int s = 0; s < COUNT(kinds); s++)
         for (int q = 0; q < COUNT(sizes); q++)
@@ -241,9 +181,8 @@ static void any_number_of_queries_and_keys(void **state)
     report("sizes");
 }
 
-static void heads_in_groups_and_of_any_width(void **state)
+TEST(heads_in_groups_and_of_any_width)
 {
-    (void)state;
     static const int64_t groups[] = { 1, 2, 4, 8 }, dims[] = { 1, 3, 5, 7, 16, 33, 72 };
     for (int s = 0; s < COUNT(kinds); s++)
         for (int g = 0; g < COUNT(groups); g++) { /* up to 8 shares of the queries, of unlike size */
@@ -268,71 +207,37 @@ static void heads_in_groups_and_of_any_width(void **state)
 
 /* ------------------------------------------------ positions */
 
-typedef enum layout { APART, ANYWHERE, NEAR, RESTARTING, FALLING, ONE_GAP, STILL, GRID, STEPS, LAYOUTS } layout;
-
-static int64_t place(layout how, int64_t t, int64_t axis, uint64_t *r)
-{
-    switch (how) {
-    case APART: return t * (INT64_C(1) << 30) - (INT64_C(1) << 35);
-    case ANYWHERE: return test_range(r, -PE_POSITION_MAX, PE_POSITION_MAX);
-    case NEAR: return test_range(r, -300, 300);
-    case RESTARTING: return t % 37;
-    case FALLING: return 100 - t;
-    case ONE_GAP: return t < 70 ? t : t + (INT64_C(1) << 30);
-    case STILL: return 7;
-    case GRID: return axis == 0 ? t / 49 % 2 : axis == 1 ? t / 7 % 7 : t % 7;
-    default: return 4 * t; /* a tile needs more rows than NEED */
-    }
-}
-
 static void compare_places(const char *spec)
 {
     static const unsigned features[] = { 0, CAUSAL | SOFT_CAP, CAUSAL | SEGMENTS, PADDING | ADDITIVE_ONE };
     for (int n = 0; n < LAYOUTS * COUNT(features); n++) {
-        char how[80];
-        if (!test_turn(n + n / COUNT(features) + case_number, COUNT(features)))
+        int f = n % COUNT(features), how = n / COUNT(features);
+        char text[80];
+        if (!test_turn(n + how + case_number, COUNT(features)))
             continue;
-        layout which = (layout)(n / COUNT(features));
-        unsigned f = features[n % COUNT(features)];
-        uint64_t r = SEED;
-        snprintf(how, sizeof how, "layout %d, features %u", (int)which, f);
-        attention_case c = case_begun(spec, case_encoding(spec));
-        c.Tk = n % 9 ? 80 : 131;
-        c.Tq = n % 9 ? 8 : 66;
-        c = case_made(c, f, SEED);
-        for (int64_t j = 0; j < c.Tk * c.axes; j++)
-            c.k_at[j] = place(which, j / c.axes, j % c.axes, &r);
-        for (int64_t i = 0; i < c.Tq * c.axes; i++)
-            c.q_at[i] = n % 2 ? place(which, i / c.axes, i % c.axes, &r) : c.k_at[i + (c.Tk - c.Tq) * c.axes];
-        for (int64_t j = 0; j < c.Tk; j++) /* packed: those that the restarts begin */
-            c.k_segment[j] = j / 37;
-        for (int64_t i = 0; i < c.Tq; i++)
-            c.q_segment[i] = (i + c.Tk - c.Tq) / 37;
-        case_keep(&c);
-        compare(c, how);
+        snprintf(text, sizeof text, "layout %d, features %u", how, features[f]);
+        attention_case c = case_of(spec, features[f], SEED, n % 9 ? 8 : 66, n % 9 ? 80 : 131);
+        place_tokens(&c, (layout)how, n % 2);
+        compare(c, text);
     }
 }
 
-static void positions_may_be_any(void **state)
+TEST(positions_may_be_any)
 {
-    (void)state;
     case_each(compare_places);
     report("positions");
 }
 
 /* Rows enough for NEED to be exceeded by a tile of keys that stand apart, with every side of a term. */
-static void a_tile_may_need_any_number_of_rows(void **state)
+TEST(a_tile_may_need_any_number_of_rows)
 {
-    (void)state;
     static const char *const specs[] = { "shaw:left=900,right=900", "shaw:left=900,right=900,heads=own", "deberta:buckets=0,max=900",
                                          "transformer-xl:back=900,ahead=900", "transformer-xl:back=900,ahead=900+rope", "wavelet" };
     for (int s = 0; s < COUNT(specs); s++)
         for (int step = 1; step <= 5; step++) {
             if (!test_turn(s + step, 2))
                 continue;
-            attention_case c = case_begun(specs[s], case_encoding(specs[s]));
-            c.Tk = c.Tq = 132;
-            c = case_made(c, CAUSAL | PADDING, SEED);
+            attention_case c = case_of(specs[s], CAUSAL | PADDING, SEED, 132, 132);
             for (int64_t j = 0; j < c.Tk; j++)
                 c.q_at[j] = c.k_at[j] = step * j + j % 2;
             compare(c, "rows");
@@ -342,9 +247,8 @@ static void a_tile_may_need_any_number_of_rows(void **state)
 
 /* ------------------------------------------------ turned keys */
 
-static void keys_that_are_turned_already_have_gradients_as_they_are(void **state)
+TEST(keys_that_are_turned_already_have_gradients_as_they_are)
 {
-    (void)state;
     static const char *const specs[] = { "rope", "rope:turn=qkvo,magnitude=0.8", "rope:dims=4,pairs=adjacent", "xpos", "cope+rope", "none", "shaw" };
     for (int s = 0; s < COUNT(specs); s++) {
         attention_case c = case_sized(specs[s], CAUSAL, SEED, 140);
@@ -359,26 +263,15 @@ static void keys_that_are_turned_already_have_gradients_as_they_are(void **state
 
 /* ------------------------------------------------ who does the work */
 
-static void backwards(void *self, pe_job job, void *arg, int64_t count)
-{
-    (void)self;
-    for (int64_t n = count - 1; n >= 0; n--)
-        job(arg, n, (int)(n % 5));
-}
-
-static const pe_pool reversed = { NULL, 5, backwards };
 static pe_pool *pools[4];
 
 static void run_with(attention_case *c, const ledger *first, const pe_pool *pool, const char *name)
 {
-    pe_error err = { 0 };
     twin t = twin_of(c, PE_F32, pool);
     twin_forward(c, &t);
     ledger l = ledger_of(c, PE_F32, PE_F32);
-    assert_ok(twin_backward(c, &t, &l.g, &err));
+    assert_ok(twin_backward(c, &t, &l.g));
     ledger_assert_same_bits(&l, first, -1, c->spec, name);
-    ledger_free(&l);
-    twin_free(&t);
 }
 
 static void compare_pools(const char *spec)
@@ -390,39 +283,31 @@ static void compare_pools(const char *spec)
     for (int n = 0; n < COUNT(all); n++) {
         if (!test_turn(n + case_number, 2))
             continue;
-        pe_error err = { 0 };
         attention_case c = case_sized(spec, all[n].features, SEED, all[n].n);
         for (int64_t j = 0; all[n].apart && c.axes == 1 && j < c.Tk; j++)
             c.q_at[j] = c.k_at[j] = j * all[n].apart;
         twin t = twin_of(&c, PE_F32, NULL);
-        if (!t.status && !pe_attention_forward(c.e, &t.a, &PE_MAKE(pe_run, .params = c.params, .pool = t.pool, .work = t.work, .work_bytes = t.bytes), NULL)) {
+        if (!t.status && !twin_try(&c, &t)) {
             ledger first = ledger_of(&c, PE_F32, PE_F32);
-            assert_ok(twin_backward(&c, &t, &first.g, &err));
+            assert_ok(twin_backward(&c, &t, &first.g));
             for (int i = 0; i < COUNT(pools); i++)
                 if (test_full() || i == (n + case_number) % COUNT(pools))
                     run_with(&c, &first, pools[i], "a pool of threads");
-            run_with(&c, &first, &reversed, "a pool that goes backwards");
+            run_with(&c, &first, &reversed_pool, "a pool that goes backwards");
             if (test_full())
                 run_with(&c, &first, NULL, "no pool, again");
-            ledger_free(&first);
             note(spec, 0);
         }
-        twin_free(&t);
-        case_free(&c);
     }
 }
 
-static void the_same_bits_with_any_pool(void **state)
+TEST(the_same_bits_with_any_pool)
 {
-    (void)state;
-    pe_error err = { 0 };
     static const int workers[] = { 1, 2, 3, 8 };
     for (int i = 0; i < COUNT(pools); i++)
-        assert_ok(pe_pool_new(&pools[i], workers[i], &err));
+        pools[i] = pool_of(workers[i]);
     case_each(compare_pools);
     report("pools");
-    for (int i = 0; i < COUNT(pools); i++)
-        pe_pool_free(pools[i]);
 }
 
 /* ------------------------------------------------ what is wanted, and where it goes */
@@ -440,112 +325,72 @@ static void leave_out(pe_attention_grad *g, int n)
 static void compare_wanted(const char *spec)
 {
     for (int two = 0; two < 2; two++) {
-        pe_error err = { 0 };
         if (!test_turn(two + case_number, 2))
             continue;
         attention_case c = case_sized(spec, CAUSAL | SINKS | SOFT_CAP | WINDOW | (two ? ADDITIVE_ONE : ADDITIVE_HEADS), SEED, 132);
         twin t = twin_of(&c, PE_F32, NULL);
         ledger all = ledger_of(&c, PE_F32, PE_F32);
         twin_forward(&c, &t);
-        assert_ok(twin_backward(&c, &t, &all.g, &err));
+        assert_ok(twin_backward(&c, &t, &all.g));
         for (int n = 0; n < GRADS; n++) {
             if (!test_turn(n + case_number / 2, 2) || !all.count[n])
                 continue;
             ledger l = ledger_of(&c, PE_F32, PE_F32), untouched = ledger_of(&c, PE_F32, PE_F32);
             leave_out(&l.g, n);
-            assert_ok(twin_backward(&c, &t, &l.g, &err));
+            assert_ok(twin_backward(&c, &t, &l.g));
             ledger_assert_same_bits(&l, &all, n, spec, grad_names[n]);
             assert_memory_equal(l.at[n], untouched.at[n], (size_t)l.count[n] * pe_dtype_size(l.type[n]));
-            ledger_free(&l);
-            ledger_free(&untouched);
         }
-        ledger_free(&all);
-        twin_free(&t);
-        case_free(&c);
     }
 }
 
-static void what_is_not_wanted_leaves_the_rest_bit_for_bit(void **state)
+TEST(what_is_not_wanted_leaves_the_rest_bit_for_bit)
 {
-    (void)state;
     case_each(compare_wanted);
-}
-
-/* v with rows apart, (heads, tokens, dim) or (tokens, heads, dim), in memory full of 0x5a. */
-static pe_view spread(pe_view v, bool heads_first, unsigned char **base, size_t *bytes)
-{
-    size_t size = pe_dtype_size(v.dtype);
-    pe_view to = v;
-    to.token_stride = heads_first ? v.dim + 3 : v.heads * (v.dim + 3) + 5;
-    to.head_stride = heads_first ? v.tokens * (v.dim + 3) + 7 : v.dim + 3;
-    *bytes = (size_t)((v.tokens + 2) * (v.heads + 2) * (v.dim + 12)) * size;
-    *base = case_memory((int64_t)*bytes, 1);
-    memset(*base, 0x5a, *bytes);
-    to.data = *base + 8 * size;
-    for (int64_t n = 0; n < v.tokens * v.heads; n++)
-        memcpy((char *)to.data + (size_t)(n / v.heads * to.token_stride + n % v.heads * to.head_stride) * size,
-               (char *)v.data + (size_t)(n * v.dim) * size, (size_t)v.dim * size);
-    return to;
 }
 
 static void compare_views(const char *spec)
 {
     static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16 };
     for (int n = 0; n < 6; n++) {
-        pe_error err = { 0 };
         if (!test_turn(n + case_number, 2))
             continue;
         attention_case c = case_sized(spec, CAUSAL | WINDOW | ADDITIVE_HEADS, SEED, 70);
         twin t = twin_of(&c, types[n / 2], NULL);
         ledger packed = ledger_of(&c, types[n / 2], PE_F32), from = ledger_of(&c, types[n / 2], PE_F32);
         twin_forward(&c, &t);
-        assert_ok(twin_backward(&c, &t, &packed.g, &err));
+        assert_ok(twin_backward(&c, &t, &packed.g));
         pe_view *views[] = { &from.g.dout, &from.g.dq, &from.g.dk, &from.g.dv, &from.g.dadditive, &t.a.out, &t.a.lse };
         const pe_view right[] = { packed.g.dout, packed.g.dq, packed.g.dk, packed.g.dv, packed.g.dadditive, t.a.out, t.a.lse };
-        unsigned char *base[COUNT(views)], *wanted;
-        size_t bytes[COUNT(views)];
-        for (int i = 0; i < COUNT(views); i++)
-            *views[i] = spread(*views[i], (i + n) % 2, &base[i], &bytes[i]);
-        assert_ok(twin_backward(&c, &t, &from.g, &err));
+        spread apart[COUNT(views)];
         for (int i = 0; i < COUNT(views); i++) {
-            spread(right[i], (i + n) % 2, &wanted, &bytes[i]);
-            if (memcmp(wanted, base[i], bytes[i]) != 0)
-                fail_msg("%s: view %d differs from the packed one, or something between its rows was written", spec, i);
-            free(wanted);
+            apart[i] = spread_of(*views[i], (i + n) % 2, 3);
+            *views[i] = apart[i].v;
         }
+        assert_ok(twin_backward(&c, &t, &from.g));
         for (int i = 0; i < COUNT(views); i++)
-            free(base[i]);
-        ledger_free(&packed);
-        ledger_free(&from);
-        twin_free(&t);
-        case_free(&c);
+            if (memcmp(spread_of(right[i], (i + n) % 2, 3).base, apart[i].base, apart[i].bytes) != 0)
+                fail_msg("%s: view %d differs from the packed one, or something between its rows was written", spec, i);
     }
 }
 
-static void views_of_any_strides_give_the_same_bits(void **state)
+TEST(views_of_any_strides_give_the_same_bits)
 {
-    (void)state;
     case_each(compare_views);
 }
 
 /* Sums in float32 differ from those in float64 by their rounding only. */
-static void sums_may_be_float32(void **state)
+TEST(sums_may_be_float32)
 {
-    (void)state;
     for (int s = 0; s < COUNT(kinds); s++) {
-        pe_error err = { 0 };
         attention_case c = case_sized(kinds[s], CAUSAL | SINKS | ADDITIVE_ONE, SEED, 140);
         back_smooth(&c);
         twin t = twin_of(&c, PE_F32, NULL);
         ledger one = ledger_of(&c, PE_F32, PE_F32), two = ledger_of(&c, PE_F32, PE_F64);
         twin_forward(&c, &t);
-        assert_ok(twin_backward(&c, &t, &one.g, &err));
-        assert_ok(twin_backward(&c, &t, &two.g, &err));
+        assert_ok(twin_backward(&c, &t, &one.g));
+        assert_ok(twin_backward(&c, &t, &two.g));
         note(kinds[s], ledger_compare_all(&c, PE_F32, &one, &two, "float32"));
-        ledger_free(&one);
-        ledger_free(&two);
-        twin_free(&t);
-        case_free(&c);
     }
     report("float32 sums");
 }
@@ -597,9 +442,6 @@ static void compare_hidden(const char *spec)
             note(spec, ledger_compare_all(&c, PE_F32, &poisoned, &clean, rungs[n % rung_count]));
         else
             refused++;
-        ledger_free(&clean);
-        ledger_free(&poisoned);
-        case_free(&c);
     }
 }
 
@@ -626,16 +468,14 @@ static void compare_seen(const char *spec)
     }
 }
 
-static void what_is_hidden_reaches_no_gradient(void **state)
+TEST(what_is_hidden_reaches_no_gradient)
 {
-    (void)state;
     case_each(compare_hidden);
     report("hidden");
 }
 
-static void a_nan_reaches_only_what_sees_it(void **state)
+TEST(a_nan_reaches_only_what_sees_it)
 {
-    (void)state;
     for (case_number = 0; case_number < COUNT(kinds); case_number++)
         compare_seen(kinds[case_number]);
     report("seen");
@@ -650,7 +490,6 @@ static void assert_zero(const ledger *l, int n, int64_t row, int64_t width, cons
 
 static void compare_blind(const char *spec)
 {
-    pe_error err = { 0 };
     attention_case c = case_sized(spec, PADDING | SEGMENTS | CAUSAL | WINDOW | SINKS | ADDITIVE_HEADS, SEED, PAST_BORDERS);
     int64_t H = c.shape.heads, G = c.shape.kv_heads, D = c.shape.head_dim;
     for (int64_t i = 0; i < c.Tk; i++)
@@ -663,7 +502,7 @@ static void compare_blind(const char *spec)
     twin t = twin_of(&c, PE_F32, NULL);
     ledger l = ledger_of(&c, PE_F32, PE_F64);
     twin_forward(&c, &t);
-    assert_ok(twin_backward(&c, &t, &l.g, &err));
+    assert_ok(twin_backward(&c, &t, &l.g));
     for (int i = 0; i < COUNT(borders); i++) {
         assert_zero(&l, DQ, borders[i], H * D, spec);
         assert_zero(&l, DK, borders[i], G * D, spec);
@@ -675,25 +514,19 @@ static void compare_blind(const char *spec)
         c.q_segment[i] = 1;
     case_keep(&c);
     twin_forward(&c, &t);
-    assert_ok(twin_backward(&c, &t, &nothing.g, &err));
+    assert_ok(twin_backward(&c, &t, &nothing.g));
     for (int n = 0; n < GRADS; n++)
         assert_zero(&nothing, n, 0, nothing.count[n], spec);
-    ledger_free(&l);
-    ledger_free(&nothing);
-    twin_free(&t);
-    case_free(&c);
 }
 
-static void a_query_that_sees_nothing_has_no_gradient(void **state)
+TEST(a_query_that_sees_nothing_has_no_gradient)
 {
-    (void)state;
     case_each(compare_blind);
 }
 
 /* Rows of a table that no pair which is seen looks into. */
-static void a_nan_in_a_row_that_is_not_looked_into_is_not_seen(void **state)
+TEST(a_nan_in_a_row_that_is_not_looked_into_is_not_seen)
 {
-    (void)state;
     static const char *const specs[] = { "shaw:left=8,right=8", "deberta:buckets=0,max=16", "transformer-xl:back=40,ahead=40", "cope:positions=40", "t5" };
     rung_at = EACH_RUNG;
     for (int s = 0; s < COUNT(specs); s++) {
@@ -703,13 +536,11 @@ static void a_nan_in_a_row_that_is_not_looked_into_is_not_seen(void **state)
             c.q_segment[j] = c.k_segment[j] = j / 4;
         }
         case_keep(&c);
-        pe_error err = { 0 };
         ledger before = ledger_of(&c, PE_F64, PE_F64); /* rows without a gradient are not looked into */
-        assert_ok(pe_reference_backward(c.e, &c.a, &before.g, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err));
+        case_backward(&c, &before.g);
         for (int64_t n = 0; n < c.params.count; n++)
             if (ledger_get(&before, DPARAMS, n) == 0)
                 c.w[n] = NAN;
-        ledger_free(&before);
         compare(c, "rows that are not looked into");
     }
     report("rows not looked into");
@@ -739,12 +570,11 @@ static double difference(attention_case *c, double *x)
 
 static void compare_differences(const char *spec, unsigned features)
 {
-    pe_error err = { 0 };
     attention_case c = case_sized(spec, features, SEED, 20);
     twin t = twin_of(&c, PE_F32, NULL);
     ledger l = ledger_of(&c, PE_F32, PE_F64), right = ledger_of(&c, PE_F64, PE_F64);
     twin_forward(&c, &t);
-    assert_ok(twin_backward(&c, &t, &l.g, &err));
+    assert_ok(twin_backward(&c, &t, &l.g));
     double *x[] = { [DQ] = c.q, [DK] = c.k, [DV] = c.v, [DPARAMS] = c.w, [DSINKS] = c.sinks };
     uint64_t r = SEED;
     for (int n = 0; n < GRADS; n++)
@@ -756,15 +586,10 @@ static void compare_differences(const char *spec, unsigned features)
         }
     loss(&c);
     note(spec, ledger_compare_all(&c, PE_F32, &l, &right, "differences"));
-    ledger_free(&l);
-    ledger_free(&right);
-    twin_free(&t);
-    case_free(&c);
 }
 
-static void gradients_are_differences_of_the_definition(void **state)
+TEST(gradients_are_differences_of_the_definition)
 {
-    (void)state;
     static const char *const specs[] = { "alibi:slopes=learned", "t5", "kerple", "kerple:form=power", "fire:hidden=4", "cope", "shaw", "shaw:heads=own,left=8,right=0",
                                          "deberta:buckets=8,max=32", "transformer-xl", "transformer-xl+rope", "window:window=4/6", "xpos+kerple" };
     for (int s = 0; s < COUNT(specs); s++) {
@@ -778,11 +603,10 @@ static void gradients_are_differences_of_the_definition(void **state)
 
 static size_t work_at(const char *spec, int64_t n)
 {
-    pe_error err = { 0 };
-    pe_encoding *e = test_encoding(spec, test_shape);
+    pe_encoding *e = encoding_of(spec, test_shape);
     int64_t H = test_shape.heads, G = test_shape.kv_heads, D = test_shape.head_dim, axes = pe_encoding_axes(e);
     float x[1];
-    int64_t *at = case_memory(n * axes, sizeof *at);
+    int64_t *at = take(n * axes, sizeof *at);
     size_t bytes;
     for (int64_t i = 0; i < n * axes; i++)
         at[i] = axes == 1 ? i : i % 2;
@@ -792,8 +616,6 @@ static size_t work_at(const char *spec, int64_t n)
         a.mask.window = 8;
         assert_ok(pe_attention_backward_work(e, &a, NULL, &bytes, &err));
     }
-    free(at);
-    pe_encoding_free(e);
     return bytes;
 }
 
@@ -805,9 +627,8 @@ static void compare_memory(const char *spec)
     note(spec, grows);
 }
 
-static void work_memory_grows_with_the_length(void **state)
+TEST(work_memory_grows_with_the_length)
 {
-    (void)state;
     case_each(compare_memory);
     printf("memory of twice the length: ");
     report("times at most");
@@ -815,43 +636,36 @@ static void work_memory_grows_with_the_length(void **state)
 
 static void compare_heap(const char *spec)
 {
-    pe_error err = { 0 };
-    size_t bytes;
     attention_case c = case_sized(spec, CAUSAL | WINDOW | SOFT_CAP | SINKS | ADDITIVE_ONE, SEED, 140);
     twin t = twin_of(&c, PE_F32, NULL);
     ledger l = ledger_of(&c, PE_F32, PE_F32);
     twin_forward(&c, &t);
+    pe_run run = case_run(&c, NULL, NULL, 0);
+    assert_ok(pe_attention_backward_work(c.e, &t.a, &run, &run.work_bytes, &err));
+    run.work = take((int64_t)run.work_bytes, 1);
     long before = heap.made;
-    assert_ok(pe_attention_backward_work(c.e, &t.a, &PE_MAKE(pe_run, .params = c.params), &bytes, &err));
-    void *work = case_memory((int64_t)bytes, 1);
-    assert_ok(pe_attention_backward(c.e, &t.a, &l.g, &PE_MAKE(pe_run, .params = c.params, .work = work, .work_bytes = bytes), &err));
-    if (heap.made != before + 1)
-        fail_msg("%s: %ld allocations in the call", spec, heap.made - before - 1);
-    free(work);
-    ledger_free(&l);
-    twin_free(&t);
-    case_free(&c);
+    assert_ok(pe_attention_backward_work(c.e, &t.a, &run, &run.work_bytes, &err));
+    assert_ok(pe_attention_backward(c.e, &t.a, &l.g, &run, &err));
+    if (heap.made != before)
+        fail_msg("%s: %ld allocations in the calls", spec, heap.made - before);
 }
 
-static void nothing_is_allocated(void **state)
+TEST(nothing_is_allocated)
 {
-    (void)state;
     case_each(compare_heap);
 }
 
 /* ------------------------------------------------ what must not overlap */
 
-static void what_is_written_lies_over_nothing_else(void **state)
+TEST(what_is_written_lies_over_nothing_else)
 {
-    (void)state;
-    pe_error err = { 0 };
     size_t bytes;
     attention_case c = case_sized("t5", CAUSAL | PADDING | SINKS | ADDITIVE_HEADS, SEED, 40);
     twin t = twin_of(&c, PE_F32, NULL);
     ledger l = ledger_of(&c, PE_F32, PE_F32);
     twin_forward(&c, &t);
     assert_ok(pe_attention_backward_work(c.e, &t.a, &PE_MAKE(pe_run, .params = c.params), &bytes, &err));
-    void *work = case_memory((int64_t)bytes, 1);
+    void *work = take((int64_t)bytes, 1);
     const void *read[] = { t.q, t.k, t.v, t.out, t.lse, l.dout, c.w, c.sinks, c.keep, c.additive, c.q_at, c.k_at, work };
     for (int n = 0; n <= GRADS; n++)
         for (int i = 0; (n == GRADS || l.count[n]) && i < COUNT(read) - (n == GRADS); i++) {
@@ -859,6 +673,7 @@ static void what_is_written_lies_over_nothing_else(void **state)
             void **to[] = { &g.dq.data, &g.dk.data, &g.dv.data, &g.dq_gates.data, &g.dk_gates.data, &g.drelative.data, &g.dadditive.data, &g.dparams.data, &g.dsinks.data };
             void *memory = work;
             *(n < GRADS ? to[n] : &memory) = (void *)(uintptr_t)read[i];
+            forget_error();
             if (pe_attention_backward(c.e, &t.a, &g, &PE_MAKE(pe_run, .params = c.params, .work = memory, .work_bytes = bytes), &err) != PE_ERR_ALIAS || !strstr(err.text, "overlap"))
                 fail_msg("%s over input %d: %s, '%s'", n < GRADS ? grad_names[n] : "work", i, pe_status_name(err.status), err.text);
         }
@@ -871,50 +686,23 @@ static void what_is_written_lies_over_nothing_else(void **state)
             *to[n] = l.at[i];
             assert_int_equal(pe_attention_backward(c.e, &t.a, &g, &PE_MAKE(pe_run, .params = c.params, .work = work, .work_bytes = bytes), &err), PE_ERR_ALIAS);
         }
-    free(work);
-    ledger_free(&l);
-    twin_free(&t);
-    case_free(&c);
 }
 
-static void the_saved_log_sum_exp_is_asked_for_in_a_sentence(void **state)
+TEST(the_saved_log_sum_exp_is_asked_for_in_a_sentence)
 {
-    (void)state;
-    pe_error err = { 0 };
     attention_case c = case_sized("none", CAUSAL, SEED, 8);
     twin t = twin_of(&c, PE_F32, NULL);
     ledger l = ledger_of(&c, PE_F32, PE_F32), untouched = ledger_of(&c, PE_F32, PE_F32);
     t.a.lse = (pe_view){ 0 };
     twin_forward(&c, &t);
-    assert_int_equal(twin_backward(&c, &t, &l.g, &err), PE_ERR_NULL);
-    assert_string_equal(err.text, "lse is NULL; the gradient reads what pe_attention_forward wrote there");
+    assert_says(twin_backward(&c, &t, &l.g), PE_ERR_NULL,
+                "lse is NULL; the gradient reads what pe_attention_forward wrote there");
     ledger_assert_same_bits(&l, &untouched, -1, c.spec, "after an error");
-    ledger_free(&l);
-    ledger_free(&untouched);
-    twin_free(&t);
-    case_free(&c);
 }
 
-/* What each test starts from: float32, the rungs of this CPU in turn. */
-static int plain(void **state)
-{
-    (void)state;
-    rung_count = case_rungs(rungs, COUNT(rungs));
-    rung_at = 0;
-    type = out_type = PE_F32;
-    params_open = false;
-    worst = 0;
-    compared = refused = 0;
-    return 0;
-}
-
-#define TEST(f) cmocka_unit_test_setup(f, plain)
-
-/* An argument runs only the tests it matches. */
 /* A hidden unit that barely turns has its knot where no distance is: points of the pieces must not lie there. */
-static void a_network_may_have_weights_of_any_size(void **state)
+TEST(a_network_may_have_weights_of_any_size)
 {
-    (void)state;
     static const double sizes[] = { 1e-4, -1e-8, 1e-20, 0, 1e4 };
     for (int i = 0; i < COUNT(sizes); i++) {
         attention_case c = case_sized("fire:hidden=4,length=16", i % 2 ? CAUSAL : 0, SEED, 40);
@@ -928,58 +716,23 @@ static void a_network_may_have_weights_of_any_size(void **state)
 
 /* Rows that a mask pushes down as far as float32 goes: their log-sum-exp cannot tell how many keys share them. dv is
  * the mean of dout over the keys, whatever the score. */
-static void a_row_masked_by_a_number_shares_itself_out(void **state)
+TEST(a_row_masked_by_a_number_shares_itself_out)
 {
-    (void)state;
     static const double down[] = { -(double)FLT_MAX, -1e30 };
     for (int i = 0; i < 4; i++) {
-        pe_error err = { 0 };
         attention_case c = case_sized(i / 2 ? "cope" : "alibi", ADDITIVE_ONE, SEED, i / 2 ? 70 : 40);
         for (int64_t n = 0; n < c.Tq * c.Tk; n++)
             c.additive[n] = n / c.Tk % 3 ? 0 : down[i % 2];
         twin t = twin_of(&c, PE_F32, NULL);
         ledger right = ledger_of(&c, PE_F64, PE_F64), mine = ledger_of(&c, PE_F32, PE_F64);
-        assert_ok(pe_reference_forward(c.e, &c.a, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err));
-        assert_ok(pe_reference_backward(c.e, &c.a, &right.g, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err));
-        assert_ok(pe_attention_forward(c.e, &t.a, &PE_MAKE(pe_run, .params = c.params, .pool = t.pool, .work = t.work, .work_bytes = t.bytes), &err));
-        assert_ok(twin_backward(&c, &t, &mine.g, &err));
+        case_forward(&c);
+        case_backward(&c, &right.g);
+        twin_forward(&c, &t);
+        assert_ok(twin_backward(&c, &t, &mine.g));
         for (int64_t n = 0; n < c.Tk * c.shape.kv_heads * c.Dv; n++) {
             double x = ledger_get(&mine, 2, n), y = ledger_get(&right, 2, n);
             if (!(fabs(x - y) <= 1e-5 * fmax(1, fabs(y))))
                 fail_msg("%s, mask %g: dv[%" PRId64 "] is %.9g, should be %.9g", c.spec, down[i % 2], n, x, y);
         }
-        ledger_free(&right), ledger_free(&mine), twin_free(&t), case_free(&c);
     }
-}
-
-int main(int argc, char **argv)
-{
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {
-        TEST(gradients_equal_the_definitions_on_every_rung),
-        TEST(gradients_in_half_precision_are_off_by_its_units),
-        TEST(what_is_no_number_or_off_is_seen_by_the_comparison),
-        TEST(any_number_of_queries_and_keys),
-        TEST(heads_in_groups_and_of_any_width),
-        TEST(positions_may_be_any),
-        TEST(a_tile_may_need_any_number_of_rows),
-        TEST(keys_that_are_turned_already_have_gradients_as_they_are),
-        TEST(the_same_bits_with_any_pool),
-        TEST(what_is_not_wanted_leaves_the_rest_bit_for_bit),
-        TEST(views_of_any_strides_give_the_same_bits),
-        TEST(sums_may_be_float32),
-        TEST(what_is_hidden_reaches_no_gradient),
-        TEST(a_nan_reaches_only_what_sees_it),
-        TEST(a_query_that_sees_nothing_has_no_gradient),
-        TEST(a_nan_in_a_row_that_is_not_looked_into_is_not_seen),
-        TEST(gradients_are_differences_of_the_definition),
-        TEST(work_memory_grows_with_the_length),
-        TEST(nothing_is_allocated),
-        TEST(what_is_written_lies_over_nothing_else),
-        TEST(the_saved_log_sum_exp_is_asked_for_in_a_sentence),
-        TEST(a_network_may_have_weights_of_any_size),
-        TEST(a_row_masked_by_a_number_shares_itself_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,6 @@ static double difference(const checker *c, double *x, const double *direction, i
         sum += weight[s] * loss;
     }
     memcpy(x, kept, (size_t)n * sizeof *x);
-    free(kept);
     return sum / (12 * h);
 }
 
@@ -78,7 +77,6 @@ static void check_gradient(checker *c, const char *what, double *x, const double
             check_direction(c, what, x, dx, direction, n, STEP * fmax(fabs(x[i]), 0.1), case_largest(dx, n));
         direction[i] = 0;
     }
-    free(direction);
 }
 
 static void check_params(checker *c, const pe_encoding *e, double *w, const double *dw)
@@ -108,7 +106,7 @@ static void take_off(double *x, int64_t n)
 
 static float *to_floats(const double *x, int64_t n)
 {
-    float *y = case_memory(n, sizeof *y);
+    float *y = take(n, sizeof *y);
     for (int64_t i = 0; i < n; i++)
         y[i] = (float)x[i];
     return y;
@@ -145,7 +143,6 @@ static pe_positions embed_at(const embed_case *c)
 static double embed_loss(void *of)
 {
     embed_case *c = of;
-    pe_error err = { 0 };
     int64_t C = pe_encoding_shape(c->e).model_dim;
     assert_ok(pe_embed(c->e, tokens(c->y, PE_F64, c->n, c->width), tokens(c->x, PE_F64, c->n, C), embed_at(c), &PE_MAKE(pe_run, .params = c->w), &err));
     return case_dot(c->y, c->dy, c->n * c->width);
@@ -167,19 +164,17 @@ static void embed_positions(embed_case *c, uint64_t *r)
         }
 }
 
-static void embed_backward(const pe_info *row, const char *spec)
+static void embed_backward(const char *spec)
 {
-    pe_error err = { 0 };
     checker k = { spec, "embed", embed_loss, NULL, SEED };
     embed_case c = { .e = case_encoding(spec), .n = 5 };
     int64_t C = pe_encoding_shape(c.e).model_dim;
-    (void)row;
     c.w = (pe_params){ case_params(c.e, &k.r), PE_F64, pe_encoding_param_count(c.e) };
     c.width = pe_embed_width(c.e, C);
     c.x = case_random(c.n * C, 1, &k.r);
     c.y = case_doubles(c.n * c.width);
     c.dy = case_random(c.n * c.width, 1, &k.r);
-    c.at = case_memory(c.n * PE_AXES_MAX, sizeof *c.at);
+    c.at = take(c.n * PE_AXES_MAX, sizeof *c.at);
     embed_positions(&c, &k.r);
     k.of = &c;
     double *dx = filled(c.n * C, NAN), *dw = filled(c.w.count, BEFORE);
@@ -187,12 +182,10 @@ static void embed_backward(const pe_info *row, const char *spec)
     take_off(dw, c.w.count);
     check_gradient(&k, "x", c.x, dx, c.n * C);
     check_params(&k, c.e, c.w.data, dw);
-    float *dy32 = to_floats(c.dy, c.n * c.width), *dx32 = case_memory(c.n * C, 4), *dw32 = case_memory(c.w.count, 4);
+    float *dy32 = to_floats(c.dy, c.n * c.width), *dx32 = take(c.n * C, 4), *dw32 = take(c.w.count, 4);
     assert_ok(pe_embed_back(c.e, (pe_params){ dw32, PE_F32, c.w.count }, tokens(dx32, PE_F32, c.n, C), tokens(dy32, PE_F32, c.n, c.width), embed_at(&c), &PE_MAKE(pe_run, .params = c.w), &err));
     check_floats(spec, "x", dx32, dx, c.n * C, 0);
     check_floats(spec, "parameters", dw32, dw, c.w.count, 0);
-    free(dx), free(dw), free(dy32), free(dx32), free(dw32), free(c.w.data), free(c.x), free(c.y), free(c.dy), free(c.at);
-    pe_encoding_free(c.e);
 }
 
 static const char *const combinations[] = {
@@ -201,12 +194,9 @@ static const char *const combinations[] = {
 };
 static const char *const embed_combinations[] = { "sinusoidal+learned+integer", "learned+hierarchical:join=concat,width=6+binary:join=concat,width=5+rope" };
 
-static void embed_gradients_match_differences(void **state)
+TEST(embed_gradients_match_differences)
 {
-    (void)state;
-    test_each_example(embed_backward);
-    for (int i = 0; i < COUNT(embed_combinations); i++)
-        embed_backward(NULL, embed_combinations[i]);
+    each_spec(embed_backward, embed_combinations, COUNT(embed_combinations));
 }
 
 /* ------------------------------------------------ rotate */
@@ -220,17 +210,14 @@ typedef struct rotate_case {
 static double rotate_loss(void *of)
 {
     rotate_case *c = of;
-    pe_error err = { 0 };
     pe_view y = c->c->a.q;
     y.data = c->y;
     assert_ok(pe_rotate(c->c->e, c->side, y, c->c->a.q, c->c->a.q_at, &PE_MAKE(pe_run, .params = c->c->params), &err));
     return case_dot(c->y, c->dy, y.tokens * y.heads * y.dim);
 }
 
-static void rotate_backward(const pe_info *row, const char *spec)
+static void rotate_backward(const char *spec)
 {
-    (void)row;
-    pe_error err = { 0 };
     attention_case a = case_new(spec, 0, SEED + 1);
     int64_t n = a.Tq * a.shape.heads * a.shape.head_dim;
     checker k = { spec, "", rotate_loss, NULL, SEED };
@@ -244,21 +231,18 @@ static void rotate_backward(const pe_info *row, const char *spec)
         snprintf(k.where, sizeof k.where, "rotate side %d", side);
         assert_ok(pe_rotate_back(a.e, (pe_side)side, to, from, a.a.q_at, &PE_MAKE(pe_run, .params = a.params), &err));
         check_gradient(&k, "x", a.q, dx, n);
-        float *dy32 = to_floats(c.dy, n), *dx32 = case_memory(n, 4);
+        float *dy32 = to_floats(c.dy, n), *dx32 = take(n, 4);
         to.dtype = from.dtype = PE_F32;
         to.data = dx32;
         from.data = dy32;
         assert_ok(pe_rotate_back(a.e, (pe_side)side, to, from, a.a.q_at, &PE_MAKE(pe_run, .params = a.params), &err));
         check_floats(spec, "x", dx32, dx, n, 0);
-        free(c.y), free(c.dy), free(dx), free(dy32), free(dx32);
     }
-    case_free(&a);
 }
 
-static void rotate_gradients_match_differences(void **state)
+TEST(rotate_gradients_match_differences)
 {
-    (void)state;
-    test_each_example(rotate_backward);
+    each_example(rotate_backward);
 }
 
 /* ------------------------------------------------ content, bias, value */
@@ -274,7 +258,6 @@ typedef struct tile_case {
 static double tile_loss(void *of)
 {
     tile_case *c = of;
-    pe_error err = { 0 };
     int64_t n = c->tile.score.tokens * c->tile.score.heads * c->tile.score.dim;
     memset(c->tile.score.data, 0, (size_t)n * sizeof(double));
     assert_ok((c->content ? pe_encoding_content : pe_encoding_bias)(c->c->e, c->stage, c->c->params, &c->tile, &err));
@@ -284,11 +267,10 @@ static double tile_loss(void *of)
 static void tile_floats(const tile_case *t, const double *dq, const double *dk, const double *dw)
 {
     const attention_case *c = t->c;
-    pe_error err = { 0 };
     int64_t nq = c->Tq * c->shape.heads * c->shape.head_dim, nk = c->Tk * c->shape.kv_heads * c->shape.head_dim;
     int64_t ns = c->Tq * c->shape.heads * c->Tk;
     float *q = to_floats(c->q, nq), *k = to_floats(c->k, nk), *w = to_floats(c->w, c->params.count), *ds = to_floats(t->dscore, ns);
-    float *dq32 = case_memory(nq, 4), *dk32 = case_memory(nk, 4), *dw32 = case_memory(c->params.count, 4);
+    float *dq32 = take(nq, 4), *dk32 = take(nk, 4), *dw32 = take(c->params.count, 4);
     pe_tile tile = t->tile;
     pe_view vq = tile.q, vk = tile.k, vs = tile.score;
     vq.dtype = vk.dtype = vs.dtype = PE_F32;
@@ -304,13 +286,11 @@ static void tile_floats(const tile_case *t, const double *dq, const double *dk, 
     check_floats(c->spec, "q", dq32, dq, nq, 0);
     check_floats(c->spec, "k", dk32, dk, nk, 0);
     check_floats(c->spec, "parameters", dw32, dw, c->params.count, 0);
-    free(q), free(k), free(w), free(ds), free(dq32), free(dk32), free(dw32);
 }
 
 static void tile_gradient(checker *k, tile_case *t)
 {
     attention_case *c = t->c;
-    pe_error err = { 0 };
     int64_t nq = c->Tq * c->shape.heads * c->shape.head_dim, nk = c->Tk * c->shape.kv_heads * c->shape.head_dim;
     double *dq = filled(nq, BEFORE), *dk = filled(nk, BEFORE), *dw = filled(c->params.count, BEFORE);
     pe_tile_grad g = { .size = sizeof(pe_tile_grad), .dscore = t->tile.score, .dq = t->tile.q, .dk = t->tile.k, .dparams = { dw, PE_F64, c->params.count } };
@@ -324,16 +304,14 @@ static void tile_gradient(checker *k, tile_case *t)
     check_gradient(k, "k", c->k, dk, nk);
     check_params(k, c->e, c->w, dw);
     tile_floats(t, dq, dk, dw);
-    free(dq), free(dk), free(dw);
 }
 
-static void tile_backward(const pe_info *row, const char *spec)
+static void tile_backward(const char *spec)
 {
-    (void)row;
     attention_case a = case_new(spec, 0, SEED + 2);
     int64_t n = a.Tq * a.shape.heads * a.Tk;
     checker k = { spec, "", tile_loss, NULL, SEED };
-    uint8_t *seen = case_memory(a.Tq * a.Tk, 1);
+    uint8_t *seen = take(a.Tq * a.Tk, 1);
     for (int64_t i = 0; i < a.Tq * a.Tk; i++)
         seen[i] = test_range(&k.r, 0, 3) && (!a.a.mask.causal || i % a.Tk <= i / a.Tk);
     double *score = case_doubles(n), *dscore = case_random(n, 1, &k.r);
@@ -347,16 +325,11 @@ static void tile_backward(const pe_info *row, const char *spec)
         t.tile.seen = way & 4 || a.a.mask.causal ? seen : NULL;
         tile_gradient(&k, &t);
     }
-    free(score), free(dscore), free(seen);
-    case_free(&a);
 }
 
-static void content_and_bias_gradients_match_differences(void **state)
+TEST(content_and_bias_gradients_match_differences)
 {
-    (void)state;
-    test_each_example(tile_backward);
-    for (int i = 0; i < COUNT(combinations); i++)
-        tile_backward(NULL, combinations[i]);
+    each_spec(tile_backward, combinations, COUNT(combinations));
 }
 
 typedef struct value_case {
@@ -377,7 +350,6 @@ static pe_view value_out(const value_case *v, void *data, pe_dtype type)
 static double value_loss(void *of)
 {
     value_case *v = of;
-    pe_error err = { 0 };
     int64_t n = v->c->Tq * v->c->shape.heads * v->c->shape.head_dim;
     memset(v->out, 0, (size_t)n * sizeof *v->out);
     assert_ok(pe_encoding_value(v->c->e, v->c->params, value_out(v, v->out, PE_F64), value_prob(v, v->prob, PE_F64), v->c->a.q_at,
@@ -385,12 +357,10 @@ static double value_loss(void *of)
     return case_dot(v->out, v->dout, n);
 }
 
-static void value_backward(const pe_info *row, const char *spec)
+static void value_backward(const char *spec)
 {
     attention_case a = case_new(spec, 0, SEED + 3);
-    pe_error err = { 0 };
     int64_t n = a.Tq * a.shape.heads * a.Tk, m = a.Tq * a.shape.heads * a.shape.head_dim;
-    (void)row;
     if (a.a.mask.causal) /* its table ends at the query, and value has no mask: all queries after all keys */
         for (int64_t i = 0; i < a.Tq; i++)
             a.q_at[i] = a.k_at[a.Tk - 1];
@@ -403,21 +373,16 @@ static void value_backward(const pe_info *row, const char *spec)
     take_off(dprob, n), take_off(dw, a.params.count);
     check_gradient(&k, "prob", v.prob, dprob, n);
     check_params(&k, a.e, a.w, dw);
-    float *p32 = to_floats(v.prob, n), *g32 = to_floats(v.dout, m), *dp32 = case_memory(n, 4), *dw32 = case_memory(a.params.count, 4);
+    float *p32 = to_floats(v.prob, n), *g32 = to_floats(v.dout, m), *dp32 = take(n, 4), *dw32 = take(a.params.count, 4);
     assert_ok(pe_encoding_value_back(a.e, a.params, (pe_params){ dw32, PE_F32, a.params.count }, value_prob(&v, dp32, PE_F32),
                                      value_prob(&v, p32, PE_F32), value_out(&v, g32, PE_F32), a.a.q_at, a.a.k_at, &err));
     check_floats(spec, "prob", dp32, dprob, n, 0);
     check_floats(spec, "parameters", dw32, dw, a.params.count, 0);
-    free(v.prob), free(v.out), free(v.dout), free(dprob), free(dw), free(p32), free(g32), free(dp32), free(dw32);
-    case_free(&a);
 }
 
-static void value_gradients_match_differences(void **state)
+TEST(value_gradients_match_differences)
 {
-    (void)state;
-    test_each_example(value_backward);
-    for (int i = 0; i < COUNT(combinations); i++)
-        value_backward(NULL, combinations[i]);
+    each_spec(value_backward, combinations, COUNT(combinations));
 }
 
 /* ------------------------------------------------ attention */
@@ -436,7 +401,6 @@ static double attention_loss(void *of)
 
 static gradients attention_gradients(attention_case *c)
 {
-    pe_error err = { 0 };
     const pe_shape s = c->shape;
     const pe_view add = c->a.mask.additive;
     gradients g = { .nq = c->Tq * s.heads * s.head_dim, .nk = c->Tk * s.kv_heads * s.head_dim, .nv = c->Tk * s.kv_heads * c->Dv,
@@ -452,24 +416,17 @@ static gradients attention_gradients(attention_case *c)
     out.dadditive.data = add.data ? g.dadditive : NULL;
     if (!g.ns)
         out.dsinks.data = NULL;
-    if (pe_reference_backward(c->e, &c->a, &out, &PE_MAKE(pe_run, .params = c->params, .work = c->work, .work_bytes = c->bytes), &err))
-        fail_msg("%s: %s", c->spec, err.text);
+    case_backward(c, &out);
     take_off(g.dw, g.nw), take_off(g.dsinks, g.ns), take_off(g.dadditive, g.na);
     return g;
 }
 
-static void gradients_free(gradients *g)
-{
-    free(g->dq), free(g->dk), free(g->dv), free(g->dw), free(g->dsinks), free(g->dadditive);
-}
-
 static void attention_floats(attention_case *c, const gradients *exact)
 {
-    pe_error err = { 0 };
     attention_case f = *c;
     float *q = to_floats(c->q, exact->nq), *k = to_floats(c->k, exact->nk), *v = to_floats(c->v, exact->nv);
     float *w = to_floats(c->w, exact->nw), *dout = to_floats(c->dout, c->Tq * c->shape.heads * c->Dv);
-    float *dq = case_memory(exact->nq, 4), *dk = case_memory(exact->nk, 4), *dv = case_memory(exact->nv, 4), *dw = case_memory(exact->nw, 4);
+    float *dq = take(exact->nq, 4), *dk = take(exact->nk, 4), *dv = take(exact->nv, 4), *dw = take(exact->nw, 4);
     f.a.q.dtype = f.a.k.dtype = f.a.v.dtype = f.a.out.dtype = PE_F32;
     pe_attention_grad out = { .size = sizeof(pe_attention_grad), .dout = f.a.out, .dq = f.a.q, .dk = f.a.k, .dv = f.a.v, .dparams = { dw, PE_F32, exact->nw } };
     f.a.q.data = q, f.a.k.data = k, f.a.v.data = v;
@@ -479,7 +436,6 @@ static void attention_floats(attention_case *c, const gradients *exact)
     check_floats(c->spec, "k", dk, exact->dk, exact->nk, 0);
     check_floats(c->spec, "v", dv, exact->dv, exact->nv, 0);
     check_floats(c->spec, "parameters", dw, exact->dw, exact->nw, 0);
-    free(q), free(k), free(v), free(w), free(dout), free(dq), free(dk), free(dv), free(dw);
 }
 
 static void attention_backward(const char *spec, unsigned features)
@@ -495,68 +451,37 @@ static void attention_backward(const char *spec, unsigned features)
     check_gradient(&k, "additive", c.additive, g.dadditive, g.na);
     check_params(&k, c.e, c.w, g.dw);
     attention_floats(&c, &g);
-    gradients_free(&g);
-    case_free(&c);
+    case_over(&c);
 }
 
-static const unsigned feature_sets[] = {
-    0, CAUSAL, CAUSAL | WINDOW, WINDOW, PADDING, CAUSAL | SEGMENTS, ADDITIVE_HEADS, ADDITIVE_ONE, SOFT_CAP, CAUSAL | SINKS, SCALE,
-    CAUSAL | FEWER_QUERIES, CAUSAL | MORE_QUERIES | SINKS, OTHER_VALUES, SOFT_CAP | SINKS | ADDITIVE_ONE, ALL_AT_ONCE,
-};
-
-static void attention_backward_all(const pe_info *row, const char *spec)
+static void attention_backward_all(const char *spec)
 {
-    (void)row;
-    for (int f = 0; f < COUNT(feature_sets); f++)
-        attention_backward(spec, feature_sets[f]);
+    for (int f = 0; f < COUNT(case_features); f++)
+        attention_backward(spec, case_features[f]);
 }
 
-static void attention_gradients_match_differences_under_every_mask(void **state)
+TEST(attention_gradients_match_differences_under_every_mask)
 {
-    (void)state;
-    test_each_example(attention_backward_all);
-    for (int i = 0; i < COUNT(combinations); i++)
-        attention_backward_all(NULL, combinations[i]);
+    each_spec(attention_backward_all, combinations, COUNT(combinations));
 }
 
 /* Each gradient alone equals the same from the full call: NULL means not wanted. */
-static void gradients_that_are_not_wanted_may_be_null(void **state)
+TEST(gradients_that_are_not_wanted_may_be_null)
 {
-    (void)state;
-    pe_error err = { 0 };
     attention_case c = case_new("rope+t5", CAUSAL, SEED);
     gradients g = attention_gradients(&c);
     double *dk = filled(g.nk, NAN);
     pe_attention_grad only = { .size = sizeof(pe_attention_grad), .dout = c.a.out, .dk = c.a.k };
     only.dout.data = c.dout;
     only.dk.data = dk;
-    assert_ok(pe_reference_backward(c.e, &c.a, &only, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), &err));
+    case_backward(&c, &only);
     assert_memory_equal(dk, g.dk, (size_t)g.nk * sizeof *dk);
-    free(dk);
-    gradients_free(&g);
-    case_free(&c);
 }
 
 /* Whoever is beside a kink is not compared: that must stay rare. */
-static void few_directions_meet_a_kink(void **state)
+TEST(few_directions_meet_a_kink)
 {
-    (void)state;
     printf("%" PRId64 " directions, %" PRId64 " of them beside a kink\n", checked, beside_kinks);
     assert_true(checked > 10000);
     assert_true(beside_kinks * 50 < checked);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(embed_gradients_match_differences),
-        cmocka_unit_test(rotate_gradients_match_differences),
-        cmocka_unit_test(content_and_bias_gradients_match_differences),
-        cmocka_unit_test(value_gradients_match_differences),
-        cmocka_unit_test(attention_gradients_match_differences_under_every_mask),
-        cmocka_unit_test(gradients_that_are_not_wanted_may_be_null),
-        cmocka_unit_test(few_directions_meet_a_kink),
-    };
-    printf("seed %#" PRIx64 "\n", SEED);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

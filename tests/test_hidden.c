@@ -42,7 +42,7 @@ typedef struct outcome {
 static outcome run(attention_case *c, twin *t)
 {
     int64_t rows = c->Tq * c->shape.heads;
-    outcome o = { case_memory(rows * c->Dv, 4), case_memory(rows, 4) };
+    outcome o = { take(rows * c->Dv, 4), take(rows, 4) };
     memset(t->work, 0xff, t->bytes);
     twin_forward(c, t);
     memcpy(o.out, t->out, (size_t)(rows * c->Dv) * 4);
@@ -63,11 +63,6 @@ static bool all_nan(const attention_case *c, outcome a, int64_t r)
     return true;
 }
 
-static void free_outcome(outcome o)
-{
-    free(o.out), free(o.lse);
-}
-
 static const char *what;
 
 static void judge(const attention_case *c, outcome clean, outcome poisoned, int64_t i, int64_t h, bool touched, bool nan)
@@ -80,38 +75,23 @@ static void judge(const attention_case *c, outcome clean, outcome poisoned, int6
         fail_msg("%s, %s: query %" PRId64 ", head %" PRId64 " sees it and is a number: %.9g", c->spec, what, i, h, (double)poisoned.out[r * c->Dv]);
 }
 
-/* Key j's row of k or v becomes x: queries that do not see it keep their bits. A NaN in k is a NaN score; in v it counts
- * where the weight is not 0. */
-static void poison_key(attention_case *c, twin *t, outcome clean, int64_t j, bool value, float x)
+/* Row n of q, k or v becomes x: what does not see it keeps its bits. A NaN in q or k is a NaN score; in v it counts where
+ * the weight is not 0. */
+static void poison_row(attention_case *c, twin *t, outcome clean, pe_side side, int64_t n, float x)
 {
-    int64_t G = c->shape.kv_heads, width = value ? c->Dv : c->shape.head_dim, H = c->shape.heads;
-    float *at = (float *)(value ? t->v : t->k) + j * G * width, *kept = case_memory(G * width, 4);
-    memcpy(kept, at, (size_t)(G * width) * 4);
-    for (int64_t n = 0; n < G * width; n++)
-        at[n] = n % 2 && isinf(x) ? -x : x;
+    int64_t H = c->shape.heads, heads = side == PE_QUERY ? H : c->shape.kv_heads;
+    int64_t width = heads * (side == PE_VALUE ? c->Dv : c->shape.head_dim);
+    float *at = (float *)(side == PE_QUERY ? t->q : side == PE_KEY ? t->k : t->v) + n * width, *kept = take(width, 4);
+    memcpy(kept, at, (size_t)width * 4);
+    for (int64_t d = 0; d < width; d++)
+        at[d] = d % 2 && isinf(x) ? -x : x;
     outcome poisoned = run(c, t);
     for (int64_t i = 0; i < c->Tq; i++)
-        for (int64_t h = 0; h < H; h++)
-            judge(c, clean, poisoned, i, h, sees(c, h, i, j), isnan(x) && !value);
-    memcpy(at, kept, (size_t)(G * width) * 4);
-    free(kept);
-    free_outcome(poisoned);
-}
-
-static void poison_query(attention_case *c, twin *t, outcome clean, int64_t at, float x)
-{
-    int64_t H = c->shape.heads, D = c->shape.head_dim;
-    float *q = (float *)t->q + at * H * D, *kept = case_memory(H * D, 4);
-    memcpy(kept, q, (size_t)(H * D) * 4);
-    for (int64_t n = 0; n < H * D; n++)
-        q[n] = x;
-    outcome poisoned = run(c, t);
-    for (int64_t i = 0; i < c->Tq; i++)
-        for (int64_t h = 0; h < H; h++)
-            judge(c, clean, poisoned, i, h, i == at && sees_any(c, h, i), isnan(x));
-    memcpy(q, kept, (size_t)(H * D) * 4);
-    free(kept);
-    free_outcome(poisoned);
+        for (int64_t h = 0; h < H; h++) {
+            bool touched = side == PE_QUERY ? i == n && sees_any(c, h, i) : sees(c, h, i, n);
+            judge(c, clean, poisoned, i, h, touched, isnan(x) && side != PE_VALUE);
+        }
+    memcpy(at, kept, (size_t)width * 4);
 }
 
 static void poison_all(attention_case *c, twin *t, int first)
@@ -121,13 +101,12 @@ static void poison_all(attention_case *c, twin *t, int first)
     for (int n = first; n < COUNT(places); n += 3) {
         float x = n % 2 ? NAN : INFINITY;
         what = n % 2 ? "NaN in k" : "infinity in k";
-        poison_key(c, t, clean, places[n] % c->Tk, false, x);
+        poison_row(c, t, clean, PE_KEY, places[n] % c->Tk, x);
         what = n % 2 ? "infinity in v" : "NaN in v";
-        poison_key(c, t, clean, places[n] % c->Tk, true, n % 2 ? INFINITY : NAN);
+        poison_row(c, t, clean, PE_VALUE, places[n] % c->Tk, n % 2 ? INFINITY : NAN);
     }
     what = "NaN in q";
-    poison_query(c, t, clean, c->Tq / 2, NAN);
-    free_outcome(clean);
+    poison_row(c, t, clean, PE_QUERY, c->Tq / 2, NAN);
 }
 
 static const char *rung;
@@ -136,27 +115,21 @@ static int rung_at;
 static void poison_spec(const char *spec)
 {
     static const unsigned features[] = { CAUSAL, CAUSAL | WINDOW, PADDING, CAUSAL | SEGMENTS, ADDITIVE_HEADS, ALL_AT_ONCE & ~FEWER_QUERIES };
-    pe_error err = { 0 };
     for (int f = 0; f < COUNT(features); f++)
         for (int few = 0; few < 2; few++) {
             if (!test_turn(rung_at + f + few + case_number, 2))
                 continue;
-            attention_case c = case_begun(spec, case_encoding(spec));
-            c.Tk = 150;
-            c.Tq = few ? 4 : 66;
-            c = case_made(c, features[f], SEED + (uint64_t)f);
+            attention_case c = case_of(spec, features[f], SEED + (uint64_t)f, few ? 4 : 66, 150);
             assert_ok(pe_encoding_set_kernels(c.e, rung, &err));
             twin t = twin_of(&c, PE_F32, NULL);
             if (!t.status)
                 poison_all(&c, &t, f % 3);
-            twin_free(&t);
-            case_free(&c);
+            case_over(&c);
         }
 }
 
-static void hidden_poison_changes_no_bit_on_any_rung(void **state)
+TEST(hidden_poison_changes_no_bit_on_any_rung)
 {
-    (void)state;
     const char *rungs[8];
     int count = case_rungs(rungs, COUNT(rungs));
     for (rung_at = 0; rung_at < count; rung_at++) {
@@ -173,10 +146,8 @@ static void hide_all(const char *spec)
     for (int few = 0; few < 2; few++)
         for (int how = 0; how < 6; how++)
             for (int sinks = 0; sinks < 2; sinks++) {
-                attention_case c = case_begun(spec, case_encoding(spec));
-                c.Tk = 130;
-                c.Tq = few ? 4 : 70;
-                c = case_made(c, (how == 3 ? ADDITIVE_ONE : PADDING | SEGMENTS) | (sinks ? SINKS : 0), SEED);
+                unsigned features = (how == 3 ? ADDITIVE_ONE : PADDING | SEGMENTS) | (sinks ? SINKS : 0);
+                attention_case c = case_of(spec, features, SEED, few ? 4 : 70, 130);
                 pe_mask *m = &c.a.mask;
                 int64_t H = c.shape.heads, blind = how < 3 || how == 5 ? 0 : c.Tq / 2;
                 for (int64_t j = 0; how == 0 && j < c.Tk; j++)
@@ -200,7 +171,7 @@ static void hide_all(const char *spec)
                     c.v[n] = how % 2 ? c.v[n] : NAN;
                 twin t = twin_of(&c, PE_F32, NULL);
                 if (t.status)
-                    goto done;
+                    continue;
                 memset(t.out, 0x7f, (size_t)(c.Tq * H * c.Dv) * 4);
                 twin_forward(&c, &t);
                 for (int64_t i = blind; i < (how == 3 || how == 4 ? blind + 1 : c.Tq); i++)
@@ -212,24 +183,19 @@ static void hide_all(const char *spec)
                             if (((float *)t.out)[(i * H + h) * c.Dv + d] != 0)
                                 fail_msg("%s, way %d: query %" PRId64 " sees nothing and its output is not 0", spec, how, i);
                     }
-            done:
-                twin_free(&t);
-                case_free(&c);
             }
 }
 
-static void a_query_that_sees_nothing_gets_zero_and_the_sink(void **state)
+TEST(a_query_that_sees_nothing_gets_zero_and_the_sink)
 {
-    (void)state;
     case_each(hide_all);
 }
 
 /* ------------------------------------------------ seen, and not a number */
 
 /* A score of +inf or NaN at one pair, however small the scores around it and however many keys come after. */
-static void a_seen_score_that_is_no_number_reaches_its_own_query_only(void **state)
+TEST(a_seen_score_that_is_no_number_reaches_its_own_query_only)
 {
-    (void)state;
     static const float wrong[] = { NAN, INFINITY };
     static const int64_t keys[] = { 0, 127, 128, 1023, 1024, 2500 };
     static const char *const specs[] = { "none", "alibi", "rope", "cope", "shaw" };
@@ -240,10 +206,7 @@ static void a_seen_score_that_is_no_number_reaches_its_own_query_only(void **sta
                     for (int alone = 0; alone < 2; alone++) { /* alone: the only key that is seen up to its piece's end */
                         if (!test_turn(s + w + k + few + alone, 2))
                             continue;
-                        attention_case c = case_begun(specs[s], case_encoding(specs[s]));
-                        c.Tk = 3000;
-                        c.Tq = few ? 3 : 12;
-                        c = case_made(c, ADDITIVE_ONE, SEED);
+                        attention_case c = case_of(specs[s], ADDITIVE_ONE, SEED, few ? 3 : 12, 3000);
                         for (int64_t n = 0; n < c.Tq * c.Tk; n++) /* around it: scores near -400, where others are near 0 */
                             c.additive[n] = n % c.Tk / 1024 == keys[k] / 1024 ? (alone ? -INFINITY : -400) : 0;
                         twin t = twin_of(&c, PE_F32, NULL);
@@ -256,18 +219,6 @@ static void a_seen_score_that_is_no_number_reaches_its_own_query_only(void **sta
                                 judge(&c, clean, poisoned, i, h, i == 1, true);
                         for (int64_t h = 0; h < c.shape.heads; h++)
                             assert_true(isnan(poisoned.lse[c.shape.heads + h]));
-                        free_outcome(clean), free_outcome(poisoned);
-                        twin_free(&t);
-                        case_free(&c);
+                        case_over(&c);
                     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hidden_poison_changes_no_bit_on_any_rung),
-        cmocka_unit_test(a_query_that_sees_nothing_gets_zero_and_the_sink),
-        cmocka_unit_test(a_seen_score_that_is_no_number_reaches_its_own_query_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,8 @@
  * that the first query likes stand out, so that one of them missing, or seen from the wrong distance, shows. */
 #include <float.h>
 
-#include "common.h"
 #include "base/num.h"
+#include "test.h"
 
 enum { N = 1 << 20, H = 4, D = 16, MOST = 3 };
 #define THETA 10000.0
@@ -33,20 +33,11 @@ static void turn(double *x, double by)
     }
 }
 
-static int set_up(void **state)
+AROUND(before_each)
 {
-    (void)state;
-    k = malloc(sizeof *k * N * D);
-    v = malloc(sizeof *v * N * D);
-    at = malloc(sizeof *at * N);
-    return !k || !v || !at ? -1 : 0;
-}
-
-static int take_down(void **state)
-{
-    (void)state;
-    free(k), free(v), free(at);
-    return 0;
+    k = take(N * D, sizeof *k);
+    v = take(N * D, sizeof *v);
+    at = take(N, sizeof *at);
 }
 
 /* Random keys and values; head 0 of the first query likes some keys, wherever a rotation puts them. */
@@ -129,10 +120,9 @@ static double compare(kind what, const float *table, double scale, int64_t row, 
 
 static double run(kind what, const char *spec, int64_t queries)
 {
-    pe_error err = { 0 };
     float table[32 * H];
     uint64_t r = 3;
-    pe_encoding *e = test_encoding(spec, (pe_shape){ H, 1, D, 0 });
+    pe_encoding *e = encoding_of(spec, (pe_shape){ H, 1, D, 0 });
     size_t bytes;
     fill(what >= ROPE, queries);
     for (int n = 0; n < 32 * H; n++)
@@ -154,38 +144,24 @@ static double run(kind what, const char *spec, int64_t queries)
     worst = fmax(worst, compare(what, table, pe_encoding_scale(e), queries - 1, queries, H - 1));
     printf("%-24s %d queries: %5.1f MiB of work, worst %.2f units\n", spec, (int)queries, (double)bytes / (1 << 20), worst);
     free(with.work);
-    pe_encoding_free(e);
     return worst;
 }
 
-static void alibi_sees_a_million_keys(void **state)
+TEST(alibi_sees_a_million_keys)
 {
-    (void)state;
     run(ALIBI, "alibi", 1);
     run(ALIBI, "alibi", 3);
 }
 
-static void t5_sees_a_million_keys(void **state)
+TEST(t5_sees_a_million_keys)
 {
-    (void)state;
     run(T5, "t5:direction=causal", 1);
     run(T5, "t5:direction=causal", 3);
 }
 
-static void rope_sees_a_million_keys(void **state)
+TEST(rope_sees_a_million_keys)
 {
-    (void)state;
     run(ROPE, "rope", 1);
     run(ROPE_TURNED, "rope", 1);
     run(ROPE_TURNED, "rope", 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alibi_sees_a_million_keys),
-        cmocka_unit_test(t5_sees_a_million_keys),
-        cmocka_unit_test(rope_sees_a_million_keys),
-    };
-    return cmocka_run_group_tests(tests, set_up, take_down);
 }

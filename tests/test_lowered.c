@@ -24,7 +24,6 @@ static void table_turn(const reader *r, pe_side side, const int64_t *at, int64_t
 {
     double cosine[PE_HEAD_DIM_MAX], sine[PE_HEAD_DIM_MAX];
     int64_t pairs = r->l->pairs;
-    pe_error err = { 0 };
     assert_ok(pe_rotate_table(r->c->e, side, pe_view_of(cosine, PE_F64, 1, 1, 1, pairs), pe_view_of(sine, PE_F64, 1, 1, 1, pairs),
                               pe_positions_of(at, PE_I64, 1, 1, r->c->axes), NULL, &err));
     *c = cosine[n];
@@ -221,7 +220,6 @@ static int told;
 static void form_of(const char *spec)
 {
     enum { FAR = 120 };
-    pe_error err = { 0 };
     pe_plan *plan = NULL;
     attention_case c = case_new(spec, CAUSAL, 31);
     int64_t H = c.shape.heads, G = c.shape.kv_heads, D = c.shape.head_dim;
@@ -230,7 +228,7 @@ static void form_of(const char *spec)
     c.a.scores = pe_view_of(scores, PE_F64, 1, c.Tq, H, c.Tk);
     case_forward(&c);
     assert_ok(pe_plan_new(&plan, c.e, FAR, FAR, &run, &err));
-    reader r = { .l = pe_plan_lowered(plan), .c = &c };
+    reader r = { .l = pe_plan_lowered(test_piled(TEST_PLAN, plan)), .c = &c };
     bool all = true;
     compare_frequencies(r.l, spec);
     for (int n = 0; n < r.l->lookups; n++)
@@ -246,50 +244,32 @@ static void form_of(const char *spec)
         compare(&c, "output", out, c.out + n * c.Dv, c.Dv);
     }
     told++;
-    free(r.q), free(r.k), free(r.v), free(scores), free(mine), free(out);
-    pe_plan_free(plan);
-    case_free(&c);
 }
 
-static void an_attention_on_the_form_alone_is_the_definition(void **state)
+TEST(an_attention_on_the_form_alone_is_the_definition)
 {
-    (void)state;
     case_each(form_of);
     print_message("%d specs\n", told);
 }
 
 /* Far distances cost nothing where they are straight or constant. */
-static void segments_are_few(void **state)
+TEST(segments_are_few)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int64_t segments, most; /* numbers of a table */
     } right[] = { { "alibi", 2, 0 }, { "alibi:form=symmetric", 2, 0 }, { "t5:max=128", 3, 2 * 128 }, { "kerple", 1, INT64_C(1) << 21 } };
     for (int n = 0; n < COUNT(right); n++) {
-        pe_error err = { 0 };
         pe_plan *plan = NULL;
-        pe_encoding *e = test_encoding(right[n].spec, test_shape);
+        pe_encoding *e = encoding_of(right[n].spec, test_shape);
         int64_t count = pe_encoding_param_count(e);
-        float *w = case_memory(count, sizeof(float));
+        float *w = take(count, sizeof(float));
         assert_ok(pe_encoding_init(e, (pe_params){ w, PE_F32, count }, 1, &err));
         pe_run run = PE_MAKE(pe_run, .params = { w, PE_F32, count });
         assert_ok(pe_plan_new(&plan, e, 1 << 20, 1 << 10, &run, &err));
-        const pe_lowered_bias *b = pe_plan_lowered(plan)->bias[0];
+        const pe_lowered_bias *b = pe_plan_lowered(test_piled(TEST_PLAN, plan))->bias[0];
         assert_int_equal(b->segments, right[n].segments);
         assert_true(b->table_row <= right[n].most);
-        pe_plan_free(plan);
-        pe_encoding_free(e);
-        free(w);
     }
     assert_null(pe_plan_lowered(NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_attention_on_the_form_alone_is_the_definition),
-        cmocka_unit_test(segments_are_few),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,8 @@
  *
  * Memory: pe_encoding_new is the only function that allocates, beside pe_pool_new (test_pool). Each of its allocations
  * fails once; no other call makes one. */
-#include "common.h"
 #include "heap.h"
+#include "test.h"
 
 /* ------------------------------------------------ each allocation fails once */
 
@@ -13,7 +13,6 @@ static long failures;
 /* The status that the spec gives when memory suffices, in which the n-th failure must end for some n. */
 static void fail_each(const char *spec, pe_shape shape)
 {
-    pe_error err = { 0 };
     pe_encoding *e = NULL;
     heap.fail = 0;
     pe_status wanted = pe_encoding_new(&e, spec, shape, &err);
@@ -62,16 +61,14 @@ static const char *const wrong[] = {
     "rope:axes=2,coords=normalised,extent=1.5/2",
 };
 
-static void try_example(const pe_info *row, const char *spec)
+static void try_example(const char *spec)
 {
-    (void)row;
     fail_each(spec, test_shape);
 }
 
-static void every_allocation_that_fails_is_reported_and_leaks_nothing(void **state)
+TEST(every_allocation_that_fails_is_reported_and_leaks_nothing)
 {
-    (void)state;
-    test_each_example(try_example);
+    each_example(try_example);
     for (int i = 0; i < COUNT(combinations); i++)
         fail_each(combinations[i], test_shape);
     for (int i = 0; i < COUNT(wrong); i++) {
@@ -85,9 +82,8 @@ static void every_allocation_that_fails_is_reported_and_leaks_nothing(void **sta
 }
 
 /* Only allocations through the wrapped names count: that there are some proves that the wrapping works. */
-static void making_an_encoding_allocates(void **state)
+TEST(making_an_encoding_allocates)
 {
-    (void)state;
     heap.made = 0;
     pe_encoding_free(test_encoding("rope", test_shape));
     assert_true(heap.made >= 3);
@@ -107,7 +103,6 @@ static const pe_params none = { NULL, PE_F32, 0 };
 
 static void use_rotation(const pe_encoding *e, pe_positions at)
 {
-    pe_error err = { 0 };
     int64_t n = pe_encoding_pair_count(e);
     pe_view in = pe_view_of(q, PE_F32, 1, TQ, H, D), out = pe_view_of(dq, PE_F32, 1, TQ, H, D);
     for (pe_side side = PE_QUERY; side <= PE_OUTPUT; side++) {
@@ -123,7 +118,6 @@ static void use_rotation(const pe_encoding *e, pe_positions at)
 
 static void use_embedding(const pe_encoding *e, pe_params p, pe_params dp, pe_positions at)
 {
-    pe_error err = { 0 };
     int64_t width = pe_embed_width(e, C);
     pe_view wide_y = pe_view_of(y, PE_F32, 1, TQ, 1, width), wide_x = pe_view_of(x, PE_F32, 1, TQ, 1, width);
     assert_ok(pe_embed(e, wide_y, pe_view_of(x, PE_F32, 1, TQ, 1, C), at, &PE_MAKE(pe_run, .params = p), &err));
@@ -132,7 +126,6 @@ static void use_embedding(const pe_encoding *e, pe_params p, pe_params dp, pe_po
 
 static void use_tiles(const pe_encoding *e, pe_params p, pe_params dp, pe_positions q_at, pe_positions k_at)
 {
-    pe_error err = { 0 };
     pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F32, 1, TQ, H, TK), .q = pe_view_of(q, PE_F32, 1, TQ, H, D),
                   .k = pe_view_of(k, PE_F32, 1, TK, G, D), .q_at = q_at, .k_at = k_at };
     pe_tile_grad g = { .size = sizeof(pe_tile_grad), .dscore = pe_view_of(prob, PE_F32, 1, TQ, H, TK), .dq = pe_view_of(dq, PE_F32, 1, TQ, H, D), .dk = pe_view_of(dk, PE_F32, 1, TK, G, D), .dparams = dp };
@@ -149,7 +142,6 @@ static void use_tiles(const pe_encoding *e, pe_params p, pe_params dp, pe_positi
 
 static void use_attention(const pe_encoding *e, pe_params p, pe_params dp, pe_positions q_at, pe_positions k_at)
 {
-    pe_error err = { 0 };
     size_t bytes;
     pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(y, PE_F32, 1, TQ, H, D), .lse = pe_view_of(lse, PE_F32, 1, TQ, H, 1),
                        .q = pe_view_of(q, PE_F32, 1, TQ, H, D), .k = pe_view_of(k, PE_F32, 1, TK, G, D),
@@ -167,7 +159,6 @@ static void use_attention(const pe_encoding *e, pe_params p, pe_params dp, pe_po
 
 static void use_getters(const pe_encoding *e)
 {
-    pe_error err = { 0 };
     for (int i = 0; i < pe_encoding_tensor_count(e); i++)
         assert_non_null(pe_encoding_tensor(e, i));
     assert_null(pe_encoding_tensor(e, -1));
@@ -183,7 +174,6 @@ static void use_getters(const pe_encoding *e)
 
 static void use_everything(const char *spec)
 {
-    pe_error err = { 0 };
     pe_encoding *e = test_encoding(spec, test_shape);
     int64_t n = pe_encoding_param_count(e), axes = pe_encoding_axes(e);
     long before = heap.made;
@@ -202,24 +192,20 @@ static void use_everything(const char *spec)
     pe_encoding_free(e);
 }
 
-static void use_example(const pe_info *row, const char *spec)
+static void use_example(const char *spec)
 {
-    (void)row;
     use_everything(spec);
 }
 
-static void no_call_but_new_allocates(void **state)
+TEST(no_call_but_new_allocates)
 {
-    (void)state;
-    test_each_example(use_example);
+    each_example(use_example);
     for (int i = 0; i < COUNT(combinations); i++)
         use_everything(combinations[i]);
 }
 
-static void helpers_allocate_nothing(void **state)
+TEST(helpers_allocate_nothing)
 {
-    (void)state;
-    pe_error err = { 0 };
     int64_t at[24], offset[3] = { 0, 1, 4 };
     uint8_t used[4] = { 0, 1, 1, 1 };
     long before = heap.made;
@@ -234,15 +220,4 @@ static void helpers_allocate_nothing(void **state)
     assert_true(pe_agrees(PE_VERSION_MAJOR, PE_VERSION_MINOR));
     assert_true(pe_dtype_size(PE_F16) == 2 && *pe_version() && *pe_status_name(PE_OK) && pe_claim_name(1) && pe_hook_name(1));
     assert_int_equal(heap.made, before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(making_an_encoding_allocates),
-        cmocka_unit_test(every_allocation_that_fails_is_reported_and_leaks_nothing),
-        cmocka_unit_test(no_call_but_new_allocates),
-        cmocka_unit_test(helpers_allocate_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * labels: core; needs: io wrap wrapio
  *
  * .npy files, and what becomes of their numbers. */
-#include "io_case.h"
+#include "io_test.h"
 
 static uint8_t scratch[1 << 16];
 
@@ -19,17 +19,16 @@ static size_t make_npy(int major, const char *header, size_t length, size_t payl
     return at + strlen(header) + payload;
 }
 
-static pe_status parse_npy(size_t size, unsigned flags, io_array *a, pe_error *err)
+static pe_status parse_npy(size_t size, unsigned flags, io_array *a, pe_error *error)
 {
     io_bytes b = exact(scratch, size);
-    pe_status s = io_npy_parse(a, &b, flags, err);
+    pe_status s = io_npy_parse(a, &b, flags, error);
     io_bytes_free(&b);
     return s;
 }
 
-static void npy_round_trips_every_type_and_rank(void **state)
+TEST(npy_round_trips_every_type_and_rank)
 {
-    (void)state;
     uint8_t data[256];
     for (size_t i = 0; i < sizeof data; i++)
         data[i] = (uint8_t)i;
@@ -38,7 +37,6 @@ static void npy_round_trips_every_type_and_rank(void **state)
             io_array a = { .data = data, .type = (io_type)t, .rank = rank, .count = 1 }, b;
             for (int i = 0; i < rank; i++)
                 a.count *= a.shape[i] = i < 3 ? i + 1 : 1;
-            pe_error err;
             expect("save", io_npy_save(in_folder("a.npy"), &a, &err), PE_OK, &err);
             expect("load", io_npy_load(&b, path_text, t == IO_BF16 ? IO_NPY_BF16 : 0, &err), PE_OK, &err);
             assert_int_equal(b.type, a.type);
@@ -52,9 +50,8 @@ static void npy_round_trips_every_type_and_rank(void **state)
     unlink(path_text);
 }
 
-static void npy_header_is_numpys_own(void **state)
+TEST(npy_header_is_numpys_own)
 {
-    (void)state;
     char header[IO_NPY_HEADER_MAX];
     size_t size;
     io_array a = { .type = IO_F32, .rank = 2, .shape = { 3, 4 }, .count = 12 };
@@ -70,9 +67,8 @@ static void npy_header_is_numpys_own(void **state)
     assert_int_equal(size, 256);
 }
 
-static void npy_writer_refuses_what_it_cannot_say(void **state)
+TEST(npy_writer_refuses_what_it_cannot_say)
 {
-    (void)state;
     const io_array bad[] = {
         { .type = IO_F8_E4M3, .count = 1 },
         { .type = IO_TYPE_COUNT, .count = 1 },
@@ -85,15 +81,13 @@ static void npy_writer_refuses_what_it_cannot_say(void **state)
     };
     static const pe_status want[] = { PE_ERR_DTYPE,    PE_ERR_DTYPE, PE_ERR_SHAPE, PE_ERR_SHAPE,
                                       PE_ERR_OVERFLOW, PE_ERR_SHAPE, PE_ERR_NULL,  PE_ERR_OVERFLOW };
-    pe_error err;
     for (size_t i = 0; i < COUNT(bad); i++)
         expect("save", io_npy_save(in_folder("no.npy"), &bad[i], &err), want[i], &err);
     assert_int_equal(entries_in_folder(), 0);
 }
 
-static void npy_takes_what_numpy_writes(void **state)
+TEST(npy_takes_what_numpy_writes)
 {
-    (void)state;
     static const struct {
         const char *header;
         size_t payload;
@@ -104,7 +98,6 @@ static void npy_takes_what_numpy_writes(void **state)
         { "{'descr': '<i8', 'fortran_order': True, 'shape': (), }\n", 8 },
         { "{'descr': '|b1', 'fortran_order': False, 'shape': (0, 9223372036854775807), }\n", 0 },
     };
-    pe_error err;
     io_array a;
     for (size_t i = 0; i < COUNT(good); i++)
         for (int major = 1; major <= 3; major++) {
@@ -116,9 +109,8 @@ static void npy_takes_what_numpy_writes(void **state)
 
 #define NPY(descr, order, shape) "{'descr': " descr ", 'fortran_order': " order ", 'shape': " shape ", }\n"
 
-static void npy_refuses_hostile_headers(void **state)
+TEST(npy_refuses_hostile_headers)
 {
-    (void)state;
     static const struct {
         const char *header;
         size_t payload;
@@ -172,7 +164,6 @@ static void npy_refuses_hostile_headers(void **state)
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         io_array a;
-        pe_error err = { 0 };
         heap.peak = heap.live;
         size_t n = make_npy(1, bad[i].header, strlen(bad[i].header), bad[i].payload), before = heap.live;
         expect(bad[i].header, parse_npy(n, 0, &a, &err), bad[i].want, &err);
@@ -181,12 +172,10 @@ static void npy_refuses_hostile_headers(void **state)
     }
 }
 
-static void npy_refuses_hostile_frames(void **state)
+TEST(npy_refuses_hostile_frames)
 {
-    (void)state;
     const char *good = NPY("'<f4'", "False", "(2,)");
     io_array a;
-    pe_error err;
     size_t n = make_npy(2, good, 0xFFFFFFFFu, 8);
     expect("header of 4 GiB", parse_npy(n, 0, &a, &err), PE_ERR_FORMAT, &err);
     n = make_npy(2, good, 10001, 30000);
@@ -207,9 +196,8 @@ static void npy_refuses_hostile_frames(void **state)
     }
 }
 
-static void npy_survives_any_one_wrong_byte(void **state)
+TEST(npy_survives_any_one_wrong_byte)
 {
-    (void)state;
     const char *good = NPY("'<f4'", "False", "(2, 1)");
     size_t n = make_npy(2, good, strlen(good), 8);
     for (size_t at = 0; at < n; at++) {
@@ -224,9 +212,8 @@ static void npy_survives_any_one_wrong_byte(void **state)
     }
 }
 
-static void npy_bfloat16_is_read_when_asked_for(void **state)
+TEST(npy_bfloat16_is_read_when_asked_for)
 {
-    (void)state;
     static const char *const descr[] = { NPY("'<V2'", "False", "(1,)"), NPY("'|V2'", "False", "(1,)"),
                                          NPY("'<u2'", "False", "(1,)") };
     for (size_t i = 0; i < COUNT(descr); i++) {
@@ -258,9 +245,8 @@ static double one_real(io_type type, const void *value, pe_status *s)
     return got;
 }
 
-static void halves_convert_exactly(void **state)
+TEST(halves_convert_exactly)
 {
-    (void)state;
     pe_status s;
     for (uint32_t h = 0; h < 0x10000; h++) {
         uint16_t bits = (uint16_t)h;
@@ -274,9 +260,8 @@ static void halves_convert_exactly(void **state)
     assert_true(one_real(IO_BF16, &b, &s) == -3.140625);
 }
 
-static void every_number_type_converts(void **state)
+TEST(every_number_type_converts)
 {
-    (void)state;
     pe_status s;
     assert_true(one_real(IO_F32, &(float){ -1.5f }, &s) == -1.5);
     assert_true(one_real(IO_F64, &(double){ 0x1p-1074 }, &s) == 0x1p-1074);
@@ -295,12 +280,10 @@ static void every_number_type_converts(void **state)
     assert_int_equal(s, PE_ERR_DTYPE);
 }
 
-static void only_whole_numbers_become_int64(void **state)
+TEST(only_whole_numbers_become_int64)
 {
-    (void)state;
     double good[] = { 0, -0.0, -3, 0x1p62, -0x1p63 }, bad[] = { 0.5, 0x1p63, -0x1.1p63, (double)NAN, (double)INFINITY };
     int64_t *v;
-    pe_error err;
     io_array a = { .data = good, .type = IO_F64, .rank = 1, .shape = { COUNT(good) }, .count = COUNT(good) };
     expect("whole", io_array_to_i64(&v, &a, &err), PE_OK, &err);
     assert_true(v[2] == -3 && v[3] == INT64_C(1) << 62 && v[4] == INT64_MIN);
@@ -317,9 +300,8 @@ static void only_whole_numbers_become_int64(void **state)
     free(v);
 }
 
-static void float32_overflow_is_told_and_infinity_kept(void **state)
+TEST(float32_overflow_is_told_and_infinity_kept)
 {
-    (void)state;
     float *v;
     double d[] = { 0x1.fffffep127, 0x1.fffffefp127, -0x1.fffffep127, (double)INFINITY, 0x1p-200 };
     io_array a = { .data = d, .type = IO_F64, .rank = 1, .shape = { COUNT(d) }, .count = COUNT(d) };
@@ -336,9 +318,8 @@ static void float32_overflow_is_told_and_infinity_kept(void **state)
     assert_int_equal(io_array_to_f32(&v, &vast, NULL), PE_ERR_OVERFLOW);
 }
 
-static void library_types_have_their_file_types(void **state)
+TEST(library_types_have_their_file_types)
 {
-    (void)state;
     assert_int_equal(io_type_of(PE_F32), IO_F32);
     assert_int_equal(io_type_of(PE_F16), IO_F16);
     assert_int_equal(io_type_of(PE_BF16), IO_BF16);
@@ -351,54 +332,32 @@ static void library_types_have_their_file_types(void **state)
 
 /* ---------------------------------------------------------------- out of memory */
 
-static pe_status op_npy_load(pe_error *err)
+static pe_status op_npy_load(pe_error *error)
 {
     io_array a;
     float *v = NULL;
     int64_t *w = NULL;
-    pe_status s = io_npy_load(&a, in_folder("t.npy"), 0, err);
+    pe_status s = io_npy_load(&a, in_folder("t.npy"), 0, error);
     if (s == PE_OK)
-        s = io_array_to_f32(&v, &a, err);
+        s = io_array_to_f32(&v, &a, error);
     if (s == PE_OK)
-        s = io_array_to_i64(&w, &a, err);
+        s = io_array_to_i64(&w, &a, error);
     free(v);
     free(w);
     io_array_free(&a);
     return s;
 }
 
-static pe_status op_npy_save(pe_error *err)
+static pe_status op_npy_save(pe_error *error)
 {
     io_array a = { .data = &(float){ 3 }, .type = IO_F32, .rank = 1, .shape = { 1 }, .count = 1 };
-    return io_npy_save(in_folder("t.npy"), &a, err);
+    return io_npy_save(in_folder("t.npy"), &a, error);
 }
 
-static void memory_that_runs_out_is_reported(void **state)
+TEST(memory_that_runs_out_is_reported)
 {
-    (void)state;
     op_npy_save(NULL);
     any_failed_allocation_of(op_npy_save, "save");
     any_failed_allocation_of(op_npy_load, "load and convert");
     empty_folder();
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        CLAIM(npy_round_trips_every_type_and_rank),
-        CLAIM(npy_header_is_numpys_own),
-        CLAIM(npy_writer_refuses_what_it_cannot_say),
-        CLAIM(npy_takes_what_numpy_writes),
-        CLAIM(npy_refuses_hostile_headers),
-        CLAIM(npy_refuses_hostile_frames),
-        CLAIM(npy_survives_any_one_wrong_byte),
-        CLAIM(npy_bfloat16_is_read_when_asked_for),
-        CLAIM(halves_convert_exactly),
-        CLAIM(every_number_type_converts),
-        CLAIM(only_whole_numbers_become_int64),
-        CLAIM(float32_overflow_is_told_and_infinity_kept),
-        CLAIM(library_types_have_their_file_types),
-        CLAIM(memory_that_runs_out_is_reported),
-    };
-    return run_claims(tests, COUNT(tests));
 }

@@ -16,19 +16,14 @@ static piece piece_new(const attention_case *c)
 {
     int64_t rows = c->Tq * c->shape.heads;
     piece x = { .rows = rows, .width = c->Dv };
-    x.p.out = case_memory(rows * c->Dv, 4);
-    x.p.max = case_memory(rows, 4);
-    x.p.sum = case_memory(rows, 4);
-    x.p.carry = case_memory(rows, 8);
+    x.p.out = take(rows * c->Dv, 4);
+    x.p.max = take(rows, 4);
+    x.p.sum = take(rows, 4);
+    x.p.carry = take(rows, 8);
     memset(x.p.out, 0xff, (size_t)(rows * c->Dv) * 4);
     memset(x.p.max, 0xff, (size_t)rows * 4);
     memset(x.p.sum, 0xff, (size_t)rows * 4);
     return x;
-}
-
-static void piece_free(piece *x)
-{
-    free(x->p.out), free(x->p.max), free(x->p.sum), free(x->p.carry);
 }
 
 /* The problem over keys from .. from + n - 1. */
@@ -54,26 +49,22 @@ static pe_attention some_keys(const attention_case *c, const twin *t, int64_t fr
 
 static void partial(const attention_case *c, const pe_attention *a, pe_partial p)
 {
-    pe_error err = { 0 };
-    size_t bytes;
-    assert_ok(pe_attention_work(c->e, a, &PE_MAKE(pe_run, .params = c->params), &bytes, &err));
-    void *work = case_memory((int64_t)bytes, 1);
-    memset(work, 0xff, bytes);
-    if (pe_attention_partial(c->e, a, p, &PE_MAKE(pe_run, .params = c->params, .work = work, .work_bytes = bytes), &err))
+    pe_run run = case_run(c, NULL, NULL, 0);
+    assert_ok(pe_attention_work(c->e, a, &run, &run.work_bytes, &err));
+    run.work = take((int64_t)run.work_bytes, 1);
+    memset(run.work, 0xff, run.work_bytes);
+    if (pe_attention_partial(c->e, a, p, &run, &err))
         fail_msg("%s: %s", c->spec, err.text);
-    free(work);
 }
 
 /* Pieces of these sizes, the last as large as is left; from the right where a term counts, else from the left. An empty
  * piece goes first, in the middle and last. */
 static void in_pieces(const attention_case *c, twin *t, const int64_t *sizes, int count)
 {
-    pe_error err = { 0 };
     piece whole = piece_new(c), part = piece_new(c);
     bool carries = pe_encoding_carries(c->e);
     pe_attention none = some_keys(c, t, carries ? c->Tk : 0, 0);
     partial(c, &none, whole.p);
-    free(part.p.carry);
     part.p.carry = whole.p.carry; /* handed on from piece to piece */
     for (int64_t done = 0, n, k = 0; done < c->Tk; done += n, k++) {
         n = sizes[k % count] < c->Tk - done ? sizes[k % count] : c->Tk - done;
@@ -85,11 +76,8 @@ static void in_pieces(const attention_case *c, twin *t, const int64_t *sizes, in
             assert_ok(pe_attention_merge(whole.p, part.p, whole.rows, whole.width, &err));
         }
     }
-    part.p.carry = NULL;
     memset(t->out, 0xff, (size_t)(whole.rows * c->Dv) * pe_dtype_size(t->type));
     assert_ok(pe_attention_finish(c->e, &t->a, whole.p, &PE_MAKE(pe_run, .params = c->params), &err));
-    piece_free(&whole);
-    piece_free(&part);
 }
 
 static double most;
@@ -110,8 +98,7 @@ static void compare_pieces(attention_case c, pe_dtype type)
             most = fmax(most, off);
         }
     }
-    twin_free(&t);
-    case_free(&c);
+    case_over(&c);
 }
 
 static void compare_splits(const char *spec)
@@ -125,21 +112,18 @@ static void compare_splits(const char *spec)
     compare_pieces(case_sized(spec, CAUSAL, SEED, 140), PE_F32);
 }
 
-static void pieces_merged_and_finished_are_the_whole(void **state)
+TEST(pieces_merged_and_finished_are_the_whole)
 {
-    (void)state;
     case_each(compare_splits);
     printf("pieces: worst %.2f units, %s\n", most, most_spec);
 }
 
 /* A tree of merges, as a distributed scheme makes it: within the bound too, and a fixed order gives fixed bits. */
-static void merging_in_a_fixed_order_gives_fixed_bits(void **state)
+TEST(merging_in_a_fixed_order_gives_fixed_bits)
 {
-    (void)state;
-    pe_error err = { 0 };
     attention_case c = case_sized("t5", SINKS, SEED, -200);
     twin t = twin_of(&c, PE_F32, NULL);
-    float *first = case_memory(c.Tq * c.shape.heads * c.Dv, 4);
+    float *first = take(c.Tq * c.shape.heads * c.Dv, 4);
     case_forward(&c);
     for (int round = 0; round < 3; round++) {
         piece p[4];
@@ -156,19 +140,12 @@ static void merging_in_a_fixed_order_gives_fixed_bits(void **state)
         if (round)
             assert_memory_equal(first, t.out, (size_t)(c.Tq * c.shape.heads * c.Dv) * 4);
         memcpy(first, t.out, (size_t)(c.Tq * c.shape.heads * c.Dv) * 4);
-        for (int n = 0; n < 4; n++)
-            piece_free(&p[n]);
     }
-    free(first);
-    twin_free(&t);
-    case_free(&c);
 }
 
 /* A piece that saw nothing changes no bit of another, from either side. */
-static void an_empty_piece_is_neutral(void **state)
+TEST(an_empty_piece_is_neutral)
 {
-    (void)state;
-    pe_error err = { 0 };
     attention_case c = case_sized("alibi", 0, SEED, -40);
     twin t = twin_of(&c, PE_F32, NULL);
     piece all = piece_new(&c), none = piece_new(&c), kept = piece_new(&c);
@@ -189,44 +166,33 @@ static void an_empty_piece_is_neutral(void **state)
     assert_memory_equal(none.p.out, kept.p.out, values);
     assert_memory_equal(none.p.max, kept.p.max, row);
     assert_memory_equal(none.p.sum, kept.p.sum, row);
-    piece_free(&all), piece_free(&none), piece_free(&kept);
-    twin_free(&t);
-    case_free(&c);
 }
 
-static void what_is_wrong_is_named(void **state)
+TEST(what_is_wrong_is_named)
 {
-    (void)state;
-    pe_error err = { 0 };
     attention_case c = case_sized("alibi", 0, SEED, -40);
     twin t = twin_of(&c, PE_F32, NULL);
     piece one = piece_new(&c);
     float sink[1] = { 0 };
-    assert_int_equal(pe_attention_merge(one.p, one.p, one.rows, one.width, &err), PE_ERR_ALIAS);
-    assert_non_null(strstr(err.text, "into.out and from.out overlap"));
+    assert_refused(pe_attention_merge(one.p, one.p, one.rows, one.width, &err),
+                   PE_ERR_ALIAS, "into.out and from.out overlap");
     pe_attention a = t.a;
     a.soft_cap = -1;
-    assert_int_equal(pe_attention_finish(c.e, &a, one.p, NULL, &err), PE_ERR_RANGE);
-    assert_string_equal(err.text, "soft_cap is -1; needs 0 (none) or a finite number above");
+    assert_says(pe_attention_finish(c.e, &a, one.p, NULL, &err), PE_ERR_RANGE,
+                "soft_cap is -1; needs 0 (none) or a finite number above");
     a = t.a;
     a.scale = INFINITY;
-    assert_int_equal(pe_attention_finish(c.e, &a, one.p, NULL, &err), PE_ERR_RANGE);
-    assert_string_equal(err.text, "scale is inf; needs a finite number (0: the encoding's own)");
+    assert_says(pe_attention_finish(c.e, &a, one.p, NULL, &err), PE_ERR_RANGE,
+                "scale is inf; needs a finite number (0: the encoding's own)");
     a = t.a;
     a.sinks = (pe_params){ sink, PE_F32, 99 };
-    assert_int_equal(pe_attention_finish(c.e, &a, one.p, NULL, &err), PE_ERR_SHAPE);
-    assert_non_null(strstr(err.text, "sinks: count is 99; needs "));
+    assert_refused(pe_attention_finish(c.e, &a, one.p, NULL, &err), PE_ERR_SHAPE, "sinks: count is 99; needs ");
     assert_non_null(strstr(err.text, ", one per head"));
-    piece_free(&one);
-    twin_free(&t);
-    case_free(&c);
 }
 
 /* NaN, however little it would weigh, and however alone it is in its piece. */
-static void a_nan_survives_merging(void **state)
+TEST(a_nan_survives_merging)
 {
-    (void)state;
-    pe_error err = { 0 };
     for (int alone = 0; alone < 2; alone++)
         for (int order = 0; order < 2; order++) {
             attention_case c = case_sized("none", 0, SEED, -20);
@@ -248,10 +214,6 @@ static void a_nan_survives_merging(void **state)
                 assert_true(isnan(((float *)t.out)[n]));
             for (int64_t h = 0; h < c.shape.heads; h++)
                 assert_true(isnan(t.lse[h]));
-            piece_free(&p[0]), piece_free(&p[1]);
-            free(add);
-            twin_free(&t);
-            case_free(&c);
         }
 }
 
@@ -262,13 +224,10 @@ static void compare_turned(const char *spec)
 {
     static const int64_t sizes[] = { -150, 70, 6 };
     for (int n = 0; n < COUNT(sizes); n++) {
-        pe_error err = { 0 };
         attention_case c = case_sized(spec, CAUSAL | SINKS, SEED, sizes[n]);
         pe_view k = c.a.k, v = c.a.v;
-        if (pe_reference_forward(c.e, &c.a, &PE_MAKE(pe_run, .params = c.params, .work = c.work, .work_bytes = c.bytes), NULL)) { /* out of reach */
-            case_free(&c);
+        if (case_try(&c)) /* out of reach */
             continue;
-        }
         double *kept = case_doubles(c.Tq * c.shape.heads * c.Dv);
         memcpy(kept, c.out, (size_t)(c.Tq * c.shape.heads * c.Dv) * 8);
         pe_run run = PE_MAKE(pe_run, .params = c.params);
@@ -285,29 +244,12 @@ static void compare_turned(const char *spec)
         double off = twin_compare(&c, &t, "turned");
         most_spec = off > most ? spec : most_spec;
         most = fmax(most, off);
-        free(kept);
-        twin_free(&t);
-        case_free(&c);
     }
 }
 
-static void turned_keys_are_as_good_as_keys(void **state)
+TEST(turned_keys_are_as_good_as_keys)
 {
-    (void)state;
     most = 0;
     case_each(compare_turned);
     printf("turned: worst %.2f units, %s\n", most, most_spec);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_merged_and_finished_are_the_whole),
-        cmocka_unit_test(merging_in_a_fixed_order_gives_fixed_bits),
-        cmocka_unit_test(an_empty_piece_is_neutral),
-        cmocka_unit_test(what_is_wrong_is_named),
-        cmocka_unit_test(a_nan_survives_merging),
-        cmocka_unit_test(turned_keys_are_as_good_as_keys),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,8 @@
  *
  * Text in pieces for a terminal: its characters, wherever a piece ends, and no order to it. */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
-#include "common.h"
 #include "io/json_out.h"
+#include "test.h"
 
 /* What comes of text in pieces of `step` bytes. */
 static char *shown(const char *text, size_t size, size_t step)
@@ -21,9 +21,8 @@ static char *shown(const char *text, size_t size, size_t step)
     return out;
 }
 
-static void characters_stay_and_orders_go_wherever_a_piece_ends(void **state)
+TEST(characters_stay_and_orders_go_wherever_a_piece_ends)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t size;
@@ -48,10 +47,4 @@ static void characters_stay_and_orders_go_wherever_a_piece_ends(void **state)
             assert_string_equal(got, cases[i].want);
             free(got);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(characters_stay_and_orders_go_wherever_a_piece_ends) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,33 +5,30 @@
  * grow, other scales, new parameters, several threads, and its work memory is asked for once. */
 #include <pthread.h>
 
-#include "fused_back_case.h"
+#include "fused_case.h"
 
 static pe_plan *plan_of(const attention_case *c, int64_t behind, int64_t ahead)
 {
-    pe_error err = { 0 };
     pe_plan *plan = NULL;
     pe_run run = case_run(c, NULL, NULL, 0);
     if (pe_plan_new(&plan, c->e, behind, ahead, &run, &err))
         fail_msg("%s: %s", c->spec, err.text);
-    return plan;
+    return test_piled(TEST_PLAN, plan);
 }
 
 /* The parameters are the plan's. */
 static void forward_with(const attention_case *c, twin *t, const pe_plan *plan)
 {
-    pe_error err = { 0 };
     pe_run run = PE_MAKE(pe_run, .plan = plan, .pool = t->pool);
     size_t bytes = 0;
     if (pe_attention_work(c->e, &t->a, &run, &bytes, &err))
         fail_msg("%s: %s", c->spec, err.text);
-    run.work = case_memory((int64_t)bytes, 1);
+    run.work = take((int64_t)bytes, 1);
     run.work_bytes = bytes;
     memset(run.work, 0xff, bytes);
     memset(t->out, 0xff, (size_t)(c->Tq * c->shape.heads * c->Dv) * pe_dtype_size(t->type));
     if (pe_attention_forward(c->e, &t->a, &run, &err))
         fail_msg("%s: %s", c->spec, err.text);
-    free(run.work);
 }
 
 /* ------------------------------------------------ what it says */
@@ -47,10 +44,7 @@ static void compare(const char *spec, unsigned features, int64_t n, int64_t behi
         case_forward(&c);
         forward_with(&c, &t, plan);
         worst = fmax(worst, twin_compare(&c, &t, how));
-        pe_plan_free(plan);
     }
-    twin_free(&t);
-    case_free(&c);
 }
 
 /* Positions of a case have steps of up to 5. */
@@ -65,9 +59,8 @@ static void compare_spec(const char *spec)
     compare(spec, CAUSAL, 6, 0, 0, "a plan for nothing");
 }
 
-static void a_call_with_a_plan_is_the_definition(void **state)
+TEST(a_call_with_a_plan_is_the_definition)
 {
-    (void)state;
     case_each(compare_spec);
     print_message("worst error: %.2f units\n", worst);
 }
@@ -78,7 +71,6 @@ static void a_call_with_a_plan_is_the_definition(void **state)
 static void grow(const char *spec)
 {
     enum { LAST = 150 };
-    pe_error err = { 0 };
     attention_case c = case_sized(spec, CAUSAL, 23, -LAST);
     twin t = twin_of(&c, PE_F32, NULL);
     pe_plan *plan = plan_of(&c, LAST, 0);
@@ -88,7 +80,7 @@ static void grow(const char *spec)
     t.a.k_at = pe_positions_run(1, LAST, 0);
     pe_status s = pe_attention_work(c.e, &t.a, &run, &run.work_bytes, &err);
     assert_true(!s || s == PE_ERR_POSITION); /* a table that does not reach so far */
-    run.work = case_memory((int64_t)run.work_bytes, 1);
+    run.work = take((int64_t)run.work_bytes, 1);
     for (int64_t n = 1; !s && n <= LAST; n += n < 20 ? 1 : 13) {
         size_t bytes;
         c.Tk = n;
@@ -105,22 +97,16 @@ static void grow(const char *spec)
         assert_ok(pe_attention_forward(c.e, &t.a, &run, &err));
         twin_compare(&c, &t, "a step");
     }
-    free(run.work);
-    pe_plan_free(plan);
-    twin_free(&t);
-    case_free(&c);
 }
 
-static void decoding_grows_by_one_token(void **state)
+TEST(decoding_grows_by_one_token)
 {
-    (void)state;
     case_each(grow);
 }
 
 /* Keys that repeat in memory: only sizes are asked for. */
 static size_t work_of(const char *spec, int64_t queries, int64_t keys)
 {
-    pe_error err = { 0 };
     pe_encoding *e = case_encoding(spec);
     pe_shape shape = pe_encoding_shape(e);
     static float x[8 * 64 * 8];
@@ -132,7 +118,6 @@ static size_t work_of(const char *spec, int64_t queries, int64_t keys)
     a.v = a.k;
     pe_status s = pe_attention_work(e, &a, NULL, &bytes, &err);
     assert_true(!s || s == PE_ERR_POSITION);
-    pe_encoding_free(e);
     return s ? SIZE_MAX : bytes;
 }
 
@@ -147,20 +132,17 @@ static void compare_work(const char *spec)
     }
 }
 
-static void work_for_more_keys_is_enough_for_fewer(void **state)
+TEST(work_for_more_keys_is_enough_for_fewer)
 {
-    (void)state;
     case_each(compare_work);
 }
 
 /* ------------------------------------------------ parameters */
 
-static void new_parameters_are_taken_over(void **state)
+TEST(new_parameters_are_taken_over)
 {
-    (void)state;
     static const char *const specs[] = { "t5", "fire:hidden=8", "deberta:buckets=8,max=32", "cope", "rope:learned=heads", "shaw" };
     for (int n = 0; n < COUNT(specs); n++) {
-        pe_error err = { 0 };
         attention_case c = case_sized(specs[n], CAUSAL, 29, -200);
         twin t = twin_of(&c, PE_F32, NULL);
         pe_plan *plan = plan_of(&c, 1200, 0);
@@ -179,50 +161,35 @@ static void new_parameters_are_taken_over(void **state)
         twin_compare(&c, &t, "new parameters");
         run.params.dtype = PE_F32;
         assert_int_equal(pe_plan_set_params(plan, &run, &err), PE_ERR_DTYPE);
-        pe_plan_free(plan);
-        twin_free(&t);
-        case_free(&c);
     }
 }
 
-static void a_plan_is_for_its_encoding(void **state)
+TEST(a_plan_is_for_its_encoding)
 {
-    (void)state;
-    pe_error err = { 0 };
     attention_case c = case_new("t5", CAUSAL, 3), other = case_new("alibi", CAUSAL, 3);
     twin t = twin_of(&other, PE_F32, NULL);
     pe_plan *plan = plan_of(&c, 40, 0);
     size_t bytes;
-    assert_int_equal(pe_attention_work(other.e, &t.a, &PE_MAKE(pe_run, .plan = plan), &bytes, &err), PE_ERR_UNSUITED);
-    assert_non_null(strstr(err.text, "the plan was made for t5"));
-    pe_plan_free(plan);
-    twin_free(&t);
-    case_free(&c), case_free(&other);
+    assert_refused(pe_attention_work(other.e, &t.a, &PE_MAKE(pe_run, .plan = plan), &bytes, &err),
+                   PE_ERR_UNSUITED, "the plan was made for t5");
 }
 
 /* Gradients are those without a plan, bit for bit. */
-static void gradients_do_without_it(void **state)
+TEST(gradients_do_without_it)
 {
-    (void)state;
     static const char *const specs[] = { "t5", "alibi:slopes=learned", "shaw", "rope:learned=heads" };
     for (int n = 0; n < COUNT(specs); n++) {
-        pe_error err = { 0 };
         attention_case c = case_sized(specs[n], CAUSAL, 31, 70);
         twin t = twin_of(&c, PE_F32, NULL);
         pe_plan *plan = plan_of(&c, 400, 0);
         ledger plain = ledger_of(&c, PE_F32, PE_F32), planned = ledger_of(&c, PE_F32, PE_F32);
         twin_forward(&c, &t);
-        assert_ok(twin_backward(&c, &t, &plain.g, &err));
+        assert_ok(twin_backward(&c, &t, &plain.g));
         pe_run run = PE_MAKE(pe_run, .plan = plan);
         assert_ok(pe_attention_backward_work(c.e, &t.a, &run, &run.work_bytes, &err));
-        run.work = case_memory((int64_t)run.work_bytes, 1);
+        run.work = take((int64_t)run.work_bytes, 1);
         assert_ok(pe_attention_backward(c.e, &t.a, &planned.g, &run, &err));
         ledger_assert_same_bits(&planned, &plain, -1, specs[n], "with a plan");
-        free(run.work);
-        pe_plan_free(plan);
-        ledger_free(&plain), ledger_free(&planned);
-        twin_free(&t);
-        case_free(&c);
     }
 }
 
@@ -242,9 +209,8 @@ static void *use(void *arg)
     return NULL;
 }
 
-static void threads_share_a_plan(void **state)
+TEST(threads_share_a_plan)
 {
-    (void)state;
     enum { THREADS = 4 };
     static const char *const specs[] = { "t5", "deberta:buckets=8,max=32", "fire:hidden=8", "cope" };
     for (int n = 0; n < COUNT(specs); n++) {
@@ -262,23 +228,5 @@ static void threads_share_a_plan(void **state)
             assert_memory_equal(u[i].t.out, u[0].t.out, (size_t)(c.Tq * c.shape.heads * c.Dv) * sizeof(float));
         case_forward(&c);
         twin_compare(&c, &u[0].t, "shared");
-        for (int i = 0; i < THREADS; i++)
-            twin_free(&u[i].t);
-        pe_plan_free(plan);
-        case_free(&c);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_with_a_plan_is_the_definition),
-        cmocka_unit_test(decoding_grows_by_one_token),
-        cmocka_unit_test(work_for_more_keys_is_enough_for_fewer),
-        cmocka_unit_test(new_parameters_are_taken_over),
-        cmocka_unit_test(a_plan_is_for_its_encoding),
-        cmocka_unit_test(gradients_do_without_it),
-        cmocka_unit_test(threads_share_a_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

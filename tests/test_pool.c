@@ -4,7 +4,6 @@
  * A pool runs every job once, on workers whose numbers no two jobs share at the same time; the library's own, or one
  * that the caller fills in. */
 #define _GNU_SOURCE /* CPU_COUNT */
-#include "common.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,6 +15,7 @@
 
 #include "core/pool.h"
 #include "heap.h"
+#include "test.h"
 
 enum { WORKERS = 8, JOBS = 5000 };
 
@@ -51,15 +51,6 @@ int __wrap_pthread_cond_init(pthread_cond_t *, const pthread_condattr_t *);
 int __wrap_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
 {
     return lock_fails() ? EAGAIN : __real_pthread_cond_init(cond, attr);
-}
-
-static pe_pool *open_pool(int workers)
-{
-    pe_error err = { 0 };
-    pe_pool *pool = NULL;
-    assert_ok(pe_pool_new(&pool, workers, &err));
-    assert_non_null(pool);
-    return pool;
 }
 
 /* ------------------------------------------------ what jobs note; cmocka's asserts belong to the main thread */
@@ -106,43 +97,38 @@ static void each_job_runs_once(const pe_pool *pool, int64_t count)
 
 /* ------------------------------------------------ the library's own */
 
-static void every_job_runs_once_and_no_two_share_a_worker(void **state)
+TEST(every_job_runs_once_and_no_two_share_a_worker)
 {
-    (void)state;
     static const int64_t counts[] = { 0, 1, 2, 3, 7, 8, 9, 100, JOBS };
     for (int workers = 1; workers <= WORKERS; workers++) {
-        pe_pool *pool = open_pool(workers);
+        pe_pool *pool = pool_of(workers);
         assert_int_equal(pool->workers, workers);
         for (int round = 0; round < 5; round++)
             for (int i = 0; i < COUNT(counts); i++)
                 each_job_runs_once(pool, counts[i]);
-        pe_pool_free(pool);
+        give_back_to(0);
     }
 }
 
-static void many_tiny_calls_lose_nothing(void **state)
+TEST(many_tiny_calls_lose_nothing)
 {
-    (void)state;
     enum { CALLS = 100000 };
-    pe_pool *pool = open_pool(3);
+    pe_pool *pool = pool_of(3);
     atomic_llong total = 0;
     long made = heap.made;
     for (int i = 0; i < CALLS; i++)
         pool->run(pool->self, add_up, &total, 2);
     assert_int_equal(heap.made, made); /* and allocate nothing */
     assert_true(atomic_load(&total) == 3LL * CALLS);
-    pe_pool_free(pool);
 }
 
-static void a_million_jobs_in_one_call_all_run(void **state)
+TEST(a_million_jobs_in_one_call_all_run)
 {
-    (void)state;
     const int64_t count = 1000003;
-    pe_pool *pool = open_pool(4);
+    pe_pool *pool = pool_of(4);
     atomic_llong total = 0;
     pool->run(pool->self, add_up, &total, count);
     assert_true(atomic_load(&total) == count * (count + 1) / 2);
-    pe_pool_free(pool);
 }
 
 /* What jobs wrote is there when run returns, without a lock of the caller's. */
@@ -152,59 +138,51 @@ static void fill_in(void *arg, int64_t n, int worker)
     ((int64_t *)arg)[n] = 3 * n;
 }
 
-static void results_are_seen_when_run_returns(void **state)
+TEST(results_are_seen_when_run_returns)
 {
-    (void)state;
     static int64_t out[JOBS];
-    pe_pool *pool = open_pool(4);
+    pe_pool *pool = pool_of(4);
     for (int round = 0; round < 50; round++) {
         memset(out, 0, sizeof out);
         pool->run(pool->self, fill_in, out, JOBS);
         for (int64_t n = 0; n < JOBS; n++)
             assert_true(out[n] == 3 * n);
     }
-    pe_pool_free(pool);
 }
 
-static void pools_come_and_go(void **state)
+TEST(pools_come_and_go)
 {
-    (void)state;
     for (int i = 0; i < 300; i++) {
-        pe_pool *pool = open_pool(1 + i % WORKERS);
+        pe_pool *pool = pool_of(1 + i % WORKERS);
         if (i % 3)
             each_job_runs_once(pool, i % 10);
-        pe_pool_free(pool); /* also before any thread has begun */
+        give_back_to(0); /* also before any thread has begun */
     }
     pe_pool_free(NULL);
 }
 
-static void the_number_of_workers_is_checked(void **state)
+TEST(the_number_of_workers_is_checked)
 {
-    (void)state;
     static const int wrong[] = { -1, INT32_MIN, 1025, INT32_MAX };
     for (int i = 0; i < COUNT(wrong); i++) {
-        pe_error err = { 0 };
         pe_pool *pool = (pe_pool *)(void *)&err;
-        assert_int_equal(pe_pool_new(&pool, wrong[i], &err), PE_ERR_RANGE);
+        assert_refused(pe_pool_new(&pool, wrong[i], &err), PE_ERR_RANGE, "workers is ");
         assert_null(pool);
-        assert_non_null(strstr(err.text, "workers is "));
     }
-    pe_pool *pool = open_pool(0);
+    pe_pool *pool = pool_of(0);
     assert_true(pool->workers >= 1 && pool->workers <= 1024);
     atomic_llong total = 0;
     pool->run(pool->self, add_up, &total, 10);
     assert_true(atomic_load(&total) == 55);
-    pe_pool_free(pool);
 }
 
 /* ------------------------------------------------ the process it lives in */
 
 /* A child has the memory of the pool and none of its threads. */
-static void a_forked_child_does_the_work_itself(void **state)
+TEST(a_forked_child_does_the_work_itself)
 {
-    (void)state;
     for (int round = 0; round < 20; round++) { /* sometimes a thread holds the lock at the fork */
-        pe_pool *pool = open_pool(4);
+        pe_pool *pool = pool_of(4);
         if (round % 2)
             each_job_runs_once(pool, 100);
         pid_t child = fork();
@@ -221,7 +199,7 @@ static void a_forked_child_does_the_work_itself(void **state)
         assert_true(waitpid(child, &status, 0) == child);
         assert_int_equal(status, 0);
         each_job_runs_once(pool, 100); /* the parent's is as it was */
-        pe_pool_free(pool);
+        give_back_to(0);
     }
 }
 
@@ -241,12 +219,11 @@ static void note_mask(void *arg, int64_t n, int worker)
         sched_yield();
 }
 
-static void threads_of_a_pool_take_no_signals(void **state)
+TEST(threads_of_a_pool_take_no_signals)
 {
-    (void)state;
     static const int theirs[] = { SIGINT, SIGTERM, SIGCHLD, SIGALRM, SIGUSR1, SIGPIPE, SIGHUP };
     sigset_t now;
-    pe_pool *pool = open_pool(2);
+    pe_pool *pool = pool_of(2);
     pool->run(pool->self, note_mask, &masks, 2);
     pthread_sigmask(SIG_SETMASK, NULL, &now);
     for (int i = 0; i < COUNT(theirs); i++) {
@@ -255,12 +232,10 @@ static void threads_of_a_pool_take_no_signals(void **state)
         assert_false(sigismember(&now, theirs[i]));
     }
     assert_false(sigismember(&masks.of[1], SIGSEGV)); /* a fault is heard where it happens */
-    pe_pool_free(pool);
 }
 
-static void one_worker_per_cpu_that_may_be_used(void **state)
+TEST(one_worker_per_cpu_that_may_be_used)
 {
-    (void)state;
 #if defined __linux__
     cpu_set_t all, one;
     CPU_ZERO(&one);
@@ -269,55 +244,46 @@ static void one_worker_per_cpu_that_may_be_used(void **state)
         if (CPU_ISSET(i, &all))
             CPU_SET(i, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    pe_pool *pool = open_pool(0);
+    pe_pool *pool = pool_of(0);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_int_equal(pool->workers, 1);
-    pe_pool_free(pool);
 #endif
 }
 
 /* ------------------------------------------------ what cannot be had */
 
-static void a_lock_that_cannot_be_made_is_reported(void **state)
+TEST(a_lock_that_cannot_be_made_is_reported)
 {
-    (void)state;
     size_t live = heap.live;
     for (int n = 1; n <= 3; n++) {
-        pe_error err = { 0 };
         pe_pool *pool = (pe_pool *)(void *)&err;
         locks_until_failure = n;
-        assert_int_equal(pe_pool_new(&pool, WORKERS, &err), PE_ERR_NOMEM);
+        assert_refused(pe_pool_new(&pool, WORKERS, &err), PE_ERR_NOMEM, "locks");
         assert_int_equal(locks_until_failure, 0);
         assert_null(pool);
-        assert_non_null(strstr(err.text, "locks"));
         assert_true(heap.live == live);
     }
-    pe_pool_free(open_pool(WORKERS));
+    pool_of(WORKERS); /* and then it can */
 }
 
-static void a_thread_that_does_not_start_is_reported(void **state)
+TEST(a_thread_that_does_not_start_is_reported)
 {
-    (void)state;
     size_t live = heap.live;
     for (int n = 1; n < WORKERS; n++) {
-        pe_error err = { 0 };
         pe_pool *pool = (pe_pool *)(void *)&err;
         creations_until_failure = n;
-        assert_int_equal(pe_pool_new(&pool, WORKERS, &err), PE_ERR_NOMEM);
+        assert_refused(pe_pool_new(&pool, WORKERS, &err), PE_ERR_NOMEM, "thread");
         assert_int_equal(creations_until_failure, 0);
         assert_null(pool);
-        assert_non_null(strstr(err.text, "thread"));
         assert_true(heap.live == live);
     }
-    pe_pool_free(open_pool(WORKERS));
+    pool_of(WORKERS); /* and then it can */
 }
 
-static void memory_that_is_not_there_is_reported(void **state)
+TEST(memory_that_is_not_there_is_reported)
 {
-    (void)state;
     size_t live = heap.live;
     for (long n = 1;; n++) {
-        pe_error err = { 0 };
         pe_pool *pool = (pe_pool *)(void *)&err;
         heap.made = 0;
         heap.fail = n;
@@ -345,12 +311,10 @@ static void run_backwards(void *self, pe_job job, void *arg, int64_t count)
         job(arg, n, (int)(n % 3));
 }
 
-static void a_callers_pool_is_used_as_it_is(void **state)
+TEST(a_callers_pool_is_used_as_it_is)
 {
-    (void)state;
     int calls = 0;
     pe_pool own = { &calls, 3, run_backwards };
-    pe_error err = { 0 };
     assert_ok(check_pool(&own, &err));
     each_job_runs_once(&own, JOBS);
     memset(&notes, 0, sizeof notes);
@@ -361,10 +325,8 @@ static void a_callers_pool_is_used_as_it_is(void **state)
         assert_int_equal(atomic_load(&notes.runs[n]), 1);
 }
 
-static void without_a_pool_the_caller_does_the_work(void **state)
+TEST(without_a_pool_the_caller_does_the_work)
 {
-    (void)state;
-    pe_error err = { 0 };
     memset(&notes, 0, sizeof notes);
     notes.workers = pool_workers(NULL);
     assert_int_equal(notes.workers, 1);
@@ -375,35 +337,11 @@ static void without_a_pool_the_caller_does_the_work(void **state)
     assert_ok(check_pool(NULL, &err));
 }
 
-static void a_half_filled_pool_is_refused(void **state)
+TEST(a_half_filled_pool_is_refused)
 {
-    (void)state;
     int calls = 0;
-    pe_error err = { 0 };
     const pe_pool wrong[] = { { &calls, 0, run_backwards }, { &calls, -1, run_backwards }, { &calls, INT32_MAX, run_backwards }, { &calls, 3, NULL } };
     for (int i = 0; i < COUNT(wrong); i++)
         assert_int_equal(check_pool(&wrong[i], &err), PE_ERR_RANGE);
     assert_int_equal(check_pool((const pe_pool *)(const void *)((const char *)wrong + 1), &err), PE_ERR_ALIGN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_job_runs_once_and_no_two_share_a_worker),
-        cmocka_unit_test(many_tiny_calls_lose_nothing),
-        cmocka_unit_test(a_million_jobs_in_one_call_all_run),
-        cmocka_unit_test(results_are_seen_when_run_returns),
-        cmocka_unit_test(pools_come_and_go),
-        cmocka_unit_test(the_number_of_workers_is_checked),
-        cmocka_unit_test(a_forked_child_does_the_work_itself),
-        cmocka_unit_test(threads_of_a_pool_take_no_signals),
-        cmocka_unit_test(one_worker_per_cpu_that_may_be_used),
-        cmocka_unit_test(a_lock_that_cannot_be_made_is_reported),
-        cmocka_unit_test(a_thread_that_does_not_start_is_reported),
-        cmocka_unit_test(memory_that_is_not_there_is_reported),
-        cmocka_unit_test(a_callers_pool_is_used_as_it_is),
-        cmocka_unit_test(without_a_pool_the_caller_does_the_work),
-        cmocka_unit_test(a_half_filled_pool_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

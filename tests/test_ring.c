@@ -3,7 +3,7 @@
  *
  * Keys in pieces, as a ring of machines sees them: what the pieces give, merged and added up, is what all keys give at
  * once, forward and backward, for every row, in any order and with positions as they come. */
-#include "common.h"
+#include "test.h"
 
 enum { T = 96, H = 4, G = 2, D = 16, PIECES = 3, EACH = T / PIECES };
 static const pe_shape shape = { .heads = H, .kv_heads = G, .head_dim = D };
@@ -27,15 +27,21 @@ typedef struct results {
 } results;
 
 static ring r;
+static int in_order[T]; /* each key at its own place */
+
+AROUND(before_each)
+{
+    for (int n = 0; n < T; n++)
+        in_order[n] = n;
+}
 
 static void open_ring(const char *spec, uint64_t seed, double size, pe_mask mask, const int *order)
 {
-    pe_error err;
-    assert_ok(pe_encoding_new(&r.e, spec, shape, &err));
+    r.e = encoding_of(spec, shape);
     r.count = pe_encoding_param_count(r.e);
     r.axes = pe_encoding_axes(r.e);
     r.counts = pe_encoding_carries(r.e);
-    r.w = calloc((size_t)r.count + 1, sizeof *r.w);
+    r.w = take(r.count, sizeof *r.w);
     r.params = (pe_params){ r.w, PE_F32, r.count };
     assert_ok(pe_encoding_init(r.e, r.params, 3, &err));
     for (int i = 0; i < COUNT(r.q); i++)
@@ -52,12 +58,6 @@ static void open_ring(const char *spec, uint64_t seed, double size, pe_mask mask
         r.at[n] = order[n / r.axes];
     r.mask = mask;
     r.order = order;
-}
-
-static void close_ring(void)
-{
-    pe_encoding_free(r.e);
-    free(r.w);
 }
 
 static int64_t plain[T];
@@ -84,16 +84,14 @@ typedef pe_status sized(const pe_encoding *, const pe_attention *, const pe_run 
 
 static pe_run run_for(const pe_attention *a, sized *size)
 {
-    pe_error err;
     pe_run run = PE_MAKE(pe_run, .params = r.params);
     assert_ok(size(r.e, a, &run, &run.work_bytes, &err));
-    run.work = malloc(run.work_bytes);
+    run.work = take((int64_t)run.work_bytes, 1);
     return run;
 }
 
 static void backward(results *to, int first, int n, bool piece, const double *carry, double *dcarry)
 {
-    pe_error err;
     pe_attention a = keys_of(to, first, n, true);
     pe_run run = run_for(&a, pe_attention_backward_work);
     pe_attention_grad g = PE_MAKE(pe_attention_grad, .dout = pe_view_of(r.dout, PE_F32, 1, T, H, D),
@@ -105,16 +103,13 @@ static void backward(results *to, int first, int n, bool piece, const double *ca
     if (!piece || first == 0)
         g.dsinks = (pe_params){ to->dsinks, PE_F64, H };
     assert_ok(pe_attention_backward(r.e, &a, &g, &run, &err));
-    free(run.work);
 }
 
 static void whole(results *to)
 {
-    pe_error err;
     pe_attention a = keys_of(to, 0, T, true);
     pe_run run = run_for(&a, pe_attention_work);
     assert_ok(pe_attention_forward(r.e, &a, &run, &err));
-    free(run.work);
     backward(to, 0, T, false, NULL, NULL);
 }
 
@@ -123,7 +118,6 @@ static void in_pieces(results *to)
 {
     static float out[2][T * H * D], max[2][T * H], sum[2][T * H];
     static double carry[PIECES + 1][H * T], dcarry[H * T];
-    pe_error err;
     memset(carry, 0, sizeof carry);
     memset(dcarry, 0, sizeof dcarry);
     for (int n = PIECES - 1; n >= 0; n--) {
@@ -136,8 +130,7 @@ static void in_pieces(results *to)
         if (into)
             assert_ok(pe_attention_merge((pe_partial){ out[0], max[0], sum[0], NULL },
                                          (pe_partial){ out[1], max[1], sum[1], NULL }, T * H, D, &err));
-        free(run.work);
-    }
+        }
     pe_attention all = keys_of(to, 0, T, true);
     assert_ok(pe_attention_finish(r.e, &all, (pe_partial){ out[0], max[0], sum[0], NULL },
                                   &PE_MAKE(pe_run, .params = r.params), &err));
@@ -159,12 +152,13 @@ static void same(const char *spec, const char *what, const float *a, const float
 static void check(const char *spec, double size, pe_mask mask, const int *order, double bound)
 {
     static results all, some;
+    int mark = taken();
     double most = 0;
     memset(&all, 0, sizeof all);
     memset(&some, 0, sizeof some);
     open_ring(spec, 7, size, mask, order);
-    all.dw = calloc((size_t)r.count + 1, sizeof(double));
-    some.dw = calloc((size_t)r.count + 1, sizeof(double));
+    all.dw = take(r.count, sizeof(double));
+    some.dw = take(r.count, sizeof(double));
     whole(&all);
     in_pieces(&some);
     same(spec, "out", some.out, all.out, COUNT(all.out), bound);
@@ -178,49 +172,38 @@ static void check(const char *spec, double size, pe_mask mask, const int *order,
             fail_msg("%s: dparams %lld is %g in pieces and %g at once", spec, (long long)i, some.dw[i], all.dw[i]);
     for (int h = 0; h < H; h++)
         assert_true(fabs(all.dsinks[h] - some.dsinks[h]) <= bound * (1 + fabs(all.dsinks[h])));
-    free(all.dw);
-    free(some.dw);
-    close_ring();
+    give_back_to(mark);
 }
 
 /* Whether it has to do with attention, and its tables reach from one end to the other. */
 static bool attends(const char *spec)
 {
     static results none;
-    pe_error err;
-    int order[T] = { 0 };
     size_t bytes;
-    pe_encoding *e;
-    if (pe_encoding_new(&e, spec, shape, &err))
+    pe_encoding *e = encoding_if_any(spec, shape);
+    if (!e)
         return false; /* an example for heads of 64 */
     bool some = pe_encoding_hooks(e) & ~PE_HOOK_EMBED;
-    pe_encoding_free(e);
-    for (int n = 0; n < T; n++)
-        order[n] = n;
-    open_ring(spec, 7, 1, (pe_mask){ .causal = true }, order);
+    open_ring(spec, 7, 1, (pe_mask){ .causal = true }, in_order);
     pe_attention a = keys_of(&none, 0, T, false);
     some = some && !pe_attention_work(r.e, &a, NULL, &bytes, &err);
-    close_ring();
     return some;
 }
 
-static void every_row_in_pieces_is_the_whole(void **state)
+TEST(every_row_in_pieces_is_the_whole)
 {
-    (void)state;
-    int order[T], rows = 0;
-    for (int n = 0; n < T; n++)
-        order[n] = n;
+    int rows = 0;
     for (int i = 0; pe_info_at(i); i++) {
         const pe_info *info = pe_info_at(i);
         for (int x = 0; x < info->example_count; x++)
             if (attends(info->examples[x])) {
-                check(info->examples[x], 1, (pe_mask){ .causal = true }, order, 2e-5);
+                check(info->examples[x], 1, (pe_mask){ .causal = true }, in_order, 2e-5);
                 rows++;
             }
         char longer[100];
         snprintf(longer, sizeof longer, "%s:%s=%d", info->name, info->key_length ? info->key_length : "", T);
         if (info->key_length && attends(longer)) {
-            check(longer, 1, (pe_mask){ .causal = true }, order, 2e-5);
+            check(longer, 1, (pe_mask){ .causal = true }, in_order, 2e-5);
             rows++;
         }
     }
@@ -228,9 +211,8 @@ static void every_row_in_pieces_is_the_whole(void **state)
 }
 
 /* Zigzag: a machine has a piece of the front and one of the back. Striped: every third token. */
-static void any_order_of_keys_will_do_where_the_mask_goes_by_position(void **state)
+TEST(any_order_of_keys_will_do_where_the_mask_goes_by_position)
 {
-    (void)state;
     static const char *const specs[] = { "rope", "alibi", "t5:direction=causal", "kerple", "shaw", "deberta", "none" };
     int zigzag[T], striped[T];
     for (int n = 0; n < T; n++) {
@@ -249,39 +231,20 @@ static void any_order_of_keys_will_do_where_the_mask_goes_by_position(void **sta
 }
 
 /* A piece knows where it stands in the sequence: from its start, from its end, and which are the first keys. */
-static void a_piece_knows_its_place(void **state)
+TEST(a_piece_knows_its_place)
 {
-    (void)state;
     static const char *const specs[] = { "none", "rope", "t5:direction=causal", "cope:positions=40" };
     static const pe_mask masks[] = { { .causal = true, .align = PE_ALIGN_START },
                                      { .causal = true, .align = PE_ALIGN_START, .window = 20, .first_keys = 5 },
                                      { .causal = true, .window = 10, .first_keys = 3 },
                                      { .causal = true, .window = 10, .first_keys = 40 } };
-    int order[T];
-    for (int n = 0; n < T; n++)
-        order[n] = n;
     for (int i = 0; i < COUNT(specs) * COUNT(masks); i++)
-        check(specs[i % COUNT(specs)], 1, masks[i / COUNT(specs)], order, 2e-5);
+        check(specs[i % COUNT(specs)], 1, masks[i / COUNT(specs)], in_order, 2e-5);
 }
 
 /* Scores in the thousands: float32 has no digits left for the log of a sum beside them, a float64 has. */
-static void large_scores_in_pieces_are_those_of_the_whole(void **state)
+TEST(large_scores_in_pieces_are_those_of_the_whole)
 {
-    (void)state;
-    int order[T];
-    for (int n = 0; n < T; n++)
-        order[n] = n;
-    check("none", 80, (pe_mask){ .causal = true }, order, 2e-3);
-    check("alibi", 80, (pe_mask){ .causal = true }, order, 2e-3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_in_pieces_is_the_whole),
-        cmocka_unit_test(any_order_of_keys_will_do_where_the_mask_goes_by_position),
-        cmocka_unit_test(a_piece_knows_its_place),
-        cmocka_unit_test(large_scores_in_pieces_are_those_of_the_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check("none", 80, (pe_mask){ .causal = true }, in_order, 2e-3);
+    check("alibi", 80, (pe_mask){ .causal = true }, in_order, 2e-3);
 }

@@ -3,44 +3,27 @@
  *
  * Every rung of kernels gives the bits of the scalar one, which test_rotate.c and test_exact.c hold to the header: tables,
  * rotations in every layout and type, q and k in one call, any pool. */
-#include "common.h"
-#include "base/num.h"
 #include "kernels/turn.h"
+#include "views.h"
 
 enum { T = 37, H = 3, D = 64, ROW = D + 5 };
 
-static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16 };
-
-typedef pe_status turn_call(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *, pe_error *);
-static turn_call *const calls[] = { pe_rotate, pe_unrotate, pe_rotate_back };
-
 /* Besides the examples: odd counts, both ends, blocks, everything that moves. */
 static const char *const more[] = {
-    "rope:dims=2",
-    "rope:dims=6,pairs=adjacent",
-    "rope:dims=10,pairs=adjacent-half,range=trailing,magnitude=1.5",
-    "rope:dims=14,range=trailing",
-    "rope:dims=46,pairs=adjacent,magnitude=0.3",
-    "rope:dims=58",
-    "rope:dims=62,pairs=adjacent-half",
-    "rope:dims=0,temperature=0.1,floor=4",
-    "rope:dims=24,temperature=0.2,floor=16,range=trailing",
-    "rope:pairs=adjacent,temperature=0.2,floor=16",
-    "rope:axes=2,split=blocks,pairs=adjacent",
-    "rope:axes=2,split=blocks,pairs=adjacent-half,dims=48",
-    "rope:axes=2,split=blocks,sections=5/18,dims=46",
-    "rope:theta=1e15",
-    "rope:theta=1e15,sign=negative,magnitude=3",
+    "rope:dims=2", "rope:dims=6,pairs=adjacent", "rope:dims=10,pairs=adjacent-half,range=trailing,magnitude=1.5",
+    "rope:dims=14,range=trailing", "rope:dims=46,pairs=adjacent,magnitude=0.3", "rope:dims=58",
+    "rope:dims=62,pairs=adjacent-half", "rope:dims=0,temperature=0.1,floor=4",
+    "rope:dims=24,temperature=0.2,floor=16,range=trailing", "rope:pairs=adjacent,temperature=0.2,floor=16",
+    "rope:axes=2,split=blocks,pairs=adjacent", "rope:axes=2,split=blocks,pairs=adjacent-half,dims=48",
+    "rope:axes=2,split=blocks,sections=5/18,dims=46", "rope:theta=1e15", "rope:theta=1e15,sign=negative,magnitude=3",
     "rope:scaling=proportional,turning=0.5,sign=negative,magnitude=2",
     "rope:turn=qkvo,pairs=adjacent-half,dims=48,magnitude=0.7",
 };
 
-static void each_rotation(void (*f)(const char *))
+static void each_rotation_and_more(void (*f)(const char *))
 {
-    for (int i = 0; i < pe_info_count(); i++)
-        for (int k = 0; pe_info_at(i)->hooks & PE_HOOK_ROTATE && k < pe_info_at(i)->example_count; k++)
-            f(pe_info_at(i)->examples[k]);
-    for (int i = 0; i < COUNT(more); i++)
+    each_rotation(f);
+    for (int i = 0, mark = taken(); i < COUNT(more); i++, give_back_to(mark))
         f(more[i]);
 }
 
@@ -49,18 +32,16 @@ static pe_encoding *next_rung(const char *spec, pe_shape shape, int *n)
 {
     const char *name;
     while ((name = pe_kernels_name(++*n))) {
-        pe_encoding *e = test_encoding(spec, shape);
+        pe_encoding *e = encoding_of(spec, shape);
         if (!pe_encoding_set_kernels(e, name, NULL))
             return e;
-        pe_encoding_free(e);
     }
     return NULL;
 }
 
 static pe_encoding *scalar(const char *spec, pe_shape shape)
 {
-    pe_error err;
-    pe_encoding *e = test_encoding(spec, shape);
+    pe_encoding *e = encoding_of(spec, shape);
     assert_ok(pe_encoding_set_kernels(e, "scalar", &err));
     return e;
 }
@@ -94,13 +75,13 @@ static void fill(pe_dtype type, uint64_t *seed)
 }
 
 /* Bits, but a NaN is a NaN; what lies between the elements counts too. */
-static void assert_same(pe_dtype type, const char *spec, const char *what)
+static void assert_same(pe_dtype type, const char *spec, const char *how)
 {
     size_t size = pe_dtype_size(type);
     for (size_t n = 0; n < sizeof memory[0] / size; n++) {
         double a = num_load(memory[1], type, (int64_t)n), b = num_load(memory[2], type, (int64_t)n);
         if (memcmp(memory[1] + n * size, memory[2] + n * size, size) && !(isnan(a) && isnan(b)))
-            fail_msg("%s, %s, type %d: element %zu is %.9g; the scalar kernels give %.9g", spec, what, (int)type, n, b, a);
+            fail_msg("%s, %s, type %d: element %zu is %.9g; the scalar kernels give %.9g", spec, how, (int)type, n, b, a);
     }
 }
 
@@ -125,16 +106,14 @@ static void at_positions(int64_t *at, int64_t count, bool near, uint64_t *seed)
 static void try_call(const char *spec, const pe_encoding *e, const pe_encoding *c, int call, pe_side side, pe_dtype type,
                      int layout, bool in_place, pe_positions at)
 {
-    pe_error err;
-    char what[100];
     const pe_encoding *both[] = { c, e };
     for (int i = 0; i < 2; i++) {
         pe_view y = view(memory[1 + i], type, layout), x = in_place ? y : view(memory[0], type, layout);
-        assert_ok(calls[call](both[i], side, y, x, at, test_run(both[i]), &err));
+        assert_ok(turn_calls[call](both[i], side, y, x, at, test_run(both[i]), &err));
     }
-    snprintf(what, sizeof what, "%s, call %d, side %d, layout %d%s", pe_encoding_kernels(e), call, (int)side, layout,
+    CASE("%s, call %d, side %d, layout %d%s", pe_encoding_kernels(e), call, (int)side, layout,
              in_place ? ", in place" : "");
-    assert_same(type, spec, what);
+    assert_same(type, spec, case_text);
 }
 
 static void check_rotations(const char *spec)
@@ -144,34 +123,30 @@ static void check_rotations(const char *spec)
     const pe_shape shape = { H, H, D, 0 };
     pe_encoding *c = scalar(spec, shape), *e;
     pe_positions where = pe_positions_of(at, PE_I64, 1, T, pe_encoding_axes(c));
-    for (int n = 0; (e = next_rung(spec, shape, &n)); pe_encoding_free(e))
-        for (int round = 0; round < COUNT(types) * COUNT(calls) * 2 * 2 * 2; round++) {
-            pe_dtype type = types[round % 3];
+    for (int n = 0; (e = next_rung(spec, shape, &n));)
+        for (int round = 0; round < 3 * TURN_CALLS * 2 * 2 * 2; round++) {
+            pe_dtype type = float_types[round % 3];
             int call = round / 3 % 3, layout = round / 9 % 2;
             pe_side side = !strstr(spec, "qkv") || round % 5 < 2 ? (pe_side)(round / 18 % 2) : (pe_side)(2 + round / 18 % 2);
             at_positions(at, T * where.axes, strstr(spec, "xpos") != NULL, &seed);
             fill(type, &seed);
             try_call(spec, e, c, call, side, type, layout, round / 36 % 2, where);
         }
-    pe_encoding_free(c);
 }
 
-static void every_rung_rotates_alike(void **state)
+TEST(every_rung_rotates_alike)
 {
-    (void)state;
-    each_rotation(check_rotations);
+    each_rotation_and_more(check_rotations);
 }
 
 /* float16 in and float32 out is float32 throughout; the other way it is rounded once. */
-static void types_may_differ(void **state)
+TEST(types_may_differ)
 {
-    (void)state;
     static float wide_in[T * H * D], wide_out[T * H * D], out[T * H * D];
     static uint16_t in[T * H * D], narrow_out[T * H * D];
     uint64_t seed = 34;
     int64_t at[T];
-    pe_error err;
-    pe_encoding *e = test_encoding("rope:pairs=adjacent-half,dims=40,temperature=0.3,floor=3", test_shape);
+    pe_encoding *e = encoding_of("rope:pairs=adjacent-half,dims=40,temperature=0.3,floor=3", test_shape);
     pe_positions where = pe_positions_of(at, PE_I64, 1, T, 1);
     at_positions(at, T, true, &seed);
     for (int n = 0; n < T * H * D; n++) {
@@ -185,7 +160,6 @@ static void types_may_differ(void **state)
     assert_ok(pe_rotate(e, PE_QUERY, pe_view_of(narrow_out, PE_BF16, 1, T, H, D), x32, where, NULL, &err));
     for (int n = 0; n < T * H * D; n++)
         assert_int_equal(narrow_out[n], num_to_bf16(wide_out[n]));
-    pe_encoding_free(e);
 }
 
 /* ------------------------------------------------ tables */
@@ -195,7 +169,6 @@ enum { N = 200 };
 static void try_table(const char *spec, const pe_encoding *e, const pe_encoding *c, pe_side side, pe_positions at)
 {
     static float value[2][2][N * 32];
-    pe_error err;
     int64_t P = pe_encoding_pair_count(c);
     const pe_encoding *both[] = { c, e };
     for (int i = 0; i < 2; i++)
@@ -217,7 +190,7 @@ static void check_tables(const char *spec)
     pe_encoding *c = scalar(spec, test_shape), *e;
     int64_t axes = pe_encoding_axes(c), most = strstr(spec, "xpos") ? 600 : PE_POSITION_MAX;
     pe_positions where = pe_positions_of(at, PE_I64, 1, N, axes);
-    for (int n = 0; (e = next_rung(spec, test_shape, &n)); pe_encoding_free(e))
+    for (int n = 0; (e = next_rung(spec, test_shape, &n));)
         for (int round = 0; round < COUNT(start) + 8; round++) {
             int64_t from = round < COUNT(start) ? start[round] : 0;
             if (llabs(from) > most)
@@ -229,13 +202,11 @@ static void check_tables(const char *spec)
                                                                   : test_range(&seed, -most, most) >> test_range(&seed, 0, 40);
             try_table(spec, e, c, (pe_side)(round % 2), where);
         }
-    pe_encoding_free(c);
 }
 
-static void every_rung_makes_the_same_tables(void **state)
+TEST(every_rung_makes_the_same_tables)
 {
-    (void)state;
-    each_rotation(check_tables);
+    each_rotation_and_more(check_tables);
 }
 
 /* The product of two angles never shows: what pe_rotate_table makes of many positions is what turn_cos_sin makes of
@@ -244,8 +215,7 @@ static void check_truth(const char *spec, int64_t start, int64_t count, turn_cal
 {
     static float value[2][N * 32], x[N * D], y[N * D];
     static int64_t at[N];
-    pe_error err;
-    pe_encoding *e = test_encoding(spec, test_shape);
+    pe_encoding *e = encoding_of(spec, test_shape);
     pe_pair pairs[32];
     int64_t P = pe_encoding_pair_count(e);
     double m = pe_encoding_magnitude(e), size = power < 0 ? 1 / m : m;
@@ -275,12 +245,10 @@ static void check_truth(const char *spec, int64_t start, int64_t count, turn_cal
                          (double)value[0][n], (double)value[1][n], (double)cosine, (double)sine);
         }
     }
-    pe_encoding_free(e);
 }
 
-static void a_table_is_made_of_single_turns(void **state)
+TEST(a_table_is_made_of_single_turns)
 {
-    (void)state;
     check_truth("rope", 0, 60000, NULL, 1);
     check_truth("rope:theta=500000", -3000, 60000, NULL, 1);
     check_truth("rope:theta=1e15,magnitude=1.1", 5, 3000, NULL, 1);
@@ -323,7 +291,6 @@ static _Alignas(64) unsigned char table_space[4][Q * 32 * 8];
 /* Tables of Q positions, and which row each token has: a cache by position. */
 static pe_table cached(const pe_encoding *e, pe_side side, pe_dtype type, const int64_t *row)
 {
-    pe_error err;
     static int64_t at[Q * PE_AXES_MAX];
     int64_t P = pe_encoding_pair_count(e), axes = pe_encoding_axes(e);
     pe_table t = { pe_view_of(table_space[2 * side], type, 1, Q, 1, P),
@@ -344,7 +311,6 @@ static void run_backwards(void *self, pe_job job, void *arg, int64_t count)
 
 static void try_both(const char *spec, const pe_encoding *e, pe_dtype type, int way, const pe_pool *pool, uint64_t *seed)
 {
-    pe_error err;
     static int64_t at[LONG * PE_AXES_MAX], row[LONG];
     int64_t axes = pe_encoding_axes(e), tokens = way % 2 ? LONG : 7;
     bool tables = way & 2, in_place = way & 4, by_head = way & 8, alike = !strstr(spec, "xpos") && !strstr(spec, "temp");
@@ -385,36 +351,28 @@ static const char *const turned_together[] = {
     "rope:sections=12/10/10,split=interleaved", "rope:precision=hf", "rope:dims=0", "rope:learned=shared", "none",
 };
 
-static void q_and_k_together_are_each_alone(void **state)
+TEST(q_and_k_together_are_each_alone)
 {
-    (void)state;
-    static const pe_dtype any[] = { PE_F32, PE_F16, PE_BF16, PE_F64 };
-    pe_error err;
     uint64_t seed = 33;
     int64_t jobs = 0;
-    pe_pool *threads = NULL, backwards = { &jobs, 3, run_backwards };
-    assert_ok(pe_pool_new(&threads, 3, &err));
-    const pe_pool *const pools[] = { NULL, threads, &backwards };
+    pe_pool backwards = { &jobs, 3, run_backwards };
+    const pe_pool *const pools[] = { NULL, pool_of(3), &backwards };
     for (int i = 0; i < COUNT(turned_together); i++) {
-        pe_encoding *e = test_encoding(turned_together[i], (pe_shape){ H, 1, D, 0 });
+        pe_encoding *e = encoding_of(turned_together[i], (pe_shape){ H, 1, D, 0 });
         for (int way = 0; way < 32; way++)
             if (!(way & 2) || pe_encoding_pair_count(e))
-                try_both(turned_together[i], e, any[way % 3 + (way == 6 || way == 9)], way, pools[(way + i) % 3], &seed);
-        pe_encoding_free(e);
+                try_both(turned_together[i], e, float_types[way % 3 + (way == 6 || way == 9)], way, pools[(way + i) % 3], &seed);
     }
     assert_true(jobs > 0);
-    pe_pool_free(threads);
 }
 
-static void any_pool_makes_the_same_table(void **state)
+TEST(any_pool_makes_the_same_table)
 {
-    (void)state;
     static float value[4][LONG * 32];
     static int64_t at[LONG];
-    pe_error err;
     int64_t jobs = 0;
     pe_pool backwards = { &jobs, 3, run_backwards };
-    pe_encoding *e = test_encoding("rope", test_shape);
+    pe_encoding *e = encoding_of("rope", test_shape);
     for (int t = 0; t < LONG; t++)
         at[t] = t - 50;
     for (int i = 0; i < 2; i++)
@@ -422,24 +380,21 @@ static void any_pool_makes_the_same_table(void **state)
     assert_memory_equal(value[0], value[2], sizeof value[0]);
     assert_memory_equal(value[1], value[3], sizeof value[0]);
     assert_true(jobs > 1);
-    pe_encoding_free(e);
 }
 
 /* A NaN of any bits, in a table or a vector, is not rounded to a number. */
-static void a_nan_stays_a_nan(void **state)
+TEST(a_nan_stays_a_nan)
 {
-    (void)state;
     static float c[32], s[32];
     static uint16_t x[H * D], y[H * D];
     int64_t at = 0;
-    pe_error err;
     for (int pairs = 0; pairs < 3; pairs++)
         for (int round = 0; round < 12; round++) {
             static const char *const spec[] = { "rope", "rope:pairs=adjacent", "rope:pairs=adjacent-half,dims=44" };
             static const uint32_t nan[] = { 0xffffffff, 0x7fffffff, 0x7f800001, 0x7fc00000, 0xffff8000, 0x7fc0ffff };
             pe_dtype type = round % 2 ? PE_BF16 : PE_F16;
             pe_encoding *e;
-            for (int n = -1; (e = next_rung(spec[pairs], test_shape, &n)); pe_encoding_free(e)) {
+            for (int n = -1; (e = next_rung(spec[pairs], test_shape, &n));) {
                 int64_t P = pe_encoding_pair_count(e);
                 for (int i = 0; i < 32; i++) {
                     memcpy(&c[i], &nan[round / 2], 4);
@@ -460,14 +415,12 @@ static void a_nan_stays_a_nan(void **state)
 }
 
 /* What a zeroed table means, and what it cannot. */
-static void tables_are_checked(void **state)
+TEST(tables_are_checked)
 {
-    (void)state;
     float x[2 * D] = { 0 }, c[3 * 32] = { 0 }, s[3 * 32] = { 0 };
     int64_t at[2] = { 0, 1 }, row[2] = { 0, 2 };
-    pe_error err;
-    pe_encoding *rope = test_encoding("rope", test_shape), *xpos = test_encoding("xpos", test_shape),
-                *none = test_encoding("none", test_shape);
+    pe_encoding *rope = encoding_of("rope", test_shape), *xpos = encoding_of("xpos", test_shape),
+                *none = encoding_of("none", test_shape);
     pe_rotation r = { .size = sizeof(pe_rotation), .q = pe_view_of(x, PE_F32, 1, 1, 1, D), .k = pe_view_of(x + D, PE_F32, 1, 1, 1, D),
                       .at = pe_positions_of(at, PE_I64, 1, 1, 1) };
     assert_ok(pe_rotate_qk(rope, &r, NULL, &err));
@@ -496,37 +449,16 @@ static void tables_are_checked(void **state)
     assert_ok(pe_rotate_qk(rope, &r, NULL, &err));
     r.q = (pe_view){ 0 };
     assert_ok(pe_rotate_qk(rope, &r, NULL, &err));
-    pe_encoding_free(rope);
-    pe_encoding_free(xpos);
-    pe_encoding_free(none);
 }
 
-static void the_kernels_that_there_are_are_listed(void **state)
+TEST(the_kernels_that_there_are_are_listed)
 {
-    (void)state;
     static const char *const wrong[] = { NULL, "mmx" };
-    pe_error err = { 0 };
-    pe_encoding *e = test_encoding("rope", test_shape);
+    pe_encoding *e = encoding_of("rope", test_shape);
     for (int i = 0; i < COUNT(wrong); i++) {
+        forget_error();
         assert_int_not_equal(pe_encoding_set_kernels(e, wrong[i], &err), PE_OK);
         for (int n = 0; pe_kernels_name(n); n++)
             assert_non_null(strstr(err.text, pe_kernels_name(n)));
     }
-    pe_encoding_free(e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rung_rotates_alike),
-        cmocka_unit_test(types_may_differ),
-        cmocka_unit_test(every_rung_makes_the_same_tables),
-        cmocka_unit_test(a_table_is_made_of_single_turns),
-        cmocka_unit_test(q_and_k_together_are_each_alone),
-        cmocka_unit_test(any_pool_makes_the_same_table),
-        cmocka_unit_test(a_nan_stays_a_nan),
-        cmocka_unit_test(tables_are_checked),
-        cmocka_unit_test(the_kernels_that_there_are_are_listed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

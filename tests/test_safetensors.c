@@ -2,7 +2,7 @@
  * labels: core; needs: io wrap wrapio
  *
  * .safetensors files, hostile and golden. */
-#include "io_case.h"
+#include "io_test.h"
 
 static uint8_t scratch[1 << 16];
 
@@ -16,10 +16,10 @@ static size_t make_st(const char *json, size_t payload)
     return 8 + length + payload;
 }
 
-static pe_status parse_st(size_t size, io_safetensors **st, pe_error *err)
+static pe_status parse_st(size_t size, io_safetensors **st, pe_error *error)
 {
     io_bytes b = exact(scratch, size);
-    pe_status s = io_safetensors_parse(st, &b, err);
+    pe_status s = io_safetensors_parse(st, &b, error);
     assert_null(b.data);
     return s;
 }
@@ -27,12 +27,10 @@ static pe_status parse_st(size_t size, io_safetensors **st, pe_error *err)
 #define T(name, dtype, shape, begin, end)                                                                              \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" #begin "," #end "]}"
 
-static void safetensors_finds_by_name(void **state)
+TEST(safetensors_finds_by_name)
 {
-    (void)state;
     io_safetensors *st;
     const io_tensor *t;
-    pe_error err;
     size_t n = make_st("{ " T("b", "F32", "2", 3, 11) " ,\n\"__metadata__\" : {\"format\":\"pt\",\"a\":\"\\n\"}," T(
                            "empty", "I64", "0,5", 3, 3) "," T("caf\\u00e9 \\ud83d\\ude00", "U8", "3", 0, 3) "}  ",
                        8 + 3);
@@ -58,9 +56,8 @@ static void safetensors_finds_by_name(void **state)
     io_safetensors_free(NULL);
 }
 
-static void safetensors_may_be_empty(void **state)
+TEST(safetensors_may_be_empty)
 {
-    (void)state;
     io_safetensors *st;
     static const char *const none[] = { "{}", "{ }  ", "{\"__metadata__\":{}}" };
     for (size_t i = 0; i < COUNT(none); i++) {
@@ -72,9 +69,8 @@ static void safetensors_may_be_empty(void **state)
     }
 }
 
-static void safetensors_refuses_hostile_headers(void **state)
+TEST(safetensors_refuses_hostile_headers)
 {
-    (void)state;
     static const struct {
         const char *json;
         size_t payload;
@@ -142,29 +138,25 @@ static void safetensors_refuses_hostile_headers(void **state)
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         io_safetensors *st;
-        pe_error err = { 0 };
         expect(bad[i].json, parse_st(make_st(bad[i].json, bad[i].payload), &st, &err), bad[i].want, &err);
         assert_null(st);
     }
 }
 
 /* The look at holes and overlaps would refuse these too, but only after a pointer past the buffer was made. */
-static void safetensors_offsets_are_checked_before_they_become_pointers(void **state)
+TEST(safetensors_offsets_are_checked_before_they_become_pointers)
 {
-    (void)state;
     static const char *const bad[] = { "{" T("a", "F32", "2", 0, 8) "}", "{" T("a", "F32", "0", 8, 8) "}",
                                        "{" T("a", "F32", "1", 4, 0) "}" };
     for (size_t i = 0; i < COUNT(bad); i++) {
         io_safetensors *st;
-        pe_error err = { 0 };
         expect(bad[i], parse_st(make_st(bad[i], 4), &st, &err), PE_ERR_FORMAT, &err);
         assert_non_null(strstr(err.text, "a lies at ["));
     }
 }
 
-static void safetensors_refuses_text_that_is_not_utf8(void **state)
+TEST(safetensors_refuses_text_that_is_not_utf8)
 {
-    (void)state;
     static const char *const bad[] = {
         "\x80", "\xC0\x80", "\xC1\xBF", "\xC3", "\xC3(", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",
         "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\x01", "\n", "\\u0000", "\\ud800", "\\udc00",
@@ -176,19 +168,16 @@ static void safetensors_refuses_text_that_is_not_utf8(void **state)
     io_safetensors *st;
     for (size_t i = 0; i < COUNT(bad) + COUNT(good); i++) {
         bool fine = i >= COUNT(bad);
-        pe_error err = { 0 };
         snprintf(json, sizeof json, "{\"__metadata__\":{\"\":\"%s\"}}", fine ? good[i - COUNT(bad)] : bad[i]);
         expect(json, parse_st(make_st(json, 0), &st, &err), fine ? PE_OK : PE_ERR_FORMAT, &err);
         io_safetensors_free(st);
     }
 }
 
-static void safetensors_refuses_hostile_frames(void **state)
+TEST(safetensors_refuses_hostile_frames)
 {
-    (void)state;
     static const uint64_t lengths[] = { 3, 100000001, UINT64_C(1) << 63, UINT64_MAX, UINT64_MAX - 7, 0 };
     io_safetensors *st;
-    pe_error err;
     for (size_t i = 0; i < COUNT(lengths); i++) {
         size_t n = make_st("{}", 0);
         memcpy(scratch, &lengths[i], 8);
@@ -199,9 +188,8 @@ static void safetensors_refuses_hostile_frames(void **state)
         expect("cut short", parse_st(cut, &st, &err), PE_ERR_FORMAT, &err);
 }
 
-static void safetensors_survives_any_one_wrong_byte(void **state)
+TEST(safetensors_survives_any_one_wrong_byte)
 {
-    (void)state;
     const char *json = "{\"__metadata__\":{\"a\":\"\\u00e9\"}," T("a", "F16", "2,1", 0, 4) "," T(
                            "b", "U8", "", 4, 5) "}";
     size_t n = make_st(json, 5);
@@ -219,16 +207,14 @@ static void safetensors_survives_any_one_wrong_byte(void **state)
 
 #define EMPTY4 "\"\",\"\",\"\",\"\","
 
-static void safetensors_memory_is_bounded_by_the_file(void **state)
+TEST(safetensors_memory_is_bounded_by_the_file)
 {
-    (void)state;
     static const struct {
         const char *open, *item, *close;
     } forms[] = {
         { "{", "\"%x\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},", "\"\":0}" },
         { "{\"__metadata__\":{", "\"%x\":\"\",", "\"\":\"\"}}" },
-        { "{\"__metadata__\":{", "\"{%x\":\"\",", "\"\":\"\"}}" },
-        { "{\"__metadata__\":{\"\":\"\"},", "{%x", "" },
+        { "{\"__metadata__\":{", "\"{%x\":\"\",", "\"\":\"\"}}" }, { "{\"__metadata__\":{\"\":\"\"},", "{%x", "" },
         { "{", "\"%x\",", "" },
         { "{\"__metadata__\":{", EMPTY4 EMPTY4 EMPTY4 EMPTY4 "\"\"{", "" }, /* a brace every 50 characters */
         { "{\"__metadata__\":{", EMPTY4, "{" },
@@ -256,21 +242,20 @@ static void safetensors_memory_is_bounded_by_the_file(void **state)
     }
 }
 
-static pe_status op_safetensors(pe_error *err)
+static pe_status op_safetensors(pe_error *error)
 {
     io_safetensors *st;
     double *v = NULL;
-    pe_status s = io_safetensors_load(&st, in_folder("t.st"), err);
+    pe_status s = io_safetensors_load(&st, in_folder("t.st"), error);
     if (s == PE_OK)
-        s = io_tensor_to_f64(&v, io_safetensors_at(st, 0), err);
+        s = io_tensor_to_f64(&v, io_safetensors_at(st, 0), error);
     free(v);
     io_safetensors_free(st);
     return s;
 }
 
-static void memory_that_runs_out_is_reported(void **state)
+TEST(memory_that_runs_out_is_reported)
 {
-    (void)state;
     put_file(in_folder("t.st"), scratch, make_st("{\"__metadata__\":{\"a\":\"b\"}," T("a", "U8", "2", 0, 2) "}", 2));
     any_failed_allocation_of(op_safetensors, "load and convert");
     empty_folder();
@@ -289,7 +274,6 @@ static void check_golden(const char *json_path, const char *st_path)
 {
     io_node root, cases, tensors;
     io_safetensors *st;
-    pe_error err;
     const char *key;
     expect(json_path, io_json_load(&root, json_path, &err), PE_OK, &err);
     expect(st_path, io_safetensors_load(&st, st_path, &err), PE_OK, &err);
@@ -310,9 +294,8 @@ static void check_golden(const char *json_path, const char *st_path)
     io_json_free(&root);
 }
 
-static void golden_files_open_and_hold_what_their_index_says(void **state)
+TEST(golden_files_open_and_hold_what_their_index_says)
 {
-    (void)state;
     const char *from = getenv("POSENC_GOLDEN");
     from = from ? from : "tests/golden";
     char json_path[1024], st_path[1024];
@@ -332,21 +315,4 @@ static void golden_files_open_and_hold_what_their_index_says(void **state)
     closedir(d);
     if (files == 0)
         skip();
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        CLAIM(safetensors_finds_by_name),
-        CLAIM(safetensors_may_be_empty),
-        CLAIM(safetensors_refuses_hostile_headers),
-        CLAIM(safetensors_offsets_are_checked_before_they_become_pointers),
-        CLAIM(safetensors_refuses_text_that_is_not_utf8),
-        CLAIM(safetensors_refuses_hostile_frames),
-        CLAIM(safetensors_survives_any_one_wrong_byte),
-        CLAIM(safetensors_memory_is_bounded_by_the_file),
-        CLAIM(golden_files_open_and_hold_what_their_index_says),
-        CLAIM(memory_that_runs_out_is_reported),
-    };
-    return run_claims(tests, COUNT(tests));
 }

@@ -8,26 +8,26 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "test.h"
 
 #define TEXT_MAX 70000
 
-static pe_status try_new(const char *spec, pe_encoding **e, pe_error *err)
+static pe_status try_new(const char *spec, pe_encoding **e, pe_error *error)
 {
     *e = NULL;
-    *err = (pe_error){ 0 };
-    pe_status s = pe_encoding_new(e, spec, test_shape, err);
-    if ((s != PE_OK) != (*e == NULL) || (s != PE_OK) != (*err->text != 0) || err->status != s || !memchr(err->text, 0, sizeof err->text))
-        fail_msg("'%.100s': status %d, encoding %p, text '%s'", spec, s, (void *)*e, err->text);
+    *error = (pe_error){ 0 };
+    pe_status s = pe_encoding_new(e, spec, test_shape, error);
+    if ((s != PE_OK) != (*e == NULL) || (s != PE_OK) != (*error->text != 0) || error->status != s || !memchr(error->text, 0, sizeof error->text))
+        fail_msg("'%.100s': status %d, encoding %p, text '%s'", spec, s, (void *)*e, error->text);
     return s;
 }
 
 /* The canonical text, or "" and the reason in err. */
-static void canonical(const char *spec, char *out, size_t cap, pe_error *err)
+static void canonical(const char *spec, char *out, size_t cap, pe_error *error)
 {
     pe_encoding *e;
     *out = 0;
-    if (!try_new(spec, &e, err)) {
+    if (!try_new(spec, &e, error)) {
         if (strlen(pe_encoding_spec(e)) >= cap)
             fail_msg("'%.100s': the canonical text is too long for the test", spec);
         strcpy(out, pe_encoding_spec(e));
@@ -38,7 +38,6 @@ static void canonical(const char *spec, char *out, size_t cap, pe_error *err)
 static void assert_canonical(const char *spec, const char *wanted)
 {
     static char text[TEXT_MAX];
-    pe_error err;
     canonical(spec, text, sizeof text, &err);
     if (strcmp(text, wanted))
         fail_msg("'%s' prints as '%s', not as '%s' %s", spec, text, wanted, err.text);
@@ -51,57 +50,38 @@ static const char *const combinations[] = {
 
 /* ------------------------------------------------ the canonical text */
 
-static void check_fixed_point(const pe_info *row, const char *spec)
+static void check_fixed_point(const char *spec)
 {
-    (void)row;
-    pe_encoding *again, *e = test_encoding(spec, test_shape);
-    pe_error err;
+    pe_encoding *again, *e = encoding_of(spec, test_shape);
     assert_ok(try_new(pe_encoding_spec(e), &again, &err));
     assert_string_equal(pe_encoding_spec(again), pe_encoding_spec(e));
     assert_true(pe_encoding_fingerprint(again) == pe_encoding_fingerprint(e));
     pe_encoding_free(again);
-    pe_encoding_free(e);
 }
 
-static void canonical_text_is_a_fixed_point(void **state)
+TEST(canonical_text_is_a_fixed_point)
 {
-    (void)state;
-    test_each_example(check_fixed_point);
-    for (int i = 0; i < COUNT(combinations); i++)
-        check_fixed_point(NULL, combinations[i]);
+    each_spec(check_fixed_point, combinations, COUNT(combinations));
 }
 
-static void equal_specs_print_alike(void **state)
+TEST(equal_specs_print_alike)
 {
-    (void)state;
     static const char *const equal[][2] = {
         { "rope:scaling=yarn,factor=4,trained=32k", "rope:scaling=yarn,factor=4,trained=32768" },
         { "normalised:length=1M", "normalised:length=1048576" },
-        { "normalised:length=1G", "normalised:length=1073741824" },
-        { "learned:offset=-1K", "learned:offset=-1024" },
-        { "learned:rows=1k", "learned:rows=1024" },
-        { "learned:rows=1k/16", "learned:rows=1024/16" },
-        { "window:window=7/1k", "window:window=7/1024" },
-        { "rope:theta=1e6", "rope:theta=1000000" },
-        { "rope:theta=1E+6", "rope:theta=1000000" },
-        { "rope:theta=1000000.000", "rope:theta=1000000" },
-        { "rope:theta=0001000000", "rope:theta=1000000" },
-        { "rope:theta=+10e5", "rope:theta=1000000" },
-        { "rope:theta=1e4", "rope" },
-        { "rope:fraction=0.5", "rope:dims=32" },
-        { "rope:fraction=.5", "rope:dims=32" },
-        { "rope:fraction=5e-1", "rope:dims=32" },
-        { "rope:fraction=1", "rope" },
-        { "rope:dims=64", "rope" },
+        { "normalised:length=1G", "normalised:length=1073741824" }, { "learned:offset=-1K", "learned:offset=-1024" },
+        { "learned:rows=1k", "learned:rows=1024" }, { "learned:rows=1k/16", "learned:rows=1024/16" },
+        { "window:window=7/1k", "window:window=7/1024" }, { "rope:theta=1e6", "rope:theta=1000000" },
+        { "rope:theta=1E+6", "rope:theta=1000000" }, { "rope:theta=1000000.000", "rope:theta=1000000" },
+        { "rope:theta=0001000000", "rope:theta=1000000" }, { "rope:theta=+10e5", "rope:theta=1000000" },
+        { "rope:theta=1e4", "rope" }, { "rope:fraction=0.5", "rope:dims=32" }, { "rope:fraction=.5", "rope:dims=32" },
+        { "rope:fraction=5e-1", "rope:dims=32" }, { "rope:fraction=1", "rope" }, { "rope:dims=64", "rope" },
         { "rope:sections=8/12/12", "rope:axes=3,sections=8/12/12" },
         { "rope:sections=8.0/1.2e1/12", "rope:axes=3,sections=8/12/12" },
         { "rope:factor=4,scaling=linear", "rope:scaling=linear,factor=4" },
         { "rope:trained=2048,beta_slow=1,beta_fast=32.0,factor=4,scaling=yarn", "rope:scaling=yarn,factor=4,trained=2048" },
-        { "alibi:total=8", "alibi" },
-        { "alibi:total=12,offset=4", "alibi:offset=4" },
-        { "learned:rows=512", "learned" },
-        { "window:window=7/7.0", "window" },
-        { "xpos:centre=-0", "xpos" },
+        { "alibi:total=8", "alibi" }, { "alibi:total=12,offset=4", "alibi:offset=4" },
+        { "learned:rows=512", "learned" }, { "window:window=7/7.0", "window" }, { "xpos:centre=-0", "xpos" },
         { "t5:scale=sqrt,max=256,buckets=64", "t5:buckets=64,max=256,scale=sqrt" },
         { "sinusoidal:theta=10000.0+alibi:max=8e0", "sinusoidal+alibi" },
         { "rope:magnitude=0.1", "rope:magnitude=0.1" },
@@ -120,7 +100,6 @@ static void check_key_order(const pe_info *row, const char *spec)
 {
     char reversed[2000], text[2000];
     const char *keys = strchr(spec, ':');
-    pe_error err;
     if (!keys)
         return;
     int used = snprintf(reversed, sizeof reversed, "%s", row->name);
@@ -136,9 +115,8 @@ static void check_key_order(const pe_info *row, const char *spec)
     assert_canonical(reversed, text);
 }
 
-static void the_order_of_keys_does_not_matter(void **state)
+TEST(the_order_of_keys_does_not_matter)
 {
-    (void)state;
     test_each_example(check_key_order);
 }
 
@@ -150,9 +128,8 @@ static struct {
 } seen[2000];
 static int seen_count;
 
-static void check_fingerprint(const pe_info *row, const char *spec)
+static void check_fingerprint(const char *spec)
 {
-    (void)row;
     static const pe_shape shapes[] = { { 8, 4, 64, 512 }, { 8, 8, 64, 512 }, { 8, 0, 64, 512 }, { 4, 4, 64, 512 }, { 8, 4, 128, 512 },
                                        { 8, 4, 64, 1024 } };
     static const int same[] = { 0, 1, 1, 3, 4, 5 }; /* kv_heads 0 means heads */
@@ -169,12 +146,9 @@ static void check_fingerprint(const pe_info *row, const char *spec)
     }
 }
 
-static void fingerprints_tell_specs_and_shapes_apart(void **state)
+TEST(fingerprints_tell_specs_and_shapes_apart)
 {
-    (void)state;
-    test_each_example(check_fingerprint);
-    for (int i = 0; i < COUNT(combinations); i++)
-        check_fingerprint(NULL, combinations[i]);
+    each_spec(check_fingerprint, combinations, COUNT(combinations));
     for (int i = 0; i < seen_count; i++)
         for (int j = 0; j < i; j++) {
             bool equal = seen[i].shape == seen[j].shape && !strcmp(seen[i].text, seen[j].text);
@@ -205,7 +179,6 @@ static void without(const char *spec, const char *key, char *out, size_t cap)
 /* Puts key=value behind an example of the row that takes it (instead of what it says of the key); false: none does. */
 static bool accepted_somewhere(const pe_info *row, const char *key, const char *value, char *base, char *text, size_t cap)
 {
-    pe_error err;
     for (int i = 0; i < row->example_count; i++) {
         char spec[4000], example[2000];
         without(row->examples[i], key, example, sizeof example);
@@ -219,9 +192,8 @@ static bool accepted_somewhere(const pe_info *row, const char *key, const char *
     return false;
 }
 
-static void a_default_written_out_changes_nothing(void **state)
+TEST(a_default_written_out_changes_nothing)
 {
-    (void)state;
     char base[2000], text[2000];
     for (int i = 0; i < pe_info_count(); i++)
         for (int k = 0; k < pe_info_at(i)->key_count; k++) {
@@ -236,10 +208,9 @@ static void a_default_written_out_changes_nothing(void **state)
         }
 }
 
-static void assert_refused(const char *spec, pe_status wanted, const char *const *words)
+static void assert_spec_refused(const char *spec, pe_status wanted, const char *const *words)
 {
     pe_encoding *e;
-    pe_error err;
     pe_status s = try_new(spec, &e, &err);
     pe_encoding_free(e);
     if (s != wanted)
@@ -249,9 +220,8 @@ static void assert_refused(const char *spec, pe_status wanted, const char *const
             fail_msg("'%s': the sentence '%s' does not say '%s'", spec, err.text, *words);
 }
 
-static void a_number_out_of_range_is_answered_by_key_value_and_fix(void **state)
+TEST(a_number_out_of_range_is_answered_by_key_value_and_fix)
 {
-    (void)state;
     for (int i = 0; i < pe_info_count(); i++)
         for (int k = 0; k < pe_info_at(i)->key_count; k++) {
             const pe_info *row = pe_info_at(i);
@@ -263,42 +233,41 @@ static void a_number_out_of_range_is_answered_by_key_value_and_fix(void **state)
             for (int n = 0; n < COUNT(wrong); n++) {
                 snprintf(value, sizeof value, "%.15g", wrong[n]);
                 snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, value);
-                assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, value, "needs", NULL });
+                assert_spec_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, value, "needs", NULL });
                 if (key->kind == PE_KEY_LIST) {
                     snprintf(spec, sizeof spec, "%s:%s=%.15g/%s", row->name, key->name, key->min, value);
-                    assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, value, "needs", NULL });
+                    assert_spec_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, value, "needs", NULL });
                 }
             }
             static const char *const words[] = { "abc", "", "1e", "0x10", "nan", "inf", "1..2", "--1", "1e999999999", "1 ", " 1", "1/2x" };
             for (int n = 0; n < COUNT(words); n++) {
                 snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, words[n]);
-                assert_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
+                assert_spec_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
             }
             bool whole = key->kind == PE_KEY_INT || (key->kind == PE_KEY_LIST && key->min == floor(key->min));
             if (whole && key->min <= 1 && key->max > 1) {
                 snprintf(spec, sizeof spec, "%s:%s=1.5", row->name, key->name);
                 if (key->kind == PE_KEY_INT && key->min <= 1.5 && key->max >= 1.5)
-                    assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "1.5", "whole", NULL });
+                    assert_spec_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "1.5", "whole", NULL });
                 snprintf(spec, sizeof spec, "%s:%s=1.5k", row->name, key->name);
-                assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "1.5k", "whole", NULL });
+                assert_spec_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "1.5k", "whole", NULL });
                 snprintf(spec, sizeof spec, "%s:%s=9999999999G", row->name, key->name);
-                assert_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "9999999999G", "to", NULL });
+                assert_spec_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "9999999999G", "to", NULL });
             }
             static const char *const units[] = { "k", "1kk", "1k0", "-k" };
             for (int n = 0; n < COUNT(units) && whole; n++) {
                 snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, units[n]);
-                assert_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
+                assert_spec_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
             }
             snprintf(spec, sizeof spec, "%s:%s=1k", row->name, key->name); /* a unit is for whole numbers */
             if (!whole)
-                assert_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
+                assert_spec_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
         }
 }
 
 /* The ends of a range may be too much for the shape, but then the sentence says which key. */
-static void the_ends_of_a_range_are_taken_or_explained(void **state)
+TEST(the_ends_of_a_range_are_taken_or_explained)
 {
-    (void)state;
     for (int i = 0; i < pe_info_count(); i++)
         for (int k = 0; k < pe_info_at(i)->key_count; k++) {
             const pe_info *row = pe_info_at(i);
@@ -306,7 +275,6 @@ static void the_ends_of_a_range_are_taken_or_explained(void **state)
             for (int n = 0; n < 2 && key->kind != PE_KEY_CHOICE; n++)
                 for (int j = 0; j < row->example_count; j++) {
                     pe_encoding *e;
-                    pe_error err;
                     char spec[2000];
                     snprintf(spec, sizeof spec, "%s%c%s=%.15g", row->examples[j], strchr(row->examples[j], ':') ? ',' : ':', key->name,
                              n ? key->max : key->min);
@@ -325,16 +293,14 @@ static const char *next_choice(const char *choices, char *word) /* NULL: that wa
     return choices[n] ? choices + n + 1 : NULL;
 }
 
-static void every_choice_is_taken_or_explained(void **state)
+TEST(every_choice_is_taken_or_explained)
 {
-    (void)state;
     for (int i = 0; i < pe_info_count(); i++)
         for (int k = 0; k < pe_info_at(i)->key_count; k++) {
             const pe_info *row = pe_info_at(i);
             const pe_key *key = pe_info_key(row, k);
             for (const char *c = key->kind == PE_KEY_CHOICE ? key->choices : NULL; c;) {
                 pe_encoding *e;
-                pe_error err;
                 char word[60], spec[200];
                 c = next_choice(c, word);
                 snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, word);
@@ -385,7 +351,6 @@ static void try_typos(const char *before, const char *const *list, int count, co
                     continue;
                 snprintf(spec, sizeof spec, "%s%s%s", before, typo, after);
                 pe_encoding *e;
-                pe_error err;
                 pe_status s = try_new(spec, &e, &err);
                 pe_encoding_free(e);
                 const char *mean = strstr(err.text, "did you mean '");
@@ -403,7 +368,6 @@ static void check_foreign(const char *before, const char *also, const char *afte
     while (also && *also) {
         char spec[200], mean[80];
         pe_encoding *e;
-        pe_error err;
         int n = (int)strcspn(also, "|");
         snprintf(spec, sizeof spec, "%s%.*s%s", before, n, also, after);
         snprintf(mean, sizeof mean, "did you mean '%s'?", ours);
@@ -426,22 +390,20 @@ static void drop_required(const pe_info *r, const char *spec)
             continue;
         snprintf(text, sizeof text, "%.*s%s", (int)(at - spec), spec, at + 1 + strcspn(at + 1, ","));
         snprintf(missing, sizeof missing, "%s is missing", pe_info_key(r, k)->name);
-        assert_refused(text, PE_ERR_SPEC, (const char *[]){ missing, NULL });
+        assert_spec_refused(text, PE_ERR_SPEC, (const char *[]){ missing, NULL });
         required_dropped++;
     }
 }
 
-static void a_required_key_is_asked_for_by_name(void **state)
+TEST(a_required_key_is_asked_for_by_name)
 {
-    (void)state;
     test_each_example(drop_required);
     assert_true(required_dropped >= 6);
 }
 
 /* What a spec says twice over is left out of its canonical text, and never so much that it cannot be read back. */
-static void what_changes_nothing_is_not_canonical(void **state)
+TEST(what_changes_nothing_is_not_canonical)
 {
-    (void)state;
 #define EIGHT(x) x "/" x "/" x "/" x "/" x "/" x "/" x "/" x
     static const char *const pairs[][2] = {
         { "rope:range=trailing", "rope" },
@@ -455,18 +417,15 @@ static void what_changes_nothing_is_not_canonical(void **state)
     };
     for (int i = 0; i < COUNT(pairs); i++) {
         pe_shape shape = { 8, 4, 16, 128 };
-        pe_encoding *e = test_encoding(pairs[i][0], shape);
+        pe_encoding *e = encoding_of(pairs[i][0], shape);
         assert_string_equal(pe_encoding_spec(e), pairs[i][1]);
-        pe_encoding *again = test_encoding(pe_encoding_spec(e), shape);
+        pe_encoding *again = encoding_of(pe_encoding_spec(e), shape);
         assert_true(pe_encoding_fingerprint(e) == pe_encoding_fingerprint(again));
-        pe_encoding_free(e);
-        pe_encoding_free(again);
     }
 }
 
-static void other_peoples_names_are_answered_by_ours(void **state)
+TEST(other_peoples_names_are_answered_by_ours)
 {
-    (void)state;
     for (int i = 0; i < pe_info_count(); i++) {
         const pe_info *r = pe_info_at(i);
         char before[64];
@@ -477,9 +436,8 @@ static void other_peoples_names_are_answered_by_ours(void **state)
     }
 }
 
-static void a_typing_error_is_answered_by_the_nearest_word(void **state)
+TEST(a_typing_error_is_answered_by_the_nearest_word)
 {
-    (void)state;
     const char *names[64];
     for (int i = 0; i < pe_info_count(); i++)
         names[i] = pe_info_at(i)->name;
@@ -508,32 +466,30 @@ static void a_typing_error_is_answered_by_the_nearest_word(void **state)
     printf("%ld typing errors answered\n", typos);
 }
 
-static void what_is_no_typing_error_is_answered_by_the_list(void **state)
+TEST(what_is_no_typing_error_is_answered_by_the_list)
 {
-    (void)state;
-    assert_refused("qwertyuiopasdf", PE_ERR_SPEC, (const char *[]){ "qwertyuiopasdf", "none, integer", NULL });
-    assert_refused("rope:qwertyuiopasdf=1", PE_ERR_SPEC, (const char *[]){ "rope", "qwertyuiopasdf", "theta, pairs", NULL });
-    assert_refused("rope:pairs=qwertyuiopasdf", PE_ERR_SPEC, (const char *[]){ "rope", "pairs", "half, adjacent", NULL });
-    assert_refused("none:theta=1", PE_ERR_SPEC, (const char *[]){ "none", "theta", "there is none", NULL });
-    assert_refused("rope:factor=2", PE_ERR_SPEC, (const char *[]){ "factor", "only with scaling=linear", NULL });
-    assert_refused("rope:scaling=linear", PE_ERR_SPEC, (const char *[]){ "factor is missing", "scaling=linear", NULL });
-    assert_refused("rope:theta=1,theta=2", PE_ERR_SPEC, (const char *[]){ "rope: theta is given twice", NULL });
-    assert_refused("rope+xpos", PE_ERR_SPEC, (const char *[]){ "rope and xpos both rotate", NULL });
-    assert_refused("rope+rope:dims=0", PE_ERR_SPEC, (const char *[]){ "both rotate", NULL });
-    assert_refused("cope+cope:positions=8", PE_ERR_SPEC, (const char *[]){ "both count keys", NULL });
-    assert_refused("xpos+shaw", PE_ERR_SPEC, (const char *[]){ "xpos", "combine it with a bias", NULL });
-    assert_refused("cope+xpos", PE_ERR_SPEC, (const char *[]){ "xpos", NULL });
-    assert_refused("rope+", PE_ERR_SPEC, (const char *[]){ "has no name", NULL });
-    assert_refused("t5+deberta", PE_ERR_SPEC, (const char *[]){ "t5 and deberta want different softmax scales", NULL });
-    assert_refused("none+none+none+none+none", PE_ERR_SPEC, (const char *[]){ "at most 4 parts", NULL });
-    assert_refused("rope:sections=4/4/4/4/4/4/4/2/2", PE_ERR_RANGE, (const char *[]){ "sections", "8 at most", NULL });
+    assert_spec_refused("qwertyuiopasdf", PE_ERR_SPEC, (const char *[]){ "qwertyuiopasdf", "none, integer", NULL });
+    assert_spec_refused("rope:qwertyuiopasdf=1", PE_ERR_SPEC, (const char *[]){ "rope", "qwertyuiopasdf", "theta, pairs", NULL });
+    assert_spec_refused("rope:pairs=qwertyuiopasdf", PE_ERR_SPEC, (const char *[]){ "rope", "pairs", "half, adjacent", NULL });
+    assert_spec_refused("none:theta=1", PE_ERR_SPEC, (const char *[]){ "none", "theta", "there is none", NULL });
+    assert_spec_refused("rope:factor=2", PE_ERR_SPEC, (const char *[]){ "factor", "only with scaling=linear", NULL });
+    assert_spec_refused("rope:scaling=linear", PE_ERR_SPEC, (const char *[]){ "factor is missing", "scaling=linear", NULL });
+    assert_spec_refused("rope:theta=1,theta=2", PE_ERR_SPEC, (const char *[]){ "rope: theta is given twice", NULL });
+    assert_spec_refused("rope+xpos", PE_ERR_SPEC, (const char *[]){ "rope and xpos both rotate", NULL });
+    assert_spec_refused("rope+rope:dims=0", PE_ERR_SPEC, (const char *[]){ "both rotate", NULL });
+    assert_spec_refused("cope+cope:positions=8", PE_ERR_SPEC, (const char *[]){ "both count keys", NULL });
+    assert_spec_refused("xpos+shaw", PE_ERR_SPEC, (const char *[]){ "xpos", "combine it with a bias", NULL });
+    assert_spec_refused("cope+xpos", PE_ERR_SPEC, (const char *[]){ "xpos", NULL });
+    assert_spec_refused("rope+", PE_ERR_SPEC, (const char *[]){ "has no name", NULL });
+    assert_spec_refused("t5+deberta", PE_ERR_SPEC, (const char *[]){ "t5 and deberta want different softmax scales", NULL });
+    assert_spec_refused("none+none+none+none+none", PE_ERR_SPEC, (const char *[]){ "at most 4 parts", NULL });
+    assert_spec_refused("rope:sections=4/4/4/4/4/4/4/2/2", PE_ERR_RANGE, (const char *[]){ "sections", "8 at most", NULL });
 }
 
 /* ------------------------------------------------ texts that mean harm */
 
-static void a_hostile_text_is_refused(void **state)
+TEST(a_hostile_text_is_refused)
 {
-    (void)state;
     static const char *const hostile[] = {
         "", " ", "+", "++", ":", ",", "=", "/", "rope+", "+rope", "rope++t5", "rope:", "rope:,", "rope:=", "rope:=1",
         "rope:theta", "rope:theta=", "rope:theta==1", "rope::theta=1", "rope:theta=1,", "rope:theta=1,,pairs=half",
@@ -550,7 +506,6 @@ static void a_hostile_text_is_refused(void **state)
     };
     for (int i = 0; i < COUNT(hostile); i++) {
         pe_encoding *e;
-        pe_error err;
         if (!try_new(hostile[i], &e, &err))
             fail_msg("'%s' was accepted", hostile[i]);
     }
@@ -568,39 +523,22 @@ static char *repeated(const char *head, const char *body, size_t n, const char *
     return text;
 }
 
-static void a_huge_text_is_refused_at_once(void **state)
+TEST(a_huge_text_is_refused_at_once)
 {
-    (void)state;
     static const char *const huge[][3] = {
-        { "", "a", "" },
-        { "", "+", "" },
-        { "none", "+none", "" },
-        { "rope", ":", "" },
-        { "rope:", ",", "" },
-        { "rope:", "theta=1,", "theta=1" },
-        { "rope:", "a", "=1" },
-        { "rope:pairs=", "a", "" },
-        { "rope:theta=", "9", "" },
-        { "rope:theta=1", "0", "1" },
-        { "rope:theta=.", "0", "1" },
-        { "rope:theta=1e", "9", "" },
-        { "rope:theta=1e", "0", "400" },
-        { "rope:theta=", "-", "" },
-        { "rope:sections=1", "/1", "" },
-        { "rope:sections=", "/", "" },
-        { "rope:scaling=longrope,trained=1,long=1,short=1", "/1", "" },
-        { "learned:rows=1", "/1", "" },
-        { "window:window=1", "/1", "" },
-        { "", "\xff", "" },
-        { "", "%n", "" },
-        { "rope:theta=", "(", "" },
+        { "", "a", "" }, { "", "+", "" }, { "none", "+none", "" }, { "rope", ":", "" }, { "rope:", ",", "" },
+        { "rope:", "theta=1,", "theta=1" }, { "rope:", "a", "=1" }, { "rope:pairs=", "a", "" },
+        { "rope:theta=", "9", "" }, { "rope:theta=1", "0", "1" }, { "rope:theta=.", "0", "1" },
+        { "rope:theta=1e", "9", "" }, { "rope:theta=1e", "0", "400" }, { "rope:theta=", "-", "" },
+        { "rope:sections=1", "/1", "" }, { "rope:sections=", "/", "" },
+        { "rope:scaling=longrope,trained=1,long=1,short=1", "/1", "" }, { "learned:rows=1", "/1", "" },
+        { "window:window=1", "/1", "" }, { "", "\xff", "" }, { "", "%n", "" }, { "rope:theta=", "(", "" },
     };
     static const size_t sizes[] = { 100, 1000, 8000, 16000, 65000, 65534, 65535, 65536, 65537, 150000 };
     clock_t start = clock();
     for (int i = 0; i < COUNT(huge); i++)
         for (int n = 0; n < COUNT(sizes); n++) {
             pe_encoding *e;
-            pe_error err;
             if (!try_new(repeated(huge[i][0], huge[i][1], sizes[n], huge[i][2]), &e, &err))
                 fail_msg("%s%s... (%zu letters) was accepted", huge[i][0], huge[i][1], sizes[n]);
         }
@@ -608,22 +546,19 @@ static void a_huge_text_is_refused_at_once(void **state)
 }
 
 /* As long as it is right, a long text is fine: leading zeros are no digits. */
-static void a_long_number_of_zeros_is_read(void **state)
+TEST(a_long_number_of_zeros_is_read)
 {
-    (void)state;
     assert_canonical(repeated("rope:theta=", "0", 60000, "500000"), "rope:theta=500000");
     assert_canonical(repeated("rope:theta=5e", "0", 60000, "5"), "rope:theta=500000");
 }
 
-static void no_byte_does_harm_anywhere(void **state)
+TEST(no_byte_does_harm_anywhere)
 {
-    (void)state;
     static const char spec[] = "rope:theta=500,sections=8/12/12+alibi:max=4";
     for (size_t at = 0; at < sizeof spec - 1; at++)
         for (int byte = 1; byte < 256; byte++) {
             char text[sizeof spec];
             pe_encoding *e;
-            pe_error err;
             memcpy(text, spec, sizeof spec);
             text[at] = (char)byte;
             try_new(text, &e, &err);
@@ -661,16 +596,14 @@ static void mutate(char *text, size_t cap, uint64_t *seed)
     }
 }
 
-static void random_texts_do_no_harm(void **state)
+TEST(random_texts_do_no_harm)
 {
-    (void)state;
     uint64_t seed = 20261115;
     long accepted = 0;
     printf("seed %" PRIu64 "\n", seed);
     for (int i = 0; i < 200000; i++) {
         static char text[4000], printed[4000];
         pe_encoding *e;
-        pe_error err;
         const pe_info *info = pe_info_at((int)test_range(&seed, 0, pe_info_count() - 1));
         strcpy(text, info->examples[test_range(&seed, 0, info->example_count - 1)]);
         mutate(text, sizeof text, &seed);
@@ -711,23 +644,19 @@ static void print_numbers(char out[3][400])
 {
     float w[16] = { 0 }, score[1] = { 0 };
     int64_t at[1] = { 0 };
-    pe_error err;
-    pe_encoding *e = test_encoding("rope:theta=1234.5,magnitude=0.25,sections=8/12/12", test_shape);
-    pe_encoding *kerple = test_encoding("kerple", (pe_shape){ 1, 1, 1, 1 });
+    pe_encoding *e = encoding_of("rope:theta=1234.5,magnitude=0.25,sections=8/12/12", test_shape);
+    pe_encoding *kerple = encoding_of("kerple", (pe_shape){ 1, 1, 1, 1 });
     pe_tile tile = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F32, 1, 1, 1, 1), .q_at = pe_positions_of(at, PE_I64, 1, 1, 1), .k_at = pe_positions_of(at, PE_I64, 1, 1, 1) };
     strcpy(out[0], pe_encoding_spec(e));
-    pe_encoding_free(e);
     w[0] = -0.5f;
     assert_int_equal(pe_encoding_bias(kerple, PE_AFTER_SCALE, (pe_params){ w, PE_F32, 2 }, &tile, &err), PE_ERR_RANGE);
     strcpy(out[1], err.text);
-    pe_encoding_free(kerple);
     assert_int_equal(pe_encoding_new(&e, "rope:theta=0.5", test_shape, &err), PE_ERR_RANGE);
     strcpy(out[2], err.text);
 }
 
-static void the_locale_changes_nothing(void **state)
+TEST(the_locale_changes_nothing)
 {
-    (void)state;
     static const char *const names[] = { "de_DE", "ps_AF" }; /* comma; a point of two bytes */
     char folder[] = "/tmp/posenc-locale-XXXXXX", command[100];
     assert_non_null(mkdtemp(folder));
@@ -740,7 +669,7 @@ static void the_locale_changes_nothing(void **state)
         }
         printf("with locale %s: %.1f\n", names[i], 0.5);
         print_numbers(with_comma);
-        test_each_example(check_fixed_point);
+        each_example(check_fixed_point);
         setlocale(LC_ALL, "C");
         for (int n = 0; n < 3; n++)
             assert_string_equal(with_comma[n], plain[n]);
@@ -799,9 +728,8 @@ static void check_key(const pe_info *row, const pe_key *key)
     check_when(row, key);
 }
 
-static void every_row_is_well_formed(void **state)
+TEST(every_row_is_well_formed)
 {
-    (void)state;
     assert_true(pe_info_count() >= 21);
     for (int i = 0; i < pe_info_count(); i++) {
         const pe_info *row = pe_info_at(i);
@@ -817,12 +745,11 @@ static void every_row_is_well_formed(void **state)
         assert_true(row->example_count >= 1);
         assert_string_equal(row->examples[0], row->name); /* defaults alone are an encoding */
         for (int k = 0; k < row->example_count; k++) {
-            pe_encoding *e = test_encoding(row->examples[k], (pe_shape){ .heads = 8, .head_dim = 64 });
+            pe_encoding *e = encoding_of(row->examples[k], (pe_shape){ .heads = 8, .head_dim = 64 });
             assert_true(!strncmp(row->examples[k], row->name, strlen(row->name)));
             if (k == 0)
                 assert_int_equal(pe_encoding_claims(e), row->claims);
             assert_true(!(pe_encoding_claims(e) & PE_CLAIM_LEARNED) == (pe_encoding_param_count(e) == 0));
-            pe_encoding_free(e);
         }
     }
 }
@@ -837,7 +764,6 @@ static unsigned hooks_at_work(const pe_encoding *e)
 {
     int64_t q_at[N * PE_AXES_MAX], k_at[N * PE_AXES_MAX], axes = pe_encoding_axes(e), n = pe_encoding_param_count(e);
     unsigned found = 0;
-    pe_error err = { 0 };
     for (int i = 0; i < N * PE_AXES_MAX; i++)
         q_at[i] = 1, k_at[i] = i / axes % 2;
     pe_params p = { n ? w : NULL, PE_F64, n };
@@ -869,9 +795,8 @@ static unsigned hooks_at_work(const pe_encoding *e)
     return found;
 }
 
-static void hooks_are_what_the_row_says(void **state)
+TEST(hooks_are_what_the_row_says)
 {
-    (void)state;
     uint64_t seed = 3;
     for (int i = 0; i < N * H * D; i++)
         q[i] = test_uniform(&seed), k[i] = test_uniform(&seed);
@@ -879,7 +804,6 @@ static void hooks_are_what_the_row_says(void **state)
         for (int n = 0; n < pe_info_at(i)->example_count; n++) {
             const pe_info *row = pe_info_at(i);
             pe_encoding *e;
-            pe_error err;
             if (pe_encoding_new(&e, row->examples[n], (pe_shape){ H, 0, D, C }, &err)) /* alibi:total=12,offset=4 is for 8 heads */
                 fail_msg("%s: %s", row->examples[n], err.text);
             unsigned found = hooks_at_work(e);
@@ -887,32 +811,4 @@ static void hooks_are_what_the_row_says(void **state)
                 fail_msg("%s: hooks %x are at work, the row says %x", row->examples[n], found, row->hooks);
             pe_encoding_free(e);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(canonical_text_is_a_fixed_point),
-        cmocka_unit_test(equal_specs_print_alike),
-        cmocka_unit_test(the_order_of_keys_does_not_matter),
-        cmocka_unit_test(fingerprints_tell_specs_and_shapes_apart),
-        cmocka_unit_test(a_default_written_out_changes_nothing),
-        cmocka_unit_test(a_number_out_of_range_is_answered_by_key_value_and_fix),
-        cmocka_unit_test(the_ends_of_a_range_are_taken_or_explained),
-        cmocka_unit_test(every_choice_is_taken_or_explained),
-        cmocka_unit_test(a_required_key_is_asked_for_by_name),
-        cmocka_unit_test(what_changes_nothing_is_not_canonical),
-        cmocka_unit_test(other_peoples_names_are_answered_by_ours),
-        cmocka_unit_test(a_typing_error_is_answered_by_the_nearest_word),
-        cmocka_unit_test(what_is_no_typing_error_is_answered_by_the_list),
-        cmocka_unit_test(a_hostile_text_is_refused),
-        cmocka_unit_test(a_huge_text_is_refused_at_once),
-        cmocka_unit_test(a_long_number_of_zeros_is_read),
-        cmocka_unit_test(no_byte_does_harm_anywhere),
-        cmocka_unit_test(random_texts_do_no_harm),
-        cmocka_unit_test(the_locale_changes_nothing),
-        cmocka_unit_test(every_row_is_well_formed),
-        cmocka_unit_test(hooks_are_what_the_row_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,55 +3,27 @@
  * labels: core; needs: io wrap wrapio
  * Files in pieces: an open header is as strict as a loaded file, a written one appears whole or not at all, and a call
  * that fails at any moment of a conversion leaves the old file and nothing else. */
-#include "common.h"
-#include "faults.h"
-
+#include "io_case.h"
 #include "io/pairs.h"
-
-#include <dirent.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "test.h"
 
 /* ---------------------------------------------------------------- helpers */
 
-static char folder[64], in_path[96], out_path[96];
+static char in_path[96], out_path[96];
 
-static int each_test(void **state)
+AROUND(before_each)
 {
-    (void)state;
     faults_reset();
-    strcpy(folder, "/tmp/posenc-stream-XXXXXX");
-    if (!mkdtemp(folder))
-        return -1;
+    make_folder();
     snprintf(in_path, sizeof in_path, "%s/in", folder);
     snprintf(out_path, sizeof out_path, "%s/out", folder);
-    return 0;
 }
 
-static int after_test(void **state)
+AROUND(after_each)
 {
-    (void)state;
     unlink(in_path);
     unlink(out_path);
-    return rmdir(folder); /* fails where a temporary file stayed behind */
-}
-
-static int entries(void)
-{
-    int count = 0;
-    DIR *d = opendir(folder);
-    while (readdir(d))
-        count++;
-    closedir(d);
-    return count - 2;
-}
-
-static void put_file(const char *path, const void *data, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, size, f), size);
-    fclose(f);
+    assert_int_equal(rmdir(folder), 0); /* fails where a temporary file stayed behind */
 }
 
 static uint8_t scratch[1 << 16];
@@ -76,9 +48,8 @@ static size_t make_st(const char *json, size_t payload)
 
 /* ---------------------------------------------------------------- open */
 
-static void opening_is_as_strict_as_loading(void **state)
+TEST(opening_is_as_strict_as_loading)
 {
-    (void)state;
     static const struct {
         const char *json;
         size_t payload;
@@ -118,10 +89,8 @@ static void opening_is_as_strict_as_loading(void **state)
     assert_int_equal(io_safetensors_open(&st, out_path, NULL), PE_ERR_IO);
 }
 
-static void a_tensor_is_read_in_pieces(void **state)
+TEST(a_tensor_is_read_in_pieces)
 {
-    (void)state;
-    pe_error err;
     io_safetensors *st[2];
     put_file(in_path, scratch, make_st(QK, 67));
     play.slow = 7;
@@ -148,25 +117,21 @@ static void a_tensor_is_read_in_pieces(void **state)
     }
 }
 
-static void a_file_that_shrinks_is_an_error(void **state)
+TEST(a_file_that_shrinks_is_an_error)
 {
-    (void)state;
-    pe_error err;
     io_safetensors *st;
     uint8_t got[64];
     put_file(in_path, scratch, make_st(QK, 67));
     assert_ok(io_safetensors_open(&st, in_path, &err));
     assert_int_equal(truncate(in_path, 8 + (off_t)strlen(QK) + 10), 0);
-    assert_int_equal(io_tensor_read(got, st, io_safetensors_find(st, "x.q_proj.weight"), 0, 32, &err), PE_ERR_IO);
-    assert_non_null(strstr(err.text, "changed while it was read"));
+    assert_refused(io_tensor_read(got, st, io_safetensors_find(st, "x.q_proj.weight"), 0, 32, &err),
+                   PE_ERR_IO, "changed while it was read");
     assert_non_null(strstr(err.text, in_path));
     io_safetensors_free(st);
 }
 
-static void a_file_larger_than_memory_opens(void **state)
+TEST(a_file_larger_than_memory_opens)
 {
-    (void)state;
-    pe_error err;
     io_safetensors *st;
     uint8_t got[4] = { 1, 1, 1, 1 };
     const char *json = "{" ONE("big", "U8", "1099511627776", 0, 1099511627776) "}";
@@ -184,11 +149,9 @@ static void a_file_larger_than_memory_opens(void **state)
 
 /* ---------------------------------------------------------------- write */
 
-static void a_written_header_reads_back(void **state)
+TEST(a_written_header_reads_back)
 {
-    (void)state;
     static const char *const keys[] = { "a", "format", "zz", "k\x01\"\\\n" };
-    pe_error err;
     put_file(
         in_path, scratch,
         make_st(
@@ -225,10 +188,8 @@ static void a_written_header_reads_back(void **state)
     }
 }
 
-static void nothing_is_seen_before_the_commit(void **state)
+TEST(nothing_is_seen_before_the_commit)
 {
-    (void)state;
-    pe_error err;
     io_writer *w;
     io_bytes b;
     put_file(out_path, "old", 3);
@@ -243,7 +204,7 @@ static void nothing_is_seen_before_the_commit(void **state)
             assert_ok(io_writer_commit(w, &err));
         else
             io_writer_abort(w);
-        assert_int_equal(entries(), 1);
+        assert_int_equal(entries_in_folder(), 1);
     }
     assert_ok(io_read_file(&b, out_path, 100, &err));
     assert_string_equal((char *)b.data, "newnewnew");
@@ -255,45 +216,45 @@ static void nothing_is_seen_before_the_commit(void **state)
 
 /* ---------------------------------------------------------------- a conversion that fails */
 
-static pe_status weights(pe_error *err)
+static pe_status weights(pe_error *error)
 {
     io_safetensors *st;
     io_pairs_plan plan = { 0 };
     io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .heads = 2 };
-    pe_status s = io_safetensors_open(&st, in_path, err);
+    pe_status s = io_safetensors_open(&st, in_path, error);
     if (!s)
-        s = io_pairs_plan_new(&plan, st, &f, err);
+        s = io_pairs_plan_new(&plan, st, &f, error);
     if (!s)
-        s = io_pairs_convert(out_path, st, &plan, NULL, err);
+        s = io_pairs_convert(out_path, st, &plan, NULL, error);
     io_pairs_plan_free(&plan);
     io_safetensors_free(st);
     return s;
 }
 
-static pe_status cache(pe_error *err)
+static pe_status cache(pe_error *error)
 {
     io_file in;
     io_array a;
     io_pairs_map map;
     uint64_t begin;
     io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .head_dim = 4 };
-    pe_status s = io_file_open(&in, in_path, err);
+    pe_status s = io_file_open(&in, in_path, error);
     if (!s)
-        s = io_npy_open(&a, &begin, &in, 0, err);
+        s = io_npy_open(&a, &begin, &in, 0, error);
     if (!s)
-        s = io_pairs_map_array(&map, &a, &f, err);
+        s = io_pairs_map_array(&map, &a, &f, error);
     if (!s)
-        s = io_pairs_convert_array(out_path, &in, &a, begin, &map, NULL, err);
+        s = io_pairs_convert_array(out_path, &in, &a, begin, &map, NULL, error);
     io_file_close(&in);
     return s;
 }
 
-static pe_status plain_copy(pe_error *err)
+static pe_status plain_copy(pe_error *error)
 {
     io_file in;
-    pe_status s = io_file_open(&in, in_path, err);
+    pe_status s = io_file_open(&in, in_path, error);
     if (!s)
-        s = io_copy_file(out_path, &in, NULL, err);
+        s = io_copy_file(out_path, &in, NULL, error);
     io_file_close(&in);
     return s;
 }
@@ -309,26 +270,31 @@ static void make_input(int operation)
     put_file(out_path, "old", 3);
 }
 
-static void old_file_stands(const char *what, long nth)
+static struct stat stat_of(const char *path)
 {
     struct stat st;
-    assert_int_equal(stat(out_path, &st), 0);
-    if (st.st_size != 3 || entries() != 2)
-        fail_msg("%s %ld: %lld bytes, %d files", what, nth, (long long)st.st_size, entries());
+    assert_int_equal(stat(path, &st), 0);
+    return st;
+}
+
+static void old_file_stands(const char *what, long nth)
+{
+    struct stat st = stat_of(out_path);
+    if (st.st_size != 3 || entries_in_folder() != 2)
+        fail_msg("%s %ld: %lld bytes, %d files", what, nth, (long long)st.st_size, entries_in_folder());
 }
 
 /* close of the file that is read, or of the folder, may fail without harm: nothing was written to it. */
-static void any_failed_call_leaves_the_old_file_and_no_other(void **state)
+TEST(any_failed_call_leaves_the_old_file_and_no_other)
 {
-    (void)state;
     static const call calls[] = { CALL_PREAD, CALL_WRITE, CALL_FSYNC, CALL_RENAME, CALL_CLOSE };
     for (int o = 0; o < COUNT(operations); o++)
         for (int c = 0; c < COUNT(calls); c++) {
             long nth = 1;
             for (bool done = false; !done && nth < 100; nth++) {
-                pe_error err = { 0 };
                 make_input(o);
                 play.fail_call[calls[c]] = nth;
+                forget_error();
                 pe_status s = operations[o](&err);
                 bool of_folder = calls[c] == CALL_FSYNC && nth == 2; /* the new file is there then */
                 done = play.fail_call[calls[c]] > 0 || (calls[c] == CALL_CLOSE && nth == 2);
@@ -342,9 +308,8 @@ static void any_failed_call_leaves_the_old_file_and_no_other(void **state)
         }
 }
 
-static void any_failed_allocation_leaves_the_old_file_and_no_other(void **state)
+TEST(any_failed_allocation_leaves_the_old_file_and_no_other)
 {
-    (void)state;
     for (int o = 0; o < COUNT(operations); o++) {
         long nth = 1;
         for (bool done = false; !done && nth < 100; nth++) {
@@ -363,12 +328,10 @@ static void any_failed_allocation_leaves_the_old_file_and_no_other(void **state)
     }
 }
 
-static void slow_calls_lose_nothing(void **state)
+TEST(slow_calls_lose_nothing)
 {
-    (void)state;
     for (int o = 0; o < COUNT(operations); o++) {
         io_bytes fast, slow;
-        pe_error err;
         make_input(o);
         assert_ok(operations[o](&err));
         assert_ok(io_read_file(&fast, out_path, 10000, &err));
@@ -390,13 +353,11 @@ static bool stop_soon(void *context, uint64_t done, uint64_t total)
     return (*left)-- > 0;
 }
 
-static void a_watcher_can_stop_it(void **state)
+TEST(a_watcher_can_stop_it)
 {
-    (void)state;
     for (int pieces = 0; pieces < 3; pieces++) {
         io_safetensors *st;
         io_pairs_plan plan;
-        pe_error err;
         int left = pieces;
         io_watch watch = { stop_soon, &left };
         io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .heads = 2 };
@@ -415,7 +376,6 @@ static void check_pieces(int columns)
     enum { ROWS = 12, HEAD = 4 };
     static const int source[HEAD] = { 0, 2, 1, 3 };
     char json[200];
-    pe_error err;
     int count = ROWS * columns;
     snprintf(json, sizeof json, "{\"x.q_proj.weight\":{\"dtype\":\"F32\",\"shape\":[%d,%d],\"data_offsets\":[0,%d]}}",
              ROWS, columns, count * 4);
@@ -443,55 +403,35 @@ static void check_pieces(int columns)
 }
 
 /* Pieces of all, of two and of one of three heads. */
-static void pieces_do_not_show(void **state)
+TEST(pieces_do_not_show)
 {
-    (void)state;
     check_pieces(1000);
     check_pieces(100000);
     check_pieces(300000);
 }
 
-#define CLAIM(name) cmocka_unit_test_setup_teardown(name, each_test, after_test)
-
 /* ---------------------------------------------------------------- a second name */
 
-static mode_t mode_of(const char *path)
+TEST(a_kept_file_has_its_mode_and_replaces_none)
 {
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    return st.st_mode & 0777;
-}
-
-static dev_t device_of(const char *path)
-{
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    return st.st_dev;
-}
-
-static void a_kept_file_has_its_mode_and_replaces_none(void **state)
-{
-    (void)state;
-    pe_error err;
     io_bytes got;
     io_span bytes = { "text", 4 };
     char far[64] = "/dev/shm/posenc-keep-XXXXXX"; /* another file system: no hard link, so a copy */
     put_file(in_path, "text", 4);
     assert_int_equal(chmod(in_path, 0600), 0);
     assert_ok(io_keep_file(in_path, bytes, out_path, &err));
-    assert_int_equal(mode_of(out_path), 0600);
+    assert_int_equal(stat_of(out_path).st_mode & 0777, 0600);
     unlink(out_path);
     put_file(out_path, "old", 3);
-    assert_int_equal(io_keep_file(in_path, bytes, out_path, &err), PE_ERR_IO);
-    assert_non_null(strstr(err.text, "exists"));
+    assert_refused(io_keep_file(in_path, bytes, out_path, &err), PE_ERR_IO, "exists");
     int fd = mkstemp(far);
-    if (fd < 0 || device_of(far) == device_of(in_path))
+    if (fd < 0 || stat_of(far).st_dev == stat_of(in_path).st_dev)
         skip();
     close(fd);
     assert_int_equal(io_keep_file(in_path, bytes, far, &err), PE_ERR_IO);
     unlink(far);
     assert_ok(io_keep_file(in_path, bytes, far, &err));
-    assert_int_equal(mode_of(far), 0600);
+    assert_int_equal(stat_of(far).st_mode & 0777, 0600);
     assert_ok(io_read_file(&got, far, 100, &err));
     assert_int_equal(got.size, 4);
     assert_memory_equal(got.data, "text", 4);
@@ -501,23 +441,4 @@ static void a_kept_file_has_its_mode_and_replaces_none(void **state)
     assert_int_equal(io_keep_file(in_path, bytes, far, &err), PE_ERR_IO);
     assert_int_equal(access(far, F_OK), -1);
     faults_reset();
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        CLAIM(opening_is_as_strict_as_loading),
-        CLAIM(a_tensor_is_read_in_pieces),
-        CLAIM(a_file_that_shrinks_is_an_error),
-        CLAIM(a_file_larger_than_memory_opens),
-        CLAIM(a_written_header_reads_back),
-        CLAIM(nothing_is_seen_before_the_commit),
-        CLAIM(any_failed_call_leaves_the_old_file_and_no_other),
-        CLAIM(any_failed_allocation_leaves_the_old_file_and_no_other),
-        CLAIM(slow_calls_lose_nothing),
-        CLAIM(a_watcher_can_stop_it),
-        CLAIM(pieces_do_not_show),
-        CLAIM(a_kept_file_has_its_mode_and_replaces_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "test.h"
 
 enum { H = 8, G = 4, D = 64, C = 512, N = 4, THREADS = 12, ROUNDS = 3, PARAMS = 1 << 20 };
 
@@ -86,9 +86,8 @@ static void *work_along(void *number)
 
 static void open_encoding(const char *spec)
 {
-    pe_error err = { 0 };
     uint64_t seed = 4;
-    shared = test_encoding(spec, test_shape);
+    shared = encoding_of(spec, test_shape);
     int64_t n = pe_encoding_param_count(shared), axes = pe_encoding_axes(shared);
     assert_true(n <= PARAMS);
     assert_ok(pe_encoding_init(shared, n ? (pe_params){ params, PE_F32, n } : (pe_params){ 0 }, 5, &err));
@@ -107,9 +106,8 @@ static void open_encoding(const char *spec)
         fail_msg("%s: %d calls fail", spec, result[THREADS].failures);
 }
 
-static void share(const pe_info *row, const char *spec)
+static void share(const char *spec)
 {
-    (void)row;
     pthread_t thread[THREADS];
     int number[THREADS];
     open_encoding(spec);
@@ -125,15 +123,11 @@ static void share(const pe_info *row, const char *spec)
             fail_msg("%s: thread %d got other bits %d times", spec, i, differences[i]);
     }
     pthread_barrier_destroy(&gate);
-    pe_encoding_free(shared);
 }
 
-static void threads_that_share_an_encoding_get_the_same_bits(void **state)
+TEST(threads_that_share_an_encoding_get_the_same_bits)
 {
-    (void)state;
-    test_each_example(share);
-    for (int i = 0; i < COUNT(combinations); i++)
-        share(NULL, combinations[i]);
+    each_spec(share, combinations, COUNT(combinations));
 }
 
 /* Threads need little stack: rows are staged there, at most PE_HEAD_DIM_MAX wide. */
@@ -149,9 +143,8 @@ static void *turn_wide(void *out)
     return s ? "rotate" : NULL;
 }
 
-static void a_small_stack_suffices_for_the_widest_head(void **state)
+TEST(a_small_stack_suffices_for_the_widest_head)
 {
-    (void)state;
     static float out[PE_HEAD_DIM_MAX];
     pthread_attr_t attr;
     pthread_t thread;
@@ -164,9 +157,8 @@ static void a_small_stack_suffices_for_the_widest_head(void **state)
     pthread_attr_destroy(&attr);
 }
 
-static void a_forked_child_gets_the_same_bits(void **state)
+TEST(a_forked_child_gets_the_same_bits)
 {
-    (void)state;
     open_encoding("sinusoidal+rope+cope+fire");
     fflush(stdout);
     pid_t child = fork();
@@ -179,15 +171,4 @@ static void a_forked_child_gets_the_same_bits(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    pe_encoding_free(shared);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_that_share_an_encoding_get_the_same_bits),
-        cmocka_unit_test(a_small_stack_suffices_for_the_widest_head),
-        cmocka_unit_test(a_forked_child_gets_the_same_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
