@@ -19,6 +19,9 @@ conformance: configure      # golden vectors: make conformance DIR=folder
 	@$(BUILD) --target posenc-conformance
 	@build/posenc-conformance "$(DIR)"
 
+golden:                     # rebuilds tests/golden with transformers and says what changed: make golden ARGS="--against 5.17.0"
+	@tools/golden/run.sh $(ARGS)
+
 check:                      # every kernel on every rung against its definition: make check ARGS="--kernel gemm --runs 20000"
 	@scripts/setup.sh --check test
 	@cmake -S . -B build-test -DPOSENC_WERROR=ON -DPOSENC_SANITIZE= --log-level=WARNING >/dev/null
@@ -59,5 +62,5 @@ configure:
 	@scripts/setup.sh --check build
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run test conformance check fuzz bench bench-docs install docs page claims screens clean setup-run configure
+.PHONY: all run test conformance golden check fuzz bench bench-docs install docs page claims screens clean setup-run configure
 .NOTPARALLEL:

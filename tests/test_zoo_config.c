@@ -345,10 +345,22 @@ static const struct {
       "recurrent_gemma 4/1x16 128/128: 6x none, 2x rope:dims=8, 2 windows of 2048" },
     { "MiMo-V2-Flash by its class",
       "{'model_type':'mimo_v2_flash','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':12,'max_position_embeddings':128,'head_dim':192}",
-      "mimo_v2_flash 4/4x192 128/128: 3x rope:theta=5000000,dims=64, 9x rope:dims=64, 9 windows of 128" },
+      "mimo_v2_flash 4/4x192 128/128: 3x rope:theta=5000000,dims=64, 9x rope:dims=64, 9 windows of 129" },
     { "MiMo-V2-Flash, three layers",
       "{'model_type':'mimo_v2_flash','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':3,'max_position_embeddings':128,'head_dim':192,'hybrid_layer_pattern':[0,1,1],'partial_rotary_factor':0.334,'rope_theta':5000000,'swa_rope_theta':10000}",
-      "mimo_v2_flash 4/4x192 128/128: 1x rope:theta=5000000,dims=64, 2x rope:dims=64, 2 windows of 128" },
+      "mimo_v2_flash 4/4x192 128/128: 1x rope:theta=5000000,dims=64, 2x rope:dims=64, 2 windows of 129" },
+    { "MiMo-V2-Flash, its window without the query",
+      "{'model_type':'mimo_v2_flash','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,'max_position_embeddings':128,'head_dim':192,'sliding_window':128,'sliding_window_size':128,'hybrid_layer_pattern':[0,1]}",
+      "mimo_v2_flash 4/4x192 128/128: 1x rope:theta=5000000,dims=64, 1x rope:dims=64, 1 windows of 129" },
+    { "Molmo 2 with one scaled layer of two",
+      "{'model_type':'molmo2_text','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,'max_position_embeddings':128,'rope_scaling_layers':[1],'rope_parameters':{'rope_type':'linear','rope_theta':1000000,'factor':4}}",
+      "molmo2_text 4/4x16 0/128: 1x rope:theta=1000000, 1x rope:theta=1000000,scaling=linear,factor=4" },
+    { "UltraBERT, whose window does not count the query",
+      "{'model_type':'ultrabert','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':3,'max_position_embeddings':128,'sliding_window':16}",
+      "ultrabert 4/4x16 128/128: 2x rope, 1x rope:theta=2560000, 2 windows of 17" },
+    { "Unlimited-OCR, which sees all of the prompt beside its window",
+      "{'model_type':'unlimited_ocr_text','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,'max_position_embeddings':128,'sliding_window':16,'layer_types':['reference_sliding_attention','reference_sliding_attention']}",
+      "unlimited_ocr_text 4/4x16 128/128: 2x rope" },
     { "Cohere 2 MoE whose dense layer turns",
       "{'model_type':'cohere2_moe','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':5,'max_position_embeddings':128,'first_k_dense_replace':1}",
       "cohere2_moe 4/4x16 128/128: 4x rope:pairs=adjacent, 1x none, 3 windows of 4096" },
@@ -532,7 +544,7 @@ static void what_is_not_known_is_refused_by_name(void **state)
     }
 }
 
-/* ---------------------------------------------------------------- what may be said beside it */
+/* ---------------------------------------------------------------- options, guesses, notes */
 
 static bool notes(const zoo_model *m, zoo_level level, const char *part)
 {
@@ -542,154 +554,94 @@ static bool notes(const zoo_model *m, zoo_level level, const char *part)
     return false;
 }
 
-static void options_say_what_the_config_does_not(void **state)
+#define ROPE "llama 4/4x16 128/128: 2x rope"
+#define UNREAD(key, value) { "{" LLAMA ",'" key "':" value "}", { 0 }, ROPE, ZOO_WARNING, key " is there, but" }
+#define UNKNOWN "{'model_type':'hypothetical','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,"
+
+/* clang-format off */
+static const struct {
+    const char *json;
+    zoo_options options;
+    const char *want; /* NULL: whatever it is */
+    zoo_level level;
+    const char *note; /* "a|b"; "": there is none of this level, NULL: there may be some */
+} said[] = {
+    /* options say what the config does not */
+    { UNKNOWN "'rope_theta':7000}", { .pairs = "adjacent" }, "unknown 4/4x16 0/0: 2x rope:theta=7000,pairs=adjacent",
+      0, NULL },
+    { "{" LLAMA "}", { .theta = 77 }, ROPE ":theta=77", 0, NULL },
+    { "{" LLAMA "}", { .pairs = "adjacent" }, ROPE ":pairs=adjacent", 0, NULL },
+    { "{" LLAMA "}", { .type = "gptj" }, "gptj 4/4x16 128/128: 2x rope:pairs=adjacent", 0, NULL },
+    { "{" LLAMA "}", { .trained = 32 }, "llama 4/4x16 32/128: 2x rope", 0, NULL },
+    { "{" LLAMA "}", { .head_dim = 32 }, "llama 4/4x32 128/128: 2x rope", 0, NULL },
+    { "{" LLAMA ",'rope_scaling':{'type':'dynamic','factor':2}}", { .length = 300 },
+      "llama 4/4x16 128/256: 2x rope:scaling=dynamic,factor=2,trained=128,length=300", 0, NULL },
+    /* lenient guesses and says so */
+    { UNKNOWN "'rope_wobble':3}", { .lenient = true }, "unknown 4/4x16 0/0: 2x rope", ZOO_GUESS,
+      "model_type hypothetical is unknown|a key rope_wobble|no key gives the base" },
+    /* keys that disagree get a note */
+    { "{" LLAMA ",'n_head':8,'rope_scaling':{'type':'linear','rope_type':'dynamic','factor':2}}", { 0 }, NULL,
+      ZOO_WARNING,
+      "num_attention_heads is 4 and n_head is 8|rope_type is dynamic and type is linear; rope_type counts" },
+    { "{" LLAMA ",'rope_scaling':{'factor':2}}", { 0 }, ROPE, ZOO_WARNING, "there is a factor but no rope_type" },
+    { "{" LLAMA ",'rope_theta':10,'rope_parameters':{'rope_type':'default','rope_theta':500}}", { 0 },
+      ROPE ":theta=500", ZOO_WARNING, "rope_theta is 10, but rope_parameters has rope_theta 500" },
+    { "{" LLAMA ",'rope_scaling':{'rope_type':'yarn','factor':2,'original_max_position_embeddings':256}}", { 0 }, NULL,
+      ZOO_WARNING, "original_max_position_embeddings is 256, more than max_position_embeddings" },
+    /* a key that another family's code reads must not pass in silence, and must not change what is read */
+    UNREAD("alibi", "true"), UNREAD("use_dynamic_ntk", "true"), UNREAD("rope_interleaved", "true"),
+    UNREAD("rope_ratio", "50"),
+    UNREAD("position_embedding_type", "'alibi'"), UNREAD("rope_traditional", "true"), UNREAD("mscale", "2"),
+    UNREAD("use_logn_attn", "true"), UNREAD("dual_chunk_attention_config", "{'chunk_size':64}"),
+    UNREAD("no_rope_layers", "[0,1]"), UNREAD("rope_local_base_freq", "9"),
+    { "{'model_type':'bert','rope_theta':3}", { 0 }, "bert 12/12x64 512/512: 12x learned", ZOO_WARNING,
+      "rope_theta is there, but" },
+    { "{'model_type':'bert','rope_scaling':{'type':'linear','factor':2}}", { 0 }, "bert 12/12x64 512/512: 12x learned",
+      ZOO_WARNING, "rope_scaling is there, but" },
+    { "{'model_type':'bloom','rope_theta':3}", { 0 }, "bloom 8/8x8 0/0: 2x alibi", ZOO_WARNING,
+      "rope_theta is there, but" },
+    { "{'model_type':'gptj','rope_theta':3}", { 0 }, "gptj 16/16x256 2048/2048: 28x rope:pairs=adjacent,dims=64",
+      ZOO_WARNING, "rope_theta is there, but" },
+    { "{'model_type':'codegen','rope_scaling':{'type':'linear','factor':2}}", { 0 },
+      "codegen 16/16x256 2048/2048: 28x rope:pairs=adjacent,dims=64", ZOO_WARNING, "rope_scaling is there, but" },
+    { "{'model_type':'roformer','rope_parameters':{'rope_type':'default','rope_theta':7}}", { 0 },
+      "roformer 12/12x64 1536/1536: 12x rope:pairs=adjacent", ZOO_WARNING, "rope_parameters is there, but" },
+    /* what says what is done anyway gets none */
+    { "{'model_type':'minimax_m2','rotary_dim':64}", { 0 },
+      "minimax_m2 48/8x128 196608/196608: 62x rope:theta=5000000,dims=64", ZOO_WARNING, "" },
+    { "{" LLAMA ",'position_embedding_type':'absolute','alibi':false}", { 0 }, ROPE, ZOO_WARNING, "" },
+    { "{'model_type':'gemma4_text'}", { 0 }, NULL, ZOO_WARNING, "" },
+    { "{'model_type':'glm_moe_dsa','indexer_rope_interleave':true}", { 0 }, NULL, ZOO_WARNING, "" },
+    { "{'model_type':'pegasus','extra_pos_embeddings':1,'static_position_embeddings':true}", { 0 }, NULL,
+      ZOO_WARNING, "" },
+    /* a picture part that cannot be read must not hide the language model */
+    { "{'model_type':'llava','text_config':{" LLAMA "},'vision_config':{'model_type':'clip_vision_model','image_size':"
+      "'large'}}", { 0 }, "text " ROPE, ZOO_WARNING, "image_size is a string" },
+    { "{'model_type':'llava','text_config':{" LLAMA "},'vision_config':{'model_type':'swin'}}", { 0 }, "text " ROPE,
+      ZOO_FACT, "vision_config (swin) is not read: its stages" },
+    { "{'model_type':'of_tomorrow','text_config':{" LLAMA "}}", { 0 }, "text " ROPE, 0, NULL },
+};
+/* clang-format on */
+
+static void options_and_notes_say_what_the_config_does_not(void **state)
 {
     (void)state;
-    static const struct {
-        const char *json;
-        zoo_options options;
-        const char *want;
-    } cases[] = {
-        { "{'model_type':'hypothetical','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,'rope_theta':"
-          "7000}",
-          { .pairs = "adjacent" },
-          "unknown 4/4x16 0/0: 2x rope:theta=7000,pairs=adjacent" },
-        { "{" LLAMA "}", { .theta = 77 }, "llama 4/4x16 128/128: 2x rope:theta=77" },
-        { "{" LLAMA "}", { .pairs = "adjacent" }, "llama 4/4x16 128/128: 2x rope:pairs=adjacent" },
-        { "{" LLAMA "}", { .type = "gptj" }, "gptj 4/4x16 128/128: 2x rope:pairs=adjacent" },
-        { "{" LLAMA "}", { .trained = 32 }, "llama 4/4x16 32/128: 2x rope" },
-        { "{" LLAMA "}", { .head_dim = 32 }, "llama 4/4x32 128/128: 2x rope" },
-        { "{" LLAMA ",'rope_scaling':{'type':'dynamic','factor':2}}",
-          { .length = 300 },
-          "llama 4/4x16 128/256: 2x rope:scaling=dynamic,factor=2,trained=128,length=300" },
-    };
-    for (int n = 0; n < COUNT(cases); n++) {
-        zoo_model *m;
-        assert_ok(read_with(&m, cases[n].json, cases[n].options));
-        assert_string_equal(summary(m), cases[n].want);
+    zoo_model *m;
+    for (int n = 0; n < COUNT(said); n++) {
+        char each[200];
+        assert_ok(read_with(&m, said[n].json, said[n].options));
+        if (said[n].want && strcmp(summary(m), said[n].want))
+            fail_msg("%s\nis %s, not %s", said[n].json, summary(m), said[n].want);
+        snprintf(each, sizeof each, "%s", said[n].note ? said[n].note : "");
+        for (char *note = strtok(each, "|"); note; note = strtok(NULL, "|"))
+            if (!notes(m, said[n].level, note))
+                fail_msg("%s\nhas no note '%s'", said[n].json, note);
+        if (said[n].note && !*said[n].note && notes(m, said[n].level, ""))
+            fail_msg("%s\nhas a note", said[n].json);
         zoo_free(m);
     }
-}
-
-static void lenient_guesses_and_says_so(void **state)
-{
-    (void)state;
-    zoo_model *m;
-    assert_ok(read_with(&m,
-                        "{'model_type':'hypothetical','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,"
-                        "'rope_wobble':3}",
-                        (zoo_options){ .lenient = true }));
-    assert_string_equal(summary(m), "unknown 4/4x16 0/0: 2x rope");
-    assert_true(notes(m, ZOO_GUESS, "model_type hypothetical is unknown"));
-    assert_true(notes(m, ZOO_GUESS, "a key rope_wobble"));
-    assert_true(notes(m, ZOO_GUESS, "no key gives the base"));
-    zoo_free(m);
-}
-
-static void keys_that_disagree_get_a_note(void **state)
-{
-    (void)state;
-    zoo_model *m;
-    assert_ok(read_with(&m, "{" LLAMA ",'n_head':8,'rope_scaling':{'type':'linear','rope_type':'dynamic','factor':2}}",
-                        (zoo_options){ 0 }));
-    assert_true(notes(m, ZOO_WARNING, "num_attention_heads is 4 and n_head is 8"));
-    assert_true(notes(m, ZOO_WARNING, "rope_type is dynamic and type is linear; rope_type counts"));
-    zoo_free(m);
-    assert_ok(read_with(&m, "{" LLAMA ",'rope_scaling':{'factor':2}}", (zoo_options){ 0 }));
-    assert_string_equal(summary(m), "llama 4/4x16 128/128: 2x rope");
-    assert_true(notes(m, ZOO_WARNING, "there is a factor but no rope_type"));
-    zoo_free(m);
-}
-
-/* A key that another family's code reads must not pass in silence, and must not change what is read. */
-static void keys_that_its_code_does_not_read_get_a_warning(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *json, *key, *want;
-    } cases[] = {
-        { "{" LLAMA ",'alibi':true}", "alibi", "llama 4/4x16 128/128: 2x rope" },
-        { "{" LLAMA ",'use_dynamic_ntk':true}", "use_dynamic_ntk", "llama 4/4x16 128/128: 2x rope" },
-        { "{" LLAMA ",'rope_interleaved':true}", "rope_interleaved", "llama 4/4x16 128/128: 2x rope" },
-        { "{" LLAMA ",'rope_ratio':50}", "rope_ratio", "llama 4/4x16 128/128: 2x rope" },
-        { "{" LLAMA ",'position_embedding_type':'alibi'}", "position_embedding_type", "llama 4/4x16 128/128: 2x rope" },
-        { "{" LLAMA ",'rope_traditional':true}", "rope_traditional", "llama 4/4x16 128/128: 2x rope" },
-        { "{" LLAMA ",'mscale':2}", "mscale", "llama 4/4x16 128/128: 2x rope" },
-        { "{" LLAMA ",'use_logn_attn':true}", "use_logn_attn", "llama 4/4x16 128/128: 2x rope" },
-        { "{" LLAMA ",'dual_chunk_attention_config':{'chunk_size':64}}", "dual_chunk_attention_config",
-          "llama 4/4x16 128/128: 2x rope" },
-        { "{" LLAMA ",'no_rope_layers':[0,1]}", "no_rope_layers", "llama 4/4x16 128/128: 2x rope" },
-        { "{" LLAMA ",'rope_local_base_freq':9}", "rope_local_base_freq", "llama 4/4x16 128/128: 2x rope" },
-        { "{'model_type':'bert','rope_theta':3}", "rope_theta", "bert 12/12x64 512/512: 12x learned" },
-        { "{'model_type':'bert','rope_scaling':{'type':'linear','factor':2}}", "rope_scaling",
-          "bert 12/12x64 512/512: 12x learned" },
-        { "{'model_type':'bloom','rope_theta':3}", "rope_theta", "bloom 8/8x8 0/0: 2x alibi" },
-        { "{'model_type':'gptj','rope_theta':3}", "rope_theta",
-          "gptj 16/16x256 2048/2048: 28x rope:pairs=adjacent,dims=64" },
-        { "{'model_type':'codegen','rope_scaling':{'type':'linear','factor':2}}", "rope_scaling",
-          "codegen 16/16x256 2048/2048: 28x rope:pairs=adjacent,dims=64" },
-        { "{'model_type':'roformer','rope_parameters':{'rope_type':'default','rope_theta':7}}", "rope_parameters",
-          "roformer 12/12x64 1536/1536: 12x rope:pairs=adjacent" },
-    };
-    for (int n = 0; n < COUNT(cases); n++) {
-        zoo_model *m;
-        char text[100];
-        snprintf(text, sizeof text, "%s is there, but", cases[n].key);
-        assert_ok(read_with(&m, cases[n].json, (zoo_options){ 0 }));
-        assert_string_equal(summary(m), cases[n].want);
-        if (!notes(m, ZOO_WARNING, text))
-            fail_msg("%s gives no warning", cases[n].json);
-        zoo_free(m);
-    }
-}
-
-static void warnings_say_which_of_two_counts(void **state)
-{
-    (void)state;
-    zoo_model *m;
-    assert_ok(read_with(&m, "{" LLAMA ",'rope_theta':10,'rope_parameters':{'rope_type':'default','rope_theta':500}}",
-                        (zoo_options){ 0 }));
-    assert_string_equal(summary(m), "llama 4/4x16 128/128: 2x rope:theta=500");
-    assert_true(notes(m, ZOO_WARNING, "rope_theta is 10, but rope_parameters has rope_theta 500"));
-    zoo_free(m);
-    assert_ok(read_with(
-        &m, "{" LLAMA ",'rope_scaling':{'rope_type':'yarn','factor':2,'original_max_position_embeddings':256}}",
-        (zoo_options){ 0 }));
-    assert_true(notes(m, ZOO_WARNING, "original_max_position_embeddings is 256, more than max_position_embeddings"));
-    zoo_free(m);
     assert_ok(read_with(&m, "{'model_type':'falcon','multi_query':true}", (zoo_options){ 0 }));
     assert_false(notes(m, ZOO_FACT, "num_key_value_heads"));
-    zoo_free(m);
-    assert_ok(read_with(&m, "{'model_type':'minimax_m2','rotary_dim':64}", (zoo_options){ 0 }));
-    assert_true(notes(m, ZOO_WARNING, "rotary_dim 64 is what vLLM and llama.cpp read"));
-    zoo_free(m);
-    assert_ok(read_with(&m, "{" LLAMA ",'position_embedding_type':'absolute','alibi':false}", (zoo_options){ 0 }));
-    assert_false(notes(m, ZOO_WARNING, ""));
-    zoo_free(m);
-    assert_ok(read_with(&m, "{'model_type':'gemma4_text'}", (zoo_options){ 0 }));
-    assert_false(notes(m, ZOO_WARNING, ""));
-    zoo_free(m);
-    assert_ok(read_with(&m, "{'model_type':'pegasus','extra_pos_embeddings':1,'static_position_embeddings':true}",
-                        (zoo_options){ 0 }));
-    assert_false(notes(m, ZOO_WARNING, ""));
-    zoo_free(m);
-}
-
-/* A picture part that cannot be read must not hide the language model. */
-static void parts_beside_the_first_are_left_out_with_a_note(void **state)
-{
-    (void)state;
-    zoo_model *m;
-    assert_ok(read_with(&m,
-                        "{'model_type':'llava','text_config':{" LLAMA
-                        "},'vision_config':{'model_type':'clip_vision_model',"
-                        "'image_size':'large'}}",
-                        (zoo_options){ 0 }));
-    assert_string_equal(summary(m), "text llama 4/4x16 128/128: 2x rope");
-    assert_true(notes(m, ZOO_WARNING, "image_size is a string"));
-    zoo_free(m);
-    assert_ok(read_with(&m, "{'model_type':'of_tomorrow','text_config':{" LLAMA "}}", (zoo_options){ 0 }));
-    assert_string_equal(summary(m), "text llama 4/4x16 128/128: 2x rope");
     zoo_free(m);
 }
 
@@ -710,24 +662,49 @@ static void configs_in_configs_end_somewhere(void **state)
 static void no_type_has_two_rows(void **state)
 {
     (void)state;
-    const zoo_fact *f;
-    for (size_t i = 0; (f = zoo_fact_at(i)); i++)
-        if (zoo_fact_find(f->type) != f)
-            fail_msg("%s has two rows", f->type);
+    const zoo_row *row;
+    for (size_t i = 0; (row = zoo_row_at(i)); i++)
+        if (zoo_row_find(row->type) != row || zoo_unread_reason(row->type))
+            fail_msg("%s has two rows", row->type);
+}
+
+/* A typo in a row must not pass: every word of every row is known, and a number where it must be one. */
+static void every_word_of_every_row_is_known(void **state)
+{
+    (void)state;
+    static const zoo_row wrong[] = {
+        { "t", "rope", "hiden=64" },          { "t", "rope", "hidden" },          { "t", "rope", "hidden=" },
+        { "t", "rope", "hidden=64x" },        { "t", "rope", "hidden=1 hidden=1" }, { "t", "rope", "fixed_theta=1" },
+        { "t", "rope", "hidden=64  heads=4" }, { "t", "rope", "pairs" },
+    };
+    const zoo_row *row;
+    zoo_fact f;
+    for (size_t i = 0; (row = zoo_row_at(i)); i++)
+        if (strcmp(row->family, "parts"))
+            assert_ok(zoo_fact_read(&f, row, &err));
+    for (int n = 0; n < COUNT(wrong); n++)
+        if (zoo_fact_read(&f, &wrong[n], &err) != PE_ERR_FORMAT)
+            fail_msg("'%s' is read", wrong[n].words);
+    assert_ok(zoo_fact_read(&f, zoo_row_find("cohere2_moe"), &err));
+    assert_int_equal(f.heads, 64);
+    assert_int_equal(f.length, 8192);
+    assert_string_equal(zoo_fact_word(&f, "norope"), "full_attention");
+    assert_null(zoo_fact_word(&f, "fixed_theta"));
+    assert_int_equal((int)zoo_fact_number(&f, "dense_period"), 1);
 }
 
 /* A row whose family has no reader says so whatever the config holds. */
 static void every_row_has_a_reader_and_a_source(void **state)
 {
     (void)state;
-    const zoo_fact *f;
-    for (size_t i = 0; (f = zoo_fact_at(i)); i++) {
+    const zoo_row *row;
+    for (size_t i = 0; (row = zoo_row_at(i)); i++) {
         char text[200], source[120] = "";
         zoo_model *m;
-        snprintf(text, sizeof text, "{'model_type':'%s'}", f->type);
+        snprintf(text, sizeof text, "{'model_type':'%s'}", row->type);
         read_with(&m, text, (zoo_options){ 0 });
-        if (strstr(err.text, "no reader") || !*zoo_fact_source(source, f))
-            fail_msg("%s: %s; read in '%s'", f->type, err.text, source);
+        if (strstr(err.text, "no reader") || !*zoo_row_source(source, row))
+            fail_msg("%s: %s; read in '%s'", row->type, err.text, source);
         zoo_free(m);
     }
 }
@@ -735,18 +712,19 @@ static void every_row_has_a_reader_and_a_source(void **state)
 static void the_first_part_of_every_row_is_known(void **state)
 {
     (void)state;
-    const zoo_fact *f;
-    for (size_t i = 0; (f = zoo_fact_at(i)); i++) {
-        char type[64];
-        const char *equals = f->parts ? strchr(f->parts, '=') : NULL;
-        if (!f->parts)
-            continue;
-        assert_non_null(equals);
-        snprintf(type, sizeof type, "%.*s", (int)strcspn(equals + 1, "|"), equals + 1);
-        if (!zoo_fact_find(type))
-            fail_msg("%s: its first part is %s, which has no row", f->type, type);
-        for (const char *at = f->parts; at; at = strchr(at, '|'), at += at != NULL)
-            assert_true(strcspn(at, "|") < 64); /* what read_part holds */
+    const zoo_row *row;
+    for (size_t i = 0; (row = zoo_row_at(i)); i++) {
+        bool first = true;
+        for (const char *at = row->words; !strcmp(row->family, "parts") && *at && strncmp(at, "source=", 7);) {
+            char key[64], type[64];
+            assert_true(strcspn(at, " ") < 64); /* what read_parts holds */
+            assert_int_equal(sscanf(at, "%63[a-z_0-9]=%63[^ ]", key, type), 2);
+            if (first && strcmp(key, "folder") && !zoo_row_find(type))
+                fail_msg("%s: its first part is %s, which has no row", row->type, type);
+            first &= !strcmp(key, "folder");
+            at += strcspn(at, " ");
+            at += strspn(at, " ");
+        }
     }
 }
 
@@ -816,14 +794,10 @@ int main(void)
         cmocka_unit_test(published_configs_mean_what_their_models_do),
         cmocka_unit_test(keys_of_every_era_mean_the_same),
         cmocka_unit_test(what_is_not_known_is_refused_by_name),
-        cmocka_unit_test(options_say_what_the_config_does_not),
-        cmocka_unit_test(lenient_guesses_and_says_so),
-        cmocka_unit_test(keys_that_disagree_get_a_note),
-        cmocka_unit_test(keys_that_its_code_does_not_read_get_a_warning),
-        cmocka_unit_test(warnings_say_which_of_two_counts),
-        cmocka_unit_test(parts_beside_the_first_are_left_out_with_a_note),
+        cmocka_unit_test(options_and_notes_say_what_the_config_does_not),
         cmocka_unit_test(configs_in_configs_end_somewhere),
         cmocka_unit_test(no_type_has_two_rows),
+        cmocka_unit_test(every_word_of_every_row_is_known),
         cmocka_unit_test(every_row_has_a_reader_and_a_source),
         cmocka_unit_test(the_first_part_of_every_row_is_known),
         cmocka_unit_test(any_failed_allocation_is_reported),

@@ -69,25 +69,10 @@ typedef struct zoo_arch {
     pe_status (*rule)(struct zoo_gguf *); /* what no flag says; after the keys are read, before the layers    */
 } zoo_arch;
 
-const zoo_arch *zoo_arch_find(const char *name); /* NULL if unknown */
+bool zoo_arch_find(zoo_arch *out, const char *name); /* false: unknown */
 
-/* arch_rules.c, named as the architectures */
-pe_status zoo_rule_baichuan(struct zoo_gguf *m);
+/* Rules that others ask for by name. */
 pe_status zoo_rule_clip(struct zoo_gguf *m);
-pe_status zoo_rule_cohere2moe(struct zoo_gguf *m);
-pe_status zoo_rule_deepseek2(struct zoo_gguf *m);
-pe_status zoo_rule_deepseek2_ocr(struct zoo_gguf *m);
-pe_status zoo_rule_deepseek4(struct zoo_gguf *m);
-pe_status zoo_rule_dflash(struct zoo_gguf *m);
-pe_status zoo_rule_exaone4(struct zoo_gguf *m);
-pe_status zoo_rule_granite_swa(struct zoo_gguf *m);
-pe_status zoo_rule_grok(struct zoo_gguf *m);
-pe_status zoo_rule_llama4(struct zoo_gguf *m);
-pe_status zoo_rule_mistral3(struct zoo_gguf *m);
-pe_status zoo_rule_mistral4(struct zoo_gguf *m);
 pe_status zoo_rule_phi3(struct zoo_gguf *m);
-pe_status zoo_rule_plamo(struct zoo_gguf *m);
-pe_status zoo_rule_smallthinker(struct zoo_gguf *m);
-pe_status zoo_rule_step35(struct zoo_gguf *m);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "zoo/build.h"
 
+#include "base/text.h"
 #include "io/checked.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,4 +295,73 @@ pe_status zoo_unknown(zoo_builder *b, const char *key, const char *option, const
         return zoo_note_add(b, ZOO_GUESS, key, "", "%s; taken: %s", what, guess);
     return io_fail(b->err, PE_ERR_FORMAT, "%s: %s; pass %s, or --lenient to take %s", b->model.path, what, option,
                    guess);
+}
+
+/* ---------------------------------------------------------------- spec text, key by key */
+
+static void spec_put(zoo_spec *s, const char *format, ...) IO_PRINTF(2, 3);
+static void spec_put(zoo_spec *s, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(s->text + s->used, sizeof s->text - s->used, format, list);
+    va_end(list);
+    s->full |= n < 0 || (size_t)n >= sizeof s->text - s->used;
+    s->used = s->full ? sizeof s->text - 1 : s->used + (size_t)n;
+}
+
+static void spec_key(zoo_spec *s, const char *key)
+{
+    spec_put(s, "%c%s=", strchr(s->text, ':') ? ',' : ':', key);
+}
+
+zoo_figure zoo_number(double x)
+{
+    zoo_figure out;
+    text_print(out.text, sizeof out.text, x);
+    return out;
+}
+
+void zoo_spec_start(zoo_spec *s, const char *name)
+{
+    s->used = 0;
+    s->full = false;
+    spec_put(s, "%s", name);
+}
+
+void zoo_spec_word(zoo_spec *s, const char *key, const char *x)
+{
+    spec_key(s, key);
+    spec_put(s, "%s", x);
+}
+
+void zoo_spec_real(zoo_spec *s, const char *key, double x)
+{
+    char text[40];
+    if (isnan(x))
+        return;
+    text_print(text, sizeof text, x);
+    zoo_spec_word(s, key, text);
+}
+
+void zoo_spec_int(zoo_spec *s, const char *key, int64_t x)
+{
+    spec_key(s, key);
+    spec_put(s, "%" PRId64, x);
+}
+
+void zoo_spec_raw(zoo_spec *s, const char *keys)
+{
+    if (keys && *keys)
+        spec_put(s, "%c%s", strchr(s->text, ':') ? ',' : ':', keys);
+}
+
+void zoo_spec_list(zoo_spec *s, const char *key, const double *x, size_t count)
+{
+    char text[40];
+    spec_key(s, key);
+    for (size_t i = 0; i < count; i++) {
+        text_print(text, sizeof text, x[i]);
+        spec_put(s, "%s%s", i ? "/" : "", text);
+    }
 }

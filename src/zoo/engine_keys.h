@@ -6,6 +6,9 @@
 
 #include "zoo/engines.h"
 
+#define HF "transformers|vllm|sglang"
+#define LC "llama.cpp"
+
 typedef enum zoo_form {
     FORM_NUMBER,    /* as it is                                                              */
     FORM_TYPE,      /* the engine's word for the scaling                                      */
@@ -27,12 +30,7 @@ typedef struct zoo_spelling {
     zoo_form form;
 } zoo_spelling;
 
-typedef struct zoo_rope_type {
-    const char *engines, *scaling, *word;
-} zoo_rope_type;
-
-const zoo_spelling *zoo_spelling_at(int index);   /* NULL past the end */
-const zoo_rope_type *zoo_rope_type_at(int index); /* NULL past the end */
+const zoo_spelling *zoo_spelling_at(int index); /* NULL past the end */
 
 /* Whether a row has a say on this spec. */
 bool zoo_spelling_speaks(const zoo_spelling *s, const zoo_engine *engine, const char *spec);
@@ -40,11 +38,5 @@ bool zoo_spelling_is_of(const zoo_spelling *s, const zoo_engine *engine); /* the
 const char *zoo_type_word(const zoo_engine *engine, const char *spec); /* "yarn"; NULL: it has none for the scaling */
 bool zoo_group_rotates(const zoo_group *g);
 bool zoo_by_kind(const zoo_part *part); /* settings stand under each kind of layer */
-/* {"rope_type": "yarn", "rope_theta": 1000000, ...} */
-pe_status zoo_group_object(FILE *to, const zoo_engine *engine, const zoo_group *g, pe_error *err);
-/* --rope-scaling yarn ..., each after a space, then keys of the file by --override-kv, which are counted. */
-pe_status zoo_group_options(FILE *to, const zoo_engine *engine, const char *arch, const zoo_group *g, int *overrides,
-                            pe_error *err);
-const char *zoo_override_sign(int before); /* what stands before the next of those keys */
 
 #endif

@@ -26,9 +26,6 @@ const zoo_engine *zoo_engine_at(int index)
 
 /* ---------------------------------------------------------------- how each key is spelled */
 
-#define HF "transformers|vllm|sglang"
-#define LC "llama.cpp"
-
 static const zoo_spelling spellings[] = {
     { HF, "", "scaling", "rope_type", FORM_TYPE },
     { "vllm|sglang", "", "theta", "rope_theta", FORM_NUMBER },
@@ -83,25 +80,6 @@ static const zoo_spelling spellings[] = {
 const zoo_spelling *zoo_spelling_at(int index)
 {
     return index >= 0 && index < COUNT(spellings) ? &spellings[index] : NULL;
-}
-
-static const zoo_rope_type types[] = {
-    { HF, "none", "default" },
-    { "transformers", "ntk", "default" },
-    { "vllm|sglang", "ntk", "dynamic" },
-    { LC, "none", "none" },
-    { LC, "ntk", "none" },
-    { HF "|" LC, "linear", "linear" },
-    { HF "|" LC, "yarn", "yarn" },
-    { HF, "dynamic", "dynamic" },
-    { HF, "longrope", "longrope" },
-    { HF, "llama3", "llama3" },
-    { HF, "proportional", "proportional" },
-};
-
-const zoo_rope_type *zoo_rope_type_at(int index)
-{
-    return index >= 0 && index < COUNT(types) ? &types[index] : NULL;
 }
 
 /* ---------------------------------------------------------------- what is known to come out otherwise */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The methods, as specs with one number to find (extend_plan.c). */
+ * The methods, as specs with one number to find (extend_plan.c), and which to take: rules in the order of extend.h. */
 #include "zoo/build.h"
 #include "zoo/extend.h"
 #include "zoo/extend_spec.h"
@@ -43,6 +43,44 @@ const extend_method *extend_find(const char *name)
         if (!strcmp(extend_methods[i].name, name))
             return &extend_methods[i];
     return NULL;
+}
+
+char *extend_rope_part(const char *spec, int *index)
+{
+    for (int i = 0; i < zoo_spec_parts(spec); i++) {
+        char *rope = zoo_spec_part(spec, i);
+        if (index)
+            *index = i;
+        if (rope && zoo_spec_row(rope) && !strcmp(zoo_spec_row(rope)->name, "rope"))
+            return rope;
+        free(rope);
+    }
+    return NULL;
+}
+
+pe_status extend_turns_of(extend_turns *out, const char *spec, pe_shape shape, pe_error *err)
+{
+    pe_encoding *e;
+    *out = (extend_turns){ 0 };
+    pe_status s = pe_encoding_new(&e, spec, shape, err);
+    if (s != PE_OK)
+        return s;
+    out->count = pe_encoding_pair_count(e);
+    out->magnitude = pe_encoding_magnitude(e);
+    out->logits = out->magnitude * out->magnitude * pe_encoding_scale(e) * sqrt((double)shape.head_dim);
+    out->pair = calloc((size_t)out->count + 1, sizeof *out->pair);
+    s = out->pair ? pe_encoding_pairs(e, out->pair, out->count, err)
+                  : io_fail(err, PE_ERR_NOMEM, "no memory for pairs");
+    pe_encoding_free(e);
+    if (s != PE_OK)
+        extend_turns_free(out);
+    return s;
+}
+
+void extend_turns_free(extend_turns *t)
+{
+    free(t->pair);
+    *t = (extend_turns){ 0 };
 }
 
 /* ---------------------------------------------------------------- a method's spec */
@@ -142,4 +180,106 @@ pe_status extend_make_spec(char **out, const extend_model *x, const char *part, 
     *out = copy ? zoo_spec_with_part(x->own, at, copy) : NULL;
     free(copy);
     return *out ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
+}
+
+/* ---------------------------------------------------------------- which to take */
+
+#define LLAMA3_THETA 500000
+
+static int index_of(const char *name)
+{
+    return (int)(extend_find(name) - extend_methods);
+}
+
+bool extend_holds(const extend_plan *p)
+{
+    return p->applies && (p->serves || p->method->stated);
+}
+
+static int own_method(const extend_model *x)
+{
+    for (int i = 0; i < extend_method_count; i++)
+        if (*extend_methods[i].scaling && !strcmp(extend_methods[i].scaling, x->scaling))
+            return i;
+    return -1;
+}
+
+static int first_good(const extend_plan *plans)
+{
+    static const char *const order[] = { "yarn", "ntk", "longrope", "linear" };
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (extend_holds(&plans[index_of(order[i])]))
+            return index_of(order[i]);
+    return index_of("none");
+}
+
+static bool is_llama3(const extend_model *x, const extend_plan *plans)
+{
+    return !strcmp(x->part->type, "llama") && plans[index_of("none")].theta == LLAMA3_THETA;
+}
+
+static int pick_own(const extend_model *x, int own, char why[400])
+{
+    if (extend_methods[own].by_length && extend_methods[own].stated)
+        snprintf(why, 400,
+                 "the model is set to %s, which grows with the sequence: its factor stays, and it is never "
+                 "stacked with a second scaling",
+                 x->scaling);
+    else
+        snprintf(why, 400, "the model was made with %s: it is raised, and never stacked with a second scaling",
+                 x->scaling);
+    return own;
+}
+
+/* For a model that nobody has extended yet: what was the best, or near it, for the small models of docs/eval.md. */
+static int pick_measured(const extend_model *x, char why[400])
+{
+    static const char rests[] = "this rests on two small models (docs/eval.md): measure yours with posenc eval";
+    if ((double)x->target <= EXTEND_NTK_MOST * (double)x->reach) {
+        snprintf(why, 400,
+                 "up to %d times the length a larger theta was the best measured, or near it, and every "
+                 "engine can set it; %s",
+                 EXTEND_NTK_MOST, rests);
+        return index_of("ntk");
+    }
+    if (x->pairs < EXTEND_YARN_PAIRS) {
+        snprintf(why, 400,
+                 "past %d times the length a larger theta was the best where a head has 4 pairs, for which "
+                 "YaRN's ramp is coarse, and lost much all the same; %s",
+                 EXTEND_NTK_MOST, rests);
+        return index_of("ntk");
+    }
+    snprintf(why, 400,
+             "past %d times the length YaRN was the best where a head has 16 pairs, and lost much all the "
+             "same without training; %s",
+             EXTEND_NTK_MOST, rests);
+    return index_of("yarn");
+}
+
+int extend_recommend(const extend_model *x, const extend_plan *plans, char why[400])
+{
+    int own = own_method(x), pick;
+    if (extend_holds(&plans[index_of("none")])) {
+        snprintf(why, 400,
+                 "every pair has turned at least once, so no angle is new, only the distances are; raise the length, "
+                 "and measure");
+        return index_of("none");
+    }
+    if (own >= 0)
+        pick = pick_own(x, own, why);
+    else if (is_llama3(x, plans)) {
+        pick = index_of("llama3");
+        snprintf(why, 400, "it is a Llama 3 (theta 500000): its successors were extended this way");
+    } else
+        pick = pick_measured(x, why);
+    if (extend_holds(&plans[pick]))
+        return pick;
+    int other = first_good(plans);
+    if (!extend_holds(&plans[other]))
+        snprintf(why, 400,
+                 "no method keeps every pair within the range it has seen; the model has to be trained longer");
+    else
+        snprintf(why, 400, "%s, the usual choice here, %s; this is the next that does", plans[pick].method->name,
+                 plans[pick].applies ? "leaves pairs outside the trained range" : "does not apply to this model");
+    return other;
 }

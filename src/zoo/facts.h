@@ -1,62 +1,57 @@
 /* SPDX-License-Identifier: MIT
  *
- * What no config says: a row for each model_type, read in the code of the model. */
+ * What no config says: one row for each model_type, read in the code of the model.
+ *
+ *     { "cohere2", "rope", "hidden=8192 heads=64/64 layers=40 length=8k theta=1e4 pairs=adjacent window=4k "
+ *                          "pattern=sssf norope=full_attention" },
+ *
+ * The first column is the model_type, the second the family: the function in hf.c that reads the config. The third are
+ * words, key=value or a flag. Sizes are the defaults of the model's config class, for configs that leave them out; a
+ * size that is not there has no default, and the config must say it. facts.c lists all keys and what they mean.
+ *
+ * To add a model:
+ * 1. Look at a row of a model that is like it. `make golden` prints the row with the defaults of its config class.
+ * 2. Read its code: which elements form a pair (rotate_half: half; x[::2] and x[1::2]: adjacent), which layers rotate,
+ *    how much of a head, what multiplies the scores. Write the row into facts_rope.c, facts_other.c (no rotation),
+ *    facts_parts.c (a model of models) or facts_remote.c (its code is not in transformers), by the alphabet.
+ * 3. A test reads every row and refuses words that it does not know. `make golden` compares with the model itself.
+ * A type that cannot be read goes into facts_unread.c, with the reason. */
 #ifndef POSENC_ZOO_FACTS_H
 #define POSENC_ZOO_FACTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "posenc.h"
 
-/* Numbers are the defaults of the model's config class, for configs that leave them out; 0: none, the config must say.
- */
+#define ZOO_TRANSFORMERS_READ "transformers 5.22.2" /* the version that the rows and tests/golden come from */
+
+typedef struct zoo_row {
+    const char *type, *family, *words;
+} zoo_row;
+
+extern const zoo_row zoo_rows_rope[], zoo_rows_other[], zoo_rows_parts[], zoo_rows_remote[]; /* type NULL: the end */
+
+const zoo_row *zoo_row_find(const char *type); /* NULL: unknown */
+const zoo_row *zoo_row_at(size_t i);           /* of all tables; NULL past the end */
+/* Where a row was read: "transformers 5.22.2 models/llama" */
+const char *zoo_row_source(char out[120], const zoo_row *row);
+const char *zoo_unread_reason(const char *type); /* "its buckets depend on ..."; NULL: it is read, or unknown */
+
+/* A row taken apart. What few families ask for stays among the words. A family may change its copy. */
 typedef struct zoo_fact {
-    const char *type;             /* model_type */
-    const char *at;               /* folder of the source, where it is not the type's own name */
-    const char *family;           /* what reads the config (hf.c); NULL: "rope" */
-    const char *pairs;            /* NULL: half */
-    const char *keys;             /* spec keys that its code adds, whatever the config says; of a family that does not
-                                     rotate: its specs (hf_still.c) */
-    const char *dict;             /* rope_parameters of a config that has none, as JSON; NULL: {} */
-    const char *sections, *split; /* M-RoPE, where the config does not say */
-    const char *kinds; /* layer by layer, over and over: s sliding, f full, l linear, c chunked, m mamba ...; "f>sf":
-                          the first layers are those before > */
-    const char
-        *listed; /* "attn_layer_indices=mamba": the key that lists the layers with attention, and what others are */
-    const char *still;  /* kinds that do not turn: "full_attention" */
-    const char *labels; /* "main|compress": names in rope_parameters of sliding and of other layers */
-    const char *theta_key, *local_key, *width_key; /* which key gives the base, that of sliding layers, how many turn */
-    const char *scale_key;  /* which gives the factor of a linear scaling, where there is no rope_scaling */
-    const char *hidden_key; /* which gives the width, where hidden_size is another's */
-    const char *window_key; /* which gives the window, where it is none of the usual ones */
-    const char
-        *only_if;      /* it turns, or is as its first spec says, only where the config says so: "use_mem_rope" is true,
-                          "!use_learned_position_embeddings" is false, "position_embedding_type=rope" */
-    const char *parts; /* a model of models: "text_config=llama|vision_config=clip_vision_model" */
-    double theta, local; /* base; base of sliding layers (-1: the same base, but never scaled) */
-    double fraction, local_fraction;
-    int hidden, heads, kv_heads, head_dim, full_head_dim, rope_dim, nope_dim, layers, length, window;
-    int head_times;    /* heads are so many times hidden / heads wide, whatever other keys say */
-    int interval;      /* no_rope_layer_interval */
-    int use_window;    /* use_sliding_window: 1 true, -1 false; 0: true unless max_window_layers is there */
-    int window_from;   /* max_window_layers */
-    int prefix;        /* prefix_dense_sliding_window_pattern */
-    int width;         /* of width_key; of patch_size */
-    int image;         /* image_size */
-    int extra;         /* rows of a table of patches that are no patch; pad_token_id, where positions start behind it */
-    bool partial;      /* reads partial_rotary_factor */
-    bool warm;         /* layers that do not turn warm their queries up by the position (attn_temperature_tuning) */
-    bool mscale;       /* softmax scale times g(factor, mscale_all_dim)^2 */
-    bool windowed;     /* still only where sliding_window is set */
-    bool width_unread; /* engines read width_key, transformers does not */
-    bool centred;      /* the window is half back, half ahead */
-    bool fixed_theta;  /* its code reads neither a base nor a scaling */
-    bool local_scaled; /* one dict of parameters is that of both kinds of layers, but for the base */
+    const char *type, *family;
+    int64_t hidden, heads, kv_heads, head_dim, layers, length, window; /* 0: no default */
+    int64_t rope_dim, nope_dim;                                        /* MLA: elements of a head that rotate or not */
+    double theta, local_theta; /* base of the frequencies; that of sliding layers, where they have another */
+    double rotary_fraction;    /* of a head that rotates, where the config has no key for it; 0: it reads no key */
+    const char *pairs;         /* "half" where the row does not say */
+    const char *pattern;       /* kinds of layers, a letter each (hf_layers.c), over and over; NULL: one kind */
+    const char *spec;          /* what the code adds to the spec, or all of it; NULL: nothing */
+    char words[512];           /* each ended by a 0, the last by two */
 } zoo_fact;
 
-const zoo_fact *zoo_fact_find(const char *type); /* NULL: unknown */
-/* The i-th row of all tables, for suggestions and tests; NULL past the end. */
-const zoo_fact *zoo_fact_at(size_t i);
-/* Where a row was read: "transformers 5.17.0 models/llama" */
-const char *zoo_fact_source(char out[120], const zoo_fact *f);
+/* PE_ERR_FORMAT: a word that is unknown, given twice or no number; the row is wrong, not the config. */
+pe_status zoo_fact_read(zoo_fact *out, const zoo_row *row, pe_error *err);
+/* What the row says: "" for a flag, NULL where it says nothing. Numbers: 0 where it says nothing. */
+const char *zoo_fact_word(const zoo_fact *f, const char *key);
+double zoo_fact_number(const zoo_fact *f, const char *key);
 
 #endif

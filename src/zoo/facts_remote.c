@@ -1,78 +1,91 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models whose code is not in transformers 5.17.0: it lies beside the weights, or is gone. Each row was read in the
- * code of an engine that runs the model, which .at names: vLLM (the version where the model has since been removed),
- * SGLang, or llama.cpp's converter, whose permutation of q and k together with its layout (arch.c) tells that of the
- * weights. Sizes are left to the config. */
-#include "zoo/facts_table.h"
+ * Models whose code is not in transformers: it lies beside the weights, or is gone. Each row was read in the code of an
+ * engine that runs the model, which source= names: vLLM (the version where the model has since been removed), SGLang,
+ * or llama.cpp's converter, whose permutation of q and k together with its layout (arch.c) tells that of the weights.
+ * Sizes are left to the config. */
+#include "zoo/facts.h"
 
 /* clang-format off */
-const zoo_fact zoo_facts_remote[] = {
-    { "aquila", .at = "vLLM 0.7 models/llama.py (registry: AquilaModel)", .theta = 10000 },
-    { "arctic", .at = "vLLM configs/arctic.py, models/arctic.py", .theta = 1000000 },
-    { "bagel", .at = "vLLM configs/bagel.py", .parts = "llm_config=qwen2|vit_config=siglip_vision_model" },
-    { "baichuan", .at = "vLLM 0.7 models/baichuan.py; SGLang models/baichuan.py; llama.cpp src/models/baichuan.cpp", .family = "baichuan", .theta = 10000 },
-    { "bailing_moe", .at = "vLLM models/bailing_moe.py", .width_key = "rotary_dim", .theta = 10000, .partial = true },
-    { "bailing_moe_v2", .at = "vLLM models/bailing_moe.py", .width_key = "rotary_dim", .theta = 10000, .partial = true },
-    { "chatglm", .at = "vLLM models/chatglm.py; llama.cpp conversion/chatglm.py", .family = "chatglm", .pairs = "adjacent", .theta = 10000, .fraction = 0.5 },
-    { "codeshell", .at = "llama.cpp conversion/codeshell.py", .theta = 10000 },
-    { "deci", .at = "vLLM models/nemotron_nas.py; llama.cpp conversion/deci.py", .theta = 10000 },
-    { "deepseek", .at = "SGLang models/deepseek.py", .theta = 10000 },
-    { "deepseek_vl_v2", .at = "vLLM configs/deepseek_vl2.py", .parts = "language_config=deepseek_v2|vision_config=siglip_vision_model" },
-    { "dots_ocr", .at = "vLLM models/dots_ocr.py", .theta = 10000, .use_window = -1 },
-    { "Dream", .at = "llama.cpp conversion/dream.py, src/models/dream.cpp", .theta = 10000, .use_window = -1 },
-    { "exaone", .at = "vLLM models/exaone.py; SGLang models/exaone.py", .theta = 500000, .partial = true },
-    { "gpt_refact", .at = "llama.cpp conversion/refact.py, src/models/refact.cpp", .family = "still", .keys = "alibi" },
-    { "grok-1", .at = "SGLang models/grok.py; llama.cpp conversion/grok.py", .theta = 10000 },
-    { "grove_moe", .at = "llama.cpp conversion/grovemoe.py, src/models/grovemoe.cpp", .theta = 10000 },
-    { "gte", .at = "vLLM models/bert_with_rope.py (SnowflakeGteNewModel)", .family = "gte", .width_key = "rotary_emb_dim", .theta = 10000 },
-    { "h2ovl_chat", .at = "vLLM models/h2ovl.py", .parts = "llm_config=mistral|vision_config=intern_vit_6b" },
-    { "hunyuan", .at = "vLLM models/hunyuan_v1.py", .theta = 10000 },
-    { "internlm", .at = "vLLM 0.7 models/llama.py (registry: InternLMForCausalLM)", .family = "internlm", .theta = 10000 },
-    { "internlm2", .at = "vLLM models/internlm2.py; SGLang models/internlm2.py", .theta = 10000 },
-    { "internlm3", .at = "vLLM models/llama.py (registry: InternLM3ForCausalLM)", .theta = 10000 },
-    { "internvl_chat", .at = "vLLM models/internvl.py", .parts = "llm_config=internlm2|vision_config=intern_vit_6b" },
-    { "jais", .at = "vLLM 0.7 models/jais.py; llama.cpp conversion/jais.py", .family = "jais", .keys = "alibi|learned", .only_if = "position_embedding_type=alibi", .length = 2048 },
-    { "kimi_k2", .at = "vLLM transformers_utils/config.py: DeepseekV3Config", .pairs = "adjacent-half", .theta = 10000, .mscale = true, .rope_dim = 64, .nope_dim = 128 },
-    { "kimi_vl", .at = "vLLM configs/kimi_vl.py", .parts = "text_config=deepseek_v3|vision_config=moonvit" },
-    { "llada", .at = "llama.cpp conversion/llada.py", .only_if = "rope", .theta = 10000 },
-    { "llava_llama", .at = "SGLang models/llava.py", .theta = 10000 },
-    { "llava_mistral", .at = "SGLang models/llava.py", .theta = 10000 },
-    { "llava_qwen", .at = "SGLang models/llava.py", .theta = 10000, .use_window = -1 },
-    { "mimo", .at = "vLLM models/mimo.py", .theta = 10000, .use_window = -1 },
-    { "minicpm", .at = "vLLM models/minicpm.py", .theta = 10000 },
-    { "minicpmo", .at = "vLLM models/minicpmo.py", .theta = 10000 },
-    { "minicpmv", .at = "vLLM models/minicpmv.py", .theta = 10000 },
-    { "minimax_m1", .at = "vLLM 0.9 models/minimax_text_01.py; llama.cpp conversion/minimax.py", .width_key = "rotary_dim", .theta = 10000, .partial = true },
-    { "minimax_text_01", .at = "vLLM 0.9 models/minimax_text_01.py; llama.cpp conversion/minimax.py", .width_key = "rotary_dim", .theta = 10000, .partial = true },
-    { "mixformer-sequential", .at = "vLLM 0.2 models/phi_1_5.py", .width_key = "rotary_dim", .theta = 10000, .width = 32 },
-    { "molmo", .at = "vLLM models/molmo.py" },
-    { "nanbeige", .at = "llama.cpp conversion/nanbeige.py", .theta = 10000 },
-    { "nemotron-nas", .at = "vLLM models/nemotron_nas.py", .theta = 10000 },
-    { "new", .at = "vLLM models/bert_with_rope.py (GteNewModel)", .family = "gte", .width_key = "rotary_emb_dim", .theta = 10000 },
-    { "NVLM_D", .at = "vLLM models/nvlm_d.py", .parts = "llm_config=qwen2|vision_config=intern_vit_6b" },
-    { "open-llama", .at = "transformers 4.33 models/deprecated/open_llama", .theta = 10000 },
-    { "openelm", .at = "llama.cpp conversion/openelm.py", .family = "openelm", .theta_key = "rope_freq_constant", .theta = 10000 },
-    { "orion", .at = "vLLM models/orion.py; SGLang models/orion.py", .theta = 10000 },
-    { "PanguEmbedded", .at = "vLLM models/openpangu.py", .theta = 10000 },
-    { "phi-msft", .at = "vLLM 0.2 models/phi_1_5.py", .width_key = "rotary_dim", .theta = 10000, .width = 32 },
-    { "phi3_v", .at = "vLLM models/phi3v.py", .theta = 10000, .hidden = 3072, .heads = 32, .kv_heads = 32, .layers = 32, .length = 4096 },
-    { "phi3small", .at = "SGLang models/phi3_small.py", .theta_key = "rope_embedding_base", .scale_key = "rope_position_scale" },
-    { "phi4mm", .at = "vLLM models/phi4mm.py", .theta = 10000, .partial = true },
-    { "plamo", .at = "llama.cpp conversion/plamo.py", .theta = 10000, .length = 4096 },
-    { "qwen", .at = "vLLM 0.7 models/qwen.py; SGLang models/qwen.py", .family = "qwen", .theta = 10000, .partial = true },
-    { "RefinedWeb", .at = "vLLM configs/falcon.py, models/falcon.py", .family = "falcon", .theta = 10000, .length = 2048 },
-    { "RefinedWebModel", .at = "vLLM configs/falcon.py, models/falcon.py", .family = "falcon", .theta = 10000, .length = 2048 },
-    { "skywork_chat", .at = "vLLM models/skyworkr1v.py", .parts = "llm_config=qwen2|vision_config=intern_vit_6b" },
-    { "solar", .at = "vLLM models/solar.py", .theta = 10000 },
-    { "stablelm_epoch", .at = "vLLM 0.3 models/stablelm.py; llama.cpp conversion/stablelm.py", .theta = 10000, .fraction = 0.25 },
-    { "step3_text", .at = "vLLM configs/step3_vl.py, models/step3_text.py", .theta = 500000 },
-    { "step3_vl", .at = "vLLM configs/step3_vl.py", .parts = "text_config=step3_text|vision_config=step3_vision_encoder" },
-    { "telechat", .at = "vLLM models/telechat2.py", .theta = 10000 },
-    { "transfo-xl", .at = "transformers 4.33 models/transfo_xl", .family = "transfo-xl", .hidden = 1024, .heads = 16, .head_dim = 64, .layers = 18 },
-    { "ultravox", .at = "vLLM configs/ultravox.py", .parts = "text_config=llama|audio_config=whisper" },
-    { "xverse", .at = "SGLang models/xverse.py; llama.cpp conversion/xverse.py", .theta = 10000 },
-    { "Yi", .at = "vLLM 0.2 models/yi.py" },
+const zoo_row zoo_rows_remote[] = {
+    { "aquila", "rope", "theta=1e4 source=vLLM 0.7 models/llama.py (registry: AquilaModel)" },
+    { "arctic", "rope", "theta=1e6 source=vLLM configs/arctic.py, models/arctic.py" },
+    { "bagel", "parts", "llm_config=qwen2 vit_config=siglip_vision_model source=vLLM configs/bagel.py" },
+    { "baichuan", "baichuan", "theta=1e4 source=vLLM 0.7 models/baichuan.py; SGLang models/baichuan.py; llama.cpp "
+      "src/models/baichuan.cpp" },
+    { "bailing_moe", "rope", "theta=1e4 rotary_fraction=1 rotary_dims_key=rotary_dim source=vLLM "
+      "models/bailing_moe.py" },
+    { "bailing_moe_v2", "rope", "theta=1e4 rotary_fraction=1 rotary_dims_key=rotary_dim source=vLLM "
+      "models/bailing_moe.py" },
+    { "chatglm", "chatglm", "theta=1e4 rotary_fraction=0.5 pairs=adjacent source=vLLM models/chatglm.py; llama.cpp "
+      "conversion/chatglm.py" },
+    { "codeshell", "rope", "theta=1e4 source=llama.cpp conversion/codeshell.py" },
+    { "deci", "rope", "theta=1e4 source=vLLM models/nemotron_nas.py; llama.cpp conversion/deci.py" },
+    { "deepseek", "rope", "theta=1e4 source=SGLang models/deepseek.py" },
+    { "deepseek_vl_v2", "parts", "language_config=deepseek_v2 vision_config=siglip_vision_model source=vLLM "
+      "configs/deepseek_vl2.py" },
+    { "dots_ocr", "rope", "theta=1e4 use_window=no source=vLLM models/dots_ocr.py" },
+    { "Dream", "rope", "theta=1e4 use_window=no source=llama.cpp conversion/dream.py, src/models/dream.cpp" },
+    { "exaone", "rope", "theta=5e5 rotary_fraction=1 source=vLLM models/exaone.py; SGLang models/exaone.py" },
+    { "gpt_refact", "spec", "spec=alibi source=llama.cpp conversion/refact.py, src/models/refact.cpp" },
+    { "grok-1", "rope", "theta=1e4 source=SGLang models/grok.py; llama.cpp conversion/grok.py" },
+    { "grove_moe", "rope", "theta=1e4 source=llama.cpp conversion/grovemoe.py, src/models/grovemoe.cpp" },
+    { "h2ovl_chat", "parts", "llm_config=mistral vision_config=intern_vit_6b source=vLLM models/h2ovl.py" },
+    { "hunyuan", "rope", "theta=1e4 source=vLLM models/hunyuan_v1.py" },
+    { "internlm", "internlm", "theta=1e4 source=vLLM 0.7 models/llama.py (registry: InternLMForCausalLM)" },
+    { "internlm2", "rope", "theta=1e4 source=vLLM models/internlm2.py; SGLang models/internlm2.py" },
+    { "internlm3", "rope", "theta=1e4 source=vLLM models/llama.py (registry: InternLM3ForCausalLM)" },
+    { "internvl_chat", "parts", "llm_config=internlm2 vision_config=intern_vit_6b source=vLLM models/internvl.py" },
+    { "jais", "jais", "length=2k only_if=position_embedding_type=alibi spec=alibi|learned source=vLLM 0.7 "
+      "models/jais.py; llama.cpp conversion/jais.py" },
+    { "kimi_k2", "rope", "rope_dim=64 nope_dim=128 theta=1e4 pairs=adjacent-half softmax_mscale source=vLLM "
+      "transformers_utils/config.py: DeepseekV3Config" },
+    { "kimi_vl", "parts", "text_config=deepseek_v3 vision_config=moonvit source=vLLM configs/kimi_vl.py" },
+    { "llada", "rope", "theta=1e4 only_if=rope source=llama.cpp conversion/llada.py" },
+    { "llava_llama", "rope", "theta=1e4 source=SGLang models/llava.py" },
+    { "llava_mistral", "rope", "theta=1e4 source=SGLang models/llava.py" },
+    { "llava_qwen", "rope", "theta=1e4 use_window=no source=SGLang models/llava.py" },
+    { "mimo", "rope", "theta=1e4 use_window=no source=vLLM models/mimo.py" },
+    { "minicpm", "rope", "theta=1e4 source=vLLM models/minicpm.py" },
+    { "minicpmo", "rope", "theta=1e4 source=vLLM models/minicpmo.py" },
+    { "minicpmv", "rope", "theta=1e4 source=vLLM models/minicpmv.py" },
+    { "minimax_m1", "rope", "theta=1e4 rotary_fraction=1 rotary_dims_key=rotary_dim source=vLLM 0.9 "
+      "models/minimax_text_01.py; llama.cpp conversion/minimax.py" },
+    { "minimax_text_01", "rope", "theta=1e4 rotary_fraction=1 rotary_dims_key=rotary_dim source=vLLM 0.9 "
+      "models/minimax_text_01.py; llama.cpp conversion/minimax.py" },
+    { "mixformer-sequential", "rope", "theta=1e4 rotary_dims_key=rotary_dim rotary_dims=32 source=vLLM 0.2 "
+      "models/phi_1_5.py" },
+    { "molmo", "rope", "source=vLLM models/molmo.py" },
+    { "nanbeige", "rope", "theta=1e4 source=llama.cpp conversion/nanbeige.py" },
+    { "nemotron-nas", "rope", "theta=1e4 source=vLLM models/nemotron_nas.py" },
+    { "new", "gte", "theta=1e4 rotary_dims_key=rotary_emb_dim source=vLLM models/bert_with_rope.py (GteNewModel)" },
+    { "NVLM_D", "parts", "llm_config=qwen2 vision_config=intern_vit_6b source=vLLM models/nvlm_d.py" },
+    { "open-llama", "rope", "theta=1e4 source=transformers 4.33 models/deprecated/open_llama" },
+    { "openelm", "openelm", "theta=1e4 theta_key=rope_freq_constant source=llama.cpp conversion/openelm.py" },
+    { "orion", "rope", "theta=1e4 source=vLLM models/orion.py; SGLang models/orion.py" },
+    { "PanguEmbedded", "rope", "theta=1e4 source=vLLM models/openpangu.py" },
+    { "phi3_v", "rope", "hidden=3072 heads=32/32 layers=32 length=4k theta=1e4 source=vLLM models/phi3v.py" },
+    { "phi3small", "rope", "theta_key=rope_embedding_base linear_factor_key=rope_position_scale source=SGLang "
+      "models/phi3_small.py" },
+    { "phi4mm", "rope", "theta=1e4 rotary_fraction=1 source=vLLM models/phi4mm.py" },
+    { "phi-msft", "rope", "theta=1e4 rotary_dims_key=rotary_dim rotary_dims=32 source=vLLM 0.2 models/phi_1_5.py" },
+    { "plamo", "rope", "length=4k theta=1e4 source=llama.cpp conversion/plamo.py" },
+    { "qwen", "qwen", "theta=1e4 rotary_fraction=1 source=vLLM 0.7 models/qwen.py; SGLang models/qwen.py" },
+    { "RefinedWeb", "falcon", "length=2k theta=1e4 source=vLLM configs/falcon.py, models/falcon.py" },
+    { "RefinedWebModel", "falcon", "length=2k theta=1e4 source=vLLM configs/falcon.py, models/falcon.py" },
+    { "skywork_chat", "parts", "llm_config=qwen2 vision_config=intern_vit_6b source=vLLM models/skyworkr1v.py" },
+    { "solar", "rope", "theta=1e4 source=vLLM models/solar.py" },
+    { "stablelm_epoch", "rope", "theta=1e4 rotary_fraction=0.25 source=vLLM 0.3 models/stablelm.py; llama.cpp "
+      "conversion/stablelm.py" },
+    { "step3_text", "rope", "theta=5e5 source=vLLM configs/step3_vl.py, models/step3_text.py" },
+    { "step3_vl", "parts", "text_config=step3_text vision_config=step3_vision_encoder source=vLLM "
+      "configs/step3_vl.py" },
+    { "telechat", "rope", "theta=1e4 source=vLLM models/telechat2.py" },
+    { "transfo-xl", "transfo-xl", "hidden=1024 heads=16 head_dim=64 layers=18 source=transformers 4.33 "
+      "models/transfo_xl" },
+    { "ultravox", "parts", "text_config=llama audio_config=whisper source=vLLM configs/ultravox.py" },
+    { "xverse", "rope", "theta=1e4 source=SGLang models/xverse.py; llama.cpp conversion/xverse.py" },
+    { "Yi", "rope", "source=vLLM 0.2 models/yi.py" },
+    { 0 },
 };
 /* clang-format on */
-const size_t zoo_facts_remote_count = sizeof zoo_facts_remote / sizeof *zoo_facts_remote;

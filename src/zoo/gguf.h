@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the files of the GGUF reader: gguf_keys.c reads, arch_rules.c corrects, gguf_layers.c says what each layer
- * is, gguf_rope.c and gguf_other.c write its spec. */
+ * Between the files of the GGUF reader: gguf_keys.c reads, the rules of arch.c correct, gguf_layers.c says what each
+ * layer is, gguf_rope.c and gguf_other.c write its spec. */
 #ifndef POSENC_ZOO_GGUF_H
 #define POSENC_ZOO_GGUF_H
 
@@ -29,10 +29,10 @@ typedef struct gguf_turn {
 typedef struct zoo_gguf {
     zoo_builder *b;
     const io_gguf *g;
-    const zoo_arch *row; /* NULL: unknown */
-    zoo_arch arch;       /* the row; a rule may change it */
-    const char *prefix;  /* of the keys */
-    char key[256];       /* the last one asked for */
+    zoo_arch row;       /* name NULL: unknown */
+    zoo_arch arch;      /* the row; a rule may change it */
+    const char *prefix; /* of the keys */
+    char key[256];      /* the last one asked for */
 
     int64_t blocks, layers; /* all, and without those that predict further tokens */
     int64_t model_dim, served, trained;
@@ -64,7 +64,7 @@ typedef struct zoo_gguf {
     const char *done[8]; /* specs of layers, by window, turns and other_base: making one may cost milliseconds */
 } zoo_gguf;
 
-/* ---------------------------------------------------------------- gguf_value.c: ARCHITECTURE.suffix */
+/* ---------------------------------------------------------------- gguf_keys.c: ARCHITECTURE.suffix */
 
 const char *gguf_key(zoo_gguf *m, const char *suffix);
 bool gguf_has(zoo_gguf *m, const char *suffix);
@@ -87,6 +87,5 @@ pe_status gguf_mark_layers(zoo_gguf *m);                   /* gguf_layers.c */
 pe_status gguf_put_rope(zoo_gguf *m, const gguf_layer *l); /* gguf_rope.c */
 pe_status gguf_put_layers(zoo_gguf *m, zoo_part *p);       /* gguf_other.c */
 pe_status gguf_add_t5(zoo_gguf *m);
-pe_status gguf_note_unread(zoo_gguf *m); /* gguf_notes.c */
 
 #endif

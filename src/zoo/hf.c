@@ -13,10 +13,9 @@ static const struct {
     hf_family *read;
 } families[] = {
     { "rope", hf_rope },
-    { "still", hf_still },
+    { "spec", hf_spec },
     { "patches", hf_patches },
     { "seq2seq", hf_seq2seq },
-    { "beyond", hf_beyond },
     { "t5", hf_t5 },
     { "deberta", hf_deberta },
     { "xlnet", hf_xlnet },
@@ -44,11 +43,10 @@ static const struct {
 
 static pe_status read_family(hf_part *h)
 {
-    const char *name = h->fact->family ? h->fact->family : "rope";
     for (size_t n = 0; n < sizeof families / sizeof *families; n++)
-        if (!strcmp(families[n].name, name))
+        if (!strcmp(families[n].name, h->fact->family))
             return families[n].read(h);
-    return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: no reader for %s", h->b->model.path, name);
+    return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: no reader for %s", h->b->model.path, h->fact->family);
 }
 
 /* ---------------------------------------------------------------- parts */
@@ -56,14 +54,21 @@ static pe_status read_family(hf_part *h)
 /* The row of this type. An unknown one is an error, unless options say what it cannot. */
 static pe_status find_fact(hf_part *h, const char *type)
 {
-    static const zoo_fact guess = { .type = "unknown", .partial = true };
+    static const zoo_row guess = { "unknown", "rope", "rotary_fraction=1" };
+    const zoo_row *row = zoo_row_find(type);
     const zoo_options *o = h->b->options;
-    h->fact = zoo_fact_find(type);
-    if (h->fact) {
-        zoo_fact_source(h->source, h->fact);
+    const char *reason = row ? NULL : zoo_unread_reason(type);
+    if (reason)
+        return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: model_type %s is known, but %s", h->b->model.path, type,
+                       reason);
+    h->fact = zoo_alloc(h->b, 1, sizeof *h->fact);
+    if (!h->fact)
+        return PE_ERR_NOMEM;
+    ZOO_TRY(zoo_fact_read(h->fact, row ? row : &guess, h->b->err));
+    if (row) {
+        zoo_row_source(h->source, row);
         return PE_OK;
     }
-    h->fact = &guess;
     h->guessed = true;
     if (o->pairs)
         return zoo_note_add(h->b, ZOO_FACT, "model_type", "", "model_type %.60s is unknown; pairs=%s as you say", type,
@@ -107,8 +112,10 @@ static pe_status read_aside(zoo_builder *b, const io_node *sub, const char *key,
 {
     zoo_mark mark = zoo_mark_here(b);
     pe_error why = { 0 }, *err = b->err;
-    if (!zoo_fact_find(type))
-        return zoo_note_add(b, ZOO_FACT, key, "", "%s (%.60s) is not read", key, type);
+    const char *reason = zoo_unread_reason(type);
+    if (!zoo_row_find(type))
+        return zoo_note_add(b, ZOO_FACT, key, "", "%s (%.60s) is not read%s%s", key, type, reason ? ": " : "",
+                            reason ? reason : "");
     b->err = &why;
     pe_status s = zoo_hf_read(b, sub, name, type);
     b->err = err;
@@ -144,11 +151,17 @@ static pe_status read_part(zoo_builder *b, const io_node *config, const char *en
                    : zoo_hf_read(b, &sub, part_name(key, name), type);
 }
 
+/* list: the words of the row, or one of those below. */
 static pe_status read_parts(zoo_builder *b, const io_node *config, const char *list)
 {
-    char entry[64];
-    for (int n = 0; hf_item(list, n, entry); n++)
-        ZOO_TRY(read_part(b, config, entry, n));
+    int n = 0;
+    for (; *list && strncmp(list, "source=", strlen("source=")); list += strspn(list, " ")) {
+        char entry[64];
+        snprintf(entry, sizeof entry, "%.*s", (int)strcspn(list, " "), list);
+        list += strcspn(list, " ");
+        if (strncmp(entry, "folder=", strlen("folder=")))
+            ZOO_TRY(read_part(b, config, entry, n++));
+    }
     return PE_OK;
 }
 
@@ -169,8 +182,10 @@ static const char *nested_text(const io_node *config)
 
 pe_status zoo_hf_read(zoo_builder *b, const io_node *config, const char *name, const char *type)
 {
-    const zoo_fact *f = zoo_fact_find(type);
-    const char *nested = f ? f->parts : nested_text(config);
+    const zoo_row *row = zoo_row_find(type);
+    const char *nested = row && !strcmp(row->family, "parts") ? row->words : NULL;
+    if (!row && !zoo_unread_reason(type))
+        nested = nested_text(config);
     if (b->depth > 4)
         return io_fail(b->err, PE_ERR_FORMAT, "%s: configs in configs, five deep", b->model.path);
     b->depth++;
@@ -193,7 +208,7 @@ static pe_status type_of(zoo_builder *b, const io_node *config, const char **out
     name = (io_node){ 0 };
     if (list.json && io_json_next(&name, &list) && io_json_kind_of(&name) == IO_JSON_STRING) {
         ZOO_TRY(io_json_string(out, &name, NULL, IO_REQUIRED, b->err));
-        if (zoo_fact_find(*out))
+        if (zoo_row_find(*out))
             return PE_OK;
     }
     *out = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hugging Face config.json, of every era. hf.c finds the parts and their facts; a family (hf_rope.c, hf_still.c, ...) turns
- * one part into specs, layer by layer. */
+ * Hugging Face config.json, of every era. hf.c finds the parts and their facts; a family (hf_rope.c, hf_still.c, ...)
+ * turns one part into specs, layer by layer. */
 #ifndef POSENC_ZOO_HF_H
 #define POSENC_ZOO_HF_H
 
@@ -11,8 +11,8 @@
 typedef struct hf_part {
     zoo_builder *b;
     const io_node *config; /* of this part */
-    const zoo_fact *fact;
-    const char *name; /* "text", ... */
+    zoo_fact *fact;        /* of its type; the family may change it */
+    const char *name;      /* "text", ... */
     char source[120];
     zoo_part *part; /* NULL until its layers are counted */
     pe_shape shape;
@@ -27,15 +27,14 @@ typedef struct hf_part {
 
 typedef pe_status hf_family(hf_part *h);
 hf_family hf_rope;                                                                  /* hf_rope.c */
-hf_family hf_still, hf_patches, hf_seq2seq, hf_beyond, hf_recurrent, hf_dinov3;     /* hf_still.c */
+hf_family hf_spec, hf_patches, hf_seq2seq, hf_recurrent, hf_dinov3;                 /* hf_still.c */
 hf_family hf_t5, hf_deberta, hf_xlnet, hf_transfo_xl, hf_bert, hf_mpnet, hf_shaw;   /* hf_relative.c */
-hf_family hf_falcon, hf_mpt, hf_baichuan, hf_chatglm, hf_qwen, hf_roformer, hf_esm; /* hf_either.c */
-hf_family hf_dbrx, hf_mla, hf_nomic, hf_internlm, hf_jais, hf_openelm, hf_gte;      /* hf_places.c */
+hf_family hf_falcon, hf_mpt, hf_baichuan, hf_chatglm, hf_qwen, hf_roformer, hf_esm; /* hf_models.c */
+hf_family hf_dbrx, hf_mla, hf_nomic, hf_internlm, hf_jais, hf_openelm, hf_gte;      /* hf_models.c */
 
 /* ---------------------------------------------------------------- values (hf_values.c) */
 
 bool hf_item(const char *list, int n, char out[64]); /* item n of "a|b|c"; false past the end */
-zoo_fact *hf_own_fact(hf_part *h);                   /* h->fact becomes a copy that may be changed; NULL: no memory */
 
 /* The first of keys, "a|b|c", that is there and not null. Keys that say different things get a note. Where none is
  * there: fallback, with a note that says whose default it is; fallback 0: *out is left as it was. */
@@ -58,7 +57,7 @@ bool hf_has(const hf_part *h, const char *key);                           /* the
     "max_position_embeddings|n_positions|max_seq_len|seq_length|max_sequence_length|n_ctx|max_seq_length|max_source_"  \
     "positions"
 
-/* Whether fact->only_if holds; true where there is none. */
+/* Whether the row's only_if holds; true where there is none. */
 pe_status hf_is_on(hf_part *h, bool *on);
 /* heads, head_dim, layers and length into h, and the part they make. */
 pe_status hf_measure(hf_part *h);
@@ -71,10 +70,11 @@ typedef struct hf_layer {
     int64_t index;
     const char *kind; /* "" where the model has one kind */
     int64_t window;
-    double theta; /* of this layer alone; 0: that of its kind */
-    double share; /* of a head that turns, of this layer alone; 0: as the keys say */
-    bool turns;   /* its code rotates */
-    bool attends; /* it has attention at all */
+    double theta;  /* of this layer alone; 0: that of its kind */
+    double share;  /* of a head that turns, of this layer alone; 0: as the keys say */
+    bool unscaled; /* its code ignores the scaling */
+    bool turns;    /* its code rotates */
+    bool attends;  /* it has attention at all */
 } hf_layer;
 
 typedef struct hf_layers {
@@ -85,16 +85,13 @@ typedef struct hf_layers {
     int64_t period, interval, window, first_windowed;
     int64_t first, first_period; /* layers before the pattern starts, and the period among them */
     bool any_window;
-    bool listed[ZOO_LAYERS_MAX], dense[ZOO_LAYERS_MAX];
+    bool listed[ZOO_LAYERS_MAX], dense[ZOO_LAYERS_MAX], scaled[ZOO_LAYERS_MAX];
+    bool some_unscaled; /* scaled[] counts */
     int64_t next;
 } hf_layers;
 
 pe_status hf_layers_start(hf_layers *l, hf_part *h);
 pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out);
-/* hf_lists.c: what the config lists layer by layer; the next element of such a list, or an error that says it ends. */
-pe_status hf_lists_start(hf_layers *l, hf_part *h);
-pe_status hf_lists_next(hf_part *h, const io_node *list, io_node *at, int64_t index);
-pe_status hf_listed_kind(hf_layers *l, hf_part *h, hf_layer *out);
 
 /* ---------------------------------------------------------------- tables (hf_still.c) */
 

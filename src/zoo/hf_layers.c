@@ -1,11 +1,187 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which layer is of which kind, which has a window, and which does not turn. A config lists kinds (layer_types), or
- * gives a period, or says nothing and the model's code has a pattern (facts). */
+ * Which layer is of which kind, which has a window, and which does not rotate. A config lists kinds (layer_types) or
+ * the numbers of some layers, or gives a period, or says nothing and the model's code has a pattern (facts). */
 #include "zoo/hf.h"
+#include "zoo/spec_read.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+/* ---------------------------------------------------------------- lists with an element for each layer */
+
+static pe_status lists_next(hf_part *h, const io_node *list, io_node *at, int64_t index)
+{
+    if (io_json_next(at, list))
+        return PE_OK;
+    return io_fail(h->b->err, PE_ERR_FORMAT, "%s: %s ends at layer %" PRId64 "; the model has %" PRId64,
+                   h->b->model.path, list->key, index, h->layers);
+}
+
+/* ---------------------------------------------------------------- kinds */
+
+/* Other names for some of them. */
+static const char *const same[][2] = { { "attention", "full_attention" },
+                                       { "global", "full_attention" },
+                                       { "local", "sliding_attention" } };
+
+static const char known_kinds[] =
+    "full_attention sliding_attention chunked_attention linear_attention hybrid hybrid_sliding mamba mamba2 "
+    "recurrent conv short_conv moe mlp sparse dense linear gated_delta_net cross_attention window_attention "
+    "qwen_sparse_attention deepseek_sparse_attention indexed_attention reference_sliding_attention "
+    "minimax_m3_sparse compressed_sparse_attention heavily_compressed_attention";
+
+static bool in_parameters(const hf_part *h, const char *kind)
+{
+    io_node dict, at;
+    return (io_json_get(&dict, h->config, "rope_parameters") && io_json_kind_of(&dict) == IO_JSON_OBJECT &&
+            io_json_get(&at, &dict, kind)) ||
+           (io_json_get(&dict, h->config, "rope_scaling") && io_json_kind_of(&dict) == IO_JSON_OBJECT &&
+            io_json_get(&at, &dict, kind));
+}
+
+/* A name that is not known may be of layers without attention, or with a window. */
+static pe_status check_kind(hf_part *h, const char *list, const char **kind)
+{
+    for (size_t n = 0; n < sizeof same / sizeof *same; n++)
+        if (!strcmp(*kind, same[n][0]))
+            *kind = same[n][1];
+    if (zoo_has_word(known_kinds, *kind) || h->guessed || in_parameters(h, *kind))
+        return PE_OK;
+    return zoo_unknown(h->b, list,
+                       "the config with a known one: full_attention, sliding_attention, linear_attention, ...",
+                       "it for attention that turns and has no window", "%s has %.40s, which is unknown", list, *kind);
+}
+
+/* A letter's worth of a number: MiniMax-01's attn_type_list, 1 for attention that sees everything; MiMo's
+ * hybrid_layer_pattern, 1 for a window (vLLM models/mimo_v2.py). */
+static pe_status numbered_kind(hf_layers *l, hf_part *h, bool windows, hf_layer *out)
+{
+    int64_t one = 0;
+    ZOO_TRY(io_json_int(&one, &l->type, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
+    if (windows)
+        out->kind = one ? "sliding_attention" : "full_attention";
+    else
+        out->kind = one ? "full_attention" : "linear_attention";
+    return PE_OK;
+}
+
+static pe_status listed_kind(hf_layers *l, hf_part *h, hf_layer *out)
+{
+    const char *key = l->types.key;
+    bool again = !strcmp(key, "block_types"); /* RecurrentGemma: over and over, and its attention has a window */
+    if (again && !io_json_next(&l->type, &l->types)) {
+        l->type = (io_node){ 0 };
+        ZOO_TRY(lists_next(h, &l->types, &l->type, out->index));
+    } else if (!again)
+        ZOO_TRY(lists_next(h, &l->types, &l->type, out->index));
+    if (!strcmp(key, "attn_type_list") || !strcmp(key, "hybrid_layer_pattern"))
+        return numbered_kind(l, h, !strcmp(key, "hybrid_layer_pattern"), out);
+    ZOO_TRY(io_json_string(&out->kind, &l->type, NULL, IO_REQUIRED, h->b->err));
+    ZOO_TRY(check_kind(h, key, &out->kind));
+    if (again && !strcmp(out->kind, "full_attention"))
+        out->kind = "sliding_attention";
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- numbers of layers */
+
+/* Layers whose numbers are in the list; json NULL: none. */
+static pe_status mark(bool layer[ZOO_LAYERS_MAX], hf_part *h, const io_node *list)
+{
+    for (io_node at = { 0 }; list->json && io_json_next(&at, list);) {
+        int64_t n = 0;
+        ZOO_TRY(io_json_int(&n, &at, NULL, IO_REQUIRED, (io_int_range){ 0, INT32_MAX }, h->b->err));
+        if (n < ZOO_LAYERS_MAX)
+            layer[n] = true;
+    }
+    return PE_OK;
+}
+
+/* The row's list of layers with attention. */
+static pe_status mark_listed(hf_layers *l, hf_part *h)
+{
+    const char *key = zoo_fact_word(h->fact, "attention_list");
+    io_node list;
+    if (!key || l->types.json)
+        return PE_OK;
+    ZOO_TRY(io_json_array(&list, h->config, key, IO_OPTIONAL, h->b->err));
+    if (!list.json)
+        return PE_OK;
+    l->others = zoo_fact_word(h->fact, "other_layers");
+    return mark(l->listed, h, &list);
+}
+
+/* Molmo 2: the numbers of the layers that are scaled. */
+static pe_status mark_scaled(hf_layers *l, hf_part *h)
+{
+    io_node list;
+    ZOO_TRY(io_json_array(&list, h->config, "rope_scaling_layers", IO_OPTIONAL, h->b->err));
+    l->some_unscaled = list.json != NULL;
+    return mark(l->scaled, h, &list);
+}
+
+/* Cohere 2 MoE: the first layers, which are dense, have a period of their own, and where it is 1 they turn although
+ * they see everything (modeling_cohere2_moe.py: force_rope). */
+static pe_status mark_dense(hf_layers *l, hf_part *h)
+{
+    io_node list;
+    int64_t n = 0, period = (int64_t)zoo_fact_number(h->fact, "dense_period");
+    if (!period)
+        return PE_OK;
+    ZOO_TRY(hf_int(h, &l->first, "first_k_dense_replace", 0));
+    l->first_period = period;
+    ZOO_TRY(hf_int(h, &l->first_period, "prefix_dense_sliding_window_pattern", 0));
+    if (!l->first_period)
+        return io_fail(h->b->err, PE_ERR_RANGE, "%s: prefix_dense_sliding_window_pattern is 0; needs 1 or more",
+                       h->b->model.path);
+    ZOO_TRY(io_json_array(&list, h->config, "mlp_layer_types", IO_OPTIONAL, h->b->err));
+    for (; !list.json && n < l->first && n < ZOO_LAYERS_MAX; n++)
+        l->dense[n] = true;
+    for (io_node at = { 0 }; list.json && n < ZOO_LAYERS_MAX && io_json_next(&at, &list); n++) {
+        const char *word = "";
+        ZOO_TRY(io_json_string(&word, &at, NULL, IO_REQUIRED, h->b->err));
+        l->dense[n] = !strcmp(word, "dense");
+    }
+    return PE_OK;
+}
+
+static pe_status find_kinds(hf_layers *l, hf_part *h)
+{
+    static const char *const lists[] = { "layer_types",    "layers_block_type",    "attention_layers", /* GPT-Neo */
+                                         "attn_type_list", "hybrid_layer_pattern", "block_types" };
+    io_node at;
+    for (size_t n = 0; !l->types.json && n < sizeof lists / sizeof *lists; n++)
+        if (io_json_get(&at, h->config, lists[n]) && (n < 3 || io_json_kind_of(&at) == IO_JSON_ARRAY))
+            ZOO_TRY(io_json_array(&l->types, h->config, lists[n], IO_OPTIONAL, h->b->err));
+    return PE_OK;
+}
+
+static pe_status lists_start(hf_layers *l, hf_part *h)
+{
+    pe_error *err = h->b->err;
+    io_node at;
+    ZOO_TRY(find_kinds(l, h));
+    ZOO_TRY(mark_listed(l, h));
+    ZOO_TRY(mark_dense(l, h));
+    ZOO_TRY(mark_scaled(l, h));
+    ZOO_TRY(io_json_array(&l->no_rope, h->config, "no_rope_layers", IO_OPTIONAL, err));
+    ZOO_TRY(io_json_array(&l->thetas, h->config, "layer_rope_theta", IO_OPTIONAL, err));
+    if (!l->thetas.json && io_json_get(&at, h->config, "rope_theta") && io_json_kind_of(&at) == IO_JSON_ARRAY)
+        l->thetas = at; /* Step 3.5 */
+    ZOO_TRY(io_json_array(&l->shares, h->config, "partial_rotary_factors", IO_OPTIONAL, err));
+    ZOO_TRY(io_json_array(&l->crossing, h->config, "cross_attention_layers", IO_OPTIONAL, err));
+    if (l->crossing.json)
+        io_json_next(&l->cross, &l->crossing);
+    if (l->no_rope.json && io_json_size(&l->no_rope) == 0)
+        l->no_rope.json = NULL; /* [] stands for the interval */
+    if (l->shares.json && io_json_size(&l->shares) == 0)
+        l->shares.json = NULL;
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- patterns, periods and windows */
 
 static const struct {
     char letter;
@@ -28,17 +204,8 @@ static const struct {
 };
 
 /* Layers of these kinds have no attention, so nothing that looks at positions. */
-static const char *const no_attention[] = {
-    "linear_attention", "linear", "mamba", "mamba2", "recurrent", "conv", "short_conv", "moe", "mlp", "gated_delta_net"
-};
-
-static bool attends(const char *kind)
-{
-    for (size_t n = 0; n < sizeof no_attention / sizeof *no_attention; n++)
-        if (!strcmp(kind, no_attention[n]))
-            return false;
-    return true;
-}
+static const char no_attention[] =
+    "linear_attention linear mamba mamba2 recurrent conv short_conv moe mlp gated_delta_net";
 
 /* Layer n by the pattern. A period p in the config stretches it: all but one of p layers are of the pattern's common
  * kind, and the odd one keeps its end. */
@@ -66,7 +233,8 @@ static bool is_centred(const hf_part *h)
 {
     io_node at;
     if (!io_json_get(&at, h->config, "use_bidirectional_attention"))
-        return h->fact->centred || (hf_has(h, "local_attention") && !hf_has(h, "sliding_window"));
+        return zoo_fact_word(h->fact, "centred_window") ||
+               (hf_has(h, "local_attention") && !hf_has(h, "sliding_window"));
     const char *word = io_json_kind_of(&at) == IO_JSON_STRING ? at.json + 1 : "";
     return io_json_kind_of(&at) == IO_JSON_TRUE || !strcmp(word, "all");
 }
@@ -79,15 +247,22 @@ static pe_status start_windows(hf_layers *l, hf_part *h)
     bool use = true;
     bool said = io_json_get(&node, h->config, "sliding_window");
     bool null = said && io_json_kind_of(&node) == IO_JSON_NULL;
-    int by_default = h->fact->use_window;
-    ZOO_TRY(hf_flag(h, &use, "use_sliding_window", by_default ? by_default > 0 : !hf_has(h, "max_window_layers")));
+    const char *by_default = zoo_fact_word(h->fact, "use_window"), *key = zoo_fact_word(h->fact, "window_key");
+    int64_t from = (int64_t)zoo_fact_number(h->fact, "window_from_layer");
+    ZOO_TRY(hf_flag(h, &use, "use_sliding_window",
+                    by_default ? !strcmp(by_default, "yes") : !hf_has(h, "max_window_layers")));
     if (!null && use && (!said || io_json_kind_of(&node) != IO_JSON_ARRAY))
-        ZOO_TRY(hf_int(h, &l->window, h->fact->window_key ? h->fact->window_key : WINDOW, h->fact->window));
+        ZOO_TRY(hf_int(h, &l->window, key ? key : WINDOW, h->fact->window));
     /* ModernBERT and EmbeddingGemma look half of it back and half ahead; ModernBERT's decoder only back. */
     if (l->window && is_centred(h))
         l->window = l->window / 2 + (strcmp(h->fact->type, "modernbert-decoder") != 0);
-    if (l->window && (h->fact->window_from || hf_has(h, "max_window_layers")))
-        ZOO_TRY(hf_int(h, &l->first_windowed, "max_window_layers", h->fact->window_from));
+    if (l->window && (from || hf_has(h, "max_window_layers")))
+        ZOO_TRY(hf_int(h, &l->first_windowed, "max_window_layers", from));
+    const char *before = zoo_fact_word(h->fact, "window_before_key");
+    if (l->window && before && hf_has(h, before)) {
+        ZOO_TRY(hf_int(h, &l->window, before, 0));
+        l->window++;
+    }
     l->any_window = l->window > 0;
     return PE_OK;
 }
@@ -107,8 +282,8 @@ pe_status hf_layers_start(hf_layers *l, hf_part *h)
 {
     pe_error *err = h->b->err;
     io_node node;
-    *l = (hf_layers){ .kinds = h->fact->kinds, .interval = h->fact->interval };
-    ZOO_TRY(hf_lists_start(l, h));
+    *l = (hf_layers){ .kinds = h->fact->pattern, .interval = (int64_t)zoo_fact_number(h->fact, "norope_interval") };
+    ZOO_TRY(lists_start(l, h));
     if (hf_has(h, "no_rope_layer_interval"))
         ZOO_TRY(hf_int(h, &l->interval, "no_rope_layer_interval", 0));
     static const char period[] = "sliding_window_pattern|global_attn_every_n_layers|full_attention_interval";
@@ -127,7 +302,7 @@ static pe_status kind_of(hf_layers *l, hf_part *h, hf_layer *out)
 {
     out->kind = "";
     if (l->types.json)
-        return hf_listed_kind(l, h, out);
+        return listed_kind(l, h, out);
     if (l->others)
         out->kind = l->listed[out->index] ? "full_attention" : l->others;
     else if (l->kinds && strchr("LG", l->kinds[0]))
@@ -141,7 +316,7 @@ static pe_status kind_of(hf_layers *l, hf_part *h, hf_layer *out)
 static pe_status turns_by_list(hf_layers *l, hf_part *h, hf_layer *out)
 {
     int64_t on = 1;
-    ZOO_TRY(hf_lists_next(h, &l->no_rope, &l->rope, out->index));
+    ZOO_TRY(lists_next(h, &l->no_rope, &l->rope, out->index));
     ZOO_TRY(io_json_int(&on, &l->rope, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
     out->turns = on != 0;
     return PE_OK;
@@ -165,12 +340,13 @@ static pe_status crosses(hf_layers *l, hf_part *h, hf_layer *out)
 static pe_status turns_of(hf_layers *l, hf_part *h, hf_layer *out)
 {
     const zoo_fact *f = h->fact;
+    const char *norope = zoo_fact_word(f, "norope"), *interval = zoo_fact_word(f, "norope_interval");
     out->turns = true;
-    if (f->interval && l->no_rope.json)
+    if (interval && l->no_rope.json)
         return turns_by_list(l, h, out);
-    if (f->interval && l->interval)
+    if (interval && l->interval)
         out->turns = (out->index + 1) % l->interval != 0;
-    if (f->still && !strcmp(f->still, out->kind) && (!f->windowed || l->any_window))
+    if (norope && !strcmp(norope, out->kind) && (!zoo_fact_word(f, "norope_if_window") || l->any_window))
         out->turns = l->dense[out->index] && l->first_period == 1;
     return PE_OK;
 }
@@ -180,13 +356,13 @@ static pe_status own_numbers(hf_layers *l, hf_part *h, hf_layer *out)
 {
     h->share = 0;
     if (l->shares.json) {
-        ZOO_TRY(hf_lists_next(h, &l->shares, &l->share, out->index));
+        ZOO_TRY(lists_next(h, &l->shares, &l->share, out->index));
         ZOO_TRY(io_json_real(&out->share, &l->share, NULL, IO_REQUIRED, h->b->err));
         h->share = out->share;
     }
     if (!l->thetas.json)
         return PE_OK;
-    ZOO_TRY(hf_lists_next(h, &l->thetas, &l->theta, out->index));
+    ZOO_TRY(lists_next(h, &l->thetas, &l->theta, out->index));
     ZOO_TRY(io_json_real(&out->theta, &l->theta, NULL, IO_REQUIRED, h->b->err));
     out->turns &= out->theta != 0;
     return PE_OK;
@@ -201,11 +377,14 @@ pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out)
         out->attends = out->turns = true;
         return PE_OK;
     }
-    out->attends = attends(out->kind);
+    out->attends = !zoo_has_word(no_attention, out->kind);
+    out->unscaled = l->some_unscaled && !l->scaled[out->index];
     ZOO_TRY(turns_of(l, h, out));
     ZOO_TRY(own_numbers(l, h, out));
     ZOO_TRY(crosses(l, h, out));
-    bool sliding = !*out->kind || strstr(out->kind, "sliding") || strstr(out->kind, "chunked");
+    /* Unlimited-OCR's reference_sliding_attention sees all of the prompt beside its window. */
+    bool sliding = !*out->kind || strstr(out->kind, "chunked") ||
+                   (strstr(out->kind, "sliding") && strncmp(out->kind, "reference", strlen("reference")));
     out->window = sliding && out->attends && out->index >= l->first_windowed ? l->window : 0;
     return PE_OK;
 }

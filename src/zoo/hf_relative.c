@@ -12,17 +12,17 @@
 /* The table of RoBERTa and its kin has rows for the padding token and those before it, which no position uses. */
 static pe_status add_learned(hf_part *h, const char *more)
 {
-    int64_t pad = 0;
-    const char *text;
+    int64_t pad = (int64_t)zoo_fact_number(h->fact, "pad_token");
+    const char *text, *width = zoo_fact_word(h->fact, "embedding_key");
     if (!h->length)
         return io_fail(h->b->err, PE_ERR_FORMAT, "%s: max_position_embeddings is missing", h->b->model.path);
-    if (h->fact->width_key) /* ALBERT: the embedding is narrower than the layers */
-        ZOO_TRY(hf_int(h, &h->shape.model_dim, h->fact->width_key, h->fact->width));
-    if (!h->fact->extra) {
+    if (width) /* ALBERT: the embedding is narrower than the layers */
+        ZOO_TRY(hf_int(h, &h->shape.model_dim, width, (int64_t)zoo_fact_number(h->fact, "embedding")));
+    if (!pad) {
         text = zoo_text(h->b, "learned:rows=%" PRId64 "%s", h->length, more);
         return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
     }
-    ZOO_TRY(hf_int(h, &pad, "pad_token_id", h->fact->extra));
+    ZOO_TRY(hf_int(h, &pad, "pad_token_id", pad));
     if (pad + 1 >= h->length)
         return io_fail(h->b->err, PE_ERR_RANGE,
                        "%s: pad_token_id is %" PRId64 "; needs less than the %" PRId64 " rows of the table, which "
@@ -89,11 +89,12 @@ pe_status hf_mpnet(hf_part *h)
 static pe_status add_t5(hf_part *h, bool decoder)
 {
     int64_t buckets = 32, far = 128, radius = 0;
+    const char *key = zoo_fact_word(h->fact, "window_key");
     ZOO_TRY(hf_measure(h));
     ZOO_TRY(hf_int(h, &buckets, "relative_attention_num_buckets", 32));
     ZOO_TRY(hf_int(h, &far, "relative_attention_max_distance", 128));
-    if (!decoder && h->fact->window_key)
-        ZOO_TRY(hf_int(h, &radius, h->fact->window_key, h->fact->window));
+    if (!decoder && key)
+        ZOO_TRY(hf_int(h, &radius, key, h->fact->window));
     const char *text = zoo_text(h->b, "t5:buckets=%" PRId64 ",max=%" PRId64 ",direction=%s", buckets, far,
                                 decoder ? "causal" : "both");
     for (int64_t n = 0; text && n < h->part->layers; n++)
@@ -102,12 +103,11 @@ static pe_status add_t5(hf_part *h, bool decoder)
     return text ? PE_OK : PE_ERR_NOMEM;
 }
 
-/* The row's keys: which of the stacks there are, where it is not both. */
 pe_status hf_t5(hf_part *h)
 {
     bool both = true;
     hf_part decoder = *h, encoder = *h;
-    const char *only = h->fact->keys;
+    const char *only = zoo_fact_word(h->fact, "stack");
     if (!only)
         ZOO_TRY(hf_flag(h, &both, "is_encoder_decoder", true));
     decoder.name = only ? h->name : "decoder";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The rotary part of a config: rope_parameters, or rope_scaling as it was called before, or keys beside them, as one
- * spec for each layer. The meaning of each key is that of transformers' modeling_rope_utils.py. */
+ * spec for each layer. The meaning of each key is that of transformers' modeling_rope_utils.py; hf_scaling.c reads the
+ * scaling. */
 #include "zoo/hf_rope.h"
 
 #include <inttypes.h>
@@ -9,6 +10,195 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define THETA                                                                                                          \
+    "rope_theta|rotary_emb_base|global_rope_theta|rope_global_theta|rope_theta_global|rotary_base|rope_base|rotary_"   \
+    "embedding_base"
+#define LOCAL "rope_local_base_freq|local_rope_theta|swa_rope_theta|rope_theta_local|rope_swa_theta"
+#define SHARE "partial_rotary_factor|rotary_pct|rope_pct|rope_percent|rotary_percent|rotary_emb_fraction"
+#define WIDTH "rotary_dim|rotary_ndims|rope_dim"
+
+/* ---------------------------------------------------------------- width */
+
+static pe_status find_share(hf_part *h, const hf_turning *t, double *share)
+{
+    const zoo_fact *f = h->fact;
+    double local = t->local ? zoo_fact_number(f, "local_rotary_fraction") : 0;
+    double fallback = local != 0 ? local : f->rotary_fraction;
+    *share = NAN;
+    ZOO_TRY(io_json_real(share, &t->dict, "partial_rotary_factor", IO_OPTIONAL, h->b->err));
+    if (h->share != 0)
+        *share = h->share;
+    if (isnan(*share))
+        ZOO_TRY(hf_real(h, share, SHARE, fallback != 1 ? fallback : 0));
+    if (!isnan(*share) && !(*share > 0 && *share <= 1))
+        return io_fail(
+            h->b->err, PE_ERR_RANGE,
+            "%s: partial_rotary_factor is %s; needs more than 0 and at most 1, the share of a head that turns",
+            h->b->model.path, zoo_number(*share).text);
+    return PE_OK;
+}
+
+/* The row's count of elements that turn. */
+static pe_status find_count(hf_part *h, int64_t *count)
+{
+    const zoo_fact *f = h->fact;
+    const char *key = zoo_fact_word(f, "rotary_dims_key");
+    if (key || h->guessed)
+        ZOO_TRY(hf_int(h, count, key ? key : WIDTH, (int64_t)zoo_fact_number(f, "rotary_dims")));
+    if (f->rope_dim)
+        ZOO_TRY(hf_int(h, count, "qk_rope_head_dim", f->rope_dim));
+    return PE_OK;
+}
+
+/* Elements that turn: a count, a share, or all. transformers truncates; an odd count makes one element more turn, its
+ * exponents still over the odd number. */
+static pe_status find_width(hf_part *h, hf_turning *t, zoo_spec *spec)
+{
+    const zoo_fact *f = h->fact;
+    int64_t head = h->shape.head_dim, dims = head, count = 0;
+    double share;
+    ZOO_TRY(find_share(h, t, &share));
+    ZOO_TRY(find_count(h, &count));
+    bool reads = f->rotary_fraction != 0;
+    if (count)
+        dims = count < head ? count : head;
+    else if (!isnan(share) && reads && strcmp(t->how, "proportional"))
+        dims = (int64_t)((double)head * share);
+    else if (!isnan(share) && share != 1 && !reads && strcmp(t->how, "proportional"))
+        ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "partial_rotary_factor", h->source,
+                             "partial_rotary_factor is %s, but %s's code does not read it: the whole head turns",
+                             zoo_number(share).text, f->type));
+    if (!strcmp(t->how, "proportional"))
+        zoo_spec_real(spec, "turning", isnan(share) ? 1 : share);
+    t->dims = dims + dims % 2;
+    if (dims % 2)
+        zoo_spec_word(spec, "denominator", "d-1");
+    if (t->dims != head)
+        zoo_spec_int(spec, "dims", t->dims);
+    if (t->dims != head && f->rope_dim)
+        zoo_spec_word(spec, "range", "trailing"); /* MLA: [nope | rope] */
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- base */
+
+/* The base in the dict counts, whatever stands beside it. */
+static pe_status check_theta(hf_part *h, double theta)
+{
+    double beside = theta;
+    const char *own = zoo_fact_word(h->fact, "theta_key"), *key = own ? own : "rope_theta";
+    ZOO_TRY(hf_real(h, &beside, key, 0));
+    if (beside == theta)
+        return PE_OK;
+    return zoo_note_add(h->b, ZOO_WARNING, key, "transformers modeling_rope_utils.py",
+                        "%s is %s, but rope_parameters has rope_theta %s, which counts", key, zoo_number(beside).text,
+                        zoo_number(theta).text);
+}
+
+static pe_status find_theta(hf_part *h, const hf_turning *t, double own, zoo_spec *spec)
+{
+    const zoo_fact *f = h->fact;
+    const char *theta_key = zoo_fact_word(f, "theta_key"), *local_key = zoo_fact_word(f, "local_theta_key");
+    bool fixed = zoo_fact_word(f, "fixed_theta");
+    double theta = own > 0 ? own : NAN;
+    if (fixed)
+        theta = f->theta;
+    else if (isnan(theta) && !t->local)
+        ZOO_TRY(io_json_real(&theta, &t->dict, "rope_theta", IO_OPTIONAL, h->b->err));
+    if (!isnan(theta) && !*t->label && own == 0 && !fixed)
+        ZOO_TRY(check_theta(h, theta));
+    if (isnan(theta) && t->local && f->local_theta > 0)
+        ZOO_TRY(hf_real(h, &theta, local_key ? local_key : LOCAL, f->local_theta));
+    if (isnan(theta))
+        ZOO_TRY(hf_real(h, &theta, theta_key ? theta_key : THETA, f->theta));
+    if (h->b->options->theta > 0)
+        theta = h->b->options->theta;
+    if (isnan(theta)) {
+        ZOO_TRY(zoo_unknown(h->b, "rope_theta", "--theta 10000 (or what it is)", "10000", "no key gives the base"));
+        theta = 10000;
+    }
+    zoo_spec_real(spec, "theta", theta);
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- axes */
+
+static pe_status read_sections(hf_part *h, const hf_turning *t, double x[PE_AXES_MAX], size_t *count)
+{
+    io_node list;
+    *count = 0;
+    ZOO_TRY(io_json_array(&list, &t->dict, "mrope_section", IO_OPTIONAL, h->b->err));
+    if (!list.json)
+        ZOO_TRY(io_json_array(&list, &t->dict, "xdrope_section", IO_OPTIONAL, h->b->err));
+    for (io_node child = { 0 }; list.json && io_json_next(&child, &list); ++*count) {
+        if (*count == PE_AXES_MAX)
+            return io_fail(h->b->err, PE_ERR_SHAPE, "%s: mrope_section has more than %d axes", h->b->model.path,
+                           PE_AXES_MAX);
+        ZOO_TRY(io_json_real(&x[*count], &child, NULL, IO_REQUIRED, h->b->err));
+    }
+    for (const char *s = *count ? NULL : zoo_fact_word(h->fact, "sections"); s && *s && *count < PE_AXES_MAX;) {
+        x[(*count)++] = strtod(s, NULL);
+        s = strchr(s, '/');
+        if (s)
+            s++;
+    }
+    return PE_OK;
+}
+
+/* Interleaved sections leave the first axis what is left over; the spec wants them to add up. */
+static pe_status find_axes(hf_part *h, const hf_turning *t, zoo_spec *spec)
+{
+    double x[PE_AXES_MAX], rest = 0;
+    size_t count;
+    const char *sections = zoo_fact_word(h->fact, "sections"), *split = zoo_fact_word(h->fact, "split");
+    bool interleaved = split && !strcmp(split, "interleaved");
+    ZOO_TRY(read_sections(h, t, x, &count));
+    if (!count || (!sections && !h->guessed))
+        return count ? zoo_note_add(h->b, ZOO_WARNING, "mrope_section", h->source,
+                                    "mrope_section is there, but %s's code does not read it", h->fact->type)
+                     : PE_OK;
+    ZOO_TRY(io_json_bool(&interleaved, &t->dict, "mrope_interleaved", IO_OPTIONAL, h->b->err));
+    int64_t pairs = t->dims / 2, axes = (int64_t)count;
+    for (int64_t n = 1; interleaved && n < axes; n++) {
+        double most = (double)((pairs - n + axes - 1) / axes); /* places n, n + axes, ... below pairs */
+        x[n] = x[n] < most ? x[n] : most;
+        rest += x[n];
+    }
+    if (interleaved)
+        x[0] = (double)pairs - rest;
+    zoo_spec_word(spec, "split", interleaved ? "interleaved" : split ? split : "chunked");
+    zoo_spec_int(spec, "axes", (int64_t)count);
+    zoo_spec_list(spec, "sections", x, count);
+    if (sections && !*sections) /* HunYuan-VL */
+        return zoo_note_add(h->b, ZOO_WARNING, "mrope_section", h->source,
+                            ZOO_TRANSFORMERS_READ
+                            " doubles each section and so takes the two elements of a pair from "
+                            "different axes, which is no rotation; the spec is what vLLM does (layers/rotary_embedding/"
+                            "xdrope.py), and for text both are the same");
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- what multiplies */
+
+static pe_status find_gains(hf_part *h, const hf_turning *t, zoo_spec *spec)
+{
+    double all = 0, factor = NAN, beta = 0, original;
+    ZOO_TRY(io_json_real(&all, &t->dict, "mscale_all_dim", IO_OPTIONAL, h->b->err));
+    ZOO_TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));
+    ZOO_TRY(io_json_real(&beta, &t->dict, "llama_4_scaling_beta", IO_OPTIONAL, h->b->err));
+    if (h->fact->rope_dim && zoo_fact_word(h->fact, "softmax_mscale") && all != 0 && factor > 1 &&
+        strcmp(t->how, "none")) {
+        double g = 0.1 * all * log(factor) + 1;
+        zoo_spec_real(spec, "softmax", g * g);
+    }
+    if (beta == 0)
+        return PE_OK;
+    ZOO_TRY(hf_original_length(h, t, &original));
+    zoo_spec_real(spec, "temperature", beta);
+    zoo_spec_real(spec, "floor", original);
+    return PE_OK;
+}
 
 /* ---------------------------------------------------------------- which parameters */
 
@@ -27,13 +217,14 @@ static bool is_dict_of_dicts(const io_node *dict)
 /* The kind's own name, or the row's: the first for sliding layers, the second for others. */
 static void label_of(const zoo_fact *f, const char *kind, char out[64])
 {
-    const char *cut = f->labels && strstr(kind, "attention") ? strchr(f->labels, '|') : NULL;
+    const char *labels = zoo_fact_word(f, "labels");
+    const char *cut = labels && strstr(kind, "attention") ? strchr(labels, '|') : NULL;
     if (!cut)
         snprintf(out, 64, "%s", *kind ? kind : "full_attention");
     else if (strcmp(kind, "sliding_attention"))
         snprintf(out, 64, "%s", cut + 1);
     else
-        snprintf(out, 64, "%.*s", (int)(cut - f->labels), f->labels);
+        snprintf(out, 64, "%.*s", (int)(cut - labels), labels);
 }
 
 /* rope_scaling wins over rope_parameters where both say something, as in transformers. */
@@ -62,7 +253,8 @@ static pe_status choose(hf_part *h, const io_node *all, const char *kind, hf_tur
         t->off = io_json_kind_of(&t->dict) == IO_JSON_NULL;
         return PE_OK;
     }
-    t->local = h->fact->local != 0 && (!strcmp(kind, "sliding_attention") || !strcmp(kind, "hybrid_sliding"));
+    bool two = h->fact->local_theta > 0 || zoo_fact_word(h->fact, "local_unscaled");
+    t->local = two && (!strcmp(kind, "sliding_attention") || !strcmp(kind, "hybrid_sliding"));
     if (t->local)
         t->dict.json = NULL; /* one dict for a model with two bases: it is that of the full layers */
     return PE_OK;
@@ -72,7 +264,7 @@ static pe_status choose(hf_part *h, const io_node *all, const char *kind, hf_tur
 
 static pe_status put_pairs(hf_part *h, zoo_spec *spec)
 {
-    const char *pairs = h->fact->pairs ? h->fact->pairs : "half";
+    const char *pairs = h->fact->pairs;
     bool interleave, neox;
     ZOO_TRY(hf_flag(h, &interleave, "rope_interleave", true));
     ZOO_TRY(hf_flag(h, &neox, "rope_is_neox_style", true));
@@ -89,15 +281,15 @@ static pe_status write_spec(hf_part *h, const hf_layer *l, hf_turning *t, zoo_sp
     ZOO_TRY(hf_find_scaling(h, t));
     zoo_spec_start(spec, "rope");
     ZOO_TRY(put_pairs(h, spec));
-    ZOO_TRY(hf_find_theta(h, t, l->theta, spec));
-    ZOO_TRY(hf_find_width(h, t, spec));
-    ZOO_TRY(hf_find_axes(h, t, spec));
+    ZOO_TRY(find_theta(h, t, l->theta, spec));
+    ZOO_TRY(find_width(h, t, spec));
+    ZOO_TRY(find_axes(h, t, spec));
     if (strcmp(t->how, "none"))
         ZOO_TRY(hf_scale(h, t, spec));
-    else
+    else if (!t->unscaled)
         ZOO_TRY(hf_take_keys(h, t, spec));
-    ZOO_TRY(hf_find_gains(h, t, spec));
-    zoo_spec_raw(spec, h->fact->keys);
+    ZOO_TRY(find_gains(h, t, spec));
+    zoo_spec_raw(spec, h->fact->spec);
     return PE_OK;
 }
 
@@ -108,7 +300,7 @@ static pe_status still_spec(hf_part *h, zoo_spec *spec)
     double scale_by = 0.1;
     int64_t floor_scale = 8192;
     zoo_spec_start(spec, "none");
-    if (!h->fact->warm)
+    if (!zoo_fact_word(h->fact, "query_temperature"))
         return PE_OK;
     ZOO_TRY(hf_flag(h, &tuned, "attn_temperature_tuning", true));
     if (!tuned)
@@ -125,10 +317,11 @@ static pe_status still_spec(hf_part *h, zoo_spec *spec)
 
 static pe_status shape_of(hf_part *h, const hf_layer *l, pe_shape *out)
 {
+    int64_t full = (int64_t)zoo_fact_number(h->fact, "full_head_dim");
     *out = h->shape;
-    if (!h->fact->full_head_dim || strcmp(l->kind, "full_attention") || h->b->options->head_dim)
+    if (!full || strcmp(l->kind, "full_attention") || h->b->options->head_dim)
         return PE_OK;
-    out->head_dim = h->fact->full_head_dim;
+    out->head_dim = full;
     return hf_int(h, &out->head_dim, "global_head_dim", 0);
 }
 
@@ -177,8 +370,8 @@ typedef struct seen {
 
 static bool alike(const hf_layer *a, const hf_layer *b)
 {
-    return !strcmp(a->kind, b->kind) && a->theta == b->theta && a->share == b->share && a->turns == b->turns &&
-           a->attends == b->attends;
+    return !strcmp(a->kind, b->kind) && a->theta == b->theta && a->share == b->share && a->unscaled == b->unscaled &&
+           a->turns == b->turns && a->attends == b->attends;
 }
 
 static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zoo_spec *spec, settling *settled)
@@ -188,13 +381,15 @@ static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zo
     ZOO_TRY(shape_of(h, l, &shape));
     if (l->turns && l->attends)
         ZOO_TRY(choose(h, all, l->kind, &t));
+    t.unscaled = l->unscaled;
     if (!l->attends || t.off)
         zoo_spec_start(spec, "none");
     else if (!l->turns)
         ZOO_TRY(still_spec(h, spec));
     else
         ZOO_TRY(write_spec(h, l, &t, spec));
-    if (l->turns && l->attends && !t.local && (*settled == NOT_YET || (*settled == BY_A_WINDOW && !l->window))) {
+    if (l->turns && l->attends && !t.local && !t.unscaled &&
+        (*settled == NOT_YET || (*settled == BY_A_WINDOW && !l->window))) {
         *settled = l->window ? BY_A_WINDOW : BY_A_FULL_LAYER;
         ZOO_TRY(settle_lengths(h, &t));
     }
@@ -230,13 +425,32 @@ static pe_status read_layers(hf_part *h, const io_node *all)
     return PE_OK;
 }
 
+/* "{rope_type:yarn,factor:32}" as JSON: its words in quotes. */
+static const char *quote_words(zoo_builder *b, const char *text)
+{
+    char json[512];
+    size_t used = 0;
+    for (size_t n; *text; text += n) {
+        n = strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789.");
+        bool quoted = n && strchr("0123456789", *text) == NULL && strncmp(text, "true", n) && strncmp(text, "false", n);
+        n = n ? n : 1;
+        if (used + n + 3 > sizeof json)
+            return NULL;
+        used += (size_t)snprintf(json + used, sizeof json - used, quoted ? "\"%.*s\"" : "%.*s", (int)n, text);
+    }
+    return zoo_text(b, "%s", json);
+}
+
 /* The default of the config's class, where the config has no parameters at all. */
-static pe_status read_default(hf_part *h)
+static pe_status read_default(hf_part *h, const char *words)
 {
     io_node root;
+    const char *json = quote_words(h->b, words);
+    if (!json)
+        return PE_ERR_NOMEM;
     ZOO_TRY(zoo_note_add(h->b, ZOO_FACT, "rope_parameters", h->source,
-                         "rope_parameters is not in the config; %s's default is %s", h->fact->type, h->fact->dict));
-    ZOO_TRY(io_json_parse(&root, h->fact->type, h->fact->dict, strlen(h->fact->dict), h->b->err));
+                         "rope_parameters is not in the config; %s's default is %s", h->fact->type, json));
+    ZOO_TRY(io_json_parse(&root, h->fact->type, json, strlen(json), h->b->err));
     pe_status s = read_layers(h, &root);
     io_json_free(&root);
     return s;
@@ -251,5 +465,6 @@ pe_status hf_rope(hf_part *h)
     if (!on)
         return hf_all_layers(h, "none");
     ZOO_TRY(find_dict(h, &all));
-    return !all.json && h->fact->dict ? read_default(h) : read_layers(h, &all);
+    const char *parameters = zoo_fact_word(h->fact, "rope_parameters");
+    return !all.json && parameters ? read_default(h, parameters) : read_layers(h, &all);
 }

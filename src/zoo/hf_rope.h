@@ -12,6 +12,7 @@ typedef struct hf_turning {
     char label[64];  /* of the dict among others; "" */
     const char *how; /* scaling, in our words */
     bool local;      /* a sliding layer of a model with two bases */
+    bool unscaled;   /* the dict gives the base alone */
     bool off;        /* null in the config: does not turn */
     int64_t dims;    /* elements that turn */
     double factor;   /* of a linear scaling that no dict gives; 0: none */
@@ -23,11 +24,5 @@ pe_status hf_find_scaling(hf_part *h, hf_turning *t);
 pe_status hf_take_keys(hf_part *h, const hf_turning *t, zoo_spec *spec);
 pe_status hf_scale(hf_part *h, const hf_turning *t, zoo_spec *spec);
 pe_status hf_original_length(hf_part *h, const hf_turning *t, double *out);
-
-/* hf_turning.c: the keys of the rotation itself. */
-pe_status hf_find_width(hf_part *h, hf_turning *t, zoo_spec *spec);
-pe_status hf_find_theta(hf_part *h, const hf_turning *t, double own, zoo_spec *spec);
-pe_status hf_find_axes(hf_part *h, const hf_turning *t, zoo_spec *spec);
-pe_status hf_find_gains(hf_part *h, const hf_turning *t, zoo_spec *spec);
 
 #endif

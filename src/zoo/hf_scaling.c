@@ -33,7 +33,8 @@ static const struct {
 static pe_status share_dict(hf_part *h, hf_turning *t)
 {
     io_node at;
-    if (!t->local || !h->fact->local_scaled)
+    const char *local_key = zoo_fact_word(h->fact, "local_theta_key");
+    if (!t->local || !zoo_fact_word(h->fact, "local_scaled"))
         return PE_OK;
     ZOO_TRY(io_json_object(&t->dict, h->config, "rope_scaling", IO_OPTIONAL, h->b->err));
     if (!t->dict.json || !io_json_next(&(io_node){ 0 }, &t->dict))
@@ -42,24 +43,24 @@ static pe_status share_dict(hf_part *h, hf_turning *t)
         return zoo_note_add(h->b, ZOO_WARNING, "rope_theta", h->source,
                             "rope_theta is in the one dict of both kinds of layers: it is that of full ones here, and "
                             "%s has that of others",
-                            h->fact->local_key ? h->fact->local_key : "local_rope_theta");
+                            local_key ? local_key : "local_rope_theta");
     return PE_OK;
 }
 
 /* Phi-3-small (SGLang models/phi3_small.py). */
-static pe_status find_factor(hf_part *h, hf_turning *t)
+static pe_status find_factor(hf_part *h, hf_turning *t, const char *key)
 {
     t->factor = 1;
-    ZOO_TRY(hf_real(h, &t->factor, h->fact->scale_key, 0));
+    ZOO_TRY(hf_real(h, &t->factor, key, 0));
     t->how = t->factor == 1 ? "none" : "linear";
     return PE_OK;
 }
 
 pe_status hf_find_scaling(hf_part *h, hf_turning *t)
 {
-    const char *type = NULL, *older = NULL;
+    const char *type = NULL, *older = NULL, *factor_key = zoo_fact_word(h->fact, "linear_factor_key");
     io_node n;
-    if (h->fact->fixed_theta)
+    if (zoo_fact_word(h->fact, "fixed_theta"))
         t->dict.json = NULL; /* hf_keys.c says that it is not read */
     ZOO_TRY(share_dict(h, t));
     ZOO_TRY(io_json_string(&type, &t->dict, "rope_type", IO_OPTIONAL, h->b->err));
@@ -71,8 +72,12 @@ pe_status hf_find_scaling(hf_part *h, hf_turning *t)
     if (!type && t->dict.json && io_json_get(&n, &t->dict, "factor"))
         ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "rope_type", "transformers modeling_rope_utils.py",
                              "there is a factor but no rope_type: transformers takes default and ignores the factor"));
-    if (h->fact->scale_key && !t->dict.json)
-        return find_factor(h, t);
+    if (t->unscaled) {
+        t->how = "none";
+        return PE_OK;
+    }
+    if (factor_key && !t->dict.json)
+        return find_factor(h, t, factor_key);
     t->how = type ? NULL : "none";
     for (size_t i = 0; type && i < sizeof scalings / sizeof *scalings; i++)
         if (!strcmp(type, scalings[i].theirs))

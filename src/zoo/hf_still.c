@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Models that add a table to the embedding, a penalty to the scores, or nothing: one spec for all layers. The row's
- * keys are that spec. "A|B": A where the row's only_if holds, else B; of a model with two stacks, the decoder's and the
+ * spec= is that spec. "A|B": A where the row's only_if holds, else B; of a model with two stacks, the decoder's and the
  * encoder's. A learned table gets its rows here: as many as the length says, and those that an offset skips. */
 #include "zoo/hf.h"
 
@@ -43,11 +43,11 @@ pe_status hf_read_spec(hf_part *h, const char *specs, int n)
     return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
 }
 
-pe_status hf_still(hf_part *h)
+pe_status hf_spec(hf_part *h)
 {
     bool on;
     ZOO_TRY(hf_is_on(h, &on));
-    return hf_read_spec(h, on || strchr(h->fact->keys, '|') ? h->fact->keys : "none", !on);
+    return hf_read_spec(h, on || strchr(h->fact->spec, '|') ? h->fact->spec : "none", !on);
 }
 
 /* ---------------------------------------------------------------- two stacks in one config */
@@ -85,7 +85,7 @@ pe_status hf_seq2seq(hf_part *h)
         one.length_keys = hf_first_there(h, stacks[n].length);
         if (!one.heads_keys || !one.layers_keys || !one.length_keys)
             return PE_ERR_NOMEM;
-        ZOO_TRY(hf_read_spec(&one, h->fact->keys, n));
+        ZOO_TRY(hf_read_spec(&one, h->fact->spec, n));
     }
     return PE_OK;
 }
@@ -114,8 +114,8 @@ static pe_status read_sides(hf_part *h, const char *key, int64_t fallback, int64
 static pe_status count_patches(hf_part *h, int64_t side[2])
 {
     int64_t image[2], patch[2];
-    ZOO_TRY(read_sides(h, "image_size", h->fact->image, image));
-    ZOO_TRY(read_sides(h, "patch_size", h->fact->width, patch));
+    ZOO_TRY(read_sides(h, "image_size", (int64_t)zoo_fact_number(h->fact, "image"), image));
+    ZOO_TRY(read_sides(h, "patch_size", (int64_t)zoo_fact_number(h->fact, "patch"), patch));
     if (!image[0] || !patch[0])
         return io_fail(h->b->err, PE_ERR_FORMAT, "%s: %s is missing: nothing says how many patches there are",
                        h->b->model.path, image[0] ? "patch_size" : "image_size");
@@ -153,22 +153,16 @@ pe_status hf_patches(hf_part *h)
         rows = h->length;
     else {
         ZOO_TRY(count_patches(h, side));
-        rows = side[0] * side[1] + h->fact->extra;
+        rows = side[0] * side[1] + (int64_t)zoo_fact_number(h->fact, "extra_rows");
     }
     h->part->trained = h->part->served = rows;
     const char *text = zoo_text(h->b, "learned:rows=%" PRId64, rows);
     return text ? hf_all_layers(h, on ? text : "none") : PE_ERR_NOMEM;
 }
 
-/* ---------------------------------------------------------------- what no spec says */
+/* ---------------------------------------------------------------- no attention */
 
-pe_status hf_beyond(hf_part *h)
-{
-    return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: model_type %s is known, but %s", h->b->model.path, h->fact->type,
-                   h->fact->keys);
-}
-
-/* No attention at all: no heads either. */
+/* No heads either. */
 pe_status hf_recurrent(hf_part *h)
 {
     int64_t layers = 0;

@@ -134,7 +134,7 @@ static pe_status missing(hf_part *h, const char *keys, const char *option)
 static pe_status measure_head(hf_part *h)
 {
     const zoo_fact *f = h->fact;
-    int64_t rope = 0, nope = 0, head = 0;
+    int64_t rope = 0, nope = 0, head = 0, times = (int64_t)zoo_fact_number(f, "head_dim_times");
     if (f->rope_dim) {
         ZOO_TRY(hf_int(h, &rope, "qk_rope_head_dim", f->rope_dim));
         if (f->nope_dim)
@@ -142,8 +142,8 @@ static pe_status measure_head(hf_part *h)
     }
     if (nope)
         head = nope + rope;
-    else if (f->head_times && h->shape.heads)
-        head = f->head_times * h->shape.model_dim / h->shape.heads;
+    else if (times && h->shape.heads)
+        head = times * h->shape.model_dim / h->shape.heads;
     else
         ZOO_TRY(hf_int(h, &head, HF_HEAD_DIM, f->head_dim));
     if (!head && h->shape.model_dim && h->shape.heads) {
@@ -203,7 +203,8 @@ static pe_status measure_layers(hf_part *h)
 pe_status hf_measure(hf_part *h)
 {
     const zoo_fact *f = h->fact;
-    ZOO_TRY(hf_int(h, &h->shape.model_dim, f->hidden_key ? f->hidden_key : HF_HIDDEN, f->hidden));
+    const char *hidden_key = zoo_fact_word(f, "hidden_key");
+    ZOO_TRY(hf_int(h, &h->shape.model_dim, hidden_key ? hidden_key : HF_HIDDEN, f->hidden));
     if (h->shape.model_dim > INT64_C(1) << 30)
         return io_fail(h->b->err, PE_ERR_RANGE, "%s: hidden_size is %" PRId64 "; needs 2^30 at most", h->b->model.path,
                        h->shape.model_dim);
@@ -233,7 +234,7 @@ pe_status hf_all_layers(hf_part *h, const char *spec)
 
 pe_status hf_is_on(hf_part *h, bool *on)
 {
-    const char *key = h->fact->only_if, *equals = key ? strchr(key, '=') : NULL, *word = "";
+    const char *key = zoo_fact_word(h->fact, "only_if"), *equals = key ? strchr(key, '=') : NULL, *word = "";
     char name[64];
     *on = true;
     if (!key || h->b->options->rotary)
@@ -249,14 +250,4 @@ pe_status hf_is_on(hf_part *h, bool *on)
     ZOO_TRY(hf_word(h, &word, name));
     *on = !strcmp(word, equals + 1);
     return PE_OK;
-}
-
-zoo_fact *hf_own_fact(hf_part *h)
-{
-    zoo_fact *own = zoo_alloc(h->b, 1, sizeof *own);
-    if (own) {
-        *own = *h->fact;
-        h->fact = own;
-    }
-    return own;
 }

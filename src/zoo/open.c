@@ -34,6 +34,26 @@ static pe_status open_gguf(zoo_model **out, const char *path, const zoo_options 
     return s;
 }
 
+/* The header holds sizes only; what llama2.c's run.c does with positions is one thing for all files. */
+pe_status zoo_read_llama2c(zoo_builder *b, const io_llama2c *h)
+{
+    zoo_part *p;
+    zoo_spec *spec = b->spec;
+    pe_shape shape = { h->heads, h->kv_heads, h->head_size, h->dim };
+    zoo_spec_start(spec, "rope");
+    zoo_spec_real(spec, "theta", b->options->theta > 0 ? b->options->theta : 10000);
+    zoo_spec_word(spec, "pairs", b->options->pairs ? b->options->pairs : "adjacent");
+    ZOO_TRY(zoo_add_part(b, &p, "", "llama2.c", h->layers));
+    p->trained = b->options->trained ? b->options->trained : h->seq_len;
+    p->served = h->seq_len;
+    for (int64_t n = 0; n < h->layers; n++)
+        ZOO_TRY(zoo_set_layer(b, p, n, spec->text, shape, "", 0));
+    if (b->options->theta > 0 || b->options->pairs)
+        return PE_OK;
+    return zoo_note_add(b, ZOO_FACT, "", "llama2.c run.c",
+                        "the header holds sizes only; llama2.c turns adjacent pairs by a base of 10000");
+}
+
 static pe_status open_llama2c(zoo_model **out, const char *path, const zoo_options *options, pe_error *err)
 {
     io_llama2c h;

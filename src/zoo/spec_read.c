@@ -172,3 +172,14 @@ bool zoo_spec_grows(const char *spec)
     const pe_key *k = zoo_spec_key(spec, "length");
     return k && zoo_spec_means(spec, k);
 }
+
+bool zoo_has_word(const char *words, const char *word)
+{
+    size_t wanted = strlen(word);
+    for (size_t length; *words; words += length + strspn(words + length, " ")) {
+        length = strcspn(words, " ");
+        if (length == wanted && !strncmp(words, word, length))
+            return true;
+    }
+    return false;
+}

@@ -40,6 +40,7 @@ bool zoo_spec_means(const char *spec, const pe_key *key);
 
 bool zoo_spec_grows(const char *spec); /* frequencies follow the length of the sequence: "length" has a meaning */
 
+bool zoo_has_word(const char *words, const char *word); /* one of "a b c" */
 /* An item of "a|b", a list of which the first length characters count. */
 bool zoo_is_one_of(zoo_slice v, const char *list, size_t length);
 

@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * A .safetensors without its config.json: layers by their names, tables by names and shapes. What is in no tensor, such
- * as the pair layout, is asked for. */
-#include "zoo/tensors.h"
+ * A .safetensors without its config.json: layers by their names, tables by names and shapes, a rotation by stored
+ * frequencies. What is in no tensor, such as the pair layout, is asked for. */
+#include "zoo/read.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct zoo_tensors {
+    zoo_builder *b;
+    const io_safetensors *st;
+    int64_t layers;           /* by the highest number in a name; 0: none has one */
+    const io_tensor *table;   /* learned positions */
+    const io_tensor *bias;    /* T5's */
+    const io_tensor *freqs;   /* inv_freq */
+    const io_tensor *q, *k;   /* projections of some layer */
+    const io_tensor *strange; /* a name that says: not with these tensors alone */
+    const char *why;
+    zoo_spec *spec;
+} zoo_tensors;
+
 /* ---------------------------------------------------------------- names */
 
-bool zoo_ends_with(const char *text, const char *end)
+static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), e = strlen(end);
     return n >= e && !strcmp(text + n - e, end) && (n == e || text[n - e - 1] == '.');
@@ -67,7 +81,7 @@ static void look_at(zoo_tensors *t, const io_tensor *x)
         t->layers = layer + 1;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const io_tensor **place = (const io_tensor **)(void *)((char *)t + known[i].place);
-        if (*place || x->rank != known[i].rank || x->count < 1 || !zoo_ends_with(x->name, known[i].end))
+        if (*place || x->rank != known[i].rank || x->count < 1 || !ends_with(x->name, known[i].end))
             continue;
         *place = x;
         if (known[i].why)
@@ -133,6 +147,149 @@ static pe_status add_t5(zoo_tensors *t)
     return add_t5_part(t, two ? "encoder" : "", decoder ? "causal" : "both");
 }
 
+/* ---------------------------------------------------------------- rotations */
+
+/* Where inv_freq is stored, f_i = theta^(-2i/d) / s gives theta and s back. */
+typedef struct series {
+    double theta, factor;
+} series;
+
+/* What storing and computing in this type loses. */
+static double precision(io_type type)
+{
+    return type == IO_BF16 ? 0x1p-8 : type == IO_F16 ? 0x1p-10 : 0x1p-21;
+}
+
+static bool reproduces(const series *s, const double *f, int64_t n, io_type type)
+{
+    double floor = type == IO_F16 ? 0x1p-24 : 0; /* float16 has steps there */
+    for (int64_t i = 0; i < n; i++) {
+        double x = pow(s->theta, -(double)i / (double)n) / s->factor;
+        if (!(fabs(f[i] - x) <= precision(type) * x + floor))
+            return false;
+    }
+    return true;
+}
+
+/* x to so many digits: bases and factors are round numbers. */
+static double rounded(double x, int digits)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.*e", digits - 1, x);
+    return strtod(text, NULL);
+}
+
+static bool fit(series *out, const double *f, int64_t n, io_type type)
+{
+    if (n < 2 || !(f[0] > 0) || !(f[n - 1] > 0))
+        return false;
+    /* The step from the widest span that is not lost in rounding. */
+    double theta = pow(f[0] / f[n - 1], (double)n / (double)(n - 1));
+    for (int digits = 1; digits <= 9; digits++) {
+        *out = (series){ rounded(theta, digits), rounded(1 / f[0], digits) };
+        if (out->theta >= 1 && reproduces(out, f, n, type))
+            return true;
+    }
+    return false;
+}
+
+/* The stored frequencies, read now where the file was opened by its header. */
+static pe_status load_freqs(zoo_tensors *t, double **out)
+{
+    io_tensor own = *t->freqs;
+    uint8_t *bytes = NULL;
+    if (own.size > (size_t)PE_HEAD_DIM_MAX * sizeof(double))
+        return io_fail(t->b->err, PE_ERR_RANGE, "%s: %s has %zu bytes; needs at most %d numbers", t->b->model.path,
+                       own.name, own.size, PE_HEAD_DIM_MAX);
+    if (!own.bytes) {
+        own.bytes = bytes = zoo_alloc(t->b, own.size, 1);
+        if (!bytes)
+            return PE_ERR_NOMEM;
+        ZOO_TRY(io_tensor_read(bytes, t->st, t->freqs, 0, own.size, t->b->err));
+    }
+    return io_tensor_to_f64(out, &own, t->b->err);
+}
+
+static pe_status put_stored(zoo_tensors *t)
+{
+    series s;
+    double *f;
+    ZOO_TRY(load_freqs(t, &f));
+    bool found = fit(&s, f, t->freqs->count, t->freqs->type);
+    free(f);
+    if (!found)
+        return io_fail(t->b->err, PE_ERR_FORMAT,
+                       "%s: %s is no power of a base: how it was scaled is in config.json "
+                       "only",
+                       t->b->model.path, t->freqs->name);
+    zoo_spec_real(t->spec, "theta", t->b->options->theta > 0 ? t->b->options->theta : s.theta);
+    if (s.factor == 1)
+        return PE_OK;
+    zoo_spec_word(t->spec, "scaling", "linear");
+    zoo_spec_real(t->spec, "factor", s.factor);
+    return PE_OK;
+}
+
+static pe_status put_theta(zoo_tensors *t)
+{
+    if (t->freqs)
+        return put_stored(t);
+    if (!(t->b->options->theta > 0))
+        ZOO_TRY(
+            zoo_unknown(t->b, "", "--theta N", "10000", "no tensor holds the base of the rotation, if there is one"));
+    zoo_spec_real(t->spec, "theta", t->b->options->theta > 0 ? t->b->options->theta : 10000);
+    return PE_OK;
+}
+
+static pe_status put_pairs(zoo_tensors *t)
+{
+    const char *pairs = t->b->options->pairs;
+    if (!pairs)
+        ZOO_TRY(zoo_unknown(t->b, "", "--pairs half|adjacent", "half", "how pairs lie is in no tensor"));
+    zoo_spec_word(t->spec, "pairs", pairs ? pairs : "half");
+    return PE_OK;
+}
+
+static pe_status settle_shape(zoo_tensors *t, pe_shape *out)
+{
+    int64_t head = t->b->options->head_dim, turned = t->freqs ? 2 * t->freqs->count : 128;
+    char guess[40];
+    snprintf(guess, sizeof guess, "%lld", (long long)turned);
+    if (!head)
+        ZOO_TRY(zoo_unknown(t->b, "", "--head-dim N", guess, "the width of a head is in no tensor"));
+    head = head ? head : turned;
+    int64_t q = t->q ? t->q->shape[0] : head, k = t->k ? t->k->shape[0] : q;
+    if (head < 1 || q % head || k % head)
+        return io_fail(t->b->err, PE_ERR_FORMAT,
+                       "%s: the projections have %lld and %lld rows; heads of %lld do not "
+                       "divide them",
+                       t->b->model.path, (long long)q, (long long)k, (long long)head);
+    *out = (pe_shape){ q / head, k / head, head, t->q ? t->q->shape[1] : 0 };
+    if (t->freqs && turned != head)
+        zoo_spec_int(t->spec, "dims", turned);
+    return PE_OK;
+}
+
+static pe_status add_rope(zoo_tensors *t)
+{
+    pe_shape shape;
+    zoo_part *p;
+    if (t->freqs && t->freqs->count > PE_HEAD_DIM_MAX / 2)
+        return io_fail(t->b->err, PE_ERR_FORMAT, "%s: %s holds %lld frequencies; needs %d at most", t->b->model.path,
+                       t->freqs->name, (long long)t->freqs->count, PE_HEAD_DIM_MAX / 2);
+    zoo_spec_start(t->spec, "rope");
+    ZOO_TRY(settle_shape(t, &shape));
+    ZOO_TRY(put_theta(t));
+    ZOO_TRY(put_pairs(t));
+    ZOO_TRY(zoo_add_part(t->b, &p, "", "", t->layers ? t->layers : 1));
+    p->trained = t->b->options->trained;
+    for (int64_t n = 0; n < p->layers; n++)
+        ZOO_TRY(zoo_set_layer(t->b, p, n, t->spec->text, shape, "", 0));
+    return zoo_note_add(t->b, ZOO_WARNING, "", "",
+                        "layers are taken to be alike: which have a window or do not turn is in "
+                        "config.json only");
+}
+
 pe_status zoo_read_tensors(zoo_builder *b, const io_safetensors *st)
 {
     zoo_tensors t = { .b = b, .st = st, .spec = zoo_alloc(b, 1, sizeof *t.spec) };
@@ -147,7 +304,7 @@ pe_status zoo_read_tensors(zoo_builder *b, const io_safetensors *st)
     if (t.table)
         return add_learned(&t);
     if (t.freqs || t.q)
-        return zoo_add_stored_rope(&t);
+        return add_rope(&t);
     return io_fail(b->err, PE_ERR_FORMAT, "%s: its tensors say nothing about positions; give the model's config.json",
                    b->model.path);
 }

@@ -22,7 +22,7 @@ static const char help[] =
 
 static const struct {
     const char *name;
-    golden_run *run; /* NULL: skipped */
+    golden_run *run;
 } files[] = { { "rope_types", run_rope_types },
               { "rope_layouts", run_rope_layouts },
               { "sinusoidal", run_sinusoidal },
@@ -153,21 +153,6 @@ static bool join(char *out, size_t size, const char *folder, const char *name, c
     return n > 0 && (size_t)n < size;
 }
 
-/* A file of a later issue: only its cases are counted, if it can be read at all. */
-static void skip_file(report *r, const char *file, const char *index)
-{
-    io_node root, all;
-    char why[80];
-    size_t cases = 0;
-    io_json_load(&root, index, NULL);
-    io_json_get(&all, &root, "cases");
-    for (io_node one = { 0 }; io_json_next(&one, &all);)
-        cases++;
-    snprintf(why, sizeof why, "%zu cases; belongs to a later issue", cases);
-    add_case(r, SKIPPED, cases ? (int64_t)cases : 1, file, NULL, NULL, why);
-    io_json_free(&root);
-}
-
 /* Whether the file is there. */
 static bool run_file(report *r, const char *folder, const char *file, golden_run *run)
 {
@@ -178,10 +163,6 @@ static bool run_file(report *r, const char *folder, const char *file, golden_run
     if (!join(index, sizeof index, folder, file, ".json") || !join(data, sizeof data, folder, file, ".safetensors") ||
         (stat(index, &is) && errno == ENOENT))
         return false;
-    if (!run) {
-        skip_file(r, file, index);
-        return true;
-    }
     pe_status s = io_json_load(&root, index, &err);
     if (!s) {
         s = run_cases(r, file, run, data, &root, &err);
