@@ -12,8 +12,14 @@ MINUTES ?= 3
 run: setup-run all          # everything it needs, then the race: four encodings, one report; make run MINUTES=30
 	@build/posenc race --minutes $(MINUTES) --batch 4
 
-test:                       # everything it needs, then every test
-	@scripts/test.sh
+quick:                      # lint and the fast tests, in under a minute after a build
+	@scripts/test.sh quick
+
+test:                       # everything it needs, then what a change must pass: release and sanitizers; 12 minutes on two cores
+	@scripts/test.sh test
+
+test-all:                   # every test, the page in a browser, NEON, clang, 32 bits, musl, MSan, TSan, fuzzing: FLAVOURS="m32 musl"
+	@FLAVOURS="$(FLAVOURS)" RUNS="$(RUNS)" scripts/test.sh all
 
 conformance: configure      # golden vectors: make conformance DIR=folder
 	@$(BUILD) --target posenc-conformance
@@ -53,7 +59,7 @@ screens: all                # docs/screens/*.png: the page as the tests see it (
 	@POSENC=build/posenc POSENC_BUILD=build ONLY=screenshots SCREENS=docs/screens bash tests/test_page.sh
 
 clean:
-	@rm -rf build build-test build-asan build-fuzz web/build
+	@rm -rf build build-test build-asan build-clang build-m32 build-musl build-msan build-tsan build-fuzz web/build
 
 setup-run:
 	@scripts/setup.sh run
@@ -62,5 +68,5 @@ configure:
 	@scripts/setup.sh --check build
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run test conformance golden check fuzz bench bench-docs install docs page claims screens clean setup-run configure
+.PHONY: all run quick test test-all conformance golden check fuzz bench bench-docs install docs page claims screens clean setup-run configure
 .NOTPARALLEL:

@@ -11,7 +11,7 @@ function(posenc_try_one_object)
   if(gnu AND CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF" AND CMAKE_OBJCOPY AND NOT CMAKE_CONFIGURATION_TYPES)
     set(works TRUE)
     foreach(command "${CMAKE_C_COMPILER};${one_object_flags};-c;${trial}.c;-o;${trial}.1.o"
-                    "${CMAKE_C_COMPILER};${one_object_flags};-r;-nostdlib;${trial}.1.o;-o;${trial}.o"
+                    "${CMAKE_C_COMPILER};${one_object_flags};-r;-nostdlib;${one_object_groups};${trial}.1.o;-o;${trial}.o"
                     "${CMAKE_OBJCOPY};--localize-hidden;${trial}.o")
       if(works)
         execute_process(COMMAND ${command} RESULT_VARIABLE code OUTPUT_QUIET ERROR_QUIET)
@@ -28,6 +28,10 @@ function(posenc_archive target objects)
     list(APPEND one_object_flags ${CMAKE_C_COMPILE_OPTIONS_TARGET}${CMAKE_C_COMPILER_TARGET})
   endif()
   list(APPEND one_object_flags -fno-lto -fno-sanitize=all)
+  set(one_object_groups "")
+  if(CMAKE_SIZEOF_VOID_P EQUAL 4) # i386's __x86.get_pc_thunk.bx: made local, it must not be shared with another library's
+    set(one_object_groups -Wl,--force-group-allocation)
+  endif()
   if(NOT DEFINED POSENC_ONE_OBJECT)
     posenc_try_one_object()
   endif()
@@ -40,7 +44,8 @@ function(posenc_archive target objects)
   target_compile_options(${objects} PRIVATE -fno-lto -ffunction-sections -fdata-sections)
   set(one ${CMAKE_CURRENT_BINARY_DIR}/${target}.o)
   add_custom_command(OUTPUT ${one}
-                     COMMAND ${CMAKE_C_COMPILER} ${one_object_flags} -r -nostdlib -o ${one} $<TARGET_OBJECTS:${objects}>
+                     COMMAND ${CMAKE_C_COMPILER} ${one_object_flags} -r -nostdlib ${one_object_groups} -o ${one}
+                             $<TARGET_OBJECTS:${objects}>
                      COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${one}
                      DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> COMMAND_EXPAND_LISTS VERBATIM
                      COMMENT "Linking C object ${target}.o")

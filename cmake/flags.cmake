@@ -38,8 +38,12 @@ function(posenc_flags target)
   endif()
   # Exactness: a parent project's fast-math must not reach our sums; this order, for clang.
   target_compile_options(${target} PRIVATE -fno-fast-math -ffp-contract=off)
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^s390")
+    target_compile_options(${target} PRIVATE -fexcess-precision=fast) # -std=c11 computes floats in double there
+  endif()
   if(POSENC_WARNINGS)
-    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+                                             $<$<C_COMPILER_ID:Clang>:-Wno-enum-float-conversion>) # enums name sizes
   endif()
   if(POSENC_WERROR)
     target_compile_options(${target} PRIVATE -Werror)

@@ -11,7 +11,7 @@ foreach(file ${targets})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer -static-libstdc++ -static-libgcc) # runs where clang is not
   else()
     add_executable(${name} ${file} ${PROJECT_SOURCE_DIR}/fuzz/harness.c ${PROJECT_SOURCE_DIR}/fuzz/replay.c)
-    register(${name} core 300 ${name} --runs ${POSENC_FUZZ_RUNS} fuzz/corpus/${corpus})
+    register(${name} core test 2 ${name} --runs ${POSENC_FUZZ_RUNS} fuzz/corpus/${corpus})
   endif()
   if(NOT POSENC_SANITIZE MATCHES address) # whose hooks see more
     target_compile_definitions(${name} PRIVATE HARNESS_WRAP)

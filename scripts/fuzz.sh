@@ -14,6 +14,7 @@ cd "$(dirname "$0")/.."
 runs=${RUNS:-20000000} jobs=${JOBS:-$(nproc 2>/dev/null || echo 2)} out=build-fuzz
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 # the harness has its own count of what is not freed
 export UBSAN_OPTIONS=print_stacktrace=1
+export POSENC_TEST_CLOCK=1 # the bounds of time are held to
 
 build() {
   scripts/setup.sh fuzz

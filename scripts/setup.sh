@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# setup.sh [--check] build|run|test|fuzz|wasm|page: is there what `make`, `make run`, `make test`, `make fuzz`, the module of
-# the page or `make page` needs? Says what is missing; installs it where it may (root, or CI with sudo; never with --check);
+# setup.sh [--check] build|run|test|test-all|fuzz|wasm|page: is there what `make`, `make run`, `make test`, `make test-all`,
+# `make fuzz`, the module of the page or `make page` needs? Says what is missing; installs it where it may (root, or CI with sudo; never with --check);
 # otherwise prints the line to type and fails.
 set -euo pipefail
 check=no
@@ -10,10 +10,10 @@ what=${1:-}
 case $what in
   build) wants=" build " ;;
   run) wants=" build run " ;;
-  test) wants=" build run test " ;;
+  test | test-all) wants=" build run test " ;;
   fuzz | wasm) wants=" build $what " ;;
   page) wants=" build wasm page " ;;
-  *) echo "usage: setup.sh [--check] build|run|test|fuzz|wasm|page" >&2; exit 2 ;;
+  *) echo "usage: setup.sh [--check] build|run|test|test-all|fuzz|wasm|page" >&2; exit 2 ;;
 esac
 
 # what to look for | for what | package: Debian, Fedora, Arch, Alpine, Homebrew
@@ -84,8 +84,9 @@ install() { # install PACKAGE...
 
 # For tests that are skipped without: a failure here is none.
 extras() {
-  [ $what = test ] && [ $may = yes ] || return 0
+  [ $what = test-all ] && [ $may = yes ] || return 0
   cross
+  flavours
   browser
 }
 cross() {
@@ -93,6 +94,13 @@ cross() {
   if ! command -v aarch64-linux-gnu-gcc || ! command -v qemu-aarch64 || [ ! -e /usr/aarch64-linux-gnu/lib/libc.a ]; then
     install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user || echo "going on without: no tests of 64-bit ARM" >&2
   fi >/dev/null
+}
+flavours() { # other compilers and their libraries
+  local packages=''
+  command -v clang >/dev/null || packages="clang"
+  command -v musl-gcc >/dev/null || packages="$packages musl-tools"
+  [ "$(uname -m)" != x86_64 ] || gcc -m32 -print-file-name=libc.a | grep -q / || packages="$packages gcc-multilib"
+  [ -z "$packages" ] || install $packages || echo "going on without: not all flavours" >&2
 }
 browser() { # the page and its module
   wants=" wasm " && missing debian

@@ -1,29 +1,43 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Everything `make test` does: set-up, a Release build and all tests, a sanitizer build and its tests, and an account of
-# what ran and what did not. CI=true makes a skip inside core a failure.
+# test.sh quick|test|all: what `make quick`, `make test` and `make test-all` do: set-up, builds, tests, and an account of what
+# ran and what did not. Which tests a tier has, tests/CMakeLists.txt says. CI=true makes a skip inside core a failure.
+#   quick  the release build, its quick tests
+#   test   the release build and the sanitizers' (address, undefined), all tests but those of the tier all
+#   all    every test there, and the flavours below: each is a build of its own, left out where its compiler is missing
+# FLAVOURS="musl tsan": of all, these only. JOBS=N: processes at a time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset MFLAGS MAKELEVEL
 export MAKEFLAGS=--no-print-directory
-scripts/setup.sh test
+tier=${1:-test}
+case $tier in
+  quick | test) scripts/setup.sh test ;;
+  all) scripts/setup.sh test-all ;;
+  *) sed -n 3,8p "$0"; exit 2 ;;
+esac
 
 labels="core data gpu python browser isa"
-why_empty="nothing in the project yet"
 jobs=${JOBS:-2}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-failed=no
+failed=no suites=""
 
 # suite FOLDER TITLE CTEST_ARGS -- CMAKE_ARGS: builds, runs, and leaves $work/TITLE: name, status, passed, failed, skipped.
 suite() {
-  local folder=$1 title=$2 ctest_args=()
+  local folder=$1 title=$2 ctest_args=() label
   shift 2
   while [ "$1" != -- ]; do ctest_args+=("$1"); shift; done
   shift
+  suites="$suites $title"
   printf '\n== %s: build in %s\n' "$title" "$folder"
-  cmake -S . -B "$folder" --log-level=WARNING -DPOSENC_WERROR=ON "$@" >/dev/null
-  cmake --build "$folder" --parallel "$jobs"
+  : >"$work/$title" >"$work/$title.skips" >"$work/$title.notes"
+  for label in $labels; do : >"$work/$title.$label"; done
+  if ! { cmake -S . -B "$folder" --log-level=WARNING -DPOSENC_WERROR=ON "$@" >/dev/null && cmake --build "$folder" --parallel "$jobs"; }; then
+    failed=yes
+    echo "build failed 0 1 0" >"$work/$title"
+    return
+  fi
   printf '\n== %s: tests\n' "$title"
   rm -f "$folder/Testing/Temporary/LastTest.log"
   ctest --test-dir "$folder" -j "$jobs" --output-on-failure --no-tests=error "${ctest_args[@]}" || failed=yes
@@ -34,13 +48,13 @@ suite() {
   done
 }
 
-# One row per test from ctest's log. The cases inside count: cmocka's lines, or a program's own closing line
-# "N passed, N failed, N skipped"; without either the test is one case. Reasons ("SKIP: ...") go to $work/TITLE.skips,
-# what is left to do ("note: docs/encodings.md lacks the row x: make docs") to $work/TITLE.notes.
+# One row per test from ctest's log. The cases inside count: cmocka's lines, or the closing line "N passed, N failed, N
+# skipped" of a program or script; a script without one has failed. Reasons ("SKIP: ...") go to $work/TITLE.skips, what is
+# left to do ("note: docs/encodings.md lacks the row x: make docs") to $work/TITLE.notes.
 results() {
-  : >"$work/$2.skips" >"$work/$2.notes"
   awk -v skips="$work/$2.skips" -v notes="$work/$2.notes" '
-    /^[0-9]+\/[0-9]+ Test: /                           { name = $3; ok = bad = skip = 0; own = "" }
+    /^[0-9]+\/[0-9]+ Test: /                           { name = $3; ok = bad = skip = script = 0; own = "" }
+    /^Command: .*\/tests\/[a-z_\/]*\.sh"/              { script = 1 }
     /^\[       OK \] /                                 { ok++ }
     /^\[  FAILED  \] [A-Za-z_]/                        { failing[name, $4] = 1 }
     /^\[  SKIPPED \] [A-Za-z_]/                        { skipping[name, $4] = 1 }
@@ -52,6 +66,7 @@ results() {
       for (k in failing) { bad++; delete failing[k] }
       for (k in skipping) { skip++; delete skipping[k] }
       if (own != "") { split(own, n, " "); ok = n[1]; bad = n[2]; skip = n[3] }
+      else if (script && status == "passed") { status = "failed"; print name ": does not end with \"N passed, N failed, N skipped\"" >notes }
       else if (ok + bad + skip == 0 && status == "passed") ok = 1
       if (status == "failed" && bad == 0) bad = 1
       if (status == "skipped" && skip == 0) { skip = 1; print name ": not run by ctest" >skips }
@@ -68,32 +83,77 @@ count() {
 
 # account TITLE LABEL: one line of the summary, and the reason of every skip.
 account() {
-  if [ ! -s "$work/$1.$2" ]; then
-    printf '%-9s %-8s not run: %s\n' "$1" "$2" "$why_empty"
-    return
-  fi
+  [ -s "$work/$1.$2" ] || return 0
   printf '%-9s %-8s %d programs: %d passed, %d failed, %d skipped\n' "$1" "$2" $(count "$1" "$2")
   while IFS= read -r reason; do
     if grep -qxF -- "${reason%%:*}" "$work/$1.$2"; then printf '%20snot run: %s\n' '' "$reason"; fi
   done <"$work/$1.skips"
 }
 
-suite build-test release -- -DPOSENC_SANITIZE=
-suite build-asan sanitize -L '^(core|data)$' -- -DPOSENC_SANITIZE=address,undefined,float-cast-overflow
+# ---- flavours of `all`: flavour NAME does it, or says what is missing
+
+newest_clang() { ls "$(dirname "$(command -v clang || echo /usr/bin/clang)")" | grep -xE 'clang(-[0-9]+)?' | sort -V | tail -n 1; }
+missing() { echo "not run: $1"; absent="$absent$1"$'\n'; }
+builds() { printf '#include <stdio.h>\nint main(void) { return 0; }\n' | "$@" -x c - -o "$work/builds" 2>/dev/null && "$work/builds"; }
+usual=(-LE '^tier_all$' -L '^(core|data)$' -E '^(packaging|test_docs|readme-table)$')
+programs=(-LE '^(tier_all|script)$' -L '^(core|data)$' -E '^(packaging|test_docs|readme-table|fuzz_.*)$')
+absent=""
+flavour() {
+  local clang
+  clang=$(newest_clang || true)
+  case $1 in
+    clang)
+      builds "${clang:-clang}" || { missing "clang: no compiler"; return; }
+      suite build-clang clang "${usual[@]}" -- -DCMAKE_C_COMPILER="$clang" ;;
+    m32)
+      builds gcc -m32 || { missing "m32: gcc -m32 makes no program that runs (Debian: gcc-multilib)"; return; }
+      POSENC_BLAS=none suite build-m32 m32 "${usual[@]}" -- -DCMAKE_C_COMPILER=gcc -DCMAKE_C_FLAGS="-m32 -msse2 -mfpmath=sse" -DPOSENC_PORTABLE_TESTS=ON ;;
+    musl)
+      builds musl-gcc || { missing "musl: no musl-gcc (Debian: musl-tools)"; return; }
+      POSENC_BLAS=none suite build-musl musl "${usual[@]}" -- -DCMAKE_C_COMPILER=musl-gcc -DPOSENC_PORTABLE_TESTS=ON ;;
+    msan)
+      builds "${clang:-clang}" -fsanitize=memory || { missing "msan: no clang with -fsanitize=memory"; return; }
+      POSENC_BLAS=none suite build-msan msan "${programs[@]}" -- -DCMAKE_C_COMPILER="$clang" -DPOSENC_SANITIZE=memory -DPOSENC_PORTABLE_TESTS=ON ;;
+    tsan)
+      builds cc -fsanitize=thread || { missing "tsan: no cc with -fsanitize=thread"; return; }
+      POSENC_BLAS=none suite build-tsan tsan -L '^threads$' -- -DPOSENC_SANITIZE=thread ;;
+    fuzz)
+      builds clang -fsanitize=address || { missing "fuzz: no clang with -fsanitize=address"; return; }
+      printf '\n== fuzz: %s executions of each target\n' "${RUNS:-200000}"
+      RUNS=${RUNS:-200000} JOBS=$jobs scripts/fuzz.sh || failed=yes ;;
+    *) echo "FLAVOURS has $1; needs clang m32 musl msan tsan fuzz"; exit 2 ;;
+  esac
+}
+
+# ---- what runs
+
+release=(-DPOSENC_SANITIZE=)
+sanitize=(-DPOSENC_SANITIZE=address,undefined,float-cast-overflow)
+case $tier in
+  quick) suite build-test release -L '^tier_quick$' -- "${release[@]}" ;;
+  test)
+    suite build-test release -LE '^tier_all$' -- "${release[@]}"
+    suite build-asan sanitize -LE '^tier_all$' -L '^(core|data)$' -- "${sanitize[@]}" ;;
+  all)
+    if [ -z "${FLAVOURS:-}" ]; then
+      suite build-test release -LE '^none$' -- "${release[@]}"
+      suite build-asan sanitize -L '^(core|data)$' -- "${sanitize[@]}"
+    fi
+    for name in ${FLAVOURS:-clang m32 musl msan tsan fuzz}; do flavour "$name"; done ;;
+esac
 
 printf '\n== summary\n'
-for label in $labels; do account release "$label"; done
-for label in core data; do
-  account sanitize "$label"
-  only=$(grep -vxFf "$work/sanitize.$label" "$work/release.$label" | paste -sd' ' || true)
-  [ -z "$only" ] || printf '%20snot run: %s (release build only)\n' '' "$only"
+for title in $suites; do
+  for label in $labels; do account "$title" "$label"; done
 done
-LC_ALL=C sort -u "$work/release.notes" "$work/sanitize.notes" | sed 's/^/to do: /'
-core_skips=$({ count release core; count sanitize core; } | awk '{ n += $4 } END { print n }')
+[ -z "$absent" ] || printf '%s' "$absent" | sed 's/^/not run: /'
+[ "$tier" = all ] || echo "not run: tests of higher tiers: make test-all"
+for title in $suites; do cat "$work/$title.notes"; done | LC_ALL=C sort -u | sed 's/^/to do: /'
+core_skips=$(for title in release sanitize; do [ ! -e "$work/$title.core" ] || count $title core; done | awk '{ n += $4 } END { print n + 0 }')
 if [ "${CI:-}" = true ] && [ "$core_skips" -gt 0 ]; then
   echo "CI: $core_skips skipped inside core, which must run whole"
   failed=yes
 fi
-cat "$work/release" "$work/sanitize" |
+for title in $suites; do cat "$work/$title"; done |
   awk '{ ok += $3; bad += $4; skip += $5 } END { printf "%d passed, %d failed, %d skipped\n", ok, bad, skip; exit bad > 0 }' || failed=yes
 [ $failed = no ]

@@ -29,6 +29,11 @@ static inline void faults_reset(void)
     memset(&heap, 0, sizeof heap);
 }
 
+#if defined __GLIBC__ && defined _FILE_OFFSET_BITS /* 32 bits: pread is a name for pread64 */
+#define __real_pread __real_pread64
+#define __wrap_pread __wrap_pread64
+#define __wrap___pread_chk __wrap___pread64_chk
+#endif
 ssize_t __real_read(int, void *, size_t);
 ssize_t __real_pread(int, void *, size_t, off_t);
 ssize_t __real_write(int, const void *, size_t);

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 # For scripts that run the tool: what held is counted, what did not is said.
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 
 ok() { passed=$((passed + 1)); }
 bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
+skip() { skipped=$((skipped + 1)); printf 'SKIP: %s\n' "$*"; }
+# The account that scripts/test.sh adds up; the script's last line.
+finish() { echo "$passed passed, $failed failed, $skipped skipped"; [ $failed = 0 ]; }
 check() { local what=$1; shift; if "$@"; then ok; else bad "$what"; fi; }
 
 # expect CODE WORDS COMMAND...: the exit code, and WORDS in what it prints; an error prints nothing on stdout. What it
@@ -16,3 +19,11 @@ expect() {
   if ! grep -qF -- "$words" "$out" "$err"; then bad "$* : '$words' is not in: $(cat "$out" "$err" | head -c 300)"; return; fi
   ok
 }
+
+# await PID COMMAND...: until the command succeeds; false where the process ended before. One that never comes is ended by
+# ctest, after many minutes: no test depends on how fast the machine is.
+await() { until "${@:2}"; do kill -0 "$1" 2>/dev/null || return 1; sleep 0.01; done; }
+has_lines() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; } # has_lines FILE COUNT
+# The process used so many hundredths of a second of a CPU: it is at its work.
+worked() { [ "$(awk '{ print $14 + $15 }' "/proc/$1/stat" 2>/dev/null || echo 0)" -ge "$2" ]; }
+took_signal() { ! grep -qsE '^(SigPnd|ShdPnd):.*[2367abef]$' "/proc/$1/status"; } # took_signal PID: no SIGINT waits

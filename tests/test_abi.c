@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core
+ * labels: core; tier: quick; cost: 1 s
  *
  * The layout of what callers compile into their programs, written down: a change here is a change of the SONAME. Structs
  * that begin with their size may grow at their end; those passed whole may not. */

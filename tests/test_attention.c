@@ -1,4 +1,4 @@
-/* labels: core
+/* labels: core; tier: quick; cost: 1 s
  * SPDX-License-Identifier: MIT
  *
  * Attention as the header defines it: against a plain double implementation over the public hooks, at its edges, in

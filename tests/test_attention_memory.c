@@ -1,4 +1,4 @@
-/* labels: core; needs: wrap; timeout: 600
+/* labels: core; tier: quick; cost: 1 s; needs: wrap
  * SPDX-License-Identifier: MIT
  *
  * Fused attention has no n x n of anything: its work memory grows with n, for every row; it allocates nothing, stays

@@ -1,4 +1,4 @@
-/* labels: core; needs: threads; timeout: 600
+/* labels: core; tier: test; cost: 19 s; needs: threads
  * SPDX-License-Identifier: MIT
  *
  * A batch is its sequences one by one, to the bit: turned, embedded, shifted, attended and differentiated; padded, packed

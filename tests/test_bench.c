@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * labels: core; needs: jansson; timeout: 600
+ * labels: core; tier: test; cost: 4 s; needs: jansson
  * posenc-bench --quick runs through and leaves what it promises. No time is looked at: only that there is one. */
 #define _POSIX_C_SOURCE 200809L /* popen */
 #include "common.h"

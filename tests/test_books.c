@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: data; needs: lab
+ * labels: data; tier: quick; cost: 1 s; needs: lab
  *
  * The eight novels: seven to train on, the eighth to test on, and nothing of Project Gutenberg's own in either. */
 #include "data_case.h"

@@ -1,4 +1,4 @@
-/* labels: core; needs: threads */
+/* labels: core; tier: quick; cost: 1 s; needs: threads */
 /* SPDX-License-Identifier: MIT
  *
  * Caches: keys that are turned on equal keys turned afresh. Truth is pe_rotate, which test_rotate.c and

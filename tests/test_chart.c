@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: draw wrap
+ * labels: core; tier: quick; cost: 2 s; needs: draw wrap
  *
  * Charts: whatever the data is, what is drawn is in the frame, can be read and is the same each time. */
 #include "draw_case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: io; timeout: 600
+ * labels: core; tier: test; cost: 18 s; needs: io
  *
  * posenc check names the bug that was planted, and no other. The rotations here are written anew in plain double, with
  * a switch for every bug; the tool sees only the files. */
@@ -273,7 +273,9 @@ static void expect_tables(const plan *p, bool tiled, const char *bug)
 {
     char more[40];
     write_tables(p, tiled);
-    snprintf(more, sizeof more, p->D == p->dims ? "" : "--head-dim %d", (int)p->D);
+    more[0] = '\0';
+    if (p->D != p->dims)
+        snprintf(more, sizeof more, "--head-dim %d", (int)p->D);
     expect_bug(p, "--cos c.npy --sin s.npy", bug, more);
 }
 

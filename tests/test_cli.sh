@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core
+# labels: core; tier: test; cost: 8 s
 # The tool as people use it: every verb, every example of every help, every exit code.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
@@ -111,6 +111,7 @@ check "there are examples" test $examples -ge 15
 expect 2 "did you mean table?" posenc tabel
 expect 2 "did you mean --heads?" posenc table rope --head 3
 expect 2 "unknown option -x" posenc table rope -x
+expect 2 "unknown verb ?[31mx" posenc help $'\033[31mx' # which a terminal would obey
 expect 2 "did you mean 'rope'?" posenc table rop -n 4
 expect 2 "did you mean 'theta'?" posenc table rope:thet=3 -n 4
 expect 2 "did you mean 'rope'?" posenc list rop
@@ -407,7 +408,8 @@ fi
 for ((i = 0; i < 30; i++)); do cat "$root/tests/story.txt"; done >long.txt
 env --default-signal=INT posenc eval stories.bin --text long.txt --tokenizer tok.bin --lengths 128k --extend none >/dev/null 2>&1 &
 job=$!
-sleep 0.6; kill -INT $job; sleep 0.1; kill -INT $job; wait $job; code=$?
+await $job worked $job 60
+kill -INT $job; await $job took_signal $job; kill -INT $job; wait $job; code=$?
 check "the second Ctrl-C ends an eval by the signal, code 130, not $code" test $code = 130
 
 # ---- make, set-up, conformance
@@ -436,5 +438,4 @@ expect 0 "blind to order" posenc dogs
 check "dogs: a line per row" test "$(posenc dogs | grep -cE 'blind$|apart$|\(\*\)$')" = "$(wc -w <<<"$names")"
 check "dogs: one is blind" test "$(posenc dogs | grep -c 'blind$')" = 1
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: jansson
+ * labels: core; tier: quick; cost: 1 s; needs: jansson
  *
  * What posenc prints with --json is valid JSON, and says what the library says. */
 #define _POSIX_C_SOURCE 200809L /* popen, mkdtemp */

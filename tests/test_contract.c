@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: inside
+ * labels: core; tier: quick; cost: 1 s; needs: inside
  *
  * The contracts of core/row.h: rows that keep them are made, and each contract has a row that breaks it and no other. */
 #include "core/contract.h"

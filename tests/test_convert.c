@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * labels: core; needs: io
+ * labels: core; tier: quick; cost: 1 s; needs: io
  * A conversion moves numbers and changes none: q, k and their scores have the same bits before and after. */
 #include "common.h"
 
@@ -194,7 +194,7 @@ static void same_bytes(const char *a, const char *b, bool header_too)
         memcpy(&skip[1], y.data, 8);
     }
     assert_int_equal(x.size - skip[0], y.size - skip[1]);
-    assert_memory_equal(x.data + skip[0] + 8, y.data + skip[1] + 8, x.size - skip[0] - 8);
+    assert_memory_equal(x.data + skip[0] + 8, y.data + skip[1] + 8, x.size - (size_t)skip[0] - 8);
     io_bytes_free(&x);
     io_bytes_free(&y);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core
+# labels: core; tier: quick; cost: 1 s
 # posenc convert as people use it: files large and small, full disks, and a kill in the middle.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
@@ -143,11 +143,12 @@ if truncate -s $((start + size)) big.safetensors 2>/dev/null; then
   full() { (trap '' XFSZ; ulimit -f 9000; to_half big.safetensors --head-dim 64 -o out/o.safetensors); }
   expect 4 "cannot be written" full
   check "a full disk leaves the old file and no other" test "$(ls -A out)" = o.safetensors -a "$(cat out/o.safetensors)" = old
+  grown() { [ -n "$(find out -name '*.tmp' -size +1M)" ]; }
   for signal in TERM INT KILL; do
     # bash starts background jobs with SIGINT ignored, and an ignored signal stays so: env gives it back
     env --default-signal=INT posenc convert big.safetensors --from adjacent --to half --head-dim 64 -o out/o.safetensors 2>"$dir/stderr" &
     job=$!
-    for ((i = 0; i < 200; i++)); do [ -n "$(find out -name '*.tmp' -size +1M)" ] && break; sleep 0.02; done
+    await $job grown
     kill -$signal $job; wait $job 2>/dev/null; code=$?
     check "$signal leaves the old file" test "$(cat out/o.safetensors)" = old
     if [ $signal = KILL ]; then rm -f out/*.tmp; continue; fi
@@ -155,8 +156,7 @@ if truncate -s $((start + size)) big.safetensors 2>/dev/null; then
     check "$signal leaves no other" test "$(ls -A out)" = o.safetensors
   done
 else
-  echo "SKIP: no sparse files of 4 GiB here"
+  skip "no sparse files of 4 GiB here"
 fi
 
-echo "$passed passed, $failed failed"
-test "$failed" = 0
+finish

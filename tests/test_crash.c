@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab wrap wrapio; timeout: 300
+ * labels: core; tier: test; cost: 4 s; needs: lab wrap wrapio
  *
  * kill -9 at any moment: the run goes on from its folder, and its last checkpoint and its log are the bytes of a run
  * that nothing stopped. */
@@ -179,7 +179,7 @@ static void forget(void)
 
 /* ---------------------------------------------------------------- claims */
 
-/* Wherever in the steps, the log, a save or the start of a process it falls. */
+/* Wherever in the steps, the log, a save or the start of a process it falls; nothing is claimed of when. */
 static void a_run_killed_at_random_moments_comes_to_the_same_bits(void **state)
 {
     (void)state;

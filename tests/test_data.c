@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab
+ * labels: core; tier: quick; cost: 1 s; needs: lab
  *
  * What the lab's models are trained on: the same bits again, told before it is asked, and solvable from the window. */
 #include "data_case.h"

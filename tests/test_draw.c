@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: draw wrap
+ * labels: core; tier: quick; cost: 1 s; needs: draw wrap
  *
  * The list of shapes and its writers: colours that can be read, numbers that are short, cells, dots and areas. */
 #include "draw_case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: mpfr threads
+ * labels: core; tier: quick; cost: 2 s; needs: mpfr threads
  *
  * Codes added to rows are what the rows' formula says, element by element and bit for bit: whatever the types, the batch,
  * the rung and the number of workers, next to every rounding too; and between two positions they are right. */

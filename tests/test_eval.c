@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab wrap
+ * labels: core; tier: quick; cost: 2 s; needs: lab wrap
  *
  * Trained models from their files: the same weights give the same logits in every format, files that are none are
  * refused, and posenc eval measures what it says.
@@ -256,7 +256,7 @@ static void save_tensors(const char *name, const tensor *list, int count, const 
         strcat(head, " ");
     uint64_t size = strlen(head);
     put(&all, &size, sizeof size);
-    put(&all, head, size);
+    put(&all, head, (size_t)size);
     put(&all, data.data, data.size);
     save(name, all.data, all.size);
 }

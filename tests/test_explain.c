@@ -1,4 +1,4 @@
-/* labels: core; needs: cli zoo io */
+/* labels: core; tier: quick; cost: 1 s; needs: cli zoo io */
 /* SPDX-License-Identifier: MIT
  *
  * What posenc explain and posenc diff say, on models put together here: no file, no reader. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core
+# labels: core; tier: quick; cost: 1 s
 # posenc explain and posenc diff on files, as people use them.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
@@ -93,5 +93,5 @@ from llama.json explain - --json | sed 's/stdin/llama.json/' >stdin.out
 check "explain - is explain FILE" cmp -s file.out stdin.out
 check "choices are not cut in the help" eval '"$POSENC" extend --help | grep -q "llama3|p-rope$"'
 
-printf '%d checks passed, %d failed\n' $passed $failed
+echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core
+# labels: core; tier: quick; cost: 1 s
 # posenc explore: the page bit for bit, links that say what was asked for, and no browser where nobody looks.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
@@ -64,38 +64,33 @@ for name in xdg-open fake-browser; do
   chmod +x bin/$name
 done
 export PATH=$dir/bin:$PATH
-await() { for _ in $(seq 100); do [ -e opened ] && return 0; sleep 0.05; done; return 1; }
-BROWSER=fake-browser DISPLAY=:0 "$POSENC" explore rope >stdout 2>stderr
-sleep 0.2
+# Both end when every process that was begun has ended: each holds the pipe.
+no_terminal() { "$POSENC" "$@" 9>&1 >stdout 2>stderr | cat; }
+in_terminal() { script -qec "'$POSENC' $*" /dev/null </dev/null 9>&1 >terminal 2>&1 | cat; }
+BROWSER=fake-browser DISPLAY=:0 no_terminal explore rope
 check "no terminal: no browser" test ! -e opened
 if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/null 2>&1; then
-  in_terminal() { script -qec "'$POSENC' $*" /dev/null </dev/null >terminal 2>&1; }
   in_terminal explore rope
-  sleep 0.2
   check "no screen and no BROWSER: no browser" test ! -e opened
   check "no screen: the link is printed" grep -q 'file://.*#a=rope' terminal
   DISPLAY=:0 in_terminal explore
-  check "a screen: xdg-open is called" await
+  check "a screen: xdg-open is called" test -e opened
   check "xdg-open gets one word, the page" test "$(tr '\n' ' ' <opened)" = "xdg-open 1 file://$kept "
   rm -f opened
   BROWSER=missing-browser:fake-browser in_terminal explore "'rope:theta=500000'" alibi
-  check "BROWSER is called, the first that there is" await
+  check "BROWSER is called, the first that there is" test -e opened
   check "it gets the file that leads to the page" grep -q "^file://$dir/cache/posenc/link-[0-9a-f]*.html$" opened
   check "which asks for what was asked for" grep -qF '#a=rope%3Atheta%3D500000&#38;b=alibi"' \
     "$(sed -n 's,^file://,,p' opened)"
   check "and says who opened it" grep -q 'opened by fake-browser' terminal
   rm -f opened
   BROWSER="sh -c touch\${IFS}$dir/shell %s" in_terminal explore
-  sleep 0.2
   check "BROWSER never goes through a shell" test ! -e shell
   DISPLAY=:0 in_terminal explore --print-url
-  sleep 0.2
   check "--print-url opens nothing" test ! -e opened
   DISPLAY=:0 in_terminal explore -o out.html
-  sleep 0.2
   check "-o opens nothing" test ! -e opened
 else
-  echo "SKIP: no script(1) that makes a terminal: browsers are not called"
+  skip "no script(1) that makes a terminal: browsers are not called"
 fi
-echo "explore: $passed checks passed, $failed failed"
-[ $failed = 0 ]
+finish

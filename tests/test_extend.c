@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: zoo
+ * labels: core; tier: quick; cost: 1 s; needs: zoo
  *
  * Plans for longer contexts against arithmetic of this file's own, and JSON texts changed in place. */
 #include "common.h"

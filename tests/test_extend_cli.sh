@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core
+# labels: core; tier: quick; cost: 3 s
 # posenc extend as people use it: plans, settings, and a config.json changed in place without losing anything.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
@@ -117,9 +117,9 @@ for ((i = 0; i < 500 && (i < 40 || refused == 0); i++)); do
   elif [ -e busy.json.bak ]; then bad "exit code $code, and a backup: $(cat stderr)"; fi
   grep -q "changed while it was planned" stderr && refused=$((refused + 1))
 done
-[ $refused -gt 0 ] || bad "no change of the file was seen in $i runs"
+[ $refused -gt 0 ] && ok || bad "no change of the file was seen in $i runs"
 kill $writer; wait $writer 2>/dev/null
-[ -z "$(ls ./*.tmp 2>/dev/null)" ] || bad "a temporary file stayed behind"
+[ -z "$(ls ./*.tmp 2>/dev/null)" ] && ok || bad "a temporary file stayed behind"
 
 # a key spelled with an escape is found by the reader only: the edit would double it, is refused, and nothing changes
 printf '%s' '{"model_type":"llama","hidden_size":4096,"num_attention_heads":32,"num_hidden_layers":2,"max_position_embeddings":4096,"rope_theta":1e4,"rope\u005fscaling":null}' >odd.json
@@ -129,5 +129,4 @@ cmp -s odd.json odd2.json || bad "a config that could not be changed was changed
 [ -z "$(ls ./*.tmp odd.json.bak 2>/dev/null)" ] || bad "something was left behind"
 "$POSENC" extend llama.json --to 32k -o - | cmp -s - yarn.json || bad "-o - is not the changed config alone"
 
-[ $failed = 0 ] && echo "extend: all passed"
-exit $((failed > 0))
+finish

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: draw wrap jansson
+ * labels: core; tier: test; cost: 4 s; needs: draw wrap jansson
  *
  * Figures: the same numbers in every format, whatever the numbers and the names are. */
 #include "draw_case.h"

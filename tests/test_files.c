@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: io wrap wrapio
+ * labels: core; tier: quick; cost: 1 s; needs: io wrap wrapio
  *
  * Reading and writing whole files, and what everything in src/io stands on. */
 #include "io_case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: threads
+ * labels: core; tier: quick; cost: 2 s; needs: threads
  *
  * Rotations between whole positions. Truth of their cos and sin is test_exact.c's; here they are what the whole family
  * of calls does with them: where they are taken, every type, layout and rung, undone, transposed, from a table. */

@@ -1,4 +1,4 @@
-/* labels: core; needs: threads; timeout: 600
+/* labels: core; tier: test; cost: 9 s; needs: threads
  * SPDX-License-Identifier: MIT
  *
  * Fused attention equals the definition: every row, every feature of a mask, every rung, every type, sizes around those

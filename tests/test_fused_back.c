@@ -1,4 +1,4 @@
-/* labels: core; needs: threads wrap; timeout: 900
+/* labels: core; tier: test; cost: 17 s; needs: threads wrap
  * SPDX-License-Identifier: MIT
  *
  * Gradients of fused attention equal the definition's: every row, every feature of a mask, every rung, every type, sizes

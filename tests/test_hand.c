@@ -1,4 +1,4 @@
-/* labels: core */
+/* labels: core; tier: quick; cost: 1 s */
 /* SPDX-License-Identifier: MIT
  *
  * Values worked out by hand for the rows that golden vectors do not cover: xpos, cope, kerple, fire, sandwich, wavelet,

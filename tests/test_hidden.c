@@ -1,4 +1,4 @@
-/* labels: core; timeout: 600
+/* labels: core; tier: test; cost: 10 s
  * SPDX-License-Identifier: MIT
  *
  * What a query does not see has no part in it: NaN and infinity in hidden keys and values, and in other queries, change

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: rows
+ * labels: core; tier: quick; cost: 2 s; needs: rows
  *
  * What a score takes of the caller beside vectors: gates, a number per token and head (score += c_i - c_j), and a vector
  * per query and head that meets a table by distance. Two rows that take them are the whole registry here; they are held

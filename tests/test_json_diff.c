@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: io jansson
+ * labels: core; tier: quick; cost: 2 s; needs: io jansson
  *
  * Our JSON reader against jansson: the same texts are taken, the same values are found. Texts grow from the grammar and
  * are then damaged. POSENC_DIFF_RUNS says how many (200,000 unless told). */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core; sanitize: no
+# labels: core; tier: quick; cost: 1 s; sanitize: no
 # posenc-kernels refuses what would check nothing, and says what it takes instead.
 set -uo pipefail
 passed=0 failed=0

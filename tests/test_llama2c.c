@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: io
+ * labels: core; tier: quick; cost: 1 s; needs: io
  *
  * Headers of llama2.c models: whatever they say has to be the size of the file.
  */

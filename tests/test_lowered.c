@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core
+ * labels: core; tier: quick; cost: 1 s
  *
  * The lowered form is all that a kernel needs: an attention that is written on pe_lowered and on nothing else, in
  * float64, gives what the definition gives, for every example of every row. Its tables are float32. */

@@ -1,5 +1,5 @@
-/* labels: core; timeout: 600
- * SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT
+ * labels: core; tier: test; cost: 12 s
  *
  * Masks of a batch: shapes that spread, where a query stands, what it sees beyond its window; and the scores and
  * probabilities that a call shows. */

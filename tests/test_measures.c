@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab
+ * labels: core; tier: quick; cost: 2 s; needs: lab
  *
  * A race's numbers, made a second time from what it wrote down: the training from its seed and schedule, bit for bit;
  * each measure from the weights of the last checkpoint, one window at a time; the steps from the minutes. */

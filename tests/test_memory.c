@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: wrap
+ * labels: core; tier: quick; cost: 1 s; needs: wrap
  *
  * Memory: pe_encoding_new is the only function that allocates, beside pe_pool_new (test_pool). Each of its allocations
  * fails once; no other call makes one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core
+ * labels: core; tier: test; cost: 14 s
  *
  * Every parameter of every public function gets NULL, zero, negative, huge, misaligned, overlapping: a status and a
  * sentence, never a crash, and after an error no buffer has changed. One table: a row is a function with a valid call
@@ -1205,7 +1205,7 @@ static bool set_buffer(const leaf *all, int count, const leaf *l, int m, char *n
         return set_content(l, m - 2 * count, name);
     const leaf *other = &all[m / 2];
     char *p = is_buffer(other->kind) && other != l ? pointer_at(other) : NULL;
-    if (!p || p == old)
+    if (!p || p == old || (m % 2 && sizeof(void *) == 4 && !strcmp(other->path, "plan_out"))) /* past 4 bytes */
         return true;
     snprintf(name, 96, "on %s%s%s", is_input(old) && is_input(p) ? "input " : "", other->path, m % 2 ? "+4" : "");
     set_pointer(l, p + m % 2 * 4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The model in float64, with the reference attention: gradients of the whole of it against differences.
- * labels: core; needs: double */
+ * labels: core; tier: quick; cost: 3 s; needs: double */
 #include "common.h"
 
 #include "model/model.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: isa; sanitize: no
+# labels: isa; tier: all; cost: 60 s; needs: qemu; sanitize: no
 # 64-bit ARM, cross-compiled and run by qemu-user (on such a machine: as it is): every kernel on every rung there, and
 # the bits of rotations and embeddings, which are the same on all machines. Attention takes exp from libm: no such claim.
 set -uo pipefail

@@ -1,21 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core
+# labels: core; tier: quick; cost: 1 s
 # What a file or folder is, when it is no model: every sentence says what was found and what would do.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
+. tests/lib.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-failed=0
 
 # expect CODE WORDS FILE: posenc explain FILE exits so and prints WORDS.
 expect() {
   local got
   "$POSENC" explain "$3" >out.txt 2>&1; got=$?
-  if [ $got != "$1" ] || ! grep -qF -e "$2" out.txt; then
-    failed=$((failed + 1)); printf 'FAILED: %s: exit code %s, not %s; no "%s" in: %s\n' "$3" $got "$1" "$2" "$(head -c 300 out.txt)"
-  fi
+  if [ $got = "$1" ] && grep -qF -e "$2" out.txt; then ok
+  else bad "$3: exit code $got, not $1; no \"$2\" in: $(head -c 300 out.txt)"; fi
 }
 llama='"model_type":"llama","hidden_size":64,"num_attention_heads":4,"num_hidden_layers":2,"max_position_embeddings":64'
 
@@ -37,8 +36,10 @@ printf 'GGUF' >two/a.gguf; cp two/a.gguf two/b.gguf; expect 3 "two: holds 2 .ggu
 cp two/a.gguf one/; expect 3 "one/a.gguf" one
 ln -s nowhere linked/config.json; expect 4 "linked/config.json: cannot be opened" linked
 echo "{$llama}" >bare/config.json; expect 0 "llama" bare; expect 0 "llama" bare/
+for scaling in linear yarn; do
+  echo "{$llama,\"rope_scaling\":{\"type\":\"$scaling\",\"factor\":0}}" >zero.json; expect 3 "factor is 0" zero.json
+done
 # the ninth byte is a brace here too, and yet it is JSON
 echo '{"rope":{},'"$llama}" >brace.json; expect 0 "config.json" brace.json
 
-[ $failed = 0 ] && echo "open: all passed"
-exit $((failed > 0))
+finish

@@ -1,4 +1,4 @@
-/* labels: core; timeout: 600
+/* labels: core; tier: test; cost: 4 s
  * SPDX-License-Identifier: MIT
  *
  * Attention in pieces: any split of the keys, merged and finished, is the whole; a cache of turned keys is as good as

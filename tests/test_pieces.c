@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: io
+ * labels: core; tier: quick; cost: 1 s; needs: io
  *
  * Text in pieces for a terminal: its characters, wherever a piece ends, and no order to it. */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: threads
+ * labels: core; tier: quick; cost: 2 s; needs: threads
  *
  * Plans: a call that is given one says what it says without it, whatever the plan covers; one plan serves steps that
  * grow, other scales, new parameters, several threads, and its work memory is asked for once. */

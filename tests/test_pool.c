@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: threads wrap wrapthreads inside
+ * labels: core; tier: quick; cost: 2 s; needs: threads wrap wrapthreads inside
  *
  * A pool runs every job once, on workers whose numbers no two jobs share at the same time; the library's own, or one
  * that the caller fills in. */

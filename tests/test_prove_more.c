@@ -1,4 +1,4 @@
-/* labels: core; needs: prove wrap
+/* labels: core; tier: test; cost: 7 s; needs: prove wrap
  * SPDX-License-Identifier: MIT
  *
  * The claims about the four terms, rotary embedding, relative encodings and numbers: the verdict as it is, the verdict

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core; timeout: 300
+# labels: core; tier: test; cost: 15 s
 # A race end to end, tiny: who trains and who shares, the same bits for any threads and after any interruption, what is refused.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
-dir=$(mktemp -d)
 . tests/lib.sh
+dir=$(mktemp -d)
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 tiny="--layers 1 --width 16 --heads 2 --train-length 32 --test 1x,2x --batch 2 --test-tokens 128 --quiet"
@@ -57,29 +57,29 @@ check "others in the race change nothing" same one/rope-1 a/rope-1
 check "the last two checkpoints are kept" test "$(ls two/rope-1/step-*.safetensors | wc -l)" = 2
 
 # ---- stopped and resumed: Ctrl-C once, at whatever step
-many="-e rope,alibi $tiny --steps 1500"
+many="-e rope,alibi $tiny --steps 600 --batch 8"
 expect 0 "" $many --out straight
-for wait in 0.2 0.6; do
+for at in rope-1:20 alibi-1:40; do # the log is written with each checkpoint
   rm -rf cut
-  env --default-signal=INT "$POSENC" race $many --out cut >stdout 2>stderr &
+  env --default-signal=INT "$POSENC" race $many --checkpoint-every 20 --out cut >stdout 2>stderr &
   job=$!
-  for ((i = 0; i < 500; i++)); do [ -s cut/rope-1/log.jsonl ] || [ -s cut/race.json ] && break; sleep 0.01; done
-  sleep $wait; kill -INT $job; wait $job; code=$?
-  if [ $code = 0 ]; then echo "SKIP: it was done within $wait s"; continue; fi
+  check "$at is reached" await $job has_lines "cut/${at%:*}/log.jsonl" "${at#*:}"
+  kill -INT $job; wait $job; code=$?
   check "Ctrl-C: exit code 5, not $code" test $code = 5
   check "and how to go on" grep -q "posenc race --resume cut" stderr
   expect 0 "alibi" --resume cut --quiet
-  check "stopped after $wait s and resumed: the same weights and log" same straight/rope-1 cut/rope-1
-  check "stopped after $wait s and resumed: the same of the second" same straight/alibi-1 cut/alibi-1
+  check "stopped after $at and resumed: the same weights and log" same straight/rope-1 cut/rope-1
+  check "stopped after $at and resumed: the same of the second" same straight/alibi-1 cut/alibi-1
 done
 
-# ---- killed at random moments
+# ---- killed in the first training and in the second
 rm -rf cut
-for ((i = 0; i < 5; i++)); do
+for at in rope-1:10 rope-1:100 rope-1:300 alibi-1:10 alibi-1:200; do
   if [ -e cut/race.json ]; then set -- --resume cut; else set -- $many --out cut; fi
-  "$POSENC" race "$@" --checkpoint-every 50 --quiet >/dev/null 2>stderr &
+  "$POSENC" race "$@" --checkpoint-every 10 --quiet >/dev/null 2>stderr &
   job=$!
-  sleep 0.$((RANDOM % 5)); kill -KILL $job; wait $job 2>/dev/null
+  check "$at is reached" await $job has_lines "cut/${at%:*}/log.jsonl" "${at#*:}"
+  kill -KILL $job; wait $job 2>/dev/null
 done
 if [ -e cut/race.json ]; then set -- --resume cut; else set -- $many --out cut; fi
 expect 0 "alibi" "$@" --quiet
@@ -90,7 +90,8 @@ check "killed 5 times: the same of the second" same straight/alibi-1 cut/alibi-1
 rm -rf cut
 env --default-signal=INT "$POSENC" race $many --checkpoint-every 100 --out cut >/dev/null 2>stderr &
 job=$!
-for ((i = 0; i < 500; i++)); do [ -n "$(ls cut/rope-1/step-* 2>/dev/null)" ] && break; sleep 0.01; done
+saved() { [ -n "$(ls cut/rope-1/step-* 2>/dev/null)" ]; }
+await $job saved
 expect 4 "process" --resume cut --quiet
 kill -INT $job; wait $job
 full() { (ulimit -f 2; "$POSENC" race --resume cut --quiet >stdout 2>stderr); }
@@ -109,8 +110,9 @@ for try in 1 2 3 4 5; do # where the first one came between two steps, it has st
   rm -rf slow
   env --default-signal=INT "$POSENC" race $slow --out slow >/dev/null 2>stderr &
   job=$!
-  for ((i = 0; i < 500; i++)); do [ -e slow/none-1/log.jsonl ] && break; sleep 0.01; done
-  sleep 0.$try; kill -INT $job; sleep 0.1; kill -INT $job 2>/dev/null; wait $job; code=$?
+  await $job test -e slow/none-1/log.jsonl
+  await $job worked $job $((50 * try))
+  kill -INT $job; await $job took_signal $job; kill -INT $job 2>/dev/null; wait $job; code=$?
   [ $code = 5 ] || break
 done
 check "the second Ctrl-C ends it by the signal, code 130, not $code" test $code = 130
@@ -156,7 +158,7 @@ if echo 'void *dlopen(const char *f, int m) { (void)f, (void)m; return 0; }' | $
   LD_PRELOAD=$PWD/none.so expect 0 "OpenBLAS is missing" -e none $tiny --steps 2 --out slow-one
   check "and how to install it" grep -q "scripts/setup.sh run, or the package libopenblas0-pthread" stderr
 else
-  echo "SKIP: without a BLAS: no compiler, or sanitizers"
+  skip "without a BLAS: no compiler, or sanitizers"
 fi
 POSENC_BLAS=none expect 0 "" -e none $tiny --steps 2 --out slow-two
 check "who wants none is not told so" test ! -s stderr
@@ -177,6 +179,8 @@ expect 2 "--rate is fast" -e rope $tiny --steps 2 --rate fast --out no
 expect 2 "multiple of the heads" -e rope $tiny --heads 3 --steps 2 --out no
 expect 2 "coordinates" -e rope:axes=2,split=axial $tiny --steps 2 --out no
 expect 2 "--steps and --resume" --resume a --steps 3
+printf '%s\n' '-rf = rope' >option.txt
+expect 2 "option.txt: line 1: -rf starts with -" --sweep option.txt $tiny --steps 2 --out no
 printf 'rope\nrope\n' >twice.txt
 expect 2 "line 2" --sweep twice.txt $tiny --steps 2 --out no
 printf '# none\nfine = rope\nbad = rope:scaling=longrope\n' >bad.txt
@@ -200,5 +204,4 @@ check "the message names run and step" grep -q "none, seed 1, step" stderr
 check "and not to resume it" grep -q "a --rate below 1e+10" stderr
 check "the last checkpoint stays" test -n "$(ls nan/none-1/step-*.safetensors)"
 
-echo "$passed passed, $failed failed"
-test "$failed" = 0
+finish

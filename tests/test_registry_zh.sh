@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core; sanitize: no
+# labels: browser; tier: test; cost: 1 s; needs: node; sanitize: no
 # The page says nothing in Chinese that the registry (`posenc list --json`) does not say in English. A text that has no
 # Chinese yet is told, and shown in English.
 set -euo pipefail
@@ -35,4 +35,4 @@ other 's/"hooks": *\["embed"\]/"hooks":["unheard"]/'
 says 0 "| unheard |" node web/registry-zh.mjs <"$work/other.json"
 other 's/"g: how slowly the lowest-frequency pair decays"/"c: the position at which the magnitude is 1"/'
 says 1 "FAILED: registryZh: nobody says: g: how slowly the lowest-frequency pair decays" node "$test" "$work/other.json"
-echo "7 passed, 0 failed"
+echo "7 passed, 0 failed, 0 skipped"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab wrap
+ * labels: core; tier: quick; cost: 1 s; needs: lab wrap
  *
  * A report is one page that asks no one for anything, holds together, and says nothing that a name told it to. */
 #include "lab_case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: result wrap
+ * labels: core; tier: quick; cost: 1 s; needs: result wrap
  *
  * The result tree: one tree, and the same values in every form. */
 #include "draw_case.h"

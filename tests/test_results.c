@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab wrap
+ * labels: core; tier: quick; cost: 1 s; needs: lab wrap
  *
  * What a race writes down is what a report reads, and files that are not what they should be are said to be so. */
 #include "lab_case.h"

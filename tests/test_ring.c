@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core
+ * labels: core; tier: quick; cost: 1 s
  *
  * Keys in pieces, as a ring of machines sees them: what the pieces give, merged and added up, is what all keys give at
  * once, forward and backward, for every row, in any order and with positions as they come. */

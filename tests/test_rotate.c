@@ -1,4 +1,4 @@
-/* labels: core */
+/* labels: core; tier: quick; cost: 1 s */
 /* SPDX-License-Identifier: MIT
  *
  * What rotate, unrotate and rotate_back do to memory, bit for bit. Truth is pe_rotate_table, which test_exact.c holds

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: threads inside
+ * labels: core; tier: test; cost: 7 s; needs: threads inside
  *
  * Every rung of kernels gives the bits of the scalar one, which test_rotate.c and test_exact.c hold to the header: tables,
  * rotations in every layout and type, q and k in one call, any pool. */

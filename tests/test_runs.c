@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab wrap wrapio; timeout: 120
+ * labels: core; tier: quick; cost: 1 s; needs: lab wrap wrapio
  *
  * Runs that last: locks, checkpoints and logs, on disks that fill up, fail and lose bits. */
 #include "io_case.h"

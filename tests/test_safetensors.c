@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: io wrap wrapio
+ * labels: core; tier: quick; cost: 1 s; needs: io wrap wrapio
  *
  * .safetensors files, hostile and golden. */
 #include "io_test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: io wrap wrapio
+ * labels: core; tier: quick; cost: 1 s; needs: io wrap wrapio
  *
  * Files that tell whether they are whole, and folders that keep them. */
 #include "io_case.h"

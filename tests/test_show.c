@@ -1,4 +1,4 @@
-/* labels: core; needs: show wrap; timeout: 120
+/* labels: core; tier: test; cost: 5 s; needs: show wrap
  * SPDX-License-Identifier: MIT
  *
  * A picture shows what the library says: the numbers of every view, by another route; every row of the registry in every

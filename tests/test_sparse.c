@@ -1,4 +1,4 @@
-/* labels: core; sanitize: no */
+/* labels: core; tier: quick; cost: 1 s; sanitize: no */
 /* SPDX-License-Identifier: MIT
  *
  * No 32-bit index anywhere: views whose strides lead past 2^31 and 2^32 elements, in address space that has no memory
@@ -25,6 +25,8 @@ static int sea_count;
 
 static char *reserve(size_t bytes)
 {
+    if (sizeof(size_t) < 8)
+        test_skip("past 2^32 needs 64 bits");
     void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         fail_msg("the system refuses %zu GiB of address space; this test needs it (ulimit -v?)", bytes >> 30);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: zoo
+ * labels: core; tier: quick; cost: 1 s; needs: zoo
  *
  * Spec text: keys are looked up as given or by default, and edits cut and join what pe_encoding_new reads. */
 #include "common.h"

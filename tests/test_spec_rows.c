@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: inside
+ * labels: core; tier: quick; cost: 1 s; needs: inside
  *
  * Rows against the room that the reader of specs has for them: those of the registry fit, larger ones are refused. */
 #include "core/spec.h"

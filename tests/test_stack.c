@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: threads; sanitize: no
+ * labels: core; tier: test; cost: 6 s; needs: threads; sanitize: no
  *
  * The largest head, every encoding: no call takes more of the stack than posenc.h says. A thread's stack is painted
  * before a call; what lost its paint was used. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab
+ * labels: core; tier: quick; cost: 1 s; needs: lab
  *
  * What a race says is what its numbers say: probabilities against mpmath's, ranks and sentences against numbers made up. */
 #include "lab_case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab
+ * labels: core; tier: quick; cost: 1 s; needs: lab
  *
  * The village's stories: what is marked can be recalled from the window, and from nothing else. */
 #include "data_case.h"

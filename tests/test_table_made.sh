@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core
+# labels: core; tier: quick; cost: 3 s
 # What is made from the table of verbs beside the help: completion scripts, manual pages; and doctor.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab
+ * labels: core; tier: quick; cost: 1 s; needs: lab
  *
  * Every task is solved by a few lines that see nothing but the window, at any length, causal or masked. */
 #include "data_case.h"

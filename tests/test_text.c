@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab wrap
+ * labels: core; tier: quick; cost: 1 s; needs: lab wrap
  *
  * Text files to train on: marks, line ends, splits that share nothing, and files that are none. */
 #include "data_case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: threads
+ * labels: core; tier: quick; cost: 2 s; needs: threads
  *
  * An encoding is const once made: any number of threads use one at the same time and get the bits that one thread
  * gets. fork() needs nothing either. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: lab
+ * labels: core; tier: quick; cost: 1 s; needs: lab
  *
  * The llama2.c tokenizer: text to tokens and back, and files that are none.
  */

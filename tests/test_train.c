@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The model as it is used, in float32 with fused attention: what training rests on.
- * labels: core; needs: lab wrap */
+ * labels: core; tier: quick; cost: 3 s; needs: lab wrap */
 #include "common.h"
 #include "heap.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core
+ * labels: core; tier: quick; cost: 1 s
  *
  * Rotations whose frequencies are trained: they begin as the fixed ones, and their gradients are those of 4-point
  * differences, through a rotation and through attention. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core
+ * labels: core; tier: quick; cost: 1 s
  *
  * Traps that take two faults at once, or none: sizes that only together are wrong, numbers that only rounding brings
  * about, views that look as if they lay over each other. test_misuse makes one argument wrong at a time. */

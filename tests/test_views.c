@@ -1,5 +1,5 @@
-/* labels: core
- * SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT
+ * labels: core; tier: test; cost: 6 s
  *
  * Views and positions may lie in memory as they like: axes in any order, inputs walked backwards or repeated, positions
  * of any type, as arrays or as runs; the result is the same, to the bit. An output goes forward, once over each element. */

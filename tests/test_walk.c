@@ -1,4 +1,4 @@
-/* labels: core; needs: show wrap
+/* labels: core; tier: quick; cost: 1 s; needs: show wrap
  * SPDX-License-Identifier: MIT
  *
  * A walk's lines are equations: their sides are evaluated here, with the rounding of every number that is shown carried

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core
+# labels: core; tier: quick; cost: 1 s
 # posenc walk as people use it: every row, both languages, with and without UTF-8, and what is wrong is said.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
@@ -98,5 +98,5 @@ expect 2 "further apart than its table reaches" window --pos 20 --key 0
 expect 2 "--head is 8; there are 8 heads" alibi --head 8
 expect 2 "--lang is fr" rope --lang fr
 expect 2 "one word too many" rope alibi
-echo "walk: $passed checks passed, $failed failed"
+echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: browser; timeout: 600; sanitize: no
+# labels: browser; tier: all; cost: 60 s; needs: node clang; sanitize: no
 # The tool in WebAssembly says what the native tool says, bit for bit: that inside web/posenc.html, and one compiled now.
 set -uo pipefail
 posenc=$(realpath "${POSENC:-build/posenc}")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: zoo wrap
+ * labels: core; tier: quick; cost: 2 s; needs: zoo wrap
  *
  * What a config.json means. Each expected line is written down from the model's code and card; the configs are the
  * published ones, less the keys that say nothing here. ' stands for ".
@@ -448,8 +448,8 @@ static void keys_of_every_era_mean_the_same(void **state)
         "{" LLAMA ",'rope_theta':5000.0,'rope_scaling':{'rope_type':'linear','factor':2.0}}",
         "{" LLAMA ",'rope_parameters':{'rope_type':'linear','factor':2.0,'rope_theta':5000}}",
         "{" LLAMA ",'rope_theta':5000,'rope_parameters':{'rope_type':'linear','factor':2.0}}",
-        "{'model_type':'llama','n_embd':64,'n_head':4,'n_layer':2,'n_positions':128,'rotary_emb_base':5000,"
-        "'rope_scaling':{'type':'linear','factor':2}}",
+        ("{'model_type':'llama','n_embd':64,'n_head':4,'n_layer':2,'n_positions':128,'rotary_emb_base':5000,"
+         "'rope_scaling':{'type':'linear','factor':2}}"),
     };
     for (int n = 0; n < COUNT(same); n++) {
         zoo_model *m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: zoo wrap
+ * labels: core; tier: quick; cost: 1 s; needs: zoo wrap
  *
  * What a GGUF file means: each expected spec is written down from llama.cpp's code (b21e4de), not from ours.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; needs: zoo
+ * labels: core; tier: quick; cost: 1 s; needs: zoo
  *
  * What a .safetensors says without its config.json, and that it says no more.
  */

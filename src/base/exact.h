@@ -9,8 +9,14 @@
 #if defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__
 #error "posenc needs infinities and NaN: compile without -ffinite-math-only"
 #endif
-#if defined __FLT_EVAL_METHOD__ && __FLT_EVAL_METHOD__ == 2
+#if defined __FLT_EVAL_METHOD__ && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
+#if defined __i386__
 #error "posenc needs float arithmetic in float: compile with -msse2 -mfpmath=sse"
+#elif defined __s390__
+#error "posenc needs float arithmetic in float: compile with -fexcess-precision=fast"
+#else
+#error "posenc needs float arithmetic in float: FLT_EVAL_METHOD must be 0"
+#endif
 #endif
 
 /* A product and a sum stay two roundings: no contraction into one, no reordering. What these cannot undo (clang with

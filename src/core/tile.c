@@ -142,7 +142,7 @@ static pe_status check_tile(const pe_encoding *e, pe_stage stage, pe_params w, p
         TRY(check_input(&t->q_gates, "q_gates", in.gates, (extent){ 1, t->q_at.tokens, s->heads, 1 }, err));
         TRY(check_input(&t->k_gates, "k_gates", in.gates, (extent){ 1, t->k_at.tokens, s->heads, 1 }, err));
     }
-    if ((uintptr_t)t->carry % sizeof(double))
+    if ((uintptr_t)t->carry % _Alignof(double))
         return pe_fail(err, PE_ERR_ALIGN, "carry is not aligned to its 8-byte elements");
     TRY(check_seen(e, t, err));
     return check_reach(e, content ? PE_HOOK_CONTENT : PE_HOOK_BIAS, (int)stage, t, err);

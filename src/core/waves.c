@@ -52,13 +52,14 @@ static void fill_step(const kernels *k, const waves *v, double *to, int64_t step
 pe_status part_waves(part *p, const kernels *k, pe_error *err)
 {
     waves *v = &p->waves;
-    size_t P = (size_t)v->count, line = 4 * P * STEPS;
-    bool steps = 2 * line * sizeof(double) <= PLAN_BYTES;
-    wave_plan *q = calloc(1, sizeof *q + ALIGN + (3 * P + (steps ? 2 * line : 0)) * sizeof(double));
+    uint64_t P = (uint64_t)v->count, all_steps = 8 * P * STEPS; /* 2^30 at most, whose bytes no 32-bit size_t holds */
+    bool steps = all_steps * sizeof(double) <= PLAN_BYTES;
+    size_t line = steps ? (size_t)all_steps / 2 : 0;
+    wave_plan *q = calloc(1, sizeof *q + ALIGN + ((size_t)(3 * P) + 2 * line) * sizeof(double));
     if (!q)
         return pe_fail(err, PE_ERR_NOMEM, "%s: no memory to prepare its waves", p->row->info.name);
     double *number = (double *)(((uintptr_t)(q + 1) + ALIGN - 1) / ALIGN * ALIGN);
-    *q = (wave_plan){ 2 * v->count, steps ? number + 2 * line : number, { NULL, NULL } };
+    *q = (wave_plan){ 2 * v->count, number + 2 * line, { NULL, NULL } };
     v->plan = q;
     for (int64_t i = 0; i < v->count; i++)
         for (int j = 0; j < 3; j++)

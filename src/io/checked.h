@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define IO_SIZE_BITS ((int)(8 * sizeof(size_t))) /* what a size in memory has */
+
 static inline bool io_mul(size_t *out, size_t a, size_t b)
 {
     size_t wide;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a whole file or stream. read() into memory rather than a mapping: see HAZARDS R12.
+ * Reading a whole file or stream. read() into memory rather than a mapping: a mapped
+ * file that another process cuts short ends the reader with SIGBUS.
  */
 #include "checked.h"
 

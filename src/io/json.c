@@ -30,14 +30,14 @@ static const char *pass_string(const char *at)
 static const char *pass_container(const char *at)
 {
     static const signed char step[256] = { ['['] = 1, ['{'] = 1, [']'] = -1, ['}'] = -1, ['"'] = 2 };
-    for (size_t depth = 0;;) {
+    for (int64_t depth = 0;;) {
         signed char what = step[(unsigned char)*at];
         if (what == 2) {
             at = pass_string(at);
             continue;
         }
         at++;
-        depth += (size_t)what;
+        depth += what;
         if (what < 0 && depth == 0)
             return at;
     }

@@ -167,7 +167,7 @@ static pe_status find_header(size_t *begin, size_t *end, const io_bytes *file, p
 static pe_status check_size(io_array *a, size_t *bytes, uint64_t left, const char *name, pe_error *err)
 {
     if (!io_shape_count(&a->count, a->shape, a->rank) || !io_byte_count(bytes, a->count, io_type_size(a->type)))
-        return io_fail(err, PE_ERR_OVERFLOW, "%s: the product of its shape does not fit 64 bits", name);
+        return io_fail(err, PE_ERR_OVERFLOW, "%s: the product of its shape does not fit %d bits", name, IO_SIZE_BITS);
     if (*bytes != left)
         return io_fail(err, PE_ERR_FORMAT, "%s: shape and dtype ask for %zu bytes, the file holds %llu", name, *bytes,
                        (unsigned long long)left);

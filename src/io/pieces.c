@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reading a file of any size piece by piece. pread, so that the pieces come in any order and no mapping can end in
- * SIGBUS: see HAZARDS R12.
+ * SIGBUS, as one of a file that another process cuts short does.
  */
 #include "checked.h"
 #include "io.h"

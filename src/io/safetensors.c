@@ -133,7 +133,8 @@ static pe_status place(entry *e, const io_safetensors *st, io_scan *s)
         return io_fail(s->err, PE_ERR_FORMAT, "%s: %s lies at [%lld, %lld) of %llu bytes", s->name, t->name,
                        (long long)e->begin, (long long)e->end, (unsigned long long)st->data_size);
     if (!io_shape_count(&t->count, t->shape, t->rank) || !io_byte_count(&bytes, t->count, io_type_size(t->type)))
-        return io_fail(s->err, PE_ERR_OVERFLOW, "%s: the shape of %s does not fit 64 bits", s->name, t->name);
+        return io_fail(s->err, PE_ERR_OVERFLOW, "%s: the shape of %s does not fit %d bits", s->name, t->name,
+                       IO_SIZE_BITS);
     if (bytes != end - begin)
         return io_fail(s->err, PE_ERR_FORMAT, "%s: %s needs %zu bytes, its offsets give %llu", s->name, t->name, bytes,
                        (unsigned long long)(end - begin));
@@ -260,7 +261,8 @@ static pe_status split(io_safetensors *st, size_t *header, const uint8_t *p, uin
 {
     uint64_t length = 0;
     if (size < 8)
-        return io_fail(err, PE_ERR_FORMAT, "%s: has %zu bytes; a .safetensors file has 8 or more", st->file.name, size);
+        return io_fail(err, PE_ERR_FORMAT, "%s: has %d bytes; a .safetensors file has 8 or more", st->file.name,
+                       (int)size); /* fits: below 8 */
     for (int i = 8; i-- > 0;)
         length = length << 8 | p[i];
     uint64_t left = size - 8;

@@ -265,7 +265,7 @@ static pe_status place_all(plan *p, pe_error *err)
     for (size_t i = 0; i < p->count; i++) {
         io_tensor *t = &p->tensors[i];
         if (!io_shape_count(&t->count, t->shape, t->rank) || !io_byte_count(&t->size, t->count, io_type_size(t->type)))
-            return io_fail(err, PE_ERR_OVERFLOW, "the shape of %s does not fit 64 bits", t->name);
+            return io_fail(err, PE_ERR_OVERFLOW, "the shape of %s does not fit %d bits", t->name, IO_SIZE_BITS);
         t->offset = at;
         if (!io_add(&at, at, t->size))
             return io_fail(err, PE_ERR_OVERFLOW, "the tensors up to %s do not fit 64 bits", t->name);

@@ -39,6 +39,8 @@ static pe_status add(lab_setup *s, const char *name, const char *spec, pe_error 
         return io_fail(err, PE_ERR_SPEC, "%.60s is one encoding too many: a race takes %d", name, LAB_ENTRIES_MAX);
     if (!*spec || !*name)
         return io_fail(err, PE_ERR_SPEC, "an encoding of the list is empty; needs a spec such as rope or alibi");
+    if (*name == '-') /* it names a folder, which programs would take for an option */
+        return io_fail(err, PE_ERR_SPEC, "%.60s starts with -; a name starts with a letter or a digit", name);
     if (strlen(spec) >= sizeof e.spec)
         return io_fail(err, PE_ERR_SPEC, "%.60s... has %zu characters; a spec of a race has %zu at most", spec,
                        strlen(spec), sizeof e.spec - 1);

@@ -146,7 +146,7 @@ static pe_status take_key(hf_part *h, const hf_turning *t, const io_node *child,
     if (!keys[i].ours)
         return PE_OK;
     ZOO_TRY(io_json_real(&x, child, NULL, IO_REQUIRED, h->b->err));
-    if (x != 0) /* transformers takes 0 for absent */
+    if (x != 0 || !strcmp(keys[i].ours, "factor")) /* transformers takes 0 for absent, but not as the factor */
         zoo_spec_real(spec, keys[i].ours, x);
     return PE_OK;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs the build in POSENC_BUILD into a temporary prefix and uses it as a stranger would: pkg-config, find_package,
-# FetchContent and "add these files", static and shared, C11 and C++17, every program printing the same text.
+# Installs the build in POSENC_BUILD into a temporary prefix and uses it as a stranger would: pkg-config and find_package,
+# static and shared, C11 and C++17, every program printing the same text. run.sh flavours: those that compile the library
+# anew, FetchContent and "add these files" with the flags of others; 8 times in all.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${POSENC_BUILD:?the build folder to install}
@@ -27,26 +28,10 @@ step() { # step NAME COMMAND...: the command's output is shown only when it fail
 prints_the_same() { "$@" >out && diff expected out; }
 
 install_it() { cmake --install "$build" --prefix "$work/prefix"; }
-# Names of the library's floors, from the lowest; the tools stand above them.
-floors='base|kernels|core|encodings|attention'
-tools_include_no_private_header() {
-  cd "$root"
-  if find src bench fuzz web/wasm examples -name '*.[ch]' | grep -vE "^src/($floors)/" |
-    xargs grep -nE '#include "(kernels|core|encodings|attention)/'; then
-    echo "these link the public library only: what an encoding knows is asked through posenc.h, what the library and the"
-    echo "tools both need and knows nothing of encodings belongs in src/base"
-    return 1
-  fi
+finish() {
+  echo "$passed passed, $failed failed, 0 skipped"
+  exit $((failed > 0))
 }
-base_stands_on_nothing() {
-  cd "$root"
-  if grep -rnE '#include "' src/base | grep -vE '"(base/[a-z_]+|posenc)\.h"'; then
-    echo "the library and the tools each have their own src/base: it includes the public header and nothing else of ours"
-    return 1
-  fi
-}
-step "no file above attention includes a private header" tools_include_no_private_header
-step "src/base includes the public header only" base_stands_on_nothing
 
 step "cmake --install" install_it
 lib=$(dirname "$(find prefix -name libposenc.a | head -n 1)")
@@ -114,7 +99,7 @@ step "pkg-config, shared, C++17" shared_cpp
 step "pkg-config, static, C11" static_c
 step "pkg-config, static, C++17" static_cpp
 
-# ---- CMake: find_package, then FetchContent with no pkg-config to be had
+# ---- CMake: find_package, and FetchContent with no pkg-config to be had
 
 consumer() { # consumer FOLDER CMAKE_ARGS
   local folder=$1
@@ -128,6 +113,20 @@ consumer() { # consumer FOLDER CMAKE_ARGS
 }
 fetch_content() { PKG_CONFIG=false consumer fetch -DPOSENC_TREE="$root"; }
 step "find_package, shared and static, C11 and C++17" consumer find -DWANTED="$soversion"
+
+# ---- flags that would break the arithmetic
+
+# flags_refused SENTENCE FLAGS...: a compiler that sees base/exact.h, which every file of the library does, ends with it.
+flags_refused() {
+  ! $cc -O2 "${@:2}" -I"$root/src" -include base/exact.h -fsyntax-only -x c /dev/null 2>said
+  grep -F -e "$1" said
+}
+floats_in_double() { flags_refused "$2" -U__i386__ -U__FLT_EVAL_METHOD__ -D__FLT_EVAL_METHOD__="$1" -D"$3"; }
+step "-ffinite-math-only is refused" flags_refused "compile without -ffinite-math-only" -ffinite-math-only
+step "floats computed in double are refused on s390x" floats_in_double 1 "compile with -fexcess-precision=fast" __s390__
+step "and on i386, where another flag helps" floats_in_double 2 "compile with -msse2 -mfpmath=sse" __i386__
+[ "${1:-}" = flavours ] || finish
+
 step "FetchContent, shared and static, C11 and C++17" fetch_content
 
 # ---- "add these files", with the flags of an engine that wants speed
@@ -157,13 +156,9 @@ scalar_only() {
   $cc -std=c11 -O2 -DPOSENC_SCALAR "$root/tests/packaging/bits.c" $added -o bits_scalar && ./bits_scalar >bits.scalar
   diff bits.normal bits.scalar
 }
-finite_math_is_refused() { ! $cc -O2 -ffinite-math-only "$root/tests/packaging/bits.c" $added -o bits_finite; }
 step "add these files" add_plain
 step "add these files, -O3 -march=native" add_native
 step "every row's bits, -O3 -march=native" same_bits
 step "every row's bits, or a refusal, with flags that contract and reorder" hostile_flags
 step "POSENC_SCALAR, POSENC_NO_THREADS: the definitions alone, and the same bits" scalar_only
-step "-ffinite-math-only is refused" finite_math_is_refused
-
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

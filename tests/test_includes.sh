@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# labels: core; tier: quick; cost: 1 s; sanitize: no
+# Which folders know which: the last column of the table in docs/architecture.md names them in backquotes, and #include lines say
+# the same. An edge that the table lacks is a failure, and so is a name that no file of the folder uses.
+set -uo pipefail
+. tests/lib.sh
+
+# rows ROOT: "FOLDER NAME..." for each folder of the table but those that know anything; posenc.h and the folder itself need
+# no mention.
+rows() {
+  sed -nE 's/^\| `(src\/)?([a-z]+)\/` \|.*\| ([^|]*)\|$/\1\2 \3/p' "$1/docs/architecture.md" | grep -v ' anything ' | while read -r folder cell; do
+    echo "$folder $(grep -oE '`[a-z]+`' <<<"$cell" | tr -d '`' | sort -u | paste -sd' ')"
+  done
+}
+# edges ROOT FOLDER: "NAME FILE" for each other folder whose headers its files include.
+edges() {
+  (cd "$1" && find "$2" -name '*.[ch]' -exec grep -HoE '^ *#include "[^"]+"' {} +) |
+    while IFS=: read -r file line; do
+      header=${line#*\"} header=${header#../} name=${header%%/*}
+      [ "$name" = "$header" ] || [ "$name" = "${2##*/}" ] || echo "$name $file"
+    done | sort
+}
+# told ROOT: a sentence for whatever does not agree.
+told() {
+  local folder known name file
+  while read -r folder known; do
+    edges "$1" "$folder" >"$work/edges"
+    while read -r name file; do
+      [[ " $known " == *" $name "* ]] || echo "$file includes a header of $name; the row of $folder in docs/architecture.md does not know it"
+    done <"$work/edges"
+    for name in $known; do
+      grep -q "^$name " "$work/edges" || echo "the row of $folder in docs/architecture.md knows $name; no file includes a header of it"
+    done
+  done < <(rows "$1")
+  for folder in "$1"/src/*/; do
+    folder=src/$(basename "$folder")
+    [ -n "$(rows "$1" | grep "^$folder ")" ] || echo "$folder has no row in docs/architecture.md"
+  done
+}
+agree() { told "$1" >"$work/told"; cat "$work/told"; [ ! -s "$work/told" ]; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work"/tree/{docs,src/{high,low,lost}} # the test itself
+printf '| `src/low/` | x | |\n| `src/high/` | y | `low`, `other`; not `low/inner.h` |\n' >"$work/tree/docs/architecture.md"
+printf '#include "low/low.h"\n#include "posenc.h"\n' >"$work/tree/src/high/a.c"
+printf '#include "high/high.h"\n#include <low/x.h>\n' >"$work/tree/src/low/b.c"
+told "$work/tree" >"$work/seen"
+check "an edge that is not in the table is told" grep -q '^src/low/b.c includes a header of high' "$work/seen"
+check "a name that no file uses is told" grep -q 'the row of src/high .* knows other' "$work/seen"
+check "a folder without a row is told" grep -q '^src/lost has no row' "$work/seen"
+check "nothing else is" test "$(wc -l <"$work/seen")" = 3
+
+check "the table has every folder" test "$(rows . | wc -l)" -ge "$(ls -d src/*/ | wc -l)"
+check "docs/architecture.md and #include lines agree" agree .
+finish
