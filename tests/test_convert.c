@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * labels: core; tier: quick; cost: 1 s; needs: io
- * A conversion moves numbers and changes none: q, k and their scores have the same bits before and after. */
+ * A conversion moves numbers and changes none. Rows of weights take the places of the other layout, bit for bit; a
+ * vector is rotated to the same bits in either layout: so q, k and their scores keep every bit. */
 #include "common.h"
 
 #include "io/pairs.h"
@@ -303,53 +304,63 @@ static uint16_t random_half(uint64_t *seed, bool f16) /* finite, of either sign,
                : (uint16_t)((r & 0x807F) | (120 + (r >> 20) % 12) << 7);
 }
 
+/* Vectors of every type, all or part of them rotated in either layout: one is the other converted, and they convert to
+ * each other. */
+static void check_cache(const form *c, pe_dtype type)
+{
+    enum { H = 3, D = 12, N = T * H * D };
+    static const int64_t at[T] = { 0, 3, 4, 1000, 65535 };
+    size_t size = pe_dtype_size(type);
+    uint64_t seed = 9;
+    uint8_t x[2][N * 8] = { { 0 } };
+    char spec[80];
+    pe_error err;
+    for (int n = 0; n < N; n++) { /* the same vectors in both layouts */
+        double d = test_uniform(&seed);
+        float v = (float)d;
+        uint16_t h = random_half(&seed, type == PE_F16);
+        const void *bits = size == 8 ? (void *)&d : size == 4 ? (void *)&v : (void *)&h;
+        for (int layout = 0; layout < 2; layout++)
+            memcpy(x[layout] + (size_t)(n / D * D + place(c, (io_pairs)layout, n % D)) * size, bits, size);
+    }
+    for (int layout = 0; layout < 2; layout++) {
+        snprintf(spec, sizeof spec, "rope:pairs=%s,dims=%d,range=%s", io_pairs_name((io_pairs)layout), (int)c->dims,
+                 c->trailing ? "trailing" : "leading");
+        pe_encoding *e = test_encoding(spec, (pe_shape){ .heads = H, .head_dim = D });
+        pe_view v = pe_view_of(x[layout], type, 1, T, H, D);
+        assert_ok(pe_rotate(e, PE_KEY, v, v, pe_positions_of(at, PE_I64, 1, T, 1), NULL, &err));
+        pe_encoding_free(e);
+    }
+    for (int way = 0; way < 2; way++) {
+        io_array a = { x[way], io_type_of(type), 3, { T, H, D }, N }, b;
+        io_file in;
+        io_pairs_map map;
+        uint64_t begin;
+        io_pairs_facts f = { .from = (io_pairs)way, .to = (io_pairs)!way, .dims = c->dims, .trailing = c->trailing };
+        unsigned flags = type == PE_BF16 ? IO_NPY_BF16 : 0;
+        assert_ok(io_npy_save(in_folder("a"), &a, &err));
+        assert_ok(io_file_open(&in, in_folder("a"), &err));
+        assert_ok(io_npy_open(&a, &begin, &in, flags, &err));
+        assert_ok(io_pairs_map_array(&map, &a, &f, &err));
+        assert_ok(io_pairs_convert_array(in_folder("b"), &in, &a, begin, &map, NULL, &err));
+        io_file_close(&in);
+        assert_ok(io_npy_load(&b, in_folder("b"), flags, &err));
+        assert_int_equal(b.count, N);
+        assert_memory_equal(b.data, x[!way], N * size);
+        io_array_free(&b);
+    }
+}
+
 static void cache_keeps_every_bit(void **state)
 {
     (void)state;
-    enum { H = 3, D = 12, N = T * H * D };
     static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16, PE_F64 };
-    int64_t at[T] = { 0, 3, 4, 1000, 65535 };
-    form c = { .head_dim = D, .dims = 8, .trailing = true };
-    pe_error err;
-    for (int i = 0; i < COUNT(types); i++) {
-        size_t size = pe_dtype_size(types[i]);
-        uint64_t seed = 9;
-        uint8_t x[2][N * 8] = { { 0 } };
-        for (int n = 0; n < N; n++) { /* the same vectors in both layouts */
-            double d = test_uniform(&seed);
-            float v = (float)d;
-            uint16_t h = random_half(&seed, types[i] == PE_F16);
-            const void *bits = size == 8 ? (void *)&d : size == 4 ? (void *)&v : (void *)&h;
-            for (int layout = 0; layout < 2; layout++)
-                memcpy(x[layout] + (size_t)(n / D * D + place(&c, (io_pairs)layout, n % D)) * size, bits, size);
-        }
-        for (int layout = 0; layout < 2; layout++) {
-            char spec[80];
-            snprintf(spec, sizeof spec, "rope:pairs=%s,dims=8,range=trailing", io_pairs_name((io_pairs)layout));
-            pe_encoding *e = test_encoding(spec, (pe_shape){ .heads = H, .head_dim = D });
-            pe_view v = pe_view_of(x[layout], types[i], 1, T, H, D);
-            assert_ok(pe_rotate(e, PE_KEY, v, v, pe_positions_of(at, PE_I64, 1, T, 1), NULL, &err));
-            pe_encoding_free(e);
-        }
-        for (int way = 0; way < 2; way++) {
-            io_array a = { x[way], io_type_of(types[i]), 3, { T, H, D }, N }, b;
-            io_file in;
-            io_pairs_map map;
-            uint64_t begin;
-            io_pairs_facts f = { .from = (io_pairs)way, .to = (io_pairs)!way, .dims = 8, .trailing = true };
-            unsigned flags = types[i] == PE_BF16 ? IO_NPY_BF16 : 0;
-            assert_ok(io_npy_save(in_folder("a"), &a, &err));
-            assert_ok(io_file_open(&in, in_folder("a"), &err));
-            assert_ok(io_npy_open(&a, &begin, &in, flags, &err));
-            assert_ok(io_pairs_map_array(&map, &a, &f, &err));
-            assert_ok(io_pairs_convert_array(in_folder("b"), &in, &a, begin, &map, NULL, &err));
-            io_file_close(&in);
-            assert_ok(io_npy_load(&b, in_folder("b"), flags, &err));
-            assert_int_equal(b.count, N);
-            assert_memory_equal(b.data, x[!way], N * size);
-            io_array_free(&b);
-        }
-    }
+    static const form forms[] = { { .head_dim = 12, .dims = 8, .trailing = true },
+                                  { .head_dim = 12, .dims = 12 },
+                                  { .head_dim = 12, .dims = 4 } };
+    for (int i = 0; i < COUNT(types); i++)
+        for (int k = 0; k < COUNT(forms); k++)
+            check_cache(&forms[k], types[i]);
 }
 
 /* ---------------------------------------------------------------- names and refusals */
