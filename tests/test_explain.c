@@ -159,7 +159,9 @@ static void a_window_bounds_what_a_pair_can_meet(void **state)
 {
     (void)state;
     zoo_model *m = model("config.json", 8192, 131072,
-                         (stack[]){ { 5, "rope", "sliding_attention", 512 }, { 1, LLAMA, "full_attention", 0 }, { 0 } });
+                         (stack[]){ { 5, "rope", "sliding_attention", 512 },
+                                    { 1, LLAMA, "full_attention", 0 },
+                                    { 0 } });
     explain_facts f = facts_of(m, 0), g = facts_of(m, 1);
     assert_int_equal(f.window, 512);
     assert_int_equal(f.first, -1);
@@ -378,7 +380,8 @@ static void classes_that_read_no_settings_get_none(void **state)
         { "rope:scaling=yarn,factor=2,trained=4096", "phi3", "transformers", "longrope only", NULL, NULL },
         { "rope:scaling=yarn,factor=2,trained=4096", "baichuan", "transformers", "trust_remote_code", NULL, NULL },
         { "rope:scaling=yarn,factor=2,trained=4096", "baichuan", "vllm", NULL, NULL, NULL },
-        { "rope:scaling=yarn,factor=2,trained=4096", "chatglm", "vllm", "", NULL, "vllm serve MODEL --max-model-len 8192" },
+        { "rope:scaling=yarn,factor=2,trained=4096", "chatglm", "vllm", "", NULL,
+          "vllm serve MODEL --max-model-len 8192" },
     };
     (void)state;
     for (int i = 0; i < COUNT(row); i++) {
@@ -456,8 +459,10 @@ static void engines_are_warned_of_where_their_condition_is_met(void **state)
         { EVERY(OSS), "transformers", "truncate", false }, /* only where layers differ */
         { EVERY(OSS), "vllm", "attention_factor", false },
         { EVERY("rope:scaling=dynamic,factor=2,trained=2048"), NULL, "base", true },
-        { { { 1, OSS, "full_attention", 0 }, { 1, "rope", "sliding_attention", 128 } }, "transformers", "truncate", true },
-        { { { 1, OSS, "full_attention", 0 }, { 1, "rope", "sliding_attention", 128 } }, "llama.cpp", "--rope-freq-base", true },
+        { { { 1, OSS, "full_attention", 0 }, { 1, "rope", "sliding_attention", 128 } }, "transformers",
+          "truncate", true },
+        { { { 1, OSS, "full_attention", 0 }, { 1, "rope", "sliding_attention", 128 } }, "llama.cpp",
+          "--rope-freq-base", true },
         { { { 3, "rope", "", 0 }, { 1, "none", "", 0 } }, NULL, "", false },
     };
     (void)state;
@@ -537,8 +542,8 @@ static void factors_rounded_to_float_are_the_same_function(void **state)
             double factor = (double)(float)f.pair[n].divisor * (wrong && n == 40 ? 1.00001 : 1);
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%.17g", n ? "/" : "", factor);
         }
-        snprintf(spec, sizeof spec, "rope:theta=500000,scaling=longrope,trained=8192,magnitude=1,short=%s,long=%s", list,
-                 list);
+        snprintf(spec, sizeof spec, "rope:theta=500000,scaling=longrope,trained=8192,magnitude=1,short=%s,long=%s",
+                 list, list);
         y = plain(spec, 8192, 131072);
         diff_model d = compare(x, y);
         assert_int_equal(d.same, !wrong);

@@ -155,7 +155,8 @@ static void llama2_at_eight_times_its_length(void **state)
         { "dynamic", { { "value", 1 }, { "holds", 1 }, { "leaving", 17 }, { "short same", 1 }, /* s 8 - (s - 1) = 8 */
                        { "short changed", 0 } } },
         /* p-RoPE keeps the pairs that have made a turn */
-        { "p-rope", { { "serves", 1 }, { "value", 46.0 / 64 }, { "short changed", 18 }, { "short slower", INFINITY } } },
+        { "p-rope", { { "serves", 1 }, { "value", 46.0 / 64 }, { "short changed", 18 },
+                      { "short slower", INFINITY } } },
     };
     plans p = open_plans(&llama2);
     expect_numbers(&p, truth, COUNT(truth));
@@ -223,8 +224,8 @@ static void deepseek_softmax_follows_the_factor(void **state)
     (void)state;
     char spec[200];
     double g = 0.1 * log(40) + 1, h = 0.1 * log(80) + 1;
-    snprintf(spec, sizeof spec, "rope:dims=64,scaling=yarn,factor=40,trained=4096,mscale=1,mscale_all_dim=1,softmax=%.17g",
-             g * g);
+    snprintf(spec, sizeof spec,
+             "rope:dims=64,scaling=yarn,factor=40,trained=4096,mscale=1,mscale_all_dim=1,softmax=%.17g", g * g);
     aim a = { "deepseek_v3", spec, 4096, 163840, 327680 };
     const numbers truth[] = { /* mscale over mscale_all_dim is 1: all of it is on the softmax */
         { "yarn", { { "value", 80 }, { "logits", h * h }, { "short logits", h * h / (g * g) } } },
@@ -407,7 +408,8 @@ static void a_text_changes_only_where_it_is_told(void **state)
         { "{ \"x\" :[1, {\"a\":3}] ,\"a\":1e3}", { { "a" }, "2" }, "{ \"x\" :[1, {\"a\":3}] ,\"a\":2}" },
         { "{\"t\": {\"a\": 1}, \"a\": 5}", { { "t", "a" }, "2" }, "{\"t\": {\"a\": 2}, \"a\": 5}" },
         { "{\"s\": \"\\\"a\\\": 1, {\", \"a\": null}", { { "a" }, "2" }, "{\"s\": \"\\\"a\\\": 1, {\", \"a\": 2}" },
-        { "{\"\xc3\xa9\": \"\xe2\x82\xac\", \"a\": 1}", { { "a" }, "2" }, "{\"\xc3\xa9\": \"\xe2\x82\xac\", \"a\": 2}" },
+        { "{\"\xc3\xa9\": \"\xe2\x82\xac\", \"a\": 1}", { { "a" }, "2" },
+          "{\"\xc3\xa9\": \"\xe2\x82\xac\", \"a\": 2}" },
         { "{\"aa\": 1, \"a\": 1}", { { "a" }, "2" }, "{\"aa\": 1, \"a\": 2}" },
         /* a new member is written as its neighbours */
         { "{}", { { "a" }, "2" }, "{\"a\": 2}" },
@@ -458,7 +460,8 @@ static void broken_texts_are_refused_or_left(void **state)
 /* ---------------------------------------------------------------- patches */
 
 #define LLAMA3_FILE(length, factor, more)                                                                              \
-    "{\"max_position_embeddings\": " length ", \"rope_theta\": 5e5, \"rope_scaling\": {\"factor\": " factor ", " more "}}"
+    "{\"max_position_embeddings\": " length ", \"rope_theta\": 5e5, \"rope_scaling\": {\"factor\": " factor       \
+    ", " more "}}"
 #define LLAMA3_KEYS                                                                                                    \
     "\"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, \"original_max_position_embeddings\": 8192, "                \
     "\"rope_type\": \"llama3\""
@@ -501,7 +504,8 @@ static void a_config_keeps_its_own_spelling(void **state)
           "{\"type\": \"yarn\", \"mrope_section\": [16, 24, 24], \"rope_type\": \"yarn\", \"factor\": 8.0, "
           "\"original_max_position_embeddings\": 4096}}}" },
         /* keys of the scaling before go */
-        { &own, false, "llama3", LLAMA3_FILE("131072", "8.0", LLAMA3_KEYS), LLAMA3_FILE("262144", "16.0", LLAMA3_KEYS) },
+        { &own, false, "llama3", LLAMA3_FILE("131072", "8.0", LLAMA3_KEYS),
+          LLAMA3_FILE("262144", "16.0", LLAMA3_KEYS) },
         { &own, false, "linear", LLAMA3_FILE("131072", "8.0", LLAMA3_KEYS),
           LLAMA3_FILE("262144", "16.0", "\"rope_type\": \"linear\", \"type\": \"linear\"") },
     };
