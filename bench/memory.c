@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/random.h"
 
 #define PIECES 4          /* per worker, so that a late one does not hold up the rest */
 #define ALONE (256 << 10) /* bytes below which waking threads costs more than they bring */
@@ -30,10 +31,8 @@ void fill(void *data, pe_dtype type, int64_t count, uint64_t seed)
 {
     int64_t pattern = count < 65536 ? count : 65536;
     size_t size = pe_dtype_size(type);
-    for (int64_t i = 0; i < pattern; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        num_store(data, type, i, (double)(int64_t)(seed & ~UINT64_C(0xffffffff)) * 0x1p-63);
-    }
+    for (int64_t i = 0; i < pattern; i++)
+        num_store(data, type, i, 2 * random_uniform(seed, (uint64_t)i) - 1);
     for (int64_t i = pattern; i < count; i += pattern) {
         int64_t n = count - i < pattern ? count - i : pattern;
         memcpy((char *)data + (size_t)i * size, data, (size_t)n * size);

@@ -6,6 +6,7 @@
  *     fuzz_NAME [--runs N] [--seed N] FOLDER|FILE...
  *
  * An input that ends the program is left as finding-NAME in POSENC_BUILD, or in the current folder. */
+#include "base/random.h"
 #include "harness.h"
 
 #include <stdio.h>
@@ -130,8 +131,7 @@ static void try_input(const uint8_t *data, size_t size)
 
 static uint64_t draw(uint64_t below)
 {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (state >> 33) % (below ? below : 1);
+    return random_next(&state) % (below ? below : 1);
 }
 
 typedef struct buffer {

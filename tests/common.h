@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "posenc.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
@@ -47,10 +48,7 @@ static inline void test_skip(const char *why)
 /* SplitMix64; tests print their seed. */
 static inline uint64_t test_random(uint64_t *state)
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return random_next(state);
 }
 
 static inline double test_uniform(uint64_t *state) /* -1 .. 1 */

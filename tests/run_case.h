@@ -5,6 +5,7 @@
 #ifndef POSENC_TESTS_RUN_CASE_H
 #define POSENC_TESTS_RUN_CASE_H
 
+#include "base/random.h"
 #include "lab/run.h"
 
 #include <math.h>
@@ -43,10 +44,8 @@ static inline pe_status run_step(model *m, adam *a, double *loss, pe_error *err)
 {
     int32_t token[2 * RUN_LENGTH], target[2 * RUN_LENGTH];
     int64_t at[RUN_LENGTH];
-    uint64_t x = (uint64_t)a->step * 0x9E3779B97F4A7C15u + 1;
     for (int i = 0; i < 2 * RUN_LENGTH; i++) {
-        x = x * 6364136223846793005u + 1442695040888963407u;
-        token[i] = (int32_t)((x >> 40) % RUN_VOCAB);
+        token[i] = (int32_t)random_below((uint64_t)a->step, (uint64_t)i, RUN_VOCAB);
         target[i] = i % RUN_LENGTH > 2 ? token[i - 3] : -1;
     }
     for (int i = 0; i < RUN_LENGTH; i++)

@@ -285,8 +285,7 @@ static void a_changed_bit_anywhere_is_seen(void **state)
     expect("read", io_read_file(&b, file_of(20), IO_CAP_DATA, &err), PE_OK, &err);
     uint64_t x = 1;
     for (int i = 0; i < 400; i++) {
-        x = x * 6364136223846793005u + 1442695040888963407u;
-        size_t bit = (size_t)(x >> 20) % (8 * (i % 2 ? b.size : 3000)); /* one half of them in the header */
+        size_t bit = (size_t)(random_next(&x) >> 20) % (8 * (i % 2 ? b.size : 3000)); /* one half of them in the header */
         b.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
         put_file(file_of(20), b.data, b.size);
         must_be_old_and_whole(&y, &old, 10);

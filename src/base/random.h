@@ -16,6 +16,14 @@ static inline uint64_t random_at(uint64_t stream, uint64_t n)
     return z ^ z >> 31;
 }
 
+/* The next of a stream, which moves on: random_at(stream, 0), random_at(stream, 1), ... */
+static inline uint64_t random_next(uint64_t *stream)
+{
+    uint64_t x = random_at(*stream, 0);
+    *stream += 0x9e3779b97f4a7c15u;
+    return x;
+}
+
 /* 0 or more, less than 1. */
 static inline double random_uniform(uint64_t stream, uint64_t at)
 {

@@ -2,7 +2,7 @@
 #ifndef PE_TRY_H
 #define PE_TRY_H
 
-/* Returns from the function that calls it where the call fails, with the call's status. */
+/* Returns the status of a call that failed. */
 #define TRY(call)                                                                                                      \
     do {                                                                                                               \
         pe_status try_status = (call);                                                                                 \

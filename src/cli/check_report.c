@@ -1,235 +1,150 @@
 /* SPDX-License-Identifier: MIT
  *
- * The answer: OK or the bug's name in the first line, then the evidence. */
+ * The findings of posenc check for people: OK or the bug's name in the first line, then the evidence. */
+#include "cli/array.h"
 #include "cli/check.h"
 #include "cli/page.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
-#include <string.h>
-
-#define PAIRS_SHOWN 6
 
 static const char *const more_data = "positions up to 64 and beyond, several of them, on every axis";
 
-verdict check_verdict_of(const check_answer *a)
-{
-    /* what fits untouched data, or most bugs, says nothing for the spec */
-    bool telling = !a->fits_still && 2 * a->also_count < a->tried + 1;
-    if (a->spec_fit.fits)
-        return telling ? VERDICT_OK : VERDICT_CANNOT_TELL;
-    return a->has_found ? VERDICT_MISMATCH : VERDICT_UNKNOWN;
-}
-
-bool check_is_allowed(const check_answer *a, const check_data *d)
-{
-    const char *allow = cli_text(d->args, "allow");
-    return allow && a->has_found && a->found.bugs == 1 && !strcmp(allow, a->found.bug[0]->id);
-}
-
-const char *check_element_name(const check_data *d, const check_spot *s)
-{
-    return !d->tables ? "element" : s->element < d->width ? "cos" : "sin";
-}
-
-int64_t check_element_index(const check_data *d, const check_spot *s)
-{
-    return s->element - (s->element >= d->width ? d->width : 0);
-}
-
 /* "token 17", of a batch "token 17 of sequence 1" */
-static void print_token(const check_data *d, int64_t token)
+static void print_token(const check_findings *f, const check_value *v)
 {
-    printf("token %" PRId64, token % d->length);
-    if (d->tokens > d->length)
-        printf(" of sequence %" PRId64, token / d->length);
+    printf("token %" PRId64, v->token);
+    if (f->sequences > 1)
+        printf(" of sequence %" PRId64, v->sequence);
 }
 
-/* "token 17 (position 40), head 3, element 5 (got 1, expected 2)" */
-static void print_spot(const check_data *d, const check_spot *s)
+/* "1e-3 at token 17 (position 40), head 3, element 5 (got 1, expected 2)" */
+static void print_error(const check_findings *f, const char *which, const check_value *v)
 {
-    print_token(d, s->token);
+    printf("  %s error %.3g at ", which, v->error);
+    print_token(f, v);
     printf(" (position");
-    for (int64_t a = 0; a < d->at.axes; a++)
-        printf("%s%" PRId64, a ? ", " : " ", check_position(d, s->token, a));
+    for (int64_t a = 0; a < f->axes; a++)
+        printf("%s%" PRId64, a ? ", " : " ", v->position[a]);
     printf(")");
-    if (!d->tables)
-        printf(", head %" PRId64, s->head);
-    printf(", %s %" PRId64 " (got %.7g, expected %.7g)", check_element_name(d, s), check_element_index(d, s), s->got,
-           s->expected);
+    if (!f->tables)
+        printf(", head %" PRId64, v->head);
+    printf(", %s %" PRId64 " (got %.7g, expected %.7g)", v->what, v->element, v->got, v->expected);
 }
 
-static void print_also(const check_answer *a)
+static void print_also(const check_findings *f)
 {
-    for (int i = 0; i < a->also_count; i++)
-        printf("%s%s", i ? ", " : "", a->also[i]->id);
+    for (int i = 0; i < f->also_count; i++)
+        printf("%s%s", i ? ", " : "", f->also[i]);
 }
 
-static void print_ids(const suspect *s)
+static void print_ok(const check_findings *f, bool allowed)
 {
-    for (int i = 0; i < s->bugs; i++)
-        printf("%s%s", i ? " and " : "", s->bug[i]->id);
-}
-
-static void print_worst(const check_data *d, const check_fit *f)
-{
-    printf("  worst error %.3g at ", f->worst.error);
-    print_spot(d, &f->worst);
-}
-
-static void print_spec(const suspect *s)
-{
-    page_print(pe_encoding_spec(s->e), INT_MAX);
-}
-
-/* What was not as it was said. */
-static void print_remarks(const check_data *d)
-{
-    if (d->taken)
-        printf("  the shape was taken as %s\n", d->taken);
-    if (d->rounded)
-        printf("  every number after is a %s: the dump was rounded, and is checked as such\n",
-               array_type_name(d->grain));
-}
-
-static void print_ok(const check_answer *a, const check_data *d)
-{
+    (void)allowed;
     printf("OK: ");
-    print_spec(&a->spec);
+    page_print(f->spec, INT_MAX);
     putchar('\n');
-    print_worst(d, &a->spec_fit);
-    printf("\n  within what %s rounds, at all of %" PRId64 " numbers\n", d->unit > 0x1p-23 ? "16 bits" : "float32",
-           a->spec_fit.count);
-    if (!a->also_count)
+    print_error(f, "worst", &f->spec_fit.worst);
+    printf("\n  all of %" PRId64 " numbers are within the rounding of %s\n", f->spec_fit.count,
+           array_type_name(f->precision == PE_F64 ? PE_F32 : f->precision));
+    if (!f->also_count)
         return;
     printf("  this data fits these bugs as well: ");
-    print_also(a);
+    print_also(f);
     printf("\n  to tell them apart, dump %s\n", more_data);
 }
 
-static void print_cannot_tell(const check_answer *a, const check_data *d)
+static void print_cannot_tell(const check_findings *f, bool allowed)
 {
+    (void)allowed;
     printf("CANNOT TELL: this data fits ");
-    print_spec(&a->spec);
-    printf("%s\n  it fits these bugs as well: ", a->fits_still ? ", and so it would if nothing turned" : "");
-    print_also(a);
+    page_print(f->spec, INT_MAX);
+    printf("%s\n  it fits these bugs as well: ", f->fits_unrotated ? ", and it would if nothing were rotated" : "");
+    print_also(f);
     printf("\n  dump %s, with vectors that are not 0\n",
-           d->tables ? "a longer table: positions up to 64 and beyond" : more_data);
+           f->tables ? "a longer table: positions up to 64 and beyond" : more_data);
 }
 
-/* A bug that no spec describes has no spec that fits. */
-const char *check_fits(const check_answer *a)
+static void print_mismatch(const check_findings *f, bool allowed)
 {
-    const char *spec = a->has_found ? pe_encoding_spec(a->found.e) : NULL;
-    return spec && strcmp(spec, pe_encoding_spec(a->spec.e)) ? spec : NULL;
-}
-
-static void print_found(const check_answer *a, const check_data *d)
-{
-    bool allowed = check_is_allowed(a, d);
     printf(allowed ? "OK, allowed: " : "MISMATCH: ");
-    print_ids(&a->found);
-    printf(": ");
-    page_print(a->found.what[0], INT_MAX);
-    printf("%s", a->found.bugs > 1 ? "; and " : "");
-    page_print(a->found.what[1], INT_MAX);
+    for (int i = 0; i < f->bugs; i++)
+        printf("%s%s", i ? " and " : "", f->bug[i].id);
+    for (int i = 0; i < f->bugs; i++) {
+        printf(i ? "; and " : ": ");
+        page_print(f->bug[i].what, INT_MAX);
+    }
     putchar('\n');
-    if (a->spec_fit.count) {
-        print_worst(d, &a->spec_fit);
-        printf("; with the bug: %.3g\n", a->found_fit.worst.error);
+    if (f->spec_fit.count) {
+        print_error(f, "worst", &f->spec_fit.worst);
+        printf("; with the bug: %.3g\n", f->bug_fit.worst.error);
     } else
-        printf("  the tables are %" PRId64 " wide; the spec has %" PRId64 " pairs\n", d->width, a->spec.pairs);
-    if (check_fits(a)) {
+        printf("  the tables are %" PRId64 " wide; the spec has %" PRId64 " pairs\n", f->width, f->pairs);
+    if (f->fits) {
         printf("  fits: ");
-        print_spec(&a->found);
+        page_print(f->fits, INT_MAX);
         putchar('\n');
     }
-    for (int i = 0; i < a->found.bugs && !allowed; i++)
-        printf("  fix: %s\n", a->found.bug[i]->fix);
-    if (!a->also_count)
+    for (int i = 0; i < f->bugs && !allowed; i++)
+        printf("  fix: %s\n", f->bug[i].fix);
+    if (!f->also_count)
         return;
     printf("  this data cannot tell it from: ");
-    print_also(a);
+    print_also(f);
     printf("\n  to tell them apart, dump %s\n", more_data);
 }
 
-/* ------------------------------------------------ nothing fits */
-
-static double angle_off(double a, double b)
+static void print_pairs(const check_findings *f)
 {
-    return fabs(remainder(a - b, 6.283185307179586));
-}
-
-/* The pairs that are wrong at the token with the worst error. */
-static void print_pairs(const check_answer *a, const check_data *d)
-{
-    static const double visible = 1e-3;
-    check_turns t;
-    int64_t token = a->spec_fit.worst.token, shown = 0, right = 0;
-    if (!suspect_turns(&a->spec, d, token, &t))
-        return;
-    for (int64_t n = 0; n < a->spec.pairs; n++) {
-        const pe_pair *p = &a->spec.pair[n];
-        double angle, factor, expected = atan2(t.s[n], t.c[n]), m = hypot(t.c[n], t.s[n]);
-        if (!check_angle(d, &a->spec, token, n, &angle, &factor))
-            continue;
-        if (angle_off(angle, expected) < visible + 8 * d->unit && fabs(factor / m - 1) < visible + 8 * d->unit) {
-            right++;
-            continue;
-        }
-        if (shown++ < PAIRS_SHOWN)
-            printf("  pair %" PRId64 " (elements %" PRId64 ", %" PRId64
-                   "): turned by %.5g, factor %.5g; expected %.5g, factor %.5g\n",
-                   n, p->x, p->y, angle, factor, expected, m);
+    for (int i = 0; i < f->wrong_count; i++) {
+        const check_pair *p = &f->wrong[i];
+        printf("  pair %" PRId64 " (elements %" PRId64 ", %" PRId64
+               "): rotated by %.5g, factor %.5g; expected %.5g, factor %.5g\n",
+               p->pair, p->x, p->y, p->angle, p->factor, p->expected_angle, p->expected_factor);
     }
     printf("  at ");
-    print_token(d, token);
-    printf(" %" PRId64 " of %" PRId64 " pairs are right\n", right, a->spec.pairs);
+    print_token(f, &f->spec_fit.worst);
+    printf(" %" PRId64 " of %" PRId64 " pairs are right\n", f->right_count, f->pairs);
 }
 
-static void print_unknown(const check_answer *a, const check_data *d)
+static void print_unknown(const check_findings *f, bool allowed)
 {
+    (void)allowed;
     printf("MISMATCH: no known bug explains it\n");
-    if (!a->spec_fit.count) {
-        printf("  the tables are %" PRId64 " wide; ", d->width);
-        print_spec(&a->spec);
-        printf(" has %" PRId64 " pairs: needs %" PRId64 ", or %" PRId64 " wide\n", a->spec.pairs, a->spec.pairs,
-               2 * a->spec.pairs);
+    if (!f->spec_fit.count) {
+        printf("  the tables are %" PRId64 " wide; ", f->width);
+        page_print(f->spec, INT_MAX);
+        printf(" has %" PRId64 " pairs: needs %" PRId64 ", or %" PRId64 " wide\n", f->pairs, f->pairs, 2 * f->pairs);
         return;
     }
-    print_worst(d, &a->spec_fit);
-    printf("\n  first error %.3g at ", a->spec_fit.first.error);
-    print_spot(d, &a->spec_fit.first);
-    printf("\n  %" PRId64 " of %" PRId64 " numbers are wrong\n", a->spec_fit.out, a->spec_fit.count);
-    print_pairs(a, d);
-    if (d->base > 0)
-        printf("  the pairs turn most nearly as with theta = %.6g\n", d->base);
+    print_error(f, "worst", &f->spec_fit.worst);
+    putchar('\n');
+    print_error(f, "first", &f->spec_fit.first);
+    printf("\n  %" PRId64 " of %" PRId64 " numbers are wrong\n", f->spec_fit.out, f->spec_fit.count);
+    print_pairs(f);
+    if (f->theta > 0)
+        printf("  the theta that fits best is %.6g\n", f->theta);
 }
 
-cli_exit check_report(const check_answer *a, const check_data *d)
+static void print_not_finite(const check_findings *f, bool allowed)
 {
-    static void (*const print[])(const check_answer *, const check_data *) = { print_ok, print_found, print_unknown,
-                                                                               print_cannot_tell };
-    verdict v = check_verdict_of(a);
-    if (cli_given(d->args, "json"))
-        check_json(a, d);
-    else
-        print[v](a, d);
-    if (!cli_given(d->args, "json"))
-        print_remarks(d);
-    return v == VERDICT_OK || check_is_allowed(a, d) ? CLI_OK : CLI_NO;
-}
-
-cli_exit check_report_not_finite(const check_data *d, check_spot at)
-{
-    if (cli_given(d->args, "json")) {
-        check_json_not_finite(d, at);
-        return CLI_NO;
-    }
+    const check_value *v = &f->spec_fit.first;
+    (void)allowed;
     printf("MISMATCH: not-finite: ");
-    print_token(d, at.token);
-    printf(", head %" PRId64 ", %s %" PRId64 " is %g\n", at.head, check_element_name(d, &at),
-           check_element_index(d, &at), at.got);
-    return CLI_NO;
+    print_token(f, v);
+    printf(", head %" PRId64 ", %s %" PRId64 " is %g\n", v->head, v->what, v->element, v->got);
+}
+
+void check_print(const check_findings *f, bool allowed)
+{
+    static void (*const print[])(const check_findings *, bool) = { print_ok, print_mismatch, print_unknown,
+                                                                   print_cannot_tell, print_not_finite };
+    print[f->verdict](f, allowed);
+    if (f->verdict == CHECK_NOT_FINITE)
+        return;
+    if (f->read_as)
+        printf("  the shape was read as %s\n", f->read_as);
+    if (f->rounded)
+        printf("  every number after the rotation is a %s: the dump was rounded, and is checked as such\n",
+               array_type_name(f->precision));
 }

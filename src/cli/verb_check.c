@@ -2,23 +2,28 @@
  *
  * posenc check: does this data follow the spec, and if not, which bug does it show? */
 #include "cli/check.h"
+#include "cli/job.h"
 #include "cli/model.h"
+#include "cli/page.h"
+#include "zoo/spec_read.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const cli_option options[] = {
     { "spec", 0, CLI_TEXT, "SPEC", NULL, 0, 0, "what the data should follow: a spec or a model's file" },
     { "layer", 0, CLI_INT, "N", NULL, 0, PE_POSITION_MAX, "the layer of the model that was dumped, from 0" },
     { "before", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "q or k before the rotation: .npy, (T, H, D) or (T, D)" },
-    { "after", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "and after it, the same shape" },
+    { "after", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "q or k after the rotation, the same shape" },
     { "cos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "cos (n, pairs) or (n, dims); or both, as table writes them" },
     { "sin", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "sin, the same shape" },
     CLI_OPTION_POS,
     CLI_OPTION_START,
-    { "side", 0, CLI_CHOICE, "query|key", "query", 0, 0, "what the vectors are, where it matters" },
-    { "allow", 0, CLI_TEXT, "BUG", NULL, 0, 0, "one that is known and taken as it is: exit code 0" },
-    { "bf16", 0, CLI_FLAG, NULL, NULL, 0, 0, "the files' uint16 are bfloat16" },
+    { "side", 0, CLI_CHOICE, "query|key", "query", 0, 0, "what the vectors are, where queries and keys differ" },
+    { "allow", 0, CLI_TEXT, "BUG", NULL, 0, 0, "ignore this known bug: exit code 0" },
+    { "bf16", 0, CLI_FLAG, NULL, NULL, 0, 0, "read uint16 as bfloat16" },
     CLI_OPTIONS_MODEL,
     CLI_OPTION_JSON,
 };
@@ -32,178 +37,209 @@ static const cli_example examples[] = {
     { "posenc table rope -n 64 -o t.npy && posenc check --spec rope --cos t.npy", "cos and sin instead of vectors" },
 };
 
-/* ------------------------------------------------ the spec */
+/* ------------------------------------------------ the spec of a model's file: that of the layer that was dumped */
 
-/* The one part that rotates, by itself. */
-static cli_exit find_part(check_files *f)
+/* A word that names no file and reads as a spec is one. */
+static bool is_model(const char *word)
 {
-    pe_error err;
-    pe_encoding *whole = NULL, *e;
-    check_data *d = &f->d;
-    if (pe_encoding_new(&whole, d->given, d->shape, &err))
-        return cli_fail_from(d->args, CLI_USAGE, NULL, &err);
-    for (int i = 0; i < zoo_spec_parts(pe_encoding_spec(whole)) && !d->part; i++) {
-        d->part = zoo_spec_part(pe_encoding_spec(whole), i);
-        if (!d->part || pe_encoding_new(&e, d->part, d->shape, &err))
-            break;
-        if (pe_encoding_pair_count(e))
-            f->job.e = e;
-        else {
-            pe_encoding_free(e);
-            free(d->part);
-            d->part = NULL;
-        }
+    bool exists = access(word, F_OK) == 0;
+    return exists || (!zoo_spec_row(word) && strpbrk(word, "./") && !strchr(word, ':'));
+}
+
+static cli_exit reject_model_options(const cli_args *a)
+{
+    static const char *const only[] = { "layer", "lenient", "pairs", "type", "theta", "trained", "length" };
+    for (int i = 0; i < CLI_COUNT(only); i++)
+        if (cli_given(a, only[i]))
+            return cli_fail(a, CLI_USAGE, "--%s is for a model's file, and a spec was given; put it into the spec",
+                            only[i]);
+    return CLI_OK;
+}
+
+static page_list layers_of(const zoo_part *p, int group)
+{
+    page_list out = { "?" };
+    bool *in = calloc((size_t)p->layers, sizeof *in);
+    for (int64_t n = 0; in && n < p->layers; n++)
+        in[n] = p->layer[n].group == group;
+    if (in)
+        out = page_ranges(in, p->layers);
+    free(in);
+    return out;
+}
+
+static cli_exit choose_group(const cli_args *a, const zoo_model *m, const zoo_group **out)
+{
+    const zoo_part *p = &m->part[0];
+    int64_t layer = cli_int(a, "layer");
+    bool given = cli_given(a, "layer");
+    if (given && layer >= p->layers)
+        return cli_fail(a, CLI_USAGE, "--layer is %" PRId64 "; %s has layers 0 to %" PRId64, layer, m->path,
+                        p->layers - 1);
+    for (int g = 0; !given && p->groups > 1 && g < p->groups; g++)
+        cli_note(a, "layers %s: %.200s", layers_of(p, g).text, p->group[g].spec);
+    if (!given && p->groups > 1)
+        return cli_fail(a, CLI_USAGE, "%s: its layers differ; say which one was dumped: --layer N", m->path);
+    *out = &p->group[given ? p->layer[layer].group : 0];
+    return CLI_OK;
+}
+
+/* The spec is the caller's to free: it outlives the model. */
+static cli_exit spec_of_model(char **spec, int64_t *head_dim, const cli_args *a, const char *path)
+{
+    const zoo_group *g = NULL;
+    zoo_model *m;
+    cli_exit code = model_open(&m, a, path);
+    for (int i = 0; !code && i < m->notes; i++)
+        if (m->note[i].level == ZOO_GUESS)
+            cli_note(a, "%s", m->note[i].text);
+    if (!code)
+        code = choose_group(a, m, &g);
+    if (!code) {
+        *spec = strdup(g->spec);
+        *head_dim = g->shape.head_dim;
+        code = *spec ? CLI_OK : cli_fail(a, CLI_SYSTEM, "no memory for a spec");
     }
-    cli_exit code = CLI_OK;
-    if (!d->part)
-        code = cli_fail_unsuited(d->args, whole, "rotation");
-    else if (!f->job.e)
-        code = cli_fail(d->args, CLI_SYSTEM, "%s: no memory for it", d->given);
-    pe_encoding_free(whole);
+    zoo_free(m);
     return code;
 }
 
-static cli_exit check_allow(const cli_args *a)
+/* ------------------------------------------------ files */
+
+typedef struct check_files {
+    cli_job *job;
+    io_array array[2];
+    char *spec; /* of a model's file; NULL: it was given */
+    check_input in;
+} check_files;
+
+static cli_exit load_array(check_files *f, int which, const char *option)
+{
+    const cli_args *a = f->job->args;
+    io_array *in = &f->array[which];
+    check_array *out = &f->in.array[which];
+    bool bf16 = cli_given(a, "bf16");
+    if (!cli_given(a, option))
+        return cli_fail(a, CLI_USAGE, "needs --%s FILE; give --before and --after, or --cos and --sin", option);
+    CLI_TRY(job_load(f->job, in, option, bf16 ? IO_NPY_BF16 : 0));
+    f->in.name[which] = job_file(a, option);
+    if (bf16 && in->type != IO_BF16)
+        return cli_fail(a, CLI_INPUT, "%s: holds %s; --bf16 says that its uint16 are bfloat16; leave it out",
+                        f->in.name[which], io_type_name(in->type));
+    if (!array_type(in, &out->type))
+        return cli_fail(a, CLI_INPUT, "%s: holds %s; needs float32, float16 or float64%s", f->in.name[which],
+                        io_type_name(in->type), in->type == IO_U16 ? " (or bfloat16, with --bf16)" : "");
+    out->data = in->data;
+    out->rank = in->rank;
+    for (int i = 0; i < in->rank && i < CHECK_RANK_MAX; i++)
+        out->shape[i] = in->shape[i];
+    return CLI_OK;
+}
+
+static cli_exit load_arrays(check_files *f)
+{
+    static const char *const option[2][2] = { { "before", "after" }, { "cos", "sin" } };
+    const char *const *name = option[f->in.tables];
+    CLI_TRY(load_array(f, 0, name[0]));
+    bool both = f->in.tables && f->array[0].rank == 3 && f->array[0].shape[0] == 2 && !cli_given(f->job->args, "sin");
+    return both ? CLI_OK : load_array(f, 1, name[1]);
+}
+
+/* (n,) or (n, axes); whether that suits the spec is for check_run to say. */
+static cli_exit load_positions(check_files *f)
+{
+    const cli_args *a = f->job->args;
+    const char *file = f->in.name[2] = job_file(a, "pos");
+    io_array p;
+    int64_t *at;
+    pe_error err;
+    char shape[160];
+    f->in.at = pe_positions_run(1, 0, cli_int(a, "start"));
+    if (!file)
+        return CLI_OK;
+    if (cli_given(a, "start"))
+        return cli_fail(a, CLI_USAGE, "--pos and --start do not go together; the file holds every position");
+    CLI_TRY(job_load(f->job, &p, "pos", 0));
+    array_shape(shape, &p);
+    int64_t rank = p.rank, tokens = rank ? p.shape[0] : 0, axes = rank == 2 ? p.shape[1] : 1;
+    bool fits = rank == 1 || rank == 2;
+    pe_status status = fits ? io_array_to_i64(&at, &p, &err) : PE_OK;
+    io_array_free(&p);
+    if (!fits)
+        return cli_fail(a, CLI_INPUT, "%s: shape is %s; needs (n,) or (n, axes)", file, shape);
+    if (status)
+        return cli_fail_from(a, CLI_INPUT, file, &err);
+    f->in.at = f->job->at = pe_positions_of(at, PE_I64, 1, tokens, axes);
+    return CLI_OK;
+}
+
+/* ------------------------------------------------ the command */
+
+static cli_exit reject_unknown_bug(const cli_args *a)
 {
     const char *names[64], *allow = cli_text(a, "allow");
     char hint[80];
-    for (int i = 0; i < check_bug_count; i++) {
-        names[i] = check_bugs[i].id;
+    for (int i = 0; i < check_bug_count(); i++) {
+        names[i] = check_bug_id(i);
         if (allow && !strcmp(allow, names[i]))
             return CLI_OK;
     }
     if (!allow)
         return CLI_OK;
     return cli_fail(a, CLI_USAGE, "--allow is %s; needs the name of a bug%s (see posenc check --help)", allow,
-                    cli_did_you_mean(hint, "", allow, names, check_bug_count));
+                    cli_did_you_mean(hint, "", allow, names, check_bug_count()));
 }
 
 static cli_exit read_command(check_files *f)
 {
-    const cli_args *a = f->job.args;
-    bool vectors = cli_given(a, "before") || cli_given(a, "after"), tables = cli_given(a, "cos") || cli_given(a, "sin");
+    const cli_args *a = f->job->args;
+    bool vectors = cli_given(a, "before") || cli_given(a, "after");
+    check_input *in = &f->in;
+    in->tables = cli_given(a, "cos") || cli_given(a, "sin");
     if (a->operands + cli_given(a, "spec") != 1)
         return cli_fail(a, CLI_USAGE, "needs one spec, such as --spec rope:theta=500000");
-    if (vectors == tables)
+    if (vectors == in->tables)
         return cli_fail(a, CLI_USAGE, "needs --before and --after, or --cos and --sin");
-    f->d.args = a;
-    f->d.given = a->operands ? a->operand[0] : cli_text(a, "spec");
-    CLI_TRY(check_is_model(f->d.given) ? check_open_model(f, f->d.given) : check_no_model(a));
-    f->d.side = (pe_side)cli_choice(a, "side");
-    CLI_TRY(check_allow(a));
-    return tables ? check_load_tables(f) : check_load_vectors(f);
+    in->spec = a->operands ? a->operand[0] : cli_text(a, "spec");
+    in->head_dim = cli_int(a, "head-dim");
+    if (is_model(in->spec)) {
+        CLI_TRY(spec_of_model(&f->spec, &in->head_dim, a, in->spec));
+        in->spec = f->spec;
+    } else
+        CLI_TRY(reject_model_options(a));
+    in->side = (pe_side)cli_choice(a, "side");
+    CLI_TRY(reject_unknown_bug(a));
+    CLI_TRY(load_arrays(f));
+    return load_positions(f);
 }
 
-/* ------------------------------------------------ the answer */
-
-/* The spec can serve every position; what changes them below cannot overflow then. */
-static cli_exit check_positions(const check_files *f)
+static cli_exit print_findings(const cli_args *a, const check_findings *f, const char *spec)
 {
-    pe_error err;
-    double c[CHECK_PAIRS_MAX], s[CHECK_PAIRS_MAX];
-    const check_data *d = &f->d;
-    int64_t pairs = pe_encoding_pair_count(f->job.e), at[PE_AXES_MAX];
-    for (int64_t t = 0; t < d->length; t++) {
-        for (int64_t a = 0; a < d->at.axes; a++)
-            at[a] = check_position(d, t, a);
-        if (pe_rotate_table(f->job.e, d->side, pe_view_of(c, PE_F64, 1, 1, 1, pairs),
-                            pe_view_of(s, PE_F64, 1, 1, 1, pairs), pe_positions_of(at, PE_I64, 1, 1, d->at.axes), NULL,
-                            &err))
-            return job_fail(&f->job, &err);
-    }
-    return CLI_OK;
-}
-
-/* The files with their axes in this order, and positions for as many tokens. */
-static cli_exit take_order(check_files *f, int order)
-{
-    if (!f->d.tables)
-        check_take_order(f, order);
-    if (!f->job.at.data)
-        CLI_TRY(job_positions(&f->job, &f->job.at, "pos", f->d.length));
-    f->d.at = f->job.at;
-    return check_positions(f);
-}
-
-/* One order of the axes, and what comes of it. */
-typedef struct attempt {
-    check_data d;
-    check_answer answer;
-} attempt;
-
-static int weight_of(const attempt *t)
-{
-    static const int weight[] = {
-        [VERDICT_UNKNOWN] = 0, [VERDICT_MISMATCH] = 1, [VERDICT_CANNOT_TELL] = 2, [VERDICT_OK] = 3
-    };
-    return weight[check_verdict_of(&t->answer)];
-}
-
-static bool is_better(const attempt *t, const attempt *than)
-{
-    int more = weight_of(t) - weight_of(than);
-    return more ? more > 0 : t->answer.spec_fit.out < than->answer.spec_fit.out;
-}
-
-static cli_exit search(attempt *out, const check_files *f)
-{
-    out->d = f->d;
-    return check_search(&out->answer, &out->d);
-}
-
-/* Where nothing tells tokens from heads, the order that the spec, or a bug, explains is the one that is meant. */
-static cli_exit search_orders(check_files *f)
-{
-    attempt t[2] = { 0 };
-    int best = 0;
-    cli_exit code = search(&t[0], f);
-    if (!code && f->orders > 1 && check_verdict_of(&t[0].answer) != VERDICT_OK) {
-        code = take_order(f, 1);
-        if (!code)
-            code = search(&t[1], f);
-        best = !code && is_better(&t[1], &t[0]);
-    }
-    if (!code)
-        code = check_report(&t[best].answer, &t[best].d);
-    for (int i = 0; i < 2; i++)
-        check_answer_free(&t[i].answer);
-    return code;
-}
-
-static cli_exit answer(check_files *f)
-{
-    bool stop = false;
-    CLI_TRY(take_order(f, 0));
-    CLI_TRY(check_zeros(&f->d));
-    check_grain(&f->d);
-    cli_exit code = check_finite(&f->d, &stop);
-    return code || stop ? code : search_orders(f);
-}
-
-/* Those of a file are read once, whatever the order of the axes. */
-static cli_exit read_positions(check_files *f)
-{
-    if (!cli_given(f->job.args, "pos"))
-        return CLI_OK;
-    CLI_TRY(job_positions(&f->job, &f->job.at, "pos", f->d.tables ? f->d.length : -1));
-    return f->d.tables ? CLI_OK : check_count_positions(f);
+    const char *allow = cli_text(a, "allow");
+    bool allowed = allow && f->bugs == 1 && !strcmp(allow, f->bug[0].id);
+    if (cli_given(a, "json"))
+        check_print_json(f, allowed, spec);
+    else
+        check_print(f, allowed);
+    return f->verdict == CHECK_OK || allowed ? CLI_OK : CLI_NO;
 }
 
 static cli_exit work(cli_job *j)
 {
-    check_files f = { .job = *j };
+    check_files f = { .job = j };
+    check_findings *found = NULL;
+    pe_error err;
     cli_exit code = read_command(&f);
+    if (!code && check_run(&found, &f.in, &err)) {
+        bool files = err.status == PE_ERR_FORMAT || (err.status == PE_ERR_POSITION && f.in.at.data);
+        code = cli_fail_from(j->args, files ? CLI_INPUT : CLI_USAGE, NULL, &err);
+    }
     if (!code)
-        code = find_part(&f);
-    if (!code)
-        code = read_positions(&f);
-    if (!code)
-        code = answer(&f);
+        code = print_findings(j->args, found, f.in.spec);
+    check_findings_free(found);
     for (int i = 0; i < 2; i++)
-        io_array_free(&f.a[i]);
-    free(f.d.part);
+        io_array_free(&f.array[i]);
     free(f.spec);
-    *j = f.job;
     return code;
 }
 
@@ -216,15 +252,15 @@ static cli_exit check_verb(const cli_args *a, result *out)
 static void add_bugs(result *out)
 {
     result_open(out, RESULT_RECORD, NULL, "Bugs");
-    for (int i = 0; i < check_bug_count; i++)
-        result_text(out, NULL, check_bugs[i].id, check_bugs[i].about);
+    for (int i = 0; i < check_bug_count(); i++)
+        result_text(out, NULL, check_bug_id(i), check_bug_about(i));
     result_text(out, NULL, "not-finite", "the data holds a NaN or an infinity");
     result_close(out);
 }
 
 const cli_verb cli_verb_check = {
     .name = "check",
-    .summary = "what is wrong with an implementation: OK, or the name of the bug",
+    .summary = "find the bug in an implementation: OK, or the name of the bug",
     .operands = "[SPEC]",
     .operands_max = 1,
     .notes = "Prints OK, or the name of a bug and the evidence (exit code 1).\n"

@@ -326,9 +326,9 @@ static pe_shape given_shape(const cli_args *a)
 static void measure_line(prove_run *r, const char *spec)
 {
     prove_line *l = r->line;
-    l->failed = prove_measure_as(&l->found, l->claim, spec, given_shape(r->args), &l->err);
+    l->failed = prove_measure(&l->found, l->claim, spec, given_shape(r->args), &l->err);
     if (l->failed && spec && l->err.status != PE_ERR_NOMEM) /* it may need more room than the claim's own sizes */
-        l->failed = prove_measure_as(&l->found, l->claim, spec, job_shape(r->args), NULL);
+        l->failed = prove_measure(&l->found, l->claim, spec, job_shape(r->args), NULL);
 }
 
 static void group_title(char out[200], const prove_group *g, language l)

@@ -18,6 +18,7 @@
 #include "base/num.h"
 #include "base/tell.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "kernels/rotate.h"
 #include "posenc.h"
 
@@ -196,13 +197,6 @@ typedef struct row {
 } row;
 
 /* ------------------------------------------------ for init */
-
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        pe_status try_status = (call);                                                                                 \
-        if (try_status)                                                                                                \
-            return try_status;                                                                                         \
-    } while (0)
 
 static inline double num(const part *p, int key)
 {

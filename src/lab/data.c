@@ -1,8 +1,11 @@
-/* SPDX-License-Identifier: MIT */
-#include "lab/page.h"
-
+/* SPDX-License-Identifier: MIT
+ *
+ * Sources of data and the batches made of them. */
 #include "base/random.h"
+#include "io/checked.h"
 #include "io/io.h"
+#include "lab/data.h"
+#include "lab/window.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,24 +16,24 @@ enum { BYTES = 256, MASK = 256, SHORTEST = 16, LONGEST = INT32_MAX - 1, MASKED_P
 
 typedef struct source_row {
     lab_source_info info;
-    page_maker *make;
+    window_filler *make;
     bool files; /* made of files */
     bool dense; /* every byte is asked for; where tokens are masked, some of them */
 } source_row;
 
 static const source_row source[] = {
     { { "stories", "endless tales of a village in which names told early are needed late", true, 1 },
-      stories_page,
+      fill_stories,
       false,
       true },
-    { { "copy", "repeat a string of letters", true, 1 }, copy_page, false, false },
-    { { "reverse", "repeat a string of letters from its end", true, 1 }, reverse_page, false, false },
-    { { "recall", "give the value of a key that was set at some distance", true, 1 }, recall_page, false, false },
-    { { "passkey", "find one number in noise and give it at the end", true, 1 }, passkey_page, false, false },
-    { { "count", "count a letter in a string", true, 1 }, count_page, false, false },
-    { { "sort", "repeat letters in the order of the alphabet", true, 1 }, sort_page, false, false },
-    { { "grid", "fill the holes of slanted stripes on a square", false, 2 }, grid_page, false, false },
-    { { "text", "text files, cut into windows", true, 1 }, text_page, true, true },
+    { { "copy", "repeat a string of letters", true, 1 }, fill_copy, false, false },
+    { { "reverse", "repeat a string of letters from its end", true, 1 }, fill_reverse, false, false },
+    { { "recall", "give the value of a key that was set at some distance", true, 1 }, fill_recall, false, false },
+    { { "passkey", "find one number in noise and give it at the end", true, 1 }, fill_passkey, false, false },
+    { { "count", "count a letter in a string", true, 1 }, fill_count, false, false },
+    { { "sort", "repeat letters in the order of the alphabet", true, 1 }, fill_sort, false, false },
+    { { "grid", "fill the holes of slanted stripes on a square", false, 2 }, fill_grid, false, false },
+    { { "text", "text files, cut into windows", true, 1 }, fill_text, true, true },
 };
 
 bool lab_source_asks_answers(const char *data)
@@ -186,14 +189,14 @@ const text_split *lab_data_text(const lab_data *d)
 
 /* ---------------------------------------------------------------- fill */
 
-static void put_row(const lab_data *d, lab_batch *b, int64_t row, const page *p, uint64_t masks)
+static void put_row(const lab_data *d, lab_batch *b, int64_t row, const window_text *p, uint64_t masks)
 {
     int64_t T = b->length, ahead = d->masked ? 0 : 1;
     int32_t *token = b->token + row * T, *target = b->target + row * T, *distance = b->distance + row * T;
     bool any = false;
     for (int64_t t = 0; t < T; t++) {
         int32_t told = p->told[t + ahead];
-        bool asked = told != PAGE_OWN;
+        bool asked = told != WINDOW_OWN;
         if (d->masked && d->row->dense) { /* the letters beside an answer's first tell it: nothing to recall */
             asked = random_below(masks, (uint64_t)t, 100) < MASKED_PERCENT;
             told = 0;
@@ -214,7 +217,7 @@ static void put_row(const lab_data *d, lab_batch *b, int64_t row, const page *p,
 static void fill(const lab_data *d, lab_batch *b, int64_t row, uint64_t key, int64_t test)
 {
     int64_t size = page_size(d, b->length);
-    page p = { b->work, b->work + size, b->work + 2 * size, size, b->length };
+    window_text p = { b->work, b->work + size, b->work + 2 * size, size, b->length };
     window w = { .key = (key & ~(uint64_t)1) | (test >= 0), .test = test };
     d->row->make(&p, d, &w);
     put_row(d, b, row, &p, random_at(w.key, UINT64_C(1) << 32));
@@ -231,4 +234,132 @@ void lab_data_test(const lab_data *d, lab_batch *b, int64_t first)
 {
     for (int64_t i = 0; i < b->sequences; i++)
         fill(d, b, i, random_at(0, (uint64_t)first + (uint64_t)i), first + i);
+}
+
+/* ---------------------------------------------------------------- batches */
+
+static void *room(int64_t a, int64_t b, size_t size)
+{
+    int64_t count;
+    size_t bytes;
+    return io_mul_i64(&count, a, b) && io_byte_count(&bytes, count, size) ? malloc(bytes) : NULL;
+}
+
+/* row-major, from 0 */
+static void number_positions(lab_batch *b)
+{
+    int64_t side = 1;
+    while (b->axes == 2 && side * side < b->length)
+        side++;
+    for (int64_t t = 0; t < b->length; t++)
+        if (b->axes == 2) {
+            b->at[2 * t] = t / side;
+            b->at[2 * t + 1] = t % side;
+        } else {
+            b->at[t] = t;
+        }
+}
+
+static pe_status long_enough(const lab_data *d, lab_split split, int64_t length, pe_error *err)
+{
+    const text_split *t = lab_data_text(d);
+    bool train_is_short = split == LAB_TRAIN || (split == LAB_BOTH && t->train_size < t->test_size);
+    size_t shorter = train_is_short ? t->train_size : t->test_size;
+    if (lab_data_windows(d, length) == INT64_MAX || (uint64_t)shorter > (uint64_t)length)
+        return PE_OK;
+    return io_fail(err, PE_ERR_RANGE, "text: %zu bytes to %s; a window of %" PRId64 " needs %" PRId64 " or more",
+                   shorter, train_is_short ? "train on" : "test on", length, length + 1);
+}
+
+pe_status lab_batch_new(lab_batch *out, const lab_data *d, lab_split split, int64_t sequences, int64_t length,
+                        pe_error *err)
+{
+    *out = (lab_batch){ 0 };
+    if (sequences < 1)
+        return io_fail(err, PE_ERR_RANGE, "batch: sequences is %" PRId64 "; needs 1 or more", sequences);
+    if (lab_data_length(d, length) != length)
+        return io_fail(err, PE_ERR_RANGE, "batch: length is %" PRId64 "; the nearest there is: %" PRId64, length,
+                       lab_data_length(d, length));
+    pe_status status = long_enough(d, split, length, err);
+    if (status != PE_OK)
+        return status;
+    lab_batch b = { .sequences = sequences, .length = length, .axes = lab_data_axes(d), .causal = lab_data_causal(d) };
+    b.token = room(sequences, length, sizeof *b.token);
+    b.target = room(sequences, length, sizeof *b.target);
+    b.distance = room(sequences, length, sizeof *b.distance);
+    b.at = room(length, b.axes, sizeof *b.at);
+    b.work = room(length + 1, 3, sizeof *b.work);
+    if (!b.token || !b.target || !b.distance || !b.at || !b.work) {
+        lab_batch_free(&b);
+        return io_fail(err, PE_ERR_NOMEM, "batch: out of memory for %" PRId64 " windows of %" PRId64, sequences,
+                       length);
+    }
+    number_positions(&b);
+    *out = b;
+    return PE_OK;
+}
+
+void lab_batch_free(lab_batch *b)
+{
+    free(b->token);
+    free(b->target);
+    free(b->distance);
+    free(b->at);
+    free(b->work);
+    *b = (lab_batch){ 0 };
+}
+
+/* ---------------------------------------------------------------- as people read it */
+
+typedef struct printer {
+    char *out;
+    size_t used, cap; /* with room for a 0 */
+    bool open;        /* a [ without its ] */
+    bool cut;
+} printer;
+
+/* A text must not steer the terminal it is shown on. */
+static void printer_put(printer *p, int byte)
+{
+    bool c1 = byte >= 0x80 && byte < 0xa0 && p->used && (unsigned char)p->out[p->used - 1] == 0xc2;
+    bool plain = byte == '\n' || (byte >= 32 && byte != 127 && !c1);
+    if (p->used + 1 < p->cap)
+        p->out[p->used++] = (char)(plain ? byte : '?');
+    else
+        p->cut = true;
+}
+
+static void printer_put_marked(printer *p, int byte, bool marked)
+{
+    if (marked != p->open)
+        printer_put(p, marked ? '[' : ']');
+    p->open = marked;
+    printer_put(p, byte);
+}
+
+static void printer_end(printer *p)
+{
+    if (p->open)
+        printer_put(p, ']');
+    if (p->cap)
+        p->out[p->used] = '\0';
+    if (p->cut && p->cap >= 8)
+        io_end_with_dots(p->out, p->cap);
+}
+
+void lab_batch_print(const lab_batch *b, int64_t sequence, char *out, size_t cap)
+{
+    int64_t T = b->length;
+    const int32_t *token = b->token + sequence * T, *target = b->target + sequence * T;
+    const int32_t *distance = b->distance + sequence * T;
+    printer p = { .out = out, .cap = cap };
+    for (int64_t t = 0; t < T; t++) {
+        bool masked = token[t] == MASK;
+        printer_put_marked(&p, masked ? target[t] : token[t], masked || (b->causal && t > 0 && distance[t - 1] > 0));
+        if (b->axes == 2 && t + 1 < T && b->at[2 * t + 2] != b->at[2 * t])
+            printer_put_marked(&p, '\n', false);
+    }
+    if (b->causal && target[T - 1] >= 0)
+        printer_put_marked(&p, target[T - 1], distance[T - 1] > 0);
+    printer_end(&p);
 }

@@ -74,7 +74,7 @@ typedef struct room {
 static pe_status room_new(room *out, const race *r, int64_t sequences, int64_t length, pe_error *err)
 {
     *out = (room){ 0 };
-    RACE_TRY(lab_batch_new(&out->batch, r->data, LAB_TEST, sequences, length, err));
+    TRY(lab_batch_new(&out->batch, r->data, LAB_TEST, sequences, length, err));
     size_t count = (size_t)sequences * (size_t)length; /* which lab_batch_new found to fit */
     out->loss = calloc(count, sizeof *out->loss);
     out->right = calloc(count, 1);
@@ -108,7 +108,7 @@ static pe_status all_windows(lab_test_line *out, bool *done, race *r, model *m, 
         o->batch.sequences = out->windows - first < most ? out->windows - first : most;
         lab_data_test(r->data, &o->batch, first);
         model_batch b = race_batch(m, &o->batch);
-        RACE_TRY(model_losses(m, &b, o->loss, o->right, err));
+        TRY(model_losses(m, &b, o->loss, o->right, err));
         for (int64_t row = 0; row < o->batch.sequences; row++)
             add_window(&t, out, &o->batch, row, o->loss, o->right);
         show(r, at, o->batch.sequences, out->length, begin);

@@ -30,7 +30,7 @@ void race_skip(race *r, double work)
 pe_status race_new_model(model **out, const race *r, const race_training *t, pe_error *err)
 {
     model_config c = race_model(&r->results.setup);
-    RACE_TRY(model_new(out, &c, r->results.setup.entry[t->entry].trained, r->pool, err));
+    TRY(model_new(out, &c, r->results.setup.entry[t->entry].trained, r->pool, err));
     model_init(*out, t->seed);
     return PE_OK;
 }
@@ -74,7 +74,7 @@ static void fill_in(race *r)
 static pe_status open_data(race *r, pe_error *err)
 {
     const lab_setup *s = &r->results.setup;
-    RACE_TRY(lab_data_open(&r->data, &r->asked.source, err));
+    TRY(lab_data_open(&r->data, &r->asked.source, err));
     bool same = lab_data_fingerprint(r->data) == s->data_fingerprint && lab_data_vocab(r->data) == s->vocab &&
                 lab_data_causal(r->data) == s->causal;
     if (r->asked.resume && !same)
@@ -130,9 +130,9 @@ static pe_status check_folder(const race *r, pe_error *err)
     char path[RACE_FOLDER + 20];
     snprintf(path, sizeof path, "%s/race.json", r->asked.folder);
     if (access(path, F_OK)) {
-        RACE_TRY(lab_folder_lacks(r->asked.folder, "race.json", err)); /* a link to nothing */
-        RACE_TRY(check_trainings(r, err));
-        RACE_TRY(race_is_source(r->asked.folder) ? PE_OK : lab_folder_lacks(r->asked.folder, "source.json", err));
+        TRY(lab_folder_lacks(r->asked.folder, "race.json", err)); /* a link to nothing */
+        TRY(check_trainings(r, err));
+        TRY(race_is_source(r->asked.folder) ? PE_OK : lab_folder_lacks(r->asked.folder, "source.json", err));
         return lab_report_lacks(r->asked.folder, err);
     }
     return io_fail(err, PE_ERR_SPEC, "%s has a race already: go on with --resume, or take another folder",
@@ -157,8 +157,8 @@ static void say_lengths(const race *r)
 pe_status race_start(race *r, pe_error *err)
 {
     bool recovered = false;
-    RACE_TRY(lab_folder_new(r->asked.folder, err));
-    RACE_TRY(lab_lock_take(&r->lock, r->asked.folder, &recovered, err));
+    TRY(lab_folder_new(r->asked.folder, err));
+    TRY(lab_lock_take(&r->lock, r->asked.folder, &recovered, err));
     r->locked = true;
     r->begin = io_seconds();
     r->screen = screen_new(r->asked.show);
@@ -171,13 +171,13 @@ pe_status race_start(race *r, pe_error *err)
     r->saved = r->asked.resume;
     if (r->asked.resume)
         return race_load_lines(r, err);
-    RACE_TRY(check_folder(r, err));
+    TRY(check_folder(r, err));
     say_lengths(r);
     if (r->results.setup.minutes > 0)
-        RACE_TRY(race_calibrate(r, err));
+        TRY(race_calibrate(r, err));
     if (r->stopped)
         return PE_OK;
-    RACE_TRY(race_save(r, err));
+    TRY(race_save(r, err));
     r->saved = true;
     return PE_OK;
 }
@@ -198,7 +198,7 @@ pe_status race_run(race *r, pe_error *err)
     r->worked = r->worked_before = 0;
     r->begin = io_seconds();
     for (int i = 0; i < r->trainings && r->saved && !race_asked_to_stop(r); i++)
-        RACE_TRY(race_train(r, i, err));
+        TRY(race_train(r, i, err));
     return PE_OK;
 }
 

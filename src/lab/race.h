@@ -14,6 +14,7 @@
 #ifndef POSENC_LAB_RACE_H
 #define POSENC_LAB_RACE_H
 
+#include "base/try.h"
 #include "io/io.h"
 #include "lab/data.h"
 #include "lab/results.h"
@@ -80,7 +81,7 @@ pe_status race_start(race *r, pe_error *err);
 pe_status race_run(race *r, pe_error *err);
 void race_free(race *r); /* NULL is fine */
 
-/* ---------------------------------------------------------------- entries (race_list.c) */
+/* ---------------------------------------------------------------- entries (race_setup.c) */
 
 /* Adds "rope:theta=10000,scaling=yarn,alibi": a word with = before any : belongs to the spec before it. */
 pe_status race_add_list(lab_setup *s, const char *list, pe_error *err);
@@ -89,16 +90,9 @@ pe_status race_add_file(race_asked *out, const char *path, pe_error *err);
 
 /* ---------------------------------------------------------------- parts of it */
 
-#define RACE_TRY(call)                                                                                                 \
-    do {                                                                                                               \
-        pe_status race_try = (call);                                                                                   \
-        if (race_try)                                                                                                  \
-            return race_try;                                                                                           \
-    } while (0)
-
-/* Fills in trained specs and positions; refuses what cannot be trained (race_check.c). */
+/* Fills in trained specs and positions; refuses what cannot be trained (race_setup.c). */
 pe_status race_check(race *r, pe_error *err);
-/* All trainings, and room for their lines (race_plan.c). */
+/* All trainings, and room for their lines (race_setup.c). */
 pe_status race_plan(race *r, pe_error *err);
 model_config race_model(const lab_setup *s);
 /* A model of the training, its first weights set. */
@@ -121,13 +115,12 @@ pe_status race_load(race *r, pe_error *err);
 bool race_is_source(const char *folder); /* its source.json is a race's */
 pe_status race_load_lines(race *r, pe_error *err);
 
-/* Results in memory (race_keep.c). */
-void race_forget(race *r, int training, int64_t step); /* its lines after that step, and its tests */
+/* Results in memory (train.c). */
 
-/* Turns minutes into steps, once (calibrate.c). */
+/* Turns minutes into steps, once (race_setup.c). */
 pe_status race_calibrate(race *r, pe_error *err);
 
-/* One training from where it stands to its end, and its tests (training.c). */
+/* One training from where it stands to its end, and its tests (train.c). */
 pe_status race_train(race *r, int training, pe_error *err);
 /* Seconds of a step (train.c), by `count` of them; the model is the caller's to free, whatever comes of it. */
 pe_status race_time_steps(double *seconds, model **out, race *r, int training, int count, pe_error *err);

@@ -36,7 +36,7 @@ static pe_status write_source(FILE *to, const void *with, pe_error *err)
 
 pe_status race_save(const race *r, pe_error *err)
 {
-    RACE_TRY(io_make_file(r->asked.folder, "source.json", write_source, &r->asked.source, err));
+    TRY(io_make_file(r->asked.folder, "source.json", write_source, &r->asked.source, err));
     return lab_save_setup(r->asked.folder, &r->results.setup, err); /* last: with it the race exists */
 }
 
@@ -56,9 +56,9 @@ static pe_status read_list(race *r, const char **item, int *count, int most, con
 {
     io_node list;
     const char *text;
-    RACE_TRY(io_json_array(&list, root, key, IO_REQUIRED, err));
+    TRY(io_json_array(&list, root, key, IO_REQUIRED, err));
     for (io_node child = { 0 }; io_json_next(&child, &list);) {
-        RACE_TRY(io_json_string(&text, &child, NULL, IO_REQUIRED, err));
+        TRY(io_json_string(&text, &child, NULL, IO_REQUIRED, err));
         if (*count == most || !(item[*count] = keep_text(r, used, text)))
             return io_fail(err, PE_ERR_FORMAT, "%s/source.json: %s has too many files", r->asked.folder, key);
         ++*count;
@@ -72,11 +72,11 @@ static pe_status read_source(race *r, const io_node *root, pe_error *err)
     const char *name;
     size_t used = 0;
     *s = (lab_source){ .file = r->file, .test = r->test };
-    RACE_TRY(io_json_string(&name, root, "name", IO_REQUIRED, err));
+    TRY(io_json_string(&name, root, "name", IO_REQUIRED, err));
     if (!(s->name = keep_text(r, &used, name)))
         return io_fail(err, PE_ERR_FORMAT, "%s/source.json: name is too long", r->asked.folder);
-    RACE_TRY(io_json_bool(&s->masked, root, "masked", IO_REQUIRED, err));
-    RACE_TRY(read_list(r, r->file, &s->files, RACE_FILES, root, "files", &used, err));
+    TRY(io_json_bool(&s->masked, root, "masked", IO_REQUIRED, err));
+    TRY(read_list(r, r->file, &s->files, RACE_FILES, root, "files", &used, err));
     return read_list(r, r->test, &s->tests, RACE_FILES, root, "tests", &used, err);
 }
 
@@ -99,9 +99,9 @@ pe_status race_load(race *r, pe_error *err)
 {
     char path[RACE_FOLDER + 20];
     io_node root = { 0 };
-    RACE_TRY(lab_read_setup(&r->results.setup, r->asked.folder, err));
+    TRY(lab_read_setup(&r->results.setup, r->asked.folder, err));
     snprintf(path, sizeof path, "%s/source.json", r->asked.folder);
-    RACE_TRY(io_json_load(&root, path, err));
+    TRY(io_json_load(&root, path, err));
     pe_status status = read_source(r, &root, err);
     io_json_free(&root);
     return status;

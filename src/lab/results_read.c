@@ -1,11 +1,257 @@
 /* SPDX-License-Identifier: MIT
  *
- * Folders of runs: race.json, and the logs of all it names. */
+ * Results from their folders: lists that grow, the lines of a log, one folder, several as one race. */
+#include "io/io.h"
+#include "lab/results.h"
 #include "lab/results_records.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* Results in memory: lists that grow, and what is found in them. */
+
+/* Room for one more behind count elements: doubles at powers of two, so that no capacity is kept. */
+static void *grow(void *list, int count, size_t size)
+{
+    size_t wanted = count ? (size_t)count * 2 : 1;
+    if (count & (count - 1))
+        return list;
+    return count < 1 << 28 ? realloc(list, wanted * size) : NULL;
+}
+
+pe_status lab_keep_train(lab_run *run, const lab_train_line *l, pe_error *err)
+{
+    lab_train_line *more = grow(run->train, run->trains, sizeof *more);
+    if (!more)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for %d lines of the log", run->trains + 1);
+    run->train = more;
+    run->train[run->trains++] = *l;
+    return PE_OK;
+}
+
+pe_status lab_keep_test(lab_results *r, const lab_test_line *l, pe_error *err)
+{
+    lab_test_line *more = grow(r->test, r->tests, sizeof *more);
+    if (!more)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for %d tests", r->tests + 1);
+    r->test = more;
+    r->test[r->tests++] = *l;
+    return PE_OK;
+}
+
+lab_test_line *lab_find_test(const lab_results *r, int entry, uint64_t seed, int64_t length)
+{
+    for (int i = 0; i < r->tests; i++)
+        if (r->test[i].entry == entry && r->test[i].seed == seed && r->test[i].length == length)
+            return &r->test[i];
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- a run's log, line by line */
+
+static int results_entry(const lab_setup *s, const char *name)
+{
+    for (int i = 0; i < s->entries; i++)
+        if (!strcmp(s->entry[i].name, name))
+            return i;
+    return -1;
+}
+
+static bool has_seed(const lab_setup *s, uint64_t seed)
+{
+    for (int i = 0; i < s->seeds; i++)
+        if (s->seed[i] == seed)
+            return true;
+    return false;
+}
+
+static bool has_length(const lab_setup *s, int64_t length)
+{
+    for (int i = 0; i < s->tests; i++)
+        if (s->test[i] == length)
+            return true;
+    return false;
+}
+
+static pe_status add_train(lab_run *run, const io_node *line, pe_error *err)
+{
+    lab_train_line l = { 0 };
+    pe_status s = fields_read(&l, record_train.field, record_train.count, line, err);
+    if (s)
+        return s;
+    return lab_keep_train(run, &l, err);
+}
+
+/* What no writer of ours writes, though each number is within its range. */
+static pe_status check_test(const lab_setup *s, const lab_test_line *l, const io_node *line, pe_error *err)
+{
+    char place[IO_JSON_PLACE_MAX];
+    if (!has_seed(s, l->seed))
+        return io_fail(err, PE_ERR_FORMAT, "%s has seed %" PRIu64 ", which race.json has not",
+                       io_json_place(place, line), l->seed);
+    if (!has_length(s, l->length))
+        return io_fail(err, PE_ERR_FORMAT, "%s has length %" PRId64 ", which race.json has not",
+                       io_json_place(place, line), l->length);
+    for (int i = 0; i < LAB_DISTANCES; i++)
+        if (l->right[i] > l->asked[i])
+            return io_fail(err, PE_ERR_FORMAT, "%s has %" PRId64 " right answers of %" PRId64 " asked",
+                           io_json_place(place, line), l->right[i], l->asked[i]);
+    if (l->right_all > l->asked_all)
+        return io_fail(err, PE_ERR_FORMAT, "%s has %" PRId64 " right answers of %" PRId64 " asked",
+                       io_json_place(place, line), l->right_all, l->asked_all);
+    return PE_OK;
+}
+
+static pe_status add_test(lab_results *r, const io_node *line, pe_error *err)
+{
+    lab_test_line l = { 0 };
+    const char *name;
+    char place[IO_JSON_PLACE_MAX];
+    pe_status s = io_json_string(&name, line, "entry", IO_REQUIRED, err);
+    if (!s)
+        s = fields_read(&l, record_test.field, record_test.count, line, err);
+    if (s)
+        return s;
+    l.entry = results_entry(&r->setup, name);
+    if (l.entry < 0)
+        return io_fail(err, PE_ERR_FORMAT, "%s has entry %s, which race.json has not", io_json_place(place, line),
+                       name);
+    if ((s = check_test(&r->setup, &l, line, err)))
+        return s;
+    lab_test_line *same = lab_find_test(r, l.entry, l.seed, l.length);
+    if (!same)
+        return lab_keep_test(r, &l, err);
+    *same = l;
+    return PE_OK;
+}
+
+static pe_status add_line(lab_results *r, int run, const io_node *line, pe_error *err)
+{
+    const char *kind;
+    pe_status s = io_json_string(&kind, line, "line", IO_REQUIRED, err);
+    if (s)
+        return s;
+    if (!strcmp(kind, "test"))
+        return add_test(r, line, err);
+    if (run >= 0 && !strcmp(kind, "train"))
+        return add_train(&r->run[run], line, err);
+    if (run >= 0 && !strcmp(kind, "failure"))
+        return fields_read(&r->run[run].failure, record_failure.field, record_failure.count, line, err);
+    if (run >= 0 && !strcmp(kind, "run")) {
+        r->run[run].ended = true;
+        return fields_read(&r->run[run].end, record_run.field, record_run.count, line, err);
+    }
+    return PE_OK;
+}
+
+pe_status results_read_lines(lab_results *r, int run, const char *path, io_span text, pe_error *err)
+{
+    const char *at = text.data, *end = at + text.size, *stop;
+    char name[1300];
+    pe_status s = PE_OK;
+    for (int n = 1; !s && at < end && (stop = memchr(at, '\n', (size_t)(end - at))); n++, at = stop + 1) {
+        io_node line;
+        snprintf(name, sizeof name, "%s:%d", path, n);
+        s = io_json_parse(&line, name, at, (size_t)(stop - at), err);
+        if (s)
+            continue;
+        s = add_line(r, run, &line, err);
+        io_json_free(&line);
+    }
+    return s;
+}
+
+static pe_status results_read_log(lab_results *r, int run, const char *path, pe_error *err)
+{
+    struct stat there;
+    io_bytes file;
+    if (stat(path, &there))
+        return PE_OK;
+    pe_status s = io_read_file(&file, path, IO_CAP_TEXT, err);
+    if (!s)
+        s = results_read_lines(r, run, path, (io_span){ file.data, file.size }, err);
+    io_bytes_free(&file);
+    return s;
+}
+
+/* ---------------------------------------------------------------- several folders as one race */
+
+static pe_status add_entry(lab_setup *all, const lab_entry *e, const char *folder, pe_error *err)
+{
+    int i = results_entry(all, e->name);
+    if (i >= 0 && (strcmp(all->entry[i].spec, e->spec) || strcmp(all->entry[i].trained, e->trained)))
+        return io_fail(err, PE_ERR_FORMAT, "%s: %s is %s trained as %s, and %s trained as %s in a folder before it",
+                       folder, e->name, e->spec, e->trained, all->entry[i].spec, all->entry[i].trained);
+    if (i >= 0)
+        return PE_OK;
+    if (all->entries == LAB_ENTRIES_MAX)
+        return io_fail(err, PE_ERR_FORMAT, "%s: more than %d entries in all", folder, LAB_ENTRIES_MAX);
+    all->entry[all->entries++] = *e;
+    return PE_OK;
+}
+
+/* Into a sorted list of numbers, each once. False: no room. */
+static bool add_length(lab_setup *all, int64_t length)
+{
+    int i = all->tests;
+    for (int n = 0; n < all->tests; n++)
+        if (all->test[n] == length)
+            return true;
+    if (i == LAB_TESTS_MAX)
+        return false;
+    for (; i > 0 && all->test[i - 1] > length; i--)
+        all->test[i] = all->test[i - 1];
+    all->test[i] = length;
+    all->tests++;
+    return true;
+}
+
+static bool add_seed(lab_setup *all, uint64_t seed)
+{
+    for (int n = 0; n < all->seeds; n++)
+        if (all->seed[n] == seed)
+            return true;
+    if (all->seeds == LAB_SEEDS_MAX)
+        return false;
+    all->seed[all->seeds++] = seed;
+    return true;
+}
+
+static void add_command(lab_setup *all, const char *command)
+{
+    size_t used = strlen(all->command);
+    int n = snprintf(all->command + used, sizeof all->command - used, "\n%s", command);
+    if (n >= (int)(sizeof all->command - used))
+        io_end_with_dots(all->command, sizeof all->command);
+}
+
+static pe_status results_unite(lab_setup *all, const lab_setup *one, const char *const *folder, int index,
+                               pe_error *err)
+{
+    char a[600], b[600];
+    const field *f = fields_differ(record_setup.field, record_setup.count, all, one, a, b, sizeof a);
+    if (f)
+        return io_fail(err, PE_ERR_FORMAT, "%s and %s cannot be compared: %s is %s in one and %s in the other",
+                       folder[0], folder[index], f->name, a, b);
+    pe_status s = PE_OK;
+    for (int i = 0; i < one->entries && !s; i++)
+        s = add_entry(all, &one->entry[i], folder[index], err);
+    bool room = true;
+    for (int i = 0; i < one->tests; i++)
+        room = room && add_length(all, one->test[i]);
+    for (int i = 0; i < one->seeds; i++)
+        room = room && add_seed(all, one->seed[i]);
+    if (!s && !room)
+        s = io_fail(err, PE_ERR_FORMAT, "%s: more than %d lengths or %d seeds in all", folder[index], LAB_TESTS_MAX,
+                    LAB_SEEDS_MAX);
+    if (!s)
+        add_command(all, one->command);
+    return s;
+}
+
+/* Folders of runs: race.json, and the logs of all it names. */
 
 #define PATH_ROOM 1200
 

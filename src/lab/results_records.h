@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of results.c, for the readers: results_read.c (folders), results_unite.c (several), results_log.c (lines).
+ * The tables of results.c, for the reader, results_read.c.
  */
 #ifndef POSENC_LAB_RESULTS_RECORDS_H
 #define POSENC_LAB_RESULTS_RECORDS_H
@@ -19,10 +19,5 @@ pe_status results_read_setup(lab_setup *out, const io_node *root, pe_error *err)
 /* Adds the lines of one log to r. run: whose "train", "run" and "failure" lines they are, an index; -1: a log without
  * any. A file that is not there has no lines. */
 pe_status results_read_lines(lab_results *r, int run, const char *path, io_span text, pe_error *err);
-pe_status results_read_log(lab_results *r, int run, const char *path, pe_error *err);
-/* Adds one, of folder[index], to all, which began as folder[0]'s. What differs and must not is said. */
-pe_status results_unite(lab_setup *all, const lab_setup *one, const char *const *folder, int index, pe_error *err);
-/* By name; -1: none. */
-int results_entry(const lab_setup *s, const char *name);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct use {
 } use;
 
 /* key=number, unless the spec says it or the key means nothing in it. */
-static bool put(char **spec, const char *key, double number)
+static bool spec_put(char **spec, const char *key, double number)
 {
     const pe_key *k = key ? zoo_spec_key(*spec, key) : NULL;
     if (!k || zoo_spec_has(*spec, key) || !zoo_spec_means(*spec, k))
@@ -29,7 +29,7 @@ static bool put_trained(char **spec, const char *key, int64_t trained)
     char sides[64];
     int64_t side = 1;
     if (!k || k->kind != PE_KEY_LIST || !strchr(k->fallback, '/'))
-        return put(spec, key, (double)trained);
+        return spec_put(spec, key, (double)trained);
     while (side * side < trained)
         side++;
     snprintf(sides, sizeof sides, "%" PRId64 "/%" PRId64, side, side);
@@ -45,7 +45,7 @@ static bool put_each(char **spec, const char *keys, double number)
     for (const char *at = keys; ok && at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
         snprintf(key, sizeof key, "%.*s", (int)strcspn(at, "|"), at);
         const pe_key *k = zoo_spec_key(born, key);
-        ok = (k && zoo_spec_means(born, k)) || put(spec, key, number);
+        ok = (k && zoo_spec_means(born, k)) || spec_put(spec, key, number);
     }
     free(born);
     return ok;
@@ -88,8 +88,8 @@ static char *settle(char *spec, use u)
     if (!spec)
         return NULL;
     double factor = (double)u.length / (double)u.trained;
-    if (!put_trained(&spec, row->key_trained, u.trained) || !put(&spec, row->key_length, (double)u.length) ||
-        (!u.causal && !put(&spec, row->key_ahead, (double)u.length)) ||
+    if (!put_trained(&spec, row->key_trained, u.trained) || !spec_put(&spec, row->key_length, (double)u.length) ||
+        (!u.causal && !spec_put(&spec, row->key_ahead, (double)u.length)) ||
         !put_each(&spec, row->key_factor, factor < 1 ? 1 : factor))
         replace(&spec, NULL);
     return spec;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------- Student's t */
+/* ---------------------------------------------------------------- student's t */
 
 static double away_from_zero(double x)
 {

@@ -19,19 +19,14 @@
 
 enum { STORY_BEATS = 64, SCENE_BEATS = 16 };
 
-typedef struct words {
+typedef struct word_list {
     const char *const *item;
     uint32_t count;
-} words;
+} word_list;
 
 #define STORY_INITIALS 18
 extern const char story_initial[STORY_INITIALS + 1];
-extern const words story_middle, story_ending; /* of a name, after its initial; no two of middle begin alike */
-
-extern const words story_open, story_scene, story_close, story_plain, story_person;
-const words *story_slot(char letter); /* NULL: none of the lists */
-
-/* ---------------------------------------------------------------- beats (stories_beats.c) */
+extern const word_list story_middle; /* of a name, after its initial; no two begin alike */
 
 typedef enum beat_kind { BEAT_PERSON, BEAT_PLAIN, BEAT_OPEN, BEAT_SCENE, BEAT_CLOSE } beat_kind;
 

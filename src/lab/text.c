@@ -3,7 +3,7 @@
 
 #include "base/random.h"
 #include "io/checked.h"
-#include "lab/page.h"
+#include "lab/window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +140,7 @@ void text_close(text_split *t)
 
 /* Test windows tile the text from its end, so those of other lengths end where these do. Past the last one they begin
  * again. */
-void text_page(page *out, const lab_data *d, const window *w)
+void fill_text(window_text *out, const lab_data *d, const window *w)
 {
     const text_split *t = lab_data_text(d);
     bool test = w->test >= 0;

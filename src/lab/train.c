@@ -1,24 +1,58 @@
 /* SPDX-License-Identifier: MIT
  *
- * One training: w <- AdamW(w, d mean(-ln p(target)) / dw), step by step, with a log and checkpoints that it can be
- * resumed from. Batches follow from (seed, step), the rate from the step; hence the same bits whenever it was cut. */
-#include "lab/trainer.h"
+ * One training: its steps, and its life from one process to the next. */
+#include "lab/checkpoint.h"
+#include "lab/race.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <stdio.h>
+
+typedef struct trainer {
+    race *race;
+    int index; /* of the training */
+    model *model;
+    adam adam;
+    lab_batch batch;
+    lab_log log;
+    checkpoint_state state;
+    double begin; /* of the clock, less the seconds of training before */
+    double saved; /* of the clock: the last checkpoint */
+} trainer;
+
+static inline const lab_setup *trainer_setup(const trainer *t)
+{
+    return &t->race->results.setup;
+}
+
+static inline const race_training *trainer_training(const trainer *t)
+{
+    return &t->race->training[t->index];
+}
+
+static inline lab_run *trainer_lines(const trainer *t)
+{
+    return &t->race->results.run[t->index];
+}
+
+/* One training: w <- AdamW(w, d mean(-ln p(target)) / dw), step by step, with a log and checkpoints that it can
+ * be resumed from. Batches follow from (seed, step), the rate from the step; hence the same bits whenever it was
+ * cut. */
 
 #define LINES 1000           /* of the log, about: a line for every step up to that many */
 #define CHECKPOINT_EVERY 30. /* seconds, unless told in steps */
 
-pe_status trainer_make(trainer *t, pe_error *err)
+static pe_status trainer_make(trainer *t, pe_error *err)
 {
     const lab_setup *s = trainer_setup(t);
-    RACE_TRY(race_new_model(&t->model, t->race, trainer_training(t), err));
-    RACE_TRY(adam_new(&t->adam, t->model, err));
+    TRY(race_new_model(&t->model, t->race, trainer_training(t), err));
+    TRY(adam_new(&t->adam, t->model, err));
     return lab_batch_new(&t->batch, t->race->data, LAB_TRAIN, s->batch, s->train_length, err);
 }
 
-void trainer_free(trainer *t)
+/* half-built: fine */
+static void trainer_free(trainer *t)
 {
     lab_log_close(&t->log);
     lab_batch_free(&t->batch);
@@ -33,7 +67,7 @@ static pe_status step(trainer *t, lab_train_line *line, pe_error *err)
     int64_t n = t->adam.step;
     lab_data_train(t->race->data, &t->batch, trainer_training(t)->seed, n);
     model_batch b = race_batch(t->model, &t->batch);
-    RACE_TRY(model_gradients(t->model, &b, &line->loss, err));
+    TRY(model_gradients(t->model, &b, &line->loss, err));
     rates.rate = adam_rate_at(s->rate, n, s->steps, s->warmup);
     rates.decay = s->decay;
     rates.clip = s->clip;
@@ -84,7 +118,7 @@ static pe_status save(trainer *t, pe_error *err)
     t->saved = io_seconds();
     t->state.step = t->adam.step;
     t->state.seconds = t->saved - t->begin;
-    RACE_TRY(lab_log_sync(&t->log, &t->state.log_size, err));
+    TRY(lab_log_sync(&t->log, &t->state.log_size, err));
     return checkpoint_save(trainer_training(t)->folder, t->model, &t->adam, &t->state, t->race->asked.keep, err);
 }
 
@@ -139,7 +173,8 @@ static pe_status fail(const trainer *t, int64_t at, pe_status status, const char
     return io_fail(err, status, "%s", f->why);
 }
 
-pe_status trainer_run(trainer *t, pe_error *err)
+/* To the last step, which ends with a checkpoint; or to where it is asked to stop, which does too. */
+static pe_status trainer_run(trainer *t, pe_error *err)
 {
     lab_train_line line = { 0 };
     pe_error why = { 0 };
@@ -150,10 +185,10 @@ pe_status trainer_run(trainer *t, pe_error *err)
         pe_status status = step(t, &line, &why);
         if (status)
             return fail(t, n, status, why.text, err);
-        RACE_TRY(note(t, line, err));
+        TRY(note(t, line, err));
         show(t, line.loss);
         if (t->adam.step < trainer_setup(t)->steps && save_is_due(t))
-            RACE_TRY(save(t, err));
+            TRY(save(t, err));
     }
     return end(t, err);
 }
@@ -174,6 +209,146 @@ pe_status race_time_steps(double *seconds, model **out, race *r, int index, int 
     r->results.setup.steps = steps_asked;
     *out = t.model;
     t.model = NULL;
+    trainer_free(&t);
+    return status;
+}
+
+/* ---------------------------------------------------------------- lines of earlier processes */
+
+static void race_forget(race *r, int training, int64_t step)
+{
+    lab_results *a = &r->results;
+    lab_run *run = &a->run[training];
+    const race_training *t = &r->training[training];
+    int kept = 0;
+    while (run->trains && run->train[run->trains - 1].step > step)
+        run->trains--;
+    run->ended = false;
+    for (int i = 0; i < a->tests; i++)
+        if (a->test[i].seed != t->seed || !race_shares(&a->setup, a->test[i].entry, t))
+            a->test[kept++] = a->test[i];
+    a->tests = kept;
+}
+
+/* The lines of a folder, one after the other: rooms are powers of two here, whatever they were there. */
+static pe_status take(race *r, const lab_results *from, pe_error *err)
+{
+    for (int i = 0; i < from->runs; i++)
+        for (int k = 0; k < r->trainings; k++) {
+            const lab_run *run = &from->run[i];
+            if (run->entry != r->training[k].entry || run->seed != r->training[k].seed)
+                continue;
+            for (int n = 0; n < run->trains; n++)
+                TRY(lab_keep_train(&r->results.run[k], &run->train[n], err));
+            r->results.run[k].end = run->end;
+            r->results.run[k].ended = run->ended;
+        }
+    for (int i = 0; i < from->tests; i++)
+        if (!lab_find_test(&r->results, from->test[i].entry, from->test[i].seed, from->test[i].length))
+            TRY(lab_keep_test(&r->results, &from->test[i], err));
+    return PE_OK;
+}
+
+pe_status race_load_lines(race *r, pe_error *err)
+{
+    const char *folder = r->asked.folder;
+    lab_results *from = calloc(1, sizeof *from);
+    if (!from)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for the results of %s", folder);
+    pe_status status = lab_read_results(from, &folder, 1, err);
+    if (!status)
+        status = take(r, from, err);
+    lab_results_free(from);
+    free(from);
+    return status;
+}
+
+/* The life of one training: from where it stands to its last step, then the tests of all that use its weights. */
+
+/* Every encoding that uses these weights, at every length that is not in the log yet. */
+static pe_status tests(trainer *t, pe_error *err)
+{
+    race *r = t->race;
+    const lab_setup *s = trainer_setup(t);
+    int64_t size;
+    lab_test_line line;
+    bool done;
+    for (int i = 0; i < s->entries; i++)
+        for (int k = 0; k < s->tests && race_shares(s, i, trainer_training(t)); k++) {
+            double work = race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]), before = r->worked;
+            if (lab_find_test(&r->results, i, trainer_training(t)->seed, s->test[k])) {
+                race_skip(r, work);
+                continue;
+            }
+            TRY(race_test(&line, &done, r, t->model, (screen_now){ t->index, k, i, 0, 0, 0, 0 }, err));
+            if (!done)
+                return PE_OK;
+            race_skip(r, before + work - r->worked); /* of what cannot be tested */
+            lab_write_test(t->log.to, s, &line);
+            TRY(lab_log_sync(&t->log, &size, err));
+            TRY(lab_keep_test(&r->results, &line, err));
+        }
+    return PE_OK;
+}
+
+/* From the newest good checkpoint, or from the first weights. The log is cut to where that stood, but for the tests
+ * after the last step. */
+static pe_status begin(trainer *t, pe_error *err)
+{
+    const lab_setup *s = trainer_setup(t);
+    bool found = false;
+    char skipped[300] = "", path[RACE_FOLDER + 200];
+    TRY(lab_folder_new(trainer_training(t)->folder, err));
+    TRY(trainer_make(t, err));
+    uint64_t config = race_fingerprint(s, trainer_training(t));
+    snprintf(path, sizeof path, "%s/log.jsonl", trainer_training(t)->folder);
+    checkpoint_wanted want = { config, s->steps, path };
+    TRY(checkpoint_newest(trainer_training(t)->folder, t->model, &t->adam, &t->state, &want, &found, skipped,
+                          sizeof skipped, err));
+    if (found) /* a kill may have come between a save and this */
+        checkpoint_remove_old(trainer_training(t)->folder, t->state.step, t->race->asked.keep);
+    if (*skipped)
+        race_warn(t->race, "%s", skipped);
+    if (!found) {
+        t->state = (checkpoint_state){ .seed = trainer_training(t)->seed, .config = config };
+        snprintf(t->state.trained, sizeof t->state.trained, "%s", s->entry[trainer_training(t)->entry].trained);
+    }
+    race_skip(t->race, 3 * race_work(s, t->adam.step * s->batch * s->train_length, s->train_length));
+    bool whole = found && t->adam.step == s->steps && trainer_lines(t)->ended;
+    if (!whole)
+        race_forget(t->race, t->index, t->adam.step);
+    t->saved = io_seconds();
+    t->begin = t->saved - t->state.seconds;
+    return lab_log_open(&t->log, path, whole ? -1 : t->state.log_size, err);
+}
+
+/* Nothing left to do; what it was is counted. */
+static bool is_done(race *r, int index)
+{
+    const lab_setup *s = &r->results.setup;
+    const race_training *t = &r->training[index];
+    double work = 3 * race_work(s, s->steps * s->batch * s->train_length, s->train_length);
+    for (int i = 0; i < s->entries; i++)
+        for (int k = 0; k < s->tests && race_shares(s, i, t); k++) {
+            if (!lab_find_test(&r->results, i, t->seed, s->test[k]))
+                return false;
+            work += race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]);
+        }
+    if (r->results.run[index].ended)
+        race_skip(r, work);
+    return r->results.run[index].ended;
+}
+
+pe_status race_train(race *r, int index, pe_error *err)
+{
+    trainer t = { .race = r, .index = index };
+    if (is_done(r, index))
+        return PE_OK;
+    pe_status status = begin(&t, err);
+    if (!status && t.adam.step < trainer_setup(&t)->steps)
+        status = trainer_run(&t, err);
+    if (!status && t.adam.step == trainer_setup(&t)->steps)
+        status = tests(&t, err);
     trainer_free(&t);
     return status;
 }

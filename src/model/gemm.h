@@ -24,7 +24,8 @@ void gemm_weight(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64_t k
 void gemm_start(void);
 bool gemm_is_fast(void);     /* a BLAS was found */
 const char *gemm_name(void); /* "OpenBLAS 0.3.21, Cooperlake kernels", "plain loops: ..." */
-/* Where no BLAS was found: that, what it costs and what to install. NULL: there is one, or POSENC_BLAS has it otherwise. */
+/* Where no BLAS was found: that, what it costs and what to install. NULL: there is one, or POSENC_BLAS has it
+ * otherwise. */
 const char *gemm_missing(void);
 
 #endif

@@ -32,9 +32,6 @@ typedef struct model_shards {
 pe_status model_load_hf(model **out, const io_node *config, const zoo_model *zoo, const model_shards *from,
                         const pe_pool *pool, pe_error *err);
 
-pe_status model_load_llama2c(model **out, const zoo_model *zoo, const pe_pool *pool, pe_error *err);
-pe_status model_load_folder(model **out, const zoo_model *zoo, const pe_pool *pool, pe_error *err);
-
 /* What every layer has to share for this model: one spec, no window. *group: of the part that speaks. */
 pe_status model_load_group(const zoo_group **group, const zoo_model *zoo, pe_error *err);
 /* Where elements go: the tensor of this name; it has been made by model_new, so that it is there. */

@@ -122,8 +122,8 @@ pe_status model_all_logits(model *m, real *logits, const int32_t *token, int64_t
  * PE_ERR_RANGE, and the message names the first layer whose output is not finite. */
 pe_status model_gradients(model *m, const model_batch *b, double *loss, pe_error *err);
 
-/* Where it broke; NULL: nowhere. Of weights that are not finite the first on the way from the tokens to the logits; else
- * of gradients, which flow the other way, the last. */
+/* Where it broke; NULL: nowhere. Of weights that are not finite the first on the way from the tokens to the logits;
+ * else of gradients, which flow the other way, the last. */
 const char *model_broken(const model *m);
 
 /* ---------------------------------------------------------------- AdamW (adam.c) */

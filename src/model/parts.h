@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of posenc_model share. One pass through it, forward.c and then backward.c:
+ * What the files of posenc_model share. One pass through it (pass.c):
  *
  *     x0 = embed(tokens)
  *     each layer:   h1 = norm1(x)      qkv = h1 Wqkv'     att = attention(q, k, v)     x2 = x + att Wo'
@@ -10,6 +10,7 @@
 #ifndef POSENC_MODEL_PARTS_H
 #define POSENC_MODEL_PARTS_H
 
+#include "base/try.h"
 #include "model/gemm.h"
 #include "model/model.h"
 
@@ -22,12 +23,6 @@
 #endif
 
 #define SCORE_HOOKS (PE_HOOK_CONTENT | PE_HOOK_BIAS | PE_HOOK_VALUE)
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        pe_status try_status = (call);                                                                                 \
-        if (try_status)                                                                                                \
-            return try_status;                                                                                         \
-    } while (0)
 
 /* Places in the weights; -1: there is none. */
 typedef struct linear {
@@ -129,7 +124,7 @@ void run_each(const model *m, piece_job job, void *arg, int64_t count); /* one e
 void linear_forward(const model *m, linear l, real *y, real *x, piece p, real keep);
 void linear_input(const model *m, linear l, real *dx, real *dy, piece p);
 
-/* ---------------------------------------------------------------- loops over rows (norm.c, mlp.c, loss.c) */
+/* ---------------------------------------------------------------- loops over rows (loops.c) */
 
 /* y = x / rms(x) * w; size gets 1/rms. */
 void rms_forward(real *y, real *size, const real *x, const real *w, int64_t rows, int64_t width, double eps);
@@ -147,7 +142,7 @@ void gelu_forward(real *act, const real *up, int64_t count); /* by tanh, as BLOO
 real loss_row(real *logits, int64_t vocab, int32_t target, uint8_t *right);
 void loss_slope(real *logits, int64_t vocab, int32_t target, real loss_of_target, real share);
 
-/* ---------------------------------------------------------------- the list of tensors (layout.c, init.c) */
+/* ---------------------------------------------------------------- the list of tensors (layout.c) */
 
 model_tensor *layout_add(model *m, const char *name, const pe_tensor *of); /* NULL: no memory */
 model_tensor *layout_add_weight(model *m, const char *name, int64_t out, int64_t in);
@@ -175,13 +170,9 @@ pe_status heads_backward(model *m, const model_batch *b, int64_t l, pe_error *er
 
 bool finite_all(const real *x, int64_t count); /* rows.c */
 
-/* ---------------------------------------------------------------- the passes */
+/* ---------------------------------------------------------------- memory of a pass (memory.c) */
 
-pe_status memory_for(model *m, const model_batch *b, bool backward, pe_error *err); /* memory.c */
+pe_status memory_for(model *m, const model_batch *b, bool backward, pe_error *err);
 void memory_free(model *m);
-pe_status check_batch(const model *m, const model_batch *b, pe_error *err);
-pe_status forward_layers(model *m, const model_batch *b, pe_error *err); /* m->h and m->size are filled */
-void forward_losses(model *m, const model_batch *b, uint8_t *right, real share);
-pe_status backward_layers(model *m, const model_batch *b, pe_error *err);
 
 #endif

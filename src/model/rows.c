@@ -19,7 +19,7 @@ static void run_piece(void *arg, int64_t n, int worker)
     t->job(t->arg, (piece){ first, left < t->size ? left : t->size, n, worker });
 }
 
-static void run(const model *m, task t)
+static void run_task(const model *m, task t)
 {
     int64_t pieces = (t.rows + t.size - 1) / t.size;
     if (m->pool)
@@ -30,12 +30,12 @@ static void run(const model *m, task t)
 
 void run_rows(const model *m, piece_job job, void *arg, int64_t rows)
 {
-    run(m, (task){ job, arg, rows, CHUNK });
+    run_task(m, (task){ job, arg, rows, CHUNK });
 }
 
 void run_each(const model *m, piece_job job, void *arg, int64_t count)
 {
-    run(m, (task){ job, arg, count, 1 });
+    run_task(m, (task){ job, arg, count, 1 });
 }
 
 static void add_bias(real *y, const real *bias, int64_t rows, int64_t width)

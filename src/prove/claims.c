@@ -57,8 +57,8 @@ static pe_status within(const char *what, int64_t value, int64_t most, pe_error 
 
 pe_status prove_check_shape(pe_shape s, pe_error *err)
 {
-    PROVE_TRY(within("heads", s.heads, PROVE_HEADS_MAX, err));
-    PROVE_TRY(within("head_dim", s.head_dim, PE_HEAD_DIM_MAX, err));
+    TRY(within("heads", s.heads, PROVE_HEADS_MAX, err));
+    TRY(within("head_dim", s.head_dim, PE_HEAD_DIM_MAX, err));
     if (s.model_dim)
         return within("model_dim", s.model_dim, PROVE_WIDTH_MAX, err);
     return within("heads * head_dim", s.heads * s.head_dim, PROVE_WIDTH_MAX, err);
@@ -68,7 +68,7 @@ pe_status prove_check_shape(pe_shape s, pe_error *err)
 static pe_status resize(prove_given *g, pe_shape s, pe_error *err)
 {
     bool as_heads = g->model_dim == g->heads * g->head_dim;
-    PROVE_TRY(prove_check_shape(s, err));
+    TRY(prove_check_shape(s, err));
     g->heads = s.heads ? s.heads : g->heads;
     g->head_dim = s.head_dim ? s.head_dim : g->head_dim;
     g->model_dim = s.model_dim ? s.model_dim : as_heads ? g->heads * g->head_dim : g->model_dim;
@@ -98,17 +98,12 @@ static pe_status measure_spec(prove_finding *out, const prove_claim *c, prove_gi
     return status ? io_fail(err, status, "%s", why.text) : PE_OK;
 }
 
-pe_status prove_measure_as(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, pe_error *err)
+pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, pe_error *err)
 {
     prove_given g = c->given;
     *out = (prove_finding){ 0 };
-    PROVE_TRY(resize(&g, shape, err));
+    TRY(resize(&g, shape, err));
     return spec ? measure_spec(out, c, g, spec, err) : c->measure(out, &g, err);
-}
-
-pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_error *err)
-{
-    return prove_measure_as(out, c, spec, (pe_shape){ 0 }, err);
 }
 
 /* ---------------------------------------------------------------- what was found */
@@ -117,6 +112,11 @@ void prove_say(prove_finding *f, prove_verdict v, words because)
 {
     f->verdict = v;
     f->because = because;
+}
+
+void prove_judge(prove_finding *f, bool holds, words because, words otherwise)
+{
+    prove_say(f, holds ? PROVE_HOLDS : PROVE_REFUTED, holds ? because : otherwise);
 }
 
 void prove_add(prove_finding *f, words what, const char *of, double value, const char *unit)

@@ -6,22 +6,13 @@
 #ifndef POSENC_MEASURE_H
 #define POSENC_MEASURE_H
 
+#include "base/random.h"
+#include "base/try.h"
 #include "io/io.h"
 #include "prove/prove.h"
 
-#define PROVE_TRY(call)                                                                                                \
-    do {                                                                                                               \
-        pe_status try_status = (call);                                                                                 \
-        if (try_status)                                                                                                \
-            return try_status;                                                                                         \
-    } while (0)
+/* ---------------------------------------------------------------- numbers (numbers.c) */
 
-/* Differences below this are rounding: sums of some hundred numbers near 1. */
-#define MEASURE_ROUNDING 1e-9
-
-/* ---------------------------------------------------------------- numbers (measure.c) */
-
-uint64_t measure_random(uint64_t *state);                                /* SplitMix64 */
 double measure_uniform(uint64_t *state);                                 /* -1 .. 1 */
 double measure_normal(uint64_t *state);                                  /* mean 0, deviation 1 */
 int64_t measure_range(uint64_t *state, int64_t low, int64_t high);       /* both included */
@@ -33,7 +24,7 @@ double measure_dot(const double *x, const double *y, int64_t n);
 double measure_difference(const double *x, const double *y, int64_t n); /* the largest, absolute */
 double measure_largest(const double *x, int64_t n);
 
-/* ---------------------------------------------------------------- least squares (measure_map.c) */
+/* ---------------------------------------------------------------- least squares (numbers.c) */
 
 /* The matrix M (out, in) for which M code is nearest to image, over n samples code (n, in), image (n, out): normal
  * equations with a ridge too small to show. *residual: the largest |M code - image|. */
@@ -44,7 +35,7 @@ double measure_determinant(double *a, int64_t n);
 /* How far the (n, n) matrix is from orthogonal: the largest element of M' M - 1. */
 double measure_skew(const double *M, int64_t n);
 
-/* ---------------------------------------------------------------- an encoding with its parameters (measure_open.c) */
+/* ---------------------------------------------------------------- an encoding with its parameters (encoding.c) */
 
 typedef struct measure_encoding {
     pe_encoding *e;
@@ -61,18 +52,17 @@ int64_t measure_width(const measure_encoding *m);
 pe_status measure_added(const measure_encoding *m, int64_t width, pe_error *err);
 pe_status measure_codes(double *out, const measure_encoding *m, int64_t first, int64_t n, pe_error *err);
 /* The same of a spec, from position 0 on: *code (n, *width), the caller's to free; NULL on failure. */
-pe_status measure_line(double **code, int64_t *width, const char *spec, const prove_given *g, int64_t n, pe_error *err);
-/* The row of the registry that a spec of one part names; NULL: none. */
-const pe_info *measure_row(const char *spec);
+pe_status measure_code_table(double **code, int64_t *width, const char *spec, const prove_given *g, int64_t n,
+                             pe_error *err);
 
 /* The spec with the keys by which its row says how far it reaches, where the spec has them not; false: there is none to
- * set (measure_fit.c). */
+ * set. */
 bool measure_fit(char *out, size_t cap, const char *spec, int64_t reach);
 /* The spec with a key of one of its parts set, or as it was where the key has no meaning in that part; malloc'ed, NULL:
- * no memory (measure_spec.c). */
+ * no memory. */
 char *measure_with_key(const char *spec, int part, const char *key, const char *value);
 
-/* ---------------------------------------------------------------- one layer of attention (measure_scene.c) */
+/* ---------------------------------------------------------------- one layer of attention (scene.c) */
 
 typedef struct scene {
     measure_encoding m;
@@ -98,5 +88,42 @@ pe_status scene_attend(double *out, double *weights, const scene *s, scene_text 
  * the scene is not causal, by the row's first example that does. Where g names specs: those instead. */
 typedef pe_status scene_each(void *with, const char *spec, const prove_given *g, pe_error *err);
 pe_status measure_each_row(scene_each *each, void *with, const prove_given *g, pe_error *err);
+
+/* ---------------------------------------------------------------- heads, names and findings (encoding.c) */
+
+#define MEASURE_HEAD_MAX 256
+/* One head, as wide as given says, MEASURE_HEAD_MAX at most; the model as wide as the head. */
+pe_status measure_open_head(measure_encoding *m, const char *spec, const prove_given *g, pe_error *err);
+prove_given measure_at_width(const prove_given *g, int64_t width); /* one head as wide as the model */
+typedef struct measure_text {
+    char is[96];
+} measure_text;
+measure_text measure_named(const char *before, double n); /* "d = 512" */
+/* The spec as it is where it serves a text of this length, else with the key by which its row says how far it reaches.
+ */
+measure_text measure_reaching(const char *spec, const prove_given *g, int64_t length);
+/* Token t of a text: along a line, or in the rows of the smallest square (cube) that holds the text: at (axes). */
+void measure_place_one(int64_t *at, int64_t t, int64_t tokens, int64_t axes);
+void measure_place(int64_t *at, int64_t tokens, int64_t axes); /* all of them: at (tokens, axes) */
+
+/* How many of some rows pass, and the verdict: HOLDS all, REFUTED none, DEPENDS some. */
+typedef struct measure_tally {
+    prove_finding *out;
+    int good, bad;
+} measure_tally;
+void measure_count(measure_tally *t, bool good);
+/* The count of those that do not pass goes before all other numbers, as `what`, where there are several. */
+void measure_conclude(const measure_tally *t, words what, const words because[PROVE_VERDICT_COUNT]);
+/* prove_add, before all other numbers: what decides is known last and told first. */
+void measure_add_first(prove_finding *out, words what, const char *of, double value, const char *unit);
+
+/* ---------------------------------------------------------------- measures that rows of another file name */
+
+prove_measure_fn measure_orthogonal, measure_tied, measure_concat_cost, measure_adding_loses; /* terms_adding.c */
+prove_measure_fn measure_bound_decays, measure_scores_decay, measure_bands;                   /* rope_distance.c */
+prove_measure_fn measure_probe_kept, measure_probe_lost, measure_probe_mask;                  /* relative_probe.c */
+prove_measure_fn measure_bf16, measure_f16, measure_q8, measure_q4;                           /* precision.c */
+prove_measure_fn measure_moved_bf16, measure_moved_f16, measure_moved_f32;
+prove_measure_fn measure_any_kernel, measure_cache_shift, measure_split_keys; /* kernels.c */
 
 #endif

@@ -2,10 +2,9 @@
  *
  * What an ideal encoding would do, measured: one predicate per PE_CLAIM_, the same code for every row, in float64.
  *
- *     property_subject.c   an encoding with parameters and contents, where its positions end, memory
- *     property_code.c      all that it tells about a position, side by side: the code
- *     property_pair.c      all that two tokens see of each other
- *     property_*.c         the predicates
+ *     property_subject.c   an encoding with parameters and contents, where its positions end, its code
+ *     property_code.c      the predicates of codes
+ *     property.c           those of pairs of tokens and of vectors, and the list
  */
 #ifndef POSENC_PROPERTY_H
 #define POSENC_PROPERTY_H
@@ -53,7 +52,6 @@ void property_release(property_subject *s, property_room *mark); /* what was tak
 /* ---------------------------------------------------------------- positions */
 
 pe_positions property_positions(const property_subject *s, const int64_t *at, int64_t n);
-bool property_scores_pairs(const property_subject *s);
 bool property_endless_axes(const property_subject *s);
 bool property_serves(const property_subject *s, const int64_t *at);
 int64_t property_clamp(int64_t x, int64_t low, int64_t high);
@@ -63,30 +61,17 @@ void property_random(property_subject *s, int64_t limit, int64_t *at);
 /* ---------------------------------------------------------------- codes and pairs */
 
 int64_t property_embed_size(const property_subject *s);
-int64_t property_code_size(const property_subject *s);
-property_code property_whole_code;
 /* out (n, size) at positions inside the range; false: s->err says why. */
 bool property_codes(property_subject *s, const int64_t *at, int64_t n, double *out);
 /* The terms of one tile of packed contents: score (n, H, keys) becomes (score + terms) * scale + terms. */
 pe_status property_terms(const property_subject *s, double *score, pe_view q, pe_view k, const int64_t *q_at,
                          const int64_t *k_at, double scale);
-pe_status property_turned(const property_subject *s, pe_side side, double *y, const double *x, int64_t heads,
-                          const int64_t *at);
-
-/* What two tokens hold, as queries and keys and before; the (W, W) matrix between the latter. */
-typedef struct property_contents {
-    const double *q, *k, *x, *y, *projections;
-} property_contents;
-/* All that one pair of tokens sees of each other: (1 + H + H D). */
-int64_t property_pair_size(const property_subject *s);
-pe_status property_pair(property_subject *s, property_contents c, const int64_t *i, const int64_t *j, double *score);
 
 /* ---------------------------------------------------------------- predicates, in the order of the claim bits */
 
 typedef property_verdict property_predicate(property_subject *s);
-extern property_predicate *const property_predicates[CLAIM_COUNT];
-property_predicate property_unique, property_any_length, property_bounded, property_linear, property_relative,
-    property_norm, property_axes, property_symmetric, property_invertible, property_endless, property_learned;
+property_predicate property_unique, property_any_length, property_bounded, property_linear,
+    property_axes; /* property_code.c */
 /* One of them, by the number of its bit; what it took is released. */
 pe_status property_ask(property_verdict *out, property_subject *s, int bit, pe_error *err);
 

@@ -1,157 +1,354 @@
 /* SPDX-License-Identifier: MIT
  *
- * The code of a position: what is added, how it turns, what a query there adds to its score towards the origin, what it
- * adds to the value from there; side by side. */
+ * Predicates of codes: told apart, the same at any length, bounded, axis by axis, shifted by one matrix. */
 #include "prove/property.h"
+#include "zoo/spec_read.h"
 
-#include "zoo/look.h"
-#include "zoo/turn_head.h"
-
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTED_KEYS 128 /* keys that a term which counts them gets to see */
-#define BITE 64          /* positions at a time: a term that counts keys needs n x keys of memory */
+/* Codes by themselves: told apart, the same at any length, bounded, axis by axis. */
 
-int64_t property_embed_size(const property_subject *s)
+#define EXACT 1e-13
+#define TELLING 900 /* positions */
+
+/* ---------------------------------------------------------------- unique */
+
+typedef struct place {
+    int64_t at[PE_AXES_MAX]; /* those past the axes are 0 */
+} place;
+
+static int by_coordinates(const void *a, const void *b)
 {
-    return pe_encoding_hooks(s->e) & PE_HOOK_EMBED ? pe_embed_width(s->e, s->shape.model_dim) : 0;
+    for (int i = 0; i < PE_AXES_MAX; i++) {
+        int64_t x = ((const place *)a)->at[i], y = ((const place *)b)->at[i];
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return 0;
 }
 
-static pe_status embed_code(property_subject *s, const int64_t *at, int64_t n, double *out)
+/* Neighbours near and far, and positions a power of two apart, where tables and float formats repeat themselves; each
+ * once. at (TELLING, axes), packed; how many. */
+static int64_t telling_positions(property_subject *s, int64_t *at, place *p)
 {
-    pe_view y = pe_view_of(out, PE_F64, 1, n, 1, property_embed_size(s));
-    y.token_stride = s->size;
-    pe_view x = pe_view_of(NULL, PE_F64, 1, n, 1, s->shape.model_dim);
-    return pe_embed(s->e, y, x, property_positions(s, at, n), &PE_MAKE(pe_run, .params = s->w), NULL);
+    place base = { { 0 } };
+    int64_t n = 0, kept = 0;
+    for (int64_t i = 0; n < TELLING; i++) {
+        int64_t axis = i % s->axes, round = i / s->axes;
+        if (round % 4 == 0)
+            property_random(s, round < TELLING / 3 ? 300 : PE_POSITION_MAX, base.at);
+        p[n] = base;
+        p[n].at[axis] +=
+            round < 2 * TELLING / 3 ? round % 4 : (INT64_C(1) << round % 37) - base.at[axis] * (round % 4 < 2);
+        n += property_serves(s, p[n].at);
+    }
+    qsort(p, (size_t)n, sizeof *p, by_coordinates);
+    for (int64_t i = 0; i < n; i++)
+        if (!i || by_coordinates(&p[i - 1], &p[i]))
+            memcpy(at + kept++ * s->axes, p[i].at, (size_t)s->axes * sizeof *at);
+    return kept;
 }
 
-/* cos and sin of every head that has its own, as a query and as a key. */
-static pe_status turn_code(property_subject *s, const int64_t *at, int64_t n, double *out)
+static double nearest_codes(const double *code, const double *most, int64_t n, int64_t width)
 {
-    int64_t heads = zoo_turn_heads(s->e), pairs = pe_encoding_pair_count(s->e), P = heads * pairs;
-    double *table = property_doubles(s, 2 * n * P);
-    pe_status bad = table ? PE_OK : PE_ERR_NOMEM;
-    for (int side = PE_QUERY; !bad && side <= PE_KEY; side++) {
-        bad = pe_rotate_table(s->e, (pe_side)side, pe_view_of(table, PE_F64, 1, n, heads, pairs),
-                              pe_view_of(table + n * P, PE_F64, 1, n, heads, pairs), property_positions(s, at, n),
-                              &PE_MAKE(pe_run, .params = s->w), NULL);
-        for (int64_t i = 0; i < n * P; i++) {
-            double *to = out + i / P * s->size + 2 * side * P + i % P;
-            to[0] = table[i];
-            to[P] = table[n * P + i];
+    double gap = INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++) {
+            double size = fmax(most[i], most[j]), apart = 0, enough = gap * size;
+            for (int64_t c = 0; c < width && !(apart >= enough); c++)
+                apart = fmax(apart, fabs(code[i * width + c] - code[j * width + c]));
+            gap = fmin(gap, size > 0 ? apart / size : 0);
+        }
+    return gap;
+}
+
+/* The smallest distance of two codes, relative to their size. Two that are closer than rounding share a code. */
+property_verdict property_unique(property_subject *s)
+{
+    place *at = calloc(2 * TELLING, sizeof *at);
+    int64_t n = at ? telling_positions(s, at[0].at, at + TELLING) : 0;
+    double *code = property_doubles(s, n * s->size), *most = property_doubles(s, n), gap = NAN;
+    if (!at)
+        io_fail(&s->err, PE_ERR_NOMEM, "no memory for %d positions", TELLING);
+    else if (code && most && property_codes(s, at[0].at, n, code)) {
+        for (int64_t i = 0; i < n; i++)
+            most[i] = measure_largest(code + i * s->size, s->size);
+        gap = nearest_codes(code, most, n, s->size);
+    }
+    free(at);
+    return (property_verdict){ gap > 1e-14 ? PROPERTY_HOLDS : PROPERTY_FAILS, gap };
+}
+
+/* ---------------------------------------------------------------- the same code at any length */
+
+/* Contents are the same, and parameters wherever their shapes are. */
+static void take_contents(property_subject *b, const property_subject *a)
+{
+    for (int t = 0; t < pe_encoding_tensor_count(a->e); t++) {
+        const pe_tensor *x = pe_encoding_tensor(a->e, t), *y = pe_encoding_tensor(b->e, t);
+        if (y && x->count == y->count)
+            memcpy((double *)b->w.data + y->offset, (double *)a->w.data + x->offset, (size_t)x->count * sizeof(double));
+    }
+    memcpy(b->q, a->q, (size_t)(a->shape.heads * a->shape.head_dim) * sizeof(double));
+    memcpy(b->k, a->k, (size_t)(a->shape.kv_heads * a->shape.head_dim) * sizeof(double));
+}
+
+/* Largest difference of two codes at positions that both serve. */
+static double code_difference(property_subject *a, property_subject *b)
+{
+    double *one = property_doubles(a, a->size), *two = property_doubles(a, a->size), most = 0;
+    take_contents(b, a);
+    for (int i = 0; one && two && i < 60; i++) {
+        int64_t at[PE_AXES_MAX] = { 0 };
+        property_random(a, i < 30 ? 600 : PE_POSITION_MAX, at);
+        if (!property_serves(b, at) || !property_codes(a, at, 1, one) || !property_codes(b, at, 1, two))
+            continue;
+        for (int64_t c = 0; c < a->size; c++)
+            most = fmax(most, fabs(one[c] - two[c]) / fmax(1, fabs(one[c])));
+    }
+    if (b->err.status)
+        a->err = b->err;
+    return most;
+}
+
+/* A batch of 2n positions against its two halves. */
+static double batch_difference(property_subject *s)
+{
+    enum { HALF = 16 };
+    int64_t at[2 * HALF * PE_AXES_MAX];
+    double *whole = property_doubles(s, 2 * HALF * s->size), *half = property_doubles(s, HALF * s->size), most = 0;
+    for (int64_t i = 0; i < 2 * HALF; i++)
+        property_random(s, PE_POSITION_MAX, at + i * s->axes);
+    if (!whole || !half || !property_codes(s, at, 2 * HALF, whole))
+        return 0;
+    for (int64_t first = 0; first <= HALF; first += HALF) {
+        property_codes(s, at + first * s->axes, HALF, half);
+        most = fmax(most, measure_difference(half, whole + first * s->size, HALF * s->size));
+    }
+    return most;
+}
+
+/* The largest change with the key of this part at this length; 0: the part has no such key. */
+static double length_difference(property_subject *s, int part, const char *key, const char *to)
+{
+    property_subject other;
+    double most = 0;
+    pe_error err = { 0 };
+    char *spec = measure_with_key(pe_encoding_spec(s->e), part, key, to);
+    if (!spec)
+        io_fail(&s->err, PE_ERR_NOMEM, "no memory for a spec like %.60s", s->spec);
+    else if (!strcmp(spec, pe_encoding_spec(s->e)))
+        most = 0;
+    else if (!property_open(&other, spec, s->shape, PROPERTY_SEED, &err)) {
+        most = code_difference(s, &other);
+        property_close(&other);
+    } else if (err.status == PE_ERR_NOMEM)
+        s->err = err;
+    free(spec);
+    return most;
+}
+
+/* The largest change with any key that says how long the text is. A table of every distance may be as long: narrow
+ * heads keep it small. */
+static double lengths_difference(property_subject *given)
+{
+    static const char *const length[] = { "700", "5000", "70000" };
+    property_subject s;
+    double most = 0;
+    if (property_open(&s, given->spec, property_narrow_shape(given), PROPERTY_SEED, &given->err))
+        return NAN;
+    s.code = given->code;
+    for (int n = 0; n < 3; n++) {
+        char list[200] = "";
+        for (int64_t a = 0; a < s.axes; a++)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%d", a ? "/" : "", 9 + 10 * n);
+        for (int part = 0; part < zoo_spec_parts(pe_encoding_spec(s.e)); part++) {
+            most = fmax(most, length_difference(&s, part, "length", length[n]));
+            most = fmax(most, length_difference(&s, part, "extent", list));
         }
     }
-    return bad;
+    if (s.err.status)
+        given->err = s.err;
+    property_close(&s);
+    return most;
 }
 
-pe_status property_terms(const property_subject *s, double *score, pe_view q, pe_view k, const int64_t *q_at,
-                         const int64_t *k_at, double scale)
+property_verdict property_any_length(property_subject *s)
 {
-    pe_tile t = { .size = sizeof(pe_tile),
-                  .score = pe_view_of(score, PE_F64, 1, q.tokens, s->shape.heads, k.tokens),
-                  .q = q,
-                  .k = k,
-                  .q_at = property_positions(s, q_at, q.tokens),
-                  .k_at = property_positions(s, k_at, k.tokens) };
-    return zoo_look_terms(s->e, &t, s->w, scale, NULL);
+    double most = fmax(batch_difference(s), lengths_difference(s));
+    return (property_verdict){ most < EXACT ? PROPERTY_HOLDS : PROPERTY_FAILS, most };
 }
 
-/* The same content for n tokens: a token stride of 0 is not a view, so it is copied. */
-static double *repeated(property_subject *s, const double *x, int64_t size, int64_t n)
-{
-    double *y = property_doubles(s, size * n);
-    for (int64_t t = 0; y && t < n; t++)
-        memcpy(y + t * size, x, (size_t)size * sizeof *x);
-    return y;
-}
+/* ---------------------------------------------------------------- bounded */
 
-/* What a query at t adds to its score towards a key at the origin, per head. Terms that count keys find keys at
- * 0, 1, .. too. */
-static pe_status score_code(property_subject *s, const int64_t *at, int64_t n, double *out)
+/* The largest element far away over the largest nearby. A logarithm from 10^3 to 2^36 grows 2-fold or more. */
+property_verdict property_bounded(property_subject *s)
 {
-    int64_t H = s->shape.heads, G = s->shape.kv_heads, D = s->shape.head_dim, k_at[COUNTED_KEYS * PE_AXES_MAX] = { 0 };
-    int64_t keys = pe_encoding_carries(s->e) ? COUNTED_KEYS : 1;
-    double *q = repeated(s, s->q, H * D, n), *k = repeated(s, s->k, G * D, keys),
-           *score = property_doubles(s, n * H * keys);
-    for (int64_t j = 0; j < keys; j++)
-        k_at[j * s->axes] = j;
-    if (!q || !k || !score)
-        return PE_ERR_NOMEM;
-    pe_status bad =
-        property_terms(s, score, pe_view_of(q, PE_F64, 1, n, H, D), pe_view_of(k, PE_F64, 1, keys, G, D), at, k_at, 1);
-    for (int64_t t = 0; !bad && t < n; t++)
-        for (int64_t h = 0; h < H; h++)
-            out[t * s->size + h] = score[(t * H + h) * keys];
-    return bad;
-}
-
-static pe_status value_code(property_subject *s, const int64_t *at, int64_t n, double *out)
-{
-    int64_t H = s->shape.heads, D = s->shape.head_dim;
-    static const int64_t origin[PE_AXES_MAX];
-    double *prob = property_doubles(s, n * H);
-    if (!prob)
-        return PE_ERR_NOMEM;
-    for (int64_t i = 0; i < n * H; i++)
-        prob[i] = 1;
-    pe_view y = pe_view_of(out, PE_F64, 1, n, H, D);
-    y.token_stride = s->size;
-    for (int64_t t = 0; t < n; t++)
-        memset(out + t * s->size, 0, (size_t)(H * D) * sizeof *out);
-    return pe_encoding_value(s->e, s->w, y, pe_view_of(prob, PE_F64, 1, n, H, 1), property_positions(s, at, n),
-                             property_positions(s, origin, 1), NULL);
-}
-
-typedef struct layer {
-    unsigned hooks;
-    int64_t size;
-    property_code *code;
-} layer;
-
-static int layers_of(const property_subject *s, layer out[4])
-{
-    int64_t H = s->shape.heads, D = s->shape.head_dim;
-    const layer all[] = { { PE_HOOK_EMBED, property_embed_size(s), embed_code },
-                          { PE_HOOK_ROTATE, 4 * zoo_turn_heads(s->e) * pe_encoding_pair_count(s->e), turn_code },
-                          { PE_HOOK_CONTENT | PE_HOOK_BIAS, H, score_code },
-                          { PE_HOOK_VALUE, H * D, value_code } };
-    int n = 0;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (pe_encoding_hooks(s->e) & all[i].hooks)
-            out[n++] = all[i];
-    return n;
-}
-
-int64_t property_code_size(const property_subject *s)
-{
-    layer list[4];
-    int64_t size = 0;
-    for (int i = layers_of(s, list); i-- > 0;)
-        size += list[i].size;
-    return size;
-}
-
-pe_status property_whole_code(property_subject *s, const int64_t *at, int64_t n, double *out)
-{
-    layer list[4];
-    int count = layers_of(s, list);
-    pe_status bad = PE_OK;
-    property_room *mark = s->room;
-    for (int i = 0; !bad && i < count; i++) {
-        bad = list[i].code(s, at, n, out);
-        out += list[i].size;
+    if (!property_endless_axes(s))
+        return PROPERTY_NOTHING; /* "however far" has no meaning where positions end */
+    double *code = property_doubles(s, s->size), most[2] = { 0, 0 };
+    for (int i = 0; code && i < 1000; i++) {
+        int64_t at[PE_AXES_MAX] = { i }; /* every position at first: a table may hold its largest anywhere */
+        bool far = i >= 700;
+        if (i >= 300)
+            property_random(s, far ? PE_POSITION_MAX : 1000, at);
+        property_codes(s, at, 1, code);
+        most[far] = fmax(most[far], measure_largest(code, s->size));
     }
-    property_release(s, mark);
-    return bad;
+    double growth = most[1] > 0 ? most[1] / most[0] : 0;
+    return (property_verdict){ growth < 1.25 ? PROPERTY_HOLDS : PROPERTY_FAILS, growth };
 }
 
-bool property_codes(property_subject *s, const int64_t *at, int64_t n, double *out)
+/* ---------------------------------------------------------------- axes */
+
+/* f(x,y) - f(x',y) - f(x,y') + f(x',y') for every element of the code and any two axes. */
+property_verdict property_axes(property_subject *s)
 {
-    for (int64_t t = 0; t < n && !s->err.status; t += BITE) {
-        int64_t m = n - t < BITE ? n - t : BITE;
-        if (s->code(s, at + t * s->axes, m, out + t * s->size) && !s->err.status)
-            io_fail(&s->err, PE_ERR_POSITION, "%.100s: a position inside its range is refused", s->spec);
+    if (s->axes < 2)
+        return PROPERTY_NOTHING;
+    double *code = property_doubles(s, 4 * s->size), worst = 0;
+    for (int n = 0; code && n < 100; n++) {
+        int64_t at[4 * PE_AXES_MAX], from[PE_AXES_MAX], to[PE_AXES_MAX], axis = n % s->axes;
+        property_random(s, PE_POSITION_MAX, from);
+        property_random(s, PE_POSITION_MAX, to);
+        for (int corner = 0; corner < 4; corner++)
+            for (int64_t a = 0; a < s->axes; a++)
+                at[corner * s->axes + a] = (a == axis ? corner & 1 : corner & 2) ? to[a] : from[a];
+        property_codes(s, at, 4, code);
+        for (int64_t c = 0; c < s->size; c++) {
+            double f[4], most = 1;
+            for (int i = 0; i < 4; i++)
+                most = fmax(most, fabs(f[i] = code[i * s->size + c]));
+            worst = fmax(worst, fabs(f[0] - f[1] - f[2] + f[3]) / most);
+        }
     }
-    return !s->err.status;
+    return (property_verdict){ worst < EXACT ? PROPERTY_HOLDS : PROPERTY_FAILS, worst };
+}
+
+/* code(t + k) = M(k) code(t): is there one M for all t? */
+
+#define SAMPLES 300
+
+/* Takes a times y away from x. */
+static void less(double *x, double a, const double *y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] -= a * y[i];
+}
+
+static void exchange(double *x, int64_t i, int64_t j, int64_t size)
+{
+    for (int64_t c = 0; c < size; c++) {
+        double swap = x[i * size + c];
+        x[i * size + c] = x[j * size + c];
+        x[j * size + c] = swap;
+    }
+}
+
+/* The code that is least explained, of those from rank on; -1: what is left is rounding and near-copies. */
+static int64_t least_explained(const double *code, const double *norm, int64_t rank, int64_t n, int64_t size)
+{
+    int64_t next = -1;
+    double most = 1e-8;
+    for (int64_t i = rank; i < n; i++) {
+        double left = norm[i] > 0 ? measure_dot(code + i * size, code + i * size, size) / norm[i] : 0;
+        if (left > most)
+            most = left, next = i;
+    }
+    return next;
+}
+
+/* Solves M code = image for n samples: returns the rank, code's first rows become an orthonormal basis and image's the
+ * basis times M (Gram-Schmidt with pivots). norm (n) is memory. */
+static int64_t solve(double *code, double *image, double *norm, int64_t n, int64_t size)
+{
+    int64_t rank = 0, next;
+    for (int64_t i = 0; i < n; i++)
+        norm[i] = measure_dot(code + i * size, code + i * size, size);
+    for (; rank < n && rank < size && (next = least_explained(code, norm, rank, n, size)) >= 0; rank++) {
+        exchange(code, next, rank, size);
+        exchange(image, next, rank, size);
+        norm[next] = norm[rank];
+        double *basis = code + rank * size, *image_of = image + rank * size;
+        double scale = 1 / sqrt(measure_dot(basis, basis, size));
+        less(basis, 1 - scale, basis, size);
+        less(image_of, 1 - scale, image_of, size);
+        for (int64_t i = rank + 1; i < n; i++) {
+            double a = measure_dot(code + i * size, basis, size);
+            less(code + i * size, a, basis, size);
+            less(image + i * size, a, image_of, size);
+        }
+    }
+    return rank;
+}
+
+static bool is_new(const double *codes, int64_t count, const double *code, int64_t size)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!memcmp(codes + i * size, code, (size_t)size * sizeof *code))
+            return false;
+    return true;
+}
+
+/* A position and the same shifted, both served. */
+static void shifted_pair(property_subject *s, int64_t limit, const int64_t *shift, int64_t *at, int64_t *to)
+{
+    do {
+        property_random(s, limit, at);
+        for (int64_t a = 0; a < s->axes; a++)
+            to[a] = at[a] + shift[a];
+    } while (!property_serves(s, to));
+}
+
+/* M(k) is solved for on the first SAMPLES positions and tried on as many others, which reach as far as slow waves need
+ * to be told apart (and not where xpos has grown by e^80). Codes that are all independent, a table shorter than its
+ * vectors are wide, fit any map. */
+static property_verdict linear_by(property_subject *s, const int64_t *shift)
+{
+    double *code = property_doubles(s, 2 * SAMPLES * s->size), *image = property_doubles(s, 2 * SAMPLES * s->size);
+    double *norm = property_doubles(s, SAMPLES), worst = 0;
+    int64_t limit = property_endless_axes(s) ? INT64_C(1) << 30 : 1000, distinct = 0;
+    if (!code || !image || !norm)
+        return PROPERTY_NOTHING;
+    for (int i = 0; i < 2 * SAMPLES; i++) {
+        int64_t at[PE_AXES_MAX], to[PE_AXES_MAX];
+        shifted_pair(s, i % 2 ? 150 : limit, shift, at, to);
+        property_codes(s, at, 1, code + i * s->size);
+        property_codes(s, to, 1, image + i * s->size);
+        distinct += i < SAMPLES && is_new(code, i, code + i * s->size, s->size);
+    }
+    int64_t rank = solve(code, image, norm, SAMPLES, s->size);
+    for (int i = SAMPLES; i < 2 * SAMPLES; i++) {
+        double *left = image + i * s->size, size = fmax(measure_largest(left, s->size), 1e-300);
+        for (int64_t b = 0; b < rank; b++)
+            less(left, measure_dot(code + i * s->size, code + b * s->size, s->size), image + b * s->size, s->size);
+        worst = fmax(worst, measure_largest(left, s->size) / size);
+    }
+    if (rank == distinct && distinct > 1)
+        return (property_verdict){ PROPERTY_NO_MEANING, (double)distinct };
+    /* rounding, codes that grow e^10-fold (xpos) */
+    return (property_verdict){ worst < 1e-8 ? PROPERTY_HOLDS : PROPERTY_FAILS, worst };
+}
+
+/* A short shift and a long one: a short table is past its end after a long one, steps show only then. */
+property_verdict property_linear(property_subject *given)
+{
+    property_subject s;
+    int64_t near[PE_AXES_MAX], far[PE_AXES_MAX];
+    uint64_t *r = &given->randomness;
+    if (property_open(&s, given->spec, property_narrow_shape(given), PROPERTY_SEED, &given->err))
+        return PROPERTY_NOTHING;
+    for (int64_t a = 0; a < s.axes; a++) {
+        near[a] = measure_range(r, 1, property_clamp(s.high[a] / 5, 1, 5));
+        far[a] = property_clamp(s.high[a] / 3, 1, measure_range(r, 16, 40));
+    }
+    s.randomness = random_next(r);
+    property_verdict v = linear_by(&s, near), w = linear_by(&s, far);
+    if (s.err.status)
+        given->err = s.err;
+    property_close(&s);
+    return v.is == PROPERTY_FAILS || (v.is == PROPERTY_HOLDS && w.is == PROPERTY_HOLDS && v.number > w.number) ? v : w;
 }

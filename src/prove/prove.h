@@ -71,21 +71,36 @@ extern const prove_group *const prove_groups[];
 extern const int prove_group_count;
 const prove_claim *prove_claim_named(const char *name); /* NULL: none */
 const prove_group *prove_group_named(const char *name); /* NULL: none */
-/* Measures a claim, on this spec in place of its own where spec is not NULL. */
-pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_error *err);
-/* The same, with the sizes that are not 0 in place of the claim's own; kv_heads has no meaning here. */
+/* Measures a claim, on this spec in place of its own where spec is not NULL, and with the sizes that are not 0 in place
+ * of its own; kv_heads has no meaning here. */
 #define PROVE_HEADS_MAX 128
 #define PROVE_WIDTH_MAX 4096 /* of the model */
-pe_status prove_measure_as(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, pe_error *err);
+pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, pe_error *err);
 pe_status prove_check_shape(pe_shape s, pe_error *err);       /* sizes that can be measured, or 0 */
 bool prove_takes_spec(const prove_claim *c);                  /* any at all */
 words prove_sentence(const prove_claim *c, const char *spec); /* the claim, or as it is put to a spec */
 
 void prove_say(prove_finding *f, prove_verdict v, words because);
+void prove_judge(prove_finding *f, bool holds, words because, words otherwise); /* HOLDS or REFUTED */
 void prove_add(prove_finding *f, words what, const char *of, double value, const char *unit);
 /* Where `of` has words: a size with its name, { "length %.9g", "长度 %.9g" } and 64. One %.9g, or none. */
 void prove_add_at(prove_finding *f, words what, words of, double n, double value, const char *unit);
 words prove_verdict_words(prove_verdict v); /* HOLDS 成立, REFUTED 不成立, DEPENDS 视情况而定 */
+
+/* ---------------------------------------------------------------- two dogs (order.c) */
+
+/* "the dog chased the other dog" through one layer of attention. Without an encoding and a mask, both dogs get the same
+ * output, and "chased" gets the same in "the other dog chased the dog". */
+typedef struct prove_dogs {
+    double dogs;  /* largest difference between the outputs of the two dogs */
+    double order; /* between the outputs of "chased" in the two sentences */
+} prove_dogs;
+
+#define PROVE_ROUNDING 1e-9 /* differences below this are rounding: sums of some hundred numbers near 1 */
+pe_status prove_two_dogs(prove_dogs *out, const char *spec, const prove_given *g, pe_error *err);
+/* Calls each with every row of the registry, as the claim two-dogs measures it. */
+typedef pe_status prove_dogs_fn(void *with, const char *spec, const prove_given *g, pe_error *err);
+pe_status prove_each_two_dogs(prove_dogs_fn *each, void *with, pe_error *err);
 
 /* ---------------------------------------------------------------- the ideal properties of one spec (property*.c) */
 

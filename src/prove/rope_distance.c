@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What distance does to a turned score: a bound that falls, scores that need not, and pairs too slow to matter. */
-#include "prove/measures.h"
+ * What distance does to a rotated score: a bound that falls, scores that need not, and pairs too slow to matter. */
+#include "prove/measure.h"
 
 #include "zoo/look.h"
 
@@ -17,10 +17,11 @@ static pe_status frequencies(double out[MEASURE_HEAD_MAX / 2], int64_t *count, c
 {
     pe_pair pair[MEASURE_HEAD_MAX / 2];
     measure_encoding m;
-    PROVE_TRY(measure_open_head(&m, spec, g, err));
+    TRY(measure_open_head(&m, spec, g, err));
     *count = pe_encoding_pair_count(m.e);
-    pe_status status = *count ? pe_encoding_pairs(m.e, pair, *count, err)
-                              : io_fail(err, PE_ERR_UNSUITED, "%s turns nothing; needs one that does: rope", spec);
+    pe_status status =
+        *count ? pe_encoding_pairs(m.e, pair, *count, err)
+               : io_fail(err, PE_ERR_UNSUITED, "%s rotates nothing; needs an encoding that does, such as rope", spec);
     for (int64_t p = 0; !status && p < *count; p++)
         out[p] = pair[p].frequency;
     measure_close(&m);
@@ -65,7 +66,7 @@ pe_status measure_bound_decays(prove_finding *out, const prove_given *g, pe_erro
     double frequency[MEASURE_HEAD_MAX / 2], before = INFINITY;
     int64_t pairs, fell = 0;
     bool falls = true;
-    PROVE_TRY(frequencies(frequency, &pairs, g->spec[0], g, err));
+    TRY(frequencies(frequency, &pairs, g->spec[0], g, err));
     for (int64_t from = 1; from <= g->length / 2; from *= 2) {
         double here = octave(frequency, pairs, from);
         prove_add(out, (words){ "bound, mean over distances from n to 2n, n =", "上界在 [n, 2n) 上的均值，n =" },
@@ -80,7 +81,7 @@ pe_status measure_bound_decays(prove_finding *out, const prove_given *g, pe_erro
     static const words because[PROVE_VERDICT_COUNT] = {
         { "Each time the distance doubles the bound falls.", "距离每加倍一次，上界都下降。" },
         { "The bound rises again among near tokens already.", "在很近的距离上，上界就已回升。" },
-        { "On the distance: the bound falls until the slowest pairs turn, and then stays level.",
+        { "On the distance: the bound falls until the slowest pairs rotate, and then stays level.",
           "取决于距离：上界一直降到最慢的维度对也开始转动为止，此后不再下降。" },
     };
     prove_say(out, v, because[v]);
@@ -102,16 +103,16 @@ static pe_status scores_of(double *score, const measure_encoding *m, const doubl
     return zoo_look(m->e, a, m->w, err);
 }
 
-/* Where the score of the query q and the key R_r q is largest: by Cauchy and Schwarz at distance r, where the turned
+/* Where the score of the query q and the key R_r q is largest: by Cauchy and Schwarz at distance r, where the rotated
  * vectors are one and the same. */
 static pe_status peak(int64_t *best, const measure_encoding *m, const double *q, int64_t wanted, int64_t length,
                       pe_error *err)
 {
     double k[MEASURE_HEAD_MAX];
     int64_t D = m->shape.head_dim;
-    PROVE_TRY(pe_rotate(m->e, PE_QUERY, pe_view_of(k, PE_F64, 1, 1, 1, D),
-                        pe_view_of((void *)(uintptr_t)q, PE_F64, 1, 1, 1, D), pe_positions_of(&wanted, PE_I64, 1, 1, 1),
-                        &PE_MAKE(pe_run, .params = m->w), err));
+    TRY(pe_rotate(m->e, PE_QUERY, pe_view_of(k, PE_F64, 1, 1, 1, D),
+                  pe_view_of((void *)(uintptr_t)q, PE_F64, 1, 1, 1, D), pe_positions_of(&wanted, PE_I64, 1, 1, 1),
+                  &PE_MAKE(pe_run, .params = m->w), err));
     double *score = measure_memory(length, 1, err);
     pe_status status = score ? scores_of(score, m, q, k, length, err) : PE_ERR_NOMEM;
     for (int64_t d = *best = 0; !status && d < length; d++)
@@ -127,7 +128,7 @@ pe_status measure_scores_decay(prove_finding *out, const prove_given *g, pe_erro
     double q[MEASURE_HEAD_MAX];
     int there = 0, tried = 0;
     measure_encoding m;
-    PROVE_TRY(measure_open_head(&m, g->spec[0], g, err));
+    TRY(measure_open_head(&m, g->spec[0], g, err));
     measure_normals(q, g->head_dim, 1, g->seed);
     pe_status status = pe_encoding_axes(m.e) == 1
                            ? PE_OK
@@ -162,8 +163,8 @@ static double slow(const double *frequency, int64_t pairs, double length)
     return (double)count / (double)pairs;
 }
 
-/* What a step of one token changes in a random score, |exp(i w) - 1|^2 of each pair: the share of the pairs that turn
- * at least a quarter of the way that the fastest turns. */
+/* What a step of one token changes in a random score, |exp(i w) - 1|^2 of each pair: the share of the pairs that rotate
+ * at least a quarter of the way that the fastest rotates. */
 static double near_share(const double *frequency, int64_t pairs, double fastest)
 {
     double fast = 0, all = 0;
@@ -175,15 +176,15 @@ static double near_share(const double *frequency, int64_t pairs, double fastest)
     return all > 0 ? fast / all : 0;
 }
 
-/* Pairs that do not complete a turn within a length, by length. */
+/* Pairs that do not complete a rotation within a length, by length. */
 static pe_status add_bands(measure_tally *t, const char *spec, const prove_given *g, pe_error *err)
 {
     double frequency[MEASURE_HEAD_MAX / 2];
     double fastest = 0;
     int64_t pairs;
     char text[96];
-    static const words what = { "pairs that turn less than once", "转不满一圈的维度对" };
-    PROVE_TRY(frequencies(frequency, &pairs, spec, g, err));
+    static const words what = { "pairs that complete less than one rotation", "转不满一圈的维度对" };
+    TRY(frequencies(frequency, &pairs, spec, g, err));
     for (int64_t n = 4096; n <= g->length; n *= 2) {
         double share = slow(frequency, pairs, (double)n);
         snprintf(text, sizeof text, "%.40s, n = %lldk", spec, (long long)(n / 1024));
@@ -192,8 +193,8 @@ static pe_status add_bands(measure_tally *t, const char *spec, const prove_given
     }
     for (int64_t p = 0; p < pairs; p++)
         fastest = fmax(fastest, fabs(frequency[p]));
-    prove_add(t->out, (words){ "tokens that the fastest pair needs for a turn", "最快一对转一圈所需的词元数" }, spec,
-              fastest > 0 ? TURN / fastest : 0, "");
+    prove_add(t->out, (words){ "tokens that the fastest pair needs for one rotation", "最快一对转一圈所需的词元数" },
+              spec, fastest > 0 ? TURN / fastest : 0, "");
     prove_add(t->out,
               (words){ "of a one-token step's effect on scores, by pairs at least a quarter as fast",
                        "移动一个词元对分数的影响中，由不慢于最快者四分之一的维度对承担" },
@@ -206,13 +207,14 @@ pe_status measure_bands(prove_finding *out, const prove_given *g, pe_error *err)
 {
     measure_tally t = { .out = out };
     for (int i = 0; i < PROVE_SPECS_MAX && g->spec[i]; i++)
-        PROVE_TRY(add_bands(&t, g->spec[i], g, err));
+        TRY(add_bands(&t, g->spec[i], g, err));
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "In every context tried some pairs do not complete a turn: they can carry content, the fast ones place.",
+        { "In every context tried some pairs complete less than one rotation: they can carry content, the fast ones "
+          "position.",
           "在试过的各种长度下都有转不满一圈的维度对：它们可承载内容，快的承载位置。" },
-        { "In no context tried is there a pair that does not complete a turn.",
-          "在试过的任何长度下，所有维度对都转满了一圈。" },
-        { "On theta against the length: past 2 pi theta tokens every pair has turned and none is left to content.",
+        { "In every context tried all pairs complete a rotation.", "在试过的任何长度下，所有维度对都转满了一圈。" },
+        { "On theta against the length: past 2 pi theta tokens every pair has completed a rotation and none is left "
+          "for content.",
           "取决于 theta 与长度：超过 2π·theta 个词元后，每一对都转满一圈，没有专供内容的慢对了。" },
     };
     measure_conclude(&t, (words){ "contexts without a slow pair", "没有慢维度对的情形数" }, because);

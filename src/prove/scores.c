@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "prove/scores.h"
 
-#include "prove/measures.h"
+#include "prove/measure.h"
 #include "zoo/look.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ static pe_status take_memory(scores *s, uint64_t seed, pe_error *err)
 pe_status scores_open(scores *s, const char *spec, const prove_given *g, pe_error *err)
 {
     *s = (scores){ .tokens = g->length };
-    PROVE_TRY(measure_open(&s->m, spec, g, err));
+    TRY(measure_open(&s->m, spec, g, err));
     s->axes = pe_encoding_axes(s->m.e);
     s->width = measure_width(&s->m);
     s->size = s->tokens * s->m.shape.heads * s->tokens;
@@ -78,8 +78,8 @@ static pe_status one_side(double *to, scores *s, pe_side side, bool there, pe_er
     pe_view x = pe_view_of(there ? s->x : NULL, PE_F64, 1, s->tokens, 1, C);
     memset(s->y, 0, (size_t)(s->tokens * s->width) * sizeof *s->y);
     if (there || pe_encoding_hooks(s->m.e) & PE_HOOK_EMBED)
-        PROVE_TRY(pe_embed(s->m.e, pe_view_of(s->y, PE_F64, 1, s->tokens, 1, s->width), x, places(s),
-                           &PE_MAKE(pe_run, .params = s->m.w), err));
+        TRY(pe_embed(s->m.e, pe_view_of(s->y, PE_F64, 1, s->tokens, 1, s->width), x, places(s),
+                     &PE_MAKE(pe_run, .params = s->m.w), err));
     memset(to, 0, (size_t)(s->tokens * HD) * sizeof *to);
     for (int64_t t = 0; t < s->tokens; t++)
         for (int64_t i = 0; i < s->width; i++)
@@ -90,17 +90,17 @@ static pe_status one_side(double *to, scores *s, pe_side side, bool there, pe_er
 
 pe_status scores_sides(scores *s, int words_there, pe_error *err)
 {
-    PROVE_TRY(one_side(s->q, s, PE_QUERY, words_there & SCORES_QUERY, err));
+    TRY(one_side(s->q, s, PE_QUERY, words_there & SCORES_QUERY, err));
     return one_side(s->k, s, PE_KEY, words_there & SCORES_KEY, err);
 }
 
-pe_status scores_pairs(double *out, const scores *s, bool turned, pe_error *err)
+pe_status scores_pairs(double *out, const scores *s, bool rotated, pe_error *err)
 {
     int64_t T = s->tokens, H = s->m.shape.heads, D = s->m.shape.head_dim;
     pe_attention a = PE_MAKE(pe_attention, .q = pe_view_of(s->q, PE_F64, 1, T, H, D),
                              .k = pe_view_of(s->k, PE_F64, 1, T, H, D), .q_at = places(s), .k_at = places(s),
-                             .mask.causal = true, .turned = turned, .scores = pe_view_of(out, PE_F64, 1, T, H, T));
-    PROVE_TRY(zoo_look(s->m.e, a, s->m.w, err));
+                             .mask.causal = true, .turned = rotated, .scores = pe_view_of(out, PE_F64, 1, T, H, T));
+    TRY(zoo_look(s->m.e, a, s->m.w, err));
     for (int64_t n = 0; n < s->size; n++)
         out[n] = n % T > n / (H * T) ? 0 : out[n];
     return PE_OK;
@@ -108,7 +108,7 @@ pe_status scores_pairs(double *out, const scores *s, bool turned, pe_error *err)
 
 pe_status scores_make(double *out, scores *s, int words_there, pe_error *err)
 {
-    PROVE_TRY(scores_sides(s, words_there, err));
+    TRY(scores_sides(s, words_there, err));
     return scores_pairs(out, s, false, err);
 }
 

@@ -26,9 +26,9 @@ pe_status scores_open(scores *s, const char *spec, const prove_given *g, pe_erro
 void scores_close(scores *s); /* zeroed or half-built: fine */
 /* out (T, H, T); 0 where a key is not seen. */
 pe_status scores_make(double *out, scores *s, int words_there, pe_error *err);
-/* The two steps of it: q and k in s; then the scores of what stands there. turned: k is so already, as in a cache. */
+/* The two steps of it: q and k in s; then the scores of what stands there. rotated: k is so already, as in a cache. */
 pe_status scores_sides(scores *s, int words_there, pe_error *err);
-pe_status scores_pairs(double *out, const scores *s, bool turned, pe_error *err);
+pe_status scores_pairs(double *out, const scores *s, bool rotated, pe_error *err);
 void scores_move(scores *s, int64_t by); /* every coordinate this far from where it began */
 /* The same with every coordinate moved by this much. */
 pe_status scores_shifted(double *out, scores *s, int words_there, int64_t by, pe_error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a case is made of: sizes that leave every tail, values that break things, all from one number. */
+#include "base/random.h"
 #include "check.h"
 
 static const int64_t primes[] = { 71, 73, 79, 83, 89, 97, 101, 127, 131, 191, 211, 251, 509, 521 };
@@ -26,12 +27,9 @@ void draw_case(problem *p, uint64_t seed, int64_t number)
     p->values = (values)((number + round / PLACES) % VALUES);
 }
 
-uint64_t draw_bits(problem *p) /* SplitMix64 */
+uint64_t draw_bits(problem *p)
 {
-    uint64_t z = p->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    return random_next(&p->random);
 }
 
 int64_t draw_range(problem *p, int64_t low, int64_t high)

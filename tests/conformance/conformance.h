@@ -19,6 +19,7 @@
 #ifndef CONFORMANCE_H
 #define CONFORMANCE_H
 
+#include "base/try.h"
 #include "io/io.h"
 
 #include <inttypes.h>
@@ -27,13 +28,6 @@
 #include <string.h>
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        pe_status try_status = (call);                                                                                 \
-        if (try_status)                                                                                                \
-            return try_status;                                                                                         \
-    } while (0)
-
 /* The README's tolerances, all of them. */
 #define TOL_FREQUENCY 4e-6       /* of inv_freq: a float32 pipeline rounds i/d, the power and the smoothing */
 #define TOL_SCALING 1e-6         /* of attention_scaling */

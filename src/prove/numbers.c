@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random contents, sums and least squares. */
+#include "io/checked.h"
+#include "prove/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double measure_uniform(uint64_t *state)
+{
+    return (double)(int64_t)(random_next(state) >> 11) * 0x1p-52 - 1;
+}
+
+/* Box and Muller. */
+double measure_normal(uint64_t *state)
+{
+    double u = 0.5 * (measure_uniform(state) + 1), angle = 3.14159265358979323846 * measure_uniform(state);
+    return sqrt(-2 * log(1 - u)) * cos(angle);
+}
+
+int64_t measure_range(uint64_t *state, int64_t low, int64_t high)
+{
+    return low + (int64_t)(random_next(state) % (uint64_t)(high - low + 1));
+}
+
+void measure_shuffle(int64_t *order, int64_t n, uint64_t *state)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t j = measure_range(state, 0, i);
+        order[i] = order[j];
+        order[j] = i;
+    }
+}
+
+void measure_normals(double *x, int64_t n, double size, uint64_t state)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] = size * measure_normal(&state);
+}
+
+double *measure_memory(int64_t a, int64_t b, pe_error *err)
+{
+    int64_t count;
+    size_t n;
+    bool fits = a >= 0 && b >= 0 && io_mul_i64(&count, a, b) && io_to_size(&n, count);
+    double *x = fits ? calloc(n ? n : 1, sizeof *x) : NULL;
+    if (!x)
+        io_fail(err, PE_ERR_NOMEM, "no memory for %lld x %lld numbers", (long long)a, (long long)b);
+    return x;
+}
+
+double measure_dot(const double *x, const double *y, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+double measure_difference(const double *x, const double *y, int64_t n)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, fabs(x[i] - y[i]));
+    return most;
+}
+
+double measure_largest(const double *x, int64_t n)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, fabs(x[i]));
+    return most;
+}
+
+/* Least squares: which matrix takes one set of vectors to another? */
+
+#define RIDGE 1e-13 /* of the mean square: below rounding, and enough for codes that leave a direction empty */
+
+/* a (n, n) = x' x, b (n, out) = x' y. */
+static void normal_equations(double *a, double *b, const double *x, int64_t in, const double *y, int64_t out, int64_t n)
+{
+    double trace = 0;
+    for (int64_t t = 0; t < n; t++)
+        for (int64_t i = 0; i < in; i++) {
+            double xi = x[t * in + i];
+            for (int64_t j = 0; j < in; j++)
+                a[i * in + j] += xi * x[t * in + j];
+            for (int64_t j = 0; j < out; j++)
+                b[i * out + j] += xi * y[t * out + j];
+        }
+    for (int64_t i = 0; i < in; i++)
+        trace += a[i * in + i];
+    for (int64_t i = 0; i < in; i++)
+        a[i * in + i] += RIDGE * trace / (double)in;
+}
+
+static void swap_rows(double *a, int64_t width, int64_t i, int64_t j)
+{
+    for (int64_t c = 0; i != j && c < width; c++) {
+        double x = a[i * width + c];
+        a[i * width + c] = a[j * width + c];
+        a[j * width + c] = x;
+    }
+}
+
+static int64_t pivot(const double *a, int64_t n, int64_t column)
+{
+    int64_t best = column;
+    for (int64_t i = column + 1; i < n; i++)
+        if (fabs(a[i * n + column]) > fabs(a[best * n + column]))
+            best = i;
+    return best;
+}
+
+/* b (n, out) becomes a^-1 b; Gauss with pivots, a is used up. */
+static void solve(double *a, double *b, int64_t n, int64_t out)
+{
+    for (int64_t c = 0; c < n; c++) {
+        int64_t best = pivot(a, n, c);
+        swap_rows(a, n, c, best);
+        swap_rows(b, out, c, best);
+        if (a[c * n + c] == 0)
+            continue;
+        for (int64_t i = 0; i < n; i++) {
+            double f = i == c ? 0 : a[i * n + c] / a[c * n + c];
+            for (int64_t j = c; f != 0 && j < n; j++)
+                a[i * n + j] -= f * a[c * n + j];
+            for (int64_t j = 0; f != 0 && j < out; j++)
+                b[i * out + j] -= f * b[c * out + j];
+        }
+    }
+    for (int64_t c = 0; c < n; c++)
+        for (int64_t j = 0; j < out; j++)
+            b[c * out + j] = a[c * n + c] != 0 ? b[c * out + j] / a[c * n + c] : 0;
+}
+
+/* One step of refinement follows the normal equations, which lose half the digits. */
+pe_status measure_map(double *M, double *residual, const double *code, int64_t in, const double *image, int64_t out,
+                      int64_t n, pe_error *err)
+{
+    double *a = measure_memory(in, in, err), *b = measure_memory(in, out, err), *left = measure_memory(n, out, err);
+    bool whole = a && b && left;
+    *residual = 0;
+    if (whole) {
+        memset(M, 0, (size_t)(in * out) * sizeof *M);
+        memcpy(left, image, (size_t)(n * out) * sizeof *left);
+    }
+    for (int round = 0; whole && round < 3; round++) {
+        memset(a, 0, (size_t)(in * in) * sizeof *a);
+        memset(b, 0, (size_t)(in * out) * sizeof *b);
+        normal_equations(a, b, code, in, left, out, n);
+        solve(a, b, in, out);
+        for (int64_t o = 0; o < out; o++)
+            for (int64_t i = 0; i < in; i++)
+                M[o * in + i] += b[i * out + o];
+        for (int64_t t = 0; t < n; t++)
+            for (int64_t o = 0; o < out; o++)
+                left[t * out + o] = image[t * out + o] - measure_dot(M + o * in, code + t * in, in);
+        *residual = measure_largest(left, n * out);
+    }
+    free(a), free(b), free(left);
+    return whole ? PE_OK : PE_ERR_NOMEM;
+}
+
+double measure_determinant(double *a, int64_t n)
+{
+    double product = 1;
+    for (int64_t c = 0; c < n; c++) {
+        int64_t best = pivot(a, n, c);
+        swap_rows(a, n, c, best);
+        product *= best == c ? a[c * n + c] : -a[c * n + c];
+        for (int64_t i = c + 1; i < n && a[c * n + c] != 0; i++) {
+            double f = a[i * n + c] / a[c * n + c];
+            for (int64_t j = c; j < n; j++)
+                a[i * n + j] -= f * a[c * n + j];
+        }
+    }
+    return product;
+}
+
+double measure_skew(const double *M, int64_t n)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = i == j ? -1 : 0;
+            for (int64_t r = 0; r < n; r++)
+                sum += M[r * n + i] * M[r * n + j];
+            most = fmax(most, fabs(sum));
+        }
+    return most;
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Claims: relative encodings. Biases by distance, tables and their ends, what has parameters. */
+#include "prove/measure.h"
+#include "zoo/look.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What an encoding adds to a score, by distance: one query behind all keys, which are all the same word. */
+
+typedef struct distance_terms {
+    measure_encoding m;
+    int64_t length; /* distances 0 .. length-1 */
+    double *q, *k;  /* (1, H, D), (length, H, D) */
+    int64_t *at;    /* (1 + length): the query, then the keys, nearest first */
+    double *term;   /* (H, length) */
+} distance_terms;
+
+static void distance_terms_close(distance_terms *r)
+{
+    measure_close(&r->m);
+    free(r->q), free(r->k), free(r->at), free(r->term);
+}
+
+static pe_status distance_terms_open(distance_terms *r, const prove_given *g, pe_error *err)
+{
+    *r = (distance_terms){ .length = g->length };
+    TRY(measure_open(&r->m, g->spec[0], g, err));
+    if (pe_encoding_axes(r->m.e) != 1)
+        return io_fail(err, PE_ERR_UNSUITED, "%s has more axes than one; needs one", g->spec[0]);
+    int64_t H = r->m.shape.heads, D = r->m.shape.head_dim;
+    r->q = measure_memory(H, D, err);
+    r->k = measure_memory(r->length * H, D, err);
+    r->term = measure_memory(H, r->length, err);
+    r->at = calloc((size_t)(1 + r->length), sizeof *r->at);
+    if (!r->q || !r->k || !r->term || !r->at)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for %lld distances", (long long)r->length);
+    measure_normals(r->q, H * D, 1, g->seed);
+    measure_normals(r->k, H * D, 1, g->seed + 1);
+    for (int64_t d = 0; d < r->length; d++) {
+        memmove(r->k + d * H * D, r->k, (size_t)(H * D) * sizeof *r->k);
+        r->at[1 + d] = r->length - d;
+    }
+    r->at[0] = r->length;
+    return PE_OK;
+}
+
+/* term (H, length): what content terms and biases add to q.k. */
+static pe_status distance_terms_compute(distance_terms *r, pe_error *err)
+{
+    int64_t H = r->m.shape.heads, D = r->m.shape.head_dim, n = r->length;
+    pe_tile t = { .size = sizeof(pe_tile),
+                  .score = pe_view_of(r->term, PE_F64, 1, 1, H, n),
+                  .q = pe_view_of(r->q, PE_F64, 1, 1, H, D),
+                  .k = pe_view_of(r->k, PE_F64, 1, n, H, D),
+                  .q_at = pe_positions_of(r->at, PE_I64, 1, 1, 1),
+                  .k_at = pe_positions_of(r->at + 1, PE_I64, 1, n, 1) };
+    memset(r->term, 0, (size_t)(H * n) * sizeof *r->term);
+    return zoo_look_terms(r->m.e, &t, r->m.w, 1, err);
+}
+
+static pe_status distance_terms_new(distance_terms *r, const prove_given *g, pe_error *err)
+{
+    pe_status status = distance_terms_open(r, g, err);
+    return status ? status : distance_terms_compute(r, err);
+}
+
+/* ------------------------------------------------ a straight line */
+
+/* given: spec, heads, length. REFUTED where a head's penalty bends or rises, or slopes are not one series. */
+static pe_status measure_linear_penalty(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    distance_terms r;
+    double bend = 0, first = 0, last = 0, odd = 0, ratio = 0;
+    bool falls = true;
+    pe_status status = distance_terms_new(&r, g, err);
+    for (int64_t h = 0; !status && h < g->heads; h++) {
+        const double *b = r.term + h * r.length;
+        double slope = b[1] - b[0];
+        for (int64_t d = 2; d < r.length; d++)
+            bend = fmax(bend, fabs(b[d] - 2 * b[d - 1] + b[d - 2]) / (slope != 0 ? fabs(slope) : 1));
+        ratio = h == 1 && last != 0 ? slope / last : ratio;
+        odd = h > 1 && ratio != 0 && last != 0 ? fmax(odd, fabs(slope / last / ratio - 1)) : odd;
+        first = h ? first : slope;
+        last = slope;
+        falls = falls && slope < 0;
+    }
+    distance_terms_close(&r);
+    TRY(status);
+    bool line = falls && bend < PROVE_ROUNDING && odd < PROVE_ROUNDING;
+    prove_add(out, (words){ "second difference, of the slope, largest", "二阶差分与斜率之比，最大" }, g->spec[0], bend,
+              "");
+    prove_add(out, (words){ "slope of the first head", "第一个头的斜率" }, g->spec[0], first, "");
+    prove_add(out, (words){ "slope of the last head", "最后一个头的斜率" }, g->spec[0], last, "");
+    prove_add(out, (words){ "from a head's slope to the next's", "相邻两头斜率之比" }, g->spec[0], ratio, "");
+    prove_add(out, (words){ "largest change of that factor", "该比值的最大变化" }, g->spec[0], 100 * odd, "%");
+    prove_judge(out, line,
+                (words){ "Each head's penalty is a straight line, and the slopes are a geometric series.",
+                         "每个头的惩罚都是一条直线，各头斜率成等比数列。" },
+                (words){ "The penalty is not a falling straight line whose slopes are a geometric series.",
+                         "惩罚不是斜率成等比数列的下降直线。" });
+    return PE_OK;
+}
+
+/* ------------------------------------------------ buckets */
+
+/* Every parameter becomes the number of its row, so that a bias tells which row it was read from. */
+static void number_rows(measure_encoding *m)
+{
+    double *w = m->w.data;
+    for (int n = 0; n < pe_encoding_tensor_count(m->e); n++) {
+        const pe_tensor *t = pe_encoding_tensor(m->e, n);
+        for (int64_t i = 0; i < t->count; i++)
+            w[t->offset + i] = (double)(i / (t->count / t->shape[0]));
+    }
+}
+
+static void add_buckets(prove_finding *out, const distance_terms *r)
+{
+    for (int64_t d = 1; d < r->length; d++)
+        if (r->term[d] > r->term[d - 1])
+            prove_add(out, (words){ "first distance of bucket", "起始距离，桶号" }, measure_named("", r->term[d]).is,
+                      (double)d, "");
+}
+
+/* given: spec, heads, length. REFUTED where a bucket's number falls with distance, or all share one. */
+static pe_status measure_buckets(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    distance_terms r;
+    double falls = 0, rises = 0;
+    pe_status status = distance_terms_open(&r, g, err);
+    if (!status)
+        number_rows(&r.m);
+    status = status ? status : distance_terms_compute(&r, err);
+    for (int64_t d = 1; !status && d < r.length; d++) {
+        falls += r.term[d] < r.term[d - 1];
+        rises += r.term[d] > r.term[d - 1];
+    }
+    bool monotone = falls == 0 && rises > 0;
+    if (!status) {
+        prove_add(out, (words){ "distances at which the bucket falls", "桶号下降的距离个数" }, g->spec[0], falls, "");
+        prove_add(out, (words){ "buckets in use", "用到的桶数" }, g->spec[0], rises + 1, "");
+        add_buckets(out, &r);
+    }
+    distance_terms_close(&r);
+    prove_judge(out, monotone,
+                (words){ "The bucket never falls with distance; near ones are single, far ones ever wider.",
+                         "桶号从不随距离下降；近处一距离一桶，远处的桶越来越宽。" },
+                (words){ "Some farther key is in an earlier bucket, or there is but one.",
+                         "有更远的键落进了更早的桶，或者只有一个桶。" });
+    return status;
+}
+
+/* ------------------------------------------------ the clip */
+
+static bool alike(const distance_terms *r, int64_t a, int64_t b)
+{
+    for (int64_t h = 0; h < r->m.shape.heads; h++)
+        if (r->term[h * r->length + a] != r->term[h * r->length + b])
+            return false;
+    return true;
+}
+
+/* The first distance from which all are alike; length - 1 where none are. */
+static int64_t clip_of(const distance_terms *r)
+{
+    int64_t d = r->length - 1;
+    while (d > 0 && alike(r, d - 1, r->length - 1))
+        d--;
+    return d;
+}
+
+/* given: spec, heads, length. REFUTED where there is no end to the difference, or two nearer ones are alike. */
+static pe_status measure_clip(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    distance_terms r;
+    pe_status status = distance_terms_new(&r, g, err);
+    int64_t clip = status ? 0 : clip_of(&r), twins = 0;
+    for (int64_t a = 0; !status && a < clip; a++)
+        for (int64_t b = a + 1; b <= clip; b++)
+            twins += alike(&r, a, b);
+    distance_terms_close(&r);
+    bool clipped = clip > 0 && clip < g->length / 2 && !twins;
+    prove_add(out, (words){ "distance from which all are alike", "从此距离起完全相同" }, g->spec[0], (double)clip, "");
+    prove_add(out, (words){ "nearer pairs that are alike", "更近处相同的对数" }, g->spec[0], (double)twins, "");
+    prove_add(out, (words){ "distances tried", "试过的距离数" }, g->spec[0], (double)g->length, "");
+    prove_judge(out, clipped,
+                (words){ "Up to the clip every distance has a term of its own, from there on all share one.",
+                         "截断之内每个距离各有一项，截断之外共用一项。" },
+                (words){ "There is no distance up to which all differ and from which on all are alike.",
+                         "不存在这样的距离：之内各不相同，之外完全相同。" });
+    return status;
+}
+
+/* What has to be learned, and how far a learned table reaches. */
+
+/* ------------------------------------------------ parameters of the relative ones */
+
+static pe_status count_row(void *with, const char *spec, const prove_given *g, pe_error *err)
+{
+    measure_tally *t = with;
+    pe_encoding *e;
+    pe_shape shape = { .heads = g->heads, .head_dim = g->head_dim, .model_dim = g->model_dim };
+    TRY(pe_encoding_new(&e, spec, shape, err));
+    int64_t count = pe_encoding_param_count(e);
+    bool relative = pe_encoding_claims(e) & PE_CLAIM_RELATIVE && pe_encoding_hooks(e);
+    pe_encoding_free(e);
+    if (!relative)
+        return PE_OK;
+    prove_add(t->out, (words){ "parameters", "参数量" }, spec, (double)count, "");
+    measure_count(t, !count);
+    return PE_OK;
+}
+
+/* given: spec (none: every row), heads, head_dim. HOLDS: no relative one has parameters, REFUTED: each has. */
+static pe_status measure_no_learning(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    measure_tally t = { .out = out };
+    TRY(measure_each_row(count_row, &t, g, err));
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "None of these relative encodings has parameters.", "这些相对编码都没有参数。" },
+        { "Each of these relative encodings has parameters.", "这些相对编码都有参数。" },
+        { "On the row: some follow from a formula, some are tables or functions that are trained.",
+          "取决于编码：有的由公式给出，有的是要训练的表或函数。" },
+    };
+    measure_conclude(&t, (words){ "relative rows with parameters", "带参数的相对编码数" }, because);
+    return PE_OK;
+}
+
+/* ------------------------------------------------ the end of a table */
+
+static bool serves(const measure_encoding *m, int64_t position, double *code)
+{
+    return !measure_codes(code, m, position, 1, NULL);
+}
+
+/* Positions served from 0 on: what is served is an interval. */
+static int64_t served(const measure_encoding *m, double *code)
+{
+    int64_t low = -1, high = PE_POSITION_MAX;
+    if (serves(m, high, code))
+        return high + 1;
+    while (low + 1 < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (serves(m, middle, code))
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Rows of the first tensor; 0 where nothing is learned. */
+static int64_t table_rows(const measure_encoding *m)
+{
+    const pe_tensor *t = pe_encoding_tensor(m->e, 0);
+    return t ? t->shape[0] : 0;
+}
+
+/* given: spec (one that adds codes), head_dim. REFUTED where positions past every table are served. */
+static pe_status measure_table_ends(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    measure_encoding m;
+    pe_error past = { 0 };
+    TRY(measure_open_head(&m, g->spec[0], g, err));
+    double *code = measure_memory(1, measure_width(&m), err);
+    pe_status status = code ? measure_codes(code, &m, 0, 1, err) : PE_ERR_NOMEM;
+    if (!status) {
+        int64_t count = served(&m, code), rows = table_rows(&m);
+        bool ends = rows > 0 && count <= rows && measure_codes(code, &m, count, 1, &past) == PE_ERR_POSITION;
+        prove_add(out, (words){ "positions that have a code", "有编码的位置数" }, g->spec[0], (double)count, "");
+        prove_add(out, (words){ "rows of the table", "表的行数" }, g->spec[0], (double)rows, "");
+        prove_judge(out, ends,
+                    (words){ "Past its last row the table has nothing: the library refuses the position.",
+                             "表的最后一行之后没有内容：库会拒绝这样的位置。" },
+                    (words){ "Positions past any table have codes too.", "超出任何表的位置也有编码。" });
+    }
+    free(code);
+    measure_close(&m);
+    return status;
+}
+
+/* ------------------------------------------------ beyond the table */
+
+/* The smallest distance between any two of n codes. */
+static double nearest_two(const double *code, int64_t n, int64_t width)
+{
+    double least = INFINITY;
+    for (int64_t a = 0; a < n; a++)
+        for (int64_t b = 0; b < a; b++) {
+            double far = 0;
+            for (int64_t c = 0; c < width && far < least; c++)
+                far += (code[a * width + c] - code[b * width + c]) * (code[a * width + c] - code[b * width + c]);
+            least = fmin(least, far);
+        }
+    return sqrt(least);
+}
+
+static pe_status look_beyond(prove_finding *out, const measure_encoding *m, const prove_given *g, pe_error *err)
+{
+    int64_t width = measure_width(m), rows = table_rows(m), first = rows < g->length ? rows : g->length;
+    double *code = measure_memory(g->length, width, err);
+    if (!code)
+        return PE_ERR_NOMEM;
+    int64_t count = served(m, code), n = count < g->length ? count : g->length;
+    pe_status status = measure_codes(code, m, 0, n, err);
+    if (!status) {
+        double near = nearest_two(code, n, width), apart = measure_difference(code, m->w.data, first * width);
+        bool beyond = count == rows * rows && near > PROVE_ROUNDING && apart < PROVE_ROUNDING;
+        prove_add(out, (words){ "positions that have a code", "有编码的位置数" }, g->spec[0], (double)count, "");
+        prove_add(out, (words){ "rows of the table", "表的行数" }, g->spec[0], (double)rows, "");
+        prove_add(out, (words){ "nearest two codes", "最接近的两个编码之间的距离" }, g->spec[0], near, "");
+        prove_add(out, (words){ "first codes less the table, largest", "前若干个编码与原表的最大差" }, g->spec[0],
+                  apart, "");
+        prove_judge(out, beyond,
+                    (words){ "n rows serve n^2 positions, no two of them alike, the first n as they were.",
+                             "n 行的表可用于 n² 个位置，两两不同，且前 n 个与原表相同。" },
+                    (words){ "It serves no more positions than it has rows, or some of them share a code.",
+                             "可用的位置不多于表的行数，或有位置共用编码。" });
+    }
+    free(code);
+    return status;
+}
+
+/* given: spec (with a learned table), head_dim, length (codes compared). REFUTED where n rows do not serve n^2. */
+static pe_status measure_beyond_table(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    measure_encoding m;
+    TRY(measure_open_head(&m, g->spec[0], g, err));
+    pe_status status = table_rows(&m)
+                           ? look_beyond(out, &m, g, err)
+                           : io_fail(err, PE_ERR_UNSUITED, "%s has no table; needs one that is learned", g->spec[0]);
+    measure_close(&m);
+    return status;
+}
+
+/* ---------------------------------------------------------------- the claims */
+
+#define STACK .heads = 4, .head_dim = 20, .length = 48, .seed = 9
+
+static const prove_claim claims[] = {
+    { .name = "alibi-linear",
+      .claim = { "ALiBi's penalty grows linearly with the distance, with slopes that are a geometric series.",
+                 "ALiBi 的惩罚随距离线性增长，各头斜率成等比数列。" },
+      .put = { "Its penalty grows linearly with the distance, with slopes that are a geometric series.",
+               "它的惩罚随距离线性增长，各头斜率成等比数列。" },
+      .source = "Press et al. 2021, 3 (arXiv:2108.12409)",
+      .given = { .spec = { "alibi" }, .heads = 8, .head_dim = 8, .length = 2048 },
+      .measure = measure_linear_penalty,
+      .takes = PE_HOOK_BIAS },
+    { .name = "t5-buckets",
+      .claim = { "T5's buckets are single for near distances, logarithmic for far ones, and never fall.",
+                 "T5 的桶在近处一距离一桶，远处按对数变宽，桶号从不随距离下降。" },
+      .source = "Raffel et al. 2019, 2.1 (arXiv:1910.10683)",
+      .given = { .spec = { "t5:direction=causal" }, .heads = 1, .head_dim = 8, .length = 1024 },
+      .measure = measure_buckets },
+    { .name = "shaw-clip",
+      .claim = { "Beyond the clipping distance Shaw's terms are all alike.",
+                 "超过截断距离之后，Shaw 的各项完全相同。" },
+      .source = "Shaw et al. 2018, 3.2 (arXiv:1803.02155)",
+      .given = { .spec = { "shaw" }, .heads = 2, .head_dim = 16, .length = 400, .seed = 8 },
+      .measure = measure_clip },
+    { .name = "relative-needs-no-learning",
+      .claim = { "Relative encodings need no learning.", "相对位置编码不需要学习。" },
+      .source = "Press et al. 2021 (arXiv:2108.12409); Su et al. 2021 (arXiv:2104.09864)",
+      .given = { .heads = 8, .head_dim = 64, .model_dim = 64, .causal = true },
+      .measure = measure_no_learning },
+    { .name = "tables-end",
+      .claim = { "A learned table cannot extrapolate: past its last row there is no code.",
+                 "可学习的位置表不能外推：最后一行之后没有编码。" },
+      .put = { "It cannot extrapolate: past the last row of its table there is no code.",
+               "它不能外推：位置表最后一行之后没有编码。" },
+      .source = "Gehring et al. 2017, 3.1 (arXiv:1705.03122); Devlin et al. 2018 (arXiv:1810.04805)",
+      .given = { .spec = { "learned:rows=512" }, .head_dim = 64 },
+      .measure = measure_table_ends,
+      .takes = PE_HOOK_EMBED },
+    { .name = "hierarchical-goes-on",
+      .claim = { "The hierarchical decomposition lets a table of n rows serve n^2 positions, all distinct.",
+                 "层次分解让 n 行的位置表可用于 n² 个位置，且各不相同。" },
+      .source = "Su 2020 (kexue.fm/archives/7947)",
+      .given = { .spec = { "hierarchical:rows=32" }, .head_dim = 64, .length = 1024 },
+      .measure = measure_beyond_table },
+    { .name = "residuals-carry-position",
+      .claim = { "With residual connections position stays readable by a linear map at every layer.",
+                 "有残差连接时，线性映射在每一层都能读出位置。" },
+      .put = { "With residual connections its position stays readable by a linear map at every layer.",
+               "有残差连接时，线性映射在每一层都能读出它给的位置。" },
+      .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
+      .given = { .spec = { "sinusoidal" }, .residual = true, STACK },
+      .measure = measure_probe_kept,
+      .takes = PE_HOOK_EMBED },
+    { .name = "no-residuals-no-position",
+      .claim = { "Without residual connections position is lost on the way up, where nothing is masked.",
+                 "没有残差连接、也没有掩码时，位置信息会在逐层传递中丢失。" },
+      .put = { "Without residual connections its position is lost on the way up, where nothing is masked.",
+               "没有残差连接、也没有掩码时，它给的位置信息会在逐层传递中丢失。" },
+      .source = "Dong et al. 2021, 2 (arXiv:2103.03404)",
+      .given = { .spec = { "sinusoidal" }, STACK },
+      .measure = measure_probe_lost,
+      .takes = PE_HOOK_EMBED },
+    { .name = "causal-mask-tells-position",
+      .claim = { "A causal model without any encoding can tell position.", "没有任何位置编码的因果模型也能得知位置。" },
+      .source = "Haviv et al. 2022 (arXiv:2203.16634); Kazemnejad et al. 2023, 5 (arXiv:2305.19466)",
+      .given = { .spec = { "none" }, .causal = true, .residual = true, STACK },
+      .measure = measure_probe_mask },
+};
+
+const prove_group prove_group_relative = { .name = "relative",
+                                           .title = { "Relative encodings, tables and layers", "相对编码、位置表与层" },
+                                           .claims = claims,
+                                           .count = sizeof claims / sizeof *claims };

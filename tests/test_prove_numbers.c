@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT
+ * labels: core; tier: test; cost: 7 s; needs: prove
+ *
+ * Numbers of the evidence, worked out here by other means; the parts that measures are made of; properties of a spec.
+ */
+#include "prove_case.h"
+
+#define PI 3.14159265358979323846
+
+static void one_and_10001_are_as_far_apart_as_libm_says(void **state)
+{
+    (void)state;
+    prove_finding f = measured("1-and-10001", NULL);
+    double square = 0, neighbours = 0;
+    for (int i = 0; i < 32; i++) {
+        double w = pow(10000, -2.0 * i / 64);
+        square += 4 * sin(5000 * w) * sin(5000 * w); /* |e^(ia) - e^(ib)| = 2 |sin((a - b) / 2)| */
+        neighbours += 4 * sin(w / 2) * sin(w / 2);
+    }
+    assert_true(fabs(f.number[0].value - sqrt(square)) < 1e-9);
+    assert_true(fabs(number(&f, "nearest two positions, up to 2^17 apart", "0 and 1") - sqrt(neighbours)) < 1e-12);
+}
+
+static void integers_drown_by_the_sum_of_squares(void **state)
+{
+    (void)state;
+    prove_finding f = measured("integer-drowns", NULL);
+    double n = 512, mean_square = (n - 1) * (2 * n - 1) / 6; /* of 0 .. n-1 */
+    assert_true(fabs(number(&f, "word to code, power", "integer, 512") + 10 * log10(mean_square)) < 1e-9);
+    assert_true(fabs(number(&f, "word to code, power", "sinusoidal, 512") - 10 * log10(2)) < 1e-9);
+}
+
+static void wavelengths_end_where_the_formula_says(void **state)
+{
+    (void)state;
+    prove_finding f = measured("wavelengths", NULL);
+    double turn = 2 * acos(-1);
+    assert_true(fabs(number(&f, "longest wavelength", "sinusoidal") / (turn * pow(10000, 126.0 / 128)) - 1) < 1e-9);
+    assert_true(fabs(number(&f, "longest wavelength", "sinusoidal:denominator=d-2") / (turn * 10000) - 1) < 1e-9);
+}
+
+/* Softmax over words by hand, for one head without an encoding: the weights add up, and equal words weigh the same. */
+static void weights_are_a_softmax(void **state)
+{
+    (void)state;
+    static const int64_t word[] = { 3, 1, 4, 1, 5 };
+    prove_given g = { .heads = 2, .head_dim = 8, .model_dim = 16, .seed = 5 };
+    scene_text t = { word, NULL, COUNT(word) };
+    double weights[5 * 2 * 5], out[5 * 16];
+    pe_error err = { 0 };
+    scene s;
+    assert_ok(scene_open(&s, "none", &g, &err));
+    assert_ok(scene_attend(out, weights, &s, t, t, &err));
+    for (int i = 0; i < 10; i++) {
+        double sum = 0;
+        for (int j = 0; j < 5; j++)
+            sum += weights[i * 5 + j];
+        assert_true(fabs(sum - 1) < 1e-12);
+        assert_true(fabs(weights[i * 5 + 1] - weights[i * 5 + 3]) < 1e-15);
+    }
+    scene_close(&s);
+}
+
+/* A map that is known: found again, with its determinant and skew. */
+static void least_squares_finds_the_matrix(void **state)
+{
+    (void)state;
+    enum { N = 6, SAMPLES = 60 };
+    double truth[N * N], found[N * N], x[SAMPLES * N], y[SAMPLES * N], residual;
+    pe_error err = { 0 };
+    measure_normals(truth, N * N, 1, 1);
+    measure_normals(x, SAMPLES * N, 1, 2);
+    for (int s = 0; s < SAMPLES; s++)
+        for (int i = 0; i < N; i++)
+            y[s * N + i] = measure_dot(truth + i * N, x + s * N, N);
+    assert_ok(measure_map(found, &residual, x, N, y, N, SAMPLES, &err));
+    assert_true(residual < 1e-12 && measure_difference(truth, found, N * N) < 1e-12);
+    double turn[] = { 0.6, -0.8, 0.8, 0.6 }, shear[] = { 1, 1, 0, 1 }, flip[] = { 0, 1, 1, 0 };
+    assert_true(measure_skew(turn, 2) < 1e-15 && fabs(measure_skew(shear, 2) - 1) < 1e-15);
+    assert_true(fabs(measure_determinant(turn, 2) - 1) < 1e-15 && fabs(measure_determinant(flip, 2) + 1) < 1e-15);
+}
+
+static void a_shuffle_is_a_permutation(void **state)
+{
+    (void)state;
+    int64_t order[50];
+    bool seen[50] = { false }, moved = false;
+    uint64_t random = 3;
+    measure_shuffle(order, 50, &random);
+    for (int i = 0; i < 50; i++) {
+        assert_true(order[i] >= 0 && order[i] < 50 && !seen[order[i]]);
+        seen[order[i]] = true;
+        moved = moved || order[i] != i;
+    }
+    assert_true(moved);
+}
+
+static void what_a_number_is_of_has_both_languages(void **state)
+{
+    (void)state;
+    prove_finding f = { 0 };
+    prove_add_at(&f, (words){ "x", "某" }, (words){ "length %.9g, twice", "长度 %.9g，两次" }, 64, 1, "");
+    assert_string_equal(f.number[0].of, "length 64, twice");
+    assert_string_equal(f.number[0].of_zh, "长度 64，两次");
+    prove_add_at(&f, (words){ "x", "某" }, (words){ "no mask", "无掩码" }, 0, 1, "");
+    assert_string_equal(f.number[1].of_zh, "无掩码");
+}
+
+static void properties_say_what_test_claims_says(void **state)
+{
+    (void)state;
+    property_found p[CLAIM_COUNT];
+    pe_error err = { 0 };
+    assert_ok(prove_properties(p, "rope", test_shape, &err));
+    for (int b = 0; b < CLAIM_COUNT; b++) {
+        bool none = p[b].claim == PE_CLAIM_AXES; /* one axis cannot mix */
+        assert_int_equal(p[b].claim, 1u << b);
+        assert_true(p[b].what.en && p[b].what.zh);
+        property_outcome no = p[b].claim == PE_CLAIM_LEARNED ? PROPERTY_NO : PROPERTY_FAILS; /* no merit, no failure */
+        assert_int_equal(p[b].is, none ? PROPERTY_NO_MEANING : p[b].claimed ? PROPERTY_HOLDS : no);
+    }
+    assert_int_equal(prove_properties(p, "rope:theta=no", test_shape, &err), PE_ERR_SPEC);
+    assert_true(*err.text);
+}
+
+/* A part whose code follows the length makes that of the whole do so, whatever stands beside it and wherever. */
+static void a_combination_has_any_length_where_every_part_has(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        property_outcome is;
+    } tries[] = {
+        { "sinusoidal:theta=100+normalised", PROPERTY_FAILS },
+        { "normalised+sinusoidal:theta=100", PROPERTY_FAILS },
+        { "normalised:length=64+sinusoidal", PROPERTY_FAILS },
+        { "sinusoidal+rope:scaling=dynamic,factor=2,trained=64", PROPERTY_FAILS },
+        { "rope:axes=2,split=axial,coords=normalised,extent=14/14+alibi", PROPERTY_FAILS },
+        { "sinusoidal:theta=100+alibi", PROPERTY_HOLDS },
+        { "sinusoidal+fire:length=64", PROPERTY_HOLDS }, /* where L starts, not how long the text is */
+    };
+    for (int i = 0; i < COUNT(tries); i++) {
+        property_found p[CLAIM_COUNT];
+        pe_error err = { 0 };
+        if (prove_properties(p, tries[i].spec, (pe_shape){ 2, 1, 8, 16 }, &err))
+            fail_msg("%s: %s", tries[i].spec, err.text);
+        for (int b = 0; b < CLAIM_COUNT; b++)
+            if (p[b].claim == PE_CLAIM_ANY_LENGTH && p[b].is != tries[i].is)
+                fail_msg("%s: any-length is %d, should be %d", tries[i].spec, p[b].is, tries[i].is);
+    }
+}
+
+static void words_and_codes_meet_as_random_vectors_do(void **state)
+{
+    (void)state;
+    prove_finding f = measured("orthogonal", NULL);
+    for (int d = 8; d <= 1024; d *= 2) { /* the mean of |cos| between random directions is sqrt(2 / (pi d)) */
+        char of[40];
+        snprintf(of, sizeof of, "d = %d", d);
+        double law = sqrt(2 / (PI * d));
+        double is = number(&f, "mean |cos| of words and codes", of);
+        assert_true(is > 0.8 * law && is < 1.2 * law);
+    }
+}
+
+static void the_matrix_has_two_elements_a_row_and_the_cost_follows(void **state)
+{
+    (void)state;
+    prove_finding f = measured("rope-matrix", NULL);
+    assert_true(fabs(number(&f, "elements of R that are 0", NULL) - 100 * (1 - 2.0 / 128)) < 1e-9);
+    f = measured("concatenating-costs", NULL);
+    assert_true(number(&f, "parameters of W_q, W_k, W_v", "sinusoidal:join=concat,width=64") == 3.0 * (512 + 64) * 512);
+}
+
+static void slow_pairs_are_those_whose_wavelength_is_longer_than_the_context(void **state)
+{
+    (void)state;
+    prove_finding f = measured("rope-bands", NULL);
+    static const double theta[] = { 10000, 500000 };
+    for (int t = 0; t < 2; t++)
+        for (long n = 4096; n <= 131072; n *= 2) {
+            int slow = 0;
+            char of[64];
+            for (int i = 0; i < 64; i++)
+                slow += 2 * PI * pow(theta[t], i / 64.0) > (double)n;
+            snprintf(of, sizeof of, "rope:theta=%.0f, n = %ldk", theta[t], n / 1024);
+            assert_true(fabs(number(&f, "pairs that complete less than one rotation", of) - 100 * slow / 64.0) < 1e-9);
+        }
+}
+
+/* T5's formula: 16 + floor(16 log(d / 16) / log(128 / 16)), of 32 causal buckets. */
+static void buckets_begin_where_the_formula_says(void **state)
+{
+    (void)state;
+    prove_finding f = measured("t5-buckets", NULL);
+    for (int bucket = 17; bucket < 32; bucket++) {
+        int d = 16;
+        char of[16];
+        while (16 + (int)floor(16 * log(d / 16.0) / log(8) + 1e-9) < bucket)
+            d++;
+        snprintf(of, sizeof of, "%d", bucket);
+        assert_true(number(&f, "first distance of bucket", of) == d);
+    }
+}
+
+/* Codes 0, 1, .. in bfloat16: 8 bits of them, the rest is rounded off. */
+static double integer_in_bf16(long length)
+{
+    double noise = 0;
+    for (long run = 0; run < 32; run++)
+        for (long n = 0; n < 32; n++) {
+            double t = (double)(run * ((length - 32) / 31) + n), unit = 1;
+            while (t >= 256 * unit)
+                unit *= 2;
+            double off = nearbyint(t / unit) * unit - t;
+            noise += off * off / 1024;
+        }
+    return 10 * log10(1 / noise);
+}
+
+static void bfloat16_drowns_the_step_of_integers_by_as_much_as_its_bits_say(void **state)
+{
+    (void)state;
+    prove_finding f = measured("bfloat16-is-enough", NULL);
+    assert_true(fabs(number(&f, "step against rounding", "integer, n = 4096") - integer_in_bf16(4096)) < 1e-6);
+    assert_true(fabs(number(&f, "step against rounding", "integer, n = 131072") - integer_in_bf16(131072)) < 1e-6);
+    for (int n = 2; n < f.count; n++) { /* ranked: the best first, within a length */
+        bool same = !strcmp(strrchr(f.number[n].of, ' '), strrchr(f.number[n - 1].of, ' '));
+        bool both = !strcmp(f.number[n].unit, "dB") && !strcmp(f.number[n - 1].unit, "dB");
+        assert_true(!same || !both || f.number[n].value <= f.number[n - 1].value);
+    }
+}
+
+/* What is exact, what overflows and what is left out has no number of dB. */
+static void what_is_no_ratio_is_told_as_what_it_is(void **state)
+{
+    (void)state;
+    prove_finding f = measured("float16-is-enough", NULL);
+    assert_true(number(&f, "exact: rounding error", "binary, n = 4096") == 0);
+    assert_true(number(&f, "numbers that overflow", "xpos, n = 131072") > 1);
+    int told = 0, rows = 0;
+    for (int n = 1; n < f.count; n++)
+        told += strstr(f.number[n].of, ", n = 131072") != NULL;
+    for (int n = 0; n < pe_info_count(); n++)
+        rows += pe_info_at(n)->hooks != 0;
+    assert_int_equal(number(&f, "left out: tables of more than 2^20 numbers", "n = 131072"), rows - told);
+}
+
+/* A number is off by a part in 2^9 at most, uniformly in its last place: q.k by about 2^-9 sqrt(2/3) of its size. */
+static void turned_and_stored_scores_move_by_as_much_as_the_type_rounds(void **state)
+{
+    (void)state;
+    prove_given g = claim_of("bfloat16-breaks-relative")->given;
+    prove_finding f = measured("bfloat16-breaks-relative", &g);
+    static const char *const what = "change of scores at equal distance, rotated and then stored";
+    double bf16 = number(&f, what, "bfloat16, + 131072"), f32 = number(&f, what, "float32, + 131072");
+    assert_true(bf16 > 100 * 0x1p-10 && bf16 < 100 * 0x1p-7);
+    assert_true(f32 > 0 && bf16 / f32 > 0x1p15 && bf16 / f32 < 0x1p17); /* 16 bits more */
+    /* position 257 is none of bfloat16's: angles made in it are others */
+    assert_true(number(&f, "change of scores at equal distance, angles in that type too", "bfloat16, + 4096") > 50);
+    f = (prove_finding){ 0 };
+    assert_int_equal(measure_moved_f32(&f, &g, NULL), PE_OK);
+    assert_int_equal(f.verdict, PROVE_REFUTED);
+}
+
+static void the_bound_at_one_token_is_the_papers_sum(void **state)
+{
+    (void)state;
+    prove_finding f = measured("rope-bound-decays", NULL);
+    double re = 0, im = 0, sum = 0;
+    for (int i = 0; i < 64; i++) {
+        double angle = pow(10000, -i / 64.0);
+        re += cos(angle);
+        im += sin(angle);
+        sum += sqrt(re * re + im * im);
+    }
+    assert_true(fabs(number(&f, "bound, mean over distances from n to 2n, n =", "1") - sum / 64) < 1e-9);
+}
+
+/* p(t).p(t+k) / p.p is the mean of cos(k w): its means over [k, 2k) fall up to 16384 and no further. */
+static void the_dot_product_is_the_mean_of_cosines_and_its_octaves_fall_so_far(void **state)
+{
+    (void)state;
+    prove_finding f = measured("decaying-dot", NULL);
+    double fell = 2, before = INFINITY, w[64];
+    bool falls = true;
+    for (int i = 0; i < 64; i++)
+        w[i] = pow(10000, -i / 64.0);
+    for (int from = 1; from <= 1 << 14; from *= 2) {
+        double mean = 0;
+        char of[40];
+        for (int k = from; k < 2 * from; k++)
+            for (int i = 0; i < 64; i++)
+                mean += cos(k * w[i]) / 64 / from;
+        snprintf(of, sizeof of, "k = %d", from);
+        assert_true(fabs(number(&f, "mean of p(t).p(t+k) / p.p from k to 2k", of) - mean) < 1e-9);
+        falls = falls && mean < before;
+        fell = falls ? 2 * from : fell;
+        before = mean;
+    }
+    assert_true(number(&f, "distance up to which each doubling lowers the mean", NULL) == fell);
+    assert_true(fell < number(&f, "distances measured", NULL));
+}
+
+static void waves_are_counted_whatever_their_layout_and_only_waves(void **state)
+{
+    (void)state;
+    static const char *const same[] = { "sinusoidal", "sinusoidal:layout=halves", "sinusoidal:order=cos-sin,offset=2",
+                                        "sinusoidal:join=concat,width=128" };
+    int slow = 0;
+    for (int i = 0; i < 64; i++)
+        slow += 2 * PI * pow(10000, i / 64.0) > 256;
+    for (int n = 0; n < COUNT(same); n++) {
+        prove_finding f;
+        assert_int_equal(prove_measure(&f, claim_of("sinusoids-extrapolate"), same[n], (pe_shape){ 0 }, NULL), PE_OK);
+        assert_true(fabs(f.number[0].value - 100 * slow / 64.0) < 1e-9);
+        assert_true(number(&f, "largest element past it, up to 2^30", NULL) <= 1);
+        assert_null(strpbrk(f.because.en, "0123456789")); /* figures are in the evidence */
+    }
+    static const char *const others[] = { "integer", "binary", "learned", "normalised", "rope" };
+    for (int n = 0; n < COUNT(others); n++) {
+        prove_finding f;
+        assert_int_equal(prove_measure(&f, claim_of("sinusoids-extrapolate"), others[n], (pe_shape){ 0 }, NULL),
+                         PE_ERR_UNSUITED);
+    }
+}
+
+static void tokens_without_residuals_become_one(void **state)
+{
+    (void)state;
+    prove_given g = claim_of("no-residuals-no-position")->given;
+    g.head_dim = 8;
+    g.length = 16;
+    prove_finding f = measured("no-residuals-no-position", &g);
+    double before = 100;
+    for (int l = 0; l <= 6; l++) {
+        char of[8];
+        snprintf(of, sizeof of, "%d", l);
+        double r2 = number(&f, "R^2 of a token's place after layers", of);
+        double spread = number(&f, "tokens less their mean, of their size, after layers", of);
+        assert_true(r2 >= 0 && r2 <= 1);
+        assert_true(spread <= before * 1.1);
+        before = spread < 1e-9 ? 1e-9 : spread;
+    }
+    assert_true(before < 1e-6);
+}
+
+static void costs_are_counted_by_where_position_enters(void **state)
+{
+    (void)state;
+    prove_given g = claim_of("costs-no-memory")->given;
+    g.length = 1024;
+    prove_finding f = measured("costs-no-memory", &g);
+    double sum = 0;
+    for (int n = 1; n < f.count; n++)
+        sum += strstr(f.number[n].what.en, "above it, ") ? f.number[n].value : 0;
+    assert_true(sum == f.number[0].value); /* no row enters at two of the four */
+    assert_true(number(&f, "above it, of those that rotate q and k", NULL) == 0);
+}
+
+static void a_count_of_keys_is_called_one(void **state)
+{
+    (void)state;
+    prove_finding f;
+    assert_int_equal(prove_measure(&f, claim_of("only-the-distance"), "cope", (pe_shape){ 0 }, NULL), PE_OK);
+    assert_non_null(strstr(f.number[0].what.en, "count of keys"));
+    assert_int_equal(prove_measure(&f, claim_of("only-the-distance"), "none", (pe_shape){ 0 }, NULL), PE_OK);
+    assert_non_null(strstr(f.number[0].what.en, "nowhere"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_and_10001_are_as_far_apart_as_libm_says),
+        cmocka_unit_test(integers_drown_by_the_sum_of_squares),
+        cmocka_unit_test(wavelengths_end_where_the_formula_says),
+        cmocka_unit_test(weights_are_a_softmax),
+        cmocka_unit_test(least_squares_finds_the_matrix),
+        cmocka_unit_test(a_shuffle_is_a_permutation),
+        cmocka_unit_test(what_a_number_is_of_has_both_languages),
+        cmocka_unit_test(properties_say_what_test_claims_says),
+        cmocka_unit_test(a_combination_has_any_length_where_every_part_has),
+        cmocka_unit_test(words_and_codes_meet_as_random_vectors_do),
+        cmocka_unit_test(the_matrix_has_two_elements_a_row_and_the_cost_follows),
+        cmocka_unit_test(slow_pairs_are_those_whose_wavelength_is_longer_than_the_context),
+        cmocka_unit_test(buckets_begin_where_the_formula_says),
+        cmocka_unit_test(bfloat16_drowns_the_step_of_integers_by_as_much_as_its_bits_say),
+        cmocka_unit_test(what_is_no_ratio_is_told_as_what_it_is),
+        cmocka_unit_test(turned_and_stored_scores_move_by_as_much_as_the_type_rounds),
+        cmocka_unit_test(the_bound_at_one_token_is_the_papers_sum),
+        cmocka_unit_test(the_dot_product_is_the_mean_of_cosines_and_its_octaves_fall_so_far),
+        cmocka_unit_test(waves_are_counted_whatever_their_layout_and_only_waves),
+        cmocka_unit_test(tokens_without_residuals_become_one),
+        cmocka_unit_test(costs_are_counted_by_where_position_enters),
+        cmocka_unit_test(a_count_of_keys_is_called_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
