@@ -187,7 +187,8 @@ static inline problem problem_sized(const char *spec, bool fused, int size, uint
 }
 
 /* Bytes of a mask, one in so many hidden. */
-static inline pe_view some_hidden(int64_t batch, int64_t tokens, int64_t heads, int64_t keys, int64_t one_in, uint64_t *seed)
+static inline pe_view some_hidden(int64_t batch, int64_t tokens, int64_t heads, int64_t keys, int64_t one_in,
+                                  uint64_t *seed)
 {
     pe_view v = fresh(PE_BOOL, batch, tokens, heads, keys);
     for (int64_t n = 0; n < batch * tokens * heads * keys; n++)
@@ -261,7 +262,8 @@ static inline pe_view cut_scores(pe_view v, stretch q, stretch k)
 /* Of masks, which may have one for all. */
 static inline pe_view cut_mask(pe_view v, stretch q, stretch k)
 {
-    return cut_scores(v, (stretch){ v.batch == 1 ? 0 : q.b, v.tokens == 1 ? 0 : q.first, v.tokens == 1 ? 1 : q.count }, k);
+    return cut_scores(v, (stretch){ v.batch == 1 ? 0 : q.b, v.tokens == 1 ? 0 : q.first, v.tokens == 1 ? 1 : q.count },
+                      k);
 }
 
 /* Sequence s by itself, with outputs of its own; the sums go where they are told to go. */
@@ -383,7 +385,8 @@ static inline void padding_is(const char *name, pe_view v, const pe_lengths *l, 
 }
 
 /* A problem whose sequences are not all as long as its views. */
-static inline problem uneven(const char *spec, bool fused, int layout, int64_t Tq, int64_t Tk, int64_t none, uint64_t *seed)
+static inline problem uneven(const char *spec, bool fused, int layout, int64_t Tq, int64_t Tk, int64_t none,
+                             uint64_t *seed)
 {
     int64_t *q = lengths_of(Tq, none, seed), *k = lengths_of(Tk, (none + 1) % B, seed);
     if (layout == PACKED) {

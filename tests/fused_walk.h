@@ -40,8 +40,8 @@ static inline void note(const char *spec, double off)
 
 static inline void report(const char *family)
 {
-    printf("%-40s %5" PRId64 " cases, %4" PRId64 " refused, worst: %.2f units, %.60s\n", family, compared, refused, worst,
-           worst_spec ? worst_spec : "");
+    printf("%-40s %5" PRId64 " cases, %4" PRId64 " refused, worst: %.2f units, %.60s\n", family, compared, refused,
+           worst, worst_spec ? worst_spec : "");
     for (int n = 0; n < GRADS; n++)
         if (back_most[n] > 0)
             printf("  %s %.2f\n", grad_names[n], back_most[n]);
@@ -55,7 +55,8 @@ static inline void report(const char *family)
 /* ------------------------------------------------ shapes */
 
 /* False: this shape does not suit the spec. */
-static inline bool compare_shape(const char *spec, pe_shape shape, int64_t Dv, int64_t Tq, int64_t Tk, unsigned features)
+static inline bool compare_shape(const char *spec, pe_shape shape, int64_t Dv, int64_t Tq, int64_t Tk,
+                                 unsigned features)
 {
     char how[160];
     pe_encoding *e = encoding_if_any(spec, shape);
@@ -73,7 +74,9 @@ static inline bool compare_shape(const char *spec, pe_shape shape, int64_t Dv, i
 
 /* ------------------------------------------------ positions */
 
-typedef enum layout { APART, FURTHER, ANYWHERE, NEAR, RESTARTING, FALLING, ONE_GAP, STILL, GRID, STEPS, LAYOUTS } layout;
+typedef enum layout {
+    APART, FURTHER, ANYWHERE, NEAR, RESTARTING, FALLING, ONE_GAP, STILL, GRID, STEPS, LAYOUTS
+} layout;
 
 static inline int64_t place(layout how, int64_t t, int64_t axis, uint64_t *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Real numbers of 400 bits as expressions, by MPFR: mul(number(2), pi()). A result holds until some hundred others are made;
- * what must stay longer is kept in an mpfr_t of its own. */
+ * Real numbers of 400 bits as expressions, by MPFR: mul(number(2), pi()). A result holds until some hundred others are
+ * made; what must stay longer is kept in an mpfr_t of its own. */
 #ifndef TESTS_REAL_H
 #define TESTS_REAL_H
 

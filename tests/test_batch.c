@@ -1,8 +1,8 @@
 /* labels: core; tier: test; cost: 19 s; needs: threads
  * SPDX-License-Identifier: MIT
  *
- * A batch is its sequences one by one, to the bit: turned, embedded, shifted, attended and differentiated; padded, packed
- * or in pages, in pieces, and whoever does the work. */
+ * A batch is its sequences one by one, to the bit: turned, embedded, shifted, attended and differentiated; padded,
+ * packed or in pages, in pieces, and whoever does the work. */
 #include "batch_case.h"
 
 /* ------------------------------------------------ turns, tables, codes */
@@ -100,8 +100,8 @@ static pe_table table_for(pe_table t, int64_t b)
 
 TEST(a_batch_of_queries_and_keys_turns_as_its_sequences)
 {
-    static const char *const some[] = { "rope", "xpos:centre=150", "rope:pairs=adjacent,dims=32,temperature=0.1,floor=16",
-                                        "rope:learned=heads" };
+    static const char *const some[] = { "rope", "xpos:centre=150",
+                                        "rope:pairs=adjacent,dims=32,temperature=0.1,floor=16", "rope:learned=heads" };
     uint64_t seed = 3;
     for (int n = 0; n < COUNT(some) * 3; n++) {
         pe_encoding *e = encoding(some[n / 3], WIDE);
@@ -364,7 +364,8 @@ TEST(queries_and_keys_are_long_each_in_their_way)
         attend_both(&padded);
         attend_both(&mixed);
         for (int64_t s = 0; s < B; s++) {
-            stretch q = queries_of(&padded, s), k = keys_of(&padded, s), q1 = queries_of(&mixed, s), k1 = keys_of(&mixed, s);
+            stretch q = queries_of(&padded, s), k = keys_of(&padded, s), q1 = queries_of(&mixed, s),
+                    k1 = keys_of(&mixed, s);
             same("out", part(mixed.a.out, q1), part(padded.a.out, q));
             same("dq", part(mixed.g.dq, q1), part(padded.g.dq, q));
             same("dk", part(mixed.g.dk, k1), part(padded.g.dk, k));

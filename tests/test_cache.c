@@ -42,9 +42,11 @@ static void assert_close(const pe_encoding *e, pe_view got, pe_view want, double
             int64_t x = pair[n].x_out, y = pair[n].y_out;
             double most = bound * unit[got.dtype] * hypot(get(want, 0, t, h, x), get(want, 0, t, h, y));
             turns[x] = turns[y] = true;
-            if (!(fabs(get(got, 0, t, h, x) - get(want, 0, t, h, x)) <= most && fabs(get(got, 0, t, h, y) - get(want, 0, t, h, y)) <= most))
-                fail_msg("%s, type %d: token %d, head %d, pair %d is %.17g %.17g; needs %.17g %.17g within %g u", name, (int)got.dtype,
-                         (int)t, (int)h, (int)n, get(got, 0, t, h, x), get(got, 0, t, h, y), get(want, 0, t, h, x), get(want, 0, t, h, y), bound);
+            if (!(fabs(get(got, 0, t, h, x) - get(want, 0, t, h, x)) <= most &&
+                  fabs(get(got, 0, t, h, y) - get(want, 0, t, h, y)) <= most))
+                fail_msg("%s, type %d: token %d, head %d, pair %d is %.17g %.17g; needs %.17g %.17g within %g u", name,
+                         (int)got.dtype, (int)t, (int)h, (int)n, get(got, 0, t, h, x), get(got, 0, t, h, y),
+                         get(want, 0, t, h, x), get(want, 0, t, h, y), bound);
         }
         for (int64_t d = 0; d < got.dim; d++)
             if (!turns[d] && get(got, 0, t, h, d) != get(want, 0, t, h, d))
@@ -141,7 +143,8 @@ TEST(an_axis_that_stays_keeps_its_bits)
     assert_ok(pe_cache_shift(e, k, NULL, pe_positions_of(from, PE_I64, 1, T, 3), pe_positions_of(to, PE_I64, 1, T, 3), NULL, &err));
     for (int64_t row = 0; row < T * H; row++)
         for (int64_t n = 0; n < 32; n++)
-            changed[pair[n].axis] += get(k, 0, row / H, row % H, pair[n].x_out) != get(before, 0, row / H, row % H, pair[n].x_out);
+            changed[pair[n].axis] +=
+                get(k, 0, row / H, row % H, pair[n].x_out) != get(before, 0, row / H, row % H, pair[n].x_out);
     assert_int_equal(changed[0], 0);
     assert_int_equal(changed[2], 0);
     assert_true(changed[1] > T * H * 12 * 9 / 10);
@@ -181,7 +184,8 @@ TEST(a_cache_without_rotation_stays_as_it_is)
     uint64_t seed = 5;
     for (int n = 0; n < COUNT(specs); n++) {
         int64_t at[2][T * PE_AXES_MAX];
-        pe_encoding *e = encoding_of(specs[n], test_shape), *other = encoding_of(n < 5 ? "kerple" : "rope:dims=0", test_shape);
+        pe_encoding *e = encoding_of(specs[n], test_shape),
+                    *other = encoding_of(n < 5 ? "kerple" : "rope:dims=0", test_shape);
         pe_positions from = near_positions(e, at[0], &seed), to = near_positions(e, at[1], &seed);
         pe_view k = random_keys(PE_F32, &seed), before = copied(k);
         assert_ok(pe_cache_shift(e, k, NULL, from, to, NULL, &err));
@@ -222,7 +226,8 @@ TEST(a_shift_that_would_overflow_is_a_sentence)
     int64_t far[] = { 30000, -30000, 40000, 3000 }, near[] = { 0 }; /* e^73 at 30000 */
     pe_view all = random_keys(PE_F32, &(uint64_t){ 7 }), before = copied(all), one = cut(all, 0, 0, 1);
 #define AT(p) pe_positions_of(p, PE_I64, 1, 1, 1)
-    assert_refused(pe_cache_shift(e, one, NULL, AT(far), AT(far + 1), NULL, &err), PE_ERR_POSITION, "smaller steps"); /* e^146 */
+    assert_refused(pe_cache_shift(e, one, NULL, AT(far), AT(far + 1), NULL, &err), PE_ERR_POSITION,
+                   "smaller steps"); /* e^146 */
     assert_int_equal(pe_cache_shift(e, one, NULL, AT(far + 2), AT(near), NULL, &err), PE_ERR_POSITION);
     assert_int_equal(pe_cache_shift(e, one, NULL, AT(near), AT(far + 2), NULL, &err), PE_ERR_POSITION);
     assert_int_equal(pe_cache_rebase(e, rope, one, NULL, AT(far + 2), NULL, &err), PE_ERR_POSITION);

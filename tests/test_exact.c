@@ -247,7 +247,9 @@ static real frequency(const subject *s, int64_t n, int64_t i, int64_t d)
     case LONGROPE: return quo(f, number(divisor(s, n, s->length > s->trained)));
     case LLAMA3: return llama3(f, s);
     case PROPORTIONAL:
-        return i >= (int64_t)(s->turning * (double)s->d / 2) ? number(0) : s->factor != 0 ? quo(f, number(s->factor)) : f;
+        return i >= (int64_t)(s->turning * (double)s->d / 2) ? number(0)
+               : s->factor != 0                              ? quo(f, number(s->factor))
+                                                             : f;
     default: return f;
     }
 }
@@ -316,7 +318,8 @@ static real magnitude(const subject *s, int64_t n, double t)
         m = mul(m, add(mul(ln(number(1 + blocks)), number(s->temperature)), number(1)));
     }
     if (s->family == XPOS) { /* ((2n/d + g)/(1 + g))^((t - c)/B) */
-        real zeta = quo(add(quo(number(2 * (double)n), number((double)s->d)), number(s->gamma)), add(number(1), number(s->gamma)));
+        real zeta = quo(add(quo(number(2 * (double)n), number((double)s->d)), number(s->gamma)),
+                        add(number(1), number(s->gamma)));
         m = power(zeta, quo(sub(number(t), number(s->centre)), number(s->base)));
     }
     return m;

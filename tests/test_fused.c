@@ -161,7 +161,8 @@ TEST(any_number_of_queries_and_keys)
         for (int q = 0; q < COUNT(sizes); q++)
             for (int k = 0; k < COUNT(sizes); k++)
                 if (test_turn(q + 2 * k + s, 5))
-                    assert_true(compare_shape(specs[s], (pe_shape){ 2, 1, 8, 16 }, 8, sizes[q], sizes[k], (q + k) % 2 ? CAUSAL : CAUSAL | WINDOW | SINKS));
+                    assert_true(compare_shape(specs[s], (pe_shape){ 2, 1, 8, 16 }, 8, sizes[q], sizes[k],
+                                              (q + k) % 2 ? CAUSAL : CAUSAL | WINDOW | SINKS));
     for (int q = 0; q < COUNT(sizes); q++)
         for (int k = 0; k < COUNT(sizes); k++)
             if (test_turn(q + 2 * k, 3))
@@ -193,7 +194,8 @@ static void compare_places(const char *spec)
         char text[80];
         if (!test_turn(how + f + 2 * apart + 3 * few + case_number, 8))
             continue;
-        snprintf(text, sizeof text, "layout %d, features %u, %s%s", how, features[f], apart ? "apart" : "", few ? ", few" : "");
+        snprintf(text, sizeof text, "layout %d, features %u, %s%s", how, features[f], apart ? "apart" : "",
+                 few ? ", few" : "");
         attention_case c = case_of(spec, features[f], SEED, few ? 3 : 70, 98);
         place_tokens(&c, (layout)how, apart);
         compare_at(c, true, text);

@@ -53,7 +53,8 @@ static void put_data(blob *b, size_t alignment)
 
 #define VALID_DATA "start 2 0; data 32"
 #define VALID_ALIGNMENT_1 "start 2 1; u32 general.alignment 1; data 1"
-#define VALID_ZERO_DIM "start 1 0; number 4 8; text none; number 2 4; number 32 8; number 0 8; number 2 4; number 0 8; pad 32"
+#define VALID_ZERO_DIM                                                                                                 \
+    "start 1 0; number 4 8; text none; number 2 4; number 32 8; number 0 8; number 2 4; number 0 8; pad 32"
 
 /* What a small model with one of everything looks like. */
 static void valid_model(blob *b)
@@ -212,10 +213,14 @@ static const row rows[] = {
         "general.alignment is of type i32; needs a u32"),
     MADE(valid_keys),
     /* its tensor cases; bad alignment comes with tensors above. Tensors without data pass there, not here. */
-    ROW(name_too_long, "start 1 0; tensor a_name_of_sixty_four_bytes_which_is_one_more_than_ggml_can_take_ 16 F32 0; "
-        "pad 32; zeros 64", PE_ERR_FORMAT, "the name of tensor 0 has 64 bytes; at most 63"),
-    ROW(rank_5, "start 1 0; number 4 8; text deep; number 5 4; number 1 8; number 1 8; number 1 8; number 1 8; "
-        "number 1 8; number 0 4; number 0 8", PE_ERR_SHAPE, "tensor deep has 5 dimensions; at most 4"),
+    ROW(name_too_long,
+        "start 1 0; tensor a_name_of_sixty_four_bytes_which_is_one_more_than_ggml_can_take_ 16 F32 0; "
+        "pad 32; zeros 64",
+        PE_ERR_FORMAT, "the name of tensor 0 has 64 bytes; at most 63"),
+    ROW(rank_5,
+        "start 1 0; number 4 8; text deep; number 5 4; number 1 8; number 1 8; number 1 8; number 1 8; "
+        "number 1 8; number 0 4; number 0 8",
+        PE_ERR_SHAPE, "tensor deep has 5 dimensions; at most 4"),
     ROW(size_negative, "start 1 0; tensor t -1 F32 0; pad 32; zeros 64", PE_ERR_SHAPE,
         "tensor t has 18446744073709551615 for a size; needs 0 to 2^63 - 1"),
     ROW(valid_zero_dim, VALID_ZERO_DIM, PE_OK, NULL),
@@ -237,15 +242,18 @@ static const row rows[] = {
     ROW(data_cut, "start 2 0; data 32; less 23", PE_ERR_FORMAT, /* the last byte of the last tensor, and its padding */
         "its tensors end at byte 170; the file ends at 169"),
     ROW(ends_wrap, /* CVE-2026-27940: the sum of two sizes */
-        "start 2 0; tensor a 0x7FFFFFFFFFFFFFC0 I8 0; tensor b 0x7FFFFFFFFFFFFFC0 I8 0x7FFFFFFFFFFFFFC0; pad 32; zeros 32",
+        "start 2 0; tensor a 0x7FFFFFFFFFFFFFC0 I8 0; tensor b 0x7FFFFFFFFFFFFFC0 I8 0x7FFFFFFFFFFFFFC0; pad 32; zeros "
+        "32",
         PE_ERR_FORMAT, "tensor a has 9223372036854775744 bytes at offset 0; the file has 128 in all"),
     ROW(valid_data, VALID_DATA, PE_OK, NULL),
     ROW(valid_alignment_1, VALID_ALIGNMENT_1, PE_OK, NULL),
     /* Talos and Databricks 2024: products that wrap. CVE-2025-49847, -52566: a size_t made an int */
     ROW(key_count_wraps, "start 0 0x2000000000000001; zeros 40", PE_ERR_FORMAT, /* times a pointer: 8 */
         "claims 2305843009213693953 keys"),
-    MORE(tensor_count_wraps, "start 0x2000000000000001 0; zeros 40", PE_ERR_FORMAT, "claims 2305843009213693953 tensors"),
-    MORE(key_count_one_too_many, "start 0 3; zeros 40", PE_ERR_FORMAT, "claims 3 keys; its 40 bytes left hold 2 at most"),
+    MORE(tensor_count_wraps, "start 0x2000000000000001 0; zeros 40", PE_ERR_FORMAT,
+         "claims 2305843009213693953 tensors"),
+    MORE(key_count_one_too_many, "start 0 3; zeros 40", PE_ERR_FORMAT,
+         "claims 3 keys; its 40 bytes left hold 2 at most"),
     MORE(tensor_count_one_too_many, "start 2 0; zeros 40", PE_ERR_FORMAT,
          "claims 2 tensors; its 40 bytes left hold 1 at most"),
     MORE(key_count_past_int, "start 0 0x100000001; zeros 40", PE_ERR_FORMAT, "claims 4294967297 keys"),
@@ -255,14 +263,16 @@ static const row rows[] = {
          "needs 4294967300 bytes"),
     MORE(array_past_int, "start 0 1; array key u8 0x100000004; zeros 4", PE_ERR_FORMAT,
          "key claims 4294967300 values of u8; the bytes left hold 4 at most"),
-    ROW(array_wraps, "start 0 1; array key u32 0x4000000000000001; zeros 4", PE_ERR_FORMAT, /* times 4: 4, which is there */
+    ROW(array_wraps, "start 0 1; array key u32 0x4000000000000001; zeros 4",
+        PE_ERR_FORMAT, /* times 4: 4, which is there */
         "key claims 4611686018427387905 values of u32; the bytes left hold 1 at most"),
     MORE(strings_wrap, "start 0 1; array key string 0x2000000000000001; zeros 4", PE_ERR_FORMAT,
          "key claims 2305843009213693953 strings; the bytes left hold 0 at most"),
     /* llama.cpp#27188: a reader that goes by the count takes hours. 49 bytes are the fewest with a key. */
     ROW(array_2_63, "start 0 1; array k string 0x8000000000000000", PE_ERR_FORMAT,
         "k claims 9223372036854775808 strings; the bytes left hold 0 at most"),
-    MORE(padding_wraps, "start 1 0; tensor t 0x7FFFFFFFFFFFFFFF I8 0; pad 32; zeros 64", PE_ERR_FORMAT, /* llama.cpp#24997 */
+    MORE(padding_wraps, "start 1 0; tensor t 0x7FFFFFFFFFFFFFFF I8 0; pad 32; zeros 64",
+         PE_ERR_FORMAT, /* llama.cpp#24997 */
          "tensor t has 9223372036854775807 bytes at offset 0; the file has 128 in all"),
     ROW(past_the_end, "start 1 0; tensor t 17 F32 0; pad 32; zeros 64", PE_ERR_FORMAT, /* CVE-2026-7482 */
         "its tensors end at byte 132; the file ends at 128"),
@@ -285,7 +295,8 @@ static const row rows[] = {
         "key is an array of arrays; needs an array of plain values"),
     MORE(array_type_unknown, "start 0 1; array key 0x80000000 0", PE_ERR_FORMAT,
          "key has value type 2147483648; needs 0 to 12"),
-    ROW(bool_2, "start 0 1; array flags bool 3; number 0x020100 3", PE_ERR_FORMAT, "flags is a bool of 2; needs 0 or 1"),
+    ROW(bool_2, "start 0 1; array flags bool 3; number 0x020100 3", PE_ERR_FORMAT,
+        "flags is a bool of 2; needs 0 or 1"),
     MORE(tensor_type_removed, "start 1 0; tensor t 32 Q4_2 0; pad 32; zeros 64", PE_ERR_DTYPE,
          "tensor t has type 4, which ggml does not have"),
     ROW(row_not_of_blocks, "start 1 0; tensor t 33 Q4_0 0; pad 32; zeros 64", PE_ERR_SHAPE,
@@ -483,7 +494,8 @@ TEST(no_value_is_converted)
                 "file: one.f32 is f32; needs a whole number (u8 to i64)");
     assert_says(io_gguf_int(&whole, g, "one.bool", IO_OPTIONAL, IO_ANY_INT, &err), PE_ERR_FORMAT,
                 "file: one.bool is bool; needs a whole number (u8 to i64)");
-    assert_says(io_gguf_bool(&truth, g, "one.u8", IO_OPTIONAL, &err), PE_ERR_FORMAT, "file: one.u8 is u8; needs a bool");
+    assert_says(io_gguf_bool(&truth, g, "one.u8", IO_OPTIONAL, &err), PE_ERR_FORMAT,
+                "file: one.u8 is u8; needs a bool");
     assert_says(io_gguf_string(&text, g, "list.string", IO_OPTIONAL, &err), PE_ERR_FORMAT,
                 "file: list.string is an array of string; needs a string");
     assert_says(io_gguf_array(&list, g, "one.i32", IO_OPTIONAL, &err), PE_ERR_FORMAT,
@@ -511,7 +523,8 @@ TEST(numbers_stay_in_their_range)
     assert_ok(io_gguf_array(&list, g, "list.u64", IO_REQUIRED, &err));
     assert_says(io_gguf_list_int(&v, &list, 1, (io_int_range){ 0, 9 }, &err), PE_ERR_RANGE,
                 "file: list.u64[1] is 18446744073709551615; needs 0 to 9");
-    assert_says(io_gguf_int(&v, g, "no.such", IO_REQUIRED, IO_ANY_INT, &err), PE_ERR_FORMAT, "file: no.such is missing");
+    assert_says(io_gguf_int(&v, g, "no.such", IO_REQUIRED, IO_ANY_INT, &err), PE_ERR_FORMAT,
+                "file: no.such is missing");
     assert_ok(io_gguf_int(&v, g, "no.such", IO_OPTIONAL, IO_ANY_INT, &err));
     assert_int_equal(v, -5);
     double real = -5;
@@ -528,7 +541,7 @@ TEST(numbers_stay_in_their_range)
 }
 
 #define ODD_VALUES                                                                                                     \
-    "start 0 4; key nan f32; number 0x7FC00000 4; key inf f64; number 0x7FF0000000000000 8; key zero string; "          \
+    "start 0 4; key nan f32; number 0x7FC00000 4; key inf f64; number 0x7FF0000000000000 8; key zero string; "         \
     "number 3 8; number 0x620061 3; array bytes string 2; number 4 8; text fine; number 1 8; number 0xFF 1"
 
 TEST(what_no_text_or_number_is_is_refused_when_asked_for)

@@ -424,7 +424,8 @@ TEST(hierarchical_refuses_what_it_cannot_tell_apart)
     pe_encoding *e = encoding_of("hierarchical:rows=3", (pe_shape){ 1, 1, 2, 2 });
     for (int n = 0; n < COUNT(outside); n++) {
         double w[6] = { 0 }, y[2] = { 7, 7 };
-        assert_refused(pe_embed(e, f64(y, 1, 1, 2), (pe_view){ 0 }, places(&outside[n], 1), &PE_MAKE(pe_run, .params = block(w, 6)), &err),
+        assert_refused(pe_embed(e, f64(y, 1, 1, 2), (pe_view){ 0 }, places(&outside[n], 1),
+                                &PE_MAKE(pe_run, .params = block(w, 6)), &err),
                        PE_ERR_POSITION, "0 to 8");
         assert_true(y[0] == 7);
     }

@@ -75,8 +75,8 @@ static void judge(const attention_case *c, outcome clean, outcome poisoned, int6
         fail_msg("%s, %s: query %" PRId64 ", head %" PRId64 " sees it and is a number: %.9g", c->spec, what, i, h, (double)poisoned.out[r * c->Dv]);
 }
 
-/* Row n of q, k or v becomes x: what does not see it keeps its bits. A NaN in q or k is a NaN score; in v it counts where
- * the weight is not 0. */
+/* Row n of q, k or v becomes x: what does not see it keeps its bits. A NaN in q or k is a NaN score; in v it counts
+ * where the weight is not 0. */
 static void poison_row(attention_case *c, twin *t, outcome clean, pe_side side, int64_t n, float x)
 {
     int64_t H = c->shape.heads, heads = side == PE_QUERY ? H : c->shape.kv_heads;

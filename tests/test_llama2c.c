@@ -96,9 +96,12 @@ static const struct {
     { "heads_0", NULL, PE_ERR_FORMAT, "n_heads is 0; needs 1 or more", NUMBER, HEADS, 0 },
     { "layers_negative", NULL, PE_ERR_FORMAT, "n_layers is -1; needs 1 or more", NUMBER, LAYERS, -1 },
     { "vocab_least", NULL, PE_ERR_FORMAT, "asks for", NUMBER, VOCAB, INT32_MIN }, /* its absolute value is no int32 */
-    { "heads_not_a_divisor", NULL, PE_ERR_SHAPE, "dim is 8 and n_heads 3; needs heads of one even size", NUMBER, HEADS, 3 },
-    { "heads_of_odd_size", NULL, PE_ERR_SHAPE, "dim is 8 and n_heads 8; needs heads of one even size", NUMBER, HEADS, 8 },
-    { "kv_heads_not_a_divisor", NULL, PE_ERR_SHAPE, "n_kv_heads is 5; needs a divisor of n_heads, 2", NUMBER, KV_HEADS, 5 },
+    { "heads_not_a_divisor", NULL, PE_ERR_SHAPE, "dim is 8 and n_heads 3; needs heads of one even size", NUMBER, HEADS,
+      3 },
+    { "heads_of_odd_size", NULL, PE_ERR_SHAPE, "dim is 8 and n_heads 8; needs heads of one even size", NUMBER, HEADS,
+      8 },
+    { "kv_heads_not_a_divisor", NULL, PE_ERR_SHAPE, "n_kv_heads is 5; needs a divisor of n_heads, 2", NUMBER, KV_HEADS,
+      5 },
     { "sizes_wrap", sizes_wrap, PE_ERR_OVERFLOW, "do not fit 64 bits", NONE, 0, 0 },
     { "text", text, PE_ERR_SHAPE, "needs heads of one even size", NONE, 0, 0 },
 };

@@ -35,7 +35,8 @@ TEST(a_boolean_mask_is_minus_infinity_added)
                                   keep.a.mask.keep.token_stride, keep.a.mask.keep.head_stride },
                        (batch == 1 ? SEQUENCES : 0u) | (tokens == 1 ? TOKENS : 0u) | (heads == 1 ? HEADS : 0u)));
         problem *others[] = { &add, &full };
-        CASE("%s, %s, mask (%d, %d, %d, %d)", some[n / 6 / COUNT(spreads)], way_of(&keep), (int)batch, (int)tokens, (int)heads, (int)Tk);
+        CASE("%s, %s, mask (%d, %d, %d, %d)", some[n / 6 / COUNT(spreads)], way_of(&keep), (int)batch, (int)tokens,
+             (int)heads, (int)Tk);
         for (int i = 0; i < COUNT(others); i++) {
             *others[i] = once_more(others[i]);
             keep = once_more(&keep);

@@ -42,7 +42,8 @@ TEST(rotating_with_a_cache_equals_rotating_the_whole)
         at[t] = t;
     assert_ok(pe_rotate(e, PE_KEY, whole, in, pe_positions_of(at, PE_I64, 1, T, 1), NULL, &err));
     for (int past = 0, n = 16; past < T; past += n, n = 1)
-        assert_ok(pe_rotate(e, PE_KEY, cut(part, 0, past, n), cut(in, 0, past, n), pe_positions_run(1, n, past), NULL, &err));
+        assert_ok(
+            pe_rotate(e, PE_KEY, cut(part, 0, past, n), cut(in, 0, past, n), pe_positions_run(1, n, past), NULL, &err));
     same("token by token", part, whole);
 }
 

@@ -329,10 +329,11 @@ static void check_explicitly(const pe_encoding *e, pe_side side, const turning *
     for (int64_t row = 0; row < T * 8; row++)
         for (int64_t n = 0; n < t->pairs; n++) {
             const pe_pair *p = &t->pair[n];
-            double a = get(y, 0, row / 8, row % 8, p->x_out), b = get(y, 0, row / 8, row % 8, p->y_out), c = t->c[row / 8][n],
-                s = t->s[row / 8][n];
+            double a = get(y, 0, row / 8, row % 8, p->x_out), b = get(y, 0, row / 8, row % 8, p->y_out),
+                   c = t->c[row / 8][n], s = t->s[row / 8][n];
             volatile double ac = a * c, bs = b * s, as = a * s, bc = b * c;
-            double x = get(back, 0, row / 8, row % 8, p->x), z = get(back, 0, row / 8, row % 8, p->y), square = c * c + s * s;
+            double x = get(back, 0, row / 8, row % 8, p->x), z = get(back, 0, row / 8, row % 8, p->y),
+                   square = c * c + s * s;
             assert_true(x == ac + bs && z == bc - as);
             /* two products, a sum, a division, c^2 + s^2 */
             double tolerance = 16 * EPS * (fabs(a) + fabs(b)) / sqrt(square);

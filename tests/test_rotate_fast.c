@@ -81,7 +81,8 @@ static void assert_same(pe_dtype type, const char *spec, const char *how)
     for (size_t n = 0; n < sizeof memory[0] / size; n++) {
         double a = num_load(memory[1], type, (int64_t)n), b = num_load(memory[2], type, (int64_t)n);
         if (memcmp(memory[1] + n * size, memory[2] + n * size, size) && !(isnan(a) && isnan(b)))
-            fail_msg("%s, %s, type %d: element %zu is %.9g; the scalar kernels give %.9g", spec, how, (int)type, n, b, a);
+            fail_msg("%s, %s, type %d: element %zu is %.9g; the scalar kernels give %.9g", spec, how, (int)type, n, b,
+                     a);
     }
 }
 
@@ -361,7 +362,8 @@ TEST(q_and_k_together_are_each_alone)
         pe_encoding *e = encoding_of(turned_together[i], (pe_shape){ H, 1, D, 0 });
         for (int way = 0; way < 32; way++)
             if (!(way & 2) || pe_encoding_pair_count(e))
-                try_both(turned_together[i], e, float_types[way % 3 + (way == 6 || way == 9)], way, pools[(way + i) % 3], &seed);
+                try_both(turned_together[i], e, float_types[way % 3 + (way == 6 || way == 9)], way,
+                         pools[(way + i) % 3], &seed);
     }
     assert_true(jobs > 0);
 }

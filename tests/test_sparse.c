@@ -138,7 +138,8 @@ TEST(embed_reaches_past_2_to_the_32)
     uint64_t seed = 3;
     for (int n = 0; n < COUNT(specs); n++) {
         pe_encoding *e = encoding_of(specs[n], (pe_shape){ 1, 1, 64, 0 });
-        pe_view px = numbers(PE_F32, 1, 64, &seed), py = fresh(PE_F32, 1, T, 1, pe_embed_width(e, 64)), pdx = fresh_like(px);
+        pe_view px = numbers(PE_F32, 1, 64, &seed), py = fresh(PE_F32, 1, T, 1, pe_embed_width(e, 64)),
+                pdx = fresh_like(px);
         pe_view sx = afloat(px, false), sy = afloat(py, false), sdx = afloat(pdx, false);
         pe_positions where = positions_afloat(at1, T, 1);
         assert_ok(pe_embed(e, py, px, small1, NULL, &err));
@@ -168,10 +169,12 @@ TEST(parameters_reach_past_2_to_the_32)
     }
     pe_params w = { table, PE_F32, count }, dw = { grads, PE_F32, count };
     pe_positions where = pe_positions_of(rows, PE_I64, 1, T, 1);
-    assert_ok(pe_embed(e, pe_view_of(y, PE_F32, 1, T, 1, 8), (pe_view){ 0 }, where, &PE_MAKE(pe_run, .params = w), &err));
+    assert_ok(
+        pe_embed(e, pe_view_of(y, PE_F32, 1, T, 1, 8), (pe_view){ 0 }, where, &PE_MAKE(pe_run, .params = w), &err));
     for (int n = 0; n < T * 8; n++)
         assert_true(y[n] == (float)(100 * (n / 8) + n % 8));
-    assert_ok(pe_embed_back(e, dw, (pe_view){ 0 }, pe_view_of(y, PE_F32, 1, T, 1, 8), where, &PE_MAKE(pe_run, .params = w), &err));
+    assert_ok(pe_embed_back(e, dw, (pe_view){ 0 }, pe_view_of(y, PE_F32, 1, T, 1, 8), where,
+                            &PE_MAKE(pe_run, .params = w), &err));
     for (int n = 0; n < T * 8; n++)
         assert_true(((float *)grads)[rows[n / 8] * 8 + n % 8] == y[n]);
 }
@@ -239,12 +242,12 @@ TEST(attention_reaches_past_2_to_the_32)
         bool heads_apart = n % 2;
         pe_encoding *e = encoding_of(specs[n / 2], (pe_shape){ 4, 2, 16, 0 });
         problem p = problem_of(PE_F32, T, heads_apart, &seed);
-        pe_attention_grad g = PE_MAKE(pe_attention_grad, .dout = numbers(PE_F32, 4, 16, &seed), .dq = fresh_like(p.packed.q),
-                                      .dk = fresh_like(p.packed.k), .dv = fresh_like(p.packed.v),
-                                      .dadditive = fresh_like(p.packed.mask.additive));
-        pe_attention_grad h = PE_MAKE(pe_attention_grad, .dout = afloat(g.dout, heads_apart), .dq = afloat(g.dq, !heads_apart),
-                                      .dk = afloat(g.dk, false), .dv = afloat(g.dv, false),
-                                      .dadditive = afloat(g.dadditive, heads_apart));
+        pe_attention_grad g = PE_MAKE(pe_attention_grad, .dout = numbers(PE_F32, 4, 16, &seed),
+                                      .dq = fresh_like(p.packed.q), .dk = fresh_like(p.packed.k),
+                                      .dv = fresh_like(p.packed.v), .dadditive = fresh_like(p.packed.mask.additive));
+        pe_attention_grad h = PE_MAKE(pe_attention_grad, .dout = afloat(g.dout, heads_apart),
+                                      .dq = afloat(g.dq, !heads_apart), .dk = afloat(g.dk, false),
+                                      .dv = afloat(g.dv, false), .dadditive = afloat(g.dadditive, heads_apart));
         pe_run run = PE_MAKE(pe_run, .work = work, .work_bytes = sizeof work);
         size_t needed = 0;
         assert_ok(pe_reference_work(e, &p.afloat, &needed, &err));

@@ -17,7 +17,8 @@ static pe_status try_new(const char *spec, pe_encoding **e, pe_error *error)
     *e = NULL;
     *error = (pe_error){ 0 };
     pe_status s = pe_encoding_new(e, spec, test_shape, error);
-    if ((s != PE_OK) != (*e == NULL) || (s != PE_OK) != (*error->text != 0) || error->status != s || !memchr(error->text, 0, sizeof error->text))
+    if ((s != PE_OK) != (*e == NULL) || (s != PE_OK) != (*error->text != 0) || error->status != s ||
+        !memchr(error->text, 0, sizeof error->text))
         fail_msg("'%.100s': status %d, encoding %p, text '%s'", spec, s, (void *)*e, error->text);
     return s;
 }
@@ -208,7 +209,7 @@ TEST(a_default_written_out_changes_nothing)
         }
 }
 
-static void assert_spec_refused(const char *spec, pe_status wanted, const char *const *words)
+static void spec_refused(const char *spec, pe_status wanted, const char *const *words)
 {
     pe_encoding *e;
     pe_status s = try_new(spec, &e, &err);
@@ -219,6 +220,8 @@ static void assert_spec_refused(const char *spec, pe_status wanted, const char *
         if (!strstr(err.text, *words))
             fail_msg("'%s': the sentence '%s' does not say '%s'", spec, err.text, *words);
 }
+
+#define assert_spec_refused(spec, wanted, ...) spec_refused(spec, wanted, (const char *[]){ __VA_ARGS__, NULL })
 
 TEST(a_number_out_of_range_is_answered_by_key_value_and_fix)
 {
@@ -233,35 +236,35 @@ TEST(a_number_out_of_range_is_answered_by_key_value_and_fix)
             for (int n = 0; n < COUNT(wrong); n++) {
                 snprintf(value, sizeof value, "%.15g", wrong[n]);
                 snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, value);
-                assert_spec_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, value, "needs", NULL });
+                assert_spec_refused(spec, PE_ERR_RANGE, row->name, key->name, value, "needs");
                 if (key->kind == PE_KEY_LIST) {
                     snprintf(spec, sizeof spec, "%s:%s=%.15g/%s", row->name, key->name, key->min, value);
-                    assert_spec_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, value, "needs", NULL });
+                    assert_spec_refused(spec, PE_ERR_RANGE, row->name, key->name, value, "needs");
                 }
             }
             static const char *const words[] = { "abc", "", "1e", "0x10", "nan", "inf", "1..2", "--1", "1e999999999", "1 ", " 1", "1/2x" };
             for (int n = 0; n < COUNT(words); n++) {
                 snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, words[n]);
-                assert_spec_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
+                assert_spec_refused(spec, PE_ERR_SPEC, row->name, key->name, "needs a number");
             }
             bool whole = key->kind == PE_KEY_INT || (key->kind == PE_KEY_LIST && key->min == floor(key->min));
             if (whole && key->min <= 1 && key->max > 1) {
                 snprintf(spec, sizeof spec, "%s:%s=1.5", row->name, key->name);
                 if (key->kind == PE_KEY_INT && key->min <= 1.5 && key->max >= 1.5)
-                    assert_spec_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "1.5", "whole", NULL });
+                    assert_spec_refused(spec, PE_ERR_RANGE, row->name, key->name, "1.5", "whole");
                 snprintf(spec, sizeof spec, "%s:%s=1.5k", row->name, key->name);
-                assert_spec_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "1.5k", "whole", NULL });
+                assert_spec_refused(spec, PE_ERR_RANGE, row->name, key->name, "1.5k", "whole");
                 snprintf(spec, sizeof spec, "%s:%s=9999999999G", row->name, key->name);
-                assert_spec_refused(spec, PE_ERR_RANGE, (const char *[]){ row->name, key->name, "9999999999G", "to", NULL });
+                assert_spec_refused(spec, PE_ERR_RANGE, row->name, key->name, "9999999999G", "to");
             }
             static const char *const units[] = { "k", "1kk", "1k0", "-k" };
             for (int n = 0; n < COUNT(units) && whole; n++) {
                 snprintf(spec, sizeof spec, "%s:%s=%s", row->name, key->name, units[n]);
-                assert_spec_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
+                assert_spec_refused(spec, PE_ERR_SPEC, row->name, key->name, "needs a number");
             }
             snprintf(spec, sizeof spec, "%s:%s=1k", row->name, key->name); /* a unit is for whole numbers */
             if (!whole)
-                assert_spec_refused(spec, PE_ERR_SPEC, (const char *[]){ row->name, key->name, "needs a number", NULL });
+                assert_spec_refused(spec, PE_ERR_SPEC, row->name, key->name, "needs a number");
         }
 }
 
@@ -390,7 +393,7 @@ static void drop_required(const pe_info *r, const char *spec)
             continue;
         snprintf(text, sizeof text, "%.*s%s", (int)(at - spec), spec, at + 1 + strcspn(at + 1, ","));
         snprintf(missing, sizeof missing, "%s is missing", pe_info_key(r, k)->name);
-        assert_spec_refused(text, PE_ERR_SPEC, (const char *[]){ missing, NULL });
+        assert_spec_refused(text, PE_ERR_SPEC, missing);
         required_dropped++;
     }
 }
@@ -468,22 +471,22 @@ TEST(a_typing_error_is_answered_by_the_nearest_word)
 
 TEST(what_is_no_typing_error_is_answered_by_the_list)
 {
-    assert_spec_refused("qwertyuiopasdf", PE_ERR_SPEC, (const char *[]){ "qwertyuiopasdf", "none, integer", NULL });
-    assert_spec_refused("rope:qwertyuiopasdf=1", PE_ERR_SPEC, (const char *[]){ "rope", "qwertyuiopasdf", "theta, pairs", NULL });
-    assert_spec_refused("rope:pairs=qwertyuiopasdf", PE_ERR_SPEC, (const char *[]){ "rope", "pairs", "half, adjacent", NULL });
-    assert_spec_refused("none:theta=1", PE_ERR_SPEC, (const char *[]){ "none", "theta", "there is none", NULL });
-    assert_spec_refused("rope:factor=2", PE_ERR_SPEC, (const char *[]){ "factor", "only with scaling=linear", NULL });
-    assert_spec_refused("rope:scaling=linear", PE_ERR_SPEC, (const char *[]){ "factor is missing", "scaling=linear", NULL });
-    assert_spec_refused("rope:theta=1,theta=2", PE_ERR_SPEC, (const char *[]){ "rope: theta is given twice", NULL });
-    assert_spec_refused("rope+xpos", PE_ERR_SPEC, (const char *[]){ "rope and xpos both rotate", NULL });
-    assert_spec_refused("rope+rope:dims=0", PE_ERR_SPEC, (const char *[]){ "both rotate", NULL });
-    assert_spec_refused("cope+cope:positions=8", PE_ERR_SPEC, (const char *[]){ "both count keys", NULL });
-    assert_spec_refused("xpos+shaw", PE_ERR_SPEC, (const char *[]){ "xpos", "combine it with a bias", NULL });
-    assert_spec_refused("cope+xpos", PE_ERR_SPEC, (const char *[]){ "xpos", NULL });
-    assert_spec_refused("rope+", PE_ERR_SPEC, (const char *[]){ "has no name", NULL });
-    assert_spec_refused("t5+deberta", PE_ERR_SPEC, (const char *[]){ "t5 and deberta want different softmax scales", NULL });
-    assert_spec_refused("none+none+none+none+none", PE_ERR_SPEC, (const char *[]){ "at most 4 parts", NULL });
-    assert_spec_refused("rope:sections=4/4/4/4/4/4/4/2/2", PE_ERR_RANGE, (const char *[]){ "sections", "8 at most", NULL });
+    assert_spec_refused("qwertyuiopasdf", PE_ERR_SPEC, "qwertyuiopasdf", "none, integer");
+    assert_spec_refused("rope:qwertyuiopasdf=1", PE_ERR_SPEC, "rope", "qwertyuiopasdf", "theta, pairs");
+    assert_spec_refused("rope:pairs=qwertyuiopasdf", PE_ERR_SPEC, "rope", "pairs", "half, adjacent");
+    assert_spec_refused("none:theta=1", PE_ERR_SPEC, "none", "theta", "there is none");
+    assert_spec_refused("rope:factor=2", PE_ERR_SPEC, "factor", "only with scaling=linear");
+    assert_spec_refused("rope:scaling=linear", PE_ERR_SPEC, "factor is missing", "scaling=linear");
+    assert_spec_refused("rope:theta=1,theta=2", PE_ERR_SPEC, "rope: theta is given twice");
+    assert_spec_refused("rope+xpos", PE_ERR_SPEC, "rope and xpos both rotate");
+    assert_spec_refused("rope+rope:dims=0", PE_ERR_SPEC, "both rotate");
+    assert_spec_refused("cope+cope:positions=8", PE_ERR_SPEC, "both count keys");
+    assert_spec_refused("xpos+shaw", PE_ERR_SPEC, "xpos", "combine it with a bias");
+    assert_spec_refused("cope+xpos", PE_ERR_SPEC, "xpos");
+    assert_spec_refused("rope+", PE_ERR_SPEC, "has no name");
+    assert_spec_refused("t5+deberta", PE_ERR_SPEC, "t5 and deberta want different softmax scales");
+    assert_spec_refused("none+none+none+none+none", PE_ERR_SPEC, "at most 4 parts");
+    assert_spec_refused("rope:sections=4/4/4/4/4/4/4/2/2", PE_ERR_RANGE, "sections", "8 at most");
 }
 
 /* ------------------------------------------------ texts that mean harm */

@@ -51,13 +51,15 @@ static pe_status make(const use *u, pe_error *error)
 
 static pe_status rotate(const use *u, pe_error *error)
 {
-    return pe_rotate(u->c->e, PE_KEY, view_of(u, u->x, u->type), view_of(u, u->x, u->type), u->c->a.k_at, &PE_MAKE(pe_run, .params = u->c->params), error);
+    return pe_rotate(u->c->e, PE_KEY, view_of(u, u->x, u->type), view_of(u, u->x, u->type), u->c->a.k_at,
+                     &PE_MAKE(pe_run, .params = u->c->params), error);
 }
 
 static pe_status rotate_between(const use *u, pe_error *error)
 {
     pe_dtype other = u->type == PE_F64 ? PE_F64 : u->type == PE_F32 ? PE_F16 : PE_F32;
-    return pe_unrotate(u->c->e, PE_QUERY, view_of(u, u->y, other), view_of(u, u->x, u->type), u->c->a.k_at, &PE_MAKE(pe_run, .params = u->c->params), error);
+    return pe_unrotate(u->c->e, PE_QUERY, view_of(u, u->y, other), view_of(u, u->x, u->type), u->c->a.k_at,
+                       &PE_MAKE(pe_run, .params = u->c->params), error);
 }
 
 static pe_status rotate_both(const use *u, pe_error *error)
@@ -69,37 +71,49 @@ static pe_status rotate_both(const use *u, pe_error *error)
 static pe_status table(const use *u, pe_error *error)
 {
     int64_t pairs = pe_encoding_pair_count(u->c->e);
-    return pe_rotate_table(u->c->e, PE_KEY, pe_view_of(u->x, u->type, 1, TOKENS, 1, pairs), pe_view_of(u->y, u->type, 1, TOKENS, 1, pairs), u->c->a.k_at, &PE_MAKE(pe_run, .params = u->c->params), error);
+    return pe_rotate_table(u->c->e, PE_KEY, pe_view_of(u->x, u->type, 1, TOKENS, 1, pairs),
+                           pe_view_of(u->y, u->type, 1, TOKENS, 1, pairs), u->c->a.k_at,
+                           &PE_MAKE(pe_run, .params = u->c->params), error);
 }
 
 static pe_status shift(const use *u, pe_error *error)
 {
-    return pe_cache_shift(u->c->e, view_of(u, u->x, u->type), NULL, u->c->a.k_at, u->to, &PE_MAKE(pe_run, .params = u->c->params), error);
+    return pe_cache_shift(u->c->e, view_of(u, u->x, u->type), NULL, u->c->a.k_at, u->to,
+                          &PE_MAKE(pe_run, .params = u->c->params), error);
 }
 
 static pe_status shift_blocks(const use *u, pe_error *error)
 {
-    return pe_cache_shift(u->c->e, view_of(u, u->x, PE_Q8_0), NULL, u->c->a.k_at, u->to, &PE_MAKE(pe_run, .params = u->c->params), error);
+    return pe_cache_shift(u->c->e, view_of(u, u->x, PE_Q8_0), NULL, u->c->a.k_at, u->to,
+                          &PE_MAKE(pe_run, .params = u->c->params), error);
 }
 
 static pe_status reference(const use *u, pe_error *error)
 {
-    return pe_reference_forward(u->c->e, &u->c->a, &PE_MAKE(pe_run, .params = u->c->params, .work = u->c->work, .work_bytes = u->c->bytes), error);
+    return pe_reference_forward(u->c->e, &u->c->a,
+                                &PE_MAKE(pe_run, .params = u->c->params, .work = u->c->work, .work_bytes = u->c->bytes),
+                                error);
 }
 
 static pe_status reference_back(const use *u, pe_error *error)
 {
-    return pe_reference_backward(u->c->e, &u->t->a, &u->l->g, &PE_MAKE(pe_run, .params = u->c->params, .work = u->c->work, .work_bytes = u->c->bytes), error);
+    return pe_reference_backward(
+        u->c->e, &u->t->a, &u->l->g,
+        &PE_MAKE(pe_run, .params = u->c->params, .work = u->c->work, .work_bytes = u->c->bytes), error);
 }
 
 static pe_status fused(const use *u, pe_error *error)
 {
-    return pe_attention_forward(u->c->e, &u->t->a, &PE_MAKE(pe_run, .params = u->c->params, .work = u->t->work, .work_bytes = u->t->bytes), error);
+    return pe_attention_forward(u->c->e, &u->t->a,
+                                &PE_MAKE(pe_run, .params = u->c->params, .work = u->t->work, .work_bytes = u->t->bytes),
+                                error);
 }
 
 static pe_status fused_back(const use *u, pe_error *error)
 {
-    return pe_attention_backward(u->c->e, &u->t->a, &u->l->g, &PE_MAKE(pe_run, .params = u->c->params, .work = u->memory, .work_bytes = u->bytes), error);
+    return pe_attention_backward(u->c->e, &u->t->a, &u->l->g,
+                                 &PE_MAKE(pe_run, .params = u->c->params, .work = u->memory, .work_bytes = u->bytes),
+                                 error);
 }
 
 static pe_status partial(const use *u, pe_error *error)
@@ -108,7 +122,9 @@ static pe_status partial(const use *u, pe_error *error)
     double *carry = (double *)(void *)u->piece;
     float *max = u->piece + 2 * rows;
     pe_partial p = { .out = max + 2 * rows, .max = max, .sum = max + rows, .carry = carry };
-    pe_status status = pe_attention_partial(u->c->e, &u->t->a, p, &PE_MAKE(pe_run, .params = u->c->params, .work = u->t->work, .work_bytes = u->t->bytes), error);
+    pe_status status = pe_attention_partial(
+        u->c->e, &u->t->a, p, &PE_MAKE(pe_run, .params = u->c->params, .work = u->t->work, .work_bytes = u->t->bytes),
+        error);
     return status ? status : pe_attention_finish(u->c->e, &u->t->a, p, &PE_MAKE(pe_run, .params = u->c->params), error);
 }
 
@@ -120,14 +136,16 @@ static pe_view rows_of(const use *u, void *x, int64_t width)
 static pe_status embed(const use *u, pe_error *error)
 {
     int64_t C = u->c->shape.model_dim;
-    return pe_embed(u->c->e, rows_of(u, u->y, pe_embed_width(u->c->e, C)), rows_of(u, u->x, C), u->c->a.k_at, &PE_MAKE(pe_run, .params = u->c->params), error);
+    return pe_embed(u->c->e, rows_of(u, u->y, pe_embed_width(u->c->e, C)), rows_of(u, u->x, C), u->c->a.k_at,
+                    &PE_MAKE(pe_run, .params = u->c->params), error);
 }
 
 static pe_status embed_back(const use *u, pe_error *error)
 {
     int64_t C = u->c->shape.model_dim;
     pe_params dw = u->l->g.dparams;
-    return pe_embed_back(u->c->e, dw, rows_of(u, u->x, C), rows_of(u, u->y, pe_embed_width(u->c->e, C)), u->c->a.k_at, &PE_MAKE(pe_run, .params = u->c->params), error);
+    return pe_embed_back(u->c->e, dw, rows_of(u, u->x, C), rows_of(u, u->y, pe_embed_width(u->c->e, C)), u->c->a.k_at,
+                         &PE_MAKE(pe_run, .params = u->c->params), error);
 }
 
 /* ------------------------------------------------ the stack */

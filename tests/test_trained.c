@@ -208,14 +208,16 @@ static double attended(subject *s, const pe_attention *a, pe_view dout, const pe
 TEST(gradients_through_attention_are_differences_and_fused_agrees)
 {
     uint64_t seed = 1;
-    pe_attention fast = PE_MAKE(pe_attention, .q = drawn(PE_F32, B, T, H, D, &seed), .k = drawn(PE_F32, B, T, G, D, &seed),
-                                .v = drawn(PE_F32, B, T, G, D, &seed), .out = fresh(PE_F32, B, T, H, D),
-                                .lse = fresh(PE_F32, B, T, H, 1), .mask = { .causal = true });
+    pe_attention fast =
+        PE_MAKE(pe_attention, .q = drawn(PE_F32, B, T, H, D, &seed), .k = drawn(PE_F32, B, T, G, D, &seed),
+                .v = drawn(PE_F32, B, T, G, D, &seed), .out = fresh(PE_F32, B, T, H, D),
+                .lse = fresh(PE_F32, B, T, H, 1), .mask = { .causal = true });
     for (int n = 0; n < COUNT(specs); n++) {
         subject s = open_subject(specs[n], 0.1);
         double difference, *fused = take(s.count, sizeof *fused);
         size_t needed, more;
-        bool whole = pe_encoding_hooks(s.e) & PE_HOOK_BIAS; /* a table by distance: elsewhere three quarters of a place */
+        bool whole =
+            pe_encoding_hooks(s.e) & PE_HOOK_BIAS; /* a table by distance: elsewhere three quarters of a place */
         fast.q_at = fast.k_at = fractions(s.e, B, whole ? 1 : 0.75);
         pe_attention a = fast;
         a.q = in_type(fast.q, PE_F64), a.k = in_type(fast.k, PE_F64), a.v = in_type(fast.v, PE_F64);

@@ -2,7 +2,8 @@
  * labels: core; tier: test; cost: 6 s
  *
  * Views and positions may lie in memory as they like: axes in any order, inputs walked backwards or repeated, positions
- * of any type, as arrays or as runs; the result is the same, to the bit. An output goes forward, once over each element. */
+ * of any type, as arrays or as runs; the result is the same, to the bit. An output goes forward, once over each
+ * element. */
 #include "batch_case.h"
 
 /* ------------------------------------------------ any order, any direction */
@@ -84,7 +85,8 @@ TEST(inputs_may_be_walked_backwards)
         same_gradients(&other, &p);
         pe_view x = drawn(PE_F16, B, 9, H, DIM, &seed), y[2] = { fresh_like(x), fresh_like(x) };
         for (int i = 0; i < 2; i++)
-            assert_ok(pe_rotate(p.e, PE_QUERY, y[i], i ? backwards(x, axes) : x, pe_positions_run(B, 9, 5), NULL, &err));
+            assert_ok(
+                pe_rotate(p.e, PE_QUERY, y[i], i ? backwards(x, axes) : x, pe_positions_run(B, 9, 5), NULL, &err));
         same("turned", y[1], y[0]);
         give_back_to(mark);
     }

@@ -130,9 +130,11 @@ static inline void nearly(const char *name, pe_view x, pe_view y, double most)
 {
     alike(name, x, y);
     for (int64_t n = 0; n < row_count(x) * x.dim; n++) {
-        double a = num_load(row_at(x, n / x.dim), x.dtype, n % x.dim), b = num_load(row_at(y, n / y.dim), y.dtype, n % y.dim);
+        double a = num_load(row_at(x, n / x.dim), x.dtype, n % x.dim),
+               b = num_load(row_at(y, n / y.dim), y.dtype, n % y.dim);
         if (a != b && !(fabs(a - b) <= most * fmax(1, fabs(b))))
-            fail_msg("%s: row %d, element %d of %s is %.9g, should be %.9g", case_text, (int)(n / x.dim), (int)(n % x.dim), name, a, b);
+            fail_msg("%s: row %d, element %d of %s is %.9g, should be %.9g", case_text, (int)(n / x.dim),
+                     (int)(n % x.dim), name, a, b);
     }
 }
 
@@ -140,7 +142,8 @@ static inline void all_are(const char *name, pe_view v, double x)
 {
     for (int64_t n = 0; n < row_count(v) * v.dim; n++)
         if (num_load(row_at(v, n / v.dim), v.dtype, n % v.dim) != x)
-            fail_msg("%s: row %d, element %d of %s should be %g", case_text, (int)(n / v.dim), (int)(n % v.dim), name, x);
+            fail_msg("%s: row %d, element %d of %s should be %g", case_text, (int)(n / v.dim), (int)(n % v.dim), name,
+                     x);
 }
 
 /* ------------------------------------------------ other places in memory for the same numbers */
@@ -226,7 +229,8 @@ static inline double view_dot(pe_view a, pe_view b, double *terms)
 {
     double sum = 0;
     for (int64_t n = 0; n < row_count(a) * a.dim; n++) {
-        double x = num_load(row_at(a, n / a.dim), a.dtype, n % a.dim) * num_load(row_at(b, n / b.dim), b.dtype, n % b.dim);
+        double x =
+            num_load(row_at(a, n / a.dim), a.dtype, n % a.dim) * num_load(row_at(b, n / b.dim), b.dtype, n % b.dim);
         sum += x;
         *terms += fabs(x);
     }
