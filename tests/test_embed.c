@@ -113,15 +113,10 @@ static embedding open_case(const struct subject *s, uint64_t *seed)
 {
     embedding g = { .e = encoding_of(s->spec, (pe_shape){ 1, 0, 2, s->width }) };
     int64_t count = pe_encoding_param_count(g.e);
-    g.w = (pe_params){ calloc((size_t)count + 1, 8), PE_F32, count };
+    g.w = (pe_params){ take(count, 8), PE_F32, count };
     for (int64_t i = 0; i < count; i++)
         num_store(g.w.data, g.w.dtype, i, test_random(seed) % 32 ? test_uniform(seed) : -0.0);
     return g;
-}
-
-static void close_case(embedding *g)
-{
-    free(g->w.data);
 }
 
 /* The last position that every table has, whatever its offset; 0: there are none. */
@@ -158,11 +153,12 @@ static pe_positions draw_positions(int64_t *at, const embedding *g, int64_t batc
 /* One call with everything drawn; in place where the types are the same. */
 static void one_call(const struct subject *s, pe_dtype to, pe_dtype from, int64_t batch, int64_t tokens, uint64_t *seed)
 {
+    int mark = taken();
     embedding g = open_case(s, seed);
     int64_t C = s->width, width = pe_embed_width(g.e, C);
     assert_true(width <= WIDTH_MAX);
-    int64_t *at = malloc((size_t)(batch * tokens * PE_AXES_MAX) * 8);
-    void *x = calloc((size_t)(batch * tokens * C), 8), *y = calloc((size_t)(batch * tokens * width), 8);
+    int64_t *at = take(batch * tokens * PE_AXES_MAX, 8);
+    void *x = take(batch * tokens * C, 8), *y = take(batch * tokens * width, 8);
     g.where = draw_positions(at, &g, batch, tokens, seed);
     g.x = pe_view_of(x, from, batch, tokens, 1, C);
     g.y = pe_view_of(y, to, batch, tokens, 1, width);
@@ -185,10 +181,7 @@ static void one_call(const struct subject *s, pe_dtype to, pe_dtype from, int64_
              : how == 1 ? "in place"
                         : "added");
     compare(&g, what);
-    free(x);
-    free(y);
-    free(at);
-    close_case(&g);
+    give_back_to(mark);
 }
 
 /* ------------------------------------------------ tests */
@@ -247,48 +240,41 @@ TEST(next_to_roundings_the_bits_are_those_of_the_row)
         assert_ok(pe_embed(g.e, g.y, g.x, g.where, NULL, &err));
         g.where.axes = 1;
         compare(&g, "next to roundings");
-        close_case(&g);
     }
 }
 
 /* ------------------------------------------------ workers and rungs */
 
 typedef struct outcome {
-    float *y, *dx, *dw;
+    pe_view y, dx;
+    pe_params dw;
 } outcome;
 
 enum { BATCH = 3, TOKENS = 210, MODEL = 600 };
 
+/* Random numbers, or zeros where there is no seed. */
+static pe_view batch_of(int64_t width, uint64_t *seed)
+{
+    float *x = take(BATCH * TOKENS * width, sizeof *x);
+    for (int64_t i = 0; seed && i < BATCH * TOKENS * width; i++)
+        x[i] = (float)test_uniform(seed);
+    return pe_view_of(x, PE_F32, BATCH, TOKENS, 1, width);
+}
+
 /* Forward and backward of one encoding, on a rung, with a pool. */
-static void run_both(const char *spec, const char *rung, const pe_pool *pool, outcome *to, int64_t *width, int64_t *params)
+static outcome run_both(const char *spec, const char *rung, const pe_pool *pool)
 {
     uint64_t seed = 15;
     embedding g = open_case(&(struct subject){ spec, MODEL }, &seed);
-    *width = pe_embed_width(g.e, MODEL);
-    *params = g.w.count;
     assert_ok(pe_encoding_set_kernels(g.e, rung, &err));
-    float *x = malloc(sizeof *x * BATCH * TOKENS * MODEL), *dy = malloc(sizeof *dy * BATCH * TOKENS * (size_t)*width);
-    for (int64_t i = 0; i < BATCH * TOKENS * MODEL; i++)
-        x[i] = (float)test_uniform(&seed);
-    for (int64_t i = 0; i < BATCH * TOKENS * *width; i++)
-        dy[i] = (float)test_uniform(&seed);
-    to->y = malloc(sizeof *to->y * BATCH * TOKENS * (size_t)*width);
-    to->dx = malloc(sizeof *to->dx * BATCH * TOKENS * MODEL);
-    to->dw = calloc((size_t)*params + 1, sizeof *to->dw);
+    int64_t width = pe_embed_width(g.e, MODEL);
+    pe_view x = batch_of(MODEL, &seed), dy = batch_of(width, &seed);
+    outcome to = { batch_of(width, NULL), batch_of(MODEL, NULL), { take(g.w.count, 4), PE_F32, g.w.count } };
     pe_positions at = pe_positions_run(BATCH, TOKENS, 7);
     pe_run run = PE_MAKE(pe_run, .params = g.w, .pool = pool);
-    assert_ok(pe_embed(g.e, pe_view_of(to->y, PE_F32, BATCH, TOKENS, 1, *width), pe_view_of(x, PE_F32, BATCH, TOKENS, 1, MODEL), at, &run, &err));
-    assert_ok(pe_embed_back(g.e, (pe_params){ to->dw, PE_F32, *params }, pe_view_of(to->dx, PE_F32, BATCH, TOKENS, 1, MODEL), pe_view_of(dy, PE_F32, BATCH, TOKENS, 1, *width), at, &run, &err));
-    free(x);
-    free(dy);
-    close_case(&g);
-}
-
-static void outcome_free(outcome *o)
-{
-    free(o->y);
-    free(o->dx);
-    free(o->dw);
+    assert_ok(pe_embed(g.e, to.y, x, at, &run, &err));
+    assert_ok(pe_embed_back(g.e, to.dw, to.dx, dy, at, &run, &err));
+    return to;
 }
 
 static const char *const spread[] = { "sinusoidal", "learned:rows=300", "hierarchical:rows=20,alpha=0.3",
@@ -298,25 +284,20 @@ TEST(any_number_of_workers_and_any_rung_give_the_same_bits)
 {
     static const int workers[] = { 1, 2, 5 };
     const char *rung;
+    pe_encoding *e = encoding_of("rope", test_shape);
     for (int s = 0; s < COUNT(spread); s++) {
-        outcome want, got;
-        int64_t width, params;
-        run_both(spread[s], "scalar", NULL, &want, &width, &params);
-        pe_encoding *e = encoding_of("rope", test_shape);
+        outcome want = run_both(spread[s], "scalar", NULL);
         for (int n = 0; n < COUNT(workers); n++)
             for (int r = 0; (rung = pe_kernels_name(r)); r++) {
-                pe_pool *pool = NULL;
+                int mark = taken();
                 if (pe_encoding_set_kernels(e, rung, NULL))
                     continue;
-                assert_ok(pe_pool_new(&pool, workers[n], &err));
-                run_both(spread[s], rung, pool, &got, &width, &params);
-                assert_memory_equal(got.y, want.y, sizeof *got.y * BATCH * TOKENS * (size_t)width);
-                assert_memory_equal(got.dx, want.dx, sizeof *got.dx * BATCH * TOKENS * MODEL);
-                assert_memory_equal(got.dw, want.dw, sizeof *got.dw * (size_t)params);
-                outcome_free(&got);
-                pe_pool_free(pool);
+                outcome got = run_both(spread[s], rung, pool_of(workers[n]));
+                assert_memory_equal(got.y.data, want.y.data, (size_t)(BATCH * TOKENS * want.y.dim) * 4);
+                assert_memory_equal(got.dx.data, want.dx.data, BATCH * TOKENS * MODEL * 4);
+                assert_memory_equal(got.dw.data, want.dw.data, (size_t)want.dw.count * 4);
+                give_back_to(mark);
             }
-        outcome_free(&want);
     }
 }
 
@@ -340,7 +321,6 @@ TEST(gradients_are_added_token_by_token)
         }
     assert_ok(pe_embed_back(g.e, (pe_params){ dw, PE_F32, ROWS * C }, (pe_view){ 0 }, pe_view_of(dy, PE_F32, 1, T, 1, C), pe_positions_of(at, PE_I64, 1, T, 1), &PE_MAKE(pe_run, .params = g.w), &err));
     assert_memory_equal(dw, want, sizeof dw);
-    close_case(&g);
 }
 
 /* ------------------------------------------------ between two positions */
@@ -416,7 +396,6 @@ TEST(fractions_are_taken_where_the_formula_is_continuous)
                     wanted ? "positions: position of token 1 is 4.5; needs a whole number, -2^36 to 2^36" : "");
         assert_int_equal(pe_embed_back(g.e, (pe_params){ 0 }, (pe_view){ 0 }, to, where, &run, &err), wanted);
         assert_refused(pe_embed(g.e, to, (pe_view){ 0 }, beyond, &run, &err), PE_ERR_POSITION, "-2^36 to 2^36");
-        close_case(&g);
     }
     pe_encoding *e = encoding_of("normalised:length=10", (pe_shape){ 1, 0, 2, 8 });
     assert_ok(pe_embed(e, pe_view_of(y, PE_F64, 1, 2, 1, 8), (pe_view){ 0 }, pe_positions_of(at, PE_F64, 1, 2, 1), NULL, &err));
@@ -427,7 +406,7 @@ TEST(fractions_are_taken_where_the_formula_is_continuous)
 TEST(a_code_wider_than_the_plan_is_the_row_too)
 {
     enum { C = 1 << 17, T = 3 };
-    float *y = malloc(sizeof *y * T * C);
+    float *y = take(T * C, sizeof *y);
     pe_encoding *e = encoding_of("sinusoidal", (pe_shape){ 1, 0, 2, C });
     assert_ok(pe_embed(e, pe_view_of(y, PE_F32, 1, T, 1, C), (pe_view){ 0 }, pe_positions_run(1, T, 1000), NULL, &err));
     for (int t = 0; t < T; t++)
@@ -435,5 +414,4 @@ TEST(a_code_wider_than_the_plan_is_the_row_too)
             double at = 1000 + t;
             assert_true(y[t * C + c] == (float)code_of(&e->part[0], (pe_params){ 0 }, &at, c));
         }
-    free(y);
 }

@@ -16,19 +16,20 @@ static pe_plan *plan_of(const attention_case *c, int64_t behind, int64_t ahead)
     return test_piled(TEST_PLAN, plan);
 }
 
-/* The parameters are the plan's. */
+/* The parameters are the plan's. Threads call it: its error and its memory are its own. */
 static void forward_with(const attention_case *c, twin *t, const pe_plan *plan)
 {
+    pe_error own = { 0 };
     pe_run run = PE_MAKE(pe_run, .plan = plan, .pool = t->pool);
-    size_t bytes = 0;
-    if (pe_attention_work(c->e, &t->a, &run, &bytes, &err))
-        fail_msg("%s: %s", c->spec, err.text);
-    run.work = take((int64_t)bytes, 1);
-    run.work_bytes = bytes;
-    memset(run.work, 0xff, bytes);
+    if (pe_attention_work(c->e, &t->a, &run, &run.work_bytes, &own))
+        fail_msg("%s: %s", c->spec, own.text);
+    run.work = malloc(run.work_bytes + 1);
+    assert_non_null(run.work);
+    memset(run.work, 0xff, run.work_bytes);
     memset(t->out, 0xff, (size_t)(c->Tq * c->shape.heads * c->Dv) * pe_dtype_size(t->type));
-    if (pe_attention_forward(c->e, &t->a, &run, &err))
-        fail_msg("%s: %s", c->spec, err.text);
+    if (pe_attention_forward(c->e, &t->a, &run, &own))
+        fail_msg("%s: %s", c->spec, own.text);
+    free(run.work);
 }
 
 /* ------------------------------------------------ what it says */
