@@ -50,21 +50,20 @@ bug_made bug_choice(candidate *c, const char *key, int variant, const char *is)
 /* ------------------------------------------------ how pairs lie in a head */
 
 /* Tables show how they are tiled, [ccss] or [cscs], and that only where they are as wide as the head. */
-static bug_made bug_layout(candidate *c, const check_data *d, int variant)
+static bug_made bug_layout(candidate *c, int variant)
 {
     bool adjacent = zoo_spec_is(c->spec, "pairs", "adjacent");
-    double dims = zoo_spec_num_or(c->spec, "dims", (double)d->shape.head_dim);
-    if (d->tables && (double)d->width < dims)
+    double dims = zoo_spec_num_or(c->spec, "dims", (double)c->d->shape.head_dim);
+    if (c->d->tables && (double)c->d->width < dims)
         return BUG_END;
     bug_made made = bug_choice(c, "pairs", variant, "the pair layout is");
-    if (made == BUG_YES && d->tables && adjacent == zoo_spec_is(c->spec, "pairs", "adjacent"))
+    if (made == BUG_YES && c->d->tables && adjacent == zoo_spec_is(c->spec, "pairs", "adjacent"))
         return BUG_NO;
     return made;
 }
 
-static bug_made bug_mixed(candidate *c, const check_data *d, int variant)
+static bug_made bug_mixed(candidate *c, int variant)
 {
-    (void)d;
     if (variant || !zoo_spec_key(c->spec, "pairs"))
         return BUG_END;
     c->mixed = true;
@@ -73,16 +72,15 @@ static bug_made bug_mixed(candidate *c, const check_data *d, int variant)
     return BUG_YES;
 }
 
-static bug_made bug_range(candidate *c, const check_data *d, int variant)
+static bug_made bug_range(candidate *c, int variant)
 {
-    (void)d;
     return bug_choice(c, "range", variant, "the range that is rotated is");
 }
 
-static bug_made bug_width(candidate *c, const check_data *d, int variant)
+static bug_made bug_width(candidate *c, int variant)
 {
-    const int64_t D = d->shape.head_dim, now = (int64_t)zoo_spec_num_or(c->spec, "dims", (double)D);
-    const int64_t to[] = { D, now / 2, 2 * now, D / 2, D / 4, 3 * D / 4, d->tables ? 2 * d->width : 0 };
+    const int64_t D = c->d->shape.head_dim, now = (int64_t)zoo_spec_num_or(c->spec, "dims", (double)D);
+    const int64_t to[] = { D, now / 2, 2 * now, D / 2, D / 4, 3 * D / 4, c->d->tables ? 2 * c->d->width : 0 };
     if (variant >= CHECK_COUNT(to) || !zoo_spec_key(c->spec, "dims"))
         return BUG_END;
     for (int i = 0; i < variant; i++)
@@ -96,9 +94,9 @@ static bug_made bug_width(candidate *c, const check_data *d, int variant)
 }
 
 /* theta^(-2i/D) is (theta^(dims/D))^(-2i/dims). */
-static bug_made bug_denominator(candidate *c, const check_data *d, int variant)
+static bug_made bug_denominator(candidate *c, int variant)
 {
-    double D = (double)d->shape.head_dim, dims = zoo_spec_num_or(c->spec, "dims", D);
+    double D = (double)c->d->shape.head_dim, dims = zoo_spec_num_or(c->spec, "dims", D);
     if (variant)
         return bug_choice(c, "denominator", variant - 1, "exponents are divided by");
     if (dims == D || dims == 0)
@@ -113,26 +111,24 @@ static bug_made bug_denominator(candidate *c, const check_data *d, int variant)
 
 /* ------------------------------------------------ how far pairs are rotated */
 
-static bug_made bug_sign(candidate *c, const check_data *d, int variant)
+static bug_made bug_sign(candidate *c, int variant)
 {
-    (void)d;
     return bug_choice(c, "sign", variant, "the sign of the angles is");
 }
 
-static bug_made bug_swapped(candidate *c, const check_data *d, int variant)
+static bug_made bug_swapped(candidate *c, int variant)
 {
-    (void)d;
     c->swapped = true;
     candidate_say(c, "cos and sin are swapped");
     return variant ? BUG_END : BUG_YES;
 }
 
 /* With a magnitude of 1 this is the opposite sign. */
-static bug_made bug_inverse(candidate *c, const check_data *d, int variant)
+static bug_made bug_inverse(candidate *c, int variant)
 {
     if (variant)
         return BUG_END;
-    if (zoo_spec_key(c->spec, "sign") && spec_magnitude(c->spec, d) == 1 &&
+    if (zoo_spec_key(c->spec, "sign") && spec_magnitude(c->spec, c->d) == 1 &&
         !zoo_spec_is(c->spec, "pairs", "adjacent-half"))
         return BUG_NO;
     c->inverse = true;
@@ -147,23 +143,22 @@ static bug_made shift_by(candidate *c, int64_t by)
     return BUG_YES;
 }
 
-static bug_made bug_off_by_one(candidate *c, const check_data *d, int variant)
+static bug_made bug_off_by_one(candidate *c, int variant)
 {
-    (void)d;
     return variant > 1 ? BUG_END : shift_by(c, variant ? -1 : 1);
 }
 
 #define OFFSETS 14 /* 2, -2, ... 8, -8 */
 
-static bug_made bug_offset(candidate *c, const check_data *d, int variant)
+static bug_made bug_offset(candidate *c, int variant)
 {
-    int64_t start = data_position(d, 0, 0);
+    int64_t start = data_position(c->d, 0, 0);
     if (variant < OFFSETS)
         return shift_by(c, (variant % 2 ? -1 : 1) * (2 + variant / 2));
     if (variant > OFFSETS + 1)
         return BUG_END;
     if (variant > OFFSETS)
-        return llabs(d->offset) <= 8 ? BUG_NO : shift_by(c, d->offset);
+        return llabs(c->d->offset) <= 8 ? BUG_NO : shift_by(c, c->d->offset);
     if (llabs(start) <= 8)
         return BUG_NO;
     c->shift = -start;
@@ -172,12 +167,12 @@ static bug_made bug_offset(candidate *c, const check_data *d, int variant)
     return BUG_YES;
 }
 
-static bug_made bug_index(candidate *c, const check_data *d, int variant)
+static bug_made bug_index(candidate *c, int variant)
 {
     bool same = true;
-    for (int64_t t = 0; t < d->length; t++)
-        for (int64_t a = 0; a < d->at.axes; a++)
-            same = same && data_position(d, t, a) == t + data_position(d, 0, 0);
+    for (int64_t t = 0; t < c->d->length; t++)
+        for (int64_t a = 0; a < c->d->at.axes; a++)
+            same = same && data_position(c->d, t, a) == t + data_position(c->d, 0, 0);
     if (variant)
         return BUG_END;
     if (same) /* that would be an offset */
@@ -187,18 +182,18 @@ static bug_made bug_index(candidate *c, const check_data *d, int variant)
     return BUG_YES;
 }
 
-static bug_made bug_unrotated(candidate *c, const check_data *d, int variant)
+static bug_made bug_unrotated(candidate *c, int variant)
 {
     c->unrotated = true;
-    candidate_say(c,
-                  d->tables ? "cos is 1 and sin is 0 everywhere: nothing is rotated" : "the vectors are not rotated");
+    candidate_say(c, c->d->tables ? "cos is 1 and sin is 0 everywhere: nothing is rotated"
+                                  : "the vectors are not rotated");
     return variant ? BUG_END : BUG_YES;
 }
 
 /* Where position 0 does something: it multiplies, or moves elements. */
-static bug_made bug_zero(candidate *c, const check_data *d, int variant)
+static bug_made bug_zero(candidate *c, int variant)
 {
-    bool acts = spec_magnitude(c->spec, d) != 1 || zoo_spec_is(c->spec, "pairs", "adjacent-half") ||
+    bool acts = spec_magnitude(c->spec, c->d) != 1 || zoo_spec_is(c->spec, "pairs", "adjacent-half") ||
                 zoo_spec_is(c->spec, "coords", "normalised");
     c->positions = POSITIONS_ZERO;
     candidate_say(c, "every token is at position 0");
@@ -206,19 +201,18 @@ static bug_made bug_zero(candidate *c, const check_data *d, int variant)
 }
 
 /* Where a query's temperature makes the difference, temperature-ignored says so. */
-static bug_made bug_side(candidate *c, const check_data *d, int variant)
+static bug_made bug_side(candidate *c, int variant)
 {
-    bool key = d->side == PE_KEY;
+    bool key = c->d->side == PE_KEY;
     c->other_side = true;
     candidate_say(c, "the vectors are rotated as %s; the side given is %s", key ? "queries" : "keys",
                   key ? "key" : "query");
     return variant || zoo_spec_key(c->spec, "temperature") ? BUG_END : BUG_YES;
 }
 
-static bug_made bug_temperature(candidate *c, const check_data *d, int variant)
+static bug_made bug_temperature(candidate *c, int variant)
 {
     double now = zoo_spec_num_or(c->spec, "temperature", 0);
-    (void)d;
     if (variant || now == 0)
         return BUG_END;
     candidate_set(c, "temperature", NULL);
@@ -245,14 +239,13 @@ static bug_made set_base(candidate *c, double base)
     return BUG_YES;
 }
 
-static bug_made bug_default_base(candidate *c, const check_data *d, int variant)
+static bug_made bug_default_base(candidate *c, int variant)
 {
-    (void)d;
     return variant ? BUG_END : set_base(c, 10000);
 }
 
 /* Bases of known models, then the one that the data shows. */
-static bug_made bug_base(candidate *c, const check_data *d, int variant)
+static bug_made bug_base(candidate *c, int variant)
 {
     static const double known[] = { 500000, 1000000, 100000, 5000000, 10000000, 150000, 160000, 2000000, 8000000 };
     if (variant > CHECK_COUNT(known))
@@ -260,9 +253,9 @@ static bug_made bug_base(candidate *c, const check_data *d, int variant)
     if (variant < CHECK_COUNT(known))
         return set_base(c, known[variant]);
     for (int i = 0; i < CHECK_COUNT(known); i++)
-        if (d->theta == known[i] || d->theta == 10000)
+        if (c->d->theta == known[i] || c->d->theta == 10000)
             return BUG_NO;
-    return fabs(d->theta / zoo_spec_num_or(c->spec, "theta", 0) - 1) < 1e-6 ? BUG_NO : set_base(c, d->theta);
+    return fabs(c->d->theta / zoo_spec_num_or(c->spec, "theta", 0) - 1) < 1e-6 ? BUG_NO : set_base(c, c->d->theta);
 }
 
 /* ------------------------------------------------ several coordinates per token: which drives which pairs */
@@ -307,9 +300,9 @@ static void reorder_sections(candidate *c, const int *order, int n)
 }
 
 /* For each order: other axes drive the sections as they lie; sections of other lengths; or both move together. */
-static bug_made bug_sections(candidate *c, const check_data *d, int variant)
+static bug_made bug_sections(candidate *c, int variant)
 {
-    int order[AXES_MOST], n = (int)d->at.axes, how = variant % 3;
+    int order[AXES_MOST], n = (int)c->d->at.axes, how = variant % 3;
     char list[40] = "";
     if (n < 2 || n > AXES_MOST || !permute(order, n, 1 + variant / 3))
         return BUG_END;
@@ -326,14 +319,14 @@ static bug_made bug_sections(candidate *c, const check_data *d, int variant)
     return BUG_YES;
 }
 
-static bug_made bug_split(candidate *c, const check_data *d, int variant)
+static bug_made bug_split(candidate *c, int variant)
 {
-    return d->at.axes < 2 ? BUG_END : bug_choice(c, "split", variant, "the split of pairs between axes is");
+    return c->d->at.axes < 2 ? BUG_END : bug_choice(c, "split", variant, "the split of pairs between axes is");
 }
 
-static bug_made bug_one_axis(candidate *c, const check_data *d, int variant)
+static bug_made bug_one_axis(candidate *c, int variant)
 {
-    if (variant >= d->at.axes || d->at.axes < 2)
+    if (variant >= c->d->at.axes || c->d->at.axes < 2)
         return BUG_END;
     for (int a = 0; a < PE_AXES_MAX; a++)
         c->axis[a] = variant;
@@ -344,10 +337,9 @@ static bug_made bug_one_axis(candidate *c, const check_data *d, int variant)
 /* ------------------------------------------------ precision */
 
 /* The spec's own float32 pipelines are tried as they are; any other is known by its error staying within float32's. */
-static bug_made bug_float32(candidate *c, const check_data *d, int variant)
+static bug_made bug_float32(candidate *c, int variant)
 {
     static const char *const how[] = { " (as transformers does)", " (as ggml does)", "" };
-    (void)d;
     if (variant > 2)
         return BUG_END;
     if (variant < 2 && !zoo_spec_is(c->spec, "precision", "exact"))
@@ -358,10 +350,9 @@ static bug_made bug_float32(candidate *c, const check_data *d, int variant)
     return BUG_YES;
 }
 
-static bug_made bug_exact(candidate *c, const check_data *d, int variant)
+static bug_made bug_exact(candidate *c, int variant)
 {
     char now[16];
-    (void)d;
     if (variant || !zoo_spec_text(now, sizeof now, c->spec, "precision"))
         return BUG_END;
     if (zoo_spec_is(c->spec, "precision", "exact"))
@@ -386,7 +377,7 @@ static bug_made round_as(candidate *c, const rounding *way, int ways, int varian
     return BUG_YES;
 }
 
-static bug_made bug_angles(candidate *c, const check_data *d, int variant)
+static bug_made bug_angles(candidate *c, int variant)
 {
     static const rounding way[] = {
         { ROUND_FREQUENCY | ROUND_POSITION | ROUND_ANGLE, "inv_freq, positions and angles are" },
@@ -402,21 +393,18 @@ static bug_made bug_angles(candidate *c, const check_data *d, int variant)
         { ROUND_FREQUENCY | ROUND_POSITION, "inv_freq and positions are" },
         { ROUND_FREQUENCY | ROUND_POSITION | ROUND_TABLE, "inv_freq, positions, cos and sin are" },
     };
-    (void)d;
     return round_as(c, way, CHECK_COUNT(way), variant);
 }
 
-static bug_made bug_frequencies(candidate *c, const check_data *d, int variant)
+static bug_made bug_frequencies(candidate *c, int variant)
 {
     static const rounding way[] = { { ROUND_FREQUENCY, "inv_freq is" },
                                     { ROUND_FREQUENCY | ROUND_TABLE, "inv_freq, cos and sin are" } };
-    (void)d;
     return round_as(c, way, CHECK_COUNT(way), variant);
 }
 
-static bug_made bug_tables(candidate *c, const check_data *d, int variant)
+static bug_made bug_tables(candidate *c, int variant)
 {
-    (void)d;
     return round_as(c, &(rounding){ ROUND_TABLE, "cos and sin are" }, 1, variant);
 }
 

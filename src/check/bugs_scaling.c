@@ -61,8 +61,9 @@ static guess guess_at(const check_data *d, int i)
 /* The attention factor may follow the wrong number, be the spec's, or be missing. */
 enum { FACTOR_FOLLOWS, FACTOR_OF_SPEC, FACTOR_NONE, FACTORS };
 
-static bool guess_factor(candidate *c, const check_data *d, int which)
+static bool guess_factor(candidate *c, int which)
 {
+    const check_data *d = c->d;
     double m = spec_magnitude(d->spec, d), to = which == FACTOR_OF_SPEC ? m : 1;
     if (which == FACTOR_FOLLOWS)
         return true;
@@ -80,20 +81,20 @@ static bool is_other(const char *spec, const guess *g)
            (g->value != now || (g->also && g->also_value != zoo_spec_num_or(spec, g->also, 0)));
 }
 
-static bug_made bug_scaling_number(candidate *c, const check_data *d, int variant)
+static bug_made bug_scaling_number(candidate *c, int variant)
 {
     static const char *const said[FACTORS] = { "", "; the attention factor is the spec's",
                                                "; the attention factor is missing" };
     char is[40], says[40];
-    if (variant >= GUESSES * FACTORS || !d->estimated || !zoo_spec_key(c->spec, "scaling"))
+    if (variant >= GUESSES * FACTORS || !c->d->estimated || !zoo_spec_key(c->spec, "scaling"))
         return BUG_END;
-    guess g = guess_at(d, variant / FACTORS);
+    guess g = guess_at(c->d, variant / FACTORS);
     const char *factor = said[variant % FACTORS];
-    if (!is_other(c->spec, &g) || !guess_factor(c, d, variant % FACTORS))
+    if (!is_other(c->spec, &g) || !guess_factor(c, variant % FACTORS))
         return BUG_NO;
     candidate_set_number(c, g.key, g.value);
     io_print_real(is, sizeof is, g.value);
-    io_print_real(says, sizeof says, zoo_spec_num_or(d->spec, g.key, 0));
+    io_print_real(says, sizeof says, zoo_spec_num_or(c->d->spec, g.key, 0));
     if (g.also) {
         candidate_set_number(c, g.also, g.also_value);
         candidate_say(c, "%s and %s are swapped%s", g.key, g.also, factor);
@@ -104,10 +105,10 @@ static bug_made bug_scaling_number(candidate *c, const check_data *d, int varian
 
 /* ------------------------------------------------ another scaling */
 
-bug_made bug_scaling_ignored(candidate *c, const check_data *d, int variant)
+bug_made bug_scaling_ignored(candidate *c, int variant)
 {
     char how[24];
-    double m = spec_magnitude(c->spec, d);
+    double m = spec_magnitude(c->spec, c->d);
     if (variant > 1 || !zoo_spec_text(how, sizeof how, c->spec, "scaling"))
         return BUG_END;
     if (zoo_spec_is(c->spec, "scaling", "none") || (variant && m == 1))
@@ -150,13 +151,13 @@ static bug_made other_longrope_list(candidate *c)
     return BUG_YES;
 }
 
-bug_made bug_scaling_wrong(candidate *c, const check_data *d, int variant)
+bug_made bug_scaling_wrong(candidate *c, int variant)
 {
     char how[24];
     double factor = zoo_spec_num_or(c->spec, "factor", 0);
     bool yarn = zoo_spec_is(c->spec, "scaling", "yarn");
     if (variant > 3)
-        return bug_scaling_number(c, d, variant - 4);
+        return bug_scaling_number(c, variant - 4);
     if (!zoo_spec_text(how, sizeof how, c->spec, "scaling"))
         return BUG_END;
     if (variant == 0 && !zoo_spec_is(c->spec, "scaling", "none")) /* read as linear, or a linear one applied twice */
@@ -168,7 +169,7 @@ bug_made bug_scaling_wrong(candidate *c, const check_data *d, int variant)
     return variant == 3 && yarn ? as_ntk(c, factor) : BUG_NO;
 }
 
-bug_made bug_scaling_extra(candidate *c, const check_data *d, int variant)
+bug_made bug_scaling_extra(candidate *c, int variant)
 {
     static const struct {
         const char *how, *factor, *trained;
@@ -180,7 +181,7 @@ bug_made bug_scaling_extra(candidate *c, const check_data *d, int variant)
     if (variant > CHECK_COUNT(way) || !zoo_spec_is(c->spec, "scaling", "none"))
         return BUG_END;
     if (variant == CHECK_COUNT(way))
-        return d->scaling_factor > 1 ? as_linear(c, d->scaling_factor, "none") : BUG_NO;
+        return c->d->scaling_factor > 1 ? as_linear(c, c->d->scaling_factor, "none") : BUG_NO;
     candidate_set(c, "scaling", way[variant].how);
     candidate_set(c, "factor", way[variant].factor);
     if (way[variant].trained)
@@ -200,18 +201,18 @@ static bug_made set_factor(candidate *c, double to, double now)
 }
 
 /* Whether the spec has a factor other than 1: m. Such a bug comes in one variant. */
-static bug_made has_factor(const candidate *c, const check_data *d, int variant, double *m)
+static bug_made has_factor(const candidate *c, int variant, double *m)
 {
-    *m = spec_magnitude(c->spec, d);
+    *m = spec_magnitude(c->spec, c->d);
     if (variant || !zoo_spec_key(c->spec, "magnitude"))
         return BUG_END;
     return *m == 1 ? BUG_NO : BUG_YES;
 }
 
-bug_made bug_factor_missing(candidate *c, const check_data *d, int variant)
+bug_made bug_factor_missing(candidate *c, int variant)
 {
     double m;
-    bug_made made = has_factor(c, d, variant, &m);
+    bug_made made = has_factor(c, variant, &m);
     if (made == BUG_YES) {
         candidate_set(c, "magnitude", "1");
         candidate_say(c, "the attention factor is missing; the spec says %.6g", m);
@@ -219,10 +220,10 @@ bug_made bug_factor_missing(candidate *c, const check_data *d, int variant)
     return made;
 }
 
-bug_made bug_factor_squared(candidate *c, const check_data *d, int variant)
+bug_made bug_factor_squared(candidate *c, int variant)
 {
     double m;
-    bug_made made = has_factor(c, d, variant, &m);
+    bug_made made = has_factor(c, variant, &m);
     if (made == BUG_YES) {
         candidate_set_number(c, "magnitude", m * m);
         candidate_say(c, "the attention factor is applied twice: %.6g; the spec says %.6g", m * m, m);
@@ -230,32 +231,33 @@ bug_made bug_factor_squared(candidate *c, const check_data *d, int variant)
     return made;
 }
 
-bug_made bug_factor_half(candidate *c, const check_data *d, int variant)
+bug_made bug_factor_half(candidate *c, int variant)
 {
     double m;
-    bug_made made = has_factor(c, d, variant / 2, &m);
+    bug_made made = has_factor(c, variant / 2, &m);
     c->factor_on = 1 + variant % 2;
     candidate_say(c, "%s alone is multiplied by the attention factor, %.6g", variant ? "sin" : "cos", m);
     return made;
 }
 
-bug_made bug_factor_extra(candidate *c, const check_data *d, int variant)
+bug_made bug_factor_extra(candidate *c, int variant)
 {
     double factor = zoo_spec_num_or(c->spec, "factor", 1);
-    if (variant > 2 || !zoo_spec_key(c->spec, "magnitude") || spec_magnitude(c->spec, d) != 1)
+    if (variant > 2 || !zoo_spec_key(c->spec, "magnitude") || spec_magnitude(c->spec, c->d) != 1)
         return BUG_END;
-    double to = variant == 0 ? 0.1 * log(factor) + 1 : d->factor; /* YaRN's, or what the data shows */
-    if (variant == 1) {                                           /* what the scaling says of itself */
+    double to = variant == 0 ? 0.1 * log(factor) + 1 : c->d->factor; /* YaRN's, or what the data shows */
+    if (variant == 1) {                                              /* what the scaling says of itself */
         candidate_set(c, "magnitude", NULL);
-        to = spec_magnitude(c->spec, d);
+        to = spec_magnitude(c->spec, c->d);
     }
-    return to <= 0 || is_near(d, to, 1) ? BUG_NO : set_factor(c, to, 1);
+    return to <= 0 || is_near(c->d, to, 1) ? BUG_NO : set_factor(c, to, 1);
 }
 
-bug_made bug_factor_wrong(candidate *c, const check_data *d, int variant)
+bug_made bug_factor_wrong(candidate *c, int variant)
 {
+    const check_data *d = c->d;
     double m, shown = d->factor;
-    bug_made made = has_factor(c, d, variant, &m);
+    bug_made made = has_factor(c, variant, &m);
     if (made != BUG_YES)
         return made;
     if (shown <= 0 || is_near(d, shown, m) || is_near(d, shown, 1) || is_near(d, shown, m * m))

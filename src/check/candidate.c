@@ -15,7 +15,7 @@
 
 void candidate_start(candidate *c, const check_data *d)
 {
-    *c = (candidate){ .reach = INFINITY };
+    *c = (candidate){ .d = d, .reach = INFINITY };
     for (int a = 0; a < PE_AXES_MAX; a++)
         c->axis[a] = a;
     size_t size = strlen(d->spec) + 1;

@@ -14,14 +14,10 @@
 typedef struct search {
     check_data d;
     check_sample sample;
-    candidate spec, best;
-    check_fit spec_fit, best_fit;
-    bool found;                            /* best is there */
-    const check_bug *also[CHECK_ALSO_MAX]; /* that fit as well */
-    int also_count;
+    candidate spec, best; /* best: where f.bugs is above 0 */
+    check_findings f;
     int tried;             /* bugs, where the spec fits */
     const check_bug *last; /* that was tried */
-    bool unrotated_fits;   /* so does data that nothing rotated */
     bool spec_fails, no_memory;
 } search;
 
@@ -55,38 +51,39 @@ static bool is_known(const search *s, const candidate *c)
     return !(c->bug[0]->flags & BUG_ROUNDS) && is_spec(c, &s->spec);
 }
 
-static void remember_also(search *s, const check_bug *bug)
+static void remember_also(check_findings *f, const check_bug *bug)
 {
-    for (int i = 0; i < s->also_count; i++)
-        if (s->also[i] == bug)
+    for (int i = 0; i < f->also_count; i++)
+        if (f->also[i] == bug->id)
             return;
-    if (s->also_count < CHECK_ALSO_MAX)
-        s->also[s->also_count++] = bug;
+    if (f->also_count < CHECK_ALSO_MAX)
+        f->also[f->also_count++] = bug->id;
 }
 
 /* Better than the best, or as good and another bug: then the data cannot tell. */
-static void weigh(search *s, candidate *c, check_fit f)
+static void weigh(search *s, candidate *c, check_fit fit)
 {
-    if (!s->found || f.rms * AS_GOOD < s->best_fit.rms) {
-        s->also_count = 0;
+    const check_fit *best = &s->f.bug_fit;
+    if (!s->f.bugs || fit.rms * AS_GOOD < best->rms) {
+        s->f.also_count = 0;
+        s->f.bugs = c->bugs;
+        s->f.bug_fit = fit;
         candidate_free(&s->best);
         s->best = *c;
-        s->best_fit = f;
-        s->found = true;
         *c = (candidate){ 0 };
         return;
     }
     /* one more rounding that changes nothing is no other explanation */
-    bool same = s->best.rounds && c->rounds && f.rms == s->best_fit.rms;
-    if (f.rms <= AS_GOOD * s->best_fit.rms && !same && c->bug[0] != s->best.bug[0])
-        remember_also(s, c->bug[0]);
+    bool same = s->best.rounds && c->rounds && fit.rms == best->rms;
+    if (fit.rms <= AS_GOOD * best->rms && !same && c->bug[0] != s->best.bug[0])
+        remember_also(&s->f, c->bug[0]);
 }
 
 /* A rounding explains errors by making them: one that leaves most of what the spec leaves is not what was done. */
 static bool is_worse_rounding(const search *s, const candidate *c, const check_fit *f)
 {
-    return c->bug[0]->flags & BUG_ROUNDS && s->spec_fit.count &&
-           f->size > (c->rounds ? EXPLAINED : 1) * s->spec_fit.size;
+    return c->bug[0]->flags & BUG_ROUNDS && s->f.spec_fit.count &&
+           f->size > (c->rounds ? EXPLAINED : 1) * s->f.spec_fit.size;
 }
 
 /* The spec fits; does this bug fit as well? */
@@ -98,8 +95,8 @@ static void count_bug(search *s, const candidate *c, bool fits)
     s->tried += bug != s->last;
     s->last = bug;
     if (fits)
-        remember_also(s, bug);
-    s->unrotated_fits = s->unrotated_fits || (fits && c->unrotated);
+        remember_also(&s->f, bug);
+    s->f.fits_unrotated = s->f.fits_unrotated || (fits && c->unrotated);
 }
 
 static void try_candidate(search *s, candidate *c)
@@ -126,7 +123,7 @@ static bug_made add_bug(const search *s, candidate *c, int bug, int variant)
     if (s->d.tables && check_bugs[bug].flags & BUG_NO_TABLE)
         return BUG_END;
     c->bug[c->bugs] = &check_bugs[bug];
-    bug_made made = check_bugs[bug].make(c, &s->d, variant);
+    bug_made made = check_bugs[bug].make(c, variant);
     c->bugs += made == BUG_YES;
     return made;
 }
@@ -183,25 +180,20 @@ static pe_status search_run(search *s, pe_error *err)
          t++) /* candidates that change positions a little cannot overflow then */
         TRY(candidate_rotation(&r, &s->spec, &s->d, t, err));
     if (suits) {
-        s->spec_fit = candidate_fit(&s->spec, &s->d, NULL);
-        s->sample.token[s->sample.tokens++] = s->spec_fit.worst.token;
-        s->sample.token[s->sample.tokens++] = s->spec_fit.first.token;
+        s->f.spec_fit = candidate_fit(&s->spec, &s->d, NULL);
+        s->sample.token[s->sample.tokens++] = s->f.spec_fit.worst.token;
+        s->sample.token[s->sample.tokens++] = s->f.spec_fit.first.token;
     }
-    s->spec_fails = !s->spec_fit.fits;
+    s->spec_fails = !s->f.spec_fit.fits;
     try_singles(s);
-    if (suits && s->spec_fails && !s->found) { /* no bug with known numbers fits: use the numbers that the data shows */
+    if (suits && s->spec_fails &&
+        !s->f.bugs) { /* no bug with known numbers fits: use the numbers that the data shows */
         estimate_all(&s->d, &s->spec, &s->sample);
         try_singles(s);
     }
-    if (s->spec_fails && !s->found)
+    if (s->spec_fails && !s->f.bugs)
         try_doubles(s);
     return s->no_memory ? io_fail(err, PE_ERR_NOMEM, "no memory for a spec") : PE_OK;
-}
-
-static void search_free(search *s)
-{
-    candidate_free(&s->best);
-    candidate_free(&s->spec);
 }
 
 /* ------------------------------------------------ the findings */
@@ -209,10 +201,10 @@ static void search_free(search *s)
 static check_verdict verdict_of(const search *s)
 {
     /* what fits unrotated data, or most bugs, says nothing for the spec */
-    bool tells = !s->unrotated_fits && 2 * s->also_count < s->tried + 1;
+    bool tells = !s->f.fits_unrotated && 2 * s->f.also_count < s->tried + 1;
     if (!s->spec_fails)
         return tells ? CHECK_OK : CHECK_CANNOT_TELL;
-    return s->found ? CHECK_MISMATCH : CHECK_UNKNOWN;
+    return s->f.bugs ? CHECK_MISMATCH : CHECK_UNKNOWN;
 }
 
 static char *copy_text(const char *text)
@@ -224,20 +216,13 @@ static char *copy_text(const char *text)
     return copy;
 }
 
-static check_fit report_fit(const check_data *d, check_fit f)
-{
-    f.worst = data_value(d, f.worst);
-    f.first = data_value(d, f.first);
-    return f;
-}
-
 /* The pairs that are wrong at the token with the worst error. */
 static void find_wrong_pairs(check_findings *f, const search *s)
 {
     const double visible = 1e-3 + 8 * s->d.unit;
     rotation r;
-    int64_t token = s->spec_fit.worst.token;
-    if (!s->spec_fit.count || candidate_rotation(&r, &s->spec, &s->d, token, NULL))
+    int64_t token = s->f.spec_fit.worst.token;
+    if (!s->f.spec_fit.count || candidate_rotation(&r, &s->spec, &s->d, token, NULL))
         return;
     for (int64_t n = 0; n < s->spec.pairs; n++) {
         check_pair p = { n, s->spec.pair[n].x, s->spec.pair[n].y, 0, 0, atan2(r.s[n], r.c[n]), hypot(r.c[n], r.s[n]) };
@@ -249,19 +234,6 @@ static void find_wrong_pairs(check_findings *f, const search *s)
         if (!right && f->wrong_count < CHECK_PAIRS_SHOWN)
             f->wrong[f->wrong_count++] = p;
     }
-}
-
-static void fill_bugs(check_findings *f, const search *s)
-{
-    f->bugs = s->best.bugs;
-    for (int i = 0; i < f->bugs; i++) {
-        f->bug[i].id = s->best.bug[i]->id;
-        f->bug[i].fix = s->best.bug[i]->fix;
-        memcpy(f->bug[i].what, s->best.what[i], sizeof f->bug[i].what);
-    }
-    f->also_count = s->also_count;
-    for (int i = 0; i < f->also_count; i++)
-        f->also[i] = s->also[i]->id;
 }
 
 static pe_status fill_data(check_findings *f, const check_data *d, pe_error *err)
@@ -279,18 +251,23 @@ static pe_status fill_data(check_findings *f, const check_data *d, pe_error *err
 
 static pe_status fill_findings(check_findings *f, const search *s, pe_error *err)
 {
-    const char *fits = s->found ? pe_encoding_spec(s->best.e) : NULL;
+    const char *fits = s->f.bugs ? pe_encoding_spec(s->best.e) : NULL;
+    *f = s->f;
     TRY(fill_data(f, &s->d, err));
     f->verdict = verdict_of(s);
-    fill_bugs(f, s);
-    f->fits_unrotated = s->unrotated_fits;
-    f->spec_fit = report_fit(&s->d, s->spec_fit);
-    f->bug_fit = report_fit(&s->d, s->best_fit);
+    for (int i = 0; i < f->bugs; i++) {
+        f->bug[i].id = s->best.bug[i]->id;
+        f->bug[i].fix = s->best.bug[i]->fix;
+        memcpy(f->bug[i].what, s->best.what[i], sizeof f->bug[i].what);
+    }
     f->factor = s->d.factor;
     f->theta = s->d.theta;
     f->pairs = s->spec.pairs;
     if (f->verdict == CHECK_UNKNOWN)
         find_wrong_pairs(f, s);
+    check_value *value[] = { &f->spec_fit.worst, &f->spec_fit.first, &f->bug_fit.worst, &f->bug_fit.first };
+    for (int i = 0; i < CHECK_COUNT(value); i++)
+        *value[i] = data_value(&s->d, *value[i]);
     if (!fits || !strcmp(fits, pe_encoding_spec(s->spec.e))) /* a bug that no spec describes */
         return PE_OK;
     f->fits = copy_text(fits);
@@ -301,7 +278,7 @@ static bool is_better(const search *s, const search *than)
 {
     static const int weight[] = { [CHECK_UNKNOWN] = 0, [CHECK_MISMATCH] = 1, [CHECK_CANNOT_TELL] = 2, [CHECK_OK] = 3 };
     int more = weight[verdict_of(s)] - weight[verdict_of(than)];
-    return more ? more > 0 : s->spec_fit.out < than->spec_fit.out;
+    return more ? more > 0 : s->f.spec_fit.out < than->f.spec_fit.out;
 }
 
 /* Where nothing tells tokens from heads, the order that the spec, or a bug, explains is the one that is meant. */
@@ -319,8 +296,10 @@ static pe_status search_orders(check_findings *f, const check_data *d, const che
         best = !status && is_better(&s[1], &s[0]);
     }
     status = status ? status : fill_findings(f, &s[best], err);
-    for (int i = 0; i < 2; i++)
-        search_free(&s[i]);
+    for (int i = 0; i < 2; i++) {
+        candidate_free(&s[i].best);
+        candidate_free(&s[i].spec);
+    }
     free(s);
     return status;
 }

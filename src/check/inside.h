@@ -75,6 +75,7 @@ typedef enum positions_used { POSITIONS_GIVEN = 0, POSITIONS_INDEX, POSITIONS_ZE
 #define ROUND_TABLE 8u
 
 struct candidate {
+    const check_data *d;
     const check_bug *bug[CHECK_BUGS_MAX];
     char what[CHECK_BUGS_MAX][CHECK_TEXT];
     int bugs;   /* 0: the spec itself */
@@ -127,7 +128,7 @@ typedef enum bug_made { BUG_END = -1, BUG_NO = 0, BUG_YES = 1 } bug_made;
 #define BUG_NO_TABLE 4u /* cos and sin do not show it */
 #define BUG_AXES 8u     /* moves pairs from one coordinate to another, and nothing else */
 
-typedef bug_made bug_fn(candidate *c, const check_data *d, int variant); /* variant 0, 1, ... until BUG_END */
+typedef bug_made bug_fn(candidate *c, int variant); /* variant 0, 1, ... until BUG_END */
 
 struct check_bug {
     const char *id, *about, *fix;
