@@ -42,12 +42,17 @@ static const word words[] = { { " ", -9 },  { "a", -9 },  { "b", -9 },   { "c", 
                               { "bc", -2 }, { "ca", -1 }, { "abc", -5 }, { " ab", -6 }, { "\xc3\xa9", -9 } };
 enum { BYTES_END = 259 };
 
+static void put_words(blob *b)
+{
+    for (int n = 0; n < COUNT(words); n++)
+        put_word(b, words[n].text, words[n].score);
+}
+
 static void whole(blob *b)
 {
     put_start(b, 6);
     put_bytes(b);
-    for (int n = 0; n < COUNT(words); n++)
-        put_word(b, words[n].text, words[n].score);
+    put_words(b);
 }
 
 /* The id of a word above. */
@@ -199,77 +204,33 @@ static void pieces_make_the_text_again(void **state)
 
 /* ---------------------------------------------------------------- files */
 
-static void valid(blob *b)
-{
-    put_start(b, 6);
-    for (int n = 0; n < COUNT(words); n++)
-        put_word(b, words[n].text, words[n].score);
-}
-static void longest_0(blob *b)
-{
-    put_start(b, 0);
-}
-static void longest_past_the_file(blob *b)
-{
-    put_start(b, 1u << 31);
-}
-static void two_tokens(blob *b)
-{
-    put_number(b, 6, 4);
-    put_word(b, "<unk>", 0);
-    put_word(b, "\n<s>\n", 0);
-}
-static void score_nan(blob *b)
-{
-    put_start(b, 6);
-    put_word(b, "a", (float)NAN);
-}
-static void size_past_the_end(blob *b)
-{
-    put_start(b, 6);
-    put_number(b, 0, 4);
-    put_number(b, 6, 4);
-    put(b, "abc", 3);
-}
-static void size_negative(blob *b)
-{
-    put_start(b, 6);
-    put_number(b, 0, 4);
-    put_number(b, 0xffffffffu, 4);
-}
-static void longer_than_the_longest(blob *b)
-{
-    put_start(b, 6);
-    put_word(b, "abcdefg", 0);
-}
-static void one_byte_more(blob *b)
-{
-    valid(b);
-    put_number(b, 0, 1);
-}
-static void empty_pieces(blob *b)
-{
-    put_start(b, 6);
-    put_word(b, "", 0);
-    put_word(b, "", 1);
-    put_word(b, "a", 1);
-    put_word(b, "a", 2);
-}
+/* A file's name in the corpus, whether it is read, and how it is made. */
+#define FILES(X) \
+    X(valid, "valid", true, put_start(b, 6), put_words(b)) \
+    X(empty_pieces, "empty-pieces", true, put_start(b, 6), put_word(b, "", 0), put_word(b, "", 1), \
+      put_word(b, "a", 1), put_word(b, "a", 2)) \
+    X(longest_0, "longest-0", false, put_start(b, 0)) \
+    X(longest_past_the_file, "longest-past-the-file", false, put_start(b, 1u << 31)) \
+    X(two_tokens, "two-tokens", false, put_number(b, 6, 4), put_word(b, "<unk>", 0), put_word(b, "\n<s>\n", 0)) \
+    X(score_nan, "score-nan", false, put_start(b, 6), put_word(b, "a", (float)NAN)) \
+    X(size_past_the_end, "size-past-the-end", false, put_start(b, 6), put_number(b, 0, 4), put_number(b, 6, 4), \
+      put(b, "abc", 3)) \
+    X(size_negative, "size-negative", false, put_start(b, 6), put_number(b, 0, 4), put_number(b, 0xffffffffu, 4)) \
+    X(longer, "longer-than-the-longest", false, put_start(b, 6), put_word(b, "abcdefg", 0)) \
+    X(one_byte_more, "one-byte-more", false, put_start(b, 6), put_words(b), put_number(b, 0, 1))
+#define FILE_FUNCTION(make, name, fine, ...) \
+    static void make(blob *b) \
+    { \
+        __VA_ARGS__; \
+    }
+#define FILE_ROW(make, name, fine, ...) { name, make, fine },
+FILES(FILE_FUNCTION)
 
 static const struct {
     const char *name;
     void (*make)(blob *b);
     bool fine;
-} files[] = { { "valid", valid, true },
-              { "empty-pieces", empty_pieces, true },
-              { "longest-0", longest_0, false },
-              { "longest-past-the-file", longest_past_the_file, false },
-              { "two-tokens", two_tokens, false },
-              { "score-nan", score_nan, false },
-              { "size-past-the-end", size_past_the_end, false },
-              { "size-negative", size_negative, false },
-              { "longer-than-the-longest", longer_than_the_longest, false },
-              { "one-byte-more", one_byte_more, false } };
+} files[] = { FILES(FILE_ROW) };
 
 static void files_are_read_or_refused_with_a_sentence(void **state)
 {
