@@ -20,7 +20,7 @@ static pe_status rule_baichuan(zoo_gguf *m)
     if (m->layers == 40)
         return PE_OK;
     return zoo_note_add(m->b, ZOO_WARNING, "block_count", GGUF_REF,
-                        "llama.cpp knows Baichuan with 32 layers, which turn, and 40, with ALiBi; with %lld it does "
+                        "llama.cpp knows Baichuan with 32 layers, which rotate, and 40, with ALiBi; with %lld it does "
                         "neither",
                         (long long)m->layers);
 }
@@ -60,8 +60,8 @@ static pe_status rule_deepseek2_ocr(zoo_gguf *m)
     return PE_OK;
 }
 
-/* Keys, values and the output turn; no factor is left on cos and sin. */
-static void turn_as_deepseek4(zoo_gguf *m)
+/* Keys, values and the output rotate; no factor is left on cos and sin. */
+static void rotate_as_deepseek4(zoo_gguf *m)
 {
     m->turn = "qkvo";
     m->magnitude = m->mscale = m->log_mul = 1;
@@ -73,7 +73,7 @@ static pe_status rule_deepseek4(zoo_gguf *m)
     io_gguf_list ratios;
     io_gguf_tensor t;
     char name[64];
-    turn_as_deepseek4(m);
+    rotate_as_deepseek4(m);
     snprintf(name, sizeof name, "blk.%lld.nextn.eh_proj.weight", (long long)m->layers);
     if (!io_gguf_tensor_find(&t, m->g, name))
         m->layers = m->blocks;
@@ -96,7 +96,7 @@ static pe_status rule_dflash(zoo_gguf *m)
     ZOO_TRY(gguf_int(m, &count, "hyper_connection.count", IO_OPTIONAL, INT32_MAX));
     if (!count)
         return PE_OK;
-    turn_as_deepseek4(m); /* a draft of DeepSeek-V4: none of its layers compresses */
+    rotate_as_deepseek4(m); /* a draft of DeepSeek-V4: none of its layers compresses */
     m->arch.layout = LAYOUT_ADJACENT;
     m->arch.flags = ARCH_TRAILING | ARCH_SWA | ARCH_SWA_SAME;
     m->arch.period = ARCH_EVERY;
@@ -124,7 +124,7 @@ static pe_status rule_granite_swa(zoo_gguf *m)
         return PE_ERR_NOMEM;
     ZOO_TRY(gguf_each(m, turns, m->blocks, "attention.rope_pattern", IO_OPTIONAL, &found));
     for (int64_t n = 0; found && n < m->blocks; n++)
-        m->layer[n].turns = turns[n] != 0;
+        m->layer[n].rotates = turns[n] != 0;
     return PE_OK;
 }
 
@@ -149,7 +149,7 @@ static pe_status rule_llama4(zoo_gguf *m)
     if (window) {
         m->window = 8192; /* whatever the file says */
         m->temperature = 0.1;
-        m->temperature_still = true;
+        m->temperature_unrotated = true;
         m->floor = 8192;
         m->shift = 1;
         return PE_OK;
@@ -157,7 +157,7 @@ static pe_status rule_llama4(zoo_gguf *m)
     m->arch.flags &= ~(unsigned)(ARCH_SWA | ARCH_NOPE_4TH);
     m->nope = (int)m->layers;
     return zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF,
-                        "attention.sliding_window is 0: llama.cpp then turns every layer but the last");
+                        "attention.sliding_window is 0: llama.cpp then rotates every layer but the last");
 }
 
 static pe_status rule_mistral3(zoo_gguf *m)

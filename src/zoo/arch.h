@@ -8,11 +8,11 @@
 
 typedef enum arch_layout {
     LAYOUT_UNKNOWN = 0,
-    LAYOUT_NONE,     /* nothing turns                                       */
+    LAYOUT_NONE,     /* nothing rotates                                       */
     LAYOUT_ADJACENT, /* LLAMA_ROPE_TYPE_NORM                                */
     LAYOUT_HALF,     /* NEOX                                                */
     LAYOUT_MROPE,    /* half, axes in chunks                                */
-    LAYOUT_IMROPE    /* half, axes in turns                                 */
+    LAYOUT_IMROPE    /* half, axes interleaved                               */
 } arch_layout;
 
 enum {
@@ -23,20 +23,20 @@ enum {
     ARCH_T5 = 1 << 3,
     ARCH_ENCODER = 1 << 28, /* T5 without its decoder */
 
-    /* which elements turn, by how much */
+    /* which elements rotate, by how much */
     ARCH_MROPE_IF = 1 << 4,   /* MROPE where rope.dimension_sections says so                                   */
     ARCH_FREQS = 1 << 5,      /* rope_freqs.weight divides the frequencies                                     */
     ARCH_LONG = 1 << 6,       /* rope_factors_*.weight do, where rope.scaling.type is longrope                 */
     ARCH_LONG_ANY = 1 << 7,   /* they always do                                                                */
     ARCH_FREQS_FULL = 1 << 8, /* only in layers without a window                                              */
-    ARCH_TRAILING = 1 << 9,   /* the end of a head turns                                                       */
+    ARCH_TRAILING = 1 << 9,   /* the end of a head rotates                                                       */
     ARCH_MLA = 1 << 10,       /* attention.key_length_mla is the width of a head                               */
     ARCH_SOFTMAX = 1 << 11,   /* YaRN's factor enters the softmax scale, squared                               */
     ARCH_LOG_MUL = 1 << 12,   /* rope.scaling.yarn_log_multiplier is read, ten times as large                  */
     ARCH_BETAS = 1 << 13,     /* rope.scaling.yarn_beta_fast and _slow are read                                */
     ARCH_ALPHA = 1 << 14,     /* rope.scaling.alpha is read                                                    */
 
-    /* which layers turn */
+    /* which layers rotate */
     ARCH_NOPE_4TH = 1 << 15,  /* every fourth does not                                                        */
     ARCH_NOPE_FULL = 1 << 16, /* those without a window do not                                                */
     ARCH_FINETUNED = 1 << 17, /* none where rope.scaling.finetuned is false                                   */

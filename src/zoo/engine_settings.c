@@ -443,7 +443,7 @@ static const struct {
     const char *text;
 } closed[] = {
     { "transformers", "gptj|codegen", "",
-      "its class reads rotary_dim, how many elements turn, and nothing else: base 10000 and no scaling are in its "
+      "its class reads rotary_dim, how many elements rotate, and nothing else: base 10000 and no scaling are in its "
       "code" },
     { "transformers", "roformer|clvp|dinov3_vit|vjepa2|wav2vec2-bert|wav2vec2-conformer|sapiens2", "",
       "its class reads no rope_parameters: base and scaling are in its code" },

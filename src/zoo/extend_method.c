@@ -19,7 +19,7 @@ const extend_method extend_methods[] = {
     { "linear", "linear", "factor", "Chen et al. 2023, 2306.15595",
       "every pair slower, neighbours closer: the paper fine-tunes 1000 steps", false, false, false, 0x1p20 },
     { "ntk", "ntk", "alpha", "\"NTK-aware\", 2023; see 2309.00071, 3.1",
-      "a larger theta: fast pairs almost keep their turn; used without training", false, false, true, 0 },
+      "a larger theta: fast pairs almost keep their frequency; used without training", false, false, true, 0 },
     { "dynamic", "dynamic", "factor", "\"dynamic NTK\", 2023; see 2309.00071, 3.3",
       "theta grows with the sequence; keys cached before it grows keep their old angles", true, true, true, 0 },
     { "yarn", "yarn", "factor", "Peng et al. 2023, 2309.00071",
@@ -33,7 +33,8 @@ const extend_method extend_methods[] = {
       "slow pairs interpolated, fast ones kept, no temperature; Llama 3.1 was trained with it", true, false, false,
       0x1p20 },
     { "p-rope", "proportional", "turning", "Barbero et al. 2024, 2410.06205",
-      "pairs without a whole turn no longer turn: another model, which has to be trained so", false, false, false, 1 },
+      "pairs without a whole turn no longer rotate: another model, which has to be trained so", false, false, false,
+      1 },
 };
 const int extend_method_count = (int)(sizeof extend_methods / sizeof *extend_methods);
 
@@ -261,7 +262,7 @@ int extend_recommend(const extend_model *x, const extend_plan *plans, char why[4
     int own = own_method(x), pick;
     if (extend_holds(&plans[index_of("none")])) {
         snprintf(why, 400,
-                 "every pair has turned at least once, so no angle is new, only the distances are; raise the length, "
+                 "every pair has made a whole turn, so no angle is new, only the distances are; raise the length, "
                  "and measure");
         return index_of("none");
     }

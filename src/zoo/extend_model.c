@@ -54,7 +54,7 @@ static void judge_still(extend_model *x, const char *spec)
     const char *name = info ? info->name : spec;
     x->verdict = EXTEND_NO;
     snprintf(x->why, sizeof x->why,
-             "No layer has pairs that turn (%.60s): the methods of this verb change the "
+             "No layer has pairs that rotate (%.60s): the methods of this verb change the "
              "frequencies of rope.",
              name);
     for (size_t i = 0; i < sizeof still_rows / sizeof *still_rows; i++)

@@ -131,7 +131,7 @@ static pe_status note_base(zoo_gguf *m)
     if (base == m->full.theta)
         return PE_OK;
     return zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF,
-                        "rope.freq_base_swa is %s; llama.cpp turns all layers of '%s' by %s", zoo_number(base).text,
+                        "rope.freq_base_swa is %s; llama.cpp rotates all layers of '%s' by %s", zoo_number(base).text,
                         m->row.name, zoo_number(m->full.theta).text);
 }
 

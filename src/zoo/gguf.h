@@ -15,16 +15,16 @@ typedef struct gguf_layer {
     int64_t heads, kv_heads; /* 0: no attention */
     bool window;             /* it has one                                    */
     bool recurs;             /* linear attention or a state: no positions     */
-    bool turns;
+    bool rotates;
     bool other_base; /* deepseek4: attention.compress_rope_freq_base  */
 } gguf_layer;
 
-/* How the layers with or without a window turn. */
-typedef struct gguf_turn {
+/* How the layers with or without a window rotate. */
+typedef struct gguf_rotation {
     double theta;
     double factor; /* 1: none; llama.cpp's freq_scale is 1/factor */
     int64_t head_dim, dims;
-} gguf_turn;
+} gguf_rotation;
 
 typedef struct zoo_gguf {
     zoo_builder *b;
@@ -39,7 +39,7 @@ typedef struct zoo_gguf {
     int64_t found;     /* the trained length that rope_freqs tells; 0: none */
     gguf_layer *layer; /* blocks of them */
 
-    gguf_turn full, swa;
+    gguf_rotation full, swa;
     int64_t window;
     int64_t sections[4];
     double magnitude; /* rope.scaling.attn_factor */
@@ -49,19 +49,19 @@ typedef struct zoo_gguf {
     double mscale;
     double temperature; /* 0: none */
     int64_t floor, shift;
-    bool temperature_still; /* only in layers that do not turn */
-    int nope;               /* period of the layers that do not turn, above 0 */
-    bool nope_first;        /* the first of a period; else the last */
-    int64_t lead;           /* so many layers turn all the same */
-    bool longrope;          /* rope.scaling.type */
-    double alibi;           /* 0: none */
-    double alpha;           /* 0: none */
+    bool temperature_unrotated; /* only in layers that do not rotate */
+    int nope;                   /* period of the layers that do not rotate, above 0 */
+    bool nope_first;            /* the first of a period; else the last */
+    int64_t lead;               /* so many layers rotate all the same */
+    bool longrope;              /* rope.scaling.type */
+    double alibi;               /* 0: none */
+    double alpha;               /* 0: none */
     double other_theta;
     const char *turn;          /* spec's: "qkvo"; NULL: as usual */
     float *freqs, *long_freqs; /* divisors of the frequencies, and past the trained length; NULL: none */
     int64_t freq_count;
     zoo_spec *spec;
-    const char *done[8]; /* specs of layers, by window, turns and other_base: making one may cost milliseconds */
+    const char *done[8]; /* specs of layers, by window, rotates and other_base: making one may cost milliseconds */
 } zoo_gguf;
 
 /* ---------------------------------------------------------------- gguf_keys.c: ARCHITECTURE.suffix */
@@ -81,7 +81,7 @@ pe_status gguf_read_keys(zoo_gguf *m);    /* gguf_keys.c */
 pe_status gguf_read_factors(zoo_gguf *m); /* gguf_factors.c: the tensors that divide frequencies */
 /* Writes a scaling that divides pair n's frequency by freqs[n], and all as t and yarn say beside that; freqs may be
  * NULL. *given: the spec's magnitude has to be written, whatever it is. */
-pe_status gguf_put_factors(zoo_gguf *m, const gguf_turn *t, double yarn, bool freqs, bool *given);
+pe_status gguf_put_factors(zoo_gguf *m, const gguf_rotation *t, double yarn, bool freqs, bool *given);
 
 pe_status gguf_mark_layers(zoo_gguf *m);                   /* gguf_layers.c */
 pe_status gguf_put_rope(zoo_gguf *m, const gguf_layer *l); /* gguf_rope.c */

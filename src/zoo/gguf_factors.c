@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAIRS_OFF 1e20 /* gemma4 divides by 1e30 what is not to turn */
+#define PAIRS_OFF 1e20 /* gemma4 divides by 1e30 what is not to rotate */
 #define CLOSE 1e-5     /* converters compute in float32 */
 
 /* ---------------------------------------------------------------- reading */
@@ -77,7 +77,7 @@ static bool all_one(const float *x, int64_t pairs)
     return true;
 }
 
-/* p-RoPE: the first pairs turn, the others stand still. */
+/* p-RoPE: the first pairs rotate, the others do not. */
 static bool put_proportional(zoo_gguf *m, int64_t pairs)
 {
     int64_t turning = 0;
@@ -101,7 +101,7 @@ static double llama3_divisor(double turns, double factor, double low, double hig
     return 1 / ((1 - mix) / factor + mix);
 }
 
-static bool is_llama3(const zoo_gguf *m, const gguf_turn *t, double factor, double trained)
+static bool is_llama3(const zoo_gguf *m, const gguf_rotation *t, double factor, double trained)
 {
     for (int64_t i = 0; i < t->dims / 2; i++) {
         double turns = trained * pow(t->theta, -2 * (double)i / (double)t->dims) / (2 * 3.14159265358979323846);
@@ -113,7 +113,7 @@ static bool is_llama3(const zoo_gguf *m, const gguf_turn *t, double factor, doub
 }
 
 /* The factor is the divisor of the slowest pair. Llama's low and high, 1 and 4, and the lengths there are. */
-static bool put_llama3(zoo_gguf *m, const gguf_turn *t)
+static bool put_llama3(zoo_gguf *m, const gguf_rotation *t)
 {
     const int64_t lengths[] = { 8192, m->trained, 4096, 16384, 32768, 65536, 131072 };
     double factor = zoo_written(m->freqs[t->dims / 2 - 1]);
@@ -132,7 +132,7 @@ static bool put_llama3(zoo_gguf *m, const gguf_turn *t)
 /* ---------------------------------------------------------------- divisors */
 
 /* What YaRN multiplies pair i's frequency by, as ggml does: ggml_rope_yarn_corr_dims rounds the ends outwards. */
-static double mix(const zoo_gguf *m, const gguf_turn *t, double yarn, int64_t pair)
+static double mix(const zoo_gguf *m, const gguf_rotation *t, double yarn, int64_t pair)
 {
     double d = (double)t->dims, slow = 1 / t->factor, log_theta = log(t->theta);
     if (yarn == 0)
@@ -145,7 +145,7 @@ static double mix(const zoo_gguf *m, const gguf_turn *t, double yarn, int64_t pa
     return slow * (1 - ramp) + ramp;
 }
 
-static void put_list(zoo_gguf *m, const char *key, const float *x, const gguf_turn *t, double yarn)
+static void put_list(zoo_gguf *m, const char *key, const float *x, const gguf_rotation *t, double yarn)
 {
     double list[GGUF_PAIRS_MAX];
     for (int64_t i = 0; i < t->dims / 2; i++) {
@@ -155,7 +155,7 @@ static void put_list(zoo_gguf *m, const char *key, const float *x, const gguf_tu
     zoo_spec_list(m->spec, key, list, (size_t)(t->dims / 2));
 }
 
-pe_status gguf_put_factors(zoo_gguf *m, const gguf_turn *t, double yarn, bool freqs, bool *given)
+pe_status gguf_put_factors(zoo_gguf *m, const gguf_rotation *t, double yarn, bool freqs, bool *given)
 {
     int64_t pairs = t->dims / 2;
     const float *near = freqs ? m->freqs : NULL, *far = freqs && m->long_freqs ? m->long_freqs : near;

@@ -118,7 +118,7 @@ static pe_status read_heads(zoo_gguf *m)
         kv[n] = heads[n]; /* unless it says otherwise */
     ZOO_TRY(gguf_each(m, kv, m->blocks, "attention.head_count_kv", IO_OPTIONAL, NULL));
     for (int64_t n = 0; n < m->blocks; n++)
-        m->layer[n] = (gguf_layer){ .heads = heads[n], .kv_heads = kv[n], .turns = true };
+        m->layer[n] = (gguf_layer){ .heads = heads[n], .kv_heads = kv[n], .rotates = true };
     return PE_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which layers have a window, which turn, which do not attend at all. */
+ * Which layers have a window, which rotate, which do not attend at all. */
 #include "zoo/gguf.h"
 
 static pe_status read_window(zoo_gguf *m)
@@ -73,19 +73,19 @@ static pe_status mark_recurrent(zoo_gguf *m)
     return PE_OK;
 }
 
-static void mark_still(zoo_gguf *m)
+static void mark_unrotated(zoo_gguf *m)
 {
     for (int64_t n = 0; n < m->layers; n++) {
         gguf_layer *l = &m->layer[n];
         if (m->nope && (m->nope_first ? n % m->nope == 0 : (n + 1) % m->nope == 0))
-            l->turns = false;
+            l->rotates = false;
         if ((m->arch.flags & ARCH_NOPE_FULL) && !l->window && n >= m->lead)
-            l->turns = false;
-        l->turns = l->turns && m->arch.layout != LAYOUT_NONE;
+            l->rotates = false;
+        l->rotates = l->rotates && m->arch.layout != LAYOUT_NONE;
     }
 }
 
-/* Granite stores in rope.scaling.finetuned whether it turns. */
+/* Granite stores in rope.scaling.finetuned whether it rotates. */
 static pe_status mark_finetuned(zoo_gguf *m)
 {
     bool turns = true;
@@ -106,6 +106,6 @@ pe_status gguf_mark_layers(zoo_gguf *m)
         ZOO_TRY(mark_recurrent(m));
     if (m->arch.flags & ARCH_NOPE_4TH)
         m->nope = 4;
-    mark_still(m);
+    mark_unrotated(m);
     return PE_OK;
 }

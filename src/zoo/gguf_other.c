@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers as specs: those that turn (gguf_rope.c), ALiBi, tables of positions, T5's buckets. */
+ * Layers as specs: those that rotate (gguf_rope.c), ALiBi, tables of positions, T5's buckets. */
 #include "zoo/gguf.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static pe_status put_alibi(zoo_gguf *m, const gguf_layer *l)
 
 /* ---------------------------------------------------------------- a layer */
 
-static const char *still_text(zoo_gguf *m, int64_t rows, bool alibi)
+static const char *unrotated_text(zoo_gguf *m, int64_t rows, bool alibi)
 {
     if (rows && alibi)
         return zoo_text(m->b, "learned:rows=%lld+%s", (long long)rows, m->spec->text);
@@ -82,7 +82,7 @@ static pe_shape shape_of(const zoo_gguf *m, const gguf_layer *l)
 /* A rotation depends on the layer by three bits. */
 static pe_status rope_text(zoo_gguf *m, const gguf_layer *l, const char **out)
 {
-    const char **done = &m->done[l->window + 2 * l->turns + 4 * l->other_base];
+    const char **done = &m->done[l->window + 2 * l->rotates + 4 * l->other_base];
     if (!*done) {
         ZOO_TRY(gguf_put_rope(m, l));
         if (m->spec->full)
@@ -108,7 +108,7 @@ static pe_status put_layer(zoo_gguf *m, zoo_part *p, int64_t n, int64_t rows, bo
     } else {
         if (m->alibi > 0)
             ZOO_TRY(put_alibi(m, l));
-        text = still_text(m, rows, m->alibi > 0);
+        text = unrotated_text(m, rows, m->alibi > 0);
     }
     if (!text)
         return PE_ERR_NOMEM;

@@ -35,7 +35,7 @@ static void put_magnitude(zoo_gguf *m, double x, double usual)
         zoo_spec_real(m->spec, "magnitude", x);
 }
 
-static void put_yarn(zoo_gguf *m, const gguf_turn *t)
+static void put_yarn(zoo_gguf *m, const gguf_rotation *t)
 {
     zoo_spec_word(m->spec, "scaling", "yarn");
     zoo_spec_real(m->spec, "factor", t->factor);
@@ -49,7 +49,7 @@ static void put_yarn(zoo_gguf *m, const gguf_turn *t)
         put_magnitude(m, magnitude(m, t->factor, m->yarn), gain(t->factor, 1));
 }
 
-static void put_linear(zoo_gguf *m, const gguf_turn *t)
+static void put_linear(zoo_gguf *m, const gguf_rotation *t)
 {
     if (t->factor != 1) {
         zoo_spec_word(m->spec, "scaling", "linear");
@@ -60,7 +60,7 @@ static void put_linear(zoo_gguf *m, const gguf_turn *t)
     }
 }
 
-static pe_status put_scaling(zoo_gguf *m, const gguf_layer *l, const gguf_turn *t, bool plain)
+static pe_status put_scaling(zoo_gguf *m, const gguf_layer *l, const gguf_rotation *t, bool plain)
 {
     double yarn = plain ? 0 : m->yarn;
     bool freqs = m->freqs && !(l->window && (m->arch.flags & ARCH_FREQS_FULL));
@@ -92,8 +92,8 @@ static pe_status note_left_over(zoo_gguf *m, int64_t pairs)
         return PE_OK;
     return zoo_note_add(
         m->b, ZOO_WARNING, "rope.dimension_sections", GGUF_REF,
-        "llama.cpp turns the %d slowest pairs that no section reaches by a fourth coordinate, 0 in text; "
-        "the spec turns them by the first, as transformers does",
+        "llama.cpp rotates the %d slowest pairs that no section reaches by a fourth coordinate, 0 in text; "
+        "the spec rotates them by the first, as transformers does",
         left);
 }
 
@@ -137,8 +137,8 @@ static const char *pairs_of(const zoo_gguf *m)
     return m->arch.layout == LAYOUT_ADJACENT ? "adjacent" : "half";
 }
 
-/* A layer that stands still may have a temperature all the same. */
-static void put_still(zoo_gguf *m)
+/* A layer that does not rotate may have a temperature all the same. */
+static void put_unrotated(zoo_gguf *m)
 {
     bool warm = m->temperature != 0;
     zoo_spec_start(m->spec, warm ? "rope" : "none");
@@ -150,7 +150,7 @@ static void put_still(zoo_gguf *m)
 
 pe_status gguf_put_rope(zoo_gguf *m, const gguf_layer *l)
 {
-    gguf_turn t = l->window ? m->swa : m->full;
+    gguf_rotation t = l->window ? m->swa : m->full;
     bool plain = l->window && (m->arch.flags & ARCH_SWA_PLAIN);
     if (m->other_theta > 0) { /* deepseek4 */
         plain = !l->other_base;
@@ -158,8 +158,8 @@ pe_status gguf_put_rope(zoo_gguf *m, const gguf_layer *l)
     }
     if (plain)
         t.factor = 1;
-    if (!l->turns) {
-        put_still(m);
+    if (!l->rotates) {
+        put_unrotated(m);
         return PE_OK;
     }
     zoo_spec_start(m->spec, "rope");
@@ -173,7 +173,7 @@ pe_status gguf_put_rope(zoo_gguf *m, const gguf_layer *l)
     ZOO_TRY(put_scaling(m, l, &t, plain));
     if (m->arch.flags & ARCH_SOFTMAX)
         put_softmax(m);
-    if (m->temperature != 0 && !m->temperature_still)
+    if (m->temperature != 0 && !m->temperature_unrotated)
         put_temperature(m);
     if (m->turn)
         zoo_spec_word(m->spec, "turn", m->turn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hugging Face config.json, of every era. hf.c finds the parts and their facts; a family (hf_rope.c, hf_still.c, ...)
- * turns one part into specs, layer by layer. */
+ * Hugging Face config.json, of every era. hf.c finds the parts and their facts; a family (hf_rope.c, hf_tables.c, ...)
+ * makes specs of one part, layer by layer. */
 #ifndef POSENC_ZOO_HF_H
 #define POSENC_ZOO_HF_H
 
@@ -27,7 +27,7 @@ typedef struct hf_part {
 
 typedef pe_status hf_family(hf_part *h);
 hf_family hf_rope;                                                                  /* hf_rope.c */
-hf_family hf_spec, hf_patches, hf_seq2seq, hf_recurrent, hf_dinov3;                 /* hf_still.c */
+hf_family hf_spec, hf_patches, hf_seq2seq, hf_recurrent, hf_dinov3;                 /* hf_tables.c */
 hf_family hf_t5, hf_deberta, hf_xlnet, hf_transfo_xl, hf_bert, hf_mpnet, hf_shaw;   /* hf_relative.c */
 hf_family hf_falcon, hf_mpt, hf_baichuan, hf_chatglm, hf_qwen, hf_roformer, hf_esm; /* hf_models.c */
 hf_family hf_dbrx, hf_mla, hf_nomic, hf_internlm, hf_jais, hf_openelm, hf_gte;      /* hf_models.c */
@@ -71,9 +71,9 @@ typedef struct hf_layer {
     const char *kind; /* "" where the model has one kind */
     int64_t window;
     double theta;  /* of this layer alone; 0: that of its kind */
-    double share;  /* of a head that turns, of this layer alone; 0: as the keys say */
+    double share;  /* of a head that rotates, of this layer alone; 0: as the keys say */
     bool unscaled; /* its code ignores the scaling */
-    bool turns;    /* its code rotates */
+    bool rotates;  /* its code rotates */
     bool attends;  /* it has attention at all */
 } hf_layer;
 
@@ -93,7 +93,7 @@ typedef struct hf_layers {
 pe_status hf_layers_start(hf_layers *l, hf_part *h);
 pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out);
 
-/* ---------------------------------------------------------------- tables (hf_still.c) */
+/* ---------------------------------------------------------------- tables (hf_tables.c) */
 
 /* The part, with its keys said in h, and one table for it: spec number n of "A|B", a learned one with its rows. */
 pe_status hf_read_spec(hf_part *h, const char *specs, int n);

@@ -97,7 +97,7 @@ static bool row_names(const zoo_fact *f, const char *key)
     return false;
 }
 
-/* BERT's and ESM's rows turn where position_embedding_type says so. */
+/* BERT's and ESM's rows rotate where position_embedding_type says so. */
 static const char *family_of(hf_part *h)
 {
     const char *family = h->fact->family;

@@ -122,7 +122,7 @@ static pe_status mark_scaled(hf_layers *l, hf_part *h)
     return mark(l->scaled, h, &list);
 }
 
-/* Cohere 2 MoE: the first layers, which are dense, have a period of their own, and where it is 1 they turn although
+/* Cohere 2 MoE: the first layers, which are dense, have a period of their own, and where it is 1 they rotate although
  * they see everything (modeling_cohere2_moe.py: force_rope). */
 static pe_status mark_dense(hf_layers *l, hf_part *h)
 {
@@ -313,12 +313,12 @@ static pe_status kind_of(hf_layers *l, hf_part *h, hf_layer *out)
 }
 
 /* no_rope_layers: 1 has rope, 0 has none. */
-static pe_status turns_by_list(hf_layers *l, hf_part *h, hf_layer *out)
+static pe_status rotates_by_list(hf_layers *l, hf_part *h, hf_layer *out)
 {
     int64_t on = 1;
     ZOO_TRY(lists_next(h, &l->no_rope, &l->rope, out->index));
     ZOO_TRY(io_json_int(&on, &l->rope, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
-    out->turns = on != 0;
+    out->rotates = on != 0;
     return PE_OK;
 }
 
@@ -333,21 +333,21 @@ static pe_status crosses(hf_layers *l, hf_part *h, hf_layer *out)
         return PE_OK;
     io_json_next(&l->cross, &l->crossing);
     out->kind = "cross_attention";
-    out->turns = false;
+    out->rotates = false;
     return PE_OK;
 }
 
-static pe_status turns_of(hf_layers *l, hf_part *h, hf_layer *out)
+static pe_status rotates_of(hf_layers *l, hf_part *h, hf_layer *out)
 {
     const zoo_fact *f = h->fact;
     const char *norope = zoo_fact_word(f, "norope"), *interval = zoo_fact_word(f, "norope_interval");
-    out->turns = true;
+    out->rotates = true;
     if (interval && l->no_rope.json)
-        return turns_by_list(l, h, out);
+        return rotates_by_list(l, h, out);
     if (interval && l->interval)
-        out->turns = (out->index + 1) % l->interval != 0;
+        out->rotates = (out->index + 1) % l->interval != 0;
     if (norope && !strcmp(norope, out->kind) && (!zoo_fact_word(f, "norope_if_window") || l->any_window))
-        out->turns = l->dense[out->index] && l->first_period == 1;
+        out->rotates = l->dense[out->index] && l->first_period == 1;
     return PE_OK;
 }
 
@@ -364,7 +364,7 @@ static pe_status own_numbers(hf_layers *l, hf_part *h, hf_layer *out)
         return PE_OK;
     ZOO_TRY(lists_next(h, &l->thetas, &l->theta, out->index));
     ZOO_TRY(io_json_real(&out->theta, &l->theta, NULL, IO_REQUIRED, h->b->err));
-    out->turns &= out->theta != 0;
+    out->rotates &= out->theta != 0;
     return PE_OK;
 }
 
@@ -374,12 +374,12 @@ pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out)
     ZOO_TRY(kind_of(l, h, out));
     if (h->b->options->rotary) {
         out->kind = *h->b->options->rotary ? h->b->options->rotary : out->kind;
-        out->attends = out->turns = true;
+        out->attends = out->rotates = true;
         return PE_OK;
     }
     out->attends = !zoo_has_word(no_attention, out->kind);
     out->unscaled = l->some_unscaled && !l->scaled[out->index];
-    ZOO_TRY(turns_of(l, h, out));
+    ZOO_TRY(rotates_of(l, h, out));
     ZOO_TRY(own_numbers(l, h, out));
     ZOO_TRY(crosses(l, h, out));
     /* Unlimited-OCR's reference_sliding_attention sees all of the prompt beside its window. */

@@ -56,8 +56,8 @@ pe_status hf_mpt(hf_part *h)
 
 /* ---------------------------------------------------------------- Baichuan */
 
-/* 7B turns, 13B has ALiBi, under one name. Baichuan's own code, vLLM and SGLang tell them by the class and hidden_size,
- * llama.cpp by the layers. */
+/* 7B rotates, 13B has ALiBi, under one name. Baichuan's own code, vLLM and SGLang tell them by the class and
+ * hidden_size, llama.cpp by the layers. */
 pe_status hf_baichuan(hf_part *h)
 {
     int64_t hidden = 0, layers = 0;
@@ -68,7 +68,7 @@ pe_status hf_baichuan(hf_part *h)
         ZOO_TRY(zoo_unknown(h->b, "hidden_size", "--type llama for the 7B's way, or --type bloom for the 13B's",
                             "the 7B's way, rope",
                             "hidden_size %" PRId64 " with %" PRId64 " layers is neither Baichuan 7B (4096, 32), which "
-                            "turns, nor 13B (5120, 40), which has ALiBi",
+                            "rotates, nor 13B (5120, 40), which has ALiBi",
                             hidden, layers));
     h->length_keys = hf_first_there(h, "max_position_embeddings|model_max_length");
     if (!h->length_keys)
@@ -78,7 +78,7 @@ pe_status hf_baichuan(hf_part *h)
 
 /* ---------------------------------------------------------------- ChatGLM */
 
-/* The first turns the front half of a head by the place and the back half by the place in the block. */
+/* The first rotates the front half of a head by the place and the back half by the place in the block. */
 static pe_status chatglm_first(hf_part *h)
 {
     h->fact->pairs = "half";
@@ -171,7 +171,7 @@ pe_status hf_dbrx(hf_part *h)
     return hf_rope(h);
 }
 
-/* DeepSeek-VL2 and OCR have small ones without MLA, which turn like Llama (vLLM models/deepseek_v2.py: use_mha). */
+/* DeepSeek-VL2 and OCR have small ones without MLA, which rotate like Llama (vLLM models/deepseek_v2.py: use_mha). */
 pe_status hf_mla(hf_part *h)
 {
     int64_t nope = h->fact->nope_dim, rope = h->fact->rope_dim;
@@ -245,7 +245,7 @@ static pe_status next_heads(hf_part *h, const io_node *list, io_node *at, int64_
     return io_json_int(out, at, NULL, IO_REQUIRED, (io_int_range){ 1, 65536 }, h->b->err);
 }
 
-/* Layers differ in their heads, not in how they turn. */
+/* Layers differ in their heads, not in how they rotate. */
 pe_status hf_openelm(hf_part *h)
 {
     double theta = 10000;

@@ -20,7 +20,7 @@
 
 /* ---------------------------------------------------------------- width */
 
-static pe_status find_share(hf_part *h, const hf_turning *t, double *share)
+static pe_status find_share(hf_part *h, const hf_rotation *t, double *share)
 {
     const zoo_fact *f = h->fact;
     double local = t->local ? zoo_fact_number(f, "local_rotary_fraction") : 0;
@@ -34,12 +34,12 @@ static pe_status find_share(hf_part *h, const hf_turning *t, double *share)
     if (!isnan(*share) && !(*share > 0 && *share <= 1))
         return io_fail(
             h->b->err, PE_ERR_RANGE,
-            "%s: partial_rotary_factor is %s; needs more than 0 and at most 1, the share of a head that turns",
+            "%s: partial_rotary_factor is %s; needs more than 0 and at most 1, the share of a head that rotates",
             h->b->model.path, zoo_number(*share).text);
     return PE_OK;
 }
 
-/* The row's count of elements that turn. */
+/* The row's count of elements that rotate. */
 static pe_status find_count(hf_part *h, int64_t *count)
 {
     const zoo_fact *f = h->fact;
@@ -51,9 +51,9 @@ static pe_status find_count(hf_part *h, int64_t *count)
     return PE_OK;
 }
 
-/* Elements that turn: a count, a share, or all. transformers truncates; an odd count makes one element more turn, its
- * exponents still over the odd number. */
-static pe_status find_width(hf_part *h, hf_turning *t, zoo_spec *spec)
+/* Elements that rotate: a count, a share, or all. transformers truncates; an odd count makes one element more rotate,
+ * its exponents still over the odd number. */
+static pe_status find_width(hf_part *h, hf_rotation *t, zoo_spec *spec)
 {
     const zoo_fact *f = h->fact;
     int64_t head = h->shape.head_dim, dims = head, count = 0;
@@ -67,7 +67,7 @@ static pe_status find_width(hf_part *h, hf_turning *t, zoo_spec *spec)
         dims = (int64_t)((double)head * share);
     else if (!isnan(share) && share != 1 && !reads && strcmp(t->how, "proportional"))
         ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "partial_rotary_factor", h->source,
-                             "partial_rotary_factor is %s, but %s's code does not read it: the whole head turns",
+                             "partial_rotary_factor is %s, but %s's code does not read it: the whole head rotates",
                              zoo_number(share).text, f->type));
     if (!strcmp(t->how, "proportional"))
         zoo_spec_real(spec, "turning", isnan(share) ? 1 : share);
@@ -96,7 +96,7 @@ static pe_status check_theta(hf_part *h, double theta)
                         zoo_number(theta).text);
 }
 
-static pe_status find_theta(hf_part *h, const hf_turning *t, double own, zoo_spec *spec)
+static pe_status find_theta(hf_part *h, const hf_rotation *t, double own, zoo_spec *spec)
 {
     const zoo_fact *f = h->fact;
     const char *theta_key = zoo_fact_word(f, "theta_key"), *local_key = zoo_fact_word(f, "local_theta_key");
@@ -124,7 +124,7 @@ static pe_status find_theta(hf_part *h, const hf_turning *t, double own, zoo_spe
 
 /* ---------------------------------------------------------------- axes */
 
-static pe_status read_sections(hf_part *h, const hf_turning *t, double x[PE_AXES_MAX], size_t *count)
+static pe_status read_sections(hf_part *h, const hf_rotation *t, double x[PE_AXES_MAX], size_t *count)
 {
     io_node list;
     *count = 0;
@@ -147,7 +147,7 @@ static pe_status read_sections(hf_part *h, const hf_turning *t, double x[PE_AXES
 }
 
 /* Interleaved sections leave the first axis what is left over; the spec wants them to add up. */
-static pe_status find_axes(hf_part *h, const hf_turning *t, zoo_spec *spec)
+static pe_status find_axes(hf_part *h, const hf_rotation *t, zoo_spec *spec)
 {
     double x[PE_AXES_MAX], rest = 0;
     size_t count;
@@ -181,7 +181,7 @@ static pe_status find_axes(hf_part *h, const hf_turning *t, zoo_spec *spec)
 
 /* ---------------------------------------------------------------- what multiplies */
 
-static pe_status find_gains(hf_part *h, const hf_turning *t, zoo_spec *spec)
+static pe_status find_gains(hf_part *h, const hf_rotation *t, zoo_spec *spec)
 {
     double all = 0, factor = NAN, beta = 0, original;
     ZOO_TRY(io_json_real(&all, &t->dict, "mscale_all_dim", IO_OPTIONAL, h->b->err));
@@ -242,9 +242,9 @@ static pe_status find_dict(hf_part *h, io_node *out)
     return PE_OK;
 }
 
-static pe_status choose(hf_part *h, const io_node *all, const char *kind, hf_turning *t)
+static pe_status choose(hf_part *h, const io_node *all, const char *kind, hf_rotation *t)
 {
-    *t = (hf_turning){ .dict = *all, .how = "none" };
+    *t = (hf_rotation){ .dict = *all, .how = "none" };
     if (all->json && is_dict_of_dicts(all)) {
         label_of(h->fact, kind, t->label);
         if (!io_json_get(&t->dict, all, t->label))
@@ -276,7 +276,7 @@ static pe_status put_pairs(hf_part *h, zoo_spec *spec)
     return PE_OK;
 }
 
-static pe_status write_spec(hf_part *h, const hf_layer *l, hf_turning *t, zoo_spec *spec)
+static pe_status write_spec(hf_part *h, const hf_layer *l, hf_rotation *t, zoo_spec *spec)
 {
     ZOO_TRY(hf_find_scaling(h, t));
     zoo_spec_start(spec, "rope");
@@ -294,7 +294,7 @@ static pe_status write_spec(hf_part *h, const hf_layer *l, hf_turning *t, zoo_sp
 }
 
 /* Llama 4's layers without rotation warm their queries up instead. */
-static pe_status still_spec(hf_part *h, zoo_spec *spec)
+static pe_status unrotated_spec(hf_part *h, zoo_spec *spec)
 {
     bool tuned = false;
     double scale_by = 0.1;
@@ -327,10 +327,10 @@ static pe_status shape_of(hf_part *h, const hf_layer *l, pe_shape *out)
 
 /* ---------------------------------------------------------------- lengths */
 
-/* Layers that see everything say what the lengths are; where none turns or there is none, those with a window. */
+/* Layers that see everything say what the lengths are; where none rotates or there is none, those with a window. */
 typedef enum settling { NOT_YET = 0, BY_A_WINDOW, BY_A_FULL_LAYER } settling;
 
-static pe_status settle_lengths(hf_part *h, const hf_turning *t)
+static pe_status settle_lengths(hf_part *h, const hf_rotation *t)
 {
     zoo_part *p = h->part;
     double original = NAN, factor = NAN;
@@ -371,24 +371,24 @@ typedef struct seen {
 static bool alike(const hf_layer *a, const hf_layer *b)
 {
     return !strcmp(a->kind, b->kind) && a->theta == b->theta && a->share == b->share && a->unscaled == b->unscaled &&
-           a->turns == b->turns && a->attends == b->attends;
+           a->rotates == b->rotates && a->attends == b->attends;
 }
 
 static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zoo_spec *spec, settling *settled)
 {
-    hf_turning t = { .how = "none" };
+    hf_rotation t = { .how = "none" };
     pe_shape shape;
     ZOO_TRY(shape_of(h, l, &shape));
-    if (l->turns && l->attends)
+    if (l->rotates && l->attends)
         ZOO_TRY(choose(h, all, l->kind, &t));
     t.unscaled = l->unscaled;
     if (!l->attends || t.off)
         zoo_spec_start(spec, "none");
-    else if (!l->turns)
-        ZOO_TRY(still_spec(h, spec));
+    else if (!l->rotates)
+        ZOO_TRY(unrotated_spec(h, spec));
     else
         ZOO_TRY(write_spec(h, l, &t, spec));
-    if (l->turns && l->attends && !t.local && !t.unscaled &&
+    if (l->rotates && l->attends && !t.local && !t.unscaled &&
         (*settled == NOT_YET || (*settled == BY_A_WINDOW && !l->window))) {
         *settled = l->window ? BY_A_WINDOW : BY_A_FULL_LAYER;
         ZOO_TRY(settle_lengths(h, &t));

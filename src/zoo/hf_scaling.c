@@ -30,7 +30,7 @@ static const struct {
 };
 
 /* ModernBERT's one dict scales both kinds of layers; only the base is another. */
-static pe_status share_dict(hf_part *h, hf_turning *t)
+static pe_status share_dict(hf_part *h, hf_rotation *t)
 {
     io_node at;
     const char *local_key = zoo_fact_word(h->fact, "local_theta_key");
@@ -48,7 +48,7 @@ static pe_status share_dict(hf_part *h, hf_turning *t)
 }
 
 /* Phi-3-small (SGLang models/phi3_small.py). */
-static pe_status find_factor(hf_part *h, hf_turning *t, const char *key)
+static pe_status find_factor(hf_part *h, hf_rotation *t, const char *key)
 {
     t->factor = 1;
     ZOO_TRY(hf_real(h, &t->factor, key, 0));
@@ -56,7 +56,7 @@ static pe_status find_factor(hf_part *h, hf_turning *t, const char *key)
     return PE_OK;
 }
 
-pe_status hf_find_scaling(hf_part *h, hf_turning *t)
+pe_status hf_find_scaling(hf_part *h, hf_rotation *t)
 {
     const char *type = NULL, *older = NULL, *factor_key = zoo_fact_word(h->fact, "linear_factor_key");
     io_node n;
@@ -129,7 +129,7 @@ static bool applies(const char *with, const char *how)
 }
 
 /* One key of the dict: renamed, read elsewhere, without effect here, or unknown. */
-static pe_status take_key(hf_part *h, const hf_turning *t, const io_node *child, zoo_spec *spec)
+static pe_status take_key(hf_part *h, const hf_rotation *t, const io_node *child, zoo_spec *spec)
 {
     double x = NAN;
     size_t i = 0, count = sizeof keys / sizeof *keys;
@@ -151,7 +151,7 @@ static pe_status take_key(hf_part *h, const hf_turning *t, const io_node *child,
     return PE_OK;
 }
 
-pe_status hf_take_keys(hf_part *h, const hf_turning *t, zoo_spec *spec)
+pe_status hf_take_keys(hf_part *h, const hf_rotation *t, zoo_spec *spec)
 {
     if (t->dict.json)
         for (io_node child = { 0 }; io_json_next(&child, &t->dict);)
@@ -159,7 +159,7 @@ pe_status hf_take_keys(hf_part *h, const hf_turning *t, zoo_spec *spec)
     return PE_OK;
 }
 
-static pe_status take_list(hf_part *h, const hf_turning *t, const char *theirs, const char *ours, zoo_spec *spec)
+static pe_status take_list(hf_part *h, const hf_rotation *t, const char *theirs, const char *ours, zoo_spec *spec)
 {
     io_node list;
     double x[PE_HEAD_DIM_MAX];
@@ -176,7 +176,7 @@ static pe_status take_list(hf_part *h, const hf_turning *t, const char *theirs, 
 }
 
 /* The trained length: the part's own key comes first (Phi-3), then the dict's, then the length offered. */
-pe_status hf_original_length(hf_part *h, const hf_turning *t, double *out)
+pe_status hf_original_length(hf_part *h, const hf_rotation *t, double *out)
 {
     *out = NAN;
     ZOO_TRY(io_json_real(out, &t->dict, "original_max_position_embeddings", IO_OPTIONAL, h->b->err));
@@ -186,7 +186,7 @@ pe_status hf_original_length(hf_part *h, const hf_turning *t, double *out)
 }
 
 /* transformers reads these without a default. */
-static pe_status check_llama3(hf_part *h, const hf_turning *t)
+static pe_status check_llama3(hf_part *h, const hf_rotation *t)
 {
     static const char *const needed[] = { "factor", "low_freq_factor", "high_freq_factor" };
     double original = NAN;
@@ -206,7 +206,7 @@ static pe_status check_llama3(hf_part *h, const hf_turning *t)
     return PE_OK;
 }
 
-static pe_status check_scaling(hf_part *h, const hf_turning *t, double original)
+static pe_status check_scaling(hf_part *h, const hf_rotation *t, double original)
 {
     if (!strcmp(t->how, "llama3"))
         return check_llama3(h, t);
@@ -218,7 +218,7 @@ static pe_status check_scaling(hf_part *h, const hf_turning *t, double original)
     return PE_OK;
 }
 
-pe_status hf_scale(hf_part *h, const hf_turning *t, zoo_spec *spec)
+pe_status hf_scale(hf_part *h, const hf_rotation *t, zoo_spec *spec)
 {
     bool dynamic = !strcmp(t->how, "dynamic"), yarn = !strcmp(t->how, "yarn"), lists = !strcmp(t->how, "longrope");
     double original, factor = NAN, length = h->length ? (double)h->length : NAN;

@@ -51,7 +51,7 @@ pe_status zoo_read_llama2c(zoo_builder *b, const io_llama2c *h)
     if (b->options->theta > 0 || b->options->pairs)
         return PE_OK;
     return zoo_note_add(b, ZOO_FACT, "", "llama2.c run.c",
-                        "the header holds sizes only; llama2.c turns adjacent pairs by a base of 10000");
+                        "the header holds sizes only; llama2.c rotates adjacent pairs by a base of 10000");
 }
 
 static pe_status open_llama2c(zoo_model **out, const char *path, const zoo_options *options, pe_error *err)

@@ -286,7 +286,7 @@ static pe_status add_rope(zoo_tensors *t)
     for (int64_t n = 0; n < p->layers; n++)
         ZOO_TRY(zoo_set_layer(t->b, p, n, t->spec->text, shape, "", 0));
     return zoo_note_add(t->b, ZOO_WARNING, "", "",
-                        "layers are taken to be alike: which have a window or do not turn is in "
+                        "layers are taken to be alike: which have a window or do not rotate is in "
                         "config.json only");
 }
 

@@ -126,7 +126,7 @@ static pe_status count_patches(hf_part *h, int64_t side[2])
     return PE_OK;
 }
 
-/* DINOv3 turns by the place of a patch's centre in the picture, whatever its size. */
+/* DINOv3 rotates by the place of a patch's centre in the picture, whatever its size. */
 pe_status hf_dinov3(hf_part *h)
 {
     int64_t side[2];
