@@ -27,10 +27,9 @@ static pe_status rule_baichuan(zoo_gguf *m)
 
 pe_status zoo_rule_clip(zoo_gguf *m)
 {
-    return io_fail(m->b->err, PE_ERR_FORMAT,
-                   "%s: is the image or sound part of a model, whose positions are not in "
-                   "its keys; give the file of the language model",
-                   m->b->model.path);
+    return zoo_fail(m->b, PE_ERR_FORMAT,
+                    "is the image or sound part of a model, whose positions are not in "
+                    "its keys; give the file of the language model");
 }
 
 static pe_status rule_cohere2moe(zoo_gguf *m)
@@ -80,8 +79,8 @@ static pe_status rule_deepseek4(zoo_gguf *m)
     ZOO_TRY(gguf_real(m, &m->other_theta, "attention.compress_rope_freq_base", IO_REQUIRED));
     ZOO_TRY(io_gguf_array(&ratios, m->g, gguf_key(m, "attention.compress_ratios"), IO_REQUIRED, m->b->err));
     if (ratios.count < (size_t)m->blocks)
-        return io_fail(m->b->err, PE_ERR_FORMAT, "%s: %s holds %zu numbers; needs %lld, one per layer",
-                       m->b->model.path, m->key, ratios.count, (long long)m->blocks);
+        return zoo_fail(m->b, PE_ERR_FORMAT, "%s holds %zu numbers; needs %lld, one per layer", m->key, ratios.count,
+                        (long long)m->blocks);
     for (int64_t n = 0; n < m->blocks; n++) {
         int64_t ratio;
         ZOO_TRY(io_gguf_list_int(&ratio, &ratios, (size_t)n, (io_int_range){ 0, INT32_MAX }, m->b->err));

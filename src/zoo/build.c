@@ -25,7 +25,7 @@ void *zoo_alloc(zoo_builder *b, size_t count, size_t size)
     if (io_mul(&bytes, count, size) && io_add(&bytes, bytes, sizeof *block))
         block = calloc(1, bytes);
     if (!block) {
-        io_fail(b->err, PE_ERR_NOMEM, "%s: no memory", b->model.path);
+        zoo_fail(b, PE_ERR_NOMEM, "no memory");
         return NULL;
     }
     block->next = b->blocks;
@@ -97,12 +97,11 @@ pe_status zoo_finish(zoo_model **out, zoo_builder *b, pe_status s)
 {
     *out = NULL;
     if (s == PE_OK && b->model.parts == 0)
-        s = io_fail(b->err, PE_ERR_FORMAT, "%s: says nothing about positions", b->model.path);
+        s = zoo_fail(b, PE_ERR_FORMAT, "says nothing about positions");
     for (int p = 0; s == PE_OK && p < b->model.parts; p++)
         for (int64_t n = 0; s == PE_OK && n < b->model.part[p].layers; n++)
             if (b->model.part[p].layer[n].group < 0)
-                s = io_fail(b->err, PE_ERR_FORMAT, "%s: nothing says what layer %lld does", b->model.path,
-                            (long long)n);
+                s = zoo_fail(b, PE_ERR_FORMAT, "nothing says what layer %lld does", (long long)n);
     if (s != PE_OK) {
         zoo_free(&b->model);
         return s;
@@ -174,8 +173,8 @@ static bool too_many(const zoo_part *p, const char *spec)
 static pe_status add_group(zoo_builder *b, zoo_part *p, const char *spec, pe_shape shape, int *group)
 {
     if (too_many(p, spec))
-        return io_fail(b->err, PE_ERR_FORMAT, "%s: has more than %d different layers, or %d with lists", b->model.path,
-                       ZOO_GROUPS_MAX, ZOO_LONG_MAX);
+        return zoo_fail(b, PE_ERR_FORMAT, "has more than %d different layers, or %d with lists", ZOO_GROUPS_MAX,
+                        ZOO_LONG_MAX);
     const char *text = zoo_text(b, "%s", spec);
     if (!text)
         return PE_ERR_NOMEM;
@@ -191,7 +190,7 @@ static pe_status settle_group(zoo_builder *b, zoo_part *p, const char *spec, pe_
     pe_error why;
     pe_status s = pe_encoding_new(&e, spec, shape, &why);
     if (s != PE_OK)
-        return io_fail(b->err, s == PE_ERR_NOMEM ? s : PE_ERR_FORMAT, "%s: %s", b->model.path, why.text);
+        return zoo_fail(b, s == PE_ERR_NOMEM ? s : PE_ERR_FORMAT, "%s", why.text);
     shape = pe_encoding_shape(e);
     *group = find_group(p, pe_encoding_spec(e), shape);
     if (*group < 0)
@@ -284,6 +283,16 @@ pe_status zoo_note_add(zoo_builder *b, zoo_level level, const char *key, const c
     return s;
 }
 
+pe_status zoo_fail(zoo_builder *b, pe_status status, const char *format, ...)
+{
+    char what[sizeof(pe_error)];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    return io_fail(b->err, status, "%s: %s", b->model.path, what);
+}
+
 pe_status zoo_unknown(zoo_builder *b, const char *key, const char *option, const char *guess, const char *format, ...)
 {
     char what[200];
@@ -293,8 +302,7 @@ pe_status zoo_unknown(zoo_builder *b, const char *key, const char *option, const
     va_end(list);
     if (b->options->lenient)
         return zoo_note_add(b, ZOO_GUESS, key, "", "%s; taken: %s", what, guess);
-    return io_fail(b->err, PE_ERR_FORMAT, "%s: %s; pass %s, or --lenient to take %s", b->model.path, what, option,
-                   guess);
+    return zoo_fail(b, PE_ERR_FORMAT, "%s; pass %s, or --lenient to take %s", what, option, guess);
 }
 
 /* ---------------------------------------------------------------- spec text, key by key */

@@ -56,6 +56,8 @@ void zoo_same_layer(zoo_part *p, int64_t layer, int64_t from, int64_t window);
 /* Notes past ZOO_NOTES_MAX and repeated ones are dropped. */
 pe_status zoo_note_add(zoo_builder *b, zoo_level level, const char *key, const char *ref, const char *format, ...)
     IO_PRINTF(5, 6);
+/* Fails with "FILE: SENTENCE". */
+pe_status zoo_fail(zoo_builder *b, pe_status status, const char *format, ...) IO_PRINTF(3, 4);
 /* The file leaves something open. Lenient: a note that says what is taken. Else an error: what is unknown, and the
  * option that says it. "FILE: WHAT; pass OPTION, or --lenient to take GUESS" */
 pe_status zoo_unknown(zoo_builder *b, const char *key, const char *option, const char *guess, const char *format, ...)

@@ -13,10 +13,10 @@ static pe_status check_type(zoo_builder *b, const io_gguf *g)
     ZOO_TRY(io_gguf_string(&type, g, "general.type", IO_OPTIONAL, b->err));
     if (strcmp(type, "adapter") && strcmp(type, "imatrix"))
         return PE_OK;
-    return io_fail(b->err, PE_ERR_FORMAT,
-                   "%s: general.type is %s: it says nothing about positions; give the model's "
-                   "file",
-                   b->model.path, type);
+    return zoo_fail(b, PE_ERR_FORMAT,
+                    "general.type is %s: it says nothing about positions; give the model's "
+                    "file",
+                    type);
 }
 
 static pe_status check_split(zoo_builder *b, const io_gguf *g)
@@ -26,8 +26,7 @@ static pe_status check_split(zoo_builder *b, const io_gguf *g)
     ZOO_TRY(io_gguf_int(&part, g, "split.no", IO_OPTIONAL, (io_int_range){ 0, 65535 }, b->err));
     if (part == 0 || io_gguf_find(&v, g, "general.architecture"))
         return PE_OK;
-    return io_fail(b->err, PE_ERR_FORMAT, "%s: is part %lld of several; the first one has the keys", b->model.path,
-                   (long long)part + 1);
+    return zoo_fail(b, PE_ERR_FORMAT, "is part %lld of several; the first one has the keys", (long long)part + 1);
 }
 
 static pe_status find_arch(zoo_gguf *m)
@@ -35,8 +34,7 @@ static pe_status find_arch(zoo_gguf *m)
     const zoo_options *o = m->b->options;
     ZOO_TRY(io_gguf_string(&m->prefix, m->g, "general.architecture", IO_REQUIRED, m->b->err));
     if (strlen(m->prefix) > NAME_MAX_LENGTH)
-        return io_fail(m->b->err, PE_ERR_FORMAT, "%s: general.architecture is longer than %d characters",
-                       m->b->model.path, NAME_MAX_LENGTH);
+        return zoo_fail(m->b, PE_ERR_FORMAT, "general.architecture is longer than %d characters", NAME_MAX_LENGTH);
     const char *name = o->type ? o->type : m->prefix;
     m->arch = zoo_arch_find(&m->row, name) ? m->row : (zoo_arch){ .name = name };
     return PE_OK;

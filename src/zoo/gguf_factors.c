@@ -16,12 +16,12 @@
 static pe_status check(zoo_gguf *m, const io_gguf_tensor *t, const float *x)
 {
     if (t->count > GGUF_PAIRS_MAX)
-        return io_fail(m->b->err, PE_ERR_FORMAT, "%s: %s holds %lld numbers; needs %d at most, one per pair",
-                       m->b->model.path, t->name, (long long)t->count, GGUF_PAIRS_MAX);
+        return zoo_fail(m->b, PE_ERR_FORMAT, "%s holds %lld numbers; needs %d at most, one per pair", t->name,
+                        (long long)t->count, GGUF_PAIRS_MAX);
     for (int64_t i = 0; i < t->count; i++)
         if (!isfinite(x[i]) || x[i] <= 0)
-            return io_fail(m->b->err, PE_ERR_FORMAT, "%s: %s holds %s at %lld; needs numbers above 0", m->b->model.path,
-                           t->name, zoo_number((double)x[i]).text, (long long)i);
+            return zoo_fail(m->b, PE_ERR_FORMAT, "%s holds %s at %lld; needs numbers above 0", t->name,
+                            zoo_number((double)x[i]).text, (long long)i);
     return PE_OK;
 }
 
@@ -162,8 +162,8 @@ pe_status gguf_put_factors(zoo_gguf *m, const gguf_rotation *t, double yarn, boo
     bool scaled = t->factor != 1;
     *given = false;
     if (pairs < 1 || pairs > GGUF_PAIRS_MAX || (freqs && pairs > m->freq_count))
-        return io_fail(m->b->err, PE_ERR_FORMAT, "%s: %lld factors for %lld pairs; needs one for each",
-                       m->b->model.path, (long long)m->freq_count, (long long)pairs);
+        return zoo_fail(m->b, PE_ERR_FORMAT, "%lld factors for %lld pairs; needs one for each",
+                        (long long)m->freq_count, (long long)pairs);
     if (!scaled && all_one(near, pairs) && all_one(far, pairs))
         return PE_OK;
     if (!scaled && near == far && (put_proportional(m, pairs) || put_llama3(m, t)))

@@ -68,10 +68,10 @@ pe_status gguf_each(zoo_gguf *m, int64_t *out, int64_t count, const char *suffix
     if (found)
         *found = there;
     if (!there && need == IO_REQUIRED)
-        return io_fail(m->b->err, PE_ERR_FORMAT, "%s: %s is missing", m->b->model.path, m->key);
+        return zoo_fail(m->b, PE_ERR_FORMAT, "%s is missing", m->key);
     if (there && v.array && v.count != (size_t)count && (v.count != (size_t)m->layers || m->layers > count))
-        return io_fail(m->b->err, PE_ERR_FORMAT, "%s: %s holds %zu values; needs %lld, one per layer", m->b->model.path,
-                       m->key, v.count, (long long)count);
+        return zoo_fail(m->b, PE_ERR_FORMAT, "%s holds %zu values; needs %lld, one per layer", m->key, v.count,
+                        (long long)count);
     for (int64_t i = 0; there && i < count; i++)
         if (!v.array || i < (int64_t)v.count)
             ZOO_TRY(gguf_element(m, &out[i], &v, v.array ? (size_t)i : 0));
@@ -87,7 +87,7 @@ static pe_status read_sizes(zoo_gguf *m)
 {
     ZOO_TRY(gguf_int(m, &m->blocks, "block_count", IO_REQUIRED, ZOO_LAYERS_MAX));
     if (m->blocks < 1)
-        return io_fail(m->b->err, PE_ERR_RANGE, "%s: %s is 0; needs 1 to %d", m->b->model.path, m->key, ZOO_LAYERS_MAX);
+        return zoo_fail(m->b, PE_ERR_RANGE, "%s is 0; needs 1 to %d", m->key, ZOO_LAYERS_MAX);
     int64_t further = 0;
     ZOO_TRY(gguf_int(m, &further, "nextn_predict_layers", IO_OPTIONAL, ZOO_LAYERS_MAX));
     m->layers = further < m->blocks ? m->blocks - further : m->blocks; /* gemma4-assistant: all are such */
@@ -136,8 +136,8 @@ static pe_status read_widths(zoo_gguf *m)
     m->full.head_dim = default_width(m);
     ZOO_TRY(gguf_int(m, &m->full.head_dim, "attention.key_length", IO_OPTIONAL, WIDTH_MAX));
     if (m->full.head_dim > PE_HEAD_DIM_MAX && !m->b->options->head_dim)
-        return io_fail(m->b->err, PE_ERR_RANGE, "%s: heads are %lld wide; needs 1 to %d", m->b->model.path,
-                       (long long)m->full.head_dim, PE_HEAD_DIM_MAX);
+        return zoo_fail(m->b, PE_ERR_RANGE, "heads are %lld wide; needs 1 to %d", (long long)m->full.head_dim,
+                        PE_HEAD_DIM_MAX);
     m->full.dims = m->full.head_dim;
     ZOO_TRY(gguf_int(m, &m->full.dims, "rope.dimension_count", IO_OPTIONAL, WIDTH_MAX));
     m->swa = m->full;
@@ -193,8 +193,8 @@ static pe_status read_scaling(zoo_gguf *m)
     m->yarn = !strcmp(type, "yarn");
     bool none = !strcmp(type, "none");
     if (!m->longrope && m->yarn == 0 && !none && strcmp(type, "linear"))
-        return io_fail(m->b->err, PE_ERR_FORMAT, "%s: %s is '%.40s'; llama.cpp knows none, linear, yarn and longrope",
-                       m->b->model.path, m->key, type);
+        return zoo_fail(m->b, PE_ERR_FORMAT, "%s is '%.40s'; llama.cpp knows none, linear, yarn and longrope", m->key,
+                        type);
     if (none && m->full.factor != 1) {
         ZOO_TRY(zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF,
                              "rope.scaling.factor is %s but rope.scaling.type none: it is not applied",
@@ -226,10 +226,9 @@ static pe_status read_sections(zoo_gguf *m)
     io_gguf_value v;
     bool there = io_gguf_find(&v, m->g, gguf_key(m, "rope.dimension_sections"));
     if (!there && always)
-        return io_fail(m->b->err, PE_ERR_FORMAT, "%s: %s is missing", m->b->model.path, m->key);
+        return zoo_fail(m->b, PE_ERR_FORMAT, "%s is missing", m->key);
     if (there && v.array && v.count != 4)
-        return io_fail(m->b->err, PE_ERR_FORMAT, "%s: %s holds %zu numbers; needs 4", m->b->model.path, m->key,
-                       v.count);
+        return zoo_fail(m->b, PE_ERR_FORMAT, "%s holds %zu numbers; needs 4", m->key, v.count);
     for (size_t i = 0; there && i < 4; i++)
         ZOO_TRY(gguf_element(m, &m->sections[i], &v, v.array ? i : 0));
     if (!always && m->sections[0] > 0 && m->sections[1] > 0)

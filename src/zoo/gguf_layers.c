@@ -67,7 +67,7 @@ static pe_status mark_recurrent(zoo_gguf *m)
     ZOO_TRY(gguf_each(m, recurs, m->blocks, "attention.recurrent_layers", IO_OPTIONAL, &found));
     ZOO_TRY(gguf_int(m, &interval, "full_attention_interval", IO_OPTIONAL, INT32_MAX));
     if (interval < 1)
-        return io_fail(m->b->err, PE_ERR_RANGE, "%s: %s is 0; needs 1 or more", m->b->model.path, m->key);
+        return zoo_fail(m->b, PE_ERR_RANGE, "%s is 0; needs 1 or more", m->key);
     for (int64_t n = 0; n < m->layers; n++)
         m->layer[n].recurs = found ? recurs[n] != 0 : (n + 1) % interval != 0;
     return PE_OK;

@@ -86,8 +86,7 @@ static pe_status rope_text(zoo_gguf *m, const gguf_layer *l, const char **out)
     if (!*done) {
         ZOO_TRY(gguf_put_rope(m, l));
         if (m->spec->full)
-            return io_fail(m->b->err, PE_ERR_FORMAT, "%s: a layer's spec is longer than %d characters",
-                           m->b->model.path, ZOO_SPEC_MAX);
+            return zoo_fail(m->b, PE_ERR_FORMAT, "a layer's spec is longer than %d characters", ZOO_SPEC_MAX);
         *done = zoo_text(m->b, "%s", m->spec->text);
     }
     *out = *done;

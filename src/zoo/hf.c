@@ -46,7 +46,7 @@ static pe_status read_family(hf_part *h)
     for (size_t n = 0; n < sizeof families / sizeof *families; n++)
         if (!strcmp(families[n].name, h->fact->family))
             return families[n].read(h);
-    return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: no reader for %s", h->b->model.path, h->fact->family);
+    return zoo_fail(h->b, PE_ERR_UNSUITED, "no reader for %s", h->fact->family);
 }
 
 /* ---------------------------------------------------------------- parts */
@@ -59,8 +59,7 @@ static pe_status find_fact(hf_part *h, const char *type)
     const zoo_options *o = h->b->options;
     const char *reason = row ? NULL : zoo_unread_reason(type);
     if (reason)
-        return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: model_type %s is known, but %s", h->b->model.path, type,
-                       reason);
+        return zoo_fail(h->b, PE_ERR_UNSUITED, "model_type %s is known, but %s", type, reason);
     h->fact = zoo_alloc(h->b, 1, sizeof *h->fact);
     if (!h->fact)
         return PE_ERR_NOMEM;
@@ -141,7 +140,7 @@ static pe_status read_part(zoo_builder *b, const io_node *config, const char *en
     if (!sub.json && is_flat(config))
         return zoo_hf_read(b, config, part_name(key, name), type);
     if (!sub.json)
-        return io_fail(b->err, PE_ERR_FORMAT, "%s: %s is missing", b->model.path, key);
+        return zoo_fail(b, PE_ERR_FORMAT, "%s is missing", key);
     const char *whole = "", *own = "";
     ZOO_TRY(io_json_string(&whole, config, "model_type", IO_OPTIONAL, b->err));
     ZOO_TRY(io_json_string(&own, &sub, "model_type", IO_OPTIONAL, b->err));
@@ -187,7 +186,7 @@ pe_status zoo_hf_read(zoo_builder *b, const io_node *config, const char *name, c
     if (!row && !zoo_unread_reason(type))
         nested = nested_text(config);
     if (b->depth > 4)
-        return io_fail(b->err, PE_ERR_FORMAT, "%s: configs in configs, five deep", b->model.path);
+        return zoo_fail(b, PE_ERR_FORMAT, "configs in configs, five deep");
     b->depth++;
     pe_status s = nested ? read_parts(b, config, nested) : read_one(b, config, name, type);
     b->depth--;

@@ -61,8 +61,8 @@ bool hf_has(const hf_part *h, const char *key);                           /* the
 pe_status hf_is_on(hf_part *h, bool *on);
 /* heads, head_dim, layers and length into h, and the part they make. */
 pe_status hf_measure(hf_part *h);
-/* The same spec for every layer that attends; kinds and windows as the config says. */
-pe_status hf_all_layers(hf_part *h, const char *spec);
+/* The same spec, printed, for every layer that attends; kinds and windows as the config says. */
+pe_status hf_all_layers(hf_part *h, const char *format, ...) IO_PRINTF(2, 3);
 
 /* ---------------------------------------------------------------- layers (hf_layers.c) */
 

@@ -15,8 +15,8 @@ static pe_status lists_next(hf_part *h, const io_node *list, io_node *at, int64_
 {
     if (io_json_next(at, list))
         return PE_OK;
-    return io_fail(h->b->err, PE_ERR_FORMAT, "%s: %s ends at layer %" PRId64 "; the model has %" PRId64,
-                   h->b->model.path, list->key, index, h->layers);
+    return zoo_fail(h->b, PE_ERR_FORMAT, "%s ends at layer %" PRId64 "; the model has %" PRId64, list->key, index,
+                    h->layers);
 }
 
 /* ---------------------------------------------------------------- kinds */
@@ -134,8 +134,7 @@ static pe_status mark_dense(hf_layers *l, hf_part *h)
     l->first_period = period;
     ZOO_TRY(hf_int(h, &l->first_period, "prefix_dense_sliding_window_pattern", 0));
     if (!l->first_period)
-        return io_fail(h->b->err, PE_ERR_RANGE, "%s: prefix_dense_sliding_window_pattern is 0; needs 1 or more",
-                       h->b->model.path);
+        return zoo_fail(h->b, PE_ERR_RANGE, "prefix_dense_sliding_window_pattern is 0; needs 1 or more");
     ZOO_TRY(io_json_array(&list, h->config, "mlp_layer_types", IO_OPTIONAL, h->b->err));
     for (; !list.json && n < l->first && n < ZOO_LAYERS_MAX; n++)
         l->dense[n] = true;
@@ -273,9 +272,9 @@ static pe_status hybrid_pattern(hf_layers *l, hf_part *h, const io_node *node)
     ZOO_TRY(io_json_string(&l->kinds, node, NULL, IO_REQUIRED, h->b->err));
     if ((int64_t)strlen(l->kinds) == h->layers && strspn(l->kinds, "M*-E") == strlen(l->kinds))
         return PE_OK;
-    return io_fail(h->b->err, PE_ERR_FORMAT,
-                   "%s: hybrid_override_pattern is %.80s; needs %" PRId64 " letters, of M, *, - and E",
-                   h->b->model.path, l->kinds, h->layers);
+    return zoo_fail(h->b, PE_ERR_FORMAT,
+                    "hybrid_override_pattern is %.80s; needs %" PRId64 " letters, of M, *, - and E", l->kinds,
+                    h->layers);
 }
 
 pe_status hf_layers_start(hf_layers *l, hf_part *h)

@@ -50,8 +50,8 @@ pe_status hf_mpt(hf_part *h)
                        "%s: attn_config.rope is true: its code is LLM Foundry's, which is not read", h->b->model.path);
     if (!alibi)
         return hf_read_spec(h, learned ? "learned" : "none", 0);
-    const char *text = zoo_text(h->b, "alibi:convention=mpt,max=%s", zoo_number(most).text);
-    return text ? hf_read_spec(h, text, 0) : PE_ERR_NOMEM;
+    ZOO_TRY(hf_measure(h));
+    return hf_all_layers(h, "alibi:convention=mpt,max=%s", zoo_number(most).text);
 }
 
 /* ---------------------------------------------------------------- Baichuan */
@@ -240,8 +240,8 @@ pe_status hf_jais(hf_part *h)
 static pe_status next_heads(hf_part *h, const io_node *list, io_node *at, int64_t *out)
 {
     if (!io_json_next(at, list))
-        return io_fail(h->b->err, PE_ERR_FORMAT, "%s: %s has fewer numbers than there are layers, %" PRId64,
-                       h->b->model.path, list->key, h->layers);
+        return zoo_fail(h->b, PE_ERR_FORMAT, "%s has fewer numbers than there are layers, %" PRId64, list->key,
+                        h->layers);
     return io_json_int(out, at, NULL, IO_REQUIRED, (io_int_range){ 1, 65536 }, h->b->err);
 }
 
@@ -283,12 +283,10 @@ pe_status hf_gte(hf_part *h)
     ZOO_TRY(io_json_real(&factor, &dict, "factor", IO_REQUIRED, h->b->err));
     if (!(factor >= 1 && factor <= 1024) ||
         (io_json_get(&mixed, &dict, "mixed_b") && io_json_kind_of(&mixed) != IO_JSON_NULL))
-        return io_fail(h->b->err, PE_ERR_UNSUITED,
-                       "%s: rope_scaling is ntk with factor %s; needs 1 to 1024 and no mixed_b", h->b->model.path,
-                       zoo_number(factor).text);
+        return zoo_fail(h->b, PE_ERR_UNSUITED, "rope_scaling is ntk with factor %s; needs 1 to 1024 and no mixed_b",
+                        zoo_number(factor).text);
     ZOO_TRY(hf_measure(h));
     ZOO_TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
-    const char *text = zoo_text(h->b, "rope:theta=%s,scaling=linear,factor=%s", zoo_number(theta * factor).text,
-                                zoo_number(pow(factor, 2 / (double)h->shape.head_dim)).text);
-    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+    return hf_all_layers(h, "rope:theta=%s,scaling=linear,factor=%s", zoo_number(theta * factor).text,
+                         zoo_number(pow(factor, 2 / (double)h->shape.head_dim)).text);
 }

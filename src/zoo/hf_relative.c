@@ -5,6 +5,7 @@
 #include "zoo/hf.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- BERT */
@@ -13,32 +14,28 @@
 static pe_status add_learned(hf_part *h, const char *more)
 {
     int64_t pad = (int64_t)zoo_fact_number(h->fact, "pad_token");
-    const char *text, *width = zoo_fact_word(h->fact, "embedding_key");
+    const char *width = zoo_fact_word(h->fact, "embedding_key");
     if (!h->length)
-        return io_fail(h->b->err, PE_ERR_FORMAT, "%s: max_position_embeddings is missing", h->b->model.path);
+        return zoo_fail(h->b, PE_ERR_FORMAT, "max_position_embeddings is missing");
     if (width) /* ALBERT: the embedding is narrower than the layers */
         ZOO_TRY(hf_int(h, &h->shape.model_dim, width, (int64_t)zoo_fact_number(h->fact, "embedding")));
-    if (!pad) {
-        text = zoo_text(h->b, "learned:rows=%" PRId64 "%s", h->length, more);
-        return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
-    }
+    if (!pad)
+        return hf_all_layers(h, "learned:rows=%" PRId64 "%s", h->length, more);
     ZOO_TRY(hf_int(h, &pad, "pad_token_id", pad));
     if (pad + 1 >= h->length)
-        return io_fail(h->b->err, PE_ERR_RANGE,
-                       "%s: pad_token_id is %" PRId64 "; needs less than the %" PRId64 " rows of the table, which "
-                       "positions use from behind it",
-                       h->b->model.path, pad, h->length);
+        return zoo_fail(h->b, PE_ERR_RANGE,
+                        "pad_token_id is %" PRId64 "; needs less than the %" PRId64 " rows of the table, which "
+                        "positions use from behind it",
+                        pad, h->length);
     h->part->trained = h->part->served = h->length - pad - 1;
-    text = zoo_text(h->b, "learned:rows=%" PRId64 ",offset=%" PRId64 "%s", h->length, pad + 1, more);
-    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+    return hf_all_layers(h, "learned:rows=%" PRId64 ",offset=%" PRId64 "%s", h->length, pad + 1, more);
 }
 
 static pe_status add_shaw(hf_part *h)
 {
     ZOO_TRY(zoo_note_add(h->b, ZOO_FACT, "position_embedding_type", h->source,
                          "relative_key: rows of the table are in the reverse order of shaw's"));
-    const char *text = zoo_text(h->b, "shaw:left=%" PRId64 ",right=%" PRId64 ",on=keys", h->length - 1, h->length - 1);
-    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+    return hf_all_layers(h, "shaw:left=%" PRId64 ",right=%" PRId64 ",on=keys", h->length - 1, h->length - 1);
 }
 
 pe_status hf_bert(hf_part *h)
@@ -54,9 +51,8 @@ pe_status hf_bert(hf_part *h)
         return add_shaw(h);
     if (!strcmp(how, "alibi")) /* JinaBERT calls itself bert */
         return hf_all_layers(h, "alibi:form=symmetric");
-    return io_fail(h->b->err, PE_ERR_UNSUITED,
-                   "%s: position_embedding_type is %.40s; specs can say absolute, relative_key, alibi and rotary",
-                   h->b->model.path, how);
+    return zoo_fail(h->b, PE_ERR_UNSUITED,
+                    "position_embedding_type is %.40s; specs can say absolute, relative_key, alibi and rotary", how);
 }
 
 /* Wav2Vec2-BERT. */
@@ -69,10 +65,8 @@ pe_status hf_shaw(hf_part *h)
     ZOO_TRY(hf_int(h, &left, "left_max_position_embeddings", left));
     ZOO_TRY(hf_int(h, &right, "right_max_position_embeddings", right));
     if (strcmp(how, "relative_key"))
-        return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: position_embeddings_type is %.40s; specs can say relative_key",
-                       h->b->model.path, how);
-    const char *text = zoo_text(h->b, "shaw:left=%" PRId64 ",right=%" PRId64 ",on=keys", left, right);
-    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+        return zoo_fail(h->b, PE_ERR_UNSUITED, "position_embeddings_type is %.40s; specs can say relative_key", how);
+    return hf_all_layers(h, "shaw:left=%" PRId64 ",right=%" PRId64 ",on=keys", left, right);
 }
 
 pe_status hf_mpnet(hf_part *h)
@@ -80,8 +74,9 @@ pe_status hf_mpnet(hf_part *h)
     int64_t buckets = 32;
     ZOO_TRY(hf_measure(h));
     ZOO_TRY(hf_int(h, &buckets, "relative_attention_num_buckets", 32));
-    const char *more = zoo_text(h->b, "+t5:scale=sqrt,buckets=%" PRId64, buckets);
-    return more ? add_learned(h, more) : PE_ERR_NOMEM;
+    char more[60];
+    snprintf(more, sizeof more, "+t5:scale=sqrt,buckets=%" PRId64, buckets);
+    return add_learned(h, more);
 }
 
 /* ---------------------------------------------------------------- T5 */
@@ -143,8 +138,7 @@ static pe_status read_terms(hf_part *h, bool *c2p, bool *p2c)
         *c2p |= !strcmp(word, "c2p");
         *p2c |= !strcmp(word, "p2c");
         if (strcmp(word, "c2p") && strcmp(word, "p2c"))
-            return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: pos_att_type has %.20s; specs can say c2p and p2c",
-                           h->b->model.path, word);
+            return zoo_fail(h->b, PE_ERR_UNSUITED, "pos_att_type has %.20s; specs can say c2p and p2c", word);
     }
     return PE_OK;
 }
@@ -173,17 +167,16 @@ pe_status hf_deberta(hf_part *h)
     ZOO_TRY(hf_flag(h, &biased, "position_biased_input", true));
     ZOO_TRY(read_terms(h, &c2p, &p2c));
     ZOO_TRY(deberta_span(h, &far, &buckets));
-    const char *table = biased ? zoo_text(h->b, "learned:rows=%" PRId64, h->length) : "";
-    if (!table)
-        return PE_ERR_NOMEM;
+    char table[60] = "";
+    if (biased)
+        snprintf(table, sizeof table, "learned:rows=%" PRId64, h->length);
     if (!relative || (!c2p && !p2c))
-        return hf_all_layers(h, biased ? table : "none");
-    const char *text = zoo_text(h->b, "%s%sdeberta:buckets=%" PRId64 ",max=%" PRId64 ",terms=%s", table,
-                                biased ? "+" : "", buckets, far,
-                                c2p && p2c ? "c2p+p2c"
-                                : c2p      ? "c2p"
-                                           : "p2c");
-    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+        return hf_all_layers(h, "%s", biased ? table : "none");
+    return hf_all_layers(h, "%s%sdeberta:buckets=%" PRId64 ",max=%" PRId64 ",terms=%s", table, biased ? "+" : "",
+                         buckets, far,
+                         c2p && p2c ? "c2p+p2c"
+                         : c2p      ? "c2p"
+                                    : "p2c");
 }
 
 /* ---------------------------------------------------------------- Transformer-XL and XLNet */
@@ -210,8 +203,7 @@ pe_status hf_xlnet(hf_part *h)
         ZOO_TRY(zoo_note_add(h->b, ZOO_FACT, "length", h->source,
                              "no key gives the length of a segment; 512 is what XLNet was trained with"));
     ZOO_TRY(refuse_clamp(h, memory + length));
-    const char *text = zoo_text(h->b, "xlnet:length=%" PRId64 ",memory=%" PRId64, length, memory);
-    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+    return hf_all_layers(h, "xlnet:length=%" PRId64 ",memory=%" PRId64, length, memory);
 }
 
 pe_status hf_transfo_xl(hf_part *h)
@@ -222,9 +214,7 @@ pe_status hf_transfo_xl(hf_part *h)
     ZOO_TRY(hf_int(h, &length, "tgt_len", length));
     ZOO_TRY(hf_int(h, &how, "attn_type", 0));
     if (how || memory + length < 1)
-        return io_fail(h->b->err, PE_ERR_UNSUITED, "%s: attn_type is %" PRId64 "; needs 0, Transformer-XL's own",
-                       h->b->model.path, how);
+        return zoo_fail(h->b, PE_ERR_UNSUITED, "attn_type is %" PRId64 "; needs 0, Transformer-XL's own", how);
     ZOO_TRY(refuse_clamp(h, memory + length - 1));
-    const char *text = zoo_text(h->b, "transformer-xl:back=%" PRId64, memory + length - 1);
-    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+    return hf_all_layers(h, "transformer-xl:back=%" PRId64, memory + length - 1);
 }

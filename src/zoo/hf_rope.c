@@ -32,10 +32,10 @@ static pe_status find_share(hf_part *h, const hf_rotation *t, double *share)
     if (isnan(*share))
         ZOO_TRY(hf_real(h, share, SHARE, fallback != 1 ? fallback : 0));
     if (!isnan(*share) && !(*share > 0 && *share <= 1))
-        return io_fail(
-            h->b->err, PE_ERR_RANGE,
-            "%s: partial_rotary_factor is %s; needs more than 0 and at most 1, the share of a head that rotates",
-            h->b->model.path, zoo_number(*share).text);
+        return zoo_fail(
+            h->b, PE_ERR_RANGE,
+            "partial_rotary_factor is %s; needs more than 0 and at most 1, the share of a head that rotates",
+            zoo_number(*share).text);
     return PE_OK;
 }
 
@@ -133,8 +133,7 @@ static pe_status read_sections(hf_part *h, const hf_rotation *t, double x[PE_AXE
         ZOO_TRY(io_json_array(&list, &t->dict, "xdrope_section", IO_OPTIONAL, h->b->err));
     for (io_node child = { 0 }; list.json && io_json_next(&child, &list); ++*count) {
         if (*count == PE_AXES_MAX)
-            return io_fail(h->b->err, PE_ERR_SHAPE, "%s: mrope_section has more than %d axes", h->b->model.path,
-                           PE_AXES_MAX);
+            return zoo_fail(h->b, PE_ERR_SHAPE, "mrope_section has more than %d axes", PE_AXES_MAX);
         ZOO_TRY(io_json_real(&x[*count], &child, NULL, IO_REQUIRED, h->b->err));
     }
     for (const char *s = *count ? NULL : zoo_fact_word(h->fact, "sections"); s && *s && *count < PE_AXES_MAX;) {
@@ -248,8 +247,7 @@ static pe_status choose(hf_part *h, const io_node *all, const char *kind, hf_rot
     if (all->json && is_dict_of_dicts(all)) {
         label_of(h->fact, kind, t->label);
         if (!io_json_get(&t->dict, all, t->label))
-            return io_fail(h->b->err, PE_ERR_FORMAT, "%s: rope_parameters has nothing for %s layers", h->b->model.path,
-                           t->label);
+            return zoo_fail(h->b, PE_ERR_FORMAT, "rope_parameters has nothing for %s layers", t->label);
         t->off = io_json_kind_of(&t->dict) == IO_JSON_NULL;
         return PE_OK;
     }
@@ -394,8 +392,7 @@ static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zo
         ZOO_TRY(settle_lengths(h, &t));
     }
     if (spec->full)
-        return io_fail(h->b->err, PE_ERR_FORMAT, "%s: the parameters of layer %" PRId64 " are too long",
-                       h->b->model.path, l->index);
+        return zoo_fail(h->b, PE_ERR_FORMAT, "the parameters of layer %" PRId64 " are too long", l->index);
     return zoo_set_layer(h->b, h->part, l->index, spec->text, shape, l->kind, l->window);
 }
 
@@ -417,8 +414,7 @@ static pe_status read_layers(hf_part *h, const io_node *all)
             continue;
         }
         if (count == ZOO_GROUPS_MAX)
-            return io_fail(h->b->err, PE_ERR_FORMAT, "%s: has more than %d kinds of layers", h->b->model.path,
-                           ZOO_GROUPS_MAX);
+            return zoo_fail(h->b, PE_ERR_FORMAT, "has more than %d kinds of layers", ZOO_GROUPS_MAX);
         ZOO_TRY(set_layer(h, all, &l, h->b->spec, &settled));
         known[count++] = (seen){ l, n };
     }

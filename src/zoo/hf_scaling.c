@@ -83,9 +83,9 @@ pe_status hf_find_scaling(hf_part *h, hf_rotation *t)
         if (!strcmp(type, scalings[i].theirs))
             t->how = scalings[i].ours;
     if (!t->how)
-        return io_fail(h->b->err, PE_ERR_FORMAT,
-                       "%s: rope_type is %.40s; needs default, linear, dynamic, yarn, longrope, llama3 or proportional",
-                       h->b->model.path, type);
+        return zoo_fail(h->b, PE_ERR_FORMAT,
+                        "rope_type is %.40s; needs default, linear, dynamic, yarn, longrope, llama3 or proportional",
+                        type);
     if (!strcmp(t->how, "dynamic") && io_json_get(&n, &t->dict, "alpha") && io_json_kind_of(&n) != IO_JSON_NULL)
         t->how = "ntk"; /* HunYuan */
     return PE_OK;
@@ -167,8 +167,7 @@ static pe_status take_list(hf_part *h, const hf_rotation *t, const char *theirs,
     ZOO_TRY(io_json_array(&list, &t->dict, theirs, IO_REQUIRED, h->b->err));
     for (io_node child = { 0 }; io_json_next(&child, &list); n++) {
         if (n == PE_HEAD_DIM_MAX)
-            return io_fail(h->b->err, PE_ERR_SHAPE, "%s: %s has more than %d numbers", h->b->model.path, theirs,
-                           PE_HEAD_DIM_MAX);
+            return zoo_fail(h->b, PE_ERR_SHAPE, "%s has more than %d numbers", theirs, PE_HEAD_DIM_MAX);
         ZOO_TRY(io_json_real(&x[n], &child, NULL, IO_REQUIRED, h->b->err));
     }
     zoo_spec_list(spec, ours, x, n);
@@ -193,16 +192,15 @@ static pe_status check_llama3(hf_part *h, const hf_rotation *t)
     io_node at;
     for (size_t n = 0; n < sizeof needed / sizeof *needed; n++)
         if (!io_json_get(&at, &t->dict, needed[n]) || io_json_kind_of(&at) == IO_JSON_NULL)
-            return io_fail(h->b->err, PE_ERR_FORMAT,
-                           "%s: %s is missing; llama3 needs factor, low_freq_factor, high_freq_factor and "
-                           "original_max_position_embeddings",
-                           h->b->model.path, needed[n]);
+            return zoo_fail(h->b, PE_ERR_FORMAT,
+                            "%s is missing; llama3 needs factor, low_freq_factor, high_freq_factor and "
+                            "original_max_position_embeddings",
+                            needed[n]);
     ZOO_TRY(hf_original_length(h, t, &original));
     if (isnan(original))
-        return io_fail(h->b->err, PE_ERR_FORMAT,
-                       "%s: original_max_position_embeddings is missing; llama3 needs it, beside factor, "
-                       "low_freq_factor and high_freq_factor",
-                       h->b->model.path);
+        return zoo_fail(h->b, PE_ERR_FORMAT,
+                        "original_max_position_embeddings is missing; llama3 needs it, beside factor, "
+                        "low_freq_factor and high_freq_factor");
     return PE_OK;
 }
 

@@ -19,28 +19,19 @@ static void cut(const char *specs, int n, char out[160])
     snprintf(out, 160, "%.*s", (int)strcspn(specs, "|"), specs);
 }
 
-static pe_status no_length(hf_part *h)
-{
-    return io_fail(h->b->err, PE_ERR_FORMAT,
-                   "%s: max_position_embeddings is missing: nothing says how many rows the "
-                   "table has",
-                   h->b->model.path);
-}
-
 pe_status hf_read_spec(hf_part *h, const char *specs, int n)
 {
     char spec[160];
-    const char *text = spec;
     ZOO_TRY(hf_measure(h));
     cut(specs, n, spec);
-    if (!strncmp(spec, "learned", strlen("learned"))) {
-        const char *offset = strstr(spec, "offset=");
-        if (!h->length)
-            return no_length(h);
-        text = zoo_text(h->b, "%s%crows=%" PRId64, spec, strchr(spec, ':') ? ',' : ':',
-                        h->length + (offset ? atoi(offset + strlen("offset=")) : 0));
-    }
-    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+    const char *offset = strstr(spec, "offset=");
+    if (strncmp(spec, "learned", strlen("learned")))
+        return hf_all_layers(h, "%s", spec);
+    if (!h->length)
+        return zoo_fail(h->b, PE_ERR_FORMAT,
+                        "max_position_embeddings is missing: nothing says how many rows the table has");
+    return hf_all_layers(h, "%s%crows=%" PRId64, spec, strchr(spec, ':') ? ',' : ':',
+                         h->length + (offset ? atoi(offset + strlen("offset=")) : 0));
 }
 
 pe_status hf_spec(hf_part *h)
@@ -117,12 +108,12 @@ static pe_status count_patches(hf_part *h, int64_t side[2])
     ZOO_TRY(read_sides(h, "image_size", (int64_t)zoo_fact_number(h->fact, "image"), image));
     ZOO_TRY(read_sides(h, "patch_size", (int64_t)zoo_fact_number(h->fact, "patch"), patch));
     if (!image[0] || !patch[0])
-        return io_fail(h->b->err, PE_ERR_FORMAT, "%s: %s is missing: nothing says how many patches there are",
-                       h->b->model.path, image[0] ? "patch_size" : "image_size");
+        return zoo_fail(h->b, PE_ERR_FORMAT, "%s is missing: nothing says how many patches there are",
+                        image[0] ? "patch_size" : "image_size");
     for (int n = 0; n < 2; n++)
         side[n] = image[n] / patch[n];
     if (!side[0] || !side[1])
-        return io_fail(h->b->err, PE_ERR_RANGE, "%s: patch_size is larger than image_size", h->b->model.path);
+        return zoo_fail(h->b, PE_ERR_RANGE, "patch_size is larger than image_size");
     return PE_OK;
 }
 
@@ -136,9 +127,8 @@ pe_status hf_dinov3(hf_part *h)
     ZOO_TRY(count_patches(h, side));
     ZOO_TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
     h->part->trained = h->part->served = side[0] * side[1];
-    const char *text = zoo_text(h->b, "rope:theta=%s,axes=2,split=axial,coords=normalised,extent=%" PRId64 "/%" PRId64,
-                                zoo_number(theta).text, side[0], side[1]);
-    return text ? hf_all_layers(h, text) : PE_ERR_NOMEM;
+    return hf_all_layers(h, "rope:theta=%s,axes=2,split=axial,coords=normalised,extent=%" PRId64 "/%" PRId64,
+                         zoo_number(theta).text, side[0], side[1]);
 }
 
 /* Rows for patches from left to right, then down, after those for the class token and its like. */
@@ -156,8 +146,7 @@ pe_status hf_patches(hf_part *h)
         rows = side[0] * side[1] + (int64_t)zoo_fact_number(h->fact, "extra_rows");
     }
     h->part->trained = h->part->served = rows;
-    const char *text = zoo_text(h->b, "learned:rows=%" PRId64, rows);
-    return text ? hf_all_layers(h, on ? text : "none") : PE_ERR_NOMEM;
+    return on ? hf_all_layers(h, "learned:rows=%" PRId64, rows) : hf_all_layers(h, "none");
 }
 
 /* ---------------------------------------------------------------- no attention */

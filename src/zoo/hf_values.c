@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,8 +92,8 @@ pe_status hf_int(hf_part *h, int64_t *out, const char *keys, int64_t fallback)
     if (isnan(x))
         return PE_OK;
     if (x != floor(x) || x < 0 || x > (double)SIZE_MOST)
-        return io_fail(h->b->err, PE_ERR_RANGE, "%s: %s is %s; needs a whole number from 0 to 2^36", h->b->model.path,
-                       first_key(keys, key), zoo_number(x).text);
+        return zoo_fail(h->b, PE_ERR_RANGE, "%s is %s; needs a whole number from 0 to 2^36", first_key(keys, key),
+                        zoo_number(x).text);
     *out = (int64_t)x;
     return PE_OK;
 }
@@ -125,9 +126,9 @@ static pe_status missing(hf_part *h, const char *keys, const char *option)
     char key[64];
     for (int n = 0; hf_item(keys, n, key); n++)
         if (hf_has(h, key))
-            return io_fail(h->b->err, PE_ERR_RANGE, "%s: %s is 0; needs 1 or more", h->b->model.path, key);
-    return io_fail(h->b->err, PE_ERR_FORMAT, "%s: %s is missing, and %s has no default for it%s%s", h->b->model.path,
-                   first_key(keys, key), h->fact->type, option ? "; pass " : "", option ? option : "");
+            return zoo_fail(h->b, PE_ERR_RANGE, "%s is 0; needs 1 or more", key);
+    return zoo_fail(h->b, PE_ERR_FORMAT, "%s is missing, and %s has no default for it%s%s", first_key(keys, key),
+                    h->fact->type, option ? "; pass " : "", option ? option : "");
 }
 
 /* Width of a head: nope + rope (MLA), its own key, or hidden / heads. */
@@ -159,8 +160,7 @@ static pe_status measure_head(hf_part *h)
     if (!head)
         return missing(h, HF_HEAD_DIM, "--head-dim N");
     if (head > PE_HEAD_DIM_MAX)
-        return io_fail(h->b->err, PE_ERR_RANGE, "%s: heads are %" PRId64 " wide; needs 1 to %d", h->b->model.path, head,
-                       PE_HEAD_DIM_MAX);
+        return zoo_fail(h->b, PE_ERR_RANGE, "heads are %" PRId64 " wide; needs 1 to %d", head, PE_HEAD_DIM_MAX);
     h->shape.head_dim = head;
     return PE_OK;
 }
@@ -179,10 +179,10 @@ static pe_status measure_heads(hf_part *h)
     else
         ZOO_TRY(hf_int(h, &kv, HF_KV_HEADS, divides ? f->kv_heads : 0));
     if (heads > 65536 || kv > heads || (kv && heads % kv))
-        return io_fail(h->b->err, PE_ERR_SHAPE,
-                       "%s: has %" PRId64 " heads and %" PRId64
-                       " key heads; needs at most 65536, and key heads that divide the heads",
-                       h->b->model.path, heads, kv);
+        return zoo_fail(h->b, PE_ERR_SHAPE,
+                        "has %" PRId64 " heads and %" PRId64
+                        " key heads; needs at most 65536, and key heads that divide the heads",
+                        heads, kv);
     h->shape.heads = heads;
     h->shape.kv_heads = kv;
     return PE_OK;
@@ -206,8 +206,7 @@ pe_status hf_measure(hf_part *h)
     const char *hidden_key = zoo_fact_word(f, "hidden_key");
     ZOO_TRY(hf_int(h, &h->shape.model_dim, hidden_key ? hidden_key : HF_HIDDEN, f->hidden));
     if (h->shape.model_dim > INT64_C(1) << 30)
-        return io_fail(h->b->err, PE_ERR_RANGE, "%s: hidden_size is %" PRId64 "; needs 2^30 at most", h->b->model.path,
-                       h->shape.model_dim);
+        return zoo_fail(h->b, PE_ERR_RANGE, "hidden_size is %" PRId64 "; needs 2^30 at most", h->shape.model_dim);
     ZOO_TRY(measure_heads(h));
     ZOO_TRY(measure_head(h));
     h->layers = h->b->options->rotary ? 1 : 0;
@@ -220,9 +219,14 @@ pe_status hf_measure(hf_part *h)
     return PE_OK;
 }
 
-pe_status hf_all_layers(hf_part *h, const char *spec)
+pe_status hf_all_layers(hf_part *h, const char *format, ...)
 {
+    char spec[400];
     hf_layers layers;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(spec, sizeof spec, format, list);
+    va_end(list);
     ZOO_TRY(hf_layers_start(&layers, h));
     for (int64_t n = 0; n < h->part->layers; n++) {
         hf_layer l;

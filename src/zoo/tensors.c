@@ -122,8 +122,7 @@ static pe_status add_t5_part(zoo_tensors *t, const char *name, const char *direc
     int64_t heads = t->bias->shape[1], rows = t->q ? t->q->shape[0] : 0;
     int64_t head = t->b->options->head_dim ? t->b->options->head_dim : rows % heads ? 0 : rows / heads;
     if (!head)
-        return io_fail(t->b->err, PE_ERR_FORMAT, "%s: the width of a head is in no tensor; pass --head-dim N",
-                       t->b->model.path);
+        return zoo_fail(t->b, PE_ERR_FORMAT, "the width of a head is in no tensor; pass --head-dim N");
     zoo_spec_start(t->spec, "t5");
     zoo_spec_int(t->spec, "buckets", t->bias->shape[0]);
     zoo_spec_word(t->spec, "direction", direction);
@@ -199,8 +198,8 @@ static pe_status load_freqs(zoo_tensors *t, double **out)
     io_tensor own = *t->freqs;
     uint8_t *bytes = NULL;
     if (own.size > (size_t)PE_HEAD_DIM_MAX * sizeof(double))
-        return io_fail(t->b->err, PE_ERR_RANGE, "%s: %s has %zu bytes; needs at most %d numbers", t->b->model.path,
-                       own.name, own.size, PE_HEAD_DIM_MAX);
+        return zoo_fail(t->b, PE_ERR_RANGE, "%s has %zu bytes; needs at most %d numbers", own.name, own.size,
+                        PE_HEAD_DIM_MAX);
     if (!own.bytes) {
         own.bytes = bytes = zoo_alloc(t->b, own.size, 1);
         if (!bytes)
@@ -218,10 +217,10 @@ static pe_status put_stored(zoo_tensors *t)
     bool found = fit(&s, f, t->freqs->count, t->freqs->type);
     free(f);
     if (!found)
-        return io_fail(t->b->err, PE_ERR_FORMAT,
-                       "%s: %s is no power of a base: how it was scaled is in config.json "
-                       "only",
-                       t->b->model.path, t->freqs->name);
+        return zoo_fail(t->b, PE_ERR_FORMAT,
+                        "%s is no power of a base: how it was scaled is in config.json "
+                        "only",
+                        t->freqs->name);
     zoo_spec_real(t->spec, "theta", t->b->options->theta > 0 ? t->b->options->theta : s.theta);
     if (s.factor == 1)
         return PE_OK;
@@ -260,10 +259,10 @@ static pe_status settle_shape(zoo_tensors *t, pe_shape *out)
     head = head ? head : turned;
     int64_t q = t->q ? t->q->shape[0] : head, k = t->k ? t->k->shape[0] : q;
     if (head < 1 || q % head || k % head)
-        return io_fail(t->b->err, PE_ERR_FORMAT,
-                       "%s: the projections have %lld and %lld rows; heads of %lld do not "
-                       "divide them",
-                       t->b->model.path, (long long)q, (long long)k, (long long)head);
+        return zoo_fail(t->b, PE_ERR_FORMAT,
+                        "the projections have %lld and %lld rows; heads of %lld do not "
+                        "divide them",
+                        (long long)q, (long long)k, (long long)head);
     *out = (pe_shape){ q / head, k / head, head, t->q ? t->q->shape[1] : 0 };
     if (t->freqs && turned != head)
         zoo_spec_int(t->spec, "dims", turned);
@@ -275,8 +274,8 @@ static pe_status add_rope(zoo_tensors *t)
     pe_shape shape;
     zoo_part *p;
     if (t->freqs && t->freqs->count > PE_HEAD_DIM_MAX / 2)
-        return io_fail(t->b->err, PE_ERR_FORMAT, "%s: %s holds %lld frequencies; needs %d at most", t->b->model.path,
-                       t->freqs->name, (long long)t->freqs->count, PE_HEAD_DIM_MAX / 2);
+        return zoo_fail(t->b, PE_ERR_FORMAT, "%s holds %lld frequencies; needs %d at most", t->freqs->name,
+                        (long long)t->freqs->count, PE_HEAD_DIM_MAX / 2);
     zoo_spec_start(t->spec, "rope");
     ZOO_TRY(settle_shape(t, &shape));
     ZOO_TRY(put_theta(t));
@@ -298,13 +297,12 @@ pe_status zoo_read_tensors(zoo_builder *b, const io_safetensors *st)
     for (size_t i = 0; i < io_safetensors_count(st); i++)
         look_at(&t, io_safetensors_at(st, i));
     if (t.strange)
-        return io_fail(b->err, PE_ERR_FORMAT, "%s: %s %s", b->model.path, t.strange->name, t.why);
+        return zoo_fail(b, PE_ERR_FORMAT, "%s %s", t.strange->name, t.why);
     if (t.bias)
         return add_t5(&t);
     if (t.table)
         return add_learned(&t);
     if (t.freqs || t.q)
         return add_rope(&t);
-    return io_fail(b->err, PE_ERR_FORMAT, "%s: its tensors say nothing about positions; give the model's config.json",
-                   b->model.path);
+    return zoo_fail(b, PE_ERR_FORMAT, "its tensors say nothing about positions; give the model's config.json");
 }
