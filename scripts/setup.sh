@@ -105,6 +105,7 @@ flavours() { # other compilers and their libraries
 browser() { # the page and its module
   wants=" wasm " && missing debian
   command -v node >/dev/null || packages="$packages nodejs"
+  command -v npm >/dev/null || packages="$packages npm" # brings playwright-core
   command -v chromium >/dev/null || packages="$packages chromium"
   [ -z "$packages" ] || install $packages || echo "going on without: not all tests of the page" >&2
   [ -n "$(fc-list :lang=zh 2>/dev/null)" ] || install fonts-wqy-microhei || echo "going on without: Chinese in pictures of the page shows boxes" >&2

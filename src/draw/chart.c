@@ -18,11 +18,6 @@
 
 const words chart_no_data = { "no data", "没有数据" };
 
-static bool text_is_given(const char *text)
-{
-    return text && *text;
-}
-
 /* ---------------------------------------------------------------- the range of the axes */
 
 static void axis_take(axis *a, double v, bool *any)

@@ -103,11 +103,6 @@ static bool cells_name_columns(const figure *f)
     return f->x_names && !f->x_numbered;
 }
 
-static bool text_is_given(const char *text)
-{
-    return text && *text;
-}
-
 static double cells_put_head(const cells_plan *p, draw *d)
 {
     const face *f = p->face;

@@ -20,11 +20,6 @@
 static const words numbers_word = { "The numbers", "数据" };
 static const words page_word = { "Position encodings", "位置编码" };
 
-static const char *text_or_empty(const char *text)
-{
-    return text ? text : "";
-}
-
 /* ---------------------------------------------------------------- tables */
 
 static void html_put_number(FILE *to, double v)
@@ -134,10 +129,10 @@ static column figure_column(figure *const *f, int count, int index)
     column c = { 0, 0 };
     for (int i = 0; i < count; i++) {
         int k = 0;
-        while (strcmp(text_or_empty(f[k]->group), text_or_empty(f[i]->group)))
+        while (!figures_share_group(f[k], f[i]))
             k++;
         c.count += k == i;
-        if (!strcmp(text_or_empty(f[i]->group), text_or_empty(f[index]->group)) && k == i)
+        if (k == i && figures_share_group(f[i], f[index]))
             c.at = c.count;
     }
     return c;
@@ -153,11 +148,8 @@ static pe_status html_put_figure(FILE *to, const figure *f, const figure_how *ho
 {
     double width = how->width > 0 ? how->width : column_width(c, is_alone);
     fprintf(to, "<figure class=\"at-%d\">\n", c.at);
-    pe_status s =
-        html_frame_picture(to, html_draw_figure, &(drawing){ f, how }, (html_frame_size){ width, how->height },
-                           (html_frame_size){ PHONE, how->height }, err);
-    if (s)
-        return s;
+    TRY(html_frame_picture(to, html_draw_figure, &(drawing){ f, how }, (html_frame_size){ width, how->height },
+                           (html_frame_size){ PHONE, how->height }, err));
     if (f->caption) {
         fputs("<figcaption>", to);
         draw_escape(to, f->caption);
@@ -166,11 +158,6 @@ static pe_status html_put_figure(FILE *to, const figure *f, const figure_how *ho
     html_put_table(to, f, how->language);
     fputs("</figure>\n", to);
     return PE_OK;
-}
-
-static bool figures_share_title(const figure *a, const figure *b)
-{
-    return !strcmp(text_or_empty(a->title), text_or_empty(b->title));
 }
 
 static pe_status html_put_section(FILE *to, figure *const *f, int count, int first, const figure_how *how,

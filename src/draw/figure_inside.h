@@ -8,6 +8,23 @@
 #include "draw/figure.h"
 #include "io/json_out.h"
 
+#include <string.h>
+
+static inline const char *text_or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+static inline bool figures_share_group(const figure *a, const figure *b)
+{
+    return !strcmp(text_or_empty(a->group), text_or_empty(b->group));
+}
+
+static inline bool figures_share_title(const figure *a, const figure *b)
+{
+    return !strcmp(text_or_empty(a->title), text_or_empty(b->title));
+}
+
 /* Where it goes: pixels, and whether they are the character cells of a terminal. */
 typedef struct figure_place {
     double width, height;

@@ -35,16 +35,6 @@ typedef struct panels {
     double *height;  /* (rows) */
 } panels;
 
-static const char *text_or_empty(const char *text)
-{
-    return text ? text : "";
-}
-
-static bool figures_share_group(const figure *a, const figure *b)
-{
-    return !strcmp(text_or_empty(a->group), text_or_empty(b->group));
-}
-
 /* ---------------------------------------------------------------- places */
 
 static void panels_find_columns(panels *s)
@@ -62,8 +52,7 @@ static int panels_nth(const panels *s, int i)
 {
     int nth = 0;
     for (int k = 0; k < i; k++)
-        nth += figures_share_group(s->f[k], s->f[i]) &&
-               !strcmp(text_or_empty(s->f[k]->title), text_or_empty(s->f[i]->title));
+        nth += figures_share_group(s->f[k], s->f[i]) && figures_share_title(s->f[k], s->f[i]);
     return nth;
 }
 
@@ -72,8 +61,7 @@ static void panels_find_rows(panels *s)
 {
     for (int i = 0; i < s->count; i++) {
         int k = 0, nth = panels_nth(s, i);
-        while (k < i &&
-               (strcmp(text_or_empty(s->f[k]->title), text_or_empty(s->f[i]->title)) || panels_nth(s, k) != nth))
+        while (k < i && (!figures_share_title(s->f[k], s->f[i]) || panels_nth(s, k) != nth))
             k++;
         s->slot[i].row = k < i ? s->slot[k].row : s->rows++;
     }

@@ -21,6 +21,11 @@ int draw_text_columns(const char *text);
 /* ASCII for a sign; NULL: there is none. */
 const char *draw_plain(unsigned code);
 
+static inline bool text_is_given(const char *text)
+{
+    return text && *text;
+}
+
 /* Text as the writer will set it: in pixels, or in the character cells of a terminal. */
 typedef struct face {
     double size, line, title_size, title_line;
