@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; tier: test; cost: 18 s; needs: check
+ * labels: core; tier: test; cost: 18 s; needs: check wrap
  *
  * check names the bug that was planted, and no other. The engine here rotates in plain double, written anew, with a
  * switch for every bug. */
 #define _POSIX_C_SOURCE 200809L /* popen, mkdtemp */
 #include "common.h"
+#include "heap.h"
 
 #include "base/num.h"
 #include "check/findings.h"
@@ -656,6 +657,28 @@ static void what_no_bug_explains_is_shown(void **state)
     check_findings_free(f);
 }
 
+/* Allocations fail at steps that grow: nothing is kept, and findings are whole or the error says why there are none. */
+static void memory_that_runs_out_is_an_error(void **state)
+{
+    (void)state;
+    engine p = engine_of(0);
+    theta_strange(&p);
+    make_vectors(&p);
+    bool reached = true;
+    for (long n = 1; reached; n += 1 + n / 4) {
+        check_findings *f;
+        pe_error err = { 0 };
+        size_t live = heap.live;
+        heap.fail = n;
+        pe_status s = check_run(&f, &in, &err);
+        reached = heap.fail == 0;
+        heap.fail = 0;
+        assert_true(s ? s == PE_ERR_NOMEM && !f && *err.text : !strcmp(f->bug[0].id, "base-wrong"));
+        check_findings_free(f);
+        assert_int_equal(heap.live, live);
+    }
+}
+
 /* ------------------------------------------------ claims of the tool */
 
 static char folder[] = "/tmp/posenc-check-XXXXXX";
@@ -859,6 +882,7 @@ int main(void)
         cmocka_unit_test(shapes_of_engines_are_read),
         cmocka_unit_test(rounded_dumps_are_recognised),
         cmocka_unit_test(what_no_bug_explains_is_shown),
+        cmocka_unit_test(memory_that_runs_out_is_an_error),
         cmocka_unit_test(verdicts_are_printed),
         cmocka_unit_test(specs_come_from_models),
         cmocka_unit_test(misuse_is_refused),

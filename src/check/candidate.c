@@ -70,7 +70,9 @@ bool candidate_make(candidate *c, const check_data *d)
         c->first = d->made->first;
         return suits(c, d);
     }
-    if (c->failed || pe_encoding_new(&c->e, c->spec, d->shape, NULL))
+    pe_status status = c->failed ? PE_ERR_NOMEM : pe_encoding_new(&c->e, c->spec, d->shape, NULL);
+    c->failed = status == PE_ERR_NOMEM;
+    if (status)
         return false;
     c->pairs = pe_encoding_pair_count(c->e);
     c->pair = malloc((size_t)c->pairs * sizeof *c->pair + 1);

@@ -134,6 +134,9 @@ static bug_made try_variant(search *s, int i, int variant, int k)
     for (int other = 0;; other++) {
         candidate c;
         candidate_start(&c, &s->d);
+        s->no_memory = s->no_memory || c.failed;
+        if (c.failed)
+            return BUG_END;
         bug_made first = add_bug(s, &c, i, variant);
         bug_made second = k < 0 ? BUG_END : first == BUG_YES ? add_bug(s, &c, k, other) : BUG_END;
         if (k < 0 ? first == BUG_YES : second == BUG_YES)
