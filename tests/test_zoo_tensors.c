@@ -14,11 +14,6 @@ static struct {
 } file;
 static pe_error err;
 
-static void begin(void)
-{
-    memset(&file, 0, sizeof file);
-}
-
 static float *add(const char *name, int rows, int columns) /* columns 0: rank 1 */
 {
     size_t size = (size_t)rows * (size_t)(columns ? columns : 1) * 4;
@@ -52,158 +47,122 @@ static pe_status read_with(zoo_model **m, zoo_options options)
     return s;
 }
 
-static zoo_model *read_model(zoo_options options)
+/* "q_proj.weight=16x4 inv_freq=8@10000/4": names with rows and columns, or with frequencies, as transformers computes
+ * them, of a base and a factor. */
+static void make(const char *text)
 {
-    zoo_model *m;
-    assert_ok(read_with(&m, options));
-    return m;
+    memset(&file, 0, sizeof file);
+    for (int used; *text; text += used, text += strspn(text, " ")) {
+        char name[100], sizes[60];
+        int rows, columns = 0;
+        float theta = 0, factor = 1;
+        assert_int_equal(sscanf(text, "%99[^=]=%59s%n", name, sizes, &used), 2);
+        if (sscanf(sizes, "%d@%f/%f", &rows, &theta, &factor) < 2)
+            sscanf(sizes, "%dx%d", &rows, &columns);
+        float *f = add(name, rows, columns);
+        for (int i = 0; theta > 0 && i < rows; i++)
+            f[i] = 1.0F / powf(theta, (float)(2 * i) / (float)(2 * rows)) / factor;
+    }
 }
 
-static void refused(zoo_options options, const char *text)
+/* "decoder 8/8x8 of 16 0/0: 6x t5": heads, width, lengths, layers and spec of each part. */
+static const char *summary(const zoo_model *m)
 {
-    zoo_model *m;
-    assert_int_not_equal(read_with(&m, options), PE_OK);
-    if (!strstr(err.text, text))
-        fail_msg("'%s' does not hold '%s'", err.text, text);
+    static char text[600];
+    size_t used = 0;
+    for (int n = 0; n < m->parts; n++) {
+        const zoo_part *p = &m->part[n];
+        pe_shape s = p->group[0].shape;
+        used += (size_t)snprintf(text + used, sizeof text - used,
+                                 "%s%s%s%" PRId64 "/%" PRId64 "x%" PRId64 " of %" PRId64 " %" PRId64 "/%" PRId64
+                                 ": %" PRId64 "x %s",
+                                 n ? " | " : "", p->name, *p->name ? " " : "", s.heads, s.kv_heads, s.head_dim,
+                                 s.model_dim, p->trained, p->served, p->layers, p->group[0].spec);
+    }
+    return text;
 }
 
-/* As transformers computes it. */
-static void put_frequencies(float *f, int n, double theta, double factor)
-{
-    for (int i = 0; i < n; i++)
-        f[i] = 1.0F / powf((float)theta, (float)(2 * i) / (float)(2 * n)) / (float)factor;
-}
+#define Q "model.layers.2.self_attn.q_proj.weight=256x4 model.layers.2.self_attn.k_proj.weight=64x4 inv_freq=32@"
+#define T5 "block.0.layer.0.SelfAttention.relative_attention_bias.weight=32x8 "
+#define WPE "transformer.wpe.weight=32x16 transformer.h.0.ln_1.weight=16 transformer.h.11.ln_1.weight=16"
+#define HALF64 { .head_dim = 64, .pairs = "half" }
 
-/* ---------------------------------------------------------------- tests */
+static const struct {
+    const char *tensors;
+    zoo_options options;
+    const char *want, *refused;
+    int notes; /* how many there are, where it is above 0 */
+    bool guess;
+} files[] = {
+    /* stored frequencies give the base */
+    { Q "10000", HALF64, .want = "4/1x64 of 4 0/0: 3x rope" },
+    { Q "500000", HALF64, .want = "4/1x64 of 4 0/0: 3x rope:theta=500000" },
+    { Q "1000000", HALF64, .want = "4/1x64 of 4 0/0: 3x rope:theta=1000000" },
+    { Q "150000", HALF64, .want = "4/1x64 of 4 0/0: 3x rope:theta=150000" },
+    { Q "12345", HALF64, .want = "4/1x64 of 4 0/0: 3x rope:theta=12345" },
+    { Q "10000000", HALF64, .want = "4/1x64 of 4 0/0: 3x rope:theta=10000000" },
+    { Q "10000", { .head_dim = 64 }, .refused = "how pairs lie is in no tensor; pass --pairs half|adjacent" },
+    { Q "10000", { 0 }, .refused = "the width of a head is in no tensor; pass --head-dim N, or --lenient to take 64" },
+    { "layers.0.q_proj.weight=16x4 layers.1.k_proj.weight=8x4 inv_freq=32@10000", { .head_dim = 64 },
+      .refused = "heads of 64 do not divide" },
+    /* a part of the head, and a factor */
+    { "gpt_neox.layers.0.attention.rotary_emb.inv_freq=8@10000/4", HALF64,
+      .want = "1/1x64 of 64 0/0: 1x rope:dims=16,scaling=linear,factor=4" },
+    { "gpt_neox.layers.0.attention.rotary_emb.inv_freq=8@10000/4", { .lenient = true },
+      .want = "1/1x16 of 16 0/0: 1x rope:scaling=linear,factor=4", .guess = true },
+    /* projections alone leave all open */
+    { "model.layers.0.self_attn.q_proj.weight=16x16", { .head_dim = 8 }, .refused = "pass --theta N" },
+    { "model.layers.0.self_attn.q_proj.weight=16x16", { .head_dim = 8, .theta = 500, .pairs = "adjacent" },
+      .want = "2/2x8 of 16 0/0: 1x rope:theta=500,pairs=adjacent" },
+    /* tables are learned positions */
+    { WPE, { 0 }, .want = "1/1x1 of 16 32/32: 12x learned:rows=32", .notes = 2 },
+    { WPE, { .head_dim = 4 }, .want = "4/4x4 of 16 32/32: 12x learned:rows=32" },
+    /* T5 is known by its bias */
+    { "encoder." T5 "decoder." T5 "decoder.block.5.layer.0.SelfAttention.q.weight=64x16", { 0 },
+      .want = "decoder 8/8x8 of 16 0/0: 6x t5:direction=causal | encoder 8/8x8 of 16 0/0: 6x t5" },
+    /* others are refused in words */
+    { "base_model.model.layers.0.self_attn.q_proj.lora_A.weight=4x16", { .lenient = true },
+      .refused = "belongs to an adapter, which says nothing about positions" },
+    { "deberta.encoder.rel_embeddings.weight=16x8", { .lenient = true }, .refused = "is DeBERTa's" },
+    { "conv.weight=16x8", { .lenient = true }, .refused = "say nothing about positions" },
+    { "model.layers.99999999999999999999.q_proj.weight=16x8", { .head_dim = 8 }, .refused = "pass --theta N" },
+};
 
-static void stored_frequencies_give_the_base(void **state)
+static void tensors_say_what_they_can(void **state)
 {
     (void)state;
-    static const double thetas[] = { 10000, 500000, 1e6, 150000, 12345, 1e7 };
-    for (int i = 0; i < COUNT(thetas); i++) {
-        begin();
-        add("model.layers.0.self_attn.q_proj.weight", 16, 4);
-        add("model.layers.1.self_attn.k_proj.weight", 8, 4);
-        put_frequencies(add("model.layers.0.self_attn.rotary_emb.inv_freq", 32, 0), 32, thetas[i], 1);
-        refused((zoo_options){ 0 }, "the width of a head is in no tensor; pass --head-dim N, or --lenient to take 64");
-        refused((zoo_options){ .head_dim = 64 }, "heads of 64 do not divide");
-    }
-    for (int i = 0; i < COUNT(thetas); i++) {
-        char expected[60];
-        begin();
-        add("model.layers.2.self_attn.q_proj.weight", 256, 4);
-        add("model.layers.2.self_attn.k_proj.weight", 64, 4);
-        put_frequencies(add("model.layers.0.self_attn.rotary_emb.inv_freq", 32, 0), 32, thetas[i], 1);
-        refused((zoo_options){ .head_dim = 64 }, "how pairs lie is in no tensor; pass --pairs half|adjacent");
-        zoo_model *m = read_model((zoo_options){ .head_dim = 64, .pairs = "half" });
-        snprintf(expected, sizeof expected, thetas[i] == 10000 ? "rope" : "rope:theta=%.17g", thetas[i]);
-        assert_string_equal(m->part->group[0].spec, expected);
-        assert_int_equal(m->part->layers, 3);
-        assert_int_equal(m->part->group[0].shape.heads, 4);
-        assert_int_equal(m->part->group[0].shape.kv_heads, 1);
+    for (int n = 0; n < COUNT(files); n++) {
+        zoo_model *m;
+        make(files[n].tensors);
+        pe_status s = read_with(&m, files[n].options);
+        if (files[n].refused ? !s || !strstr(err.text, files[n].refused) : s || strcmp(summary(m), files[n].want))
+            fail_msg("%s\nis %s, not %s", files[n].tensors, s ? err.text : summary(m),
+                     files[n].refused ? files[n].refused : files[n].want);
+        assert_true(!files[n].notes || m->notes == files[n].notes);
+        assert_true(!files[n].guess || m->note[0].level == ZOO_GUESS);
         zoo_free(m);
     }
-}
-
-static void a_part_of_the_head_and_a_factor(void **state)
-{
-    (void)state;
-    begin();
-    put_frequencies(add("gpt_neox.layers.0.attention.rotary_emb.inv_freq", 8, 0), 8, 10000, 4);
-    zoo_model *m = read_model((zoo_options){ .head_dim = 64, .pairs = "half" });
-    assert_string_equal(m->part->group[0].spec, "rope:dims=16,scaling=linear,factor=4");
-    zoo_free(m);
-    m = read_model((zoo_options){ .lenient = true });
-    assert_string_equal(m->part->group[0].spec, "rope:scaling=linear,factor=4");
-    assert_int_equal(m->note[0].level, ZOO_GUESS);
-    zoo_free(m);
 }
 
 static void frequencies_of_no_base_are_refused(void **state)
 {
     (void)state;
-    begin();
-    float *f = add("layers.0.rotary_emb.inv_freq", 8, 0);
-    put_frequencies(f, 8, 10000, 1);
-    f[4] *= 1.00001F;
-    refused((zoo_options){ .head_dim = 16, .pairs = "half" }, "is no power of a base");
-    f[4] = 0;
-    refused((zoo_options){ .head_dim = 16, .pairs = "half" }, "is no power of a base");
-    f[0] = NAN;
-    refused((zoo_options){ .head_dim = 16, .pairs = "half" }, "is no power of a base");
-}
-
-static void projections_alone_leave_all_open(void **state)
-{
-    (void)state;
-    begin();
-    add("model.layers.0.self_attn.q_proj.weight", 16, 16);
-    refused((zoo_options){ .head_dim = 8 }, "pass --theta N");
-    zoo_model *m = read_model((zoo_options){ .head_dim = 8, .theta = 500, .pairs = "adjacent" });
-    assert_string_equal(m->part->group[0].spec, "rope:theta=500,pairs=adjacent");
-    zoo_free(m);
-}
-
-static void tables_are_learned_positions(void **state)
-{
-    (void)state;
-    begin();
-    add("transformer.wpe.weight", 32, 16);
-    add("transformer.h.0.ln_1.weight", 16, 0);
-    add("transformer.h.11.ln_1.weight", 16, 0);
-    zoo_model *m = read_model((zoo_options){ 0 });
-    assert_string_equal(m->part->group[0].spec, "learned:rows=32");
-    assert_int_equal(m->part->layers, 12);
-    assert_int_equal(m->part->served, 32);
-    assert_int_equal(m->part->group[0].shape.model_dim, 16);
-    assert_true(m->notes == 2);
-    zoo_free(m);
-    m = read_model((zoo_options){ .head_dim = 4 });
-    assert_int_equal(m->part->group[0].shape.heads, 4);
-    zoo_free(m);
-}
-
-static void t5_is_known_by_its_bias(void **state)
-{
-    (void)state;
-    begin();
-    add("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", 32, 8);
-    add("decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", 32, 8);
-    add("decoder.block.5.layer.0.SelfAttention.q.weight", 64, 16);
-    zoo_model *m = read_model((zoo_options){ 0 });
-    assert_int_equal(m->parts, 2);
-    assert_string_equal(m->part[0].group[0].spec, "t5:direction=causal");
-    assert_string_equal(m->part[1].name, "encoder");
-    assert_string_equal(m->part[1].group[0].spec, "t5");
-    assert_int_equal(m->part[1].group[0].shape.head_dim, 8);
-    assert_int_equal(m->part[0].layers, 6);
-    zoo_free(m);
-}
-
-static void others_are_refused_in_words(void **state)
-{
-    (void)state;
-    begin();
-    add("base_model.model.layers.0.self_attn.q_proj.lora_A.weight", 4, 16);
-    refused((zoo_options){ .lenient = true }, "belongs to an adapter, which says nothing about positions");
-    begin();
-    add("deberta.encoder.rel_embeddings.weight", 16, 8);
-    refused((zoo_options){ .lenient = true }, "is DeBERTa's");
-    begin();
-    add("conv.weight", 16, 8);
-    refused((zoo_options){ .lenient = true }, "say nothing about positions");
-    begin();
-    add("model.layers.99999999999999999999.q_proj.weight", 16, 8);
-    refused((zoo_options){ .head_dim = 8 }, "pass --theta N");
+    zoo_model *m;
+    make("layers.0.rotary_emb.inv_freq=8@10000");
+    float *f = (float *)(void *)file.data;
+    const float wrong[][2] = { { 4, f[4] * 1.00001F }, { 4, 0 }, { 0, NAN } };
+    for (int n = 0; n < COUNT(wrong); n++) {
+        f[(int)wrong[n][0]] = wrong[n][1];
+        assert_int_not_equal(read_with(&m, (zoo_options){ .head_dim = 16, .pairs = "half" }), PE_OK);
+        assert_non_null(strstr(err.text, "is no power of a base"));
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stored_frequencies_give_the_base),  cmocka_unit_test(a_part_of_the_head_and_a_factor),
-        cmocka_unit_test(frequencies_of_no_base_are_refused), cmocka_unit_test(projections_alone_leave_all_open),
-        cmocka_unit_test(tables_are_learned_positions),      cmocka_unit_test(t5_is_known_by_its_bias),
-        cmocka_unit_test(others_are_refused_in_words),
+        cmocka_unit_test(tensors_say_what_they_can),
+        cmocka_unit_test(frequencies_of_no_base_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
