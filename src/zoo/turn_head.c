@@ -15,18 +15,6 @@ int64_t zoo_turn_heads(const pe_encoding *e)
     return heads;
 }
 
-static double *room_for(int64_t tokens, int64_t heads, int64_t width, pe_error *err)
-{
-    size_t bytes;
-    double *x = io_mul(&bytes, (size_t)tokens, (size_t)heads) && io_mul(&bytes, bytes, (size_t)width) &&
-                        io_mul(&bytes, bytes, sizeof *x)
-                    ? calloc(1, bytes ? bytes : 1)
-                    : NULL;
-    if (!x)
-        io_fail(err, PE_ERR_NOMEM, "no memory for a rotation of every head");
-    return x;
-}
-
 /* Copies the one head of `one` into, or out of, this head of `all`. */
 static void move_head(pe_view one, pe_view all, int64_t head, bool into)
 {
@@ -38,45 +26,43 @@ static void move_head(pe_view one, pe_view all, int64_t head, bool into)
     }
 }
 
-static int64_t key_head(const pe_encoding *e, int64_t head)
+/* a and b: cosine and sine of a table, or y and x. The library wants every head that rotates in its own way. */
+static pe_status rotate_one(bool table, pe_view a, pe_view b, const pe_encoding *e, pe_params w, int64_t head,
+                            pe_side side, pe_positions at, pe_error *err)
 {
+    pe_run run = PE_MAKE(pe_run, .params = w);
     pe_shape s = pe_encoding_shape(e);
-    return head / (s.heads / s.kv_heads);
+    int64_t heads = zoo_turn_heads(e), key = head / (s.heads / s.kv_heads), n = a.tokens, count;
+    size_t bytes = 0;
+    if (heads == 1)
+        return table ? pe_rotate_table(e, side, a, b, at, &run, err) : pe_rotate(e, side, a, b, at, &run, err);
+    bool fits =
+        io_shape_count(&count, (int64_t[]){ 2, n, heads, a.dim }, 4) && io_byte_count(&bytes, count, sizeof(double));
+    double *room = fits ? calloc(1, bytes ? bytes : 1) : NULL;
+    if (!room)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for a rotation of every head");
+    pe_view all[2] = { pe_view_of(room, PE_F64, 1, n, heads, a.dim),
+                       pe_view_of(room + count / 2, PE_F64, 1, n, heads, a.dim) };
+    if (!table)
+        move_head(b, all[1], key, true);
+    pe_status status = table ? pe_rotate_table(e, side, all[0], all[1], at, &run, err)
+                             : pe_rotate(e, side, all[0], all[1], at, &run, err);
+    if (!status)
+        move_head(a, all[0], key, false);
+    if (!status && table)
+        move_head(b, all[1], key, false);
+    free(room);
+    return status;
 }
 
 pe_status zoo_turn_table(pe_view cosine, pe_view sine, const pe_encoding *e, pe_params w, int64_t head, pe_side side,
                          pe_positions at, pe_error *err)
 {
-    pe_run run = PE_MAKE(pe_run, .params = w);
-    int64_t heads = zoo_turn_heads(e), n = cosine.tokens, P = cosine.dim;
-    if (heads == 1)
-        return pe_rotate_table(e, side, cosine, sine, at, &run, err);
-    double *c = room_for(n, heads, P, err), *s = room_for(n, heads, P, err);
-    pe_view all[2] = { pe_view_of(c, PE_F64, 1, n, heads, P), pe_view_of(s, PE_F64, 1, n, heads, P) };
-    pe_status status = c && s ? pe_rotate_table(e, side, all[0], all[1], at, &run, err) : PE_ERR_NOMEM;
-    if (!status) {
-        move_head(cosine, all[0], key_head(e, head), false);
-        move_head(sine, all[1], key_head(e, head), false);
-    }
-    free(c), free(s);
-    return status;
+    return rotate_one(true, cosine, sine, e, w, head, side, at, err);
 }
 
 pe_status zoo_turn_head(pe_view y, pe_view x, const pe_encoding *e, pe_params w, int64_t head, pe_side side,
                         pe_positions at, pe_error *err)
 {
-    pe_run run = PE_MAKE(pe_run, .params = w);
-    int64_t heads = zoo_turn_heads(e), n = x.tokens, D = x.dim;
-    if (heads == 1)
-        return pe_rotate(e, side, y, x, at, &run, err);
-    double *room = room_for(n, heads, D, err);
-    pe_view all = pe_view_of(room, PE_F64, 1, n, heads, D);
-    if (!room)
-        return PE_ERR_NOMEM;
-    move_head(x, all, key_head(e, head), true);
-    pe_status status = pe_rotate(e, side, all, all, at, &run, err);
-    if (!status)
-        move_head(y, all, key_head(e, head), false);
-    free(room);
-    return status;
+    return rotate_one(false, y, x, e, w, head, side, at, err);
 }

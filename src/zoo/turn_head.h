@@ -6,7 +6,7 @@
 
 #include "posenc.h"
 
-int64_t zoo_turn_heads(const pe_encoding *e); /* key heads that turn each in their own way; 1: all alike */
+int64_t zoo_turn_heads(const pe_encoding *e); /* key heads that rotate each in their own way; 1: all alike */
 
 /* cosine and sine (1, tokens, 1, pairs), or y and x (1, tokens, 1, head_dim), of a query head or its key head. */
 pe_status zoo_turn_table(pe_view cosine, pe_view sine, const pe_encoding *e, pe_params w, int64_t head, pe_side side,
