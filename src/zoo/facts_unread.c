@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Model types of transformers that are known and not read, and why: "model_type swin is known, but its stages bias ..."
- * A type that a test of the generator (tools/golden) finds neither here nor in the other tables is missing. */
+ * `make golden` names the types of transformers that stand neither here nor in the other tables. */
 #include "zoo/facts.h"
 #include "zoo/spec_read.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Between the files of the GGUF reader: gguf_keys.c reads, the rules of arch.c correct, gguf_layers.c says what each
- * layer is, gguf_rope.c and gguf_other.c write its spec. */
+ * layer is and, with gguf_rope.c, writes its spec. */
 #ifndef POSENC_ZOO_GGUF_H
 #define POSENC_ZOO_GGUF_H
 
@@ -77,15 +77,11 @@ pe_status gguf_each(zoo_gguf *m, int64_t *out, int64_t count, const char *suffix
 
 /* ---------------------------------------------------------------- the others */
 
-pe_status gguf_read_keys(zoo_gguf *m);    /* gguf_keys.c */
-pe_status gguf_read_factors(zoo_gguf *m); /* gguf_factors.c: the tensors that divide frequencies */
-/* Writes a scaling that divides pair n's frequency by freqs[n], and all as t and yarn say beside that; freqs may be
- * NULL. *given: the spec's magnitude has to be written, whatever it is. */
-pe_status gguf_put_factors(zoo_gguf *m, const gguf_rotation *t, double yarn, bool freqs, bool *given);
-
+pe_status gguf_read_keys(zoo_gguf *m);                     /* gguf_keys.c */
+pe_status gguf_read_factors(zoo_gguf *m);                  /* gguf_rope.c: the tensors that divide frequencies */
 pe_status gguf_mark_layers(zoo_gguf *m);                   /* gguf_layers.c */
 pe_status gguf_put_rope(zoo_gguf *m, const gguf_layer *l); /* gguf_rope.c */
-pe_status gguf_put_layers(zoo_gguf *m, zoo_part *p);       /* gguf_other.c */
+pe_status gguf_put_layers(zoo_gguf *m, zoo_part *p);
 pe_status gguf_add_t5(zoo_gguf *m);
 
 #endif

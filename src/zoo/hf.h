@@ -100,9 +100,4 @@ pe_status hf_read_spec(hf_part *h, const char *specs, int n);
 /* The first of "a|b|c" that is there, else the first: for parts whose keys must not be compared with another part's. */
 const char *hf_first_there(hf_part *h, const char *keys);
 
-/* ---------------------------------------------------------------- unknown keys (hf_keys.c) */
-
-/* A key that looks like one about positions and that no code we know reads. */
-pe_status hf_check_keys(hf_part *h);
-
 #endif

@@ -61,7 +61,7 @@ pe_status hf_find_scaling(hf_part *h, hf_rotation *t)
     const char *type = NULL, *older = NULL, *factor_key = zoo_fact_word(h->fact, "linear_factor_key");
     io_node n;
     if (zoo_fact_word(h->fact, "fixed_theta"))
-        t->dict.json = NULL; /* hf_keys.c says that it is not read */
+        t->dict.json = NULL; /* hf.c says that it is not read */
     ZOO_TRY(share_dict(h, t));
     ZOO_TRY(io_json_string(&type, &t->dict, "rope_type", IO_OPTIONAL, h->b->err));
     ZOO_TRY(io_json_string(&older, &t->dict, "type", IO_OPTIONAL, h->b->err));

@@ -19,7 +19,7 @@ typedef struct zoo_slice {
     size_t length;
 } zoo_slice;
 
-/* ---------------------------------------------------------------- lookups (spec_read.c) */
+/* ---------------------------------------------------------------- lookups */
 
 int zoo_spec_parts(const char *spec);                          /* how many */
 zoo_slice zoo_spec_part_at(const char *spec, int index);       /* where it stands; text NULL: no such part */
@@ -44,7 +44,7 @@ bool zoo_has_word(const char *words, const char *word); /* one of "a b c" */
 /* An item of "a|b", a list of which the first length characters count. */
 bool zoo_is_one_of(zoo_slice v, const char *list, size_t length);
 
-/* ---------------------------------------------------------------- edits (spec_edit.c) */
+/* ---------------------------------------------------------------- edits */
 
 /* Texts that are returned are malloc'ed, the caller's to free; NULL: out of memory. They need not be canonical. */
 
