@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; tier: test; cost: 18 s; needs: check wrap
+ * labels: core; tier: test; cost: 18 s; needs: check wrap; sanitize: all
  *
  * check names the bug that was planted, and no other. The engine here rotates in plain double, written anew, with a
  * switch for every bug. */

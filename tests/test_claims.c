@@ -1,4 +1,4 @@
-/* labels: core; tier: test; cost: 7 s; needs: prove
+/* labels: core; tier: test; cost: 7 s; needs: prove; sanitize: all
  * SPDX-License-Identifier: MIT
  *
  * Every row is held to its claims, both ways: what it claims must be measured, what it does not claim must be measured

@@ -1,4 +1,4 @@
-/* labels: core; tier: test; cost: 4 s; needs: mpfr */
+/* labels: core; tier: test; cost: 4 s; needs: mpfr; sanitize: all */
 /* SPDX-License-Identifier: MIT
  *
  * Tables of cos and sin against MPFR. Truth is the papers' formula at 400 bits on the spec's numbers read as doubles,

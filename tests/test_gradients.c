@@ -1,4 +1,4 @@
-/* labels: core; tier: test; cost: 7 s
+/* labels: core; tier: test; cost: 7 s; sanitize: all
  * SPDX-License-Identifier: MIT
  *
  * Every gradient against 4-point central differences in double: each hook and its parameters, then attention as a whole

@@ -1,4 +1,4 @@
-/* labels: core; tier: test; cost: 7 s
+/* labels: core; tier: test; cost: 7 s; sanitize: all
  * SPDX-License-Identifier: MIT
  *
  * A million keys: a few queries against 2^20 keys of a bfloat16 cache, held to plain loops in double. Keys far and near

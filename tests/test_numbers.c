@@ -1,4 +1,4 @@
-/* labels: core; tier: test; cost: 4 s; needs: mpfr inside */
+/* labels: core; tier: test; cost: 4 s; needs: mpfr inside; sanitize: all */
 /* SPDX-License-Identifier: MIT
  *
  * The arithmetic everything stands on: wide numbers, turns, 16-bit formats, numbers in specs. Truth is MPFR at 400

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; tier: test; cost: 7 s; needs: prove
+ * labels: core; tier: test; cost: 7 s; needs: prove; sanitize: all
  *
  * Numbers of the evidence, worked out here by other means; the parts that measures are made of; properties of a spec.
  */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core; tier: test; cost: 4 s
+# labels: core; tier: test; cost: 4 s; sanitize: all
 # posenc show as people use it: views, presets, formats by the end of a name, languages, and what it refuses.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
