@@ -3,15 +3,15 @@
 # labels: core; tier: quick; cost: 1 s; sanitize: no
 # posenc-kernels refuses what would check nothing, and says what it takes instead.
 set -uo pipefail
-passed=0 failed=0
+. tests/lib.sh
 kernels=${POSENC_BUILD:-build-test}/posenc-kernels
 refuses() { # refuses SENTENCE ARGS...
   local said
   said=$("$kernels" "${@:2}" 2>&1)
-  if [ $? = 2 ] && [[ $said == *"$1"* ]]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: ${*:2}: $said"; fi
+  if [ $? = 2 ] && [[ $said == *"$1"* ]]; then ok; else bad "${*:2}: $said"; fi
 }
 shows() { # shows TEXT ARGS...
-  if grep -qF -- "$1" <<<"$("$kernels" "${@:2}")"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: ${*:2}: no $1"; fi
+  if grep -qF -- "$1" <<<"$("$kernels" "${@:2}")"; then ok; else bad "${*:2}: no $1"; fi
 }
 refuses "--runs is 0; needs a number from 1" --runs 0
 refuses "--runs is -3; needs a number from 1" --runs -3
@@ -22,5 +22,4 @@ refuses "no such option: --kernels" --kernels gemm
 refuses "--kernel needs a value" --kernel
 shows '"passed": true, "seed": 1, "runs": 5, "of_bound"' --kernel gemm --rung scalar --runs 5 --json
 shows '"passed": false, "seed": 1, "runs": 400, "case"' --kernel gemm --rung broken:gemm_adds_always --runs 400 --json
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

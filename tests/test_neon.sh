@@ -4,8 +4,7 @@
 # 64-bit ARM, cross-compiled and run by qemu-user (on such a machine: as it is): every kernel on every rung there, and
 # the bits of rotations and embeddings, which are the same on all machines. Attention takes exp from libm: no such claim.
 set -uo pipefail
-passed=0 failed=0
-check() { local what=$1; shift; if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $what"; fi; }
+. tests/lib.sh
 skip() { echo "SKIP: $1"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }
 cc=${CROSS_CC:-aarch64-linux-gnu-gcc}
 qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static)
@@ -42,5 +41,4 @@ check "every kernel" kernels_pass
 check "kernels broken on purpose are seen" self_test
 check "the library here" bits_here
 check "bits are those of this machine" same_bits
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

@@ -137,5 +137,4 @@ if paste old new | awk -F'\t' -v every="$every" '
 count=$("$POSENC" prove --list | grep -c '^  [a-z0-9]')
 if [ "$count" = "$(wc -l <new)" ]; then ok; else bad "$count claims, $(wc -l <new) lines in the table"; fi
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

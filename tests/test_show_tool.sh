@@ -3,6 +3,7 @@
 # labels: core; tier: test; cost: 4 s; sanitize: all
 # posenc show as people use it: views, presets, formats by the end of a name, languages, and what it refuses.
 set -uo pipefail
+. tests/lib.sh
 POSENC=$(realpath "${POSENC:-build/posenc}")
 . tests/lib.sh
 dir=$(mktemp -d)
@@ -134,5 +135,4 @@ shows 2 "too many numbers for a picture; needs 2097152" alibi --view attention -
 mkdir d.svg; shows 4 "d.svg" rope --view decay -o d.svg
 echo kept >k.svg; shows 2 "unknown" rop -o k.svg; check "a file is left as it was" test "$(cat k.svg)" = kept
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

@@ -3,14 +3,13 @@
 # labels: core; tier: quick; cost: 3 s
 # What is made from the table of verbs beside the help: completion scripts, manual pages; and doctor.
 set -uo pipefail
+. tests/lib.sh
 POSENC=$(realpath "${POSENC:-build/posenc}")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/bin" && ln -s "$POSENC" "$dir/bin/posenc"
 PATH=$dir/bin:$PATH
 cd "$dir" || exit 1
-passed=0 failed=0
-check() { local what=$1; shift; if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $what"; fi; }
 verbs=$(posenc --help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p')
 
 # ---- bash, really completing: offer WORDS... is what it answers to the last of them
@@ -102,5 +101,4 @@ check "G" same "-n2 --start=-1G" "" "-n2 --start=-1073741824" ""
 posenc table rope -n 1.5k >out 2>err; check "whole numbers only, and it says so" test $? = 2 -a -n "$(grep 'needs a whole number' err)"
 check "units in a spec" cmp -s <(posenc table rope:scaling=yarn,factor=4,trained=32k -n 2) <(posenc table rope:scaling=yarn,factor=4,trained=32768 -n 2)
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish

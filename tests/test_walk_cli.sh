@@ -3,15 +3,14 @@
 # labels: core; tier: quick; cost: 1 s
 # posenc walk as people use it: every row, both languages, with and without UTF-8, and what is wrong is said.
 set -uo pipefail
+. tests/lib.sh
 POSENC=$(realpath "${POSENC:-build/posenc}")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 export LC_ALL=C.UTF-8
-passed=0 failed=0 rows=0
+rows=0
 
-bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
-check() { local what=$1; shift; if "$@"; then passed=$((passed + 1)); else bad "$what"; fi; }
 # expect CODE WORDS ARGUMENTS...: posenc walk exits so and prints WORDS; an error prints nothing on stdout.
 expect() {
   local code=$1 words=$2 got; shift 2
@@ -98,5 +97,4 @@ expect 2 "further apart than its table reaches" window --pos 20 --key 0
 expect 2 "--head is 8; there are 8 heads" alibi --head 8
 expect 2 "--lang is fr" rope --lang fr
 expect 2 "one word too many" rope alibi
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+finish
