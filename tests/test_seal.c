@@ -163,7 +163,8 @@ static void a_folder_that_cannot_be_synced_is_said(void **state)
     play.fail_call[CALL_FSYNC] = 2; /* the first is the file's */
     play.error = EIO;
     expect("sync", io_write_file(in_folder("f"), &part, 1, &err), PE_ERR_IO, &err);
-    assert_non_null(strstr(err.text, "folder cannot be synced: Input/output error"));
+    assert_non_null(strstr(err.text, "folder cannot be synced: "));
+    assert_non_null(strstr(err.text, strerror(EIO)));
     play.fail_call[CALL_FSYNC] = 2;
     play.error = EINVAL; /* a file system that knows no such thing */
     expect("none", io_write_file(in_folder("f"), &part, 1, &err), PE_OK, &err);
