@@ -4,6 +4,7 @@
  * A walk's lines are equations: their sides are evaluated here, with the rounding of every number that is shown carried
  * along, and have to agree; and what they lead to is the library's. */
 #include "draw_case.h"
+#include "result/result.h"
 
 #include "show/show.h"
 
@@ -207,8 +208,12 @@ static void check_walk(const char *spec, const walk *w, tally *t)
 static char *printed(const walk *w)
 {
     memory m;
-    walk_text(memory_open(&m), w, 30000, false);
+    pe_error err = { 0 };
+    result *r = result_new();
+    walk_fill(r, w);
+    assert_ok(result_write(memory_open(&m), r, RESULT_AS_TEXT, &(result_page){ .columns = 30000 }, &err));
     memory_end(&m);
+    result_free(r);
     return m.text;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include "draw/draw.h"
+#include "io/columns.h"
 #include "io/io.h"
 #include "io/json_out.h"
 
@@ -74,16 +75,15 @@ static const char *result_file(const cli_args *a)
     return NULL;
 }
 
-/* What was asked for in words goes before the ending of a file. */
+/* What was asked for in words goes before the ending of a file. A verb with forms of its own (show) may have others. */
 static cli_exit find_form(const cli_args *a, result_form *form)
 {
-    static const result_form as[] = { RESULT_AS_TEXT, RESULT_AS_JSON, RESULT_AS_CSV, RESULT_AS_MARKDOWN,
-                                      RESULT_AS_HTML };
-    const char *file = result_file(a);
-    int choice = cli_choice(a, "as");
-    *form = cli_given(a, "json") ? RESULT_AS_JSON : choice >= 0 ? as[choice] : RESULT_AS_TEXT;
-    if (file && !cli_given(a, "json") && choice < 0)
-        *form = result_form_of(file);
+    static const char *const as[] = { "text", "json", "csv", "md", "html" }; /* in the order of result_form */
+    const char *file = result_file(a), *asked = cli_given(a, "json") ? "json" : cli_text(a, "as");
+    *form = file && !asked ? result_form_of(file) : RESULT_AS_TEXT;
+    for (int i = 0; asked && i < CLI_COUNT(as); i++)
+        if (!strcmp(asked, as[i]))
+            *form = (result_form)i;
     if (*form == RESULT_FORMS)
         return cli_fail(a, CLI_USAGE, "-o is %s; needs a name that ends in .txt, .json, .csv, .md or .html", file);
     return CLI_OK;
@@ -110,7 +110,7 @@ static cli_exit write_result_stdout(const cli_args *a, writing *w)
     draw_screen screen = draw_screen_of(stdout);
     const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
     bool colour = screen.is_terminal && term && *term && strcmp(term, "dumb") && !(none && *none); /* 8 are enough */
-    w->page = (result_page){ .columns = screen.is_terminal ? screen.columns : 0,
+    w->page = (result_page){ .columns = screen.is_terminal && screen.columns < COLUMNS_MARGIN ? screen.columns : 0,
                              .colour = colour,
                              .ascii = screen.is_terminal && screen.glyphs == GLYPHS_ASCII };
     return write_result(stdout, w, &err) ? cli_fail_from(a, CLI_USAGE, NULL, &err) : CLI_OK;

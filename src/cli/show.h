@@ -13,6 +13,7 @@
 
 typedef struct show_job {
     const cli_args *args;
+    result *tree; /* of the verb */
     show_request request;
     figure_how how;
     const show_view *view[32]; /* asked for by name; view_count 0: those that fit */

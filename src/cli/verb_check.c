@@ -4,7 +4,6 @@
 #include "cli/check.h"
 #include "cli/job.h"
 #include "cli/model.h"
-#include "cli/page.h"
 #include "zoo/spec_read.h"
 
 #include <inttypes.h>
@@ -56,14 +55,14 @@ static cli_exit reject_model_options(const cli_args *a)
     return CLI_OK;
 }
 
-static page_list layers_of(const zoo_part *p, int group)
+static ranges_text layers_of(const zoo_part *p, int group)
 {
-    page_list out = { "?" };
+    ranges_text out = { "?" };
     bool *in = calloc((size_t)p->layers, sizeof *in);
     for (int64_t n = 0; in && n < p->layers; n++)
         in[n] = p->layer[n].group == group;
     if (in)
-        out = page_ranges(in, p->layers);
+        out = result_ranges_text(in, p->layers);
     free(in);
     return out;
 }
@@ -213,18 +212,15 @@ static cli_exit read_command(check_files *f)
     return load_positions(f);
 }
 
-static cli_exit print_findings(const cli_args *a, const check_findings *f, const char *spec)
+static cli_exit add_findings(result *out, const cli_args *a, const check_findings *f, const char *spec)
 {
     const char *allow = cli_text(a, "allow");
     bool allowed = allow && f->bugs == 1 && !strcmp(allow, f->bug[0].id);
-    if (cli_given(a, "json"))
-        check_print_json(f, allowed, spec);
-    else
-        check_print(f, allowed);
+    check_result(out, f, allowed, spec);
     return f->verdict == CHECK_OK || allowed ? CLI_OK : CLI_NO;
 }
 
-static cli_exit work(cli_job *j)
+static cli_exit check_work(cli_job *j)
 {
     check_files f = { .job = j };
     check_findings *found = NULL;
@@ -235,7 +231,7 @@ static cli_exit work(cli_job *j)
         code = cli_fail_from(j->args, files ? CLI_INPUT : CLI_USAGE, NULL, &err);
     }
     if (!code)
-        code = print_findings(j->args, found, f.in.spec);
+        code = add_findings(j->tree, j->args, found, f.in.spec);
     check_findings_free(found);
     for (int i = 0; i < 2; i++)
         io_array_free(&f.array[i]);
@@ -245,7 +241,7 @@ static cli_exit work(cli_job *j)
 
 static cli_exit check_verb(const cli_args *a, result *out)
 {
-    return job_run(a, out, work);
+    return job_run(a, out, check_work);
 }
 
 /* The names, from the table of bugs. */

@@ -3,98 +3,72 @@
  * posenc dogs: attention takes a set. Without an encoding both dogs of a sentence, the same word, get the same output
  * wherever they stand, and nothing changes when the words change places. No mask is used, for a causal mask tells
  * positions apart by itself. The numbers are those of posenc prove two-dogs. */
-#include "cli/job.h"
+#include "cli/cli.h"
+
+#include "base/try.h"
 #include "prove/prove.h"
 
 #define SENTENCE "the dog chased the other dog"
 #define REVERSED "the other dog chased the dog"
 
-static const cli_option options[] = { CLI_OPTION_JSON };
+static const cli_option options[] = { CLI_OPTIONS_RESULT };
 static const cli_example examples[] = {
     { "posenc dogs", SENTENCE ": which encodings tell the two dogs apart?" },
     { "posenc dogs --json", "the same as data" },
 };
 
 typedef struct dogs_table {
-    json_out j;
-    bool json, starred;
+    result *out;
+    bool starred;
     int row, wrong, seeing;
 } dogs_table;
 
-static void print_row(const char *spec, prove_dogs d, bool blind)
+/* Rounding is shown as 0. */
+static void add_difference(result *out, const char *name, double x)
 {
-    double dogs = d.dogs >= PROVE_ROUNDING ? d.dogs : 0, order = d.order >= PROVE_ROUNDING ? d.order : 0;
-    printf("  %-34s%12.4g%12.4g   %s\n", spec, dogs, order,
-           blind      ? "blind"
-           : dogs > 0 ? "tells them apart"
-                      : "sees the order (*)");
-}
-
-static void row_json(json_out *j, const char *spec, prove_dogs d, bool blind)
-{
-    out_open(j, NULL, '{');
-    out_text(j, "spec", spec);
-    out_real(j, "dogs", d.dogs);
-    out_real(j, "order", d.order);
-    out_bool(j, "blind", blind);
-    out_close(j, '}');
+    result_real(out, name, name, x);
+    result_shown(out, "%.4g", x >= PROVE_ROUNDING ? x : 0);
 }
 
 static pe_status add_row(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
     dogs_table *t = with;
     prove_dogs d;
-    pe_status status = prove_two_dogs(&d, spec, g, err);
-    if (status)
-        return status;
-    bool blind = d.dogs < PROVE_ROUNDING && d.order < PROVE_ROUNDING;
-    if (t->json)
-        row_json(&t->j, spec, d, blind);
-    else
-        print_row(spec, d, blind);
+    TRY(prove_two_dogs(&d, spec, g, err));
+    bool alike = d.dogs < PROVE_ROUNDING, blind = alike && d.order < PROVE_ROUNDING;
+    result_open(t->out, RESULT_RECORD, NULL, "");
+    result_text(t->out, "spec", "encoding", spec);
+    add_difference(t->out, "dogs", d.dogs);
+    add_difference(t->out, "order", d.order);
+    result_flag(t->out, "blind", "verdict", blind);
+    result_shown(t->out, "%s", blind ? "blind" : alike ? "sees the order (*)" : "tells them apart");
+    result_close(t->out);
     t->wrong += blind != !pe_info_at(t->row++)->hooks; /* a row without hooks is no encoding */
     t->seeing += !blind;
-    t->starred = t->starred || (!blind && d.dogs < PROVE_ROUNDING);
+    t->starred = t->starred || (!blind && alike);
     return PE_OK;
-}
-
-static void print_start(dogs_table *t)
-{
-    if (t->json) {
-        out_open(&t->j, NULL, '{');
-        out_text(&t->j, "sentence", SENTENCE);
-        out_text(&t->j, "reversed", REVERSED);
-        out_open(&t->j, "encodings", '[');
-        return;
-    }
-    printf("Attention reads \"%s\". How far apart are the outputs\n", SENTENCE);
-    printf("  dogs   of its two dogs?\n  order  of its \"chased\" and that of \"%s\"?\n\n", REVERSED);
-    printf("  %-34s%12s%12s\n", "encoding", "dogs", "order");
-}
-
-static void print_end(dogs_table *t)
-{
-    if (t->json) {
-        out_close(&t->j, ']');
-        out_bool(&t->j, "as_expected", !t->wrong);
-        out_close(&t->j, '}');
-        return;
-    }
-    if (t->starred)
-        puts("  (*) without a causal mask the position of its queries does not matter; that of its keys does");
-    if (!t->wrong)
-        printf("\nWithout an encoding attention is blind to order; with each of the other %d it is not.\n", t->seeing);
 }
 
 static cli_exit dogs_verb(const cli_args *a, result *out)
 {
-    (void)out;
-    dogs_table t = { .j = out_start(stdout), .json = cli_given(a, "json") };
+    dogs_table t = { .out = out };
     pe_error err;
-    print_start(&t);
+    result_title(out, 0, "Which encodings tell the two dogs apart?");
+    result_text(out, "sentence", "sentence", SENTENCE);
+    result_text(out, "reversed", "reversed", REVERSED);
+    result_text(out, NULL, "dogs", "difference of the attention outputs at the two dogs of the sentence");
+    result_text(out, NULL, "order", "difference of the outputs at \"chased\" in the sentence and in the reversed one");
+    result_open(out, RESULT_TABLE, "encodings", "");
     if (prove_each_two_dogs(add_row, &t, &err))
         return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
-    print_end(&t);
+    result_close(out);
+    if (t.starred)
+        result_text(out, NULL, "",
+                    "(*) without a causal mask the position of its queries does not matter; that of its keys does");
+    if (!t.wrong)
+        result_say(out, NULL, "",
+                   "Without an encoding attention is blind to order; with each of the other %d it is not.", t.seeing);
+    result_flag(out, "as_expected", NULL, !t.wrong);
     return t.wrong ? cli_fail(a, CLI_NO, "%d encodings do not do what they should", t.wrong) : CLI_OK;
 }
 

@@ -191,95 +191,77 @@ static bool view_fits_any(const show_job *j, const show_view *v)
 }
 
 /* A part's name, and the keys that are not as by default. text: room for any value. */
-static void json_part(json_out *o, const char *part, char *text, size_t cap)
+static void add_part(result *out, const char *part, char *text, size_t cap)
 {
     const pe_info *row = zoo_spec_row(part);
-    out_open(o, NULL, '{');
-    out_text(o, "name", row->name);
-    out_open(o, "keys", '{');
+    result_open(out, RESULT_RECORD, NULL, NULL);
+    result_text(out, "name", NULL, row->name);
+    result_open(out, RESULT_RECORD, "keys", NULL);
     for (int i = 0; i < row->key_count; i++)
         if (zoo_spec_has(part, pe_info_key(row, i)->name) && zoo_spec_text(text, cap, part, pe_info_key(row, i)->name))
-            out_text(o, pe_info_key(row, i)->name, text);
-    out_close(o, '}');
-    out_close(o, '}');
+            result_text(out, pe_info_key(row, i)->name, NULL, text);
+    result_close(out);
+    result_close(out);
 }
 
 /* Null without memory. */
-static void json_parts(json_out *o, const char *spec)
+static void add_parts(result *out, const char *spec)
 {
     size_t cap = strlen(spec) + 1;
     char *text = malloc(cap);
     if (!text) {
-        out_text(o, "parts", NULL);
+        result_none(out, "parts");
         return;
     }
-    out_open(o, "parts", '[');
+    result_open(out, RESULT_LIST, "parts", NULL);
     for (int i = 0; i < zoo_spec_parts(spec); i++) {
         char *part = zoo_spec_part(spec, i);
         if (part && zoo_spec_row(part))
-            json_part(o, part, text, cap);
+            add_part(out, part, text, cap);
         free(part);
     }
-    out_close(o, ']');
+    result_close(out);
     free(text);
 }
 
-static void json_subject(json_out *o, const show_subject *s)
+static void add_subject(result *out, const show_subject *s)
 {
-    out_open(o, NULL, '{');
-    out_text(o, "spec", s->spec);
-    json_parts(o, s->spec);
-    out_int(o, "axes", s->axes);
-    out_open(o, "hooks", '-');
-    for (unsigned bit = 1; pe_hook_name(bit); bit <<= 1)
-        if (s->hooks & bit)
-            out_text(o, NULL, pe_hook_name(bit));
-    out_close(o, '-');
-    out_close(o, '}');
+    result_open(out, RESULT_RECORD, NULL, NULL);
+    result_text(out, "spec", NULL, s->spec);
+    add_parts(out, s->spec);
+    result_int(out, "axes", NULL, s->axes);
+    result_bits(out, "hooks", NULL, s->hooks, pe_hook_name);
+    result_close(out);
 }
 
-static void list_json(const show_job *j)
+static void add_view(result *out, const show_job *j, const show_view *v)
 {
-    char item[32];
     language l = j->request.language;
-    json_out o = out_start(stdout);
-    out_open(&o, NULL, '{');
-    out_open(&o, "specs", '[');
+    result_open(out, RESULT_RECORD, NULL, view_fits_any(j, v) ? v->name : NULL);
+    result_shown(out, "%s", say(v->about, l));
+    result_text(out, "name", NULL, v->name);
+    result_text(out, "title", NULL, say(v->title, l));
+    result_text(out, "about", NULL, say(v->about, l));
+    result_flag(out, "first", NULL, v->first);
+    result_words(out, "asks", NULL, v->asks);
+    result_open(out, RESULT_LIST, "fits", NULL);
     for (int n = 0; n < j->subjects; n++)
-        json_subject(&o, j->subject[n]);
-    out_close(&o, ']');
-    out_open(&o, "views", '[');
-    for (int i = 0; i < show_view_count; i++) {
-        const show_view *v = show_views[i];
-        out_open(&o, NULL, '{');
-        out_text(&o, "name", v->name);
-        out_text(&o, "title", say(v->title, l));
-        out_text(&o, "about", say(v->about, l));
-        out_bool(&o, "first", v->first);
-        out_open(&o, "asks", '-');
-        for (int n = 0; cli_item(v->asks, n, item, sizeof item); n++)
-            out_text(&o, NULL, item);
-        out_close(&o, '-');
-        out_open(&o, "fits", '-');
-        for (int n = 0; n < j->subjects; n++)
-            if (show_fits(v, j->subject[n]))
-                out_text(&o, NULL, j->subject[n]->spec);
-        out_close(&o, '-');
-        out_close(&o, '}');
-    }
-    out_close(&o, ']');
-    out_close(&o, '}');
+        if (show_fits(v, j->subject[n]))
+            result_text(out, NULL, NULL, j->subject[n]->spec);
+    result_close(out);
+    result_close(out);
 }
 
 static cli_exit show_list(const show_job *j)
 {
-    if (j->how.format == FIGURE_JSON) {
-        list_json(j);
-        return CLI_OK;
-    }
+    result_open(j->tree, RESULT_LIST, "specs", NULL);
+    for (int n = 0; n < j->subjects; n++)
+        add_subject(j->tree, j->subject[n]);
+    result_close(j->tree);
+    result_open(j->tree, RESULT_LIST, "views", NULL);
     for (int i = 0; i < show_view_count; i++)
-        if (view_fits_any(j, show_views[i]))
-            printf("%-14s%s\n", show_views[i]->name, say(show_views[i]->about, j->request.language));
+        add_view(j->tree, j, show_views[i]);
+    result_close(j->tree);
     return CLI_OK;
 }
 
@@ -348,11 +330,11 @@ static cli_exit show_work(show_job *j)
 
 static cli_exit show_verb(const cli_args *a, result *out)
 {
-    (void)out;
     show_job *j = calloc(1, sizeof *j);
     if (!j)
         return cli_fail(a, CLI_SYSTEM, "no memory for pictures");
     j->args = a;
+    j->tree = out;
     cli_exit code = show_work(j);
     for (int i = 0; i < j->subjects; i++)
         show_subject_free(j->subject[i]);

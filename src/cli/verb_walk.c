@@ -3,12 +3,9 @@
  * posenc walk: the arithmetic of one small case, step by step. */
 #include "cli/cli.h"
 
-#include "io/json_out.h"
 #include "show/show.h"
 
 #include <string.h>
-
-enum { COLUMNS = 100, COLUMNS_MIN = 40 };
 
 static const cli_option options[] = {
     { "pos", 0, CLI_TEXT, "N", "5", 0, 0, "where the query stands; with several axes N, or N/N: one for each" },
@@ -18,7 +15,7 @@ static const cli_option options[] = {
     { "head", 0, CLI_INT, "N", "0", 0, WALK_HEADS_MAX - 1, "the one that is followed, from 0" },
     { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "of the words' vectors and of learned parameters" },
     { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "English or Chinese; default: as LANG says" },
-    CLI_OPTION_JSON,
+    CLI_OPTIONS_RESULT,
 };
 static const cli_example examples[] = {
     { "posenc walk sinusoidal --pos 5 --dim 8", "each element of the code, then attention without and with it" },
@@ -48,23 +45,8 @@ static cli_exit read_place(const cli_args *a, const char *option, int64_t *at, i
     return CLI_OK;
 }
 
-static void print(const cli_args *a, const walk *w)
-{
-    draw_screen screen = draw_screen_of(stdout);
-    if (cli_given(a, "json")) {
-        json_out j = out_start(stdout);
-        out_open(&j, NULL, '{');
-        walk_json(&j, w);
-        out_close(&j, '}');
-        return;
-    }
-    int columns = screen.columns <= 0 || screen.columns > COLUMNS ? COLUMNS : screen.columns;
-    walk_text(stdout, w, columns < COLUMNS_MIN ? COLUMNS_MIN : columns, screen.glyphs == GLYPHS_ASCII);
-}
-
 static cli_exit walk_verb(const cli_args *a, result *out)
 {
-    (void)out;
     pe_error err;
     walk *w;
     walk_request r = { .dim = cli_int(a, "dim"),
@@ -83,7 +65,7 @@ static cli_exit walk_verb(const cli_args *a, result *out)
         return code;
     if (walk_new(&w, a->operand[0], &r, &err))
         return cli_fail_from(a, CLI_USAGE, NULL, &err);
-    print(a, w);
+    walk_fill(out, w);
     walk_free(w);
     return code;
 }

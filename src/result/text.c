@@ -316,7 +316,7 @@ static pe_status print_section(text_writer *w, const node *n, int indent, pe_err
 
 pe_status write_text(FILE *to, const node *root, const result_page *page, pe_error *err)
 {
-    int margin = page->columns > 0 && page->columns < COLUMNS_MARGIN ? page->columns : COLUMNS_MARGIN;
+    int margin = page->columns > 0 ? page->columns : COLUMNS_MARGIN;
     text_writer w = { .c = { to, margin, page->ascii }, .colour = page->colour };
     return print_values(&w, root, 0, err);
 }

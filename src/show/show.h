@@ -90,7 +90,7 @@ pe_status show_add(show_sheet *to, const show_view *v, const show_subject *s, co
 
 /*     walk *w;
  *     walk_new(&w, "sinusoidal", &(walk_request){ .position = { 5 }, .dim = 8, .heads = 8 }, &err);
- *     walk_text(stdout, w, 100, false);         walk_json(&out, w);
+ *     walk_fill(out, w);
  *     walk_free(w);
  *
  * Three words at three positions, one of them looks at all: every number is the library's, and every line is an
@@ -135,9 +135,7 @@ typedef struct walk_request {
 pe_status walk_new(walk **out, const char *spec, const walk_request *r, pe_error *err);
 void walk_free(walk *w); /* NULL is fine */
 
-/* For people: lines of at most so many columns where they can be broken. ascii: · becomes *, and so on. */
-void walk_text(FILE *to, const walk *w, int columns, bool ascii);
-struct json_out;
-void walk_json(struct json_out *j, const walk *w); /* the members of an object that is open */
+struct result;
+void walk_fill(struct result *out, const walk *w); /* result/result.h */
 
 #endif
