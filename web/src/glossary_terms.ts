@@ -34,7 +34,7 @@ const attention: Term[] = [
     name: { en: "query, key, value", zh: "查询、键、值" },
     also: "q k v QKV projection 投影",
     text: {
-      en: "Three linear images of a word's vector, one set per [head](head). The query asks, the key answers how relevant its word is, the value is what is passed on. Rotary encodings turn q and k; Shaw's adds to k and v.",
+      en: "Three linear images of a word's vector, one set per [head](head). The query asks, the key answers how relevant its word is, the value is what is passed on. Rotary encodings rotate q and k; Shaw's adds to k and v.",
       zh: "词向量的三个线性投影，每个[头](head)一套。查询发问，键回答“我有多相关”，值是真正传递的内容。旋转类编码作用于 q、k；Shaw 的编码加在 k、v 上。",
     },
   },
@@ -63,7 +63,7 @@ const attention: Term[] = [
     name: { en: "KV cache", zh: "KV 缓存" },
     also: "kv cache prefill decode 解码",
     text: {
-      en: "Keys and values of the words so far, kept so that each new word costs one query. Rotated keys are stored turned; since a turn by m followed by a turn by n is a turn by m + n, a cache can be moved to other positions without recomputing it.",
+      en: "Keys and values of the words so far, kept so that each new word costs one query. Rotary encodings store keys after rotation; since a rotation by m followed by one by n is a rotation by m + n, a cache can be moved to other positions without recomputing it.",
       zh: "保存已处理词的键和值，这样每生成一个新词只需算一个查询。RoPE 的键是旋转之后存进去的；先转 m 再转 n 等于转 m + n，所以缓存可以整体平移到别的位置而不必重算。",
     },
   },
@@ -85,7 +85,7 @@ const hooks: Term[] = [
     name: { en: "hooks", zh: "五个作用点" },
     also: "embed rotate content bias value 钩子 嵌入 旋转 偏置",
     text: {
-      en: "The five places where an encoding can touch attention: *embed* (added to the word's vector), *rotate* (turns q and k), *content* (adds to the score a product of q or k with a vector of the distance), *bias* (adds a number that only positions decide), *value* (adds to the values). A row fills one or two and leaves the rest alone.",
+      en: "The five places where an encoding can act on attention: *embed* (added to the word's vector), *rotate* (rotates q and k), *content* (adds to the score a product of q or k with a vector of the distance), *bias* (adds a number that only positions decide), *value* (adds to the values). A row fills one or two and leaves the rest alone.",
       zh: "位置编码能介入注意力的五处：*embed*（加到词向量上）、*rotate*（旋转 q 和 k）、*content*（把 q 或 k 与距离向量的内积加进分数）、*bias*（把只由位置决定的数加进分数）、*value*（加到值上）。每种编码只用其中一两处。",
     },
   },
@@ -124,7 +124,7 @@ const hooks: Term[] = [
     name: { en: "combination", zh: "组合编码" },
     also: "+ spec 规格",
     text: {
-      en: "Several encodings at once, written with `+`: `rope+t5`. Each acts at its own [hooks](hooks); what the sum claims is what all parts claim and none spoils.",
+      en: "Several encodings at once, written with `+`: `rope+t5`. Each acts at its own [hooks](hooks); a combination claims what all of its parts claim.",
       zh: "同时使用几种编码，用 `+` 连接：`rope+t5`。各自在自己的[作用点](hooks)生效；组合的性质是各部分都满足、且不被任何一部分破坏的性质。",
     },
     open: see("sinusoidal+alibi", "attention"),
@@ -137,7 +137,7 @@ const codes: Term[] = [
     name: { en: "theta (base)", zh: "theta（底数 base）" },
     also: "rope_theta base freq_base 10000 500000",
     text: {
-      en: "The number whose powers are the frequencies: pair i of d/2 turns by θ^(−2i/d) radians per position. 10000 in the Transformer and in RoPE; 500000 and more where contexts are long, which makes the slow pairs slower.",
+      en: "The number whose powers are the frequencies: pair i of d/2 is rotated by θ^(−2i/d) radians per position. 10000 in the Transformer and in RoPE; 500000 and more where contexts are long, which makes the slow pairs slower.",
       zh: "频率的底数：d/2 对中的第 i 对，每个位置转 θ^(−2i/d) 弧度。原始 Transformer 与 RoPE 取 10000；长上下文模型取 500000 乃至更大，让低频更低。",
     },
     open: beside("rope", "rope:theta=500000", "wavelengths"),
@@ -147,7 +147,7 @@ const codes: Term[] = [
     name: { en: "frequency", zh: "频率" },
     also: "high low 高频 低频 inv_freq",
     text: {
-      en: "How far a pair turns from one position to the next, f_i = θ^(−2i/d) radians. The first pair is the fastest, 1 radian per position; high frequencies tell neighbours apart, low ones tell regions apart.",
+      en: "The angle by which a pair is rotated from one position to the next, f_i = θ^(−2i/d) radians. The first pair is the fastest, 1 radian per position; high frequencies tell neighbours apart, low ones tell regions apart.",
       zh: "一对分量从一个位置到下一个位置转过的角度，f_i = θ^(−2i/d) 弧度。第一对最快，每步 1 弧度；高频分辨相邻词，低频分辨大致区域。",
     },
     open: see("rope", "turns"),
@@ -157,7 +157,7 @@ const codes: Term[] = [
     name: { en: "wavelength", zh: "波长" },
     also: "period 周期 turns 圈",
     text: {
-      en: "Positions until a pair has made one turn: λ = 2π/f, from 2π up to 2π·θ^((d−2)/d). A pair whose wavelength is longer than the training text never completed a turn there; angles past that are new to the model.",
+      en: "The number of positions in which a pair completes one full turn: λ = 2π/f, from 2π up to 2π·θ^((d−2)/d). A pair whose wavelength is longer than the training text never completed a turn there; angles past that are new to the model.",
       zh: "一对分量转满一圈所需的位置数：λ = 2π/f，从 2π 到 2π·θ^((d−2)/d)。波长大于训练长度的那些对，训练时从未转满一圈，再往后的角度模型没有见过。",
     },
     open: see("rope", "wavelengths"),
@@ -167,7 +167,7 @@ const codes: Term[] = [
     name: { en: "sinusoidal code", zh: "正弦位置编码" },
     also: "sin cos Vaswani Sinusoidal",
     text: {
-      en: "p_t holds sin(t f_i) and cos(t f_i) for falling frequencies. Moving by k turns each (sin, cos) pair by k f_i, so p_(t+k) = M(k) p_t with a rotation M(k) that does not depend on t.",
+      en: "p_t holds sin(t f_i) and cos(t f_i) for falling frequencies. Moving by k rotates each (sin, cos) pair by k f_i, so p_(t+k) = M(k) p_t with a rotation M(k) that does not depend on t.",
       zh: "p_t 由一组递减频率上的 sin(t f_i)、cos(t f_i) 组成。平移 k 就是把每个 (sin, cos) 对旋转 k f_i，因此 p_(t+k) = M(k) p_t，旋转矩阵 M(k) 与 t 无关。",
     },
     open: see("sinusoidal", "table"),
@@ -194,10 +194,10 @@ const codes: Term[] = [
   },
   {
     id: "join",
-    name: { en: "adding and joining", zh: "相加与拼接" },
+    name: { en: "adding and concatenating", zh: "相加与拼接" },
     also: "add concat concatenate join=concat",
     text: {
-      en: "A code can be added to the word's vector or put behind it. Behind costs width, and so parameters; added shares the space, which works because random directions in many dimensions are nearly at right angles.",
+      en: "A code can be added to the word's vector or concatenated to it. Concatenation needs more width, and so more parameters; addition shares the space, which works because random directions in many dimensions are nearly at right angles.",
       zh: "编码可以加到词向量上，也可以拼在后面。拼接要多占宽度、多出参数；相加则共用同一空间，之所以可行，是因为高维空间里随机方向近似正交。",
     },
     open: beside("sinusoidal", "sinusoidal:join=concat,width=64", "attention"),
@@ -220,7 +220,7 @@ const rotary: Term[] = [
     name: { en: "pair layout: half, adjacent", zh: "配对方式：half 与 adjacent" },
     also: "neox gpt-j interleaved rotate_half 交错 is_neox",
     text: {
-      en: "Which two elements turn together. *half*: i and i + d/2 (GPT-NeoX, Llama in Hugging Face's files). *adjacent*: 2i and 2i + 1 (the paper, GPT-J, Llama in Meta's files). The same function after a permutation of the weights; mixing them up is the most frequent bug.",
+      en: "Which two elements form a pair. *half*: i and i + d/2 (GPT-NeoX, Llama in Hugging Face's files). *adjacent*: 2i and 2i + 1 (the paper, GPT-J, Llama in Meta's files). The same function after a permutation of the weights; mixing them up is the most frequent bug.",
       zh: "哪两个分量组成一对。*half*：i 与 i + d/2（GPT-NeoX、Hugging Face 版 Llama）。*adjacent*：2i 与 2i + 1（原论文、GPT-J、Meta 版 Llama）。对权重做一次置换后两者等价；弄混是最常见的实现错误。",
     },
     open: beside("rope:pairs=half", "rope:pairs=adjacent", "turns"),
@@ -230,7 +230,7 @@ const rotary: Term[] = [
     name: { en: "partial rotation", zh: "部分旋转" },
     also: "partial_rotary_factor rotary_pct dims fraction",
     text: {
-      en: "Only the first `dims` elements of a head turn, the rest carry no position (GPT-J: 64 of 256; Phi and GPT-NeoX: a fraction).",
+      en: "Only the first `dims` elements of a head are rotated, the rest carry no position (GPT-J: 64 of 256; Phi and GPT-NeoX: a fraction).",
       zh: "每个头只旋转前 `dims` 个分量，其余不带位置信息（GPT-J：256 中的 64；Phi、GPT-NeoX：按比例）。",
     },
     open: see("rope:dims=32", "turns"),
@@ -270,7 +270,7 @@ const rotary: Term[] = [
     name: { en: "axial RoPE (2-D)", zh: "轴向 RoPE（二维）" },
     also: "2d vision ViT axes split 二维 图像",
     text: {
-      en: "Half of the pairs are turned by x, the other half by y. Each axis is relative by itself. Turning one pair by both, by (x + y)θ, would make (1, 0) and (0, 1) the same place.",
+      en: "Half of the pairs are rotated by x, the other half by y. Each axis is relative by itself. Rotating one pair by both, by (x + y)θ, would make (1, 0) and (0, 1) the same place.",
       zh: "一半的对由 x 旋转，另一半由 y 旋转，两个轴各自满足相对性。若让同一对同时受 x、y 驱动、转 (x + y)θ，(1, 0) 与 (0, 1) 就无法区分。",
     },
     open: see("rope:axes=2,split=axial", "turns"),
@@ -313,7 +313,7 @@ const longer: Term[] = [
     name: { en: "dynamic NTK", zh: "动态 NTK" },
     also: "dynamic scaling",
     text: {
-      en: "NTK scaling whose strength follows the text at hand: up to the trained length L nothing changes, at n > L θ is multiplied by (s·n/L − (s−1))^(d/(d−2)). Keys cached before were turned by another θ.",
+      en: "NTK scaling whose strength follows the text at hand: up to the trained length L nothing changes, at n > L θ is multiplied by (s·n/L − (s−1))^(d/(d−2)). Keys cached before were rotated with another θ.",
       zh: "缩放强度随当前长度变化的 NTK：不超过训练长度 L 时不变，n > L 时 θ 乘以 (s·n/L − (s−1))^(d/(d−2))。注意先前缓存的键用的是另一个 θ。",
     },
     open: see("rope:scaling=dynamic,factor=2,trained=2048,length=6000", "wavelengths"),
@@ -323,7 +323,7 @@ const longer: Term[] = [
     name: { en: "YaRN and its ramp", zh: "YaRN 与它的斜坡" },
     also: "ramp beta_fast beta_slow ntk-by-parts",
     text: {
-      en: "Pair by pair (2309.00071): what turned more than `beta_fast` = 32 times in training is kept, what turned less than `beta_slow` = 1 time is divided by s, and a ramp linear in the pair's index joins the two. Cosine and sine are multiplied by the [attention factor](mscale).",
+      en: "Pair by pair (2309.00071): pairs that completed more than `beta_fast` = 32 turns in training keep their frequency, those with fewer than `beta_slow` = 1 turn are divided by s, and a ramp linear in the pair's index joins the two. Cosine and sine are multiplied by the [attention factor](mscale).",
       zh: "逐对处理（2309.00071）：训练长度内转了 `beta_fast` = 32 圈以上的保持不变，不足 `beta_slow` = 1 圈的除以 s，中间按下标用线性斜坡过渡；cos、sin 再乘上[注意力系数](mscale)。",
     },
     open: beside("rope", "rope:scaling=yarn,factor=4,trained=2048", "wavelengths"),
@@ -362,7 +362,7 @@ const longer: Term[] = [
     name: { en: "p-RoPE", zh: "p-RoPE" },
     also: "proportional partial Gemma",
     text: {
-      en: "Only the fastest share p of the pairs turns, over the whole head's spectrum; the slow rest is left still and carries content that no distance can disturb (2410.06205).",
+      en: "Only a fraction p of the pairs, those with the highest frequencies, is rotated; the others are not rotated and carry content that does not depend on distance (2410.06205).",
       zh: "只有频率最高的 p 比例的对参与旋转（频谱仍按整个头计算），其余低频对保持静止，用来承载不受距离干扰的语义（2410.06205）。",
     },
     open: see("rope:scaling=proportional,turning=0.75", "turns"),
@@ -445,7 +445,7 @@ const biases: Term[] = [
     name: { en: "contextual position (CoPE)", zh: "上下文位置（CoPE）" },
     also: "cope count gate 计数",
     text: {
-      en: "The distance is counted, not measured: going from right to left, each key adds a gate between 0 and 1 that says whether this query finds it worth counting. One can then attend to the third sentence back.",
+      en: "The position is counted: going from right to left, each key adds a gate between 0 and 1 that says whether this query finds it worth counting. One can then attend to the third sentence back.",
       zh: "距离不是量出来的，而是数出来的：从右往左，每个键按“对该查询是否值得计数”贡献一个 0 到 1 的门值。于是可以去关注“往前数第三句”。",
     },
     open: see("cope:positions=16", "attention"),

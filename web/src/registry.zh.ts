@@ -183,13 +183,13 @@ export const hookWords: Readonly<Record<string, { name: Words; about: Words }>> 
   embed: {
     name: { en: "embed", zh: "嵌入" },
     about: {
-      en: "added to the word's vector (or put behind it) before the first layer",
+      en: "added to the word's vector (or concatenated to it) before the first layer",
       zh: "在第一层之前加到词向量上（或拼在其后）",
     },
   },
   rotate: {
     name: { en: "rotate", zh: "旋转" },
-    about: { en: "turns queries and keys before their dot product", zh: "在做内积之前旋转查询和键" },
+    about: { en: "rotates queries and keys before their dot product", zh: "在做内积之前旋转查询和键" },
   },
   content: {
     name: { en: "content", zh: "内容项" },
@@ -212,7 +212,7 @@ export const hookWords: Readonly<Record<string, { name: Words; about: Words }>> 
 export const claimWords: Readonly<Record<string, { name: Words; about: Words }>> = {
   unique: {
     name: { en: "unique", zh: "唯一" },
-    about: { en: "no two positions share a code", zh: "任意两个位置的编码都不相同" },
+    about: { en: "no two positions have the same code", zh: "任意两个位置的编码都不相同" },
   },
   "any-length": {
     name: { en: "any length", zh: "与长度无关" },
@@ -223,7 +223,7 @@ export const claimWords: Readonly<Record<string, { name: Words; about: Words }>>
   },
   bounded: {
     name: { en: "bounded", zh: "有界" },
-    about: { en: "the code stays within a bound however far the position", zh: "无论位置多远，编码的取值都有界" },
+    about: { en: "the code is bounded for all positions", zh: "无论位置多远，编码的取值都有界" },
   },
   linear: {
     name: { en: "linear", zh: "线性平移" },
@@ -238,7 +238,7 @@ export const claimWords: Readonly<Record<string, { name: Words; about: Words }>>
   },
   norm: {
     name: { en: "keeps norms", zh: "保范数" },
-    about: { en: "the vectors it touches keep their length", zh: "作用之后向量的模长不变" },
+    about: { en: "the vectors that it changes keep their norm", zh: "作用之后向量的模长不变" },
   },
   axes: {
     name: { en: "axes apart", zh: "各轴独立" },
@@ -246,7 +246,7 @@ export const claimWords: Readonly<Record<string, { name: Words; about: Words }>>
   },
   symmetric: {
     name: { en: "symmetric", zh: "对称" },
-    about: { en: "i before j and j before i look alike", zh: "i 在 j 前与 j 在 i 前看起来一样" },
+    about: { en: "distances i - j and j - i give the same score", zh: "i 在 j 前与 j 在 i 前看起来一样" },
   },
   invertible: {
     name: { en: "invertible", zh: "可逆" },
