@@ -51,27 +51,27 @@ static int64_t layer_of(const char *name)
 typedef struct known_name {
     const char *end;
     int rank;
-    size_t place; /* in zoo_tensors */
+    size_t field; /* in zoo_tensors */
     const char *why;
 } known_name;
 
-#define PLACE(member) offsetof(zoo_tensors, member)
+#define FIELD(member) offsetof(zoo_tensors, member)
 static const known_name known[] = {
-    { "wpe.weight", 2, PLACE(table), NULL },
-    { "position_embeddings.weight", 2, PLACE(table), NULL },
-    { "position_embedding.weight", 2, PLACE(table), NULL },
-    { "embed_positions.weight", 2, PLACE(table), NULL },
-    { "SelfAttention.relative_attention_bias.weight", 2, PLACE(bias), NULL },
-    { "inv_freq", 1, PLACE(freqs), NULL },
-    { "q_proj.weight", 2, PLACE(q), NULL },
-    { "SelfAttention.q.weight", 2, PLACE(q), NULL },
-    { "k_proj.weight", 2, PLACE(k), NULL },
-    { "rel_embeddings.weight", 2, PLACE(strange),
+    { "wpe.weight", 2, FIELD(table), NULL },
+    { "position_embeddings.weight", 2, FIELD(table), NULL },
+    { "position_embedding.weight", 2, FIELD(table), NULL },
+    { "embed_positions.weight", 2, FIELD(table), NULL },
+    { "SelfAttention.relative_attention_bias.weight", 2, FIELD(bias), NULL },
+    { "inv_freq", 1, FIELD(freqs), NULL },
+    { "q_proj.weight", 2, FIELD(q), NULL },
+    { "SelfAttention.q.weight", 2, FIELD(q), NULL },
+    { "k_proj.weight", 2, FIELD(k), NULL },
+    { "rel_embeddings.weight", 2, FIELD(strange),
       "is DeBERTa's; whether its rows are buckets or distances is in config.json only" },
-    { "encoder.relative_attention_bias.weight", 2, PLACE(strange), "is MPNet's; its heads are in config.json only" },
-    { "lora_A.weight", 2, PLACE(strange), "belongs to an adapter, which says nothing about positions" },
-    { "lora_A.default.weight", 2, PLACE(strange), "belongs to an adapter, which says nothing about positions" },
-    { "lora_down.weight", 2, PLACE(strange), "belongs to an adapter, which says nothing about positions" },
+    { "encoder.relative_attention_bias.weight", 2, FIELD(strange), "is MPNet's; its heads are in config.json only" },
+    { "lora_A.weight", 2, FIELD(strange), "belongs to an adapter, which says nothing about positions" },
+    { "lora_A.default.weight", 2, FIELD(strange), "belongs to an adapter, which says nothing about positions" },
+    { "lora_down.weight", 2, FIELD(strange), "belongs to an adapter, which says nothing about positions" },
 };
 
 static void look_at(zoo_tensors *t, const io_tensor *x)
@@ -80,10 +80,10 @@ static void look_at(zoo_tensors *t, const io_tensor *x)
     if (layer >= t->layers)
         t->layers = layer + 1;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        const io_tensor **place = (const io_tensor **)(void *)((char *)t + known[i].place);
-        if (*place || x->rank != known[i].rank || x->count < 1 || !ends_with(x->name, known[i].end))
+        const io_tensor **field = (const io_tensor **)(void *)((char *)t + known[i].field);
+        if (*field || x->rank != known[i].rank || x->count < 1 || !ends_with(x->name, known[i].end))
             continue;
-        *place = x;
+        *field = x;
         if (known[i].why)
             t->why = known[i].why;
     }
