@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# test.sh quick|test|all: what `make quick`, `make test` and `make test-all` do: set-up, builds, tests, and an account of what
-# ran and what did not. Which tests a tier has, tests/CMakeLists.txt says. CI=true makes a skip inside core a failure.
+# test.sh quick|test|all: what `make quick`, `make test` and `make test-all` do: set-up, builds, tests, and an account of
+# what ran and what did not. A test's first lines say its tier. CI=true makes a skip inside core a failure.
 #   quick  the release build, its quick tests
 #   test   the release build and the sanitizers' (address, undefined), all tests but those of the tier all
 #   all    every test there, and the flavours below: each is a build of its own, left out where its compiler is missing
@@ -33,7 +33,8 @@ suite() {
   printf '\n== %s: build in %s\n' "$title" "$folder"
   : >"$work/$title" >"$work/$title.skips" >"$work/$title.notes"
   for label in $labels; do : >"$work/$title.$label"; done
-  if ! { cmake -S . -B "$folder" --log-level=WARNING -DPOSENC_WERROR=ON "$@" >/dev/null && cmake --build "$folder" --parallel "$jobs"; }; then
+  if ! cmake -S . -B "$folder" --log-level=WARNING -DPOSENC_WERROR=ON "$@" >/dev/null ||
+    ! cmake --build "$folder" --parallel "$jobs"; then
     failed=yes
     echo "build failed 0 1 0" >"$work/$title"
     return
@@ -66,7 +67,7 @@ results() {
       for (k in failing) { bad++; delete failing[k] }
       for (k in skipping) { skip++; delete skipping[k] }
       if (own != "") { split(own, n, " "); ok = n[1]; bad = n[2]; skip = n[3] }
-      else if (script && status == "passed") { status = "failed"; print name ": does not end with \"N passed, N failed, N skipped\"" >notes }
+      else if (script && status == "passed") { status = "failed"; print name ": lacks its closing count" >notes }
       else if (ok + bad + skip == 0 && status == "passed") ok = 1
       if (status == "failed" && bad == 0) bad = 1
       if (status == "skipped" && skip == 0) { skip = 1; print name ": not run by ctest" >skips }
@@ -92,31 +93,41 @@ account() {
 
 # ---- flavours of `all`: flavour NAME does it, or says what is missing
 
-newest_clang() { ls "$(dirname "$(command -v clang || echo /usr/bin/clang)")" | grep -xE 'clang(-[0-9]+)?' | sort -V | tail -n 1; }
-missing() { echo "not run: $1"; absent="$absent$1"$'\n'; }
-builds() { printf '#include <stdio.h>\nint main(void) { return 0; }\n' | "$@" -x c - -o "$work/builds" 2>/dev/null && "$work/builds"; }
+newest_clang() { # newest_clang FLAGS...: the newest that makes programs with these flags
+  local folder name
+  folder=$(dirname "$(command -v clang || echo /usr/bin/clang)")
+  for name in $(ls "$folder" | grep -xE 'clang(-[0-9]+)?' | sort -rV); do
+    if builds "$name" "$@"; then echo "$name"; return; fi
+  done
+  return 1
+}
+missing() { absent="$absent$1"$'\n'; }
+builds() { # builds COMPILER FLAGS...: a program that runs
+  printf '#include <stdio.h>\nint main(void) { return 0; }\n' | "$@" -x c - -o "$work/builds" 2>/dev/null && "$work/builds"
+}
 usual=(-LE '^tier_all$' -L '^(core|data)$' -E '^(packaging|test_docs|readme-table)$')
 programs=(-LE '^(tier_all|script)$' -L '^(core|data)$' -E '^(packaging|test_docs|readme-table|fuzz_.*)$')
 absent=""
 flavour() {
-  local clang
-  clang=$(newest_clang || true)
+  local clang portable=(-DPOSENC_PORTABLE_TESTS=ON)
+  export POSENC_BLAS=none # the one there is was compiled for another libc, size or sanitizer
   case $1 in
     clang)
-      builds "${clang:-clang}" || { missing "clang: no compiler"; return; }
+      clang=$(newest_clang) || { missing "clang: no compiler"; return; }
       suite build-clang clang "${usual[@]}" -- -DCMAKE_C_COMPILER="$clang" ;;
     m32)
       builds gcc -m32 || { missing "m32: gcc -m32 makes no program that runs (Debian: gcc-multilib)"; return; }
-      POSENC_BLAS=none suite build-m32 m32 "${usual[@]}" -- -DCMAKE_C_COMPILER=gcc -DCMAKE_C_FLAGS="-m32 -msse2 -mfpmath=sse" -DPOSENC_PORTABLE_TESTS=ON ;;
+      suite build-m32 m32 "${usual[@]}" -- -DCMAKE_C_COMPILER=gcc "${portable[@]}" \
+        -DCMAKE_C_FLAGS="-m32 -msse2 -mfpmath=sse" ;;
     musl)
       builds musl-gcc || { missing "musl: no musl-gcc (Debian: musl-tools)"; return; }
-      POSENC_BLAS=none suite build-musl musl "${usual[@]}" -- -DCMAKE_C_COMPILER=musl-gcc -DPOSENC_PORTABLE_TESTS=ON ;;
+      suite build-musl musl "${usual[@]}" -- -DCMAKE_C_COMPILER=musl-gcc "${portable[@]}" ;;
     msan)
-      builds "${clang:-clang}" -fsanitize=memory || { missing "msan: no clang with -fsanitize=memory"; return; }
-      POSENC_BLAS=none suite build-msan msan "${programs[@]}" -- -DCMAKE_C_COMPILER="$clang" -DPOSENC_SANITIZE=memory -DPOSENC_PORTABLE_TESTS=ON ;;
+      clang=$(newest_clang -fsanitize=memory) || { missing "msan: no clang with -fsanitize=memory"; return; }
+      suite build-msan msan "${programs[@]}" -- -DCMAKE_C_COMPILER="$clang" "${portable[@]}" -DPOSENC_SANITIZE=memory ;;
     tsan)
       builds cc -fsanitize=thread || { missing "tsan: no cc with -fsanitize=thread"; return; }
-      POSENC_BLAS=none suite build-tsan tsan -L '^threads$' -- -DPOSENC_SANITIZE=thread ;;
+      suite build-tsan tsan -L '^threads$' -- -DPOSENC_SANITIZE=thread ;;
     fuzz)
       builds clang -fsanitize=address || { missing "fuzz: no clang with -fsanitize=address"; return; }
       printf '\n== fuzz: %s executions of each target\n' "${RUNS:-200000}"
@@ -149,11 +160,13 @@ done
 [ -z "$absent" ] || printf '%s' "$absent" | sed 's/^/not run: /'
 [ "$tier" = all ] || echo "not run: tests of higher tiers: make test-all"
 for title in $suites; do cat "$work/$title.notes"; done | LC_ALL=C sort -u | sed 's/^/to do: /'
-core_skips=$(for title in release sanitize; do [ ! -e "$work/$title.core" ] || count $title core; done | awk '{ n += $4 } END { print n + 0 }')
+core_skips=$(for title in release sanitize; do [ ! -e "$work/$title.core" ] || count $title core; done |
+  awk '{ n += $4 } END { print n + 0 }')
 if [ "${CI:-}" = true ] && [ "$core_skips" -gt 0 ]; then
   echo "CI: $core_skips skipped inside core, which must run whole"
   failed=yes
 fi
 for title in $suites; do cat "$work/$title"; done |
-  awk '{ ok += $3; bad += $4; skip += $5 } END { printf "%d passed, %d failed, %d skipped\n", ok, bad, skip; exit bad > 0 }' || failed=yes
+  awk '{ ok += $3; bad += $4; skip += $5 }
+       END { printf "%d passed, %d failed, %d skipped\n", ok, bad, skip; exit bad > 0 }' || failed=yes
 [ $failed = no ]

@@ -16,14 +16,12 @@ rows() {
 # edges ROOT FOLDER: "NAME FILE" for each other folder whose headers its files include.
 edges() {
   (cd "$1" && find "$2" -name '*.[ch]' -exec grep -HoE '^ *#include "[^"]+"' {} +) |
-    while IFS=: read -r file line; do
-      header=${line#*\"} header=${header#../} name=${header%%/*}
-      [ "$name" = "$header" ] || [ "$name" = "${2##*/}" ] || echo "$name $file"
-    done | sort
+    sed -nE 's/^([^:]*): *#include "(\.\.\/)*([^/"]*)\/.*/\3 \1/p' | grep -v "^${2##*/} " | sort
 }
 # told ROOT: a sentence for whatever does not agree.
 told() {
   local folder known name file
+  rows "$1" >"$work/rows"
   while read -r folder known; do
     edges "$1" "$folder" >"$work/edges"
     while read -r name file; do
@@ -32,10 +30,10 @@ told() {
     for name in $known; do
       grep -q "^$name " "$work/edges" || echo "the row of $folder in docs/architecture.md knows $name; no file includes a header of it"
     done
-  done < <(rows "$1")
+  done <"$work/rows"
   for folder in "$1"/src/*/; do
     folder=src/$(basename "$folder")
-    [ -n "$(rows "$1" | grep "^$folder ")" ] || echo "$folder has no row in docs/architecture.md"
+    grep -q "^$folder " "$work/rows" || echo "$folder has no row in docs/architecture.md"
   done
 }
 agree() { told "$1" >"$work/told"; cat "$work/told"; [ ! -s "$work/told" ]; }
