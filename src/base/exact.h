@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Included first by every source of base and of the library: arithmetic means what it says, whatever the caller's
- * compiler flags. */
+ * Included first by every source of base and of the library: arithmetic means what it says, whatever the caller's compiler flags. */
 #ifndef PE_EXACT_H
 #define PE_EXACT_H
 
