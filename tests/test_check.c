@@ -774,7 +774,7 @@ static void verdicts_are_printed(void **state)
         int code;
         const char *holds;
     } row[] = {
-        { good, "", 0, "OK: rope\n" },
+        { good, "", 0, "OK: rope " },
         { good, "--json", 0, "\"verdict\": \"ok\"" },
         { good, "--bf16", 3, "holds F32; --bf16 says" },
         { angles_f32, "", 1, "MISMATCH: angles-float32" },
@@ -788,7 +788,7 @@ static void verdicts_are_printed(void **state)
         { at_zero, "", 1, "dump positions up to 64" },
         { at_zero, "--json", 1, "\"verdict\": \"cannot-tell\"" },
         { one_more, "--json", 1, "\"fits\": null" },
-        { theta_known, "", 1, "fits: rope:theta=1000000\n" },
+        { theta_known, "", 1, "fits: rope:theta=1000000 " },
         { strange, "", 1, "MISMATCH: no known bug explains it" },
         { strange, "", 1, "pair 0 (elements 0, 32): rotated by" },
         { strange, "", 1, "first error" },
