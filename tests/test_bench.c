@@ -3,9 +3,10 @@
  * labels: core; tier: test; cost: 4 s; needs: jansson
  * posenc-bench --quick runs through and leaves what it promises. No time is looked at: only that there is one. */
 #define _POSIX_C_SOURCE 200809L /* popen */
-#include "common.h"
 
 #include <jansson.h>
+
+#include "test.h"
 
 static json_t *report;
 
@@ -30,21 +31,19 @@ static char *run(const char *options)
 
 static int load(void **state)
 {
-    json_error_t err;
+    json_error_t fault;
     char *text = run("--quick --json --threads 2 --peers tests/bench_peers.jsonl 2>/dev/null");
     (void)state;
-    report = json_loads(text, JSON_REJECT_DUPLICATES, &err);
+    report = json_loads(text, JSON_REJECT_DUPLICATES, &fault);
     if (!report)
-        print_message("line %d: %s\n", err.line, err.text);
+        print_message("line %d: %s\n", fault.line, fault.text);
     free(text);
     return report == NULL;
 }
 
-static int unload(void **state)
+AROUND(after_all)
 {
-    (void)state;
     json_decref(report);
-    return 0;
 }
 
 static json_t *cells(const char *table)
@@ -75,9 +74,8 @@ static int timed(const char *table, const char *line, const char *who)
     return count;
 }
 
-static void every_row_is_timed_forward_and_backward_with_1_and_2_threads(void **state)
+TEST(every_row_is_timed_forward_and_backward_with_1_and_2_threads)
 {
-    (void)state;
     for (int i = 0; i < pe_info_count(); i++) {
         const char *name = pe_info_at(i)->name;
         if (timed("forward", name, "posenc") != 2 || timed("backward", name, "posenc") != 2)
@@ -86,21 +84,19 @@ static void every_row_is_timed_forward_and_backward_with_1_and_2_threads(void **
     }
 }
 
-static void every_topic_leaves_times(void **state)
+TEST(every_topic_leaves_times)
 {
     static const char *const tables[] = { "bandwidth", "peak",  "rotate", "tables", "embed", "forward",
                                           "backward",  "rungs", "decode", "cache",  "length" };
-    (void)state;
     for (int i = 0; i < COUNT(tables); i++)
         if (!timed(tables[i], NULL, NULL))
             fail_msg("%s has no times", tables[i]);
 }
 
-static void every_rung_of_this_cpu_rotates(void **state)
+TEST(every_rung_of_this_cpu_rotates)
 {
     const char *rung;
     pe_encoding *e = test_encoding("rope", test_shape);
-    (void)state;
     for (int i = 0; (rung = pe_kernels_name(i)); i++)
         if (!pe_encoding_set_kernels(e, rung, NULL) && !timed("rotate", NULL, rung))
             fail_msg("no rotation on %s", rung);
@@ -109,12 +105,11 @@ static void every_rung_of_this_cpu_rotates(void **state)
 
 /* The yardstick of the accuracy table is the bench's own: it would show a library that is off, and a broken yardstick.
  */
-static void cos_and_sin_are_half_an_ulp_off_at_most(void **state)
+TEST(cos_and_sin_are_half_an_ulp_off_at_most)
 {
     size_t i;
     json_t *c;
     int seen = 0;
-    (void)state;
     json_array_foreach(cells("accuracy"), i, c)
     {
         if (strcmp(json_string_value(json_object_get(c, "unit")), "ulp"))
@@ -126,51 +121,46 @@ static void cos_and_sin_are_half_an_ulp_off_at_most(void **state)
     assert_true(seen >= 3);
 }
 
-static void a_peer_is_read_and_compared(void **state)
+TEST(a_peer_is_read_and_compared)
 {
     size_t i;
     json_t *c;
     bool seen = false;
-    (void)state;
     json_array_foreach(cells("rotate"), i, c) if (!strcmp(json_string_value(json_object_get(c, "who")), "a peer"))
         seen |= json_number_value(json_object_get(c, "posenc_times_faster")) > 0;
     assert_true(seen);
     assert_int_equal(json_array_size(json_object_get(report, "absent")), 1);
 }
 
-static void markdown_has_a_table_for_each_topic_asked_for(void **state)
+TEST(markdown_has_a_table_for_each_topic_asked_for)
 {
     char *text = run("--quick --markdown --only limits,accuracy --threads 1 2>&1");
-    (void)state;
     assert_non_null(strstr(text, "### Limits: memory\n"));
     assert_non_null(strstr(text, "|---|"));
     assert_null(strstr(text, "### Rotation"));
     free(text);
 }
 
-static void a_table_is_printed_when_its_topic_is_done(void **state)
+TEST(a_table_is_printed_when_its_topic_is_done)
 {
     char *text = run("--quick --only limits,cache --threads 1 2>&1");
     const char *table = strstr(text, "Limits: memory\n"), *next = strstr(text, "cache: f32 half");
-    (void)state;
     assert_true(table && next && table < next);
     free(text);
 }
 
-static void decode_shows_biases_content_terms_and_grouped_heads(void **state)
+TEST(decode_shows_biases_content_terms_and_grouped_heads)
 {
     static const char *const lines[] = { "none", "rope", "alibi",   "t5",   "kerple",
                                          "fire", "shaw", "deberta", "cope", "rope, 2 kv heads" };
-    (void)state;
     for (int i = 0; i < COUNT(lines); i++)
         if (timed("decode", lines[i], "posenc") != 2)
             fail_msg("%s: %d times; needs 2", lines[i], timed("decode", lines[i], "posenc"));
 }
 
-static void wrong_words_are_told(void **state)
+TEST(wrong_words_are_told)
 {
     char *text = run("--only rotat 2>&1; test $? = 2");
-    (void)state;
     assert_non_null(strstr(text, "no topic rotat"));
     free(text);
     text = run("--threads 0 2>&1; test $? = 2");
@@ -178,18 +168,7 @@ static void wrong_words_are_told(void **state)
     free(text);
 }
 
-int main(void)
+AROUND(before_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_timed_forward_and_backward_with_1_and_2_threads),
-        cmocka_unit_test(every_topic_leaves_times),
-        cmocka_unit_test(every_rung_of_this_cpu_rotates),
-        cmocka_unit_test(cos_and_sin_are_half_an_ulp_off_at_most),
-        cmocka_unit_test(a_peer_is_read_and_compared),
-        cmocka_unit_test(markdown_has_a_table_for_each_topic_asked_for),
-        cmocka_unit_test(a_table_is_printed_when_its_topic_is_done),
-        cmocka_unit_test(decode_shows_biases_content_terms_and_grouped_heads),
-        cmocka_unit_test(wrong_words_are_told),
-    };
-    return cmocka_run_group_tests(tests, load, unload);
+    load(NULL);
 }

@@ -4,6 +4,8 @@
  * The eight novels: seven to train on, the eighth to test on, and nothing of Project Gutenberg's own in either. */
 #include "data_case.h"
 
+#include "test.h"
+
 static const char *const title[] = { "1023", "1400-0", "145", "2554-0", "2701-0", "766-0", "98-0", "1342-0" };
 static char path[8][300];
 
@@ -33,15 +35,13 @@ static bool says(const lab_data *d, const char *what)
     return found;
 }
 
-static void books_are_whole_and_hold_no_licence(void **state)
+TEST(books_are_whole_and_hold_no_licence)
 {
-    (void)state;
     static const char *const first[] = { "BLEAK HOUSE", "GREAT EXPECTATIONS", "MIDDLEMARCH", "CRIME AND PUNISHMENT",
                                          "MOBY", "DAVID COPPERFIELD", "A TALE OF TWO CITIES", "PRIDE AND PREJUDICE" };
     find_books();
     for (int i = 0; i < COUNT(title); i++) {
         const char *train = path[(i + 1) % 8], *test = path[i];
-        pe_error err = { 0 };
         lab_data *d;
         assert_ok(lab_data_open(
             &d, &(lab_source){ .name = "text", .file = &train, .files = 1, .test = &test, .tests = 1 }, &err));
@@ -54,14 +54,12 @@ static void books_are_whole_and_hold_no_licence(void **state)
     }
 }
 
-static void seven_train_and_the_eighth_tests(void **state)
+TEST(seven_train_and_the_eighth_tests)
 {
-    (void)state;
     const char *file[8];
     find_books();
     for (int i = 0; i < 8; i++)
         file[i] = path[i];
-    pe_error err = { 0 };
     lab_data *d;
     assert_ok(
         lab_data_open(&d, &(lab_source){ .name = "text", .file = file, .files = 7, .test = file + 7, .tests = 1 }, &err));
@@ -82,11 +80,12 @@ static void seven_train_and_the_eighth_tests(void **state)
     lab_data_free(d);
 }
 
-int main(void)
+AROUND(before_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(books_are_whole_and_hold_no_licence),
-        cmocka_unit_test(seven_train_and_the_eighth_tests),
-    };
-    return cmocka_run_group_tests(tests, write_sample, remove_sample);
+    write_sample(NULL);
+}
+
+AROUND(after_all)
+{
+    remove_sample(NULL);
 }

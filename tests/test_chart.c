@@ -7,6 +7,8 @@
 
 #include <locale.h>
 
+#include "test.h"
+
 /* ------------------------------------------------ charts to try */
 
 #define POINTS 6
@@ -35,7 +37,6 @@ static chart chart_of(int count)
 
 static draw *drawn(const chart *c)
 {
-    pe_error err = { 0 };
     draw *d = NULL;
     assert_ok(chart_draw(&d, c, &err));
     return keep(d, release_draw);
@@ -43,7 +44,6 @@ static draw *drawn(const chart *c)
 
 static const char *screen_of(const chart *c, draw_screen s)
 {
-    pe_error err = { 0 };
     memory p;
     assert_ok(chart_terminal(memory_open(&p), c, &s, &err));
     return memory_end(&p);
@@ -51,9 +51,8 @@ static const char *screen_of(const chart *c, draw_screen s)
 
 /* ------------------------------------------------ SVG */
 
-static void a_chart_is_well_formed_and_asks_for_nothing(void **state)
+TEST(a_chart_is_well_formed_and_asks_for_nothing)
 {
-    (void)state;
     for (int count = 0; count <= SERIES; count++)
         for (int where = DRAW_ALONE; where <= DRAW_INSIDE; where++) {
             chart c = chart_of(count);
@@ -69,9 +68,8 @@ static void a_chart_is_well_formed_and_asks_for_nothing(void **state)
         }
 }
 
-static void hostile_names_stay_text(void **state)
+TEST(hostile_names_stay_text)
 {
-    (void)state;
     static const char *const names[] = { "<script>alert(1)</script>", "\" onload=\"x", "' & &amp; ]]>", "\x1b[31m\x07\x01",
                                          "\xff\xfe\xc3", "\xe2\x80\xae" "evil", "</title></svg>", "a\xC2\x9B" "31m" };
     for (int i = 0; i < COUNT(names); i++) {
@@ -105,9 +103,8 @@ static void check_numbers_in_it(const chart *c)
     screen_of(c, (draw_screen){ .columns = 80, .rows = 24 });
 }
 
-static void numbers_that_are_none_leave_no_trace(void **state)
+TEST(numbers_that_are_none_leave_no_trace)
 {
-    (void)state;
     static const double odd[] = { NAN, INFINITY, -INFINITY, 0, -0.0, -1, 1e-320, 5e-324, 1e308, -1e308, 1e99, 1e-99, 1e18 };
     for (int a = 0; a < COUNT(odd); a++)
         for (int b = 0; b < COUNT(odd); b++)
@@ -138,9 +135,8 @@ static bool has_label(const char *svg, const char *label)
     return strstr(svg, wanted) != NULL;
 }
 
-static void ticks_are_round(void **state)
+TEST(ticks_are_round)
 {
-    (void)state;
     static const struct {
         bool x_log2, y_log;
         double y0, y1;
@@ -188,9 +184,8 @@ static void assert_in_frame(const draw *d, double right)
     }
 }
 
-static void lines_and_bands_end_at_the_frame(void **state)
+TEST(lines_and_bands_end_at_the_frame)
 {
-    (void)state;
     for (int log = 0; log < 2; log++) {
         chart c = chart_of(3);
         c.x_mark = 0;
@@ -206,9 +201,8 @@ static void lines_and_bands_end_at_the_frame(void **state)
     }
 }
 
-static void a_clipped_line_keeps_its_slope(void **state)
+TEST(a_clipped_line_keeps_its_slope)
 {
-    (void)state;
     draw_point a = { 0, 0 }, b = { 10, 100 };
     assert_true(draw_clip(&a, &b, (draw_point){ -5, 20 }, (draw_point){ 50, 60 }));
     assert_true(fabs(a.x - 2) < 1e-12 && fabs(a.y - 20) < 1e-12 && fabs(b.x - 6) < 1e-12 && fabs(b.y - 60) < 1e-12);
@@ -226,9 +220,8 @@ static const draw_shape *text_shape(const draw *d, const char *text)
 }
 
 /* Lines that end in one point: their names stand a line apart, and none leaves the picture. */
-static void names_at_line_ends_do_not_overlap(void **state)
+TEST(names_at_line_ends_do_not_overlap)
 {
-    (void)state;
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l" };
     for (int count = 2; count <= 12; count++) {
         chart c = chart_of(count);
@@ -246,9 +239,8 @@ static void names_at_line_ends_do_not_overlap(void **state)
     }
 }
 
-static void names_that_do_not_fit_go_into_a_legend(void **state)
+TEST(names_that_do_not_fit_go_into_a_legend)
 {
-    (void)state;
     static const char wide[] = "a name of a series that is as long as a sentence, or nearly so";
     chart c = chart_of(2);
     series[0].name = wide;
@@ -258,9 +250,8 @@ static void names_that_do_not_fit_go_into_a_legend(void **state)
 }
 
 /* Lines that end early in one place: their names would cover one another there. */
-static void names_that_would_meet_inside_go_into_a_legend(void **state)
+TEST(names_that_would_meet_inside_go_into_a_legend)
 {
-    (void)state;
     static const char *const names[] = { "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth",
                                          "ninth", "tenth",  "11th",  "12th",   "13th",  "14th" };
     chart c = chart_of(SERIES);
@@ -278,9 +269,8 @@ static void names_that_would_meet_inside_go_into_a_legend(void **state)
 }
 
 /* Names of any length, in pictures of any size: cut where nothing else helps, at a character. */
-static void names_of_any_length_stay_inside(void **state)
+TEST(names_of_any_length_stay_inside)
 {
-    (void)state;
     static char name[400];
     for (size_t size = 1; size < sizeof name - 3; size += 7) {
         chart c = chart_of(8);
@@ -300,9 +290,8 @@ static void names_of_any_length_stay_inside(void **state)
 }
 
 /* A log of many steps: no larger than the picture needs, and its peaks are still there. */
-static void many_points_are_thinned_and_peaks_kept(void **state)
+TEST(many_points_are_thinned_and_peaks_kept)
 {
-    (void)state;
     enum { MANY = 100000 };
     static double x[MANY], y[MANY];
     uint64_t seed = 5;
@@ -332,9 +321,8 @@ static void many_points_are_thinned_and_peaks_kept(void **state)
     assert_true(fabs(top - grid_top) < 1e-6 && fabs(bottom - axis_line) < 1e-6);
 }
 
-static void what_a_series_cannot_do_stands_at_its_end(void **state)
+TEST(what_a_series_cannot_do_stands_at_its_end)
 {
-    (void)state;
     chart c = chart_of(3);
     for (int i = 2; i < POINTS; i++)
         ys[1][i] = NAN;
@@ -349,9 +337,8 @@ static void what_a_series_cannot_do_stands_at_its_end(void **state)
     assert_non_null(strstr(svg, "sinusoidal: 2.1 at 256, then 2.15 at 512, then cannot."));
 }
 
-static void one_point_or_none_is_a_chart_too(void **state)
+TEST(one_point_or_none_is_a_chart_too)
 {
-    (void)state;
     chart c = chart_of(1);
     series[0].count = 1;
     series[0].dots = false;
@@ -368,9 +355,8 @@ static void one_point_or_none_is_a_chart_too(void **state)
     }
 }
 
-static void lines_past_the_sixth_are_dashed(void **state)
+TEST(lines_past_the_sixth_are_dashed)
 {
-    (void)state;
     for (int count = 6; count <= 7; count++) {
         chart c = chart_of(count);
         c.x_mark = 0;
@@ -379,18 +365,16 @@ static void lines_past_the_sixth_are_dashed(void **state)
     }
 }
 
-static pe_status draw_size(draw **out, const void *with, html_frame_size size, pe_error *err)
+static pe_status draw_size(draw **out, const void *with, html_frame_size size, pe_error *why)
 {
     chart c = *(const chart *)with;
     c.width = size.width;
     c.height = size.height;
-    return chart_draw(out, &c, err);
+    return chart_draw(out, &c, why);
 }
 
-static void a_page_gets_a_chart_for_phones_too(void **state)
+TEST(a_page_gets_a_chart_for_phones_too)
 {
-    (void)state;
-    pe_error err = { 0 };
     memory m;
     chart c = chart_of(4);
     html_frame_begin(memory_open(&m), &(html_frame_head){ .title = "<b>", .language = CHINESE });
@@ -405,9 +389,8 @@ static void a_page_gets_a_chart_for_phones_too(void **state)
 
 /* ------------------------------------------------ terminals */
 
-static void a_screen_is_filled_exactly(void **state)
+TEST(a_screen_is_filled_exactly)
 {
-    (void)state;
     static const int sizes[][2] = { { 80, 24 }, { 1, 1 }, { 3, 200 }, { 200, 2 }, { 40, 10 }, { 20, 5 }, { 133, 50 } };
     for (int i = 0; i < COUNT(sizes); i++)
         for (int kind = 0; kind < 8; kind++) {
@@ -422,16 +405,14 @@ static void a_screen_is_filled_exactly(void **state)
             for (const char *b = text; *b && s.glyphs == GLYPHS_ASCII; b++)
                 assert_true((unsigned char)*b < 0x7F);
         }
-    pe_error err;
     chart c = chart_of(1);
     assert_int_equal(chart_terminal(stdout, &c, &(draw_screen){ .columns = 0, .rows = 5 }, &err), PE_ERR_RANGE);
     assert_int_equal(chart_terminal(stdout, &c, &(draw_screen){ .columns = 80, .rows = -5 }, &err), PE_ERR_RANGE);
     assert_int_equal(chart_terminal(stdout, &c, &(draw_screen){ .columns = 80, .rows = 5000 }, &err), PE_ERR_RANGE);
 }
 
-static void the_last_tick_is_whole_on_a_screen(void **state)
+TEST(the_last_tick_is_whole_on_a_screen)
 {
-    (void)state;
     for (int columns = 40; columns < 60; columns++) {
         chart c = chart_of(1);
         series[0].name = "a name of a series that is as long as a sentence, or nearly so";
@@ -445,7 +426,6 @@ static void the_last_tick_is_whole_on_a_screen(void **state)
 
 static const char *write_all(void)
 {
-    pe_error err = { 0 };
     memory p;
     chart c = chart_of(8);
     FILE *to = memory_open(&p);
@@ -468,9 +448,8 @@ static bool set_comma(const char *folder)
     return is_set;
 }
 
-static void the_same_list_gives_the_same_bytes_in_any_locale(void **state)
+TEST(the_same_list_gives_the_same_bytes_in_any_locale)
 {
-    (void)state;
     char folder[] = "/tmp/posenc-locale-XXXXXX", command[100];
     assert_non_null(mkdtemp(folder));
     const char *first = write_all();
@@ -486,44 +465,22 @@ static void the_same_list_gives_the_same_bytes_in_any_locale(void **state)
     assert_int_equal(system(command), 0);
 }
 
-static pe_status draw_and_free(const void *with, pe_error *err)
+static pe_status draw_and_free(const void *with, pe_error *why)
 {
     draw *d = NULL;
-    pe_status s = chart_draw(&d, with, err);
+    pe_status s = chart_draw(&d, with, why);
     assert_true(!s == !!d);
     draw_free(d);
     return s;
 }
 
-static void a_list_without_memory_says_so(void **state)
+TEST(a_list_without_memory_says_so)
 {
-    (void)state;
     chart c = chart_of(8);
     each_allocation_fails(draw_and_free, &c, 1);
 }
 
-int main(void)
+AROUND(after_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chart_is_well_formed_and_asks_for_nothing),
-        cmocka_unit_test(hostile_names_stay_text),
-        cmocka_unit_test(numbers_that_are_none_leave_no_trace),
-        cmocka_unit_test(ticks_are_round),
-        cmocka_unit_test(lines_and_bands_end_at_the_frame),
-        cmocka_unit_test(a_clipped_line_keeps_its_slope),
-        cmocka_unit_test(names_at_line_ends_do_not_overlap),
-        cmocka_unit_test(names_that_do_not_fit_go_into_a_legend),
-        cmocka_unit_test(names_that_would_meet_inside_go_into_a_legend),
-        cmocka_unit_test(the_last_tick_is_whole_on_a_screen),
-        cmocka_unit_test(names_of_any_length_stay_inside),
-        cmocka_unit_test(many_points_are_thinned_and_peaks_kept),
-        cmocka_unit_test(what_a_series_cannot_do_stands_at_its_end),
-        cmocka_unit_test(one_point_or_none_is_a_chart_too),
-        cmocka_unit_test(lines_past_the_sixth_are_dashed),
-        cmocka_unit_test(a_page_gets_a_chart_for_phones_too),
-        cmocka_unit_test(a_screen_is_filled_exactly),
-        cmocka_unit_test(the_same_list_gives_the_same_bytes_in_any_locale),
-        cmocka_unit_test(a_list_without_memory_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, free_kept);
+    free_kept(NULL);
 }

@@ -4,7 +4,6 @@
  * check names the bug that was planted, and no other. The engine here rotates in plain double, written anew, with a
  * switch for every bug. */
 #define _POSIX_C_SOURCE 200809L /* popen, mkdtemp */
-#include "common.h"
 #include "heap.h"
 
 #include "base/num.h"
@@ -12,6 +11,8 @@
 #include "io/io.h"
 
 #include <sys/wait.h>
+
+#include "test.h"
 
 #define TOKENS 96
 #define HEADS 2
@@ -213,7 +214,6 @@ static int failures;
 
 static check_findings *find(void)
 {
-    pe_error err = { 0 };
     check_findings *f = NULL;
     assert_ok(check_run(&f, &in, &err));
     return f;
@@ -395,9 +395,8 @@ static const struct {
 
 /* ------------------------------------------------ claims of the numbers */
 
-static void good_data_is_ok(void **state)
+TEST(good_data_is_ok)
 {
-    (void)state;
     failures = 0;
     for (int i = 0; i < COUNT(engines); i++)
         for (int k = DOUBLE; k <= BRAIN; k++) {
@@ -410,9 +409,8 @@ static void good_data_is_ok(void **state)
     assert_int_equal(failures, 0);
 }
 
-static void float32_angles_are_ok_below_4096(void **state)
+TEST(float32_angles_are_ok_below_4096)
 {
-    (void)state;
     failures = 0;
     for (int i = 0; i < COUNT(engines); i++)
         for (int k = FLOAT; k <= BRAIN; k++) {
@@ -427,9 +425,8 @@ static void float32_angles_are_ok_below_4096(void **state)
 }
 
 /* In vectors, in tables of cos and sin, and, where it is coarse enough, in 16 bits. */
-static void each_planted_bug_is_named(void **state)
+TEST(each_planted_bug_is_named)
 {
-    (void)state;
     failures = 0;
     for (int i = 0; i < COUNT(engines); i++)
         for (int b = 0; b < COUNT(bugs); b++) {
@@ -450,7 +447,7 @@ static void each_planted_bug_is_named(void **state)
     assert_int_equal(failures, 0);
 }
 
-static void two_bugs_are_both_named(void **state)
+TEST(two_bugs_are_both_named)
 {
     static const struct {
         int engine;
@@ -461,7 +458,6 @@ static void two_bugs_are_both_named(void **state)
         { 1, { theta_default, one_more }, "off-by-one and base-defaulted" },
         { 6, { unscaled, adjacent }, "pair-layout and scaling-ignored" },
     };
-    (void)state;
     failures = 0;
     for (int i = 0; i < COUNT(two); i++) {
         engine p = engine_of(two[i].engine);
@@ -473,9 +469,8 @@ static void two_bugs_are_both_named(void **state)
 }
 
 /* A spec that fits is reported where there is one; where none describes the bug, only how to fix it. */
-static void what_fits_is_a_spec(void **state)
+TEST(what_fits_is_a_spec)
 {
-    (void)state;
     bool (*const no_spec[])(engine *) = { one_more, still, angles_bf16 };
     for (int i = 0; i < COUNT(no_spec); i++) {
         engine p = engine_of(0);
@@ -489,9 +484,8 @@ static void what_fits_is_a_spec(void **state)
     expect_verdict(CHECK_MISMATCH, "rope:theta=1000000");
 }
 
-static void float32_is_what_its_spec_says(void **state)
+TEST(float32_is_what_its_spec_says)
 {
-    (void)state;
     failures = 0;
     engine p = engine_of(0);
     angles_f32(&p);
@@ -505,10 +499,9 @@ static void float32_is_what_its_spec_says(void **state)
     assert_int_equal(failures, 0);
 }
 
-static void data_that_cannot_tell_is_said_to(void **state)
+TEST(data_that_cannot_tell_is_said_to)
 {
     static const char *const also[] = { "pair-layout", "mixed-layout", "opposite-sign", "not-rotated" };
-    (void)state;
     engine p = engine_of(0);
     p.stride = 0; /* all at position 0 */
     make_vectors(&p);
@@ -534,9 +527,8 @@ static double temperature(int64_t token, int64_t element)
     return 1 + 0.1 * log(1 + floor((double)token / 16));
 }
 
-static void a_temperature_is_missed(void **state)
+TEST(a_temperature_is_missed)
 {
-    (void)state;
     engine p = engine_of(0);
     p.spec = "rope:temperature=0.1,floor=16";
     failures = 0;
@@ -556,9 +548,8 @@ static double shrink(int64_t token, int64_t element)
     return pow(((double)(element % 32) / 32 + 0.4) / 1.4, (double)token / 512);
 }
 
-static void keys_rotated_as_queries_are_named(void **state)
+TEST(keys_rotated_as_queries_are_named)
 {
-    (void)state;
     engine p = engine_of(0);
     p.spec = "xpos:pairs=half";
     failures = 0;
@@ -571,10 +562,9 @@ static void keys_rotated_as_queries_are_named(void **state)
 }
 
 /* One pair is left, the fastest: any base fits. */
-static void a_pair_that_tells_little_fits_more(void **state)
+TEST(a_pair_that_tells_little_fits_more)
 {
     static const char *const also[] = { "scaling-extra", "base-wrong", "rotary-denominator" };
-    (void)state;
     engine p = engine_of(0);
     make_vectors(&p);
     for (int64_t i = 0; i < TOKENS * HEADS * 64; i++)
@@ -590,12 +580,11 @@ static void a_pair_that_tells_little_fits_more(void **state)
 
 /* Two sequences, heads before or after tokens; with positions and without: then the numbers tell the order. The second
  * sequence has one number wrong at last. */
-static void shapes_of_engines_are_read(void **state)
+TEST(shapes_of_engines_are_read)
 {
     enum { SIZE = TOKENS * HEADS * 64 };
     static double u[2 * SIZE], v[2 * SIZE];
     static const char *const name[2][2] = { { "(1, T, H, D)", "(B, T, H, D)" }, { "(1, H, T, D)", "(B, H, T, D)" } };
-    (void)state;
     engine p = engine_of(0);
     for (int c = 0; c < 16; c++) {
         bool first = c & 1, batch = c & 2, given = c & 4, wrong = c & 8;
@@ -619,9 +608,8 @@ static void shapes_of_engines_are_read(void **state)
     }
 }
 
-static void rounded_dumps_are_recognised(void **state)
+TEST(rounded_dumps_are_recognised)
 {
-    (void)state;
     for (int k = HALF; k <= BRAIN; k++) {
         engine p = engine_of(0);
         p.data = (kind)k;
@@ -636,9 +624,8 @@ static void rounded_dumps_are_recognised(void **state)
     }
 }
 
-static void what_no_bug_explains_is_shown(void **state)
+TEST(what_no_bug_explains_is_shown)
 {
-    (void)state;
     engine p = engine_of(0);
     make_vectors(&p);
     y[5 * 64] += 0.5; /* one number of all */
@@ -658,16 +645,14 @@ static void what_no_bug_explains_is_shown(void **state)
 }
 
 /* Allocations fail at steps that grow: nothing is kept, and findings are whole or the error says why there are none. */
-static void memory_that_runs_out_is_an_error(void **state)
+TEST(memory_that_runs_out_is_an_error)
 {
-    (void)state;
     engine p = engine_of(0);
     theta_strange(&p);
     make_vectors(&p);
     bool reached = true;
     for (long n = 1; reached; n += 1 + n / 4) {
         check_findings *f;
-        pe_error err = { 0 };
         size_t live = heap.live;
         heap.fail = n;
         pe_status s = check_run(&f, &in, &err);
@@ -686,7 +671,6 @@ static char folder[] = "/tmp/posenc-check-XXXXXX";
 static void save_array(const char *name, const void *data, io_type type, int rank, const int64_t *shape)
 {
     char path[100];
-    pe_error err;
     io_array a = { .data = (void *)data, .type = type, .rank = rank, .count = 1 };
     for (int i = 0; i < rank; i++)
         a.count *= a.shape[i] = shape[i];
@@ -766,7 +750,7 @@ BUG_FUNCTION(strange, "", 0, true, p->theta = 77, p->magnitude = 1.3, p->sign = 
 BUG_FUNCTION(not_a_number, "", 0, true, p->magnitude = NAN)
 
 /* Each verdict in words and as JSON; a bug that is allowed is OK. */
-static void verdicts_are_printed(void **state)
+TEST(verdicts_are_printed)
 {
     static const struct {
         bool (*plant)(engine *p);
@@ -796,7 +780,6 @@ static void verdicts_are_printed(void **state)
         { not_a_number, "", 1, "MISMATCH: not-finite: token 0, head 0, element 0" },
         { not_a_number, "--json", 1, "\"bug\": \"not-finite\"" },
     };
-    (void)state;
     for (int i = 0; i < COUNT(row); i++) {
         engine p = engine_of(0);
         row[i].plant(&p);
@@ -806,7 +789,7 @@ static void verdicts_are_printed(void **state)
     }
 }
 
-static void specs_come_from_models(void **state)
+TEST(specs_come_from_models)
 {
     static const saying alike[] = { { "config.json", "", 0, "OK: rope:theta=500000" },
                                     { "config.json", "--layer 1", 0, "OK: rope:theta=500000" },
@@ -817,7 +800,6 @@ static void specs_come_from_models(void **state)
                                            { "config.json", "--layer 4", 1, "base-wrong" },
                                            { "none.json", "", 4, "none.json: cannot be opened" },
                                            { "rope", "--layer 4", 2, "--layer is for a model's file" } };
-    (void)state;
     engine p = engine_of(1);
     save_vectors(&p);
     save_text("config.json", "{\"model_type\": \"llama\", \"hidden_size\": 256, \"num_attention_heads\": 2,"
@@ -831,7 +813,7 @@ static void specs_come_from_models(void **state)
     says_all(mixed_layers, COUNT(mixed_layers));
 }
 
-static void misuse_is_refused(void **state)
+TEST(misuse_is_refused)
 {
     static const saying all[] = {
         { "--spec rope", "--before q.npy --after p.npy", 3, "p.npy: holds I64; needs float32" },
@@ -854,7 +836,6 @@ static void misuse_is_refused(void **state)
         { "rope", "--before h.npy --after h.npy --pos p.npy", 3, "needs as many tokens as there are positions" },
     };
     static const double zeros[NUMBERS];
-    (void)state;
     engine p = engine_of(0);
     make_tables(&p, true);
     save();
@@ -865,40 +846,14 @@ static void misuse_is_refused(void **state)
     says_all(all, COUNT(all));
 }
 
-static int begin(void **state)
+AROUND(before_all)
 {
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    assert_non_null(mkdtemp(folder));
 }
 
-static int end(void **state)
+AROUND(after_all)
 {
     char command[100];
-    (void)state;
     snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_data_is_ok),
-        cmocka_unit_test(float32_angles_are_ok_below_4096),
-        cmocka_unit_test(each_planted_bug_is_named),
-        cmocka_unit_test(two_bugs_are_both_named),
-        cmocka_unit_test(what_fits_is_a_spec),
-        cmocka_unit_test(float32_is_what_its_spec_says),
-        cmocka_unit_test(data_that_cannot_tell_is_said_to),
-        cmocka_unit_test(a_temperature_is_missed),
-        cmocka_unit_test(keys_rotated_as_queries_are_named),
-        cmocka_unit_test(a_pair_that_tells_little_fits_more),
-        cmocka_unit_test(shapes_of_engines_are_read),
-        cmocka_unit_test(rounded_dumps_are_recognised),
-        cmocka_unit_test(what_no_bug_explains_is_shown),
-        cmocka_unit_test(memory_that_runs_out_is_an_error),
-        cmocka_unit_test(verdicts_are_printed),
-        cmocka_unit_test(specs_come_from_models),
-        cmocka_unit_test(misuse_is_refused),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
+    assert_int_equal(system(command), 0);
 }

@@ -3,10 +3,11 @@
  *
  * What posenc prints with --json is valid JSON, and says what the library says. */
 #define _POSIX_C_SOURCE 200809L /* popen, mkdtemp */
-#include "common.h"
 
 #include <jansson.h>
 #include <unistd.h>
+
+#include "test.h"
 
 /* The JSON that $POSENC ARGS prints; it must exit with 0. */
 static json_t *run(const char *args)
@@ -104,9 +105,8 @@ static void check_tensors(json_t *list, const char *spec)
     pe_encoding_free(e);
 }
 
-static void list_holds_the_whole_registry(void **state)
+TEST(list_holds_the_whole_registry)
 {
-    (void)state;
     json_t *root = run("list --json"), *rows = json_object_get(root, "encodings");
     assert_string_equal(text_of(root, "version"), pe_version());
     assert_int_equal(json_array_size(rows), pe_info_count());
@@ -151,12 +151,10 @@ static float float_at(json_t *data, size_t a, size_t b, size_t c)
     return (float)json_number_value(x);
 }
 
-static void table_prints_every_bit(void **state)
+TEST(table_prints_every_bit)
 {
-    (void)state;
     enum { N = 5, PAIRS = 32 };
     float cosine[N * PAIRS], sine[N * PAIRS];
-    pe_error err;
     const char *spec = "rope:scaling=yarn,trained=2048,factor=4";
     pe_encoding *e = test_encoding(spec, (pe_shape){ .heads = 8, .head_dim = 64 });
     assert_ok(pe_rotate_table(e, PE_QUERY, pe_view_of(cosine, PE_F32, 1, N, 1, PAIRS), pe_view_of(sine, PE_F32, 1, N, 1, PAIRS), pe_positions_run(1, N, 123456), NULL, &err));
@@ -173,9 +171,8 @@ static void table_prints_every_bit(void **state)
     pe_encoding_free(e);
 }
 
-static void bias_says_when_it_acts(void **state)
+TEST(bias_says_when_it_acts)
 {
-    (void)state;
     pe_encoding *e = test_encoding("alibi:convention=falcon", (pe_shape){ .heads = 2, .head_dim = 64 });
     json_t *root = run("bias alibi:convention=falcon -n 3 --heads 2 --json"), *stages = json_object_get(root, "stages");
     check_encoding(root, "bias", e);
@@ -188,9 +185,8 @@ static void bias_says_when_it_acts(void **state)
     pe_encoding_free(e);
 }
 
-static void names_that_break_json_are_escaped(void **state)
+TEST(names_that_break_json_are_escaped)
 {
-    (void)state;
     char folder[] = "/tmp/posenc-json-XXXXXX", args[500], file[100];
     assert_non_null(mkdtemp(folder));
     snprintf(file, sizeof file, "%s/q\"\\\n\t\x01\xc3\xa9\xff.npy", folder);
@@ -211,9 +207,8 @@ static void names_that_break_json_are_escaped(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void dogs_and_help_are_data_too(void **state)
+TEST(dogs_and_help_are_data_too)
 {
-    (void)state;
     json_t *root = run("dogs --json");
     assert_true(json_is_true(json_object_get(root, "as_expected")));
     assert_int_equal(json_array_size(json_object_get(root, "encodings")), pe_info_count());
@@ -242,9 +237,8 @@ static void check_claim(json_t *c)
         assert_true(*text_of(n, "what") && *text_of(n, "text") && text_of(n, "of") && text_of(n, "unit"));
 }
 
-static void proofs_are_data(void **state)
+TEST(proofs_are_data)
 {
-    (void)state;
     static const char *const commands[] = { "prove order --json", "prove order --json --lang zh",
                                             "prove order-blind alibi rope --json" };
     static const size_t counts[] = { 8, 8, 2 };
@@ -258,9 +252,8 @@ static void proofs_are_data(void **state)
     }
 }
 
-static void properties_are_data(void **state)
+TEST(properties_are_data)
 {
-    (void)state;
     json_t *j = run("prove rope alibi --properties --json"), *specs = json_object_get(j, "specs");
     assert_int_equal(json_array_size(specs), 2);
     assert_int_equal(json_array_size(json_object_get(j, "claims")), 0);
@@ -275,16 +268,4 @@ static void properties_are_data(void **state)
         assert_true(json_is_boolean(json_object_get(p, "claimed")));
     }
     json_decref(j);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(proofs_are_data),
-        cmocka_unit_test(properties_are_data),
-        cmocka_unit_test(list_holds_the_whole_registry),     cmocka_unit_test(table_prints_every_bit),
-        cmocka_unit_test(bias_says_when_it_acts),            cmocka_unit_test(names_that_break_json_are_escaped),
-        cmocka_unit_test(dogs_and_help_are_data_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

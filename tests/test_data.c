@@ -4,11 +4,12 @@
  * What the lab's models are trained on: the same bits again, told before it is asked, and solvable from the window. */
 #include "data_case.h"
 
+#include "test.h"
+
 /* ---------------------------------------------------------------- every source */
 
-static void every_batch_is_whole(void **state)
+TEST(every_batch_is_whole)
 {
-    (void)state;
     static const int64_t length[] = { 16, 17, 18, 19, 20, 21, 25, 31, 64, 100, 255, 256, 1000 };
     for (int i = 0; i < lab_source_count(); i++)
         for (int masked = 0; masked < 2; masked++)
@@ -29,9 +30,8 @@ static void every_batch_is_whole(void **state)
 }
 
 /* 15 % of 16 tokens are none in one window of 13: still something is asked, or a batch of one has no gradient. */
-static void every_window_asks_something(void **state)
+TEST(every_window_asks_something)
 {
-    (void)state;
     for (int i = 0; i < lab_source_count(); i++)
         for (int masked = 0; masked < 2; masked++) {
             lab_data *d = open_source(lab_source_at(i)->name, masked);
@@ -61,9 +61,8 @@ static uint64_t hash_batch(const lab_batch *b)
 }
 
 /* Golden: a change here changes what every run was trained on. */
-static void every_source_is_the_same_bits_everywhere(void **state)
+TEST(every_source_is_the_same_bits_everywhere)
 {
-    (void)state;
     static const uint64_t golden[][2] = {
         { 0x9a0a1e81e3e24853u, 0x6caa4206027d4029u },
         { 0xc240a4edf4866aebu, 0xfd8f24c7f213b76bu },
@@ -93,9 +92,8 @@ static void every_source_is_the_same_bits_everywhere(void **state)
     assert_true(right);
 }
 
-static void every_row_step_and_seed_is_another(void **state)
+TEST(every_row_step_and_seed_is_another)
 {
-    (void)state;
     for (int i = 0; i < lab_source_count(); i++) {
         lab_data *d = open_source(lab_source_at(i)->name, false);
         lab_batch b = batch_of(d, 2, 256);
@@ -113,10 +111,8 @@ static void every_row_step_and_seed_is_another(void **state)
     }
 }
 
-static void unknown_sources_and_sizes_are_refused(void **state)
+TEST(unknown_sources_and_sizes_are_refused)
 {
-    (void)state;
-    pe_error err;
     lab_data *d;
     assert_int_equal(lab_data_open(&d, &(lab_source){ .name = "poems" }, &err), PE_ERR_SPEC);
     assert_null(d);
@@ -138,9 +134,8 @@ static void unknown_sources_and_sizes_are_refused(void **state)
 }
 
 /* Of 60000 tokens: 14 and 16 % are 6 deviations away. */
-static void masks_are_15_percent_and_only_they_are_asked(void **state)
+TEST(masks_are_15_percent_and_only_they_are_asked)
 {
-    (void)state;
     static const char *const name[] = { "stories", "text" };
     for (int i = 0; i < COUNT(name); i++) {
         lab_data *d = open_source(name[i], true);
@@ -158,9 +153,8 @@ static void masks_are_15_percent_and_only_they_are_asked(void **state)
     }
 }
 
-static void a_window_prints_with_what_is_recalled_in_brackets(void **state)
+TEST(a_window_prints_with_what_is_recalled_in_brackets)
 {
-    (void)state;
     char out[400];
     int64_t at[4] = { 0, 1, 2, 3 };
     int32_t token[4] = { 'a', 'b', '\x1b', 'a' }, target[4] = { 'b', 27, 'a', 'b' }, distance[4] = { 0, 0, 3, 3 };
@@ -182,16 +176,12 @@ static void a_window_prints_with_what_is_recalled_in_brackets(void **state)
     assert_string_equal(out, "a[x]?a");
 }
 
-int main(void)
+AROUND(before_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_batch_is_whole),
-        cmocka_unit_test(every_window_asks_something),
-        cmocka_unit_test(every_source_is_the_same_bits_everywhere),
-        cmocka_unit_test(every_row_step_and_seed_is_another),
-        cmocka_unit_test(unknown_sources_and_sizes_are_refused),
-        cmocka_unit_test(masks_are_15_percent_and_only_they_are_asked),
-        cmocka_unit_test(a_window_prints_with_what_is_recalled_in_brackets),
-    };
-    return cmocka_run_group_tests(tests, write_sample, remove_sample);
+    write_sample(NULL);
+}
+
+AROUND(after_all)
+{
+    remove_sample(NULL);
 }

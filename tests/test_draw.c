@@ -4,9 +4,10 @@
  * The list of shapes and its writers: colours that can be read, numbers that are short, cells, dots and areas. */
 #include "draw_case.h"
 
-static void css_has_light_and_dark_by_the_system_and_by_the_page(void **state)
+#include "test.h"
+
+TEST(css_has_light_and_dark_by_the_system_and_by_the_page)
 {
-    (void)state;
     memory p;
     draw_css(memory_open(&p));
     const char *css = memory_end(&p);
@@ -36,9 +37,8 @@ static double contrast(draw_rgb a, draw_rgb b)
 }
 
 /* 4.5: small text, WCAG 2.2 1.4.3; 3: graphics, 1.4.11. */
-static void each_ink_can_be_read_on_its_paper(void **state)
+TEST(each_ink_can_be_read_on_its_paper)
 {
-    (void)state;
     const draw_rgb black = { 0, 0, 0 }, white = { 255, 255, 255 };
     for (int slot = 1; slot < INK_SLOTS; slot++) {
         if (slot == INK_GRID)
@@ -52,10 +52,8 @@ static void each_ink_can_be_read_on_its_paper(void **state)
         assert_true(luminance(ink_heat(INK_HEAT + heat)) >= luminance(ink_heat(INK_HEAT + heat - 1)));
 }
 
-static void shapes_with_odd_numbers_are_left_out(void **state)
+TEST(shapes_with_odd_numbers_are_left_out)
 {
-    (void)state;
-    pe_error err;
     draw *d = picture(100, 50);
     draw_style s = { .stroke = INK_SERIES, .fill = INK_NONE };
     draw_point line[5] = { { 1, 2 }, { 3.14159, 4 }, { NAN, 5 }, { 6, 7 }, { 8, 1e300 } };
@@ -72,9 +70,8 @@ static void shapes_with_odd_numbers_are_left_out(void **state)
     assert_int_equal(draw_new(&d, 10, 0, &err), PE_ERR_RANGE);
 }
 
-static void numbers_are_short(void **state)
+TEST(numbers_are_short)
 {
-    (void)state;
     static const struct {
         double x;
         int decimals;
@@ -130,9 +127,8 @@ static void put_stripes(draw *d)
     draw_cells(d, 0, 0, 10, 10, 1, 400, heat);
 }
 
-static void a_terminal_shows_shapes_as_characters(void **state)
+TEST(a_terminal_shows_shapes_as_characters)
 {
-    (void)state;
     static const struct {
         void (*put)(draw *d);
         double width, height;
@@ -164,9 +160,8 @@ static void a_terminal_shows_shapes_as_characters(void **state)
     assert_non_null(strstr(text, "\033[38;2;16;18;60m\033[48;2;255;249;216m▀"));
 }
 
-static void a_file_is_a_plain_screen(void **state)
+TEST(a_file_is_a_plain_screen)
 {
-    (void)state;
     FILE *f = tmpfile();
     assert_non_null(f);
     setenv("COLORTERM", "truecolor", 1);
@@ -211,9 +206,8 @@ static const char *paint_runs(const char *at, bool down, int level, uint8_t heat
 }
 
 /* Every cell is painted once, in the colour of its level, by runs along rows or columns, whichever are fewer. */
-static void cells_are_runs_of_their_level(void **state)
+TEST(cells_are_runs_of_their_level)
 {
-    (void)state;
     for (int down = 0; down < 2; down++) {
         uint8_t heat[SIDE][SIDE], seen[SIDE][SIDE] = { { 0 } };
         for (int i = 0; i < SIDE * SIDE; i++) {
@@ -238,12 +232,10 @@ static void cells_are_runs_of_their_level(void **state)
 }
 
 /* A file has no more cells than its picture has pixels, whatever the numbers are; without memory for that it fails. */
-static void cells_finer_than_a_pixel_are_averaged(void **state)
+TEST(cells_finer_than_a_pixel_are_averaged)
 {
-    (void)state;
     enum { MANY = 512 };
     static uint8_t heat[MANY * MANY];
-    pe_error err;
     memory p;
     draw *d = picture(64, 64);
     for (int i = 0; i < MANY * MANY; i++)
@@ -258,9 +250,8 @@ static void cells_finer_than_a_pixel_are_averaged(void **state)
     memory_end(&p);
 }
 
-static void a_list_in_a_list_is_moved(void **state)
+TEST(a_list_in_a_list_is_moved)
 {
-    (void)state;
     draw *d = picture(10, 10), *all = picture(100, 100);
     draw_point line[2] = { { 1, 2 }, { 3, 4 } };
     draw_path(d, line, 2, false, (draw_style){ .stroke = INK_TEXT, .fill = INK_NONE });
@@ -290,12 +281,10 @@ static void draw_some(draw *d)
     draw_text(d, 0, 0, 12, ANCHOR_END, INK_TEXT, true, "text");
 }
 
-static void each_call_may_run_out_of_memory(void **state)
+TEST(each_call_may_run_out_of_memory)
 {
-    (void)state;
     bool reached = true;
     for (long n = 1; reached; n++) {
-        pe_error err = { 0 };
         memory p;
         draw *d = picture(10, 10);
         heap.made = 0;
@@ -310,7 +299,6 @@ static void each_call_may_run_out_of_memory(void **state)
         assert_true(!reached || p.size == 0);
     }
     for (long n = 1; n <= 2; n++) { /* of the terminal's own */
-        pe_error err = { 0 };
         draw *d = picture(10, 10);
         heap.fail = n;
         assert_int_equal(draw_terminal(stdout, d, &(draw_screen){ .columns = 8, .rows = 2 }, &err), PE_ERR_NOMEM);
@@ -318,19 +306,7 @@ static void each_call_may_run_out_of_memory(void **state)
     }
 }
 
-int main(void)
+AROUND(after_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(css_has_light_and_dark_by_the_system_and_by_the_page),
-        cmocka_unit_test(each_ink_can_be_read_on_its_paper),
-        cmocka_unit_test(shapes_with_odd_numbers_are_left_out),
-        cmocka_unit_test(numbers_are_short),
-        cmocka_unit_test(a_terminal_shows_shapes_as_characters),
-        cmocka_unit_test(a_file_is_a_plain_screen),
-        cmocka_unit_test(cells_are_runs_of_their_level),
-        cmocka_unit_test(cells_finer_than_a_pixel_are_averaged),
-        cmocka_unit_test(a_list_in_a_list_is_moved),
-        cmocka_unit_test(each_call_may_run_out_of_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, free_kept);
+    free_kept(NULL);
 }

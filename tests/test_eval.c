@@ -4,7 +4,6 @@
  * Trained models from their files: the same weights give the same logits in every format, files that are none are
  * refused, and posenc eval measures what it says.
  */
-#include "common.h"
 
 #include <malloc.h>
 
@@ -16,6 +15,8 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "test.h"
 
 /* A tiny Llama, and where its files go. */
 enum { VOCAB = 21, WIDTH = 8, HIDDEN = 12, LAYERS = 2, HEADS = 2, KV_HEADS = 1, HEAD = 4, TRAINED = 16 };
@@ -126,7 +127,6 @@ static void make_version1(file *f, bool shared)
 
 static const char *save(const char *name, const void *data, size_t size)
 {
-    pe_error err;
     const char *path = in_folder(name);
     assert_ok(io_write_file(path, &(io_span){ data, size }, 1, &err));
     return path;
@@ -299,13 +299,13 @@ static void save_bloom(const char *prefix)
 enum { TOKENS = 9 };
 static const int32_t text[TOKENS] = { 1, 5, 20, 0, 7, 7, 13, 2, 11 };
 
-static pe_status load(model **m, const char *path, const zoo_options *options, pe_error *err)
+static pe_status load(model **m, const char *path, const zoo_options *options, pe_error *why)
 {
     zoo_model *zoo;
     *m = NULL;
-    pe_status s = zoo_open(&zoo, path, options, err);
+    pe_status s = zoo_open(&zoo, path, options, why);
     if (s == PE_OK) {
-        s = model_load(m, zoo, NULL, err);
+        s = model_load(m, zoo, NULL, why);
         zoo_free(zoo);
     }
     assert_true((s == PE_OK) == (*m != NULL));
@@ -316,7 +316,6 @@ static pe_status load(model **m, const char *path, const zoo_options *options, p
 static void logits_of(real out[TOKENS * VOCAB], const char *path)
 {
     model *m;
-    pe_error err = { 0 };
     assert_ok(load(&m, path, &(zoo_options){ .pairs = "adjacent" }, &err));
     assert_ok(model_all_logits(m, out, text, TOKENS, &err));
     model_free(m);
@@ -325,9 +324,8 @@ static void logits_of(real out[TOKENS * VOCAB], const char *path)
 #define UNTIED LLAMA_CONFIG ",\"vocab_size\":21,\"tie_word_embeddings\":false"
 #define TIED LLAMA_CONFIG ",\"vocab_size\":21,\"tie_word_embeddings\":true"
 
-static void every_format_gives_the_same_logits(void **state)
+TEST(every_format_gives_the_same_logits)
 {
-    (void)state;
     real want[TOKENS * VOCAB], got[TOKENS * VOCAB];
     static const char *const types[] = { "F32", "F16", "BF16" };
     for (int shared = 0; shared < 2; shared++) {
@@ -344,9 +342,8 @@ static void every_format_gives_the_same_logits(void **state)
     assert_true(fabs((double)want[3]) > 1e-3); /* it is no model of zeros */
 }
 
-static void shards_are_one_model(void **state)
+TEST(shards_are_one_model)
 {
-    (void)state;
     static const char index[] =
         "{\"metadata\":{},\"weight_map\":{\"model.norm.weight\":\"a.safetensors\","
         "\"lm_head.weight\":\"b.safetensors\",\"model.embed_tokens.weight\":\"a.safetensors\"}}";
@@ -364,12 +361,10 @@ static void shards_are_one_model(void **state)
 }
 
 /* Files of the bare model have no prefix. (What the logits have to be: conformance, bloom_lm.) */
-static void bloom_is_read_with_and_without_its_prefix(void **state)
+TEST(bloom_is_read_with_and_without_its_prefix)
 {
-    (void)state;
     real logits[2][TOKENS * VOCAB];
     model *m;
-    pe_error err = { 0 };
     for (int n = 0; n < 2; n++) {
         save_bloom(n ? "transformer." : NULL);
         assert_ok(load(&m, folder, &(zoo_options){ 0 }, &err));
@@ -384,15 +379,13 @@ static void bloom_is_read_with_and_without_its_prefix(void **state)
 static void expect_refusal(const char *path, const char *word)
 {
     model *m;
-    pe_error err = { 0 };
     pe_status s = load(&m, path, &(zoo_options){ 0 }, &err);
     if (s == PE_OK || !strstr(err.text, word))
         fail_msg("wanted a refusal with \"%s\"; got %s: %s", word, pe_status_name(s), err.text);
 }
 
-static void tensors_that_do_not_fit_are_refused(void **state)
+TEST(tensors_that_do_not_fit_are_refused)
 {
-    (void)state;
     static const struct {
         made made;
         const char *config, *word;
@@ -421,9 +414,8 @@ static void tensors_that_do_not_fit_are_refused(void **state)
     expect_refusal(folder, "llama or bloom");
 }
 
-static void folders_that_do_not_fit_are_refused(void **state)
+TEST(folders_that_do_not_fit_are_refused)
 {
-    (void)state;
     static const char up[] = "{\"weight_map\":{\"a\":\"../a.safetensors\"}}",
                       none[] = "{\"weight_map\":{\"a\":\"a.safetensors\"}}";
     save_llama(UNTIED, &(made){ .type = "F32" });
@@ -440,9 +432,8 @@ static void folders_that_do_not_fit_are_refused(void **state)
     expect_refusal(folder, "weight_map");
 }
 
-static void cut_llama2c_files_are_refused(void **state)
+TEST(cut_llama2c_files_are_refused)
 {
-    (void)state;
     struct stat st;
     const char *path = save_bin(make_version0, true);
     assert_int_equal(stat(path, &st), 0);
@@ -470,14 +461,14 @@ static void measured_free(measured *r)
     *r = (measured){ 0 };
 }
 
-static pe_status plan(measured *r, const char *path, eval_ask *ask, pe_error *err)
+static pe_status plan(measured *r, const char *path, eval_ask *ask, pe_error *why)
 {
     ask->path = path;
     measured_free(r);
-    pe_status s = zoo_open(&r->zoo, path, &ask->options, err);
+    pe_status s = zoo_open(&r->zoo, path, &ask->options, why);
     if (s == PE_OK)
-        s = model_load(&r->m, r->zoo, NULL, err);
-    return s == PE_OK ? eval_plan(&r->e, ask, r->zoo, err) : s;
+        s = model_load(&r->m, r->zoo, NULL, why);
+    return s == PE_OK ? eval_plan(&r->e, ask, r->zoo, why) : s;
 }
 
 /* What was measured last: of a file, or of a llama2.c model where path is NULL. */
@@ -485,7 +476,6 @@ static measured run;
 
 static void measure(eval_ask ask, const char *path)
 {
-    pe_error err = { 0 };
     assert_ok(plan(&run, path ? path : save_bin(make_version0, true), &ask, &err));
     assert_ok(eval_measure(&run.e, run.m, NULL, NULL, &err));
     eval_judge(&run.e);
@@ -509,12 +499,10 @@ static double bits_at(const real *logits, const int32_t *token, int64_t n)
 }
 
 /* Windows of 2 in 7 tokens: (0 1), (2 3), (4 5), each asked for 2 tokens. Their mean, from the logits, by hand. */
-static void perplexity_is_the_mean_over_windows_that_start_anew(void **state)
+TEST(perplexity_is_the_mean_over_windows_that_start_anew)
 {
-    (void)state;
     real logits[TOKENS * VOCAB];
     double sum = 0, last = 0;
-    pe_error err = { 0 };
     measure((eval_ask){ .token = text, .tokens = 7, .length = { 2 }, .lengths = 1, .method = { extend_find("none") },
                         .methods = 1 }, NULL);
     for (int64_t start = 0; start < 6; start += 2) {
@@ -530,9 +518,8 @@ static void perplexity_is_the_mean_over_windows_that_start_anew(void **state)
 }
 
 /* 70 tokens: one block of 64, four windows of 16, eight of 8; all are asked for tokens 1 .. 64. */
-static void methods_agree_up_to_the_trained_length_and_differ_past_it(void **state)
+TEST(methods_agree_up_to_the_trained_length_and_differ_past_it)
 {
-    (void)state;
     int differ = 0;
     measure(with_all_methods((eval_ask){ .token = story, .tokens = 70, .length = { 64, 8, 16, 4096 }, .lengths = 4 }),
             NULL);
@@ -556,9 +543,8 @@ static void methods_agree_up_to_the_trained_length_and_differ_past_it(void **sta
     assert_true((c->whole.place == 1) == (c->whole.best == c->method));
 }
 
-static void every_window_has_a_last_quarter(void **state)
+TEST(every_window_has_a_last_quarter)
 {
-    (void)state;
     for (int length = 1; length < 50; length++) {
         int count = 0;
         for (int at = 0; at < length; at++)
@@ -569,9 +555,8 @@ static void every_window_has_a_last_quarter(void **state)
 }
 
 /* Lengths 8 and 12 share blocks of 24; 1,000 does not fit, so that it counts for nothing. */
-static void lengths_are_asked_for_the_same_tokens(void **state)
+TEST(lengths_are_asked_for_the_same_tokens)
 {
-    (void)state;
     static const struct {
         int64_t second, most, windows; /* beside 8; at most so many tokens, windows */
         int64_t asked[2];
@@ -591,14 +576,12 @@ static void lengths_are_asked_for_the_same_tokens(void **state)
 }
 
 /* The method none is the model as its files have it. */
-static void none_is_the_plain_model(void **state)
+TEST(none_is_the_plain_model)
 {
-    (void)state;
     real loss[32];
     int64_t at[32];
     double sum = 0;
     model *m;
-    pe_error err = { 0 };
     measure(with_all_methods((eval_ask){ .token = story, .tokens = 33, .length = { 32 }, .lengths = 1 }), NULL);
     assert_ok(load(&m, in_folder("model.bin"), &(zoo_options){ 0 }, &err));
     for (int n = 0; n < 32; n++)
@@ -618,11 +601,9 @@ static bool stop_after_one(void *with, const eval *e, int method, int length, do
     return ++*(int *)with < 2;
 }
 
-static void stopped_it_keeps_what_is_whole(void **state)
+TEST(stopped_it_keeps_what_is_whole)
 {
-    (void)state;
     int calls = 0;
-    pe_error err = { 0 };
     eval_ask ask = with_all_methods((eval_ask){ .token = story, .tokens = 65, .length = { 32 }, .lengths = 1 });
     assert_ok(plan(&run, save_bin(make_version0, true), &ask, &err));
     assert_ok(eval_measure(&run.e, run.m, stop_after_one, &calls, &err));
@@ -631,9 +612,8 @@ static void stopped_it_keeps_what_is_whole(void **state)
 }
 
 /* BLOOM past its length: there is nothing to set, so that every method leaves it as it is. */
-static void a_model_without_a_rotation_is_measured_as_it_is(void **state)
+TEST(a_model_without_a_rotation_is_measured_as_it_is)
 {
-    (void)state;
     eval_ask ask = { .options = { .trained = 8 }, .token = story, .tokens = 33, .length = { 8, 32 }, .lengths = 2 };
     save_bloom(NULL);
     measure(with_all_methods(ask), folder);
@@ -644,24 +624,20 @@ static void a_model_without_a_rotation_is_measured_as_it_is(void **state)
 
 /* ---------------------------------------------------------------- token numbers from a file */
 
-static pe_status read_numbers(int32_t **token, int64_t *count, const char *path, int64_t vocab, pe_error *err)
+static pe_status read_numbers(int32_t **token, int64_t *count, const char *path, int64_t vocab, pe_error *why)
 {
     io_bytes npy;
-    pe_error why = { 0 };
-    if (io_read_file(&npy, path, IO_CAP_DATA, &why))
-        fail_msg("%s", why.text);
-    pe_status s = eval_token_file(token, count, &npy, vocab, err);
+    assert_ok(io_read_file(&npy, path, IO_CAP_DATA, &err));
+    pe_status s = eval_token_file(token, count, &npy, vocab, why);
     io_bytes_free(&npy);
     return s;
 }
 
-static void token_files_are_held_to_the_vocabulary(void **state)
+TEST(token_files_are_held_to_the_vocabulary)
 {
-    (void)state;
     int64_t numbers[] = { 1, 2, 20, 0 };
     int32_t *token;
     int64_t count;
-    pe_error err = { 0 };
     io_array a = { .data = numbers, .type = IO_I64, .rank = 1, .shape = { 4 }, .count = 4 };
     const char *path = in_folder("tokens.npy");
     assert_ok(io_npy_save(path, &a, &err));
@@ -684,7 +660,6 @@ static void token_files_are_held_to_the_vocabulary(void **state)
 static pe_status load_and_measure(const char *path, eval_ask *ask)
 {
     measured r = { 0 };
-    pe_error err = { 0 };
     pe_status s = plan(&r, path, ask, &err);
     if (s == PE_OK)
         s = eval_measure(&r.e, r.m, NULL, NULL, &err);
@@ -696,7 +671,6 @@ static pe_status load_and_measure(const char *path, eval_ask *ask)
 static pe_status only_load(const char *path, eval_ask *ask)
 {
     model *m;
-    pe_error err = { 0 };
     (void)ask;
     pe_status s = load(&m, path, &(zoo_options){ 0 }, &err);
     assert_true(s == PE_OK || *err.text);
@@ -725,9 +699,8 @@ static void fail_each_allocation(job *work, const char *path, eval_ask *ask, boo
 
 /* Whichever allocation fails: loading ends with a sentence, and neither it nor the rest leaves anything behind. (A plan
  * that found no memory may say that its method does not apply.) */
-static void memory_that_runs_out_is_an_error_and_leaves_nothing(void **state)
+TEST(memory_that_runs_out_is_an_error_and_leaves_nothing)
 {
-    (void)state;
     eval_ask ask = { .token = story, .tokens = 20, .length = { 8, 18 }, .lengths = 2,
                      .method = { extend_find("none"), extend_find("yarn") }, .methods = 2 };
     const char *path = save_bin(make_version1, true);
@@ -738,23 +711,21 @@ static void memory_that_runs_out_is_an_error_and_leaves_nothing(void **state)
     fail_each_allocation(load_and_measure, folder, &ask, false);
 }
 
-static int begin(void **state)
+AROUND(before_all)
 {
-    (void)state;
     uint64_t seed = 3;
     for (int n = 0; n < COUNT(story); n++)
         story[n] = (int32_t)test_range(&seed, 0, VOCAB - 1);
     snprintf(folder, sizeof folder, "/tmp/posenc-eval-XXXXXX");
     gemm_start();
-    return mkdtemp(folder) ? 0 : -1;
+    assert_non_null(mkdtemp(folder));
 }
 
-static int end(void **state)
+AROUND(after_all)
 {
-    (void)state;
     measured_free(&run);
     empty_folder();
-    return rmdir(folder);
+    rmdir(folder);
 }
 
 /* ---------------------------------------------------------------- what is said of a recommendation */
@@ -764,7 +735,6 @@ static bool is_called_far(double whole, double last)
 {
     eval e = { .ask = { .length = { 1024 }, .lengths = 1, .methods = 2 } };
     char words[EVAL_WORDS];
-    pe_error err;
     e.ask.method[0] = extend_find("none");
     e.ask.method[1] = e.choice[0].method = extend_find("ntk");
     for (int m = 0; m < 2; m++) {
@@ -780,9 +750,8 @@ static bool is_called_far(double whole, double last)
     return strstr(words, "not near the best on this text") != NULL;
 }
 
-static void a_recommendation_far_from_the_best_is_called_so(void **state)
+TEST(a_recommendation_far_from_the_best_is_called_so)
 {
-    (void)state;
     static const struct {
         double whole, last;
         bool far;
@@ -790,27 +759,4 @@ static void a_recommendation_far_from_the_best_is_called_so(void **state)
                   { 1, 1.11, true },   { 0.5, 1.2, true },    { 2, 2, true } };
     for (int i = 0; i < COUNT(cases); i++)
         assert_int_equal(is_called_far(cases[i].whole, cases[i].last), cases[i].far);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_gives_the_same_logits),
-        cmocka_unit_test(shards_are_one_model),
-        cmocka_unit_test(bloom_is_read_with_and_without_its_prefix),
-        cmocka_unit_test(tensors_that_do_not_fit_are_refused),
-        cmocka_unit_test(folders_that_do_not_fit_are_refused),
-        cmocka_unit_test(cut_llama2c_files_are_refused),
-        cmocka_unit_test(perplexity_is_the_mean_over_windows_that_start_anew),
-        cmocka_unit_test(every_window_has_a_last_quarter),
-        cmocka_unit_test(lengths_are_asked_for_the_same_tokens),
-        cmocka_unit_test(methods_agree_up_to_the_trained_length_and_differ_past_it),
-        cmocka_unit_test(none_is_the_plain_model),
-        cmocka_unit_test(stopped_it_keeps_what_is_whole),
-        cmocka_unit_test(a_model_without_a_rotation_is_measured_as_it_is),
-        cmocka_unit_test(token_files_are_held_to_the_vocabulary),
-        cmocka_unit_test(memory_that_runs_out_is_an_error_and_leaves_nothing),
-        cmocka_unit_test(a_recommendation_far_from_the_best_is_called_so),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
 }

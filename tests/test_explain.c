@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * What posenc explain and posenc diff say, on models put together here: no file, no reader. */
-#include "common.h"
 
 #include "cli/cli.h"
 #include "cli/diff.h"
@@ -12,6 +11,8 @@
 
 #include <math.h>
 #include <string.h>
+
+#include "test.h"
 
 #define LLAMA "rope:theta=500000,scaling=llama3,factor=8,trained=8192"
 #define OSS "rope:theta=150000,scaling=yarn,factor=32,trained=4096,truncate=no"
@@ -37,7 +38,6 @@ static int64_t head_dim = 128;
 /* Layers of 8 heads, stack after stack, until one has no spec. */
 static zoo_model *model(const char *format, int64_t trained, int64_t served, const stack *s)
 {
-    pe_error err;
     zoo_builder *b = zoo_begin("model", format, NULL, &err);
     zoo_model *m;
     zoo_part *p;
@@ -62,7 +62,6 @@ static zoo_model *plain(const char *spec, int64_t trained, int64_t served)
 
 static explain_facts facts_at(const zoo_model *m, int group, int64_t length)
 {
-    pe_error err;
     explain_facts f;
     assert_ok(explain_group(&f, &m->part[0], &m->part[0].group[group], length, &err));
     return f;
@@ -77,7 +76,6 @@ static explain_facts facts_of(const zoo_model *m, int group)
 static void expect_words(const zoo_model *m, int64_t length, const char *words)
 {
     static char text[60000];
-    pe_error err;
     result *r = result_new();
     FILE *to = fmemopen(text, sizeof text, "w");
     size_t used = 0;
@@ -96,7 +94,7 @@ static void expect_words(const zoo_model *m, int64_t length, const char *words)
 
 /* ------------------------------------------------ facts */
 
-static void pairs_reach_new_angles_where_their_divisors_say(void **state)
+TEST(pairs_reach_new_angles_where_their_divisors_say)
 {
     static const struct {
         const char *spec;
@@ -125,7 +123,6 @@ static void pairs_reach_new_angles_where_their_divisors_say(void **state)
           "The length asked for, 1024, stays below that." },
         { "rope:scaling=proportional,turning=0.25", 8192, 8192, 0, 0, 0, 0, 16, 1, INFINITY, "not rotated" },
     };
-    (void)state;
     for (int i = 0; i < COUNT(row); i++) {
         zoo_model *m = plain(row[i].spec, row[i].trained, row[i].served);
         explain_facts f = facts_at(m, 0, row[i].asked);
@@ -144,9 +141,8 @@ static void pairs_reach_new_angles_where_their_divisors_say(void **state)
     }
 }
 
-static void pairs_that_are_not_rotated_have_no_wavelength(void **state)
+TEST(pairs_that_are_not_rotated_have_no_wavelength)
 {
-    (void)state;
     zoo_model *m = plain("rope:scaling=proportional,turning=0.25", 8192, 8192);
     explain_facts f = facts_of(m, 0);
     assert_true(isinf(f.pair[16].wavelength) && !f.unturned[16]);
@@ -155,9 +151,8 @@ static void pairs_that_are_not_rotated_have_no_wavelength(void **state)
     zoo_free(m);
 }
 
-static void a_window_bounds_what_a_pair_can_meet(void **state)
+TEST(a_window_bounds_what_a_pair_can_meet)
 {
-    (void)state;
     zoo_model *m = model("config.json", 8192, 131072,
                          (stack[]){ { 5, "rope", "sliding_attention", 512 },
                                     { 1, LLAMA, "full_attention", 0 },
@@ -175,9 +170,8 @@ static void a_window_bounds_what_a_pair_can_meet(void **state)
     zoo_free(m);
 }
 
-static void nothing_is_said_of_training_without_a_trained_length(void **state)
+TEST(nothing_is_said_of_training_without_a_trained_length)
 {
-    (void)state;
     zoo_model *m = plain("rope", 0, 0);
     explain_facts f = facts_of(m, 0);
     assert_true(isnan(f.pair[0].turns) && f.first == -1);
@@ -188,7 +182,7 @@ static void nothing_is_said_of_training_without_a_trained_length(void **state)
 
 /* Layouts and widths are named from the pairs themselves; the softmax factor is the encoding's part in it, for a model
  * may have a scale of its own. */
-static void encodings_are_told_as_they_are(void **state)
+TEST(encodings_are_told_as_they_are)
 {
     static const struct {
         const char *spec;
@@ -211,7 +205,6 @@ static void encodings_are_told_as_they_are(void **state)
         { "t5:scale=sqrt", 0, 1, false, "learned 256 numbers" },
     };
     double score[8];
-    (void)state;
     for (int i = 0; i < COUNT(row); i++) {
         zoo_model *m = plain(row[i].spec, 2048, 2048);
         explain_facts f = facts_of(m, 0);
@@ -224,19 +217,17 @@ static void encodings_are_told_as_they_are(void **state)
     }
 }
 
-static void long_lists_are_cut(void **state)
+TEST(long_lists_are_cut)
 {
     char text[100];
-    (void)state;
     explain_shorten(text, sizeof text, "rope:scaling=longrope,short=1/2/3/4/5,long=1/2/3/4,sections=16/24/24");
     assert_string_equal(text, "rope:scaling=longrope,short=1/2/3...,long=1/2/3/4,sections=16/24/24");
 }
 
-static void ranges_and_numbers_read_well(void **state)
+TEST(ranges_and_numbers_read_well)
 {
     static const bool in[] = { 1, 1, 1, 0, 1, 0, 0, 1, 1 };
     static bool many[4096];
-    (void)state;
     assert_string_equal(result_ranges_text(in, 9).text, "0-2, 4, 7-8");
     assert_string_equal(result_ranges_text(in, 0).text, "");
     for (int i = 0; i < 4096; i += 2)
@@ -249,9 +240,8 @@ static void ranges_and_numbers_read_well(void **state)
 }
 
 /* An option's choices are constants of the compiler; the row's are the truth. */
-static void the_option_pairs_has_the_choices_of_the_row(void **state)
+TEST(the_option_pairs_has_the_choices_of_the_row)
 {
-    (void)state;
     const pe_key *key = zoo_spec_key("rope", "pairs");
     assert_non_null(key);
     assert_string_equal(CLI_PAIRS, key->choices);
@@ -267,11 +257,10 @@ static const zoo_engine *engine(const char *name)
     return zoo_engine_at(i);
 }
 
-static void engines_stand_in_the_order_of_their_names(void **state)
+TEST(engines_stand_in_the_order_of_their_names)
 {
     char name[40];
     int i = 0;
-    (void)state;
     for (; cli_item(ZOO_ENGINE_NAMES, i, name, sizeof name); i++)
         assert_string_equal(zoo_engine_at(i)->name, name);
     assert_null(zoo_engine_at(i));
@@ -286,7 +275,6 @@ static void engines_stand_in_the_order_of_their_names(void **state)
 static void expect_settings(const zoo_model *m, const char *name, const char *truth)
 {
     char *text;
-    pe_error err;
     assert_ok(zoo_engine_text(&text, engine(name), m, &m->part[0], *truth != '{', &err));
     assert_string_equal(text, truth);
     free(text);
@@ -305,7 +293,7 @@ static void expect_settings(const zoo_model *m, const char *name, const char *tr
 #define MLA_KEYS                                                                                                       \
     "{\"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 10000}, \"max_position_embeddings\": 4096}"
 
-static void every_engine_has_its_settings(void **state)
+TEST(every_engine_has_its_settings)
 {
     static const struct {
         stack layers[3];
@@ -358,7 +346,6 @@ static void every_engine_has_its_settings(void **state)
           "vllm serve MODEL --hf-overrides '{\"rope_parameters\": {\"a???b\": {\"rope_type\": \"default\", "
           "\"rope_theta\": 10000}, \"c???\": {\"rope_type\": \"default\", \"rope_theta\": 9}}}'" },
     };
-    (void)state;
     for (int i = 0; i < COUNT(row); i++) {
         bool gguf = !strcmp(row[i].engine, "llama.cpp") && row[i].layers[1].spec;
         zoo_model *m = model(gguf ? "GGUF" : "config.json", row[i].trained, row[i].served, row[i].layers);
@@ -367,7 +354,7 @@ static void every_engine_has_its_settings(void **state)
     }
 }
 
-static void classes_that_read_no_settings_get_none(void **state)
+TEST(classes_that_read_no_settings_get_none)
 {
     static const struct {
         const char *spec, *type, *engine;
@@ -383,7 +370,6 @@ static void classes_that_read_no_settings_get_none(void **state)
         { "rope:scaling=yarn,factor=2,trained=4096", "chatglm", "vllm", "", NULL,
           "vllm serve MODEL --max-model-len 8192" },
     };
-    (void)state;
     for (int i = 0; i < COUNT(row); i++) {
         zoo_model *m = plain(row[i].spec, 4096, 8192);
         m->part[0].type = row[i].type;
@@ -399,12 +385,10 @@ static void classes_that_read_no_settings_get_none(void **state)
     }
 }
 
-static void a_fixed_ntk_base_becomes_a_base(void **state)
+TEST(a_fixed_ntk_base_becomes_a_base)
 {
     char fixed[200], *text;
     double base = 0;
-    pe_error err;
-    (void)state;
     zoo_model *m = plain("rope:scaling=ntk,alpha=1000,pairs=adjacent", 4096, 4096);
     assert_ok(zoo_engine_text(&text, engine("transformers"), m, &m->part[0], false, &err));
     const char *theta = strstr(text, "rope_theta\": ");
@@ -418,11 +402,9 @@ static void a_fixed_ntk_base_becomes_a_base(void **state)
 }
 
 /* Every engine, every example of every row: all of it comes out, whatever it says. */
-static void every_spec_has_settings_or_none_but_no_error(void **state)
+TEST(every_spec_has_settings_or_none_but_no_error)
 {
     char *text;
-    pe_error err;
-    (void)state;
     head_dim = 64;
     for (int i = 0; i < pe_info_count(); i++)
         for (int k = 0; k < pe_info_at(i)->example_count; k++) {
@@ -448,7 +430,7 @@ static bool warns(const zoo_model *m, const char *name, const char *words)
     return false;
 }
 
-static void engines_are_warned_of_where_their_condition_is_met(void **state)
+TEST(engines_are_warned_of_where_their_condition_is_met)
 {
     static const struct {
         stack layers[3];
@@ -465,7 +447,6 @@ static void engines_are_warned_of_where_their_condition_is_met(void **state)
           "--rope-freq-base", true },
         { { { 3, "rope", "", 0 }, { 1, "none", "", 0 } }, NULL, "", false },
     };
-    (void)state;
     for (int i = 0; i < COUNT(row); i++) {
         zoo_model *m = model("config.json", 4096, 131072, row[i].layers);
         for (int e = 0; zoo_engine_at(e); e++)
@@ -479,13 +460,12 @@ static void engines_are_warned_of_where_their_condition_is_met(void **state)
 
 static diff_model compare(const zoo_model *a, const zoo_model *b)
 {
-    pe_error err;
     diff_model d = { .a = a, .b = b };
     assert_ok(diff_models(&d, &err));
     return d;
 }
 
-static void functions_are_compared_not_texts(void **state)
+TEST(functions_are_compared_not_texts)
 {
     static const struct {
         const char *a, *b;
@@ -516,7 +496,6 @@ static void functions_are_compared_not_texts(void **state)
         { "rope", "rope:scaling=dynamic,factor=2,trained=4096", false, false, 3 },
         { "rope", "rope:scaling=dynamic,factor=2,trained=131072", true, false, 3 },
     };
-    (void)state;
     for (int i = 0; i < COUNT(row); i++) {
         zoo_model *x = plain(row[i].a, 4096, 131072), *y = plain(row[i].b, 4096, 131072);
         diff_model d = compare(x, y);
@@ -530,10 +509,9 @@ static void functions_are_compared_not_texts(void **state)
 }
 
 /* As a GGUF holds llama3: a factor per pair, in float32. */
-static void factors_rounded_to_float_are_the_same_function(void **state)
+TEST(factors_rounded_to_float_are_the_same_function)
 {
     static char spec[9000], list[4000];
-    (void)state;
     for (int wrong = 0; wrong < 2; wrong++) {
         zoo_model *x = plain(LLAMA, 8192, 131072), *y;
         explain_facts f = facts_of(x, 0);
@@ -555,9 +533,8 @@ static void factors_rounded_to_float_are_the_same_function(void **state)
     }
 }
 
-static void the_worst_pair_and_position_are_found(void **state)
+TEST(the_worst_pair_and_position_are_found)
 {
-    (void)state;
     zoo_model *x = model("config.json", 4096, 131072, (stack[]){ { 2, OSS, "", 0 }, { 0 } });
     zoo_model *y = plain("rope:theta=150000,scaling=yarn,factor=32,trained=4096", 4096, 131072);
     diff_model d = compare(x, y);
@@ -581,7 +558,7 @@ static void the_worst_pair_and_position_are_found(void **state)
     zoo_free(y);
 }
 
-static void layers_and_windows_are_told_apart(void **state)
+TEST(layers_and_windows_are_told_apart)
 {
     static const struct {
         stack layers[4];
@@ -594,7 +571,6 @@ static void layers_and_windows_are_told_apart(void **state)
         { { { 1, "rope", "", 512 }, { 1, "rope", "", 64 }, { 2, "none", "", 0 } }, 3, 1, "yyy", false },
         { { { 2, "rope", "", 0 }, { 2, "none", "", 0 } }, 2, 0, "yy", true },
     };
-    (void)state;
     zoo_model *x = model("config.json", 4096, 4096, (stack[]){ { 2, "rope", "", 0 }, { 2, "none", "", 0 }, { 0 } });
     for (int i = 0; i < COUNT(row); i++) {
         zoo_model *y = model("GGUF", 4096, 4096, row[i].layers);
@@ -612,29 +588,4 @@ static void layers_and_windows_are_told_apart(void **state)
         zoo_free(y);
     }
     zoo_free(x);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_reach_new_angles_where_their_divisors_say),
-        cmocka_unit_test(pairs_that_are_not_rotated_have_no_wavelength),
-        cmocka_unit_test(a_window_bounds_what_a_pair_can_meet),
-        cmocka_unit_test(nothing_is_said_of_training_without_a_trained_length),
-        cmocka_unit_test(encodings_are_told_as_they_are),
-        cmocka_unit_test(long_lists_are_cut),
-        cmocka_unit_test(ranges_and_numbers_read_well),
-        cmocka_unit_test(the_option_pairs_has_the_choices_of_the_row),
-        cmocka_unit_test(engines_stand_in_the_order_of_their_names),
-        cmocka_unit_test(every_engine_has_its_settings),
-        cmocka_unit_test(classes_that_read_no_settings_get_none),
-        cmocka_unit_test(a_fixed_ntk_base_becomes_a_base),
-        cmocka_unit_test(every_spec_has_settings_or_none_but_no_error),
-        cmocka_unit_test(engines_are_warned_of_where_their_condition_is_met),
-        cmocka_unit_test(functions_are_compared_not_texts),
-        cmocka_unit_test(factors_rounded_to_float_are_the_same_function),
-        cmocka_unit_test(the_worst_pair_and_position_are_found),
-        cmocka_unit_test(layers_and_windows_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

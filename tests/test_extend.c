@@ -2,7 +2,6 @@
  * labels: core; tier: quick; cost: 1 s; needs: zoo
  *
  * Plans for longer contexts against arithmetic of this file's own, and JSON texts changed in place. */
-#include "common.h"
 
 #include "zoo/build.h"
 #include "zoo/extend.h"
@@ -10,6 +9,8 @@
 #include "zoo/json_edit.h"
 
 #include <math.h>
+
+#include "test.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -23,7 +24,6 @@ typedef struct layers {
 static zoo_model *model(const char *type, const layers *of, int kinds, int64_t trained, int64_t served)
 {
     static const zoo_options options = { 0 };
-    pe_error err;
     zoo_model *m = NULL;
     zoo_part *p;
     zoo_builder *b = zoo_begin("config.json", "config.json", &options, &err);
@@ -56,7 +56,6 @@ typedef struct plans {
 static plans open_plans(const aim *a)
 {
     plans p = { .zoo = model(a->type, &(layers){ a->spec, 0 }, 1, a->trained, a->served) };
-    pe_error err;
     assert_ok(extend_open(&p.x, p.zoo, a->target, 0, &err));
     if (p.x.verdict == EXTEND_PLAN)
         assert_ok(extend_plans_new(&p.plan, &p.x, &err));
@@ -127,9 +126,8 @@ static void expect_numbers(const plans *p, const numbers *n, int count)
         }
 }
 
-static void llama2_at_eight_times_its_length(void **state)
+TEST(llama2_at_eight_times_its_length)
 {
-    (void)state;
     /* NTK's theta s^(d/(d-2)), s = 8: the slowest pair is 8 times slower and stays in range, the other 17 that have
      * made no turn leave it, the first of them, pair 46, by about 8 / 8^(92/126) */
     double theta = ceil(10000 * pow(8, 128.0 / 126)), angle = 0;
@@ -166,9 +164,8 @@ static void llama2_at_eight_times_its_length(void **state)
     close_plans(&p);
 }
 
-static void turns_are_trained_length_over_wavelength(void **state)
+TEST(turns_are_trained_length_over_wavelength)
 {
-    (void)state;
     plans p = open_plans(&llama2);
     int64_t below = 0;
     assert_int_equal(p.x.verdict, EXTEND_PLAN);
@@ -185,9 +182,8 @@ static void turns_are_trained_length_over_wavelength(void **state)
 }
 
 /* 1 above 32 turns, 8 below one, and between them straight in log(turns). */
-static void longrope_divides_by_the_turns_a_pair_made(void **state)
+TEST(longrope_divides_by_the_turns_a_pair_made)
 {
-    (void)state;
     plans p = open_plans(&llama2);
     const char *at = strstr(plan(&p, "longrope")->spec, "long=");
     assert_non_null(at);
@@ -202,9 +198,8 @@ static void longrope_divides_by_the_turns_a_pair_made(void **state)
 }
 
 /* A share of the pairs whose product with the width is rounded down must not lose one; it is one of the whole head. */
-static void prope_keeps_its_count_at_any_length(void **state)
+TEST(prope_keeps_its_count_at_any_length)
 {
-    (void)state;
     for (int64_t trained = 16; trained <= 16384; trained += 2111) {
         plans p = open_plans(&(aim){ "llama", "rope", trained, trained, 65536 });
         assert_int_equal(plan(&p, "p-rope")->cost.changed, extend_unturned(&p.x));
@@ -219,9 +214,8 @@ static void prope_keeps_its_count_at_any_length(void **state)
 
 /* ---------------------------------------------------------------- models with a scaling of their own */
 
-static void deepseek_softmax_follows_the_factor(void **state)
+TEST(deepseek_softmax_follows_the_factor)
 {
-    (void)state;
     char spec[200];
     double g = 0.1 * log(40) + 1, h = 0.1 * log(80) + 1;
     snprintf(spec, sizeof spec,
@@ -240,9 +234,8 @@ static void deepseek_softmax_follows_the_factor(void **state)
     close_plans(&p);
 }
 
-static void a_long_list_is_multiplied(void **state)
+TEST(a_long_list_is_multiplied)
 {
-    (void)state;
     char list[1000] = "", spec[2200];
     for (int n = 0; n < 64; n++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%d", n ? "/" : "", n < 20 ? 1 : 32);
@@ -260,9 +253,8 @@ static void a_long_list_is_multiplied(void **state)
 /* ---------------------------------------------------------------- what to take */
 
 /* A scaling of the model's own is raised, and no other is put on top of it. */
-static void recommendations_follow_the_rules(void **state)
+TEST(recommendations_follow_the_rules)
 {
-    (void)state;
     static const struct {
         aim aim;
         const char *pick;
@@ -307,9 +299,8 @@ static void recommendations_follow_the_rules(void **state)
     }
 }
 
-static void every_plan_that_serves_stays_within_seen_angles(void **state)
+TEST(every_plan_that_serves_stays_within_seen_angles)
 {
-    (void)state;
     static const char *const specs[] = { "rope", "rope:theta=500000", "rope:theta=1e6,dims=64", "rope:pairs=adjacent",
                                          "rope:sections=16/24/24", "rope:denominator=d-2" };
     for (int i = 0; i < COUNT(specs); i++) {
@@ -333,9 +324,8 @@ static void every_plan_that_serves_stays_within_seen_angles(void **state)
 
 /* ---------------------------------------------------------------- nothing to do, nothing to be done */
 
-static void models_that_need_nothing_are_told_so(void **state)
+TEST(models_that_need_nothing_are_told_so)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int64_t target;
@@ -358,10 +348,8 @@ static void models_that_need_nothing_are_told_so(void **state)
     }
 }
 
-static void only_layers_that_see_everything_count(void **state)
+TEST(only_layers_that_see_everything_count)
 {
-    (void)state;
-    pe_error err;
     extend_model x;
     zoo_model *m = model("gemma3", (layers[]){ { "rope", 1024 }, { "rope:theta=1e6", 0 } }, 2, 32768, 32768);
     assert_int_equal(extend_open(&x, m, 131072, 0, &err), PE_OK);
@@ -380,10 +368,8 @@ static void only_layers_that_see_everything_count(void **state)
     zoo_free(m);
 }
 
-static void a_model_without_a_length_asks_for_it(void **state)
+TEST(a_model_without_a_length_asks_for_it)
 {
-    (void)state;
-    pe_error err;
     extend_model x;
     zoo_model *m = model("llama", &(layers){ "rope", 0 }, 1, 0, 0);
     assert_int_equal(extend_open(&x, m, 8192, 0, &err), PE_ERR_RANGE);
@@ -396,9 +382,8 @@ static void a_model_without_a_length_asks_for_it(void **state)
 
 /* ---------------------------------------------------------------- JSON texts */
 
-static void a_text_changes_only_where_it_is_told(void **state)
+TEST(a_text_changes_only_where_it_is_told)
 {
-    (void)state;
     static const struct {
         const char *before;
         json_edit edit;
@@ -429,7 +414,6 @@ static void a_text_changes_only_where_it_is_told(void **state)
         { "{\"a\": 1}", { { "a", "z" }, NULL }, "{\"a\": 1}" },
     };
     for (int i = 0; i < COUNT(rows); i++) {
-        pe_error err;
         char *out = NULL;
         assert_ok(json_edit_apply(&out, rows[i].before, &rows[i].edit, 1, &err));
         assert_string_equal(out, rows[i].after);
@@ -437,13 +421,11 @@ static void a_text_changes_only_where_it_is_told(void **state)
     }
 }
 
-static void broken_texts_are_refused_or_left(void **state)
+TEST(broken_texts_are_refused_or_left)
 {
-    (void)state;
     static const char *const texts[] = { "",      "[]",        "nul",        "{\"a\":1,\"a\":2}", "{\"a\"",
                                          "{\"a\":", "{\"a\":\"", "{\"a\":\"\\", "{\"a\":[[{",      "{\"a\":1,," };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        pe_error err;
         char *out = NULL;
         json_edit e = { { "a", "b" }, "1" };
         if (!json_edit_apply(&out, texts[i], &e, 1, &err))
@@ -451,7 +433,6 @@ static void broken_texts_are_refused_or_left(void **state)
         else
             assert_null(out);
     }
-    pe_error err;
     char *out;
     json_edit e = { { "a" }, "1" };
     assert_int_equal(json_edit_apply(&out, "{\"a\":1,\"a\":2}", &e, 1, &err), PE_ERR_FORMAT);
@@ -468,9 +449,8 @@ static void broken_texts_are_refused_or_left(void **state)
 
 /* The file with the plan in it, in its own spelling, or the keys that change, whole: what a person pastes over the old
  * ones lacks nothing of the object, and nothing in it is null. */
-static void a_config_keeps_its_own_spelling(void **state)
+TEST(a_config_keeps_its_own_spelling)
 {
-    (void)state;
     static const aim own = { "llama", "rope:theta=500000,scaling=llama3,factor=8,trained=8192", 8192, 131072, 262144 };
     static const aim vl = { "qwen2_vl", "rope:sections=16/24/24", 4096, 4096, 32768 };
     static const struct {
@@ -510,7 +490,6 @@ static void a_config_keeps_its_own_spelling(void **state)
           LLAMA3_FILE("262144", "16.0", "\"rope_type\": \"linear\", \"type\": \"linear\"") },
     };
     for (int i = 0; i < COUNT(rows); i++) {
-        pe_error err;
         extend_patch patch;
         char *out = NULL;
         const char *before = rows[i].before;
@@ -523,25 +502,4 @@ static void a_config_keeps_its_own_spelling(void **state)
         extend_patch_free(&patch);
         close_plans(&p);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(llama2_at_eight_times_its_length),
-        cmocka_unit_test(turns_are_trained_length_over_wavelength),
-        cmocka_unit_test(longrope_divides_by_the_turns_a_pair_made),
-        cmocka_unit_test(prope_keeps_its_count_at_any_length),
-        cmocka_unit_test(deepseek_softmax_follows_the_factor),
-        cmocka_unit_test(a_long_list_is_multiplied),
-        cmocka_unit_test(recommendations_follow_the_rules),
-        cmocka_unit_test(every_plan_that_serves_stays_within_seen_angles),
-        cmocka_unit_test(models_that_need_nothing_are_told_so),
-        cmocka_unit_test(only_layers_that_see_everything_count),
-        cmocka_unit_test(a_model_without_a_length_asks_for_it),
-        cmocka_unit_test(a_text_changes_only_where_it_is_told),
-        cmocka_unit_test(broken_texts_are_refused_or_left),
-        cmocka_unit_test(a_config_keeps_its_own_spelling),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

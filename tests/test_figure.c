@@ -8,6 +8,8 @@
 
 #include <jansson.h>
 
+#include "test.h"
+
 /* ------------------------------------------------ figures to try */
 
 static void release_figure(void *f)
@@ -17,7 +19,6 @@ static void release_figure(void *f)
 
 static figure *new_figure(figure_kind kind, const char *title, const char *group)
 {
-    pe_error err = { 0 };
     figure *f;
     assert_ok(figure_new(&f, kind, &err));
     keep(f, release_figure);
@@ -58,7 +59,6 @@ static figure *a_figure(figure_kind kind, const char *group)
 
 static const char *written(figure *const *f, int count, figure_how how)
 {
-    pe_error err = { 0 };
     memory m;
     how.screen.columns = how.screen.columns ? how.screen.columns : 100;
     how.screen.rows = 30;
@@ -74,18 +74,17 @@ static void release_json(void *root)
 /* What was written, by another reader of JSON. */
 static json_t *json_of(const char *text)
 {
-    json_error_t err;
-    json_t *root = json_loads(text, 0, &err);
+    json_error_t fault;
+    json_t *root = json_loads(text, 0, &fault);
     if (!root)
-        fail_msg("line %d: %s", err.line, err.text);
+        fail_msg("line %d: %s", fault.line, fault.text);
     return keep(root, release_json);
 }
 
 /* ------------------------------------------------ names of formats */
 
-static void formats_are_known_by_name(void **state)
+TEST(formats_are_known_by_name)
 {
-    (void)state;
     static const struct {
         const char *file;
         figure_format format;
@@ -117,9 +116,8 @@ static void check_html(const char *text)
     assert_non_null(strstr(text, "<figcaption>What to look at in rope.</figcaption>"));
 }
 
-static void every_kind_has_every_format(void **state)
+TEST(every_kind_has_every_format)
 {
-    (void)state;
     for (int kind = 0; kind < 3; kind++) {
         figure *f = a_figure((figure_kind)kind, "rope");
         for (int format = 0; format < FIGURE_FORMAT_COUNT; format++) {
@@ -135,9 +133,8 @@ static void every_kind_has_every_format(void **state)
     }
 }
 
-static void csv_has_a_line_for_each_number(void **state)
+TEST(csv_has_a_line_for_each_number)
 {
-    (void)state;
     figure *f[3] = { a_figure(FIGURE_LINES, "rope"), a_figure(FIGURE_CELLS, "a \"b\", c"), a_figure(FIGURE_DIALS, "rope") };
     const char *text = written(f, 3, (figure_how){ .format = FIGURE_CSV });
     assert_memory_equal(text, "group,figure,series,x,value\r\n", 29);
@@ -163,9 +160,8 @@ static void check_utf8(const char *text)
 }
 
 /* Longer than any room for it, and every cut falls inside a character of one of them. */
-static void long_names_are_cut_between_characters_and_whole_in_tables(void **state)
+TEST(long_names_are_cut_between_characters_and_whole_in_tables)
 {
-    (void)state;
     for (int ahead = 0; ahead < 3; ahead++)
         for (int kind = 0; kind < 3; kind++) {
             char name[700] = "aa";
@@ -188,9 +184,8 @@ static void long_names_are_cut_between_characters_and_whole_in_tables(void **sta
 }
 
 /* Angles grow against the clock: a quarter of a turn points up. */
-static void hands_turn_against_the_clock(void **state)
+TEST(hands_turn_against_the_clock)
 {
-    (void)state;
     figure *f = new_figure(FIGURE_DIALS, "t", "g");
     memcpy(figure_add_series(f, "a", (double[]){ 1, 0, -1, 0 }, 4), (double[]){ 0, 1, 0, -1 }, 4 * sizeof(double));
     dials_plan p = figure_dials_plan(f, (figure_place){ .width = 300, .height = 300 });
@@ -205,9 +200,8 @@ static void hands_turn_against_the_clock(void **state)
 }
 
 /* Every number of it is the shortest that reads back as it is. */
-static void csv_has_the_numbers_themselves(void **state)
+TEST(csv_has_the_numbers_themselves)
 {
-    (void)state;
     static const double odd[] = { 0, -0.0, 1, -1, 0.1, 1.0 / 3, 2.0 / 3, -0.0625, 1e-3, 1.00000000000001e-3, 5e-324, 1e300, 123456789012.5, 999999999999.9999, 0.761720408471602, 0.99999999999999989, 1e12, 4503599627370497.5 };
     figure *f = new_figure(FIGURE_LINES, "t", "g");
     double *y = figure_add_series(f, "s", NULL, COUNT(odd));
@@ -224,9 +218,8 @@ static void csv_has_the_numbers_themselves(void **state)
 }
 
 /* What has no ASCII stays. */
-static void signs_become_ascii_words(void **state)
+TEST(signs_become_ascii_words)
 {
-    (void)state;
     figure *f = new_figure(FIGURE_LINES, "θ ≤ 2π", "±1");
     figure_add_series(f, "“a”·b²…", NULL, 2);
     figure_plain(f);
@@ -240,9 +233,8 @@ static void signs_become_ascii_words(void **state)
 
 /* ------------------------------------------------ colours */
 
-static void the_range_follows_the_numbers(void **state)
+TEST(the_range_follows_the_numbers)
 {
-    (void)state;
     static const struct {
         double v[4], low, high, wanted_low, wanted_high;
         bool midpoint;
@@ -302,9 +294,8 @@ static const char *text_in(json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-static void parts_carry_cells_as_bytes(void **state)
+TEST(parts_carry_cells_as_bytes)
 {
-    (void)state;
     uint8_t bytes[4 * ROWS * COLUMNS + 4], level[ROWS * COLUMNS];
     figure *f = a_figure(FIGURE_CELLS, "rope");
     json_t *root = json_of(written(&f, 1, (figure_how){ .format = FIGURE_PARTS })), *one = first_of(root, "figures");
@@ -331,9 +322,8 @@ static void parts_carry_cells_as_bytes(void **state)
 }
 
 /* Numbers to nine digits; pixels inside the picture, nothing where a point is not drawn. */
-static void parts_say_where_points_lie(void **state)
+TEST(parts_say_where_points_lie)
 {
-    (void)state;
     static const double y[6] = { 0.1, 1e-7, (double)NAN, 123456.789012, -3e-12, 1e12 };
     figure *f = new_figure(FIGURE_LINES, "t", "g");
     memcpy(figure_add_series(f, "a", NULL, 6), y, sizeof y);
@@ -368,9 +358,8 @@ static int rows_with(const char *text, const char *a, const char *b)
     return rows;
 }
 
-static void groups_stand_side_by_side_where_there_is_room(void **state)
+TEST(groups_stand_side_by_side_where_there_is_room)
 {
-    (void)state;
     figure *f[5] = { a_figure(FIGURE_LINES, "rope"), a_figure(FIGURE_CELLS, "rope"), a_figure(FIGURE_CELLS, "alibi"),
                      a_figure(FIGURE_LINES, "alibi"), a_figure(FIGURE_DIALS, "alibi") };
     const char *text = written(f, 5, (figure_how){ .screen = { .columns = 150 } });
@@ -390,9 +379,8 @@ static void groups_stand_side_by_side_where_there_is_room(void **state)
 }
 
 /* Every line is as wide as was asked, Chinese counted double; the figures are where the sheet ends. */
-static void a_terminal_is_never_wider_than_asked(void **state)
+TEST(a_terminal_is_never_wider_than_asked)
 {
-    (void)state;
     for (int columns = 20; columns <= 200; columns += 9)
         for (int glyphs = 0; glyphs < 2; glyphs++) {
             figure *f[3] = { a_figure(FIGURE_LINES, "rope"), a_figure(FIGURE_CELLS, "rope"), a_figure(FIGURE_DIALS, "sinusoidal") };
@@ -410,9 +398,8 @@ static void a_terminal_is_never_wider_than_asked(void **state)
 
 /* ------------------------------------------------ hostile */
 
-static void hostile_words_stay_words(void **state)
+TEST(hostile_words_stay_words)
 {
-    (void)state;
     static const char *const names[] = { "<script>alert(1)</script>", "\" onload=\"x", "' & ]]>", "\x1b[31m\x07", "\xff\xfe\xc3", "%s%n%d", "a\nb,\"c\"" };
     for (int i = 0; i < COUNT(names); i++)
         for (int kind = 0; kind < 3; kind++) {
@@ -435,9 +422,8 @@ static void hostile_words_stay_words(void **state)
         }
 }
 
-static void numbers_of_any_kind_are_drawn_or_left_out(void **state)
+TEST(numbers_of_any_kind_are_drawn_or_left_out)
 {
-    (void)state;
     static const double odd[] = { (double)NAN, (double)INFINITY, -(double)INFINITY, 1e308, -1e308, 5e-324, 0 };
     for (int i = 0; i < COUNT(odd); i++)
         for (int k = 0; k < COUNT(odd); k++)
@@ -464,7 +450,7 @@ typedef struct asked {
     figure_format format;
 } asked;
 
-static pe_status make_and_write(const void *with, pe_error *err)
+static pe_status make_and_write(const void *with, pe_error *why)
 {
     static const char *const names[ROWS] = { "a", "b", "c", "d", "e" };
     const asked *a = with;
@@ -472,14 +458,14 @@ static pe_status make_and_write(const void *with, pe_error *err)
     figure *f = NULL;
     size_t live = heap.live;
     memory_open(&m);
-    pe_status s = figure_new(&f, a->kind, err);
+    pe_status s = figure_new(&f, a->kind, why);
     if (!s) {
         figure_text(f, &f->title, "t");
         double *v = a->kind == FIGURE_CELLS ? figure_cells(f, ROWS, COLUMNS) : figure_add_series(f, "a", NULL, 6);
         for (int i = 0; v && a->kind == FIGURE_CELLS && i < ROWS * COLUMNS; i++)
             v[i] = i;
         figure_names(f, &f->y_names, names, ROWS);
-        s = figures_write(m.to, &f, 1, &(figure_how){ .format = a->format, .screen = { .columns = 80 } }, err);
+        s = figures_write(m.to, &f, 1, &(figure_how){ .format = a->format, .screen = { .columns = 80 } }, why);
     }
     figure_free(f);
     fclose(m.to);
@@ -489,18 +475,15 @@ static pe_status make_and_write(const void *with, pe_error *err)
     return s;
 }
 
-static void a_figure_without_memory_says_so(void **state)
+TEST(a_figure_without_memory_says_so)
 {
-    (void)state;
     for (int kind = 0; kind < 3; kind++)
         for (int format = 0; format < FIGURE_FORMAT_COUNT; format++)
             each_allocation_fails(make_and_write, &(asked){ (figure_kind)kind, (figure_format)format }, 1);
 }
 
-static void streams_that_fail_and_figures_of_nothing_are_errors(void **state)
+TEST(streams_that_fail_and_figures_of_nothing_are_errors)
 {
-    (void)state;
-    pe_error err = { 0 };
     figure *f = a_figure(FIGURE_CELLS, "rope"), *empty = new_figure(FIGURE_CELLS, "t", "g"), *none = new_figure(FIGURE_DIALS, "t", "g");
     for (int format = 0; format < FIGURE_FORMAT_COUNT; format++) {
         FILE *to = fopen("/dev/null", "r"); /* not for writing */
@@ -522,25 +505,7 @@ static void streams_that_fail_and_figures_of_nothing_are_errors(void **state)
     assert_int_equal(figure_status(none, &err), PE_ERR_NOMEM);
 }
 
-int main(void)
+AROUND(after_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_are_known_by_name),
-        cmocka_unit_test(every_kind_has_every_format),
-        cmocka_unit_test(csv_has_a_line_for_each_number),
-        cmocka_unit_test(long_names_are_cut_between_characters_and_whole_in_tables),
-        cmocka_unit_test(hands_turn_against_the_clock),
-        cmocka_unit_test(csv_has_the_numbers_themselves),
-        cmocka_unit_test(signs_become_ascii_words),
-        cmocka_unit_test(the_range_follows_the_numbers),
-        cmocka_unit_test(parts_carry_cells_as_bytes),
-        cmocka_unit_test(parts_say_where_points_lie),
-        cmocka_unit_test(groups_stand_side_by_side_where_there_is_room),
-        cmocka_unit_test(a_terminal_is_never_wider_than_asked),
-        cmocka_unit_test(hostile_words_stay_words),
-        cmocka_unit_test(numbers_of_any_kind_are_drawn_or_left_out),
-        cmocka_unit_test(a_figure_without_memory_says_so),
-        cmocka_unit_test(streams_that_fail_and_figures_of_nothing_are_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, free_kept);
+    free_kept(NULL);
 }

@@ -3,13 +3,14 @@
  * Matrix products against their definition, by the BLAS that is there and by the plain loops.
  * labels: core; tier: quick; cost: 1 s; needs: model */
 #define _GNU_SOURCE /* RTLD_NEXT; setenv */
-#include "common.h"
 
 #include "model/gemm.h"
 
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "test.h"
 
 enum { SIDE = 70, ROOM = SIDE * (SIDE + 3) };
 
@@ -150,44 +151,29 @@ static int in_a_child(const char *blas, const char *name_has)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
 }
 
-static void the_blas_that_is_there_is_right(void **state)
+TEST(the_blas_that_is_there_is_right)
 {
-    (void)state;
     int end = in_a_child(NULL, "");
     if (end == NO_BLAS)
         test_skip("no BLAS here: matrix products are plain loops");
     assert_int_equal(end, 0);
 }
 
-static void the_plain_loops_are_right(void **state)
+TEST(the_plain_loops_are_right)
 {
-    (void)state;
     assert_int_equal(in_a_child("none", "plain loops"), 0);
 }
 
-static void a_file_that_is_no_blas_is_told_and_done_without(void **state)
+TEST(a_file_that_is_no_blas_is_told_and_done_without)
 {
-    (void)state;
     assert_int_equal(in_a_child("/dev/null", "POSENC_BLAS is /dev/null"), 0);
     assert_int_equal(in_a_child("libm.so.6", "POSENC_BLAS is libm.so.6"), 0);
 }
 
-static void where_there_is_none_what_to_install_is_told(void **state)
+TEST(where_there_is_none_what_to_install_is_told)
 {
-    (void)state;
     nothing_is_there = true;
     assert_int_equal(in_a_child(NULL, "no BLAS was found"), 0);
     assert_int_equal(in_a_child("none", "POSENC_BLAS is none"), 0);
     nothing_is_there = false;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_blas_that_is_there_is_right),
-        cmocka_unit_test(the_plain_loops_are_right),
-        cmocka_unit_test(a_file_that_is_no_blas_is_told_and_done_without),
-        cmocka_unit_test(where_there_is_none_what_to_install_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,14 @@
  *
  * The model in float64, with the reference attention: gradients of the whole of it against differences.
  * labels: core; tier: quick; cost: 3 s; needs: double */
-#include "common.h"
 
 #include "model/model.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "test.h"
 
 enum { B = 2, T = 7, V = 11, T_MAX = 200 };
 
@@ -23,7 +24,6 @@ static const model_config small = { .vocab = V, .layers = 2, .width = 32, .heads
 
 static void start_model(bench *b, const model_config *c, int length, const char *spec, const pe_pool *pool)
 {
-    pe_error err;
     if (model_new(&b->m, c, spec, pool, &err))
         fail_msg("%s: %s", spec, err.text);
     model_init(b->m, 7);
@@ -48,7 +48,6 @@ static void start(bench *b, const char *spec, bool causal, const pe_pool *pool)
 
 static double loss_of(bench *b)
 {
-    pe_error err;
     real losses[B * T_MAX];
     double sum = 0;
     int asked = 0;
@@ -87,7 +86,6 @@ static double difference(bench *b, real *w, double h)
 static void check_gradients(const char *spec, bool causal)
 {
     bench b;
-    pe_error err;
     double loss;
     start(&b, spec, causal, NULL);
     if (model_gradients(b.m, &b.batch, &loss, &err))
@@ -110,9 +108,8 @@ static void check_gradients(const char *spec, bool causal)
     model_free(b.m);
 }
 
-static void gradients_of_the_whole_model_equal_differences_for_every_row(void **state)
+TEST(gradients_of_the_whole_model_equal_differences_for_every_row)
 {
-    (void)state;
     char spec[80];
     for (int i = 0; i < pe_info_count(); i++) {
         const pe_info *row = pe_info_at(i);
@@ -125,9 +122,8 @@ static void gradients_of_the_whole_model_equal_differences_for_every_row(void **
     }
 }
 
-static void gradients_equal_differences_in_both_directions_and_in_two_dimensions(void **state)
+TEST(gradients_equal_differences_in_both_directions_and_in_two_dimensions)
 {
-    (void)state;
     const char *spec[] = { "none", "shaw:left=3,right=2", "deberta:buckets=4,max=8", "xlnet:length=8", "t5:buckets=8",
                            "transformer-xl:back=8,ahead=8", "rope:axes=2,split=axial", "learned:rows=3/3",
                            "window:window=3/3", "sinusoidal:join=concat,width=4", "learned:rows=8,join=concat,width=4",
@@ -136,11 +132,9 @@ static void gradients_equal_differences_in_both_directions_and_in_two_dimensions
         check_gradients(spec[i], false);
 }
 
-static void an_untied_output_has_its_own_gradient(void **state)
+TEST(an_untied_output_has_its_own_gradient)
 {
-    (void)state;
     bench b;
-    pe_error err;
     double loss;
     start(&b, "rope", true, NULL);
     model_config c = *model_settings(b.m);
@@ -182,11 +176,9 @@ static void check_rows(bench *b, const char *name, int64_t first, int64_t last)
 }
 
 /* Weights are cut into slices of 256 rows, tokens into chunks of 256: here are more of each than one. */
-static void gradients_equal_differences_past_the_first_slice_and_chunk(void **state)
+TEST(gradients_equal_differences_past_the_first_slice_and_chunk)
 {
-    (void)state;
     bench b;
-    pe_error err;
     double loss;
     const model_config c = { .vocab = 300, .layers = 1, .width = 96, .heads = 4, .hidden = 300, .causal = true };
     start_model(&b, &c, T_MAX, "rope", NULL);
@@ -201,15 +193,4 @@ static void gradients_equal_differences_past_the_first_slice_and_chunk(void **st
     for (int i = 0; i < COUNT(rows); i++)
         check_rows(&b, rows[i].name, rows[i].first, rows[i].last);
     model_free(b.m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_of_the_whole_model_equal_differences_for_every_row),
-        cmocka_unit_test(gradients_equal_differences_in_both_directions_and_in_two_dimensions),
-        cmocka_unit_test(an_untied_output_has_its_own_gradient),
-        cmocka_unit_test(gradients_equal_differences_past_the_first_slice_and_chunk),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

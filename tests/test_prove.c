@@ -7,6 +7,8 @@
 #include "heap.h"
 #include "prove_case.h"
 
+#include "test.h"
+
 #define EACH_CLAIM(c)                                                                                                  \
     for (int g = 0; g < prove_group_count; g++)                                                                        \
         for (const prove_claim *c = prove_groups[g]->claims; c < prove_groups[g]->claims + prove_groups[g]->count; c++)
@@ -154,9 +156,8 @@ static void assert_told(const prove_finding *f, const char *claim)
     }
 }
 
-static void every_claim_has_its_verdict_and_a_planted_failure_turns_it(void **state)
+TEST(every_claim_has_its_verdict_and_a_planted_failure_turns_it)
 {
-    (void)state;
     for (int n = 0; n < COUNT(plants); n++) {
         const plant *p = &plants[n];
         prove_given g = planted(p);
@@ -177,11 +178,10 @@ static void every_claim_has_its_verdict_and_a_planted_failure_turns_it(void **st
 }
 
 /* Nothing depends on what was measured before. */
-static void a_claim_measured_again_has_the_same_bits(void **state)
+TEST(a_claim_measured_again_has_the_same_bits)
 {
     static const char *const twice[] = { "two-dogs", "order-blind", "causal-mask", "reversal-seen", "wavelengths" };
     prove_finding a[COUNT(twice)], b;
-    (void)state;
     for (int i = 0; i < COUNT(twice); i++)
         a[i] = measured(twice[i], NULL);
     for (int i = 0; i < COUNT(twice); i++) {
@@ -204,9 +204,8 @@ static double late_clock(void) /* every call takes longer than all before it tog
 }
 
 /* Times are this machine's: the verdict is tested with clocks of the test's own. */
-static void the_verdict_about_time_follows_the_clock(void **state)
+TEST(the_verdict_about_time_follows_the_clock)
 {
-    (void)state;
     prove_given g = claim_of("costs-no-time")->given;
     assert_true(claim_of("costs-no-time")->timed);
     g.length = 16;
@@ -235,9 +234,8 @@ static bool is_planted(const char *claim)
     return found;
 }
 
-static void no_claim_goes_without_a_plant_and_each_speaks_both_languages(void **state)
+TEST(no_claim_goes_without_a_plant_and_each_speaks_both_languages)
 {
-    (void)state;
     for (int g = 0; g < prove_group_count; g++)
         assert_both(prove_groups[g]->title, prove_groups[g]->name);
     EACH_CLAIM(c)
@@ -266,9 +264,8 @@ static bool is_row(const char *name)
 }
 
 /* A word of the command line is a spec, a group or a claim, and never two of them. */
-static void names_are_told_apart(void **state)
+TEST(names_are_told_apart)
 {
-    (void)state;
     for (int g = 0; g < prove_group_count; g++)
         assert_true(!is_row(prove_groups[g]->name) && !prove_claim_named(prove_groups[g]->name));
     EACH_CLAIM(c)
@@ -284,7 +281,7 @@ static void names_are_told_apart(void **state)
 /* ------------------------------------------------ specs and sizes in place of a claim's own */
 
 /* Of a spec the number and the verdict say the same; what a claim cannot take is refused with a sentence. */
-static void a_spec_takes_the_place_of_a_claims_own(void **state)
+TEST(a_spec_takes_the_place_of_a_claims_own)
 {
     static const struct {
         const char *claim, *spec;
@@ -316,8 +313,6 @@ static void a_spec_takes_the_place_of_a_claims_own(void **state)
         { "four-terms", "sinusoidal:join=concat,width=64", 0, "needs", PE_ERR_UNSUITED },
     };
     prove_finding f;
-    pe_error err;
-    (void)state;
     for (int i = 0; i < COUNT(row); i++) {
         pe_status s = put_to(&f, row[i].claim, row[i].spec, (pe_shape){ 0 }, &err);
         bool seen = strstr(row[i].claim, "seen") || !strcmp(row[i].claim, "two-dogs");
@@ -333,12 +328,10 @@ static void a_spec_takes_the_place_of_a_claims_own(void **state)
 }
 
 /* Only the sizes that are given change; those that cannot be measured are refused. */
-static void sizes_take_the_place_of_a_claims_own(void **state)
+TEST(sizes_take_the_place_of_a_claims_own)
 {
     static const char *const change = "change from first to last, after LayerNorm";
     prove_finding narrow, wide, f;
-    pe_error err;
-    (void)state;
     assert_ok(put_to(&narrow, "integer-drowns", "sinusoidal", (pe_shape){ 0 }, &err));
     assert_ok(put_to(&wide, "integer-drowns", "sinusoidal", (pe_shape){ .head_dim = 32 }, &err));
     assert_true(number(&narrow, change, "sinusoidal") != number(&wide, change, "sinusoidal"));
@@ -349,10 +342,9 @@ static void sizes_take_the_place_of_a_claims_own(void **state)
     assert_int_equal(put_to(&f, "order-blind", "rope", wider, &err), PE_ERR_SHAPE);
 }
 
-static void tables_are_made_to_reach(void **state)
+TEST(tables_are_made_to_reach)
 {
     char spec[200];
-    (void)state;
     assert_true(measure_fit(spec, sizeof spec, "learned", 700));
     assert_string_equal(spec, "learned:rows=700");
     assert_false(measure_fit(spec, sizeof spec, "learned:rows=3", 700));
@@ -363,13 +355,13 @@ static void tables_are_made_to_reach(void **state)
 /* ------------------------------------------------ no memory */
 
 /* Allocation n fails: nothing is kept. False: there were not so many. */
-static bool fails_at(long n, pe_status *s, const prove_claim *c, const char *spec, const prove_given *g, pe_error *err)
+static bool fails_at(long n, pe_status *s, const prove_claim *c, const char *spec, const prove_given *g, pe_error *why)
 {
     prove_finding f = { 0 };
     size_t live = heap.live;
-    *err = (pe_error){ 0 };
+    *why = (pe_error){ 0 };
     heap.fail = n;
-    *s = spec ? prove_measure(&f, c, spec, (pe_shape){ 0 }, err) : c->measure(&f, g, err);
+    *s = spec ? prove_measure(&f, c, spec, (pe_shape){ 0 }, why) : c->measure(&f, g, why);
     bool reached = heap.fail == 0;
     heap.fail = 0;
     assert_int_equal(heap.live, live);
@@ -378,16 +370,14 @@ static bool fails_at(long n, pe_status *s, const prove_claim *c, const char *spe
 
 /* Every allocation fails once, or, of claims with many, some of them: no crash, no leak; a finding is whole, or the
  * measure says that there was no memory. */
-static void memory_that_runs_out_is_told(void **state)
+TEST(memory_that_runs_out_is_told)
 {
     static const char *const some[] = { "two-dogs",       "order-blind",      "pooled-blind",  "cross-blind",
                                         "integer-drowns", "fractions-depend", "shift-rotates", "wavelengths",
                                         "decaying-dot" };
     static const char *const every[] = { "shaw-edit",    "adding-is-concatenating", "rope-matrix", "rope-axes",
                                          "alibi-linear", "hierarchical-goes-on",    "tables-end" };
-    pe_error err;
     pe_status s;
-    (void)state;
     for (int i = 0; i < COUNT(some) + COUNT(every); i++) {
         bool all = i >= COUNT(some);
         const prove_claim *c = claim_of(all ? every[i - COUNT(some)] : some[i]);
@@ -400,13 +390,11 @@ static void memory_that_runs_out_is_told(void **state)
 }
 
 /* The same for claims over all rows, at some of their many allocations. */
-static void memory_that_runs_out_leaks_nothing_over_all_rows(void **state)
+TEST(memory_that_runs_out_leaks_nothing_over_all_rows)
 {
     static const char *const some[] = { "any-kernel", "cache-can-move", "keys-can-be-split", "bfloat16-is-enough",
                                         "costs-no-time", "residuals-carry-position" };
-    pe_error err;
     pe_status s;
-    (void)state;
     for (int n = 0; n < COUNT(some); n++) {
         const prove_claim *c = claim_of(some[n]);
         prove_given g = c->given;
@@ -422,14 +410,12 @@ static void memory_that_runs_out_leaks_nothing_over_all_rows(void **state)
     }
 }
 
-static void properties_without_memory_say_so(void **state)
+TEST(properties_without_memory_say_so)
 {
     static const char *const specs[] = { "rope:dims=8", "shaw", "learned:rows=64" };
-    (void)state;
     for (int i = 0; i < COUNT(specs); i++)
         for (long n = 1;; n += 1 + n / 3) {
             property_found p[CLAIM_COUNT];
-            pe_error err = { 0 };
             size_t live = heap.live;
             heap.fail = n;
             pe_status s = prove_properties(p, specs[i], (pe_shape){ 2, 1, 8, 16 }, &err);
@@ -441,22 +427,4 @@ static void properties_without_memory_say_so(void **state)
             if (s && s != PE_ERR_NOMEM)
                 fail_msg("%s: allocation %ld fails: %s: %s", specs[i], n, pe_status_name(s), err.text);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_claim_has_its_verdict_and_a_planted_failure_turns_it),
-        cmocka_unit_test(a_claim_measured_again_has_the_same_bits),
-        cmocka_unit_test(the_verdict_about_time_follows_the_clock),
-        cmocka_unit_test(no_claim_goes_without_a_plant_and_each_speaks_both_languages),
-        cmocka_unit_test(names_are_told_apart),
-        cmocka_unit_test(a_spec_takes_the_place_of_a_claims_own),
-        cmocka_unit_test(sizes_take_the_place_of_a_claims_own),
-        cmocka_unit_test(tables_are_made_to_reach),
-        cmocka_unit_test(memory_that_runs_out_is_told),
-        cmocka_unit_test(memory_that_runs_out_leaks_nothing_over_all_rows),
-        cmocka_unit_test(properties_without_memory_say_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,11 +5,12 @@
  */
 #include "prove_case.h"
 
+#include "test.h"
+
 #define PI 3.14159265358979323846
 
-static void one_and_10001_are_as_far_apart_as_libm_says(void **state)
+TEST(one_and_10001_are_as_far_apart_as_libm_says)
 {
-    (void)state;
     prove_finding f = measured("1-and-10001", NULL);
     double square = 0, neighbours = 0;
     for (int i = 0; i < 32; i++) {
@@ -21,18 +22,16 @@ static void one_and_10001_are_as_far_apart_as_libm_says(void **state)
     assert_true(fabs(number(&f, "nearest two positions, up to 2^17 apart", "0 and 1") - sqrt(neighbours)) < 1e-12);
 }
 
-static void integers_drown_by_the_sum_of_squares(void **state)
+TEST(integers_drown_by_the_sum_of_squares)
 {
-    (void)state;
     prove_finding f = measured("integer-drowns", NULL);
     double n = 512, mean_square = (n - 1) * (2 * n - 1) / 6; /* of 0 .. n-1 */
     assert_true(fabs(number(&f, "word to code, power", "integer, 512") + 10 * log10(mean_square)) < 1e-9);
     assert_true(fabs(number(&f, "word to code, power", "sinusoidal, 512") - 10 * log10(2)) < 1e-9);
 }
 
-static void wavelengths_end_where_the_formula_says(void **state)
+TEST(wavelengths_end_where_the_formula_says)
 {
-    (void)state;
     prove_finding f = measured("wavelengths", NULL);
     double turn = 2 * acos(-1);
     assert_true(fabs(number(&f, "longest wavelength", "sinusoidal") / (turn * pow(10000, 126.0 / 128)) - 1) < 1e-9);
@@ -40,14 +39,12 @@ static void wavelengths_end_where_the_formula_says(void **state)
 }
 
 /* Softmax over words by hand, for one head without an encoding: the weights add up, and equal words weigh the same. */
-static void weights_are_a_softmax(void **state)
+TEST(weights_are_a_softmax)
 {
-    (void)state;
     static const int64_t word[] = { 3, 1, 4, 1, 5 };
     prove_given g = { .heads = 2, .head_dim = 8, .model_dim = 16, .seed = 5 };
     scene_text t = { word, NULL, COUNT(word) };
     double weights[5 * 2 * 5], out[5 * 16];
-    pe_error err = { 0 };
     scene s;
     assert_ok(scene_open(&s, "none", &g, &err));
     assert_ok(scene_attend(out, weights, &s, t, t, &err));
@@ -62,12 +59,10 @@ static void weights_are_a_softmax(void **state)
 }
 
 /* A map that is known: found again, with its determinant and skew. */
-static void least_squares_finds_the_matrix(void **state)
+TEST(least_squares_finds_the_matrix)
 {
-    (void)state;
     enum { N = 6, SAMPLES = 60 };
     double truth[N * N], found[N * N], x[SAMPLES * N], y[SAMPLES * N], residual;
-    pe_error err = { 0 };
     measure_normals(truth, N * N, 1, 1);
     measure_normals(x, SAMPLES * N, 1, 2);
     for (int s = 0; s < SAMPLES; s++)
@@ -80,9 +75,8 @@ static void least_squares_finds_the_matrix(void **state)
     assert_true(fabs(measure_determinant(turn, 2) - 1) < 1e-15 && fabs(measure_determinant(flip, 2) + 1) < 1e-15);
 }
 
-static void a_shuffle_is_a_permutation(void **state)
+TEST(a_shuffle_is_a_permutation)
 {
-    (void)state;
     int64_t order[50];
     bool seen[50] = { false }, moved = false;
     uint64_t random = 3;
@@ -95,9 +89,8 @@ static void a_shuffle_is_a_permutation(void **state)
     assert_true(moved);
 }
 
-static void what_a_number_is_of_has_both_languages(void **state)
+TEST(what_a_number_is_of_has_both_languages)
 {
-    (void)state;
     prove_finding f = { 0 };
     prove_add_at(&f, (words){ "x", "某" }, (words){ "length %.9g, twice", "长度 %.9g，两次" }, 64, 1, "");
     assert_string_equal(f.number[0].of, "length 64, twice");
@@ -106,11 +99,9 @@ static void what_a_number_is_of_has_both_languages(void **state)
     assert_string_equal(f.number[1].of_zh, "无掩码");
 }
 
-static void properties_say_what_test_claims_says(void **state)
+TEST(properties_say_what_test_claims_says)
 {
-    (void)state;
     property_found p[CLAIM_COUNT];
-    pe_error err = { 0 };
     assert_ok(prove_properties(p, "rope", test_shape, &err));
     for (int b = 0; b < CLAIM_COUNT; b++) {
         bool none = p[b].claim == PE_CLAIM_AXES; /* one axis cannot mix */
@@ -124,9 +115,8 @@ static void properties_say_what_test_claims_says(void **state)
 }
 
 /* A part whose code follows the length makes that of the whole do so, whatever stands beside it and wherever. */
-static void a_combination_has_any_length_where_every_part_has(void **state)
+TEST(a_combination_has_any_length_where_every_part_has)
 {
-    (void)state;
     static const struct {
         const char *spec;
         property_outcome is;
@@ -141,7 +131,6 @@ static void a_combination_has_any_length_where_every_part_has(void **state)
     };
     for (int i = 0; i < COUNT(tries); i++) {
         property_found p[CLAIM_COUNT];
-        pe_error err = { 0 };
         if (prove_properties(p, tries[i].spec, (pe_shape){ 2, 1, 8, 16 }, &err))
             fail_msg("%s: %s", tries[i].spec, err.text);
         for (int b = 0; b < CLAIM_COUNT; b++)
@@ -150,9 +139,8 @@ static void a_combination_has_any_length_where_every_part_has(void **state)
     }
 }
 
-static void words_and_codes_meet_as_random_vectors_do(void **state)
+TEST(words_and_codes_meet_as_random_vectors_do)
 {
-    (void)state;
     prove_finding f = measured("orthogonal", NULL);
     for (int d = 8; d <= 1024; d *= 2) { /* the mean of |cos| between random directions is sqrt(2 / (pi d)) */
         char of[40];
@@ -163,18 +151,16 @@ static void words_and_codes_meet_as_random_vectors_do(void **state)
     }
 }
 
-static void the_matrix_has_two_elements_a_row_and_the_cost_follows(void **state)
+TEST(the_matrix_has_two_elements_a_row_and_the_cost_follows)
 {
-    (void)state;
     prove_finding f = measured("rope-matrix", NULL);
     assert_true(fabs(number(&f, "elements of R that are 0", NULL) - 100 * (1 - 2.0 / 128)) < 1e-9);
     f = measured("concatenating-costs", NULL);
     assert_true(number(&f, "parameters of W_q, W_k, W_v", "sinusoidal:join=concat,width=64") == 3.0 * (512 + 64) * 512);
 }
 
-static void slow_pairs_are_those_whose_wavelength_is_longer_than_the_context(void **state)
+TEST(slow_pairs_are_those_whose_wavelength_is_longer_than_the_context)
 {
-    (void)state;
     prove_finding f = measured("rope-bands", NULL);
     static const double theta[] = { 10000, 500000 };
     for (int t = 0; t < 2; t++)
@@ -189,9 +175,8 @@ static void slow_pairs_are_those_whose_wavelength_is_longer_than_the_context(voi
 }
 
 /* T5's formula: 16 + floor(16 log(d / 16) / log(128 / 16)), of 32 causal buckets. */
-static void buckets_begin_where_the_formula_says(void **state)
+TEST(buckets_begin_where_the_formula_says)
 {
-    (void)state;
     prove_finding f = measured("t5-buckets", NULL);
     for (int bucket = 17; bucket < 32; bucket++) {
         int d = 16;
@@ -218,9 +203,8 @@ static double integer_in_bf16(long length)
     return 10 * log10(1 / noise);
 }
 
-static void bfloat16_drowns_the_step_of_integers_by_as_much_as_its_bits_say(void **state)
+TEST(bfloat16_drowns_the_step_of_integers_by_as_much_as_its_bits_say)
 {
-    (void)state;
     prove_finding f = measured("bfloat16-is-enough", NULL);
     assert_true(fabs(number(&f, "step against rounding", "integer, n = 4096") - integer_in_bf16(4096)) < 1e-6);
     assert_true(fabs(number(&f, "step against rounding", "integer, n = 131072") - integer_in_bf16(131072)) < 1e-6);
@@ -232,9 +216,8 @@ static void bfloat16_drowns_the_step_of_integers_by_as_much_as_its_bits_say(void
 }
 
 /* What is exact, what overflows and what is left out has no number of dB. */
-static void what_is_no_ratio_is_told_as_what_it_is(void **state)
+TEST(what_is_no_ratio_is_told_as_what_it_is)
 {
-    (void)state;
     prove_finding f = measured("float16-is-enough", NULL);
     assert_true(number(&f, "exact: rounding error", "binary, n = 4096") == 0);
     assert_true(number(&f, "numbers that overflow", "xpos, n = 131072") > 1);
@@ -247,9 +230,8 @@ static void what_is_no_ratio_is_told_as_what_it_is(void **state)
 }
 
 /* A number is off by a part in 2^9 at most, uniformly in its last place: q.k by about 2^-9 sqrt(2/3) of its size. */
-static void turned_and_stored_scores_move_by_as_much_as_the_type_rounds(void **state)
+TEST(turned_and_stored_scores_move_by_as_much_as_the_type_rounds)
 {
-    (void)state;
     prove_given g = claim_of("bfloat16-breaks-relative")->given;
     prove_finding f = measured("bfloat16-breaks-relative", &g);
     static const char *const what = "change of scores at equal distance, rotated and then stored";
@@ -263,9 +245,8 @@ static void turned_and_stored_scores_move_by_as_much_as_the_type_rounds(void **s
     assert_int_equal(f.verdict, PROVE_REFUTED);
 }
 
-static void the_bound_at_one_token_is_the_papers_sum(void **state)
+TEST(the_bound_at_one_token_is_the_papers_sum)
 {
-    (void)state;
     prove_finding f = measured("rope-bound-decays", NULL);
     double re = 0, im = 0, sum = 0;
     for (int i = 0; i < 64; i++) {
@@ -278,9 +259,8 @@ static void the_bound_at_one_token_is_the_papers_sum(void **state)
 }
 
 /* p(t).p(t+k) / p.p is the mean of cos(k w): its means over [k, 2k) fall up to 16384 and no further. */
-static void the_dot_product_is_the_mean_of_cosines_and_its_octaves_fall_so_far(void **state)
+TEST(the_dot_product_is_the_mean_of_cosines_and_its_octaves_fall_so_far)
 {
-    (void)state;
     prove_finding f = measured("decaying-dot", NULL);
     double fell = 2, before = INFINITY, w[64];
     bool falls = true;
@@ -302,9 +282,8 @@ static void the_dot_product_is_the_mean_of_cosines_and_its_octaves_fall_so_far(v
     assert_true(fell < number(&f, "distances measured", NULL));
 }
 
-static void waves_are_counted_whatever_their_layout_and_only_waves(void **state)
+TEST(waves_are_counted_whatever_their_layout_and_only_waves)
 {
-    (void)state;
     static const char *const same[] = { "sinusoidal", "sinusoidal:layout=halves", "sinusoidal:order=cos-sin,offset=2",
                                         "sinusoidal:join=concat,width=128" };
     int slow = 0;
@@ -325,9 +304,8 @@ static void waves_are_counted_whatever_their_layout_and_only_waves(void **state)
     }
 }
 
-static void tokens_without_residuals_become_one(void **state)
+TEST(tokens_without_residuals_become_one)
 {
-    (void)state;
     prove_given g = claim_of("no-residuals-no-position")->given;
     g.head_dim = 8;
     g.length = 16;
@@ -345,9 +323,8 @@ static void tokens_without_residuals_become_one(void **state)
     assert_true(before < 1e-6);
 }
 
-static void costs_are_counted_by_where_position_enters(void **state)
+TEST(costs_are_counted_by_where_position_enters)
 {
-    (void)state;
     prove_given g = claim_of("costs-no-memory")->given;
     g.length = 1024;
     prove_finding f = measured("costs-no-memory", &g);
@@ -358,41 +335,11 @@ static void costs_are_counted_by_where_position_enters(void **state)
     assert_true(number(&f, "above it, of those that rotate q and k", NULL) == 0);
 }
 
-static void a_count_of_keys_is_called_one(void **state)
+TEST(a_count_of_keys_is_called_one)
 {
-    (void)state;
     prove_finding f;
     assert_int_equal(prove_measure(&f, claim_of("only-the-distance"), "cope", (pe_shape){ 0 }, NULL), PE_OK);
     assert_non_null(strstr(f.number[0].what.en, "count of keys"));
     assert_int_equal(prove_measure(&f, claim_of("only-the-distance"), "none", (pe_shape){ 0 }, NULL), PE_OK);
     assert_non_null(strstr(f.number[0].what.en, "nowhere"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_and_10001_are_as_far_apart_as_libm_says),
-        cmocka_unit_test(integers_drown_by_the_sum_of_squares),
-        cmocka_unit_test(wavelengths_end_where_the_formula_says),
-        cmocka_unit_test(weights_are_a_softmax),
-        cmocka_unit_test(least_squares_finds_the_matrix),
-        cmocka_unit_test(a_shuffle_is_a_permutation),
-        cmocka_unit_test(what_a_number_is_of_has_both_languages),
-        cmocka_unit_test(properties_say_what_test_claims_says),
-        cmocka_unit_test(a_combination_has_any_length_where_every_part_has),
-        cmocka_unit_test(words_and_codes_meet_as_random_vectors_do),
-        cmocka_unit_test(the_matrix_has_two_elements_a_row_and_the_cost_follows),
-        cmocka_unit_test(slow_pairs_are_those_whose_wavelength_is_longer_than_the_context),
-        cmocka_unit_test(buckets_begin_where_the_formula_says),
-        cmocka_unit_test(bfloat16_drowns_the_step_of_integers_by_as_much_as_its_bits_say),
-        cmocka_unit_test(what_is_no_ratio_is_told_as_what_it_is),
-        cmocka_unit_test(turned_and_stored_scores_move_by_as_much_as_the_type_rounds),
-        cmocka_unit_test(the_bound_at_one_token_is_the_papers_sum),
-        cmocka_unit_test(the_dot_product_is_the_mean_of_cosines_and_its_octaves_fall_so_far),
-        cmocka_unit_test(waves_are_counted_whatever_their_layout_and_only_waves),
-        cmocka_unit_test(tokens_without_residuals_become_one),
-        cmocka_unit_test(costs_are_counted_by_where_position_enters),
-        cmocka_unit_test(a_count_of_keys_is_called_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,8 @@
 #include "io/json_out.h"
 #include "result/result.h"
 
+#include "test.h"
+
 /* ------------------------------------------------ a tree to try */
 
 static void add_row(result *r, const char *name, double loss, const char *why)
@@ -46,14 +48,13 @@ static result *a_tree(void)
 
 static const char *written(memory *m, const result *r, result_form form, result_page page)
 {
-    pe_error err = { 0 };
     assert_ok(result_write(memory_open(m), r, form, &page, &err));
     return memory_end(m);
 }
 
 /* ------------------------------------------------ forms */
 
-static void every_form_holds_what_it_is_for(void **state)
+TEST(every_form_holds_what_it_is_for)
 {
     static const struct {
         result_form form;
@@ -78,7 +79,6 @@ static void every_form_holds_what_it_is_for(void **state)
           { "hidden", "<script" } },
         { RESULT_AS_MAN, { ".SH LENGTHS\n.TP\n.B trained\n4096 positions\n" }, { "hidden" } },
     };
-    (void)state;
     result *r = a_tree();
     for (int i = 0; i < COUNT(wanted); i++) {
         memory m;
@@ -93,11 +93,9 @@ static void every_form_holds_what_it_is_for(void **state)
     result_free(r);
 }
 
-static void csv_needs_a_table(void **state)
+TEST(csv_needs_a_table)
 {
-    pe_error err = { 0 };
     memory m;
-    (void)state;
     result *r = result_new();
     result_int(r, "n", "n", 1);
     assert_int_equal(result_write(memory_open(&m), r, RESULT_AS_CSV, &(result_page){ 0 }, &err), PE_ERR_SPEC);
@@ -106,7 +104,7 @@ static void csv_needs_a_table(void **state)
     result_free(r);
 }
 
-static void an_ending_names_a_form(void **state)
+TEST(an_ending_names_a_form)
 {
     static const struct {
         const char *file;
@@ -114,7 +112,6 @@ static void an_ending_names_a_form(void **state)
     } row[] = { { "a.txt", RESULT_AS_TEXT },    { "x/a.json", RESULT_AS_JSON }, { "a.csv", RESULT_AS_CSV },
                 { "a.md", RESULT_AS_MARKDOWN }, { "a.b.html", RESULT_AS_HTML }, { ".html", RESULT_FORMS },
                 { "html", RESULT_FORMS },       { "a.png", RESULT_FORMS } };
-    (void)state;
     for (int i = 0; i < COUNT(row); i++)
         assert_int_equal(result_form_of(row[i].file), row[i].form);
 }
@@ -133,11 +130,10 @@ static int widest_line(const char *text)
 }
 
 /* Columns that do not fit are printed in blocks, each with the first column; nothing is lost. */
-static void a_wide_table_is_printed_in_blocks(void **state)
+TEST(a_wide_table_is_printed_in_blocks)
 {
     char label[20];
     memory m;
-    (void)state;
     result *r = result_new();
     result_open(r, RESULT_TABLE, "t", "");
     for (int row = 0; row < 2; row++) {
@@ -160,14 +156,13 @@ static void a_wide_table_is_printed_in_blocks(void **state)
     result_free(r);
 }
 
-static void lines_end_before_the_margin(void **state)
+TEST(lines_end_before_the_margin)
 {
     static const char *const texts[] = {
         "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen",
         "none|linear|dynamic|ntk|yarn|longrope|llama3|proportional|and,more,of,them,without,any,space",
         "位置编码把位置信息加到词向量上，这样注意力就能区分词序；没有它，注意力看到的只是一个集合。",
     };
-    (void)state;
     for (int margin = 30; margin <= 98; margin += 17)
         for (int i = 0; i < COUNT(texts); i++) {
             memory m;
@@ -179,9 +174,8 @@ static void lines_end_before_the_margin(void **state)
         }
 }
 
-static void a_chinese_character_takes_two_columns(void **state)
+TEST(a_chinese_character_takes_two_columns)
 {
-    (void)state;
     assert_int_equal(columns_of("abc"), 3);
     assert_int_equal(columns_of("位置"), 4);
     assert_int_equal(columns_of("e\xCC\x81"), 1); /* a letter and its accent */
@@ -190,10 +184,9 @@ static void a_chinese_character_takes_two_columns(void **state)
 }
 
 /* Whatever a file holds, a terminal gets no orders from it. */
-static void no_control_character_is_printed(void **state)
+TEST(no_control_character_is_printed)
 {
     static const result_form forms[] = { RESULT_AS_TEXT, RESULT_AS_JSON, RESULT_AS_HTML };
-    (void)state;
     for (int i = 0; i < COUNT(forms); i++) {
         memory m;
         result *r = result_new();
@@ -206,10 +199,9 @@ static void no_control_character_is_printed(void **state)
     }
 }
 
-static void colour_is_asked_for(void **state)
+TEST(colour_is_asked_for)
 {
     memory m;
-    (void)state;
     result *r = result_new();
     result_text(r, "verdict", "verdict", "HOLDS");
     result_tone_is(r, RESULT_GOOD);
@@ -228,9 +220,8 @@ static void count_release(void *what)
     released++;
 }
 
-static void what_is_owned_is_released_once(void **state)
+TEST(what_is_owned_is_released_once)
 {
-    (void)state;
     result *r = result_new();
     released = 0;
     result_own(r, &released, count_release);
@@ -241,10 +232,8 @@ static void what_is_owned_is_released_once(void **state)
 }
 
 /* Filling cannot fail; the writer says that memory ran out, and what is owned is released all the same. */
-static void memory_that_runs_out_is_said_by_the_writer(void **state)
+TEST(memory_that_runs_out_is_said_by_the_writer)
 {
-    pe_error err = { 0 };
-    (void)state;
     for (int fail_at = 1; fail_at < 12; fail_at++) {
         heap.fail = fail_at;
         result *r = result_new();
@@ -266,14 +255,7 @@ static void memory_that_runs_out_is_said_by_the_writer(void **state)
     }
 }
 
-int main(void)
+AROUND(after_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_holds_what_it_is_for), cmocka_unit_test(csv_needs_a_table),
-        cmocka_unit_test(an_ending_names_a_form),          cmocka_unit_test(a_wide_table_is_printed_in_blocks),
-        cmocka_unit_test(lines_end_before_the_margin),     cmocka_unit_test(a_chinese_character_takes_two_columns),
-        cmocka_unit_test(no_control_character_is_printed), cmocka_unit_test(colour_is_asked_for),
-        cmocka_unit_test(what_is_owned_is_released_once),  cmocka_unit_test(memory_that_runs_out_is_said_by_the_writer),
-    };
-    return cmocka_run_group_tests(tests, NULL, free_kept);
+    free_kept(NULL);
 }

@@ -9,6 +9,8 @@
 #include "io/io.h"
 #include "show/show.h"
 
+#include "test.h"
+
 static const pe_shape shape = { .heads = 8, .kv_heads = 4, .head_dim = 16, .model_dim = 32 };
 
 static show_request request_of(int64_t length)
@@ -29,7 +31,6 @@ static void release_sheet(void *sheet)
 
 static show_subject *subject_of(const char *spec, const show_request *r)
 {
-    pe_error err = { 0 };
     show_subject *s = NULL;
     if (show_subject_new(&s, spec, r, &err))
         fail_msg("%s: %s", spec, err.text);
@@ -39,7 +40,6 @@ static show_subject *subject_of(const char *spec, const show_request *r)
 /* The sheet of one view of specs up to NULL, which must be there. */
 static show_sheet *sheet_of_all(const char *const *specs, const char *view, const show_request *r)
 {
-    pe_error err = { 0 };
     show_sheet *sheet = keep(calloc(1, sizeof *sheet), release_sheet);
     for (; *specs; specs++)
         if (show_add(sheet, show_view_named(view), subject_of(*specs, r), r, &err))
@@ -71,7 +71,6 @@ static figure *figure_of(const char *spec, const char *view, const show_request 
 
 static void ask_reference(const pe_encoding *e, const pe_attention *a, pe_params params)
 {
-    pe_error err = { 0 };
     size_t bytes = 0;
     assert_ok(pe_reference_work(e, a, &bytes, &err));
     void *work = malloc(bytes);
@@ -82,7 +81,6 @@ static void ask_reference(const pe_encoding *e, const pe_attention *a, pe_params
 /* The score of one query and one key, as the log-sum-exp of attention over that key alone. value: every element of both. */
 static double score_at(const pe_encoding *e, int64_t head, int64_t q_at, int64_t k_at, double value)
 {
-    pe_error err = { 0 };
     pe_shape s = pe_encoding_shape(e);
     double x[8 * 16], out[8 * 16], lse[8];
     int64_t q[PE_AXES_MAX] = { q_at }, k[PE_AXES_MAX] = { k_at }, axes = pe_encoding_axes(e);
@@ -106,11 +104,9 @@ static double score_at(const pe_encoding *e, int64_t head, int64_t q_at, int64_t
 
 /* ---------------------------------------------------------------- numbers */
 
-static void the_table_of_a_rotation_is_pe_rotate_table(void **state)
+TEST(the_table_of_a_rotation_is_pe_rotate_table)
 {
-    (void)state;
     enum { N = 20, PAIRS = 8 };
-    pe_error err = { 0 };
     float cosine[N * PAIRS], sine[N * PAIRS];
     show_request r = request_of(N);
     r.start = 1000;
@@ -132,9 +128,8 @@ static void the_table_of_a_rotation_is_pe_rotate_table(void **state)
     pe_encoding_free(e);
 }
 
-static void the_table_of_codes_is_the_formula(void **state)
+TEST(the_table_of_codes_is_the_formula)
 {
-    (void)state;
     show_request r = request_of(50);
     const figure *f = figure_of("sinusoidal", "table", &r);
     for (int t = 0; t < 50; t++)
@@ -144,9 +139,8 @@ static void the_table_of_codes_is_the_formula(void **state)
         }
 }
 
-static void curves_are_columns_of_the_table(void **state)
+TEST(curves_are_columns_of_the_table)
 {
-    (void)state;
     show_request r = request_of(40);
     r.pick[0] = 3, r.pick[1] = 7, r.pick_count = 2;
     const char *const specs[] = { "sinusoidal", "rope", "learned:rows=40" };
@@ -161,9 +155,8 @@ static void curves_are_columns_of_the_table(void **state)
     }
 }
 
-static void decay_of_turns_is_the_score_of_ones(void **state)
+TEST(decay_of_turns_is_the_score_of_ones)
 {
-    (void)state;
     const char *const specs[] = { "rope", "rope:scaling=yarn,factor=4,trained=64", "rope:dims=8", "xpos",
                                   "rope:axes=2,split=axial" };
     for (int i = 0; i < COUNT(specs); i++) {
@@ -179,9 +172,8 @@ static void decay_of_turns_is_the_score_of_ones(void **state)
 }
 
 /* |S| of one pair is 1 at any distance; of pairs that do not differ, the mean of 1 .. n. */
-static void mean_s_is_that_of_the_paper(void **state)
+TEST(mean_s_is_that_of_the_paper)
 {
-    (void)state;
     show_request r = request_of(9);
     const figure_series *y = &figure_of("rope:dims=4", "decay", &r)->series[1];
     for (int n = 0; n < y->count; n++) {
@@ -190,9 +182,8 @@ static void mean_s_is_that_of_the_paper(void **state)
     }
 }
 
-static void decay_of_codes_is_their_dot_product(void **state)
+TEST(decay_of_codes_is_their_dot_product)
 {
-    (void)state;
     show_request r = request_of(21);
     const figure_series *y = &figure_of("learned:rows=21", "decay", &r)->series[0];
     const double *code = figure_of("learned:rows=21", "table", &r)->value;
@@ -208,9 +199,8 @@ static void decay_of_codes_is_their_dot_product(void **state)
 }
 
 /* q = k = 0: what is left of the score is the bias. */
-static void biases_are_scores_of_nothing(void **state)
+TEST(biases_are_scores_of_nothing)
 {
-    (void)state;
     const char *const specs[] = { "alibi", "alibi:form=symmetric", "alibi:convention=falcon", "t5", "kerple", "fire",
                                   "sandwich", "alibi+t5:scale=sqrt" };
     for (int i = 0; i < COUNT(specs); i++) {
@@ -237,9 +227,8 @@ static void biases_are_scores_of_nothing(void **state)
 }
 
 /* Terms of contents: with one content everywhere they are a function of the distance, clipped where the table ends. */
-static void content_terms_follow_the_distance(void **state)
+TEST(content_terms_follow_the_distance)
 {
-    (void)state;
     show_request r = request_of(40);
     const figure_series *y = &figure_of("shaw:left=6,right=3,on=keys", "decay", &r)->series[0];
     double seen[2] = { NAN, NAN };
@@ -253,10 +242,8 @@ static void content_terms_follow_the_distance(void **state)
             assert_near(y->y[n], seen[y->x[n] < 0], 0);
 }
 
-static void wavelengths_are_those_of_the_frequencies(void **state)
+TEST(wavelengths_are_those_of_the_frequencies)
 {
-    (void)state;
-    pe_error err = { 0 };
     const char *spec = "rope:theta=500000,scaling=llama3,factor=8,trained=8192";
     pe_pair pair[8];
     show_request r = request_of(131072);
@@ -274,9 +261,8 @@ static void wavelengths_are_those_of_the_frequencies(void **state)
 }
 
 /* Nothing but the codes is asked; the frequency of each comes out to many digits. */
-static void wavelengths_of_codes_are_measured(void **state)
+TEST(wavelengths_of_codes_are_measured)
 {
-    (void)state;
     const char *const specs[] = { "sinusoidal", "sinusoidal:layout=halves", "sinusoidal:offset=2" };
     for (int i = 0; i < COUNT(specs); i++) {
         show_request r = request_of(0);
@@ -294,9 +280,8 @@ static void wavelengths_of_codes_are_measured(void **state)
 }
 
 /* A combination keeps the waves of its one part of sines. */
-static void wavelengths_survive_in_combinations(void **state)
+TEST(wavelengths_survive_in_combinations)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int figures; /* 0: it has none */
@@ -309,9 +294,8 @@ static void wavelengths_survive_in_combinations(void **state)
     }
 }
 
-static void dials_turn_by_their_frequency(void **state)
+TEST(dials_turn_by_their_frequency)
 {
-    (void)state;
     show_request r = request_of(10);
     r.pick[0] = 2, r.pick_count = 1;
     const figure *f = figure_of("rope", "turns", &r);
@@ -324,9 +308,8 @@ static void dials_turn_by_their_frequency(void **state)
 }
 
 /* Many positions: as many hands as can be told apart, the first and the last among them. */
-static void dials_have_few_hands(void **state)
+TEST(dials_have_few_hands)
 {
-    (void)state;
     static const int64_t lengths[] = { 64, 65, 512, 1000000 };
     for (int i = 0; i < COUNT(lengths); i++) {
         show_request r = request_of(lengths[i]);
@@ -343,9 +326,8 @@ static void dials_have_few_hands(void **state)
 }
 
 /* A whole number: (n^2 - 1) / 12 in every dimension; a bit that is 1 half of the time: 1/4. */
-static void variances_are_those_of_whole_numbers_and_bits(void **state)
+TEST(variances_are_those_of_whole_numbers_and_bits)
 {
-    (void)state;
     show_request r = request_of(64);
     const figure *whole = figure_of("integer:join=concat,width=3", "variance", &r);
     const figure *bits = figure_of("binary", "variance", &r);
@@ -356,9 +338,8 @@ static void variances_are_those_of_whole_numbers_and_bits(void **state)
     assert_int_equal(quarters, 6); /* 64 = 2^6 */
 }
 
-static void around_one_word_are_its_distances(void **state)
+TEST(around_one_word_are_its_distances)
 {
-    (void)state;
     show_request r = request_of(0);
     r.sentence = "a b c d e";
     r.position = 4;
@@ -377,11 +358,9 @@ static void around_one_word_are_its_distances(void **state)
 /* ---------------------------------------------------------------- attention */
 
 /* One of two needs a mask: both get it, and what it does is not said of the encoding. */
-static void one_mask_for_all_that_stand_side_by_side(void **state)
+TEST(one_mask_for_all_that_stand_side_by_side)
 {
-    (void)state;
     static const char *const specs[] = { "t5", "alibi", NULL };
-    pe_error err = { 0 };
     show_request r = request_of(0);
     show_subject *s[2] = { subject_of(specs[0], &r), subject_of(specs[1], &r) };
     assert_ok(show_one_mask(&r, s, 1, &err));
@@ -419,9 +398,8 @@ static void attention_rows_sum_to_one(const pe_info *row, const char *spec)
     }
 }
 
-static void attention_of_every_row_sums_to_one(void **state)
+TEST(attention_of_every_row_sums_to_one)
 {
-    (void)state;
     test_each_example(attention_rows_sum_to_one);
 }
 
@@ -480,14 +458,12 @@ static void check_attention(const figure *f, const double *p)
 }
 
 /* Four heads of keys for eight of queries; both figures, whatever the head. */
-static void attention_of_every_head_is_the_definition(void **state)
+TEST(attention_of_every_head_is_the_definition)
 {
-    (void)state;
     static const char *const specs[] = { "rope", "alibi:form=symmetric", "t5", "sinusoidal", "shaw:on=keys", "cope", "rope+t5", "sinusoidal:join=concat,width=8" };
     static double x[SENTENCE * 32], wide[SENTENCE * 80], p[SENTENCE * SENTENCE];
     for (int i = 0; i < COUNT(specs); i++)
         for (int head = 0; head < 8; head += 1 + head % 3) {
-            pe_error err = { 0 };
             int64_t at[SENTENCE] = { 0, 1, 2, 3, 4, 5 };
             show_request r = request_of(0);
             r.head = head;
@@ -523,9 +499,8 @@ static void expect_caption(const figure *f, const char *format, ...)
         fail_msg("\"%s\" does not say \"%s\"", f->caption, wanted);
 }
 
-static void captions_say_where_half_is_left(void **state)
+TEST(captions_say_where_half_is_left)
 {
-    (void)state;
     static const char *const specs[] = { "rope", "sinusoidal", "learned:rows=257", "rope:theta=100" };
     for (int i = 0; i < COUNT(specs); i++) {
         show_request r = request_of(257);
@@ -543,9 +518,8 @@ static void captions_say_where_half_is_left(void **state)
     }
 }
 
-static void captions_say_which_head_changes_most(void **state)
+TEST(captions_say_which_head_changes_most)
 {
-    (void)state;
     static const char *const specs[] = { "alibi", "t5", "kerple", "fire" };
     int others = 0;
     for (int i = 0; i < COUNT(specs); i++)
@@ -573,9 +547,8 @@ static void captions_say_which_head_changes_most(void **state)
 }
 
 /* Equal words attend alike without an encoding, and with one that is none; captions say how far they are apart. */
-static void equal_words_attend_alike_only_without_an_encoding(void **state)
+TEST(equal_words_attend_alike_only_without_an_encoding)
 {
-    (void)state;
     static const char *const specs[] = { "none", "sinusoidal", "rope", "shaw", "t5", "learned", "alibi:form=symmetric" };
     int little = 0;
     for (int i = 0; i < COUNT(specs); i++) {
@@ -601,12 +574,10 @@ static void equal_words_attend_alike_only_without_an_encoding(void **state)
 }
 
 /* A quarter of the scale at least for each of them, or each has its own. */
-static void scales_are_shared_unless_one_would_be_flat(void **state)
+TEST(scales_are_shared_unless_one_would_be_flat)
 {
-    (void)state;
     static const double highest[] = { 1, 3.9, 4.1, 100 };
     for (int i = 0; i < COUNT(highest); i++) {
-        pe_error err = { 0 };
         show_sheet sheet = { .count = 2 };
         for (int n = 0; n < 2; n++) {
             figure **f = &sheet.figure[n];
@@ -622,9 +593,8 @@ static void scales_are_shared_unless_one_would_be_flat(void **state)
     }
 }
 
-static void a_chinese_character_is_a_word(void **state)
+TEST(a_chinese_character_is_a_word)
 {
-    (void)state;
     show_request r = request_of(0);
     r.sentence = "狗追 the\x1b[31m狗 x";
     show_sheet *sheet = sheet_of("rope", "attention", &r);
@@ -641,7 +611,6 @@ static int64_t shown;
 static void show_example(const pe_info *row, const char *spec)
 {
     (void)row;
-    pe_error err = { 0 };
     show_request r = { .position = -1, .language = (language)(shown % LANGUAGE_COUNT) };
     show_subject *s = subject_of(spec, &r);
     show_sheet sheet = { .count = 0 };
@@ -667,16 +636,14 @@ static void show_example(const pe_info *row, const char *spec)
     show_sheet_free(&sheet);
 }
 
-static void every_row_has_its_views_in_every_format(void **state)
+TEST(every_row_has_its_views_in_every_format)
 {
-    (void)state;
     test_each_example(show_example);
     show_example(NULL, "sinusoidal+rope+alibi");
 }
 
-static void every_view_speaks_both_languages(void **state)
+TEST(every_view_speaks_both_languages)
 {
-    (void)state;
     for (int i = 0; i < show_view_count; i++) {
         const show_view *v = show_views[i];
         assert_true(v->title.en && v->title.zh && v->about.en && v->about.zh);
@@ -686,9 +653,8 @@ static void every_view_speaks_both_languages(void **state)
 }
 
 /* Side by side: one scale where the ranges are alike, each its own where one would vanish. */
-static void scales_are_shared_where_it_helps(void **state)
+TEST(scales_are_shared_where_it_helps)
 {
-    (void)state;
     static const char *const codes[] = { "sinusoidal", "rope", "rope:theta=100", NULL };
     static const char *const thetas[] = { "rope:theta=1e6", "rope:theta=1000", NULL };
     static const char *const slopes[] = { "alibi:max=0.1", "alibi:max=64", NULL };
@@ -715,9 +681,8 @@ static void scales_are_shared_where_it_helps(void **state)
 
 #define SIXTEEN " a a a a a a a a a a a a a a a a"
 
-static void what_cannot_be_drawn_is_refused(void **state)
+TEST(what_cannot_be_drawn_is_refused)
 {
-    (void)state;
     show_request most = request_of(0);
     most.sentence = SIXTEEN SIXTEEN SIXTEEN SIXTEEN;
     assert_int_equal(sheet_of("rope", "attention", &most)->figure[0]->columns, SHOW_WORDS_MAX);
@@ -745,7 +710,6 @@ static void what_cannot_be_drawn_is_refused(void **state)
         { "sinusoidal", "table", { .shape = { .model_dim = 1 << 24 } }, PE_ERR_RANGE, "too many" },
     };
     for (int i = 0; i < COUNT(cases); i++) {
-        pe_error err = { 0 };
         show_sheet sheet = { .count = 0 };
         show_request r = cases[i].r;
         r.shape = r.shape.model_dim ? r.shape : shape;
@@ -758,9 +722,8 @@ static void what_cannot_be_drawn_is_refused(void **state)
 }
 
 /* Lines of many points are sampled, which the caption says; the trained length is marked where it is passed. */
-static void long_curves_are_sampled_and_marked(void **state)
+TEST(long_curves_are_sampled_and_marked)
 {
-    (void)state;
     static const struct {
         int64_t length;
         double step, mark;
@@ -776,9 +739,8 @@ static void long_curves_are_sampled_and_marked(void **state)
 }
 
 /* What reads keys back only, is made for that, or counts them, is not drawn ahead; what is symmetric is. */
-static void keys_ahead_are_drawn_where_they_are_served(void **state)
+TEST(keys_ahead_are_drawn_where_they_are_served)
 {
-    (void)state;
     static const struct {
         const char *spec;
         bool ahead;
@@ -795,63 +757,30 @@ static void keys_ahead_are_drawn_where_they_are_served(void **state)
 
 /* ---------------------------------------------------------------- no memory */
 
-static pe_status all_views(const void *spec, pe_error *err)
+static pe_status all_views(const void *spec, pe_error *why)
 {
     show_request r = request_of(8);
     show_subject *s = NULL;
     show_sheet sheet = { .count = 0 };
-    pe_status status = show_subject_new(&s, spec, &r, err);
+    pe_status status = show_subject_new(&s, spec, &r, why);
     r.length = 0;
     for (int v = 0; !status && v < show_view_count; v++)
         if (show_fits(show_views[v], s))
-            status = show_add(&sheet, show_views[v], s, &r, err);
+            status = show_add(&sheet, show_views[v], s, &r, why);
     show_sheet_free(&sheet);
     show_subject_free(s);
     return status;
 }
 
-static void without_memory_nothing_leaks_and_nothing_is_drawn(void **state)
+TEST(without_memory_nothing_leaks_and_nothing_is_drawn)
 {
-    (void)state;
     static const char *const specs[] = { "none", "sinusoidal", "learned:rows=4", "rope:scaling=yarn,factor=4,trained=64",
                                          "shaw", "alibi", "window" };
     for (int i = 0; i < COUNT(specs); i++)
         each_allocation_fails(all_views, specs[i], 3);
 }
 
-int main(void)
+AROUND(after_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_of_a_rotation_is_pe_rotate_table),
-        cmocka_unit_test(the_table_of_codes_is_the_formula),
-        cmocka_unit_test(curves_are_columns_of_the_table),
-        cmocka_unit_test(decay_of_turns_is_the_score_of_ones),
-        cmocka_unit_test(mean_s_is_that_of_the_paper),
-        cmocka_unit_test(decay_of_codes_is_their_dot_product),
-        cmocka_unit_test(biases_are_scores_of_nothing),
-        cmocka_unit_test(content_terms_follow_the_distance),
-        cmocka_unit_test(wavelengths_are_those_of_the_frequencies),
-        cmocka_unit_test(wavelengths_of_codes_are_measured),
-        cmocka_unit_test(wavelengths_survive_in_combinations),
-        cmocka_unit_test(dials_turn_by_their_frequency),
-        cmocka_unit_test(dials_have_few_hands),
-        cmocka_unit_test(variances_are_those_of_whole_numbers_and_bits),
-        cmocka_unit_test(around_one_word_are_its_distances),
-        cmocka_unit_test(attention_of_every_row_sums_to_one),
-        cmocka_unit_test(one_mask_for_all_that_stand_side_by_side),
-        cmocka_unit_test(attention_of_every_head_is_the_definition),
-        cmocka_unit_test(captions_say_where_half_is_left),
-        cmocka_unit_test(captions_say_which_head_changes_most),
-        cmocka_unit_test(equal_words_attend_alike_only_without_an_encoding),
-        cmocka_unit_test(scales_are_shared_unless_one_would_be_flat),
-        cmocka_unit_test(a_chinese_character_is_a_word),
-        cmocka_unit_test(every_row_has_its_views_in_every_format),
-        cmocka_unit_test(every_view_speaks_both_languages),
-        cmocka_unit_test(scales_are_shared_where_it_helps),
-        cmocka_unit_test(what_cannot_be_drawn_is_refused),
-        cmocka_unit_test(long_curves_are_sampled_and_marked),
-        cmocka_unit_test(keys_ahead_are_drawn_where_they_are_served),
-        cmocka_unit_test(without_memory_nothing_leaks_and_nothing_is_drawn),
-    };
-    return cmocka_run_group_tests(tests, NULL, free_kept);
+    free_kept(NULL);
 }

@@ -2,11 +2,12 @@
  * labels: core; tier: quick; cost: 1 s; needs: zoo
  *
  * Spec text: keys are looked up as given or by default, and edits cut and join what pe_encoding_new reads. */
-#include "common.h"
 
 #include "zoo/spec_read.h"
 
 #include <math.h>
+
+#include "test.h"
 
 #define LLAMA "rope:theta=500000,scaling=llama3,factor=8,trained=8192"
 #define OSS "rope:theta=150000,scaling=yarn,factor=32,trained=4096,truncate=no"
@@ -20,9 +21,8 @@ static void expect(char *text, const char *wanted)
 
 /* ------------------------------------------------ lookups */
 
-static void a_key_reads_as_given_or_as_its_default(void **state)
+TEST(a_key_reads_as_given_or_as_its_default)
 {
-    (void)state;
     assert_true(zoo_spec_num(LLAMA, "factor") == 8);
     assert_true(zoo_spec_num(LLAMA, "low") == 1);
     assert_true(isnan(zoo_spec_num("rope", "factor")));
@@ -38,10 +38,9 @@ static void a_key_reads_as_given_or_as_its_default(void **state)
     assert_null(zoo_spec_key("nothing", "theta"));
 }
 
-static void a_value_is_copied_where_it_fits(void **state)
+TEST(a_value_is_copied_where_it_fits)
 {
     char text[8];
-    (void)state;
     assert_true(zoo_spec_text(text, sizeof text, "rope:theta=77", "theta"));
     assert_string_equal(text, "77");
     assert_true(zoo_spec_text(text, sizeof text, "rope", "dims"));
@@ -50,9 +49,8 @@ static void a_value_is_copied_where_it_fits(void **state)
     assert_false(zoo_spec_text(text, sizeof text, "rope:theta=12345678", "theta"));
 }
 
-static void conditions_hold_only_where_all_of_them_do(void **state)
+TEST(conditions_hold_only_where_all_of_them_do)
 {
-    (void)state;
     assert_true(zoo_spec_meets(OSS, "scaling=linear|yarn,truncate=no,!magnitude,factor"));
     assert_false(zoo_spec_meets(OSS, "scaling=yarn,truncate=yes"));
     assert_false(zoo_spec_meets(OSS, "scaling!=yarn"));
@@ -64,9 +62,8 @@ static void conditions_hold_only_where_all_of_them_do(void **state)
 
 /* ------------------------------------------------ edits */
 
-static void a_key_is_set_or_taken_away(void **state)
+TEST(a_key_is_set_or_taken_away)
 {
-    (void)state;
     expect(zoo_spec_set("rope", "theta", "500000"), "rope:theta=500000");
     expect(zoo_spec_set("rope:theta=1,pairs=half", "theta", "2"), "rope:pairs=half,theta=2");
     expect(zoo_spec_set("rope:theta=1,pairs=half", "theta", NULL), "rope:pairs=half");
@@ -76,9 +73,8 @@ static void a_key_is_set_or_taken_away(void **state)
     expect(zoo_spec_set("rope+alibi", "theta", "7"), "rope:theta=7+alibi");
 }
 
-static void keys_without_meaning_go_too(void **state)
+TEST(keys_without_meaning_go_too)
 {
-    (void)state;
     const char *yarn = "rope:scaling=yarn,factor=4,trained=2048,beta_fast=16,magnitude=2";
     expect(zoo_spec_set(yarn, "scaling", NULL), "rope:magnitude=2");
     expect(zoo_spec_set(yarn, "scaling", "linear"), "rope:factor=4,magnitude=2,scaling=linear");
@@ -86,19 +82,17 @@ static void keys_without_meaning_go_too(void **state)
     expect(zoo_spec_set("rope", "factor", "4"), "rope:factor=4"); /* its scaling may follow */
 }
 
-static void no_scaling_is_what_a_model_is_born_with(void **state)
+TEST(no_scaling_is_what_a_model_is_born_with)
 {
-    (void)state;
     expect(zoo_spec_unscaled(OSS), "rope:theta=150000");
     expect(zoo_spec_unscaled("rope:scaling=proportional,factor=2,turning=0.25"),
            "rope:scaling=proportional,turning=0.25");
     expect(zoo_spec_unscaled("alibi"), "alibi");
 }
 
-static void a_length_is_said_where_frequencies_follow_it(void **state)
+TEST(a_length_is_said_where_frequencies_follow_it)
 {
     const char *dynamic = "rope:scaling=dynamic,factor=2,trained=4096";
-    (void)state;
     expect(zoo_spec_at(dynamic, 8192), "rope:scaling=dynamic,factor=2,trained=4096,length=8192");
     expect(zoo_spec_at("rope:scaling=dynamic,factor=2,trained=4096,length=8192", 0), dynamic);
     expect(zoo_spec_at(OSS, 8192), OSS);
@@ -107,9 +101,8 @@ static void a_length_is_said_where_frequencies_follow_it(void **state)
 
 /* ------------------------------------------------ parts */
 
-static void parts_are_cut_at_names_only(void **state)
+TEST(parts_are_cut_at_names_only)
 {
-    (void)state;
     const char *spec = "rope:theta=1e+6+deberta:terms=c2p+p2c+alibi";
     assert_int_equal(zoo_spec_parts(spec), 3);
     assert_null(zoo_spec_part_at(spec, 3).text);
@@ -139,24 +132,7 @@ static void survives(const pe_info *row, const char *spec)
     expect(bare, row->name);
 }
 
-static void every_example_survives(void **state)
+TEST(every_example_survives)
 {
-    (void)state;
     test_each_example(survives);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_reads_as_given_or_as_its_default),
-        cmocka_unit_test(a_value_is_copied_where_it_fits),
-        cmocka_unit_test(conditions_hold_only_where_all_of_them_do),
-        cmocka_unit_test(a_key_is_set_or_taken_away),
-        cmocka_unit_test(keys_without_meaning_go_too),
-        cmocka_unit_test(no_scaling_is_what_a_model_is_born_with),
-        cmocka_unit_test(a_length_is_said_where_frequencies_follow_it),
-        cmocka_unit_test(parts_are_cut_at_names_only),
-        cmocka_unit_test(every_example_survives),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,11 @@
 #include "io/columns.h"
 #include "lab/report.h"
 
+#include "test.h"
+
 /* mpmath, 30 digits: betainc(v/2, 1/2, 0, v/(v + t^2), regularized). */
-static void probabilities_of_t_are_known_ones(void **state)
+TEST(probabilities_of_t_are_known_ones)
 {
-    (void)state;
     static const struct {
         double t, degrees, p;
     } known[] = {
@@ -66,9 +67,8 @@ static void cannot(int entry, int64_t length, const char *why)
     snprintf(line[race.tests - 1].cannot, sizeof line->cannot, "%s", why);
 }
 
-static void welch_is_mpmath_s(void **state)
+TEST(welch_is_mpmath_s)
 {
-    (void)state;
     static const double x[] = { 2.31, 2.28, 2.40 }, y[] = { 2.45, 2.61, 2.52, 2.49 };
     begin();
     int a = enter("a"), b = enter("b");
@@ -86,9 +86,8 @@ static void welch_is_mpmath_s(void **state)
     assert_true(isnan(lab_compare(&race, a, b, 256, LAB_BITS).p));
 }
 
-static void equal_seeds_differ_by_nothing_or_surely(void **state)
+TEST(equal_seeds_differ_by_nothing_or_surely)
 {
-    (void)state;
     begin();
     int a = enter("a"), b = enter("b"), c = enter("c"), one = enter("one");
     for (uint64_t i = 0; i < 2; i++) {
@@ -103,9 +102,8 @@ static void equal_seeds_differ_by_nothing_or_surely(void **state)
     assert_true(lab_summarise(&race, one, 512, LAB_BITS).spread == 0);
 }
 
-static void cannot_is_no_number(void **state)
+TEST(cannot_is_no_number)
 {
-    (void)state;
     begin();
     int a = enter("a");
     measure(a, 256, 1, 2);
@@ -122,9 +120,8 @@ static void cannot_is_no_number(void **state)
     assert_true(lab_summarise(&race, a, 256, lab_shown(&race.setup)).mean == 4);
 }
 
-static void ranks_go_by_the_longest_length(void **state)
+TEST(ranks_go_by_the_longest_length)
 {
-    (void)state;
     int order[LAB_ENTRIES_MAX];
     begin();
     int slow = enter("slow"), learned = enter("learned"), best = enter("best"), never = enter("never");
@@ -138,9 +135,8 @@ static void ranks_go_by_the_longest_length(void **state)
     assert_int_equal(order[3], never);
 }
 
-static void a_seed_without_a_number_makes_no_mean_better(void **state)
+TEST(a_seed_without_a_number_makes_no_mean_better)
 {
-    (void)state;
     begin();
     int a = enter("a"), b = enter("b");
     race.setup.seeds = 3;
@@ -158,9 +154,8 @@ static void a_seed_without_a_number_makes_no_mean_better(void **state)
     assert_true(lab_has_rank(&race, b) && !lab_has_rank(&race, a));
 }
 
-static void a_training_that_failed_is_said(void **state)
+TEST(a_training_that_failed_is_said)
 {
-    (void)state;
     static const char why[] = "a, seed 1, step 3: the gradient of final is not finite";
     begin();
     int a = enter("a");
@@ -182,9 +177,8 @@ static const char *finding(void)
     return text;
 }
 
-static void the_finding_says_what_the_numbers_say(void **state)
+TEST(the_finding_says_what_the_numbers_say)
 {
-    (void)state;
     static const char *const name[] = { "alibi", "rope", "sinusoidal", "learned" };
     static const double bits[4][5] = { { 2.19, 2.35, 2.13, 2.11, 2.12 },
                                        { 2.09, 2.30, 3.22, 4.23, 4.97 },
@@ -218,9 +212,8 @@ static void the_finding_says_what_the_numbers_say(void **state)
     assert_true(strlen(small) < sizeof small);
 }
 
-static void one_length_is_no_extrapolation(void **state)
+TEST(one_length_is_no_extrapolation)
 {
-    (void)state;
     begin();
     enter("a"), enter("b");
     measure(0, 256, 1, 2.5), measure(1, 256, 1, 3);
@@ -231,9 +224,8 @@ static void one_length_is_no_extrapolation(void **state)
     assert_non_null(strstr(finding(), "1 of 1 runs is not finished."));
 }
 
-static void close_ones_are_not_told_apart(void **state)
+TEST(close_ones_are_not_told_apart)
 {
-    (void)state;
     begin();
     enter("a"), enter("b");
     for (uint64_t seed = 1; seed < 4; seed++) {
@@ -247,9 +239,8 @@ static void close_ones_are_not_told_apart(void **state)
     assert_non_null(strstr(finding(), "Differences above 0.02 at 512 are larger than the seeds'."));
 }
 
-static void no_one_wins_who_is_not_told_apart(void **state)
+TEST(no_one_wins_who_is_not_told_apart)
 {
-    (void)state;
     begin();
     enter("a"), enter("b");
     for (uint64_t seed = 1; seed < 4; seed++) {
@@ -266,9 +257,8 @@ static void no_one_wins_who_is_not_told_apart(void **state)
     assert_string_equal(finding(), "Trained at 256, a was tested at 512 (2.00 bits per byte).");
 }
 
-static void chance_is_no_finding(void **state)
+TEST(chance_is_no_finding)
 {
-    (void)state;
     begin();
     race.setup.vocab = 256;
     enter("a"), enter("b");
@@ -278,9 +268,8 @@ static void chance_is_no_finding(void **state)
     assert_non_null(strstr(finding(), "b is best at 512 (8.67 bits per byte, 7.00 at 256), no better than chance (8.00)"));
 }
 
-static void means_of_fewer_seeds_are_marked(void **state)
+TEST(means_of_fewer_seeds_are_marked)
 {
-    (void)state;
     begin();
     enter("a"), enter("b");
     race.setup.seeds = 2;
@@ -297,7 +286,6 @@ static void means_of_fewer_seeds_are_marked(void **state)
 static const char *printed(int columns)
 {
     static char text[20000];
-    pe_error err;
     FILE *f = fmemopen(text, sizeof text, "w");
     result *tree = result_new();
     assert_true(f && tree);
@@ -311,9 +299,8 @@ static const char *printed(int columns)
     return text;
 }
 
-static void the_table_fits_its_columns(void **state)
+TEST(the_table_fits_its_columns)
 {
-    (void)state;
     begin();
     enter("rope");
     enter("rope:scaling=yarn,beta_fast=32,beta_slow=1,rope:theta=500000");
@@ -332,9 +319,8 @@ static void the_table_fits_its_columns(void **state)
     }
 }
 
-static void the_table_says_what_it_lacks(void **state)
+TEST(the_table_says_what_it_lacks)
 {
-    (void)state;
     begin();
     enter("a"), enter("b"), enter("c");
     race.setup.seeds = 2;
@@ -351,26 +337,4 @@ static void the_table_says_what_it_lacks(void **state)
     snprintf(race.setup.data, sizeof race.setup.data, "copy");
     assert_non_null(strstr(printed(40), "Bits per answer byte"));
     assert_non_null(strstr(printed(0), "  200  ")); /* tokens a second, the mean of the runs */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(probabilities_of_t_are_known_ones),
-        cmocka_unit_test(welch_is_mpmath_s),
-        cmocka_unit_test(equal_seeds_differ_by_nothing_or_surely),
-        cmocka_unit_test(cannot_is_no_number),
-        cmocka_unit_test(ranks_go_by_the_longest_length),
-        cmocka_unit_test(the_finding_says_what_the_numbers_say),
-        cmocka_unit_test(one_length_is_no_extrapolation),
-        cmocka_unit_test(close_ones_are_not_told_apart),
-        cmocka_unit_test(the_table_fits_its_columns),
-        cmocka_unit_test(a_seed_without_a_number_makes_no_mean_better),
-        cmocka_unit_test(a_training_that_failed_is_said),
-        cmocka_unit_test(no_one_wins_who_is_not_told_apart),
-        cmocka_unit_test(chance_is_no_finding),
-        cmocka_unit_test(means_of_fewer_seeds_are_marked),
-        cmocka_unit_test(the_table_says_what_it_lacks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

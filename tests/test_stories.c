@@ -6,6 +6,8 @@
 
 #include "lab/stories.h"
 
+#include "test.h"
+
 /* ---------------------------------------------------------------- a reader of stories */
 
 static int64_t least(int64_t a, int64_t b)
@@ -56,9 +58,8 @@ static int check_recall(const lab_batch *b, int64_t row)
 
 /* ---------------------------------------------------------------- claims */
 
-static void an_oracle_recalls_all_that_is_marked_at_its_distance(void **state)
+TEST(an_oracle_recalls_all_that_is_marked_at_its_distance)
 {
-    (void)state;
     lab_data *d = open_source("stories", false);
     int asked = 0;
     static const int64_t length[] = { 16, 64, 256, 1000, 5000 };
@@ -76,9 +77,8 @@ static void an_oracle_recalls_all_that_is_marked_at_its_distance(void **state)
 
 /* Who has not read the name can do no better than always say the same letter: over 30000 people, an even share is a
  * tenth, and a tenth of that is 6 deviations. */
-static void a_guess_without_the_fact_is_no_better_than_chance(void **state)
+TEST(a_guess_without_the_fact_is_no_better_than_chance)
 {
-    (void)state;
     uint32_t said[32] = { 0 }, all = 0, n = story_middle.count;
     assert_in_range(n, 10, 32);
     for (uint64_t stream = 0; stream < 20000; stream++) {
@@ -97,18 +97,16 @@ static void a_guess_without_the_fact_is_no_better_than_chance(void **state)
         assert_in_range(said[i] * n, all - all / 10, all + all / 10);
 }
 
-static void names_with_an_initial_differ_in_their_second_letter(void **state)
+TEST(names_with_an_initial_differ_in_their_second_letter)
 {
-    (void)state;
     for (uint32_t i = 0; i < story_middle.count; i++)
         for (uint32_t j = 0; j < i; j++)
             assert_int_not_equal(story_middle.item[i][0], story_middle.item[j][0]);
 }
 
 /* A person's initial begins names and nothing else: else a reader is misled. */
-static void no_other_word_begins_with_a_persons_initial(void **state)
+TEST(no_other_word_begins_with_a_persons_initial)
 {
-    (void)state;
     sentence s;
     for (int64_t n = 0; n < 20000; n++) {
         beat b = story_beat(7, n);
@@ -123,9 +121,8 @@ static void no_other_word_begins_with_a_persons_initial(void **state)
 }
 
 /* Of every octave from 8 to 2047 at least a twentieth, and some beyond 8191. */
-static void distances_are_spread_over_octaves(void **state)
+TEST(distances_are_spread_over_octaves)
 {
-    (void)state;
     lab_data *d = open_source("stories", false);
     lab_batch b = batch_of(d, 8, 65536);
     lab_data_test(d, &b, 0);
@@ -144,9 +141,8 @@ static void distances_are_spread_over_octaves(void **state)
 }
 
 /* A short test window is the end of a longer one, and marks no more. */
-static void windows_of_all_lengths_end_alike(void **state)
+TEST(windows_of_all_lengths_end_alike)
 {
-    (void)state;
     lab_data *d = open_source("stories", false);
     lab_batch a = batch_of(d, 4, 100), b = batch_of(d, 4, 700);
     lab_data_test(d, &a, 9);
@@ -165,9 +161,8 @@ static void windows_of_all_lengths_end_alike(void **state)
 }
 
 /* Sentences recur; 100 bytes in the middle of 64 test windows are in none of 512 training windows. */
-static void test_stories_are_not_in_the_training_stories(void **state)
+TEST(test_stories_are_not_in_the_training_stories)
 {
-    (void)state;
     static char train[258], test[258];
     lab_data *d = open_source("stories", false);
     lab_batch a = batch_of(d, 512, 256), b = batch_of(d, 64, 256);
@@ -186,16 +181,12 @@ static void test_stories_are_not_in_the_training_stories(void **state)
     lab_data_free(d);
 }
 
-int main(void)
+AROUND(before_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_oracle_recalls_all_that_is_marked_at_its_distance),
-        cmocka_unit_test(a_guess_without_the_fact_is_no_better_than_chance),
-        cmocka_unit_test(names_with_an_initial_differ_in_their_second_letter),
-        cmocka_unit_test(no_other_word_begins_with_a_persons_initial),
-        cmocka_unit_test(distances_are_spread_over_octaves),
-        cmocka_unit_test(windows_of_all_lengths_end_alike),
-        cmocka_unit_test(test_stories_are_not_in_the_training_stories),
-    };
-    return cmocka_run_group_tests(tests, write_sample, remove_sample);
+    write_sample(NULL);
+}
+
+AROUND(after_all)
+{
+    remove_sample(NULL);
 }

@@ -4,6 +4,8 @@
  * Every task is solved by a few lines that see nothing but the window, at any length, causal or masked. */
 #include "data_case.h"
 
+#include "test.h"
+
 enum { LONGEST = 2100 };
 
 /* A window as a solver sees it: what is asked for is 0. */
@@ -195,9 +197,8 @@ static void try_task(int i, bool masked, int64_t length)
     lab_data_free(d);
 }
 
-static void each_task_is_solved_from_the_window_alone(void **state)
+TEST(each_task_is_solved_from_the_window_alone)
 {
-    (void)state;
     for (int i = 0; i < COUNT(task); i++)
         for (int masked = 0; masked < 2; masked++)
             for (int64_t length = 16; length <= 2048; length += length < 64 ? 1 : length / 3)
@@ -205,16 +206,14 @@ static void each_task_is_solved_from_the_window_alone(void **state)
 }
 
 /* Every task in the table but stories and text is solved above. */
-static void no_task_is_left_out(void **state)
+TEST(no_task_is_left_out)
 {
-    (void)state;
     assert_int_equal(lab_source_count(), COUNT(task) + 2);
 }
 
 /* What is asked for takes a good part of the window: a page is not padding. */
-static void windows_are_full(void **state)
+TEST(windows_are_full)
 {
-    (void)state;
     for (int i = 0; i < COUNT(task); i++) {
         lab_data *d = open_source(task[i].name, false);
         lab_batch b = batch_of(d, 64, 256);
@@ -232,9 +231,8 @@ static void windows_are_full(void **state)
 }
 
 /* 15 % of the cells, less what the edges forbid: between 12 and 17 % at side 32. Positions are (row, column). */
-static void a_grid_has_rows_columns_and_holes(void **state)
+TEST(a_grid_has_rows_columns_and_holes)
 {
-    (void)state;
     lab_data *d = open_source("grid", false);
     assert_false(lab_data_causal(d));
     assert_int_equal(lab_data_axes(d), 2);
@@ -252,13 +250,12 @@ static void a_grid_has_rows_columns_and_holes(void **state)
     lab_data_free(d);
 }
 
-int main(void)
+AROUND(before_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_task_is_solved_from_the_window_alone),
-        cmocka_unit_test(no_task_is_left_out),
-        cmocka_unit_test(windows_are_full),
-        cmocka_unit_test(a_grid_has_rows_columns_and_holes),
-    };
-    return cmocka_run_group_tests(tests, write_sample, remove_sample);
+    write_sample(NULL);
+}
+
+AROUND(after_all)
+{
+    remove_sample(NULL);
 }

@@ -7,6 +7,8 @@
 
 #include <sys/stat.h>
 
+#include "test.h"
+
 static char path[8][128];
 
 static const char *file_of(int i, const char *bytes, size_t n)
@@ -18,7 +20,6 @@ static const char *file_of(int i, const char *bytes, size_t n)
 
 static lab_data *open_files(const char *const *file, int files, const char *const *test, int tests)
 {
-    pe_error err = { 0 };
     lab_data *d;
     assert_ok(lab_data_open(
         &d, &(lab_source){ .name = "text", .file = file, .files = files, .test = test, .tests = tests }, &err));
@@ -37,9 +38,8 @@ static void last_text(char *out, const lab_data *d, int64_t n)
     lab_batch_free(&b);
 }
 
-static void what_stands_outside_the_marks_is_left_out(void **state)
+TEST(what_stands_outside_the_marks_is_left_out)
 {
-    (void)state;
     static const char *const book[] = {
         "\xef\xbb\xbfLicence\r\n*** START OF THIS PROJECT GUTENBERG EBOOK X ***\r\n\r\nIt was a day.\r\nIt was a night.\r\n\r\n"
         "*** END OF THIS PROJECT GUTENBERG EBOOK X ***\r\nMore licence\r\n*** START: FULL LICENSE ***\r\n",
@@ -61,9 +61,8 @@ static void what_stands_outside_the_marks_is_left_out(void **state)
 }
 
 /* A cut-off start mark and stars inside a text are text. */
-static void other_stars_are_text(void **state)
+TEST(other_stars_are_text)
 {
-    (void)state;
     static const char book[] = "*** START OF IT\nOne.\n\n***\n *** END OF a line\n*****\n***";
     const char *file = file_of(0, book, sizeof book - 1), *train = sample_path;
     lab_data *d = open_files(&train, 1, &file, 1);
@@ -75,9 +74,8 @@ static void other_stars_are_text(void **state)
 }
 
 /* Of two files of numbered words the last tenth of each: no number is both trained and tested on. */
-static void the_held_back_tenth_is_never_trained_on(void **state)
+TEST(the_held_back_tenth_is_never_trained_on)
 {
-    (void)state;
     static char text[2][20000];
     for (int f = 0; f < 2; f++)
         for (int i = 0; i < 1000; i++)
@@ -114,9 +112,8 @@ static void the_held_back_tenth_is_never_trained_on(void **state)
 }
 
 /* Test windows of 60 are, four by four, those of 240; all 20 of them differ; the 21st is the first again. */
-static void windows_of_all_lengths_tile_the_same_text(void **state)
+TEST(windows_of_all_lengths_tile_the_same_text)
 {
-    (void)state;
     lab_data *d = open_source("text", false);
     lab_batch a = batch_of(d, 4, 60), b = batch_of(d, 1, 240);
     int64_t windows = lab_data_windows(d, 240);
@@ -137,9 +134,8 @@ static void windows_of_all_lengths_tile_the_same_text(void **state)
     lab_data_free(d);
 }
 
-static void the_fingerprint_is_of_text_name_and_settings(void **state)
+TEST(the_fingerprint_is_of_text_name_and_settings)
 {
-    (void)state;
     const char *a = file_of(0, "one small text", 14), *b = file_of(1, "one small Text", 14), *test = sample_path;
     lab_data *d[5] = { open_files(&a, 1, &test, 1), open_files(&b, 1, &test, 1), open_source("text", false),
                        open_source("text", true), open_source("stories", false) };
@@ -157,7 +153,6 @@ static void the_fingerprint_is_of_text_name_and_settings(void **state)
 
 static void refused(const char *const *file, int files, const char *test, pe_status status, const char *says)
 {
-    pe_error err;
     lab_data *d;
     lab_source s = { .name = "text", .file = file, .files = files, .test = &test, .tests = test != NULL };
     assert_int_equal(lab_data_open(&d, &s, &err), status);
@@ -166,9 +161,8 @@ static void refused(const char *const *file, int files, const char *test, pe_sta
         fail_msg("'%s' does not say '%s'", err.text, says);
 }
 
-static void files_that_are_no_text_are_refused_by_name(void **state)
+TEST(files_that_are_no_text_are_refused_by_name)
 {
-    (void)state;
     const char *empty = file_of(0, "", 0), *blank = file_of(1, "\r\n\n", 3), *missing = path[3];
     static const char only_marks[] = "x\n*** START OF IT ***\n\n*** END OF IT ***\ny\n";
     const char *marks = file_of(2, only_marks, sizeof only_marks - 1), *fine = sample_path, *folder = sample_folder;
@@ -193,14 +187,12 @@ static void files_that_are_no_text_are_refused_by_name(void **state)
 }
 
 /* A tenth of 200 bytes is 20: windows of 19 and their next byte, no longer. */
-static void text_shorter_than_a_window_is_refused(void **state)
+TEST(text_shorter_than_a_window_is_refused)
 {
-    (void)state;
     char text[201];
     memset(text, 'x', sizeof text);
     const char *file = file_of(0, text, 200), *fine = sample_path;
     lab_data *d = open_files(&file, 1, NULL, 0);
-    pe_error err;
     lab_batch b = batch_of(d, 2, 19);
     lab_data_train(d, &b, 1, 1);
     lab_data_test(d, &b, 0);
@@ -224,13 +216,11 @@ static void text_shorter_than_a_window_is_refused(void **state)
 }
 
 /* Every allocation of opening two files and of a batch fails once: no crash, nothing kept, and the error says so. */
-static void memory_that_runs_out_is_an_error(void **state)
+TEST(memory_that_runs_out_is_an_error)
 {
-    (void)state;
     const char *file[] = { sample_path, file_of(0, "another small text", 18) };
     bool done = false;
     for (long k = 1; !done; k++) {
-        pe_error err = { 0 };
         lab_data *d;
         lab_batch b = { 0 };
         memset(&heap, 0, sizeof heap);
@@ -248,17 +238,12 @@ static void memory_that_runs_out_is_an_error(void **state)
     unlink(file[1]);
 }
 
-int main(void)
+AROUND(before_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_stands_outside_the_marks_is_left_out),
-        cmocka_unit_test(other_stars_are_text),
-        cmocka_unit_test(the_held_back_tenth_is_never_trained_on),
-        cmocka_unit_test(windows_of_all_lengths_tile_the_same_text),
-        cmocka_unit_test(the_fingerprint_is_of_text_name_and_settings),
-        cmocka_unit_test(files_that_are_no_text_are_refused_by_name),
-        cmocka_unit_test(text_shorter_than_a_window_is_refused),
-        cmocka_unit_test(memory_that_runs_out_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, write_sample, remove_sample);
+    write_sample(NULL);
+}
+
+AROUND(after_all)
+{
+    remove_sample(NULL);
 }

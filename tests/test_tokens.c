@@ -7,6 +7,8 @@
 
 #include "model/tokens.h"
 
+#include "test.h"
+
 typedef struct word {
     const char *text;
     float score;
@@ -65,12 +67,12 @@ static int32_t id(const char *text)
     return -1;
 }
 
-static pe_status parse(tokens **t, const blob *b, size_t size, pe_error *err)
+static pe_status parse(tokens **t, const blob *b, size_t size, pe_error *why)
 {
     io_bytes file = { malloc(size ? size : 1), size, "tok.bin" }; /* of its size, so that a sanitizer sees more */
     assert_non_null(file.data);
     memcpy(file.data, b->data, size);
-    pe_status s = tokens_parse(t, &file, err);
+    pe_status s = tokens_parse(t, &file, why);
     assert_null(file.data);
     return s;
 }
@@ -78,7 +80,6 @@ static pe_status parse(tokens **t, const blob *b, size_t size, pe_error *err)
 static tokens *made(void)
 {
     blob b = { .size = 0 };
-    pe_error err;
     tokens *t;
     whole(&b);
     assert_ok(parse(&t, &b, b.size, &err));
@@ -92,7 +93,6 @@ static void expect(const tokens *t, const char *text, const int32_t *want, int64
 {
     int32_t *got;
     int64_t n;
-    pe_error err;
     assert_ok(tokens_encode(&got, &n, t, text, strlen(text), &err));
     assert_int_equal(got[0], TOKENS_BEGIN);
     assert_int_equal(n, count + 1);
@@ -103,9 +103,8 @@ static void expect(const tokens *t, const char *text, const int32_t *want, int64
 #define EXPECT(t, text, ...)                                                                                           \
     expect(t, text, (const int32_t[]){ __VA_ARGS__ }, (int64_t)(sizeof((int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t)))
 
-static void neighbours_are_joined_by_score_and_from_the_left(void **state)
+TEST(neighbours_are_joined_by_score_and_from_the_left)
 {
-    (void)state;
     tokens *t = made();
     EXPECT(t, "abc", id(" "), id("abc"));         /* ab (-1) before bc (-2), then ab + c (-5) before " " + ab (-6) */
     EXPECT(t, "ab", id(" ab"));                   /* " " + ab */
@@ -116,9 +115,8 @@ static void neighbours_are_joined_by_score_and_from_the_left(void **state)
     tokens_free(t);
 }
 
-static void what_is_no_token_becomes_its_bytes(void **state)
+TEST(what_is_no_token_becomes_its_bytes)
 {
-    (void)state;
     tokens *t = made();
     EXPECT(t, "\xc3\xa9", id(" "), id("\xc3\xa9"));
     EXPECT(t, "\xc3\xa8", id(" "), TOKENS_BYTE_0 + 0xc3, TOKENS_BYTE_0 + 0xa8);
@@ -157,9 +155,8 @@ static int64_t slow(int32_t *out, const char *text)
     }
 }
 
-static void encoding_is_the_slow_definition(void **state)
+TEST(encoding_is_the_slow_definition)
 {
-    (void)state;
     tokens *t = made();
     uint64_t seed = 5;
     int32_t want[70];
@@ -173,12 +170,10 @@ static void encoding_is_the_slow_definition(void **state)
     tokens_free(t);
 }
 
-static void pieces_make_the_text_again(void **state)
+TEST(pieces_make_the_text_again)
 {
-    (void)state;
     tokens *t = made();
     const char *const texts[] = { "abc ab", "a\n\tb", "\xc3\xa8\xc3\xa9!", "  a" };
-    pe_error err;
     for (int i = 0; i < COUNT(texts); i++) {
         int32_t *token;
         int64_t n;
@@ -232,12 +227,10 @@ static const struct {
     bool fine;
 } files[] = { FILES(FILE_ROW) };
 
-static void files_are_read_or_refused_with_a_sentence(void **state)
+TEST(files_are_read_or_refused_with_a_sentence)
 {
-    (void)state;
     for (int n = 0; n < COUNT(files); n++) {
         blob b = { .size = 0 };
-        pe_error err = { 0 };
         tokens *t;
         files[n].make(&b);
         corpus_check(&b, "tokens", files[n].name);
@@ -250,9 +243,8 @@ static void files_are_read_or_refused_with_a_sentence(void **state)
 }
 
 /* Cut anywhere a file ends within a token, or between two: then it is a smaller tokenizer. */
-static void cut_files_are_safe(void **state)
+TEST(cut_files_are_safe)
 {
-    (void)state;
     blob b = { .size = 0 };
     tokens *t;
     int fine = 0;
@@ -265,12 +257,10 @@ static void cut_files_are_safe(void **state)
     assert_int_equal(fine, COUNT(words)); /* after 3, 4, ... tokens */
 }
 
-static void a_byte_without_a_token_is_said(void **state)
+TEST(a_byte_without_a_token_is_said)
 {
-    (void)state;
     blob b = { .size = 0 };
     tokens *t;
-    pe_error err = { 0 };
     int32_t *list;
     int64_t n;
     valid(&b);
@@ -279,18 +269,4 @@ static void a_byte_without_a_token_is_said(void **state)
     assert_null(list);
     assert_non_null(strstr(err.text, "0x7A"));
     tokens_free(t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_are_joined_by_score_and_from_the_left),
-        cmocka_unit_test(what_is_no_token_becomes_its_bytes),
-        cmocka_unit_test(encoding_is_the_slow_definition),
-        cmocka_unit_test(pieces_make_the_text_again),
-        cmocka_unit_test(files_are_read_or_refused_with_a_sentence),
-        cmocka_unit_test(cut_files_are_safe),
-        cmocka_unit_test(a_byte_without_a_token_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,13 @@
  *
  * The model as it is used, in float32 with fused attention: what training rests on.
  * labels: core; tier: quick; cost: 3 s; needs: lab wrap */
-#include "common.h"
 #include "heap.h"
 
 #include "lab/specs.h"
 #include "model/lanes.h"
 #include "model/model.h"
+
+#include "test.h"
 
 enum { B = 3, T = 200, V = 40 };
 
@@ -34,7 +35,6 @@ static void fill(bench *b, int64_t axes)
 
 static void start_model(bench *b, const model_config *c, const char *spec, int workers)
 {
-    pe_error err;
     *b = (bench){ 0 };
     assert_ok(pe_pool_new(&b->pool, workers, &err));
     if (model_new(&b->m, c, spec, b->pool, &err))
@@ -59,7 +59,6 @@ static void end(bench *b)
 
 static double step(bench *b)
 {
-    pe_error err;
     double loss;
     adam_rates r = ADAM_DEFAULTS;
     assert_ok(model_gradients(b->m, &b->batch, &loss, &err));
@@ -70,7 +69,6 @@ static double step(bench *b)
 static double mean_loss(bench *b)
 {
     static real losses[B * T];
-    pe_error err;
     double sum = 0;
     int asked = 0;
     assert_ok(model_losses(b->m, &b->batch, losses, NULL, &err));
@@ -87,9 +85,8 @@ static char *spec_of(const pe_info *row)
     return lab_spec_trained(strcmp(row->name, "window") ? row->name : "window:window=15/14", T, true);
 }
 
-static void the_same_bits_for_any_number_of_workers_and_every_row(void **state)
+TEST(the_same_bits_for_any_number_of_workers_and_every_row)
 {
-    (void)state;
     for (int i = 0; i < pe_info_count(); i++) {
         bench one, more;
         char *text = spec_of(pe_info_at(i));
@@ -106,12 +103,10 @@ static void the_same_bits_for_any_number_of_workers_and_every_row(void **state)
 }
 
 /* One sequence with many workers is split inside attention, several go side by side. */
-static void a_sequence_alone_loses_what_it_loses_among_others(void **state)
+TEST(a_sequence_alone_loses_what_it_loses_among_others)
 {
-    (void)state;
     bench b;
     static real all[B * T], alone[T];
-    pe_error err;
     start(&b, "rope+t5", 4);
     assert_ok(model_losses(b.m, &b.batch, all, NULL, &err));
     model_batch one = b.batch;
@@ -122,13 +117,11 @@ static void a_sequence_alone_loses_what_it_loses_among_others(void **state)
 }
 
 /* Along its own gradient, each tensor: the loss has the slope |g|^2, within 1e-3 in float32 (four-point differences). */
-static void each_tensor_s_gradient_is_the_slope_of_the_loss(void **state)
+TEST(each_tensor_s_gradient_is_the_slope_of_the_loss)
 {
-    (void)state;
     const char *spec[] = { "rope", "learned", "t5", "shaw", "transformer-xl", "deberta", "kerple" };
     for (int s = 0; s < COUNT(spec); s++) {
         bench b;
-        pe_error err;
         double loss;
         start(&b, spec[s], 2);
         assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
@@ -160,9 +153,8 @@ static void each_tensor_s_gradient_is_the_slope_of_the_loss(void **state)
     }
 }
 
-static void a_few_steps_lower_the_loss(void **state)
+TEST(a_few_steps_lower_the_loss)
 {
-    (void)state;
     bench b;
     start(&b, "alibi", 2);
     double first = step(&b), last = 0;
@@ -172,9 +164,8 @@ static void a_few_steps_lower_the_loss(void **state)
     end(&b);
 }
 
-static void the_exponential_is_within_two_ulp(void **state)
+TEST(the_exponential_is_within_two_ulp)
 {
-    (void)state;
     for (double x = -86.9; x < 87.9; x += 0.00137) {
         double want = exp((double)(float)x), got = (double)lanes_exp((float)x);
         assert_true(fabs(got - want) <= 2 * 0x1p-23 * want);
@@ -183,12 +174,10 @@ static void the_exponential_is_within_two_ulp(void **state)
 }
 
 /* w' = w - rate (m / (1-b1) / (sqrt(v / (1-b2)) + eps) + decay w) after one step: g / |g| where eps is small. */
-static void adam_s_first_step_is_the_sign_of_the_gradient_times_the_rate(void **state)
+TEST(adam_s_first_step_is_the_sign_of_the_gradient_times_the_rate)
 {
-    (void)state;
     bench b;
     double loss;
-    pe_error err;
     adam_rates r = ADAM_DEFAULTS;
     r.decay = 0;
     start(&b, "none", 1);
@@ -204,12 +193,10 @@ static void adam_s_first_step_is_the_sign_of_the_gradient_times_the_rate(void **
 }
 
 /* More weights than one slab of 65536. Squares are summed in float32, 1024 at a time: hence 1e-6. */
-static void a_step_returns_the_length_of_the_gradient_of_all_tensors(void **state)
+TEST(a_step_returns_the_length_of_the_gradient_of_all_tensors)
 {
-    (void)state;
     bench b;
     double loss, sum = 0, last = 0;
-    pe_error err;
     adam_rates r = ADAM_DEFAULTS;
     start_model(&b, &(model_config){ .vocab = V, .layers = 2, .width = 96, .heads = 4, .causal = true }, "learned", 2);
     assert_true(model_count(b.m) > 3 * 65536);
@@ -246,7 +233,6 @@ static void check_known_step(double decay, double clip)
 {
     bench b;
     double loss, g = 0.01;
-    pe_error err;
     adam_rates r = { .rate = 0.125, .beta1 = 0.9, .beta2 = 0.95, .eps = 0.005, .decay = decay, .clip = clip };
     start(&b, "none", 1);
     assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
@@ -265,27 +251,24 @@ static void check_known_step(double decay, double clip)
     end(&b);
 }
 
-static void clipping_and_decay_act_on_a_step_as_their_formulas_say(void **state)
+TEST(clipping_and_decay_act_on_a_step_as_their_formulas_say)
 {
-    (void)state;
     const double decay[] = { 0, 0.25 }, clip[] = { 0, 0.125, 0.5, 1e6 }; /* the gradient's length is about 1.5 */
     for (int i = 0; i < COUNT(decay); i++)
         for (int k = 0; k < COUNT(clip); k++)
             check_known_step(decay[i], clip[k]);
 }
 
-static void the_rate_warms_up_and_falls_to_a_tenth(void **state)
+TEST(the_rate_warms_up_and_falls_to_a_tenth)
 {
-    (void)state;
     assert_true(fabs(adam_rate_at(1, 0, 100, 10) - 0.1) < 1e-12 && fabs(adam_rate_at(1, 9, 100, 10) - 1) < 1e-12);
     assert_true(fabs(adam_rate_at(1, 10, 101, 10) - 1) < 1e-12 && fabs(adam_rate_at(1, 55, 101, 10) - 0.55) < 1e-12);
     assert_true(fabs(adam_rate_at(1, 100, 101, 10) - 0.1) < 1e-12 && fabs(adam_rate_at(1, 500, 101, 10) - 0.1) < 1e-12);
     assert_true(adam_rate_at(1, 0, 1, 0) <= 1);
 }
 
-static void training_keeps_a_tensor_within_its_bounds(void **state)
+TEST(training_keeps_a_tensor_within_its_bounds)
 {
-    (void)state;
     bench b;
     start(&b, "kerple", 1);
     const model_tensor *t = model_tensor_find(b.m, "layer.0.position.r1");
@@ -293,7 +276,6 @@ static void training_keeps_a_tensor_within_its_bounds(void **state)
     model_weights(b.m)[t->offset] = 1e-6f;
     adam_rates r = ADAM_DEFAULTS;
     r.rate = 1;
-    pe_error err;
     double loss;
     for (int i = 0; i < 3; i++) {
         assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
@@ -306,9 +288,8 @@ static void training_keeps_a_tensor_within_its_bounds(void **state)
     end(&b);
 }
 
-static void a_loss_that_is_not_finite_names_its_layer(void **state)
+TEST(a_loss_that_is_not_finite_names_its_layer)
 {
-    (void)state;
     const struct {
         const char *tensor, *says;
     } row[] = { { "embed", "the embedding" },
@@ -319,7 +300,6 @@ static void a_loss_that_is_not_finite_names_its_layer(void **state)
                 { "final", "the logits" } };
     for (int i = 0; i < COUNT(row); i++) {
         bench b;
-        pe_error err;
         double loss;
         start(&b, "rope", 1);
         const model_tensor *t = model_tensor_find(b.m, row[i].tensor);
@@ -334,13 +314,11 @@ static void a_loss_that_is_not_finite_names_its_layer(void **state)
 }
 
 /* Position tensors come last in the memory; the layer is named by its depth all the same. */
-static void a_gradient_that_is_not_finite_names_the_last_layer_on_the_way(void **state)
+TEST(a_gradient_that_is_not_finite_names_the_last_layer_on_the_way)
 {
-    (void)state;
     static const char *const order[] = { "embed", "layer.0.qkv", "layer.0.position.table", "layer.0.down",
                                          "layer.1.qkv", "layer.1.position.table", "layer.1.out", "final" };
     bench b;
-    pe_error err;
     double loss;
     start(&b, "t5", 1);
     assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
@@ -352,10 +330,8 @@ static void a_gradient_that_is_not_finite_names_the_last_layer_on_the_way(void *
     end(&b);
 }
 
-static void another_encoding_uses_what_was_trained(void **state)
+TEST(another_encoding_uses_what_was_trained)
 {
-    (void)state;
-    pe_error err;
     bench b;
     start(&b, "learned:rows=200", 1);
     double table = mean_loss(&b);
@@ -377,9 +353,8 @@ static void another_encoding_uses_what_was_trained(void **state)
     end(&b);
 }
 
-static void models_that_differ_in_their_encoding_alone_start_alike(void **state)
+TEST(models_that_differ_in_their_encoding_alone_start_alike)
 {
-    (void)state;
     bench a, b;
     start(&a, "rope", 1);
     start(&b, "learned+t5:scale=sqrt", 1);
@@ -394,9 +369,8 @@ static void models_that_differ_in_their_encoding_alone_start_alike(void **state)
     end(&b);
 }
 
-static void seeds_and_layers_share_no_numbers(void **state)
+TEST(seeds_and_layers_share_no_numbers)
 {
-    (void)state;
     bench b;
     real first[4];
     int n = 0;
@@ -414,11 +388,9 @@ static void seeds_and_layers_share_no_numbers(void **state)
     end(&b);
 }
 
-static void a_batch_that_makes_no_sense_is_refused(void **state)
+TEST(a_batch_that_makes_no_sense_is_refused)
 {
-    (void)state;
     bench b;
-    pe_error err;
     double loss;
     static real losses[B * T];
     start(&b, "rope", 1);
@@ -450,9 +422,8 @@ static void a_batch_that_makes_no_sense_is_refused(void **state)
 }
 
 /* Every allocation fails once; afterwards all works, and nothing is lost. */
-static void memory_that_runs_out_is_an_error_and_leaks_nothing(void **state)
+TEST(memory_that_runs_out_is_an_error_and_leaks_nothing)
 {
-    (void)state;
     model_config c = { .vocab = V, .layers = 1, .width = 16, .heads = 2, .causal = true };
     bench b = { 0 };
     fill(&b, 1);
@@ -460,7 +431,6 @@ static void memory_that_runs_out_is_an_error_and_leaks_nothing(void **state)
     long fails = 0;
     size_t before = heap.live;
     for (long k = 1;; k++, fails++) {
-        pe_error err = { 0 };
         double loss;
         heap.fail = k;
         pe_status s = model_new(&b.m, &c, "transformer-xl:back=200", NULL, &err);
@@ -487,9 +457,8 @@ static void memory_that_runs_out_is_an_error_and_leaks_nothing(void **state)
     assert_true(fails > 15);
 }
 
-static void steps_take_no_more_memory_as_they_go(void **state)
+TEST(steps_take_no_more_memory_as_they_go)
 {
-    (void)state;
     bench b;
     start(&b, "t5", 1);
     b.batch.length = 20;
@@ -501,29 +470,4 @@ static void steps_take_no_more_memory_as_they_go(void **state)
         step(&b);
     assert_int_equal(heap.live, live);
     end(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_bits_for_any_number_of_workers_and_every_row),
-        cmocka_unit_test(a_sequence_alone_loses_what_it_loses_among_others),
-        cmocka_unit_test(each_tensor_s_gradient_is_the_slope_of_the_loss),
-        cmocka_unit_test(a_few_steps_lower_the_loss),
-        cmocka_unit_test(the_exponential_is_within_two_ulp),
-        cmocka_unit_test(adam_s_first_step_is_the_sign_of_the_gradient_times_the_rate),
-        cmocka_unit_test(a_step_returns_the_length_of_the_gradient_of_all_tensors),
-        cmocka_unit_test(clipping_and_decay_act_on_a_step_as_their_formulas_say),
-        cmocka_unit_test(the_rate_warms_up_and_falls_to_a_tenth),
-        cmocka_unit_test(training_keeps_a_tensor_within_its_bounds),
-        cmocka_unit_test(a_loss_that_is_not_finite_names_its_layer),
-        cmocka_unit_test(a_gradient_that_is_not_finite_names_the_last_layer_on_the_way),
-        cmocka_unit_test(another_encoding_uses_what_was_trained),
-        cmocka_unit_test(models_that_differ_in_their_encoding_alone_start_alike),
-        cmocka_unit_test(seeds_and_layers_share_no_numbers),
-        cmocka_unit_test(a_batch_that_makes_no_sense_is_refused),
-        cmocka_unit_test(memory_that_runs_out_is_an_error_and_leaks_nothing),
-        cmocka_unit_test(steps_take_no_more_memory_as_they_go),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,8 @@
 
 #include "show/show.h"
 
+#include "test.h"
+
 /* ------------------------------------------------ expressions, with the error that comes from shown digits */
 
 typedef struct quantity {
@@ -22,7 +24,7 @@ typedef struct reader {
 static const quantity unknown = { 0, 0, false };
 static quantity sum_of(reader *r);
 
-static bool take(reader *r, const char *word)
+static bool take_word(reader *r, const char *word)
 {
     while (*r->at == ' ')
         r->at++;
@@ -77,22 +79,22 @@ static quantity number_of(reader *r)
         off = fabs(x) < 0.1 || fabs(x) >= 1e6 ? 5.01e-4 * fabs(x) : fabs(x) < 100 ? 5.01e-5 : 5.01e-3;
     r->at = end;
     quantity out = { x, off, true };
-    return take(r, "π") ? combine(out, (quantity){ acos(-1), 0, true }, times) : out;
+    return take_word(r, "π") ? combine(out, (quantity){ acos(-1), 0, true }, times) : out;
 }
 
 static quantity atom_of(reader *r)
 {
     for (int i = 0; i < COUNT(functions); i++)
-        if (take(r, functions[i].name)) {
+        if (take_word(r, functions[i].name)) {
             quantity a = sum_of(r), b = { 0, 0, true };
             if (functions[i].arguments == 2)
-                b = take(r, ",") ? sum_of(r) : unknown;
-            return take(r, ")") ? combine(a, b, functions[i].f) : unknown;
+                b = take_word(r, ",") ? sum_of(r) : unknown;
+            return take_word(r, ")") ? combine(a, b, functions[i].f) : unknown;
         }
-    bool bar = take(r, "|");
-    if (bar || take(r, "(")) {
+    bool bar = take_word(r, "|");
+    if (bar || take_word(r, "(")) {
         quantity a = sum_of(r);
-        if (!take(r, bar ? "|" : ")"))
+        if (!take_word(r, bar ? "|" : ")"))
             return unknown;
         return bar ? combine(a, (quantity){ 0, 0, true }, size) : a;
     }
@@ -103,24 +105,24 @@ static quantity atom_of(reader *r)
 
 static quantity signed_of(reader *r)
 {
-    if (take(r, "-")) {
+    if (take_word(r, "-")) {
         quantity a = signed_of(r);
         a.x = -a.x;
         return a;
     }
     quantity a = atom_of(r);
-    return take(r, "^") ? combine(a, signed_of(r), pow) : a;
+    return take_word(r, "^") ? combine(a, signed_of(r), pow) : a;
 }
 
 static quantity product_of(reader *r)
 {
     quantity a = signed_of(r);
     for (;;)
-        if (take(r, "·"))
+        if (take_word(r, "·"))
             a = combine(a, signed_of(r), times);
-        else if (take(r, "/"))
+        else if (take_word(r, "/"))
             a = combine(a, signed_of(r), over);
-        else if (take(r, "mod"))
+        else if (take_word(r, "mod"))
             a = combine(a, signed_of(r), modulo);
         else
             return a;
@@ -130,9 +132,9 @@ static quantity sum_of(reader *r)
 {
     quantity a = product_of(r);
     for (;;)
-        if (take(r, "+"))
+        if (take_word(r, "+"))
             a = combine(a, product_of(r), plus);
-        else if (take(r, "-"))
+        else if (take_word(r, "-"))
             a = combine(a, product_of(r), minus);
         else
             return a;
@@ -208,7 +210,6 @@ static void check_walk(const char *spec, const walk *w, tally *t)
 static char *printed(const walk *w)
 {
     memory m;
-    pe_error err = { 0 };
     result *r = result_new();
     walk_fill(r, w);
     assert_ok(result_write(memory_open(&m), r, RESULT_AS_TEXT, &(result_page){ .columns = 30000 }, &err));
@@ -244,7 +245,6 @@ static void release_walk(void *w)
 static walk *walk_of(const char *spec, walk_request r)
 {
     walk *w;
-    pe_error err;
     if (walk_new(&w, spec, &r, &err))
         fail_msg("%s at %lld, dim %lld: %s", spec, (long long)r.position[0], (long long)r.dim, err.text);
     return keep(w, release_walk);
@@ -262,9 +262,8 @@ static tally walk_spec(const char *spec, walk_request r)
 
 /* ------------------------------------------------ claims */
 
-static void the_checker_sees_a_wrong_side(void **state)
+TEST(the_checker_sees_a_wrong_side)
 {
-    (void)state;
     static const struct {
         const char *chain;
         int known;
@@ -280,9 +279,8 @@ static void the_checker_sees_a_wrong_side(void **state)
 }
 
 /* Examples are valid for 8 heads of 64; the row's name alone for any width that its pairs allow. */
-static void every_row_walks_and_its_sides_agree(void **state)
+TEST(every_row_walks_and_its_sides_agree)
 {
-    (void)state;
     static const int64_t dims[] = { 2, 8, 64 }, positions[] = { 0, 1, 5, 6 };
     int lines = 0, checked = 0;
     for (int i = 0; i < pe_info_count(); i++)
@@ -302,13 +300,11 @@ static void every_row_walks_and_its_sides_agree(void **state)
     assert_true(checked > lines * 9 / 10); /* the rest are rows of tables, by name */
 }
 
-static void every_example_walks(void **state)
+TEST(every_example_walks)
 {
-    (void)state;
     for (int i = 0; i < pe_info_count(); i++)
         for (int n = 0; n < pe_info_at(i)->example_count; n++) {
             walk *w;
-            pe_error err;
             const char *spec = pe_info_at(i)->examples[n];
             walk_request r = ask(5, 64);
             tally t = { 0, 0 };
@@ -331,9 +327,8 @@ static const walk_line *line_named(const walk *w, const char *name)
     return NULL;
 }
 
-static void the_code_is_the_librarys(void **state)
+TEST(the_code_is_the_librarys)
 {
-    (void)state;
     double code[8];
     for (int i = 0; i < pe_info_count(); i++) {
         if (!(pe_info_at(i)->hooks & PE_HOOK_EMBED) || pe_info_at(i)->hooks & PE_HOOK_ROTATE)
@@ -358,9 +353,8 @@ static void the_code_is_the_librarys(void **state)
 }
 
 /* Not within the rounding of what is shown, but as printed: to the digits that both operands show. */
-static void what_has_changed_is_true_as_printed(void **state)
+TEST(what_has_changed_is_true_as_printed)
 {
-    (void)state;
     int lines = 0;
     for (int i = 0; i < pe_info_count(); i++)
         for (int64_t position = 0; position < 7; position++) {
@@ -396,9 +390,8 @@ static bool tells_frequencies(const walk_step *step)
 }
 
 /* Every pair's frequency is evaluated from its own text, with every scaling. */
-static void where_every_frequency_comes_from_is_told(void **state)
+TEST(where_every_frequency_comes_from_is_told)
 {
-    (void)state;
     for (int i = 0; i < pe_info_count(); i++)
         for (int n = 0; n < pe_info_at(i)->example_count; n++) {
             if (!(pe_info_at(i)->hooks & PE_HOOK_ROTATE))
@@ -424,9 +417,8 @@ static void where_every_frequency_comes_from_is_told(void **state)
 }
 
 /* Position alone: what the encoding divides by is the same on both sides. */
-static void without_the_encoding_the_scale_is_the_same(void **state)
+TEST(without_the_encoding_the_scale_is_the_same)
 {
-    (void)state;
     static const char *const specs[] = { "t5", "deberta", "rope:softmax=1.5", "sinusoidal:join=concat", "alibi" };
     for (int i = 0; i < COUNT(specs); i++) {
         const walk *w = walk_of(specs[i], ask(5, 8));
@@ -443,9 +435,8 @@ static void without_the_encoding_the_scale_is_the_same(void **state)
 }
 
 /* Far positions and keys, every choice of a row, combinations, and words that are wider with their codes. */
-static void specs_of_every_kind_walk_and_agree(void **state)
+TEST(specs_of_every_kind_walk_and_agree)
 {
-    (void)state;
     enum { FAR = 1000003 };
     static const struct {
         int64_t position, key; /* key 0: the walk's own choice */
@@ -482,9 +473,8 @@ static void specs_of_every_kind_walk_and_agree(void **state)
         }
 }
 
-static void both_languages_have_the_same_numbers(void **state)
+TEST(both_languages_have_the_same_numbers)
 {
-    (void)state;
     for (int i = 0; i < pe_info_count(); i++) {
         walk_request r = ask(5, 8);
         const walk *w[2] = { walk_of(pe_info_at(i)->name, r), NULL };
@@ -501,9 +491,8 @@ static void both_languages_have_the_same_numbers(void **state)
     }
 }
 
-static void what_cannot_be_walked_says_why(void **state)
+TEST(what_cannot_be_walked_says_why)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int64_t position, dim;
@@ -525,7 +514,6 @@ static void what_cannot_be_walked_says_why(void **state)
     for (int i = 0; i < COUNT(cases); i++) {
         walk_request r = ask(cases[i].position, cases[i].dim);
         walk *w = (walk *)&r;
-        pe_error err;
         r.position_count = cases[i].coordinates;
         r.head = cases[i].head;
         assert_int_equal(walk_new(&w, cases[i].spec, &r, &err), cases[i].status);
@@ -534,38 +522,24 @@ static void what_cannot_be_walked_says_why(void **state)
     }
 }
 
-static pe_status walk_and_free(const void *spec, pe_error *err)
+static pe_status walk_and_free(const void *spec, pe_error *why)
 {
     walk *w;
     walk_request r = ask(5, 4);
-    pe_status s = walk_new(&w, spec, &r, err);
+    pe_status s = walk_new(&w, spec, &r, why);
     assert_true(!s == !!w);
     walk_free(w);
     return s;
 }
 
-static void no_memory_is_said_and_nothing_is_left(void **state)
+TEST(no_memory_is_said_and_nothing_is_left)
 {
-    (void)state;
     static const char *const specs[] = { "rope", "sinusoidal", "shaw", "cope" };
     for (int i = 0; i < COUNT(specs); i++)
         each_allocation_fails(walk_and_free, specs[i], 17);
 }
 
-int main(void)
+AROUND(after_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_checker_sees_a_wrong_side),
-        cmocka_unit_test(every_row_walks_and_its_sides_agree),
-        cmocka_unit_test(every_example_walks),
-        cmocka_unit_test(the_code_is_the_librarys),
-        cmocka_unit_test(what_has_changed_is_true_as_printed),
-        cmocka_unit_test(where_every_frequency_comes_from_is_told),
-        cmocka_unit_test(without_the_encoding_the_scale_is_the_same),
-        cmocka_unit_test(specs_of_every_kind_walk_and_agree),
-        cmocka_unit_test(both_languages_have_the_same_numbers),
-        cmocka_unit_test(what_cannot_be_walked_says_why),
-        cmocka_unit_test(no_memory_is_said_and_nothing_is_left),
-    };
-    return cmocka_run_group_tests(tests, NULL, free_kept);
+    free_kept(NULL);
 }

@@ -3,13 +3,14 @@
  *
  * A config of n bytes takes at most 4n + 1 MiB of heap, whatever it asks for; ctest's limit
  * holds the time. */
-#include "common.h"
 
 #include "heap.h"
 #include "zoo/zoo.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
+
+#include "test.h"
 
 static char text[1 << 22];
 static size_t used;
@@ -27,7 +28,6 @@ static void put(const char *format, ...)
 static void is_bounded(bool lenient)
 {
     zoo_model *m;
-    pe_error err;
     heap.peak = heap.live;
     size_t before = heap.live;
     pe_status s = zoo_read_config(&m, "config.json", text, used, &(zoo_options){ .lenient = lenient }, &err);
@@ -44,9 +44,8 @@ static void begin(const char *type)
     put("{\"model_type\":\"%s\",\"hidden_size\":512,\"num_attention_heads\":1,\"max_position_embeddings\":4096", type);
 }
 
-static void keys_that_nothing_reads_cost_no_more_than_they_are_long(void **state)
+TEST(keys_that_nothing_reads_cost_no_more_than_they_are_long)
 {
-    (void)state;
     begin("llama");
     put(",\"num_hidden_layers\":2");
     for (int n = 0; n < 20000; n++)
@@ -56,9 +55,8 @@ static void keys_that_nothing_reads_cost_no_more_than_they_are_long(void **state
     is_bounded(false);
 }
 
-static void parts_that_cannot_be_read_leave_nothing_behind(void **state)
+TEST(parts_that_cannot_be_read_leave_nothing_behind)
 {
-    (void)state;
     begin("encoder-decoder");
     put(",\"decoder\":{\"model_type\":\"llama\",\"num_hidden_layers\":2},\"encoder\":{\"model_type\":\"encoder-"
         "decoder\","
@@ -69,9 +67,8 @@ static void parts_that_cannot_be_read_leave_nothing_behind(void **state)
     is_bounded(false);
 }
 
-static void lists_for_every_kind_of_layer_are_refused_in_time(void **state)
+TEST(lists_for_every_kind_of_layer_are_refused_in_time)
 {
-    (void)state;
     for (int kinds = 1; kinds <= 64; kinds *= 2) {
         begin("granite_swa");
         put(",\"num_hidden_layers\":%d,\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":4,"
@@ -91,9 +88,8 @@ static void lists_for_every_kind_of_layer_are_refused_in_time(void **state)
     }
 }
 
-static void kinds_behind_a_long_text_are_found_in_time(void **state)
+TEST(kinds_behind_a_long_text_are_found_in_time)
 {
-    (void)state;
     used = 0;
     put("{\"a\":0");
     for (int n = 0; n < 100000; n++)
@@ -103,15 +99,4 @@ static void kinds_behind_a_long_text_are_found_in_time(void **state)
         put(",%d", 10000 + n % 15);
     put("]}");
     is_bounded(false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_that_nothing_reads_cost_no_more_than_they_are_long),
-        cmocka_unit_test(parts_that_cannot_be_read_leave_nothing_behind),
-        cmocka_unit_test(lists_for_every_kind_of_layer_are_refused_in_time),
-        cmocka_unit_test(kinds_behind_a_long_text_are_found_in_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

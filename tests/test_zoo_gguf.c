@@ -9,6 +9,8 @@
 #include "../src/zoo/arch.h"
 #include "../src/zoo/read.h"
 
+#include "test.h"
+
 /* ---------------------------------------------------------------- making models */
 
 static gguf_build file;
@@ -406,9 +408,8 @@ static void check_notes(int n, const zoo_model *m)
     assert_true(!files[n].guess || m->note[0].level == ZOO_GUESS);
 }
 
-static void files_mean_what_llama_cpp_computes(void **state)
+TEST(files_mean_what_llama_cpp_computes)
 {
-    (void)state;
     for (int n = 0; n < COUNT(files); n++) {
         const char *refused = files[n].refused;
         zoo_model *m;
@@ -436,9 +437,8 @@ static void llama3_freqs(double *out, int pairs, double theta, double factor, do
     }
 }
 
-static void llama3_is_known_by_its_factors(void **state)
+TEST(llama3_is_known_by_its_factors)
 {
-    (void)state;
     double x[64];
     begin("llama", 2, 4096, 32, 8, 131072);
     build_real(&file, ".rope.freq_base", 500000);
@@ -454,9 +454,8 @@ static void llama3_is_known_by_its_factors(void **state)
              "scaling=llama3,factor=32,trained=8192");
 }
 
-static void almost_llama3_is_not_llama3(void **state)
+TEST(almost_llama3_is_not_llama3)
 {
-    (void)state;
     double x[64];
     begin("llama", 2, 4096, 32, 8, 131072);
     build_real(&file, ".rope.freq_base", 500000);
@@ -469,9 +468,8 @@ static void almost_llama3_is_not_llama3(void **state)
 }
 
 /* ggml divides by the factors first and mixes then; with factors of 1 that is YaRN itself. */
-static void factors_and_yarn_together(void **state)
+TEST(factors_and_yarn_together)
 {
-    (void)state;
     double one[32], a[64], b[64];
     begin("llama", 1, 64, 1, 1, 16384);
     build_text(&file, ".rope.scaling.type", "yarn");
@@ -497,9 +495,8 @@ static void factors_and_yarn_together(void **state)
     zoo_free(m);
 }
 
-static void deepseek32_keeps_mscale_at_one(void **state)
+TEST(deepseek32_keeps_mscale_at_one)
 {
-    (void)state;
     begin("deepseek32", 2, 2048, 16, 1, 163840);
     build_int(&file, ".attention.key_length_mla", 192);
     build_int(&file, ".rope.dimension_count", 64);
@@ -518,9 +515,8 @@ static void deepseek32_keeps_mscale_at_one(void **state)
 }
 
 /* Every architecture of the table, with the keys most have, gives a model or a sentence. */
-static void every_architecture_is_read(void **state)
+TEST(every_architecture_is_read)
 {
-    (void)state;
     static const char *const names[] = {
         "llama", "llama4", "deci", "falcon", "grok", "gptneox", "nomic-bert", "neo-bert", "eurobert", "stablelm",
         "phi2", "codeshell", "orion", "internlm2", "minicpm", "minicpm3", "gemma", "starcoder2", "falcon-h1", "xverse",
@@ -565,9 +561,8 @@ static void some_value(const char *key, bool real)
         build_int(&file, key, some_int());
 }
 
-static void any_values_give_a_model_or_a_sentence(void **state)
+TEST(any_values_give_a_model_or_a_sentence)
 {
-    (void)state;
     static const char *const names[] = { "gemma4", "deepseek4", "qwen3vl", "phi3", "llama4", "t5", "mpt", "granite_swa",
                                          "grok", "hunyuan_vl", "deepseek2", "llama", "madeup", "qwen35", "step35" };
     static const char *const ints[] = { ".attention.sliding_window", ".rope.scaling.original_context_length",
@@ -610,9 +605,8 @@ static void any_values_give_a_model_or_a_sentence(void **state)
 }
 
 /* An allocation after the other fails: PE_ERR_NOMEM, and nothing is left. */
-static void out_of_memory_leaves_nothing(void **state)
+TEST(out_of_memory_leaves_nothing)
 {
-    (void)state;
     const double x[8] = { 1, 1.5, 2, 3, 4, 5, 6, 7 };
     io_gguf *g;
     begin("gemma4", 6, 64, 4, 4, 4096);
@@ -637,9 +631,8 @@ static void out_of_memory_leaves_nothing(void **state)
     io_gguf_free(g);
 }
 
-static void many_layers_of_many_factors_end_soon(void **state)
+TEST(many_layers_of_many_factors_end_soon)
 {
-    (void)state;
     double x[1024];
     for (int i = 0; i < 1024; i++)
         x[i] = 1.1 + i / 900.0;
@@ -648,9 +641,8 @@ static void many_layers_of_many_factors_end_soon(void **state)
     zoo_free(read_model()); /* ctest's time limit ends what does not */
 }
 
-static void llama2c_rotates_as_its_code(void **state)
+TEST(llama2c_rotates_as_its_code)
 {
-    (void)state;
     io_llama2c h = { .dim = 288, .layers = 6, .heads = 6, .kv_heads = 6, .head_size = 48, .seq_len = 256 };
     zoo_model *m;
     zoo_builder *b = zoo_begin("stories.bin", "llama2.c", NULL, &err);
@@ -658,21 +650,4 @@ static void llama2c_rotates_as_its_code(void **state)
     assert_ok(zoo_finish(&m, b, zoo_read_llama2c(b, &h)));
     assert_string_equal(summary(m), "llama2.c 6/6x48 of 288 256/256: 6x rope:pairs=adjacent");
     zoo_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_mean_what_llama_cpp_computes),
-        cmocka_unit_test(llama3_is_known_by_its_factors),
-        cmocka_unit_test(almost_llama3_is_not_llama3),
-        cmocka_unit_test(factors_and_yarn_together),
-        cmocka_unit_test(deepseek32_keeps_mscale_at_one),
-        cmocka_unit_test(every_architecture_is_read),
-        cmocka_unit_test(any_values_give_a_model_or_a_sentence),
-        cmocka_unit_test(out_of_memory_leaves_nothing),
-        cmocka_unit_test(many_layers_of_many_factors_end_soon),
-        cmocka_unit_test(llama2c_rotates_as_its_code),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

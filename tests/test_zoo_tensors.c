@@ -3,9 +3,10 @@
  *
  * What a .safetensors says without its config.json, and that it says no more.
  */
-#include "common.h"
 
 #include "../src/zoo/read.h"
+
+#include "test.h"
 
 static struct {
     char header[4096];
@@ -128,9 +129,8 @@ static const struct {
     { "model.layers.99999999999999999999.q_proj.weight=16x8", { .head_dim = 8 }, .refused = "pass --theta N" },
 };
 
-static void tensors_say_what_they_can(void **state)
+TEST(tensors_say_what_they_can)
 {
-    (void)state;
     for (int n = 0; n < COUNT(files); n++) {
         zoo_model *m;
         make(files[n].tensors);
@@ -144,9 +144,8 @@ static void tensors_say_what_they_can(void **state)
     }
 }
 
-static void frequencies_of_no_base_are_refused(void **state)
+TEST(frequencies_of_no_base_are_refused)
 {
-    (void)state;
     zoo_model *m;
     make("layers.0.rotary_emb.inv_freq=8@10000");
     float *f = (float *)(void *)file.data;
@@ -156,13 +155,4 @@ static void frequencies_of_no_base_are_refused(void **state)
         assert_int_not_equal(read_with(&m, (zoo_options){ .head_dim = 16, .pairs = "half" }), PE_OK);
         assert_non_null(strstr(err.text, "is no power of a base"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tensors_say_what_they_can),
-        cmocka_unit_test(frequencies_of_no_base_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
