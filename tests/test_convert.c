@@ -3,12 +3,13 @@
  * labels: core; tier: quick; cost: 1 s; needs: io
  * A conversion moves numbers and changes none. Rows of weights take the places of the other layout, bit for bit; a
  * vector is rotated to the same bits in either layout: so q, k and their scores keep every bit. */
-#include "common.h"
 
 #include "io/pairs.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "test.h"
 
 static char folder[] = "/tmp/posenc-convert-XXXXXX";
 static char text[4][128];
@@ -21,19 +22,17 @@ static const char *in_folder(const char *name)
     return t;
 }
 
-static int make_folder(void **state)
+AROUND(before_all)
 {
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    assert_non_null(mkdtemp(folder));
 }
 
-static int remove_folder(void **state)
+AROUND(after_all)
 {
-    (void)state;
     static const char *const names[] = { "a", "b", "c", "d" };
     for (int i = 0; i < COUNT(names); i++)
         unlink(in_folder(names[i]));
-    return rmdir(folder); /* fails where a temporary file stayed behind */
+    assert_int_equal(rmdir(folder), 0); /* fails where a temporary file stayed behind */
 }
 
 /* ---------------------------------------------------------------- files */
@@ -75,22 +74,21 @@ static const char *make_file(const char *name, const tensor *t, int count, uint6
     used += (size_t)snprintf(json + used, sizeof json - used, "}");
     uint8_t length[8] = { (uint8_t)used, (uint8_t)(used >> 8) };
     io_span parts[] = { { length, 8 }, { json, used }, { data, at } };
-    pe_error err;
     const char *path = in_folder(name);
     assert_ok(io_write_file(path, parts, 3, &err));
     free(data);
     return path;
 }
 
-static pe_status convert(const char *from, const char *to, const io_pairs_facts *f, pe_error *err)
+static pe_status convert(const char *from, const char *to, const io_pairs_facts *f, pe_error *why)
 {
     io_safetensors *st;
     io_pairs_plan plan = { 0 };
-    pe_status s = io_safetensors_open(&st, from, err);
+    pe_status s = io_safetensors_open(&st, from, why);
     if (!s)
-        s = io_pairs_plan_new(&plan, st, f, err);
+        s = io_pairs_plan_new(&plan, st, f, why);
     if (!s)
-        s = io_pairs_convert(to, st, &plan, NULL, err);
+        s = io_pairs_convert(to, st, &plan, NULL, why);
     io_pairs_plan_free(&plan);
     io_safetensors_free(st);
     return s;
@@ -145,7 +143,6 @@ static int64_t head_of(const form *c, const char *name, int64_t row)
 static void rows_move(const form *c, const char *name, const char *a, const char *b, io_pairs from, io_pairs to)
 {
     io_safetensors *x, *y;
-    pe_error err;
     assert_ok(io_safetensors_load(&x, a, &err)); /* our strict reader */
     assert_ok(io_safetensors_load(&y, b, &err));
     const io_tensor *t = io_safetensors_find(x, name), *u = io_safetensors_find(y, name);
@@ -186,7 +183,6 @@ static int list_tensors(tensor out[10], const form *c)
 static void same_bytes(const char *a, const char *b, bool header_too)
 {
     io_bytes x, y;
-    pe_error err;
     uint64_t skip[2] = { 0, 0 };
     assert_ok(io_read_file(&x, a, IO_CAP_TEXT, &err));
     assert_ok(io_read_file(&y, b, IO_CAP_TEXT, &err));
@@ -205,7 +201,6 @@ static void same_bytes(const char *a, const char *b, bool header_too)
 static void check_form(const form *c, uint64_t seed)
 {
     tensor t[10];
-    pe_error err = { 0 };
     for (int way = 0; way < 2; way++) {
         io_pairs_facts f = { .from = (io_pairs)way,
                              .to = (io_pairs)!way,
@@ -231,9 +226,8 @@ static void check_form(const form *c, uint64_t seed)
     }
 }
 
-static void rows_of_q_and_k_take_the_places_of_the_layout(void **state)
+TEST(rows_of_q_and_k_take_the_places_of_the_layout)
 {
-    (void)state;
     static const form forms[] = {
         { 0, IO_F32, 4, 4, 16, 16, false, false, false, false },
         { 0, IO_BF16, 8, 2, 16, 16, false, true, false, false }, /* GQA, biases: Qwen2 */
@@ -251,16 +245,14 @@ static void rows_of_q_and_k_take_the_places_of_the_layout(void **state)
 }
 
 /* DeepSeek: q_b_proj is [nope | rope] per head, kv_a_proj_with_mqa [latent | rope]. */
-static void mla_moves_the_rotated_rows_only(void **state)
+TEST(mla_moves_the_rotated_rows_only)
 {
-    (void)state;
     enum { H = 3, NOPE = 4, ROPE = 8, LATENT = 5 };
     static const tensor t[] = { { "x.q_a_proj.weight", IO_F32, 2, { 6, C } },
                                 { "x.q_b_proj.weight", IO_BF16, 2, { H * (NOPE + ROPE), C } },
                                 { "x.kv_a_proj_with_mqa.weight", IO_BF16, 2, { LATENT + ROPE, C } },
                                 { "x.kv_b_proj.weight", IO_F32, 2, { 30, LATENT } } };
     static const int64_t head_dim[] = { 1, NOPE + ROPE, LATENT + ROPE, 1 };
-    pe_error err;
     io_pairs_facts f = { .from = IO_PAIRS_ADJACENT, .to = IO_PAIRS_HALF, .heads = H, .dims = ROPE, .trailing = true };
     const char *a = make_file("a", t, COUNT(t), 5), *b = in_folder("b");
     assert_ok(convert(a, b, &f, &err));
@@ -270,9 +262,8 @@ static void mla_moves_the_rotated_rows_only(void **state)
     }
 }
 
-static void a_lora_turns_on_its_way_out_only(void **state)
+TEST(a_lora_turns_on_its_way_out_only)
 {
-    (void)state;
     static const tensor t[] = {
         { "base_model.model.self_attn.q_proj.lora_A.weight", IO_F32, 2, { 8, 16 } },
         { "base_model.model.self_attn.q_proj.lora_B.weight", IO_F32, 2, { 16, 8 } },
@@ -281,7 +272,6 @@ static void a_lora_turns_on_its_way_out_only(void **state)
         { "base_model.model.self_attn.v_proj.lora_B.weight", IO_F32, 2, { 8, 8 } }
     };
     static const bool turned[] = { false, true, true, true, false };
-    pe_error err;
     io_safetensors *st;
     io_pairs_plan plan;
     io_pairs_facts f = { .from = IO_PAIRS_HALF, .to = IO_PAIRS_ADJACENT, .heads = 2, .kv_heads = 1 };
@@ -314,7 +304,6 @@ static void check_cache(const form *c, pe_dtype type)
     uint64_t seed = 9;
     uint8_t x[2][N * 8] = { { 0 } };
     char spec[80];
-    pe_error err;
     for (int n = 0; n < N; n++) { /* the same vectors in both layouts */
         double d = test_uniform(&seed);
         float v = (float)d;
@@ -351,9 +340,8 @@ static void check_cache(const form *c, pe_dtype type)
     }
 }
 
-static void cache_keeps_every_bit(void **state)
+TEST(cache_keeps_every_bit)
 {
-    (void)state;
     static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16, PE_F64 };
     static const form forms[] = { { .head_dim = 12, .dims = 8, .trailing = true },
                                   { .head_dim = 12, .dims = 12 },
@@ -365,9 +353,8 @@ static void cache_keeps_every_bit(void **state)
 
 /* ---------------------------------------------------------------- names and refusals */
 
-static void names_tell_roles(void **state)
+TEST(names_tell_roles)
 {
-    (void)state;
     static const struct {
         const char *name;
         int role; /* -1: none */
@@ -412,9 +399,8 @@ static void names_tell_roles(void **state)
 #define W(name, rows) { name "weight", IO_F32, 2, { rows, 4 } }
 #define FUSED W("x.query_key_value.", 96)
 
-static void what_cannot_be_known_is_refused(void **state)
+TEST(what_cannot_be_known_is_refused)
 {
-    (void)state;
     static const struct {
         tensor t[3];
         io_pairs_facts f;
@@ -459,7 +445,6 @@ static void what_cannot_be_known_is_refused(void **state)
     };
     for (int i = 0; i < COUNT(cases); i++) {
         int count = 0;
-        pe_error err = { 0 };
         while (count < 3 && cases[i].t[count].name)
             count++;
         pe_status s = convert(make_file("a", cases[i].t, count, 1), in_folder("d"), &cases[i].f, &err);
@@ -469,13 +454,11 @@ static void what_cannot_be_known_is_refused(void **state)
     }
 }
 
-static void a_pattern_chooses_tensors(void **state)
+TEST(a_pattern_chooses_tensors)
 {
-    (void)state;
     static const tensor t[] = { W(Q, 8), W("vision_tower.q_proj.", 8), W("my.own.", 8) };
     static const char *const patterns[] = { NULL, "vision_tower.*", "my.*", "*", "absent" };
     static const unsigned wanted[] = { 1, 2, 4, 7, 0 };
-    pe_error err;
     io_safetensors *st;
     assert_ok(io_safetensors_open(&st, make_file("a", t, COUNT(t), 3), &err));
     for (int i = 0; i < COUNT(patterns); i++) {
@@ -492,11 +475,9 @@ static void a_pattern_chooses_tensors(void **state)
     io_safetensors_free(st);
 }
 
-static void a_conversion_is_recorded_and_not_done_twice(void **state)
+TEST(a_conversion_is_recorded_and_not_done_twice)
 {
-    (void)state;
     static const tensor t[] = { W(Q, 8) };
-    pe_error err;
     io_safetensors *st;
     io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .head_dim = 4 };
     assert_ok(convert(make_file("a", t, 1, 3), in_folder("b"), &f, &err));
@@ -510,12 +491,10 @@ static void a_conversion_is_recorded_and_not_done_twice(void **state)
     assert_ok(convert(in_folder("b"), in_folder("c"), &f, &err));
 }
 
-static void a_file_cut_anywhere_is_refused(void **state)
+TEST(a_file_cut_anywhere_is_refused)
 {
-    (void)state;
     static const tensor t[] = { { Q "weight", IO_F32, 2, { 8, 1 } }, { K "weight", IO_F32, 2, { 8, 1 } } };
     io_pairs_facts f = { IO_PAIRS_HALF, IO_PAIRS_ADJACENT, .head_dim = 4 };
-    pe_error err;
     io_bytes whole;
     assert_ok(io_read_file(&whole, make_file("a", t, 2, 3), IO_CAP_TEXT, &err));
     for (size_t size = 0; size < whole.size; size++) {
@@ -527,9 +506,8 @@ static void a_file_cut_anywhere_is_refused(void **state)
     io_bytes_free(&whole);
 }
 
-static void names_of_no_row_are_told_from_others(void **state)
+TEST(names_of_no_row_are_told_from_others)
 {
-    (void)state;
     static const char *const alike[] = { "h.0.attn.qkv.weight",           "blocks.1.attn.to_q.weight",
                                          "m.attention.query.weight",      "x.SelfAttention.k.weight",
                                          "x.self_attention.key.2.weight", "x.attn.q_bias",
@@ -542,21 +520,4 @@ static void names_of_no_row_are_told_from_others(void **state)
         assert_true(io_pairs_resembles(alike[i]));
         assert_false(io_pairs_resembles(others[i]));
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_no_row_are_told_from_others),
-        cmocka_unit_test(rows_of_q_and_k_take_the_places_of_the_layout),
-        cmocka_unit_test(mla_moves_the_rotated_rows_only),
-        cmocka_unit_test(a_lora_turns_on_its_way_out_only),
-        cmocka_unit_test(cache_keeps_every_bit),
-        cmocka_unit_test(names_tell_roles),
-        cmocka_unit_test(what_cannot_be_known_is_refused),
-        cmocka_unit_test(a_pattern_chooses_tensors),
-        cmocka_unit_test(a_conversion_is_recorded_and_not_done_twice),
-        cmocka_unit_test(a_file_cut_anywhere_is_refused),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

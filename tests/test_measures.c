@@ -8,6 +8,8 @@
 #include "lab/race.h"
 #include "model/gemm.h"
 
+#include "test.h"
+
 typedef struct want {
     const char *source, *encodings;
     int64_t train_length, test[2];
@@ -32,7 +34,6 @@ typedef struct scene {
 
 static void ask(race_asked *out, const want *w, const char *folder)
 {
-    pe_error err;
     lab_setup *s = &out->setup;
     memset(out, 0, sizeof *out);
     assert_ok(race_add_list(s, w->encodings, &err));
@@ -52,7 +53,6 @@ static void ask(race_asked *out, const want *w, const char *folder)
 
 static void start(scene *c, const want *w, double minutes)
 {
-    pe_error err;
     snprintf(c->at.folder, sizeof c->at.folder, "/tmp/posenc-measures-XXXXXX");
     assert_non_null(mkdtemp(c->at.folder));
     ask(&c->asked, w, c->at.folder);
@@ -73,7 +73,6 @@ static void end(scene *c)
 
 static model *new_model(const scene *c, const race_training *t)
 {
-    pe_error err;
     model *m;
     const lab_setup *s = &c->asked.setup;
     model_config config = { .vocab = lab_data_vocab(c->data), .layers = s->layers, .width = s->width, .heads = s->heads };
@@ -105,7 +104,6 @@ static void check_step(const lab_train_line *line, int64_t n, double loss, doubl
 /* The training by hand; its losses, rates and gradients' lengths are those of the log. */
 static model *train(const scene *c, int training)
 {
-    pe_error err;
     const lab_setup *s = &c->asked.setup;
     const race_training *t = &c->race->training[training];
     const lab_run *run = &c->race->results.run[training];
@@ -135,7 +133,6 @@ static model *train(const scene *c, int training)
 /* The weights of the last checkpoint. */
 static model *trained(const scene *c, int training)
 {
-    pe_error err;
     bool found;
     char skipped[300];
     checkpoint_state state;
@@ -147,12 +144,10 @@ static model *trained(const scene *c, int training)
     return m;
 }
 
-static void a_training_is_its_seed_data_and_schedule_bit_for_bit(void **state)
+TEST(a_training_is_its_seed_data_and_schedule_bit_for_bit)
 {
-    (void)state;
     for (int i = 0; i < COUNT(wants); i++) {
         static scene c;
-        pe_error err;
         start(&c, &wants[i], 0);
         assert_ok(race_run(c.race, &err));
         assert_int_equal(c.race->trainings, 4); /* two trained specs, two seeds */
@@ -180,7 +175,6 @@ typedef struct sheet {
 
 static void fill_window(const scene *c, const sheet *s, model *m, lab_batch *b, int64_t window)
 {
-    pe_error err;
     real loss[256];
     int64_t at = window * s->length;
     lab_data_test(c->data, b, window);
@@ -194,7 +188,6 @@ static void fill_window(const scene *c, const sheet *s, model *m, lab_batch *b, 
 
 static void fill_sheet(sheet *out, const scene *c, model *m, int64_t length)
 {
-    pe_error err;
     lab_batch b;
     *out = (sheet){ .windows = TEST_TOKENS / length, .length = length };
     size_t count = (size_t)(out->windows * length);
@@ -288,7 +281,6 @@ static void check_says_something(const scene *c, const char *source)
 
 static void check_tests(const scene *c, int training)
 {
-    pe_error err;
     const lab_setup *s = &c->race->results.setup;
     const race_training *t = &c->race->training[training];
     model *m = trained(c, training);
@@ -309,12 +301,10 @@ static void check_tests(const scene *c, int training)
     model_free(m);
 }
 
-static void measures_are_what_the_weights_of_the_checkpoint_give(void **state)
+TEST(measures_are_what_the_weights_of_the_checkpoint_give)
 {
-    (void)state;
     for (int i = 0; i < COUNT(wants); i++) {
         static scene c;
-        pe_error err;
         start(&c, &wants[i], 0);
         assert_ok(race_run(c.race, &err));
         for (int k = 0; k < c.race->trainings; k++)
@@ -327,12 +317,10 @@ static void measures_are_what_the_weights_of_the_checkpoint_give(void **state)
 /* ---------------------------------------------------------------- minutes */
 
 /* An hour less the tests, in steps of all models: a tenth of that is spare, for the calibration and the report. */
-static void minutes_become_the_steps_that_fit_into_them(void **state)
+TEST(minutes_become_the_steps_that_fit_into_them)
 {
-    (void)state;
     static scene c;
     static lab_setup kept;
-    pe_error err;
     start(&c, &wants[0], 60);
     const lab_setup *s = &c.race->results.setup;
     assert_true(s->step_seconds > 0 && s->test_seconds > 0);
@@ -344,13 +332,7 @@ static void minutes_become_the_steps_that_fit_into_them(void **state)
     end(&c);
 }
 
-int main(void)
+AROUND(before_all)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_training_is_its_seed_data_and_schedule_bit_for_bit),
-        cmocka_unit_test(measures_are_what_the_weights_of_the_checkpoint_give),
-        cmocka_unit_test(minutes_become_the_steps_that_fit_into_them),
-    };
     gemm_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 #include "draw_case.h"
 #include "lab/report.h"
 
+#include "test.h"
+
 static lab_case made;
 static lab_results results;
 static char text[1 << 21];
@@ -26,7 +28,6 @@ static char *read_back(const char *name)
 
 static void write_report(void)
 {
-    pe_error err;
     assert_ok(lab_report_write(made.folder, &results, &err));
 }
 
@@ -75,9 +76,8 @@ static void expect_all(const char *page, const char *const *said, int count)
             fail_msg("the page does not say: %s", said[i]);
 }
 
-static void a_page_holds_together_and_asks_no_one(void **state)
+TEST(a_page_holds_together_and_asks_no_one)
 {
-    (void)state;
     static const char *const said[] = {
         "default-src 'none'", "<html lang=\"en\">", "prefers-color-scheme", "max-width:40rem", "@media print",
         "Trained at 256, alibi holds at 4096", "2.12 ± 0.01", ">cannot<", "+1.48 (p &#60; 0.001)",
@@ -99,9 +99,8 @@ static void a_page_holds_together_and_asks_no_one(void **state)
     }
 }
 
-static void pictures_stand_alone_too(void **state)
+TEST(pictures_stand_alone_too)
 {
-    (void)state;
     static const char *const name[] = { "extrapolation.svg", "position.svg", "recall.svg", "training.svg" };
     write_report();
     for (int i = 0; i < COUNT(name); i++) {
@@ -113,9 +112,8 @@ static void pictures_stand_alone_too(void **state)
     }
 }
 
-static void data_has_a_line_for_each_test(void **state)
+TEST(data_has_a_line_for_each_test)
 {
-    (void)state;
     static const char *const said[] = {
         "seed,length,windows,entry,bits,last_quarter,unit,recall,accuracy,seconds,spec,cannot\r\n",
         "\r\n1,256,256,\"alibi\",2.18,2.305,\"bits per byte\",0.775,",
@@ -133,9 +131,8 @@ static void data_has_a_line_for_each_test(void **state)
 /* ---------------------------------------------------------------- what is in names stays in names */
 
 /* Spreadsheets run a field that begins like this, in quotes or not. */
-static void names_cannot_be_formulas(void **state)
+TEST(names_cannot_be_formulas)
 {
-    (void)state;
     static const char *const names[] = { "+cmd|'/C calc'!A0", "@SUM(1+9)", "=1+1", "-2+3", "\t=1" };
     for (int i = 0; i < COUNT(names); i++) {
         char field[100];
@@ -147,9 +144,8 @@ static void names_cannot_be_formulas(void **state)
     }
 }
 
-static void names_cannot_write_html(void **state)
+TEST(names_cannot_write_html)
 {
-    (void)state;
     static const char evil[] = "</style><script>a()</script>\"' onload=x <img>";
     lab_setup *s = &results.setup;
     for (int i = 0; i < s->entries; i++) {
@@ -183,9 +179,8 @@ static void names_cannot_write_html(void **state)
 
 /* ---------------------------------------------------------------- less than a whole race */
 
-static void a_mean_of_fewer_seeds_is_marked(void **state)
+TEST(a_mean_of_fewer_seeds_is_marked)
 {
-    (void)state;
     int held = 0;
     for (int i = 0; i < results.tests; i++) /* alibi has two of three */
         if (results.test[i].entry != 0 || results.test[i].seed != 3)
@@ -196,9 +191,8 @@ static void a_mean_of_fewer_seeds_is_marked(void **state)
     assert_non_null(strstr(page, "* alibi: mean of 2 of 3 seeds"));
 }
 
-static void one_line_of_a_log_stands_at_its_step(void **state)
+TEST(one_line_of_a_log_stands_at_its_step)
 {
-    (void)state;
     for (int i = 0; i < results.runs; i++)
         results.run[i].trains = 1;
     write_report();
@@ -206,17 +200,15 @@ static void one_line_of_a_log_stands_at_its_step(void **state)
 }
 
 /* What is added after training is no curve of the plain encoding. */
-static void published_curves_stand_beside_plain_ones(void **state)
+TEST(published_curves_stand_beside_plain_ones)
 {
-    (void)state;
     assert_non_null(strstr(strstr(page_now(), "Here: per byte"), ">rope</text>"));
     snprintf(results.setup.entry[1].spec, sizeof results.setup.entry[1].spec, "rope:scaling=yarn");
     assert_null(strstr(strstr(page_now(), "Here: per byte"), ">rope</text>"));
 }
 
-static void a_race_that_has_just_begun_has_a_page(void **state)
+TEST(a_race_that_has_just_begun_has_a_page)
 {
-    (void)state;
     static const char *const unsaid[] = { "best at", ">best<", "of 0", ">rank<" };
     int tests = results.tests, runs = results.runs;
     results.tests = results.runs = 0;
@@ -231,9 +223,8 @@ static void a_race_that_has_just_begun_has_a_page(void **state)
     results.tests = tests, results.runs = runs;
 }
 
-static void an_eval_shows_perplexity(void **state)
+TEST(an_eval_shows_perplexity)
 {
-    (void)state;
     static const char *const said[] = { "stories260K.bin past its trained length of 256", "Perplexity against length",
                                         "posenc extend recommends yarn.", "Last quarter of the window" };
     lab_setup *s = &results.setup;
@@ -249,45 +240,23 @@ static void an_eval_shows_perplexity(void **state)
     results.runs = runs;
 }
 
-static void an_unwritable_folder_is_said(void **state)
+TEST(an_unwritable_folder_is_said)
 {
-    (void)state;
-    pe_error err;
     assert_int_equal(lab_report_write("/nonexistent/posenc", &results, &err), PE_ERR_IO);
     assert_non_null(strstr(err.text, "/nonexistent/posenc"));
 }
 
-static int begin(void **state)
+AROUND(before_each)
 {
-    (void)state;
-    pe_error err;
     case_new(&made);
     assert_ok(lab_read_results(&results, &(const char *){ made.folder }, 1, &err));
-    return 0;
 }
 
-static int end(void **state)
+AROUND(after_each)
 {
-    (void)state;
     lab_results_free(&results);
     if (!getenv("POSENC_KEEP")) /* to look at */
         case_free(&made);
     else
         printf("%s\n", made.folder);
-    return 0;
-}
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_page_holds_together_and_asks_no_one), CASE(pictures_stand_alone_too),
-        CASE(names_cannot_be_formulas),
-        CASE(data_has_a_line_for_each_test),         CASE(names_cannot_write_html),
-        CASE(a_race_that_has_just_begun_has_a_page), CASE(an_eval_shows_perplexity),
-        CASE(an_unwritable_folder_is_said),          CASE(a_mean_of_fewer_seeds_is_marked),
-        CASE(one_line_of_a_log_stands_at_its_step),  CASE(published_curves_stand_beside_plain_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ LC_ALL=zh_CN.UTF-8 "$POSENC" walk rope --dim 2 >stdout
 check "the language is LANG's" grep -q '例子' stdout
 LC_ALL=C "$POSENC" walk rope --dim 2 --lang en >stdout
 check "no UTF-8: plain signs" test -z "$(LC_ALL=C grep -P '[\x80-\xff]' stdout)"
-check "no UTF-8: * for the dot" grep -q 'angle_0 = 5 \* 1' stdout
+check "no UTF-8: * for the dot" grep -q 'angle_0 *= 5 \* 1' stdout
 
 # ---- data
 "$POSENC" walk rope --dim 4 --json >one.json

@@ -4,11 +4,12 @@
  * What a config.json means. Each expected line is written down from the model's code and card; the configs are the
  * published ones, less the keys that say nothing here. ' stands for ".
  */
-#include "common.h"
 #include "heap.h"
 
 #include "../src/zoo/facts.h"
 #include "../src/zoo/zoo.h"
+
+#include "test.h"
 
 #define TIMES4(x) x "," x "," x "," x
 #define TIMES16(x) TIMES4(x) "," TIMES4(x) "," TIMES4(x) "," TIMES4(x)
@@ -405,9 +406,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void published_configs_mean_what_their_models_do(void **state)
+TEST(published_configs_mean_what_their_models_do)
 {
-    (void)state;
     for (int n = 0; n < COUNT(published); n++) {
         zoo_model *m;
         pe_status s = read_with(&m, published[n].json, (zoo_options){ 0 });
@@ -424,9 +424,8 @@ static void published_configs_mean_what_their_models_do(void **state)
     "128"
 
 /* The same model, as it was written over the years. */
-static void keys_of_every_era_mean_the_same(void **state)
+TEST(keys_of_every_era_mean_the_same)
 {
-    (void)state;
     static const char *const same[] = {
         "{" LLAMA ",'rope_theta':5000,'rope_scaling':{'type':'linear','factor':2}}",
         "{" LLAMA ",'rope_theta':5000.0,'rope_scaling':{'rope_type':'linear','factor':2.0}}",
@@ -516,9 +515,8 @@ static const struct {
     { "[]", "config.json" },
 };
 
-static void what_is_not_known_is_refused_by_name(void **state)
+TEST(what_is_not_known_is_refused_by_name)
 {
-    (void)state;
     for (int n = 0; n < COUNT(refused); n++) {
         zoo_model *m;
         pe_status s = read_with(&m, refused[n].json, (zoo_options){ 0 });
@@ -607,9 +605,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void options_and_notes_say_what_the_config_does_not(void **state)
+TEST(options_and_notes_say_what_the_config_does_not)
 {
-    (void)state;
     zoo_model *m;
     for (int n = 0; n < COUNT(said); n++) {
         char each[200];
@@ -629,9 +626,8 @@ static void options_and_notes_say_what_the_config_does_not(void **state)
     zoo_free(m);
 }
 
-static void configs_in_configs_end_somewhere(void **state)
+TEST(configs_in_configs_end_somewhere)
 {
-    (void)state;
     char text[400] = "";
     zoo_model *m;
     for (int n = 0; n < 8; n++)
@@ -643,9 +639,8 @@ static void configs_in_configs_end_somewhere(void **state)
 
 /* ---------------------------------------------------------------- the table */
 
-static void no_type_has_two_rows(void **state)
+TEST(no_type_has_two_rows)
 {
-    (void)state;
     const zoo_row *row;
     for (size_t i = 0; (row = zoo_row_at(i)); i++)
         if (zoo_row_find(row->type) != row || zoo_unread_reason(row->type))
@@ -653,9 +648,8 @@ static void no_type_has_two_rows(void **state)
 }
 
 /* A typo in a row must not pass: every word of every row is known, and a number where it must be one. */
-static void every_word_of_every_row_is_known(void **state)
+TEST(every_word_of_every_row_is_known)
 {
-    (void)state;
     static const zoo_row wrong[] = {
         { "t", "rope", "hiden=64" },          { "t", "rope", "hidden" },          { "t", "rope", "hidden=" },
         { "t", "rope", "hidden=64x" },        { "t", "rope", "hidden=1 hidden=1" }, { "t", "rope", "fixed_theta=1" },
@@ -678,9 +672,8 @@ static void every_word_of_every_row_is_known(void **state)
 }
 
 /* A row whose family has no reader says so whatever the config holds. */
-static void every_row_has_a_reader_and_a_source(void **state)
+TEST(every_row_has_a_reader_and_a_source)
 {
-    (void)state;
     const zoo_row *row;
     for (size_t i = 0; (row = zoo_row_at(i)); i++) {
         char text[200], source[120] = "";
@@ -693,9 +686,8 @@ static void every_row_has_a_reader_and_a_source(void **state)
     }
 }
 
-static void the_first_part_of_every_row_is_known(void **state)
+TEST(the_first_part_of_every_row_is_known)
 {
-    (void)state;
     const zoo_row *row;
     for (size_t i = 0; (row = zoo_row_at(i)); i++) {
         bool first = true;
@@ -714,9 +706,8 @@ static void the_first_part_of_every_row_is_known(void **state)
 
 /* ---------------------------------------------------------------- hostile ones */
 
-static void any_failed_allocation_is_reported(void **state)
+TEST(any_failed_allocation_is_reported)
 {
-    (void)state;
     static const int some[] = { 1, 9, 13, 26, 35, 36 };
     for (int i = 0; i < COUNT(some); i++)
         for (long n = 1;; n++) {
@@ -737,9 +728,8 @@ static void any_failed_allocation_is_reported(void **state)
 }
 
 /* Every layer of a kind of its own must not cost a pass over the text for each key of each. */
-static void many_kinds_of_layers_are_refused(void **state)
+TEST(many_kinds_of_layers_are_refused)
 {
-    (void)state;
     static char text[1 << 16];
     zoo_model *m;
     size_t used =
@@ -752,9 +742,8 @@ static void many_kinds_of_layers_are_refused(void **state)
 }
 
 /* Bytes of a published config changed at random: an answer or a sentence, in memory that its size bounds. */
-static void damaged_configs_do_no_harm(void **state)
+TEST(damaged_configs_do_no_harm)
 {
-    (void)state;
     uint64_t seed = 20261;
     for (int n = 0; n < 20000; n++) {
         static char text[1 << 14];
@@ -770,23 +759,4 @@ static void damaged_configs_do_no_harm(void **state)
         assert_true(s == PE_OK || err.text[0]);
         zoo_free(m);
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_configs_mean_what_their_models_do),
-        cmocka_unit_test(keys_of_every_era_mean_the_same),
-        cmocka_unit_test(what_is_not_known_is_refused_by_name),
-        cmocka_unit_test(options_and_notes_say_what_the_config_does_not),
-        cmocka_unit_test(configs_in_configs_end_somewhere),
-        cmocka_unit_test(no_type_has_two_rows),
-        cmocka_unit_test(every_word_of_every_row_is_known),
-        cmocka_unit_test(every_row_has_a_reader_and_a_source),
-        cmocka_unit_test(the_first_part_of_every_row_is_known),
-        cmocka_unit_test(any_failed_allocation_is_reported),
-        cmocka_unit_test(many_kinds_of_layers_are_refused),
-        cmocka_unit_test(damaged_configs_do_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,8 @@ bool cli_read_real(const char *text, double *out)
     return text_number(text, strlen(text), out);
 }
 
-bool cli_read_length(const char *text, int64_t trained, int64_t *out)
+/* "4k": so many tokens; "2x": so many trained lengths. */
+static bool cli_read_length(const char *text, int64_t trained, int64_t *out)
 {
     char number[40];
     double times;

@@ -163,8 +163,6 @@ bool cli_next_item(char *out, size_t cap, const char **list);
 /* Whole numbers with units: 32k is 32768, 1M is 1048576, 1G is 2^30. */
 bool cli_read_int(const char *text, int64_t *out);
 bool cli_read_real(const char *text, double *out); /* as specs write numbers, whatever the locale */
-/* "4k": so many tokens; "2x": so many trained lengths. */
-bool cli_read_length(const char *text, int64_t trained, int64_t *out);
 
 /* ---------------------------------------------------------------- help (help.c) */
 

@@ -22,7 +22,6 @@ pe_status check_typed(pe_view *v, const char *name, extent size, unsigned types,
 #define TYPES_CACHE (TYPES_FLOAT | TYPE_BIT(PE_Q8_0) | TYPE_BIT(PE_Q4_0))
 /* What an encoding takes of the caller beside its vectors, and its gradient, whose data may be NULL. */
 pe_status check_input(pe_view *v, const char *name, bool taken, extent size, pe_error *err);
-pe_status check_input_grad(pe_view *v, const char *name, bool taken, extent size, pe_error *err);
 pe_status check_positions(pe_positions *p, const char *name, int64_t batch, int64_t tokens, int64_t axes,
                           pe_error *err);
 /* The same where fractions are taken, or not. */

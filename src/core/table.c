@@ -23,8 +23,9 @@ static void size_turn(turn_mode mode, double size, double *c, double *s)
         *s = -*s;
 }
 
-void turn_factors(const part *p, pe_side side, turn_mode mode, const int64_t *at, int64_t n, double gain, double *c,
-                  double *s)
+/* The signed and sized cos and sin of pair n at this position: the definition. */
+static void turn_factors(const part *p, pe_side side, turn_mode mode, const int64_t *at, int64_t n, double gain,
+                         double *c, double *s)
 {
     turn t = p->row->turn(p, side, at, n);
     *c = t.cosine;

@@ -99,7 +99,7 @@ pe_status check_input(pe_view *v, const char *name, bool taken, extent size, pe_
     return taken ? check_view(v, name, size, READS, err) : PE_OK;
 }
 
-pe_status check_input_grad(pe_view *v, const char *name, bool taken, extent size, pe_error *err)
+static pe_status check_input_grad(pe_view *v, const char *name, bool taken, extent size, pe_error *err)
 {
     if (!v->data)
         *v = (pe_view){ 0 };

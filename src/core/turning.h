@@ -65,9 +65,6 @@ typedef struct table_maker {
 } table_maker;
 /* base: memory for PE_HEAD_DIM_MAX numbers; NULL where only rows of float64 are made. */
 void table_start(table_maker *m, double *base, const kernels *k, const part *p, pe_side side, turn_mode mode);
-/* The signed and sized cos and sin of pair n at this position: the definition. */
-void turn_factors(const part *p, pe_side side, turn_mode mode, const int64_t *at, int64_t n, double gain, double *c,
-                  double *s);
 void table_row_f32(table_maker *m, float *c, float *s, const spot *at); /* (pairs) */
 void table_row_f64(table_maker *m, double *c, double *s, const spot *at);
 

@@ -43,7 +43,8 @@ static int64_t io_gguf_left(const io_gguf_cursor *c)
     return c->file_size - (int64_t)c->at; /* at <= have <= file_size */
 }
 
-pe_status io_gguf_take(const uint8_t **out, io_gguf_cursor *c, uint64_t size, const char *what)
+/* *out are the next size bytes. what is for the message: "FILE: ends inside WHAT". */
+static pe_status io_gguf_take(const uint8_t **out, io_gguf_cursor *c, uint64_t size, const char *what)
 {
     size_t end;
     if (size > (uint64_t)io_gguf_left(c))

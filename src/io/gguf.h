@@ -56,8 +56,6 @@ typedef struct io_gguf_cursor {
     pe_error *err;
 } io_gguf_cursor;
 
-/* *out are the next size bytes. what is for the message: "FILE: ends inside WHAT". */
-pe_status io_gguf_take(const uint8_t **out, io_gguf_cursor *c, uint64_t size, const char *what);
 pe_status io_gguf_take_u32(uint32_t *out, io_gguf_cursor *c, const char *what);
 pe_status io_gguf_take_u64(uint64_t *out, io_gguf_cursor *c, const char *what);
 /* 1 to max bytes of UTF-8 without control characters. */

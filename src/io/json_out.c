@@ -186,14 +186,6 @@ void out_raw(json_out *j, const char *key, const char *json)
     }
 }
 
-void out_ints(json_out *j, const char *key, const int64_t *value, int count)
-{
-    out_open(j, key, '-');
-    for (int i = 0; i < count; i++)
-        out_int(j, NULL, value[i]);
-    out_close(j, '-');
-}
-
 /* ---------------------------------------------------------------- pieces */
 
 /* Whether more bytes can make a character of them. */

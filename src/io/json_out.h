@@ -31,7 +31,6 @@ void out_real(json_out *j, const char *key, double value);  /* infinite or NaN b
 void out_float(json_out *j, const char *key, double value); /* as out_real, digits enough for a float */
 void out_bool(json_out *j, const char *key, bool value);
 void out_raw(json_out *j, const char *key, const char *json); /* text that is JSON already */
-void out_ints(json_out *j, const char *key, const int64_t *value, int count);
 
 /* The UTF-8 character at text: its bytes, 0 where there is none, and its code. */
 int out_character(const char *text, unsigned *code);

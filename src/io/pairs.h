@@ -69,8 +69,6 @@ void io_pairs_plan_free(io_pairs_plan *p);
 
 /* For an array (..., D) of rotated or unrotated heads; D may be several heads of f->head_dim. */
 pe_status io_pairs_map_array(io_pairs_map *out, const io_array *a, const io_pairs_facts *f, pe_error *err);
-/* For a tensor whose rows come as blocks of heads; the check of dims against head_dim, for all. */
-pe_status io_pairs_map_heads(io_pairs_map *m, const io_pairs_facts *f, pe_error *err);
 
 /* Told after each piece; false: stop, leaving nothing behind. */
 typedef struct io_watch {

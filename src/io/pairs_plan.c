@@ -212,7 +212,8 @@ const char *io_pairs_name(io_pairs p)
 
 /* ---------------------------------------------------------------- maps */
 
-pe_status io_pairs_map_heads(io_pairs_map *m, const io_pairs_facts *f, pe_error *err)
+/* For a tensor whose rows come as blocks of heads; the check of dims against head_dim, for all. */
+static pe_status io_pairs_map_heads(io_pairs_map *m, const io_pairs_facts *f, pe_error *err)
 {
     m->dims = f->dims ? f->dims : m->head_dim;
     m->first = f->trailing ? m->head_dim - m->dims : 0;

@@ -153,7 +153,6 @@ typedef enum lab_measure {
 /* What results of this kind are ranked by and show, and its unit: LAB_BITS, "bits per byte", of a task "bits per
  * answer byte"; LAB_PERPLEXITY. */
 lab_measure lab_shown(const lab_setup *s);
-lab_measure lab_shown_last(const lab_setup *s); /* the same of the last quarter */
 const char *lab_unit(const lab_setup *s);
 #define LAB_VALUE_ROOM 16
 const char *lab_value(char out[LAB_VALUE_ROOM], const lab_setup *s, double value); /* at most 7 characters */

@@ -58,11 +58,6 @@ lab_measure lab_shown(const lab_setup *s)
     return lab_is_eval(s) ? LAB_PERPLEXITY : LAB_BITS;
 }
 
-lab_measure lab_shown_last(const lab_setup *s)
-{
-    return lab_is_eval(s) ? LAB_LAST_PERPLEXITY : LAB_LAST_QUARTER;
-}
-
 const char *lab_unit(const lab_setup *s)
 {
     if (lab_is_eval(s))

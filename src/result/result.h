@@ -60,7 +60,6 @@ void result_text(result *r, const char *name, const char *label, const char *tex
 PRINTF(4, 5) void result_say(result *r, const char *name, const char *label, const char *format, ...);
 void result_int(result *r, const char *name, const char *label, int64_t value);
 void result_real(result *r, const char *name, const char *label, double value); /* NaN, infinite: null */
-void result_float(result *r, const char *name, const char *label, double value);
 void result_flag(result *r, const char *name, const char *label, bool value);
 void result_none(result *r, const char *name);
 void result_json(result *r, const char *name, const char *json); /* not shown to people */

@@ -196,11 +196,6 @@ void result_real(result *r, const char *name, const char *label, double value)
     add_real(r, RESULT_REAL, name, label, value);
 }
 
-void result_float(result *r, const char *name, const char *label, double value)
-{
-    add_real(r, RESULT_FLOAT, name, label, value);
-}
-
 void result_flag(result *r, const char *name, const char *label, bool value)
 {
     node *n = add(r, RESULT_FLAG, name, label);
@@ -368,17 +363,12 @@ void result_hide(result *r)
 
 /* ---------------------------------------------------------------- reading */
 
-const node *result_root(const result *r)
-{
-    return &r->root;
-}
-
 bool node_is_group(const node *n)
 {
     return n->kind == RESULT_RECORD || n->kind == RESULT_LIST || n->kind == RESULT_TABLE;
 }
 
-bool node_is_number(const node *n)
+static bool node_is_number(const node *n)
 {
     return n->kind == RESULT_INT || n->kind == RESULT_REAL || n->kind == RESULT_FLOAT;
 }

@@ -25,8 +25,6 @@ struct node {
     node *first, *last, *next, *parent;
 };
 
-const node *result_root(const result *r);
-
 /* Is it one of several values? */
 bool node_is_group(const node *n);
 /* Is it a section: a group with a label or none, that is shown by its values and not by one text? */
@@ -36,7 +34,6 @@ bool node_is_visible(const node *n); /* people see it, or something in it */
 const node *node_visible(const node *n);
 /* What people read: the value, its unit; the items of a list. In out, which may be left unused; NULL: nothing. */
 const char *node_text(const node *n, char *out, size_t cap);
-bool node_is_number(const node *n);
 
 /* The columns of a table: the distinct labels of its cells, below the row or not, in the order of their appearance.
  * wide: those too that need room. */

@@ -25,9 +25,6 @@ typedef struct zoo_builder {
     int depth;             /* of configs in configs */
 } zoo_builder;
 
-/* A config, or a part of one, of this model_type. name is the part's. */
-pe_status zoo_hf_read(zoo_builder *b, const io_node *config, const char *name, const char *type);
-
 /* NULL, with *err filled, where there is no memory. */
 zoo_builder *zoo_begin(const char *path, const char *format, const zoo_options *options, pe_error *err);
 /* *out is the model, or NULL and everything freed where s is no PE_OK or there is no part. */

@@ -36,7 +36,5 @@ const zoo_spelling *zoo_spelling_at(int index); /* NULL past the end */
 bool zoo_spelling_speaks(const zoo_spelling *s, const zoo_engine *engine, const char *spec);
 bool zoo_spelling_is_of(const zoo_spelling *s, const zoo_engine *engine); /* the engine has the name at all */
 const char *zoo_type_word(const zoo_engine *engine, const char *spec); /* "yarn"; NULL: it has none for the scaling */
-bool zoo_group_rotates(const zoo_group *g);
-bool zoo_by_kind(const zoo_part *part); /* settings stand under each kind of layer */
 
 #endif

@@ -71,7 +71,7 @@ bool zoo_spelling_speaks(const zoo_spelling *s, const zoo_engine *engine, const 
     return zoo_spelling_is_of(s, engine) && zoo_spec_meets(spec, s->when);
 }
 
-bool zoo_group_rotates(const zoo_group *g)
+static bool zoo_group_rotates(const zoo_group *g)
 {
     return zoo_spec_key(g->spec, "scaling") && !zoo_spec_is(g->spec, "dims", "0");
 }
@@ -272,7 +272,7 @@ static const char *kind_of(const zoo_part *part, int group)
 }
 
 /* Groups that rotate each have a kind of their own, and there is more than one. */
-bool zoo_by_kind(const zoo_part *part)
+static bool zoo_by_kind(const zoo_part *part)
 {
     int rotating = 0;
     for (int g = 0; g < part->groups; g++) {
@@ -332,7 +332,8 @@ static int64_t stated_length(const zoo_engine *engine, const zoo_part *part)
     return measure ? (int64_t)zoo_spec_num(spec, "trained") : part->served;
 }
 
-pe_status zoo_engine_config(FILE *to, const zoo_engine *engine, const zoo_part *part, pe_error *err)
+/* The keys of config.json that say this, as JSON on one line; "{}" where the engine reads none of them. */
+static pe_status zoo_engine_config(FILE *to, const zoo_engine *engine, const zoo_part *part, pe_error *err)
 {
     bool nested = !strcmp(part->name, "text"), any = zoo_main_group(part) >= 0;
     int64_t length = any ? stated_length(engine, part) : 0;
@@ -374,8 +375,9 @@ static void put_windowed_base(FILE *to, const char *arch, const zoo_part *part, 
     }
 }
 
-pe_status zoo_engine_command(FILE *to, const zoo_engine *engine, const zoo_model *m, const zoo_part *part,
-                             pe_error *err)
+/* The command that serves the part at its served length, on one line; nothing where the engine has none. */
+static pe_status zoo_engine_command(FILE *to, const zoo_engine *engine, const zoo_model *m, const zoo_part *part,
+                                    pe_error *err)
 {
     plain_word arch = plain(strcmp(m->format, "GGUF") ? "ARCH" : part->type);
     int g = zoo_main_group(part), overrides = 0;

@@ -2,11 +2,7 @@
  *
  * What engines call the keys of a spec, what they cannot do, and what they are known to do otherwise: one table
  * (engines.c), read in their sources. The commits read: transformers d56c55b, llama.cpp b21e4de, vLLM a014e35, SGLang
- * cce0a12.
- *
- *     zoo_engine_config(stdout, engine, part, &err);    {"rope_parameters": {"rope_type": "yarn", ...}}
- *     zoo_engine_command(stdout, engine, m, part, &err) vllm serve MODEL --hf-overrides '...' --max-model-len 131072
- */
+ * cce0a12. */
 #ifndef POSENC_ZOO_ENGINES_H
 #define POSENC_ZOO_ENGINES_H
 
@@ -55,11 +51,6 @@ bool zoo_quirk_applies(const zoo_quirk *q, const zoo_part *part);
 
 /* ---------------------------------------------------------------- settings */
 
-/* The keys of config.json that say this, as JSON on one line; "{}" where the engine reads none of them. */
-pe_status zoo_engine_config(FILE *to, const zoo_engine *engine, const zoo_part *part, pe_error *err);
-/* The command that serves the part at its served length, on one line; nothing where the engine has none. */
-pe_status zoo_engine_command(FILE *to, const zoo_engine *engine, const zoo_model *m, const zoo_part *part,
-                             pe_error *err);
 /* Either of the two as a text, malloc'ed. */
 pe_status zoo_engine_text(char **out, const zoo_engine *engine, const zoo_model *m, const zoo_part *part, bool command,
                           pe_error *err);

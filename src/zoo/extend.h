@@ -101,8 +101,6 @@ typedef struct extend_plan {
     } cost;
 } extend_plan;
 
-pe_status extend_plan_make(extend_plan *out, const extend_model *x, const extend_method *m, pe_error *err);
-void extend_plan_free(extend_plan *p);
 /* One of each method, in the order of extend_methods; malloc'ed. */
 pe_status extend_plans_new(extend_plan **out, const extend_model *x, pe_error *err);
 void extend_plans_free(extend_plan *plans); /* NULL is fine */

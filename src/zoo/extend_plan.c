@@ -214,7 +214,14 @@ static pe_status settle(extend_plan *p, const extend_model *x, pe_error *err)
     return s;
 }
 
-pe_status extend_plan_make(extend_plan *p, const extend_model *x, const extend_method *m, pe_error *err)
+static void extend_plan_free(extend_plan *p)
+{
+    free(p->spec);
+    free(p->brief);
+    *p = (extend_plan){ 0 };
+}
+
+static pe_status extend_plan_make(extend_plan *p, const extend_model *x, const extend_method *m, pe_error *err)
 {
     pe_error why;
     *p = (extend_plan){ .method = m, .applies = true };
@@ -232,13 +239,6 @@ pe_status extend_plan_make(extend_plan *p, const extend_model *x, const extend_m
         return io_fail(err, s, "%s", why.text);
     snprintf(p->why, sizeof p->why, "%s", why.text);
     return PE_OK;
-}
-
-void extend_plan_free(extend_plan *p)
-{
-    free(p->spec);
-    free(p->brief);
-    *p = (extend_plan){ 0 };
 }
 
 pe_status extend_plans_new(extend_plan **out, const extend_model *x, pe_error *err)

@@ -71,7 +71,6 @@ bool gguf_has(zoo_gguf *m, const char *suffix);
 /* Absent and optional: *out stays. */
 pe_status gguf_int(zoo_gguf *m, int64_t *out, const char *suffix, io_need need, int64_t max);
 pe_status gguf_real(zoo_gguf *m, double *out, const char *suffix, io_need need);
-pe_status gguf_element(zoo_gguf *m, int64_t *out, const io_gguf_value *v, size_t index); /* a number or a bool */
 /* One for each of count layers; a single number counts for all. *found: the key is there. */
 pe_status gguf_each(zoo_gguf *m, int64_t *out, int64_t count, const char *suffix, io_need need, bool *found);
 

@@ -51,7 +51,8 @@ pe_status gguf_real(zoo_gguf *m, double *out, const char *suffix, io_need need)
 
 /* ---------------------------------------------------------------- one for each layer */
 
-pe_status gguf_element(zoo_gguf *m, int64_t *out, const io_gguf_value *v, size_t index)
+/* a number or a bool */
+static pe_status gguf_element(zoo_gguf *m, int64_t *out, const io_gguf_value *v, size_t index)
 {
     if (v->type != IO_GGUF_BOOL)
         return io_gguf_list_int(out, v, index, (io_int_range){ 0, INT32_MAX }, m->b->err);

@@ -262,6 +262,8 @@ static bool is_flat(const io_node *config)
     return false;
 }
 
+static pe_status zoo_hf_read(zoo_builder *b, const io_node *config, const char *name, const char *type);
+
 /* A part beside the first that cannot be read is left out, with a note: people ask for the language model. */
 static pe_status read_aside(zoo_builder *b, const io_node *sub, const char *key, const char *name, const char *type)
 {
@@ -335,7 +337,8 @@ static const char *nested_text(const io_node *config)
     return NULL;
 }
 
-pe_status zoo_hf_read(zoo_builder *b, const io_node *config, const char *name, const char *type)
+/* A config, or a part of one, of this model_type. name is the part's. */
+static pe_status zoo_hf_read(zoo_builder *b, const io_node *config, const char *name, const char *type)
 {
     const zoo_row *row = zoo_row_find(type);
     const char *nested = row && !strcmp(row->family, "parts") ? row->words : NULL;

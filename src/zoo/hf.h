@@ -34,8 +34,6 @@ hf_family hf_dbrx, hf_mla, hf_nomic, hf_internlm, hf_jais, hf_openelm, hf_gte;  
 
 /* ---------------------------------------------------------------- values (hf_values.c) */
 
-bool hf_item(const char *list, int n, char out[64]); /* item n of "a|b|c"; false past the end */
-
 /* The first of keys, "a|b|c", that is there and not null. Keys that say different things get a note. Where none is
  * there: fallback, with a note that says whose default it is; fallback 0: *out is left as it was. */
 pe_status hf_int(hf_part *h, int64_t *out, const char *keys, int64_t fallback);

@@ -13,7 +13,8 @@
 
 /* ---------------------------------------------------------------- keys */
 
-bool hf_item(const char *list, int n, char out[64])
+/* item n of "a|b|c"; false past the end */
+static bool hf_item(const char *list, int n, char out[64])
 {
     for (; n > 0 && list; n--) {
         list = strchr(list, '|');
