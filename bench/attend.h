@@ -12,7 +12,7 @@ typedef struct attend_setting {
     pe_dtype type; /* of q, k, v and out */
     int64_t queries, keys;
     pe_view k, v; /* data NULL: made here */
-    bool turned, backward;
+    bool rotated, backward;
     bool planned; /* with a plan for as many keys */
     const pe_pool *pool;
 } attend_setting;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One query against a long cache of turned float16 keys, 8 heads of 64: what it costs per key, beside reading K and V.
+ * One query against a long cache of rotated float16 keys, 8 heads of 64: what it costs per key, beside reading K and V.
  * Rows that add a bias or a content term cost more here than in prefill, where a tile of queries shares them.
  */
 #include "attend.h"
@@ -85,7 +85,7 @@ static attending *attend_row(const decode_row *row, int64_t keys, void *k, void 
     s.shape.kv_heads = row->kv_heads;
     s.k = pe_view_of(k, PE_F16, 1, keys, row->kv_heads, attend_shape.head_dim);
     s.v = pe_view_of(v, PE_F16, 1, keys, row->kv_heads, attend_shape.head_dim);
-    s.turned = true;
+    s.rotated = true;
     s.planned = planned;
     s.pool = pool;
     return attend_new(&s);

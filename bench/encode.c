@@ -124,7 +124,7 @@ attending *attend_new(const attend_setting *s)
         .q_at = positions(s->queries, axes, s->keys - s->queries),
         .k_at = positions(s->keys, axes, 0),
         .mask = { .causal = true },
-        .turned = s->turned,
+        .rotated = s->rotated,
     };
     c->a.lse = pe_view_of(buffer(s->queries * c->shape.heads * 4), PE_F32, 1, s->queries, c->shape.heads, 1);
     if (s->backward)

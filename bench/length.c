@@ -69,7 +69,7 @@ static void make_prefill(made *m, int64_t n)
 static void make_decode(made *m, int64_t n)
 {
     attend_setting s = {
-        .spec = "rope", .shape = attend_shape, .type = PE_F16, .queries = 1, .keys = n, .turned = true, .pool = m->pool
+        .spec = "rope", .shape = attend_shape, .type = PE_F16, .queries = 1, .keys = n, .rotated = true, .pool = m->pool
     };
     m->call = attend_new(&s);
 }

@@ -320,7 +320,7 @@ typedef struct pe_attention {
     pe_params sinks;          /* (H): a logit per head that is part of the softmax and has no value          */
     double soft_cap;          /* > 0: cap * tanh(score / cap), before terms that come after the scale        */
     double scale;             /* 0: the encoding's own. In fused attention, soft_cap and scale are 2^-60 to 2^60 */
-    bool turned;              /* k and v are already rotated (a cache); q is not. dk and dv are then gradients of
+    bool rotated;             /* k and v are already rotated (a cache); q is not. dk and dv are then gradients of
                                  the rotated keys and values                                                 */
     pe_view scores;           /* (B, Tq, H, Tk): the input of the softmax, -inf where hidden. For inspection */
     pe_view probabilities;    /* and small problems; data NULL: not wanted                                   */
@@ -466,7 +466,7 @@ typedef struct pe_lowered {
      * factor on a whole vector.                                                                                       */
     int64_t pairs, pair_heads, pair_axes;
     const pe_pair *pair;      /* (pair_heads, pair_axes, pairs)                                              */
-    bool exact, turns_value, turns_output;
+    bool exact, rotates_value, rotates_output;
     double magnitude;
     int64_t centre;
     int biases, levels, lookups;

@@ -1,7 +1,7 @@
 /* labels: core; tier: test; cost: 19 s; needs: threads
  * SPDX-License-Identifier: MIT
  *
- * A batch is its sequences one by one, to the bit: turned, embedded, shifted, attended and differentiated; padded,
+ * A batch is its sequences one by one, to the bit: rotated, embedded, shifted, attended and differentiated; padded,
  * packed or in pages, in pieces, and whoever does the work. */
 #include "batch_case.h"
 
@@ -418,7 +418,7 @@ TEST(keys_in_pages_are_as_good_as_in_a_row)
         if (!test_turn(n / 2 + n / 2 / 3 + n / 6 / COUNT(page), 2))
             continue;
         problem p = problem_of(spec, n % 2, kept[kind], B, sizes[size].Tq, sizes[size].Tk, &seed);
-        p.a.turned = kind % 2;
+        p.a.rotated = kind % 2;
         p.a.k_lengths.length = lengths_of(sizes[size].Tk, n % B, &seed);
         problem in = put_in_pages(&p, pages_of, &seed), numbers = p;
         CASE("%s, %s, type %d, pages of %d, %d queries", spec, way_of(&p), (int)kept[kind], (int)pages_of,
@@ -437,7 +437,7 @@ TEST(keys_in_pages_are_as_good_as_in_a_row)
     }
 }
 
-/* A batch that decodes: one query each, sequences of their own length and place, keys that are turned already. */
+/* A batch that decodes: one query each, sequences of their own length and place, keys that are rotated already. */
 TEST(a_batch_decodes_from_pages)
 {
     uint64_t seed = 21;
@@ -449,7 +449,7 @@ TEST(a_batch_decodes_from_pages)
             length[b] = b == 1 ? MOST : test_range(&seed, 1, MOST);
             place[b] = length[b] - 1;
         }
-        p.a.turned = true;
+        p.a.rotated = true;
         p.a.k_lengths.length = length;
         p.a.q_at = (pe_positions){ place, PE_I64, B, 1, 1, 1, 0, 1, 0, 1 };
         p.a.k_at = pe_positions_run(B, MOST, 0);
@@ -470,11 +470,11 @@ TEST(a_batch_decodes_from_pages)
         if (n / 2 == 0) { /* and the same with keys as they were before the turn */
             problem before = p;
             before.a.k = copied(p.a.k);
-            before.a.turned = false;
+            before.a.rotated = false;
             give_outputs(&before);
             assert_ok(pe_unrotate(p.e, PE_KEY, before.a.k, p.a.k, p.a.k_at, NULL, &err));
             attend(&before, false);
-            nearly("out of turned keys", in.a.out, before.a.out, 1e-5);
+            nearly("out of rotated keys", in.a.out, before.a.out, 1e-5);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* labels: core; tier: quick; cost: 1 s; needs: threads */
 /* SPDX-License-Identifier: MIT
  *
- * Caches: keys that are turned on equal keys turned afresh. Truth is pe_rotate, which test_rotate.c and
+ * Caches: keys that are rotated further equal keys rotated again. Truth is pe_rotate, which test_rotate.c and
  * test_exact.c prove. Errors are counted in u, half an ulp of 1 in the type that stores, times the length of the pair: a
  * bare ulp bound would not hold where x*c and y*s cancel. */
 #include "views.h"
@@ -628,7 +628,7 @@ TEST(attention_does_not_notice_a_shift)
 {
     static const char *const specs[] = { "rope", "rope:theta=500000,pairs=adjacent,dims=32", "rope:scaling=yarn,factor=4,trained=2048",
                                          "rope:sections=8/12/12", "rope+alibi", "rope+t5:scale=sqrt" };
-    static double q[8 * D], k[T * H * D], turned[T * H * D], v[T * H * D], out[3][8 * D], lse[3][8], w[4096];
+    static double q[8 * D], k[T * H * D], rotated[T * H * D], v[T * H * D], out[3][8 * D], lse[3][8], w[4096];
     uint64_t seed = 14;
     for (int n = 0; n < COUNT(specs); n++) {
         int64_t at[T * 3], later[T * 3];
@@ -645,8 +645,8 @@ TEST(attention_does_not_notice_a_shift)
         draw_into(pe_view_of(k, PE_F64, 1, T, H, D), &seed);
         draw_into(pe_view_of(v, PE_F64, 1, T, H, D), &seed);
         pe_positions old = pe_positions_of(at, PE_I64, 1, T, axes), new = pe_positions_of(later, PE_I64, 1, T, axes);
-        for (int way = 0; way < 3; way++) { /* unturned keys at the old place; fresh at the new one; shifted */
-            pe_view view_k = pe_view_of(way ? turned : k, PE_F64, 1, T, H, D);
+        for (int way = 0; way < 3; way++) { /* unrotated keys at the old place; fresh at the new one; shifted */
+            pe_view view_k = pe_view_of(way ? rotated : k, PE_F64, 1, T, H, D);
             pe_positions where = way ? new : old;
             if (way)
                 assert_ok(pe_rotate(e, PE_KEY, view_k, pe_view_of(k, PE_F64, 1, T, H, D), way == 1 ? new : old, NULL, &err));
@@ -654,7 +654,7 @@ TEST(attention_does_not_notice_a_shift)
                 assert_ok(pe_cache_shift(e, view_k, NULL, old, new, NULL, &err));
             pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(out[way], PE_F64, 1, 1, 8, D), .lse = pe_view_of(lse[way], PE_F64, 1, 1, 8, 1),
                                .q = pe_view_of(q, PE_F64, 1, 1, 8, D), .k = view_k, .v = pe_view_of(v, PE_F64, 1, T, H, D),
-                               .q_at = pe_positions_of((const int64_t *)where.data + (T - 1) * axes, PE_I64, 1, 1, axes), .k_at = where, .turned = way > 0 };
+                               .q_at = pe_positions_of((const int64_t *)where.data + (T - 1) * axes, PE_I64, 1, 1, axes), .k_at = where, .rotated = way > 0 };
             pe_run run = PE_MAKE(pe_run, .params = params);
             assert_ok(pe_reference_work(e, &a, &run.work_bytes, &err));
             run.work = take((int64_t)run.work_bytes, 1);
@@ -680,7 +680,7 @@ typedef struct store {
 
 /* The error of a key as a share of its length: docs/caches.md shows what this test prints. What one shift can add: float32
  * rounds cos and sin, products and sums, (2 + sqrt 2) u; 16-bit types round once more than that, 1 u; a block rounds 32
- * elements by half a step of max/127, or by one of max/8 where the codes have no +8, and its scale by u of float16. Errors are turned and
+ * elements by half a step of max/127, or by one of max/8 where the codes have no +8, and its scale by u of float16. Errors are rotated and
  * added, and a block gets no longer than float16 rounds its scale up: 1,000 shifts cannot make it e^0.5 times as long. */
 static const store stores[] = {
     { "f32", PE_F32, 3.42 * 0x1p-24, 1e-7, 3e-5, 3e-5, 6e-6 },
@@ -708,7 +708,7 @@ static void load(float *x, const store *s, const void *from)
             x[i] = (float)num_load(from, s->type, i);
 }
 
-/* The worst key after `times` shifts by low .. high, against the same stored numbers turned once in float64. */
+/* The worst key after `times` shifts by low .. high, against the same stored numbers rotated once in float64. */
 static double drift(const pe_encoding *e, const store *s, int times, int64_t low, int64_t high)
 {
     static _Alignas(8) unsigned char cache[N * KV * W * 4];

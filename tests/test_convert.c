@@ -271,7 +271,7 @@ TEST(a_lora_turns_on_its_way_out_only)
         { "base_model.model.self_attn.q_proj.lora_magnitude_vector", IO_F32, 1, { 16 } },
         { "base_model.model.self_attn.v_proj.lora_B.weight", IO_F32, 2, { 8, 8 } }
     };
-    static const bool turned[] = { false, true, true, true, false };
+    static const bool rotated[] = { false, true, true, true, false };
     io_safetensors *st;
     io_pairs_plan plan;
     io_pairs_facts f = { .from = IO_PAIRS_HALF, .to = IO_PAIRS_ADJACENT, .heads = 2, .kv_heads = 1 };
@@ -279,7 +279,7 @@ TEST(a_lora_turns_on_its_way_out_only)
     assert_ok(io_pairs_plan_new(&plan, st, &f, &err));
     for (int i = 0; i < COUNT(t); i++) {
         assert_string_equal(plan.item[i].tensor->name, t[i].name); /* the order of the file */
-        assert_int_equal(plan.item[i].map.rows != 0, turned[i]);
+        assert_int_equal(plan.item[i].map.rows != 0, rotated[i]);
     }
     io_pairs_plan_free(&plan);
     io_safetensors_free(st);

@@ -195,7 +195,7 @@ TEST(a_fraction_is_added_to_the_run_it_stands_in)
 
 /* ------------------------------------------------ from the table */
 
-/* y = x turned by the table, each product rounded; what does not turn is copied. */
+/* y = x rotated by the table, each product rounded; what does not turn is copied. */
 static void define(const pe_encoding *e, pe_view y, pe_view x, pe_view c, pe_view s)
 {
     static pe_pair pair[P];
@@ -336,9 +336,9 @@ static void check_back(const char *spec)
         if (!(fabs(left - right) <= 64 * EPS * terms))
             fail_msg("%s, side %d: <Rx, y> is %.17g, <x, R'y> is %.17g", spec, side, left, right);
         for (int k = 0; k < FLOAT_TYPES; k++) {
-            pe_view v = vectors(float_types[k], &seed), turned = fresh_like(v), undone = fresh_like(v);
-            assert_ok(pe_rotate(e, (pe_side)side, turned, v, where, test_run(e), &err));
-            assert_ok(pe_unrotate(e, (pe_side)side, undone, turned, where, test_run(e), &err));
+            pe_view v = vectors(float_types[k], &seed), rotated = fresh_like(v), undone = fresh_like(v);
+            assert_ok(pe_rotate(e, (pe_side)side, rotated, v, where, test_run(e), &err));
+            assert_ok(pe_unrotate(e, (pe_side)side, undone, rotated, where, test_run(e), &err));
             for (int64_t i = 0; i < B * T * H * D; i++) {
                 double was = num_load(v.data, float_types[k], i), is = num_load(undone.data, float_types[k], i);
                 if (!(fabs(was - is) <= eps[float_types[k]] * sqrt(2))) /* elements are below 1 */
@@ -359,7 +359,7 @@ TEST(scores_see_only_the_distance)
     static const char *const specs[] = { "rope", "xpos", "rope:scaling=yarn,factor=4,trained=2048" };
     uint64_t seed = 9;
     for (int i = 0; i < COUNT(specs); i++) {
-        double q[D], k[D], first = 0, turned[2][D];
+        double q[D], k[D], first = 0, rotated[2][D];
         pe_encoding *e = encoding_of(specs[i], shape);
         for (int d = 0; d < D; d++) {
             q[d] = test_uniform(&seed);
@@ -367,13 +367,13 @@ TEST(scores_see_only_the_distance)
         }
         for (int n = 0; n < 200; n++) {
             double at[2] = { 3.75 + n / 8.0, 1.5 + n / 8.0 }, sum = 0, terms = 0;
-            assert_ok(pe_rotate(e, PE_QUERY, pe_view_of(turned[0], PE_F64, 1, 1, 1, D), pe_view_of(q, PE_F64, 1, 1, 1, D),
+            assert_ok(pe_rotate(e, PE_QUERY, pe_view_of(rotated[0], PE_F64, 1, 1, 1, D), pe_view_of(q, PE_F64, 1, 1, 1, D),
                                 pe_positions_of(&at[0], PE_F64, 1, 1, 1), NULL, &err));
-            assert_ok(pe_rotate(e, PE_KEY, pe_view_of(turned[1], PE_F64, 1, 1, 1, D), pe_view_of(k, PE_F64, 1, 1, 1, D),
+            assert_ok(pe_rotate(e, PE_KEY, pe_view_of(rotated[1], PE_F64, 1, 1, 1, D), pe_view_of(k, PE_F64, 1, 1, 1, D),
                                 pe_positions_of(&at[1], PE_F64, 1, 1, 1), NULL, &err));
             for (int d = 0; d < D; d++) {
-                sum += turned[0][d] * turned[1][d];
-                terms += fabs(turned[0][d] * turned[1][d]);
+                sum += rotated[0][d] * rotated[1][d];
+                terms += fabs(rotated[0][d] * rotated[1][d]);
             }
             first = n ? first : sum;
             assert_true(fabs(sum - first) <= 32 * EPS * terms);
@@ -383,14 +383,14 @@ TEST(scores_see_only_the_distance)
 
 /* ------------------------------------------------ attention */
 
-/* Queries and keys turned beforehand, then attention without an encoding. */
+/* Queries and keys rotated beforehand, then attention without an encoding. */
 static void check_attention(const char *spec)
 {
     uint64_t seed = 12;
     pe_encoding *e = encoding_of(spec, shape), *plain = encoding_of("none", shape);
     int64_t axes = pe_encoding_axes(e), count = pe_encoding_param_count(e);
     double at[B * T * PE_AXES_MAX], *w = take(count, sizeof *w);
-    static double x[4][B * T * H * D], turned[2][B * T * H * D], out[2][B * T * H * D];
+    static double x[4][B * T * H * D], rotated[2][B * T * H * D], out[2][B * T * H * D];
     static float single[3][B * T * H * D], fused[B * T * H * D];
     draw_positions(at, axes, true, &seed);
     pe_params params = { w, PE_F64, count };
@@ -408,8 +408,8 @@ static void check_attention(const char *spec)
     void *work = take((int64_t)bytes, 1);
     pe_run run = PE_MAKE(pe_run, .params = params, .work = work, .work_bytes = bytes);
     assert_ok(pe_reference_forward(e, &a, &run, &err));
-    right.q = pe_view_of(turned[0], PE_F64, B, T, H, D);
-    right.k = pe_view_of(turned[1], PE_F64, B, T, G, D);
+    right.q = pe_view_of(rotated[0], PE_F64, B, T, H, D);
+    right.k = pe_view_of(rotated[1], PE_F64, B, T, G, D);
     right.out = pe_view_of(out[1], PE_F64, B, T, H, D);
     right.q_at = right.k_at = pe_positions_run(B, T, 0);
     assert_ok(pe_rotate(e, PE_QUERY, right.q, a.q, where, &run, &err));
@@ -418,7 +418,7 @@ static void check_attention(const char *spec)
         assert_ok(pe_reference_forward(plain, &right, &PE_MAKE(pe_run, .work = work, .work_bytes = bytes), &err));
         for (int i = 0; i < B * T * H * D; i++)
             if (!(fabs(out[0][i] - out[1][i]) <= 64 * EPS))
-                fail_msg("%s: output %d is %.17g, of what was turned before %.17g", spec, i, out[0][i], out[1][i]);
+                fail_msg("%s: output %d is %.17g, of what was rotated before %.17g", spec, i, out[0][i], out[1][i]);
     }
     fast.q = pe_view_of(single[0], PE_F32, B, T, H, D);
     fast.k = pe_view_of(single[1], PE_F32, B, T, G, D);

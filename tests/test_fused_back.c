@@ -245,20 +245,20 @@ TEST(a_tile_may_need_any_number_of_rows)
     report("rows");
 }
 
-/* ------------------------------------------------ turned keys */
+/* ------------------------------------------------ rotated keys */
 
 TEST(keys_that_are_turned_already_have_gradients_as_they_are)
 {
     static const char *const specs[] = { "rope", "rope:turn=qkvo,magnitude=0.8", "rope:dims=4,pairs=adjacent", "xpos", "cope+rope", "none", "shaw" };
     for (int s = 0; s < COUNT(specs); s++) {
         attention_case c = case_sized(specs[s], CAUSAL, SEED, 140);
-        c.a.turned = true;
+        c.a.rotated = true;
         if (strstr(specs[s], "xpos")) /* not shifted then: magnitudes grow with the position */
             for (int64_t j = 0; j < c.Tk; j++)
                 c.q_at[j] = c.k_at[j] = j / 4;
-        compare(c, "turned");
+        compare(c, "rotated");
     }
-    report("turned");
+    report("rotated");
 }
 
 /* ------------------------------------------------ who does the work */

@@ -23,7 +23,7 @@ static double bf16(uint16_t x)
     return num_from_bf16(x);
 }
 
-/* x turned by this many positions, halves layout, in double. */
+/* x rotated by this many positions, halves layout, in double. */
 static void turn(double *x, double by)
 {
     for (int p = 0; p < D / 2; p++) {
@@ -130,7 +130,7 @@ static double run(kind what, const char *spec, int64_t queries)
     pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(out, PE_F32, 1, queries, H, D), .lse = pe_view_of(lse, PE_F32, 1, queries, H, 1),
                        .q = pe_view_of(q, PE_F32, 1, queries, H, D), .k = pe_view_of(k, PE_BF16, 1, N, 1, D),
                        .v = pe_view_of(v, PE_BF16, 1, N, 1, D), .q_at = pe_positions_of(at + N - queries, PE_I64, 1, queries, 1),
-                       .k_at = pe_positions_of(at, PE_I64, 1, N, 1), .mask = { .causal = true }, .turned = what == ROPE_TURNED };
+                       .k_at = pe_positions_of(at, PE_I64, 1, N, 1), .mask = { .causal = true }, .rotated = what == ROPE_TURNED };
     if (what == ROPE_TURNED)
         assert_ok(pe_rotate(e, PE_KEY, a.k, a.k, a.k_at, NULL, &err));
     pe_run with = PE_MAKE(pe_run, .params = what == T5 ? (pe_params){ table, PE_F32, 32 * H } : (pe_params){ 0 });

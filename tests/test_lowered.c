@@ -8,7 +8,7 @@
 typedef struct reader {
     const pe_lowered *l;
     const attention_case *c;
-    double *q, *k, *v; /* turned */
+    double *q, *k, *v; /* rotated */
 } reader;
 
 /* ------------------------------------------------ rotation */
@@ -68,12 +68,12 @@ static void turn_vector(const reader *r, pe_side side, int64_t h, double *x, int
     memcpy(x, y, (size_t)dim * sizeof *x);
 }
 
-static double *turned(const reader *r, pe_side side, const double *x, int64_t tokens, int64_t heads, int64_t dim, const int64_t *at)
+static double *rotated(const reader *r, pe_side side, const double *x, int64_t tokens, int64_t heads, int64_t dim, const int64_t *at)
 {
     double *y = case_doubles(tokens * heads * dim);
     int64_t G = r->c->shape.kv_heads;
     memcpy(y, x, (size_t)(tokens * heads * dim) * sizeof *y);
-    for (int64_t n = 0; n < tokens * heads && r->l->pairs && (side != PE_VALUE || r->l->turns_value); n++)
+    for (int64_t n = 0; n < tokens * heads && r->l->pairs && (side != PE_VALUE || r->l->rotates_value); n++)
         turn_vector(r, side, n % heads / (heads / G), y + n * dim, dim, at + n / heads * r->c->axes);
     return y;
 }
@@ -194,7 +194,7 @@ static void attend(const reader *r, int64_t h, int64_t i, double *score, double 
                 v += r->l->lookup[n]->side == PE_VALUE ? (double)row_of(r, r->l->lookup[n], h, i, j)[d] : 0;
             out[d] += exp(score[j] - most) / sum * v;
         }
-    if (r->l->pairs && r->l->turns_output)
+    if (r->l->pairs && r->l->rotates_output)
         turn_vector(r, PE_OUTPUT, g, out, c->Dv, c->q_at + i * c->axes);
 }
 
@@ -235,9 +235,9 @@ static void form_of(const char *spec)
         all = all && r.l->lookup[n]->column;
     if (!all)
         fail_msg("%s: a table is not told", spec);
-    r.q = turned(&r, PE_QUERY, c.q, c.Tq, H, D, c.q_at);
-    r.k = turned(&r, PE_KEY, c.k, c.Tk, G, D, c.k_at);
-    r.v = turned(&r, PE_VALUE, c.v, c.Tk, G, c.Dv, c.k_at);
+    r.q = rotated(&r, PE_QUERY, c.q, c.Tq, H, D, c.q_at);
+    r.k = rotated(&r, PE_KEY, c.k, c.Tk, G, D, c.k_at);
+    r.v = rotated(&r, PE_VALUE, c.v, c.Tk, G, c.Dv, c.k_at);
     for (int64_t n = 0; n < c.Tq * H; n++) {
         attend(&r, n % H, n / H, mine, out);
         compare(&c, "score", mine, scores + n * c.Tk, c.Tk);

@@ -1,7 +1,7 @@
 /* labels: core; tier: test; cost: 4 s
  * SPDX-License-Identifier: MIT
  *
- * Attention in pieces: any split of the keys, merged and finished, is the whole; a cache of turned keys is as good as
+ * Attention in pieces: any split of the keys, merged and finished, is the whole; a cache of rotated keys is as good as
  * the keys themselves. */
 #include "fused_case.h"
 
@@ -219,7 +219,7 @@ TEST(a_nan_survives_merging)
 
 /* ------------------------------------------------ caches */
 
-/* Keys and values turned first, by the library and in float64 for the definition, then said to be turned. */
+/* Keys and values rotated first, by the library and in float64 for the definition, then said to be rotated. */
 static void compare_turned(const char *spec)
 {
     static const int64_t sizes[] = { -150, 70, 6 };
@@ -233,15 +233,15 @@ static void compare_turned(const char *spec)
         pe_run run = PE_MAKE(pe_run, .params = c.params);
         assert_ok(pe_rotate(c.e, PE_KEY, k, k, c.a.k_at, &run, &err));
         assert_ok(pe_rotate(c.e, PE_VALUE, v, v, c.a.k_at, &run, &err));
-        c.a.turned = true;
+        c.a.rotated = true;
         case_forward(&c); /* the definition: in float64, twice the same but for rounding */
         for (int64_t i = 0; i < c.Tq * c.shape.heads * c.Dv; i++)
             if (!(fabs(kept[i] - c.out[i]) <= 1e-10))
-                fail_msg("%s: by definition turned keys give %g, should be %g", spec, c.out[i], kept[i]);
-        twin t = twin_of(&c, PE_F32, NULL); /* rounds the turned keys to float32: the definition once more on those */
+                fail_msg("%s: by definition rotated keys give %g, should be %g", spec, c.out[i], kept[i]);
+        twin t = twin_of(&c, PE_F32, NULL); /* rounds the rotated keys to float32: the definition once more on those */
         case_forward(&c);
         twin_forward(&c, &t);
-        double off = twin_compare(&c, &t, "turned");
+        double off = twin_compare(&c, &t, "rotated");
         most_spec = off > most ? spec : most_spec;
         most = fmax(most, off);
     }
@@ -251,5 +251,5 @@ TEST(turned_keys_are_as_good_as_keys)
 {
     most = 0;
     case_each(compare_turned);
-    printf("turned: worst %.2f units, %s\n", most, most_spec);
+    printf("rotated: worst %.2f units, %s\n", most, most_spec);
 }

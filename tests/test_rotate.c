@@ -203,11 +203,11 @@ TEST(strided_views_equal_packed_ones_and_touch_nothing_else)
         for (int k = 0; k < FLOAT_TYPES; k++)
             for (int i = 0; i < COUNT(inlays) * COUNT(inlays); i++) {
                 const inlay *a = &inlays[i % COUNT(inlays)], *b = &inlays[i / COUNT(inlays)];
-                int64_t at[T * PE_AXES_MAX], turned[T * PE_AXES_MAX];
+                int64_t at[T * PE_AXES_MAX], rotated[T * PE_AXES_MAX];
                 pe_encoding *e = encoding_of(specs[n], test_shape);
-                pe_positions where = positions(e, at, &seed), across = { .data = turned, .dtype = PE_I64, .batch = 1, .tokens = T, .axes = where.axes, .token_stride = 1, .axis_stride = T };
+                pe_positions where = positions(e, at, &seed), across = { .data = rotated, .dtype = PE_I64, .batch = 1, .tokens = T, .axes = where.axes, .token_stride = 1, .axis_stride = T };
                 for (int64_t p = 0; p < T * where.axes; p++) /* the same positions in (axes, tokens) order */
-                    turned[p % where.axes * T + p / where.axes] = at[p];
+                    rotated[p % where.axes * T + p / where.axes] = at[p];
                 pe_view x = drawn(float_types[k], 1, T, 8, 64, &seed), want = fresh_like(x);
                 assert_ok(pe_rotate(e, sides[i % COUNT(sides)], want, x, where, NULL, &err));
                 poisoned(from);
@@ -359,7 +359,7 @@ TEST(backward_keeps_the_magnitude_and_the_inverse_takes_its_reciprocal)
         }
 }
 
-/* Values turn as keys do; outputs are turned back: the inverse of what values had. */
+/* Values turn as keys do; outputs are rotated back: the inverse of what values had. */
 TEST(outputs_undo_what_values_had)
 {
     static const char *const specs[] = { "rope:turn=qkvo,magnitude=0.8",
@@ -396,7 +396,7 @@ TEST(outputs_undo_what_values_had)
 }
 
 /* Back to x. float64 and float32: 8 eps of the pair's length for two turns of two products and a sum, factors rounded.
- * 16-bit types round the turned value to storage: one eps of it, and of x. */
+ * 16-bit types round the rotated value to storage: one eps of it, and of x. */
 static void check_undone(const char *spec)
 {
     static const double eps[FLOAT_COUNT] = { [PE_F32] = 8 * 0x1p-23, [PE_F16] = 4 * 0x1p-10, [PE_BF16] = 4 * 0x1p-7,

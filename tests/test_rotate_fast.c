@@ -227,7 +227,7 @@ static void check_truth(const char *spec, int64_t start, int64_t count, turn_cal
         pe_positions where = pe_positions_of(at, PE_I64, 1, N, 1);
         if (!back)
             assert_ok(pe_rotate_table(e, PE_KEY, pe_view_of(value[0], PE_F32, 1, N, 1, P), pe_view_of(value[1], PE_F32, 1, N, 1, P), where, NULL, &err));
-        else { /* (1, 0) turned back is (cos, -sin) */
+        else { /* (1, 0) rotated back is (cos, -sin) */
             for (int64_t n = 0; n < N * D; n++)
                 x[n] = n % D < P;
             assert_ok(back(e, PE_KEY, pe_view_of(y, PE_F32, 1, N, 1, D), pe_view_of(x, PE_F32, 1, N, 1, D), where, NULL, &err));

@@ -65,11 +65,11 @@ cat >config.json <<'EOF'
   "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192 } }
 EOF
 "$POSENC" explain config.json --json >explain.json
-unturned=$(grep -o '"pairs_without_a_turn": [0-9]*' explain.json | grep -o '[0-9]*$')
+unrotated=$(grep -o '"pairs_without_a_turn": [0-9]*' explain.json | grep -o '[0-9]*$')
 from=$(grep -o '"extrapolates_from": [0-9]*' explain.json | grep -o '[0-9]*$')
-check "explain's numbers" test "$unturned,$from" = 29,65536
+check "explain's numbers" test "$unrotated,$from" = 29,65536
 for part in "" sinusoidal+; do
-  shows 0 "$unturned completed no turn: they see new angles from position $from on" \
+  shows 0 "$unrotated completed no turn: they see new angles from position $from on" \
     "${part}rope:theta=500000,scaling=llama3,factor=8,trained=8192" --head-dim 128 --view wavelengths -n 8192 --json
 done
 shows 0 "In training, over 8192 positions, all of them did" rope:theta=100,scaling=yarn,factor=8,trained=8192 --view wavelengths --json

@@ -16,7 +16,7 @@ static const char *const combinations[] = { "sinusoidal+alibi", "rope:turn=qkvo+
 
 /* Everything that one use of an encoding gives. */
 typedef struct results {
-    float turned[N * H * D], turned_back[N * H * D], cosine[N * G * D], sine[N * G * D];
+    float rotated[N * H * D], turned_back[N * H * D], cosine[N * G * D], sine[N * G * D];
     float embedded[N * C * 2];
     float score[N * H * N], out[N * H * D], lse[N * H], dq[N * H * D], dk[N * G * D], dv[N * G * D], dscore[N * H * N];
     float value[N * H * D];
@@ -45,7 +45,7 @@ static void use(const pe_encoding *e, results *r, double *work, size_t bytes)
     pe_tile_grad tg = { .size = sizeof(pe_tile_grad), .dscore = vp, .dq = pe_view_of(r->turned_back, PE_F32, 1, N, H, D) };
     memset(r, 0, sizeof *r);
     int bad = 0;
-    bad += pe_rotate(e, PE_QUERY, pe_view_of(r->turned, PE_F32, 1, N, H, D), vq, where, &PE_MAKE(pe_run, .params = w), NULL) != PE_OK;
+    bad += pe_rotate(e, PE_QUERY, pe_view_of(r->rotated, PE_F32, 1, N, H, D), vq, where, &PE_MAKE(pe_run, .params = w), NULL) != PE_OK;
     bad += pe_unrotate(e, PE_KEY, pe_view_of(r->turned_back, PE_F32, 1, N, H, D), vq, where, &PE_MAKE(pe_run, .params = w), NULL) != PE_OK;
     if (pairs)
         bad += pe_rotate_table(e, PE_KEY, pe_view_of(r->cosine, PE_F32, 1, N, heads, pairs), pe_view_of(r->sine, PE_F32, 1, N, heads, pairs), where,

@@ -72,7 +72,7 @@ TEST(cope_sums_below_zero_stay_inside_the_table)
     free(dw);
 }
 
-/* Keys far ahead are hidden, but turned all the same: zero times infinity must not reach the gradient. */
+/* Keys far ahead are hidden, but rotated all the same: zero times infinity must not reach the gradient. */
 TEST(a_hidden_key_whose_turn_overflows_has_no_part)
 {
     enum { N = 3, WIDTH = 4 };

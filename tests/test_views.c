@@ -45,7 +45,7 @@ TEST(turns_and_codes_take_axes_in_any_order)
              n / FLOAT_TYPES / COUNT(orders));
         assert_ok(pe_rotate(e, PE_KEY, y, x, at, NULL, &err));
         assert_ok(pe_rotate(e, PE_KEY, other, laid(x, from), at, NULL, &err));
-        same("turned", other, y);
+        same("rotated", other, y);
         x = drawn(type, B, 20, 1, 16, &seed), y = fresh_like(x), other = laid(y, to);
         assert_ok(pe_embed(code, y, x, at, NULL, &err));
         assert_ok(pe_embed(code, other, laid(x, from), at, NULL, &err));
@@ -87,7 +87,7 @@ TEST(inputs_may_be_walked_backwards)
         for (int i = 0; i < 2; i++)
             assert_ok(
                 pe_rotate(p.e, PE_QUERY, y[i], i ? backwards(x, axes) : x, pe_positions_run(B, 9, 5), NULL, &err));
-        same("turned", y[1], y[0]);
+        same("rotated", y[1], y[0]);
         give_back_to(mark);
     }
 }
@@ -111,7 +111,7 @@ TEST(a_stride_of_0_repeats_an_input)
         pe_view x = repeating(drawn(PE_BF16, B, 9, H, DIM, &seed), axes), y[2] = { fresh_like(x), fresh_like(x) };
         for (int i = 0; i < 2; i++)
             assert_ok(pe_rotate(p.e, PE_KEY, y[i], i ? copied(x) : x, pe_positions_run(B, 9, 5), NULL, &err));
-        same("turned", y[0], y[1]);
+        same("rotated", y[0], y[1]);
         give_back_to(mark);
     }
 }
@@ -227,7 +227,7 @@ TEST(positions_of_any_type_give_the_same_bits)
             assert_ok(pe_rotate(p.e, PE_KEY, y[i], x, at, &run, &err));
             assert_ok(pe_cache_shift(p.e, y[i], NULL, at, in_way(i ? 0 : way, B, Tk, q_first), &run, &err));
         }
-        same("turned and shifted", y[1], y[0]);
+        same("rotated and shifted", y[1], y[0]);
         give_back_to(mark);
     }
 }
@@ -263,7 +263,7 @@ TEST(a_run_counts_on_every_axis)
     assert_ok(pe_rotate(e, PE_KEY, y[0], x, all, NULL, &err));
     assert_ok(pe_rotate(e, PE_KEY, y[1], x, pe_positions_run(B, 20, 11), NULL, &err));
     CASE("three axes");
-    same("turned", y[1], y[0]);
+    same("rotated", y[1], y[0]);
 }
 
 TEST(a_fraction_is_an_error_where_positions_are_whole)

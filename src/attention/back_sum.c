@@ -14,7 +14,7 @@ void back_cut(fused *f, char *memory, int64_t *used)
     f->back.dv = fused_take(memory, used, items, sizeof(float) * (size_t)f->Dw);
     const part *turns = f->p.turns;
     int64_t each = turns && turns->trained ? turns->axes * turns->pairs : 0;
-    int64_t blocks = f->p.a.turned ? 0 : up_to(f->Tk, LOAD) / LOAD;
+    int64_t blocks = f->p.a.rotated ? 0 : up_to(f->Tk, LOAD) / LOAD;
     f->back.dturn_q = fused_take(memory, used, f->back.splits * f->H * each, sizeof(double));
     f->back.dturn_k = fused_take(memory, used, blocks * f->G * each, sizeof(double));
 }
@@ -66,7 +66,7 @@ typedef struct token_grad {
     bool turn;
 } token_grad;
 
-/* Of frequencies that are trained: the ledger of these keys; x (count, G, D) has their gradients, still turned. */
+/* Of frequencies that are trained: the ledger of these keys; x (count, G, D) has their gradients, still rotated. */
 static void frequencies_of_keys(const fused *f, float *x, int64_t t, int64_t count)
 {
     const part *p = f->p.turns;
@@ -90,7 +90,7 @@ static void sum_frequencies(const fused *f)
         trained_store(p, f->p.g.dparams, trained_head(p, f->G, n % f->G), f->back.dturn_k + n * each);
 }
 
-/* LOAD tokens, all heads: added up, turned back, stored. */
+/* LOAD tokens, all heads: added up, rotated back, stored. */
 static void sum_tokens(void *arg, int64_t n, int worker)
 {
     const token_grad *g = arg;
@@ -114,9 +114,9 @@ static void sum_tokens(void *arg, int64_t n, int worker)
 
 static void sum_keys(fused *f)
 {
-    const part *turns = f->p.a.turned ? NULL : f->p.turns;
+    const part *turns = f->p.a.rotated ? NULL : f->p.turns;
     token_grad k = { f, f->back.dk, f->D, f->Dp, f->p.g.dk, PE_KEY, turns != NULL };
-    token_grad v = { f, f->back.dv, f->Dv, f->Dw, f->p.g.dv, PE_VALUE, turns && turns->turns_value };
+    token_grad v = { f, f->back.dv, f->Dv, f->Dw, f->p.g.dv, PE_VALUE, turns && turns->rotates_value };
     int64_t blocks = up_to(f->Tk, LOAD) / LOAD;
     if (k.to.data || f->back.dturn_k)
         pool_run(f->p.pool, sum_tokens, &k, blocks);

@@ -136,7 +136,7 @@ void call_sequence(const call *c, int64_t s, problem *p)
                     .Tq = q.count,
                     .Tk = k.count,
                     .turns = c->turns,
-                    .recentres = c->turns && c->turns->recentres && !a->turned,
+                    .recentres = c->turns && c->turns->recentres && !a->rotated,
                     .scale = c->scale };
     if (!c->outputs)
         p->a.out = p->a.lse = p->a.scores = p->a.probabilities = (pe_view){ 0 };
@@ -285,7 +285,7 @@ static pe_status check_keys(call *c, pe_error *err)
 {
     pe_attention *a = &c->a;
     const pe_shape *s = &c->e->shape;
-    bool same = c->e->hooks & PE_HOOK_VALUE || (c->turns && (c->turns->turns_value || c->turns->turns_output));
+    bool same = c->e->hooks & PE_HOOK_VALUE || (c->turns && (c->turns->rotates_value || c->turns->rotates_output));
     TRY(check_typed(&a->k, "k", (extent){ -1, -1, s->kv_heads, s->head_dim }, TYPES_CACHE, READS, err));
     TRY(check_typed(&a->v, "v", (extent){ a->k.batch, a->k.tokens, s->kv_heads, same ? s->head_dim : -1 }, TYPES_CACHE,
                     READS, err));

@@ -38,7 +38,7 @@ void finish_rows(const problem *p, const kernels *k, const tile *t, float *O, in
     pe_view out = p->a.out;
     for (int64_t r = 0; r < t->heads * t->m; r++)
         divide_row(p, k, t->h + r / t->m, t->i + r % t->m, O + r * width, max[r], sum[r]);
-    if (p->turns && p->turns->turns_output)
+    if (p->turns && p->turns->rotates_output)
         turn_back(p, k, t, O, width);
     for (int64_t r = 0; r < t->heads * t->m; r++)
         k->narrow((char *)out.data +

@@ -222,19 +222,19 @@ void fused_shape(fused *f)
 
 static void find_loads(fused *f)
 {
-    const part *turns = f->p.a.turned ? NULL : f->p.turns;
+    const part *turns = f->p.a.rotated ? NULL : f->p.turns;
     f->piece.keys = 256 * f->Tq > CHUNK ? 256 * f->Tq : CHUNK;
     if (f->carries || f->Tk <= f->piece.keys) /* keys that are counted go one after the other */
         f->piece.keys = f->Tk;
     f->piece.count = f->piece.keys ? up_to(f->Tk, f->piece.keys) / f->piece.keys : 1;
     f->ready.turn_k = turns != NULL;
-    f->ready.turn_v = turns && turns->turns_value;
+    f->ready.turn_v = turns && turns->rotates_value;
     f->ready.load_panel = f->ready.load_panel && f->direct;
     f->ready.load_k = f->direct && f->ready.turn_k;
     f->ready.load_v = f->direct && f->ready.turn_v;
 }
 
-/* A tile is turned about one place: what stands further from it than this, as an exponent, has no float32 that is
+/* A tile is rotated about one place: what stands further from it than this, as an exponent, has no float32 that is
  * exact enough. */
 #define TILE_REACH 20
 #define AHEAD_REACH 40
@@ -272,7 +272,7 @@ static pe_status check_tiles(const fused *f, pe_error *err)
     const pe_positions q_at = f->p.a.q_at, k_at = f->p.a.k_at;
     const uint8_t *used = f->p.used;
     int64_t at[PE_AXES_MAX];
-    for (int64_t i = 0; p && f->p.a.turned && p->row->check && i < f->Tq; i++)
+    for (int64_t i = 0; p && f->p.a.rotated && p->row->check && i < f->Tq; i++)
         TRY(p->row->check(p, PE_QUERY, PE_F32, position(q_at, i, at), err));
     if (!f->p.recentres)
         return PE_OK;

@@ -11,7 +11,7 @@
  *   lines.c, levels.c, lookups*.c, counts.c   kinds of terms: bias by distance, differences of two levels, tables that
  *              queries, keys or weights meet, counts of keys
  *   mask.c     which keys a query sees
- *   ready.c    queries, keys and values turned, in float32, packed
+ *   ready.c    queries, keys and values rotated, in float32, packed
  *   fused_tile.c  the scores of one tile
  *   finish.c   from sums to outputs; pieces of the keys merged
  *   back_sum.c gradients: an item of work has a ledger of its own, ledgers are added up in a fixed order
@@ -70,7 +70,7 @@ typedef struct sights {
 
 /* Queries, keys and values in float32: what ready.c makes. */
 typedef struct tokens {
-    float *q;                        /* (H, Tq, D)  turned               */
+    float *q;                        /* (H, Tq, D)  rotated               */
     float *relative;                 /* (H, Tq, R)  the caller's vectors */
     float *kt;                       /* (G, tiles, BK / PANEL, D, PANEL) */
     float *kr;                       /* (G, tiles BK, Dp); NULL: not wanted */
@@ -78,7 +78,7 @@ typedef struct tokens {
     float *vt;                       /* (G, tiles, BK / PANEL, Dv, PANEL); NULL: not wanted */
     uint8_t *v_odd, *k_odd;          /* (G, tiles, BK / LOAD) holds a NaN or infinity */
     bool load_k, load_v, load_panel; /* direct: what must be loaded first, for some tiles as panels, and */
-    bool turn_k, turn_v;             /* what must be turned             */
+    bool turn_k, turn_v;             /* what must be rotated             */
     int64_t *q_shift, *k_shift;      /* (q tiles), (tiles) where a turn is centred, if it is */
 } tokens;
 
@@ -92,7 +92,7 @@ typedef struct pieces {
 /* Ledgers of gradients, one per item of work (fused_backward.c, back_sum.c). */
 typedef struct ledgers {
     int64_t splits;       /* of the queries, so that there are items enough: item = split G + kv head */
-    float *dO;            /* (H, Tq, Dw) turned */
+    float *dO;            /* (H, Tq, Dw) rotated */
     float *mean;          /* (H, Tq)     dO . out */
     float *lse, *lse_low; /* (H, Tq) its sum is the log-sum-exp */
     float *dk, *dv;       /* (items, tiles BK, Dp), (items, tiles BK, Dw) */
@@ -274,7 +274,7 @@ bool mask_sees(const fused *f, int64_t h, int64_t i, int64_t j);
 
 /* ready.c */
 void ready_tokens(fused *f);                    /* queries; keys and values where they are packed */
-int64_t ready_place(const fused *f, int64_t b); /* about which keys are turned, if they are: the first in use */
+int64_t ready_place(const fused *f, int64_t b); /* about which keys are rotated, if they are: the first in use */
 void ready_keys(const fused *f, scratch *s, const tile *t); /* direct: loads and turns where that is needed    */
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
 

@@ -31,7 +31,7 @@ static void ready_outputs(void *arg, int64_t n, int worker)
             f->back.mean[h * f->Tq + i] = lse == -INFINITY ? 0 : (float)row_dot(f->p.g.dout, a->out, i, h);
         }
     ready_load(f, x, f->p.g.dout, t, count, false);
-    if (f->p.turns && f->p.turns->turns_output)
+    if (f->p.turns && f->p.turns->rotates_output)
         ready_turn(f, PE_OUTPUT, (turn_mode){ false, true }, x, 0, f->H, f->Dv, a->q_at, t, count, 0);
     for (int64_t h = 0; h < f->H; h++)
         for (int64_t i = 0; i < count; i++)
@@ -86,7 +86,7 @@ static void terms_at(const fused *f, scratch *s, const tile *t, int64_t item, mo
         kind->back(f, s, t, item, when);
 }
 
-/* From the scores back to q.k, in the order in which they were made, turned round. */
+/* From the scores back to q.k, in the order in which they were made, rotated round. */
 static void terms_back(const fused *f, scratch *s, const tile *t, int64_t item)
 {
     terms_at(f, s, t, item, AT_MASKED);

@@ -61,7 +61,7 @@ static void levels_cut(fused *f, char *memory, int64_t *used)
     }
 }
 
-/* A token's level: gates with their sign turned, so that both kinds are key - query. A plan knows no gates. */
+/* A token's level: gates with their sign rotated, so that both kinds are key - query. A plan knows no gates. */
 static double level_at(const level *l, pe_view gates, pe_positions where, int64_t h, int64_t t)
 {
     int64_t at[PE_AXES_MAX];

@@ -84,7 +84,7 @@ static inline int64_t lookups_ring(const lookup *l)
     return l->form.columns < RING ? up_to(l->form.columns, PANEL) : RING;
 }
 
-/* The vector of query i that a term takes: the query, turned, or the caller's. */
+/* The vector of query i that a term takes: the query, rotated, or the caller's. */
 static inline const float *lookups_query(const fused *f, const lookup *l, int64_t h, int64_t i)
 {
     return (l->t->input ? f->ready.relative : f->ready.q) + (h * f->Tq + i) * l->depth;

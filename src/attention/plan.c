@@ -97,8 +97,8 @@ static void tell_rotation(pe_plan *plan)
     form->pair_axes = pair_axes(p);
     form->pair = plan->pair;
     form->exact = p->exact || p->trained;
-    form->turns_value = p->turns_value;
-    form->turns_output = p->turns_output;
+    form->rotates_value = p->rotates_value;
+    form->rotates_output = p->rotates_output;
     form->magnitude = pe_encoding_magnitude(plan->e);
     form->centre = p->centre;
     for (int64_t n = 0; n < form->pair_heads * form->pair_axes; n++) {

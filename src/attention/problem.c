@@ -79,7 +79,7 @@ pe_status problem_reach(problem *p, pe_error *err)
     bool again = p->recentres, limited = again;
     for (int n = 0; n < p->e->parts; n++)
         limited = limited || p->e->part[n].row->reaches;
-    for (int64_t i = 0; p->a.turned && p->turns && p->turns->row->check && i < p->Tq; i++) {
+    for (int64_t i = 0; p->a.rotated && p->turns && p->turns->row->check && i < p->Tq; i++) {
         int64_t at[PE_AXES_MAX];
         TRY(p->turns->row->check(p->turns, PE_QUERY, PE_F64, position(p->a.q_at, i, at), err));
     }
@@ -136,8 +136,8 @@ void query_turn_keys(problem *p, int64_t i)
     if (!p->turns)
         return;
     rotate_view(p->turns, p->w, PE_QUERY, forward, p->m->q, p->m->q, query_at(p, i), shift);
-    if (keys && !p->a.turned)
+    if (keys && !p->a.rotated)
         rotate_view(p->turns, p->w, PE_KEY, forward, p->m->k, p->m->k, p->a.k_at, shift);
-    if (i == 0 && p->turns->turns_value && !p->a.turned)
+    if (i == 0 && p->turns->rotates_value && !p->a.rotated)
         rotate_view(p->turns, p->w, PE_VALUE, forward, p->m->v, p->m->v, p->a.k_at, 0);
 }

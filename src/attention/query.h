@@ -28,12 +28,12 @@ typedef struct call {
 
 /* Work memory of the reference, cut from the caller's block. Views are float64 and packed. */
 typedef struct work {
-    pe_view q;                   /* (1, H, D)     the query, turned                     */
-    pe_view k, v;                /* (Tk, Hkv, .)  keys and values, turned               */
+    pe_view q;                   /* (1, H, D)     the query, rotated                     */
+    pe_view k, v;                /* (Tk, Hkv, .)  keys and values, rotated               */
     pe_view score, prob, capped; /* (1, H, Tk)                                          */
     pe_view out;                 /* (1, H, Dv)                                          */
     pe_view dq, dk, dv;          /* gradients of q, k, v                                */
-    pe_view dk_sum;              /* (Tk, Hkv, D)  of keys that are turned per query     */
+    pe_view dk_sum;              /* (Tk, Hkv, D)  of keys that are rotated per query     */
     pe_view dq_gates, drelative; /* (1, H, 1), (1, H, R) */
     pe_view dk_gates;            /* (Tk, H, 1)                                          */
     pe_view dscore, dprob, dout;
@@ -56,7 +56,7 @@ typedef struct problem {
     int64_t page_size;
     const uint8_t *used; /* (Tk) 0 hides a key from all; NULL: none is */
     const part *turns;
-    bool recentres; /* keys are turned again for each query */
+    bool recentres; /* keys are rotated again for each query */
     double scale;
     work *m; /* of the reference */
 } problem;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Queries, keys and values: to float32, turned, and laid out for tiles. */
+ * Queries, keys and values: to float32, rotated, and laid out for tiles. */
 #include "attention/fused.h"
 
 #include "kernels/turn.h"

@@ -11,14 +11,14 @@ static void clear(pe_view v)
         ((double *)v.data)[n] = 0;
 }
 
-/* dout through the turned-back output, the mix of values and the softmax, to dscore. */
+/* dout through the rotated-back output, the mix of values and the softmax, to dscore. */
 static void softmax_back(problem *p, pe_view dout, pe_params dw, int64_t i)
 {
     int64_t H = p->e->shape.heads, Dv = p->a.v.dim, Tk = p->Tk;
     for (int64_t h = 0; h < H; h++)
         for (int64_t d = 0; d < Dv; d++)
             cell_of(p->m->dout, 0, h)[d] = vec_get(row_vec(dout, i, h), d);
-    if (p->turns && p->turns->turns_output)
+    if (p->turns && p->turns->rotates_output)
         rotate_view(p->turns, p->w, PE_OUTPUT, (turn_mode){ false, true }, p->m->dout, p->m->dout, query_at(p, i), 0);
     clear(p->m->dprob);
     for (int64_t h = 0; h < H; h++) {
@@ -92,7 +92,7 @@ static void store(pe_view to, int64_t token, pe_view from, bool add)
             }
 }
 
-/* Gradients of frequencies that are trained, from turned vectors. */
+/* Gradients of frequencies that are trained, from rotated vectors. */
 static void frequencies_back(problem *p, pe_view y, pe_view dy, pe_positions where)
 {
     for (int64_t t = 0; p->turns && p->turns->trained && p->g.dparams.data && t < y.tokens; t++) {
@@ -104,7 +104,7 @@ static void frequencies_back(problem *p, pe_view y, pe_view dy, pe_positions whe
     }
 }
 
-/* Turns dq back and stores it; keys that were turned for this query alone are turned back now and summed. */
+/* Turns dq back and stores it; keys that were rotated for this query alone are rotated back now and summed. */
 static void turns_back(problem *p, const pe_attention_grad *g, int64_t i)
 {
     int64_t shift = query_shift(p, i);
@@ -142,13 +142,13 @@ static void backward(problem *p)
         store(g->dq_gates, i, p->m->dq_gates, g->accumulate);
         store(g->drelative, i, p->m->drelative, g->accumulate);
     }
-    if (!p->a.turned && p->Tq)
+    if (!p->a.rotated && p->Tq)
         frequencies_back(p, p->m->k, p->m->dk, p->a.k_at);
     if (p->recentres)
         p->m->dk = p->m->dk_sum;
-    else if (p->turns && !p->a.turned)
+    else if (p->turns && !p->a.rotated)
         rotate_view(p->turns, p->w, PE_KEY, transpose, p->m->dk, p->m->dk, p->a.k_at, 0);
-    if (p->turns && p->turns->turns_value && !p->a.turned)
+    if (p->turns && p->turns->rotates_value && !p->a.rotated)
         rotate_view(p->turns, p->w, PE_VALUE, transpose, p->m->dv, p->m->dv, p->a.k_at, 0);
     store(g->dk, 0, p->m->dk, g->accumulate);
     store(g->dv, 0, p->m->dv, g->accumulate);

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-/* out = sum of p v, the value terms, turned back where the spec says so. */
+/* out = sum of p v, the value terms, rotated back where the spec says so. */
 static void mix_values(problem *p, int64_t i)
 {
     int64_t H = p->e->shape.heads, Dv = p->a.v.dim;
@@ -18,7 +18,7 @@ static void mix_values(problem *p, int64_t i)
                 out[d] += prob[j] * cell_of(p->m->v, j, kv_head(p, h))[d];
     }
     value_add(p->e, p->w, p->m->out, p->m->prob, query_at(p, i), p->a.k_at, p->m->seen, p->Tk);
-    if (p->turns && p->turns->turns_output)
+    if (p->turns && p->turns->rotates_output)
         rotate_view(p->turns, p->w, PE_OUTPUT, (turn_mode){ true, true }, p->m->out, p->m->out, query_at(p, i), 0);
 }
 

@@ -5,7 +5,7 @@
  *   q4_0  [d 2][q 16]   x = d (q - 8),  q the nearest to x/e + 8, at most 15, e = x of the largest size / -8;
  *                       elements n and n + 16 share byte n, the first its low half
  * ggml writes d = e. Here d is fitted to the codes, sum x q / sum q^2: a block then never gets longer by being stored,
- * where a q4_0 with d = e grows by 1 % each time it is turned and stored again. A block with a NaN or an infinity gets
+ * where a q4_0 with d = e grows by 1 % each time it is rotated and stored again. A block with a NaN or an infinity gets
  * that as its scale, and all of it reads as NaN. */
 #ifndef PE_BLOCK_H
 #define PE_BLOCK_H

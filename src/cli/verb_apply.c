@@ -104,7 +104,7 @@ static cli_exit make_encoding(cli_job *j)
     return CLI_OK;
 }
 
-/* Tried on a head of ones at position 1: what is turned there and comes back the same is turned nowhere. */
+/* Tried on a head of ones at position 1: what is rotated there and comes back the same is rotated nowhere. */
 static bool is_identity(const pe_encoding *e, pe_side side, const pe_run *run)
 {
     double x[PE_HEAD_DIM_MAX], y[PE_HEAD_DIM_MAX];

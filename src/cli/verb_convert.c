@@ -235,7 +235,7 @@ static cli_exit plan_weights(convert_job *j)
     CLI_TRY(read_facts(j, false));
     if (io_pairs_plan_new(&j->plan, j->st, &j->facts, &err))
         return fail_convert(j, &err);
-    if (j->plan.turned || (is_shard(j->in) && !j->facts.tensors && !j->plan.left))
+    if (j->plan.rotated || (is_shard(j->in) && !j->facts.tensors && !j->plan.left))
         return CLI_OK;
     list_similar(similar, sizeof similar, j->st);
     return cli_fail(j->args, CLI_INPUT, "%s: no tensor is a known q or k%s; there are: %s (--tensors chooses by name)",
@@ -285,8 +285,8 @@ static cli_exit write_out(const convert_job *j)
     progress p = progress_start(j->out);
     io_watch watch = { tick, &p };
     pe_status s = !j->st ? io_pairs_convert_array(j->out, &j->file, &j->array, j->begin, &j->map, &watch, &err)
-                  : !j->plan.turned ? io_copy_file(j->out, &j->file, &watch, &err)
-                                    : io_pairs_convert(j->out, j->st, &j->plan, &watch, &err);
+                  : !j->plan.rotated ? io_copy_file(j->out, &j->file, &watch, &err)
+                                     : io_pairs_convert(j->out, j->st, &j->plan, &watch, &err);
     progress_end(&p);
     return s ? fail_convert(j, &err) : CLI_OK;
 }
@@ -312,8 +312,8 @@ static void add_rows(result *out, const char *name, const char *role, const io_a
 static void add_plan(result *out, const io_pairs_plan *plan)
 {
     result_int(out, "tensors", NULL, (int64_t)plan->count);
-    result_int(out, "permuted", "permuted", (int64_t)plan->turned);
-    result_shown(out, "%zu of %zu tensors", plan->turned, plan->count);
+    result_int(out, "permuted", "permuted", (int64_t)plan->rotated);
+    result_shown(out, "%zu of %zu tensors", plan->rotated, plan->count);
     result_text(out, "passed_over", NULL, plan->passed_over);
     result_open(out, RESULT_LIST, "left_alone", NULL);
     for (size_t i = 0; i < plan->count; i++)
@@ -358,10 +358,10 @@ static void note_written(const convert_job *j)
     const char *wrote = strcmp(j->in, j->out) ? "wrote" : "replaced";
     if (!j->st)
         cli_note(j->args, "%s %s: %s to %s", wrote, j->out, from, to);
-    else if (!j->plan.turned)
+    else if (!j->plan.rotated)
         cli_note(j->args, "%s %s: a copy, because this shard has no q and no k", wrote, j->out);
     else
-        cli_note(j->args, "%s %s: %zu of %zu tensors, %s to %s", wrote, j->out, j->plan.turned, j->plan.count, from,
+        cli_note(j->args, "%s %s: %zu of %zu tensors, %s to %s", wrote, j->out, j->plan.rotated, j->plan.count, from,
                  to);
 }
 

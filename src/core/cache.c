@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Caches: pe_cache_shift and pe_cache_rebase. Both turn keys that are turned already by the difference of two turns, in
- * the elements that the turn wrote; here they are checked and made into one kind of move. */
+ * Caches: pe_cache_shift and pe_cache_rebase. Both turn keys that are rotated already by the difference of two turns,
+ * in the elements that the turn wrote; here they are checked and made into one kind of move. */
 #include "core/cache.h"
 #include "core/turning.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys that are turned already, turned on. */
+ * Keys that are already rotated, rotated to other positions. */
 #ifndef PE_CACHE_H
 #define PE_CACHE_H
 
@@ -10,7 +10,7 @@
 
 #define PAIRS_MAX (PE_HEAD_DIM_MAX / 2)
 
-/* Keys turned by `from` at from_at become keys turned by `to` at to_at. Either the encoding is one and the positions
+/* Keys rotated by `from` at from_at become keys rotated by `to` at to_at. Either the encoding is one and the positions
  * differ, or the positions are one and the encodings differ in how fast and how large they turn the same elements. */
 typedef struct move {
     const kernels *kernels;

@@ -150,7 +150,7 @@ static void join_claims(pe_encoding *e)
     }
     if (e->param_count)
         e->claims |= PE_CLAIM_LEARNED;
-    if (turns && e->hooks & PE_HOOK_CONTENT) /* a turned vector meets a table that was not turned */
+    if (turns && e->hooks & PE_HOOK_CONTENT) /* a rotated vector meets a table that was not rotated */
         e->claims &= ~PE_CLAIM_RELATIVE;
     if (added > 1) /* codes added to each other cannot be told apart again */
         e->claims &= ~(PE_CLAIM_LINEAR | PE_CLAIM_SYMMETRIC);

@@ -33,7 +33,7 @@ const part *turning(const pe_encoding *e, pe_side side)
 {
     for (int i = 0; i < e->parts; i++) {
         const part *p = &e->part[i];
-        if (p->row->turn && (side == PE_VALUE ? p->turns_value : side == PE_OUTPUT ? p->turns_output : true))
+        if (p->row->turn && (side == PE_VALUE ? p->rotates_value : side == PE_OUTPUT ? p->rotates_output : true))
             return p;
     }
     return NULL;
@@ -88,7 +88,7 @@ static pe_status turn_all(const pe_encoding *e, pe_side side, turn_mode mode, pe
     if (!p)
         copy_view(y, x);
     else {
-        if (side == PE_OUTPUT) /* the output is turned back */
+        if (side == PE_OUTPUT) /* the output is rotated back */
             mode = (turn_mode){ !mode.negate, !mode.reciprocal };
         rotate_tokens(&(turn_job){ &e->kernels, p, side, mode, y, x, where, run.params, 0, 0, 0, { .row = NULL } }, 1,
                       false, run.pool);

@@ -121,7 +121,7 @@ struct pe_part {
     int64_t pairs;
     const int64_t *rest; /* (rests) elements that do not turn */
     int64_t rests;
-    bool turns_value, turns_output;
+    bool rotates_value, rotates_output;
     bool exact;     /* pair n's angle is (at[axis] * multiplier + shift) * frequency turns, not rounded on the way:
                        then turn must be that, bit for bit */
     bool recentres; /* attention shifts positions so that the query stands at centre */

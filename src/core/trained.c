@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rotations whose frequencies are parameters, per head: pair n of head h at position t turns by the sum over axes of
- * t[a] w[h][a][n] radians. Angles are formed as exactly as fixed ones; the gradient of an angle follows from the turned
- * vector and its gradient alone. */
+ * t[a] w[h][a][n] radians. Angles are formed as exactly as fixed ones; the gradient of an angle follows from the
+ * rotated vector and its gradient alone. */
 #include "core/turning.h"
 
 #include <inttypes.h>

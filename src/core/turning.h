@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rotations, for their loops: plans, tables of cos and sin, frequencies that are trained, views to be turned. */
+ * Rotations, for their loops: plans, tables of cos and sin, frequencies that are trained, views to be rotated. */
 #ifndef PE_TURNING_H
 #define PE_TURNING_H
 
@@ -20,8 +20,8 @@ typedef struct rest_range {
     int64_t first, count;
 } rest_range;
 
-#define STEPS_MAX                                                                                                      \
-    64 /* positions that share a base: n = steps b + r, cos and sin of n f are the base's turned on by r */
+#define STEPS_MAX 64 /* positions that share a base: n = steps b + r, cos and sin of n f are the base's rotated by r   \
+                      */
 #define STEP_BYTES 131072 /* of their cos and sin; fewer steps for many pairs */
 #define SPANS_MAX 16
 
@@ -74,7 +74,7 @@ int64_t trained_head(const part *p, int64_t heads, int64_t h); /* whose frequenc
 /* The signed and sized cos and sin of one head's pairs. */
 void trained_row(const part *p, pe_params w, int64_t head, pe_side side, turn_mode mode, const spot *at, double *c,
                  double *s);
-/* sum (axes, pairs) += the gradient of the frequencies that turned one vector into y. */
+/* sum (axes, pairs) += the gradient of the frequencies that rotated one vector into y. */
 void trained_grad(const part *p, const spot *at, vec y, vec dy, double *sum);
 /* The same, added to the parameters' gradient at once. */
 void trained_back(const part *p, pe_params dw, int64_t head, const spot *at, vec y, vec dy);
@@ -91,7 +91,7 @@ const part *turning(const pe_encoding *e, pe_side side);
 pe_status check_turning(const part *p, pe_side side, pe_dtype type, pe_positions at, pe_error *err);
 bool turns_between(const part *p); /* whether it turns at positions between whole ones too; of NULL: it does */
 
-/* A view to be turned, and its table; the arguments of rotate_tokens. */
+/* A view to be rotated, and its table; the arguments of rotate_tokens. */
 typedef struct turn_job {
     const kernels *k;
     const part *p;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rope: pairs of elements of q and k turned by an angle proportional to the position, so that q.k depends on the
+ * rope: pairs of elements of q and k rotated by an angle proportional to the position, so that q.k depends on the
  * difference of positions only.
  *   (x, y) -> m (x cos a - y sin a, x sin a + y cos a),  a = t f_i,  f_i = theta^(-2i/d)      (Su et al. 2021)
  * Variants are points on axes (keys), not classes: how pairs lie, which elements turn, how frequencies are scaled
@@ -415,8 +415,8 @@ static pe_status init(part *p, pe_error *err)
     p->scale_factor = num(p, SOFTMAX);
     p->magnitude = r->magnitude;
     p->gains = num(p, TEMPERATURE) != 0;
-    p->turns_value = whole(p, TURN) & 1;
-    p->turns_output = whole(p, TURN) & 2;
+    p->rotates_value = whole(p, TURN) & 1;
+    p->rotates_output = whole(p, TURN) & 2;
     p->exact = r->precision == EXACT;
     settle_claims(p, r);
     return learn(p, err);

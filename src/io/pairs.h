@@ -43,7 +43,7 @@ typedef struct io_pairs_facts {
 /* Rows in blocks of heads; the first rows of each block, of q and k, are permuted within their head. */
 typedef struct io_pairs_map {
     int64_t rows; /* 0: the tensor stays as it is */
-    int64_t block, turned;
+    int64_t block, rotated;
     int64_t head_dim, first, dims; /* of a head: rows first to first + dims */
     io_pairs to;
 } io_pairs_map;
@@ -57,13 +57,13 @@ typedef struct io_pairs_item {
 
 typedef struct io_pairs_plan {
     io_pairs_item *item; /* all tensors, as they lie in the file */
-    size_t count, turned, left;
+    size_t count, rotated, left;
     const char *passed_over; /* a q or k projection of a tower that was left alone; NULL: there is none */
     io_pairs to;
 } io_pairs_plan;
 
 /* PE_ERR_SPEC: a fact is missing or cannot be. PE_ERR_SHAPE, PE_ERR_FORMAT: the file does not fit the facts.
- * A file without q and k makes a plan with turned 0. */
+ * A file without q and k makes a plan with rotated 0. */
 pe_status io_pairs_plan_new(io_pairs_plan *out, const io_safetensors *st, const io_pairs_facts *f, pe_error *err);
 void io_pairs_plan_free(io_pairs_plan *p);
 

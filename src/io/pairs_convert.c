@@ -118,7 +118,7 @@ static pe_status turn(stream *s, uint64_t at, uint64_t size, const io_pairs_map 
             heads = (size_t)(size / head);
         bad = io_file_read(s->from, s->in, at, heads * head, s->err);
         for (size_t h = 0; bad == PE_OK && h < heads; h++, row += m->head_dim)
-            if (row % m->block < m->turned)
+            if (row % m->block < m->rotated)
                 gather(s->to + h * head, s->from + h * head, s->source, (size_t)m->head_dim, (size_t)row_bytes);
             else
                 memcpy(s->to + h * head, s->from + h * head, head);

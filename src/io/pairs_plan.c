@@ -238,7 +238,7 @@ pe_status io_pairs_map_array(io_pairs_map *out, const io_array *a, const io_pair
         return io_fail(err, PE_ERR_SHAPE, "the last axis has %lld elements; needs heads of %lld", (long long)width,
                        (long long)f->head_dim);
     out->rows = a->count;
-    out->head_dim = out->block = out->turned = f->head_dim ? f->head_dim : width;
+    out->head_dim = out->block = out->rotated = f->head_dim ? f->head_dim : width;
     return io_pairs_map_heads(out, f, err);
 }
 
@@ -318,7 +318,7 @@ static pe_status map_fused(const io_planner *p, const io_tensor *t, const io_pai
     if (s != PE_OK)
         return s;
     int64_t queries = fused == IO_FUSED_QKV ? p->f.heads : p->f.heads / k, keys = fused == IO_FUSED_QKV ? k : 1;
-    m->turned = (queries + keys) * width; /* both at most rows */
+    m->rotated = (queries + keys) * width; /* both at most rows */
     m->block = (queries + 2 * keys) * width;
     return PE_OK;
 }
@@ -341,7 +341,7 @@ static pe_status map_mla(const io_planner *p, const io_tensor *t, io_role role, 
 /* A norm of one head for all, or of all heads. */
 static pe_status map_norm(const io_planner *p, const io_tensor *t, int64_t count, io_pairs_map *m)
 {
-    m->rows = m->block = m->turned = t->count;
+    m->rows = m->block = m->rotated = t->count;
     return m->rows == p->f.head_dim ? PE_OK : check_rows(p, t, m->rows, count);
 }
 
@@ -377,7 +377,7 @@ static pe_status io_plan_map(const io_planner *p, io_pairs_item *item, const io_
         return io_plan_refuse_quantised(p, t);
     if (!m.head_dim && (!row || row->role != IO_ROLE_MLA_K))
         return io_fail(p->err, PE_ERR_SPEC, "%s: no q in this file tells how wide a head is; give --head-dim", t->name);
-    m.block = m.turned = m.rows;
+    m.block = m.rotated = m.rows;
     pe_status s = map_role(p, t, row, &m);
     if (s == PE_OK)
         s = io_pairs_map_heads(&m, &p->f, p->err);
@@ -385,7 +385,7 @@ static pe_status io_plan_map(const io_planner *p, io_pairs_item *item, const io_
         return s;
     item->map = m;
     item->role = row ? io_role_name(row->role) : "named";
-    p->plan->turned++;
+    p->plan->rotated++;
     return PE_OK;
 }
 

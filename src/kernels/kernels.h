@@ -94,8 +94,9 @@ typedef struct kernels {
      * of them: then it is what any number within slack of code gives. y may not be x. Bit for bit where it is true, and
      * true on all rungs alike. */
     wave_add *add_waves;
-    /* Waves turned on: to[i] = from[i] step[i] + from[row + i] step[step_row + i], and to[row + i] the same a quarter
-     * turn on, from[row + i] step[i] - from[i] step[step_row + i]. Each product is rounded. Any n. Bit for bit. */
+    /* Waves rotated further: to[i] = from[i] step[i] + from[row + i] step[step_row + i], and to[row + i] the same a
+     * quarter turn on, from[row + i] step[i] - from[i] step[step_row + i]. Each product is rounded. Any n. Bit for bit.
+     */
     wave_turn *turn_waves;
 } kernels;
 

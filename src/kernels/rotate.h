@@ -33,7 +33,7 @@ typedef void rotate_rows(void *y, int64_t y_stride, const void *x, int64_t x_str
                          const float *c, const float *s, int64_t table_stride);
 extern rotate_rows *const *const rotate_rows_avx2; /* AVX-512's too, for short runs */
 
-/* One row: y[to] = x[from] turned by (c, s), y[rest] = x[rest] * gain. y and x do not overlap,
+/* One row: y[to] = x[from] rotated by (c, s), y[rest] = x[rest] * gain. y and x do not overlap,
  * or are the same where to is from. */
 void rotate_f32_c(float *y, const float *x, const lane *to, const lane *from, const float *c, const float *s,
                   int64_t pairs, const int64_t *rest, int64_t rests, float gain);

@@ -16,7 +16,7 @@ typedef struct shape {
     pe_dtype type;
 } shape;
 
-/* Adjacent pairs of float16 that stay so are turned where they lie, v c + swapped(v) s, s negative for the first of a
+/* Adjacent pairs of float16 that stay so are rotated where they lie, v c + swapped(v) s, s negative for the first of a
  * pair: dearer in the column, cheaper in its rows. */
 INLINE bool in_line(shape h)
 {
@@ -33,7 +33,7 @@ INLINE void row_store(void *y, int64_t i, vf v, pe_dtype type)
     vf_store_as((char *)y + i * type_size(type), type, v);
 }
 
-/* What pairs i .. i + VW - 1 are turned by; in line, two vectors of each. */
+/* What pairs i .. i + VW - 1 are rotated by; in line, two vectors of each. */
 typedef struct angles {
     vf c, s, c2, s2;
 } angles;
@@ -54,7 +54,7 @@ INLINE angles column(const float *c, const float *s, int64_t i, shape h)
     return t;
 }
 
-INLINE couple turned(const void *x, const pair_run *r, angles t, int64_t i, shape h)
+INLINE couple rotated(const void *x, const pair_run *r, angles t, int64_t i, shape h)
 {
     vf a, b;
     if (in_line(h)) {
@@ -101,7 +101,7 @@ INLINE void turn_few(char *y, const char *x, const pair_run *r, const float *c, 
         memcpy(in + VW * size, x + (size_t)r->from.y * size, n * size);
     memcpy(cosine, c, n * 4);
     memcpy(sine, s, n * 4);
-    put(out, &here, turned(in, &here, column(cosine, sine, 0, h), 0, h), 0, h);
+    put(out, &here, rotated(in, &here, column(cosine, sine, 0, h), 0, h), 0, h);
     memcpy(y + (size_t)r->to.x * size, out, (h.to2 ? 2 * n : n) * size);
     if (!h.to2)
         memcpy(y + (size_t)r->to.y * size, out + VW * size, n * size);
@@ -144,11 +144,11 @@ INLINE void turn_columns(group g, const pair_run *r, const float *c, const float
     for (; i + VW <= r->count; i += VW) {
         angles t = column(c, s, i, h);
         for (int64_t k = 0; k < g.rows; k++)
-            put(g.y + k * g.y_step, r, turned(g.x + k * g.x_step, r, t, i, h), i, h);
+            put(g.y + k * g.y_step, r, rotated(g.x + k * g.x_step, r, t, i, h), i, h);
     }
 }
 
-/* A last column reaches back over pairs already turned; in place it must be read before they are. */
+/* A last column reaches back over pairs already rotated; in place it must be read before they are. */
 INLINE void turn_group(group g, const pair_run *r, const float *c, const float *s, shape h)
 {
     int64_t at = r->count - VW;
@@ -159,7 +159,7 @@ INLINE void turn_group(group g, const pair_run *r, const float *c, const float *
     couple last[ROWS];
     angles t = column(c, s, at, h);
     for (int64_t k = 0; k < g.rows; k++)
-        last[k] = turned(g.x + k * g.x_step, r, t, at, h);
+        last[k] = rotated(g.x + k * g.x_step, r, t, at, h);
     turn_columns(g, r, c, s, h);
     for (int64_t k = 0; k < g.rows; k++)
         put(g.y + k * g.y_step, r, last[k], at, h);

@@ -99,7 +99,7 @@ pe_status scores_pairs(double *out, const scores *s, bool rotated, pe_error *err
     int64_t T = s->tokens, H = s->m.shape.heads, D = s->m.shape.head_dim;
     pe_attention a = PE_MAKE(pe_attention, .q = pe_view_of(s->q, PE_F64, 1, T, H, D),
                              .k = pe_view_of(s->k, PE_F64, 1, T, H, D), .q_at = places(s), .k_at = places(s),
-                             .mask.causal = true, .turned = rotated, .scores = pe_view_of(out, PE_F64, 1, T, H, T));
+                             .mask.causal = true, .rotated = rotated, .scores = pe_view_of(out, PE_F64, 1, T, H, T));
     TRY(zoo_look(s->m.e, a, s->m.w, err));
     for (int64_t n = 0; n < s->size; n++)
         out[n] = n % T > n / (H * T) ? 0 : out[n];

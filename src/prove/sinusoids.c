@@ -383,8 +383,8 @@ static bool is_pair(const double *code, int64_t d, int64_t a, int64_t b, int64_t
 }
 
 typedef struct waves {
-    int64_t pairs, unturned; /* those that move; of them those that complete no turn within the trained length */
-    double within, beyond;   /* the largest element up to it, and past it */
+    int64_t pairs, unrotated; /* those that move; of them those that complete no turn within the trained length */
+    double within, beyond;    /* the largest element up to it, and past it */
 } waves;
 
 /* code: places 0 .. PLACES-1. Pairs stand side by side, or half the width apart. */
@@ -399,7 +399,7 @@ static void count_turns(waves *w, const double *code, int64_t places, int64_t d,
         double s0 = code[a], c0 = code[b], s1 = code[d + a], c1 = code[d + b];
         double angle = fabs(atan2(s1 * c0 - c1 * s0, c1 * c0 + s1 * s0));
         w->pairs += angle > 0;
-        w->unturned += angle > 0 && angle * (double)trained < 2 * PI;
+        w->unrotated += angle > 0 && angle * (double)trained < 2 * PI;
     }
 }
 
@@ -443,12 +443,12 @@ static pe_status sinusoids_extrapolate(prove_finding *out, const prove_given *g,
     const words of = { "trained at %.9g", "训练长度 %.9g" };
     double n = (double)g->length;
     prove_add_at(out, (words){ "pairs that meet new angles past it", "超出后遇到新角度的维度对" }, of, n,
-                 100 * (double)w.unturned / (double)w.pairs, "%");
+                 100 * (double)w.unrotated / (double)w.pairs, "%");
     prove_add_at(out, (words){ "largest element of the first codes", "开头各编码的最大元素" }, of, n, w.within, "");
     prove_add_at(out, (words){ "largest element past it, up to 2^30", "超出后直到 2^30 的最大元素" }, of, n, w.beyond,
                  "");
     bool bounded = w.beyond <= w.within * (1 + PROVE_ROUNDING);
-    prove_verdict v = !bounded ? PROVE_REFUTED : w.unturned ? PROVE_DEPENDS : PROVE_HOLDS;
+    prove_verdict v = !bounded ? PROVE_REFUTED : w.unrotated ? PROVE_DEPENDS : PROVE_HOLDS;
     static const words because[PROVE_VERDICT_COUNT] = {
         { "Codes stay bounded, and every pair has had every angle in training: only combinations are new.",
           "编码保持有界，且每一对在训练中都转满过一圈，超出后只有组合是新的。" },

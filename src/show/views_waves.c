@@ -24,8 +24,8 @@ typedef struct waves {
     double *length;  /* (count); NaN: does not turn */
     double *trained; /* (count), of pairs: before what was changed for longer contexts */
     int64_t count;
-    int64_t unturned; /* completed no turn in training */
-    double leaves;    /* the first position with an angle that one of them never had in training */
+    int64_t unrotated; /* completed no turn in training */
+    double leaves;     /* the first position with an angle that one of them never had in training */
     bool pairs, scaled;
 } waves;
 
@@ -40,7 +40,7 @@ static void waves_put_pair(waves *w, int64_t i, const pe_pair *at, const pe_pair
     w->scaled |= turns && t.divisor != 1;
     if (!turns || !s->trained || !zoo_turns_unturned(&t))
         return;
-    w->unturned++;
+    w->unrotated++;
     w->leaves = fmin(w->leaves, t.leaves);
 }
 
@@ -104,8 +104,8 @@ static pe_status waves_of_codes(waves *w, const show_subject *s, const show_requ
 {
     TRY(show_code_waves(&w->length, &w->count, s, r, err));
     for (int64_t i = 0; i < w->count; i++)
-        w->unturned += s->trained && w->length[i] > (double)s->trained;
-    w->leaves = w->unturned ? (double)s->trained : INFINITY;
+        w->unrotated += s->trained && w->length[i] > (double)s->trained;
+    w->leaves = w->unrotated ? (double)s->trained : INFINITY;
     return PE_OK;
 }
 
@@ -153,7 +153,7 @@ static int waves_within(const waves *w, double length)
 static void waves_tell_training(char *out, size_t room, const waves *w, const show_subject *s, const show_request *r)
 {
     out[0] = 0;
-    if (w->unturned)
+    if (w->unrotated)
         snprintf(out, room,
                  say((words){ " In training, over %" PRId64 " positions%s, %" PRId64
                               " completed no turn: they see new angles from position %.0f on.",
@@ -161,7 +161,7 @@ static void waves_tell_training(char *out, size_t room, const waves *w, const sh
                               " 个没有转满一圈：从位置 %.0f 起会遇到没见过的角度。" },
                      r->language),
                  s->trained, w->scaled ? say((words){ " and before the scaling", "，缩放之前" }, r->language) : "",
-                 w->unturned, w->leaves);
+                 w->unrotated, w->leaves);
     else if (s->trained && waves_within(w, INFINITY))
         snprintf(out, room,
                  say((words){ " In training, over %" PRId64 " positions, all of them did.",

@@ -17,12 +17,12 @@ typedef struct attending {
     const pe_encoding *e;
     pe_params params;
     pe_positions q_at, k_at;
-    const double *from; /* (T, D): the words, before they are turned */
+    const double *from; /* (T, D): the words, before they are rotated */
     int64_t D;
-    double q[WIDTH_MAX], k[TOKENS * WIDTH_MAX], v[TOKENS * WIDTH_MAX]; /* (D), (T, D), turned */
+    double q[WIDTH_MAX], k[TOKENS * WIDTH_MAX], v[TOKENS * WIDTH_MAX]; /* (D), (T, D), rotated */
     double dot[TOKENS], before[TOKENS], after[TOKENS], scale;
     double score[TOKENS], weight[TOKENS], out[WIDTH_MAX]; /* the library's */
-    double sum[WIDTH_MAX];                                /* out as it was before it was turned back */
+    double sum[WIDTH_MAX];                                /* out as it was before it was rotated back */
 } attending;
 
 typedef struct walk_scene {

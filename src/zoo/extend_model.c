@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What there is to extend: the layers that rotate and see everything, how far they have seen, and how often each pair
- * has turned by then. */
+ * has rotated by then. */
 #include "zoo/extend.h"
 #include "zoo/build.h"
 #include "zoo/extend_spec.h"

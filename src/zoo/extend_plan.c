@@ -123,11 +123,11 @@ static pe_status search(extend_plan *p, const extend_model *x, pe_error *err)
 /* p-RoPE: the pairs that have made a turn go on turning. Their share has to survive being multiplied by the width. */
 static pe_status keep_turned(extend_plan *p, const extend_model *x, pe_error *err)
 {
-    int64_t turned = 0;
+    int64_t rotated = 0;
     for (int64_t n = 0; n < x->pairs; n++)
-        turned += x->pair[n].turns >= 1;
-    double share = (double)turned / (double)x->pairs;
-    while ((int64_t)(share * (double)x->pairs) < turned)
+        rotated += x->pair[n].turns >= 1;
+    double share = (double)rotated / (double)x->pairs;
+    while ((int64_t)(share * (double)x->pairs) < rotated)
         share = nextafter(share, 1);
     return try_value(p, x, share, err);
 }

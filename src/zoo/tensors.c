@@ -251,12 +251,12 @@ static pe_status put_pairs(zoo_tensors *t)
 
 static pe_status settle_shape(zoo_tensors *t, pe_shape *out)
 {
-    int64_t head = t->b->options->head_dim, turned = t->freqs ? 2 * t->freqs->count : 128;
+    int64_t head = t->b->options->head_dim, rotated = t->freqs ? 2 * t->freqs->count : 128;
     char guess[40];
-    snprintf(guess, sizeof guess, "%lld", (long long)turned);
+    snprintf(guess, sizeof guess, "%lld", (long long)rotated);
     if (!head)
         ZOO_TRY(zoo_unknown(t->b, "", "--head-dim N", guess, "the width of a head is in no tensor"));
-    head = head ? head : turned;
+    head = head ? head : rotated;
     int64_t q = t->q ? t->q->shape[0] : head, k = t->k ? t->k->shape[0] : q;
     if (head < 1 || q % head || k % head)
         return zoo_fail(t->b, PE_ERR_FORMAT,
@@ -264,8 +264,8 @@ static pe_status settle_shape(zoo_tensors *t, pe_shape *out)
                         "divide them",
                         (long long)q, (long long)k, (long long)head);
     *out = (pe_shape){ q / head, k / head, head, t->q ? t->q->shape[1] : 0 };
-    if (t->freqs && turned != head)
-        zoo_spec_int(t->spec, "dims", turned);
+    if (t->freqs && rotated != head)
+        zoo_spec_int(t->spec, "dims", rotated);
     return PE_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Codes added to rows: sums that a float equals, that lie half way between two or beside that, and that leave their
- * range; waves that are added while they are turned. */
+ * range; waves that are added while they are rotated. */
 #include "family.h"
 
 static double drawn(const buffer *b, int64_t i, int64_t j)

@@ -37,7 +37,7 @@ static pe_status positions_of(golden *c, const char *spec, pe_shape shape, pe_po
 pe_status run_rope_types(golden *c)
 {
     rope_case r = { 0 };
-    turned s[3];
+    rotated s[3];
     int count;
     io_node config;
     pe_shape shape;
@@ -59,7 +59,7 @@ pe_status run_rope_types(golden *c)
 }
 
 /* meta.applied_to_first: the case's function was given that many elements of each head only. */
-static pe_status narrow(golden *c, rope_case *r, turned *s, int count)
+static pe_status narrow(golden *c, rope_case *r, rotated *s, int count)
 {
     int64_t first = r->head_dim;
     TRY(golden_size(c, "applied_to_first", IO_OPTIONAL, &first));
@@ -86,7 +86,7 @@ static pe_status length_of(golden *c, int64_t *out)
 pe_status run_rope_census(golden *c)
 {
     rope_case r = { 0 };
-    turned s[3];
+    rotated s[3];
     int count;
     io_node config;
     pe_shape shape;

@@ -23,18 +23,18 @@ static pe_status view_of(golden *c, const char *field, pe_view *out)
 }
 
 /* q, k and v as far as they are there, before and after. */
-pe_status rope_turned(golden *c, bool turns_value, turned s[3], int *count)
+pe_status rope_turned(golden *c, bool rotates_value, rotated s[3], int *count)
 {
-    static const turned all[] = { { .field = "q", .out_field = "q_out", .side = PE_QUERY },
+    static const rotated all[] = { { .field = "q", .out_field = "q_out", .side = PE_QUERY },
                                   { .field = "k", .out_field = "k_out", .side = PE_KEY },
                                   { .field = "v", .out_field = "v_out", .side = PE_VALUE } };
     *count = 0;
     for (int n = 0; n < COUNT(all); n++) {
-        turned *x = &s[*count];
+        rotated *x = &s[*count];
         if (!golden_has(c, all[n].field) || !golden_has(c, all[n].out_field))
             continue;
         *x = all[n];
-        x->turns = x->side != PE_VALUE || turns_value;
+        x->turns = x->side != PE_VALUE || rotates_value;
         TRY(view_of(c, x->field, &x->x));
         TRY(view_of(c, x->out_field, &x->y));
         if (x->x.tokens != x->y.tokens || x->x.heads != x->y.heads || x->x.dim != x->y.dim)
@@ -116,7 +116,7 @@ static pe_status split_of(golden *c, int64_t axes, const io_node *sections, cons
 }
 
 /* Width of a head: meta's, or that of the vectors. */
-static pe_status head_dim_of(golden *c, const turned *s, int count, int64_t *out)
+static pe_status head_dim_of(golden *c, const rotated *s, int count, int64_t *out)
 {
     *out = count ? s[0].x.dim : 0;
     TRY(golden_size(c, "head_dim", count ? IO_OPTIONAL : IO_REQUIRED, out));
@@ -126,7 +126,7 @@ static pe_status head_dim_of(golden *c, const turned *s, int count, int64_t *out
     return PE_OK;
 }
 
-static pe_status layout_spec(golden *c, const rope_case *r, int64_t axes, bool turns_value, const io_node *sections,
+static pe_status layout_spec(golden *c, const rope_case *r, int64_t axes, bool rotates_value, const io_node *sections,
                              const io_node *patches, spec_text *out)
 {
     int64_t dims = r->head_dim, per_axis = 0;
@@ -140,7 +140,7 @@ static pe_status layout_spec(golden *c, const rope_case *r, int64_t axes, bool t
     spec_number(out, "theta", theta);
     spec_word(out, "pairs", rope_pairs(c));
     spec_number(out, "dims", (double)dims);
-    if (turns_value)
+    if (rotates_value)
         spec_word(out, "turn", "qkv");
     return split_of(c, axes, sections, patches, out);
 }
@@ -149,7 +149,7 @@ pe_status run_rope_layouts(golden *c)
 {
     rope_case r = { 0 };
     spec_text *spec = golden_alloc(c, 1, sizeof *spec);
-    turned s[3];
+    rotated s[3];
     int count;
     int64_t axes = 1;
     const char *rotates = NULL;
@@ -166,14 +166,14 @@ pe_status run_rope_layouts(golden *c)
         return golden_skip(c, "it has neither positions nor patches");
     if (sections.json)
         axes = (int64_t)io_json_size(&sections);
-    bool turns_value = rotates && strchr(rotates, 'v');
-    TRY(rope_turned(c, turns_value, s, &count));
+    bool rotates_value = rotates && strchr(rotates, 'v');
+    TRY(rope_turned(c, rotates_value, s, &count));
     TRY(head_dim_of(c, s, count, &r.head_dim));
     if (patches.json) {
         axes = 2;
         TRY(read_grid(c, &patches, &r));
     } else
         TRY(rope_positions(c, axes, &r.at));
-    TRY(layout_spec(c, &r, axes, turns_value, &sections, &patches, spec));
+    TRY(layout_spec(c, &r, axes, rotates_value, &sections, &patches, spec));
     return rope_compare(c, &r, spec->text, s, count);
 }

@@ -7,12 +7,12 @@
 #include "conformance.h"
 
 /* What turns: q, k or v. */
-typedef struct turned {
+typedef struct rotated {
     const char *field, *out_field;
     pe_side side;
     bool turns;          /* false: this side is left alone */
     pe_view x, y, own;   /* the file's before and after, ours after; all of one shape */
-} turned;
+} rotated;
 
 typedef struct rope_case {
     const pe_encoding *e;
@@ -26,12 +26,12 @@ typedef struct rope_case {
 } rope_case;
 
 /* q, k and v as far as they are there, before and after. */
-pe_status rope_turned(golden *c, bool turns_value, turned s[3], int *count);
+pe_status rope_turned(golden *c, bool rotates_value, rotated s[3], int *count);
 /* (n), (n, axes) or (axes, n). Where both fit, sections mean (axes, n). */
 pe_status rope_positions(golden *c, int64_t axes, pe_positions *out);
 const char *rope_pairs(golden *c); /* meta.layout in our words; NULL: unknown */
 
 /* Steps 1 to 4 of tests/golden/README.md. head_dim, at and origin are set; the rest is filled in. */
-pe_status rope_compare(golden *c, rope_case *r, const char *spec, turned *s, int count);
+pe_status rope_compare(golden *c, rope_case *r, const char *spec, rotated *s, int count);
 
 #endif

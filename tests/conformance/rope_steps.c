@@ -117,7 +117,7 @@ static double cell(pe_view v, int64_t t, int64_t h, int64_t d)
 }
 
 /* With the file's own cos and sin what is left is the layout. */
-static void compare_layout(golden *c, const rope_case *r, const turned *s, int64_t t, int64_t h, int64_t p)
+static void compare_layout(golden *c, const rope_case *r, const rotated *s, int64_t t, int64_t h, int64_t p)
 {
     const pe_pair *f = &r->pair[p];
     double x = cell(s->x, t, h, f->x), y = cell(s->x, t, h, f->y), tolerance = TOL_ROTATED * (fabs(x) + fabs(y));
@@ -129,7 +129,7 @@ static void compare_layout(golden *c, const rope_case *r, const turned *s, int64
     golden_compare(c, second, cell(s->y, t, h, f->y_out), tolerance, where, s->out_field, t, h, f->y_out);
 }
 
-static void compare_end_to_end(golden *c, const rope_case *r, const turned *s, int64_t t, int64_t h, int64_t p)
+static void compare_end_to_end(golden *c, const rope_case *r, const rotated *s, int64_t t, int64_t h, int64_t p)
 {
     const pe_pair *f = &r->pair[p];
     double at = coordinate(r, t, p), size = fabs(cell(s->x, t, h, f->x)) + fabs(cell(s->x, t, h, f->y));
@@ -142,7 +142,7 @@ static void compare_end_to_end(golden *c, const rope_case *r, const turned *s, i
     }
 }
 
-static pe_status compare_rest(golden *c, const rope_case *r, const turned *s)
+static pe_status compare_rest(golden *c, const rope_case *r, const rotated *s)
 {
     uint8_t *touched = golden_alloc(c, r->head_dim, 1);
     if (!touched)
@@ -159,7 +159,7 @@ static pe_status compare_rest(golden *c, const rope_case *r, const turned *s)
     return PE_OK;
 }
 
-static pe_status compare_turned(golden *c, const rope_case *r, turned *s)
+static pe_status compare_turned(golden *c, const rope_case *r, rotated *s)
 {
     int64_t T = s->x.tokens, H = s->x.heads;
     s->own = pe_view_of(golden_alloc(c, T * H * r->head_dim, sizeof(float)), PE_F32, 1, T, H, r->head_dim);
@@ -179,7 +179,7 @@ static pe_status compare_turned(golden *c, const rope_case *r, turned *s)
 
 /* ---------------------------------------------------------------- all of it */
 
-static pe_shape shape_of(const turned *s, int count, int64_t head_dim)
+static pe_shape shape_of(const rotated *s, int count, int64_t head_dim)
 {
     pe_shape shape = { .heads = 1, .head_dim = head_dim };
     for (int n = 0; n < count; n++)
@@ -218,7 +218,7 @@ static void sort_frequencies(rope_case *r)
         qsort(r->inv_freq.real, (size_t)r->pairs, sizeof *r->inv_freq.real, falling);
 }
 
-pe_status rope_compare(golden *c, rope_case *r, const char *spec, turned *s, int count)
+pe_status rope_compare(golden *c, rope_case *r, const char *spec, rotated *s, int count)
 {
     r->e = golden_encoding(c, spec, shape_of(s, count, r->head_dim));
     if (!r->e)

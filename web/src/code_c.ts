@@ -20,15 +20,15 @@ const embed = (s: Readonly<State>): string => `
 `;
 
 const rotate = (s: Readonly<State>): string => `
-    /* The angles of the pairs, then queries turned by them. */
+    /* The angles of the pairs, then queries rotated by them. */
     int64_t pairs = pe_encoding_pair_count(e);
     float *cosine = malloc(sizeof *cosine * (size_t)(n * pairs)), *sine = malloc(sizeof *sine * (size_t)(n * pairs));
     if (pe_rotate_table(e, PE_QUERY, pe_view_of(cosine, PE_F32, 1, n, 1, pairs), pe_view_of(sine, PE_F32, 1, n, 1, pairs), where, NULL, &err))
         return fail(&err);
     show("cos", cosine + pairs, pairs);
     float *q = calloc((size_t)(n * ${s.heads} * ${s.dim}), sizeof *q); /* (n, heads, head_dim): yours */
-    pe_view turned = pe_view_of(q, PE_F32, 1, n, ${s.heads}, ${s.dim});
-    if (pe_rotate(e, PE_QUERY, turned, turned, where, NULL, &err))
+    pe_view rotated = pe_view_of(q, PE_F32, 1, n, ${s.heads}, ${s.dim});
+    if (pe_rotate(e, PE_QUERY, rotated, rotated, where, NULL, &err))
         return fail(&err);
 `;
 

@@ -143,7 +143,7 @@ const axes: Step = {
     },
   ],
   tries: {
-    en: "Switch the axis: the dials that turned stand still, and the others turn. Then run both checks: with a pair per axis nothing mixes; with one pair for both, whole diagonals fall together.",
+    en: "Switch the axis: the dials that rotated stand still, and the others turn. Then run both checks: with a pair per axis nothing mixes; with one pair for both, whole diagonals fall together.",
     zh: "切换移动的轴：刚才在转的表盘停下，另一些开始转。再运行两个检验：每轴各用一对时，两轴互不干扰；两轴合用一对时，整条对角线都分不开。",
   },
 };

@@ -39,7 +39,7 @@ const reasons = /^(?!.*no memory).*(; |needs|wants|between|outside|only|must|has
 
 check("every control of every row does something, and nothing breaks", async () => {
   const page = await open(browser, disk, { viewport: { width: 1400, height: 900 } });
-  let turned = 0;
+  let rotated = 0;
   const refused = new Map();
   for (const row of registry.encodings) {
     await follow(page, `#a=${row.name}`);
@@ -53,7 +53,7 @@ check("every control of every row does something, and nothing breaks", async () 
         await page.evaluate(() => performance.clearMeasures("command"));
         that(await page.evaluate(turnControl, { selector, index, value }), `${row.name}: ${label} is gone`);
         const after = await answered(page);
-        turned++;
+        rotated++;
         that(after.spec !== before.spec || (typed && after.said), `${row.name}: ${label} to ${value} leaves the spec as it was: ${after.spec}`);
         that(!/stopped|undefined|NaN/.test(after.said), `${row.name}: ${label} to ${value}: ${after.said}`);
         that(after.pictures > 0, `${row.name}: ${label} to ${value}: no picture`);
@@ -64,7 +64,7 @@ check("every control of every row does something, and nothing breaks", async () 
       }
   }
   await page.close();
-  return `${turned} turns over ${registry.encodings.length} rows, of which ${refused.size} are refused with a sentence:\n${[...refused].map(([what, why]) => `  ${what}: ${why.slice(0, 90)}`).join("\n")}`;
+  return `${rotated} turns over ${registry.encodings.length} rows, of which ${refused.size} are refused with a sentence:\n${[...refused].map(([what, why]) => `  ${what}: ${why.slice(0, 90)}`).join("\n")}`;
 });
 
 /** In the page: what can be set above the pictures, and to what. */
@@ -82,7 +82,7 @@ check("every control above the pictures changes them", async () => {
   const page = await open(browser, disk, { viewport: { width: 1400, height: 900 } });
   const selector = ".strip input[type=range], .strip input[type=checkbox], .strip input[type=text]";
   const command = () => document.querySelector("#explore pre").textContent;
-  let turned = 0;
+  let rotated = 0;
   for (const spec of ["rope", "sinusoidal", "rope:axes=2,split=axial", "alibi", "shaw"]) {
     const { views } = JSON.parse(native(["show", spec, "--list", "--json"]).text);
     for (const view of views.filter((v) => v.fits.length)) {
@@ -98,12 +98,12 @@ check("every control above the pictures changes them", async () => {
           that(after !== before || said, `${spec}, ${view.name}: ${label} to ${value} changes nothing: ${after}`);
           that(!/stopped|undefined|NaN|unknown option/.test(said), `${spec}, ${view.name}: ${label} to ${value}: ${said}`);
           that(page.troubles.length === 0, `${spec}, ${view.name}: ${label} to ${value}: ${page.troubles[0]}`);
-          turned++;
+          rotated++;
         }
     }
   }
   await page.close();
-  return `${turned} turns`;
+  return `${rotated} turns`;
 });
 
 check("every view of every row is drawn", async () => {
