@@ -7,6 +7,7 @@
 #include "common.h"
 #include "heap.h"
 #include "draw/typeset.h"
+#include "io/columns.h"
 
 /* ------------------------------------------------ what a test makes is freed at its program's end, by free_kept */
 
@@ -234,7 +235,7 @@ static inline int line_columns(const char *line, const char *end)
             continue;
         }
         line += draw_next_code(line, &code);
-        columns += draw_code_columns(code);
+        columns += columns_of_code(code);
     }
     return columns;
 }

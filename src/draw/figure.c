@@ -3,6 +3,7 @@
  * A figure: its memory, its words, how it becomes shapes by its kind, and how figures are written by format. */
 #include "draw/chart.h"
 #include "draw/figure_inside.h"
+#include "io/columns.h"
 
 #include "io/checked.h"
 #include "io/io.h"
@@ -167,7 +168,7 @@ static void text_make_plain(figure *f, char **text)
         return;
     for (const char *at = *text; *at;) {
         int bytes = draw_next_code(at, &code);
-        const char *other = draw_plain(code);
+        const char *other = columns_ascii(code);
         size_t size = other ? strlen(other) : (size_t)bytes;
         memcpy(to, other ? other : at, size);
         to += size;

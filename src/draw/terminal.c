@@ -5,6 +5,7 @@
 #include "draw/typeset.h"
 
 #include "io/checked.h"
+#include "io/columns.h"
 #include "io/io.h"
 
 #include <math.h>
@@ -269,7 +270,7 @@ static void canvas_put_circle(canvas *c, double x, double y, double radius, draw
 
 static bool canvas_put_code(canvas *c, int column, int row, unsigned code, int ink)
 {
-    int wide = draw_code_columns(code);
+    int wide = columns_of_code(code);
     if (column < 0 || row < 0 || column + wide > c->columns || row >= c->rows)
         return false;
     canvas_cell *at = &c->cells[row * c->columns + column];
@@ -284,7 +285,7 @@ static void canvas_mend_row(canvas *c, int row)
 {
     canvas_cell *at = &c->cells[row * c->columns];
     for (int i = 0; i < c->columns; i++) {
-        bool is_head = at[i].code && !at[i].is_tail && draw_code_columns(at[i].code) == 2;
+        bool is_head = at[i].code && !at[i].is_tail && columns_of_code(at[i].code) == 2;
         if (is_head && (i + 1 == c->columns || !at[i + 1].is_tail))
             at[i].code = ' ';
         if (at[i].is_tail && (i == 0 || at[i - 1].is_tail || at[i - 1].code != at[i].code))
@@ -296,7 +297,7 @@ static void canvas_mend_row(canvas *c, int row)
 static void canvas_put_text(canvas *c, const draw *d, const draw_shape *s)
 {
     const char *text = d->bytes + s->first;
-    int size = draw_text_columns(text), back = s->anchor == ANCHOR_END ? 2 : s->anchor == ANCHOR_MIDDLE ? 1 : 0;
+    int size = columns_of(text), back = s->anchor == ANCHOR_END ? 2 : s->anchor == ANCHOR_MIDDLE ? 1 : 0;
     double column = s->x * c->columns / d->width,
            row = (s->y - (s->vertical ? 0 : 0.35 * s->height)) * c->rows / d->height;
     if (fabs(column) > 1e6 || fabs(row) > 1e6)
@@ -305,7 +306,7 @@ static void canvas_put_text(canvas *c, const draw *d, const draw_shape *s)
     int y = (int)floor(row + (s->vertical ? size * (back - 2) / 2.0 : 0));
     for (unsigned code; *text;) {
         text += draw_next_code(text, &code);
-        int wide = draw_code_columns(code);
+        int wide = columns_of_code(code);
         if (wide == 0)
             continue;
         canvas_put_code(c, x, y, code, s->style.fill);
@@ -437,9 +438,9 @@ static void brush_put_code(brush *b, unsigned code)
     if (code < 0x80) {
         fputc((int)code, b->to);
     } else if (b->ascii) {
-        const char *plain = draw_plain(code);
+        const char *plain = columns_ascii(code);
         fputc(plain ? plain[0] : '?', b->to); /* a column has one letter; figure_plain has them all */
-        if (draw_code_columns(code) == 2)
+        if (columns_of_code(code) == 2)
             fputc(' ', b->to);
     } else if (code < 0x800) {
         fprintf(b->to, "%c%c", (int)(0xC0 | code >> 6), (int)(0x80 | (code & 63)));

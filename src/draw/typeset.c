@@ -3,6 +3,7 @@
  * Text as the writers set it: numbers as text, characters and their width, lines, thin rules. */
 #include "draw/typeset.h"
 
+#include "io/columns.h"
 #include "io/io.h"
 #include "io/json_out.h"
 
@@ -54,46 +55,13 @@ int draw_next_code(const char *text, unsigned *code)
     return n ? n : 1;
 }
 
-typedef struct range {
-    unsigned first, last;
-} range;
-
-static bool code_is_in(const range *r, size_t count, unsigned code)
-{
-    for (size_t i = 0; i < count; i++)
-        if (code >= r[i].first && code <= r[i].last)
-            return true;
-    return false;
-}
-
-int draw_code_columns(unsigned code)
-{
-    static const range none[] = { { 0x300, 0x36F }, { 0x200B, 0x200F }, { 0x20D0, 0x20FF }, { 0xFE00, 0xFE0F } };
-    static const range two[] = { { 0x1100, 0x115F },   { 0x2E80, 0xA4CF },   { 0xAC00, 0xD7A3 },  { 0xF900, 0xFAFF },
-                                 { 0xFE30, 0xFE6F },   { 0xFF00, 0xFF60 },   { 0xFFE0, 0xFFE6 },  { 0x1F300, 0x1F64F },
-                                 { 0x1F680, 0x1F6FF }, { 0x1F900, 0x1FAFF }, { 0x20000, 0x3FFFD } };
-    if (code < 0x300)
-        return 1;
-    return code_is_in(none, sizeof none / sizeof none[0], code) ? 0
-           : code_is_in(two, sizeof two / sizeof two[0], code)  ? 2
-                                                                : 1;
-}
-
-int draw_text_columns(const char *text)
-{
-    int columns = 0;
-    for (unsigned code; *text && columns < 100000; columns += draw_code_columns(code))
-        text += draw_next_code(text, &code);
-    return columns;
-}
-
 /* The width of a character, in parts of an em. */
 static double code_width(unsigned code)
 {
     static const char *const classes[] = { "ijl'|", "!,./:;I[]\\ftr ()-`", "cksvxyzJ\"*^{}", "mM%@W", "wCDGHNOQRU&" };
     static const double widths[] = { 0.25, 0.32, 0.5, 0.92, 0.74 };
     if (code >= 0x80)
-        return draw_code_columns(code) == 2 ? 1 : draw_code_columns(code) * 0.6;
+        return columns_of_code(code) == 2 ? 1 : columns_of_code(code) * 0.6;
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         if (strchr(classes[i], (int)code))
             return widths[i];
@@ -108,26 +76,6 @@ static double text_width(const char *text, double size)
         width += code_width(code);
     }
     return width * size * 1.06;
-}
-
-const char *draw_plain(unsigned code)
-{
-    static const struct {
-        unsigned code;
-        const char *text;
-    } plain[] = {
-        { 0xA0, " " },      { 0xB0, " deg" },    { 0xB1, "+-" },   { 0xB2, "^2" },     { 0xB3, "^3" },
-        { 0xB7, "*" },      { 0xD7, "x" },       { 0xF7, "/" },    { 0x3B1, "alpha" }, { 0x3B2, "beta" },
-        { 0x3B8, "theta" }, { 0x3BB, "lambda" }, { 0x3C0, "pi" },  { 0x3C9, "omega" }, { 0x2013, "-" },
-        { 0x2014, "-" },    { 0x2018, "'" },     { 0x2019, "'" },  { 0x201C, "\"" },   { 0x201D, "\"" },
-        { 0x2026, "..." },  { 0x2190, "<-" },    { 0x2192, "->" }, { 0x2212, "-" },    { 0x221A, "sqrt" },
-        { 0x221E, "inf" },  { 0x2248, "~" },     { 0x2260, "!=" }, { 0x2264, "<=" },   { 0x2265, ">=" },
-        { 0x22C5, "*" },
-    };
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (plain[i].code == code)
-            return plain[i].text;
-    return NULL;
 }
 
 /* Invalid UTF-8 and control characters become U+FFFD. */
@@ -157,7 +105,7 @@ const face face_screen = { .size = 14, .line = 16, .title_size = 14, .title_line
 
 double face_width(const face *f, const char *text, double size)
 {
-    return f->cell > 0 ? f->cell * draw_text_columns(text) : text_width(text, size);
+    return f->cell > 0 ? f->cell * columns_of(text) : text_width(text, size);
 }
 
 void face_shorten(const face *f, char *text, double width)
@@ -194,7 +142,7 @@ static bool line_may_break(const char *text, unsigned last)
     if (*text == ' ' || *text == 0)
         return true;
     draw_next_code(text, &next);
-    return (draw_code_columns(next) == 2 || draw_code_columns(last) == 2) && !code_closes(next) && next != ',';
+    return (columns_of_code(next) == 2 || columns_of_code(last) == 2) && !code_closes(next) && next != ',';
 }
 
 /* Returns how many bytes of text fit a line of the width; at least one word. */

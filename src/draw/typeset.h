@@ -15,11 +15,6 @@ void draw_fixed(char out[40], double x, int decimals, bool is_short);
 
 /* The character at text, U+FFFD for what is none or is an order to a terminal; its bytes. */
 int draw_next_code(const char *text, unsigned *code);
-/* Columns of a terminal that one character takes: 0 (it combines with the one before), 1 or 2. */
-int draw_code_columns(unsigned code);
-int draw_text_columns(const char *text);
-/* ASCII for a sign; NULL: there is none. */
-const char *draw_plain(unsigned code);
 
 static inline bool text_is_given(const char *text)
 {

@@ -69,12 +69,23 @@ int columns_fit(const char *text, int columns)
 
 /* ---------------------------------------------------------------- printing */
 
-static const char *ascii_of(const char *text, int bytes)
+const char *columns_ascii(unsigned code)
 {
-    static const char *const pair[][2] = { { "·", "*" }, { "π", "pi" }, { "…", "..." }, { "±", "+-" }, { "×", "x" } };
-    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
-        if ((int)strlen(pair[i][0]) == bytes && !memcmp(pair[i][0], text, (size_t)bytes))
-            return pair[i][1];
+    static const struct {
+        unsigned code;
+        const char *text;
+    } plain[] = {
+        { 0xA0, " " },      { 0xB0, " deg" },    { 0xB1, "+-" },   { 0xB2, "^2" },     { 0xB3, "^3" },
+        { 0xB7, "*" },      { 0xD7, "x" },       { 0xF7, "/" },    { 0x3B1, "alpha" }, { 0x3B2, "beta" },
+        { 0x3B8, "theta" }, { 0x3BB, "lambda" }, { 0x3C0, "pi" },  { 0x3C9, "omega" }, { 0x2013, "-" },
+        { 0x2014, "-" },    { 0x2018, "'" },     { 0x2019, "'" },  { 0x201C, "\"" },   { 0x201D, "\"" },
+        { 0x2026, "..." },  { 0x2190, "<-" },    { 0x2192, "->" }, { 0x2212, "-" },    { 0x221A, "sqrt" },
+        { 0x221E, "inf" },  { 0x2248, "~" },     { 0x2260, "!=" }, { 0x2264, "<=" },   { 0x2265, ">=" },
+        { 0x22C5, "*" },
+    };
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (plain[i].code == code)
+            return plain[i].text;
     return NULL;
 }
 
@@ -84,7 +95,7 @@ static int print_bytes(const columns_out *c, const char *text, int bytes)
     unsigned code = 0;
     for (int n = 0, length; n < bytes && text[n]; n += length) {
         length = step(text + n, &code);
-        const char *other = c->ascii ? ascii_of(text + n, length) : NULL;
+        const char *other = c->ascii ? columns_ascii(code) : NULL;
         if (other)
             width += fprintf(c->to, "%s", other);
         else {

@@ -13,6 +13,7 @@
 int columns_of_code(unsigned code); /* 0, 1 or 2 */
 int columns_of(const char *text);   /* of a whole text */
 int columns_of_bytes(const char *text, int bytes);
+const char *columns_ascii(unsigned code);       /* what stands for it where there is no UTF-8; NULL: nothing does */
 int columns_fit(const char *text, int columns); /* how many bytes of text go into so many columns */
 
 /* Where and how text is printed. Control characters and broken UTF-8 become '?', whatever file the text came from. */
