@@ -48,7 +48,7 @@ static void report_all(void)
     lab_add_report(tree, &results);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         FILE *to = open_page();
-        pe_status s = result_write(to, tree, forms[i], &(result_page){ 0 }, &err);
+        pe_status s = result_write(to, tree, forms[i], &(result_screen){ 0 }, &err);
         if (fclose(to) || s)
             harness_fail("no page: %s", s ? err.text : "it is too long");
     }

@@ -81,7 +81,7 @@ static void expect_words(const zoo_model *m, int64_t length, const char *words)
     size_t used = 0;
     assert_true(r && to);
     assert_ok(explain_model(r, &(explain_job){ .m = m, .layer = -1, .length = length }, &err));
-    assert_ok(result_write(to, r, RESULT_AS_TEXT, &(result_page){ 0 }, &err));
+    assert_ok(result_write(to, r, RESULT_AS_TEXT, &(result_screen){ 0 }, &err));
     fclose(to);
     result_free(r);
     for (const char *p = text; *p; p++)

@@ -882,8 +882,6 @@ TEST(time_and_memory_follow_the_file)
         double took = seconds() - begin, mib = (double)b.size / (1 << 20);
         printf("%s: %.2f MiB, %zu items, %.3f s per MiB, peak heap %.2f x file\n", shapes[i].name, mib,
                io_gguf_count(g) + io_gguf_tensor_count(g), took / mib, (double)heap.peak / (double)b.size);
-        if (getenv("POSENC_TEST_CLOCK"))
-            assert_true(took < mib);
         assert_true(heap.peak <= 2 * b.size + (1 << 20));
         io_gguf_free(g);
         assert_int_equal(heap.live, 0);

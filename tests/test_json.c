@@ -375,8 +375,6 @@ TEST(json_memory_and_time_are_bounded_by_the_text)
             taken += s == PE_OK;
             heap.peak = heap.peak - before + n; /* the caller's text counts as n: its block has room to spare */
             within_bound(shapes[i].item, n, 1);
-            if (getenv("POSENC_TEST_CLOCK") && took > 0.5 * mib + 0.1)
-                fail_msg("%s: %g s for %zu bytes", shapes[i].item, took, n);
             if (getenv("POSENC_SHOW"))
                 printf("%-30.30s %8zu bytes: heap %.2f, %.3f s per MiB, %s\n", shapes[i].item, n,
                        (double)heap.peak / (double)n, took / mib, s ? "refused" : "taken");

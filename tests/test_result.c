@@ -46,7 +46,7 @@ static result *a_tree(void)
     return r;
 }
 
-static const char *written(memory *m, const result *r, result_form form, result_page page)
+static const char *written(memory *m, const result *r, result_form form, result_screen page)
 {
     assert_ok(result_write(memory_open(m), r, form, &page, &err));
     return memory_end(m);
@@ -82,7 +82,7 @@ TEST(every_form_holds_what_it_is_for)
     result *r = a_tree();
     for (int i = 0; i < COUNT(wanted); i++) {
         memory m;
-        const char *text = written(&m, r, wanted[i].form, (result_page){ 0 });
+        const char *text = written(&m, r, wanted[i].form, (result_screen){ 0 });
         for (int n = 0; n < 8 && wanted[i].has[n]; n++)
             if (!strstr(text, wanted[i].has[n]))
                 fail_msg("form %d lacks %s:\n%s", wanted[i].form, wanted[i].has[n], text);
@@ -98,7 +98,7 @@ TEST(csv_needs_a_table)
     memory m;
     result *r = result_new();
     result_int(r, "n", "n", 1);
-    assert_int_equal(result_write(memory_open(&m), r, RESULT_AS_CSV, &(result_page){ 0 }, &err), PE_ERR_SPEC);
+    assert_int_equal(result_write(memory_open(&m), r, RESULT_AS_CSV, &(result_screen){ 0 }, &err), PE_ERR_SPEC);
     assert_non_null(strstr(err.text, "no table"));
     memory_end(&m);
     result_free(r);
@@ -146,7 +146,7 @@ TEST(a_wide_table_is_printed_in_blocks)
         result_close(r);
     }
     result_close(r);
-    const char *text = written(&m, r, RESULT_AS_TEXT, (result_page){ .columns = 60 });
+    const char *text = written(&m, r, RESULT_AS_TEXT, (result_screen){ .columns = 60 });
     assert_true(widest_line(text) <= 60);
     assert_true(count_of(text, "second") > 3);
     for (int i = 0; i < 30; i++) {
@@ -192,7 +192,7 @@ TEST(no_control_character_is_printed)
         result *r = result_new();
         result_text(r, "text", "label\033[1m", "a\033[31mb\xFF");
         result_code(r, NULL, "x\033]0;title\007");
-        const char *text = written(&m, r, forms[i], (result_page){ 0 });
+        const char *text = written(&m, r, forms[i], (result_screen){ 0 });
         assert_null(strchr(text, '\033'));
         assert_null(strchr(text, '\007'));
         result_free(r);
@@ -205,8 +205,8 @@ TEST(colour_is_asked_for)
     result *r = result_new();
     result_text(r, "verdict", "verdict", "HOLDS");
     result_tone_is(r, RESULT_GOOD);
-    assert_null(strchr(written(&m, r, RESULT_AS_TEXT, (result_page){ 0 }), '\033'));
-    assert_non_null(strstr(written(&m, r, RESULT_AS_TEXT, (result_page){ .colour = true }), "\033[1;32mHOLDS"));
+    assert_null(strchr(written(&m, r, RESULT_AS_TEXT, (result_screen){ 0 }), '\033'));
+    assert_non_null(strstr(written(&m, r, RESULT_AS_TEXT, (result_screen){ .colour = true }), "\033[1;32mHOLDS"));
     result_free(r);
 }
 
@@ -249,7 +249,7 @@ TEST(memory_that_runs_out_is_said_by_the_writer)
             result_own(r, &released, count_release);
         heap.fail = 0;
         if (r)
-            assert_int_equal(result_write(stdout, r, RESULT_AS_JSON, &(result_page){ 0 }, &err), PE_ERR_NOMEM);
+            assert_int_equal(result_write(stdout, r, RESULT_AS_JSON, &(result_screen){ 0 }, &err), PE_ERR_NOMEM);
         result_free(r);
         assert_true(!r || released == 1);
     }

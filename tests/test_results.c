@@ -5,6 +5,8 @@
 #include "lab_case.h"
 #include "heap.h"
 
+#include "test.h"
+
 /* A race on disk, or an empty folder and what would be its setup; what was read of it last. */
 static lab_case c;
 static lab_results r;
@@ -76,9 +78,17 @@ static void same_test(const lab_test_line *a, const lab_test_line *b)
 
 /* ---------------------------------------------------------------- round trips */
 
-static void what_is_written_is_read_back(void **state)
+/* A folder with no runs. */
+static void begin_empty(void)
 {
-    (void)state;
+    snprintf(c.folder, sizeof c.folder, "/tmp/posenc-lab-XXXXXX");
+    case_setup(&c.setup);
+    assert_non_null(mkdtemp(c.folder));
+}
+
+TEST(what_is_written_is_read_back)
+{
+    case_new(&c);
     assert_ok(read_results());
     assert_memory_equal(&r.setup, &c.setup, sizeof r.setup);
     assert_int_equal(r.runs, 4 * 3);
@@ -102,9 +112,9 @@ static void what_is_written_is_read_back(void **state)
         }
 }
 
-static void each_line_is_one_line(void **state)
+TEST(each_line_is_one_line)
 {
-    (void)state;
+    case_new(&c);
     assert_int_equal(read_text("rope-1/log.jsonl"), 40 + 1 + 2 * 5);
     for (char *s = strtok(text, "\n"); s; s = strtok(NULL, "\n"))
         assert_true(s[0] == '{' && s[strlen(s) - 1] == '}');
@@ -113,9 +123,9 @@ static void each_line_is_one_line(void **state)
     assert_int_equal(read_text("all.jsonl"), 1 + 12 * 41 + 75);
 }
 
-static void a_failure_is_read_back(void **state)
+TEST(a_failure_is_read_back)
 {
-    (void)state;
+    case_new(&c);
     lab_failure_line f = { .step = 12, .why = "rope, seed 1, step 12: why" };
     FILE *log = open_file("rope-1/log.jsonl", "w");
     lab_write_failure(log, &f);
@@ -152,9 +162,9 @@ static void append(const char *line)
     fclose(f);
 }
 
-static void a_log_may_end_at_any_byte(void **state)
+TEST(a_log_may_end_at_any_byte)
 {
-    (void)state;
+    case_new(&c);
     char path[200];
     int before = 74;
     for (off_t size = find_log(path) - 1; size > 0; size -= 997) {
@@ -165,17 +175,17 @@ static void a_log_may_end_at_any_byte(void **state)
     }
 }
 
-static void a_run_that_has_not_begun_is_no_error(void **state)
+TEST(a_run_that_has_not_begun_is_no_error)
 {
-    (void)state;
+    begin_empty();
     case_race_json(&c);
     assert_ok(read_results());
     assert_int_equal(r.tests, 0);
 }
 
-static void hostile_lines_are_refused_by_name(void **state)
+TEST(hostile_lines_are_refused_by_name)
 {
-    (void)state;
+    case_new(&c);
     static const struct {
         const char *line, *word;
     } bad[] = {
@@ -208,9 +218,9 @@ static void hostile_lines_are_refused_by_name(void **state)
 }
 
 /* One more test line, in which these differ from what a race writes. */
-static void tests_that_cannot_be_are_refused(void **state)
+TEST(tests_that_cannot_be_are_refused)
 {
-    (void)state;
+    case_new(&c);
     static const struct {
         int64_t seed, length; /* -1: as it is */
         int64_t right_more, all_more;
@@ -235,9 +245,9 @@ static void tests_that_cannot_be_are_refused(void **state)
     }
 }
 
-static void a_test_made_again_counts_once(void **state)
+TEST(a_test_made_again_counts_once)
 {
-    (void)state;
+    case_new(&c);
     lab_test_line l = case_test(&c.setup, 1, 1, 0);
     l.bits = 1.25;
     FILE *f = open_file("rope-1/log.jsonl", "a");
@@ -250,9 +260,9 @@ static void a_test_made_again_counts_once(void **state)
 
 /* ---------------------------------------------------------------- race.json */
 
-static void a_slug_cannot_leave_the_folder(void **state)
+TEST(a_slug_cannot_leave_the_folder)
 {
-    (void)state;
+    begin_empty();
     static const char *const bad[] = { "", ".", "..", "../x", "a/b", ".hidden", "a b", "a\\b" };
     for (int i = 0; i < COUNT(bad); i++) {
         snprintf(c.setup.entry[1].slug, sizeof c.setup.entry[1].slug, "%s", bad[i]);
@@ -262,9 +272,9 @@ static void a_slug_cannot_leave_the_folder(void **state)
     }
 }
 
-static void race_json_is_checked(void **state)
+TEST(race_json_is_checked)
 {
-    (void)state;
+    begin_empty();
     static const char *const bad[] = { "", "{}", "[]", "{\"kind\": 3}", "{\"kind\": \"race\"}" };
     assert_int_equal(read_setup(), PE_ERR_IO);
     for (int i = 0; i < COUNT(bad); i++) {
@@ -284,9 +294,9 @@ static void race_json_is_checked(void **state)
 
 /* ---------------------------------------------------------------- several folders */
 
-static void folders_are_united_where_they_agree(void **state)
+TEST(folders_are_united_where_they_agree)
 {
-    (void)state;
+    case_new(&c);
     static lab_case b = { .folder = "/tmp/posenc-lab-XXXXXX" };
     const char *both[] = { c.folder, b.folder };
     assert_non_null(mkdtemp(b.folder));
@@ -319,9 +329,9 @@ static void folders_are_united_where_they_agree(void **state)
 }
 
 /* A member that nobody writes decides nothing: every trained spec is some entry's. */
-static void an_entry_with_a_foreign_member_has_its_runs(void **state)
+TEST(an_entry_with_a_foreign_member_has_its_runs)
 {
-    (void)state;
+    case_new(&c);
     const char *both[] = { c.folder, c.folder };
     read_text("race.json");
     const char *slug = strstr(text, "\"slug\": \"alibi\"");
@@ -335,9 +345,9 @@ static void an_entry_with_a_foreign_member_has_its_runs(void **state)
         assert_in_range(r.run[i].entry, 0, r.setup.entries - 1);
 }
 
-static void an_eval_has_one_log(void **state)
+TEST(an_eval_has_one_log)
 {
-    (void)state;
+    begin_empty();
     snprintf(c.setup.kind, sizeof c.setup.kind, "eval");
     c.setup.seeds = 1, c.setup.seed[0] = 0;
     case_race_json(&c);
@@ -355,9 +365,9 @@ static void an_eval_has_one_log(void **state)
 
 /* ---------------------------------------------------------------- memory that runs out */
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
+    begin_empty();
     pe_status s = PE_ERR_NOMEM;
     c.setup.entries = 1, c.setup.seeds = 1, c.setup.tests = 2;
     case_race_json(&c);
@@ -377,42 +387,8 @@ static void every_allocation_may_fail(void **state)
     assert_true(failed > 40);
 }
 
-static int begin(void **state)
+AROUND(after_each)
 {
-    (void)state;
-    case_new(&c);
-    return 0;
-}
-
-static int begin_empty(void **state)
-{
-    (void)state;
-    snprintf(c.folder, sizeof c.folder, "/tmp/posenc-lab-XXXXXX");
-    case_setup(&c.setup);
-    return mkdtemp(c.folder) ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
     lab_results_free(&r);
     case_free(&c);
-    return 0;
-}
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
-#define EMPTY(f) cmocka_unit_test_setup_teardown(f, begin_empty, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(what_is_written_is_read_back),         CASE(each_line_is_one_line),
-        CASE(a_failure_is_read_back),               CASE(a_log_may_end_at_any_byte),
-        EMPTY(a_run_that_has_not_begun_is_no_error), CASE(hostile_lines_are_refused_by_name),
-        CASE(tests_that_cannot_be_are_refused),     CASE(a_test_made_again_counts_once),
-        EMPTY(a_slug_cannot_leave_the_folder),      EMPTY(race_json_is_checked),
-        CASE(folders_are_united_where_they_agree),  CASE(an_entry_with_a_foreign_member_has_its_runs),
-        EMPTY(an_eval_has_one_log),                 EMPTY(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -293,7 +293,7 @@ static const char *printed(int columns)
     if (columns)
         lab_print_table(f, &race, columns);
     else
-        assert_ok(result_write(f, tree, RESULT_AS_TEXT, &(result_page){ 0 }, &err));
+        assert_ok(result_write(f, tree, RESULT_AS_TEXT, &(result_screen){ 0 }, &err));
     result_free(tree);
     fclose(f);
     return text;

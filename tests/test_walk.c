@@ -212,7 +212,7 @@ static char *printed(const walk *w)
     memory m;
     result *r = result_new();
     walk_fill(r, w);
-    assert_ok(result_write(memory_open(&m), r, RESULT_AS_TEXT, &(result_page){ .columns = 30000 }, &err));
+    assert_ok(result_write(memory_open(&m), r, RESULT_AS_TEXT, &(result_screen){ .columns = 30000 }, &err));
     memory_end(&m);
     result_free(r);
     return m.text;

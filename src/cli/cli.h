@@ -80,18 +80,31 @@ typedef struct cli_verb {
     cli_exit (*run)(const cli_args *a, result *out);
 } cli_verb;
 
+/* A verb's two lists, with their counts. */
+#define CLI_TABLES(options_of, examples_of)                                                                            \
+    .options = options_of, .option_count = CLI_COUNT(options_of), .examples = examples_of,                             \
+    .example_count = CLI_COUNT(examples_of)
+
 extern const cli_verb *const cli_verbs[];
 extern const int cli_verb_count;
 
 #define CLI_PAIRS "half|adjacent|adjacent-half" /* the choices of rope's key pairs, which an option cannot look up */
 /* clang-format off */
 #define CLI_OPTION_JSON { "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the result as JSON" }
+/* Of a verb whose -o is something else. */
+#define CLI_OPTIONS_FORM                                                                                               \
+    { "as", 0, CLI_CHOICE, "text|json|csv|md|html", NULL, 0, 0, "print the result in this form" }, CLI_OPTION_JSON
 /* Of a verb whose whole result is its tree. */
-#define CLI_OPTIONS_RESULT \
-    { "as", 0, CLI_CHOICE, "text|json|csv|md|html", NULL, 0, 0, "print the result in this form" }, \
-    { "out", 'o', CLI_RESULT_FILE, "FILE", NULL, 0, 0, \
-      "write the result to this file, in the form of its ending: .txt .json .csv .md .html" }, \
-    CLI_OPTION_JSON
+#define CLI_OPTIONS_RESULT                                                                                             \
+    { "out",                                                                                                           \
+      'o',                                                                                                             \
+      CLI_RESULT_FILE,                                                                                                 \
+      "FILE",                                                                                                          \
+      NULL,                                                                                                            \
+      0,                                                                                                               \
+      0,                                                                                                               \
+      "write the result to this file, in the form of its ending: .txt .json .csv .md .html" },                         \
+        CLI_OPTIONS_FORM
 #define CLI_OPTION_OUT \
     { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the array to this .npy; without it, print its beginning" }
 #define CLI_OPTION_N { "count", 'n', CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "number of positions" }

@@ -57,7 +57,7 @@ cli_exit cli_fail_from(const cli_args *a, cli_exit code, const char *file, const
 typedef struct writing {
     const result *tree;
     result_form form;
-    result_page page;
+    result_screen page;
 } writing;
 
 static pe_status write_result(FILE *to, const void *with, pe_error *err)
@@ -110,9 +110,9 @@ static cli_exit write_result_stdout(const cli_args *a, writing *w)
     draw_screen screen = draw_screen_of(stdout);
     const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
     bool colour = screen.is_terminal && term && *term && strcmp(term, "dumb") && !(none && *none); /* 8 are enough */
-    w->page = (result_page){ .columns = screen.is_terminal && screen.columns < COLUMNS_MARGIN ? screen.columns : 0,
-                             .colour = colour,
-                             .ascii = screen.glyphs == GLYPHS_ASCII };
+    w->page = (result_screen){ .columns = screen.is_terminal && screen.columns < COLUMNS_MARGIN ? screen.columns : 0,
+                               .colour = colour,
+                               .ascii = screen.glyphs == GLYPHS_ASCII };
     return write_result(stdout, w, &err) ? cli_fail_from(a, CLI_USAGE, NULL, &err) : CLI_OK;
 }
 

@@ -5,7 +5,7 @@
 
 #include "zoo/build.h"
 #include "zoo/spec_read.h"
-#include "zoo/turn_head.h"
+#include "zoo/rotation.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -126,8 +126,8 @@ static pe_status make_angles(const pe_encoding *e, int64_t position, double *out
         return io_fail(err, PE_ERR_NOMEM, "no memory for the learned parameters");
     pe_status s = pe_encoding_init(e, w, 0, err);
     s = s ? s
-          : zoo_turn_table(pe_view_of(out, PE_F64, 1, 1, 1, pairs), pe_view_of(out + pairs, PE_F64, 1, 1, 1, pairs), e,
-                           w, 0, PE_QUERY, pe_positions_of(at, PE_I64, 1, 1, axes), err);
+          : zoo_rotate_table(pe_view_of(out, PE_F64, 1, 1, 1, pairs), pe_view_of(out + pairs, PE_F64, 1, 1, 1, pairs),
+                             e, w, 0, PE_QUERY, pe_positions_of(at, PE_I64, 1, 1, axes), err);
     free(w.data);
     return s;
 }
@@ -215,7 +215,7 @@ static pe_status compare_at(diff_result *r, const pe_encoding *x, const pe_encod
     diff_at *at = &r->at[r->ats];
     *at = (diff_at){ .position = position, .pair = -1, .number = (double)NAN };
     if (pe_encoding_axes(x) == pe_encoding_axes(y))
-        ZOO_TRY(compare_rotations(r, at, x, y, err));
+        TRY(compare_rotations(r, at, x, y, err));
     compare_biases(r, at, x, y);
     compare_embeddings(r, at, x, y);
     r->numbers |=
@@ -267,7 +267,7 @@ static pe_status add_class(diff_model *d, const zoo_layer *a, const zoo_layer *b
             c->again = true;
         }
     if (!c->again)
-        ZOO_TRY(compare_groups(&c->result, &d->part_a->group[c->a], &d->part_b->group[c->b], d->at, d->ats, err));
+        TRY(compare_groups(&c->result, &d->part_a->group[c->a], &d->part_b->group[c->b], d->at, d->ats, err));
     c->same = c->result.same && c->window_a == c->window_b;
     d->same = d->same && c->same;
     d->layout = d->layout || c->result.layout;
@@ -283,7 +283,7 @@ static pe_status add_layer(diff_model *d, int64_t n, pe_error *err)
         if (c->a == a->group && c->b == b->group && c->window_a == a->window && c->window_b == b->window)
             found = c;
     if (!found)
-        ZOO_TRY(add_class(d, a, b, &found, err));
+        TRY(add_class(d, a, b, &found, err));
     found->in[n] = true;
     return PE_OK;
 }
@@ -318,7 +318,7 @@ pe_status diff_models(diff_model *d, pe_error *err)
     if (!d->ats)
         choose_positions(d);
     for (int64_t n = 0; n < d->layers; n++)
-        ZOO_TRY(add_layer(d, n, err));
+        TRY(add_layer(d, n, err));
     return PE_OK;
 }
 

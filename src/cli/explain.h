@@ -8,7 +8,7 @@
 
 #include "result/result.h"
 #include "zoo/engines.h"
-#include "zoo/turns.h"
+#include "zoo/rotation.h"
 
 typedef struct explain_facts {
     pe_encoding *e; /* at the length asked for, else the served one, where frequencies depend on the length */

@@ -226,7 +226,7 @@ static pe_status add_group_facts(result *out, const zoo_group *g, const explain_
     char spec[3000];
     int64_t end = explain_end(g->spec, f->e), learned = pe_encoding_param_count(f->e);
     add_shape(out, g);
-    ZOO_TRY(add_encodings(out, g->spec, f, err));
+    TRY(add_encodings(out, g->spec, f, err));
     result_int(out, "parameters", learned ? "learned" : NULL, learned);
     result_unit(out, "numbers");
     if (end > 0)
@@ -277,7 +277,7 @@ static pe_status add_group(result *out, const explain_job *job, const zoo_part *
 {
     explain_facts f;
     char title[60] = "Every layer";
-    ZOO_TRY(explain_group(&f, p, &p->group[group], job->length, err));
+    TRY(explain_group(&f, p, &p->group[group], job->length, err));
     if (p->groups > 1)
         snprintf(title, sizeof title, "Layers of kind %d of %d", group + 1, p->groups);
     result_open(out, RESULT_RECORD, NULL, title);

@@ -21,7 +21,7 @@ static const extend_plan *taken_plan(const extend_job *j)
 static pe_status patch_keys(char **out, const extend_job *j, const char *config, extend_era era, pe_error *err)
 {
     extend_patch p;
-    ZOO_TRY(extend_patch_make(&p, &j->x, taken_plan(j), config, era, err));
+    TRY(extend_patch_make(&p, &j->x, taken_plan(j), config, era, err));
     pe_status s = extend_patch_show(out, &p, config, err);
     extend_patch_free(&p);
     return s;
@@ -34,7 +34,7 @@ static pe_status make_patch(extend_setting *s, const extend_job *j, const zoo_en
 {
     if (strcmp(j->config, EXTEND_NO_CONFIG))
         return patch_keys(&s->text, j, j->config, EXTEND_AS_FILE, err);
-    ZOO_TRY(zoo_engine_text(&s->text, e, j->zoo, planned, false, err));
+    TRY(zoo_engine_text(&s->text, e, j->zoo, planned, false, err));
     bool all = zoo_spec_meets(taken_plan(j)->brief, "!dims,!sections,axes=1") && zoo_engine_remark(e, planned);
     return all ? patch_keys(&s->older, j, EXTEND_NO_CONFIG, EXTEND_SCALING, err) : PE_OK;
 }
@@ -100,9 +100,9 @@ static pe_status make_setting(extend_setting *s, const extend_job *j, const zoo_
 {
     bool open = !zoo_engine_closed(e, planned);
     if (open && !e->start)
-        ZOO_TRY(make_patch(s, j, e, planned, err));
+        TRY(make_patch(s, j, e, planned, err));
     else if (open && zoo_engine_says(e, planned))
-        ZOO_TRY(zoo_engine_text(&s->text, e, j->zoo, planned, true, err));
+        TRY(zoo_engine_text(&s->text, e, j->zoo, planned, true, err));
     return make_remarks(s, j, e, planned, err);
 }
 

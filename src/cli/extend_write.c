@@ -68,7 +68,7 @@ pe_status extend_changed(char **out, const extend_job *j, const zoo_options *giv
 {
     extend_patch p;
     *out = NULL;
-    ZOO_TRY(extend_patch_make(&p, &j->x, &j->plan[j->taken], j->config, EXTEND_AS_FILE, err));
+    TRY(extend_patch_make(&p, &j->x, &j->plan[j->taken], j->config, EXTEND_AS_FILE, err));
     pe_status s = json_edit_apply(out, j->config, p.edit, p.count, err);
     extend_patch_free(&p);
     if (!s)
@@ -106,7 +106,7 @@ static pe_status make_backup(backup *b, const extend_job *j, bool replace, pe_er
         return io_fail(err, PE_ERR_SPEC, "%s exists and may be the only original; move it, or pass --force", b->name);
     if (b->older && !S_ISREG(st.st_mode))
         return io_fail(err, PE_ERR_SPEC, "%s is no regular file; move it", b->name);
-    ZOO_TRY(io_keep_file(path, (io_span){ j->file.data, j->file.size }, backup_file(b), err));
+    TRY(io_keep_file(path, (io_span){ j->file.data, j->file.size }, backup_file(b), err));
     b->made = true;
     return PE_OK;
 }
@@ -115,7 +115,7 @@ static pe_status make_backup(backup *b, const extend_job *j, bool replace, pe_er
 static pe_status check_unchanged(const extend_job *j, const char *path, pe_error *err)
 {
     io_bytes now;
-    ZOO_TRY(io_read_file(&now, path, IO_CAP_TEXT, err));
+    TRY(io_read_file(&now, path, IO_CAP_TEXT, err));
     bool same = now.size == j->file.size && !memcmp(now.data, j->file.data, now.size);
     io_bytes_free(&now);
     if (same)
@@ -139,7 +139,7 @@ pe_status extend_replace(const extend_job *j, io_span text, bool replace, pe_err
 {
     io_writer *w;
     backup b = { .made = false };
-    ZOO_TRY(io_writer_open(&w, j->zoo->path, err));
+    TRY(io_writer_open(&w, j->zoo->path, err));
     pe_status s = io_writer_put(w, text, err);
     if (!s)
         s = make_backup(&b, j, replace, err);

@@ -104,7 +104,7 @@ char *cli_text_of(result *tree, result_form form)
     size_t size = 0;
     pe_error err;
     FILE *to = tree ? open_memstream(&text, &size) : NULL;
-    bool done = to && !result_write(to, tree, form, &(result_page){ 0 }, &err);
+    bool done = to && !result_write(to, tree, form, &(result_screen){ 0 }, &err);
     done = to && !fclose(to) && done;
     result_free(tree);
     if (done)
@@ -189,7 +189,7 @@ cli_exit cli_print_help(FILE *to, const cli_verb *v)
         cli_help_verb(tree, v);
     else if (tree)
         cli_help(tree);
-    bool failed = !tree || result_write(to, tree, RESULT_AS_TEXT, &(result_page){ 0 }, &err);
+    bool failed = !tree || result_write(to, tree, RESULT_AS_TEXT, &(result_screen){ 0 }, &err);
     result_free(tree);
     if (failed)
         fputs("posenc: no memory for the help\n", stderr);

@@ -217,9 +217,6 @@ const cli_verb cli_verb_apply = {
     .operands_min = 1,
     .operands_max = 1,
     .notes = notes,
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = apply_verb,
 };

@@ -144,9 +144,6 @@ const cli_verb cli_verb_bias = {
     .operands_min = 1,
     .operands_max = 1,
     .notes = notes,
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = bias_verb,
 };

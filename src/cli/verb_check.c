@@ -24,7 +24,7 @@ static const cli_option options[] = {
     { "allow", 0, CLI_TEXT, "BUG", NULL, 0, 0, "ignore this known bug: exit code 0" },
     { "bf16", 0, CLI_FLAG, NULL, NULL, 0, 0, "read uint16 as bfloat16" },
     CLI_OPTIONS_MODEL,
-    CLI_OPTION_JSON,
+    CLI_OPTIONS_RESULT,
 };
 static const cli_example examples[] = {
     { "posenc apply rope --in q.npy -o y.npy && posenc check --spec rope --before q.npy --after y.npy",
@@ -266,9 +266,6 @@ const cli_verb cli_verb_check = {
              "float32 angles are no bug up to position 4096. Of a spec of several parts, only the one that rotates is "
              "checked.",
     .add_notes = add_bugs,
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = check_verb,
 };

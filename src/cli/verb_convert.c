@@ -33,7 +33,7 @@ static const cli_option options[] = {
     { "dry-run", 0, CLI_FLAG, NULL, NULL, 0, 0, "show what would be permuted; write nothing" },
     { "bf16", 0, CLI_FLAG, NULL, NULL, 0, 0, "read the uint16 of a .npy file as bfloat16" },
     { "force", 0, CLI_FLAG, NULL, NULL, 0, 0, "convert even a file that was converted before" },
-    CLI_OPTION_JSON,
+    CLI_OPTIONS_FORM,
 };
 static const cli_example examples[] = {
     { "posenc convert m.safetensors --from adjacent --to half --heads 32 --kv-heads 8 --dry-run",
@@ -436,9 +436,6 @@ const cli_verb cli_verb_convert = {
     .operands_min = 1,
     .operands_max = 1,
     .notes = notes,
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = convert_verb,
 };

@@ -276,9 +276,6 @@ const cli_verb cli_verb_diff = {
         "because converters permute the weights. Where only the rotated keys are written elsewhere (adjacent, "
         "adjacent-half), the weights are the same: exit code 0.\n"
         "Of a model with several parts, the first is compared: the language model.\n",
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = diff_verb,
 };

@@ -435,9 +435,6 @@ const cli_verb cli_verb_doctor = {
     .name = "doctor",
     .summary = "what this build and this machine support, and a self-test",
     .operands = "",
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = doctor_verb,
 };

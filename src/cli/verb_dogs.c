@@ -23,11 +23,14 @@ typedef struct dogs_table {
     int row, wrong, seeing;
 } dogs_table;
 
-/* Rounding is shown as 0. */
+/* As posenc prove prints it. */
 static void add_difference(result *out, const char *name, double x)
 {
     result_real(out, name, name, x);
-    result_shown(out, "%.4g", x >= PROVE_ROUNDING ? x : 0);
+    if (x > 0 && x < PROVE_ROUNDING)
+        result_shown(out, "<1e-9");
+    else
+        result_shown(out, "%.3g", x);
 }
 
 static pe_status add_row(void *with, const char *spec, const prove_given *g, pe_error *err)
@@ -76,9 +79,6 @@ const cli_verb cli_verb_dogs = {
     .name = "dogs",
     .summary = "a sentence with two dogs: attention with and without each encoding",
     .operands = "",
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = dogs_verb,
 };

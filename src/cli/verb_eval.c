@@ -35,7 +35,7 @@ static const cli_option options[] = {
     { "theta", 0, CLI_TEXT, "X", NULL, 0, 0, "override the model's RoPE base" },
     { "pairs", 0, CLI_CHOICE, CLI_PAIRS, NULL, 0, 0, "override the model's pair layout" },
     { "out", 'o', CLI_FILE_OUT, "FOLDER", NULL, 0, 0, "write results and a report into this folder" },
-    CLI_OPTION_JSON,
+    CLI_OPTIONS_FORM,
 };
 static const cli_example examples[] = {
     { "posenc eval stories.bin --text story.txt --tokenizer tok.bin --lengths 16,32,64",
@@ -501,9 +501,6 @@ const cli_verb cli_verb_eval = {
     .operands_min = 1,
     .operands_max = 1,
     .notes = notes,
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = eval_verb,
 };

@@ -47,9 +47,6 @@ const cli_verb cli_verb_explain = {
     .operands_max = 1,
     .notes = "FILE is a config.json, a .gguf, a .safetensors, a llama2.c .bin, or a folder that holds one; - reads a "
              "config.json from stdin.\n",
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = explain_verb,
 };

@@ -414,9 +414,6 @@ const cli_verb cli_verb_explore = {
     .notes = "The page is one HTML file that runs this library in the browser; nothing leaves the machine. The file is "
              "kept in XDG_CACHE_HOME or ~/.cache/posenc. Where there is a terminal and a screen, $BROWSER, xdg-open, "
              "open or wslview opens it; elsewhere the link is printed.",
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = explore_verb,
 };

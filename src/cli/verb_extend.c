@@ -19,7 +19,7 @@ static const cli_option options[] = {
     { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the changed config.json to this file instead" },
     { "force", 0, CLI_FLAG, NULL, NULL, 0, 0, "with --write: replace an older .bak" },
     CLI_OPTIONS_MODEL,
-    CLI_OPTION_JSON,
+    CLI_OPTIONS_FORM,
 };
 static const cli_example examples[] = {
     { "posenc extend config.json --to 128k", "which pairs reach new angles, what each method does, the settings" },
@@ -198,9 +198,6 @@ const cli_verb cli_verb_extend = {
     .operands_min = 1,
     .operands_max = 1,
     .notes = notes,
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = extend_verb,
 };

@@ -15,9 +15,11 @@ static const cli_example examples[] = {
 
 static void add_commands(result *out, const cli_verb *only)
 {
+    result_open(out, RESULT_LIST, "examples", "");
     for (int i = 0; i < cli_verb_count; i++)
         for (int k = 0; k < cli_verbs[i]->example_count && (!only || only == cli_verbs[i]); k++)
             result_code(out, NULL, cli_verbs[i]->examples[k].command);
+    result_close(out);
 }
 
 static void add_verb_list(result *out, const cli_verb *only)
@@ -53,9 +55,6 @@ const cli_verb cli_verb_help = {
     .summary = "how to use a verb",
     .operands = "[VERB]",
     .operands_max = 1,
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = help_verb,
 };

@@ -198,9 +198,9 @@ static void add_keys(result *out, const pe_info *r, bool in_full)
 
 static void add_specs(result *out, const pe_info *r, bool in_full)
 {
-    result_open(out, RESULT_LIST, "examples", "examples");
+    result_open(out, RESULT_LIST, "examples", "Examples");
     for (int i = 0; i < r->example_count; i++)
-        result_text(out, NULL, "", r->examples[i]);
+        result_code(out, NULL, r->examples[i]);
     end_details(out, in_full);
 }
 
@@ -213,12 +213,15 @@ static void add_row(result *out, const pe_info *r, bool in_full)
     result_bits(out, "hooks", "acts on", r->hooks, pe_hook_name);
     add_paper(out, r);
     result_text(out, "summary", "what it does", r->summary);
-    result_below(out);
+    if (!in_full)
+        result_below(out);
     result_text(out, "formula", in_full ? "formula" : NULL, r->formula);
     result_bits(out, "claims", "promises", r->claims, pe_claim_name);
-    result_wide(out);
+    if (!in_full)
+        result_wide(out);
     result_words(out, "models", "used by", r->models);
-    result_wide(out);
+    if (!in_full)
+        result_wide(out);
     result_words(out, "also", NULL, r->also);
     add_key_roles(out, r);
     add_example(out, r, in_full);
@@ -252,9 +255,6 @@ const cli_verb cli_verb_list = {
     .summary = "the encodings there are",
     .operands = "[NAME]",
     .operands_max = 1,
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = list_verb,
 };

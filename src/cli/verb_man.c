@@ -73,9 +73,6 @@ const cli_verb cli_verb_man = {
     .operands = "[VERB]",
     .operands_max = 1,
     .notes = notes,
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = man_verb,
 };

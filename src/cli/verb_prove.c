@@ -570,9 +570,6 @@ const cli_verb cli_verb_prove = {
     .operands = "[CLAIM...] [SPEC...]",
     .operands_max = CLI_OPERANDS_MAX,
     .notes = notes,
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = prove_verb,
 };

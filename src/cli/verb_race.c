@@ -44,7 +44,7 @@ static const cli_option options[] = {
     { "out", 'o', CLI_PATH, "FOLDER", NULL, 0, 0, "folder for all files; default: runs/DATE-TIME" },
     { "resume", 0, CLI_PATH, "FOLDER", NULL, 0, 0, "continue the race in this folder" },
     { "quiet", 'q', CLI_FLAG, NULL, NULL, 0, 0, "print no progress" },
-    CLI_OPTION_JSON,
+    CLI_OPTIONS_FORM,
 };
 
 static const cli_example examples[] = {
@@ -304,10 +304,7 @@ const cli_verb cli_verb_race = {
     .name = "race",
     .summary = "train a small model with each encoding, test them on longer inputs, report",
     .operands = "",
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .notes = "Ctrl-C finishes the step, saves, and reports the results so far; a second Ctrl-C stops at once.\n"
              "If the loss is not finite, the race stops with exit code 3 and keeps the last checkpoint.\n",
     .add_notes = add_sources,

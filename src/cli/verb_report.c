@@ -12,7 +12,7 @@
 static const cli_option options[] = {
     { "out", 'o', CLI_FILE_OUT, "FOLDER", NULL, 0, 0,
       "folder for the files; default: the folder RUNS, if there is one" },
-    CLI_OPTION_JSON,
+    CLI_OPTIONS_FORM,
 };
 static const cli_example examples[] = {
     { "posenc report run", "print the result; write report.html, its charts and results.csv again" },
@@ -68,9 +68,6 @@ const cli_verb cli_verb_report = {
     .operands_max = CLI_OPERANDS_MAX,
     .notes = "RUNS are folders that posenc race or posenc eval wrote, finished or not. Several folders are combined if "
              "their settings agree: their encodings, seeds and lengths are united.",
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = report_verb,
 };

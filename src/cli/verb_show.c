@@ -349,13 +349,11 @@ const cli_verb cli_verb_show = {
     .operands = "[SPEC...]",
     .operands_min = 0,
     .operands_max = SHOW_SPECS_MAX + 1, /* one more, so that the limit can be named */
-    .notes = "The terminal shows a few views; files and --view all have every view that fits. Up to 8 specs stand\n"
-             "side by side and share one mask. Learned parameters have their initial values, drawn with --seed.\n"
-             "For a PNG, write SVG and convert it: rsvg-convert x.svg -o x.png\n",
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    .notes =
+        "The terminal shows a few views; files and --view all have every view that fits. Up to 8 specs are drawn side "
+        "by side and share one mask. Learned parameters have their initial values, drawn with --seed.\n"
+        "For a PNG, write SVG and convert it: rsvg-convert x.svg -o x.png\n",
+    CLI_TABLES(options, examples),
     .refused = show_refused,
     .run = show_verb,
 };

@@ -2,7 +2,7 @@
  *
  * posenc table: the values of each position, as an array. */
 #include "cli/job.h"
-#include "zoo/turn_head.h"
+#include "zoo/rotation.h"
 
 #include <inttypes.h>
 
@@ -49,7 +49,7 @@ static cli_exit embed_table(cli_job *j)
 static cli_exit rotate_table(cli_job *j)
 {
     pe_error err;
-    int64_t n = j->at.tokens, pairs = pe_encoding_pair_count(j->e), heads = zoo_turn_heads(j->e);
+    int64_t n = j->at.tokens, pairs = pe_encoding_pair_count(j->e), heads = zoo_rotating_heads(j->e);
     bool own = heads > 1; /* heads that turn each in their own way: (2, heads, n, pairs) */
     CLI_TRY(array_new(j->args, &j->out, j->dtype, own ? 4 : 3,
                       own ? (int64_t[]){ 2, heads, n, pairs } : (int64_t[]){ 2, n, pairs }));
@@ -137,9 +137,6 @@ const cli_verb cli_verb_table = {
     .operands = "SPEC",
     .operands_min = 1,
     .operands_max = 1,
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = table_verb,
 };

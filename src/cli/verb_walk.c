@@ -78,9 +78,6 @@ const cli_verb cli_verb_walk = {
     .operands_max = 1,
     .notes = "Three words at three positions; one of them, the query, looks at all. Every number is the\n"
              "library's, shown to four digits; the sides of a line agree within the rounding of what they show.\n",
-    .options = options,
-    .option_count = CLI_COUNT(options),
-    .examples = examples,
-    .example_count = CLI_COUNT(examples),
+    CLI_TABLES(options, examples),
     .run = walk_verb,
 };

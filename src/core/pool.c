@@ -97,7 +97,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void run(void *self, pe_job job, void *arg, int64_t count)
+static void run_threads(void *self, pe_job job, void *arg, int64_t count)
 {
     threads *t = self;
     if (getpid() != t->owner) {
@@ -185,7 +185,7 @@ pe_status pe_pool_new(pe_pool **out, int workers, pe_error *err)
     threads *t = calloc(1, sizeof *t + (size_t)(workers - 1) * sizeof *t->seat);
     if (!t)
         return pe_fail(err, PE_ERR_NOMEM, "no memory for a pool of %d workers", workers);
-    t->pool = (pe_pool){ t, workers, run };
+    t->pool = (pe_pool){ t, workers, run_threads };
     t->owner = getpid();
     if (!make_locks(t)) {
         free(t);

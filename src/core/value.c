@@ -22,7 +22,7 @@ static int64_t row_of(const part *p, const term *t, const mix *m, int64_t i, int
 }
 
 /* Summed over the keys first, so that out is rounded once. */
-static void add(const part *p, const term *t, const mix *m, int64_t h, int64_t i)
+static void term_add(const part *p, const term *t, const mix *m, int64_t h, int64_t i)
 {
     double sum[PE_HEAD_DIM_MAX] = { 0 };
     for (int64_t j = 0; j < m->k_at.tokens; j++) {
@@ -67,7 +67,7 @@ void value_add(const pe_encoding *e, pe_params w, pe_view out, pe_view prob, pe_
                const uint8_t *seen, int64_t seen_stride)
 {
     mix m = { .w = w, .out = out, .prob = prob, .q_at = q_at, .k_at = k_at, .seen = seen, .seen_stride = seen_stride };
-    walk(e, &m, add);
+    walk(e, &m, term_add);
 }
 
 void value_back(const pe_encoding *e, pe_params w, pe_params dw, pe_view dprob, pe_view prob, pe_view dout,

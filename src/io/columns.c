@@ -31,7 +31,7 @@ int columns_of_code(unsigned code)
 }
 
 /* The character at text: its bytes, 1 or more, and its columns; what is no UTF-8 is printed as '?'. */
-static int step(const char *text, unsigned *code)
+static int next_code(const char *text, unsigned *code)
 {
     int bytes = out_character(text, code);
     if (!bytes)
@@ -44,7 +44,7 @@ int columns_of_bytes(const char *text, int bytes)
     int sum = 0;
     unsigned code = 0;
     for (int n = 0; n < bytes && text[n]; sum += columns_of_code(code))
-        n += step(text + n, &code);
+        n += next_code(text + n, &code);
     return sum;
 }
 
@@ -58,7 +58,7 @@ int columns_fit(const char *text, int columns)
     int bytes = 0;
     unsigned code = 0;
     while (text[bytes]) {
-        int n = step(text + bytes, &code);
+        int n = next_code(text + bytes, &code);
         columns -= columns_of_code(code);
         if (columns < 0)
             break;
@@ -94,7 +94,7 @@ static int print_bytes(const columns_out *c, const char *text, int bytes)
     int width = 0;
     unsigned code = 0;
     for (int n = 0, length; n < bytes && text[n]; n += length) {
-        length = step(text + n, &code);
+        length = next_code(text + n, &code);
         const char *other = c->ascii ? columns_ascii(code) : NULL;
         if (other)
             width += fprintf(c->to, "%s", other);
@@ -129,15 +129,15 @@ static bool is_wide_stop(unsigned code)
 static int unit_of(const char *text)
 {
     unsigned code = 0;
-    int all = step(text, &code), n;
+    int all = next_code(text, &code), n;
     if (columns_of_code(code) < 2)
         while (text[all] && text[all] != ' ' && text[all] != '\n') {
-            n = step(text + all, &code);
+            n = next_code(text + all, &code);
             if (columns_of_code(code) > 1)
                 break;
             all += n;
         }
-    while (text[all] && (n = step(text + all, &code)) && is_wide_stop(code))
+    while (text[all] && (n = next_code(text + all, &code)) && is_wide_stop(code))
         all += n;
     return all;
 }

@@ -25,7 +25,7 @@ typedef struct stream {
     pe_error *err;
 } stream;
 
-static pe_status put(stream *s, const void *data, size_t size)
+static pe_status convert_put(stream *s, const void *data, size_t size)
 {
     pe_status bad = io_writer_put(s->out, (io_span){ data, size }, s->err);
     s->done += size;
@@ -41,7 +41,7 @@ static pe_status copy(stream *s, uint64_t at, uint64_t size)
         size_t n = size < s->room ? (size_t)size : s->room;
         bad = io_file_read(s->from, s->in, at, n, s->err);
         if (bad == PE_OK)
-            bad = put(s, s->from, n);
+            bad = convert_put(s, s->from, n);
         at += n;
         size -= n;
     }
@@ -123,7 +123,7 @@ static pe_status turn(stream *s, uint64_t at, uint64_t size, const io_pairs_map 
             else
                 memcpy(s->to + h * head, s->from + h * head, head);
         if (bad == PE_OK)
-            bad = put(s, s->to, heads * head);
+            bad = convert_put(s, s->to, heads * head);
         at += heads * head;
         size -= heads * head;
     }
@@ -165,7 +165,7 @@ pe_status io_pairs_convert(const char *path, const io_safetensors *st, const io_
     if (bad == PE_OK)
         bad = start(&s, path);
     if (bad == PE_OK)
-        bad = put(&s, head.data, head.size);
+        bad = convert_put(&s, head.data, head.size);
     io_bytes_free(&head);
     for (size_t i = 0; bad == PE_OK && i < plan->count; i++) {
         const io_tensor *t = plan->item[i].tensor;

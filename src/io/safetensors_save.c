@@ -18,7 +18,7 @@ typedef struct header_text {
     size_t size;
 } header_text;
 
-static void put(header_text *t, const char *from, size_t size)
+static void header_put(header_text *t, const char *from, size_t size)
 {
     if (t->at)
         memcpy(t->at + t->size, from, size);
@@ -27,13 +27,13 @@ static void put(header_text *t, const char *from, size_t size)
 
 static void put_text(header_text *t, const char *from)
 {
-    put(t, from, strlen(from));
+    header_put(t, from, strlen(from));
 }
 
 /* The reader took well-formed UTF-8 only, so that quotes, backslashes and controls are all there is to escape. */
 static void put_string(header_text *t, const char *from)
 {
-    put(t, "\"", 1);
+    header_put(t, "\"", 1);
     for (const char *c = from; *c; c++) {
         char escape[8];
         if (*c == '"' || *c == '\\')
@@ -44,7 +44,7 @@ static void put_string(header_text *t, const char *from)
             snprintf(escape, sizeof escape, "%c", *c);
         put_text(t, escape);
     }
-    put(t, "\"", 1);
+    header_put(t, "\"", 1);
 }
 
 static void put_number(header_text *t, const char *before, uint64_t n)
@@ -87,7 +87,7 @@ static void put_header(header_text *t, const io_layout *l)
     for (size_t i = 0; i < l->count; i++)
         put_tensor(t, l->tensors[i], l->data_at);
     put_text(t, "}");
-    put(t, "       ", (8 - t->size % 8) % 8);
+    header_put(t, "       ", (8 - t->size % 8) % 8);
 }
 
 static void put_length(uint8_t to[8], size_t length)

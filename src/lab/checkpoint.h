@@ -8,10 +8,6 @@
 
 #define CHECKPOINT_NAME_MAX 64
 
-void checkpoint_name(char out[CHECKPOINT_NAME_MAX], int64_t step);
-pe_status checkpoint_path(char *out, size_t cap, const char *folder, int64_t step, pe_error *err);
-/* The steps of the files there, newest first: malloc'ed. A folder that is not there has none. */
-pe_status checkpoint_list(int64_t **steps, size_t *count, const char *folder, pe_error *err);
 /* What could not be removed is let pass: the run does not depend on it. */
 void checkpoint_remove_old(const char *folder, int64_t step, int keep); /* but the last `keep` up to step */
 void checkpoint_remove_temporary(const char *folder);                   /* what writers that died left */

@@ -17,7 +17,7 @@ typedef struct story {
     int64_t first, last; /* lengths: the trained one, the longest */
 } story;
 
-static void IO_PRINTF(2, 3) say(story *s, const char *format, ...)
+static void IO_PRINTF(2, 3) finding_say(story *s, const char *format, ...)
 {
     va_list list;
     if (s->used >= s->cap)
@@ -92,22 +92,22 @@ static void say_winner(story *s, int winner)
     const lab_setup *u = &s->r->setup;
     bool perplexity = lab_is_eval(u);
     int other = 0, alike = count_alike(s, winner, s->last, &other);
-    say(s, "Trained at %" PRId64 ", %s %s at %" PRId64 " (%s%s%s%s", u->train_length, name(s, winner),
-        holds(s, winner)  ? "holds"
-        : u->entries == 1 ? "was tested"
-        : alike           ? "has the lowest mean"
-                          : "is best",
-        s->last, perplexity ? "perplexity " : "", lab_value(a, u, value(s, winner, s->last)), perplexity ? "" : " ",
-        perplexity ? "" : lab_unit(u));
+    finding_say(s, "Trained at %" PRId64 ", %s %s at %" PRId64 " (%s%s%s%s", u->train_length, name(s, winner),
+                holds(s, winner)  ? "holds"
+                : u->entries == 1 ? "was tested"
+                : alike           ? "has the lowest mean"
+                                  : "is best",
+                s->last, perplexity ? "perplexity " : "", lab_value(a, u, value(s, winner, s->last)),
+                perplexity ? "" : " ", perplexity ? "" : lab_unit(u));
     if (s->last > s->first && isfinite(value(s, winner, s->first)))
-        say(s, ", %s at %" PRId64, lab_value(b, u, value(s, winner, s->first)), s->first);
-    say(s, ")");
+        finding_say(s, ", %s at %" PRId64, lab_value(b, u, value(s, winner, s->first)), s->first);
+    finding_say(s, ")");
     if (!(value(s, winner, s->last) < chance(s)))
-        say(s, ", no better than chance (%s)", lab_value(a, u, chance(s)));
+        finding_say(s, ", no better than chance (%s)", lab_value(a, u, chance(s)));
     if (alike)
-        say(s, ", not told apart from %s", name(s, other));
+        finding_say(s, ", not told apart from %s", name(s, other));
     if (alike > 1)
-        say(s, " and %d other%s", alike - 1, alike == 2 ? "" : "s");
+        finding_say(s, " and %d other%s", alike - 1, alike == 2 ? "" : "s");
 }
 
 /* The longest tested length up to which a is not worse than b. */
@@ -129,13 +129,13 @@ static void say_best_at_first(story *s, int best, int winner)
     char a[LAB_VALUE_ROOM];
     int64_t up_to = better_up_to(s, best, winner);
     double end = value(s, best, s->last);
-    say(s, "; %s is better %s %" PRId64, name(s, best), up_to > s->first ? "up to" : "at", up_to);
+    finding_say(s, "; %s is better %s %" PRId64, name(s, best), up_to > s->first ? "up to" : "at", up_to);
     if (!isfinite(end))
-        say(s, " and cannot go to %" PRId64, s->last);
+        finding_say(s, " and cannot go to %" PRId64, s->last);
     else if (lab_is_eval(&s->r->setup))
-        say(s, " and comes to %s by %" PRId64, lab_value(a, &s->r->setup, end), s->last);
+        finding_say(s, " and comes to %s by %" PRId64, lab_value(a, &s->r->setup, end), s->last);
     else if (end - value(s, best, s->first) > 0.05)
-        say(s, " and loses %.1f bits by %" PRId64, end - value(s, best, s->first), s->last);
+        finding_say(s, " and loses %.1f bits by %" PRId64, end - value(s, best, s->first), s->last);
 }
 
 static void say_worst(story *s, int worst)
@@ -149,10 +149,10 @@ static void say_worst(story *s, int worst)
             always = always && extreme(s, length, -1) == worst && !count_alike(s, worst, length, &other);
     }
     if (always)
-        say(s, "; %s is worst past the trained length", name(s, worst));
+        finding_say(s, "; %s is worst past the trained length", name(s, worst));
     else
-        say(s, "; %s is worst at %" PRId64 " (%s)", name(s, worst), s->last,
-            lab_value(a, &s->r->setup, value(s, worst, s->last)));
+        finding_say(s, "; %s is worst at %" PRId64 " (%s)", name(s, worst), s->last,
+                    lab_value(a, &s->r->setup, value(s, worst, s->last)));
 }
 
 /* ---------------------------------------------------------------- how sure */
@@ -180,16 +180,16 @@ static void say_seeds(story *s)
             told += d.larger && fabs(d.difference) > not_told;
         }
     if (fewer)
-        say(s, " Means marked * are of fewer seeds than were asked for.");
+        finding_say(s, " Means marked * are of fewer seeds than were asked for.");
     if (one)
-        say(s, " %s: small differences may be chance.", most < 2 ? "One seed" : "One seed of some");
+        finding_say(s, " %s: small differences may be chance.", most < 2 ? "One seed" : "One seed of some");
     else if (told && not_told < 0)
-        say(s, " Every difference at %" PRId64 " is larger than the seeds'.", s->last);
+        finding_say(s, " Every difference at %" PRId64 " is larger than the seeds'.", s->last);
     else if (told)
-        say(s, " Differences above %s at %" PRId64 " are larger than the seeds'.",
-            lab_value(a, &s->r->setup, ceil(not_told * 100) / 100), s->last);
+        finding_say(s, " Differences above %s at %" PRId64 " are larger than the seeds'.",
+                    lab_value(a, &s->r->setup, ceil(not_told * 100) / 100), s->last);
     else if (not_told >= 0)
-        say(s, " No difference at %" PRId64 " is larger than the seeds'.", s->last);
+        finding_say(s, " No difference at %" PRId64 " is larger than the seeds'.", s->last);
 }
 
 static void say_unfinished(story *s)
@@ -198,7 +198,7 @@ static void say_unfinished(story *s)
     for (int i = 0; i < s->r->runs; i++)
         left += !s->r->run[i].ended || !s->r->run[i].end.finished;
     if (left)
-        say(s, " %d of %d runs %s not finished.", left, s->r->runs, left == 1 ? "is" : "are");
+        finding_say(s, " %d of %d runs %s not finished.", left, s->r->runs, left == 1 ? "is" : "are");
 }
 
 static void say_cannot(story *s)
@@ -208,20 +208,20 @@ static void say_cannot(story *s)
         if (!lab_summarise(s->r, i, s->last, lab_shown(&s->r->setup)).cannot)
             continue;
         if (!count++)
-            say(s, " Cannot go to %" PRId64 ": ", s->last);
+            finding_say(s, " Cannot go to %" PRId64 ": ", s->last);
         else
-            say(s, ", ");
-        say(s, "%s", name(s, i));
+            finding_say(s, ", ");
+        finding_say(s, "%s", name(s, i));
     }
     if (count)
-        say(s, ".");
+        finding_say(s, ".");
 }
 
 static void say_failed(story *s)
 {
     for (int i = 0; i < s->r->runs; i++)
         if (s->r->run[i].failure.step)
-            say(s, "%sStopped: %s.", s->used ? " " : "", s->r->run[i].failure.why);
+            finding_say(s, "%sStopped: %s.", s->used ? " " : "", s->r->run[i].failure.why);
 }
 
 void lab_tested(const lab_results *r, int64_t *first, int64_t *last)
@@ -241,8 +241,8 @@ static void say_nothing_learned(story *s, int best)
 {
     char a[LAB_VALUE_ROOM], b[LAB_VALUE_ROOM];
     const lab_setup *u = &s->r->setup;
-    say(s, "Nothing was learned yet: %s at %" PRId64 ": %s at best, %s by chance.", lab_unit(u), s->first,
-        lab_value(a, u, value(s, best, s->first)), lab_value(b, u, chance(s)));
+    finding_say(s, "Nothing was learned yet: %s at %" PRId64 ": %s at best, %s by chance.", lab_unit(u), s->first,
+                lab_value(a, u, value(s, best, s->first)), lab_value(b, u, chance(s)));
 }
 
 static void say_ranks(story *s, int best)
@@ -255,7 +255,7 @@ static void say_ranks(story *s, int best)
         say_best_at_first(s, best, winner);
     if (worst != winner && !(rival && worst == best) && !count_alike(s, worst, s->last, &other))
         say_worst(s, worst);
-    say(s, ".");
+    finding_say(s, ".");
 }
 
 /* What the numbers say, where there is one. */

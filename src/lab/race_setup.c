@@ -39,7 +39,7 @@ static void make_slug(lab_entry *e, const lab_setup *s)
         snprintf(e->slug, sizeof e->slug, "%s-%d", base, i);
 }
 
-static pe_status add(lab_setup *s, const char *name, const char *spec, pe_error *err)
+static pe_status add_entry(lab_setup *s, const char *name, const char *spec, pe_error *err)
 {
     lab_entry e = { 0 };
     if (s->entries == LAB_ENTRIES_MAX)
@@ -77,7 +77,7 @@ pe_status race_add_list(lab_setup *s, const char *list, pe_error *err)
         while (*end && goes_on(end + 1))
             end += 1 + strcspn(end + 1, ",");
         snprintf(spec, sizeof spec, "%.*s", (int)(end - at < 4096 ? end - at : 4095), at); /* longer ones are refused */
-        TRY(add(s, spec, spec, err));
+        TRY(add_entry(s, spec, spec, err));
         at = *end ? end + 1 : NULL;
     }
     return PE_OK;
@@ -101,9 +101,9 @@ static pe_status add_line(lab_setup *s, char *line, pe_error *err)
         return PE_OK;
     char *mark = line + strcspn(line, "=:");
     if (*mark != '=')
-        return add(s, line, line, err);
+        return add_entry(s, line, line, err);
     *mark = 0;
-    return add(s, trim(line), trim(mark + 1), err);
+    return add_entry(s, trim(line), trim(mark + 1), err);
 }
 
 pe_status race_add_file(race_asked *out, const char *path, pe_error *err)

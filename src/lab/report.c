@@ -18,7 +18,7 @@ static pe_status write_lines(FILE *to, const void *with, pe_error *err)
 
 static pe_status write_tree(FILE *to, result *tree, result_form form, pe_error *err)
 {
-    pe_status s = tree ? result_write(to, tree, form, &(result_page){ 0 }, err)
+    pe_status s = tree ? result_write(to, tree, form, &(result_screen){ 0 }, err)
                        : io_fail(err, PE_ERR_NOMEM, "no memory for a report");
     result_free(tree);
     return s;

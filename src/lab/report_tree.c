@@ -277,7 +277,7 @@ void lab_print_table(FILE *to, const lab_results *r, int columns)
     if (!tree)
         return; /* the next frame may have memory */
     add_ranking(tree, &p, false);
-    result_write(to, tree, RESULT_AS_TEXT, &(result_page){ .columns = columns }, NULL);
+    result_write(to, tree, RESULT_AS_TEXT, &(result_screen){ .columns = columns }, NULL);
     result_free(tree);
 }
 

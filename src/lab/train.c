@@ -60,7 +60,7 @@ static void trainer_free(trainer *t)
     model_free(t->model);
 }
 
-static pe_status step(trainer *t, lab_train_line *line, pe_error *err)
+static pe_status train_step(trainer *t, lab_train_line *line, pe_error *err)
 {
     const lab_setup *s = trainer_setup(t);
     adam_rates rates = ADAM_DEFAULTS;
@@ -182,7 +182,7 @@ static pe_status trainer_run(trainer *t, pe_error *err)
         if (race_asked_to_stop(t->race))
             return save(t, err);
         int64_t n = t->adam.step + 1;
-        pe_status status = step(t, &line, &why);
+        pe_status status = train_step(t, &line, &why);
         if (status)
             return fail(t, n, status, why.text, err);
         TRY(note(t, line, err));
@@ -203,7 +203,7 @@ pe_status race_time_steps(double *seconds, model **out, race *r, int index, int 
     for (int i = 0; i <= count && !status; i++) { /* the first warms up */
         if (i == 1)
             t.begin = io_seconds();
-        status = step(&t, &line, err);
+        status = train_step(&t, &line, err);
     }
     *seconds = (io_seconds() - t.begin) / count;
     r->results.setup.steps = steps_asked;

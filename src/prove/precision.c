@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "prove/measure.h"
 #include "zoo/look.h"
-#include "zoo/turn_head.h"
+#include "zoo/rotation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -168,7 +168,7 @@ static pe_status codes_make(double *out, const codes *c, pe_error *err)
     cosine.token_stride = 2 * P;
     sine = cosine;
     sine.data = out + P;
-    return zoo_turn_table(cosine, sine, c->m.e, c->m.w, 0, PE_KEY, places(c), err);
+    return zoo_rotate_table(cosine, sine, c->m.e, c->m.w, 0, PE_KEY, places(c), err);
 }
 
 /* How much of an encoding survives rounding. What an encoding makes of a position is its code: the vector that

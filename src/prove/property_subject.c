@@ -6,7 +6,7 @@
 #include "io/checked.h"
 #include "prove/property.h"
 #include "zoo/look.h"
-#include "zoo/turn_head.h"
+#include "zoo/rotation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static pe_status embed_code(property_subject *s, const int64_t *at, int64_t n, d
 /* cos and sin of every head that has its own, as a query and as a key. */
 static pe_status rotation_code(property_subject *s, const int64_t *at, int64_t n, double *out)
 {
-    int64_t heads = zoo_turn_heads(s->e), pairs = pe_encoding_pair_count(s->e), P = heads * pairs;
+    int64_t heads = zoo_rotating_heads(s->e), pairs = pe_encoding_pair_count(s->e), P = heads * pairs;
     double *table = property_doubles(s, 2 * n * P);
     pe_status bad = table ? PE_OK : PE_ERR_NOMEM;
     for (int side = PE_QUERY; !bad && side <= PE_KEY; side++) {
@@ -117,7 +117,8 @@ static int layers_of(const property_subject *s, layer out[4])
 {
     int64_t H = s->shape.heads, D = s->shape.head_dim;
     const layer all[] = { { PE_HOOK_EMBED, property_embed_size(s), embed_code },
-                          { PE_HOOK_ROTATE, 4 * zoo_turn_heads(s->e) * pe_encoding_pair_count(s->e), rotation_code },
+                          { PE_HOOK_ROTATE, 4 * zoo_rotating_heads(s->e) * pe_encoding_pair_count(s->e),
+                            rotation_code },
                           { PE_HOOK_CONTENT | PE_HOOK_BIAS, H, score_code },
                           { PE_HOOK_VALUE, H * D, value_code } };
     int n = 0;

@@ -15,7 +15,7 @@ static void put_text(FILE *to, const char *text)
     for (; *text; text++) {
         if (strchr("|*_<\\", *text))
             putc('\\', to);
-        putc(*text == '\n' ? ' ' : *text, to);
+        fputs(*text == '\n' ? "; " : (char[]){ *text, 0 }, to);
     }
 }
 

@@ -117,12 +117,12 @@ typedef enum result_form {
 } result_form;
 
 /* How text is printed. */
-typedef struct result_page {
+typedef struct result_screen {
     int columns; /* 0: COLUMNS_MARGIN */
     bool colour, ascii;
-} result_page;
+} result_screen;
 
-pe_status result_write(FILE *to, const result *r, result_form form, const result_page *page, pe_error *err);
+pe_status result_write(FILE *to, const result *r, result_form form, const result_screen *page, pe_error *err);
 /* By the ending of a file's name: .json .csv .md .html .txt; RESULT_FORMS: none of them. */
 result_form result_form_of(const char *file);
 

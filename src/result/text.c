@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    LABEL_MAX = 26,
+    LABEL_MAX = 28,
     GAP = 2,
     FIRST_MIN = 20,
     LAST_MIN = 24,
@@ -274,25 +274,34 @@ static pe_status print_table(text_writer *w, const node *table, int indent, pe_e
 
 /* ---------------------------------------------------------------- sections */
 
+/* A section without a heading goes on in the columns of the one around it. */
+static bool is_untitled(const node *n)
+{
+    return node_is_section(n) && n->kind != RESULT_TABLE && !(n->label && *n->label) && !n->folded;
+}
+
 /* The widest label, of those that are not too wide to stand before their texts. */
 static int label_width(const node *n)
 {
     int width = GAP;
     for (const node *c = node_visible(n->first); c; c = node_visible(c->next)) {
-        int wide = node_is_section(c) || !c->label || c->wide ? 0 : columns_of(c->label);
+        int wide = is_untitled(c)                               ? label_width(c)
+                   : node_is_section(c) || !c->label || c->wide ? 0
+                                                                : columns_of(c->label);
         width = wide > width && wide <= LABEL_MAX && !c->below ? wide : width;
     }
     return width;
 }
 
-static pe_status print_values(text_writer *w, const node *n, int indent, pe_error *err)
+static pe_status print_values(text_writer *w, const node *n, int indent, int width, pe_error *err)
 {
     pe_status s = PE_OK;
-    int width = label_width(n);
     for (const node *c = node_visible(n->first); c && !s; c = node_visible(c->next)) {
         if (c->wide)
             continue;
-        if (node_is_section(c))
+        if (is_untitled(c))
+            s = print_values(w, c, indent, width, err);
+        else if (node_is_section(c))
             s = c->folded ? PE_OK : print_section(w, c, indent, err);
         else if (c->kind == RESULT_DRAWING)
             s = print_drawing(w, c, err);
@@ -311,12 +320,12 @@ static pe_status print_section(text_writer *w, const node *n, int indent, pe_err
     bool titled = n->label && *n->label;
     print_heading(w, n);
     indent = titled && indent < GAP ? GAP : indent;
-    return n->kind == RESULT_TABLE ? print_table(w, n, indent, err) : print_values(w, n, indent, err);
+    return n->kind == RESULT_TABLE ? print_table(w, n, indent, err) : print_values(w, n, indent, label_width(n), err);
 }
 
-pe_status write_text(FILE *to, const node *root, const result_page *page, pe_error *err)
+pe_status write_text(FILE *to, const node *root, const result_screen *page, pe_error *err)
 {
     int margin = page->columns > 0 ? page->columns : COLUMNS_MARGIN;
     text_writer w = { .c = { to, margin, page->ascii }, .colour = page->colour };
-    return print_values(&w, root, 0, err);
+    return print_values(&w, root, 0, label_width(root), err);
 }

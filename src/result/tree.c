@@ -126,7 +126,7 @@ static const char *form(result *r, const char *format, va_list list)
     return text;
 }
 
-static node *add(result *r, result_kind kind, const char *name, const char *label)
+static node *add_node(result *r, result_kind kind, const char *name, const char *label)
 {
     node *n = r->failed ? NULL : take(r, sizeof *n);
     if (!n)
@@ -151,7 +151,7 @@ void result_title(result *r, int language, const char *format, ...)
 
 void result_open(result *r, result_kind kind, const char *name, const char *label)
 {
-    node *n = add(r, kind, name, label);
+    node *n = add_node(r, kind, name, label);
     if (!r->failed)
         r->open = n;
 }
@@ -166,14 +166,14 @@ void result_close(result *r)
 
 void result_text(result *r, const char *name, const char *label, const char *text)
 {
-    node *n = add(r, text ? RESULT_TEXT : RESULT_NONE, name, text ? label : NULL);
+    node *n = add_node(r, text ? RESULT_TEXT : RESULT_NONE, name, text ? label : NULL);
     n->text = copy(r, text);
 }
 
 void result_say(result *r, const char *name, const char *label, const char *format, ...)
 {
     va_list list;
-    node *n = add(r, RESULT_TEXT, name, label);
+    node *n = add_node(r, RESULT_TEXT, name, label);
     va_start(list, format);
     n->text = form(r, format, list);
     va_end(list);
@@ -181,13 +181,13 @@ void result_say(result *r, const char *name, const char *label, const char *form
 
 void result_int(result *r, const char *name, const char *label, int64_t value)
 {
-    node *n = add(r, RESULT_INT, name, label);
+    node *n = add_node(r, RESULT_INT, name, label);
     n->integer = value;
 }
 
 static void add_real(result *r, result_kind kind, const char *name, const char *label, double value)
 {
-    node *n = add(r, kind, name, label);
+    node *n = add_node(r, kind, name, label);
     n->real = value;
 }
 
@@ -198,24 +198,24 @@ void result_real(result *r, const char *name, const char *label, double value)
 
 void result_flag(result *r, const char *name, const char *label, bool value)
 {
-    node *n = add(r, RESULT_FLAG, name, label);
+    node *n = add_node(r, RESULT_FLAG, name, label);
     n->integer = value;
 }
 
 void result_none(result *r, const char *name)
 {
-    add(r, RESULT_NONE, name, NULL);
+    add_node(r, RESULT_NONE, name, NULL);
 }
 
 void result_json(result *r, const char *name, const char *json)
 {
-    node *n = add(r, json ? RESULT_JSON : RESULT_NONE, name, NULL);
+    node *n = add_node(r, json ? RESULT_JSON : RESULT_NONE, name, NULL);
     n->text = copy(r, json);
 }
 
 void result_code(result *r, const char *name, const char *text)
 {
-    node *n = add(r, RESULT_CODE, name, "");
+    node *n = add_node(r, RESULT_CODE, name, "");
     n->text = copy(r, text);
 }
 
@@ -249,7 +249,7 @@ void result_bits(result *r, const char *name, const char *label, unsigned bits, 
 
 void result_array(result *r, const char *name, const void *data, pe_dtype type, int rank, const int64_t *shape)
 {
-    node *n = add(r, RESULT_ARRAY, name, NULL);
+    node *n = add_node(r, RESULT_ARRAY, name, NULL);
     int64_t *sizes = take(r, (size_t)rank * sizeof *sizes);
     for (int i = 0; sizes && i < rank; i++)
         sizes[i] = shape[i];
@@ -303,7 +303,7 @@ ranges_text result_ranges_text(const bool *in, int64_t count)
 
 void result_drawing(result *r, result_make *make, const void *with)
 {
-    node *n = add(r, RESULT_DRAWING, NULL, "");
+    node *n = add_node(r, RESULT_DRAWING, NULL, "");
     n->make = make;
     n->with = with;
 }
@@ -379,7 +379,7 @@ static bool is_list_of_values(const node *n)
     if (n->kind != RESULT_LIST)
         return false;
     for (const node *c = n->first; c; c = c->next)
-        if (node_is_group(c))
+        if (node_is_group(c) || c->kind == RESULT_CODE)
             return false;
     return true;
 }
@@ -500,7 +500,7 @@ result_form result_form_of(const char *file)
     return (result_form)form;
 }
 
-pe_status result_write(FILE *to, const result *r, result_form as, const result_page *page, pe_error *err)
+pe_status result_write(FILE *to, const result *r, result_form as, const result_screen *page, pe_error *err)
 {
     const node *root = &r->root;
     if (r->failed)

@@ -51,6 +51,6 @@ pe_status write_csv(FILE *to, const node *root, pe_error *err);
 void write_markdown(FILE *to, const node *root);
 pe_status write_html(FILE *to, const node *root, pe_error *err);
 void write_man(FILE *to, const node *root);
-pe_status write_text(FILE *to, const node *root, const result_page *page, pe_error *err);
+pe_status write_text(FILE *to, const node *root, const result_screen *page, pe_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include "io/checked.h"
 #include "io/io.h"
 #include "zoo/look.h"
-#include "zoo/turn_head.h"
+#include "zoo/rotation.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -80,7 +80,7 @@ pe_status show_rotations(double **out, int64_t *pairs, const show_subject *s, pe
     TRY(show_memory(out, s, 2 * n, *pairs, err));
     pe_view cosine = pe_view_of(*out, PE_F64, 1, n, 1, *pairs), sine = cosine;
     sine.data = *out + n * *pairs;
-    return zoo_turn_table(cosine, sine, s->e, s->params, 0, PE_QUERY, where, err);
+    return zoo_rotate_table(cosine, sine, s->e, s->params, 0, PE_QUERY, where, err);
 }
 
 pe_status show_pairs(pe_pair **out, int64_t *count, const show_subject *s, pe_error *err)

@@ -5,7 +5,7 @@
 #include "show/views.h"
 
 #include "io/io.h"
-#include "zoo/turn_head.h"
+#include "zoo/rotation.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -132,8 +132,8 @@ static pe_status decay_score_ones(around *a, const show_subject *s, pe_error *er
     for (int64_t i = 0; i < n * D; i++)
         k[i] = q[i % D] = 1;
     pe_view qv = pe_view_of(q, PE_F64, 1, 1, 1, D), kv = pe_view_of(k, PE_F64, 1, n, 1, D);
-    TRY(zoo_turn_head(qv, qv, s->e, s->params, 0, PE_QUERY, path_one(&a->path, a->query), err));
-    TRY(zoo_turn_head(kv, kv, s->e, s->params, 0, PE_KEY, a->path.where, err));
+    TRY(zoo_rotate_head(qv, qv, s->e, s->params, 0, PE_QUERY, path_one(&a->path, a->query), err));
+    TRY(zoo_rotate_head(kv, kv, s->e, s->params, 0, PE_KEY, a->path.where, err));
     for (int64_t i = 0; i < n; i++)
         a->y[i] = show_dot(q, k + (n - 1 - i) * D, D);
     return PE_OK;

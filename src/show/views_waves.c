@@ -6,7 +6,7 @@
 
 #include "io/io.h"
 #include "zoo/spec_read.h"
-#include "zoo/turns.h"
+#include "zoo/rotation.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  */
 #include "show/walk.h"
 
-#include "zoo/turn_head.h"
+#include "zoo/rotation.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -30,8 +30,9 @@ static pe_status pairs_ask(rotated_pairs *p, const walk_scene *s, pe_error *err)
     TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
     for (int64_t n = 0; n < p->count; n++)
         p->turns[p->pair[n].x_out] = p->turns[p->pair[n].y_out] = true;
-    return zoo_turn_table(pe_view_of(p->cosine, PE_F64, 1, 1, 1, p->count),
-                          pe_view_of(p->sine, PE_F64, 1, 1, 1, p->count), s->e, s->params, s->head, PE_QUERY, at, err);
+    return zoo_rotate_table(pe_view_of(p->cosine, PE_F64, 1, 1, 1, p->count),
+                            pe_view_of(p->sine, PE_F64, 1, 1, 1, p->count), s->e, s->params, s->head, PE_QUERY, at,
+                            err);
 }
 
 /* The angle at position 0, in steps of half a position: some specs measure positions at the middles of cells. */
@@ -152,8 +153,8 @@ static pe_status rotate_put_distance(walk *w, walk_scene *s, pe_error *err)
     }
     x.data = s->y + s->query * s->D;
     y.data = s->y + s->key * s->D;
-    TRY(zoo_turn_head(vq, x, s->e, s->params, s->head, PE_QUERY, pe_positions_of(at, PE_I64, 1, 1, s->axes), err));
-    TRY(zoo_turn_head(vk, y, s->e, s->params, s->head, PE_KEY, pe_positions_of(zero, PE_I64, 1, 1, s->axes), err));
+    TRY(zoo_rotate_head(vq, x, s->e, s->params, s->head, PE_QUERY, pe_positions_of(at, PE_I64, 1, 1, s->axes), err));
+    TRY(zoo_rotate_head(vk, y, s->e, s->params, s->head, PE_KEY, pe_positions_of(zero, PE_I64, 1, 1, s->axes), err));
     for (int64_t d = 0; d < s->D; d++) {
         sum += q[d] * k[d];
         size += fabs(q[d]) + fabs(k[d]);

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "zoo/look.h"
-#include "zoo/turn_head.h"
+#include "zoo/rotation.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -175,9 +175,9 @@ static pe_status attending_rotate(attending *a, const walk_scene *s, pe_error *e
     }
     pe_view q = pe_view_of(a->q, PE_F64, 1, 1, 1, a->D), k = pe_view_of(a->k, PE_F64, 1, TOKENS, 1, a->D), v = k;
     v.data = a->v;
-    TRY(zoo_turn_head(q, q, a->e, a->params, s->head, PE_QUERY, a->q_at, err));
-    TRY(zoo_turn_head(k, k, a->e, a->params, s->head, PE_KEY, a->k_at, err));
-    return zoo_turn_head(v, v, a->e, a->params, s->head, PE_VALUE, a->k_at, err);
+    TRY(zoo_rotate_head(q, q, a->e, a->params, s->head, PE_QUERY, a->q_at, err));
+    TRY(zoo_rotate_head(k, k, a->e, a->params, s->head, PE_KEY, a->k_at, err));
+    return zoo_rotate_head(v, v, a->e, a->params, s->head, PE_VALUE, a->k_at, err);
 }
 
 /* Asks what a stage adds to the scores of the head that is followed. */

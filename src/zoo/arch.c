@@ -40,7 +40,7 @@ static pe_status rule_cohere2moe(zoo_gguf *m)
 /* Mistral 4, and DeepSeek 2. */
 static pe_status rule_temperature(zoo_gguf *m)
 {
-    ZOO_TRY(gguf_real(m, &m->temperature, "attention.temperature_scale", IO_OPTIONAL));
+    TRY(gguf_real(m, &m->temperature, "attention.temperature_scale", IO_OPTIONAL));
     return gguf_int(m, &m->floor, "attention.temperature_length", IO_OPTIONAL, INT32_MAX);
 }
 
@@ -76,14 +76,14 @@ static pe_status rule_deepseek4(zoo_gguf *m)
     snprintf(name, sizeof name, "blk.%lld.nextn.eh_proj.weight", (long long)m->layers);
     if (!io_gguf_tensor_find(&t, m->g, name))
         m->layers = m->blocks;
-    ZOO_TRY(gguf_real(m, &m->other_theta, "attention.compress_rope_freq_base", IO_REQUIRED));
-    ZOO_TRY(io_gguf_array(&ratios, m->g, gguf_key(m, "attention.compress_ratios"), IO_REQUIRED, m->b->err));
+    TRY(gguf_real(m, &m->other_theta, "attention.compress_rope_freq_base", IO_REQUIRED));
+    TRY(io_gguf_array(&ratios, m->g, gguf_key(m, "attention.compress_ratios"), IO_REQUIRED, m->b->err));
     if (ratios.count < (size_t)m->blocks)
         return zoo_fail(m->b, PE_ERR_FORMAT, "%s holds %zu numbers; needs %lld, one per layer", m->key, ratios.count,
                         (long long)m->blocks);
     for (int64_t n = 0; n < m->blocks; n++) {
         int64_t ratio;
-        ZOO_TRY(io_gguf_list_int(&ratio, &ratios, (size_t)n, (io_int_range){ 0, INT32_MAX }, m->b->err));
+        TRY(io_gguf_list_int(&ratio, &ratios, (size_t)n, (io_int_range){ 0, INT32_MAX }, m->b->err));
         m->layer[n].other_base = ratio != 0;
     }
     return PE_OK;
@@ -92,7 +92,7 @@ static pe_status rule_deepseek4(zoo_gguf *m)
 static pe_status rule_dflash(zoo_gguf *m)
 {
     int64_t count = 0;
-    ZOO_TRY(gguf_int(m, &count, "hyper_connection.count", IO_OPTIONAL, INT32_MAX));
+    TRY(gguf_int(m, &count, "hyper_connection.count", IO_OPTIONAL, INT32_MAX));
     if (!count)
         return PE_OK;
     rotate_as_deepseek4(m); /* a draft of DeepSeek-V4: none of its layers compresses */
@@ -121,7 +121,7 @@ static pe_status rule_granite_swa(zoo_gguf *m)
     bool found;
     if (!turns)
         return PE_ERR_NOMEM;
-    ZOO_TRY(gguf_each(m, turns, m->blocks, "attention.rope_pattern", IO_OPTIONAL, &found));
+    TRY(gguf_each(m, turns, m->blocks, "attention.rope_pattern", IO_OPTIONAL, &found));
     for (int64_t n = 0; found && n < m->blocks; n++)
         m->layer[n].rotates = turns[n] != 0;
     return PE_OK;
@@ -132,8 +132,8 @@ static pe_status rule_grok(zoo_gguf *m)
     double yarn = -1, factor = 1;
     if (!gguf_has(m, "rope.scaling.yarn_beta_fast"))
         m->beta_fast = 8;
-    ZOO_TRY(gguf_real(m, &yarn, "rope.scaling.yarn_ext_factor", IO_OPTIONAL));
-    ZOO_TRY(gguf_real(m, &factor, "rope.scaling.yarn_attn_factor", IO_OPTIONAL));
+    TRY(gguf_real(m, &yarn, "rope.scaling.yarn_ext_factor", IO_OPTIONAL));
+    TRY(gguf_real(m, &factor, "rope.scaling.yarn_attn_factor", IO_OPTIONAL));
     if (yarn >= 0)
         m->yarn = yarn;
     if (m->yarn == 0) /* with YaRN its own factor replaces this one */
@@ -144,7 +144,7 @@ static pe_status rule_grok(zoo_gguf *m)
 static pe_status rule_llama4(zoo_gguf *m)
 {
     int64_t window = 1;
-    ZOO_TRY(gguf_int(m, &window, "attention.sliding_window", IO_OPTIONAL, INT32_MAX));
+    TRY(gguf_int(m, &window, "attention.sliding_window", IO_OPTIONAL, INT32_MAX));
     if (window) {
         m->window = 8192; /* whatever the file says */
         m->temperature = 0.1;
@@ -161,8 +161,8 @@ static pe_status rule_llama4(zoo_gguf *m)
 
 static pe_status rule_mistral3(zoo_gguf *m)
 {
-    ZOO_TRY(gguf_real(m, &m->log_mul, "rope.scaling.yarn_log_multiplier", IO_OPTIONAL)); /* not a tenth of it */
-    ZOO_TRY(gguf_real(m, &m->temperature, "attention.temperature_scale", IO_OPTIONAL));
+    TRY(gguf_real(m, &m->log_mul, "rope.scaling.yarn_log_multiplier", IO_OPTIONAL)); /* not a tenth of it */
+    TRY(gguf_real(m, &m->temperature, "attention.temperature_scale", IO_OPTIONAL));
     m->floor = m->trained;
     return PE_OK;
 }
@@ -170,7 +170,7 @@ static pe_status rule_mistral3(zoo_gguf *m)
 pe_status zoo_rule_phi3(zoo_gguf *m)
 {
     int64_t window = 0;
-    ZOO_TRY(gguf_int(m, &window, "attention.sliding_window", IO_OPTIONAL, INT32_MAX));
+    TRY(gguf_int(m, &window, "attention.sliding_window", IO_OPTIONAL, INT32_MAX));
     if (!window)
         return PE_OK;
     return zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF,
@@ -187,7 +187,7 @@ static pe_status rule_plamo(zoo_gguf *m)
 static pe_status rule_smallthinker(zoo_gguf *m)
 {
     int64_t window = 0;
-    ZOO_TRY(gguf_int(m, &window, "attention.sliding_window", IO_OPTIONAL, INT32_MAX));
+    TRY(gguf_int(m, &window, "attention.sliding_window", IO_OPTIONAL, INT32_MAX));
     if (window) {
         m->window = 4096; /* whatever the file says */
         m->nope = 4;

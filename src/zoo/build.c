@@ -230,9 +230,9 @@ pe_status zoo_set_layer(zoo_builder *b, zoo_part *p, int64_t layer, const char *
     if (group < 0) {
         int like = asked_before(p, spec, shape);
         if (like >= 0)
-            ZOO_TRY(add_group(b, p, p->group[like].spec, full_shape(shape), &group));
+            TRY(add_group(b, p, p->group[like].spec, full_shape(shape), &group));
         else
-            ZOO_TRY(settle_group(b, p, spec, shape, &group));
+            TRY(settle_group(b, p, spec, shape, &group));
         p->group[group].asked = zoo_text(b, "%s", spec);
         p->group[group].asked_shape = shape;
         if (!p->group[group].asked)

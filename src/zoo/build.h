@@ -4,6 +4,7 @@
 #ifndef POSENC_ZOO_BUILD_H
 #define POSENC_ZOO_BUILD_H
 
+#include "base/try.h"
 #include "zoo/zoo.h"
 
 #define ZOO_LAYERS_MAX 1024 /* a config of 40 bytes must not make us allocate for a billion */
@@ -80,12 +81,5 @@ void zoo_spec_real(zoo_spec *s, const char *key, double value); /* the shortest 
 void zoo_spec_int(zoo_spec *s, const char *key, int64_t value);
 void zoo_spec_raw(zoo_spec *s, const char *keys); /* "sign=negative,turn=qkv" as it is; "" or NULL: nothing */
 void zoo_spec_list(zoo_spec *s, const char *key, const double *value, size_t count);
-
-#define ZOO_TRY(call)                                                                                                  \
-    do {                                                                                                               \
-        pe_status zoo_status = (call);                                                                                 \
-        if (zoo_status != PE_OK)                                                                                       \
-            return zoo_status;                                                                                         \
-    } while (0)
 
 #endif

@@ -307,7 +307,7 @@ static pe_status put_parameters(FILE *to, const zoo_engine *engine, const zoo_pa
         if (!zoo_group_rotates(&part->group[g]))
             continue;
         fprintf(to, "%s\"%s\": ", sign, plain(kind_of(part, g)).text);
-        ZOO_TRY(group_object(to, engine, &part->group[g], err));
+        TRY(group_object(to, engine, &part->group[g], err));
         sign = ", ";
     }
     putc('}', to);
@@ -342,7 +342,7 @@ static pe_status zoo_engine_config(FILE *to, const zoo_engine *engine, const zoo
         return PE_OK;
     }
     fprintf(to, "%s{\"rope_parameters\": ", nested ? "{\"text_config\": " : "");
-    ZOO_TRY(put_parameters(to, engine, part, err));
+    TRY(put_parameters(to, engine, part, err));
     if (length > 0)
         fprintf(to, ", \"max_position_embeddings\": %" PRId64, length);
     fputs(nested ? "}}" : "}", to);
@@ -389,10 +389,10 @@ static pe_status zoo_engine_command(FILE *to, const zoo_engine *engine, const zo
     bool settable = g >= 0 && !zoo_engine_closed(engine, part);
     if (settable && engine->override) {
         fprintf(to, " %s '", engine->override);
-        ZOO_TRY(zoo_engine_config(to, engine, part, err));
+        TRY(zoo_engine_config(to, engine, part, err));
         putc('\'', to);
     } else if (settable) {
-        ZOO_TRY(group_options(to, engine, arch.text, &part->group[g], &overrides, err));
+        TRY(group_options(to, engine, arch.text, &part->group[g], &overrides, err));
         put_windowed_base(to, arch.text, part, overrides);
     }
     if (part->served > 0)

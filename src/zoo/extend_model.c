@@ -214,7 +214,7 @@ pe_status extend_open(extend_model *x, const zoo_model *zoo, int64_t target, int
     if (s != PE_OK)
         return s;
     bool *rotating;
-    ZOO_TRY(find_rotating(&rotating, x, err));
+    TRY(find_rotating(&rotating, x, err));
     pick_group(x, rotating);
     free(rotating);
     if (!x->group && x->windowed)

@@ -66,9 +66,9 @@ static int find_home(extend_patch *p, const extend_model *x, const char *config,
 /* ---------------------------------------------------------------- edits */
 
 /* head[0..depth) and key; format NULL: the key goes. */
-static pe_status put(extend_patch *p, int depth, const char *key, pe_error *err, const char *format, ...)
+static pe_status patch_put(extend_patch *p, int depth, const char *key, pe_error *err, const char *format, ...)
     IO_PRINTF(5, 6);
-static pe_status put(extend_patch *p, int depth, const char *key, pe_error *err, const char *format, ...)
+static pe_status patch_put(extend_patch *p, int depth, const char *key, pe_error *err, const char *format, ...)
 {
     json_edit *e = &p->edit[p->count];
     if (p->count == EXTEND_EDITS_MAX || depth >= JSON_PATH_MAX)
@@ -125,10 +125,11 @@ static pe_status put_row(extend_patch *p, const zoo_spelling *r, const char *spe
     zoo_spec_text(text, room, spec, r->key);
     for (char *c = text; *c; c++) /* a list's */
         *c = *c == '/' ? ',' : *c;
-    pe_status s = r->form == FORM_LIST  ? put(p, p->depth, r->name, err, "[%s]", text)
-                  : r->form == FORM_YES ? put(p, p->depth, r->name, err, "%s", strcmp(text, "no") ? "true" : "false")
-                  : whole               ? put(p, p->depth, r->name, err, "%.0f", zoo_spec_num(spec, r->key))
-                                        : put(p, p->depth, r->name, err, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+    pe_status s = r->form == FORM_LIST ? patch_put(p, p->depth, r->name, err, "[%s]", text)
+                  : r->form == FORM_YES
+                      ? patch_put(p, p->depth, r->name, err, "%s", strcmp(text, "no") ? "true" : "false")
+                  : whole ? patch_put(p, p->depth, r->name, err, "%.0f", zoo_spec_num(spec, r->key))
+                          : patch_put(p, p->depth, r->name, err, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
     free(text);
     return s;
 }
@@ -143,10 +144,10 @@ static pe_status put_changes(extend_patch *p, const char *spec, const char *conf
         if (!zoo_spelling_is_of(r, speaker_of(spec)))
             continue;
         if (there && !strcmp(r->key, "magnitude"))
-            ZOO_TRY(put(p, p->depth, r->name, err, NULL));
+            TRY(patch_put(p, p->depth, r->name, err, NULL));
         else if (zoo_spelling_speaks(r, speaker_of(spec), spec) &&
                  ((moved && there) || (trained && !there && !has(config, p->at, home, r->name))))
-            ZOO_TRY(put_row(p, r, spec, err));
+            TRY(put_row(p, r, spec, err));
     }
     return PE_OK;
 }
@@ -168,15 +169,15 @@ static pe_status put_all(extend_patch *p, const char *spec, const char *config, 
     const zoo_spelling *r, *said;
     const char *word = zoo_type_word(speaker_of(spec), spec);
     if (legacy || has(config, p->at, p->depth, "type"))
-        ZOO_TRY(put(p, p->depth, "type", err, "\"%s\"", word));
-    ZOO_TRY(put(p, p->depth, "rope_type", err, "\"%s\"", word));
+        TRY(patch_put(p, p->depth, "type", err, "\"%s\"", word));
+    TRY(patch_put(p, p->depth, "rope_type", err, "\"%s\"", word));
     for (int i = 0; (r = zoo_spelling_at(i)); i++) {
         if (row_of(r->name, spec, false) != r)
             continue;
         if ((said = row_of(r->name, spec, true)))
-            ZOO_TRY(put_row(p, said, spec, err));
+            TRY(put_row(p, said, spec, err));
         else if (strcmp(r->key, "turning") && has(config, p->at, p->depth, r->name))
-            ZOO_TRY(put(p, p->depth, r->name, err, NULL));
+            TRY(patch_put(p, p->depth, r->name, err, NULL));
     }
     return PE_OK;
 }
@@ -191,16 +192,16 @@ static pe_status put_scaling(extend_patch *p, const extend_model *x, const exten
     if (!plan->method->key)
         return PE_OK;
     if (box && !strcmp(scaling, x->scaling) && strcmp(scaling, "none"))
-        ZOO_TRY(put_changes(p, spec, config, home, err));
+        TRY(put_changes(p, spec, config, home, err));
     else if (box || strcmp(scaling, "none"))
-        ZOO_TRY(put_all(p, spec, config, legacy, err));
+        TRY(put_all(p, spec, config, legacy, err));
     bool moved = strtod(theta, NULL) != extend_theta(x), bare = !strcmp(config, EXTEND_NO_CONFIG);
     if (!moved && (has(config, p->at, p->depth, "rope_theta") || (legacy && !bare)))
         return PE_OK;
     const char *name = legacy ? first_of(config, p, home, thetas, sizeof thetas / sizeof *thetas) : "rope_theta";
     if (legacy && has(config, p->at, p->depth, "rope_theta"))
         legacy = false;
-    return put(p, legacy ? home : p->depth, name, err, "%s%s", theta, strpbrk(theta, ".e") ? "" : ".0");
+    return patch_put(p, legacy ? home : p->depth, name, err, "%s%s", theta, strpbrk(theta, ".e") ? "" : ".0");
 }
 
 pe_status extend_patch_make(extend_patch *p, const extend_model *x, const extend_plan *plan, const char *config,
@@ -212,8 +213,8 @@ pe_status extend_patch_make(extend_patch *p, const extend_model *x, const extend
     pe_status s = spec ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for a patch");
     bool dynamic = !strcmp(plan->method->name, "dynamic"); /* takes this key for the trained length */
     if (s == PE_OK && (!dynamic || x->part->served != x->trained))
-        s = put(p, home, first_of(config, p, home, lengths, sizeof lengths / sizeof *lengths), err, "%" PRId64,
-                dynamic ? x->trained : x->target);
+        s = patch_put(p, home, first_of(config, p, home, lengths, sizeof lengths / sizeof *lengths), err, "%" PRId64,
+                      dynamic ? x->trained : x->target);
     if (s == PE_OK)
         s = put_scaling(p, x, plan, spec, config, home, err);
     free(spec);

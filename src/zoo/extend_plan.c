@@ -105,18 +105,18 @@ static pe_status bisect(extend_plan *p, const extend_model *x, double low, doubl
 static pe_status search(extend_plan *p, const extend_model *x, pe_error *err)
 {
     double guess = nominal(x, p->method), below = fmax(1, guess * (1 - 1e-6));
-    ZOO_TRY(try_value(p, x, 1, err));
+    TRY(try_value(p, x, 1, err));
     if (p->serves)
         return PE_OK;
-    ZOO_TRY(try_value(p, x, guess, err));
+    TRY(try_value(p, x, guess, err));
     if (p->serves) {
-        ZOO_TRY(try_value(p, x, below, err));
+        TRY(try_value(p, x, below, err));
         return p->serves ? bisect(p, x, 1, below, err) : try_value(p, x, guess, err);
     }
-    ZOO_TRY(try_value(p, x, rounded_up(guess * (1 + 1e-8)), err)); /* lists are written with nine digits */
+    TRY(try_value(p, x, rounded_up(guess * (1 + 1e-8)), err)); /* lists are written with nine digits */
     if (p->serves)
         return PE_OK;
-    ZOO_TRY(try_value(p, x, p->method->most, err));
+    TRY(try_value(p, x, p->method->most, err));
     return p->serves ? bisect(p, x, guess, p->method->most, err) : try_value(p, x, guess, err);
 }
 
@@ -158,7 +158,7 @@ static void compare(extend_plan *p, const extend_turns *old, const extend_turns 
 static pe_status price(extend_plan *p, const extend_model *x, pe_error *err)
 {
     extend_turns old, new = { 0 };
-    ZOO_TRY(extend_turns_of(&old, x->own, x->group->shape, err));
+    TRY(extend_turns_of(&old, x->own, x->group->shape, err));
     pe_status s = extend_turns_of(&new, p->brief, x->group->shape, err);
     if (s == PE_OK)
         compare(p, &old, &new);
@@ -176,7 +176,7 @@ static pe_status settle_theta(char **part, const extend_plan *p, const extend_mo
     extend_turns old, new = { 0 };
     if (strcmp(p->method->name, "ntk") || extend_is_own(x, p->method))
         return PE_OK;
-    ZOO_TRY(extend_turns_of(&old, x->plain, x->group->shape, err));
+    TRY(extend_turns_of(&old, x->plain, x->group->shape, err));
     pe_status s = extend_turns_of(&new, *part, x->group->shape, err);
     if (s == PE_OK) {
         int64_t last = old.count - 1;
@@ -194,7 +194,7 @@ static pe_status settle(extend_plan *p, const extend_model *x, pe_error *err)
 {
     char *part;
     extend_turns t = { 0 };
-    ZOO_TRY(extend_make_part(&part, x, p->method, p->value, err));
+    TRY(extend_make_part(&part, x, p->method, p->value, err));
     pe_status s = settle_theta(&part, p, x, err);
     if (s == PE_OK)
         s = extend_make_spec(&p->spec, x, part, x->target, err);

@@ -10,7 +10,7 @@
 static pe_status check_type(zoo_builder *b, const io_gguf *g)
 {
     const char *type = "model";
-    ZOO_TRY(io_gguf_string(&type, g, "general.type", IO_OPTIONAL, b->err));
+    TRY(io_gguf_string(&type, g, "general.type", IO_OPTIONAL, b->err));
     if (strcmp(type, "adapter") && strcmp(type, "imatrix"))
         return PE_OK;
     return zoo_fail(b, PE_ERR_FORMAT,
@@ -23,7 +23,7 @@ static pe_status check_split(zoo_builder *b, const io_gguf *g)
 {
     int64_t part = 0;
     io_gguf_value v;
-    ZOO_TRY(io_gguf_int(&part, g, "split.no", IO_OPTIONAL, (io_int_range){ 0, 65535 }, b->err));
+    TRY(io_gguf_int(&part, g, "split.no", IO_OPTIONAL, (io_int_range){ 0, 65535 }, b->err));
     if (part == 0 || io_gguf_find(&v, g, "general.architecture"))
         return PE_OK;
     return zoo_fail(b, PE_ERR_FORMAT, "is part %lld of several; the first one has the keys", (long long)part + 1);
@@ -32,7 +32,7 @@ static pe_status check_split(zoo_builder *b, const io_gguf *g)
 static pe_status find_arch(zoo_gguf *m)
 {
     const zoo_options *o = m->b->options;
-    ZOO_TRY(io_gguf_string(&m->prefix, m->g, "general.architecture", IO_REQUIRED, m->b->err));
+    TRY(io_gguf_string(&m->prefix, m->g, "general.architecture", IO_REQUIRED, m->b->err));
     if (strlen(m->prefix) > NAME_MAX_LENGTH)
         return zoo_fail(m->b, PE_ERR_FORMAT, "general.architecture is longer than %d characters", NAME_MAX_LENGTH);
     const char *name = o->type ? o->type : m->prefix;
@@ -63,12 +63,12 @@ static pe_status settle_unknown(zoo_gguf *m)
 static pe_status add_part(zoo_gguf *m)
 {
     zoo_part *p;
-    ZOO_TRY(gguf_read_factors(m));
-    ZOO_TRY(gguf_mark_layers(m));
-    ZOO_TRY(zoo_add_part(m->b, &p, "", m->prefix, m->layers));
+    TRY(gguf_read_factors(m));
+    TRY(gguf_mark_layers(m));
+    TRY(zoo_add_part(m->b, &p, "", m->prefix, m->layers));
     p->trained = m->trained;
     p->served = m->served;
-    ZOO_TRY(gguf_put_layers(m, p));
+    TRY(gguf_put_layers(m, p));
     if (m->found && !m->b->options->trained && p->trained == p->served) /* no key says it; the factors do */
         p->trained = m->found;
     return PE_OK;
@@ -99,7 +99,7 @@ static pe_status note_key(zoo_gguf *m, const unread_key *k)
     bool ruled = m->log_mul != 0 && k->read_by == ARCH_LOG_MUL; /* mistral3 reads it by its rule */
     if ((m->row.flags & k->read_by) || ruled || (k->yarn && m->yarn == 0))
         return PE_OK;
-    ZOO_TRY(gguf_real(m, &x, k->suffix, IO_OPTIONAL));
+    TRY(gguf_real(m, &x, k->suffix, IO_OPTIONAL));
     if (x == k->usual)
         return PE_OK;
     return zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF, "%s is %s; llama.cpp does not read it for '%s'", k->suffix,
@@ -111,7 +111,7 @@ static pe_status note_window(zoo_gguf *m)
     int64_t window = 0;
     if ((m->row.flags | m->arch.flags) & ARCH_SWA || m->row.rule == zoo_rule_phi3)
         return PE_OK;
-    ZOO_TRY(gguf_int(m, &window, "attention.sliding_window", IO_OPTIONAL, INT32_MAX));
+    TRY(gguf_int(m, &window, "attention.sliding_window", IO_OPTIONAL, INT32_MAX));
     if (!window)
         return PE_OK;
     return zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF,
@@ -125,7 +125,7 @@ static pe_status note_base(zoo_gguf *m)
     double base = m->full.theta;
     if (!(m->arch.flags & ARCH_SWA_SAME))
         return PE_OK;
-    ZOO_TRY(gguf_real(m, &base, "rope.freq_base_swa", IO_OPTIONAL));
+    TRY(gguf_real(m, &base, "rope.freq_base_swa", IO_OPTIONAL));
     if (base == m->full.theta)
         return PE_OK;
     return zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF,
@@ -147,11 +147,11 @@ static pe_status note_unread(zoo_gguf *m)
     if (!m->row.name)
         return PE_OK;
     for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++)
-        ZOO_TRY(note_key(m, &reals[i]));
-    ZOO_TRY(note_window(m));
-    ZOO_TRY(note_base(m));
-    ZOO_TRY(note_tensor(m, "rope_freqs.weight", ARCH_FREQS));
-    ZOO_TRY(note_tensor(m, "rope_factors_long.weight", ARCH_LONG | ARCH_LONG_ANY));
+        TRY(note_key(m, &reals[i]));
+    TRY(note_window(m));
+    TRY(note_base(m));
+    TRY(note_tensor(m, "rope_freqs.weight", ARCH_FREQS));
+    TRY(note_tensor(m, "rope_factors_long.weight", ARCH_LONG | ARCH_LONG_ANY));
     if (m->yarn == 0 || m->full.factor == 1)
         return PE_OK;
     return zoo_note_add(
@@ -164,8 +164,8 @@ static pe_status note_unread(zoo_gguf *m)
 
 pe_status zoo_read_gguf(zoo_builder *b, const io_gguf *g)
 {
-    ZOO_TRY(check_type(b, g));
-    ZOO_TRY(check_split(b, g));
+    TRY(check_type(b, g));
+    TRY(check_split(b, g));
     zoo_gguf *m = zoo_alloc(b, 1, sizeof *m);
     if (!m)
         return PE_ERR_NOMEM;
@@ -173,13 +173,13 @@ pe_status zoo_read_gguf(zoo_builder *b, const io_gguf *g)
     m->spec = zoo_alloc(b, 1, sizeof *m->spec);
     if (!m->spec)
         return PE_ERR_NOMEM;
-    ZOO_TRY(find_arch(m));
+    TRY(find_arch(m));
     if (m->arch.rule == zoo_rule_clip) /* it has none of the keys */
         return zoo_rule_clip(m);
-    ZOO_TRY(settle_unknown(m));
-    ZOO_TRY(gguf_read_keys(m));
+    TRY(settle_unknown(m));
+    TRY(gguf_read_keys(m));
     if (m->arch.rule)
-        ZOO_TRY(m->arch.rule(m));
-    ZOO_TRY(m->arch.flags & ARCH_T5 ? gguf_add_t5(m) : add_part(m));
+        TRY(m->arch.rule(m));
+    TRY(m->arch.flags & ARCH_T5 ? gguf_add_t5(m) : add_part(m));
     return note_unread(m);
 }

@@ -15,7 +15,7 @@ static pe_status read_window(zoo_gguf *m)
         return PE_OK;
     m->window = m->arch.window;
     bool may_lack = m->window || (m->arch.flags & ARCH_SWA_IF);
-    ZOO_TRY(gguf_int(m, &m->window, "attention.sliding_window", may_lack ? IO_OPTIONAL : IO_REQUIRED, INT32_MAX));
+    TRY(gguf_int(m, &m->window, "attention.sliding_window", may_lack ? IO_OPTIONAL : IO_REQUIRED, INT32_MAX));
     if (!m->window && (m->arch.flags & ARCH_SWA_IF))
         m->arch.flags &= ~(unsigned)(ARCH_SWA | ARCH_NOPE_FULL);
     return PE_OK;
@@ -34,7 +34,7 @@ static pe_status mark_each(zoo_gguf *m)
     int64_t *windows = zoo_alloc(m->b, (size_t)m->blocks, sizeof *windows);
     if (!windows)
         return PE_ERR_NOMEM;
-    ZOO_TRY(gguf_each(m, windows, m->blocks, "attention.sliding_window_pattern", IO_REQUIRED, NULL));
+    TRY(gguf_each(m, windows, m->blocks, "attention.sliding_window_pattern", IO_REQUIRED, NULL));
     for (int64_t n = 0; n < m->blocks; n++)
         m->layer[n].window = windows[n] != 0;
     return PE_OK;
@@ -52,12 +52,12 @@ static pe_status mark_windows(zoo_gguf *m)
     if ((m->arch.flags & ARCH_SWA_ARRAY) && (each || !there || period == 0))
         return mark_each(m);
     if (each)
-        ZOO_TRY(zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF,
-                             "%s is an array, which llama.cpp does not read for this architecture; it takes a period "
-                             "of %lld",
-                             m->key, (long long)period));
+        TRY(zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF,
+                         "%s is an array, which llama.cpp does not read for this architecture; it takes a period "
+                         "of %lld",
+                         m->key, (long long)period));
     else
-        ZOO_TRY(gguf_int(m, &period, "attention.sliding_window_pattern", IO_OPTIONAL, INT32_MAX));
+        TRY(gguf_int(m, &period, "attention.sliding_window_pattern", IO_OPTIONAL, INT32_MAX));
     mark_period(m, period);
     return PE_OK;
 }
@@ -69,8 +69,8 @@ static pe_status mark_recurrent(zoo_gguf *m)
     bool found;
     if (!recurs)
         return PE_ERR_NOMEM;
-    ZOO_TRY(gguf_each(m, recurs, m->blocks, "attention.recurrent_layers", IO_OPTIONAL, &found));
-    ZOO_TRY(gguf_int(m, &interval, "full_attention_interval", IO_OPTIONAL, INT32_MAX));
+    TRY(gguf_each(m, recurs, m->blocks, "attention.recurrent_layers", IO_OPTIONAL, &found));
+    TRY(gguf_int(m, &interval, "full_attention_interval", IO_OPTIONAL, INT32_MAX));
     if (interval < 1)
         return zoo_fail(m->b, PE_ERR_RANGE, "%s is 0; needs 1 or more", m->key);
     for (int64_t n = 0; n < m->layers; n++)
@@ -94,7 +94,7 @@ static void mark_unrotated(zoo_gguf *m)
 static pe_status mark_finetuned(zoo_gguf *m)
 {
     bool turns = true;
-    ZOO_TRY(io_gguf_bool(&turns, m->g, gguf_key(m, "rope.scaling.finetuned"), IO_OPTIONAL, m->b->err));
+    TRY(io_gguf_bool(&turns, m->g, gguf_key(m, "rope.scaling.finetuned"), IO_OPTIONAL, m->b->err));
     if (!turns)
         m->arch.layout = LAYOUT_NONE;
     return PE_OK;
@@ -103,12 +103,12 @@ static pe_status mark_finetuned(zoo_gguf *m)
 pe_status gguf_mark_layers(zoo_gguf *m)
 {
     if (m->arch.flags & ARCH_FINETUNED)
-        ZOO_TRY(mark_finetuned(m));
-    ZOO_TRY(read_window(m));
+        TRY(mark_finetuned(m));
+    TRY(read_window(m));
     if (m->arch.flags & ARCH_SWA)
-        ZOO_TRY(mark_windows(m));
+        TRY(mark_windows(m));
     if (m->arch.interval)
-        ZOO_TRY(mark_recurrent(m));
+        TRY(mark_recurrent(m));
     if (m->arch.flags & ARCH_NOPE_4TH)
         m->nope = 4;
     mark_unrotated(m);
@@ -138,7 +138,7 @@ static pe_status read_alibi(zoo_gguf *m)
     if (m->arch.flags & ARCH_ALIBI)
         m->alibi = 8;
     if (m->arch.flags & ARCH_ALIBI_KEY)
-        ZOO_TRY(gguf_real(m, &m->alibi, "attention.max_alibi_bias", IO_OPTIONAL));
+        TRY(gguf_real(m, &m->alibi, "attention.max_alibi_bias", IO_OPTIONAL));
     return PE_OK;
 }
 
@@ -146,7 +146,7 @@ static pe_status read_alibi(zoo_gguf *m)
 static pe_status put_alibi(zoo_gguf *m, const gguf_layer *l)
 {
     bool causal = true, power = l->heads > 0 && (l->heads & (l->heads - 1)) == 0;
-    ZOO_TRY(io_gguf_bool(&causal, m->g, gguf_key(m, "attention.causal"), IO_OPTIONAL, m->b->err));
+    TRY(io_gguf_bool(&causal, m->g, gguf_key(m, "attention.causal"), IO_OPTIONAL, m->b->err));
     zoo_spec_start(m->spec, "alibi");
     zoo_spec_real(m->spec, "max", m->alibi);
     if (!causal)
@@ -194,7 +194,7 @@ static pe_status rope_text(zoo_gguf *m, const gguf_layer *l, const char **out)
 {
     const char **done = &m->done[l->window + 2 * l->rotates + 4 * l->other_base];
     if (!*done) {
-        ZOO_TRY(gguf_put_rope(m, l));
+        TRY(gguf_put_rope(m, l));
         if (m->spec->full)
             return zoo_fail(m->b, PE_ERR_FORMAT, "a layer's spec is longer than %d characters", ZOO_SPEC_MAX);
         *done = zoo_text(m->b, "%s", m->spec->text);
@@ -213,10 +213,10 @@ static pe_status put_layer(zoo_gguf *m, zoo_part *p, int64_t n, int64_t rows, bo
     if (l->recurs || !l->heads || !l->kv_heads)
         return zoo_set_layer(m->b, p, n, text, shape_of(m, l), kind_of(m, l, mixed), 0);
     if (m->arch.layout != LAYOUT_NONE) {
-        ZOO_TRY(rope_text(m, l, &text));
+        TRY(rope_text(m, l, &text));
     } else {
         if (m->alibi > 0)
-            ZOO_TRY(put_alibi(m, l));
+            TRY(put_alibi(m, l));
         text = unrotated_text(m, rows, m->alibi > 0);
     }
     if (!text)
@@ -228,13 +228,13 @@ pe_status gguf_put_layers(zoo_gguf *m, zoo_part *p)
 {
     int64_t rows = 0;
     bool mixed = false;
-    ZOO_TRY(read_alibi(m));
+    TRY(read_alibi(m));
     if (m->arch.flags & ARCH_LEARNED)
-        ZOO_TRY(learned_rows(m, &rows));
+        TRY(learned_rows(m, &rows));
     for (int64_t n = 0; n < m->layers; n++)
         mixed = mixed || m->layer[n].window || m->layer[n].recurs || !m->layer[n].kv_heads;
     for (int64_t n = 0; n < m->layers; n++)
-        ZOO_TRY(put_layer(m, p, n, rows, mixed));
+        TRY(put_layer(m, p, n, rows, mixed));
     return PE_OK;
 }
 
@@ -244,16 +244,16 @@ static pe_status add_t5_part(zoo_gguf *m, const char *name, int64_t layers, cons
 {
     zoo_part *p;
     int64_t buckets;
-    ZOO_TRY(gguf_int(m, &buckets, "attention.relative_buckets_count", IO_REQUIRED, INT32_MAX));
+    TRY(gguf_int(m, &buckets, "attention.relative_buckets_count", IO_REQUIRED, INT32_MAX));
     zoo_spec_start(m->spec, "t5");
     zoo_spec_int(m->spec, "buckets", buckets);
     zoo_spec_int(m->spec, "max", 128); /* llama_relative_position_bucket knows no other */
     zoo_spec_word(m->spec, "direction", direction);
-    ZOO_TRY(zoo_add_part(m->b, &p, name, m->prefix, layers));
+    TRY(zoo_add_part(m->b, &p, name, m->prefix, layers));
     p->trained = m->trained;
     p->served = m->served;
     for (int64_t n = 0; n < layers; n++)
-        ZOO_TRY(zoo_set_layer(m->b, p, n, m->spec->text, shape_of(m, &m->layer[0]), "", 0));
+        TRY(zoo_set_layer(m->b, p, n, m->spec->text, shape_of(m, &m->layer[0]), "", 0));
     return PE_OK;
 }
 
@@ -261,8 +261,8 @@ pe_status gguf_add_t5(zoo_gguf *m)
 {
     int64_t layers = m->blocks;
     bool alone = m->arch.flags & ARCH_ENCODER;
-    ZOO_TRY(gguf_int(m, &layers, "decoder_block_count", IO_OPTIONAL, ZOO_LAYERS_MAX));
+    TRY(gguf_int(m, &layers, "decoder_block_count", IO_OPTIONAL, ZOO_LAYERS_MAX));
     if (!alone)
-        ZOO_TRY(add_t5_part(m, "decoder", layers, "causal"));
+        TRY(add_t5_part(m, "decoder", layers, "causal"));
     return add_t5_part(m, alone ? "" : "encoder", m->blocks, "both");
 }

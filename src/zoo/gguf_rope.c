@@ -34,7 +34,7 @@ static pe_status read_one(zoo_gguf *m, float **out, const char *name)
     float *x;
     if (!io_gguf_tensor_find(&t, m->g, name))
         return PE_OK;
-    ZOO_TRY(io_gguf_tensor_read_f32(&x, m->g, &t, m->b->err));
+    TRY(io_gguf_tensor_read_f32(&x, m->g, &t, m->b->err));
     pe_status s = check(m, &t, x);
     if (s == PE_OK) {
         *out = zoo_alloc(m->b, GGUF_PAIRS_MAX, sizeof **out);
@@ -65,8 +65,8 @@ pe_status gguf_read_factors(zoo_gguf *m)
     bool by_length = (m->arch.flags & ARCH_LONG_ANY) || (m->longrope && (m->arch.flags & ARCH_LONG));
     if (!by_length)
         return m->arch.flags & ARCH_FREQS ? read_one(m, &m->freqs, "rope_freqs.weight") : PE_OK;
-    ZOO_TRY(read_one(m, &m->freqs, "rope_factors_short.weight"));
-    ZOO_TRY(read_one(m, &m->long_freqs, "rope_factors_long.weight"));
+    TRY(read_one(m, &m->freqs, "rope_factors_short.weight"));
+    TRY(read_one(m, &m->long_freqs, "rope_factors_long.weight"));
     return fill_missing(m);
 }
 
@@ -254,7 +254,7 @@ static pe_status put_scaling(zoo_gguf *m, const gguf_layer *l, const gguf_rotati
     }
     bool given = false;
     if (freqs || (scaled && yarn != 0))
-        ZOO_TRY(put_factors(m, t, yarn, freqs, &given));
+        TRY(put_factors(m, t, yarn, freqs, &given));
     else
         put_linear(m, t);
     double x = plain ? 1 : magnitude(m, t->factor, yarn);
@@ -352,8 +352,8 @@ pe_status gguf_put_rope(zoo_gguf *m, const gguf_layer *l)
     if (m->arch.flags & ARCH_TRAILING)
         zoo_spec_word(m->spec, "range", "trailing");
     if (m->arch.layout == LAYOUT_MROPE || m->arch.layout == LAYOUT_IMROPE)
-        ZOO_TRY(put_sections(m, t.dims / 2));
-    ZOO_TRY(put_scaling(m, l, &t, plain));
+        TRY(put_sections(m, t.dims / 2));
+    TRY(put_scaling(m, l, &t, plain));
     if (m->arch.flags & ARCH_SOFTMAX)
         put_softmax(m);
     if (m->temperature != 0 && !m->temperature_unrotated)

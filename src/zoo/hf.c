@@ -158,7 +158,7 @@ static pe_status check_keys(hf_part *h)
 {
     for (io_node child = { 0 }; io_json_next(&child, h->config);)
         if (looks_like_one(child.key) && !says_nothing(&child))
-            ZOO_TRY(check_key(h, child.key));
+            TRY(check_key(h, child.key));
     return PE_OK;
 }
 
@@ -219,7 +219,7 @@ static pe_status find_fact(hf_part *h, const char *type)
     h->fact = zoo_alloc(h->b, 1, sizeof *h->fact);
     if (!h->fact)
         return PE_ERR_NOMEM;
-    ZOO_TRY(zoo_fact_read(h->fact, row ? row : &guess, h->b->err));
+    TRY(zoo_fact_read(h->fact, row ? row : &guess, h->b->err));
     if (row) {
         zoo_row_source(h->source, row);
         return PE_OK;
@@ -235,8 +235,8 @@ static pe_status find_fact(hf_part *h, const char *type)
 static pe_status read_one(zoo_builder *b, const io_node *config, const char *name, const char *type)
 {
     hf_part h = { .b = b, .config = config, .name = name };
-    ZOO_TRY(find_fact(&h, type));
-    ZOO_TRY(check_keys(&h));
+    TRY(find_fact(&h, type));
+    TRY(check_keys(&h));
     return read_family(&h);
 }
 
@@ -292,7 +292,7 @@ static pe_status read_part(zoo_builder *b, const io_node *config, const char *en
     io_node sub;
     snprintf(key, sizeof key, "%.*s", (int)(equals ? equals - entry : 0), entry);
     type = equals ? equals + 1 : "";
-    ZOO_TRY(io_json_object(&sub, config, key, IO_OPTIONAL, b->err));
+    TRY(io_json_object(&sub, config, key, IO_OPTIONAL, b->err));
     if (!sub.json && nth > 0)
         return PE_OK;
     if (!sub.json && is_flat(config))
@@ -300,8 +300,8 @@ static pe_status read_part(zoo_builder *b, const io_node *config, const char *en
     if (!sub.json)
         return zoo_fail(b, PE_ERR_FORMAT, "%s is missing", key);
     const char *whole = "", *own = "";
-    ZOO_TRY(io_json_string(&whole, config, "model_type", IO_OPTIONAL, b->err));
-    ZOO_TRY(io_json_string(&own, &sub, "model_type", IO_OPTIONAL, b->err));
+    TRY(io_json_string(&whole, config, "model_type", IO_OPTIONAL, b->err));
+    TRY(io_json_string(&own, &sub, "model_type", IO_OPTIONAL, b->err));
     if (*own && strcmp(own, whole)) /* the first Qwen2-VL called its picture part by its own name */
         type = own;
     return nth > 0 ? read_aside(b, &sub, key, part_name(key, name), type)
@@ -317,7 +317,7 @@ static pe_status read_parts(zoo_builder *b, const io_node *config, const char *l
         snprintf(entry, sizeof entry, "%.*s", (int)strcspn(list, " "), list);
         list += strcspn(list, " ");
         if (strncmp(entry, "folder=", strlen("folder=")))
-            ZOO_TRY(read_part(b, config, entry, n++));
+            TRY(read_part(b, config, entry, n++));
     }
     return PE_OK;
 }
@@ -359,13 +359,13 @@ static pe_status type_of(zoo_builder *b, const io_node *config, const char **out
     *out = b->options->type;
     if (*out)
         return PE_OK;
-    ZOO_TRY(io_json_string(out, config, "model_type", IO_OPTIONAL, b->err));
+    TRY(io_json_string(out, config, "model_type", IO_OPTIONAL, b->err));
     if (*out)
         return PE_OK;
-    ZOO_TRY(io_json_array(&list, config, "architectures", IO_OPTIONAL, b->err));
+    TRY(io_json_array(&list, config, "architectures", IO_OPTIONAL, b->err));
     name = (io_node){ 0 };
     if (list.json && io_json_next(&name, &list) && io_json_kind_of(&name) == IO_JSON_STRING) {
-        ZOO_TRY(io_json_string(out, &name, NULL, IO_REQUIRED, b->err));
+        TRY(io_json_string(out, &name, NULL, IO_REQUIRED, b->err));
         if (zoo_row_find(*out))
             return PE_OK;
     }
@@ -390,7 +390,7 @@ pe_status zoo_read_config(zoo_model **out, const char *name, const char *json, s
 {
     io_node root;
     *out = NULL;
-    ZOO_TRY(io_json_parse(&root, name, json, size, err));
+    TRY(io_json_parse(&root, name, json, size, err));
     pe_status s = zoo_read_node(out, name, &root, options, err);
     io_json_free(&root);
     return s;

@@ -59,7 +59,7 @@ static pe_status check_kind(hf_part *h, const char *list, const char **kind)
 static pe_status numbered_kind(hf_layers *l, hf_part *h, bool windows, hf_layer *out)
 {
     int64_t one = 0;
-    ZOO_TRY(io_json_int(&one, &l->type, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
+    TRY(io_json_int(&one, &l->type, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
     if (windows)
         out->kind = one ? "sliding_attention" : "full_attention";
     else
@@ -73,13 +73,13 @@ static pe_status listed_kind(hf_layers *l, hf_part *h, hf_layer *out)
     bool again = !strcmp(key, "block_types"); /* RecurrentGemma: over and over, and its attention has a window */
     if (again && !io_json_next(&l->type, &l->types)) {
         l->type = (io_node){ 0 };
-        ZOO_TRY(lists_next(h, &l->types, &l->type, out->index));
+        TRY(lists_next(h, &l->types, &l->type, out->index));
     } else if (!again)
-        ZOO_TRY(lists_next(h, &l->types, &l->type, out->index));
+        TRY(lists_next(h, &l->types, &l->type, out->index));
     if (!strcmp(key, "attn_type_list") || !strcmp(key, "hybrid_layer_pattern"))
         return numbered_kind(l, h, !strcmp(key, "hybrid_layer_pattern"), out);
-    ZOO_TRY(io_json_string(&out->kind, &l->type, NULL, IO_REQUIRED, h->b->err));
-    ZOO_TRY(check_kind(h, key, &out->kind));
+    TRY(io_json_string(&out->kind, &l->type, NULL, IO_REQUIRED, h->b->err));
+    TRY(check_kind(h, key, &out->kind));
     if (again && !strcmp(out->kind, "full_attention"))
         out->kind = "sliding_attention";
     return PE_OK;
@@ -92,7 +92,7 @@ static pe_status mark(bool layer[ZOO_LAYERS_MAX], hf_part *h, const io_node *lis
 {
     for (io_node at = { 0 }; list->json && io_json_next(&at, list);) {
         int64_t n = 0;
-        ZOO_TRY(io_json_int(&n, &at, NULL, IO_REQUIRED, (io_int_range){ 0, INT32_MAX }, h->b->err));
+        TRY(io_json_int(&n, &at, NULL, IO_REQUIRED, (io_int_range){ 0, INT32_MAX }, h->b->err));
         if (n < ZOO_LAYERS_MAX)
             layer[n] = true;
     }
@@ -106,7 +106,7 @@ static pe_status mark_listed(hf_layers *l, hf_part *h)
     io_node list;
     if (!key || l->types.json)
         return PE_OK;
-    ZOO_TRY(io_json_array(&list, h->config, key, IO_OPTIONAL, h->b->err));
+    TRY(io_json_array(&list, h->config, key, IO_OPTIONAL, h->b->err));
     if (!list.json)
         return PE_OK;
     l->others = zoo_fact_word(h->fact, "other_layers");
@@ -117,7 +117,7 @@ static pe_status mark_listed(hf_layers *l, hf_part *h)
 static pe_status mark_scaled(hf_layers *l, hf_part *h)
 {
     io_node list;
-    ZOO_TRY(io_json_array(&list, h->config, "rope_scaling_layers", IO_OPTIONAL, h->b->err));
+    TRY(io_json_array(&list, h->config, "rope_scaling_layers", IO_OPTIONAL, h->b->err));
     l->some_unscaled = list.json != NULL;
     return mark(l->scaled, h, &list);
 }
@@ -130,17 +130,17 @@ static pe_status mark_dense(hf_layers *l, hf_part *h)
     int64_t n = 0, period = (int64_t)zoo_fact_number(h->fact, "dense_period");
     if (!period)
         return PE_OK;
-    ZOO_TRY(hf_int(h, &l->first, "first_k_dense_replace", 0));
+    TRY(hf_int(h, &l->first, "first_k_dense_replace", 0));
     l->first_period = period;
-    ZOO_TRY(hf_int(h, &l->first_period, "prefix_dense_sliding_window_pattern", 0));
+    TRY(hf_int(h, &l->first_period, "prefix_dense_sliding_window_pattern", 0));
     if (!l->first_period)
         return zoo_fail(h->b, PE_ERR_RANGE, "prefix_dense_sliding_window_pattern is 0; needs 1 or more");
-    ZOO_TRY(io_json_array(&list, h->config, "mlp_layer_types", IO_OPTIONAL, h->b->err));
+    TRY(io_json_array(&list, h->config, "mlp_layer_types", IO_OPTIONAL, h->b->err));
     for (; !list.json && n < l->first && n < ZOO_LAYERS_MAX; n++)
         l->dense[n] = true;
     for (io_node at = { 0 }; list.json && n < ZOO_LAYERS_MAX && io_json_next(&at, &list); n++) {
         const char *word = "";
-        ZOO_TRY(io_json_string(&word, &at, NULL, IO_REQUIRED, h->b->err));
+        TRY(io_json_string(&word, &at, NULL, IO_REQUIRED, h->b->err));
         l->dense[n] = !strcmp(word, "dense");
     }
     return PE_OK;
@@ -153,7 +153,7 @@ static pe_status find_kinds(hf_layers *l, hf_part *h)
     io_node at;
     for (size_t n = 0; !l->types.json && n < sizeof lists / sizeof *lists; n++)
         if (io_json_get(&at, h->config, lists[n]) && (n < 3 || io_json_kind_of(&at) == IO_JSON_ARRAY))
-            ZOO_TRY(io_json_array(&l->types, h->config, lists[n], IO_OPTIONAL, h->b->err));
+            TRY(io_json_array(&l->types, h->config, lists[n], IO_OPTIONAL, h->b->err));
     return PE_OK;
 }
 
@@ -161,16 +161,16 @@ static pe_status lists_start(hf_layers *l, hf_part *h)
 {
     pe_error *err = h->b->err;
     io_node at;
-    ZOO_TRY(find_kinds(l, h));
-    ZOO_TRY(mark_listed(l, h));
-    ZOO_TRY(mark_dense(l, h));
-    ZOO_TRY(mark_scaled(l, h));
-    ZOO_TRY(io_json_array(&l->no_rope, h->config, "no_rope_layers", IO_OPTIONAL, err));
-    ZOO_TRY(io_json_array(&l->thetas, h->config, "layer_rope_theta", IO_OPTIONAL, err));
+    TRY(find_kinds(l, h));
+    TRY(mark_listed(l, h));
+    TRY(mark_dense(l, h));
+    TRY(mark_scaled(l, h));
+    TRY(io_json_array(&l->no_rope, h->config, "no_rope_layers", IO_OPTIONAL, err));
+    TRY(io_json_array(&l->thetas, h->config, "layer_rope_theta", IO_OPTIONAL, err));
     if (!l->thetas.json && io_json_get(&at, h->config, "rope_theta") && io_json_kind_of(&at) == IO_JSON_ARRAY)
         l->thetas = at; /* Step 3.5 */
-    ZOO_TRY(io_json_array(&l->shares, h->config, "partial_rotary_factors", IO_OPTIONAL, err));
-    ZOO_TRY(io_json_array(&l->crossing, h->config, "cross_attention_layers", IO_OPTIONAL, err));
+    TRY(io_json_array(&l->shares, h->config, "partial_rotary_factors", IO_OPTIONAL, err));
+    TRY(io_json_array(&l->crossing, h->config, "cross_attention_layers", IO_OPTIONAL, err));
     if (l->crossing.json)
         io_json_next(&l->cross, &l->crossing);
     if (l->no_rope.json && io_json_size(&l->no_rope) == 0)
@@ -248,18 +248,18 @@ static pe_status start_windows(hf_layers *l, hf_part *h)
     bool null = said && io_json_kind_of(&node) == IO_JSON_NULL;
     const char *by_default = zoo_fact_word(h->fact, "use_window"), *key = zoo_fact_word(h->fact, "window_key");
     int64_t from = (int64_t)zoo_fact_number(h->fact, "window_from_layer");
-    ZOO_TRY(hf_flag(h, &use, "use_sliding_window",
-                    by_default ? !strcmp(by_default, "yes") : !hf_has(h, "max_window_layers")));
+    TRY(hf_flag(h, &use, "use_sliding_window",
+                by_default ? !strcmp(by_default, "yes") : !hf_has(h, "max_window_layers")));
     if (!null && use && (!said || io_json_kind_of(&node) != IO_JSON_ARRAY))
-        ZOO_TRY(hf_int(h, &l->window, key ? key : WINDOW, h->fact->window));
+        TRY(hf_int(h, &l->window, key ? key : WINDOW, h->fact->window));
     /* ModernBERT and EmbeddingGemma look half of it back and half ahead; ModernBERT's decoder only back. */
     if (l->window && is_centred(h))
         l->window = l->window / 2 + (strcmp(h->fact->type, "modernbert-decoder") != 0);
     if (l->window && (from || hf_has(h, "max_window_layers")))
-        ZOO_TRY(hf_int(h, &l->first_windowed, "max_window_layers", from));
+        TRY(hf_int(h, &l->first_windowed, "max_window_layers", from));
     const char *before = zoo_fact_word(h->fact, "window_before_key");
     if (l->window && before && hf_has(h, before)) {
-        ZOO_TRY(hf_int(h, &l->window, before, 0));
+        TRY(hf_int(h, &l->window, before, 0));
         l->window++;
     }
     l->any_window = l->window > 0;
@@ -269,7 +269,7 @@ static pe_status start_windows(hf_layers *l, hf_part *h)
 /* Nemotron-H: a letter for each layer. */
 static pe_status hybrid_pattern(hf_layers *l, hf_part *h, const io_node *node)
 {
-    ZOO_TRY(io_json_string(&l->kinds, node, NULL, IO_REQUIRED, h->b->err));
+    TRY(io_json_string(&l->kinds, node, NULL, IO_REQUIRED, h->b->err));
     if ((int64_t)strlen(l->kinds) == h->layers && strspn(l->kinds, "M*-E") == strlen(l->kinds))
         return PE_OK;
     return zoo_fail(h->b, PE_ERR_FORMAT,
@@ -282,16 +282,16 @@ pe_status hf_layers_start(hf_layers *l, hf_part *h)
     pe_error *err = h->b->err;
     io_node node;
     *l = (hf_layers){ .kinds = h->fact->pattern, .interval = (int64_t)zoo_fact_number(h->fact, "norope_interval") };
-    ZOO_TRY(lists_start(l, h));
+    TRY(lists_start(l, h));
     if (hf_has(h, "no_rope_layer_interval"))
-        ZOO_TRY(hf_int(h, &l->interval, "no_rope_layer_interval", 0));
+        TRY(hf_int(h, &l->interval, "no_rope_layer_interval", 0));
     static const char period[] = "sliding_window_pattern|global_attn_every_n_layers|full_attention_interval";
     if (io_json_get(&node, h->config, "sliding_window_pattern") && io_json_kind_of(&node) == IO_JSON_STRING)
-        ZOO_TRY(io_json_string(&l->kinds, &node, NULL, IO_REQUIRED, err)); /* EXAONE 4's "LLLG" */
+        TRY(io_json_string(&l->kinds, &node, NULL, IO_REQUIRED, err)); /* EXAONE 4's "LLLG" */
     else if (io_json_get(&node, h->config, "hybrid_override_pattern") && io_json_kind_of(&node) == IO_JSON_STRING)
-        ZOO_TRY(hybrid_pattern(l, h, &node));
+        TRY(hybrid_pattern(l, h, &node));
     else if (l->kinds)
-        ZOO_TRY(hf_int(h, &l->period, period, 0));
+        TRY(hf_int(h, &l->period, period, 0));
     if (l->kinds && !*l->kinds)
         l->kinds = NULL;
     return start_windows(l, h);
@@ -315,8 +315,8 @@ static pe_status kind_of(hf_layers *l, hf_part *h, hf_layer *out)
 static pe_status rotates_by_list(hf_layers *l, hf_part *h, hf_layer *out)
 {
     int64_t on = 1;
-    ZOO_TRY(lists_next(h, &l->no_rope, &l->rope, out->index));
-    ZOO_TRY(io_json_int(&on, &l->rope, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
+    TRY(lists_next(h, &l->no_rope, &l->rope, out->index));
+    TRY(io_json_int(&on, &l->rope, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
     out->rotates = on != 0;
     return PE_OK;
 }
@@ -327,7 +327,7 @@ static pe_status crosses(hf_layers *l, hf_part *h, hf_layer *out)
     int64_t at = -1;
     if (!l->cross.json)
         return PE_OK;
-    ZOO_TRY(io_json_int(&at, &l->cross, NULL, IO_REQUIRED, (io_int_range){ 0, INT32_MAX }, h->b->err));
+    TRY(io_json_int(&at, &l->cross, NULL, IO_REQUIRED, (io_int_range){ 0, INT32_MAX }, h->b->err));
     if (at != out->index)
         return PE_OK;
     io_json_next(&l->cross, &l->crossing);
@@ -355,14 +355,14 @@ static pe_status own_numbers(hf_layers *l, hf_part *h, hf_layer *out)
 {
     h->share = 0;
     if (l->shares.json) {
-        ZOO_TRY(lists_next(h, &l->shares, &l->share, out->index));
-        ZOO_TRY(io_json_real(&out->share, &l->share, NULL, IO_REQUIRED, h->b->err));
+        TRY(lists_next(h, &l->shares, &l->share, out->index));
+        TRY(io_json_real(&out->share, &l->share, NULL, IO_REQUIRED, h->b->err));
         h->share = out->share;
     }
     if (!l->thetas.json)
         return PE_OK;
-    ZOO_TRY(lists_next(h, &l->thetas, &l->theta, out->index));
-    ZOO_TRY(io_json_real(&out->theta, &l->theta, NULL, IO_REQUIRED, h->b->err));
+    TRY(lists_next(h, &l->thetas, &l->theta, out->index));
+    TRY(io_json_real(&out->theta, &l->theta, NULL, IO_REQUIRED, h->b->err));
     out->rotates &= out->theta != 0;
     return PE_OK;
 }
@@ -370,7 +370,7 @@ static pe_status own_numbers(hf_layers *l, hf_part *h, hf_layer *out)
 pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out)
 {
     *out = (hf_layer){ .index = l->next++ };
-    ZOO_TRY(kind_of(l, h, out));
+    TRY(kind_of(l, h, out));
     if (h->b->options->rotary) {
         out->kind = *h->b->options->rotary ? h->b->options->rotary : out->kind;
         out->attends = out->rotates = true;
@@ -378,9 +378,9 @@ pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out)
     }
     out->attends = !zoo_has_word(no_attention, out->kind);
     out->unscaled = l->some_unscaled && !l->scaled[out->index];
-    ZOO_TRY(rotates_of(l, h, out));
-    ZOO_TRY(own_numbers(l, h, out));
-    ZOO_TRY(crosses(l, h, out));
+    TRY(rotates_of(l, h, out));
+    TRY(own_numbers(l, h, out));
+    TRY(crosses(l, h, out));
     /* Unlimited-OCR's reference_sliding_attention sees all of the prompt beside its window. */
     bool sliding = !*out->kind || strstr(out->kind, "chunked") ||
                    (strstr(out->kind, "sliding") && strncmp(out->kind, "reference", strlen("reference")));

@@ -14,20 +14,20 @@
 static pe_status falcon_heads(hf_part *h)
 {
     bool newer, one;
-    ZOO_TRY(hf_flag(h, &newer, "new_decoder_architecture", false));
-    ZOO_TRY(hf_flag(h, &one, "multi_query", !hf_has(h, "n_head_kv")));
+    TRY(hf_flag(h, &newer, "new_decoder_architecture", false));
+    TRY(hf_flag(h, &one, "multi_query", !hf_has(h, "n_head_kv")));
     if (one && !newer)
         h->kv_heads = 1;
     else if (!hf_has(h, "num_kv_heads") && !hf_has(h, "n_head_kv"))
-        ZOO_TRY(hf_int(h, &h->kv_heads, HF_HEADS, h->fact->heads));
+        TRY(hf_int(h, &h->kv_heads, HF_HEADS, h->fact->heads));
     return PE_OK;
 }
 
 pe_status hf_falcon(hf_part *h)
 {
     bool alibi;
-    ZOO_TRY(falcon_heads(h));
-    ZOO_TRY(hf_flag(h, &alibi, "alibi", false));
+    TRY(falcon_heads(h));
+    TRY(hf_flag(h, &alibi, "alibi", false));
     return alibi && !h->b->options->rotary ? hf_read_spec(h, "alibi:convention=falcon", 0) : hf_rope(h);
 }
 
@@ -39,18 +39,18 @@ pe_status hf_mpt(hf_part *h)
     bool alibi = true, rope = false, learned;
     double most = 8;
     pe_error *err = h->b->err;
-    ZOO_TRY(io_json_object(&attention, h->config, "attn_config", IO_OPTIONAL, err));
-    ZOO_TRY(io_json_bool(&alibi, &attention, "alibi", IO_OPTIONAL, err));
-    ZOO_TRY(io_json_bool(&rope, &attention, "rope", IO_OPTIONAL, err));
-    ZOO_TRY(io_json_real(&most, &attention, "alibi_bias_max", IO_OPTIONAL, err));
-    ZOO_TRY(io_json_int(&h->kv_heads, &attention, "kv_n_heads", IO_OPTIONAL, (io_int_range){ 0, 65536 }, err));
-    ZOO_TRY(hf_flag(h, &learned, "learned_pos_emb", true));
+    TRY(io_json_object(&attention, h->config, "attn_config", IO_OPTIONAL, err));
+    TRY(io_json_bool(&alibi, &attention, "alibi", IO_OPTIONAL, err));
+    TRY(io_json_bool(&rope, &attention, "rope", IO_OPTIONAL, err));
+    TRY(io_json_real(&most, &attention, "alibi_bias_max", IO_OPTIONAL, err));
+    TRY(io_json_int(&h->kv_heads, &attention, "kv_n_heads", IO_OPTIONAL, (io_int_range){ 0, 65536 }, err));
+    TRY(hf_flag(h, &learned, "learned_pos_emb", true));
     if (rope)
         return io_fail(err, PE_ERR_UNSUITED,
                        "%s: attn_config.rope is true: its code is LLM Foundry's, which is not read", h->b->model.path);
     if (!alibi)
         return hf_read_spec(h, learned ? "learned" : "none", 0);
-    ZOO_TRY(hf_measure(h));
+    TRY(hf_measure(h));
     return hf_all_layers(h, "alibi:convention=mpt,max=%s", zoo_number(most).text);
 }
 
@@ -61,15 +61,15 @@ pe_status hf_mpt(hf_part *h)
 pe_status hf_baichuan(hf_part *h)
 {
     int64_t hidden = 0, layers = 0;
-    ZOO_TRY(hf_int(h, &hidden, HF_HIDDEN, 0));
-    ZOO_TRY(hf_int(h, &layers, HF_LAYERS, 0));
+    TRY(hf_int(h, &hidden, HF_HIDDEN, 0));
+    TRY(hf_int(h, &layers, HF_LAYERS, 0));
     bool large = hidden == 5120 && layers == 40, small = hidden == 4096 && layers == 32;
     if (!large && !small && !h->b->options->rotary)
-        ZOO_TRY(zoo_unknown(h->b, "hidden_size", "--type llama for the 7B's way, or --type bloom for the 13B's",
-                            "the 7B's way, rope",
-                            "hidden_size %" PRId64 " with %" PRId64 " layers is neither Baichuan 7B (4096, 32), which "
-                            "rotates, nor 13B (5120, 40), which has ALiBi",
-                            hidden, layers));
+        TRY(zoo_unknown(h->b, "hidden_size", "--type llama for the 7B's way, or --type bloom for the 13B's",
+                        "the 7B's way, rope",
+                        "hidden_size %" PRId64 " with %" PRId64 " layers is neither Baichuan 7B (4096, 32), which "
+                        "rotates, nor 13B (5120, 40), which has ALiBi",
+                        hidden, layers));
     h->length_keys = hf_first_there(h, "max_position_embeddings|model_max_length");
     if (!h->length_keys)
         return PE_ERR_NOMEM;
@@ -91,18 +91,18 @@ pe_status hf_chatglm(hf_part *h)
 {
     bool flat, shared, adjacent;
     double ratio = 1;
-    ZOO_TRY(hf_flag(h, &flat, "position_encoding_2d", false));
+    TRY(hf_flag(h, &flat, "position_encoding_2d", false));
     if (flat)
         return chatglm_first(h);
-    ZOO_TRY(hf_flag(h, &adjacent, "original_rope", true));
+    TRY(hf_flag(h, &adjacent, "original_rope", true));
     h->fact->pairs = adjacent ? h->fact->pairs : "half";
-    ZOO_TRY(hf_flag(h, &shared, "multi_query_attention", false));
+    TRY(hf_flag(h, &shared, "multi_query_attention", false));
     if (!shared)
-        ZOO_TRY(hf_int(h, &h->kv_heads, HF_HEADS, h->fact->heads));
-    ZOO_TRY(hf_real(h, &ratio, "rope_ratio", 0));
+        TRY(hf_int(h, &h->kv_heads, HF_HEADS, h->fact->heads));
+    TRY(hf_real(h, &ratio, "rope_ratio", 0));
     if (ratio != 1)
-        ZOO_TRY(zoo_note_add(h->b, ZOO_FACT, "rope_ratio", h->source, "rope_ratio %s multiplies the base of 10000",
-                             zoo_number(ratio).text));
+        TRY(zoo_note_add(h->b, ZOO_FACT, "rope_ratio", h->source, "rope_ratio %s multiplies the base of 10000",
+                         zoo_number(ratio).text));
     h->fact->theta *= ratio;
     return hf_rope(h);
 }
@@ -114,20 +114,19 @@ pe_status hf_qwen(hf_part *h)
 {
     bool stepped, logn;
     int64_t trained = 0;
-    ZOO_TRY(hf_flag(h, &stepped, "use_dynamic_ntk", false));
-    ZOO_TRY(hf_flag(h, &logn, "use_logn_attn", false));
-    ZOO_TRY(hf_int(h, &trained, "seq_length", 0));
+    TRY(hf_flag(h, &stepped, "use_dynamic_ntk", false));
+    TRY(hf_flag(h, &logn, "use_logn_attn", false));
+    TRY(hf_int(h, &trained, "seq_length", 0));
     h->length_keys = hf_first_there(h, "max_position_embeddings|seq_length");
     if (!h->length_keys)
         return PE_ERR_NOMEM;
     if (stepped || logn)
-        ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, stepped ? "use_dynamic_ntk" : "use_logn_attn", h->source,
-                             "past seq_length %" PRId64
-                             " its own code also has%s%s%s; the spec is that of sequences up "
-                             "to there, and what vLLM, SGLang and llama.cpp do at any length",
-                             trained, stepped ? " a base that grows with the length" : "",
-                             stepped && logn ? " and" : "", logn ? " queries times log t / log seq_length" : ""));
-    ZOO_TRY(hf_rope(h));
+        TRY(zoo_note_add(h->b, ZOO_WARNING, stepped ? "use_dynamic_ntk" : "use_logn_attn", h->source,
+                         "past seq_length %" PRId64 " its own code also has%s%s%s; the spec is that of sequences up "
+                         "to there, and what vLLM, SGLang and llama.cpp do at any length",
+                         trained, stepped ? " a base that grows with the length" : "", stepped && logn ? " and" : "",
+                         logn ? " queries times log t / log seq_length" : ""));
+    TRY(hf_rope(h));
     if (trained && !h->b->options->trained)
         h->part->trained = trained;
     return PE_OK;
@@ -138,7 +137,7 @@ pe_status hf_qwen(hf_part *h)
 pe_status hf_roformer(hf_part *h)
 {
     bool values;
-    ZOO_TRY(hf_flag(h, &values, "rotary_value", false));
+    TRY(hf_flag(h, &values, "rotary_value", false));
     h->fact->spec = values ? "turn=qkv" : NULL;
     return hf_rope(h);
 }
@@ -146,7 +145,7 @@ pe_status hf_roformer(hf_part *h)
 pe_status hf_esm(hf_part *h)
 {
     const char *how = "absolute";
-    ZOO_TRY(hf_word(h, &how, "position_embedding_type"));
+    TRY(hf_word(h, &how, "position_embedding_type"));
     return !strcmp(how, "rotary") ? hf_rope(h) : hf_bert(h);
 }
 
@@ -158,15 +157,15 @@ pe_status hf_dbrx(hf_part *h)
 {
     io_node attention, at;
     double theta = h->fact->theta;
-    ZOO_TRY(io_json_object(&attention, h->config, "attn_config", IO_OPTIONAL, h->b->err));
-    ZOO_TRY(io_json_real(&theta, &attention, "rope_theta", IO_OPTIONAL, h->b->err));
-    ZOO_TRY(io_json_int(&h->kv_heads, &attention, "kv_n_heads", IO_OPTIONAL, (io_int_range){ 0, 65536 }, h->b->err));
+    TRY(io_json_object(&attention, h->config, "attn_config", IO_OPTIONAL, h->b->err));
+    TRY(io_json_real(&theta, &attention, "rope_theta", IO_OPTIONAL, h->b->err));
+    TRY(io_json_int(&h->kv_heads, &attention, "kv_n_heads", IO_OPTIONAL, (io_int_range){ 0, 65536 }, h->b->err));
     if (attention.json && io_json_get(&at, &attention, "rope_theta"))
-        ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "attn_config.rope_theta", "vLLM models/dbrx.py",
-                             "the base is attn_config.rope_theta, %s; " ZOO_TRANSFORMERS_READ
-                             " does not look there and takes "
-                             "10000",
-                             zoo_number(theta).text));
+        TRY(zoo_note_add(h->b, ZOO_WARNING, "attn_config.rope_theta", "vLLM models/dbrx.py",
+                         "the base is attn_config.rope_theta, %s; " ZOO_TRANSFORMERS_READ
+                         " does not look there and takes "
+                         "10000",
+                         zoo_number(theta).text));
     h->fact->theta = theta;
     return hf_rope(h);
 }
@@ -176,9 +175,9 @@ pe_status hf_mla(hf_part *h)
 {
     int64_t nope = h->fact->nope_dim, rope = h->fact->rope_dim;
     bool mla;
-    ZOO_TRY(hf_flag(h, &mla, "use_mla", true));
-    ZOO_TRY(io_json_int(&nope, h->config, "qk_nope_head_dim", IO_OPTIONAL, (io_int_range){ 0, 1 << 20 }, h->b->err));
-    ZOO_TRY(io_json_int(&rope, h->config, "qk_rope_head_dim", IO_OPTIONAL, (io_int_range){ 0, 1 << 20 }, h->b->err));
+    TRY(hf_flag(h, &mla, "use_mla", true));
+    TRY(io_json_int(&nope, h->config, "qk_nope_head_dim", IO_OPTIONAL, (io_int_range){ 0, 1 << 20 }, h->b->err));
+    TRY(io_json_int(&rope, h->config, "qk_rope_head_dim", IO_OPTIONAL, (io_int_range){ 0, 1 << 20 }, h->b->err));
     if (mla && (nope || rope))
         return hf_rope(h);
     h->fact->pairs = "half";
@@ -191,16 +190,16 @@ pe_status hf_nomic(hf_part *h)
 {
     bool adjacent;
     double factor = 0;
-    ZOO_TRY(hf_flag(h, &adjacent, "rotary_emb_interleaved", false));
+    TRY(hf_flag(h, &adjacent, "rotary_emb_interleaved", false));
     h->fact->pairs = adjacent ? "adjacent" : h->fact->pairs;
-    ZOO_TRY(hf_real(h, &factor, "rotary_scaling_factor", 0));
+    TRY(hf_real(h, &factor, "rotary_scaling_factor", 0));
     if (factor != 0)
-        ZOO_TRY(zoo_note_add(
-            h->b, ZOO_WARNING, "rotary_scaling_factor", "nomic-ai/nomic-bert-2048 modeling_hf_nomic_bert.py",
-            "rotary_scaling_factor %s makes the base grow with sequences past max_trained_positions in "
-            "Nomic's own code; the spec is that of sequences up to there",
-            zoo_number(factor).text));
-    ZOO_TRY(hf_rope(h));
+        TRY(zoo_note_add(h->b, ZOO_WARNING, "rotary_scaling_factor",
+                         "nomic-ai/nomic-bert-2048 modeling_hf_nomic_bert.py",
+                         "rotary_scaling_factor %s makes the base grow with sequences past max_trained_positions in "
+                         "Nomic's own code; the spec is that of sequences up to there",
+                         zoo_number(factor).text));
+    TRY(hf_rope(h));
     return hf_int(h, &h->part->trained, "max_trained_positions", 0);
 }
 
@@ -209,12 +208,11 @@ pe_status hf_internlm(hf_part *h)
 {
     io_node rotary;
     const char *how = "origin";
-    ZOO_TRY(io_json_object(&rotary, h->config, "rotary", IO_OPTIONAL, h->b->err));
-    ZOO_TRY(io_json_string(&how, &rotary, "type", IO_OPTIONAL, h->b->err));
-    ZOO_TRY(io_json_real(&h->fact->theta, &rotary, "base", IO_OPTIONAL, h->b->err));
+    TRY(io_json_object(&rotary, h->config, "rotary", IO_OPTIONAL, h->b->err));
+    TRY(io_json_string(&how, &rotary, "type", IO_OPTIONAL, h->b->err));
+    TRY(io_json_real(&h->fact->theta, &rotary, "base", IO_OPTIONAL, h->b->err));
     if (strcmp(how, "origin"))
-        ZOO_TRY(
-            zoo_note_add(h->b, ZOO_WARNING, "rotary.type", h->source,
+        TRY(zoo_note_add(h->b, ZOO_WARNING, "rotary.type", h->source,
                          "rotary.type is %.20s: past max_position_embeddings InternLM's own code lets the base grow; "
                          "the spec is that of sequences up to there",
                          how));
@@ -225,11 +223,10 @@ pe_status hf_internlm(hf_part *h)
 pe_status hf_jais(hf_part *h)
 {
     bool by_width, older;
-    ZOO_TRY(hf_flag(h, &older, "scale_qk_dot_by_d", false));
-    ZOO_TRY(hf_flag(h, &by_width, "mup_scale_qk_dot_by_d", older));
+    TRY(hf_flag(h, &older, "scale_qk_dot_by_d", false));
+    TRY(hf_flag(h, &by_width, "mup_scale_qk_dot_by_d", older));
     if (by_width)
-        ZOO_TRY(
-            zoo_note_add(h->b, ZOO_WARNING, "mup_scale_qk_dot_by_d", h->source,
+        TRY(zoo_note_add(h->b, ZOO_WARNING, "mup_scale_qk_dot_by_d", h->source,
                          "mup_scale_qk_dot_by_d: scores are scaled by 1/d, not 1/sqrt(d); the spec does not say so"));
     return hf_spec(h);
 }
@@ -250,21 +247,21 @@ pe_status hf_openelm(hf_part *h)
 {
     double theta = 10000;
     io_node queries, keys, query = { 0 }, key = { 0 };
-    ZOO_TRY(io_json_array(&queries, h->config, "num_query_heads", IO_REQUIRED, h->b->err));
-    ZOO_TRY(io_json_array(&keys, h->config, "num_kv_heads", IO_REQUIRED, h->b->err));
-    ZOO_TRY(hf_int(h, &h->shape.model_dim, "model_dim", 0));
-    ZOO_TRY(hf_int(h, &h->shape.head_dim, "head_dim", 0));
-    ZOO_TRY(hf_int(h, &h->layers, "num_transformer_layers", 0));
-    ZOO_TRY(hf_int(h, &h->length, "max_context_length", 0));
-    ZOO_TRY(hf_real(h, &theta, zoo_fact_word(h->fact, "theta_key"), h->fact->theta));
-    ZOO_TRY(zoo_add_part(h->b, &h->part, h->name, h->fact->type, h->layers));
+    TRY(io_json_array(&queries, h->config, "num_query_heads", IO_REQUIRED, h->b->err));
+    TRY(io_json_array(&keys, h->config, "num_kv_heads", IO_REQUIRED, h->b->err));
+    TRY(hf_int(h, &h->shape.model_dim, "model_dim", 0));
+    TRY(hf_int(h, &h->shape.head_dim, "head_dim", 0));
+    TRY(hf_int(h, &h->layers, "num_transformer_layers", 0));
+    TRY(hf_int(h, &h->length, "max_context_length", 0));
+    TRY(hf_real(h, &theta, zoo_fact_word(h->fact, "theta_key"), h->fact->theta));
+    TRY(zoo_add_part(h->b, &h->part, h->name, h->fact->type, h->layers));
     h->part->trained = h->part->served = h->length;
     const char *text = zoo_text(h->b, "rope:theta=%s", zoo_number(theta).text);
     for (int64_t n = 0; text && n < h->layers; n++) {
         pe_shape shape = h->shape;
-        ZOO_TRY(next_heads(h, &queries, &query, &shape.heads));
-        ZOO_TRY(next_heads(h, &keys, &key, &shape.kv_heads));
-        ZOO_TRY(zoo_set_layer(h->b, h->part, n, text, shape, "", 0));
+        TRY(next_heads(h, &queries, &query, &shape.heads));
+        TRY(next_heads(h, &keys, &key, &shape.kv_heads));
+        TRY(zoo_set_layer(h->b, h->part, n, text, shape, "", 0));
     }
     return text ? PE_OK : PE_ERR_NOMEM;
 }
@@ -276,17 +273,17 @@ pe_status hf_gte(hf_part *h)
     io_node dict, mixed;
     const char *how = "";
     double factor = 1, theta = 10000;
-    ZOO_TRY(io_json_object(&dict, h->config, "rope_scaling", IO_OPTIONAL, h->b->err));
-    ZOO_TRY(io_json_string(&how, &dict, "type", IO_OPTIONAL, h->b->err));
+    TRY(io_json_object(&dict, h->config, "rope_scaling", IO_OPTIONAL, h->b->err));
+    TRY(io_json_string(&how, &dict, "type", IO_OPTIONAL, h->b->err));
     if (!dict.json || strcmp(how, "ntk"))
         return hf_rope(h);
-    ZOO_TRY(io_json_real(&factor, &dict, "factor", IO_REQUIRED, h->b->err));
+    TRY(io_json_real(&factor, &dict, "factor", IO_REQUIRED, h->b->err));
     if (!(factor >= 1 && factor <= 1024) ||
         (io_json_get(&mixed, &dict, "mixed_b") && io_json_kind_of(&mixed) != IO_JSON_NULL))
         return zoo_fail(h->b, PE_ERR_UNSUITED, "rope_scaling is ntk with factor %s; needs 1 to 1024 and no mixed_b",
                         zoo_number(factor).text);
-    ZOO_TRY(hf_measure(h));
-    ZOO_TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
+    TRY(hf_measure(h));
+    TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
     return hf_all_layers(h, "rope:theta=%s,scaling=linear,factor=%s", zoo_number(theta * factor).text,
                          zoo_number(pow(factor, 2 / (double)h->shape.head_dim)).text);
 }

@@ -18,10 +18,10 @@ static pe_status add_learned(hf_part *h, const char *more)
     if (!h->length)
         return zoo_fail(h->b, PE_ERR_FORMAT, "max_position_embeddings is missing");
     if (width) /* ALBERT: the embedding is narrower than the layers */
-        ZOO_TRY(hf_int(h, &h->shape.model_dim, width, (int64_t)zoo_fact_number(h->fact, "embedding")));
+        TRY(hf_int(h, &h->shape.model_dim, width, (int64_t)zoo_fact_number(h->fact, "embedding")));
     if (!pad)
         return hf_all_layers(h, "learned:rows=%" PRId64 "%s", h->length, more);
-    ZOO_TRY(hf_int(h, &pad, "pad_token_id", pad));
+    TRY(hf_int(h, &pad, "pad_token_id", pad));
     if (pad + 1 >= h->length)
         return zoo_fail(h->b, PE_ERR_RANGE,
                         "pad_token_id is %" PRId64 "; needs less than the %" PRId64 " rows of the table, which "
@@ -33,18 +33,18 @@ static pe_status add_learned(hf_part *h, const char *more)
 
 static pe_status add_shaw(hf_part *h)
 {
-    ZOO_TRY(zoo_note_add(h->b, ZOO_FACT, "position_embedding_type", h->source,
-                         "relative_key: rows of the table are in the reverse order of shaw's"));
+    TRY(zoo_note_add(h->b, ZOO_FACT, "position_embedding_type", h->source,
+                     "relative_key: rows of the table are in the reverse order of shaw's"));
     return hf_all_layers(h, "shaw:left=%" PRId64 ",right=%" PRId64 ",on=keys", h->length - 1, h->length - 1);
 }
 
 pe_status hf_bert(hf_part *h)
 {
     const char *how = "absolute";
-    ZOO_TRY(hf_word(h, &how, "position_embedding_type"));
+    TRY(hf_word(h, &how, "position_embedding_type"));
     if (!strcmp(how, "rotary")) /* Jina's RoBERTa (vLLM models/config.py: JinaRobertaModelConfig) */
         return hf_rope(h);
-    ZOO_TRY(hf_measure(h));
+    TRY(hf_measure(h));
     if (!strcmp(how, "absolute"))
         return add_learned(h, "");
     if (!strcmp(how, "relative_key") && h->length)
@@ -60,10 +60,10 @@ pe_status hf_shaw(hf_part *h)
 {
     const char *how = "relative_key";
     int64_t left = 64, right = 8;
-    ZOO_TRY(hf_measure(h));
-    ZOO_TRY(hf_word(h, &how, "position_embeddings_type"));
-    ZOO_TRY(hf_int(h, &left, "left_max_position_embeddings", left));
-    ZOO_TRY(hf_int(h, &right, "right_max_position_embeddings", right));
+    TRY(hf_measure(h));
+    TRY(hf_word(h, &how, "position_embeddings_type"));
+    TRY(hf_int(h, &left, "left_max_position_embeddings", left));
+    TRY(hf_int(h, &right, "right_max_position_embeddings", right));
     if (strcmp(how, "relative_key"))
         return zoo_fail(h->b, PE_ERR_UNSUITED, "position_embeddings_type is %.40s; specs can say relative_key", how);
     return hf_all_layers(h, "shaw:left=%" PRId64 ",right=%" PRId64 ",on=keys", left, right);
@@ -72,8 +72,8 @@ pe_status hf_shaw(hf_part *h)
 pe_status hf_mpnet(hf_part *h)
 {
     int64_t buckets = 32;
-    ZOO_TRY(hf_measure(h));
-    ZOO_TRY(hf_int(h, &buckets, "relative_attention_num_buckets", 32));
+    TRY(hf_measure(h));
+    TRY(hf_int(h, &buckets, "relative_attention_num_buckets", 32));
     char more[60];
     snprintf(more, sizeof more, "+t5:scale=sqrt,buckets=%" PRId64, buckets);
     return add_learned(h, more);
@@ -85,16 +85,16 @@ static pe_status add_t5(hf_part *h, bool decoder)
 {
     int64_t buckets = 32, far = 128, radius = 0;
     const char *key = zoo_fact_word(h->fact, "window_key");
-    ZOO_TRY(hf_measure(h));
-    ZOO_TRY(hf_int(h, &buckets, "relative_attention_num_buckets", 32));
-    ZOO_TRY(hf_int(h, &far, "relative_attention_max_distance", 128));
+    TRY(hf_measure(h));
+    TRY(hf_int(h, &buckets, "relative_attention_num_buckets", 32));
+    TRY(hf_int(h, &far, "relative_attention_max_distance", 128));
     if (!decoder && key)
-        ZOO_TRY(hf_int(h, &radius, key, h->fact->window));
+        TRY(hf_int(h, &radius, key, h->fact->window));
     const char *text = zoo_text(h->b, "t5:buckets=%" PRId64 ",max=%" PRId64 ",direction=%s", buckets, far,
                                 decoder ? "causal" : "both");
     for (int64_t n = 0; text && n < h->part->layers; n++)
-        ZOO_TRY(zoo_set_layer(h->b, h->part, n, text, h->shape, radius ? "sliding_attention" : "",
-                              radius ? radius + 1 : 0));
+        TRY(zoo_set_layer(h->b, h->part, n, text, h->shape, radius ? "sliding_attention" : "",
+                          radius ? radius + 1 : 0));
     return text ? PE_OK : PE_ERR_NOMEM;
 }
 
@@ -104,7 +104,7 @@ pe_status hf_t5(hf_part *h)
     hf_part decoder = *h, encoder = *h;
     const char *only = zoo_fact_word(h->fact, "stack");
     if (!only)
-        ZOO_TRY(hf_flag(h, &both, "is_encoder_decoder", true));
+        TRY(hf_flag(h, &both, "is_encoder_decoder", true));
     decoder.name = only ? h->name : "decoder";
     decoder.layers_keys = hf_first_there(h, "num_decoder_layers|num_layers|num_hidden_layers");
     encoder.name = both ? "encoder" : h->name;
@@ -112,7 +112,7 @@ pe_status hf_t5(hf_part *h)
     if (!decoder.layers_keys || !encoder.layers_keys)
         return PE_ERR_NOMEM;
     if (both)
-        ZOO_TRY(add_t5(&decoder, true));
+        TRY(add_t5(&decoder, true));
     return only ? PE_OK : add_t5(&encoder, false);
 }
 
@@ -127,14 +127,14 @@ static pe_status read_terms(hf_part *h, bool *c2p, bool *p2c)
     if (!io_json_get(&at, h->config, "pos_att_type") || io_json_kind_of(&at) == IO_JSON_NULL)
         return PE_OK;
     if (io_json_kind_of(&at) == IO_JSON_STRING) {
-        ZOO_TRY(io_json_string(&word, &at, NULL, IO_REQUIRED, h->b->err));
+        TRY(io_json_string(&word, &at, NULL, IO_REQUIRED, h->b->err));
         *c2p = strstr(word, "c2p");
         *p2c = strstr(word, "p2c");
         return PE_OK;
     }
-    ZOO_TRY(io_json_array(&at, h->config, "pos_att_type", IO_OPTIONAL, h->b->err));
+    TRY(io_json_array(&at, h->config, "pos_att_type", IO_OPTIONAL, h->b->err));
     for (io_node item = { 0 }; io_json_next(&item, &at);) {
-        ZOO_TRY(io_json_string(&word, &item, NULL, IO_REQUIRED, h->b->err));
+        TRY(io_json_string(&word, &item, NULL, IO_REQUIRED, h->b->err));
         *c2p |= !strcmp(word, "c2p");
         *p2c |= !strcmp(word, "p2c");
         if (strcmp(word, "c2p") && strcmp(word, "p2c"))
@@ -149,8 +149,8 @@ static pe_status deberta_span(hf_part *h, int64_t *far, int64_t *buckets)
     double span = -1, parts = -1;
     *far = h->length;
     *buckets = 0;
-    ZOO_TRY(hf_real(h, &span, "max_relative_positions", -1));
-    ZOO_TRY(hf_real(h, &parts, "position_buckets", 0));
+    TRY(hf_real(h, &span, "max_relative_positions", -1));
+    TRY(hf_real(h, &parts, "position_buckets", 0));
     if (span >= 1 && span <= 0x1p31)
         *far = (int64_t)span;
     if (parts >= 1 && parts <= 0x1p24 && !strcmp(h->fact->type, "deberta-v2"))
@@ -162,11 +162,11 @@ pe_status hf_deberta(hf_part *h)
 {
     bool relative, biased, c2p, p2c;
     int64_t far, buckets;
-    ZOO_TRY(hf_measure(h));
-    ZOO_TRY(hf_flag(h, &relative, "relative_attention", false));
-    ZOO_TRY(hf_flag(h, &biased, "position_biased_input", true));
-    ZOO_TRY(read_terms(h, &c2p, &p2c));
-    ZOO_TRY(deberta_span(h, &far, &buckets));
+    TRY(hf_measure(h));
+    TRY(hf_flag(h, &relative, "relative_attention", false));
+    TRY(hf_flag(h, &biased, "position_biased_input", true));
+    TRY(read_terms(h, &c2p, &p2c));
+    TRY(deberta_span(h, &far, &buckets));
     char table[60] = "";
     if (biased)
         snprintf(table, sizeof table, "learned:rows=%" PRId64, h->length);
@@ -184,7 +184,7 @@ pe_status hf_deberta(hf_part *h)
 static pe_status refuse_clamp(hf_part *h, int64_t reach)
 {
     double clamp = -1;
-    ZOO_TRY(hf_real(h, &clamp, "clamp_len", 0));
+    TRY(hf_real(h, &clamp, "clamp_len", 0));
     if (clamp > 0 && clamp < (double)reach)
         return zoo_note_add(h->b, ZOO_WARNING, "clamp_len", h->source,
                             "clamp_len is %s: in its code all distances past it are that far; the spec does not say so",
@@ -195,26 +195,26 @@ static pe_status refuse_clamp(hf_part *h, int64_t reach)
 pe_status hf_xlnet(hf_part *h)
 {
     int64_t memory = 0, length = 512;
-    ZOO_TRY(hf_measure(h));
-    ZOO_TRY(hf_int(h, &memory, "mem_len", 0));
+    TRY(hf_measure(h));
+    TRY(hf_int(h, &memory, "mem_len", 0));
     if (h->length)
         length = h->length;
     else
-        ZOO_TRY(zoo_note_add(h->b, ZOO_FACT, "length", h->source,
-                             "no key gives the length of a segment; 512 is what XLNet was trained with"));
-    ZOO_TRY(refuse_clamp(h, memory + length));
+        TRY(zoo_note_add(h->b, ZOO_FACT, "length", h->source,
+                         "no key gives the length of a segment; 512 is what XLNet was trained with"));
+    TRY(refuse_clamp(h, memory + length));
     return hf_all_layers(h, "xlnet:length=%" PRId64 ",memory=%" PRId64, length, memory);
 }
 
 pe_status hf_transfo_xl(hf_part *h)
 {
     int64_t memory = 1600, length = 128, how = 0;
-    ZOO_TRY(hf_measure(h));
-    ZOO_TRY(hf_int(h, &memory, "mem_len", memory));
-    ZOO_TRY(hf_int(h, &length, "tgt_len", length));
-    ZOO_TRY(hf_int(h, &how, "attn_type", 0));
+    TRY(hf_measure(h));
+    TRY(hf_int(h, &memory, "mem_len", memory));
+    TRY(hf_int(h, &length, "tgt_len", length));
+    TRY(hf_int(h, &how, "attn_type", 0));
     if (how || memory + length < 1)
         return zoo_fail(h->b, PE_ERR_UNSUITED, "attn_type is %" PRId64 "; needs 0, Transformer-XL's own", how);
-    ZOO_TRY(refuse_clamp(h, memory + length - 1));
+    TRY(refuse_clamp(h, memory + length - 1));
     return hf_all_layers(h, "transformer-xl:back=%" PRId64, memory + length - 1);
 }

@@ -26,11 +26,11 @@ static pe_status find_share(hf_part *h, const hf_rotation *t, double *share)
     double local = t->local ? zoo_fact_number(f, "local_rotary_fraction") : 0;
     double fallback = local != 0 ? local : f->rotary_fraction;
     *share = NAN;
-    ZOO_TRY(io_json_real(share, &t->dict, "partial_rotary_factor", IO_OPTIONAL, h->b->err));
+    TRY(io_json_real(share, &t->dict, "partial_rotary_factor", IO_OPTIONAL, h->b->err));
     if (h->share != 0)
         *share = h->share;
     if (isnan(*share))
-        ZOO_TRY(hf_real(h, share, SHARE, fallback != 1 ? fallback : 0));
+        TRY(hf_real(h, share, SHARE, fallback != 1 ? fallback : 0));
     if (!isnan(*share) && !(*share > 0 && *share <= 1))
         return zoo_fail(
             h->b, PE_ERR_RANGE,
@@ -45,9 +45,9 @@ static pe_status find_count(hf_part *h, int64_t *count)
     const zoo_fact *f = h->fact;
     const char *key = zoo_fact_word(f, "rotary_dims_key");
     if (key || h->guessed)
-        ZOO_TRY(hf_int(h, count, key ? key : WIDTH, (int64_t)zoo_fact_number(f, "rotary_dims")));
+        TRY(hf_int(h, count, key ? key : WIDTH, (int64_t)zoo_fact_number(f, "rotary_dims")));
     if (f->rope_dim)
-        ZOO_TRY(hf_int(h, count, "qk_rope_head_dim", f->rope_dim));
+        TRY(hf_int(h, count, "qk_rope_head_dim", f->rope_dim));
     return PE_OK;
 }
 
@@ -58,17 +58,17 @@ static pe_status find_width(hf_part *h, hf_rotation *t, zoo_spec *spec)
     const zoo_fact *f = h->fact;
     int64_t head = h->shape.head_dim, dims = head, count = 0;
     double share;
-    ZOO_TRY(find_share(h, t, &share));
-    ZOO_TRY(find_count(h, &count));
+    TRY(find_share(h, t, &share));
+    TRY(find_count(h, &count));
     bool reads = f->rotary_fraction != 0;
     if (count)
         dims = count < head ? count : head;
     else if (!isnan(share) && reads && strcmp(t->how, "proportional"))
         dims = (int64_t)((double)head * share);
     else if (!isnan(share) && share != 1 && !reads && strcmp(t->how, "proportional"))
-        ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "partial_rotary_factor", h->source,
-                             "partial_rotary_factor is %s, but %s's code does not read it: the whole head rotates",
-                             zoo_number(share).text, f->type));
+        TRY(zoo_note_add(h->b, ZOO_WARNING, "partial_rotary_factor", h->source,
+                         "partial_rotary_factor is %s, but %s's code does not read it: the whole head rotates",
+                         zoo_number(share).text, f->type));
     if (!strcmp(t->how, "proportional"))
         zoo_spec_real(spec, "turning", isnan(share) ? 1 : share);
     t->dims = dims + dims % 2;
@@ -88,7 +88,7 @@ static pe_status check_theta(hf_part *h, double theta)
 {
     double beside = theta;
     const char *own = zoo_fact_word(h->fact, "theta_key"), *key = own ? own : "rope_theta";
-    ZOO_TRY(hf_real(h, &beside, key, 0));
+    TRY(hf_real(h, &beside, key, 0));
     if (beside == theta)
         return PE_OK;
     return zoo_note_add(h->b, ZOO_WARNING, key, "transformers modeling_rope_utils.py",
@@ -105,17 +105,17 @@ static pe_status find_theta(hf_part *h, const hf_rotation *t, double own, zoo_sp
     if (fixed)
         theta = f->theta;
     else if (isnan(theta) && !t->local)
-        ZOO_TRY(io_json_real(&theta, &t->dict, "rope_theta", IO_OPTIONAL, h->b->err));
+        TRY(io_json_real(&theta, &t->dict, "rope_theta", IO_OPTIONAL, h->b->err));
     if (!isnan(theta) && !*t->label && own == 0 && !fixed)
-        ZOO_TRY(check_theta(h, theta));
+        TRY(check_theta(h, theta));
     if (isnan(theta) && t->local && f->local_theta > 0)
-        ZOO_TRY(hf_real(h, &theta, local_key ? local_key : LOCAL, f->local_theta));
+        TRY(hf_real(h, &theta, local_key ? local_key : LOCAL, f->local_theta));
     if (isnan(theta))
-        ZOO_TRY(hf_real(h, &theta, theta_key ? theta_key : THETA, f->theta));
+        TRY(hf_real(h, &theta, theta_key ? theta_key : THETA, f->theta));
     if (h->b->options->theta > 0)
         theta = h->b->options->theta;
     if (isnan(theta)) {
-        ZOO_TRY(zoo_unknown(h->b, "rope_theta", "--theta 10000 (or what it is)", "10000", "no key gives the base"));
+        TRY(zoo_unknown(h->b, "rope_theta", "--theta 10000 (or what it is)", "10000", "no key gives the base"));
         theta = 10000;
     }
     zoo_spec_real(spec, "theta", theta);
@@ -128,13 +128,13 @@ static pe_status read_sections(hf_part *h, const hf_rotation *t, double x[PE_AXE
 {
     io_node list;
     *count = 0;
-    ZOO_TRY(io_json_array(&list, &t->dict, "mrope_section", IO_OPTIONAL, h->b->err));
+    TRY(io_json_array(&list, &t->dict, "mrope_section", IO_OPTIONAL, h->b->err));
     if (!list.json)
-        ZOO_TRY(io_json_array(&list, &t->dict, "xdrope_section", IO_OPTIONAL, h->b->err));
+        TRY(io_json_array(&list, &t->dict, "xdrope_section", IO_OPTIONAL, h->b->err));
     for (io_node child = { 0 }; list.json && io_json_next(&child, &list); ++*count) {
         if (*count == PE_AXES_MAX)
             return zoo_fail(h->b, PE_ERR_SHAPE, "mrope_section has more than %d axes", PE_AXES_MAX);
-        ZOO_TRY(io_json_real(&x[*count], &child, NULL, IO_REQUIRED, h->b->err));
+        TRY(io_json_real(&x[*count], &child, NULL, IO_REQUIRED, h->b->err));
     }
     for (const char *s = *count ? NULL : zoo_fact_word(h->fact, "sections"); s && *s && *count < PE_AXES_MAX;) {
         x[(*count)++] = strtod(s, NULL);
@@ -152,12 +152,12 @@ static pe_status find_axes(hf_part *h, const hf_rotation *t, zoo_spec *spec)
     size_t count;
     const char *sections = zoo_fact_word(h->fact, "sections"), *split = zoo_fact_word(h->fact, "split");
     bool interleaved = split && !strcmp(split, "interleaved");
-    ZOO_TRY(read_sections(h, t, x, &count));
+    TRY(read_sections(h, t, x, &count));
     if (!count || (!sections && !h->guessed))
         return count ? zoo_note_add(h->b, ZOO_WARNING, "mrope_section", h->source,
                                     "mrope_section is there, but %s's code does not read it", h->fact->type)
                      : PE_OK;
-    ZOO_TRY(io_json_bool(&interleaved, &t->dict, "mrope_interleaved", IO_OPTIONAL, h->b->err));
+    TRY(io_json_bool(&interleaved, &t->dict, "mrope_interleaved", IO_OPTIONAL, h->b->err));
     int64_t pairs = t->dims / 2, axes = (int64_t)count;
     for (int64_t n = 1; interleaved && n < axes; n++) {
         double most = (double)((pairs - n + axes - 1) / axes); /* places n, n + axes, ... below pairs */
@@ -183,9 +183,9 @@ static pe_status find_axes(hf_part *h, const hf_rotation *t, zoo_spec *spec)
 static pe_status find_gains(hf_part *h, const hf_rotation *t, zoo_spec *spec)
 {
     double all = 0, factor = NAN, beta = 0, original;
-    ZOO_TRY(io_json_real(&all, &t->dict, "mscale_all_dim", IO_OPTIONAL, h->b->err));
-    ZOO_TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));
-    ZOO_TRY(io_json_real(&beta, &t->dict, "llama_4_scaling_beta", IO_OPTIONAL, h->b->err));
+    TRY(io_json_real(&all, &t->dict, "mscale_all_dim", IO_OPTIONAL, h->b->err));
+    TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));
+    TRY(io_json_real(&beta, &t->dict, "llama_4_scaling_beta", IO_OPTIONAL, h->b->err));
     if (h->fact->rope_dim && zoo_fact_word(h->fact, "softmax_mscale") && all != 0 && factor > 1 &&
         strcmp(t->how, "none")) {
         double g = 0.1 * all * log(factor) + 1;
@@ -193,7 +193,7 @@ static pe_status find_gains(hf_part *h, const hf_rotation *t, zoo_spec *spec)
     }
     if (beta == 0)
         return PE_OK;
-    ZOO_TRY(hf_original_length(h, t, &original));
+    TRY(hf_original_length(h, t, &original));
     zoo_spec_real(spec, "temperature", beta);
     zoo_spec_real(spec, "floor", original);
     return PE_OK;
@@ -230,13 +230,13 @@ static void label_of(const zoo_fact *f, const char *kind, char out[64])
 static pe_status find_dict(hf_part *h, io_node *out)
 {
     io_node older;
-    ZOO_TRY(io_json_object(out, h->config, "rope_parameters", IO_OPTIONAL, h->b->err));
-    ZOO_TRY(io_json_object(&older, h->config, "rope_scaling", IO_OPTIONAL, h->b->err));
+    TRY(io_json_object(out, h->config, "rope_parameters", IO_OPTIONAL, h->b->err));
+    TRY(io_json_object(&older, h->config, "rope_scaling", IO_OPTIONAL, h->b->err));
     if (!older.json || io_json_next(&(io_node){ 0 }, &older) == false)
         return PE_OK;
     if (out->json)
-        ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "rope_scaling", "transformers modeling_rope_utils.py",
-                             "both rope_scaling and rope_parameters are there; rope_scaling counts"));
+        TRY(zoo_note_add(h->b, ZOO_WARNING, "rope_scaling", "transformers modeling_rope_utils.py",
+                         "both rope_scaling and rope_parameters are there; rope_scaling counts"));
     *out = older;
     return PE_OK;
 }
@@ -264,8 +264,8 @@ static pe_status put_pairs(hf_part *h, zoo_spec *spec)
 {
     const char *pairs = h->fact->pairs;
     bool interleave, neox;
-    ZOO_TRY(hf_flag(h, &interleave, "rope_interleave", true));
-    ZOO_TRY(hf_flag(h, &neox, "rope_is_neox_style", true));
+    TRY(hf_flag(h, &interleave, "rope_interleave", true));
+    TRY(hf_flag(h, &neox, "rope_is_neox_style", true));
     if (!interleave && !strcmp(pairs, "adjacent-half"))
         pairs = "half";
     if (!neox)
@@ -276,17 +276,17 @@ static pe_status put_pairs(hf_part *h, zoo_spec *spec)
 
 static pe_status write_spec(hf_part *h, const hf_layer *l, hf_rotation *t, zoo_spec *spec)
 {
-    ZOO_TRY(hf_find_scaling(h, t));
+    TRY(hf_find_scaling(h, t));
     zoo_spec_start(spec, "rope");
-    ZOO_TRY(put_pairs(h, spec));
-    ZOO_TRY(find_theta(h, t, l->theta, spec));
-    ZOO_TRY(find_width(h, t, spec));
-    ZOO_TRY(find_axes(h, t, spec));
+    TRY(put_pairs(h, spec));
+    TRY(find_theta(h, t, l->theta, spec));
+    TRY(find_width(h, t, spec));
+    TRY(find_axes(h, t, spec));
     if (strcmp(t->how, "none"))
-        ZOO_TRY(hf_scale(h, t, spec));
+        TRY(hf_scale(h, t, spec));
     else if (!t->unscaled)
-        ZOO_TRY(hf_take_keys(h, t, spec));
-    ZOO_TRY(find_gains(h, t, spec));
+        TRY(hf_take_keys(h, t, spec));
+    TRY(find_gains(h, t, spec));
     zoo_spec_raw(spec, h->fact->spec);
     return PE_OK;
 }
@@ -300,11 +300,11 @@ static pe_status unrotated_spec(hf_part *h, zoo_spec *spec)
     zoo_spec_start(spec, "none");
     if (!zoo_fact_word(h->fact, "query_temperature"))
         return PE_OK;
-    ZOO_TRY(hf_flag(h, &tuned, "attn_temperature_tuning", true));
+    TRY(hf_flag(h, &tuned, "attn_temperature_tuning", true));
     if (!tuned)
         return PE_OK;
-    ZOO_TRY(hf_real(h, &scale_by, "attn_scale", 0.1));
-    ZOO_TRY(hf_int(h, &floor_scale, "floor_scale", 8192));
+    TRY(hf_real(h, &scale_by, "attn_scale", 0.1));
+    TRY(hf_int(h, &floor_scale, "floor_scale", 8192));
     zoo_spec_start(spec, "rope");
     zoo_spec_word(spec, "dims", "0");
     zoo_spec_real(spec, "temperature", scale_by);
@@ -333,8 +333,8 @@ static pe_status settle_lengths(hf_part *h, const hf_rotation *t)
     zoo_part *p = h->part;
     double original = NAN, factor = NAN;
     p->trained = p->served = h->length;
-    ZOO_TRY(hf_original_length(h, t, &original));
-    ZOO_TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));
+    TRY(hf_original_length(h, t, &original));
+    TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));
     bool dynamic = !strcmp(t->how, "dynamic"), linear = !strcmp(t->how, "linear"), ntk = !strcmp(t->how, "ntk");
     if (dynamic && factor >= 1 && factor * (double)h->length < 0x1p36)
         p->served = (int64_t)(factor * (double)h->length);
@@ -376,20 +376,20 @@ static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zo
 {
     hf_rotation t = { .how = "none" };
     pe_shape shape;
-    ZOO_TRY(shape_of(h, l, &shape));
+    TRY(shape_of(h, l, &shape));
     if (l->rotates && l->attends)
-        ZOO_TRY(choose(h, all, l->kind, &t));
+        TRY(choose(h, all, l->kind, &t));
     t.unscaled = l->unscaled;
     if (!l->attends || t.off)
         zoo_spec_start(spec, "none");
     else if (!l->rotates)
-        ZOO_TRY(unrotated_spec(h, spec));
+        TRY(unrotated_spec(h, spec));
     else
-        ZOO_TRY(write_spec(h, l, &t, spec));
+        TRY(write_spec(h, l, &t, spec));
     if (l->rotates && l->attends && !t.local && !t.unscaled &&
         (*settled == NOT_YET || (*settled == BY_A_WINDOW && !l->window))) {
         *settled = l->window ? BY_A_WINDOW : BY_A_FULL_LAYER;
-        ZOO_TRY(settle_lengths(h, &t));
+        TRY(settle_lengths(h, &t));
     }
     if (spec->full)
         return zoo_fail(h->b, PE_ERR_FORMAT, "the parameters of layer %" PRId64 " are too long", l->index);
@@ -402,11 +402,11 @@ static pe_status read_layers(hf_part *h, const io_node *all)
     int count = 0;
     settling settled = NOT_YET;
     hf_layers layers;
-    ZOO_TRY(hf_layers_start(&layers, h));
+    TRY(hf_layers_start(&layers, h));
     for (int64_t n = 0; n < h->part->layers; n++) {
         hf_layer l;
         int i = 0;
-        ZOO_TRY(hf_layers_next(&layers, h, &l));
+        TRY(hf_layers_next(&layers, h, &l));
         while (i < count && !alike(&known[i].layer, &l))
             i++;
         if (i < count) {
@@ -415,7 +415,7 @@ static pe_status read_layers(hf_part *h, const io_node *all)
         }
         if (count == ZOO_GROUPS_MAX)
             return zoo_fail(h->b, PE_ERR_FORMAT, "has more than %d kinds of layers", ZOO_GROUPS_MAX);
-        ZOO_TRY(set_layer(h, all, &l, h->b->spec, &settled));
+        TRY(set_layer(h, all, &l, h->b->spec, &settled));
         known[count++] = (seen){ l, n };
     }
     return PE_OK;
@@ -444,9 +444,9 @@ static pe_status read_default(hf_part *h, const char *words)
     const char *json = quote_words(h->b, words);
     if (!json)
         return PE_ERR_NOMEM;
-    ZOO_TRY(zoo_note_add(h->b, ZOO_FACT, "rope_parameters", h->source,
-                         "rope_parameters is not in the config; %s's default is %s", h->fact->type, json));
-    ZOO_TRY(io_json_parse(&root, h->fact->type, json, strlen(json), h->b->err));
+    TRY(zoo_note_add(h->b, ZOO_FACT, "rope_parameters", h->source,
+                     "rope_parameters is not in the config; %s's default is %s", h->fact->type, json));
+    TRY(io_json_parse(&root, h->fact->type, json, strlen(json), h->b->err));
     pe_status s = read_layers(h, &root);
     io_json_free(&root);
     return s;
@@ -456,11 +456,11 @@ pe_status hf_rope(hf_part *h)
 {
     io_node all;
     bool on;
-    ZOO_TRY(hf_measure(h));
-    ZOO_TRY(hf_is_on(h, &on));
+    TRY(hf_measure(h));
+    TRY(hf_is_on(h, &on));
     if (!on)
         return hf_all_layers(h, "none");
-    ZOO_TRY(find_dict(h, &all));
+    TRY(find_dict(h, &all));
     const char *parameters = zoo_fact_word(h->fact, "rope_parameters");
     return !all.json && parameters ? read_default(h, parameters) : read_layers(h, &all);
 }

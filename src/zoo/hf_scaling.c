@@ -36,9 +36,9 @@ static pe_status share_dict(hf_part *h, hf_rotation *t)
     const char *local_key = zoo_fact_word(h->fact, "local_theta_key");
     if (!t->local || !zoo_fact_word(h->fact, "local_scaled"))
         return PE_OK;
-    ZOO_TRY(io_json_object(&t->dict, h->config, "rope_scaling", IO_OPTIONAL, h->b->err));
+    TRY(io_json_object(&t->dict, h->config, "rope_scaling", IO_OPTIONAL, h->b->err));
     if (!t->dict.json || !io_json_next(&(io_node){ 0 }, &t->dict))
-        ZOO_TRY(io_json_object(&t->dict, h->config, "rope_parameters", IO_OPTIONAL, h->b->err));
+        TRY(io_json_object(&t->dict, h->config, "rope_parameters", IO_OPTIONAL, h->b->err));
     if (t->dict.json && io_json_get(&at, &t->dict, "rope_theta") && io_json_kind_of(&at) != IO_JSON_NULL)
         return zoo_note_add(h->b, ZOO_WARNING, "rope_theta", h->source,
                             "rope_theta is in the one dict of both kinds of layers: it is that of full ones here, and "
@@ -51,7 +51,7 @@ static pe_status share_dict(hf_part *h, hf_rotation *t)
 static pe_status find_factor(hf_part *h, hf_rotation *t, const char *key)
 {
     t->factor = 1;
-    ZOO_TRY(hf_real(h, &t->factor, key, 0));
+    TRY(hf_real(h, &t->factor, key, 0));
     t->how = t->factor == 1 ? "none" : "linear";
     return PE_OK;
 }
@@ -62,16 +62,16 @@ pe_status hf_find_scaling(hf_part *h, hf_rotation *t)
     io_node n;
     if (zoo_fact_word(h->fact, "fixed_theta"))
         t->dict.json = NULL; /* hf.c says that it is not read */
-    ZOO_TRY(share_dict(h, t));
-    ZOO_TRY(io_json_string(&type, &t->dict, "rope_type", IO_OPTIONAL, h->b->err));
-    ZOO_TRY(io_json_string(&older, &t->dict, "type", IO_OPTIONAL, h->b->err));
+    TRY(share_dict(h, t));
+    TRY(io_json_string(&type, &t->dict, "rope_type", IO_OPTIONAL, h->b->err));
+    TRY(io_json_string(&older, &t->dict, "type", IO_OPTIONAL, h->b->err));
     if (type && older && strcmp(type, older) && strcmp(older, "mrope"))
-        ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "type", "transformers modeling_rope_utils.py",
-                             "rope_type is %.30s and type is %.30s; rope_type counts", type, older));
+        TRY(zoo_note_add(h->b, ZOO_WARNING, "type", "transformers modeling_rope_utils.py",
+                         "rope_type is %.30s and type is %.30s; rope_type counts", type, older));
     type = type ? type : older;
     if (!type && t->dict.json && io_json_get(&n, &t->dict, "factor"))
-        ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "rope_type", "transformers modeling_rope_utils.py",
-                             "there is a factor but no rope_type: transformers takes default and ignores the factor"));
+        TRY(zoo_note_add(h->b, ZOO_WARNING, "rope_type", "transformers modeling_rope_utils.py",
+                         "there is a factor but no rope_type: transformers takes default and ignores the factor"));
     if (t->unscaled) {
         t->how = "none";
         return PE_OK;
@@ -145,7 +145,7 @@ static pe_status take_key(hf_part *h, const hf_rotation *t, const io_node *child
                             "%s is there, but scaling %s does not read it", child->key, t->how);
     if (!keys[i].ours)
         return PE_OK;
-    ZOO_TRY(io_json_real(&x, child, NULL, IO_REQUIRED, h->b->err));
+    TRY(io_json_real(&x, child, NULL, IO_REQUIRED, h->b->err));
     if (x != 0 || !strcmp(keys[i].ours, "factor")) /* transformers takes 0 for absent, but not as the factor */
         zoo_spec_real(spec, keys[i].ours, x);
     return PE_OK;
@@ -155,7 +155,7 @@ pe_status hf_take_keys(hf_part *h, const hf_rotation *t, zoo_spec *spec)
 {
     if (t->dict.json)
         for (io_node child = { 0 }; io_json_next(&child, &t->dict);)
-            ZOO_TRY(take_key(h, t, &child, spec));
+            TRY(take_key(h, t, &child, spec));
     return PE_OK;
 }
 
@@ -164,11 +164,11 @@ static pe_status take_list(hf_part *h, const hf_rotation *t, const char *theirs,
     io_node list;
     double x[PE_HEAD_DIM_MAX];
     size_t n = 0;
-    ZOO_TRY(io_json_array(&list, &t->dict, theirs, IO_REQUIRED, h->b->err));
+    TRY(io_json_array(&list, &t->dict, theirs, IO_REQUIRED, h->b->err));
     for (io_node child = { 0 }; io_json_next(&child, &list); n++) {
         if (n == PE_HEAD_DIM_MAX)
             return zoo_fail(h->b, PE_ERR_SHAPE, "%s has more than %d numbers", theirs, PE_HEAD_DIM_MAX);
-        ZOO_TRY(io_json_real(&x[n], &child, NULL, IO_REQUIRED, h->b->err));
+        TRY(io_json_real(&x[n], &child, NULL, IO_REQUIRED, h->b->err));
     }
     zoo_spec_list(spec, ours, x, n);
     return PE_OK;
@@ -178,9 +178,9 @@ static pe_status take_list(hf_part *h, const hf_rotation *t, const char *theirs,
 pe_status hf_original_length(hf_part *h, const hf_rotation *t, double *out)
 {
     *out = NAN;
-    ZOO_TRY(io_json_real(out, &t->dict, "original_max_position_embeddings", IO_OPTIONAL, h->b->err));
+    TRY(io_json_real(out, &t->dict, "original_max_position_embeddings", IO_OPTIONAL, h->b->err));
     if (hf_has(h, "original_max_position_embeddings") && !*t->label)
-        ZOO_TRY(hf_real(h, out, "original_max_position_embeddings", 0));
+        TRY(hf_real(h, out, "original_max_position_embeddings", 0));
     return PE_OK;
 }
 
@@ -196,7 +196,7 @@ static pe_status check_llama3(hf_part *h, const hf_rotation *t)
                             "%s is missing; llama3 needs factor, low_freq_factor, high_freq_factor and "
                             "original_max_position_embeddings",
                             needed[n]);
-    ZOO_TRY(hf_original_length(h, t, &original));
+    TRY(hf_original_length(h, t, &original));
     if (isnan(original))
         return zoo_fail(h->b, PE_ERR_FORMAT,
                         "original_max_position_embeddings is missing; llama3 needs it, beside factor, "
@@ -221,28 +221,28 @@ pe_status hf_scale(hf_part *h, const hf_rotation *t, zoo_spec *spec)
     bool dynamic = !strcmp(t->how, "dynamic"), yarn = !strcmp(t->how, "yarn"), lists = !strcmp(t->how, "longrope");
     double original, factor = NAN, length = h->length ? (double)h->length : NAN;
     bool truncate = true;
-    ZOO_TRY(hf_original_length(h, t, &original));
-    ZOO_TRY(check_scaling(h, t, original));
+    TRY(hf_original_length(h, t, &original));
+    TRY(check_scaling(h, t, original));
     double trained = dynamic || isnan(original) ? length : original;
     if (h->b->options->trained)
         trained = (double)h->b->options->trained;
     zoo_spec_word(spec, "scaling", t->how);
-    ZOO_TRY(hf_take_keys(h, t, spec));
+    TRY(hf_take_keys(h, t, spec));
     if (dynamic || yarn || lists || !strcmp(t->how, "llama3"))
         zoo_spec_real(spec, "trained", trained);
     if (t->factor != 0)
         zoo_spec_real(spec, "factor", t->factor);
     if ((dynamic || lists) && h->b->options->length)
         zoo_spec_int(spec, "length", h->b->options->length);
-    ZOO_TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));
+    TRY(io_json_real(&factor, &t->dict, "factor", IO_OPTIONAL, h->b->err));
     if ((yarn || lists) && (isnan(factor) || factor == 0))
         zoo_spec_real(spec, "factor", length / trained);
-    ZOO_TRY(io_json_bool(&truncate, &t->dict, "truncate", IO_OPTIONAL, h->b->err));
+    TRY(io_json_bool(&truncate, &t->dict, "truncate", IO_OPTIONAL, h->b->err));
     if (yarn && !truncate)
         zoo_spec_word(spec, "truncate", "no");
     if (lists) {
-        ZOO_TRY(take_list(h, t, "short_factor", "short", spec));
-        ZOO_TRY(take_list(h, t, "long_factor", "long", spec));
+        TRY(take_list(h, t, "short_factor", "short", spec));
+        TRY(take_list(h, t, "long_factor", "long", spec));
     }
     return PE_OK;
 }

@@ -22,7 +22,7 @@ static void cut(const char *specs, int n, char out[160])
 pe_status hf_read_spec(hf_part *h, const char *specs, int n)
 {
     char spec[160];
-    ZOO_TRY(hf_measure(h));
+    TRY(hf_measure(h));
     cut(specs, n, spec);
     const char *offset = strstr(spec, "offset=");
     if (strncmp(spec, "learned", strlen("learned")))
@@ -37,7 +37,7 @@ pe_status hf_read_spec(hf_part *h, const char *specs, int n)
 pe_status hf_spec(hf_part *h)
 {
     bool on;
-    ZOO_TRY(hf_is_on(h, &on));
+    TRY(hf_is_on(h, &on));
     return hf_read_spec(h, on || strchr(h->fact->spec, '|') ? h->fact->spec : "none", !on);
 }
 
@@ -76,7 +76,7 @@ pe_status hf_seq2seq(hf_part *h)
         one.length_keys = hf_first_there(h, stacks[n].length);
         if (!one.heads_keys || !one.layers_keys || !one.length_keys)
             return PE_ERR_NOMEM;
-        ZOO_TRY(hf_read_spec(&one, h->fact->spec, n));
+        TRY(hf_read_spec(&one, h->fact->spec, n));
     }
     return PE_OK;
 }
@@ -95,9 +95,8 @@ static pe_status read_sides(hf_part *h, const char *key, int64_t fallback, int64
     bool list = io_json_kind_of(&at) == IO_JSON_ARRAY, dict = io_json_kind_of(&at) == IO_JSON_OBJECT;
     for (size_t n = 0; n < 2; n++) {
         if (list)
-            ZOO_TRY(io_json_item(&item, &at, n, err));
-        ZOO_TRY(
-            io_json_int(&side[n], list ? &item : &at, dict ? (n ? "width" : "height") : NULL, IO_REQUIRED, range, err));
+            TRY(io_json_item(&item, &at, n, err));
+        TRY(io_json_int(&side[n], list ? &item : &at, dict ? (n ? "width" : "height") : NULL, IO_REQUIRED, range, err));
     }
     return PE_OK;
 }
@@ -105,8 +104,8 @@ static pe_status read_sides(hf_part *h, const char *key, int64_t fallback, int64
 static pe_status count_patches(hf_part *h, int64_t side[2])
 {
     int64_t image[2], patch[2];
-    ZOO_TRY(read_sides(h, "image_size", (int64_t)zoo_fact_number(h->fact, "image"), image));
-    ZOO_TRY(read_sides(h, "patch_size", (int64_t)zoo_fact_number(h->fact, "patch"), patch));
+    TRY(read_sides(h, "image_size", (int64_t)zoo_fact_number(h->fact, "image"), image));
+    TRY(read_sides(h, "patch_size", (int64_t)zoo_fact_number(h->fact, "patch"), patch));
     if (!image[0] || !patch[0])
         return zoo_fail(h->b, PE_ERR_FORMAT, "%s is missing: nothing says how many patches there are",
                         image[0] ? "patch_size" : "image_size");
@@ -123,9 +122,9 @@ pe_status hf_dinov3(hf_part *h)
     int64_t side[2];
     double theta = 100;
     h->length_keys = "num_patches";
-    ZOO_TRY(hf_measure(h));
-    ZOO_TRY(count_patches(h, side));
-    ZOO_TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
+    TRY(hf_measure(h));
+    TRY(count_patches(h, side));
+    TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
     h->part->trained = h->part->served = side[0] * side[1];
     return hf_all_layers(h, "rope:theta=%s,axes=2,split=axial,coords=normalised,extent=%" PRId64 "/%" PRId64,
                          zoo_number(theta).text, side[0], side[1]);
@@ -136,13 +135,13 @@ pe_status hf_patches(hf_part *h)
 {
     int64_t side[2], rows = 0;
     bool on;
-    ZOO_TRY(hf_is_on(h, &on));
+    TRY(hf_is_on(h, &on));
     h->length_keys = "num_patches"; /* SigLIP 2's table, which is stretched to the picture */
-    ZOO_TRY(hf_measure(h));
+    TRY(hf_measure(h));
     if (h->length)
         rows = h->length;
     else {
-        ZOO_TRY(count_patches(h, side));
+        TRY(count_patches(h, side));
         rows = side[0] * side[1] + (int64_t)zoo_fact_number(h->fact, "extra_rows");
     }
     h->part->trained = h->part->served = rows;
@@ -155,11 +154,11 @@ pe_status hf_patches(hf_part *h)
 pe_status hf_recurrent(hf_part *h)
 {
     int64_t layers = 0;
-    ZOO_TRY(hf_int(h, &h->shape.model_dim, HF_HIDDEN, h->fact->hidden));
-    ZOO_TRY(hf_int(h, &layers, HF_LAYERS, h->fact->layers));
-    ZOO_TRY(zoo_add_part(h->b, &h->part, h->name, h->fact->type, layers));
+    TRY(hf_int(h, &h->shape.model_dim, HF_HIDDEN, h->fact->hidden));
+    TRY(hf_int(h, &layers, HF_LAYERS, h->fact->layers));
+    TRY(zoo_add_part(h->b, &h->part, h->name, h->fact->type, layers));
     h->shape = (pe_shape){ .heads = 1, .kv_heads = 1, .head_dim = 1, .model_dim = h->shape.model_dim };
     for (int64_t n = 0; n < layers; n++)
-        ZOO_TRY(zoo_set_layer(h->b, h->part, n, "none", h->shape, "recurrent", 0));
+        TRY(zoo_set_layer(h->b, h->part, n, "none", h->shape, "recurrent", 0));
     return PE_OK;
 }

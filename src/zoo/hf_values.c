@@ -50,10 +50,10 @@ static pe_status pick_number(hf_part *h, pick *out, const char *keys)
             continue;
         if (*out->key && io_json_kind_of(&node) != IO_JSON_INT && io_json_kind_of(&node) != IO_JSON_REAL)
             continue; /* an alias that means something else here */
-        ZOO_TRY(io_json_real(&x, &node, NULL, IO_REQUIRED, h->b->err));
+        TRY(io_json_real(&x, &node, NULL, IO_REQUIRED, h->b->err));
         if (*out->key && x != out->value)
-            ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, key, h->source, "%s is %s and %s is %s; %s counts", out->key,
-                                 zoo_number(out->value).text, key, zoo_number(x).text, out->key));
+            TRY(zoo_note_add(h->b, ZOO_WARNING, key, h->source, "%s is %s and %s is %s; %s counts", out->key,
+                             zoo_number(out->value).text, key, zoo_number(x).text, out->key));
         if (!*out->key) {
             out->value = x;
             snprintf(out->key, sizeof out->key, "%s", key);
@@ -73,7 +73,7 @@ pe_status hf_real(hf_part *h, double *out, const char *keys, double fallback)
 {
     pick p;
     char key[64];
-    ZOO_TRY(pick_number(h, &p, keys));
+    TRY(pick_number(h, &p, keys));
     if (*p.key)
         *out = p.value;
     else if (fallback != 0) {
@@ -89,7 +89,7 @@ pe_status hf_int(hf_part *h, int64_t *out, const char *keys, int64_t fallback)
 {
     double x = NAN;
     char key[64];
-    ZOO_TRY(hf_real(h, &x, keys, (double)fallback));
+    TRY(hf_real(h, &x, keys, (double)fallback));
     if (isnan(x))
         return PE_OK;
     if (x != floor(x) || x < 0 || x > (double)SIZE_MOST)
@@ -106,7 +106,7 @@ pe_status hf_flag(hf_part *h, bool *out, const char *key, bool fallback)
     *out = fallback;
     if (!io_json_get(&at, h->config, key) || io_json_kind_of(&at) != IO_JSON_INT)
         return io_json_bool(out, h->config, key, IO_OPTIONAL, h->b->err);
-    ZOO_TRY(io_json_int(&number, &at, NULL, IO_REQUIRED, IO_ANY_INT, h->b->err)); /* Llama 4: 4 stands for true */
+    TRY(io_json_int(&number, &at, NULL, IO_REQUIRED, IO_ANY_INT, h->b->err)); /* Llama 4: 4 stands for true */
     *out = number != 0;
     return PE_OK;
 }
@@ -138,23 +138,22 @@ static pe_status measure_head(hf_part *h)
     const zoo_fact *f = h->fact;
     int64_t rope = 0, nope = 0, head = 0, times = (int64_t)zoo_fact_number(f, "head_dim_times");
     if (f->rope_dim) {
-        ZOO_TRY(hf_int(h, &rope, "qk_rope_head_dim", f->rope_dim));
+        TRY(hf_int(h, &rope, "qk_rope_head_dim", f->rope_dim));
         if (f->nope_dim)
-            ZOO_TRY(hf_int(h, &nope, "qk_nope_head_dim", f->nope_dim));
+            TRY(hf_int(h, &nope, "qk_nope_head_dim", f->nope_dim));
     }
     if (nope)
         head = nope + rope;
     else if (times && h->shape.heads)
         head = times * h->shape.model_dim / h->shape.heads;
     else
-        ZOO_TRY(hf_int(h, &head, HF_HEAD_DIM, f->head_dim));
+        TRY(hf_int(h, &head, HF_HEAD_DIM, f->head_dim));
     if (!head && h->shape.model_dim && h->shape.heads) {
         head = h->shape.model_dim / h->shape.heads;
         if (h->shape.model_dim % h->shape.heads)
-            ZOO_TRY(zoo_note_add(h->b, ZOO_WARNING, "hidden_size", "",
-                                 "hidden_size %" PRId64 " is no multiple of %" PRId64 " heads; heads are %" PRId64
-                                 " wide",
-                                 h->shape.model_dim, h->shape.heads, head));
+            TRY(zoo_note_add(h->b, ZOO_WARNING, "hidden_size", "",
+                             "hidden_size %" PRId64 " is no multiple of %" PRId64 " heads; heads are %" PRId64 " wide",
+                             h->shape.model_dim, h->shape.heads, head));
     }
     if (h->b->options->head_dim)
         head = h->b->options->head_dim;
@@ -171,14 +170,14 @@ static pe_status measure_heads(hf_part *h)
 {
     const zoo_fact *f = h->fact;
     int64_t heads = 0, kv = 0;
-    ZOO_TRY(hf_int(h, &heads, h->heads_keys ? h->heads_keys : HF_HEADS, f->heads));
+    TRY(hf_int(h, &heads, h->heads_keys ? h->heads_keys : HF_HEADS, f->heads));
     if (!heads)
         return missing(h, h->heads_keys ? h->heads_keys : HF_HEADS, NULL);
     bool divides = f->kv_heads && f->kv_heads <= heads && heads % f->kv_heads == 0;
     if (h->kv_heads)
         kv = h->kv_heads;
     else
-        ZOO_TRY(hf_int(h, &kv, HF_KV_HEADS, divides ? f->kv_heads : 0));
+        TRY(hf_int(h, &kv, HF_KV_HEADS, divides ? f->kv_heads : 0));
     if (heads > 65536 || kv > heads || (kv && heads % kv))
         return zoo_fail(h->b, PE_ERR_SHAPE,
                         "has %" PRId64 " heads and %" PRId64
@@ -194,7 +193,7 @@ static pe_status measure_layers(hf_part *h)
 {
     static const char *const lists[] = { "layer_types", "layers_block_type" };
     io_node list = { 0 };
-    ZOO_TRY(hf_int(h, &h->layers, h->layers_keys ? h->layers_keys : HF_LAYERS, h->layers ? 0 : h->fact->layers));
+    TRY(hf_int(h, &h->layers, h->layers_keys ? h->layers_keys : HF_LAYERS, h->layers ? 0 : h->fact->layers));
     for (size_t n = 0; !h->layers && n < sizeof lists / sizeof *lists; n++)
         if (io_json_get(&list, h->config, lists[n]))
             h->layers = (int64_t)io_json_size(&list);
@@ -205,15 +204,15 @@ pe_status hf_measure(hf_part *h)
 {
     const zoo_fact *f = h->fact;
     const char *hidden_key = zoo_fact_word(f, "hidden_key");
-    ZOO_TRY(hf_int(h, &h->shape.model_dim, hidden_key ? hidden_key : HF_HIDDEN, f->hidden));
+    TRY(hf_int(h, &h->shape.model_dim, hidden_key ? hidden_key : HF_HIDDEN, f->hidden));
     if (h->shape.model_dim > INT64_C(1) << 30)
         return zoo_fail(h->b, PE_ERR_RANGE, "hidden_size is %" PRId64 "; needs 2^30 at most", h->shape.model_dim);
-    ZOO_TRY(measure_heads(h));
-    ZOO_TRY(measure_head(h));
+    TRY(measure_heads(h));
+    TRY(measure_head(h));
     h->layers = h->b->options->rotary ? 1 : 0;
-    ZOO_TRY(measure_layers(h));
-    ZOO_TRY(hf_int(h, &h->length, h->length_keys ? h->length_keys : HF_LENGTH, f->length));
-    ZOO_TRY(zoo_add_part(h->b, &h->part, h->name, f->type, h->b->options->rotary ? 1 : h->layers));
+    TRY(measure_layers(h));
+    TRY(hf_int(h, &h->length, h->length_keys ? h->length_keys : HF_LENGTH, f->length));
+    TRY(zoo_add_part(h->b, &h->part, h->name, f->type, h->b->options->rotary ? 1 : h->layers));
     h->part->trained = h->part->served = h->length;
     if (h->b->options->trained)
         h->part->trained = h->b->options->trained;
@@ -228,11 +227,11 @@ pe_status hf_all_layers(hf_part *h, const char *format, ...)
     va_start(list, format);
     vsnprintf(spec, sizeof spec, format, list);
     va_end(list);
-    ZOO_TRY(hf_layers_start(&layers, h));
+    TRY(hf_layers_start(&layers, h));
     for (int64_t n = 0; n < h->part->layers; n++) {
         hf_layer l;
-        ZOO_TRY(hf_layers_next(&layers, h, &l));
-        ZOO_TRY(zoo_set_layer(h->b, h->part, n, l.attends ? spec : "none", h->shape, l.kind, l.window));
+        TRY(hf_layers_next(&layers, h, &l));
+        TRY(zoo_set_layer(h->b, h->part, n, l.attends ? spec : "none", h->shape, l.kind, l.window));
     }
     return PE_OK;
 }
@@ -252,7 +251,7 @@ pe_status hf_is_on(hf_part *h, bool *on)
     if (!equals)
         return hf_flag(h, on, key, false);
     snprintf(name, sizeof name, "%.*s", (int)(equals - key), key);
-    ZOO_TRY(hf_word(h, &word, name));
+    TRY(hf_word(h, &word, name));
     *on = !strcmp(word, equals + 1);
     return PE_OK;
 }

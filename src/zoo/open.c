@@ -18,7 +18,7 @@ typedef pe_status reader(zoo_model **out, const char *path, const zoo_options *o
 static pe_status open_config(zoo_model **out, const char *path, const zoo_options *options, pe_error *err)
 {
     io_node root;
-    ZOO_TRY(io_json_load(&root, path, err));
+    TRY(io_json_load(&root, path, err));
     pe_status s = zoo_read_node(out, path, &root, options, err);
     io_json_free(&root);
     return s;
@@ -27,7 +27,7 @@ static pe_status open_config(zoo_model **out, const char *path, const zoo_option
 static pe_status open_gguf(zoo_model **out, const char *path, const zoo_options *options, pe_error *err)
 {
     io_gguf *g;
-    ZOO_TRY(io_gguf_open(&g, path, err));
+    TRY(io_gguf_open(&g, path, err));
     zoo_builder *b = zoo_begin(path, "GGUF", options, err);
     pe_status s = b ? zoo_finish(out, b, zoo_read_gguf(b, g)) : PE_ERR_NOMEM;
     io_gguf_free(g);
@@ -43,11 +43,11 @@ pe_status zoo_read_llama2c(zoo_builder *b, const io_llama2c *h)
     zoo_spec_start(spec, "rope");
     zoo_spec_real(spec, "theta", b->options->theta > 0 ? b->options->theta : 10000);
     zoo_spec_word(spec, "pairs", b->options->pairs ? b->options->pairs : "adjacent");
-    ZOO_TRY(zoo_add_part(b, &p, "", "llama2.c", h->layers));
+    TRY(zoo_add_part(b, &p, "", "llama2.c", h->layers));
     p->trained = b->options->trained ? b->options->trained : h->seq_len;
     p->served = h->seq_len;
     for (int64_t n = 0; n < h->layers; n++)
-        ZOO_TRY(zoo_set_layer(b, p, n, spec->text, shape, "", 0));
+        TRY(zoo_set_layer(b, p, n, spec->text, shape, "", 0));
     if (b->options->theta > 0 || b->options->pairs)
         return PE_OK;
     return zoo_note_add(b, ZOO_FACT, "", "llama2.c run.c",
@@ -57,7 +57,7 @@ pe_status zoo_read_llama2c(zoo_builder *b, const io_llama2c *h)
 static pe_status open_llama2c(zoo_model **out, const char *path, const zoo_options *options, pe_error *err)
 {
     io_llama2c h;
-    ZOO_TRY(io_llama2c_open(&h, path, err));
+    TRY(io_llama2c_open(&h, path, err));
     zoo_builder *b = zoo_begin(path, "llama2.c", options, err);
     return b ? zoo_finish(out, b, zoo_read_llama2c(b, &h)) : PE_ERR_NOMEM;
 }
@@ -93,7 +93,7 @@ static pe_status open_tensors(zoo_model **out, const char *path, const zoo_optio
     free(config);
     if (there)
         return s;
-    ZOO_TRY(io_safetensors_open(&tensors, path, err));
+    TRY(io_safetensors_open(&tensors, path, err));
     zoo_builder *b = zoo_begin(path, "safetensors", options, err);
     s = b ? zoo_finish(out, b, zoo_read_tensors(b, tensors)) : PE_ERR_NOMEM;
     io_safetensors_free(tensors);
@@ -153,11 +153,11 @@ static pe_status open_file(zoo_model **out, const char *path, const zoo_options 
 {
     uint8_t head[64];
     io_file f;
-    ZOO_TRY(io_file_open(&f, path, err));
+    TRY(io_file_open(&f, path, err));
     size_t size = f.size < sizeof head ? (size_t)f.size : sizeof head;
     pe_status s = io_file_read(head, &f, 0, size, err);
     io_file_close(&f);
-    ZOO_TRY(s);
+    TRY(s);
     reader *read = size ? reader_of(head, size, path) : NULL;
     return read ? read(out, path, options, err) : refuse(head, size, path, err);
 }

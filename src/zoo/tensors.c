@@ -94,11 +94,11 @@ static void look_at(zoo_tensors *t, const io_tensor *x)
 static pe_status add_part(zoo_tensors *t, const char *name, int64_t layers, pe_shape shape)
 {
     zoo_part *p;
-    ZOO_TRY(zoo_add_part(t->b, &p, name, "", layers ? layers : 1));
+    TRY(zoo_add_part(t->b, &p, name, "", layers ? layers : 1));
     p->trained = t->b->options->trained ? t->b->options->trained : t->table ? t->table->shape[0] : 0;
     p->served = t->table ? t->table->shape[0] : 0;
     for (int64_t n = 0; n < p->layers; n++)
-        ZOO_TRY(zoo_set_layer(t->b, p, n, t->spec->text, shape, "", 0));
+        TRY(zoo_set_layer(t->b, p, n, t->spec->text, shape, "", 0));
     return PE_OK;
 }
 
@@ -108,12 +108,11 @@ static pe_status add_learned(zoo_tensors *t)
     bool heads = head > 0 && width % head == 0;
     zoo_spec_start(t->spec, "learned");
     zoo_spec_int(t->spec, "rows", t->table->shape[0]);
-    ZOO_TRY(
-        zoo_note_add(t->b, ZOO_WARNING, t->table->name, "",
+    TRY(zoo_note_add(t->b, ZOO_WARNING, t->table->name, "",
                      "whether positions start at row 0 is in no tensor (OPT and BART: 2; RoBERTa: after its padding "
                      "id); 0 is taken"));
     if (!heads)
-        ZOO_TRY(zoo_note_add(t->b, ZOO_FACT, "", "", "how many heads there are is in no tensor; --head-dim says it"));
+        TRY(zoo_note_add(t->b, ZOO_FACT, "", "", "how many heads there are is in no tensor; --head-dim says it"));
     return add_part(t, "", t->layers, (pe_shape){ heads ? width / head : 1, 0, heads ? head : 1, width });
 }
 
@@ -138,10 +137,10 @@ static pe_status add_t5(zoo_tensors *t)
         snprintf(name, sizeof name, "%s.%s", i ? "encoder" : "decoder", at);
         two = two && io_safetensors_find(t->st, name);
     }
-    ZOO_TRY(zoo_note_add(t->b, ZOO_FACT, t->bias->name, "transformers T5Config",
-                         "the distance from which all share a bucket is in no tensor; T5's 128"));
+    TRY(zoo_note_add(t->b, ZOO_FACT, t->bias->name, "transformers T5Config",
+                     "the distance from which all share a bucket is in no tensor; T5's 128"));
     if (two)
-        ZOO_TRY(add_t5_part(t, "decoder", "causal"));
+        TRY(add_t5_part(t, "decoder", "causal"));
     bool decoder = !two && strstr(t->bias->name, "decoder.");
     return add_t5_part(t, two ? "encoder" : "", decoder ? "causal" : "both");
 }
@@ -204,7 +203,7 @@ static pe_status load_freqs(zoo_tensors *t, double **out)
         own.bytes = bytes = zoo_alloc(t->b, own.size, 1);
         if (!bytes)
             return PE_ERR_NOMEM;
-        ZOO_TRY(io_tensor_read(bytes, t->st, t->freqs, 0, own.size, t->b->err));
+        TRY(io_tensor_read(bytes, t->st, t->freqs, 0, own.size, t->b->err));
     }
     return io_tensor_to_f64(out, &own, t->b->err);
 }
@@ -213,7 +212,7 @@ static pe_status put_stored(zoo_tensors *t)
 {
     series s;
     double *f;
-    ZOO_TRY(load_freqs(t, &f));
+    TRY(load_freqs(t, &f));
     bool found = fit(&s, f, t->freqs->count, t->freqs->type);
     free(f);
     if (!found)
@@ -234,8 +233,7 @@ static pe_status put_theta(zoo_tensors *t)
     if (t->freqs)
         return put_stored(t);
     if (!(t->b->options->theta > 0))
-        ZOO_TRY(
-            zoo_unknown(t->b, "", "--theta N", "10000", "no tensor holds the base of the rotation, if there is one"));
+        TRY(zoo_unknown(t->b, "", "--theta N", "10000", "no tensor holds the base of the rotation, if there is one"));
     zoo_spec_real(t->spec, "theta", t->b->options->theta > 0 ? t->b->options->theta : 10000);
     return PE_OK;
 }
@@ -244,7 +242,7 @@ static pe_status put_pairs(zoo_tensors *t)
 {
     const char *pairs = t->b->options->pairs;
     if (!pairs)
-        ZOO_TRY(zoo_unknown(t->b, "", "--pairs half|adjacent", "half", "how pairs lie is in no tensor"));
+        TRY(zoo_unknown(t->b, "", "--pairs half|adjacent", "half", "how pairs lie is in no tensor"));
     zoo_spec_word(t->spec, "pairs", pairs ? pairs : "half");
     return PE_OK;
 }
@@ -255,7 +253,7 @@ static pe_status settle_shape(zoo_tensors *t, pe_shape *out)
     char guess[40];
     snprintf(guess, sizeof guess, "%lld", (long long)rotated);
     if (!head)
-        ZOO_TRY(zoo_unknown(t->b, "", "--head-dim N", guess, "the width of a head is in no tensor"));
+        TRY(zoo_unknown(t->b, "", "--head-dim N", guess, "the width of a head is in no tensor"));
     head = head ? head : rotated;
     int64_t q = t->q ? t->q->shape[0] : head, k = t->k ? t->k->shape[0] : q;
     if (head < 1 || q % head || k % head)
@@ -277,13 +275,13 @@ static pe_status add_rope(zoo_tensors *t)
         return zoo_fail(t->b, PE_ERR_FORMAT, "%s holds %lld frequencies; needs %d at most", t->freqs->name,
                         (long long)t->freqs->count, PE_HEAD_DIM_MAX / 2);
     zoo_spec_start(t->spec, "rope");
-    ZOO_TRY(settle_shape(t, &shape));
-    ZOO_TRY(put_theta(t));
-    ZOO_TRY(put_pairs(t));
-    ZOO_TRY(zoo_add_part(t->b, &p, "", "", t->layers ? t->layers : 1));
+    TRY(settle_shape(t, &shape));
+    TRY(put_theta(t));
+    TRY(put_pairs(t));
+    TRY(zoo_add_part(t->b, &p, "", "", t->layers ? t->layers : 1));
     p->trained = t->b->options->trained;
     for (int64_t n = 0; n < p->layers; n++)
-        ZOO_TRY(zoo_set_layer(t->b, p, n, t->spec->text, shape, "", 0));
+        TRY(zoo_set_layer(t->b, p, n, t->spec->text, shape, "", 0));
     return zoo_note_add(t->b, ZOO_WARNING, "", "",
                         "layers are taken to be alike: which have a window or do not rotate is in "
                         "config.json only");

@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a pair has seen of its circle in training. Training rotated it by the frequency from before it was changed for
- * longer contexts: a scaled frequency says how far a pair may go, not what it has seen. */
-#ifndef POSENC_ZOO_TURNS_H
-#define POSENC_ZOO_TURNS_H
+ * What verbs ask of a rotation: one head of it in float64, and which angles its pairs had in training. */
+#ifndef POSENC_ZOO_ROTATION_H
+#define POSENC_ZOO_ROTATION_H
 
 #include "posenc.h"
 
+/* ---------------------------------------------------------------- one head, frequencies fixed or trained */
+
+int64_t zoo_rotating_heads(const pe_encoding *e); /* key heads that rotate each in their own way; 1: all alike */
+
+/* cosine and sine (1, tokens, 1, pairs), or y and x (1, tokens, 1, head_dim), of a query head or its key head. */
+pe_status zoo_rotate_table(pe_view cosine, pe_view sine, const pe_encoding *e, pe_params w, int64_t head, pe_side side,
+                           pe_positions at, pe_error *err);
+pe_status zoo_rotate_head(pe_view y, pe_view x, const pe_encoding *e, pe_params w, int64_t head, pe_side side,
+                          pe_positions at, pe_error *err);
+
+/* ---------------------------------------------------------------- angles in training */
+
+/* Training rotated a pair by the frequency that it had before a scaling for longer contexts. */
 typedef struct zoo_turns {
     pe_pair at;        /* as served                                                                       */
     double wavelength; /* positions per turn, as served; infinite: does not turn                           */

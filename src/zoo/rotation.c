@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "zoo/turn_head.h"
+#include "zoo/rotation.h"
 
 #include "io/checked.h"
 #include "io/io.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-int64_t zoo_turn_heads(const pe_encoding *e)
+int64_t zoo_rotating_heads(const pe_encoding *e)
 {
     int64_t heads = 1;
     for (int i = 0; i < pe_encoding_tensor_count(e); i++)
@@ -32,7 +33,7 @@ static pe_status rotate_one(bool table, pe_view a, pe_view b, const pe_encoding 
 {
     pe_run run = PE_MAKE(pe_run, .params = w);
     pe_shape s = pe_encoding_shape(e);
-    int64_t heads = zoo_turn_heads(e), key = head / (s.heads / s.kv_heads), n = a.tokens, count;
+    int64_t heads = zoo_rotating_heads(e), key = head / (s.heads / s.kv_heads), n = a.tokens, count;
     size_t bytes = 0;
     if (heads == 1)
         return table ? pe_rotate_table(e, side, a, b, at, &run, err) : pe_rotate(e, side, a, b, at, &run, err);
@@ -55,14 +56,44 @@ static pe_status rotate_one(bool table, pe_view a, pe_view b, const pe_encoding 
     return status;
 }
 
-pe_status zoo_turn_table(pe_view cosine, pe_view sine, const pe_encoding *e, pe_params w, int64_t head, pe_side side,
-                         pe_positions at, pe_error *err)
+pe_status zoo_rotate_table(pe_view cosine, pe_view sine, const pe_encoding *e, pe_params w, int64_t head, pe_side side,
+                           pe_positions at, pe_error *err)
 {
     return rotate_one(true, cosine, sine, e, w, head, side, at, err);
 }
 
-pe_status zoo_turn_head(pe_view y, pe_view x, const pe_encoding *e, pe_params w, int64_t head, pe_side side,
-                        pe_positions at, pe_error *err)
+pe_status zoo_rotate_head(pe_view y, pe_view x, const pe_encoding *e, pe_params w, int64_t head, pe_side side,
+                          pe_positions at, pe_error *err)
 {
     return rotate_one(false, y, x, e, w, head, side, at, err);
+}
+
+/* ---------------------------------------------------------------- turns */
+
+/* A pair this close to its trained frequency is as trained: what rounding leaves. */
+#define AS_TRAINED 1e-9
+
+static double wavelength(const pe_pair *p)
+{
+    return p->turns[0] == 0 ? (double)INFINITY : 1 / fabs(p->turns[0]);
+}
+
+void zoo_turns_measure(zoo_turns *p, const pe_pair *at, const pe_pair *born, int64_t trained, int64_t window)
+{
+    bool windowed = window > 0 && window <= trained;      /* distances stay what they were */
+    double reach = (double)(windowed ? window : trained); /* distances seen in training are below it */
+    *p = (zoo_turns){ .at = *at, .wavelength = wavelength(at), .trained = wavelength(born) };
+    p->divisor = isfinite(p->trained) ? p->wavelength / p->trained : 1;
+    if (fabs(p->divisor - 1) < AS_TRAINED)
+        p->divisor = 1;
+    p->turns = trained > 0 ? reach / p->trained : (double)NAN;
+    bool all_seen = !isfinite(p->trained) || p->turns >= 1 || (windowed && p->divisor >= 1);
+    p->leaves = all_seen ? (double)INFINITY : ceil(reach * p->divisor * (1 - AS_TRAINED));
+    if (trained <= 0)
+        p->leaves = (double)NAN;
+}
+
+bool zoo_turns_unturned(const zoo_turns *p)
+{
+    return isfinite(p->trained) && p->turns < 1;
 }
