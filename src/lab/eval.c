@@ -1,12 +1,207 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is evaluated: the lengths that fit, and the spec of each method at each of them. */
+ * An eval: a trained model at several lengths with each method, what posenc extend recommends beside it, and the folder
+ * that posenc report reads. */
 #include "lab/eval.h"
+
+#include "lab/report.h"
+#include "lab/run.h"
+#include "model/gemm.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static const lab_test_line *measured(const eval *e, int method, int length)
+{
+    const lab_test_line *l = eval_line(e, method, length);
+    return l && !*l->cannot ? l : NULL;
+}
+
+typedef double line_bits(const lab_test_line *l);
+
+static double whole_bits(const lab_test_line *l)
+{
+    return l->bits;
+}
+
+static double last_bits(const lab_test_line *l)
+{
+    return l->last_quarter;
+}
+
+static eval_place place_of(const eval *e, int length, line_bits *bits)
+{
+    eval_place p = { 0 };
+    const lab_test_line *chosen = NULL, *best = NULL;
+    for (int m = 0; m < e->ask.methods; m++) {
+        const lab_test_line *l = measured(e, m, length);
+        p.of += l != NULL;
+        if (l && (!best || bits(l) < bits(best))) {
+            best = l;
+            p.best = e->ask.method[m];
+        }
+        if (l && e->ask.method[m] == e->choice[length].method)
+            chosen = l;
+    }
+    if (!chosen)
+        return p;
+    p.place = 1;
+    for (int m = 0; m < e->ask.methods; m++) {
+        const lab_test_line *l = measured(e, m, length);
+        p.place += l && bits(l) < bits(chosen);
+    }
+    p.ratio = exp2(bits(chosen) - bits(best));
+    return p;
+}
+
+void eval_judge(eval *e)
+{
+    for (int n = 0; n < e->ask.lengths; n++) {
+        e->choice[n].whole = place_of(e, n, whole_bits);
+        e->choice[n].last = place_of(e, n, last_bits);
+    }
+}
+
+/* ---------------------------------------------------------------- in words */
+
+static const char *ending(int n)
+{
+    static const char *const endings[] = { "th", "st", "nd", "rd" };
+    return n % 10 < 4 && (n / 10) % 10 != 1 ? endings[n % 10] : "th";
+}
+
+#define LEVEL 1.005 /* times the best: a difference that is not shown */
+
+/* "2nd of 7, 1.03x the best (ntk)" */
+static void place_words(char out[120], const eval_place *p)
+{
+    if (p->place == 1)
+        snprintf(out, 120, "the best of %d", p->of);
+    else if (p->ratio < LEVEL)
+        snprintf(out, 120, "level with the best of %d (%s)", p->of, p->best->name);
+    else
+        snprintf(out, 120, "%d%s of %d, %.2fx the best (%s)", p->place, ending(p->place), p->of, p->ratio,
+                 p->best->name);
+}
+
+void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length)
+{
+    const eval_choice *c = &e->choice[length];
+    int64_t n = e->ask.length[length];
+    char whole[120], last[120];
+    *out = 0;
+    if (!c->whole.of)
+        return;
+    if (!c->method) {
+        snprintf(out, EVAL_WORDS, "extend has nothing to recommend at %" PRId64 ": %s", n, c->why);
+        return;
+    }
+    if (!c->whole.place) {
+        snprintf(out, EVAL_WORDS, "extend recommends %s at %" PRId64 ", which was not measured; the best of %d is %s",
+                 c->method->name, n, c->whole.of, c->whole.best->name);
+        return;
+    }
+    place_words(whole, &c->whole);
+    place_words(last, &c->last);
+    snprintf(out, EVAL_WORDS, "extend recommends %s at %" PRId64 ": measured %s; over the last quarter %s%s",
+             c->method->name, n, whole, last,
+             c->whole.ratio > EVAL_NEAR || c->last.ratio > EVAL_NEAR ? ": not near the best on this text" : "");
+}
+
+/* ---------------------------------------------------------------- folder */
+
+/* An eval as a folder that posenc report reads: race.json, log.jsonl, and the report itself. */
+
+/* What is recommended and what was measured, for the page. */
+static void note_choices(eval *e)
+{
+    lab_setup *s = &e->results.setup;
+    char words[EVAL_WORDS];
+    size_t used = 0;
+    *s->note = 0;
+    for (int n = 0; n < e->ask.lengths && used < sizeof s->note; n++) {
+        eval_choice_words(words, e, n);
+        if (*words && e->choice[n].method)
+            used += (size_t)snprintf(s->note + used, sizeof s->note - used, "%s%s.", used ? " " : "", words);
+    }
+    if (used >= sizeof s->note)
+        io_end_with_dots(s->note, sizeof s->note);
+}
+
+/* FNV-1a: which tokens these were. */
+static uint64_t fingerprint(const eval_ask *a)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (int64_t n = 0; n < a->tokens; n++)
+        hash = (hash ^ (uint64_t)a->token[n]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+void eval_describe(eval *e, const model *m, const char *command, const char *data, int threads)
+{
+    lab_setup *s = &e->results.setup;
+    const model_config *c = model_settings(m);
+    snprintf(s->command, sizeof s->command, "%s", command);
+    snprintf(s->data, sizeof s->data, "%s", data);
+    lab_set_machine(s);
+    snprintf(s->kernels, sizeof s->kernels, "%s", pe_encoding_kernels(model_encoding(m)));
+    s->threads = threads;
+    s->data_fingerprint = fingerprint(&e->ask);
+    s->layers = c->layers;
+    s->width = c->width;
+    s->heads = c->heads;
+    s->kv_heads = c->kv_heads;
+    s->hidden = c->hidden;
+    s->vocab = c->vocab;
+    note_choices(e);
+}
+
+/* ---------------------------------------------------------------- files */
+
+static pe_status write_lines(FILE *to, const void *with, pe_error *err)
+{
+    const lab_results *r = with;
+    (void)err;
+    for (int n = 0; n < r->tests; n++)
+        lab_write_test(to, &r->setup, &r->test[n]);
+    return PE_OK;
+}
+
+pe_status eval_check_folder(const char *folder, pe_error *err)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/race.json", folder);
+    if (access(path, F_OK)) {
+        pe_status free_name = lab_folder_lacks(folder, "log.jsonl", err);
+        return free_name ? free_name : lab_report_lacks(folder, err);
+    }
+    lab_setup *there = malloc(sizeof *there);
+    pe_status s = there ? lab_read_setup(there, folder, err)
+                        : io_fail(err, PE_ERR_NOMEM, "%s: no memory for what is there", folder);
+    if (s == PE_OK && !lab_is_eval(there))
+        s = io_fail(err, PE_ERR_SPEC, "%s has a race, which would be lost; take another folder", folder);
+    free(there);
+    return s;
+}
+
+pe_status eval_write(const eval *e, const char *folder, pe_error *err)
+{
+    pe_status s = eval_check_folder(folder, err);
+    if (s == PE_OK)
+        s = lab_folder_new(folder, err);
+    if (s == PE_OK)
+        s = lab_save_setup(folder, &e->results.setup, err);
+    if (s == PE_OK)
+        s = io_make_file(folder, "log.jsonl", write_lines, &e->results, err);
+    return s == PE_OK ? lab_report_write(folder, &e->results, err) : s;
+}
+
+/* ---------------------------------------------------------------- eval */
+
+/* What is evaluated: the lengths that fit, and the spec of each method at each of them. */
 
 static pe_status no_memory(pe_error *err)
 {

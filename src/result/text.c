@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    LABEL_MAX = 28,
+    LABEL_MAX = 30,
     GAP = 2,
     FIRST_MIN = 20,
     LAST_MIN = 24,
