@@ -20,27 +20,6 @@ static inline void write_bytes(const char *path, const char *bytes, size_t n)
 }
 
 /* Numbered lines, so that every window is another. */
-static inline int write_sample(void **state)
-{
-    (void)state;
-    snprintf(sample_folder, sizeof sample_folder, "/tmp/posenc-data-XXXXXX");
-    assert_non_null(mkdtemp(sample_folder));
-    snprintf(sample_path, sizeof sample_path, "%s/sample.txt", sample_folder);
-    static char text[50000];
-    int n = 0;
-    for (int i = 0; i < 2000; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "line %d is text\n", i);
-    write_bytes(sample_path, text, (size_t)n);
-    return 0;
-}
-
-static inline int remove_sample(void **state)
-{
-    (void)state;
-    unlink(sample_path);
-    return rmdir(sample_folder);
-}
-
 static inline lab_data *open_source(const char *name, bool masked)
 {
     pe_error err = { 0 };
@@ -83,6 +62,26 @@ static inline void check_whole(const lab_data *d, const lab_batch *b)
         }
         assert_true(asked > 0);
     }
+}
+
+#include "test.h"
+
+AROUND(before_all)
+{
+    snprintf(sample_folder, sizeof sample_folder, "/tmp/posenc-data-XXXXXX");
+    assert_non_null(mkdtemp(sample_folder));
+    snprintf(sample_path, sizeof sample_path, "%s/sample.txt", sample_folder);
+    static char text[50000];
+    int n = 0;
+    for (int i = 0; i < 2000; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "line %d is text\n", i);
+    write_bytes(sample_path, text, (size_t)n);
+}
+
+AROUND(after_all)
+{
+    unlink(sample_path);
+    assert_int_equal(rmdir(sample_folder), 0);
 }
 
 #endif

@@ -9,7 +9,7 @@
 #include "draw/typeset.h"
 #include "io/columns.h"
 
-/* ------------------------------------------------ what a test makes is freed at its program's end, by free_kept */
+/* ------------------------------------------------ what a test makes is freed at its program's end, after all tests */
 
 typedef struct kept {
     void *it;
@@ -25,16 +25,6 @@ static inline void *keep(void *it, void (*release)(void *it))
     *k = (kept){ it, release, all_kept };
     all_kept = k;
     return it;
-}
-
-static inline int free_kept(void **state)
-{
-    (void)state;
-    for (kept *k; (k = all_kept); __real_free(k)) {
-        all_kept = k->next;
-        k->release(k->it);
-    }
-    return 0;
 }
 
 static inline void release_draw(void *d)
@@ -258,6 +248,16 @@ static inline void assert_size(const char *text, draw_screen s)
     }
     assert_int_equal(*text, 0);
     assert_int_equal(rows, s.rows);
+}
+
+#include "test.h"
+
+AROUND(after_all)
+{
+    for (kept *k; (k = all_kept); __real_free(k)) {
+        all_kept = k->next;
+        k->release(k->it);
+    }
 }
 
 #endif

@@ -25,13 +25,6 @@ static inline const char *in_folder(const char *name)
     return path_text;
 }
 
-static inline int each_test(void **state)
-{
-    (void)state;
-    faults_reset();
-    return 0;
-}
-
 static inline int entries_in_folder(void)
 {
     DIR *d = opendir(folder);
@@ -116,8 +109,6 @@ static inline void any_failed_allocation_of(pe_status (*op)(pe_error *), const c
     assert_true(k > 2);
 }
 
-#define CLAIM(f) cmocka_unit_test_setup(f, each_test)
-
 static inline void make_folder(void)
 {
     const char *base = getenv("TMPDIR");
@@ -129,15 +120,6 @@ static inline void remove_folder(void)
 {
     empty_folder();
     rmdir(folder);
-}
-
-/* In a folder of its own. */
-static inline int run_claims(const struct CMUnitTest *tests, size_t count)
-{
-    make_folder();
-    int failed = _cmocka_run_group_tests("io", tests, count, NULL, NULL);
-    remove_folder();
-    return failed;
 }
 
 #endif

@@ -4,8 +4,6 @@
  * The eight novels: seven to train on, the eighth to test on, and nothing of Project Gutenberg's own in either. */
 #include "data_case.h"
 
-#include "test.h"
-
 static const char *const title[] = { "1023", "1400-0", "145", "2554-0", "2701-0", "766-0", "98-0", "1342-0" };
 static char path[8][300];
 
@@ -78,14 +76,4 @@ TEST(seven_train_and_the_eighth_tests)
     }
     lab_batch_free(&b);
     lab_data_free(d);
-}
-
-AROUND(before_all)
-{
-    write_sample(NULL);
-}
-
-AROUND(after_all)
-{
-    remove_sample(NULL);
 }

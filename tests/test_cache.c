@@ -333,7 +333,7 @@ TEST(a_rebase_between_other_elements_is_a_sentence)
         { "none", "rope", "pe_unrotate" },
         { "rope", "rope:pairs=adjacent", "pair 0" },
         { "rope:pairs=adjacent-half", "rope", "pair 0" },
-        { "rope:dims=32", "rope", "turns 16 pairs of 64 elements" },
+        { "rope:dims=32", "rope", "rotates 16 pairs of 64 elements" },
         { "rope:dims=32", "rope:dims=32,range=trailing", "elements 0 and 16" },
         { "rope", "rope:sections=8/12/12", "axes" },
         { "xpos:pairs=half", "xpos", "pair 0" },

@@ -7,8 +7,6 @@
 
 #include <locale.h>
 
-#include "test.h"
-
 /* ------------------------------------------------ charts to try */
 
 #define POINTS 6
@@ -478,9 +476,4 @@ TEST(a_list_without_memory_says_so)
 {
     chart c = chart_of(8);
     each_allocation_fails(draw_and_free, &c, 1);
-}
-
-AROUND(after_all)
-{
-    free_kept(NULL);
 }

@@ -55,7 +55,7 @@ expect 2 "needs --from" posenc convert q.safetensors --to half --heads 1 -o y
 # ---- what is wrong is said
 expect 2 "needs --from and --to" posenc convert q.safetensors --from half -o y
 expect 2 "needs -o FILE, or --dry-run" to_half q.safetensors --heads 1
-expect 2 "needs a file" to_half q.safetensors --heads 1 -o -
+expect 2 "needs a file name" to_half q.safetensors --heads 1 -o -
 expect 2 "nothing to do" posenc convert q.safetensors --from half --to half --heads 1 -o y
 expect 2 "same layout for weights" posenc convert q.safetensors --from adjacent --to adjacent-half --heads 1 -o y
 expect 2 "give --heads" to_half q.safetensors -o y

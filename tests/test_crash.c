@@ -3,13 +3,14 @@
  *
  * kill -9 at any moment: the run goes on from its folder, and its last checkpoint and its log are the bytes of a run
  * that nothing stopped. */
-#include "io_case.h"
 #include "run_case.h"
 
 #include "lab/checkpoint.h"
 
 #include <sys/wait.h>
 #include <time.h>
+
+#include "io_test.h"
 
 #define KILLS 200
 
@@ -24,32 +25,32 @@ static const char *in_run(const char *name)
     return path;
 }
 
-static pe_status keep(model *m, adam *a, lab_log *log, checkpoint_state *s, pe_error *err)
+static pe_status keep(model *m, adam *a, lab_log *log, checkpoint_state *s, pe_error *why)
 {
     s->step = a->step;
     s->seconds = 0.25 * (double)a->step; /* not of a clock, so that whole files can be compared */
-    pe_status bad = lab_log_sync(log, &s->log_size, err);
-    return bad == PE_OK ? checkpoint_save(at, m, a, s, 2, err) : bad;
+    pe_status bad = lab_log_sync(log, &s->log_size, why);
+    return bad == PE_OK ? checkpoint_save(at, m, a, s, 2, why) : bad;
 }
 
-static pe_status train(model *m, adam *a, lab_log *log, checkpoint_state *s, int64_t steps, pe_error *err)
+static pe_status train(model *m, adam *a, lab_log *log, checkpoint_state *s, int64_t steps, pe_error *why)
 {
     pe_status bad = PE_OK;
     while (bad == PE_OK && a->step < steps) {
         double loss;
         char text[40];
-        bad = run_step(m, a, &loss, err);
+        bad = run_step(m, a, &loss, why);
         io_print_real(text, sizeof text, loss);
         fprintf(log->to, "{\"step\":%lld,\"loss\":%s}\n", (long long)a->step, text);
         if (a->step % 3 == 0)
             fflush(log->to); /* some of what comes after a checkpoint is in the file */
         if (bad == PE_OK && (a->step % 5 == 0 || a->step == steps))
-            bad = keep(m, a, log, s, err);
+            bad = keep(m, a, log, s, why);
     }
     return bad;
 }
 
-static pe_status resume(int64_t steps, pe_error *err)
+static pe_status resume(int64_t steps, pe_error *why)
 {
     model *m = NULL;
     adam a = { 0 };
@@ -58,21 +59,21 @@ static pe_status resume(int64_t steps, pe_error *err)
     checkpoint_state s = { .seed = 5, .config = RUN_CONFIG, .trained = "t5:buckets=8" };
     bool recovered, found = false;
     char skipped[300] = "";
-    pe_status bad = lab_folder_new(at, err);
+    pe_status bad = lab_folder_new(at, why);
     if (bad == PE_OK)
-        bad = lab_lock_take(&lock, at, &recovered, err);
+        bad = lab_lock_take(&lock, at, &recovered, why);
     if (bad == PE_OK)
-        bad = run_model(&m, &a, s.seed, err);
+        bad = run_model(&m, &a, s.seed, why);
     if (bad == PE_OK)
-        bad = checkpoint_newest(at, m, &a, &s, &RUN_WANTED, &found, skipped, sizeof skipped, err);
+        bad = checkpoint_newest(at, m, &a, &s, &RUN_WANTED, &found, skipped, sizeof skipped, why);
     if (bad == PE_OK && found)
         checkpoint_remove_old(at, s.step, 2);
     if (bad == PE_OK && skipped[0]) /* a kill leaves nothing that has to be passed over */
-        bad = io_fail(err, PE_ERR_FORMAT, "%s", skipped);
+        bad = io_fail(why, PE_ERR_FORMAT, "%s", skipped);
     if (bad == PE_OK)
-        bad = lab_log_open(&log, in_run("log.jsonl"), found ? s.log_size : 0, err);
+        bad = lab_log_open(&log, in_run("log.jsonl"), found ? s.log_size : 0, why);
     if (bad == PE_OK)
-        bad = train(m, &a, &log, &s, steps, err);
+        bad = train(m, &a, &log, &s, steps, why);
     lab_log_close(&log);
     adam_free(&a);
     model_free(m);
@@ -85,7 +86,6 @@ static pid_t start(int64_t steps, long die)
     pid_t child = fork();
     if (child != 0)
         return child;
-    pe_error err = { 0 };
     play.die = die;
     pe_status bad = resume(steps, &err);
     if (bad != PE_OK)
@@ -110,7 +110,6 @@ static io_bytes straight_log, straight_last; /* of a run that nothing stopped */
 
 static void read_run(io_bytes *log, io_bytes *last, int64_t steps)
 {
-    pe_error err;
     char name[64];
     snprintf(name, sizeof name, "step-%08lld.safetensors", (long long)steps);
     expect("log", io_read_file(log, in_run("log.jsonl"), IO_CAP_DATA, &err), PE_OK, &err);
@@ -180,9 +179,8 @@ static void forget(void)
 /* ---------------------------------------------------------------- claims */
 
 /* Wherever in the steps, the log, a save or the start of a process it falls; nothing is claimed of when. */
-static void a_run_killed_at_random_moments_comes_to_the_same_bits(void **state)
+TEST(a_run_killed_at_random_moments_comes_to_the_same_bits)
 {
-    (void)state;
     int64_t steps = 60;
     int kills = 0, runs = 0;
     uint64_t seed = 88172645463325252u;
@@ -205,9 +203,8 @@ static void a_run_killed_at_random_moments_comes_to_the_same_bits(void **state)
 }
 
 /* One process for each write, fsync, close, rename and read of a run with three checkpoints. */
-static void a_run_killed_before_any_call_comes_to_the_same_bits(void **state)
+TEST(a_run_killed_before_any_call_comes_to_the_same_bits)
 {
-    (void)state;
     int64_t steps = 12;
     long die = 1;
     go_straight(steps);
@@ -220,13 +217,4 @@ static void a_run_killed_before_any_call_comes_to_the_same_bits(void **state)
     assert_true(die > 60);
     print_message("%ld calls\n", die - 2);
     forget();
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        CLAIM(a_run_killed_at_random_moments_comes_to_the_same_bits),
-        CLAIM(a_run_killed_before_any_call_comes_to_the_same_bits),
-    };
-    return run_claims(tests, COUNT(tests));
 }

@@ -4,8 +4,6 @@
  * What the lab's models are trained on: the same bits again, told before it is asked, and solvable from the window. */
 #include "data_case.h"
 
-#include "test.h"
-
 /* ---------------------------------------------------------------- every source */
 
 TEST(every_batch_is_whole)
@@ -174,14 +172,4 @@ TEST(a_window_prints_with_what_is_recalled_in_brackets)
     b.causal = false;
     lab_batch_print(&b, 0, out, sizeof out);
     assert_string_equal(out, "a[x]?a");
-}
-
-AROUND(before_all)
-{
-    write_sample(NULL);
-}
-
-AROUND(after_all)
-{
-    remove_sample(NULL);
 }

@@ -4,8 +4,6 @@
  * The list of shapes and its writers: colours that can be read, numbers that are short, cells, dots and areas. */
 #include "draw_case.h"
 
-#include "test.h"
-
 TEST(css_has_light_and_dark_by_the_system_and_by_the_page)
 {
     memory p;
@@ -304,9 +302,4 @@ TEST(each_call_may_run_out_of_memory)
         assert_int_equal(draw_terminal(stdout, d, &(draw_screen){ .columns = 8, .rows = 2 }, &err), PE_ERR_NOMEM);
         heap.fail = 0;
     }
-}
-
-AROUND(after_all)
-{
-    free_kept(NULL);
 }

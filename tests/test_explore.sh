@@ -45,7 +45,7 @@ check "JSON has the link" grep -qF '#a=alibi"' stdout
 expect 2 "did you mean 'rope'?" "$POSENC" explore rop -o wrong.html
 expect 2 "did you mean" "$POSENC" explore rope rope:thta=1 -o wrong.html
 check "a wrong spec writes nothing" test ! -e wrong.html
-expect 2 "one word too many" "$POSENC" explore a b c
+expect 2 "unexpected argument c" "$POSENC" explore a b c
 expect 2 "--lang is fr" "$POSENC" explore --lang fr
 expect 4 "missing/x.html" "$POSENC" explore -o missing/x.html
 expect 4 "is a folder" "$POSENC" explore -o "$dir"

@@ -31,7 +31,7 @@ head -c 300 llama.json | tr '\n' '\0' >zero.json
 # plans, settings and refusals; a config.json on stdin gives the same plan, and the same text with it
 each <<'T'
 0|* yarn factor 8|from llama.json - --to 32k
-2|stdin is none|from llama.json - --to 32k --write
+2|cannot change stdin|from llama.json - --to 32k --write
 0|wrote out.json|from llama.json - --to 32k -o out.json
 0|wrote out2.json|extend llama.json --to 32k -o out2.json
 3|stdin|from /dev/null - --to 32k
@@ -40,7 +40,7 @@ each <<'T'
 0|* yarn factor 8|extend llama.json --to 32k
 0|recommended ntk because up to 4 times the length|extend llama.json --to 16k
 0|pairs 46-62 still reach new angles, up to 1.45 x|extend llama.json --to 16k
-0|this rests on two small models|extend llama.json --to 16k --json
+0|this was measured on two small models|extend llama.json --to 16k --json
 0|take --method ntk|extend llama.json --to 32k --for sglang -m dynamic
 0|nothing to do|extend llama.json --to 4k
 0|63 54410.1|extend llama.json --to 32k --all
@@ -57,7 +57,7 @@ each <<'T'
 2|not both|extend llama.json --to 32k --write -o x.json
 2|did you mean yarn?|extend llama.json --to 32k --method yarm
 4||extend missing.json --to 32k
-0|makers offer it|extend own.json --to 100k
+0|offered by the model's makers|extend own.json --to 100k
 0|nothing to do|extend own.json --to 100k
 0|served 8192|extend grows.json --to 8k
 0|"served": 8192|extend grows.json --to 8k --json
@@ -115,7 +115,7 @@ for ((i = 0; i < 500 && (i < 40 || refused == 0); i++)); do
   "$POSENC" extend busy.json --to 32k --write >stdout 2>stderr; code=$?
   if grep -q "wrote busy" stderr; then cmp -s busy.json.bak ours.json || cmp -s busy.json.bak theirs.json || bad "the backup is no original"
   elif [ -e busy.json.bak ]; then bad "exit code $code, and a backup: $(cat stderr)"; fi
-  grep -q "changed while it was planned" stderr && refused=$((refused + 1))
+  grep -q "the file changed during this command" stderr && refused=$((refused + 1))
 done
 [ $refused -gt 0 ] && ok || bad "no change of the file was seen in $i runs"
 kill $writer; wait $writer 2>/dev/null

@@ -8,8 +8,6 @@
 
 #include <jansson.h>
 
-#include "test.h"
-
 /* ------------------------------------------------ figures to try */
 
 static void release_figure(void *f)
@@ -503,9 +501,4 @@ TEST(streams_that_fail_and_figures_of_nothing_are_errors)
     assert_int_equal(figure_status(empty, &err), PE_ERR_NOMEM);
     assert_null(figure_add_series(none, "a", NULL, -1));
     assert_int_equal(figure_status(none, &err), PE_ERR_NOMEM);
-}
-
-AROUND(after_all)
-{
-    free_kept(NULL);
 }

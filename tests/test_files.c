@@ -2,14 +2,14 @@
  * labels: core; tier: quick; cost: 1 s; needs: io wrap wrapio
  *
  * Reading and writing whole files, and what everything in src/io stands on. */
-#include "io_case.h"
 #include "io/sort.h"
+
+#include "io_test.h"
 
 /* ---------------------------------------------------------------- arithmetic and errors */
 
-static void checked_arithmetic_tells_what_does_not_fit(void **state)
+TEST(checked_arithmetic_tells_what_does_not_fit)
 {
-    (void)state;
     size_t z;
     int64_t i;
     assert_true(io_mul(&z, SIZE_MAX / 2, 2) && z == SIZE_MAX - 1);
@@ -29,21 +29,18 @@ static void checked_arithmetic_tells_what_does_not_fit(void **state)
     assert_false(io_byte_count(&z, INT64_MAX, 8));
 }
 
-static void an_error_text_is_cut_at_a_character_and_keeps_no_controls(void **state)
+TEST(an_error_text_is_cut_at_a_character_and_keeps_no_controls)
 {
-    (void)state;
     char name[500];
     for (size_t i = 0; i + 1 < sizeof name; i += 2)
         memcpy(name + i, "\xC3\xA9", 2);
     name[sizeof name - 1] = name[sizeof name - 2] = '\0';
     for (int shift = 0; shift < 2; shift++) {
-        pe_error err;
         assert_int_equal(io_fail(&err, PE_ERR_IO, "%s%s", shift ? "x" : "", name), PE_ERR_IO);
         size_t n = strlen(err.text);
         assert_string_equal(err.text + n - 3, "...");
         assert_int_equal((uint8_t)err.text[n - 4], 0xA9);
     }
-    pe_error err;
     io_fail(&err, PE_ERR_IO, "a\x1b[2Jb\n\x7f\xC2\x9B.");
     assert_string_equal(err.text, "a?[2Jb????.");
     assert_int_equal(io_fail(NULL, PE_ERR_RANGE, "x"), PE_ERR_RANGE);
@@ -55,9 +52,8 @@ static int by_int(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void sorting_orders_any_input(void **state)
+TEST(sorting_orders_any_input)
 {
-    (void)state;
     int v[50];
     for (unsigned seed = 0; seed < 200; seed++) {
         size_t n = seed % COUNT(v);
@@ -71,11 +67,9 @@ static void sorting_orders_any_input(void **state)
 
 /* ---------------------------------------------------------------- files */
 
-static void reading_refuses_what_is_no_regular_file(void **state)
+TEST(reading_refuses_what_is_no_regular_file)
 {
-    (void)state;
     io_bytes b;
-    pe_error err;
     assert_int_equal(io_read_file(&b, in_folder("absent"), 10, &err), PE_ERR_IO);
     assert_int_equal(io_read_file(&b, folder, 10, &err), PE_ERR_IO);
     assert_non_null(strstr(err.text, "folder"));
@@ -87,11 +81,9 @@ static void reading_refuses_what_is_no_regular_file(void **state)
     unlink(path_text);
 }
 
-static void reading_keeps_to_the_cap(void **state)
+TEST(reading_keeps_to_the_cap)
 {
-    (void)state;
     io_bytes b;
-    pe_error err;
     put_file(in_folder("ten"), "0123456789", 10);
     assert_int_equal(io_read_file(&b, path_text, 9, &err), PE_ERR_RANGE);
     assert_int_equal(io_read_file(&b, path_text, 10, &err), PE_OK);
@@ -101,11 +93,9 @@ static void reading_keeps_to_the_cap(void **state)
     unlink(path_text);
 }
 
-static void short_and_interrupted_calls_lose_nothing(void **state)
+TEST(short_and_interrupted_calls_lose_nothing)
 {
-    (void)state;
     io_bytes b;
-    pe_error err;
     play.slow = 1;
     io_span parts[] = { { "hello, ", 7 }, { NULL, 0 }, { "world", 5 } };
     expect("write", io_write_file(in_folder("slow"), parts, 3, &err), PE_OK, &err);
@@ -115,11 +105,9 @@ static void short_and_interrupted_calls_lose_nothing(void **state)
     unlink(path_text);
 }
 
-static void a_failed_read_says_why_and_keeps_nothing(void **state)
+TEST(a_failed_read_says_why_and_keeps_nothing)
 {
-    (void)state;
     io_bytes b;
-    pe_error err;
     put_file(in_folder("bad"), "0123456789", 10);
     play.fail_call[CALL_READ] = 1;
     play.error = EIO;
@@ -136,18 +124,15 @@ static void a_failed_read_says_why_and_keeps_nothing(void **state)
 static void must_hold(const char *path, const char *text)
 {
     io_bytes b;
-    pe_error err;
     expect("old file", io_read_file(&b, path, 100, &err), PE_OK, &err);
     assert_string_equal((char *)b.data, text);
     io_bytes_free(&b);
 }
 
-static void a_failed_write_leaves_the_old_file_and_no_other(void **state)
+TEST(a_failed_write_leaves_the_old_file_and_no_other)
 {
-    (void)state;
     static const call steps[] = { CALL_WRITE, CALL_FSYNC, CALL_CLOSE, CALL_RENAME };
     io_span parts[] = { { "new", 3 }, { "er", 2 } };
-    pe_error err;
     put_file(in_folder("kept"), "old", 3);
     for (size_t i = 0; i < COUNT(steps); i++)
         for (long nth = 1; nth <= (steps[i] == CALL_WRITE ? 2 : 1); nth++) {
@@ -169,11 +154,9 @@ static void a_failed_write_leaves_the_old_file_and_no_other(void **state)
     unlink(path_text);
 }
 
-static void writing_refuses_what_a_rename_would_destroy(void **state)
+TEST(writing_refuses_what_a_rename_would_destroy)
 {
-    (void)state;
     io_span part = { "x", 1 };
-    pe_error err;
     expect("no folder", io_write_file(in_folder("absent/file"), &part, 1, &err), PE_ERR_IO, &err);
     expect("folder", io_write_file(folder, &part, 1, &err), PE_ERR_IO, &err);
     expect("device", io_write_file("/dev/null", &part, 1, &err), PE_ERR_IO, &err);
@@ -184,9 +167,8 @@ static void writing_refuses_what_a_rename_would_destroy(void **state)
     assert_int_equal(entries_in_folder(), 0);
 }
 
-static void a_replaced_file_keeps_its_mode(void **state)
+TEST(a_replaced_file_keeps_its_mode)
 {
-    (void)state;
     io_span part = { "x", 1 };
     struct stat st;
     put_file(in_folder("private"), "old", 3);
@@ -197,36 +179,17 @@ static void a_replaced_file_keeps_its_mode(void **state)
     unlink(path_text);
 }
 
-static pe_status op_read(pe_error *err)
+static pe_status op_read(pe_error *why)
 {
     io_bytes b;
-    pe_status s = io_read_file(&b, in_folder("t"), 1000, err);
+    pe_status s = io_read_file(&b, in_folder("t"), 1000, why);
     io_bytes_free(&b);
     return s;
 }
 
-static void memory_that_runs_out_is_reported(void **state)
+TEST(memory_that_runs_out_is_reported)
 {
-    (void)state;
     put_file(in_folder("t"), "0123456789", 10);
     any_failed_allocation_of(op_read, "read");
     empty_folder();
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        CLAIM(checked_arithmetic_tells_what_does_not_fit),
-        CLAIM(an_error_text_is_cut_at_a_character_and_keeps_no_controls),
-        CLAIM(sorting_orders_any_input),
-        CLAIM(reading_refuses_what_is_no_regular_file),
-        CLAIM(reading_keeps_to_the_cap),
-        CLAIM(short_and_interrupted_calls_lose_nothing),
-        CLAIM(a_failed_read_says_why_and_keeps_nothing),
-        CLAIM(a_failed_write_leaves_the_old_file_and_no_other),
-        CLAIM(writing_refuses_what_a_rename_would_destroy),
-        CLAIM(a_replaced_file_keeps_its_mode),
-        CLAIM(memory_that_runs_out_is_reported),
-    };
-    return run_claims(tests, COUNT(tests));
 }

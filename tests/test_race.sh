@@ -174,11 +174,11 @@ expect 2 "did you mean 'rope'?" -e none,rop $tiny --steps 2 --out no
 expect 2 "is there twice" -e rope,rope $tiny --steps 2 --out no
 expect 2 "is empty" -e rope,,alibi $tiny --steps 2 --out no
 expect 2 "--test has 2y" -e rope $tiny --test 2y --out no
-expect 2 "needs one of them" -e rope $tiny --steps 2 --minutes 1 --out no
+expect 2 "give one of them" -e rope $tiny --steps 2 --minutes 1 --out no
 expect 2 "--rate is fast" -e rope $tiny --steps 2 --rate fast --out no
 expect 2 "multiple of the heads" -e rope $tiny --heads 3 --steps 2 --out no
 expect 2 "coordinates" -e rope:axes=2,split=axial $tiny --steps 2 --out no
-expect 2 "--steps and --resume" --resume a --steps 3
+expect 2 "--steps cannot be given" --resume a --steps 3
 printf '%s\n' '-rf = rope' >option.txt
 expect 2 "option.txt: line 1: -rf starts with -" --sweep option.txt $tiny --steps 2 --out no
 printf 'rope\nrope\n' >twice.txt

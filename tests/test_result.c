@@ -7,8 +7,6 @@
 #include "io/json_out.h"
 #include "result/result.h"
 
-#include "test.h"
-
 /* ------------------------------------------------ a tree to try */
 
 static void add_row(result *r, const char *name, double loss, const char *why)
@@ -253,9 +251,4 @@ TEST(memory_that_runs_out_is_said_by_the_writer)
         result_free(r);
         assert_true(!r || released == 1);
     }
-}
-
-AROUND(after_all)
-{
-    free_kept(NULL);
 }

@@ -2,12 +2,13 @@
  * labels: core; tier: quick; cost: 1 s; needs: lab wrap wrapio
  *
  * Runs that last: locks, checkpoints and logs, on disks that fill up, fail and lose bits. */
-#include "io_case.h"
 #include "run_case.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+
+#include "io_test.h"
 
 /* ---------------------------------------------------------------- a run at some step */
 
@@ -22,7 +23,6 @@ static run start(uint64_t seed)
     run r = { .s = { .seed = seed, .config = RUN_CONFIG, .seconds = 1.0 / 3, .log_size = 77, .trained = "t5" } };
     r.s.loss_sum = -1.0 / 7;
     r.s.losses = 3;
-    pe_error err;
     double loss;
     expect("model", run_model(&r.m, &r.a, seed, &err), PE_OK, &err);
     expect("step", run_step(r.m, &r.a, &loss, &err), PE_OK, &err); /* so that moments are not 0 */
@@ -50,7 +50,6 @@ static void must_equal(const run *x, const run *y)
 
 static void save(run *r, int64_t step, int keep)
 {
-    pe_error err;
     r->s.step = r->a.step = step;
     expect("save", checkpoint_save(folder, r->m, &r->a, &r->s, keep, &err), PE_OK, &err);
 }
@@ -60,7 +59,6 @@ static char skipped[600];
 /* The step of the newest good one, -1: none. */
 static int64_t newest(run *into)
 {
-    pe_error err;
     bool found;
     expect("newest",
            checkpoint_newest(folder, into->m, &into->a, &into->s, &RUN_WANTED, &found, skipped, sizeof skipped, &err),
@@ -89,9 +87,8 @@ static long size_of(const char *path)
 
 /* ---------------------------------------------------------------- checkpoints */
 
-static void a_checkpoint_comes_back_bit_for_bit(void **state)
+TEST(a_checkpoint_comes_back_bit_for_bit)
 {
-    (void)state;
     run x = start(~(uint64_t)0), y = start(2);
     assert_int_equal(newest(&y), -1);
     save(&x, 123456789012, 2);
@@ -107,11 +104,9 @@ static void a_checkpoint_comes_back_bit_for_bit(void **state)
 }
 
 /* Any reader of safetensors finds the weights by their names and shapes. */
-static void weights_are_there_by_name(void **state)
+TEST(weights_are_there_by_name)
 {
-    (void)state;
     run x = start(1), y = start(2), z = start(2);
-    pe_error err;
     io_safetensors *st;
     bool found;
     save(&x, 5, 1);
@@ -138,9 +133,8 @@ static void weights_are_there_by_name(void **state)
     empty_folder();
 }
 
-static void the_last_few_are_kept(void **state)
+TEST(the_last_few_are_kept)
 {
-    (void)state;
     run x = start(1);
     put_file(in_folder("step-1.safetensors"), "mine", 4);
     put_file(in_folder("step-00000003.safetensors.bak"), "mine", 4);
@@ -165,16 +159,14 @@ static void must_be_old_and_whole(run *y, const run *old, int64_t step)
     must_equal(y, old);
 }
 
-static void any_failed_call_leaves_the_older_ones_as_they_were(void **state)
+TEST(any_failed_call_leaves_the_older_ones_as_they_were)
 {
-    (void)state;
     static const call calls[] = { CALL_WRITE, CALL_FSYNC, CALL_CLOSE, CALL_RENAME };
     static const int errors[] = { ENOSPC, EIO, EDQUOT };
     run old = start(1), new = start(2), y = start(3);
     save(&old, 10, 1);
     for (size_t c = 0; c < COUNT(calls); c++)
         for (long nth = 1, failed = 1; failed; nth++) {
-            pe_error err = { 0 };
             new.s.step = 20;
             play.error = errors[(size_t)nth % COUNT(errors)];
             play.fail_call[calls[c]] = nth;
@@ -208,27 +200,25 @@ static void any_failed_call_leaves_the_older_ones_as_they_were(void **state)
 
 static run shared;
 
-static pe_status save_again(pe_error *err)
+static pe_status save_again(pe_error *why)
 {
-    return checkpoint_save(folder, shared.m, &shared.a, &shared.s, 3, err);
+    return checkpoint_save(folder, shared.m, &shared.a, &shared.s, 3, why);
 }
 
-static pe_status load_again(pe_error *err)
+static pe_status load_again(pe_error *why)
 {
     bool found;
-    return checkpoint_newest(folder, shared.m, &shared.a, &shared.s, &RUN_WANTED, &found, skipped, sizeof skipped, err);
+    return checkpoint_newest(folder, shared.m, &shared.a, &shared.s, &RUN_WANTED, &found, skipped, sizeof skipped, why);
 }
 
 /* A checkpoint that there was no memory to look at is not passed over: it may be the good one. */
-static void memory_that_runs_out_is_reported(void **state)
+TEST(memory_that_runs_out_is_reported)
 {
-    (void)state;
     shared = start(1);
     for (int64_t step = 1; step <= 3; step++)
         save(&shared, step, 3);
     any_failed_allocation_of(load_again, "load");
     shared.s.step = 3; /* once removing old ones has no memory, they stay: the save is good */
-    pe_error err;
     for (long k = 1; k < 12; k++) {
         faults_reset();
         heap.fail = k;
@@ -245,14 +235,12 @@ static void memory_that_runs_out_is_reported(void **state)
 /* ---------------------------------------------------------------- damaged ones */
 
 /* From its end to its start, at every byte of the header, at both ends of every tensor, and between. */
-static void a_cut_checkpoint_is_passed_over(void **state)
+TEST(a_cut_checkpoint_is_passed_over)
 {
-    (void)state;
     run old = start(1), new = start(2), y = start(3);
     save(&old, 10, 2);
     save(&new, 20, 2);
     io_safetensors *st;
-    pe_error err;
     expect("load", io_safetensors_load(&st, file_of(20), &err), PE_OK, &err);
     long data = size_of(file_of(20));
     for (size_t i = 0; i < io_safetensors_count(st); i++)
@@ -274,12 +262,10 @@ static void a_cut_checkpoint_is_passed_over(void **state)
     empty_folder();
 }
 
-static void a_changed_bit_anywhere_is_seen(void **state)
+TEST(a_changed_bit_anywhere_is_seen)
 {
-    (void)state;
     run old = start(1), new = start(2), y = start(3);
     io_bytes b;
-    pe_error err;
     save(&old, 10, 2);
     save(&new, 20, 2);
     expect("read", io_read_file(&b, file_of(20), IO_CAP_DATA, &err), PE_OK, &err);
@@ -301,9 +287,8 @@ static void a_changed_bit_anywhere_is_seen(void **state)
     empty_folder();
 }
 
-static void what_does_not_belong_is_passed_over_and_said(void **state)
+TEST(what_does_not_belong_is_passed_over_and_said)
 {
-    (void)state;
     run x = start(1), y = start(2), z = start(2);
     save(&x, 10, 9);
     x.s.config ^= 1;
@@ -331,7 +316,6 @@ static void what_does_not_belong_is_passed_over_and_said(void **state)
     must_equal(&y, &z);
     char little[20];
     bool found;
-    pe_error err;
     checkpoint_newest(folder, y.m, &y.a, &y.s, &RUN_WANTED, &found, little, sizeof little, &err);
     assert_string_equal(little + 16, "...");
     end(&x);
@@ -341,12 +325,10 @@ static void what_does_not_belong_is_passed_over_and_said(void **state)
 }
 
 /* A checkpoint past the end of the run, or whose log was lost or cut: an older one serves. */
-static void a_checkpoint_without_its_log_is_passed_over_and_said(void **state)
+TEST(a_checkpoint_without_its_log_is_passed_over_and_said)
 {
-    (void)state;
     run x = start(1), y = start(2);
     char log[200];
-    pe_error err;
     bool found;
     snprintf(log, sizeof log, "%s", in_folder("log.jsonl"));
     checkpoint_wanted want = { .config = RUN_CONFIG, .steps = 30, .log = log };
@@ -376,9 +358,8 @@ static void a_checkpoint_without_its_log_is_passed_over_and_said(void **state)
 }
 
 /* Sealed by someone, and still not what it should be. */
-static void wrong_contents_are_passed_over_and_said(void **state)
+TEST(wrong_contents_are_passed_over_and_said)
 {
-    (void)state;
     static const struct {
         io_pair pair;
         const char *said;
@@ -414,7 +395,6 @@ static void wrong_contents_are_passed_over_and_said(void **state)
                            { "losses", "0" },
                            { "loss_sum", "0000000000000000" },
                            { "spec", "alibi" } };
-        pe_error err;
         size_t count = 0;
         for (size_t i = 0; i < COUNT(meta); i++) {
             if (strcmp(meta[i].key, cases[c].pair.key) == 0)
@@ -436,7 +416,6 @@ static void wrong_contents_are_passed_over_and_said(void **state)
 static pe_status save_smallest(int64_t width, uint64_t config, bool alone)
 {
     run x = { .s = { .step = 1, .config = config, .seconds = 0.5, .trained = "none" } };
-    pe_error err;
     expect("model", run_smallest(&x.m, &x.a, width, &err), PE_OK, &err);
     x.a.step = x.s.step;
     pe_status s = checkpoint_save(folder, x.m, alone ? NULL : &x.a, &x.s, 1, &err);
@@ -446,9 +425,8 @@ static pe_status save_smallest(int64_t width, uint64_t config, bool alone)
 
 /* fuzz/corpus/checkpoint holds what the names say, as the model has its tensors now; POSENC_WRITE_CORPUS=fuzz/corpus
  * writes it. */
-static void the_fuzzers_seeds_are_what_they_should_be(void **state)
+TEST(the_fuzzers_seeds_are_what_they_should_be)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t width;
@@ -465,7 +443,6 @@ static void the_fuzzers_seeds_are_what_they_should_be(void **state)
     };
     const char *to = getenv("POSENC_WRITE_CORPUS");
     run y = { 0 };
-    pe_error err;
     expect("model", run_smallest(&y.m, &y.a, 4, &err), PE_OK, &err);
     for (size_t i = 0; i < COUNT(seeds); i++) {
         char path[300];
@@ -503,7 +480,6 @@ static int with_file_limit(size_t limit, int (*work)(void))
 
 static int save_fails(void)
 {
-    pe_error err = { 0 };
     shared.s.step = 20;
     pe_status s = checkpoint_save(folder, shared.m, &shared.a, &shared.s, 1, &err);
     return s == PE_ERR_IO && strstr(err.text, "cannot be written: ") ? 0 : 1;
@@ -512,7 +488,6 @@ static int save_fails(void)
 static int log_fails(void)
 {
     lab_log log;
-    pe_error err = { 0 };
     int64_t size;
     if (lab_log_open(&log, in_folder("log.jsonl"), -1, &err))
         return 1;
@@ -522,9 +497,8 @@ static int log_fails(void)
     return first == PE_ERR_IO && again == PE_ERR_IO && strstr(err.text, "log.jsonl: cannot be written: ") ? 0 : 2;
 }
 
-static void a_full_disk_is_said_and_costs_nothing_old(void **state)
+TEST(a_full_disk_is_said_and_costs_nothing_old)
 {
-    (void)state;
     run y = start(2);
     shared = start(1);
     save(&shared, 10, 1);
@@ -540,13 +514,11 @@ static void a_full_disk_is_said_and_costs_nothing_old(void **state)
     empty_folder();
 }
 
-static void a_folder_that_cannot_be_written_is_said(void **state)
+TEST(a_folder_that_cannot_be_written_is_said)
 {
-    (void)state;
     run x = start(1);
     lab_lock lock;
     bool recovered;
-    pe_error err;
     lab_log log;
     expect("made", lab_folder_new("/proc/posenc/run", &err), PE_ERR_IO, &err);
     assert_non_null(strstr(err.text, "/proc/posenc: cannot be made: "));
@@ -569,10 +541,8 @@ static void a_folder_that_cannot_be_written_is_said(void **state)
 
 /* ---------------------------------------------------------------- the lock */
 
-static void a_folder_and_those_above_it_are_made(void **state)
+TEST(a_folder_and_those_above_it_are_made)
 {
-    (void)state;
-    pe_error err;
     char path[200];
     snprintf(path, sizeof path, "%s/a//b/c/", folder);
     expect("new", lab_folder_new(path, &err), PE_OK, &err);
@@ -587,12 +557,10 @@ static void a_folder_and_those_above_it_are_made(void **state)
     empty_folder();
 }
 
-static void a_lock_has_one_owner(void **state)
+TEST(a_lock_has_one_owner)
 {
-    (void)state;
     lab_lock a, b;
     bool recovered = true;
-    pe_error err;
     char pid[40];
     expect("take", lab_lock_take(&a, folder, &recovered, &err), PE_OK, &err);
     assert_false(recovered);
@@ -615,12 +583,10 @@ static void a_lock_has_one_owner(void **state)
     assert_true(fcntl(0, F_GETFD) >= 0 || errno == EBADF);
 }
 
-static void any_failed_call_leaves_no_lock(void **state)
+TEST(any_failed_call_leaves_no_lock)
 {
-    (void)state;
     lab_lock a;
     bool recovered;
-    pe_error err;
     play.fail_call[CALL_WRITE] = 1;
     expect("full", lab_lock_take(&a, folder, &recovered, &err), PE_ERR_IO, &err);
     assert_non_null(strstr(err.text, "lock: cannot be written: No space left on device"));
@@ -652,9 +618,8 @@ static int compete(void)
     return 0;
 }
 
-static void processes_that_compete_come_one_by_one(void **state)
+TEST(processes_that_compete_come_one_by_one)
 {
-    (void)state;
     pid_t child[6];
     for (size_t i = 0; i < COUNT(child); i++)
         if ((child[i] = fork()) == 0)
@@ -667,12 +632,10 @@ static void processes_that_compete_come_one_by_one(void **state)
     assert_int_equal(entries_in_folder(), 0);
 }
 
-static void a_dead_owners_lock_is_taken_over_and_said(void **state)
+TEST(a_dead_owners_lock_is_taken_over_and_said)
 {
-    (void)state;
     lab_lock l;
     bool recovered;
-    pe_error err;
     char name[80], ready;
     int line[2];
     assert_int_equal(pipe(line), 0);
@@ -708,17 +671,14 @@ static void a_dead_owners_lock_is_taken_over_and_said(void **state)
 static void log_holds(const char *text)
 {
     io_bytes b;
-    pe_error err;
     expect("log", io_read_file(&b, in_folder("log"), 100000, &err), PE_OK, &err);
     assert_string_equal((char *)b.data, text);
     io_bytes_free(&b);
 }
 
-static void a_log_goes_on_where_the_checkpoint_stood(void **state)
+TEST(a_log_goes_on_where_the_checkpoint_stood)
 {
-    (void)state;
     lab_log log;
-    pe_error err;
     int64_t size = -1;
     char path[160];
     snprintf(path, sizeof path, "%s", in_folder("log"));
@@ -762,30 +722,4 @@ static void a_log_goes_on_where_the_checkpoint_stood(void **state)
     expect("folder", lab_log_open(&log, folder, -1, &err), PE_ERR_IO, &err);
     expect("device", lab_log_open(&log, "/dev/null", -1, &err), PE_ERR_IO, &err);
     empty_folder();
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        CLAIM(a_checkpoint_comes_back_bit_for_bit),
-        CLAIM(weights_are_there_by_name),
-        CLAIM(the_last_few_are_kept),
-        CLAIM(any_failed_call_leaves_the_older_ones_as_they_were),
-        CLAIM(memory_that_runs_out_is_reported),
-        CLAIM(a_cut_checkpoint_is_passed_over),
-        CLAIM(a_changed_bit_anywhere_is_seen),
-        CLAIM(what_does_not_belong_is_passed_over_and_said),
-        CLAIM(a_checkpoint_without_its_log_is_passed_over_and_said),
-        CLAIM(wrong_contents_are_passed_over_and_said),
-        CLAIM(the_fuzzers_seeds_are_what_they_should_be),
-        CLAIM(a_full_disk_is_said_and_costs_nothing_old),
-        CLAIM(a_folder_that_cannot_be_written_is_said),
-        CLAIM(a_folder_and_those_above_it_are_made),
-        CLAIM(a_lock_has_one_owner),
-        CLAIM(any_failed_call_leaves_no_lock),
-        CLAIM(processes_that_compete_come_one_by_one),
-        CLAIM(a_dead_owners_lock_is_taken_over_and_said),
-        CLAIM(a_log_goes_on_where_the_checkpoint_stood),
-    };
-    return run_claims(tests, COUNT(tests));
 }

@@ -2,8 +2,9 @@
  * labels: core; tier: quick; cost: 1 s; needs: io wrap wrapio
  *
  * Files that tell whether they are whole, and folders that keep them. */
-#include "io_case.h"
 #include "io/safetensors.h"
+
+#include "io_test.h"
 
 static uint64_t sum(const void *data, size_t size, uint64_t seed)
 {
@@ -14,9 +15,8 @@ static uint64_t sum(const void *data, size_t size, uint64_t seed)
 
 /* xxHash's own sanity check (cli/xsum_sanity_check.c): bytes of g >> 56, where g begins as PRIME32_1 and is multiplied
  * by PRIME64_1; and the examples of its users' documentation. */
-static void xxh64_gives_the_published_values(void **state)
+TEST(xxh64_gives_the_published_values)
 {
-    (void)state;
     static const struct {
         size_t size;
         uint64_t seed, sum;
@@ -50,9 +50,8 @@ static void xxh64_gives_the_published_values(void **state)
         assert_true(sum(known[i].text, strlen(known[i].text), 0) == known[i].sum);
 }
 
-static void a_sum_does_not_depend_on_the_pieces(void **state)
+TEST(a_sum_does_not_depend_on_the_pieces)
 {
-    (void)state;
     uint8_t bytes[200];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 7 + 3);
@@ -76,9 +75,9 @@ static const io_tensor tensors[] = {
 };
 static const io_pair meta[] = { { "step", "40" }, { "caf\xC3\xA9", "a\n" } };
 
-static pe_status save(pe_error *err)
+static pe_status save(pe_error *why)
 {
-    pe_status s = io_safetensors_save(in_folder("t.safetensors"), tensors, COUNT(tensors), meta, COUNT(meta), err);
+    pe_status s = io_safetensors_save(in_folder("t.safetensors"), tensors, COUNT(tensors), meta, COUNT(meta), why);
     unlink(path_text);
     return s;
 }
@@ -86,7 +85,6 @@ static pe_status save(pe_error *err)
 static io_bytes saved(void)
 {
     io_bytes b;
-    pe_error err;
     expect("save", io_safetensors_save(in_folder("t.safetensors"), tensors, COUNT(tensors), meta, COUNT(meta), &err),
            PE_OK, &err);
     expect("read", io_read_file(&b, path_text, 10000, &err), PE_OK, &err);
@@ -95,10 +93,8 @@ static io_bytes saved(void)
     return b;
 }
 
-static void a_saved_file_reads_back(void **state)
+TEST(a_saved_file_reads_back)
 {
-    (void)state;
-    pe_error err;
     io_safetensors *st;
     const io_tensor *t;
     io_bytes b = saved();
@@ -115,10 +111,8 @@ static void a_saved_file_reads_back(void **state)
     io_safetensors_free(st);
 }
 
-static void every_cut_and_every_bit_breaks_the_seal(void **state)
+TEST(every_cut_and_every_bit_breaks_the_seal)
 {
-    (void)state;
-    pe_error err;
     io_bytes b = saved();
     for (size_t size = 0; size < b.size; size++) {
         io_bytes cut = { b.data, size, "t.safetensors" };
@@ -134,10 +128,8 @@ static void every_cut_and_every_bit_breaks_the_seal(void **state)
     io_bytes_free(&b);
 }
 
-static void what_the_reader_would_refuse_is_not_written(void **state)
+TEST(what_the_reader_would_refuse_is_not_written)
 {
-    (void)state;
-    pe_error err;
     io_tensor t = { .name = "x", .type = IO_F32, .rank = 2, .shape = { INT64_MAX, 3 } };
     expect("large", io_safetensors_save(in_folder("t"), &t, 1, NULL, 0, &err), PE_ERR_OVERFLOW, &err);
     t = (io_tensor){ .name = "\xff", .type = IO_F32 };
@@ -147,18 +139,15 @@ static void what_the_reader_would_refuse_is_not_written(void **state)
     assert_int_equal(entries_in_folder(), 0);
 }
 
-static void memory_that_runs_out_is_reported(void **state)
+TEST(memory_that_runs_out_is_reported)
 {
-    (void)state;
     any_failed_allocation_of(save, "save");
 }
 
 /* ---------------------------------------------------------------- folders */
 
-static void a_folder_that_cannot_be_synced_is_said(void **state)
+TEST(a_folder_that_cannot_be_synced_is_said)
 {
-    (void)state;
-    pe_error err;
     io_span part = { "x", 1 };
     play.fail_call[CALL_FSYNC] = 2; /* the first is the file's */
     play.error = EIO;
@@ -178,9 +167,8 @@ static void a_folder_that_cannot_be_synced_is_said(void **state)
     expect("absent", io_sync_folder_of("/absent/f", &err), PE_OK, &err);
 }
 
-static void a_temporary_file_tells_its_owner(void **state)
+TEST(a_temporary_file_tells_its_owner)
 {
-    (void)state;
     static const struct {
         const char *name;
         long owner;
@@ -205,7 +193,6 @@ static void a_temporary_file_tells_its_owner(void **state)
         if (io_temp_owner(cases[i].name) != cases[i].owner)
             fail_msg("%s: %ld", cases[i].name, io_temp_owner(cases[i].name));
     io_writer *w;
-    pe_error err;
     expect("open", io_writer_open(&w, in_folder("made"), &err), PE_OK, &err);
     DIR *d = opendir(folder);
     for (struct dirent *e = readdir(d); e; e = readdir(d))
@@ -213,19 +200,4 @@ static void a_temporary_file_tells_its_owner(void **state)
             assert_int_equal(io_temp_owner(e->d_name), getpid());
     closedir(d);
     io_writer_abort(w);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        CLAIM(xxh64_gives_the_published_values),
-        CLAIM(a_sum_does_not_depend_on_the_pieces),
-        CLAIM(a_saved_file_reads_back),
-        CLAIM(every_cut_and_every_bit_breaks_the_seal),
-        CLAIM(what_the_reader_would_refuse_is_not_written),
-        CLAIM(memory_that_runs_out_is_reported),
-        CLAIM(a_folder_that_cannot_be_synced_is_said),
-        CLAIM(a_temporary_file_tells_its_owner),
-    };
-    return run_claims(tests, COUNT(tests));
 }

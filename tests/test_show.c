@@ -9,8 +9,6 @@
 #include "io/io.h"
 #include "show/show.h"
 
-#include "test.h"
-
 static const pe_shape shape = { .heads = 8, .kv_heads = 4, .head_dim = 16, .model_dim = 32 };
 
 static show_request request_of(int64_t length)
@@ -778,9 +776,4 @@ TEST(without_memory_nothing_leaks_and_nothing_is_drawn)
                                          "shaw", "alibi", "window" };
     for (int i = 0; i < COUNT(specs); i++)
         each_allocation_fails(all_views, specs[i], 3);
-}
-
-AROUND(after_all)
-{
-    free_kept(NULL);
 }

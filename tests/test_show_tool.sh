@@ -28,7 +28,7 @@ show rope --view table,decay --json; check "two views by name" test "$(views)" =
 show rope --json; check "data has every view that fits" test "$(views)" = 9
 show rope --view all; check "so has all" grep -q "Rotating pairs" stdout
 show sinusoidal rope alibi --view decay --json; check "one figure of each spec" test "$(grep -c '"kind"' stdout)" = 3
-shows 0 "drawn of 1 of 2 specs" rope alibi --view heads
+shows 0 "drawn for 1 of 2 specs" rope alibi --view heads
 shows 0 "left out: table" rope -n 100k
 shows 0 "One position of 50" rope -n 100k --view curves --json
 shows 0 "第 0 至" rope --view table --lang zh
@@ -48,7 +48,7 @@ shows 0 '"names_alone": true' rope --view table -n 2 --as parts
 show rope --view table -n 2 --as svg; check "which are not drawn" bash -c '! grep -q ">cos 0<" stdout'
 for spec in rope:dims=0 rope:fraction=0; do
   show $spec --list; check "nothing of $spec turns: no views of turns" test "$(sed -n 's/^  \([a-z]*\).*/\1/p' stdout | xargs)" = attention
-  shows 2 "has nothing for the view turns" $spec --view turns
+  shows 2 "does not have the view turns" $spec --view turns
 done
 
 # ---- side by side: one scale, or a sentence
@@ -109,7 +109,7 @@ shows 2 "there are all, table" rope --view zzzzzz
 shows 2 "it has decay, heads" alibi --view table
 shows 2 "all and table" rope --view all,table
 shows 2 "4096 or less" rope --view table -n 5000
-shows 2 "ends in none of" rope -o x.jpg
+shows 2 "does not end in" rope -o x.jpg
 shows 2 "choose one" rope -o x.svg --as html
 shows 2 "do not go together" rope --json --as svg
 for png in "-o x.png" "-o x.PNG --as svg" "--as png"; do

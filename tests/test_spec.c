@@ -483,7 +483,7 @@ TEST(what_is_no_typing_error_is_answered_by_the_list)
     assert_spec_refused("xpos+shaw", PE_ERR_SPEC, "xpos", "combine it with a bias");
     assert_spec_refused("cope+xpos", PE_ERR_SPEC, "xpos");
     assert_spec_refused("rope+", PE_ERR_SPEC, "has no name");
-    assert_spec_refused("t5+deberta", PE_ERR_SPEC, "t5 and deberta want different softmax scales");
+    assert_spec_refused("t5+deberta", PE_ERR_SPEC, "t5 and deberta need different softmax scales");
     assert_spec_refused("none+none+none+none+none", PE_ERR_SPEC, "at most 4 parts");
     assert_spec_refused("rope:sections=4/4/4/4/4/4/4/2/2", PE_ERR_RANGE, "sections", "8 at most");
 }

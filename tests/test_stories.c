@@ -6,8 +6,6 @@
 
 #include "lab/stories.h"
 
-#include "test.h"
-
 /* ---------------------------------------------------------------- a reader of stories */
 
 static int64_t least(int64_t a, int64_t b)
@@ -179,14 +177,4 @@ TEST(test_stories_are_not_in_the_training_stories)
     lab_batch_free(&a);
     lab_batch_free(&b);
     lab_data_free(d);
-}
-
-AROUND(before_all)
-{
-    write_sample(NULL);
-}
-
-AROUND(after_all)
-{
-    remove_sample(NULL);
 }

@@ -4,8 +4,6 @@
  * Every task is solved by a few lines that see nothing but the window, at any length, causal or masked. */
 #include "data_case.h"
 
-#include "test.h"
-
 enum { LONGEST = 2100 };
 
 /* A window as a solver sees it: what is asked for is 0. */
@@ -248,14 +246,4 @@ TEST(a_grid_has_rows_columns_and_holes)
     }
     lab_batch_free(&b);
     lab_data_free(d);
-}
-
-AROUND(before_all)
-{
-    write_sample(NULL);
-}
-
-AROUND(after_all)
-{
-    remove_sample(NULL);
 }

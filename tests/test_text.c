@@ -7,8 +7,6 @@
 
 #include <sys/stat.h>
 
-#include "test.h"
-
 static char path[8][128];
 
 static const char *file_of(int i, const char *bytes, size_t n)
@@ -236,14 +234,4 @@ TEST(memory_that_runs_out_is_an_error)
         assert_int_equal(heap.live, 0);
     }
     unlink(file[1]);
-}
-
-AROUND(before_all)
-{
-    write_sample(NULL);
-}
-
-AROUND(after_all)
-{
-    remove_sample(NULL);
 }

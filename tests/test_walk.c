@@ -8,8 +8,6 @@
 
 #include "show/show.h"
 
-#include "test.h"
-
 /* ------------------------------------------------ expressions, with the error that comes from shown digits */
 
 typedef struct quantity {
@@ -537,9 +535,4 @@ TEST(no_memory_is_said_and_nothing_is_left)
     static const char *const specs[] = { "rope", "sinusoidal", "shaw", "cope" };
     for (int i = 0; i < COUNT(specs); i++)
         each_allocation_fails(walk_and_free, specs[i], 17);
-}
-
-AROUND(after_all)
-{
-    free_kept(NULL);
 }

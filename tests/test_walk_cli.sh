@@ -94,7 +94,7 @@ expect 2 "--key is 99999999999999999999" rope --key 99999999999999999999
 expect 2 "has 2 coordinates; this encoding takes 1" rope --pos 1/2
 expect 2 "make rows larger" learned --pos 600
 expect 2 "further apart than its table reaches" window --pos 20 --key 0
-expect 2 "--head is 8; there are 8 heads" alibi --head 8
+expect 2 "--head is 8; the model has 8 heads" alibi --head 8
 expect 2 "--lang is fr" rope --lang fr
-expect 2 "one word too many" rope alibi
+expect 2 "unexpected argument alibi" rope alibi
 finish

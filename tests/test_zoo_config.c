@@ -448,7 +448,7 @@ static const struct {
     const char *json, *says;
 } refused[] = {
     { "{'model_type':'hypothetical'}",
-      "model_type hypothetical is unknown, and no config says how pairs lie; pass --pairs half" },
+      "model_type hypothetical is unknown, and a config does not say the pair layout; pass --pairs half" },
     { "{'hidden_size':64}", "model_type is missing; pass --type" },
     { "{" LLAMA ",'rope_scaling':{'type':'linear','factor':2,'wobble':1}}", "rope_parameters has a key wobble" },
     { "{" LLAMA ",'rope_scaling':{'type':'spiral','factor':2}}", "rope_type is spiral; needs default, linear" },
@@ -460,7 +460,7 @@ static const struct {
     { "{" LLAMA ",'rope_theta':'10000'}", "rope_theta is a string; needs a number" },
     { "{" LLAMA ",'rope_theta':-1}", "theta" },
     { "{" LLAMA ",'rope_theta':1e300}", "theta" },
-    { "{" LLAMA ",'new_rope_wobble':0.5}", "there is a key new_rope_wobble that nothing here reads" },
+    { "{" LLAMA ",'new_rope_wobble':0.5}", "there is a key new_rope_wobble that posenc does not know" },
     { "{" LLAMA ",'use_alibi_wobble':true}", "use_alibi_wobble" },
     { "{" LLAMA ",'num_key_value_heads':3}", "key heads that divide the heads" },
     { "{'model_type':'llama','hidden_size':64,'num_attention_heads':-4}", "num_attention_heads is -4" },

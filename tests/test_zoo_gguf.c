@@ -389,7 +389,7 @@ static const struct {
     { "a pattern that is missing", "muse-glimmer 2 512 8 8 4096 .attention.sliding_window=512",
       .refused = "muse-glimmer.attention.sliding_window_pattern is missing" },
     { "an odd number of elements", "llama 2 512 8 8 4096 .rope.dimension_count=65",
-      .refused = "65 elements would turn" },
+      .refused = "65 elements rotate" },
     { "an adapter", "llama 2 512 8 8 4096 general.type=adapter", .refused = "says nothing about positions" },
     { "a picture part", "clip 2 512 8 8 4096", .refused = "give the file of the language model" },
     { "one file of several", "split.no=2", .refused = "is part 3 of several" },

@@ -102,8 +102,8 @@ static const struct {
     { Q "150000", HALF64, .want = "4/1x64 of 4 0/0: 3x rope:theta=150000" },
     { Q "12345", HALF64, .want = "4/1x64 of 4 0/0: 3x rope:theta=12345" },
     { Q "10000000", HALF64, .want = "4/1x64 of 4 0/0: 3x rope:theta=10000000" },
-    { Q "10000", { .head_dim = 64 }, .refused = "how pairs lie is in no tensor; pass --pairs half|adjacent" },
-    { Q "10000", { 0 }, .refused = "the width of a head is in no tensor; pass --head-dim N, or --lenient to take 64" },
+    { Q "10000", { .head_dim = 64 }, .refused = "no tensor says the pair layout; pass --pairs half|adjacent" },
+    { Q "10000", { 0 }, .refused = "no tensor says the head dimension; pass --head-dim N, or --lenient to assume 64" },
     { "layers.0.q_proj.weight=16x4 layers.1.k_proj.weight=8x4 inv_freq=32@10000", { .head_dim = 64 },
       .refused = "heads of 64 do not divide" },
     /* a part of the head, and a factor */

@@ -245,7 +245,7 @@ static pe_status check_apart(const fused *f, double steepest, const char *what, 
     if (steepest * fabs((double)(at - place)) <= TILE_REACH)
         return PE_OK;
     return pe_fail(err, PE_ERR_POSITION,
-                   "%s: neighbouring %s stand at %" PRId64 " and %" PRId64
+                   "%s: neighbouring %s are at %" PRId64 " and %" PRId64
                    ", too far for float32; give them in rising order without gaps",
                    f->p.turns->row->info.name, what, place, at);
 }

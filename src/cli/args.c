@@ -193,7 +193,7 @@ static cli_exit read_option(cli_args *a, cursor *c)
 static cli_exit read_operand(cli_args *a, const char *word)
 {
     if (a->operands == a->verb->operands_max)
-        return cli_fail(a, CLI_USAGE, "%s is one word too many (see posenc %s --help)", word, a->verb->name);
+        return cli_fail(a, CLI_USAGE, "unexpected argument %s (see posenc %s --help)", word, a->verb->name);
     a->operand[a->operands++] = word;
     return CLI_OK;
 }

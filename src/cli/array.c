@@ -40,7 +40,7 @@ cli_exit array_new(const cli_args *a, io_array *out, pe_dtype type, int rank, co
     for (int i = 0; i < rank; i++)
         out->shape[i] = shape[i];
     if (!io_shape_count(&out->count, shape, rank))
-        return cli_fail(a, CLI_SYSTEM, "the result would take more elements than 64 bits can count; give a smaller -n");
+        return cli_fail(a, CLI_SYSTEM, "the result would take more than 2^63 elements; use a smaller -n");
     return array_memory(a, &out->data, "the result", out->count, pe_dtype_size(type));
 }
 

@@ -21,18 +21,18 @@ typedef enum cli_exit {
     CLI_OK = 0,
     CLI_NO,      /* the answer is no */
     CLI_USAGE,   /* the command line, a spec */
-    CLI_INPUT,   /* what a file holds */
+    CLI_INPUT,   /* the content of a file */
     CLI_SYSTEM,  /* the system refused; out of memory */
-    CLI_STOPPED, /* by Ctrl-C; what there is was saved */
+    CLI_STOPPED, /* by Ctrl-C; finished work was saved */
     CLI_EXIT_COUNT
 } cli_exit;
 
-/* Of cli_main.c. Writes what is in the tree, and empties it: for a verb that has a result although it fails, or that
- * goes on after it. The tree may refer to what the verb frees afterwards. */
+/* Of cli_main.c. Writes what is in the tree, and empties it: for a verb that fails but has a result, or
+ * that continues afterwards. The verb may then free memory that the tree refers to. */
 typedef struct cli_args cli_args;
 cli_exit cli_write_now(const cli_args *a, result *out);
 
-/* The tool: argv[0] is not looked at. Returns the exit code; may be called again (cli_main.c). */
+/* The tool: argv[0] is ignored. Returns the exit code; may be called again (cli_main.c). */
 int cli_main(int argc, char **argv);
 
 /* ---------------------------------------------------------------- the table */
@@ -44,8 +44,8 @@ typedef enum cli_kind {
     CLI_TEXT,
     CLI_FILE_IN,
     CLI_FILE_OUT,
-    CLI_PATH,       /* files or folders that have a name, so - is none */
-    CLI_RESULT_FILE /* the file that the result goes to, in the form that its ending names */
+    CLI_PATH,       /* a file or folder by name; - is not allowed */
+    CLI_RESULT_FILE /* the file for the result; its ending selects the format */
 } cli_kind;
 
 typedef struct cli_option {
@@ -93,7 +93,7 @@ extern const int cli_verb_count;
 #define CLI_OPTION_JSON { "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the result as JSON" }
 /* Of a verb whose -o is something else. */
 #define CLI_OPTIONS_FORM                                                                                               \
-    { "as", 0, CLI_CHOICE, "text|json|csv|md|html", NULL, 0, 0, "print the result in this form" }, CLI_OPTION_JSON
+    { "as", 0, CLI_CHOICE, "text|json|csv|md|html", NULL, 0, 0, "print the result in this format" }, CLI_OPTION_JSON
 /* Of a verb whose whole result is its tree. */
 #define CLI_OPTIONS_RESULT                                                                                             \
     { "out",                                                                                                           \
@@ -103,16 +103,16 @@ extern const int cli_verb_count;
       NULL,                                                                                                            \
       0,                                                                                                               \
       0,                                                                                                               \
-      "write the result to this file, in the form of its ending: .txt .json .csv .md .html" },                         \
+      "write the result to this file; its ending sets the format: .txt .json .csv .md .html" },                         \
         CLI_OPTIONS_FORM
 #define CLI_OPTION_OUT \
-    { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the array to this .npy; without it, print its beginning" }
+    { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write the array to this .npy; without -o, print its first rows" }
 #define CLI_OPTION_N { "count", 'n', CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "number of positions" }
 #define CLI_OPTION_POS \
     { "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, \
       "positions from this .npy: int64, int32 or whole floats, (n,) or (n, axes)" }
 #define CLI_OPTION_START \
-    { "start", 0, CLI_INT, "N", "0", -PE_POSITION_MAX, PE_POSITION_MAX, "first position, where --pos is not given" }
+    { "start", 0, CLI_INT, "N", "0", -PE_POSITION_MAX, PE_POSITION_MAX, "first position, if --pos is not given" }
 #define CLI_OPTION_DTYPE \
     { "dtype", 0, CLI_CHOICE, "f32|f16|bf16|f64", "f32", 0, 0, "element type; bf16 is written as uint16" }
 #define CLI_OPTIONS_SHAPE \
@@ -122,7 +122,7 @@ extern const int cli_verb_count;
     { "model-dim", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 30, "embedding dimension; default: heads * head-dim" }
 #define CLI_OPTIONS_PARAMS \
     { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "seed of the initial values of learned parameters" }, \
-    { "params", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "learned parameters from this .npy: the whole block, in order" }
+    { "params", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "learned parameters from this .npy: all tensors, in order" }
 /* clang-format on */
 
 /* ---------------------------------------------------------------- arguments (args.c) */
@@ -145,8 +145,8 @@ const char *cli_text(const cli_args *a, const char *name); /* NULL: no value */
 int64_t cli_int(const cli_args *a, const char *name);      /* 0: no value */
 int cli_choice(const cli_args *a, const char *name);       /* index; -1: no value */
 
-/* A word as it would be typed, quoted where the shell asks for it, behind `used` characters of out; returns how many
- * there are then, or would be: cap and more where it is cut. */
+/* A word as it would be typed, quoted where the shell asks for it, after `used` characters of out; returns the
+ * length then, as snprintf does: cap or more if it was cut. */
 size_t cli_put_word(char *out, size_t cap, size_t used, const char *word);
 void cli_command(char *out, size_t cap, const cli_args *a); /* the whole command line */
 /* The option's list, such as 512,4k or 1x,2x of the trained length, each length once; trained 0: not known. */
@@ -161,7 +161,7 @@ PRINTF(2, 3) void cli_note(const cli_args *a, const char *format, ...);
 PRINTF(3, 4) cli_exit cli_fail(const cli_args *a, cli_exit code, const char *format, ...);
 /* Prints err's sentence, after "file: " unless file is NULL. Returns code, or CLI_SYSTEM where the status says so. */
 cli_exit cli_fail_from(const cli_args *a, cli_exit code, const char *file, const pe_error *err);
-/* The spec has none of the hooks this verb serves: says which verb fits (job.c). */
+/* The spec has none of the hooks that this verb needs: names a verb that fits (job.c). */
 cli_exit cli_fail_unsuited(const cli_args *a, const pe_encoding *e, const char *wanted);
 
 /* ---------------------------------------------------------------- words and numbers (args.c) */

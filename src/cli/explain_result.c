@@ -31,15 +31,15 @@ static const struct {
     { "scaling", "scaling=yarn",
       "YaRN: pairs with more than {beta_fast} turns in {trained} positions keep their frequency, the frequency of "
       "pairs "
-      "with fewer than {beta_slow} is divided by {factor}, and a linear ramp lies between" },
+      "with fewer than {beta_slow} is divided by {factor}, and a linear ramp blends both between these" },
     { "ramp", "scaling=yarn,truncate=no", "its ends are not rounded to whole pairs (truncate is false)" },
     { "attention", "scaling=yarn,mscale",
       "the factor is that of mscale {mscale} over mscale_all_dim {mscale_all_dim}" },
     { "scaling", "scaling=longrope",
-      "LongRoPE: each pair has its own divisor, from one list up to {trained} positions and from another beyond" },
+      "LongRoPE: each pair has its own divisor, the short list up to {trained} positions, the long list beyond" },
     { "scaling", "scaling=llama3",
       "llama3: pairs with more than {high} turns in {trained} positions keep their frequency, the frequency of pairs "
-      "with fewer than {low} is divided by {factor}, and a mix of both lies between" },
+      "with fewer than {low} is divided by {factor}, and those between get a mix of both" },
     { "scaling", "scaling=proportional", "p-RoPE: the first {turning} of the pairs are rotated, the rest are not" },
     { "factor", "scaling=proportional,factor", "every frequency is divided by {factor}" },
     { "sign", "sign=negative", "the rotation is by the negative angle" },

@@ -104,12 +104,12 @@ static void show_first_new_angle(result *out, const explain_facts *f)
     else if (p->leaves == q->leaves)
         result_shown(out,
                      "At position %s, not at %" PRId64 ": the %" PRId64
-                     " pairs with less than one turn in training have another frequency now (%s), and reach new angles "
+                     " pairs with less than one turn in training now have a new frequency (%s), and reach new angles "
                      "only there.",
                      result_number(p->leaves).text, f->trained, f->unturned_count, divisor_text(p->divisor).text);
     else
         result_shown(out,
-                     "At position %s: pair %" PRId64 " (%s) is the first to reach an angle that it never had in "
+                     "At position %s: pair %" PRId64 " (%s) is the first to reach an angle that it never reached in "
                      "training; pair %" PRId64 " is the last, at %s.",
                      result_number(p->leaves).text, f->first, divisor_text(p->divisor).text, f->last,
                      result_number(q->leaves).text);
@@ -140,7 +140,7 @@ static void add_limit(result *out, const explain_facts *f)
     else if (f->unturned_count)
         result_shown(out,
                      "Nowhere: the window keeps keys less than %" PRId64
-                     " positions away, in training and afterwards, so no pair reaches an angle that it never had.",
+                     " positions away, in training and afterwards, so no pair reaches a new angle.",
                      f->window);
     else
         result_shown(out,
@@ -148,15 +148,15 @@ static void add_limit(result *out, const explain_facts *f)
                      " only combinations of angles are new.",
                      f->trained);
     if (new_angles && f->unturned_count < f->pairs)
-        result_text(out, NULL, "", "The other pairs had every angle in training; of those, only combinations are new.");
+        result_text(out, NULL, "", "The other pairs reached every angle in training; only their combinations are new.");
     if (new_angles)
         add_end_of_range(out, f);
     if (new_angles && f->scaled && f->served > f->trained)
         result_text(
             out, NULL, "",
-            "The trained length is the one that the file names. A model that was fine-tuned at a longer one has "
-            "had more angles: where a model's own scaling offers the served length, posenc extend counts all of "
-            "it as trained.");
+            "The trained length is the one in the file. A model that was fine-tuned at a longer length has seen "
+            "more angles: if the model's own scaling covers the served length, posenc extend treats that length "
+            "as trained.");
     result_flag(out, "new_angles", NULL, new_angles);
     result_close(out);
 }
@@ -200,7 +200,7 @@ pe_status explain_rotation(result *out, const explain_facts *f, bool hidden, pe_
     add_wavelength(out, "longest", f, f->longest);
     add_unturned(out, f);
     if (f->scaled)
-        result_text(out, NULL, "columns", "wavelengths are after the scaling, turns in training before it");
+        result_text(out, NULL, "columns", "wavelengths are those after scaling, turns in training those before");
     pe_status s = add_pairs(out, f, err);
     if (!s && f->trained > 0)
         add_limit(out, f);

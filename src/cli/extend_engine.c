@@ -46,7 +46,7 @@ static const struct {
     const char *engine, *method, *text;
 } remarks[] = {
     { "transformers", "dynamic", "max_position_embeddings stays: dynamic takes it for the trained length" },
-    { "vllm", NULL, "versions that read rope_scaling take the same object under that name" },
+    { "vllm", NULL, "for versions that read rope_scaling, pass the same object under that name" },
     { "vllm", "linear",
       "it makes a table of max_position_embeddings x factor rows: leave that key out where the file "
       "has the trained length" },
@@ -79,7 +79,7 @@ static void put_remarks(FILE *to, const extend_job *j, const zoo_engine *e, cons
             put_remark(to, remarks[i].text);
     bool divided = !strcmp(j->x.scaling, "llama3") || !strcmp(j->x.scaling, "longrope");
     if (!e->takes_config && divided && zoo_engine_says(e, planned))
-        put_remark(to, "a GGUF of this model holds divisors of its own, which stay in force beside these flags: two "
+        put_remark(to, "a GGUF of this model has its own divisors, which still apply together with these flags: two "
                        "scalings, stacked");
 }
 

@@ -21,7 +21,7 @@ static void add_model_lengths(result *out, const extend_model *x)
     if (served > x->reach)
         result_unit(out, "(by a scaling that was not trained)");
     else if (x->reach > x->trained)
-        result_unit(out, "(the model's makers offer it, by the model's own scaling: it counts as trained)");
+        result_unit(out, "(offered by the model's makers with its own scaling, so it counts as trained)");
     result_int(out, "seen", NULL, x->reach);
     result_int(out, "target", "target", x->target);
     result_shown(out, "%" PRId64 " (%.4g x)", x->target, (double)x->target / (double)x->reach);
@@ -35,7 +35,7 @@ static void add_layer_counts(result *out, const extend_model *x)
     result_unit(out, "layers are not rotated");
     if (x->mixed)
         result_text(out, NULL, "others",
-                    "other layers without a window have another rotation: the plan is for those of this spec");
+                    "other layers without a window rotate differently; the plan covers only layers with this spec");
 }
 
 static void add_model(result *out, const extend_job *j)

@@ -120,7 +120,7 @@ static pe_status check_unchanged(const extend_job *j, const char *path, pe_error
     io_bytes_free(&now);
     if (same)
         return PE_OK;
-    return io_fail(err, PE_ERR_FORMAT, "%s: changed while it was planned; nothing was written: run it again",
+    return io_fail(err, PE_ERR_FORMAT, "%s: the file changed during this command; nothing was written: run it again",
                    j->zoo->path);
 }
 

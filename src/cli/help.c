@@ -14,10 +14,10 @@ const cli_option cli_option_help = { "help", 'h', CLI_FLAG, NULL, NULL, 0, 0, "p
 /* The only list of the exit codes. */
 static const char *const exit_text[CLI_EXIT_COUNT] = {
     [CLI_OK] = "success",
-    [CLI_NO] = "success, and the answer is no: a difference, a failed check or a broken claim",
+    [CLI_NO] = "success, but the answer is no: a difference, a failed check or a refuted property",
     [CLI_USAGE] = "the command line or the spec is wrong",
     [CLI_INPUT] = "an input file is wrong: its format, shape or values",
-    [CLI_SYSTEM] = "a file cannot be read or written, or memory is short",
+    [CLI_SYSTEM] = "a file cannot be read or written, or memory ran out",
     [CLI_STOPPED] = "stopped by Ctrl-C; finished work was saved or shown (race, eval)",
 };
 

@@ -41,7 +41,7 @@ static cli_exit check_streams(const cli_args *a)
     if (cli_given(a, "json"))
         return cli_fail(a, CLI_USAGE, "--json and -o - both write to stdout; choose one, or give -o a file");
     if (isatty(STDOUT_FILENO))
-        return cli_fail(a, CLI_USAGE, "-o - writes binary, and stdout is a terminal; send it on: -o - >FILE");
+        return cli_fail(a, CLI_USAGE, "-o - writes binary data, and stdout is a terminal; redirect it: -o - >FILE");
     return CLI_OK;
 }
 

@@ -139,7 +139,7 @@ static cli_exit bias_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_bias = {
     .name = "bias",
-    .summary = "the bias that is added to every attention score: (heads, queries, keys)",
+    .summary = "compute the bias added to every attention score: (heads, queries, keys)",
     .operands = "SPEC",
     .operands_min = 1,
     .operands_max = 1,

@@ -12,15 +12,15 @@
 #include <unistd.h>
 
 static const cli_option options[] = {
-    { "spec", 0, CLI_TEXT, "SPEC", NULL, 0, 0, "what the data should follow: a spec or a model's file" },
-    { "layer", 0, CLI_INT, "N", NULL, 0, PE_POSITION_MAX, "the layer of the model that was dumped, from 0" },
+    { "spec", 0, CLI_TEXT, "SPEC", NULL, 0, 0, "the correct encoding: a spec or a model's file" },
+    { "layer", 0, CLI_INT, "N", NULL, 0, PE_POSITION_MAX, "layer that the data comes from; the first is 0" },
     { "before", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "q or k before the rotation: .npy, (T, H, D) or (T, D)" },
     { "after", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "q or k after the rotation, the same shape" },
-    { "cos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "cos (n, pairs) or (n, dims); or both, as table writes them" },
+    { "cos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "cos (n, pairs) or (n, dims); or cos and sin, as table writes them" },
     { "sin", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "sin, the same shape" },
     CLI_OPTION_POS,
     CLI_OPTION_START,
-    { "side", 0, CLI_CHOICE, "query|key", "query", 0, 0, "what the vectors are, where queries and keys differ" },
+    { "side", 0, CLI_CHOICE, "query|key", "query", 0, 0, "what the vectors are, if queries and keys differ" },
     { "allow", 0, CLI_TEXT, "BUG", NULL, 0, 0, "ignore this known bug: exit code 0" },
     { "bf16", 0, CLI_FLAG, NULL, NULL, 0, 0, "read uint16 as bfloat16" },
     CLI_OPTIONS_MODEL,
@@ -32,7 +32,7 @@ static const cli_example examples[] = {
     { "posenc check --spec rope:theta=500000 --before q.npy --after y.npy || test $? = 1",
       "MISMATCH: base-defaulted, with the evidence; exit code 1" },
     { "posenc check --spec config.json --before q.npy --after y.npy || test $? = 1",
-      "what a model's file says, one layer" },
+      "compare one layer with what a model's file says" },
     { "posenc table rope -n 64 -o t.npy && posenc check --spec rope --cos t.npy", "cos and sin instead of vectors" },
 };
 
@@ -260,10 +260,10 @@ const cli_verb cli_verb_check = {
     .operands = "[SPEC]",
     .operands_max = 1,
     .notes = "Prints OK, or the name of a bug and the evidence (exit code 1).\n"
-             "A batch has one axis more, (B, T, H, D) or (B, H, T, D); each sequence has these positions.\n"
-             "With --cos, --head-dim N is the head dimension; by default all of it is rotated.\n"
-             "Data that fits the spec and most bugs, or untouched vectors, is CANNOT TELL (exit code 1).\n"
-             "float32 angles are no bug up to position 4096. Of a spec of several parts, only the one that rotates is "
+             "A batch has one more axis, (B, T, H, D) or (B, H, T, D); all its sequences have the same positions.\n"
+             "With --cos, --head-dim N gives the head dimension; by default every element of a head is rotated.\n"
+             "The answer is CANNOT TELL (exit code 1) if the data also fits most bugs or unrotated vectors.\n"
+             "float32 angles are no bug up to position 4096. In a spec with several parts, only the rotation is "
              "checked.",
     .add_notes = add_bugs,
     CLI_TABLES(options, examples),

@@ -393,7 +393,7 @@ static cli_exit completion_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_completion = {
     .name = "completion",
-    .summary = "a script for a shell: the Tab key completes verbs, options and encodings",
+    .summary = "print a shell script with which the Tab key completes verbs, options and encodings",
     .operands = "bash|zsh|fish",
     .operands_min = 1,
     .operands_max = 1,

@@ -91,17 +91,17 @@ static pe_status convert_read_config(convert_config *out, const char *path, pe_e
 static const cli_option options[] = {
     { "from", 0, CLI_CHOICE, CLI_PAIRS, NULL, 0, 0, "the layout of the file; default: the one in config.json" },
     { "to", 0, CLI_CHOICE, CLI_PAIRS, NULL, 0, 0, "the layout to convert to" },
-    { "heads", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "query heads (weights); default: config.json beside them" },
-    { "kv-heads", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "key heads; default: as many as heads (weights)" },
+    { "heads", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "query heads, for weights; default: as in config.json beside it" },
+    { "kv-heads", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "number of key heads, for weights; default: --heads" },
     { "head-dim", 0, CLI_INT, "N", NULL, 1, HEADS_MAX,
-      "head dimension; default: rows of q / heads; of an array, its last axis" },
+      "head dimension; default: rows of q / heads, or the last axis of an array" },
     { "dims", 0, CLI_INT, "N", NULL, 1, HEADS_MAX, "how many elements of a head are rotated; default: all" },
-    { "range", 0, CLI_CHOICE, "leading|trailing", "leading", 0, 0, "whether those are its first or its last elements" },
+    { "range", 0, CLI_CHOICE, "leading|trailing", "leading", 0, 0, "whether its first or last elements are rotated" },
     { "fused", 0, CLI_CHOICE, "qkv|per-head|grouped", NULL, 0, 0,
       "q, k, v in one tensor: [q|k|v], [q k v] per head, [q.. k v] per key head" },
     { "tensors", 0, CLI_TEXT, "PATTERN", NULL, 0, 0,
       "convert the tensors whose names match, with * and ? as in a shell" },
-    { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write this file, whole or not at all; may be the input" },
+    { "out", 'o', CLI_FILE_OUT, "FILE", NULL, 0, 0, "write this file, complete or not at all; may be the input" },
     { "dry-run", 0, CLI_FLAG, NULL, NULL, 0, 0, "show what would be permuted; write nothing" },
     { "bf16", 0, CLI_FLAG, NULL, NULL, 0, 0, "read the uint16 of a .npy file as bfloat16" },
     { "force", 0, CLI_FLAG, NULL, NULL, 0, 0, "convert even a file that was converted before" },
@@ -109,9 +109,9 @@ static const cli_option options[] = {
 };
 static const cli_example examples[] = {
     { "posenc convert m.safetensors --from adjacent --to half --heads 32 --kv-heads 8 --dry-run",
-      "which tensors, which rows" },
+      "show which tensors and rows would be permuted" },
     { "posenc convert m.safetensors --from adjacent --to half --heads 32 --kv-heads 8 -o o.safetensors",
-      "rows of q and k, and their norms and biases" },
+      "permute the rows of q and k, their norms and biases" },
     { "posenc convert k.npy --from half --to adjacent -o k2.npy", "a K cache (T, H, D), or any (..., D)" },
 };
 
@@ -126,9 +126,9 @@ static const char notes[] =
     "These weights are converted: rows of q and k, alone or fused with v, their biases and norms, LoRA's B. For MLA "
     "(DeepSeek) give --range trailing --dims N, where N is qk_rope_head_dim. Quantised weights are refused.\n"
     "A converted file names its layout in its metadata: posenc.pairs.\n"
-    "Convert each file of a model in several files; one without q and k is copied if its name is that of a part, such "
-    "as model-00002-of-00002.safetensors. Tensors that look like a q or k and have no known name are left as they "
-    "are, and listed.\n";
+    "If a model has several files, convert each; one without q and k is copied if it is named as a shard, such "
+    "as model-00002-of-00002.safetensors. Tensors that look like q or k but have no known name are not changed, "
+    "but listed.\n";
 
 enum { HALF, ADJACENT, ADJACENT_HALF };
 
@@ -249,7 +249,7 @@ static cli_exit read_facts(convert_job *j, bool rotated)
     j->facts.from = layout_of(j->from, rotated);
     j->facts.to = layout_of(j->to, rotated);
     if (j->facts.from == j->facts.to)
-        return cli_fail(a, CLI_USAGE, "from %s and to %s are the same layout for %s: there is nothing to do",
+        return cli_fail(a, CLI_USAGE, "--from %s and --to %s are the same layout for %s: nothing to do",
                         layout_name(j->from).name, layout_name(j->to).name, rotated ? "a K cache" : "weights");
     return CLI_OK;
 }
@@ -454,7 +454,7 @@ static void note_left(const convert_job *j)
                  "left as they are, part of another attention: %.200s and the like (--tensors chooses by name)",
                  plan->passed_over);
     if (plan->left)
-        cli_note(j->args, "left as they are: %s: no known names, though they look like a q or k (--tensors chooses)",
+        cli_note(j->args, "left as they are: %s: they look like q or k but have no known name (--tensors selects)",
                  left);
 }
 
@@ -468,9 +468,9 @@ static cli_exit check_options(const convert_job *j)
     if (!cli_given(a, "out") && !cli_given(a, "dry-run"))
         return cli_fail(a, CLI_USAGE, "needs -o FILE, or --dry-run");
     if (j->out && !strcmp(j->out, "-"))
-        return cli_fail(a, CLI_USAGE, "-o is -; needs a file, which is written whole or not at all");
+        return cli_fail(a, CLI_USAGE, "-o is -; needs a file name");
     if (cli_given(a, "range") && !cli_given(a, "dims"))
-        return cli_fail(a, CLI_USAGE, "--range says which end of the head is rotated; give --dims, how much of it");
+        return cli_fail(a, CLI_USAGE, "--range is given alone; give --dims N too, the number of rotated elements");
     return CLI_OK;
 }
 

@@ -15,8 +15,8 @@
 
 static const cli_option options[] = {
     { "at", 0, CLI_TEXT, "LIST", NULL, 0, 0, "positions to compare at: 1,100,4k,128k" },
-    { "ignore-layout", 0, CLI_FLAG, NULL, NULL, 0, 0, "do not count another pair layout as a difference" },
-    { "heads", 0, CLI_INT, "N", NULL, 1, 65536, "heads of a spec; default: the other side's, or 8" },
+    { "ignore-layout", 0, CLI_FLAG, NULL, NULL, 0, 0, "do not report a different pair layout as a difference" },
+    { "heads", 0, CLI_INT, "N", NULL, 1, 65536, "number of heads for a spec; default: as in the other model, or 8" },
     CLI_OPTIONS_MODEL,
     CLI_OPTIONS_RESULT,
 };
@@ -264,18 +264,18 @@ static cli_exit diff_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_diff = {
     .name = "diff",
-    .summary = "compare two models' files, or specs: do they compute the same? exit code 0: yes, 1: no",
+    .summary = "check whether two model files or specs compute the same; exit code 0: yes, 1: no",
     .operands = "A B",
     .operands_min = 2,
     .operands_max = 2,
     .notes =
         "A and B are files as posenc explain reads them, or specs. They are the same where every angle, factor and "
-        "bias is equal up to the rounding of float32; other lengths are listed, and are no difference.\n"
-        "Another pair layout is a difference (exit code 1), because the weights of q and k would have to be "
-        "permuted. It is no difference (exit code 0) with --ignore-layout, and between files of two formats, "
-        "because converters permute the weights. Where only the rotated keys are written elsewhere (adjacent, "
+        "bias is equal up to float32 rounding. Different lengths are listed but do not count as a difference.\n"
+        "A different pair layout counts (exit code 1), because the weights of q and k would have to be "
+        "permuted. It does not count (exit code 0) with --ignore-layout, and between files of two formats, "
+        "because converters permute the weights. If only the order of the rotated keys differs (adjacent, "
         "adjacent-half), the weights are the same: exit code 0.\n"
-        "Of a model with several parts, the first is compared: the language model.\n",
+        "If a model has several parts, only the first is compared: the language model.\n",
     CLI_TABLES(options, examples),
     .run = diff_verb,
 };

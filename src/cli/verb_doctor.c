@@ -433,7 +433,7 @@ static cli_exit doctor_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_doctor = {
     .name = "doctor",
-    .summary = "what this build and this machine support, and a self-test",
+    .summary = "show what this build and this machine support, and run a self-test",
     .operands = "",
     CLI_TABLES(options, examples),
     .run = doctor_verb,

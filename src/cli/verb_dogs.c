@@ -77,7 +77,7 @@ static cli_exit dogs_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_dogs = {
     .name = "dogs",
-    .summary = "a sentence with two dogs: attention with and without each encoding",
+    .summary = "show on a sentence with two dogs whether attention with each encoding tells them apart",
     .operands = "",
     CLI_TABLES(options, examples),
     .run = dogs_verb,

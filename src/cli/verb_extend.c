@@ -10,9 +10,9 @@
 #include <string.h>
 
 static const cli_option options[] = {
-    { "to", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "the sequence length to serve: 128k is 131072" },
+    { "to", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "the new sequence length; 128k is 131072" },
     { "method", 'm', CLI_CHOICE, "none|linear|ntk|dynamic|yarn|longrope|llama3|p-rope", NULL, 0, 0,
-      "take this method instead of the recommended one" },
+      "use this method instead of the recommended one" },
     { "for", 0, CLI_CHOICE, ZOO_ENGINE_NAMES, NULL, 0, 0, "settings for this engine only" },
     { "all", 0, CLI_FLAG, NULL, NULL, 0, 0, "list every pair" },
     { "write", 0, CLI_FLAG, NULL, NULL, 0, 0, "change config.json; the original is kept as config.json.bak" },
@@ -24,22 +24,22 @@ static const cli_option options[] = {
 static const cli_example examples[] = {
     { "posenc extend config.json --to 128k", "which pairs reach new angles, what each method does, the settings" },
     { "posenc extend config.json --to 128k --method linear --for vllm", "another method, for one engine" },
-    { "posenc extend config.json --to 128k --all", "every pair: wavelength, turns in training" },
-    { "posenc extend config.json --to 128k -o longer.json", "the config with the plan in it; all else as it was" },
+    { "posenc extend config.json --to 128k --all", "list every pair: wavelength, full turns in training" },
+    { "posenc extend config.json --to 128k -o longer.json", "write a config.json with the plan; other keys stay" },
     { "posenc extend config.json --to 128k --json", "the plan as data" },
 };
 static const char notes[] =
     "FILE is as for posenc explain; - reads a config.json from stdin.\n"
-    "A pair reaches new angles where its angle at the new length is larger than any that it had in training, and it "
-    "completed no turn there: after a whole turn it has had every angle.\n"
-    "The recommended method is the first that holds: none, where no pair reaches new angles; the model's own scaling "
+    "A pair reaches new angles if its angle at the new length exceeds every angle of training, and if it completed "
+    "less than one full turn in training: after a full turn no angle is new.\n"
+    "The recommended method is the first that applies: none, if no pair reaches new angles; the model's own scaling "
     "with a larger factor (two are never stacked); llama3 for a Llama 3 (theta 500000); ntk up to 4 times the length, "
-    "and beyond it where a head has fewer than 16 pairs; else yarn. Where that one does not serve the length: yarn, "
+    "and beyond it if a head has fewer than 16 pairs; else yarn. If that method still leaves new angles: yarn, "
     "ntk, longrope, linear.\n"
-    "ntk and dynamic have the number of their formula, how many times longer the target is; the others have the "
+    "The number of ntk and dynamic follows from their formula and the length ratio; that of the others is the "
     "smallest number with which no pair reaches new angles.\n"
-    "Where ntk ends and yarn begins was measured on two small models only (docs/eval.md). A plan says which angles a "
-    "model has had, not what it can do with them: measure before use, with posenc eval.\n";
+    "The limit between ntk and yarn comes from two small models (docs/eval.md). A plan says which angles the "
+    "model saw in training, not how well it works: measure with posenc eval before you use it.\n";
 
 /* ---------------------------------------------------------------- the plan */
 
@@ -148,11 +148,11 @@ static cli_exit write_plan(const extend_job *j, const cli_args *a)
 static cli_exit check_options(const cli_args *a)
 {
     if (!cli_given(a, "to"))
-        return cli_fail(a, CLI_USAGE, "needs --to N, the length to serve, such as --to 128k");
+        return cli_fail(a, CLI_USAGE, "needs --to N, the new sequence length, such as --to 128k");
     if (cli_given(a, "write") && cli_given(a, "out"))
-        return cli_fail(a, CLI_USAGE, "give --write, which changes the file, or -o FILE, which leaves it; not both");
+        return cli_fail(a, CLI_USAGE, "give --write (changes the file) or -o FILE (writes a new one), not both");
     if (cli_given(a, "write") && !strcmp(a->operand[0], "-"))
-        return cli_fail(a, CLI_USAGE, "--write changes a file, and stdin is none; use -o FILE");
+        return cli_fail(a, CLI_USAGE, "--write cannot change stdin; use -o FILE");
     return CLI_OK;
 }
 

@@ -52,7 +52,7 @@ static cli_exit help_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_help = {
     .name = "help",
-    .summary = "how to use a verb",
+    .summary = "print how to use a verb",
     .operands = "[VERB]",
     .operands_max = 1,
     CLI_TABLES(options, examples),

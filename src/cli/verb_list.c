@@ -252,7 +252,7 @@ static cli_exit list_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_list = {
     .name = "list",
-    .summary = "the encodings there are",
+    .summary = "list all encodings, or describe one in full",
     .operands = "[NAME]",
     .operands_max = 1,
     CLI_TABLES(options, examples),

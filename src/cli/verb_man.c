@@ -53,7 +53,7 @@ static cli_exit man_verb(const cli_args *a, result *out)
 {
     const char *name = a->operands ? a->operand[0] : "posenc";
     if (cli_given(a, "list") && a->operands)
-        return cli_fail(a, CLI_USAGE, "--list is of all pages; leave out the name, %s", name);
+        return cli_fail(a, CLI_USAGE, "--list lists all pages; leave out the name, %s", name);
     if (cli_given(a, "list")) {
         result_text(out, "verb", NULL, a->verb->name);
         add_names(out);
@@ -69,7 +69,7 @@ static cli_exit man_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_man = {
     .name = "man",
-    .summary = "the manual page of the tool, or of a verb",
+    .summary = "print the manual page of the tool or of a verb",
     .operands = "[VERB]",
     .operands_max = 1,
     .notes = notes,

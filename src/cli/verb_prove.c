@@ -566,7 +566,7 @@ static cli_exit prove_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_prove = {
     .name = "prove",
-    .summary = "claims of papers about position encodings, measured: HOLDS, REFUTED or DEPENDS",
+    .summary = "measure what papers claim about position encodings: HOLDS, REFUTED or DEPENDS",
     .operands = "[CLAIM...] [SPEC...]",
     .operands_max = CLI_OPERANDS_MAX,
     .notes = notes,

@@ -15,7 +15,7 @@
 static const cli_option options[] = {
     { "encodings", 'e', CLI_TEXT, "SPEC,...", "none,sinusoidal,rope,alibi", 0, 0, "encodings to compare" },
     { "sweep", 0, CLI_PATH, "FILE", NULL, 0, 0,
-      "more of them, one on each line: spec, or name = spec; # starts a comment" },
+      "file with more encodings, one per line: spec, or name = spec; # starts a comment" },
     { "train-length", 0, CLI_INT, "N", "128", 16, 1 << 20, "tokens in a training sequence" },
     { "test", 0, CLI_TEXT, "LENGTH,...", "1x,2x,4x,8x,16x", 0, 0, "test lengths; 2x is twice the training length" },
     { "steps", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 31, "training steps of each model" },
@@ -24,8 +24,8 @@ static const cli_option options[] = {
     { "seeds", 0, CLI_INT, "N", "1", 1, LAB_SEEDS_MAX, "repeat every training with N seeds" },
     { "first-seed", 0, CLI_INT, "N", "1", 0, INT64_C(1) << 53, "the first seed; the others are N+1, N+2, ..." },
     { "data", 0, CLI_TEXT, "NAME", "stories", 0, 0, "data to train and test on; see below" },
-    { "text", 0, CLI_PATH, "FILE,...", NULL, 0, 0, "train on text files; a name with a comma is given alone" },
-    { "test-text", 0, CLI_PATH, "FILE,...", NULL, 0, 0, "test on these; default: the last tenth of each text" },
+    { "text", 0, CLI_PATH, "FILE,...", NULL, 0, 0, "train on text files; a name that has a comma must be alone" },
+    { "test-text", 0, CLI_PATH, "FILE,...", NULL, 0, 0, "text files to test on; default: the last tenth of each text" },
     { "masked", 0, CLI_FLAG, NULL, NULL, 0, 0, "predict masked tokens (bidirectional attention), not the next token" },
     { "show-data", 0, CLI_FLAG, NULL, NULL, 0, 0, "print one window of the data and stop" },
     { "layers", 0, CLI_INT, "N", "4", 1, 1024, "layers of the model" },
@@ -40,7 +40,7 @@ static const cli_option options[] = {
     { "threads", 0, CLI_INT, "N", NULL, 1, 1024, "threads to use; default: the CPUs this process may use" },
     { "checkpoint-every", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40,
       "steps between checkpoints; default: about 30 seconds" },
-    { "keep", 0, CLI_INT, "N", "2", 1, 1000, "checkpoints to keep of each training" },
+    { "keep", 0, CLI_INT, "N", "2", 1, 1000, "number of checkpoints to keep per training run" },
     { "out", 'o', CLI_PATH, "FOLDER", NULL, 0, 0, "folder for all files; default: runs/DATE-TIME" },
     { "resume", 0, CLI_PATH, "FOLDER", NULL, 0, 0, "continue the race in this folder" },
     { "quiet", 'q', CLI_FLAG, NULL, NULL, 0, 0, "print no progress" },
@@ -49,7 +49,7 @@ static const cli_option options[] = {
 
 static const cli_example examples[] = {
     { "posenc race -e none,rope --steps 2 --layers 1 --width 16 --heads 2 --test-tokens 128 -o r",
-      "two encodings, one tiny model each; without options: 3 minutes that show the difference" },
+      "train one tiny model per encoding; without options: 3 minutes, four encodings" },
     { "posenc race -e rope,rope:scaling=yarn --steps 2 --layers 1 --test 1x,4x --test-tokens 512 -o r2",
       "YaRN is applied at test time: both entries share one training" },
     { "posenc race --resume r",
@@ -137,7 +137,7 @@ static cli_exit read_setup(lab_setup *s, const cli_args *a)
     s->decay = ADAM_DEFAULTS.decay;
     s->clip = ADAM_DEFAULTS.clip;
     if (s->steps && cli_given(a, "minutes"))
-        return cli_fail(a, CLI_USAGE, "--steps and --minutes: needs one of them");
+        return cli_fail(a, CLI_USAGE, "--steps and --minutes exclude each other; give one of them");
     if (!s->steps)
         CLI_TRY(read_real(&s->minutes, a, "minutes", 1e6));
     CLI_TRY(read_real(&s->rate, a, "rate", 1e30));
@@ -168,7 +168,7 @@ static cli_exit check_resume(const cli_args *a)
         for (int k = 0; k < CLI_COUNT(free_to_say); k++)
             fine = fine || !strcmp(a->verb->options[i].name, free_to_say[k]);
         if (!fine)
-            return cli_fail(a, CLI_USAGE, "--%s and --resume: the folder says what the race is",
+            return cli_fail(a, CLI_USAGE, "--%s cannot be given with --resume: the folder has the settings of the race",
                             a->verb->options[i].name);
     }
     return CLI_OK;
@@ -217,10 +217,10 @@ static void say_next(const cli_args *a, const race *r, pe_status status)
     if (!r->saved)
         cli_note(a, "stopped before anything was trained");
     else if (status == PE_ERR_RANGE)
-        cli_note(a, "stopped; needs another race with a --rate below %g: resumed, this one fails again",
+        cli_note(a, "stopped; start a new race with a --rate below %g: this one would fail again if resumed",
                  r->results.setup.rate);
     else
-        cli_note(a, "stopped; go on with: posenc race --resume %s", folder);
+        cli_note(a, "stopped; continue with: posenc race --resume %s", folder);
 }
 
 /* The result, and the files of the report. */

@@ -157,7 +157,7 @@ static cli_exit show_take_format(show_job *j)
     if (file && file_is_png(out))
         return cli_fail(a, CLI_USAGE, "-o %s: " NO_PNG, out);
     if (file && as < 0 && by_name == FIGURE_FORMAT_COUNT)
-        return cli_fail(a, CLI_USAGE, "-o %s ends in none of .svg, .html, .csv, .json; say what it holds with --as",
+        return cli_fail(a, CLI_USAGE, "-o %s does not end in .svg, .html, .csv or .json; choose the format with --as",
                         out);
     if (as >= 0 && by_name != FIGURE_FORMAT_COUNT && (int)by_name != as)
         return cli_fail(a, CLI_USAGE, "-o %s ends as a .%s, and --as says %s; choose one", out,
@@ -252,7 +252,7 @@ static const cli_example examples[] = {
     { "posenc show sinusoidal --preset 20x512 -o halves.svg", "the table as papers print it, sines left of cosines" },
     { "posenc show sinusoidal rope alibi --view decay -o decay.html", "three encodings side by side" },
     { "posenc show rope:theta=5e5,scaling=yarn,factor=4,trained=8k --view wavelengths -n 32k",
-      "which pairs complete a turn within this length, and within the trained one" },
+      "which pairs complete a full turn within this length, and within the trained length" },
     { "posenc show t5 --view heads --log", "the bias of every head against the distance" },
     { "posenc show rope --view attention --sentence 'a dog saw a dog' --causal",
       "one head, without and with the encoding" },
@@ -315,10 +315,10 @@ static cli_exit views_check(const show_job *j)
             fit += show_fits(j->view[v], j->subject[i]);
         views_join(have, sizeof have, j->subject[0], j, false);
         if (!fit)
-            return cli_fail(j->args, CLI_USAGE, "%.200s has nothing for the view %s; it has %s", j->subject[0]->spec,
+            return cli_fail(j->args, CLI_USAGE, "%.200s does not have the view %s; it has %s", j->subject[0]->spec,
                             j->view[v]->name, have);
         if (fit < j->subjects)
-            cli_note(j->args, "%s is drawn of %d of %d specs: the others have nothing for it", j->view[v]->name, fit,
+            cli_note(j->args, "%s is drawn for %d of %d specs; it does not apply to the others", j->view[v]->name, fit,
                      j->subjects);
     }
     return CLI_OK;
@@ -343,7 +343,7 @@ static void options_tell_idle(const show_job *j)
     static const char *const looks[] = { "start", "axis", "at", "head", "pairs", "log", "sentence", "causal" };
     for (int i = 0; i < CLI_COUNT(looks); i++)
         if (cli_given(j->args, looks[i]) && !option_is_asked(j, looks[i]))
-            cli_note(j->args, "--%s changes nothing: no view that is drawn looks at it", looks[i]);
+            cli_note(j->args, "--%s changes nothing: no view that is drawn uses it", looks[i]);
 }
 
 /* A view that nobody named and that cannot be drawn of what is asked for is left out, and said so in the end. */

@@ -133,7 +133,7 @@ static cli_exit table_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_table = {
     .name = "table",
-    .summary = "the values of each position: embeddings (n, width), or cos and sin (2, n, pairs)",
+    .summary = "compute the values of each position: embeddings (n, width), or cos and sin (2, n, pairs)",
     .operands = "SPEC",
     .operands_min = 1,
     .operands_max = 1,

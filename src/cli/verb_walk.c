@@ -8,19 +8,19 @@
 #include <string.h>
 
 static const cli_option options[] = {
-    { "pos", 0, CLI_TEXT, "N", "5", 0, 0, "where the query stands; with several axes N, or N/N: one for each" },
-    { "key", 0, CLI_TEXT, "N", NULL, 0, 0, "where the key stands that is looked at; default: two before the query" },
-    { "dim", 0, CLI_INT, "N", "8", 1, WALK_DIM_MAX, "width of the embedding and of a head" },
-    { "heads", 0, CLI_INT, "N", "8", 1, WALK_HEADS_MAX, "how many heads there are" },
-    { "head", 0, CLI_INT, "N", "0", 0, WALK_HEADS_MAX - 1, "the one that is followed, from 0" },
-    { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "of the words' vectors and of learned parameters" },
-    { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "English or Chinese; default: as LANG says" },
+    { "pos", 0, CLI_TEXT, "N", "5", 0, 0, "position of the query: N, or N/N with one number per axis" },
+    { "key", 0, CLI_TEXT, "N", NULL, 0, 0, "position of the key that is shown; default: two before the query" },
+    { "dim", 0, CLI_INT, "N", "8", 1, WALK_DIM_MAX, "embedding dimension and head dimension" },
+    { "heads", 0, CLI_INT, "N", "8", 1, WALK_HEADS_MAX, "number of heads" },
+    { "head", 0, CLI_INT, "N", "0", 0, WALK_HEADS_MAX - 1, "head to show; the first is 0" },
+    { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "seed of the word vectors and learned parameters" },
+    { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "English or Chinese; default: the locale's language" },
     CLI_OPTIONS_RESULT,
 };
 static const cli_example examples[] = {
     { "posenc walk sinusoidal --pos 5 --dim 8", "each element of the code, then attention without and with it" },
     { "posenc walk rope --pos 5 --key 2 --dim 4",
-      "pair by pair: angle, cos, sin, the turn, and the product with a key" },
+      "pair by pair: angle, cos, sin, rotation, and the product with a key" },
     { "posenc walk alibi --heads 8 --head 3", "what is added to each score of head 3" },
     { "posenc walk rope:axes=2 --pos 3/5 --dim 8 --lang zh", "two coordinates; in Chinese" },
     { "posenc walk shaw --dim 2 --json", "the steps as data" },
@@ -59,7 +59,7 @@ static cli_exit walk_verb(const cli_args *a, result *out)
     if (!code)
         code = read_place(a, "key", r.other, &r.other_count);
     if (!code && r.head >= r.heads)
-        code = cli_fail(a, CLI_USAGE, "--head is %s; there are %s heads, from 0", cli_text(a, "head"),
+        code = cli_fail(a, CLI_USAGE, "--head is %s; the model has %s heads, numbered from 0", cli_text(a, "head"),
                         cli_text(a, "heads"));
     if (code)
         return code;
@@ -72,12 +72,12 @@ static cli_exit walk_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_walk = {
     .name = "walk",
-    .summary = "the arithmetic of one small case, step by step",
+    .summary = "show the arithmetic of one small case, step by step",
     .operands = "SPEC",
     .operands_min = 1,
     .operands_max = 1,
-    .notes = "Three words at three positions; one of them, the query, looks at all. Every number is the\n"
-             "library's, shown to four digits; the sides of a line agree within the rounding of what they show.\n",
+    .notes = "The case has three words at three positions; one word is the query and attends to all three. The\n"
+             "numbers come from the library and are printed to four digits, so a line may differ in its last digit.\n",
     CLI_TABLES(options, examples),
     .run = walk_verb,
 };

@@ -71,7 +71,7 @@ static pe_status check_decay(const move *m, pe_error *err)
             if (fabs(move_decay(m, to[0], from[0], n)) > most)
                 return pe_fail(err, PE_ERR_POSITION,
                                "token %" PRId64 ": from position %" PRId64 " to %" PRId64
-                               " its key would be multiplied by e^%s; needs e^-%s to e^%s: turn it in smaller steps",
+                               " its key would be multiplied by e^%s; needs e^-%s to e^%s: shift it in smaller steps",
                                t, from[0], to[0], text_show(move_decay(m, to[0], from[0], n)).text,
                                text_show(most).text, text_show(most).text);
     }
@@ -140,22 +140,22 @@ static pe_status check_same_pairs(const pe_encoding *to, const pe_encoding *from
 {
     const part *a = turning(to, PE_KEY), *b = turning(from, PE_KEY);
     if (!a != !b)
-        return pe_fail(err, PE_ERR_UNSUITED, "%.80s rotates and %.80s does not; turn these keys with pe_%srotate",
+        return pe_fail(err, PE_ERR_UNSUITED, "%.80s rotates and %.80s does not; rotate these keys with pe_%srotate",
                        (a ? to : from)->text, (a ? from : to)->text, a ? "" : "un");
     if (!a)
         return PE_OK;
     if (to->shape.head_dim != from->shape.head_dim || a->pairs != b->pairs)
         return pe_fail(err, PE_ERR_UNSUITED,
-                       "%.80s turns %" PRId64 " pairs of %" PRId64 " elements, %.80s %" PRId64 " of %" PRId64
-                       "; both must turn the same elements",
+                       "%.80s rotates %" PRId64 " pairs of %" PRId64 " elements, %.80s %" PRId64 " of %" PRId64
+                       "; both must rotate the same elements",
                        to->text, a->pairs, to->shape.head_dim, from->text, b->pairs, from->shape.head_dim);
     for (int64_t n = 0; n < a->pairs; n++) {
         lane x = a->to[n], y = b->to[n], x_in = a->from[n], y_in = b->from[n];
         if (x.x != y.x || x.y != y.y || x_in.x != y_in.x || x_in.y != y_in.y)
             return pe_fail(err, PE_ERR_UNSUITED,
-                           "pair %" PRId64 " of %.60s turns elements %" PRId64 " and %" PRId64 " into %" PRId64
+                           "pair %" PRId64 " of %.60s rotates elements %" PRId64 " and %" PRId64 " into %" PRId64
                            " and %" PRId64 ", of %.60s %" PRId64 " and %" PRId64 " into %" PRId64 " and %" PRId64
-                           "; both must turn the same elements",
+                           "; both must rotate the same elements",
                            n, to->text, x_in.x, x_in.y, x.x, x.y, from->text, y_in.x, y_in.y, y.x, y.y);
     }
     return PE_OK;

@@ -106,8 +106,7 @@ static pe_status check_parts(const pe_encoding *e, pe_error *err)
         const part *p = &e->part[i];
         const char *name = p->row->info.name;
         if (p->scale != 0 && scales && p->scale != scales->scale)
-            return pe_fail(err, PE_ERR_SPEC,
-                           "%s and %s want different softmax scales; combine one of them with another",
+            return pe_fail(err, PE_ERR_SPEC, "%s and %s need different softmax scales, so they cannot be combined",
                            scales->row->info.name, name);
         if (p->row->turn && turns)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s both rotate; one rotation per encoding", turns->row->info.name,

@@ -147,7 +147,7 @@ pe_status pe_rotate_qk(const pe_encoding *e, const pe_rotation *given, const pe_
                       { "k", "k_out", "k_table", PE_KEY, r->k, r->k_out, r->k_table } };
     bool one_table = r->q_table.cosine.data && !r->k_table.cosine.data && !r->k_table.sine.data && !r->k_table.row;
     if (one_table && p && r->k.data && !alike(p))
-        return pe_fail(err, PE_ERR_UNSUITED, "%s turns q and k by different numbers; give k_table too", e->text);
+        return pe_fail(err, PE_ERR_UNSUITED, "%s rotates q and k by different angles; give k_table too", e->text);
     if (one_table)
         sides[1].table = r->q_table;
     TRY(check_half(e, p, &sides[0], &at, err));

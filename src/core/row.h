@@ -3,8 +3,8 @@
  * What the author of an encoding needs, and nothing else. An encoding is one file: its keys, init, hooks with their
  * _back, and a row that lists them. The framework loops, checks and differentiates for all of them; a hook that is NULL
  * is the identity. A part is a row with the values of its keys; after init it is const.
- * What follows "must" is a contract: whenever a part is made core/contract.c asks for it, of functions at a few points,
- * and refuses the encoding where it is broken.
+ * What follows "must" is a contract: whenever a part is made, core/contract.c checks it (functions at a few points)
+ * and refuses an encoding that breaks it.
  * H heads, D head_dim, P pairs. */
 #ifndef PE_ROW_H
 #define PE_ROW_H
@@ -49,12 +49,12 @@ typedef struct tensor {
     fill fill;
     double a, b; /* normal: deviation; uniform: from, to; constant: value */
     bool projected;
-    double min, max; /* training keeps it within; 0, 0: it goes where it likes */
+    double min, max; /* training clamps it to this range; 0, 0: no limits */
 } tensor;
 
 /* A score or value term by table: score(i, j) += x . table[index(i - j)][h], x being q_i + extra[h] or k_j; for
  * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. The distance is that of first coordinates. With input, D is that
- * many, and in place of q_i stands a vector that the caller gives with each query and head. */
+ * many, and the caller gives a vector for each query and head, which replaces q_i. */
 typedef struct term {
     pe_side side; /* must be PE_QUERY, PE_KEY or PE_VALUE */
     int table;    /* must be a tensor (R, H or 1, D), or -1: entry computes it */
@@ -66,14 +66,14 @@ typedef struct term {
 } term;
 
 /* A content term that counts keys from right to left: each adds sigmoid(scale q.k), and the count, capped at the last
- * row, is where q meets the table: q . table[count][h], linear between rows. */
+ * row, selects the row of the table: q . table[count][h], linear between rows. */
 typedef struct counting {
     bool on;
     int table; /* must be a tensor (R, H or 1, D), R at least 2 */
     double scale;
 } counting;
 
-/* One pair's turn at one position: multiply by magnitude, turn by the angle. */
+/* The rotation of one pair at one position: multiply by magnitude, rotate by the angle. */
 typedef struct turn {
     double cosine, sine, magnitude;
 } turn;
@@ -96,7 +96,7 @@ struct pe_part {
 
     tensor tensor[TENSORS_MAX];
     int tensors;
-    unsigned hooks; /* the row's; init may take away what the spec leaves out */
+    unsigned hooks; /* the row's; init may clear hooks that the spec does not use */
     unsigned claims;
     int64_t axes; /* coordinates of a position; must be 1 to PE_AXES_MAX */
 
@@ -119,12 +119,12 @@ struct pe_part {
     const lane *from, *to; /* (P) elements read and written */
     const pair *pair;      /* (P) its axis must be one of the part's */
     int64_t pairs;
-    const int64_t *rest; /* (rests) elements that do not turn */
+    const int64_t *rest; /* (rests) elements that are not rotated */
     int64_t rests;
     bool rotates_value, rotates_output;
     bool exact;     /* pair n's angle is (at[axis] * multiplier + shift) * frequency turns, not rounded on the way:
                        then turn must be that, bit for bit */
-    bool recentres; /* attention shifts positions so that the query stands at centre */
+    bool recentres; /* attention shifts positions so that the query is at centre */
     int64_t centre;
     const double *decay; /* (P) ln of what a query's pair is multiplied by per position from centre, a key's by the
                             inverse; NULL: nothing */
@@ -138,7 +138,7 @@ struct pe_part {
     bool concat;
     waves waves; /* must fill the width */
 
-    struct turn_plan *plan; /* core's: how loops want the rotation */
+    struct turn_plan *plan; /* core's: the rotation in the form that its loops use */
 };
 
 /* ------------------------------------------------ the row */
@@ -158,11 +158,11 @@ typedef struct row {
                        const double *dcode); /* must be there where embed reads parameters */
     bool fractional;
 
-    /* rotate: pair n's turn; gain: a factor on the whole vector (NULL: 1) */
+    /* turn: the rotation of pair n; gain: a factor on the whole vector (NULL: 1) */
     turn (*turn)(const part *p, pe_side side, const int64_t *at, int64_t n);
     double (*gain)(const part *p, pe_side side, const int64_t *at);
 
-    /* whether a position can be served at all, in numbers of this type (NULL: always) */
+    /* whether the encoding is defined at this position, in numbers of this type (NULL: always) */
     pe_status (*check)(const part *p, pe_side side, pe_dtype type, const int64_t *at, pe_error *err);
     pe_status (*check_params)(const part *p, pe_params w, pe_error *err);
     /* whether its tables cover this pair (NULL: always); index and bias are asked only then. Must be a box of offsets
@@ -189,7 +189,7 @@ typedef struct row {
     /* content and value are declared by init: as terms, or as a count */
 
     /* for people, as formulas with numbers in them: embed's element c, the bias of a query and a key, the frequency of
-     * pair n in radians after lines for its magnitude at a query's place, part.scale; NULL: not told */
+     * pair n in radians after lines for its magnitude at a query's place, part.scale; NULL: not shown */
     void (*tell_embed)(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out);
     void (*tell_bias)(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out);
     void (*tell_pair)(const part *p, const int64_t *at, int64_t n, tell *out);

@@ -41,10 +41,10 @@ pe_status pe_encoding_set_kernels(pe_encoding *e, const char *name, pe_error *er
     if (rungs == ~0u)
         return pe_fail(err, PE_ERR_SPEC, "there are no kernels '%.40s'; needs %s", name, list_rungs(all));
     if (rungs & ~ladder_built())
-        return pe_fail(err, PE_ERR_UNSUITED, "this build has no %s kernels; a new encoding has the best there is",
+        return pe_fail(err, PE_ERR_UNSUITED, "this build has no %s kernels; a new encoding uses the fastest it has",
                        name);
     if (rungs & ~ladder_rungs())
-        return pe_fail(err, PE_ERR_UNSUITED, "this CPU does not have %s; a new encoding has the best there is", name);
+        return pe_fail(err, PE_ERR_UNSUITED, "this CPU does not have %s; a new encoding uses the fastest it has", name);
     ladder_fill(&e->kernels, rungs);
     return pe_pass(err);
 }

@@ -250,8 +250,8 @@ static pe_status check_keys(const row *r, const value *v, pe_error *err)
         const pe_key *k = &r->keys[i];
         bool meant = holds(r, v, k->when);
         if (v[i].given && !meant)
-            return pe_fail(err, PE_ERR_SPEC, "%s: %s has a meaning only with %s; leave it out or set that",
-                           r->info.name, k->name, k->when);
+            return pe_fail(err, PE_ERR_SPEC, "%s: %s is valid only with %s; leave it out or set that too", r->info.name,
+                           k->name, k->when);
         if (k->required && meant && !v[i].given)
             return pe_fail(err, PE_ERR_SPEC, "%s: %s is missing; %s needs it (%s)", r->info.name, k->name,
                            k->when ? k->when : r->info.name, k->help);

@@ -241,7 +241,7 @@ static pe_status settle_dims(part *p, int64_t *first, pe_error *err)
         dims = (int64_t)((double)D * num(p, FRACTION));
     if (dims > D || dims % 2)
         return pe_fail(err, PE_ERR_SHAPE,
-                       "rope: %" PRId64 " elements would turn; needs an even number up to head_dim, %" PRId64, dims, D);
+                       "rope: %" PRId64 " elements rotate; needs an even number up to head_dim, %" PRId64, dims, D);
     if (dims != D && whole(p, SCALING) == PROPORTIONAL)
         return part_fail(p, err, DIMS, "scaling=proportional spans the whole head; give turning instead");
     p->value[FRACTION] = (value){ 0 };
@@ -364,7 +364,7 @@ static pe_status learn(part *p, pe_error *err)
     if (num(p, LEARNED) == 0)
         return PE_OK;
     if (num(p, COORDS) != 0 || whole(p, TURN) != 0)
-        return part_fail(p, err, LEARNED, "goes without coords and turn");
+        return part_fail(p, err, LEARNED, "cannot be combined with coords or turn");
     p->trained = true;
     p->frequencies = p->tensors;
     p->exact = false;

@@ -91,7 +91,7 @@ pe_status io_read_stream(io_bytes *out, int fd, const char *name, size_t cap, pe
         s = read_more(out, room, fd, err);
     }
     if (s == PE_OK && out->size > cap)
-        s = io_fail(err, PE_ERR_RANGE, "%s: goes on after %zu bytes, the most that is read", name, cap);
+        s = io_fail(err, PE_ERR_RANGE, "%s: is longer than %zu bytes, the most that is read", name, cap);
     if (s != PE_OK)
         io_bytes_free(out);
     return s;

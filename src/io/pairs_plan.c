@@ -376,7 +376,7 @@ static pe_status io_plan_map(const io_planner *p, io_pairs_item *item, const io_
     if (!is_float(t->type))
         return io_plan_refuse_quantised(p, t);
     if (!m.head_dim && (!row || row->role != IO_ROLE_MLA_K))
-        return io_fail(p->err, PE_ERR_SPEC, "%s: no q in this file tells how wide a head is; give --head-dim", t->name);
+        return io_fail(p->err, PE_ERR_SPEC, "%s: no q in this file says the head dimension; give --head-dim", t->name);
     m.block = m.rotated = m.rows;
     pe_status s = map_role(p, t, row, &m);
     if (s == PE_OK)

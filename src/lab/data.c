@@ -22,7 +22,7 @@ typedef struct source_row {
 } source_row;
 
 static const source_row source[] = {
-    { { "stories", "endless tales of a village in which names told early are needed late", true, 1 },
+    { { "stories", "generated stories of a village; names from the beginning are needed later", true, 1 },
       fill_stories,
       false,
       true },
@@ -32,7 +32,7 @@ static const source_row source[] = {
     { { "passkey", "find one number in noise and give it at the end", true, 1 }, fill_passkey, false, false },
     { { "count", "count a letter in a string", true, 1 }, fill_count, false, false },
     { { "sort", "repeat letters in the order of the alphabet", true, 1 }, fill_sort, false, false },
-    { { "grid", "fill the holes of slanted stripes on a square", false, 2 }, fill_grid, false, false },
+    { { "grid", "fill in missing cells of diagonal stripes on a square grid", false, 2 }, fill_grid, false, false },
     { { "text", "text files, cut into windows", true, 1 }, fill_text, true, true },
 };
 

@@ -218,7 +218,7 @@ static void report_times(prove_finding *out, const cost_table *f)
     static const words because[PROVE_VERDICT_COUNT] = {
         { "Nothing measured takes more than 1.5 times plain attention.", "测过的都不超过普通注意力的 1.5 倍。" },
         { "All that was measured takes more than 1.5 times plain attention.", "测过的都超过普通注意力的 1.5 倍。" },
-        { "On the row: how many were above 1.5 times plain attention is counted by where position enters.",
+        { "It depends on the row: how many were above 1.5 times plain attention is counted by where position enters.",
           "取决于编码：超过普通注意力 1.5 倍的编码数，按位置进入之处分别列出。" },
     };
     prove_say(out, v, because[v]);
@@ -298,7 +298,8 @@ static void report_memory(prove_finding *out, const cost_table *f, const cost_ta
           "测过的都不超过 q、k、v 所占内存的十分之一。" },
         { "All that was measured needs more than a tenth of what q, k and v take.",
           "测过的都超过 q、k、v 所占内存的十分之一。" },
-        { "On the row: how many need more than a tenth of q, k and v is counted by where position enters, and how fast "
+        { "It depends on the row: how many need more than a tenth of q, k and v is counted by where position enters, "
+          "and how fast "
           "that grows with the length.",
           "取决于编码：超过 q、k、v 十分之一的编码数按位置进入之处分别列出，并给出随长度的增长倍数。" },
     };
@@ -394,7 +395,7 @@ static const prove_claim claims[] = {
       .measure = measure_memory_cost,
       .takes = PROVE_ANY },
     { .name = "any-kernel",
-      .claim = { "Any fast attention serves any encoding.", "任何快速注意力都能配合任何位置编码。" },
+      .claim = { "Any fast attention works with any encoding.", "任何快速注意力都能配合任何位置编码。" },
       .put = { "Any fast attention serves it.", "任何快速注意力都能配合它。" },
       .source = "Dao et al. 2022 (arXiv:2205.14135); Su et al. 2021, 3.3 (arXiv:2104.09864) on linear attention",
       .given = { .heads = 2, .head_dim = 16, .length = 36, .causal = true, .seed = 10 },

@@ -139,7 +139,8 @@ pe_status measure_any_kernel(prove_finding *out, const prove_given *g, pe_error 
         { "All of it is done to q and k before attention, which need not know.",
           "全部作用都在注意力之前施加到 q 和 k 上，内核无须知道。" },
         { "None of these can be had by changing q and k alone.", "这些编码都不能只靠改变 q 和 k 得到。" },
-        { "On where position enters: in words, q and k any kernel serves, and linear attention; a number per distance "
+        { "It depends on where position enters: in words, q and k any kernel serves, and linear attention; a number "
+          "per distance "
           "needs a bias on scores; terms of content and values need code of their own.",
           "取决于位置从何处进入：进入词向量或 q、k 的可用任何内核（包括线性注意力）；每个距离一个数的需要分数偏置；"
           "与内容相乘或进入值的需要专门实现。" },
@@ -210,7 +211,8 @@ pe_status measure_cache_shift(prove_finding *out, const prove_given *g, pe_error
           "键里没有位置，或者可以直接转到另一个位置。" },
         { "Keys contain the position that was added to their words: they must be computed again.",
           "键里留有加到词向量上的位置，必须重新计算。" },
-        { "On where position enters: rotated keys can be rotated further, keys without position can be moved as they "
+        { "It depends on where position enters: rotated keys can be rotated further, keys without position can be "
+          "moved as they "
           "are; codes that "
           "were added to words stay in the keys.",
           "取决于位置从何处进入：旋转过的键可以再转，不含位置的键可以直接移动；加到词向量上的编码则留在键里。" },
@@ -334,7 +336,7 @@ pe_status measure_split_keys(prove_finding *out, const prove_given *g, pe_error 
     static const words because[PROVE_VERDICT_COUNT] = {
         { "Halves that do not know of each other give what all keys give.", "互不知晓的两半合起来与一次算完相同。" },
         { "What one half adds depends on the keys of the other.", "一半所加的项取决于另一半的键。" },
-        { "On whether a term counts keys: then tiles go from the right to the left and hand on their sums.",
+        { "It depends on whether a term counts keys: then tiles go from the right to the left and hand on their sums.",
           "取决于是否对键计数：计数的编码必须从右到左逐块计算并传递累计值。" },
     };
     measure_tally t = { .out = out };

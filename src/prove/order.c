@@ -297,7 +297,7 @@ static pe_status put_dogs(prove_finding *out, const prove_given *g, pe_error *er
 {
     TRY(dogs_of(&(tally){ .f = out }, g->spec[0], g, err));
     say_put(out,
-            (words){ "The two outputs differ: the same word is told apart by its place.",
+            (words){ "The two outputs differ: attention distinguishes the same word at two positions.",
                      "两个输出不同：同一个词因位置不同而被区分开。" },
             (words){ "Both places give the word the same output, without a mask.",
                      "不加掩码时，这个词在两个位置上的输出相同。" });
@@ -434,7 +434,7 @@ static pe_status order_reversal_seen(prove_finding *out, const prove_given *g, p
     out->number[0].value = t.seen;
     if (t.blind && t.seen)
         prove_say(out, PROVE_DEPENDS,
-                  (words){ "On whether the row sees the sign of i - j: a bias in |i - j| does not.",
+                  (words){ "It depends on whether the row sees the sign of i - j: a bias in |i - j| does not.",
                            "取决于该编码是否看得到 i - j 的符号：只含 |i - j| 的偏置看不到。" });
     else if (!t.seen)
         prove_say(out, PROVE_REFUTED, (words){ "None of them sees the direction.", "没有一个看得到方向。" });

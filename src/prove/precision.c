@@ -345,7 +345,8 @@ static pe_status measure_rounding(prove_finding *out, const prove_given *g, roun
           "在所有测过的情形中，从一个位置到下一个位置的步长都大于舍入误差。" },
         { "Wherever measured, rounding is larger than the step from a position to the next.",
           "在所有测过的情形中，舍入误差都大于相邻位置之间的步长。" },
-        { "On the step between neighbours against the rounding of the value: rounding is a share of the value (of the "
+        { "It depends on the step between neighbours against the rounding of the value: rounding is a share of the "
+          "value (of the "
           "largest of its block), so small steps of large values are lost, of numbers that grow as of bounded ones.",
           "取决于相邻位置的步长与数值舍入误差之比：舍入误差与数值（或所在块的最大值）成正比，数值大而步长小就会丢失，"
           "不论数值是增长的还是有界的。" },

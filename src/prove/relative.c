@@ -222,7 +222,7 @@ static pe_status measure_no_learning(prove_finding *out, const prove_given *g, p
     static const words because[PROVE_VERDICT_COUNT] = {
         { "None of these relative encodings has parameters.", "这些相对编码都没有参数。" },
         { "Each of these relative encodings has parameters.", "这些相对编码都有参数。" },
-        { "On the row: some follow from a formula, some are tables or functions that are trained.",
+        { "It depends on the row: some follow from a formula, some are tables or functions that are trained.",
           "取决于编码：有的由公式给出，有的是要训练的表或函数。" },
     };
     measure_conclude(&t, (words){ "relative rows with parameters", "带参数的相对编码数" }, because);
@@ -377,7 +377,7 @@ static const prove_claim claims[] = {
       .measure = measure_table_ends,
       .takes = PE_HOOK_EMBED },
     { .name = "hierarchical-goes-on",
-      .claim = { "The hierarchical decomposition lets a table of n rows serve n^2 positions, all distinct.",
+      .claim = { "The hierarchical decomposition extends a table of n rows to n^2 positions, all distinct.",
                  "层次分解让 n 行的位置表可用于 n² 个位置，且各不相同。" },
       .source = "Su 2020 (kexue.fm/archives/7947)",
       .given = { .spec = { "hierarchical:rows=32" }, .head_dim = 64, .length = 1024 },

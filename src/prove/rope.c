@@ -207,7 +207,7 @@ static pe_status measure_rotates_once(prove_finding *out, const prove_given *g, 
     prove_judge(out, same,
                 (words){ "Rotating both equals rotating one of them by the difference.",
                          "两边各转一次，等于一边转过位置之差。" },
-                (words){ "Turning one by the difference gives another score: a factor on both counts twice.",
+                (words){ "Rotating one by the difference gives a different score: a factor on both counts twice.",
                          "只转一边分数不同：两边的系数会乘两次。" });
     return status;
 }
@@ -378,7 +378,7 @@ static const prove_claim claims[] = {
     { .name = "rope-relative",
       .claim = { "With RoPE the score depends only on the distance of two tokens.",
                  "使用 RoPE 时，分数只看两个词元的距离，不看它们的绝对位置。" },
-      .put = { "Its score sees the distance of two tokens and nothing else of their places.",
+      .put = { "Its score depends only on the distance of two tokens.",
                "它的分数只看两个词元的距离，不看它们的绝对位置。" },
       .source = ROPE ", 3.1 (arXiv:2104.09864)",
       .given = { .spec = { "rope" }, .heads = 2, .head_dim = 32, .length = 32, .seed = 7 },

@@ -81,7 +81,7 @@ pe_status measure_bound_decays(prove_finding *out, const prove_given *g, pe_erro
     static const words because[PROVE_VERDICT_COUNT] = {
         { "Each time the distance doubles the bound falls.", "距离每加倍一次，上界都下降。" },
         { "The bound rises again among near tokens already.", "在很近的距离上，上界就已回升。" },
-        { "On the distance: the bound falls until the slowest pairs rotate, and then stays level.",
+        { "It depends on the distance: the bound falls until the slowest pairs rotate, and then stays level.",
           "取决于距离：上界一直降到最慢的维度对也开始转动为止，此后不再下降。" },
     };
     prove_say(out, v, because[v]);
@@ -146,7 +146,7 @@ pe_status measure_scores_decay(prove_finding *out, const prove_given *g, pe_erro
         { "No choice of q and k moves the peak away from the near keys.", "怎样选 q 和 k 都不能把峰值移离近处。" },
         { "Only a bound decays: for any distance there are q and k whose score peaks there.",
           "衰减的只是上界：任给一个距离，都有 q 和 k 让分数在那里最大。" },
-        { "On the distance: near ones can be made the peak, far ones cannot.",
+        { "It depends on the distance: near ones can be made the peak, far ones cannot.",
           "取决于距离：近处可以成为峰值，远处不行。" },
     };
     prove_say(out, v, because[v]);

@@ -84,7 +84,8 @@ static void report_decay(prove_finding *out, const decay *s, const double *dot, 
     static const words because[PROVE_VERDICT_COUNT] = {
         { "Up to the last distance measured it falls with every step.", "直到测量的最远距离，每一步都下降。" },
         { "Its mean rises among near distances already.", "在很近的距离上，均值就已回升。" },
-        { "On what is meant: up to the distance of the first number the mean over each doubling is lower than the one "
+        { "It depends on what is meant: up to the distance of the first number the mean over each doubling is lower "
+          "than the one "
           "before, but from step to step it ripples.",
           "取决于怎么理解：在第一个数给出的距离以内，距离每加倍一次，均值都比前一段低；但逐步看有波纹，并不单调。" },
     };
@@ -314,12 +315,12 @@ static pe_status sinusoids_wavelengths(prove_finding *out, const prove_given *g,
     if (reach == all)
         prove_say(out, PROVE_HOLDS, (words){ "The last wave is 2 pi theta long.", "最长的波正好是 2π·θ。" });
     else if (reach)
-        prove_say(
-            out, PROVE_DEPENDS,
-            (words){ "On the denominator: with the paper's 2i/d they end at 2 pi theta^((d-2)/d), one step short; "
-                     "with i/(d/2-1), as tensor2tensor and fairseq have it, at 2 pi theta.",
-                     "取决于分母：按论文的 2i/d，最长波长是 2π·θ^((d-2)/d)，差一步；按 tensor2tensor、fairseq 的 "
-                     "i/(d/2-1)，才正好到 2π·θ。" });
+        prove_say(out, PROVE_DEPENDS,
+                  (words){ "It depends on the denominator: with the paper's 2i/d they end at 2 pi theta^((d-2)/d), one "
+                           "step short; "
+                           "with i/(d/2-1), as tensor2tensor and fairseq have it, at 2 pi theta.",
+                           "取决于分母：按论文的 2i/d，最长波长是 2π·θ^((d-2)/d)，差一步；按 tensor2tensor、fairseq 的 "
+                           "i/(d/2-1)，才正好到 2π·θ。" });
     else
         prove_say(out, PROVE_REFUTED,
                   (words){ "They end one step short, at 2 pi theta^((d-2)/d).", "差一步，止于 2π·θ^((d-2)/d)。" });
@@ -361,10 +362,12 @@ static pe_status sinusoids_first_dims(prove_finding *out, const prove_given *g, 
             out, PROVE_HOLDS,
             (words){ "The first half has nearly all of it at every length.", "任何长度下几乎全部方差都在前一半。" });
     else if (most > 90)
-        prove_say(out, PROVE_DEPENDS,
-                  (words){ "On the length: waves longer than the text hardly move, so the shorter the text, the fewer "
-                           "dimensions carry its positions.",
-                           "取决于长度：波长超过文本长度的维度几乎不动，文本越短，携带位置信息的维度越少。" });
+        prove_say(
+            out, PROVE_DEPENDS,
+            (words){
+                "It depends on the length: waves longer than the text hardly move, so the shorter the text, the fewer "
+                "dimensions carry its positions.",
+                "取决于长度：波长超过文本长度的维度几乎不动，文本越短，携带位置信息的维度越少。" });
     else
         prove_say(out, PROVE_REFUTED,
                   (words){ "The other half carries its share at every length.", "任何长度下后一半都有其份额。" });
@@ -442,7 +445,7 @@ static pe_status sinusoids_extrapolate(prove_finding *out, const prove_given *g,
     TRY(waves_of(&w, g, err));
     const words of = { "trained at %.9g", "训练长度 %.9g" };
     double n = (double)g->length;
-    prove_add_at(out, (words){ "pairs that meet new angles past it", "超出后遇到新角度的维度对" }, of, n,
+    prove_add_at(out, (words){ "pairs that reach new angles past it", "超出后遇到新角度的维度对" }, of, n,
                  100 * (double)w.unrotated / (double)w.pairs, "%");
     prove_add_at(out, (words){ "largest element of the first codes", "开头各编码的最大元素" }, of, n, w.within, "");
     prove_add_at(out, (words){ "largest element past it, up to 2^30", "超出后直到 2^30 的最大元素" }, of, n, w.beyond,
@@ -454,7 +457,8 @@ static pe_status sinusoids_extrapolate(prove_finding *out, const prove_given *g,
           "编码保持有界，且每一对在训练中都转满过一圈，超出后只有组合是新的。" },
         { "Past the trained length codes grow beyond all that training had.",
           "超出训练长度后，编码的数值超过训练中出现过的范围。" },
-        { "On what is meant: a code exists at any length tried and stays bounded, but slow waves reach angles that "
+        { "It depends on what is meant: a code exists at any length tried and stays bounded, but slow waves reach "
+          "angles that "
           "training never had. What a model makes of them is no property of the code: docs/results.md has trained "
           "ones.",
           "取决于怎么理解：试过的任意长度都有编码且有界，但慢波会转到训练中从未见过的角度。模型如何对待这些角度，"

@@ -231,7 +231,7 @@ EDIT(xl, HAS(CC) | HAS(CP) | HAS(PC) | HAS(PP), HAS(CP) | HAS(PP),
        "四项俱全：键的位置以 i - j 出现，查询的位置是常向量 (u, v)。" },
      { "The terms found are not those four.", "测得的并不是这四项。" })
 EDIT(t5, HAS(CC) | HAS(PP), HAS(PP),
-     { "Content and position do not meet: beside q.k there is one number per distance.",
+     { "No term combines content and position: q.k plus one number per distance.",
        "内容与位置不再相乘：q·k 之外，每个距离只加一个数。" },
      { "The terms found are not q.k and one number per distance.", "测得的并不是 q·k 加一个只随距离变化的数。" })
 EDIT(deberta, HAS(CC) | HAS(CP) | HAS(PC), HAS(CP) | HAS(PC),
@@ -298,7 +298,8 @@ static pe_status measure_edits(prove_finding *out, const prove_given *g, pe_erro
     static const words because[PROVE_VERDICT_COUNT] = {
         { "No score changes when all tokens move by the same step.", "所有词元一起平移时，分数都不变。" },
         { "Every score changes when all tokens move by the same step.", "所有词元一起平移时，分数全都改变。" },
-        { "On the row: codes that are added to words keep i and j apart in the cross terms, and a bias that divides by "
+        { "It depends on the row: codes that are added to words keep i and j apart in the cross terms, and a bias that "
+          "divides by "
           "the query's place sees it once that is far; those whose change is 0 to rounding depend on i - j only.",
           "取决于编码：加到词向量上的编码在交叉项里分别保留 i 和 j；除以查询位置的偏置在位置足够远时也能看到位置本身；"
           "变化为零（舍入误差以内）的编码只看 i - j。" },

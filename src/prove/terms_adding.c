@@ -150,7 +150,7 @@ pe_status measure_concat_cost(prove_finding *out, const prove_given *g, pe_error
         { "Each element of the code is another row of all three projections.",
           "编码每多一维，三个投影矩阵就各多一行。" },
         { "None of these makes a word wider.", "这些编码都没有让词向量变宽。" },
-        { "On whether the code is joined or added.", "取决于编码是拼接还是相加。" },
+        { "It depends on whether the code is joined or added.", "取决于编码是拼接还是相加。" },
     };
     prove_say(out, v, because[v]);
     return PE_OK;
@@ -280,7 +280,8 @@ pe_status measure_adding_loses(prove_finding *out, const prove_given *g, pe_erro
           "在试过的每个宽度上，线性映射都能读对 80% 的词和位置。" },
         { "At no width tried does a linear map read 80 % of both words and places right.",
           "在试过的任何宽度上，线性映射都不能同时读对 80% 的词和位置。" },
-        { "On the width: in a narrow sum a linear map reads fewer than 80 % of the words or of the places right, and "
+        { "It depends on the width: in a narrow sum a linear map reads fewer than 80 % of the words or of the places "
+          "right, and "
           "that is called lost here.",
           "取决于宽度：宽度小时，线性映射读对的词或位置不足 80%，这里称为丢失。" },
     };

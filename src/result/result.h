@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a verb found, as one tree of named results. A verb fills the tree; writers make JSON, CSV, Markdown, HTML, a
- * manual page or the terminal's text from it, so the forms cannot tell different things.
+ * manual page or the terminal's text from it, so all formats have the same content.
  *
  *     result_text(r, "spec", "spec", "rope");                   // {"spec": "rope"}         spec      rope
  *     result_int(r, "trained", "trained", 4096);                // {"trained": 4096}        trained   4096 positions
@@ -17,7 +17,7 @@
  * without a name, within a record, is only a section for people: programs find its values in the record around it; so
  * is a table without a name within a list, whose rows are items of that list.
  *
- * Adding cannot fail: what ran out of memory is said once, by the writer. Texts are copied. */
+ * Adding cannot fail: if memory runs out, the writer returns the error, once. Texts are copied. */
 #ifndef POSENC_RESULT_H
 #define POSENC_RESULT_H
 
@@ -31,8 +31,8 @@ typedef struct result result;
 result *result_new(void);    /* NULL: no memory */
 void result_free(result *r); /* NULL is fine */
 bool result_is_empty(const result *r);
-void result_clear(result *r); /* empty again; what it owns stays until it is freed */
-/* Of HTML, Markdown and manual pages; language is one of io/words.h. */
+void result_clear(result *r); /* makes it empty; memory that it owns is freed with the tree */
+/* The title of HTML, Markdown and manual pages; language is one of io/words.h. */
 PRINTF(3, 4) void result_title(result *r, int language, const char *format, ...);
 
 /* ---------------------------------------------------------------- filling */
@@ -81,7 +81,7 @@ typedef struct ranges_text {
 number_text result_number(double x);
 ranges_text result_ranges_text(const bool *in, int64_t count);
 
-/* Draws for the terminal and for HTML: a chart (draw/draw.h). with is the caller's, and lives as long as the tree. On a
+/* Draws for the terminal and for HTML: a chart (draw/draw.h). with is the caller's and must outlive the tree. On a
  * terminal the height is RESULT_TERMINAL_HEIGHT, and a chart is laid out for cells of 8 x 16 (chart.cells). */
 #define RESULT_TERMINAL_HEIGHT 320
 struct draw;
@@ -90,7 +90,7 @@ void result_drawing(result *r, result_make *make, const void *with); /* HTML put
 void result_own(result *r, void *memory, void (*release)(void *));   /* released with the tree */
 void *result_room(result *r, size_t bytes); /* zeros, freed with the tree; NULL: no memory, which the writer says */
 
-/* These speak of the value that was added last, or of the record, list or table that was opened last and is empty. */
+/* These change the value that was added last, or the record, list or table that was opened last and is still empty. */
 /* RESULT_MAIN: the sentence that matters most. */
 typedef enum result_tone { RESULT_PLAIN, RESULT_GOOD, RESULT_BAD, RESULT_DOUBT, RESULT_FAINT, RESULT_MAIN } result_tone;
 PRINTF(2, 3) void result_shown(result *r, const char *format, ...); /* what people read in place of the value */
@@ -99,7 +99,7 @@ void result_is_code(result *r);                   /* a name or a spec: Markdown 
 void result_link(result *r, const char *address); /* Markdown and HTML link the value to it */
 void result_ink(result *r, int ink); /* HTML puts a dot in this colour of draw/draw.h before it: that of its curve */
 void result_tone_is(result *r, result_tone tone);
-void result_below(result *r);  /* a cell that stands below its row, a text below its label */
+void result_below(result *r);  /* prints a cell below its row, a text below its label */
 void result_folded(result *r); /* details: HTML folds this section, Markdown and text leave it out */
 void result_wide(result *r);   /* a cell, value or section that only Markdown and HTML have room for */
 void result_hide(result *r);   /* only programs see it, and what is in it */

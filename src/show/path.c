@@ -123,7 +123,7 @@ static pe_status path_check(const show_subject *s, const show_request *r, int64_
                        s->spec, s->axes);
     if (r->start < -PE_POSITION_MAX || r->start > PE_POSITION_MAX - length + 1)
         return io_fail(err, PE_ERR_RANGE,
-                       "%" PRId64 " positions from %" PRId64 " on leave what there is, -2^36 to 2^36", length,
+                       "%" PRId64 " positions from %" PRId64 " on exceed the range of positions, -2^36 to 2^36", length,
                        r->start);
     return PE_OK;
 }

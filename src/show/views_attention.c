@@ -222,7 +222,7 @@ const show_view show_view_attention = {
     .name = "attention",
     .title = { "Attention on a sentence", "一句话上的注意力" },
     .about = { "One head with random projections, without the encoding and with it: without, equal words attend alike "
-               "wherever they stand.",
+               "at every position.",
                "一个随机投影的头，不加与加上编码的对比：不加编码时，相同的词无论在哪里注意力都一样。" },
     .asks = "sentence|head|causal",
     .make = attention_make,

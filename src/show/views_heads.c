@@ -92,7 +92,7 @@ static pe_status heads_make(show_sheet *to, const show_subject *s, const show_re
 const show_view show_view_heads = {
     .name = "heads",
     .title = { "What each head adds", "每个头加上的值" },
-    .about = { "The bias of each head against the distance: steep heads look near, flat ones far.",
+    .about = { "The bias of each head against the distance: steep heads attend to near keys, flat heads to far ones.",
                "每个头的偏置随距离的变化：陡的头看近处，平的头看远处。" },
     .hooks = PE_HOOK_BIAS,
     .first = true,

@@ -233,7 +233,7 @@ static bool waves_fit(const show_subject *s)
 const show_view show_view_wavelengths = {
     .name = "wavelengths",
     .title = { "Wavelengths", "波长" },
-    .about = { "How many positions each pair, or dimension, takes for a full turn; above the line of a length, it "
+    .about = { "The number of positions each pair, or dimension, needs for a full turn; above the line of a length, it "
                "completes none within that length.",
                "每一对（或每一维）转满一圈需要多少个位置，并与给定长度比较：高于横线的转不满一圈。" },
     .hooks = PE_HOOK_ROTATE | PE_HOOK_EMBED,
@@ -260,7 +260,7 @@ static void dials_caption(figure *f, const show_path *p, const show_request *r)
                      p->where.tokens, r->start, last);
     else
         show_caption(f, NULL, r,
-                     (words){ "Where each pair points at positions %" PRId64 " to %" PRId64 ": one hand per position.",
+                     (words){ "The angle of each pair at positions %" PRId64 " to %" PRId64 ", a pointer each.",
                               "位置 %" PRId64 " 至 %" PRId64 " 时每一对的指向：每个位置一根指针。" },
                      r->start, last);
 }
@@ -310,7 +310,7 @@ static pe_status dials_make(show_sheet *to, const show_subject *s, const show_re
 const show_view show_view_turns = {
     .name = "turns",
     .title = { "Rotating pairs", "旋转的对" },
-    .about = { "A dial per pair with a hand per position: fast pairs complete many turns, slow pairs hardly move.",
+    .about = { "One dial per pair, one pointer per position: fast pairs rotate many times, slow pairs hardly.",
                "每对一个表盘，每个位置一根指针：快的对转很多圈，慢的几乎不动。" },
     .hooks = PE_HOOK_ROTATE,
     .asks = "length|start|axis|pairs",

@@ -301,8 +301,8 @@ pe_status zoo_unknown(zoo_builder *b, const char *key, const char *option, const
     vsnprintf(what, sizeof what, format, list);
     va_end(list);
     if (b->options->lenient)
-        return zoo_note_add(b, ZOO_GUESS, key, "", "%s; taken: %s", what, guess);
-    return zoo_fail(b, PE_ERR_FORMAT, "%s; pass %s, or --lenient to take %s", what, option, guess);
+        return zoo_note_add(b, ZOO_GUESS, key, "", "%s; assumed: %s", what, guess);
+    return zoo_fail(b, PE_ERR_FORMAT, "%s; pass %s, or --lenient to assume %s", what, option, guess);
 }
 
 /* ---------------------------------------------------------------- spec text, key by key */

@@ -17,24 +17,23 @@
 const extend_method extend_methods[] = {
     { "none", "", NULL, "", "only the served length is raised", false, false, false, 0 },
     { "linear", "linear", "factor", "Chen et al. 2023, 2306.15595",
-      "every pair slower, neighbours closer: the paper fine-tunes 1000 steps", false, false, false, 0x1p20 },
+      "divides every frequency: neighbours get closer; the paper fine-tunes 1000 steps", false, false, false, 0x1p20 },
     { "ntk", "ntk", "alpha", "\"NTK-aware\", 2023; see 2309.00071, 3.1",
       "a larger theta: fast pairs almost keep their frequency; used without training", false, false, true, 0 },
     { "dynamic", "dynamic", "factor", "\"dynamic NTK\", 2023; see 2309.00071, 3.3",
       "theta grows with the sequence; keys cached before it grows keep their old angles", true, true, true, 0 },
     { "yarn", "yarn", "factor", "Peng et al. 2023, 2309.00071",
-      "slow pairs interpolated, fast ones kept, logits sharpened; the paper fine-tunes 400 steps", true, false, false,
+      "interpolates slow pairs, keeps fast ones, scales logits up; the paper fine-tunes 400 steps", true, false, false,
       0x1p20 },
     { "longrope", "longrope", "long", "Ding et al. 2024, 2402.13753",
       "a divisor per pair: 1 above 32 turns, the whole factor below 1, geometric in log(turns) between: a start value "
       "for the paper's search, not its result",
       true, true, false, 0x1p20 },
     { "llama3", "llama3", "factor", "Grattafiori et al. 2024, 2407.21783",
-      "slow pairs interpolated, fast ones kept, no temperature; Llama 3.1 was trained with it", true, false, false,
+      "interpolates slow pairs, keeps fast ones, no temperature; Llama 3.1 was trained with it", true, false, false,
       0x1p20 },
     { "p-rope", "proportional", "turning", "Barbero et al. 2024, 2410.06205",
-      "pairs without a whole turn no longer rotate: another model, which has to be trained so", false, false, false,
-      1 },
+      "pairs without a full turn are no longer rotated; the model must be trained with this", false, false, false, 1 },
 };
 const int extend_method_count = (int)(sizeof extend_methods / sizeof *extend_methods);
 
@@ -227,7 +226,7 @@ static int pick_own(const extend_model *x, int own, char why[400])
                  "stacked with a second scaling",
                  x->scaling);
     else
-        snprintf(why, 400, "the model was made with %s: it is raised, and never stacked with a second scaling",
+        snprintf(why, 400, "the model was trained with %s: raise its factor; two scalings are never stacked",
                  x->scaling);
     return own;
 }
@@ -235,7 +234,7 @@ static int pick_own(const extend_model *x, int own, char why[400])
 /* For a model that nobody has extended yet: what was the best, or near it, for the small models of docs/eval.md. */
 static int pick_measured(const extend_model *x, char why[400])
 {
-    static const char rests[] = "this rests on two small models (docs/eval.md): measure yours with posenc eval";
+    static const char rests[] = "this was measured on two small models (docs/eval.md); measure yours with posenc eval";
     if ((double)x->target <= EXTEND_NTK_MOST * (double)x->reach) {
         snprintf(why, 400,
                  "up to %d times the length a larger theta was the best measured, or near it, and every "
@@ -246,7 +245,7 @@ static int pick_measured(const extend_model *x, char why[400])
     if (x->pairs < EXTEND_YARN_PAIRS) {
         snprintf(why, 400,
                  "past %d times the length a larger theta was the best where a head has 4 pairs, for which "
-                 "YaRN's ramp is coarse, and lost much all the same; %s",
+                 "YaRN's ramp is coarse, but it still lost much quality; %s",
                  EXTEND_NTK_MOST, rests);
         return index_of("ntk");
     }
@@ -262,7 +261,7 @@ int extend_recommend(const extend_model *x, const extend_plan *plans, char why[4
     int own = own_method(x), pick;
     if (extend_holds(&plans[index_of("none")])) {
         snprintf(why, 400,
-                 "every pair has made a whole turn, so no angle is new, only the distances are; raise the length, "
+                 "every pair completed a full turn, so only distances are new, not angles; raise the length, "
                  "and measure");
         return index_of("none");
     }

@@ -28,7 +28,7 @@ static const struct {
       "T5's buckets give every distance past max_distance one bias, so any length is defined (Raffel et al. 2019, "
       "1910.10683). There is nothing to set; far tokens all look equally far." },
     { "none", EXTEND_NOTHING,
-      "Nothing about positions enters: the causal mask is all there is (Kazemnejad et al. 2023, 2305.19466). There is "
+      "The model has no position encoding, only the causal mask (Kazemnejad et al. 2023, 2305.19466). There is "
       "nothing to set; such models lose quality past the trained length all the same." },
     { "kerple", EXTEND_NOTHING,
       "KERPLE is a function of the distance, defined at any length (2205.09921). There is "
@@ -43,7 +43,7 @@ static const struct {
       "The table of positions ends where training ended: there is no row for a later one. It can be continued by "
       "posenc's hierarchical row (a new row is a mix of two trained ones), which needs code in the engine." },
     { "sinusoidal", EXTEND_NO,
-      "The codes exist at any position, but the model has read none past its trained length, and no scaling of them is "
+      "The codes exist at any position, but the model saw none past its trained length, and no scaling of them is "
       "established. Train it longer." },
 };
 
@@ -112,8 +112,7 @@ static pe_status settle_lengths(extend_model *x, int64_t target, int64_t trained
     x->target = target;
     x->trained = trained ? trained : x->part->trained ? x->part->trained : x->part->served;
     if (x->trained <= 0)
-        return io_fail(err, PE_ERR_RANGE, "%s: says no length; pass --trained N, the length it was trained at",
-                       x->zoo->path);
+        return io_fail(err, PE_ERR_RANGE, "%s: does not say its trained length; pass --trained N", x->zoo->path);
     x->reach = x->trained;
     return PE_OK;
 }
@@ -202,7 +201,7 @@ static void judge_windowed(extend_model *x)
 {
     x->verdict = EXTEND_NOTHING;
     snprintf(x->why, sizeof x->why,
-             "Every layer that rotates sees a window no longer than what was trained, so no "
+             "Every rotated layer has a window no longer than the trained length, so no "
              "angle is new at any length%s. Nothing about the rotation has to be set: raise the served length.",
              x->still ? "; the layers that see everything do not rotate" : "");
 }
@@ -225,7 +224,7 @@ pe_status extend_open(extend_model *x, const zoo_model *zoo, int64_t target, int
         return PE_OK;
     s = settle_specs(x, err);
     if (s == PE_OK && is_trained_in(x) && !x->part->trained && !trained)
-        s = io_fail(err, PE_ERR_RANGE, "%s: says no length that it had before its scaling=%s; pass --trained N",
+        s = io_fail(err, PE_ERR_RANGE, "%s: does not say the trained length before scaling=%s; pass --trained N",
                     zoo->path, x->scaling);
     if (s == PE_OK)
         s = measure(x, err);

@@ -38,7 +38,7 @@ static const struct {
     { "reformer",
       "its table is a product of two along one sequence (axial_pos_shape), which no spec says" },
     { "sew-d",
-      "its DeBERTa scores stand on positions from a convolution, which no spec says" },
+      "its DeBERTa scores use positions from a convolution, which no spec describes" },
     { "udop",
       "its encoder adds biases by two more, two-dimensional distances to T5's, which no spec says" },
     { "wavlm",

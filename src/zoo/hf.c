@@ -146,8 +146,8 @@ static pe_status check_key(hf_part *h, const char *key)
     if (n == count && row_names(h->fact, key))
         return PE_OK;
     if (n == count)
-        return zoo_unknown(h->b, key, "the config without it, if it does nothing", "the config as if it were not there",
-                           "there is a key %.60s that nothing here reads", key);
+        return zoo_unknown(h->b, key, "the config without it, if it does nothing", "that it does nothing",
+                           "there is a key %.60s that posenc does not know", key);
     if (!known[n].readers || is_read(h, key, known[n].readers))
         return PE_OK;
     return zoo_note_add(h->b, ZOO_WARNING, key, h->source, "%s is there, but %s's code does not read it", key,
@@ -229,7 +229,7 @@ static pe_status find_fact(hf_part *h, const char *type)
         return zoo_note_add(h->b, ZOO_FACT, "model_type", "", "model_type %.60s is unknown; pairs=%s as you say", type,
                             o->pairs);
     return zoo_unknown(h->b, "model_type", "--pairs half (or adjacent), or --type llama and the like", "pairs=half",
-                       "model_type %.60s is unknown, and no config says how pairs lie", type);
+                       "model_type %.60s is unknown, and a config does not say the pair layout", type);
 }
 
 static pe_status read_one(zoo_builder *b, const io_node *config, const char *name, const char *type)

@@ -51,7 +51,7 @@ static pe_status check_kind(hf_part *h, const char *list, const char **kind)
         return PE_OK;
     return zoo_unknown(h->b, list,
                        "the config with a known one: full_attention, sliding_attention, linear_attention, ...",
-                       "it for attention that turns and has no window", "%s has %.40s, which is unknown", list, *kind);
+                       "that it is rotated attention without a window", "%s has %.40s, which is unknown", list, *kind);
 }
 
 /* A letter's worth of a number: MiniMax-01's attn_type_list, 1 for attention that sees everything; MiMo's

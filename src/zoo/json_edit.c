@@ -188,7 +188,7 @@ static pe_status edit_one(editor *e, const json_edit *edit)
         member m;
         int found = find_member(e->s, at, key, &m);
         if (found > 1)
-            return io_fail(e->err, PE_ERR_FORMAT, "the key %s stands twice in one object", key);
+            return io_fail(e->err, PE_ERR_FORMAT, "the key %s occurs twice in one object", key);
         if (!edit->value && (!found || (!last && e->s[m.value] != '{')))
             return PE_OK;
         if (last && !edit->value)

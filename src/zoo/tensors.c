@@ -112,7 +112,7 @@ static pe_status add_learned(zoo_tensors *t)
                      "whether positions start at row 0 is in no tensor (OPT and BART: 2; RoBERTa: after its padding "
                      "id); 0 is taken"));
     if (!heads)
-        TRY(zoo_note_add(t->b, ZOO_FACT, "", "", "how many heads there are is in no tensor; --head-dim says it"));
+        TRY(zoo_note_add(t->b, ZOO_FACT, "", "", "no tensor says the number of heads; pass --head-dim N"));
     return add_part(t, "", t->layers, (pe_shape){ heads ? width / head : 1, 0, heads ? head : 1, width });
 }
 
@@ -121,7 +121,7 @@ static pe_status add_t5_part(zoo_tensors *t, const char *name, const char *direc
     int64_t heads = t->bias->shape[1], rows = t->q ? t->q->shape[0] : 0;
     int64_t head = t->b->options->head_dim ? t->b->options->head_dim : rows % heads ? 0 : rows / heads;
     if (!head)
-        return zoo_fail(t->b, PE_ERR_FORMAT, "the width of a head is in no tensor; pass --head-dim N");
+        return zoo_fail(t->b, PE_ERR_FORMAT, "no tensor says the head dimension; pass --head-dim N");
     zoo_spec_start(t->spec, "t5");
     zoo_spec_int(t->spec, "buckets", t->bias->shape[0]);
     zoo_spec_word(t->spec, "direction", direction);
@@ -242,7 +242,7 @@ static pe_status put_pairs(zoo_tensors *t)
 {
     const char *pairs = t->b->options->pairs;
     if (!pairs)
-        TRY(zoo_unknown(t->b, "", "--pairs half|adjacent", "half", "how pairs lie is in no tensor"));
+        TRY(zoo_unknown(t->b, "", "--pairs half|adjacent", "half", "no tensor says the pair layout"));
     zoo_spec_word(t->spec, "pairs", pairs ? pairs : "half");
     return PE_OK;
 }
@@ -253,7 +253,7 @@ static pe_status settle_shape(zoo_tensors *t, pe_shape *out)
     char guess[40];
     snprintf(guess, sizeof guess, "%lld", (long long)rotated);
     if (!head)
-        TRY(zoo_unknown(t->b, "", "--head-dim N", guess, "the width of a head is in no tensor"));
+        TRY(zoo_unknown(t->b, "", "--head-dim N", guess, "no tensor says the head dimension"));
     head = head ? head : rotated;
     int64_t q = t->q ? t->q->shape[0] : head, k = t->k ? t->k->shape[0] : q;
     if (head < 1 || q % head || k % head)
