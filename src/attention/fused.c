@@ -45,7 +45,7 @@ void kinds_find(fused *f, const fused *plan)
         if (kinds[n]->find(f))
             f->kinds |= 1u << n;
     f->plan = plan;
-    walks_plan(f);
+    spacings_plan(f);
     for (int n = 0; (kind = kind_next(f, &n));)
         kind->size(f);
 }
@@ -136,7 +136,7 @@ static bool cut(fused *f, char *memory)
 {
     int64_t used = 0, workers = pool_workers(f->p.pool), rows = f->direct ? f->piece.count * f->H * f->Tq : 0;
     char *base = memory ? memory + (64 - (uintptr_t)memory % 64) % 64 : NULL;
-    walks_cut(f, base, &used);
+    spacings_cut(f, base, &used);
     kinds_cut(f, base, &used);
     cut_tokens(f, base, &used);
     if (f->backward)
@@ -279,8 +279,8 @@ static pe_status check_tiles(const fused *f, pe_error *err)
     double steepest = 0;
     for (int64_t n = 0; n < p->pairs; n++)
         steepest = fmax(steepest, fabs(p->decay[n]));
-    walk first_axis = { 0 };
-    walk_range(f, &first_axis);
+    spacing first_axis = { 0 };
+    spacing_range(f, &first_axis);
     bool ahead = -steepest * (double)first_axis.low > AHEAD_REACH; /* some key may be */
     for (int64_t i = 0; i < f->Tq; i++) {
         int64_t q = coordinate(q_at, i, 0);
@@ -308,7 +308,7 @@ static pe_status measure(fused *f, const call *c, int64_t sequence, bool backwar
                        " keys; fused attention takes fewer than 2^30 of each",
                        f->Tq, f->Tk);
     mask_find(f);
-    TRY(walks_reach(f, err));
+    TRY(spacings_reach(f, err));
     kinds_find(f, plan_shell(c->run.plan, f));
     find_loads(f);
     if (!cut(f, NULL))
@@ -411,7 +411,7 @@ pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a
 
 void fused_ready(fused *f)
 {
-    walks_fill(f);
+    spacings_fill(f);
     kinds_fill(f);
     ready_tokens(f);
 }

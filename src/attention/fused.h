@@ -7,7 +7,7 @@
  *
  *   fused.c    a call: its checks and sizes, its sequences one by one or side by side
  *   plan.c     tables by distance that outlive a call, and the lowered form
- *   walk.c     distances: where queries and keys stand, what range of distances is seen
+ *   spacing.c  distances: where queries and keys stand, what range of distances is seen
  *   lines.c, levels.c, lookups*.c, counts.c   kinds of terms: bias by distance, differences of two levels, tables that
  *              queries, keys or weights meet, counts of keys
  *   mask.c     which keys a query sees
@@ -43,8 +43,8 @@ typedef struct band {
     int64_t low, high, start;
 } band;
 
-/* Where queries and keys stand on one line. */
-typedef struct walk {
+/* The positions of queries and keys along one line, and the distances between them. */
+typedef struct spacing {
     const int64_t *weight; /* (axes) of coordinates: a place is their sum; NULL: the first coordinate */
     int64_t *q, *k;        /* (Tq), (Tk); k NULL: key j stands at first + j */
     int64_t first, keys;
@@ -58,7 +58,7 @@ typedef struct walk {
     pe_distances told; /* the same as others read it: one band */
     bool q_rises;      /* from query to query                         */
     bool scattered;    /* too far between for a table                */
-} walk;
+} spacing;
 
 /* Which keys queries see: what mask.c works out once. */
 typedef struct sights {
@@ -136,8 +136,8 @@ typedef struct fused {
     tokens ready;
     pieces piece;
     ledgers back;
-    walk walk[1 + PARTS_MAX];
-    int walks;
+    spacing spacing[1 + PARTS_MAX];
+    int spacings;
     const struct fused *plan;           /* a plan's shell, whose tables this call may take over; NULL: none */
     unsigned kinds;                     /* which kinds of terms it has, bit by bit */
     _Alignas(16) char kind[KIND_BYTES]; /* the kinds' own, one after the other */
@@ -180,7 +180,7 @@ typedef enum moment {
  * kept in `bytes` of the call; hooks that it does not need are NULL. A tile's gradients go to a ledger of its item. */
 typedef struct term_kind {
     size_t bytes, worker_bytes;                         /* of a call, and of a worker's scratch */
-    bool (*find)(fused *f);                             /* its terms and their walks; false: none */
+    bool (*find)(fused *f);                             /* its terms and their spacings; false: none */
     void (*size)(fused *f);                             /* when it is known which distances there are */
     void (*cut)(fused *f, char *memory, int64_t *used); /* tables and ledgers */
     void (*cut_worker)(const fused *f, scratch *s, char *memory, int64_t *used);
@@ -205,7 +205,7 @@ void *kind_worker(const scratch *s, const term_kind *kind);
 /* The kinds that this encoding has, one after the other: for (int n = 0; (k = kind_next(f, &n));) */
 const term_kind *kind_next(const fused *f, int *n);
 
-/* Terms, walks and sizes. plan: whose tables may be taken over, or NULL. */
+/* Terms, spacings and sizes. plan: whose tables may be taken over, or NULL. */
 void kinds_find(fused *f, const fused *plan);
 void kinds_cut(fused *f, char *memory, int64_t *used);
 void kinds_fill(fused *f);
@@ -236,33 +236,33 @@ int64_t fused_queries(const fused *f);                  /* tiles of queries */
 /* Takes count x size bytes of the block at *used; with memory NULL only counts. */
 void *fused_take(char *memory, int64_t *used, int64_t count, size_t size);
 
-/* walk.c */
-walk *walk_for(fused *f, const part *p); /* by the part's weights; NULL: by first coordinates */
-void walks_plan(fused *f);               /* which of them take over the plan's distances */
-void walk_range(const fused *f, walk *w);
-bool walk_rises(const fused *f); /* first coordinates, from query to query and from key to key */
-void walks_cut(fused *f, char *memory, int64_t *used);
-void walks_fill(fused *f);
-int64_t walk_apart(const walk *w, int64_t i, int64_t j); /* the distance of query i and key j */
-const band *walk_band(const walk *w, int64_t x);         /* the one that has place x of a table */
-int64_t walk_distance(const walk *w, int64_t x);
+/* spacing.c */
+spacing *spacing_for(fused *f, const part *p); /* by the part's weights; NULL: by first coordinates */
+void spacings_plan(fused *f);                  /* which of them take over the plan's distances */
+void spacing_range(const fused *f, spacing *w);
+bool spacing_rises(const fused *f); /* first coordinates, from query to query and from key to key */
+void spacings_cut(fused *f, char *memory, int64_t *used);
+void spacings_fill(fused *f);
+int64_t spacing_apart(const spacing *w, int64_t i, int64_t j); /* the distance of query i and key j */
+const band *spacing_band(const spacing *w, int64_t x);         /* the one that has place x of a table */
+int64_t spacing_distance(const spacing *w, int64_t x);
 
-static inline int64_t walk_key(const walk *w, int64_t j)
+static inline int64_t spacing_key(const spacing *w, int64_t j)
 {
     return w->k ? w->k[j] : w->first + j;
 }
 
 /* Consecutive places from key j on, BK at most. */
-static inline int64_t walk_run(const walk *w, int64_t j)
+static inline int64_t spacing_run(const spacing *w, int64_t j)
 {
     return w->k ? w->run[j] : w->keys - j < BK ? w->keys - j : BK;
 }
 
-bool walk_pads(const walk *w, int64_t x); /* no pair that is seen looks there */
+bool spacing_pads(const spacing *w, int64_t x); /* no pair that is seen looks there */
 /* The stretch of consecutive places from key j of query i on, n at most. *x: where a table by falling distance has it.
  * Sets *skip to the keys of the stretch before the table begins; returns how many follow that it has. */
-int64_t walk_stretch(const walk *w, int64_t i, int64_t j, int64_t n, int64_t *x, int64_t *skip, int64_t *length);
-pe_status walks_reach(fused *f, pe_error *err);
+int64_t spacing_stretch(const spacing *w, int64_t i, int64_t j, int64_t n, int64_t *x, int64_t *skip, int64_t *length);
+pe_status spacings_reach(fused *f, pe_error *err);
 
 /* mask.c */
 typedef enum sight { SEES_NONE, SEES_SOME, SEES_ALL } sight;

@@ -148,7 +148,7 @@ static void key_tile(const fused *f, tile *t, int64_t b)
 }
 
 /* Float32 holds no log of a sum beside a very large score: weights are then made from the row's own max and sum, found
- * by walking the keys once more. */
+ * by going over the keys once more. */
 #define LSE_MOST 2048
 
 static bool lse_is_large(const scratch *s, const tile *t)
@@ -183,7 +183,7 @@ static void settle_sums(const fused *f, scratch *s, const tile *t)
 }
 
 /* What is counted right of each tile of keys, and where it is wanted each row's max and sum. */
-static void walk_keys(const fused *f, scratch *s, tile *t, bool sums)
+static void visit_keys(const fused *f, scratch *s, tile *t, bool sums)
 {
     state st = { s->O, s->max, s->sum, s->carry };
     for (int64_t r = 0; r < t->m; r++) {
@@ -285,7 +285,7 @@ static void one_item(void *arg, int64_t item, int worker)
             if (f->p.g.piece)
                 weigh_exactly(f, s, &t);
             if (f->carries || large)
-                walk_keys(f, s, &t, large);
+                visit_keys(f, s, &t, large);
             for (int64_t k = 0; k < f->tiles; k++) {
                 key_tile(f, &t, k);
                 tile_back(f, s, &t, item);

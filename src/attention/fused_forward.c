@@ -38,7 +38,7 @@ static void store_scores(const fused *f, const scratch *s, const tile *t, const 
         }
 }
 
-/* Softmax needs each row's sum first: the keys are walked twice. */
+/* Softmax needs each row's sum first: there are two passes over the keys. */
 static void scores_tile(const fused *f, scratch *s, tile *t, double *lse, bool store)
 {
     state st = { s->O, s->max, s->sum, s->carry };

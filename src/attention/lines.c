@@ -8,7 +8,7 @@
 typedef struct line {
     const struct line *plan; /* whose tables it takes over; NULL: none */
     const part *p;
-    const walk *w;
+    const spacing *w;
     double factor;        /* the scale, where it comes before it */
     pe_lowered_bias form; /* what tiles read */
     /* what it points to */
@@ -43,7 +43,7 @@ static bool lines_find(fused *f)
     for (int n = 0; n < f->p.e->parts; n++) {
         const part *p = &f->p.e->part[n];
         if (p->hooks & PE_HOOK_BIAS && !p->absolute && !p->gates)
-            all->line[all->count++] = (line){ .p = p, .w = walk_for(f, p) };
+            all->line[all->count++] = (line){ .p = p, .w = spacing_for(f, p) };
     }
     return all->count > 0;
 }
@@ -127,7 +127,7 @@ enum { BLOCK = 1024 };
 typedef struct filling {
     fused *f;
     line *l;
-    int64_t first, count; /* entries of the walk's tables */
+    int64_t first, count; /* entries of the spacing's tables */
     float *to;            /* where the first goes, */
     int64_t apart;        /* and the next head's; 0: measures */
 } filling;
@@ -157,17 +157,17 @@ static void fill_block(void *arg, int64_t n, int worker)
     double m[BLOCK];
     int64_t x = g->first + n * BLOCK, left = g->count - n * BLOCK, count = left < BLOCK ? left : BLOCK;
     (void)worker;
-    measure_block(g->f, l, m, walk_distance(l->w, x), count);
+    measure_block(g->f, l, m, spacing_distance(l->w, x), count);
     for (int64_t i = 0; !g->apart && i < count; i++)
         g->to[n * BLOCK + i] = (float)m[i];
     for (int64_t h = 0; g->apart && h < g->f->H; h++) {
         float *to = g->to + h * g->apart + n * BLOCK;
         for (int64_t i = 0; i < count; i++)
-            if (walk_pads(l->w, x + i))
+            if (spacing_pads(l->w, x + i))
                 to[i] = 0;
             else
-                to[i] =
-                    i && m[i] == m[i - 1] && !walk_pads(l->w, x + i - 1) ? to[i - 1] : (float)bias_at(g->f, l, h, m[i]);
+                to[i] = i && m[i] == m[i - 1] && !spacing_pads(l->w, x + i - 1) ? to[i - 1]
+                                                                                : (float)bias_at(g->f, l, h, m[i]);
     }
 }
 
@@ -185,7 +185,7 @@ static double bias_of(const fused *f, const line *l, int64_t h, int64_t distance
 static void fill_straight(const fused *f, line *l, int64_t n)
 {
     const pe_segment *s = &l->segment[n];
-    int64_t far = walk_distance(l->w, s->first), near = far - s->count + 1, mid = far - s->count / 2;
+    int64_t far = spacing_distance(l->w, s->first), near = far - s->count + 1, mid = far - s->count / 2;
     for (int64_t h = 0; h < f->H; h++) {
         double a = bias_of(f, l, h, far), b = bias_of(f, l, h, near);
         double slope = s->kind == PE_SEGMENT_LINEAR && far != near ? (a - b) / (double)(far - near) : 0;
@@ -374,9 +374,9 @@ static int64_t between(const pe_lowered_bias *b, int64_t i, int64_t x, int64_t n
 }
 
 /* Distances fall along the keys; a measure turns round at 0: of n, those before it. */
-static int64_t before_zero(const walk *w, int64_t x, int64_t n)
+static int64_t before_zero(const spacing *w, int64_t x, int64_t n)
 {
-    const band *b = walk_band(w, x);
+    const band *b = spacing_band(w, x);
     int64_t zero = b->start + PAD + b->high - x;
     return zero < 0 ? 0 : zero < n ? zero : n;
 }
@@ -408,7 +408,7 @@ static void add_segments(const fused *f, const line *l, int64_t h, float *s, int
         else if (p->kind == PE_SEGMENT_TABLE)
             f->k->axpy(s + j, factor, b->table + h * b->table_row + p->at + skip, run);
         else if (p->kind == PE_SEGMENT_LINEAR)
-            f->k->ramp(s + j, walk_distance(l->w, x + j), factor * b->slope[at], factor * b->level[at], run);
+            f->k->ramp(s + j, spacing_distance(l->w, x + j), factor * b->slope[at], factor * b->level[at], run);
         else
             f->k->add_one(s + j, factor * b->level[at], run);
     }
@@ -422,7 +422,7 @@ static void add_scattered(const fused *f, const line *l, int64_t h, int64_t i, c
     double share = r->share ? r->share(l->p, f->p.w, position(f->p.a.q_at, i, at)) : 1;
     for (int64_t j = 0; j < t->n; j++)
         s[j] +=
-            (float)(l->factor * bias_at(f, l, h, share * part_measure(l->p, f->p.w, walk_apart(l->w, i, t->j + j))));
+            (float)(l->factor * bias_at(f, l, h, share * part_measure(l->p, f->p.w, spacing_apart(l->w, i, t->j + j))));
 }
 
 static void add_row(const fused *f, const line *l, int64_t h, int64_t i, const tile *t, float *s)
@@ -432,7 +432,7 @@ static void add_row(const fused *f, const line *l, int64_t h, int64_t i, const t
         return;
     }
     for (int64_t j = 0, length; j < t->n; j += length) {
-        int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
+        int64_t x = 0, skip, n = spacing_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
         if (n > 0 && l->form.knots >= 0)
             add_shared(f, l, h, i, s + j + skip, x, n);
         else if (n > 0)
@@ -485,7 +485,7 @@ static void scattered_back(const fused *f, const line *l, int64_t h, int64_t i, 
     for (int64_t j = 0; j < t->n; j++) {
         if (ds[j] == 0)
             continue;
-        int64_t d = walk_apart(l->w, i, t->j + j);
+        int64_t d = spacing_apart(l->w, i, t->j + j);
         double m = part_measure(l->p, f->p.w, d);
         double dx = r->bias_back(l->p, f->p.w, f->p.g.dparams, h, m * share, l->factor * (double)ds[j]);
         if (r->measure_back)
@@ -503,7 +503,7 @@ static void row_back(const fused *f, const line *l, int64_t h, int64_t i, int64_
         return;
     }
     for (int64_t j = 0, length; j < t->n; j += length) {
-        int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
+        int64_t x = 0, skip, n = spacing_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
         if (n <= 0)
             continue;
         if (l->form.knots < 0) {
@@ -539,8 +539,8 @@ static void sum_table(const fused *f, const line *l)
     const row *r = l->p->row;
     int64_t total = l->w->total;
     for (int64_t x = 0; x < total; x++) {
-        int64_t d = walk_distance(l->w, x);
-        if (walk_pads(l->w, x))
+        int64_t d = spacing_distance(l->w, x);
+        if (spacing_pads(l->w, x))
             continue;
         double m = part_measure(l->p, f->p.w, d), dm = 0;
         for (int64_t h = 0; h < f->H; h++) {
@@ -576,8 +576,8 @@ static void sum_shared(const fused *f, const line *l)
         for (int64_t s = 0; s <= l->form.knots; s++)
             sum_between(f, l, h, s);
     for (int64_t x = 0; l->dmeasure && x < total; x++)
-        if (!walk_pads(l->w, x))
-            l->p->row->measure_back(l->p, f->p.w, f->p.g.dparams, walk_distance(l->w, x),
+        if (!spacing_pads(l->w, x))
+            l->p->row->measure_back(l->p, f->p.w, f->p.g.dparams, spacing_distance(l->w, x),
                                     back_over(l->dmeasure + x, items, total));
     for (int64_t i = 0; l->dshare && i < f->Tq; i++) {
         int64_t at[PE_AXES_MAX];

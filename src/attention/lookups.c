@@ -9,7 +9,7 @@ static bool lookups_find(fused *f)
     for (int n = 0; n < f->p.e->parts; n++)
         for (int t = 0; t < f->p.e->part[n].terms; t++) {
             const part *p = &f->p.e->part[n];
-            all->lookup[all->count++] = (lookup){ .p = p, .t = &p->term[t], .w = walk_for(f, NULL) };
+            all->lookup[all->count++] = (lookup){ .p = p, .t = &p->term[t], .w = spacing_for(f, NULL) };
         }
     return all->count > 0;
 }
@@ -24,8 +24,8 @@ static int64_t last_row(const lookup *l)
  * seen. */
 static int64_t row_at(const lookup *l, int64_t x)
 {
-    const band *b = walk_band(l->w, x);
-    int64_t d = walk_distance(l->w, x);
+    const band *b = spacing_band(l->w, x);
+    int64_t d = spacing_distance(l->w, x);
     d = d < b->low ? b->low : d > b->high ? b->high : d;
     int64_t r = l->t->index(l->p, d), end = last_row(l) + 1;
     return l->t->table < 0 ? r : r < 0 ? -1 : r < end ? r : end;
@@ -73,7 +73,7 @@ static void lookups_size(fused *f)
         lookup *l = &all->lookup[n];
         if (f->plan && l->w->planned) { /* all but where its keys stand, and the scale */
             const lookup *from = &lookups_of(f->plan)->lookup[n];
-            const walk *w = l->w;
+            const spacing *w = l->w;
             *l = *from;
             l->plan = from;
             l->w = w;
@@ -211,7 +211,7 @@ static bool columns_of(const lookup *l, const tile *t, int64_t i, int64_t *low, 
 {
     bool some = false;
     for (int64_t j = 0, length; j < t->n; j += length) {
-        int64_t x = 0, skip, n = walk_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
+        int64_t x = 0, skip, n = spacing_stretch(l->w, i, t->j + j, t->n - j, &x, &skip, &length);
         if (n <= 0)
             continue;
         some = true;
@@ -227,7 +227,7 @@ bool lookups_needed(const lookup *l, const tile *t, int64_t *low, int64_t *high)
 {
     *low = INT64_MAX;
     *high = -1;
-    if (l->w->q_rises && walk_run(l->w, t->j) >= t->n && columns_of(l, t, t->i, low, high) &&
+    if (l->w->q_rises && spacing_run(l->w, t->j) >= t->n && columns_of(l, t, t->i, low, high) &&
         columns_of(l, t, t->i + t->m - 1, low, high))
         return true;
     for (int64_t i = t->i; i < t->i + t->m; i++)
@@ -251,7 +251,7 @@ int64_t lookups_pair(const fused *f, const lookup *l, int64_t i, int64_t j)
     int64_t q[PE_AXES_MAX], k[PE_AXES_MAX];
     if (l->p->row->reaches && !l->p->row->reaches(l->p, position(f->p.a.q_at, i, q), position(f->p.a.k_at, j, k)))
         return NO_ROW;
-    int64_t r = l->t->index(l->p, walk_apart(l->w, i, j));
+    int64_t r = l->t->index(l->p, spacing_apart(l->w, i, j));
     return l->t->table < 0 || (r >= 0 && r <= last_row(l)) ? r : NO_ROW;
 }
 

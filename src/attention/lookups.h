@@ -16,7 +16,7 @@ typedef struct lookup {
     const struct lookup *plan; /* whose tables it takes over; NULL: none */
     const part *p;
     const term *t;
-    const walk *w;
+    const spacing *w;
     pe_lowered_lookup form; /* what tiles read */
     double factor;          /* the scale, where it comes before it */
     bool before;

@@ -72,7 +72,7 @@ void lookups_add_columns(const fused *f, scratch *s, int n, const tile *t, float
     const float *G = lookups_worker(s)->G[n];
     for (int64_t r = 0; r < t->heads * t->m; r++)
         for (int64_t j = 0, length; j < t->n; j += length) {
-            int64_t x = 0, skip, left = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
+            int64_t x = 0, skip, left = spacing_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
             if (left > 0)
                 add_columns(f, l, G + r * lookups_ring(l), to + r * BK + j + skip, x, left);
         }
@@ -96,7 +96,7 @@ static void add_panel(const fused *f, scratch *s, const lookup *l, const tile *t
             f->k->scale(E, (float)l->factor, (high - low + 1) * PANEL);
         }
         for (int64_t j = 0, length; j < u.n; j += length) {
-            int64_t x = 0, skip, n = walk_stretch(l->w, u.i + r % u.m, u.j + j, u.n - j, &x, &skip, &length);
+            int64_t x = 0, skip, n = spacing_stretch(l->w, u.i + r % u.m, u.j + j, u.n - j, &x, &skip, &length);
             if (low == high && n > 0)
                 f->k->add(score + j + skip, E + j + skip, n);
             for (int64_t e = 0; low != high && e < n; e++)
@@ -124,7 +124,7 @@ static void add_few(const fused *f, scratch *s, const lookup *l, const tile *t, 
     float *E = lookups_worker(s)->E;
     for (int64_t r = 0; r < t->heads * t->m; r++)
         for (int64_t j = 0, length; j < t->n; j += length) {
-            int64_t x = 0, skip, n = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
+            int64_t x = 0, skip, n = spacing_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
             for (int64_t e = 0, run; e < n; e += run) {
                 run = l->even[x + e] < 0 ? -l->even[x + e] : 1;
                 run = run < n - e ? run : n - e;
@@ -283,7 +283,7 @@ void lookups_gather(const fused *f, const lookup *l, const tile *t, const float 
         for (int64_t c = 0; c < width; c++)
             W[r * width + c] = 0;
         for (int64_t j = 0, length; j < t->n; j += length) {
-            int64_t x = 0, skip, n = walk_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
+            int64_t x = 0, skip, n = spacing_stretch(l->w, t->i + r % t->m, t->j + j, t->n - j, &x, &skip, &length);
             if (n > 0)
                 gather_row(f, l, W + r * width, p + r * BK + j + skip, x, n, low);
         }

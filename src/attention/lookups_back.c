@@ -60,7 +60,7 @@ static void panel_back(const fused *f, scratch *s, const lookup *l, const tile *
         E[n] = 0;
     for (int64_t r = 0; r < u.m; r++)
         for (int64_t j = 0, length; j < u.n; j += length) {
-            int64_t x = 0, skip, n = walk_stretch(l->w, u.i + r, u.j + j, u.n - j, &x, &skip, &length);
+            int64_t x = 0, skip, n = spacing_stretch(l->w, u.i + r, u.j + j, u.n - j, &x, &skip, &length);
             for (int64_t e = j + skip; e < j + skip + n; e++)
                 E[(l->column[x + e - j - skip] - low) * PANEL + e] += s->dP[r * BK + p * PANEL + e];
         }

@@ -12,7 +12,7 @@ void mask_find(fused *f)
     bool ranges = m->causal || m->window;
     bool odd_start = m->window && m->first_keys && f->Tk && coordinate(f->p.a.k_at, 0, 0) < 0; /* not the first keys */
     f->sight.offset = m->align == PE_ALIGN_START ? -m->keys_before : f->Tk + m->keys_after - f->Tq;
-    f->sight.by_range = !ranges || m->align != PE_ALIGN_POSITION || (walk_rises(f) && !odd_start);
+    f->sight.by_range = !ranges || m->align != PE_ALIGN_POSITION || (spacing_rises(f) && !odd_start);
     f->sight.plain_ranges = f->sight.by_range && !(m->window && m->first_keys);
     f->sight.plain_views = !m->keep.data && !m->additive.data;
 }

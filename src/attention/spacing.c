@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static int64_t place_of(const walk *w, pe_positions where, int64_t t)
+static int64_t place_of(const spacing *w, pe_positions where, int64_t t)
 {
     int64_t at[PE_AXES_MAX];
     return w->weight ? place_by(w->weight, position(where, t, at), where.axes) : coordinate(where, t, 0);
@@ -37,7 +37,7 @@ static bool used(places where, int64_t t)
     return !where.used || where.used[t];
 }
 
-static bool rises(const walk *w, places where)
+static bool rises(const spacing *w, places where)
 {
     bool some = false;
     if (!w->weight && positions_run(where.at) && where.at.step >= 0)
@@ -55,7 +55,7 @@ static bool rises(const walk *w, places where)
     return true;
 }
 
-static bool extremes(const walk *w, places where, int64_t *low, int64_t *high)
+static bool extremes(const spacing *w, places where, int64_t *low, int64_t *high)
 {
     bool some = false;
     *low = *high = 0;
@@ -77,7 +77,7 @@ static bool extremes(const walk *w, places where, int64_t *low, int64_t *high)
 }
 
 /* Where places rise, the ends of what each query sees are the ends of its distances. */
-static void seen_range(const fused *f, walk *w)
+static void seen_range(const fused *f, spacing *w)
 {
     const places q = queries(f), k = all_keys(f);
     int64_t low = INT64_MAX, high = INT64_MIN, first = 0, last = -1, next = 0; /* ranges move right with the query */
@@ -98,7 +98,7 @@ static void seen_range(const fused *f, walk *w)
     w->high = low <= high ? high : -1;
 }
 
-void walk_range(const fused *f, walk *w)
+void spacing_range(const fused *f, spacing *w)
 {
     int64_t q_low, q_high, k_low, k_high;
     w->low = 0;
@@ -114,7 +114,7 @@ void walk_range(const fused *f, walk *w)
 /* ------------------------------------------------ bands */
 
 /* Joins what overlaps, or lies closer than pads; false: too many. */
-static bool add_band(walk *w, int64_t low, int64_t high)
+static bool add_band(spacing *w, int64_t low, int64_t high)
 {
     low = low > w->low ? low : w->low;
     high = high < w->high ? high : w->high;
@@ -136,7 +136,7 @@ static bool add_band(walk *w, int64_t low, int64_t high)
 }
 
 /* The next run of consecutive places from token *t on; false: none. */
-static bool next_run(const walk *w, places where, int64_t *t, int64_t *low, int64_t *high)
+static bool next_run(const spacing *w, places where, int64_t *t, int64_t *low, int64_t *high)
 {
     while (*t < where.at.tokens && !used(where, *t))
         ++*t;
@@ -148,7 +148,7 @@ static bool next_run(const walk *w, places where, int64_t *t, int64_t *low, int6
     return true;
 }
 
-static int64_t count_runs(const walk *w, places where)
+static int64_t count_runs(const spacing *w, places where)
 {
     int64_t t = 0, low, high, runs = 0;
     while (next_run(w, where, &t, &low, &high))
@@ -157,7 +157,7 @@ static int64_t count_runs(const walk *w, places where)
 }
 
 /* A band per run of queries and run of keys: a context with a gap has few. */
-static bool find_bands(const fused *f, walk *w)
+static bool find_bands(const fused *f, spacing *w)
 {
     int64_t i = 0, j, q_low, q_high, k_low, k_high;
     if (count_runs(w, queries(f)) > 4096 / (1 + count_runs(w, all_keys(f))))
@@ -175,7 +175,7 @@ static int by_fall(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static void lay_bands(const fused *f, walk *w)
+static void lay_bands(const fused *f, spacing *w)
 {
     int64_t most = 16 * (f->Tq + f->Tk) + 4096, sum = 0;
     bool wide_range = w->high - w->low < -1 || w->high - w->low >= most, fits = true;
@@ -194,7 +194,7 @@ static void lay_bands(const fused *f, walk *w)
 }
 
 /* As a plan tells it: one band. */
-static void tell_distances(walk *w)
+static void tell_distances(spacing *w)
 {
     w->told = (pe_distances){ .low = w->low, .high = w->high, .first = PAD, .count = w->total };
     w->told.weight[0] = 1;
@@ -202,19 +202,19 @@ static void tell_distances(walk *w)
         w->told.weight[a] = w->weight[a];
 }
 
-walk *walk_for(fused *f, const part *p)
+spacing *spacing_for(fused *f, const part *p)
 {
     const int64_t *weight = p && p->weighs ? p->weight : NULL;
-    for (int n = 0; n < f->walks; n++)
-        if (f->walk[n].weight == weight)
-            return &f->walk[n];
-    walk *w = &f->walk[f->walks++];
+    for (int n = 0; n < f->spacings; n++)
+        if (f->spacing[n].weight == weight)
+            return &f->spacing[n];
+    spacing *w = &f->spacing[f->spacings++];
     w->weight = weight;
     w->q_rises = rises(w, queries(f));
     w->counted = !weight && positions_run(f->p.a.k_at) && f->p.a.k_at.step == 1;
     w->first = f->Tk ? coordinate(f->p.a.k_at, 0, 0) : 0;
     w->keys = f->Tk;
-    walk_range(f, w);
+    spacing_range(f, w);
     if (weight && (f->shell || w->low < -p->reach)) /* those beyond are of no pair that is reached */
         w->low = -p->reach;
     if (weight && (f->shell || w->high > p->reach))
@@ -225,11 +225,11 @@ walk *walk_for(fused *f, const part *p)
 }
 
 /* The distances of a call lie inside those of the plan: their tables are its tables. */
-void walks_plan(fused *f)
+void spacings_plan(fused *f)
 {
-    for (int n = 0; f->plan && n < f->walks; n++) {
-        const walk *from = &f->plan->walk[n];
-        walk *w = &f->walk[n];
+    for (int n = 0; f->plan && n < f->spacings; n++) {
+        const spacing *from = &f->plan->spacing[n];
+        spacing *w = &f->spacing[n];
         if (from->scattered || from->low > w->low || from->high < w->high)
             continue;
         memcpy(w->band, from->band, sizeof w->band);
@@ -240,7 +240,7 @@ void walks_plan(fused *f)
     }
 }
 
-const band *walk_band(const walk *w, int64_t x)
+const band *spacing_band(const spacing *w, int64_t x)
 {
     const band *b = w->band;
     while (b + 1 < w->band + w->bands && b[1].start <= x)
@@ -248,38 +248,38 @@ const band *walk_band(const walk *w, int64_t x)
     return b;
 }
 
-int64_t walk_distance(const walk *w, int64_t x)
+int64_t spacing_distance(const spacing *w, int64_t x)
 {
-    const band *b = walk_band(w, x);
+    const band *b = spacing_band(w, x);
     return b->high + PAD - (x - b->start);
 }
 
-bool walk_pads(const walk *w, int64_t x)
+bool spacing_pads(const spacing *w, int64_t x)
 {
-    const band *b = walk_band(w, x);
-    int64_t d = walk_distance(w, x);
+    const band *b = spacing_band(w, x);
+    int64_t d = spacing_distance(w, x);
     return d < b->low || d > b->high;
 }
 
-int64_t walk_apart(const walk *w, int64_t i, int64_t j)
+int64_t spacing_apart(const spacing *w, int64_t i, int64_t j)
 {
-    return distance(w->q[i], walk_key(w, j));
+    return distance(w->q[i], spacing_key(w, j));
 }
 
-void walks_cut(fused *f, char *memory, int64_t *used)
+void spacings_cut(fused *f, char *memory, int64_t *used)
 {
-    for (int n = 0; n < f->walks; n++) {
-        walk *w = &f->walk[n];
+    for (int n = 0; n < f->spacings; n++) {
+        spacing *w = &f->spacing[n];
         w->q = fused_take(memory, used, f->Tq, sizeof *w->q);
         w->k = fused_take(memory, used, w->counted ? 0 : f->Tk, sizeof *w->k);
         w->run = fused_take(memory, used, w->counted ? 0 : f->Tk, sizeof *w->run);
     }
 }
 
-void walks_fill(fused *f)
+void spacings_fill(fused *f)
 {
-    for (int n = 0; n < f->walks; n++) {
-        walk *w = &f->walk[n];
+    for (int n = 0; n < f->spacings; n++) {
+        spacing *w = &f->spacing[n];
         for (int64_t i = 0; i < f->Tq; i++)
             w->q[i] = place_of(w, f->p.a.q_at, i);
         for (int64_t j = f->Tk - 1; w->k && j >= 0; j--) {
@@ -290,12 +290,12 @@ void walks_fill(fused *f)
     }
 }
 
-int64_t walk_stretch(const walk *w, int64_t i, int64_t j, int64_t n, int64_t *x, int64_t *skip, int64_t *length)
+int64_t spacing_stretch(const spacing *w, int64_t i, int64_t j, int64_t n, int64_t *x, int64_t *skip, int64_t *length)
 {
     const band *b = w->band, *end = w->band + w->bands;
-    *length = walk_run(w, j) < n ? walk_run(w, j) : n;
+    *length = spacing_run(w, j) < n ? spacing_run(w, j) : n;
     *skip = 0;
-    int64_t d = distance(w->q[i], walk_key(w, j));
+    int64_t d = distance(w->q[i], spacing_key(w, j));
     while (b < end && d < b->low - PAD)
         b++;
     if (b == end)
@@ -347,14 +347,14 @@ static bool corners_inside(const fused *f, const part *p)
         int64_t q_low, q_high, k_low, k_high;
         q.at = axis_of(q.at, a);
         k.at = axis_of(k.at, a);
-        walk first = { 0 };
+        spacing first = { 0 };
         extremes(&first, q, &q_low, &q_high);
         extremes(&first, k, &k_low, &k_high);
         least[a] = q_low - k_high;
         most[a] = q_high - k_low;
     }
-    walk first = { 0 };
-    walk_range(f, &first);
+    spacing first = { 0 };
+    spacing_range(f, &first);
     if (first.low > first.high)
         return true;
     least[0] = first.low;
@@ -362,13 +362,13 @@ static bool corners_inside(const fused *f, const part *p)
     return p->row->reaches(p, least, none) && p->row->reaches(p, most, none);
 }
 
-bool walk_rises(const fused *f)
+bool spacing_rises(const fused *f)
 {
-    walk first = { 0 };
+    spacing first = { 0 };
     return rises(&first, queries(f)) && rises(&first, (places){ f->p.a.k_at, NULL });
 }
 
-pe_status walks_reach(fused *f, pe_error *err)
+pe_status spacings_reach(fused *f, pe_error *err)
 {
     for (int n = 0; n < f->p.e->parts && f->Tq && f->Tk; n++) {
         const part *p = &f->p.e->part[n];
