@@ -8,6 +8,10 @@ skip() { skipped=$((skipped + 1)); printf 'SKIP: %s\n' "$*"; }
 # The account that scripts/test.sh adds up; the script's last line.
 finish() { echo "$passed passed, $failed failed, $skipped skipped"; [ $failed = 0 ]; }
 check() { local what=$1; shift; if "$@"; then ok; else bad "$what"; fi; }
+# check_quietly LOG WHAT COMMAND...: the same, and the end of what it printed where it failed.
+check_quietly() { if "${@:3}" >"$1" 2>&1; then ok; else bad "$2"; tail -n 20 "$1"; fi; }
+# block FILE FENCE: the text between ```FENCE and ```
+block() { awk -v fence="\`\`\`$2" '$0 == fence { on = 1; next } /^```/ { on = 0 } on' "$1"; }
 
 # expect CODE WORDS COMMAND...: the exit code, and WORDS in what it prints; an error prints nothing on stdout. What it
 # printed stays in stdout and stderr, in the folder $seen or the one at hand.

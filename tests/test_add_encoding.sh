@@ -7,11 +7,7 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . tests/lib.sh
-check() { # check NAME COMMAND...
-  if "${@:2}" >"$work/log" 2>&1; then ok; else bad "$1"; tail -n 20 "$work/log"; fi
-}
-# block FILE FENCE: the text between ```FENCE and ```
-block() { awk -v fence="\`\`\`$2" '$0 == fence { on = 1; next } /^```/ { on = 0 } on' "$1"; }
+check() { check_quietly "$work/log" "$@"; }
 
 added=$work/added
 rows="gaussian tuned"

@@ -6,7 +6,6 @@
 
 #include "cli/cli.h"
 #include "io/io.h"
-#include "io/json_out.h"
 
 /* count * size bytes, never NULL on success. What neither a file nor this machine can hold is refused before it is
  * asked for, since a system that overcommits would say yes and then end the process. */

@@ -6,7 +6,6 @@
 #include "show/show.h"
 
 #include "io/io.h"
-#include "io/json_out.h"
 #include "zoo/spec_read.h"
 
 #include <inttypes.h>

@@ -116,7 +116,7 @@ void checkpoint_remove_old(const char *folder, int64_t step, int keep)
 }
 
 /* The folder is locked and nothing is being saved, so every temporary checkpoint is a dead one's. */
-void checkpoint_remove_temporary(const char *folder)
+static void checkpoint_remove_temporary(const char *folder)
 {
     char path[1100];
     DIR *d = opendir(folder);

@@ -10,6 +10,5 @@
 
 /* What could not be removed is let pass: the run does not depend on it. */
 void checkpoint_remove_old(const char *folder, int64_t step, int keep); /* but the last `keep` up to step */
-void checkpoint_remove_temporary(const char *folder);                   /* what writers that died left */
 
 #endif
