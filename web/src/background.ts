@@ -4,12 +4,14 @@
 // dropped, or stopped where it has begun. The worker runs the script of the page itself, which sees that it has no document.
 
 import type { Ran } from "./app";
+import { pending } from "./frame";
 import { toolOf, type Tool } from "./tool";
 
 interface Job {
   args: readonly string[];
   owner: object; // who asked: forget(owner) takes back all of theirs
   done(ran: Ran): void;
+  end(): void; // no longer pending
 }
 
 /** The page's script: its text where it stands in the page, its address where it is a file. Read while it loads. */
@@ -28,10 +30,10 @@ export class Background {
   private waiting: Job[] = [];
   private running: Job | null = null;
 
-  constructor(private readonly module: WebAssembly.Module) {}
+  constructor(private readonly module: WebAssembly.Module, private readonly kind: "drawing" | "waiting") {}
 
   run(args: readonly string[], owner: object, done: (ran: Ran) => void): void {
-    this.waiting.push({ args, owner, done });
+    this.waiting.push({ args, owner, done, end: pending(this.kind) });
     this.next();
   }
 
@@ -41,8 +43,10 @@ export class Background {
   }
 
   forget(owner: object): void {
+    for (const job of this.waiting) if (job.owner === owner) job.end();
     this.waiting = this.waiting.filter((j) => j.owner !== owner);
     if (this.running?.owner !== owner) return;
+    this.running.end();
     this.worker?.terminate();
     this.worker = this.running = null;
     this.next();
@@ -68,6 +72,7 @@ export class Background {
   private finish(ran: Ran): void {
     const job = this.running;
     this.running = null;
+    job?.end();
     job?.done(ran);
     this.next();
   }

@@ -2,13 +2,33 @@
 //
 // When things are drawn: a change asks, a frame answers, once, with the newest state.
 
+const open = { drawing: 0, waiting: 0 };
+
+/** Counts a piece of work until the returned function is called: <html data-drawing="1" data-waiting="2">. drawing: a picture is
+ *  due. waiting: a timer or a measurement in a worker is under way. An attribute is absent while its count is 0: tests wait for that. */
+export function pending(kind: keyof typeof open): () => void {
+  let done = false;
+  const count = (by: number): void => {
+    open[kind] += by;
+    if (open[kind]) document.documentElement.dataset[kind] = String(open[kind]);
+    else delete document.documentElement.dataset[kind];
+  };
+  count(1);
+  return () => {
+    if (!done) count(-1);
+    done = true;
+  };
+}
+
 /** Runs f in the next frame, however often it is asked for until then. */
 export function eachFrame(f: () => void): () => void {
   let waiting = 0;
   return () => {
     if (waiting) return;
+    const done = pending("drawing");
     waiting = requestAnimationFrame(() => {
       waiting = 0;
+      done();
       f();
     });
   };
@@ -16,23 +36,27 @@ export function eachFrame(f: () => void): () => void {
 
 /** Runs f when nothing has asked for it for so many milliseconds. */
 export function whenQuiet(f: () => void, ms: number): () => void {
-  let timer = 0;
+  let timer = 0, done = (): void => {};
   return () => {
     clearTimeout(timer);
-    timer = window.setTimeout(f, ms);
+    done();
+    done = pending("waiting");
+    timer = window.setTimeout(() => { done(); f(); }, ms);
   };
 }
 
 /** Runs f at once, then at most once in so many milliseconds, the last time after the last call. */
 export class AtMost {
   private timer = 0;
+  private done = (): void => {};
   private last = -Infinity;
   constructor(private readonly f: () => void, private readonly ms: number) {}
   ask(): void {
     if (this.timer) return;
     const wait = this.last + this.ms - performance.now();
-    if (wait <= 0) this.now();
-    else this.timer = window.setTimeout(() => this.now(), wait);
+    if (wait <= 0) return this.now();
+    this.done = pending("waiting");
+    this.timer = window.setTimeout(() => this.now(), wait);
   }
   now(): void {
     this.cancel();
@@ -41,6 +65,7 @@ export class AtMost {
   }
   cancel(): void {
     clearTimeout(this.timer);
+    this.done();
     this.timer = 0;
   }
 }

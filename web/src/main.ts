@@ -46,9 +46,9 @@ class Page implements App {
 
   constructor(module: WebAssembly.Module, lang: Lang) {
     this.tool = toolOf(module);
-    this.background = new Background(module);
-    this.live = new Background(module);
-    this.front = new Background(module);
+    this.background = new Background(module, "waiting");
+    this.live = new Background(module, "waiting");
+    this.front = new Background(module, "drawing");
     this.first = firstState(lang);
     this.state = readLink(location.hash, { ...this.first, theme: keptTheme() });
     this.registry = readRegistry((args) => this.run(args));

@@ -4,7 +4,7 @@
 
 import { sentence, type App, type Ran, type State } from "./app";
 import { fill, h, newId } from "./dom";
-import { whenQuiet } from "./frame";
+import { pending, whenQuiet } from "./frame";
 import { examples } from "./example";
 import { explainedPart, shapeOf, type Explained } from "./explained";
 import { extendTable } from "./extend";
@@ -106,7 +106,7 @@ export class ModelPanel {
   async take(file: File): Promise<void> {
     this.area.value = this.given.text = "";
     if (file.size > most) return this.fail(this.app.t(words.tooLarge));
-    const text = await file.text();
+    const done = pending("drawing"), text = await file.text().finally(done);
     if (!text.trim()) return this.fail(this.app.t(words.emptyFile));
     this.give(text);
   }

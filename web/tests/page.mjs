@@ -56,6 +56,7 @@ export async function open(browser, url, options = {}) {
     const to = r.url();
     if (!own.includes(to.replace(/#.*/, "")) && !to.startsWith("data:") && !to.startsWith("blob:")) page.troubles.push(`a request left: ${to}`);
   });
+  await page.addInitScript(settled);
   await page.goto(url);
   const said = await until(page, () => document.querySelector("[role=alert]")?.textContent ?? (document.documentElement.dataset.ready === undefined ? "" : " "));
   that(said === " ", said);
@@ -69,19 +70,27 @@ export function calm(page) {
   that(!first, first);
 }
 
+/** What f returns in the page, asked in every frame until it is true; ms is where the test gives up. */
 export async function until(page, f, arg, ms = 20000) {
-  for (const end = Date.now() + ms; ;) {
-    const got = await page.evaluate(f, arg);
-    if (got) return got;
-    if (Date.now() > end) throw new Error(`waited ${ms} ms for ${f}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const got = await page.waitForFunction(f, arg, { timeout: ms }).catch(() => that(false, `waited ${ms} ms for ${f}`));
+  return got.jsonValue();
 }
 
-/** Two frames: one draws what changed, the next is free. And so many milliseconds for what waits until it is quiet. */
-export function settle(page, ms = 0) {
-  return page.evaluate((ms) => new Promise((resolve) =>
-    requestAnimationFrame(() => requestAnimationFrame(() => (ms ? setTimeout(resolve, ms) : resolve(null))))), ms);
+/** In the page: waits for two frames in a row in which nothing is left to draw, by the attribute that the page sets. A second
+ *  frame brings what scrolled into view. all: no timer or measurement of the page is left either. */
+function settled() {
+  window.settled = async (all) => {
+    const { dataset } = document.documentElement, end = performance.now() + 120_000;
+    for (let still = 0; still < 2;) {
+      await new Promise((done) => requestAnimationFrame(done));
+      still = "drawing" in dataset || (all && "waiting" in dataset) ? 0 : still + 1;
+      if (performance.now() > end) throw new Error(`the page is not done: ${JSON.stringify(dataset)}`);
+    }
+  };
+}
+
+export function settle(page, what = "") {
+  return page.evaluate((all) => window.settled(all), what === "all");
 }
 
 let followed = 0;
@@ -92,7 +101,7 @@ export async function follow(page, link) {
     addEventListener("hashchange", () => done(null), { once: true });
     location.hash = link;
   }), `${link}&test=${++followed}`);
-  await settle(page, 20);
+  await settle(page);
 }
 
 /** In the page: sets a control as a user would, and says what it was. */

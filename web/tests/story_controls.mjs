@@ -27,11 +27,7 @@ const state = () => ({
 /** The state once the tool has answered, which may be in a worker: a picture or a sentence. */
 async function answered(page) {
   await settle(page);
-  for (const end = Date.now() + 20000; ;) {
-    const now = await page.evaluate(state);
-    if (now.fresh || now.said || Date.now() > end) return now;
-    await settle(page, 50);
-  }
+  return page.evaluate(state);
 }
 
 /** Why the tool may refuse what a control asks for: a sentence that says what would be right, and never that memory is short. */
@@ -116,8 +112,7 @@ check("every view of every row is drawn", async () => {
       const out = [];
       for (const card of document.querySelectorAll("#pictures .card")) {
         card.scrollIntoView();
-        for (let i = 0; i < 60 && !card.querySelector("svg") && !card.querySelector(".error")?.textContent; i++)
-          await new Promise((r) => requestAnimationFrame(r));
+        await window.settled();
         out.push({ title: card.querySelector("h3")?.textContent, drawn: !!card.querySelector("svg"), said: card.querySelector(".error")?.textContent ?? "" });
       }
       return out;

@@ -67,7 +67,7 @@ check("what it copies runs: command, C and Python print the same numbers", async
   let numbers = 0;
   for (const spec of [...registry.encodings.map((r) => r.name), ...more]) {
     await follow(page, `#a=${encodeURIComponent(spec)}&n=32`);
-    await settle(page, 600);
+    await settle(page, "all");
     const compared = await runCopied(page, spec);
     const hooks = registry.encodings.find((r) => r.name === spec)?.hooks ?? ["rotate"];
     const printed = hooks.some((h) => ["embed", "rotate", "bias"].includes(h)); // content and value have no table of their own

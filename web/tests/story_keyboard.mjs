@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Without a mouse, and without eyes.
-import { calm, check, open, settle, that } from "./page.mjs";
+import { calm, check, open, settle, that, until } from "./page.mjs";
 import { browser, disk } from "./setup.mjs";
 
 check("the keyboard reaches every control, and one sees where it is", async () => {
@@ -38,12 +38,12 @@ check("arrow keys move sliders and tabs", async () => {
   await page.evaluate(() => document.querySelector(".strip input[type=range]").focus());
   const before = await page.evaluate(() => document.activeElement.value);
   await page.keyboard.press("ArrowRight");
-  await settle(page, 250);
+  await settle(page);
   that((await page.evaluate(() => document.activeElement.value)) !== before, "the slider stays");
-  that((await page.evaluate(() => location.hash)).includes("n="), "and the state with it");
+  await until(page, () => location.hash.includes("n=")); // the page writes its link a little later
   await page.evaluate(() => document.getElementById("tab-explore").focus());
   await page.keyboard.press("ArrowRight");
-  await settle(page, 50);
+  await settle(page);
   that((await page.evaluate(() => document.getElementById("tour").hidden)) === false, "the tabs stay");
   calm(page);
   await page.close();

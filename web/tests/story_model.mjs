@@ -3,7 +3,7 @@
 // A model's own file.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { calm, check, follow, open, that } from "./page.mjs";
+import { calm, check, follow, open, settle, that } from "./page.mjs";
 import { browser, disk, native, web, work } from "./setup.mjs";
 
 check("a config.json that is dropped shows what explain says", async () => {
@@ -11,13 +11,13 @@ check("a config.json that is dropped shows what explain says", async () => {
   writeFileSync(join(work, "config.json"), config);
   const said = JSON.parse(native(["explain", join(work, "config.json"), "--json"]).text);
   const page = await open(browser, `${disk}#tab=model`);
-  const text = await page.evaluate(async (config) => {
+  await page.evaluate((config) => {
     const data = new DataTransfer();
     data.items.add(new File([config], "config.json", { type: "application/json" }));
     document.querySelector("#model .drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
-    for (let i = 0; i < 50 && !document.querySelector("#model table"); i++) await new Promise((r) => setTimeout(r, 20));
-    return document.querySelector("#model").textContent;
   }, config);
+  await settle(page);
+  const text = await page.evaluate(() => document.querySelector("#model").textContent);
   for (const part of said.parts)
     for (const group of part.groups) that(text.includes(group.spec), `${group.spec} is not in: ${text.slice(0, 300)}`);
   that(text.includes(String(said.parts[0].trained)), "the trained length");
@@ -25,7 +25,7 @@ check("a config.json that is dropped shows what explain says", async () => {
     const area = document.querySelector("#model textarea");
     area.value = '{"model_type": ';
     area.dispatchEvent(new Event("input", { bubbles: true }));
-    await new Promise((r) => setTimeout(r, 500));
+    await window.settled(true);
     return document.querySelector("#model .error")?.textContent ?? "";
   });
   that(bad.includes("config.json"), `a broken file: ${bad}`);
@@ -39,7 +39,7 @@ async function dropOn({ selector, text, size }) {
   data.items.add(new File([text ?? new Uint8Array(size)], "config.json", { type: "application/json" }));
   const event = (type) => new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true });
   const at = document.querySelector(selector), left = [at.dispatchEvent(event("dragover")), at.dispatchEvent(event("drop"))];
-  await new Promise((r) => setTimeout(r, 300));
+  await window.settled();
   const area = document.querySelector("#model textarea");
   return { left: left.some(Boolean), hidden: document.getElementById("model").hidden, said: document.querySelector("#model .error")?.textContent ?? "",
     groups: document.querySelectorAll("#model .spec-cell").length, echoed: area.value.length };

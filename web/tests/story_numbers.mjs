@@ -20,8 +20,11 @@ check("the numbers it shows are the native library's, for every row", async () =
       await follow(page, `#a=${row.name}&view=${view}&heads=4&dim=16&model=32&n=12&at=5`);
       const said = await until(page, () => document.querySelector("#pictures svg") ? " " : [...document.querySelectorAll("#explore .error")].map((e) => e.textContent).join(""));
       const pictures = await page.evaluate(async () => {
-        for (const fold of document.querySelectorAll("#pictures details.numbers")) fold.open = true;
-        await new Promise((r) => setTimeout(r, 30));
+        const folds = [...document.querySelectorAll("#pictures details.numbers:not([open])")];
+        await Promise.all(folds.map((fold) => new Promise((done) => {
+          fold.addEventListener("toggle", done, { once: true }); // after the page's own listener, which fills the table
+          fold.open = true;
+        })));
         return [...document.querySelectorAll("#pictures figure")].map((f) =>
           [...f.querySelectorAll("table.values tbody td")].map((td) => td.textContent));
       });

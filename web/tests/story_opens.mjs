@@ -9,7 +9,7 @@ import { browser, disk, web } from "./setup.mjs";
 check("it opens from disk, says nothing to the console and asks nobody", async () => {
   const page = await open(browser, disk);
   that(await page.evaluate(() => document.querySelectorAll("svg, canvas").length > 0), "no picture");
-  await settle(page, 400);
+  await settle(page, "all");
   calm(page);
   await page.close();
 });
@@ -45,11 +45,12 @@ check("its policy forbids all that is not its own", async () => {
     const script = document.createElement("script"), image = new Image(), style = document.createElement("style");
     script.textContent = "window.injected = true";
     style.textContent = "body { outline: 7px solid red }";
+    const failed = new Promise((done) => image.addEventListener("error", done));
     image.setAttribute("onerror", "window.injected = true");
     image.src = "data:,x";
     document.body.append(script, image, style);
     const asked = await fetch("data:,x").then(() => true, () => false);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await failed;
     return { injected: window.injected === true, asked, styled: getComputedStyle(document.body).outlineWidth === "7px" };
   });
   that(!ran.injected && !ran.asked && !ran.styled, JSON.stringify(ran));
@@ -62,7 +63,7 @@ check("where the module traps the page says so and goes on", async () => {
     const field = document.querySelector(".side-a input.spec");
     field.value = spec;
     field.dispatchEvent(new Event("input", { bubbles: true }));
-    await new Promise((r) => setTimeout(r, 200));
+    await window.settled();
     return [...document.querySelectorAll("#explore .error")].map((e) => e.textContent).filter(Boolean).join(" ");
   }, spec);
   await page.evaluate(() => { // every address that is handed in lies outside the memory

@@ -7,7 +7,7 @@ import { browser, disk, tabs } from "./setup.mjs";
 check("a link restores what it was made from", async () => {
   const page = await open(browser, `${disk}#a=rope%3Atheta%3D500000&b=alibi&n=48&dim=32&heads=4`);
   await page.evaluate(turnControl, { selector: ".side-b select[data-key^=encoding]", index: 0, value: "t5" });
-  await settle(page, 400);
+  await settle(page, "all");
   const before = await page.evaluate(() => [location.hash, ...[...document.querySelectorAll("input")].map((i) => i.value)]);
   that(before[0].includes("t5"), before[0]);
   const again = await open(browser, disk + before[0]);
@@ -24,7 +24,7 @@ check("every part of it speaks both languages", async () => {
   for (const lang of ["en", "zh"]) {
     for (const tab of tabs) {
       await follow(page, `#tab=${tab}&lang=${lang}`);
-      await settle(page, 250);
+      await settle(page, "all");
       const text = await page.evaluate((tab) => document.getElementById(tab).innerText, tab);
       const chinese = (text.match(/[\u4e00-\u9fff]/g) ?? []).length;
       words[`${lang} ${tab}`] = chinese;
@@ -35,7 +35,7 @@ check("every part of it speaks both languages", async () => {
   }
   await follow(page, "#tab=explore&lang=en");
   await page.evaluate(() => document.getElementById("language").click());
-  await settle(page, 250);
+  await settle(page);
   that((await page.evaluate(() => document.documentElement.lang)) === "zh-CN", "the button does not change the language");
   calm(page);
   await page.close();
@@ -47,7 +47,7 @@ check("light and dark, by the system and by the button", async () => {
   const [a, b] = [await light.evaluate(paper), await dark.evaluate(paper)];
   that(a !== b, `both are ${a}`);
   await light.evaluate(() => document.getElementById("theme").click());
-  await settle(light, 50);
+  await settle(light);
   that((await light.evaluate(paper)) === b, "the button does not turn light into dark");
   calm(light);
   calm(dark);
@@ -60,7 +60,7 @@ check("a phone scrolls it one way only", async () => {
   for (const lang of ["en", "zh"])
     for (const link of [...tabs.map((t) => `tab=${t}`), "a=rope&b=t5&view=all", "a=rope:sections=8/12/12"]) {
       await follow(page, `#lang=${lang}&${link}`);
-      await settle(page, 250);
+      await settle(page, "all");
       const wide = await page.evaluate(() => {
         const over = document.documentElement.scrollWidth - innerWidth;
         const widest = over > 0 && [...document.querySelectorAll("body *")].find((e) => e.getBoundingClientRect().right > innerWidth + 1);
@@ -76,10 +76,10 @@ check("the skip link and Back keep what the reader set", async () => {
   const page = await open(browser, `${disk}#a=alibi&n=48`);
   const at = () => page.evaluate(() => ({ spec: document.querySelector(".side-a input.spec").value, hash: location.hash, tab: document.querySelector("main > section:not([hidden])").id }));
   await page.evaluate(() => document.getElementById("skip").click());
-  await settle(page, 100);
+  await settle(page);
   that((await at()).spec === "alibi", `after the skip link: ${JSON.stringify(await at())}`);
   await page.evaluate(() => document.getElementById("tab-claims").click());
-  await settle(page, 100);
+  await settle(page);
   that((await at()).tab === "claims", JSON.stringify(await at()));
   await page.evaluate(() => history.back());
   await until(page, () => !document.getElementById("explore").hidden);
@@ -90,12 +90,12 @@ check("the skip link and Back keep what the reader set", async () => {
 });
 
 check("playing goes on, or stops, in the other language, and nothing breaks", async () => {
-  const page = await open(browser, `${disk}#a=rope&view=table`);
-  await page.evaluate(() => [...document.querySelectorAll(".strip button")].find((b) => /Play/.test(b.textContent))?.click());
-  await settle(page, 200);
+  const page = await open(browser, `${disk}#a=rope&view=table`, { reducedMotion: "no-preference" });
+  await page.click(".strip button[aria-label=Play]");
+  await until(page, () => /start=[1-9]/.test(location.hash));
   await page.evaluate(() => document.getElementById("language").click());
-  await settle(page, 300);
-  const buttons = await page.evaluate(() => [...document.querySelectorAll(".strip button")].map((b) => b.textContent).join());
+  await settle(page);
+  const buttons = await page.evaluate(() => [...document.querySelectorAll(".strip button")].map((b) => b.getAttribute("aria-label") ?? b.textContent).join());
   that(!/Play|Pause/.test(buttons), `English is left: ${buttons}`);
   calm(page);
   await page.close();
@@ -122,9 +122,9 @@ check("a model's file is told in Chinese, and what is English is marked", async 
       select.value = name;
       select.dispatchEvent(new Event("change", { bubbles: true }));
     }, name);
-    await settle(page, 100);
+    await settle(page);
     await page.evaluate(() => document.getElementById("language").click());
-    await settle(page, 200);
+    await settle(page);
     const model = await page.evaluate(() => {
       const root = document.getElementById("model"), specs = root.querySelectorAll(".spec-cell").length;
       const loose = [...root.querySelectorAll("p, th, td, button, label, h2, h3")].filter((e) => !e.closest("[lang=en]") && !e.querySelector("[lang=en]"))
@@ -134,7 +134,7 @@ check("a model's file is told in Chinese, and what is English is marked", async 
     that(model.specs > 0, `${name}: the file is gone in the other language`);
     that(model.loose.length === 0, `${name}: English that is not marked: ${model.loose[0]}`);
     await page.evaluate(() => document.getElementById("language").click());
-    await settle(page, 200);
+    await settle(page);
   }
   calm(page);
   await page.close();

@@ -18,7 +18,7 @@ check("screenshots of light, dark, phone and Chinese", async () => {
   for (const [name, link, options] of shots) {
     const page = await open(browser, disk + link, { viewport: { width: 1280, height: 900 }, ...options });
     if (name === "phone") await page.evaluate(() => document.querySelector(".card").scrollIntoView());
-    await settle(page, 500);
+    await settle(page, "all");
     const path = join(screens, `${name}.png`);
     await page.screenshot({ path });
     that(statSync(path).size > 10000, `${name}.png has ${statSync(path).size} bytes`);

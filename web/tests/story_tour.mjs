@@ -11,7 +11,6 @@ const stepsOf = (page) => page.evaluate(() => [...document.querySelectorAll("#to
 
 /** Moves every control of the step on the page, one after the other, and gathers what goes wrong. Runs in the page. */
 async function play() {
-  const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   const root = document.querySelector("#tour"), wrong = new Set(), seen = new Set();
   const look = (when) => {
     for (const { textContent: text } of root.querySelectorAll(".error"))
@@ -19,13 +18,13 @@ async function play() {
   };
   look("at first");
   if (root.querySelector("article").textContent.length < 100) wrong.add("almost empty");
-  for (const radio of root.querySelectorAll("input[type=radio]")) { radio.click(); await frame(); look(radio.parentElement.textContent); }
+  for (const radio of root.querySelectorAll("input[type=radio]")) { radio.click(); await window.settled(); look(radio.parentElement.textContent); }
   for (const range of root.querySelectorAll("input[type=range]")) {
     const before = range.value;
     for (const value of [range.min, range.max, String((Number(range.min) + Number(range.max)) / 2), before]) {
       range.value = value;
       range.dispatchEvent(new Event("input", { bubbles: true }));
-      await frame();
+      await window.settled();
       look(`${range.getAttribute("aria-label")} at ${value}`);
     }
   }
@@ -34,7 +33,7 @@ async function play() {
   if (!root.querySelectorAll("math").length) wrong.add("no formula");
   for (const button of root.querySelectorAll("button[data-claim]")) {
     button.click();
-    for (let n = 0; n < 3000 && !button.parentElement.querySelector(".badge, .error"); n++) await new Promise((done) => setTimeout(done, 10));
+    await window.settled(true);
     if (!button.parentElement.querySelector(".badge")) wrong.add(`${button.dataset.claim}: ${button.parentElement.textContent}`);
   }
   return [...wrong];

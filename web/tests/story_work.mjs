@@ -13,7 +13,6 @@ async function scriptTime(session) {
 /** In the page: thirty changes, each waited for: the commands that they took and the redraws. A change is of the spec, or of the
  *  length. A machine that is busy draws in a worker, some frames later. */
 async function thirty({ spec, row }) {
-  const frame = () => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)));
   const field = spec ? document.querySelector(".side-a input.spec") : document.querySelector(".strip input[type=range]");
   const commands = [];
   let redraws = 0;
@@ -22,8 +21,7 @@ async function thirty({ spec, row }) {
     performance.clearMeasures("redraw");
     field.value = spec ? `${row}:theta=${10000 + 1000 * i}` : String(Number(field.min) + ((Number(field.max) - Number(field.min)) * (20 + i)) / 60);
     field.dispatchEvent(new Event("input", { bubbles: true }));
-    const drawn = () => performance.getEntriesByName("command").some((e) => !e.detail.args.includes("--list"));
-    for (let n = 0; n < 20 && (n === 0 || !drawn()); n++) await frame();
+    await window.settled();
     commands.push(performance.getEntriesByName("command").map((e) => ({ list: e.detail.args.includes("--list"), bytes: e.detail.bytes, line: e.detail.args.join(" ") })));
     redraws += performance.getEntriesByName("redraw").length;
   }
