@@ -11,8 +11,8 @@ import { marked } from "./tour_text";
 const words = {
   title: { en: "Glossary", zh: "术语表" },
   search: { en: "Search the terms", zh: "搜索术语" },
-  none: { en: "No term has these words.", zh: "没有匹配的术语。" },
-  open: { en: "Look at it", zh: "看图" },
+  none: { en: "No term matches.", zh: "没有匹配的术语。" },
+  open: { en: "Show it", zh: "看图" },
   link: { en: "Link to this term", zh: "此术语的链接" },
 };
 

@@ -11,13 +11,13 @@ const length: SliderControl = {
 
 const integer: Step = {
   id: "1",
-  title: { en: "Count the words", zh: "直接用整数编号" },
+  title: { en: "Number the words", zh: "直接用整数编号" },
   formulas: { code: tex`p_t = t`, sum: tex`x_t + p_t\,\mathbf 1` },
   text: {
     en: [
-      "The plainest idea: write each word's number on it. {code}, added to every element of the word's vector.",
-      "No two positions get the same code, the code does not depend on how long the text is, and it never ends. Three wishes out of four. The fourth is that it stays *bounded*, and here it fails badly: elements of a word's vector are about 1 in size, and at position 500 the code is 500. What reaches the network, {sum}, is the position with the word as noise on top.",
-      "Normalising does not help. RMSNorm divides by the size of the sum, which is the size of the code; LayerNorm takes the mean off, and as every element carries the same number, the whole position goes with it. And a model trained up to 512 meets numbers later that are larger than anything it ever saw.",
+      "The simplest code is the position itself: {code}, added to every element of the word's embedding.",
+      "No two positions have the same code, the code does not depend on the sequence length, and every position has one. These are three of four properties that we want. The fourth is that the code is *bounded*, and it is not: the elements of an embedding are about 1 in size, and at position 500 the code is 500. The input of the network, {sum}, is then almost only the position, and the word is noise on it.",
+      "Normalisation does not help. RMSNorm divides by the size of the sum, which is the size of the code. LayerNorm subtracts the mean, and because every element has the same number added, this removes the position. And a model that was trained up to position 512 later gets larger numbers than it has ever seen.",
     ],
     zh: [
       "最朴素的想法：给每个词标上它的序号。{code}，加到词向量的每个分量上。",
@@ -35,7 +35,7 @@ const integer: Step = {
       ],
     },
     {
-      title: { en: "What is left of the words", zh: "词还剩下什么" },
+      title: { en: "Attention with integer codes", zh: "词还剩下什么" },
       controls: [
         {
           kind: "text", id: "words", label: { en: "Sentence", zh: "句子" },
@@ -46,7 +46,7 @@ const integer: Step = {
     },
   ],
   tries: {
-    en: "Pull the slider from 8 to 512 and watch the axis: elements of a word stay near 1 all the while. The check measures the word against the code and gives the ratio in decibels. Then compare the two attentions of the sentence: with integers on top every word stares at one end of it, whatever stands there.",
+    en: "Move the slider from 8 to 512 and watch the axis: the elements of an embedding stay near 1. The check measures the ratio of the word's power to the code's power in decibels. Then compare the two attention maps of the sentence: with integer codes every word attends to one end of the sentence, whichever word is there.",
     zh: "把滑块从 8 拖到 512，盯住纵轴：词向量的分量可一直只有 1 左右。检验以分贝给出词与编码的功率之比。再比较同一句话的两张注意力图：加上整数编码之后，所有词都盯着句子的一端，不管那里是什么词。",
   },
 };
@@ -57,9 +57,9 @@ const normalised: Step = {
   formulas: { code: tex`p_t = t/N`, step: tex`p_{t+1} - p_t = 1/N` },
   text: {
     en: [
-      "Too large? Then divide by the number of words: {code} lies between 0 and 1, always.",
-      "Now the code is bounded, but one word further is {step}: a tenth in a sentence of ten words, a thousandth in a page. “The previous word”, which grammar needs most, is a different step in every text, and the model would have to learn it once per length.",
-      "Worse, N has to be known. A model that writes does not know how long its text will be; with each new word the codes of all earlier words change, and everything computed from them, the [KV cache](cache) included, is stale. So to the wishes we add one: the code of a position must not depend on the length.",
+      "To bound the code, divide it by the number of words: {code} is always between 0 and 1.",
+      "Now the code is bounded, but the step from one word to the next is {step}: a tenth in a sentence of ten words, a thousandth in a page. “The previous word”, which grammar needs most, is a different step at each length, and the model would have to learn it once per length.",
+      "Worse, N has to be known. A model that generates text does not know how long the text will be. With each new word the codes of all earlier words change, and everything computed from them, including the [KV cache](cache), becomes invalid. So the code of a position must not depend on the sequence length.",
     ],
     zh: [
       "嫌太大？那就除以总长度：{code} 永远在 0 和 1 之间。",
@@ -80,7 +80,7 @@ const normalised: Step = {
     },
   ],
   tries: {
-    en: "Set N to 8, then to 512, and read position 5 in the table: 0.625 becomes 0.0098. Same word, same place, another code.",
+    en: "Set N to 8, then to 512, and read position 5 in the table: 0.625 becomes 0.0098. The position is the same, and its code is not.",
     zh: "把 N 设成 8，再设成 512，看表里位置 5 的值：从 0.625 变成 0.0098。同一个词、同一个位置，编码却变了。",
   },
 };
@@ -95,9 +95,9 @@ const binary: Step = {
   },
   text: {
     en: [
-      "A large number fits into small digits: {example}. Give each bit an element of its own, {code}, and the code is bounded by 1, never depends on the length, and d elements number 2^d positions.",
-      "Look at one bit as time goes by. The lowest flips at every step, the next at every second, bit c has period {period}: a set of clocks, each half as fast as the one before. That is the good part, and it stays.",
-      "The bad part is that bits jump. From 7 to 8 four of them flip at once, from 8 to 9 only one; 0 and 128 differ in a single bit while the neighbours 127 and 128 differ in all eight. Distance between codes says nothing of distance between places, and there is nothing between 0 and 1: no slope to learn from.",
+      "A large number has small digits: {example}. Give each bit its own element, {code}. The code is then bounded by 1 and independent of the sequence length, and d elements distinguish 2^d positions.",
+      "Look at how one bit changes with the position. The lowest bit flips at every step, the next one at every second step, and bit c has period {period}: each bit has half the frequency of the one before. The next steps keep this structure.",
+      "The weakness is that bits *jump*. From 7 to 8 four bits flip at once, from 8 to 9 only one; 0 and 128 differ in one bit, while the neighbours 127 and 128 differ in all eight. The distance between codes says nothing about the distance between positions. And a bit has no values between 0 and 1, so there is no gradient to learn from.",
     ],
     zh: [
       "再大的数，写成一位一位也都很小：{example}。每个比特占一个分量，{code}，编码不超过 1，与长度无关，d 个分量就能表示 2^d 个位置。",
@@ -111,11 +111,11 @@ const binary: Step = {
       controls: [{ kind: "slider", id: "t", label: { en: "First position", zh: "起始位置" }, value: 252, min: 0, max: 508 }],
       outputs: [
         { kind: "data", command: ["table", "binary", "-n", "5", "--start", "{t}", "--model-dim", "8"],
-          caption: { en: "Five positions from there on, the lowest bit first", zh: "从该位置起的五个编码，最低位在前" } },
+          caption: { en: "The codes of five positions from there on, lowest bit first", zh: "从该位置起的五个编码，最低位在前" } },
       ],
     },
     {
-      title: { en: "Bits as clocks", zh: "把比特看成时钟" },
+      title: { en: "Bits as square waves", zh: "把比特看成时钟" },
       controls: [length],
       outputs: [
         { kind: "picture", spec: "binary", view: "table", options: ["-n", "{n}", "--model-dim", "8"], narrow: true },
@@ -125,7 +125,7 @@ const binary: Step = {
     },
   ],
   tries: {
-    en: "Set the first position to 126 and look at the step from 127 to 128: every bit changes. At 252 the code reads 0 0 1 1 1 1 1 1, lowest bit first, which is 11111100 backwards.",
+    en: "Set the first position to 126 and look at the step from 127 to 128: every bit changes. At 252 the code reads 0 0 1 1 1 1 1 1, lowest bit first, which is 11111100 reversed.",
     zh: "把起始位置设成 126，看 127 到 128 这一步：八位全变。设成 252，第一行是 0 0 1 1 1 1 1 1（最低位在前），倒过来正是 11111100。",
   },
 };

@@ -8,18 +8,18 @@ import type { Step } from "./tour_step";
 export const order: Step[] = [
   {
     id: "0",
-    title: { en: "Attention is blind to order", zh: "注意力看不见顺序" },
+    title: { en: "Attention ignores word order", zh: "注意力看不见顺序" },
     formulas: {
       score: tex`\mathrm{out}_i = \sum_j \frac{e^{q_i\cdot k_j/\sqrt d}}{\sum_{l} e^{q_i\cdot k_l/\sqrt d}}\, v_j`,
       swap: tex`A(PX) = P\,A(X)`,
     },
     text: {
       en: [
-        "[Attention](attention) compares a word's query with every key and averages the values by the weights that come out:",
+        "[Attention](attention) compares a word's query with every key, turns the scores into weights by a softmax, and averages the values with these weights:",
         "{score}",
-        "Look for the place where this formula says which word comes first. There is none: i and j only name the words, they enter no computation. Shuffle the sentence and every output moves along with its word, otherwise unchanged: {swap} for every [permutation](permutation) P.",
-        "In “the dog chased the other dog” both dogs have the same vector, hence the same query, the same row of weights and the same output. Who chased whom is lost before the first layer ends.",
-        "A position encoding puts the order back. The rest of this tour tries the obvious ways, watches each one fail at something, and arrives at the rotation that most of today's models use.",
+        "Nothing in this formula says which word comes first: i and j only name the words and enter no computation. If you shuffle the sentence, each output moves with its word and keeps its value: {swap} for every [permutation](permutation) P.",
+        "In “the dog chased the other dog” both dogs have the same embedding, so they have the same query, the same row of attention weights and the same output. After the first layer the model can no longer tell who chased whom.",
+        "A position encoding adds the order. The rest of this tour starts with the simplest methods, shows where each one fails, and ends with the rotation that most of today's models use.",
       ],
       zh: [
         "[注意力](attention)把一个词的查询与所有键做内积，softmax 之后对值做加权平均：",
@@ -31,7 +31,7 @@ export const order: Step[] = [
     },
     demos: [
       {
-        title: { en: "Two equal words, with and without position", zh: "两个相同的词：有位置与没有位置" },
+        title: { en: "Two equal words, with and without a position encoding", zh: "两个相同的词：有位置与没有位置" },
         controls: [
           {
             kind: "text", id: "words", label: { en: "Sentence", zh: "句子" },
@@ -42,7 +42,7 @@ export const order: Step[] = [
             options: [
               { value: "none", label: { en: "none", zh: "无" } },
               { value: "sinusoidal", label: { en: "sinusoidal", zh: "正弦" } },
-              { value: "alibi:form=symmetric", label: { en: "ALiBi, both ways", zh: "ALiBi（双向）" } },
+              { value: "alibi:form=symmetric", label: { en: "ALiBi, symmetric", zh: "ALiBi（双向）" } },
               { value: "rope", label: { en: "RoPE", zh: "RoPE" } },
             ],
           },
@@ -60,14 +60,14 @@ export const order: Step[] = [
         ],
       },
       {
-        title: { en: "What is known about it", zh: "与此有关的论断" },
+        title: { en: "Claims about word order", zh: "与此有关的论断" },
         controls: [
           {
             kind: "choice", id: "claim", label: { en: "Claim", zh: "论断" },
             options: [
               { value: "order-blind", label: { en: "shuffled words", zh: "打乱词序" } },
-              { value: "causal-mask", label: { en: "the mask alone", zh: "只有掩码" } },
-              { value: "reversal-blind", label: { en: "read backwards", zh: "倒着读" } },
+              { value: "causal-mask", label: { en: "causal mask only", zh: "只有掩码" } },
+              { value: "reversal-blind", label: { en: "reversed sentence", zh: "倒着读" } },
             ],
           },
         ],
@@ -75,7 +75,7 @@ export const order: Step[] = [
       },
     ],
     tries: {
-      en: "Leave the encoding at none and compare the rows of the two dogs: they are equal. Choose RoPE: they are not. Then go back to none and switch on the causal mask: the rows differ again, because the second dog sees more words. A mask is a faint position encoding by itself.",
+      en: "Leave the encoding at none and compare the rows of the two dogs: they are equal. Choose RoPE: they are not. Then go back to none and switch on the causal mask: the rows differ again, because the second dog sees more words. The mask alone is a weak position encoding.",
       zh: "先保持“无”，比较两个“狗”所在的两行：完全一样。换成 RoPE，就不一样了。再换回“无”并打开因果掩码：两行又不同了，因为后一个“狗”能看到更多的词。掩码本身就是一种微弱的位置编码。",
     },
   },

@@ -7,7 +7,7 @@ import type { Step } from "./tour_step";
 
 const rotary: Step = {
   id: "6",
-  title: { en: "Rotary: ask for the distance, get a rotation", zh: "旋转：从方程解出 RoPE" },
+  title: { en: "RoPE: derive the rotation from an equation", zh: "旋转：从方程解出 RoPE" },
   formulas: {
     want: tex`\langle f(q,m),\,f(k,n)\rangle = g(q,k,m-n)`,
     start: tex`f(q,0)=q`,
@@ -28,14 +28,14 @@ const rotary: Step = {
   },
   text: {
     en: [
-      "Say what we want and solve for it. f may look at a vector and its own position only; the product of two results may depend on the positions through their difference only:",
+      "Write what we want as an equation and solve it. f may use only a vector and its own position; the dot product of two results may depend on the positions only through their difference:",
       "{want}",
-      "with {start}. Take two dimensions, so that a vector is a complex number, {polar}, and ask it of the complex product {both}, whose real part is the dot product. First {zero}: the product is that at position 0 for every m, so {sizes}. The simplest solution leaves lengths alone. For the phases the same step gives",
+      "with {start}. In two dimensions a vector is a complex number, {polar}. Require the equation of the complex product {both}, whose real part is the dot product. First set {zero}: for every m the product equals that at position 0, so {sizes}. The simplest solution keeps the lengths. For the phases the same step gives",
       "{phases}",
-      "one function φ of the position, whatever the vector. Now {one}: the right side depends on q and k but not on m, the left side is φ(m) − φ(m−1) and constants. So {steps} for every m: an arithmetic progression, φ(m) = mθ, and",
+      "with one function φ of the position for all vectors. Now set {one}: the right side depends on q and k but not on m, and the left side is φ(m) − φ(m−1) plus constants. So {steps} for every m. This is an arithmetic progression, φ(m) = mθ, and",
       "{answer}",
-      "which is a rotation, {matrix}. The check is one line: {product}. An absolute operation, a relative result, nothing learned, no term in the softmax.",
-      "For d dimensions take d/2 [pairs](pairs), each with its own angle per step, {pairs}; products add up, so the property stays: {score}. As the distance s grows, the terms get out of step. Summation by parts ({h}, S the partial sums of the exponentials) bounds the score, and the bound falls with s on average: the [distance decay](decay).",
+      "which is a rotation, {matrix}. One line confirms it: {product}. Each vector is rotated by its absolute position, the score depends on the relative position, there are no trained parameters, and the softmax has no extra term.",
+      "For d dimensions take d/2 [pairs](pairs), each with its own angle per position, {pairs}. The dot product is the sum over the pairs, so it keeps the property: {score}. As the distance s grows, the terms get out of phase. Summation by parts ({h}, S the partial sums of the exponentials) bounds the score, and the bound falls with s on average: the [distance decay](decay).",
       "{bound}",
     ],
     zh: [
@@ -52,7 +52,7 @@ const rotary: Step = {
   },
   demos: [
     {
-      title: { en: "Dials: each pair at its own speed", zh: "表盘：每对各有各的转速" },
+      title: { en: "Dials: each pair has its own frequency", zh: "表盘：每对各有各的转速" },
       controls: [
         { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 16, min: 2, max: 256, log: true },
         { kind: "slider", id: "start", label: { en: "First position", zh: "起始位置" }, value: 0, min: 0, max: 4096 },
@@ -61,7 +61,7 @@ const rotary: Step = {
       outputs: [{ kind: "picture", spec: "rope:theta={theta}", view: "turns", options: ["-n", "{n}", "--start", "{start}", "--head-dim", "32"] }],
     },
     {
-      title: { en: "The arithmetic of one pair of words", zh: "一步一步算给你看" },
+      title: { en: "The score of one query and one key, step by step", zh: "一步一步算给你看" },
       controls: [
         { kind: "slider", id: "m", label: { en: "Query at m", zh: "查询位置 m" }, value: 5, min: 0, max: 100 },
         { kind: "slider", id: "o", label: { en: "Key at n", zh: "键位置 n" }, value: 3, min: 0, max: 100 },
@@ -74,9 +74,9 @@ const rotary: Step = {
       ],
     },
     {
-      title: { en: "The decay, and what it does not say", zh: "远程衰减，以及它没说的事" },
+      title: { en: "The distance decay and its limits", zh: "远程衰减，以及它没说的事" },
       controls: [
-        { kind: "slider", id: "n", label: { en: "Farthest distance", zh: "最远距离" }, value: 256, min: 16, max: 4096, log: true },
+        { kind: "slider", id: "n", label: { en: "Largest distance", zh: "最远距离" }, value: 256, min: 16, max: 4096, log: true },
         { kind: "slider", id: "d", label: { en: "Head width", zh: "头宽度" }, value: 64, min: 4, max: 256, step: 2 },
       ],
       outputs: [
@@ -87,7 +87,7 @@ const rotary: Step = {
     },
   ],
   tries: {
-    en: "In the arithmetic, set m = 5, n = 3, then m = 25, n = 23: every angle is another, the score is the same. Then run the last check: for any distance there are a q and a k that score highest exactly there, so the decay is a habit, not a law.",
+    en: "In the step-by-step score, set m = 5, n = 3, then m = 25, n = 23: every angle changes, and the score stays the same. Then run the last check: for any distance there are a q and a k whose score is highest at that distance, so the decay is a tendency and not a law.",
     zh: "在分步计算里先取 m = 5、n = 3，再取 m = 25、n = 23：每个角度都变了，分数不变。再运行最后一个检验：对任意距离，都能找到让分数恰好在那里最高的 q 和 k。所以衰减只是倾向，不是定律。",
   },
 };
@@ -102,10 +102,10 @@ const axes: Step = {
   },
   text: {
     en: [
-      "A patch of an image stands at (x, y). The same wish, that scores see only the two differences, has the same kind of answer: a matrix R(x, y) that turns, with R(x, y) R(x′, y′) = R(x + x′, y + y′).",
-      "The simplest takes four elements, two for x and two for y: {block}. In d dimensions half of the pairs follow x and half follow y. Move along x and only the pairs of x turn: the axes do not know of each other.",
-      "Why not save elements and turn *one* pair by both, {wrong}? Then (1, 0) and (0, 1) are the same place. Other weights, {any}, only hide it: a pair has one angle, the plane has two coordinates, and along each line where xα + yβ stays the same all places have one angle, or come as close to it as you like. Two coordinates need two pairs at least.",
-      "Video adds time: [sections](mrope) deal the pairs out to t, h and w. A text token has all three coordinates equal, and for it the encoding is plain RoPE.",
+      "A patch of an image has a position (x, y). The requirement is the same: scores depend only on the two differences. The solution has the same form: a rotation matrix R(x, y) with R(x, y) R(x′, y′) = R(x + x′, y + y′).",
+      "The simplest solution takes four elements, two for x and two for y: {block}. In d dimensions half of the pairs are rotated by x and half by y. A move along x rotates only the pairs of x: the axes are independent.",
+      "Why not save elements and rotate *one* pair by both, {wrong}? Then (1, 0) and (0, 1) have the same angle. Other weights, {any}, only hide the problem: a pair has one angle and the plane has two coordinates, so positions along each line where xα + yβ is constant have the same angle, or angles as close as you like. Two coordinates need at least two pairs.",
+      "Video adds time: [sections](mrope) divide the pairs among t, h and w. A text token has three equal coordinates, and for it the encoding is ordinary RoPE.",
     ],
     zh: [
       "图像块的位置是 (x, y)。愿望不变，分数只依赖两个坐标差；答案的形式也不变：一个旋转矩阵 R(x, y)，满足 R(x, y) R(x′, y′) = R(x + x′, y + y′)。",
@@ -116,13 +116,13 @@ const axes: Step = {
   },
   demos: [
     {
-      title: { en: "Which pairs an axis turns", zh: "哪些对归哪个轴" },
+      title: { en: "Which pairs an axis rotates", zh: "哪些对归哪个轴" },
       controls: [
         {
           kind: "choice", id: "spec", label: { en: "Split", zh: "分配方式" },
           options: [
-            { value: "rope:axes=2,split=axial", label: { en: "axial: a spectrum per axis (ViT)", zh: "axial：每轴一套频率（ViT）" } },
-            { value: "rope:axes=2,split=oddeven", label: { en: "oddeven: one spectrum, dealt out (Pixtral)", zh: "oddeven：共用一套频率，奇偶分配（Pixtral）" } },
+            { value: "rope:axes=2,split=axial", label: { en: "axial: one set of frequencies per axis (ViT)", zh: "axial：每轴一套频率（ViT）" } },
+            { value: "rope:axes=2,split=oddeven", label: { en: "oddeven: one set of frequencies, divided by odd and even (Pixtral)", zh: "oddeven：共用一套频率，奇偶分配（Pixtral）" } },
             { value: "rope:sections=8/12/12", label: { en: "sections: t, h, w (Qwen2-VL)", zh: "sections：t、h、w（Qwen2-VL）" } },
           ],
         },
@@ -143,14 +143,14 @@ const axes: Step = {
     },
   ],
   tries: {
-    en: "Switch the axis: the dials that rotated stand still, and the others turn. Then run both checks: with a pair per axis nothing mixes; with one pair for both, whole diagonals fall together.",
+    en: "Switch the axis: the dials that rotated stop, and others rotate. Then run both checks: with one pair per axis the axes are independent; with one pair for both axes all positions on a diagonal have the same angle.",
     zh: "切换移动的轴：刚才在转的表盘停下，另一些开始转。再运行两个检验：每轴各用一对时，两轴互不干扰；两轴合用一对时，整条对角线都分不开。",
   },
 };
 
 const longer: Step = {
   id: "8",
-  title: { en: "Longer than trained", zh: "比训练更长" },
+  title: { en: "Longer than the trained length", zh: "比训练更长" },
   formulas: {
     turns: tex`r_i = L\,\theta_i/2\pi`,
     linear: tex`\theta_i \to \theta_i/s`,
@@ -160,9 +160,9 @@ const longer: Step = {
   },
   text: {
     en: [
-      "Every position has a rotation, so RoPE runs at any length. Running is not working. In training at length L pair i made {turns} turns. Fast pairs went round many times and showed the model every angle; the slowest never finished their first turn, and past L they point where no training example pointed.",
-      "*Linear*: {linear} for all. No angle is new, but neighbours that were a radian apart are now 1/s of that, which the model never saw either. *NTK-aware*: change the base instead, {ntk}. The fastest pair is untouched, the slowest is slowed by exactly s: [high frequencies extrapolate, low ones interpolate](ntk). *YaRN* decides pair by pair, by its turns: {yarn}, with γ = 1 above 32 turns and 0 below 1, and sharpens the softmax by [{gain}](mscale) on cos and sin.",
-      "Does it work? We raced them: byte models trained on novels at 256 tokens, tested on another novel at up to 16 times that, and nothing trained after the change. Linear is worse than nothing without fine-tuning; NTK and YaRN buy a factor of two to four; a bias that falls with the distance does not need any of it.",
+      "Every position has a rotation, so RoPE can be computed at any length, but the model's results get worse. In training at length L, pair i completed {turns} turns. Fast pairs completed many turns, so the model saw all of their angles. The slowest pairs did not complete one turn, and past L they have angles that did not occur in training.",
+      "*Linear*: {linear} for all pairs. No angle is new, but neighbours that were one radian apart are now 1/s radian apart, which the model did not see in training either. *NTK-aware* changes the base instead, {ntk}. The fastest pair stays the same, and the slowest becomes slower by exactly s: [high frequencies extrapolate, low ones interpolate](ntk). *YaRN* decides for each pair by its number of turns: {yarn}, with γ = 1 above 32 turns and γ = 0 below 1. It also multiplies cos and sin by [{gain}](mscale), which sharpens the softmax.",
+      "We measured how well they work: byte models, trained on novels at length 256, tested on another novel at up to 16 times that length, without training after the change. Without fine-tuning, linear is worse than no scaling; NTK and YaRN extend the usable length by a factor of two to four; ALiBi, whose bias falls with the distance, needs none of these.",
     ],
     zh: [
       "每个位置都能旋转，所以 RoPE 在任意长度下都*能跑*，但能跑不等于好用。训练长度为 L 时，第 i 对总共转了 {turns} 圈。快的对转了很多圈，各种角度模型都见过；最慢的对连一圈都没转满，超过 L 之后，它们指向的是训练中从未出现过的方向。",
@@ -186,7 +186,7 @@ const longer: Step = {
   },
   demos: [
     {
-      title: { en: "Wavelengths against the trained length", zh: "波长与训练长度" },
+      title: { en: "Wavelengths and the trained length", zh: "波长与训练长度" },
       controls: [
         {
           kind: "choice", id: "spec", label: { en: "Scaling", zh: "缩放方式" },
@@ -209,7 +209,7 @@ const longer: Step = {
     },
   ],
   tries: {
-    en: "Go through the scalings at s = 8 and watch the wavelengths against plain RoPE above and the mark at L: linear lifts all of it, NTK tilts it around its left end, YaRN bends it: flat where the pairs turn fast, lifted where they never came round.",
+    en: "Set s = 8, choose each scaling, and compare its wavelengths with those of unscaled RoPE above and with the mark at L. Linear makes all wavelengths longer. NTK leaves the shortest unchanged and lengthens the others, the longest by exactly s. YaRN leaves the fast pairs unchanged and makes longer those that did not complete a turn.",
     zh: "取 s = 8，依次切换缩放方式，与上面不缩放的 RoPE 对照，看波长曲线与 L 标线的关系：线性把整条线抬高；NTK 以左端为支点把它撬起来；YaRN 则折弯它，转得快的部分不动，没转满一圈的部分抬高。",
   },
 };

@@ -10,7 +10,7 @@ const edits: Option[] = [
     value: "shaw:left=6,right=6", label: { en: "Shaw 2018", zh: "Shaw 2018" },
     formula: "shaw",
     note: {
-      en: "The query's own position is dropped; the key's becomes a trained vector of the [clipped](shaw) distance. The same is done to the values.",
+      en: "The query's position is dropped; the key's position becomes a trained vector of the [clipped](shaw) distance. The values get such a vector too.",
       zh: "去掉查询一侧的位置，键一侧的位置换成[截断](shaw)距离的可训练向量；值也照此处理。",
     },
   },
@@ -18,7 +18,7 @@ const edits: Option[] = [
     value: "transformer-xl:back=64,ahead=64", label: { en: "Transformer-XL 2019", zh: "Transformer-XL 2019" },
     formula: "xl",
     note: {
-      en: "All four terms stay. The key's position becomes a sinusoid of the distance with a projection of its own, the query's becomes two trained vectors u and v, the same for every place.",
+      en: "All four terms stay. The key's position becomes a sinusoidal code of the distance with its own projection; the query's position becomes two trained vectors u and v, the same for every position.",
       zh: "四项都保留。键的位置换成距离的正弦编码，并用单独的投影矩阵；查询的位置换成两个与位置无关的可训练向量 u、v。",
     },
   },
@@ -26,7 +26,7 @@ const edits: Option[] = [
     value: "xlnet:length=64", label: { en: "XLNet 2019", zh: "XLNet 2019" },
     formula: "xl",
     note: {
-      en: "Transformer-XL's formula, used with keys on both sides and a memory of the text before.",
+      en: "Transformer-XL's formula, with keys on both sides of the query and a memory of the previous text.",
       zh: "公式与 Transformer-XL 相同，但左右两侧的键都能看到，并带有前文的记忆段。",
     },
   },
@@ -34,7 +34,7 @@ const edits: Option[] = [
     value: "t5", label: { en: "T5 2019", zh: "T5 2019" },
     formula: "t5",
     note: {
-      en: "Words and places should not be mixed, so the two middle terms go; of the last one remains a single trained number per head and [bucket](bucket) of the distance.",
+      en: "Words and positions are kept apart, so the two middle terms are dropped; the last one becomes one trained number per head and per [bucket](bucket) of the distance.",
       zh: "词与位置各管各的，中间两项删去；最后一项化简成每个头、每个距离[桶](bucket)一个可训练标量。",
     },
   },
@@ -42,7 +42,7 @@ const edits: Option[] = [
     value: "deberta:buckets=8,max=32", label: { en: "DeBERTa 2020", zh: "DeBERTa 2020" },
     formula: "deberta",
     note: {
-      en: "The opposite choice: the two mixed terms stay, each with its own vectors of the distance, and the last one goes.",
+      en: "The opposite of T5: the two mixed terms stay, each with its own vectors of the distance, and the last term is dropped.",
       zh: "恰好与 T5 相反：保留中间两个交叉项，各配一张距离向量表；扔掉最后的位置–位置项。",
     },
   },
@@ -50,7 +50,7 @@ const edits: Option[] = [
     value: "alibi:form=symmetric", label: { en: "ALiBi 2021", zh: "ALiBi 2021" },
     formula: "alibi",
     note: {
-      en: "T5's number without training: a straight line, with another [slope](slope) for each head. In our race it was as good at sixteen times the trained length as at that length.",
+      en: "T5's trained number becomes a fixed straight line, with a different [slope](slope) for each head. In our race it was as good at 16 times the trained length as at the trained length.",
       zh: "把 T5 的可训练标量换成一条固定的直线，每个头[斜率](slope)不同。在我们的竞赛里，它到 16 倍训练长度时依然和在训练长度上一样好。",
     },
   },
@@ -73,11 +73,11 @@ export const terms: Step[] = [
     },
     text: {
       en: [
-        "Add a code to each word and multiply out what attention computes ({w}):",
+        "Add a code to each word's embedding and expand the attention score ({w}):",
         "{four}",
-        "Word with word, word with place, place with word, place with place. Only the places {pi} and {pj} stand here, each for itself; the distance nowhere.",
-        "If the distance is what matters, one may simply write it in. Every [relative](relative) encoding of these years is an edit of this line: which terms stay, and what takes the place of {pi} and {pj}. Choose one below and compare its formula with its picture.",
-        "They work, but at a price: a term that depends on i and j together must be computed for every pair inside the softmax. It cannot be put into the keys beforehand, and attentions that never form the scores one by one (the linear ones) cannot use it. What if an encoding acted on each word alone, like a sinusoid, and the distance still came out by itself?",
+        "The terms are word–word, word–position, position–word and position–position. They contain the two positions {pi} and {pj} separately; the distance does not appear.",
+        "If the distance is what matters, one can write it into the formula. Each of the [relative](relative) encodings below is an edit of this line: it keeps some terms and replaces {pi} and {pj}. Choose one and compare its formula with its picture.",
+        "They work, but at a cost: a term that depends on both i and j must be computed for every pair inside the softmax. It cannot be put into the keys in advance, and attention that does not compute single scores (linear attention) cannot use it. Can an encoding act on each word alone, like a sinusoid, and still give scores that depend only on the distance?",
       ],
       zh: [
         "给每个词加上位置编码，再把注意力里的内积展开（{w}）：",
@@ -89,7 +89,7 @@ export const terms: Step[] = [
     },
     demos: [
       {
-        title: { en: "What is added to the score", zh: "分数上加了什么" },
+        title: { en: "The bias that is added to the score", zh: "分数上加了什么" },
         controls: [
           { kind: "choice", id: "spec", label: { en: "Edit", zh: "改法" }, options: edits },
           { kind: "slider", id: "head", label: { en: "Head", zh: "头" }, value: 0, min: 0, max: 7 },
@@ -99,19 +99,19 @@ export const terms: Step[] = [
         ],
       },
       {
-        title: { en: "The places of the others, seen from one word", zh: "从一个词看其他词的位置" },
+        title: { en: "What one word is told about the positions of the others", zh: "从一个词看其他词的位置" },
         controls: [
           { kind: "choice", id: "spec", label: { en: "Edit", zh: "改法" }, options: edits.map(({ value, label }) => ({ value, label })) },
           {
             kind: "text", id: "words", label: { en: "Sentence", zh: "句子" },
             value: { en: "the dog chased the other dog until it ran away", zh: "那条狗追着另一条狗跑" },
           },
-          { kind: "slider", id: "at", label: { en: "The word that looks around (from 0)", zh: "从第几个词看（从 0 数起）" }, value: 3, min: 0, max: 9 },
+          { kind: "slider", id: "at", label: { en: "Position of the query word (from 0)", zh: "从第几个词看（从 0 数起）" }, value: 3, min: 0, max: 9 },
         ],
         outputs: [{ kind: "picture", spec: "{spec}", view: "around", options: ["--sentence", "{words}", "--at", "{at}"] }],
       },
       {
-        title: { en: "Is each edit what it is said to be?", zh: "每种改法真如所说吗？" },
+        title: { en: "Check each edit", zh: "每种改法真如所说吗？" },
         controls: [
           {
             kind: "choice", id: "claim", label: { en: "Claim", zh: "论断" },
@@ -130,7 +130,7 @@ export const terms: Step[] = [
       },
     ],
     tries: {
-      en: "In the first picture every diagonal has one colour, whichever edit you choose: the term depends on i − j alone. With Shaw the colours stop changing 6 places from the middle, which is the clip; with T5 they change more and more rarely, which are the buckets; with ALiBi a later head falls off more gently. In the second, move the word: the pattern moves along.",
+      en: "In the first picture every diagonal has one colour, whichever edit you choose: the term depends on i − j alone. With Shaw the colours are constant beyond 6 positions from the diagonal, because the distance is clipped; with T5 they change less often at larger distances, because of the buckets; with ALiBi later heads have smaller slopes. In the second picture, choose another word: the pattern moves with it.",
       zh: "第一张图里，无论选哪种改法，每条对角线都是同一种颜色：这一项只依赖 i − j。选 Shaw，离对角线 6 格之外颜色不再变，这就是截断；选 T5，颜色越远变得越慢，这就是分桶；选 ALiBi，越靠后的头衰减越缓。在第二张图里换一个词来看：图案跟着平移。",
     },
   },

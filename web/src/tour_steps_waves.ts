@@ -8,7 +8,7 @@ import type { Step } from "./tour_step";
 export const waves: Step[] = [
   {
     id: "4",
-    title: { en: "Smooth clocks: sinusoids", zh: "光滑的时钟：正弦编码" },
+    title: { en: "Smooth frequencies: sinusoids", zh: "光滑的时钟：正弦编码" },
     formulas: {
       code: tex`p_t[2i] = \sin(t\,\omega_i),\quad p_t[2i{+}1] = \cos(t\,\omega_i),\quad \omega_i = \theta^{-2i/d}`,
       base: tex`\theta = 10000`,
@@ -20,13 +20,13 @@ export const waves: Step[] = [
     },
     text: {
       en: [
-        "Keep the clocks, round off their corners. In place of a square wave that halves its speed from bit to bit, take a sine that slows by a constant factor from pair to pair, {base}:",
+        "Keep the range of frequencies, but make the waves smooth. A bit is a square wave with half the frequency of the bit before it. Replace it by a pair of sine and cosine whose frequency falls by a constant factor from pair to pair, {base}:",
         "{code}",
-        "The [wavelengths](wavelength) grow from 2π to {last}: the first pairs count words, the last ones barely move within a book. All is bounded, smooth, the same for every length.",
-        "Why a sine *and* a cosine? Together they are the hand of a dial, and going k places on turns every hand by its own angle kω, wherever it stood:",
+        "The [wavelengths](wavelength) grow from 2π to {last}: the first pairs change from word to word, the last ones hardly change within a book. The code is bounded, smooth and independent of the sequence length.",
+        "Why a sine *and* a cosine? Together they are a point on a circle, like the tip of a clock hand. Moving by k positions rotates each pair by its own angle kω, at every t:",
         "{shift}",
-        "So {move} with one matrix for all t. A distance has become a linear map, which a layer can learn. And the dot product of two codes, {dot}, sees only the distance: largest at 0, alike on both sides, falling as k grows because the cosines get out of step.",
-        "Two flaws remain. Alike on both sides means that before and after look the same. And inside attention stands not this product but {through}, with trained matrices in between, and then the two positions no longer meet as a difference. What the sinusoids promise, the model has to learn again.",
+        "So {move} with one matrix for all t. A distance is now a linear map, which a layer can learn. And the dot product of two codes, {dot}, depends only on the distance: it is largest at 0, symmetric, and falls as k grows because the cosines get out of phase.",
+        "Two weaknesses remain. The dot product is symmetric, so it does not distinguish before from after. And attention does not compute this product but {through}, with trained matrices in between, which no longer depends only on the difference of the positions. The model has to learn the relative property itself.",
       ],
       zh: [
         "保留时钟，磨掉棱角。二进制里每一位比前一位慢一半，是方波；现在换成正弦波，每一对比前一对慢一个固定的倍数，{base}：",
@@ -54,7 +54,7 @@ export const waves: Step[] = [
       {
         title: { en: "Moving by k is a rotation", zh: "平移 k 就是旋转" },
         controls: [
-          { kind: "slider", id: "t", label: { en: "First hand at t", zh: "第一根指针的位置 t" }, value: 0, min: 0, max: 500 },
+          { kind: "slider", id: "t", label: { en: "Position t of the first hand", zh: "第一根指针的位置 t" }, value: 0, min: 0, max: 500 },
           { kind: "slider", id: "k", label: { en: "Number of hands, one per position", zh: "指针数（每个位置一根）" }, value: 6, min: 2, max: 32 },
         ],
         outputs: [
@@ -63,16 +63,16 @@ export const waves: Step[] = [
         ],
       },
       {
-        title: { en: "The code of one position, by hand", zh: "亲手算一个位置的编码" },
+        title: { en: "The code of one position, step by step", zh: "亲手算一个位置的编码" },
         controls: [
           { kind: "slider", id: "t", label: { en: "Position t", zh: "位置 t" }, value: 5, min: 2, max: 200 },
         ],
         outputs: [{ kind: "walk", spec: "sinusoidal", options: ["--pos", "{t}", "--dim", "4"] }],
       },
       {
-        title: { en: "Dot product against distance", zh: "内积随距离的变化" },
+        title: { en: "Dot product by distance", zh: "内积随距离的变化" },
         controls: [
-          { kind: "slider", id: "n", label: { en: "Farthest distance", zh: "最远距离" }, value: 128, min: 16, max: 2048, log: true },
+          { kind: "slider", id: "n", label: { en: "Largest distance", zh: "最远距离" }, value: 128, min: 16, max: 2048, log: true },
           { kind: "slider", id: "d", label: { en: "Width", zh: "宽度" }, value: 128, min: 8, max: 512, step: 2 },
         ],
         outputs: [
@@ -84,7 +84,7 @@ export const waves: Step[] = [
       },
     ],
     tries: {
-      en: "In the table, bring theta down to 10: the right half, which hardly moved, begins to wave. Then 1000000: less and less of the width carries position at all. On the dials (each is one pair of a code, drawn as the tool draws rotations) move t: all hands turn, the angle between the first and the last stays. In the last picture, widen the code and see the fall grow smooth.",
+      en: "In the table, set theta to 10: the right half, which hardly changed before, begins to oscillate. Then set it to 1000000: fewer dimensions carry position. On the dials (each shows one pair of a code, drawn like a rotation) change t: all hands rotate, and the angle between the first and the last stays the same. In the last picture, increase the width: the curve becomes smoother.",
       zh: "在编码表里把 theta 降到 10：原本几乎不动的右半边也起伏起来；再升到 1000000：真正携带位置信息的维度越来越少。在表盘上（每个表盘是编码的一对分量，画法与旋转相同）移动 t：所有指针都在转，首尾两根之间的夹角却不变。在最后一张图里加大宽度，看衰减曲线变得光滑。",
     },
   },
