@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The census: each model type's own config class, rotary class and apply function, run on a few vectors.
 
-A case is named after the model type, with .text behind it where the type is a model of models and its text part is
-meant, and the kind of layer behind that where the rotary class has a table for each. Its config holds the keys that say
-something about positions. What cannot be run is left out by name, with the reason (left_out of the index)."""
+A case has the name of the model type. If the type is composed of several models, the case is of its text model and
+.text follows the name; if the rotary class has a table for each kind of layer, the kind follows too. The config of a
+case has the keys that concern positions. A type that cannot be run has no case; left_out in the index says why."""
 import importlib
 import inspect
 import os
@@ -14,7 +14,7 @@ import torch
 from store import Inputs
 
 POSITIONS = (0, 1, 5, 100, 4000)
-PLACES = ((0, 0), (0, 1), (1, 0), (3, 7), (40, 20))  # in a picture: row, column
+PLACES = ((0, 0), (0, 1), (1, 0), (3, 7), (40, 20))  # of an image: row, column
 ABOUT_POSITIONS = re.compile(
     r"rope|rotary|theta|^head_dim$|global_head_dim|qk_|v_head_dim|^hidden_size$|^num_(hidden_layers|attention_heads)$|"
     r"^num_key_value_heads$|max_position_embeddings$|^layer_types$|sliding_window|local_attention$|^attention_bias$|"
@@ -36,15 +36,15 @@ def config_types():
 def default_config(model_type):
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    more = {"esm": {"position_embedding_type": "rotary"}}.get(model_type, {})  # what makes it rotate
+    more = {"esm": {"position_embedding_type": "rotary"}}.get(model_type, {})  # selects its rotary encoding
     try:
         return CONFIG_MAPPING[model_type](**more)
-    except Exception as error:  # a config class may ask for anything
+    except Exception as error:  # a config class may raise anything
         raise LeftOut(f"its config class has no defaults: {type(error).__name__}") from error
 
 
 def text_part(config):
-    """The part that speaks, and whether it is a part."""
+    """The config of the text model, and whether it is a part of another config."""
     try:
         text = config.get_text_config()
     except ValueError:
@@ -64,7 +64,7 @@ def modeling_text(config):
 
 
 def rotary_classes(text, config):
-    """Names of the rotary classes that models with this config class make, and of the others in the file."""
+    """Names of the rotary classes that models with this config class construct, and of the others in the file."""
     blocks = re.split(r"^class ", text, flags=re.M)[1:]
     names = [re.match(r"\w+", block)[0] for block in blocks]
     names = [name for name in names if re.search(r"Rotary(Pos\w*)?Emb", name)]
@@ -82,7 +82,7 @@ def make_rotary(cls, config):
 
 
 def layer_types_of(rotary, config):
-    """[None], or the kinds of layers that have a table of their own."""
+    """The kinds of layers that have their own table; [None] if there is one table for all."""
     if "layer_type" not in inspect.signature(rotary.forward).parameters:
         return [None]
     kinds = getattr(rotary, "layer_types", None) or getattr(config, "layer_types", None) or []
@@ -94,7 +94,7 @@ def sees_pictures(rotary):
 
 
 def tables(rotary, positions, layer_type):
-    """cos, sin of (tokens, width), and whether they were complex numbers. M-RoPE: all axes at the same position."""
+    """cos and sin, (tokens, width), and whether they were complex numbers. M-RoPE: all axes have the same position."""
     more = {"layer_type": layer_type} if layer_type else {}
     x = torch.zeros(1, len(positions), 8)
     failed = None
@@ -104,7 +104,7 @@ def tables(rotary, positions, layer_type):
     for at in tries:
         try:
             out = rotary(x, at, **more)
-        except Exception as error:  # the next shape may do
+        except Exception as error:  # the next shape may work
             failed = error
             continue
         if torch.is_tensor(out) and out.is_complex():
@@ -119,11 +119,11 @@ def tables(rotary, positions, layer_type):
 
 
 def apply_function(module, config, name, picture):
-    """What the attention of this module calls."""
+    """The function that the attention of this module calls."""
     names = ["apply_rotary_pos_emb", "apply_rotary_emb", "apply_rotary_pos_emb_interleave"]
     if picture:
         names = ["apply_rotary_pos_emb_vision"] + names[:1]
-    elif getattr(config, "rope_interleave", True):  # where there is such a function, the main attention calls it
+    elif getattr(config, "rope_interleave", True):  # if the function exists, the main attention calls it
         names = names[::-1]
     for one in [name] if name else names:
         if hasattr(module, one):
@@ -145,7 +145,7 @@ def rotate(apply, q, k, cos, sin, picture):
 
 
 def head_dim_of(config, width):
-    """width: of the tables, for configs whose head dimension differs by layer, which refuse the question."""
+    """width: of the tables; used if the config does not tell a head dimension because it differs by layer."""
     try:
         head = getattr(config, "head_dim", None)
     except Exception:
@@ -185,7 +185,7 @@ def run_case(case, model_type, text, nested, cls, layer_type, module, stored):
     q, k = given.normal("q", 2, len(positions), head), given.normal("k", 1, len(positions), head)
     try:
         q_out, k_out, more = rotate(apply, q, k, cos, sin, picture)
-    except RuntimeError:  # the function wants the rotating elements only; its attention splits them off
+    except RuntimeError:  # the function takes only the rotated elements; its attention splits them off
         width = 2 * inv_freq.shape[-1]
         q_out, k_out, more = rotate(apply, q[..., :width], k[..., :width], cos, sin, picture)
         q_out, k_out = (torch.cat((a, b[..., width:]), dim=-1) for a, b in ((q_out, q), (k_out, k)))
@@ -198,7 +198,7 @@ def stored_form(tensors):
 
 
 def cases_of(model_type, stored):
-    """(case, meta, tensors) of one model type; LeftOut where there is none."""
+    """Returns [(case, meta, tensors)] of one model type; raises LeftOut if it has none."""
     config = default_config(model_type)
     text, nested = text_part(config)
     if nested and not any(case.split(".")[0] == model_type for case in stored):
@@ -222,14 +222,14 @@ def cases_of(model_type, stored):
             return found
         except LeftOut as error:
             failed = failed or error
-        except Exception as error:  # whatever a class of theirs raises
+        except Exception as error:  # a class of transformers may raise anything
             why = f"{one} does not run with the defaults of its config: {type(error).__name__}: {str(error)[:120]}"
             failed = failed or LeftOut(why if one in own else "no rotary class for its config class")
     raise failed
 
 
 def build(stored, unread):
-    """{case: {"meta", "tensors"}}, {model type: why it has none}; unread: types that src/zoo does not read."""
+    """Returns {case: {"meta", "tensors"}}, {model type: why it has no case}; unread: types src/zoo does not read."""
     cases, left_out = {}, {}
     with torch.no_grad():
         for model_type in config_types():

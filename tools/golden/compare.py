@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What changed between two builds of a golden file, case by case."""
+"""Shows what changed between two builds of a golden file, case by case."""
 import torch
 
 
@@ -27,7 +27,7 @@ def meta_changes(old, new):
 
 
 def tensor_change(old, new):
-    """None: equal bit for bit."""
+    """A sentence that says how two tensors differ; None if they are equal bit for bit."""
     if old.shape != new.shape or old.dtype != new.dtype:
         return f"{tuple(old.shape)} {old.dtype} -> {tuple(new.shape)} {new.dtype}"
     if torch.equal(old, new):
@@ -39,7 +39,7 @@ def tensor_change(old, new):
 
 
 def case_changes(old, new):
-    """Lines; none: the case is the same."""
+    """Lines that say how two cases differ; an empty list if they are the same."""
     lines = list(meta_changes(old["meta"], new["meta"]))
     for field in sorted(old["tensors"].keys() | new["tensors"].keys()):
         if field not in new["tensors"]:
@@ -53,7 +53,7 @@ def case_changes(old, new):
 
 
 def report(name, old, new, failed=()):
-    """Prints the file's changes; returns how many cases differ, came or went."""
+    """Prints the changes of a file; returns how many cases differ, are new or are gone."""
     equal = 0
     changed = {}
     for case in new:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of src/zoo/facts_*.c: what the config classes of transformers say, and what the rows say."""
+"""Compares the rows of src/zoo/facts_*.c with the config classes of transformers, and makes rows from the classes."""
 import glob
 import os
 import re
@@ -14,7 +14,7 @@ LETTERS = {
     "heavily_compressed_attention": "H", "indexed_attention": "f", "deepseek_sparse_attention": "f",
 }  # fmt: skip
 
-# What rows say otherwise than their class, with reason.
+# Where a row intentionally differs from its class, and why.
 EXPLAINED = {
     ("deepseek_v4", "theta"): "the class has one for sliding layers, the row's local_theta",
     ("qwen2_moe", "window"): "the class sets it to 0 where use_sliding_window is false",
@@ -48,7 +48,7 @@ def read_unread(folder):
 
 
 def write_text(type_, family, text):
-    """A row as the tables have it: 120 columns."""
+    """A row as it is written in the tables, in lines of up to 120 columns."""
     lines, line = [], f'    {{ "{type_}", "{family}", "'
     for piece in re.findall(r"\S+\s*", text):
         while len(piece) > 100:  # rope_parameters
@@ -95,7 +95,7 @@ def ask(config, *names):
     for name in names:
         try:
             value = getattr(config, name, None) if name else None
-        except Exception:  # a config whose layers differ refuses the question
+        except Exception:  # a config whose layers differ raises an error
             value = config.to_dict().get(name)
         if value is not None:
             return value
@@ -142,7 +142,7 @@ def rope_words(config):
 
 
 def class_words(model_type):
-    """Words with the defaults of a config class."""
+    """The words of a row, from the defaults of a config class."""
     config = default_config(model_type)
     folder = type(config).__module__.split(".")[-2]
     words = {"folder": folder} if folder != model_type else {}
@@ -180,7 +180,7 @@ def class_words(model_type):
 
 
 def parts_of(model_type):
-    """{key: model type} of a config class that holds others; {}: it holds none."""
+    """{key: model type} of the configs that a config class contains; {} if it contains none."""
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     keys = getattr(CONFIG_MAPPING[model_type], "sub_configs", {})
@@ -210,14 +210,14 @@ def same(key, a, b):
 
 
 def spread(pattern, layers):
-    """A letter for each layer: "f>sf" is sf over and over, but for the first layer, which is f."""
+    """A letter for each layer: "f>sf" means that the first layer is f and that sf repeats after it."""
     first, _, again = pattern.rpartition(">")
     return (first + (again * layers)[len(first) :])[:layers]
 
 
 def row_changes(model_type, words, row):
-    """What the class says otherwise than the row. Keys that only one of them has are no contradiction: rows leave out
-    what their family does not ask for, and say what no class does."""
+    """Yields where the class contradicts the row. A key that only one of them has is no contradiction: rows omit what
+    their family does not need, and have facts that no class has."""
     for key in ("hidden", "heads", "head_dim", "rope_dim", "nope_dim", "layers", "length", "theta", "local_theta",
                 "rotary_fraction", "window", "pattern"):  # fmt: skip
         if key not in words or key not in row:
@@ -231,7 +231,7 @@ def row_changes(model_type, words, row):
 
 
 def report(folder):
-    """Prints what differs and what is missing; returns how much of it there is."""
+    """Prints which rows differ or are missing; returns how many."""
     rows, unread = read_rows(folder), read_unread(folder)
     found = 0
     for model_type in config_types():

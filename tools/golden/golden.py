@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Builds the golden vectors with the installed transformers, and says what changed.
+"""Builds the golden vectors with the installed transformers, and shows what changed.
 
-    golden.py build INTO STORED SRC all files into the folder INTO; inputs are those of the cases in STORED; the census
-                                    leaves out the model types of SRC/facts_unread.c
-    golden.py compare OLD NEW       what changed between two folders
-    golden.py facts SRC             rows of SRC/facts_*.c against the config classes of the installed transformers
-    golden.py reflow FILE...        writes the rows of a table anew, in 120 columns
+    golden.py build INTO STORED SRC write all files into the folder INTO, with the inputs of the cases in STORED; the
+                                    census leaves out the model types of SRC/facts_unread.c
+    golden.py compare OLD NEW       show what changed between two folders
+    golden.py facts SRC             compare the rows of SRC/facts_*.c with the installed transformers' config classes
+    golden.py reflow FILE...        rewrite the rows of a table in lines of 120 columns
 
 Exit: 0 nothing differs, 1 something does."""
 import json
@@ -69,14 +69,14 @@ def build(into, stored, folder):
 
 
 def compare_defaults(old, new):
-    """Config classes, where both folders have them."""
+    """Compares the config classes of two folders, if both have them."""
     paths = [os.path.join(folder, "defaults.txt") for folder in (old, new)]
     if not all(map(os.path.exists, paths)):
         return 0
     a, b = (json.load(open(path)) for path in paths)
     came, went = sorted(b.keys() - a.keys()), sorted(a.keys() - b.keys())
-    print(f"model types: {len(came)} came, {len(went)} went")
-    print(f"  came: {' '.join(came)}\n  went: {' '.join(went)}")
+    print(f"model types: {len(came)} new, {len(went)} gone")
+    print(f"  new: {' '.join(came)}\n  gone: {' '.join(went)}")
     found = 0
     for model_type in sorted(a.keys() & b.keys()):
         keys = sorted(k for k in a[model_type].keys() | b[model_type].keys() if a[model_type].get(k) != b[model_type].get(k))
@@ -103,7 +103,7 @@ def compare(old, new):
 def check_facts(folder):
     import facts
 
-    print(f"rows of {folder} against {source()}:")
+    print(f"rows of {folder}, compared with {source()}:")
     found = facts.report(folder)
     print(f"{found} rows differ or are missing")
     return 1 if found else 0

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # tools/golden/run.sh                     rebuilds the golden vectors with the pinned transformers and torch, compares
 #                                         them with tests/golden, and the rows of src/zoo with the config classes
-# tools/golden/run.sh --store             the same, and puts what was built into tests/golden
-# tools/golden/run.sh --against 5.17.0    what changed from that transformers to the pinned one
-# Exit: 0 nothing differs, 1 something does, 2 it could not be built. Virtual environments (some GB each) and what is
-# built go into build-golden/; GOLDEN_VENVS=folder keeps the former elsewhere.
+# tools/golden/run.sh --store             does the same, and copies the new files into tests/golden
+# tools/golden/run.sh --against 5.17.0    shows what changed from that transformers to the pinned one
+# Exit: 0 nothing differs, 1 something does, 2 the build failed. Virtual environments (some GB each) and built files go
+# into build-golden/; with GOLDEN_VENVS=folder the environments go into that folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 here=tools/golden
@@ -13,7 +13,7 @@ out=build-golden
 venvs=${GOLDEN_VENVS:-$out/venvs}
 pinned=$(sed -n 's/^transformers==//p' $here/requirements.txt)
 
-venv() { # venv VERSION: the environment with this transformers, made where it is not there
+venv() { # venv VERSION: prints the python of the environment with this transformers; makes it if needed
   local python=$venvs/$1/bin/python
   if ! "$python" -c 'import torch, transformers, safetensors' 2>/dev/null; then
     echo "making $venvs/$1 (torch is large)" >&2
@@ -24,7 +24,7 @@ venv() { # venv VERSION: the environment with this transformers, made where it i
   echo "$python"
 }
 
-build() { # build VERSION: into build-golden/VERSION
+build() { # build VERSION: builds the files into build-golden/VERSION
   local python
   python=$(venv "$1")
   rm -rf "${out:?}/$1"

@@ -11,7 +11,7 @@ FILES = ("rope_types", "rope_layouts", "sinusoidal", "biases", "relative_attenti
 
 
 def load(folder, name):
-    """{case: {"meta", "tensors"}} and what else the index says; two empty dicts where there is no such file."""
+    """Returns {case: {"meta", "tensors"}} and the rest of the index; two empty dicts if there is no such file."""
     path = os.path.join(folder, name + ".json")
     if not os.path.exists(path):
         return {}, {}
@@ -41,7 +41,7 @@ def save(folder, name, cases, head):
 
 
 class Inputs:
-    """What goes into a case: what the stored case holds, or numbers drawn from a seed that is the case's name."""
+    """The inputs of a case: those of the stored case, or random numbers whose seed is the case's name."""
 
     def __init__(self, case, stored):
         self.stored = stored["tensors"] if stored else {}
@@ -61,7 +61,7 @@ class Inputs:
         return self.stored[field].clone() if field in self.stored else torch.tensor(values)
 
     def weights(self, module, names=None):
-        """Fills the parameters of a module; returns them by the names that the golden file has: dots become _."""
+        """Fills the parameters of a module; returns them by their names in the golden file, where _ replaces dots."""
         taken = {}
         with torch.no_grad():
             for key, value in module.named_parameters():

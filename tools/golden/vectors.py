@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The cases of all golden files but the census: what each is, and the function of transformers that computes it.
+"""The cases of all golden files except the census: their parameters, and the transformers functions that compute them.
 
 build(name, stored) yields (case, meta, tensors). Inputs (positions, q, k, x, weights) are those of the stored case of
-the same name, so that a rebuild compares outputs only; a case that is not stored draws its inputs from its name."""
+the same name, so that a rebuild compares outputs only; the inputs of a new case are random, its name is the seed."""
 import torch
 
 from store import Inputs
@@ -13,7 +13,7 @@ HEAD_DIM = 16
 
 
 def first(tensors):
-    """A batch of one, without the batch."""
+    """Removes the batch dimension of a batch of one."""
     return tuple(t[0] for t in tensors)
 
 
@@ -33,7 +33,7 @@ def rope_config(length=8192, **parameters):
 
 
 def rope_kinds():
-    """name, config, lengths of the sequence"""
+    """Yields name, config, sequence lengths."""
     short = [round(1 + 0.3 * (i / 32) ** 2, 6) for i in range(32)]
     long = [round(1 + 40 * (i / 32) ** 2, 6) for i in range(32)]
     yarn = {"rope_type": "yarn"}
@@ -69,7 +69,7 @@ def rope_kinds():
 
 
 def some_positions(length):
-    """The first ones, some in the middle, the last."""
+    """The first positions, some in the middle, the last."""
     wanted = [0, 1, 2, 3, 7, 15, length // 3, length // 2, length - 1]
     return sorted({n for n in wanted if n < length})
 
