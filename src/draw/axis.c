@@ -92,7 +92,7 @@ static void label_tick(char out[40], double v, double step, bool binary)
         return;
     if (fabs(v) >= 1e9 || decimals > 6) {
         if (fabs(v) < 1e30)
-            io_print_float(out, 40, v); /* of k * step: not the error of the product */
+            io_print_float(out, 40, v); /* as a float: hides the rounding error of k * step */
         else
             io_print_real(out, 40, v);
     } else if (fabs(v) >= 1e6 && step_decimals(v / 1e4) == 0) {

@@ -25,14 +25,14 @@ typedef struct draw_frame {
 } draw_frame;
 
 bool axis_takes(const axis *a, double v);
-double axis_at(const axis *a, double v); /* pixel; NAN for what it does not take */
-/* A range that is a point, or nearly one, becomes one with room around it. */
+double axis_at(const axis *a, double v); /* pixel; NAN for a value that the axis cannot show */
+/* Widens a range that is a point or nearly one. */
 void axis_open_up(axis *a);
 /* At most so many ticks, with labels; grow: the ends move out to ticks. */
 void axis_ticks(axis *a, int most, bool grow, const char *unit);
 /* The same for an axis across: as many as have room beside each other. */
 void axis_ticks_apart(axis *a, const face *f, int most, const char *unit);
-/* At its two ends, to the second digit of the range: where there is no room for round numbers. */
+/* Ticks at the two ends only, to the second digit of the range: used if there is no room for round numbers. */
 void axis_ends(axis *a);
 double axis_widest(const axis *a, const face *f); /* of its labels */
 

@@ -36,7 +36,7 @@ static bool chart_axis_x(axis *a, const chart *c)
     *a = (axis){ .log = c->x_log2, .binary = c->x_log2, .low = 1, .high = 2 };
     for (int s = 0; s < c->series_count; s++)
         for (int i = 0; i < c->series[s].count; i++)
-            if (!isnan(c->series[s].y[i])) /* a place without a value is no reason for a longer axis */
+            if (!isnan(c->series[s].y[i])) /* a point without a value does not extend the axis */
                 axis_take(a, c->series[s].x[i], &any);
     bool found = any;
     if (any && c->x_mark != 0)
@@ -67,7 +67,7 @@ static bool chart_axis_y(axis *a, const chart *c, const axis *x)
         a->low = c->y_min;
         a->high = c->y_max;
     } else if (!a->log && a->low > 0 && a->low < 0.3 * a->high) {
-        a->low = 0; /* so near that leaving it out would only exaggerate */
+        a->low = 0; /* 0 is near: an axis without it would exaggerate differences */
     }
     axis_open_up(a);
     return any;
@@ -172,7 +172,7 @@ static void chart_set_heights(chart_plan *p)
     p->high.y = p->c->height - below - (f->cell > 0 ? 2 : 4);
 }
 
-/* Gives up legend, labels and title, in that order, until the frame has a few lines of height. */
+/* Drops the legend, the labels and the title, in this order, until the frame is a few lines high. */
 static void chart_share_height(chart_plan *p)
 {
     double names = p->c->series_count * p->f.line, margin = chart_names_width(p);

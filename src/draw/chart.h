@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A chart on its way to the list. Lines of text stand below each other: title, y label, legend, the mark's label; the
- * frame; the ticks of x, and its label. */
+ * The layout of a chart before it becomes shapes. From top to bottom: title, y label, legend, the mark's label, the
+ * frame, the ticks of x, the label of x. */
 #ifndef POSENC_DRAW_CHART_H
 #define POSENC_DRAW_CHART_H
 

@@ -154,7 +154,7 @@ static void name_put_early(const chart_plan *p, chart_name *n, const char *text)
               false, text);
 }
 
-/* Marks the end of a line that cannot go on. */
+/* Draws a cross where a series with a note ("cannot") ends. */
 static void name_put_cross(const chart_plan *p, const chart_name *n)
 {
     const double r = 4;

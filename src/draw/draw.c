@@ -88,7 +88,7 @@ static size_t draw_add_bytes(draw *d, const void *from, size_t size)
 void draw_describe(draw *d, const char *title, const char *description)
 {
     if (d->byte_count == 0)
-        draw_add_bytes(d, "", 1); /* so that 0 is no place of a text */
+        draw_add_bytes(d, "", 1); /* so that offset 0 means no text */
     d->title = title ? draw_add_bytes(d, title, strlen(title) + 1) : 0;
     d->description = description ? draw_add_bytes(d, description, strlen(description) + 1) : 0;
 }
@@ -290,7 +290,7 @@ uint8_t draw_cells_mean(const draw *d, const draw_shape *s, cells_box box)
 /* Series: hues after Okabe and Ito's set for colour-blind readers, continued, and moved by a search until any two
  * differ by 13 or more (CIE76) for readers with and without colour blindness of each kind (Machado, Oliveira and
  * Fernandes 2009), and small text is readable on its paper (a contrast of 4.5, WCAG 2.2; 3 on a terminal, whose paper
- * is not known). Heat: luminance rises all along, so that it reads without hue too. */
+ * is not known). Heat: luminance rises all along, so that it is readable without hue too. */
 const draw_ink_row inks[INK_SLOTS] = {
     { { 0xff, 0xff, 0xff }, { 0x15, 0x18, 0x1d }, { 0x00, 0x00, 0x00 } }, /* paper */
     { { 0x1c, 0x20, 0x26 }, { 0xe9, 0xeb, 0xee }, { 0x80, 0x80, 0x80 } }, /* text */

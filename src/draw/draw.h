@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * posenc_draw: pictures as a list of shapes, and one writer per format. What is drawn does not know where it goes.
+ * posenc_draw: pictures as a list of shapes, and one writer per format. A picture does not depend on its format.
  *
  *     draw *d;
  *     chart_draw(&d, &(chart){ .title = "...", .series = s, .series_count = n, .width = 720, .height = 420 }, &err);
@@ -29,7 +29,7 @@ typedef enum draw_ink {
     INK_HEAT = 64    /* + 0 .. DRAW_LEVELS - 1: a scale from low to high */
 } draw_ink;
 #define DRAW_LEVELS 255
-#define DRAW_NOTHING 255 /* a cell that is not there: the paper shows */
+#define DRAW_NOTHING 255 /* an empty cell: the background shows */
 
 typedef enum draw_dash { DASH_NONE = 0, DASH_LONG, DASH_DOT } draw_dash;
 typedef enum draw_anchor { ANCHOR_START = 0, ANCHOR_MIDDLE, ANCHOR_END } draw_anchor;
@@ -53,8 +53,7 @@ void draw_free(draw *d); /* NULL is fine */
 /* What the picture shows, for readers who do not see it: SVG's <title> and <desc>. Copied. */
 void draw_describe(draw *d, const char *title, const char *description);
 
-/* Copies what it is given. A list that ran out of memory says so once, in draw_status: these calls need no check each.
- */
+/* These functions copy their arguments. They return no status: draw_status says whether the list ran out of memory. */
 void draw_path(draw *d, const draw_point *p, int count, bool closed, draw_style s);
 void draw_rect(draw *d, double x, double y, double width, double height, draw_style s);
 void draw_circle(draw *d, double x, double y, double radius, draw_style s);
@@ -71,7 +70,7 @@ pe_status draw_status(const draw *d, pe_error *err);
 typedef enum draw_where {
     DRAW_ALONE = 0, /* a file: XML header, its own style with light and dark */
     DRAW_INSIDE,    /* inline in an HTML page, which has draw_css; no style attribute, nothing that is fetched */
-    DRAW_HOLLOW     /* the same without its cells, which the page paints */
+    DRAW_HOLLOW     /* DRAW_INSIDE without the cells, which the page paints */
 } draw_where;
 pe_status draw_svg(FILE *to, const draw *d, draw_where where, pe_error *err);
 /* The CSS of the inks, for a page with pictures DRAW_INSIDE: light, and dark by prefers-color-scheme and by
@@ -79,7 +78,7 @@ pe_status draw_svg(FILE *to, const draw *d, draw_where where, pe_error *err);
  * series. */
 void draw_css(FILE *to);
 
-/* Text that means itself in XML and HTML, in attributes too. */
+/* Escapes text for XML and HTML, in attributes too. */
 void draw_escape(FILE *to, const char *text);
 /* A field of CSV in quotes (RFC 4180); what a spreadsheet would run as a formula gets an apostrophe in front. */
 void draw_csv_text(FILE *to, const char *text);
@@ -89,7 +88,7 @@ typedef struct draw_screen {
     int columns, rows;
     draw_glyphs glyphs;
     bool colour; /* 24-bit */
-    bool is_few; /* of 256: the nearest */
+    bool is_few; /* the nearest of 256 colours */
     bool is_terminal;
 } draw_screen;
 /* Lines and areas as braille dots (or ASCII), cells as half blocks, text in the character cells it falls on. */

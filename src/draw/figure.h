@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A figure: numbers with their names, and how they are best looked at. It owns copies of all it is given. What it is
- * drawn on comes later: the same figure becomes shapes (and so SVG or a terminal's text), a page, a table or JSON.
+ * A figure: numbers with their names, and the kind of picture that shows them. It owns copies of everything it is
+ * given. It does not depend on a format: the same figure becomes shapes (and so SVG or a terminal's text), a page, a
+ * table or JSON.
  *
  *     figure *f;
  *     figure_new(&f, FIGURE_LINES, &err);
@@ -24,7 +25,7 @@
 typedef enum figure_kind {
     FIGURE_LINES = 0, /* lines over axes */
     FIGURE_CELLS,     /* a matrix as colours, with axes and a scale beside it */
-    FIGURE_DIALS      /* pairs that turn: a dial each, with a hand per position */
+    FIGURE_DIALS      /* rotated pairs: one dial per pair, with a hand per position */
 } figure_kind;
 
 typedef struct figure_series {
@@ -37,7 +38,7 @@ typedef struct figure_series {
 typedef struct figure {
     figure_kind kind;
     char *title, *x_label, *y_label; /* NULL: none */
-    char *group;                     /* whose it is (a spec): figures of several groups stand side by side */
+    char *group;                     /* the spec that it shows; figures of several groups are side by side */
     char *caption;                   /* a sentence or two below: what to look at; NULL: none */
     char *description;               /* for readers who do not see it; NULL: made from the numbers */
     /* lines */
@@ -54,7 +55,7 @@ typedef struct figure {
     double x_first, y_first;   /* what column 0 and row 0 stand for, in steps of 1 */
     char **x_names, **y_names; /* (columns), (rows): words of a sentence; NULL: numbers */
     int x_name_count, y_name_count;
-    bool x_numbered; /* the axis has numbers all the same: the names are too many to draw, and for readers of values */
+    bool x_numbered; /* the axis shows numbers: there are too many names to draw, but values are read with them */
     bool midpoint;   /* 0 is the middle of the scale */
     /* dials: each series is one; x the cosine, y the sine of its hands, the first to the last position */
     bool failed; /* no memory */
@@ -77,7 +78,7 @@ typedef enum figure_format {
     FIGURE_HTML,  /* a page of its own: every figure with its caption and its numbers */
     FIGURE_CSV,   /* long form: group,figure,series,x,value; of cells the row, the column */
     FIGURE_JSON,  /* numbers and names */
-    FIGURE_PARTS, /* JSON for a page that paints: each figure's SVG without its cells, the cells as bytes, the points */
+    FIGURE_PARTS, /* JSON for a page that paints the cells: SVG without cells, the cells as bytes, the points */
     FIGURE_FORMAT_COUNT
 } figure_format;
 
@@ -123,9 +124,9 @@ typedef struct figure_how {
 pe_status figures_write(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);
 const char *figure_kind_name(figure_kind k);     /* "lines" */
 const char *figure_format_name(figure_format f); /* "svg" */
-/* Its words in ASCII where there is a way to write them so (π is pi): for a screen that has no more. */
+/* Writes its texts in ASCII where possible (π becomes pi), for a screen that has only ASCII. */
 void figure_plain(figure *f);
-/* By the end of a file's name; FIGURE_FORMAT_COUNT: none of ours. */
+/* The format by a file name's extension; FIGURE_FORMAT_COUNT: unknown. */
 figure_format figure_format_of(const char *file);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A figure on its way out. */
+ * How figures of each kind become shapes. */
 #ifndef POSENC_DRAW_FIGURE_INSIDE_H
 #define POSENC_DRAW_FIGURE_INSIDE_H
 
@@ -25,7 +25,7 @@ static inline bool figures_share_title(const figure *a, const figure *b)
     return !strcmp(text_or_empty(a->title), text_or_empty(b->title));
 }
 
-/* Where it goes: pixels, and whether they are the character cells of a terminal. */
+/* The size of a figure in pixels, and whether it is laid out for the character cells of a terminal. */
 typedef struct figure_place {
     double width, height;
     bool cells;
@@ -45,7 +45,7 @@ void figure_range(const figure *f, double *low, double *high);
 void figure_levels(const figure *f, uint8_t *levels);
 pe_status figure_draw_cells(draw **out, const figure *f, figure_place at, pe_error *err);
 
-/* What stands at row or column i: its name, whole, or its number, which is printed into number. */
+/* The label of row or column i: its name, or its number, which is printed into number. */
 #define FIGURE_NUMBER 40
 const char *figure_row_name(char number[FIGURE_NUMBER], const figure *f, int row);
 const char *figure_column_name(char number[FIGURE_NUMBER], const figure *f, int column);

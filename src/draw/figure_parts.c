@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Parts: JSON for a page that paints cells itself and shows the number under the pointer. The page redraws while a
- * slider moves, so cells travel as bytes, and the numbers of points are printed by hand. */
+ * slider moves, so cells are written as bytes, and the numbers of points are printed by hand for speed. */
 #include "draw/figure_inside.h"
 
 #include "io/checked.h"
@@ -63,7 +63,7 @@ static bool parts_put_values(json_out *j, const figure *f)
     return done;
 }
 
-/* Puts what the matrix has and the scale beside it has not. */
+/* Puts the fields that the matrix has and the colour scale does not have. */
 static bool parts_put_matrix(json_out *j, const figure *f)
 {
     double low, high;

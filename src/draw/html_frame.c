@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The frame of an HTML document, and how it looks behind draw_css, whose colours it takes: on a screen, a phone and
- * paper. */
+ * The frame of an HTML document and its CSS for screens, phones and paper. Its colours are those of draw_css. */
 #include "draw/html_frame.h"
 
 #include "io/io.h"

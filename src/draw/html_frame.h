@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The frame of an HTML page: one file, no script, nothing that is fetched (its own policy forbids it); light and dark,
- * a phone and paper.
+ * The frame of an HTML page: one file, without scripts and without requests (its content policy forbids them), for
+ * light and dark, phones and paper.
  *
  *     html_frame_begin(to, &(html_frame_head){ .title = "...", .css = more });
  *     html_frame_picture(to, make, with, wide, narrow, &err);
@@ -19,7 +19,7 @@ typedef struct html_frame_head {
     language language;
 } html_frame_head;
 
-/* Up to and with <h1>; the page stands in <main>. */
+/* Writes the document up to and including <h1>; the content follows in <main>. */
 void html_frame_begin(FILE *to, const html_frame_head *head);
 void html_frame_end(FILE *to);
 
@@ -28,7 +28,7 @@ typedef struct html_frame_size {
 } html_frame_size;
 /* *out NULL: there is nothing to draw. */
 typedef pe_status html_frame_draw(draw **out, const void *with, html_frame_size size, pe_error *err);
-/* Drawn twice, and CSS shows one: letters of a picture that is made smaller for a phone could not be read. */
+/* Draws the picture twice, wide and narrow, and CSS shows one: a wide picture scaled down to a phone is unreadable. */
 pe_status html_frame_picture(FILE *to, html_frame_draw *make, const void *with, html_frame_size wide,
                              html_frame_size narrow, pe_error *err);
 

@@ -30,7 +30,7 @@ struct draw {
     char *bytes; /* texts end with 0 */
     size_t byte_count, byte_room;
     size_t title, description; /* in bytes; 0: none */
-    bool failed;               /* no memory: what was drawn since is not there */
+    bool failed;               /* out of memory: later shapes are missing */
 };
 
 /* Gives the picture another title; the description stays. */
@@ -43,7 +43,7 @@ bool draw_clip(draw_point *a, draw_point *b, draw_point low, draw_point high);
 typedef struct cells_box {
     double left, right, top, down;
 } cells_box;
-/* Its heat: of the cell in its middle, or the mean where it covers several. */
+/* The heat of a part: of the cell in its middle, or the mean if the part covers several cells. */
 uint8_t draw_cells_mean(const draw *d, const draw_shape *s, cells_box box);
 
 /* ---------------------------------------------------------------- inks */

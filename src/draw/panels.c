@@ -28,7 +28,7 @@ typedef struct panels {
     const face *face;
     bool cells;
     int columns, rows;
-    bool is_stacked; /* one column for all groups: each figure says whose it is */
+    bool is_stacked; /* one column for all groups: each figure names its group */
     double width;    /* of a column */
     double gap;      /* between columns */
     slot *slot;      /* (count) */

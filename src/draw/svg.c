@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * SVG. A colour is a class (.l3: line of ink 3, .f3: filled with it), which CSS gives a variable; the plain colour that
- * stands before the variable is for viewers that do not know variables. */
+ * SVG. A colour is a class (.l3: line of ink 3, .f3: filled with it), which CSS sets to a variable; the plain colour
+ * before the variable is for viewers that do not support variables. */
 #include "draw/typeset.h"
 
 #include "base/try.h"
@@ -128,7 +128,7 @@ static void svg_put_path(FILE *to, const draw *d, const draw_shape *s)
         fputc(' ', to);
         svg_number(to, p.y);
     }
-    fputs(s->closed ? "Z\"" : s->count == 1 ? "h0\"" : "\"", to); /* h0: a dot, by the line's round end */
+    fputs(s->closed ? "Z\"" : s->count == 1 ? "h0\"" : "\"", to); /* h0: a line of length 0 with round ends is a dot */
     svg_put_style(to, s->style);
 }
 

@@ -78,7 +78,7 @@ typedef struct canvas_cell {
     unsigned code;   /* a character of a text; 0: none */
     bool is_tail;    /* the second column of a wide one */
     uint8_t dots;    /* braille: bit k is dot k + 1 of Unicode's pattern; ASCII: the glyph */
-    bool is_soft;    /* grid and light areas: give way to lines */
+    bool is_soft;    /* grid and light areas: lines replace them */
     bool is_cells;   /* heat, of its upper and its lower half */
     uint8_t heat[2]; /* DRAW_NOTHING: none */
     bool is_large;   /* its cells are a character high, or more */
@@ -439,7 +439,7 @@ static void brush_put_code(brush *b, unsigned code)
         fputc((int)code, b->to);
     } else if (b->ascii) {
         const char *plain = columns_ascii(code);
-        fputc(plain ? plain[0] : '?', b->to); /* a column has one letter; figure_plain has them all */
+        fputc(plain ? plain[0] : '?', b->to); /* one column has room for one; figure_plain writes all */
         if (columns_of_code(code) == 2)
             fputc(' ', b->to);
     } else if (code < 0x800) {
@@ -452,7 +452,7 @@ static void brush_put_code(brush *b, unsigned code)
     }
 }
 
-/* The mean of two halves, or the upper one where cells are as large as a character: their mean would be no cell's. */
+/* The mean of two halves; the upper half if cells are as large as a character: the mean would belong to no cell. */
 static int cell_heat(const canvas_cell *at)
 {
     const uint8_t *heat = at->heat;

@@ -13,7 +13,7 @@
 /* x with so many digits after a point, whatever the locale; short: without zeros at the end. |x| is at most 1e12. */
 void draw_fixed(char out[40], double x, int decimals, bool is_short);
 
-/* The character at text, U+FFFD for what is none or is an order to a terminal; its bytes. */
+/* The character at text, or U+FFFD for invalid UTF-8 and control characters; returns its bytes. */
 int draw_next_code(const char *text, unsigned *code);
 
 static inline bool text_is_given(const char *text)
@@ -31,7 +31,7 @@ typedef struct face {
 
 extern const face face_paper, face_screen;
 
-/* Pixels; in the common sans-serif faces a little generous, as the reader chooses which of them it is. */
+/* The width in pixels, a little more than common sans-serif faces need, as the viewer chooses the face. */
 double face_width(const face *f, const char *text, double size);
 /* Cut at a character, with two points for what is missing, until it fits. */
 void face_shorten(const face *f, char *text, double width);

@@ -34,7 +34,7 @@ static pe_status checkpoint_path(char *out, size_t cap, const char *folder, int6
     return PE_OK;
 }
 
-/* Only names that checkpoint_name makes: step-1 is someone else's. */
+/* Accepts only names that checkpoint_name makes: step-1 is not one of them. */
 static bool step_of(int64_t *step, const char *name)
 {
     char again[CHECKPOINT_NAME_MAX];
@@ -115,7 +115,7 @@ void checkpoint_remove_old(const char *folder, int64_t step, int keep)
     free(steps);
 }
 
-/* The folder is locked and nothing is being saved, so every temporary checkpoint is a dead one's. */
+/* The folder is locked and nothing is being saved, so every temporary checkpoint was left by a process that died. */
 static void checkpoint_remove_temporary(const char *folder)
 {
     char path[1100];

@@ -8,7 +8,7 @@
 
 #define CHECKPOINT_NAME_MAX 64
 
-/* What could not be removed is let pass: the run does not depend on it. */
+/* Ignores files that cannot be removed: the run does not depend on it. */
 void checkpoint_remove_old(const char *folder, int64_t step, int keep); /* but the last `keep` up to step */
 
 #endif

@@ -197,7 +197,7 @@ static void put_row(const lab_data *d, lab_batch *b, int64_t row, const window_t
     for (int64_t t = 0; t < T; t++) {
         int32_t told = p->told[t + ahead];
         bool asked = told != WINDOW_OWN;
-        if (d->masked && d->row->dense) { /* the letters beside an answer's first tell it: nothing to recall */
+        if (d->masked && d->row->dense) { /* the letters beside a masked one reveal it: nothing is recalled */
             asked = random_below(masks, (uint64_t)t, 100) < MASKED_PERCENT;
             told = 0;
         }
@@ -213,7 +213,7 @@ static void put_row(const lab_data *d, lab_batch *b, int64_t row, const window_t
     }
 }
 
-/* The lowest bit of a window's key keeps training and test apart for good. */
+/* The lowest bit of a window's key separates training windows from test windows. */
 static void fill(const lab_data *d, lab_batch *b, int64_t row, uint64_t key, int64_t test)
 {
     int64_t size = page_size(d, b->length);
@@ -318,7 +318,7 @@ typedef struct printer {
     bool cut;
 } printer;
 
-/* A text must not steer the terminal it is shown on. */
+/* Control characters become ?: a text must not control the terminal that shows it. */
 static void printer_put(printer *p, int byte)
 {
     bool c1 = byte >= 0x80 && byte < 0xa0 && p->used && (unsigned char)p->out[p->used - 1] == 0xc2;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What models are trained on and asked: endless stories of our own, small tasks, text files. No state: a batch follows
- * from (seed, step), so that a run that was cut goes on with the same data. The same bits on every machine.
+ * The data that models are trained and tested on: endless generated stories, small tasks, text files. There is no
+ * state: a batch depends only on (seed, step), so that an interrupted run resumes with the same data. All machines get
+ * the same bits.
  *
  *     lab_data *d;
  *     lab_data_open(&d, &(lab_source){ .name = "stories" }, &err);

@@ -73,7 +73,7 @@ static const char *ending(int n)
     return n % 10 < 4 && (n / 10) % 10 != 1 ? endings[n % 10] : "th";
 }
 
-#define LEVEL 1.005 /* times the best: a difference that is not shown */
+#define LEVEL 1.005 /* times the best: smaller differences count as equal */
 
 /* "2nd of 7, 1.03x the best (ntk)" */
 static void place_words(char out[120], const eval_place *p)
@@ -131,7 +131,7 @@ static void note_choices(eval *e)
         io_end_with_dots(s->note, sizeof s->note);
 }
 
-/* FNV-1a: which tokens these were. */
+/* FNV-1a: a fingerprint of the tokens. */
 static uint64_t fingerprint(const eval_ask *a)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -257,7 +257,7 @@ static int64_t common_multiple(const eval *e, int64_t most)
 
 static pe_status plan_windows(eval *e, pe_error *err)
 {
-    int64_t room = e->ask.tokens - 1; /* the last token is only asked for */
+    int64_t room = e->ask.tokens - 1; /* the last token is only a target */
     qsort(e->ask.length, (size_t)e->ask.lengths, sizeof *e->ask.length, by_size);
     for (int n = 0; n < e->ask.lengths; n++)
         if (e->ask.length[n] <= room)

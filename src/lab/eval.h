@@ -52,7 +52,7 @@ typedef struct eval_place {
     double ratio;  /* its perplexity over the best's */
 } eval_place;
 
-/* What extend recommends at a length, and what came of it. */
+/* What extend recommends at a length, and what was measured. */
 typedef struct eval_choice {
     const extend_method *method; /* NULL: nothing has to be set, or nothing can; why says so */
     char why[400];
@@ -79,7 +79,7 @@ bool eval_same_tokens(const eval *e);                /* every length that has wi
 
 /* Called after each batch, with the part of the work that is done; false: stop, and keep what is whole. */
 typedef bool eval_go_on(void *with, const eval *e, int method, int length, double part);
-/* PE_ERR_RANGE: whatever was measured, no loss is finite. */
+/* PE_ERR_RANGE: no measured loss is finite. */
 pe_status eval_measure(eval *e, model *m, eval_go_on *go_on, void *with, pe_error *err);
 /* The line of a (method, length); NULL: not measured yet. */
 const lab_test_line *eval_line(const eval *e, int method, int length);

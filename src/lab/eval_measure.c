@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Windows through the model, and what they cost in bits. */
+ * Runs windows through the model and measures their loss in bits. */
 #include "lab/eval.h"
 
 #include <inttypes.h>
@@ -185,7 +185,7 @@ static pe_status get_room(work *w, pe_error *err)
     return PE_OK;
 }
 
-/* One loss that is not finite is a method's; where none is finite, it is the model. */
+/* If one loss is not finite, the method is at fault; if none is finite, the model is. */
 static pe_status check_finite(const eval *e, pe_error *err)
 {
     bool asked = false;

@@ -92,7 +92,7 @@ static pe_status go_on(story *y, model *m, const tokens *t, int64_t last, eval_p
         int32_t before = y->token[y->count - 1], next;
         size_t size;
         s = next_token(&next, y, m, err);
-        if (s != PE_OK || next == TOKENS_BEGIN) /* what would follow is another text */
+        if (s != PE_OK || next == TOKENS_BEGIN) /* the text ends here */
             break;
         const uint8_t *bytes = tokens_piece(&size, t, before, next);
         print(with, bytes, size);

@@ -50,7 +50,7 @@ static int extreme(const story *s, int64_t length, int sign)
     return best;
 }
 
-/* What one has who knows nothing. INFINITY: not known. */
+/* The loss of a model that knows nothing; INFINITY: not known. */
 static double chance(const story *s)
 {
     double vocab = (double)s->r->setup.vocab;
@@ -67,7 +67,7 @@ static bool told_apart(const story *s, int a, int b, int64_t length)
                       : d.larger;
 }
 
-/* How many others are not told apart from an entry at a length; *first is one of them. */
+/* How many other entries do not differ significantly from an entry at a length; *first is one of them. */
 static int count_alike(const story *s, int entry, int64_t length, int *first)
 {
     int count = 0;
@@ -79,7 +79,7 @@ static int count_alike(const story *s, int entry, int64_t length, int *first)
     return count;
 }
 
-/* A loss that grows by less than a twentieth is held, or by what is nothing: what lengths do to a model that holds. */
+/* Whether the loss at the longest length is at most 5 % (or 0.01) above that at the first, and better than chance. */
 static bool holds(const story *s, int entry)
 {
     double end = value(s, entry, s->last);
@@ -157,7 +157,7 @@ static void say_worst(story *s, int worst)
 
 /* ---------------------------------------------------------------- how sure */
 
-/* Above which size every difference at the longest length is larger than the seeds'. */
+/* The size above which all differences at the longest length are larger than the differences between seeds. */
 static void say_seeds(story *s)
 {
     double not_told = -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One process in a folder. The file says who; what holds is the system's lock on it, which ends with its owner. The
- * file is removed on release while the lock is still held, so whoever gets a lock looks whether the path still leads to
- * the file it locked.
+ * One process at a time in a folder. The file says which process; the operating system's lock on the file excludes
+ * others and ends with its owner. The file is removed on release while the lock is still held, so a process that gets a
+ * lock checks that the path still leads to the file it locked.
  */
 #include "io/io.h"
 #include "run.h"
@@ -68,7 +68,7 @@ pe_status lab_folder_lacks(const char *folder, const char *name, pe_error *err)
     return io_fail(err, PE_ERR_SPEC, "%s is there and would be lost; move it away, or take another folder", path);
 }
 
-/* Others may write reports here without the lock: what they are at is left alone. */
+/* Other processes may write reports here without the lock: their temporary files are kept. */
 static void remove_leftovers(const char *folder)
 {
     char path[1100];
@@ -91,7 +91,7 @@ typedef struct owner {
     char host[256], since[64];
 } owner;
 
-/* Who signed; false: nobody, or this is another text. */
+/* Reads the owner from the file; false: there is none, or the text is not a lock's. */
 static bool read_owner(const lab_lock *l, owner *o)
 {
     char text[400] = "";
@@ -112,7 +112,7 @@ static pe_status say_owner(const lab_lock *l, pe_error *err)
                    o.pid, o.host, o.since);
 }
 
-/* A lock is a file of its own, empty or signed: anything else of that name would be lost. */
+/* A lock file is empty or names its owner; any other file of that name is kept and reported. */
 static pe_status check_own(const lab_lock *l, const struct stat *st, pe_error *err)
 {
     owner o;
@@ -152,7 +152,7 @@ static pe_status sign(const lab_lock *l, pe_error *err)
     return PE_OK;
 }
 
-/* *again: what was locked is not what the path leads to. */
+/* *again: the path no longer leads to the locked file. */
 static pe_status try_once(lab_lock *l, bool *recovered, bool *again, pe_error *err)
 {
     struct stat ours, there;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A log that a resumed run goes on with as if nothing had been: what came after the checkpoint is cut off, and the run
- * writes it again.
+ * The log of a run that can be resumed: lines after the checkpoint are cut off, and the resumed run writes them again.
  */
 #include "io/io.h"
 #include "run.h"
@@ -18,7 +17,7 @@ static pe_status refuse(const char *path, const char *what, pe_error *err)
     return io_fail(err, PE_ERR_IO, "%s: cannot be %s: %s", path, what, strerror(errno));
 }
 
-/* Where the last line that has an end ends. */
+/* The end of the last complete line. */
 static pe_status end_of_lines(int64_t *end, const io_file *f, pe_error *err)
 {
     char text[4096];
@@ -63,7 +62,7 @@ static pe_status open_file(io_file *f, const char *path, pe_error *err)
     struct stat st;
     *f = (io_file){ .fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0666),
                     .name = path };
-    if (f->fd < 0 && errno == ELOOP) /* where it leads to is not the race's to write */
+    if (f->fd < 0 && errno == ELOOP) /* a symbolic link: its target is not the race's file */
         return io_fail(err, PE_ERR_IO, "%s: is a symbolic link; needs a regular file, or a name that is free", path);
     if (f->fd < 0 || fstat(f->fd, &st) != 0)
         return refuse(path, "opened", err);
@@ -108,7 +107,7 @@ pe_status lab_log_open(lab_log *out, const char *path, int64_t size, pe_error *e
 pe_status lab_log_sync(lab_log *l, int64_t *size, pe_error *err)
 {
     struct stat st;
-    if (ferror(l->to)) /* some time before; what errno says is of something else */
+    if (ferror(l->to)) /* an earlier write failed; errno is about another call */
         return io_fail(err, PE_ERR_IO, "%s: cannot be written: a line was lost; is the disk full?", l->path);
     if (fflush(l->to) != 0 || fsync(fileno(l->to)) != 0 || fstat(fileno(l->to), &st) != 0)
         return refuse(l->path, "written", err);

@@ -37,7 +37,7 @@ pe_status race_new_model(model **out, const race *r, const race_training *t, pe_
 
 model_batch race_batch(const model *m, const lab_batch *b)
 {
-    bool line = pe_encoding_axes(model_encoding(m)) != b->axes; /* the encoding knows one axis: tokens in a row */
+    bool line = pe_encoding_axes(model_encoding(m)) != b->axes; /* the encoding has one axis: tokens are in a row */
     return (model_batch){ .token = b->token,
                           .target = b->target,
                           .at = line ? pe_positions_run(1, b->length, 0)
@@ -111,7 +111,7 @@ pe_status race_open(race **out, const race_asked *asked, pe_error *err)
     return PE_OK;
 }
 
-/* What a race left whose race.json is gone would be taken for this one's. */
+/* Files of a race whose race.json is gone would be taken for files of this race. */
 static pe_status check_trainings(const race *r, pe_error *err)
 {
     for (int i = 0; i < r->trainings; i++)
@@ -139,7 +139,7 @@ static pe_status check_folder(const race *r, pe_error *err)
                    r->asked.folder);
 }
 
-/* A grid has squares alone. */
+/* A grid has only square lengths. */
 static void say_lengths(const race *r)
 {
     const lab_setup *s = &r->results.setup, *asked = &r->asked.setup;

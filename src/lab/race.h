@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The race: one small model per encoding, trained alike at one length, tested at lengths it never saw.
+ * The race: one small model per encoding, all trained in the same way at one length and tested at longer ones.
  *
  *     race *r;
- *     race_open(&r, &asked, &err);   all that can be wrong with what was asked is said here
- *     race_start(r, &err);           folder, lock, calibration, race.json; or all that from a folder to resume
- *     race_run(r, &err);             training and tests; what is done already is not done again
+ *     race_open(&r, &asked, &err);   checks everything that was asked
+ *     race_start(r, &err);           folder, lock, calibration, race.json; or reads them from a folder to resume
+ *     race_run(r, &err);             training and tests, without those that are already done
  *     race_free(r);
  *
  * The same initial weights (by the seed and the names of tensors), the same data in the same order and the same number
@@ -36,7 +36,7 @@ typedef struct race_asked {
     int keep;                          /* checkpoints of a training */
     int threads;                       /* 0: one per CPU that the process may use */
     FILE *show;                        /* progress; NULL: none */
-    FILE *warn;                        /* what must be said even so; NULL: nothing */
+    FILE *warn;                        /* warnings that are printed even without progress; NULL: none */
     const volatile sig_atomic_t *stop; /* not 0: finish the step, save, return; NULL: never */
 } race_asked;
 
@@ -131,11 +131,11 @@ pe_status race_test(lab_test_line *out, bool *done, race *r, model *m, screen_no
 
 /* On a terminal redrawn in place, else a line every few seconds. to NULL: nothing, and NULL is what comes back. */
 screen *screen_new(FILE *to);
-void screen_free(screen *s); /* the last picture stays, the cursor is back; NULL is fine */
+void screen_free(screen *s); /* the last frame stays on the screen, the cursor is visible again; NULL is fine */
 /* Drawn when it is time. */
 void screen_show(screen *s, const race *r, const screen_now *now);
 void screen_say(screen *s, const char *format, ...) IO_PRINTF(2, 3); /* a line that stays */
-/* The same, said to asked.warn where nothing is shown. */
+/* The same, written to asked.warn if there is no screen. */
 void race_warn(const race *r, const char *format, ...) IO_PRINTF(2, 3);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a race needs to go on later: race.json is for everyone, source.json says where its data came from. */
+ * The files that a race needs to be resumed: race.json has the settings, source.json says where the data came from. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "lab/race.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a race is asked for: its list of specs, what can be trained, who trains what, and how many steps fit the time.
- */
+ * The setup of a race: its list of specs, which can be trained, which entries share a training, how many steps fit the
+ * time. */
 #include "io/checked.h"
 #include "io/io.h"
 #include "io/json_out.h"
@@ -26,7 +26,7 @@ static bool slug_is_taken(const lab_setup *s, const char *slug)
     return false;
 }
 
-/* The name in letters that every file system takes, unlike all before it. */
+/* The name in characters that every file system allows, different from all earlier ones. */
 static void make_slug(lab_entry *e, const lab_setup *s)
 {
     char base[SLUG + 1];
@@ -46,7 +46,7 @@ static pe_status add_entry(lab_setup *s, const char *name, const char *spec, pe_
         return io_fail(err, PE_ERR_SPEC, "%.60s is one encoding too many: a race takes %d", name, LAB_ENTRIES_MAX);
     if (!*spec || !*name)
         return io_fail(err, PE_ERR_SPEC, "an encoding of the list is empty; needs a spec such as rope or alibi");
-    if (*name == '-') /* it names a folder, which programs would take for an option */
+    if (*name == '-') /* programs would take the folder's name for an option */
         return io_fail(err, PE_ERR_SPEC, "%.60s starts with -; a name starts with a letter or a digit", name);
     if (strlen(spec) >= sizeof e.spec)
         return io_fail(err, PE_ERR_SPEC, "%.60s... has %zu characters; a spec of a race has %zu at most", spec,
@@ -227,7 +227,7 @@ static int64_t tokens_of_a_step(const lab_setup *s)
     return io_mul_i64(&tokens, s->batch, s->train_length) ? tokens : INT64_MAX;
 }
 
-/* A folder to resume is a file like any other: its numbers are looked at as the command line's are. */
+/* The files of a folder to resume are untrusted: their numbers are checked like those of the command line. */
 static pe_status check_numbers(const lab_setup *s, pe_error *err)
 {
     const struct {
@@ -315,7 +315,7 @@ pe_status race_check(race *r, pe_error *err)
     return PE_OK;
 }
 
-/* Who trains what: a training for each trained spec and seed, and what identifies it. */
+/* The trainings: one for each trained spec and seed, and its fingerprint. */
 
 model_config race_model(const lab_setup *s)
 {
@@ -342,7 +342,7 @@ const char *race_spec_at(char out[400], const lab_setup *s, int entry, int64_t l
     return spec ? out : NULL;
 }
 
-/* FNV-1a of a text that has it all. */
+/* FNV-1a of a text with all settings. */
 uint64_t race_fingerprint(const lab_setup *s, const race_training *t)
 {
     char text[1200];

@@ -4,7 +4,7 @@
  * running:
  *
  *     report.html       the tree as HTML: finding, charts, ranking, how it was made; one file, no external request
- *     extrapolation.svg position.svg recall.svg training.svg     its charts, those that there is something to draw for
+ *     extrapolation.svg position.svg recall.svg training.svg     its charts, if there is data for them
  *     results.csv       a line per (entry, seed, length)         results.jsonl       all there is
  */
 #ifndef POSENC_LAB_REPORT_H

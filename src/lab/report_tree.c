@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a report says: results as one tree, for the terminal, JSON and HTML. What it costs to know is computed in
- * statistics.c and finding.c. */
+ * What a report says: results as one tree, for the terminal, JSON and HTML. Its statistics are
+ * computed in statistics.c and finding.c. */
 #include "lab/report.h"
 
 #include "lab/report_parts.h"

@@ -4,10 +4,11 @@
  * place that knows the words (results.c). Files from a run are untrusted like any other.
  *
  *     RUNS/NAME/race.json           what was asked: command, versions, data, model, schedule, entries, calibration
- *     RUNS/NAME/SLUG-SEED/log.jsonl        lines "train", "test", "run", "failure"; SLUG: of the first entry with its
- * trained spec RUNS/NAME/SLUG-SEED/step-000400.safetensors     checkpoints (run.h) RUNS/NAME/log.jsonl           lines
- * "test" of what trained nothing here: an eval
- */
+ *     RUNS/NAME/SLUG-SEED/log.jsonl lines "train", "test", "run", "failure"
+ *     RUNS/NAME/SLUG-SEED/step-00000400.safetensors                           checkpoints (run.h)
+ *     RUNS/NAME/log.jsonl           an eval's lines "test"
+ *
+ * SLUG is that of the first entry with this trained spec. */
 #ifndef POSENC_LAB_RESULTS_H
 #define POSENC_LAB_RESULTS_H
 

@@ -84,7 +84,7 @@ static pe_status add_train(lab_run *run, const io_node *line, pe_error *err)
     return lab_keep_train(run, &l, err);
 }
 
-/* What no writer of ours writes, though each number is within its range. */
+/* Refuses values that no writer of ours writes, though each number is within its range. */
 static pe_status check_test(const lab_setup *s, const lab_test_line *l, const io_node *line, pe_error *err)
 {
     char place[IO_JSON_PLACE_MAX];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A folder that lasts: lock, log, checkpoints. Whatever ends a process, at whatever moment, the folder can be resumed
- * and comes to the same bits.
+ * A folder that survives crashes: lock, log, checkpoints. Whenever and however a process ends, the run can be resumed
+ * and gives the same bits.
  *
- *     lab_folder_new / lab_folder_lock       the race's folder; a lock whose owner is dead is taken over, and said
+ *     lab_folder_new / lab_folder_lock       the race's folder; a lock whose owner is dead is taken over and reported
  *     checkpoint_save / checkpoint_newest    temp file, checksum, fsync, rename, folder fsync; the newest good one, and
  *                                            which were passed over and why
  *     lab_log_open / lab_log_sync            JSON lines; on resume cut back to where the checkpoint stood
@@ -24,7 +24,7 @@ typedef struct lab_lock {
 } lab_lock;
 /* Makes the folder, and those above it, where they are not there. */
 pe_status lab_folder_new(const char *path, pe_error *err);
-/* PE_ERR_SPEC where something of this name is in the folder: nothing said that it is ours to replace. */
+/* PE_ERR_SPEC if the folder has a file of this name: it may not be ours to replace. */
 pe_status lab_folder_lacks(const char *folder, const char *name, pe_error *err);
 /* FOLDER/lock, held by the system's lock on that file, so that it goes with its owner however that ends. PE_ERR_IO and
  * the owner's process, host and time where someone holds it; PE_ERR_IO too where a file of that name is no lock, which

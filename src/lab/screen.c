@@ -157,7 +157,7 @@ screen *screen_new(FILE *to)
     return s;
 }
 
-/* Back to the frame's first line; what is below is gone. */
+/* Moves the cursor back to the frame's first line and clears everything below. */
 static void rub_out(screen *s)
 {
     if (s->lines > 0)
@@ -254,7 +254,7 @@ static void put_frame(screen *s, const char *text, const draw_screen *place)
     fflush(s->to);
 }
 
-/* Without memory for it there is no frame this time, and that is all. */
+/* Without memory this frame is skipped. */
 static void draw_over(screen *s, const race *r, const screen_now *now)
 {
     draw_screen place = draw_screen_of(s->to);

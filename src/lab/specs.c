@@ -84,7 +84,7 @@ static char *settle(char *spec, use u)
         row = spec ? zoo_spec_row(spec) : NULL;
     }
     if (spec && u.training && row->key_factor)
-        replace(&spec, zoo_spec_unscaled(spec)); /* trained as it was before what is added afterwards */
+        replace(&spec, zoo_spec_unscaled(spec)); /* trained without the scaling that is added afterwards */
     if (!spec)
         return NULL;
     double factor = (double)u.length / (double)u.trained;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stories of a village in which one person's name begins with K, one's with B, and so on: who that is, is told early
- * and needed late.
+ * Stories of a village in which one person's name begins with K, another's with B, and so on. The story tells a name
+ * early and asks for it later.
  *
  *     Krol sang. They met Ben. "Well done!" said K[r]ol. Then B[e]n fed the ducks.
  *

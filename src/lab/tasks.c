@@ -147,7 +147,7 @@ void fill_count(window_text *out, const lab_data *d, const window *w)
         task_put(out, &at, ".");
 }
 
-/* What was told is asked for later.
+/* Tasks that ask later for what was told before.
  *
  *     recall    bak=Q dop=T bak?[Q] fim=A dop?[T]     the distance, in pairs, is log-uniform; what was set last counts
  *     passkey   noise, key 48213. more noise, key [48213]     once a window, at its end; told anywhere in it */

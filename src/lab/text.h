@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a text file says, whoever reads it: a race trains on this, an eval measures it.
+ * The text of a file, as a race trains on it and an eval measures it.
  */
 #ifndef POSENC_LAB_TEXT_H
 #define POSENC_LAB_TEXT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One training: its steps, and its life from one process to the next. */
+ * One training: its steps, checkpoints and resumption. */
 #include "lab/checkpoint.h"
 #include "lab/race.h"
 
@@ -37,7 +37,7 @@ static inline lab_run *trainer_lines(const trainer *t)
 }
 
 /* One training: w <- AdamW(w, d mean(-ln p(target)) / dw), step by step, with a log and checkpoints that it can
- * be resumed from. Batches follow from (seed, step), the rate from the step; hence the same bits whenever it was
+ * be resumed from. Batches depend on (seed, step), the rate on the step; so the bits are the same wherever it was
  * cut. */
 
 #define LINES 1000           /* of the log, about: a line for every step up to that many */
@@ -198,7 +198,7 @@ pe_status race_time_steps(double *seconds, model **out, race *r, int index, int 
     trainer t = { .race = r, .index = index };
     lab_train_line line = { 0 };
     int64_t steps_asked = r->results.setup.steps;
-    r->results.setup.steps = 1000; /* of a schedule that is as good as any */
+    r->results.setup.steps = 1000; /* any schedule will do for timing */
     pe_status status = trainer_make(&t, err);
     for (int i = 0; i <= count && !status; i++) { /* the first warms up */
         if (i == 1)
@@ -263,7 +263,7 @@ pe_status race_load_lines(race *r, pe_error *err)
     return status;
 }
 
-/* The life of one training: from where it stands to its last step, then the tests of all that use its weights. */
+/* One training from its current step to its last, then the tests of all entries that use its weights. */
 
 /* Every encoding that uses these weights, at every length that is not in the log yet. */
 static pe_status tests(trainer *t, pe_error *err)
@@ -305,7 +305,7 @@ static pe_status begin(trainer *t, pe_error *err)
     checkpoint_wanted want = { config, s->steps, path };
     TRY(checkpoint_newest(trainer_training(t)->folder, t->model, &t->adam, &t->state, &want, &found, skipped,
                           sizeof skipped, err));
-    if (found) /* a kill may have come between a save and this */
+    if (found) /* the process may have been killed between a save and this */
         checkpoint_remove_old(trainer_training(t)->folder, t->state.step, t->race->asked.keep);
     if (*skipped)
         race_warn(t->race, "%s", skipped);
@@ -322,7 +322,7 @@ static pe_status begin(trainer *t, pe_error *err)
     return lab_log_open(&t->log, path, whole ? -1 : t->state.log_size, err);
 }
 
-/* Nothing left to do; what it was is counted. */
+/* Whether the training and its tests are done already; if so, counts their work as skipped. */
 static bool is_done(race *r, int index)
 {
     const lab_setup *s = &r->results.setup;

@@ -19,7 +19,7 @@ typedef struct window_text {
 } window_text;
 
 typedef struct window {
-    uint64_t key; /* all that is random in it follows from this */
+    uint64_t key; /* seeds everything random in it */
     int64_t test; /* which window of the test split; -1: of the training split */
 } window;
 

@@ -64,7 +64,7 @@ pe_status prove_check_shape(pe_shape s, pe_error *err)
     return within("heads * head_dim", s.heads * s.head_dim, PROVE_WIDTH_MAX, err);
 }
 
-/* A model that is as wide as its heads stays so. */
+/* If the model width was heads times head width, it stays so. */
 static pe_status resize(prove_given *g, pe_shape s, pe_error *err)
 {
     bool as_heads = g->model_dim == g->heads * g->head_dim;
@@ -84,7 +84,7 @@ static pe_status measure_put(prove_finding *out, const prove_claim *c, prove_giv
     return c->measure(out, &g, err);
 }
 
-/* A table that ends too early, and about which the spec says nothing, is made as long as the text, then longer. */
+/* If a table is too short and the spec does not set its length, measures with longer and longer tables. */
 static pe_status measure_spec(prove_finding *out, const prove_claim *c, prove_given g, const char *spec, pe_error *err)
 {
     static const int64_t reach[] = { 64, 1024, 16384 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Claims: the codes that come before sinusoids. Integers drown the word, bits jump, fractions depend on the length. */
+ * Claims: the codes simpler than sinusoids. Integers are much larger than the word, bits jump, fractions depend on the
+ * length. */
 #include "prove/measure.h"
 #include "zoo/spec_read.h"
 
@@ -16,7 +17,7 @@ static double mean_square(const double *x, int64_t n)
     return n ? measure_dot(x, x, n) / (double)n : 0;
 }
 
-/* x less its mean, over its deviation. */
+/* LayerNorm: x minus its mean, divided by its deviation. */
 static void normalise(double *y, const double *x, int64_t n)
 {
     double mean = 0, square = 0;
@@ -125,7 +126,7 @@ static void say_fractions(prove_finding *out, const prove_given *g, double chang
                      "文本变长后，同一位置的编码变了，而另一个位置占用了它的编码。" });
 }
 
-#define AT 10 /* the position that is looked at */
+#define AT 10 /* the position whose codes are compared */
 
 /* code[n] (length, width): in a text of length[n]. */
 static void compare(prove_finding *out, const prove_given *g, double *const code[2], const int64_t length[2],
@@ -165,7 +166,7 @@ static pe_status codes_fractions(prove_finding *out, const prove_given *g, pe_er
     return status;
 }
 
-#define JUMP 2.0 /* the largest step against the smallest, from which on we call it a jump */
+#define JUMP 2.0 /* a code jumps if its largest step is this many times its smallest */
 
 /* ---------------------------------------------------------------- steps */
 

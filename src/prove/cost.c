@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What position costs beside attention without any: time of the library's fused attention, parameters and work. */
+/* The cost of an encoding compared with attention without one: time of the fused attention, parameters and work. */
 
 enum { REPEATS = 5, ROWS = 64 };
 
@@ -123,7 +123,7 @@ static pe_status attend_once(cost_table *f, cost_row *r, pe_error *err)
                                 err);
 }
 
-/* The bare codes of all tokens: made once, whatever the number of layers. */
+/* The codes of all tokens without words: computed once for all layers. */
 static pe_status embed_once(cost_table *f, cost_row *r, pe_error *err)
 {
     int64_t C = pe_encoding_shape(r->e).model_dim, width = pe_embed_width(r->e, C);
@@ -248,7 +248,7 @@ static double bytes_of(const cost_table *f, int n)
     return 4 * (double)f->row[n].w.count + (more > 0 ? more : 0);
 }
 
-/* A table of all codes, or of cos and sin, where a caller keeps one; 0: there is nothing to keep. */
+/* The size of a table of all codes, or of cos and sin, that a caller may keep; 0: there is none. */
 static double table_bytes(const cost_table *f, int n)
 {
     const pe_encoding *e = f->row[n].e;
@@ -325,7 +325,7 @@ static pe_status measure_memory_cost(prove_finding *out, const prove_given *g, p
 
 #define SMALL .heads = 2, .head_dim = 32, .model_dim = 64, .causal = true, .seed = 10
 #define FAR .length = 131072
-#define CODED PE_HOOK_EMBED | PE_HOOK_ROTATE | PE_HOOK_CONTENT | PE_HOOK_BIAS /* makes something of a position */
+#define CODED PE_HOOK_EMBED | PE_HOOK_ROTATE | PE_HOOK_CONTENT | PE_HOOK_BIAS /* hooks that use positions */
 
 static const prove_claim claims[] = {
     { .name = "bfloat16-is-enough",

@@ -187,14 +187,14 @@ static bool serves(const measure_encoding *m, double *room, int64_t length)
                         &PE_MAKE(pe_run, .params = m->w), NULL) ||
               measure_width(m) != m->shape.model_dim;
     pe_status status = ok ? zoo_look(m->e, a, m->w, NULL) : PE_ERR_POSITION;
-    return !status || status == PE_ERR_NOMEM; /* without memory, whoever opens it will say so */
+    return !status || status == PE_ERR_NOMEM; /* out of memory: opening it later reports that */
 }
 
 static bool reaches(const char *spec, const prove_given *g, int64_t length)
 {
     measure_encoding m;
     if (measure_open(&m, spec, g, NULL))
-        return true; /* whoever opens it will say why not */
+        return true; /* opening it later reports the error */
     double *room = measure_memory(m.shape.heads * m.shape.head_dim + measure_width(&m), 1, NULL);
     bool ok = !room || serves(&m, room, length);
     free(room);
@@ -242,7 +242,7 @@ void measure_count(measure_tally *t, bool good)
 void measure_conclude(const measure_tally *t, words what, const words because[PROVE_VERDICT_COUNT])
 {
     prove_verdict v = !t->bad ? PROVE_HOLDS : !t->good ? PROVE_REFUTED : PROVE_DEPENDS;
-    if (t->good + t->bad > 1) /* of one row its own number is told */
+    if (t->good + t->bad > 1) /* one row alone is reported with its own number */
         measure_add_first(t->out, what, measure_named("/ ", t->good + t->bad).is, t->bad, "");
     prove_say(t->out, v, because[v]);
 }

@@ -75,7 +75,7 @@ static pe_status trial_attend(const trial *t, const measure_encoding *m, pe_atte
 /* Which fast attentions an encoding allows, by trying: plain attention on rotated queries and keys, plain
  * attention with a bias, a cache whose oldest tokens are dropped. */
 
-/* bias (T, H, T): the scores of words that are not there, which is what the encoding adds to any. */
+/* bias (T, H, T): the scores of zero queries and keys, which is what the encoding adds to every score. */
 static pe_status bare_bias(trial *t, pe_error *err)
 {
     int64_t T = t->tokens;
@@ -90,7 +90,7 @@ static pe_status bare_bias(trial *t, pe_error *err)
 
 typedef enum kernel { ANY_KERNEL = 0, BIASED_KERNEL, OWN_KERNEL, KERNELS } kernel;
 
-/* The plainest attention that gives what this encoding gives; *apart: how far that of any kernel is, or the next. */
+/* The simplest kind of attention that computes this encoding exactly; *apart: the last difference. */
 static pe_status plainest(kernel *is, double *apart, trial *t, pe_error *err)
 {
     pe_attention bare = { .size = sizeof bare }, a = bare;
@@ -155,7 +155,8 @@ pe_status measure_any_kernel(prove_finding *out, const prove_given *g, pe_error 
 
 #define DROPPED 4
 
-/* Scores of keys cached DROPPED places further on and shifted, against keys made afresh; in sizes of a score. */
+/* The difference between scores of keys that were cached DROPPED positions later and shifted, and scores of newly
+ * computed keys, relative to the size of a score. */
 static pe_status shift_cache(double *apart, scores *s, double *fresh, pe_error *err)
 {
     int64_t T = s->tokens, H = s->m.shape.heads, D = s->m.shape.head_dim, n = T * H * D;
@@ -203,7 +204,7 @@ static pe_status try_shift(void *with, const char *spec, const prove_given *g, p
     return PE_OK;
 }
 
-/* given: as above. HOLDS where a cache can be moved, REFUTED where it must be made afresh. */
+/* given: as above. HOLDS where a cache can be moved, REFUTED where it must be recomputed. */
 pe_status measure_cache_shift(prove_finding *out, const prove_given *g, pe_error *err)
 {
     static const words because[PROVE_VERDICT_COUNT] = {
@@ -223,7 +224,7 @@ pe_status measure_cache_shift(prove_finding *out, const prove_given *g, pe_error
     return PE_OK;
 }
 
-/* Keys in pieces: may workers that do not know of each other share them? */
+/* Split keys: can independent workers compute attention over parts of the keys, to be merged? */
 
 #define FLOAT_ROUNDING 1e-5 /* of outputs near 1, in float32 */
 
@@ -281,7 +282,7 @@ static pe_status need_work(halves *h, const trial *t, pe_attention a, pe_error *
     return h->work ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for attention's work");
 }
 
-/* Both halves by themselves, neither knowing of the other; then merged. */
+/* Computes both halves independently, then merges them. */
 static pe_status in_halves(halves *h, const trial *t, pe_error *err)
 {
     int64_t T = t->tokens, lines = T * t->m.shape.heads, cut[] = { 0, T / 2, T };

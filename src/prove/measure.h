@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What claims are measured with: random contents, codes, one layer of attention with chosen words at chosen places,
+ * Tools that measure claims: random contents, codes, one layer of attention with chosen words at chosen places,
  * least squares. Everything is float64; the attention is the library's definition (pe_reference_forward).
  */
 #ifndef POSENC_MEASURE_H
@@ -30,7 +30,7 @@ double measure_largest(const double *x, int64_t n);
  * equations with a ridge too small to show. *residual: the largest |M code - image|. */
 pe_status measure_map(double *M, double *residual, const double *code, int64_t in, const double *image, int64_t out,
                       int64_t n, pe_error *err);
-/* a (n, n) becomes its determinant's triangle; returned is the determinant. */
+/* Returns the determinant of a (n, n), which becomes triangular. */
 double measure_determinant(double *a, int64_t n);
 /* How far the (n, n) matrix is from orthogonal: the largest element of M' M - 1. */
 double measure_skew(const double *M, int64_t n);
@@ -55,8 +55,7 @@ pe_status measure_codes(double *out, const measure_encoding *m, int64_t first, i
 pe_status measure_code_table(double **code, int64_t *width, const char *spec, const prove_given *g, int64_t n,
                              pe_error *err);
 
-/* The spec with the keys by which its row says how far it reaches, where the spec has them not; false: there is none to
- * set. */
+/* Adds the keys that set the largest position of a row, unless the spec has them; false: there is no such key. */
 bool measure_fit(char *out, size_t cap, const char *spec, int64_t reach);
 /* The spec with a key of one of its parts set, or as it was where the key has no meaning in that part; malloc'ed, NULL:
  * no memory. */
@@ -114,7 +113,7 @@ typedef struct measure_tally {
 void measure_count(measure_tally *t, bool good);
 /* The count of those that do not pass goes before all other numbers, as `what`, where there are several. */
 void measure_conclude(const measure_tally *t, words what, const words because[PROVE_VERDICT_COUNT]);
-/* prove_add, before all other numbers: what decides is known last and told first. */
+/* prove_add that puts the number before all others: the deciding number is computed last and printed first. */
 void measure_add_first(prove_finding *out, words what, const char *of, double value, const char *unit);
 
 /* ---------------------------------------------------------------- measures that rows of another file name */

@@ -75,7 +75,7 @@ double measure_largest(const double *x, int64_t n)
     return most;
 }
 
-/* Least squares: which matrix takes one set of vectors to another? */
+/* Least squares: the matrix that maps one set of vectors to another. */
 
 #define RIDGE 1e-13 /* of the mean square: below rounding, and enough for codes that leave a direction empty */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Claims on precision: which positions few bits keep apart, and whether scores in few bits still depend on distance
- * alone. */
+ * Claims on precision: which positions can be distinguished in low precision, and whether low-precision scores still
+ * depend only on the distance. */
 #include "base/block.h"
 #include "base/num.h"
 #include "prove/measure.h"
@@ -181,7 +181,7 @@ static pe_status codes_make(double *out, const codes *c, pe_error *err)
 
 /* ------------------------------------------------ signal and noise */
 
-/* What is left: the step against the noise in dB, INFINITY where there is none; or what overflowed, of all. */
+/* The ratio of the step to the noise in dB, INFINITY if there is no noise; or the share that overflowed. */
 typedef struct left {
     double db, overflow;
 } left;
@@ -206,7 +206,7 @@ static left ratio(const codes *c)
     return (left){ .db = noise > 0 ? 10 * log10(signal / steps / noise) : INFINITY };
 }
 
-/* Blocks do not reach from one tensor into the next. */
+/* A block does not span two tensors. */
 static void round_parameters(measure_encoding *m, round_fn *round)
 {
     for (int n = 0; n < pe_encoding_tensor_count(m->e); n++) {
@@ -220,7 +220,7 @@ static pe_status weigh(left *is, codes *c, round_fn *round, pe_error *err)
     TRY(codes_make(c->exact, c, err));
     round_parameters(&c->m, round);
     pe_status status = codes_make(c->kept, c, err);
-    if (status == PE_ERR_RANGE || status == PE_ERR_POSITION) { /* parameters that are none any more */
+    if (status == PE_ERR_RANGE || status == PE_ERR_POSITION) { /* rounding made the parameters invalid */
         *is = (left){ .db = -INFINITY, .overflow = 1 };
         return PE_OK;
     }
@@ -274,7 +274,7 @@ static void ranking_add(ranking *r, const char *spec, left is)
     r->lost += is.db <= 0;
 }
 
-/* By its defaults; where those do not reach that far, with the key that makes them. */
+/* The row with its defaults, or with the key that makes it serve such positions if the defaults do not. */
 static pe_status rank_row(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
     ranking *r = with;

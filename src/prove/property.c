@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* All that two tokens see of each other: scores and value terms; and what follows when they move. */
+/* Scores and value terms of two tokens, and how they change when the tokens move. */
 
 /* What two tokens hold, as queries and keys and before; the (W, W) matrix between the latter. */
 typedef struct property_contents {
@@ -196,7 +196,7 @@ static property_verdict property_symmetric(property_subject *s)
                                found ? worst : (double)INFINITY };
 }
 
-/* Both ends, every hook, queries and keys apart. */
+/* At both ends of the range, for every hook, for queries and keys separately. */
 static property_verdict property_endless(property_subject *s)
 {
     double *score = property_doubles(s, property_pair_size(s));
@@ -242,7 +242,7 @@ static property_verdict property_norm(property_subject *s)
     unsigned hooks = pe_encoding_hooks(s->e);
     int64_t HD = s->shape.heads * s->shape.head_dim, C = s->shape.model_dim, W = property_embed_size(s);
     if (!(hooks & (PE_HOOK_EMBED | PE_HOOK_ROTATE)))
-        return PROPERTY_NOTHING; /* touches no vector */
+        return PROPERTY_NOTHING; /* changes no vector */
     double *x = property_doubles(s, C), *y = property_doubles(s, W + HD), worst = 0;
     for (int n = 0; x && y && n < VECTORS && !s->err.status; n++) {
         int64_t at[PE_AXES_MAX];
@@ -341,7 +341,7 @@ pe_status prove_properties(property_found out[CLAIM_COUNT], const char *spec, pe
     for (int b = 0; !status && b < CLAIM_COUNT; b++) {
         property_verdict v;
         status = property_ask(&v, &s, b, err);
-        if (1u << b == PE_CLAIM_LEARNED) /* a fact, no merit */
+        if (1u << b == PE_CLAIM_LEARNED) /* a fact, neither good nor bad */
             v.is = v.is == PROPERTY_HOLDS ? PROPERTY_YES : PROPERTY_NO;
         out[b] = (property_found){ .claim = 1u << b,
                                    .is = v.is,

@@ -37,7 +37,7 @@ struct property_subject {
     property_undo *undo;
     uint64_t randomness;
     property_room *room; /* of the call at hand */
-    pe_error err;        /* the first thing that went wrong: no verdict since then means anything */
+    pe_error err;        /* the first error: later results are meaningless */
 };
 
 pe_status property_open(property_subject *s, const char *spec, pe_shape shape, uint64_t seed, pe_error *err);

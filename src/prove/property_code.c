@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Predicates of codes: told apart, the same at any length, bounded, axis by axis, shifted by one matrix. */
+ * Predicates of codes: unique, the same at any length, bounded, separate by axis, shifted by one matrix. */
 #include "prove/property.h"
 #include "zoo/spec_read.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Codes by themselves: told apart, the same at any length, bounded, axis by axis. */
+/* Codes alone: unique, the same at any length, bounded, separate by axis. */
 
 #define EXACT 1e-13
 #define TELLING 900 /* positions */
@@ -333,7 +333,7 @@ static property_verdict linear_by(property_subject *s, const int64_t *shift)
     return (property_verdict){ worst < 1e-8 ? PROPERTY_HOLDS : PROPERTY_FAILS, worst };
 }
 
-/* A short shift and a long one: a short table is past its end after a long one, steps show only then. */
+/* A short shift and a long one: a short table ends before a long shift, and steps show only with a long shift. */
 property_verdict property_linear(property_subject *given)
 {
     property_subject s;

@@ -262,8 +262,7 @@ static int64_t furthest(property_subject *s, int64_t axis, int64_t sign, double 
 
 /* ---------------------------------------------------------------- subjects */
 
-/* Frequencies a little off where they start: what holds there only, as axes that do not mix, is no property of theirs.
- */
+/* Moves frequencies a little from their initial values: a property that holds only there does not count. */
 static void move_frequencies(property_subject *s)
 {
     uint64_t state = PROPERTY_SEED;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * posenc_prove: what the literature says of position encodings, each sentence as a measurement. A claim is one row: the
+ * posenc_prove: measures what the literature says about position encodings. A claim is one row: the
  * sentence, its source, what it is measured on (given), and the function that measures. The verdict follows from the
- * numbers; a test gives each function something for which the verdict must turn (tests/test_prove.c).
+ * numbers; a test gives each function an input for which the verdict must change (tests/test_prove.c).
  */
 #ifndef POSENC_PROVE_H
 #define POSENC_PROVE_H
@@ -23,7 +23,7 @@ typedef struct prove_given {
     int64_t length;
     double theta;
     bool causal, residual;
-    bool put; /* spec[0] is a user's: what is said, and the numbers, are of it alone */
+    bool put; /* spec[0] is a user's: the sentence and the numbers are about it alone */
     uint64_t seed;
     double (*clock)(void); /* seconds; NULL: this machine's */
 } prove_given;
@@ -104,7 +104,7 @@ pe_status prove_each_two_dogs(prove_dogs_fn *each, void *with, pe_error *err);
 
 /* ---------------------------------------------------------------- the ideal properties of one spec (property*.c) */
 
-/* YES and NO: of what is no merit. */
+/* YES and NO: for properties that are neither good nor bad. */
 typedef enum property_outcome {
     PROPERTY_FAILS = 0,
     PROPERTY_HOLDS,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Position further up: what a linear probe reads of it after each layer of a random stack. */
+ * Position in higher layers: how well a linear probe reads it after each layer of a random Transformer. */
 #include "prove/measure.h"
 #include "zoo/look.h"
 
@@ -102,7 +102,7 @@ static void normalise(double *to, const double *x, int64_t n, int64_t width)
     }
 }
 
-/* A branch's result takes the stream's place, or joins it. */
+/* Adds a branch's result to the stream, or replaces the stream without residual connections. */
 static void join(double *x, const double *y, int64_t n, bool residual)
 {
     for (int64_t i = 0; i < n; i++)
@@ -152,10 +152,10 @@ static pe_status stack_apply_layer(stack *s, uint64_t seed, pe_error *err)
     return PE_OK;
 }
 
-/* Is position still readable further up? At every layer of a Transformer with random weights a linear map is
- * fitted to tell a token's place, and asked on texts that it was not fitted on. R^2 is the share of the places'
- * variance that it explains: 1 all, 0 none, or worse than their mean. Beside it stands how far the tokens of a
- * text are from their mean token, of their size: 0 where all have become alike. */
+/* Can position still be read in higher layers? At every layer of a Transformer with random weights a linear map is
+ * fitted that predicts a token's position, and tested on other texts. R^2 is the share of the positions' variance that
+ * it explains: 1 all, 0 none or worse than the mean. The second number is how far the tokens of a text are from their
+ * mean, relative to their size: 0 if all have become equal. */
 
 enum { LAYERS = 6 };
 #define RIDGE 1e-3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Claims: rotary embeddings. What a rotation keeps: distances, lengths, the matrix that it is; several axes. */
+ * Claims about rotary embeddings: scores depend on distance, lengths are kept, the matrix rotates, several axes. */
 #include "prove/measure.h"
 #include "prove/scores.h"
 #include "zoo/look.h"
@@ -180,8 +180,8 @@ static pe_status measure_matrix_form(prove_finding *out, const prove_given *g, p
     return status;
 }
 
-/* given: spec, head_dim, length (the farthest position). REFUTED where rotating both is not rotating one by the rest.
- */
+/* given: spec, head_dim, length (the farthest position). REFUTED where rotating both differs from rotating one by the
+ * difference. */
 static pe_status measure_rotates_once(prove_finding *out, const prove_given *g, pe_error *err)
 {
     double q[MEASURE_HEAD_MAX], k[MEASURE_HEAD_MAX], a[MEASURE_HEAD_MAX], b[MEASURE_HEAD_MAX], most = 0;
@@ -312,7 +312,7 @@ static pe_status measure_axes_apart(prove_finding *out, const prove_given *g, pe
 
 /* ------------------------------------------------ all axes in one pair */
 
-/* Where (x, y) stands for this spec: on its two axes, or, of one that has a single axis, rotated by both together. */
+/* The position of (x, y) for this spec: its two axes, or x + y if it has one axis. */
 static void place(int64_t at[PE_AXES_MAX], const measure_encoding *m, int64_t x, int64_t y)
 {
     at[0] = pe_encoding_axes(m->e) > 1 ? x : x + y;

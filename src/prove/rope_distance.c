@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What distance does to a rotated score: a bound that falls, scores that need not, and pairs too slow to matter. */
+ * How a rotated score depends on distance: its bound falls, the score itself need not, and slow pairs hardly matter. */
 #include "prove/measure.h"
 
 #include "zoo/look.h"
@@ -45,7 +45,7 @@ static double bound(const double *frequency, int64_t pairs, int64_t distance)
 #define SAMPLES 512
 
 /* Mean over the distances from `from` up to twice that: all of them, or as many as SAMPLES, spread by the golden ratio
- * so that they keep no step with any pair. */
+ * so that they are not in phase with any pair. */
 static double octave(const double *frequency, int64_t pairs, int64_t from)
 {
     int64_t count = from < SAMPLES ? from : SAMPLES;

@@ -2,7 +2,7 @@
  *
  * Every score of a line of tokens, by the library's definition in float64: words get their codes, W_q and W_k make q
  * and k of them, the rest is attention. A word can be left out on either side, so that
- * what is left is what position alone does there.
+ * only the effect of position remains there.
  */
 #ifndef POSENC_SCORES_H
 #define POSENC_SCORES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Claims on adding a code to a word: what two vectors in one lose, and what concatenating them costs. */
+ * Claims on adding a code to a word: what the sum of the two vectors loses, and what concatenation costs. */
 #include "prove/measure.h"
 
 #include <math.h>
