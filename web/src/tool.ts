@@ -73,7 +73,7 @@ class Module implements Tool {
     } catch (stopped) {
       this.instance = null;
       if (stopped instanceof Exit) return stopped.code;
-      this.system.stderr.add(new TextEncoder().encode(`posenc: the tool stopped in the middle (${String(stopped)}); it has been started anew\n`));
+      this.system.stderr.add(new TextEncoder().encode(`posenc: the tool crashed (${String(stopped)}); the page has restarted it\n`));
       return system;
     }
   }
@@ -94,7 +94,7 @@ async function moduleBytes(): Promise<ArrayBuffer> {
   const inside = document.getElementById("posenc-wasm");
   if (!inside) {
     const answer = await fetch("posenc.wasm");
-    if (!answer.ok) throw new Error(`posenc.wasm, the file beside it, was not to be had: ${answer.status} ${answer.statusText}`);
+    if (!answer.ok) throw new Error(`posenc.wasm, the file beside the page, could not be read: ${answer.status} ${answer.statusText}`);
     return answer.arrayBuffer();
   }
   const packed = Uint8Array.from(atob((inside.textContent ?? "").trim()), (c) => c.charCodeAt(0));

@@ -51,7 +51,7 @@ check("every control of every row does something, and nothing breaks", async () 
         const after = await answered(page);
         rotated++;
         that(after.spec !== before.spec || (typed && after.said), `${row.name}: ${label} to ${value} leaves the spec as it was: ${after.spec}`);
-        that(!/stopped|undefined|NaN/.test(after.said), `${row.name}: ${label} to ${value}: ${after.said}`);
+        that(!/crashed|undefined|NaN/.test(after.said), `${row.name}: ${label} to ${value}: ${after.said}`);
         that(after.pictures > 0, `${row.name}: ${label} to ${value}: no picture`);
         that(after.said || after.fresh, `${row.name}: ${label} to ${value}: the picture is the old one`);
         if (after.said) refused.set(`${row.name} ${label} ${value}`, after.said);
@@ -92,7 +92,7 @@ check("every control above the pictures changes them", async () => {
           await settle(page);
           const after = await page.evaluate(command), { said } = await page.evaluate(state);
           that(after !== before || said, `${spec}, ${view.name}: ${label} to ${value} changes nothing: ${after}`);
-          that(!/stopped|undefined|NaN|unknown option/.test(said), `${spec}, ${view.name}: ${label} to ${value}: ${said}`);
+          that(!/crashed|undefined|NaN|unknown option/.test(said), `${spec}, ${view.name}: ${label} to ${value}: ${said}`);
           that(page.troubles.length === 0, `${spec}, ${view.name}: ${label} to ${value}: ${page.troubles[0]}`);
           rotated++;
         }

@@ -72,7 +72,7 @@ check("where the module traps the page says so and goes on", async () => {
     DataView.prototype.setUint32 = function (at, value, little) { put.call(this, at, value > 4096 ? 0xfffffff0 : value, little); };
   });
   const said = await type("rope:theta=500000");
-  that(/stopped in the middle.*out of bounds/.test(said), said);
+  that(/crashed.*out of bounds/.test(said), said);
   await page.evaluate(() => window.mend());
   that((await type("rope:theta=600000")) === "", "the next command fails too");
   that(await page.evaluate(() => document.querySelectorAll("#pictures svg").length > 0), "no picture");
