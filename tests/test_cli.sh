@@ -222,6 +222,8 @@ for name in $names; do
   check "list $name begins with its name" test "$(posenc list "$name" | awk 'NR == 1 { print $1, $2 }')" = "name $name"
   check "list $name: within 100 columns" test -z "$(posenc list "$name" | sed '/^Examples$/,$d' | awk 'length > 100')"
 done
+check "list --as csv: a line per row" test "$(posenc list --as csv | grep -c '^"[a-z0-9-]*",')" = "$(wc -w <<<"$names")"
+check "explain --as csv: every value" test "$(posenc explain config.json --as csv | tail -n +2 | wc -l)" -gt 700
 posenc list --as md >list.md
 check "list --as md: a line per row, a head and what is below it" test "$(grep -c '^| *' list.md)" = $(($(wc -w <<<"$names") + 2))
 check "list --as md: six cells" test -z "$(awk -F' [|] ' '/^[|] / && NF != 6' list.md)"

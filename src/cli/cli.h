@@ -92,8 +92,10 @@ extern const int cli_verb_count;
 /* clang-format off */
 #define CLI_OPTION_JSON { "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the result as JSON" }
 /* Of a verb whose -o is something else. */
-#define CLI_OPTIONS_FORM                                                                                               \
-    { "as", 0, CLI_CHOICE, "text|json|csv|md|html", NULL, 0, 0, "print the result in this format" }, CLI_OPTION_JSON
+#define CLI_OPTIONS_FORM \
+    { "as", 0, CLI_CHOICE, "text|json|csv|md|html", NULL, 0, 0, \
+      "print the result in this format; csv: its table, or a line path,value,unit for each value" }, \
+    CLI_OPTION_JSON
 /* Of a verb whose whole result is its tree. */
 #define CLI_OPTIONS_RESULT                                                                                             \
     { "out",                                                                                                           \

@@ -62,6 +62,7 @@ static cli_exit dogs_verb(const cli_args *a, result *out)
     result_text(out, NULL, "dogs", "difference of the attention outputs at the two dogs of the sentence");
     result_text(out, NULL, "order", "difference of the outputs at \"chased\" in the sentence and in the reversed one");
     result_open(out, RESULT_TABLE, "encodings", "");
+    result_rows(out);
     if (prove_each_two_dogs(add_row, &t, &err))
         return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
     result_close(out);

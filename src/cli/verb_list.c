@@ -240,6 +240,8 @@ static cli_exit list_verb(const cli_args *a, result *out)
     result_bits(out, "hooks", NULL, ~0u, pe_hook_name);
     result_bits(out, "claims", NULL, ~0u, pe_claim_name);
     result_open(out, only ? RESULT_LIST : RESULT_TABLE, "encodings", "");
+    if (!only)
+        result_rows(out);
     for (int i = 0; i < pe_info_count(); i++)
         if (!only || only == pe_info_at(i))
             add_row(out, pe_info_at(i), only != NULL);

@@ -83,7 +83,10 @@ void write_json(FILE *to, const node *root)
     write_value(&j, root);
 }
 
-/* ---------------------------------------------------------------- CSV */
+/* ---------------------------------------------------------------- CSV
+ *
+ * A result that is one table of single values, or whose table is said to stand for it (result_rows), is that table;
+ * any other is a line per value. */
 
 #define NAMES_MAX 128
 
@@ -116,6 +119,12 @@ static const node *find_table(const node *n)
     return NULL;
 }
 
+/* A cell of a table; others need lines of their own. */
+static bool is_cell(const node *n)
+{
+    return n->name && !node_is_group(n) && n->kind != RESULT_ARRAY;
+}
+
 static int names_of(const char **name, const node *table)
 {
     int count = 0;
@@ -124,7 +133,7 @@ static int names_of(const char **name, const node *table)
             int i = 0;
             while (c->name && i < count && strcmp(name[i], c->name))
                 i++;
-            if (c->name && !node_is_group(c) && i == count && count < NAMES_MAX)
+            if (is_cell(c) && i == count && count < NAMES_MAX)
                 name[count++] = c->name;
         }
     return count;
@@ -133,31 +142,33 @@ static int names_of(const char **name, const node *table)
 static const node *named(const node *row, const char *name)
 {
     for (const node *c = row->first; c; c = c->next)
-        if (c->name && !strcmp(c->name, name))
+        if (is_cell(c) && !strcmp(c->name, name))
             return c;
     return NULL;
 }
 
-static void write_cell(FILE *to, const node *n)
+static void write_number(FILE *to, double value, bool is_float)
 {
     char text[40] = "";
-    if (!n || n->kind == RESULT_NONE)
+    if (isfinite(value))
+        (is_float ? io_print_float : io_print_real)(text, sizeof text, value);
+    fputs(text, to);
+}
+
+static void write_cell(FILE *to, const node *n)
+{
+    if (!n)
         return;
     if (n->kind == RESULT_INT || n->kind == RESULT_FLAG)
         fprintf(to, "%" PRId64, n->integer);
     else if (n->text)
         draw_csv_text(to, n->text);
-    else if (isfinite(n->real))
-        fputs((io_print_real(text, sizeof text, n->real), text), to);
+    else if (n->kind == RESULT_REAL || n->kind == RESULT_FLOAT)
+        write_number(to, n->real, n->kind == RESULT_FLOAT);
 }
 
-pe_status write_csv(FILE *to, const node *root, pe_error *err)
+static void write_rows(FILE *to, const node *table, const char *const *name, int count)
 {
-    const char *name[NAMES_MAX];
-    const node *table = find_table(root);
-    int count = table ? names_of(name, table) : 0;
-    if (!count)
-        return io_fail(err, PE_ERR_SPEC, "this result has no table, so no CSV; --json has all of it");
     for (int i = 0; i < count; i++)
         fprintf(to, "%s%s", i ? "," : "", name[i]);
     fputs("\r\n", to);
@@ -168,5 +179,113 @@ pe_status write_csv(FILE *to, const node *root, pe_error *err)
         }
         fputs("\r\n", to);
     }
+}
+
+/* The long form: a line for each value of JSON, with the way to it: "pairs.0.wavelength",6.28,"positions". A list
+ * without items is a line without a value. */
+typedef struct csv_lines {
+    FILE *to; /* NULL: only count */
+    int64_t count;
+    bool cut; /* a path is too long */
+    char path[4096];
+} csv_lines;
+
+static void start_line(csv_lines *l)
+{
+    l->count++;
+    if (l->to) {
+        draw_csv_text(l->to, l->path);
+        putc(',', l->to);
+    }
+}
+
+static void end_line(csv_lines *l, const char *unit)
+{
+    if (l->to) {
+        putc(',', l->to);
+        if (unit && *unit)
+            draw_csv_text(l->to, unit);
+        fputs("\r\n", l->to);
+    }
+}
+
+/* The path's first `used` bytes and one part more, a name or, without one, an index. Returns its length. */
+static size_t extend_path(csv_lines *l, size_t used, const char *name, int64_t index)
+{
+    size_t room = sizeof l->path - used;
+    const char *dot = used ? "." : "";
+    int n = name ? snprintf(l->path + used, room, "%s%s", dot, name)
+                 : snprintf(l->path + used, room, "%s%" PRId64, dot, index);
+    l->cut = l->cut || n < 0 || (size_t)n >= room;
+    return l->cut ? used : used + (size_t)n;
+}
+
+static void write_array_lines(csv_lines *l, const node *n, size_t used, int axis, int64_t *at)
+{
+    if (axis == n->rank) {
+        start_line(l);
+        if (l->to)
+            write_number(l->to, num_load(n->with, n->type, *at), n->type != PE_F64);
+        end_line(l, n->unit);
+        ++*at;
+        return;
+    }
+    for (int64_t i = 0; i < n->shape[axis]; i++)
+        write_array_lines(l, n, extend_path(l, used, NULL, i), axis + 1, at);
+}
+
+static void write_group_lines(csv_lines *l, const node *group, size_t used, int64_t *index);
+
+static void write_lines(csv_lines *l, const node *n, size_t used)
+{
+    int64_t before = l->count;
+    if (node_is_group(n))
+        write_group_lines(l, n, used, &(int64_t){ 0 });
+    else if (n->kind == RESULT_ARRAY)
+        write_array_lines(l, n, used, 0, &(int64_t){ 0 });
+    if (l->count > before)
+        return;
+    start_line(l);
+    if (l->to)
+        write_cell(l->to, n);
+    end_line(l, n->unit);
+}
+
+static void write_group_lines(csv_lines *l, const node *group, size_t used, int64_t *index)
+{
+    for (const node *c = group->first; c; c = c->next)
+        if (is_only_section(c))
+            write_group_lines(l, c, used, index);
+        else if (is_item(c))
+            write_lines(l, c, extend_path(l, used, NULL, (*index)++));
+        else if (c->name)
+            write_lines(l, c, extend_path(l, used, c->name, 0));
+}
+
+/* Does the table have every value of the result? */
+static bool has_all(const node *table, const char *const *name, int count, int64_t values)
+{
+    for (const node *row = first_row(table); row; row = next_row(row))
+        for (int i = 0; i < count; i++)
+            values -= named(row, name[i]) != NULL;
+    return !values;
+}
+
+pe_status write_csv(FILE *to, const node *root, pe_error *err)
+{
+    const char *name[NAMES_MAX];
+    const node *table = find_table(root);
+    csv_lines lines = { 0 };
+    int count = table ? names_of(name, table) : 0;
+    write_group_lines(&lines, root, 0, &(int64_t){ 0 });
+    if (count && (table->rows || has_all(table, name, count, lines.count))) {
+        write_rows(to, table, name, count);
+        return PE_OK;
+    }
+    if (lines.cut)
+        return io_fail(err, PE_ERR_SPEC, "a name in this result is too long for CSV; --json has all of it");
+    lines.to = to;
+    fputs("path,value,unit\r\n", to);
+    write_group_lines(&lines, root, 0, &(int64_t){ 0 });
     return PE_OK;
 }

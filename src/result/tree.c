@@ -356,6 +356,11 @@ void result_wide(result *r)
     r->last->wide = true;
 }
 
+void result_rows(result *r)
+{
+    r->last->rows = true;
+}
+
 void result_hide(result *r)
 {
     r->last->hidden = true;
