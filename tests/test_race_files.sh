@@ -28,17 +28,18 @@ small="-e rope --train-length 16 --steps 6 $tiny"
 expect 0 "rope" race $small --checkpoint-every 2 --out a
 lines a/rope-1 >log
 cp -r a left; rm left/race.json
-expect 2 "left/rope-1 is there, but no race.json" race $small --out left
+expect 4 "left/rope-1 is there, but no race.json" race $small --out left
 check "which is not begun" test ! -e left/race.json
 
 # ---- files that are not a race's: refused by name, and as they were
 for name in report.html results.csv results.jsonl extrapolation.svg source.json lock; do
   rm -rf other && mkdir other && echo mine >other/$name
-  expect $([ $name = lock ] && echo 4 || echo 2) "other/$name" race $small --out other
+  expect 4 "other/$name" race $small --out other
+  check "$name: refused before anything else is said" test "$(wc -l <stderr)" = 1
   check "$name is as it was, and alone" test "$(cat other/$name) $(ls other)" = "mine $name"
 done
 rm -rf other && mkdir other && ln -s nowhere other/report.html
-expect 2 "other/report.html is there" race $small --out other
+expect 4 "other/report.html is there" race $small --out other
 rm -rf other && mkdir other && cp a/source.json other/ # all that a kill just before race.json leaves
 expect 0 "rope" race $small --out other
 cp -r a b && echo mine >victim && ln victim b/lock
@@ -66,12 +67,16 @@ stopped() { cp -r a "$1"; sed -i '/"length"/d' "$1"/rope-1/log.jsonl; } # before
 stopped damaged
 for file in damaged/rope-1/step-*; do printf x | dd of="$file" bs=1 seek=900 conv=notrunc status=none; done
 expect 0 "step-00000006.safetensors" race --resume damaged --quiet
-check "a training that began anew says so" test -s stderr
+check "says who, where and what comes of it" grep -qE '^posenc race: damaged/rope-1: .*; training starts again from step 0$' stderr
 check "and comes to the same" test "$(lines damaged/rope-1)" = "$(cat log)"
 expect 0 "rope" race --resume damaged --quiet
 check "where nothing was passed over, nothing is said" test ! -s stderr
+stopped half; printf x | dd of=half/rope-1/step-00000006.safetensors bs=1 seek=900 conv=notrunc status=none
+expect 0 "; training continues from step 4" race --resume half --quiet
 stopped edited; sed -i 's/"rate": 0.002/"rate": 0.003/' edited/race.json
 expect 0 "step-00000006.safetensors" race --resume edited --quiet
+
+expect 0 '"entries.0.name","rope",' race --resume a --as csv
 
 # ---- race.json
 edit() { rm -rf b; cp -r a b; sed -i "$1" b/race.json; }
@@ -93,9 +98,9 @@ check "the race is as it was" cmp -s before <(cksum a/race.json a/report.html)
 expect 0 "" $evaluate --out e
 expect 0 "" $evaluate --out e # over one of its own
 mkdir other-e && echo mine >other-e/log.jsonl
-expect 2 "other-e/log.jsonl is there" $evaluate --out other-e
+expect 4 "other-e/log.jsonl is there" $evaluate --out other-e
 mv other-e/log.jsonl other-e/report.html
-expect 2 "other-e/report.html is there" $evaluate --out other-e
+expect 4 "other-e/report.html is there" $evaluate --out other-e
 check "not replaced by an eval" test "$(cat other-e/report.html)" = mine
 
 # ---- texts

@@ -162,7 +162,7 @@ static cli_exit name_folder(race_asked *out, const cli_args *a)
 /* What a folder to resume has said already. */
 static cli_exit check_resume(const cli_args *a)
 {
-    static const char *const free_to_say[] = { "resume", "threads", "json", "quiet", "checkpoint-every", "keep" };
+    static const char *const free_to_say[] = { "resume", "threads", "as", "json", "quiet", "checkpoint-every", "keep" };
     for (int i = 0; i < a->verb->option_count; i++) {
         bool fine = !a->given[i];
         for (int k = 0; k < CLI_COUNT(free_to_say); k++)
@@ -253,8 +253,6 @@ static cli_exit end_race(const cli_args *a, race *r, result *out, pe_status stat
 static cli_exit run_race(const cli_args *a, race *r, result *out)
 {
     pe_error err = { 0 };
-    if (r->asked.show)
-        fprintf(r->asked.show, "race in %s\n", r->asked.folder);
     if (race_start(r, &err))
         return fail_race(a, &err, false);
     pe_status status = race_run(r, &err);

@@ -65,7 +65,7 @@ pe_status lab_folder_lacks(const char *folder, const char *name, pe_error *err)
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (lstat(path, &st))
         return PE_OK;
-    return io_fail(err, PE_ERR_SPEC, "%s is there and would be lost; move it away, or take another folder", path);
+    return io_fail(err, PE_ERR_IO, "%s is there and would be lost; move it away, or take another folder", path);
 }
 
 /* Other processes may write reports here without the lock: their temporary files are kept. */

@@ -116,7 +116,7 @@ static pe_status check_trainings(const race *r, pe_error *err)
 {
     for (int i = 0; i < r->trainings; i++)
         if (!access(r->training[i].folder, F_OK))
-            return io_fail(err, PE_ERR_SPEC,
+            return io_fail(err, PE_ERR_IO,
                            "%s is there, but no race.json that says what it is: remove it, or take "
                            "another folder",
                            r->training[i].folder);
@@ -160,8 +160,10 @@ pe_status race_start(race *r, pe_error *err)
     TRY(lab_folder_new(r->asked.folder, err));
     TRY(lab_lock_take(&r->lock, r->asked.folder, &recovered, err));
     r->locked = true;
+    TRY(r->asked.resume ? race_load_lines(r, err) : check_folder(r, err));
     r->begin = io_seconds();
     r->screen = screen_new(r->asked.show);
+    screen_say(r->screen, "race in %s", r->asked.folder);
     if (recovered)
         screen_say(r->screen, "a lock of a process that is gone was taken over");
     if (gemm_missing())
@@ -169,9 +171,8 @@ pe_status race_start(race *r, pe_error *err)
     else if (!gemm_is_fast())
         screen_say(r->screen, "matrix products: %s", gemm_name());
     r->saved = r->asked.resume;
-    if (r->asked.resume)
-        return race_load_lines(r, err);
-    TRY(check_folder(r, err));
+    if (r->saved)
+        return PE_OK;
     say_lengths(r);
     if (r->results.setup.minutes > 0)
         TRY(race_calibrate(r, err));

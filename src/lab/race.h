@@ -135,7 +135,7 @@ void screen_free(screen *s); /* the last frame stays on the screen, the cursor i
 /* Drawn when it is time. */
 void screen_show(screen *s, const race *r, const screen_now *now);
 void screen_say(screen *s, const char *format, ...) IO_PRINTF(2, 3); /* a line that stays */
-/* The same, written to asked.warn if there is no screen. */
+/* The same as a message of the tool, written to asked.warn if there is no screen. */
 void race_warn(const race *r, const char *format, ...) IO_PRINTF(2, 3);
 
 #endif

@@ -18,7 +18,7 @@ void lab_add_report(result *out, const lab_results *r);
 /* The ranking alone, while a race runs: text in lines of at most `columns` characters. */
 void lab_print_table(FILE *to, const lab_results *r, int columns);
 
-/* PE_ERR_SPEC where one of these files is there, which would be lost. */
+/* PE_ERR_IO where one of these files is there, which would be lost. */
 pe_status lab_report_lacks(const char *folder, pe_error *err);
 /* The folder is there. Each file is replaced in one step, or left as it was; without a test there is no results.csv. */
 pe_status lab_report_write(const char *folder, const lab_results *r, pe_error *err);

@@ -24,7 +24,7 @@ typedef struct lab_lock {
 } lab_lock;
 /* Makes the folder, and those above it, where they are not there. */
 pe_status lab_folder_new(const char *path, pe_error *err);
-/* PE_ERR_SPEC if the folder has a file of this name: it may not be ours to replace. */
+/* PE_ERR_IO if the folder has a file of this name: it may not be ours to replace. */
 pe_status lab_folder_lacks(const char *folder, const char *name, pe_error *err);
 /* FOLDER/lock, held by the system's lock on that file, so that it goes with its owner however that ends. PE_ERR_IO and
  * the owner's process, host and time where someone holds it; PE_ERR_IO too where a file of that name is no lock, which

@@ -205,6 +205,7 @@ void race_warn(const race *r, const char *format, ...)
         return;
     if (r->screen)
         rub_out(r->screen);
+    fputs("posenc race: ", to);
     va_start(list, format);
     put_line(to, format, list);
     va_end(list);

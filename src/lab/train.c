@@ -308,7 +308,8 @@ static pe_status begin(trainer *t, pe_error *err)
     if (found) /* the process may have been killed between a save and this */
         checkpoint_remove_old(trainer_training(t)->folder, t->state.step, t->race->asked.keep);
     if (*skipped)
-        race_warn(t->race, "%s", skipped);
+        race_warn(t->race, "%s: %s; training %s from step %" PRId64, trainer_training(t)->folder, skipped,
+                  found ? "continues" : "starts again", found ? t->state.step : 0);
     if (!found) {
         t->state = (checkpoint_state){ .seed = trainer_training(t)->seed, .config = config };
         snprintf(t->state.trained, sizeof t->state.trained, "%s", s->entry[trainer_training(t)->entry].trained);
