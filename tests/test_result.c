@@ -41,6 +41,8 @@ static result *a_tree(void)
     result_none(r, "nothing");
     result_json(r, "raw", "{\"a\": 1}");
     result_code(r, "command", "posenc list\nposenc show");
+    result_int(r, "x", "x", 2);
+    result_shown(r, "= 1 + 1 = 2");
     return r;
 }
 
@@ -70,11 +72,11 @@ TEST(every_form_holds_what_it_is_for)
           { "path,value,unit\r\n\"spec\",\"rope\",\r\n", "\"trained\",4096,\"positions\"\r\n",
             "\"rows.0.hidden\",7,\r\n\"rows.1.name\",\"a|b*c\",\r\n\"rows.1.loss\",-0.125,", "\"list.2\",3,",
             "\"flag\",1,", "\"nothing\",,\r\n", "\"raw\",\"{\"\"a\"\": 1}\",",
-            "\"command\",\"posenc list\nposenc show\",\r\n" },
+            "\"command\",\"posenc list\nposenc show\",\r\n\"x\",2,\r\n" },
           { "Lengths", "Only people" } },
         { RESULT_AS_MARKDOWN,
           { "# A \\<title>\n", "- spec: rope\n", "## Lengths\n", "| name | loss | why |\n|---|---:|---|\n",
-            "| `rope` | 2.5 | first |\n", "```\nposenc list\nposenc show\n```" },
+            "| `rope` | 2.5 | first |\n", "```\nposenc list\nposenc show\n```", "- x = 1 + 1 = 2\n" },
           { "hidden" } },
         { RESULT_AS_HTML,
           { "<title>A &#60;title&#62;</title>", "<dt>spec</dt><dd>rope</dd>", "<h2>Lengths</h2>", "<code>a|b*c</code>",

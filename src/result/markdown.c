@@ -93,7 +93,7 @@ static void put_values(FILE *to, const node *n, int level)
         } else if (*c->label) {
             fputs(in_list ? "- " : "\n- ", to);
             put_text(to, c->label);
-            fputs(": ", to);
+            fputs(c->shown && *c->shown == '=' ? " " : ": ", to); /* an equation has its own sign */
             put_node(to, c);
             putc('\n', to);
         } else {
