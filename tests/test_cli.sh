@@ -268,10 +268,12 @@ check "another seed, another table" test "$(cmp -s w.npy b.npy; echo $?)" = 1
 expect 0 "(8 of 20 rows, 6 of 512 columns" posenc table sinusoidal -n 20
 expect 0 "sinusoidal: (20, 512) float32" posenc table sinusoidal -n 20
 npy batch.npy '<f4' '(2, 2, 1, 4)' 4 $(for i in $(seq 16); do echo $((0x3f800000)); done)
+npy heads.npy '<f4' '(1, 2, 8)' 4 $(seq 16)
 npy each.npy '<i8' '(2, 2)' 8 5 6 7 8
 npy pairs3.npy '<i8' '(2, 3)' 8 $(seq 6)
 npy half.npy '<f8' '(2,)' 8 0 $((0x3fe0000000000000)) # 0, 0.5
 expect 0 "         5 " posenc apply rope --in batch.npy --pos each.npy
+expect 0 "columns: the 8 elements of head 0, then those of head 1 and so on (2 heads)" posenc apply rope --in heads.npy
 expect 0 "       0.5 " posenc apply rope --in batch.npy --pos half.npy
 expect 3 "2 sequences of 2 tokens need (2, 1) or (2, 2, 1)" posenc apply rope --in batch.npy --pos pairs3.npy
 expect 0 "rope:learned=heads: (2, 2, 1, 4) float32" posenc apply rope:learned=heads --in batch.npy

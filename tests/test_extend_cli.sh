@@ -43,6 +43,8 @@ each <<'T'
 0|this was measured on two small models|extend llama.json --to 16k --json
 0|take --method ntk|extend llama.json --to 32k --for sglang -m dynamic
 0|nothing to do|extend llama.json --to 4k
+0|target 10 (not longer than the trained length)|extend llama.json --to 10
+0|target 102400 (not longer than the served length)|extend own.json --to 100k
 0|63 54410.1|extend llama.json --to 32k --all
 0|--rope-scaling yarn --rope-freq-base 10000 --rope-scale 8 --yarn-orig-ctx 4096 -c 32768|extend llama.json --to 32k --for llama.cpp
 0|--rope-scaling linear --rope-freq-base 10000 --rope-scale 8|extend llama.json --to 32k --for llama.cpp --method linear

@@ -24,7 +24,11 @@ static void add_model_lengths(result *out, const extend_model *x)
         result_unit(out, "(offered by the model's makers with its own scaling, so it counts as trained)");
     result_int(out, "seen", NULL, x->reach);
     result_int(out, "target", "target", x->target);
-    result_shown(out, "%" PRId64 " (%.4g x)", x->target, (double)x->target / (double)x->reach);
+    if (x->target <= x->reach)
+        result_shown(out, "%" PRId64 " (not longer than the %s length)", x->target,
+                     x->target <= x->trained ? "trained" : "served");
+    else
+        result_shown(out, "%" PRId64 " (%.4g x)", x->target, (double)x->target / (double)x->reach);
 }
 
 static void add_layer_counts(result *out, const extend_model *x)

@@ -191,6 +191,10 @@ static void apply_preview(const cli_job *j)
     int64_t rows = s.batch * s.tokens;
     if (s.batch > 1)
         result_say(j->tree, NULL, "", "sequence 0 of %" PRId64, s.batch);
+    if (s.heads > 1 && j->hook == PE_HOOK_ROTATE)
+        result_say(j->tree, NULL, "",
+                   "columns: the %" PRId64 " elements of head 0, then those of head 1 and so on (%" PRId64 " heads)",
+                   s.width, s.heads);
     array_preview(j->tree, &j->out, j->dtype,
                   (array_block){ 0, s.tokens, rows ? j->out.count / rows : 0, &j->at, NULL });
 }
