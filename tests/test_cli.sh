@@ -224,6 +224,7 @@ for name in $names; do
 done
 check "list --as csv: a line per row" test "$(posenc list --as csv | grep -c '^"[a-z0-9-]*",')" = "$(wc -w <<<"$names")"
 check "explain --as csv: every value" test "$(posenc explain config.json --as csv | tail -n +2 | wc -l)" -gt 700
+check "a unit is no sentence" grep -q '^"windowed_layers",0,.$' <(posenc extend config.json --to 128k --as csv)
 posenc list --as md >list.md
 check "list --as md: a line per row, a head and what is below it" test "$(grep -c '^| *' list.md)" = $(($(wc -w <<<"$names") + 2))
 check "list --as md: six cells" test -z "$(awk -F' [|] ' '/^[|] / && NF != 6' list.md)"

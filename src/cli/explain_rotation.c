@@ -194,7 +194,7 @@ pe_status explain_rotation(result *out, const explain_facts *f, bool hidden, pe_
     if (f->length > 0)
         result_int(out, "length", "sequence length", f->length);
     if (f->length > 0 && f->as_served)
-        result_unit(out, "positions, the served length (--length N for another)");
+        result_shown(out, "%" PRId64 " positions, the served length (--length N for another)", f->length);
     result_flag(out, "scaled", NULL, f->scaled);
     add_wavelength(out, "shortest", f, f->shortest);
     add_wavelength(out, "longest", f, f->longest);

@@ -19,9 +19,10 @@ static void add_model_lengths(result *out, const extend_model *x)
     result_int(out, "trained", "trained", x->trained);
     result_int(out, "served", "served", served);
     if (served > x->reach)
-        result_unit(out, "(by a scaling that was not trained)");
+        result_shown(out, "%" PRId64 " (by a scaling that was not trained)", served);
     else if (x->reach > x->trained)
-        result_unit(out, "(offered by the model's makers with its own scaling, so it counts as trained)");
+        result_shown(out, "%" PRId64 " (offered by the model's makers with its own scaling, so it counts as trained)",
+                     served);
     result_int(out, "seen", NULL, x->reach);
     result_int(out, "target", "target", x->target);
     if (x->target <= x->reach)
@@ -34,9 +35,9 @@ static void add_model_lengths(result *out, const extend_model *x)
 static void add_layer_counts(result *out, const extend_model *x)
 {
     result_int(out, "windowed_layers", x->group && x->windowed ? "windows" : NULL, x->windowed);
-    result_unit(out, "layers have a window, and stay as they are");
+    result_shown(out, "%" PRId64 " layers have a window, and stay as they are", x->windowed);
     result_int(out, "still_layers", x->group && x->still ? "NoPE" : NULL, x->still);
-    result_unit(out, "layers are not rotated");
+    result_shown(out, "%" PRId64 " layers are not rotated", x->still);
     if (x->mixed)
         result_text(out, NULL, "others",
                     "other layers without a window rotate differently; the plan covers only layers with this spec");
