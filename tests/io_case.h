@@ -82,6 +82,14 @@ static inline void expect(const char *claim, pe_status got, pe_status want, cons
         fail_msg("%s: says nothing", claim);
 }
 
+static inline pe_status load_safetensors(io_safetensors **out, const char *path, pe_error *err)
+{
+    io_bytes file;
+    *out = NULL;
+    pe_status s = io_read_file(&file, path, IO_CAP_DATA, err);
+    return s == PE_OK ? io_safetensors_parse(out, &file, err) : s;
+}
+
 /* Peak heap at most 4n and this many MiB, the file's own bytes included. */
 static inline void within_bound(const char *claim, size_t size, size_t slack)
 {

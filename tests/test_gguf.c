@@ -5,6 +5,7 @@
  * llama.cpp are those of its tests/test-gguf.cpp; the others stand in the lists of CVEs and issues beside them.
  */
 #include "gguf_build.h"
+#include "io/gguf.h"
 #include "io_test.h"
 
 #include <time.h>
@@ -357,10 +358,9 @@ static io_gguf *parse_text(const char *text)
 /* Every getter on everything there is, for what it may read outside. */
 static void touch_all(const io_gguf *g)
 {
-    for (size_t i = 0; i <= io_gguf_count(g); i++) {
+    for (size_t i = 0; i < g->key_count; i++) {
         io_gguf_value v;
-        if (!io_gguf_at(&v, g, i))
-            continue;
+        assert_true(io_gguf_find(&v, g, g->keys[i]));
         for (size_t k = 0; k < v.count; k++) {
             int64_t whole;
             double real;
@@ -372,11 +372,11 @@ static void touch_all(const io_gguf *g)
             io_gguf_list_string(&text, &v, k, NULL);
         }
     }
-    for (size_t i = 0; i <= io_gguf_tensor_count(g); i++) {
+    for (size_t i = 0; i < g->tensor_count; i++) {
         io_gguf_tensor t;
         float *values = NULL;
-        if (io_gguf_tensor_at(&t, g, i))
-            io_gguf_tensor_read_f32(&values, g, &t, NULL);
+        assert_true(io_gguf_tensor_find(&t, g, g->tensors[i]));
+        io_gguf_tensor_read_f32(&values, g, &t, NULL);
         free(values);
     }
 }
@@ -439,9 +439,9 @@ TEST(values_come_back)
     assert_true(truth);
     assert_ok(io_gguf_string(&text, g, "one.string", IO_REQUIRED, &err));
     assert_string_equal(text, "h\xC3\xA9");
-    assert_int_equal(io_gguf_count(g), 26);
-    assert_int_equal(io_gguf_version(g), 3);
-    assert_int_equal(io_gguf_alignment(g), 32);
+    assert_int_equal(g->key_count, 26);
+    assert_int_equal(g->version, 3);
+    assert_int_equal(g->alignment, 32);
     io_gguf_free(g);
 }
 
@@ -565,8 +565,8 @@ TEST(tensors_say_where_they_are)
 {
     io_gguf *g = parse_text(VALID_DATA);
     io_gguf_tensor t;
-    assert_int_equal(io_gguf_tensor_count(g), 2);
-    assert_true(io_gguf_tensor_at(&t, g, 0));
+    assert_int_equal(g->tensor_count, 2);
+    assert_true(io_gguf_tensor_find(&t, g, "half"));
     assert_string_equal(t.name, "half");
     assert_string_equal(t.type, "F16");
     assert_true(io_gguf_tensor_find(&t, g, "rope_freqs.weight"));
@@ -574,7 +574,6 @@ TEST(tensors_say_where_they_are)
     assert_true(t.shape[0] == 3 && t.shape[1] == 1 && t.count == 3);
     assert_true(t.offset == 128 && t.bytes == 12);
     assert_false(io_gguf_tensor_find(&t, g, "rope_freqs"));
-    assert_false(io_gguf_tensor_at(&t, g, 2));
     io_gguf_free(g);
 }
 
@@ -596,7 +595,7 @@ TEST(small_tensors_are_read)
     assert_says(io_gguf_tensor_read_f32(&v, g, &t, &err), PE_ERR_FORMAT, "file: no tensor is named none");
     io_gguf_free(g);
     g = parse_text(VALID_ZERO_DIM);
-    assert_true(io_gguf_tensor_at(&t, g, 0));
+    assert_true(io_gguf_tensor_find(&t, g, "none"));
     assert_says(io_gguf_tensor_read_f32(&v, g, &t, &err), PE_ERR_DTYPE,
                 "file: tensor none is Q4_0; needs F32, F16, BF16 or F64");
     io_gguf_free(g);
@@ -763,7 +762,7 @@ TEST(a_file_of_any_size_costs_one_piece)
     io_gguf_tensor t;
     assert_ok(io_gguf_open(&g, path, &err));
     assert_true(heap.peak < (1 << 20) + 8192); /* malloc counts whole pages */
-    assert_true(io_gguf_tensor_at(&t, g, 0));
+    assert_true(io_gguf_tensor_find(&t, g, "t"));
     assert_true(t.bytes == INT64_C(96) << 30);
     io_gguf_free(g);
     blob keys = { .size = 0 }, string = { .size = 0 }; /* a file of that size could hold them; nobody reads that far */
@@ -881,7 +880,7 @@ TEST(time_and_memory_follow_the_file)
         assert_ok(io_gguf_open(&g, path, &err));
         double took = seconds() - begin, mib = (double)b.size / (1 << 20);
         printf("%s: %.2f MiB, %zu items, %.3f s per MiB, peak heap %.2f x file\n", shapes[i].name, mib,
-               io_gguf_count(g) + io_gguf_tensor_count(g), took / mib, (double)heap.peak / (double)b.size);
+               g->key_count + g->tensor_count, took / mib, (double)heap.peak / (double)b.size);
         assert_true(heap.peak <= 2 * b.size + (1 << 20));
         io_gguf_free(g);
         assert_int_equal(heap.live, 0);

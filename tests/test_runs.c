@@ -110,7 +110,7 @@ TEST(weights_are_there_by_name)
     io_safetensors *st;
     bool found;
     save(&x, 5, 1);
-    expect("load", io_safetensors_load(&st, file_of(5), &err), PE_OK, &err);
+    expect("load", load_safetensors(&st, file_of(5), &err), PE_OK, &err);
     assert_int_equal(io_safetensors_count(st), 3 * model_tensor_count(x.m));
     const io_tensor *t = io_safetensors_find(st, "embed");
     const model_tensor *embed = model_tensor_find(x.m, "embed");
@@ -241,7 +241,7 @@ TEST(a_cut_checkpoint_is_passed_over)
     save(&old, 10, 2);
     save(&new, 20, 2);
     io_safetensors *st;
-    expect("load", io_safetensors_load(&st, file_of(20), &err), PE_OK, &err);
+    expect("load", load_safetensors(&st, file_of(20), &err), PE_OK, &err);
     long data = size_of(file_of(20));
     for (size_t i = 0; i < io_safetensors_count(st); i++)
         data = (long)io_safetensors_at(st, i)->offset < data ? (long)io_safetensors_at(st, i)->offset : data;

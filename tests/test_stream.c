@@ -75,7 +75,7 @@ TEST(opening_is_as_strict_as_loading)
         io_safetensors *a, *b;
         pe_error x = { 0 }, y = { 0 };
         put_file(in_path, scratch, make_st(cases[i].json, cases[i].payload));
-        pe_status s = io_safetensors_load(&a, in_path, &x), t = io_safetensors_open(&b, in_path, &y);
+        pe_status s = load_safetensors(&a, in_path, &x), t = io_safetensors_open(&b, in_path, &y);
         if (s != t || strcmp(x.text, y.text))
             fail_msg("case %d: '%s' when loaded, '%s' when opened", i, x.text, y.text);
         assert_int_equal(a == NULL, b == NULL);
@@ -95,7 +95,7 @@ TEST(a_tensor_is_read_in_pieces)
     put_file(in_path, scratch, make_st(QK, 67));
     play.slow = 7;
     assert_ok(io_safetensors_open(&st[0], in_path, &err));
-    assert_ok(io_safetensors_load(&st[1], in_path, &err));
+    assert_ok(load_safetensors(&st[1], in_path, &err));
     for (int i = 0; i < 2; i++) {
         const io_tensor *t = io_safetensors_find(st[i], "x.q_proj.weight");
         uint8_t got[64];
@@ -171,7 +171,7 @@ TEST(a_written_header_reads_back)
         memcpy(whole, head.data, head.size);
         memset(whole + head.size, 0, 5);
         put_file(out_path, whole, head.size + 5);
-        assert_ok(io_safetensors_load(&b, out_path, &err));
+        assert_ok(load_safetensors(&b, out_path, &err));
         assert_string_equal(io_safetensors_meta(b, keys[i]), "new\t");
         if (i != 1)
             assert_string_equal(io_safetensors_meta(b, "format"), "p\x01t\"");
@@ -395,7 +395,7 @@ static void check_pieces(int columns)
     assert_ok(io_pairs_convert(out_path, st, &plan, NULL, &err));
     io_pairs_plan_free(&plan);
     io_safetensors_free(st);
-    assert_ok(io_safetensors_load(&st, out_path, &err));
+    assert_ok(load_safetensors(&st, out_path, &err));
     assert_ok(io_tensor_to_f32(&x, io_safetensors_at(st, 0), &err));
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < columns; c += 997)

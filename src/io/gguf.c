@@ -398,13 +398,3 @@ void io_gguf_free(io_gguf *g)
     io_bytes_free(&g->file);
     free(g);
 }
-
-int io_gguf_version(const io_gguf *g)
-{
-    return (int)g->version;
-}
-
-int64_t io_gguf_alignment(const io_gguf *g)
-{
-    return g->alignment;
-}

@@ -9,25 +9,12 @@
 #include <math.h>
 #include <stdio.h>
 
-size_t io_gguf_count(const io_gguf *g)
-{
-    return g->key_count;
-}
-
 static void decode(io_gguf_value *out, const io_gguf *g, const char *key)
 {
     const uint8_t *at = (const uint8_t *)key + io_gguf_length(key) + 1;
     *out = (io_gguf_value){ g, key, (io_gguf_type)io_gguf_u32(at), false, 1, at + 4 };
     if (out->type == IO_GGUF_ARRAY)
         *out = (io_gguf_value){ g, key, (io_gguf_type)io_gguf_u32(at + 4), true, (size_t)io_gguf_u64(at + 8), at + 16 };
-}
-
-bool io_gguf_at(io_gguf_value *out, const io_gguf *g, size_t index)
-{
-    *out = (io_gguf_value){ .file = g };
-    if (index < g->key_count)
-        decode(out, g, g->keys[index]);
-    return out->key != NULL;
 }
 
 bool io_gguf_find(io_gguf_value *out, const io_gguf *g, const char *key)

@@ -226,11 +226,6 @@ pe_status io_gguf_tensors(io_gguf *g, io_gguf_cursor *c, uint64_t count)
 
 /* The tensors of an open GGUF file: what and where they are, and the values of small ones. */
 
-size_t io_gguf_tensor_count(const io_gguf *g)
-{
-    return g->tensor_count;
-}
-
 /* What was checked at open is read again; it cannot fail. */
 static const io_gguf_tensor_row *decode(io_gguf_tensor *out, const io_gguf *g, const char *name)
 {
@@ -243,12 +238,6 @@ static const io_gguf_tensor_row *decode(io_gguf_tensor *out, const io_gguf *g, c
     io_gguf_take_u64(&offset, &c, name);
     io_add_i64(&out->offset, g->data, (int64_t)offset);
     return row;
-}
-
-bool io_gguf_tensor_at(io_gguf_tensor *out, const io_gguf *g, size_t index)
-{
-    *out = (io_gguf_tensor){ 0 };
-    return index < g->tensor_count && decode(out, g, g->tensors[index]);
 }
 
 bool io_gguf_tensor_find(io_gguf_tensor *out, const io_gguf *g, const char *name)

@@ -3,9 +3,9 @@
  * posenc_io: the readers and writers of the tools. Every file is taken to be hostile.
  *
  *     io_safetensors *st;                                      io_array a;
- *     io_safetensors_load(&st, path, &err);                    io_npy_load(&a, "q.npy", 0, &err);
- *     io_safetensors_get(&t, st, "q_in", &err);                io_array_to_f32(&q, &a, &err);
- *     io_tensor_to_f32(&q, t, &err);                           io_array_free(&a);
+ *     io_safetensors_open(&st, path, &err);                    io_npy_load(&a, "q.npy", 0, &err);
+ *     t = io_safetensors_find(st, "q_in");                     io_array_to_f32(&q, &a, &err);
+ *     io_tensor_read(bytes, st, t, 0, t->size, &err);          io_array_free(&a);
  *     io_safetensors_free(st);                                 free(q);
  *
  * Rules
@@ -186,8 +186,7 @@ typedef struct io_tensor {
     int64_t count;
 } io_tensor;
 
-pe_status io_safetensors_load(io_safetensors **out, const char *path, pe_error *err);
-/* The header alone, for files larger than memory: as strict as load, and no tensor is read before io_tensor_read. */
+/* The header alone, for files larger than memory: as strict as parse, and no tensor is read before io_tensor_read. */
 pe_status io_safetensors_open(io_safetensors **out, const char *path, pe_error *err);
 /* Takes file->data over, whatever comes of it: *file is empty afterwards. The header is decoded in place. */
 pe_status io_safetensors_parse(io_safetensors **out, io_bytes *file, pe_error *err);
@@ -196,8 +195,7 @@ void io_safetensors_free(io_safetensors *st); /* NULL is fine */
 size_t io_safetensors_count(const io_safetensors *st);
 const io_tensor *io_safetensors_at(const io_safetensors *st, size_t index);       /* by name; NULL past the end */
 const io_tensor *io_safetensors_find(const io_safetensors *st, const char *name); /* NULL if absent */
-pe_status io_safetensors_get(const io_tensor **out, const io_safetensors *st, const char *name, pe_error *err);
-const char *io_safetensors_meta(const io_safetensors *st, const char *key); /* of __metadata__; NULL if absent */
+const char *io_safetensors_meta(const io_safetensors *st, const char *key);       /* of __metadata__; NULL if absent */
 /* A malloc'ed list of all tensors as their bytes follow one another in the file. */
 pe_status io_safetensors_order(const io_tensor ***out, const io_safetensors *st, pe_error *err);
 /* All that comes before the data in a file with the same tensors, in that order, and the same metadata, in which key is
@@ -369,12 +367,7 @@ pe_status io_gguf_open(io_gguf **out, const char *path, pe_error *err);
 pe_status io_gguf_parse(io_gguf **out, io_bytes *file, uint64_t file_size, pe_error *err);
 void io_gguf_free(io_gguf *g); /* NULL is fine */
 
-int io_gguf_version(const io_gguf *g);
-int64_t io_gguf_alignment(const io_gguf *g);
 const char *io_gguf_type_name(io_gguf_type t); /* "u32"; "?" if unknown */
-
-size_t io_gguf_count(const io_gguf *g);
-bool io_gguf_at(io_gguf_value *out, const io_gguf *g, size_t index); /* by key; false past the end */
 bool io_gguf_find(io_gguf_value *out, const io_gguf *g, const char *key);
 
 /* Optional and absent: *out is left as it was (a list: count is 0, at is NULL). Nothing is converted: an int takes
@@ -390,8 +383,6 @@ pe_status io_gguf_list_real(double *out, const io_gguf_list *list, size_t index,
 pe_status io_gguf_list_bool(bool *out, const io_gguf_list *list, size_t index, pe_error *err);
 pe_status io_gguf_list_string(const char **out, const io_gguf_list *list, size_t index, pe_error *err);
 
-size_t io_gguf_tensor_count(const io_gguf *g);
-bool io_gguf_tensor_at(io_gguf_tensor *out, const io_gguf *g, size_t index); /* by name; false past the end */
 bool io_gguf_tensor_find(io_gguf_tensor *out, const io_gguf *g, const char *name);
 /* A malloc'ed copy of the t->count elements of an F32, F16, BF16 or F64 tensor of at most IO_GGUF_READ_MAX bytes. */
 pe_status io_gguf_tensor_read_f32(float **out, const io_gguf *g, const io_gguf_tensor *t, pe_error *err);

@@ -348,14 +348,6 @@ pe_status io_safetensors_parse(io_safetensors **out, io_bytes *file, pe_error *e
     return hand_out(out, st, s);
 }
 
-pe_status io_safetensors_load(io_safetensors **out, const char *path, pe_error *err)
-{
-    *out = NULL;
-    io_bytes file;
-    pe_status s = io_read_file(&file, path, IO_CAP_DATA, err);
-    return s == PE_OK ? io_safetensors_parse(out, &file, err) : s;
-}
-
 /* First what tells how long the header is, then the header. */
 static pe_status load_head(io_safetensors *st, size_t *header, pe_error *err)
 {
@@ -422,12 +414,6 @@ const io_tensor *io_safetensors_find(const io_safetensors *st, const char *name)
 {
     io_tensor wanted = { .name = name };
     return st->count ? bsearch(&wanted, st->tensors, st->count, sizeof wanted, by_name) : NULL;
-}
-
-pe_status io_safetensors_get(const io_tensor **out, const io_safetensors *st, const char *name, pe_error *err)
-{
-    *out = io_safetensors_find(st, name);
-    return *out ? PE_OK : io_fail(err, PE_ERR_FORMAT, "no tensor is named %s; there are %zu others", name, st->count);
 }
 
 const char *io_safetensors_meta(const io_safetensors *st, const char *key)

@@ -85,7 +85,9 @@ static pe_status find(golden *c, const char *field, golden_tensor *out, const io
 {
     const char *name = NULL;
     TRY(io_json_string(&name, &c->tensors, field, IO_REQUIRED, &c->err));
-    TRY(io_safetensors_get(t, c->data, name, &c->err));
+    *t = io_safetensors_find(c->data, name);
+    if (!*t)
+        return golden_fail(c, "no tensor is named %s", name);
     *out = (golden_tensor){ .rank = (*t)->rank, .count = (*t)->count };
     memcpy(out->shape, (*t)->shape, sizeof out->shape);
     return PE_OK;

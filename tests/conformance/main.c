@@ -138,9 +138,11 @@ static pe_status run_cases(report *r, const char *file, golden_run *run, const c
                            pe_error *err)
 {
     io_node cases;
+    io_bytes bytes;
     io_safetensors *data = NULL;
     TRY(io_json_object(&cases, root, "cases", IO_REQUIRED, err));
-    TRY(io_safetensors_load(&data, path, err));
+    TRY(io_read_file(&bytes, path, IO_CAP_DATA, err));
+    TRY(io_safetensors_parse(&data, &bytes, err));
     for (io_node one = { 0 }; io_json_next(&one, &cases);)
         run_case(r, file, run, data, &one);
     io_safetensors_free(data);
