@@ -312,12 +312,19 @@ static pe_status load(model **m, const char *path, const zoo_options *options, p
     return s;
 }
 
+/* Logits (n, V) after each of n tokens. */
+static void all_logits(model *m, real *out, const int32_t *token, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        assert_ok(model_logits(m, out + i * VOCAB, token, i + 1, &err));
+}
+
 /* Adjacent pairs, as llama2.c has them, so that the formats can hold the same model. */
 static void logits_of(real out[TOKENS * VOCAB], const char *path)
 {
     model *m;
     assert_ok(load(&m, path, &(zoo_options){ .pairs = "adjacent" }, &err));
-    assert_ok(model_all_logits(m, out, text, TOKENS, &err));
+    all_logits(m, out, text, TOKENS);
     model_free(m);
 }
 
@@ -368,7 +375,7 @@ TEST(bloom_is_read_with_and_without_its_prefix)
     for (int n = 0; n < 2; n++) {
         save_bloom(n ? "transformer." : NULL);
         assert_ok(load(&m, folder, &(zoo_options){ 0 }, &err));
-        assert_ok(model_all_logits(m, logits[n], text, TOKENS, &err));
+        all_logits(m, logits[n], text, TOKENS);
         model_free(m);
     }
     assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
@@ -506,7 +513,7 @@ TEST(perplexity_is_the_mean_over_windows_that_start_anew)
     measure((eval_ask){ .token = text, .tokens = 7, .length = { 2 }, .lengths = 1, .method = { extend_find("none") },
                         .methods = 1 }, NULL);
     for (int64_t start = 0; start < 6; start += 2) {
-        assert_ok(model_all_logits(run.m, logits, text + start, 2, &err));
+        all_logits(run.m, logits, text + start, 2);
         sum += bits_at(logits, text + start, 0) + bits_at(logits, text + start, 1);
         last += bits_at(logits, text + start, 1);
     }

@@ -3,7 +3,7 @@
  * The model in float64, with the reference attention: gradients of the whole of it against differences.
  * labels: core; tier: quick; cost: 3 s; needs: double */
 
-#include "model/model.h"
+#include "model/parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ static void check_gradients(const char *spec, bool causal)
     assert_true(fabs(loss - loss_of(&b)) < 1e-12);
     for (int i = 0; i < model_tensor_count(b.m); i++) {
         const model_tensor *t = model_tensor_at(b.m, i);
-        const real *g = model_grads(b.m) + t->offset;
+        const real *g = b.m->grads + t->offset;
         double most = 1e-2;
         for (int64_t n = 0; n < t->count; n++)
             most = fabs((double)g[n]) > most ? fabs((double)g[n]) : most;
@@ -146,7 +146,7 @@ TEST(an_untied_output_has_its_own_gradient)
     const model_tensor *t = model_tensor_find(b.m, "output"), *e = model_tensor_find(b.m, "embed");
     const int64_t at[] = { t->offset + 5, t->offset + 90, e->offset + 3, e->offset + 17 };
     for (int i = 0; i < COUNT(at); i++) {
-        double want = difference(&b, model_weights(b.m) + at[i], 1e-3), got = (double)model_grads(b.m)[at[i]];
+        double want = difference(&b, model_weights(b.m) + at[i], 1e-3), got = (double)b.m->grads[at[i]];
         assert_true(fabs(got - want) < 1e-9);
     }
     model_free(b.m);
@@ -164,7 +164,7 @@ static void check_rows(bench *b, const char *name, int64_t first, int64_t last)
     uint64_t seed = 5;
     double got = 0, length = 0;
     for (int64_t n = 0; n < count; n++) {
-        double g = (double)model_grads(b->m)[at + n];
+        double g = (double)b->m->grads[at + n];
         sign[n] = test_random(&seed) & 1 ? 1 : -1;
         got += g * (double)sign[n];
         length += g * g;

@@ -6,7 +6,7 @@
 
 #include "lab/specs.h"
 #include "model/lanes.h"
-#include "model/model.h"
+#include "model/parts.h"
 
 #include "test.h"
 
@@ -94,7 +94,7 @@ TEST(the_same_bits_for_any_number_of_workers_and_every_row)
         start(&more, text, i % 2 ? 2 : 5);
         for (int n = 0; n < 2; n++)
             assert_true(step(&one) == step(&more));
-        if (memcmp(model_weights(one.m), model_weights(more.m), (size_t)model_size(one.m) * sizeof(real)))
+        if (memcmp(model_weights(one.m), model_weights(more.m), (size_t)one.m->count * sizeof(real)))
             fail_msg("%s: weights differ between 1 worker and more", text);
         end(&one);
         end(&more);
@@ -127,7 +127,7 @@ TEST(each_tensor_s_gradient_is_the_slope_of_the_loss)
         assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
         for (int i = 0; i < model_tensor_count(b.m); i++) {
             const model_tensor *t = model_tensor_at(b.m, i);
-            real *w = model_weights(b.m) + t->offset, *g = model_grads(b.m) + t->offset;
+            real *w = model_weights(b.m) + t->offset, *g = b.m->grads + t->offset;
             real *old = malloc((size_t)t->count * sizeof *old);
             double length = 0, f[4];
             for (int64_t n = 0; n < t->count; n++) {
@@ -184,7 +184,7 @@ TEST(adam_s_first_step_is_the_sign_of_the_gradient_times_the_rate)
     assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
     const model_tensor *t = model_tensor_find(b.m, "layer.1.up");
     int64_t at = t->offset + 11;
-    real before = model_weights(b.m)[at], g = model_grads(b.m)[at];
+    real before = model_weights(b.m)[at], g = b.m->grads[at];
     assert_true(fabs((double)g) > 1e-6);
     adam_step(&b.a, b.m, &r);
     double moved = (double)model_weights(b.m)[at] - (double)before;
@@ -205,7 +205,7 @@ TEST(a_step_returns_the_length_of_the_gradient_of_all_tensors)
         const model_tensor *t = model_tensor_at(b.m, i);
         last = 0;
         for (int64_t n = 0; n < t->count; n++)
-            last += (double)model_grads(b.m)[t->offset + n] * (double)model_grads(b.m)[t->offset + n];
+            last += (double)b.m->grads[t->offset + n] * (double)b.m->grads[t->offset + n];
         sum += last;
     }
     assert_true(last > 1e-3 * sum); /* the last tensor is seen in the sum */
@@ -217,12 +217,12 @@ TEST(a_step_returns_the_length_of_the_gradient_of_all_tensors)
 
 static void fill_known(bench *b, double w, double g)
 {
-    memset(model_grads(b->m), 0, (size_t)model_size(b->m) * sizeof(real));
+    memset(b->m->grads, 0, (size_t)b->m->count * sizeof(real));
     for (int i = 0; i < model_tensor_count(b->m); i++) {
         const model_tensor *t = model_tensor_at(b->m, i);
         for (int64_t n = 0; n < t->count; n++) {
             model_weights(b->m)[t->offset + n] = (real)w;
-            model_grads(b->m)[t->offset + n] = (real)(n % 2 ? -g : g);
+            b->m->grads[t->offset + n] = (real)(n % 2 ? -g : g);
         }
     }
 }
@@ -282,7 +282,7 @@ TEST(training_keeps_a_tensor_within_its_bounds)
         adam_step(&b.a, b.m, &r);
         for (int64_t n = 0; n < t->count; n++)
             assert_true(model_weights(b.m)[t->offset + n] >= 0x1p-20f);
-        for (int64_t n = 0; n < model_size(b.m); n++) /* the rest of the model must not drown the test */
+        for (int64_t n = 0; n < b.m->count; n++) /* the rest of the model must not drown the test */
             model_weights(b.m)[n] *= n < t->offset || n >= t->offset + t->count ? 0.01f : 1;
     }
     end(&b);
@@ -324,7 +324,7 @@ TEST(a_gradient_that_is_not_finite_names_the_last_layer_on_the_way)
     assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
     assert_null(model_broken(b.m));
     for (int i = 0; i < COUNT(order); i++) { /* and all before it are broken too */
-        model_grads(b.m)[model_tensor_find(b.m, order[i])->offset] = NAN;
+        b.m->grads[model_tensor_find(b.m, order[i])->offset] = NAN;
         assert_string_equal(model_broken(b.m), order[i]);
     }
     end(&b);

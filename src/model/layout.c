@@ -330,19 +330,9 @@ int64_t model_position_count(const model *m)
     return count_if(m, true);
 }
 
-int64_t model_size(const model *m)
-{
-    return m->count;
-}
-
 real *model_weights(model *m)
 {
     return m->weights;
-}
-
-real *model_grads(model *m)
-{
-    return m->grads;
 }
 
 /* How far from the tokens: the embedding, the layers, what follows them. A layer's position tensors, which come last in

@@ -6,7 +6,7 @@
  *     model_config c = { .vocab = 256, .layers = 4, .width = 128, .heads = 4, .causal = true };
  *     model_new(&m, &c, "rope", pool, &err);
  *     model_init(m, seed);
- *     model_gradients(m, &batch, &loss, &err);        forward and backward: model_grads(m) is filled
+ *     model_gradients(m, &batch, &loss, &err);        forward and backward: the gradients are filled
  *     adam_step(a, m, &rates);
  *     model_use(m, "rope:scaling=ntk,alpha=4", &err); another encoding over the same weights
  *     model_losses(m, &batch, losses, right, &err);   forward alone, any length
@@ -95,9 +95,7 @@ int64_t model_position_count(const model *m);
 int model_tensor_count(const model *m);
 const model_tensor *model_tensor_at(const model *m, int index);
 const model_tensor *model_tensor_find(const model *m, const char *name); /* NULL: none */
-int64_t model_size(const model *m); /* of the blocks below: tensors, and zeros between them */
-real *model_weights(model *m);      /* (model_size) */
-real *model_grads(model *m);        /* the same; NULL before the first model_gradients */
+real *model_weights(model *m);                                           /* all tensors, and zeros between them */
 
 /* Uses another encoding over the same weights: its tensors are found by name and must have their shapes (projected ones
  * any number of rows). On failure the one in use stays. */
@@ -115,11 +113,9 @@ typedef struct model_batch {
 pe_status model_losses(model *m, const model_batch *b, real *losses, uint8_t *right, pe_error *err);
 /* Logits (V) after the last of n tokens at positions 0 .. n-1; grows nothing, keeps nothing. */
 pe_status model_logits(model *m, real *logits, const int32_t *token, int64_t n, pe_error *err);
-/* Logits (n, V) after each token. */
-pe_status model_all_logits(model *m, real *logits, const int32_t *token, int64_t n, pe_error *err);
 
-/* Forward and backward: *loss is the mean over what is asked, model_grads(m) its gradient. A loss that is not finite is
- * PE_ERR_RANGE, and the message names the first layer whose output is not finite. */
+/* Forward and backward: *loss is the mean over what is asked; the model keeps its gradient for adam_step. A loss that
+ * is not finite is PE_ERR_RANGE, and the message names the first layer whose output is not finite. */
 pe_status model_gradients(model *m, const model_batch *b, double *loss, pe_error *err);
 
 /* Where it broke; NULL: nowhere. Of weights that are not finite the first on the way from the tokens to the logits;
@@ -129,7 +125,7 @@ const char *model_broken(const model *m);
 /* ---------------------------------------------------------------- AdamW (adam.c) */
 
 typedef struct adam {
-    real *first, *second; /* moments, (model_size) */
+    real *first, *second; /* moments, one for each weight */
     int64_t step;         /* steps done */
     int64_t count;
     double *sums; /* scratch */

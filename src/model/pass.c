@@ -173,25 +173,6 @@ pe_status model_logits(model *m, real *logits, const int32_t *token, int64_t n, 
     return s;
 }
 
-typedef struct all {
-    const model *m;
-    real *logits;
-} all;
-
-static void chunk_logits(void *arg, piece p)
-{
-    const all *a = arg;
-    logits_of(a->m, a->logits + p.first * a->m->c.vocab, p);
-}
-
-pe_status model_all_logits(model *m, real *logits, const int32_t *token, int64_t n, pe_error *err)
-{
-    pe_status s = forward_text(m, token, n, err);
-    if (!s)
-        run_rows(m, chunk_logits, &(all){ m, logits }, n);
-    return s;
-}
-
 /* Backward: forward's lines in reverse, then the weights' gradients of the whole layer, cut by rows of the
  * weights. */
 
