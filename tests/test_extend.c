@@ -176,7 +176,6 @@ TEST(turns_are_trained_length_over_wavelength)
         near(p.x.pair[n].turns, 4096 / wavelength, 1e-12);
         below += 4096 / wavelength < 1;
     }
-    assert_int_equal(extend_unturned(&p.x), below);
     assert_int_equal(below, 18);
     close_plans(&p);
 }
@@ -202,7 +201,10 @@ TEST(prope_keeps_its_count_at_any_length)
 {
     for (int64_t trained = 16; trained <= 16384; trained += 2111) {
         plans p = open_plans(&(aim){ "llama", "rope", trained, trained, 65536 });
-        assert_int_equal(plan(&p, "p-rope")->cost.changed, extend_unturned(&p.x));
+        int64_t below = 0; /* pairs that rotate, but by less than a whole turn in the trained length */
+        for (int64_t n = 0; n < p.x.pairs; n++)
+            below += p.x.pair[n].turns > 0 && p.x.pair[n].turns < 1;
+        assert_int_equal(plan(&p, "p-rope")->cost.changed, below);
         close_plans(&p);
     }
     plans p = open_plans(&(aim){ "gpt_neox", "rope:dims=32", 2048, 2048, 8192 });

@@ -237,12 +237,10 @@ TEST(turned_and_stored_scores_move_by_as_much_as_the_type_rounds)
     static const char *const what = "change of scores at equal distance, rotated and then stored";
     double bf16 = number(&f, what, "bfloat16, + 131072"), f32 = number(&f, what, "float32, + 131072");
     assert_true(bf16 > 100 * 0x1p-10 && bf16 < 100 * 0x1p-7);
-    assert_true(f32 > 0 && bf16 / f32 > 0x1p15 && bf16 / f32 < 0x1p17); /* 16 bits more */
+    assert_true(f32 > 0 && f32 < 0.1); /* per cent: less than the claim calls broken */
+    assert_true(bf16 / f32 > 0x1p15 && bf16 / f32 < 0x1p17); /* 16 bits more */
     /* position 257 is none of bfloat16's: angles made in it are others */
     assert_true(number(&f, "change of scores at equal distance, angles in that type too", "bfloat16, + 4096") > 50);
-    f = (prove_finding){ 0 };
-    assert_int_equal(measure_moved_f32(&f, &g, NULL), PE_OK);
-    assert_int_equal(f.verdict, PROVE_REFUTED);
 }
 
 TEST(the_bound_at_one_token_is_the_papers_sum)

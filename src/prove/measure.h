@@ -122,7 +122,7 @@ prove_measure_fn measure_orthogonal, measure_tied, measure_concat_cost, measure_
 prove_measure_fn measure_bound_decays, measure_scores_decay, measure_bands;                   /* rope_distance.c */
 prove_measure_fn measure_probe_kept, measure_probe_lost, measure_probe_mask;                  /* relative_probe.c */
 prove_measure_fn measure_bf16, measure_f16, measure_q8, measure_q4;                           /* precision.c */
-prove_measure_fn measure_moved_bf16, measure_moved_f16, measure_moved_f32;
+prove_measure_fn measure_moved_bf16, measure_moved_f16;
 prove_measure_fn measure_any_kernel, measure_cache_shift, measure_split_keys; /* kernels.c */
 
 #endif

@@ -537,8 +537,7 @@ static pe_status measure_moved(prove_finding *out, const prove_given *g, round_f
 {
     double most[WAYS] = { 0 }, fine[WAYS] = { 0 };
     TRY(add_ways(most, out, g, round, type, err));
-    if (round != round_f32)
-        TRY(add_ways(fine, out, g, round_f32, "float32", err));
+    TRY(add_ways(fine, out, g, round_f32, "float32", err));
     measure_add_first(out, (words){ "largest change, rotated and then stored in", "旋转后存储时的最大变化，类型" },
                       type, 100 * most[STORED], "%");
     bool broken = most[STORED] > BROKEN;
@@ -559,4 +558,3 @@ static pe_status measure_moved(prove_finding *out, const prove_given *g, round_f
 
 MOVED(bf16, "bfloat16")
 MOVED(f16, "float16")
-MOVED(f32, "float32")

@@ -56,7 +56,6 @@ typedef struct extend_model {
 pe_status extend_open(extend_model *out, const zoo_model *zoo, int64_t target, int64_t trained, pe_error *err);
 void extend_close(extend_model *x); /* zeroed or half-built: fine */
 double extend_theta(const extend_model *x);
-int64_t extend_unturned(const extend_model *x); /* pairs that turn, and have not made a whole turn */
 
 /* ---------------------------------------------------------------- the methods */
 

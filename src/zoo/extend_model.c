@@ -244,14 +244,6 @@ void extend_close(extend_model *x)
     *x = (extend_model){ 0 };
 }
 
-int64_t extend_unturned(const extend_model *x)
-{
-    int64_t count = 0;
-    for (int64_t n = 0; n < x->pairs; n++)
-        count += x->pair[n].turns > 0 && x->pair[n].turns < 1;
-    return count;
-}
-
 double extend_theta(const extend_model *x)
 {
     char *rope = extend_rope_part(x->own, NULL);

@@ -14,15 +14,6 @@
 
 static const zoo_row *const tables[] = { zoo_rows_rope, zoo_rows_other, zoo_rows_parts, zoo_rows_remote };
 
-const zoo_row *zoo_row_at(size_t i)
-{
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const zoo_row *row = tables[t]; row->type; row++)
-            if (i-- == 0)
-                return row;
-    return NULL;
-}
-
 const zoo_row *zoo_row_find(const char *type)
 {
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)

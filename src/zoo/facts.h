@@ -30,7 +30,6 @@ typedef struct zoo_row {
 extern const zoo_row zoo_rows_rope[], zoo_rows_other[], zoo_rows_parts[], zoo_rows_remote[]; /* type NULL: the end */
 
 const zoo_row *zoo_row_find(const char *type); /* NULL: unknown */
-const zoo_row *zoo_row_at(size_t i);           /* of all tables; NULL past the end */
 /* Where a row was read: "transformers 5.22.2 models/llama" */
 const char *zoo_row_source(char out[120], const zoo_row *row);
 const char *zoo_unread_reason(const char *type); /* "its buckets depend on ..."; NULL: it is read, or unknown */
