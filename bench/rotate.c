@@ -19,15 +19,15 @@ typedef struct rotate_case {
     bool in_place, table;
 } rotate_case;
 
-typedef struct turning {
+typedef struct rotation_case {
     pe_encoding *e;
     pe_rotation r;
     pe_run run;
-} turning;
+} rotation_case;
 
-static void turn(void *arg)
+static void rotate_once(void *arg)
 {
-    const turning *t = arg;
+    const rotation_case *t = arg;
     pe_error err;
     must(pe_rotate_qk(t->e, &t->r, &t->run, &err), &err, pe_encoding_spec(t->e));
 }
@@ -110,7 +110,7 @@ static void add_cells(bench *b, const stage *s, const contender *c, int rungs, i
 static void measure(bench *b, const stage *s, int thread_index)
 {
     int rungs = rung_count();
-    turning t[BENCH_RUNGS_MAX];
+    rotation_case t[BENCH_RUNGS_MAX];
     contender c[BENCH_RUNGS_MAX + 1];
     const pe_pool *pool = pool_at(b, thread_index);
     memory_job limit = { .kind = s->k->in_place ? MEMORY_SCALE : MEMORY_COPY,
@@ -122,7 +122,7 @@ static void measure(bench *b, const stage *s, int thread_index)
         t[r].e = encoding(s->spec, (pe_shape){ HEADS, 0, DIM, 0 }, rung_name(r));
         t[r].r = PE_MAKE(pe_rotation, .q = s->q, .q_out = s->out, .at = s->at, .q_table = s->table);
         t[r].run = PE_MAKE(pe_run, .pool = pool);
-        c[r] = (contender){ .run = turn, .arg = &t[r] };
+        c[r] = (contender){ .run = rotate_once, .arg = &t[r] };
     }
     c[rungs] = (contender){ .run = memory_run, .arg = &limit };
     race(b, c, rungs + 1);

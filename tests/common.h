@@ -74,7 +74,7 @@ static inline bool test_full(void)
     return getenv("POSENC_TEST_FULL") != NULL;
 }
 
-static inline bool test_turn(int64_t n, int64_t every)
+static inline bool test_due(int64_t n, int64_t every)
 {
     return test_full() || n % (every * TEST_THIN) == 0;
 }
@@ -101,7 +101,7 @@ static inline int64_t test_table_heads(const pe_encoding *e)
     return heads;
 }
 
-static inline bool test_turns_by_params(const pe_encoding *e)
+static inline bool test_rotates_by_params(const pe_encoding *e)
 {
     for (int i = 0; i < pe_encoding_tensor_count(e); i++)
         if (pe_encoding_tensor(e, i)->hooks & PE_HOOK_ROTATE)
@@ -117,7 +117,7 @@ static inline const pe_run *test_run(const pe_encoding *e)
     static pe_run run;
     pe_error err = { 0 };
     run = PE_MAKE(pe_run, .pool = NULL);
-    if (test_turns_by_params(e)) {
+    if (test_rotates_by_params(e)) {
         run.params = (pe_params){ w, PE_F64, pe_encoding_param_count(e) };
         assert_true(run.params.count <= COUNT(w));
         assert_ok(pe_encoding_init(e, run.params, 1, &err));

@@ -92,7 +92,7 @@ static void plain_softmax(const attention_case *c, int64_t h, const double *scor
     }
 }
 
-static double *plain_turned(const attention_case *c, pe_side side, pe_view *v, pe_positions at)
+static double *plain_rotated(const attention_case *c, pe_side side, pe_view *v, pe_positions at)
 {
     pe_view from = *v;
     double *data = case_doubles(v->tokens * v->heads * v->dim);
@@ -105,9 +105,9 @@ static void plain_attention(const attention_case *c, double *out, double *lse)
 {
     const pe_shape s = c->shape;
     pe_view q = c->a.q, k = c->a.k, v = c->a.v, o = c->a.out;
-    plain_turned(c, PE_QUERY, &q, c->a.q_at);
-    plain_turned(c, PE_KEY, &k, c->a.k_at);
-    double *tv = plain_turned(c, PE_VALUE, &v, c->a.k_at);
+    plain_rotated(c, PE_QUERY, &q, c->a.q_at);
+    plain_rotated(c, PE_KEY, &k, c->a.k_at);
+    double *tv = plain_rotated(c, PE_VALUE, &v, c->a.k_at);
     double *score = case_doubles(c->Tq * c->Tk), *prob = case_doubles(c->Tq * s.heads * c->Tk);
     for (int64_t h = 0; h < s.heads; h++) {
         plain_scores(c, q, k, h, score);

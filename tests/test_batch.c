@@ -22,19 +22,19 @@ static pe_run trained(const pe_encoding *e)
     return PE_MAKE(pe_run, .params = w);
 }
 
-TEST(a_batch_turns_as_its_sequences)
+TEST(a_batch_rotates_as_its_sequences)
 {
     uint64_t seed = 1;
-    for (int n = 0; n < COUNT(rotations) * FLOAT_TYPES * TURN_CALLS; n++) {
-        pe_dtype type = float_types[n / TURN_CALLS % FLOAT_TYPES];
-        turn_call *call = turn_calls[n % TURN_CALLS];
+    for (int n = 0; n < COUNT(rotations) * FLOAT_TYPES * ROTATE_CALLS; n++) {
+        pe_dtype type = float_types[n / ROTATE_CALLS % FLOAT_TYPES];
+        rotate_call *call = rotate_calls[n % ROTATE_CALLS];
         pe_side side = (pe_side)(n % 4);
         int mark = taken();
-        pe_encoding *e = encoding(rotations[n / TURN_CALLS / FLOAT_TYPES], WIDE);
+        pe_encoding *e = encoding(rotations[n / ROTATE_CALLS / FLOAT_TYPES], WIDE);
         pe_run run = trained(e);
         pe_positions at = places(e, -100, 300, &seed);
         pe_view x = drawn(type, B, TURNED, H, WIDE, &seed), y = fresh_like(x);
-        CASE("%s, call %d, type %d, side %d", pe_encoding_spec(e), n % TURN_CALLS, (int)type, (int)side);
+        CASE("%s, call %d, type %d, side %d", pe_encoding_spec(e), n % ROTATE_CALLS, (int)type, (int)side);
         spoil(y);
         assert_ok(call(e, side, y, x, at, &run, &err));
         for (int64_t b = 0; b < B; b++) {
@@ -98,7 +98,7 @@ static pe_table table_for(pe_table t, int64_t b)
     return t;
 }
 
-TEST(a_batch_of_queries_and_keys_turns_as_its_sequences)
+TEST(a_batch_of_queries_and_keys_rotates_as_its_sequences)
 {
     static const char *const some[] = { "rope", "xpos:centre=150",
                                         "rope:pairs=adjacent,dims=32,temperature=0.1,floor=16", "rope:learned=heads" };
@@ -246,7 +246,7 @@ TEST(attention_of_a_batch_is_that_of_its_sequences)
     uint64_t seed = 7;
     for (int n = 0; n < COUNT(specs) * COUNT(sizes) * 2; n++) {
         int mark = taken(), size = n / 2 % COUNT(sizes);
-        if (!test_turn(n / 2 + n / 2 / COUNT(sizes), 2))
+        if (!test_due(n / 2 + n / 2 / COUNT(sizes), 2))
             continue;
         problem p = problem_sized(specs[n / 2 / COUNT(sizes)], n % 2, size, &seed);
         p.a.soft_cap = size == 0 ? 2 : 0;
@@ -275,7 +275,7 @@ TEST(sequences_of_any_length_are_as_alone)
     for (int n = 0; n < COUNT(specs) * LAYOUTS * COUNT(sizes) * 2; n++) {
         int mark = taken(), layout = n / 2 % LAYOUTS, size = n / 2 / LAYOUTS % COUNT(sizes);
         const char *spec = specs[n / 2 / LAYOUTS / COUNT(sizes)];
-        if (!test_turn(n / 2 + n / 2 / LAYOUTS, 2))
+        if (!test_due(n / 2 + n / 2 / LAYOUTS, 2))
             continue;
         problem p = uneven(spec, n % 2, layout, sizes[size].Tq, sizes[size].Tk, n % B, &seed);
         p.a.sinks = size % 2 ? p.a.sinks : (pe_params){ 0 };
@@ -415,7 +415,7 @@ TEST(keys_in_pages_are_as_good_as_in_a_row)
         int mark = taken(), size = n / 2 % 3, kind = n / 2 / 3 / COUNT(page) % COUNT(kept);
         const char *spec = some[n / 2 / 3 / COUNT(page) / COUNT(kept)];
         int64_t pages_of = page[n / 2 / 3 % COUNT(page)];
-        if (!test_turn(n / 2 + n / 2 / 3 + n / 6 / COUNT(page), 2))
+        if (!test_due(n / 2 + n / 2 / 3 + n / 6 / COUNT(page), 2))
             continue;
         problem p = problem_of(spec, n % 2, kept[kind], B, sizes[size].Tq, sizes[size].Tk, &seed);
         p.a.rotated = kind % 2;
@@ -605,7 +605,7 @@ TEST(any_pool_gives_the_same_bits)
     }
 }
 
-TEST(any_pool_turns_embeds_and_shifts_a_batch_alike)
+TEST(any_pool_rotates_embeds_and_shifts_a_batch_alike)
 {
     uint64_t seed = 30;
     pe_encoding *e = encoding("rope", WIDE), *code = encoding("sinusoidal", WIDE);

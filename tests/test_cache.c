@@ -81,7 +81,7 @@ static void check_shift(const char *spec)
     }
 }
 
-TEST(a_shift_equals_turning_afresh)
+TEST(a_shift_equals_rotating_afresh)
 {
     each_rotation(check_shift);
 }
@@ -114,7 +114,7 @@ TEST(shifts_across_all_positions_are_as_good)
         }
 }
 
-TEST(values_that_turn_are_shifted_as_keys)
+TEST(values_that_rotate_are_shifted_as_keys)
 {
     uint64_t seed = 18;
     int64_t at[2][T];
@@ -151,7 +151,7 @@ TEST(an_axis_that_stays_keeps_its_bits)
 }
 
 /* float16 bits that are no number would not survive a conversion: what does not turn is not even read. */
-TEST(elements_that_do_not_turn_keep_their_bits)
+TEST(elements_that_do_not_rotate_keep_their_bits)
 {
     static const struct {
         const char *spec;
@@ -294,7 +294,7 @@ static void check_rebase(const char *to_spec, const char *from_spec, const int64
     }
 }
 
-TEST(a_rebase_equals_turning_afresh)
+TEST(a_rebase_equals_rotating_afresh)
 {
     int64_t near[T * PE_AXES_MAX], far[T * PE_AXES_MAX];
     uint64_t seed = 9;
@@ -309,7 +309,7 @@ TEST(a_rebase_equals_turning_afresh)
         }
 }
 
-TEST(a_rebase_of_xpos_equals_turning_afresh)
+TEST(a_rebase_of_xpos_equals_rotating_afresh)
 {
     static const char *const specs[][2] = { { "xpos", "xpos:theta=500000" },
                                             { "xpos:base=128", "xpos:base=512,centre=50" },
@@ -435,7 +435,7 @@ TEST(shifted_blocks_are_shifted_numbers_quantised)
         }
 }
 
-TEST(blocks_that_do_not_turn_keep_their_bits)
+TEST(blocks_that_do_not_rotate_keep_their_bits)
 {
     static const struct {
         const char *spec;

@@ -162,7 +162,7 @@ static pe_status axes_in_one_pair(property_subject *s, const int64_t *at, int64_
     return PE_OK;
 }
 
-TEST(a_pair_turned_by_x_and_y_together_mixes_axes)
+TEST(a_pair_rotated_by_x_and_y_together_mixes_axes)
 {
     property_subject s = { .axes = 2, .size = 2, .low = { 0 }, .high = { 1000, 1000 } };
     s.code = axes_one_by_one;

@@ -266,9 +266,9 @@ static void counts_nowhere(part *p) { p->count.table = -1; }
 
 static pair pairs[] = { { 0, { { 0.125, 0, 0 } }, 1, 0 }, { 0, { { 0.0625, 0, 0 } }, 1, 0 } };
 static const lane lanes[] = { { 0, 1 }, { 2, 3 } }, twice[] = { { 0, 1 }, { 1, 3 } }, outside[] = { { 0, 1 }, { 2, D } };
-static const int64_t rest[] = { 4, 5, 6, 7 }, turned_rest[] = { 3, 5, 6, 7 };
+static const int64_t rest[] = { 4, 5, 6, 7 }, rotated_rest[] = { 3, 5, 6, 7 };
 
-static pe_status turn_init(part *p, pe_error *error)
+static pe_status rotate_init(part *p, pe_error *error)
 {
     (void)error;
     p->pair = pairs;
@@ -285,7 +285,7 @@ static pe_status trained_init(part *p, pe_error *error)
 {
     void (*last)(part *p) = spoil;
     spoil = NULL;
-    TRY(turn_init(p, error));
+    TRY(rotate_init(p, error));
     spoil = last;
     p->exact = false;
     p->trained = true;
@@ -293,31 +293,31 @@ static pe_status trained_init(part *p, pe_error *error)
     return done(p);
 }
 
-static turn eighth(const part *p, pe_side side, const int64_t *at, int64_t n)
+static pair_rotation eighth(const part *p, pe_side side, const int64_t *at, int64_t n)
 {
-    turn t = { .magnitude = 1 };
+    pair_rotation t = { .magnitude = 1 };
     (void)side;
     turn_cos_sin((double)at[0], p->pair[n].frequency, &t.cosine, &t.sine);
     return t;
 }
 
-static turn still(const part *p, pe_side side, const int64_t *at, int64_t n)
+static pair_rotation still(const part *p, pe_side side, const int64_t *at, int64_t n)
 {
     (void)p, (void)side, (void)at, (void)n;
-    return (turn){ 1, 0, 1 };
+    return (pair_rotation){ 1, 0, 1 };
 }
 
-static const row turn_row = { .info = { .name = "turn", .hooks = PE_HOOK_ROTATE }, .init = turn_init, .turn = eighth };
+static const row rotate_row = { .info = { .name = "turn", .hooks = PE_HOOK_ROTATE }, .init = rotate_init, .rotate = eighth };
 static const row trained_row_of = {
-    .info = { .name = "trained", .hooks = PE_HOOK_ROTATE }, .init = trained_init, .fill = fill_one, .turn = eighth
+    .info = { .name = "trained", .hooks = PE_HOOK_ROTATE }, .init = trained_init, .fill = fill_one, .rotate = eighth
 };
 
-static void that_stands_still(row *r) { r->turn = still; }
-static void turns_an_element_twice(part *p) { p->from = twice; }
+static void that_stands_still(row *r) { r->rotate = still; }
+static void rotates_an_element_twice(part *p) { p->from = twice; }
 static void writes_outside(part *p) { p->to = outside; }
-static void rests_where_it_turns(part *p) { p->rest = turned_rest; }
+static void rests_where_it_rotates(part *p) { p->rest = rotated_rest; }
 static void forgets_the_rest(part *p) { p->rests = 0; }
-static void turns_by_an_axis_it_has_not(part *p)
+static void rotates_by_an_axis_it_has_not(part *p)
 {
     static pair other[2];
     memcpy(other, pairs, sizeof other);
@@ -376,7 +376,7 @@ static void is_narrow_behind(part *p)
 
 /* ------------------------------------------------ who breaks what */
 
-static const row *const kept[] = { &bias_row, &weighed_row, &flat_row, &gates_row, &term_row, &count_row, &turn_row, &trained_row_of, &code_row, &waves_row };
+static const row *const kept[] = { &bias_row, &weighed_row, &flat_row, &gates_row, &term_row, &count_row, &rotate_row, &trained_row_of, &code_row, &waves_row };
 
 static const struct broken {
     const char *says; /* in the contract's sentence */
@@ -425,15 +425,15 @@ static const struct broken {
     { "measures must be measure", &bias_row, with_other_measures, NULL },
     { "measure must rise or fall", &bias_row, with_waves, NULL },
     { "bias must be linear between knots", &bias_row, with_a_square, NULL },
-    { "every element of a head", &turn_row, NULL, turns_an_element_twice },
-    { "every element of a head", &turn_row, NULL, writes_outside },
-    { "every element of a head", &turn_row, NULL, rests_where_it_turns },
-    { "every element of a head", &turn_row, NULL, forgets_the_rest },
-    { "a pair's axis", &turn_row, NULL, turns_by_an_axis_it_has_not },
-    { "magnitude must be above 0", &turn_row, NULL, has_no_magnitude },
+    { "every element of a head", &rotate_row, NULL, rotates_an_element_twice },
+    { "every element of a head", &rotate_row, NULL, writes_outside },
+    { "every element of a head", &rotate_row, NULL, rests_where_it_rotates },
+    { "every element of a head", &rotate_row, NULL, forgets_the_rest },
+    { "a pair's axis", &rotate_row, NULL, rotates_by_an_axis_it_has_not },
+    { "magnitude must be above 0", &rotate_row, NULL, has_no_magnitude },
     { "magnitude must be above 0", &trained_row_of, NULL, has_no_magnitude },
-    { "gains must have gain", &turn_row, NULL, gains_nothing },
-    { "turn must be the pair's frequency", &turn_row, that_stands_still, NULL },
+    { "gains must have gain", &rotate_row, NULL, gains_nothing },
+    { "rotate must be the pair's frequency", &rotate_row, that_stands_still, NULL },
     { "width must be 1 or more", &code_row, NULL, has_no_width },
     { "width must be 1 or more", &code_row, NULL, is_narrow },
     { "waves must fill the width", &waves_row, NULL, is_narrow_behind },

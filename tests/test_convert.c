@@ -265,7 +265,7 @@ TEST(mla_moves_the_rotated_rows_only)
     }
 }
 
-TEST(a_lora_turns_on_its_way_out_only)
+TEST(a_lora_is_permuted_on_its_way_out_only)
 {
     static const tensor t[] = {
         { "base_model.model.self_attn.q_proj.lora_A.weight", IO_F32, 2, { 8, 16 } },

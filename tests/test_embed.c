@@ -192,7 +192,7 @@ TEST(every_element_is_what_its_row_says_in_every_type)
     for (int s = 0; s < COUNT(subjects); s++)
         for (int to = 0; to < COUNT(types); to++)
             for (int from = 0; from < COUNT(types); from++)
-                if (test_turn(s + to + from, 1))
+                if (test_due(s + to + from, 1))
                     one_call(&subjects[s], types[to], types[from], 1, test_range(&seed, 1, 150), &seed);
 }
 

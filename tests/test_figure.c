@@ -182,7 +182,7 @@ TEST(long_names_are_cut_between_characters_and_whole_in_tables)
 }
 
 /* Angles grow against the clock: a quarter of a turn points up. */
-TEST(hands_turn_against_the_clock)
+TEST(hands_rotate_against_the_clock)
 {
     figure *f = new_figure(FIGURE_DIALS, "t", "g");
     memcpy(figure_add_series(f, "a", (double[]){ 1, 0, -1, 0 }, 4), (double[]){ 0, 1, 0, -1 }, 4 * sizeof(double));

@@ -60,8 +60,8 @@ static void check_taken(const char *spec)
     pe_rotation both = PE_MAKE(pe_rotation, .q = from, .q_out = to, .at = where);
     pe_status wanted = continuous(spec) ? PE_OK : PE_ERR_POSITION;
     const char *says = wanted ? "positions: position of token 1 is 4.5; needs a whole number, -2^36 to 2^36" : "";
-    for (int i = 0; i < TURN_CALLS; i++)
-        assert_says(turn_calls[i](e, PE_QUERY, to, from, where, test_run(e), &err), wanted, says);
+    for (int i = 0; i < ROTATE_CALLS; i++)
+        assert_says(rotate_calls[i](e, PE_QUERY, to, from, where, test_run(e), &err), wanted, says);
     assert_says(pe_rotate_table(e, PE_KEY, cosine, sine, where, test_run(e), &err), wanted, says);
     assert_says(pe_rotate_grad(e, (pe_params){ 0 }, PE_KEY, to, from, where, test_run(e), &err), wanted, says);
     assert_says(pe_rotate_qk(e, &both, test_run(e), &err), wanted, says);
@@ -75,7 +75,7 @@ TEST(fractions_are_taken_where_the_angle_is_continuous)
 }
 
 /* What does not turn is the identity at every position. */
-TEST(what_does_not_turn_takes_fractions_too)
+TEST(what_does_not_rotate_takes_fractions_too)
 {
     double at[2] = { 0.5, -7.25 };
     uint64_t seed = 1;
@@ -100,8 +100,8 @@ TEST(what_is_no_position_is_an_error)
             pe_encoding *e = encoding_of(specs[n], shape);
             pe_run run = PE_MAKE(pe_run, .params = { w, PE_F64, pe_encoding_param_count(e) });
             pe_view v = pe_view_of(x, PE_F64, 1, 2, H, D);
-            for (int c = 0; c < TURN_CALLS; c++) {
-                assert_refused(turn_calls[c](e, PE_KEY, v, v, pe_positions_of(at, PE_F64, 1, 2, 1), &run, &err),
+            for (int c = 0; c < ROTATE_CALLS; c++) {
+                assert_refused(rotate_calls[c](e, PE_KEY, v, v, pe_positions_of(at, PE_F64, 1, 2, 1), &run, &err),
                                PE_ERR_POSITION, "position of token 1 is ");
                 assert_non_null(strstr(err.text, "-2^36 to 2^36"));
             }
@@ -133,9 +133,9 @@ static void check_whole(const char *spec)
     pe_encoding *e = encoding_of(spec, shape);
     int64_t axes = pe_encoding_axes(e);
     bool near = strstr(spec, "xpos");
-    for (int round = 0; round < FLOAT_TYPES * TURN_CALLS * 2; round++) {
+    for (int round = 0; round < FLOAT_TYPES * ROTATE_CALLS * 2; round++) {
         pe_dtype type = float_types[round % 4];
-        turn_call *call = turn_calls[round / 4 % 3];
+        rotate_call *call = rotate_calls[round / 4 % 3];
         pe_view x = vectors(type, &seed), real = fresh_like(x), y = fresh_like(x);
         draw_positions(at, axes, near, &seed);
         for (int64_t n = 0; n < B * T * axes; n++) {
@@ -297,9 +297,9 @@ static void check_rungs(const char *spec)
             pe_view x = vectors(float_types[k], &seed), y = fresh_like(x), want = fresh_like(x);
             pe_view s = fresh(float_types[k], B, T, heads, pairs), c[2] = { fresh_like(s), fresh_like(s) };
             draw_positions(at, axes, strstr(spec, "xpos"), &seed);
-            for (int i = 0; i < TURN_CALLS; i++) {
-                assert_ok(turn_calls[i](e, PE_QUERY, y, x, where, test_run(e), &err));
-                assert_ok(turn_calls[i](scalar, PE_QUERY, want, x, where, test_run(scalar), &err));
+            for (int i = 0; i < ROTATE_CALLS; i++) {
+                assert_ok(rotate_calls[i](e, PE_QUERY, y, x, where, test_run(e), &err));
+                assert_ok(rotate_calls[i](scalar, PE_QUERY, want, x, where, test_run(scalar), &err));
                 same(name, y, want);
             }
             assert_ok(pe_rotate_table(e, PE_QUERY, c[0], s, where, test_run(e), &err));
@@ -432,7 +432,7 @@ static void check_attention(const char *spec)
             fail_msg("%s: fused output %d is %.9g, should be %.9g", spec, i, (double)fused[i], out[0][i]);
 }
 
-TEST(attention_turns_between_positions_too)
+TEST(attention_rotates_between_positions_too)
 {
     static const char *const more[] = { "rope:learned=heads", "rope:axes=2,learned=shared" };
     for (int i = 0; i < pe_info_count(); i++)

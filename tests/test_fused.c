@@ -50,7 +50,7 @@ static void compare_features(const char *spec)
     for (int n = 0; n < SETS * rung_count; n++) {
         int set = n / rung_count; /* the rung: never in step with what is left out */
         rung_at = n % rung_count;
-        if (test_full() || (rung_at == (set + set / 3 + case_number) % rung_count && test_turn(set + case_number, 1)))
+        if (test_full() || (rung_at == (set + set / 3 + case_number) % rung_count && test_due(set + case_number, 1)))
             compare_set(spec, set);
     }
 }
@@ -67,7 +67,7 @@ static void compare_halves(const char *spec)
     int combos = 2 * rung_count;
     for (int n = 0; n < SETS * combos; n++) {
         int set = n / combos, combo = n % combos;
-        if (!test_full() && (combo != (5 * set + case_number) % combos || !test_turn(set / 2 + case_number, 2)))
+        if (!test_full() && (combo != (5 * set + case_number) % combos || !test_due(set / 2 + case_number, 2)))
             continue;
         type = combo % 2 ? PE_BF16 : PE_F16;
         rung_at = combo / 2;
@@ -128,7 +128,7 @@ TEST(heads_of_any_width_and_number)
     for (int s = 0; s < COUNT(specs); s++)
         for (int d = 0; d < COUNT(dims); d++)
             for (int g = 0; g < COUNT(groups); g++) {
-                if (!test_turn(s + d + g, 3))
+                if (!test_due(s + d + g, 3))
                     continue;
                 pe_shape shape = groups[g];
                 shape.head_dim = dims[d];
@@ -145,9 +145,9 @@ TEST(many_heads_on_one_with_every_hook)
     static const int64_t queries[] = { 1, 3, 8, 9, 65 };
     for (int s = 0; s < COUNT(specs); s++)
         for (int q = 0; q < COUNT(queries); q++) {
-            if (test_turn(s + q, 2))
+            if (test_due(s + q, 2))
                 assert_true(compare_shape(specs[s], (pe_shape){ 40, 1, 16, 0 }, 16, queries[q], 140, CAUSAL));
-            if (test_turn(s + q + 1, 2))
+            if (test_due(s + q + 1, 2))
                 assert_true(compare_shape(specs[s], (pe_shape){ 12, 3, 16, 0 }, 16, queries[q], 140, CAUSAL));
         }
     report("many heads on one");
@@ -160,12 +160,12 @@ TEST(any_number_of_queries_and_keys)
     for (int s = 0; s < COUNT(specs); s++)
         for (int q = 0; q < COUNT(sizes); q++)
             for (int k = 0; k < COUNT(sizes); k++)
-                if (test_turn(q + 2 * k + s, 5))
+                if (test_due(q + 2 * k + s, 5))
                     assert_true(compare_shape(specs[s], (pe_shape){ 2, 1, 8, 16 }, 8, sizes[q], sizes[k],
                                               (q + k) % 2 ? CAUSAL : CAUSAL | WINDOW | SINKS));
     for (int q = 0; q < COUNT(sizes); q++)
         for (int k = 0; k < COUNT(sizes); k++)
-            if (test_turn(q + 2 * k, 3))
+            if (test_due(q + 2 * k, 3))
                 assert_true(compare_shape("none", (pe_shape){ 2, 1, 8, 16 }, 8, sizes[q], sizes[k], 0));
     report("sizes");
 }
@@ -192,7 +192,7 @@ static void compare_places(const char *spec)
     for (int n = 0; n < LAYOUTS * COUNT(features) * 4; n++) {
         int f = n / 4 % COUNT(features), how = n / 4 / COUNT(features), apart = n / 2 % 2, few = n % 2;
         char text[80];
-        if (!test_turn(how + f + 2 * apart + 3 * few + case_number, 8))
+        if (!test_due(how + f + 2 * apart + 3 * few + case_number, 8))
             continue;
         snprintf(text, sizeof text, "layout %d, features %u, %s%s", how, features[f], apart ? "apart" : "",
                  few ? ", few" : "");
@@ -289,7 +289,7 @@ TEST(scores_may_be_large)
     for (int s = 0; s < COUNT(specs); s++)
         for (int n = 0; n < COUNT(sizes); n++)
             for (int few = 0; few < 2; few++) {
-                if (!test_turn(s + n + few, 2))
+                if (!test_due(s + n + few, 2))
                     continue;
                 attention_case c = case_of(specs[s], ADDITIVE_ONE, SEED, few ? 3 : 20, 1300);
                 for (int64_t i = 0; i < c.Tq * c.Tk; i++)
@@ -305,7 +305,7 @@ static void compare_views(const char *spec)
 {
     static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16 };
     for (int n = 0; n < 12; n++) {
-        if (!test_turn(n + case_number, 5))
+        if (!test_due(n + case_number, 5))
             continue;
         bool heads_first = n & 1;
         attention_case c = case_sized(spec, ADDITIVE_HEADS | CAUSAL, SEED, n & 2 ? 35 : -35);
@@ -360,7 +360,7 @@ static void compare_pools(const char *spec)
         if (!first.status) {
             twin_forward(&c, &first);
             for (int i = 0; i < COUNT(pools); i++)
-                if (test_turn(i + n + case_number, COUNT(pools)))
+                if (test_due(i + n + case_number, COUNT(pools)))
                     run_with(&c, &first, pools[i], "a pool of threads");
             run_with(&c, &first, &reversed_pool, "a pool that goes backwards");
         }

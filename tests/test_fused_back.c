@@ -81,7 +81,7 @@ static void compare_features(const char *spec)
 {
     for (int n = 0; n < SETS; n++) {
         rung_at = test_full() ? EACH_RUNG : n + n / 3 + case_number; /* never in step with what is left out */
-        if (test_turn(n + case_number, 1))
+        if (test_due(n + case_number, 1))
             compare_set(spec, n);
     }
 }
@@ -102,7 +102,7 @@ static void compare_halves(const char *spec)
     int combos = COUNT(halves) * rung_count;
     for (int n = 0; n < SETS * combos; n++) {
         int set = n / combos, combo = n % combos;
-        if (!test_full() && (combo != (7 * set + 5 * case_number) % combos || !test_turn(set / 2 + case_number, 2)))
+        if (!test_full() && (combo != (7 * set + 5 * case_number) % combos || !test_due(set / 2 + case_number, 2)))
             continue;
         type = halves[combo % COUNT(halves)].type;
         out_type = halves[combo % COUNT(halves)].out;
@@ -172,11 +172,11 @@ TEST(any_number_of_queries_and_keys)
     for (int s = 0; s < COUNT(kinds); s++)
         for (int q = 0; q < COUNT(sizes); q++)
             for (int k = 0; k < COUNT(sizes); k++)
-                if (test_turn(q + 2 * k + s, 9))
+                if (test_due(q + 2 * k + s, 9))
                     compare_shape(kinds[s], (pe_shape){ 2, 1, 8, 16 }, 8, sizes[q], sizes[k], (q + k) % 2 ? CAUSAL : CAUSAL | WINDOW | SINKS);
     for (int q = 0; q < COUNT(sizes); q++)
         for (int k = 0; k < COUNT(sizes); k++)
-            if (test_turn(q + 2 * k, 5))
+            if (test_due(q + 2 * k, 5))
                 compare_shape(kinds[(q + k) % COUNT(kinds)], (pe_shape){ 2, 2, 8, 16 }, 8, sizes[q], sizes[k], 0);
     report("sizes");
 }
@@ -186,20 +186,20 @@ TEST(heads_in_groups_and_of_any_width)
     static const int64_t groups[] = { 1, 2, 4, 8 }, dims[] = { 1, 3, 5, 7, 16, 33, 72 };
     for (int s = 0; s < COUNT(kinds); s++)
         for (int g = 0; g < COUNT(groups); g++) { /* up to 8 shares of the queries, of unlike size */
-            if (test_turn(s + g, 4))
+            if (test_due(s + g, 4))
                 compare_shape(kinds[s], (pe_shape){ groups[g] < 4 ? 4 : 8, groups[g], 8, 0 }, 8, 330, 131, CAUSAL);
-            if (test_turn(s + 3 * g, 8))
+            if (test_due(s + 3 * g, 8))
                 compare_shape(kinds[s], (pe_shape){ 8, groups[g], 16, 0 }, 16, 70, 140, PADDING | SOFT_CAP);
         }
     int64_t made = 0;
     for (int s = 0; s < COUNT(kinds); s++)
         for (int d = 0; d < COUNT(dims); d++)
-            if (test_turn(s + d, 4))
+            if (test_due(s + d, 4))
                 made += compare_shape(kinds[s], (pe_shape){ 4, 2, dims[d], 0 }, dims[d], 70, 131, CAUSAL | SINKS);
     assert_true(made > 2);
     for (int d = 0; d < COUNT(dims); d++)
         for (int v = 0; v < COUNT(dims); v++)
-            if (test_turn(d + 2 * v, 2))
+            if (test_due(d + 2 * v, 2))
                 compare_shape(d % 2 ? "alibi:slopes=learned" : "none", (pe_shape){ 4, 2, dims[d], 0 }, dims[v], 10, 131, CAUSAL);
     compare_shape("none", (pe_shape){ 8, 1, 8, 0 }, 1500, 40, 40, CAUSAL); /* much wider values than queries */
     report("shapes");
@@ -213,7 +213,7 @@ static void compare_places(const char *spec)
     for (int n = 0; n < LAYOUTS * COUNT(features); n++) {
         int f = n % COUNT(features), how = n / COUNT(features);
         char text[80];
-        if (!test_turn(n + how + case_number, COUNT(features)))
+        if (!test_due(n + how + case_number, COUNT(features)))
             continue;
         snprintf(text, sizeof text, "layout %d, features %u", how, features[f]);
         attention_case c = case_of(spec, features[f], SEED, n % 9 ? 8 : 66, n % 9 ? 80 : 131);
@@ -235,7 +235,7 @@ TEST(a_tile_may_need_any_number_of_rows)
                                          "transformer-xl:back=900,ahead=900", "transformer-xl:back=900,ahead=900+rope", "wavelet" };
     for (int s = 0; s < COUNT(specs); s++)
         for (int step = 1; step <= 5; step++) {
-            if (!test_turn(s + step, 2))
+            if (!test_due(s + step, 2))
                 continue;
             attention_case c = case_of(specs[s], CAUSAL | PADDING, SEED, 132, 132);
             for (int64_t j = 0; j < c.Tk; j++)
@@ -247,7 +247,7 @@ TEST(a_tile_may_need_any_number_of_rows)
 
 /* ------------------------------------------------ rotated keys */
 
-TEST(keys_that_are_turned_already_have_gradients_as_they_are)
+TEST(keys_that_are_rotated_already_have_gradients_as_they_are)
 {
     static const char *const specs[] = { "rope", "rope:turn=qkvo,magnitude=0.8", "rope:dims=4,pairs=adjacent", "xpos", "cope+rope", "none", "shaw" };
     for (int s = 0; s < COUNT(specs); s++) {
@@ -281,7 +281,7 @@ static void compare_pools(const char *spec)
         int64_t n, apart;
     } all[] = { { PADDING, 132, 0 }, { CAUSAL | ADDITIVE_ONE | SINKS, 132, 0 }, { CAUSAL, 70, INT64_C(1) << 20 } };
     for (int n = 0; n < COUNT(all); n++) {
-        if (!test_turn(n + case_number, 2))
+        if (!test_due(n + case_number, 2))
             continue;
         attention_case c = case_sized(spec, all[n].features, SEED, all[n].n);
         for (int64_t j = 0; all[n].apart && c.axes == 1 && j < c.Tk; j++)
@@ -325,7 +325,7 @@ static void leave_out(pe_attention_grad *g, int n)
 static void compare_wanted(const char *spec)
 {
     for (int two = 0; two < 2; two++) {
-        if (!test_turn(two + case_number, 2))
+        if (!test_due(two + case_number, 2))
             continue;
         attention_case c = case_sized(spec, CAUSAL | SINKS | SOFT_CAP | WINDOW | (two ? ADDITIVE_ONE : ADDITIVE_HEADS), SEED, 132);
         twin t = twin_of(&c, PE_F32, NULL);
@@ -333,7 +333,7 @@ static void compare_wanted(const char *spec)
         twin_forward(&c, &t);
         assert_ok(twin_backward(&c, &t, &all.g));
         for (int n = 0; n < GRADS; n++) {
-            if (!test_turn(n + case_number / 2, 2) || !all.count[n])
+            if (!test_due(n + case_number / 2, 2) || !all.count[n])
                 continue;
             ledger l = ledger_of(&c, PE_F32, PE_F32), untouched = ledger_of(&c, PE_F32, PE_F32);
             leave_out(&l.g, n);
@@ -353,7 +353,7 @@ static void compare_views(const char *spec)
 {
     static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16 };
     for (int n = 0; n < 6; n++) {
-        if (!test_turn(n + case_number, 2))
+        if (!test_due(n + case_number, 2))
             continue;
         attention_case c = case_sized(spec, CAUSAL | WINDOW | ADDITIVE_HEADS, SEED, 70);
         twin t = twin_of(&c, types[n / 2], NULL);
@@ -424,7 +424,7 @@ static void compare_hidden(const char *spec)
 {
     static const unsigned features[] = { PADDING | SEGMENTS, CAUSAL | PADDING | SEGMENTS, CAUSAL | PADDING | SEGMENTS | SOFT_CAP | SINKS | ADDITIVE_ONE };
     for (int n = 0; n < COUNT(features) * rung_count; n++) {
-        if (!test_turn(n + case_number, 9))
+        if (!test_due(n + case_number, 9))
             continue;
         attention_case c = case_sized(spec, features[n / rung_count], SEED, PAST_BORDERS);
         for (int64_t i = 0; i < c.Tk; i++)
@@ -450,7 +450,7 @@ static void compare_hidden(const char *spec)
 static void compare_seen(const char *spec)
 {
     for (int n = 0; n < 4 * COUNT(borders); n++) {
-        if (!test_turn(n + n / 4 + case_number, 9))
+        if (!test_due(n + n / 4 + case_number, 9))
             continue;
         attention_case c = case_sized(spec, n % 2 ? CAUSAL | WINDOW : CAUSAL | PADDING | SINKS, SEED, PAST_BORDERS);
         int64_t H = c.shape.heads, G = c.shape.kv_heads, D = c.shape.head_dim, row = borders[n / 4];

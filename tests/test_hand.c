@@ -253,7 +253,7 @@ TEST(xpos_scales_queries_by_a_power_of_zeta)
 /* d = 4, centre 3: zeta = 2/7, 9/14; angles 4 and 0.04 for q at 4, 1 and 0.01 for k at 1.
  *   q = (1, 2, 3, 4): zeta_0^(1/512) (cos 4 - 2 sin 4, sin 4 + 2 cos 4), zeta_1^(1/512) (3 cos 0.04 - 4 sin 0.04, ...)
  *   k = (4, 3, 2, 1): zeta_0^(2/512) (4 cos 1 - 3 sin 1, 4 sin 1 + 3 cos 1), zeta_1^(2/512) (2 cos 0.01 - sin 0.01, .) */
-TEST(xpos_turns_and_scales_a_pair)
+TEST(xpos_rotates_and_scales_a_pair)
 {
     static const double q_hand[] = { 0.85785978610292622705, -2.0590454904042497524, 2.835195282466255213,
                                      4.1132173773927912368 };

@@ -117,7 +117,7 @@ static void poison_spec(const char *spec)
     static const unsigned features[] = { CAUSAL, CAUSAL | WINDOW, PADDING, CAUSAL | SEGMENTS, ADDITIVE_HEADS, ALL_AT_ONCE & ~FEWER_QUERIES };
     for (int f = 0; f < COUNT(features); f++)
         for (int few = 0; few < 2; few++) {
-            if (!test_turn(rung_at + f + few + case_number, 2))
+            if (!test_due(rung_at + f + few + case_number, 2))
                 continue;
             attention_case c = case_of(spec, features[f], SEED + (uint64_t)f, few ? 4 : 66, 150);
             assert_ok(pe_encoding_set_kernels(c.e, rung, &err));
@@ -204,7 +204,7 @@ TEST(a_seen_score_that_is_no_number_reaches_its_own_query_only)
             for (int k = 0; k < COUNT(keys); k++)
                 for (int few = 0; few < 2; few++)
                     for (int alone = 0; alone < 2; alone++) { /* alone: the only key that is seen up to its piece's end */
-                        if (!test_turn(s + w + k + few + alone, 2))
+                        if (!test_due(s + w + k + few + alone, 2))
                             continue;
                         attention_case c = case_of(specs[s], ADDITIVE_ONE, SEED, few ? 3 : 12, 3000);
                         for (int64_t n = 0; n < c.Tq * c.Tk; n++) /* around it: scores near -400, where others are near 0 */

@@ -20,7 +20,7 @@ static const pe_pair *pair_of(const reader *r, int64_t h, int64_t axis, int64_t 
 }
 
 /* Where the angle is rounded on the way the form refers to the tables. */
-static void table_turn(const reader *r, pe_side side, const int64_t *at, int64_t n, double *c, double *s)
+static void table_rotation(const reader *r, pe_side side, const int64_t *at, int64_t n, double *c, double *s)
 {
     double cosine[PE_HEAD_DIM_MAX], sine[PE_HEAD_DIM_MAX];
     int64_t pairs = r->l->pairs;
@@ -31,10 +31,10 @@ static void table_turn(const reader *r, pe_side side, const int64_t *at, int64_t
 }
 
 /* h: of the key heads. Outputs turn back, their magnitude too. */
-static void turn_pair(const reader *r, pe_side side, int64_t h, const int64_t *at, int64_t n, double *c, double *s)
+static void rotate_pair(const reader *r, pe_side side, int64_t h, const int64_t *at, int64_t n, double *c, double *s)
 {
     if (!r->l->exact) {
-        table_turn(r, side == PE_OUTPUT ? PE_VALUE : side, at, n, c, s);
+        table_rotation(r, side == PE_OUTPUT ? PE_VALUE : side, at, n, c, s);
         double size = side == PE_OUTPUT ? *c * *c + *s * *s : 1;
         *c /= size;
         *s /= side == PE_OUTPUT ? -size : size;
@@ -50,7 +50,7 @@ static void turn_pair(const reader *r, pe_side side, int64_t h, const int64_t *a
     *s = (side == PE_OUTPUT ? -size : size) * sin(angle);
 }
 
-static void turn_vector(const reader *r, pe_side side, int64_t h, double *x, int64_t dim, const int64_t *at)
+static void rotate_vector(const reader *r, pe_side side, int64_t h, double *x, int64_t dim, const int64_t *at)
 {
     double y[PE_HEAD_DIM_MAX];
     double gain = side == PE_OUTPUT ? 1 : pe_encoding_gain(r->c->e, side, at[0]);
@@ -60,7 +60,7 @@ static void turn_vector(const reader *r, pe_side side, int64_t h, double *x, int
         const pe_pair *p = pair_of(r, h, 0, n);
         double c, s;
         bool out = side == PE_OUTPUT; /* back: what was written is read */
-        turn_pair(r, side, h, at, n, &c, &s);
+        rotate_pair(r, side, h, at, n, &c, &s);
         int64_t from_x = out ? p->x_out : p->x, from_y = out ? p->y_out : p->y, to_x = out ? p->x : p->x_out, to_y = out ? p->y : p->y_out;
         y[to_x] = x[from_x] * c - x[from_y] * s;
         y[to_y] = x[from_x] * s + x[from_y] * c;
@@ -74,7 +74,7 @@ static double *rotated(const reader *r, pe_side side, const double *x, int64_t t
     int64_t G = r->c->shape.kv_heads;
     memcpy(y, x, (size_t)(tokens * heads * dim) * sizeof *y);
     for (int64_t n = 0; n < tokens * heads && r->l->pairs && (side != PE_VALUE || r->l->rotates_value); n++)
-        turn_vector(r, side, n % heads / (heads / G), y + n * dim, dim, at + n / heads * r->c->axes);
+        rotate_vector(r, side, n % heads / (heads / G), y + n * dim, dim, at + n / heads * r->c->axes);
     return y;
 }
 
@@ -195,7 +195,7 @@ static void attend(const reader *r, int64_t h, int64_t i, double *score, double 
             out[d] += exp(score[j] - most) / sum * v;
         }
     if (r->l->pairs && r->l->rotates_output)
-        turn_vector(r, PE_OUTPUT, g, out, c->Dv, c->q_at + i * c->axes);
+        rotate_vector(r, PE_OUTPUT, g, out, c->Dv, c->q_at + i * c->axes);
 }
 
 static void compare(const attention_case *c, const char *what, const double *x, const double *y, int64_t n)

@@ -137,7 +137,7 @@ TEST(causal_and_windows_are_masks_spelled_out)
     for (int n = 0; n < COUNT(some) * COUNT(wide) * COUNT(both) * 3 * 2 * 2; n++) {
         int mark = taken(), w = n / 4 % COUNT(wide), size = n / 4 / COUNT(wide) % COUNT(both);
         pe_align align = (pe_align)(n / 4 / COUNT(wide) / COUNT(both) % 3);
-        if (!test_turn(n / 4 + w + size, 3))
+        if (!test_due(n / 4 + w + size, 3))
             continue;
         problem p = problem_of(some[n / 4 / COUNT(wide) / COUNT(both) / 3], n % 2, PE_F32, 2, both[size].Tq,
                                both[size].Tk, &seed);

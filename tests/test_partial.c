@@ -220,7 +220,7 @@ TEST(a_nan_survives_merging)
 /* ------------------------------------------------ caches */
 
 /* Keys and values rotated first, by the library and in float64 for the definition, then said to be rotated. */
-static void compare_turned(const char *spec)
+static void compare_rotated(const char *spec)
 {
     static const int64_t sizes[] = { -150, 70, 6 };
     for (int n = 0; n < COUNT(sizes); n++) {
@@ -247,9 +247,9 @@ static void compare_turned(const char *spec)
     }
 }
 
-TEST(turned_keys_are_as_good_as_keys)
+TEST(rotated_keys_are_as_good_as_keys)
 {
     most = 0;
-    case_each(compare_turned);
+    case_each(compare_rotated);
     printf("rotated: worst %.2f units, %s\n", most, most_spec);
 }

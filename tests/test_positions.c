@@ -236,7 +236,7 @@ TEST(the_first_frames_of_a_grid_are_a_smaller_grid)
 }
 
 /* A chunk of the grid's positions, as a view, turns a chunk of tokens into the same bits. */
-TEST(a_chunk_of_a_grid_turns_as_in_the_whole)
+TEST(a_chunk_of_a_grid_rotates_as_in_the_whole)
 {
     enum { T = 2 * 3 * 4, D = 64 };
     int64_t at[T * 3], apart[3 * T];

@@ -156,7 +156,7 @@ static void assert_told(const prove_finding *f, const char *claim)
     }
 }
 
-TEST(every_claim_has_its_verdict_and_a_planted_failure_turns_it)
+TEST(every_claim_has_its_verdict_and_a_planted_failure_changes_it)
 {
     for (int n = 0; n < COUNT(plants); n++) {
         const plant *p = &plants[n];

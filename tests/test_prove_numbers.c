@@ -230,7 +230,7 @@ TEST(what_is_no_ratio_is_told_as_what_it_is)
 }
 
 /* A number is off by a part in 2^9 at most, uniformly in its last place: q.k by about 2^-9 sqrt(2/3) of its size. */
-TEST(turned_and_stored_scores_move_by_as_much_as_the_type_rounds)
+TEST(rotated_and_stored_scores_move_by_as_much_as_the_type_rounds)
 {
     prove_given g = claim_of("bfloat16-breaks-relative")->given;
     prove_finding f = measured("bfloat16-breaks-relative", &g);

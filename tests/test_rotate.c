@@ -36,13 +36,13 @@ static bool equal(pe_view a, pe_view b, int64_t n)
 
 /* ------------------------------------------------ float32: each product rounded */
 
-typedef struct turning {
+typedef struct rotation {
     double c[T][PAIRS_MAX], s[T][PAIRS_MAX];
     pe_pair pair[PAIRS_MAX];
     int64_t pairs;
-} turning;
+} rotation;
 
-static void tables(turning *t, const pe_encoding *e, pe_side side, pe_dtype type, pe_positions at)
+static void tables(rotation *t, const pe_encoding *e, pe_side side, pe_dtype type, pe_positions at)
 {
     int64_t P = t->pairs = pe_encoding_pair_count(e);
     pe_view c = fresh(type, 1, T, 1, P), s = fresh_like(c);
@@ -55,7 +55,7 @@ static void tables(turning *t, const pe_encoding *e, pe_side side, pe_dtype type
 }
 
 /* x*c - y*s and x*s + y*c, products stored before they are added. */
-static void turn_f32(float *out, const float *in, const turning *t, int64_t token, int64_t n)
+static void define_f32(float *out, const float *in, const rotation *t, int64_t token, int64_t n)
 {
     const pe_pair *p = &t->pair[n];
     float x = in[p->x], y = in[p->y], c = (float)t->c[token][n], s = (float)t->s[token][n];
@@ -64,7 +64,7 @@ static void turn_f32(float *out, const float *in, const turning *t, int64_t toke
     out[p->y_out] = xs + yc;
 }
 
-static void turn_f64(double *out, const double *in, const turning *t, int64_t token, int64_t n)
+static void define_f64(double *out, const double *in, const rotation *t, int64_t token, int64_t n)
 {
     const pe_pair *p = &t->pair[n];
     double x = in[p->x], y = in[p->y], c = t->c[token][n], s = t->s[token][n];
@@ -74,7 +74,7 @@ static void turn_f64(double *out, const double *in, const turning *t, int64_t to
 }
 
 /* The whole definition, for any type: float16 and bfloat16 go through float32 and are rounded once. */
-static void define(pe_view y, pe_view x, const turning *t)
+static void define(pe_view y, pe_view x, const rotation *t)
 {
     float in[64], out[64];
     double in64[64], out64[64];
@@ -84,8 +84,8 @@ static void define(pe_view y, pe_view x, const turning *t)
             out[d] = in[d] = (float)in64[d];
         }
         for (int64_t n = 0; n < t->pairs; n++) {
-            turn_f32(out, in, t, row / x.heads, n);
-            turn_f64(out64, in64, t, row / x.heads, n);
+            define_f32(out, in, t, row / x.heads, n);
+            define_f64(out64, in64, t, row / x.heads, n);
         }
         for (int64_t d = 0; d < x.dim; d++)
             num_store(y.data, y.dtype, row * x.dim + d, x.dtype == PE_F64 ? out64[d] : (double)out[d]);
@@ -96,7 +96,7 @@ static void check_definition(const char *spec)
 {
     uint64_t seed = 1;
     int64_t at[T * PE_AXES_MAX];
-    turning t;
+    rotation t;
     pe_encoding *e = encoding_of(spec, test_shape);
     for (int k = 0; k < FLOAT_TYPES; k++)
         for (int side = PE_QUERY; side <= PE_KEY; side++) {
@@ -139,11 +139,11 @@ static void in_place_equals_out_of_place_for(const char *spec)
     pe_encoding *e = encoding_of(spec, test_shape);
     pe_positions where = positions(e, at, &seed);
     for (int k = 0; k < FLOAT_TYPES; k++)
-        for (int c = 0; c < TURN_CALLS; c++)
+        for (int c = 0; c < ROTATE_CALLS; c++)
             for (int s = 0; s < COUNT(sides); s++) {
                 pe_view x = drawn(float_types[k], 1, T, 8, 64, &seed), y = fresh_like(x);
-                assert_ok(turn_calls[c](e, sides[s], y, x, where, test_run(e), &err));
-                assert_ok(turn_calls[c](e, sides[s], x, x, where, test_run(e), &err));
+                assert_ok(rotate_calls[c](e, sides[s], y, x, where, test_run(e), &err));
+                assert_ok(rotate_calls[c](e, sides[s], x, x, where, test_run(e), &err));
                 same(spec, x, y);
             }
 }
@@ -224,7 +224,7 @@ TEST(strided_views_equal_packed_ones_and_touch_nothing_else)
             }
 }
 
-TEST(elements_that_do_not_turn_pass_through)
+TEST(elements_that_do_not_rotate_pass_through)
 {
     static const struct {
         const char *spec;
@@ -321,7 +321,7 @@ TEST(rotate_back_is_the_transpose)
 
 /* One side of one spec, float64: what rotate_back and unrotate are, from the table. The transpose reads where rotate
  * wrote: (x c + y s, y c - x s) with the same magnitude, bit for bit. The inverse is that over the magnitude squared. */
-static void check_explicitly(const pe_encoding *e, pe_side side, const turning *t, pe_positions where, uint64_t *seed)
+static void check_explicitly(const pe_encoding *e, pe_side side, const rotation *t, pe_positions where, uint64_t *seed)
 {
     pe_view y = drawn(PE_F64, 1, T, 8, 64, seed), back = fresh_like(y), undone = fresh_like(y);
     assert_ok(pe_rotate_back(e, side, back, y, where, test_run(e), &err));
@@ -348,7 +348,7 @@ TEST(backward_keeps_the_magnitude_and_the_inverse_takes_its_reciprocal)
     for (int n = 0; n < COUNT(sized); n++)
         for (int side = PE_QUERY; side <= PE_KEY; side++) {
             int64_t at[T * PE_AXES_MAX];
-            turning t;
+            rotation t;
             pe_encoding *e = encoding_of(sized[n], test_shape);
             pe_positions where = positions(e, at, &seed);
             tables(&t, e, (pe_side)side, PE_F64, where);
@@ -686,7 +686,7 @@ static void pairs_say_what_the_table_holds(const char *spec)
     }
 }
 
-TEST(every_pair_says_how_it_turns)
+TEST(every_pair_says_how_it_rotates)
 {
     each_example(pairs_say_what_the_table_holds);
     pairs_say_what_the_table_holds("rope:sign=negative");
@@ -759,7 +759,7 @@ TEST(precision_changes_only_angles)
     static const char *const precision[] = { "hf", "ggml" };
     char text[300];
     int64_t at[T] = { 0, 1, 5, 17, 300 };
-    turning exact, other;
+    rotation exact, other;
     snprintf(text, sizeof text, "rope:%s", rest);
     pe_encoding *e = encoding_of(text, test_shape);
     pe_positions where = pe_positions_of(at, PE_I64, 1, T, 1);
@@ -780,7 +780,7 @@ TEST(precision_changes_only_angles)
                 assert_true(fabs(exact.c[t][n] - other.c[t][n]) < 1e-3 && fabs(exact.s[t][n] - other.s[t][n]) < 1e-3);
             }
         }
-        /* turning with the table is all that happens: the definition holds for these too (rotate_is_the_table...) */
+        /* rotating with the table is all that happens: the definition holds for these too (rotate_is_the_table...) */
         uint64_t seed = 17;
         pe_view x = drawn(PE_F32, 1, T, 8, 64, &seed), y = fresh_like(x), want = fresh_like(x);
         tables(&other, f, PE_KEY, PE_F32, where);
@@ -800,7 +800,7 @@ static void check_canonical(const char *spec)
     assert_string_equal(pe_encoding_spec(e), pe_encoding_spec(again));
     assert_true(pe_encoding_fingerprint(e) == pe_encoding_fingerprint(again));
     if (pe_encoding_pair_count(e)) {
-        turning one, two;
+        rotation one, two;
         pe_positions where = positions(e, at, &seed);
         for (int side = PE_QUERY; side <= PE_KEY; side++) {
             tables(&one, e, (pe_side)side, PE_F64, where);

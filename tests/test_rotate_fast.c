@@ -110,7 +110,7 @@ static void try_call(const char *spec, const pe_encoding *e, const pe_encoding *
     const pe_encoding *both[] = { c, e };
     for (int i = 0; i < 2; i++) {
         pe_view y = view(memory[1 + i], type, layout), x = in_place ? y : view(memory[0], type, layout);
-        assert_ok(turn_calls[call](both[i], side, y, x, at, test_run(both[i]), &err));
+        assert_ok(rotate_calls[call](both[i], side, y, x, at, test_run(both[i]), &err));
     }
     CASE("%s, call %d, side %d, layout %d%s", pe_encoding_kernels(e), call, (int)side, layout,
              in_place ? ", in place" : "");
@@ -125,7 +125,7 @@ static void check_rotations(const char *spec)
     pe_encoding *c = scalar(spec, shape), *e;
     pe_positions where = pe_positions_of(at, PE_I64, 1, T, pe_encoding_axes(c));
     for (int n = 0; (e = next_rung(spec, shape, &n));)
-        for (int round = 0; round < 3 * TURN_CALLS * 2 * 2 * 2; round++) {
+        for (int round = 0; round < 3 * ROTATE_CALLS * 2 * 2 * 2; round++) {
             pe_dtype type = float_types[round % 3];
             int call = round / 3 % 3, layout = round / 9 % 2;
             pe_side side = !strstr(spec, "qkv") || round % 5 < 2 ? (pe_side)(round / 18 % 2) : (pe_side)(2 + round / 18 % 2);
@@ -212,7 +212,7 @@ TEST(every_rung_makes_the_same_tables)
 
 /* The product of two angles never shows: what pe_rotate_table makes of many positions is what turn_cos_sin makes of
  * each, over millions of values. The scalar kernels go through the same product, so truth is made here. */
-static void check_truth(const char *spec, int64_t start, int64_t count, turn_call *back, double power)
+static void check_truth(const char *spec, int64_t start, int64_t count, rotate_call *back, double power)
 {
     static float value[2][N * 32], x[N * D], y[N * D];
     static int64_t at[N];

@@ -153,7 +153,7 @@ TEST(curves_are_columns_of_the_table)
     }
 }
 
-TEST(decay_of_turns_is_the_score_of_ones)
+TEST(decay_of_rotations_is_the_score_of_ones)
 {
     const char *const specs[] = { "rope", "rope:scaling=yarn,factor=4,trained=64", "rope:dims=8", "xpos",
                                   "rope:axes=2,split=axial" };
@@ -292,7 +292,7 @@ TEST(wavelengths_survive_in_combinations)
     }
 }
 
-TEST(dials_turn_by_their_frequency)
+TEST(dials_rotate_by_their_frequency)
 {
     show_request r = request_of(10);
     r.pick[0] = 2, r.pick_count = 1;
@@ -624,7 +624,7 @@ static void show_example(const pe_info *row, const char *spec)
     for (int f = 0; f < FIGURE_FORMAT_COUNT; f++) {
         memory m;
         figure_how how = { .format = (figure_format)f, .screen = { .columns = 80, .rows = 24 }, .language = r.language, .title = spec };
-        if (!test_turn(shown + f, 3) && f != FIGURE_TERMINAL)
+        if (!test_due(shown + f, 3) && f != FIGURE_TERMINAL)
             continue;
         if (figures_write(memory_open(&m), sheet.figure, sheet.count, &how, &err))
             fail_msg("%s as %s: %s", spec, figure_format_name(how.format), err.text);

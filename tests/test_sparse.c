@@ -98,9 +98,9 @@ TEST(rotate_reaches_past_2_to_the_32)
             pe_view px = numbers(float_types[k], 4, 64, &seed), py = fresh_like(px);
             pe_view sx = afloat(px, heads_apart), sy = afloat(px, !heads_apart);
             pe_positions where = positions_afloat(at3, T, 3);
-            for (int c = 0; c < TURN_CALLS; c++) {
-                assert_ok(turn_calls[c](e, PE_QUERY, py, px, small3, NULL, &err));
-                assert_ok(turn_calls[c](e, PE_QUERY, sy, sx, where, NULL, &err));
+            for (int c = 0; c < ROTATE_CALLS; c++) {
+                assert_ok(rotate_calls[c](e, PE_QUERY, py, px, small3, NULL, &err));
+                assert_ok(rotate_calls[c](e, PE_QUERY, sy, sx, where, NULL, &err));
                 same("out of place", sy, py);
                 same("the input", sx, px);
             }
@@ -111,7 +111,7 @@ TEST(rotate_reaches_past_2_to_the_32)
         }
 }
 
-TEST(values_that_do_not_turn_are_copied_past_2_to_the_32)
+TEST(values_that_do_not_rotate_are_copied_past_2_to_the_32)
 {
     uint64_t seed = 2;
     pe_encoding *e = encoding_of("rope", (pe_shape){ 4, 4, 64, 0 });

@@ -131,7 +131,7 @@ TEST(threads_that_share_an_encoding_get_the_same_bits)
 }
 
 /* Threads need little stack: rows are staged there, at most PE_HEAD_DIM_MAX wide. */
-static void *turn_wide(void *out)
+static void *rotate_wide(void *out)
 {
     static float in[PE_HEAD_DIM_MAX];
     int64_t where[1] = { 1 };
@@ -151,7 +151,7 @@ TEST(a_small_stack_suffices_for_the_widest_head)
     void *trouble = NULL;
     assert_int_equal(pthread_attr_init(&attr), 0);
     assert_int_equal(pthread_attr_setstacksize(&attr, 256 * 1024), 0);
-    assert_int_equal(pthread_create(&thread, &attr, turn_wide, out), 0);
+    assert_int_equal(pthread_create(&thread, &attr, rotate_wide, out), 0);
     assert_int_equal(pthread_join(thread, &trouble), 0);
     assert_null(trouble);
     pthread_attr_destroy(&attr);

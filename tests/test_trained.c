@@ -129,7 +129,7 @@ TEST(gradients_of_a_rotation_are_differences)
     }
 }
 
-TEST(tables_have_a_row_per_head_and_turn_as_the_rotation_does)
+TEST(tables_have_a_row_per_head_and_rotate_as_the_rotation_does)
 {
     uint64_t seed = 3;
     subject s = open_subject("rope:learned=heads", 0.1);
@@ -165,7 +165,7 @@ TEST(fractions_are_undone_and_transposed)
     }
 }
 
-TEST(a_shift_is_as_good_as_turning_afresh)
+TEST(a_shift_is_as_good_as_rotating_afresh)
 {
     uint64_t seed = 4;
     pe_view x = drawn(PE_F64, 1, T, G, D, &seed), moved = fresh_like(x), afresh = fresh_like(x);

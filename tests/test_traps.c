@@ -73,7 +73,7 @@ TEST(cope_sums_below_zero_stay_inside_the_table)
 }
 
 /* Keys far ahead are hidden, but rotated all the same: zero times infinity must not reach the gradient. */
-TEST(a_hidden_key_whose_turn_overflows_has_no_part)
+TEST(a_hidden_key_whose_rotation_overflows_has_no_part)
 {
     enum { N = 3, WIDTH = 4 };
     float x[N * WIDTH], out[3][N * WIDTH];

@@ -31,7 +31,7 @@ TEST(axes_may_lie_in_any_order)
     }
 }
 
-TEST(turns_and_codes_take_axes_in_any_order)
+TEST(rotations_and_codes_take_axes_in_any_order)
 {
     uint64_t seed = 10;
     pe_encoding *e = encoding("rope:pairs=adjacent,dims=48", WIDE), *code = encoding("sinusoidal", WIDE);

@@ -208,10 +208,10 @@ static inline pe_view backwards(pe_view from, unsigned axes)
 
 /* ------------------------------------------------ rotations */
 
-typedef pe_status turn_call(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *, pe_error *);
-static turn_call *const turn_calls[] = { pe_rotate, pe_unrotate, pe_rotate_back };
+typedef pe_status rotate_call(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *, pe_error *);
+static rotate_call *const rotate_calls[] = { pe_rotate, pe_unrotate, pe_rotate_back };
 static const pe_dtype float_types[] = { PE_F32, PE_F16, PE_BF16, PE_F64 };
-enum { TURN_CALLS = COUNT(turn_calls), FLOAT_TYPES = COUNT(float_types) };
+enum { ROTATE_CALLS = COUNT(rotate_calls), FLOAT_TYPES = COUNT(float_types) };
 
 /* Calls f with every example that rotates. */
 static inline void each_rotation(void (*f)(const char *spec))

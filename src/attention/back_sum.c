@@ -12,19 +12,19 @@ void back_cut(fused *f, char *memory, int64_t *used)
     f->back.lse_low = fused_take(memory, used, rows, sizeof(float));
     f->back.dk = fused_take(memory, used, items, sizeof(float) * (size_t)f->Dp);
     f->back.dv = fused_take(memory, used, items, sizeof(float) * (size_t)f->Dw);
-    const part *turns = f->p.turns;
-    int64_t each = turns && turns->trained ? turns->axes * turns->pairs : 0;
+    const part *rotating = f->p.rotating;
+    int64_t each = rotating && rotating->trained ? rotating->axes * rotating->pairs : 0;
     int64_t blocks = f->p.a.rotated ? 0 : up_to(f->Tk, LOAD) / LOAD;
-    f->back.dturn_q = fused_take(memory, used, f->back.splits * f->H * each, sizeof(double));
-    f->back.dturn_k = fused_take(memory, used, blocks * f->G * each, sizeof(double));
+    f->back.dfrequency_q = fused_take(memory, used, f->back.splits * f->H * each, sizeof(double));
+    f->back.dfrequency_k = fused_take(memory, used, blocks * f->G * each, sizeof(double));
 }
 
 void back_clear(fused *f)
 {
-    const part *turns = f->p.turns;
-    int64_t each = turns && turns->trained ? turns->axes * turns->pairs : 0;
-    clear_doubles(f->back.dturn_q, f->back.splits * f->H * each);
-    clear_doubles(f->back.dturn_k, up_to(f->Tk, LOAD) / LOAD * f->G * each);
+    const part *rotating = f->p.rotating;
+    int64_t each = rotating && rotating->trained ? rotating->axes * rotating->pairs : 0;
+    clear_doubles(f->back.dfrequency_q, f->back.splits * f->H * each);
+    clear_doubles(f->back.dfrequency_k, up_to(f->Tk, LOAD) / LOAD * f->G * each);
 }
 
 double back_over(const float *x, int64_t copies, int64_t apart)
@@ -63,31 +63,31 @@ typedef struct token_grad {
     int64_t dim, padded;
     pe_view to;
     pe_side side;
-    bool turn;
+    bool rotate;
 } token_grad;
 
 /* Of frequencies that are trained: the ledger of these keys; x (count, G, D) has their gradients, still rotated. */
 static void frequencies_of_keys(const fused *f, float *x, int64_t t, int64_t count)
 {
-    const part *p = f->p.turns;
+    const part *p = f->p.rotating;
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < f->G; k++) {
             spot at;
             spot_find(&at, f->p.a.k_at, t + i);
             trained_grad(p, &at, (vec){ f->ready.kr, PE_F32, (k * f->tiles * BK + t + i) * f->Dp },
                          (vec){ x, PE_F32, (i * f->G + k) * f->D },
-                         f->back.dturn_k + (t / LOAD * f->G + k) * p->axes * p->pairs);
+                         f->back.dfrequency_k + (t / LOAD * f->G + k) * p->axes * p->pairs);
         }
 }
 
 static void sum_frequencies(const fused *f)
 {
-    const part *p = f->p.turns;
+    const part *p = f->p.rotating;
     int64_t each = p->axes * p->pairs;
     for (int64_t n = 0; n < f->back.splits * f->H; n++)
-        trained_store(p, f->p.g.dparams, trained_head(p, f->H, n % f->H), f->back.dturn_q + n * each);
-    for (int64_t n = 0; f->back.dturn_k && n < up_to(f->Tk, LOAD) / LOAD * f->G; n++)
-        trained_store(p, f->p.g.dparams, trained_head(p, f->G, n % f->G), f->back.dturn_k + n * each);
+        trained_store(p, f->p.g.dparams, trained_head(p, f->H, n % f->H), f->back.dfrequency_q + n * each);
+    for (int64_t n = 0; f->back.dfrequency_k && n < up_to(f->Tk, LOAD) / LOAD * f->G; n++)
+        trained_store(p, f->p.g.dparams, trained_head(p, f->G, n % f->G), f->back.dfrequency_k + n * each);
 }
 
 /* LOAD tokens, all heads: added up, rotated back, stored. */
@@ -102,11 +102,11 @@ static void sum_tokens(void *arg, int64_t n, int worker)
             for (int64_t d = 0; d < g->dim; d++)
                 x[(i * f->G + k) * g->dim + d] =
                     (float)back_over(g->from + k * all + (t + i) * g->padded + d, f->back.splits, f->G * all);
-    if (g->side == PE_KEY && f->back.dturn_k && f->p.g.dparams.data)
+    if (g->side == PE_KEY && f->back.dfrequency_k && f->p.g.dparams.data)
         frequencies_of_keys(f, x, t, count);
-    if (g->turn)
-        ready_turn(f, g->side, (turn_mode){ true, false }, x, 0, f->G, g->dim, f->p.a.k_at, t, count,
-                   g->side == PE_KEY ? f->ready.k_shift[t / BK] : 0);
+    if (g->rotate)
+        ready_rotate(f, g->side, (rotation_mode){ true, false }, x, 0, f->G, g->dim, f->p.a.k_at, t, count,
+                     g->side == PE_KEY ? f->ready.k_shift[t / BK] : 0);
     for (int64_t i = 0; g->to.data && i < count; i++)
         for (int64_t k = 0; k < f->G; k++)
             fused_store(f, g->to, t + i, k, x + (i * f->G + k) * g->dim);
@@ -114,11 +114,11 @@ static void sum_tokens(void *arg, int64_t n, int worker)
 
 static void sum_keys(fused *f)
 {
-    const part *turns = f->p.a.rotated ? NULL : f->p.turns;
-    token_grad k = { f, f->back.dk, f->D, f->Dp, f->p.g.dk, PE_KEY, turns != NULL };
-    token_grad v = { f, f->back.dv, f->Dv, f->Dw, f->p.g.dv, PE_VALUE, turns && turns->rotates_value };
+    const part *rotating = f->p.a.rotated ? NULL : f->p.rotating;
+    token_grad k = { f, f->back.dk, f->D, f->Dp, f->p.g.dk, PE_KEY, rotating != NULL };
+    token_grad v = { f, f->back.dv, f->Dv, f->Dw, f->p.g.dv, PE_VALUE, rotating && rotating->rotates_value };
     int64_t blocks = up_to(f->Tk, LOAD) / LOAD;
-    if (k.to.data || f->back.dturn_k)
+    if (k.to.data || f->back.dfrequency_k)
         pool_run(f->p.pool, sum_tokens, &k, blocks);
     if (v.to.data)
         pool_run(f->p.pool, sum_tokens, &v, blocks);
@@ -129,7 +129,7 @@ void back_sum(fused *f)
     sum_keys(f);
     if (f->p.g.dsinks.data && f->p.a.sinks.data)
         sum_sinks(f);
-    if (f->p.g.dparams.data && f->back.dturn_q)
+    if (f->p.g.dparams.data && f->back.dfrequency_q)
         sum_frequencies(f);
     const term_kind *kind;
     for (int n = 0; (kind = kind_next(f, &n));)

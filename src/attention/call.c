@@ -135,8 +135,8 @@ void call_sequence(const call *c, int64_t s, problem *p)
                     .carry_row = a->q.tokens,
                     .Tq = q.count,
                     .Tk = k.count,
-                    .turns = c->turns,
-                    .recentres = c->turns && c->turns->recentres && !a->rotated,
+                    .rotating = c->rotating,
+                    .recentres = c->rotating && c->rotating->recentres && !a->rotated,
                     .scale = c->scale };
     if (!c->outputs)
         p->a.out = p->a.lse = p->a.scores = p->a.probabilities = (pe_view){ 0 };
@@ -285,7 +285,8 @@ static pe_status check_keys(call *c, pe_error *err)
 {
     pe_attention *a = &c->a;
     const pe_shape *s = &c->e->shape;
-    bool same = c->e->hooks & PE_HOOK_VALUE || (c->turns && (c->turns->rotates_value || c->turns->rotates_output));
+    bool same =
+        c->e->hooks & PE_HOOK_VALUE || (c->rotating && (c->rotating->rotates_value || c->rotating->rotates_output));
     TRY(check_typed(&a->k, "k", (extent){ -1, -1, s->kv_heads, s->head_dim }, TYPES_CACHE, READS, err));
     TRY(check_typed(&a->v, "v", (extent){ a->k.batch, a->k.tokens, s->kv_heads, same ? s->head_dim : -1 }, TYPES_CACHE,
                     READS, err));
@@ -317,18 +318,18 @@ static pe_status check_numbers(const pe_attention *a, int64_t heads, pe_error *e
     return PE_OK;
 }
 
-/* Where nothing but a turn sees the positions; tables by distance and a mask by position have whole ones. */
+/* Where nothing but a rotation sees the positions; tables by distance and a mask by position have whole ones. */
 static bool takes_fractions(const call *c)
 {
     bool terms = c->e->hooks & (PE_HOOK_CONTENT | PE_HOOK_BIAS | PE_HOOK_VALUE);
-    return !terms && turns_between(c->turns) && !(c->turns && c->turns->recentres) &&
+    return !terms && rotates_between(c->rotating) && !(c->rotating && c->rotating->recentres) &&
            c->a.mask.align != PE_ALIGN_POSITION;
 }
 
 pe_status call_open(call *c, const pe_encoding *e, const pe_attention *given, const pe_run *run, pe_error *err)
 {
     CHECK_POINTER(pe_encoding, e, "the encoding");
-    *c = (call){ .e = e, .turns = turning(e, PE_QUERY) };
+    *c = (call){ .e = e, .rotating = rotating_part(e, PE_QUERY) };
     CHECK_STRUCT(pe_attention, &c->a, given, "the attention problem");
     TRY(check_run(&c->run, run, err));
     TRY(plan_check(c->run.plan, e, &c->run, err));

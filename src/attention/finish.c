@@ -23,11 +23,11 @@ static void divide_row(const problem *p, const kernels *k, int64_t h, int64_t i,
         num_store(a->lse.data, a->lse.dtype, row_vec(a->lse, i, h).at, sum == 0 ? -INFINITY : most + log(sum));
 }
 
-/* Outputs turn back by the places of their queries: one table of cosines for all heads. */
-static void turn_back(const problem *p, const kernels *k, const tile *t, float *O, int64_t width)
+/* Outputs rotate back by the places of their queries: one table of cosines for all heads. */
+static void rotate_output_back(const problem *p, const kernels *k, const tile *t, float *O, int64_t width)
 {
     pe_view v = { O, PE_F32, 1, t->m, t->heads, p->a.v.dim, 0, width, t->m * width };
-    turn_job job = { .k = k, .p = p->turns, .side = PE_OUTPUT, .mode = { true, true }, .y = v, .x = v };
+    rotation_job job = { .k = k, .p = p->rotating, .side = PE_OUTPUT, .mode = { true, true }, .y = v, .x = v };
     job.at = positions_from(p->a.q_at, t->i, t->m);
     rotate_tokens(&job, 1, false, NULL);
 }
@@ -38,8 +38,8 @@ void finish_rows(const problem *p, const kernels *k, const tile *t, float *O, in
     pe_view out = p->a.out;
     for (int64_t r = 0; r < t->heads * t->m; r++)
         divide_row(p, k, t->h + r / t->m, t->i + r % t->m, O + r * width, max[r], sum[r]);
-    if (p->turns && p->turns->rotates_output)
-        turn_back(p, k, t, O, width);
+    if (p->rotating && p->rotating->rotates_output)
+        rotate_output_back(p, k, t, O, width);
     for (int64_t r = 0; r < t->heads * t->m; r++)
         k->narrow((char *)out.data +
                       row_vec(out, t->i + r % t->m, t->h + r / t->m).at * (int64_t)pe_dtype_size(out.dtype),

@@ -222,16 +222,16 @@ void fused_shape(fused *f)
 
 static void find_loads(fused *f)
 {
-    const part *turns = f->p.a.rotated ? NULL : f->p.turns;
+    const part *rotating = f->p.a.rotated ? NULL : f->p.rotating;
     f->piece.keys = 256 * f->Tq > CHUNK ? 256 * f->Tq : CHUNK;
     if (f->carries || f->Tk <= f->piece.keys) /* keys that are counted go one after the other */
         f->piece.keys = f->Tk;
     f->piece.count = f->piece.keys ? up_to(f->Tk, f->piece.keys) / f->piece.keys : 1;
-    f->ready.turn_k = turns != NULL;
-    f->ready.turn_v = turns && turns->rotates_value;
+    f->ready.rotate_k = rotating != NULL;
+    f->ready.rotate_v = rotating && rotating->rotates_value;
     f->ready.load_panel = f->ready.load_panel && f->direct;
-    f->ready.load_k = f->direct && f->ready.turn_k;
-    f->ready.load_v = f->direct && f->ready.turn_v;
+    f->ready.load_k = f->direct && f->ready.rotate_k;
+    f->ready.load_v = f->direct && f->ready.rotate_v;
 }
 
 /* A tile is rotated about one place: what stands further from it than this, as an exponent, has no float32 that is
@@ -247,7 +247,7 @@ static pe_status check_apart(const fused *f, double steepest, const char *what, 
     return pe_fail(err, PE_ERR_POSITION,
                    "%s: neighbouring %s are at %" PRId64 " and %" PRId64
                    ", too far for float32; give them in rising order without gaps",
-                   f->p.turns->row->info.name, what, place, at);
+                   f->p.rotating->row->info.name, what, place, at);
 }
 
 /* Keys that query i sees and that are too far ahead of it. */
@@ -260,7 +260,7 @@ static pe_status check_ahead(const fused *f, double steepest, int64_t i, int64_t
         for (int64_t h = 0; steepest * (double)(k - q) > AHEAD_REACH && h < f->H; h++)
             if (mask_sees(f, h, i, j))
                 return pe_fail(err, PE_ERR_POSITION, "%s: a key %" PRId64 " ahead of its query overflows; hide it",
-                               f->p.turns->row->info.name, k - q);
+                               f->p.rotating->row->info.name, k - q);
     }
     return PE_OK;
 }
@@ -268,7 +268,7 @@ static pe_status check_ahead(const fused *f, double steepest, int64_t i, int64_t
 /* Turns that attention shifts must not overflow inside a tile, nor a key ahead of its query. */
 static pe_status check_tiles(const fused *f, pe_error *err)
 {
-    const part *p = f->p.turns;
+    const part *p = f->p.rotating;
     const pe_positions q_at = f->p.a.q_at, k_at = f->p.a.k_at;
     const uint8_t *used = f->p.used;
     int64_t at[PE_AXES_MAX];
@@ -348,7 +348,7 @@ pe_status fused_check(fused_call *f, pe_error *err)
     TRY(check_params(f->c.e, f->c.run.params, err));
     TRY(call_work(&f->c, bytes_of(f), f->backward ? "pe_attention_backward_work" : "pe_attention_work", err));
     f->c.run.work_bytes = bytes_of(f);
-    for (int64_t s = 0; s < f->c.sequences && f->c.turns; s++) {
+    for (int64_t s = 0; s < f->c.sequences && f->c.rotating; s++) {
         if (f->c.sequences > 1)
             TRY(measure(&f->one, &f->c, s, f->backward, f->spread, err));
         TRY(check_tiles(&f->one, err));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fused attention: tiles of BQ queries meet tiles of BK keys; a tile of scores is made, given its position terms,
- * turned into weights and mixed into the output before the next one. Everything is float32; queries, keys and values
+ * made into weights and mixed into the output before the next one. Everything is float32; queries, keys and values
  * are made ready once per call, whatever their type. What depends on positions is kept by distance, so that memory
  * grows with Tq + Tk and no row has code of its own here.
  *
@@ -78,8 +78,8 @@ typedef struct tokens {
     float *vt;                       /* (G, tiles, BK / PANEL, Dv, PANEL); NULL: not wanted */
     uint8_t *v_odd, *k_odd;          /* (G, tiles, BK / LOAD) holds a NaN or infinity */
     bool load_k, load_v, load_panel; /* direct: what must be loaded first, for some tiles as panels, and */
-    bool turn_k, turn_v;             /* what must be rotated             */
-    int64_t *q_shift, *k_shift;      /* (q tiles), (tiles) where a turn is centred, if it is */
+    bool rotate_k, rotate_v;         /* what must be rotated             */
+    int64_t *q_shift, *k_shift;      /* (q tiles), (tiles) where a rotation is centred, if it is */
 } tokens;
 
 /* Sums of pieces of the keys, where few queries are split over them (fused_forward.c). */
@@ -96,8 +96,8 @@ typedef struct ledgers {
     float *mean;          /* (H, Tq)     dO . out */
     float *lse, *lse_low; /* (H, Tq) its sum is the log-sum-exp */
     float *dk, *dv;       /* (items, tiles BK, Dp), (items, tiles BK, Dw) */
-    double *dturn_q;      /* (splits, H, axes, pairs), and */
-    double *dturn_k;      /* (blocks of LOAD keys, G, axes, pairs): of frequencies that are trained; NULL: none */
+    double *dfrequency_q; /* (splits, H, axes, pairs), and */
+    double *dfrequency_k; /* (blocks of LOAD keys, G, axes, pairs): of frequencies that are trained; NULL: none */
 } ledgers;
 
 /* What one worker needs for a tile, and what kinds of terms keep beside it. */
@@ -275,7 +275,7 @@ bool mask_sees(const fused *f, int64_t h, int64_t i, int64_t j);
 /* ready.c */
 void ready_tokens(fused *f);                    /* queries; keys and values where they are packed */
 int64_t ready_place(const fused *f, int64_t b); /* about which keys are rotated, if they are: the first in use */
-void ready_keys(const fused *f, scratch *s, const tile *t); /* direct: loads and turns where that is needed    */
+void ready_keys(const fused *f, scratch *s, const tile *t); /* direct: loads and rotates where that is needed    */
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
 
 void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n, bool cached);
@@ -286,8 +286,8 @@ typedef struct kv_rows {
     int64_t stride;
 } kv_rows;
 kv_rows ready_rows(const fused *f, const scratch *s, bool values, const keys *k, int64_t j, int64_t *n);
-void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t head, int64_t heads, int64_t dim,
-                pe_positions at, int64_t t, int64_t n, int64_t shift); /* (n, heads, dim), packed, in place */
+void ready_rotate(const fused *f, pe_side side, rotation_mode mode, float *x, int64_t head, int64_t heads, int64_t dim,
+                  pe_positions at, int64_t t, int64_t n, int64_t shift); /* (n, heads, dim), packed, in place */
 void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim); /* transposes */
 void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t padded);
 void ready_raise(const fused *f, float *to, const tile *t, const float *from, int64_t dim, int64_t width,

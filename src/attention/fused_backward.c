@@ -31,8 +31,8 @@ static void ready_outputs(void *arg, int64_t n, int worker)
             f->back.mean[h * f->Tq + i] = lse == -INFINITY ? 0 : (float)row_dot(f->p.g.dout, a->out, i, h);
         }
     ready_load(f, x, f->p.g.dout, t, count, false);
-    if (f->p.turns && f->p.turns->rotates_output)
-        ready_turn(f, PE_OUTPUT, (turn_mode){ false, true }, x, 0, f->H, f->Dv, a->q_at, t, count, 0);
+    if (f->p.rotating && f->p.rotating->rotates_output)
+        ready_rotate(f, PE_OUTPUT, (rotation_mode){ false, true }, x, 0, f->H, f->Dv, a->q_at, t, count, 0);
     for (int64_t h = 0; h < f->H; h++)
         for (int64_t i = 0; i < count; i++)
             ready_pad(f, f->back.dO + (h * f->Tq + t + i) * f->Dw, x + (i * f->H + h) * f->Dv, f->Dv, f->Dw);
@@ -230,8 +230,8 @@ static void begin(const fused *f, scratch *s, const tile *t)
 /* Of frequencies that are trained: the ledger of this split and head. */
 static void frequencies_back(const fused *f, const scratch *s, const tile *t, int64_t item)
 {
-    const part *p = f->p.turns;
-    double *sum = f->back.dturn_q + (item / f->G * f->H + t->h) * p->axes * p->pairs;
+    const part *p = f->p.rotating;
+    double *sum = f->back.dfrequency_q + (item / f->G * f->H + t->h) * p->axes * p->pairs;
     for (int64_t r = 0; r < t->m; r++) {
         spot at;
         spot_find(&at, f->p.a.q_at, t->i + r);
@@ -245,17 +245,17 @@ static void store_queries(const fused *f, scratch *s, const tile *t, int64_t ite
     pe_view to = f->p.g.dq;
     for (int64_t r = 0; f->p.g.drelative.data && r < t->m; r++)
         fused_store(f, f->p.g.drelative, t->i + r, t->h, s->drelative + r * f->Rp);
-    if (!to.data && !f->back.dturn_q)
+    if (!to.data && !f->back.dfrequency_q)
         return;
     f->k->axpy(s->dq, (float)f->p.scale, s->dqs, t->m * f->Dp);
-    for (int64_t r = 0; r < t->m; r++) /* rows side by side, as a turn takes them */
+    for (int64_t r = 0; r < t->m; r++) /* rows side by side, as a rotation takes them */
         for (int64_t d = 0; d < f->D; d++)
             s->dqt[r * f->D + d] = s->dq[r * f->Dp + d];
-    if (f->back.dturn_q && f->p.g.dparams.data)
+    if (f->back.dfrequency_q && f->p.g.dparams.data)
         frequencies_back(f, s, t, item);
-    if (f->p.turns)
-        ready_turn(f, PE_QUERY, (turn_mode){ true, false }, s->dqt, t->h, 1, f->D, f->p.a.q_at, t->i, t->m,
-                   f->ready.q_shift[t->i / BQ]);
+    if (f->p.rotating)
+        ready_rotate(f, PE_QUERY, (rotation_mode){ true, false }, s->dqt, t->h, 1, f->D, f->p.a.q_at, t->i, t->m,
+                     f->ready.q_shift[t->i / BQ]);
     for (int64_t r = 0; to.data && r < t->m; r++)
         fused_store(f, to, t->i + r, t->h, s->dqt + r * f->D);
 }

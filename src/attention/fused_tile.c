@@ -29,7 +29,7 @@ void tile_clear(const fused *f, const tile *t, state *st)
 /* Queries and keys each have magnitudes about a place of their own tile: y = x times what lies between the two. */
 void tile_recentre(const fused *f, const tile *t, float *y, const float *x)
 {
-    const part *p = f->p.turns;
+    const part *p = f->p.rotating;
     float factor[PE_HEAD_DIM_MAX];
     double apart = (double)(f->ready.q_shift[t->i / BQ] - f->ready.k_shift[t->j / BK]);
     for (int64_t d = 0; d < f->Dp; d++)

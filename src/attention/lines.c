@@ -373,7 +373,7 @@ static int64_t between(const pe_lowered_bias *b, int64_t i, int64_t x, int64_t n
     return at;
 }
 
-/* Distances fall along the keys; a measure turns round at 0: of n, those before it. */
+/* Distances fall along the keys; a measure changes direction at 0: of n, those before it. */
 static int64_t before_zero(const spacing *w, int64_t x, int64_t n)
 {
     const band *b = spacing_band(w, x);

@@ -59,7 +59,7 @@ static const part *counting_part(const pe_encoding *e)
     return NULL;
 }
 
-/* Frequencies that are trained have every axis turn every pair. */
+/* Frequencies that are trained have every axis rotate every pair. */
 static int64_t pair_axes(const part *p)
 {
     return p->trained ? p->axes : 1;
@@ -67,8 +67,8 @@ static int64_t pair_axes(const part *p)
 
 static pe_status plan_allocate(pe_plan *plan, pe_error *err)
 {
-    const part *turns = turning(plan->e, PE_QUERY), *counts = counting_part(plan->e);
-    int64_t used = 0, pairs = turns ? turns->pairs * trained_heads(turns) * pair_axes(turns) : 0;
+    const part *rotating = rotating_part(plan->e, PE_QUERY), *counts = counting_part(plan->e);
+    int64_t used = 0, pairs = rotating ? rotating->pairs * trained_heads(rotating) * pair_axes(rotating) : 0;
     int64_t counted = counts ? counts->tensor[counts->count.table].count : 0;
     shell_open(plan);
     kinds_cut(&plan->shell, NULL, &used);
@@ -88,7 +88,7 @@ static pe_status plan_allocate(pe_plan *plan, pe_error *err)
 
 static void tell_rotation(pe_plan *plan)
 {
-    const part *p = turning(plan->e, PE_QUERY);
+    const part *p = rotating_part(plan->e, PE_QUERY);
     if (!p)
         return;
     pe_lowered *form = &plan->form;

@@ -79,9 +79,9 @@ pe_status problem_reach(problem *p, pe_error *err)
     bool again = p->recentres, limited = again;
     for (int n = 0; n < p->e->parts; n++)
         limited = limited || p->e->part[n].row->reaches;
-    for (int64_t i = 0; p->a.rotated && p->turns && p->turns->row->check && i < p->Tq; i++) {
+    for (int64_t i = 0; p->a.rotated && p->rotating && p->rotating->row->check && i < p->Tq; i++) {
         int64_t at[PE_AXES_MAX];
-        TRY(p->turns->row->check(p->turns, PE_QUERY, PE_F64, position(p->a.q_at, i, at), err));
+        TRY(p->rotating->row->check(p->rotating, PE_QUERY, PE_F64, position(p->a.q_at, i, at), err));
     }
     for (int64_t i = 0; limited && i < p->Tq; i++) {
         query_seen(p, i);
@@ -91,9 +91,9 @@ pe_status problem_reach(problem *p, pe_error *err)
             int64_t at[PE_AXES_MAX];
             position(p->a.k_at, j, at);
             at[0] -= query_shift(p, i);
-            if (p->m->any[j] && !(p->turns->row->turn(p->turns, PE_KEY, at, 0).magnitude < 1e260))
+            if (p->m->any[j] && !(p->rotating->row->rotate(p->rotating, PE_KEY, at, 0).magnitude < 1e260))
                 return pe_fail(err, PE_ERR_POSITION, "%s: a key %" PRId64 " ahead of its query overflows; hide it",
-                               p->turns->row->info.name, at[0] - p->turns->centre);
+                               p->rotating->row->info.name, at[0] - p->rotating->centre);
         }
     }
     return PE_OK;
@@ -122,10 +122,11 @@ static void load_keys(const problem *p, pe_view to, pe_view from)
         }
 }
 
-/* Loads query i, and the keys and values with the first query; keys again for each query where the turn re-centres. */
-void query_turn_keys(problem *p, int64_t i)
+/* Loads query i, and the keys and values with the first query; keys again for each query where the rotation re-centres.
+ */
+void query_rotate_keys(problem *p, int64_t i)
 {
-    const turn_mode forward = { false, false };
+    const rotation_mode forward = { false, false };
     bool keys = i == 0 || p->recentres;
     int64_t shift = query_shift(p, i);
     load_query(p->m->q, p->a.q, i);
@@ -133,11 +134,11 @@ void query_turn_keys(problem *p, int64_t i)
         load_keys(p, p->m->k, p->a.k);
     if (i == 0)
         load_keys(p, p->m->v, p->a.v);
-    if (!p->turns)
+    if (!p->rotating)
         return;
-    rotate_view(p->turns, p->w, PE_QUERY, forward, p->m->q, p->m->q, query_at(p, i), shift);
+    rotate_view(p->rotating, p->w, PE_QUERY, forward, p->m->q, p->m->q, query_at(p, i), shift);
     if (keys && !p->a.rotated)
-        rotate_view(p->turns, p->w, PE_KEY, forward, p->m->k, p->m->k, p->a.k_at, shift);
-    if (i == 0 && p->turns->rotates_value && !p->a.rotated)
-        rotate_view(p->turns, p->w, PE_VALUE, forward, p->m->v, p->m->v, p->a.k_at, 0);
+        rotate_view(p->rotating, p->w, PE_KEY, forward, p->m->k, p->m->k, p->a.k_at, shift);
+    if (i == 0 && p->rotating->rotates_value && !p->a.rotated)
+        rotate_view(p->rotating, p->w, PE_VALUE, forward, p->m->v, p->m->v, p->a.k_at, 0);
 }

@@ -10,7 +10,7 @@ pe_positions query_at(const problem *p, int64_t i)
 
 int64_t query_shift(const problem *p, int64_t i)
 {
-    return p->recentres ? coordinate(p->a.q_at, i, 0) - p->turns->centre : 0;
+    return p->recentres ? coordinate(p->a.q_at, i, 0) - p->rotating->centre : 0;
 }
 
 void query_seen(problem *p, int64_t i)

@@ -10,16 +10,16 @@
 #include "core/place.h"
 #include "core/pool.h"
 #include "core/score.h"
-#include "core/turning.h"
+#include "core/rotation.h"
 
 /* A call: the caller's structs, checked. */
 typedef struct call {
     const pe_encoding *e;
     pe_run run;
     pe_attention a;
-    pe_attention_grad g; /* backward */
-    pe_partial piece;    /* where sums go instead of out and lse; out NULL: they do not */
-    const part *turns;   /* the part that rotates, or NULL */
+    pe_attention_grad g;  /* backward */
+    pe_partial piece;     /* where sums go instead of out and lse; out NULL: they do not */
+    const part *rotating; /* the part that rotates, or NULL */
     double scale;
     bool outputs; /* out, lse, scores and probabilities are checked: no sequence has them before */
     int64_t sequences;
@@ -55,7 +55,7 @@ typedef struct problem {
     const int32_t *page; /* of its keys and values; NULL: they are not in pages */
     int64_t page_size;
     const uint8_t *used; /* (Tk) 0 hides a key from all; NULL: none is */
-    const part *turns;
+    const part *rotating;
     bool recentres; /* keys are rotated again for each query */
     double scale;
     work *m; /* of the reference */
@@ -83,7 +83,7 @@ bool problem_sees(const problem *p, int64_t h, int64_t i, int64_t j);
 pe_status reference_open(call *c, const pe_encoding *e, const pe_attention *a, const pe_run *run, pe_error *err);
 pe_status reference_reach(const call *c, pe_error *err);
 
-void query_turn_keys(problem *p, int64_t i); /* i: the query, for encodings that re-centre */
+void query_rotate_keys(problem *p, int64_t i); /* i: the query, for encodings that re-centre */
 void query_probabilities(problem *p, int64_t i);
 void query_tile(const problem *p, int64_t i, pe_tile *t);
 int64_t query_shift(const problem *p, int64_t i);

@@ -5,7 +5,7 @@
 
 #include "kernels/turn.h"
 
-static const turn_mode forward = { false, false };
+static const rotation_mode forward = { false, false };
 
 /* (n, heads, dim) of a view from token t on; keys and values may lie in pages. */
 void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n, bool cached)
@@ -21,9 +21,9 @@ void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n, b
 }
 
 /* Every vector on by the angle of `shift`, or back. */
-static void turn_on(const fused *f, float *x, int64_t vectors, int64_t shift, bool back)
+static void rotate_on(const fused *f, float *x, int64_t vectors, int64_t shift, bool back)
 {
-    const part *p = f->p.turns;
+    const part *p = f->p.rotating;
     for (int64_t n = 0; n < p->pairs; n++) {
         double cosine, sine;
         turn_cos_sin((double)shift, p->pair[n].frequency, &cosine, &sine);
@@ -37,28 +37,28 @@ static void turn_on(const fused *f, float *x, int64_t vectors, int64_t shift, bo
 }
 
 /* A shift is meant for the magnitude, which attention centres per tile; the angle stays that of the position itself. */
-void ready_turn(const fused *f, pe_side side, turn_mode mode, float *x, int64_t head, int64_t heads, int64_t dim,
-                pe_positions at, int64_t t, int64_t n, int64_t shift)
+void ready_rotate(const fused *f, pe_side side, rotation_mode mode, float *x, int64_t head, int64_t heads, int64_t dim,
+                  pe_positions at, int64_t t, int64_t n, int64_t shift)
 {
     pe_view v = pe_view_of(x, PE_F32, 1, n, heads, dim);
-    turn_job job = {
-        .k = f->k, .p = f->p.turns, .side = side, .mode = mode, .y = v, .x = v, .w = f->p.w, .shift = shift
+    rotation_job job = {
+        .k = f->k, .p = f->p.rotating, .side = side, .mode = mode, .y = v, .x = v, .w = f->p.w, .shift = shift
     };
     job.at = positions_from(at, t, n);
     job.head = head;
     job.heads = side == PE_QUERY || side == PE_OUTPUT ? f->H : f->G;
     if (shift && mode.negate)
-        turn_on(f, x, n * heads, shift, true);
+        rotate_on(f, x, n * heads, shift, true);
     rotate_tokens(&job, 1, false, NULL);
     if (shift && !mode.negate)
-        turn_on(f, x, n * heads, shift, false);
+        rotate_on(f, x, n * heads, shift, false);
 }
 
 static void ready_queries(const fused *f, scratch *s, int64_t t, int64_t n)
 {
     ready_load(f, s->load, f->p.a.q, t, n, false);
-    if (f->p.turns)
-        ready_turn(f, PE_QUERY, forward, s->load, 0, f->H, f->D, f->p.a.q_at, t, n, f->ready.q_shift[t / BQ]);
+    if (f->p.rotating)
+        ready_rotate(f, PE_QUERY, forward, s->load, 0, f->H, f->D, f->p.a.q_at, t, n, f->ready.q_shift[t / BQ]);
     for (int64_t i = 0; i < n; i++)
         for (int64_t h = 0; h < f->H; h++)
             f->k->widen(f->ready.q + (h * f->Tq + t + i) * f->D, s->load + (i * f->H + h) * f->D, PE_F32, f->D);
@@ -119,8 +119,8 @@ void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t p
 static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
 {
     ready_load(f, s->load, f->p.a.k, t, n, true);
-    if (f->ready.turn_k)
-        ready_turn(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, t, n, f->ready.k_shift[t / BK]);
+    if (f->ready.rotate_k)
+        ready_rotate(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, t, n, f->ready.k_shift[t / BK]);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->D;
         ready_panel(f, f->ready.kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
@@ -133,8 +133,8 @@ static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
 static void pack_values(const fused *f, scratch *s, int64_t t, int64_t n)
 {
     ready_load(f, s->load, f->p.a.v, t, n, true);
-    if (f->ready.turn_v)
-        ready_turn(f, PE_VALUE, forward, s->load, 0, f->G, f->Dv, f->p.a.k_at, t, n, 0);
+    if (f->ready.rotate_v)
+        ready_rotate(f, PE_VALUE, forward, s->load, 0, f->G, f->Dv, f->p.a.k_at, t, n, 0);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->Dv;
         for (int64_t i = 0; i < n; i++) {
@@ -171,7 +171,7 @@ int64_t ready_place(const fused *f, int64_t b)
 
 void ready_tokens(fused *f)
 {
-    int64_t centre = f->p.recentres ? f->p.turns->centre : 0;
+    int64_t centre = f->p.recentres ? f->p.rotating->centre : 0;
     for (int64_t i = 0; i < fused_queries(f); i++)
         f->ready.q_shift[i] = f->p.recentres ? coordinate(f->p.a.q_at, i * BQ, 0) - centre : 0;
     for (int64_t j = 0; j < f->tiles; j++)
@@ -211,12 +211,12 @@ void ready_keys(const fused *f, scratch *s, const tile *t)
         touch(f, f->p.a.v, j, j + n);
     if (s->loaded)
         ready_load(f, s->load, f->p.a.k, j, n, true);
-    if (f->ready.turn_k && s->loaded)
-        ready_turn(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, j, n, f->ready.k_shift[j / BK]);
+    if (f->ready.rotate_k && s->loaded)
+        ready_rotate(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, j, n, f->ready.k_shift[j / BK]);
     if (f->ready.load_v)
         ready_load(f, s->load_v, f->p.a.v, j, n, true);
-    if (f->ready.turn_v && f->ready.load_v)
-        ready_turn(f, PE_VALUE, forward, s->load_v, 0, f->G, f->Dv, f->p.a.k_at, j, n, 0);
+    if (f->ready.rotate_v && f->ready.load_v)
+        ready_rotate(f, PE_VALUE, forward, s->load_v, 0, f->G, f->Dv, f->p.a.k_at, j, n, 0);
 }
 
 kv_rows ready_rows(const fused *f, const scratch *s, bool values, const keys *k, int64_t j, int64_t *n)

@@ -3,7 +3,7 @@
  * Gradients of the reference: each query's probabilities are made again, then differentiated step by step. */
 #include "attention/query.h"
 
-static const turn_mode transpose = { true, false };
+static const rotation_mode transpose = { true, false };
 
 static void clear(pe_view v)
 {
@@ -18,8 +18,9 @@ static void softmax_back(problem *p, pe_view dout, pe_params dw, int64_t i)
     for (int64_t h = 0; h < H; h++)
         for (int64_t d = 0; d < Dv; d++)
             cell_of(p->m->dout, 0, h)[d] = vec_get(row_vec(dout, i, h), d);
-    if (p->turns && p->turns->rotates_output)
-        rotate_view(p->turns, p->w, PE_OUTPUT, (turn_mode){ false, true }, p->m->dout, p->m->dout, query_at(p, i), 0);
+    if (p->rotating && p->rotating->rotates_output)
+        rotate_view(p->rotating, p->w, PE_OUTPUT, (rotation_mode){ false, true }, p->m->dout, p->m->dout,
+                    query_at(p, i), 0);
     clear(p->m->dprob);
     for (int64_t h = 0; h < H; h++) {
         double *g = cell_of(p->m->dout, 0, h), *prob = cell_of(p->m->prob, 0, h);
@@ -95,28 +96,28 @@ static void store(pe_view to, int64_t token, pe_view from, bool add)
 /* Gradients of frequencies that are trained, from rotated vectors. */
 static void frequencies_back(problem *p, pe_view y, pe_view dy, pe_positions where)
 {
-    for (int64_t t = 0; p->turns && p->turns->trained && p->g.dparams.data && t < y.tokens; t++) {
+    for (int64_t t = 0; p->rotating && p->rotating->trained && p->g.dparams.data && t < y.tokens; t++) {
         spot at;
         spot_find(&at, where, t);
         for (int64_t h = 0; h < y.heads; h++)
-            trained_back(p->turns, p->g.dparams, trained_head(p->turns, y.heads, h), &at, row_vec(y, t, h),
+            trained_back(p->rotating, p->g.dparams, trained_head(p->rotating, y.heads, h), &at, row_vec(y, t, h),
                          row_vec(dy, t, h));
     }
 }
 
 /* Turns dq back and stores it; keys that were rotated for this query alone are rotated back now and summed. */
-static void turns_back(problem *p, const pe_attention_grad *g, int64_t i)
+static void rotations_back(problem *p, const pe_attention_grad *g, int64_t i)
 {
     int64_t shift = query_shift(p, i);
     frequencies_back(p, p->m->q, p->m->dq, query_at(p, i));
-    if (p->turns)
-        rotate_view(p->turns, p->w, PE_QUERY, transpose, p->m->dq, p->m->dq, query_at(p, i), shift);
+    if (p->rotating)
+        rotate_view(p->rotating, p->w, PE_QUERY, transpose, p->m->dq, p->m->dq, query_at(p, i), shift);
     store(g->dq, i, p->m->dq, g->accumulate);
     if (!p->recentres)
         return;
-    rotate_view(p->turns, p->w, PE_KEY, transpose, p->m->dk, p->m->dk, p->a.k_at, shift);
+    rotate_view(p->rotating, p->w, PE_KEY, transpose, p->m->dk, p->m->dk, p->a.k_at, shift);
     int64_t width = p->m->dk.heads * p->m->dk.dim;
-    for (int64_t j = 0; j < p->m->dk.tokens; j++) /* a hidden key's turn may overflow, and 0 * inf is no gradient */
+    for (int64_t j = 0; j < p->m->dk.tokens; j++) /* a hidden key's rotation may overflow, and 0 * inf is no gradient */
         for (int64_t n = j * width; p->m->any[j] && n < (j + 1) * width; n++)
             ((double *)p->m->dk_sum.data)[n] += ((double *)p->m->dk.data)[n];
     clear(p->m->dk);
@@ -133,12 +134,12 @@ static void backward(problem *p)
         clear(p->m->dq);
         clear(p->m->dq_gates);
         clear(p->m->drelative);
-        query_turn_keys(p, i);
+        query_rotate_keys(p, i);
         query_probabilities(p, i);
         softmax_back(p, g->dout, g->dparams, i);
         scores_back(p, g, i);
         terms_back(p, g->dparams, i);
-        turns_back(p, g, i);
+        rotations_back(p, g, i);
         store(g->dq_gates, i, p->m->dq_gates, g->accumulate);
         store(g->drelative, i, p->m->drelative, g->accumulate);
     }
@@ -146,10 +147,10 @@ static void backward(problem *p)
         frequencies_back(p, p->m->k, p->m->dk, p->a.k_at);
     if (p->recentres)
         p->m->dk = p->m->dk_sum;
-    else if (p->turns && !p->a.rotated)
-        rotate_view(p->turns, p->w, PE_KEY, transpose, p->m->dk, p->m->dk, p->a.k_at, 0);
-    if (p->turns && p->turns->rotates_value && !p->a.rotated)
-        rotate_view(p->turns, p->w, PE_VALUE, transpose, p->m->dv, p->m->dv, p->a.k_at, 0);
+    else if (p->rotating && !p->a.rotated)
+        rotate_view(p->rotating, p->w, PE_KEY, transpose, p->m->dk, p->m->dk, p->a.k_at, 0);
+    if (p->rotating && p->rotating->rotates_value && !p->a.rotated)
+        rotate_view(p->rotating, p->w, PE_VALUE, transpose, p->m->dv, p->m->dv, p->a.k_at, 0);
     store(g->dk, 0, p->m->dk, g->accumulate);
     store(g->dv, 0, p->m->dv, g->accumulate);
     store(g->dk_gates, 0, p->m->dk_gates, g->accumulate);

@@ -18,8 +18,9 @@ static void mix_values(problem *p, int64_t i)
                 out[d] += prob[j] * cell_of(p->m->v, j, kv_head(p, h))[d];
     }
     value_add(p->e, p->w, p->m->out, p->m->prob, query_at(p, i), p->a.k_at, p->m->seen, p->Tk);
-    if (p->turns && p->turns->rotates_output)
-        rotate_view(p->turns, p->w, PE_OUTPUT, (turn_mode){ true, true }, p->m->out, p->m->out, query_at(p, i), 0);
+    if (p->rotating && p->rotating->rotates_output)
+        rotate_view(p->rotating, p->w, PE_OUTPUT, (rotation_mode){ true, true }, p->m->out, p->m->out, query_at(p, i),
+                    0);
 }
 
 static void store_rows(pe_view to, int64_t i, pe_view from)
@@ -32,7 +33,7 @@ static void store_rows(pe_view to, int64_t i, pe_view from)
 static void forward(problem *p)
 {
     for (int64_t i = 0; i < p->Tq; i++) {
-        query_turn_keys(p, i);
+        query_rotate_keys(p, i);
         query_probabilities(p, i);
         mix_values(p, i);
         store_rows(p->a.out, i, p->m->out);

@@ -127,8 +127,8 @@ static pe_positions for_each(pe_positions at, int64_t batch)
 
 static cli_exit rotate_vectors(cli_job *j)
 {
-    static pe_status (*const turn[])(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *,
-                                     pe_error *) = { pe_rotate, pe_unrotate, pe_rotate_back };
+    static pe_status (*const rotate[])(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *,
+                                       pe_error *) = { pe_rotate, pe_unrotate, pe_rotate_back };
     pe_error err;
     sizes s = sizes_of(j);
     pe_side side = (pe_side)cli_choice(j->args, "side");
@@ -137,7 +137,7 @@ static cli_exit rotate_vectors(cli_job *j)
     y.data = j->out.data;
     pe_run run = PE_MAKE(pe_run, .params = j->params);
     int way = cli_given(j->args, "inverse") ? 1 : cli_given(j->args, "back") ? 2 : 0;
-    if (turn[way](j->e, side, y, x, for_each(j->at, s.batch), &run, &err))
+    if (rotate[way](j->e, side, y, x, for_each(j->at, s.batch), &run, &err))
         return job_fail(j, &err);
     if (is_identity(j->e, side, &run) &&
         !memcmp(j->in.data, j->out.data, (size_t)j->out.count * pe_dtype_size(j->dtype)))

@@ -50,7 +50,7 @@ static cli_exit rotate_table(cli_job *j)
 {
     pe_error err;
     int64_t n = j->at.tokens, pairs = pe_encoding_pair_count(j->e), heads = zoo_rotating_heads(j->e);
-    bool own = heads > 1; /* heads that turn each in their own way: (2, heads, n, pairs) */
+    bool own = heads > 1; /* heads that rotate each in their own way: (2, heads, n, pairs) */
     CLI_TRY(array_new(j->args, &j->out, j->dtype, own ? 4 : 3,
                       own ? (int64_t[]){ 2, heads, n, pairs } : (int64_t[]){ 2, n, pairs }));
     pe_view cosine = pe_view_of(j->out.data, j->dtype, 1, n, heads, pairs), sine;

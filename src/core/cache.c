@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Caches: pe_cache_shift and pe_cache_rebase. Both turn keys that are rotated already by the difference of two turns,
- * in the elements that the turn wrote; here they are checked and made into one kind of move. */
+ * Caches: pe_cache_shift and pe_cache_rebase. Both rotate keys that are rotated already by the difference of two
+ * rotations, in the elements that the rotation wrote; here they are checked and made into one kind of move. */
 #include "core/cache.h"
-#include "core/turning.h"
+#include "core/rotation.h"
 
 #include <inttypes.h>
 
@@ -35,7 +35,7 @@ static pe_status open_cache(move *m, const pe_encoding *e, pe_view k, const pe_p
 {
     if (pages)
         CHECK_POINTER(pe_pages, pages, "pages");
-    if (turning(e, PE_KEY) && k.dim != e->shape.head_dim)
+    if (rotating_part(e, PE_KEY) && k.dim != e->shape.head_dim)
         return pe_fail(err, PE_ERR_SHAPE, "the cache: dim is %" PRId64 "; needs %" PRId64 ", the head_dim of %.80s",
                        k.dim, e->shape.head_dim, e->text);
     TRY(check_typed(&k, "the cache", (extent){ -1, -1, -1, -1 }, TYPES_CACHE, WRITES, err));
@@ -78,7 +78,7 @@ static pe_status check_decay(const move *m, pe_error *err)
     return PE_OK;
 }
 
-/* What the two turns have in common, so that their difference is steps times one frequency, if that is so. */
+/* What the two rotations have in common, so that their difference is steps times one frequency, if that is so. */
 static void settle(move *m)
 {
     m->exact = m->to->exact && m->from->exact;
@@ -96,16 +96,16 @@ static void settle(move *m)
     }
 }
 
-static pe_status turn_keys(move *m, const pe_pool *pool, pe_error *err)
+static pe_status cache_rotate_keys(move *m, const pe_pool *pool, pe_error *err)
 {
     pe_dtype type = m->blocks ? PE_F16 : m->k.dtype; /* the scale of a block */
-    TRY(check_turning(m->from, PE_KEY, type, m->from_at, err));
-    TRY(check_turning(m->to, PE_KEY, type, m->to_at, err));
+    TRY(check_rotation(m->from, PE_KEY, type, m->from_at, err));
+    TRY(check_rotation(m->to, PE_KEY, type, m->to_at, err));
     TRY(check_decay(m, err));
     if (!m->to->pairs || !m->k.heads || !m->tokens)
         return pe_pass(err);
     settle(m);
-    cache_turn(m, pool);
+    cache_rotate(m, pool);
     return pe_pass(err);
 }
 
@@ -121,9 +121,9 @@ pe_status pe_cache_shift(const pe_encoding *e, pe_view k, const pe_pages *pages,
     TRY(check_positions(&to, "the positions to", m.batch, m.tokens, e->axes, err));
     CHECK_MEMORY(false, view_region("the cache", m.k, WRITES), positions_region("the positions from", from),
                  positions_region("the positions to", to), table_region(&m),
-                 trained_region(turning(e, PE_KEY), run.params),
+                 trained_region(rotating_part(e, PE_KEY), run.params),
                  array_region("the pool", run.pool, 1, sizeof(pe_pool), READS));
-    const part *p = turning(e, PE_KEY);
+    const part *p = rotating_part(e, PE_KEY);
     if (!p)
         return pe_pass(err);
     TRY(check_trained(e, p, run.params, k.heads, err));
@@ -132,13 +132,13 @@ pe_status pe_cache_shift(const pe_encoding *e, pe_view k, const pe_pages *pages,
     m.to = m.from = p;
     m.to_at = to;
     m.from_at = from;
-    return turn_keys(&m, run.pool, err);
+    return cache_rotate_keys(&m, run.pool, err);
 }
 
-/* Both turn the same pairs of elements, or neither turns any. */
+/* Both rotate the same pairs of elements, or neither rotates any. */
 static pe_status check_same_pairs(const pe_encoding *to, const pe_encoding *from, pe_error *err)
 {
-    const part *a = turning(to, PE_KEY), *b = turning(from, PE_KEY);
+    const part *a = rotating_part(to, PE_KEY), *b = rotating_part(from, PE_KEY);
     if (!a != !b)
         return pe_fail(err, PE_ERR_UNSUITED, "%.80s rotates and %.80s does not; rotate these keys with pe_%srotate",
                        (a ? to : from)->text, (a ? from : to)->text, a ? "" : "un");
@@ -177,8 +177,8 @@ pe_status pe_cache_rebase(const pe_encoding *to, const pe_encoding *from, pe_vie
     TRY(check_positions(&at, "positions", m.batch, m.tokens, to->axes, err));
     CHECK_MEMORY(false, view_region("the cache", m.k, WRITES), positions_region("positions", at), table_region(&m),
                  array_region("the pool", run.pool, 1, sizeof(pe_pool), READS));
-    m.to = turning(to, PE_KEY);
-    m.from = turning(from, PE_KEY);
+    m.to = rotating_part(to, PE_KEY);
+    m.from = rotating_part(from, PE_KEY);
     if (!m.to)
         return pe_pass(err);
     if (m.to->trained || m.from->trained)
@@ -187,5 +187,5 @@ pe_status pe_cache_rebase(const pe_encoding *to, const pe_encoding *from, pe_vie
     m.kernels = &to->kernels;
     m.to_at = m.from_at = at;
     m.magnitude = pe_encoding_magnitude(to) / pe_encoding_magnitude(from);
-    return turn_keys(&m, run.pool, err);
+    return cache_rotate_keys(&m, run.pool, err);
 }

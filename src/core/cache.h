@@ -11,7 +11,7 @@
 #define PAIRS_MAX (PE_HEAD_DIM_MAX / 2)
 
 /* Keys rotated by `from` at from_at become keys rotated by `to` at to_at. Either the encoding is one and the positions
- * differ, or the positions are one and the encodings differ in how fast and how large they turn the same elements. */
+ * differ, or the positions are one and the encodings differ in how fast and how large they rotate the same elements. */
 typedef struct move {
     const kernels *kernels;
     const part *to, *from;
@@ -21,7 +21,7 @@ typedef struct move {
     pe_pages pages;                 /* table NULL: none */
     int64_t batch, tokens;          /* of the positions */
     bool blocks;                    /* the keys are quantised */
-    int64_t first, last;            /* elements that turn lie from first to last - 1 */
+    int64_t first, last;            /* elements that rotate lie from first to last - 1 */
     double magnitude;               /* of to over that of from, where neither decays */
     bool exact;                     /* the angle is steps times frequency            */
     double frequency[3][PAIRS_MAX]; /* turns per step, as the kernel wants it */
@@ -30,6 +30,6 @@ typedef struct move {
 /* ln of what pair n's magnitude is multiplied by, beyond m->magnitude, from one position to the other. */
 double move_decay(const move *m, int64_t to_at, int64_t from_at, int64_t n);
 /* Turns all keys; cannot fail. */
-void cache_turn(move *m, const pe_pool *pool);
+void cache_rotate(move *m, const pe_pool *pool);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct trial {
 
 static unsigned row_hooks(const row *r)
 {
-    return (r->embed ? PE_HOOK_EMBED : 0) | (r->turn ? PE_HOOK_ROTATE : 0) |
+    return (r->embed ? PE_HOOK_EMBED : 0) | (r->rotate ? PE_HOOK_ROTATE : 0) |
            (r->bias || r->absolute ? PE_HOOK_BIAS : 0);
 }
 
@@ -198,7 +198,7 @@ static bool reach_is_a_box(const trial *t)
         int64_t low = reach_end(p, a, -1), high = reach_end(p, a, 1);
         if (!side_is_whole(p, a, -1, low) || !side_is_whole(p, a, 1, high))
             return false;
-        for (int c = 0; c < 4; c++) /* all low, all high, and in turns */
+        for (int c = 0; c < 4; c++) /* all low, all high, and alternating */
             corner[c][a] = (c < 2 ? c : (a + c) % 2) ? high : low;
     }
     for (int c = 0; c < 4; c++)
@@ -369,7 +369,7 @@ static bool lane_is_free(const part *p, lane l, bool *taken)
 static bool lanes_share_the_head(const trial *t)
 {
     const part *p = t->p;
-    if (!p->row->turn)
+    if (!p->row->rotate)
         return true;
     if (p->pairs < 0 || p->rests < 0 || 2 * p->pairs + p->rests != p->shape.head_dim ||
         (p->pairs && !(p->from && p->to && p->pair)))
@@ -401,13 +401,13 @@ static bool frequencies_are_a_tensor(const trial *t)
 {
     const part *p = t->p;
     const int64_t *s = p->trained ? shape_of(p, p->frequencies) : NULL;
-    return !p->trained || (p->row->turn && !p->exact && s && (s[0] == 1 || s[0] == p->shape.kv_heads) &&
+    return !p->trained || (p->row->rotate && !p->exact && s && (s[0] == 1 || s[0] == p->shape.kv_heads) &&
                            s[1] == p->axes && s[2] == p->pairs);
 }
 
 static bool magnitude_is_above_0(const trial *t)
 {
-    return !(t->p->row->turn && (t->p->exact || t->p->trained)) || t->p->magnitude > 0;
+    return !(t->p->row->rotate && (t->p->exact || t->p->trained)) || t->p->magnitude > 0;
 }
 
 static bool gains_have_gain(const trial *t)
@@ -419,12 +419,12 @@ static bool gains_have_gain(const trial *t)
 static bool exact_angles_are_exact(const trial *t)
 {
     const part *p = t->p;
-    for (int64_t n = 0; p->row->turn && p->exact && n<p->pairs; n += p->pairs> 1 ? p->pairs - 1 : 1) {
+    for (int64_t n = 0; p->row->rotate && p->exact && n<p->pairs; n += p->pairs> 1 ? p->pairs - 1 : 1) {
         const pair *f = &p->pair[n];
         int64_t at[PE_AXES_MAX] = { 0 };
         at[f->axis] = p->centre + 5;
         double c, s;
-        turn x = p->row->turn(p, PE_KEY, at, n);
+        pair_rotation x = p->row->rotate(p, PE_KEY, at, n);
         turn_cos_sin((double)(at[f->axis] * f->multiplier + f->shift), f->frequency, &c, &s);
         if (x.cosine != c || x.sine != s)
             return false;
@@ -478,7 +478,7 @@ static const struct contract {
     { "a pair's axis must be one of the part's", pairs_have_an_axis },
     { "magnitude must be above 0 where the angle is exact or trained", magnitude_is_above_0 },
     { "gains must have gain", gains_have_gain },
-    { "turn must be the pair's frequency where the angle is exact", exact_angles_are_exact },
+    { "rotate must be the pair's frequency where the angle is exact", exact_angles_are_exact },
     { "width must be 1 or more, and model_dim where the code is added", codes_have_a_width },
     { "waves must fill the width", waves_fill_the_width },
 };

@@ -5,7 +5,7 @@
 #include "core/door.h"
 #include "core/place.h"
 #include "core/pool.h"
-#include "core/turning.h"
+#include "core/rotation.h"
 #include "core/waves.h"
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ static pe_status check_served(const pe_encoding *e, pe_positions where, pe_error
 {
     for (int i = 0; i < e->parts; i++)
         if (e->part[i].row->embed)
-            TRY(check_turning(&e->part[i], PE_QUERY, PE_F64, where, err));
+            TRY(check_rotation(&e->part[i], PE_QUERY, PE_F64, where, err));
     return PE_OK;
 }
 

@@ -4,7 +4,7 @@
 #include "core/contract.h"
 #include "core/door.h"
 #include "core/spec.h"
-#include "core/turning.h"
+#include "core/rotation.h"
 #include "core/waves.h"
 
 #include <inttypes.h>
@@ -75,7 +75,7 @@ pe_status part_make(part *p, const row *r, value *values, pe_shape shape, const 
     TRY(part_contract(p, err));
     if (p->waves.count)
         TRY(part_waves(p, k, err));
-    return r->turn ? part_plan(p, k, err) : PE_OK;
+    return r->rotate ? part_plan(p, k, err) : PE_OK;
 }
 
 void part_free(part *p)
@@ -97,20 +97,20 @@ static pe_status add_part(pe_encoding *e, const char **cursor, pe_error *err)
     return s ? s : part_make(p, p->row, values, e->shape, &e->kernels, err);
 }
 
-/* Parts must agree: one softmax scale, one rotation, one count of keys; and no content term beside a turn that
+/* Parts must agree: one softmax scale, one rotation, one count of keys; and no content term beside a rotation that
  * attention may shift. */
 static pe_status check_parts(const pe_encoding *e, pe_error *err)
 {
-    const part *turns = NULL, *scales = NULL, *carries = NULL, *inputs = NULL, *gates = NULL;
+    const part *rotating = NULL, *scales = NULL, *carries = NULL, *inputs = NULL, *gates = NULL;
     for (int i = 0; i < e->parts; i++) {
         const part *p = &e->part[i];
         const char *name = p->row->info.name;
         if (p->scale != 0 && scales && p->scale != scales->scale)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s need different softmax scales, so they cannot be combined",
                            scales->row->info.name, name);
-        if (p->row->turn && turns)
-            return pe_fail(err, PE_ERR_SPEC, "%s and %s both rotate; one rotation per encoding", turns->row->info.name,
-                           name);
+        if (p->row->rotate && rotating)
+            return pe_fail(err, PE_ERR_SPEC, "%s and %s both rotate; one rotation per encoding",
+                           rotating->row->info.name, name);
         if (p->count.on && carries)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s both count keys; one such term per encoding",
                            carries->row->info.name, name);
@@ -124,15 +124,15 @@ static pe_status check_parts(const pe_encoding *e, pe_error *err)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s both take gates; one per encoding", gates->row->info.name,
                            name);
         gates = p->gates ? p : gates;
-        turns = p->row->turn ? p : turns;
+        rotating = p->row->rotate ? p : rotating;
         scales = p->scale != 0 ? p : scales;
         carries = p->count.on ? p : carries;
     }
-    if (turns && turns->recentres && e->hooks & PE_HOOK_CONTENT)
+    if (rotating && rotating->recentres && e->hooks & PE_HOOK_CONTENT)
         return pe_fail(err, PE_ERR_SPEC,
                        "%s scales queries and keys by positions that attention may shift; a term that looks "
                        "at them would change with it: combine it with a bias",
-                       turns->row->info.name);
+                       rotating->row->info.name);
     return PE_OK;
 }
 
@@ -140,16 +140,16 @@ static pe_status check_parts(const pe_encoding *e, pe_error *err)
 static void join_claims(pe_encoding *e)
 {
     int added = 0;
-    bool turns = false;
+    bool rotating = false;
     e->claims = ~0u;
     for (int i = 0; i < e->parts; i++) {
         e->claims &= e->part[i].claims;
         added += e->part[i].row->embed && !e->part[i].concat;
-        turns = turns || e->part[i].pairs;
+        rotating = rotating || e->part[i].pairs;
     }
     if (e->param_count)
         e->claims |= PE_CLAIM_LEARNED;
-    if (turns && e->hooks & PE_HOOK_CONTENT) /* a rotated vector meets a table that was not rotated */
+    if (rotating && e->hooks & PE_HOOK_CONTENT) /* a rotated vector meets a table that was not rotated */
         e->claims &= ~PE_CLAIM_RELATIVE;
     if (added > 1) /* codes added to each other cannot be told apart again */
         e->claims &= ~(PE_CLAIM_LINEAR | PE_CLAIM_SYMMETRIC);

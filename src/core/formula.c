@@ -4,7 +4,7 @@
  * (table[3][0]); the rows tell what they alone know, the loops that all share are told here. */
 #include "core/door.h"
 #include "core/score.h"
-#include "core/turning.h"
+#include "core/rotation.h"
 
 #include <inttypes.h>
 
@@ -43,7 +43,7 @@ static int formula_list(const pe_encoding *e, formula out[PE_FORMULAS_MAX])
         if (p->hooks & PE_HOOK_BIAS && !p->gates)
             out[n++] = formula_of(TELLS_BIAS, p, NULL, PE_HOOK_BIAS, 1);
     }
-    const part *p = turning(e, PE_QUERY);
+    const part *p = rotating_part(e, PE_QUERY);
     if (p)
         out[n++] = formula_of(TELLS_PAIR, p, NULL, PE_HOOK_ROTATE, p->pairs);
     out[n++] = (formula){ .kind = TELLS_SCALE, .is = { .count = 1 } };

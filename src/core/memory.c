@@ -86,8 +86,8 @@ region array_region(const char *name, const void *data, int64_t count, size_t si
 }
 
 /* Both repeat with this period, and what each covers of it leaves room for the other: q, k and v of a fused block. */
-static bool take_turns(const region *a, const region *b, int64_t a_step, int64_t b_step, int64_t a_width,
-                       int64_t b_width)
+static bool alternate(const region *a, const region *b, int64_t a_step, int64_t b_step, int64_t a_width,
+                      int64_t b_width)
 {
     uint64_t period = (uint64_t)(a_step > b_step ? a_step : b_step), wa = (uint64_t)a_width, wb = (uint64_t)b_width;
     if (!period || (a_step && b_step && a_step != b_step) || wa > period || wb > period)
@@ -96,14 +96,14 @@ static bool take_turns(const region *a, const region *b, int64_t a_step, int64_t
     return offset >= wa && offset + wb <= period;
 }
 
-/* Whether they take turns at this level: all further steps are whole multiples of its period. */
+/* Whether they alternate at this level: all further steps are whole multiples of its period. */
 static bool apart_at(const region *a, const region *b, int level)
 {
     int64_t period = a->step[level] > b->step[level] ? a->step[level] : b->step[level];
     for (int i = level + 1; period && i < 3; i++)
         if (a->step[i] % period || b->step[i] % period)
             return false;
-    return take_turns(a, b, a->step[level], b->step[level], line_of(a, level), line_of(b, level));
+    return alternate(a, b, a->step[level], b->step[level], line_of(a, level), line_of(b, level));
 }
 
 bool regions_overlap(const region *a, const region *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * q and k in one call, with tables from a cache or made on the fly. */
-#include "core/turning.h"
+#include "core/rotation.h"
 
 #include <inttypes.h>
 
@@ -13,7 +13,7 @@ typedef struct half {
     pe_table table;
 } half;
 
-/* Whether queries and keys turn by the same numbers. */
+/* Whether queries and keys rotate by the same numbers. */
 static bool alike(const part *p)
 {
     return !p->decay && !p->gains;
@@ -69,8 +69,8 @@ static pe_status check_half(const pe_encoding *e, const part *p, half *s, pe_pos
     TRY(check_view(&s->y, s->out_name, (extent){ s->x.batch, s->x.tokens, s->x.heads, s->x.dim }, WRITES, err));
     if ((s->x.dtype == PE_F64) != (s->y.dtype == PE_F64))
         return pe_fail(err, PE_ERR_DTYPE, "%s and %s must both be PE_F64, or neither", s->name, s->out_name);
-    TRY(check_positions_real(at, "positions", s->x.batch, s->x.tokens, e->axes, turns_between(p), err));
-    TRY(check_turning(p, s->side, s->y.dtype, *at, err));
+    TRY(check_positions_real(at, "positions", s->x.batch, s->x.tokens, e->axes, rotates_between(p), err));
+    TRY(check_rotation(p, s->side, s->y.dtype, *at, err));
     return check_table(p, s, err);
 }
 
@@ -119,16 +119,16 @@ static pe_status check_apart(const half *q, const half *k, pe_positions at, regi
     return PE_OK;
 }
 
-static void turn_both(const pe_encoding *e, const part *p, const half *sides, bool shared, pe_positions at,
-                      const pe_run *run)
+static void rotate_both(const pe_encoding *e, const part *p, const half *sides, bool shared, pe_positions at,
+                        const pe_run *run)
 {
-    turn_job jobs[2];
+    rotation_job jobs[2];
     int count = 0;
     for (int i = 0; i < 2; i++) {
         const half *s = &sides[i];
         if (s->x.batch && s->x.tokens && s->x.heads && s->x.dim)
-            jobs[count++] =
-                (turn_job){ &e->kernels, p, s->side, { false, false }, s->y, s->x, at, run->params, 0, 0, 0, s->table };
+            jobs[count++] = (rotation_job){ &e->kernels, p, s->side, { false, false }, s->y, s->x, at, run->params,
+                                            0,           0, 0,       s->table };
     }
     rotate_tokens(jobs, count, shared && count == 2, run->pool);
 }
@@ -141,7 +141,7 @@ pe_status pe_rotate_qk(const pe_encoding *e, const pe_rotation *given, const pe_
     CHECK_POINTER(pe_encoding, e, "the encoding");
     CHECK_STRUCT(pe_rotation, &both, given, "the rotation");
     TRY(check_run(&run, with, err));
-    const part *p = turning(e, PE_QUERY);
+    const part *p = rotating_part(e, PE_QUERY);
     pe_positions at = r->at;
     half sides[2] = { { "q", "q_out", "q_table", PE_QUERY, r->q, r->q_out, r->q_table },
                       { "k", "k_out", "k_table", PE_KEY, r->k, r->k_out, r->k_table } };
@@ -162,7 +162,7 @@ pe_status pe_rotate_qk(const pe_encoding *e, const pe_rotation *given, const pe_
     else {
         bool made = !sides[0].table.cosine.data && !sides[1].table.cosine.data;
         bool single = sides[0].x.dtype != PE_F64 && sides[1].x.dtype != PE_F64;
-        turn_both(e, p, sides, single && alike(p) && !p->trained && (made || one_table), at, &run);
+        rotate_both(e, p, sides, single && alike(p) && !p->trained && (made || one_table), at, &run);
     }
     return pe_pass(err);
 }

@@ -2,7 +2,7 @@
  *
  * Rotation at the speed of memory: blocks of tokens whose tables stay in the cache, then all their heads. */
 #include "core/pool.h"
-#include "core/turning.h"
+#include "core/rotation.h"
 
 #include <string.h>
 
@@ -35,7 +35,7 @@ static char *element(pe_view v, int64_t token, int64_t head)
 
 /* ------------------------------------------------ float64, and two types */
 
-static void token_f64(const turn_job *j, int64_t t, const double *c, const double *s, double gain, double *out)
+static void token_f64(const rotation_job *j, int64_t t, const double *c, const double *s, double gain, double *out)
 {
     const part *p = j->p;
     const lane *to = j->mode.negate ? p->from : p->to, *from = j->mode.negate ? p->to : p->from;
@@ -47,7 +47,7 @@ static void token_f64(const turn_job *j, int64_t t, const double *c, const doubl
 }
 
 /* float32 arithmetic: cos and sin are rounded once, products are rounded, the store rounds once. */
-static void token_f32(const turn_job *j, int64_t t, const float *c, const float *s, float gain, float room[ROOM])
+static void token_f32(const rotation_job *j, int64_t t, const float *c, const float *s, float gain, float room[ROOM])
 {
     float *in = room, *out = room + PE_HEAD_DIM_MAX;
     const part *p = j->p;
@@ -62,14 +62,14 @@ static void token_f32(const turn_job *j, int64_t t, const float *c, const float 
     }
 }
 
-static const int64_t *place(const turn_job *j, int64_t t, int64_t at[PE_AXES_MAX])
+static const int64_t *place(const rotation_job *j, int64_t t, int64_t at[PE_AXES_MAX])
 {
     position(j->at, t, at);
     at[0] -= j->shift;
     return at;
 }
 
-static const spot *find_spot(const turn_job *j, int64_t t, spot *o)
+static const spot *find_spot(const rotation_job *j, int64_t t, spot *o)
 {
     spot_find(o, j->at, t);
     o->at[0] -= j->shift;
@@ -78,7 +78,7 @@ static const spot *find_spot(const turn_job *j, int64_t t, spot *o)
     return o;
 }
 
-static double gain_of(const turn_job *j, const int64_t *at)
+static double gain_of(const rotation_job *j, const int64_t *at)
 {
     double gain = gain_at(j->p, j->side, at);
     return j->mode.reciprocal ? 1 / gain : gain;
@@ -87,9 +87,9 @@ static double gain_of(const turn_job *j, const int64_t *at)
 /* ------------------------------------------------ one type, by kernels */
 
 /* Runs of `rows` rows from token t and head h on, each `near` elements after the last. */
-static void turn_rows(const turn_job *j, int64_t t, int64_t h, int64_t rows, bool tokens, table_rows table)
+static void job_rotate_rows(const rotation_job *j, int64_t t, int64_t h, int64_t rows, bool tokens, table_rows table)
 {
-    const turn_plan *q = j->p->plan;
+    const rotation_plan *q = j->p->plan;
     int back = j->mode.negate;
     char *y = element(j->y, t, h), *x = element(j->x, t, h);
     int64_t y_stride = tokens ? j->y.token_stride : j->y.head_stride;
@@ -100,10 +100,10 @@ static void turn_rows(const turn_job *j, int64_t t, int64_t h, int64_t rows, boo
 }
 
 /* In place, where pairs are written elsewhere than they were read: through a copy of some rows. */
-static void turn_staged(const turn_job *j, int64_t t, const float *c, const float *s, float room[ROOM])
+static void job_rotate_staged(const rotation_job *j, int64_t t, const float *c, const float *s, float room[ROOM])
 {
     char *copy = (char *)room;
-    const turn_plan *q = j->p->plan;
+    const rotation_plan *q = j->p->plan;
     size_t bytes = (size_t)j->x.dim * pe_dtype_size(j->x.dtype);
     int64_t fit = (int64_t)(ROOM * sizeof *room / bytes), most = fit < 4 ? fit : 4;
     int back = j->mode.negate;
@@ -117,7 +117,7 @@ static void turn_staged(const turn_job *j, int64_t t, const float *c, const floa
     }
 }
 
-static void scale_range(const turn_job *j, int64_t t, int64_t h, rest_range r, float gain, float room[ROOM])
+static void scale_range(const rotation_job *j, int64_t t, int64_t h, rest_range r, float gain, float room[ROOM])
 {
     size_t size = pe_dtype_size(j->x.dtype), at = (size_t)r.first * size;
     char *y = element(j->y, t, h) + at, *x = element(j->x, t, h) + at;
@@ -131,10 +131,10 @@ static void scale_range(const turn_job *j, int64_t t, int64_t h, rest_range r, f
     j->k->narrow(y, j->y.dtype, room, r.count);
 }
 
-/* Elements that do not turn. */
-static void scale_rest(const turn_job *j, int64_t first, int64_t end, float room[ROOM])
+/* Elements that do not rotate. */
+static void scale_rest(const rotation_job *j, int64_t first, int64_t end, float room[ROOM])
 {
-    const turn_plan *q = j->p->plan;
+    const rotation_plan *q = j->p->plan;
     if (!q->rests || (j->x.data == j->y.data && !j->p->gains))
         return;
     for (int64_t t = first; t < end; t++) {
@@ -152,7 +152,7 @@ static table_rows row_of(table_rows table, int64_t n)
 }
 
 /* Memory is walked the way it lies: heads of a token, or tokens of a head. */
-static void turn_block(const turn_job *j, int64_t first, int64_t end, table_rows table, float room[ROOM])
+static void job_rotate_block(const rotation_job *j, int64_t first, int64_t end, table_rows table, float room[ROOM])
 {
     if (j->x.dtype != j->y.dtype) {
         for (int64_t t = first; t < end; t++) {
@@ -164,31 +164,31 @@ static void turn_block(const turn_job *j, int64_t first, int64_t end, table_rows
     }
     if (j->x.data == j->y.data && j->p->plan->moves)
         for (int64_t t = first; t < end; t++)
-            turn_staged(j, t, row_of(table, t - first).c, row_of(table, t - first).s, room);
+            job_rotate_staged(j, t, row_of(table, t - first).c, row_of(table, t - first).s, room);
     else if (j->x.heads == 1 || j->y.token_stride < j->y.head_stride)
         for (int64_t h = 0; h < j->x.heads; h++)
-            turn_rows(j, first, h, end - first, true, table);
+            job_rotate_rows(j, first, h, end - first, true, table);
     else
         for (int64_t t = first; t < end; t++)
-            turn_rows(j, t, 0, j->x.heads, false, row_of(table, t - first));
+            job_rotate_rows(j, t, 0, j->x.heads, false, row_of(table, t - first));
     scale_rest(j, first, end, room);
 }
 
 /* ------------------------------------------------ tables of a block */
 
-static int64_t table_row(const turn_job *j, int64_t t)
+static int64_t table_row(const rotation_job *j, int64_t t)
 {
     return j->table.row ? j->table.row[t] : t;
 }
 
 /* Whether the caller's table can be used as it lies. */
-static bool in_rows(const turn_job *j)
+static bool in_rows(const rotation_job *j)
 {
     return j->table.cosine.data && !j->table.row && j->table.cosine.token_stride == j->table.sine.token_stride;
 }
 
 /* From the caller's table, as it lies or, where its rows do not follow each other, copied; else made here. */
-static table_rows block_table(table_maker *m, const turn_job *j, float *c, float *s, int64_t first, int64_t end)
+static table_rows block_table(table_maker *m, const rotation_job *j, float *c, float *s, int64_t first, int64_t end)
 {
     pe_view cosine = j->table.cosine, sine = j->table.sine;
     const float *from_c = cosine.data, *from_s = sine.data;
@@ -209,7 +209,7 @@ static table_rows block_table(table_maker *m, const turn_job *j, float *c, float
 }
 
 /* Jobs that share the first's table. */
-static void turn_tokens(const turn_job *jobs, int count, int64_t first, int64_t end, stage *w)
+static void jobs_rotate_tokens(const rotation_job *jobs, int count, int64_t first, int64_t end, stage *w)
 {
     table_maker m;
     int64_t tokens = in_rows(jobs) || !jobs->p->pairs ? PIECE : BLOCK / jobs->p->pairs;
@@ -218,11 +218,11 @@ static void turn_tokens(const turn_job *jobs, int count, int64_t first, int64_t 
         int64_t last = t + tokens < end ? t + tokens : end;
         table_rows table = block_table(&m, jobs, w->f32.c, w->f32.s, t, last);
         for (int i = 0; i < count; i++)
-            turn_block(&jobs[i], t, last, table, w->f32.room);
+            job_rotate_block(&jobs[i], t, last, table, w->f32.room);
     }
 }
 
-static void turn_tokens_f64(const turn_job *j, int64_t first, int64_t end, stage *w)
+static void job_rotate_tokens_f64(const rotation_job *j, int64_t first, int64_t end, stage *w)
 {
     pe_view cosine = j->table.cosine, sine = j->table.sine;
     table_maker m;
@@ -243,7 +243,7 @@ static void turn_tokens_f64(const turn_job *j, int64_t first, int64_t end, stage
 /* ------------------------------------------------ frequencies that are trained */
 
 /* cos and sin of one token and head, from the caller's table or made here. */
-static void trained_table(const turn_job *j, int64_t t, int64_t head, const spot *at, double *c, double *s)
+static void trained_table(const rotation_job *j, int64_t t, int64_t head, const spot *at, double *c, double *s)
 {
     pe_view cosine = j->table.cosine, sine = j->table.sine;
     if (!cosine.data) {
@@ -257,7 +257,7 @@ static void trained_table(const turn_job *j, int64_t t, int64_t head, const spot
 }
 
 /* One head of one token, in the arithmetic of its type. */
-static void trained_token(turn_job one, int64_t t, double gain, stage *w)
+static void trained_token(rotation_job one, int64_t t, double gain, stage *w)
 {
     const double *c = w->f64.out, *s = w->f64.out + PE_HEAD_DIM_MAX / 2; /* past where float32 has its own */
     if (one.x.dtype == PE_F64) {
@@ -271,12 +271,12 @@ static void trained_token(turn_job one, int64_t t, double gain, stage *w)
     token_f32(&one, t, w->f32.c, w->f32.s, (float)gain, w->f32.room);
 }
 
-static void turn_trained(const turn_job *j, int64_t first, int64_t end, stage *w)
+static void job_rotate_trained(const rotation_job *j, int64_t first, int64_t end, stage *w)
 {
     for (int64_t t = first; t < end; t++)
         for (int64_t h = 0; h < j->x.heads; h++) {
             spot at;
-            turn_job one = *j;
+            rotation_job one = *j;
             double gain = gain_of(j, find_spot(j, t, &at)->at);
             one.x.data = element(j->x, 0, h);
             one.y.data = element(j->y, 0, h);
@@ -290,16 +290,16 @@ static void turn_trained(const turn_job *j, int64_t first, int64_t end, stage *w
 
 /* ------------------------------------------------ pieces of the whole */
 
-typedef struct turn_call {
-    const turn_job *jobs;
+typedef struct rotation_call {
+    const rotation_job *jobs;
     int count;
     bool shared;
-} turn_call;
+} rotation_call;
 
 /* Sequence b of a job. A table is one for all sequences, or has each one's. */
-static turn_job job_at(const turn_job *j, int64_t b)
+static rotation_job job_at(const rotation_job *j, int64_t b)
 {
-    turn_job one = *j;
+    rotation_job one = *j;
     one.y = view_at(j->y, b);
     one.x = view_at(j->x, b);
     one.at = positions_at(j->at, b);
@@ -310,26 +310,26 @@ static turn_job job_at(const turn_job *j, int64_t b)
     return one;
 }
 
-static void turn_jobs(const turn_job *jobs, const turn_call *a, int64_t first, int64_t end, stage *w)
+static void rotate_jobs(const rotation_job *jobs, const rotation_call *a, int64_t first, int64_t end, stage *w)
 {
     if (a->shared)
-        turn_tokens(jobs, a->count, first, end, w);
+        jobs_rotate_tokens(jobs, a->count, first, end, w);
     else
         for (int i = 0; i < a->count; i++)
             if (jobs[i].p->trained)
-                turn_trained(&jobs[i], first, end, w);
+                job_rotate_trained(&jobs[i], first, end, w);
             else if (jobs[i].x.dtype == PE_F64)
-                turn_tokens_f64(&jobs[i], first, end, w);
+                job_rotate_tokens_f64(&jobs[i], first, end, w);
             else
-                turn_tokens(&jobs[i], 1, first, end, w);
+                jobs_rotate_tokens(&jobs[i], 1, first, end, w);
 }
 
-static void turn_sequence(const turn_call *a, int64_t b, int64_t first, int64_t end, stage *w)
+static void rotate_sequence(const rotation_call *a, int64_t b, int64_t first, int64_t end, stage *w)
 {
-    turn_job jobs[2];
+    rotation_job jobs[2];
     for (int i = 0; i < a->count; i++)
         jobs[i] = job_at(&a->jobs[i], b);
-    turn_jobs(jobs, a, first, end, w);
+    rotate_jobs(jobs, a, first, end, w);
 }
 
 /* PIECE tokens of one sequence, or as many short sequences as have PIECE tokens. */
@@ -343,24 +343,24 @@ static int64_t sequences_of(int64_t tokens)
     return tokens < PIECE ? PIECE / tokens : 1;
 }
 
-static void turn_piece(void *arg, int64_t n, int worker)
+static void rotate_piece(void *arg, int64_t n, int worker)
 {
-    const turn_call *a = arg;
+    const rotation_call *a = arg;
     int64_t tokens = a->jobs->x.tokens, batch = a->jobs->x.batch, together = sequences_of(tokens);
     int64_t b = n / pieces_of(tokens) * together, first = n % pieces_of(tokens) * PIECE;
     int64_t end = first + PIECE < tokens ? first + PIECE : tokens, last = b + together < batch ? b + together : batch;
     stage w;
     (void)worker;
     if (batch == 1) /* there is nothing to cut */
-        turn_jobs(a->jobs, a, first, end, &w);
+        rotate_jobs(a->jobs, a, first, end, &w);
     for (; batch > 1 && b < last; b++)
-        turn_sequence(a, b, first, end, &w);
+        rotate_sequence(a, b, first, end, &w);
 }
 
-void rotate_tokens(const turn_job *jobs, int count, bool shared, const pe_pool *pool)
+void rotate_tokens(const rotation_job *jobs, int count, bool shared, const pe_pool *pool)
 {
-    turn_call call = { jobs, count, shared && jobs->x.dtype != PE_F64 };
+    rotation_call call = { jobs, count, shared && jobs->x.dtype != PE_F64 };
     int64_t tokens = count ? jobs->x.tokens : 0, together = tokens ? sequences_of(tokens) : 1;
     if (tokens)
-        pool_run(pool, turn_piece, &call, (jobs->x.batch + together - 1) / together * pieces_of(tokens));
+        pool_run(pool, rotate_piece, &call, (jobs->x.batch + together - 1) / together * pieces_of(tokens));
 }

@@ -74,9 +74,9 @@ typedef struct counting {
 } counting;
 
 /* The rotation of one pair at one position: multiply by magnitude, rotate by the angle. */
-typedef struct turn {
+typedef struct pair_rotation {
     double cosine, sine, magnitude;
-} turn;
+} pair_rotation;
 
 /* A code of waves, each a cos or a sin of (at[axis] + offset) frequency turns: coordinates share the width equally, and
  * have the same waves, sin cos sin cos ... or all sines before all cosines. The row's embed is their definition. */
@@ -123,7 +123,7 @@ struct pe_part {
     int64_t rests;
     bool rotates_value, rotates_output;
     bool exact;     /* pair n's angle is (at[axis] * multiplier + shift) * frequency turns, not rounded on the way:
-                       then turn must be that, bit for bit */
+                       then rotate must be that, bit for bit */
     bool recentres; /* attention shifts positions so that the query is at centre */
     int64_t centre;
     const double *decay; /* (P) ln of what a query's pair is multiplied by per position from centre, a key's by the
@@ -138,7 +138,7 @@ struct pe_part {
     bool concat;
     waves waves; /* must fill the width */
 
-    struct turn_plan *plan; /* core's: the rotation in the form that its loops use */
+    struct rotation_plan *plan; /* core's: the rotation in the form that its loops use */
 };
 
 /* ------------------------------------------------ the row */
@@ -158,8 +158,8 @@ typedef struct row {
                        const double *dcode); /* must be there where embed reads parameters */
     bool fractional;
 
-    /* turn: the rotation of pair n; gain: a factor on the whole vector (NULL: 1) */
-    turn (*turn)(const part *p, pe_side side, const int64_t *at, int64_t n);
+    /* rotate: the rotation of pair n; gain: a factor on the whole vector (NULL: 1) */
+    pair_rotation (*rotate)(const part *p, pe_side side, const int64_t *at, int64_t n);
     double (*gain)(const part *p, pe_side side, const int64_t *at);
 
     /* whether the encoding is defined at this position, in numbers of this type (NULL: always) */

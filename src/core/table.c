@@ -4,18 +4,18 @@
  *
  * Where the angle is exact and one magnitude does for all, positions are split into n = steps b + r: cos and sin of the
  * base steps b are made once for steps positions, those of r are in the plan, and one complex product in double gives
- * those of n. The result is that of turn_factors bit for bit. Let m be the size, or its reciprocal: turn_cos_sin is
+ * those of n. The result is that of rotation_factors bit for bit. Let m be the size, or its reciprocal: turn_cos_sin is
  * within 2^-51 of the truth, so the product of base and step is within 2^-50 + 2^-53 (two errors on terms whose sizes
- * add up to 1 at most, two roundings); sizing the base by m adds 2^-52 m; turn_factors is within (2^-51 + 2^-53) m.
+ * add up to 1 at most, two roundings); sizing the base by m adds 2^-52 m; rotation_factors is within (2^-51 + 2^-53) m.
  * They differ by less than 2^-49 m. Where every number within 2^-48 m of the product has the same float, it is the one;
  * elsewhere the row is made by turn_cos_sin itself, and so is one between whole positions. */
 #include "core/pool.h"
-#include "core/turning.h"
+#include "core/rotation.h"
 
 #include "kernels/turn.h"
 
 /* Sized and signed as the mode says. */
-static void size_turn(turn_mode mode, double size, double *c, double *s)
+static void size_rotation(rotation_mode mode, double size, double *c, double *s)
 {
     *c = mode.reciprocal ? *c / size : *c * size;
     *s = mode.reciprocal ? *s / size : *s * size;
@@ -24,16 +24,16 @@ static void size_turn(turn_mode mode, double size, double *c, double *s)
 }
 
 /* The signed and sized cos and sin of pair n at this position: the definition. */
-static void turn_factors(const part *p, pe_side side, turn_mode mode, const int64_t *at, int64_t n, double gain,
-                         double *c, double *s)
+static void rotation_factors(const part *p, pe_side side, rotation_mode mode, const int64_t *at, int64_t n, double gain,
+                             double *c, double *s)
 {
-    turn t = p->row->turn(p, side, at, n);
+    pair_rotation t = p->row->rotate(p, side, at, n);
     *c = t.cosine;
     *s = t.sine;
-    size_turn(mode, t.magnitude * gain, c, s);
+    size_rotation(mode, t.magnitude * gain, c, s);
 }
 
-void table_start(table_maker *m, double *base, const kernels *k, const part *p, pe_side side, turn_mode mode)
+void table_start(table_maker *m, double *base, const kernels *k, const part *p, pe_side side, rotation_mode mode)
 {
     m->base = base;
     m->k = k;
@@ -95,7 +95,7 @@ static void plain_chunk(const table_maker *m, double *c, double *s, const spot *
     else
         whole_chunk(m, c, s, where->at, first, count);
     for (int64_t i = 0; i < count; i++)
-        size_turn(m->mode, p->decay ? decayed(m, far, first + i, size) : size, &c[i], &s[i]);
+        size_rotation(m->mode, p->decay ? decayed(m, far, first + i, size) : size, &c[i], &s[i]);
 }
 
 /* Pairs first .. end - 1 without the product. */
@@ -113,7 +113,7 @@ static void plain_f32(const table_maker *m, float *c, float *s, const spot *wher
     }
 }
 
-static void make_base(table_maker *m, const turn_span *a, int64_t block, double size)
+static void make_base(table_maker *m, const rotation_span *a, int64_t block, double size)
 {
     const part *p = m->p;
     double *c = m->base + a->first, *s = c + p->pairs, n[CHUNK];
@@ -129,10 +129,10 @@ static void make_base(table_maker *m, const turn_span *a, int64_t block, double 
 }
 
 /* A pair that stands still has cos 1 and sin 0 everywhere. */
-static void fill_still(const table_maker *m, float *c, float *s, const turn_span *a, double size)
+static void fill_still(const table_maker *m, float *c, float *s, const rotation_span *a, double size)
 {
     double cosine = 1, sine = 0;
-    size_turn(m->mode, size, &cosine, &sine);
+    size_rotation(m->mode, size, &cosine, &sine);
     for (int64_t i = a->first; i < a->first + a->count; i++) {
         c[i] = (float)cosine;
         s[i] = (float)sine;
@@ -142,7 +142,7 @@ static void fill_still(const table_maker *m, float *c, float *s, const turn_span
 static void span_f32(table_maker *m, float *c, float *s, const spot *where, int index, double size)
 {
     const part *p = m->p;
-    const turn_span *a = &p->plan->span[index];
+    const rotation_span *a = &p->plan->span[index];
     double factor = m->mode.reciprocal ? 1 / size : size;
     if (a->still) {
         fill_still(m, c, s, a, size);
@@ -176,7 +176,7 @@ void table_row_f32(table_maker *m, float *c, float *s, const spot *where)
     else
         for (int64_t n = 0; n < p->pairs; n++) {
             double cosine, sine;
-            turn_factors(p, m->side, m->mode, where->at, n, gain, &cosine, &sine);
+            rotation_factors(p, m->side, m->mode, where->at, n, gain, &cosine, &sine);
             c[n] = (float)cosine;
             s[n] = (float)sine;
         }
@@ -191,7 +191,7 @@ void table_row_f64(table_maker *m, double *c, double *s, const spot *where)
             plain_chunk(m, c + n, s + n, where, n, p->pairs - n < CHUNK ? p->pairs - n : CHUNK, size);
     else
         for (int64_t n = 0; n < p->pairs; n++)
-            turn_factors(p, m->side, m->mode, where->at, n, gain, &c[n], &s[n]);
+            rotation_factors(p, m->side, m->mode, where->at, n, gain, &c[n], &s[n]);
 }
 
 /* ------------------------------------------------ pe_rotate_table */
@@ -253,7 +253,7 @@ static void make_piece(void *arg, int64_t n, int worker)
     pe_positions where = positions_at(t->where, n / t->pieces);
     int64_t first = n % t->pieces * PIECE, end = first + PIECE < cosine.tokens ? first + PIECE : cosine.tokens;
     (void)worker;
-    table_start(&m, base, &t->e->kernels, t->p, t->side, (turn_mode){ false, false });
+    table_start(&m, base, &t->e->kernels, t->p, t->side, (rotation_mode){ false, false });
     if (cosine.dtype == PE_F32 && sine.dtype == PE_F32 && !t->p->trained)
         make_f32(&m, cosine, sine, where, first, end);
     else
@@ -268,16 +268,16 @@ pe_status pe_rotate_table(const pe_encoding *e, pe_side side, pe_view cosine, pe
     TRY(check_run(&run, given, err));
     if ((int)side < PE_QUERY || side > PE_KEY)
         return pe_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY or PE_KEY", (int)side);
-    const part *p = turning(e, PE_QUERY);
+    const part *p = rotating_part(e, PE_QUERY);
     if (!p)
         return pe_fail(err, PE_ERR_UNSUITED, "%s does not rotate; it has no table of cos and sin", e->text);
     TRY(check_view(&cosine, "cosine", (extent){ -1, -1, trained_heads(p), p->pairs }, WRITES, err));
     TRY(check_view(&sine, "sine", (extent){ cosine.batch, cosine.tokens, trained_heads(p), p->pairs }, WRITES, err));
-    TRY(check_positions_real(&where, "positions", cosine.batch, cosine.tokens, e->axes, turns_between(p), err));
+    TRY(check_positions_real(&where, "positions", cosine.batch, cosine.tokens, e->axes, rotates_between(p), err));
     CHECK_MEMORY(false, view_region("cosine", cosine, WRITES), view_region("sine", sine, WRITES),
                  positions_region("positions", where), trained_region(p, run.params));
-    TRY(check_turning(p, side, cosine.dtype, where, err)); /* both types have their own limit */
-    TRY(check_turning(p, side, sine.dtype, where, err));
+    TRY(check_rotation(p, side, cosine.dtype, where, err)); /* both types have their own limit */
+    TRY(check_rotation(p, side, sine.dtype, where, err));
     TRY(check_trained(e, p, run.params, e->shape.heads, err));
     table_call call = { e, p, side, cosine, sine, where, run.params, (cosine.tokens + PIECE - 1) / PIECE };
     if (p->pairs && cosine.tokens)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rotations whose frequencies are parameters, per head: pair n of head h at position t turns by the sum over axes of
+ * Rotations whose frequencies are parameters, per head: pair n of head h at position t rotates by the sum over axes of
  * t[a] w[h][a][n] radians. Angles are formed as exactly as fixed ones; the gradient of an angle follows from the
  * rotated vector and its gradient alone. */
-#include "core/turning.h"
+#include "core/rotation.h"
 
 #include <inttypes.h>
 
@@ -42,7 +42,7 @@ void trained_angle(const part *p, pe_params w, int64_t head, const double *at, i
         turn_cos_sin(at[0], frequency(p, w, head, 0, n), c, s);
 }
 
-void trained_row(const part *p, pe_params w, int64_t head, pe_side side, turn_mode mode, const spot *at, double *c,
+void trained_row(const part *p, pe_params w, int64_t head, pe_side side, rotation_mode mode, const spot *at, double *c,
                  double *s)
 {
     double size = p->magnitude * gain_at(p, side, at->at), real[PE_AXES_MAX];
@@ -114,7 +114,7 @@ static void head_grad(const part *p, pe_params w, pe_params dw, pe_side side, pe
     for (int64_t t = 0; t < x.tokens; t++) {
         spot at;
         spot_find(&at, where, t);
-        trained_row(p, w, head, side, (turn_mode){ false, false }, &at, c, s);
+        trained_row(p, w, head, side, (rotation_mode){ false, false }, &at, c, s);
         vec vx = row_vec(x, t, h), vdy = row_vec(dy, t, h);
         for (int64_t n = 0; n < p->pairs; n++) {
             double a = vec_get(vx, p->from[n].x), b = vec_get(vx, p->from[n].y);
@@ -133,10 +133,10 @@ pe_status pe_rotate_grad(const pe_encoding *e, pe_params dw, pe_side side, pe_vi
     TRY(check_run(&run, given, err));
     if ((int)side < PE_QUERY || side > PE_KEY)
         return pe_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY or PE_KEY", (int)side);
-    const part *p = turning(e, side);
+    const part *p = rotating_part(e, side);
     TRY(check_view(&x, "x", (extent){ -1, -1, -1, p ? e->shape.head_dim : -1 }, READS, err));
     TRY(check_view(&dy, "dy", (extent){ x.batch, x.tokens, x.heads, x.dim }, READS, err));
-    TRY(check_positions_real(&where, "positions", x.batch, x.tokens, e->axes, turns_between(p), err));
+    TRY(check_positions_real(&where, "positions", x.batch, x.tokens, e->axes, rotates_between(p), err));
     TRY(check_trained(e, p, run.params, x.heads, err));
     TRY(check_grads(e, dw, err));
     CHECK_MEMORY(false, params_region("dparams", dw, WRITES), params_region("params", run.params, READS),

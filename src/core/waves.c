@@ -179,6 +179,6 @@ bool waves_add(wave_maker *m, float *y, const float *x, bool odd, const double *
     if (!is_made(m, 0, block))
         make_range(m->k, v, (double)(block * STEPS * STEPS), m->first, m->count, m->base[0], m->base[0] + WAVES);
     if (!is_made(m, 1, r / STEPS))
-        m->k->turn_waves(m->base[1], m->base[0], WAVES, step_of(m, 1, r / STEPS), width, m->count);
+        m->k->rotate_waves(m->base[1], m->base[0], WAVES, step_of(m, 1, r / STEPS), width, m->count);
     return m->k->add_waves(y, x, m->base[1], WAVES, step_of(m, 0, r % STEPS), width, SLACK, odd, m->count);
 }

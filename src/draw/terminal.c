@@ -258,8 +258,8 @@ static void canvas_put_circle(canvas *c, double x, double y, double radius, draw
 {
     draw_point p[CIRCLE_CORNERS], middle = canvas_point(c, (draw_point){ x, y });
     for (int i = 0; i < CIRCLE_CORNERS; i++) {
-        double turn = 2 * 3.14159265358979324 * i / CIRCLE_CORNERS;
-        p[i] = (draw_point){ x + radius * cos(turn), y + radius * sin(turn) };
+        double angle = 2 * 3.14159265358979324 * i / CIRCLE_CORNERS;
+        p[i] = (draw_point){ x + radius * cos(angle), y + radius * sin(angle) };
     }
     canvas_put_path(c, p, CIRCLE_CORNERS, true, s);
     if (s.fill != INK_NONE && fabs(middle.x) < 1e6 && fabs(middle.y) < 1e6)

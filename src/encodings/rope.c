@@ -3,7 +3,7 @@
  * rope: pairs of elements of q and k rotated by an angle proportional to the position, so that q.k depends on the
  * difference of positions only.
  *   (x, y) -> m (x cos a - y sin a, x sin a + y cos a),  a = t f_i,  f_i = theta^(-2i/d)      (Su et al. 2021)
- * Variants are points on axes (keys), not classes: how pairs lie, which elements turn, how frequencies are scaled
+ * Variants are points on axes (keys), not classes: how pairs lie, which elements rotate, how frequencies are scaled
  * (rope_scaling.c), which coordinate drives a pair, what multiplies, how the angle is formed. */
 #include "encodings/rope.h"
 
@@ -153,11 +153,11 @@ slot rope_slot(const part *p, int64_t n)
 {
     int64_t axis = 0, start = 0, W = 2 * p->pairs;
     split how = p->axes == 1 ? CHUNKED : (split)whole(p, SPLIT);
-    if (how == INTERLEAVED) { /* axes take turns while they last; the first takes what is left */
+    if (how == INTERLEAVED) { /* axes alternate while they last; the first takes what is left */
         axis = n % p->axes;
         return (slot){ n < p->axes * section(p, axis) ? axis : 0, n, W, n };
     }
-    if (how == TAIL) /* the other axes take turns; the first has the last pairs */
+    if (how == TAIL) /* the other axes alternate; the first has the last pairs */
         return (slot){ n < p->pairs - section(p, 0) ? 1 + n % (p->axes - 1) : 0, n, W, n };
     if (how == ALTERNATE)
         return (slot){ n % p->axes, n / p->axes, W / p->axes, n };
@@ -211,7 +211,7 @@ static pe_status check_axes(part *p, pe_error *err)
     return PE_OK;
 }
 
-/* ------------------------------------------------ which elements turn together */
+/* ------------------------------------------------ which elements form a pair */
 
 static void lay_pairs(const part *p, rope *r, int64_t first)
 {
@@ -255,14 +255,14 @@ static pe_status settle_dims(part *p, int64_t *first, pe_error *err)
 
 /* ------------------------------------------------ angles */
 
-static turn rope_turn(const part *p, pe_side side, const int64_t *at, int64_t n)
+static pair_rotation rope_rotate(const part *p, pe_side side, const int64_t *at, int64_t n)
 {
     static float (*const in_float[])(const float_pair *, int64_t) = { [HF] = rope_angle_hf, [GGML] = rope_angle_ggml };
     (void)side;
     const rope *r = p->state;
     const pair *f = &p->pair[n];
     int64_t steps = at[f->axis] * f->multiplier + f->shift;
-    turn t = { .magnitude = r->magnitude };
+    pair_rotation t = { .magnitude = r->magnitude };
     if (r->precision != EXACT)
         turn_cos_sin(in_float[r->precision](&r->as_float[n], steps), turn_per_radian, &t.cosine, &t.sine);
     else
@@ -314,14 +314,14 @@ static pe_status normalise(const part *p, pair *f, pe_error *err)
     return PE_OK;
 }
 
-/* Whether every coordinate turns some pair: one that turns none leaves no trace. */
-static bool every_axis_turns(const part *p)
+/* Whether every coordinate rotates some pair: one that rotates none leaves no trace. */
+static bool every_axis_rotates(const part *p)
 {
     for (int64_t a = 0; a < p->axes; a++) {
-        bool turns = false;
+        bool rotates = false;
         for (int64_t n = 0; n < p->pairs; n++)
-            turns = turns || (p->pair[n].axis == a && p->pair[n].frequency.part[0] != 0);
-        if (!turns)
+            rotates = rotates || (p->pair[n].axis == a && p->pair[n].frequency.part[0] != 0);
+        if (!rotates)
             return false;
     }
     return true;
@@ -339,7 +339,7 @@ static void settle_claims(part *p, const rope *r)
         lost |= PE_CLAIM_NORM;
     if (r->precision != EXACT)
         lost |= PE_CLAIM_RELATIVE | PE_CLAIM_LINEAR | PE_CLAIM_SYMMETRIC | PE_CLAIM_UNIQUE;
-    if (!every_axis_turns(p))
+    if (!every_axis_rotates(p))
         lost |= PE_CLAIM_UNIQUE;
     if (p->axes > 1 && num(p, TEMPERATURE) == 0) /* the temperature multiplies all pairs by the first coordinate */
         p->claims |= PE_CLAIM_AXES;
@@ -358,7 +358,7 @@ static pe_status check_list(const part *p, pe_error *err)
     return PE_OK;
 }
 
-/* Every pair turns by every axis, from the frequency that the spec gives it on its own. */
+/* Every pair rotates by every axis, from the frequency that the spec gives it on its own. */
 static pe_status learn(part *p, pe_error *err)
 {
     if (num(p, LEARNED) == 0)
@@ -368,7 +368,7 @@ static pe_status learn(part *p, pe_error *err)
     p->trained = true;
     p->frequencies = p->tensors;
     p->exact = false;
-    p->claims &= ~PE_CLAIM_AXES; /* every pair may turn by every axis */
+    p->claims &= ~PE_CLAIM_AXES; /* every pair may rotate by every axis */
     return part_tensor(p,
                        (tensor){ .name = "frequencies",
                                  .about = "radians per position: key head, axis, pair",
@@ -443,7 +443,7 @@ const row pe_row_rope = {
               .also = "rotary|ropes|yarn|ntk|longrope|llama3|mrope|m-rope|p-rope|prope" },
     .init = init,
     .fill = first_frequency,
-    .turn = rope_turn,
+    .rotate = rope_rotate,
     .gain = rope_gain,
     .tell_pair = rope_tell_pair,
 };

@@ -86,8 +86,8 @@ typedef struct rope {
 slot rope_slot(const part *p, int64_t n);
 pe_status rope_check_scaling(part *p, pe_error *err);
 double rope_magnitude(const part *p);
-bool rope_is_long(const part *p);       /* the sequence exceeds the trained length */
-bool rope_turns(const part *p, slot s); /* proportional: this pair turns at all */
+bool rope_is_long(const part *p);         /* the sequence exceeds the trained length */
+bool rope_rotates(const part *p, slot s); /* proportional: this pair rotates at all */
 int64_t rope_denominator(const part *p, slot s);
 void rope_frequency(const part *p, rope *r, int64_t n, slot s); /* fills pair n's frequency */
 

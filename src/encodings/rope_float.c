@@ -52,7 +52,7 @@ static float hf_inverse(const part *p, double theta, int64_t n, slot s)
     }
     case LONGROPE: return 1 / ((float)p->value[rope_is_long(p) ? LONG : SHORT].list[n] * power);
     case LLAMA3: return hf_llama3(p, inverse);
-    case PROPORTIONAL: return rope_turns(p, s) ? inverse / factor : 0;
+    case PROPORTIONAL: return rope_rotates(p, s) ? inverse / factor : 0;
     default: return inverse;
     }
 }

@@ -161,7 +161,7 @@ static wide llama3(const part *p, wide f)
     return wide_add(wide_mul(wide_sub(wide_from(1), mix), slow), wide_mul(mix, f));
 }
 
-bool rope_turns(const part *p, slot s)
+bool rope_rotates(const part *p, slot s)
 {
     return s.index < (int64_t)(num(p, TURNING) * (double)p->shape.head_dim / 2);
 }
@@ -174,7 +174,7 @@ static wide scaled(const part *p, const rope_run *run, wide f, int64_t n, slot s
     case LONGROPE: return wide_div(f, wide_from(p->value[rope_is_long(p) ? LONG : SHORT].list[n]));
     case LLAMA3: return llama3(p, f);
     case PROPORTIONAL:
-        if (!rope_turns(p, s))
+        if (!rope_rotates(p, s))
             return wide_from(0);
         return p->value[FACTOR].given ? wide_div(f, wide_from(num(p, FACTOR))) : f;
     default: return f;

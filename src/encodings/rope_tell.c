@@ -107,7 +107,7 @@ static void tell_divided(const part *p, int64_t n, slot s, const char *open, tel
     double by = how == LONGROPE ? p->value[key].list[n] : by_factor ? num(p, FACTOR) : 1;
     if (how == LONGROPE)
         tell_say(out, "%s[%" PRId64 "] = %s\n", p->row->keys[key].name, n, tell_number(by).text);
-    tell_say(out, "%s%s", open, how == PROPORTIONAL && !rope_turns(p, s) ? "0 · " : "");
+    tell_say(out, "%s%s", open, how == PROPORTIONAL && !rope_rotates(p, s) ? "0 · " : "");
     tell_power(p, theta, s, out);
     if (how == LONGROPE || by_factor)
         tell_say(out, " / %s", tell_number(by).text);

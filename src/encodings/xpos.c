@@ -60,9 +60,9 @@ static double exponent_of(const part *p, pe_side side, int64_t at, int64_t n)
     return side == PE_KEY ? -e : e;
 }
 
-static turn xpos_turn(const part *p, pe_side side, const int64_t *at, int64_t n)
+static pair_rotation xpos_rotate(const part *p, pe_side side, const int64_t *at, int64_t n)
 {
-    turn t = { .magnitude = exp(exponent_of(p, side, at[0], n)) };
+    pair_rotation t = { .magnitude = exp(exponent_of(p, side, at[0], n)) };
     turn_cos_sin((double)at[0], p->pair[n].frequency, &t.cosine, &t.sine);
     return t;
 }
@@ -109,7 +109,7 @@ const row pe_row_xpos = {
               .examples = examples,
               .example_count = COUNT_OF(examples) },
     .init = init,
-    .turn = xpos_turn,
+    .rotate = xpos_rotate,
     .tell_pair = tell_xpos_pair,
     .check = check,
 };

@@ -14,7 +14,7 @@
 #define PRIME5 0x27D4EB2F165667C5u
 #define STRIPE 32
 
-static uint64_t turn_left(uint64_t x, int by)
+static uint64_t rotate_left(uint64_t x, int by)
 {
     return x << by | x >> (64 - by);
 }
@@ -29,7 +29,7 @@ static uint64_t take(const uint8_t *at, int bytes)
 
 static uint64_t mix(uint64_t lane, uint64_t x)
 {
-    return turn_left(lane + x * PRIME2, 31) * PRIME1;
+    return rotate_left(lane + x * PRIME2, 31) * PRIME1;
 }
 
 static void add_stripe(io_hash *h, const uint8_t *at)
@@ -65,8 +65,8 @@ static uint64_t join(const io_hash *h)
 {
     if (h->size < STRIPE)
         return h->seed + PRIME5;
-    uint64_t x =
-        turn_left(h->lane[0], 1) + turn_left(h->lane[1], 7) + turn_left(h->lane[2], 12) + turn_left(h->lane[3], 18);
+    uint64_t x = rotate_left(h->lane[0], 1) + rotate_left(h->lane[1], 7) + rotate_left(h->lane[2], 12) +
+                 rotate_left(h->lane[3], 18);
     for (int i = 0; i < 4; i++)
         x = (x ^ mix(0, h->lane[i])) * PRIME1 + PRIME4;
     return x;
@@ -77,13 +77,13 @@ uint64_t io_hash_end(const io_hash *h)
     const uint8_t *at = h->rest, *end = at + h->size % STRIPE;
     uint64_t x = join(h) + h->size;
     for (; end - at >= 8; at += 8)
-        x = turn_left(x ^ mix(0, take(at, 8)), 27) * PRIME1 + PRIME4;
+        x = rotate_left(x ^ mix(0, take(at, 8)), 27) * PRIME1 + PRIME4;
     if (end - at >= 4) {
-        x = turn_left(x ^ take(at, 4) * PRIME1, 23) * PRIME2 + PRIME3;
+        x = rotate_left(x ^ take(at, 4) * PRIME1, 23) * PRIME2 + PRIME3;
         at += 4;
     }
     for (; at < end; at++)
-        x = turn_left(x ^ *at * PRIME5, 11) * PRIME1;
+        x = rotate_left(x ^ *at * PRIME5, 11) * PRIME1;
     x = (x ^ x >> 33) * PRIME2;
     x = (x ^ x >> 29) * PRIME3;
     return x ^ x >> 32;

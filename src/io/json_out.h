@@ -34,7 +34,8 @@ void out_raw(json_out *j, const char *key, const char *json); /* text that is JS
 
 /* The UTF-8 character at text: its bytes, 0 where there is none, and its code. */
 int out_character(const char *text, unsigned *code);
-/* Controls (C0, DEL, C1) and what turns the direction of writing: orders to a terminal, not text. JSON escapes them. */
+/* Controls (C0, DEL, C1) and what changes the direction of writing: orders to a terminal, not text. JSON escapes them.
+ */
 bool out_is_order(unsigned code);
 /* Text, at most length bytes of it, for a terminal: orders and what is no UTF-8 become '?'. How many were printed. */
 int out_plain(FILE *to, const char *text, int length);

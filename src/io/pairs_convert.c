@@ -101,7 +101,7 @@ static pe_status prepare(stream *s, const io_pairs_map *m, size_t head, const ch
 }
 
 /* size bytes from at on, which are m's rows: whole heads, some of which (v) are only copied. */
-static pe_status turn(stream *s, uint64_t at, uint64_t size, const io_pairs_map *m, const char *name)
+static pe_status permute_heads(stream *s, uint64_t at, uint64_t size, const io_pairs_map *m, const char *name)
 {
     uint64_t row_bytes = m->rows ? size / (uint64_t)m->rows : 0;
     uint64_t wide = row_bytes * (uint64_t)m->head_dim; /* the rows are whole heads, so this is at most size */
@@ -170,7 +170,7 @@ pe_status io_pairs_convert(const char *path, const io_safetensors *st, const io_
     for (size_t i = 0; bad == PE_OK && i < plan->count; i++) {
         const io_tensor *t = plan->item[i].tensor;
         const io_pairs_map *m = &plan->item[i].map;
-        bad = m->rows ? turn(&s, t->offset, t->size, m, t->name) : copy(&s, t->offset, t->size);
+        bad = m->rows ? permute_heads(&s, t->offset, t->size, m, t->name) : copy(&s, t->offset, t->size);
     }
     return finish(&s, bad);
 }
@@ -183,7 +183,7 @@ pe_status io_pairs_convert_array(const char *path, const io_file *in, const io_a
     if (bad == PE_OK)
         bad = copy(&s, 0, begin);
     if (bad == PE_OK)
-        bad = turn(&s, begin, (uint64_t)a->count * io_type_size(a->type), map, in->name);
+        bad = permute_heads(&s, begin, (uint64_t)a->count * io_type_size(a->type), map, in->name);
     return finish(&s, bad);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Heapsort, because a hostile file chooses the input: n log n at worst and no memory. (glibc's qsort allocates a copy,
- * and turns quadratic where it cannot.)
+ * and becomes quadratic where it cannot.)
  */
 #ifndef POSENC_IO_SORT_H
 #define POSENC_IO_SORT_H

@@ -40,7 +40,7 @@ bool add_waves_c(float *y, const float *x, const double *base, int64_t base_row,
     return !differ;
 }
 
-void turn_waves_c(double *to, const double *from, int64_t row, const double *step, int64_t step_row, int64_t n)
+void rotate_waves_c(double *to, const double *from, int64_t row, const double *step, int64_t step_row, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         to[i] = from[i] * step[i] + from[row + i] * step[step_row + i];

@@ -77,7 +77,7 @@ static bool add_waves_v(float *y, const float *x, const double *base, int64_t ba
     return (i == n || add_waves_c(y + i, x + i, base + i, base_row, step + i, step_row, slack, odd, n - i)) && certain;
 }
 
-static void turn_waves_v(double *to, const double *from, int64_t row, const double *step, int64_t step_row, int64_t n)
+static void rotate_waves_v(double *to, const double *from, int64_t row, const double *step, int64_t step_row, int64_t n)
 {
     int64_t i = 0;
     for (; i + VD <= n; i += VD) {
@@ -85,5 +85,5 @@ static void turn_waves_v(double *to, const double *from, int64_t row, const doub
         vd_store(to + i, a * c + b * s);
         vd_store(to + row + i, b * c - a * s);
     }
-    turn_waves_c(to + i, from + i, row, step + i, step_row, n - i);
+    rotate_waves_c(to + i, from + i, row, step + i, step_row, n - i);
 }

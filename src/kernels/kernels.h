@@ -97,7 +97,7 @@ typedef struct kernels {
     /* Waves rotated further: to[i] = from[i] step[i] + from[row + i] step[step_row + i], and to[row + i] the same a
      * quarter turn on, from[row + i] step[i] - from[i] step[step_row + i]. Each product is rounded. Any n. Bit for bit.
      */
-    wave_turn *turn_waves;
+    wave_rotate *rotate_waves;
 } kernels;
 
 /* Rungs, as bits; the ladder is filled with C, then overwritten as far up as these go. */

@@ -7,7 +7,7 @@
 #include "kernels/wide.h"
 #include "posenc.h"
 
-/* The two elements that turn together. */
+/* The two elements of a pair, which rotate together. */
 typedef struct lane {
     int64_t x, y;
 } lane;

@@ -90,7 +90,7 @@ INLINE void put(void *y, const pair_run *r, couple v, int64_t i, shape h)
 }
 
 /* Fewer pairs than a vector has: in a vector's worth of memory. */
-INLINE void turn_few(char *y, const char *x, const pair_run *r, const float *c, const float *s, shape h)
+INLINE void rotate_few(char *y, const char *x, const pair_run *r, const float *c, const float *s, shape h)
 {
     _Alignas(64) char in[2 * VW * 4] = { 0 }, out[2 * VW * 4];
     float cosine[VW] = { 0 }, sine[VW] = { 0 };
@@ -115,7 +115,7 @@ typedef struct group {
 } group;
 
 /* bfloat16 in halves, 2 VW pairs at a time: the words of memory are its even and odd elements. Returns how many. */
-INLINE int64_t turn_words(group g, const pair_run *r, const float *c, const float *s)
+INLINE int64_t rotate_words(group g, const pair_run *r, const float *c, const float *s)
 {
     int64_t i = 0;
     for (; i + 2 * VW <= r->count; i += 2 * VW) {
@@ -136,11 +136,11 @@ INLINE int64_t turn_words(group g, const pair_run *r, const float *c, const floa
     return i;
 }
 
-INLINE void turn_columns(group g, const pair_run *r, const float *c, const float *s, shape h)
+INLINE void rotate_columns(group g, const pair_run *r, const float *c, const float *s, shape h)
 {
     int64_t i = 0;
     if (h.type == PE_BF16 && !h.from2 && !h.to2)
-        i = turn_words(g, r, c, s);
+        i = rotate_words(g, r, c, s);
     for (; i + VW <= r->count; i += VW) {
         angles t = column(c, s, i, h);
         for (int64_t k = 0; k < g.rows; k++)
@@ -149,42 +149,42 @@ INLINE void turn_columns(group g, const pair_run *r, const float *c, const float
 }
 
 /* A last column reaches back over pairs already rotated; in place it must be read before they are. */
-INLINE void turn_group(group g, const pair_run *r, const float *c, const float *s, shape h)
+INLINE void rotate_group(group g, const pair_run *r, const float *c, const float *s, shape h)
 {
     int64_t at = r->count - VW;
     if (r->count % VW == 0) {
-        turn_columns(g, r, c, s, h);
+        rotate_columns(g, r, c, s, h);
         return;
     }
     couple last[ROWS];
     angles t = column(c, s, at, h);
     for (int64_t k = 0; k < g.rows; k++)
         last[k] = rotated(g.x + k * g.x_step, r, t, at, h);
-    turn_columns(g, r, c, s, h);
+    rotate_columns(g, r, c, s, h);
     for (int64_t k = 0; k < g.rows; k++)
         put(g.y + k * g.y_step, r, last[k], at, h);
 }
 
 /* Rows of 16-bit numbers share the work on a column's table; those of float32 are read one after another, as memory
  * likes it. */
-INLINE void turn_rows(char *y, int64_t y_stride, const char *x, int64_t x_stride, int64_t rows, const pair_run *r,
-                      const float *c, const float *s, int64_t table_stride, shape h)
+INLINE void rotate_each_row(char *y, int64_t y_stride, const char *x, int64_t x_stride, int64_t rows, const pair_run *r,
+                            const float *c, const float *s, int64_t table_stride, shape h)
 {
     const int64_t size = type_size(h.type);
     group g = { y, x, y_stride * size, x_stride * size, 1 };
     for (int64_t n = 0; n < rows; n += g.rows, g.y += g.rows * g.y_step, g.x += g.rows * g.x_step) {
         const float *c_n = c + n * table_stride, *s_n = s + n * table_stride;
         if (r->count < VW)
-            turn_few(g.y, g.x, r, c_n, s_n, h);
+            rotate_few(g.y, g.x, r, c_n, s_n, h);
         else if (h.type == PE_F32 || table_stride || n + ROWS > rows)
-            turn_group(g = (group){ g.y, g.x, g.y_step, g.x_step, 1 }, r, c_n, s_n, h);
+            rotate_group(g = (group){ g.y, g.x, g.y_step, g.x_step, 1 }, r, c_n, s_n, h);
         else
-            turn_group(g = (group){ g.y, g.x, g.y_step, g.x_step, ROWS }, r, c_n, s_n, h);
+            rotate_group(g = (group){ g.y, g.x, g.y_step, g.x_step, ROWS }, r, c_n, s_n, h);
     }
 }
 
-INLINE void turn_any(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
-                     const float *c, const float *s, int64_t table_stride, pe_dtype type)
+INLINE void rotate_any(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
+                       const float *c, const float *s, int64_t table_stride, pe_dtype type)
 {
 #if VW == 16
     if (r->count < VW) {
@@ -197,31 +197,31 @@ INLINE void turn_any(void *y, int64_t y_stride, const void *x, int64_t x_stride,
     c += r->first;
     s += r->first;
     if (r->from_step == 1 && r->to_step == 1)
-        turn_rows(y, y_stride, x, x_stride, rows, r, c, s, table_stride, (shape){ false, false, type });
+        rotate_each_row(y, y_stride, x, x_stride, rows, r, c, s, table_stride, (shape){ false, false, type });
     else if (r->from_step == 2 && r->to_step == 2)
-        turn_rows(y, y_stride, x, x_stride, rows, r, c, s, table_stride, (shape){ true, true, type });
+        rotate_each_row(y, y_stride, x, x_stride, rows, r, c, s, table_stride, (shape){ true, true, type });
     else if (r->from_step == 2)
-        turn_rows(y, y_stride, x, x_stride, rows, r, c, s, table_stride, (shape){ true, false, type });
+        rotate_each_row(y, y_stride, x, x_stride, rows, r, c, s, table_stride, (shape){ true, false, type });
     else
-        turn_rows(y, y_stride, x, x_stride, rows, r, c, s, table_stride, (shape){ false, true, type });
+        rotate_each_row(y, y_stride, x, x_stride, rows, r, c, s, table_stride, (shape){ false, true, type });
 }
 
 static void rotate_f32_v(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
                          const float *c, const float *s, int64_t table_stride)
 {
-    turn_any(y, y_stride, x, x_stride, rows, r, c, s, table_stride, PE_F32);
+    rotate_any(y, y_stride, x, x_stride, rows, r, c, s, table_stride, PE_F32);
 }
 
 static void rotate_f16_v(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
                          const float *c, const float *s, int64_t table_stride)
 {
-    turn_any(y, y_stride, x, x_stride, rows, r, c, s, table_stride, PE_F16);
+    rotate_any(y, y_stride, x, x_stride, rows, r, c, s, table_stride, PE_F16);
 }
 
 static void rotate_bf16_v(void *y, int64_t y_stride, const void *x, int64_t x_stride, int64_t rows, const pair_run *r,
                           const float *c, const float *s, int64_t table_stride)
 {
-    turn_any(y, y_stride, x, x_stride, rows, r, c, s, table_stride, PE_BF16);
+    rotate_any(y, y_stride, x, x_stride, rows, r, c, s, table_stride, PE_BF16);
 }
 
 static rotate_rows *const rotate_v[3] = { [PE_F32] = rotate_f32_v, [PE_F16] = rotate_f16_v, [PE_BF16] = rotate_bf16_v };

@@ -23,9 +23,9 @@
 
 #define INLINE static inline __attribute__((always_inline)) /* so that constant arguments become constants */
 
-/* Before a loop of few, constantly many turns: its array becomes registers. */
+/* Before a loop of few, constantly many rounds: its array becomes registers. */
 #if defined __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* a loop of one turn is gone before it could be unrolled */
+#pragma clang diagnostic ignored "-Wpass-failed" /* a loop of one round is gone before it could be unrolled */
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 32")

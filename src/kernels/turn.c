@@ -95,5 +95,5 @@ void turn_c(kernels *k)
     k->turn_sums = turn_sums_c;
     k->add_code = add_code_c;
     k->add_waves = add_waves_c;
-    k->turn_waves = turn_waves_c;
+    k->rotate_waves = rotate_waves_c;
 }

@@ -11,5 +11,5 @@ static void turn_fill(kernels *k)
     k->turn_sums = turn_sums_v;
     k->add_code = add_code_v;
     k->add_waves = add_waves_v;
-    k->turn_waves = turn_waves_v;
+    k->rotate_waves = rotate_waves_v;
 }

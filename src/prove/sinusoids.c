@@ -229,7 +229,7 @@ static pe_status sinusoids_shift(prove_finding *out, const prove_given *g, pe_er
 {
     static const int64_t shifts[] = { 1, 7, 100 };
     measure_encoding m;
-    bool linear = true, turns = true;
+    bool linear = true, rotates = true;
     TRY(measure_open(&m, g->spec[0], g, err));
     pe_status status = PE_OK;
     for (int n = 0; !status && n < 3; n++) {
@@ -245,10 +245,10 @@ static pe_status sinusoids_shift(prove_finding *out, const prove_given *g, pe_er
         prove_add(out, (words){ "elements of a row that are not 0", "每行的非零元素个数" }, of.is, (double)s.filled,
                   "");
         linear = linear && s.residual < PROVE_ROUNDING;
-        turns = turns && s.skew < PROVE_ROUNDING && fabs(s.determinant - 1) < PROVE_ROUNDING;
+        rotates = rotates && s.skew < PROVE_ROUNDING && fabs(s.determinant - 1) < PROVE_ROUNDING;
     }
     measure_close(&m);
-    if (linear && turns)
+    if (linear && rotates)
         prove_say(out, PROVE_HOLDS,
                   (words){ "M depends on k alone, is orthogonal with determinant 1, and rotates one pair at a time.",
                            "M 只依赖 k，正交且行列式为 1，并且每次只旋转一对维度。" });

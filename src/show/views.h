@@ -14,7 +14,7 @@
 
 /* What is drawn while somebody waits is counted before it is computed, in steps of a multiplication or so. */
 #define SHOW_WORK_MAX (INT64_C(1) << 26)
-#define SHOW_SINE 16 /* steps of a number of a code, or of a turn */
+#define SHOW_SINE 16 /* steps of a number of a code, or of a rotation */
 
 #define SHOW_HOOKS_SCORE (PE_HOOK_CONTENT | PE_HOOK_BIAS)
 
@@ -51,7 +51,7 @@ void show_release(const show_subject *s, const struct show_block *mark);
 pe_status show_memory(double **out, const show_subject *s, int64_t a, int64_t b, pe_error *err);
 /* What is added to (or joined with) an embedding, (points, width). */
 pe_status show_codes(double **out, int64_t *width, const show_subject *s, pe_positions where, pe_error *err);
-/* cos, then sin, of the queries' turn: (2, points, pairs). */
+/* cos, then sin, of the queries' rotation: (2, points, pairs). */
 pe_status show_rotations(double **out, int64_t *pairs, const show_subject *s, pe_positions where, pe_error *err);
 pe_status show_pairs(pe_pair **out, int64_t *count, const show_subject *s, pe_error *err);
 /* What is added to the score, (Tq, H, Tk), where all queries have one content and all keys another. causal: pairs whose

@@ -102,16 +102,16 @@ static pe_status around_rotations(show_sheet *to, const show_sentence *g, int64_
                                   const show_request *r, pe_error *err)
 {
     figure *f;
-    double *turn;
+    double *rotations;
     int64_t pairs, pick[SHOW_LINES_MAX], n = g->count;
     int picked;
-    TRY(show_rotations(&turn, &pairs, s, g->path.where, err));
+    TRY(show_rotations(&rotations, &pairs, s, g->path.where, err));
     TRY(show_pick(pick, &picked, r, pairs, SHOW_LINES_MAX, true, "pair", err));
     TRY(around_begin(&f, to, g, query, s, r, PE_HOOK_ROTATE, err));
-    double *sine = turn + n * pairs, *v = figure_cells(f, picked, (int)n);
+    double *sine = rotations + n * pairs, *v = figure_cells(f, picked, (int)n);
     for (int i = 0; v && i < picked; i++)
         for (int64_t j = 0; j < n; j++)
-            v[i * n + j] = turn[query * pairs + pick[i]] * turn[j * pairs + pick[i]] +
+            v[i * n + j] = rotations[query * pairs + pick[i]] * rotations[j * pairs + pick[i]] +
                            sine[query * pairs + pick[i]] * sine[j * pairs + pick[i]];
     around_hide_ahead(v, picked, g, query);
     f->midpoint = true;

@@ -27,13 +27,13 @@ typedef struct block {
 /* cos | sin, row by row. */
 static pe_status block_rotations(block *b, const show_subject *s, pe_error *err)
 {
-    double *turn;
+    double *rotations;
     int64_t pairs, n = b->path.where.tokens;
-    TRY(show_rotations(&turn, &pairs, s, b->path.where, err));
+    TRY(show_rotations(&rotations, &pairs, s, b->path.where, err));
     TRY(show_memory(&b->value, s, n, 2 * pairs, err));
     for (int64_t t = 0; t < n; t++)
         for (int64_t p = 0; p < 2 * pairs; p++)
-            b->value[t * 2 * pairs + p] = turn[p < pairs ? t * pairs + p : (n + t - 1) * pairs + p];
+            b->value[t * 2 * pairs + p] = rotations[p < pairs ? t * pairs + p : (n + t - 1) * pairs + p];
     b->columns = (int)(2 * pairs);
     return PE_OK;
 }

@@ -21,7 +21,7 @@
 static const double two_pi = 6.283185307179586;
 
 typedef struct waves {
-    double *length;  /* (count); NaN: does not turn */
+    double *length;  /* (count); NaN: does not rotate */
     double *trained; /* (count), of pairs: before what was changed for longer contexts */
     int64_t count;
     int64_t unrotated; /* completed no turn in training */
@@ -34,11 +34,11 @@ static void waves_put_pair(waves *w, int64_t i, const pe_pair *at, const pe_pair
 {
     zoo_turns t;
     zoo_turns_measure(&t, at, born, s->trained, 0);
-    bool turns = at->axis == r->axis && isfinite(t.wavelength); /* pairs of another axis do not turn */
-    w->length[i] = turns ? t.wavelength : NAN;
-    w->trained[i] = turns ? t.trained : NAN;
-    w->scaled |= turns && t.divisor != 1;
-    if (!turns || !s->trained || !zoo_turns_unturned(&t))
+    bool rotates = at->axis == r->axis && isfinite(t.wavelength); /* pairs of another axis do not rotate */
+    w->length[i] = rotates ? t.wavelength : NAN;
+    w->trained[i] = rotates ? t.trained : NAN;
+    w->scaled |= rotates && t.divisor != 1;
+    if (!rotates || !s->trained || !zoo_turns_unturned(&t))
         return;
     w->unrotated++;
     w->leaves = fmin(w->leaves, t.leaves);
@@ -265,7 +265,7 @@ static void dials_caption(figure *f, const show_path *p, const show_request *r)
                      r->start, last);
 }
 
-static pe_status dials_draw(show_sheet *to, const show_path *p, const double *turn, int64_t pairs,
+static pe_status dials_draw(show_sheet *to, const show_path *p, const double *rotations, int64_t pairs,
                             const show_subject *s, const show_request *r, pe_error *err)
 {
     figure *f;
@@ -278,8 +278,8 @@ static pe_status dials_draw(show_sheet *to, const show_path *p, const double *tu
         snprintf(name, sizeof name, say((words){ "pair %d", "第 %d 对" }, r->language), (int)pick[i]);
         double *y = figure_add_series(f, name, NULL, (int)n);
         for (int64_t t = 0; y && t < n; t++) {
-            f->series[f->series_count - 1].x[t] = turn[t * pairs + pick[i]];
-            y[t] = turn[(n + t) * pairs + pick[i]];
+            f->series[f->series_count - 1].x[t] = rotations[t * pairs + pick[i]];
+            y[t] = rotations[(n + t) * pairs + pick[i]];
         }
     }
     show_title(f, &show_view_turns, s, r, PE_HOOK_ROTATE);
@@ -299,12 +299,12 @@ static void dials_spread(show_path *p, const show_request *r)
 static pe_status dials_make(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
 {
     show_path path;
-    double *turn;
+    double *rotations;
     int64_t pairs;
     TRY(path_new(&path, s, r, HANDS, HANDS_MAX, err));
     dials_spread(&path, r);
-    TRY(show_rotations(&turn, &pairs, s, path.where, err));
-    return dials_draw(to, &path, turn, pairs, s, r, err);
+    TRY(show_rotations(&rotations, &pairs, s, path.where, err));
+    return dials_draw(to, &path, rotations, pairs, s, r, err);
 }
 
 const show_view show_view_turns = {

@@ -29,7 +29,7 @@ typedef struct walk_scene {
     const walk_request *r;
     pe_encoding *e, *none;
     pe_params params;
-    pe_formula formula[PE_FORMULAS_MAX]; /* what the encoding adds, turns by and scales by */
+    pe_formula formula[PE_FORMULAS_MAX]; /* what the encoding adds, rotates by and scales by */
     int formulas;
     pe_error failed;                   /* what kept the library from telling one of them */
     int64_t axes, dim, D, heads, head; /* D: of a word with its codes, and so of a head */

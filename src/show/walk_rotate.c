@@ -18,8 +18,8 @@ typedef struct rotated_pairs {
     double cosine[PAIRS_MAX], sine[PAIRS_MAX];
     int64_t count;
     double gain;
-    bool turns[WIDTH_MAX]; /* (D): which elements are written by a pair */
-    bool rounded;          /* an angle is not position times frequency: the spec rounds it */
+    bool rotated[WIDTH_MAX]; /* (D): which elements are written by a pair */
+    bool rounded;            /* an angle is not position times frequency: the spec rounds it */
 } rotated_pairs;
 
 static pe_status pairs_ask(rotated_pairs *p, const walk_scene *s, pe_error *err)
@@ -29,7 +29,7 @@ static pe_status pairs_ask(rotated_pairs *p, const walk_scene *s, pe_error *err)
     p->gain = pe_encoding_gain(s->e, PE_QUERY, walk_scene_at(s, s->query)[0]);
     TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
     for (int64_t n = 0; n < p->count; n++)
-        p->turns[p->pair[n].x_out] = p->turns[p->pair[n].y_out] = true;
+        p->rotated[p->pair[n].x_out] = p->rotated[p->pair[n].y_out] = true;
     return zoo_rotate_table(pe_view_of(p->cosine, PE_F64, 1, 1, 1, p->count),
                             pe_view_of(p->sine, PE_F64, 1, 1, 1, p->count), s->e, s->params, s->head, PE_QUERY, at,
                             err);
@@ -116,7 +116,7 @@ static void rotate_put_rest(walk *w, walk_scene *s, const rotated_pairs *p)
 {
     const double *q = s->y + s->query * s->D;
     for (int64_t d = 0; d < s->D; d++) {
-        if (p->turns[d])
+        if (p->rotated[d])
             continue;
         tell t = tell_into(s->text, sizeof s->text);
         tell_say(&t, "q[%" PRId64 "] = %s", d, tell_number(q[d]).text);

@@ -117,13 +117,13 @@ static pe_status rule_exaone4(zoo_gguf *m)
 
 static pe_status rule_granite_swa(zoo_gguf *m)
 {
-    int64_t *turns = zoo_alloc(m->b, (size_t)m->blocks, sizeof *turns);
+    int64_t *rotates = zoo_alloc(m->b, (size_t)m->blocks, sizeof *rotates);
     bool found;
-    if (!turns)
+    if (!rotates)
         return PE_ERR_NOMEM;
-    TRY(gguf_each(m, turns, m->blocks, "attention.rope_pattern", IO_OPTIONAL, &found));
+    TRY(gguf_each(m, rotates, m->blocks, "attention.rope_pattern", IO_OPTIONAL, &found));
     for (int64_t n = 0; found && n < m->blocks; n++)
-        m->layer[n].rotates = turns[n] != 0;
+        m->layer[n].rotates = rotates[n] != 0;
     return PE_OK;
 }
 

@@ -31,7 +31,7 @@ static const zoo_spelling spellings[] = {
     { "vllm|sglang", "", "theta", "rope_theta", FORM_NUMBER },
     { "transformers", "scaling!=ntk", "theta", "rope_theta", FORM_NUMBER },
     { "transformers", "scaling=ntk", "alpha", "rope_theta", FORM_BASE }, /* it has no type for a fixed NTK base */
-    /* With range=trailing (MLA) the config's head_dim is the part that turns: a share of it would be a second cut. */
+    /* With range=trailing (MLA) the config's head_dim is the part that rotates: a share of it would be a second cut. */
     { HF, "dims,range!=trailing", "dims", "partial_rotary_factor", FORM_SHARE },
     { HF, "scaling=proportional", "turning", "partial_rotary_factor", FORM_NUMBER },
     { HF, "scaling!=ntk,factor", "factor", "factor", FORM_NUMBER },

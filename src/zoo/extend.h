@@ -28,7 +28,7 @@ typedef enum extend_verdict {
 
 typedef struct extend_pair {
     double frequency;  /* radians per position, as the model is at its reach; its sign dropped            */
-    double wavelength; /* positions per turn; INFINITY: it does not turn                                 */
+    double wavelength; /* positions per turn; INFINITY: it does not rotate                               */
     double turns;      /* over the reach                                                                 */
 } extend_pair;
 
@@ -93,7 +93,7 @@ typedef struct extend_plan {
         int64_t changed;  /* pairs with another frequency */
         int64_t fastest;  /* the first of them                                                        */
         double slower;    /* its old frequency over its new                                          */
-        double mean;      /* of |new - old|/old over all pairs that turn                              */
+        double mean;      /* of |new - old|/old over all pairs that rotate                            */
         double angle;     /* the largest change of an angle at distance EXTEND_NEAR, in radians        */
         double magnitude; /* new over old                                                            */
         double logits;    /* new over old                                                            */

@@ -58,10 +58,10 @@ char *extend_rope_part(const char *spec, int *index)
     return NULL;
 }
 
-pe_status extend_turns_of(extend_turns *out, const char *spec, pe_shape shape, pe_error *err)
+pe_status extend_rotation_of(extend_rotation *out, const char *spec, pe_shape shape, pe_error *err)
 {
     pe_encoding *e;
-    *out = (extend_turns){ 0 };
+    *out = (extend_rotation){ 0 };
     pe_status s = pe_encoding_new(&e, spec, shape, err);
     if (s != PE_OK)
         return s;
@@ -73,14 +73,14 @@ pe_status extend_turns_of(extend_turns *out, const char *spec, pe_shape shape, p
                   : io_fail(err, PE_ERR_NOMEM, "no memory for pairs");
     pe_encoding_free(e);
     if (s != PE_OK)
-        extend_turns_free(out);
+        extend_rotation_free(out);
     return s;
 }
 
-void extend_turns_free(extend_turns *t)
+void extend_rotation_free(extend_rotation *t)
 {
     free(t->pair);
-    *t = (extend_turns){ 0 };
+    *t = (extend_rotation){ 0 };
 }
 
 /* ---------------------------------------------------------------- a method's spec */
@@ -113,8 +113,8 @@ static bool put_list(char **part, const char *key, const double *value, int64_t 
 
 static pe_status put_divisors(char **part, const extend_model *x, double most, pe_error *err)
 {
-    extend_turns plain;
-    pe_status s = extend_turns_of(&plain, x->plain, x->group->shape, err);
+    extend_rotation plain;
+    pe_status s = extend_rotation_of(&plain, x->plain, x->group->shape, err);
     if (s != PE_OK)
         return s;
     double *list = calloc((size_t)x->pairs, sizeof *list);
@@ -129,7 +129,7 @@ static pe_status put_divisors(char **part, const extend_model *x, double most, p
     fine = fine && put_list(part, "long", list, x->pairs) &&
            zoo_spec_put_real(part, "factor", (double)x->target / (double)x->trained);
     free(list);
-    extend_turns_free(&plain);
+    extend_rotation_free(&plain);
     return fine ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for a list of divisors");
 }
 

@@ -165,8 +165,8 @@ static pe_status settle_specs(extend_model *x, pe_error *err)
 
 static pe_status measure(extend_model *x, pe_error *err)
 {
-    extend_turns seen;
-    pe_status s = extend_turns_of(&seen, x->seen, x->group->shape, err);
+    extend_rotation seen;
+    pe_status s = extend_rotation_of(&seen, x->seen, x->group->shape, err);
     if (s != PE_OK)
         return s;
     x->pairs = seen.count;
@@ -175,7 +175,7 @@ static pe_status measure(extend_model *x, pe_error *err)
         double f = fabs(seen.pair[n].frequency), turns = fabs(seen.pair[n].turns[0]);
         x->pair[n] = (extend_pair){ f, turns > 0 ? 1 / turns : INFINITY, turns * (double)x->reach };
     }
-    extend_turns_free(&seen);
+    extend_rotation_free(&seen);
     return x->pair ? PE_OK : io_fail(err, PE_ERR_NOMEM, "%s: no memory", x->zoo->path);
 }
 

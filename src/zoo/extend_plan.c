@@ -24,7 +24,7 @@ static double excess(const extend_model *x, int64_t n, double frequency)
     return seen > 0 ? angle / seen : INFINITY;
 }
 
-static void count_leaving(extend_plan *p, const extend_model *x, const extend_turns *t)
+static void count_leaving(extend_plan *p, const extend_model *x, const extend_rotation *t)
 {
     p->leaving = 0;
     p->worst = 0;
@@ -53,17 +53,17 @@ static pe_status spec_with(char **out, const extend_model *x, const extend_metho
 
 static pe_status try_value(extend_plan *p, const extend_model *x, double value, pe_error *err)
 {
-    extend_turns t = { 0 };
+    extend_rotation t = { 0 };
     char *spec;
     pe_status s = spec_with(&spec, x, p->method, value, err);
     if (s == PE_OK)
-        s = extend_turns_of(&t, spec, x->group->shape, err);
+        s = extend_rotation_of(&t, spec, x->group->shape, err);
     if (s == PE_OK) {
         p->value = value;
         p->magnitude = t.magnitude;
         count_leaving(p, x, &t);
     }
-    extend_turns_free(&t);
+    extend_rotation_free(&t);
     free(spec);
     return s;
 }
@@ -120,7 +120,7 @@ static pe_status search(extend_plan *p, const extend_model *x, pe_error *err)
     return p->serves ? bisect(p, x, guess, p->method->most, err) : try_value(p, x, guess, err);
 }
 
-/* p-RoPE: the pairs that have made a turn go on turning. Their share has to survive being multiplied by the width. */
+/* p-RoPE: the pairs that have made a turn go on rotating. Their share has to survive being multiplied by the width. */
 static pe_status keep_turned(extend_plan *p, const extend_model *x, pe_error *err)
 {
     int64_t rotated = 0;
@@ -134,12 +134,12 @@ static pe_status keep_turned(extend_plan *p, const extend_model *x, pe_error *er
 
 /* ---------------------------------------------------------------- what it costs short prompts */
 
-static void compare(extend_plan *p, const extend_turns *old, const extend_turns *new)
+static void compare(extend_plan *p, const extend_rotation *old, const extend_rotation *new)
 {
-    int64_t turning = 0;
+    int64_t rotating = 0;
     for (int64_t n = 0; n < old->count; n++) {
         double f = fabs(old->pair[n].frequency), g = fabs(new->pair[n].frequency), change = f > 0 ? fabs(g - f) / f : 0;
-        turning += f > 0;
+        rotating += f > 0;
         p->cost.mean += change;
         p->cost.angle = fmax(p->cost.angle, fabs(g - f) * EXTEND_NEAR);
         if (change <= SLACK)
@@ -149,7 +149,7 @@ static void compare(extend_plan *p, const extend_turns *old, const extend_turns 
             p->cost.slower = g > 0 ? f / g : INFINITY;
         }
     }
-    p->cost.mean /= turning ? (double)turning : 1;
+    p->cost.mean /= rotating ? (double)rotating : 1;
     p->cost.magnitude = new->magnitude / old->magnitude;
     p->cost.logits = new->logits / old->logits;
     p->cost.same = !p->cost.changed && fabs(p->cost.magnitude - 1) <= SLACK && fabs(p->cost.logits - 1) <= SLACK;
@@ -157,13 +157,13 @@ static void compare(extend_plan *p, const extend_turns *old, const extend_turns 
 
 static pe_status price(extend_plan *p, const extend_model *x, pe_error *err)
 {
-    extend_turns old, new = { 0 };
-    TRY(extend_turns_of(&old, x->own, x->group->shape, err));
-    pe_status s = extend_turns_of(&new, p->brief, x->group->shape, err);
+    extend_rotation old, new = { 0 };
+    TRY(extend_rotation_of(&old, x->own, x->group->shape, err));
+    pe_status s = extend_rotation_of(&new, p->brief, x->group->shape, err);
     if (s == PE_OK)
         compare(p, &old, &new);
-    extend_turns_free(&old);
-    extend_turns_free(&new);
+    extend_rotation_free(&old);
+    extend_rotation_free(&new);
     return s;
 }
 
@@ -173,11 +173,11 @@ static pe_status price(extend_plan *p, const extend_model *x, pe_error *err)
  * of theta, so that the slowest pair, before and after, says what power of the old theta the new one is. */
 static pe_status settle_theta(char **part, const extend_plan *p, const extend_model *x, pe_error *err)
 {
-    extend_turns old, new = { 0 };
+    extend_rotation old, new = { 0 };
     if (strcmp(p->method->name, "ntk") || extend_is_own(x, p->method))
         return PE_OK;
-    TRY(extend_turns_of(&old, x->plain, x->group->shape, err));
-    pe_status s = extend_turns_of(&new, *part, x->group->shape, err);
+    TRY(extend_rotation_of(&old, x->plain, x->group->shape, err));
+    pe_status s = extend_rotation_of(&new, *part, x->group->shape, err);
     if (s == PE_OK) {
         int64_t last = old.count - 1;
         double power = log(fabs(new.pair[last].frequency)) / log(fabs(old.pair[last].frequency));
@@ -185,15 +185,15 @@ static pe_status settle_theta(char **part, const extend_plan *p, const extend_mo
         if (!zoo_spec_put(part, "scaling", NULL) || !zoo_spec_put_real(part, "theta", theta))
             s = io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
     }
-    extend_turns_free(&old);
-    extend_turns_free(&new);
+    extend_rotation_free(&old);
+    extend_rotation_free(&new);
     return s;
 }
 
 static pe_status settle(extend_plan *p, const extend_model *x, pe_error *err)
 {
     char *part;
-    extend_turns t = { 0 };
+    extend_rotation t = { 0 };
     TRY(extend_make_part(&part, x, p->method, p->value, err));
     pe_status s = settle_theta(&part, p, x, err);
     if (s == PE_OK)
@@ -201,7 +201,7 @@ static pe_status settle(extend_plan *p, const extend_model *x, pe_error *err)
     if (s == PE_OK)
         s = extend_make_spec(&p->brief, x, part, 0, err);
     if (s == PE_OK)
-        s = extend_turns_of(&t, p->spec, x->group->shape, err);
+        s = extend_rotation_of(&t, p->spec, x->group->shape, err);
     if (s == PE_OK) {
         count_leaving(p, x, &t);
         p->magnitude = t.magnitude;
@@ -209,7 +209,7 @@ static pe_status settle(extend_plan *p, const extend_model *x, pe_error *err)
         p->theta = zoo_spec_num_or(part, "theta", 10000);
         s = price(p, x, err);
     }
-    extend_turns_free(&t);
+    extend_rotation_free(&t);
     free(part);
     return s;
 }

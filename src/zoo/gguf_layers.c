@@ -93,9 +93,9 @@ static void mark_unrotated(zoo_gguf *m)
 /* Granite stores in rope.scaling.finetuned whether it rotates. */
 static pe_status mark_finetuned(zoo_gguf *m)
 {
-    bool turns = true;
-    TRY(io_gguf_bool(&turns, m->g, gguf_key(m, "rope.scaling.finetuned"), IO_OPTIONAL, m->b->err));
-    if (!turns)
+    bool rotates = true;
+    TRY(io_gguf_bool(&rotates, m->g, gguf_key(m, "rope.scaling.finetuned"), IO_OPTIONAL, m->b->err));
+    if (!rotates)
         m->arch.layout = LAYOUT_NONE;
     return PE_OK;
 }

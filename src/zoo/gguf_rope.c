@@ -83,14 +83,14 @@ static bool all_one(const float *x, int64_t pairs)
 /* p-RoPE: the first pairs rotate, the others do not. */
 static bool put_proportional(zoo_gguf *m, int64_t pairs)
 {
-    int64_t turning = 0;
-    while (turning < pairs && m->freqs[turning] == 1)
-        turning++;
-    for (int64_t i = turning; i < pairs; i++)
+    int64_t rotated = 0;
+    while (rotated < pairs && m->freqs[rotated] == 1)
+        rotated++;
+    for (int64_t i = rotated; i < pairs; i++)
         if (m->freqs[i] < PAIRS_OFF)
             return false;
     zoo_spec_word(m->spec, "scaling", "proportional");
-    zoo_spec_real(m->spec, "turning", (double)turning / (double)pairs);
+    zoo_spec_real(m->spec, "turning", (double)rotated / (double)pairs);
     return true;
 }
 

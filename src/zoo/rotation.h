@@ -21,7 +21,7 @@ pe_status zoo_rotate_head(pe_view y, pe_view x, const pe_encoding *e, pe_params 
 /* Training rotated a pair by the frequency that it had before a scaling for longer contexts. */
 typedef struct zoo_turns {
     pe_pair at;        /* as served                                                                       */
-    double wavelength; /* positions per turn, as served; infinite: does not turn                           */
+    double wavelength; /* positions per turn, as served; infinite: does not rotate                         */
     double trained;    /* the same as trained                                                             */
     double turns;      /* in training; NAN: the trained length is not known                                 */
     double divisor;    /* served over trained wavelength; 1: kept                                           */

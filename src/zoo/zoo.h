@@ -78,7 +78,7 @@ typedef struct zoo_options {
     int64_t head_dim;   /* 0: as the file says                                                              */
     int64_t trained;    /* 0: as the file says                                                              */
     const char *rotary; /* asks for the rotary class alone, of layers of this kind ("": any): one layer, and rules by
-                           which some layers do not turn are left aside; NULL: the model as it is */
+                           which some layers do not rotate are left aside; NULL: the model as it is */
     int64_t length;     /* sequence at hand, for dynamic and longrope; 0: up to the trained length            */
 } zoo_options;
 

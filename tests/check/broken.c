@@ -342,10 +342,10 @@ static bool add_waves_doubts_the_code_alone(float *y, const float *x, const doub
     return certain;
 }
 
-static void turn_waves_fuses(double *to, const double *from, int64_t row, const double *step, int64_t step_row,
+static void rotate_waves_fuses(double *to, const double *from, int64_t row, const double *step, int64_t step_row,
                              int64_t n)
 {
-    right.turn_waves(to, from, row, step, step_row, n);
+    right.rotate_waves(to, from, row, step, step_row, n);
     for (int64_t i = 0; i < n; i++)
         to[i] = fma(from[i], step[i], from[row + i] * step[step_row + i]);
 }
@@ -416,7 +416,7 @@ static const struct breakage {
     BREAK(add_code, add_code_is_never_odd),
     BREAK(add_waves, add_waves_is_too_certain),
     BREAK(add_waves, add_waves_doubts_the_code_alone),
-    BREAK(turn_waves, turn_waves_fuses),
+    BREAK(rotate_waves, rotate_waves_fuses),
 };
 
 const char *broken_name(int index)

@@ -92,7 +92,7 @@ void truth_add_waves(problem *p)
     p->free[0] = *(const float *)p->buffer[1].want == 0;
 }
 
-void make_turn_waves(problem *p)
+void make_rotate_waves(problem *p)
 {
     p->n = draw_main(p);
     p->elements = (double)p->n;
@@ -107,7 +107,7 @@ void make_turn_waves(problem *p)
     }
 }
 
-void call_turn_waves(const kernels *k, const problem *p, void *const *at)
+void call_rotate_waves(const kernels *k, const problem *p, void *const *at)
 {
-    k->turn_waves(at[0], at[1], p->stride[0], at[2], p->stride[1], p->n);
+    k->rotate_waves(at[0], at[1], p->stride[0], at[2], p->stride[1], p->n);
 }

@@ -36,7 +36,7 @@ FAMILY(turns);
 FAMILY(turn_sums);
 FAMILY(add_code);
 FAMILY(add_waves);
-FAMILY(turn_waves);
+FAMILY(rotate_waves);
 
 /* What a term adds to sum|terms|: nothing where it is infinite or NaN, for then the value decides. */
 static inline double finite_size(double term)

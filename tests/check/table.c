@@ -44,6 +44,6 @@ const kernel table[] = {
     { KERNEL(turn_sums), truth_turn_sums, 0, 0, 0, "bit for bit where it is certain, and certain alike", PE_F32, 0 },
     { KERNEL(add_code), NULL, 0, 0, 0, "bit for bit: the sum in double, rounded once", PE_F32, 0 },
     { KERNEL(add_waves), truth_add_waves, 0, 0, 0, "bit for bit where it is certain, and certain alike", PE_F32, 0 },
-    { KERNEL(turn_waves), NULL, 0, 0, 0, "bit for bit: each product rounded, then the sum", PE_F32, 0 },
+    { KERNEL(rotate_waves), NULL, 0, 0, 0, "bit for bit: each product rounded, then the sum", PE_F32, 0 },
 };
 const int table_count = COUNT(table);

@@ -53,7 +53,7 @@ pe_status run_rope_types(golden *c)
     if (!spec)
         return c->err.status;
     r.head_dim = shape.head_dim;
-    TRY(rope_turned(c, false, s, &count));
+    TRY(rope_rotated(c, false, s, &count));
     TRY(positions_of(c, spec, shape, &r.at));
     return rope_compare(c, &r, spec, s, count);
 }
@@ -98,7 +98,7 @@ pe_status run_rope_census(golden *c)
     const char *spec = spec_of(c, &config, &o, &shape);
     if (!spec)
         return c->err.status;
-    TRY(rope_turned(c, false, s, &count));
+    TRY(rope_rotated(c, false, s, &count));
     r.head_dim = shape.head_dim = o.head_dim;
     TRY(narrow(c, &r, s, count));
     shape.head_dim = r.head_dim;

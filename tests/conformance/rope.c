@@ -23,7 +23,7 @@ static pe_status view_of(golden *c, const char *field, pe_view *out)
 }
 
 /* q, k and v as far as they are there, before and after. */
-pe_status rope_turned(golden *c, bool rotates_value, rotated s[3], int *count)
+pe_status rope_rotated(golden *c, bool rotates_value, rotated s[3], int *count)
 {
     static const rotated all[] = { { .field = "q", .out_field = "q_out", .side = PE_QUERY },
                                   { .field = "k", .out_field = "k_out", .side = PE_KEY },
@@ -167,7 +167,7 @@ pe_status run_rope_layouts(golden *c)
     if (sections.json)
         axes = (int64_t)io_json_size(&sections);
     bool rotates_value = rotates && strchr(rotates, 'v');
-    TRY(rope_turned(c, rotates_value, s, &count));
+    TRY(rope_rotated(c, rotates_value, s, &count));
     TRY(head_dim_of(c, s, count, &r.head_dim));
     if (patches.json) {
         axes = 2;

@@ -26,7 +26,7 @@ typedef struct rope_case {
 } rope_case;
 
 /* q, k and v as far as they are there, before and after. */
-pe_status rope_turned(golden *c, bool rotates_value, rotated s[3], int *count);
+pe_status rope_rotated(golden *c, bool rotates_value, rotated s[3], int *count);
 /* (n), (n, axes) or (axes, n). Where both fit, sections mean (axes, n). */
 pe_status rope_positions(golden *c, int64_t axes, pe_positions *out);
 const char *rope_pairs(golden *c); /* meta.layout in our words; NULL: unknown */

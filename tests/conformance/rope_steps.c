@@ -159,7 +159,7 @@ static pe_status compare_rest(golden *c, const rope_case *r, const rotated *s)
     return PE_OK;
 }
 
-static pe_status compare_turned(golden *c, const rope_case *r, rotated *s)
+static pe_status compare_rotated(golden *c, const rope_case *r, rotated *s)
 {
     int64_t T = s->x.tokens, H = s->x.heads;
     s->own = pe_view_of(golden_alloc(c, T * H * r->head_dim, sizeof(float)), PE_F32, 1, T, H, r->head_dim);
@@ -233,6 +233,6 @@ pe_status rope_compare(golden *c, rope_case *r, const char *spec, rotated *s, in
     TRY(compare_frequencies(c, r));
     TRY(compare_tables(c, r));
     for (int n = 0; n < count; n++)
-        TRY(compare_turned(c, r, &s[n]));
+        TRY(compare_rotated(c, r, &s[n]));
     return PE_OK;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a row's pairs and lanes to what loops want: runs of pairs that lie regularly, spans of pairs that turn by the
- * same coordinate, ranges of elements that do not turn. */
-#include "core/turning.h"
+ * From a row's pairs and lanes to what loops want: runs of pairs that lie regularly, spans of pairs that rotate by the
+ * same coordinate, ranges of elements that do not rotate. */
+#include "core/rotation.h"
 
 #include <string.h>
 
@@ -57,12 +57,12 @@ static bool same_steps(const pair *a, const pair *b)
            (a->frequency.part[0] == 0) == (b->frequency.part[0] == 0);
 }
 
-static int find_spans(turn_span *out, const pair *pairs, int64_t count)
+static int find_spans(rotation_span *out, const pair *pairs, int64_t count)
 {
     int spans = 0;
     for (int64_t n = 0; n < count; spans++) {
         const pair *a = &pairs[n];
-        turn_span s = { n, 1, a->axis, a->multiplier, a->shift, a->frequency.part[0] == 0 };
+        rotation_span s = { n, 1, a->axis, a->multiplier, a->shift, a->frequency.part[0] == 0 };
         while (n + s.count < count && same_steps(a, &pairs[n + s.count]))
             s.count++;
         if (out)
@@ -73,33 +73,33 @@ static int find_spans(turn_span *out, const pair *pairs, int64_t count)
 }
 
 /* One block: the struct, then its arrays, the numbers last, on a boundary of vectors. */
-static turn_plan *allocate(const part *p, int runs, int back, int rests, int spans, bool exact)
+static rotation_plan *allocate(const part *p, int runs, int back, int rests, int spans, bool exact)
 {
     size_t P = (size_t)p->pairs, steps = STEPS_MAX;
     while (steps > 1 && steps * P * 2 * sizeof(double) > STEP_BYTES)
         steps /= 2;
     size_t doubles = exact ? P * (3 + (spans ? 2 * steps : 0)) : 0;
-    size_t bytes = sizeof(turn_plan) + (size_t)(runs + back) * sizeof(pair_run) + (size_t)rests * sizeof(rest_range) +
-                   (size_t)spans * sizeof(turn_span);
-    turn_plan *q = calloc(1, bytes + ALIGN + doubles * sizeof(double));
+    size_t bytes = sizeof(rotation_plan) + (size_t)(runs + back) * sizeof(pair_run) +
+                   (size_t)rests * sizeof(rest_range) + (size_t)spans * sizeof(rotation_span);
+    rotation_plan *q = calloc(1, bytes + ALIGN + doubles * sizeof(double));
     if (!q)
         return NULL;
     pair_run *r = (pair_run *)(q + 1);
     double *number = (double *)(((uintptr_t)q + bytes + ALIGN - 1) / ALIGN * ALIGN);
-    *q = (turn_plan){ .run = { r, r + runs },
-                      .runs = { runs, back },
-                      .rest = (rest_range *)(r + runs + back),
-                      .rests = rests,
-                      .span = (turn_span *)((rest_range *)(r + runs + back) + rests),
-                      .spans = spans,
-                      .steps = (int64_t)steps,
-                      .step = number,
-                      .frequency = exact ? number + doubles - 3 * P : NULL };
+    *q = (rotation_plan){ .run = { r, r + runs },
+                          .runs = { runs, back },
+                          .rest = (rest_range *)(r + runs + back),
+                          .rests = rests,
+                          .span = (rotation_span *)((rest_range *)(r + runs + back) + rests),
+                          .spans = spans,
+                          .steps = (int64_t)steps,
+                          .step = number,
+                          .frequency = exact ? number + doubles - 3 * P : NULL };
     return q;
 }
 
 /* Frequencies part by part, and cos and sin of the first steps. */
-static void fill_turns(const part *p, turn_plan *q, const kernels *k)
+static void fill_rotation(const part *p, rotation_plan *q, const kernels *k)
 {
     double n[PE_HEAD_DIM_MAX / 2], *first = q->step;
     for (int64_t i = 0; i < p->pairs; i++)
@@ -119,7 +119,7 @@ pe_status part_plan(part *p, const kernels *k, pe_error *err)
         spans = p->exact && !p->decay ? find_spans(NULL, p->pair, p->pairs) : 0;
     if (spans > SPANS_MAX || spans * 4 > p->pairs || !(p->magnitude >= 0x1p-40)) /* less leaves the range of floats */
         spans = 0;
-    turn_plan *q = allocate(p, runs, back, rests, spans, p->exact);
+    rotation_plan *q = allocate(p, runs, back, rests, spans, p->exact);
     p->plan = q;
     if (!q)
         return pe_fail(err, PE_ERR_NOMEM, "%s: no memory to prepare its rotation", p->row->info.name);
@@ -129,7 +129,7 @@ pe_status part_plan(part *p, const kernels *k, pe_error *err)
     if (spans)
         find_spans(q->span, p->pair, p->pairs);
     if (p->exact)
-        fill_turns(p, q, k);
+        fill_rotation(p, q, k);
     for (int i = 0; i < runs; i++)
         q->moves = q->moves || memcmp(&q->run[0][i].from, &q->run[0][i].to, sizeof(lane)) != 0 ||
                    q->run[0][i].from_step != q->run[0][i].to_step;

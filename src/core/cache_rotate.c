@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops of a cache: cos and sin of the difference of two turns, made once for tokens in a row that move alike; then
- * every head's row in place, through float32 where it is stored in blocks. */
+ * The loops of a cache: cos and sin of the difference of two rotations, made once for tokens in a row that move alike;
+ * then every head's row in place, through float32 where it is stored in blocks. */
 #include "core/cache.h"
-#include "core/turning.h"
+#include "core/rotation.h"
 
 #include <string.h>
 
@@ -68,8 +68,8 @@ static void exact_difference(const move *m, const route *r, int64_t first, int64
 static void difference(const move *m, const route *r, int64_t first, int64_t count, double *c, double *s)
 {
     for (int64_t i = 0; i < count; i++) {
-        turn a = m->to->row->turn(m->to, PE_KEY, r->to, first + i);
-        turn b = m->from->row->turn(m->from, PE_KEY, r->from, first + i);
+        pair_rotation a = m->to->row->rotate(m->to, PE_KEY, r->to, first + i);
+        pair_rotation b = m->from->row->rotate(m->from, PE_KEY, r->from, first + i);
         bool same = a.cosine == b.cosine && a.sine == b.sine;
         c[i] = same ? 1 : a.cosine * b.cosine + a.sine * b.sine;
         s[i] = same ? 0 : a.sine * b.cosine - a.cosine * b.sine;
@@ -120,9 +120,10 @@ static void prepare_head(const move *m, const route *r, int64_t head, factors *f
 }
 
 /* Rows of float32, float16 or bfloat16, in place: runs of pairs as they were written. */
-static void turn_numbers(const move *m, const factors *f, pe_dtype type, void *key, int64_t rows, int64_t stride)
+static void cache_rotate_numbers(const move *m, const factors *f, pe_dtype type, void *key, int64_t rows,
+                                 int64_t stride)
 {
-    const turn_plan *q = m->to->plan;
+    const rotation_plan *q = m->to->plan;
     for (int i = 0; i < q->runs[0]; i++) {
         pair_run r = q->run[0][i];
         r.from = r.to;
@@ -132,60 +133,61 @@ static void turn_numbers(const move *m, const factors *f, pe_dtype type, void *k
 }
 
 /* Blocks that hold nothing that changes keep their bits. */
-static void turn_blocks(const move *m, const factors *f, unsigned char *key)
+static void cache_rotate_blocks(const move *m, const factors *f, unsigned char *key)
 {
     float x[PE_HEAD_DIM_MAX];
     int64_t bytes = block_bytes(m->k.dtype), from = m->first / BLOCK_WIDTH, end = (m->last - 1) / BLOCK_WIDTH + 1;
     for (int64_t b = from; b < end; b++)
         block_load(x + b * BLOCK_WIDTH, key + b * bytes, m->k.dtype);
-    turn_numbers(m, f, PE_F32, x, 1, 0);
+    cache_rotate_numbers(m, f, PE_F32, x, 1, 0);
     for (int64_t b = from; b < end; b++)
         if (f->blocks >> b & 1)
             block_store(key + b * bytes, x + b * BLOCK_WIDTH, m->k.dtype);
 }
 
 /* Rows of this token and head of a page or sequence and on, each `stride` elements after the last. */
-static void turn_rows(const move *m, const factors *f, pe_view k, int64_t token, int64_t head, int64_t rows,
-                      int64_t stride)
+static void cache_rotate_rows(const move *m, const factors *f, pe_view k, int64_t token, int64_t head, int64_t rows,
+                              int64_t stride)
 {
     const lane *at = m->to->to;
     char *key = (char *)k.data + dtype_bytes(k.dtype, token * k.token_stride + head * k.head_stride);
     if (!m->blocks && k.dtype != PE_F64) {
-        turn_numbers(m, f, k.dtype, key, rows, stride);
+        cache_rotate_numbers(m, f, k.dtype, key, rows, stride);
         return;
     }
     for (int64_t n = 0; n < rows; n++, key += dtype_bytes(k.dtype, stride))
         if (m->blocks)
-            turn_blocks(m, f, (unsigned char *)key);
+            cache_rotate_blocks(m, f, (unsigned char *)key);
         else
             rotate_f64_c((double *)(void *)key, (double *)(void *)key, at, at, f->c.f64, f->s.f64, m->to->pairs, NULL,
                          0, 1);
 }
 
 /* Memory is walked the way it lies: heads of a token, or tokens of a head. */
-static void turn_alike(const move *m, const factors *f, pe_view k, int64_t first, int64_t end)
+static void cache_rotate_alike(const move *m, const factors *f, pe_view k, int64_t first, int64_t end)
 {
     if (k.token_stride < k.head_stride)
         for (int64_t h = 0; h < k.heads; h++)
-            turn_rows(m, f, k, first, h, end - first, k.token_stride);
+            cache_rotate_rows(m, f, k, first, h, end - first, k.token_stride);
     else
         for (int64_t t = first; t < end; t++)
-            turn_rows(m, f, k, t, 0, k.heads, k.head_stride);
+            cache_rotate_rows(m, f, k, t, 0, k.heads, k.head_stride);
 }
 
 /* Tokens first .. end - 1 of a sequence, page by page where there are pages. */
-static void turn_stretch(const move *m, const factors *f, pe_view k, int64_t sequence, int64_t first, int64_t end)
+static void cache_rotate_stretch(const move *m, const factors *f, pe_view k, int64_t sequence, int64_t first,
+                                 int64_t end)
 {
     int64_t size = k.tokens;
     if (!m->pages.table) {
-        turn_alike(m, f, view_at(k, sequence), first, end);
+        cache_rotate_alike(m, f, view_at(k, sequence), first, end);
         return;
     }
     for (int64_t t = first, last; t < end; t = last) {
         int64_t page = t / size;
         last = (page + 1) * size < end ? (page + 1) * size : end;
-        turn_alike(m, f, view_at(k, m->pages.table[sequence * m->pages.columns + page]), t - page * size,
-                   last - page * size);
+        cache_rotate_alike(m, f, view_at(k, m->pages.table[sequence * m->pages.columns + page]), t - page * size,
+                           last - page * size);
     }
 }
 
@@ -202,7 +204,7 @@ static int64_t jobs_of(const move *m)
 }
 
 /* Tokens that stay where they are keep their bits. */
-static void turn_tokens(void *arg, int64_t job, int worker)
+static void cache_rotate_tokens(void *arg, int64_t job, int worker)
 {
     (void)worker;
     const move *m = arg;
@@ -216,17 +218,17 @@ static void turn_tokens(void *arg, int64_t job, int worker)
         for (int64_t h = 0; m->to->trained && h < m->k.heads; h++) {
             prepare_head(m, &r, trained_head(m->to, m->k.heads, h), &f);
             if (f.blocks)
-                turn_stretch(m, &f, head_of(m->k, h), b, t, next);
+                cache_rotate_stretch(m, &f, head_of(m->k, h), b, t, next);
         }
         if (m->to->trained)
             continue;
         prepare(m, &r, &f);
         if (f.blocks)
-            turn_stretch(m, &f, m->k, b, t, next);
+            cache_rotate_stretch(m, &f, m->k, b, t, next);
     }
 }
 
-void cache_turn(move *m, const pe_pool *pool)
+void cache_rotate(move *m, const pe_pool *pool)
 {
-    pool_run(pool, turn_tokens, m, m->batch * jobs_of(m));
+    pool_run(pool, cache_rotate_tokens, m, m->batch * jobs_of(m));
 }
