@@ -22,7 +22,7 @@ typedef struct worker_counts {
     bool odd;        /* some of them is not finite */
 } worker_counts;
 
-static counts *own(const fused *f)
+static counts *own_counts(const fused *f)
 {
     return kind_of(f, &kind_counts);
 }
@@ -34,7 +34,7 @@ static worker_counts *of_worker(const scratch *s)
 
 static bool counts_find(fused *f)
 {
-    counts *c = own(f);
+    counts *c = own_counts(f);
     for (int n = 0; n < f->p.e->parts && !f->shell; n++) /* a count is no distance: a plan has none */
         if (f->p.e->part[n].count.on)
             c->p = &f->p.e->part[n];
@@ -44,7 +44,7 @@ static bool counts_find(fused *f)
 
 static void counts_size(fused *f)
 {
-    counts *c = own(f);
+    counts *c = own_counts(f);
     const tensor *table = &c->p->tensor[c->p->count.table];
     int64_t most = f->Tk + f->p.a.mask.keys_after + 2;
     c->heads = table->shape[1];
@@ -54,7 +54,7 @@ static void counts_size(fused *f)
 
 static void counts_cut(fused *f, char *memory, int64_t *used)
 {
-    counts *c = own(f);
+    counts *c = own_counts(f);
     int64_t copies = f->backward ? fused_copies(f, c->heads) : 0;
     c->panels = fused_take(memory, used, c->heads * c->columns, sizeof(float) * (size_t)f->D);
     c->all = fused_take(memory, used, f->direct ? f->H * f->Tq : 0, sizeof(float) * (size_t)c->columns);
@@ -64,7 +64,7 @@ static void counts_cut(fused *f, char *memory, int64_t *used)
 
 static void counts_cut_worker(const fused *f, scratch *s, char *memory, int64_t *used)
 {
-    int64_t columns = own(f)->columns;
+    int64_t columns = own_counts(f)->columns;
     worker_counts w = { .own = fused_take(memory, used, f->direct ? 0 : BQ * columns, sizeof(float)) };
     w.grad = fused_take(memory, used, f->backward ? BQ * columns : 0, sizeof(float));
     if (memory)
@@ -75,7 +75,7 @@ static void counts_cut_worker(const fused *f, scratch *s, char *memory, int64_t 
 static void fill_panel(void *arg, int64_t n, int worker)
 {
     const fused *f = arg;
-    const counts *c = own(f);
+    const counts *c = own_counts(f);
     int64_t panels = c->columns / PANEL, h = n / panels, c0 = n % panels * PANEL, at = h * c->columns + c0;
     int64_t left = c->last + 1 - c0, count = left < PANEL ? left : PANEL;
     float *rows = c->rows ? c->rows + at * f->Dp : f->scratch[worker].qa;
@@ -88,7 +88,7 @@ static void fill_panel(void *arg, int64_t n, int worker)
 
 static void counts_fill(fused *f)
 {
-    counts *c = own(f);
+    counts *c = own_counts(f);
     int64_t rows = c->heads * c->columns;
     pool_run(f->p.pool, fill_panel, f, rows / PANEL);
     c->finite = c->rows && !ready_odd(c->rows, 1, 0, rows * f->Dp);
@@ -96,9 +96,9 @@ static void counts_fill(fused *f)
 }
 
 /* q T^t for a tile of queries; their q in qa. */
-static void make(const fused *f, scratch *s, const tile *t, float *to)
+static void make_products(const fused *f, scratch *s, const tile *t, float *to)
 {
-    const counts *c = own(f);
+    const counts *c = own_counts(f);
     ready_raise(f, s->qa, t, f->ready.q, f->D, f->Dp, NULL, c->p->stage == PE_BEFORE_SCALE ? f->p.scale : 1);
     for (int64_t h = 0; h < t->heads; h++)
         for (int64_t n = 0; n < c->columns; n += PANEL)
@@ -111,7 +111,7 @@ static void make(const fused *f, scratch *s, const tile *t, float *to)
 /* Few queries have theirs made for all heads at once: the same tiles begin again for every tile of keys. */
 static void counts_begin(const fused *f, scratch *s, const tile *t)
 {
-    const counts *c = own(f);
+    const counts *c = own_counts(f);
     worker_counts *w = of_worker(s);
     int64_t each = f->Tq * c->columns;
     for (int64_t n = 0; f->backward && n < t->m * c->columns; n++)
@@ -119,11 +119,11 @@ static void counts_begin(const fused *f, scratch *s, const tile *t)
     if (!f->direct) {
         w->odd = false;
         w->at = w->own;
-        make(f, s, t, w->at);
+        make_products(f, s, t, w->at);
         return;
     }
     for (int64_t h = 0; !w->made && h < f->H; h++)
-        make(f, s, &(tile){ h, 1, 0, f->Tq, 0, 0 }, c->all + h * each);
+        make_products(f, s, &(tile){ h, 1, 0, f->Tq, 0, 0 }, c->all + h * each);
     w->made = true;
     w->at = c->all + t->h * each;
 }
@@ -131,7 +131,7 @@ static void counts_begin(const fused *f, scratch *s, const tile *t)
 /* What is hidden stays so, whatever the query has for it. */
 static double count_keys(const fused *f, scratch *s, int64_t r, int64_t n, double carry)
 {
-    const counts *c = own(f);
+    const counts *c = own_counts(f);
     const worker_counts *w = of_worker(s);
     float *score = s->S + r * BK;
     if (w->odd)
@@ -147,7 +147,7 @@ static void counts_add(const fused *f, scratch *s, const tile *t, const keys *k,
     int64_t rows = t->heads * t->m;
     (void)k;
     for (int64_t r = 0; when == AT_PRODUCT && r < rows; r++)
-        f->k->sigmoid(s->gate + r * BK, s->S + r * BK, (float)(own(f)->p->count.scale / f->p.scale), t->n);
+        f->k->sigmoid(s->gate + r * BK, s->S + r * BK, (float)(own_counts(f)->p->count.scale / f->p.scale), t->n);
     for (int64_t r = 0; when == AT_MASKED && r < rows; r++)
         st->carry[r] = count_keys(f, s, r, t->n, st->carry[r]);
 }
@@ -159,7 +159,7 @@ static void counts_add(const fused *f, scratch *s, const tile *t, const keys *k,
 static double row_back(const fused *f, const float *G, float *dG, float *gate, const float *ds, int64_t n, double carry,
                        double dcarry)
 {
-    const counts *c = own(f);
+    const counts *c = own_counts(f);
     double so_far[BK], scale = c->p->count.scale / f->p.scale, last = (double)c->last;
     for (int64_t j = n - 1; j >= 0; j--)
         so_far[j] = carry += (double)gate[j];
@@ -180,7 +180,7 @@ static double row_back(const fused *f, const float *G, float *dG, float *gate, c
 static void counts_back(const fused *f, scratch *s, const tile *t, int64_t item, moment when)
 {
     const worker_counts *w = of_worker(s);
-    int64_t C = own(f)->columns;
+    int64_t C = own_counts(f)->columns;
     (void)item;
     for (int64_t r = 0; when == AT_MASKED && r < t->m; r++)
         s->dcarry[r] = row_back(f, w->at + r * C, w->grad + r * C, s->gate + r * BK, s->dP + r * BK, t->n,
@@ -191,7 +191,7 @@ static void counts_back(const fused *f, scratch *s, const tile *t, int64_t item,
 
 static void counts_end(const fused *f, scratch *s, const tile *t, int64_t item)
 {
-    const counts *c = own(f);
+    const counts *c = own_counts(f);
     const float *grads = of_worker(s)->grad;
     int64_t C = c->columns, Dp = f->Dp;
     double factor = c->p->stage == PE_BEFORE_SCALE ? f->p.scale : 1;
@@ -205,7 +205,7 @@ static void counts_end(const fused *f, scratch *s, const tile *t, int64_t item)
 
 static void counts_sum(fused *f)
 {
-    const counts *c = own(f);
+    const counts *c = own_counts(f);
     int64_t size_of = c->columns * f->Dp, splits = f->back.splits;
     int64_t apart = c->heads == 1 ? size_of : f->H * size_of, count = c->heads == 1 ? splits * f->G : splits;
     for (int64_t h = 0; f->p.g.dparams.data && h < c->heads; h++)

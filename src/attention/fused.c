@@ -132,7 +132,7 @@ static void cut_scratch(fused *f, scratch *s, char *memory, int64_t *used)
 }
 
 /* Everything from one block; with memory NULL only its size. */
-static bool cut(fused *f, char *memory)
+static bool cut_block(fused *f, char *memory)
 {
     int64_t used = 0, workers = pool_workers(f->p.pool), rows = f->direct ? f->piece.count * f->H * f->Tq : 0;
     char *base = memory ? memory + (64 - (uintptr_t)memory % 64) % 64 : NULL;
@@ -295,7 +295,7 @@ static pe_status check_tiles(const fused *f, pe_error *err)
 }
 
 /* The sizes of everything that one sequence needs, and what can be wrong with its places. */
-static pe_status measure(fused *f, const call *c, int64_t sequence, bool backward, bool alone, pe_error *err)
+static pe_status measure_sequence(fused *f, const call *c, int64_t sequence, bool backward, bool alone, pe_error *err)
 {
     *f = (fused){ .backward = backward };
     call_sequence(c, sequence, &f->p);
@@ -311,7 +311,7 @@ static pe_status measure(fused *f, const call *c, int64_t sequence, bool backwar
     TRY(spacings_reach(f, err));
     kinds_find(f, plan_shell(c->run.plan, f));
     find_loads(f);
-    if (!cut(f, NULL))
+    if (!cut_block(f, NULL))
         return pe_fail(err, PE_ERR_OVERFLOW, "the work memory for %" PRId64 " keys does not fit 64-bit sizes", f->Tk);
     return PE_OK;
 }
@@ -333,7 +333,7 @@ pe_status fused_open(fused_call *f, const pe_encoding *e, const pe_attention *a,
     f->spread = !backward && workers > 1 && f->c.sequences >= workers;
     f->each = 0;
     for (int64_t s = 0; s < f->c.sequences; s++) {
-        TRY(measure(&f->one, &f->c, s, backward, f->spread, err));
+        TRY(measure_sequence(&f->one, &f->c, s, backward, f->spread, err));
         f->each = f->one.bytes > f->each ? f->one.bytes : f->each;
     }
     if (f->c.sequences > 1)
@@ -350,7 +350,7 @@ pe_status fused_check(fused_call *f, pe_error *err)
     f->c.run.work_bytes = bytes_of(f);
     for (int64_t s = 0; s < f->c.sequences && f->c.rotating; s++) {
         if (f->c.sequences > 1)
-            TRY(measure(&f->one, &f->c, s, f->backward, f->spread, err));
+            TRY(measure_sequence(&f->one, &f->c, s, f->backward, f->spread, err));
         TRY(check_tiles(&f->one, err));
     }
     return PE_OK;
@@ -368,8 +368,8 @@ static void visit_one(void *arg, int64_t s, int worker)
     fused_call *c = v->f;
     char *memory = (char *)c->c.run.work + (size_t)worker * c->each;
     fused *f = (fused *)(void *)memory;
-    measure(f, &c->c, s, c->backward, c->spread, NULL);
-    cut(f, memory + up_to(sizeof *f, 64));
+    measure_sequence(f, &c->c, s, c->backward, c->spread, NULL);
+    cut_block(f, memory + up_to(sizeof *f, 64));
     v->visit(f);
 }
 
@@ -378,7 +378,7 @@ void fused_each(fused_call *f, void (*visit)(fused *))
     visiting v = { f, visit };
     if (f->c.sequences == 1) {
         call_sequence(&f->c, 0, &f->one.p); /* with gradients and pieces, which were not known when it was measured */
-        cut(&f->one, f->c.run.work);
+        cut_block(&f->one, f->c.run.work);
         visit(&f->one);
     } else if (f->spread)
         pool_run(f->c.run.pool, visit_one, &v, f->c.sequences);

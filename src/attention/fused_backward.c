@@ -325,7 +325,7 @@ static bool must_be_serial(const fused *f)
     return serial;
 }
 
-static void backward(fused *f)
+static void fused_backward_pass(fused *f)
 {
     fused_ready(f);
     back_clear(f);
@@ -343,7 +343,7 @@ pe_status pe_attention_backward(const pe_encoding *e, const pe_attention *a, con
     TRY(call_outputs(&f.c, false, err));
     TRY(call_gradients(&f.c, grads, err));
     TRY(check_saved(&f.c, err));
-    fused_each(&f, backward);
+    fused_each(&f, fused_backward_pass);
     for (int64_t s = 0; s < f.c.sequences; s++)
         call_clear_padding_back(&f.c, s);
     return pe_pass(err);

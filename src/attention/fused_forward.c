@@ -176,7 +176,7 @@ static void join_chunks(const fused *f)
     end_rows(f, &(tile){ 0, f->H, 0, f->Tq, 0, 0 }, &all);
 }
 
-static void forward(fused *f)
+static void fused_forward_pass(fused *f)
 {
     if (!f->Tq)
         return;
@@ -207,7 +207,7 @@ pe_status pe_attention_forward(const pe_encoding *e, const pe_attention *a, cons
     TRY(call_outputs(&f.c, true, err));
     if (f.c.a.out.dtype == PE_F64)
         return pe_fail(err, PE_ERR_DTYPE, "out is float64; fused attention takes float32, float16 and bfloat16");
-    fused_each(&f, forward);
+    fused_each(&f, fused_forward_pass);
     clear_padding(&f.c);
     return pe_pass(err);
 }
@@ -221,7 +221,7 @@ pe_status pe_attention_partial(const pe_encoding *e, const pe_attention *a, pe_p
     TRY(partial_check(&f.c, piece, err));
     f.c.piece = piece;
     f.c.a.scores = f.c.a.probabilities = (pe_view){ 0 };
-    fused_each(&f, forward);
+    fused_each(&f, fused_forward_pass);
     clear_padding(&f.c);
     return pe_pass(err);
 }

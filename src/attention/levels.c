@@ -19,14 +19,14 @@ typedef struct levels {
     int count;
 } levels;
 
-static levels *own(const fused *f)
+static levels *own_levels(const fused *f)
 {
     return kind_of(f, &kind_levels);
 }
 
 static bool levels_find(fused *f)
 {
-    levels *all = own(f);
+    levels *all = own_levels(f);
     for (int n = 0; n < f->p.e->parts; n++)
         if (f->p.e->part[n].absolute || f->p.e->part[n].gates)
             all->level[all->count++] = (level){ .p = &f->p.e->part[n] };
@@ -43,16 +43,16 @@ static bool plan_covers(const fused *f)
 
 static void levels_size(fused *f)
 {
-    for (level *l = own(f)->level; l < own(f)->level + own(f)->count; l++) {
+    for (level *l = own_levels(f)->level; l < own_levels(f)->level + own_levels(f)->count; l++) {
         l->factor = l->p->stage == PE_BEFORE_SCALE ? f->p.scale : 1;
-        l->plan = l->p->absolute && plan_covers(f) ? &own(f->plan)->level[l - own(f)->level] : NULL;
+        l->plan = l->p->absolute && plan_covers(f) ? &own_levels(f->plan)->level[l - own_levels(f)->level] : NULL;
         l->key_row = l->plan ? l->plan->key_row : f->Tk;
     }
 }
 
 static void levels_cut(fused *f, char *memory, int64_t *used)
 {
-    for (level *l = own(f)->level; l < own(f)->level + own(f)->count; l++) {
+    for (level *l = own_levels(f)->level; l < own_levels(f)->level + own_levels(f)->count; l++) {
         int64_t each = f->backward && l->p->gates ? f->back.splits * f->H : 0;
         l->key = fused_take(memory, used, l->plan ? 0 : f->H * f->Tk, sizeof(double));
         l->query = fused_take(memory, used, f->H * f->Tq, sizeof(double));
@@ -72,7 +72,7 @@ static double level_at(const level *l, pe_view gates, pe_positions where, int64_
 
 static void levels_fill(fused *f)
 {
-    for (level *l = own(f)->level; l < own(f)->level + own(f)->count; l++) {
+    for (level *l = own_levels(f)->level; l < own_levels(f)->level + own_levels(f)->count; l++) {
         if (l->plan)
             l->key = l->plan->key + coordinate(f->p.a.k_at, 0, 0);
         for (int64_t h = 0; h < f->H; h++) {
@@ -88,7 +88,7 @@ static void levels_fill(fused *f)
 
 bool levels_form(const fused *f, int n, pe_lowered_level *out)
 {
-    const levels *all = own(f);
+    const levels *all = own_levels(f);
     if (n >= all->count)
         return false;
     const level *l = &all->level[n];
@@ -104,7 +104,7 @@ static bool enters(const level *l, moment when)
 
 static void levels_add(const fused *f, scratch *s, const tile *t, const keys *k, state *st, moment when)
 {
-    const levels *all = own(f);
+    const levels *all = own_levels(f);
     (void)k, (void)st;
     for (int n = 0; n < all->count; n++)
         for (int64_t r = 0; enters(&all->level[n], when) && r < t->heads * t->m; r++) {
@@ -118,7 +118,7 @@ static void levels_add(const fused *f, scratch *s, const tile *t, const keys *k,
 
 static void levels_back(const fused *f, scratch *s, const tile *t, int64_t item, moment when)
 {
-    const levels *all = own(f);
+    const levels *all = own_levels(f);
     for (int n = 0; n < all->count; n++) {
         const level *l = &all->level[n];
         int64_t at = item / f->G * f->H + t->h;
@@ -141,7 +141,7 @@ static void store(const fused *f, pe_view to, int64_t count, const float *from)
 
 static void levels_sum(fused *f)
 {
-    for (const level *l = own(f)->level; l < own(f)->level + own(f)->count; l++)
+    for (const level *l = own_levels(f)->level; l < own_levels(f)->level + own_levels(f)->count; l++)
         if (l->p->gates) {
             store(f, f->p.g.dq_gates, f->Tq, l->dquery);
             store(f, f->p.g.dk_gates, f->Tk, l->dkey);

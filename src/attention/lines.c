@@ -30,7 +30,7 @@ typedef struct lines {
     int count;
 } lines;
 
-static lines *own(const fused *f)
+static lines *own_lines(const fused *f)
 {
     return kind_of(f, &kind_lines);
 }
@@ -39,7 +39,7 @@ static lines *own(const fused *f)
 
 static bool lines_find(fused *f)
 {
-    lines *all = own(f);
+    lines *all = own_lines(f);
     for (int n = 0; n < f->p.e->parts; n++) {
         const part *p = &f->p.e->part[n];
         if (p->hooks & PE_HOOK_BIAS && !p->absolute && !p->gates)
@@ -80,10 +80,10 @@ static void lay_segments(const line *l, pe_lowered_bias *b, pe_segment *segment)
 
 static void lines_size(fused *f)
 {
-    for (line *l = own(f)->line; l < own(f)->line + own(f)->count; l++) {
+    for (line *l = own_lines(f)->line; l < own_lines(f)->line + own_lines(f)->count; l++) {
         l->factor = l->p->stage == PE_BEFORE_SCALE ? f->p.scale : 1;
         if (f->plan && l->w->planned)
-            l->plan = &own(f->plan)->line[l - own(f)->line];
+            l->plan = &own_lines(f->plan)->line[l - own_lines(f)->line];
         l->form = (pe_lowered_bias){ .stage = l->p->stage, .knots = -1, .by = &l->w->told };
         if (l->p->row->share)
             l->form.knots = l->p->row->knots(l->p);
@@ -106,7 +106,7 @@ static void cut_gradients(fused *f, line *l, char *memory, int64_t *used)
 
 static void lines_cut(fused *f, char *memory, int64_t *used)
 {
-    for (line *l = own(f)->line; l < own(f)->line + own(f)->count; l++) {
+    for (line *l = own_lines(f)->line; l < own_lines(f)->line + own_lines(f)->count; l++) {
         const pe_lowered_bias *b = &l->form;
         bool knots = b->knots >= 0;
         int64_t straight = f->H * (knots ? b->knots + 1 : l->plan ? 0 : b->segments);
@@ -308,7 +308,7 @@ static void clear_gradients(const fused *f, line *l)
 
 static void lines_fill(fused *f)
 {
-    for (line *l = own(f)->line; l < own(f)->line + own(f)->count; l++) {
+    for (line *l = own_lines(f)->line; l < own_lines(f)->line + own_lines(f)->count; l++) {
         clear_gradients(f, l);
         if (l->w->scattered)
             continue;
@@ -323,7 +323,7 @@ static void lines_fill(fused *f)
 
 const pe_lowered_bias *lines_form(const fused *f, int n)
 {
-    return n < own(f)->count ? &own(f)->line[n].form : NULL;
+    return n < own_lines(f)->count ? &own_lines(f)->line[n].form : NULL;
 }
 
 /* ------------------------------------------------ adding */
@@ -447,7 +447,7 @@ static bool enters(const line *l, moment when)
 
 static void lines_add(const fused *f, scratch *s, const tile *t, const keys *k, state *st, moment when)
 {
-    const lines *all = own(f);
+    const lines *all = own_lines(f);
     (void)k, (void)st;
     for (int n = 0; n < all->count; n++)
         for (int64_t r = 0; enters(&all->line[n], when) && r < t->heads * t->m; r++)
@@ -518,7 +518,7 @@ static void row_back(const fused *f, const line *l, int64_t h, int64_t i, int64_
 
 static void lines_back(const fused *f, scratch *s, const tile *t, int64_t item, moment when)
 {
-    const lines *all = own(f);
+    const lines *all = own_lines(f);
     for (int n = 0; n < all->count; n++)
         for (int64_t r = 0; fused_learns(f, all->line[n].p) && enters(&all->line[n], when) && r < t->m; r++)
             row_back(f, &all->line[n], t->h, t->i + r, item, t, s->dP + r * BK);
@@ -527,8 +527,8 @@ static void lines_back(const fused *f, scratch *s, const tile *t, int64_t item, 
 static bool lines_serial(const fused *f)
 {
     bool scattered = false;
-    for (int n = 0; n < own(f)->count; n++)
-        scattered = scattered || own(f)->line[n].w->scattered;
+    for (int n = 0; n < own_lines(f)->count; n++)
+        scattered = scattered || own_lines(f)->line[n].w->scattered;
     return scattered;
 }
 
@@ -588,7 +588,7 @@ static void sum_shared(const fused *f, const line *l)
 
 static void lines_sum(fused *f)
 {
-    for (const line *l = own(f)->line; f->p.g.dparams.data && l < own(f)->line + own(f)->count; l++)
+    for (const line *l = own_lines(f)->line; f->p.g.dparams.data && l < own_lines(f)->line + own_lines(f)->count; l++)
         if (l->dtable)
             sum_table(f, l);
         else if (l->dlevel)

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 /* Takes (tokens, heads, dim) doubles from the block; with memory NULL only counts. */
-static bool take(pe_view *v, char *memory, int64_t *used, int64_t tokens, int64_t heads, int64_t dim)
+static bool take_view(pe_view *v, char *memory, int64_t *used, int64_t tokens, int64_t heads, int64_t dim)
 {
     int64_t n;
     *v = (pe_view){ memory ? memory + *used : NULL, PE_F64, 1, tokens, heads, dim, 0, heads * dim, dim };
@@ -22,16 +22,17 @@ bool problem_cut(problem *p, char *memory)
     bool again = p->recentres;
     if (Tk > INT64_MAX / 65536 / PE_HEAD_DIM_MAX / 8) /* heads * Tk below stays in range */
         return false;
-    bool fits = take(&m->q, memory, &used, 1, H, D) && take(&m->k, memory, &used, Tk, G, D) &&
-                take(&m->v, memory, &used, Tk, G, Dv) && take(&m->score, memory, &used, 1, H, Tk) &&
-                take(&m->prob, memory, &used, 1, H, Tk) && take(&m->capped, memory, &used, 1, H, Tk) &&
-                take(&m->out, memory, &used, 1, H, Dv) && take(&m->dq, memory, &used, 1, H, D) &&
-                take(&m->dk, memory, &used, Tk, G, D) && take(&m->dv, memory, &used, Tk, G, Dv) &&
-                take(&m->dk_sum, memory, &used, again ? Tk : 0, G, D) && take(&m->dscore, memory, &used, 1, H, Tk) &&
-                take(&m->dprob, memory, &used, 1, H, Tk) && take(&m->dout, memory, &used, 1, H, Dv) &&
-                take(&m->dq_gates, memory, &used, 1, H, 1) && take(&m->dk_gates, memory, &used, Tk, H, 1) &&
-                take(&m->drelative, memory, &used, 1, H, p->e->relative) && take(&lse, memory, &used, 1, H, 1) &&
-                take(&sink, memory, &used, 1, H, 1);
+    bool fits = take_view(&m->q, memory, &used, 1, H, D) && take_view(&m->k, memory, &used, Tk, G, D) &&
+                take_view(&m->v, memory, &used, Tk, G, Dv) && take_view(&m->score, memory, &used, 1, H, Tk) &&
+                take_view(&m->prob, memory, &used, 1, H, Tk) && take_view(&m->capped, memory, &used, 1, H, Tk) &&
+                take_view(&m->out, memory, &used, 1, H, Dv) && take_view(&m->dq, memory, &used, 1, H, D) &&
+                take_view(&m->dk, memory, &used, Tk, G, D) && take_view(&m->dv, memory, &used, Tk, G, Dv) &&
+                take_view(&m->dk_sum, memory, &used, again ? Tk : 0, G, D) &&
+                take_view(&m->dscore, memory, &used, 1, H, Tk) && take_view(&m->dprob, memory, &used, 1, H, Tk) &&
+                take_view(&m->dout, memory, &used, 1, H, Dv) && take_view(&m->dq_gates, memory, &used, 1, H, 1) &&
+                take_view(&m->dk_gates, memory, &used, Tk, H, 1) &&
+                take_view(&m->drelative, memory, &used, 1, H, p->e->relative) &&
+                take_view(&lse, memory, &used, 1, H, 1) && take_view(&sink, memory, &used, 1, H, 1);
     m->lse = lse.data;
     m->sink = sink.data;
     m->seen = memory ? (uint8_t *)memory + used : NULL;

@@ -123,7 +123,7 @@ static void rotations_back(problem *p, const pe_attention_grad *g, int64_t i)
     clear(p->m->dk);
 }
 
-static void backward(problem *p)
+static void reference_backward_pass(problem *p)
 {
     pe_attention_grad *g = &p->g;
     clear(p->m->dk);
@@ -172,7 +172,7 @@ pe_status pe_reference_backward(const pe_encoding *e, const pe_attention *a, con
         call_sequence(&c, s, &p);
         p.m = &m;
         problem_cut(&p, c.run.work);
-        backward(&p);
+        reference_backward_pass(&p);
         call_clear_padding_back(&c, s);
     }
     return pe_pass(err);

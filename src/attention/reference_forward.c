@@ -30,7 +30,7 @@ static void store_rows(pe_view to, int64_t i, pe_view from)
             num_store(to.data, to.dtype, row_vec(to, i, h).at + d, cell_of(from, 0, h)[d]);
 }
 
-static void forward(problem *p)
+static void reference_forward_pass(problem *p)
 {
     for (int64_t i = 0; i < p->Tq; i++) {
         query_rotate_keys(p, i);
@@ -45,7 +45,7 @@ static void forward(problem *p)
 }
 
 /* The largest sequence's. */
-static pe_status measure(const call *c, size_t *bytes, pe_error *err)
+static pe_status measure_call(const call *c, size_t *bytes, pe_error *err)
 {
     *bytes = 0;
     for (int64_t s = 0; s < c->sequences; s++) {
@@ -66,7 +66,7 @@ pe_status pe_reference_work(const pe_encoding *e, const pe_attention *a, size_t 
     call c;
     CHECK_POINTER(size_t, bytes, "bytes");
     TRY(call_open(&c, e, a, NULL, err));
-    TRY(measure(&c, bytes, err));
+    TRY(measure_call(&c, bytes, err));
     return pe_pass(err);
 }
 
@@ -74,7 +74,7 @@ pe_status reference_open(call *c, const pe_encoding *e, const pe_attention *a, c
 {
     size_t bytes;
     TRY(call_open(c, e, a, run, err));
-    TRY(measure(c, &bytes, err));
+    TRY(measure_call(c, &bytes, err));
     TRY(check_params(e, c->run.params, err));
     TRY(call_work(c, bytes, "pe_reference_work", err));
     c->run.work_bytes = bytes;
@@ -106,7 +106,7 @@ pe_status pe_reference_forward(const pe_encoding *e, const pe_attention *a, cons
         call_sequence(&c, s, &p);
         p.m = &m;
         problem_cut(&p, c.run.work);
-        forward(&p);
+        reference_forward_pass(&p);
         call_clear_padding(&c, s);
     }
     return pe_pass(err);

@@ -74,7 +74,7 @@ static uint32_t subtract(uint32_t *a, const big *b, uint32_t q)
 }
 
 /* a[0..n] += b; what it carries beyond a[n]. */
-static uint32_t add(uint32_t *a, const big *b)
+static uint32_t add_big(uint32_t *a, const big *b)
 {
     uint64_t sum = 0;
     for (int i = 0; i <= b->count; i++, sum >>= 32) {
@@ -93,7 +93,7 @@ static uint32_t divide_digit(uint32_t *a, const big *b)
     q = q > UINT32_MAX ? UINT32_MAX : q;
     uint32_t below = subtract(a, b, (uint32_t)q);
     for (; below; q--)
-        below -= add(a, b);
+        below -= add_big(a, b);
     return (uint32_t)q;
 }
 

@@ -307,7 +307,7 @@ static pe_status search_orders(check_findings *f, const check_data *d, const che
     return status;
 }
 
-static pe_status find(check_findings *f, check_data *d, const check_input *in, pe_error *err)
+static pe_status find_bugs(check_findings *f, check_data *d, const check_input *in, pe_error *err)
 {
     int orders;
     bool not_finite;
@@ -328,7 +328,7 @@ pe_status check_run(check_findings **out, const check_input *in, pe_error *err)
 {
     check_data d = { 0 };
     *out = calloc(1, sizeof **out);
-    pe_status status = *out ? find(*out, &d, in, err) : io_fail(err, PE_ERR_NOMEM, "no memory for the findings");
+    pe_status status = *out ? find_bugs(*out, &d, in, err) : io_fail(err, PE_ERR_NOMEM, "no memory for the findings");
     free(d.spec);
     if (status) {
         check_findings_free(*out);

@@ -17,7 +17,7 @@ progress progress_start(const char *what)
     };
 }
 
-static void show(progress *p, double now, uint64_t done, uint64_t total)
+static void show_progress(progress *p, double now, uint64_t done, uint64_t total)
 {
     double part = (double)done / (double)total, left = (now - p->start) * (1 - part) / (part > 0 ? part : 1);
     int64_t wait = left < 1e9 ? (int64_t)left + 1 : 0;
@@ -30,7 +30,7 @@ bool progress_step(progress *p, uint64_t done, uint64_t total)
 {
     double now = p->terminal && total > QUIET && done <= total ? io_seconds() : 0;
     if (now > p->next) {
-        show(p, now, done, total);
+        show_progress(p, now, done, total);
         p->next = now + EVERY;
     }
     return !*p->stop;

@@ -79,7 +79,7 @@ static pe_status check_decay(const move *m, pe_error *err)
 }
 
 /* What the two rotations have in common, so that their difference is steps times one frequency, if that is so. */
-static void settle(move *m)
+static void settle_move(move *m)
 {
     m->exact = m->to->exact && m->from->exact;
     m->first = m->to->shape.head_dim;
@@ -104,7 +104,7 @@ static pe_status cache_rotate_keys(move *m, const pe_pool *pool, pe_error *err)
     TRY(check_decay(m, err));
     if (!m->to->pairs || !m->k.heads || !m->tokens)
         return pe_pass(err);
-    settle(m);
+    settle_move(m);
     cache_rotate(m, pool);
     return pe_pass(err);
 }

@@ -15,7 +15,7 @@ double count_gate_slope(const part *p, double dot)
 }
 
 /* Element (position, d) of the table for this head. */
-static int64_t element(const step *s, int64_t at, int64_t d)
+static int64_t table_element(const step *s, int64_t at, int64_t d)
 {
     const int64_t *shape = s->p->tensor[s->p->count.table].shape;
     return (at * shape[1] + (shape[1] == 1 ? 0 : s->head)) * shape[2] + d;
@@ -44,8 +44,8 @@ double count_term(const step *s)
     int64_t at = lower(s, &t);
     int table = s->p->count.table;
     for (int64_t d = 0; d < s->p->shape.head_dim; d++)
-        sum += vec_get(s->q, d) * ((1 - t) * param(s->p, s->w, table, element(s, at, d)) +
-                                   t * param(s->p, s->w, table, element(s, at + 1, d)));
+        sum += vec_get(s->q, d) * ((1 - t) * param(s->p, s->w, table, table_element(s, at, d)) +
+                                   t * param(s->p, s->w, table, table_element(s, at + 1, d)));
     return sum;
 }
 
@@ -55,12 +55,12 @@ double count_term_back(const step *s, double ds)
     int64_t at = lower(s, &t);
     int table = s->p->count.table;
     for (int64_t d = 0; d < s->p->shape.head_dim; d++) {
-        double below = param(s->p, s->w, table, element(s, at, d));
-        double above = param(s->p, s->w, table, element(s, at + 1, d)), q = vec_get(s->q, d);
+        double below = param(s->p, s->w, table, table_element(s, at, d));
+        double above = param(s->p, s->w, table, table_element(s, at + 1, d)), q = vec_get(s->q, d);
         slope += q * (above - below);
         vec_add(s->dq, d, ds * ((1 - t) * below + t * above));
-        grad(s->p, s->dw, table, element(s, at, d), ds * (1 - t) * q);
-        grad(s->p, s->dw, table, element(s, at + 1, d), ds * t * q);
+        grad(s->p, s->dw, table, table_element(s, at, d), ds * (1 - t) * q);
+        grad(s->p, s->dw, table, table_element(s, at + 1, d), ds * t * q);
     }
     return s->sum < (double)last_row(s) ? ds * slope : 0;
 }

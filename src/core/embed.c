@@ -55,7 +55,7 @@ static bool takes_fractions(const pe_encoding *e)
 
 #define RANGE WAVES /* elements at a time */
 
-static void *element(pe_view v, int64_t i)
+static void *element_at(pe_view v, int64_t i)
 {
     return (char *)v.data + i * (int64_t)pe_dtype_size(v.dtype);
 }
@@ -224,8 +224,8 @@ static void embed_tokens(const embed_call *g, embed_range r, int64_t first, int6
         r.next = next ? next->at : NULL;
         r.again = r.hold;
         r.hold = holds && next && same_place(g, to, next);
-        r.y = element(g->y, to->y + r.group->first + r.first);
-        r.x = g->x.data && !r.group->joins ? element(g->x, to->x + r.first) : NULL;
+        r.y = element_at(g->y, to->y + r.group->first + r.first);
+        r.x = g->x.data && !r.group->joins ? element_at(g->x, to->x + r.first) : NULL;
         if (one)
             add_one(g, &r, o);
         else
@@ -315,8 +315,8 @@ static void copy_piece(const embed_call *g, int64_t n, embed_room *o)
         find_token(g, t, &at);
         for (int64_t c = 0; c < g->x.dim; c += RANGE) {
             int64_t count = g->x.dim - c < RANGE ? g->x.dim - c : RANGE;
-            row_load(o, k, o->sum, element(g->y, at.y + c), g->y.dtype, count);
-            row_store(o, k, element(g->x, at.x + c), g->x.dtype, o->sum, count);
+            row_load(o, k, o->sum, element_at(g->y, at.y + c), g->y.dtype, count);
+            row_store(o, k, element_at(g->x, at.x + c), g->x.dtype, o->sum, count);
         }
     }
 }
@@ -326,7 +326,7 @@ static void code_columns(const embed_call *g, const code_group *group, int64_t f
     for (int64_t t = 0; t < g->y.batch * g->y.tokens; t++) {
         token_place at;
         find_token(g, t, &at);
-        row_load(o, &g->e->kernels, o->code, element(g->y, at.y + group->first + first), g->y.dtype, count);
+        row_load(o, &g->e->kernels, o->code, element_at(g->y, at.y + group->first + first), g->y.dtype, count);
         for (int i = 0; i < group->parts; i++)
             if (group->part[i]->row->embed_back)
                 group->part[i]->row->embed_back(group->part[i], g->w, at.at, first, count, o->code);

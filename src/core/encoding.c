@@ -204,7 +204,7 @@ static uint64_t fingerprint(const pe_encoding *e)
     return hash;
 }
 
-static pe_status build(pe_encoding *e, const char *spec, pe_error *err)
+static pe_status build_encoding(pe_encoding *e, const char *spec, pe_error *err)
 {
     const char *cursor = spec;
     TRY(add_part(e, &cursor, err));
@@ -241,7 +241,7 @@ pe_status pe_encoding_new(pe_encoding **out, const char *spec, pe_shape shape, p
         return pe_fail(err, PE_ERR_NOMEM, "no memory for an encoding");
     e->shape = shape;
     ladder_fill(&e->kernels, ladder_rungs());
-    pe_status s = build(e, spec, err);
+    pe_status s = build_encoding(e, spec, err);
     if (s) {
         pe_encoding_free(e);
         return s;

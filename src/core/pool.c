@@ -122,7 +122,7 @@ static void run_threads(void *self, pe_job job, void *arg, int64_t count)
     pthread_mutex_unlock(&t->lock);
 }
 
-static bool start(threads *t, int worker)
+static bool start_worker(threads *t, int worker)
 {
     seat *s = &t->seat[worker - 1];
     s->t = t;
@@ -142,7 +142,7 @@ static int start_all(threads *t, int count)
     for (int i = 0; i < COUNT_OF(faults); i++)
         sigdelset(&most, faults[i]);
     pthread_sigmask(SIG_SETMASK, &most, &before);
-    while (t->started < count && start(t, t->started + 1))
+    while (t->started < count && start_worker(t, t->started + 1))
         ;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return t->started;

@@ -14,7 +14,7 @@ typedef struct half {
 } half;
 
 /* Whether queries and keys rotate by the same numbers. */
-static bool alike(const part *p)
+static bool sides_alike(const part *p)
 {
     return !p->decay && !p->gains;
 }
@@ -146,7 +146,7 @@ pe_status pe_rotate_qk(const pe_encoding *e, const pe_rotation *given, const pe_
     half sides[2] = { { "q", "q_out", "q_table", PE_QUERY, r->q, r->q_out, r->q_table },
                       { "k", "k_out", "k_table", PE_KEY, r->k, r->k_out, r->k_table } };
     bool one_table = r->q_table.cosine.data && !r->k_table.cosine.data && !r->k_table.sine.data && !r->k_table.row;
-    if (one_table && p && r->k.data && !alike(p))
+    if (one_table && p && r->k.data && !sides_alike(p))
         return pe_fail(err, PE_ERR_UNSUITED, "%s rotates q and k by different angles; give k_table too", e->text);
     if (one_table)
         sides[1].table = r->q_table;
@@ -162,7 +162,7 @@ pe_status pe_rotate_qk(const pe_encoding *e, const pe_rotation *given, const pe_
     else {
         bool made = !sides[0].table.cosine.data && !sides[1].table.cosine.data;
         bool single = sides[0].x.dtype != PE_F64 && sides[1].x.dtype != PE_F64;
-        rotate_both(e, p, sides, single && alike(p) && !p->trained && (made || one_table), at, &run);
+        rotate_both(e, p, sides, single && sides_alike(p) && !p->trained && (made || one_table), at, &run);
     }
     return pe_pass(err);
 }

@@ -28,7 +28,7 @@ typedef struct table_rows {
     int64_t stride;
 } table_rows;
 
-static char *element(pe_view v, int64_t token, int64_t head)
+static char *element_at(pe_view v, int64_t token, int64_t head)
 {
     return (char *)v.data + (token * v.token_stride + head * v.head_stride) * (int64_t)pe_dtype_size(v.dtype);
 }
@@ -40,9 +40,9 @@ static void token_f64(const rotation_job *j, int64_t t, const double *c, const d
     const part *p = j->p;
     const lane *to = j->mode.negate ? p->from : p->to, *from = j->mode.negate ? p->to : p->from;
     for (int64_t h = 0; h < j->x.heads; h++) {
-        rotate_f64_c(out, (const double *)(void *)element(j->x, t, h), to, from, c, s, p->pairs, p->rest, p->rests,
+        rotate_f64_c(out, (const double *)(void *)element_at(j->x, t, h), to, from, c, s, p->pairs, p->rest, p->rests,
                      gain);
-        memcpy(element(j->y, t, h), out, (size_t)j->x.dim * sizeof *out);
+        memcpy(element_at(j->y, t, h), out, (size_t)j->x.dim * sizeof *out);
     }
 }
 
@@ -62,7 +62,7 @@ static void token_f32(const rotation_job *j, int64_t t, const float *c, const fl
     }
 }
 
-static const int64_t *place(const rotation_job *j, int64_t t, int64_t at[PE_AXES_MAX])
+static const int64_t *position_of_token(const rotation_job *j, int64_t t, int64_t at[PE_AXES_MAX])
 {
     position(j->at, t, at);
     at[0] -= j->shift;
@@ -91,7 +91,7 @@ static void job_rotate_rows(const rotation_job *j, int64_t t, int64_t h, int64_t
 {
     const rotation_plan *q = j->p->plan;
     int back = j->mode.negate;
-    char *y = element(j->y, t, h), *x = element(j->x, t, h);
+    char *y = element_at(j->y, t, h), *x = element_at(j->x, t, h);
     int64_t y_stride = tokens ? j->y.token_stride : j->y.head_stride;
     int64_t x_stride = tokens ? j->x.token_stride : j->x.head_stride;
     for (int i = 0; i < q->runs[back]; i++)
@@ -110,17 +110,17 @@ static void job_rotate_staged(const rotation_job *j, int64_t t, const float *c, 
     for (int64_t h = 0; h < j->x.heads; h += most) {
         int64_t rows = j->x.heads - h < most ? j->x.heads - h : most;
         for (int64_t i = 0; i < rows; i++)
-            memcpy(copy + (size_t)i * bytes, element(j->x, t, h + i), bytes);
+            memcpy(copy + (size_t)i * bytes, element_at(j->x, t, h + i), bytes);
         for (int i = 0; i < q->runs[back]; i++)
-            j->k->rotate[j->x.dtype](element(j->y, t, h), j->y.head_stride, copy, j->x.dim, rows, &q->run[back][i], c,
-                                     s, 0);
+            j->k->rotate[j->x.dtype](element_at(j->y, t, h), j->y.head_stride, copy, j->x.dim, rows, &q->run[back][i],
+                                     c, s, 0);
     }
 }
 
 static void scale_range(const rotation_job *j, int64_t t, int64_t h, rest_range r, float gain, float room[ROOM])
 {
     size_t size = pe_dtype_size(j->x.dtype), at = (size_t)r.first * size;
-    char *y = element(j->y, t, h) + at, *x = element(j->x, t, h) + at;
+    char *y = element_at(j->y, t, h) + at, *x = element_at(j->x, t, h) + at;
     if (gain == 1) {
         if (x != y)
             memcpy(y, x, (size_t)r.count * size);
@@ -139,7 +139,7 @@ static void scale_rest(const rotation_job *j, int64_t first, int64_t end, float 
         return;
     for (int64_t t = first; t < end; t++) {
         int64_t at[PE_AXES_MAX];
-        float gain = (float)gain_of(j, place(j, t, at));
+        float gain = (float)gain_of(j, position_of_token(j, t, at));
         for (int64_t h = 0; h < j->x.heads; h++)
             for (int i = 0; i < q->rests; i++)
                 scale_range(j, t, h, q->rest[i], gain, room);
@@ -158,7 +158,7 @@ static void job_rotate_block(const rotation_job *j, int64_t first, int64_t end, 
         for (int64_t t = first; t < end; t++) {
             int64_t at[PE_AXES_MAX];
             table_rows here = row_of(table, t - first);
-            token_f32(j, t, here.c, here.s, (float)gain_of(j, place(j, t, at)), room);
+            token_f32(j, t, here.c, here.s, (float)gain_of(j, position_of_token(j, t, at)), room);
         }
         return;
     }
@@ -278,8 +278,8 @@ static void job_rotate_trained(const rotation_job *j, int64_t first, int64_t end
             spot at;
             rotation_job one = *j;
             double gain = gain_of(j, find_spot(j, t, &at)->at);
-            one.x.data = element(j->x, 0, h);
-            one.y.data = element(j->y, 0, h);
+            one.x.data = element_at(j->x, 0, h);
+            one.y.data = element_at(j->y, 0, h);
             one.x.heads = one.y.heads = 1;
             bool real = j->x.dtype == PE_F64;
             trained_table(j, t, trained_head(j->p, j->heads ? j->heads : j->x.heads, j->head + h), &at,

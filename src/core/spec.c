@@ -23,7 +23,7 @@ static bool is(slice x, const char *word)
 }
 
 /* Cuts the text up to the first of the stop letters. */
-static slice cut(const char **cursor, const char *stops)
+static slice cut_slice(const char **cursor, const char *stops)
 {
     slice x = { *cursor, strcspn(*cursor, stops) };
     *cursor += x.n;
@@ -224,7 +224,7 @@ static size_t choice_length(const pe_key *k, const char *s)
 }
 
 /* Whether "key=a|b" holds for these values. */
-static bool holds(const row *r, const value *v, const char *when)
+static bool condition_holds(const row *r, const value *v, const char *when)
 {
     if (!when)
         return true;
@@ -237,7 +237,7 @@ static bool holds(const row *r, const value *v, const char *when)
         w++;
         size_t len = strcspn(w, "|");
         if (len == word.n && !memcmp(w, word.s, len))
-            return holds(r, v, r->keys[key].when);
+            return condition_holds(r, v, r->keys[key].when);
         w += len;
     }
     return false;
@@ -248,7 +248,7 @@ static pe_status check_keys(const row *r, const value *v, pe_error *err)
 {
     for (int i = 0; i < r->info.key_count; i++) {
         const pe_key *k = &r->keys[i];
-        bool meant = holds(r, v, k->when);
+        bool meant = condition_holds(r, v, k->when);
         if (v[i].given && !meant)
             return pe_fail(err, PE_ERR_SPEC, "%s: %s is valid only with %s; leave it out or set that too", r->info.name,
                            k->name, k->when);
@@ -264,7 +264,7 @@ static pe_status read_keys(const char **cursor, const row *r, value *v, pe_error
     for (char lead = ':'; **cursor == lead; lead = ',') {
         int key;
         ++*cursor;
-        slice name = cut(cursor, "=,+");
+        slice name = cut_slice(cursor, "=,+");
         if (**cursor != '=')
             return pe_fail(err, PE_ERR_SPEC, "%s: '%.*s' has no value; write key=value", r->info.name, SHOW(name));
         TRY(find_key(r, name, &key, err));
@@ -288,7 +288,7 @@ static pe_status read_keys(const char **cursor, const row *r, value *v, pe_error
 
 pe_status spec_read(const char **cursor, const row **out, value **values, pe_error *err)
 {
-    slice name = cut(cursor, ":+,=");
+    slice name = cut_slice(cursor, ":+,=");
     TRY(find_row(name, out, err));
     const row *r = *out;
     value *v = calloc((size_t)r->info.key_count + 1, sizeof *v);
@@ -316,7 +316,7 @@ void spec_free(const row *r, const value *v)
 }
 
 /* snprintf at the end of what is there; counts what does not fit too. */
-static void append(char *out, size_t cap, size_t *used, const char *s, size_t n)
+static void append_text(char *out, size_t cap, size_t *used, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++, ++*used)
         if (*used + 1 < cap)
@@ -330,15 +330,15 @@ static void append_value(char *out, size_t cap, size_t *used, const pe_key *k, c
     char text[40];
     if (k->kind == PE_KEY_CHOICE) {
         slice w = choice_word(k, (int)v->num);
-        append(out, cap, used, w.s, w.n);
+        append_text(out, cap, used, w.s, w.n);
         return;
     }
     int64_t count = k->kind == PE_KEY_LIST ? v->count : 1;
     for (int64_t i = 0; i < count; i++) {
         if (i)
-            append(out, cap, used, "/", 1);
+            append_text(out, cap, used, "/", 1);
         text_print(text, sizeof text, k->kind == PE_KEY_LIST ? v->list[i] : v->num);
-        append(out, cap, used, text, strlen(text));
+        append_text(out, cap, used, text, strlen(text));
     }
 }
 
@@ -355,14 +355,14 @@ size_t spec_print(char *out, size_t cap, const part *p)
     const row *r = p->row;
     size_t used = 0;
     char sep = ':';
-    append(out, cap, &used, r->info.name, strlen(r->info.name));
+    append_text(out, cap, &used, r->info.name, strlen(r->info.name));
     for (int i = 0; i < r->info.key_count; i++) {
         const pe_key *k = &r->keys[i];
-        if (is_default(k, &p->value[i]) || !holds(r, p->value, k->when))
+        if (is_default(k, &p->value[i]) || !condition_holds(r, p->value, k->when))
             continue;
-        append(out, cap, &used, &sep, 1);
-        append(out, cap, &used, k->name, strlen(k->name));
-        append(out, cap, &used, "=", 1);
+        append_text(out, cap, &used, &sep, 1);
+        append_text(out, cap, &used, k->name, strlen(k->name));
+        append_text(out, cap, &used, "=", 1);
         append_value(out, cap, &used, k, &p->value[i]);
         sep = ',';
     }

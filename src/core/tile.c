@@ -148,8 +148,8 @@ static pe_status check_tile(const pe_encoding *e, pe_stage stage, pe_params w, p
     return check_reach(e, content ? PE_HOOK_CONTENT : PE_HOOK_BIAS, (int)stage, t, err);
 }
 
-static pe_status forward(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile, bool content,
-                         pe_error *err)
+static pe_status tile_forward(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile, bool content,
+                              pe_error *err)
 {
     CHECK_POINTER(pe_encoding, e, "the encoding");
     pe_tile t;
@@ -167,16 +167,16 @@ static pe_status forward(const pe_encoding *e, pe_stage stage, pe_params w, cons
 
 pe_status pe_encoding_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile, pe_error *err)
 {
-    return forward(e, stage, w, tile, true, err);
+    return tile_forward(e, stage, w, tile, true, err);
 }
 
 pe_status pe_encoding_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile, pe_error *err)
 {
-    return forward(e, stage, w, tile, false, err);
+    return tile_forward(e, stage, w, tile, false, err);
 }
 
-static pe_status backward(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile,
-                          const pe_tile_grad *grads, bool content, pe_error *err)
+static pe_status tile_backward(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile,
+                               const pe_tile_grad *grads, bool content, pe_error *err)
 {
     CHECK_POINTER(pe_encoding, e, "the encoding");
     pe_tile t;
@@ -220,13 +220,13 @@ static pe_status backward(const pe_encoding *e, pe_stage stage, pe_params w, con
 pe_status pe_encoding_content_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile,
                                    const pe_tile_grad *g, pe_error *err)
 {
-    return backward(e, stage, w, tile, g, true, err);
+    return tile_backward(e, stage, w, tile, g, true, err);
 }
 
 pe_status pe_encoding_bias_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *tile,
                                 const pe_tile_grad *g, pe_error *err)
 {
-    return backward(e, stage, w, tile, g, false, err);
+    return tile_backward(e, stage, w, tile, g, false, err);
 }
 
 static pe_status check_value(const pe_encoding *e, pe_params w, pe_view *out, use how, pe_view *prob,

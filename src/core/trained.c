@@ -20,7 +20,7 @@ int64_t trained_head(const part *p, int64_t heads, int64_t h)
     return trained_heads(p) == 1 ? 0 : heads == p->shape.kv_heads ? h : h / (p->shape.heads / p->shape.kv_heads);
 }
 
-static int64_t element(const part *p, int64_t head, int64_t axis, int64_t n)
+static int64_t frequency_element(const part *p, int64_t head, int64_t axis, int64_t n)
 {
     return (head * p->axes + axis) * p->pairs + n;
 }
@@ -28,7 +28,7 @@ static int64_t element(const part *p, int64_t head, int64_t axis, int64_t n)
 /* Turns per position. */
 static wide frequency(const part *p, pe_params w, int64_t head, int64_t axis, int64_t n)
 {
-    return wide_mul(wide_from(param(p, w, p->frequencies, element(p, head, axis, n))), turn_per_radian);
+    return wide_mul(wide_from(param(p, w, p->frequencies, frequency_element(p, head, axis, n))), turn_per_radian);
 }
 
 void trained_angle(const part *p, pe_params w, int64_t head, const double *at, int64_t n, double *c, double *s)
@@ -77,7 +77,7 @@ void trained_back(const part *p, pe_params dw, int64_t head, const spot *at, vec
     for (int64_t n = 0; n < p->pairs; n++) {
         double d = angle_grad(p->to[n], y, dy);
         for (int64_t a = 0; a < p->axes; a++)
-            grad(p, dw, p->frequencies, element(p, head, a, n), d * spot_real(at, a));
+            grad(p, dw, p->frequencies, frequency_element(p, head, a, n), d * spot_real(at, a));
     }
 }
 

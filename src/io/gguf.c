@@ -304,7 +304,7 @@ static pe_status read_metadata(io_gguf *g, io_gguf_cursor *c)
     return s == PE_OK ? io_gguf_tensors(g, c, tensors) : s;
 }
 
-static pe_status make(io_gguf **out, const char *name, pe_error *err)
+static pe_status make_gguf(io_gguf **out, const char *name, pe_error *err)
 {
     size_t length, bytes;
     bool fits = io_add(&length, strlen(name), 1) && io_add(&bytes, length, sizeof **out);
@@ -319,7 +319,7 @@ static pe_status make(io_gguf **out, const char *name, pe_error *err)
 static pe_status parse(io_gguf **out, io_bytes *file, int64_t file_size, size_t *more, pe_error *err)
 {
     *more = 0;
-    pe_status s = make(out, file->name, err);
+    pe_status s = make_gguf(out, file->name, err);
     if (s != PE_OK) {
         io_bytes_free(file);
         return s;

@@ -38,7 +38,7 @@ static pe_status refuse_kind(pe_error *err, const io_gguf_value *v, io_gguf_kind
 }
 
 /* "FILE: KEY is ...", "FILE: KEY[3] is ..." */
-static pe_status refuse(pe_error *err, pe_status s, const io_gguf_value *v, size_t index, const char *what)
+static pe_status refuse_value(pe_error *err, pe_status s, const io_gguf_value *v, size_t index, const char *what)
 {
     char place[32] = "";
     if (v->array)
@@ -47,8 +47,8 @@ static pe_status refuse(pe_error *err, pe_status s, const io_gguf_value *v, size
 }
 
 /* One value, or an array where that is wanted. out->at is NULL where the key is absent and may be. */
-static pe_status find(io_gguf_value *out, const io_gguf *g, const char *key, io_need need, io_gguf_kind wanted,
-                      pe_error *err)
+static pe_status find_value(io_gguf_value *out, const io_gguf *g, const char *key, io_need need, io_gguf_kind wanted,
+                            pe_error *err)
 {
     if (io_gguf_find(out, g, key))
         return out->array == (wanted == IO_GGUF_LIST) ? PE_OK : refuse_kind(err, out, wanted);
@@ -56,11 +56,11 @@ static pe_status find(io_gguf_value *out, const io_gguf *g, const char *key, io_
 }
 
 /* The place of an element. */
-static pe_status element(const uint8_t **at, const io_type_row **row, const io_gguf_value *v, size_t index,
-                         io_gguf_kind wanted, pe_error *err)
+static pe_status find_element(const uint8_t **at, const io_type_row **row, const io_gguf_value *v, size_t index,
+                              io_gguf_kind wanted, pe_error *err)
 {
     if (index >= v->count)
-        return v->at ? refuse(err, PE_ERR_RANGE, v, index, "is past the end of the array")
+        return v->at ? refuse_value(err, PE_ERR_RANGE, v, index, "is past the end of the array")
                      : io_fail(err, PE_ERR_RANGE, "an array that is missing has no element %zu", index);
     const io_gguf_value_row *type = io_gguf_value_type((uint32_t)v->type);
     if (type->kind != wanted)
@@ -76,7 +76,7 @@ pe_status io_gguf_list_int(int64_t *out, const io_gguf_list *list, size_t index,
     const io_type_row *row;
     int64_t v;
     char what[100];
-    pe_status s = element(&at, &row, list, index, IO_GGUF_WHOLE, err);
+    pe_status s = find_element(&at, &row, list, index, IO_GGUF_WHOLE, err);
     if (s != PE_OK)
         return s;
     bool fits = row->integer(&v, at);
@@ -88,19 +88,19 @@ pe_status io_gguf_list_int(int64_t *out, const io_gguf_list *list, size_t index,
                     : snprintf(what, sizeof what, "is %llu", (unsigned long long)io_gguf_u64(at));
     snprintf(what + used, sizeof what - (size_t)used, "; needs %lld to %lld", (long long)range.min,
              (long long)range.max);
-    return refuse(err, PE_ERR_RANGE, list, index, what);
+    return refuse_value(err, PE_ERR_RANGE, list, index, what);
 }
 
 pe_status io_gguf_list_real(double *out, const io_gguf_list *list, size_t index, pe_error *err)
 {
     const uint8_t *at;
     const io_type_row *row;
-    pe_status s = element(&at, &row, list, index, IO_GGUF_REAL, err);
+    pe_status s = find_element(&at, &row, list, index, IO_GGUF_REAL, err);
     if (s != PE_OK)
         return s;
     double v = row->real(at);
     if (!isfinite(v))
-        return refuse(err, PE_ERR_RANGE, list, index, isnan(v) ? "is NaN; needs a number" : "is infinite");
+        return refuse_value(err, PE_ERR_RANGE, list, index, isnan(v) ? "is NaN; needs a number" : "is infinite");
     *out = v;
     return PE_OK;
 }
@@ -109,7 +109,7 @@ pe_status io_gguf_list_bool(bool *out, const io_gguf_list *list, size_t index, p
 {
     const uint8_t *at;
     const io_type_row *row;
-    pe_status s = element(&at, &row, list, index, IO_GGUF_TRUTH, err);
+    pe_status s = find_element(&at, &row, list, index, IO_GGUF_TRUTH, err);
     if (s == PE_OK)
         *out = *at != 0;
     return s;
@@ -127,14 +127,14 @@ pe_status io_gguf_list_string(const char **out, const io_gguf_list *list, size_t
 {
     const uint8_t *at;
     const io_type_row *row;
-    pe_status s = element(&at, &row, list, index, IO_GGUF_TEXT, err);
+    pe_status s = find_element(&at, &row, list, index, IO_GGUF_TEXT, err);
     if (s != PE_OK)
         return s;
     const char *text = (const char *)at + 7; /* see gguf.h */
     for (size_t i = 0; i < index; i++)
         text += io_gguf_length(text) + 8;
     if (!is_text(text, text + io_gguf_length(text)))
-        return refuse(err, PE_ERR_FORMAT, list, index, "is not UTF-8 or holds a zero byte");
+        return refuse_value(err, PE_ERR_FORMAT, list, index, "is not UTF-8 or holds a zero byte");
     *out = text;
     return PE_OK;
 }
@@ -142,34 +142,34 @@ pe_status io_gguf_list_string(const char **out, const io_gguf_list *list, size_t
 pe_status io_gguf_int(int64_t *out, const io_gguf *g, const char *key, io_need need, io_int_range range, pe_error *err)
 {
     io_gguf_value v;
-    pe_status s = find(&v, g, key, need, IO_GGUF_WHOLE, err);
+    pe_status s = find_value(&v, g, key, need, IO_GGUF_WHOLE, err);
     return s == PE_OK && v.at ? io_gguf_list_int(out, &v, 0, range, err) : s;
 }
 
 pe_status io_gguf_real(double *out, const io_gguf *g, const char *key, io_need need, pe_error *err)
 {
     io_gguf_value v;
-    pe_status s = find(&v, g, key, need, IO_GGUF_REAL, err);
+    pe_status s = find_value(&v, g, key, need, IO_GGUF_REAL, err);
     return s == PE_OK && v.at ? io_gguf_list_real(out, &v, 0, err) : s;
 }
 
 pe_status io_gguf_bool(bool *out, const io_gguf *g, const char *key, io_need need, pe_error *err)
 {
     io_gguf_value v;
-    pe_status s = find(&v, g, key, need, IO_GGUF_TRUTH, err);
+    pe_status s = find_value(&v, g, key, need, IO_GGUF_TRUTH, err);
     return s == PE_OK && v.at ? io_gguf_list_bool(out, &v, 0, err) : s;
 }
 
 pe_status io_gguf_string(const char **out, const io_gguf *g, const char *key, io_need need, pe_error *err)
 {
     io_gguf_value v;
-    pe_status s = find(&v, g, key, need, IO_GGUF_TEXT, err);
+    pe_status s = find_value(&v, g, key, need, IO_GGUF_TEXT, err);
     return s == PE_OK && v.at ? io_gguf_list_string(out, &v, 0, err) : s;
 }
 
 pe_status io_gguf_array(io_gguf_list *out, const io_gguf *g, const char *key, io_need need, pe_error *err)
 {
-    pe_status s = find(out, g, key, need, IO_GGUF_LIST, err);
+    pe_status s = find_value(out, g, key, need, IO_GGUF_LIST, err);
     if (s != PE_OK)
         *out = (io_gguf_list){ .file = g };
     return s;

@@ -165,7 +165,8 @@ typedef struct reach {
 
 /* Whether the file goes that far is told once the beginning is known, which comes after all infos; here no sum wraps,
  * and more bytes than the file has are refused. */
-static pe_status place(reach *r, const io_gguf_tensor *t, uint64_t offset, const io_gguf *g, const io_gguf_cursor *c)
+static pe_status place_tensor(reach *r, const io_gguf_tensor *t, uint64_t offset, const io_gguf *g,
+                              const io_gguf_cursor *c)
 {
     if (offset != (uint64_t)r->padded)
         return io_fail(c->err, PE_ERR_FORMAT, "%s: tensor %s has offset %llu; %lld is where the one before it ends",
@@ -189,7 +190,7 @@ static pe_status take_tensor(const char **name, reach *r, const io_gguf *g, io_g
     if (s == PE_OK)
         s = io_gguf_take_u64(&offset, c, t.name);
     *name = t.name;
-    return s == PE_OK ? place(r, &t, offset, g, c) : s;
+    return s == PE_OK ? place_tensor(r, &t, offset, g, c) : s;
 }
 
 /* The last tensor may come without its padding. */

@@ -19,7 +19,7 @@ static uint64_t rotate_left(uint64_t x, int by)
     return x << by | x >> (64 - by);
 }
 
-static uint64_t take(const uint8_t *at, int bytes)
+static uint64_t take_word(const uint8_t *at, int bytes)
 {
     uint64_t x = 0;
     for (int i = bytes; i-- > 0;)
@@ -27,7 +27,7 @@ static uint64_t take(const uint8_t *at, int bytes)
     return x;
 }
 
-static uint64_t mix(uint64_t lane, uint64_t x)
+static uint64_t mix_lane(uint64_t lane, uint64_t x)
 {
     return rotate_left(lane + x * PRIME2, 31) * PRIME1;
 }
@@ -35,7 +35,7 @@ static uint64_t mix(uint64_t lane, uint64_t x)
 static void add_stripe(io_hash *h, const uint8_t *at)
 {
     for (int i = 0; i < 4; i++)
-        h->lane[i] = mix(h->lane[i], take(at + 8 * i, 8));
+        h->lane[i] = mix_lane(h->lane[i], take_word(at + 8 * i, 8));
 }
 
 io_hash io_hash_start(uint64_t seed)
@@ -61,25 +61,25 @@ void io_hash_add(io_hash *h, const void *data, size_t size)
         memcpy(h->rest + held, at, size);
 }
 
-static uint64_t join(const io_hash *h)
+static uint64_t join_lanes(const io_hash *h)
 {
     if (h->size < STRIPE)
         return h->seed + PRIME5;
     uint64_t x = rotate_left(h->lane[0], 1) + rotate_left(h->lane[1], 7) + rotate_left(h->lane[2], 12) +
                  rotate_left(h->lane[3], 18);
     for (int i = 0; i < 4; i++)
-        x = (x ^ mix(0, h->lane[i])) * PRIME1 + PRIME4;
+        x = (x ^ mix_lane(0, h->lane[i])) * PRIME1 + PRIME4;
     return x;
 }
 
 uint64_t io_hash_end(const io_hash *h)
 {
     const uint8_t *at = h->rest, *end = at + h->size % STRIPE;
-    uint64_t x = join(h) + h->size;
+    uint64_t x = join_lanes(h) + h->size;
     for (; end - at >= 8; at += 8)
-        x = rotate_left(x ^ mix(0, take(at, 8)), 27) * PRIME1 + PRIME4;
+        x = rotate_left(x ^ mix_lane(0, take_word(at, 8)), 27) * PRIME1 + PRIME4;
     if (end - at >= 4) {
-        x = rotate_left(x ^ take(at, 4) * PRIME1, 23) * PRIME2 + PRIME3;
+        x = rotate_left(x ^ take_word(at, 4) * PRIME1, 23) * PRIME2 + PRIME3;
         at += 4;
     }
     for (; at < end; at++)

@@ -121,7 +121,7 @@ size_t io_json_size(const io_node *array)
 /* Documents, and getters that name the place of what is wrong. */
 
 /* Takes text, malloc'ed with a byte to spare, over. */
-static pe_status take(io_node *root, const char *name, char *text, size_t size, pe_error *err)
+static pe_status take_text(io_node *root, const char *name, char *text, size_t size, pe_error *err)
 {
     size_t first;
     pe_status s = io_json_check(text, size, &first, name, err);
@@ -146,7 +146,7 @@ pe_status io_json_parse(io_node *root, const char *name, const char *text, size_
     if (size)
         memcpy(copy, text, size);
     copy[size] = '\0';
-    return take(root, name, copy, size, err);
+    return take_text(root, name, copy, size, err);
 }
 
 pe_status io_json_load(io_node *root, const char *path, pe_error *err)
@@ -154,7 +154,7 @@ pe_status io_json_load(io_node *root, const char *path, pe_error *err)
     *root = (io_node){ .key = path };
     io_bytes file;
     pe_status s = io_read_file(&file, path, IO_CAP_TEXT, err);
-    return s == PE_OK ? take(root, path, (char *)file.data, file.size, err) : s;
+    return s == PE_OK ? take_text(root, path, (char *)file.data, file.size, err) : s;
 }
 
 void io_json_free(io_node *root)
@@ -184,7 +184,7 @@ const char *io_json_place(char out[IO_JSON_PLACE_MAX], const io_node *at)
     return out;
 }
 
-static pe_status refuse(pe_error *err, pe_status s, const io_node *at, const char *what)
+static pe_status refuse_node(pe_error *err, pe_status s, const io_node *at, const char *what)
 {
     char place[IO_JSON_PLACE_MAX];
     return io_fail(err, s, "%s %s", io_json_place(place, at), what);
@@ -196,16 +196,17 @@ static pe_status refuse_kind(pe_error *err, const io_node *at, const char *wante
                                          "a real number", "a string", "an array", "an object" };
     char what[80];
     snprintf(what, sizeof what, "is %s; needs %s", names[io_json_kind_of(at)], wanted);
-    return refuse(err, PE_ERR_FORMAT, at, what);
+    return refuse_node(err, PE_ERR_FORMAT, at, what);
 }
 
 /* The place key below at, or at itself. *kind is IO_JSON_ABSENT only where need allows it. */
-static pe_status find(io_node *out, io_json_kind *kind, const io_node *at, const char *key, io_need need, pe_error *err)
+static pe_status find_node(io_node *out, io_json_kind *kind, const io_node *at, const char *key, io_need need,
+                           pe_error *err)
 {
     *kind = io_json_kind_of(at);
     *out = key ? (io_node){ .up = at, .key = key } : *at;
     if (key && *kind == IO_JSON_ABSENT && need == IO_REQUIRED)
-        return refuse(err, PE_ERR_FORMAT, at, "is missing");
+        return refuse_node(err, PE_ERR_FORMAT, at, "is missing");
     if (key && *kind != IO_JSON_ABSENT && *kind != IO_JSON_OBJECT)
         return refuse_kind(err, at, "an object");
     if (key) {
@@ -216,14 +217,14 @@ static pe_status find(io_node *out, io_json_kind *kind, const io_node *at, const
         *kind = IO_JSON_ABSENT;
         out->json = NULL;
     }
-    return *kind || need == IO_OPTIONAL ? PE_OK : refuse(err, PE_ERR_FORMAT, out, "is missing");
+    return *kind || need == IO_OPTIONAL ? PE_OK : refuse_node(err, PE_ERR_FORMAT, out, "is missing");
 }
 
 pe_status io_json_int(int64_t *out, const io_node *at, const char *key, io_need need, io_int_range range, pe_error *err)
 {
     io_node n;
     io_json_kind kind;
-    pe_status s = find(&n, &kind, at, key, need, err);
+    pe_status s = find_node(&n, &kind, at, key, need, err);
     if (s != PE_OK || !kind)
         return s;
     if (kind != IO_JSON_INT)
@@ -234,7 +235,7 @@ pe_status io_json_int(int64_t *out, const io_node *at, const char *key, io_need 
         char what[100];
         snprintf(what, sizeof what, "is %lld; needs %lld to %lld", (long long)v, (long long)range.min,
                  (long long)range.max);
-        return refuse(err, PE_ERR_RANGE, &n, what);
+        return refuse_node(err, PE_ERR_RANGE, &n, what);
     }
     *out = v;
     return PE_OK;
@@ -244,14 +245,15 @@ pe_status io_json_real(double *out, const io_node *at, const char *key, io_need 
 {
     io_node n;
     io_json_kind kind;
-    pe_status s = find(&n, &kind, at, key, need, err);
+    pe_status s = find_node(&n, &kind, at, key, need, err);
     if (s != PE_OK || !kind)
         return s;
     if (kind != IO_JSON_INT && kind != IO_JSON_REAL)
         return refuse_kind(err, &n, "a number");
     int64_t whole;
     if (n.json[strspn(n.json, "-")] == 'I' || *n.json == 'N')
-        return refuse(err, PE_ERR_RANGE, &n, *n.json == 'N' ? "is NaN; needs a number" : "is infinite; needs a number");
+        return refuse_node(err, PE_ERR_RANGE, &n,
+                           *n.json == 'N' ? "is NaN; needs a number" : "is infinite; needs a number");
     if (kind == IO_JSON_REAL)
         io_json_double(out, n.json, strspn(n.json, "+-.0123456789Ee"));
     else if (io_json_whole(&whole, n.json, strspn(n.json, "-0123456789")))
@@ -263,7 +265,7 @@ pe_status io_json_bool(bool *out, const io_node *at, const char *key, io_need ne
 {
     io_node n;
     io_json_kind kind;
-    pe_status s = find(&n, &kind, at, key, need, err);
+    pe_status s = find_node(&n, &kind, at, key, need, err);
     if (s != PE_OK || !kind)
         return s;
     if (kind != IO_JSON_TRUE && kind != IO_JSON_FALSE)
@@ -276,7 +278,7 @@ pe_status io_json_string(const char **out, const io_node *at, const char *key, i
 {
     io_node n;
     io_json_kind kind;
-    pe_status s = find(&n, &kind, at, key, need, err);
+    pe_status s = find_node(&n, &kind, at, key, need, err);
     if (s != PE_OK || !kind)
         return s;
     if (kind != IO_JSON_STRING)
@@ -290,7 +292,7 @@ static pe_status get_container(io_node *out, const io_node *at, const char *key,
 {
     io_node n;
     io_json_kind kind;
-    pe_status s = find(&n, &kind, at, key, need, err);
+    pe_status s = find_node(&n, &kind, at, key, need, err);
     *out = (io_node){ .up = n.up, .key = n.key, .index = n.index };
     if (s != PE_OK || !kind)
         return s;
@@ -317,5 +319,5 @@ pe_status io_json_item(io_node *out, const io_node *array, size_t index, pe_erro
         if (out->index == index)
             return PE_OK;
     *out = (io_node){ .up = array, .index = index };
-    return refuse(err, PE_ERR_RANGE, out, "is past the end of the array");
+    return refuse_node(err, PE_ERR_RANGE, out, "is past the end of the array");
 }

@@ -164,7 +164,7 @@ typedef struct checker {
     } open[IO_JSON_DEPTH_MAX];
 } checker;
 
-static pe_status refuse(const checker *c, const char *what, const char *more)
+static pe_status refuse_json(const checker *c, const char *what, const char *more)
 {
     const io_scan *s = &c->s;
     return io_fail(s->err, PE_ERR_FORMAT, "%s: line %zu column %zu: %s%s", s->name, s->line,
@@ -181,11 +181,11 @@ static pe_status check_string(checker *c, char **out)
 {
     if (io_scan_string(&c->s, out))
         return PE_OK;
-    return refuse(c,
-                  c->s.at == c->s.end ? "a string has no closing quote"
-                                      : "a string has a control character, U+0000, an unknown escape, half a "
-                                        "surrogate pair, or is not UTF-8",
-                  "");
+    return refuse_json(c,
+                       c->s.at == c->s.end ? "a string has no closing quote"
+                                           : "a string has a control character, U+0000, an unknown escape, half a "
+                                             "surrogate pair, or is not UTF-8",
+                       "");
 }
 
 static pe_status check_number(checker *c)
@@ -196,16 +196,17 @@ static pe_status check_number(checker *c)
     char said[80] = "";
     size_t n = io_json_numeral(c->s.at, c->s.end, &real);
     if (n == 0)
-        return refuse(c, "a number lacks digits; needs them on both sides of a point, after a minus and in an exponent",
-                      "");
+        return refuse_json(
+            c, "a number lacks digits; needs them on both sides of a point, after a minus and in an exponent", "");
     if (n > IO_JSON_NUMBER_MAX) {
         snprintf(said, sizeof said, "a number of %zu characters; at most %d", n, IO_JSON_NUMBER_MAX);
-        return refuse(c, said, "");
+        return refuse_json(c, said, "");
     }
     fits = real ? io_json_double(&x, c->s.at, n) : io_json_whole(&whole, c->s.at, n);
     if (!fits) {
         snprintf(said, sizeof said, "%.*s", (int)n, c->s.at);
-        return refuse(c, real ? "a number past the largest double, 1.8e308: " : "a whole number past 64 bits: ", said);
+        return refuse_json(
+            c, real ? "a number past the largest double, 1.8e308: " : "a whole number past 64 bits: ", said);
     }
     c->s.at += n;
     return PE_OK;
@@ -220,21 +221,21 @@ static pe_status check_scalar(checker *c)
                 io_scan_word(&c->s, "NaN") || io_scan_word(&c->s, "Infinity") || io_scan_word(&c->s, "-Infinity");
     if (!word && (first == '-' || (first >= '0' && first <= '9')))
         return check_number(c);
-    return word ? PE_OK : refuse(c, "needs a value: an object, array, string, number, true, false or null", "");
+    return word ? PE_OK : refuse_json(c, "needs a value: an object, array, string, number, true, false or null", "");
 }
 
 static pe_status check_key(checker *c)
 {
     char *key;
     if (peek(c) != '"')
-        return refuse(c, "needs a key in double quotes", "");
+        return refuse_json(c, "needs a key in double quotes", "");
     pe_status s = check_string(c, &key);
     if (s != PE_OK)
         return s;
     if (strlen(key) > IO_JSON_KEY_MAX)
-        return refuse(c, "a key of more than 65536 bytes", "");
+        return refuse_json(c, "a key of more than 65536 bytes", "");
     if (!io_scan_char(&c->s, ':'))
-        return refuse(c, "needs a colon after the key ", key);
+        return refuse_json(c, "needs a colon after the key ", key);
     io_keys_add(&c->keys, key);
     return PE_OK;
 }
@@ -242,7 +243,7 @@ static pe_status check_key(checker *c)
 static pe_status open_one(checker *c)
 {
     if (c->depth == IO_JSON_DEPTH_MAX)
-        return refuse(c, "objects and arrays are nested more than 512 deep", "");
+        return refuse_json(c, "objects and arrays are nested more than 512 deep", "");
     c->open[c->depth].object = *c->s.at++ == '{';
     c->open[c->depth++].first_key = c->keys.count;
     return PE_OK;
@@ -252,7 +253,7 @@ static pe_status close_one(checker *c)
 {
     c->depth--;
     const char *twice = c->open[c->depth].object ? io_keys_close(&c->keys, c->open[c->depth].first_key) : NULL;
-    return twice ? refuse(c, "the object that ends here has a key twice: ", twice) : PE_OK;
+    return twice ? refuse_json(c, "the object that ends here has a key twice: ", twice) : PE_OK;
 }
 
 /* From behind the first bracket to behind the one that closes it. */
@@ -267,7 +268,7 @@ static pe_status check_inside(checker *c)
             continue;
         }
         if (!fresh && !io_scan_char(&c->s, ','))
-            return refuse(c, object ? "needs a comma or }" : "needs a comma or ]", "");
+            return refuse_json(c, object ? "needs a comma or }" : "needs a comma or ]", "");
         s = object ? check_key(c) : PE_OK;
         if (s != PE_OK)
             return s;
@@ -284,12 +285,12 @@ pe_status io_json_check(char *text, size_t size, size_t *first, const char *name
     char begin = peek(&c);
     *first = (size_t)(c.s.at - text);
     if (begin != '{' && begin != '[')
-        return refuse(&c, "needs an object or an array", "");
+        return refuse_json(&c, "needs an object or an array", "");
     if (!io_keys_new(&c.keys, text, size))
         return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its keys", name);
     pe_status s = check_inside(&c);
     if (s == PE_OK && !io_scan_end(&c.s))
-        s = refuse(&c, "needs nothing after the last bracket", "");
+        s = refuse_json(&c, "needs nothing after the last bracket", "");
     io_keys_free(&c.keys);
     return s;
 }

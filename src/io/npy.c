@@ -254,8 +254,8 @@ void io_array_free(io_array *a)
 #define ALIGN 64  /* elements start at a multiple of this */
 #define GROWTH 21 /* NumPy leaves room for the first size to grow to 2^64 in place */
 
-static int append(char *text, int at, const char *fmt, ...) IO_PRINTF(3, 4);
-static int append(char *text, int at, const char *fmt, ...)
+static int append_header(char *text, int at, const char *fmt, ...) IO_PRINTF(3, 4);
+static int append_header(char *text, int at, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -266,16 +266,16 @@ static int append(char *text, int at, const char *fmt, ...)
 
 static int append_dict(char *text, int at, const io_array *a, const char *descr)
 {
-    at = append(text, at, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    at = append_header(text, at, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     int first = 0;
     for (int i = 0; i < a->rank; i++) {
         int before = at;
-        at = append(text, at, "%s%lld", i ? ", " : "", (long long)a->shape[i]);
+        at = append_header(text, at, "%s%lld", i ? ", " : "", (long long)a->shape[i]);
         if (i == 0)
             first = at - before;
     }
-    at = append(text, at, "%s), }", a->rank == 1 ? "," : "");
-    return a->rank ? append(text, at, "%*s", GROWTH - first, "") : at;
+    at = append_header(text, at, "%s), }", a->rank == 1 ? "," : "");
+    return a->rank ? append_header(text, at, "%*s", GROWTH - first, "") : at;
 }
 
 pe_status io_npy_header(char header[IO_NPY_HEADER_MAX], size_t *size, const io_array *a, pe_error *err)

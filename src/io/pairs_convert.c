@@ -132,7 +132,7 @@ static pe_status permute_heads(stream *s, uint64_t at, uint64_t size, const io_p
 
 /* ---------------------------------------------------------------- files */
 
-static pe_status start(stream *s, const char *path)
+static pe_status start_stream(stream *s, const char *path)
 {
     s->room = PIECE;
     s->from = malloc(PIECE);
@@ -142,7 +142,7 @@ static pe_status start(stream *s, const char *path)
     return io_writer_open(&s->out, path, s->err);
 }
 
-static pe_status finish(stream *s, pe_status bad)
+static pe_status finish_stream(stream *s, pe_status bad)
 {
     if (bad == PE_OK)
         bad = io_writer_commit(s->out, s->err);
@@ -163,7 +163,7 @@ pe_status io_pairs_convert(const char *path, const io_safetensors *st, const io_
         return io_fail(err, PE_ERR_NULL, "the file is loaded; needs one from io_safetensors_open");
     pe_status bad = io_safetensors_head(&head, st, IO_PAIRS_KEY, io_pairs_name(plan->to), err);
     if (bad == PE_OK)
-        bad = start(&s, path);
+        bad = start_stream(&s, path);
     if (bad == PE_OK)
         bad = convert_put(&s, head.data, head.size);
     io_bytes_free(&head);
@@ -172,26 +172,26 @@ pe_status io_pairs_convert(const char *path, const io_safetensors *st, const io_
         const io_pairs_map *m = &plan->item[i].map;
         bad = m->rows ? permute_heads(&s, t->offset, t->size, m, t->name) : copy(&s, t->offset, t->size);
     }
-    return finish(&s, bad);
+    return finish_stream(&s, bad);
 }
 
 pe_status io_pairs_convert_array(const char *path, const io_file *in, const io_array *a, uint64_t begin,
                                  const io_pairs_map *map, const io_watch *w, pe_error *err)
 {
     stream s = { .in = in, .watch = w, .total = in->size, .err = err };
-    pe_status bad = start(&s, path);
+    pe_status bad = start_stream(&s, path);
     if (bad == PE_OK)
         bad = copy(&s, 0, begin);
     if (bad == PE_OK)
         bad = permute_heads(&s, begin, (uint64_t)a->count * io_type_size(a->type), map, in->name);
-    return finish(&s, bad);
+    return finish_stream(&s, bad);
 }
 
 pe_status io_copy_file(const char *path, const io_file *in, const io_watch *w, pe_error *err)
 {
     stream s = { .in = in, .watch = w, .total = in->size, .err = err };
-    pe_status bad = start(&s, path);
+    pe_status bad = start_stream(&s, path);
     if (bad == PE_OK)
         bad = copy(&s, 0, in->size);
-    return finish(&s, bad);
+    return finish_stream(&s, bad);
 }

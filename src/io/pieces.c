@@ -15,16 +15,16 @@
 
 #define STEP ((size_t)1 << 30) /* as in file.c */
 
-static pe_status refuse(const char *path, const char *what, pe_error *err)
+static pe_status refuse_path(const char *path, const char *what, pe_error *err)
 {
     return io_fail(err, PE_ERR_IO, "%s: cannot be %s: %s", path, what, strerror(errno));
 }
 
-static pe_status measure(io_file *f, pe_error *err)
+static pe_status measure_file(io_file *f, pe_error *err)
 {
     struct stat st;
     if (fstat(f->fd, &st) != 0)
-        return refuse(f->name, "read", err);
+        return refuse_path(f->name, "read", err);
     if (S_ISDIR(st.st_mode))
         return io_fail(err, PE_ERR_IO, "%s: is a folder; needs a file", f->name);
     if (!S_ISREG(st.st_mode) || st.st_size < 0)
@@ -41,8 +41,8 @@ pe_status io_file_open(io_file *out, const char *path, pe_error *err)
         f.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* or a pipe without a writer would hang us here */
     while (f.fd < 0 && errno == EINTR);
     if (f.fd < 0)
-        return refuse(path, "opened", err);
-    pe_status s = measure(&f, err);
+        return refuse_path(path, "opened", err);
+    pe_status s = measure_file(&f, err);
     if (s == PE_OK)
         *out = f;
     else
@@ -61,7 +61,7 @@ pe_status io_file_read(void *out, const io_file *f, uint64_t at, size_t size, pe
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return refuse(f->name, "read", err);
+            return refuse_path(f->name, "read", err);
         if (n == 0)
             return io_fail(err, PE_ERR_IO, "%s: changed while it was read", f->name);
         to += n;

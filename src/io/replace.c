@@ -28,7 +28,7 @@ struct io_writer {
     char text[];
 };
 
-static pe_status refuse(const char *path, pe_error *err)
+static pe_status refuse_path(const char *path, pe_error *err)
 {
     return io_fail(err, PE_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
 }
@@ -39,7 +39,7 @@ static pe_status check_target(const char *path, mode_t *mode, bool *exists, pe_e
     struct stat st;
     *exists = lstat(path, &st) == 0;
     if (!*exists)
-        return errno == ENOENT ? PE_OK : refuse(path, err);
+        return errno == ENOENT ? PE_OK : refuse_path(path, err);
     *mode = st.st_mode & 0777;
     if (S_ISREG(st.st_mode))
         return PE_OK;
@@ -73,7 +73,7 @@ static pe_status open_temp(io_writer *w, pe_error *err)
             break;
     }
     w->made = w->fd >= 0;
-    return w->made ? PE_OK : refuse(w->path, err);
+    return w->made ? PE_OK : refuse_path(w->path, err);
 }
 
 pe_status io_writer_open(io_writer **out, const char *path, pe_error *err)
@@ -89,7 +89,7 @@ pe_status io_writer_open(io_writer **out, const char *path, pe_error *err)
         return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its temporary name", path);
     s = open_temp(w, err);
     if (s == PE_OK && exists && fchmod(w->fd, mode) != 0)
-        s = refuse(path, err);
+        s = refuse_path(path, err);
     if (s == PE_OK)
         *out = w;
     else
@@ -107,7 +107,7 @@ pe_status io_writer_put(io_writer *w, io_span part, pe_error *err)
         if (n <= 0) {
             if (n == 0)
                 errno = EIO;
-            return refuse(w->path, err);
+            return refuse_path(w->path, err);
         }
         at += n;
         left -= (size_t)n;
@@ -131,30 +131,30 @@ static bool shut(io_writer *w)
     return (stream ? fclose(stream) : close(fd)) == 0;
 }
 
-static pe_status settle(io_writer *w, pe_error *err)
+static pe_status settle_file(io_writer *w, pe_error *err)
 {
     if (w->stream && (fflush(w->stream) || ferror(w->stream)))
-        return refuse(w->path, err);
+        return refuse_path(w->path, err);
     if (fsync(w->fd) != 0)
-        return refuse(w->path, err);
-    return shut(w) ? PE_OK : refuse(w->path, err); /* some file systems tell of a full disk only here */
+        return refuse_path(w->path, err);
+    return shut(w) ? PE_OK : refuse_path(w->path, err); /* some file systems tell of a full disk only here */
 }
 
 /* In one step from the temporary file to the path. */
-static pe_status finish(io_writer *w, pe_error *err)
+static pe_status replace_path(io_writer *w, pe_error *err)
 {
-    pe_status s = settle(w, err);
+    pe_status s = settle_file(w, err);
     if (s != PE_OK)
         return s;
     if (rename(w->temp, w->path) != 0)
-        return refuse(w->path, err);
+        return refuse_path(w->path, err);
     w->made = false;
     return io_sync_folder_of(w->path, err);
 }
 
 pe_status io_writer_commit(io_writer *w, pe_error *err)
 {
-    pe_status s = finish(w, err);
+    pe_status s = replace_path(w, err);
     io_writer_abort(w);
     return s;
 }
@@ -193,11 +193,11 @@ static pe_status copy_to(const char *kept, io_span bytes, mode_t mode, pe_error 
     snprintf(w->temp, w->room, "%s", kept);
     w->fd = open(kept, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     w->made = w->fd >= 0;
-    pe_status s = w->made && fchmod(w->fd, mode) == 0 ? PE_OK : refuse(kept, err);
+    pe_status s = w->made && fchmod(w->fd, mode) == 0 ? PE_OK : refuse_path(kept, err);
     if (s == PE_OK)
         s = io_writer_put(w, bytes, err);
     if (s == PE_OK)
-        s = settle(w, err);
+        s = settle_file(w, err);
     w->made = w->made && s != PE_OK;
     io_writer_abort(w);
     return s;
@@ -209,7 +209,7 @@ pe_status io_keep_file(const char *path, io_span bytes, const char *kept, pe_err
     if (link(path, kept) == 0)
         return PE_OK;
     if (errno == EEXIST || lstat(path, &st) != 0)
-        return refuse(kept, err);
+        return refuse_path(kept, err);
     return copy_to(kept, bytes, st.st_mode & 0777, err);
 }
 

@@ -124,7 +124,7 @@ static pe_status read_field(io_scan *s, entry *e, unsigned *seen)
 }
 
 /* Shape, type, offsets and data have to tell the same story before anyone follows a pointer. */
-static pe_status place(entry *e, const io_safetensors *st, io_scan *s)
+static pe_status place_tensor(entry *e, const io_safetensors *st, io_scan *s)
 {
     io_tensor *t = &e->t;
     uint64_t begin = (uint64_t)e->begin, end = (uint64_t)e->end; /* neither is negative: io_scan_count */
@@ -159,7 +159,7 @@ static pe_status read_tensor(io_safetensors *st, io_scan *s, const char *name)
         return io_scan_fail(s, "a comma or }");
     if (seen != (1u << FIELDS) - 1)
         return io_fail(s->err, PE_ERR_FORMAT, "%s: %s lacks dtype, shape or data_offsets", s->name, name);
-    pe_status bad = place(&e, st, s);
+    pe_status bad = place_tensor(&e, st, s);
     if (bad)
         return bad;
     if (st->count == st->room)

@@ -51,7 +51,7 @@ static int newest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static pe_status append(int64_t **steps, size_t *count, size_t *room, int64_t step, pe_error *err)
+static pe_status append_step(int64_t **steps, size_t *count, size_t *room, int64_t step, pe_error *err)
 {
     if (*count == *room) {
         size_t more, bytes;
@@ -87,7 +87,7 @@ static pe_status checkpoint_list(int64_t **steps, size_t *count, const char *fol
         return io_fail(err, PE_ERR_IO, "%s: cannot be listed: %s", folder, strerror(errno));
     for (struct dirent *e = next_of(d); s == PE_OK && e; e = next_of(d))
         if (step_of(&step, e->d_name))
-            s = append(steps, count, &room, step, err);
+            s = append_step(steps, count, &room, step, err);
     if (s == PE_OK && errno != 0)
         s = io_fail(err, PE_ERR_IO, "%s: cannot be listed: %s", folder, strerror(errno));
     closedir(d);
@@ -370,8 +370,8 @@ static pe_status check_state(const checkpoint_state *s, int64_t adam_step, const
     return bad == PE_OK ? PE_OK : io_fail(err, bad, "%s: %s", name, why.text);
 }
 
-static pe_status take(const io_safetensors *st, model *m, adam *a, checkpoint_state *out, const checkpoint_wanted *want,
-                      int64_t step, const char *name, pe_error *err)
+static pe_status take_tensors(const io_safetensors *st, model *m, adam *a, checkpoint_state *out,
+                              const checkpoint_wanted *want, int64_t step, const char *name, pe_error *err)
 {
     checkpoint_state state = { 0 };
     int64_t adam_step = 0;
@@ -397,7 +397,7 @@ static pe_status parse(io_bytes *file, model *m, adam *a, checkpoint_state *s, c
     if (bad == PE_OK)
         bad = io_safetensors_parse(&st, file, err);
     if (bad == PE_OK)
-        bad = take(st, m, a, s, want, step, name, err);
+        bad = take_tensors(st, m, a, s, want, step, name, err);
     io_safetensors_free(st);
     io_bytes_free(file);
     return bad;

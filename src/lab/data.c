@@ -64,7 +64,7 @@ const lab_source_info *lab_source_at(int index)
     return index >= 0 && index < lab_source_count() ? &source[index].info : NULL;
 }
 
-static const source_row *find(const char *name)
+static const source_row *find_source(const char *name)
 {
     for (int i = 0; name && i < lab_source_count(); i++)
         if (strcmp(name, source[i].info.name) == 0)
@@ -103,7 +103,7 @@ static uint64_t fingerprint(const lab_data *d)
 pe_status lab_data_open(lab_data **out, const lab_source *s, pe_error *err)
 {
     *out = NULL;
-    const source_row *row = find(s->name);
+    const source_row *row = find_source(s->name);
     if (!row)
         return no_such_source(s->name, err);
     if (!row->files && (s->files || s->tests))

@@ -96,7 +96,7 @@ static void set_line(lab_test_line *l, const sums *s)
 }
 
 /* False in *whole: it was stopped. */
-static pe_status measure(work *w, lab_test_line *l, int method, int length, bool *whole, pe_error *err)
+static pe_status measure_cell(work *w, lab_test_line *l, int method, int length, bool *whole, pe_error *err)
 {
     sums s = { 0 };
     int64_t n = w->e->ask.length[length], windows = eval_windows(w->e, n);
@@ -148,7 +148,7 @@ static pe_status fill_cell(work *w, int method, int length, pe_error *err)
     else if (!c->spec)
         snprintf(l.cannot, sizeof l.cannot, "%s", c->cannot);
     else
-        s = measure(w, &l, method, length, &whole, err);
+        s = measure_cell(w, &l, method, length, &whole, err);
     l.entry = method;
     l.length = n;
     if (c->spec && (size_t)snprintf(l.spec, sizeof l.spec, "%s", c->spec) >= sizeof l.spec)

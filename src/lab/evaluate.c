@@ -47,7 +47,7 @@ static double bits(double nats, int64_t count)
     return count ? nats / (double)count / log(2) : NAN;
 }
 
-static void finish(lab_test_line *out, const tally *t)
+static void finish_line(lab_test_line *out, const tally *t)
 {
     double all = 0;
     for (int i = 0; i < LAB_BINS; i++) {
@@ -88,7 +88,7 @@ static void room_free(room *o)
     free(o->right);
 }
 
-static void show(race *r, screen_now *at, int64_t windows, int64_t length, double begin)
+static void show_windows(race *r, screen_now *at, int64_t windows, int64_t length, double begin)
 {
     double took = io_seconds() - begin;
     at->done += windows;
@@ -111,9 +111,9 @@ static pe_status all_windows(lab_test_line *out, bool *done, race *r, model *m, 
         TRY(model_losses(m, &b, o->loss, o->right, err));
         for (int64_t row = 0; row < o->batch.sequences; row++)
             add_window(&t, out, &o->batch, row, o->loss, o->right);
-        show(r, at, o->batch.sequences, out->length, begin);
+        show_windows(r, at, o->batch.sequences, out->length, begin);
     }
-    finish(out, &t);
+    finish_line(out, &t);
     out->seconds = io_seconds() - begin;
     *done = true;
     return PE_OK;
@@ -129,11 +129,11 @@ static lab_test_line new_line(const race *r, screen_now at)
 {
     const lab_setup *s = &r->results.setup;
     lab_test_line l = { .entry = at.entry, .seed = r->training[at.training].seed, .length = s->test[at.test] };
-    finish(&l, &(tally){ 0 }); /* nothing measured: no number */
+    finish_line(&l, &(tally){ 0 }); /* nothing measured: no number */
     return l;
 }
 
-static pe_status measure(lab_test_line *out, bool *done, race *r, model *m, screen_now *at, pe_error *err)
+static pe_status measure_line(lab_test_line *out, bool *done, race *r, model *m, screen_now *at, pe_error *err)
 {
     room o;
     int64_t sequences = ROWS / out->length < 1 ? 1 : ROWS / out->length;
@@ -157,7 +157,7 @@ pe_status race_test(lab_test_line *out, bool *done, race *r, model *m, screen_no
     snprintf(out->spec, sizeof out->spec, "%s", spec);
     out->windows = at.of = race_windows(r, out->length);
     at.loss = NAN;
-    pe_status status = measure(out, done, r, m, &at, &why);
+    pe_status status = measure_line(out, done, r, m, &at, &why);
     if (!is_result(status))
         return status ? io_fail(err, status, "%s", why.text) : PE_OK;
     *out = new_line(r, at);

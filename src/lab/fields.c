@@ -149,7 +149,7 @@ pe_status fields_read(void *to, const field *f, int count, const io_node *at, pe
 
 /* ---------------------------------------------------------------- comparing */
 
-static void show(char *out, size_t cap, const field *f, const char *at)
+static void show_field(char *out, size_t cap, const field *f, const char *at)
 {
     char real[40];
     switch (f->kind) {
@@ -172,8 +172,8 @@ const field *fields_differ(const field *f, int count, const void *first, const v
     for (int i = 0; i < count; i++, f++) {
         if (!f->agree)
             continue;
-        show(a, cap, f, (const char *)first + f->at);
-        show(b, cap, f, (const char *)second + f->at);
+        show_field(a, cap, f, (const char *)first + f->at);
+        show_field(b, cap, f, (const char *)second + f->at);
         if (strcmp(a, b))
             return f;
     }

@@ -93,10 +93,10 @@ static void say_winner(story *s, int winner)
     bool perplexity = lab_is_eval(u);
     int other = 0, alike = count_alike(s, winner, s->last, &other);
     finding_say(s, "Trained at %" PRId64 ", %s %s at %" PRId64 " (%s%s%s%s", u->train_length, name(s, winner),
-                holds(s, winner)  ? "holds"
-                : u->entries == 1 ? "was tested"
-                : alike           ? "has the lowest mean"
-                                  : "is best",
+                loss_holds(s, winner) ? "holds"
+                : u->entries == 1     ? "was tested"
+                : alike               ? "has the lowest mean"
+                                      : "is best",
                 s->last, perplexity ? "perplexity " : "", lab_value(a, u, value(s, winner, s->last)),
                 perplexity ? "" : " ", perplexity ? "" : lab_unit(u));
     if (s->last > s->first && isfinite(value(s, winner, s->first)))

@@ -19,7 +19,7 @@
 
 #define TRIES 100
 
-static pe_status refuse(const char *path, const char *what, pe_error *err)
+static pe_status refuse_lock(const char *path, const char *what, pe_error *err)
 {
     return io_fail(err, PE_ERR_IO, "%s: %s: %s; needs a folder that can be written", path, what, strerror(errno));
 }
@@ -34,7 +34,7 @@ static pe_status make_one(const char *path, pe_error *err)
     int error = errno;
     if (stat(path, &st) != 0) {
         errno = error;
-        return refuse(path, "cannot be made", err);
+        return refuse_lock(path, "cannot be made", err);
     }
     if (!S_ISDIR(st.st_mode))
         return io_fail(err, PE_ERR_IO, "%s: is a file; needs a folder, or a name that is free", path);
@@ -148,7 +148,7 @@ static pe_status sign(const lab_lock *l, pe_error *err)
         strftime(since, sizeof since, "%Y-%m-%dT%H:%M:%SZ", &parts);
     int size = snprintf(text, sizeof text, "process %ld on %s since %s\n", (long)getpid(), host[0] ? host : "?", since);
     if (ftruncate(l->fd, 0) != 0 || write_all(l->fd, text, (size_t)size) != PE_OK)
-        return refuse(l->path, "cannot be written", err);
+        return refuse_lock(l->path, "cannot be written", err);
     return PE_OK;
 }
 
@@ -159,7 +159,7 @@ static pe_status try_once(lab_lock *l, bool *recovered, bool *again, pe_error *e
     *again = false;
     l->fd = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (l->fd < 0)
-        return refuse(l->path, "cannot be opened", err);
+        return refuse_lock(l->path, "cannot be opened", err);
     int rc;
     do
         rc = flock(l->fd, LOCK_EX | LOCK_NB);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static pe_status refuse(const char *path, const char *what, pe_error *err)
+static pe_status refuse_log(const char *path, const char *what, pe_error *err)
 {
     return io_fail(err, PE_ERR_IO, "%s: cannot be %s: %s", path, what, strerror(errno));
 }
@@ -49,11 +49,11 @@ static pe_status check_size(const io_file *f, int64_t size, pe_error *err)
     return s;
 }
 
-static pe_status cut(const io_file *f, int64_t size, pe_error *err)
+static pe_status cut_file(const io_file *f, int64_t size, pe_error *err)
 {
     pe_status s = size < 0 ? end_of_lines(&size, f, err) : check_size(f, size, err);
     if (s == PE_OK && (uint64_t)size < f->size && ftruncate(f->fd, (off_t)size) != 0)
-        s = refuse(f->name, "cut", err);
+        s = refuse_log(f->name, "cut", err);
     return s;
 }
 
@@ -65,7 +65,7 @@ static pe_status open_file(io_file *f, const char *path, pe_error *err)
     if (f->fd < 0 && errno == ELOOP) /* a symbolic link: its target is not the race's file */
         return io_fail(err, PE_ERR_IO, "%s: is a symbolic link; needs a regular file, or a name that is free", path);
     if (f->fd < 0 || fstat(f->fd, &st) != 0)
-        return refuse(path, "opened", err);
+        return refuse_log(path, "opened", err);
     if (!S_ISREG(st.st_mode))
         return io_fail(err, PE_ERR_IO, "%s: is no regular file; needs one, or a name that is free", path);
     f->size = (uint64_t)st.st_size;
@@ -94,9 +94,9 @@ pe_status lab_log_open(lab_log *out, const char *path, int64_t size, pe_error *e
                        sizeof out->path - 1);
     pe_status s = open_file(&f, path, err);
     if (s == PE_OK)
-        s = cut(&f, size, err);
+        s = cut_file(&f, size, err);
     if (s == PE_OK && !(out->to = fdopen(f.fd, "ab")))
-        s = refuse(path, "opened", err);
+        s = refuse_log(path, "opened", err);
     if (s == PE_OK)
         strcpy(out->path, path);
     else
@@ -110,7 +110,7 @@ pe_status lab_log_sync(lab_log *l, int64_t *size, pe_error *err)
     if (ferror(l->to)) /* an earlier write failed; errno is about another call */
         return io_fail(err, PE_ERR_IO, "%s: cannot be written: a line was lost; is the disk full?", l->path);
     if (fflush(l->to) != 0 || fsync(fileno(l->to)) != 0 || fstat(fileno(l->to), &st) != 0)
-        return refuse(l->path, "written", err);
+        return refuse_log(l->path, "written", err);
     *size = (int64_t)st.st_size;
     return PE_OK;
 }

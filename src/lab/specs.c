@@ -74,7 +74,7 @@ static char *as_trained(const char *spec, const pe_info *row)
 }
 
 /* One part, malloc'ed; NULL: out of memory. */
-static char *settle(char *spec, use u)
+static char *settle_part(char *spec, use u)
 {
     const pe_info *row = zoo_spec_row(spec);
     if (!row)
@@ -104,7 +104,7 @@ static char *settle_all(const char *spec, use u)
     for (int i = 0; out && i < parts; i++) {
         char *part = zoo_spec_part(out, i);
         if (part)
-            part = settle(part, u);
+            part = settle_part(part, u);
         replace(&out, part ? zoo_spec_with_part(out, i, part) : NULL);
         free(part);
     }

@@ -206,7 +206,7 @@ static void tell(reader *r, window_text *out, const person *who, int64_t at)
     r->next[who->initial].stay = who->stay;
 }
 
-static void place(reader *r, window_text *out, const sentence *s, const beat *b, int64_t at)
+static void place_sentence(reader *r, window_text *out, const sentence *s, const beat *b, int64_t at)
 {
     for (int i = 0; i < s->size; i++)
         if (at + i >= 0 && at + i < out->size) {
@@ -233,6 +233,6 @@ void fill_stories(window_text *out, const lab_data *d, const window *w)
         if (n == first)
             at += random_below(w->key, DRAW_CUT, (uint32_t)s.size);
         at -= s.size;
-        place(&r, out, &s, &b, at);
+        place_sentence(&r, out, &s, &b, at);
     }
 }

@@ -66,7 +66,7 @@ pe_status text_clean(io_bytes *b, pe_error *err)
 /* ---------------------------------------------------------------- both splits */
 
 /* Texts one after the other, an empty line between them. */
-static bool append(uint8_t **to, size_t *size, const uint8_t *from, size_t n)
+static bool append_text(uint8_t **to, size_t *size, const uint8_t *from, size_t n)
 {
     size_t gap = *size ? 2 : 0, room;
     if (!io_add(&room, *size, gap) || !io_add(&room, room, n))
@@ -91,8 +91,8 @@ static pe_status add_file(text_split *out, const char *path, bool train, bool te
     if (s != PE_OK)
         return s;
     size_t kept = train && test ? b.size - b.size / 10 : train ? b.size : 0;
-    bool done = (!train || append(&out->train, &out->train_size, b.data, kept)) &&
-                (!test || append(&out->test, &out->test_size, b.data + kept, b.size - kept));
+    bool done = (!train || append_text(&out->train, &out->train_size, b.data, kept)) &&
+                (!test || append_text(&out->test, &out->test_size, b.data + kept, b.size - kept));
     io_bytes_free(&b);
     return done ? PE_OK : io_fail(err, PE_ERR_NOMEM, "%s: out of memory", path);
 }

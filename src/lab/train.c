@@ -96,7 +96,7 @@ static pe_status note(trainer *t, lab_train_line line, pe_error *err)
     return lab_keep_train(trainer_lines(t), &line, err);
 }
 
-static void show(trainer *t, double loss)
+static void show_progress(trainer *t, double loss)
 {
     race *r = t->race;
     const lab_setup *s = trainer_setup(t);
@@ -186,7 +186,7 @@ static pe_status trainer_run(trainer *t, pe_error *err)
         if (status)
             return fail(t, n, status, why.text, err);
         TRY(note(t, line, err));
-        show(t, line.loss);
+        show_progress(t, line.loss);
         if (t->adam.step < trainer_setup(t)->steps && save_is_due(t))
             TRY(save(t, err));
     }
@@ -231,7 +231,7 @@ static void race_forget(race *r, int training, int64_t step)
 }
 
 /* The lines of a folder, one after the other: rooms are powers of two here, whatever they were there. */
-static pe_status take(race *r, const lab_results *from, pe_error *err)
+static pe_status take_lines(race *r, const lab_results *from, pe_error *err)
 {
     for (int i = 0; i < from->runs; i++)
         for (int k = 0; k < r->trainings; k++) {
@@ -257,7 +257,7 @@ pe_status race_load_lines(race *r, pe_error *err)
         return io_fail(err, PE_ERR_NOMEM, "no memory for the results of %s", folder);
     pe_status status = lab_read_results(from, &folder, 1, err);
     if (!status)
-        status = take(r, from, err);
+        status = take_lines(r, from, err);
     lab_results_free(from);
     free(from);
     return status;

@@ -69,7 +69,7 @@ static void *load_openblas(const char *file)
     return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-static bool take(void *library, const char *file)
+static bool take_blas(void *library, const char *file)
 {
     if (library)
         look_up(&blas, library, GEMM_SYMBOL);
@@ -95,12 +95,12 @@ static void load(void)
     }
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     setenv("BLIS_NUM_THREADS", "1", 1);
-    if (wanted && !take(load_openblas(wanted), wanted))
+    if (wanted && !take_blas(load_openblas(wanted), wanted))
         snprintf(name, sizeof name, "plain loops: POSENC_BLAS is %.60s, which has no " GEMM_SYMBOL, wanted);
     if (wanted)
         return;
     for (size_t i = 0; i < sizeof file / sizeof file[0]; i++)
-        if (take(load_openblas(file[i]), file[i]))
+        if (take_blas(load_openblas(file[i]), file[i]))
             return;
     missing = true;
 }
@@ -141,7 +141,7 @@ static void scale(matrix y, int64_t rows, int64_t columns, real keep)
 }
 
 /* y += a x, the inner loop of two of them. */
-static void add(real *y, real a, const real *x, int64_t count)
+static void add_scaled(real *y, real a, const real *x, int64_t count)
 {
     for (int64_t j = 0; j < count; j++)
         y[j] += a * x[j];
@@ -158,14 +158,14 @@ static void input_c(matrix dx, matrix dy, matrix w, int64_t n, int64_t m, int64_
 {
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < m; j++)
-            add(dx.at + i * dx.stride, dy.at[i * dy.stride + j], w.at + j * w.stride, k);
+            add_scaled(dx.at + i * dx.stride, dy.at[i * dy.stride + j], w.at + j * w.stride, k);
 }
 
 static void weight_c(matrix dw, matrix dy, matrix x, int64_t n, int64_t m, int64_t k)
 {
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < m; j++)
-            add(dw.at + j * dw.stride, dy.at[i * dy.stride + j], x.at + i * x.stride, k);
+            add_scaled(dw.at + j * dw.stride, dy.at[i * dy.stride + j], x.at + i * x.stride, k);
 }
 
 /* ---------------------------------------------------------------- the three products */

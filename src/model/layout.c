@@ -108,7 +108,7 @@ static pe_status check_settings(const model_config *c, pe_error *err)
 
 /* ---------------------------------------------------------------- the list */
 
-static model_tensor *add(model *m, const char *name, int rank, int64_t rows, int64_t columns)
+static model_tensor *add_tensor(model *m, const char *name, int rank, int64_t rows, int64_t columns)
 {
     if (m->tensors == m->room) {
         int room = m->room ? 2 * m->room : 64;
@@ -134,7 +134,7 @@ static model_tensor *add(model *m, const char *name, int rank, int64_t rows, int
 model_tensor *layout_add(model *m, const char *name, const pe_tensor *of)
 {
     int64_t rows = of->shape[0];
-    model_tensor *t = add(m, name, of->rank > 1 ? 2 : 1, rows, rows ? of->count / rows : 0);
+    model_tensor *t = add_tensor(m, name, of->rank > 1 ? 2 : 1, rows, rows ? of->count / rows : 0);
     if (!t)
         return NULL;
     t->rank = of->rank;
@@ -149,20 +149,20 @@ model_tensor *layout_add(model *m, const char *name, const pe_tensor *of)
 
 model_tensor *layout_add_weight(model *m, const char *name, int64_t out, int64_t in)
 {
-    return add(m, name, 2, out, in);
+    return add_tensor(m, name, 2, out, in);
 }
 
 static bool add_norm(model *m, normal *n, const char *name)
 {
     char bias[MODEL_NAME_MAX];
-    const model_tensor *t = add(m, name, 1, m->c.width, 1);
+    const model_tensor *t = add_tensor(m, name, 1, m->c.width, 1);
     if (!t)
         return false;
     *n = (normal){ t->offset, -1 };
     if (m->c.norm != MODEL_LAYER)
         return true;
     snprintf(bias, sizeof bias, "%s.bias", name);
-    t = add(m, bias, 1, m->c.width, 1);
+    t = add_tensor(m, bias, 1, m->c.width, 1);
     n->bias = t ? t->offset : -1;
     return t;
 }
@@ -170,14 +170,14 @@ static bool add_norm(model *m, normal *n, const char *name)
 static bool add_linear(model *m, linear *l, const char *name, int64_t out, int64_t in)
 {
     char bias[MODEL_NAME_MAX];
-    const model_tensor *t = add(m, name, 2, out, in);
+    const model_tensor *t = add_tensor(m, name, 2, out, in);
     if (!t)
         return false;
     *l = (linear){ t->offset, -1, out, in };
     if (!m->c.biases)
         return true;
     snprintf(bias, sizeof bias, "%s.bias", name);
-    t = add(m, bias, 1, out, 1);
+    t = add_tensor(m, bias, 1, out, 1);
     l->bias = t ? t->offset : -1;
     return t;
 }
@@ -221,7 +221,7 @@ static pe_status list_tensors(model *m, pe_error *err)
     if (too_large(&m->c))
         return io_fail(err, PE_ERR_OVERFLOW, "the model has more than 2^36 weights");
     m->layer = calloc((size_t)m->c.layers, sizeof *m->layer);
-    const model_tensor *embed = add(m, "embed", 2, m->c.vocab, width);
+    const model_tensor *embed = add_tensor(m, "embed", 2, m->c.vocab, width);
     if (embed)
         m->embed = (linear){ embed->offset, -1, m->c.vocab, width };
     bool ok = m->layer && embed && (!m->c.embed_norm || add_norm(m, &m->embed_norm, "embed_norm"));
@@ -230,7 +230,7 @@ static pe_status list_tensors(model *m, pe_error *err)
     ok = ok && add_norm(m, &m->final, "final");
     m->output = m->embed;
     if (ok && m->c.untied) {
-        const model_tensor *t = add(m, "output", 2, m->c.vocab, m->c.width);
+        const model_tensor *t = add_tensor(m, "output", 2, m->c.vocab, m->c.width);
         ok = t;
         m->output = (linear){ t ? t->offset : -1, -1, m->c.vocab, m->c.width };
     }
@@ -239,7 +239,7 @@ static pe_status list_tensors(model *m, pe_error *err)
 
 /* ---------------------------------------------------------------- make, free */
 
-static pe_status build(model *m, const char *spec, pe_error *err)
+static pe_status build_model(model *m, const char *spec, pe_error *err)
 {
     fill_defaults(&m->c);
     TRY(check_settings(&m->c, err));
@@ -261,7 +261,7 @@ pe_status model_new(model **out, const model_config *c, const char *spec, const 
     m->c = *c;
     m->pool = pool;
     m->workers = pool ? pool->workers : 1;
-    pe_status s = build(m, spec, err);
+    pe_status s = build_model(m, spec, err);
     if (s == PE_OK)
         *out = m;
     else

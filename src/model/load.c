@@ -79,7 +79,7 @@ static pe_status read_sections(reading *r, const io_llama2c *h, pe_error *err)
     return s;
 }
 
-static pe_status make(model **out, const io_llama2c *h, const zoo_model *zoo, const pe_pool *pool, pe_error *err)
+static pe_status make_model(model **out, const io_llama2c *h, const zoo_model *zoo, const pe_pool *pool, pe_error *err)
 {
     const zoo_group *group = NULL;
     model_config c = { .vocab = h->vocab_size,
@@ -106,7 +106,7 @@ static pe_status model_load_llama2c(model **out, const zoo_model *zoo, const pe_
         s = io_fail(err, PE_ERR_FORMAT, "%s: is llama2.c version 2, weights of 8 bits; needs version 0 or 1",
                     zoo->path);
     if (s == PE_OK)
-        s = make(&r.m, &h, zoo, pool, err);
+        s = make_model(&r.m, &h, zoo, pool, err);
     if (s == PE_OK)
         s = io_file_open(&r.file, zoo->path, err);
     if (s == PE_OK) {

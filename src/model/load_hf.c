@@ -80,7 +80,7 @@ typedef struct found {
     const io_tensor *tensor; /* NULL: in none of them */
 } found;
 
-static found find(const model_shards *from, const char *name)
+static found find_shard(const model_shards *from, const char *name)
 {
     char whole[400];
     snprintf(whole, sizeof whole, "%s%s", from->prefix ? from->prefix : "", name);
@@ -139,7 +139,7 @@ static pe_status load_one(const loading *l, const place *p, int64_t first, int64
     char from[NAME_LENGTH], to[NAME_LENGTH];
     int64_t rows = size_in(&l->c, p->rows), columns = is_bias ? 1 : size_in(&l->c, p->columns);
     spell(from, prefix, p->from, layer, is_bias ? ".bias" : ".weight");
-    found f = find(l->from, from);
+    found f = find_shard(l->from, from);
     TRY(check(l, from, f.tensor, rows, columns, is_bias || p->columns == ONE ? 1 : 2));
     if (!l->m)
         return PE_OK;
@@ -164,7 +164,9 @@ static const char *prefix_of(const loading *l)
 {
     char name[NAME_LENGTH];
     spell(name, l->a->prefix, l->a->embed, 0, "");
-    return find(l->from, name).tensor ? l->a->prefix : find(l->from, l->a->embed).tensor ? "" : l->a->prefix;
+    return find_shard(l->from, name).tensor          ? l->a->prefix
+           : find_shard(l->from, l->a->embed).tensor ? ""
+                                                     : l->a->prefix;
 }
 
 /* Every tensor's shape and type, before memory is asked for; then, with l->m, its elements. */

@@ -16,7 +16,7 @@ typedef struct cutter {
     bool fits;
 } cutter;
 
-static void cut(cutter *c, real **out, int64_t rows, int64_t width)
+static void cut_rows(cutter *c, real **out, int64_t rows, int64_t width)
 {
     int64_t count = 0;
     c->fits = c->fits && io_mul_i64(&count, rows, width) && io_add_i64(&count, count, 15);
@@ -30,25 +30,25 @@ static void cut_trace(cutter *c, trace *t, const model *m, int64_t rows, bool ba
     const model_config *g = &m->c;
     const layer *l = &m->layer[0];
     if (backward) {
-        cut(c, &t->x2, rows, g->width);
-        cut(c, &t->y, rows, g->width);
-        cut(c, &t->h2, rows, g->width);
-        cut(c, &t->size1, rows, 1);
-        cut(c, &t->lse, rows, g->heads);
+        cut_rows(c, &t->x2, rows, g->width);
+        cut_rows(c, &t->y, rows, g->width);
+        cut_rows(c, &t->h2, rows, g->width);
+        cut_rows(c, &t->size1, rows, 1);
+        cut_rows(c, &t->lse, rows, g->heads);
     } else {
-        cut(c, &t->x, rows, g->width);
+        cut_rows(c, &t->x, rows, g->width);
         t->x2 = t->y = t->x;
     }
-    cut(c, &t->size2, rows, 1);
-    cut(c, &t->h1, rows, g->width);
+    cut_rows(c, &t->size2, rows, 1);
+    cut_rows(c, &t->h1, rows, g->width);
     if (!backward) {
         t->h2 = t->h1;
         t->size1 = t->size2;
     }
-    cut(c, &t->qkv, rows, l->qkv.out);
-    cut(c, &t->att, rows, l->out.in);
-    cut(c, &t->up, rows, l->up.out);
-    cut(c, &t->act, rows, l->down.in);
+    cut_rows(c, &t->qkv, rows, l->qkv.out);
+    cut_rows(c, &t->att, rows, l->out.in);
+    cut_rows(c, &t->up, rows, l->up.out);
+    cut_rows(c, &t->act, rows, l->down.in);
 }
 
 static void cut_slopes(cutter *c, model *m, int64_t rows)
@@ -57,20 +57,20 @@ static void cut_slopes(cutter *c, model *m, int64_t rows)
     slopes *d = &m->d;
     real **wide[] = { &d->dy, &d->dx2, &d->dx, &d->dh };
     for (int i = 0; i < 4; i++)
-        cut(c, wide[i], rows, m->c.width);
-    cut(c, &d->dqkv, rows, l->qkv.out);
-    cut(c, &d->datt, rows, l->out.in);
-    cut(c, &d->dup, rows, l->up.out);
-    cut(c, &d->dact, rows, l->down.in);
-    cut(c, &d->dlogits, rows, m->c.vocab);
-    cut(c, &d->dnorm, chunks_of(rows), m->c.width);
+        cut_rows(c, wide[i], rows, m->c.width);
+    cut_rows(c, &d->dqkv, rows, l->qkv.out);
+    cut_rows(c, &d->datt, rows, l->out.in);
+    cut_rows(c, &d->dup, rows, l->up.out);
+    cut_rows(c, &d->dact, rows, l->down.in);
+    cut_rows(c, &d->dlogits, rows, m->c.vocab);
+    cut_rows(c, &d->dnorm, chunks_of(rows), m->c.width);
 }
 
 /* Layers that go backward each keep their own; x of a layer is y of the one before. */
 static void cut_all(cutter *c, model *m, int64_t rows, bool backward)
 {
     real *x;
-    cut(c, &x, backward ? rows : 0, m->c.width);
+    cut_rows(c, &x, backward ? rows : 0, m->c.width);
     for (int64_t l = 0; l < m->c.layers; l++) {
         trace *t = &m->trace[l];
         if (!backward && l) {
@@ -81,10 +81,10 @@ static void cut_all(cutter *c, model *m, int64_t rows, bool backward)
         if (backward)
             t->x = l ? m->trace[l - 1].y : x;
     }
-    cut(c, &m->h, rows, m->c.width);
-    cut(c, &m->size, rows, 1);
-    cut(c, &m->losses, rows, 1);
-    cut(c, &m->scratch, (int64_t)m->workers * CHUNK, m->c.vocab);
+    cut_rows(c, &m->h, rows, m->c.width);
+    cut_rows(c, &m->size, rows, 1);
+    cut_rows(c, &m->losses, rows, 1);
+    cut_rows(c, &m->scratch, (int64_t)m->workers * CHUNK, m->c.vocab);
     if (backward)
         cut_slopes(c, m, rows);
 }

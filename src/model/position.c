@@ -33,7 +33,7 @@ static const pe_info *row_of(const char *name, size_t length)
 }
 
 /* In a combination a tensor is called after its row; one that takes over another's is found under that name. */
-static const model_tensor *find(const model *m, pe_tensor t, int64_t l)
+static const model_tensor *find_tensor(const model *m, pe_tensor t, int64_t l)
 {
     char name[MODEL_NAME_MAX];
     name_of(name, &t, l);
@@ -83,7 +83,7 @@ void position_init(model *m, uint64_t seed)
         pe_encoding_init(m->at.e, block, name_seed(name, seed), NULL);
         for (int i = 0; i < pe_encoding_tensor_count(m->at.e); i++) {
             const pe_tensor *t = pe_encoding_tensor(m->at.e, i);
-            const model_tensor *own = find(m, *t, l);
+            const model_tensor *own = find_tensor(m, *t, l);
             if (l >= copies(m, t))
                 continue;
             if (t->projected)
@@ -113,7 +113,7 @@ static pe_status check_tensors(const model *m, const pe_encoding *e, pe_error *e
 {
     for (int i = 0; i < pe_encoding_tensor_count(e); i++) {
         const pe_tensor *t = pe_encoding_tensor(e, i);
-        TRY(fits(m, e, t, find(m, *t, 0), err));
+        TRY(fits(m, e, t, find_tensor(m, *t, 0), err));
     }
     return PE_OK;
 }
@@ -147,7 +147,7 @@ static pe_status make_blocks(position *p, const model *m, pe_error *err)
     return make_codes(p, err);
 }
 
-static pe_status build(position *p, const model *m, const char *spec, pe_error *err)
+static pe_status build_position(position *p, const model *m, const char *spec, pe_error *err)
 {
     pe_shape shape = { m->c.heads, m->c.kv_heads, m->c.head_dim, m->c.width };
     TRY(pe_encoding_new(&p->e, spec, shape, err));
@@ -157,7 +157,7 @@ static pe_status build(position *p, const model *m, const char *spec, pe_error *
 pe_status position_use(position *out, const model *m, const char *spec, pe_error *err)
 {
     *out = (position){ 0 };
-    pe_status s = build(out, m, spec, err);
+    pe_status s = build_position(out, m, spec, err);
     if (s)
         position_free(out);
     return s;
@@ -200,7 +200,7 @@ static void each_tensor(model *m, tensor_job job)
     for (int i = 0; i < pe_encoding_tensor_count(m->at.e); i++) {
         const pe_tensor *t = pe_encoding_tensor(m->at.e, i);
         for (int64_t l = 0; l < copies(m, t); l++)
-            job(m, t, find(m, *t, l), l);
+            job(m, t, find_tensor(m, *t, l), l);
     }
 }
 

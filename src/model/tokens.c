@@ -44,7 +44,7 @@ static float load_f32(const uint8_t *at)
 
 /* ---------------------------------------------------------------- in the order of their bytes */
 
-static int compare(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size)
+static int compare_bytes(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size)
 {
     int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
     return order ? order : (a_size > b_size) - (a_size < b_size);
@@ -54,7 +54,7 @@ static int compare(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_s
 static int compare_pieces(const void *a, const void *b)
 {
     const piece *p = *(const piece *const *)a, *q = *(const piece *const *)b;
-    int order = compare(p->at, p->size, q->at, q->size);
+    int order = compare_bytes(p->at, p->size, q->at, q->size);
     return order ? order : (p > q) - (p < q);
 }
 
@@ -65,12 +65,12 @@ static int32_t tokens_find(const tokens *t, const uint8_t *text, size_t size)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const piece *p = t->sorted[middle];
-        if (compare(p->at, p->size, text, size) < 0)
+        if (compare_bytes(p->at, p->size, text, size) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == t->count || compare(t->sorted[low]->at, t->sorted[low]->size, text, size))
+    if (low == t->count || compare_bytes(t->sorted[low]->at, t->sorted[low]->size, text, size))
         return -1;
     return (int32_t)(t->sorted[low] - t->piece);
 }
@@ -172,7 +172,7 @@ static int32_t tokens_of_byte(const tokens *t, uint8_t byte)
 {
     char text[8];
     size_t n = TOKENS_BYTE_0 + (size_t)byte, size = (size_t)snprintf(text, sizeof text, "<0x%02X>", (unsigned)byte);
-    if (n >= t->count || compare(t->piece[n].at, t->piece[n].size, (const uint8_t *)text, size))
+    if (n >= t->count || compare_bytes(t->piece[n].at, t->piece[n].size, (const uint8_t *)text, size))
         return -1;
     return (int32_t)n;
 }
@@ -290,7 +290,7 @@ static void join_all(chain *c)
 
 /* ---------------------------------------------------------------- characters */
 
-static void append(chain *c, int32_t token)
+static void chain_append(chain *c, int32_t token)
 {
     int32_t n = c->links++;
     c->link[n] = (link){ token, n - 1, -1 };
@@ -311,7 +311,7 @@ static pe_status append_character(chain *c, const uint8_t *text, size_t size, pe
 {
     int32_t token = tokens_find(c->t, text, size);
     if (token >= 0) {
-        append(c, token);
+        chain_append(c, token);
         return PE_OK;
     }
     for (size_t n = 0; n < size; n++) {
@@ -319,7 +319,7 @@ static pe_status append_character(chain *c, const uint8_t *text, size_t size, pe
         if (token < 0)
             return io_fail(err, PE_ERR_FORMAT, "%s: has no token for the byte 0x%02X of the text", c->t->file.name,
                            (unsigned)text[n]);
-        append(c, token);
+        chain_append(c, token);
     }
     return PE_OK;
 }
@@ -349,7 +349,7 @@ static pe_status get_room(chain *c, size_t size, pe_error *err)
                                          : io_fail(err, PE_ERR_NOMEM, "no memory for a text of %zu bytes", size);
 }
 
-static pe_status take(int32_t **out, int64_t *count, const chain *c, pe_error *err)
+static pe_status chain_take(int32_t **out, int64_t *count, const chain *c, pe_error *err)
 {
     int64_t n = 0;
     int32_t *list = calloc((size_t)c->links + 1, sizeof *list);
@@ -374,7 +374,7 @@ pe_status tokens_encode(int32_t **out, int64_t *count, const tokens *t, const vo
         s = append_text(&c, text, size, err);
     if (s == PE_OK) {
         join_all(&c);
-        s = take(out, count, &c, err);
+        s = chain_take(out, count, &c, err);
     }
     free(c.link);
     free(c.heap);

@@ -129,8 +129,8 @@ static void say_fractions(prove_finding *out, const prove_given *g, double chang
 #define AT 10 /* the position whose codes are compared */
 
 /* code[n] (length, width): in a text of length[n]. */
-static void compare(prove_finding *out, const prove_given *g, double *const code[2], const int64_t length[2],
-                    int64_t width)
+static void compare_codes(prove_finding *out, const prove_given *g, double *const code[2], const int64_t length[2],
+                          int64_t width)
 {
     static const words of = { "length %.9g", "长度 %.9g" };
     double change = measure_difference(code[0] + AT * width, code[1] + AT * width, width);
@@ -161,7 +161,7 @@ static pe_status codes_fractions(prove_finding *out, const prove_given *g, pe_er
         free(spec);
     }
     if (!status)
-        compare(out, g, code, length, width);
+        compare_codes(out, g, code, length, width);
     free(code[0]), free(code[1]);
     return status;
 }

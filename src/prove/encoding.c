@@ -102,7 +102,7 @@ static bool has_key(const char *spec, const char *key)
 }
 
 /* Appends key=reach; false: no room. */
-static bool append(char *spec, size_t cap, const char *key, int64_t reach)
+static bool append_reach(char *spec, size_t cap, const char *key, int64_t reach)
 {
     size_t used = strlen(spec);
     int n = snprintf(spec + used, cap - used, "%c%s=%lld", strchr(spec, ':') ? ',' : ':', key, (long long)reach);
@@ -117,7 +117,7 @@ bool measure_fit(char *out, size_t cap, const char *spec, int64_t reach)
     snprintf(out, cap, "%s", spec);
     for (size_t n = 0; n < sizeof keys / sizeof *keys && room; n++)
         if (keys[n] && !has_key(spec, keys[n])) {
-            room = append(out, cap, keys[n], reach);
+            room = append_reach(out, cap, keys[n], reach);
             fitted = true;
         }
     return fitted && room;

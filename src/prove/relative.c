@@ -155,7 +155,7 @@ static pe_status measure_buckets(prove_finding *out, const prove_given *g, pe_er
 
 /* ------------------------------------------------ the clip */
 
-static bool alike(const distance_terms *r, int64_t a, int64_t b)
+static bool alike_terms(const distance_terms *r, int64_t a, int64_t b)
 {
     for (int64_t h = 0; h < r->m.shape.heads; h++)
         if (r->term[h * r->length + a] != r->term[h * r->length + b])
@@ -167,7 +167,7 @@ static bool alike(const distance_terms *r, int64_t a, int64_t b)
 static int64_t clip_of(const distance_terms *r)
 {
     int64_t d = r->length - 1;
-    while (d > 0 && alike(r, d - 1, r->length - 1))
+    while (d > 0 && alike_terms(r, d - 1, r->length - 1))
         d--;
     return d;
 }
@@ -180,7 +180,7 @@ static pe_status measure_clip(prove_finding *out, const prove_given *g, pe_error
     int64_t clip = status ? 0 : clip_of(&r), twins = 0;
     for (int64_t a = 0; !status && a < clip; a++)
         for (int64_t b = a + 1; b <= clip; b++)
-            twins += alike(&r, a, b);
+            twins += alike_terms(&r, a, b);
     distance_terms_close(&r);
     bool clipped = clip > 0 && clip < g->length / 2 && !twins;
     prove_add(out, (words){ "distance from which all are alike", "从此距离起完全相同" }, g->spec[0], (double)clip, "");

@@ -128,13 +128,13 @@ static pe_status layer(stack *s, double *x, double *y, pe_error *err)
         times(s->part[n], y, s->weight[n], T, C, C);
     TRY(attend(s, err));
     times(y, s->part[3], s->weight[3], T, C, C);
-    join(x, y, T * C, s->residual);
+    join_branch(x, y, T * C, s->residual);
     normalise(y, x, T, C);
     times(s->part[0], y, s->weight[4], T, C, 2 * C);
     for (int64_t i = 0; i < 2 * T * C; i++)
         s->part[0][i] = fmax(s->part[0][i], 0);
     times(y, s->part[0], s->weight[5], T, 2 * C, C);
-    join(x, y, T * C, s->residual);
+    join_branch(x, y, T * C, s->residual);
     return PE_OK;
 }
 

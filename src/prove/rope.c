@@ -324,7 +324,7 @@ static pe_status rotate_square(double *rotated, const measure_encoding *m, const
 {
     int64_t at[PE_AXES_MAX] = { 0 };
     for (int64_t n = 0; n < side * side; n++) {
-        place(at, m, n / side, n % side);
+        place_point(at, m, n / side, n % side);
         TRY(rotate_at(rotated + n * m->shape.head_dim, x, m, PE_QUERY, at, err));
     }
     return PE_OK;

@@ -21,7 +21,7 @@ static void stir(measure_encoding *m, uint64_t seed)
     }
 }
 
-static void place(const scores *s)
+static void place_tokens(const scores *s)
 {
     measure_place(s->at, s->tokens, s->axes);
 }
@@ -40,7 +40,7 @@ static pe_status take_memory(scores *s, uint64_t seed, pe_error *err)
     measure_normals(s->x, T * C, 1, seed + 1);
     for (int n = 0; n < 2; n++)
         measure_normals(s->weight[n], s->width * HD, 1 / sqrt((double)s->width), seed + 2 + (uint64_t)n);
-    place(s);
+    place_tokens(s);
     return PE_OK;
 }
 
@@ -114,7 +114,7 @@ pe_status scores_make(double *out, scores *s, int words_there, pe_error *err)
 
 void scores_move(scores *s, int64_t by)
 {
-    place(s);
+    place_tokens(s);
     for (int64_t n = 0; n < s->tokens * s->axes; n++)
         s->at[n] += by;
 }
@@ -123,7 +123,7 @@ pe_status scores_shifted(double *out, scores *s, int words_there, int64_t by, pe
 {
     scores_move(s, by);
     pe_status status = scores_make(out, s, words_there, err);
-    place(s);
+    place_tokens(s);
     return status;
 }
 
@@ -131,7 +131,7 @@ pe_status scores_alike(double *out, scores *s, int words_there, pe_error *err)
 {
     memset(s->at, 0, (size_t)(s->tokens * s->axes) * sizeof *s->at);
     pe_status status = scores_make(out, s, words_there, err);
-    place(s);
+    place_tokens(s);
     return status;
 }
 

@@ -38,7 +38,7 @@ static const words name[FOUR] = { { "size of content-content", "“内容-内容
 
 typedef pe_status scores_fn(double *out, scores *s, int words_there, int64_t by, pe_error *err);
 
-static pe_status alike(double *out, scores *s, int words_there, int64_t by, pe_error *err)
+static pe_status alike_scores(double *out, scores *s, int words_there, int64_t by, pe_error *err)
 {
     (void)by;
     return scores_alike(out, s, words_there, err);
@@ -95,7 +95,7 @@ static pe_status look_at(terms_found *f, scores *s, double *term, double *other,
     TRY(split(term, s, scores_shifted, 0, err));
     for (int t = 0; t < FOUR; t++)
         whole = hypot(whole, f->size[t] = scores_rms(term + t * s->size, s));
-    TRY(split(other, s, alike, 0, err));
+    TRY(split(other, s, alike_scores, 0, err));
     for (int t = 0; t < FOUR; t++) {
         f->there |= f->size[t] > PROVE_ROUNDING * whole ? HAS(t) : 0;
         f->position |= apart(other + t * s->size, term + t * s->size, s) > PROVE_ROUNDING * whole ? HAS(t) : 0;

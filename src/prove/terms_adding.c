@@ -187,7 +187,7 @@ static pe_status mixture_new(mixture *m, const prove_given *g, int64_t width, pe
     return io_fail(err, PE_ERR_NOMEM, "no memory for %lld sums of words and codes", (long long)n);
 }
 
-static void mix(mixture *m, uint64_t seed)
+static void fill_mixture(mixture *m, uint64_t seed)
 {
     int64_t d = m->width;
     measure_normals(m->word, VOCABULARY * d, 1, seed);
@@ -251,7 +251,7 @@ static pe_status read_at(reading *r, const prove_given *g, int64_t width, pe_err
     status = status ? status : measure_added(&e, width, err);
     status = status ? status : measure_codes(m.code, &e, 0, g->length, err);
     if (!status)
-        mix(&m, g->seed);
+        fill_mixture(&m, g->seed);
     status = status ? status : measure_map(m.map, &residual, m.sum, width, m.image, width, m.samples, err);
     if (!status)
         read_off(r, &m);

@@ -71,7 +71,7 @@ void result_clear(result *r)
     r->open = r->last = &r->root;
 }
 
-static void *take(result *r, size_t bytes)
+static void *take_bytes(result *r, size_t bytes)
 {
     bytes = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     if (!r->blocks || r->blocks->size - r->blocks->used < bytes) {
@@ -91,18 +91,18 @@ static void *take(result *r, size_t bytes)
 
 void *result_room(result *r, size_t bytes)
 {
-    return take(r, bytes);
+    return take_bytes(r, bytes);
 }
 
 static const char *copy(result *r, const char *text)
 {
-    char *at = text ? take(r, strlen(text) + 1) : NULL;
+    char *at = text ? take_bytes(r, strlen(text) + 1) : NULL;
     return at ? strcpy(at, text) : NULL;
 }
 
 void result_own(result *r, void *memory, void (*release)(void *))
 {
-    owned *o = take(r, sizeof *o);
+    owned *o = take_bytes(r, sizeof *o);
     if (!o) {
         release(memory);
         return;
@@ -120,7 +120,7 @@ static const char *form(result *r, const char *format, va_list list)
     va_copy(again, list);
     int length = vsnprintf(NULL, 0, format, again);
     va_end(again);
-    char *text = length < 0 ? NULL : take(r, (size_t)length + 1);
+    char *text = length < 0 ? NULL : take_bytes(r, (size_t)length + 1);
     if (text)
         vsnprintf(text, (size_t)length + 1, format, list);
     return text;
@@ -128,7 +128,7 @@ static const char *form(result *r, const char *format, va_list list)
 
 static node *add_node(result *r, result_kind kind, const char *name, const char *label)
 {
-    node *n = r->failed ? NULL : take(r, sizeof *n);
+    node *n = r->failed ? NULL : take_bytes(r, sizeof *n);
     if (!n)
         return r->last = &r->lost;
     n->kind = kind;
@@ -250,7 +250,7 @@ void result_bits(result *r, const char *name, const char *label, unsigned bits, 
 void result_array(result *r, const char *name, const void *data, pe_dtype type, int rank, const int64_t *shape)
 {
     node *n = add_node(r, RESULT_ARRAY, name, NULL);
-    int64_t *sizes = take(r, (size_t)rank * sizeof *sizes);
+    int64_t *sizes = take_bytes(r, (size_t)rank * sizeof *sizes);
     for (int i = 0; sizes && i < rank; i++)
         sizes[i] = shape[i];
     n->with = data;

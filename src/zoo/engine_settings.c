@@ -154,7 +154,7 @@ static bool strip_magnitude(speaker *s)
     return fine;
 }
 
-static pe_status start(speaker **out, const zoo_engine *engine, const zoo_group *g, pe_error *err)
+static pe_status start_speaker(speaker **out, const zoo_engine *engine, const zoo_group *g, pe_error *err)
 {
     *out = calloc(1, sizeof **out);
     if (*out)
@@ -178,7 +178,7 @@ static pe_status group_object(FILE *to, const zoo_engine *engine, const zoo_grou
     speaker *s;
     const zoo_spelling *row;
     const char *sign = "{";
-    pe_status status = start(&s, engine, g, err);
+    pe_status status = start_speaker(&s, engine, g, err);
     for (int i = 0; status == PE_OK && (row = zoo_spelling_at(i)); i++) {
         if (!zoo_spelling_speaks(row, engine, g->spec))
             continue;
@@ -216,7 +216,7 @@ static pe_status group_options(FILE *to, const zoo_engine *engine, const char *a
                                pe_error *err)
 {
     speaker *s;
-    pe_status status = start(&s, engine, g, err);
+    pe_status status = start_speaker(&s, engine, g, err);
     if (!status) {
         put_named(to, s, arch, false, overrides);
         put_named(to, s, arch, true, overrides);

@@ -163,7 +163,7 @@ static pe_status settle_specs(extend_model *x, pe_error *err)
     return x->own && x->seen && x->plain ? PE_OK : io_fail(err, PE_ERR_NOMEM, "%s: no memory", x->zoo->path);
 }
 
-static pe_status measure(extend_model *x, pe_error *err)
+static pe_status measure_pairs(extend_model *x, pe_error *err)
 {
     extend_rotation seen;
     pe_status s = extend_rotation_of(&seen, x->seen, x->group->shape, err);
@@ -227,7 +227,7 @@ pe_status extend_open(extend_model *x, const zoo_model *zoo, int64_t target, int
         s = io_fail(err, PE_ERR_RANGE, "%s: does not say the trained length before scaling=%s; pass --trained N",
                     zoo->path, x->scaling);
     if (s == PE_OK)
-        s = measure(x, err);
+        s = measure_pairs(x, err);
     if (s == PE_OK)
         judge(x);
     else

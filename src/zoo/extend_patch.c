@@ -263,7 +263,7 @@ static bool is_shown(const json_edit *shown, int count, int at, const char *key)
 }
 
 /* The value of the edit's key in the changed text, under the same path; false: it went, or no memory. */
-static bool take(json_edit *out, char **value, const extend_patch *p, const json_edit *e, const char *after)
+static bool take_value(json_edit *out, char **value, const extend_patch *p, const json_edit *e, const char *after)
 {
     json_place at;
     *out = (json_edit){ 0 };
@@ -286,7 +286,7 @@ pe_status extend_patch_show(char **out, const extend_patch *p, const char *confi
         return s;
     for (int i = 0; i < p->count; i++)
         if (!is_shown(shown, count, p->home, p->edit[i].path[p->home]))
-            count += take(&shown[count], &value[count], p, &p->edit[i], after);
+            count += take_value(&shown[count], &value[count], p, &p->edit[i], after);
     s = json_edit_apply(out, EXTEND_NO_CONFIG, shown, count, err);
     while (count > 0)
         free(value[--count]);

@@ -134,7 +134,7 @@ static pe_status keep_turned(extend_plan *p, const extend_model *x, pe_error *er
 
 /* ---------------------------------------------------------------- what it costs short prompts */
 
-static void compare(extend_plan *p, const extend_rotation *old, const extend_rotation *new)
+static void compare_rotations(extend_plan *p, const extend_rotation *old, const extend_rotation *new)
 {
     int64_t rotating = 0;
     for (int64_t n = 0; n < old->count; n++) {
@@ -161,7 +161,7 @@ static pe_status price(extend_plan *p, const extend_model *x, pe_error *err)
     TRY(extend_rotation_of(&old, x->own, x->group->shape, err));
     pe_status s = extend_rotation_of(&new, p->brief, x->group->shape, err);
     if (s == PE_OK)
-        compare(p, &old, &new);
+        compare_rotations(p, &old, &new);
     extend_rotation_free(&old);
     extend_rotation_free(&new);
     return s;
@@ -190,7 +190,7 @@ static pe_status settle_theta(char **part, const extend_plan *p, const extend_mo
     return s;
 }
 
-static pe_status settle(extend_plan *p, const extend_model *x, pe_error *err)
+static pe_status settle_spec(extend_plan *p, const extend_model *x, pe_error *err)
 {
     char *part;
     extend_rotation t = { 0 };
@@ -230,7 +230,7 @@ static pe_status extend_plan_make(extend_plan *p, const extend_model *x, const e
                   : m->stated                  ? try_value(p, x, nominal(x, m), &why)
                                                : search(p, x, &why);
     if (s == PE_OK)
-        s = settle(p, x, &why);
+        s = settle_spec(p, x, &why);
     if (s == PE_OK)
         return PE_OK;
     extend_plan_free(p);

@@ -135,7 +135,7 @@ static bool put_llama3(zoo_gguf *m, const gguf_rotation *t)
 /* ---------------------------------------------------------------- divisors */
 
 /* What YaRN multiplies pair i's frequency by, as ggml does: ggml_rope_yarn_corr_dims rounds the ends outwards. */
-static double mix(const zoo_gguf *m, const gguf_rotation *t, double yarn, int64_t pair)
+static double yarn_mix(const zoo_gguf *m, const gguf_rotation *t, double yarn, int64_t pair)
 {
     double d = (double)t->dims, slow = 1 / t->factor, log_theta = log(t->theta);
     if (yarn == 0)
@@ -152,7 +152,7 @@ static void put_list(zoo_gguf *m, const char *key, const float *x, const gguf_ro
 {
     double list[GGUF_PAIRS_MAX];
     for (int64_t i = 0; i < t->dims / 2; i++) {
-        double by = t->factor == 1 ? 1 : mix(m, t, yarn, i);
+        double by = t->factor == 1 ? 1 : yarn_mix(m, t, yarn, i);
         list[i] = (x ? zoo_written(x[i]) : 1) / by;
     }
     zoo_spec_list(m->spec, key, list, (size_t)(t->dims / 2));

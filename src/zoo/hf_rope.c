@@ -366,7 +366,7 @@ typedef struct seen {
     int64_t first;
 } seen;
 
-static bool alike(const hf_layer *a, const hf_layer *b)
+static bool alike_layers(const hf_layer *a, const hf_layer *b)
 {
     return !strcmp(a->kind, b->kind) && a->theta == b->theta && a->share == b->share && a->unscaled == b->unscaled &&
            a->rotates == b->rotates && a->attends == b->attends;
@@ -407,7 +407,7 @@ static pe_status read_layers(hf_part *h, const io_node *all)
         hf_layer l;
         int i = 0;
         TRY(hf_layers_next(&layers, h, &l));
-        while (i < count && !alike(&known[i].layer, &l))
+        while (i < count && !alike_layers(&known[i].layer, &l))
             i++;
         if (i < count) {
             zoo_same_layer(h->part, n, known[i].first, l.window);

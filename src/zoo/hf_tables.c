@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Number n of "A|B" into out. */
-static void cut(const char *specs, int n, char out[160])
+static void cut_spec(const char *specs, int n, char out[160])
 {
     const char *bar = strchr(specs, '|');
     if (n > 0 && bar)
@@ -23,7 +23,7 @@ pe_status hf_read_spec(hf_part *h, const char *specs, int n)
 {
     char spec[160];
     TRY(hf_measure(h));
-    cut(specs, n, spec);
+    cut_spec(specs, n, spec);
     const char *offset = strstr(spec, "offset=");
     if (strncmp(spec, "learned", strlen("learned")))
         return hf_all_layers(h, "%s", spec);

@@ -135,7 +135,7 @@ static int line_space(const char *s, size_t at)
 
 /* A member behind the last one of the object at s[at], written as that object's members are: each on its own line, with
  * their indent, or all on one. */
-static pe_status append(editor *e, size_t at, const char *key, const char *value)
+static pe_status append_key(editor *e, size_t at, const char *key, const char *value)
 {
     const char *s = e->s;
     member m;
@@ -172,7 +172,7 @@ static pe_status put_object(editor *e, size_t at, const char *key, const member 
     if (!empty)
         return io_fail(e->err, PE_ERR_NOMEM, "no memory for an object");
     snprintf(empty, (size_t)lead + 3, "{%.*s}", lead, e->s + at + 1);
-    pe_status s = old ? splice(e, old->value, old->end, "%s", empty) : append(e, at, key, empty);
+    pe_status s = old ? splice(e, old->value, old->end, "%s", empty) : append_key(e, at, key, empty);
     free(empty);
     return s;
 }
@@ -196,7 +196,7 @@ static pe_status edit_one(editor *e, const json_edit *edit)
         if (last && found)
             return splice(e, m.value, m.end, "%s", edit->value);
         if (last)
-            return append(e, at, key, edit->value);
+            return append_key(e, at, key, edit->value);
         if (!found || e->s[m.value] != '{') {
             pe_status s = put_object(e, at, key, found ? &m : NULL);
             if (s != PE_OK)

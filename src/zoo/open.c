@@ -63,7 +63,7 @@ static pe_status open_llama2c(zoo_model **out, const char *path, const zoo_optio
 }
 
 /* The first length bytes of path, and name after them: malloc'ed, NULL where there is no memory. */
-static char *join(const char *path, size_t length, const char *name)
+static char *join_path(const char *path, size_t length, const char *name)
 {
     size_t rest, size;
     char *out = io_add(&rest, strlen(name), 1) && io_add(&size, length, rest) ? malloc(size) : NULL;
@@ -85,7 +85,7 @@ static pe_status open_tensors(zoo_model **out, const char *path, const zoo_optio
     struct stat st;
     io_safetensors *tensors;
     const char *slash = strrchr(path, '/');
-    char *config = join(path, slash ? (size_t)(slash + 1 - path) : 0, "config.json");
+    char *config = join_path(path, slash ? (size_t)(slash + 1 - path) : 0, "config.json");
     if (!config)
         return no_memory(path, err);
     bool there = stat(config, &st) == 0 && S_ISREG(st.st_mode);
@@ -136,7 +136,7 @@ static const char *const advice[][2] = {
 };
 
 /* No reader takes it: why, if that can be seen. */
-static pe_status refuse(const uint8_t *head, size_t size, const char *path, pe_error *err)
+static pe_status refuse_file(const uint8_t *head, size_t size, const char *path, pe_error *err)
 {
     size_t skip = white_space(head, size);
     if (size == 0)
@@ -159,7 +159,7 @@ static pe_status open_file(zoo_model **out, const char *path, const zoo_options 
     io_file_close(&f);
     TRY(s);
     reader *read = size ? reader_of(head, size, path) : NULL;
-    return read ? read(out, path, options, err) : refuse(head, size, path, err);
+    return read ? read(out, path, options, err) : refuse_file(head, size, path, err);
 }
 
 /* The names that end in .gguf: how many, and the last of them, malloc'ed, in found. */
@@ -172,7 +172,7 @@ static int find_gguf(char **found, DIR *folder)
         if (length <= 5 || strcmp(e->d_name + length - 5, ".gguf") != 0)
             continue;
         free(*found);
-        *found = join("/", 1, e->d_name);
+        *found = join_path("/", 1, e->d_name);
         count++;
     }
     return count;
@@ -186,7 +186,7 @@ static pe_status open_gguf_in(zoo_model **out, const char *path, const zoo_optio
         return io_fail(err, PE_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
     int count = find_gguf(&name, folder);
     closedir(folder);
-    char *file = name ? join(path, strlen(path), name) : NULL;
+    char *file = name ? join_path(path, strlen(path), name) : NULL;
     free(name);
     pe_status s = count == 0  ? io_fail(err, PE_ERR_FORMAT,
                                         "%s: is a folder that holds neither config.json nor a .gguf; name a model's "
@@ -203,7 +203,7 @@ static pe_status open_gguf_in(zoo_model **out, const char *path, const zoo_optio
 static pe_status open_folder(zoo_model **out, const char *path, const zoo_options *options, pe_error *err)
 {
     struct stat st;
-    char *config = join(path, strlen(path), "/config.json");
+    char *config = join_path(path, strlen(path), "/config.json");
     if (!config)
         return no_memory(path, err);
     bool there = lstat(config, &st) == 0; /* a link to nothing is there: opening it says so */

@@ -67,7 +67,7 @@ const pe_key *zoo_spec_key(const char *spec, const char *key)
 /* ---------------------------------------------------------------- values */
 
 /* "key=value" in the first part: where it starts and how long it is. */
-static zoo_slice find(const char *spec, const char *key)
+static zoo_slice find_key(const char *spec, const char *key)
 {
     const char *end = part_end(spec), *s = memchr(spec, ':', (size_t)(end - spec));
     size_t n = strlen(key);
@@ -83,12 +83,12 @@ static zoo_slice find(const char *spec, const char *key)
 
 bool zoo_spec_has(const char *spec, const char *key)
 {
-    return find(spec, key).text != NULL;
+    return find_key(spec, key).text != NULL;
 }
 
 zoo_slice zoo_spec_get(const char *spec, const char *key)
 {
-    zoo_slice v = find(spec, key);
+    zoo_slice v = find_key(spec, key);
     const pe_key *k = zoo_spec_key(spec, key);
     size_t skip = strlen(key) + 1;
     if (v.text)
@@ -141,7 +141,7 @@ bool zoo_is_one_of(zoo_slice v, const char *list, size_t length)
     return false;
 }
 
-static bool holds(const char *spec, const char *condition, size_t length)
+static bool spec_holds(const char *spec, const char *condition, size_t length)
 {
     char key[40];
     bool absent = *condition == '!';
@@ -160,7 +160,7 @@ bool zoo_spec_meets(const char *spec, const char *when)
 {
     while (when && *when) {
         size_t n = strcspn(when, ",");
-        if (!holds(spec, when, n))
+        if (!spec_holds(spec, when, n))
             return false;
         when += n + (when[n] == ',');
     }
