@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 /* Kinds of terms: a new one is a file and a row here. */
-static const term_kind *const kinds[] = { &kind_lines, &kind_levels, &kind_lookups, &kind_counts };
+static const term_kind *const kinds[] = { &kind_distance, &kind_levels, &kind_lookups, &kind_counts };
 
 static size_t place_of(const term_kind *kind)
 {

@@ -8,13 +8,11 @@
  *   fused.c    a call: its checks and sizes, its sequences one by one or side by side
  *   plan.c     tables by distance that outlive a call, and the lowered form
  *   spacing.c  distances: where queries and keys stand, what range of distances is seen
- *   lines.c, levels.c, lookups*.c, counts.c   kinds of terms: bias by distance, differences of two levels, tables that
- *              queries, keys or weights meet, counts of keys
- *   mask.c     which keys a query sees
- *   ready.c    queries, keys and values rotated, in float32, packed
- *   fused_tile.c  the scores of one tile
- *   finish.c   from sums to outputs; pieces of the keys merged
- *   back_sum.c gradients: an item of work has a ledger of its own, ledgers are added up in a fixed order
+ *   distance_bias.c, levels.c, lookups*.c, counts.c   kinds of terms: bias by distance, differences of two levels,
+ * tables that queries, keys or weights meet, counts of keys mask.c     which keys a query sees ready.c    queries, keys
+ * and values rotated, in float32, packed fused_tile.c  the scores of one tile finish.c   from sums to outputs; pieces
+ * of the keys merged back_sum.c gradients: an item of work has a ledger of its own, ledgers are added up in a fixed
+ * order
  */
 #ifndef PE_FUSED_H
 #define PE_FUSED_H
@@ -43,7 +41,7 @@ typedef struct band {
     int64_t low, high, start;
 } band;
 
-/* The positions of queries and keys along one line, and the distances between them. */
+/* The positions of queries and keys along one axis, and the distances between them. */
 typedef struct spacing {
     const int64_t *weight; /* (axes) of coordinates: a place is their sum; NULL: the first coordinate */
     int64_t *q, *k;        /* (Tq), (Tk); k NULL: key j stands at first + j */
@@ -197,7 +195,7 @@ typedef struct term_kind {
     bool (*serial)(const fused *f);                                       /* items would add to the same numbers */
     void (*sum)(fused *f);                                                /* ledgers to the caller's gradients */
 } term_kind;
-extern const term_kind kind_lines, kind_levels, kind_lookups, kind_counts;
+extern const term_kind kind_distance, kind_levels, kind_lookups, kind_counts;
 
 /* What a kind keeps: of a call, of a worker. */
 void *kind_of(const fused *f, const term_kind *kind);
@@ -210,7 +208,7 @@ void kinds_find(fused *f, const fused *plan);
 void kinds_cut(fused *f, char *memory, int64_t *used);
 void kinds_fill(fused *f);
 /* Term n as others read it; NULL or false past the last. */
-const pe_lowered_bias *lines_form(const fused *f, int n);
+const pe_lowered_bias *distance_form(const fused *f, int n);
 const pe_lowered_lookup *lookups_form(const fused *f, int n);
 bool levels_form(const fused *f, int n, pe_lowered_level *out);
 

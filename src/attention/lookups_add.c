@@ -47,7 +47,7 @@ void lookups_columns(const fused *f, scratch *s, int n, const tile *t, int64_t l
     }
 }
 
-/* One row of scores from its line of the ring. */
+/* One row of scores from its row of the ring. */
 static void add_columns(const fused *f, const lookup *l, const float *G, float *s, int64_t x, int64_t n)
 {
     for (int64_t j = 0, run; j < n; j += run) {
@@ -105,7 +105,7 @@ static void add_panel(const fused *f, scratch *s, const lookup *l, const tile *t
     }
 }
 
-/* One column for the whole tile: the same line of products for every query. */
+/* One column for the whole tile: the same row of products for every query. */
 static void add_line(const fused *f, scratch *s, const lookup *l, const tile *t, const float *kt, int64_t column)
 {
     float *E = lookups_worker(s)->E;

@@ -72,8 +72,8 @@ static void panel_back(const fused *f, scratch *s, const lookup *l, const tile *
 }
 
 /* One column for the whole tile: E (n) are sums over the queries. */
-static void line_back(const fused *f, scratch *s, const lookup *l, const tile *t, int64_t item, int64_t column,
-                      gemm_fn *gemm)
+static void ring_row_back(const fused *f, scratch *s, const lookup *l, const tile *t, int64_t item, int64_t column,
+                          gemm_fn *gemm)
 {
     float *E = lookups_worker(s)->E, *drows = drows_of(f, l, t->h, item, column);
     int64_t Dp = f->Dp, at = t->h / f->group * f->tiles * BK + t->j;
@@ -90,7 +90,7 @@ static void key_back(const fused *f, scratch *s, const lookup *l, const tile *t,
                      int64_t high, gemm_fn *gemm)
 {
     if (low == high)
-        line_back(f, s, l, t, item, low, gemm);
+        ring_row_back(f, s, l, t, item, low, gemm);
     for (int64_t p = 0; low != high && p * PANEL < t->n; p++)
         panel_back(f, s, l, t, item, p, gemm);
 }

@@ -130,7 +130,7 @@ static void tell_terms(pe_plan *plan)
     pe_lowered *form = &plan->form;
     const fused *f = &plan->shell;
     form->biases = form->levels = form->lookups = 0;
-    for (const pe_lowered_bias *b; (b = lines_form(f, form->biases));)
+    for (const pe_lowered_bias *b; (b = distance_form(f, form->biases));)
         plan->bias[form->biases++] = b;
     for (const pe_lowered_lookup *l; (l = lookups_form(f, form->lookups));)
         plan->lookup[form->lookups++] = l;

@@ -385,16 +385,16 @@ static void add_place(result *out, const char *name, const eval_place *p)
 static void add_choice(result *out, const eval *e, int length)
 {
     const eval_choice *c = &e->choice[length];
-    char words[EVAL_WORDS];
-    eval_choice_words(words, e, length);
+    char sentence[EVAL_SENTENCE];
+    eval_choice_sentence(sentence, e, length);
     result_open(out, RESULT_RECORD, NULL, "");
     result_int(out, "length", NULL, e->ask.length[length]);
     result_text(out, "method", NULL, c->method ? c->method->name : NULL);
     result_text(out, "why", NULL, c->why);
     add_place(out, "whole_window", &c->whole);
     add_place(out, "last_quarter", &c->last);
-    result_text(out, "words", *words && c->method ? "" : NULL, words);
-    result_shown(out, "%s.", words);
+    result_text(out, "words", *sentence && c->method ? "" : NULL, sentence);
+    result_shown(out, "%s.", sentence);
     result_close(out);
 }
 

@@ -77,14 +77,14 @@ __asm__(SECTION
 
 extern const uint8_t posenc_page[], posenc_page_end[];
 
-static io_span explore_page(void)
+static io_span explore_html(void)
 {
     return (io_span){ posenc_page, (size_t)((uintptr_t)posenc_page_end - (uintptr_t)posenc_page) };
 }
 
 #else
 
-static io_span explore_page(void)
+static io_span explore_html(void)
 {
     return (io_span){ NULL, 0 };
 }
@@ -185,11 +185,11 @@ static cli_exit make_folder(char *path, const cli_args *a)
     return CLI_OK;
 }
 
-static cli_exit write_page(const cli_args *a, const char *file)
+static cli_exit write_html(const cli_args *a, const char *file)
 {
     pe_error err;
-    io_span page = explore_page();
-    return io_write_file(file, &page, 1, &err) ? cli_fail_from(a, CLI_SYSTEM, NULL, &err) : CLI_OK;
+    io_span html = explore_html();
+    return io_write_file(file, &html, 1, &err) ? cli_fail_from(a, CLI_SYSTEM, NULL, &err) : CLI_OK;
 }
 
 /* A file that leads to the page with its fragment: what hands files to browsers may drop a fragment. */
@@ -204,16 +204,16 @@ static pe_status write_link(FILE *to, const void *with, pe_error *err)
     return PE_OK;
 }
 
-static cli_exit keep_page(explored *x, const cli_args *a)
+static cli_exit keep_html(explored *x, const cli_args *a)
 {
     char folder[PATH_ROOM], name[64];
     pe_error err;
-    io_span page = explore_page();
-    uint64_t hash = hash_of(page.data, page.size);
+    io_span html = explore_html();
+    uint64_t hash = hash_of(html.data, html.size);
     CLI_TRY(find_folder(folder, a));
     CLI_TRY(make_folder(folder, a));
     snprintf(x->page, PATH_ROOM, "%.4000s/explore-%016" PRIx64 ".html", folder, hash);
-    CLI_TRY(write_page(a, x->page));
+    CLI_TRY(write_html(a, x->page));
     if (!*x->fragment)
         return CLI_OK;
     snprintf(name, sizeof name, "link-%016" PRIx64 ".html", hash_of(x->fragment, strlen(x->fragment)) ^ hash);
@@ -348,7 +348,7 @@ static cli_exit check_specs(const cli_args *a)
 static cli_exit write_out(explored *x, const cli_args *a, const char *file)
 {
     char here[PATH_ROOM] = "";
-    CLI_TRY(write_page(a, file));
+    CLI_TRY(write_html(a, file));
     if (file[0] != '/' && !getcwd(here, sizeof here))
         return cli_fail(a, CLI_SYSTEM, "%s: its full path is not known: %s", file, strerror(errno));
     if (snprintf(x->page, PATH_ROOM, "%s%s%s", here, *here ? "/" : "", file) >= PATH_ROOM)
@@ -357,7 +357,7 @@ static cli_exit write_out(explored *x, const cli_args *a, const char *file)
 }
 
 /* Where files are handed on, the link's file is: it leads to the page with its fragment. */
-static void open_page(explored *x)
+static void open_html(explored *x)
 {
     char *url = url_of(*x->link ? x->link : x->page, "");
     x->opener = url ? start_opener(x->name, url) : NULL;
@@ -378,20 +378,20 @@ static void add_outcome(result *out, const explored *x, const cli_args *a)
 static cli_exit explore(explored *x, const cli_args *a, result *out)
 {
     const char *file = cli_text(a, "out");
-    io_span page = explore_page();
+    io_span html = explore_html();
     CLI_TRY(check_specs(a));
-    if (!page.data)
+    if (!html.data)
         return cli_fail(a, CLI_SYSTEM, "this posenc was built without its page; open web/posenc.html of its sources");
     if (file && !strcmp(file, "-"))
-        return fwrite(page.data, 1, page.size, stdout) == page.size ? CLI_OK : CLI_SYSTEM;
+        return fwrite(html.data, 1, html.size, stdout) == html.size ? CLI_OK : CLI_SYSTEM;
     x->fragment = fragment_of(a);
     if (x->fragment)
-        CLI_TRY(file ? write_out(x, a, file) : keep_page(x, a));
+        CLI_TRY(file ? write_out(x, a, file) : keep_html(x, a));
     x->url = x->fragment ? url_of(x->page, x->fragment) : NULL;
     if (!x->url)
         return cli_fail(a, CLI_SYSTEM, "no memory for a link");
     if (!file && !cli_given(a, "print-url") && !cli_given(a, "json") && can_open())
-        open_page(x);
+        open_html(x);
     add_outcome(out, x, a);
     return CLI_OK;
 }

@@ -115,7 +115,7 @@ typedef struct group {
 } group;
 
 /* bfloat16 in halves, 2 VW pairs at a time: the words of memory are its even and odd elements. Returns how many. */
-INLINE int64_t rotate_words(group g, const pair_run *r, const float *c, const float *s)
+INLINE int64_t rotate_bf16(group g, const pair_run *r, const float *c, const float *s)
 {
     int64_t i = 0;
     for (; i + 2 * VW <= r->count; i += 2 * VW) {
@@ -140,7 +140,7 @@ INLINE void rotate_columns(group g, const pair_run *r, const float *c, const flo
 {
     int64_t i = 0;
     if (h.type == PE_BF16 && !h.from2 && !h.to2)
-        i = rotate_words(g, r, c, s);
+        i = rotate_bf16(g, r, c, s);
     for (; i + VW <= r->count; i += VW) {
         angles t = column(c, s, i, h);
         for (int64_t k = 0; k < g.rows; k++)

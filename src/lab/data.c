@@ -159,14 +159,14 @@ int64_t lab_data_length(const lab_data *d, int64_t wanted)
     return side * side;
 }
 
-static int64_t page_size(const lab_data *d, int64_t length)
+static int64_t window_bytes(const lab_data *d, int64_t length)
 {
     return d->masked ? length : length + 1;
 }
 
 int64_t lab_data_windows(const lab_data *d, int64_t length)
 {
-    int64_t size = (int64_t)d->text.test_size, needs = page_size(d, length);
+    int64_t size = (int64_t)d->text.test_size, needs = window_bytes(d, length);
     if (!d->row->files)
         return INT64_MAX;
     return size < needs ? 0 : (size - needs) / length + 1;
@@ -216,7 +216,7 @@ static void put_row(const lab_data *d, lab_batch *b, int64_t row, const window_t
 /* The lowest bit of a window's key separates training windows from test windows. */
 static void fill(const lab_data *d, lab_batch *b, int64_t row, uint64_t key, int64_t test)
 {
-    int64_t size = page_size(d, b->length);
+    int64_t size = window_bytes(d, b->length);
     window_text p = { b->work, b->work + size, b->work + 2 * size, size, b->length };
     window w = { .key = (key & ~(uint64_t)1) | (test >= 0), .test = test };
     d->row->make(&p, d, &w);

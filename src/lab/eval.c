@@ -76,7 +76,7 @@ static const char *ending(int n)
 #define LEVEL 1.005 /* times the best: smaller differences count as equal */
 
 /* "2nd of 7, 1.03x the best (ntk)" */
-static void place_words(char out[120], const eval_place *p)
+static void place_name(char out[120], const eval_place *p)
 {
     if (p->place == 1)
         snprintf(out, 120, "the best of %d", p->of);
@@ -87,7 +87,7 @@ static void place_words(char out[120], const eval_place *p)
                  p->best->name);
 }
 
-void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length)
+void eval_choice_sentence(char out[EVAL_SENTENCE], const eval *e, int length)
 {
     const eval_choice *c = &e->choice[length];
     int64_t n = e->ask.length[length];
@@ -96,17 +96,18 @@ void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length)
     if (!c->whole.of)
         return;
     if (!c->method) {
-        snprintf(out, EVAL_WORDS, "extend has nothing to recommend at %" PRId64 ": %s", n, c->why);
+        snprintf(out, EVAL_SENTENCE, "extend has nothing to recommend at %" PRId64 ": %s", n, c->why);
         return;
     }
     if (!c->whole.place) {
-        snprintf(out, EVAL_WORDS, "extend recommends %s at %" PRId64 ", which was not measured; the best of %d is %s",
-                 c->method->name, n, c->whole.of, c->whole.best->name);
+        snprintf(out, EVAL_SENTENCE,
+                 "extend recommends %s at %" PRId64 ", which was not measured; the best of %d is %s", c->method->name,
+                 n, c->whole.of, c->whole.best->name);
         return;
     }
-    place_words(whole, &c->whole);
-    place_words(last, &c->last);
-    snprintf(out, EVAL_WORDS, "extend recommends %s at %" PRId64 ": measured %s; over the last quarter %s%s",
+    place_name(whole, &c->whole);
+    place_name(last, &c->last);
+    snprintf(out, EVAL_SENTENCE, "extend recommends %s at %" PRId64 ": measured %s; over the last quarter %s%s",
              c->method->name, n, whole, last,
              c->whole.ratio > EVAL_NEAR || c->last.ratio > EVAL_NEAR ? ": not near the best on this text" : "");
 }
@@ -119,13 +120,13 @@ void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length)
 static void note_choices(eval *e)
 {
     lab_setup *s = &e->results.setup;
-    char words[EVAL_WORDS];
+    char sentence[EVAL_SENTENCE];
     size_t used = 0;
     *s->note = 0;
     for (int n = 0; n < e->ask.lengths && used < sizeof s->note; n++) {
-        eval_choice_words(words, e, n);
-        if (*words && e->choice[n].method)
-            used += (size_t)snprintf(s->note + used, sizeof s->note - used, "%s%s.", used ? " " : "", words);
+        eval_choice_sentence(sentence, e, n);
+        if (*sentence && e->choice[n].method)
+            used += (size_t)snprintf(s->note + used, sizeof s->note - used, "%s%s.", used ? " " : "", sentence);
     }
     if (used >= sizeof s->note)
         io_end_with_dots(s->note, sizeof s->note);

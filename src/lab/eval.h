@@ -87,8 +87,8 @@ const lab_test_line *eval_line(const eval *e, int method, int length);
 void eval_judge(eval *e);
 /* "extend recommends yarn at 2048: measured 2nd of 7, 1.03x the best (ntk); over the last quarter the best of 7"; one
  * that is above EVAL_NEAR by either measure is called not near the best; "" while there is nothing to say. */
-#define EVAL_WORDS 500
-void eval_choice_words(char out[EVAL_WORDS], const eval *e, int length);
+#define EVAL_SENTENCE 500
+void eval_choice_sentence(char out[EVAL_SENTENCE], const eval *e, int length);
 
 /* Before it is written: what it was measured on and with. data: "text story.txt". */
 void eval_describe(eval *e, const model *m, const char *command, const char *data, int threads);

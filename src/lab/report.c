@@ -55,7 +55,7 @@ static pe_status write_tests(FILE *to, const void *with, pe_error *err)
     return write_tree(to, tree, RESULT_AS_CSV, err);
 }
 
-static pe_status write_page(FILE *to, const void *with, pe_error *err)
+static pe_status write_html(FILE *to, const void *with, pe_error *err)
 {
     result *tree = result_new();
     if (tree)
@@ -83,7 +83,7 @@ static pe_status put_picture(const char *folder, const report_figure *f, const r
 static const struct {
     const char *name;
     pe_status (*write)(FILE *to, const void *with, pe_error *err);
-} file[] = { { "results.jsonl", write_lines }, { "report.html", write_page }, { "results.csv", write_tests } };
+} file[] = { { "results.jsonl", write_lines }, { "report.html", write_html }, { "results.csv", write_tests } };
 #define FILES ((int)(sizeof file / sizeof *file))
 
 pe_status lab_report_lacks(const char *folder, pe_error *err)

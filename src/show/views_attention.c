@@ -119,8 +119,8 @@ static pe_status layer_attend(const layer *l, const show_sentence *w, bool with,
 
 /* prob (T, T): what each word attends to, by the request's head, whose projections are drawn with the seed. Equal words
  * have equal contents. with: with the encoding. */
-static pe_status attend_words(double *prob, const show_sentence *w, bool with, const show_subject *s,
-                              const show_request *r, pe_error *err)
+static pe_status attend_sentence(double *prob, const show_sentence *w, bool with, const show_subject *s,
+                                 const show_request *r, pe_error *err)
 {
     layer l = { 0 };
     int64_t T = w->count, H = s->shape.heads;
@@ -191,7 +191,7 @@ static pe_status attention_draw(show_sheet *to, const show_sentence *g, bool wit
     figure_names(f, &f->y_names, g->word, n);
     if (!p)
         return PE_OK; /* show_add asks the figure */
-    TRY(attend_words(p, g, with, s, r, err));
+    TRY(attend_sentence(p, g, with, s, r, err));
     attention_caption(f, p, g, with, r);
     for (int i = 0; i < n * n; i++)
         f->high = fmax(f->high, p[i]);

@@ -84,7 +84,7 @@ void walk_place(char text[PLACE_ROOM], const int64_t *at, int64_t axes)
 }
 
 /* Sorts query, key and third word by their first coordinate. */
-static void scene_order_words(walk_scene *s, int64_t at[TOKENS][PE_AXES_MAX])
+static void scene_order_tokens(walk_scene *s, int64_t at[TOKENS][PE_AXES_MAX])
 {
     int rank[TOKENS] = { 0 };
     for (int i = 0; i < TOKENS; i++)
@@ -98,7 +98,7 @@ static void scene_order_words(walk_scene *s, int64_t at[TOKENS][PE_AXES_MAX])
         walk_place(s->place[i], walk_scene_at(s, i), s->axes);
 }
 
-static pe_status scene_place_words(walk_scene *s, pe_error *err)
+static pe_status scene_place_tokens(walk_scene *s, pe_error *err)
 {
     const walk_request *r = s->r;
     int64_t at[TOKENS][PE_AXES_MAX] = { 0 };
@@ -113,14 +113,14 @@ static pe_status scene_place_words(walk_scene *s, pe_error *err)
                                                      : query + step_back;
         at[2][a] = a < s->axes - 1 ? query : scene_third_place(at[0][a], at[1][a]);
     }
-    scene_order_words(s, at);
+    scene_order_tokens(s, at);
     return PE_OK;
 }
 
 /* ---------------------------------------------------------------- their vectors */
 
 /* Draws numbers with one digit after the point, so that they are shown in full. */
-static void scene_draw_words(walk_scene *s)
+static void scene_draw_tokens(walk_scene *s)
 {
     for (int t = 0; t < TOKENS; t++)
         for (int64_t c = 0; c < s->dim; c++) {
@@ -129,7 +129,7 @@ static void scene_draw_words(walk_scene *s)
         }
 }
 
-static pe_status scene_embed_words(walk_scene *s, pe_error *err)
+static pe_status scene_embed_tokens(walk_scene *s, pe_error *err)
 {
     return pe_embed(s->e, pe_view_of(s->y, PE_F64, 1, TOKENS, 1, s->D), pe_view_of(s->x, PE_F64, 1, TOKENS, 1, s->dim),
                     pe_positions_of(s->at, PE_I64, 1, TOKENS, s->axes), &PE_MAKE(pe_run, .params = s->params), err);
@@ -306,9 +306,9 @@ static pe_status scene_set_up(walk_scene *s, const char *spec, pe_error *err)
     s->head = r->head;
     s->formulas = pe_encoding_formulas(s->e, s->formula, PE_FORMULAS_MAX);
     TRY(scene_make_params(s, err));
-    TRY(scene_place_words(s, err));
-    scene_draw_words(s);
-    TRY(scene_embed_words(s, err));
+    TRY(scene_place_tokens(s, err));
+    scene_draw_tokens(s);
+    TRY(scene_embed_tokens(s, err));
     return scene_attend(s, err);
 }
 

@@ -5,8 +5,8 @@
  * measure times share is straight between a handful of knots. */
 #include "attention/fused.h"
 
-typedef struct line {
-    const struct line *plan; /* whose tables it takes over; NULL: none */
+typedef struct distance_bias {
+    const struct distance_bias *plan; /* whose tables it takes over; NULL: none */
     const part *p;
     const spacing *w;
     double factor;        /* the scale, where it comes before it */
@@ -23,27 +23,27 @@ typedef struct line {
      * total) of measures, (items, Tq) of shares */
     float *dtable, *dmeasure, *dshare;
     double *dlevel, *dslope;
-} line;
+} distance_bias;
 
-typedef struct lines {
-    line line[PARTS_MAX];
+typedef struct distance_biases {
+    distance_bias bias[PARTS_MAX];
     int count;
-} lines;
+} distance_biases;
 
-static lines *own_lines(const fused *f)
+static distance_biases *own_biases(const fused *f)
 {
-    return kind_of(f, &kind_lines);
+    return kind_of(f, &kind_distance);
 }
 
 /* ------------------------------------------------ finding */
 
-static bool lines_find(fused *f)
+static bool distance_find(fused *f)
 {
-    lines *all = own_lines(f);
+    distance_biases *all = own_biases(f);
     for (int n = 0; n < f->p.e->parts; n++) {
         const part *p = &f->p.e->part[n];
         if (p->hooks & PE_HOOK_BIAS && !p->absolute && !p->gates)
-            all->line[all->count++] = (line){ .p = p, .w = spacing_for(f, p) };
+            all->bias[all->count++] = (distance_bias){ .p = p, .w = spacing_for(f, p) };
     }
     return all->count > 0;
 }
@@ -60,7 +60,7 @@ static void put_segment(pe_segment *segment, pe_lowered_bias *b, pe_segment_kind
 
 /* Which distances are told how, band by band; the pads go with their ends. A bias that is straight is so on each side
  * of 0; one that is flat from some distance on has a table up to there. */
-static void lay_segments(const line *l, pe_lowered_bias *b, pe_segment *segment)
+static void lay_segments(const distance_bias *l, pe_lowered_bias *b, pe_segment *segment)
 {
     b->segments = b->table_row = 0;
     for (const band *d = l->w->band; d < l->w->band + l->w->bands; d++) {
@@ -78,12 +78,12 @@ static void lay_segments(const line *l, pe_lowered_bias *b, pe_segment *segment)
     }
 }
 
-static void lines_size(fused *f)
+static void distance_size(fused *f)
 {
-    for (line *l = own_lines(f)->line; l < own_lines(f)->line + own_lines(f)->count; l++) {
+    for (distance_bias *l = own_biases(f)->bias; l < own_biases(f)->bias + own_biases(f)->count; l++) {
         l->factor = l->p->stage == PE_BEFORE_SCALE ? f->p.scale : 1;
         if (f->plan && l->w->planned)
-            l->plan = &own_lines(f->plan)->line[l - own_lines(f)->line];
+            l->plan = &own_biases(f->plan)->bias[l - own_biases(f)->bias];
         l->form = (pe_lowered_bias){ .stage = l->p->stage, .knots = -1, .by = &l->w->told };
         if (l->p->row->share)
             l->form.knots = l->p->row->knots(l->p);
@@ -92,7 +92,7 @@ static void lines_size(fused *f)
     }
 }
 
-static void cut_gradients(fused *f, line *l, char *memory, int64_t *used)
+static void cut_gradients(fused *f, distance_bias *l, char *memory, int64_t *used)
 {
     const row *r = l->p->row;
     bool table = f->backward && l->p->tensors && !l->w->scattered, knots = table && l->form.knots >= 0;
@@ -104,9 +104,9 @@ static void cut_gradients(fused *f, line *l, char *memory, int64_t *used)
     l->dshare = fused_take(memory, used, knots && r->share_back ? items * f->Tq : 0, sizeof(float));
 }
 
-static void lines_cut(fused *f, char *memory, int64_t *used)
+static void distance_cut(fused *f, char *memory, int64_t *used)
 {
-    for (line *l = own_lines(f)->line; l < own_lines(f)->line + own_lines(f)->count; l++) {
+    for (distance_bias *l = own_biases(f)->bias; l < own_biases(f)->bias + own_biases(f)->count; l++) {
         const pe_lowered_bias *b = &l->form;
         bool knots = b->knots >= 0;
         int64_t straight = f->H * (knots ? b->knots + 1 : l->plan ? 0 : b->segments);
@@ -126,14 +126,14 @@ enum { BLOCK = 1024 };
 
 typedef struct filling {
     fused *f;
-    line *l;
+    distance_bias *l;
     int64_t first, count; /* entries of the spacing's tables */
     float *to;            /* where the first goes, */
     int64_t apart;        /* and the next head's; 0: measures */
 } filling;
 
 /* Falling distances from d on. */
-static void measure_block(const fused *f, const line *l, double *m, int64_t d, int64_t count)
+static void measure_block(const fused *f, const distance_bias *l, double *m, int64_t d, int64_t count)
 {
     if (l->p->row->measures) {
         l->p->row->measures(l->p, m, d, count);
@@ -143,7 +143,7 @@ static void measure_block(const fused *f, const line *l, double *m, int64_t d, i
         m[i] = part_measure(l->p, f->p.w, d - i);
 }
 
-static double bias_at(const fused *f, const line *l, int64_t h, double x)
+static double bias_at(const fused *f, const distance_bias *l, int64_t h, double x)
 {
     return l->p->row->bias(l->p, f->p.w, h, x);
 }
@@ -153,7 +153,7 @@ static double bias_at(const fused *f, const line *l, int64_t h, double x)
 static void fill_block(void *arg, int64_t n, int worker)
 {
     const filling *g = arg;
-    const line *l = g->l;
+    const distance_bias *l = g->l;
     double m[BLOCK];
     int64_t x = g->first + n * BLOCK, left = g->count - n * BLOCK, count = left < BLOCK ? left : BLOCK;
     (void)worker;
@@ -171,18 +171,18 @@ static void fill_block(void *arg, int64_t n, int worker)
     }
 }
 
-static void fill_table(fused *f, line *l, int64_t first, int64_t count, float *to, int64_t apart)
+static void fill_table(fused *f, distance_bias *l, int64_t first, int64_t count, float *to, int64_t apart)
 {
     pool_run(f->p.pool, fill_block, &(filling){ f, l, first, count, to, apart }, up_to(count, BLOCK) / BLOCK);
 }
 
-static double bias_of(const fused *f, const line *l, int64_t h, int64_t distance)
+static double bias_of(const fused *f, const distance_bias *l, int64_t h, int64_t distance)
 {
     return bias_at(f, l, h, part_measure(l->p, f->p.w, distance));
 }
 
 /* A constant, or a line through two points of a piece: the slope from its ends, the level where the distance is 0. */
-static void fill_straight(const fused *f, line *l, int64_t n)
+static void fill_straight(const fused *f, distance_bias *l, int64_t n)
 {
     const pe_segment *s = &l->segment[n];
     int64_t far = spacing_distance(l->w, s->first), near = far - s->count + 1, mid = far - s->count / 2;
@@ -195,7 +195,7 @@ static void fill_straight(const fused *f, line *l, int64_t n)
     }
 }
 
-static void fill_segments(fused *f, line *l)
+static void fill_segments(fused *f, distance_bias *l)
 {
     lay_segments(l, &l->form, l->segment);
     for (int64_t n = 0; n < l->form.segments; n++)
@@ -215,7 +215,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void fill_shares(const fused *f, line *l)
+static void fill_shares(const fused *f, distance_bias *l)
 {
     for (int64_t i = 0; i < f->Tq; i++) {
         int64_t at[PE_AXES_MAX];
@@ -224,7 +224,7 @@ static void fill_shares(const fused *f, line *l)
 }
 
 /* What x = measure times share lies between. */
-static void find_reach(const fused *f, line *l)
+static void find_reach(const fused *f, distance_bias *l)
 {
     double *m = l->extreme, s[2] = { 0, 0 };
     for (int64_t x = 0; !l->plan && x < l->w->total; x++) {
@@ -242,7 +242,7 @@ static void find_reach(const fused *f, line *l)
 /* Two points between knots; one where these have no width. The first is about as near to 0 as any x there, so that the
  * level, bias(a) - slope a, is the difference of numbers no larger than the bias there; the second is far from it,
  * which gives the slope all its digits. Gradients are linear between them too. */
-static void points_of(const line *l, int64_t s, double *a, double *b)
+static void points_of(const distance_bias *l, int64_t s, double *a, double *b)
 {
     double low = s ? fmax(l->knot[s - 1], l->least) : l->least,
            high = s < l->form.knots ? fmin(l->knot[s], l->most) : l->most;
@@ -257,7 +257,7 @@ static void points_of(const line *l, int64_t s, double *a, double *b)
 static void fill_between(void *arg, int64_t s, int worker)
 {
     const filling *g = arg;
-    const line *l = g->l;
+    const distance_bias *l = g->l;
     double a, b;
     (void)worker;
     points_of(l, s, &a, &b);
@@ -270,7 +270,7 @@ static void fill_between(void *arg, int64_t s, int worker)
 }
 
 /* Knots in order; one that x never reaches, and that would put points where nothing is, is infinitely far. */
-static void fill_knots(fused *f, line *l)
+static void fill_knots(fused *f, distance_bias *l)
 {
     if (!l->plan)
         for (const band *d = l->w->band; d < l->w->band + l->w->bands; d++)
@@ -296,7 +296,7 @@ static void fill_knots(fused *f, line *l)
     l->form.shares = f->Tq;
 }
 
-static void clear_gradients(const fused *f, line *l)
+static void clear_gradients(const fused *f, distance_bias *l)
 {
     int64_t total = l->w->total, H = f->back.splits * f->H, items = f->back.splits * f->G;
     clear_floats(l->dtable, H * total);
@@ -306,9 +306,9 @@ static void clear_gradients(const fused *f, line *l)
     clear_doubles(l->dslope, H * (l->form.knots + 1));
 }
 
-static void lines_fill(fused *f)
+static void distance_fill(fused *f)
 {
-    for (line *l = own_lines(f)->line; l < own_lines(f)->line + own_lines(f)->count; l++) {
+    for (distance_bias *l = own_biases(f)->bias; l < own_biases(f)->bias + own_biases(f)->count; l++) {
         clear_gradients(f, l);
         if (l->w->scattered)
             continue;
@@ -321,9 +321,9 @@ static void lines_fill(fused *f)
     }
 }
 
-const pe_lowered_bias *lines_form(const fused *f, int n)
+const pe_lowered_bias *distance_form(const fused *f, int n)
 {
-    return n < own_lines(f)->count ? &own_lines(f)->line[n].form : NULL;
+    return n < own_biases(f)->count ? &own_biases(f)->bias[n].form : NULL;
 }
 
 /* ------------------------------------------------ adding */
@@ -381,7 +381,7 @@ static int64_t before_zero(const spacing *w, int64_t x, int64_t n)
     return zero < 0 ? 0 : zero < n ? zero : n;
 }
 
-static void add_shared(const fused *f, const line *l, int64_t h, int64_t i, float *s, int64_t x, int64_t n)
+static void add_shared(const fused *f, const distance_bias *l, int64_t h, int64_t i, float *s, int64_t x, int64_t n)
 {
     const pe_lowered_bias *b = &l->form;
     const float *slope = b->slope + h * (b->knots + 1), *level = b->level + h * (b->knots + 1);
@@ -393,7 +393,7 @@ static void add_shared(const fused *f, const line *l, int64_t h, int64_t i, floa
     }
 }
 
-static void add_segments(const fused *f, const line *l, int64_t h, float *s, int64_t x, int64_t n)
+static void add_segments(const fused *f, const distance_bias *l, int64_t h, float *s, int64_t x, int64_t n)
 {
     const pe_lowered_bias *b = &l->form;
     const pe_segment *p = b->segment;
@@ -415,7 +415,7 @@ static void add_segments(const fused *f, const line *l, int64_t h, float *s, int
 }
 
 /* Places too far between for a table: pair by pair, by the row's functions themselves. */
-static void add_scattered(const fused *f, const line *l, int64_t h, int64_t i, const tile *t, float *s)
+static void add_scattered(const fused *f, const distance_bias *l, int64_t h, int64_t i, const tile *t, float *s)
 {
     const row *r = l->p->row;
     int64_t at[PE_AXES_MAX];
@@ -425,7 +425,7 @@ static void add_scattered(const fused *f, const line *l, int64_t h, int64_t i, c
             (float)(l->factor * bias_at(f, l, h, share * part_measure(l->p, f->p.w, spacing_apart(l->w, i, t->j + j))));
 }
 
-static void add_row(const fused *f, const line *l, int64_t h, int64_t i, const tile *t, float *s)
+static void add_row(const fused *f, const distance_bias *l, int64_t h, int64_t i, const tile *t, float *s)
 {
     if (l->w->scattered) {
         add_scattered(f, l, h, i, t, s);
@@ -440,25 +440,25 @@ static void add_row(const fused *f, const line *l, int64_t h, int64_t i, const t
     }
 }
 
-static bool enters(const line *l, moment when)
+static bool enters(const distance_bias *l, moment when)
 {
     return when == (l->p->stage == PE_BEFORE_SCALE ? AT_BEFORE : AT_AFTER);
 }
 
-static void lines_add(const fused *f, scratch *s, const tile *t, const keys *k, state *st, moment when)
+static void distance_add(const fused *f, scratch *s, const tile *t, const keys *k, state *st, moment when)
 {
-    const lines *all = own_lines(f);
+    const distance_biases *all = own_biases(f);
     (void)k, (void)st;
     for (int n = 0; n < all->count; n++)
-        for (int64_t r = 0; enters(&all->line[n], when) && r < t->heads * t->m; r++)
-            add_row(f, &all->line[n], t->h + r / t->m, t->i + r % t->m, t, s->S + r * BK);
+        for (int64_t r = 0; enters(&all->bias[n], when) && r < t->heads * t->m; r++)
+            add_row(f, &all->bias[n], t->h + r / t->m, t->i + r % t->m, t, s->S + r * BK);
 }
 
 /* ------------------------------------------------ gradients of a tile */
 
 /* One stretch of measures that rise or fall all the way: sums between knots, and what goes on to measure and share. */
-static void shared_back(const fused *f, const line *l, int64_t h, int64_t i, int64_t item, const float *ds, int64_t x,
-                        int64_t n)
+static void shared_back(const fused *f, const distance_bias *l, int64_t h, int64_t i, int64_t item, const float *ds,
+                        int64_t x, int64_t n)
 {
     const pe_lowered_bias *b = &l->form;
     int64_t total = l->w->total, at = (item / f->G * f->H + h) * (b->knots + 1);
@@ -476,7 +476,7 @@ static void shared_back(const fused *f, const line *l, int64_t h, int64_t i, int
     }
 }
 
-static void scattered_back(const fused *f, const line *l, int64_t h, int64_t i, const tile *t, const float *ds)
+static void scattered_back(const fused *f, const distance_bias *l, int64_t h, int64_t i, const tile *t, const float *ds)
 {
     const row *r = l->p->row;
     int64_t at[PE_AXES_MAX];
@@ -495,7 +495,8 @@ static void scattered_back(const fused *f, const line *l, int64_t h, int64_t i, 
     }
 }
 
-static void row_back(const fused *f, const line *l, int64_t h, int64_t i, int64_t item, const tile *t, const float *ds)
+static void row_back(const fused *f, const distance_bias *l, int64_t h, int64_t i, int64_t item, const tile *t,
+                     const float *ds)
 {
     int64_t total = l->w->total;
     if (l->w->scattered) {
@@ -516,25 +517,25 @@ static void row_back(const fused *f, const line *l, int64_t h, int64_t i, int64_
     }
 }
 
-static void lines_back(const fused *f, scratch *s, const tile *t, int64_t item, moment when)
+static void distance_back(const fused *f, scratch *s, const tile *t, int64_t item, moment when)
 {
-    const lines *all = own_lines(f);
+    const distance_biases *all = own_biases(f);
     for (int n = 0; n < all->count; n++)
-        for (int64_t r = 0; fused_learns(f, all->line[n].p) && enters(&all->line[n], when) && r < t->m; r++)
-            row_back(f, &all->line[n], t->h, t->i + r, item, t, s->dP + r * BK);
+        for (int64_t r = 0; fused_learns(f, all->bias[n].p) && enters(&all->bias[n], when) && r < t->m; r++)
+            row_back(f, &all->bias[n], t->h, t->i + r, item, t, s->dP + r * BK);
 }
 
-static bool lines_serial(const fused *f)
+static bool distance_serial(const fused *f)
 {
     bool scattered = false;
-    for (int n = 0; n < own_lines(f)->count; n++)
-        scattered = scattered || own_lines(f)->line[n].w->scattered;
+    for (int n = 0; n < own_biases(f)->count; n++)
+        scattered = scattered || own_biases(f)->bias[n].w->scattered;
     return scattered;
 }
 
 /* ------------------------------------------------ gradients of parameters */
 
-static void sum_table(const fused *f, const line *l)
+static void sum_table(const fused *f, const distance_bias *l)
 {
     const row *r = l->p->row;
     int64_t total = l->w->total;
@@ -554,7 +555,7 @@ static void sum_table(const fused *f, const line *l)
 }
 
 /* Between knots every gradient is linear in x: two points, weighted, stand for all that were there. */
-static void sum_between(const fused *f, const line *l, int64_t h, int64_t s)
+static void sum_between(const fused *f, const distance_bias *l, int64_t h, int64_t s)
 {
     double a, b, level = 0, slope = 0;
     points_of(l, s, &a, &b);
@@ -569,7 +570,7 @@ static void sum_between(const fused *f, const line *l, int64_t h, int64_t s)
     l->p->row->bias_back(l->p, f->p.w, f->p.g.dparams, h, b, l->factor * at_b);
 }
 
-static void sum_shared(const fused *f, const line *l)
+static void sum_shared(const fused *f, const distance_bias *l)
 {
     int64_t total = l->w->total, items = f->back.splits * f->G;
     for (int64_t h = 0; h < f->H; h++)
@@ -586,23 +587,24 @@ static void sum_shared(const fused *f, const line *l)
     }
 }
 
-static void lines_sum(fused *f)
+static void distance_sum(fused *f)
 {
-    for (const line *l = own_lines(f)->line; f->p.g.dparams.data && l < own_lines(f)->line + own_lines(f)->count; l++)
+    for (const distance_bias *l = own_biases(f)->bias;
+         f->p.g.dparams.data && l < own_biases(f)->bias + own_biases(f)->count; l++)
         if (l->dtable)
             sum_table(f, l);
         else if (l->dlevel)
             sum_shared(f, l);
 }
 
-const term_kind kind_lines = {
-    .bytes = sizeof(lines),
-    .find = lines_find,
-    .size = lines_size,
-    .cut = lines_cut,
-    .fill = lines_fill,
-    .add = lines_add,
-    .back = lines_back,
-    .serial = lines_serial,
-    .sum = lines_sum,
+const term_kind kind_distance = {
+    .bytes = sizeof(distance_biases),
+    .find = distance_find,
+    .size = distance_size,
+    .cut = distance_cut,
+    .fill = distance_fill,
+    .add = distance_add,
+    .back = distance_back,
+    .serial = distance_serial,
+    .sum = distance_sum,
 };
