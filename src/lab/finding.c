@@ -80,7 +80,7 @@ static int count_alike(const story *s, int entry, int64_t length, int *first)
 }
 
 /* Whether the loss at the longest length is at most 5 % (or 0.01) above that at the first, and better than chance. */
-static bool holds(const story *s, int entry)
+static bool loss_holds(const story *s, int entry)
 {
     double end = value(s, entry, s->last);
     return s->last > s->first && end < chance(s) && end <= 1.05 * value(s, entry, s->first) + 0.01;

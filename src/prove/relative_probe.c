@@ -103,7 +103,7 @@ static void normalise(double *to, const double *x, int64_t n, int64_t width)
 }
 
 /* Adds a branch's result to the stream, or replaces the stream without residual connections. */
-static void join(double *x, const double *y, int64_t n, bool residual)
+static void join_branch(double *x, const double *y, int64_t n, bool residual)
 {
     for (int64_t i = 0; i < n; i++)
         x[i] = residual ? x[i] + y[i] : y[i];

@@ -313,7 +313,7 @@ static pe_status measure_axes_apart(prove_finding *out, const prove_given *g, pe
 /* ------------------------------------------------ all axes in one pair */
 
 /* The position of (x, y) for this spec: its two axes, or x + y if it has one axis. */
-static void place(int64_t at[PE_AXES_MAX], const measure_encoding *m, int64_t x, int64_t y)
+static void place_point(int64_t at[PE_AXES_MAX], const measure_encoding *m, int64_t x, int64_t y)
 {
     at[0] = pe_encoding_axes(m->e) > 1 ? x : x + y;
     at[1] = y;
