@@ -28,7 +28,7 @@ exact() { grep -v ' attend '; }
 same_bits() { [ "$("$work/bits_here" | exact | wc -l)" -gt 50 ] && diff <("$work/bits_here" | exact) <("$qemu" "$work/bits" | exact); }
 has_neon() { "$qemu" "$work/check" --list | grep -q '^neon .*a rung of this CPU'; }
 kernels_pass() { # each of them counts
-  "$qemu" "$work/check" --runs "${RUNS:-400}" >"$work/out"
+  "$qemu" "$work/check" --runs "${NEON_RUNS:-400}" >"$work/out"
   local code=$? ok bad
   read -r ok bad < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed.*/\1 \2/p' "$work/out")
   passed=$((passed + ${ok:-0})) failed=$((failed + ${bad:-0}))
