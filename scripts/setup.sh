@@ -99,7 +99,7 @@ flavours() { # other compilers and their libraries
   local packages=''
   command -v clang >/dev/null || packages="clang"
   command -v musl-gcc >/dev/null || packages="$packages musl-tools"
-  [ "$(uname -m)" != x86_64 ] || gcc -m32 -print-file-name=libc.a | grep -q / || packages="$packages gcc-multilib"
+  [ "$(uname -m)" != x86_64 ] || gcc -m32 -print-file-name=libc.a | grep -q / || packages="$packages gcc-$(gcc -dumpversion | cut -d. -f1)-multilib"
   [ -z "$packages" ] || install $packages || echo "going on without: not all flavours" >&2
 }
 browser() { # the page and its module

@@ -103,7 +103,7 @@ newest_clang() { # newest_clang FLAGS...: the newest that makes programs with th
 }
 missing() { absent="$absent$1"$'\n'; }
 builds() { # builds COMPILER FLAGS...: a program that runs
-  printf '#include <stdio.h>\nint main(void) { return 0; }\n' | "$@" -x c - -o "$work/builds" 2>/dev/null && "$work/builds"
+  printf '#include <errno.h>\n#include <stdio.h>\nint main(void) { return 0; }\n' | "$@" -x c - -o "$work/builds" 2>/dev/null && "$work/builds"
 }
 usual=(-LE '^tier_all$' -L '^(core|data)$' -E '^(packaging|test_docs|readme-table)$')
 programs=(-LE '^(tier_all|script)$' -L '^(core|data)$' -E '^(packaging|test_docs|readme-table|fuzz_.*)$')
@@ -116,9 +116,11 @@ flavour() {
       clang=$(newest_clang) || { missing "clang: no compiler"; return; }
       suite build-clang clang "${usual[@]}" -- -DCMAKE_C_COMPILER="$clang" ;;
     m32)
-      builds gcc -m32 || { missing "m32: gcc -m32 makes no program that runs (Debian: gcc-multilib)"; return; }
+      # gcc-multilib has the link to asm/, but cannot be installed beside a cross compiler.
+      local m32="-m32 -idirafter /usr/include/$(gcc -print-multiarch)"
+      builds gcc $m32 || { missing "m32: gcc -m32 makes no program that runs (Debian: gcc-12-multilib)"; return; }
       suite build-m32 m32 "${usual[@]}" -- -DCMAKE_C_COMPILER=gcc "${portable[@]}" \
-        -DCMAKE_C_FLAGS="-m32 -msse2 -mfpmath=sse" ;;
+        -DCMAKE_C_FLAGS="$m32 -msse2 -mfpmath=sse" ;;
     musl)
       builds musl-gcc || { missing "musl: no musl-gcc (Debian: musl-tools)"; return; }
       suite build-musl musl "${usual[@]}" -- -DCMAKE_C_COMPILER=musl-gcc "${portable[@]}" ;;

@@ -188,7 +188,9 @@ static inline void test_add(const char *claim, void (*f)(void **), int line)
         test_list[at] = test_list[at - 1];
         test_lines[at] = test_lines[at - 1];
     }
-    test_list[at] = (struct CMUnitTest){ claim, f, test_begin, test_end, NULL };
+    test_list[at] = (struct CMUnitTest){
+        .name = claim, .test_func = f, .setup_func = test_begin, .teardown_func = test_end
+    };
     test_lines[at] = line;
 }
 

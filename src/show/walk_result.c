@@ -57,7 +57,7 @@ static void add_step(result *out, const walk *w, int n)
 
 void walk_fill(result *out, const walk *w)
 {
-    result_title(out, w->language, "%s", w->spec);
+    result_title(out, (int)w->language, "%s", w->spec);
     result_text(out, "spec", "", w->spec);
     result_open(out, RESULT_LIST, "steps", NULL);
     for (int i = 0; i < w->count; i++)

@@ -12,8 +12,8 @@
 
 typedef struct CMUnitTest {
     const char *name;
-    void (*test)(void **state);
-    int (*setup)(void **state), (*teardown)(void **state);
+    void (*test_func)(void **state);
+    int (*setup_func)(void **state), (*teardown_func)(void **state);
 } CMUnitTest;
 
 enum { CMOCKA_FAILED = 1, CMOCKA_SKIPPED };
@@ -85,14 +85,14 @@ static inline int cmocka_run_one(const CMUnitTest *t, void *group)
     volatile int end = setjmp(cmocka_out);
     if (!end) {
         void *at = state;
-        if (t->setup && t->setup(&at))
+        if (t->setup_func && t->setup_func(&at))
             cmocka_fail(t->name, 0);
         state = at;
-        t->test(&at);
+        t->test_func(&at);
         state = at;
     }
     void *at = state;
-    if (t->teardown && t->teardown(&at) && !end)
+    if (t->teardown_func && t->teardown_func(&at) && !end)
         end = CMOCKA_FAILED;
     return end;
 }
