@@ -419,7 +419,10 @@ static void add_property(result *out, const property_found *f, language l)
     result_text(out, "sentence", say(labels[2], l), say(prove_property_words(f->claim), l));
     result_wide(out);
     result_real(out, "number", say(number_label, l), f->number);
-    result_shown(out, none ? "" : "%.3g", f->number);
+    if (none)
+        result_shown(out, "%s", "");
+    else
+        result_shown(out, "%.3g", f->number);
     result_text(out, "what", say(what_label, l), say(f->what, l));
     if (none)
         result_shown(out, "%s", "");

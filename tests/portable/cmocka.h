@@ -100,7 +100,7 @@ static inline int cmocka_run_one(const CMUnitTest *t, void *group)
 static inline int _cmocka_run_group_tests(const char *name, const CMUnitTest *test, size_t count, int (*setup)(void **),
                                           int (*teardown)(void **))
 {
-    static const char *const words[] = { "       OK ", "  FAILED  ", "  SKIPPED " };
+    static const char *const endings[] = { "       OK ", "  FAILED  ", "  SKIPPED " };
     int ends[3] = { 0 };
     void *group = NULL;
     (void)name;
@@ -113,7 +113,7 @@ static inline int _cmocka_run_group_tests(const char *name, const CMUnitTest *te
         printf("[ RUN      ] %s\n", test[i].name);
         int end = cmocka_run_one(&test[i], group);
         ends[end]++;
-        printf("[%s] %s\n", words[end], test[i].name);
+        printf("[%s] %s\n", endings[end], test[i].name);
     }
     if (teardown)
         teardown(&group);
