@@ -148,16 +148,16 @@ static void write_command(blob *b, const char *command, const char **text)
         uint64_t v = read_number(text);
         put_number(b, v, (int)read_number(text));
     } else if (!strcmp(command, "zeros")) {
-        put_zeros(b, read_number(text));
+        put_zeros(b, (size_t)read_number(text));
     } else if (!strcmp(command, "pad")) {
-        pad(b, read_number(text));
+        pad(b, (size_t)read_number(text));
     } else if (!strcmp(command, "data")) { /* two tensors and their numbers, aligned so */
-        put_data(b, read_number(text));
+        put_data(b, (size_t)read_number(text));
     } else if (!strcmp(command, "byte")) { /* place, value: instead of what is there */
         uint64_t at = read_number(text);
         b->data[at] = (uint8_t)read_number(text);
     } else if (!strcmp(command, "less")) {
-        b->size -= read_number(text);
+        b->size -= (size_t)read_number(text);
     } else
         fail_msg("'%s' is no command", command);
 }

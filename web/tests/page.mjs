@@ -71,7 +71,7 @@ export function calm(page) {
 }
 
 /** What f returns in the page, asked in every frame until it is true; ms is where the test gives up. */
-export async function until(page, f, arg, ms = 20000) {
+export async function until(page, f, arg, ms = 120_000) {
   const got = await page.waitForFunction(f, arg, { timeout: ms }).catch(() => that(false, `waited ${ms} ms for ${f}`));
   return got.jsonValue();
 }

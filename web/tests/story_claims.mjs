@@ -15,7 +15,7 @@ check("claims are measured in it, one after the other", async () => {
   const verdicts = await until(page, (n) => {
     const found = [...document.querySelectorAll("#claims [data-claim]")].slice(0, n).map((e) => e.querySelector(".badge, .error")?.textContent);
     return found.every(Boolean) && found;
-  }, group.claims.length, 60000);
+  }, group.claims.length, 600_000);
   const told = JSON.parse(native(["prove", group.name, "--json"]).text).claims.map((c) => c.verdict_text);
   const both = group.claims.map((c, i) => i).filter((i) => !(group.claims[i].every_row && registry.lacking.length));
   that(both.every((i) => verdicts[i] === told[i]), `${verdicts}; native ${told}`);

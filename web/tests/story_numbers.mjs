@@ -18,7 +18,7 @@ check("the numbers it shows are the native library's, for every row", async () =
     const { views } = JSON.parse(native(["show", row.name, "--list", "--json", ...shape]).text);
     for (const view of views.filter((v) => v.fits.length > 0).map((v) => v.name)) {
       await follow(page, `#a=${row.name}&view=${view}&heads=4&dim=16&model=32&n=12&at=5`);
-      const said = await until(page, () => document.querySelector("#pictures svg") ? " " : [...document.querySelectorAll("#explore .error")].map((e) => e.textContent).join(""));
+      const said = await until(page, () => document.querySelector("#pictures svg") ? " " : [...document.querySelectorAll("#pictures .error")].map((e) => e.textContent).join(""));
       const pictures = await page.evaluate(async () => {
         const folds = [...document.querySelectorAll("#pictures details.numbers:not([open])")];
         await Promise.all(folds.map((fold) => new Promise((done) => {
