@@ -155,7 +155,7 @@ check "the calibration is recorded" grep -q '"calibration": *"0.05 minutes' minu
 # ---- without a BLAS, which it looks for by dlopen
 if echo 'void *dlopen(const char *f, int m) { (void)f, (void)m; return 0; }' | ${CC:-cc} -shared -fPIC -x c - -o none.so &&
   LD_PRELOAD=$PWD/none.so "$POSENC" --version >/dev/null 2>&1; then
-  LD_PRELOAD=$PWD/none.so expect 0 "OpenBLAS is missing" -e none $tiny --steps 2 --out slow-one
+  POSENC_BLAS= LD_PRELOAD=$PWD/none.so expect 0 "OpenBLAS is missing" -e none $tiny --steps 2 --out slow-one
   check "and how to install it" grep -q "scripts/setup.sh run, or the package libopenblas0-pthread" stderr
 elif [ -z "${ASAN_OPTIONS:-}" ]; then # sanitizers do not share a preloaded library; the release build holds this
   skip "without a BLAS: no compiler"
