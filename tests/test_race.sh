@@ -42,6 +42,17 @@ check "and quoted" grep -qFe "--out 'it'\\\\''s \$x'" "it's \$x/race.json"
 expect 0 "rope" --resume a --quiet
 check "nothing is done again" test "$(wc -l <a/rope-1/log.jsonl)" = 9
 
+# ---- progress for a program
+loud=${tiny% --quiet}
+expect 0 "rope" -e none,rope $loud --steps 6 --out told --progress json
+number='[0-9.e+-]+'
+first="^\{\"part\": $number, \"seconds_left\": $number, \"name\": \"none\", \"seed\": 1, \"doing\": \"train\", \"length\": 32, \"done\": 1, \"of\": 6, \"bits\": $number, \"tokens_per_second\": $number\}\$"
+check "the first step is told at once, with all that a display needs" grep -qE "$first" <(grep -m1 '^{' stderr)
+expect 0 "report: told/report.html" --resume told --progress json
+expect 2 "needs one of auto|json" -e none $loud --steps 1 --out no --progress bar
+expect 0 "" -e none $tiny --steps 1 --out hush --progress json
+check "--quiet is quiet all the same" test ! -s stderr
+
 # ---- a loss that is no number
 expect 3 "not finite" -e none,rope $tiny --steps 6 --rate 1e30 --out broken
 check "the log says where it stopped" grep -q '"line": *"failure", *"step": *2, *"why": *"none, seed 1, step 2' broken/none-1/log.jsonl

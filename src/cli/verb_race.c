@@ -44,6 +44,8 @@ static const cli_option options[] = {
     { "out", 'o', CLI_PATH, "FOLDER", NULL, 0, 0, "folder for all files; default: runs/DATE-TIME" },
     { "resume", 0, CLI_PATH, "FOLDER", NULL, 0, 0, "continue the race in this folder" },
     { "quiet", 'q', CLI_FLAG, NULL, NULL, 0, 0, "print no progress" },
+    { "progress", 0, CLI_CHOICE, "auto|json", "auto", 0, 0,
+      "progress on stderr; json: one JSON object per line, for programs; other lines are messages" },
     CLI_OPTIONS_FORM,
 };
 
@@ -162,7 +164,8 @@ static cli_exit name_folder(race_asked *out, const cli_args *a)
 /* What a folder to resume has said already. */
 static cli_exit check_resume(const cli_args *a)
 {
-    static const char *const free_to_say[] = { "resume", "threads", "as", "json", "quiet", "checkpoint-every", "keep" };
+    static const char *const free_to_say[] = { "resume",   "threads",          "as",  "json", "quiet",
+                                               "progress", "checkpoint-every", "keep" };
     for (int i = 0; i < a->verb->option_count; i++) {
         bool fine = !a->given[i];
         for (int k = 0; k < CLI_COUNT(free_to_say); k++)
@@ -181,6 +184,7 @@ static cli_exit read_args(race_asked *out, race_words *words, const cli_args *a)
     out->keep = (int)cli_int(a, "keep");
     out->threads = (int)cli_int(a, "threads");
     out->show = cli_given(a, "quiet") ? NULL : stderr;
+    out->show_json = cli_choice(a, "progress") == 1;
     out->warn = stderr;
     CLI_TRY(name_folder(out, a));
     if (out->resume)

@@ -162,7 +162,7 @@ pe_status race_start(race *r, pe_error *err)
     r->locked = true;
     TRY(r->asked.resume ? race_load_lines(r, err) : check_folder(r, err));
     r->begin = io_seconds();
-    r->screen = screen_new(r->asked.show);
+    r->screen = screen_new(r->asked.show, r->asked.show_json);
     screen_say(r->screen, "race in %s", r->asked.folder);
     if (recovered)
         screen_say(r->screen, "a lock of a process that is gone was taken over");

@@ -36,6 +36,7 @@ typedef struct race_asked {
     int keep;                          /* checkpoints of a training */
     int threads;                       /* 0: one per CPU that the process may use */
     FILE *show;                        /* progress; NULL: none */
+    bool show_json;                    /* progress is for a program: one JSON object per line */
     FILE *warn;                        /* warnings that are printed even without progress; NULL: none */
     const volatile sig_atomic_t *stop; /* not 0: finish the step, save, return; NULL: never */
 } race_asked;
@@ -129,8 +130,9 @@ pe_status race_test(lab_test_line *out, bool *done, race *r, model *m, screen_no
 
 /* ---------------------------------------------------------------- what is seen meanwhile (screen.c) */
 
-/* On a terminal redrawn in place, else a line every few seconds. to NULL: nothing, and NULL is what comes back. */
-screen *screen_new(FILE *to);
+/* json: JSON lines, three a second. Else on a terminal redrawn in place, or a line every few seconds. to NULL: nothing,
+ * and NULL is what comes back. */
+screen *screen_new(FILE *to, bool json);
 void screen_free(screen *s); /* the last frame stays on the screen, the cursor is visible again; NULL is fine */
 /* Drawn when it is time. */
 void screen_show(screen *s, const race *r, const screen_now *now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is seen while a race runs: a frame that is drawn over and over in its place, or plain lines. */
+ * What is seen while a race runs: a frame that is drawn over and over in its place, plain lines, or JSON lines. */
 #include "draw/draw.h"
 #include "io/columns.h"
 #include "io/json_out.h"
@@ -20,14 +20,18 @@
 #define CHART_ROWS 14
 #define CHART_POINTS 160 /* of a line: as many as a wide terminal has dots */
 
-/* ", 2:31 left" by the work that is left and the pace so far; "" while there is none. */
-static void time_left(char *out, size_t cap, const race *r)
+/* By the work that is left and the pace so far; NAN while there is none. */
+static double seconds_left(const race *r)
 {
     double took = io_seconds() - r->begin, done = r->worked - r->worked_before, left = r->work - r->worked;
+    return done > 0 && left >= 0 ? took / done * left : (double)NAN;
+}
+
+/* ", 2:31 left"; "" while it is not known. */
+static void time_left(char *out, size_t cap, const race *r)
+{
+    double seconds = seconds_left(r);
     *out = 0;
-    if (!(done > 0) || !(left >= 0))
-        return;
-    double seconds = took / done * left;
     if (seconds < 36000)
         snprintf(out, cap, ", %d:%02d left", (int)seconds / 60, (int)seconds % 60);
     else if (seconds < 1e8)
@@ -54,16 +58,41 @@ static void frame_line(FILE *to, const race *r, const screen_now *n)
     fprintf(to, ", %.0f tokens/s\n", n->tokens_per_second);
 }
 
-static void bar(FILE *to, const race *r, const draw_screen *place)
+/* 0 .. 1: how much of the work is done. */
+static double part_done(const race *r)
 {
     double part = r->work > 0 ? r->worked / r->work : 0;
+    return part < 0 ? 0 : part > 1 ? 1 : part;
+}
+
+static void bar(FILE *to, const race *r, const draw_screen *place)
+{
+    double part = part_done(r);
     int width = place->columns < 70 ? place->columns - 10 : 60;
-    part = part < 0 ? 0 : part > 1 ? 1 : part;
     for (int i = 0; i < width; i++)
         fputs(i < part * width ? (place->glyphs == GLYPHS_ASCII ? "#" : "\u2588")
                                : (place->glyphs == GLYPHS_ASCII ? "." : "\u2591"),
               to);
     fprintf(to, " %3.0f %%\n", 100 * part);
+}
+
+/* What frame_line and bar say, for a program; what is not known is null. */
+static void json_line(FILE *to, const race *r, const screen_now *n)
+{
+    const lab_setup *s = &r->results.setup;
+    json_out j = out_start_line(to);
+    out_open(&j, NULL, '{');
+    out_real(&j, "part", part_done(r));
+    out_real(&j, "seconds_left", seconds_left(r));
+    out_text(&j, "name", s->entry[n->entry].name);
+    out_int(&j, "seed", (int64_t)r->training[n->training].seed);
+    out_text(&j, "doing", n->test >= 0 ? "test" : "train");
+    out_int(&j, "length", n->test >= 0 ? s->test[n->test] : s->train_length);
+    out_int(&j, "done", n->done);
+    out_int(&j, "of", n->of);
+    out_real(&j, "bits", n->loss / log(2));
+    out_real(&j, "tokens_per_second", n->tokens_per_second);
+    out_close(&j, '}');
 }
 
 static void thin(chart_series *out, double *x, double *y, const lab_run *run)
@@ -130,7 +159,7 @@ static void frame_all(FILE *to, const race *r, const screen_now *n, const draw_s
     }
 }
 
-/* What is seen while a race runs: a frame that is drawn over and over in its place, or plain lines. */
+/* What is seen while a race runs: a frame that is drawn over and over in its place, plain lines, or JSON lines. */
 
 #define PLAIN_EVERY 5. /* seconds */
 #define FRAME_EVERY 0.3
@@ -139,19 +168,24 @@ static void frame_all(FILE *to, const race *r, const screen_now *n, const draw_s
 
 struct screen {
     FILE *to;
-    bool terminal;
+    bool json, terminal;
     int lines;   /* of the frame that is to be seen */
     double next; /* of the clock */
 };
 
-screen *screen_new(FILE *to)
+static double screen_pause(const screen *s)
+{
+    return s->json || s->terminal ? FRAME_EVERY : PLAIN_EVERY;
+}
+
+screen *screen_new(FILE *to, bool json)
 {
     screen *s = to ? calloc(1, sizeof *s) : NULL;
     const char *term = getenv("TERM");
     if (!s)
         return NULL;
-    *s = (screen){ .to = to, .terminal = isatty(fileno(to)) && term && strcmp(term, "dumb") };
-    s->next = io_seconds() + (s->terminal ? FRAME_EVERY : PLAIN_EVERY);
+    *s = (screen){ .to = to, .json = json, .terminal = !json && isatty(fileno(to)) && term && strcmp(term, "dumb") };
+    s->next = json ? 0 : io_seconds() + screen_pause(s); /* a program is told at once */
     if (s->terminal)
         fputs("\033[?25l", to);
     return s;
@@ -278,11 +312,14 @@ void screen_show(screen *s, const race *r, const screen_now *now)
     double clock = io_seconds();
     if (!s || clock < s->next || !(r->work > 0))
         return;
-    s->next = clock + (s->terminal ? FRAME_EVERY : PLAIN_EVERY);
+    s->next = clock + screen_pause(s);
     if (s->terminal) {
         draw_over(s, r, now);
         return;
     }
-    frame_line(s->to, r, now);
+    if (s->json)
+        json_line(s->to, r, now);
+    else
+        frame_line(s->to, r, now);
     fflush(s->to);
 }
