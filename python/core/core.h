@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * posenc._core, the Python module: arrays of NumPy, PyTorch and others in, calls of posenc.h, arrays out. Written
+ * against the limited API of Python 3.11, so one build works with all later versions; free-threaded Pythons need their
+ * own.
+ *
+ * array.c      an array of the caller, where it lies: buffers, DLPack, DLPack's C exchange API; new arrays of the same
+ * kind call.c       arguments by keyword, positions, views, threads, errors encoding.c   the type Encoding: all calls
+ * but attention attention.c  attention, its gradients, scores module.c     the module
+ *
+ * The interpreter lock is released while the library works. Static variables are written by PyInit__core alone, except
+ * the thread pool (call.c) and the list of tensor types (array.c).
+ */
+#ifndef POSENC_PYTHON_CORE_H
+#define POSENC_PYTHON_CORE_H
+
+#ifndef Py_GIL_DISABLED
+#define Py_LIMITED_API 0x030b0000
+#endif
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "posenc.h"
+
+/* ---------------------------------------------------------------- errors (call.c) */
+
+extern PyObject *error_type;
+/* Each sets a Python exception and returns NULL or -1. */
+PyObject *raise_error(const pe_error *err);
+int refuse(pe_status status, const char *format, ...);
+
+/* ---------------------------------------------------------------- arrays (array.c) */
+
+#define ARRAY_DIMS 6
+#define DTYPE_U8 ((pe_dtype)100) /* beside those of pe_dtype */
+
+struct exchange;
+
+/* Memory of a Python object. No copy is made; array_free gives it back. */
+typedef struct array {
+    PyObject *object; /* what the caller gave, borrowed; NULL: none                               */
+    void *data;
+    pe_dtype dtype;
+    int ndim;
+    int64_t shape[ARRAY_DIMS];
+    int64_t stride[ARRAY_DIMS]; /* in elements                                                              */
+    bool writable;
+    PyObject *kept;               /* owned: keeps the memory alive                                            */
+    Py_buffer buffer;             /* buffer.obj NULL: none                                                    */
+    const struct exchange *maker; /* of a tensor whose library makes new ones; NULL: NumPy does               */
+} array;
+
+/* name is the argument's, for errors. None leaves *out zero. Both return -1 with an exception. */
+int array_get(array *out, PyObject *object, const char *name);
+/* The same for an output: the array must be writable. */
+int array_get_out(array *out, PyObject *object, const char *name);
+/* As array_get, converted by NumPy to int64, int32 (type 'i') or float64 (type 'd') where it is of another type. */
+int array_get_as(array *out, PyObject *object, const char *name, pe_dtype type);
+/* A new contiguous array of the same library as `like`; kept is the new object, which array_take hands over. */
+int array_new(array *out, const array *like, pe_dtype dtype, int ndim, const int64_t *shape);
+PyObject *array_take(array *a);
+void array_free(array *a);
+const char *dtype_name(pe_dtype t);
+int arrays_init(void);
+
+/* ---------------------------------------------------------------- arguments (call.c) */
+
+#define ARGUMENTS_MAX 48
+typedef struct arguments {
+    const char *function;
+    int positional, required;
+    const char *names[ARGUMENTS_MAX];
+    PyObject *interned[ARGUMENTS_MAX];
+} arguments;
+/* value gets borrowed references; NULL where an argument is not given or is None. */
+int arguments_init(arguments *table); /* once, for every table */
+int arguments_read(arguments *table, PyObject **value, PyObject *const *args, Py_ssize_t count, PyObject *names);
+
+int read_int(int64_t *out, PyObject *value, const char *name); /* these leave *out as it is where value is NULL */
+int read_double(double *out, PyObject *value, const char *name);
+int read_flag(bool *out, PyObject *value);
+int read_choice(int *out, PyObject *value, const char *name, const char *const *choices);
+
+/* Which dimension of an array is the tokens' and which is the heads'. */
+typedef enum layout { LAYOUT_BTHD, LAYOUT_BHTD } layout;
+int read_layout(layout *out, PyObject *value);
+
+/* (batch, tokens, heads, dim), (tokens, heads, dim) or (tokens, dim), tokens and heads swapped in the other layout. */
+int view_of(pe_view *out, const array *a, layout order, const char *name);
+/* (batch, heads, tokens, keys), without the first or the first two; of any layout: a matrix per head. */
+int view_of_scores(pe_view *out, const array *a, const char *name);
+/* (batch, width...) without heads: a view with one head. */
+int view_of_rows(pe_view *out, const array *a, const char *name);
+/* (batch, tokens, heads), (tokens, heads): one element per token and head. */
+int view_of_numbers(pe_view *out, const array *a, layout order, const char *name);
+/* The shape of a new array with the view's sizes in this order and as many dimensions as ndim. */
+int view_shape(int64_t *shape, const pe_view *v, layout order, int ndim);
+
+/* positions: an array; start: a number or one per sequence. Both NULL: from `first` on. held is freed by the caller. */
+int positions_of(pe_positions *out, array *held, PyObject *positions, PyObject *start, const char *name, int64_t batch,
+                 int64_t tokens, int64_t axes, int64_t first);
+/* A flat array of parameters; NULL leaves *out as it is. */
+int params_of(pe_params *out, array *held, PyObject *object, const char *name);
+
+/* The pool of the process where this much work (in multiplications) is worth waking it and no other call has it; else
+ * NULL. Give it back. */
+const pe_pool *pool_borrow(double work);
+void pool_return(const pe_pool *pool);
+PyObject *set_threads(PyObject *self, PyObject *count);
+PyObject *get_threads(PyObject *self, PyObject *unused);
+
+/* ---------------------------------------------------------------- the type (encoding.c) */
+
+typedef struct kept_plan kept_plan;
+
+typedef struct encoding_object {
+    PyObject_HEAD pe_encoding *e;
+    float *params; /* float32 block of the learned parameters; NULL: none                            */
+    int64_t param_count;
+    void *work; /* of the last attention; taken out while a call uses it                          */
+    size_t work_bytes;
+    kept_plan *plan;         /* tables by distance of the last calls                                           */
+    PyThread_type_lock lock; /* of work and plan; held for a moment only                                     */
+} encoding_object;
+
+extern PyTypeObject *encoding_type;
+pe_params encoding_params(const encoding_object *self);
+PyObject *encoding_attention(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *encoding_attention_backward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+void plan_drop(kept_plan *plan);
+int view_of_blocks(pe_view *v, const array *a, const char *type, const char *name);
+int encoding_init_type(PyObject *module);
+int attention_init(void);
+
+#endif
