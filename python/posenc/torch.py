@@ -1,0 +1,554 @@
+# SPDX-License-Identifier: MIT
+"""posenc for PyTorch: rotation, embedding and attention with any encoding, as operators with gradients.
+
+    pe = posenc.torch.Encoding("rope:theta=5e5", heads=8, head_dim=64)       # a module; learned parameters are its own
+    out = pe.attention(q, k, v, causal=True)                                 # (batch, tokens, heads, dim)
+
+The operators (``torch.ops.posenc.*``) work with torch.compile, fake tensors and autograd. Gradients of gradients and
+vmap are refused with an error, except that a rotation can be differentiated any number of times with respect to its
+vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from . import _core
+from ._encoding import Encoding as NumpyEncoding
+
+__all__ = ["Encoding", "attention", "embed", "rotate"]
+
+Layout = Literal["bthd", "bhtd"]
+
+# ---------------------------------------------------------------- encodings by name, since operators take text
+
+_made: dict[str, NumpyEncoding] = {}
+
+
+def _encoding(key: str) -> Any:
+    """The encoding that a key stands for: spec and four sizes, separated by '|'."""
+    found = _made.get(key)
+    if found is None:
+        spec, *sizes = key.rsplit("|", 4)
+        heads, kv_heads, head_dim, model_dim = (int(size) for size in sizes)
+        found = NumpyEncoding(spec, heads=heads, kv_heads=kv_heads, head_dim=head_dim, model_dim=model_dim)
+        _made[key] = found
+    return found
+
+
+def key_of(e: _core.Encoding) -> str:
+    """The text by which operators know an encoding."""
+    key = f"{e.spec}|{e.heads}|{e.kv_heads}|{e.head_dim}|{e.model_dim}"
+    if key not in _made:
+        _encoding(key)
+    return key
+
+
+# ---------------------------------------------------------------- operators
+
+# A call goes to the C module at once where nobody watches: tensors of the CPU, no compiler, no mode, no transform. That
+# costs 2 us; the registered operator, which everything else uses, costs 5 to 40.
+
+_library: Any = torch.library.Library("posenc", "DEF")  # type: ignore[no-untyped-call]
+_TWICE = (
+    "posenc has no gradient of a gradient of {}; use torch.no_grad() around it, or the eager attention of your model"
+)
+
+
+Function = Callable[..., Any]
+
+
+class _Operator:
+    """An operator for CPU tensors; on other devices and under vmap it raises."""
+
+    def __init__(
+        self, name: str, schema: str, cpu: Function, fake: Function, setup: Function, backward: Function
+    ) -> None:
+        full = f"posenc::{name}"
+        _library.define(f"{name}{schema}")
+        _library.impl(name, cpu, "CPU")
+        _library.impl(name, _elsewhere(name), "CUDA")
+        torch.library.register_fake(full, fake, lib=_library)
+        torch.library.register_vmap(full, _no_vmap(name), lib=_library)
+        torch.library.register_autograd(full, backward, setup_context=setup, lib=_library)
+        self.op = getattr(torch.ops.posenc, name).default
+        self.cpu = cpu
+        self.tensors = schema.partition(") ->")[0].count("Tensor")  # they come first, but for a list of flags
+
+        def forward(ctx: Any, *values: Any) -> Any:
+            out = cpu(*values)
+            setup(ctx, values, out)
+            return tuple(out) if isinstance(out, list) else out  # autograd knows tuples only
+
+        steps = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        self.function: Any = type(name, (torch.autograd.Function,), steps)
+
+    def __call__(self, *arguments: Any) -> Any:
+        if torch.compiler.is_dynamo_compiling() or _watched():
+            return self.op(*arguments)
+        wants = False
+        for value in arguments[: self.tensors + 1]:
+            if value is not None and isinstance(value, Tensor):
+                if type(value) not in _PLAIN or not value.is_cpu:
+                    return self.op(*arguments)
+                wants = wants or value.requires_grad
+        if wants and torch.is_grad_enabled():
+            return self.function.apply(*arguments)
+        return self.cpu(*arguments)
+
+
+_PLAIN = (Tensor, nn.Parameter)
+
+
+def _inside(module: str, name: str, otherwise: Any) -> Any:
+    """A function of torch._C, whose names may change: without it every call goes to the operator."""
+    return getattr(getattr(torch._C, module, torch._C), name, lambda: otherwise)
+
+
+_modes = _inside("", "_len_torch_dispatch_stack", 1)
+_transforms = _inside("_functorch", "peek_interpreter_stack", 1)
+_profiled = _inside("_autograd", "_profiler_enabled", True)
+
+
+def _watched() -> bool:
+    """Whether a mode, a transform (vmap, grad) or a profiler is to see the call."""
+    return _modes() or _transforms() is not None or _profiled()
+
+
+def _elsewhere(name: str) -> Function:
+    def refuse(*_: Any) -> Any:
+        raise NotImplementedError(f"posenc.torch.{name}: these tensors are on a GPU; needs CPU tensors (Tensor.cpu())")
+
+    return refuse
+
+
+def _no_vmap(name: str) -> Function:
+    def refuse(*_: Any) -> Any:
+        raise NotImplementedError(
+            f"posenc.torch.{name} has no vmap; it takes a batch dimension: (batch, tokens, heads, dim)"
+        )
+
+    return refuse
+
+
+def _no_twice(name: str) -> Function:
+    def refuse(*_: Any) -> Any:
+        raise NotImplementedError(_TWICE.format(name))
+
+    return refuse
+
+
+def _dense(x: Tensor) -> Tensor:
+    """The tensor with neighbours in its last dimension: nearly always itself."""
+    return x if x.stride(-1) == 1 or x.shape[-1] < 2 else x.contiguous()
+
+
+def _nothing(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    """What an operator without a gradient keeps."""
+
+
+def _like(x: Tensor) -> Tensor:
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+# ---- rotation
+
+
+def _rotate(
+    x: Tensor, positions: Tensor | None, params: Tensor | None, key: str, start: int, side: str, layout: str, mode: str
+) -> Any:
+    e = _encoding(key)
+    call = e.rotate if mode == "rotate" else e.rotate_back if mode == "back" else e.unrotate
+    if positions is None:
+        return call(_dense(x), None, start=start, side=side, layout=layout, params=params)
+    return call(_dense(x), positions, side=side, layout=layout, params=params)
+
+
+def _rotate_grad(
+    dy: Tensor, x: Tensor, positions: Tensor | None, params: Tensor, key: str, start: int, side: str, layout: str
+) -> Tensor:
+    dparams = torch.zeros_like(params)
+    begin = {"positions": positions} if positions is not None else {"start": start}
+    _encoding(key).rotate_grad(_dense(dy), _dense(x), dparams, side=side, layout=layout, params=params, **begin)
+    return dparams
+
+
+def _rotate_setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    x, positions, params, *rest = inputs
+    ctx.save_for_backward(x if params is not None and params.requires_grad else None, positions, params)
+    ctx.rest = rest
+
+
+def _rotate_backward(ctx: Any, dy: Tensor) -> tuple[Any, ...]:
+    x, positions, params = ctx.saved_tensors
+    key, start, side, layout, mode = ctx.rest
+    dx = dparams = None
+    if ctx.needs_input_grad[0]:
+        other = {"rotate": "back", "back": "rotate"}.get(mode)
+        if other is None:
+            raise NotImplementedError("posenc.torch.rotate(inverse=True) has no gradient")
+        dx = rotate_op(dy, positions, params, key, start, side, layout, other)
+    if ctx.needs_input_grad[2]:
+        if mode != "rotate":
+            raise NotImplementedError(_TWICE.format("trained frequencies"))
+        dparams = rotate_grad_op(dy, x, positions, params, key, start, side, layout)
+    return dx, None, dparams, None, None, None, None, None
+
+
+rotate_op = _Operator(
+    "rotate",
+    "(Tensor x, Tensor? positions, Tensor? params, str key, SymInt start, str side, str layout, str mode) -> Tensor",
+    _rotate,
+    lambda x, *_: _like(x),
+    _rotate_setup,
+    _rotate_backward,
+)
+rotate_grad_op = _Operator(
+    "rotate_grad",
+    "(Tensor dy, Tensor x, Tensor? positions, Tensor params, str key, SymInt start, str side, str layout) -> Tensor",
+    _rotate_grad,
+    lambda dy, x, positions, params, *_: torch.empty_like(params),
+    _nothing,
+    _no_twice("trained frequencies"),
+)
+
+
+# ---- embedding
+
+
+def _embed(x: Tensor, positions: Tensor | None, params: Tensor | None, key: str, start: int) -> Any:
+    e = _encoding(key)
+    if positions is None:
+        return e.embed(_dense(x), start=start, params=params)
+    return e.embed(_dense(x), positions, params=params)
+
+
+def _embed_fake(x: Tensor, positions: Tensor | None, params: Tensor | None, key: str, start: int) -> Tensor:
+    return x.new_empty((*x.shape[:-1], _encoding(key).embed_width(x.shape[-1])))
+
+
+def _embed_back(
+    dy: Tensor, positions: Tensor | None, params: Tensor | None, key: str, start: int, width: int
+) -> tuple[Tensor, Tensor]:
+    dparams = torch.zeros_like(params) if params is not None else dy.new_empty(0)
+    begin = {"positions": positions} if positions is not None else {"start": start}
+    wanted = dparams if params is not None else None
+    dx = _encoding(key).embed_back(_dense(dy), dparams=wanted, width=width, **begin)
+    return dx, dparams
+
+
+def _embed_setup(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    x, positions, params, key, start = inputs
+    ctx.save_for_backward(positions, params)
+    ctx.rest = key, start, x.shape[-1]
+
+
+def _embed_backward(ctx: Any, dy: Tensor) -> tuple[Any, ...]:
+    positions, params = ctx.saved_tensors
+    dx, dparams = embed_back_op(dy, positions, params, *ctx.rest)
+    return dx, None, dparams if params is not None else None, None, None
+
+
+embed_op = _Operator(
+    "embed",
+    "(Tensor x, Tensor? positions, Tensor? params, str key, SymInt start) -> Tensor",
+    _embed,
+    _embed_fake,
+    _embed_setup,
+    _embed_backward,
+)
+embed_back_op = _Operator(
+    "embed_back",
+    "(Tensor dy, Tensor? positions, Tensor? params, str key, SymInt start, SymInt width) -> (Tensor, Tensor)",
+    _embed_back,
+    lambda dy, positions, params, key, start, width: (
+        dy.new_empty((*dy.shape[:-1], width)),
+        dy.new_empty(0) if params is None else torch.empty_like(params),
+    ),
+    _nothing,
+    _no_twice("embed"),
+)
+
+
+# ---- attention
+
+# Tensors that an attention may have beside q, k and v, in the order of the operator's arguments. Those with a gradient
+# come first.
+_TRAINED = ("mask", "params", "sinks", "q_gates", "k_gates", "relative")
+_GIVEN = ("q_positions", "k_positions", "keep", "q_lengths", "k_lengths", "q_offsets", "k_offsets", "page_table")
+_COUNTS = ("q_lengths", "k_lengths", "q_offsets", "k_offsets", "page_table")
+_NAMES = _TRAINED + _GIVEN
+_INPUTS = "Tensor q, Tensor k, Tensor v, " + ", ".join(f"Tensor? {name}" for name in _NAMES)
+_FIRST_OPTION = 3 + len(_NAMES)
+# What else it takes: type in the schema, default.
+_OPTIONS: dict[str, tuple[str, Any]] = {
+    "causal": ("bool", False),
+    "align": ("str", "end"),
+    "window": ("SymInt", 0),
+    "first_keys": ("SymInt", 0),
+    "padding": ("str", "right"),
+    "keys": ("SymInt", 0),
+    "soft_cap": ("float", 0.0),
+    "scale": ("float", 0.0),
+    "rotated": ("bool", False),
+    "layout": ("str", "bthd"),
+}
+_ARGUMENTS = f"{_INPUTS}, str key, " + ", ".join(f"{kind} {name}" for name, (kind, _) in _OPTIONS.items())
+_DEFAULTS = [(name, default) for name, (_, default) in _OPTIONS.items()]
+_NO_TENSORS = (None,) * len(_NAMES)
+
+
+def _attention_arguments(values: Sequence[Any]) -> tuple[NumpyEncoding, dict[str, Any]]:
+    """The operator's arguments after v, as those of posenc.Encoding.attention."""
+    count = len(_NAMES)
+    arguments: dict[str, Any] = {}
+    if values[:count] != _NO_TENSORS:
+        arguments = {name: value for name, value in zip(_NAMES, values, strict=False) if value is not None}
+        arguments |= {name: arguments[name].numpy() for name in _COUNTS if name in arguments}  # of any integer type
+    for (name, default), value in zip(_DEFAULTS, values[count + 1 :], strict=True):
+        if value != default:
+            arguments[name] = value
+    return _encoding(values[count]), arguments
+
+
+def _attention(q: Tensor, k: Tensor, v: Tensor, *values: Any) -> Any:
+    e, arguments = _attention_arguments(values)
+    return e.attention(_dense(q), _dense(k), _dense(v), lse=True, **arguments)
+
+
+def _attention_fake(q: Tensor, k: Tensor, v: Tensor, *values: Any) -> tuple[Tensor, Tensor]:
+    out = q.new_empty((*q.shape[:-1], v.shape[-1]))
+    return out, q.new_empty(q.shape[:-1], dtype=torch.float64 if q.dtype == torch.float64 else torch.float32)
+
+
+def _attention_backward(
+    dout: Tensor, out: Tensor, lse: Tensor, wanted: Sequence[bool], q: Tensor, k: Tensor, v: Tensor, *values: Any
+) -> list[Tensor]:
+    e, arguments = _attention_arguments(values)
+    made: dict[str, Tensor] = {}
+    for name, want in zip(_TRAINED, wanted[3:], strict=True):
+        if want and name in ("mask", "params", "sinks"):
+            made["d" + name] = torch.zeros_like(arguments[name], dtype=_sum_type(arguments[name].dtype))
+    flags = {name: True for name, want in zip(("dq_gates", "dk_gates", "drelative"), wanted[6:], strict=True) if want}
+    dq, dk, dv, dq_gates, dk_gates, drelative = e.attention_backward(
+        _dense(q),
+        _dense(k),
+        _dense(v),
+        out=out,
+        lse=lse,
+        dout=_dense(dout),
+        dq=wanted[0],
+        dk=wanted[1],
+        dv=wanted[2],
+        **arguments,
+        **made,
+        **flags,
+    )
+    all_of_them = [
+        dq,
+        dk,
+        dv,
+        made.get("dmask"),
+        made.get("dparams"),
+        made.get("dsinks"),
+        dq_gates,
+        dk_gates,
+        drelative,
+    ]
+    none = q.new_empty(0)
+    return [none.clone() if grad is None else grad for grad in all_of_them]
+
+
+def _sum_type(dtype: torch.dtype) -> torch.dtype:
+    """Sums over many tokens are kept in float32 at least."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+def _attention_backward_fake(
+    dout: Tensor, out: Tensor, lse: Tensor, wanted: Sequence[bool], q: Tensor, k: Tensor, v: Tensor, *values: Any
+) -> list[Tensor]:
+    trained = values[: len(_TRAINED)]
+    grads: list[Tensor] = []
+    for index, (tensor, want) in enumerate(zip((q, k, v, *trained), wanted, strict=True)):
+        if not want or tensor is None:
+            grads.append(q.new_empty(0))
+        elif index in (3, 4, 5):
+            grads.append(torch.empty_like(tensor, dtype=_sum_type(tensor.dtype), memory_format=torch.contiguous_format))
+        else:
+            grads.append(_like(tensor))
+    return grads
+
+
+def _attention_setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    ctx.save_for_backward(*output, *inputs[:_FIRST_OPTION])
+    ctx.options = inputs[_FIRST_OPTION:]
+    ctx.mark_non_differentiable(output[1])
+
+
+def _attention_gradient(ctx: Any, dout: Tensor, dlse: Tensor | None) -> tuple[Any, ...]:
+    out, lse, *tensors = ctx.saved_tensors
+    count = 3 + len(_TRAINED)
+    wanted = [bool(need) for need in ctx.needs_input_grad[:count]]
+    grads = attention_backward_op(dout, out, lse, wanted, *tensors, *ctx.options)
+    kept = [grad.to(tensor.dtype) if want else None for grad, tensor, want in zip(grads, tensors, wanted, strict=False)]
+    return (*kept, *(None for _ in _GIVEN), *(None for _ in ctx.options))
+
+
+attention_op = _Operator(
+    "attention",
+    f"({_ARGUMENTS}) -> (Tensor, Tensor)",
+    _attention,
+    _attention_fake,
+    _attention_setup,
+    _attention_gradient,
+)
+attention_backward_op = _Operator(
+    "attention_backward",
+    f"(Tensor dout, Tensor out, Tensor lse, bool[] wanted, {_ARGUMENTS}) -> Tensor[]",
+    _attention_backward,
+    _attention_backward_fake,
+    _nothing,
+    _no_twice("attention"),
+)
+
+# ---------------------------------------------------------------- functions
+
+
+def _key(encoding: Any) -> str:
+    if isinstance(encoding, str):
+        return encoding
+    if isinstance(encoding, Encoding):
+        return encoding.key
+    return key_of(encoding)
+
+
+def rotate(
+    x: Tensor,
+    encoding: Any,
+    positions: Tensor | None = None,
+    *,
+    start: int = 0,
+    side: Literal["query", "key", "value", "output"] = "query",
+    layout: Layout = "bthd",
+    params: Tensor | None = None,
+    inverse: bool = False,
+) -> Tensor:
+    """Queries or keys rotated by their positions: an array, or start, start + 1, and so on."""
+    if params is None and isinstance(encoding, Encoding):
+        params = encoding.flat
+    out: Tensor = rotate_op(
+        x, positions, params, _key(encoding), start, side, layout, "inverse" if inverse else "rotate"
+    )
+    return out
+
+
+def embed(
+    x: Tensor, encoding: Any, positions: Tensor | None = None, *, start: int = 0, params: Tensor | None = None
+) -> Tensor:
+    """x with the codes of its positions added, or appended where the spec says join=concat."""
+    if params is None and isinstance(encoding, Encoding):
+        params = encoding.flat
+    out: Tensor = embed_op(x, positions, params, _key(encoding), start)
+    return out
+
+
+def attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    encoding: Any,
+    *,
+    causal: bool = False,
+    align: Literal["end", "start", "position"] = "end",
+    window: int = 0,
+    first_keys: int = 0,
+    padding: Literal["right", "left"] = "right",
+    keys: int = 0,
+    soft_cap: float = 0.0,
+    scale: float = 0.0,
+    rotated: bool = False,
+    layout: Layout = "bthd",
+    lse: bool = False,
+    **tensors: Tensor | None,
+) -> Any:
+    """Fused attention with any encoding; q and k are rotated inside, as the encoding says. Under autocast q, k and v
+    are converted to its type.
+
+    tensors: mask (added to scores), keep (bool), sinks, params, q_gates, k_gates, relative, q_positions, k_positions,
+    q_lengths, k_lengths, q_offsets, k_offsets, page_table; see posenc.Encoding.attention.
+    """
+    if isinstance(encoding, Encoding) and encoding.names and tensors.get("params") is None:
+        tensors["params"] = encoding.flat
+    if torch.is_autocast_enabled("cpu"):
+        low = torch.get_autocast_dtype("cpu")
+        q, k, v = q.to(low), k.to(low), v.to(low)
+    extra: Sequence[Tensor | None] = _NO_TENSORS
+    if tensors:
+        extra = tuple(tensors.pop(name, None) for name in _NAMES)
+        if tensors:
+            raise TypeError(f"attention() has no argument {min(tensors)!r}")
+    out, sums = attention_op(
+        q,
+        k,
+        v,
+        *extra,
+        _key(encoding),
+        causal,
+        align,
+        window,
+        first_keys,
+        padding,
+        keys,
+        soft_cap,
+        scale,
+        rotated,
+        layout,
+    )
+    return (out, sums) if lse else out
+
+
+class Encoding(nn.Module):
+    """An encoding as a module: its learned parameters are nn.Parameters, under the names that posenc gives them."""
+
+    def __init__(
+        self, spec: str, *, heads: int, head_dim: int, kv_heads: int = 0, model_dim: int = 0, seed: int = 0
+    ) -> None:
+        super().__init__()
+        e = NumpyEncoding(spec, heads=heads, head_dim=head_dim, kv_heads=kv_heads, model_dim=model_dim, seed=seed)
+        self.spec = e.spec
+        self.key = key_of(e)
+        self.names = [name.replace(".", "_").replace("-", "_") for name in e.params]
+        for name, values in zip(self.names, e.params.values(), strict=True):
+            self.register_parameter(name, nn.Parameter(torch.tensor(values)))
+
+    @property
+    def flat(self) -> Tensor | None:
+        """All learned parameters in one row, as the operators take them; None: there are none."""
+        if not self.names:
+            return None
+        parts = [getattr(self, name).reshape(-1) for name in self.names]
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+    def rotate(self, x: Tensor, positions: Tensor | None = None, **options: Any) -> Tensor:
+        """Queries or keys rotated by their positions."""
+        return rotate(x, self, positions, **options)
+
+    def embed(self, x: Tensor, positions: Tensor | None = None, *, start: int = 0) -> Tensor:
+        """x with the codes of its positions."""
+        return embed(x, self, positions, start=start)
+
+    def attention(self, q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Any:
+        """Fused attention with this encoding."""
+        return attention(q, k, v, self, **options)
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Any:
+        """The same as attention."""
+        return attention(q, k, v, self, **options)
+
+    def extra_repr(self) -> str:
+        """What print shows."""
+        return repr(self.spec)

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: MIT
+"""posenc.torch: operators, gradients, torch.compile, the module."""
+
+import gc
+
+import numpy as np
+import posenc
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import posenc.torch as pt  # noqa: E402
+from torch.library import opcheck  # noqa: E402
+
+SPECS = [row["examples"][0] for row in posenc.encodings()]
+
+
+def tensors(*shapes: tuple[int, ...], dtype: object = torch.float32, grad: bool = False, seed: int = 1) -> list:
+    torch.manual_seed(seed)
+    return [torch.randn(shape, dtype=dtype).requires_grad_(grad) for shape in shapes]
+
+
+def inputs_of(e: posenc.Encoding, batch: int, tokens: int, dtype: object, grad: bool) -> dict:
+    """What an encoding takes beside q, k and v."""
+    extra = {}
+    if e.gates:
+        extra["q_gates"], extra["k_gates"] = tensors(*[(batch, tokens, e.heads)] * 2, dtype=dtype, grad=grad, seed=5)
+    if e.relative_dim:
+        (extra["relative"],) = tensors((batch, tokens, e.heads, e.relative_dim), dtype=dtype, grad=grad, seed=6)
+    if e.axes > 1:
+        extra["q_positions"] = extra["k_positions"] = torch.stack([torch.arange(tokens)] * e.axes, -1)
+    return extra
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+def test_tensors_give_the_bits_that_arrays_give(dtype: object) -> None:
+    e = posenc.Encoding("rope", heads=4, head_dim=16)
+    (x,) = tensors((2, 9, 4, 16), dtype=dtype)
+    y = pt.rotate(x, e, start=7)
+    assert y.dtype == dtype and y.is_contiguous()
+    if dtype != torch.bfloat16:
+        assert np.array_equal(y.numpy(), e.rotate(x.numpy(), start=7))
+
+
+def test_strides_and_layouts_of_tensors_are_used() -> None:
+    e = posenc.Encoding("rope", heads=4, head_dim=16)
+    (x,) = tensors((2, 9, 4, 16))
+    heads_first = pt.rotate(x.transpose(1, 2), e, layout="bhtd")
+    assert torch.equal(heads_first.transpose(1, 2), pt.rotate(x, e))
+    (odd,) = tensors((2, 9, 4, 32))
+    assert torch.equal(pt.rotate(odd[..., ::2], e), pt.rotate(odd[..., ::2].contiguous(), e))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_gradients_of_attention_are_those_of_differences(spec: str) -> None:
+    e = pt.Encoding(spec, heads=2, head_dim=8, seed=3).double()
+    extra = inputs_of(posenc.Encoding(spec, heads=2, head_dim=8), 1, 4, torch.float64, True)
+    trained = [t for t in extra.values() if t.requires_grad]
+    q, k, v = tensors(*[(1, 4, 2, 8)] * 3, dtype=torch.float64, grad=True)
+
+    def call(q: object, k: object, v: object, *_: object) -> object:
+        return e.attention(q, k, v, causal=True, **extra)
+
+    assert torch.autograd.gradcheck(call, (q, k, v, *e.parameters(), *trained), atol=1e-6)
+
+
+def test_gradients_of_rotation_are_those_of_differences_any_number_of_times() -> None:
+    e = pt.Encoding("rope", heads=2, head_dim=8)
+    (x,) = tensors((1, 3, 2, 8), dtype=torch.float64, grad=True)
+    assert torch.autograd.gradcheck(lambda a: e.rotate(a, start=3), (x,))
+    assert torch.autograd.gradgradcheck(lambda a: e.rotate(a, start=3), (x,))
+
+
+@pytest.mark.parametrize("learned", ["shared", "heads"])
+def test_trained_frequencies_have_a_gradient(learned: str) -> None:
+    e = pt.Encoding(f"rope:axes=2,learned={learned}", heads=2, head_dim=8).double()
+    (x,) = tensors((1, 3, 2, 8), dtype=torch.float64)
+    at = torch.tensor([[0, 1], [2, 3], [5, 1]])
+    assert torch.autograd.gradcheck(lambda *_: e.rotate(x, at), tuple(e.parameters()))
+    assert torch.autograd.gradcheck(lambda a, *_: e.rotate(a, at), (x.requires_grad_(), *e.parameters()))
+
+
+@pytest.mark.parametrize("spec", ["sinusoidal", "learned:rows=16", "sinusoidal:join=concat,width=8"])
+def test_gradients_of_embeddings_are_those_of_differences(spec: str) -> None:
+    e = pt.Encoding(spec, heads=2, head_dim=8).double()
+    (x,) = tensors((2, 3, 16), dtype=torch.float64, grad=True)
+    assert torch.autograd.gradcheck(lambda a, *_: e.embed(a, start=2), (x, *e.parameters()))
+
+
+def test_gradients_of_masks_and_sinks_are_those_of_differences() -> None:
+    e = pt.Encoding("alibi", heads=2, head_dim=8)
+    q, k, v, mask, sinks = tensors(*[(1, 4, 2, 8)] * 3, (1, 2, 4, 4), (2,), dtype=torch.float64, grad=True)
+    call = lambda q, k, v, mask, sinks: e.attention(q, k, v, mask=mask, sinks=sinks)  # noqa: E731
+    assert torch.autograd.gradcheck(call, (q, k, v, mask, sinks))
+
+
+def attention_arguments(key: str) -> tuple:
+    """Of the operator: no tensors beside q, k and v, and the usual options."""
+    none = [None] * len(pt._NAMES)
+    return (*none, key, True, "end", 0, 0, "right", 0, 0.0, 0.0, False, "bthd")
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_operators_pass_pytorchs_own_checks(grad: bool) -> None:
+    e = pt.Encoding("rope", heads=2, head_dim=8)
+    q, k, v, rows = tensors(*[(2, 5, 2, 8)] * 3, (2, 5, 16), grad=grad)
+    at = torch.arange(5)
+    opcheck(pt.rotate_op.op, (q, None, None, e.key, 3, "query", "bthd", "rotate"))
+    opcheck(pt.rotate_op.op, (q, at, None, e.key, 0, "key", "bthd", "rotate"))
+    opcheck(pt.attention_op.op, (q, k, v, *attention_arguments(e.key)))
+    opcheck(pt.embed_op.op, (rows, None, None, pt.Encoding("sinusoidal", heads=2, head_dim=8).key, 1))
+
+
+@pytest.mark.parametrize("spec", ["rope", "t5", "shaw:left=4", "alibi+rope"])
+def test_a_compiled_model_has_one_graph_and_the_same_gradients(spec: str) -> None:
+    e = pt.Encoding(spec, heads=2, head_dim=8, seed=1)
+    project = torch.nn.Linear(16, 48)
+
+    def model(x: object) -> object:
+        q, k, v = project(x).view(2, -1, 3, 2, 8).unbind(2)
+        return e(e.rotate(q) if spec == "rope" else q, k, v, causal=True).flatten(2)
+
+    (x,) = tensors((2, 6, 16))
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    results = []
+    for call in (model, compiled):
+        for p in (*e.parameters(), *project.parameters()):
+            p.grad = None
+        out = call(x)
+        out.square().sum().backward()
+        results.append([out, *(p.grad.clone() for p in (*e.parameters(), *project.parameters()))])
+    for a, b in zip(*results, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-5)
+
+
+def test_a_growing_cache_compiles_once() -> None:
+    e = pt.Encoding("rope", heads=2, head_dim=8)
+    compiled = torch.compile(
+        lambda x, start: e.rotate(x, start=start), fullgraph=True, backend="aot_eager", dynamic=True
+    )
+    (x,) = tensors((1, 1, 2, 8))
+    torch._dynamo.reset()
+    for start in (3, 9, 40, 41):
+        assert torch.equal(compiled(x, start), e.rotate(x, start=start))
+
+
+def test_gradients_of_gradients_are_refused() -> None:
+    e = pt.Encoding("alibi", heads=2, head_dim=8)
+    q, k, v = tensors(*[(1, 3, 2, 8)] * 3, grad=True)
+    (dq,) = torch.autograd.grad(e(q, k, v).sum(), q, create_graph=True)
+    with pytest.raises(NotImplementedError, match="gradient of a gradient"):
+        dq.sum().backward()
+
+
+def test_vmap_is_refused() -> None:
+    e = pt.Encoding("rope", heads=2, head_dim=8)
+    (x,) = tensors((3, 4, 2, 8))
+    with pytest.raises(NotImplementedError, match="vmap"):
+        torch.vmap(lambda a: e.rotate(a))(x)
+
+
+def test_autocast_lowers_attention() -> None:
+    e = pt.Encoding("alibi", heads=2, head_dim=8)
+    q, k, v = tensors(*[(1, 3, 2, 8)] * 3)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        low = e(q, k, v)
+    assert low.dtype == torch.bfloat16
+    torch.testing.assert_close(low.float(), e(q, k, v), atol=2e-2, rtol=2e-2)  # bfloat16 has 8 bits
+
+
+def test_parameters_have_names_and_train() -> None:
+    e = pt.Encoding("t5+learned:rows=8", heads=2, head_dim=8, seed=1)
+    assert set(dict(e.named_parameters())) == {"t5_table", "learned_table"}
+    before = e.t5_table.detach().clone()
+    step = torch.optim.SGD(e.parameters(), lr=0.1)
+    q, k, v = tensors(*[(1, 3, 2, 8)] * 3)
+    e(q, k, v).square().sum().backward()
+    step.step()
+    assert not torch.equal(before, e.t5_table)
+    again = pt.Encoding("t5+learned:rows=8", heads=2, head_dim=8)
+    again.load_state_dict(e.state_dict())
+    assert torch.equal(again(q, k, v), e(q, k, v))
+
+
+def test_grouped_heads_padding_and_windows_equal_pytorchs() -> None:
+    e = posenc.Encoding("none", heads=4, head_dim=8, kv_heads=2)
+    q, k, v = tensors((2, 7, 4, 8), (2, 7, 2, 8), (2, 7, 2, 8))
+    keep = torch.ones(7, 7, dtype=torch.bool).tril().triu(-2)  # a window of 3
+    expected = torch.nn.functional.scaled_dot_product_attention(
+        *(t.transpose(1, 2) for t in (q, k, v)), attn_mask=keep, enable_gqa=True
+    ).transpose(1, 2)
+    torch.testing.assert_close(pt.attention(q, k, v, e, causal=True, window=3), expected, atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(pt.attention(q, k, v, e, keep=keep), expected, atol=1e-6, rtol=1e-6)
+
+
+def test_gradients_of_bfloat16_follow_those_of_float32() -> None:
+    e = pt.Encoding("t5", heads=2, head_dim=16)
+    grads = []
+    for dtype in (torch.float32, torch.bfloat16):
+        q, k, v = (t.to(dtype).detach().requires_grad_() for t in tensors(*[(1, 12, 2, 16)] * 3))
+        e.table.grad = None
+        e(q, k, v, causal=True).float().square().sum().backward()
+        grads.append([q.grad.float(), k.grad.float(), v.grad.float(), e.table.grad.clone()])
+    for a, b in zip(*grads, strict=True):
+        torch.testing.assert_close(a, b, atol=0.05 * float(a.abs().max()), rtol=0)  # 8 bits in, 8 bits out
+
+
+def test_wrong_arguments_are_named() -> None:
+    (x,) = tensors((1, 3, 2, 8))
+    with pytest.raises(TypeError, match="'maks'"):
+        pt.attention(x, x, x, posenc.Encoding("alibi", heads=2, head_dim=8), maks=x)
+    with pytest.raises(posenc.Error, match="int16"):
+        pt.rotate(x.to(torch.int16), posenc.Encoding("rope", heads=2, head_dim=8))
+
+
+def test_tensors_are_let_go() -> None:
+    e = pt.Encoding("alibi", heads=2, head_dim=8)
+    gc.collect()
+    for _ in range(3):
+        q, k, v = tensors(*[(1, 64, 2, 8)] * 3, grad=True)
+        e(q, k, v).sum().backward()
+    del q, k, v
+    gc.collect()
+    assert not [t for t in gc.get_objects() if type(t) is torch.Tensor and t.shape == (1, 64, 2, 8)]
