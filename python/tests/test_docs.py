@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+"""The Python of the docs runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```python(?: (\w+))?\n(.*?)^```", re.M | re.S)
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md", "docs/python.md"])
+def test_the_python_of_a_page_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One page is one session; a block that names a package needs it."""
+    monkeypatch.chdir(ROOT)
+    session: dict[str, object] = {}
+    blocks = BLOCK.findall((ROOT / name).read_text(encoding="utf-8"))
+    for package, code in blocks:
+        if not package or pytest.importorskip(package):
+            exec(compile(code, name, "exec"), session)
