@@ -21,6 +21,12 @@ test:                       # everything it needs, then what a change must pass:
 test-all:                   # every test, the page in a browser, NEON, clang, 32 bits, musl, MSan, TSan, fuzzing: FLAVOURS="m32 musl"
 	@FLAVOURS="$(FLAVOURS)" RUNS="$(RUNS)" scripts/test.sh all
 
+wheel:                      # the Python package: dist/posenc-*.whl and .tar.gz
+	@scripts/python.sh wheel
+
+test-python:                # makes an environment with torch and transformers, then every test of the Python package
+	@scripts/python.sh test $(ARGS)
+
 conformance: configure      # golden vectors: make conformance DIR=folder
 	@$(BUILD) --target posenc-conformance
 	@build/posenc-conformance "$(DIR)"
@@ -68,5 +74,5 @@ configure:
 	@scripts/setup.sh --check build
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run quick test test-all conformance golden check fuzz bench bench-docs install docs page claims screens clean setup-run configure
+.PHONY: all run quick test test-all wheel test-python conformance golden check fuzz bench bench-docs install docs page claims screens clean setup-run configure
 .NOTPARALLEL:

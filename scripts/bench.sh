@@ -3,9 +3,9 @@
 # bench.sh [--docs] [options of posenc-bench]: builds posenc-bench, measures every peer that is installed, then posenc
 # beside it. --docs writes the tables into docs/performance.md, between its markers. From the environment:
 #   QUICK=1           a smoke run of seconds; its times mean nothing
-#   ONLY=rotate       topics, as posenc-bench --help lists them
+#   ONLY=rotate       topics, as posenc-bench --help lists them; ONLY=python: calls from Python alone
 #   THREADS=4         1 and 4 threads; the CPUs, at most 2, unless told
-#   PYTHON=python3    whose NumPy, PyTorch and ONNX Runtime are measured; PYTHON= for none
+#   PYTHON=python3    whose NumPy, PyTorch, ONNX Runtime and posenc package are measured; PYTHON= for none
 #   GGML=folder       a built copy of ggml or llama.cpp
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,6 +30,14 @@ options=(--threads "$threads")
 [ -z "${QUICK:-}" ] || options+=(--quick)
 [ -z "${ONLY:-}" ] || options+=(--only "$ONLY")
 
+# Calls from Python beside PyTorch's: a table of their own, where the package is installed.
+python=${PYTHON-python3}
+from_python() { "$python" bench/python.py --threads "$threads" ${QUICK:+--quick}; }
+if [ "${ONLY:-}" = python ]; then
+  from_python
+  exit
+fi
+
 scripts/setup.sh --check run
 build=build
 cmake -S . -B $build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
@@ -39,7 +47,6 @@ cmake --build $build --parallel "${JOBS:-2}" --target posenc-bench >/dev/null
 peers=$work/peers.jsonl
 : >"$peers"
 absent() { printf '{"absent": "%s"}\n' "$1" >>"$peers"; }
-python=${PYTHON-python3}
 if [ -z "$python" ]; then
   absent "NumPy, PyTorch and ONNX Runtime were not asked for (PYTHON is empty)"
 elif ! command -v "$python" >/dev/null; then
@@ -72,6 +79,7 @@ fi
 options+=(--peers "$peers" --load "$load")
 if [ $docs = no ]; then
   $build/posenc-bench "${options[@]}" "$@"
+  [[ -z $python || -n ${ONLY:-} || $* == *--json* ]] || from_python || true
   exit
 fi
 command="make bench-docs${QUICK:+ QUICK=$QUICK}${ONLY:+ ONLY=$ONLY}${THREADS:+ THREADS=$THREADS}${GGML:+ GGML=folder}"

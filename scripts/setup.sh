@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# setup.sh [--check] build|run|test|test-all|fuzz|wasm|page: is there what `make`, `make run`, `make test`, `make test-all`,
-# `make fuzz`, the module of the page or `make page` needs? Says what is missing; installs it where it may (root, or CI with sudo; never with --check);
-# otherwise prints the line to type and fails.
+# setup.sh [--check] build|run|test|test-all|python|fuzz|wasm|page: is there what `make`, `make run`, `make test`,
+# `make test-all`, `make test-python`, `make fuzz`, the module of the page or `make page` needs? Says what is missing;
+# installs it where it may (root, or CI with sudo; never with --check); otherwise prints the line to type and fails.
 set -euo pipefail
 check=no
 [ "${1:-}" = --check ] && check=yes && shift
@@ -11,9 +11,9 @@ case $what in
   build) wants=" build " ;;
   run) wants=" build run " ;;
   test | test-all) wants=" build run test " ;;
-  fuzz | wasm) wants=" build $what " ;;
+  fuzz | wasm | python) wants=" build $what " ;;
   page) wants=" build wasm page " ;;
-  *) echo "usage: setup.sh [--check] build|run|test|test-all|fuzz|wasm|page" >&2; exit 2 ;;
+  *) echo "usage: setup.sh [--check] build|run|test|test-all|python|fuzz|wasm|page" >&2; exit 2 ;;
 esac
 
 # what to look for | for what | package: Debian, Fedora, Arch, Alpine, Homebrew
@@ -28,6 +28,9 @@ jansson.h   test  libjansson-dev  jansson-devel   jansson     jansson-dev   jans
 cmocka.h    test  libcmocka-dev   libcmocka-devel cmocka      cmocka-dev    cmocka
 mpfr.h      test  libmpfr-dev     mpfr-devel      mpfr        mpfr-dev      mpfr
 g++         test  g++             gcc-c++         gcc         g++           gcc
+python3     python python3        python3         python      python3       python
+venv        python python3-venv   python3         python      python3       python
+Python.h    python python3-dev    python3-devel   python      python3-dev   python
 clang       fuzz  clang           clang           clang       clang         llvm
 clang       wasm  clang           clang           clang       clang         llvm
 wasm-ld     wasm  lld             lld             lld         lld           lld
@@ -48,6 +51,8 @@ present() {
     openblas) has_library libopenblas ;;
     wasi-libc) printf '#include <stdio.h>\n' | clang --target=wasm32-wasi -E - >/dev/null 2>&1 ;;
     wasm-rt) [ -e "$(clang --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null)" ] ;;
+    venv) ${PYTHON:-python3} -c 'import ensurepip, venv' 2>/dev/null ;;
+    Python.h) test -e "$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ;;
     *.h) found "#include <$1>" ;;
     *) command -v "$1" >/dev/null ;;
   esac
