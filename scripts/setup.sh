@@ -52,7 +52,7 @@ present() {
     wasi-libc) printf '#include <stdio.h>\n' | clang --target=wasm32-wasi -E - >/dev/null 2>&1 ;;
     wasm-rt) [ -e "$(clang --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null)" ] ;;
     venv) ${PYTHON:-python3} -c 'import ensurepip, venv' 2>/dev/null ;;
-    Python.h) test -e "$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ;;
+    Python.h) test -e "$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h" ;;
     *.h) found "#include <$1>" ;;
     *) command -v "$1" >/dev/null ;;
   esac

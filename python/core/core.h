@@ -14,10 +14,7 @@
 #ifndef POSENC_PYTHON_CORE_H
 #define POSENC_PYTHON_CORE_H
 
-#ifndef Py_GIL_DISABLED
-#define Py_LIMITED_API 0x030b0000
-#endif
-#define PY_SSIZE_T_CLEAN
+#define PY_SSIZE_T_CLEAN /* Py_LIMITED_API comes from the build (cmake/python.cmake) */
 #include <Python.h>
 
 #include "posenc.h"

@@ -39,13 +39,16 @@ def explain(source: Source, **options: Any) -> dict[str, Any]:
     return _tool.ask("explain", operand, stdin=stdin, **options)
 
 
-def from_config(source: Source, *, part: str = "", **options: Any) -> list[Encoding | None]:
+def from_config(source: Source, *, part: str | None = None, **options: Any) -> list[Encoding | None]:
     """One encoding per layer of a model, from its config.json (file or dictionary) or other files; None: no encoding.
 
-    ``part`` selects a part of a model that has several ("vision"). Other options are those of explain.
+    ``part`` selects a part of a model that has several ("vision"); without it, the text model. Other options are those
+    of explain.
     """
     described = explain(source, **options)
     parts = {row["name"]: row for row in described["parts"]}
+    if part is None:
+        part = next((name for name in ("", "text", "decoder") if name in parts), next(iter(parts)))
     if part not in parts:
         names = ", ".join(repr(name) for name in parts)
         raise _tool.ToolError("input", f"there is no part {part!r}; the file has {names}")

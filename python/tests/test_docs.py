@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The Python of the docs runs."""
+"""The Python of the docs and of examples/ runs."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -19,3 +20,8 @@ def test_the_python_of_a_page_runs(name: str, monkeypatch: pytest.MonkeyPatch) -
     for package, code in blocks:
         if not package or pytest.importorskip(package):
             exec(compile(code, name, "exec"), session)
+
+
+def test_decoding_from_pages_gives_what_one_cache_gives(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(ROOT / "examples" / "paged_decode.py"))
+    assert capsys.readouterr().out.count("largest difference") == 2
