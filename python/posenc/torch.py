@@ -87,7 +87,8 @@ class _Operator:
         steps = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
         self.function: Any = type(name, (torch.autograd.Function,), steps)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, alone: Function | None = None) -> Any:
+        """``alone`` is used instead where no gradient is wanted: it may compute less."""
         if torch.compiler.is_dynamo_compiling() or _watched():
             return self.op(*arguments)
         wants = False
@@ -98,7 +99,7 @@ class _Operator:
                 wants = wants or value.requires_grad
         if wants and torch.is_grad_enabled():
             return self.function.apply(*arguments)
-        return self.cpu(*arguments)
+        return (alone or self.cpu)(*arguments)
 
 
 _PLAIN = (Tensor, nn.Parameter)
@@ -298,7 +299,7 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
     "layout": ("str", "bthd"),
 }
 _ARGUMENTS = f"{_INPUTS}, str key, " + ", ".join(f"{kind} {name}" for name, (kind, _) in _OPTIONS.items())
-_DEFAULTS = [(name, default) for name, (_, default) in _OPTIONS.items()]
+_USUAL = tuple(default for _, default in _OPTIONS.values())
 _NO_TENSORS = (None,) * len(_NAMES)
 
 
@@ -309,15 +310,23 @@ def _attention_arguments(values: Sequence[Any]) -> tuple[NumpyEncoding, dict[str
     if values[:count] != _NO_TENSORS:
         arguments = {name: value for name, value in zip(_NAMES, values, strict=False) if value is not None}
         arguments |= {name: arguments[name].numpy() for name in _COUNTS if name in arguments}  # of any integer type
-    for (name, default), value in zip(_DEFAULTS, values[count + 1 :], strict=True):
-        if value != default:
-            arguments[name] = value
+    options = values[count + 1 :]
+    if options != _USUAL:
+        arguments |= {
+            name: value for name, value, usual in zip(_OPTIONS, options, _USUAL, strict=True) if value != usual
+        }
     return _encoding(values[count]), arguments
 
 
 def _attention(q: Tensor, k: Tensor, v: Tensor, *values: Any) -> Any:
     e, arguments = _attention_arguments(values)
     return e.attention(_dense(q), _dense(k), _dense(v), lse=True, **arguments)
+
+
+def _attention_alone(q: Tensor, k: Tensor, v: Tensor, *values: Any) -> Any:
+    """The output without the log-sum-exp."""
+    e, arguments = _attention_arguments(values)
+    return (e.attention(_dense(q), _dense(k), _dense(v), **arguments),)
 
 
 def _attention_fake(q: Tensor, k: Tensor, v: Tensor, *values: Any) -> tuple[Tensor, Tensor]:
@@ -491,24 +500,11 @@ def attention(
         extra = tuple(tensors.pop(name, None) for name in _NAMES)
         if tensors:
             raise TypeError(f"attention() has no argument {min(tensors)!r}")
-    out, sums = attention_op(
-        q,
-        k,
-        v,
-        *extra,
-        _key(encoding),
-        causal,
-        align,
-        window,
-        first_keys,
-        padding,
-        keys,
-        soft_cap,
-        scale,
-        rotated,
-        layout,
-    )
-    return (out, sums) if lse else out
+    values = (*extra, _key(encoding), causal, align, window, first_keys, padding, keys)
+    values += (soft_cap, scale, rotated, layout)
+    if lse:
+        return attention_op(q, k, v, *values)
+    return attention_op(q, k, v, *values, alone=_attention_alone)[0]
 
 
 class Encoding(nn.Module):
