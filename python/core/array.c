@@ -261,11 +261,13 @@ int array_get(array *out, PyObject *object, const char *name)
 
 int array_get_out(array *out, PyObject *object, const char *name)
 {
-    if (array_get(out, object, name))
-        return -1;
-    if (!out->object || out->writable)
+    return array_get(out, object, name) || array_writes(out, name);
+}
+
+int array_writes(const array *a, const char *name)
+{
+    if (!a->object || a->writable)
         return 0;
-    array_free(out);
     return refuse(PE_ERR_ALIAS, "%s is read-only; needs an array that can be written", name);
 }
 

@@ -358,7 +358,8 @@ static int read_attention(encoding_object *self, attending *c, PyObject **v)
         read_flag(&a->rotated, v[A_ROTATED]) || read_numbers(c, &a->q_gates, v, A_Q_GATES, "q_gates") ||
         read_numbers(c, &a->k_gates, v, A_K_GATES, "k_gates") ||
         read_view(c, &a->relative, v, A_RELATIVE, "relative") || read_scores(c, &a->scores, v, A_SCORES, "scores") ||
-        read_scores(c, &a->probabilities, v, A_PROBABILITIES, "probabilities"))
+        read_scores(c, &a->probabilities, v, A_PROBABILITIES, "probabilities") ||
+        array_writes(&c->held[A_SCORES], "scores") || array_writes(&c->held[A_PROBABILITIES], "probabilities"))
         return -1;
     c->exact = a->q.dtype == PE_F64;
     return read_flag(&c->exact, v[A_EXACT]) || read_attention_positions(c, v, pe_encoding_axes(self->e), keys);
@@ -502,8 +503,10 @@ static int read_gradients(attending *c, pe_attention_grad *g, PyObject **v)
         return refuse(PE_ERR_NULL, "attention_backward needs dout, and out and lse of attention(..., lse=True)");
     return read_view(c, &c->a.out, v, A_OUT, "out") || read_numbers(c, &c->a.lse, v, A_LSE, "lse") ||
            read_view(c, &g->dout, v, D_DOUT, "dout") || read_scores(c, &g->dadditive, v, D_DMASK, "dmask") ||
+           array_writes(&c->held[D_DMASK], "dmask") ||
            params_of(&g->dparams, &c->held[D_DPARAMS], v[D_DPARAMS], "dparams") ||
            params_of(&g->dsinks, &c->held[D_DSINKS], v[D_DSINKS], "dsinks") ||
+           array_writes(&c->held[D_DPARAMS], "dparams") || array_writes(&c->held[D_DSINKS], "dsinks") ||
            make_gradient(c, &g->dq, v, D_DQ, A_Q, "dq") || make_gradient(c, &g->dk, v, D_DK, A_K, "dk") ||
            make_gradient(c, &g->dv, v, D_DV, A_V, "dv") ||
            make_gradient(c, &g->dq_gates, v, D_DQ_GATES, A_Q_GATES, "dq_gates") ||

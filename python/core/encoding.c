@@ -178,7 +178,7 @@ static PyObject *encoding_rotate_grad(PyObject *object, PyObject *const *args, P
     if (!read_layout(&order, v[G_LAYOUT]) && !read_choice(&side, v[G_SIDE], "side", sides) &&
         !array_get(&x, v[G_X], "x") && !view_of(&from, &x, order, "x") && !array_get(&dy, v[G_DY], "dy") &&
         !view_of(&grad, &dy, order, "dy") && !params_of(&run.params, &held, v[G_PARAMS], "params") &&
-        !params_of(&dparams, &sum, v[G_DPARAMS], "dparams") &&
+        !params_of(&dparams, &sum, v[G_DPARAMS], "dparams") && !array_writes(&sum, "dparams") &&
         !positions_of(&where, &at, v[G_POSITIONS], v[G_START], "positions", from.batch, from.tokens,
                       pe_encoding_axes(self->e), 0)) {
         if (pe_rotate_grad(self->e, dparams, (pe_side)side, grad, from, where, &run, &err))
@@ -358,7 +358,7 @@ static PyObject *encoding_embed_back(PyObject *object, PyObject *const *args, Py
     if (arguments_read(&embed_back_arguments, v, args, count, names))
         return NULL;
     if (!array_get(&dy, v[B_DY], "dy") && !view_of_rows(&from, &dy, "dy") &&
-        !params_of(&dparams, &sum, v[B_DPARAMS], "dparams") &&
+        !params_of(&dparams, &sum, v[B_DPARAMS], "dparams") && !array_writes(&sum, "dparams") &&
         !positions_of(&where, &at, v[B_POSITIONS], v[B_START], "positions", from.batch, from.tokens,
                       pe_encoding_axes(self->e), 0)) {
         int64_t shape[3] = { from.batch, from.tokens, from.dim };

@@ -368,6 +368,11 @@ def test_read_only_arrays_are_not_written() -> None:
         rope().rotate(vectors(2, 9, 4, 16), out=x)
     with pytest.raises(posenc.Error, match="read-only"):
         rope().shift(x, 0, 3)
+    for name in ("scores", "probabilities"):
+        matrix = np.zeros((2, 4, 9, 9), np.float32)
+        matrix.setflags(write=False)
+        with pytest.raises(posenc.Error, match="read-only"):
+            rope().attention(x, x, x, **{name: matrix})
 
 
 class WithDlpack:
