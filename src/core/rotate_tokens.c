@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PIECE 256                  /* tokens of one job */
-#define BLOCK 1536                 /* cosines of a block that is made here: 24 tokens of 64 pairs */
+#define BLOCK 1280                 /* cosines of a block that is made here: 20 tokens of 64 pairs */
 #define ROOM (2 * PE_HEAD_DIM_MAX) /* floats for a row on its way */
 
 /* What a piece has on the stack: one block for all ways, so that none of it is there twice. */
