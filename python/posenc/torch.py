@@ -500,8 +500,8 @@ def attention(
         extra = tuple(tensors.pop(name, None) for name in _NAMES)
         if tensors:
             raise TypeError(f"attention() has no argument {min(tensors)!r}")
-    values = (*extra, _key(encoding), causal, align, window, first_keys, padding, keys)
-    values += (soft_cap, scale, rotated, layout)
+    options = (causal, align, window, first_keys, padding, keys, soft_cap, scale, rotated, layout)
+    values = (*extra, _key(encoding), *options)
     if lse:
         return attention_op(q, k, v, *values)
     return attention_op(q, k, v, *values, alone=_attention_alone)[0]
