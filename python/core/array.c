@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static PyObject *numpy_empty, *numpy_asarray, *numpy_array, *numpy_ndarray, *name_dtype, *name_name, *name_exchange;
+static PyObject *numpy_empty, *numpy_asarray, *numpy_casting, *numpy_ndarray, *name_dtype, *name_name, *name_exchange;
 static PyObject *numpy_types[PE_BOOL + 1]; /* by pe_dtype; NULL: NumPy has none */
 
 const char *dtype_name(pe_dtype t)
@@ -271,35 +271,39 @@ int array_writes(const array *a, const char *name)
     return refuse(PE_ERR_ALIAS, "%s is read-only; needs an array that can be written", name);
 }
 
+/* By NumPy, without losing fractions: a float does not become a whole number. */
+static PyObject *convert(PyObject *object, pe_dtype type)
+{
+    PyObject *from = PyObject_CallFunctionObjArgs(numpy_asarray, object, NULL);
+    PyObject *method = from ? PyObject_GetAttrString(from, "astype") : NULL;
+    PyObject *args = method ? PyTuple_Pack(1, numpy_types[type]) : NULL;
+    PyObject *made = args ? PyObject_Call(method, args, numpy_casting) : NULL;
+    Py_XDECREF(from);
+    Py_XDECREF(method);
+    Py_XDECREF(args);
+    return made;
+}
+
 int array_get_as(array *out, PyObject *object, const char *name, pe_dtype type)
 {
-    PyObject *converted = object;
     bool is_array = PyObject_HasAttrString(object, "__dlpack__") || PyObject_CheckBuffer(object);
-    if (!is_array)
-        converted = PyObject_CallFunctionObjArgs(numpy_asarray, object, NULL);
-    else
-        Py_INCREF(converted);
-    int failed = !converted || array_get(out, converted, name);
-    bool contiguous = !failed && (out->ndim < 1 || out->shape[0] < 2 || out->ndim > 1 || out->stride[0] == 1);
-    if (converted && (failed || out->dtype != type || !contiguous)) { /* by a copy */
-        PyErr_Clear();
+    if (is_array && !array_get(out, object, name)) {
+        bool contiguous = out->ndim != 1 || out->shape[0] < 2 || out->stride[0] == 1;
+        if (out->dtype == type && contiguous)
+            return 0;
         array_free(out);
-        PyObject *copy = PyObject_CallFunctionObjArgs(numpy_array, converted, numpy_types[type], NULL);
-        Py_DECREF(converted);
-        converted = copy;
-        failed = !copy || array_get(out, copy, name);
     }
-    if (failed) {
-        Py_XDECREF(converted);
+    PyErr_Clear();
+    *out = (array){ 0 };
+    PyObject *made = convert(object, type);
+    if (!made || array_get(out, made, name)) {
+        Py_XDECREF(made);
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%s is a %R; needs a number, or an array or list of numbers", name,
-                     Py_TYPE(object));
+        PyErr_Format(PyExc_TypeError, "%s is a %R; needs %s, or an array or list of them", name, Py_TYPE(object),
+                     type == PE_F64 ? "a number" : "a whole number");
         return -1;
     }
-    if (!out->kept)
-        out->kept = converted;
-    else
-        Py_DECREF(converted);
+    out->kept = made;
     return 0;
 }
 
@@ -405,13 +409,13 @@ int arrays_init(void)
     }
     numpy_empty = PyObject_GetAttrString(numpy, "empty");
     numpy_asarray = PyObject_GetAttrString(numpy, "asarray");
-    numpy_array = PyObject_GetAttrString(numpy, "array");
+    numpy_casting = Py_BuildValue("{s:s}", "casting", "same_kind");
     numpy_ndarray = PyObject_GetAttrString(numpy, "ndarray");
     name_dtype = PyUnicode_InternFromString("dtype");
     name_name = PyUnicode_InternFromString("name");
     name_exchange = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
     Py_DECREF(numpy);
-    return numpy_empty && numpy_asarray && numpy_array && numpy_ndarray && name_dtype && name_name && name_exchange
+    return numpy_empty && numpy_asarray && numpy_casting && numpy_ndarray && name_dtype && name_name && name_exchange
                ? 0
                : -1;
 }

@@ -245,27 +245,21 @@ static bool position_type(pe_dtype t)
     return t == PE_I64 || t == PE_I32 || t == PE_F64;
 }
 
-/* Any array or list of numbers, as it is where posenc reads its type: else as int64, or float64 for floats. */
+/* Any array or list of numbers, as it is where posenc reads its type; else as int64, or as float64 where it has
+ * fractions. */
 static int get_positions(array *held, PyObject *object, const char *name)
 {
     bool is_array = PyObject_CheckBuffer(object) || PyObject_HasAttrString(object, "__dlpack__");
     if (is_array && !array_get(held, object, name)) {
         if (position_type(held->dtype))
             return 0;
-        bool whole = held->dtype == DTYPE_U8;
         array_free(held);
-        return array_get_as(held, object, name, whole ? PE_I64 : PE_F64);
     }
     PyErr_Clear();
-    if (array_get_as(held, object, name, PE_F64))
-        return -1;
-    bool whole = true; /* a list of whole numbers, or int8 and the like */
-    for (int64_t i = 0; held->ndim == 1 && i < held->shape[0]; i++)
-        whole = whole && ((double *)held->data)[i] == (double)(int64_t)((double *)held->data)[i];
-    if (!whole || held->ndim != 1)
+    if (!array_get_as(held, object, name, PE_I64))
         return 0;
-    array_free(held);
-    return array_get_as(held, object, name, PE_I64);
+    PyErr_Clear();
+    return array_get_as(held, object, name, PE_F64);
 }
 
 static int check_positions(const array *a, const char *name, int64_t batch, int64_t tokens, int64_t axes)
@@ -303,16 +297,16 @@ static int take_positions(pe_positions *out, array *held, PyObject *object, cons
 
 static int take_starts(pe_positions *out, array *held, PyObject *object, const char *name)
 {
-    if (array_get_as(held, object, name, PE_I64))
+    if (get_positions(held, object, name))
         return -1;
     if (held->ndim != 1 || held->shape[0] != out->batch)
-        return refuse(PE_ERR_SHAPE,
-                      "%s has %d dimensions, the first of %lld; needs a number, or one for each of %lld "
-                      "sequences",
-                      name, held->ndim, held->ndim ? (long long)held->shape[0] : 1, (long long)out->batch);
+        return refuse(
+            PE_ERR_SHAPE,
+            "%s has %d dimensions, the first of %lld; needs a whole number, or a number for each of %lld sequences",
+            name, held->ndim, held->ndim ? (long long)held->shape[0] : 1, (long long)out->batch);
     out->data = held->data;
-    out->dtype = PE_I64;
-    out->batch_stride = 1;
+    out->dtype = held->dtype;
+    out->batch_stride = held->stride[0];
     out->step = 1;
     return 0;
 }

@@ -52,7 +52,7 @@ int array_get(array *out, PyObject *object, const char *name);
 /* The same for an output: the array must be writable, which array_writes checks. */
 int array_get_out(array *out, PyObject *object, const char *name);
 int array_writes(const array *a, const char *name);
-/* As array_get, converted by NumPy to int64, int32 (type 'i') or float64 (type 'd') where it is of another type. */
+/* As array_get; converted by NumPy to int64, int32 or float64 where it is of another type or a list. */
 int array_get_as(array *out, PyObject *object, const char *name, pe_dtype type);
 /* A new contiguous array of the same library as `like`; kept is the new object, which array_take hands over. */
 int array_new(array *out, const array *like, pe_dtype dtype, int ndim, const int64_t *shape);

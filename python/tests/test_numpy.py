@@ -60,6 +60,7 @@ def test_rotation_equals_its_definition() -> None:
         np.arange(5, 14, dtype=np.int8),
         np.arange(5, 14, dtype=np.float32),
         list(range(5, 14)),
+        [float(t) for t in range(5, 14)],
         np.tile(np.arange(5, 14), (2, 1)),
         np.arange(0, 18)[5:14],
     ],
@@ -74,6 +75,12 @@ def test_sequences_may_start_at_different_positions() -> None:
     both = rope().rotate(x, start=np.array([7, 100]))
     assert np.array_equal(both[0], rope().rotate(x[0], start=7))
     assert np.array_equal(both[1], rope().rotate(x[1], start=100))
+
+
+def test_sequences_may_start_at_fractions() -> None:
+    x = vectors(2, 3, 4, 16)
+    both = rope().rotate(x, start=np.array([0.5, 7.25]))
+    np.testing.assert_allclose(both[1], rotated_by_hand(x[1], 7.25 + np.arange(3)), atol=3e-7)
 
 
 def test_fractions_of_positions_rotate_between_whole_ones() -> None:
@@ -329,6 +336,7 @@ def test_gradients_are_those_of_differences() -> None:
         (lambda: rope().rotate(vectors(2, 9, 4, 16), start=2**40), "PE_ERR_POSITION", "1099511627776"),
         (lambda: posenc.Encoding("alibi", heads=4, head_dim=16).table(3), "PE_ERR_UNSUITED", "rotation"),
         (lambda: rope().bias(3), "PE_ERR_UNSUITED", "bias"),
+        (lambda: rope().rotate(vectors(2, 9, 4, 16), start=2.5), "PE_ERR_SHAPE", "whole number"),
         (
             lambda: rope().attention(*[vectors(1, 3, 4, 16)] * 3, mask=np.ones((2, 3), np.float32)),
             "PE_ERR_SHAPE",
@@ -351,6 +359,7 @@ def test_errors_carry_a_status_and_a_sentence(call: object, status: str, words: 
         (lambda: rope().rotate(vectors(9, 4, 16), starts=3), "no argument 'starts'"),
         (lambda: rope().rotate(vectors(9, 4, 16), x=3), "twice"),
         (lambda: rope().rotate(vectors(9, 4, 16), start="a"), "start"),
+        (lambda: rope().attention(*[vectors(1, 3, 4, 16)] * 3, k_lengths=[1.5]), "k_lengths .* whole number"),
         (lambda: rope().rotate(vectors(9, 4, 16), layout="thbd"), "bthd"),
         (lambda: posenc.Encoding("rope\0:theta=3", heads=4, head_dim=16), "null"),
         (lambda: rope().rebase(vectors(9, 4, 16), 0, "rope"), "Encoding"),
