@@ -116,7 +116,7 @@ expect 0 "alibi" --resume cut --quiet
 check "a training that lost its files is done again" same straight/alibi-1 cut/alibi-1
 
 # ---- the second Ctrl-C stops at once, within a step that takes long; what is there can be resumed
-slow="-e none --train-length 2k --batch 16 --width 256 --layers 8 --steps 3 --test 64 --test-tokens 64 --quiet"
+slow="-e none --train-length 2k --batch 4 --width 256 --layers 8 --steps 3 --test 64 --test-tokens 64 --quiet"
 for try in 1 2 3 4 5; do # where the first one came between two steps, it has stopped (5) before the second
   rm -rf slow
   env --default-signal=INT "$POSENC" race $slow --out slow >/dev/null 2>stderr &
