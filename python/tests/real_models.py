@@ -365,7 +365,7 @@ def compare(
 def encodings_of(config: PreTrainedConfig) -> list[posenc.Encoding | None]:
     """What from_config says, one per layer; Different where it refuses."""
     try:
-        return posenc.from_config(config.to_dict(), length=LENGTH)
+        return posenc.from_config(config.to_dict(), part="", length=LENGTH)  # not the text model inside
     except posenc.ToolError as error:
         raise Different(error.sentence.removeprefix("stdin: ")) from error
 
