@@ -5,7 +5,6 @@
  * texts get an answer that names the key, the value and the fix; and no text at all can do harm. */
 #define _POSIX_C_SOURCE 200809L /* mkdtemp, setenv */
 #include <locale.h>
-#include <unistd.h>
 
 #include "test.h"
 

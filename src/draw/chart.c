@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define WIDTH 720.0
 #define HEIGHT 420.0

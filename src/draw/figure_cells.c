@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---------------------------------------------------------------- numbers as levels of the scale, and the names of
  * rows and columns */

@@ -9,7 +9,6 @@
 #include "io/io.h"
 
 #include <math.h>
-#include <string.h>
 
 #define NUMBERS_MOST 600 /* of a table */
 #define WIDE 720.0

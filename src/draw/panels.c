@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define WIDTH 640.0
 #define COLUMN_LEAST (56 * CELL_WIDTH) /* of a terminal */

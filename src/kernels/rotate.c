@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/exact.h"
 
-#include <string.h>
-
 #include "base/num.h"
 #include "kernels/kernels.h"
 

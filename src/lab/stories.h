@@ -13,8 +13,6 @@
 #ifndef POSENC_LAB_STORIES_H
 #define POSENC_LAB_STORIES_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum { STORY_BEATS = 64, SCENE_BEATS = 16 };

@@ -4,7 +4,6 @@
 #include "base/random.h"
 #include "lab/window.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Strings of letters and what is asked of them, one instance a line, as many as fit:

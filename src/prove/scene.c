@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 pe_status scene_open(scene *s, const char *spec, const prove_given *g, pe_error *err)
 {

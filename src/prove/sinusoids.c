@@ -5,7 +5,6 @@
 #include "prove/measure.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---------------------------------------------------------------- the dot product */

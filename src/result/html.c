@@ -5,8 +5,6 @@
 
 #include "draw/html_frame.h"
 
-#include <string.h>
-
 enum { ROOM = 4000 };
 
 static const char css[] =

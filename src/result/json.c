@@ -69,7 +69,6 @@ static void write_value(json_out *j, const node *n)
         break;
     case RESULT_INT: out_int(j, n->name, n->integer); break;
     case RESULT_REAL: out_real(j, n->name, n->real); break;
-    case RESULT_FLOAT: out_float(j, n->name, n->real); break;
     case RESULT_FLAG: out_bool(j, n->name, n->integer); break;
     case RESULT_JSON: out_raw(j, n->name, n->text); break;
     case RESULT_ARRAY: write_array(j, n, 0, &(int64_t){ 0 }); break;
@@ -163,8 +162,8 @@ static void write_cell(FILE *to, const node *n)
         fprintf(to, "%" PRId64, n->integer);
     else if (n->text)
         draw_csv_text(to, n->text);
-    else if (n->kind == RESULT_REAL || n->kind == RESULT_FLOAT)
-        write_number(to, n->real, n->kind == RESULT_FLOAT);
+    else if (n->kind == RESULT_REAL)
+        write_number(to, n->real, false);
 }
 
 static void write_rows(FILE *to, const node *table, const char *const *name, int count)

@@ -44,7 +44,6 @@ typedef enum result_kind {
     RESULT_TEXT,
     RESULT_INT,
     RESULT_REAL,
-    RESULT_FLOAT, /* a real with digits enough for a float32 */
     RESULT_FLAG,
     RESULT_NONE, /* null */
     RESULT_JSON, /* a text that is JSON already */

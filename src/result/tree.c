@@ -375,7 +375,7 @@ bool node_is_group(const node *n)
 
 static bool node_is_number(const node *n)
 {
-    return n->kind == RESULT_INT || n->kind == RESULT_REAL || n->kind == RESULT_FLOAT;
+    return n->kind == RESULT_INT || n->kind == RESULT_REAL;
 }
 
 /* A list of single values is shown as one text; a list of groups is a section. */

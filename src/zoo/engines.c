@@ -3,8 +3,6 @@
  * The table of engines and of what they do otherwise. Paths are those of each engine's own repository. */
 #include "zoo/engine_keys.h"
 
-#include <string.h>
-
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
 static const zoo_engine engines[] = {

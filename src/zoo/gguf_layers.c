@@ -4,8 +4,6 @@
  * (gguf_rope.c), ALiBi, tables of positions, T5's buckets. */
 #include "zoo/gguf.h"
 
-#include <string.h>
-
 /* ---------------------------------------------------------------- which */
 
 static pe_status read_window(zoo_gguf *m)

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PAIRS_OFF 1e20 /* gemma4 divides by 1e30 what is not to rotate */
 #define CLOSE 1e-5     /* converters compute in float32 */

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "io/io.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
