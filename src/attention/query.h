@@ -74,21 +74,8 @@ void call_sequence(const call *c, int64_t s, problem *p);
 void call_clear_padding(const call *c, int64_t s); /* outputs of tokens that are not there */
 void call_clear_padding_back(const call *c, int64_t s);
 
-/* problem.c */
-bool problem_cut(problem *p, char *memory);         /* with memory NULL only its size, p->m.bytes */
-pe_status problem_reach(problem *p, pe_error *err); /* writes to the work memory: after all other checks */
+/* reference.c */
 bool problem_sees(const problem *p, int64_t h, int64_t i, int64_t j);
-
-/* reference_forward.c: a call of either reference function, and what every pair that is seen needs */
-pe_status reference_open(call *c, const pe_encoding *e, const pe_attention *a, const pe_run *run, pe_error *err);
-pe_status reference_reach(const call *c, pe_error *err);
-
-void query_rotate_keys(problem *p, int64_t i); /* i: the query, for encodings that re-centre */
-void query_probabilities(problem *p, int64_t i);
-void query_tile(const problem *p, int64_t i, pe_tile *t);
-int64_t query_shift(const problem *p, int64_t i);
-pe_positions query_at(const problem *p, int64_t i);
-void query_seen(problem *p, int64_t i);
 
 /* Where head h of key or value t begins. */
 static inline void *problem_row(const problem *p, pe_view v, int64_t t, int64_t h)
