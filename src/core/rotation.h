@@ -26,7 +26,7 @@ typedef struct rest_range {
 #define STEP_BYTES 131072 /* of their cos and sin; fewer steps for many pairs */
 #define SPANS_MAX 16
 
-/* A rotation prepared for its loops, from the pairs and lanes that init gave (core/rotation_plan.c). */
+/* A rotation prepared for its loops, from the pairs and lanes that init gave (core/encoding.c). */
 typedef struct rotation_plan {
     pair_run *run[2]; /* x to y, and from and to exchanged: what rotates back */
     int runs[2];
@@ -43,8 +43,6 @@ typedef struct rotation_plan {
 typedef struct rotation_mode {
     bool negate, reciprocal;
 } rotation_mode;
-
-pe_status part_plan(part *p, const kernels *k, pe_error *err); /* for parts that rotate, after init */
 
 static inline double gain_at(const part *p, pe_side side, const int64_t *at)
 {

@@ -13,7 +13,7 @@ int64_t place_by(const int64_t *weight, const int64_t *at, int64_t axes); /* wra
 double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d); /* 0 outside */
 void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int64_t head, int64_t d, double x);
 
-/* One key more of a term that counts (core/count.c): what it sees of a query and head, and the count with this key. */
+/* One key more of a term that counts (core/score.c): what it sees of a query and head, and the count with this key. */
 typedef struct step {
     const part *p;
     pe_params w, dw;
@@ -22,9 +22,7 @@ typedef struct step {
     double sum;
 } step;
 double count_gate(const part *p, double dot);
-double count_gate_slope(const part *p, double dot);
-double count_term(const step *s);                     /* the score term at s->sum */
-double count_term_back(const step *s, double dscore); /* gradient to s->sum; dq, dw are added to */
+double count_term(const step *s); /* the score term at s->sum */
 
 void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t);
 void score_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t);
