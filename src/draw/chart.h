@@ -42,13 +42,7 @@ pe_status chart_draw_in(draw **out, const chart *c, draw_frame *frame, pe_error 
 
 /* ---------------------------------------------------------------- chart_lines.c */
 
-draw_dash chart_dash(const chart_series *s);
 void chart_lines(const chart_plan *p);
-/* Lines and bands in a box of the frame, of all series. */
-int chart_crossings(const chart_plan *p, draw_point low, draw_point high);
-
-/* ---------------------------------------------------------------- chart_names.c */
-
 void chart_read_names(chart_plan *p);
 double chart_names_width(const chart_plan *p); /* of the margin they need */
 void chart_shorten_names(chart_plan *p, double width);

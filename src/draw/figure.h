@@ -122,7 +122,6 @@ typedef struct figure_how {
 /* Figures of different groups stand beside each other, those of one group below each other; a row of the sheet holds
  * figures of the same title. */
 pe_status figures_write(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err);
-const char *figure_kind_name(figure_kind k);     /* "lines" */
 const char *figure_format_name(figure_format f); /* "svg" */
 /* Writes its texts in ASCII where possible (π becomes pi), for a screen that has only ASCII. */
 void figure_plain(figure *f);

@@ -49,7 +49,6 @@ pe_status figure_draw_cells(draw **out, const figure *f, figure_place at, pe_err
 #define FIGURE_NUMBER 40
 const char *figure_row_name(char number[FIGURE_NUMBER], const figure *f, int row);
 const char *figure_column_name(char number[FIGURE_NUMBER], const figure *f, int column);
-void figure_put_names(json_out *j, const char *key, char *const *names, int count); /* NULL: nothing (figure_data.c) */
 
 /* ---------------------------------------------------------------- dials (figure_dials.c) */
 
