@@ -110,10 +110,6 @@ bool race_asked_to_stop(race *r);
 double race_work(const lab_setup *s, int64_t tokens, int64_t length);
 void race_skip(race *r, double work); /* which need not be done */
 
-/* The folder (race_folder.c): race.json and source.json. */
-pe_status race_save(const race *r, pe_error *err);
-pe_status race_load(race *r, pe_error *err);
-bool race_is_source(const char *folder); /* its source.json is a race's */
 pe_status race_load_lines(race *r, pe_error *err);
 
 /* Results in memory (train.c). */
