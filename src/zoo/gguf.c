@@ -7,6 +7,269 @@
 
 #define NAME_MAX_LENGTH 100 /* zoo_gguf.key holds this and the longest suffix */
 
+/* ---------------------------------------------------------------- which layers have a window or rotate */
+
+static pe_status read_window(zoo_gguf *m)
+{
+    bool fixed = m->window != 0; /* by a rule */
+    if (!(m->arch.flags & ARCH_SWA) || fixed)
+        return PE_OK;
+    m->window = m->arch.window;
+    bool may_lack = m->window || (m->arch.flags & ARCH_SWA_IF);
+    TRY(gguf_int(m, &m->window, "attention.sliding_window", may_lack ? IO_OPTIONAL : IO_REQUIRED, INT32_MAX));
+    if (!m->window && (m->arch.flags & ARCH_SWA_IF))
+        m->arch.flags &= ~(unsigned)(ARCH_SWA | ARCH_NOPE_FULL);
+    return PE_OK;
+}
+
+/* llama.cpp's set_swa_pattern: of period layers one has no window; 0: all have one, 1: none. */
+static void mark_period(zoo_gguf *m, int64_t period)
+{
+    int64_t without = m->arch.flags & ARCH_SWA_FIRST ? 0 : period - 1;
+    for (int64_t n = 0; n < m->layers; n++)
+        m->layer[n].window = period == 0 || n % period != without;
+}
+
+static pe_status mark_each(zoo_gguf *m)
+{
+    int64_t *windows = zoo_alloc(m->b, (size_t)m->blocks, sizeof *windows);
+    if (!windows)
+        return PE_ERR_NOMEM;
+    TRY(gguf_each(m, windows, m->blocks, "attention.sliding_window_pattern", IO_REQUIRED, NULL));
+    for (int64_t n = 0; n < m->blocks; n++)
+        m->layer[n].window = windows[n] != 0;
+    return PE_OK;
+}
+
+static pe_status mark_windows(zoo_gguf *m)
+{
+    io_gguf_value v;
+    int64_t period = m->arch.period;
+    bool there = io_gguf_find(&v, m->g, gguf_key(m, "attention.sliding_window_pattern")), each = there && v.array;
+    if (period == ARCH_EVERY) {
+        mark_period(m, 0);
+        return PE_OK;
+    }
+    if ((m->arch.flags & ARCH_SWA_ARRAY) && (each || !there || period == 0))
+        return mark_each(m);
+    if (each)
+        TRY(zoo_note_add(m->b, ZOO_WARNING, m->key, GGUF_REF,
+                         "%s is an array, which llama.cpp does not read for this architecture; it takes a period "
+                         "of %lld",
+                         m->key, (long long)period));
+    else
+        TRY(gguf_int(m, &period, "attention.sliding_window_pattern", IO_OPTIONAL, INT32_MAX));
+    mark_period(m, period);
+    return PE_OK;
+}
+
+static pe_status mark_recurrent(zoo_gguf *m)
+{
+    int64_t interval = m->arch.interval;
+    int64_t *recurs = zoo_alloc(m->b, (size_t)m->blocks, sizeof *recurs);
+    bool found;
+    if (!recurs)
+        return PE_ERR_NOMEM;
+    TRY(gguf_each(m, recurs, m->blocks, "attention.recurrent_layers", IO_OPTIONAL, &found));
+    TRY(gguf_int(m, &interval, "full_attention_interval", IO_OPTIONAL, INT32_MAX));
+    if (interval < 1)
+        return zoo_fail(m->b, PE_ERR_RANGE, "%s is 0; needs 1 or more", m->key);
+    for (int64_t n = 0; n < m->layers; n++)
+        m->layer[n].recurs = found ? recurs[n] != 0 : (n + 1) % interval != 0;
+    return PE_OK;
+}
+
+static void mark_unrotated(zoo_gguf *m)
+{
+    for (int64_t n = 0; n < m->layers; n++) {
+        gguf_layer *l = &m->layer[n];
+        if (m->nope && (m->nope_first ? n % m->nope == 0 : (n + 1) % m->nope == 0))
+            l->rotates = false;
+        if ((m->arch.flags & ARCH_NOPE_FULL) && !l->window && n >= m->lead)
+            l->rotates = false;
+        l->rotates = l->rotates && m->arch.layout != LAYOUT_NONE;
+    }
+}
+
+/* Granite stores in rope.scaling.finetuned whether it rotates. */
+static pe_status mark_finetuned(zoo_gguf *m)
+{
+    bool rotates = true;
+    TRY(io_gguf_bool(&rotates, m->g, gguf_key(m, "rope.scaling.finetuned"), IO_OPTIONAL, m->b->err));
+    if (!rotates)
+        m->arch.layout = LAYOUT_NONE;
+    return PE_OK;
+}
+
+static pe_status gguf_mark_layers(zoo_gguf *m)
+{
+    if (m->arch.flags & ARCH_FINETUNED)
+        TRY(mark_finetuned(m));
+    TRY(read_window(m));
+    if (m->arch.flags & ARCH_SWA)
+        TRY(mark_windows(m));
+    if (m->arch.interval)
+        TRY(mark_recurrent(m));
+    if (m->arch.flags & ARCH_NOPE_4TH)
+        m->nope = 4;
+    mark_unrotated(m);
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- what is added to the embedding */
+
+/* llama.cpp wants as many rows as context_length says; the table itself is asked where it is in this file. */
+static pe_status learned_rows(zoo_gguf *m, int64_t *rows)
+{
+    io_gguf_tensor t;
+    bool there = io_gguf_tensor_find(&t, m->g, "position_embd.weight");
+    bool may_lack = m->arch.flags & ARCH_ALIBI_KEY; /* mpt has one or the other */
+    *rows = there ? t.shape[1] : may_lack ? 0 : m->served;
+    if (there && t.shape[1] != m->served)
+        return zoo_note_add(m->b, ZOO_WARNING, "position_embd.weight", GGUF_REF,
+                            "position_embd.weight has %lld rows, context_length is %lld; llama.cpp refuses that",
+                            (long long)t.shape[1], (long long)m->served);
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- ALiBi */
+
+static pe_status read_alibi(zoo_gguf *m)
+{
+    if (m->arch.flags & ARCH_ALIBI)
+        m->alibi = 8;
+    if (m->arch.flags & ARCH_ALIBI_KEY)
+        TRY(gguf_real(m, &m->alibi, "attention.max_alibi_bias", IO_OPTIONAL));
+    return PE_OK;
+}
+
+/* ggml's slopes are Press's for every model. MPT orders those of heads that are no power of two in another way. */
+static pe_status put_alibi(zoo_gguf *m, const gguf_layer *l)
+{
+    bool causal = true, power = l->heads > 0 && (l->heads & (l->heads - 1)) == 0;
+    TRY(io_gguf_bool(&causal, m->g, gguf_key(m, "attention.causal"), IO_OPTIONAL, m->b->err));
+    zoo_spec_start(m->spec, "alibi");
+    zoo_spec_real(m->spec, "max", m->alibi);
+    if (!causal)
+        zoo_spec_word(m->spec, "form", "symmetric");
+    if (power || !(m->arch.flags & ARCH_LEARNED))
+        return PE_OK;
+    return zoo_note_add(m->b, ZOO_WARNING, "attention.max_alibi_bias", GGUF_REF,
+                        "%lld heads are no power of two: ggml's slopes are then not those MPT was trained with",
+                        (long long)l->heads);
+}
+
+/* ---------------------------------------------------------------- a layer */
+
+static const char *unrotated_text(zoo_gguf *m, int64_t rows, bool alibi)
+{
+    if (rows && alibi)
+        return zoo_text(m->b, "learned:rows=%lld+%s", (long long)rows, m->spec->text);
+    if (rows)
+        return zoo_text(m->b, "learned:rows=%lld", (long long)rows);
+    return alibi ? m->spec->text : "none";
+}
+
+static const char *kind_of(const zoo_gguf *m, const gguf_layer *l, bool mixed)
+{
+    if (l->recurs || !l->kv_heads)
+        return "linear_attention";
+    if (l->window)
+        return m->arch.flags & ARCH_SWA_CHUNKED ? "chunked_attention" : "sliding_attention";
+    return mixed ? "full_attention" : "";
+}
+
+static pe_shape shape_of(const zoo_gguf *m, const gguf_layer *l)
+{
+    bool mla = m->arch.flags & ARCH_MLA; /* the absorbed form has one key head, the model as many as heads */
+    if (l->recurs || !l->heads || !l->kv_heads)
+        return (pe_shape){ .heads = 1, .kv_heads = 1, .head_dim = 1, .model_dim = m->model_dim };
+    return (pe_shape){ .heads = l->heads,
+                       .kv_heads = mla ? l->heads : l->kv_heads,
+                       .head_dim = l->window ? m->swa.head_dim : m->full.head_dim,
+                       .model_dim = m->model_dim };
+}
+
+/* A rotation depends on the layer by three bits. */
+static pe_status rope_text(zoo_gguf *m, const gguf_layer *l, const char **out)
+{
+    const char **done = &m->done[l->window + 2 * l->rotates + 4 * l->other_base];
+    if (!*done) {
+        TRY(gguf_put_rope(m, l));
+        if (m->spec->full)
+            return zoo_fail(m->b, PE_ERR_FORMAT, "a layer's spec is longer than %d characters", ZOO_SPEC_MAX);
+        *done = zoo_text(m->b, "%s", m->spec->text);
+    }
+    *out = *done;
+    return PE_OK;
+}
+
+static pe_status put_layer(zoo_gguf *m, zoo_part *p, int64_t n, int64_t rows, bool mixed)
+{
+    const gguf_layer *l = &m->layer[n];
+    const char *text = "none";
+    int64_t window = l->window ? m->window : 0;
+    if (window && (m->arch.flags & ARCH_SWA_CENTRED))
+        window = window / 2 + 1;
+    if (l->recurs || !l->heads || !l->kv_heads)
+        return zoo_set_layer(m->b, p, n, text, shape_of(m, l), kind_of(m, l, mixed), 0);
+    if (m->arch.layout != LAYOUT_NONE) {
+        TRY(rope_text(m, l, &text));
+    } else {
+        if (m->alibi > 0)
+            TRY(put_alibi(m, l));
+        text = unrotated_text(m, rows, m->alibi > 0);
+    }
+    if (!text)
+        return PE_ERR_NOMEM;
+    return zoo_set_layer(m->b, p, n, text, shape_of(m, l), kind_of(m, l, mixed), window);
+}
+
+static pe_status gguf_put_layers(zoo_gguf *m, zoo_part *p)
+{
+    int64_t rows = 0;
+    bool mixed = false;
+    TRY(read_alibi(m));
+    if (m->arch.flags & ARCH_LEARNED)
+        TRY(learned_rows(m, &rows));
+    for (int64_t n = 0; n < m->layers; n++)
+        mixed = mixed || m->layer[n].window || m->layer[n].recurs || !m->layer[n].kv_heads;
+    for (int64_t n = 0; n < m->layers; n++)
+        TRY(put_layer(m, p, n, rows, mixed));
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- T5 */
+
+static pe_status add_t5_part(zoo_gguf *m, const char *name, int64_t layers, const char *direction)
+{
+    zoo_part *p;
+    int64_t buckets;
+    TRY(gguf_int(m, &buckets, "attention.relative_buckets_count", IO_REQUIRED, INT32_MAX));
+    zoo_spec_start(m->spec, "t5");
+    zoo_spec_int(m->spec, "buckets", buckets);
+    zoo_spec_int(m->spec, "max", 128); /* llama_relative_position_bucket knows no other */
+    zoo_spec_word(m->spec, "direction", direction);
+    TRY(zoo_add_part(m->b, &p, name, m->prefix, layers));
+    p->trained = m->trained;
+    p->served = m->served;
+    for (int64_t n = 0; n < layers; n++)
+        TRY(zoo_set_layer(m->b, p, n, m->spec->text, shape_of(m, &m->layer[0]), "", 0));
+    return PE_OK;
+}
+
+static pe_status gguf_add_t5(zoo_gguf *m)
+{
+    int64_t layers = m->blocks;
+    bool alone = m->arch.flags & ARCH_ENCODER;
+    TRY(gguf_int(m, &layers, "decoder_block_count", IO_OPTIONAL, ZOO_LAYERS_MAX));
+    if (!alone)
+        TRY(add_t5_part(m, "decoder", layers, "causal"));
+    return add_t5_part(m, alone ? "" : "encoder", m->blocks, "both");
+}
+
+/* ---------------------------------------------------------------- the model */
+
 static pe_status check_type(zoo_builder *b, const io_gguf *g)
 {
     const char *type = "model";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the files of the GGUF reader: gguf_keys.c reads, the rules of arch.c correct, gguf_layers.c says what each
- * layer is and, with gguf_rope.c, writes its spec. */
+ * Between the files of the GGUF reader: gguf_keys.c reads, the rules of arch.c correct, gguf.c says what each layer is
+ * and, with gguf_rope.c, writes its spec. */
 #ifndef POSENC_ZOO_GGUF_H
 #define POSENC_ZOO_GGUF_H
 
@@ -78,9 +78,6 @@ pe_status gguf_each(zoo_gguf *m, int64_t *out, int64_t count, const char *suffix
 
 pe_status gguf_read_keys(zoo_gguf *m);                     /* gguf_keys.c */
 pe_status gguf_read_factors(zoo_gguf *m);                  /* gguf_rope.c: the tensors that divide frequencies */
-pe_status gguf_mark_layers(zoo_gguf *m);                   /* gguf_layers.c */
 pe_status gguf_put_rope(zoo_gguf *m, const gguf_layer *l); /* gguf_rope.c */
-pe_status gguf_put_layers(zoo_gguf *m, zoo_part *p);
-pe_status gguf_add_t5(zoo_gguf *m);
 
 #endif
