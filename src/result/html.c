@@ -135,7 +135,34 @@ static pe_status put_section(FILE *to, const node *n, int level, pe_error *err)
     return s;
 }
 
-static pe_status put_drawings(FILE *to, const node **n, pe_error *err);
+static pe_status make_drawing(draw **out, const void *with, html_frame_size size, pe_error *err)
+{
+    const node *n = with;
+    return n->make(out, n->with, size.width, size.height, err);
+}
+
+static const node *next_drawing(const node *n)
+{
+    n = node_visible(n->next);
+    return n && n->kind == RESULT_DRAWING ? n : NULL;
+}
+
+/* One, or several side by side; *n is the last of them afterwards. */
+static pe_status put_drawings(FILE *to, const node **n, pe_error *err)
+{
+    pe_status s = PE_OK;
+    bool several = next_drawing(*n) != NULL;
+    html_frame_size wide = several ? (html_frame_size){ 520, 380 } : (html_frame_size){ 920, 460 };
+    fputs(several ? "<div class=\"pair\">\n" : "", to);
+    for (const node *d = *n; d && !s; d = next_drawing(d)) {
+        fputs("<figure>\n", to);
+        s = html_frame_picture(to, make_drawing, d, wide, (html_frame_size){ 380, 400 }, err);
+        fputs("</figure>\n", to);
+        *n = d;
+    }
+    fputs(several ? "</div>\n" : "", to);
+    return s;
+}
 
 /* Fields in a row are one list. */
 static const node *put_fields(FILE *to, const node *n)
@@ -170,35 +197,6 @@ static pe_status put_values(FILE *to, const node *n, int level, pe_error *err)
         }
         c = node_visible(c->next);
     }
-    return s;
-}
-
-static pe_status make_drawing(draw **out, const void *with, html_frame_size size, pe_error *err)
-{
-    const node *n = with;
-    return n->make(out, n->with, size.width, size.height, err);
-}
-
-static const node *next_drawing(const node *n)
-{
-    n = node_visible(n->next);
-    return n && n->kind == RESULT_DRAWING ? n : NULL;
-}
-
-/* One, or several side by side; *n is the last of them afterwards. */
-static pe_status put_drawings(FILE *to, const node **n, pe_error *err)
-{
-    pe_status s = PE_OK;
-    bool several = next_drawing(*n) != NULL;
-    html_frame_size wide = several ? (html_frame_size){ 520, 380 } : (html_frame_size){ 920, 460 };
-    fputs(several ? "<div class=\"pair\">\n" : "", to);
-    for (const node *d = *n; d && !s; d = next_drawing(d)) {
-        fputs("<figure>\n", to);
-        s = html_frame_picture(to, make_drawing, d, wide, (html_frame_size){ 380, 400 }, err);
-        fputs("</figure>\n", to);
-        *n = d;
-    }
-    fputs(several ? "</div>\n" : "", to);
     return s;
 }
 
