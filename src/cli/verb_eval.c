@@ -7,7 +7,7 @@
 #include "io/json_out.h"
 #include "lab/eval.h"
 #include "lab/report.h"
-#include "lab/text.h"
+#include "lab/data.h"
 #include "model/gemm.h"
 #include "model/load.h"
 

@@ -14,7 +14,7 @@
 #ifndef POSENC_LAB_DATA_H
 #define POSENC_LAB_DATA_H
 
-#include "posenc.h"
+#include "io/io.h"
 
 typedef struct lab_data lab_data;
 
@@ -85,5 +85,10 @@ void lab_data_test(const lab_data *d, lab_batch *b, int64_t first);
 /* The window as people read it, for `posenc race --show-data`: bytes; what is recalled, or was masked, is between [ and
  * ]. */
 void lab_batch_print(const lab_batch *b, int64_t sequence, char *out, size_t cap);
+
+/* The text of a file, as a race trains on it and an eval measures it, in place: what stands between Project Gutenberg's
+ * marks, or all of it; no byte order mark; lines end in LF; no blank lines at either end. PE_ERR_FORMAT where nothing
+ * is left: the bytes are freed. */
+pe_status text_clean(io_bytes *b, pe_error *err);
 
 #endif

@@ -28,17 +28,5 @@ typedef void window_filler(window_text *out, const lab_data *d, const window *w)
 window_filler fill_stories;
 window_filler fill_copy, fill_reverse, fill_sort, fill_count, fill_recall, fill_passkey;
 window_filler fill_grid;
-window_filler fill_text;
-
-/* ---------------------------------------------------------------- text files (text.c) */
-
-typedef struct text_split {
-    uint8_t *train, *test;
-    size_t train_size, test_size;
-} text_split;
-
-pe_status text_open(text_split *out, const lab_source *s, pe_error *err);
-void text_close(text_split *t); /* zeroed is fine */
-const text_split *lab_data_text(const lab_data *d);
 
 #endif
