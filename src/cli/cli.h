@@ -181,11 +181,7 @@ bool cli_read_real(const char *text, double *out); /* as specs write numbers, wh
 
 /* ---------------------------------------------------------------- help (help.c) */
 
-void cli_help(result *out);                           /* of the tool */
-void cli_manual(result *out, const cli_verb *v);      /* NULL: of the tool */
-void cli_help_verb(result *out, const cli_verb *v);   /* of a verb */
 cli_exit cli_print_help(FILE *to, const cli_verb *v); /* NULL: of the tool */
-char *cli_text_of(result *tree, result_form form);    /* frees the tree, may be NULL; malloc'ed, NULL: no memory */
 extern const cli_option cli_option_help;              /* which every verb has */
 const cli_verb *cli_find_verb(const char *name);      /* NULL: none */
 cli_exit cli_unknown_verb(const char *name);          /* says so, and what may be meant */

@@ -98,7 +98,8 @@ static void add_options(result *out, const cli_verb *v)
     result_close(out);
 }
 
-char *cli_text_of(result *tree, result_form form)
+/* Frees the tree, which may be NULL. malloc'ed; NULL: no memory. */
+static char *cli_text_of(result *tree, result_form form)
 {
     char *text = NULL;
     size_t size = 0;
@@ -137,7 +138,7 @@ static void add_usage(result *out, const char *name, const char *operands, const
     result_close(out);
 }
 
-void cli_help_verb(result *out, const cli_verb *v)
+static void cli_help_verb(result *out, const cli_verb *v)
 {
     result_text(out, "name", NULL, v->name);
     result_text(out, "summary", NULL, v->summary);
@@ -173,7 +174,7 @@ static void add_verbs(result *out)
     result_close(out);
 }
 
-void cli_help(result *out)
+static void cli_help(result *out)
 {
     add_first_examples(out);
     add_usage(out, "VERB", "", about);
@@ -194,41 +195,6 @@ cli_exit cli_print_help(FILE *to, const cli_verb *v)
     if (failed)
         fputs("posenc: no memory for the help\n", stderr);
     return failed ? CLI_SYSTEM : CLI_OK;
-}
-
-/* ---------------------------------------------------------------- the manual */
-
-static void add_name(result *out, const char *name, const char *summary)
-{
-    result_open(out, RESULT_RECORD, NULL, "Name");
-    result_say(out, NULL, "", "%s - %s", name, summary);
-    result_close(out);
-}
-
-void cli_manual(result *out, const cli_verb *v)
-{
-    char name[80];
-    snprintf(name, sizeof name, "posenc%s%.60s", v ? "-" : "", v ? v->name : "");
-    result_title(out, 0, "%s %s", name, pe_version());
-    add_name(out, name, v ? v->summary : about);
-    result_open(out, RESULT_RECORD, NULL, "Synopsis");
-    result_say(out, NULL, "", "posenc %s%s%s [options]", v ? v->name : "VERB", v && *v->operands ? " " : "",
-               v ? v->operands : "");
-    result_close(out);
-    if (v) {
-        add_options(out, v);
-        add_notes(out, v);
-        add_examples(out, v);
-    } else {
-        add_verbs(out);
-        add_first_examples(out);
-    }
-    add_exit_codes(out, "Exit status"); /* as manual pages call them */
-    result_open(out, RESULT_RECORD, NULL, "See also");
-    for (int i = -1; i < cli_verb_count; i++)
-        if (i < 0 ? v != NULL : !v)
-            result_say(out, NULL, "", "posenc%s%s(1)", i < 0 ? "" : "-", i < 0 ? "" : cli_verbs[i]->name);
-    result_close(out);
 }
 
 /* ---------------------------------------------------------------- verbs by name */
@@ -254,3 +220,167 @@ cli_exit cli_unknown_verb(const char *name)
     fprintf(stderr, "%s (see posenc --help)\n", hint);
     return CLI_USAGE;
 }
+
+/* ---------------------------------------------------------------- posenc help */
+
+static const cli_option help_options[] = {
+    { "examples", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the example commands of every verb, one per line" },
+    CLI_OPTION_JSON,
+};
+static const cli_example help_examples[] = {
+    { "posenc help table", "the same as posenc table --help" },
+    { "posenc help --examples", "every command shown in any help" },
+    { "posenc help --json", "verbs and options as JSON, for programs" },
+};
+
+static void add_commands(result *out, const cli_verb *only)
+{
+    result_open(out, RESULT_LIST, "examples", "");
+    for (int i = 0; i < cli_verb_count; i++)
+        for (int k = 0; k < cli_verbs[i]->example_count && (!only || only == cli_verbs[i]); k++)
+            result_code(out, NULL, cli_verbs[i]->examples[k].command);
+    result_close(out);
+}
+
+static void add_verb_list(result *out, const cli_verb *only)
+{
+    result_text(out, "version", NULL, pe_version());
+    result_open(out, RESULT_LIST, "verbs", NULL);
+    for (int i = 0; i < cli_verb_count; i++) {
+        if (only && only != cli_verbs[i])
+            continue;
+        result_open(out, RESULT_RECORD, NULL, NULL);
+        cli_help_verb(out, cli_verbs[i]);
+        result_close(out);
+    }
+    result_close(out);
+}
+
+static cli_exit help_verb(const cli_args *a, result *out)
+{
+    const cli_verb *verb = a->operands ? cli_find_verb(a->operand[0]) : NULL;
+    if (a->operands && !verb)
+        return cli_unknown_verb(a->operand[0]);
+    if (cli_given(a, "examples"))
+        add_commands(out, verb);
+    else if (verb || cli_given(a, "json"))
+        add_verb_list(out, verb);
+    else
+        cli_help(out);
+    return CLI_OK;
+}
+
+const cli_verb cli_verb_help = {
+    .name = "help",
+    .summary = "print how to use a verb",
+    .operands = "[VERB]",
+    .operands_max = 1,
+    CLI_TABLES(help_options, help_examples),
+    .run = help_verb,
+};
+
+/* ---------------------------------------------------------------- posenc man: manual pages, from the table of verbs */
+
+static void add_name(result *out, const char *name, const char *summary)
+{
+    result_open(out, RESULT_RECORD, NULL, "Name");
+    result_say(out, NULL, "", "%s - %s", name, summary);
+    result_close(out);
+}
+
+static void cli_manual(result *out, const cli_verb *v)
+{
+    char name[80];
+    snprintf(name, sizeof name, "posenc%s%.60s", v ? "-" : "", v ? v->name : "");
+    result_title(out, 0, "%s %s", name, pe_version());
+    add_name(out, name, v ? v->summary : about);
+    result_open(out, RESULT_RECORD, NULL, "Synopsis");
+    result_say(out, NULL, "", "posenc %s%s%s [options]", v ? v->name : "VERB", v && *v->operands ? " " : "",
+               v ? v->operands : "");
+    result_close(out);
+    if (v) {
+        add_options(out, v);
+        add_notes(out, v);
+        add_examples(out, v);
+    } else {
+        add_verbs(out);
+        add_first_examples(out);
+    }
+    add_exit_codes(out, "Exit status"); /* as manual pages call them */
+    result_open(out, RESULT_RECORD, NULL, "See also");
+    for (int i = -1; i < cli_verb_count; i++)
+        if (i < 0 ? v != NULL : !v)
+            result_say(out, NULL, "", "posenc%s%s(1)", i < 0 ? "" : "-", i < 0 ? "" : cli_verbs[i]->name);
+    result_close(out);
+}
+
+static const cli_option man_options[] = {
+    { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the names of all manual pages, one per line" },
+    CLI_OPTION_JSON,
+};
+static const cli_example man_examples[] = {
+    { "posenc man table > posenc-table.1", "the manual page of a verb; to read it: man ./posenc-table.1" },
+    { "posenc man > posenc.1", "the manual page of the tool" },
+    { "posenc man --list", "the names of all manual pages: posenc, posenc-list and so on" },
+};
+static const char man_notes[] = "make install puts all manual pages where man looks for them.";
+static const char man_prefix[] = "posenc-";
+
+/* One per line. */
+static void add_manual_names(result *out)
+{
+    char name[80] = "posenc";
+    for (int i = -1; i < cli_verb_count; i++) {
+        if (i >= 0)
+            snprintf(name, sizeof name, "%s%.60s", man_prefix, cli_verbs[i]->name);
+        result_code(out, NULL, name);
+    }
+    result_open(out, RESULT_LIST, "pages", NULL);
+    result_text(out, NULL, NULL, "posenc");
+    for (int i = 0; i < cli_verb_count; i++)
+        result_say(out, NULL, NULL, "%s%s", man_prefix, cli_verbs[i]->name);
+    result_close(out);
+}
+
+static cli_exit man_page(const cli_args *a, result *out, const cli_verb *v)
+{
+    result *page = result_new();
+    if (page)
+        cli_manual(page, v);
+    char *text = cli_text_of(page, RESULT_AS_MAN);
+    result_text(out, "verb", NULL, a->verb->name);
+    result_say(out, "file", NULL, "posenc%s%s.1", v ? "-" : "", v ? v->name : "");
+    result_code(out, "text", text ? text : "");
+    bool done = text != NULL;
+    free(text);
+    return done ? CLI_OK : cli_fail(a, CLI_SYSTEM, "no memory for the page");
+}
+
+/* "table", "posenc-table"; "posenc" is the tool's own. */
+static cli_exit man_verb(const cli_args *a, result *out)
+{
+    const char *name = a->operands ? a->operand[0] : "posenc";
+    if (cli_given(a, "list") && a->operands)
+        return cli_fail(a, CLI_USAGE, "--list lists all pages; leave out the name, %s", name);
+    if (cli_given(a, "list")) {
+        result_text(out, "verb", NULL, a->verb->name);
+        add_manual_names(out);
+        return CLI_OK;
+    }
+    if (!strcmp(name, "posenc"))
+        return man_page(a, out, NULL);
+    if (!strncmp(name, man_prefix, strlen(man_prefix)))
+        name += strlen(man_prefix);
+    const cli_verb *verb = cli_find_verb(name);
+    return verb ? man_page(a, out, verb) : cli_unknown_verb(name);
+}
+
+const cli_verb cli_verb_man = {
+    .name = "man",
+    .summary = "print the manual page of the tool or of a verb",
+    .operands = "[VERB]",
+    .operands_max = 1,
+    .notes = man_notes,
+    CLI_TABLES(man_options, man_examples),
+    .run = man_verb,
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of verbs: a verb is one file and one row. */
+ * The table of verbs: a verb is one file and one row; help.c has help and man. */
 #include "cli/cli.h"
 
 /* clang-format off */
