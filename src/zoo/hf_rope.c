@@ -3,7 +3,7 @@
  * The rotary part of a config: rope_parameters, or rope_scaling as it was called before, or keys beside them, as one
  * spec for each layer. The meaning of each key is that of transformers' modeling_rope_utils.py; hf_scaling.c reads the
  * scaling. */
-#include "zoo/hf_rope.h"
+#include "zoo/hf.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * rope_parameters, or rope_scaling as it was called before: which scaling, by which numbers. The meaning of each key is
  * that of transformers' modeling_rope_utils.py. */
-#include "zoo/hf_rope.h"
+#include "zoo/hf.h"
 
 #include <inttypes.h>
 #include <math.h>
