@@ -200,11 +200,6 @@ TEST(any_failed_call_leaves_the_older_ones_as_they_were)
 
 static run shared;
 
-static pe_status save_again(pe_error *why)
-{
-    return checkpoint_save(folder, shared.m, &shared.a, &shared.s, 3, why);
-}
-
 static pe_status load_again(pe_error *why)
 {
     bool found;
@@ -222,7 +217,7 @@ TEST(memory_that_runs_out_is_reported)
     for (long k = 1; k < 12; k++) {
         faults_reset();
         heap.fail = k;
-        pe_status s = save_again(&err);
+        pe_status s = checkpoint_save(folder, shared.m, &shared.a, &shared.s, 3, &err);
         heap.fail = 0;
         assert_true(s == PE_OK || s == PE_ERR_NOMEM);
         assert_int_equal(heap.live, 0);

@@ -112,11 +112,6 @@ static draw_style style_filled_in(draw_style s)
     return s;
 }
 
-static bool point_is_finite(draw_point p)
-{
-    return isfinite(p.x) && isfinite(p.y);
-}
-
 static void path_end(draw *d, size_t first, bool closed, draw_style s)
 {
     size_t count = d->point_count - first;
@@ -133,7 +128,7 @@ void draw_path(draw *d, const draw_point *p, int count, bool closed, draw_style 
         return;
     s = style_filled_in(s);
     for (int i = 0; i < count; i++) {
-        if (point_is_finite(p[i])) {
+        if (isfinite(p[i].x) && isfinite(p[i].y)) {
             d->points[d->point_count++] = (draw_point){ number_near(p[i].x), number_near(p[i].y) };
         } else if (!closed) {
             path_end(d, first, false, s);

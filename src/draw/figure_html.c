@@ -137,15 +137,10 @@ static column figure_column(figure *const *f, int count, int index)
     return c;
 }
 
-static double column_width(column c, bool is_alone)
-{
-    return is_alone ? WIDE : c.count > 2 ? THIRD : PAIRED;
-}
-
 static pe_status html_put_figure(FILE *to, const figure *f, const figure_how *how, column c, bool is_alone,
                                  pe_error *err)
 {
-    double width = how->width > 0 ? how->width : column_width(c, is_alone);
+    double width = how->width > 0 ? how->width : is_alone ? WIDE : c.count > 2 ? THIRD : PAIRED;
     fprintf(to, "<figure class=\"at-%d\">\n", c.at);
     TRY(html_frame_picture(to, html_draw_figure, &(drawing){ f, how }, (html_frame_size){ width, how->height },
                            (html_frame_size){ PHONE, how->height }, err));

@@ -125,11 +125,6 @@ static double panels_heading(const panels *s, draw *d, double left, double top, 
     return bottom > top ? bottom - top + (s->cells ? 0 : 10) : 0;
 }
 
-static double panels_group_height(const panels *s, const figure *f)
-{
-    return s->is_stacked ? panels_heading(s, NULL, 0, 0, f->group) : 0;
-}
-
 static pe_status panels_draw(panels *s, pe_error *err)
 {
     figure_place at = { .width = s->width, .height = s->how->height, .cells = s->cells, .language = s->how->language };
@@ -140,8 +135,8 @@ static pe_status panels_draw(panels *s, pe_error *err)
             return status;
         p->caption = face_lines(NULL, panels_text_at(s, 0, 0, false), s->f[i]->caption);
         p->caption += p->caption > 0 && !s->cells ? 6 : 0;
-        double height = p->d->height + p->caption + panels_group_height(s, s->f[i]);
-        s->height[p->row] = fmax(s->height[p->row], height);
+        double group = s->is_stacked ? panels_heading(s, NULL, 0, 0, s->f[i]->group) : 0;
+        s->height[p->row] = fmax(s->height[p->row], p->d->height + p->caption + group);
     }
     return PE_OK;
 }

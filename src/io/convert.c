@@ -98,29 +98,19 @@ static pe_status convert(void **out, source src, io_type to, put_one *put, pe_er
     return PE_OK;
 }
 
-static source of_array(const io_array *a)
-{
-    return (source){ a->data, a->type, a->count };
-}
-
-static source of_tensor(const io_tensor *t)
-{
-    return (source){ t->bytes, t->type, t->count };
-}
-
 /* One void * in the middle, for a float ** is not a void **. */
-#define CONVERTERS(suffix, ctype, type)                                                                                \
+#define CONVERTERS(suffix, ctype, to)                                                                                  \
     pe_status io_array_to_##suffix(ctype **out, const io_array *a, pe_error *err)                                      \
     {                                                                                                                  \
         void *copy;                                                                                                    \
-        pe_status s = convert(&copy, of_array(a), type, put_##suffix, err);                                            \
+        pe_status s = convert(&copy, (source){ a->data, a->type, a->count }, to, put_##suffix, err);                   \
         *out = copy;                                                                                                   \
         return s;                                                                                                      \
     }                                                                                                                  \
     pe_status io_tensor_to_##suffix(ctype **out, const io_tensor *t, pe_error *err)                                    \
     {                                                                                                                  \
         void *copy;                                                                                                    \
-        pe_status s = convert(&copy, of_tensor(t), type, put_##suffix, err);                                           \
+        pe_status s = convert(&copy, (source){ t->bytes, t->type, t->count }, to, put_##suffix, err);                  \
         *out = copy;                                                                                                   \
         return s;                                                                                                      \
     }

@@ -79,11 +79,6 @@ const char *lab_value(char out[LAB_VALUE_ROOM], const lab_setup *s, double value
     return out;
 }
 
-static double share(int64_t right, int64_t asked)
-{
-    return asked > 0 ? (double)right / (double)asked : (double)NAN;
-}
-
 static double recall(const lab_test_line *l)
 {
     double asked = 0, right = 0; /* sums of untrusted whole numbers: no overflow */
@@ -102,7 +97,7 @@ double lab_measured(const lab_test_line *l, lab_measure what)
     case LAB_PERPLEXITY: return exp2(l->bits);
     case LAB_LAST_PERPLEXITY: return exp2(l->last_quarter);
     case LAB_RECALL: return recall(l);
-    case LAB_ACCURACY: return share(l->right_all, l->asked_all);
+    case LAB_ACCURACY: return l->asked_all > 0 ? (double)l->right_all / (double)l->asked_all : (double)NAN;
     }
     return (double)NAN;
 }

@@ -149,16 +149,12 @@ static char *beside(const char *path, const char *name)
     return out;
 }
 
-static pe_status no_memory(const folder *f)
-{
-    return io_fail(f->err, PE_ERR_NOMEM, "%s: no memory", f->config);
-}
-
 static pe_status open_shard(folder *f, const char *name)
 {
     char *path = beside(f->config, name);
     int n = f->shards.count;
-    pe_status s = path ? io_safetensors_open(&f->open[n], path, f->err) : no_memory(f);
+    pe_status s = path ? io_safetensors_open(&f->open[n], path, f->err)
+                       : io_fail(f->err, PE_ERR_NOMEM, "%s: no memory", f->config);
     f->shards.file[n] = f->open[n];
     f->shards.count += s == PE_OK;
     free(path);
