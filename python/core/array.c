@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static PyObject *numpy_empty, *numpy_asarray, *numpy_casting, *numpy_ndarray, *name_dtype, *name_name, *name_exchange;
+static PyObject *numpy_empty, *numpy_asarray, *numpy_casting, *numpy_ndarray, *name_dtype, *name_name, *name_exchange,
+    *name_requires_grad;
 static PyObject *numpy_types[PE_BOOL + 1]; /* by pe_dtype; NULL: NumPy has none */
 
 const char *dtype_name(pe_dtype t)
@@ -123,7 +124,8 @@ static int take_tensor(array *out, const dl_tensor *t, const char *name)
         return refuse_type(name, out->object);
     if (t->ndim < 0 || t->ndim > ARRAY_DIMS)
         return refuse(PE_ERR_SHAPE, "%s has %d dimensions; needs %d or fewer", name, (int)t->ndim, ARRAY_DIMS);
-    out->data = t->data ? (char *)t->data + t->byte_offset : NULL;
+    static double none[8]; /* of an empty tensor, whose memory may be NULL */
+    out->data = t->data ? (char *)t->data + t->byte_offset : (char *)none;
     out->ndim = t->ndim;
     out->writable = true;
     int64_t next = 1;
@@ -226,12 +228,32 @@ static int get_dlpack(array *out, PyObject *object, const char *name)
 
 /* ---------------------------------------------------------------- get, make, free */
 
+/* A tensor that requires a gradient while PyTorch records; posenc.torch calls while it does not. */
+static bool wants_gradient(PyObject *tensor)
+{
+    PyObject *flag = PyObject_GetAttr(tensor, name_requires_grad), *torch = NULL, *on = NULL;
+    bool wants = flag == Py_True;
+    if (wants) {
+        torch = PyImport_ImportModule("torch");
+        on = torch ? PyObject_CallMethod(torch, "is_grad_enabled", NULL) : NULL;
+        wants = on == Py_True;
+    }
+    PyErr_Clear();
+    Py_XDECREF(flag);
+    Py_XDECREF(torch);
+    Py_XDECREF(on);
+    return wants;
+}
+
 static int get_any(array *out, PyObject *object, const char *name)
 {
     bool plain = (PyObject *)Py_TYPE(object) == numpy_ndarray;
     const exchange *maker = plain ? NULL : find_exchange(Py_TYPE(object));
     if (maker) {
         dl_tensor t;
+        if (wants_gradient(object))
+            return refuse(PE_ERR_UNSUITED,
+                          "%s requires a gradient, which is lost here; use posenc.torch, or %s.detach()", name, name);
         if (maker->describe(object, &t))
             return -1;
         out->maker = maker;
@@ -271,6 +293,17 @@ int array_writes(const array *a, const char *name)
     return refuse(PE_ERR_ALIAS, "%s is read-only; needs an array that can be written", name);
 }
 
+static bool is_contiguous(const array *a)
+{
+    int64_t next = 1;
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        if (a->shape[i] > 1 && a->stride[i] != next)
+            return false;
+        next *= a->shape[i];
+    }
+    return true;
+}
+
 /* By NumPy, without losing fractions: a float does not become a whole number. */
 static PyObject *convert(PyObject *object, pe_dtype type)
 {
@@ -288,8 +321,7 @@ int array_get_as(array *out, PyObject *object, const char *name, pe_dtype type)
 {
     bool is_array = PyObject_HasAttrString(object, "__dlpack__") || PyObject_CheckBuffer(object);
     if (is_array && !array_get(out, object, name)) {
-        bool contiguous = out->ndim != 1 || out->shape[0] < 2 || out->stride[0] == 1;
-        if (out->dtype == type && contiguous)
+        if (out->dtype == type && is_contiguous(out))
             return 0;
         array_free(out);
     }
@@ -345,13 +377,25 @@ static dl_type dlpack_type(pe_dtype t)
     return types[t];
 }
 
+static PyObject *bfloat16_type(void)
+{
+    PyObject *module = PyImport_ImportModule("ml_dtypes");
+    PyObject *type = module ? PyObject_GetAttrString(module, "bfloat16") : NULL;
+    Py_XDECREF(module);
+    if (!type) {
+        PyErr_Clear();
+        refuse(PE_ERR_DTYPE, "dtype is bfloat16, which NumPy has from the package ml_dtypes; install it");
+    }
+    return type;
+}
+
 static int new_numpy(array *out, const array *like, pe_dtype dtype, int ndim, const int64_t *shape)
 {
     PyObject *type = NULL, *sizes = PyTuple_New(ndim);
     for (int i = 0; sizes && i < ndim; i++)
         PyTuple_SetItem(sizes, i, PyLong_FromLongLong(shape[i]));
-    if (dtype == PE_BF16 && like->object)
-        type = PyObject_GetAttr(like->object, name_dtype);
+    if (dtype == PE_BF16)
+        type = like->object ? PyObject_GetAttr(like->object, name_dtype) : bfloat16_type();
     else if ((type = numpy_types[dtype]))
         Py_INCREF(type);
     PyObject *made = sizes && type ? PyObject_CallFunctionObjArgs(numpy_empty, sizes, type, NULL) : NULL;
@@ -369,6 +413,8 @@ static int new_numpy(array *out, const array *like, pe_dtype dtype, int ndim, co
 int array_new(array *out, const array *like, pe_dtype dtype, int ndim, const int64_t *shape)
 {
     *out = (array){ 0 };
+    if (dtype > PE_F64 && dtype != PE_I64)
+        return refuse_type("the array", like->object);
     int failed = like->maker ? new_tensor(out, like->maker, dlpack_type(dtype), ndim, shape)
                              : new_numpy(out, like, dtype, ndim, shape);
     if (failed)
@@ -409,13 +455,15 @@ int arrays_init(void)
     }
     numpy_empty = PyObject_GetAttrString(numpy, "empty");
     numpy_asarray = PyObject_GetAttrString(numpy, "asarray");
-    numpy_casting = Py_BuildValue("{s:s}", "casting", "same_kind");
+    numpy_casting = Py_BuildValue("{s:s,s:s}", "casting", "same_kind", "order", "C");
     numpy_ndarray = PyObject_GetAttrString(numpy, "ndarray");
     name_dtype = PyUnicode_InternFromString("dtype");
     name_name = PyUnicode_InternFromString("name");
     name_exchange = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+    name_requires_grad = PyUnicode_InternFromString("requires_grad");
     Py_DECREF(numpy);
-    return numpy_empty && numpy_asarray && numpy_casting && numpy_ndarray && name_dtype && name_name && name_exchange
+    return numpy_empty && numpy_asarray && numpy_casting && numpy_ndarray && name_dtype && name_name && name_exchange &&
+                   name_requires_grad
                ? 0
                : -1;
 }

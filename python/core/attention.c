@@ -284,10 +284,8 @@ static int read_pages(attending *c, PyObject **v, int64_t *keys)
         return 0;
     if (array_get_as(a, v[A_PAGES], "page_table", PE_I32))
         return -1;
-    if (a->ndim != 2 || a->shape[0] != c->a.q.batch || (a->shape[1] > 1 && a->stride[1] != 1) ||
-        (a->shape[0] > 1 && a->stride[0] != a->shape[1]))
-        return refuse(PE_ERR_SHAPE,
-                      "page_table has %d dimensions; needs (batch, columns), contiguous, for %lld sequences", a->ndim,
+    if (a->ndim != 2 || a->shape[0] != c->a.q.batch)
+        return refuse(PE_ERR_SHAPE, "page_table has %d dimensions; needs (batch, columns) for %lld sequences", a->ndim,
                       (long long)c->a.q.batch);
     c->a.pages = (pe_pages){ a->data, a->shape[1] };
     *keys = a->shape[1] * c->a.k.tokens;
@@ -336,6 +334,12 @@ static int read_mask(attending *c, PyObject **v)
         read_scores(c, &m->additive, v, A_MASK, "mask"))
         return -1;
     m->align = (pe_align)align;
+    if (m->additive.data && m->additive.dtype == PE_BOOL) { /* as PyTorch has them: what is true is seen */
+        if (m->keep.data)
+            return refuse(PE_ERR_DTYPE, "mask and keep are both bool; needs one of them, or a mask of floats");
+        m->keep = m->additive;
+        m->additive = (pe_view){ 0 };
+    }
     return 0;
 }
 

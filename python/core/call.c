@@ -157,7 +157,10 @@ int read_layout(layout *out, PyObject *value)
 static int check_last(const array *a, const char *name)
 {
     int last = a->ndim - 1;
-    if (a->shape[last] < 2 || a->stride[last] == 1)
+    bool empty = false;
+    for (int i = 0; i < a->ndim; i++)
+        empty = empty || !a->shape[i];
+    if (empty || a->shape[last] < 2 || a->stride[last] == 1)
         return 0;
     return refuse(PE_ERR_SHAPE,
                   "%s has a stride of %lld in its last dimension; needs 1 (a copy has it: numpy.ascontiguousarray, "
@@ -311,6 +314,15 @@ static int take_starts(pe_positions *out, array *held, PyObject *object, const c
     return 0;
 }
 
+bool is_number(PyObject *object)
+{
+    if (PyLong_Check(object))
+        return true;
+    bool sized = PyIndex_Check(object) && PyObject_Size(object) >= 0;
+    PyErr_Clear();
+    return PyIndex_Check(object) && !sized;
+}
+
 int positions_of(pe_positions *out, array *held, PyObject *positions, PyObject *start, const char *name, int64_t batch,
                  int64_t tokens, int64_t axes, int64_t first)
 {
@@ -320,16 +332,8 @@ int positions_of(pe_positions *out, array *held, PyObject *positions, PyObject *
         return refuse(PE_ERR_POSITION, "%s and its start are both given; needs one of them", name);
     if (positions)
         return take_positions(out, held, positions, name);
-    if (start && !PyIndex_Check(start))
+    if (start && !is_number(start))
         return take_starts(out, held, start, "start");
-    if (start && PyObject_HasAttrString(start, "shape")) { /* arrays of one element are indices too */
-        PyObject *length = PyObject_GetAttrString(start, "ndim");
-        int64_t ndim = 0;
-        int failed = read_int(&ndim, length, "ndim");
-        Py_XDECREF(length);
-        if (failed || ndim)
-            return failed ? -1 : take_starts(out, held, start, "start");
-    }
     *out = pe_positions_run(batch, tokens, first);
     out->axes = axes;
     return read_int(&out->start, start, "start");

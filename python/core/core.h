@@ -52,7 +52,8 @@ int array_get(array *out, PyObject *object, const char *name);
 /* The same for an output: the array must be writable, which array_writes checks. */
 int array_get_out(array *out, PyObject *object, const char *name);
 int array_writes(const array *a, const char *name);
-/* As array_get; converted by NumPy to int64, int32 or float64 where it is of another type or a list. */
+/* As array_get; NumPy makes a contiguous copy as int64, int32 or float64 where it is of another type, a list, or has
+ * gaps. */
 int array_get_as(array *out, PyObject *object, const char *name, pe_dtype type);
 /* A new contiguous array of the same library as `like`; kept is the new object, which array_take hands over. */
 int array_new(array *out, const array *like, pe_dtype dtype, int ndim, const int64_t *shape);
@@ -95,6 +96,8 @@ int view_of_numbers(pe_view *out, const array *a, layout order, const char *name
 int view_shape(int64_t *shape, const pe_view *v, layout order, int ndim);
 
 /* positions: an array; start: a number or one per sequence. Both NULL: from `first` on. held is freed by the caller. */
+/* A number, which is not an array of one. */
+bool is_number(PyObject *object);
 int positions_of(pe_positions *out, array *held, PyObject *positions, PyObject *start, const char *name, int64_t batch,
                  int64_t tokens, int64_t axes, int64_t first);
 /* A flat array of parameters; NULL leaves *out as it is. */

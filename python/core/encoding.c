@@ -207,7 +207,7 @@ static int table_positions(pe_positions *out, array *held, PyObject *object, int
     int64_t n = 0;
     *held = (array){ 0 };
     *batched = false;
-    if (PyLong_Check(object)) {
+    if (is_number(object)) {
         if (read_int(&n, object, "positions"))
             return -1;
         if (n < 0)
@@ -480,22 +480,24 @@ static int read_cache(encoding_object *self, cache_call *c, PyObject **v, bool m
         bool batched;
         if (array_get_as(&c->pages, v[S_PAGES], "page_table", PE_I32))
             return -1;
-        if (c->pages.ndim != 2 || (c->pages.shape[1] > 1 && c->pages.stride[1] != 1))
-            return refuse(PE_ERR_SHAPE, "page_table has %d dimensions; needs (batch, columns), contiguous",
-                          c->pages.ndim);
+        if (c->pages.ndim != 2)
+            return refuse(PE_ERR_SHAPE, "page_table has %d dimensions; needs (batch, columns)", c->pages.ndim);
         c->table = (pe_pages){ c->pages.data, c->pages.shape[1] };
         c->paged = &c->table;
         batch = c->pages.shape[0];
-        if (table_positions(&c->at, &c->from, v[S_FROM], axes, &batched))
-            return -1;
-        tokens = c->at.tokens;
-        array_free(&c->from);
+        tokens = c->pages.shape[1] * c->view.tokens; /* all of them, where a number says where they start */
+        if (!is_number(v[S_FROM])) {
+            if (table_positions(&c->at, &c->from, v[S_FROM], axes, &batched))
+                return -1;
+            tokens = c->at.tokens;
+            array_free(&c->from);
+        }
     }
-    bool run = PyLong_Check(v[S_FROM]);
+    bool run = is_number(v[S_FROM]);
     if (positions_of(&c->at, &c->from, run ? NULL : v[S_FROM], run ? v[S_FROM] : NULL, "positions", batch, tokens, axes,
                      0))
         return -1;
-    run = moves && PyLong_Check(v[S_TO]);
+    run = moves && is_number(v[S_TO]);
     return moves &&
            positions_of(&c->moved, &c->to, run ? NULL : v[S_TO], run ? v[S_TO] : NULL, "to", batch, tokens, axes, 0);
 }
@@ -661,18 +663,53 @@ static PyGetSetDef getters[] = {
 #name, (PyCFunction)(void (*)(void))encoding_##name, METH_FASTCALL | METH_KEYWORDS, doc                        \
     }
 static PyMethodDef methods[] = {
-    ENCODING_FAST(rotate, "Rotates queries or keys by their positions."),
-    ENCODING_FAST(unrotate, "Undoes rotate."),
-    ENCODING_FAST(rotate_back, "The gradient of rotate's input from that of its output."),
-    ENCODING_FAST(rotate_grad, "Adds the gradient of trained frequencies to dparams."),
-    ENCODING_FAST(table, "cos and sin of the rotation at positions: two arrays (tokens, pairs)."),
-    ENCODING_FAST(embed, "Adds the codes of positions to x, or gives the codes alone."),
-    ENCODING_FAST(embed_back, "The gradient of embed's x; adds that of the parameters to dparams."),
-    ENCODING_FAST(bias, "What is added to scores: (heads, queries, keys)."),
-    ENCODING_FAST(attention, "Fused attention with this encoding."),
-    ENCODING_FAST(attention_backward, "The gradients of attention."),
-    ENCODING_FAST(shift, "Moves rotated keys of a cache to other positions, in place."),
-    ENCODING_FAST(rebase, "Turns keys rotated by another encoding into keys rotated by this one, in place."),
+    ENCODING_FAST(rotate, "rotate($self, x, positions=None, *, start=None, side='query', out=None, layout='bthd', "
+                          "params=None)\n--\n\nRotates queries or keys, (batch, tokens, heads, dim), by their "
+                          "positions: an array, or start, start + 1 and so on.\nside: query, key, value or output. An "
+                          "encoding without rotation changes nothing."),
+    ENCODING_FAST(unrotate, "unrotate($self, x, positions=None, *, start=None, side='query', out=None, layout='bthd', "
+                            "params=None)\n--\n\nUndoes rotate."),
+    ENCODING_FAST(rotate_back,
+                  "rotate_back($self, x, positions=None, *, start=None, side='query', out=None, layout='bthd', "
+                  "params=None)\n--\n\nThe gradient of rotate's input from that of its output."),
+    ENCODING_FAST(rotate_grad,
+                  "rotate_grad($self, dy, x, dparams, *, positions=None, start=None, side='query', layout='bthd', "
+                  "params=None)\n--\n\nAdds the gradient of trained frequencies to dparams."),
+    ENCODING_FAST(table, "table($self, positions, *, side='query', dtype='float32', params=None)\n--\n\ncos and sin of "
+                         "the rotation at positions (or at 0 to n - 1): two arrays (tokens, pairs)."),
+    ENCODING_FAST(
+        embed,
+        "embed($self, x=None, positions=None, *, start=None, out=None, dtype='float32', params=None)\n--\n\nAdds the "
+        "codes of positions to x, (batch, tokens, width); without x the codes alone."),
+    ENCODING_FAST(embed_back, "embed_back($self, dy, positions=None, *, start=None, dparams=None, "
+                              "width=None)\n--\n\nThe gradient of embed's x; adds that of the parameters to dparams."),
+    ENCODING_FAST(bias, "bias($self, queries, keys=None, *, stage=None, params=None)\n--\n\nWhat is added to scores at "
+                        "positions (or at 0 to n - 1): (heads, queries, keys)."),
+    ENCODING_FAST(
+        attention,
+        "attention($self, q, k, v, *, q_positions=None, k_positions=None, causal=False, align='end', window=0, "
+        "first_keys=0, keep=None, mask=None, keys_before=0, keys_after=0, q_lengths=None, k_lengths=None, "
+        "q_offsets=None, k_offsets=None, padding='right', page_table=None, keys=None, kv_dtype=None, sinks=None, "
+        "soft_cap=0.0, scale=0.0, rotated=False, q_gates=None, k_gates=None, relative=None, params=None, "
+        "layout='bthd', exact=False, out=None, lse=None, scores=None, probabilities=None)\n--\n\nFused attention with "
+        "this encoding: q and k are rotated inside.\n\nPositions are arrays or a first position; without them keys "
+        "count from 0 and queries are the last of the keys.\nmask is added to scores (bool: what is seen), keep hides "
+        "where it is False: (batch, heads, queries, keys), any but the\nlast of size 1. window and first_keys hide "
+        "distant keys but the first ones. lengths are of padded sequences, offsets of\nsequences stored end to end. "
+        "page_table (batch, columns) selects pages of k and v, (pages, page size, heads, dim).\nkv_dtype q8_0 or q4_0 "
+        "reads ggml's blocks. rotated: k and v of a cache are rotated already. lse=True returns (out, log\nof the sum "
+        "of exponentials). scores and probabilities are arrays to fill. exact: the definition in float64."),
+    ENCODING_FAST(
+        attention_backward,
+        "attention_backward($self, q, k, v, *, out, lse, dout, dq=None, dk=None, dv=None, dmask=None, dparams=None, "
+        "dsinks=None, dq_gates=None, dk_gates=None, drelative=None, accumulate=False, **options)\n--\n\nThe gradients "
+        "of attention: (dq, dk, dv, dq_gates, dk_gates, drelative), None where not wanted. True makes an array, "
+        "an\narray is written to; dmask, dparams and dsinks are added to. options are those of attention."),
+    ENCODING_FAST(shift, "shift($self, k, positions, to, *, page_table=None, dtype=None, layout='bthd')\n--\n\nMoves "
+                         "rotated keys of a cache from positions to others, in place."),
+    ENCODING_FAST(rebase,
+                  "rebase($self, k, positions, old, *, page_table=None, dtype=None, layout='bthd')\n--\n\nTurns keys "
+                  "rotated by the encoding old into keys rotated by this one, in place."),
     { "tensors", encoding_tensors, METH_NOARGS, "The learned parameters: name, shape, offset in the block." },
     { "embed_width", encoding_embed_width, METH_O, "The width of embed's output for an x of this width." },
     { "pairs", encoding_pairs, METH_NOARGS, "The rotation as data: elements and frequency of each pair." },

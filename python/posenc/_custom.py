@@ -157,19 +157,24 @@ class Custom:
         rows: list[Any] = at.tolist()
         return rows if self.axes == 1 else [tuple(row) for row in rows]
 
+    def _counted(self, positions: ArrayLike) -> list[Any]:
+        """Positions as they are, or 0 to n - 1 for a number n."""
+        given = np.asarray(positions)
+        return list(self._positions(None, 0, int(given)) if given.ndim == 0 else self._positions(given, 0, len(given)))
+
     def embed(self, x: ArrayLike | None = None, positions: ArrayLike | None = None, *, start: int = 0) -> Array:
         """x (..., tokens, model_dim) with codes added; without x the codes of positions, (tokens, model_dim)."""
         if x is None:
             if positions is None:
                 raise ValueError(f"{self.name}: embed needs x, or positions for the codes alone")
-            return np.stack([self.code_at(at) for at in self._positions(positions, 0, len(np.asarray(positions)))])
+            return np.stack([self.code_at(at) for at in self._counted(positions)])
         values = np.asarray(x, np.float64)
         return values + np.stack([self.code_at(at) for at in self._positions(positions, start, values.shape[-2])])
 
     def bias(self, queries: ArrayLike, keys: ArrayLike | None = None) -> Array:
-        """What is added to scores, (heads, queries, keys), by positions."""
-        rows = self._positions(queries, 0, len(np.asarray(queries)))
-        columns = rows if keys is None else self._positions(keys, 0, len(np.asarray(keys)))
+        """What is added to scores, (heads, queries, keys), by positions; a number n stands for 0 to n - 1."""
+        rows = self._counted(queries)
+        columns = rows if keys is None else self._counted(keys)
         return np.array([[self.bias_at(i, j) for j in columns] for i in rows]).transpose(2, 0, 1)
 
     def rotate(

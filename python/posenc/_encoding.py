@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,10 +26,11 @@ class Encoding(_core.Encoding):
     def params(self) -> Mapping[str, NDArray[np.float32]]:
         """The learned parameters by name. Writing to an array changes the encoding."""
         block = np.frombuffer(memoryview(self), np.float32)
-        return {
+        arrays = {
             row["name"]: block[row["offset"] : row["offset"] + row["count"]].reshape(row["shape"])
             for row in self.tensors()
         }
+        return MappingProxyType(arrays)
 
     def scores(self, q: Any, k: Any, *, softmax: bool = False, **options: Any) -> Any:
         """The input of the softmax, (batch, heads, queries, keys), -inf where hidden; softmax=True: its output."""
@@ -37,8 +40,12 @@ class Encoding(_core.Encoding):
         heads = q.shape[head] if q.ndim > 2 else 1
         tokens = q.shape[token] if q.ndim > 2 else q.shape[0]
         keys = k.shape[token] if k.ndim > 2 else k.shape[0]
-        exact = q.dtype == np.float64
-        matrix = np.empty((*batch, heads, tokens, keys), np.float64 if exact else np.float32)
+        kind = "float64" if str(q.dtype).endswith("float64") else "float32"
+        shape = (*batch, heads, tokens, keys)
+        if hasattr(q, "new_empty"):  # a tensor
+            matrix = q.new_empty(shape, dtype=getattr(sys.modules["torch"], kind))
+        else:
+            matrix = np.empty(shape, kind)
         options["probabilities" if softmax else "scores"] = matrix
         self.attention(q, k, k, **options)
         return matrix

@@ -30,6 +30,9 @@ class ToolError(Error):
         self.status = status
         self.sentence = sentence
 
+    def __reduce__(self) -> tuple[type[ToolError], tuple[str, str]]:
+        return type(self), (self.status, self.sentence)
+
 
 def words_of(options: dict[str, Any]) -> list[str]:
     """Keyword arguments as the tool's options."""

@@ -25,8 +25,13 @@ def _operand(source: Source | _core.Encoding) -> tuple[str, str | None]:
     """A file or a spec by name; a dictionary is a config.json and goes to stdin."""
     if isinstance(source, _core.Encoding):
         return source.spec, None
+    to_dict = getattr(source, "to_dict", None)  # of a config of transformers
+    if to_dict is not None:
+        source = to_dict()
     if isinstance(source, Mapping):
         return "-", json.dumps(source)
+    if not isinstance(source, str | PathLike):
+        raise TypeError(f"a {type(source).__name__} names no model; needs a file, a spec, a config or its dictionary")
     return str(source), None
 
 

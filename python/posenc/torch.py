@@ -14,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 from . import _core
 from ._encoding import Encoding as NumpyEncoding
@@ -89,7 +91,11 @@ class _Operator:
 
     def __call__(self, *arguments: Any, alone: Function | None = None) -> Any:
         """``alone`` is used instead where no gradient is wanted: it may compute less."""
-        if torch.compiler.is_dynamo_compiling() or _watched():
+        if torch.compiler.is_dynamo_compiling():
+            return self.op(*arguments)
+        if forward_ad._current_level >= 0:
+            raise NotImplementedError("posenc has no forward-mode gradients (jvp); use backward()")
+        if _watched():
             return self.op(*arguments)
         wants = False
         for value in arguments[: self.tensors + 1]:
@@ -429,10 +435,21 @@ attention_backward_op = _Operator(
 
 def _key(encoding: Any) -> str:
     if isinstance(encoding, str):
+        if encoding.count("|") < 4:  # no key
+            raise TypeError(f"{encoding!r} has no shape; needs posenc.Encoding({encoding!r}, heads=..., head_dim=...)")
         return encoding
     if isinstance(encoding, Encoding):
         return encoding.key
     return key_of(encoding)
+
+
+def _params(encoding: Any) -> Tensor | None:
+    """The learned parameters of an encoding in one row; None: there are none."""
+    if isinstance(encoding, Encoding):
+        return encoding.flat
+    if isinstance(encoding, str) or not encoding.tensors():
+        return None
+    return torch.from_numpy(np.frombuffer(memoryview(encoding), np.float32))
 
 
 def rotate(
@@ -447,8 +464,8 @@ def rotate(
     inverse: bool = False,
 ) -> Tensor:
     """Queries or keys rotated by their positions: an array, or start, start + 1, and so on."""
-    if params is None and isinstance(encoding, Encoding):
-        params = encoding.flat
+    if params is None:
+        params = _params(encoding)
     out: Tensor = rotate_op(
         x, positions, params, _key(encoding), start, side, layout, "inverse" if inverse else "rotate"
     )
@@ -459,8 +476,8 @@ def embed(
     x: Tensor, encoding: Any, positions: Tensor | None = None, *, start: int = 0, params: Tensor | None = None
 ) -> Tensor:
     """x with the codes of its positions added, or appended where the spec says join=concat."""
-    if params is None and isinstance(encoding, Encoding):
-        params = encoding.flat
+    if params is None:
+        params = _params(encoding)
     out: Tensor = embed_op(x, positions, params, _key(encoding), start)
     return out
 
@@ -490,9 +507,9 @@ def attention(
     tensors: mask (added to scores), keep (bool), sinks, params, q_gates, k_gates, relative, q_positions, k_positions,
     q_lengths, k_lengths, q_offsets, k_offsets, page_table; see posenc.Encoding.attention.
     """
-    if isinstance(encoding, Encoding) and encoding.names and tensors.get("params") is None:
-        tensors["params"] = encoding.flat
-    if torch.is_autocast_enabled("cpu"):
+    if tensors.get("params") is None and (params := _params(encoding)) is not None:
+        tensors["params"] = params
+    if torch.is_autocast_enabled("cpu") and q.dtype != torch.float64:
         low = torch.get_autocast_dtype("cpu")
         q, k, v = q.to(low), k.to(low), v.to(low)
     extra: Sequence[Tensor | None] = _NO_TENSORS

@@ -237,7 +237,6 @@ def _plan_rotation(state: Enabled) -> None:
 def _compare_first(model: PreTrainedModel, args: tuple[Any, ...], named: dict[str, Any]) -> None:
     """Runs a model's first batch with its own attention and with posenc's, and notes the difference."""
     state: Enabled = model.__dict__["_posenc_enabled"]
-    state.hooks.pop().remove()
     given = dict(zip(inspect.signature(model.forward).parameters, args, strict=False)) | named
     with torch.no_grad(), _evaluating(model):
         state.switch_off(own=True)
@@ -258,6 +257,7 @@ def _compare_first(model: PreTrainedModel, args: tuple[Any, ...], named: dict[st
     said = f"{name}: posenc differs from its own attention by {state.difference:.2e} of the largest output"
     if not state.difference <= state.tolerance:
         raise RuntimeError(f"{said}; the tolerance is {state.tolerance:.0e}; disable(model), or pass tolerance=")
+    state.hooks.pop().remove()
     logger.info("%s", said)
 
 
@@ -332,6 +332,10 @@ def register_scaling(name: str, spec_of: str | Callable[[PreTrainedConfig], str]
 
     ``spec_of`` is a spec ("rope:theta=1e6,scaling=ntk,alpha=8") or computes one from a model's config.
     """
+    if name in ROPE_INIT_FUNCTIONS and name not in _scalings:
+        raise ValueError(f"{name!r} is a rope_type of transformers itself; needs another name")
+    if isinstance(spec_of, str) and "rotate" not in Encoding(spec_of, heads=2, head_dim=64).hooks:
+        raise ValueError(f"{spec_of!r} does not rotate; needs a spec of rope")
     make = (lambda config: spec_of) if isinstance(spec_of, str) else spec_of
     _scalings[name] = make
 

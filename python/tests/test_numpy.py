@@ -370,6 +370,84 @@ def test_wrong_arguments_are_named(call: object, words: str) -> None:
         call()  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.bool_, np.int16, np.complex64, object])
+def test_arrays_of_other_types_are_refused_everywhere(dtype: object) -> None:
+    e, rows = posenc.Encoding("sinusoidal+rope", heads=4, head_dim=16), np.ones((3, 64), dtype)
+    x, good = np.ones((3, 4, 16), dtype), vectors(3, 4, 16)
+    out, lse = e.attention(good, good, good, lse=True)
+    for call in (
+        lambda: e.rotate(x),
+        lambda: e.embed(rows),
+        lambda: e.embed_back(rows),
+        lambda: e.attention(x, x, x),
+        lambda: e.attention_backward(x, good, good, out=out, lse=lse, dout=out),
+        lambda: e.attention_backward(good, x, good, out=out, lse=lse, dout=out),
+    ):
+        with pytest.raises((posenc.Error, TypeError)):
+            call()
+
+
+def test_bfloat16_tables_need_ml_dtypes() -> None:
+    if bfloat16 is None:
+        with pytest.raises(posenc.Error, match="ml_dtypes"):
+            rope().table(3, dtype="bfloat16")
+    else:
+        assert rope().table(3, dtype="bfloat16")[0].dtype == bfloat16
+
+
+def test_a_reversed_view_is_not_the_same_view() -> None:
+    x = vectors(6, 4, 16)
+    with pytest.raises(posenc.Error, match="overlap"):
+        rope().rotate(x[::-1], out=x)
+
+
+def test_page_tables_may_have_any_strides() -> None:
+    e, pages = rope(), vectors(8, 4, 4, 16)
+    table = np.array([[0, 2, 7, 7], [1, 3, 7, 7]], np.int32)[:, :2]
+    expected = pages.copy()
+    e.shift(expected, np.arange(8), np.arange(3, 11), page_table=table.copy())
+    moved = pages.copy()
+    e.shift(moved, np.arange(8), np.arange(3, 11), page_table=table)
+    assert np.array_equal(moved, expected) and np.array_equal(moved[4:], pages[4:])
+    by_number = pages.copy()
+    e.shift(by_number, 0, 3, page_table=table)
+    assert np.array_equal(by_number, expected)
+    with pytest.raises(posenc.Error, match="99"):
+        e.shift(moved, 0, 5, page_table=[[99, 99]])
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    e = posenc.Encoding("alibi", heads=4, head_dim=16)
+    assert e.bias(np.int64(3)).shape == (4, 3, 3) and rope().table(np.int32(3))[0].shape == (3, 8)
+    x = vectors(3, 4, 16)
+    assert np.array_equal(rope().rotate(x, start=np.int64(5)), rope().rotate(x, start=5))
+
+
+def test_bool_masks_are_what_is_seen() -> None:
+    e, q = rope(), vectors(1, 5, 4, 16)
+    seen = np.tril(np.ones((5, 5), bool))
+    assert np.array_equal(e.attention(q, q, q, mask=seen), e.attention(q, q, q, keep=seen))
+
+
+def test_methods_have_signatures_and_help() -> None:
+    import inspect
+
+    for name in ("rotate", "embed", "bias", "table", "attention", "shift"):
+        method = getattr(posenc.Encoding, name)
+        assert "params" in inspect.signature(method).parameters or name == "shift"
+        assert method.__doc__
+
+
+def test_named_parameters_cannot_be_replaced() -> None:
+    with pytest.raises(TypeError):
+        posenc.Encoding("t5", heads=2, head_dim=8).params["table"] = 3  # type: ignore[index]
+
+
+def test_errors_of_the_tool_can_be_pickled() -> None:
+    error = pickle.loads(pickle.dumps(posenc.ToolError("usage", "no such verb")))
+    assert (error.status, error.sentence) == ("usage", "no such verb")
+
+
 def test_read_only_arrays_are_not_written() -> None:
     x = vectors(2, 9, 4, 16)
     x.setflags(write=False)

@@ -205,8 +205,54 @@ def test_gradients_of_bfloat16_follow_those_of_float32() -> None:
         torch.testing.assert_close(a, b, atol=0.05 * float(a.abs().max()), rtol=0)  # 8 bits in, 8 bits out
 
 
+@pytest.mark.parametrize("spec", ["t5", "shaw:left=4", "kerple"])
+def test_parameters_of_a_numpy_encoding_are_used(spec: str) -> None:
+    e = posenc.Encoding(spec, heads=2, head_dim=8, seed=5)
+    q, k, v = tensors(*[(1, 5, 2, 8)] * 3)
+    np.testing.assert_allclose(
+        pt.attention(q, k, v, e).numpy(), e.attention(q.numpy(), k.numpy(), v.numpy()), atol=1e-6
+    )
+
+
+def test_embeddings_of_a_numpy_encoding_are_used() -> None:
+    e = posenc.Encoding("learned:rows=16", heads=2, head_dim=8, seed=5)
+    (x,) = tensors((4, 16))
+    assert np.array_equal(pt.embed(x, e).numpy(), e.embed(x.numpy()))
+
+
+def test_forward_mode_gradients_are_refused() -> None:
+    e = pt.Encoding("rope", heads=2, head_dim=8)
+    (x,) = tensors((1, 3, 2, 8))
+    with pytest.raises(NotImplementedError, match="forward-mode"):
+        torch.func.jvp(lambda a: e.rotate(a), (x,), (x,))
+
+
+def test_a_gradient_is_not_lost_silently() -> None:
+    e = posenc.Encoding("rope", heads=2, head_dim=8)
+    (x,) = tensors((1, 3, 2, 8), grad=True)
+    with pytest.raises(posenc.Error, match="posenc.torch"):
+        e.rotate(x)
+    with torch.no_grad():
+        assert torch.equal(e.rotate(x), pt.rotate(x, e))
+
+
+def test_empty_batches_have_gradients() -> None:
+    e = pt.Encoding("alibi", heads=2, head_dim=8)
+    x = torch.zeros(2, 0, 2, 8, requires_grad=True)
+    e(x, x, x).sum().backward()
+    assert x.grad.shape == x.shape
+
+
+def test_scores_of_tensors_are_tensors() -> None:
+    e = posenc.Encoding("alibi", heads=2, head_dim=8)
+    (q,) = tensors((1, 3, 2, 8), dtype=torch.float64)
+    assert e.scores(q, q).dtype == torch.float64
+
+
 def test_wrong_arguments_are_named() -> None:
     (x,) = tensors((1, 3, 2, 8))
+    with pytest.raises(TypeError, match="no shape"):
+        pt.rotate(x, "rope")
     with pytest.raises(TypeError, match="'maks'"):
         pt.attention(x, x, x, posenc.Encoding("alibi", heads=2, head_dim=8), maks=x)
     with pytest.raises(posenc.Error, match="int16"):

@@ -49,6 +49,7 @@ typedef struct region {
     int type; /* of a view's elements; -1: no view */
     int64_t width, step[3], count[3];
     use how;
+    unsigned backwards; /* a bit per dimension that is walked backwards */
 } region;
 
 region view_region(const char *name, pe_view v, use how);

@@ -36,8 +36,11 @@ static inline region lattice(const char *name, const void *data, int type, int64
                              const int64_t by[3], use how)
 {
     int64_t back = 0, ahead = width;
-    for (int i = 0; i < 3; i++)
+    unsigned backwards = 0;
+    for (int i = 0; i < 3; i++) {
         *(by[i] < 0 ? &back : &ahead) += (n[i] - 1) * (by[i] < 0 ? -by[i] : by[i]);
+        backwards |= (unsigned)(by[i] < 0 && n[i] > 1) << i;
+    }
     return (region){ name,
                      (uintptr_t)data - (uint64_t)back,
                      (uintptr_t)data + (uint64_t)ahead,
@@ -45,7 +48,8 @@ static inline region lattice(const char *name, const void *data, int type, int64
                      width,
                      { llabs(by[0]), llabs(by[1]), llabs(by[2]) },
                      { by[0] ? n[0] : 1, by[1] ? n[1] : 1, by[2] ? n[2] : 1 },
-                     how };
+                     how,
+                     backwards };
 }
 
 region view_region(const char *name, pe_view v, use how)
@@ -82,7 +86,7 @@ region array_region(const char *name, const void *data, int64_t count, size_t si
         return nothing;
     if (!checked_mul(&bytes, count, (int64_t)size))
         bytes = INT64_MAX;
-    return (region){ name, (uintptr_t)data, (uintptr_t)data + (uint64_t)bytes, -1, bytes, { 0 }, { 1, 1, 1 }, how };
+    return (region){ name, (uintptr_t)data, (uintptr_t)data + (uint64_t)bytes, -1, bytes, { 0 }, { 1, 1, 1 }, how, 0 };
 }
 
 /* Both repeat with this period, and what each covers of it leaves room for the other: q, k and v of a fused block. */
@@ -119,7 +123,7 @@ static bool same(const region *a, const region *b)
     bool steps = true;
     for (int i = 0; i < 3; i++)
         steps = steps && a->step[i] == b->step[i] && a->count[i] == b->count[i];
-    return a->at == b->at && a->type >= 0 && a->type == b->type && steps;
+    return a->at == b->at && a->type >= 0 && a->type == b->type && a->backwards == b->backwards && steps;
 }
 
 pe_status check_memory(const region *s, int count, bool in_place, pe_error *err)
