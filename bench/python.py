@@ -61,6 +61,21 @@ def trained(call, inputs):
     return step
 
 
+def calls():
+    """What a call itself costs: one head of one token; Tensor.clone is the least that PyTorch does."""
+    rope, alibi = (posenc.Encoding(spec, heads=1, head_dim=64) for spec in ("rope", "alibi"))
+    rope_key, alibi_key = pt.key_of(rope), pt.key_of(alibi)
+    x = torch.ones(1, 1, 1, 64)
+    leaf = x.clone().requires_grad_()
+    yield "call: Tensor.clone", {"posenc": x.clone}
+    yield "call: rotate, the C module", {"posenc": lambda: rope.rotate(x)}
+    yield "call: posenc.torch.rotate", {"posenc": lambda: pt.rotate(x, rope_key)}
+    yield "call: posenc.torch.rotate, for backward", {"posenc": lambda: pt.rotate(leaf, rope_key)}
+    yield "call: x + 1, for backward", {"posenc": lambda: leaf + 1}
+    yield "call: attention, the C module", {"posenc": lambda: alibi.attention(x, x, x)}
+    yield "call: posenc.torch.attention", {"posenc": lambda: pt.attention(x, x, x, alibi_key)}
+
+
 def rotations(compiled):
     """Rows: name, {candidate: call}."""
     rope = posenc.Encoding("rope", heads=1, head_dim=64)
@@ -147,9 +162,9 @@ def main():
     print("|---|" + "---:|" * len(columns))
     with torch.no_grad():
         rows = list(rotations(compiled))
-    for name, calls in rows + list(attentions(compiled, options.quick)):
+    for name, candidates in [*calls(), *rows, *attentions(compiled, options.quick)]:
         with torch.set_grad_enabled("backward" in name):
-            times = dict(zip(calls, best(list(calls.values()), rounds, options.quick), strict=True))
+            times = dict(zip(candidates, best(list(candidates.values()), rounds, options.quick), strict=True))
         cells = [f"{times['posenc']:.4g}"]
         cells += [f"{times[c]:.4g} ({times[c] / times['posenc']:.2g}x)" if c in times else "" for c in columns[1:]]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
