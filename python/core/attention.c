@@ -9,86 +9,128 @@
 
 /* ---------------------------------------------------------------- plans: kept between calls */
 
-/* Shared by the calls that use it: the last one to let go frees it. */
+/* Tables for the parameters that the plan has a copy of. Shared by the calls that use it: the last one to let go frees
+ * it. */
 struct kept_plan {
+    kept_plan *next; /* used less recently */
     pe_plan *plan;
     int64_t behind, ahead;
     int users;
-    float *params; /* a copy of those that the plan was made with */
-    int64_t count;
+    pe_params params; /* a copy of those that the plan was made with */
 };
 
 #define PLAN_DISTANCE_MAX (INT64_C(1) << 17)
+/* All plans of an encoding together, so that layers with parameters of their own have one each: distances and
+ * parameters. */
+#define PLANS_KEPT 32
+#define PLANS_SIZE_MAX (4 * PLAN_DISTANCE_MAX)
 
 static void plan_free(kept_plan *p)
 {
     if (!p)
         return;
     pe_plan_free(p->plan);
-    free(p->params);
+    free(p->params.data);
     free(p);
 }
 
-/* The object's own reference. */
-void plan_drop(kept_plan *p)
+/* Plans that the encoding keeps no longer; those that calls still use are freed by the last of them. */
+void plans_drop(kept_plan *p)
 {
-    if (p && --p->users == 0)
-        plan_free(p);
+    while (p) {
+        kept_plan *next = p->next;
+        if (--p->users == 0)
+            plan_free(p);
+        p = next;
+    }
 }
 
-static bool plan_fits(const kept_plan *p, const encoding_object *self, int64_t behind, int64_t ahead)
+static size_t params_bytes(pe_params p)
 {
-    return p && p->behind >= behind && p->ahead >= ahead && p->count == self->param_count &&
-           (!p->count || !memcmp(p->params, self->params, (size_t)p->count * sizeof(float)));
+    return (size_t)p.count * (p.dtype == PE_F64 ? 8 : p.dtype == PE_F32 ? 4 : 2);
 }
 
-static kept_plan *plan_make(encoding_object *self, int64_t behind, int64_t ahead)
+static bool plan_fits(const kept_plan *p, pe_params params, int64_t behind, int64_t ahead)
+{
+    return p->behind >= behind && p->ahead >= ahead && p->params.count == params.count &&
+           p->params.dtype == params.dtype &&
+           (!params.count || !memcmp(p->params.data, params.data, params_bytes(params)));
+}
+
+/* NULL: the call works without, too, and says what is wrong with the parameters. */
+static kept_plan *plan_make(encoding_object *self, pe_params params, int64_t behind, int64_t ahead)
 {
     kept_plan *p = calloc(1, sizeof *p);
     int64_t size = 256;
-    while (size < behind)
+    while (size < behind || size < ahead)
         size *= 2;
     if (!p)
         return NULL;
     p->behind = size;
     p->ahead = ahead ? size : 0;
-    p->count = self->param_count;
-    p->params = malloc(sizeof(float) * (size_t)(p->count + 1));
-    if (p->params && p->count)
-        memcpy(p->params, self->params, (size_t)p->count * sizeof(float));
-    pe_run run = PE_MAKE(pe_run, .params = { p->params, PE_F32, p->count });
-    if (!p->params || pe_plan_new(&p->plan, self->e, p->behind, p->ahead, &run, NULL)) { /* works without, too */
-        plan_free(p);
-        return NULL;
-    }
     p->users = 1;
-    return p;
+    p->params = (pe_params){ malloc(params_bytes(params) + 1), params.dtype, params.count };
+    if (p->params.data && params.count)
+        memcpy(p->params.data, params.data, params_bytes(params));
+    pe_run run = PE_MAKE(pe_run, .params = p->params);
+    if (p->params.data && !pe_plan_new(&p->plan, self->e, p->behind, p->ahead, &run, NULL))
+        return p;
+    plan_free(p);
+    return NULL;
 }
 
-/* A plan for these distances, made where there is none; NULL: too far for one, or nothing to keep. */
-static kept_plan *plan_borrow(encoding_object *self, int64_t behind, int64_t ahead)
+/* With the lock: a plan of the list moves to its front. */
+static kept_plan *plan_find(encoding_object *self, pe_params params, int64_t behind, int64_t ahead)
+{
+    kept_plan **at = &self->plans;
+    while (*at && !plan_fits(*at, params, behind, ahead))
+        at = &(*at)->next;
+    kept_plan *found = *at;
+    if (!found)
+        return NULL;
+    *at = found->next;
+    found->next = self->plans;
+    self->plans = found;
+    found->users++;
+    return found;
+}
+
+static int64_t plan_size(const kept_plan *p)
+{
+    return p->behind + p->ahead + p->params.count;
+}
+
+/* With the lock: a new plan at the front of the list. The end of a list that became too long is cut off and returned.
+ */
+static kept_plan *plan_keep(encoding_object *self, kept_plan *made)
+{
+    kept_plan **end = &made->next;
+    int64_t size = plan_size(made);
+    int count = 1;
+    made->users++;
+    made->next = self->plans;
+    self->plans = made;
+    while (*end && ++count <= PLANS_KEPT && (size += plan_size(*end)) <= PLANS_SIZE_MAX)
+        end = &(*end)->next;
+    kept_plan *rest = *end;
+    *end = NULL;
+    return rest;
+}
+
+/* A plan for these parameters and distances, made where there is none; NULL: too far for one, or nothing to keep. */
+static kept_plan *plan_borrow(encoding_object *self, pe_params params, int64_t behind, int64_t ahead)
 {
     bool terms = pe_encoding_hooks(self->e) & (PE_HOOK_BIAS | PE_HOOK_CONTENT | PE_HOOK_VALUE);
-    kept_plan *old = NULL, *made = NULL, *found = NULL;
-    if (!terms || behind > PLAN_DISTANCE_MAX || ahead > PLAN_DISTANCE_MAX)
+    if (!terms || params.dtype > PE_F64 || behind > PLAN_DISTANCE_MAX || ahead > PLAN_DISTANCE_MAX)
         return NULL;
-    for (int pass = 0; pass < 2 && !found; pass++) {
-        if (pass && !(made = plan_make(self, behind > ahead ? behind : ahead, ahead)))
-            return NULL;
-        PyThread_acquire_lock(self->lock, WAIT_LOCK);
-        if (made) {
-            old = self->plan;
-            self->plan = made;
-            if (old && --old->users)
-                old = NULL; /* a call still uses it */
-        }
-        if (made || plan_fits(self->plan, self, behind, ahead)) {
-            found = self->plan;
-            found->users++;
-        }
-        PyThread_release_lock(self->lock);
-    }
-    plan_free(old);
+    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    kept_plan *found = plan_find(self, params, behind, ahead);
+    PyThread_release_lock(self->lock);
+    if (found || !(found = plan_make(self, params, behind, ahead)))
+        return found;
+    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    plans_drop(plan_keep(self, found));
+    PyThread_release_lock(self->lock);
     return found;
 }
 
@@ -395,12 +437,12 @@ static bool reach_of(const pe_attention *a, int64_t *behind, int64_t *ahead)
 }
 
 /* Work memory, threads and, forward, the plan; then the call. */
-static pe_status attend(encoding_object *self, attending *c, const pe_attention_grad *g, bool own_params, pe_error *err)
+static pe_status attend(encoding_object *self, attending *c, const pe_attention_grad *g, pe_error *err)
 {
     size_t bytes = 0;
     int64_t behind, ahead;
-    kept_plan *plan =
-        !g && !c->exact && own_params && reach_of(&c->a, &behind, &ahead) ? plan_borrow(self, behind, ahead) : NULL;
+    bool plans = !g && !c->exact && reach_of(&c->a, &behind, &ahead);
+    kept_plan *plan = plans ? plan_borrow(self, c->run.params, behind, ahead) : NULL;
     c->run.plan = plan ? plan->plan : NULL;
     c->run.pool = c->exact ? NULL : pool_borrow(attention_size(&c->a));
     pe_status s = c->exact ? pe_reference_work(self->e, &c->a, &bytes, err)
@@ -465,7 +507,7 @@ PyObject *encoding_attention(PyObject *object, PyObject *const *args, Py_ssize_t
         return NULL;
     if (!read_attention(self, &c, v) && !make_outputs(&c, v, &wants_lse)) {
         pe_status failed;
-        Py_BEGIN_ALLOW_THREADS failed = attend(self, &c, NULL, !v[A_PARAMS], &err);
+        Py_BEGIN_ALLOW_THREADS failed = attend(self, &c, NULL, &err);
         Py_END_ALLOW_THREADS if (failed) raise_error(&err);
         else
         {
@@ -533,7 +575,7 @@ PyObject *encoding_attention_backward(PyObject *object, PyObject *const *args, P
         v[D_DQ] = v[D_DK] = v[D_DV] = Py_True;
     if (!read_attention(self, &c, v) && !read_gradients(&c, &g, v)) {
         pe_status failed;
-        Py_BEGIN_ALLOW_THREADS failed = attend(self, &c, &g, false, &err);
+        Py_BEGIN_ALLOW_THREADS failed = attend(self, &c, &g, &err);
         Py_END_ALLOW_THREADS if (failed) raise_error(&err);
         else out = PyTuple_New(6);
         for (int i = 0; out && i < 6; i++) {

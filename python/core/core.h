@@ -120,15 +120,15 @@ typedef struct encoding_object {
     int64_t param_count;
     void *work; /* of the last attention; taken out while a call uses it                          */
     size_t work_bytes;
-    kept_plan *plan;         /* tables by distance of the last calls                                           */
-    PyThread_type_lock lock; /* of work and plan; held for a moment only                                     */
+    kept_plan *plans;        /* tables by distance, the last used first                                        */
+    PyThread_type_lock lock; /* of work and plans; held for a moment only                                      */
 } encoding_object;
 
 extern PyTypeObject *encoding_type;
 pe_params encoding_params(const encoding_object *self);
 PyObject *encoding_attention(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *encoding_attention_backward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
-void plan_drop(kept_plan *plan);
+void plans_drop(kept_plan *plans);
 int view_of_blocks(pe_view *v, const array *a, const char *type, const char *name);
 int encoding_init_type(PyObject *module);
 int attention_init(void);

@@ -55,7 +55,7 @@ static void encoding_dealloc(PyObject *object)
 {
     encoding_object *self = (encoding_object *)object;
     PyTypeObject *type = Py_TYPE(object);
-    plan_drop(self->plan);
+    plans_drop(self->plans);
     if (self->lock)
         PyThread_free_lock(self->lock);
     pe_encoding_free(self->e);
