@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,8 +11,90 @@
 
 PyObject *error_type;
 
-PyObject *raise_error(const pe_error *err)
+/* What posenc.h calls a thing, and what Python's arguments do. */
+static const char *const python_words[][2] = {
+    { "PE_F32", "float32" },
+    { "PE_F16", "float16" },
+    { "PE_BF16", "bfloat16" },
+    { "PE_F64", "float64" },
+    { "PE_Q8_0", "q8_0" },
+    { "PE_Q4_0", "q4_0" },
+    { "PE_I64", "int64" },
+    { "PE_I32", "int32" },
+    { "PE_BOOL", "bool" },
+    { "dtype is 0;", "dtype is float32;" },
+    { "dtype is 1;", "dtype is float16;" },
+    { "dtype is 2;", "dtype is bfloat16;" },
+    { "dtype is 3;", "dtype is float64;" },
+    { "dtype is 6;", "dtype is int64;" },
+    { "dtype is 7;", "dtype is int32;" },
+    { "dtype is 8;", "dtype is bool;" },
+    { "dtype is 100;", "dtype is uint8;" },
+    { "q_at", "q_positions" },
+    { "k_at", "k_positions" },
+    { "mask.additive", "mask" },
+    { "mask.keep", "keep" },
+    { "mask.keys_after", "keys_after" },
+    { "mask: ", "" },
+    { "dadditive", "dmask" },
+    { "the mask has no additive part", "there is no mask of floats" },
+    { "q_lengths: offset", "q_offsets: offset" },
+    { "k_lengths: offset", "k_offsets: offset" },
+    { "q_lengths: the last", "q_offsets: the last" },
+    { "k_lengths: the last", "k_offsets: the last" },
+    { "pages: ", "page_table: " },
+    { "the input", "x" },
+    { "the output", "out" },
+    { "y: ", "out: " },
+    { "the cache", "k" },
+    { "the positions from", "positions" },
+    { "the positions to", "to" },
+    { "as pe_encoding_param_count says", "as many as the encoding has" },
+    { "pe_reference_forward", "exact=True" },
+    { "pe_attention_forward", "attention" },
+    { "pe_unrotate", "unrotate" },
+    { "pe_rotate", "rotate" },
+    { " (pe_encoding_inputs)", "" },
+    { " (pe_view_of fills them in)", "" },
+};
+
+static bool of_a_word(char c)
 {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The length of a word of C where one begins at `at`, or 0; *word is Python's for it. */
+static size_t find_word(const char *text, const char *at, const char **word)
+{
+    bool inside = at > text && of_a_word(at[-1]) && of_a_word(at[0]);
+    for (size_t i = 0; !inside && i < sizeof python_words / sizeof *python_words; i++) {
+        size_t n = strlen(python_words[i][0]);
+        if (!strncmp(at, python_words[i][0], n)) {
+            *word = python_words[i][1];
+            return n;
+        }
+    }
+    return 0;
+}
+
+/* A sentence of the library in Python's words. */
+static void say_in_python(pe_error *out, const pe_error *err)
+{
+    size_t used = 0;
+    *out = (pe_error){ .status = err->status };
+    for (const char *at = err->text; *at && used + 1 < sizeof out->text;) {
+        const char one[] = { *at, 0 }, *word = one;
+        size_t length = find_word(err->text, at, &word);
+        snprintf(out->text + used, sizeof out->text - used, "%s", word);
+        used += strlen(out->text + used);
+        at += length ? length : 1;
+    }
+}
+
+PyObject *raise_error(const pe_error *original)
+{
+    pe_error said, *err = &said;
+    say_in_python(err, original);
     PyObject *e = PyObject_CallFunction(error_type, "s", err->text);
     PyObject *status = PyUnicode_FromString(pe_status_name(err->status)), *sentence = PyUnicode_FromString(err->text);
     if (e && status && sentence && !PyObject_SetAttrString(e, "status", status) &&
@@ -139,7 +222,11 @@ int read_choice(int *out, PyObject *value, const char *name, const char *const *
     char list[200] = "";
     for (int i = 0; choices[i]; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s'%s'", i ? ", " : "", choices[i]);
-    PyErr_Format(PyExc_ValueError, "%s is %R; needs one of %s", name, value, list);
+    PyObject *said = PyObject_Repr(value);
+    const char *word = said ? PyUnicode_AsUTF8AndSize(said, NULL) : NULL;
+    if (word)
+        refuse(PE_ERR_RANGE, "%s is %s; needs one of %s", name, word, list);
+    Py_XDECREF(said);
     return -1;
 }
 

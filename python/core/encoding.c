@@ -32,9 +32,19 @@ static PyObject *encoding_new(PyTypeObject *type, PyObject *args, PyObject *opti
     long long heads = 0, head_dim = 0, kv_heads = 0, model_dim = 0;
     unsigned long long seed = 0;
     pe_error err;
+    if (PyTuple_Size(args) > 1) {
+        PyErr_SetString(PyExc_TypeError,
+                        "only the spec comes without a name; needs Encoding(spec, heads=8, head_dim=64)");
+        return NULL;
+    }
     if (!PyArg_ParseTupleAndKeywords(args, options, "s|$LLLLK", names, &spec, &heads, &head_dim, &kv_heads, &model_dim,
                                      &seed))
         return NULL;
+    if (!heads || !head_dim) {
+        refuse(PE_ERR_SHAPE, "heads is %lld and head_dim %lld; needs both: Encoding(\"%.80s\", heads=8, head_dim=64)",
+               heads, head_dim, spec);
+        return NULL;
+    }
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     encoding_object *self = (encoding_object *)allocate(type, 0);
     if (!self)

@@ -526,3 +526,39 @@ def test_nothing_is_leaked_by_calls_that_fail() -> None:
             rope().attention(x, x, x[:, :3])
     gc.collect()
     assert sys.getrefcount(x) == before
+
+
+SENTENCES = {  # what is said of a wrong call, in the words of Python's arguments
+    "dtype": (lambda e, x: e.rotate(x.astype(int)), "x: dtype is int64; needs float32, float16, bfloat16 or float64"),
+    "out": (lambda e, x: e.rotate(x, out=np.ones((1, 4, 2, 8), np.float32)), "out: tokens is 4; needs 3"),
+    "both": (lambda e, x: e.rotate(x, out=x.astype(float)), "x and out must both be float64, or neither"),
+    "keys": (lambda e, x: e.attention(x, x > 0, x), "k: dtype is bool; needs float32, float16"),
+    "q_positions": (lambda e, x: e.attention(x, x, x, q_positions=2**62), "q_positions: they start at"),
+    "k_positions": (lambda e, x: e.attention(x, x, x, k_positions=[np.nan, 1, 2]), "k_positions: position of token 0"),
+    "mask": (lambda e, x: e.attention(x, x, x, mask=x[0, :2, 0, :2] > 0), "keep: dim is 2; needs 3"),
+    "floats": (lambda e, x: e.attention(x, x, x, mask=x[0, :2, 0, :2]), "mask: dim is 2; needs 3"),
+    "window": (lambda e, x: e.attention(x, x, x, window=-1), "window is -1; needs 0"),
+    "offsets": (
+        lambda e, x: e.attention(x, x, x, q_offsets=[0, 2]),
+        "q_offsets: the last offset is 2; needs tokens, 3",
+    ),
+    "pages": (lambda e, x: e.attention(x, x, x, page_table=[[7]]), "page_table: entry 0 of sequence 0 is 7"),
+    "params": (lambda e, x: e.attention(x, x, x, params=x[0, 0, 0]), "params: count is 8; needs 0, as many as the"),
+    "cache": (lambda e, x: e.shift(x.astype(int), 0, 1), "k: dtype is int64"),
+    "float64": (lambda e, x: e.attention(x, x, x.astype(float)), "v is float64; .* and exact=True float64"),
+    "side": (lambda e, x: e.rotate(x, side="q"), "side is 'q'; needs one of 'query', 'key', 'value', 'output'"),
+    "layout": (lambda e, x: e.rotate(x, layout="bdht"), "layout is 'bdht'; needs one of 'bthd', 'bhtd'"),
+    "no shape": (lambda e, x: posenc.Encoding("rope"), r"heads is 0 and head_dim 0; needs both: Encoding\(\"rope\""),
+}
+
+
+@pytest.mark.parametrize("call, sentence", SENTENCES.values(), ids=list(SENTENCES))
+def test_errors_speak_of_pythons_arguments(call: object, sentence: str) -> None:
+    with pytest.raises(posenc.Error, match=f"^{sentence}") as caught:
+        call(posenc.Encoding("rope", heads=2, head_dim=8), vectors(1, 3, 2, 8))  # type: ignore[operator]
+    assert caught.value.status.startswith("PE_ERR_") and caught.value.sentence == str(caught.value)
+
+
+def test_sizes_come_by_name() -> None:
+    with pytest.raises(TypeError, match=r"needs Encoding\(spec, heads=8, head_dim=64\)"):
+        posenc.Encoding("rope", 8, 64)  # type: ignore[misc]
