@@ -5,7 +5,7 @@
 #include <string.h>
 
 static PyObject *numpy_empty, *numpy_asarray, *numpy_casting, *numpy_ndarray, *name_dtype, *name_name, *name_exchange,
-    *name_requires_grad;
+    *name_requires_grad, *name_is_neg, *name_version;
 static PyObject *numpy_types[PE_BOOL + 1]; /* by pe_dtype; NULL: NumPy has none */
 
 const char *dtype_name(pe_dtype t)
@@ -245,6 +245,32 @@ static bool wants_gradient(PyObject *tensor)
     return wants;
 }
 
+/* PyTorch's mark on a tensor whose elements are to be read with the other sign: their memory has the wrong one. */
+static bool is_negated(PyObject *tensor)
+{
+    PyObject *flag = PyObject_CallMethodObjArgs(tensor, name_is_neg, NULL);
+    bool is = flag == Py_True;
+    PyErr_Clear();
+    Py_XDECREF(flag);
+    return is;
+}
+
+/* PyTorch counts the changes of a tensor, so that autograd sees when one that it saved is no longer the same. A tensor
+ * of inference mode has no count. */
+static int count_change(PyObject *tensor)
+{
+    PyObject *version = PyObject_GetAttr(tensor, name_version);
+    PyObject *graph = version ? PyImport_ImportModule("torch.autograd.graph") : NULL;
+    PyObject *done = graph ? PyObject_CallMethod(graph, "increment_version", "O", tensor) : NULL;
+    bool failed = version && !done;
+    if (!failed)
+        PyErr_Clear();
+    Py_XDECREF(version);
+    Py_XDECREF(graph);
+    Py_XDECREF(done);
+    return failed ? -1 : 0;
+}
+
 static int get_any(array *out, PyObject *object, const char *name)
 {
     bool plain = (PyObject *)Py_TYPE(object) == numpy_ndarray;
@@ -254,6 +280,8 @@ static int get_any(array *out, PyObject *object, const char *name)
         if (wants_gradient(object))
             return refuse(PE_ERR_UNSUITED,
                           "%s requires a gradient, which is lost here; use posenc.torch, or %s.detach()", name, name);
+        if (is_negated(object))
+            return refuse(PE_ERR_UNSUITED, "%s has PyTorch's negative bit; needs %s.resolve_neg()", name, name);
         if (maker->describe(object, &t))
             return -1;
         out->maker = maker;
@@ -289,7 +317,7 @@ int array_get_out(array *out, PyObject *object, const char *name)
 int array_writes(const array *a, const char *name)
 {
     if (!a->object || a->writable)
-        return 0;
+        return a->maker ? count_change(a->object) : 0;
     return refuse(PE_ERR_ALIAS, "%s is read-only; needs an array that can be written", name);
 }
 
@@ -461,9 +489,11 @@ int arrays_init(void)
     name_name = PyUnicode_InternFromString("name");
     name_exchange = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
     name_requires_grad = PyUnicode_InternFromString("requires_grad");
+    name_is_neg = PyUnicode_InternFromString("is_neg");
+    name_version = PyUnicode_InternFromString("_version");
     Py_DECREF(numpy);
     return numpy_empty && numpy_asarray && numpy_casting && numpy_ndarray && name_dtype && name_name && name_exchange &&
-                   name_requires_grad
+                   name_requires_grad && name_is_neg && name_version
                ? 0
                : -1;
 }

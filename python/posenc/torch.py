@@ -89,26 +89,29 @@ class _Operator:
         steps = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
         self.function: Any = type(name, (torch.autograd.Function,), steps)
 
-    def __call__(self, *arguments: Any, alone: Function | None = None) -> Any:
-        """``alone`` is used instead where no gradient is wanted: it may compute less."""
-        if torch.compiler.is_dynamo_compiling():
-            return self.op(*arguments)
-        if forward_ad._current_level >= 0:
-            raise NotImplementedError("posenc has no forward-mode gradients (jvp); use backward()")
-        if _watched():
-            return self.op(*arguments)
-        wants = False
-        for value in arguments[: self.tensors + 1]:
-            if value is not None and isinstance(value, Tensor):
-                if type(value) not in _PLAIN or not value.is_cpu:
-                    return self.op(*arguments)
-                wants = wants or value.requires_grad
-        if wants and torch.is_grad_enabled():
-            return self.function.apply(*arguments)
-        return (alone or self.cpu)(*arguments)
+    def __call__(self, *arguments: Any) -> Any:
+        way = _way([value for value in arguments[: self.tensors + 1] if isinstance(value, Tensor)])
+        call = self.cpu if way == "call" else self.function.apply if way == "gradient" else self.op
+        return call(*arguments)
 
 
 _PLAIN = (Tensor, nn.Parameter)
+
+
+def _way(tensors: Sequence[Tensor]) -> Literal["operator", "gradient", "call"]:
+    """How tensors reach the C module: through the registered operator, through autograd, or at once."""
+    if torch.compiler.is_dynamo_compiling():
+        return "operator"
+    if forward_ad._current_level >= 0:
+        raise NotImplementedError("posenc has no forward-mode gradients (jvp); use backward()")
+    if _watched():
+        return "operator"
+    wants = False
+    for tensor in tensors:
+        if type(tensor) not in _PLAIN or not tensor.is_cpu:
+            return "operator"
+        wants = wants or tensor.requires_grad
+    return "gradient" if wants and torch.is_grad_enabled() else "call"
 
 
 def _inside(module: str, name: str, otherwise: Any) -> Any:
@@ -151,7 +154,7 @@ def _no_twice(name: str) -> Function:
 
 def _dense(x: Tensor) -> Tensor:
     """The tensor with neighbours in its last dimension: nearly always itself."""
-    return x if x.stride(-1) == 1 or x.shape[-1] < 2 else x.contiguous()
+    return x if x.is_contiguous() or x.stride(-1) == 1 or x.shape[-1] < 2 else x.contiguous()
 
 
 def _nothing(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -287,52 +290,35 @@ embed_back_op = _Operator(
 # come first.
 _TRAINED = ("mask", "params", "sinks", "q_gates", "k_gates", "relative")
 _GIVEN = ("q_positions", "k_positions", "keep", "q_lengths", "k_lengths", "q_offsets", "k_offsets", "page_table")
-_COUNTS = ("q_lengths", "k_lengths", "q_offsets", "k_offsets", "page_table")
 _NAMES = _TRAINED + _GIVEN
 _INPUTS = "Tensor q, Tensor k, Tensor v, " + ", ".join(f"Tensor? {name}" for name in _NAMES)
 _FIRST_OPTION = 3 + len(_NAMES)
-# What else it takes: type in the schema, default.
-_OPTIONS: dict[str, tuple[str, Any]] = {
-    "causal": ("bool", False),
-    "align": ("str", "end"),
-    "window": ("SymInt", 0),
-    "first_keys": ("SymInt", 0),
-    "padding": ("str", "right"),
-    "keys": ("SymInt", 0),
-    "soft_cap": ("float", 0.0),
-    "scale": ("float", 0.0),
-    "rotated": ("bool", False),
-    "layout": ("str", "bthd"),
+_OPTIONS = {  # what else it takes: type in the schema
+    "causal": "bool",
+    "align": "str",
+    "window": "SymInt",
+    "first_keys": "SymInt",
+    "padding": "str",
+    "keys": "SymInt",
+    "soft_cap": "float",
+    "scale": "float",
+    "rotated": "bool",
+    "layout": "str",
 }
-_ARGUMENTS = f"{_INPUTS}, str key, " + ", ".join(f"{kind} {name}" for name, (kind, _) in _OPTIONS.items())
-_USUAL = tuple(default for _, default in _OPTIONS.values())
-_NO_TENSORS = (None,) * len(_NAMES)
+_ARGUMENTS = f"{_INPUTS}, str key, " + ", ".join(f"{kind} {name}" for name, kind in _OPTIONS.items())
 
 
-def _attention_arguments(values: Sequence[Any]) -> tuple[NumpyEncoding, dict[str, Any]]:
-    """The operator's arguments after v, as those of posenc.Encoding.attention."""
-    count = len(_NAMES)
-    arguments: dict[str, Any] = {}
-    if values[:count] != _NO_TENSORS:
-        arguments = {name: value for name, value in zip(_NAMES, values, strict=False) if value is not None}
-        arguments |= {name: arguments[name].numpy() for name in _COUNTS if name in arguments}  # of any integer type
-    options = values[count + 1 :]
-    if options != _USUAL:
-        arguments |= {
-            name: value for name, value, usual in zip(_OPTIONS, options, _USUAL, strict=True) if value != usual
-        }
-    return _encoding(values[count]), arguments
+def _attention_arguments(values: tuple[Any, ...]) -> tuple[NumpyEncoding, dict[str, Any]]:
+    """The operator's arguments after v, as those of posenc.Encoding.attention, for which None is as not given."""
+    at = len(_NAMES)  # of the key
+    arguments = dict(zip((*_NAMES, *_OPTIONS), values[:at] + values[at + 1 :], strict=True))
+    arguments["keys"] = arguments["keys"] or None
+    return _encoding(values[at]), arguments
 
 
-def _attention(q: Tensor, k: Tensor, v: Tensor, *values: Any) -> Any:
+def _attention(q: Tensor, k: Tensor, v: Tensor, *values: Any, lse: bool = True) -> Any:
     e, arguments = _attention_arguments(values)
-    return e.attention(_dense(q), _dense(k), _dense(v), lse=True, **arguments)
-
-
-def _attention_alone(q: Tensor, k: Tensor, v: Tensor, *values: Any) -> Any:
-    """The output without the log-sum-exp."""
-    e, arguments = _attention_arguments(values)
-    return (e.attention(_dense(q), _dense(k), _dense(v), **arguments),)
+    return e.attention(_dense(q), _dense(k), _dense(v), lse=lse, **arguments)
 
 
 def _attention_fake(q: Tensor, k: Tensor, v: Tensor, *values: Any) -> tuple[Tensor, Tensor]:
@@ -433,29 +419,36 @@ attention_backward_op = _Operator(
 # ---------------------------------------------------------------- functions
 
 
-def _key(encoding: Any) -> str:
+def _key_and_params(encoding: Any) -> tuple[str, Tensor | None]:
+    """The text by which operators know an encoding, and its learned parameters in one row, None: there are none."""
     if isinstance(encoding, str):
         if encoding.count("|") < 4:  # no key
             raise TypeError(f"{encoding!r} has no shape; needs posenc.Encoding({encoding!r}, heads=..., head_dim=...)")
-        return encoding
+        return encoding, None
     if isinstance(encoding, Encoding):
-        return encoding.key
-    return key_of(encoding)
+        return encoding.key, encoding.flat
+    if not isinstance(encoding, _core.Encoding):
+        raise TypeError(f"{encoding!r} is no encoding; needs posenc.Encoding(...) or posenc.torch.Encoding(...)")
+    own = torch.frombuffer(encoding, dtype=torch.float32) if memoryview(encoding) else None
+    return key_of(encoding), own
 
 
-def _params(encoding: Any) -> Tensor | None:
-    """The learned parameters of an encoding in one row; None: there are none."""
-    if isinstance(encoding, Encoding):
-        return encoding.flat
-    if isinstance(encoding, str) or not encoding.tensors():
-        return None
-    return torch.from_numpy(np.frombuffer(memoryview(encoding), np.float32))
+def _tensor(value: Any) -> Tensor | None:
+    """A tensor as it is, or one of a list or an array; None: not given."""
+    return value if value is None or isinstance(value, Tensor) else torch.as_tensor(np.asarray(value))
+
+
+def _positions(given: Any) -> Tensor | None:
+    at = _tensor(given)
+    if at is not None and at.requires_grad and torch.is_grad_enabled():
+        raise NotImplementedError("posenc has no gradient of positions; needs positions.detach()")
+    return at
 
 
 def rotate(
     x: Tensor,
     encoding: Any,
-    positions: Tensor | None = None,
+    positions: Any = None,
     *,
     start: int = 0,
     side: Literal["query", "key", "value", "output"] = "query",
@@ -464,21 +457,16 @@ def rotate(
     inverse: bool = False,
 ) -> Tensor:
     """Queries or keys rotated by their positions: an array, or start, start + 1, and so on."""
-    if params is None:
-        params = _params(encoding)
-    out: Tensor = rotate_op(
-        x, positions, params, _key(encoding), start, side, layout, "inverse" if inverse else "rotate"
-    )
+    key, own = _key_and_params(encoding)
+    mode = "inverse" if inverse else "rotate"
+    out: Tensor = rotate_op(x, _positions(positions), own if params is None else params, key, start, side, layout, mode)
     return out
 
 
-def embed(
-    x: Tensor, encoding: Any, positions: Tensor | None = None, *, start: int = 0, params: Tensor | None = None
-) -> Tensor:
+def embed(x: Tensor, encoding: Any, positions: Any = None, *, start: int = 0, params: Tensor | None = None) -> Tensor:
     """x with the codes of its positions added, or appended where the spec says join=concat."""
-    if params is None:
-        params = _params(encoding)
-    out: Tensor = embed_op(x, positions, params, _key(encoding), start)
+    key, own = _key_and_params(encoding)
+    out: Tensor = embed_op(x, _positions(positions), own if params is None else params, key, start)
     return out
 
 
@@ -498,30 +486,57 @@ def attention(
     scale: float = 0.0,
     rotated: bool = False,
     layout: Layout = "bthd",
+    params: Tensor | None = None,
     lse: bool = False,
-    **tensors: Tensor | None,
+    **tensors: Any,
 ) -> Any:
     """Fused attention with any encoding; q and k are rotated inside, as the encoding says. Under autocast q, k and v
     are converted to its type.
 
-    tensors: mask (added to scores), keep (bool), sinks, params, q_gates, k_gates, relative, q_positions, k_positions,
+    tensors: mask (added to scores), keep (bool), sinks, q_gates, k_gates, relative, q_positions, k_positions,
     q_lengths, k_lengths, q_offsets, k_offsets, page_table; see posenc.Encoding.attention.
     """
-    if tensors.get("params") is None and (params := _params(encoding)) is not None:
-        tensors["params"] = params
+    key, own = _key_and_params(encoding)
+    params = own if params is None else params
     if torch.is_autocast_enabled("cpu") and q.dtype != torch.float64:
         low = torch.get_autocast_dtype("cpu")
         q, k, v = q.to(low), k.to(low), v.to(low)
-    extra: Sequence[Tensor | None] = _NO_TENSORS
-    if tensors:
-        extra = tuple(tensors.pop(name, None) for name in _NAMES)
-        if tensors:
-            raise TypeError(f"attention() has no argument {min(tensors)!r}")
+    given = _attention_tensors(tensors) if tensors else []
+    alone = _way([q, k, v, *given] if params is None else [q, k, v, params, *given]) == "call"
+    if alone and not given:
+        return _encoding(key).attention(
+            _dense(q),
+            _dense(k),
+            _dense(v),
+            causal=causal,
+            align=align,
+            window=window,
+            first_keys=first_keys,
+            padding=padding,
+            keys=keys or None,
+            soft_cap=soft_cap,
+            scale=scale,
+            rotated=rotated,
+            params=params,
+            layout=layout,
+            lse=lse,
+        )
+    tensors["params"] = params
     options = (causal, align, window, first_keys, padding, keys, soft_cap, scale, rotated, layout)
-    values = (*extra, _key(encoding), *options)
-    if lse:
-        return attention_op(q, k, v, *values)
-    return attention_op(q, k, v, *values, alone=_attention_alone)[0]
+    values = (*(tensors.get(name) for name in _NAMES), key, *options)
+    if alone:
+        return _attention(q, k, v, *values, lse=lse)
+    both = attention_op(q, k, v, *values)
+    return both if lse else both[0]
+
+
+def _attention_tensors(tensors: dict[str, Any]) -> list[Tensor]:
+    """Checks the tensors of an attention, makes those of lists, and lists them."""
+    for name, value in tensors.items():
+        if name not in _NAMES:
+            raise TypeError(f"attention() has no argument {name!r}")
+        tensors[name] = _positions(value) if name.endswith("positions") else _tensor(value)
+    return [value for value in tensors.values() if value is not None]
 
 
 class Encoding(nn.Module):
@@ -533,6 +548,8 @@ class Encoding(nn.Module):
         super().__init__()
         e = NumpyEncoding(spec, heads=heads, head_dim=head_dim, kv_heads=kv_heads, model_dim=model_dim, seed=seed)
         self.spec = e.spec
+        self.heads, self.kv_heads, self.head_dim, self.model_dim = e.heads, e.kv_heads, e.head_dim, e.model_dim
+        self.hooks = e.hooks
         self.key = key_of(e)
         self.names = [name.replace(".", "_").replace("-", "_") for name in e.params]
         for name, values in zip(self.names, e.params.values(), strict=True):
@@ -546,11 +563,11 @@ class Encoding(nn.Module):
         parts = [getattr(self, name).reshape(-1) for name in self.names]
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
-    def rotate(self, x: Tensor, positions: Tensor | None = None, **options: Any) -> Tensor:
+    def rotate(self, x: Tensor, positions: Any = None, **options: Any) -> Tensor:
         """Queries or keys rotated by their positions."""
         return rotate(x, self, positions, **options)
 
-    def embed(self, x: Tensor, positions: Tensor | None = None, *, start: int = 0) -> Tensor:
+    def embed(self, x: Tensor, positions: Any = None, *, start: int = 0) -> Tensor:
         """x with the codes of its positions."""
         return embed(x, self, positions, start=start)
 
@@ -558,10 +575,16 @@ class Encoding(nn.Module):
         """Fused attention with this encoding."""
         return attention(q, k, v, self, **options)
 
+    def scores(self, q: Tensor, k: Tensor, **options: Any) -> Tensor:
+        """The input of the softmax, as posenc.Encoding.scores has it; it has no gradient."""
+        flat = self.flat
+        scores: Tensor = _encoding(self.key).scores(q, k, params=None if flat is None else flat.detach(), **options)
+        return scores
+
     def forward(self, q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Any:
         """The same as attention."""
         return attention(q, k, v, self, **options)
 
     def extra_repr(self) -> str:
         """What print shows."""
-        return repr(self.spec)
+        return repr(_encoding(self.key)).removeprefix("Encoding(").removesuffix(")")

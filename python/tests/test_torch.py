@@ -268,3 +268,105 @@ def test_tensors_are_let_go() -> None:
     del q, k, v
     gc.collect()
     assert not [t for t in gc.get_objects() if type(t) is torch.Tensor and t.shape == (1, 64, 2, 8)]
+
+
+@pytest.mark.parametrize("spec", ["t5", "shaw:left=4", "kerple"])
+def test_attention_uses_the_parameters_of_each_call(spec: str) -> None:
+    """Tables are kept for more than one set of parameters; 40 sets are more than are kept."""
+    e = posenc.Encoding(spec, heads=2, head_dim=8)
+    q, k = tensors((1, 1, 2, 8), (1, 300, 2, 8))
+    count = memoryview(e).nbytes // 4
+    sets = [p.abs() for p in tensors(*[(count,)] * 40, seed=2)]
+    for keys in (20, 300, 20):  # 300 needs larger tables than 20
+        for params in [*sets, *sets[:3], *sets[:3], sets[-1].bfloat16(), sets[-1].double()]:
+            out = pt.attention(q, k[:, :keys], k[:, :keys], e, params=params)
+            exact = e.attention(q, k[:, :keys], k[:, :keys], params=params, exact=True)
+            torch.testing.assert_close(out, exact, atol=1e-5, rtol=0)  # float32 against the definition
+
+
+def test_a_parameter_changed_in_place_is_used() -> None:
+    e = pt.Encoding("t5", heads=2, head_dim=8).requires_grad_(False)
+    q, k = tensors((1, 1, 2, 8), (1, 20, 2, 8))
+    before = e(q, k, k)
+    e.table[3] += 1.0
+    assert not torch.equal(e(q, k, k), before)
+    e.table[3] -= 1.0
+    torch.testing.assert_close(e(q, k, k), before, atol=1e-6, rtol=0)  # a table rounded twice
+
+
+def test_lists_are_lengths_and_positions() -> None:
+    e = pt.Encoding("alibi", heads=2, head_dim=8)
+    q, k = tensors((2, 1, 2, 8), (2, 6, 2, 8))
+    for grad in (False, True):
+        q.requires_grad_(grad)
+        by_list = e(q, k, k, k_lengths=[4, 6], q_positions=[5], k_positions=np.arange(6))
+        by_tensor = e(
+            q, k, k, k_lengths=torch.tensor([4, 6]), q_positions=torch.tensor([5]), k_positions=torch.arange(6)
+        )
+        assert torch.equal(by_list, by_tensor)
+    rope = pt.Encoding("rope", heads=2, head_dim=8)
+    assert torch.equal(rope.rotate(k, [3, 4, 5, 6, 7, 8.0]), rope.rotate(k, start=3))
+    assert torch.equal(e(q, k, k, k_lengths=torch.tensor([4, 6], dtype=torch.int16)), e(q, k, k, k_lengths=[4, 6]))
+
+
+REFUSED = {
+    "a gradient of positions": (
+        lambda x, rope: rope.rotate(x, torch.arange(3.0).requires_grad_()),
+        NotImplementedError,
+        "gradient of positions; needs positions.detach",
+    ),
+    "a gradient of positions of attention": (
+        lambda x, rope: rope(x, x, x, q_positions=torch.arange(3.0).requires_grad_()),
+        NotImplementedError,
+        "gradient of positions",
+    ),
+    "a number": (lambda x, rope: rope.rotate(torch.tensor(1.0)), posenc.Error, "x has 0 dimensions; needs"),
+    "the negative bit": (lambda x, rope: rope.rotate(torch._neg_view(x)), posenc.Error, "x.resolve_neg"),
+    "no encoding": (lambda x, rope: pt.rotate(x, 3), TypeError, "3 is no encoding; needs posenc.Encoding"),
+    "a wrong side": (lambda x, rope: rope.rotate(x, side="q"), posenc.Error, "side is 'q'; needs one of 'query'"),
+}
+
+
+@pytest.mark.parametrize("call, error, sentence", REFUSED.values(), ids=list(REFUSED))
+def test_what_is_refused_is_named(call: object, error: type, sentence: str) -> None:
+    (x,) = tensors((1, 3, 2, 8))
+    with pytest.raises(error, match=sentence):
+        call(x, pt.Encoding("rope", heads=2, head_dim=8))
+
+
+def test_a_module_says_its_shape() -> None:
+    e = pt.Encoding("alibi", heads=4, head_dim=8, kv_heads=2)
+    assert repr(e) == "Encoding('alibi', heads=4, head_dim=8, kv_heads=2)"
+    assert (e.heads, e.kv_heads, e.head_dim, e.model_dim, e.hooks) == (4, 2, 8, 32, ["bias"])
+
+
+def test_scores_of_a_module_are_those_with_its_parameters() -> None:
+    e = pt.Encoding("t5", heads=2, head_dim=8, seed=1)
+    (q,) = tensors((1, 3, 2, 8))
+    np.testing.assert_array_equal(e.scores(q, q), posenc.Encoding("t5", heads=2, head_dim=8, seed=1).scores(q, q))
+
+
+@pytest.mark.parametrize("write", ["rotate", "attention", "scores", "shift"])
+def test_a_tensor_that_is_written_has_a_new_version(write: str) -> None:
+    e = posenc.Encoding("rope", heads=2, head_dim=8)
+    x, y = tensors(*[(1, 3, 2, 8)] * 2)
+    matrix = torch.empty(1, 2, 3, 3)
+    calls = {
+        "rotate": lambda: e.rotate(x, out=y),
+        "attention": lambda: e.attention(x, x, x, out=y),
+        "scores": lambda: e.attention(x, x, x, scores=matrix),
+        "shift": lambda: e.shift(y, 0, 1),
+    }
+    written = matrix if write == "scores" else y
+    before = written._version, x._version
+    calls[write]()
+    assert written._version > before[0] and x._version == before[1]
+
+
+def test_autograd_sees_that_a_saved_tensor_was_overwritten() -> None:
+    e = posenc.Encoding("rope", heads=2, head_dim=8)
+    x, y = tensors(*[(1, 3, 2, 8)] * 2)
+    product = (y * torch.ones_like(y).requires_grad_()).sum()
+    e.rotate(x, out=y)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
