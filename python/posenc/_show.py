@@ -77,6 +77,7 @@ def show(*specs: str | _core.Encoding, view: str | Iterable[str] | None = None, 
             raise TypeError(f"show: {spec!r} is a {type(spec).__name__}; needs specs or posenc.Encoding")
     given = _shared_sizes([spec for spec in specs if isinstance(spec, _core.Encoding)])
     names = [spec if isinstance(spec, str) else spec.spec for spec in specs]
+    _tool.check_operands(names)
     views = view if view is None or isinstance(view, str) else list(view)
     words = _tool.words_of({"lang": "en", **given, **options, "view": views})
     return Picture(_tool.run(["show", *names, *words, "--as", "svg"]))

@@ -71,8 +71,16 @@ def run(words: Sequence[str], *, stdin: str | None = None) -> str:
     return done.stdout
 
 
+def check_operands(operands: Sequence[str]) -> None:
+    """Names of files, specs and claims are no options."""
+    for operand in operands:
+        if operand.startswith("-"):
+            raise ToolError("usage", f"{operand!r} starts with a dash; needs a file (./{operand}), a spec or a name")
+
+
 def ask(verb: str, *operands: str, stdin: str | None = None, **options: Any) -> dict[str, Any]:
-    """The result of a verb, as with --json."""
+    """The result of a verb, as with --json; the operand - is what stdin has."""
+    check_operands([operand for operand in operands if stdin is None or operand != "-"])
     result: dict[str, Any] = json.loads(run([verb, *operands, *words_of(options), "--json"], stdin=stdin))
     return result
 

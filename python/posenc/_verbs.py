@@ -119,13 +119,18 @@ def check(
         from ._check_model import check_model
 
         return check_model(spec, **options)
+    vectors = {"before": before, "after": after, "cos": cos, "sin": sin}
+    given = {name: values for name, values in vectors.items() if values is not None}
+    if set(given) not in ({"before", "after"}, {"cos", "sin"}, {"cos"}):
+        said = " and ".join(f"{name}=" for name in given) or "no vectors"
+        raise _tool.ToolError(
+            "usage", f"check got {said}; needs before= and after= of a rotation, or its cos= and sin="
+        )
     with tempfile.TemporaryDirectory() as folder:
         operand, text = _operand(spec)
         if text is not None:
             Path(folder, "config.json").write_text(text, encoding="utf-8")
             operand = str(Path(folder, "config.json"))
-        vectors = {"before": before, "after": after, "cos": cos, "sin": sin}
-        given = {name: values for name, values in vectors.items() if values is not None}
         bf16 = bool(given) and all(_is_bfloat16(values) for values in given.values())
         if positions is not None:
             given["pos"] = positions

@@ -22,6 +22,7 @@ import json
 import logging
 import math
 import sys
+import weakref
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -105,8 +106,11 @@ class Enabled:
         kept = f", {len(self.kept)} rotations kept" if self.kept else ""
         return f"<posenc in {type(self.model).__name__}: {said}, {len(self.exact)} exact rotations{kept}>"
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Enabled:
-        raise TypeError("a model in which posenc is enabled cannot be copied; call disable(model) before")
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"posenc is enabled in this {type(self.model).__name__}, which cannot be copied or pickled; "
+            "call disable(model) before, or save model.state_dict()"
+        )
 
     def switch_on(self) -> None:
         """Replaces what the model computes itself."""
@@ -135,12 +139,18 @@ def enable(
     At the first batch the model also runs with its own eager attention, in eval mode and without gradients. The largest
     difference of the outputs, as a part of the largest output, is then Enabled.difference; past the tolerance (1e-4 in
     float32) it is an error. ``rotary=False`` keeps the model's own rotation, ``compare=False`` skips the comparison.
+
+    A model with the same config object also gets posenc's attention, without the rotation and the comparison; enabling
+    it too is refused.
     """
+    if not isinstance(model, nn.Module) or not isinstance(getattr(model, "config", None), PreTrainedConfig):
+        raise TypeError(f"enable() got a {type(model).__name__}; needs a model of transformers, with its config")
     if "_posenc_enabled" in model.__dict__:
         raise ValueError(f"posenc is already enabled in this {type(model).__name__}; disable(model) comes first")
     encodings, shapes, unread = _read(model.config)
     state = Enabled(model, encodings, TOLERANCE.get(model.dtype, 1e-1) if tolerance is None else tolerance, unread)
     _plan_attention(state)
+    _refuse_shared_configs(state)
     if rotary:
         state.rotary.shapes = shapes
         _plan_rotation(state)
@@ -148,14 +158,29 @@ def enable(
     if compare:
         state.hooks.append(model.register_forward_pre_hook(_compare_first, with_kwargs=True))
     model.__dict__["_posenc_enabled"] = state
+    _enabled.add(state)
     return state
+
+
+_enabled: weakref.WeakSet[Enabled] = weakref.WeakSet()
+
+
+def _refuse_shared_configs(state: Enabled) -> None:
+    """A config says which attention runs: of two models that share one, only the first can say what it was before."""
+    shared = {id(row[0]) for other in _enabled for row in other.configs}
+    if any(id(row[0]) in shared for row in state.configs):
+        raise ValueError(
+            f"posenc is enabled in another model with the same config object as this {type(state.model).__name__}; "
+            "needs a config of its own: type(model)(copy.deepcopy(config))"
+        )
 
 
 def disable(model: PreTrainedModel) -> None:
     """Undoes enable(model)."""
-    state: Enabled | None = model.__dict__.pop("_posenc_enabled", None)
+    state: Enabled | None = getattr(model, "__dict__", {}).pop("_posenc_enabled", None)
     if state is None:
         raise ValueError(f"posenc is not enabled in this {type(model).__name__}")
+    _enabled.discard(state)
     state.switch_off(own=False)
     for hook in state.hooks:
         hook.remove()
@@ -342,8 +367,8 @@ def register_scaling(name: str, spec_of: str | Callable[[PreTrainedConfig], str]
     def frequencies(config: PreTrainedConfig, device: Any = None, **others: Any) -> tuple[Tensor, float]:
         head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         encoding = Encoding(make(config), heads=config.num_attention_heads, head_dim=head_dim)
-        turns = [pair["frequency"] for pair in encoding.pairs()]
-        return torch.tensor(turns, dtype=torch.float32, device=device), encoding.magnitude
+        values = [pair["frequency"] for pair in encoding.pairs()]
+        return torch.tensor(values, dtype=torch.float32, device=device), encoding.magnitude
 
     ROPE_INIT_FUNCTIONS[name] = frequencies
 

@@ -562,3 +562,29 @@ def test_errors_speak_of_pythons_arguments(call: object, sentence: str) -> None:
 def test_sizes_come_by_name() -> None:
     with pytest.raises(TypeError, match=r"needs Encoding\(spec, heads=8, head_dim=64\)"):
         posenc.Encoding("rope", 8, 64)  # type: ignore[misc]
+
+
+TOLD = {  # what verbs say of a wrong call
+    "explain": (lambda: posenc.explain("--help"), "'--help' starts with a dash; needs a file"),
+    "stdin": (lambda: posenc.explain("-"), "'-' starts with a dash"),
+    "diff": (lambda: posenc.diff("rope", "--help"), "'--help' starts with a dash"),
+    "prove": (lambda: posenc.prove("--help"), "'--help' starts with a dash"),
+    "show": (lambda: posenc.show("--help"), "'--help' starts with a dash"),
+    "check": (
+        lambda: posenc.check("rope"),
+        "check got no vectors; needs before= and after= of a rotation, or its cos=",
+    ),
+    "half": (lambda: posenc.check("rope", before=vectors(3, 8)), "check got before=; needs before= and after="),
+}
+
+
+@pytest.mark.parametrize("call, sentence", TOLD.values(), ids=list(TOLD))
+def test_wrong_calls_of_verbs_are_told_in_pythons_words(call: object, sentence: str) -> None:
+    with pytest.raises(posenc.ToolError, match=f"^{sentence}") as caught:
+        call()  # type: ignore[operator]
+    assert caught.value.status == "usage"
+
+
+def test_cos_and_sin_in_one_array_are_checked() -> None:
+    both = np.stack(posenc.Encoding("rope", heads=1, head_dim=8).table(16))
+    assert posenc.check("rope", cos=both, head_dim=8)["verdict"] == "ok"

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import copy
 import functools
+import io
 import logging
+import pickle
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -634,10 +636,43 @@ def test_enable_twice_and_disable_twice_are_errors() -> None:
         tf.disable(model)
 
 
-def test_an_enabled_model_cannot_be_copied() -> None:
-    model = built(LLAMA)
-    with enabled(model), pytest.raises(TypeError, match=r"disable\(model\)"):
-        copy.deepcopy(model)
+COPIES = {
+    "deepcopy": copy.deepcopy,
+    "pickle": pickle.dumps,
+    "torch.save": lambda model: torch.save(model, io.BytesIO()),
+}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=list(COPIES))
+@by_name([LLAMA, NAMED["bloom"]])
+def test_an_enabled_model_cannot_be_copied(row: Row, copied: Callable[[Any], Any]) -> None:
+    model = built(row)
+    with enabled(model), pytest.raises(TypeError, match=r"cannot be copied or pickled; call disable\(model\)"):
+        copied(model)
+
+
+@pytest.mark.parametrize("model", [None, nn.Linear(2, 2)], ids=["None", "Linear"])
+def test_what_is_no_model_is_refused(model: Any) -> None:
+    with pytest.raises(TypeError, match=f"got a {type(model).__name__}; needs a model of transformers"):
+        tf.enable(model)
+    with pytest.raises(ValueError, match=f"not enabled in this {type(model).__name__}"):
+        tf.disable(model)
+
+
+def test_of_two_models_with_one_config_the_second_is_refused() -> None:
+    one, batch = built(LLAMA), batch_of(LLAMA)
+    two = type(one)(one.config).eval()
+    with torch.no_grad():
+        before = output_of(two, batch)
+        with enabled(one):
+            with pytest.raises(ValueError, match="same config object"):
+                tf.enable(two)
+            ours = output_of(two, batch)  # by posenc's attention, since the config says so
+            assert_same(seen(LLAMA, ours, batch), seen(LLAMA, before, batch), LOGITS)
+        with enabled(two) as state:
+            output_of(two, batch)
+            assert state.difference is not None
+        assert torch.equal(output_of(two, batch), before)
 
 
 @by_name([Row(name, config={"is_decoder": True}) for name in REFUSED if name != "deberta"])
