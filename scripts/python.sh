@@ -34,6 +34,8 @@ lint() {
   "$venv/bin/ruff" check python bench/python.py
   "$venv/bin/ruff" format --check python bench/python.py
   "$venv/bin/python" -m mypy --strict -p posenc
+  "$venv/bin/python" -m mypy.stubtest posenc._core --ignore-unused-allowlist \
+    --allowlist <(echo 'posenc\._core\.Encoding\.__buffer__') # Python 3.11 has buffers without it
   "$venv/bin/pyright" --pythonpath "$venv/bin/python"
 }
 

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: MIT
-from typing import Any, Literal, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict, TypeVar, overload
 
 from numpy import float32
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import disjoint_base
 
 __version__: str
 
-Layout = Literal["bthd", "bhtd"]
-Side = Literal["query", "key", "value", "output"]
-Float = Literal["float32", "float16", "bfloat16", "float64"]
-Blocks = Literal["q8_0", "q4_0"]
+_Layout = Literal["bthd", "bhtd"]
+_Side = Literal["query", "key", "value", "output"]
+_Float = Literal["float32", "float16", "bfloat16", "float64"]
+_Blocks = Literal["q8_0", "q4_0"]
+_Array = TypeVar("_Array")  # of NumPy, PyTorch or any other library with __dlpack__
 
 class Error(ValueError):
     status: str
     sentence: str
 
-class TensorRow(TypedDict):
+class _TensorRow(TypedDict):
     name: str
     shape: tuple[int, ...]
     offset: int
@@ -24,7 +26,7 @@ class TensorRow(TypedDict):
     min: float
     max: float
 
-class PairRow(TypedDict):
+class _PairRow(TypedDict):
     x: int
     y: int
     x_out: int
@@ -33,7 +35,7 @@ class PairRow(TypedDict):
     frequency: float
     phase: float
 
-class EncodingRow(TypedDict):
+class _EncodingRow(TypedDict):
     name: str
     summary: str
     formula: str
@@ -42,10 +44,11 @@ class EncodingRow(TypedDict):
     models: str
     examples: list[str]
 
-def encodings() -> list[EncodingRow]: ...
+def encodings() -> list[_EncodingRow]: ...
 def set_threads(threads: int, /) -> None: ...
 def get_threads() -> int: ...
 
+@disjoint_base
 class Encoding:
     def __new__(
         cls,
@@ -57,7 +60,7 @@ class Encoding:
         model_dim: int = ...,
         seed: int = ...,
     ) -> Self: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...  # from Python 3.12 on
     @property
     def spec(self) -> str: ...
     @property
@@ -86,42 +89,42 @@ class Encoding:
     def gates(self) -> bool: ...
     @property
     def relative_dim(self) -> int: ...
-    def tensors(self) -> list[TensorRow]: ...
-    def pairs(self) -> list[PairRow]: ...
+    def tensors(self) -> list[_TensorRow]: ...
+    def pairs(self) -> list[_PairRow]: ...
     def embed_width(self, width: int, /) -> int: ...
     def rotate(
         self,
-        x: Any,
+        x: _Array,
         positions: ArrayLike | None = ...,
         *,
         start: ArrayLike | None = ...,
-        side: Side = ...,
-        out: Any = ...,
-        layout: Layout = ...,
+        side: _Side = ...,
+        out: _Array | None = ...,
+        layout: _Layout = ...,
         params: Any = ...,
-    ) -> Any: ...
+    ) -> _Array: ...
     def unrotate(
         self,
-        x: Any,
+        x: _Array,
         positions: ArrayLike | None = ...,
         *,
         start: ArrayLike | None = ...,
-        side: Side = ...,
-        out: Any = ...,
-        layout: Layout = ...,
+        side: _Side = ...,
+        out: _Array | None = ...,
+        layout: _Layout = ...,
         params: Any = ...,
-    ) -> Any: ...
+    ) -> _Array: ...
     def rotate_back(
         self,
-        x: Any,
+        x: _Array,
         positions: ArrayLike | None = ...,
         *,
         start: ArrayLike | None = ...,
-        side: Side = ...,
-        out: Any = ...,
-        layout: Layout = ...,
+        side: _Side = ...,
+        out: _Array | None = ...,
+        layout: _Layout = ...,
         params: Any = ...,
-    ) -> Any: ...
+    ) -> _Array: ...
     def rotate_grad(
         self,
         dy: Any,
@@ -130,32 +133,44 @@ class Encoding:
         *,
         positions: ArrayLike | None = ...,
         start: ArrayLike | None = ...,
-        side: Side = ...,
-        layout: Layout = ...,
+        side: _Side = ...,
+        layout: _Layout = ...,
         params: Any = ...,
     ) -> None: ...
     def table(
-        self, positions: ArrayLike, *, side: Side = ..., dtype: Float = ..., params: Any = ...
+        self, positions: ArrayLike, *, side: _Side = ..., dtype: _Float = ..., params: Any = ...
     ) -> tuple[NDArray[Any], NDArray[Any]]: ...
+    @overload
     def embed(
         self,
-        x: Any = ...,
+        x: None = ...,
         positions: ArrayLike | None = ...,
         *,
         start: ArrayLike | None = ...,
-        out: Any = ...,
-        dtype: Float = ...,
+        out: NDArray[Any] | None = ...,
+        dtype: _Float = ...,
         params: Any = ...,
-    ) -> Any: ...
+    ) -> NDArray[Any]: ...
+    @overload
+    def embed(
+        self,
+        x: _Array,
+        positions: ArrayLike | None = ...,
+        *,
+        start: ArrayLike | None = ...,
+        out: _Array | None = ...,
+        dtype: _Float = ...,
+        params: Any = ...,
+    ) -> _Array: ...
     def embed_back(
         self,
-        dy: Any,
+        dy: _Array,
         positions: ArrayLike | None = ...,
         *,
         start: ArrayLike | None = ...,
         dparams: Any = ...,
-        width: int = ...,
-    ) -> Any: ...
+        width: int | None = ...,
+    ) -> _Array: ...
     def bias(
         self,
         queries: ArrayLike,
@@ -186,8 +201,8 @@ class Encoding:
         k_offsets: ArrayLike | None = ...,
         padding: Literal["right", "left"] = ...,
         page_table: ArrayLike | None = ...,
-        keys: int = ...,
-        kv_dtype: Blocks | None = ...,
+        keys: int | None = ...,
+        kv_dtype: _Blocks | None = ...,
         sinks: Any = ...,
         soft_cap: float = ...,
         scale: float = ...,
@@ -196,31 +211,51 @@ class Encoding:
         k_gates: Any = ...,
         relative: Any = ...,
         params: Any = ...,
-        layout: Layout = ...,
+        layout: _Layout = ...,
         exact: bool = ...,
         out: Any = ...,
         lse: Any = ...,
         scores: Any = ...,
         probabilities: Any = ...,
     ) -> Any: ...
-    def attention_backward(self, q: Any, k: Any, v: Any, **options: Any) -> tuple[Any, Any, Any, Any, Any, Any]: ...
+    def attention_backward(
+        self,
+        q: _Array,
+        k: Any,
+        v: Any,
+        *,
+        out: _Array,
+        lse: Any,
+        dout: Any,
+        dq: Any = ...,
+        dk: Any = ...,
+        dv: Any = ...,
+        dmask: Any = ...,
+        dparams: Any = ...,
+        dsinks: Any = ...,
+        dq_gates: Any = ...,
+        dk_gates: Any = ...,
+        drelative: Any = ...,
+        accumulate: bool = ...,
+        **options: Any,
+    ) -> tuple[_Array | None, _Array | None, _Array | None, _Array | None, _Array | None, _Array | None]: ...
     def shift(
         self,
-        k: Any,
+        k: _Array,
         positions: ArrayLike,
         to: ArrayLike,
         *,
         page_table: ArrayLike | None = ...,
-        dtype: Blocks | None = ...,
-        layout: Layout = ...,
-    ) -> Any: ...
+        dtype: _Blocks | None = ...,
+        layout: _Layout = ...,
+    ) -> _Array: ...
     def rebase(
         self,
-        k: Any,
+        k: _Array,
         positions: ArrayLike,
         old: Encoding,
         *,
         page_table: ArrayLike | None = ...,
-        dtype: Blocks | None = ...,
-        layout: Layout = ...,
-    ) -> Any: ...
+        dtype: _Blocks | None = ...,
+        layout: _Layout = ...,
+    ) -> _Array: ...

@@ -15,6 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._core import Error
+from ._encoding import Encoding
 from ._show import table_html
 
 Array = NDArray[np.float64]
@@ -24,6 +26,15 @@ Embed = Callable[..., ArrayLike]  # position -> (model_dim,)
 Bias = Callable[..., ArrayLike]  # query position, key position -> (heads,)
 Rotate = Callable[..., ArrayLike]  # one head's vector (head_dim,), position -> (head_dim,)
 NAMES = ("embed", "rotate", "bias")
+METHODS = ("embed", "rotate", "unrotate", "bias", "scores", "attention")
+
+
+class _Lacks(Error, AttributeError):
+    """An attribute that built-in encodings have and a custom one has not."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence = "PE_ERR_UNSUITED", sentence
 
 
 class Custom:
@@ -187,34 +198,28 @@ class Custom:
         layout: Layout = "bthd",
     ) -> Array:
         """Queries or keys, (batch, tokens, heads, dim), (tokens, heads, dim) or (tokens, dim), rotated."""
-        return self._turned(self.rotated_at, x, positions, start, side, layout)
+        return self._each(self.rotated_at, x, positions, start=start, side=side, layout=layout)
 
-    def unrotate(
+    def unrotate(self, x: ArrayLike, positions: ArrayLike | None = None, **options: Any) -> Array:
+        """The same, rotated back. Options are those of rotate."""
+        return self._each(self.unrotated_at, x, positions, **options)
+
+    def _each(
         self,
+        function: Callable[[Array, Any, Side], Array],
         x: ArrayLike,
-        positions: ArrayLike | None = None,
+        positions: ArrayLike | None,
         *,
         start: int = 0,
         side: Side = "query",
         layout: Layout = "bthd",
     ) -> Array:
-        """The same, rotated back."""
-        return self._turned(self.unrotated_at, x, positions, start, side, layout)
-
-    def _turned(
-        self,
-        turn: Callable[[Array, Any, Side], Array],
-        x: ArrayLike,
-        positions: ArrayLike | None,
-        start: int,
-        side: Side,
-        layout: Layout,
-    ) -> Array:
+        """A function of one vector, its position and its side, for every vector of x."""
         values = _by_token(x, layout)
         at = self._positions(positions, start, values.shape[-3])
         out = np.empty_like(values)
         for index in np.ndindex(values.shape[:-1]):
-            out[index] = turn(values[index], at[index[-2]], side)
+            out[index] = function(values[index], at[index[-2]], side)
         return _like(out, x, layout)
 
     def scores(
@@ -252,6 +257,11 @@ class Custom:
         values = np.repeat(_by_token(v, layout), self.heads // self.kv_heads, axis=-2)
         weights = self.scores(q, k, softmax=True, layout=layout, **options)
         return _like(np.einsum("...hij,...jhd->...ihd", weights, values), q, layout)
+
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(Encoding, name) and not name.startswith("_"):
+            raise _Lacks(f"a custom encoding has no {name}; it is functions of positions, and has {', '.join(METHODS)}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     # ------------------------------------------------------------ for people
 

@@ -104,7 +104,7 @@ def _list_of(encodings: Encodings) -> str:
     """Encodings as --encodings takes them."""
     if isinstance(encodings, str):
         return encodings
-    several = [encodings] if isinstance(encodings, _core.Encoding) else list(encodings)
+    several = list(encodings) if isinstance(encodings, Iterable) else [encodings]
     for one in several:
         if not isinstance(one, (str, _core.Encoding)):
             raise TypeError(f"race: {one!r} is a {type(one).__name__}; the tool trains specs and posenc.Encoding only")

@@ -83,7 +83,7 @@ class Rotary:
 
 
 @dataclass(frozen=True)
-class _Turn:
+class _Rotation:
     """What a table of cosines and sines was computed from; it travels with the table."""
 
     rotary: Rotary
@@ -106,9 +106,9 @@ def _tables(match: _Match, spec: str, positions: Tensor) -> tuple[Tensor, Tensor
     ones = torch.zeros(match.head_dim, device=positions.device)
     ones[first] = 1.0
     vectors = ones.expand(*positions.shape[:2], 1, match.head_dim)
-    turned = posenc_torch.rotate(vectors, key_for(spec, 1, 1, match.head_dim), positions)[:, :, 0]
+    rotated = posenc_torch.rotate(vectors, key_for(spec, 1, 1, match.head_dim), positions)[:, :, 0]
     columns = match.columns
-    return columns.spread(turned[..., cosines], 1.0), columns.sign * columns.spread(turned[..., sines], 0.0)
+    return columns.spread(rotated[..., cosines], 1.0), columns.sign * columns.spread(rotated[..., sines], 0.0)
 
 
 def _as_pair(tables: Any) -> tuple[Tensor, Tensor] | None:
@@ -195,10 +195,10 @@ def exact_tables(self: Any, x: Tensor, position_ids: Tensor, layer_type: str | N
         before(self, "forward")(x, position_ids, **others)  # the module remembers the longest sequence
     spec = _at_length(self, match.spec, position_ids, layer_type)
     cos, sin = (table.to(x.device) for table in _tables(match, spec, positions))
-    turn = _Turn(self._posenc_rotary, spec, positions)
+    rotation = _Rotation(self._posenc_rotary, spec, positions)
     if match.dtype.is_complex:
-        return _tagged(torch.complex(cos, sin).to(match.dtype), turn)
-    return _tagged(cos.to(match.dtype), turn), _tagged(sin.to(match.dtype), turn)
+        return _tagged(torch.complex(cos, sin).to(match.dtype), rotation)
+    return _tagged(cos.to(match.dtype), rotation), _tagged(sin.to(match.dtype), rotation)
 
 
 def _match_of(module: Any, x: Tensor, position_ids: Tensor, others: Mapping[str, Any]) -> _Match | None:
@@ -227,15 +227,15 @@ def _at_length(module: Any, spec: str, position_ids: Tensor, layer_type: str | N
     return re.sub(r",length=\d+", "", spec) + f",length={length}"
 
 
-def _tagged(table: Tensor, turn: _Turn) -> Tensor:
-    table._posenc_turn = turn  # type: ignore[attr-defined]
+def _tagged(table: Tensor, rotation: _Rotation) -> Tensor:
+    table._posenc_rotation = rotation  # type: ignore[attr-defined]
     return table
 
 
 # ---- the functions that apply tables
 
 _functions: dict[tuple[ModuleType, str], tuple[Any, int]] = {}  # the function before, and how many models replace it
-_now: list[_Turn] = []  # the rotation of the attention module that runs, for models without a rotary module
+_now: list[_Rotation] = []  # the rotation of the attention module that runs, for models without a rotary module
 
 
 def _rotation_function(original: Any) -> Callable[..., Any]:
@@ -244,11 +244,11 @@ def _rotation_function(original: Any) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def apply(*args: Any, **named: Any) -> Any:
-        turn = _turn_of((*args, *named.values()))
-        if turn is not None:
+        rotation = _rotation_of((*args, *named.values()))
+        if rotation is not None:
             call = signature.bind(*args, **named)
             call.apply_defaults()
-            rotated = _rotated(original, turn, call)
+            rotated = _rotated(original, rotation, call)
             if rotated is not None:
                 return rotated
         return original(*args, **named)
@@ -256,56 +256,56 @@ def _rotation_function(original: Any) -> Callable[..., Any]:
     return apply
 
 
-def _turn_of(values: Sequence[Any]) -> _Turn | None:
+def _rotation_of(values: Sequence[Any]) -> _Rotation | None:
     """Where all tables among a function's arguments come from; None: they differ, or a model changed one (-sin)."""
     tables = [x for x in values if isinstance(x, Tensor) and x.dim() < 4 and (x.is_floating_point() or x.is_complex())]
-    notes: list[_Turn | None] = [getattr(table, "_posenc_turn", None) for table in tables]
+    notes: list[_Rotation | None] = [getattr(table, "_posenc_rotation", None) for table in tables]
     if _now and not any(notes):
         return _now[-1]
     return notes[0] if notes and all(note is notes[0] for note in notes) else None
 
 
-def _rotated(original: Any, turn: _Turn, call: inspect.BoundArguments) -> Any:
+def _rotated(original: Any, rotation: _Rotation, call: inspect.BoundArguments) -> Any:
     """The result of a call, computed by posenc.torch.rotate; None where the model's function does something else."""
     vectors = [x for x in call.arguments.values() if isinstance(x, Tensor) and x.dim() == 4 and not x.is_complex()]
-    tokens, axis = turn.positions.shape[1], call.arguments.get("unsqueeze_dim")
+    tokens, axis = rotation.positions.shape[1], call.arguments.get("unsqueeze_dim")
     if not vectors or len(vectors) > len(_SIDES):
         return None
     heads_first = axis == 1 if axis is not None else vectors[0].shape[1] != tokens
     if any(x.shape[2 if heads_first else 1] != tokens for x in vectors):
         return None
-    verdicts, spec = turn.rotary.verdicts, re.sub(r",length=\d+", "", turn.spec)
+    verdicts, spec = rotation.rotary.verdicts, re.sub(r",length=\d+", "", rotation.spec)
     case = (f"{original.__module__}.{original.__name__}", spec, vectors[0].shape[-1], len(vectors), heads_first)
     if case not in verdicts:
-        verdicts[case] = _verdict(original, turn, call, vectors, heads_first)
+        verdicts[case] = _verdict(original, rotation, call, vectors, heads_first)
     results = verdicts[case]
     if results is None:
         return None
-    made = _rotate(turn, vectors, heads_first)
+    made = _rotate(rotation, vectors, heads_first)
     return made[0] if results == 0 else (*made, *[None] * (results - len(made)))
 
 
 _SIDES = ("query", "key")
 
 
-def _rotate(turn: _Turn, vectors: Sequence[Tensor], heads_first: bool) -> list[Tensor]:
+def _rotate(rotation: _Rotation, vectors: Sequence[Tensor], heads_first: bool) -> list[Tensor]:
     made = []
     for x, side in zip(vectors, _SIDES, strict=False):
         heads = x.shape[1 if heads_first else 2]
-        key = key_for(turn.spec, heads, heads, x.shape[-1])
+        key = key_for(rotation.spec, heads, heads, x.shape[-1])
         layout = "bhtd" if heads_first else "bthd"
-        made.append(posenc_torch.rotate(x, key, turn.positions, side=side, layout=layout))  # type: ignore[arg-type]
+        made.append(posenc_torch.rotate(x, key, rotation.positions, side=side, layout=layout))  # type: ignore[arg-type]
     return made
 
 
 def _verdict(
-    original: Any, turn: _Turn, call: inspect.BoundArguments, vectors: Sequence[Tensor], heads_first: bool
+    original: Any, rotation: _Rotation, call: inspect.BoundArguments, vectors: Sequence[Tensor], heads_first: bool
 ) -> int | None:
     """Whether posenc.torch.rotate gives what the function gives: the number of results, 0 for no tuple; None: no."""
     with torch.no_grad():
         theirs = original(*call.args, **call.kwargs)
         try:
-            ours = _rotate(turn, vectors, heads_first)
+            ours = _rotate(rotation, vectors, heads_first)
         except Error:  # the function rotates a part of a head that the spec cannot say
             return None
     given = theirs if isinstance(theirs, tuple) else (theirs,)
@@ -349,7 +349,7 @@ OWN_TABLES = ("GPTJAttention", "CodeGenAttention")
 def note_positions(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
     rotary: Rotary = module._posenc_rotary
     if named.get("position_ids") is not None and len(rotary.shapes) == 1:
-        _now.append(_Turn(rotary, next(iter(rotary.shapes)), named["position_ids"]))
+        _now.append(_Rotation(rotary, next(iter(rotary.shapes)), named["position_ids"]))
 
 
 def forget_positions(module: nn.Module, args: tuple[Any, ...], result: Any) -> None:

@@ -330,7 +330,7 @@ def _attention_backward(
     dout: Tensor, out: Tensor, lse: Tensor, wanted: Sequence[bool], q: Tensor, k: Tensor, v: Tensor, *values: Any
 ) -> list[Tensor]:
     e, arguments = _attention_arguments(values)
-    made: dict[str, Tensor] = {}
+    made: dict[str, Any] = {}
     for name, want in zip(_TRAINED, wanted[3:], strict=True):
         if want and name in ("mask", "params", "sinks"):
             made["d" + name] = torch.zeros_like(arguments[name], dtype=_sum_type(arguments[name].dtype))

@@ -307,6 +307,13 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "neither x nor positions": (lambda: by_hand("sinusoidal").embed(), ValueError, "needs x, or positions"),
     "sizes of a custom": (lambda: posenc.claims(by_hand("rope"), heads=2), TypeError, "its shape is its own"),
     "a picture": (lambda: posenc.show(BY_HAND_ROPE), TypeError, "needs specs or posenc.Encoding"),
+    "a race": (lambda: posenc.race(BY_HAND_ROPE), TypeError, "is a Custom; the tool trains specs and posenc.Encoding"),
+    "a race of two": (lambda: posenc.race(["none", BY_HAND_ROPE]), TypeError, "is a Custom; the tool trains specs"),
+    "a table": (lambda: BY_HAND_ROPE.table(3), posenc.Error, "a custom encoding has no table; it is functions"),
+    "parameters": (lambda: BY_HAND_ROPE.params, posenc.Error, "a custom encoding has no params"),
+    "a cache": (lambda: BY_HAND_ROPE.shift(np.ones((3, DIM)), 0, 1), posenc.Error, "a custom encoding has no shift"),
+    "pairs": (lambda: BY_HAND_ROPE.pairs(), posenc.Error, "a custom encoding has no pairs"),
+    "no such thing": (lambda: BY_HAND_ROPE.tables, AttributeError, "no attribute 'tables'"),
 }  # fmt: skip
 
 
@@ -315,6 +322,20 @@ def test_what_cannot_be_is_refused_with_what_would_be_right(what: str) -> None:
     ask, kind, sentence = REFUSED[what]
     with pytest.raises(kind, match=sentence):
         ask()
+
+
+def test_what_a_custom_lacks_is_no_attribute() -> None:
+    assert not hasattr(BY_HAND_ROPE, "table")
+    with pytest.raises(posenc.Error) as caught:
+        BY_HAND_ROPE.pairs()
+    assert caught.value.status == "PE_ERR_UNSUITED" and caught.value.sentence == str(caught.value)
+
+
+def test_unrotate_undoes_rotate() -> None:
+    x = np.random.default_rng(1).standard_normal((3, HEADS, DIM))
+    options: dict[str, Any] = {"start": 5, "side": "key"}
+    back = BY_HAND_ROPE.unrotate(BY_HAND_ROPE.rotate(x, **options), **options)
+    np.testing.assert_allclose(back, x, atol=1e-12)  # float64
 
 
 def test_an_error_of_your_function_is_not_taken_for_the_end_of_positions() -> None:
