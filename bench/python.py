@@ -74,6 +74,8 @@ def calls():
     yield "call: x + 1, for backward", {"posenc": lambda: leaf + 1}
     yield "call: attention, the C module", {"posenc": lambda: alibi.attention(x, x, x)}
     yield "call: posenc.torch.attention", {"posenc": lambda: pt.attention(x, x, x, alibi_key)}
+    t5 = pt.Encoding("t5", heads=1, head_dim=64).requires_grad_(False)
+    yield "call: posenc.torch.Encoding.attention, learned", {"posenc": lambda: t5.attention(x, x, x)}
 
 
 def rotations(compiled):
